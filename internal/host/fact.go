@@ -1,0 +1,133 @@
+// Package host reads what a machine is: topology, frequency control, idle
+// states, memory and kernel settings, storage, virtualization and limits.
+//
+// It only reads. Every value carries its unit, the path it came from and a
+// state, because "the file is not there", "I may not read it" and "0" are three
+// different answers, and a verdict built on a confusion of them is wrong.
+package host
+
+import (
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"reflect"
+)
+
+// State says how much is known about a fact.
+type State string
+
+// The four states of a fact. Only StateOK has a value.
+const (
+	StateOK     State = "ok"     // read and understood
+	StateAbsent State = "absent" // this machine or kernel has no such thing
+	StateDenied State = "denied" // it is there, but this user may not read it
+	StateError  State = "error"  // it is there, but could not be read or parsed
+)
+
+// Fact is one value read from the host. Value is meaningful only while State is
+// StateOK; use Get. Units are base units: s, Hz, B, or empty for text and counts.
+type Fact[T any] struct {
+	Value  T
+	Unit   string
+	Source string // path, or the call that gave it
+	State  State  // the zero value, "", means nobody has looked: treated as absent
+	Reason string // why State is not ok, in plain words
+}
+
+// Known makes a fact that was read.
+func Known[T any](v T, unit, source string) Fact[T] {
+	return Fact[T]{Value: v, Unit: unit, Source: source, State: StateOK}
+}
+
+// Unknown makes a fact in the state that err stands for: absent for
+// fs.ErrNotExist, denied for fs.ErrPermission, error for anything else.
+func Unknown[T any](source string, err error) Fact[T] {
+	return Fact[T]{Source: source, State: StateOf(err), Reason: reason(err)}
+}
+
+// Get returns the value and whether it is known.
+func (f Fact[T]) Get() (T, bool) { return f.Value, f.State == StateOK }
+
+// Or returns the value, or other when it is not known.
+func (f Fact[T]) Or(other T) T {
+	if f.State == StateOK {
+		return f.Value
+	}
+	return other
+}
+
+// Convert turns a fact of one type into another, keeping source and state. A
+// conversion error becomes StateError with the error as its reason.
+func Convert[A, B any](f Fact[A], unit string, conv func(A) (B, error)) Fact[B] {
+	out := Fact[B]{Source: f.Source, State: f.State, Reason: f.Reason}
+	if f.State != StateOK {
+		return out
+	}
+	v, err := conv(f.Value)
+	if err != nil {
+		out.State, out.Reason = StateError, err.Error()
+		return out
+	}
+	out.Value, out.Unit = v, unit
+	return out
+}
+
+// StateOf maps an error of the os package to a state.
+func StateOf(err error) State {
+	switch {
+	case err == nil:
+		return StateOK
+	case errors.Is(err, fs.ErrNotExist):
+		return StateAbsent
+	case errors.Is(err, fs.ErrPermission):
+		return StateDenied
+	default:
+		return StateError
+	}
+}
+
+// reason drops the path from an os error, since Fact.Source already names it.
+func reason(err error) string {
+	if err == nil {
+		return ""
+	}
+	if pe, ok := errors.AsType[*fs.PathError](err); ok {
+		return pe.Err.Error()
+	}
+	return err.Error()
+}
+
+// MarshalJSON writes null for a value that is not known.
+func (f Fact[T]) MarshalJSON() ([]byte, error) {
+	out := struct {
+		Value  any    `json:"value"`
+		Unit   string `json:"unit,omitempty"`
+		Source string `json:"source"`
+		State  State  `json:"state"`
+		Reason string `json:"reason,omitempty"`
+	}{nil, f.Unit, f.Source, f.State, f.Reason}
+	if f.State == StateOK {
+		out.Value = f.Value
+		if rv := reflect.ValueOf(f.Value); rv.Kind() == reflect.Slice && rv.IsNil() {
+			out.Value = []int{} // an empty list that was read is not an unknown one
+		}
+	}
+	if out.State == "" {
+		out.State = StateAbsent
+	}
+	return json.Marshal(out)
+}
+
+// AnyFact is a Fact without its type, for code that walks all facts.
+type AnyFact interface {
+	Any() (value any, unit, source string, state State, reason string)
+}
+
+// Any implements AnyFact.
+func (f Fact[T]) Any() (any, string, string, State, string) {
+	st := f.State
+	if st == "" {
+		st = StateAbsent
+	}
+	return f.Value, f.Unit, f.Source, st, f.Reason
+}

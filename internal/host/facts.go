@@ -1,0 +1,312 @@
+package host
+
+// Facts is everything that is known of a machine. Slices hold one element an
+// object (CPU, policy, device) in natural order; objects that are not there
+// make empty slices, never failed facts.
+type Facts struct {
+	Schema    int           `json:"schema"`
+	Identity  Identity      `json:"identity"`
+	Topology  Topology      `json:"topology"`
+	Frequency Frequency     `json:"frequency"`
+	Idle      Idle          `json:"idle"`
+	Memory    Memory        `json:"memory"`
+	Kernel    Kernel        `json:"kernel"`
+	Virt      Virt          `json:"virtualization"`
+	Limits    Limits        `json:"limits"`
+	Storage   []Storage     `json:"storage"`   // one for each path asked about, and each database's log
+	Block     []BlockDevice `json:"block"`     // all whole disks, for their queue settings
+	Databases []Database    `json:"databases"` // servers seen running
+	Windows   *Windows      `json:"windows,omitempty"`
+}
+
+// Identity names the machine.
+type Identity struct {
+	Hostname     Fact[string] `json:"hostname"`
+	OS           Fact[string] `json:"os"` // as in "Debian GNU/Linux 12 (bookworm)"
+	Kernel       Fact[string] `json:"kernel"`
+	Arch         Fact[string] `json:"arch"`
+	CPUModel     Fact[string] `json:"cpu_model"`
+	CPUVendor    Fact[string] `json:"cpu_vendor"`
+	Microcode    Fact[string] `json:"microcode"`
+	Product      Fact[string] `json:"product"` // DMI vendor and product
+	BIOS         Fact[string] `json:"bios"`
+	ClockTicksHz Fact[int64]  `json:"clock_ticks"` // Hz; CONFIG_HZ where it can be read
+}
+
+// Topology says which CPUs there are and what they share.
+type Topology struct {
+	Online     Fact[[]int]  `json:"online"`
+	Offline    Fact[[]int]  `json:"offline"`
+	Present    Fact[[]int]  `json:"present"`
+	Sockets    Fact[int]    `json:"sockets"`
+	Cores      Fact[int]    `json:"cores"`
+	Threads    Fact[int]    `json:"threads"` // online logical CPUs
+	SMTControl Fact[string] `json:"smt_control"`
+	SMTActive  Fact[bool]   `json:"smt_active"`
+	CoreTypes  []CoreType   `json:"core_types"` // more than one on hybrid processors
+	NUMA       []NUMANode   `json:"numa"`
+	Caches     []Cache      `json:"caches"`
+	CPUs       []CPU        `json:"cpus"` // online ones
+}
+
+// CPU is one logical CPU.
+type CPU struct {
+	ID       int         `json:"id"`
+	Socket   Fact[int]   `json:"socket"`
+	Die      Fact[int]   `json:"die"`
+	Cluster  Fact[int]   `json:"cluster"`
+	Core     Fact[int]   `json:"core"` // unique only within its socket
+	Siblings Fact[[]int] `json:"siblings"`
+	NUMANode Fact[int]   `json:"numa_node"`
+	CoreType string      `json:"core_type"` // CoreType.Name
+}
+
+// CoreType is a class of CPUs with the same capacity, as performance and
+// efficiency cores are. A uniform machine has one, named "all".
+type CoreType struct {
+	Name     string      `json:"name"`
+	CPUs     []int       `json:"cpus"`
+	Capacity Fact[int64] `json:"capacity"` // cpu_capacity, 1024 for the largest
+}
+
+// NUMANode is one memory node.
+type NUMANode struct {
+	ID       int         `json:"id"`
+	CPUs     Fact[[]int] `json:"cpus"`
+	Memory   Fact[int64] `json:"memory"`    // B
+	Distance Fact[[]int] `json:"distances"` // to each node, 10 = local
+}
+
+// Cache is one cache and the CPUs that share it.
+type Cache struct {
+	Level int         `json:"level"`
+	Type  string      `json:"type"` // Data, Instruction, Unified
+	Size  Fact[int64] `json:"size"` // B
+	Line  Fact[int64] `json:"line"` // B
+	CPUs  []int       `json:"cpus"`
+	Ways  Fact[int64] `json:"ways"`
+}
+
+// Frequency is what decides how fast CPUs run.
+type Frequency struct {
+	Policies        []Policy     `json:"policies"`
+	Boost           Fact[bool]   `json:"boost"` // whether turbo is allowed, from whichever file says so
+	NoTurbo         Fact[bool]   `json:"no_turbo"`
+	CPUFreqBoost    Fact[bool]   `json:"cpufreq_boost"`
+	PstateStatus    Fact[string] `json:"pstate_status"` // intel_pstate/status or amd_pstate/status
+	MinPerfPct      Fact[int64]  `json:"min_perf_pct"`
+	MaxPerfPct      Fact[int64]  `json:"max_perf_pct"`
+	PlatformProfile Fact[string] `json:"platform_profile"`
+	ProfileChoices  Fact[string] `json:"platform_profile_choices"`
+	EPB             []CPUValue   `json:"epb"`     // energy_perf_bias of each CPU, 0 performance to 15 powersave
+	Current         []CPUCurrent `json:"current"` // of each online CPU
+	Uncore          []Uncore     `json:"uncore"`
+	DomainScope     Fact[string] `json:"domain_scope"` // thread, core or socket: what shares one frequency
+}
+
+// CPUValue is a whole number that each CPU has for itself.
+type CPUValue struct {
+	CPU   int         `json:"cpu"`
+	Value Fact[int64] `json:"value"`
+}
+
+// CPUCurrent is a CPU's frequency at one moment.
+type CPUCurrent struct {
+	CPU       int           `json:"cpu"`
+	Frequency Fact[int64]   `json:"frequency"`      // Hz
+	Percent   Fact[float64] `json:"percent_of_max"` // of cpuinfo_max_freq, the seeds' '% of maximum frequency'
+}
+
+// Policy is a cpufreq policy: CPUs whose frequency is set together.
+type Policy struct {
+	ID        int           `json:"id"`
+	CPUs      Fact[[]int]   `json:"cpus"`         // related_cpus
+	Affected  Fact[[]int]   `json:"affected"`     // those of them that are online
+	Domain    Fact[[]int]   `json:"freqdomain"`   // freqdomain_cpus: coupled by hardware
+	Driver    Fact[string]  `json:"driver"`       // scaling_driver
+	Governor  Fact[string]  `json:"governor"`     // scaling_governor
+	Governors Fact[string]  `json:"governors"`    // scaling_available_governors
+	HWMin     Fact[int64]   `json:"hardware_min"` // Hz, cpuinfo_min_freq
+	HWMax     Fact[int64]   `json:"hardware_max"` // Hz, cpuinfo_max_freq
+	Base      Fact[int64]   `json:"base"`         // Hz, base_frequency
+	Min       Fact[int64]   `json:"min"`          // Hz, scaling_min_freq
+	Max       Fact[int64]   `json:"max"`          // Hz, scaling_max_freq
+	BIOSLimit Fact[int64]   `json:"bios_limit"`   // Hz
+	Latency   Fact[float64] `json:"latency"`      // s, cpuinfo_transition_latency
+	PStates   Fact[[]int64] `json:"pstates"`      // Hz, scaling_available_frequencies, falling
+	EPP       Fact[string]  `json:"epp"`          // energy_performance_preference
+	EPPs      Fact[string]  `json:"epps"`         // energy_performance_available_preferences
+	Boost     Fact[bool]    `json:"boost"`        // policyN/boost
+	Scope     string        `json:"scope"`        // thread, core, socket or other, from Domain or CPUs against topology
+}
+
+// Uncore is the frequency range of one uncore domain.
+type Uncore struct {
+	Name string      `json:"name"`
+	Min  Fact[int64] `json:"min"` // Hz
+	Max  Fact[int64] `json:"max"` // Hz
+}
+
+// Idle is what CPUs do when they have nothing to do.
+type Idle struct {
+	Driver     Fact[string]  `json:"driver"`
+	Governor   Fact[string]  `json:"governor"`
+	States     []IdleState   `json:"states"`          // grouped: one for each distinct state
+	DMALatency Fact[float64] `json:"cpu_dma_latency"` // s, the limit in force from /dev/cpu_dma_latency
+	Resume     []CPUValue    `json:"resume_latency"`  // pm_qos_resume_latency_us in us; 0 no limit
+}
+
+// IdleState is one C-state of the CPUs that have it alike.
+type IdleState struct {
+	Index     int           `json:"index"`
+	Name      Fact[string]  `json:"name"`
+	Desc      Fact[string]  `json:"desc"`
+	Latency   Fact[float64] `json:"latency"`   // s to leave it
+	Residency Fact[float64] `json:"residency"` // s for it to be worth entering
+	CPUs      []int         `json:"cpus"`
+	Disabled  []int         `json:"disabled"` // of CPUs, those on which it is disabled
+	Unread    Fact[bool]    `json:"-"`        // state of the disable files where they could not be read
+}
+
+// Memory is the memory and what manages it.
+type Memory struct {
+	Total                Fact[int64]  `json:"total"` // B
+	SwapTotal            Fact[int64]  `json:"swap"`  // B
+	HugePageSize         Fact[int64]  `json:"huge_page_size"`
+	HugePages            Fact[int64]  `json:"huge_pages"`
+	HugePagesFree        Fact[int64]  `json:"huge_pages_free"`
+	THPEnabled           Fact[Choice] `json:"thp_enabled"`
+	THPDefrag            Fact[Choice] `json:"thp_defrag"`
+	KSM                  Fact[int64]  `json:"ksm"`
+	NUMABalancing        Fact[int64]  `json:"numa_balancing"`
+	Swappiness           Fact[int64]  `json:"swappiness"`
+	DirtyBytes           Fact[int64]  `json:"dirty_bytes"` // 0: the ratio is in force
+	DirtyBackgroundBytes Fact[int64]  `json:"dirty_background_bytes"`
+	DirtyRatio           Fact[int64]  `json:"dirty_ratio"`
+	DirtyBackgroundRatio Fact[int64]  `json:"dirty_background_ratio"`
+	MaxMapCount          Fact[int64]  `json:"max_map_count"`
+	ShmSize              Fact[int64]  `json:"dev_shm_size"` // B
+	ShmMax               Fact[uint64] `json:"shmmax"`       // B
+	ShmAll               Fact[uint64] `json:"shmall"`       // pages
+	ShmMni               Fact[int64]  `json:"shmmni"`
+	PageSize             Fact[int64]  `json:"page_size"`
+}
+
+// Kernel holds settings of the kernel that are not memory or CPU.
+type Kernel struct {
+	Cmdline       Fact[string]  `json:"cmdline"`
+	Clocksource   Fact[string]  `json:"clocksource"`
+	Clocksources  Fact[string]  `json:"clocksources"`
+	Mitigations   []Mitigation  `json:"mitigations"`
+	Sem           Fact[[]int]   `json:"sem"` // SEMMSL SEMMNS SEMOPM SEMMNI
+	PIDMax        Fact[int64]   `json:"pid_max"`
+	AIOMaxNr      Fact[uint64]  `json:"aio_max_nr"`
+	NVMeIOTimeout Fact[uint64]  `json:"nvme_io_timeout"` // s
+	TunedProfile  Fact[string]  `json:"tuned_profile"`
+	PressureCPU   Fact[float64] `json:"pressure_cpu"` // share of time, some avg60
+	PressureIO    Fact[float64] `json:"pressure_io"`
+}
+
+// Mitigation is what the kernel does about one processor vulnerability.
+type Mitigation struct {
+	Name string       `json:"name"`
+	Text Fact[string] `json:"text"`
+}
+
+// Virt says on what the kernel runs and in what we run.
+type Virt struct {
+	Hypervisor Fact[string]  `json:"hypervisor"` // kvm, vmware, hyper-v, xen, ..., or none
+	Container  Fact[string]  `json:"container"`  // docker, podman, kubernetes, lxc, ..., or none
+	Steal      Fact[float64] `json:"steal"`      // share of CPU time since boot taken by the hypervisor
+}
+
+// Limits is what this process and its cgroup may use.
+type Limits struct {
+	Affinity    Fact[[]int]   `json:"affinity"` // CPUs this process may run on
+	CgroupV     Fact[int]     `json:"cgroup"`   // 1 or 2
+	Cgroup      Fact[string]  `json:"cgroup_path"`
+	CPUQuota    Fact[float64] `json:"cpu_quota"` // CPUs, tightest of the ancestors; absent: no limit
+	CPUSet      Fact[[]int]   `json:"cpuset"`
+	MemoryMax   Fact[int64]   `json:"memory_max"`   // B, tightest of the ancestors; absent: no limit
+	OpenFiles   Fact[int64]   `json:"open_files"`   // soft limit
+	LockedBytes Fact[int64]   `json:"locked_bytes"` // B, soft limit of RLIMIT_MEMLOCK
+}
+
+// Storage is where a path lies, from the mount down to the devices.
+type Storage struct {
+	Path       string       `json:"path"`    // as asked
+	Purpose    string       `json:"purpose"` // "log-dir", or "postgres log" and the like
+	Resolved   Fact[string] `json:"resolved"`
+	MountPoint Fact[string] `json:"mount_point"`
+	FSType     Fact[string] `json:"fs_type"`
+	Options    Fact[string] `json:"options"` // mount and superblock options, comma separated
+	Device     Fact[string] `json:"device"`  // mount source
+	Class      Fact[string] `json:"class"`   // one of the Class constants
+	DAX        Fact[bool]   `json:"dax"`     // in force for a file there (statx), not merely mounted
+	ReadOnly   Fact[bool]   `json:"read_only"`
+	FreeBytes  Fact[int64]  `json:"free"`  // B available to this user
+	Stack      []StackLayer `json:"stack"` // topmost block device first, down to the disks
+}
+
+// Classes of storage, by what a durable write ends in.
+const (
+	ClassPmemDAX = "pmem-dax"
+	ClassPmem    = "pmem-block"
+	ClassNVMe    = "nvme"
+	ClassSSD     = "ssd"
+	ClassDisk    = "disk"
+	ClassVirtual = "virtual"
+	ClassNetwork = "network"
+	ClassMemory  = "memory"
+)
+
+// StackLayer is one block device under a path; Depth counts from 0.
+type StackLayer struct {
+	Name  string       `json:"name"`  // kernel name, as in dm-0
+	Kind  string       `json:"kind"`  // partition, lvm, crypt, dm-<target>, md-raid1, loop, virtio, nvme, pmem, scsi, ...
+	Label string       `json:"label"` // dm name, md name, backing file, model
+	Depth int          `json:"depth"`
+	Queue *BlockDevice `json:"queue,omitempty"` // of whole devices
+}
+
+// BlockDevice is a whole disk (or dm, md, loop) and its queue.
+type BlockDevice struct {
+	Name       string       `json:"name"`
+	Model      Fact[string] `json:"model"`
+	Size       Fact[int64]  `json:"size"` // B
+	Rotational Fact[bool]   `json:"rotational"`
+	Scheduler  Fact[Choice] `json:"scheduler"`
+	WriteCache Fact[string] `json:"write_cache"` // "write back" or "write through"
+	FUA        Fact[bool]   `json:"fua"`
+	DAX        Fact[bool]   `json:"dax"` // the device can; see Storage.DAX for whether it is used
+	NoMerges   Fact[int64]  `json:"nomerges"`
+	ReadAhead  Fact[int64]  `json:"read_ahead"` // B
+	Class      string       `json:"class"`      // NVMe, ssd, disk, virtual, pmem-block or empty
+}
+
+// Database is a database server seen running, and where its log goes.
+type Database struct {
+	Kind    string       `json:"kind"` // postgresql, mariadb, mysql, oracle, hana, sqlserver, sqlite is not a server
+	PID     int          `json:"pid"`
+	DataDir Fact[string] `json:"data_dir"`
+	LogDir  Fact[string] `json:"log_dir"` // redo or WAL, links followed
+}
+
+// Windows holds what only Windows has. Its sources are registry keys and calls.
+type Windows struct {
+	ActiveScheme Fact[string] `json:"active_scheme"` // GUID in force, policy first
+	SchemeName   Fact[string] `json:"scheme_name"`
+	PolicyScheme Fact[string] `json:"policy_scheme"` // GUID that a group policy forces
+	UserScheme   Fact[string] `json:"user_scheme"`   // GUID chosen on the machine
+	ThrottleMin  Fact[int64]  `json:"processor_min"` // %, PROCTHROTTLEMIN on mains power
+	ThrottleMax  Fact[int64]  `json:"processor_max"` // %, PROCTHROTTLEMAX on mains power
+	CPUMHz       []WindowsMHz `json:"processor_power"`
+}
+
+// WindowsMHz is one processor's CallNtPowerInformation record.
+type WindowsMHz struct {
+	CPU     int         `json:"cpu"`
+	Current Fact[int64] `json:"current"` // Hz
+	Max     Fact[int64] `json:"max"`     // Hz
+	Limit   Fact[int64] `json:"limit"`   // Hz
+}

@@ -1,0 +1,251 @@
+package host
+
+import (
+	"bytes"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+// Tree reads a machine's /proc, /sys, /dev and /etc below Root. Root is "" or
+// "/" for the machine itself, or a folder that holds a recorded one, so that
+// every fact and check can be tried on machines that are not here.
+type Tree struct {
+	Root string
+}
+
+// errnoMark starts a recorded file whose reading failed: "!errno EACCES". A
+// recording cannot keep permissions, since whoever replays it may be root.
+const errnoMark = "!errno "
+
+var markedErrors = map[string]error{
+	"EACCES":     fs.ErrPermission,
+	"EPERM":      fs.ErrPermission,
+	"EIO":        syscall.EIO,
+	"EINVAL":     syscall.EINVAL,
+	"EBUSY":      syscall.EBUSY,
+	"EOPNOTSUPP": syscall.EOPNOTSUPP,
+}
+
+// Live reports whether the tree is this machine itself.
+func (t Tree) Live() bool { return t.Root == "" || t.Root == "/" }
+
+// Join returns where an absolute path of the machine lies for this process.
+func (t Tree) Join(path string) string {
+	if t.Live() {
+		return path
+	}
+	return filepath.Join(t.Root, path)
+}
+
+// Read returns a file's content. Errors are *fs.PathError with the machine's
+// own path, never that of a recording.
+func (t Tree) Read(path string) ([]byte, error) {
+	b, err := os.ReadFile(t.Join(path))
+	if err == nil && !t.Live() {
+		if mark, ok := bytes.CutPrefix(b, []byte(errnoMark)); ok {
+			name := strings.TrimSpace(string(mark))
+			if err = markedErrors[name]; err == nil {
+				err = fmt.Errorf("recorded failure %q", name)
+			}
+		}
+	}
+	if err != nil {
+		return nil, &fs.PathError{Op: "read", Path: path, Err: bare(err)}
+	}
+	return b, nil
+}
+
+// bare strips the path from an os error, which would be that of the recording.
+func bare(err error) error {
+	if pe, ok := err.(*fs.PathError); ok {
+		return pe.Err
+	}
+	return err
+}
+
+// Dir lists the names in a directory, sorted.
+func (t Tree) Dir(path string) ([]string, error) {
+	f, err := os.Open(t.Join(path))
+	if err != nil {
+		return nil, &fs.PathError{Op: "list", Path: path, Err: bare(err)}
+	}
+	defer f.Close()
+	names, err := f.Readdirnames(-1)
+	if err != nil {
+		return nil, &fs.PathError{Op: "list", Path: path, Err: bare(err)}
+	}
+	sortNatural(names)
+	return names, nil
+}
+
+// Exists reports whether a path is there, following links.
+func (t Tree) Exists(path string) bool {
+	_, err := os.Stat(t.Join(path))
+	return err == nil
+}
+
+// Text reads a file's content without surrounding white space.
+func (t Tree) Text(path string) Fact[string] {
+	b, err := t.Read(path)
+	if err != nil {
+		return Unknown[string](path, err)
+	}
+	return Known(strings.TrimSpace(string(b)), "", path)
+}
+
+// Int reads a whole number and multiplies it by scale into unit: kHz files are
+// Int(path, "Hz", 1000). An empty file or one with text is StateError.
+func (t Tree) Int(path, unit string, scale int64) Fact[int64] {
+	return Convert(t.Text(path), unit, func(s string) (int64, error) {
+		v, err := strconv.ParseInt(s, 10, 64)
+		if err != nil {
+			return 0, fmt.Errorf("expected a whole number, found %s", clip(s))
+		}
+		if scale != 1 && v != 0 && (v*scale)/scale != v {
+			return 0, fmt.Errorf("%d is too large for %s", v, unit)
+		}
+		return v * scale, nil
+	})
+}
+
+// Bool reads a file that holds 0/1, Y/N or on/off.
+func (t Tree) Bool(path string) Fact[bool] {
+	return Convert(t.Text(path), "", func(s string) (bool, error) {
+		switch s {
+		case "1", "Y", "y", "on":
+			return true, nil
+		case "0", "N", "n", "off":
+			return false, nil
+		}
+		return false, fmt.Errorf("expected 0 or 1, found %s", clip(s))
+	})
+}
+
+// Choice reads a file that lists its choices with the one in force in brackets,
+// as in "always [madvise] never".
+func (t Tree) Choice(path string) Fact[Choice] {
+	return Convert(t.Text(path), "", parseChoice)
+}
+
+// Choice is a setting with a closed list of values.
+type Choice struct {
+	Active string   `json:"active"`
+	Offers []string `json:"offers"`
+}
+
+// String returns the value in force.
+func (c Choice) String() string { return c.Active }
+
+// Has reports whether the kernel offers a value here.
+func (c Choice) Has(v string) bool {
+	for _, o := range c.Offers {
+		if o == v {
+			return true
+		}
+	}
+	return false
+}
+
+func parseChoice(s string) (Choice, error) {
+	var c Choice
+	for _, w := range strings.Fields(s) {
+		if len(w) > 2 && w[0] == '[' && w[len(w)-1] == ']' {
+			w = w[1 : len(w)-1]
+			if c.Active != "" {
+				return Choice{}, fmt.Errorf("two values in brackets in %s", clip(s))
+			}
+			c.Active = w
+		}
+		c.Offers = append(c.Offers, w)
+	}
+	if len(c.Offers) == 1 && c.Active == "" {
+		c.Active = c.Offers[0] // a scheduler file of a device without choices reads just "none"
+	}
+	if c.Active == "" {
+		return Choice{}, fmt.Errorf("expected one value in brackets, found %s", clip(s))
+	}
+	return c, nil
+}
+
+// List reads a CPU or node list such as "0-3,8".
+func (t Tree) List(path string) Fact[[]int] {
+	return Convert(t.Text(path), "", ParseList)
+}
+
+// maxListed bounds what a garbled list file can make us allocate; Linux itself
+// supports 8192 CPUs at most (CONFIG_NR_CPUS on x86, 6.12).
+const maxListed = 1 << 16
+
+// ParseList parses the kernel's list format, as in "0-3,8" or "0-10:2/4". Empty
+// text is an empty list. The result is in the order written.
+func ParseList(s string) ([]int, error) {
+	s = strings.TrimSpace(s)
+	list := []int{}
+	if s == "" {
+		return list, nil
+	}
+	for _, part := range strings.Split(s, ",") {
+		span, group, grouped := strings.Cut(part, ":")
+		lo, hi, ranged := strings.Cut(span, "-")
+		a, err := strconv.Atoi(lo)
+		b := a
+		if err == nil && ranged {
+			b, err = strconv.Atoi(hi)
+		}
+		used, size := 1, 1
+		if err == nil && grouped {
+			u, g, _ := strings.Cut(group, "/")
+			if used, err = strconv.Atoi(u); err == nil {
+				size, err = strconv.Atoi(g)
+			}
+		}
+		if err != nil || a < 0 || b < a || b >= maxListed || used < 1 || size < used {
+			return nil, fmt.Errorf("expected a list like 0-3,8, found %s", clip(s))
+		}
+		for i := a; i <= b; i++ {
+			if (i-a)%size < used {
+				list = append(list, i)
+			}
+		}
+		if len(list) > maxListed {
+			return nil, fmt.Errorf("a list of more than %d numbers", maxListed)
+		}
+	}
+	return list, nil
+}
+
+// FormatList is the inverse of ParseList for an ascending list.
+func FormatList(list []int) string {
+	var b strings.Builder
+	for i := 0; i < len(list); {
+		j := i
+		for j+1 < len(list) && list[j+1] == list[j]+1 {
+			j++
+		}
+		if b.Len() > 0 {
+			b.WriteByte(',')
+		}
+		b.WriteString(strconv.Itoa(list[i]))
+		if j > i {
+			b.WriteByte('-')
+			b.WriteString(strconv.Itoa(list[j]))
+		}
+		i = j + 1
+	}
+	return b.String()
+}
+
+// clip quotes text from a file for an error line, without control characters
+// and not longer than a line can bear.
+func clip(s string) string {
+	const most = 40
+	if len(s) > most {
+		return strconv.Quote(s[:most]) + "..."
+	}
+	return strconv.Quote(s)
+}

@@ -1,0 +1,52 @@
+// Package probe holds the quick measurements of `hostlab assess`: what the
+// platform costs right now, in about a minute, without any privilege.
+//
+// A probe interleaves the conditions that it compares within rounds, in random
+// order, so that a drifting host cannot become an effect, and repeats one
+// condition (A/A) to learn its own noise floor.
+package probe
+
+import (
+	"context"
+	"time"
+
+	"hostlab/internal/host"
+	"hostlab/internal/result"
+)
+
+// Config is what a probe needs to know. DefaultConfig gives usual values.
+type Config struct {
+	Facts  *host.Facts
+	LogDir string                          // where the commit probe writes; absolute
+	MemDir string                          // a tmpfs for its upper bound, "" if the host has none
+	CPUs   []int                           // CPUs this process may use, ascending
+	Budget time.Duration                   // how long the probe may take; it plans its rounds to fit
+	Seed   uint64                          // of the order of conditions
+	Alpha  float64                         // 1 - confidence
+	Report func(done, total time.Duration) // progress; may be nil
+}
+
+// Outcome is what one probe found. A probe that could not run is an outcome
+// with Skipped set, not an error: the others go on.
+type Outcome struct {
+	Probe         string                `json:"probe"`
+	Title         string                `json:"title"`
+	Method        string                `json:"method"`            // one paragraph, for the report
+	Skipped       string                `json:"skipped,omitempty"` // why nothing was measured, and what to do about it
+	Seconds       float64               `json:"seconds"`
+	Measurements  []result.Measurement  `json:"-"` // listed flat in assess's JSON
+	Distributions []result.Distribution `json:"distributions,omitempty"`
+	Warnings      []string              `json:"warnings,omitempty"`
+}
+
+// Probe is one quick measurement. Run must return soon (well under a second)
+// after ctx is cancelled, leave no file behind in any case, and may be called
+// again. An error means that the probe itself is broken or was cancelled; a
+// host on which it cannot work is Outcome.Skipped.
+type Probe interface {
+	Name() string
+	Title() string
+	// Share is the part of the whole budget that this probe asks for, in (0, 1].
+	Share() float64
+	Run(ctx context.Context, cfg Config) (Outcome, error)
+}
