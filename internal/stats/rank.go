@@ -1,0 +1,155 @@
+// Package stats holds the estimators and tests behind every verdict. They are
+// rank-based, because run times on shared hosts have stalls and drift, which
+// move a mean and its standard deviation more than the effects looked for.
+package stats
+
+import (
+	"math"
+	"slices"
+)
+
+// Median returns the middle of x, or NaN for none. It does not modify x.
+func Median(x []float64) float64 { return Quantile(x, 0.5) }
+
+// Quantile returns the q-quantile of x by linear interpolation between order
+// statistics (Hyndman and Fan's type 7, as in R and NumPy), or NaN for none.
+// It does not modify x.
+func Quantile(x []float64, q float64) float64 {
+	if len(x) == 0 || math.IsNaN(q) {
+		return math.NaN()
+	}
+	s := slices.Clone(x)
+	slices.Sort(s)
+	return quantileSorted(s, q)
+}
+
+func quantileSorted(s []float64, q float64) float64 {
+	h := min(max(q, 0), 1) * float64(len(s)-1)
+	i := int(h)
+	if i+1 >= len(s) {
+		return s[len(s)-1]
+	}
+	return s[i] + (h-float64(i))*(s[i+1]-s[i])
+}
+
+// QuantileInterval returns a distribution-free interval for the q-quantile at
+// confidence 1-alpha: two order statistics of x, chosen so that each tail of the
+// binomial law of ranks holds at most alpha/2. ok is false when x is too small
+// for it, as it is for p99 below about 370 independent values. The values must
+// be independent; those of one burst are not.
+func QuantileInterval(x []float64, q, alpha float64) (low, high float64, ok bool) {
+	n := len(x)
+	if n == 0 || q <= 0 || q >= 1 {
+		return math.NaN(), math.NaN(), false
+	}
+	s := slices.Clone(x)
+	slices.Sort(s)
+	// The number of values below the quantile is B ~ Bin(n, q). The largest l with
+	// P(B < l) <= alpha/2 bounds it from below, the smallest u with
+	// P(B >= u) <= alpha/2 from above (1-based ranks).
+	l, u := 0, n+1
+	cdf := 0.0
+	for k := 0; k <= n; k++ {
+		if cdf <= alpha/2 { // cdf is P(B < k) here
+			l = k
+		}
+		cdf += binomialPMF(n, k, q)
+		if 1-cdf <= alpha/2 { // 1-cdf is P(B >= k+1)
+			u = k + 1
+			break
+		}
+	}
+	if l < 1 || u > n {
+		return math.NaN(), math.NaN(), false
+	}
+	return s[l-1], s[u-1], true
+}
+
+func binomialPMF(n, k int, p float64) float64 {
+	lg := func(x float64) float64 { v, _ := math.Lgamma(x); return v }
+	a, b := float64(k), float64(n-k)
+	return math.Exp(lg(float64(n)+1) - lg(a+1) - lg(b+1) + a*math.Log(p) + b*math.Log1p(-p))
+}
+
+// Interval is an estimate with its two-sided interval. Low and High are NaN when
+// N is too small for the confidence asked for.
+type Interval struct {
+	Estimate, Low, High float64
+	N                   int
+}
+
+// HodgesLehmann estimates the centre of the paired differences d, one a block,
+// as the median of their Walsh averages, and its interval at confidence 1-alpha
+// by inverting the exact Wilcoxon signed-rank test (Hollander, Wolfe and
+// Chicken, Nonparametric Statistical Methods, 3rd ed., section 3.3). It assumes
+// that d is symmetric about its centre, which differences of exchangeable runs
+// are. Time and memory grow with the square of len(d).
+func HodgesLehmann(d []float64, alpha float64) Interval {
+	n := len(d)
+	iv := Interval{Estimate: math.NaN(), Low: math.NaN(), High: math.NaN(), N: n}
+	if n == 0 {
+		return iv
+	}
+	w := make([]float64, 0, n*(n+1)/2)
+	for i := range d {
+		for j := i; j < n; j++ {
+			w = append(w, d[i]/2+d[j]/2)
+		}
+	}
+	slices.Sort(w)
+	iv.Estimate = quantileSorted(w, 0.5)
+	if k := signedRankCritical(n, alpha); k >= 0 {
+		iv.Low, iv.High = w[k], w[len(w)-1-k]
+	}
+	return iv
+}
+
+// signedRankCritical returns the largest w with P(T+ <= w) <= alpha/2 under no
+// effect, or -1 when even P(T+ = 0) = 2^-n is more than that. The distribution is
+// exact: the number of subsets of the ranks 1..n by their sum.
+func signedRankCritical(n int, alpha float64) int {
+	m := n * (n + 1) / 2
+	p := make([]float64, m+1) // probability of each sum
+	p[0] = 1
+	for r := 1; r <= n; r++ {
+		for s := m; s >= 0; s-- {
+			p[s] /= 2
+			if s >= r {
+				p[s] += p[s-r] / 2
+			}
+		}
+	}
+	k, cdf := -1, 0.0
+	for s := 0; s <= m; s++ {
+		if cdf += p[s]; cdf > alpha/2 {
+			break
+		}
+		k = s
+	}
+	return k
+}
+
+// MinBlocks returns the smallest number of blocks at which HodgesLehmann can
+// give an interval at confidence 1-alpha: 6 at alpha 0.05.
+func MinBlocks(alpha float64) int { return 1 + int(math.Ceil(math.Log2(1/alpha))) }
+
+// PairedRatio estimates a/b over blocks from their logarithms, with interval.
+// Pairs in which a value is not positive and finite are left out, and N says how
+// many were left.
+func PairedRatio(a, b []float64, alpha float64) Interval {
+	var d []float64
+	for i := range min(len(a), len(b)) {
+		if x := math.Log(a[i]) - math.Log(b[i]); !math.IsNaN(x) && !math.IsInf(x, 0) {
+			d = append(d, x)
+		}
+	}
+	iv := HodgesLehmann(d, alpha)
+	iv.Estimate, iv.Low, iv.High = math.Exp(iv.Estimate), math.Exp(iv.Low), math.Exp(iv.High)
+	return iv
+}
+
+// Floor is the noise floor that an A/A ratio shows: how far from 1 its interval
+// reaches. NaN when there is no interval.
+func Floor(aa Interval) float64 {
+	return math.Max(math.Abs(aa.Low-1), math.Abs(aa.High-1))
+}
