@@ -17,7 +17,8 @@ import (
 // Config is what a probe needs to know. DefaultConfig gives usual values.
 type Config struct {
 	Facts  *host.Facts
-	LogDir string                          // where the commit probe writes; absolute
+	LogDir string                          // where the commit probe writes; absolute; "" for nowhere
+	NoLog  string                          // why LogDir is "": what is wrong and what to do
 	MemDir string                          // a tmpfs for its upper bound, "" if the host has none
 	CPUs   []int                           // CPUs this process may use, ascending
 	Budget time.Duration                   // how long the probe may take; it plans its rounds to fit
@@ -33,10 +34,21 @@ type Outcome struct {
 	Title         string                `json:"title"`
 	Method        string                `json:"method"`            // one paragraph, for the report
 	Skipped       string                `json:"skipped,omitempty"` // why nothing was measured, and what to do about it
+	Failed        string                `json:"failed,omitempty"`  // the probe itself broke; set by whoever runs it
 	Seconds       float64               `json:"seconds"`
 	Measurements  []result.Measurement  `json:"-"` // listed flat in assess's JSON
 	Distributions []result.Distribution `json:"distributions,omitempty"`
+	Pairs         []PairResult          `json:"pairs,omitempty"` // siblings only
 	Warnings      []string              `json:"warnings,omitempty"`
+}
+
+// PairResult is what was found out about two CPUs: what the system reports of
+// them, and what measuring them says.
+type PairResult struct {
+	A        int    `json:"a"`
+	B        int    `json:"b"`
+	Reported bool   `json:"reported"` // as siblings
+	Relation string `json:"relation"` // siblings, separate, time-shared or unknown
 }
 
 // Probe is one quick measurement. Run must return soon (well under a second)
