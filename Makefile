@@ -1,0 +1,46 @@
+# hostlab. Everything a fresh machine with Go and apt needs: `make demo`, `make test`.
+SHELL := /bin/bash
+VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
+COMMIT  := $(shell git rev-parse --short=12 HEAD 2>/dev/null)
+LDFLAGS := -s -w -X main.version=$(VERSION) -X main.commit=$(COMMIT)
+GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
+export CGO_ENABLED := 0
+
+.PHONY: build demo test test-deps lint cross man bench fixtures clean help
+
+help: ## list the targets
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
+
+build: ## bin/hostlab for this machine
+	go build -trimpath -ldflags '$(LDFLAGS)' -o bin/hostlab ./cmd/hostlab
+
+demo: build ## build, assess this host, say where the report is
+	./bin/hostlab assess --log-dir . --html hostlab-report.html --json hostlab-report.json
+
+test: test-deps ## install what the tests need and run them all
+	go vet ./...
+	go test ./...
+
+test-deps: ## Debian packages that tests use
+	./scripts/test-deps.sh
+
+lint: ## golangci-lint, pinned; built from source the first time
+	GOBIN=$(CURDIR)/bin go install $(GOLANGCI)
+	./bin/golangci-lint run ./...
+
+cross: ## the other platforms
+	GOOS=linux GOARCH=amd64 go build -trimpath -ldflags '$(LDFLAGS)' -o dist/hostlab-linux-amd64 ./cmd/hostlab
+	GOOS=linux GOARCH=arm64 go build -trimpath -ldflags '$(LDFLAGS)' -o dist/hostlab-linux-arm64 ./cmd/hostlab
+	GOOS=windows GOARCH=amd64 go build -trimpath -ldflags '$(LDFLAGS)' -o dist/hostlab-windows-amd64.exe ./cmd/hostlab
+
+man: build ## manual pages into dist/man
+	./bin/hostlab man dist/man
+
+bench: build ## the figures of the README: see bench/README.md
+	./bench/run.sh
+
+fixtures: ## record the test-bed guests again (QEMU; see testbed/README.md)
+	./testbed/record.sh
+
+clean: ## what was built
+	rm -rf bin dist hostlab-report.html hostlab-report.json

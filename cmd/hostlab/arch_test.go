@@ -1,0 +1,85 @@
+package main
+
+import (
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// mayImport is the architecture: which of our packages each package may use.
+// Imports point down only. ARCHITECTURE.md says why.
+var mayImport = map[string][]string{
+	"internal/host":               {},
+	"internal/stats":              {},
+	"internal/result":             {},
+	"internal/workload/hot":       {},
+	"internal/workload/worker":    {},
+	"internal/workload/xmlquery":  {},
+	"internal/workload/logcommit": {"internal/host"},
+	"internal/check":              {"internal/host"},
+	"internal/probe": {"internal/host", "internal/result", "internal/stats", "internal/workload/hot",
+		"internal/workload/worker", "internal/workload/xmlquery", "internal/workload/logcommit"},
+	"internal/lever":  {"internal/check", "internal/host", "internal/probe", "internal/result", "internal/stats"},
+	"internal/report": {"internal/check", "internal/host", "internal/lever", "internal/probe", "internal/result", "internal/stats"},
+	"cmd/hostlab": {"internal/check", "internal/host", "internal/lever", "internal/probe", "internal/report",
+		"internal/result", "internal/workload/logcommit", "internal/workload/worker"},
+}
+
+// free lists folders that no shipped package may use: test support and benchmarks.
+var free = []string{"internal/host/hosttest", "internal/report/reporttest", "bench", "testbed"}
+
+func TestImportsPointDown(t *testing.T) {
+	const root = "../.."
+	seen := map[string]bool{}
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() && (d.Name() == "testdata" || strings.HasPrefix(d.Name(), ".") && d.Name() != "..") {
+			return filepath.SkipDir
+		}
+		if !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return nil
+		}
+		rel, err := filepath.Rel(root, filepath.Dir(path))
+		if err != nil {
+			return err
+		}
+		pkg := filepath.ToSlash(rel)
+		if slices.ContainsFunc(free, func(f string) bool { return pkg == f || strings.HasPrefix(pkg, f+"/") }) {
+			return nil
+		}
+		allowed, listed := mayImport[pkg]
+		if !listed {
+			t.Errorf("%s is not in the architecture; add it to mayImport with what it may use", pkg)
+		}
+		seen[pkg] = true
+		f, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ImportsOnly)
+		if err != nil {
+			return err
+		}
+		for _, i := range f.Imports {
+			name, err := strconv.Unquote(i.Path.Value)
+			if err != nil {
+				return err
+			}
+			if ours, ok := strings.CutPrefix(name, "hostlab/"); ok && !slices.Contains(allowed, ours) {
+				t.Errorf("%s imports %s, which the architecture does not allow", path, ours)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for pkg := range mayImport {
+		if !seen[pkg] {
+			t.Errorf("%s is in the architecture but has no code", pkg)
+		}
+	}
+}

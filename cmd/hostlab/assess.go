@@ -1,0 +1,109 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"time"
+
+	"hostlab/internal/check"
+	"hostlab/internal/host"
+	"hostlab/internal/lever"
+	"hostlab/internal/probe"
+	"hostlab/internal/report"
+	"hostlab/internal/workload/logcommit"
+)
+
+// commitBytes is the room that the commit probe needs in the log directory.
+const commitBytes = 64 << 20
+
+// alpha gives the 95 % intervals of all probes.
+const alpha = 0.05
+
+// assess inspects, checks and measures.
+func assess(ctx context.Context, o assessOptions, p *progress) (*report.Assessment, error) {
+	started := time.Now()
+	tree := host.Tree{}
+	if err := host.Look(tree); err != nil {
+		return nil, fmt.Errorf("%w: %w", errCannotLook, err)
+	}
+	facts := host.Collect(ctx, host.Options{Tree: tree, Paths: []host.PathQuery{{Path: o.logDir, Purpose: "log-dir"}}})
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	cfg := probe.Config{
+		Facts: facts, LogDir: o.logDir, MemDir: memoryDir(tree), CPUs: usableCPUs(facts),
+		Seed: uint64(started.UnixNano()), Alpha: alpha,
+	}
+	if err := logcommit.Preflight(logStorage(facts), o.logDir, commitBytes); err != nil {
+		if o.asked {
+			return nil, usageError{err}
+		}
+		slog.Info("no commit probe", "why", err)
+		cfg.LogDir, cfg.NoLog = "", err.Error()
+	}
+	a := &report.Assessment{
+		Schema: 1, Tool: versionText(), Started: started, Host: facts.Identity.Hostname.Or("unknown host"),
+		Role: o.role, Facts: facts, Results: check.Run(facts, o.role, check.All()),
+	}
+	for _, pr := range probe.All() {
+		budget := time.Duration(float64(o.budget) * pr.Share())
+		cfg.Budget, cfg.Report = budget, p.step(pr.Title(), budget)
+		out, err := runProbe(ctx, pr, cfg)
+		if err != nil {
+			return nil, err
+		}
+		a.Runs = append(a.Runs, out)
+		a.Probes = append(a.Probes, out.Measurements...)
+	}
+	a.Levers = lever.Join(o.role, facts, a.Results, a.Runs)
+	a.Verdict = lever.VerdictLine(o.role, a.Levers)
+	a.Seconds = time.Since(started).Seconds()
+	return a, nil
+}
+
+// runProbe runs one probe. Only cancellation is an error: a probe that breaks is
+// reported in its outcome, and the others go on.
+func runProbe(ctx context.Context, pr probe.Probe, cfg probe.Config) (probe.Outcome, error) {
+	begin := time.Now()
+	out, err := pr.Run(ctx, cfg)
+	if ctx.Err() != nil {
+		return out, ctx.Err()
+	}
+	out.Probe, out.Title, out.Seconds = pr.Name(), pr.Title(), time.Since(begin).Seconds()
+	if err != nil {
+		out.Failed = err.Error()
+	}
+	slog.Info("probe done", "probe", out.Probe, "seconds", out.Seconds, "measurements", len(out.Measurements), "skipped", out.Skipped, "failed", out.Failed)
+	return out, nil
+}
+
+// usableCPUs are those that this process may run on.
+func usableCPUs(f *host.Facts) []int {
+	if cpus, ok := f.Limits.Affinity.Get(); ok && len(cpus) > 0 {
+		return cpus
+	}
+	return f.Topology.Online.Or(nil)
+}
+
+// logStorage finds what lies under the log directory.
+func logStorage(f *host.Facts) host.Storage {
+	for _, s := range f.Storage {
+		if s.Purpose == "log-dir" {
+			return s
+		}
+	}
+	return host.Storage{}
+}
+
+// memoryDir returns a directory in memory to compare the log device with, or "".
+func memoryDir(t host.Tree) string {
+	for _, dir := range []string{"/dev/shm", "/run/user/" + fmt.Sprint(os.Getuid())} {
+		s := host.StorageOf(t, dir)
+		if s.Class.Or("") == host.ClassMemory && logcommit.Preflight(s, dir, commitBytes) == nil {
+			return dir
+		}
+	}
+	return ""
+}

@@ -1,0 +1,94 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"hostlab/internal/check"
+)
+
+func newCheck(std streams) *cobra.Command {
+	var (
+		m            machine
+		role, format string
+		failOn       string
+		logDir       string
+		all          bool
+	)
+	cmd := &cobra.Command{
+		Use:   "check [flags]",
+		Short: "Which settings are wrong for this host's role",
+		Long: `check compares this host's settings with what vendors and tuning tools recommend
+for its role. A production database or application server is there for short,
+determined response times; a development system may save energy instead, and
+is not asked to burn it.
+
+Each finding has an ID, a severity, what was read and where, the reason, the
+source and a command that mends it. A setting that this host does not have is
+not applicable, never a failure. Nothing is written, and root is not needed.
+
+Exit status: 0 nothing at or above --fail-on, 1 findings, 2 unusable flag,
+3 nothing to inspect.`,
+		Example: `  hostlab check
+  hostlab check --role production-app --fail-on high && echo fit for production
+  hostlab check --format json | jq '.results[] | select(.status == "finding")'
+  hostlab explain-check PWR-001`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := oneOf("format", format, formats); err != nil {
+				return err
+			}
+			r, err := check.ParseRole(role)
+			if err != nil {
+				return usageError{err}
+			}
+			least, err := check.ParseSeverity(failOn)
+			if err != nil {
+				return usagef("--fail-on: %w", err)
+			}
+			if logDir != "" {
+				m.paths = []string{logDir}
+			}
+			f, err := m.collect(cmd.Context(), "log-dir")
+			if err != nil {
+				return err
+			}
+			results := check.Run(f, r, check.All())
+			name := f.Identity.Hostname.Or("unknown host")
+			if format == "json" {
+				err = check.WriteJSON(std.out, name, r, results)
+			} else {
+				_, width := terminal(std.out)
+				err = check.WriteText(std.out, name, r, results, check.TextOptions{Width: width, Color: colour(std.out), Verbose: all})
+			}
+			if err != nil {
+				return err
+			}
+			if worst, any := check.Worst(results); any && worst >= least {
+				return errFindings
+			}
+			return nil
+		},
+	}
+	m.flags(cmd)
+	choiceFlag(cmd, &role, "role", string(check.ProductionDB), "what the host is for", roleNames())
+	choiceFlag(cmd, &format, "format", "text", "output", formats)
+	choiceFlag(cmd, &failOn, "fail-on", "low", "lowest severity that makes the exit status 1", severityNames())
+	cmd.Flags().StringVar(&logDir, "log-dir", "", "directory of the database's log, whose storage is checked too")
+	cmd.Flags().BoolVar(&all, "all", false, "also list what is in order and what does not apply")
+	cobra.CheckErr(cmd.MarkFlagDirname("log-dir"))
+	return cmd
+}
+
+func roleNames() (names []string) {
+	for _, r := range check.Roles {
+		names = append(names, string(r))
+	}
+	return names
+}
+
+func severityNames() (names []string) {
+	for s := check.Info; s <= check.High; s++ {
+		names = append(names, s.String())
+	}
+	return names
+}

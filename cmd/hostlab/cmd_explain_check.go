@@ -1,0 +1,40 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"hostlab/internal/check"
+)
+
+func newExplainCheck(std streams) *cobra.Command {
+	return &cobra.Command{
+		Use:   "explain-check ID",
+		Short: "Why a check matters, who says so and who disagrees",
+		Long: `explain-check prints the long text of one check: what it looks at, why it
+matters, its severity in each role, the sources and where they disagree.
+
+Exit status: 0 done, 2 no such check.`,
+		Example: `  hostlab explain-check PWR-001
+  hostlab explain-check list`,
+		Args: cobra.ExactArgs(1),
+		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+			var ids []string
+			if len(args) == 0 {
+				for _, c := range check.All() {
+					ids = append(ids, c.ID+"\t"+c.Title)
+				}
+			}
+			return ids, cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: func(_ *cobra.Command, args []string) error {
+			if args[0] == "list" {
+				return check.WriteList(std.out, check.All())
+			}
+			c, err := check.Find(args[0])
+			if err != nil {
+				return usageError{err}
+			}
+			return check.WriteLong(std.out, c)
+		},
+	}
+}

@@ -1,0 +1,83 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"hostlab/internal/host"
+)
+
+func newFacts(std streams) *cobra.Command {
+	var (
+		m      machine
+		format string
+		record string
+	)
+	cmd := &cobra.Command{
+		Use:   "facts [flags]",
+		Short: "What this host is: CPUs, frequency, idle states, memory, storage",
+		Long: `facts reads what this host is and how it is set: topology and caches, frequency
+driver, governor, range and P-states, idle states, memory and kernel settings,
+the storage under a path, hypervisor, container and limits.
+
+Every value has a unit, the file it came from and a state: ok, absent (no such
+thing here), denied (this user may not read it) or error (it could not be
+understood). Nothing is written, and root is not needed.
+
+With --record the files themselves are written as one text archive, which can
+be sent to a colleague and read there with --root. Serial numbers, UUIDs, MAC
+addresses and the host's name are left out.
+
+Exit status: 0 done, 2 unusable flag or path, 3 nothing to inspect.`,
+		Example: `  hostlab facts
+  hostlab facts --path /var/lib/postgresql --format json
+  hostlab facts --record this-host.txtar
+  hostlab facts --root this-host.txtar`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := oneOf("format", format, formats); err != nil {
+				return err
+			}
+			if record != "" {
+				return recordMachine(cmd.Context(), std, &m, record)
+			}
+			f, err := m.collect(cmd.Context(), "path")
+			if err != nil {
+				return err
+			}
+			if format == "json" {
+				enc := json.NewEncoder(std.out)
+				enc.SetIndent("", "  ")
+				return enc.Encode(f)
+			}
+			return host.WriteText(std.out, f)
+		},
+	}
+	m.flags(cmd)
+	cmd.Flags().StringArrayVar(&m.paths, "path", nil, "also tell what storage lies under this path (may be repeated)")
+	choiceFlag(cmd, &format, "format", "text", "output", formats)
+	cmd.Flags().StringVar(&record, "record", "", "write the files that facts are read from to `FILE` (- for stdout) instead")
+	return cmd
+}
+
+var formats = []string{"text", "json"}
+
+// recordMachine writes the recording beside its final name first, so that an
+// interrupted one leaves nothing.
+func recordMachine(ctx context.Context, std streams, m *machine, file string) error {
+	tree, done, err := m.open()
+	if err != nil {
+		return err
+	}
+	defer done()
+	if err := host.Look(tree); err != nil {
+		return err
+	}
+	if file == "-" {
+		return host.Record(ctx, tree, m.paths, std.out)
+	}
+	return writeFile(file, func(f *os.File) error { return host.Record(ctx, tree, m.paths, f) })
+}

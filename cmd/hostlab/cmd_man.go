@@ -1,0 +1,31 @@
+package main
+
+import (
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/cobra/doc"
+)
+
+// newMan writes the manual pages from the same texts as --help. It is for
+// packagers, so it is not listed.
+func newMan() *cobra.Command {
+	return &cobra.Command{
+		Use:     "man DIR",
+		Short:   "Write the manual pages into a directory",
+		Example: "  hostlab man /usr/local/share/man/man1",
+		Hidden:  true,
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := os.MkdirAll(args[0], 0o755); err != nil {
+				return usageError{err}
+			}
+			root := cmd.Root()
+			root.DisableAutoGenTag = true
+			// A fixed date keeps the pages the same from build to build.
+			date := time.Date(2026, time.November, 1, 0, 0, 0, 0, time.UTC)
+			return doc.GenManTree(root, &doc.GenManHeader{Section: "1", Source: "hostlab", Manual: "hostlab manual", Date: &date}, args[0])
+		},
+	}
+}

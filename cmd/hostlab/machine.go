@@ -1,0 +1,93 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"hostlab/internal/host"
+)
+
+// machine is where facts come from: this host, or a recording of another.
+type machine struct {
+	root  string
+	paths []string
+}
+
+func (m *machine) flags(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&m.root, "root", "", "read a recorded machine instead of this one: a directory tree, or a .txtar file of 'facts --record'")
+	cobra.CheckErr(cmd.MarkFlagFilename("root", "txtar"))
+}
+
+// open returns the machine's tree. close removes what had to be unpacked.
+func (m *machine) open() (tree host.Tree, close func(), err error) {
+	close = func() {}
+	if m.root == "" {
+		return host.Tree{}, close, nil
+	}
+	info, err := os.Stat(m.root)
+	if err != nil {
+		return tree, close, usagef("--root %s: %w", m.root, plain(err))
+	}
+	root, err := filepath.Abs(m.root)
+	if err != nil {
+		return tree, close, err
+	}
+	if info.IsDir() {
+		return host.Tree{Root: root}, close, nil
+	}
+	data, err := os.ReadFile(root)
+	if err != nil {
+		return tree, close, usagef("--root %s: %w", m.root, plain(err))
+	}
+	dir, err := os.MkdirTemp("", "hostlab-root-")
+	if err != nil {
+		return tree, close, err
+	}
+	close = func() { os.RemoveAll(dir) }
+	if err := host.ExtractArchive(data, dir); err != nil {
+		close()
+		return tree, func() {}, usagef("--root %s: %w", m.root, err)
+	}
+	return host.Tree{Root: dir}, close, nil
+}
+
+// collect reads all facts of the machine. Purpose says what the paths are.
+func (m *machine) collect(ctx context.Context, purpose string) (*host.Facts, error) {
+	tree, done, err := m.open()
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	if err := host.Look(tree); err != nil {
+		return nil, fmt.Errorf("%w: %w", errCannotLook, err)
+	}
+	var asked []host.PathQuery
+	for _, p := range m.paths {
+		abs, err := filepath.Abs(p)
+		if err != nil {
+			return nil, err
+		}
+		if tree.Live() {
+			if _, err := os.Stat(abs); err != nil {
+				return nil, usagef("%s %s: %w", purpose, p, plain(err))
+			}
+		}
+		asked = append(asked, host.PathQuery{Path: abs, Purpose: purpose})
+	}
+	f := host.Collect(ctx, host.Options{Tree: tree, Paths: asked})
+	return f, ctx.Err()
+}
+
+// plain drops operation and path from an os error, for lines that name the path.
+func plain(err error) error {
+	if pe, ok := errors.AsType[*fs.PathError](err); ok {
+		return pe.Err
+	}
+	return err
+}

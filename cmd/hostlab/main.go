@@ -1,0 +1,107 @@
+// Command hostlab tells what a host's platform settings cost its databases and
+// application servers: it inspects, checks for a role, measures and reports.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"hostlab/internal/probe"
+	"hostlab/internal/workload/worker"
+)
+
+// Exit statuses, as the help texts document them.
+const (
+	exitOK          = 0
+	exitFindings    = 1   // check: findings at or above --fail-on
+	exitFailed      = 1   // anything else that went wrong on the way, such as a full disk
+	exitUsage       = 2   // a flag, argument or file that cannot be used
+	exitCannotLook  = 3   // nothing to inspect: /proc and /sys are not there
+	exitInterrupted = 130 // Ctrl-C, as shells have it
+)
+
+func main() {
+	worker.Main(probe.Jobs()) // does not return in a worker process
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	status := run(ctx, os.Args[1:], streams{os.Stdin, os.Stdout, os.Stderr})
+	stop()
+	os.Exit(status)
+}
+
+// streams are the process's standard streams, so that tests can run commands in
+// process.
+type streams struct {
+	in  io.Reader
+	out io.Writer
+	err io.Writer
+}
+
+// run executes one command line and returns the exit status.
+func run(ctx context.Context, args []string, std streams) int {
+	root := newRoot(std)
+	root.SetArgs(args)
+	err := root.ExecuteContext(ctx)
+	status, line := outcome(err)
+	if line != "" {
+		fmt.Fprintln(std.err, "hostlab: "+line)
+	}
+	return status
+}
+
+// usageError is a mistake in what was typed, or in a file that was named.
+type usageError struct{ err error }
+
+func (e usageError) Error() string { return e.err.Error() }
+func (e usageError) Unwrap() error { return e.err }
+
+func usagef(format string, a ...any) error { return usageError{fmt.Errorf(format, a...)} }
+
+var (
+	errFindings   = errors.New("findings")    // already printed; only the status is left to say
+	errCannotLook = errors.New("cannot look") // wrapped by the error that says why
+)
+
+// outcome is the one place that turns an error into an exit status and a line.
+func outcome(err error) (status int, line string) {
+	var usage usageError
+	switch {
+	case err == nil:
+		return exitOK, ""
+	case errors.Is(err, errFindings):
+		return exitFindings, ""
+	case errors.Is(err, context.Canceled):
+		return exitInterrupted, "interrupted; nothing was left behind"
+	case errors.Is(err, errCannotLook):
+		return exitCannotLook, oneLine(err)
+	case errors.Is(err, syscall.EPIPE):
+		return exitFailed, ""
+	case errors.As(err, &usage), isCobraUsage(err):
+		return exitUsage, oneLine(err)
+	default:
+		return exitFailed, oneLine(err)
+	}
+}
+
+// isCobraUsage recognises the errors that cobra itself makes for a command line
+// that it does not understand; it has no type for them (v1.10.2).
+func isCobraUsage(err error) bool {
+	for _, p := range []string{"unknown command", "unknown flag", "unknown shorthand flag", "flag needs an argument",
+		"invalid argument", "required flag", "accepts ", "requires at least", "bad flag syntax"} {
+		if strings.HasPrefix(err.Error(), p) {
+			return true
+		}
+	}
+	return false
+}
+
+// oneLine keeps an error to one line: what cobra appends after the first is
+// suggestions, which are worth a semicolon.
+func oneLine(err error) string {
+	return strings.Join(strings.FieldsFunc(err.Error(), func(r rune) bool { return r == '\n' || r == '\t' }), "; ")
+}

@@ -1,0 +1,76 @@
+package main
+
+import (
+	"log/slog"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// newRoot builds the command tree. Commands are listed here, explicitly.
+func newRoot(std streams) *cobra.Command {
+	var verbose int
+	root := &cobra.Command{
+		Use:   "hostlab",
+		Short: "What do this platform's settings cost, and what should change?",
+		Long: `hostlab tells the people who run databases and application servers what their
+platform's settings cost them. It inspects this host, checks its settings for
+its role, and measures what the platform does to short bursts of work, to
+commits, to siblings on one core and to parallel queries.
+
+It only looks: no command here changes a setting, and none needs root. What an
+unprivileged user may not see is said, and the rest is done.
+
+Exit status:
+  0    done
+  1    check: findings at or above --fail-on; otherwise: it failed on the way
+  2    a flag, argument or file that cannot be used
+  3    nothing to inspect: /proc and /sys are missing
+  130  interrupted`,
+		Example: `  hostlab assess                          # the whole answer, in about a minute
+  hostlab check --role production-app     # settings only, for scripts
+  hostlab facts --format json | jq .frequency`,
+		SilenceUsage:               true,
+		SilenceErrors:              true,
+		SuggestionsMinimumDistance: 2,
+		PersistentPreRun: func(cmd *cobra.Command, _ []string) {
+			level := max(slog.LevelWarn-slog.Level(4*verbose), slog.LevelDebug)
+			slog.SetDefault(slog.New(slog.NewTextHandler(std.err, &slog.HandlerOptions{Level: level})))
+		},
+	}
+	root.SetIn(std.in)
+	root.SetOut(std.out)
+	root.SetErr(std.err)
+	root.PersistentFlags().CountVarP(&verbose, "verbose", "v", "log to stderr what is being done (-vv: everything)")
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return usagef("%s (try '%s --help')", flagError(cmd, err), cmd.CommandPath())
+	})
+	root.AddCommand(
+		newAssess(std),
+		newFacts(std),
+		newCheck(std),
+		newExplainCheck(std),
+		newVersion(std),
+		newMan(),
+	)
+	for _, c := range root.Commands() {
+		c.DisableFlagsInUseLine = true
+	}
+	return root
+}
+
+// flagError adds the nearest known flag to an unknown one.
+func flagError(cmd *cobra.Command, err error) string {
+	text := err.Error()
+	name, unknown := strings.CutPrefix(text, "unknown flag: --")
+	if !unknown {
+		return text
+	}
+	var known []string
+	cmd.Flags().VisitAll(flagName(&known))
+	cmd.InheritedFlags().VisitAll(flagName(&known))
+	if near := nearest(name, known); near != "" {
+		return text + "; did you mean --" + near + "?"
+	}
+	return text
+}

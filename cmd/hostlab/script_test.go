@@ -1,0 +1,108 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"hostlab/internal/probe"
+	"hostlab/internal/workload/worker"
+)
+
+// TestMain makes this test binary serve as hostlab in scripts, and as its worker.
+func TestMain(m *testing.M) {
+	worker.Main(probe.Jobs())
+	testscript.Main(m, map[string]func(){"hostlab": main})
+}
+
+// TestScripts runs whole commands as a user types them: testdata/script/*.txtar.
+// $FIXTURES holds the recorded machines.
+func TestScripts(t *testing.T) {
+	fixtures, err := filepath.Abs("../../internal/host/testdata")
+	if err != nil {
+		t.Fatal(err)
+	}
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata/script",
+		Setup: func(e *testscript.Env) error {
+			e.Setenv("FIXTURES", fixtures)
+			e.Setenv("HOME", e.WorkDir)
+			e.Setenv("XDG_STATE_HOME", filepath.Join(e.WorkDir, "state"))
+			return nil
+		},
+		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
+			"exec-status": execStatus,
+			"interrupted": interrupted,
+			"ls-empty":    lsEmpty,
+		},
+	})
+}
+
+// execStatus runs a command that must end with a certain status; where that is
+// an error, also with exactly one line on stderr and no stack trace.
+//
+//	exec-status N COMMAND [ARG...]
+func execStatus(ts *testscript.TestScript, neg bool, args []string) {
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	err = ts.Exec(args[1], args[2:]...)
+	got := 0
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+		got = exit.ExitCode()
+	} else {
+		ts.Check(err)
+	}
+	if got != want || neg {
+		ts.Fatalf("%s: exit status %d, expected %d", strings.Join(args[1:], " "), got, want)
+	}
+	if stderr := ts.ReadFile("stderr"); got >= 2 && (strings.Count(stderr, "\n") != 1 || strings.Contains(stderr, "goroutine")) {
+		ts.Fatalf("expected one line on stderr, found:\n%s", stderr)
+	}
+}
+
+// interrupted starts a command, sends SIGINT after a while and expects status 130,
+// one line, and an end within a second.
+//
+//	interrupted DELAY COMMAND [ARG...]
+func interrupted(ts *testscript.TestScript, _ bool, args []string) {
+	delay, err := time.ParseDuration(args[0])
+	ts.Check(err)
+	path, err := exec.LookPath(args[1])
+	ts.Check(err)
+	cmd := exec.Command(path, args[2:]...)
+	cmd.Dir = ts.MkAbs(".")
+	cmd.Env = append(os.Environ(), "HOME="+ts.Getenv("HOME"), "XDG_STATE_HOME="+ts.Getenv("XDG_STATE_HOME"))
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	ts.Check(cmd.Start())
+	time.Sleep(delay)
+	ts.Check(cmd.Process.Signal(os.Interrupt))
+	sent := time.Now()
+	err = cmd.Wait()
+	exit, ok := errors.AsType[*exec.ExitError](err)
+	if !ok || exit.ExitCode() != exitInterrupted {
+		ts.Fatalf("after Ctrl-C: %v, expected exit status %d; stderr: %s", err, exitInterrupted, stderr.String())
+	}
+	if took := time.Since(sent); took > 2*time.Second {
+		ts.Fatalf("took %v to stop", took)
+	}
+	if strings.Count(stderr.String(), "\n") != 1 {
+		ts.Fatalf("expected one line on stderr, found:\n%s", stderr.String())
+	}
+}
+
+// lsEmpty expects a directory without entries.
+func lsEmpty(ts *testscript.TestScript, _ bool, args []string) {
+	entries, err := os.ReadDir(ts.MkAbs(args[0]))
+	ts.Check(err)
+	for _, e := range entries {
+		ts.Fatalf("%s was left in %s", e.Name(), args[0])
+	}
+}
