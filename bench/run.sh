@@ -1,0 +1,19 @@
+#!/bin/bash
+# run.sh: hostlab's own figures, each as a ratio within one interleaved run. See README.md beside it.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+dir=$(mktemp -d); trap 'rm -rf "$dir"' EXIT
+echo "== binary"; ls -l bin/hostlab | awk '{printf "%.1f MB\n", $5 / 1e6}'
+echo "== check on this machine, against cat of the same files"
+go run ./bench/checktime -n "${ROUNDS:-21}" bin/hostlab
+echo "== check on a made host of 512 CPUs, against cat of the same files"
+go run ./internal/host/hosttest/mkhost "$dir/made512"
+go run ./bench/checktime -n "${ROUNDS:-21}" bin/hostlab "$dir/made512"
+echo "== assess, whole"
+for args in --quick ""; do
+  begin=$(date +%s.%N)
+  bin/hostlab assess $args --quiet --log-dir "$dir" --html "$dir/a.html" --json "$dir/a.json"
+  awk -v a="$begin" -v b="$(date +%s.%N)" -v w="assess $args" 'BEGIN {printf "%s: %.1f s\n", w, b - a}'
+done
+echo "== commit probe against fio"
+./bench/commit-vs-fio/run.sh "${COMMIT_DIR:-.}"
