@@ -117,7 +117,7 @@ func (b block) model(name string) Fact[string] {
 // or nbd devices, no empty drives, and no hidden paths of NVMe multipathing.
 func (b block) disks() []BlockDevice {
 	names, _ := b.t.Dir("/sys/block")
-	var list []BlockDevice
+	list := []BlockDevice{}
 	for _, n := range names {
 		kind := b.kind(n)
 		switch {

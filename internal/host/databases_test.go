@@ -28,7 +28,7 @@ func TestReadDatabases(t *testing.T) {
 		name, archive string
 		want          []string // kind pid data log, or states
 	}{
-		{"none", proc(1, 0, "systemd", "/sbin/init␀") + proc(2, 0, "kthreadd", ""), nil},
+		{"none", proc(1, 0, "systemd", "/sbin/init␀") + proc(2, 0, "kthreadd", ""), []string{}},
 		{
 			"Debian's PostgreSQL with its children",
 			proc(700, 1, "postgres", debianPostgres) + proc(701, 700, "postgres", "postgres: 15/main: checkpointer ␀␀␀") +
@@ -108,7 +108,7 @@ func TestReadDatabases(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			var got []string
+			got := []string{}
 			for _, db := range readDatabases(tree(t, tt.archive)) {
 				got = append(got, fmt.Sprintln(db.Kind, db.PID, db.DataDir.Or(string(db.DataDir.State)), db.LogDir.Or(string(db.LogDir.State))))
 				got[len(got)-1] = got[len(got)-1][:len(got[len(got)-1])-1]

@@ -3,6 +3,7 @@ package host
 import (
 	"bytes"
 	"compress/gzip"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -84,8 +85,10 @@ func TestConfigOfTheRunningKernel(t *testing.T) {
 	tr := tree(t, "-- proc/x --\n")
 	var b bytes.Buffer
 	z := gzip.NewWriter(&b)
-	z.Write([]byte(strings.Repeat("# CONFIG_X is not set\n", 5000) + "CONFIG_HZ=250\n"))
-	z.Close()
+	_, err := z.Write([]byte(strings.Repeat("# CONFIG_X is not set\n", 5000) + "CONFIG_HZ=250\n"))
+	if err := errors.Join(err, z.Close()); err != nil {
+		t.Fatal(err)
+	}
 	file := filepath.Join(tr.Root, "proc/config.gz")
 	if err := os.WriteFile(file, b.Bytes(), 0o644); err != nil {
 		t.Fatal(err)

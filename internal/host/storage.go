@@ -57,6 +57,7 @@ func unknownStorage(asked, source string, err error) Storage {
 	return Storage{
 		Path: asked, Resolved: text, MountPoint: text, FSType: text, Options: text, Device: text, Class: text,
 		DAX: yes, ReadOnly: yes, FreeBytes: Unknown[int64](source, err),
+		Stack: []StackLayer{},
 	}
 }
 
@@ -82,7 +83,7 @@ func storageOf(t Tree, asked string) Storage {
 		s.Resolved = Known(path.Clean(v.root+resolved), "", full)
 		return s
 	}
-	st := stack{block: block{t}}
+	st := stack{block: block{t}, layers: []StackLayer{}}
 	st.addMount(m, mnt, 0)
 	attr := attributesOf(t, path.Clean(v.root+resolved))
 	where := v.mounts + " " + mnt.point
