@@ -3,6 +3,7 @@ package host
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"math"
 	"path"
 	"strconv"
@@ -55,11 +56,20 @@ func readCgroups(t Tree) cgroups {
 		return cgroups{err: err}
 	}
 	c := cgroups{lines: parseCgroups(string(b)), mounts: readMounts(t, selfMounts)}
-	if len(c.lines) == 0 {
+	switch {
+	case strings.TrimSpace(string(b)) == "": // no hierarchy has been mounted since boot
+		c.err = noCgroups{}
+	case len(c.lines) == 0:
 		c.err = errors.New("no line in the form of a cgroup")
 	}
 	return c
 }
+
+// noCgroups is the error of a machine that uses none: their facts are absent.
+type noCgroups struct{}
+
+func (noCgroups) Error() string        { return "this process is in no cgroup" }
+func (noCgroups) Is(target error) bool { return target == fs.ErrNotExist }
 
 // view finds a controller's hierarchy: the version 1 one that names it, else
 // version 2.

@@ -144,6 +144,10 @@ func TestReadLimitsWithoutProc(t *testing.T) {
 			t.Errorf("%+v", l)
 		}
 	}
+	l = readLimits(tree(t, "-- proc/self/cgroup --\n"))
+	if l.CgroupV.State != StateAbsent || l.CgroupV.Reason != "this process is in no cgroup" || l.CPUQuota.State != StateAbsent {
+		t.Errorf("%+v", l)
+	}
 	l = readLimits(tree(t, "-- proc/self/cgroup --\ngarbage\n-- proc/self/limits --\nx\n-- proc/self/status --\n!errno EACCES\n"))
 	if l.CgroupV.State != StateError || l.OpenFiles.State != StateError || l.Affinity.State != StateDenied {
 		t.Errorf("%+v", l)
