@@ -67,11 +67,11 @@ func readPressure(t Tree, resource string) Fact[float64] {
 		return s.Some.Avg60 / 100, nil
 	})
 	switch {
-	case f.State == StateAbsent:
-		f.Reason = "the kernel does not account pressure (CONFIG_PSI)"
-	case f.State == StateError && f.Reason == syscall.EOPNOTSUPP.Error():
+	case f.State != StateOK && f.Reason == syscall.EOPNOTSUPP.Error():
 		// The files are there, but accounting was not switched on at boot.
 		f.State, f.Reason = StateAbsent, "pressure accounting is off; the kernel option psi=1 turns it on"
+	case f.State == StateAbsent:
+		f.Reason = "the kernel does not account pressure (CONFIG_PSI)"
 	}
 	return f
 }
