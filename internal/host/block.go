@@ -1,0 +1,199 @@
+package host
+
+import (
+	"path"
+	"strings"
+)
+
+// block finds block devices in sysfs by their kernel names.
+type block struct{ t Tree }
+
+// dir returns the directory of a device or partition; "" if there is none.
+func (b block) dir(name string) string {
+	if name == "" || strings.Contains(name, "/") {
+		return ""
+	}
+	for _, p := range []string{"/sys/class/block/" + name, "/sys/block/" + name} {
+		if b.t.Exists(p) {
+			return p
+		}
+	}
+	if disk := b.diskOf(name); disk != "" {
+		return "/sys/block/" + disk + "/" + name
+	}
+	return ""
+}
+
+// diskOf returns the disk that a partition is on; "" for what is no partition.
+// In sysfs a partition's directory is inside the disk's.
+func (b block) diskOf(name string) string {
+	if link, err := readLink(b.t, "/sys/class/block/"+name); err == nil {
+		if parent := path.Base(path.Dir(link)); parent != "block" {
+			return parent
+		}
+		return ""
+	}
+	disks, _ := b.t.Dir("/sys/block")
+	for _, d := range disks {
+		if strings.HasPrefix(name, d) && b.t.Exists("/sys/block/"+d+"/"+name+"/dev") {
+			return d
+		}
+	}
+	return ""
+}
+
+// byNumber returns the name of the device with a number MAJ:MIN; "" if unknown.
+func (b block) byNumber(dev string) string {
+	if link, err := readLink(b.t, "/sys/dev/block/"+dev); err == nil {
+		return path.Base(link)
+	}
+	for _, dir := range []string{"/sys/class/block", "/sys/block"} {
+		names, _ := b.t.Dir(dir)
+		for _, n := range names {
+			if b.t.Text(dir+"/"+n+"/dev").Or("") == dev {
+				return n
+			}
+			parts, _ := b.t.Dir("/sys/block/" + n)
+			for _, p := range parts {
+				if strings.HasPrefix(p, n) && b.t.Text("/sys/block/"+n+"/"+p+"/dev").Or("") == dev {
+					return p
+				}
+			}
+		}
+	}
+	return ""
+}
+
+// slaves lists the devices that a stacked device writes to.
+func (b block) slaves(name string) []string {
+	list, _ := b.t.Dir(b.dir(name) + "/slaves")
+	return list
+}
+
+// where returns the path of the hardware behind a disk, as the kernel's device
+// tree has it: its parts name the transport (session1, rport-0:0-1, usb1).
+func (b block) where(name string) string {
+	for _, p := range []string{"/sys/class/block/", "/sys/block/"} {
+		if link, err := readLink(b.t, p+name); err == nil {
+			return link
+		}
+	}
+	return ""
+}
+
+// device reads a whole disk (or dm, md, loop) and its queue.
+func (b block) device(name string) BlockDevice {
+	dir := b.dir(name)
+	q := dir + "/queue/"
+	return BlockDevice{
+		Name:       name,
+		Model:      b.model(name),
+		Size:       b.t.Int(dir+"/size", "B", 512), // in sectors of 512 B, whatever the disk's own are
+		Rotational: b.t.Bool(q + "rotational"),
+		Scheduler:  b.t.Choice(q + "scheduler"),
+		WriteCache: b.t.Text(q + "write_cache"),
+		FUA:        b.t.Bool(q + "fua"),
+		DAX:        b.t.Bool(q + "dax"),
+		NoMerges:   b.t.Int(q+"nomerges", "", 1),
+		ReadAhead:  b.t.Int(q+"read_ahead_kb", "B", 1024),
+		Class:      b.class(name),
+	}
+}
+
+// model joins vendor and model. SATA disks all have the vendor "ATA".
+func (b block) model(name string) Fact[string] {
+	dev := b.dir(name) + "/device/"
+	vendor, model := notEmpty(b.t.Text(dev+"vendor")), notEmpty(b.t.Text(dev+"model"))
+	if v := vendor.Or("ATA"); v == "ATA" || strings.HasPrefix(v, "0x") { // virtio has its PCI number there
+		vendor = Fact[string]{}
+	}
+	if model.State != StateOK {
+		return firstKnown(model, notEmpty(b.t.Text(dev+"name"))) // mmc
+	}
+	return joinFacts(vendor, model)
+}
+
+// disks lists all whole devices that hold something: no RAM disks, no free loop
+// or nbd devices, no empty drives, and no hidden paths of NVMe multipathing.
+func (b block) disks() []BlockDevice {
+	names, _ := b.t.Dir("/sys/block")
+	list := []BlockDevice{}
+	for _, n := range names {
+		kind := b.kind(n)
+		switch {
+		case kind == "zram" || kind == "ram":
+			continue
+		case kind == "loop" && notEmpty(b.t.Text("/sys/block/"+n+"/loop/backing_file")).State == StateAbsent:
+			continue
+		case b.t.Text("/sys/block/"+n+"/size").Or("") == "0" || b.t.Text("/sys/block/"+n+"/hidden").Or("") == "1":
+			continue
+		}
+		list = append(list, b.device(n))
+	}
+	return list
+}
+
+// kinds maps beginnings of kernel names to kinds, Documentation/admin-guide/
+// devices.txt. Longer beginnings come before the ones they contain.
+var kinds = []struct{ prefix, kind string }{
+	{"nvme", "nvme"}, {"pmem", "pmem"}, {"xvd", "xen"}, {"vd", "virtio"}, {"sd", "scsi"}, {"sr", "optical"},
+	{"dm-", "dm"}, {"md", "md"}, {"loop", "loop"}, {"zram", "zram"}, {"ram", "ram"}, {"rbd", "rbd"}, {"nbd", "nbd"},
+	{"drbd", "drbd"}, {"mmcblk", "mmc"}, {"bcache", "bcache"}, {"dasd", "dasd"}, {"mtdblock", "mtd"}, {"ublkb", "ublk"},
+	{"fd", "floppy"},
+}
+
+// kind names what a device is. LVM, dm-crypt and others write what a device-mapper
+// device is for in front of its UUID; the target itself is not in sysfs.
+func (b block) kind(name string) string {
+	for _, k := range kinds {
+		if !strings.HasPrefix(name, k.prefix) {
+			continue
+		}
+		switch k.kind {
+		case "dm":
+			return dmKind(b.t.Text(b.dir(name) + "/dm/uuid").Or(""))
+		case "md":
+			if level := b.t.Text(b.dir(name) + "/md/level").Or(""); level != "" {
+				return "md-" + level
+			}
+		}
+		return k.kind
+	}
+	return "block"
+}
+
+func dmKind(uuid string) string {
+	prefix, _, _ := strings.Cut(strings.ToLower(uuid), "-")
+	switch {
+	case prefix == "":
+		return "dm"
+	case prefix == "lvm" || prefix == "crypt" || prefix == "dmraid":
+		return prefix
+	case prefix == "mpath":
+		return "multipath"
+	case strings.HasPrefix(prefix, "part"): // kpartx makes part1-mpath-...
+		return "partition"
+	}
+	return "dm-" + prefix
+}
+
+// label is the name that people know a layer by.
+func (b block) label(name, kind string) string {
+	dir := b.dir(name)
+	switch {
+	case strings.HasPrefix(name, "dm-"):
+		return b.t.Text(dir + "/dm/name").Or("")
+	case strings.HasPrefix(kind, "md"):
+		s := b.t.Text(dir + "/md/raid_disks").Or("")
+		if s != "" {
+			s += " disks"
+		}
+		if n := b.t.Text(dir + "/md/degraded").Or("0"); n != "0" && s != "" {
+			s += ", " + n + " missing"
+		}
+		return s
+	case kind == "loop":
+		return b.t.Text(dir + "/loop/backing_file").Or("")
+	}
+	return b.model(name).Or("")
+}

@@ -1,0 +1,147 @@
+package host
+
+import (
+	"bytes"
+	"path"
+	"strings"
+)
+
+// firstPIDNamespace is the inode of the namespace that the kernel starts with
+// (PROC_PID_INIT_INO in include/linux/proc_ns.h). Containers have another, but
+// for those started with the host's.
+const firstPIDNamespace = "pid:[4026531836]"
+
+// hint is one thing that points to a container engine.
+type hint struct {
+	engine, source string
+	strong         bool // only the engine itself makes it, in a container that runs
+}
+
+// readContainer says which engine's container this process is in. A file that an
+// engine leaves in an image is no proof: images are also booted as whole
+// machines. So "none" and a name both need a witness from the kernel.
+func readContainer(t Tree) Fact[string] {
+	const ns = "/proc/self/ns/pid"
+	h := containerHint(t)
+	if h.strong {
+		return Known(h.engine, "", h.source)
+	}
+	link, err := readLink(t, ns)
+	mounts := readMounts(t, selfMounts)
+	root := mounts.find("/")
+	layered := root != nil && root.fsType == "overlay"
+	first := err == nil && link == firstPIDNamespace
+	if err != nil {
+		// Only the first PID namespace shows the kernel's own threads.
+		comm, ok := t.Text("/proc/2/comm").Get()
+		first = ok && comm == "kthreadd"
+		if first {
+			link = "/proc/2/comm kthreadd"
+		}
+	}
+	switch {
+	case first && layered && h.engine != "":
+		return Known(h.engine, "", h.source+", and / is an overlay")
+	case first:
+		return Known("none", "", ns+": the machine's own ("+link+")")
+	case err == nil && h.engine != "":
+		return Known(h.engine, "", h.source)
+	case err == nil:
+		return Known("unknown", "", ns+": not the machine's own ("+link+")")
+	case h.engine != "" && (layered || mounts.err != nil):
+		return Known(h.engine, "", h.source)
+	case h.engine != "":
+		return absentFact[string](ns, h.source+" speaks for "+h.engine+", but no namespace can be seen")
+	}
+	return absentFact[string](ns, "nothing tells whether this is a container")
+}
+
+func containerHint(t Tree) hint {
+	// systemd inside a container notes what its manager told it.
+	for _, p := range []string{"/run/systemd/container", "/run/host/container-manager"} {
+		if s := notEmpty(t.Text(p)); s.State == StateOK {
+			return hint{engineName(s.Value), p, true}
+		}
+	}
+	if b, err := t.Read("/proc/1/environ"); err == nil {
+		for _, v := range bytes.Split(b, []byte{0}) {
+			if name, ok := bytes.CutPrefix(v, []byte("container=")); ok && len(name) > 0 {
+				return hint{engineName(string(name)), "/proc/1/environ container", true}
+			}
+		}
+	}
+	if h := mountHint(readMounts(t, selfMounts)); h.engine != "" {
+		return h
+	}
+	for _, p := range []string{"/proc/self/cgroup", "/proc/1/cgroup"} {
+		if e := cgroupEngine(t.Text(p).Or("")); e != "" {
+			return hint{e, p, true}
+		}
+	}
+	if t.Exists("/proc/vz") && !t.Exists("/proc/bc") {
+		return hint{"openvz", "/proc/vz", true}
+	}
+	for _, f := range []struct{ file, engine string }{
+		{"/var/run/secrets/kubernetes.io", "kubernetes"}, {"/run/.containerenv", "podman"}, {"/.dockerenv", "docker"},
+	} {
+		if t.Exists(f.file) {
+			return hint{f.engine, f.file, false}
+		}
+	}
+	return hint{}
+}
+
+// engineName shortens systemd's names (see $container in systemd's
+// CONTAINER_INTERFACE) and drops what could upset a terminal.
+func engineName(s string) string {
+	s = strings.Map(func(r rune) rune {
+		if r <= ' ' || r > '~' {
+			return -1
+		}
+		return r
+	}, s)
+	switch {
+	case s == "oci":
+		return "oci container"
+	case strings.HasPrefix(s, "lxc"):
+		return "lxc"
+	}
+	return s
+}
+
+// mountHint finds the files that engines mount over /etc/hosts and the like;
+// their place on the host's disk names the engine.
+func mountHint(m mountTable) hint {
+	for i := range m.mounts {
+		c := &m.mounts[i]
+		if path.Dir(c.point) != "/etc" {
+			continue
+		}
+		for _, e := range []struct{ part, engine string }{
+			{"/kubelet/pods/", "kubernetes"}, {"/docker/containers/", "docker"}, {"/overlay-containers/", "podman"},
+			{"/containerd/io.containerd", "containerd"},
+		} {
+			if strings.Contains(c.root, e.part) {
+				return hint{e.engine, m.path + " " + c.point, true}
+			}
+		}
+		if strings.HasPrefix(c.root, "/containers/") && strings.HasSuffix(c.root, path.Base(c.point)) {
+			return hint{"docker", m.path + " " + c.point, true} // /var/lib/docker is a file system of its own
+		}
+	}
+	return hint{}
+}
+
+// cgroupEngine recognises the cgroups that engines make for their containers.
+func cgroupEngine(cgroup string) string {
+	for _, e := range []struct{ part, engine string }{
+		{"kubepods", "kubernetes"}, {"/docker/", "docker"}, {"/docker-", "docker"}, {"/libpod", "podman"},
+		{"/lxc/", "lxc"}, {"/lxc.payload", "lxc"}, {"/cri-containerd", "containerd"}, {"/crio-", "cri-o"},
+		{"/garden/", "garden"}, {"/ecs/", "ecs"},
+	} {
+		if strings.Contains(cgroup, e.part) && (e.part != "/docker-" || strings.Contains(cgroup, ".scope")) {
+			return e.engine
+		}
+	}
+	return ""
+}

@@ -1,0 +1,203 @@
+package host
+
+import (
+	"cmp"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// process is a process that may be a database server.
+type process struct {
+	view
+	pid, parent int
+	comm        string
+	args        []string
+}
+
+// file returns a path below the process's folder in /proc.
+func (p process) file(name string) string { return "/proc/" + strconv.Itoa(p.pid) + "/" + name }
+
+// engines are the servers known, by the name of their process, which the kernel
+// cuts to 15 characters.
+var engines = []struct {
+	comm   string
+	prefix bool // comm only begins so
+	read   func(p process) (Database, bool)
+}{
+	{comm: "postgres", read: readPostgres},
+	{comm: "postmaster", read: readPostgres},
+	{comm: "mariadbd", read: readMySQL},
+	{comm: "mysqld", read: readMySQL},
+	{comm: "ora_lgwr_", prefix: true, read: readOracle},
+	{comm: "hdbindexserver", read: readHANA},
+	{comm: "sqlservr", read: readSQLServer},
+}
+
+// readDatabases looks for database servers among the processes. Where /proc
+// hides those of others (hidepid), there is nothing to be seen.
+func readDatabases(t Tree) []Database {
+	list := []Database{}
+	names, _ := t.Dir("/proc")
+	names = slices.DeleteFunc(names, func(n string) bool { return !isNumber(n) })
+	for i, comm := range readComms(t, names) {
+		for _, e := range engines {
+			if comm != e.comm && (!e.prefix || !strings.HasPrefix(comm, e.comm)) {
+				continue
+			}
+			pid, err := strconv.Atoi(names[i])
+			if err != nil {
+				continue
+			}
+			if db, ok := e.read(newProcess(t, pid, comm)); ok {
+				db.PID = pid
+				list = append(list, db)
+			}
+			break
+		}
+	}
+	slices.SortStableFunc(list, func(a, b Database) int {
+		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.PID, b.PID))
+	})
+	return list
+}
+
+// readComms reads the names of all processes, side by side: a host with hundreds
+// of CPUs has thousands of kernel threads, and each costs about 10 us.
+func readComms(t Tree, pids []string) []string {
+	const chunk = 256
+	comms := make([]string, len(pids))
+	var g errgroup.Group
+	g.SetLimit(8)
+	for from := 0; from < len(pids); from += chunk {
+		g.Go(func() error {
+			for i := from; i < min(from+chunk, len(pids)); i++ {
+				comms[i] = t.Text("/proc/" + pids[i] + "/comm").Or("")
+			}
+			return nil
+		})
+	}
+	_ = g.Wait() // nothing in it fails: a process that is gone has no name
+	return comms
+}
+
+func newProcess(t Tree, pid int, comm string) process {
+	p := process{view: view{t, "", selfMounts}, pid: pid, comm: comm}
+	p.args = parseCmdline(t.Text(p.file("cmdline")).Or(""))
+	p.parent = parseParent(t.Text(p.file("stat")).Or(""))
+	// Another mount namespace: the server is in a container, and its paths are not
+	// ours. Only root and the same user may see that.
+	own, err1 := readLink(t, "/proc/self/ns/mnt")
+	its, err2 := readLink(t, p.file("ns/mnt"))
+	if err1 == nil && err2 == nil && own != its {
+		p.view = view{t, p.file("root"), p.file("mountinfo")}
+	}
+	return p
+}
+
+// parseCmdline splits a command line at its NULs. Servers that rewrite theirs for
+// ps leave one text, perhaps padded with NULs or blanks.
+func parseCmdline(s string) []string {
+	s = strings.TrimRight(s, "\x00 ")
+	if s == "" {
+		return nil
+	}
+	return strings.Split(s, "\x00")
+}
+
+// parseParent takes the parent's number out of /proc/PID/stat, "1 (comm) S 0 ...";
+// the name may hold anything, parentheses and blanks, too.
+func parseParent(s string) int {
+	f := strings.Fields(s[strings.LastIndexByte(s, ')')+1:])
+	if len(f) < 2 {
+		return 0
+	}
+	n, _ := strconv.Atoi(f[1])
+	return n
+}
+
+// option returns the value of the last of some options: --name=value,
+// --name value, and name=value after -c, with dashes and underscores alike.
+func (p process) option(names ...string) string {
+	value := ""
+	for i, arg := range p.args {
+		if i == 0 {
+			continue
+		}
+		k, v, has := strings.Cut(strings.TrimLeft(arg, "-"), "=")
+		if !slices.Contains(names, strings.ReplaceAll(k, "-", "_")) {
+			continue
+		}
+		switch {
+		case has:
+			value = v
+		case strings.HasPrefix(arg, "--") && i+1 < len(p.args):
+			value = p.args[i+1]
+		}
+	}
+	return value
+}
+
+// cwd is the working directory, which PostgreSQL, MySQL and MariaDB set to the
+// data directory. Only root and the same user may see it.
+func (p process) cwd() Fact[string] {
+	link, err := readLink(p.t, p.file("cwd"))
+	if err != nil {
+		return Unknown[string](p.file("cwd"), adviseDenied(err))
+	}
+	return Known(p.seen(link), "", p.file("cwd"))
+}
+
+// seen turns a path of the server into one for this process.
+func (p process) seen(dir string) string {
+	if p.root != "" && !within(dir, p.root) {
+		return path.Clean(p.root + "/" + dir)
+	}
+	return path.Clean(dir)
+}
+
+// follow resolves the links of a directory that a fact names. A directory that
+// may not be looked into is denied, because a link in it may lead elsewhere.
+func (p process) follow(dir Fact[string]) Fact[string] {
+	name, ok := dir.Get()
+	if !ok {
+		return dir
+	}
+	own, inView := viewOf(p.t, name)
+	resolved, err := own.resolve(inView)
+	if err != nil {
+		return Unknown[string](dir.Source+": "+name, adviseDenied(err))
+	}
+	dir.Value = path.Clean(own.root + resolved)
+	return dir
+}
+
+// openDir returns the directory of the first open file that fits. Servers open
+// their logs early, so that a bounded search finds them.
+func (p process) openDir(fits func(name string) bool) Fact[string] {
+	const most = 512
+	source := p.file("fd")
+	fds, err := p.t.Dir(source)
+	if err != nil {
+		if _, marked := p.t.Read(source); marked != nil && !p.t.Live() {
+			err = marked // a recording marks a folder like a file
+		}
+		return Unknown[string](source, adviseDenied(err))
+	}
+	for i, fd := range fds {
+		if i == most {
+			break
+		}
+		link, err := readLink(p.t, source+"/"+fd)
+		if err == nil && strings.HasPrefix(link, "/") && fits(strings.TrimSuffix(link, " (deleted)")) {
+			return Known(p.seen(path.Dir(link)), "", source)
+		}
+	}
+	return absentFact[string](source, "no log file is open")
+}
+
+// exists reports whether a path of ours is there.
+func (p process) exists(name string) bool { return p.t.Exists(name) }

@@ -1,0 +1,129 @@
+package host
+
+import (
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+func itoa(n int) string { return strconv.Itoa(n) }
+
+// conf holds the settings of some sections of INI files, the last one read of
+// each name. Names have underscores where the file has dashes.
+type conf struct {
+	source string
+	values map[string]string
+}
+
+func (c conf) value(name string) string { return c.values[name] }
+
+// confFiles bounds how many files an !includedir can make us read.
+const confFiles = 64
+
+// mysqlConf reads the option files of MySQL and MariaDB in their order, each
+// later one over the earlier. Files that may not be read are passed over, so what
+// it finds goes after better witnesses.
+func (p process) mysqlConf() conf {
+	files := []string{"/etc/my.cnf", "/etc/mysql/my.cnf"}
+	if f := p.option("defaults_file"); f != "" {
+		files = []string{f}
+	} else if f := p.option("defaults_extra_file"); f != "" {
+		files = append(files, f)
+	}
+	if slices.Contains(p.args, "--no-defaults") {
+		files = nil
+	}
+	// Sections for one version are written like [mariadb-10.11].
+	return readConf(p, "mysqld server mariadb mariadbd", files...)
+}
+
+// hanaConf reads global.ini of the system that the server belongs to. If the
+// server's files cannot be seen, the only system of the host is the one.
+func (p process) hanaConf() conf {
+	const dir = "/usr/sap"
+	sid := p.environ("SAPSYSTEMNAME")
+	if sid == "" {
+		var systems []string
+		names, _ := p.t.Dir(p.root + dir)
+		for _, n := range names {
+			if len(n) == 3 && p.exists(p.root+dir+"/"+n+"/SYS/global/hdb") {
+				systems = append(systems, n)
+			}
+		}
+		if len(systems) != 1 {
+			return conf{}
+		}
+		sid = systems[0]
+	}
+	return readConf(p, "persistence", dir+"/"+sid+"/SYS/global/hdb/custom/config/global.ini")
+}
+
+// readConf reads the named sections of INI files, as the server sees them.
+func readConf(p process, sections string, files ...string) conf {
+	c := conf{values: map[string]string{}}
+	wanted := strings.Fields(sections)
+	left := confFiles
+	var read func(file string)
+	read = func(file string) {
+		if left--; left < 0 || !path.IsAbs(file) {
+			return
+		}
+		own, inView := viewOf(p.t, p.seen(file))
+		real, err := own.resolve(inView)
+		if err != nil {
+			return
+		}
+		text, ok := p.t.Text(own.root + real).Get()
+		if !ok {
+			return
+		}
+		values, includes := parseConf(text, wanted)
+		for k, v := range values {
+			c.values[k], c.source = v, file
+		}
+		for _, inc := range includes {
+			if dir, ok := strings.CutPrefix(inc, "!includedir "); ok {
+				dir = strings.TrimSpace(dir)
+				names, _ := p.t.Dir(p.seen(dir))
+				slices.Sort(names)
+				for _, n := range names {
+					if strings.HasSuffix(n, ".cnf") {
+						read(path.Join(dir, n))
+					}
+				}
+			} else if f, ok := strings.CutPrefix(inc, "!include "); ok {
+				read(strings.TrimSpace(f))
+			}
+		}
+	}
+	for _, f := range files {
+		read(f)
+	}
+	return c
+}
+
+// parseConf reads the values of the wanted sections, and the lines that include
+// other files, which may stand anywhere.
+func parseConf(text string, wanted []string) (values map[string]string, includes []string) {
+	values = map[string]string{}
+	in := false
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		switch {
+		case line == "" || line[0] == '#' || line[0] == ';':
+		case line[0] == '!':
+			includes = append(includes, line)
+		case line[0] == '[':
+			name, _, _ := strings.Cut(strings.Trim(line, "[] "), "-")
+			in = slices.Contains(wanted, name)
+		case in:
+			k, v, _ := strings.Cut(line, "=")
+			k = strings.ReplaceAll(strings.TrimSpace(k), "-", "_")
+			if v, _, _ = strings.Cut(v, " #"); k != "" {
+				values[k] = strings.Trim(strings.TrimSpace(v), `"'`)
+			}
+		}
+	}
+	return values, includes
+}

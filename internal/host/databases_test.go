@@ -1,0 +1,149 @@
+package host
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// proc is the archive of a process.
+func proc(pid, parent int, comm, cmdline string, more ...string) string {
+	s := fmt.Sprintf("-- proc/%d/comm --\n%s\n-- proc/%d/cmdline --\n%s\n-- proc/%d/stat --\n%d (%s) S %d 1 1\n",
+		pid, comm, pid, cmdline, pid, pid, comm, parent)
+	for i := 0; i+1 < len(more); i += 2 {
+		s += fmt.Sprintf("-- proc/%d/%s --\n%s\n", pid, more[i], more[i+1])
+	}
+	return s
+}
+
+func link(pid int, name, target string) string {
+	return fmt.Sprintf("-- proc/%d/%s -> %s --\n", pid, name, target)
+}
+
+const debianPostgres = "/usr/lib/postgresql/15/bin/postgres␀-D␀/var/lib/postgresql/15/main␀-c␀config_file=/etc/postgresql/15/main/postgresql.conf␀"
+
+func TestReadDatabases(t *testing.T) {
+	tests := []struct {
+		name, archive string
+		want          []string // kind pid data log, or states
+	}{
+		{"none", proc(1, 0, "systemd", "/sbin/init␀") + proc(2, 0, "kthreadd", ""), []string{}},
+		{
+			"Debian's PostgreSQL with its children",
+			proc(700, 1, "postgres", debianPostgres) + proc(701, 700, "postgres", "postgres: 15/main: checkpointer ␀␀␀") +
+				proc(702, 700, "postgres", debianPostgres), // a child that has not set its title yet
+			[]string{"postgresql 700 /var/lib/postgresql/15/main /var/lib/postgresql/15/main/pg_wal"},
+		},
+		{
+			"WAL moved by a link",
+			proc(700, 1, "postgres", debianPostgres) + "-- var/lib/postgresql/15/main/pg_wal -> /wal/15 --\n-- wal/15/ --\n",
+			[]string{"postgresql 700 /var/lib/postgresql/15/main /wal/15"},
+		},
+		{
+			"a data directory of another user",
+			proc(700, 1, "postgres", debianPostgres) + "-- var/lib/postgresql/15/main --\n!errno EACCES\n",
+			[]string{"postgresql 700 /var/lib/postgresql/15/main denied"},
+		},
+		{
+			"PostgreSQL 9 by its working directory", proc(9, 1, "postmaster", "/opt/pg/bin/postmaster␀") + link(9, "cwd", "/srv/pg") +
+				"-- srv/pg/pg_xlog/ --\n",
+			[]string{"postgresql 9 /srv/pg /srv/pg/pg_xlog"},
+		},
+		{
+			"PostgreSQL by its environment", proc(9, 1, "postgres", "postgres␀", "environ", "LANG=C␀PGDATA=/data/pg␀"),
+			[]string{"postgresql 9 /data/pg /data/pg/pg_wal"},
+		},
+		{
+			"PostgreSQL whose data_directory is set", proc(9, 1, "postgres", "postgres␀-D␀/etc/pg␀--data-directory=/data/pg␀"),
+			[]string{"postgresql 9 /data/pg /data/pg/pg_wal"},
+		},
+		{
+			"a container's PostgreSQL seen from the host",
+			proc(9, 8, "postgres", "postgres␀") + link(9, "cwd", "/var/lib/postgresql/data") + link(9, "ns/mnt", "mnt:[2]") +
+				link(9, "root", "/") + "-- proc/self/ns/mnt -> mnt:[1] --\n",
+			[]string{"postgresql 9 /proc/9/root/var/lib/postgresql/data /proc/9/root/var/lib/postgresql/data/pg_wal"},
+		},
+		{
+			"MariaDB with defaults", proc(50, 1, "mariadbd", "/usr/sbin/mariadbd␀"),
+			[]string{"mariadb 50 /var/lib/mysql /var/lib/mysql"},
+		},
+		{
+			"MariaDB's options", proc(50, 1, "mariadbd", "/usr/sbin/mariadbd␀--datadir=/data/my␀--innodb_log-group_home-dir␀../redo␀"),
+			[]string{"mariadb 50 /data/my /data/redo"},
+		},
+		{
+			"option files, the later one over the earlier", proc(50, 1, "mysqld", "/usr/sbin/mysqld␀") +
+				"-- etc/my.cnf --\n[client]\ndatadir=/wrong\n[mysqld]\ndatadir = /first\n!includedir /etc/my.cnf.d\n" +
+				"-- etc/my.cnf.d/10.cnf --\n[mysqld]\ndatadir=\"/second\" # here\ninnodb-log-group-home-dir=/redo\n-- etc/my.cnf.d/x.txt --\n[mysqld]\ndatadir=/no\n",
+			[]string{"mysql 50 /second /redo"},
+		},
+		{
+			"the open redo log of MySQL 8", proc(50, 1, "mysqld", "/usr/sbin/mysqld␀--datadir=/data␀") +
+				link(50, "fd/0", "/dev/null") + link(50, "fd/5", "/redo/#innodb_redo/#ib_redo12"),
+			[]string{"mysql 50 /data /redo/#innodb_redo"},
+		},
+		{
+			"Oracle by its open redo logs", proc(60, 1, "ora_lgwr_ORCLCD", "ora_lgwr_ORCLCDB") + link(60, "fd/256", "/u01/oradata/ORCL/redo01.log"),
+			[]string{"oracle 60 absent /u01/oradata/ORCL"},
+		},
+		{
+			"Oracle from outside", proc(60, 1, "ora_lgwr_ORCL", "ora_lgwr_ORCL") + "-- proc/60/fd --\n!errno EACCES\n",
+			[]string{"oracle 60 absent denied"},
+		},
+		{
+			"HANA by global.ini", proc(70, 1, "hdbindexserver", "hdbindexserver␀-port␀30003␀") + "-- usr/sap/HDB/SYS/global/hdb/custom/config/global.ini --\n" +
+				"[persistence]\nbasepath_datavolumes = /hana/data/HDB\nbasepath_logvolumes = /hana/log/HDB\n",
+			[]string{"hana 70 /hana/data/HDB /hana/log/HDB"},
+		},
+		{
+			"SQL Server and its watchdog", proc(80, 1, "sqlservr", "/opt/mssql/bin/sqlservr␀") + proc(81, 80, "sqlservr", "/opt/mssql/bin/sqlservr␀") +
+				"-- var/opt/mssql/mssql.conf --\n[filelocation]\ndefaultlogdir = /log/mssql\n",
+			[]string{"sqlserver 81 /var/opt/mssql/data /log/mssql"},
+		},
+		{
+			"SQL Server with defaults", proc(80, 1, "sqlservr", "/opt/mssql/bin/sqlservr␀"),
+			[]string{"sqlserver 80 /var/opt/mssql/data /var/opt/mssql/data"},
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got := []string{}
+			for _, db := range readDatabases(tree(t, tt.archive)) {
+				got = append(got, fmt.Sprintln(db.Kind, db.PID, db.DataDir.Or(string(db.DataDir.State)), db.LogDir.Or(string(db.LogDir.State))))
+				got[len(got)-1] = got[len(got)-1][:len(got[len(got)-1])-1]
+			}
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// A path of another mount namespace is looked up with that process's mounts.
+func TestStorageOfAnotherNamespace(t *testing.T) {
+	s := StorageOf(tree(t, twoNVMe+mountinfo("1 0 0:9 / / rw - tmpfs t rw")+
+		"-- proc/9/root/var/lib/pg/pg_wal -> /wal --\n-- proc/9/root/wal/ --\n"+
+		"-- proc/9/mountinfo --\n1 0 0:50 / / rw - overlay o rw\n2 1 259:1 / /wal rw - ext4 /dev/nvme0n1p1 rw\n"),
+		"/proc/9/root/var/lib/pg/pg_wal")
+	if diff := cmp.Diff([]string{"nvme on /wal ext4", "nvme0n1p1 partition", "-nvme0n1 nvme SAMSUNG MZ1"}, show(s)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if s.Resolved.Value != "/proc/9/root/wal" {
+		t.Errorf("resolved %+v", s.Resolved)
+	}
+}
+
+func FuzzCmdline(f *testing.F) {
+	f.Add("postgres\x00-D\x00/x\x00--data-directory=/y", "1 (a) b) S 7 1", "[mysqld]\ndatadir=/x\n!include /y")
+	f.Add("\x00\x00 ", ")", "[\n=\n!")
+	f.Fuzz(func(t *testing.T, cmdline, stat, conf string) {
+		p := process{args: parseCmdline(cmdline)}
+		if d := p.postgresDir(); d != "" && d[0] != '/' {
+			t.Errorf("%q is not absolute", d)
+		}
+		p.option("datadir")
+		parseParent(stat)
+		parseConf(conf, []string{"mysqld"})
+	})
+}

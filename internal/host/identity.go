@@ -1,0 +1,222 @@
+package host
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+	"runtime"
+	"strconv"
+	"strings"
+)
+
+func readIdentity(t Tree) Identity {
+	cpu := readCPUInfo(t)
+	kernel := readRelease(t)
+	return Identity{
+		Hostname:     firstKnown(notEmpty(t.Text("/proc/sys/kernel/hostname")), notEmpty(t.Text("/etc/hostname"))),
+		OS:           readOS(t),
+		Kernel:       kernel,
+		Arch:         readArch(t, cpu, kernel.Or("")),
+		CPUModel:     cpu.model(),
+		CPUVendor:    cpu.vendor(),
+		Microcode:    firstKnown(cpu.text("microcode"), notEmpty(t.Text("/sys/devices/system/cpu/cpu0/microcode/version"))),
+		Product:      readProduct(t),
+		BIOS:         joinFacts(dmi(t, "bios_vendor"), dmi(t, "bios_version"), dmi(t, "bios_date")),
+		ClockTicksHz: readConfigHz(t, kernel.Or("")),
+	}
+}
+
+func notEmpty(f Fact[string]) Fact[string] {
+	if f.State == StateOK && f.Value == "" {
+		return absentFact[string](f.Source, "empty")
+	}
+	return f
+}
+
+// readRelease reads the kernel's release, from /proc/version where /proc/sys is
+// masked.
+func readRelease(t Tree) Fact[string] {
+	version := Convert(t.Text("/proc/version"), "", func(s string) (string, error) {
+		if f := strings.Fields(s); len(f) > 2 && f[0] == "Linux" && f[1] == "version" {
+			return f[2], nil
+		}
+		return "", fmt.Errorf("expected Linux version ..., found %s", clip(s))
+	})
+	return firstKnown(notEmpty(t.Text("/proc/sys/kernel/osrelease")), version)
+}
+
+// readOS reads PRETTY_NAME. os-release(5): /etc/os-release goes before
+// /usr/lib/os-release, and the name is "Linux" where neither sets one.
+func readOS(t Tree) Fact[string] {
+	var facts []Fact[string]
+	for _, p := range []string{"/etc/os-release", "/usr/lib/os-release"} {
+		facts = append(facts, Convert(t.Text(p), "", func(s string) (string, error) {
+			vars := parseOSRelease(s)
+			name := vars["PRETTY_NAME"]
+			if name == "" {
+				name = strings.TrimSpace(vars["NAME"] + " " + vars["VERSION"])
+			}
+			if name == "" {
+				return "", errors.New("neither PRETTY_NAME nor NAME is set")
+			}
+			return name, nil
+		}))
+	}
+	return firstKnown(facts...)
+}
+
+// parseOSRelease reads assignments in the shell's form, as os-release(5) allows
+// them: quotes, and backslashes within double quotes, but no expansion.
+func parseOSRelease(s string) map[string]string {
+	vars := map[string]string{}
+	for line := range strings.Lines(s) {
+		key, value, ok := strings.Cut(strings.TrimSpace(line), "=")
+		if !ok || key == "" || key[0] == '#' {
+			continue
+		}
+		vars[key] = unquoteShell(value)
+	}
+	return vars
+}
+
+func unquoteShell(s string) string {
+	var b strings.Builder
+	var quote byte
+	for i := 0; i < len(s); i++ {
+		switch c := s[i]; {
+		case quote == 0 && (c == '"' || c == '\''):
+			quote = c
+		case quote != 0 && c == quote:
+			quote = 0
+		case c == '\\' && quote != '\'' && i+1 < len(s):
+			i++
+			b.WriteByte(s[i])
+		case c < ' ' || c == 0x7f: // goes to a terminal later
+		default:
+			b.WriteByte(c)
+		}
+	}
+	return b.String()
+}
+
+// readArch gives Go's name of the architecture (amd64, arm64). A recording tells
+// it by /proc/sys/kernel/arch (Linux 6.1), the shape of /proc/cpuinfo or the
+// ending that distributions give to the kernel's release.
+func readArch(t Tree, cpu cpuinfo, release string) Fact[string] {
+	if t.Live() {
+		return Known(runtime.GOARCH, "", "architecture that hostlab was built for")
+	}
+	names := map[string]string{"x86_64": "amd64", "amd64": "amd64", "aarch64": "arm64", "arm64": "arm64"}
+	const file = "/proc/sys/kernel/arch"
+	if machine, ok := t.Text(file).Get(); ok {
+		if name := names[machine]; name != "" {
+			machine = name
+		}
+		return Known(machine, "", file)
+	}
+	if name := cpu.arch(); name != "" {
+		return Known(name, "", cpuinfoPath)
+	}
+	for ending, name := range names {
+		if strings.HasSuffix(release, ending) {
+			return Known(name, "", "/proc/sys/kernel/osrelease")
+		}
+	}
+	return absentFact[string](file, "nothing in the recording tells the architecture")
+}
+
+const dmiDir = "/sys/class/dmi/id/"
+
+func dmi(t Tree, name string) Fact[string] { return notEmpty(t.Text(dmiDir + name)) }
+
+// joinFacts puts the known ones of some texts behind each other.
+func joinFacts(facts ...Fact[string]) Fact[string] {
+	out := firstKnown(facts...)
+	if out.State != StateOK {
+		return out
+	}
+	var words, files []string
+	for _, f := range facts {
+		if f.State == StateOK {
+			words = append(words, f.Value)
+			files = append(files, path.Base(f.Source))
+		}
+	}
+	out.Value = strings.Join(words, " ")
+	if len(files) > 1 {
+		out.Source = path.Dir(out.Source) + "/{" + strings.Join(files, ",") + "}"
+	}
+	return out
+}
+
+// readProduct names the machine by DMI, or by the device tree as Arm boards do.
+func readProduct(t Tree) Fact[string] {
+	vendor, product := dmi(t, "sys_vendor"), dmi(t, "product_name")
+	if v, ok := vendor.Get(); ok && strings.HasPrefix(product.Or(""), v) {
+		vendor = Fact[string]{} // the product's name repeats the vendor's
+	}
+	model := Convert(t.Text("/proc/device-tree/model"), "", func(s string) (string, error) {
+		return strings.TrimRight(s, "\x00"), nil
+	})
+	if f := joinFacts(vendor, product); f.State != StateAbsent && f.State != "" {
+		return f
+	}
+	return firstKnown(product, model)
+}
+
+// readConfigHz reads CONFIG_HZ: what the running kernel shows, else the file
+// that the distribution put beside it.
+func readConfigHz(t Tree, release string) Fact[int64] {
+	const running = "/proc/config.gz"
+	found := []Fact[int64]{configHz(t, running, true)}
+	if release != "" && !strings.Contains(release, "/") {
+		for _, p := range []string{"/boot/config-" + release, "/lib/modules/" + release + "/config"} {
+			if found[len(found)-1].State == StateOK {
+				break
+			}
+			found = append(found, configHz(t, p, false))
+		}
+	}
+	return withReason(firstKnown(found...), StateAbsent, "the kernel's configuration is not to be seen here")
+}
+
+func configHz(t Tree, file string, packed bool) Fact[int64] {
+	b, err := t.Read(file)
+	if err != nil {
+		return Unknown[int64](file, err)
+	}
+	var r io.Reader = bytes.NewReader(b)
+	if packed {
+		if r, err = gzip.NewReader(r); err != nil {
+			return Unknown[int64](file, fmt.Errorf("not a gzip file: %w", err))
+		}
+	}
+	hz, err := findConfigHz(r)
+	if err != nil {
+		return Unknown[int64](file, err)
+	}
+	return Known(hz, "Hz", file+" CONFIG_HZ")
+}
+
+func findConfigHz(r io.Reader) (int64, error) {
+	const most = 4 << 20 // kernel configurations have some 300 kB
+	lines := bufio.NewScanner(io.LimitReader(r, most))
+	for lines.Scan() {
+		if v, ok := bytes.CutPrefix(lines.Bytes(), []byte("CONFIG_HZ=")); ok {
+			hz, err := strconv.ParseInt(string(v), 10, 64)
+			if err != nil || hz <= 0 {
+				return 0, fmt.Errorf("expected a number after CONFIG_HZ=, found %s", clip(string(v)))
+			}
+			return hz, nil
+		}
+	}
+	if err := lines.Err(); err != nil {
+		return 0, err
+	}
+	return 0, fmt.Errorf("no line CONFIG_HZ=: %w", fs.ErrNotExist)
+}

@@ -1,0 +1,140 @@
+package host
+
+import (
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+func TestReadIdentity(t *testing.T) {
+	id := readIdentity(tree(t, `-- proc/sys/kernel/hostname --
+db1
+-- proc/sys/kernel/osrelease --
+5.14.0-427.el9.x86_64
+-- etc/os-release -> ../usr/lib/os-release --
+-- usr/lib/os-release --
+NAME="Red Hat Enterprise Linux"
+# PRETTY_NAME="no"
+PRETTY_NAME="Red Hat \"RHEL\" 9.4"
+-- boot/config-5.14.0-427.el9.x86_64 --
+# CONFIG_HZ_100 is not set
+CONFIG_HZ_1000=y
+CONFIG_HZ=1000
+-- proc/cpuinfo --
+processor	: 0
+vendor_id	: GenuineIntel
+model name	: Intel(R) Xeon(R) Platinum 8380 CPU @ 2.30GHz
+microcode	: 0xd0003a5
+flags		: fpu lm
+
+processor	: 1
+model name	: another
+-- sys/class/dmi/id/sys_vendor --
+HPE
+-- sys/class/dmi/id/product_name --
+ProLiant DL380 Gen10
+-- sys/class/dmi/id/bios_vendor --
+HPE
+-- sys/class/dmi/id/bios_version --
+U30
+-- sys/class/dmi/id/bios_date --
+!errno EACCES
+`))
+	want := Identity{
+		Hostname:     Known("db1", "", "/proc/sys/kernel/hostname"),
+		OS:           Known(`Red Hat "RHEL" 9.4`, "", "/etc/os-release"),
+		Kernel:       Known("5.14.0-427.el9.x86_64", "", "/proc/sys/kernel/osrelease"),
+		Arch:         Known("amd64", "", "/proc/cpuinfo"),
+		CPUModel:     Known("Intel(R) Xeon(R) Platinum 8380 CPU @ 2.30GHz", "", "/proc/cpuinfo"),
+		CPUVendor:    Known("GenuineIntel", "", "/proc/cpuinfo"),
+		Microcode:    Known("0xd0003a5", "", "/proc/cpuinfo"),
+		Product:      Known("HPE ProLiant DL380 Gen10", "", "/sys/class/dmi/id/{sys_vendor,product_name}"),
+		BIOS:         Known("HPE U30", "", "/sys/class/dmi/id/{bios_vendor,bios_version}"),
+		ClockTicksHz: Known[int64](1000, "Hz", "/boot/config-5.14.0-427.el9.x86_64 CONFIG_HZ"),
+	}
+	if diff := cmp.Diff(want, id); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestReadIdentityElsewhere(t *testing.T) {
+	id := readIdentity(tree(t, armCPU+"-- proc/version --\nLinux version 6.1.0-28-arm64 (x@y) #1 SMP\n-- proc/sys/kernel/arch --\naarch64\n"+
+		"-- etc/os-release --\nNAME=Void\n-- proc/device-tree/model --\nAmpere Altra␀\n"))
+	got := []string{id.OS.Value, id.Kernel.Value, id.Arch.Value, id.CPUModel.Value, id.CPUVendor.Value, id.Product.Value,
+		string(id.Hostname.State), string(id.Microcode.State), string(id.ClockTicksHz.State)}
+	want := []string{"Void", "6.1.0-28-arm64", "arm64", "Neoverse N1", "Arm", "Ampere Altra", "absent", "absent", "absent"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	empty := readIdentity(tree(t, "-- x --\n"))
+	for _, f := range []Fact[string]{empty.Hostname, empty.OS, empty.Kernel, empty.Arch, empty.CPUModel, empty.Product, empty.BIOS} {
+		if f.State != StateAbsent || f.Source == "" {
+			t.Errorf("%+v", f)
+		}
+	}
+}
+
+func TestConfigOfTheRunningKernel(t *testing.T) {
+	tr := tree(t, "-- proc/x --\n")
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	_, err := z.Write([]byte(strings.Repeat("# CONFIG_X is not set\n", 5000) + "CONFIG_HZ=250\n"))
+	if err := errors.Join(err, z.Close()); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(tr.Root, "proc/config.gz")
+	if err := os.WriteFile(file, b.Bytes(), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if f := readConfigHz(tr, "6.1"); f.Value != 250 || f.Unit != "Hz" {
+		t.Errorf("%+v", f)
+	}
+	if err := os.WriteFile(file, []byte("garbage"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if f := readConfigHz(tr, "6.1"); f.State != StateError || !strings.Contains(f.Reason, "not a gzip file") {
+		t.Errorf("%+v", f)
+	}
+}
+
+// Whatever a name holds, quoting it as a shell does and reading it gives it back.
+func TestUnquoteShell(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := rapid.StringMatching(`[ -~äß€]*`).Draw(t, "s")
+		quoted := `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, `$`, `\$`, "`", "\\`").Replace(s) + `"`
+		if got := unquoteShell(quoted); got != s {
+			t.Errorf("%s gives %q, want %q", quoted, got, s)
+		}
+	})
+}
+
+func FuzzOSRelease(f *testing.F) {
+	f.Add("PRETTY_NAME=\"Debian \\\"12\\\"\"\nNAME='x'\n")
+	f.Add("=\n\\\n\"")
+	f.Fuzz(func(t *testing.T, s string) {
+		for k, v := range parseOSRelease(s) {
+			if k == "" || strings.ContainsAny(v, "\n\x1b\x00") {
+				t.Errorf("%q = %q", k, v)
+			}
+		}
+	})
+}
+
+func FuzzCPUInfo(f *testing.F) {
+	f.Add([]byte("processor\t: 0\nflags\t: a b\n\nprocessor\t: 1\n"))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		c := parseCPUInfo(b)
+		c.model()
+		c.vendor()
+		if c.err == nil && len(c.fields) == 0 {
+			t.Error("nothing, without an error")
+		}
+	})
+}

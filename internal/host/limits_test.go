@@ -1,0 +1,175 @@
+package host
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const rlimits = `-- proc/self/limits --
+Limit                     Soft Limit           Hard Limit           Units     
+Max open files            1024                 524288               files     
+Max locked memory         unlimited            unlimited            bytes     
+`
+
+func TestReadLimits(t *testing.T) {
+	const v1Mounts = `-- proc/self/mountinfo --
+31 23 0:28 / /sys/fs/cgroup rw - tmpfs tmpfs rw
+32 31 0:29 / /sys/fs/cgroup/cpu,cpuacct rw - cgroup cgroup rw,cpu,cpuacct
+34 31 0:31 / /sys/fs/cgroup/cpuset rw - cgroup cgroup rw,cpuset
+35 31 0:32 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory
+41 31 0:38 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw
+`
+	const v2Mount = "-- proc/self/mountinfo --\n30 23 0:28 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n"
+	tests := []struct {
+		name, archive string
+		version       int
+		group         string
+		quota         Fact[float64]
+		memory        Fact[int64]
+		cpuset        Fact[[]int]
+	}{
+		{
+			name: "v2: the tightest of nested limits, which is not the innermost",
+			archive: v2Mount + `-- proc/self/cgroup --
+0::/a/b/c
+-- sys/fs/cgroup/a/cpu.max --
+400000 100000
+-- sys/fs/cgroup/a/b/cpu.max --
+150000 100000
+-- sys/fs/cgroup/a/b/c/cpu.max --
+max 100000
+-- sys/fs/cgroup/a/memory.max --
+1073741824
+-- sys/fs/cgroup/a/b/memory.max --
+max
+-- sys/fs/cgroup/a/b/c/memory.max --
+2147483648
+-- sys/fs/cgroup/a/cpuset.cpus.effective --
+0-3
+`,
+			version: 2, group: "/a/b/c",
+			quota:  Known(1.5, "", "/sys/fs/cgroup/a/b/cpu.max"),
+			memory: Known[int64](1<<30, "B", "/sys/fs/cgroup/a/memory.max"),
+			cpuset: Known([]int{0, 1, 2, 3}, "", "/sys/fs/cgroup/a/cpuset.cpus.effective"),
+		},
+		{
+			name: "v2: a namespace whose root has limits",
+			archive: v2Mount + "-- proc/self/cgroup --\n0::/\n-- sys/fs/cgroup/cpu.max --\n50000 100000\n-- sys/fs/cgroup/memory.max --\nmax\n" +
+				"-- sys/fs/cgroup/cpuset.cpus.effective --\n2\n",
+			version: 2, group: "/",
+			quota:  Known(0.5, "", "/sys/fs/cgroup/cpu.max"),
+			memory: absentFact[int64]("/sys/fs/cgroup/memory.max", "no limit"),
+			cpuset: Known([]int{2}, "", "/sys/fs/cgroup/cpuset.cpus.effective"),
+		},
+		{
+			name: "v1 with v2 beside it",
+			archive: v1Mounts + `-- proc/self/cgroup --
+5:cpuset:/
+4:memory:/srv/x
+3:cpu,cpuacct:/
+0::/
+-- sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us --
+-1
+-- sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us --
+100000
+-- sys/fs/cgroup/memory/srv/memory.limit_in_bytes --
+4294967296
+-- sys/fs/cgroup/memory/srv/x/memory.limit_in_bytes --
+9223372036854771712
+-- sys/fs/cgroup/cpuset/cpuset.effective_cpus --
+0-1
+`,
+			version: 1, group: "/srv/x",
+			quota:  absentFact[float64]("/sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us", "no limit"),
+			memory: Known[int64](4<<30, "B", "/sys/fs/cgroup/memory/srv/memory.limit_in_bytes"),
+			cpuset: Known([]int{0, 1}, "", "/sys/fs/cgroup/cpuset/cpuset.effective_cpus"),
+		},
+		{
+			name: "v1 in a container: the mount begins at our group, and memory.stat sees further up",
+			archive: `-- proc/self/mountinfo --
+32 31 0:29 /docker/ab /sys/fs/cgroup/cpu ro - cgroup cgroup rw,cpu
+35 31 0:32 /docker/ab /sys/fs/cgroup/memory ro - cgroup cgroup rw,memory
+-- proc/self/cgroup --
+4:memory:/docker/ab
+3:cpu:/docker/ab
+-- sys/fs/cgroup/cpu/cpu.cfs_quota_us --
+250000
+-- sys/fs/cgroup/cpu/cpu.cfs_period_us --
+100000
+-- sys/fs/cgroup/memory/memory.limit_in_bytes --
+9223372036854771712
+-- sys/fs/cgroup/memory/memory.stat --
+cache 0
+hierarchical_memory_limit 536870912
+`,
+			version: 1, group: "/docker/ab",
+			quota:  Known(2.5, "", "/sys/fs/cgroup/cpu/cpu.cfs_quota_us"),
+			memory: Known[int64](512<<20, "B", "/sys/fs/cgroup/memory/memory.stat hierarchical_memory_limit"),
+			cpuset: absentFact[[]int]("/proc/self/mountinfo", "the cgroup file system is not mounted here"),
+		},
+		{
+			name: "a limit that may not be read leaves the answer open",
+			archive: v2Mount + "-- proc/self/cgroup --\n0::/a\n-- sys/fs/cgroup/a/cpu.max --\n!errno EACCES\n" +
+				"-- sys/fs/cgroup/a/memory.max --\nabc\n-- sys/fs/cgroup/a/cpuset.cpus.effective --\n0-x\n",
+			version: 2, group: "/a",
+			quota: Fact[float64]{Source: "/sys/fs/cgroup/a/cpu.max", State: StateDenied, Reason: "permission denied"},
+			memory: Fact[int64]{Source: "/sys/fs/cgroup/a/memory.max", State: StateError,
+				Reason: `expected a number of bytes or max, found "abc"`},
+			cpuset: Fact[[]int]{Source: "/sys/fs/cgroup/a/cpuset.cpus.effective", State: StateError,
+				Reason: `expected a list like 0-3,8, found "0-x"`},
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			l := readLimits(tree(t, tt.archive+rlimits+"-- proc/self/status --\nName:\tx\nCpus_allowed_list:\t0-1,4\n"))
+			want := Limits{
+				Affinity: Known([]int{0, 1, 4}, "", "/proc/self/status Cpus_allowed_list"),
+				CgroupV:  Known(tt.version, "", selfCgroup), Cgroup: Known(tt.group, "", selfCgroup),
+				CPUQuota: tt.quota, MemoryMax: tt.memory, CPUSet: tt.cpuset,
+				OpenFiles:   Known[int64](1024, "", "/proc/self/limits Max open files"),
+				LockedBytes: absentFact[int64]("/proc/self/limits Max locked memory", "no limit"),
+			}
+			if diff := cmp.Diff(want, l); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestReadLimitsWithoutProc(t *testing.T) {
+	l := readLimits(tree(t, "-- x --\n"))
+	for _, s := range []State{l.Affinity.State, l.CgroupV.State, l.CPUQuota.State, l.CPUSet.State, l.MemoryMax.State, l.OpenFiles.State} {
+		if s != StateAbsent {
+			t.Errorf("%+v", l)
+		}
+	}
+	l = readLimits(tree(t, "-- proc/self/cgroup --\n"))
+	if l.CgroupV.State != StateAbsent || l.CgroupV.Reason != "this process is in no cgroup" || l.CPUQuota.State != StateAbsent {
+		t.Errorf("%+v", l)
+	}
+	l = readLimits(tree(t, "-- proc/self/cgroup --\ngarbage\n-- proc/self/limits --\nx\n-- proc/self/status --\n!errno EACCES\n"))
+	if l.CgroupV.State != StateError || l.OpenFiles.State != StateError || l.Affinity.State != StateDenied {
+		t.Errorf("%+v", l)
+	}
+}
+
+func FuzzCgroup(f *testing.F) {
+	f.Add("4:memory:/a/b\n0::/\n", "10000 100000", "9223372036854771712")
+	f.Add("1:cpu,cpuacct:/../x", "max", "max")
+	f.Fuzz(func(t *testing.T, lines, quota, memory string) {
+		c := cgroups{lines: parseCgroups(lines), mounts: mountTable{mounts: parseMounts("1 0 0:1 / / rw - cgroup2 c rw\n2 0 0:1 /a /m rw - cgroup c rw,memory")}}
+		for _, name := range []string{"cpu", "memory"} {
+			v := c.view(name)
+			if len(v.dirs) > 0 && v.dirs[len(v.dirs)-1] != "/" && v.dirs[len(v.dirs)-1] != "/m" {
+				t.Errorf("the last ancestor is %s", v.dirs[len(v.dirs)-1])
+			}
+		}
+		if q, err := parseQuota(quota); err == nil && !(q > 0) {
+			t.Errorf("quota %v of %q", q, quota)
+		}
+		if m, err := parseMemoryLimit(memory); err == nil && (m < 0 || m > 1<<60) {
+			t.Errorf("limit %v of %q", m, memory)
+		}
+	})
+}

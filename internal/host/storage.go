@@ -1,0 +1,139 @@
+package host
+
+import (
+	"fmt"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// PathQuery asks where a path is stored. Purpose says what lies there, as in
+// "log-dir" or "postgresql log".
+type PathQuery struct {
+	Path, Purpose string
+}
+
+// answerWithin is how long a path of the machine itself may take. Paths on a
+// network file system whose server is gone block for ever.
+const answerWithin = 2 * time.Second
+
+// readStorage looks at each path asked about, and at all whole disks.
+func readStorage(t Tree, q []PathQuery) ([]Storage, []BlockDevice) {
+	list := make([]Storage, 0, len(q))
+	for _, ask := range q {
+		s := StorageOf(t, ask.Path)
+		s.Purpose = ask.Purpose
+		list = append(list, s)
+	}
+	return list, block{t}.disks()
+}
+
+// StorageOf tells where a path lies, from the mount down to the disks. It never
+// writes. A relative path counts from the working directory, or from / in a
+// recording. A path /proc/PID/root/... is looked up with that process's mounts,
+// which is how a database in a container is asked about. What cannot be told is
+// an unknown fact with the reason; a path that does not exist has none known.
+func StorageOf(t Tree, asked string) Storage {
+	if !t.Live() {
+		return storageOf(t, asked)
+	}
+	answer := make(chan Storage, 1)
+	go func() { answer <- storageOf(t, asked) }()
+	select {
+	case s := <-answer:
+		return s
+	case <-time.After(answerWithin):
+		return unknownStorage(asked, asked, fmt.Errorf("no answer in %s: is its server gone?", answerWithin))
+	}
+}
+
+// unknownStorage is a path of which nothing can be told, for one reason.
+func unknownStorage(asked, source string, err error) Storage {
+	text := Unknown[string](source, err)
+	yes := Unknown[bool](source, err)
+	return Storage{
+		Path: asked, Resolved: text, MountPoint: text, FSType: text, Options: text, Device: text, Class: text,
+		DAX: yes, ReadOnly: yes, FreeBytes: Unknown[int64](source, err),
+		Stack: []StackLayer{},
+	}
+}
+
+func storageOf(t Tree, asked string) Storage {
+	full := asked
+	if t.Live() {
+		if abs, err := filepath.Abs(asked); err == nil {
+			full = filepath.ToSlash(abs)
+		}
+	}
+	v, inView := viewOf(t, full)
+	resolved, err := v.resolve(inView)
+	if err != nil {
+		return unknownStorage(asked, full, adviseDenied(err))
+	}
+	m := readMounts(t, v.mounts)
+	mnt := m.find(resolved)
+	if mnt == nil {
+		if m.err == nil {
+			m.err = fmt.Errorf("no mount holds %s: %w", clip(resolved), fs.ErrNotExist)
+		}
+		s := unknownStorage(asked, v.mounts, m.err)
+		s.Resolved = Known(path.Clean(v.root+resolved), "", full)
+		return s
+	}
+	st := stack{block: block{t}, layers: []StackLayer{}}
+	st.addMount(m, mnt, 0)
+	attr := attributesOf(t, path.Clean(v.root+resolved))
+	where := v.mounts + " " + mnt.point
+	s := Storage{
+		Path:       asked,
+		Resolved:   Known(path.Clean(v.root+resolved), "", full),
+		MountPoint: Known(mnt.point, "", v.mounts),
+		FSType:     Known(mnt.fsType, "", where),
+		Options:    Known(mnt.options(), "", where),
+		Device:     Known(mnt.source, "", where),
+		ReadOnly:   Known(mnt.readOnly(), "", where),
+		FreeBytes:  attr.free,
+		Stack:      st.layers,
+	}
+	if attr.readOnly.Or(false) {
+		s.ReadOnly = attr.readOnly
+	}
+	s.DAX = daxInForce(mnt, &st, attr)
+	s.Class = st.class(classSource(&st, where))
+	if s.Class.Or("") == ClassPmem && s.DAX.Or(false) {
+		s.Class = Known(ClassPmemDAX, "", s.DAX.Source)
+	}
+	return s
+}
+
+// classSource names the disks that the class was decided by.
+func classSource(st *stack, where string) string {
+	var disks []string
+	for _, l := range st.layers {
+		if l.Queue != nil && l.Queue.Class != "" && !slices.Contains(disks, l.Name) {
+			disks = append(disks, l.Name)
+		}
+	}
+	if len(disks) == 0 {
+		return where
+	}
+	return "/sys/class/block/" + strings.Join(disks, ",")
+}
+
+// adviseDenied puts a refusal into words that say what to do.
+func adviseDenied(err error) error {
+	if StateOf(err) == StateDenied {
+		return errDenied
+	}
+	return err
+}
+
+var errDenied error = denied{}
+
+type denied struct{}
+
+func (denied) Error() string        { return "permission denied: run as root or the database's user" }
+func (denied) Is(target error) bool { return target == fs.ErrPermission }

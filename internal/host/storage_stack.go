@@ -1,0 +1,205 @@
+package host
+
+import (
+	"fmt"
+	"path"
+	"strings"
+)
+
+// maxDepth bounds the recursion over stacked devices. Ten layers would be odd
+// already, and a garbled recording may be a circle.
+const maxDepth = 16
+
+// stack collects the layers below a file system and the classes of the disks at
+// their end.
+type stack struct {
+	block   block
+	layers  []StackLayer
+	classes []string
+	top     string // the whole device that the file system is on
+	unknown string // why a part of the stack cannot be seen
+}
+
+// add descends from a device to the disks: depth first, so that a layer stands
+// right above what it is made of.
+func (s *stack) add(name string, depth int) {
+	if depth > maxDepth {
+		s.unknown = fmt.Sprintf("more than %d layers of devices", maxDepth)
+		s.classes = append(s.classes, "")
+		return
+	}
+	if disk := s.block.diskOf(name); disk != "" {
+		s.layers = append(s.layers, StackLayer{Name: name, Kind: "partition", Depth: depth})
+		s.addWhole(disk, depth+1)
+		return
+	}
+	s.addWhole(name, depth)
+}
+
+func (s *stack) addWhole(name string, depth int) {
+	if s.top == "" {
+		s.top = name
+	}
+	kind := s.block.kind(name)
+	dev := s.block.device(name)
+	s.layers = append(s.layers, StackLayer{Name: name, Kind: kind, Label: s.block.label(name, kind), Depth: depth, Queue: &dev})
+	if kind == "loop" {
+		s.addBacking(name, depth+1)
+		return
+	}
+	parts := s.block.slaves(name)
+	for _, p := range parts {
+		s.add(p, depth+1)
+	}
+	if len(parts) == 0 {
+		s.classes = append(s.classes, dev.Class)
+		if dev.Class == "" {
+			s.unknown = "/sys does not tell what " + name + " is"
+		}
+	}
+}
+
+// addBacking goes on below the file that a loop device writes to.
+func (s *stack) addBacking(name string, depth int) {
+	file, ok := notEmpty(s.block.t.Text(s.block.dir(name) + "/loop/backing_file")).Get()
+	if !ok {
+		s.classes, s.unknown = append(s.classes, ""), "the file behind "+name+" is not to be seen"
+		return
+	}
+	v := view{s.block.t, "", selfMounts}
+	if resolved, err := v.resolve(strings.TrimSuffix(file, " (deleted)")); err == nil {
+		file = resolved
+	}
+	m := readMounts(v.t, v.mounts)
+	if mnt := m.find(strings.TrimSuffix(file, " (deleted)")); mnt != nil {
+		s.addMount(m, mnt, depth)
+		return
+	}
+	s.classes, s.unknown = append(s.classes, ""), "the mount of "+file+" is not known"
+}
+
+// addMount goes on below a mounted file system.
+func (s *stack) addMount(m mountTable, mnt *mount, depth int) {
+	if depth > maxDepth {
+		s.add("", depth)
+		return
+	}
+	if class, why := fsClass(mnt); class != "" || why != "" {
+		s.classes = append(s.classes, class)
+		s.unknown = why
+		return
+	}
+	if mnt.fsType == "overlay" {
+		s.addOverlay(m, mnt, depth)
+		return
+	}
+	names, err := s.devicesOf(mnt)
+	if err != nil {
+		s.classes, s.unknown = append(s.classes, ""), err.Error()
+		return
+	}
+	for _, n := range names {
+		s.add(n, depth)
+	}
+}
+
+// devicesOf lists the block devices of a mount: by number; for btrfs, whose
+// numbers are made up, all that sysfs lists of the file system that the mount's
+// source belongs to.
+func (s *stack) devicesOf(mnt *mount) ([]string, error) {
+	if name := s.block.byNumber(mnt.dev); name != "" {
+		return []string{name}, nil
+	}
+	name := s.sourceName(mnt.source)
+	if mnt.fsType == "btrfs" {
+		const dir = "/sys/fs/btrfs/"
+		ids, _ := s.block.t.Dir(dir)
+		for _, id := range ids {
+			members, _ := s.block.t.Dir(dir + id + "/devices")
+			for _, m := range members {
+				if m == name {
+					return members, nil
+				}
+			}
+		}
+	}
+	if s.block.dir(name) != "" {
+		return []string{name}, nil
+	}
+	return nil, fmt.Errorf("/sys does not show the device %s (%s)", mnt.source, mnt.dev)
+}
+
+// sourceName turns /dev/mapper/vg-data or /dev/disk/by-uuid/... into the kernel's
+// name, by the link or by the device-mapper name.
+func (s *stack) sourceName(source string) string {
+	if !strings.HasPrefix(source, "/dev/") {
+		return ""
+	}
+	if resolved, err := (view{t: s.block.t}).resolve(source); err == nil && s.block.dir(path.Base(resolved)) != "" {
+		return path.Base(resolved)
+	}
+	if mapped, ok := strings.CutPrefix(source, "/dev/mapper/"); ok {
+		names, _ := s.block.t.Dir("/sys/block")
+		for _, n := range names {
+			if strings.HasPrefix(n, "dm-") && s.block.t.Text("/sys/block/"+n+"/dm/name").Or("") == mapped {
+				return n
+			}
+		}
+	}
+	return path.Base(source)
+}
+
+// addOverlay goes on below the upper directory of an overlay, which takes all
+// writes. In a container it is a path of the host; then only the place of
+// Docker's own files tells: they lie in the same data directory.
+func (s *stack) addOverlay(m mountTable, mnt *mount, depth int) {
+	upper, ok := mnt.option("upperdir")
+	if !ok {
+		s.classes, s.unknown = append(s.classes, ""), "an overlay without an upper directory takes no writes"
+		return
+	}
+	if below := m.dataMount(upper); below != nil {
+		s.addMount(m, below, depth)
+		return
+	}
+	own := view{s.block.t, "", m.path}
+	if _, err := own.resolve(upper); err == nil && s.block.t.Exists(upper) {
+		if below := m.find(upper); below != nil && below.id != mnt.id {
+			s.addMount(m, below, depth)
+			return
+		}
+	}
+	s.classes, s.unknown = append(s.classes, ""), "an overlay whose upper directory "+upper+" lies outside of this container"
+}
+
+// dataMount finds the mount through which Docker shows a container its files
+// <data>/containers/<id>/hostname, where <data> also holds the overlay's upper
+// directory. The field root is relative to the file system, so it ends <data>.
+func (m mountTable) dataMount(upper string) *mount {
+	data, _, ok := strings.Cut(upper, "/overlay2/")
+	if !ok {
+		return nil
+	}
+	for i := range m.mounts {
+		c := &m.mounts[i]
+		if path.Dir(c.point) != "/etc" {
+			continue
+		}
+		if at, _, ok := strings.Cut(c.root, "/containers/"); ok && strings.HasSuffix(data, at) {
+			return c
+		}
+	}
+	return nil
+}
+
+// class returns the class of the whole stack.
+func (s *stack) class(source string) Fact[string] {
+	if c := stackClass(s.classes); c != "" {
+		return Known(c, "", source)
+	}
+	why := s.unknown
+	if why == "" {
+		why = "the devices are not to be seen"
+	}
+	return absentFact[string](source, why)
+}

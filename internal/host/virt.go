@@ -1,0 +1,221 @@
+package host
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+func readVirt(t Tree) Virt {
+	return Virt{
+		Hypervisor: readHypervisor(t),
+		Container:  readContainer(t),
+		Steal:      readSteal(t),
+	}
+}
+
+// Technology is the hypervisor without what is known of the product around it:
+// "kvm" of "kvm (Amazon EC2)". ok is false where it is not known.
+func (v Virt) Technology() (name string, ok bool) {
+	h, ok := v.Hypervisor.Get()
+	name, _, _ = strings.Cut(h, " (")
+	return name, ok
+}
+
+// vendors maps what DMI says of a guest to its hypervisor. The first row that
+// fits counts. Both texts are prefixes. Where certain is false, the vendor also
+// sells hardware, and the processor's hypervisor flag must agree.
+var vendors = []struct {
+	vendor, product string
+	hypervisor      string
+	certain         bool
+}{
+	{"VMware", "", "vmware", true},
+	{"innotek", "VirtualBox", "virtualbox", true},
+	{"Oracle", "VirtualBox", "virtualbox", true},
+	{"Parallels", "", "parallels", true},
+	{"Xen", "", "xen", true},
+	{"", "HVM domU", "xen", true},
+	{"BHYVE", "", "bhyve", true},
+	{"", "BHYVE", "bhyve", true},
+	{"Apple", "Apple Virtualization", "apple", true},
+	{"Bochs", "", "bochs", true},
+	{"QEMU", "", "qemu", true}, // kvm where the clock says so, see below
+	{"Red Hat", "KVM", "kvm", true},
+	{"Red Hat", "RHEV", "kvm", true},
+	{"oVirt", "", "kvm", true},
+	{"OpenStack", "", "kvm", true},
+	{"RDO", "OpenStack", "kvm", true},
+	{"", "OpenStack", "kvm", true},
+	{"Nutanix", "AHV", "kvm", true},
+	{"KVM", "", "kvm", true},
+	{"", "KVM", "kvm", true},
+	{"Google", "Google Compute Engine", "kvm (Google Cloud)", false},
+	{"Amazon EC2", "", "kvm (Amazon EC2)", false},
+	{"Alibaba Cloud", "", "kvm (Alibaba Cloud)", false},
+	{"Tencent Cloud", "", "kvm (Tencent Cloud)", false},
+	{"Huawei Cloud", "", "kvm (Huawei Cloud)", false},
+	{"DigitalOcean", "", "kvm (DigitalOcean)", false},
+	{"Hetzner", "", "kvm (Hetzner)", false},
+	{"Akamai", "", "kvm (Akamai)", false},
+	{"Linode", "", "kvm (Akamai)", false},
+	{"Scaleway", "", "kvm (Scaleway)", false},
+	{"Vultr", "", "kvm (Vultr)", false},
+	{"UpCloud", "", "kvm (UpCloud)", false},
+	{"Exoscale", "", "kvm (Exoscale)", false},
+	{"Microsoft", "Virtual Machine", "hyper-v", true},
+}
+
+// azureTag is the chassis asset tag of each Azure guest (Microsoft's cloud-init
+// data source looks for it, too).
+const azureTag = "7783-7084-3265-9085-8269-3286-77"
+
+// dmiHypervisor returns the hypervisor that DMI names, and whether that alone
+// proves a guest.
+func dmiHypervisor(t Tree) (name, source string, certain bool) {
+	vendor, product := dmi(t, "sys_vendor"), dmi(t, "product_name")
+	for _, v := range vendors {
+		if (v.vendor == "" && v.product == "") || !strings.HasPrefix(vendor.Or(""), v.vendor) ||
+			!strings.HasPrefix(product.Or(""), v.product) {
+			continue
+		}
+		name, source, certain = v.hypervisor, vendor.Source, v.certain
+		if v.product != "" {
+			source = product.Source
+		}
+		if name == "kvm (Amazon EC2)" && strings.Contains(product.Or(""), ".metal") {
+			return "", "", false // the customer has the whole machine
+		}
+		if tag := dmi(t, "chassis_asset_tag"); tag.Or("") == azureTag {
+			return "hyper-v (Azure)", tag.Source, true
+		} else if tag.Or("") == "OracleCloud.com" {
+			return "kvm (Oracle Cloud)", tag.Source, true
+		}
+		return name, source, certain
+	}
+	return "", "", false
+}
+
+// readHypervisor puts the witnesses in the order of what they prove: Xen's own
+// file; DMI names that only guests have; the processor's hypervisor flag, with
+// DMI, ACPI or the clocks for a name; on Arm, which has no flag, the device tree.
+func readHypervisor(t Tree) Fact[string] {
+	const xen = "/sys/hypervisor/type"
+	if kind, ok := notEmpty(t.Text(xen)).Get(); ok {
+		if strings.Contains(t.Text("/proc/xen/capabilities").Or(""), "control_d") {
+			return Known(kind+" (control domain)", "", xen)
+		}
+		return Known(kind, "", xen)
+	}
+	name, source, certain := dmiHypervisor(t)
+	clocks := t.Text("/sys/devices/system/clocksource/clocksource0/available_clocksource")
+	if name == "qemu" && strings.Contains(clocks.Or(""), "kvm-clock") {
+		return Known("kvm", "", source+" and "+clocks.Source)
+	}
+	if certain {
+		return Known(name, "", source)
+	}
+	cpu := readCPUInfo(t)
+	switch {
+	case cpu.has("hypervisor"):
+		flag := cpuinfoPath + " flag hypervisor"
+		if name != "" {
+			return Known(name, "", source+" and "+flag)
+		}
+		return nameByClock(t, clocks, flag)
+	case cpu.fields["flags"] != "":
+		return Known("none", "", cpuinfoPath+": no flag hypervisor")
+	case name != "": // Arm in a cloud
+		return Known(name, "", source)
+	}
+	if f := treeHypervisor(t); f.State == StateOK {
+		return f
+	}
+	if vendor, ok := dmi(t, "sys_vendor").Get(); ok && cpu.err == nil {
+		return Known("none", "", fmt.Sprintf("%ssys_vendor: %s makes machines", dmiDir, clip(vendor)))
+	}
+	if cpu.err != nil {
+		return Unknown[string](cpuinfoPath, cpu.err)
+	}
+	return absentFact[string](cpuinfoPath, "this architecture has no hypervisor flag, and neither DMI nor a device tree tells")
+}
+
+// nameByClock names a hypervisor that hides its DMI by what it offers as clock,
+// and Firecracker by the maker of its ACPI tables, which only root can read.
+func nameByClock(t Tree, clocks Fact[string], flag string) Fact[string] {
+	const facp = "/sys/firmware/acpi/tables/FACP"
+	if b, err := t.Read(facp); err == nil && len(b) >= 16 && string(b[10:16]) == "FIRECK" {
+		return Known("kvm (Firecracker)", "", facp+" and "+flag)
+	}
+	for _, c := range []struct{ clock, name string }{
+		{"kvm-clock", "kvm"}, {"hyperv_clocksource", "hyper-v"}, {"xen", "xen"},
+	} {
+		if strings.Contains(clocks.Or(""), c.clock) {
+			return Known(c.name, "", clocks.Source+" and "+flag)
+		}
+	}
+	return Known("unknown hypervisor", "", flag)
+}
+
+// treeHypervisor reads what a device tree says of the machine: hypervisors that
+// have an interface describe it, and QEMU, kvmtool and Firecracker call their
+// Arm board linux,dummy-virt.
+func treeHypervisor(t Tree) Fact[string] {
+	for _, dir := range []string{"/proc/device-tree/", "/sys/firmware/devicetree/base/"} {
+		own := t.Text(dir + "hypervisor/compatible")
+		for _, c := range []struct{ word, name string }{{"linux,kvm", "kvm"}, {"xen,xen", "xen"}, {"vmware", "vmware"}} {
+			if strings.Contains(own.Or(""), c.word) {
+				return Known(c.name, "", own.Source)
+			}
+		}
+		if board := t.Text(dir + "compatible"); strings.Contains(board.Or(""), "linux,dummy-virt") {
+			return Known("kvm", "", board.Source)
+		} else if b, ok := board.Get(); ok && b != "" {
+			return Known("none", "", board.Source)
+		}
+	}
+	return Fact[string]{}
+}
+
+// readSteal reads the share of all CPU time since boot that the hypervisor gave
+// to others. Only the first line of /proc/stat is needed; with many CPUs and
+// interrupts the rest is most of the work of a parser.
+func readSteal(t Tree) Fact[float64] {
+	const file = "/proc/stat"
+	b, err := readHead(t, file, 1024)
+	if err != nil {
+		return Unknown[float64](file, err)
+	}
+	line, _, _ := strings.Cut(string(b), "\n")
+	share, err := parseSteal(line)
+	if err != nil {
+		return Unknown[float64](file, err)
+	}
+	return Known(share, "", file+" steal")
+}
+
+// parseSteal reads "cpu user nice system idle iowait irq softirq steal guest
+// guest_nice" in ticks; guest times are part of user and nice already.
+func parseSteal(line string) (float64, error) {
+	const words, steal = 9, 8
+	f := strings.Fields(line)
+	if len(f) < words || f[0] != "cpu" {
+		return 0, fmt.Errorf("expected cpu and eight numbers, found %s", clip(line))
+	}
+	var sum, stolen float64
+	for i := 1; i < words; i++ {
+		v, err := strconv.ParseUint(f[i], 10, 64)
+		if err != nil {
+			return 0, fmt.Errorf("expected cpu and eight numbers, found %s", clip(line))
+		}
+		sum += float64(v)
+		if i == steal {
+			stolen = float64(v)
+		}
+	}
+	if sum == 0 {
+		return 0, errors.New("no CPU time is accounted")
+	}
+	return stolen / sum, nil
+}

@@ -1,0 +1,128 @@
+package host
+
+import "testing"
+
+const (
+	guestCPU = "-- proc/cpuinfo --\nprocessor\t: 0\nvendor_id\t: GenuineIntel\nflags\t\t: fpu lm hypervisor\n\n"
+	metalCPU = "-- proc/cpuinfo --\nprocessor\t: 0\nvendor_id\t: GenuineIntel\nflags\t\t: fpu lm\n\n"
+	armCPU   = "-- proc/cpuinfo --\nprocessor\t: 0\nCPU implementer\t: 0x41\nCPU architecture: 8\nCPU part\t: 0xd0c\n\n"
+	clocks   = "-- sys/devices/system/clocksource/clocksource0/available_clocksource --\n"
+)
+
+func dmiFiles(vendor, product string) string {
+	return "-- sys/class/dmi/id/sys_vendor --\n" + vendor + "\n-- sys/class/dmi/id/product_name --\n" + product + "\n"
+}
+
+func TestReadHypervisor(t *testing.T) {
+	tests := []struct {
+		name, archive, want string
+	}{
+		{"bare metal", metalCPU + dmiFiles("Dell Inc.", "PowerEdge R750"), "none"},
+		{"VMware", guestCPU + dmiFiles("VMware, Inc.", "VMware Virtual Platform"), "vmware"},
+		{"Hyper-V", guestCPU + dmiFiles("Microsoft Corporation", "Virtual Machine"), "hyper-v"},
+		{"Azure", guestCPU + dmiFiles("Microsoft Corporation", "Virtual Machine") +
+			"-- sys/class/dmi/id/chassis_asset_tag --\n7783-7084-3265-9085-8269-3286-77\n", "hyper-v (Azure)"},
+		{"a Surface is no guest", metalCPU + dmiFiles("Microsoft Corporation", "Surface Pro"), "none"},
+		{"AWS Nitro", guestCPU + dmiFiles("Amazon EC2", "m5.large"), "kvm (Amazon EC2)"},
+		{"AWS metal", metalCPU + dmiFiles("Amazon EC2", "m5.metal"), "none"},
+		{"AWS Graviton", armCPU + dmiFiles("Amazon EC2", "m7g.large"), "kvm (Amazon EC2)"},
+		{"AWS Graviton metal", armCPU + dmiFiles("Amazon EC2", "m7g.metal"), "none"},
+		{"Google", guestCPU + dmiFiles("Google", "Google Compute Engine"), "kvm (Google Cloud)"},
+		{"QEMU with KVM", guestCPU + dmiFiles("QEMU", "Standard PC (Q35 + ICH9, 2009)") + clocks + "kvm-clock tsc acpi_pm\n", "kvm"},
+		{"QEMU emulating", guestCPU + dmiFiles("QEMU", "Standard PC (Q35 + ICH9, 2009)") + clocks + "tsc acpi_pm\n", "qemu"},
+		{"Xen", "-- sys/hypervisor/type --\nxen\n" + guestCPU, "xen"},
+		{"Xen's control domain", "-- sys/hypervisor/type --\nxen\n-- proc/xen/capabilities --\ncontrol_d\n" + metalCPU, "xen (control domain)"},
+		{"no DMI, a clock", guestCPU + clocks + "tsc kvm-clock\n", "kvm"},
+		{"no DMI, Hyper-V's clock", guestCPU + clocks + "hyperv_clocksource_tsc_page\n", "hyper-v"},
+		{"Firecracker", guestCPU + clocks + "tsc kvm-clock\n-- sys/firmware/acpi/tables/FACP --\nFACP....ofFIRECKFC\n", "kvm (Firecracker)"},
+		{"only the flag", guestCPU + clocks + "tsc\n", "unknown hypervisor"},
+		{"Arm with QEMU's board", armCPU + "-- proc/device-tree/compatible --\nlinux,dummy-virt␀\n", "kvm"},
+		{"Arm board", armCPU + "-- proc/device-tree/compatible --\nraspberrypi,4-model-b␀brcm,bcm2711␀\n", "none"},
+		{"Arm under Xen", armCPU + "-- proc/device-tree/hypervisor/compatible --\nxen,xen-4.17␀xen,xen␀\n", "xen"},
+		{"Arm server", armCPU + dmiFiles("GIGABYTE", "R272-P30-JG"), "none"},
+		{"Arm without anything", armCPU, "absent"},
+		{"masked cpuinfo", "-- proc/cpuinfo --\n!errno EACCES\n", "denied"},
+		{"garbled cpuinfo", "-- proc/cpuinfo --\n\x01\x02\n", "error"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			f := readVirt(tree(t, tt.archive)).Hypervisor
+			if got := f.Or(string(f.State)); got != tt.want {
+				t.Errorf("%q, want %q: %+v", got, tt.want, f)
+			}
+			if f.Source == "" {
+				t.Error("no source")
+			}
+		})
+	}
+}
+
+func TestReadContainer(t *testing.T) {
+	const (
+		first   = "-- proc/self/ns/pid -> pid:[4026531836] --\n"
+		other   = "-- proc/self/ns/pid -> pid:[4026532573] --\n"
+		onDisk  = "-- proc/self/mountinfo --\n1 0 254:0 / / rw - ext4 /dev/vda rw\n"
+		layered = "-- proc/self/mountinfo --\n1 0 0:50 / / rw - overlay overlay rw,upperdir=/u\n"
+	)
+	tests := []struct {
+		name, archive, want string
+	}{
+		{"a machine", first + onDisk, "none"},
+		{"an image booted as a machine", first + onDisk + "-- .dockerenv --\n", "none"},
+		{"docker", other + layered + "-- .dockerenv --\n", "docker"},
+		{"docker with the host's processes", first + layered + "-- .dockerenv --\n", "docker"},
+		{"docker by its mounts", other + "-- proc/self/mountinfo --\n1 0 0:50 / / rw - overlay o rw\n" +
+			"2 1 8:1 /docker/containers/ab/hosts /etc/hosts rw - ext4 /dev/sda1 rw\n", "docker"},
+		{"podman", other + layered + "-- run/.containerenv --\n", "podman"},
+		{"kubernetes", other + "-- proc/self/mountinfo --\n1 0 0:50 / / rw - overlay o rw\n" +
+			"2 1 8:1 /var/lib/kubelet/pods/ab/etc-hosts /etc/hosts rw - ext4 /dev/sda1 rw\n", "kubernetes"},
+		{"lxc", other + onDisk + "-- run/systemd/container --\nlxc\n", "lxc"},
+		{"nspawn by the environment", other + onDisk + "-- proc/1/environ --\nA=b␀container=systemd-nspawn␀\n", "systemd-nspawn"},
+		{"cgroup v1 path", other + onDisk + "-- proc/self/cgroup --\n3:cpu:/kubepods/burstable/pod1/ab\n", "kubernetes"},
+		{"a namespace of its own", other + onDisk, "unknown"},
+		{"a recording without namespaces", onDisk + "-- proc/2/comm --\nkthreadd\n", "none"},
+		{"nothing to go by", onDisk, "absent"},
+		{"a file alone proves nothing", onDisk + "-- .dockerenv --\n", "absent"},
+		{"a live system on an overlay", first + layered, "none"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			f := readVirt(tree(t, tt.archive)).Container
+			if got := f.Or(string(f.State)); got != tt.want {
+				t.Errorf("%q, want %q: %+v", got, tt.want, f)
+			}
+		})
+	}
+}
+
+func TestParseSteal(t *testing.T) {
+	for _, tt := range []struct {
+		line string
+		want float64
+		ok   bool
+	}{
+		{"cpu  50 0 20 20 0 0 0 10 5 0", 0.1, true},
+		{"cpu  50 0 20 20 0 0 0 10", 0.1, true},
+		{"cpu  1 2 3 4", 0, false}, // Linux 2.4
+		{"cpu  0 0 0 0 0 0 0 0 0 0", 0, false},
+		{"cpu0 50 0 20 20 0 0 0 10 0 0", 0, false},
+		{"cpu  a b c d e f g h i j", 0, false},
+		{"", 0, false},
+	} {
+		got, err := parseSteal(tt.line)
+		if got != tt.want || (err == nil) != tt.ok {
+			t.Errorf("%q: %v, %v", tt.line, got, err)
+		}
+	}
+}
+
+func TestTechnology(t *testing.T) {
+	for value, want := range map[string]string{"kvm (Amazon EC2)": "kvm", "none": "none", "unknown hypervisor": "unknown hypervisor"} {
+		if got, ok := (Virt{Hypervisor: Known(value, "", "")}).Technology(); got != want || !ok {
+			t.Errorf("%q: %q", value, got)
+		}
+	}
+	if _, ok := (Virt{}).Technology(); ok {
+		t.Error("known without a fact")
+	}
+}
