@@ -1,0 +1,267 @@
+package logcommit
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"hostlab/internal/host"
+)
+
+// Roles that this test binary plays when it is started again.
+const (
+	roleVar = "HOSTLAB_LOGCOMMIT_TEST"
+	dirVar  = "HOSTLAB_LOGCOMMIT_DIR"
+)
+
+func TestMain(m *testing.M) {
+	switch role := os.Getenv(roleVar); role {
+	case "":
+		os.Exit(m.Run())
+	case "commit":
+		os.Exit(commitUntilSignal(os.Getenv(dirVar)))
+	case "mounts":
+		os.Exit(tryMounts(os.Getenv(dirVar)))
+	default:
+		os.Exit(64)
+	}
+}
+
+// commitUntilSignal commits as the command does: until a signal cancels it.
+func commitUntilSignal(dir string) int {
+	ctx, stop := signal.NotifyContext(context.Background(), unix.SIGINT, unix.SIGTERM)
+	defer stop()
+	l, err := Open(DefaultConfig(dir))
+	if err != nil {
+		println(err.Error())
+		return 1
+	}
+	defer func() { _ = l.Close() }()
+	fmt.Println("open")
+	_, err = l.Block(ctx, 100_000_000, nil)
+	if !errors.Is(err, context.Canceled) {
+		println(err.Error())
+		return 1
+	}
+	return 0
+}
+
+func startCommitting(t *testing.T, dir string) *exec.Cmd {
+	t.Helper()
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), roleVar+"=commit", dirVar+"="+dir)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cmd.Process.Kill() })
+	if line, err := bufio.NewReader(out).ReadString('\n'); line != "open\n" {
+		t.Fatalf("the other run did not open its log: %q, %v", line, err)
+	}
+	return cmd
+}
+
+func TestSignals(t *testing.T) {
+	dir := t.TempDir()
+	for _, sig := range []os.Signal{unix.SIGINT, unix.SIGTERM} {
+		cmd := startCommitting(t, dir)
+		time.Sleep(10 * time.Millisecond)
+		_ = cmd.Process.Signal(sig)
+		if err := cmd.Wait(); err != nil {
+			t.Errorf("%v: %v", sig, err)
+		}
+		mustBeEmpty(t, dir)
+	}
+
+	// The next start removes what SIGKILL left, but not the file of a run that lives.
+	dead := startCommitting(t, dir)
+	live := startCommitting(t, dir)
+	if n := len(leftBehind(dir)); n != 2 {
+		t.Fatalf("%d log files of 2 runs", n)
+	}
+	_ = dead.Process.Kill()
+	_ = dead.Wait()
+	if n := len(leftBehind(dir)); n != 2 {
+		t.Fatalf("%d log files after SIGKILL: this test tests nothing", n)
+	}
+	l := open(t, small(dir, Allocated))
+	if n := len(leftBehind(dir)); n != 2 {
+		t.Errorf("%d log files, want the live run's and the new one: %v", n, leftBehind(dir))
+	}
+	if err := l.Close(); err != nil {
+		t.Error(err)
+	}
+	_ = live.Process.Signal(unix.SIGINT)
+	if err := live.Wait(); err != nil {
+		t.Error(err)
+	}
+	mustBeEmpty(t, dir)
+}
+
+// TestSweepTouchesOnlyOurs plants what looks like a log file and is none.
+func TestSweepTouchesOnlyOurs(t *testing.T) {
+	dir := t.TempDir()
+	precious := filepath.Join(dir, "precious")
+	if err := os.WriteFile(precious, []byte("x"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	plant := map[string]func(path string) error{
+		prefix + "1-link":     func(p string) error { return os.Symlink(precious, p) },
+		prefix + "1-hardlink": func(p string) error { return os.Link(precious, p) },
+		prefix + "1-dir":      func(p string) error { return os.Mkdir(p, 0o700) },
+		prefix + "1-fifo":     func(p string) error { return unix.Mkfifo(p, 0o600) },
+		"other":               func(p string) error { return os.WriteFile(p, nil, 0o600) },
+	}
+	for name, make := range plant {
+		if err := make(filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	stale := filepath.Join(dir, prefix+"1-stale")
+	if err := os.WriteFile(stale, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	sweep(dir)
+	for name := range plant {
+		if _, err := os.Lstat(filepath.Join(dir, name)); err != nil {
+			t.Errorf("removed: %s", name)
+		}
+	}
+	if _, err := os.Lstat(stale); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("a dead run's file is still there: %v", err)
+	}
+}
+
+// TestFullFileSystem makes writes fail in the middle of a run as on a full file
+// system, by /dev/full, which any user may open. TestMounts fills a real one.
+func TestFullFileSystem(t *testing.T) {
+	full := dirError("/d", &os.PathError{Op: "write", Path: "/d/" + prefix + "1-x", Err: syscall.ENOSPC})
+	if got := full.Error(); !strings.Contains(got, "full") || strings.Contains(got, prefix) {
+		t.Errorf("%q", got)
+	}
+	f, err := os.OpenFile("/dev/full", os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	l := open(t, small(dir, Allocated))
+	_ = l.f.Close()
+	l.f = f // from here every write fails with ENOSPC
+	_, err = l.Block(context.Background(), 3, nil)
+	if de, ok := errors.AsType[*DirError](err); !ok || !errors.Is(err, syscall.ENOSPC) || de.Dir != dir {
+		t.Errorf("%v", err)
+	}
+	if err := l.Close(); err != nil {
+		t.Error(err)
+	}
+	mustBeEmpty(t, dir)
+}
+
+// TestMounts tries real mounts: a read-only one, a tiny one, a full one. They are
+// made in a name space of the child's own, as root of the machine or, where users
+// may have one, of a user name space. Where neither is allowed the same cases were
+// covered by TestPreflight and TestFullFileSystem.
+func TestMounts(t *testing.T) {
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), roleVar+"=mounts", dirVar+"="+t.TempDir())
+	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWNS}
+	if os.Geteuid() != 0 {
+		cmd.SysProcAttr.Cloneflags |= unix.CLONE_NEWUSER
+		cmd.SysProcAttr.UidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}}
+		cmd.SysProcAttr.GidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getgid(), Size: 1}}
+	}
+	out, err := cmd.CombinedOutput()
+	var exit *exec.ExitError
+	if err != nil && (!errors.As(err, &exit) || exit.ExitCode() == notAllowed) {
+		t.Logf("no mounts here: %v %s", err, out)
+		return
+	}
+	if err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+const notAllowed = 77
+
+func tryMounts(base string) int {
+	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
+		println(err.Error())
+		return notAllowed
+	}
+	status := 0
+	complain := func(what string, err error) {
+		text := "no error"
+		if err != nil {
+			text = err.Error()
+		}
+		println(what + ": " + text)
+		status = 1
+	}
+	mount := func(name, options string, flags uintptr) string {
+		dir := filepath.Join(base, name)
+		err := os.Mkdir(dir, 0o700)
+		if err == nil {
+			err = unix.Mount("hostlab-test", dir, "tmpfs", flags, options)
+		}
+		if err != nil {
+			println(err.Error())
+			os.Exit(notAllowed)
+		}
+		return dir
+	}
+	readOnly := mount("ro", "size=1m", unix.MS_RDONLY)
+	if err := Preflight(host.Storage{}, readOnly, 1); !errors.Is(err, syscall.EROFS) {
+		complain("preflight of a read-only mount", err)
+	}
+	if _, err := Open(small(readOnly, Allocated)); !errors.Is(err, syscall.EROFS) {
+		complain("open on a read-only mount", err)
+	}
+	tiny := mount("tiny", "size=64k", 0)
+	if err := Preflight(host.Storage{}, tiny, 1<<20); !errors.Is(err, syscall.ENOSPC) {
+		complain("preflight of a tiny mount", err)
+	}
+	if MemoryDir(readOnly) || !MemoryDir(tiny) {
+		complain("MemoryDir", nil)
+	}
+	for _, layout := range []Layout{Allocated, Overwritten, Extending} {
+		cfg := small(tiny, layout)
+		cfg.Bytes = 1 << 20
+		l, err := Open(cfg)
+		if layout == Extending { // the others need the space at once
+			if err != nil {
+				complain("open", err)
+				return status
+			}
+			var times []float64
+			times, err = l.Block(context.Background(), 1000, nil)
+			if len(times) != 16 { // 64 KiB
+				complain("commits before a tiny file system was full", err)
+			}
+			if err := l.Close(); err != nil {
+				complain("close", err)
+			}
+		}
+		if _, ok := errors.AsType[*DirError](err); !ok || !errors.Is(err, syscall.ENOSPC) {
+			complain(string(layout)+" on a full file system", err)
+		}
+		if n := len(leftBehind(tiny)); n != 0 {
+			complain(string(layout)+" left a file", nil)
+		}
+	}
+	return status
+}

@@ -1,0 +1,48 @@
+package logcommit
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sys/windows"
+)
+
+// create makes a new file that Windows itself removes with its last handle,
+// however the process ends. Nobody else may open it meanwhile.
+func create(dir string) (*os.File, error) {
+	path := filepath.Join(dir, newName())
+	name, err := windows.UTF16PtrFromString(path)
+	if err != nil {
+		return nil, &fs.PathError{Op: "create", Path: path, Err: err}
+	}
+	h, err := windows.CreateFile(name, windows.GENERIC_READ|windows.GENERIC_WRITE|windows.DELETE, 0, nil,
+		windows.CREATE_NEW, windows.FILE_ATTRIBUTE_NORMAL|windows.FILE_FLAG_DELETE_ON_CLOSE, 0)
+	if err != nil {
+		return nil, &fs.PathError{Op: "create", Path: path, Err: err}
+	}
+	return os.NewFile(uintptr(h), path), nil
+}
+
+// sweep removes what a power cut left, when not even Windows could: a file in use
+// cannot be removed, as it is open without sharing.
+func sweep(dir string) {
+	for _, path := range leftBehind(dir) {
+		_ = os.Remove(path)
+	}
+}
+
+func discard(f *os.File, _ string) error { return f.Close() }
+
+// allocate: NTFS zeroes between the valid data length and a write beyond it, so
+// that a file made longer in advance is no cheaper to append to. It grows instead.
+func allocate(*os.File, int64) error { return errors.ErrUnsupported }
+
+func writeAt(f *os.File, b []byte, off int64) error {
+	_, err := f.WriteAt(b, off)
+	return err
+}
+
+// datasync is FlushFileBuffers; Windows has no call that leaves metadata out.
+func datasync(f *os.File) error { return f.Sync() }

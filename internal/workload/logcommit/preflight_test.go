@@ -1,0 +1,139 @@
+package logcommit
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"hostlab/internal/host"
+)
+
+// made is an operating system that answers as told.
+func made(statErr, writeErr error) kernel {
+	return kernel{
+		stat: func(dir string) (fs.FileInfo, error) {
+			if statErr != nil {
+				return nil, &fs.PathError{Op: "stat", Path: dir, Err: statErr}
+			}
+			return os.Stat(os.TempDir())
+		},
+		writable: func(dir string) error {
+			if writeErr != nil {
+				return &fs.PathError{Op: "access", Path: dir, Err: writeErr}
+			}
+			return nil
+		},
+		complete: func(s host.Storage, _ string) host.Storage { return s },
+	}
+}
+
+func storage(fsType string) host.Storage {
+	return host.Storage{FSType: host.Known(fsType, "", "mountinfo"), ReadOnly: host.Known(false, "", "statfs"),
+		FreeBytes: host.Known(int64(1<<30), "B", "statfs")}
+}
+
+func TestPreflight(t *testing.T) {
+	readOnly, full, remote, iscsi := storage("ext4"), storage("xfs"), storage("fuse.newfs"), storage("ext4")
+	readOnly.ReadOnly.Value = true
+	full.FreeBytes.Value = 3 << 20
+	remote.Class = host.Known(host.ClassNetwork, "", "mountinfo")
+	iscsi.Class = host.Known(host.ClassNetwork, "", "sysfs")
+	iscsi.Stack = []host.StackLayer{{Name: "sda", Kind: "iscsi"}}
+	for _, c := range []struct {
+		name    string
+		storage host.Storage
+		kernel  kernel
+		want    []string // parts of the line; none: accepted
+		cause   error
+	}{
+		{name: "fine", storage: storage("ext4"), kernel: made(nil, nil)},
+		{name: "memory", storage: storage("tmpfs"), kernel: made(nil, nil)},
+		{name: "overlay", storage: storage("overlay"), kernel: made(nil, nil)},
+		{name: "nothing known", kernel: made(nil, nil)},
+		{name: "network block device", storage: iscsi, kernel: made(nil, nil)},
+		{name: "missing", storage: storage("ext4"), kernel: made(syscall.ENOENT, nil), want: []string{"does not exist", "create it"}, cause: fs.ErrNotExist},
+		{name: "below a file", storage: storage("ext4"), kernel: made(syscall.ENOTDIR, nil), want: []string{"not a directory"}, cause: syscall.ENOTDIR},
+		{name: "hidden", storage: storage("ext4"), kernel: made(syscall.EACCES, nil), want: []string{"not writable by this user"}, cause: fs.ErrPermission},
+		{name: "not writable", storage: storage("ext4"), kernel: made(nil, syscall.EACCES), want: []string{"not writable by this user", "run as the user who owns it"}, cause: fs.ErrPermission},
+		{name: "read-only", storage: readOnly, kernel: made(nil, nil), want: []string{"mounted read-only"}, cause: syscall.EROFS},
+		{name: "read-only by access", storage: storage("ext4"), kernel: made(nil, syscall.EROFS), want: []string{"mounted read-only"}, cause: syscall.EROFS},
+		{name: "full", storage: full, kernel: made(nil, nil), want: []string{"3.0 MiB free, 80 MiB needed", "make room"}, cause: syscall.ENOSPC},
+		{name: "nfs", storage: storage("nfs4"), kernel: made(nil, nil), want: []string{"on NFS (nfs4)", "local device"}},
+		{name: "smb", storage: storage("cifs"), kernel: made(nil, nil), want: []string{"on SMB (cifs)", "local device"}},
+		{name: "another network", storage: remote, kernel: made(nil, nil), want: []string{"a network file system (fuse.newfs)"}},
+		{name: "proc", storage: storage("proc"), kernel: made(nil, nil), want: []string{"on proc", "holds no files"}},
+		{name: "cgroup", storage: storage("cgroup2"), kernel: made(nil, nil), want: []string{"on cgroup2"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			err := preflight(c.storage, "/log/dir", 80<<20, c.kernel)
+			if len(c.want) == 0 {
+				if err != nil {
+					t.Fatal(err)
+				}
+				return
+			}
+			de, ok := errors.AsType[*DirError](err)
+			if !ok {
+				t.Fatalf("%v (%T) is not a *DirError", err, err)
+			}
+			if de.Dir != "/log/dir" || !strings.HasPrefix(err.Error(), "log directory /log/dir: ") || strings.Contains(err.Error(), "\n") {
+				t.Errorf("not one line that names the directory: %q", err)
+			}
+			for _, w := range append(c.want, "--log-dir") {
+				if w == "--log-dir" && strings.Contains(de.Remedy, "not a file") {
+					continue
+				}
+				if !strings.Contains(err.Error(), w) {
+					t.Errorf("%q does not say %q", err, w)
+				}
+			}
+			if c.cause != nil && !errors.Is(err, c.cause) {
+				t.Errorf("%q hides its cause %v", err, c.cause)
+			}
+		})
+	}
+}
+
+func TestPreflightOfThisSystem(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := Preflight(host.Storage{}, dir, CommitBytes); err != nil {
+		t.Errorf("a temporary directory: %v", err)
+	}
+	for path, want := range map[string]string{
+		filepath.Join(dir, "none"):      "does not exist",
+		file:                            "not a directory",
+		filepath.Join(file, "below"):    "",
+		"":                              "no name",
+		filepath.Join(dir, "no", "way"): "does not exist",
+	} {
+		err := Preflight(host.Storage{}, path, CommitBytes)
+		if _, ok := errors.AsType[*DirError](err); !ok || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", path, err, want)
+		}
+	}
+	if err := Preflight(host.Storage{}, dir, 1<<60); err == nil || !strings.Contains(err.Error(), "needed") {
+		t.Errorf("an exbibyte: %v", err)
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil || len(entries) != 1 {
+		t.Errorf("Preflight left something: %v, %v", entries, err)
+	}
+}
+
+func TestDirErrorKeepsWhatItDoesNotKnow(t *testing.T) {
+	err := dirError("/d", &fs.PathError{Op: "fdatasync", Path: "/d/x", Err: syscall.ENXIO})
+	if got, want := err.Error(), "log directory /d: fdatasync: no such device or address: name another with --log-dir"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if dirError("/d", nil) != nil {
+		t.Error("no error became one")
+	}
+}
