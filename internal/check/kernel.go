@@ -131,7 +131,7 @@ var aioMaxNr = Check{
 	ID: "KRN-006", Lever: LeverKernel, Title: "Asynchronous I/O requests (aio-max-nr)",
 	Why: "Database servers reserve their asynchronous requests at start. When the system's number is used up they fail " +
 		"to start, or fall back to I/O that blocks.",
-	Source: "1048576: tuned oracle; 18446744073709551615: SAP note 1868829 (HANA)",
+	Source:   "1048576: tuned oracle; 18446744073709551615: SAP note 1868829 (HANA)",
 	Disagree: "1048576 is accepted unless HANA runs here, whose note removes the limit.",
 	Severity: map[Role]Severity{ProductionDB: Medium},
 	Look: func(f *host.Facts, _ Role) Outcome {
