@@ -16,13 +16,17 @@ import (
 func group(rs []reading) []Evidence {
 	var values []string
 	paths := map[string][]string{}
+	seen := map[Evidence]bool{}
 	for _, r := range rs {
-		if _, seen := paths[r.value]; !seen {
+		row := Evidence{Path: r.path, Value: r.value}
+		if seen[row] || r.state == host.StateAbsent && r.path == noSource {
+			continue // nothing was looked at, so nothing is shown
+		}
+		seen[row] = true
+		if len(paths[r.value]) == 0 {
 			values = append(values, r.value)
 		}
-		if !slices.Contains(paths[r.value], r.path) {
-			paths[r.value] = append(paths[r.value], r.path)
-		}
+		paths[r.value] = append(paths[r.value], r.path)
 	}
 	var out []Evidence
 	for _, v := range values {
@@ -37,33 +41,35 @@ func group(rs []reading) []Evidence {
 // become a range, as in policy{0-511}, names a list, as in {sda,sdb}. Paths of
 // another shape stay apart, in the order of their first member.
 func compact(paths []string) []string {
+	split := make([][]string, len(paths))
+	for i, p := range paths {
+		split[i] = strings.Split(p, "/")
+	}
 	var out []string
-	for len(paths) > 0 {
-		first, rest := paths[0], paths[1:]
-		same, other := []string{first}, []string(nil)
+	for len(split) > 0 {
+		same, other := split[:1:1], [][]string(nil)
 		at := -1 // the component in which the paths of this row differ
-		for _, p := range rest {
-			if i, ok := oneDifference(first, p); ok && (at < 0 || i == at) {
+		for _, p := range split[1:] {
+			if i, ok := oneDifference(split[0], p); ok && (at < 0 || i == at) {
 				at, same = i, append(same, p)
 			} else {
 				other = append(other, p)
 			}
 		}
 		out = append(out, brace(same, at))
-		paths = other
+		split = other
 	}
 	return out
 }
 
 // oneDifference says in which component two paths differ, if in exactly one.
-func oneDifference(a, b string) (int, bool) {
-	as, bs := strings.Split(a, "/"), strings.Split(b, "/")
-	if len(as) != len(bs) || len(as) < 2 {
+func oneDifference(a, b []string) (int, bool) {
+	if len(a) != len(b) || len(a) < 2 {
 		return 0, false
 	}
 	at, n := -1, 0
-	for i := range as {
-		if as[i] != bs[i] {
+	for i := range a {
+		if a[i] != b[i] {
 			at, n = i, n+1
 		}
 	}
@@ -71,18 +77,19 @@ func oneDifference(a, b string) (int, bool) {
 }
 
 // brace writes paths that differ only in component at as one.
-func brace(paths []string, at int) string {
+func brace(paths [][]string, at int) string {
+	parts := slices.Clone(paths[0])
 	if len(paths) == 1 {
-		return paths[0]
+		return strings.Join(parts, "/")
 	}
-	parts := strings.Split(paths[0], "/")
 	names := make([]string, len(paths))
 	for i, p := range paths {
-		names[i] = strings.Split(p, "/")[at]
+		names[i] = p[at]
 	}
-	parts[at] = "{" + strings.Join(names, ",") + "}"
 	if head, numbers, tail, ok := numbered(names); ok {
 		parts[at] = head + "{" + host.FormatList(numbers) + "}" + tail
+	} else {
+		parts[at] = "{" + strings.Join(names, ",") + "}"
 	}
 	return strings.Join(parts, "/")
 }

@@ -12,9 +12,17 @@ import (
 // counts as deep. SAP's HANA notes and sapconf draw the line here.
 const deepLatency = 70e-6
 
+// noLatencyLimit is what the kernel reports, in s, while nobody asks for less
+// (PM_QOS_CPU_LATENCY_DEFAULT_VALUE).
+const noLatencyLimit = 2000
+
 const noIdle = "the kernel controls no idle states here (no cpuidle states)"
 
-const holdLatency = "sudo tuned-adm profile latency-performance"
+// holdLatency asks for 70 us (0x46) as long as it runs. Eight digits, since the
+// kernel takes exactly four bytes for a binary number (kernel/power/qos.c).
+const holdLatency = "sudo sh -c \"exec 3>/dev/cpu_dma_latency; printf 0x00000046 >&3; sleep infinity\"\n" +
+	"# holds 70 us while it runs; for good: sudo tuned-adm profile sap-hana, or\n" +
+	"# latency-performance for less, both of which change other settings too"
 
 var deepIdle = Check{
 	ID: "IDL-001", Lever: LeverIdle, Title: "Idle states that take over 70 us to leave",
@@ -67,7 +75,7 @@ func idleReadings(f *host.Facts) []reading {
 		case dma.State == host.StateDenied || dma.State == host.StateError:
 			// Enabled, yet a limit that cannot be seen may hold it back.
 			r.bad, r.context, r.value = false, true, r.value+", enabled on CPUs "+host.FormatList(open)
-			rs = append(rs, read(dma, func(float64) bool { return true }))
+			rs = append(rs, whole(dma))
 		default:
 			r.value += ", enabled on CPUs " + host.FormatList(open)
 		}
@@ -82,16 +90,18 @@ func idleReadings(f *host.Facts) []reading {
 // openCPUs lists the CPUs on which a state is neither disabled nor beyond the
 // CPU's own limit. The kernel skips states whose exit latency exceeds it.
 func openCPUs(f *host.Facts, s host.IdleState, latency float64) []int {
+	closed := map[int]bool{}
+	for _, cpu := range s.Disabled {
+		closed[cpu] = true
+	}
+	for _, c := range f.Idle.Resume {
+		if us, ok := c.Value.Get(); ok && us > 0 && latency > float64(us)*1e-6 {
+			closed[c.CPU] = true
+		}
+	}
 	var open []int
 	for _, cpu := range s.CPUs {
-		if slices.Contains(s.Disabled, cpu) {
-			continue
-		}
-		held := slices.ContainsFunc(f.Idle.Resume, func(c host.CPUValue) bool {
-			us, ok := c.Value.Get()
-			return c.CPU == cpu && ok && us > 0 && latency > float64(us)*1e-6
-		})
-		if !held {
+		if !closed[cpu] {
 			open = append(open, cpu)
 		}
 	}
@@ -117,7 +127,7 @@ func lookLatencyLimit(f *host.Facts, _ Role) Outcome {
 		lat, known := s.Latency.Get()
 		switch st := s.Unread.State; {
 		case !known:
-			r := read(s.Latency, func(float64) bool { return true })
+			r := whole(s.Latency)
 			if r.unknown() {
 				blind = append(blind, r)
 			}
@@ -144,8 +154,12 @@ func lookLatencyLimit(f *host.Facts, _ Role) Outcome {
 		absent: "the kernel has no limit of the wake-up latency",
 		ok:     "CPUs wake within 70 us",
 		bad: func([]reading) (string, string) {
-			return fmt.Sprintf("no process holds a limit, and %s above 70 us is open (see IDL-001; either cure suffices)",
-				count(len(deep), "state", "states")), holdLatency
+			held := "no process holds a limit"
+			if v := f.Idle.DMALatency.Value; v < noLatencyLimit {
+				held = "the limit held is " + seconds(v)
+			}
+			return fmt.Sprintf("%s, and %s open (see IDL-001; either cure suffices)",
+				held, count(len(deep), "state above 70 us is", "states above 70 us are")), holdLatency
 		},
 	})
 }

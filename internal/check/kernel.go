@@ -46,7 +46,7 @@ var shmMax = Check{
 		"not below this host's memory is accepted.",
 	Severity: inProduction(Low, Low),
 	Look: func(f *host.Facts, _ Role) Outcome {
-		total := read(f.Memory.Total, func(int64) bool { return true })
+		total := whole(f.Memory.Total)
 		r := read(f.Memory.ShmMax, func(v uint64) bool { return v >= uint64(max(0, f.Memory.Total.Or(0))) })
 		if o, stop := need("the kernel does not show kernel.shmmax or the memory's size", r, total); stop {
 			return o
@@ -67,8 +67,7 @@ var shmAll = Check{
 	Severity: inProduction(Low, Low),
 	Look: func(f *host.Facts, _ Role) Outcome {
 		m := f.Memory
-		known := func(int64) bool { return true }
-		total, page := read(m.Total, known), read(m.PageSize, known)
+		total, page := whole(m.Total), whole(m.PageSize)
 		pages := uint64(0)
 		if p := m.PageSize.Or(0); p > 0 {
 			pages = uint64(max(0, m.Total.Or(0)) / p)

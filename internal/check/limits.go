@@ -31,7 +31,7 @@ func lookBoost(f *host.Facts, _ Role) Outcome {
 	return judge(rs, answers{
 		absent: "no boost control is visible",
 		ok:     "boost is allowed",
-		bad: func(bad []reading) (string, string) {
+		bad: func([]reading) (string, string) {
 			detail := "boost is switched off; the highest frequencies are out of reach"
 			if fr.NoTurbo.Or(false) {
 				return detail, "echo 0 | sudo tee /sys/devices/system/cpu/intel_pstate/no_turbo\n" +
@@ -104,9 +104,7 @@ func lookRange(f *host.Facts, _ Role) Outcome {
 		top := ceiling(p)
 		max, known := top.Get()
 		if p.Max.State == host.StateOK && !known {
-			r := aside(top)
-			r.context = false
-			rs = append(rs, r)
+			rs = append(rs, whole(top))
 			continue
 		}
 		r := readAs(p.Max, func(v int64) string { return hertz(v) + " of " + hertz(max) },
@@ -134,7 +132,7 @@ var biosLimit = Check{
 	ID: "PWR-008", Lever: LeverFrequency, Title: "Firmware's limit of the frequency",
 	Why: "The firmware can withdraw the upper P-states (ACPI _PPC), for a power cap, a failed supply or heat. The " +
 		"operating system obeys silently, so the machine is slow while every setting in it looks right.",
-	Source: "kernel documentation on cpufreq (bios_limit); the frequency range row of pyperf and PerfSpect",
+	Source: "kernel documentation on cpufreq (bios_limit)",
 	Disagree: "One set of published measurements found that switching power management off in the firmware made " +
 		"serial queries slower, because turbo went with it: lift the cap, do not turn everything off.",
 	Severity: inProduction(High, High),
@@ -143,9 +141,7 @@ var biosLimit = Check{
 		for _, p := range f.Frequency.Policies {
 			max, known := ceiling(p).Get()
 			if p.BIOSLimit.State == host.StateOK && !known {
-				r := aside(ceiling(p))
-				r.context = false
-				rs = append(rs, r)
+				rs = append(rs, whole(ceiling(p)))
 				continue
 			}
 			rs = append(rs, readAs(p.BIOSLimit, func(v int64) string { return hertz(v) + " of " + hertz(max) },

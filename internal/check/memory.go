@@ -201,8 +201,7 @@ var shmSize = Check{
 	Severity: map[Role]Severity{ProductionApp: Medium},
 	Look: func(f *host.Facts, _ Role) Outcome {
 		m := f.Memory
-		known := func(int64) bool { return true }
-		size, total, swap := read(m.ShmSize, known), read(m.Total, known), read(m.SwapTotal, known)
+		size, total, swap := whole(m.ShmSize), whole(m.Total), whole(m.SwapTotal)
 		if o, stop := need("there is no /dev/shm, or the memory's size is not known", size, total); stop {
 			return o
 		}

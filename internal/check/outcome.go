@@ -16,6 +16,8 @@ type reading struct {
 	context bool // shown as evidence, but decides nothing
 }
 
+const noSource = "(no source recorded)"
+
 // read judges a fact. A fact that nobody has looked at counts as absent.
 func read[T any](f host.Fact[T], good func(T) bool) reading {
 	return readAs(f, func(v T) string { return display(v, f.Unit) }, good)
@@ -25,7 +27,7 @@ func read[T any](f host.Fact[T], good func(T) bool) reading {
 func readAs[T any](f host.Fact[T], show func(T) string, good func(T) bool) reading {
 	r := reading{path: f.Source, state: f.State}
 	if r.path == "" {
-		r.path = "(no source recorded)"
+		r.path = noSource
 	}
 	switch f.State {
 	case host.StateOK:
@@ -42,10 +44,13 @@ func readAs[T any](f host.Fact[T], show func(T) string, good func(T) bool) readi
 
 // aside reads a fact that explains the others and decides nothing.
 func aside[T any](f host.Fact[T]) reading {
-	r := read(f, func(T) bool { return true })
+	r := whole(f)
 	r.context = true
 	return r
 }
+
+// whole reads a fact that has no wrong value, but without which there is no answer.
+func whole[T any](f host.Fact[T]) reading { return read(f, func(T) bool { return true }) }
 
 // unknown reports that the value was there and could not be read.
 func (r reading) unknown() bool {

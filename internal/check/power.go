@@ -72,13 +72,8 @@ func lookGovernor(f *host.Facts, _ Role) Outcome {
 		case byHardware:
 			hardware++
 			continue
-		case byUnknown: // performance is right under any driver; the rest depends on which
-			r := read(p.Governor, is("performance"))
-			if r.bad {
-				r = aside(p.Driver)
-				r.context = false
-			}
-			rs = append(rs, r)
+		case byUnknown:
+			rs = append(rs, governorOrDriver(p))
 			continue
 		}
 		rs = append(rs, read(p.Governor, is("performance")), aside(p.Driver))
@@ -97,8 +92,18 @@ func lookGovernor(f *host.Facts, _ Role) Outcome {
 	})
 }
 
+// governorOrDriver judges a policy whose driver cannot be read: performance is
+// right under any, and what another governor means depends on the driver.
+func governorOrDriver(p host.Policy) reading {
+	if r := read(p.Governor, is("performance")); !r.bad {
+		return r
+	}
+	return whole(p.Driver)
+}
+
 func governorFix(f *host.Facts) string {
-	fix := forPolicies + "echo performance | sudo tee $p/scaling_governor; done"
+	fix := forPolicies + "echo performance | sudo tee $p/scaling_governor; done\n" +
+		"# a tuned profile (throughput-performance) keeps it over a reboot"
 	for _, p := range f.Frequency.Policies {
 		if g, ok := p.Governors.Get(); ok && !slices.Contains(strings.Fields(g), "performance") {
 			return "sudo modprobe cpufreq_performance\n" + fix
@@ -122,7 +127,11 @@ var hardwareGovernor = Check{
 func lookHardwareGovernor(f *host.Facts, _ Role) Outcome {
 	var rs []reading
 	for _, p := range f.Frequency.Policies {
-		if whoChooses(p) != byHardware {
+		switch whoChooses(p) {
+		case byKernel:
+			continue
+		case byUnknown:
+			rs = append(rs, governorOrDriver(p))
 			continue
 		}
 		g := read(p.Governor, is("performance"))

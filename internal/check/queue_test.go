@@ -1,6 +1,10 @@
 package check
 
-import "hostlab/internal/host"
+import (
+	"slices"
+
+	"hostlab/internal/host"
+)
 
 // disk makes a block device with its queue's settings; read-ahead in KiB.
 func disk(name, class, scheduler string, noMerges, readAhead int64) host.BlockDevice {
@@ -15,7 +19,7 @@ func disk(name, class, scheduler string, noMerges, readAhead int64) host.BlockDe
 
 func drives(hypervisor string, ds ...host.BlockDevice) func(*host.Facts) {
 	return func(f *host.Facts) {
-		f.Block = ds
+		f.Block = slices.Clone(ds)
 		f.Virt.Hypervisor = known(hypervisor, "cpuid")
 	}
 }

@@ -97,9 +97,7 @@ func lookDAX(f *host.Facts, _ Role) Outcome {
 	for _, s := range f.Storage {
 		class, known := s.Class.Get()
 		if !known {
-			r := aside(s.Class)
-			r.context = false
-			rs = append(rs, r)
+			rs = append(rs, whole(s.Class))
 			continue
 		}
 		if class != host.ClassPmem && class != host.ClassPmemDAX {

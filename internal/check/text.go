@@ -41,7 +41,7 @@ func WriteText(w io.Writer, host string, role Role, results []Result, opt TextOp
 	if len(unknown) > 0 {
 		t.para("\n", "Could not look:")
 		for _, r := range unknown {
-			t.para("  ", r.ID+"  "+r.Title+": "+r.Detail)
+			t.labelled("  "+r.ID+"  ", r.Title+": "+r.Detail)
 		}
 	}
 	good, other := bySeverity(results, OK), bySeverity(results, NotApplicable)
@@ -92,9 +92,9 @@ func (t *text) list(title string, results []Result) {
 	}
 	t.para("\n", title)
 	for _, r := range results {
-		t.para("  ", r.ID+"  "+r.Title+": "+r.Detail)
+		t.labelled("  "+r.ID+"  ", r.Title+": "+r.Detail)
 		for _, e := range r.Evidence {
-			t.para("           ", e.Path+" = "+e.Value)
+			t.labelled("           read  ", e.Path+" = "+e.Value)
 		}
 	}
 }
@@ -160,7 +160,7 @@ func purpose(r Role) string {
 // who disagrees, and how much it weighs in each role.
 func WriteLong(w io.Writer, c Check) error {
 	t := &text{width: 80}
-	t.para("", c.ID+"  "+c.Title)
+	t.labelled(c.ID+"  ", c.Title)
 	sections := []struct{ title, body string }{
 		{"Why", c.Why}, {"Who recommends it", c.Source}, {"Where the sources disagree", c.Disagree},
 	}
@@ -174,7 +174,7 @@ func WriteLong(w io.Writer, c Check) error {
 		if sev, ok := c.Severity[r]; ok {
 			weight = sev.String()
 		}
-		t.WriteString(fmt.Sprintf("  %-15s %s\n", r, weight))
+		t.WriteString("  " + fmt.Sprintf("%-16s", r) + weight + "\n")
 	}
 	_, err := io.WriteString(w, t.String())
 	return err

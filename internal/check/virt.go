@@ -50,26 +50,21 @@ var cpuQuota = Check{
 }
 
 func lookQuota(f *host.Facts, _ Role) Outcome {
-	cpus, source := len(f.Limits.Affinity.Or(nil)), aside(f.Limits.Affinity)
-	if cpus == 0 {
-		cpus, source = len(f.Topology.Online.Or(nil)), aside(f.Topology.Online)
+	list := f.Limits.Affinity
+	if list.State != host.StateOK {
+		list = f.Topology.Online
 	}
+	cpus := len(list.Or(nil))
 	r := readAs(f.Limits.CPUQuota, func(v float64) string { return fmt.Sprintf("%g CPUs", v) },
 		func(v float64) bool { return v >= float64(cpus) })
-	version := read(f.Limits.CgroupV, func(int) bool { return true })
-	if r.state == host.StateAbsent && version.state == host.StateOK {
+	if version := whole(f.Limits.CgroupV); r.state == host.StateAbsent && version.state == host.StateOK {
 		return Outcome{Status: OK, Evidence: group([]reading{version}), Detail: "no cgroup above this process has a CPU quota"}
 	}
-	if r.state == host.StateOK && cpus == 0 {
-		source.context = false
-		return judge([]reading{source, aside(f.Limits.CPUQuota)}, answers{absent: "the number of CPUs is not known"})
+	if o, stop := need("no cgroup limit is visible, or the number of CPUs is not known", r, whole(list)); stop {
+		return o
 	}
-	if cpus == 0 {
-		return judge([]reading{r}, answers{absent: "no cgroup limits are visible"})
-	}
-	return judge([]reading{r, source}, answers{
-		absent: "no cgroup limits are visible",
-		ok:     "the quota covers all CPUs that can be used",
+	return judge([]reading{r, aside(list)}, answers{
+		ok: "the quota covers all CPUs that can be used",
 		bad: func(bad []reading) (string, string) {
 			return fmt.Sprintf("%s of quota, but threads may run on %s; seen from hostlab's own cgroup, a server's may differ",
 					bad[0].value, count(cpus, "CPU", "CPUs")),
@@ -99,7 +94,7 @@ var affinity = Check{
 	Severity: everywhere(Low, Low, Info),
 	Look: func(f *host.Facts, _ Role) Outcome {
 		online, allowed := f.Topology.Online, f.Limits.Affinity
-		all := read(online, func([]int) bool { return true })
+		all := whole(online)
 		r := read(allowed, func(v []int) bool {
 			for _, c := range online.Or(nil) {
 				if !slices.Contains(v, c) {
@@ -134,8 +129,7 @@ var offline = Check{
 }
 
 func lookOffline(f *host.Facts, _ Role) Outcome {
-	known := func([]int) bool { return true }
-	present, online := read(f.Topology.Present, known), read(f.Topology.Online, known)
+	present, online := whole(f.Topology.Present), whole(f.Topology.Online)
 	if o, stop := need("the kernel does not list present and online CPUs", present, online); stop {
 		return o
 	}

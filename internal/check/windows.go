@@ -101,9 +101,7 @@ func lookWindowsMHz(f *host.Facts, _ Role) Outcome {
 	for _, c := range f.Windows.CPUMHz {
 		max, known := c.Max.Get()
 		if !known {
-			r := aside(c.Max)
-			r.context = false
-			rs = append(rs, r)
+			rs = append(rs, whole(c.Max))
 			continue
 		}
 		for _, v := range []host.Fact[int64]{c.Current, c.Limit} {
