@@ -52,7 +52,7 @@ const disableDeep = "for s in /sys/devices/system/cpu/cpu*/cpuidle/state*; do " 
 // idleReadings judges each idle state: bad means deep and open to some CPU.
 func idleReadings(f *host.Facts) []reading {
 	var rs []reading
-	dma := f.Idle.DMALatency
+	limit := heldLimit(f)
 	for _, s := range f.Idle.States {
 		lat, known := s.Latency.Get()
 		r := readAs(s.Latency, func(v float64) string { return s.Name.Or("state") + ": " + seconds(v) },
@@ -61,52 +61,77 @@ func idleReadings(f *host.Facts) []reading {
 			rs = append(rs, r)
 			continue
 		}
-		if st := s.Unread.State; st == host.StateDenied || st == host.StateError {
-			rs = append(rs, read(s.Unread, isTrue))
-			continue
-		}
-		open := openCPUs(f, s, lat)
-		limit, limited := dma.Get()
-		switch {
+		open, unread := openCPUs(f, s, lat)
+		switch max, held := limit.Get(); {
+		case held && lat > max:
+			r.bad, r.value = false, r.value+", held back by the limit of "+seconds(max)
+		case len(open) == 0 && len(unread) > 0:
+			r.bad, r.context = false, true
+			rs = append(rs, unreadSwitch(s, unread))
 		case len(open) == 0:
 			r.bad, r.value = false, r.value+", disabled or held back on each CPU"
-		case limited && lat > limit:
-			r.bad, r.value = false, r.value+", held back by the limit of "+seconds(limit)
-		case dma.State == host.StateDenied || dma.State == host.StateError:
-			// Enabled, yet a limit that cannot be seen may hold it back.
+		case whole(limit).unknown(): // enabled, yet a limit that cannot be seen may hold it back
 			r.bad, r.context, r.value = false, true, r.value+", enabled on CPUs "+host.FormatList(open)
-			rs = append(rs, whole(dma))
+			rs = append(rs, whole(limit))
 		default:
 			r.value += ", enabled on CPUs " + host.FormatList(open)
 		}
 		rs = append(rs, r)
 	}
-	if _, ok := dma.Get(); ok && len(rs) > 0 {
-		rs = append(rs, aside(dma))
+	if _, ok := limit.Get(); ok && len(rs) > 0 {
+		rs = append(rs, aside(limit))
 	}
 	return rs
 }
 
+// heldLimit is the limit of the wake-up latency in force; absent means none. A
+// container usually lacks the device, which says nothing about the limit.
+func heldLimit(f *host.Facts) host.Fact[float64] {
+	l := f.Idle.DMALatency
+	if (l.State == host.StateAbsent || l.State == "") && f.Virt.Container.Or("none") != "none" {
+		return host.Fact[float64]{Source: orElse(l.Source, "/dev/cpu_dma_latency"), State: host.StateError,
+			Reason: "not visible inside a container"}
+	}
+	return l
+}
+
+// unreadSwitch stands for the disable files that could not be read.
+func unreadSwitch(s host.IdleState, cpus []int) reading {
+	if r := whole(s.Disable); r.unknown() {
+		return r
+	}
+	return reading{path: orElse(s.Disable.Source, noSource), state: host.StateError,
+		value: "error: not readable on CPUs " + host.FormatList(cpus)}
+}
+
 // openCPUs lists the CPUs on which a state is neither disabled nor beyond the
-// CPU's own limit. The kernel skips states whose exit latency exceeds it.
-func openCPUs(f *host.Facts, s host.IdleState, latency float64) []int {
-	closed := map[int]bool{}
+// CPU's own limit, and those of which that is not known. The kernel skips
+// states whose exit latency exceeds the limit.
+func openCPUs(f *host.Facts, s host.IdleState, latency float64) (open, unread []int) {
+	closed, blind := map[int]bool{}, map[int]bool{}
 	for _, cpu := range s.Disabled {
 		closed[cpu] = true
 	}
 	for _, c := range f.Idle.Resume {
-		if us, ok := c.Value.Get(); ok && us > 0 && latency > float64(us)*1e-6 {
+		if limit, ok := c.Value.Get(); ok && latency > limit {
 			closed[c.CPU] = true
 		}
 	}
-	var open []int
+	for _, cpu := range s.Unread {
+		blind[cpu] = true
+	}
 	for _, cpu := range s.CPUs {
-		if !closed[cpu] {
+		switch {
+		case closed[cpu]:
+		case blind[cpu]:
+			unread = append(unread, cpu)
+		default:
 			open = append(open, cpu)
 		}
 	}
 	slices.Sort(open)
-	return open
+	slices.Sort(unread)
+	return open, unread
 }
 
 var latencyLimit = Check{
@@ -122,44 +147,39 @@ var latencyLimit = Check{
 }
 
 func lookLatencyLimit(f *host.Facts, _ Role) Outcome {
-	var deep, blind []reading
+	fact := heldLimit(f)
+	limit, held := fact.Get()
+	rs := []reading{aside(fact)}
+	blind := false
 	for _, s := range f.Idle.States {
-		lat, known := s.Latency.Get()
-		switch st := s.Unread.State; {
-		case !known:
-			r := whole(s.Latency)
-			if r.unknown() {
-				blind = append(blind, r)
+		r := readAs(s.Latency, func(v float64) string { return s.Name.Or("state") + ": " + seconds(v) },
+			func(v float64) bool { return v <= deepLatency })
+		if lat, known := s.Latency.Get(); known && r.bad {
+			open, unread := openCPUs(f, s, lat)
+			r.bad = len(open) > 0
+			if len(open) == 0 && len(unread) > 0 {
+				r = unreadSwitch(s, unread)
 			}
-		case lat <= deepLatency:
-		case st == host.StateDenied || st == host.StateError:
-			blind = append(blind, read(s.Unread, isTrue))
-		case len(openCPUs(f, s, lat)) > 0:
-			deep = append(deep, aside(s.Latency))
 		}
+		if held && limit <= deepLatency { // holds all states back, known or not
+			r.bad, r.context = false, r.unknown()
+		}
+		if rs[0].unknown() && r.bad {
+			r.bad, blind = false, true
+		}
+		rs = append(rs, r)
 	}
-	if len(f.Idle.States) == 0 {
-		return notApplicable(noIdle)
-	}
-	limit := read(f.Idle.DMALatency, func(v float64) bool { return v <= deepLatency || len(deep)+len(blind) == 0 })
-	if limit.unknown() && len(deep)+len(blind) == 0 {
-		return Outcome{Status: OK, Evidence: group([]reading{limit}), Detail: "no state above 70 us is open, limit or none"}
-	}
-	rs := append([]reading{limit}, deep...)
-	if limit.bad && len(deep) == 0 { // whether the limit is needed hangs on states that cannot be read
-		limit.bad = false
-		rs = append([]reading{limit}, blind...)
-	}
+	rs[0].context = !blind && (!held || limit > deepLatency) // else the limit decides nothing
 	return judge(rs, answers{
-		absent: "the kernel has no limit of the wake-up latency",
+		absent: noIdle,
 		ok:     "CPUs wake within 70 us",
-		bad: func([]reading) (string, string) {
-			held := "no process holds a limit"
-			if v := f.Idle.DMALatency.Value; v < noLatencyLimit {
-				held = "the limit held is " + seconds(v)
+		bad: func(bad []reading) (string, string) {
+			who := "no process holds a limit"
+			if held && limit < noLatencyLimit {
+				who = "the limit held is " + seconds(limit)
 			}
 			return fmt.Sprintf("%s, and %s open (see IDL-001; either cure suffices)",
-				held, count(len(deep), "state above 70 us is", "states above 70 us are")), holdLatency
+				who, count(len(bad), "state above 70 us is", "states above 70 us are")), holdLatency
 		},
 	})
 }

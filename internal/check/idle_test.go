@@ -37,6 +37,13 @@ func hiddenLimit(facts func(*host.Facts)) func(*host.Facts) {
 	}
 }
 
+func contained(facts func(*host.Facts)) func(*host.Facts) {
+	return func(f *host.Facts) {
+		facts(f)
+		f.Virt.Container = known("docker", "/proc/1/cgroup")
+	}
+}
+
 func booted(cmdline, vendor string, facts func(*host.Facts)) func(*host.Facts) {
 	return func(f *host.Facts) {
 		facts(f)
@@ -62,22 +69,46 @@ var idleCases = []lookCase{
 	{id: "IDL-001", name: "held back on each CPU", want: OK, facts: func(f *host.Facts) {
 		idling(133, noLimit, 0, 1)(f)
 		for _, c := range []int{2, 3} {
-			f.Idle.Resume = append(f.Idle.Resume, host.CPUValue{CPU: c, Value: known[int64](50, "pm_qos_resume_latency_us")})
+			f.Idle.Resume = append(f.Idle.Resume, host.CPULatency{CPU: c, Value: secs(50, "pm_qos_resume_latency_us")})
 		}
 	}},
-	{id: "IDL-001", name: "resume latency 0 is no limit", want: Finding, facts: func(f *host.Facts) {
+	{id: "IDL-001", name: "no limit of its own", want: Finding, facts: func(f *host.Facts) {
 		idling(133, noLimit, 1, 2, 3)(f)
-		f.Idle.Resume = []host.CPUValue{{CPU: 0, Value: known[int64](0, "pm_qos_resume_latency_us")}}
+		f.Idle.Resume = []host.CPULatency{{CPU: 0, Value: absent[float64]("pm_qos_resume_latency_us")}}
 	}},
+	{id: "IDL-001", name: "no latency tolerated at all", want: OK, facts: func(f *host.Facts) {
+		idling(133, noLimit, 1, 2, 3)(f)
+		f.Idle.Resume = []host.CPULatency{{CPU: 0, Value: secs(0, "pm_qos_resume_latency_us")}}
+	}},
+	{id: "IDL-001", name: "no limit set", facts: idling(133, -1), want: Finding},
+	{id: "IDL-001", name: "container does not see the limit", want: Unknown, evidence: "cpu_dma_latency = error: not visible inside a container",
+		facts: contained(idling(133, -1))},
 	{id: "IDL-001", name: "the limit may not be read", facts: hiddenLimit(idling(133, -1)), want: Unknown, evidence: "cpu_dma_latency = denied"},
 	{id: "IDL-001", name: "nothing to hold back", facts: hiddenLimit(idling(50, -1)), want: OK},
 	{id: "IDL-001", name: "disable files denied", want: Unknown, facts: func(f *host.Facts) {
 		idling(133, noLimit)(f)
-		f.Idle.States[2].Unread = denied[bool]("/sys/devices/system/cpu/cpu0/cpuidle/state2/disable")
+		f.Idle.States[2].Unread = upTo(4)
+		f.Idle.States[2].Disable = denied[bool]("/sys/devices/system/cpu/cpu0/cpuidle/state2/disable")
+	}},
+	{id: "IDL-001", name: "disabled on some, unread on the rest", want: Unknown, evidence: "error: not readable on CPUs 2-3", facts: func(f *host.Facts) {
+		idling(133, noLimit, 0, 1)(f)
+		f.Idle.States[2].Unread = []int{2, 3}
+		f.Idle.States[2].Disable = known(true, "/sys/devices/system/cpu/cpu0/cpuidle/state2/disable")
+	}},
+	{id: "IDL-001", name: "unread on some, open on another", want: Finding, evidence: "enabled on CPUs 0-2", facts: func(f *host.Facts) {
+		idling(133, noLimit)(f)
+		f.Idle.States[2].Unread = []int{3}
 	}},
 	{id: "IDL-001", name: "guest", facts: func(*host.Facts) {}, want: NotApplicable},
 
 	{id: "IDL-002", name: "nobody holds one", facts: idling(133, noLimit), want: Finding, remedy: "latency-performance"},
+	{id: "IDL-002", name: "no limit set", facts: idling(133, -1), want: Finding, detail: "no process holds a limit"},
+	{id: "IDL-002", name: "a lax limit", facts: idling(400, 200), want: Finding, detail: "the limit held is 200 us"},
+	{id: "IDL-002", name: "container", facts: contained(idling(133, -1)), want: Unknown},
+	{id: "IDL-002", name: "held, states unreadable", want: OK, facts: func(f *host.Facts) {
+		idling(133, 3)(f)
+		f.Idle.States[2].Latency = failed[float64]("/sys/devices/system/cpu/cpu0/cpuidle/state2/latency")
+	}},
 	{id: "IDL-002", name: "held", facts: idling(133, 3), want: OK},
 	{id: "IDL-002", name: "not needed", facts: idling(133, noLimit, 0, 1, 2, 3), want: OK},
 	{id: "IDL-002", name: "not needed, nor readable", facts: hiddenLimit(idling(133, -1, 0, 1, 2, 3)), want: OK},

@@ -173,7 +173,7 @@ var platformProfile = Check{
 			return Outcome{Status: NotApplicable, Evidence: group([]reading{aside(fr.ProfileChoices)}),
 				Detail: "the firmware offers no profile named performance"}
 		}
-		return judge([]reading{read(fr.PlatformProfile, is("performance")), aside(fr.ProfileChoices)}, answers{
+		return judge([]reading{read(fr.PlatformProfile, isPerformance), aside(fr.ProfileChoices)}, answers{
 			absent: "the firmware has no platform profiles",
 			ok:     "the firmware is asked for performance",
 			bad: func(bad []reading) (string, string) {

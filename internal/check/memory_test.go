@@ -53,9 +53,10 @@ func maps(n int64, databases ...string) func(*host.Facts) {
 	}
 }
 
-func shm(bytes, total, swap int64) func(*host.Facts) {
+// shm makes a /dev/shm on a machine with 64 GiB of memory.
+func shm(bytes, swap int64) func(*host.Facts) {
 	return mem(func(m *host.Memory) {
-		m.ShmSize, m.Total, m.SwapTotal = size(bytes, "/dev/shm"), size(total, "/proc/meminfo"), size(swap, "/proc/meminfo")
+		m.ShmSize, m.Total, m.SwapTotal = size(bytes, "/dev/shm"), size(64*gib, "/proc/meminfo"), size(swap, "/proc/meminfo")
 	})
 }
 
@@ -132,12 +133,12 @@ var memoryCases = []lookCase{
 	{id: "MEM-007", name: "none", facts: func(*host.Facts) {}, want: NotApplicable},
 	{id: "MEM-007", name: "error", facts: mem(func(m *host.Memory) { m.MaxMapCount = failed[int64](vmDir + "/max_map_count") }), want: Unknown},
 
-	{id: "MEM-008", name: "half of memory", role: ProductionApp, facts: shm(32*gib, 64*gib, 16*gib), want: Finding, detail: "60 GiB", remedy: "remount,size=61441M"},
-	{id: "MEM-008", name: "enough", role: ProductionApp, facts: shm(60*gib, 64*gib, 16*gib), want: OK},
-	{id: "MEM-008", name: "database", facts: shm(32*gib, 64*gib, 16*gib), want: NotApplicable},
+	{id: "MEM-008", name: "half of memory", role: ProductionApp, facts: shm(32*gib, 16*gib), want: Finding, detail: "60 GiB", remedy: "remount,size=61441M"},
+	{id: "MEM-008", name: "enough", role: ProductionApp, facts: shm(60*gib, 16*gib), want: OK},
+	{id: "MEM-008", name: "database", facts: shm(32*gib, 16*gib), want: NotApplicable},
 	{id: "MEM-008", name: "none", role: ProductionApp, facts: func(*host.Facts) {}, want: NotApplicable},
 	{id: "MEM-008", name: "swap denied", role: ProductionApp, want: Unknown, facts: func(f *host.Facts) {
-		shm(32*gib, 64*gib, 0)(f)
+		shm(32*gib, 0)(f)
 		f.Memory.SwapTotal = denied[int64]("/proc/meminfo")
 	}},
 }

@@ -76,7 +76,7 @@ func lookGovernor(f *host.Facts, _ Role) Outcome {
 			rs = append(rs, governorOrDriver(p))
 			continue
 		}
-		rs = append(rs, read(p.Governor, is("performance")), aside(p.Driver))
+		rs = append(rs, read(p.Governor, isPerformance), aside(p.Driver))
 	}
 	absent := noCPUFreq
 	if hardware > 0 {
@@ -95,7 +95,7 @@ func lookGovernor(f *host.Facts, _ Role) Outcome {
 // governorOrDriver judges a policy whose driver cannot be read: performance is
 // right under any, and what another governor means depends on the driver.
 func governorOrDriver(p host.Policy) reading {
-	if r := read(p.Governor, is("performance")); !r.bad {
+	if r := read(p.Governor, isPerformance); !r.bad {
 		return r
 	}
 	return whole(p.Driver)
@@ -134,7 +134,7 @@ func lookHardwareGovernor(f *host.Facts, _ Role) Outcome {
 			rs = append(rs, governorOrDriver(p))
 			continue
 		}
-		g := read(p.Governor, is("performance"))
+		g := read(p.Governor, isPerformance)
 		if g.bad {
 			epp := read(p.EPP, fullEPP)
 			g.bad = epp.state == host.StateOK && epp.bad
@@ -216,7 +216,7 @@ var epb = Check{
 	},
 }
 
-func is(want string) func(string) bool { return func(v string) bool { return v == want } }
+func isPerformance(v string) bool { return v == "performance" }
 
 func isTrue(v bool) bool  { return v }
 func isFalse(v bool) bool { return !v }
