@@ -21,8 +21,8 @@ const noIdle = "the kernel controls no idle states here (no cpuidle states)"
 // holdLatency asks for 70 us (0x46) as long as it runs. Eight digits, since the
 // kernel takes exactly four bytes for a binary number (kernel/power/qos.c).
 const holdLatency = "sudo sh -c \"exec 3>/dev/cpu_dma_latency; printf 0x00000046 >&3; sleep infinity\"\n" +
-	"# holds 70 us while it runs; for good: sudo tuned-adm profile sap-hana, or\n" +
-	"# latency-performance for less, both of which change other settings too"
+	"# holds 70 us while it runs; for good: a tuned profile (sap-hana for 70 us, latency-performance " +
+	"for less), which changes other settings too"
 
 var deepIdle = Check{
 	ID: "IDL-001", Lever: LeverIdle, Title: "Idle states that take over 70 us to leave",

@@ -47,9 +47,13 @@ var thpEnabled = Check{
 		r := read(f.Memory.THPEnabled, func(c host.Choice) bool {
 			return c.Active == "never" || c.Active == "madvise" || runsOnly(f, "sqlserver")
 		})
+		ok := "no program gets huge pages unasked"
+		if f.Memory.THPEnabled.Value.Active == "always" {
+			ok = "SQL Server, which wants them, is the one database server running"
+		}
 		return judge([]reading{r}, answers{
 			absent: "the kernel has no transparent huge pages",
-			ok:     "no program gets huge pages unasked, or SQL Server, which wants them, is alone",
+			ok:     ok,
 			bad: func([]reading) (string, string) {
 				return "every program gets huge pages, whether it asks or not", thpOff
 			},

@@ -103,19 +103,23 @@ func Worst(results []Result) (Severity, bool) {
 	return worst, found
 }
 
-// bySeverity returns the results of one status, the worst first and otherwise
-// in their order.
-func bySeverity(results []Result, status Status) []Result {
+// withStatus returns the results of one status, in their order.
+func withStatus(results []Result, status Status) []Result {
 	var out []Result
 	for _, r := range results {
 		if r.Status == status {
 			out = append(out, r)
 		}
 	}
-	slices.SortStableFunc(out, func(a, b Result) int {
+	return out
+}
+
+// worstFirst sorts results by severity and keeps their order within one.
+func worstFirst(results []Result) []Result {
+	slices.SortStableFunc(results, func(a, b Result) int {
 		return cmp.Compare(slices.Index(severityNames, b.Severity), slices.Index(severityNames, a.Severity))
 	})
-	return out
+	return results
 }
 
 // listOr writes words as "a, b or c".

@@ -31,7 +31,7 @@ func WriteText(w io.Writer, host string, role Role, results []Result, opt TextOp
 		t.width = 80
 	}
 	t.width = max(t.width, 40)
-	findings, unknown := bySeverity(results, Finding), bySeverity(results, Unknown)
+	findings, unknown := worstFirst(withStatus(results, Finding)), worstFirst(withStatus(results, Unknown))
 	t.para("", fmt.Sprintf("%s as %s: %s", orElse(host, "this host"), role, tally(findings)))
 	t.para("", purpose(role))
 	for _, r := range findings {
@@ -44,7 +44,7 @@ func WriteText(w io.Writer, host string, role Role, results []Result, opt TextOp
 			t.labelled("  "+r.ID+"  ", r.Title+": "+r.Detail)
 		}
 	}
-	good, other := bySeverity(results, OK), bySeverity(results, NotApplicable)
+	good, other := withStatus(results, OK), withStatus(results, NotApplicable)
 	if opt.Verbose {
 		t.list("Ok:", good)
 		t.list("Not applicable:", other)

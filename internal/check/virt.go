@@ -69,8 +69,8 @@ func lookQuota(f *host.Facts, _ Role) Outcome {
 			return fmt.Sprintf("%s of quota, but threads may run on %s; seen from hostlab's own cgroup, a server's may differ",
 					bad[0].value, count(cpus, "CPU", "CPUs")),
 				"grep -H -e throttled /sys/fs/cgroup" + cgroupDir(f) + "/cpu.stat\n" +
-					"# raise the quota (systemctl set-property UNIT CPUQuota=, docker update --cpus),\n" +
-					"# or set the server's degree of parallelism to it"
+					"# raise the quota (systemctl set-property UNIT CPUQuota=, docker update --cpus), " +
+					"or set the server's degree of parallelism to it"
 		},
 	})
 }

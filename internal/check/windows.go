@@ -62,9 +62,8 @@ func schemeTitle(w *host.Windows) string {
 
 func windowsFix(w *host.Windows) string {
 	if forced := w.PolicyScheme.Or(""); forced != "" {
-		return "# a group policy forces this plan, so powercfg cannot change it: set\n" +
-			"# Computer Configuration > Administrative Templates > System > Power\n" +
-			"# Management > Select an active power plan to High Performance; then:\n" +
+		return "# a group policy forces this plan, so powercfg cannot change it: set Computer Configuration > " +
+			"Administrative Templates > System > Power Management > Select an active power plan to High Performance; then:\n" +
 			"gpupdate /target:computer"
 	}
 	if strings.Contains(strings.ToLower(w.ActiveScheme.Or("")), schemeHigh) {
@@ -121,8 +120,7 @@ func lookWindowsMHz(f *host.Facts, _ Role) Outcome {
 			return fmt.Sprintf("when looked at, processors ran or were limited at down to %s of their maximum",
 					percentOf(worst, worstMax)),
 				"powercfg /query SCHEME_CURRENT SUB_PROCESSOR\n" +
-					"# if the plan is right, the firmware setup must leave power control to the\n" +
-					"# operating system"
+					"# if the plan is right, the firmware setup must leave power control to the operating system"
 		},
 	})
 }
