@@ -34,6 +34,7 @@ var storageCases = []lookCase{
 	{id: "STO-004", name: "discard", facts: logOn(host.ClassSSD, "ext4", "rw,relatime,discard"), want: Finding,
 		evidence: "/proc/self/mountinfo (postgresql log /db/log on /db) = rw,relatime,discard", remedy: "mount -o remount,nodiscard /db"},
 	{id: "STO-004", name: "none", facts: logOn(host.ClassSSD, "ext4", "rw,relatime"), want: OK},
+	{id: "STO-004", name: "btrfs at once", facts: logOn(host.ClassSSD, "btrfs", "rw,discard=sync"), want: Finding},
 	{id: "STO-004", name: "btrfs collects", facts: logOn(host.ClassSSD, "btrfs", "rw,discard=async"), want: OK},
 	{id: "STO-004", name: "nodiscard", facts: logOn(host.ClassSSD, "ext4", "rw,nodiscard"), want: OK},
 	{id: "STO-004", name: "no log", facts: func(*host.Facts) {}, want: NotApplicable, detail: "--log-dir"},

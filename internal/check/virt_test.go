@@ -38,6 +38,8 @@ func plugged(present, online []int, control string) func(*host.Facts) {
 
 var virtCases = []lookCase{
 	{id: "VRT-001", name: "7 %", facts: stolen(0.07, "kvm"), want: Finding, evidence: "7.00 %", remedy: "vmstat"},
+	{id: "VRT-001", name: "2.1 %", facts: stolen(0.021, "kvm"), want: Finding},
+	{id: "VRT-001", name: "2 %", facts: stolen(0.02, "kvm"), want: OK},
 	{id: "VRT-001", name: "1 %", facts: stolen(0.01, "kvm"), want: OK},
 	{id: "VRT-001", name: "bare metal", facts: stolen(0, "none"), want: NotApplicable},
 	{id: "VRT-001", name: "error", want: Unknown, facts: func(f *host.Facts) { f.Virt.Steal = failed[float64]("/proc/stat") }},

@@ -45,6 +45,7 @@ var windowsCases = []lookCase{
 	{id: "PWR-011", name: "half speed", facts: clocked(1.2, 2.4), want: Finding, detail: "50 %",
 		evidence: "CallNtPowerInformation/CPU{0-3} = 1.2 GHz of 2.4 GHz", remedy: "powercfg /query"},
 	{id: "PWR-011", name: "limited", facts: clocked(2.4, 1.8), want: Finding, detail: "75 %"},
+	{id: "PWR-011", name: "a little slow", facts: clocked(2.25, 2.4), want: Finding, detail: "94 %"},
 	{id: "PWR-011", name: "full", facts: clocked(2.4, 2.4), want: OK},
 	{id: "PWR-011", name: "rounded", facts: clocked(2.394, 2.4), want: OK},
 	{id: "PWR-011", name: "none listed", facts: func(f *host.Facts) { f.Windows = &host.Windows{} }, want: NotApplicable},
