@@ -48,7 +48,7 @@ func Find(id string) (Check, error) {
 			return c, nil
 		}
 	}
-	return Check{}, fmt.Errorf("unknown check %q%s; the list is in the output of check --all", id, meant(strings.ToUpper(id), ids))
+	return Check{}, fmt.Errorf("unknown check %q%s; hostlab explain-check list names them all", id, meant(strings.ToUpper(id), ids))
 }
 
 // Run looks at facts through each check and returns one result a check, in

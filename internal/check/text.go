@@ -179,3 +179,30 @@ func WriteLong(w io.Writer, c Check) error {
 	_, err := io.WriteString(w, t.String())
 	return err
 }
+
+// WriteList prints one line a check: its ID, what it looks at, and how much it
+// weighs in each role.
+func WriteList(w io.Writer, checks []Check) error {
+	var b strings.Builder
+	row := func(id, title string, weights []string) {
+		line := fmt.Sprintf("%-7s %-51s", id, title)
+		for _, v := range weights {
+			line += fmt.Sprintf(" %-6s", v)
+		}
+		b.WriteString(strings.TrimRight(line, " ") + "\n")
+	}
+	row("ID", "what is looked at, and its weight by role", []string{"db", "app", "dev"})
+	for _, c := range checks {
+		var weights []string
+		for _, r := range Roles {
+			weight := "-"
+			if sev, ok := c.Severity[r]; ok {
+				weight = sev.String()
+			}
+			weights = append(weights, weight)
+		}
+		row(c.ID, c.Title, weights)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}

@@ -50,6 +50,16 @@ func TestTextGolden(t *testing.T) {
 		}
 	}
 	golden(t, "testdata/long.txt", b.String())
+	b.Reset()
+	if err := WriteList(&b, All()); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "testdata/list.txt", b.String())
+	for line := range strings.SplitSeq(b.String(), "\n") {
+		if len(line) > 80 {
+			t.Errorf("%d columns: %s", len(line), line)
+		}
+	}
 }
 
 // TestWidth holds every line of every case within 80 columns, and narrower if
@@ -199,6 +209,7 @@ func TestWriteErrorsAreReturned(t *testing.T) {
 	for name, err := range map[string]error{
 		"text": WriteText(fullDisk{}, "h", ProductionDB, nil, TextOptions{}),
 		"long": WriteLong(fullDisk{}, c),
+		"list": WriteList(fullDisk{}, All()),
 		"json": WriteJSON(fullDisk{}, "h", ProductionDB, nil),
 	} {
 		if !errors.Is(err, errFull) {
