@@ -1,0 +1,109 @@
+package check
+
+import (
+	"math"
+
+	"hostlab/internal/host"
+)
+
+const kernDir = "/proc/sys/kernel"
+
+func segments(maximum, pages uint64, total int64) func(*host.Facts) {
+	return mem(func(m *host.Memory) {
+		m.ShmMax, m.ShmAll = host.Known(maximum, "B", kernDir+"/shmmax"), known(pages, kernDir+"/shmall")
+		m.Total, m.PageSize = size(total, "/proc/meminfo"), size(4096, "getpagesize")
+	})
+}
+
+func kern(set func(k *host.Kernel)) func(*host.Facts) {
+	return func(f *host.Facts) { set(&f.Kernel) }
+}
+
+func clock(active, offered, hypervisor string) func(*host.Facts) {
+	return func(f *host.Facts) {
+		f.Kernel.Clocksource = known(active, "/sys/devices/system/clocksource/clocksource0/current_clocksource")
+		f.Kernel.Clocksources = known(offered, "/sys/devices/system/clocksource/clocksource0/available_clocksource")
+		f.Virt.Hypervisor = known(hypervisor, "cpuid")
+	}
+}
+
+func nvme(product, model, kernel string, timeout uint64) func(*host.Facts) {
+	return func(f *host.Facts) {
+		f.Identity.Product, f.Identity.Kernel = known(product, "/sys/class/dmi/id"), known(kernel, "uname")
+		f.Block = []host.BlockDevice{{Name: "nvme0n1", Model: known(model, "/sys/block/nvme0n1/device/model"), Class: host.ClassNVMe}}
+		f.Kernel.NVMeIOTimeout = host.Known(timeout, "s", "/sys/module/nvme_core/parameters/io_timeout")
+	}
+}
+
+var kernelCases = []lookCase{
+	{id: "KRN-001", name: "default", role: ProductionApp, want: Finding, remedy: "kernel.shmmni=32768",
+		facts: mem(func(m *host.Memory) { m.ShmMni = known[int64](4096, kernDir+"/shmmni") })},
+	{id: "KRN-001", name: "raised", role: ProductionApp, want: OK, facts: mem(func(m *host.Memory) { m.ShmMni = known[int64](32768, kernDir+"/shmmni") })},
+	{id: "KRN-001", name: "database", want: NotApplicable, facts: mem(func(m *host.Memory) { m.ShmMni = known[int64](4096, kernDir+"/shmmni") })},
+	{id: "KRN-001", name: "denied", role: ProductionApp, want: Unknown, facts: mem(func(m *host.Memory) { m.ShmMni = denied[int64](kernDir + "/shmmni") })},
+
+	{id: "KRN-002", name: "smaller than memory", facts: segments(32<<20, 1<<60, 8*gib), want: Finding, remedy: "kernel.shmmax="},
+	{id: "KRN-002", name: "kernel's default", facts: segments(18446744073692774399, 1<<60, 8*gib), want: OK},
+	{id: "KRN-002", name: "memory unknown", want: NotApplicable, facts: mem(func(m *host.Memory) { m.ShmMax = known[uint64](1, kernDir+"/shmmax") })},
+	{id: "KRN-002", name: "error", want: Unknown, facts: func(f *host.Facts) {
+		segments(1, 1, 1)(f)
+		f.Memory.ShmMax = failed[uint64](kernDir + "/shmmax")
+	}},
+
+	{id: "KRN-003", name: "2 MiB pages' worth", facts: segments(math.MaxUint64, 2<<20-1, 8*gib), want: Finding, remedy: "kernel.shmall="},
+	{id: "KRN-003", name: "just all memory", facts: segments(math.MaxUint64, 2<<20, 8*gib), want: OK},
+	{id: "KRN-003", name: "none", facts: func(*host.Facts) {}, want: NotApplicable},
+	{id: "KRN-003", name: "page size unknown", want: Unknown, facts: func(f *host.Facts) {
+		segments(1, 1, 1)(f)
+		f.Memory.PageSize = failed[int64]("getpagesize")
+	}},
+
+	{id: "KRN-004", name: "oracle's", role: ProductionApp, want: Finding, evidence: "sem = 250 32000 100 128", remedy: "sysctl -w \"kernel.sem=32000 1024000000 500 32000\"",
+		facts: kern(func(k *host.Kernel) { k.Sem = known([]int{250, 32000, 100, 128}, kernDir+"/sem") })},
+	{id: "KRN-004", name: "kernel's default", role: ProductionApp, want: OK,
+		facts: kern(func(k *host.Kernel) { k.Sem = known([]int{32000, 1024000000, 500, 32000}, kernDir+"/sem") })},
+	{id: "KRN-004", name: "none", role: ProductionApp, want: NotApplicable, facts: func(*host.Facts) {}},
+	{id: "KRN-004", name: "garbled", role: ProductionApp, want: Unknown, evidence: "expected 4 numbers, found 2",
+		facts: kern(func(k *host.Kernel) { k.Sem = known([]int{1, 2}, kernDir+"/sem") })},
+
+	{id: "KRN-005", name: "old default", want: Finding, evidence: "pid_max = 32768", facts: kern(func(k *host.Kernel) { k.PIDMax = known[int64](32768, kernDir+"/pid_max") })},
+	{id: "KRN-005", name: "most", want: OK, facts: kern(func(k *host.Kernel) { k.PIDMax = known[int64](4194304, kernDir+"/pid_max") })},
+	{id: "KRN-005", name: "none", want: NotApplicable, facts: func(*host.Facts) {}},
+	{id: "KRN-005", name: "denied", want: Unknown, facts: kern(func(k *host.Kernel) { k.PIDMax = denied[int64](kernDir + "/pid_max") })},
+
+	{id: "KRN-006", name: "default", want: Finding, remedy: "fs.aio-max-nr=1048576", facts: kern(func(k *host.Kernel) { k.AIOMaxNr = known[uint64](65536, "/proc/sys/fs/aio-max-nr") })},
+	{id: "KRN-006", name: "oracle's", want: OK, facts: kern(func(k *host.Kernel) { k.AIOMaxNr = known[uint64](1048576, "/proc/sys/fs/aio-max-nr") })},
+	{id: "KRN-006", name: "HANA wants all", want: Finding, remedy: "fs.aio-max-nr=18446744073709551615", facts: func(f *host.Facts) {
+		f.Kernel.AIOMaxNr = known[uint64](1048576, "/proc/sys/fs/aio-max-nr")
+		running("hana")(f)
+	}},
+	{id: "KRN-006", name: "HANA has all", want: OK, facts: func(f *host.Facts) {
+		f.Kernel.AIOMaxNr = known[uint64](math.MaxUint64, "/proc/sys/fs/aio-max-nr")
+		running("hana")(f)
+	}},
+	{id: "KRN-006", name: "none", want: NotApplicable, facts: func(*host.Facts) {}},
+	{id: "KRN-006", name: "denied", want: Unknown, facts: kern(func(k *host.Kernel) { k.AIOMaxNr = denied[uint64]("/proc/sys/fs/aio-max-nr") })},
+
+	{id: "KRN-007", name: "hpet", facts: clock("hpet", "hpet acpi_pm", "none"), want: Finding, detail: "no better source", remedy: "dmesg"},
+	{id: "KRN-007", name: "xen with tsc offered", facts: clock("xen", "xen tsc hpet", "xen"), want: Finding, remedy: "echo tsc"},
+	{id: "KRN-007", name: "Hyper-V by register", facts: clock("hyperv_clocksource_msr", "hyperv_clocksource_msr", "hyper-v"), want: Finding},
+	{id: "KRN-007", name: "tsc", facts: clock("tsc", "tsc hpet", "none"), want: OK},
+	{id: "KRN-007", name: "kvm-clock on KVM", facts: clock("kvm-clock", "kvm-clock tsc", "kvm"), want: OK},
+	{id: "KRN-007", name: "Hyper-V's page", facts: clock("hyperv_clocksource_tsc_page", "hyperv_clocksource_tsc_page", "hyper-v"), want: OK},
+	{id: "KRN-007", name: "arm64", facts: clock("arch_sys_counter", "arch_sys_counter", "none"), want: OK},
+	{id: "KRN-007", name: "development", role: Development, facts: clock("hpet", "hpet", "none"), want: Finding},
+	{id: "KRN-007", name: "none", facts: func(*host.Facts) {}, want: NotApplicable},
+	{id: "KRN-007", name: "denied", want: Unknown, facts: kern(func(k *host.Kernel) { k.Clocksource = denied[string]("current_clocksource") })},
+
+	{id: "KRN-008", name: "default on AWS", facts: nvme("Amazon EC2 m5.large", "Amazon Elastic Block Store", "6.1.0", 30), want: Finding,
+		evidence: "io_timeout = 30 s", remedy: "echo 4294967295"},
+	{id: "KRN-008", name: "known by the volume in a container", facts: nvme("", "Amazon Elastic Block Store", "6.1.0", 30), want: Finding},
+	{id: "KRN-008", name: "longest", facts: nvme("Amazon EC2 m5.large", "Amazon Elastic Block Store", "6.1.0", math.MaxUint32), want: OK},
+	{id: "KRN-008", name: "longest of an old kernel", facts: nvme("Amazon EC2 m5.large", "Amazon Elastic Block Store", "4.14.355-aws", 255), want: OK},
+	{id: "KRN-008", name: "255 on a newer kernel", facts: nvme("Amazon EC2 m5.large", "Amazon Elastic Block Store", "5.10.0", 255), want: Finding},
+	{id: "KRN-008", name: "elsewhere", facts: nvme("Dell Inc. PowerEdge", "Samsung", "6.1.0", 30), want: NotApplicable},
+	{id: "KRN-008", name: "denied", want: Unknown, facts: func(f *host.Facts) {
+		nvme("Amazon EC2 m5.large", "Amazon Elastic Block Store", "6.1.0", 30)(f)
+		f.Kernel.NVMeIOTimeout = denied[uint64]("/sys/module/nvme_core/parameters/io_timeout")
+	}},
+}

@@ -1,0 +1,119 @@
+package check
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var update = flag.Bool("update", false, "write docs/checks.md and golden files anew")
+
+func TestRegistry(t *testing.T) {
+	form := regexp.MustCompile(`^(PWR|IDL|SMT|MEM|KRN|STO|VRT)-\d{3}$`)
+	last := ""
+	subjects := map[string]bool{}
+	for _, c := range All() {
+		subject, _, _ := strings.Cut(c.ID, "-")
+		switch lastSubject, _, _ := strings.Cut(last, "-"); {
+		case !form.MatchString(c.ID):
+			t.Errorf("%s: not an ID", c.ID)
+		case subject == lastSubject && c.ID <= last:
+			t.Errorf("%s stands after %s", c.ID, last)
+		case subject != lastSubject && subjects[subject]:
+			t.Errorf("%s: its subject stands in two places", c.ID)
+		}
+		last, subjects[subject] = c.ID, true
+		for name, s := range map[string]string{"Title": c.Title, "Why": c.Why, "Source": c.Source} {
+			if strings.TrimSpace(s) == "" || strings.ContainsAny(s, "\n\t") || strings.Contains(s, "  ") {
+				t.Errorf("%s: %s is empty or holds line breaks or double spaces: %q", c.ID, name, s)
+			}
+		}
+		if len(c.Severity) == 0 || c.Look == nil {
+			t.Errorf("%s: no role or nothing to look with", c.ID)
+		}
+		if len(c.Title) > 51 {
+			t.Errorf("%s: the title is %d characters long; 51 fit on a line of the list", c.ID, len(c.Title))
+		}
+		for r, s := range c.Severity {
+			if !slices.Contains(Roles, r) || s < Info || s > High {
+				t.Errorf("%s: severity %d for role %q", c.ID, s, r)
+			}
+		}
+	}
+}
+
+// TestRolesAreCovered holds that each role has checks, and that what costs
+// energy is not asked of development systems.
+func TestRolesAreCovered(t *testing.T) {
+	n := map[Role]int{}
+	for _, c := range All() {
+		for r := range c.Severity {
+			n[r]++
+		}
+		if _, dev := c.Severity[Development]; dev && (c.Lever == LeverFrequency || c.Lever == LeverIdle) {
+			t.Errorf("%s asks a development system to spend energy", c.ID)
+		}
+	}
+	for _, r := range Roles {
+		if n[r] == 0 {
+			t.Errorf("no check for %s", r)
+		}
+	}
+}
+
+func TestAllIsACopy(t *testing.T) {
+	a := All()
+	a[0].ID = "spoilt"
+	if All()[0].ID == "spoilt" {
+		t.Error("callers can change the registry")
+	}
+}
+
+// TestDocs holds docs/checks.md to what the program does.
+func TestDocs(t *testing.T) { golden(t, "../../docs/checks.md", docs()) }
+
+func docs() string {
+	var b strings.Builder
+	b.WriteString("# Checks\n\nGenerated from the registry by `go test ./internal/check -run TestDocs -update`. " +
+		"`hostlab explain-check ID`\nprints one of them with its reasons. A dash: not judged in this role.\n\n" +
+		"| ID | What is looked at | production-db | production-app | development | Who recommends it | Where they disagree |\n" +
+		"|---|---|---|---|---|---|---|\n")
+	for _, c := range All() {
+		row := []string{c.ID, c.Title}
+		for _, r := range Roles {
+			weight := "-"
+			if s, ok := c.Severity[r]; ok {
+				weight = s.String()
+			}
+			row = append(row, weight)
+		}
+		row = append(row, c.Source, orElse(c.Disagree, "-"))
+		for i, cell := range row {
+			row[i] = strings.ReplaceAll(cell, "|", `\|`)
+		}
+		fmt.Fprintf(&b, "| %s |\n", strings.Join(row, " | "))
+	}
+	return b.String()
+}
+
+func golden(t *testing.T, path, got string) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(string(want), got); d != "" {
+		t.Errorf("%s is out of date; run the test with -update (-file +now):\n%s", path, d)
+	}
+}

@@ -1,0 +1,167 @@
+package check
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"hostlab/internal/host"
+)
+
+// severityNames are the severities as scripts write them, by value.
+var severityNames = []string{Info: "info", Low: "low", Medium: "medium", High: "high"}
+
+// String returns the severity's name: info, low, medium or high.
+func (s Severity) String() string {
+	if s < 0 || int(s) >= len(severityNames) {
+		return fmt.Sprintf("severity(%d)", int(s))
+	}
+	return severityNames[s]
+}
+
+// ParseSeverity is the inverse of String. Its error names the choices.
+func ParseSeverity(s string) (Severity, error) {
+	if i := slices.Index(severityNames, strings.ToLower(strings.TrimSpace(s))); i >= 0 {
+		return Severity(i), nil
+	}
+	return 0, fmt.Errorf("unknown severity %q: choose %s%s", s, listOr(severityNames), meant(s, severityNames))
+}
+
+// ParseRole finds a role by its name. Its error names the choices.
+func ParseRole(s string) (Role, error) {
+	names := make([]string, len(Roles))
+	for i, r := range Roles {
+		names[i] = string(r)
+	}
+	if i := slices.Index(names, strings.ToLower(strings.TrimSpace(s))); i >= 0 {
+		return Roles[i], nil
+	}
+	return "", fmt.Errorf("unknown role %q: choose %s%s", s, listOr(names), meant(s, names))
+}
+
+// Find returns the check of an ID, in upper or lower case.
+func Find(id string) (Check, error) {
+	ids := make([]string, len(all))
+	for i, c := range all {
+		if ids[i] = c.ID; strings.EqualFold(c.ID, strings.TrimSpace(id)) {
+			return c, nil
+		}
+	}
+	return Check{}, fmt.Errorf("unknown check %q%s; hostlab explain-check list names them all", id, meant(strings.ToUpper(id), ids))
+}
+
+// Run looks at facts through each check and returns one result a check, in
+// their order. It reads nothing but the facts; nil facts are as none at all.
+func Run(f *host.Facts, role Role, checks []Check) []Result {
+	if f == nil {
+		f = &host.Facts{}
+	}
+	results := make([]Result, 0, len(checks))
+	for _, c := range checks {
+		results = append(results, runOne(f, role, c))
+	}
+	return results
+}
+
+func runOne(f *host.Facts, role Role, c Check) Result {
+	sev, applies := c.Severity[role]
+	o := Outcome{Status: NotApplicable, Detail: whyNotJudged(c, role)}
+	if applies {
+		o = c.Look(f, role)
+	}
+	if o.Evidence == nil {
+		o.Evidence = []Evidence{}
+	}
+	return Result{
+		ID: c.ID, Title: c.Title, Severity: sev.String(), Status: o.Status, Detail: o.Detail,
+		Evidence: o.Evidence, Why: c.Why, Source: c.Source, Disagree: c.Disagree,
+		Remedy: o.Remedy, Lever: c.Lever,
+	}
+}
+
+// whyNotJudged says why a check says nothing to a role.
+func whyNotJudged(c Check, role Role) string {
+	if role == Development && (c.Lever == LeverFrequency || c.Lever == LeverIdle) {
+		return "a development system may save energy: its response time need not be determined"
+	}
+	return "not judged for the role " + string(role)
+}
+
+// Worst returns the highest severity among findings, and false if there are none.
+func Worst(results []Result) (Severity, bool) {
+	worst, found := Info, false
+	for _, r := range results {
+		if r.Status != Finding {
+			continue
+		}
+		found = true
+		if s := Severity(slices.Index(severityNames, r.Severity)); s > worst {
+			worst = s
+		}
+	}
+	return worst, found
+}
+
+// withStatus returns the results of one status, in their order.
+func withStatus(results []Result, status Status) []Result {
+	var out []Result
+	for _, r := range results {
+		if r.Status == status {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// worstFirst sorts results by severity and keeps their order within one.
+func worstFirst(results []Result) []Result {
+	slices.SortStableFunc(results, func(a, b Result) int {
+		return cmp.Compare(slices.Index(severityNames, b.Severity), slices.Index(severityNames, a.Severity))
+	})
+	return results
+}
+
+// listOr writes words as "a, b or c".
+func listOr(words []string) string {
+	if len(words) < 2 {
+		return strings.Join(words, "")
+	}
+	return strings.Join(words[:len(words)-1], ", ") + " or " + words[len(words)-1]
+}
+
+// meant suggests the nearest word, if one is near enough to be a slip.
+func meant(s string, words []string) string {
+	s = strings.TrimSpace(s)
+	best, at := len(s), ""
+	for _, w := range words {
+		if d := distance(strings.ToLower(s), strings.ToLower(w)); d < best && d <= max(2, len(w)/2) {
+			best, at = d, w
+		}
+	}
+	if at == "" {
+		return ""
+	}
+	return " (did you mean " + at + "?)"
+}
+
+// distance is the Levenshtein distance in bytes.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		diagonal := row[0]
+		row[0] = i
+		for j := 1; j <= len(b); j++ {
+			change := diagonal
+			if a[i-1] != b[j-1] {
+				change++
+			}
+			diagonal = row[j]
+			row[j] = min(change, row[j]+1, row[j-1]+1)
+		}
+	}
+	return row[len(b)]
+}

@@ -1,0 +1,150 @@
+package check
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"hostlab/internal/host"
+)
+
+func TestParse(t *testing.T) {
+	role := func(s string) (string, error) { r, err := ParseRole(s); return string(r), err }
+	severity := func(s string) (string, error) { v, err := ParseSeverity(s); return v.String(), err }
+	id := func(s string) (string, error) { c, err := Find(s); return c.ID, err }
+	for _, c := range []struct {
+		parse   func(string) (string, error)
+		in      string
+		want    string
+		problem string // "" means none
+	}{
+		{role, "production-db", "production-db", ""},
+		{role, " Development ", "development", ""},
+		{role, "production-bd", "", `unknown role "production-bd": choose production-db, production-app or development (did you mean production-db?)`},
+		{role, "prodution-app", "", "did you mean production-app?"},
+		{role, "xyz", "", `unknown role "xyz": choose production-db, production-app or development`},
+		{role, "", "", "choose production-db"},
+		{severity, "HIGH", "high", ""},
+		{severity, "info", "info", ""},
+		{severity, "hihg", "info", `unknown severity "hihg": choose info, low, medium or high (did you mean high?)`},
+		{id, "pwr-001", "PWR-001", ""},
+		{id, "PWR-01", "", "did you mean PWR-001?"},
+		{id, "nothing at all", "", `unknown check "nothing at all"; `},
+	} {
+		got, err := c.parse(c.in)
+		if c.problem == "" {
+			if err != nil || got != c.want {
+				t.Errorf("%q: %q, %v", c.in, got, err)
+			}
+			continue
+		}
+		if err == nil || !strings.Contains(err.Error(), c.problem) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%q: error %v, want %s", c.in, err, c.problem)
+		}
+	}
+	if _, err := ParseRole("xyz"); strings.Contains(err.Error(), "did you mean") {
+		t.Errorf("far-fetched: %v", err)
+	}
+}
+
+func TestWorst(t *testing.T) {
+	r := func(s Status, severity string) Result { return Result{Status: s, Severity: severity} }
+	for _, c := range []struct {
+		name    string
+		results []Result
+		want    Severity
+		found   bool
+	}{
+		{"nothing", nil, Info, false},
+		{"only good ones", []Result{r(OK, "high"), r(Unknown, "high"), r(NotApplicable, "high")}, Info, false},
+		{"info counts", []Result{r(Finding, "info")}, Info, true},
+		{"the worst", []Result{r(Finding, "low"), r(Finding, "medium"), r(OK, "high")}, Medium, true},
+	} {
+		if got, found := Worst(c.results); got != c.want || found != c.found {
+			t.Errorf("%s: %s, %v", c.name, got, found)
+		}
+	}
+}
+
+func TestRunKeepsOrderAndTexts(t *testing.T) {
+	results := Run(&host.Facts{}, ProductionApp, All())
+	for i, c := range All() {
+		r := results[i]
+		if r.ID != c.ID || r.Why != c.Why || r.Source != c.Source || r.Disagree != c.Disagree || r.Lever != c.Lever || r.Evidence == nil {
+			t.Errorf("%s became %+v", c.ID, r)
+		}
+	}
+}
+
+func TestCompact(t *testing.T) {
+	for _, c := range []struct{ in, want []string }{
+		{nil, nil},
+		{[]string{"/a/b"}, []string{"/a/b"}},
+		{[]string{"/c/policy9/g", "/c/policy10/g", "/c/policy11/g"}, []string{"/c/policy{9-11}/g"}},
+		{[]string{"/c/cpu0/g", "/c/cpu2/g"}, []string{"/c/cpu{0,2}/g"}},
+		{[]string{"/b/nvme0n1/q", "/b/nvme12n1/q"}, []string{"/b/nvme{0,12}n1/q"}},
+		{[]string{"/b/sda/q", "/b/sdab/q", "/b/nvme0n1/q"}, []string{"/b/{sda,sdab,nvme0n1}/q"}},
+		{[]string{"/a/x/1", "/b/x/2"}, []string{"/a/x/1", "/b/x/2"}},
+		{[]string{"/a/1/x", "/a/2/x", "/a/1/y"}, []string{"/a/{1-2}/x", "/a/1/y"}},
+		{[]string{"call", "other"}, []string{"call", "other"}},
+	} {
+		if d := cmp.Diff(c.want, compact(c.in)); d != "" {
+			t.Errorf("%v (-want +got):\n%s", c.in, d)
+		}
+	}
+}
+
+func TestDisplay(t *testing.T) {
+	for _, c := range []struct {
+		v    any
+		unit string
+		want string
+	}{
+		{int64(2401000000), "Hz", "2.401 GHz"},
+		{int64(3529052000), "Hz", "3.529052 GHz"},
+		{int64(629145600), "B", "629145600 B (600 MiB)"},
+		{int64(512), "B", "512 B"},
+		{int64(30), "%", "30 %"},
+		{133e-6, "s", "133 us"},
+		{2e3, "s", "2000 s"},
+		{0.0, "s", "0 us"},
+		{4.5e-3, "s", "4.5 ms"},
+		{true, "", "1"},
+		{"", "", "(empty)"},
+		{host.Choice{Active: "b", Offers: []string{"a", "b"}}, "", "a [b]"},
+		{[]int{0, 1, 2, 5}, "", "0-2,5"},
+		{uint64(18446744073709551615), "", "18446744073709551615"},
+	} {
+		if got := display(c.v, c.unit); got != c.want {
+			t.Errorf("display(%v, %q) = %q, want %q", c.v, c.unit, got, c.want)
+		}
+	}
+}
+
+// bigHost has two sockets and 512 CPUs, each with a policy of its own.
+func bigHost() *host.Facts {
+	f := &host.Facts{}
+	governed(512, "intel_pstate", "powersave", "balance_performance")(f)
+	ps := f.Frequency.Policies
+	ranged(512, 2, 3.1)(f)
+	for i := range ps {
+		ps[i].Max, ps[i].HWMax = f.Frequency.Policies[i].Max, f.Frequency.Policies[i].HWMax
+	}
+	f.Frequency.Policies = ps
+	biased(make([]int64, 512)...)(f)
+	idling(133, noLimit)(f)
+	for i := range f.Idle.States {
+		f.Idle.States[i].CPUs = upTo(512)
+	}
+	plugged(upTo(512), upTo(512), "on")(f)
+	allowed(512, 512)(f)
+	return f
+}
+
+func BenchmarkRun512CPUs(b *testing.B) {
+	f := bigHost()
+	for b.Loop() {
+		Run(f, ProductionDB, all)
+	}
+}

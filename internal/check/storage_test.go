@@ -1,0 +1,74 @@
+package check
+
+import "hostlab/internal/host"
+
+// logOn puts a database's log on a mount and lets it be changed.
+func logOn(class, fstype, options string, change ...func(s *host.Storage)) func(*host.Facts) {
+	return func(f *host.Facts) {
+		s := host.Storage{Path: "/db/log", Purpose: "postgresql log",
+			MountPoint: known("/db", "/proc/self/mountinfo"), FSType: known(fstype, "/proc/self/mountinfo"),
+			Options: known(options, "/proc/self/mountinfo"), Class: known(class, "/proc/self/mountinfo"),
+			Device: known("/dev/pmem0", "/proc/self/mountinfo"),
+		}
+		for _, c := range change {
+			c(&s)
+		}
+		f.Storage = append(f.Storage, s)
+	}
+}
+
+func dax(on bool) func(s *host.Storage) {
+	return func(s *host.Storage) { s.DAX = known(on, "statx") }
+}
+
+func cached(name, cache string, fua host.Fact[bool]) func(s *host.Storage) {
+	return func(s *host.Storage) {
+		s.Stack = append(s.Stack, host.StackLayer{Name: name, Queue: &host.BlockDevice{Name: name,
+			WriteCache: known(cache, "/sys/block/"+name+"/queue/write_cache"), FUA: fua}})
+	}
+}
+
+func fua(on bool, name string) host.Fact[bool] { return known(on, "/sys/block/"+name+"/queue/fua") }
+
+var storageCases = []lookCase{
+	{id: "STO-004", name: "discard", facts: logOn(host.ClassSSD, "ext4", "rw,relatime,discard"), want: Finding,
+		evidence: "/proc/self/mountinfo (postgresql log /db/log on /db) = rw,relatime,discard", remedy: "mount -o remount,nodiscard /db"},
+	{id: "STO-004", name: "none", facts: logOn(host.ClassSSD, "ext4", "rw,relatime"), want: OK},
+	{id: "STO-004", name: "btrfs at once", facts: logOn(host.ClassSSD, "btrfs", "rw,discard=sync"), want: Finding},
+	{id: "STO-004", name: "btrfs collects", facts: logOn(host.ClassSSD, "btrfs", "rw,discard=async"), want: OK},
+	{id: "STO-004", name: "nodiscard", facts: logOn(host.ClassSSD, "ext4", "rw,nodiscard"), want: OK},
+	{id: "STO-004", name: "no log", facts: func(*host.Facts) {}, want: NotApplicable, detail: "--log-dir"},
+	{id: "STO-004", name: "denied", want: Unknown, facts: logOn(host.ClassSSD, "ext4", "", func(s *host.Storage) {
+		s.Options = denied[string]("/proc/self/mountinfo")
+	})},
+
+	{id: "STO-005", name: "pmem through the page cache", facts: logOn(host.ClassPmem, "ext4", "rw", dax(false)), want: Finding,
+		evidence: "statx (postgresql log /db/log on /db) = 0", remedy: "mount -o dax=always /dev/pmem0 /db"},
+	{id: "STO-005", name: "btrfs cannot", facts: logOn(host.ClassPmem, "btrfs", "rw", dax(false)), want: Finding, remedy: "btrfs has no DAX"},
+	{id: "STO-005", name: "DAX", facts: logOn(host.ClassPmemDAX, "xfs", "rw,dax=always", dax(true)), want: OK},
+	{id: "STO-005", name: "SSD", facts: logOn(host.ClassSSD, "ext4", "rw", dax(false)), want: NotApplicable},
+	{id: "STO-005", name: "not readable", want: Unknown, facts: logOn(host.ClassPmem, "ext4", "rw", func(s *host.Storage) { s.DAX = failed[bool]("statx") })},
+	{id: "STO-005", name: "class not readable", want: Unknown, facts: logOn("", "ext4", "rw", func(s *host.Storage) { s.Class = denied[string]("/sys/block") })},
+
+	{id: "STO-006", name: "tmpfs", facts: logOn(host.ClassMemory, "tmpfs", "rw"), want: Finding, evidence: "memory (tmpfs)", detail: "does not survive"},
+	{id: "STO-006", name: "tmpfs in development", role: Development, facts: logOn(host.ClassMemory, "tmpfs", "rw"), want: Finding},
+	{id: "STO-006", name: "disk", facts: logOn(host.ClassNVMe, "xfs", "rw"), want: OK},
+	{id: "STO-006", name: "no log", facts: func(*host.Facts) {}, want: NotApplicable},
+	{id: "STO-006", name: "denied", want: Unknown, facts: logOn("", "", "", func(s *host.Storage) { s.Class = denied[string]("/proc/self/mountinfo") })},
+
+	{id: "STO-007", name: "NFS", facts: logOn(host.ClassNetwork, "nfs4", "rw,hard"), want: Finding, evidence: "network (nfs4)", remedy: "hostlab assess --log-dir /db/log"},
+	{id: "STO-007", name: "a path that needs quotes", want: Finding, remedy: `--log-dir '/my logs/it'\''s'`,
+		facts: logOn(host.ClassNetwork, "nfs4", "rw", func(s *host.Storage) { s.Path = "/my logs/it's" })},
+	{id: "STO-007", name: "disk", facts: logOn(host.ClassNVMe, "xfs", "rw"), want: OK},
+	{id: "STO-007", name: "no log", facts: func(*host.Facts) {}, want: NotApplicable},
+	{id: "STO-007", name: "failed", want: Unknown, facts: logOn("", "", "", func(s *host.Storage) { s.Class = failed[string]("/proc/self/mountinfo") })},
+
+	{id: "STO-008", name: "volatile, no FUA", facts: logOn(host.ClassSSD, "ext4", "rw", cached("sda", "write back", fua(false, "sda"))), want: Finding,
+		evidence: "/sys/block/sda/queue/write_cache = write back", remedy: "hostlab assess --log-dir /db/log"},
+	{id: "STO-008", name: "volatile, FUA", facts: logOn(host.ClassNVMe, "ext4", "rw", cached("nvme0n1", "write back", fua(true, "nvme0n1"))), want: OK},
+	{id: "STO-008", name: "write through", facts: logOn(host.ClassNVMe, "ext4", "rw", cached("nvme0n1", "write through", fua(false, "nvme0n1"))), want: OK},
+	{id: "STO-008", name: "dm repeats its member", want: OK,
+		facts: logOn(host.ClassNVMe, "ext4", "rw", cached("dm-0", "write back", fua(false, "dm-0")), cached("nvme0n1", "write through", fua(false, "nvme0n1")))},
+	{id: "STO-008", name: "no device", facts: logOn(host.ClassMemory, "tmpfs", "rw"), want: NotApplicable},
+	{id: "STO-008", name: "FUA denied", facts: logOn(host.ClassSSD, "ext4", "rw", cached("sda", "write back", denied[bool]("/sys/block/sda/queue/fua"))), want: Unknown},
+}

@@ -1,0 +1,237 @@
+package check
+
+import (
+	"errors"
+	"os/exec"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"hostlab/internal/host"
+)
+
+// sick is a host with something wrong of most kinds, for looking at output.
+func sick() *host.Facts {
+	f := &host.Facts{}
+	for _, c := range allCases() {
+		switch c.id + "/" + c.name {
+		case "PWR-001/acpi-cpufreq powersave on 512 CPUs", "IDL-001/deep state open", "MEM-001/always", "MEM-005/default on 512 GiB",
+			"KRN-004/oracle's", "STO-001/mq-deadline on two NVMe", "STO-004/discard", "VRT-004/two runs off":
+			c.facts(f)
+		}
+	}
+	f.Kernel.Clocksource = denied[string]("/sys/devices/system/clocksource/clocksource0/current_clocksource")
+	f.Kernel.PIDMax = known[int64](4194304, "/proc/sys/kernel/pid_max")
+	return f
+}
+
+func render(t *testing.T, f *host.Facts, role Role, opt TextOptions) string {
+	t.Helper()
+	var b strings.Builder
+	if err := WriteText(&b, "db1", role, Run(f, role, All()), opt); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+func TestTextGolden(t *testing.T) {
+	golden(t, "testdata/findings.txt", render(t, sick(), ProductionDB, TextOptions{}))
+	golden(t, "testdata/verbose.txt", render(t, sick(), Development, TextOptions{Verbose: true}))
+	var b strings.Builder
+	for _, id := range []string{"PWR-001", "MEM-004"} {
+		c, err := Find(id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := WriteLong(&b, c); err != nil {
+			t.Fatal(err)
+		}
+	}
+	golden(t, "testdata/long.txt", b.String())
+	b.Reset()
+	if err := WriteList(&b, All()); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "testdata/list.txt", b.String())
+	for line := range strings.SplitSeq(b.String(), "\n") {
+		if len(line) > 80 {
+			t.Errorf("%d columns: %s", len(line), line)
+		}
+	}
+}
+
+// TestWidth holds every line of every case within 80 columns, and narrower if
+// asked; only commands keep 80, since a break at will could change them.
+func TestWidth(t *testing.T) {
+	for _, width := range []int{80, 60, 1} {
+		for _, c := range allCases() {
+			for _, role := range Roles {
+				out := render(t, c.facts0(), role, TextOptions{Width: width, Verbose: true})
+				inCommand := false
+				for line := range strings.SplitSeq(out, "\n") {
+					inCommand = strings.HasPrefix(line, "  do ") || inCommand && strings.HasPrefix(line, "        ")
+					limit := max(width, 40)
+					if inCommand {
+						limit = 80
+					}
+					if n := utf8.RuneCountInString(line); n > limit {
+						t.Errorf("%s/%s: %d columns at width %d: %s", c.id, c.name, n, width, line)
+					}
+				}
+			}
+		}
+	}
+	for _, c := range All() {
+		var b strings.Builder
+		if err := WriteLong(&b, c); err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.SplitSeq(b.String(), "\n") {
+			if utf8.RuneCountInString(line) > 80 {
+				t.Errorf("%s: %s", c.ID, line)
+			}
+		}
+	}
+}
+
+// TestRemediesAreShell has a shell parse each remedy as it stands and as it is
+// wrapped, and compares the words that it sees, so that what is printed can be
+// pasted. Windows remedies are for another shell.
+func TestRemediesAreShell(t *testing.T) {
+	seen := map[string]bool{}
+	for _, c := range allCases() {
+		r := c.run(t)
+		if r.Status != Finding || seen[r.Remedy] || c.id == "PWR-010" || c.id == "PWR-011" {
+			continue
+		}
+		seen[r.Remedy] = true
+		wrapped := strings.Join(wrapCommands(r.Remedy, 72), "\n")
+		for _, script := range []string{r.Remedy, wrapped} {
+			if out, err := exec.Command("sh", "-n", "-c", script).CombinedOutput(); err != nil {
+				t.Errorf("%s: %v: %s\n%s", c.id, err, out, script)
+			}
+		}
+		if bare(r.Remedy) != bare(wrapped) {
+			t.Errorf("%s: wrapping changed the command:\n%s\n%s", c.id, bare(r.Remedy), bare(wrapped))
+		}
+	}
+	if len(seen) < len(All())-2 {
+		t.Errorf("only %d remedies tried for %d checks", len(seen), len(All()))
+	}
+}
+
+// bare is a script without continuations and remarks: what a shell would run.
+func bare(script string) string {
+	script = strings.ReplaceAll(script, "\\\n", "")
+	var out []string
+	for line := range strings.SplitSeq(script, "\n") {
+		line, _, _ = strings.Cut(line, " # ")
+		if !strings.HasPrefix(line, "#") {
+			out = append(out, strings.Join(strings.Fields(line), " "))
+		}
+	}
+	return strings.Join(out, "\n")
+}
+
+func TestFindingsComeFirstAndWorstOnTop(t *testing.T) {
+	out := render(t, sick(), ProductionDB, TextOptions{})
+	last := High
+	n := 0
+	for _, m := range regexp.MustCompile(`(?m)^[A-Z]{3}-\d{3}  ([A-Z]+) `).FindAllStringSubmatch(out, -1) {
+		s, err := ParseSeverity(m[1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s > last {
+			t.Errorf("%s stands below %s", s, last)
+		}
+		last = s
+		n++
+	}
+	if n < 8 {
+		t.Errorf("%d findings shown", n)
+	}
+	if blind := strings.Index(out, "Could not look:"); blind < strings.LastIndex(out, "  do  ") {
+		t.Error("what could not be seen stands before the last finding")
+	}
+}
+
+func TestColorOnlyWhenAsked(t *testing.T) {
+	plain := render(t, sick(), ProductionDB, TextOptions{})
+	if strings.Contains(plain, "\x1b") {
+		t.Error("escape sequences without colour")
+	}
+	colored := render(t, sick(), ProductionDB, TextOptions{Color: true})
+	if got := regexp.MustCompile("\x1b\\[[0-9;]*m").ReplaceAllString(colored, ""); got != plain {
+		t.Error("colour moves or changes text")
+	}
+	if colored == plain {
+		t.Error("no colour")
+	}
+}
+
+func TestHostTextCannotDriveTheTerminal(t *testing.T) {
+	f := &host.Facts{}
+	governed(1, "acpi-cpufreq", "\x1b]0;owned\x07\u202epowersave\nPWR-999  HIGH", "")(f)
+	out := render(t, f, ProductionDB, TextOptions{Verbose: true})
+	if i := strings.IndexFunc(out, func(r rune) bool { return r != '\n' && r < ' ' || r == '\u202e' }); i >= 0 {
+		t.Errorf("control character in %q", out[i:])
+	}
+	if strings.Contains(out, "\nPWR-999") {
+		t.Error("a value made a line of its own")
+	}
+}
+
+func TestManyRowsAreCut(t *testing.T) {
+	f := &host.Facts{}
+	governed(20, "acpi-cpufreq", "x", "")(f)
+	for i := range f.Frequency.Policies {
+		f.Frequency.Policies[i].Governor.Value = strings.Repeat("g", i+1)
+	}
+	if out := render(t, f, ProductionDB, TextOptions{}); !strings.Contains(out, "and 15 more; --all lists them") {
+		t.Error(out)
+	}
+	if out := render(t, f, ProductionDB, TextOptions{Verbose: true}); strings.Contains(out, " more; ") {
+		t.Error(out)
+	}
+}
+
+type fullDisk struct{}
+
+var errFull = errors.New("no space left on device")
+
+func (fullDisk) Write([]byte) (int, error) { return 0, errFull }
+
+func TestWriteErrorsAreReturned(t *testing.T) {
+	c := All()[0]
+	for name, err := range map[string]error{
+		"text": WriteText(fullDisk{}, "h", ProductionDB, nil, TextOptions{}),
+		"long": WriteLong(fullDisk{}, c),
+		"list": WriteList(fullDisk{}, All()),
+		"json": WriteJSON(fullDisk{}, "h", ProductionDB, nil),
+	} {
+		if !errors.Is(err, errFull) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestWrap(t *testing.T) {
+	for _, c := range []struct {
+		text  string
+		width int
+		want  []string
+	}{
+		{"", 10, nil},
+		{"one two three", 7, []string{"one two", "three"}},
+		{"a /sys/devices/system", 10, []string{"a", "/sys/", "devices/", "system"}},
+		{"abcdefghijkl", 5, []string{"abcde", "fghij", "kl"}},
+		{"äöüäöü", 3, []string{"äöü", "äöü"}},
+	} {
+		if got := wrap(c.text, c.width); !slices.Equal(got, c.want) {
+			t.Errorf("wrap(%q, %d) = %q, want %q", c.text, c.width, got, c.want)
+		}
+	}
+}

@@ -1,0 +1,56 @@
+package check
+
+import "hostlab/internal/host"
+
+func planned(guid, policy string, lo, hi int64) func(*host.Facts) {
+	return func(f *host.Facts) {
+		w := &host.Windows{
+			ActiveScheme: known(guid, "PowerGetActiveScheme"),
+			ThrottleMin:  host.Known(lo, "%", "PROCTHROTTLEMIN"),
+			ThrottleMax:  host.Known(hi, "%", "PROCTHROTTLEMAX"),
+			PolicyScheme: absent[string](`HKLM\SOFTWARE\Policies\Microsoft\Power\PowerSettings`),
+		}
+		if policy != "" {
+			w.PolicyScheme = known(policy, `HKLM\SOFTWARE\Policies\Microsoft\Power\PowerSettings`)
+		}
+		f.Windows = w
+	}
+}
+
+func clocked(current, limit float64) func(*host.Facts) {
+	return func(f *host.Facts) {
+		f.Windows = &host.Windows{}
+		for i := range 4 {
+			f.Windows.CPUMHz = append(f.Windows.CPUMHz, host.WindowsMHz{CPU: i,
+				Current: hz(current, "CallNtPowerInformation"), Max: hz(2.4, "CallNtPowerInformation"), Limit: hz(limit, "CallNtPowerInformation")})
+		}
+	}
+}
+
+var windowsCases = []lookCase{
+	{id: "PWR-010", name: "Balanced", facts: planned(schemeBalanced, "", 5, 100), want: Finding, evidence: "PROCTHROTTLEMIN = 5 %",
+		detail: "Balanced", remedy: "powercfg /setactive " + schemeHigh},
+	{id: "PWR-010", name: "High performance by name only", facts: planned(schemeHigh, "", 5, 100), want: Finding,
+		detail: "High performance", remedy: "PROCTHROTTLEMIN 100"},
+	{id: "PWR-010", name: "forced by policy", facts: planned(schemeSaver, schemeSaver, 5, 75), want: Finding, remedy: "group policy"},
+	{id: "PWR-010", name: "full state", facts: planned(schemeHigh, "", 100, 100), want: OK},
+	{id: "PWR-010", name: "Balanced edited to full state", facts: planned(schemeBalanced, "", 100, 100), want: OK, detail: "Balanced"},
+	{id: "PWR-010", name: "development", role: Development, facts: planned(schemeBalanced, "", 5, 100), want: NotApplicable},
+	{id: "PWR-010", name: "Linux", facts: func(*host.Facts) {}, want: NotApplicable},
+	{id: "PWR-010", name: "settings denied", want: Unknown, facts: func(f *host.Facts) {
+		planned(schemeBalanced, "", 0, 0)(f)
+		f.Windows.ThrottleMin, f.Windows.ThrottleMax = denied[int64]("PROCTHROTTLEMIN"), denied[int64]("PROCTHROTTLEMAX")
+	}},
+
+	{id: "PWR-011", name: "half speed", facts: clocked(1.2, 2.4), want: Finding, detail: "50 %",
+		evidence: "CallNtPowerInformation/CPU{0-3} = 1.2 GHz of 2.4 GHz", remedy: "powercfg /query"},
+	{id: "PWR-011", name: "limited", facts: clocked(2.4, 1.8), want: Finding, detail: "75 %"},
+	{id: "PWR-011", name: "a little slow", facts: clocked(2.25, 2.4), want: Finding, detail: "94 %"},
+	{id: "PWR-011", name: "full", facts: clocked(2.4, 2.4), want: OK},
+	{id: "PWR-011", name: "rounded", facts: clocked(2.394, 2.4), want: OK},
+	{id: "PWR-011", name: "none listed", facts: func(f *host.Facts) { f.Windows = &host.Windows{} }, want: NotApplicable},
+	{id: "PWR-011", name: "failed", want: Unknown, facts: func(f *host.Facts) {
+		clocked(2.4, 2.4)(f)
+		f.Windows.CPUMHz[0].Max = failed[int64]("CallNtPowerInformation")
+	}},
+}
