@@ -98,10 +98,10 @@ type Frequency struct {
 	MaxPerfPct      Fact[int64]  `json:"max_perf_pct"`
 	PlatformProfile Fact[string] `json:"platform_profile"`
 	ProfileChoices  Fact[string] `json:"platform_profile_choices"`
-	EPB             []CPUValue   `json:"epb"`     // energy_perf_bias of each CPU, 0 performance to 15 powersave
+	EPB             []CPUValue   `json:"epb"`     // energy_perf_bias of each CPU, 0 performance to 15 powersave; empty where no CPU has it
 	Current         []CPUCurrent `json:"current"` // of each online CPU
 	Uncore          []Uncore     `json:"uncore"`
-	DomainScope     Fact[string] `json:"domain_scope"` // thread, core or socket: what shares one frequency
+	DomainScope     Fact[string] `json:"domain_scope"` // what shares one frequency: thread, core, socket, other, or mixed where policies differ
 }
 
 // CPUValue is a whole number that each CPU has for itself.
@@ -137,7 +137,7 @@ type Policy struct {
 	EPP       Fact[string]  `json:"epp"`          // energy_performance_preference
 	EPPs      Fact[string]  `json:"epps"`         // energy_performance_available_preferences
 	Boost     Fact[bool]    `json:"boost"`        // policyN/boost
-	Scope     string        `json:"scope"`        // thread, core, socket or other, from Domain or CPUs against topology
+	Scope     string        `json:"scope"`        // thread, core, socket or other, from Domain or CPUs against topology; "" unknown
 }
 
 // Uncore is the frequency range of one uncore domain.
@@ -152,8 +152,8 @@ type Idle struct {
 	Driver     Fact[string]  `json:"driver"`
 	Governor   Fact[string]  `json:"governor"`
 	States     []IdleState   `json:"states"`          // grouped: one for each distinct state
-	DMALatency Fact[float64] `json:"cpu_dma_latency"` // s, the limit in force from /dev/cpu_dma_latency
-	Resume     []CPUValue    `json:"resume_latency"`  // pm_qos_resume_latency_us in us; 0 no limit
+	DMALatency Fact[float64] `json:"cpu_dma_latency"` // s, the limit in force from /dev/cpu_dma_latency; absent: no limit
+	Resume     []CPULatency  `json:"resume_latency"`  // pm_qos_resume_latency_us of each online CPU
 }
 
 // IdleState is one C-state of the CPUs that have it alike.
@@ -165,7 +165,14 @@ type IdleState struct {
 	Residency Fact[float64] `json:"residency"` // s for it to be worth entering
 	CPUs      []int         `json:"cpus"`
 	Disabled  []int         `json:"disabled"` // of CPUs, those on which it is disabled
-	Unread    Fact[bool]    `json:"-"`        // state of the disable files where they could not be read
+	Unread    []int         `json:"unread"`   // of CPUs, those whose disable file could not be read
+	Disable   Fact[bool]    `json:"disable"`  // whether it is disabled on any CPU; not ok if none is known to be and some are unread
+}
+
+// CPULatency is the wake-up latency that a CPU's users tolerate.
+type CPULatency struct {
+	CPU   int           `json:"cpu"`
+	Value Fact[float64] `json:"value"` // s; 0 forbids all idle states; absent: no limit
 }
 
 // Memory is the memory and what manages it.
