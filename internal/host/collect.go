@@ -12,12 +12,6 @@ import (
 // Schema is the version of the facts' JSON form.
 const Schema = 1
 
-// PathQuery is a path whose storage is asked about.
-type PathQuery struct {
-	Path    string
-	Purpose string // why it is asked about, as in "log-dir"
-}
-
 // Options says what Collect reads.
 type Options struct {
 	Tree  Tree

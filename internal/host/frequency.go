@@ -317,7 +317,7 @@ func parseCurrent(s string) (int64, error) {
 }
 
 func percent(current, highest Fact[int64]) Fact[float64] {
-	source := current.Source + " / " + highest.Source[strings.LastIndexByte(highest.Source, '/')+1:]
+	source := current.Source + ", " + highest.Source[strings.LastIndexByte(highest.Source, '/')+1:]
 	for _, f := range []Fact[int64]{current, highest} {
 		if f.State != StateOK {
 			return Fact[float64]{Source: f.Source, State: f.State, Reason: f.Reason}

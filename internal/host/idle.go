@@ -112,6 +112,10 @@ func fromMicros(us int64) (float64, error) {
 	return float64(us) / 1e6, nil
 }
 
+// NoLimit is the reason of a limit that is absent because nobody has set one,
+// while the machine does have the knob.
+const NoLimit = "no limit is set"
+
 // noLatencyLimit is PM_QOS_CPU_LATENCY_DEFAULT_VALUE, 2000 s in us: what is read
 // while nobody has asked for a limit.
 const noLatencyLimit = 2000 * 1000 * 1000
@@ -134,7 +138,7 @@ func dmaLatency(t Tree) Fact[float64] {
 	}
 	us := int32(binary.LittleEndian.Uint32(b))
 	if us == noLatencyLimit {
-		return Fact[float64]{Source: latencyDev, State: StateAbsent, Reason: "no limit is set"}
+		return Fact[float64]{Source: latencyDev, State: StateAbsent, Reason: NoLimit}
 	}
 	return Convert(Known(int64(us), "", latencyDev), "s", fromMicros)
 }
@@ -149,7 +153,7 @@ func resumeLatencies(t Tree, cpus []CPU) []CPULatency {
 		text := t.Word(path)
 		list[i] = CPULatency{cpus[i].ID, Convert(text, "s", parseResume)}
 		if text.State == StateOK && text.Value == "0" {
-			list[i].Value = Fact[float64]{Source: path, State: StateAbsent, Reason: "no limit is set"}
+			list[i].Value = Fact[float64]{Source: path, State: StateAbsent, Reason: NoLimit}
 		}
 	})
 	return list
