@@ -114,7 +114,7 @@ func parseGUID(s string) (string, error) {
 }
 
 // schemeName names a plan. FriendlyName is either plain text or of the form
-// "@powrprof.dll,-13,High performance", whose last part is the English name.
+// "@powrprof.dll,-13,High performance", whose third part is the English name.
 func schemeName(reg hklm, guid string) (string, error) {
 	if name, ok := schemeNames[guid]; ok {
 		return name, nil
@@ -123,8 +123,8 @@ func schemeName(reg hklm, guid string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("no FriendlyName: %w", err)
 	}
-	if strings.HasPrefix(name, "@") {
-		name = name[strings.LastIndexByte(name, ',')+1:]
+	if parts := strings.SplitN(name, ",", 3); strings.HasPrefix(name, "@") && len(parts) == 3 {
+		name = parts[2]
 	}
 	return name, nil
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"strings"
 	"sync"
 
@@ -65,7 +64,7 @@ func (t Tree) open(path string, flags int) (int, error) {
 		defer unix.Close(fd)
 		root = fd
 	}
-	rel := strings.TrimLeft(filepath.Clean(path), "/")
+	rel := strings.TrimLeft(path, "/")
 	if rel == "" {
 		rel = "."
 	}
@@ -115,11 +114,11 @@ func (t Tree) read(path string, use func([]byte) error) error {
 			return err
 		}
 		n += m
-		if m == 0 || (n < len(buf) && !parts) {
-			return use(buf[:n])
-		}
 		if n > maxFile {
 			return fmt.Errorf("larger than %d MiB", maxFile>>20)
+		}
+		if m == 0 || (n < len(buf) && !parts) {
+			return use(buf[:n])
 		}
 		if n == len(buf) {
 			buf = append(buf, make([]byte, len(buf))...)

@@ -22,7 +22,7 @@ func (p *printer) topology(t host.Topology) {
 	p.fact("SMT active", t.SMTActive)
 	if len(t.CoreTypes) > 1 {
 		for _, c := range t.CoreTypes {
-			text := "cpus " + cpuList(c.CPUs)
+			text := cpuNames(c.CPUs)
 			if v, ok := c.Capacity.Get(); ok {
 				text = fmt.Sprintf("capacity %d of 1024, %s", v, text)
 			}
@@ -30,11 +30,9 @@ func (p *printer) topology(t host.Topology) {
 		}
 	}
 	p.caches(t.Caches)
-	var memory, distance []member
+	var memory []member
 	for _, n := range t.NUMA {
-		cpus := n.CPUs.Or(nil)
-		memory = append(memory, member{cpus, n.Memory})
-		distance = append(distance, member{cpus, n.Distance})
+		memory = append(memory, member{n.CPUs.Or(nil), n.Memory})
 	}
 	switch len(t.NUMA) {
 	case 0:
@@ -212,5 +210,5 @@ func idleState(s host.IdleState) string {
 	default:
 		parts = append(parts, "enabled")
 	}
-	return strings.Join(parts, ", ") + ", cpus " + cpuList(s.CPUs)
+	return strings.Join(parts, ", ") + ", " + cpuNames(s.CPUs)
 }

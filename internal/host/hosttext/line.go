@@ -42,7 +42,7 @@ func (p *printer) flush() {
 }
 
 // put writes a label, a value on as many lines as it takes, and the source
-// behind the last of them if it fits.
+// behind the last of them where there is room.
 func (p *printer) put(label, value, source string) {
 	lines := wrap(clean(value), width-valueCol)
 	labels := wrap(clean(label), width-2)
@@ -56,7 +56,8 @@ func (p *printer) put(label, value, source string) {
 	}
 	for i, l := range lines {
 		line := pad(head, valueCol) + l
-		if i == len(lines)-1 {
+		// Behind text of several lines a source would look like part of it.
+		if len(lines) == 1 || i == len(lines)-1 && utf8.RuneCountInString(line) < sourceCol {
 			line = withSource(line, clean(source))
 		}
 		p.b.WriteString(strings.TrimRight(line, " ") + "\n")
@@ -182,6 +183,14 @@ func show(value any, unit string) string {
 	return fmt.Sprint(value)
 }
 
+// cpuNames says which CPUs a value is of.
+func cpuNames(list []int) string {
+	if len(list) == 1 {
+		return fmt.Sprintf("cpu %d", list[0])
+	}
+	return "cpus " + cpuList(list)
+}
+
 // cpuList writes a list of CPUs and clips it where it is scattered.
 func cpuList(list []int) string {
 	const most = 60
@@ -273,7 +282,7 @@ func (p *printer) group(label string, members []member) {
 			l.source = everyCPU(l.source)
 		}
 		slices.Sort(l.cpus)
-		p.put(label, l.text+", cpus "+cpuList(slices.Compact(l.cpus)), l.source)
+		p.put(label, l.text+", "+cpuNames(slices.Compact(l.cpus)), l.source)
 		label = ""
 	}
 }

@@ -57,8 +57,15 @@ func bySection(f *host.Facts) map[string][]named {
 	return sections
 }
 
+// shares are facts between 0 and 1, which people read as a percentage.
+var shares = map[string]bool{"pressure cpu": true, "pressure io": true, "steal": true}
+
 func (p *printer) facts(list []named) {
 	for _, n := range list {
+		if f, ok := n.fact.(host.Fact[float64]); ok && shares[n.label] {
+			f.Value, f.Unit = 100*f.Value, "%"
+			n.fact = f
+		}
 		p.fact(n.label, n.fact)
 	}
 }
