@@ -11,6 +11,7 @@ import (
 	"errors"
 	"io/fs"
 	"reflect"
+	"syscall"
 )
 
 // State says how much is known about a fact.
@@ -40,7 +41,7 @@ func Known[T any](v T, unit, source string) Fact[T] {
 }
 
 // Unknown makes a fact in the state that err stands for: absent for
-// fs.ErrNotExist, denied for fs.ErrPermission, error for anything else.
+// fs.ErrNotExist, denied for fs.ErrPermission, error for most others (StateOf).
 func Unknown[T any](source string, err error) Fact[T] {
 	return Fact[T]{Source: source, State: StateOf(err), Reason: reason(err)}
 }
@@ -72,12 +73,15 @@ func Convert[A, B any](f Fact[A], unit string, conv func(A) (B, error)) Fact[B] 
 	return out
 }
 
-// StateOf maps an error of the os package to a state.
+// StateOf maps an error of the os package to a state. A device or process that
+// goes away between two reads (ENODEV, ENXIO, ESRCH) is absent, and so is what
+// the driver answers EOPNOTSUPP for.
 func StateOf(err error) State {
 	switch {
 	case err == nil:
 		return StateOK
-	case errors.Is(err, fs.ErrNotExist):
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.EOPNOTSUPP),
+		errors.Is(err, syscall.ENODEV), errors.Is(err, syscall.ENXIO), errors.Is(err, syscall.ESRCH):
 		return StateAbsent
 	case errors.Is(err, fs.ErrPermission):
 		return StateDenied

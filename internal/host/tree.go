@@ -2,6 +2,7 @@ package host
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -16,7 +17,12 @@ import (
 // every fact and check can be tried on machines that are not here.
 type Tree struct {
 	Root string
+	at   *session // nil: each call opens the root for itself
 }
+
+// maxFile bounds what one file can make us read. /proc/cpuinfo has some 2 KiB
+// for each CPU, so 1 MiB would not do for 512 of them.
+const maxFile = 16 << 20
 
 // errnoMark starts a recorded file whose reading failed: "!errno EACCES". A
 // recording cannot keep permissions, since whoever replays it may be root.
@@ -25,7 +31,12 @@ const errnoMark = "!errno "
 var markedErrors = map[string]error{
 	"EACCES":     fs.ErrPermission,
 	"EPERM":      fs.ErrPermission,
+	"ENOENT":     fs.ErrNotExist,
+	"ENODEV":     syscall.ENODEV,
+	"ENXIO":      syscall.ENXIO,
+	"ESRCH":      syscall.ESRCH,
 	"EIO":        syscall.EIO,
+	"EAGAIN":     syscall.EAGAIN,
 	"EINVAL":     syscall.EINVAL,
 	"EBUSY":      syscall.EBUSY,
 	"EOPNOTSUPP": syscall.EOPNOTSUPP,
@@ -43,59 +54,121 @@ func (t Tree) Join(path string) string {
 }
 
 // Read returns a file's content. Errors are *fs.PathError with the machine's
-// own path, never that of a recording.
+// own path, never that of a recording. It does not wait for a writer of a FIFO
+// and gives up on files above 16 MiB.
 func (t Tree) Read(path string) ([]byte, error) {
-	b, err := os.ReadFile(t.Join(path))
-	if err == nil && !t.Live() {
-		if mark, ok := bytes.CutPrefix(b, []byte(errnoMark)); ok {
-			name := strings.TrimSpace(string(mark))
-			if err = markedErrors[name]; err == nil {
-				err = fmt.Errorf("recorded failure %q", name)
+	var out []byte
+	err := t.with(path, func(b []byte) { out = bytes.Clone(b) })
+	return out, err
+}
+
+// with lends a file's content to use, which must not keep it.
+func (t Tree) with(path string, use func([]byte)) error {
+	err := t.read(path, func(b []byte) error {
+		if !t.Live() {
+			if err := marked(b); err != nil {
+				return err
 			}
 		}
+		use(b)
+		return nil
+	})
+	if err == nil {
+		return nil
 	}
-	if err != nil {
-		return nil, &fs.PathError{Op: "read", Path: path, Err: bare(err)}
+	if errors.Is(err, syscall.ENOTDIR) && !t.Live() {
+		err = t.parentMark(path, err)
 	}
-	return b, nil
+	return &fs.PathError{Op: "read", Path: path, Err: t.explain(bare(err))}
 }
+
+// marked returns the error that a recorded file's content stands for.
+func marked(b []byte) error {
+	mark, ok := bytes.CutPrefix(b, []byte(errnoMark))
+	if !ok {
+		return nil
+	}
+	name := strings.TrimSpace(string(mark))
+	if err := markedErrors[name]; err != nil {
+		return err
+	}
+	return fmt.Errorf("recorded failure %s", clip(name))
+}
+
+// parentMark finds a marked file that stands where the machine had a directory:
+// so a recording says that a directory could not be entered.
+func (t Tree) parentMark(path string, other error) error {
+	for dir := filepath.ToSlash(filepath.Dir(path)); dir != "/" && dir != "."; dir = filepath.ToSlash(filepath.Dir(dir)) {
+		err := t.read(dir, marked)
+		if err == nil {
+			return other // a file without a mark
+		}
+		if !errors.Is(err, syscall.ENOTDIR) {
+			return err
+		}
+	}
+	return other
+}
+
+// explain says what would help where permission is missing; "run it as root" is
+// no help to root, whom a container's device list or lockdown refuses.
+func (t Tree) explain(err error) error {
+	if !t.Live() || !errors.Is(err, fs.ErrPermission) {
+		return err
+	}
+	if os.Geteuid() == 0 {
+		return refusal("refused even to root, as containers and lockdown do")
+	}
+	return refusal("permission denied, needs root")
+}
+
+type refusal string
+
+func (r refusal) Error() string        { return string(r) }
+func (r refusal) Is(target error) bool { return target == fs.ErrPermission }
 
 // bare strips the path from an os error, which would be that of the recording.
 func bare(err error) error {
-	if pe, ok := err.(*fs.PathError); ok {
+	if pe, ok := errors.AsType[*fs.PathError](err); ok {
 		return pe.Err
 	}
 	return err
 }
 
-// Dir lists the names in a directory, sorted.
+// Dir lists the names in a directory in natural order.
 func (t Tree) Dir(path string) ([]string, error) {
-	f, err := os.Open(t.Join(path))
+	names, err := t.list(path)
 	if err != nil {
-		return nil, &fs.PathError{Op: "list", Path: path, Err: bare(err)}
-	}
-	defer f.Close()
-	names, err := f.Readdirnames(-1)
-	if err != nil {
-		return nil, &fs.PathError{Op: "list", Path: path, Err: bare(err)}
+		if errors.Is(err, syscall.ENOTDIR) && !t.Live() {
+			err = t.parentMark(path+"/.", err)
+		}
+		return nil, &fs.PathError{Op: "list", Path: path, Err: t.explain(bare(err))}
 	}
 	sortNatural(names)
 	return names, nil
 }
 
 // Exists reports whether a path is there, following links.
-func (t Tree) Exists(path string) bool {
-	_, err := os.Stat(t.Join(path))
-	return err == nil
-}
+func (t Tree) Exists(path string) bool { return t.exists(path) }
 
 // Text reads a file's content without surrounding white space.
 func (t Tree) Text(path string) Fact[string] {
-	b, err := t.Read(path)
-	if err != nil {
+	var s string
+	if err := t.with(path, func(b []byte) { s = string(bytes.TrimSpace(b)) }); err != nil {
 		return Unknown[string](path, err)
 	}
-	return Known(strings.TrimSpace(string(b)), "", path)
+	return Known(s, "", path)
+}
+
+// Word is Text of a file that is never empty. What container runtimes mask
+// reads as empty, and so do some files of devices that are going away.
+func (t Tree) Word(path string) Fact[string] {
+	return Convert(t.Text(path), "", func(s string) (string, error) {
+		if s == "" {
+			return "", errors.New("the file is empty")
+		}
+		return s, nil
+	})
 }
 
 // Int reads a whole number and multiplies it by scale into unit: kHz files are

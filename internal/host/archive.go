@@ -1,0 +1,106 @@
+package host
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"strings"
+
+	"golang.org/x/tools/txtar"
+)
+
+// ExtractArchive writes a recorded machine, a txtar archive, into dir, which
+// must exist. Member names are paths below the machine's root:
+//
+//	sys/block/sda -> ../devices/sda    a symbolic link, of no content
+//	proc/1/                            an empty directory
+//	dev/mem                            with content "!errno EACCES": a file
+//	                                   whose reading failed so
+//
+// A link to an absolute path means one below the machine's root, and is written
+// as a relative one. Names and links that lead out of dir are refused.
+func ExtractArchive(data []byte, dir string) error {
+	a := txtar.Parse(data)
+	if len(a.Files) == 0 {
+		return errors.New(`no "-- name --" line: not a recorded machine in txtar form`)
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	links := []string{}
+	for _, f := range a.Files {
+		name, target, isLink := strings.Cut(f.Name, " -> ")
+		isDir := strings.HasSuffix(name, "/")
+		name = strings.TrimSuffix(strings.TrimPrefix(name, "./"), "/")
+		if !fs.ValidPath(name) || name == "." {
+			return fmt.Errorf("member %s: expected a path below the root, without \"..\"", clip(f.Name))
+		}
+		switch {
+		case isLink:
+			links = append(links, name)
+			err = addLink(root, name, target)
+		case isDir:
+			err = root.MkdirAll(name, 0o755)
+		default:
+			err = addFile(root, name, f.Data)
+		}
+		if err != nil {
+			return fmt.Errorf("member %s: %w", clip(f.Name), err)
+		}
+	}
+	for _, name := range links {
+		// The root follows links and refuses to leave; one that leads nowhere, or
+		// in a circle, is as harmless here as it was on the machine.
+		if _, err := root.Stat(name); err != nil && !errors.Is(err, fs.ErrNotExist) && leaves(err) {
+			return fmt.Errorf("member %s: the link leads out of the archive", clip(name))
+		}
+	}
+	return nil
+}
+
+// leaves tells os.Root's refusal, which has no exported value, from errors of
+// the system, which are all syscall.Errno.
+func leaves(err error) bool {
+	pe, ok := errors.AsType[*fs.PathError](err)
+	if !ok {
+		return false
+	}
+	_, system := pe.Err.(interface{ Timeout() bool })
+	return !system
+}
+
+func addFile(root *os.Root, name string, data []byte) error {
+	if err := root.MkdirAll(path.Dir(name), 0o755); err != nil {
+		return err
+	}
+	f, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return err
+	}
+	if _, err = f.Write(data); err != nil {
+		f.Close()
+		return err
+	}
+	return f.Close()
+}
+
+func addLink(root *os.Root, name, target string) error {
+	up := strings.Count(name, "/")
+	if path.IsAbs(target) {
+		target = strings.Repeat("../", up) + strings.TrimLeft(path.Clean(target), "/")
+		if target == "" {
+			target = "."
+		}
+	}
+	if target == "" || len(target) > 4096 {
+		return errors.New("expected a target after ->")
+	}
+	if err := root.MkdirAll(path.Dir(name), 0o755); err != nil {
+		return err
+	}
+	return root.Symlink(target, name)
+}

@@ -1,0 +1,134 @@
+package host
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// maxCacheIndex is more cache levels and types than any CPU has.
+const maxCacheIndex = 16
+
+// readCaches reads each cache once. Only one thread of a core is asked, and
+// another only where it is in fewer of the caches found than that first thread:
+// 512 CPUs would have 12,000 files.
+func readCaches(t Tree, cpus []CPU) []Cache {
+	first := map[int]int{} // CPU -> the CPU asked in its stead
+	var ask []int
+	for _, c := range cpus {
+		asked := c.ID
+		if l, ok := c.Siblings.Get(); ok {
+			if _, known := first[l[0]]; known { // cpus rise, and so does l
+				asked = l[0]
+			}
+		}
+		if asked == c.ID {
+			ask = append(ask, c.ID)
+		}
+		first[c.ID] = asked
+	}
+	set := cacheSet{in: map[int]int{}}
+	set.add(t, ask)
+	var missed []int
+	for _, c := range cpus {
+		if set.in[c.ID] < set.in[first[c.ID]] {
+			missed = append(missed, c.ID)
+		}
+	}
+	set.add(t, missed)
+	slices.SortStableFunc(set.caches, func(a, b Cache) int {
+		return cmp.Or(cmp.Compare(a.Level, b.Level), cmp.Compare(a.Type, b.Type), cmp.Compare(a.CPUs[0], b.CPUs[0]))
+	})
+	return set.caches
+}
+
+// cacheSet gathers distinct caches.
+type cacheSet struct {
+	caches []Cache
+	in     map[int]int // CPU -> how many of caches it is in
+}
+
+func (s *cacheSet) add(t Tree, cpus []int) {
+	found := make([][]Cache, len(cpus))
+	each(len(cpus), readers(), func(i int) { found[i] = cachesOf(t, cpus[i]) })
+	if s.caches == nil {
+		s.caches = []Cache{}
+	}
+	type key struct {
+		level int
+		typ   string
+		cpu   int
+	}
+	have := map[key]bool{}
+	for _, c := range s.caches {
+		for _, cpu := range c.CPUs {
+			have[key{c.Level, c.Type, cpu}] = true
+		}
+	}
+	for i, caches := range found {
+		for _, c := range caches {
+			if have[key{c.Level, c.Type, cpus[i]}] {
+				continue
+			}
+			s.caches = append(s.caches, c)
+			for _, cpu := range c.CPUs {
+				have[key{c.Level, c.Type, cpu}] = true
+				s.in[cpu]++
+			}
+		}
+	}
+}
+
+// cachesOf reads the caches of one CPU. Those without a level or type, as in a
+// guest whose firmware describes none, are left out.
+func cachesOf(t Tree, cpu int) []Cache {
+	var caches []Cache
+	for i := range maxCacheIndex {
+		dir := cpuPath(cpu) + "/cache/index" + strconv.Itoa(i) + "/"
+		level := t.Int(dir+"level", "", 1)
+		if level.State == StateAbsent {
+			break
+		}
+		typ, ok := t.Word(dir + "type").Get()
+		if level.State != StateOK || level.Value < 1 || level.Value > 9 || !ok {
+			continue
+		}
+		c := Cache{
+			Level: int(level.Value),
+			Type:  typ,
+			Size:  Convert(t.Text(dir+"size"), "B", parseCacheSize),
+			Line:  t.Int(dir+"coherency_line_size", "B", 1),
+			Ways:  t.Int(dir+"ways_of_associativity", "", 1),
+			CPUs:  []int{cpu}, // all that is known where the list below cannot be read
+		}
+		if l, ok := t.List(dir + "shared_cpu_list").Get(); ok && slices.Contains(l, cpu) {
+			c.CPUs = ascending(l)
+		}
+		caches = append(caches, c)
+	}
+	return caches
+}
+
+// parseCacheSize parses "48K"; Linux writes K always, but M is as clear.
+func parseCacheSize(s string) (int64, error) {
+	digits, unit := strings.TrimRight(s, "KMG"), int64(1)
+	switch s[len(digits):] {
+	case "":
+	case "K":
+		unit = 1 << 10
+	case "M":
+		unit = 1 << 20
+	case "G":
+		unit = 1 << 30
+	default:
+		unit = 0
+	}
+	n, err := strconv.ParseInt(digits, 10, 64)
+	if err != nil || unit == 0 || n < 0 || n > math.MaxInt64/unit {
+		return 0, fmt.Errorf("expected a size like 48K, found %s", clip(s))
+	}
+	return n * unit, nil
+}

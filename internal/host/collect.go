@@ -1,0 +1,101 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"sync"
+	"sync/atomic"
+)
+
+// Schema is the version of the facts' JSON form.
+const Schema = 1
+
+// Options says what Collect reads.
+type Options struct {
+	Tree  Tree
+	Paths []PathQuery
+}
+
+// Collect reads all facts. It does not fail as a whole: every fact says for
+// itself whether it is known. When ctx ends, what was not read by then is in
+// the state error.
+func Collect(ctx context.Context, opt Options) *Facts {
+	t, end := opt.Tree.begin(ctx)
+	defer end()
+	f := &Facts{Schema: Schema}
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		f.Identity = readIdentity(t)
+		f.Memory = readMemory(t)
+		f.Kernel = readKernel(t)
+		f.Virt = readVirt(t)
+		f.Limits = readLimits(t)
+		f.Storage, f.Block = readStorage(t, opt.Paths)
+		f.Databases = readDatabases(t)
+	})
+	f.Topology = readTopology(t)
+	f.Frequency = readFrequency(t, f.Topology)
+	f.Idle = readIdle(t, f.Topology)
+	wg.Wait()
+	if t.Live() {
+		collectOS(f)
+	}
+	return f
+}
+
+// Look reports whether there is anything to collect from: an error names what
+// is missing when neither /proc nor /sys below the tree can be listed or both
+// are empty, as in a container that masks them.
+func Look(t Tree) error {
+	if t.Live() && runtime.GOOS == "windows" {
+		return nil
+	}
+	if !t.Live() {
+		if _, err := t.Dir("/"); err != nil {
+			return fmt.Errorf("cannot look into %s: %s", t.Root, reason(err))
+		}
+	}
+	why := ""
+	for _, dir := range []string{"/proc", "/sys"} {
+		names, err := t.Dir(dir)
+		if err == nil && len(names) > 0 {
+			return nil
+		}
+		if err == nil {
+			err = errors.New("it is empty")
+		}
+		if why != "" {
+			why += "; "
+		}
+		why += fmt.Sprintf("%s: %s", t.Join(dir), reason(err))
+	}
+	return fmt.Errorf("cannot look at this host: %s", why)
+}
+
+// each calls do(0) ... do(n-1) from at most workers goroutines.
+func each(n, workers int, do func(i int)) {
+	if workers > n {
+		workers = n
+	}
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	for range workers {
+		wg.Go(func() {
+			for {
+				i := int(next.Add(1)) - 1
+				if i >= n {
+					return
+				}
+				do(i)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// readers is how many goroutines read files of separate CPUs. Reading is work
+// of the kernel, so more of them than CPUs gain nothing, and many of them
+// contend for sysfs' locks.
+func readers() int { return min(runtime.GOMAXPROCS(0), 8) }

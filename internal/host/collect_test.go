@@ -1,0 +1,188 @@
+package host_test
+
+import (
+	"context"
+	"encoding/json"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"hostlab/internal/host"
+	"hostlab/internal/host/hosttest"
+	"hostlab/internal/host/hosttext"
+)
+
+func TestLook(t *testing.T) {
+	missing := filepath.Join(t.TempDir(), "missing")
+	if err := host.Look(host.Tree{Root: missing}); err == nil || !strings.Contains(err.Error(), missing) {
+		t.Errorf("a folder that is not there: %v", err)
+	}
+	for _, c := range []struct {
+		name, archive string
+		ok            bool
+	}{
+		{"both masked", "-- proc/ --\n-- sys/ --\n", false},
+		{"another kind of folder", "-- readme --\nx\n", false},
+		{"a file for a folder", "-- proc --\nx\n", false},
+		{"closed", "-- proc --\n!errno EACCES\n", false},
+		{"only /proc", "-- proc/stat --\nx\n", true},
+		{"only /sys", "-- sys/block/ --\n-- proc/ --\n", true},
+	} {
+		err := host.Look(hosttest.Tree(t, c.archive))
+		if (err == nil) != c.ok {
+			t.Errorf("%s: %v", c.name, err)
+		}
+		if err != nil && strings.Contains(err.Error(), "\n") {
+			t.Errorf("%s: more than one line: %v", c.name, err)
+		}
+	}
+}
+
+func TestWalkPaths(t *testing.T) {
+	dir := t.TempDir()
+	if err := hosttest.MadeHybrid(dir); err != nil {
+		t.Fatal(err)
+	}
+	f := host.Collect(context.Background(), host.Options{Tree: host.Tree{Root: dir}})
+	seen := map[string]host.AnyFact{}
+	f.Walk(func(path string, fact host.AnyFact) {
+		if seen[path] != nil {
+			t.Errorf("%s is visited twice", path)
+		}
+		seen[path] = fact
+	})
+	for path, want := range map[string]string{
+		"topology.sockets":                          "1",
+		"topology.core_types[performance].capacity": "1024",
+		"frequency.policies[3].governor":            "powersave",
+		"frequency.epb[7].value":                    "6",
+		"frequency.uncore[package_00_die_00].min":   "800000000",
+		"idle.states[3].latency":                    "0.00027",
+		"topology.caches[0].size":                   "49152",
+	} {
+		if seen[path] == nil {
+			t.Errorf("%s is not visited", path)
+		} else if got := stateText(seen[path]); got != want {
+			t.Errorf("%s is %s, want %s", path, got, want)
+		}
+	}
+	for path := range seen {
+		if strings.HasPrefix(path, "windows") {
+			t.Errorf("%s of a machine that is not Windows", path)
+		}
+	}
+}
+
+// Whatever its files hold, a machine gives facts that are consistent, can be
+// written as JSON and as text, and cause no panic.
+func TestGarbledMachines(t *testing.T) {
+	base := t.TempDir()
+	if err := hosttest.MadeHybrid(base); err != nil {
+		t.Fatal(err)
+	}
+	var files []string
+	err := filepath.WalkDir(base, func(path string, e fs.DirEntry, err error) error {
+		if err == nil && e.Type().IsRegular() {
+			files = append(files, path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		kept := map[string][]byte{}
+		defer func() {
+			for path, b := range kept {
+				os.RemoveAll(path)
+				if err := os.WriteFile(path, b, 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}()
+		for range rapid.IntRange(1, 40).Draw(t, "how many") {
+			path := rapid.SampledFrom(files).Draw(t, "file")
+			if kept[path] == nil {
+				b, err := os.ReadFile(path)
+				if err != nil {
+					t.Fatal(err)
+				}
+				kept[path] = b
+			}
+			os.RemoveAll(path)
+			content := rapid.OneOf(
+				rapid.SampledFrom([]string{"", "\n", "-1", "0", "0-", "0-65535", "9223372036854775807", "65536", "NaN", "!errno EACCES", "!errno EBUSY", "\x00\xff\xfe", "\x1b[31m", "7-0", "7", "3 2 1 0", "<unknown>", "mkdir", "rm"}),
+				rapid.String(),
+			).Draw(t, "content")
+			var err error
+			switch content {
+			case "mkdir":
+				err = os.Mkdir(path, 0o755)
+			case "rm":
+			default:
+				err = os.WriteFile(path, []byte(content), 0o644)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		f := host.Collect(context.Background(), host.Options{Tree: host.Tree{Root: base}})
+		if _, err := json.Marshal(f); err != nil {
+			t.Fatal(err)
+		}
+		var text strings.Builder
+		if err := hosttext.Write(&text, f); err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(text.String()) {
+			line = strings.TrimSuffix(line, "\n")
+			if n := utf8.RuneCountInString(line); n > 80 || strings.ContainsFunc(line, func(r rune) bool { return !unicode.IsPrint(r) }) {
+				t.Fatalf("a line of %d characters: %q", n, line)
+			}
+		}
+		f.Walk(func(path string, fact host.AnyFact) {
+			if _, _, source, state, why := fact.Any(); source != "" && (state != host.StateOK) != (why != "") {
+				t.Fatalf("%s is %s with reason %q", path, state, why)
+			}
+		})
+		if top := f.Topology; top.Cores.State == host.StateOK && top.Cores.Value > top.Threads.Value {
+			t.Fatalf("%d cores, %d threads", top.Cores.Value, top.Threads.Value)
+		}
+	})
+}
+
+// Files of which the same set is read give the same facts, whatever the order in
+// which the workers come by them.
+func TestCollectIsDeterministic(t *testing.T) {
+	dir := t.TempDir()
+	if err := hosttest.MadeHybrid(dir); err != nil {
+		t.Fatal(err)
+	}
+	opt := host.Options{Tree: host.Tree{Root: dir}}
+	first := host.Collect(context.Background(), opt)
+	for range 20 {
+		if d := cmp.Diff(first, host.Collect(context.Background(), opt)); d != "" {
+			t.Fatal(d)
+		}
+	}
+}
+
+func TestInterruptedCollect(t *testing.T) {
+	dir := t.TempDir()
+	if err := hosttest.MadeHybrid(dir); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	f := host.Collect(ctx, host.Options{Tree: host.Tree{Root: dir}})
+	if f.Topology.Online.State != host.StateError || !strings.Contains(f.Topology.Online.Reason, "interrupted") {
+		t.Errorf("online: %s", stateText(f.Topology.Online))
+	}
+}

@@ -1,0 +1,341 @@
+package host
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+const freqDir = cpuDir + "/cpufreq"
+
+func readFrequency(t Tree, top Topology) Frequency {
+	f := Frequency{
+		NoTurbo:         t.Bool(cpuDir + "/intel_pstate/no_turbo"),
+		CPUFreqBoost:    t.Bool(freqDir + "/boost"),
+		PstateStatus:    t.Word(cpuDir + "/intel_pstate/status"),
+		MinPerfPct:      t.Int(cpuDir+"/intel_pstate/min_perf_pct", "%", 1),
+		MaxPerfPct:      t.Int(cpuDir+"/intel_pstate/max_perf_pct", "%", 1),
+		PlatformProfile: t.Word("/sys/firmware/acpi/platform_profile"),
+		ProfileChoices:  t.Word("/sys/firmware/acpi/platform_profile_choices"),
+		Uncore:          readUncore(t),
+	}
+	if f.PstateStatus.State == StateAbsent {
+		f.PstateStatus = t.Word(cpuDir + "/amd_pstate/status")
+	}
+	dirs := policyDirs(t, top)
+	f.Policies = make([]Policy, len(dirs))
+	lay := newLayout(top)
+	each(len(dirs), readers(), func(i int) {
+		f.Policies[i] = readPolicy(t, dirs[i])
+		f.Policies[i].Scope = lay.scope(f.Policies[i].coupled())
+	})
+	f.DomainScope = domainScope(f.Policies)
+	f.Boost = boost(f)
+	f.EPB = perCPU(t, top.CPUs, "/power/energy_perf_bias")
+	f.Current = readCurrent(t, top.CPUs, f.Policies, dirs)
+	return f
+}
+
+// policyDir is where a policy's files are.
+type policyDir struct {
+	id   int
+	path string
+}
+
+// policyDirs finds the policies, also those whose CPUs are all offline. Before
+// Linux 4.3 a policy was a directory of its first CPU, with links from others.
+func policyDirs(t Tree, top Topology) []policyDir {
+	var dirs []policyDir
+	names, _ := t.Dir(freqDir)
+	for _, name := range names {
+		if id, ok := numbered(name, "policy"); ok {
+			dirs = append(dirs, policyDir{id, freqDir + "/" + name})
+		}
+	}
+	if len(dirs) > 0 {
+		return dirs
+	}
+	covered := map[int]bool{}
+	for _, c := range top.CPUs {
+		if dir := cpuPath(c.ID) + "/cpufreq"; !covered[c.ID] && t.Exists(dir) {
+			for _, other := range Convert(t.Text(dir+"/related_cpus"), "", parseCPUs).Or(nil) {
+				covered[other] = true
+			}
+			dirs = append(dirs, policyDir{c.ID, dir})
+		}
+	}
+	return dirs
+}
+
+func readPolicy(t Tree, d policyDir) Policy {
+	p := d.path + "/"
+	pol := Policy{
+		ID:        d.id,
+		CPUs:      Convert(t.Word(p+"related_cpus"), "", parseCPUs),
+		Affected:  Convert(t.Text(p+"affected_cpus"), "", parseCPUs),
+		Domain:    Convert(t.Word(p+"freqdomain_cpus"), "", parseCPUs),
+		Driver:    t.Word(p + "scaling_driver"),
+		Governor:  t.Word(p + "scaling_governor"),
+		Governors: t.Word(p + "scaling_available_governors"),
+		HWMin:     t.kHz(p + "cpuinfo_min_freq"),
+		HWMax:     t.kHz(p + "cpuinfo_max_freq"),
+		Base:      t.kHz(p + "base_frequency"),
+		Min:       t.kHz(p + "scaling_min_freq"),
+		Max:       t.kHz(p + "scaling_max_freq"),
+		BIOSLimit: t.kHz(p + "bios_limit"),
+		Latency:   transitionLatency(t.Int(p+"cpuinfo_transition_latency", "", 1)),
+		PStates:   Convert(t.Text(p+"scaling_available_frequencies"), "Hz", parseStates),
+		EPP:       t.Word(p + "energy_performance_preference"),
+		EPPs:      t.Word(p + "energy_performance_available_preferences"),
+		Boost:     t.Bool(p + "boost"),
+	}
+	if pol.Base.State == StateAbsent {
+		// Only intel_pstate has base_frequency; ACPI CPPC's nominal one is in MHz.
+		if n := t.Int(cpuPath(d.id)+"/acpi_cppc/nominal_freq", "Hz", 1e6); n.State == StateOK && n.Value > 0 {
+			pol.Base = n
+		}
+	}
+	return pol
+}
+
+// kHz reads a frequency. A BIOS that reports 0 says nothing.
+func (t Tree) kHz(path string) Fact[int64] {
+	f := t.Int(path, "Hz", 1000)
+	if f.State == StateOK && f.Value <= 0 {
+		return Fact[int64]{Source: path, State: StateError, Reason: fmt.Sprintf("%d is no frequency", f.Value)}
+	}
+	return f
+}
+
+// transitionLatency is in ns; drivers that do not know say CPUFREQ_ETERNAL.
+func transitionLatency(ns Fact[int64]) Fact[float64] {
+	if ns.State == StateOK && (ns.Value == math.MaxUint32 || ns.Value == -1) {
+		return Fact[float64]{Source: ns.Source, State: StateAbsent, Reason: "the driver does not know it"}
+	}
+	return Convert(ns, "s", func(v int64) (float64, error) { return float64(v) / 1e9, nil })
+}
+
+// parseCPUs parses the list of a cpufreq file, which has blanks for commas.
+func parseCPUs(s string) ([]int, error) {
+	list, err := ParseList(strings.Join(strings.Fields(s), ","))
+	return ascending(list), err
+}
+
+// parseStates parses kHz between blanks, as drivers list them in any order, and
+// returns Hz, falling.
+func parseStates(s string) ([]int64, error) {
+	list := []int64{}
+	for _, w := range strings.Fields(s) {
+		v, err := strconv.ParseInt(w, 10, 64)
+		if err != nil || v <= 0 || v > math.MaxInt64/1000 {
+			return nil, fmt.Errorf("expected frequencies in kHz, found %s", clip(w))
+		}
+		list = append(list, v*1000)
+	}
+	slices.Sort(list)
+	slices.Reverse(list)
+	return slices.Compact(list), nil
+}
+
+// coupled returns the CPUs that share one frequency. acpi-cpufreq with hardware
+// coordination has one policy for each CPU, yet the hardware runs the whole of
+// freqdomain_cpus at the highest frequency that any of them asks for.
+func (p Policy) coupled() []int {
+	if l, ok := p.Domain.Get(); ok {
+		return l
+	}
+	return p.CPUs.Or(nil)
+}
+
+// layout finds which unit of the processor a set of CPUs is.
+type layout struct {
+	siblings map[int][]int
+	socket   map[int]int
+	members  map[int][]int // socket -> online CPUs
+}
+
+func newLayout(top Topology) layout {
+	l := layout{map[int][]int{}, map[int]int{}, map[int][]int{}}
+	for _, c := range top.CPUs {
+		l.siblings[c.ID] = c.Siblings.Or(nil)
+		if s, ok := c.Socket.Get(); ok {
+			l.socket[c.ID] = s
+			l.members[s] = append(l.members[s], c.ID)
+		}
+	}
+	return l
+}
+
+// scope names the unit that CPUs are. Offline ones count only for being more
+// than one: topology knows nothing else of them. "" where all are offline.
+func (l layout) scope(cpus []int) string {
+	var online []int
+	for _, c := range cpus {
+		if _, ok := l.siblings[c]; ok {
+			online = append(online, c)
+		}
+	}
+	if len(online) == 0 {
+		return ""
+	}
+	if len(cpus) == 1 {
+		return "thread"
+	}
+	if slices.Equal(online, l.siblings[online[0]]) {
+		return "core"
+	}
+	if s, ok := l.socket[online[0]]; ok && slices.Equal(online, l.members[s]) {
+		return "socket"
+	}
+	return "other"
+}
+
+func domainScope(policies []Policy) Fact[string] {
+	out := Fact[string]{Source: freqDir, State: StateAbsent, Reason: "no frequency policy"}
+	for _, p := range policies {
+		if p.Scope == "" {
+			continue
+		}
+		if out.State == StateOK && out.Value != p.Scope {
+			out.Value = "mixed"
+			return out
+		}
+		source := p.Domain.Source
+		if p.Domain.State != StateOK {
+			source = p.CPUs.Source
+		}
+		if out.State != StateOK {
+			out = Known(p.Scope, "", source)
+		}
+	}
+	return out
+}
+
+// boost says whether turbo is allowed. There are three kinds of files, and a
+// machine may have several: one that forbids it is enough.
+func boost(f Frequency) Fact[bool] {
+	turbo := Convert(f.NoTurbo, "", func(no bool) (bool, error) { return !no, nil })
+	known := []Fact[bool]{}
+	for _, b := range []Fact[bool]{turbo, f.CPUFreqBoost} {
+		if b.State == StateOK && !b.Value {
+			return b
+		}
+		if b.State == StateOK {
+			known = append(known, b)
+		}
+	}
+	var on, off []int
+	for _, p := range f.Policies {
+		if v, ok := p.Boost.Get(); ok && v {
+			on = append(on, p.ID)
+		} else if ok {
+			off = append(off, p.ID)
+		}
+	}
+	source := freqDir + "/policy*/boost"
+	switch {
+	case len(on) > 0 && len(off) > 0:
+		return Fact[bool]{Source: source, State: StateError,
+			Reason: "on for policies " + FormatList(on) + ", off for " + FormatList(off)}
+	case len(off) > 0:
+		return Known(false, "", source)
+	case len(known) > 0:
+		return known[0]
+	case len(on) > 0:
+		return Known(true, "", source)
+	}
+	for _, b := range []Fact[bool]{turbo, f.CPUFreqBoost} {
+		if b.State != StateAbsent {
+			return b // denied or error says more than absent
+		}
+	}
+	return Fact[bool]{Source: f.CPUFreqBoost.Source, State: StateAbsent,
+		Reason: "none of intel_pstate/no_turbo, cpufreq/boost and policy*/boost is there"}
+}
+
+// perCPU reads a number of each CPU; none if no CPU has the file.
+func perCPU(t Tree, cpus []CPU, file string) []CPUValue {
+	values := make([]CPUValue, len(cpus))
+	each(len(cpus), readers(), func(i int) {
+		values[i] = CPUValue{cpus[i].ID, t.Int(cpuPath(cpus[i].ID)+file, "", 1)}
+	})
+	if !slices.ContainsFunc(values, func(v CPUValue) bool { return v.Value.State != StateAbsent }) {
+		return []CPUValue{}
+	}
+	return values
+}
+
+// currentReaders is how many goroutines ask for current frequencies. Linux 4.14
+// to 5.17 sleeps 10 ms in each such read on x86 (arch/x86/kernel/cpu/aperfmperf.c),
+// which would take 5 s for 512 CPUs in a row.
+const currentReaders = 64
+
+// readCurrent reads the frequency of each online CPU. "cpu MHz" of /proc/cpuinfo
+// is no substitute where cpufreq is missing: a guest shows there the constant
+// that its TSC was calibrated to.
+func readCurrent(t Tree, cpus []CPU, policies []Policy, dirs []policyDir) []CPUCurrent {
+	current := make([]Fact[int64], len(policies))
+	each(len(policies), currentReaders, func(i int) {
+		current[i] = Convert(t.Word(dirs[i].path+"/scaling_cur_freq"), "Hz", parseCurrent)
+	})
+	of := map[int]int{}
+	for i, p := range policies {
+		for _, c := range p.Affected.Or(p.CPUs.Or(nil)) {
+			of[c] = i
+		}
+	}
+	out := make([]CPUCurrent, len(cpus))
+	for i, c := range cpus {
+		out[i].CPU = c.ID
+		n, ok := of[c.ID]
+		if !ok {
+			none := Fact[int64]{Source: cpuPath(c.ID) + "/cpufreq/scaling_cur_freq", State: StateAbsent,
+				Reason: "no frequency policy for this CPU"}
+			out[i].Frequency = none
+			out[i].Percent = Fact[float64]{Source: none.Source, State: none.State, Reason: none.Reason}
+			continue
+		}
+		out[i].Frequency, out[i].Percent = current[n], percent(current[n], policies[n].HWMax)
+	}
+	return out
+}
+
+// parseCurrent parses scaling_cur_freq, for which the kernel writes <unknown>
+// when the driver has no answer.
+func parseCurrent(s string) (int64, error) {
+	if s == "<unknown>" {
+		return 0, errors.New("the kernel says <unknown>")
+	}
+	v, err := strconv.ParseInt(s, 10, 64)
+	if err != nil || v <= 0 || v > math.MaxInt64/1000 {
+		return 0, fmt.Errorf("expected a frequency in kHz, found %s", clip(s))
+	}
+	return v * 1000, nil
+}
+
+func percent(current, highest Fact[int64]) Fact[float64] {
+	source := current.Source + ", " + highest.Source[strings.LastIndexByte(highest.Source, '/')+1:]
+	for _, f := range []Fact[int64]{current, highest} {
+		if f.State != StateOK {
+			return Fact[float64]{Source: f.Source, State: f.State, Reason: f.Reason}
+		}
+	}
+	return Known(100*float64(current.Value)/float64(highest.Value), "%", source)
+}
+
+func readUncore(t Tree) []Uncore {
+	const dir = cpuDir + "/intel_uncore_frequency"
+	list := []Uncore{}
+	names, _ := t.Dir(dir)
+	for _, name := range names {
+		list = append(list, Uncore{
+			Name: name,
+			Min:  t.kHz(dir + "/" + name + "/min_freq_khz"),
+			Max:  t.kHz(dir + "/" + name + "/max_freq_khz"),
+		})
+	}
+	return list
+}

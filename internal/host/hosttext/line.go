@@ -1,0 +1,300 @@
+package hosttext
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"hostlab/internal/host"
+	"hostlab/internal/result"
+)
+
+// The page: labels, values and sources have a column each.
+const (
+	width     = 80
+	valueCol  = 22
+	sourceCol = 47
+)
+
+// printer gathers lines of at most width characters.
+type printer struct {
+	b      strings.Builder
+	absent []string // labels of this section's absent facts
+}
+
+func (p *printer) section(title string) {
+	p.flush()
+	if p.b.Len() > 0 {
+		p.b.WriteByte('\n')
+	}
+	p.b.WriteString(title + "\n")
+}
+
+// flush ends a section with the names of what this machine does not have.
+func (p *printer) flush() {
+	if len(p.absent) > 0 {
+		p.put("absent", strings.Join(p.absent, ", "), "")
+	}
+	p.absent = nil
+}
+
+// put writes a label, a value on as many lines as it takes, and the source
+// behind the last of them where there is room.
+func (p *printer) put(label, value, source string) {
+	lines := wrap(clean(value), width-valueCol)
+	labels := wrap(clean(label), width-2)
+	for _, l := range labels[:len(labels)-1] {
+		p.b.WriteString("  " + l + "\n")
+	}
+	head := "  " + labels[len(labels)-1]
+	if n := utf8.RuneCountInString(head); n > valueCol-1 {
+		p.b.WriteString(head + "\n")
+		head = ""
+	}
+	for i, l := range lines {
+		line := pad(head, valueCol) + l
+		// Behind text of several lines a source would look like part of it.
+		if len(lines) == 1 || i == len(lines)-1 && utf8.RuneCountInString(line) < sourceCol {
+			line = withSource(line, clean(source))
+		}
+		p.b.WriteString(strings.TrimRight(line, " ") + "\n")
+		head = ""
+	}
+}
+
+func withSource(line, source string) string {
+	at := max(sourceCol, utf8.RuneCountInString(line)+2)
+	if s := shorten(source, width-at); s != "" {
+		return pad(line, at) + s
+	}
+	return line
+}
+
+// shorten drops leading parts of a path until it fits; a path of which less
+// than a name would be left is dropped whole.
+func shorten(path string, room int) string {
+	if utf8.RuneCountInString(path) <= room {
+		return path
+	}
+	for i, r := range path {
+		if rest := path[i:]; i > 0 && (r == '/' || r == '\\') && utf8.RuneCountInString(rest)+3 <= room {
+			return "..." + rest
+		}
+	}
+	return ""
+}
+
+func pad(s string, n int) string {
+	return s + strings.Repeat(" ", max(0, n-utf8.RuneCountInString(s)))
+}
+
+// clean keeps what a file may hold (control sequences, line ends, bytes that are
+// no text) from reaching the terminal.
+func clean(s string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n' || r == '\t':
+			return ' '
+		case r == utf8.RuneError || !unicode.IsPrint(r):
+			return '?'
+		}
+		return r
+	}, s)
+}
+
+// wrap breaks text between words, and within words that are too long; it gives
+// one line at least.
+func wrap(s string, most int) []string {
+	var lines []string
+	line := []rune{}
+	for _, w := range strings.Fields(s) {
+		word := []rune(w)
+		if len(line) > 0 && len(line)+1+len(word) > most {
+			lines, line = append(lines, string(line)), nil
+		}
+		if len(line) > 0 {
+			line = append(line, ' ')
+		}
+		for line = append(line, word...); len(line) > most; line = line[most:] {
+			lines = append(lines, string(line[:most]))
+		}
+	}
+	return append(lines, string(line))
+}
+
+// fact writes one fact; absent ones are only named, at the section's end.
+func (p *printer) fact(label string, f host.AnyFact) {
+	value, unit, source, state, why := f.Any()
+	switch state {
+	case host.StateOK:
+		p.put(label, show(value, unit), source)
+	case host.StateAbsent:
+		if why == host.NoLimit {
+			p.put(label, why, source)
+			return
+		}
+		p.absent = append(p.absent, label)
+	default:
+		p.put(label, string(state)+": "+why, source)
+	}
+}
+
+// show writes a value for people.
+func show(value any, unit string) string {
+	switch v := value.(type) {
+	case bool:
+		if v {
+			return "yes"
+		}
+		return "no"
+	case string:
+		if v == "" {
+			return "(empty)"
+		}
+		return v
+	case host.Choice:
+		if len(v.Offers) > 1 {
+			return v.Active + " (of " + strings.Join(v.Offers, " ") + ")"
+		}
+		return v.Active
+	case int:
+		return result.Format(float64(v), unit)
+	case int64:
+		return result.Format(float64(v), unit)
+	case float64:
+		return result.Format(v, unit)
+	case uint64:
+		if unit == "" {
+			return fmt.Sprint(v)
+		}
+		return result.Format(float64(v), unit)
+	case []int:
+		return cpuList(v)
+	case []int64:
+		texts := make([]string, len(v))
+		for i, n := range v {
+			texts[i] = result.Format(float64(n), unit)
+		}
+		return strings.Join(texts, ", ")
+	}
+	return fmt.Sprint(value)
+}
+
+// cpuNames says which CPUs a value is of.
+func cpuNames(list []int) string {
+	if len(list) == 1 {
+		return fmt.Sprintf("cpu %d", list[0])
+	}
+	return "cpus " + cpuList(list)
+}
+
+// cpuList writes a list of CPUs and clips it where it is scattered.
+func cpuList(list []int) string {
+	const most = 60
+	if len(list) == 0 {
+		return "none"
+	}
+	s := host.FormatList(list)
+	if len(s) <= most {
+		return s
+	}
+	s = s[:strings.LastIndexByte(s[:most-20], ',')]
+	return fmt.Sprintf("%s,... (%d in all)", s, len(list))
+}
+
+// everyCPU turns the source of one object's fact into that of all alike.
+func everyCPU(source string) string { return numberedPart.ReplaceAllString(source, "$1*") }
+
+// member is a fact of some CPUs.
+type member struct {
+	cpus []int
+	fact host.AnyFact
+}
+
+// most is how many different values of one kind are listed; of more, numbers
+// give only the range.
+const most = 6
+
+var numberedPart = regexp.MustCompile(`\b(cpu|policy|node)\d+\b`)
+
+// group writes facts of the same kind, one line for all CPUs that have the same
+// value. It reports whether any was known or failed.
+func (p *printer) group(label string, members []member) {
+	type line struct {
+		text, source string
+		cpus         []int
+		objects      int
+	}
+	var lines []line
+	at := map[string]int{}
+	low, high, numbers := 0.0, 0.0, 0
+	var unit string
+	var cpus []int
+	for _, m := range members {
+		value, u, source, state, why := m.fact.Any()
+		if state == host.StateAbsent && why != host.NoLimit {
+			continue
+		}
+		text := string(state) + ": " + why
+		if state == host.StateAbsent {
+			text = why
+		}
+		if state == host.StateOK {
+			text = show(value, u)
+			if x, ok := number(value); ok {
+				if numbers == 0 || x < low {
+					low = x
+				}
+				if numbers == 0 || x > high {
+					high = x
+				}
+				numbers++
+				unit = u
+			}
+		}
+		i, ok := at[text]
+		if !ok {
+			i = len(lines)
+			at[text] = i
+			lines = append(lines, line{text: text, source: source})
+		}
+		lines[i].cpus = append(lines[i].cpus, m.cpus...)
+		lines[i].objects++
+		cpus = append(cpus, m.cpus...)
+	}
+	if len(lines) == 0 {
+		p.absent = append(p.absent, label)
+		return
+	}
+	if len(lines) > most && numbers == len(members) {
+		text := result.Format(low, unit) + " to " + result.Format(high, unit)
+		lines = []line{{text, lines[0].source, cpus, numbers}}
+	}
+	for i, l := range lines {
+		if i == most {
+			p.put("", fmt.Sprintf("and %d other values", len(lines)-most), "")
+			return
+		}
+		if l.objects > 1 {
+			l.source = everyCPU(l.source)
+		}
+		slices.Sort(l.cpus)
+		p.put(label, l.text+", "+cpuNames(slices.Compact(l.cpus)), l.source)
+		label = ""
+	}
+}
+
+func number(v any) (float64, bool) {
+	switch v := v.(type) {
+	case int64:
+		return float64(v), true
+	case float64:
+		return v, true
+	case int:
+		return float64(v), true
+	}
+	return 0, false
+}

@@ -1,0 +1,171 @@
+package host
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"strconv"
+)
+
+const (
+	idleDir    = cpuDir + "/cpuidle"
+	latencyDev = "/dev/cpu_dma_latency"
+	// maxIdleStates is CPUIDLE_STATE_MAX with room to spare (10 in Linux 6.12).
+	maxIdleStates = 32
+)
+
+func readIdle(t Tree, top Topology) Idle {
+	idle := Idle{
+		Driver:     t.Word(idleDir + "/current_driver"),
+		Governor:   t.Word(idleDir + "/current_governor"),
+		DMALatency: dmaLatency(t),
+		Resume:     resumeLatencies(t, top.CPUs),
+	}
+	if idle.Governor.State == StateAbsent {
+		idle.Governor = t.Word(idleDir + "/current_governor_ro") // before Linux 5.9 unless booted with cpuidle_sysfs_switch
+	}
+	found := make([][]cpuState, len(top.CPUs))
+	each(len(top.CPUs), readers(), func(i int) { found[i] = idleStates(t, top.CPUs[i].ID) })
+	idle.States = groupStates(top.CPUs, found)
+	return idle
+}
+
+// cpuState is an idle state of one CPU.
+type cpuState struct {
+	index              int
+	name, desc         Fact[string]
+	latency, residency Fact[int64] // us
+	disable            Fact[bool]
+}
+
+func idleStates(t Tree, cpu int) []cpuState {
+	var states []cpuState
+	for i := range maxIdleStates {
+		dir := cpuPath(cpu) + "/cpuidle/state" + strconv.Itoa(i) + "/"
+		s := cpuState{index: i, name: t.Word(dir + "name"), latency: t.Int(dir+"latency", "", 1)}
+		if s.name.State == StateAbsent && s.latency.State == StateAbsent {
+			break
+		}
+		s.desc = t.Text(dir + "desc")
+		s.residency = t.Int(dir+"residency", "", 1)
+		s.disable = t.Bool(dir + "disable")
+		states = append(states, s)
+	}
+	return states
+}
+
+// groupStates joins the states that CPUs have alike, in the order of their
+// indexes. Hybrid processors have several states of one index.
+func groupStates(cpus []CPU, found [][]cpuState) []IdleState {
+	type key struct {
+		name, desc         string
+		latency, residency int64
+		states             [4]State
+	}
+	groups := []IdleState{}
+	for index := range maxIdleStates {
+		at := map[key]int{}
+		for i, states := range found {
+			if index >= len(states) {
+				continue
+			}
+			s := states[index]
+			k := key{s.name.Value, s.desc.Value, s.latency.Value, s.residency.Value,
+				[4]State{s.name.State, s.desc.State, s.latency.State, s.residency.State}}
+			g, ok := at[k]
+			if !ok {
+				g = len(groups)
+				at[k] = g
+				groups = append(groups, IdleState{Index: s.index, Name: s.name, Desc: s.desc,
+					Latency:   Convert(s.latency, "s", fromMicros),
+					Residency: Convert(s.residency, "s", fromMicros),
+					Disabled:  []int{}, Unread: []int{}, Disable: s.disable})
+			}
+			groups[g].join(cpus[i].ID, s.disable)
+		}
+	}
+	return groups
+}
+
+// join adds a CPU. What is known of Disable ranks: disabled somewhere, not
+// readable somewhere, enabled.
+func (s *IdleState) join(cpu int, disable Fact[bool]) {
+	s.CPUs = append(s.CPUs, cpu)
+	switch v, ok := disable.Get(); {
+	case !ok:
+		s.Unread = append(s.Unread, cpu)
+		if s.Disable.State == StateOK && !s.Disable.Value {
+			s.Disable = disable
+		}
+	case v:
+		s.Disabled = append(s.Disabled, cpu)
+		if !s.Disable.Value || s.Disable.State != StateOK {
+			s.Disable = disable
+		}
+	}
+}
+
+func fromMicros(us int64) (float64, error) {
+	if us < 0 {
+		return 0, fmt.Errorf("%d us is no time", us)
+	}
+	return float64(us) / 1e6, nil
+}
+
+// NoLimit is the reason of a limit that is absent because nobody has set one,
+// while the machine does have the knob.
+const NoLimit = "no limit is set"
+
+// noLatencyLimit is PM_QOS_CPU_LATENCY_DEFAULT_VALUE, 2000 s in us: what is read
+// while nobody has asked for a limit.
+const noLatencyLimit = 2000 * 1000 * 1000
+
+// dmaLatency reads the limit in force, a binary 32-bit number of microseconds
+// in the machine's byte order (little-endian on all that we build for). Opening
+// the device registers a request, but with the default value, which limits
+// nothing, and closing it takes that back: cpu_latency_qos_open in
+// kernel/power/qos.c wakes CPUs only if the limit in force changes.
+func dmaLatency(t Tree) Fact[float64] {
+	b, err := t.Read(latencyDev)
+	if err != nil {
+		return Unknown[float64](latencyDev, err)
+	}
+	if len(b) == 5 && b[4] == '\n' {
+		b = b[:4] // archives end each file with a newline
+	}
+	if len(b) != 4 {
+		return Unknown[float64](latencyDev, fmt.Errorf("expected 4 bytes, found %d", len(b)))
+	}
+	us := int32(binary.LittleEndian.Uint32(b))
+	if us == noLatencyLimit {
+		return Fact[float64]{Source: latencyDev, State: StateAbsent, Reason: NoLimit}
+	}
+	return Convert(Known(int64(us), "", latencyDev), "s", fromMicros)
+}
+
+// resumeLatencies reads what each CPU's users tolerate. The file says "0" for no
+// limit and "n/a" where no latency at all is tolerated
+// (Documentation/ABI/testing/sysfs-devices-power).
+func resumeLatencies(t Tree, cpus []CPU) []CPULatency {
+	list := make([]CPULatency, len(cpus))
+	each(len(cpus), readers(), func(i int) {
+		path := cpuPath(cpus[i].ID) + "/power/pm_qos_resume_latency_us"
+		text := t.Word(path)
+		list[i] = CPULatency{cpus[i].ID, Convert(text, "s", parseResume)}
+		if text.State == StateOK && text.Value == "0" {
+			list[i].Value = Fact[float64]{Source: path, State: StateAbsent, Reason: NoLimit}
+		}
+	})
+	return list
+}
+
+func parseResume(s string) (float64, error) {
+	if s == "n/a" {
+		return 0, nil
+	}
+	us, err := strconv.ParseInt(s, 10, 32)
+	if err != nil {
+		return 0, errors.New("expected microseconds or n/a, found " + clip(s))
+	}
+	return fromMicros(us)
+}

@@ -1,0 +1,171 @@
+package host
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// Windows' power plan is read from the registry: PowerGetActiveScheme does not
+// tell a policy from a user's choice, and is missing under Wine. What decides
+// about a plan is in windowsPower, so that it can be tried on any system.
+
+// hklm reads values below HKEY_LOCAL_MACHINE. A missing key or value gives an
+// error that is fs.ErrNotExist.
+type hklm interface {
+	Text(key, name string) (string, error)
+	Number(key, name string) (uint64, error)
+}
+
+const (
+	policyKey   = `SOFTWARE\Policies\Microsoft\Power\PowerSettings`
+	schemesKey  = `SYSTEM\CurrentControlSet\Control\Power\User\PowerSchemes`
+	settingsKey = `SYSTEM\CurrentControlSet\Control\Power\PowerSettings`
+	activeValue = "ActivePowerScheme"
+	acValue     = "ACSettingIndex" // on mains power, where servers are
+
+	processorGroup = "54533251-82be-4824-96c1-47b60b740d00"
+	throttleMin    = "893dee8e-2bef-41e0-89c6-b55d0929964c"
+	throttleMax    = "bc5038f7-23e0-4960-96da-33abaf5935ec"
+)
+
+var schemeNames = map[string]string{
+	"381b4222-f694-41f0-9685-ff5bb260df2e": "Balanced",
+	"8c5e7fda-e8bf-4a96-9a85-a6e23a8c635c": "High performance",
+	"a1841308-3541-4fab-bc81-f71556f20b4a": "Power saver",
+	"e9a42b02-d5df-448d-aa00-03f14749eb61": "Ultimate Performance",
+}
+
+// windowsPower reads the plan in force. A group policy's plan wins over the one
+// chosen on the machine; the processor limits come from inside the plan, since
+// its name proves nothing: anybody may have edited "High performance".
+func windowsPower(reg hklm) *Windows {
+	w := &Windows{
+		PolicyScheme: Convert(regText(reg, policyKey, activeValue), "", parseGUID),
+		UserScheme:   Convert(regText(reg, schemesKey, activeValue), "", parseGUID),
+	}
+	w.ActiveScheme = w.PolicyScheme
+	if w.PolicyScheme.State == StateAbsent {
+		w.ActiveScheme = w.UserScheme
+	}
+	w.SchemeName = Convert(w.ActiveScheme, "", func(guid string) (string, error) { return schemeName(reg, guid) })
+	w.ThrottleMin = throttle(reg, w.ActiveScheme, throttleMin)
+	w.ThrottleMax = throttle(reg, w.ActiveScheme, throttleMax)
+	return w
+}
+
+// throttle finds a processor setting: a policy for that setting, else the value
+// in the plan, else the default that Windows ships for the plan.
+func throttle(reg hklm, scheme Fact[string], setting string) Fact[int64] {
+	if scheme.State != StateOK {
+		return Fact[int64]{Source: scheme.Source, State: scheme.State, Reason: scheme.Reason}
+	}
+	var f Fact[int64]
+	for _, key := range []string{
+		policyKey + `\` + setting,
+		schemesKey + `\` + scheme.Value + `\` + processorGroup + `\` + setting,
+		settingsKey + `\` + processorGroup + `\` + setting + `\DefaultPowerSchemeValues\` + scheme.Value,
+	} {
+		if f = regPercent(reg, key); f.State != StateAbsent {
+			return f
+		}
+	}
+	f.Reason = "neither a policy nor the plan nor Windows' defaults set it"
+	return f
+}
+
+func regPercent(reg hklm, key string) Fact[int64] {
+	source := `HKLM\` + key + `\` + acValue
+	n, err := reg.Number(key, acValue)
+	if err == nil && n > 100 {
+		err = fmt.Errorf("expected 0 to 100 %%, found %d", n)
+	}
+	if err != nil {
+		return Unknown[int64](source, err)
+	}
+	return Known(int64(n), "%", source)
+}
+
+func regText(reg hklm, key, name string) Fact[string] {
+	source := `HKLM\` + key + `\` + name
+	s, err := reg.Text(key, name)
+	if err != nil {
+		return Unknown[string](source, err)
+	}
+	return Known(strings.TrimSpace(s), "", source)
+}
+
+// parseGUID returns a GUID in lower case without braces.
+func parseGUID(s string) (string, error) {
+	g := strings.ToLower(strings.Trim(s, "{} "))
+	ok := len(g) == 36
+	for i := 0; ok && i < len(g); i++ {
+		if i == 8 || i == 13 || i == 18 || i == 23 {
+			ok = g[i] == '-'
+		} else {
+			ok = digit(g[i]) || g[i] >= 'a' && g[i] <= 'f'
+		}
+	}
+	if !ok {
+		return "", fmt.Errorf("expected a GUID, found %s", clip(s))
+	}
+	return g, nil
+}
+
+// schemeName names a plan. FriendlyName is either plain text or of the form
+// "@powrprof.dll,-13,High performance", whose third part is the English name.
+func schemeName(reg hklm, guid string) (string, error) {
+	if name, ok := schemeNames[guid]; ok {
+		return name, nil
+	}
+	name, err := reg.Text(schemesKey+`\`+guid, "FriendlyName")
+	if err != nil {
+		return "", fmt.Errorf("no FriendlyName: %w", err)
+	}
+	if parts := strings.SplitN(name, ",", 3); strings.HasPrefix(name, "@") && len(parts) == 3 {
+		name = parts[2]
+	}
+	return name, nil
+}
+
+// powerRecord is the size of PROCESSOR_POWER_INFORMATION: Number, MaxMhz,
+// CurrentMhz, MhzLimit, MaxIdleState and CurrentIdleState, 32 bits each.
+const powerRecord = 24
+
+// windowsMHz takes the records of CallNtPowerInformation apart. CurrentMhz is
+// what the last processor power state stands for, not a measured frequency.
+func windowsMHz(records []byte, err error) []WindowsMHz {
+	list := []WindowsMHz{}
+	const source = "CallNtPowerInformation(ProcessorInformation)"
+	if err != nil {
+		failed := Unknown[int64](source, err)
+		return append(list, WindowsMHz{Current: failed, Max: failed, Limit: failed})
+	}
+	for ; len(records) >= powerRecord; records = records[powerRecord:] {
+		hz := func(at int) Fact[int64] {
+			mhz := binary.LittleEndian.Uint32(records[at:])
+			if mhz == 0 {
+				return Unknown[int64](source, errors.New("0 MHz is no frequency"))
+			}
+			return Known(int64(mhz)*1e6, "Hz", source)
+		}
+		list = append(list, WindowsMHz{
+			CPU: int(binary.LittleEndian.Uint32(records)),
+			Max: hz(4), Current: hz(8), Limit: hz(12),
+		})
+	}
+	return list
+}
+
+// windowsCurrent turns the records into the form that Linux' facts have.
+func windowsCurrent(list []WindowsMHz) []CPUCurrent {
+	out := make([]CPUCurrent, len(list))
+	for i, m := range list {
+		out[i] = CPUCurrent{CPU: m.CPU, Frequency: m.Current, Percent: percent(m.Current, m.Max)}
+		if out[i].Percent.State == StateOK {
+			out[i].Percent.Source = m.Current.Source
+		}
+	}
+	return out
+}

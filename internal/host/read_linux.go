@@ -1,0 +1,161 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+
+	"golang.org/x/sys/unix"
+)
+
+// Reading one value must cost three system calls: a host with 512 CPUs has some
+// 25,000 of them. os.ReadFile costs six (fstat, two for the poller).
+
+// session keeps a recorded tree's root open while all of it is read, and ends
+// the reading when its context does.
+type session struct {
+	ctx context.Context
+	fd  int // of the root; -1 for the machine itself
+}
+
+// begin returns the tree with a session; end must be called after its last use.
+func (t Tree) begin(ctx context.Context) (_ Tree, end func()) {
+	s := &session{ctx: ctx, fd: -1}
+	if !t.Live() {
+		if fd, err := openRetry(t.Root, unix.O_PATH|unix.O_DIRECTORY); err == nil {
+			s.fd = fd
+		}
+	}
+	t.at = s
+	return t, func() {
+		if s.fd >= 0 {
+			unix.Close(s.fd)
+			s.fd = -1
+		}
+	}
+}
+
+// open opens a path of the machine. Below a recorded root, links are followed
+// as in a chroot (openat2 of Linux 5.6), since an absolute link in a recording
+// would else lead to files of the machine we run on. O_NONBLOCK keeps a FIFO in
+// such a tree from stopping us; sysfs and procfs ignore it.
+func (t Tree) open(path string, flags int) (int, error) {
+	flags |= unix.O_CLOEXEC
+	if flags&unix.O_PATH == 0 { // openat2 refuses other flags beside O_PATH
+		flags |= unix.O_RDONLY | unix.O_NONBLOCK | unix.O_NOCTTY
+	}
+	if t.at != nil && t.at.ctx.Err() != nil {
+		return -1, errors.New("interrupted before it was read")
+	}
+	if t.Live() {
+		return openRetry(path, flags)
+	}
+	root := -1
+	if t.at != nil {
+		root = t.at.fd
+	}
+	if root < 0 {
+		fd, err := openRetry(t.Root, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC)
+		if err != nil {
+			return -1, err
+		}
+		defer unix.Close(fd)
+		root = fd
+	}
+	rel := strings.TrimLeft(path, "/")
+	if rel == "" {
+		rel = "."
+	}
+	how := &unix.OpenHow{Flags: uint64(flags), Resolve: unix.RESOLVE_IN_ROOT | unix.RESOLVE_NO_MAGICLINKS}
+	for try := 0; ; try++ {
+		fd, err := unix.Openat2(root, rel, how)
+		switch {
+		case err == unix.EINTR, err == unix.EAGAIN && try < 100: // EAGAIN: something was renamed meanwhile
+			continue
+		case err == unix.ENOSYS, err == unix.EPERM: // an old kernel, or a seccomp filter of old
+			return openRetry(t.Join(path), flags)
+		}
+		return fd, err
+	}
+}
+
+func openRetry(path string, flags int) (int, error) {
+	for {
+		fd, err := unix.Open(path, flags|unix.O_CLOEXEC, 0)
+		if err != unix.EINTR {
+			return fd, err
+		}
+	}
+}
+
+var buffers = sync.Pool{New: func() any { b := make([]byte, 64<<10); return &b }}
+
+// read lends the content of a file to use.
+func (t Tree) read(path string, use func([]byte) error) error {
+	fd, err := t.open(path, 0)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	p := buffers.Get().(*[]byte)
+	defer buffers.Put(p)
+	buf := *p
+	// A sysfs attribute comes whole in one read, as does a plain file; procfs
+	// files may come in parts, and end only where a read gives nothing.
+	parts := t.Live() && !strings.HasPrefix(path, "/sys/")
+	for n := 0; ; {
+		m, err := unix.Read(fd, buf[n:])
+		if err == unix.EINTR {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		n += m
+		if n > maxFile {
+			return fmt.Errorf("larger than %d MiB", maxFile>>20)
+		}
+		if m == 0 || (n < len(buf) && !parts) {
+			return use(buf[:n])
+		}
+		if n == len(buf) {
+			buf = append(buf, make([]byte, len(buf))...)
+		}
+	}
+}
+
+// list returns the names in a directory, in no order.
+func (t Tree) list(path string) ([]string, error) {
+	fd, err := t.open(path, unix.O_DIRECTORY)
+	if err != nil {
+		return nil, err
+	}
+	defer unix.Close(fd)
+	p := buffers.Get().(*[]byte)
+	defer buffers.Put(p)
+	var names []string
+	for {
+		n, err := unix.ReadDirent(fd, *p)
+		if err == unix.EINTR {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		if n == 0 {
+			return names, nil
+		}
+		_, _, names = unix.ParseDirent((*p)[:n], -1, names)
+	}
+}
+
+func (t Tree) exists(path string) bool {
+	fd, err := t.open(path, unix.O_PATH)
+	if err != nil {
+		return false
+	}
+	unix.Close(fd)
+	return true
+}

@@ -1,0 +1,59 @@
+package host
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// A FIFO in a given tree has no writer: opening it must not wait for one.
+func TestReadOfFIFO(t *testing.T) {
+	dir := t.TempDir()
+	if err := unix.Mkfifo(filepath.Join(dir, "fifo"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan Fact[string], 1)
+	go func() { done <- Tree{Root: dir}.Word("/fifo") }()
+	select {
+	case f := <-done:
+		if f.State != StateError {
+			t.Errorf("a FIFO is %s", f.State)
+		}
+	case <-time.After(10 * time.Second):
+		t.Fatal("reading a FIFO hangs")
+	}
+}
+
+// Links of a recorded tree lead to its own files, never to those of the machine
+// that we run on.
+func TestLinksStayInTheTree(t *testing.T) {
+	dir, outside := t.TempDir(), t.TempDir()
+	if err := os.WriteFile(filepath.Join(outside, "secret"), []byte("ours"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "recorded"), []byte("theirs"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for name, target := range map[string]string{
+		"absolute": "/recorded", "up": "../../../../../../recorded", "out": filepath.Join(outside, "secret"), "folder": outside,
+	} {
+		if err := os.Symlink(target, filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	tree := Tree{Root: dir}
+	for path, want := range map[string]string{"/absolute": "theirs", "/up": "theirs", "/out": "", "/folder/secret": "", "/../../recorded": "theirs"} {
+		if got := tree.Text(path).Or(""); got != want {
+			t.Errorf("%s reads %q, want %q", path, got, want)
+		}
+	}
+	if tree.Exists("/out") || !tree.Exists("/absolute") {
+		t.Error("Exists follows a link out of the tree, or none within it")
+	}
+	if _, err := tree.Dir("/folder"); err == nil {
+		t.Error("Dir follows a link out of the tree")
+	}
+}

@@ -1,0 +1,168 @@
+package host_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"hostlab/internal/host"
+	"hostlab/internal/host/hosttest"
+)
+
+func TestCounts(t *testing.T) {
+	for _, c := range []struct{ name, files, sockets, cores, threads string }{
+		{"two threads a core", core2x2, "1", "2", "4"},
+		{"the older name of the siblings", `online: 0-1
+cpu0/topology/physical_package_id: 0
+cpu1/topology/physical_package_id: 1
+cpu0/topology/thread_siblings_list: 0
+cpu1/topology/thread_siblings_list: 1`, "2", "2", "2"},
+		{"no siblings: counted by core_id in its die", `online: 0-3
+cpu0/topology/physical_package_id: 0
+cpu1/topology/physical_package_id: 0
+cpu2/topology/physical_package_id: 0
+cpu3/topology/physical_package_id: 0
+cpu0/topology/die_id: 0
+cpu1/topology/die_id: 0
+cpu2/topology/die_id: 1
+cpu3/topology/die_id: 1
+cpu0/topology/core_id: 0
+cpu1/topology/core_id: 0
+cpu2/topology/core_id: 0
+cpu3/topology/core_id: 7`, "1", "3", "4"},
+		{"a guest without topology", `online: 0-1
+cpu0/topology/physical_package_id: -1
+cpu1/topology/physical_package_id: -1
+cpu0/topology/core_id: -1
+cpu1/topology/core_id: -1
+cpu0/topology/core_cpus_list: 0
+cpu1/topology/core_cpus_list: 1`, "absent the kernel was told none", "2", "2"},
+		{"high and sparse package numbers", `online: 0,5
+cpu0/topology/physical_package_id: 36
+cpu5/topology/physical_package_id: 4096
+cpu0/topology/core_cpus_list: 0
+cpu5/topology/core_cpus_list: 5`, "2", "2", "2"},
+		{"garbled", `online: 0-1
+cpu0/topology/physical_package_id: x
+cpu1/topology/physical_package_id: 0
+cpu0/topology/core_cpus_list: 7
+cpu1/topology/core_cpus_list: ,,`, `error expected a whole number, found "x"`, "absent no such file or directory", "2"},
+		{"nothing", "present: 0-1", "absent no CPU is known", "absent no CPU is known", "absent no such file or directory"},
+		{"an empty list", "online:", "absent no CPU is known", "absent no CPU is known", "error no CPU is listed"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			top := cpuTree(t, c.files).Topology
+			got := []string{stateText(top.Sockets), stateText(top.Cores), stateText(top.Threads)}
+			if d := cmp.Diff([]string{c.sockets, c.cores, c.threads}, got); d != "" {
+				t.Errorf("sockets, cores, threads (-want +got):\n%s", d)
+			}
+		})
+	}
+}
+
+func TestSMTControl(t *testing.T) {
+	for _, c := range []struct{ files, control, active string }{
+		{"smt/control: forceoff\nsmt/active: 0", "forceoff", "false"},
+		{"smt/control: notsupported\nsmt/active: 0", "notsupported", "false"},
+		{"smt/control: notimplemented\nsmt/active: !errno EACCES", "notimplemented", "denied permission denied"},
+		{"smt/control: on\nsmt/active: 1", "on", "true"},
+		{"smt/control:", "error the file is empty", "absent no such file or directory"},
+	} {
+		top := cpuTree(t, core2x2+c.files).Topology
+		if got := stateText(top.SMTControl); got != c.control {
+			t.Errorf("%s: control %s", c.files, got)
+		}
+		if got := stateText(top.SMTActive); got != c.active {
+			t.Errorf("%s: active %s", c.files, got)
+		}
+	}
+}
+
+func TestOnlineFromCpuinfo(t *testing.T) {
+	tree := hosttest.Tree(t, "-- proc/cpuinfo --\nprocessor\t: 0\nmodel name\t: x\n\nprocessor\t: 3\n")
+	online := host.Collect(context.Background(), host.Options{Tree: tree}).Topology.Online
+	if d := cmp.Diff(host.Known([]int{0, 3}, "", "/proc/cpuinfo"), online); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestHybrid(t *testing.T) {
+	dir := t.TempDir()
+	if err := hosttest.MadeHybrid(dir); err != nil {
+		t.Fatal(err)
+	}
+	f := host.Collect(context.Background(), host.Options{Tree: host.Tree{Root: dir}})
+	want := []host.CoreType{
+		{Name: "performance", CPUs: []int{0, 1, 2, 3}, Capacity: host.Known(int64(1024), "", "/"+cpuFiles+"cpu2/cpu_capacity")},
+		{Name: "efficiency", CPUs: []int{4, 5, 6, 7}, Capacity: host.Known(int64(640), "", "/"+cpuFiles+"cpu4/cpu_capacity")},
+	}
+	if d := cmp.Diff(want, f.Topology.CoreTypes); d != "" {
+		t.Error("core types (-want +got):\n" + d)
+	}
+	if got := f.Topology.CPUs[5].CoreType; got != "efficiency" {
+		t.Errorf("cpu5 is of type %q", got)
+	}
+	type state struct {
+		Name    string
+		Latency float64
+		CPUs    string
+	}
+	var states []state
+	for _, s := range f.Idle.States {
+		states = append(states, state{s.Name.Value, s.Latency.Value, host.FormatList(s.CPUs)})
+	}
+	if d := cmp.Diff([]state{{"POLL", 0, "0-7"}, {"C1E", 2e-6, "0-7"}, {"C6", 220e-6, "0-3"}, {"C6", 270e-6, "4-7"}}, states); d != "" {
+		t.Error("idle states (-want +got):\n" + d)
+	}
+	if d := cmp.Diff([]string{
+		"L1 Data 49152 0-1", "L1 Data 49152 2-3", "L1 Data 32768 4", "L1 Data 32768 5", "L1 Data 32768 6", "L1 Data 32768 7",
+		"L1 Instruction 32768 0-1", "L1 Instruction 32768 2-3", "L1 Instruction 65536 4", "L1 Instruction 65536 5",
+		"L1 Instruction 65536 6", "L1 Instruction 65536 7", "L2 Unified 2097152 0-1", "L2 Unified 2097152 2-3",
+		"L2 Unified 4194304 4-7", "L3 Unified 25165824 0-7"}, cacheLines(f.Topology.Caches)); d != "" {
+		t.Error("caches (-want +got):\n" + d)
+	}
+}
+
+func TestCapacityTypes(t *testing.T) {
+	f := cpuTree(t, core2x2+"cpu0/cpu_capacity: 446\ncpu1/cpu_capacity: 446\ncpu2/cpu_capacity: 871\ncpu3/cpu_capacity: 1024\n")
+	var got []string
+	for _, c := range f.Topology.CoreTypes {
+		got = append(got, c.Name+" "+host.FormatList(c.CPUs))
+	}
+	if d := cmp.Diff([]string{"performance 3", "capacity-871 2", "efficiency 0-1"}, got); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestMade512(t *testing.T) {
+	dir := t.TempDir()
+	if err := hosttest.Made512(dir); err != nil {
+		t.Fatal(err)
+	}
+	f := host.Collect(context.Background(), host.Options{Tree: host.Tree{Root: dir}})
+	top := f.Topology
+	got := []int{top.Sockets.Value, top.Cores.Value, top.Threads.Value, len(top.NUMA), len(top.CPUs), len(f.Frequency.Policies), len(f.Idle.States)}
+	if d := cmp.Diff([]int{2, 256, 512, 8, 512, 512, 4}, got); d != "" {
+		t.Error(d)
+	}
+	count := map[int]int{}
+	for _, c := range top.Caches {
+		count[c.Level]++
+	}
+	if d := cmp.Diff(map[int]int{1: 512, 2: 256, 3: 32}, count); d != "" {
+		t.Error("caches of each level (-want +got):\n" + d)
+	}
+	if got := top.NUMA[7].Memory; got.Value != 192<<30 {
+		t.Errorf("memory of node 7: %s", stateText(got))
+	}
+	if got := top.CPUs[511]; got.NUMANode.Value != 7 || got.Socket.Value != 1 || host.FormatList(got.Siblings.Value) != "255,511" {
+		t.Errorf("cpu511: %+v", got)
+	}
+	// Nothing that this machine has may be denied or garbled.
+	f.Walk(func(path string, fact host.AnyFact) {
+		if _, _, source, state, why := fact.Any(); state == host.StateError || state == host.StateDenied {
+			t.Errorf("%s is %s: %s (%s)", path, state, why, source)
+		}
+	})
+}

@@ -1,0 +1,171 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+func TestParseList(t *testing.T) {
+	for _, c := range []struct {
+		text string
+		want []int
+	}{
+		{"", []int{}},
+		{"\n", []int{}},
+		{"5", []int{5}},
+		{"0-3,8\n", []int{0, 1, 2, 3, 8}},
+		{"0-10:2/4", []int{0, 1, 4, 5, 8, 9}},
+		{"0-3,", nil},
+		{"3-1", nil},
+		{"-1", nil},
+		{"0-", nil},
+		{"a", nil},
+		{"0-3:0/4", nil},
+		{"0-3:2", nil},
+		{"0-99999999", nil},
+		{"0-99999999999999999999", nil},
+	} {
+		got, err := ParseList(c.text)
+		if (err != nil) != (c.want == nil) {
+			t.Errorf("%q: error %v", c.text, err)
+		}
+		if d := cmp.Diff(c.want, got); c.want != nil && d != "" {
+			t.Errorf("%q: %s", c.text, d)
+		}
+	}
+}
+
+func TestListRoundTrip(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		list := ascending(rapid.SliceOf(rapid.IntRange(0, 600)).Draw(t, "list"))
+		got, err := ParseList(FormatList(list))
+		if err != nil || !slices.Equal(got, list) {
+			t.Fatalf("%v became %q and then %v, %v", list, FormatList(list), got, err)
+		}
+	})
+}
+
+func FuzzParseList(f *testing.F) {
+	for _, s := range []string{"", "0-3,8", "0-10:2/4", "5,4,3", "0-65535,0-65535", "1-:/"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		list, err := ParseList(s)
+		if err != nil {
+			return
+		}
+		if len(list) > 2*maxListed {
+			t.Fatalf("%d numbers", len(list))
+		}
+		set := ascending(list)
+		again, err := ParseList(FormatList(set))
+		if err != nil || !slices.Equal(again, set) {
+			t.Fatalf("%q: %v became %v, %v", s, set, again, err)
+		}
+	})
+}
+
+func FuzzParseChoice(f *testing.F) {
+	for _, s := range []string{"always [madvise] never", "none", "[a] [b]", "[]", "a b", "[none]"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		c, err := parseChoice(s)
+		if err == nil && (c.Active == "" || !c.Has(c.Active)) {
+			t.Fatalf("%q is in force, but not among %q", c.Active, c.Offers)
+		}
+	})
+}
+
+func FuzzParseCacheSize(f *testing.F) {
+	for _, s := range []string{"48K", "1M", "0", "", "K", "9223372036854775807G", "-1K", "1KK", "1.5M"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		if n, err := parseCacheSize(s); err == nil && n < 0 {
+			t.Fatalf("%q is %d bytes", s, n)
+		}
+	})
+}
+
+func TestParseCacheSize(t *testing.T) {
+	for s, want := range map[string]int64{"48K": 48 << 10, "307200K": 300 << 20, "2M": 2 << 20, "512": 512, "": -1, "K": -1, "1KK": -1, "-1K": -1, "9999999999999G": -1} {
+		got, err := parseCacheSize(s)
+		if err != nil {
+			got = -1
+		}
+		if got != want {
+			t.Errorf("%q is %d, want %d (%v)", s, got, want, err)
+		}
+	}
+}
+
+func TestReadStates(t *testing.T) {
+	dir := t.TempDir()
+	for name, content := range map[string]string{
+		"denied": "!errno EACCES\n", "gone": "!errno ENODEV\n", "unsupported": "!errno EOPNOTSUPP\n", "broken": "!errno EIO\n",
+		"odd": "!errno EWHAT\n", "closed": "!errno EACCES\n", "fine": " 42 \n", "file": "x\n", "big": strings.Repeat("x", maxFile+1),
+		"parts": strings.Repeat("y", 200<<10),
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	tree, end := Tree{Root: dir}.begin(context.Background())
+	defer end()
+	for _, c := range []struct {
+		path, reason string
+		state        State
+	}{
+		{"/denied", "permission denied", StateDenied},
+		{"/gone", "no such device", StateAbsent},
+		{"/unsupported", "operation not supported", StateAbsent},
+		{"/broken", "input/output error", StateError},
+		{"/odd", `recorded failure "EWHAT"`, StateError},
+		{"/missing", "no such file or directory", StateAbsent},
+		{"/closed/below/it", "permission denied", StateDenied},
+		{"/file/below", "not a directory", StateError},
+		{"/big", "larger than 16 MiB", StateError},
+		{"/fine", "", StateOK},
+	} {
+		f := tree.Text(c.path)
+		if f.State != c.state || f.Reason != c.reason || f.Source != c.path {
+			t.Errorf("%s: %s %q (%s), want %s %q", c.path, f.State, f.Reason, f.Source, c.state, c.reason)
+		}
+	}
+	if b, err := tree.Read("/parts"); err != nil || len(b) != 200<<10 {
+		t.Errorf("%d bytes of a file of 200 KiB, %v", len(b), err)
+	}
+	if _, err := tree.Dir("/closed"); !errors.Is(err, fs.ErrPermission) {
+		t.Errorf("listing a closed directory: %v", err)
+	}
+	if v, ok := tree.Int("/fine", "Hz", 1000).Get(); v != 42000 || !ok {
+		t.Errorf("42 kHz are %d", v)
+	}
+	if f := tree.Int("/fine", "Hz", 1<<62); f.State != StateError {
+		t.Errorf("an overflow is %s", f.State)
+	}
+}
+
+func TestInterruptedReadsAreErrors(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "a"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	tree, end := Tree{Root: dir}.begin(ctx)
+	defer end()
+	cancel()
+	if f := tree.Text("/a"); f.State != StateError || !strings.Contains(f.Reason, "interrupted") {
+		t.Errorf("%s %s: what was not read must not look absent", f.State, f.Reason)
+	}
+}

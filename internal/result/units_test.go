@@ -1,0 +1,84 @@
+package result
+
+import (
+	"math"
+	"strconv"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+func TestFormat(t *testing.T) {
+	for _, c := range []struct {
+		v    float64
+		unit string
+		want string
+	}{
+		{0.001234, "s", "1.23 ms"},
+		{0.0009999, "s", "1.00 ms"},
+		{0.000999, "s", "999 us"},
+		{-0.0025, "s", "-2.50 ms"},
+		{12.34, "s", "12.3 s"},
+		{4321, "s", "4321 s"},
+		{1e-6, "s", "1.00 us"},
+		{3.2e-10, "s", "0.32 ns"},
+		{0, "s", "0 s"},
+		{2.4e9, "Hz", "2.40 GHz"},
+		{999.6e6, "Hz", "1.00 GHz"},
+		{800e6, "Hz", "800 MHz"},
+		{0, "Hz", "0 Hz"},
+		{64 << 20, "B", "64 MiB"},
+		{1 << 10, "B", "1 KiB"},
+		{1023, "B", "1023 B"},
+		{1536, "B", "1.50 KiB"},
+		{48 << 10, "B", "48 KiB"},
+		{1.5 * (1 << 40), "B", "1.50 TiB"},
+		{0, "B", "0 B"},
+		{54500, "1/s", "54.5 k/s"},
+		{386e6, "1/s", "386 M/s"},
+		{0.5, "1/s", "0.5 /s"},
+		{1.034, "ratio", "1.03x"},
+		{0.8, "ratio", "0.80x"},
+		{0.0123, "ratio", "0.0123x"},
+		{123.4, "ratio", "123x"},
+		{1, "ratio", "1.00x"},
+		{51.2, "%", "51.2 %"},
+		{100, "%", "100 %"},
+		{0.25, "", "0.25"},
+		{1048576, "", "1048576"},
+		{1.25, "pages", "1.25 pages"},
+		{math.NaN(), "s", "unknown"},
+		{math.Inf(1), "s", "infinite"},
+		{math.Inf(-1), "ratio", "-infinite"},
+	} {
+		if got := Format(c.v, c.unit); got != c.want {
+			t.Errorf("Format(%v, %q) = %q, want %q", c.v, c.unit, got, c.want)
+		}
+	}
+}
+
+// The number shown, times the step it is shown in, is the value to within the
+// three digits shown.
+func TestFormatKeepsTheValue(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		unit := rapid.SampledFrom([]string{"s", "Hz", "B", "1/s", "B/s"}).Draw(t, "unit")
+		steps := scales[unit]
+		low, high := steps[len(steps)-1].one, 999*steps[0].one
+		v := math.Exp(rapid.Float64Range(math.Log(low), math.Log(high)).Draw(t, "log"))
+		number, name, _ := strings.Cut(Format(v, unit), " ")
+		x, err := strconv.ParseFloat(number, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range steps {
+			if s.name == name {
+				if got := x * s.one; math.Abs(got-v) > 0.00501*v {
+					t.Fatalf("%v %s is shown as %s %s", v, unit, number, name)
+				}
+				return
+			}
+		}
+		t.Fatalf("no step %q of %s", name, unit)
+	})
+}
