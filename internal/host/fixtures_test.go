@@ -17,15 +17,15 @@ import (
 // says what makes the machine worth having: a member and a part of its content.
 var fixtures = map[string]map[string]string{
 	"intel-core":      {policy + "0/freqdomain_cpus": "0 1", policy + "2/related_cpus": "2 3"},
-	"intel-core-cst":  {cpuDir + "cpu3/cpuidle/state3/name": "C3", cpuDir + "cpuidle/current_driver": "acpi_idle"},
+	"intel-core-cst":  {sysCPU + "cpu3/cpuidle/state3/name": "C3", sysCPU + "cpuidle/current_driver": "acpi_idle"},
 	"intel-socket":    {policy + "0/related_cpus": "0 1 2 3"},
 	"intel-socket-hw": {policy + "3/related_cpus": "3", policy + "3/freqdomain_cpus": "0 1 2 3"},
 	"intel-cpu":       {policy + "1/freqdomain_cpus": "1"},
-	"smt-off":         {policy + "1/scaling_governor": "!errno EBUSY", cpuDir + "online": "0,2", cpuDir + "smt/control": "off"},
-	"tuned":           {policy + "0/scaling_governor": "performance", cpuDir + "cpu0/cpuidle/state2/disable": "1"},
-	"twosocket":       {cpuDir + "cpu2/topology/physical_package_id": "1", "/sys/devices/system/node/node1/distance": "21 10"},
+	"smt-off":         {policy + "1/scaling_governor": "!errno EBUSY", sysCPU + "online": "0,2", sysCPU + "smt/control": "off"},
+	"tuned":           {policy + "0/scaling_governor": "performance", sysCPU + "cpu0/cpuidle/state2/disable": "1"},
+	"twosocket":       {sysCPU + "cpu2/topology/physical_package_id": "1", "/sys/devices/system/node/node1/distance": "21 10"},
 	"amd-epp":         {policy + "0/scaling_driver": "amd-pstate-epp", policy + "3/energy_performance_preference": "performance"},
-	"bare":            {cpuDir + "cpuidle/current_driver": "none"},
+	"bare":            {sysCPU + "cpuidle/current_driver": "none"},
 	"pmem-raw":        {"/.hostlab/statx/mnt/p/log/.attr": "dax=0", "/proc/self/mountinfo": "/mnt/p rw"},
 	"pmem-fsdax":      {"/.hostlab/statx/mnt/p/log/.attr": "dax=1", "/proc/self/mountinfo": "dax=always"},
 	"dm-delay":        {"/sys/devices/virtual/block/dm-0/dm/name": "slow", "/proc/self/mountinfo": "ext4 /dev/mapper/slow"},
@@ -33,7 +33,7 @@ var fixtures = map[string]map[string]string{
 	"cloud-guest":     {"/proc/cpuinfo": " hypervisor ", "/proc/self/cgroup": ":memory:"},
 }
 
-const policy = cpuDir + "cpufreq/policy"
+const policy = sysCPU + "cpufreq/policy"
 
 func readFixture(t *testing.T, name string) *txtar.Archive {
 	t.Helper()
@@ -107,12 +107,12 @@ func TestFixtures(t *testing.T) {
 			}
 			checkMembers(t, tree, a)
 
-			online, ok := tree.List(cpuDir + "online").Get()
+			online, ok := tree.List(sysCPU + "online").Get()
 			if !ok || len(online) == 0 {
-				t.Errorf("online CPUs: %v", tree.List(cpuDir+"online"))
+				t.Errorf("online CPUs: %v", tree.List(sysCPU+"online"))
 			}
 			for _, c := range online {
-				dir := cpuDir + "cpu" + FormatList([]int{c})
+				dir := sysCPU + "cpu" + FormatList([]int{c})
 				if l, ok := tree.List(dir + "/topology/thread_siblings_list").Get(); !ok || !slices.Contains(l, c) {
 					t.Errorf("CPU %d has the siblings %v", c, l)
 				}

@@ -9,33 +9,33 @@ package host
 var recorded = []string{
 	// CPUs: topology, caches, NUMA, core types.
 	"/proc/{cpuinfo,stat}",
-	cpuDir + "{online,offline,possible,present,isolated,nohz_full,kernel_max}",
-	cpuDir + "cpu[0-9]*/{online,cpu_capacity,node[0-9]*,cpufreq}",
-	cpuDir + "cpu[0-9]*/topology/{*_id,*_list,core_type}",
-	cpuDir + "cpu[0-9]*/cache/index*/{level,type,size,coherency_line_size,ways_of_associativity,number_of_sets,shared_cpu_list,id}",
-	cpuDir + "cpu0/microcode/version",
-	cpuDir + "smt/*",
+	sysCPU + "{online,offline,possible,present,isolated,nohz_full,kernel_max}",
+	sysCPU + "cpu[0-9]*/{online,cpu_capacity,node[0-9]*,cpufreq}",
+	sysCPU + "cpu[0-9]*/topology/{*_id,*_list,core_type}",
+	sysCPU + "cpu[0-9]*/cache/index*/{level,type,size,coherency_line_size,ways_of_associativity,number_of_sets,shared_cpu_list,id}",
+	sysCPU + "cpu0/microcode/version",
+	sysCPU + "smt/*",
 	"/sys/devices/{cpu,cpu_core,cpu_atom,cpu_lowpower}/cpus",
 	"/sys/devices/system/node/{online,possible,has_cpu,has_memory,has_normal_memory}",
 	"/sys/devices/system/node/node[0-9]*/{cpulist,distance,meminfo}",
 	"/sys/devices/system/node/node[0-9]*/hugepages/hugepages-*/{nr,free,surplus}_hugepages",
 
 	// Frequency.
-	cpuDir + "cpufreq/",
-	cpuDir + "cpufreq/boost",
-	cpuDir + "cpufreq/policy*/*",
-	cpuDir + "{intel_pstate,amd_pstate}/*",
-	cpuDir + "intel_uncore_frequency/*/*",
-	cpuDir + "cpu[0-9]*/acpi_cppc/*_{perf,freq}",
-	cpuDir + "cpu[0-9]*/power/{energy_perf_bias,pm_qos_resume_latency_us}",
-	cpuDir + "cpu[0-9]*/thermal_throttle/*_count",
+	sysCPU + "cpufreq/",
+	sysCPU + "cpufreq/boost",
+	sysCPU + "cpufreq/policy*/*",
+	sysCPU + "{intel_pstate,amd_pstate}/*",
+	sysCPU + "intel_uncore_frequency/*/*",
+	sysCPU + "cpu[0-9]*/acpi_cppc/*_{perf,freq}",
+	sysCPU + "cpu[0-9]*/power/{energy_perf_bias,pm_qos_resume_latency_us}",
+	sysCPU + "cpu[0-9]*/thermal_throttle/*_count",
 	"/sys/firmware/acpi/{platform_profile,platform_profile_choices,pm_profile}",
 	"/sys/class/platform-profile/*/{name,profile,choices}",
 	"/sys/module/cpufreq/parameters/*",
 
 	// Idle states. Counters (usage, time) are left out: they are no settings.
-	cpuDir + "cpuidle/*",
-	cpuDir + "cpu[0-9]*/cpuidle/state*/{name,desc,latency,residency,disable,default_status}",
+	sysCPU + "cpuidle/*",
+	sysCPU + "cpu[0-9]*/cpuidle/state*/{name,desc,latency,residency,disable,default_status}",
 	"/sys/module/{intel_idle,processor,haltpoll,cpuidle_haltpoll}/parameters/*",
 
 	// Memory.
@@ -57,7 +57,7 @@ var recorded = []string{
 	"/proc/sys/fs/{aio-max-nr,aio-nr,file-max,file-nr,nr_open}",
 	"/proc/pressure/*",
 	"/sys/devices/system/clocksource/clocksource0/{current,available}_clocksource",
-	cpuDir + "vulnerabilities/*",
+	sysCPU + "vulnerabilities/*",
 	"/sys/module/nvme_core/parameters/{io_timeout,default_ps_max_latency_us}",
 	"/sys/module/{workqueue/parameters/power_efficient,pcie_aspm/parameters/policy}",
 	"/sys/firmware/efi/",
@@ -122,7 +122,7 @@ var recordedConf = []string{
 	"/var/opt/mssql/mssql.conf",
 }
 
-const cpuDir = "/sys/devices/system/cpu/"
+const sysCPU = "/sys/devices/system/cpu/"
 
 // The limits of a cgroup, in version 2 and in version 1 of the interface.
 const (
