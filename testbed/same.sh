@@ -7,7 +7,7 @@ tmp=$(mktemp -d); trap 'rm -rf "$tmp"' EXIT
 cat > "$tmp/job" <<'EOS'
 #!/bin/sh
 # in the guest: live facts, recording, facts of the recording, one behind the other
-set -e; cd /run; p=; [ ! -d /mnt/p ] || p=/mnt/p
+set -e; cd /run; p=; [ ! -d /mnt/p ] || p="--path /mnt/p"
 /job/hostlab facts --format json $p > live.json
 /job/hostlab facts --record rec.txtar $p > /dev/null
 /job/hostlab facts --format json --root rec.txtar $p > rec.json

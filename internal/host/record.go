@@ -9,9 +9,11 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"path/filepath"
 	"sort"
 	"strings"
 	"syscall"
+	"time"
 
 	"golang.org/x/tools/txtar"
 )
@@ -62,6 +64,9 @@ func (o Recording) Write(ctx context.Context, t Tree, w io.Writer) error {
 		asked = append(asked, s.dirs()...)
 	}
 	for _, p := range asked {
+		if abs, err := filepath.Abs(p); t.Live() && err == nil {
+			p = abs
+		}
 		if !path.IsAbs(p) || strings.ContainsAny(p, "\n\r") || strings.Contains(p, " -> ") {
 			return fmt.Errorf("path %q: a recording needs an absolute path without line breaks and \" -> \"", p)
 		}
@@ -222,7 +227,16 @@ func (r *recorder) file(p string, mode fs.FileMode) {
 
 // statx records the file system's answers about a path and takes the path itself.
 func (r *recorder) statx(p string) {
-	line, err := statxLine(r.t, p)
+	var line string
+	var err error
+	answer := make(chan struct{})
+	go func() { line, err = statxLine(r.t, p); close(answer) }()
+	select {
+	case <-answer:
+	case <-time.After(recordPatience):
+		r.members[statxFile(p)] = member{data: failed(syscall.ETIMEDOUT)}
+		return
+	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return
@@ -231,7 +245,27 @@ func (r *recorder) statx(p string) {
 	}
 	r.members[statxFile(p)] = member{data: []byte(line)}
 	r.named(p)
+	if real := r.real(p); real != p { // readers ask for either
+		r.statx(real)
+	}
 }
+
+// real follows all links of a path; where that fails, it returns the path.
+func (r *recorder) real(p string) string {
+	root, err := filepath.EvalSymlinks(r.t.Join("/"))
+	if err != nil {
+		return p
+	}
+	real, err := filepath.EvalSymlinks(r.t.Join(p))
+	if err != nil || !strings.HasPrefix(real, root) {
+		return p
+	}
+	return path.Join("/", strings.TrimPrefix(real, root))
+}
+
+// recordPatience is how long a path may take: a network file system whose server
+// is gone would block for ever.
+const recordPatience = 2 * time.Second
 
 // named takes a path and the links on the way, but never what is in a file.
 func (r *recorder) named(p string) {
