@@ -12,7 +12,7 @@
 #     program that they leave running must not keep stdout and stderr
 set -euo pipefail
 T=$(cd "$(dirname "$0")" && pwd)
-KVER=${KVER:-$(ls "$T/k" 2>/dev/null | sort -V | tail -n1)} PROFILE=${PROFILE:-intel} SSDT=${SSDT:-core} TIMEOUT=${TIMEOUT:-120} MEM=${MEM:-512M} SMP=${SMP:-4,sockets=1,cores=2,threads=2}
+KVER=${KVER:-$(ls "$T/k" 2>/dev/null | sort -V | tail -n1 || true)} PROFILE=${PROFILE:-intel} SSDT=${SSDT:-core} TIMEOUT=${TIMEOUT:-120} MEM=${MEM:-512M} SMP=${SMP:-4,sockets=1,cores=2,threads=2}
 MODULES=${MODULES-"acpi-cpufreq cpufreq_powersave cpufreq_ondemand cpufreq_conservative cpufreq_userspace"}
 [ -n "$KVER" ] && [ -e "$T/out/initrd-$KVER.cpio" ] || { echo "guest-run: no kernel in $T/k: run $T/setup.sh first" >&2; exit 125; }
 J=$(mktemp -d); q=(); pid=; trap '[ -z "$pid" ] || kill $pid 2>/dev/null; rm -rf "$J"' EXIT; trap 'exit 130' INT TERM

@@ -5,6 +5,7 @@ set -euo pipefail; cd "$(dirname "$0")"
 all="intel-core intel-core-cst intel-socket intel-socket-hw intel-cpu smt-off tuned twosocket amd-epp bare pmem-raw pmem-fsdax dm-delay container"
 to=../internal/host/testdata; mkdir -p $to
 CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o out/record ./record
+[ -d k ] || { echo "record: no kernel in k/: run setup.sh first" >&2; exit 1; }
 kver=${KVER:-$(ls k | sort -V | tail -n1)}; today=$(date -u +%F); tmp=$(mktemp -d); trap 'rm -rf "$tmp"' EXIT
 
 # guest NAME WHAT [PATH...]: one recording, with guest-run.sh's variables from the environment
@@ -37,9 +38,9 @@ for n in ${*:-$all}; do
         sysctl -qw kernel.shmmni=32768 kernel.sem="32000 1024000000 500 32000"; mount -o remount,size=75% /dev/shm
         mkdir -p /etc/tuned; echo sap-hana > /etc/tuned/active_profile' \
         guest $n "$cpus; C1 to C3; set as a production database server should be." ;;
-    twosocket) SMP=4,sockets=2,cores=1,threads=2 SSDT=twosocket MEM=512M \
+    twosocket) SMP=4,sockets=2,cores=2,threads=1 SSDT=twosocket MEM=512M \
       QEMU_EXTRA="-object memory-backend-ram,id=m0,size=256M -object memory-backend-ram,id=m1,size=256M -numa node,memdev=m0,cpus=0-1 -numa node,memdev=m1,cpus=2-3 -numa dist,src=0,dst=1,val=21" \
-      guest $n "4 CPUs, 2 sockets and NUMA nodes of 1 core of 2 threads; acpi-cpufreq, one frequency domain a socket." ;;
+      guest $n "4 CPUs, 2 sockets and NUMA nodes of 2 cores without SMT; acpi-cpufreq, one frequency domain a socket." ;;
     amd-epp) PROFILE=amd MODULES= APPEND=amd_pstate=active guest $n "4 CPUs as an AMD EPYC family 17h; amd-pstate-epp." ;;
     bare)    PROFILE=bare guest $n "4 CPUs, 2 cores of 2 threads; no cpufreq, no C-states: most virtual machines." ;;
     pmem-raw) nvdimm $n "NVDIMM as it comes, raw: ext4 on /dev/pmem0 mounted at /mnt/p, without DAX." \
@@ -64,7 +65,8 @@ PostgreSQL cluster lies by a link. The server process is a stand-in." /mnt/data 
       unshare -m sh -c 'awk "\$2 ~ /^.mnt/ { print \$2 }" /proc/mounts | xargs -r umount; exec "$@"' - \
         out/record -comment "Virtual machine of a cloud provider with 2 CPUs; cgroup v1 for limits, v2 without controllers."$'\n'"Kernel $(uname -r). Recorded by testbed/record.sh on $today." / > "$tmp/x"
       hex=$(echo "${cg##*/}" | tr '[:xdigit:]' 0 | sed 's/.$/1/')   # what the recording made of an id
-      sed -i "s|${cg%/*}/$hex|system.slice/app.service|g; s|/${cg%%/*}\b|/system.slice|g; s|\b$init\b|init|g" "$tmp/x"
+      [ -z "$cg" ] || sed -i "s|${cg%/*}/$hex|system.slice/app.service|g; s|/${cg%%/*}\b|/system.slice|g" "$tmp/x"
+      case $init in systemd|init) ;; *) sed -i "s|\b$init\b|init|g" "$tmp/x" ;; esac
       mv "$tmp/x" $to/$n.txtar ;;
     *) echo "record: no machine $n; there are: $all cloud-guest" >&2; exit 2 ;;
   esac
