@@ -45,11 +45,11 @@ type Recording struct {
 // indented by one space, which facts do not see since they trim white space.
 //
 // Private data stays out: environments, serial numbers, asset tags, DMI and
-// machine UUIDs, WWIDs, content of log and data files are not taken at all; UUIDs, container
-// ids, MAC and IP addresses, server names, the host's own name, builders' names
-// in kernel versions, arguments of init, and passwords in a server's arguments are
-// replaced (see recordMask). What remains, such as mount points, deserves a look before
-// a recording is given away.
+// machine UUIDs, WWIDs and what is in log and data files are not taken at all;
+// UUIDs, container ids, MAC and IP addresses, server names, the host's own name,
+// builders' names in kernel versions, arguments of init, and passwords in a
+// server's arguments are replaced (see recordMask). What remains, such as mount
+// points, deserves a look before a recording is given away.
 func Record(ctx context.Context, t Tree, paths []string, w io.Writer) error {
 	return Recording{Paths: paths}.Write(ctx, t, w)
 }
@@ -59,15 +59,16 @@ func Record(ctx context.Context, t Tree, paths []string, w io.Writer) error {
 func (o Recording) Write(ctx context.Context, t Tree, w io.Writer) error {
 	r := &recorder{ctx: ctx, t: t, members: map[string]member{}}
 	servers := databaseServers(t)
-	asked := append([]string{}, o.Paths...)
 	for _, s := range servers {
-		asked = append(asked, s.dirs()...)
+		for _, p := range s.dirs() {
+			r.statx(p)
+		}
 	}
-	for _, p := range asked {
+	for _, p := range o.Paths {
 		if abs, err := filepath.Abs(p); t.Live() && err == nil {
 			p = abs
 		}
-		if !path.IsAbs(p) || strings.ContainsAny(p, "\n\r") || strings.Contains(p, " -> ") {
+		if !path.IsAbs(p) || !nameable(p) {
 			return fmt.Errorf("path %q: a recording needs an absolute path without line breaks and \" -> \"", p)
 		}
 		r.statx(path.Clean(p))
@@ -310,7 +311,7 @@ func (r *recorder) archive(o Recording) *txtar.Archive {
 		e := r.members[p]
 		name := strings.TrimPrefix(m.ids(p), "/")
 		switch {
-		case name == "" || e.dir && inner[p]:
+		case name == "" || e.dir && inner[p] || !nameable(p) || strings.ContainsAny(e.link, "\n\r"):
 			continue
 		case e.dir:
 			name += "/"
@@ -320,6 +321,11 @@ func (r *recorder) archive(o Recording) *txtar.Archive {
 		a.Files = append(a.Files, txtar.File{Name: name, Data: inert(m.content(p, e.data))})
 	}
 	return a
+}
+
+// nameable reports whether a path can be the name of a member.
+func nameable(p string) bool {
+	return !strings.ContainsAny(p, "\n\r") && !strings.Contains(p, " -> ")
 }
 
 // inert indents lines that would end a member of the archive.
