@@ -1,0 +1,174 @@
+package host
+
+import (
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/tools/txtar"
+)
+
+// fixtures are the machines of testdata, made by testbed/record.sh. Each line
+// says what makes the machine worth having: a member and a part of its content.
+var fixtures = map[string]map[string]string{
+	"intel-core":      {policy + "0/freqdomain_cpus": "0 1", policy + "2/related_cpus": "2 3"},
+	"intel-core-cst":  {sysCPU + "cpu3/cpuidle/state3/name": "C3", sysCPU + "cpuidle/current_driver": "acpi_idle"},
+	"intel-socket":    {policy + "0/related_cpus": "0 1 2 3"},
+	"intel-socket-hw": {policy + "3/related_cpus": "3", policy + "3/freqdomain_cpus": "0 1 2 3"},
+	"intel-cpu":       {policy + "1/freqdomain_cpus": "1"},
+	"smt-off":         {policy + "1/scaling_governor": "!errno EBUSY", sysCPU + "online": "0,2", sysCPU + "smt/control": "off"},
+	"tuned":           {policy + "0/scaling_governor": "performance", sysCPU + "cpu0/cpuidle/state2/disable": "1"},
+	"twosocket":       {sysCPU + "cpu2/topology/physical_package_id": "1", "/sys/devices/system/node/node1/distance": "21 10"},
+	"amd-epp":         {policy + "0/scaling_driver": "amd-pstate-epp", policy + "3/energy_performance_preference": "performance"},
+	"bare":            {sysCPU + "cpuidle/current_driver": "none"},
+	"pmem-raw":        {"/.hostlab/statx/mnt/p/log/.attr": "dax=0", "/proc/self/mountinfo": "/mnt/p rw"},
+	"pmem-fsdax":      {"/.hostlab/statx/mnt/p/log/.attr": "dax=1", "/proc/self/mountinfo": "dax=always"},
+	"dm-delay":        {"/sys/devices/virtual/block/dm-0/dm/name": "slow", "/proc/self/mountinfo": "ext4 /dev/mapper/slow"},
+	"container":       {"/sys/fs/cgroup/cpu.max": "150000 100000", "/sys/fs/cgroup/memory.max": "268435456", "/proc/self/status": "65534"},
+	"cloud-guest":     {"/proc/cpuinfo": " hypervisor ", "/proc/self/cgroup": ":memory:"},
+}
+
+const policy = sysCPU + "cpufreq/policy"
+
+func readFixture(t *testing.T, name string) *txtar.Archive {
+	t.Helper()
+	a, err := txtar.ParseFile(filepath.Join("testdata", name+".txtar"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+func TestFixturesAreListed(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		if name := strings.TrimSuffix(filepath.Base(f), ".txtar"); fixtures[name] == nil {
+			t.Errorf("%s is not in the list of fixtures", f)
+		}
+	}
+	if len(files) != len(fixtures) {
+		t.Errorf("%d files for %d fixtures", len(files), len(fixtures))
+	}
+}
+
+// Everything that names one machine, person or network. What recordMask makes of
+// them does not match.
+var privateText = []*regexp.Regexp{
+	regexp.MustCompile(`\b[1-9a-f][0-9a-f]{7}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b`),
+	regexp.MustCompile(`\b[1-9a-f][0-9a-f]{31,}\b`),
+	regexp.MustCompile(`(?i)(serial|uuid|wwid|machine-id|password|secret|token)[^\n]* --$`),
+	regexp.MustCompile(`(?i)(passw|secret|token)\w*=[^r]`),
+	regexp.MustCompile(`\b[\w.-]+@[\w-]+\.[\w.-]+\b`),
+	regexp.MustCompile(`(?m)(^|[\s=,"])/(home|root|work|tmp|mnt/[^pdl])[/\w]`),
+}
+
+var (
+	macText  = regexp.MustCompile(`\b(?:[0-9a-fA-F]{2}:){5}[0-9a-fA-F]{2}\b`)
+	ipv4Text = regexp.MustCompile(`\b\d+\.\d+\.\d+\.\d+\b`)
+)
+
+func TestFixtures(t *testing.T) {
+	for name, want := range fixtures {
+		t.Run(name, func(t *testing.T) {
+			a := readFixture(t, name)
+			tree := unpack(t, a)
+			text := txtar.Format(a)
+			if len(text) > 400<<10 {
+				t.Errorf("%d bytes are too many for a file that people read", len(text))
+			}
+			if head := strings.TrimSpace(string(a.Comment)); !strings.Contains(head, "ecorded by testbed/record.sh on 20") {
+				t.Errorf("the head does not say where it is from: %q", head)
+			}
+			for _, re := range privateText {
+				if s := re.Find(text); s != nil {
+					t.Errorf("private data: %q", s)
+				}
+			}
+			for _, mac := range macText.FindAllString(string(text), -1) {
+				if !strings.HasPrefix(mac, "00:00:5e:00:53:") {
+					t.Errorf("private data: %q", mac)
+				}
+			}
+			for _, f := range []string{"/proc/cmdline", "/proc/self/mountinfo", "/proc/self/mounts"} {
+				for _, ip := range ipv4Text.FindAllString(tree.Text(f).Or(""), -1) {
+					t.Errorf("%s: address %q", f, ip)
+				}
+			}
+			if got := tree.Text("/proc/sys/kernel/hostname").Or("host"); got != "host" {
+				t.Errorf("host name %q", got)
+			}
+			checkMembers(t, tree, a)
+
+			online, ok := tree.List(sysCPU + "online").Get()
+			if !ok || len(online) == 0 {
+				t.Errorf("online CPUs: %v", tree.List(sysCPU+"online"))
+			}
+			for _, c := range online {
+				dir := sysCPU + "cpu" + FormatList([]int{c})
+				if l, ok := tree.List(dir + "/topology/thread_siblings_list").Get(); !ok || !slices.Contains(l, c) {
+					t.Errorf("CPU %d has the siblings %v", c, l)
+				}
+			}
+			for f, part := range want {
+				b, err := os.ReadFile(tree.Join(f))
+				if !strings.Contains(string(b), part) || err != nil {
+					t.Errorf("%s holds %q, want %q in it (%v)", f, b, part, err)
+				}
+			}
+		})
+	}
+}
+
+// checkMembers checks names, order and links.
+func checkMembers(t *testing.T, tree Tree, a *txtar.Archive) {
+	t.Helper()
+	seen := map[string]bool{}
+	last := ""
+	for _, f := range a.Files {
+		name, target, link := strings.Cut(f.Name, " -> ")
+		clean := strings.TrimSuffix(name, "/")
+		if path.IsAbs(name) || path.Clean(clean) != clean || seen[clean] {
+			t.Errorf("member %q", f.Name)
+		}
+		if seen[clean] = true; naturalLess(name, last) {
+			t.Errorf("member %q after %q", name, last)
+		}
+		last = name
+		if link && path.Base(path.Dir(name)) != "ns" { // those of namespaces lead to no path on a machine either
+			if _, err := os.Stat(tree.Join("/" + name)); path.IsAbs(target) || err != nil {
+				t.Errorf("link %q: %v", f.Name, err)
+			}
+		}
+		if bad, ok := strings.CutPrefix(string(f.Data), errnoMark); ok && regexp.MustCompile(`^E[A-Z0-9]+\n$`).FindString(bad) == "" {
+			t.Errorf("member %q: %q", f.Name, f.Data)
+		}
+	}
+}
+
+// A recording of a recorded machine is the same: nothing that is taken is lost
+// or changed on the way.
+func TestFixturesRecordAgain(t *testing.T) {
+	for name := range fixtures {
+		t.Run(name, func(t *testing.T) {
+			a := readFixture(t, name)
+			var asked []string
+			for _, f := range a.Files {
+				if p, ok := strings.CutPrefix(f.Name, ".hostlab/statx"); ok {
+					asked = append(asked, path.Dir(p))
+				}
+			}
+			got := record(t, unpack(t, a), Recording{Comment: string(a.Comment), Paths: asked})
+			if diff := cmp.Diff(string(txtar.Format(a)), string(txtar.Format(got))); diff != "" {
+				t.Errorf("(-recorded +recorded again):\n%s", diff)
+			}
+		})
+	}
+}

@@ -1,0 +1,207 @@
+package host
+
+import (
+	"bytes"
+	"fmt"
+	"path"
+	"regexp"
+	"strings"
+)
+
+// private reports whether a file names this one machine or device and is
+// therefore never read: serial numbers, UUIDs, worldwide names, addresses.
+func private(p string) bool {
+	base := path.Base(p)
+	switch base {
+	case "wwid", "wwn", "nguid", "eui", "ppin", "address", "machine-id", "hostid", "hostnqn", "subsysnqn",
+		"unique_id", "set_cookie", "board_asset_tag", "environ":
+		return true
+	case "uuid":
+		return path.Base(path.Dir(p)) != "dm" // its first part is the kind of device; mask keeps only that
+	}
+	return strings.HasSuffix(base, "serial") || strings.HasSuffix(base, "_uuid") || strings.HasPrefix(base, "vpd_pg")
+}
+
+// knownTags are asset tags that clouds give to all their machines. Others are
+// inventory numbers.
+var knownTags = map[string]bool{"7783-7084-3265-9085-8269-3286-77": true, "OracleCloud.com": true, "Amazon EC2": true}
+
+// confLine matches the lines of database configurations that are taken: sections,
+// inclusions and directories. Others may hold passwords.
+var confLine = regexp.MustCompile(`(?mi)^\s*(\[.*\]|!include.*|(datadir|innodb[-_]log[-_]group[-_]home[-_]dir|basepath_\w+|default(data|log)dir)\s*=.*)$`)
+
+// recordMask replaces private data in what was read. The same value becomes the same
+// replacement everywhere in a recording, names of members included, so that
+// links and cgroup paths still fit; a replacement is left as it is when a
+// recording is recorded again.
+type recordMask struct {
+	host string
+	seen map[string]string
+	n    map[string]int
+}
+
+func newRecordMask(t Tree, keepHostname bool) *recordMask {
+	m := &recordMask{seen: map[string]string{}, n: map[string]int{}}
+	if h := t.Text("/proc/sys/kernel/hostname").Or(""); !keepHostname {
+		m.host = h
+	}
+	return m
+}
+
+var (
+	uuidRE = regexp.MustCompile(`\b[0-9A-Fa-f]{8}[-_][0-9A-Fa-f]{4}[-_][0-9A-Fa-f]{4}[-_][0-9A-Fa-f]{4}[-_][0-9A-Fa-f]{12}\b`)
+	hexRE  = regexp.MustCompile(`\b[0-9a-f]{32,}\b`) // container ids, WWIDs as dm names, machine ids
+	macRE  = regexp.MustCompile(`\b(?:[0-9A-Fa-f]{2}:){5}[0-9A-Fa-f]{2}\b`)
+	diskRE = regexp.MustCompile(`/dev/disk/by-(?:id|uuid|partuuid|path|label|partlabel)/[^\s/]+`)
+	ipv4RE = regexp.MustCompile(`\b\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3}\b`)
+	ipv6RE = regexp.MustCompile(`(addr=)[0-9A-Fa-f]*:[0-9A-Fa-f:]+`)
+	userRE = regexp.MustCompile(`\b(username|user|password|pass|domain|credentials|secret|name)=[^,\s]+`)
+	mailRE = regexp.MustCompile(`\([^\s()@]+@[^\s()]+\)`)
+	urlRE  = regexp.MustCompile(`://[^/\s@]*@`)
+	wordRE = regexp.MustCompile(`(?i)pass|pwd|secret|token|credential|apikey|private`)
+	initRE = regexp.MustCompile(`^(init|rdinit|root|resume|ip|nfsroot|ks|inst\.\w+|ds|url|netconsole|hostname|cryptdevice|rd\.(lvm|luks|md|iscsi)\b.*|systemd\.(hostname|machine_id).*)$`)
+)
+
+// ids replaces what identifies a machine, device or container wherever it stands.
+func (m *recordMask) ids(s string) string {
+	s = diskRE.ReplaceAllStringFunc(s, func(v string) string {
+		return m.as("disk", v, func(n int) string { return fmt.Sprintf("%s/disk%d", path.Dir(v), n) })
+	})
+	s = uuidRE.ReplaceAllStringFunc(s, func(v string) string {
+		return m.as("uuid", v, func(n int) string { return fmt.Sprintf("00000000%c0000%[1]c0000%[1]c0000%[1]c%012x", v[8], n) })
+	})
+	s = hexRE.ReplaceAllStringFunc(s, func(v string) string {
+		return m.as("hex", v, func(n int) string { return fmt.Sprintf("%0*x", len(v), n) })
+	})
+	return macRE.ReplaceAllStringFunc(s, func(v string) string { // RFC 7042, for documentation
+		return m.as("mac", v, func(n int) string { return fmt.Sprintf("00:00:5e:00:53:%02x", n&255) })
+	})
+}
+
+// addresses replaces addresses and names of machines. IPv4 addresses look like
+// version numbers, so this is only for files that hold mounts and arguments.
+func (m *recordMask) addresses(s string) string {
+	s = ipv4RE.ReplaceAllStringFunc(s, func(v string) string { // RFC 5737, for documentation
+		if v == "0.0.0.0" || strings.HasPrefix(v, "127.") {
+			return v
+		}
+		return m.as("ip", v, func(n int) string { return fmt.Sprintf("192.0.2.%d", n&255) })
+	})
+	s = ipv6RE.ReplaceAllString(s, "${1}2001:db8::1")
+	s = urlRE.ReplaceAllString(s, "://redacted@")
+	if len(m.host) > 2 && m.host != "localhost" { // a shorter name is part of too many words
+		s = regexp.MustCompile(`\b`+regexp.QuoteMeta(m.host)+`\b`).ReplaceAllString(s, "host")
+	}
+	return s
+}
+
+// as returns the replacement of a value, counting from 1 in each kind.
+func (m *recordMask) as(kind, v string, make func(n int) string) string {
+	if r, ok := m.seen[v]; ok {
+		return r
+	}
+	for n := 1; n <= 255; n++ { // already masked?
+		if make(n) == v {
+			return v
+		}
+	}
+	m.n[kind]++
+	m.seen[v] = make(m.n[kind])
+	return m.seen[v]
+}
+
+// content masks one file, by its path on the machine.
+func (m *recordMask) content(p string, data []byte) []byte {
+	if len(data) == 0 || bytes.HasPrefix(data, []byte(errnoMark)) {
+		return data
+	}
+	s := string(data)
+	switch base := path.Base(p); {
+	case p == "/proc/cmdline":
+		s = m.addresses(kernelArgs(s))
+	case base == "cmdline":
+		s = m.addresses(serverArgs(s))
+	case base == "mounts" || base == "mountinfo":
+		s = m.addresses(mountLines(s))
+	case (base == "hostname") && m.host != "":
+		s = "host\n"
+	case p == "/proc/version":
+		s = mailRE.ReplaceAllString(s, "(builder@host)")
+	case p == "/proc/1/sched":
+		s, _, _ = strings.Cut(s, "\n") // its name and number in the outermost namespace; the rest is counters
+	case base == ".containerenv":
+		s = strings.Join(regexp.MustCompile(`(?m)^(engine|rootless)=.*$`).FindAllString(s, -1), "\n")
+	case base == "uuid": // of a dm device: LVM-..., CRYPT-LUKS2-..., mpath-...
+		if kind, _, ok := strings.Cut(s, "-"); ok {
+			s = kind + "-redacted"
+		}
+	}
+	return []byte(m.ids(s))
+}
+
+// kernelArgs drops what follows " -- ", which is init's, and values that name
+// disks, servers and secrets.
+func kernelArgs(s string) string {
+	words := strings.Fields(s)
+	for i, w := range words {
+		name, value, ok := strings.Cut(w, "=")
+		if w == "--" {
+			words = words[:i]
+			break
+		}
+		if ok && (initRE.MatchString(name) || wordRE.MatchString(w) || strings.Contains(value, "://")) {
+			words[i] = name + "=redacted"
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+// serverArgs blanks the values of arguments that look like secrets.
+func serverArgs(s string) string {
+	args := strings.Split(s, "\x00")
+	for i, a := range args {
+		name, value, ok := strings.Cut(a, "=")
+		if !wordRE.MatchString(name) && !wordRE.MatchString(value) {
+			continue
+		}
+		switch {
+		case ok:
+			args[i] = name + "=redacted"
+		case strings.HasPrefix(a, "-") && i+1 < len(args) && args[i+1] != "" && !strings.HasPrefix(args[i+1], "-"):
+			args[i+1] = "redacted"
+		}
+	}
+	return strings.Join(args, "\x00")
+}
+
+// recordNetworkFS are file systems whose mount source and options name other machines
+// and users.
+var recordNetworkFS = regexp.MustCompile(`^(nfs4?|cifs|smb3|smbfs|ceph|glusterfs|9p|afs|lustre|beegfs|gpfs|ocfs2|fuse\..*)$`)
+
+// mountLines masks the lines of mounts and mountinfo.
+func mountLines(s string) string {
+	lines := strings.Split(s, "\n")
+	for i, line := range lines {
+		left, right, isInfo := strings.Cut(line, " - ")
+		f := strings.Fields(line)
+		at, kind := 0, 2 // mounts: source point type options
+		if isInfo {
+			f = strings.Fields(right)
+			at, kind = 1, 0 // mountinfo, after the dash: type source options
+		}
+		if len(f) <= 2 || !recordNetworkFS.MatchString(f[kind]) {
+			continue
+		}
+		switch host, rest, ok := strings.Cut(f[at], ":/"); {
+		case ok && host != "":
+			f[at] = "server:/" + rest
+		case strings.HasPrefix(f[at], "//"):
+			f[at] = "//server/" + path.Base(f[at])
+		}
+		lines[i] = userRE.ReplaceAllString(strings.Join(f, " "), "$1=redacted")
+		if isInfo {
+			lines[i] = left + " - " + lines[i]
+		}
+	}
+	return strings.Join(lines, "\n")
+}

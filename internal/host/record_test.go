@@ -1,0 +1,315 @@
+package host
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/tools/txtar"
+	"pgregory.net/rapid"
+)
+
+// unpack writes an archive as a tree and returns it.
+func unpack(t *testing.T, a *txtar.Archive) Tree {
+	t.Helper()
+	dir := t.TempDir()
+	for _, f := range a.Files {
+		name, target, link := strings.Cut(f.Name, " -> ")
+		p := filepath.Join(dir, name)
+		err := os.MkdirAll(filepath.Dir(p), 0o755)
+		switch {
+		case err != nil:
+		case link:
+			err = os.Symlink(target, p)
+		case strings.HasSuffix(name, "/"):
+			err = os.MkdirAll(p, 0o755)
+		default:
+			err = os.WriteFile(p, f.Data, 0o644)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return Tree{Root: dir}
+}
+
+func record(t *testing.T, tree Tree, o Recording) *txtar.Archive {
+	t.Helper()
+	var b bytes.Buffer
+	if err := o.Write(context.Background(), tree, &b); err != nil {
+		t.Fatal(err)
+	}
+	return txtar.Parse(b.Bytes())
+}
+
+// members maps names to contents.
+func members(a *txtar.Archive) map[string]string {
+	m := map[string]string{}
+	for _, f := range a.Files {
+		m[f.Name] = string(f.Data)
+	}
+	return m
+}
+
+const odd = `-- proc/sys/kernel/hostname --
+db7.example.com
+-- proc/sys/kernel/osrelease --
+6.1.0-x
+-- boot/config-6.1.0-x --
+CONFIG_A=y
+CONFIG_HZ=250
+CONFIG_Z=secret
+-- proc/version --
+Linux version 6.1.0-x (jane@build.example.com) (gcc 12.2.0) #1 SMP
+-- proc/1/environ --
+SECRET=1
+-- proc/1/sched --
+systemd (1, #threads: 1)
+se.exec_start : 1.5
+-- proc/cmdline --
+root=UUID=6d1b3a3e-7d0c-4a4e-9a45-0f4f7a1f5d11 ro intel_idle.max_cstate=1 rd.lvm.lv=vg/root hugepages=8 ip=10.1.2.3 -- --listen 10.1.2.3:2024
+-- proc/self/cgroup --
+0::/system.slice/docker-1f0c5d8ac7e54c0c9e0e5a3f0b0c4d3e2f1a0b9c8d7e6f5a4b3c2d1e0f9a8b7c.scope
+-- proc/self/mountinfo --
+22 1 253:0 / / rw shared:1 - xfs /dev/vg0/root rw,attr2
+31 22 0:44 / /mnt/n rw - nfs4 filer.example.com:/export/x rw,vers=4.2,addr=10.9.8.7,clientaddr=fe80::1
+32 22 0:45 / /mnt/w rw - cifs //win01/share/y rw,username=jane,domain=CORP,vers=3.1.1
+33 22 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw
+-- sys/fs/cgroup/system.slice/cpu.max --
+100000 100000
+-- sys/fs/cgroup/system.slice/docker-1f0c5d8ac7e54c0c9e0e5a3f0b0c4d3e2f1a0b9c8d7e6f5a4b3c2d1e0f9a8b7c.scope/memory.max --
+max
+-- dev/vg0/root -> ../dm-0 --
+-- dev/dm-0 --
+-- sys/block/dm-0 -> ../devices/virtual/block/dm-0 --
+-- sys/devices/virtual/block/dm-0/dm/uuid --
+LVM-f0Vq3CLPz5vFNLoHMkD4j3kc3nWmJx
+-- sys/devices/virtual/block/dm-0/dm/name --
+vg0-root
+-- sys/devices/virtual/block/dm-0/slaves/sda -> ../../../../pci/sda --
+-- sys/devices/pci/sda/size --
+8
+-- sys/devices/pci/sda/device/wwid --
+naa.5000c500a1b2c3d4
+-- sys/class/block/sda -> ../../devices/pci/sda --
+-- sys/class/block/dm-0 -> ../../devices/virtual/block/dm-0 --
+-- sys/class/dmi/id/product_serial --
+ABC123
+-- sys/class/dmi/id/chassis_asset_tag --
+INV-0815
+-- sys/class/dmi/id/sys_vendor --
+Fujitsu
+-- sys/devices/system/cpu/online --
+0-3
+-- sys/devices/system/cpu/cpufreq/policy3/scaling_governor --
+!errno EBUSY
+-- sys/devices/system/cpu/cpu0/cpufreq -> ../cpufreq/policy0 --
+-- sys/devices/system/cpu/cpufreq/policy0/scaling_governor --
+powersave
+-- etc/os-release -> /usr/lib/os-release --
+-- usr/lib/os-release --
+NAME=x
+-- etc/my.cnf -> ../opt/settings --
+-- opt/settings --
+[client]
+password=hunter2
+[mysqld]
+datadir = /data/my
+-- proc/77/comm --
+postgres
+-- proc/77/stat --
+77 (postgres) S 1 77
+-- proc/77/cwd -> /data/pg --
+-- proc/77/environ --
+PGPASSWORD=hunter2
+-- proc/78/comm --
+postgres
+-- data/pg/pg_wal -> /log/wal --
+-- log/wal/000000010000000000000001 --
+rows of a table
+-- .hostlab/statx/log/wal/.attr --
+inherit=0 free=5 readonly=0
+-- .hostlab/statx/data/pg/pg_wal/.attr --
+inherit=0 free=5 readonly=0
+-- .hostlab/statx/log/wal/000000010000000000000001/.attr --
+dax=1 free=5 readonly=0
+`
+
+// oddTree is a machine with all that must not be recorded.
+func oddTree(t *testing.T) Tree {
+	tree := unpack(t, txtar.Parse([]byte(odd)))
+	for name, text := range map[string]string{
+		"/proc/77/cmdline": "/usr/bin/postgres\x00-D\x00/data/pg\x00--primary_conninfo=host=10.0.0.9 password=hunter2\x00",
+		"/proc/78/cmdline": "postgres: jane sales 10.0.0.9(41222) idle\x00",
+	} {
+		if err := os.WriteFile(tree.Join(name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return tree
+}
+
+func TestRecordMasksAndKeeps(t *testing.T) {
+	a := record(t, oddTree(t), Recording{Comment: "odd", Paths: []string{"/log/wal/000000010000000000000001", "/nowhere"}})
+	const id = "0000000000000000000000000000000000000000000000000000000000000001"
+	want := map[string]string{
+		"proc/sys/kernel/hostname":  "host\n",
+		"proc/sys/kernel/osrelease": "6.1.0-x\n",
+		"boot/config-6.1.0-x":       "CONFIG_HZ=250\n",
+		"proc/version":              "Linux version 6.1.0-x (builder@host) (gcc 12.2.0) #1 SMP\n",
+		"proc/1/sched":              "systemd (1, #threads: 1)\n",
+		"proc/cmdline":              "root=redacted ro intel_idle.max_cstate=1 rd.lvm.lv=redacted hugepages=8 ip=redacted\n",
+		"proc/self/cgroup":          "0::/system.slice/docker-" + id + ".scope\n",
+		"proc/self/mountinfo": "22 1 253:0 / / rw shared:1 - xfs /dev/vg0/root rw,attr2\n" +
+			"31 22 0:44 / /mnt/n rw - nfs4 server:/export/x rw,vers=4.2,addr=192.0.2.1,clientaddr=2001:db8::1\n" +
+			"32 22 0:45 / /mnt/w rw - cifs //server/y rw,username=redacted,domain=redacted,vers=3.1.1\n" +
+			"33 22 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n",
+		"sys/fs/cgroup/system.slice/cpu.max":                               "100000 100000\n",
+		"sys/fs/cgroup/system.slice/docker-" + id + ".scope/memory.max":    "max\n",
+		"dev/vg0/root -> ../dm-0":                                          "",
+		"dev/dm-0":                                                         "",
+		"sys/block/dm-0 -> ../devices/virtual/block/dm-0":                  "",
+		"sys/class/block/dm-0 -> ../../devices/virtual/block/dm-0":         "",
+		"sys/class/block/sda -> ../../devices/pci/sda":                     "",
+		"sys/devices/virtual/block/dm-0/dm/uuid":                           "LVM-redacted\n",
+		"sys/devices/virtual/block/dm-0/dm/name":                           "vg0-root\n",
+		"sys/devices/virtual/block/dm-0/slaves/sda -> ../../../../pci/sda": "",
+		"sys/devices/pci/sda/size":                                         "8\n",
+		"sys/class/dmi/id/sys_vendor":                                      "Fujitsu\n",
+		"sys/devices/system/cpu/online":                                    "0-3\n",
+		"sys/devices/system/cpu/cpufreq/policy3/scaling_governor":          "!errno EBUSY\n",
+		"sys/devices/system/cpu/cpu0/cpufreq -> ../cpufreq/policy0":        "",
+		"sys/devices/system/cpu/cpufreq/policy0/scaling_governor":          "powersave\n",
+		"etc/os-release -> ../usr/lib/os-release":                          "",
+		"usr/lib/os-release":                                               "NAME=x\n",
+		"etc/my.cnf -> ../opt/settings":                                    "",
+		"opt/settings":                                                     "[client]\n[mysqld]\ndatadir = /data/my\n",
+		"proc/77/comm":                                                     "postgres\n",
+		"proc/77/stat":                                                     "77 (postgres) S 1 77\n",
+		"proc/77/cmdline":                                                  "/usr/bin/postgres\x00-D\x00/data/pg\x00--primary_conninfo=redacted\n",
+		"proc/77/cwd -> ../../data/pg":                                     "",
+		"data/pg/pg_wal -> ../../log/wal":                                  "",
+		"log/wal/000000010000000000000001":                                 "",
+		".hostlab/statx/log/wal/000000010000000000000001/.attr":            "dax=1 free=5 readonly=0\n",
+		".hostlab/statx/data/pg/pg_wal/.attr":                              "inherit=0 free=5 readonly=0\n",
+	}
+	// An absolute link of this tree leads out of it: a recording's never does.
+	if diff := cmp.Diff(want, members(a)); diff != "" {
+		t.Errorf("recorded (-want +got):\n%s", diff)
+	}
+	text := string(txtar.Format(a))
+	for _, secret := range []string{"hunter2", "jane", "example.com", "10.0.0.9", "10.1.2.3", "win01", "ABC123", "INV-0815", "5000c500", "6d1b3a3e", "rows of", "f0Vq3"} {
+		if strings.Contains(text, secret) {
+			t.Errorf("recording contains %q", secret)
+		}
+	}
+	again := record(t, unpack(t, a), Recording{Comment: "odd", Paths: []string{"/log/wal/000000010000000000000001"}})
+	if diff := cmp.Diff(members(a), members(again)); diff != "" {
+		t.Errorf("recording of the recording (-first +second):\n%s", diff)
+	}
+}
+
+func TestRecordKeepsHostname(t *testing.T) {
+	a := record(t, oddTree(t), Recording{KeepHostname: true})
+	if got := members(a)["proc/sys/kernel/hostname"]; got != "db7.example.com\n" {
+		t.Errorf("hostname %q", got)
+	}
+}
+
+func TestRecordRefuses(t *testing.T) {
+	stopped, stop := context.WithCancel(context.Background())
+	stop()
+	for name, c := range map[string]struct {
+		ctx  context.Context
+		path string
+		want string
+	}{
+		"relative path": {context.Background(), "db", `path "db": a recording needs an absolute path`},
+		"line break":    {context.Background(), "/a\nb", `path "/a\nb"`},
+		"arrow":         {context.Background(), "/a -> b", `path "/a -> b"`},
+		"interrupted":   {stopped, "/", "recording: context canceled"},
+	} {
+		err := Record(c.ctx, oddTree(t), []string{c.path}, io.Discard)
+		if err == nil || !strings.HasPrefix(err.Error(), c.want) {
+			t.Errorf("%s: error %v, want %s...", name, err, c.want)
+		}
+	}
+}
+
+func TestFailed(t *testing.T) {
+	for err, want := range map[error]string{
+		&os.PathError{Op: "read", Path: "/x", Err: syscall.EBUSY}:  "!errno EBUSY",
+		&os.PathError{Op: "open", Path: "/x", Err: syscall.EACCES}: "!errno EACCES",
+		os.ErrPermission: "!errno EACCES",
+		io.ErrClosedPipe: "!errno EIO",
+	} {
+		if got := string(failed(err)); got != want {
+			t.Errorf("failed(%v) = %s, want %s", err, got, want)
+		}
+	}
+}
+
+func TestAlternatives(t *testing.T) {
+	got := alternatives("/a{1,2}/b{x,y/*}/")
+	want := []string{"/a1/bx/", "/a1/by/*/", "/a2/bx/", "/a2/by/*/"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	for _, p := range recorded {
+		for _, q := range alternatives(p) {
+			if !path.IsAbs(q) || strings.ContainsAny(q, "{}") {
+				t.Errorf("pattern %s gives %s", p, q)
+			}
+			if _, err := path.Match(q, "/"); err != nil {
+				t.Errorf("pattern %s: %v", q, err)
+			}
+		}
+	}
+}
+
+func TestRelativeLink(t *testing.T) {
+	for _, c := range [][3]string{{"/etc", "/usr/lib/x", "../usr/lib/x"}, {"/", "/x", "x"}, {"/a/b", "/a//c/../d", "../../a/d"}} {
+		if got := relativeLink(c[0], c[1]); got != c[2] {
+			t.Errorf("relativeLink(%s, %s) = %s, want %s", c[0], c[1], got, c[2])
+		}
+	}
+}
+
+// No content may start a new member, and single lines come back as they were.
+func TestInert(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		line := rapid.SampledFrom([]string{"-- a --", "-- b -> c --", "--  --", "-- x --\r", "", "text", " -- d --", "-- e"})
+		text := strings.Join(rapid.SliceOf(line).Draw(t, "lines"), "\n")
+		if rapid.Bool().Draw(t, "final newline") {
+			text += "\n"
+		}
+		a := &txtar.Archive{Comment: inert([]byte(text)), Files: []txtar.File{{Name: "f", Data: inert([]byte(text))}, {Name: "g"}}}
+		back := txtar.Parse(txtar.Format(a))
+		if len(back.Files) != 2 {
+			t.Fatalf("%q makes %d members", text, len(back.Files))
+		}
+		got := strings.ReplaceAll(string(back.Files[0].Data), "\n -- ", "\n-- ")
+		if strings.TrimSpace(got) != strings.TrimSpace(strings.ReplaceAll(text, "\n -- ", "\n-- ")) {
+			t.Fatalf("%q comes back as %q", text, got)
+		}
+	})
+}
+
+// A mask may not change what it made, or recordings would drift.
+func TestIdsAreStable(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := rapid.StringMatching(`([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12} |[0-9a-f]{32} |([0-9a-f]{2}:){5}[0-9a-f]{2} |/dev/disk/by-id/[a-z]{3} ){1,5}`).Draw(t, "s")
+		m := newRecordMask(Tree{Root: "/nonexistent"}, false)
+		once := m.ids(s)
+		if again := newRecordMask(Tree{Root: "/nonexistent"}, false).ids(once); again != once {
+			t.Fatalf("%q, then %q", once, again)
+		}
+	})
+}

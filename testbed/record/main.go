@@ -1,0 +1,38 @@
+// Command record writes a recording of the machine it runs on to standard
+// output, for machines where hostlab itself is not wanted: testbed guests.
+//
+//	record [-comment TEXT] [PATH...]
+//
+// Called under the name postgres it does nothing but wait: a stand-in for a
+// database server in a guest that has none.
+package main
+
+import (
+	"bufio"
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"hostlab/internal/host"
+)
+
+func main() {
+	if filepath.Base(os.Args[0]) == "postgres" {
+		time.Sleep(time.Hour)
+		return
+	}
+	comment := flag.String("comment", "", "head of the archive: what machine, how recorded")
+	flag.Parse()
+	out := bufio.NewWriter(os.Stdout)
+	err := host.Recording{Comment: *comment, Paths: flag.Args()}.Write(context.Background(), host.Tree{}, out)
+	if err == nil {
+		err = out.Flush()
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "record:", err)
+		os.Exit(1)
+	}
+}
