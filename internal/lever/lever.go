@@ -12,12 +12,13 @@ type Verdict string
 // measurement; it needs an interval that excludes no effect by more than the
 // noise floor.
 const (
-	Worthwhile  Verdict = "worthwhile"  // measured here, and beyond noise
-	NoEffect    Verdict = "no_effect"   // measured here, too small to matter
-	Unresolved  Verdict = "unresolved"  // measured here, the interval includes no effect
-	Recommended Verdict = "recommended" // a source recommends it; not measured here
-	Settled     Verdict = "settled"     // checked, and already as it should be
-	Untestable  Verdict = "untestable"  // this host cannot show it
+	Worthwhile  Verdict = "worthwhile"   // measured here, and beyond noise
+	NoEffect    Verdict = "no_effect"    // measured here, too small to matter
+	Unresolved  Verdict = "unresolved"   // measured here, but that does not decide it
+	Recommended Verdict = "recommended"  // a source recommends it; not measured here
+	Settled     Verdict = "settled"      // checked, and already as it should be
+	Untestable  Verdict = "untestable"   // this host cannot show it
+	NotForRole  Verdict = "not_for_role" // a cost was measured here, and this role should bear it
 )
 
 // Lever is one row of the table.
@@ -33,4 +34,6 @@ type Lever struct {
 	Verdict     Verdict             `json:"verdict"`
 	Summary     string              `json:"summary"` // one line in plain words
 	Next        string              `json:"next"`    // the command to type
+
+	worst int // rank of the worst finding: which of two recommended levers comes first
 }
