@@ -12,7 +12,7 @@ import (
 // degree is CPU time that queries running side by side would get back from a
 // lower one; a single query may still end sooner at the higher.
 func (in *input) degree() Lever {
-	l := in.new(check.LeverDegree, "Degree of parallelism")
+	l := in.new(check.LeverDegree, "Parallelism")
 	var widest *result.Measurement
 	top := 0
 	family := in.known("degree.efficiency.")
@@ -32,7 +32,7 @@ func (in *input) degree() Lever {
 		return l
 	}
 	l.BoundOf = fmt.Sprintf("the CPU time of a cached query at degree %d", top)
-	l.Measurement, l.Evidence = widest, result.Measured
+	l.Measurement = widest
 	e := widest.Estimate
 	if e.HasInterval() {
 		b := max(0, 1-e.Low)
@@ -85,5 +85,5 @@ func (in *input) lowerDegree(family []result.Measurement, top int) string {
 			return fmt.Sprintf(`sqlcmd -Q "exec sp_configure 'max degree of parallelism', %d; reconfigure"`, best)
 		}
 	}
-	return fmt.Sprintf("try a degree of %d in the database (PostgreSQL max_parallel_workers_per_gather %d, SQL Server MAXDOP %d)", best, best-1, best)
+	return fmt.Sprintf("# try a degree of %d in the database (PostgreSQL max_parallel_workers_per_gather %d, SQL Server MAXDOP %d)", best, best-1, best)
 }

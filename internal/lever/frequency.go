@@ -26,11 +26,10 @@ func (in *input) frequency() Lever {
 	case costs:
 		in.frequencyCosts(&l, r, todo)
 	case small:
-		l.Evidence = result.Measured
 		l.Verdict = NoEffect
 		l.Summary = fmt.Sprintf("bursts after a pause take at most %s as long: the policy costs them nothing that matters", result.Format(max(1, r.worst), "ratio"))
 		if unseen := notSeenByWakeup(todo); len(unseen) > 0 {
-			l.Verdict, l.Evidence = Recommended, result.Cited
+			l.Verdict = Recommended
 			l.Summary += fmt.Sprintf("; but %s caps all work alike, which this probe cannot see", unseen[0].ID)
 			l.Next = remedy(unseen)
 		} else if len(todo) > 0 {
@@ -42,7 +41,7 @@ func (in *input) frequency() Lever {
 			l.Summary += "; the wake-up probe does not decide: " + r.why
 			return l
 		}
-		l.Evidence, l.Verdict, l.Summary = result.Measured, Unresolved, r.why
+		l.Verdict, l.Summary = Unresolved, r.why
 		l.Next = in.assess()
 	default:
 		in.rest(&l, in.whyUnmeasured("wakeup", "wakeup.alu."))
@@ -54,7 +53,7 @@ func (in *input) frequency() Lever {
 }
 
 func (in *input) frequencyCosts(l *Lever, r reading, todo []check.Result) {
-	l.Evidence, l.Verdict = result.Measured, Worthwhile
+	l.Verdict = Worthwhile
 	l.Summary = fmt.Sprintf("after a pause, work takes %s as long (beyond noise in %d of %d comparisons)",
 		result.Format(r.m.Estimate.Value, "ratio"), r.beyond, r.of)
 	busy, slept := in.named("wakeup.frequency.busy.cpu"+r.m.Labels["cpu"]), in.named("wakeup.frequency.slept.cpu"+r.m.Labels["cpu"])

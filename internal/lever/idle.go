@@ -42,7 +42,7 @@ func (in *input) idle() Lever {
 	todo := actionable(in.findings(l.Name))
 	switch {
 	case r.call == costs && (deep == nil || deep.Latency.Or(0) <= deepLatency):
-		l.Evidence, l.Verdict = result.Measured, Unresolved
+		l.Verdict = Unresolved
 		l.Summary = fmt.Sprintf("caches go cold over 100 ms of sleep (%s), but no deep idle state is visible here: other tenants may be the cause",
 			result.Format(r.m.Estimate.Value, "ratio"))
 		l.Next = in.assess()
@@ -50,21 +50,21 @@ func (in *input) idle() Lever {
 			l.Next = remedy(todo)
 		}
 	case r.call == costs && in.role == check.Development:
-		l.Evidence, l.Verdict = result.Measured, NotForRole
+		l.Verdict = NotForRole
 		l.Summary = fmt.Sprintf("memory work takes %s as long after a pause, beyond what frequency costs; a development system should save the energy instead",
 			result.Format(r.m.Estimate.Value, "ratio"))
 	case r.call == costs:
-		l.Evidence, l.Verdict = result.Measured, Worthwhile
+		l.Verdict = Worthwhile
 		l.Summary = fmt.Sprintf("memory work takes %s as long after a pause, beyond what frequency costs (%d of %d comparisons)",
 			result.Format(r.m.Estimate.Value, "ratio"), r.beyond, r.of)
 		if l.Next = remedy(todo); l.Next == "" {
 			l.Next = "hostlab facts"
 		}
 	case r.call == small && len(todo) == 0:
-		l.Evidence, l.Verdict = result.Measured, NoEffect
+		l.Verdict = NoEffect
 		l.Summary = "memory work after a pause loses nothing that matters beyond what frequency costs"
 	case r.call == undecided && len(todo) == 0:
-		l.Evidence, l.Verdict, l.Summary = result.Measured, Unresolved, r.why
+		l.Verdict, l.Summary = Unresolved, r.why
 		l.Next = in.assess()
 	default:
 		// A slice of 10 ms hides an exit latency of 0.1 ms, so a small reading does

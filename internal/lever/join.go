@@ -25,7 +25,7 @@ func Join(role check.Role, facts *host.Facts, results []check.Result, outcomes [
 			in.skipped[o.Probe] = o.Skipped
 		}
 	}
-	return []Lever{
+	levers := []Lever{
 		in.frequency(),
 		in.idle(),
 		in.smt(),
@@ -33,9 +33,19 @@ func Join(role check.Role, facts *host.Facts, results []check.Result, outcomes [
 		in.degree(),
 		in.settings(check.LeverMemory, "Memory settings",
 			"what paging, huge pages and write-back cost depends on the workload's memory; no quick probe shows it"),
-		in.settings(check.LeverKernel, "Kernel limits and clock",
+		in.settings(check.LeverKernel, "Kernel limits",
 			"limits cost nothing until they are reached, and then the work stops; that is not a share of time"),
 	}
+	for i := range levers {
+		l := &levers[i]
+		switch {
+		case known(l.Measurement):
+			l.Evidence = l.Measurement.Evidence
+		case l.Verdict != Untestable:
+			l.Evidence = result.Cited
+		}
+	}
+	return levers
 }
 
 // input is all that a lever is built from.
@@ -121,7 +131,7 @@ func (in *input) assess() string { return "hostlab assess --role " + string(in.r
 
 // new starts a lever with its findings.
 func (in *input) new(name, title string) Lever {
-	l := Lever{Name: name, Title: title, Findings: []string{}, Evidence: result.Cited}
+	l := Lever{Name: name, Title: title, Findings: []string{}}
 	for _, f := range in.findings(name) {
 		l.Findings = append(l.Findings, f.ID)
 		l.worst = max(l.worst, rank(f.Severity))
@@ -132,7 +142,6 @@ func (in *input) new(name, title string) Lever {
 // rest decides a lever on its checks alone, where no measurement decided it.
 // why says what could not be measured.
 func (in *input) rest(l *Lever, why string) {
-	l.Evidence = result.Cited
 	if todo := actionable(in.findings(l.Name)); len(todo) > 0 {
 		l.Verdict = Recommended
 		l.Summary = plural(len(todo), "setting differs", "settings differ") +

@@ -30,10 +30,10 @@ type Lever struct {
 	BoundOf     string              `json:"bound_of"` // what the bound is a share of, as in "a commit's time"
 	BoundWhy    string              `json:"bound_why"`
 	Measurement *result.Measurement `json:"measured"` // the one that decides; null: none
-	Evidence    result.Evidence     `json:"evidence"`
+	Evidence    result.Evidence     `json:"evidence"` // of the measurement, else of the recommendation; "" where there is neither
 	Verdict     Verdict             `json:"verdict"`
 	Summary     string              `json:"summary"` // one line in plain words
-	Next        string              `json:"next"`    // the command to type
+	Next        string              `json:"next"`    // what to type: "command   # note", or "# note" where no command does it
 
 	worst int // rank of the worst finding: which of two recommended levers comes first
 }

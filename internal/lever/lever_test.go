@@ -130,11 +130,11 @@ func TestDecisions(t *testing.T) {
 		{name: "no effect, but a cap is found", lever: check.LeverFrequency, facts: metal(),
 			outcomes: ran(ratio("wakeup.alu.10ms.cpu0", 1, 0.99, 1.01, 0.01)),
 			results:  []check.Result{finding(check.LeverFrequency, "PWR-007", "high", "/sys/.../no_turbo", "echo 0 > no_turbo")},
-			want:     Recommended, evidence: result.Cited, says: []string{"PWR-007", "cannot see", "echo 0"}, bound: 1 - 1/1.01},
+			want:     Recommended, evidence: result.Measured, says: []string{"PWR-007", "cannot see", "echo 0"}, bound: 1 - 1/1.01},
 		{name: "undecided, finding", lever: check.LeverFrequency, facts: metal(),
 			outcomes: ran(ratio("wakeup.alu.10ms.cpu0", 1.1, 0.98, 1.2, 0.01)),
 			results:  []check.Result{finding(check.LeverFrequency, "PWR-001", "low", governor, "do")},
-			want:     Recommended, evidence: result.Cited, says: []string{"does not decide"}, bound: 1 - 1/1.2},
+			want:     Recommended, evidence: result.Measured, says: []string{"does not decide"}, bound: 1 - 1/1.2},
 		{name: "skipped, all checks pass", lever: check.LeverFrequency, facts: metal(), outcomes: skipped("wakeup", "interrupted"),
 			results: []check.Result{answer(check.LeverFrequency, check.OK)},
 			want:    Settled, evidence: result.Cited, says: []string{"as it should be", "interrupted"}, bound: -1},
@@ -143,8 +143,8 @@ func TestDecisions(t *testing.T) {
 			want:    Settled, evidence: result.Cited, bound: -1},
 		{name: "skipped, check could not look", lever: check.LeverFrequency, facts: metal(),
 			results: []check.Result{answer(check.LeverFrequency, check.Unknown)},
-			want:    Untestable, evidence: result.Cited, says: []string{"could not look", "explain-check CHK-unknown"}, bound: -1},
-		{name: "nothing at all", lever: check.LeverFrequency, want: Untestable, evidence: result.Cited, says: []string{"hostlab assess"}, bound: -1},
+			want:    Untestable, says: []string{"could not look", "explain-check CHK-unknown"}, bound: -1},
+		{name: "nothing at all", lever: check.LeverFrequency, want: Untestable, says: []string{"hostlab assess"}, bound: -1},
 
 		{name: "cold caches with a deep state", lever: check.LeverIdle, facts: metal(),
 			outcomes: ran(ratio("wakeup.alu.10ms.cpu0", 1.01, 1.0, 1.02, 0.01), ratio("wakeup.mixed.10ms.cpu0", 1.5, 1.4, 1.6, 0.01)),
@@ -160,7 +160,7 @@ func TestDecisions(t *testing.T) {
 			want:    Recommended, evidence: result.Cited, says: []string{"PWR-020", "limit it"}, bound: 133e-6 / (133e-6 + 0.010)},
 		{name: "mixed without its arithmetic", lever: check.LeverIdle, facts: guest(),
 			outcomes: ran(ratio("wakeup.mixed.10ms.cpu0", 1.5, 1.4, 1.6, 0.01)),
-			want:     Untestable, evidence: result.Cited, bound: -1},
+			want:     Untestable, bound: -1},
 		{name: "warm", lever: check.LeverIdle, facts: metal(),
 			outcomes: ran(ratio("wakeup.alu.10ms.cpu0", 1.01, 1.0, 1.02, 0.01), ratio("wakeup.mixed.10ms.cpu0", 1.01, 1.0, 1.02, 0.01)),
 			want:     NoEffect, evidence: result.Measured, bound: 1 - 1/1.02},
@@ -183,7 +183,7 @@ func TestDecisions(t *testing.T) {
 		{name: "no siblings", lever: check.LeverSMT, facts: guest(),
 			outcomes: ran(unknown("siblings.harm.sibling", "untestable here: no two CPUs share a core")),
 			results:  []check.Result{answer(check.LeverSMT, check.OK)},
-			want:     Untestable, evidence: result.Measured, says: []string{"no two CPUs share a core"}, bound: -1},
+			want:     Untestable, says: []string{"no two CPUs share a core"}, bound: -1},
 
 		{name: "slow commits", lever: check.LeverLog, facts: guest(),
 			outcomes: ran(seconds("commit.p50.log-dir", 80e-6), seconds("commit.p50.memory", 4e-6), ratio("commit.gain", 0.05, 0.04, 0.06, 0.01)),
@@ -213,7 +213,7 @@ func TestDecisions(t *testing.T) {
 			outcomes: ran(ratio("degree.efficiency.2", 0.9, 0.7, 1.05, 0.01)),
 			want:     Unresolved, evidence: result.Measured, bound: 1 - 0.7},
 		{name: "one CPU", lever: check.LeverDegree, facts: guest(), outcomes: ran(ratio("degree.efficiency.1", 1, 1, 1, 0.01)),
-			want: Untestable, evidence: result.Cited, says: []string{"one CPU"}, bound: -1},
+			want: Untestable, says: []string{"one CPU"}, bound: -1},
 
 		{name: "memory found", lever: check.LeverMemory, facts: metal(),
 			results: []check.Result{finding(check.LeverMemory, "MEM-001", "low", "x", "later"), finding(check.LeverMemory, "MEM-002", "high", "x", "sooner")},
@@ -223,7 +223,7 @@ func TestDecisions(t *testing.T) {
 			want:    Settled, evidence: result.Cited, says: []string{"CHK-unknown could not look"}, bound: -1},
 		{name: "kernel not applicable", lever: check.LeverKernel, facts: metal(),
 			results: []check.Result{answer(check.LeverKernel, check.NotApplicable)},
-			want:    Untestable, evidence: result.Cited, bound: -1},
+			want:    Untestable, bound: -1},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -346,9 +346,9 @@ func TestVerdictLine(t *testing.T) {
 		starts  string
 		has     []string
 	}{
-		{"worthwhile", check.ProductionDB, nil, []result.Measurement{slow}, "Yes,", []string{"1.42x [1.31x, 1.55x], n 24", "frequency policy first"}},
+		{"worthwhile", check.ProductionDB, nil, []result.Measurement{slow}, "Yes,", []string{"1.42x [1.31x, 1.55x], n 24", "Start with the frequency policy"}},
 		{"development", check.Development, nil, []result.Measurement{slow}, "The power policy measurably costs", []string{"saves energy", "Change nothing."}},
-		{"recommended, worst first", check.ProductionDB, found, nil, "No cost could be established", []string{"Look at the kernel limits and clock first", "KRN-001"}},
+		{"recommended, worst first", check.ProductionDB, found, nil, "No cost could be established", []string{"Look at the kernel limits first", "KRN-001"}},
 		{"unresolved", check.ProductionDB, nil, []result.Measurement{ratio("wakeup.alu.10ms.cpu0", 1.1, 0.9, 1.3, 0.01)}, "This run cannot tell", []string{"frequency policy", "quieter"}},
 		{"no", check.ProductionDB, nil, []result.Measurement{ratio("wakeup.alu.10ms.cpu0", 1, 0.99, 1.01, 0.01)}, "No:", nil},
 		{"blind", check.ProductionDB, nil, nil, "This host shows too little", nil},

@@ -22,11 +22,10 @@ func (in *input) logDevice() Lever {
 		in.rest(&l, in.whyUnmeasured("commit", "commit.p50.log-dir"))
 		return l
 	}
-	l.Measurement, l.Evidence = log, result.Measured
+	l.Measurement = log
 	ratio := math.NaN() // memory over log, at its lowest
 	switch {
 	case gain != nil && gain.Known():
-		l.Measurement = gain
 		if ratio = gain.Estimate.Value; gain.Estimate.HasInterval() {
 			ratio = gain.Estimate.Low
 		}
@@ -75,10 +74,10 @@ func (in *input) logShare() string {
 		case "mariadb", "mysql":
 			return `mysql -e "select event_name, sum_timer_wait/1e12 as s from performance_schema.events_stages_summary_global_by_event_name where event_name like '%commit%'"   # before and after the job`
 		case "oracle":
-			return `select event, time_waited_micro_fg from v$system_event where event = 'log file sync';   -- in sqlplus, before and after the job`
+			return `sqlplus -S / as sysdba <<< "select event, time_waited_micro_fg from v\$system_event where event = 'log file sync';"   # before and after the job`
 		case "sqlserver":
 			return `sqlcmd -Q "select wait_time_ms from sys.dm_os_wait_stats where wait_type = 'WRITELOG'"   # before and after the job`
 		}
 	}
-	return "read the log-wait time in your database before and after the job (PostgreSQL WALSync, Oracle log file sync, SQL Server WRITELOG)"
+	return "# read the log-wait time in your database before and after the job (PostgreSQL WALSync, Oracle log file sync, SQL Server WRITELOG)"
 }

@@ -19,7 +19,7 @@ const (
 // smt is moved by placement. It never advises to turn siblings off: what a
 // sibling adds in throughput is not measured by this probe.
 func (in *input) smt() Lever {
-	l := in.new(check.LeverSMT, "Siblings and placement")
+	l := in.new(check.LeverSMT, "Siblings")
 	l.BoundOf = "the lock rate of a thread beside a memory scan"
 	l.BoundWhy = "unknown: the harm of a scanning sibling was not measured"
 	sib, other := in.named("siblings.harm.sibling"), in.named("siblings.harm.other")
@@ -27,12 +27,12 @@ func (in *input) smt() Lever {
 		l.Measurement = sib
 		in.rest(&l, in.whyUnmeasured("siblings", "siblings.harm.sibling"))
 		if l.Verdict == Settled && sib != nil {
-			l.Verdict, l.Evidence = Untestable, result.Measured
+			l.Verdict = Untestable
 			l.Summary = sib.Reason
 		}
 		return l
 	}
-	l.Measurement, l.Evidence = sib, result.Measured
+	l.Measurement = sib
 	e := sib.Estimate
 	if e.HasInterval() {
 		b := max(0, 1-e.Low)
@@ -73,7 +73,7 @@ func (in *input) smtHarm(l *Lever, sib, other *result.Measurement) {
 		l.Summary = fmt.Sprintf("a lock thread keeps %s of its rate with a scan on its sibling, %s with it on another core: keep scans and log writers on different cores",
 			keeps, Percent(other.Estimate.Value))
 		if l.Next = remedy(actionable(in.findings(l.Name))); l.Next == "" {
-			l.Next = "lscpu --extended=CPU,CORE,SOCKET   # then pin scanning jobs with taskset -c"
+			l.Next = "lscpu --extended=CPU,CORE,SOCKET   # shows the cores; pin scanning jobs to some of their own with taskset -c"
 		}
 	}
 }

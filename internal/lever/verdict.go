@@ -17,40 +17,40 @@ func VerdictLine(role check.Role, levers []Lever) string {
 	for _, l := range levers {
 		by[l.Verdict] = append(by[l.Verdict], l)
 	}
-	worth := slices.Clone(by[Worthwhile])
-	slices.SortStableFunc(worth, func(a, b Lever) int { return cmp.Compare(bound(b), bound(a)) })
+	// In the table's order, not by bound: bounds are shares of different things.
+	worth, whom := by[Worthwhile], roleWords[role]
 	switch {
 	case len(worth) > 0:
 		first := worth[0]
-		s := fmt.Sprintf("Yes, this platform measurably costs a %s host: %s (%s).", role, first.Summary, Figure(first.Measurement))
+		s := fmt.Sprintf("Yes, this platform measurably costs a %s something: %s (%s).", whom, first.Summary, Figure(first.Measurement))
 		if more := titles(worth[1:]); more != "" {
-			return s + fmt.Sprintf(" Change the %s first; also worthwhile: %s.", lowerFirst(first.Title), more)
+			return s + fmt.Sprintf(" Start with the %s; also worthwhile: %s.", lowerFirst(first.Title), more)
 		}
-		return s + fmt.Sprintf(" Change the %s first.", lowerFirst(first.Title))
+		return s + fmt.Sprintf(" Start with the %s.", lowerFirst(first.Title))
 	case len(by[NotForRole]) > 0 && role == check.Development && powerOnly(by[NotForRole]):
-		return "The power policy measurably costs short bursts of work, and for a development host that is the better bargain: it saves energy. " +
+		return "The power policy measurably costs short bursts of work, and for a development system that is the better bargain: it saves energy. " +
 			orElse(by[Recommended], "Change nothing.")
 	case len(by[Recommended]) > 0:
 		s := "No cost beyond noise was measured in this run"
 		if n := len(by[NoEffect]); n == 0 {
 			s = "No cost could be established in this run"
 		}
-		return s + ", but settings differ from what sources recommend for a " + string(role) + " host. " + orElse(by[Recommended], "")
+		return s + ", but settings differ from what sources recommend for a " + whom + ". " + orElse(by[Recommended], "")
 	case len(by[Unresolved]) > 0:
-		return fmt.Sprintf("This run cannot tell whether the platform costs a %s host anything: not decided is %s. Nothing needs changing yet; %s.",
-			role, titles(by[Unresolved]), lowerFirst(firstNext(by[Unresolved])))
+		return fmt.Sprintf("This run cannot tell whether the platform costs a %s anything: not decided is %s. Nothing needs changing yet; %s.",
+			whom, titles(by[Unresolved]), lowerFirst(firstNext(by[Unresolved])))
 	case len(by[NoEffect])+len(by[Settled]) > 0:
-		return fmt.Sprintf("No: as far as it could be measured and checked, this platform costs a %s host nothing that matters. Change nothing.", role)
+		return fmt.Sprintf("No: as far as it could be measured and checked, this platform costs a %s nothing that matters. Change nothing.", whom)
 	default:
 		return "This host shows too little to tell: nothing could be measured and no check could look. Try again with more privileges, or on the machine underneath."
 	}
 }
 
-func bound(l Lever) float64 {
-	if l.Bound == nil {
-		return 0
-	}
-	return *l.Bound
+// roleWords are the roles in a sentence.
+var roleWords = map[check.Role]string{
+	check.ProductionDB:  "production database server",
+	check.ProductionApp: "production application server",
+	check.Development:   "development system",
 }
 
 // titles lists levers in a sentence.
