@@ -26,9 +26,8 @@ func (in *input) smt() Lever {
 	if sib == nil || !sib.Known() {
 		l.Measurement = sib
 		in.rest(&l, in.whyUnmeasured("siblings", "siblings.harm.sibling"))
-		if l.Verdict == Settled && sib != nil {
-			l.Verdict = Untestable
-			l.Summary = sib.Reason
+		if sib != nil && (l.Verdict == Settled || l.Verdict == Untestable) {
+			l.Verdict, l.Summary, l.Next = Untestable, sib.Reason, ""
 		}
 		return l
 	}

@@ -64,13 +64,14 @@ type leverRow struct {
 	lever.Lever
 	Word, Most, Value, Interval, N, Floor string
 	Command, Note                         string
-	SortMost, SortRank                    float64
+	SortMost, SortRank, SortValue         float64
+	Known                                 bool
 }
 
 type picture struct {
 	Title, Note string
 	SVG         template.HTML
-	Wide        bool
+	Wide, Tall  bool
 }
 
 type probeView struct {
@@ -150,7 +151,7 @@ func newLeverRow(l *lever.Lever) leverRow {
 	}
 	if m := l.Measurement; m != nil && m.Known() {
 		r.Value, r.Interval, r.N = result.Format(m.Estimate.Value, m.Unit), interval(m), fmt.Sprint(m.Estimate.N)
-		r.Floor = floorText(m)
+		r.Floor, r.SortValue, r.Known = floorText(m), m.Estimate.Value, true
 	}
 	r.Command, r.Note = splitNext(l.Next)
 	return r
@@ -198,6 +199,7 @@ func pictures(a *Assessment) []picture {
 	var out []picture
 	for _, p := range all {
 		if p.SVG != "" {
+			p.Tall = strings.Count(string(p.SVG), "whisker") > 20
 			out = append(out, p)
 		}
 	}

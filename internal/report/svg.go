@@ -7,6 +7,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"hostlab/internal/result"
 )
 
 // svg collects the elements of one picture. Colours come from the page's style
@@ -79,6 +81,19 @@ func (s *svg) done(title, desc string) template.HTML {
 	return template.HTML(fmt.Sprintf(
 		`<svg xmlns="http://www.w3.org/2000/svg" class="%s" viewBox="0 0 %s %s" role="img" aria-labelledby="%s-t %s-d"><title id="%s-t">%s</title><desc id="%s-d">%s</desc>%s</svg>`,
 		class, num(s.w), num(s.h), s.id, s.id, s.id, html.EscapeString(title), s.id, html.EscapeString(desc), s.b.String()))
+}
+
+// drawable reports whether a measurement has a place on an axis.
+func drawable(m *result.Measurement) bool {
+	if !m.Known() || math.IsNaN(m.Estimate.Value) {
+		return false
+	}
+	for _, v := range []float64{m.Estimate.Value, m.Estimate.Low, m.Estimate.High} {
+		if v <= 0 || v > 1e12 {
+			return false // every axis here is one of times or ratios
+		}
+	}
+	return true
 }
 
 // ticks are 3 to 7 round numbers within [lo, hi].

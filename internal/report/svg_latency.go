@@ -69,7 +69,7 @@ func (s *svg) marks(device string, all []result.Measurement, x func(float64) flo
 	for _, q := range []string{"p50", "p99"} {
 		for i := range all {
 			m := &all[i]
-			if m.Name != "commit."+q+"."+device || !m.Known() {
+			if m.Name != "commit."+q+"."+device || !drawable(m) {
 				continue
 			}
 			at := x(m.Estimate.Value)

@@ -22,7 +22,7 @@ func speedupPicture(all []result.Measurement) template.HTML {
 	var pts []point
 	for _, m := range all {
 		d, err := strconv.Atoi(m.Labels["degree"])
-		if err == nil && d > 0 && strings.HasPrefix(m.Name, "degree.speedup.") && m.Known() && m.Estimate.Value > 0 {
+		if err == nil && d > 0 && strings.HasPrefix(m.Name, "degree.speedup.") && drawable(&m) {
 			pts = append(pts, point{d, m})
 		}
 	}

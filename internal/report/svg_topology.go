@@ -47,6 +47,7 @@ func topologyPicture(f *host.Facts, pairs []probe.PairResult) template.HTML {
 	root.layout(cell, s.w-4)
 	at := map[int]*box{}
 	root.place(2, 2, at)
+	s.w = max(480, min(s.w, root.w+4)) // no empty half beside the last row
 	root.draw(s, cell)
 	bottom := root.h + 8
 	kinds := s.links(pairs, at)

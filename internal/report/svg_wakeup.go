@@ -32,7 +32,7 @@ func wakeupPicture(all []result.Measurement) template.HTML {
 	slices.SortStableFunc(rows, func(a, b wakeupRow) int {
 		return cmp.Or(cmp.Compare(a.slice, b.slice), cmp.Compare(a.cpu, b.cpu))
 	})
-	const left, right, top, pitch = 112.0, 16.0, 34.0, 26.0
+	const left, right, top, pitch = 124.0, 16.0, 34.0, 26.0
 	s := &svg{id: "wakeup", w: 480, h: top + pitch*float64(len(rows)) + 46}
 	lo, hi := 0.98, 1.05
 	for _, r := range rows {
@@ -112,7 +112,7 @@ func wakeupTable(all []result.Measurement) (rows []wakeupRow, kernels []string) 
 		kernel, cpuText := m.Labels["kernel"], m.Labels["cpu"]
 		slice, err := strconv.ParseFloat(m.Labels["slice"], 64)
 		cpu, cpuErr := strconv.Atoi(cpuText)
-		if m.Probe != "wakeup" || m.Unit != "ratio" || !m.Known() || kernel == "" || err != nil || cpuErr != nil {
+		if m.Probe != "wakeup" || m.Unit != "ratio" || !drawable(&m) || kernel == "" || err != nil || cpuErr != nil {
 			continue
 		}
 		key := m.Labels["slice"] + " " + cpuText

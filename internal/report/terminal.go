@@ -34,7 +34,7 @@ func WriteTerminal(w io.Writer, a *Assessment, opt Options) error {
 	if opt.Width <= 0 {
 		t.width = 80
 	}
-	t.line("", bold, fmt.Sprintf("%s as %s", a.Host, a.Role))
+	t.text("", bold, fmt.Sprintf("%s as %s", a.Host, a.Role))
 	for _, l := range hostLines(a.Facts) {
 		t.text("  ", "", l)
 	}
@@ -50,7 +50,7 @@ func WriteTerminal(w io.Writer, a *Assessment, opt Options) error {
 		}
 		t.text("  ", "", s)
 	}
-	t.line("", "", "")
+	t.raw("")
 	if opt.HTML != "" {
 		t.text("", "", "Report: "+opt.HTML)
 	}
@@ -96,8 +96,6 @@ func (t *term) raw(s string) {
 	}
 }
 
-func (t *term) line(indent, code, s string) { t.raw(indent + t.style(code, plain(s))) }
-
 // text wraps a paragraph.
 func (t *term) text(indent, code, s string) {
 	for _, l := range wrap(plain(s), t.width-len(indent)) {
@@ -141,7 +139,7 @@ func (t *term) command(label, next string) {
 	}
 }
 
-// levers prints the table, then one paragraph for each that asks for something.
+// levers prints the table, then a paragraph for each.
 func (t *term) levers(levers []lever.Lever) {
 	if len(levers) == 0 {
 		t.text("  ", "", "none")
@@ -163,14 +161,13 @@ func (t *term) levers(levers []lever.Lever) {
 	}
 	for i := range levers {
 		l := &levers[i]
-		quiet := l.Verdict == lever.Settled || l.Verdict == lever.Untestable
-		if quiet && t.width >= tableMin {
-			continue
+		quiet := calm(l)
+		if !quiet || i > 0 && !calm(&levers[i-1]) {
+			t.raw("")
 		}
-		t.raw("")
 		t.text("  ", bold, fmt.Sprintf("%s: %s", l.Title, verdictWord(l.Verdict)))
 		t.text("    ", "", l.Summary)
-		if l.Bound != nil {
+		if l.Bound != nil && !quiet {
 			t.hang("    at most ", "", boundText(l)+" of "+l.BoundOf)
 		}
 		if t.width < tableMin && l.Measurement != nil && l.Measurement.Known() {
@@ -181,6 +178,9 @@ func (t *term) levers(levers []lever.Lever) {
 		}
 	}
 }
+
+// calm levers ask for nothing.
+func calm(l *lever.Lever) bool { return l.Verdict == lever.Settled || l.Verdict == lever.Untestable }
 
 // table prints rows whose cells wrap; the last column of each row is styled.
 func (t *term) table(rows [][]string, styles []string) {
