@@ -382,6 +382,16 @@ func TestPrintInBrowser(t *testing.T) {
 	if got := eval[string](t, b, `getComputedStyle(document.body).backgroundColor + getComputedStyle(document.body).color`); got != "rgb(255, 255, 255)rgb(0, 0, 0)" {
 		t.Errorf("paper is %s", got)
 	}
+	// A4 less 1 cm on each side is 718 CSS pixels; paper does not scroll.
+	send(t, b, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{Width: 718, Height: 1000, DeviceScaleFactor: 1})
+	b.run(t, chromedp.Evaluate[chromedp.Void](`dispatchEvent(new Event("beforeprint"))`))
+	if wide := eval[int](t, b, `Math.max(...[...document.querySelectorAll("main *:not(.quiet)")].map((e) => e.getBoundingClientRect().right))`); wide > 718 {
+		t.Errorf("the print is %d wide on 718", wide)
+	}
+	if shut := eval[int](t, b, `document.querySelectorAll("td details:not([open])").length`); shut > 0 {
+		t.Errorf("%d reasons are shut on paper", shut)
+	}
+	look(t, b, "guest-print")
 	pdf := get(t, b, chromedp.PrintToPDF(chromedp.PDFPaper(chromedp.PaperA4)))
 	if !bytes.HasPrefix(pdf, []byte("%PDF")) || len(pdf) < 20_000 {
 		t.Errorf("a PDF of %d bytes", len(pdf))

@@ -341,7 +341,8 @@ func validate(root, s map[string]any, v any, at string) (errs []string) {
 	if list, ok := s["type"].([]any); ok {
 		allowed = list
 	}
-	if s["type"] != nil && !slices.Contains(allowed, any(kind)) && !(kind == "number" && slices.Contains(allowed, any("integer"))) {
+	fits := slices.Contains(allowed, any(kind)) || kind == "number" && slices.Contains(allowed, any("integer"))
+	if s["type"] != nil && !fits {
 		return []string{fmt.Sprintf("%s is a %s, want %v", at, kind, s["type"])}
 	}
 	if enum, ok := s["enum"].([]any); ok && !slices.Contains(enum, v) {
