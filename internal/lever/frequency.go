@@ -56,8 +56,8 @@ func (in *input) frequencyCosts(l *Lever, r reading, todo []check.Result) {
 	l.Verdict = Worthwhile
 	l.Summary = fmt.Sprintf("after a pause, work takes %s as long (beyond noise in %d of %d comparisons)",
 		result.Format(r.m.Estimate.Value, "ratio"), r.beyond, r.of)
-	busy, slept := in.named("wakeup.frequency.busy.cpu"+r.m.Labels["cpu"]), in.named("wakeup.frequency.slept.cpu"+r.m.Labels["cpu"])
-	if busy != nil && slept != nil && busy.Known() && slept.Known() && slept.Estimate.Value < busy.Estimate.Value {
+	busy, slept := in.named("wakeup.frequency.busy.cpu"+r.m.Labels["cpu"]), in.named("wakeup.frequency.after-sleep.cpu"+r.m.Labels["cpu"])
+	if known(busy) && known(slept) && slept.Estimate.Value < busy.Estimate.Value {
 		l.Summary += fmt.Sprintf("; the clock was seen at %s instead of %s",
 			result.Format(slept.Estimate.Value, "Hz"), result.Format(busy.Estimate.Value, "Hz"))
 	}

@@ -21,8 +21,8 @@ func Join(role check.Role, facts *host.Facts, results []check.Result, outcomes [
 	in := &input{role: role, facts: facts, results: results, skipped: map[string]string{}}
 	for _, o := range outcomes {
 		in.measured = append(in.measured, o.Measurements...)
-		if o.Skipped != "" {
-			in.skipped[o.Probe] = o.Skipped
+		if why := cmp.Or(o.Skipped, o.Failed); why != "" {
+			in.skipped[o.Probe] = why
 		}
 	}
 	levers := []Lever{
@@ -54,7 +54,7 @@ type input struct {
 	facts    *host.Facts
 	results  []check.Result
 	measured []result.Measurement
-	skipped  map[string]string // probe -> why nothing was measured
+	skipped  map[string]string // probe -> why nothing was measured, skipped or failed
 }
 
 // findings returns the results that found something for a lever, worst first.

@@ -186,18 +186,18 @@ func TestDecisions(t *testing.T) {
 			want:     Untestable, says: []string{"no two CPUs share a core"}, bound: -1},
 
 		{name: "slow commits", lever: check.LeverLog, facts: guest(),
-			outcomes: ran(seconds("commit.p50.log-dir", 80e-6), seconds("commit.p50.memory", 4e-6), ratio("commit.gain", 0.05, 0.04, 0.06, 0.01)),
+			outcomes: ran(seconds("commit.p50", 80e-6), seconds("commit.memory.p50", 4e-6), ratio("commit.gain", 0.05, 0.04, 0.06, 0.01)),
 			want:     Unresolved, evidence: result.Measured, says: []string{"80", "WALSync"}, bound: 0.96},
 		{name: "slow commits, PostgreSQL", lever: check.LeverLog, facts: &host.Facts{Databases: []host.Database{{Kind: "postgresql"}}},
-			outcomes: ran(seconds("commit.p50.log-dir", 80e-6), seconds("commit.p50.memory", 4e-6)),
+			outcomes: ran(seconds("commit.p50", 80e-6), seconds("commit.memory.p50", 4e-6)),
 			want:     Unresolved, evidence: result.Measured, says: []string{"psql"}, bound: 0.95},
 		{name: "commits as in memory", lever: check.LeverLog, facts: guest(),
-			outcomes: ran(seconds("commit.p50.log-dir", 4e-6), seconds("commit.p50.memory", 4e-6), ratio("commit.gain", 1, 0.98, 1.02, 0.01)),
+			outcomes: ran(seconds("commit.p50", 4e-6), seconds("commit.memory.p50", 4e-6), ratio("commit.gain", 1, 0.98, 1.02, 0.01)),
 			want:     NoEffect, evidence: result.Measured, bound: 1 - 0.98},
-		{name: "no tmpfs", lever: check.LeverLog, facts: guest(), outcomes: ran(seconds("commit.p50.log-dir", 4e-6)),
+		{name: "no tmpfs", lever: check.LeverLog, facts: guest(), outcomes: ran(seconds("commit.p50", 4e-6)),
 			want: Unresolved, evidence: result.Measured, bound: -1},
 		{name: "commits of an application server", lever: check.LeverLog, facts: guest(), role: check.ProductionApp,
-			outcomes: ran(seconds("commit.p50.log-dir", 80e-6), seconds("commit.p50.memory", 4e-6)),
+			outcomes: ran(seconds("commit.p50", 80e-6), seconds("commit.memory.p50", 4e-6)),
 			want:     NotForRole, evidence: result.Measured, says: []string{"database server"}, bound: 0.95},
 		{name: "commit skipped", lever: check.LeverLog, facts: guest(), outcomes: skipped("commit", "no space left in /db"),
 			results: []check.Result{finding(check.LeverLog, "STO-001", "medium", "x", "mount it otherwise")},
@@ -295,7 +295,7 @@ func TestNeeded(t *testing.T) {
 func TestNeverWorthwhileWithinNoise(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		names := []string{"wakeup.alu.10ms.cpu0", "wakeup.alu.30ms.cpu0", "wakeup.mixed.10ms.cpu0", "siblings.harm.sibling",
-			"siblings.harm.other", "commit.p50.log-dir", "commit.p50.memory", "commit.gain", "degree.efficiency.2", "degree.efficiency.4"}
+			"siblings.harm.other", "commit.p50", "commit.memory.p50", "commit.gain", "degree.efficiency.2", "degree.efficiency.4"}
 		number := rapid.OneOf(rapid.Float64Range(0.01, 3), rapid.Just(nan))
 		var ms []result.Measurement
 		for _, n := range names {

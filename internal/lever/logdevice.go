@@ -15,11 +15,11 @@ import (
 func (in *input) logDevice() Lever {
 	l := in.new(check.LeverLog, "Log device")
 	l.BoundOf = "a commit's time"
-	log, mem, gain := in.named("commit.p50.log-dir"), in.named("commit.p50.memory"), in.named("commit.gain")
+	log, mem, gain := in.named("commit.p50"), in.named("commit.memory.p50"), in.named("commit.gain")
 	if log == nil || !log.Known() {
 		l.BoundWhy = "unknown: no commit was timed"
 		l.Measurement = log
-		in.rest(&l, in.whyUnmeasured("commit", "commit.p50.log-dir"))
+		in.rest(&l, in.whyUnmeasured("commit", "commit.p50"))
 		return l
 	}
 	l.Measurement = log

@@ -178,7 +178,7 @@ func pictures(a *Assessment) []picture {
 	for _, o := range a.Runs {
 		pairs = append(pairs, o.Pairs...)
 		for _, d := range o.Distributions {
-			if strings.HasPrefix(d.Name, "commit.") {
+			if d.Name == "commit" || strings.HasPrefix(d.Name, "commit.") {
 				dists = append(dists, d)
 			}
 		}

@@ -49,8 +49,7 @@ func latencyPicture(dists []result.Distribution, all []result.Measurement) templ
 		s.histogram(d, i, x, base, panel-22)
 		s.line(left, base, s.w-right, base, "base")
 		s.text(left, base-panel+2, "start", "name", dist(d))
-		device := strings.TrimPrefix(d.Name, "commit.")
-		says = append(says, s.marks(device, all, x, base, panel-22)...)
+		says = append(says, s.marks(d.Name, all, x, base, panel-22)...)
 	}
 	return s.done("Commit latency", "Distribution of single commits. "+strings.Join(says, "; "))
 }
@@ -62,14 +61,15 @@ func dist(d result.Distribution) string {
 	return d.Name
 }
 
-// marks draws p50 and p99 of a device, with their values below the axis.
-func (s *svg) marks(device string, all []result.Measurement, x func(float64) float64, base, height float64) []string {
+// marks draws p50 and p99 of a distribution, with their values below the axis. The
+// measurements are named after it, as commit.memory.p50 is after commit.memory.
+func (s *svg) marks(name string, all []result.Measurement, x func(float64) float64, base, height float64) []string {
 	var says []string
 	free := math.Inf(-1) // where the next label may start
 	for _, q := range []string{"p50", "p99"} {
 		for i := range all {
 			m := &all[i]
-			if m.Name != "commit."+q+"."+device || !drawable(m) {
+			if m.Name != name+"."+q || !drawable(m) {
 				continue
 			}
 			at := x(m.Estimate.Value)
@@ -78,7 +78,7 @@ func (s *svg) marks(device string, all []result.Measurement, x func(float64) flo
 			start := min(max(at-3, free), s.w-8*float64(len(text)))
 			s.text(start, base+17, "start", "note", text)
 			free = start + 7.6*float64(len(text)) + 10
-			says = append(says, device+" "+q+" "+lever.Figure(m))
+			says = append(says, label(m)+" "+lever.Figure(m))
 		}
 	}
 	return says

@@ -29,6 +29,10 @@ func speedupPicture(all []result.Measurement) template.HTML {
 	if len(pts) == 0 {
 		return ""
 	}
+	if base := 1.0; !slices.ContainsFunc(pts, func(p point) bool { return p.d == 1 }) {
+		nan := math.NaN() // the baseline, by definition
+		pts = append(pts, point{1, result.Measurement{Unit: "ratio", Estimate: &result.Estimate{Value: base, Low: nan, High: nan}}})
+	}
 	slices.SortFunc(pts, func(a, b point) int { return a.d - b.d })
 	most := float64(pts[len(pts)-1].d)
 	const left, right, top, height = 46.0, 20.0, 16.0, 250.0
@@ -81,7 +85,11 @@ func speedupPicture(all []result.Measurement) template.HTML {
 			s.line(px-4, y(e.Low), px+4, y(e.Low), "whisker k0")
 			s.line(px-4, y(e.High), px+4, y(e.High), "whisker k0")
 		}
-		says = append(says, fmt.Sprintf("degree %d: %s", p.d, lever.Figure(&p.m)))
+		if p.d == 1 {
+			says = append(says, "degree 1: the baseline")
+		} else {
+			says = append(says, fmt.Sprintf("degree %d: %s", p.d, lever.Figure(&p.m)))
+		}
 		s.dot(px, y(e.Value), 0, says[i])
 		anchor := "start"
 		if px > s.w-90 {

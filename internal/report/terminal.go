@@ -243,6 +243,9 @@ func (t *term) probes(a *Assessment) {
 		if o.Skipped != "" {
 			t.text("    ", dim, "skipped: "+o.Skipped)
 		}
+		if o.Failed != "" {
+			t.text("    ", yellow, "failed: "+o.Failed)
+		}
 		for _, m := range headlines(o, a.Probes) {
 			t.text("    ", "", label(&m)+": "+lever.Figure(&m))
 		}

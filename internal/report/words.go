@@ -200,7 +200,7 @@ func headlines(o *probe.Outcome, all []result.Measurement) []result.Measurement 
 	}
 	var out []result.Measurement
 	for _, prefix := range []string{"wakeup.alu.", "wakeup.mixed.", "siblings.slowdown.", "siblings.harm.sibling", "siblings.harm.other",
-		"commit.p50.log-dir", "commit.p99.log-dir", "commit.p50.memory", "degree.speedup."} {
+		"commit.p50", "commit.p99", "commit.memory.p50", "degree.speedup."} {
 		if m := pick(prefix); m != nil {
 			out = append(out, *m)
 		}
