@@ -1,0 +1,199 @@
+package lever
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"hostlab/internal/check"
+	"hostlab/internal/host"
+	"hostlab/internal/probe"
+	"hostlab/internal/result"
+)
+
+// Join makes the table: one lever for each of check's Lever constants, in the
+// order in which a burst of work meets them. facts may be nil, results and
+// outcomes empty; a lever about which nothing is known says so.
+func Join(role check.Role, facts *host.Facts, results []check.Result, outcomes []probe.Outcome) []Lever {
+	if facts == nil {
+		facts = &host.Facts{}
+	}
+	in := &input{role: role, facts: facts, results: results, skipped: map[string]string{}}
+	for _, o := range outcomes {
+		in.measured = append(in.measured, o.Measurements...)
+		if why := cmp.Or(o.Skipped, o.Failed); why != "" {
+			in.skipped[o.Probe] = why
+		}
+	}
+	levers := []Lever{
+		in.frequency(),
+		in.idle(),
+		in.smt(),
+		in.logDevice(),
+		in.degree(),
+		in.settings(check.LeverMemory, "Memory settings",
+			"what paging, huge pages and write-back cost depends on the workload's memory; no quick probe shows it"),
+		in.settings(check.LeverKernel, "Kernel limits",
+			"limits cost nothing until they are reached, and then the work stops; that is not a share of time"),
+	}
+	for i := range levers {
+		l := &levers[i]
+		switch {
+		case known(l.Measurement):
+			l.Evidence = l.Measurement.Evidence
+		case l.Verdict != Untestable:
+			l.Evidence = result.Cited
+		}
+	}
+	return levers
+}
+
+// input is all that a lever is built from.
+type input struct {
+	role     check.Role
+	facts    *host.Facts
+	results  []check.Result
+	measured []result.Measurement
+	skipped  map[string]string // probe -> why nothing was measured, skipped or failed
+}
+
+// findings returns the results that found something for a lever, worst first.
+func (in *input) findings(lever string) []check.Result {
+	var out []check.Result
+	for _, r := range in.results {
+		if r.Lever == lever && r.Status == check.Finding {
+			out = append(out, r)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b check.Result) int {
+		return cmp.Or(cmp.Compare(rank(b.Severity), rank(a.Severity)), cmp.Compare(a.ID, b.ID))
+	})
+	return out
+}
+
+// rank orders the severities as they are printed; what it does not know counts
+// as a finding to act on.
+func rank(severity string) int {
+	switch strings.ToLower(severity) {
+	case "info":
+		return 0
+	case "medium":
+		return 2
+	case "high":
+		return 3
+	default:
+		return 1
+	}
+}
+
+// actionable drops findings that only inform.
+func actionable(findings []check.Result) []check.Result {
+	return slices.DeleteFunc(slices.Clone(findings), func(r check.Result) bool { return rank(r.Severity) == 0 })
+}
+
+// named returns the measurement with a name, or nil.
+func (in *input) named(name string) *result.Measurement {
+	for i := range in.measured {
+		if in.measured[i].Name == name {
+			return &in.measured[i]
+		}
+	}
+	return nil
+}
+
+// known returns the known ratios whose names start with prefix.
+func (in *input) known(prefix string) []result.Measurement {
+	var out []result.Measurement
+	for _, m := range in.measured {
+		if strings.HasPrefix(m.Name, prefix) && m.Unit == "ratio" && m.Known() {
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+// whyUnmeasured says in a clause why a probe gave no number for names that
+// start with prefix.
+func (in *input) whyUnmeasured(probeName, prefix string) string {
+	if why := in.skipped[probeName]; why != "" {
+		return why
+	}
+	for _, m := range in.measured {
+		if strings.HasPrefix(m.Name, prefix) && !m.Known() && m.Reason != "" {
+			return m.Reason
+		}
+	}
+	return "the " + probeName + " probe did not run"
+}
+
+// assess is the command that measures again.
+func (in *input) assess() string { return "hostlab assess --role " + string(in.role) }
+
+// new starts a lever with its findings.
+func (in *input) new(name, title string) Lever {
+	l := Lever{Name: name, Title: title, Findings: []string{}}
+	for _, f := range in.findings(name) {
+		l.Findings = append(l.Findings, f.ID)
+		l.worst = max(l.worst, rank(f.Severity))
+	}
+	return l
+}
+
+// rest decides a lever on its checks alone, where no measurement decided it.
+// why says what could not be measured.
+func (in *input) rest(l *Lever, why string) {
+	if todo := actionable(in.findings(l.Name)); len(todo) > 0 {
+		l.Verdict = Recommended
+		l.Summary = plural(len(todo), "setting differs", "settings differ") +
+			" from what sources recommend for this role; first " + todo[0].ID + ", " + lowerFirst(todo[0].Title)
+		if why != "" {
+			l.Summary += "; not measured: " + why
+		}
+		l.Next = remedy(todo)
+		return
+	}
+	passed, blind := 0, ""
+	for _, r := range in.results {
+		if r.Lever != l.Name {
+			continue
+		}
+		switch r.Status {
+		case check.OK, check.Finding: // what only informs is as it should be
+			passed++
+		case check.Unknown:
+			blind = r.ID
+		}
+	}
+	switch {
+	case passed > 0 && blind == "":
+		l.Verdict = Settled
+		l.Summary = plural(passed, "check finds", "checks find") + " it as it should be for this role"
+	case passed > 0:
+		l.Verdict = Settled
+		l.Summary = plural(passed, "check finds", "checks find") + " it as it should be; " + blind + " could not look"
+		l.Next = "hostlab explain-check " + blind
+	case blind != "":
+		l.Verdict = Untestable
+		l.Summary = "the checks could not look"
+		l.Next = "hostlab explain-check " + blind
+	default:
+		l.Verdict = Untestable
+		l.Summary = "this host shows no such setting"
+	}
+	if why != "" {
+		l.Summary += "; not measured: " + why
+	}
+}
+
+// remedy is the command of the worst finding that has one.
+func remedy(findings []check.Result) string {
+	for _, f := range findings {
+		if f.Remedy != "" {
+			return f.Remedy
+		}
+	}
+	if len(findings) > 0 {
+		return "hostlab explain-check " + findings[0].ID
+	}
+	return ""
+}

@@ -1,0 +1,65 @@
+// Package report prints an assessment: on a terminal, as one self-contained HTML
+// file to send to somebody, and as JSON for programs.
+package report
+
+import (
+	"encoding/json"
+	"io"
+	"time"
+
+	"hostlab/internal/check"
+	"hostlab/internal/host"
+	"hostlab/internal/lever"
+	"hostlab/internal/probe"
+	"hostlab/internal/result"
+)
+
+// Schema is the version of the JSON document; docs/schema/assess.schema.json
+// describes it. It rises when a key changes its meaning or goes.
+const Schema = 1
+
+// Assessment is everything that one run of `hostlab assess` learned.
+type Assessment struct {
+	Schema   int                  `json:"schema"`
+	Tool     string               `json:"version"` // of hostlab
+	Started  time.Time            `json:"started"`
+	Seconds  float64              `json:"seconds"` // the whole run took
+	Host     string               `json:"host"`
+	Role     check.Role           `json:"role"`
+	Facts    *host.Facts          `json:"facts"`
+	Results  []check.Result       `json:"results"`
+	Probes   []result.Measurement `json:"probes"` // the numbers of all Runs, flat
+	Runs     []probe.Outcome      `json:"probe_runs"`
+	Levers   []lever.Lever        `json:"levers"`
+	Verdict  string               `json:"verdict"`
+	Warnings []string             `json:"warnings"`
+}
+
+// WriteJSON writes the document, indented, with empty lists instead of null.
+func WriteJSON(w io.Writer, a *Assessment) error {
+	enc := json.NewEncoder(w)
+	enc.SetIndent("", "  ")
+	enc.SetEscapeHTML(false)
+	return enc.Encode(complete(a))
+}
+
+// complete copies an assessment with every nil list made an empty one.
+func complete(a *Assessment) *Assessment {
+	c := *a
+	if c.Schema == 0 {
+		c.Schema = Schema
+	}
+	c.Results = orEmpty(c.Results)
+	c.Probes = orEmpty(c.Probes)
+	c.Runs = orEmpty(c.Runs)
+	c.Levers = orEmpty(c.Levers)
+	c.Warnings = orEmpty(c.Warnings)
+	return &c
+}
+
+func orEmpty[T any](s []T) []T {
+	if s == nil {
+		return []T{}
+	}
+	return s
+}

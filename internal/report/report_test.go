@@ -1,0 +1,375 @@
+package report_test
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"html"
+	"io"
+	"math"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"compress/gzip"
+
+	"github.com/google/go-cmp/cmp"
+
+	"hostlab/internal/check"
+	"hostlab/internal/lever"
+	"hostlab/internal/report"
+	"hostlab/internal/report/reporttest"
+)
+
+var samples = map[string]func() *report.Assessment{
+	"guest":   reporttest.Guest,
+	"big":     reporttest.Big,
+	"hostile": reporttest.Hostile,
+	"empty":   func() *report.Assessment { return &report.Assessment{Role: check.Development} },
+}
+
+func render(t *testing.T, a *report.Assessment) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := report.WriteHTML(&b, a); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+func TestTerminalFits(t *testing.T) {
+	for name, make := range samples {
+		for _, width := range []int{0, 40, 60, 80, 132} {
+			for _, color := range []bool{false, true} {
+				t.Run(fmt.Sprintf("%s/%d/%v", name, width, color), func(t *testing.T) {
+					var b bytes.Buffer
+					if err := report.WriteTerminal(&b, make(), report.Options{Width: width, Color: color, HTML: "r.html"}); err != nil {
+						t.Fatal(err)
+					}
+					most := width
+					if width == 0 {
+						most = 80
+					}
+					text := b.String()
+					if color {
+						if name != "empty" && !strings.Contains(text, "\x1b[1m") {
+							t.Error("no colour")
+						}
+						text = regexp.MustCompile("\x1b\\[[0-9;]*m").ReplaceAllString(text, "")
+					}
+					for _, line := range strings.Split(text, "\n") {
+						if n := utf8.RuneCountInString(line); n > most {
+							t.Errorf("%d columns: %s", n, line)
+						}
+						if i := strings.IndexFunc(line, func(r rune) bool { return r < ' ' }); i >= 0 {
+							t.Errorf("control character in %q", line)
+						}
+					}
+				})
+			}
+		}
+	}
+}
+
+// Each lever that asks for something shows its figure, n, label and command.
+func TestTerminalSays(t *testing.T) {
+	var b bytes.Buffer
+	a := reporttest.Guest()
+	if err := report.WriteTerminal(&b, a, report.Options{Width: 80, HTML: "here.html", JSON: "there.json"}); err != nil {
+		t.Fatal(err)
+	}
+	text := strings.Join(strings.Fields(b.String()), " ")
+	want := []string{a.Host, "VERDICT", "Yes, this platform", "worthwhile", "measured", "cited", "n 24", "here.html", "there.json",
+		"echo none > /sys/block/vda/queue/scheduler", "MEM-001 high", "untestable here: no two CPUs share a core", "nothing on this host was changed"}
+	for _, l := range a.Levers {
+		want = append(want, l.Title)
+	}
+	for _, w := range want {
+		if !strings.Contains(strings.ToLower(text), strings.ToLower(w)) {
+			t.Errorf("does not say %q", w)
+		}
+	}
+}
+
+type failing struct{ after int }
+
+func (f *failing) Write(p []byte) (int, error) {
+	if f.after--; f.after < 0 {
+		return 0, io.ErrShortWrite
+	}
+	return len(p), nil
+}
+
+func TestWriteErrorsAreReturned(t *testing.T) {
+	a := reporttest.Guest()
+	for name, write := range map[string]func(io.Writer) error{
+		"terminal": func(w io.Writer) error { return report.WriteTerminal(w, a, report.Options{}) },
+		"html":     func(w io.Writer) error { return report.WriteHTML(w, a) },
+		"json":     func(w io.Writer) error { return report.WriteJSON(w, a) },
+	} {
+		if err := write(&failing{}); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+}
+
+// The page holds everything itself: nothing in it names another place to load
+// from, and its policy forbids what is not in it by hash.
+func TestHTMLIsSelfContained(t *testing.T) {
+	for name, make := range samples {
+		t.Run(name, func(t *testing.T) {
+			page := dataElement.ReplaceAllString(render(t, make()), "")
+			for _, m := range regexp.MustCompile(`<[a-z]+\s[^>]*\b(?:src|href|srcset|action|data|poster)="([^"]*)"[^>]*>`).FindAllStringSubmatch(page, -1) {
+				if !strings.HasPrefix(m[1], "#") {
+					t.Errorf("refers to %s", m[0])
+				}
+			}
+			if strings.Contains(page, "@import") || strings.Contains(page, "url(") {
+				t.Error("the style sheet loads something")
+			}
+			if !strings.Contains(page, "default-src &#39;none&#39;") {
+				t.Error("no policy")
+			}
+			if strings.Contains(page, "ZgotmplZ") {
+				t.Error("the template refused a value")
+			}
+			if strings.Contains(page, "NaN") {
+				i := strings.Index(page, "NaN")
+				t.Errorf("a NaN in the page: %s", page[max(0, i-80):i+20])
+			}
+			if strings.Contains(page, " style=") {
+				t.Error("a style attribute, which the policy blocks")
+			}
+			if page = render(t, make()); len(page) >= 1_500_000 {
+				t.Errorf("%d bytes", len(page))
+			}
+		})
+	}
+}
+
+func TestHTMLEscapes(t *testing.T) {
+	page := render(t, reporttest.Hostile())
+	for _, bad := range []string{"<script>alert", "<img src=x", "</script><script>a"} {
+		if strings.Contains(page, bad) {
+			i := strings.Index(page, bad)
+			t.Errorf("unescaped: %s", page[max(0, i-100):i+40])
+		}
+	}
+	if n := strings.Count(page, "<script"); n != 2 {
+		t.Errorf("%d script elements, want 2", n)
+	}
+}
+
+var dataElement = regexp.MustCompile(`(?s)<script type="application/json" id="data">(.*?)</script>`)
+
+// The data in the page is the document that --json writes.
+func TestHTMLData(t *testing.T) {
+	for name, make := range samples {
+		t.Run(name, func(t *testing.T) {
+			m := dataElement.FindStringSubmatch(render(t, make()))
+			if m == nil {
+				t.Fatal("no data")
+			}
+			got, want := document(t, []byte(m[1])), document(t, writeJSON(t, make()))
+			if packed, ok := got["facts_gzip"].(string); ok {
+				z, err := gzip.NewReader(base64.NewDecoder(base64.StdEncoding, strings.NewReader(packed)))
+				if err != nil {
+					t.Fatal(err)
+				}
+				var facts any
+				if err := json.NewDecoder(z).Decode(&facts); err != nil {
+					t.Fatal(err)
+				}
+				got["facts"] = facts
+				delete(got, "facts_gzip")
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func writeJSON(t *testing.T, a *report.Assessment) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	if err := report.WriteJSON(&b, a); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func document(t *testing.T, b []byte) map[string]any {
+	t.Helper()
+	var out map[string]any
+	if err := json.Unmarshal(b, &out); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// Pictures appear where there is data and only there, each with a name and a
+// description for those who do not see it.
+func TestPictures(t *testing.T) {
+	heads := func(page string) []string {
+		var out []string
+		for _, m := range regexp.MustCompile(`<svg [^>]*role="img" aria-labelledby="(\w+)-t (\w+)-d"[^>]*><title id="(\w+)-t">([^<]+)</title><desc id="(\w+)-d">([^<]+)</desc>`).FindAllStringSubmatch(page, -1) {
+			if m[1] != m[2] || m[2] != m[3] || m[3] != m[5] {
+				t.Errorf("ids differ in %s", m[0])
+			}
+			out = append(out, m[1])
+		}
+		if n := strings.Count(page, "<svg"); n != len(out) {
+			t.Errorf("%d pictures, %d with a name and a description", n, len(out))
+		}
+		return out
+	}
+	all := []string{"wakeup", "latency", "speedup", "frequency", "topology"}
+	for name, want := range map[string][]string{"guest": all, "big": all, "empty": {"frequency"}} {
+		if diff := cmp.Diff(want, heads(render(t, samples[name]()))); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+	if page := render(t, reporttest.Guest()); !strings.Contains(page, "this host shows no frequency") {
+		t.Error("the absent frequency is not said")
+	}
+	for _, cpu := range []int{0, 255, 256, 511} {
+		if want := fmt.Sprintf("<title>CPU %d, socket", cpu); !strings.Contains(render(t, reporttest.Big()), want) {
+			t.Errorf("the map lacks CPU %d", cpu)
+		}
+	}
+}
+
+// No coordinate may be infinite or NaN, whatever was measured.
+func TestPicturesOfOddNumbers(t *testing.T) {
+	for _, v := range []float64{0, -1, 1e-300, 1e300, math.NaN(), math.Inf(1)} {
+		a := reporttest.Guest()
+		for i := range a.Probes {
+			if e := a.Probes[i].Estimate; e != nil {
+				a.Probes[i].Estimate = new(*e)
+				a.Probes[i].Estimate.Value, a.Probes[i].Estimate.Low, a.Probes[i].Estimate.High = v, v, v
+			}
+		}
+		for i := range a.Runs {
+			for j := range a.Runs[i].Distributions {
+				d := &a.Runs[i].Distributions[j]
+				d.Count = make([]int, len(d.Edge))
+			}
+		}
+		page := dataElement.ReplaceAllString(render(t, a), "")
+		for _, m := range regexp.MustCompile(`\b(?:d|x|y|cx|cy|width|height|x1|y1)="([^"]*)"`).FindAllStringSubmatch(page, -1) {
+			if strings.Contains(m[1], "NaN") || strings.Contains(m[1], "Inf") {
+				t.Fatalf("value %v gives %s", v, m[0])
+			}
+		}
+	}
+}
+
+// Every number of a probe stands in the page with its interval and n.
+func TestMeasurementsAreComplete(t *testing.T) {
+	a := reporttest.Guest()
+	page := html.UnescapeString(render(t, a))
+	for _, m := range a.Probes {
+		if !strings.Contains(page, `title="`+m.Name+`"`) {
+			t.Errorf("%s is not in the page", m.Name)
+		}
+		if m.Known() && m.Estimate.HasInterval() && !strings.Contains(page, fmt.Sprintf(">%d<", m.Estimate.N)) {
+			t.Errorf("%s lacks its n", m.Name)
+		}
+	}
+	for _, f := range a.Results {
+		if !strings.Contains(page, f.ID) {
+			t.Errorf("%s is not in the page", f.ID)
+		}
+	}
+	for _, l := range a.Levers {
+		if !strings.Contains(page, l.BoundWhy) {
+			t.Errorf("%s: the bound's reason is not in the page", l.Name)
+		}
+	}
+}
+
+// docs/schema/assess.schema.json describes what WriteJSON writes.
+func TestSchema(t *testing.T) {
+	b, err := os.ReadFile("../../docs/schema/assess.schema.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	schema := document(t, b)
+	for name, make := range samples {
+		for _, e := range validate(schema, schema, document(t, writeJSON(t, make())), "") {
+			t.Errorf("%s: %s", name, e)
+		}
+	}
+	broken := document(t, writeJSON(t, reporttest.Guest()))
+	broken["levers"].([]any)[0].(map[string]any)["verdict"] = "splendid"
+	delete(broken, "facts")
+	if n := len(validate(schema, schema, broken, "")); n != 2 {
+		t.Errorf("%d complaints about a document with two faults", n)
+	}
+	verdicts := schema["$defs"].(map[string]any)["lever"].(map[string]any)["properties"].(map[string]any)["verdict"].(map[string]any)["enum"].([]any)
+	for _, v := range []lever.Verdict{lever.Worthwhile, lever.NoEffect, lever.Unresolved, lever.Recommended, lever.Settled, lever.Untestable, lever.NotForRole} {
+		if !slices.Contains(verdicts, any(string(v))) {
+			t.Errorf("the schema does not know the verdict %s", v)
+		}
+	}
+}
+
+// validate knows the part of JSON Schema that the document uses.
+func validate(root, s map[string]any, v any, at string) (errs []string) {
+	if ref, ok := s["$ref"].(string); ok {
+		s = root["$defs"].(map[string]any)[strings.TrimPrefix(ref, "#/$defs/")].(map[string]any)
+	}
+	kind := map[bool]string{true: "null"}[v == nil]
+	switch v.(type) {
+	case map[string]any:
+		kind = "object"
+	case []any:
+		kind = "array"
+	case string:
+		kind = "string"
+	case float64:
+		kind = "number"
+	case bool:
+		kind = "boolean"
+	}
+	allowed := []any{s["type"]}
+	if list, ok := s["type"].([]any); ok {
+		allowed = list
+	}
+	fits := slices.Contains(allowed, any(kind)) || kind == "number" && slices.Contains(allowed, any("integer"))
+	if s["type"] != nil && !fits {
+		return []string{fmt.Sprintf("%s is a %s, want %v", at, kind, s["type"])}
+	}
+	if enum, ok := s["enum"].([]any); ok && !slices.Contains(enum, v) {
+		errs = append(errs, fmt.Sprintf("%s is %v, want one of %v", at, v, enum))
+	}
+	if object, ok := v.(map[string]any); ok {
+		properties, _ := s["properties"].(map[string]any)
+		required, _ := s["required"].([]any)
+		for _, r := range required {
+			if _, ok := object[r.(string)]; !ok {
+				errs = append(errs, at+"."+r.(string)+" is missing")
+			}
+		}
+		for k, x := range object {
+			if p, ok := properties[k].(map[string]any); ok {
+				errs = append(errs, validate(root, p, x, at+"."+k)...)
+			} else if s["additionalProperties"] == false {
+				errs = append(errs, at+"."+k+" is not described")
+			}
+		}
+	}
+	if list, ok := v.([]any); ok {
+		if items, ok := s["items"].(map[string]any); ok {
+			for i, x := range list {
+				errs = append(errs, validate(root, items, x, fmt.Sprintf("%s[%d]", at, i))...)
+			}
+		}
+	}
+	return errs
+}

@@ -1,0 +1,86 @@
+package report
+
+import (
+	"fmt"
+	"html/template"
+	"math"
+
+	"hostlab/internal/host"
+	"hostlab/internal/result"
+)
+
+// frequencyPicture draws each CPU's frequency as a share of its maximum, the
+// '% of maximum frequency' by which the seeds found sleeping processors. It says
+// so where the host shows none.
+func frequencyPicture(f *host.Facts) template.HTML {
+	type bar struct {
+		cpu      int
+		pct, now float64
+	}
+	var bars []bar
+	if f != nil {
+		for _, c := range f.Frequency.Current {
+			if p, ok := c.Percent.Get(); ok && !math.IsNaN(p) {
+				hz, known := c.Frequency.Get()
+				b := bar{c.CPU, p, math.NaN()}
+				if known {
+					b.now = float64(hz)
+				}
+				bars = append(bars, b)
+			}
+		}
+	}
+	s := &svg{id: "frequency", w: 480}
+	if len(bars) == 0 {
+		s.h = 64
+		s.text(s.w/2, 38, "middle", "name", "this host shows no frequency")
+		return s.done("Frequency of each CPU", "This host shows no frequency.")
+	}
+	if len(bars) > 64 {
+		s.w, s.wide = 960, true
+	}
+	const left, right, top, height = 48.0, 12.0, 16.0, 190.0
+	s.h = top + height + 42
+	hi, sum, low := 100.0, 0.0, math.Inf(1)
+	for _, b := range bars {
+		hi, low = max(hi, b.pct), min(low, b.pct)
+		sum += b.pct
+	}
+	hi *= 1.04
+	y := func(v float64) float64 { return top + height*(1-v/hi) }
+	for _, v := range []float64{0, 25, 50, 75, 100} {
+		class := "grid"
+		if v == 100 {
+			class = "ideal"
+		}
+		s.line(left, y(v), s.w-right, y(v), class)
+		s.text(left-6, y(v)+4, "end", "tick", fmt.Sprintf("%g %%", v))
+	}
+	pitch := (s.w - left - right) / float64(len(bars))
+	width := min(pitch*0.8, 46)
+	if pitch < 3 {
+		width = pitch // no gap: a gap of a third of a pixel only shimmers
+	}
+	every := max(1, int(math.Ceil(34/pitch)))
+	if every > 1 {
+		for p := 2; ; p *= 2 {
+			if p >= every {
+				every = p
+				break
+			}
+		}
+	}
+	for i, b := range bars {
+		x := left + pitch*float64(i) + (pitch-width)/2
+		title := fmt.Sprintf("CPU %d: %.0f %% of maximum", b.cpu, b.pct)
+		if !math.IsNaN(b.now) {
+			title += ", " + result.Format(b.now, "Hz")
+		}
+		s.rect(x, y(b.pct), width, top+height-y(b.pct), "bar", title)
+		if i%every == 0 {
+			s.text(x+width/2, top+height+18, anchorAt(x+width/2, s.w), "tick", fmt.Sprint(b.cpu))
+		}
+	}
+	s.text(s.w/2, s.h-6, "middle", "axis", "CPU")
+	return s.done("Frequency of each CPU", fmt.Sprintf("%d CPUs at %.0f %% of maximum on average, the lowest at %.0f %%.", len(bars), sum/float64(len(bars)), low))
+}

@@ -1,0 +1,143 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"html/template"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"hostlab/internal/lever"
+	"hostlab/internal/result"
+)
+
+// wakeupRows is how many rows the wake-up picture has room for.
+const wakeupRows = 18
+
+// wakeupPicture draws the wake-up ratios: a row for each slice and CPU, a marker
+// with its interval for each kernel, the line of no effect and the noise floor of
+// the row as a band around it. Empty without data.
+func wakeupPicture(all []result.Measurement) template.HTML {
+	rows, kernels := wakeupTable(all)
+	if len(rows) == 0 {
+		return ""
+	}
+	total := len(rows)
+	if total > wakeupRows { // the worst ones, then in reading order again
+		slices.SortStableFunc(rows, func(a, b wakeupRow) int { return cmp.Compare(b.worst(), a.worst()) })
+		rows = rows[:wakeupRows]
+	}
+	slices.SortStableFunc(rows, func(a, b wakeupRow) int {
+		return cmp.Or(cmp.Compare(a.slice, b.slice), cmp.Compare(a.cpu, b.cpu))
+	})
+	const left, right, top, pitch = 124.0, 16.0, 34.0, 26.0
+	s := &svg{id: "wakeup", w: 480, h: top + pitch*float64(len(rows)) + 46}
+	lo, hi := 0.98, 1.05
+	for _, r := range rows {
+		for _, m := range r.by {
+			e := m.Estimate
+			lo, hi = min(lo, valueOr(e.Low, e.Value)), max(hi, valueOr(e.High, e.Value))
+		}
+	}
+	lo, hi = lo-(hi-lo)*0.04, hi+(hi-lo)*0.04
+	x := func(v float64) float64 {
+		return left + (min(max(v, lo), hi)-lo)/(hi-lo)*(s.w-left-right)
+	}
+	bottom := top + pitch*float64(len(rows))
+	for _, v := range ticks(lo, hi) {
+		s.line(x(v), top-4, x(v), bottom, "grid")
+		s.text(x(v), bottom+18, anchorAt(x(v), s.w), "tick", result.Format(v, "ratio"))
+	}
+	for i, k := range kernels {
+		at := left + 150*float64(i)
+		s.dot(at+5, 14, i, kernelWord(k))
+		s.text(at+16, 18, "start", "name", kernelWord(k))
+	}
+	var says []string
+	for i, r := range rows {
+		mid := top + pitch*(float64(i)+0.5)
+		floor := 0.0
+		for _, m := range r.by {
+			floor = max(floor, valueOr(m.NoiseFloor, 0))
+		}
+		if floor > 0 {
+			s.rect(x(1-floor), mid-pitch/2+1, x(1+floor)-x(1-floor), pitch-2, "floor", fmt.Sprintf("noise floor ±%.1f %%", 100*floor))
+		}
+		s.text(left-10, mid+4, "end", "tick", fmt.Sprintf("%s, CPU %d", result.Format(r.slice, "s"), r.cpu))
+		for k, name := range kernels {
+			m, ok := r.by[name]
+			if !ok {
+				continue
+			}
+			at := mid + (float64(k)-float64(len(kernels)-1)/2)*9
+			if m.Estimate.HasInterval() {
+				s.line(x(m.Estimate.Low), at, x(m.Estimate.High), at, fmt.Sprintf("whisker k%d", k))
+			}
+			text := fmt.Sprintf("%s, %s, CPU %d: %s", kernelWord(name), result.Format(r.slice, "s"), r.cpu, lever.Figure(&m))
+			s.dot(x(m.Estimate.Value), at, k, text)
+			says = append(says, text)
+		}
+	}
+	s.line(x(1), top-6, x(1), bottom, "none")
+	axis := "time after 100 ms asleep over time awake; 1.00x is no effect"
+	if total > len(rows) {
+		axis = fmt.Sprintf("the worst %d of %d rows; all are in the table", len(rows), total)
+	}
+	s.text(s.w/2, s.h-6, "middle", "axis", axis)
+	return s.done("Wake-up penalty by slice", "Ratio of the time that a slice of work takes after sleep to the time awake. "+strings.Join(says, "; "))
+}
+
+// wakeupRow is one slice length on one CPU, with a ratio for each kernel.
+type wakeupRow struct {
+	slice float64 // s
+	cpu   int
+	by    map[string]result.Measurement
+}
+
+func (r wakeupRow) worst() float64 {
+	w := math.Inf(-1)
+	for _, m := range r.by {
+		w = max(w, m.Estimate.Value)
+	}
+	return w
+}
+
+// wakeupTable gathers the known ratios by slice and CPU; kernels come in the
+// order alu, mixed.
+func wakeupTable(all []result.Measurement) (rows []wakeupRow, kernels []string) {
+	at := map[string]int{}
+	for _, m := range all {
+		kernel, cpuText := m.Labels["kernel"], m.Labels["cpu"]
+		slice, err := strconv.ParseFloat(m.Labels["slice"], 64)
+		cpu, cpuErr := strconv.Atoi(cpuText)
+		if m.Probe != "wakeup" || m.Unit != "ratio" || !drawable(&m) || kernel == "" || err != nil || cpuErr != nil {
+			continue
+		}
+		key := m.Labels["slice"] + " " + cpuText
+		i, ok := at[key]
+		if !ok {
+			i = len(rows)
+			at[key] = i
+			rows = append(rows, wakeupRow{slice: slice, cpu: cpu, by: map[string]result.Measurement{}})
+		}
+		rows[i].by[kernel] = m
+		if !slices.Contains(kernels, kernel) {
+			kernels = append(kernels, kernel)
+		}
+	}
+	slices.Sort(kernels)
+	return rows, kernels
+}
+
+func kernelWord(k string) string {
+	switch k {
+	case "alu":
+		return "arithmetic"
+	case "mixed":
+		return "with memory"
+	default:
+		return k
+	}
+}
