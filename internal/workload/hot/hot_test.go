@@ -2,12 +2,23 @@ package hot
 
 import (
 	"math/rand/v2"
+	"os"
+	"runtime"
+	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 	"unsafe"
 )
+
+// TestMain does what package worker does for a process of its own: without spare
+// threads, or with a garbage collection, the lock loops would stop everything.
+func TestMain(m *testing.M) {
+	runtime.GOMAXPROCS(max(runtime.GOMAXPROCS(0), 6))
+	debug.SetGCPercent(-1)
+	os.Exit(m.Run())
+}
 
 func TestCounts(t *testing.T) {
 	for _, n := range []uint64{0, 1, 63, 64, 65, 1000, 1 << 20} {
