@@ -56,7 +56,12 @@ const (
 // both directions, and their intervals must exclude the opposite answer; without
 // intervals, or with signals that disagree, the answer is UnknownPair.
 func Classify(s PairSignal) Relation {
-	control := each(s.Control, func(iv stats.Interval) bool { return iv.Estimate <= controlSlowdown })
+	for _, iv := range []stats.Interval{s.ALU[0], s.ALU[1], s.FMA[0], s.FMA[1], s.Control[0], s.Control[1], s.Wall} {
+		if !(iv.Low > 0 && iv.High >= iv.Low) {
+			return UnknownPair
+		}
+	}
+	control := each(s.Control, func(iv stats.Interval) bool { return iv.Estimate <= controlSlowdown && iv.High < siblingSlowdown })
 	steady := func(iv stats.Interval) bool { return iv.Estimate <= controlSlowdown }
 	if s.Wall.Estimate >= sharedWall {
 		if !s.WallRaw && s.Wall.Low > separateSlowdown && control && each(s.ALU, steady) && each(s.FMA, steady) {

@@ -92,8 +92,3 @@ func Ring(buf []uint64, rnd func(n int) int) int {
 
 // MixedAdds is the number of dependent additions in one step of Mixed.
 const MixedAdds = 16
-
-// word returns &p[i].
-func word(p *uint64, i uint64) *uint64 {
-	return (*uint64)(unsafe.Add(unsafe.Pointer(p), i*8))
-}

@@ -5,6 +5,7 @@ package hot
 import (
 	"sync/atomic"
 	"time"
+	"unsafe"
 )
 
 // Go versions of the loops, so that the program compiles, vets and tests on
@@ -92,3 +93,8 @@ func PingPong(line *Line, first, n uint64, stop *Word) uint64 {
 var start = time.Now()
 
 func Ticks() uint64 { return uint64(time.Since(start)) }
+
+// word returns &p[i].
+func word(p *uint64, i uint64) *uint64 {
+	return (*uint64)(unsafe.Add(unsafe.Pointer(p), i*8))
+}

@@ -146,7 +146,7 @@ func (s *Session) Close() error {
 	s.closed = true
 	s.in.Close()
 	// The end of its stdin ends it; what cannot be waited for is killed.
-	timer := time.AfterFunc(time.Second, func() { s.cmd.Process.Kill() })
+	timer := time.AfterFunc(time.Second, func() { _ = s.cmd.Process.Kill() })
 	defer timer.Stop()
 	err := s.cmd.Wait()
 	if s.ctx.Err() != nil {

@@ -62,13 +62,13 @@ func Main(jobs []Job) {
 		if j.Name == name {
 			if err := serve(j.New(), os.Stdin, os.Stdout); err != nil {
 				fmt.Fprintf(os.Stderr, "worker %s: %v\n", name, err)
-				os.Exit(1)
+				os.Exit(1) //nolint:forbidigo // this is the worker's main
 			}
-			os.Exit(0)
+			os.Exit(0) //nolint:forbidigo // this is the worker's main
 		}
 	}
 	fmt.Fprintf(os.Stderr, "%s=%s: no such job; unset the variable\n", Env, name)
-	os.Exit(1)
+	os.Exit(1) //nolint:forbidigo // this is the worker's main
 }
 
 // serve answers requests until in ends. It exits the process at that moment, even
@@ -81,7 +81,9 @@ func serve(f Func, in io.Reader, out io.Writer) error {
 		for {
 			line, err := r.ReadBytes('\n')
 			if err != nil {
-				os.Exit(0) // the parent closed the session, or is gone: whoever it was for, stop now
+				// The parent closed the session, or is gone. Nothing can stop a hot loop but
+				// the end of the process.
+				os.Exit(0) //nolint:forbidigo // this is the worker's main
 			}
 			lines <- line
 		}

@@ -68,7 +68,7 @@ func drive() {
 		panic(err)
 	}
 	os.Stdout.WriteString(strings.TrimSpace(jsonOf(s.PID())) + "\n")
-	s.Call(spinParams{2}, nil)
+	_ = s.Call(spinParams{2}, nil) // ends with this process
 }
 
 func jsonOf(v any) string { b, _ := json.Marshal(v); return string(b) }
@@ -195,7 +195,7 @@ func TestOrphanEnds(t *testing.T) {
 	if err := cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	cmd.Wait()
+	_ = cmd.Wait() // killed, as asked
 	waitGone(t, pid, 2*time.Second)
 }
 
@@ -204,7 +204,7 @@ func waitGone(t *testing.T, pid int, within time.Duration) {
 	for deadline := time.Now().Add(within); alive(pid); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			if p, err := os.FindProcess(pid); err == nil {
-				p.Kill()
+				_ = p.Kill()
 			}
 			t.Fatalf("worker %d still runs %v later", pid, within)
 		}
