@@ -1,3 +1,5 @@
+//go:build unix
+
 // Command checktime times `hostlab check` as a whole process against cat reading
 // the same files, interleaved in random order, and prints their ratio with its
 // interval, the medians and the peak memory.

@@ -15,6 +15,7 @@ import (
 // Imports point down only. ARCHITECTURE.md says why.
 var mayImport = map[string][]string{
 	"internal/host":               {},
+	"internal/host/hosttext":      {"internal/host", "internal/result"},
 	"internal/stats":              {},
 	"internal/result":             {},
 	"internal/workload/hot":       {},
@@ -27,7 +28,7 @@ var mayImport = map[string][]string{
 		"internal/workload/thread", "internal/workload/worker", "internal/workload/xmlquery", "internal/workload/logcommit"},
 	"internal/lever":  {"internal/check", "internal/host", "internal/probe", "internal/result", "internal/stats"},
 	"internal/report": {"internal/check", "internal/host", "internal/lever", "internal/probe", "internal/result", "internal/stats"},
-	"cmd/hostlab": {"internal/check", "internal/host", "internal/lever", "internal/probe", "internal/report",
+	"cmd/hostlab": {"internal/check", "internal/host", "internal/host/hosttext", "internal/lever", "internal/probe", "internal/report",
 		"internal/result", "internal/workload/logcommit", "internal/workload/worker"},
 }
 

@@ -15,9 +15,6 @@ import (
 	"hostlab/internal/workload/logcommit"
 )
 
-// commitBytes is the room that the commit probe needs in the log directory.
-const commitBytes = 64 << 20
-
 // alpha gives the 95 % intervals of all probes.
 const alpha = 0.05
 
@@ -36,7 +33,7 @@ func assess(ctx context.Context, o assessOptions, p *progress) (*report.Assessme
 		Facts: facts, LogDir: o.logDir, MemDir: memoryDir(tree), CPUs: usableCPUs(facts),
 		Seed: uint64(started.UnixNano()), Alpha: alpha,
 	}
-	if err := logcommit.Preflight(logStorage(facts), o.logDir, commitBytes); err != nil {
+	if err := logcommit.Preflight(logStorage(facts), o.logDir, probe.CommitRoom); err != nil {
 		if o.asked {
 			return nil, usageError{err}
 		}
@@ -101,7 +98,7 @@ func logStorage(f *host.Facts) host.Storage {
 func memoryDir(t host.Tree) string {
 	for _, dir := range []string{"/dev/shm", "/run/user/" + fmt.Sprint(os.Getuid())} {
 		s := host.StorageOf(t, dir)
-		if s.Class.Or("") == host.ClassMemory && logcommit.Preflight(s, dir, commitBytes) == nil {
+		if s.Class.Or("") == host.ClassMemory && logcommit.Preflight(s, dir, probe.MemoryRoom) == nil {
 			return dir
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"hostlab/internal/host"
+	"hostlab/internal/host/hosttext"
 )
 
 func newFacts(std streams) *cobra.Command {
@@ -53,7 +54,7 @@ Exit status: 0 done, 2 unusable flag or path, 3 nothing to inspect.`,
 				enc.SetIndent("", "  ")
 				return enc.Encode(f)
 			}
-			return host.WriteText(std.out, f)
+			return hosttext.Write(std.out, f)
 		},
 	}
 	m.flags(cmd)

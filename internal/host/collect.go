@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 )
@@ -32,8 +33,8 @@ func Collect(ctx context.Context, opt Options) *Facts {
 		f.Kernel = readKernel(t)
 		f.Virt = readVirt(t)
 		f.Limits = readLimits(t)
-		f.Storage, f.Block = readStorage(t, opt.Paths)
 		f.Databases = readDatabases(t)
+		f.Storage, f.Block = readStorage(t, append(slices.Clip(opt.Paths), logsOf(f.Databases)...))
 	})
 	f.Topology = readTopology(t)
 	f.Frequency = readFrequency(t, f.Topology)
@@ -43,6 +44,16 @@ func Collect(ctx context.Context, opt Options) *Facts {
 		collectOS(f)
 	}
 	return f
+}
+
+// logsOf asks for the storage of each running database's log.
+func logsOf(servers []Database) (asked []PathQuery) {
+	for _, d := range servers {
+		if dir, ok := d.LogDir.Get(); ok {
+			asked = append(asked, PathQuery{Path: dir, Purpose: d.Kind + " log"})
+		}
+	}
+	return asked
 }
 
 // Look reports whether there is anything to collect from: an error names what
