@@ -49,6 +49,7 @@ type PairResult struct {
 	B        int    `json:"b"`
 	Reported bool   `json:"reported"` // as siblings
 	Relation string `json:"relation"` // siblings, separate, time-shared or unknown
+	Reason   string `json:"reason"`   // the signals that decided it, or why there are none
 }
 
 // Probe is one quick measurement. Run must return soon (well under a second)

@@ -1,0 +1,237 @@
+package probe
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"hostlab/internal/host"
+	"hostlab/internal/workload/worker"
+)
+
+// pairRunner executes cells: a worker process, or a fake with fixed timings.
+type pairRunner interface {
+	run(pairRequest) (pairReply, error)
+	close()
+}
+
+// siblings is the probe of what CPUs share.
+type siblings struct {
+	start func(context.Context) (pairRunner, error)
+	now   func() time.Time
+}
+
+// NewSiblings returns the probe that finds by measurement which CPUs are threads
+// of one core, and what a thread that scans memory costs one that takes a lock,
+// on a sibling and on another core.
+func NewSiblings() Probe { return &siblings{start: startPairSession, now: time.Now} }
+
+func (*siblings) Name() string   { return "siblings" }
+func (*siblings) Title() string  { return "Siblings" }
+func (*siblings) Share() float64 { return 0.20 }
+
+const siblingsMethod = "For pairs of CPUs, two pinned threads run chunks of about 30 us that fill the integer or the floating-point " +
+	"ports, alone and together, in random order within rounds; medians of chunks hold where means do not. Two threads of one core " +
+	"slow each other by 1.30 or more in both directions, while a chain of additions, as a control, stays within 1.10, and a cache " +
+	"line goes between them as fast as anywhere on the host. At most 1.15 means two cores. Unchanged chunks at 1.5 times the elapsed " +
+	"time mean that one CPU serves both in turn. Everything else is called unknown. The thresholds were set from published figures and " +
+	"from hosts without siblings; no host with siblings was at hand to confirm them. Then a thread takes and releases a lock of its own " +
+	"while another CPU is idle or scans twice the L2 cache with stores: the ratio of acquisitions per second to those alone."
+
+// Run implements Probe.
+func (p *siblings) Run(ctx context.Context, cfg Config) (out Outcome, err error) {
+	out = Outcome{Probe: p.Name(), Title: p.Title(), Method: siblingsMethod}
+	begin := p.now()
+	defer func() { out.Seconds = p.now().Sub(begin).Seconds() }()
+	if len(cfg.CPUs) < 2 {
+		out.Skipped = fmt.Sprintf("%d CPU may be used here: it takes two to find out what they share; run it without taskset, or in a cgroup with more CPUs", len(cfg.CPUs))
+		return out, ctx.Err()
+	}
+	topo := &host.Topology{}
+	if cfg.Facts != nil {
+		topo = &cfg.Facts.Topology
+	}
+	rnd := rand.New(rand.NewPCG(cfg.Seed, 0x7369626c))
+	plan := planSiblings(cfg.Budget, len(cfg.CPUs), cfg.Alpha)
+	reported := reportedSiblings(topo)
+	pairs, of := choosePairs(cfg.CPUs, reported, plan.Pairs, rnd)
+	if len(pairs) < of {
+		out.Warnings = append(out.Warnings, fmt.Sprintf("%d of %d pairs of CPUs were tried; the others are not known", len(pairs), of))
+	}
+
+	runner, err := p.start(ctx)
+	if err != nil {
+		if ctx.Err() != nil {
+			return out, ctx.Err()
+		}
+		out.Skipped = err.Error()
+		return out, nil
+	}
+	defer runner.close()
+	r := &siblingsRun{plan: plan, runner: runner, rnd: rnd, alpha: cfg.Alpha, reported: reported, topo: topo, cpus: cfg.CPUs, now: p.now, begin: begin}
+	r.progress = func() {
+		if cfg.Report != nil {
+			done := p.now().Sub(begin)
+			cfg.Report(done, max(done, cfg.Budget))
+		}
+	}
+	for _, pr := range pairs {
+		r.pairs = append(r.pairs, &pairRun{pair: pr})
+	}
+	if err := r.tryPairs(ctx); err != nil {
+		return out, err
+	}
+	out.Pairs, out.Measurements = r.pairResults()
+	out.Warnings = append(out.Warnings, disagreements(out.Pairs)...)
+	harm, err := r.harm(ctx, begin.Add(cfg.Budget))
+	if err != nil {
+		return out, err
+	}
+	out.Measurements = append(out.Measurements, harm...)
+	return out, nil
+}
+
+// disagreements compares what was measured with what the system reports.
+func disagreements(pairs []PairResult) []string {
+	var out []string
+	for _, p := range pairs {
+		switch Relation(p.Relation) {
+		case Siblings:
+			if !p.Reported {
+				out = append(out, fmt.Sprintf("CPUs %d and %d share a core, and the system does not say so: the hypervisor hides it (%s)", p.A, p.B, p.Reason))
+			}
+		case Separate:
+			if p.Reported {
+				out = append(out, fmt.Sprintf("CPUs %d and %d are reported as siblings and do not behave so: the reported topology is made up (%s)", p.A, p.B, p.Reason))
+			}
+		case TimeShared:
+			out = append(out, fmt.Sprintf("CPUs %d and %d take turns on one CPU: the hypervisor has fewer free than this guest uses (%s)", p.A, p.B, p.Reason))
+		}
+	}
+	return out
+}
+
+// siblingsRun is one run of the probe.
+type siblingsRun struct {
+	plan     siblingsPlan
+	runner   pairRunner
+	rnd      *rand.Rand
+	alpha    float64
+	reported map[pair]bool
+	topo     *host.Topology
+	cpus     []int
+	pairs    []*pairRun
+	now      func() time.Time
+	begin    time.Time
+	progress func()
+}
+
+// tryPairs runs rounds over all pairs, and further ones over those that stay
+// undecided, while there is time.
+func (r *siblingsRun) tryPairs(ctx context.Context) error {
+	deadline := r.begin.Add(r.plan.PairTime)
+	for round := range r.plan.MaxRounds {
+		var open []*pairRun
+		for _, p := range r.pairs {
+			if p.gone == "" && (round < r.plan.Rounds || p.relation == UnknownPair) {
+				open = append(open, p)
+			}
+		}
+		// The planned rounds may take half as long again on a busy host.
+		limit := deadline
+		if round < r.plan.Rounds {
+			limit = deadline.Add(r.plan.PairTime / 2)
+		}
+		if len(open) == 0 || (round > 0 && r.now().After(limit)) {
+			break
+		}
+		r.rnd.Shuffle(len(open), func(i, j int) { open[i], open[j] = open[j], open[i] })
+		for _, p := range open {
+			if err := r.pairRound(ctx, p); err != nil {
+				return err
+			}
+		}
+		if round+1 >= r.plan.Rounds {
+			r.classify()
+		}
+	}
+	r.classify()
+	return nil
+}
+
+// settleChunks bring both CPUs out of their sleep before a pair's cells.
+const settleChunks = 300
+
+// pairRound measures all cells of one pair once, in random order.
+func (r *siblingsRun) pairRound(ctx context.Context, p *pairRun) error {
+	both, a, b := []int{p.A, p.B}, []int{p.A}, []int{p.B}
+	type cell struct {
+		kind string
+		cpus []int
+		into func(*pairSample, pairReply)
+	}
+	cells := []cell{
+		{cellALU, a, func(s *pairSample, got pairReply) { s.Again = got.Sides[0].Median }},
+		{cellPingPong, both, func(s *pairSample, got pairReply) { s.PingPong = got.PingPong }},
+	}
+	for _, kind := range []string{cellALU, cellFMA, cellControl} {
+		cells = append(cells,
+			cell{kind, a, func(s *pairSample, got pairReply) { s.set(kind, 0, got.Sides[0]) }},
+			cell{kind, b, func(s *pairSample, got pairReply) { s.set(kind, 1, got.Sides[0]) }},
+			cell{kind, both, func(s *pairSample, got pairReply) { s.set(kind, 2, got.Sides[0]); s.set(kind, 3, got.Sides[1]) }})
+	}
+	r.rnd.Shuffle(len(cells), func(i, j int) { cells[i], cells[j] = cells[j], cells[i] })
+	cells = append([]cell{{cellControl, both, func(*pairSample, pairReply) {}}}, cells...)
+	sample := newPairSample()
+	for i, c := range cells {
+		req := pairRequest{Kind: c.kind, CPUs: c.cpus, Chunks: r.plan.Chunks}
+		if i == 0 {
+			req.Chunks = settleChunks
+		}
+		got, err := r.call(ctx, req)
+		if err != nil {
+			return err
+		}
+		if got.Gone != "" {
+			p.gone = got.Gone
+			return nil
+		}
+		c.into(sample, got)
+	}
+	p.samples = append(p.samples, sample)
+	return nil
+}
+
+func (r *siblingsRun) call(ctx context.Context, req pairRequest) (pairReply, error) {
+	if err := ctx.Err(); err != nil {
+		return pairReply{}, err
+	}
+	got, err := r.runner.run(req)
+	if err != nil {
+		return got, err
+	}
+	if want := len(req.CPUs); got.Gone == "" && req.Kind != cellPingPong && len(got.Sides) != want {
+		return got, fmt.Errorf("the worker answered for %d CPUs, asked for %d", len(got.Sides), want)
+	}
+	r.progress()
+	return got, nil
+}
+
+// pairSession is a pairRunner that is a worker process.
+type pairSession struct{ s *worker.Session }
+
+func startPairSession(ctx context.Context) (pairRunner, error) {
+	s, err := worker.Start(ctx, siblingsJob, 2)
+	if err != nil {
+		return nil, err
+	}
+	return pairSession{s}, nil
+}
+
+func (w pairSession) run(req pairRequest) (reply pairReply, err error) {
+	err = w.s.Call(req, &reply)
+	return reply, err
+}
+
+func (w pairSession) close() { w.s.Close() }

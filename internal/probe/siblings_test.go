@@ -1,0 +1,263 @@
+package probe
+
+import (
+	"context"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"hostlab/internal/host"
+	"hostlab/internal/stats"
+)
+
+// fakeCores is a host on which CPUs k and k+half share a core if smt is true, and
+// a pair may take turns on one CPU. Time passes on its own clock.
+type fakeCores struct {
+	at     time.Time
+	smt    bool
+	half   int
+	turns  pair // A == B: none
+	gone   int  // -1: none
+	noise  float64
+	slow   float64 // of a sibling's chunks
+	rnd    *rand.Rand
+	calls  int
+	asked  map[pair]int
+	closed bool
+}
+
+func newFakeCores(smt bool, half int) *fakeCores {
+	return &fakeCores{at: time.Unix(1e9, 0), smt: smt, half: half, gone: -1, noise: 0.01, slow: 1.8, rnd: rand.New(rand.NewPCG(3, 4)), asked: map[pair]int{}}
+}
+
+func (f *fakeCores) jitter() float64 { return 1 + f.noise*f.rnd.NormFloat64() }
+
+func (f *fakeCores) run(req pairRequest) (pairReply, error) {
+	f.calls++
+	if slices.Contains(req.CPUs, f.gone) {
+		return pairReply{Gone: "CPU 1: offline"}, nil
+	}
+	two := len(req.CPUs) == 2
+	var p pair
+	if two {
+		p = pairOf(req.CPUs[0], req.CPUs[1])
+		f.asked[p]++
+	}
+	share := two && f.smt && p.B-p.A == f.half
+	wall := 1.0
+	if two && p == f.turns {
+		wall = 2.4
+	}
+	var reply pairReply
+	switch req.Kind {
+	case cellPingPong:
+		reply.PingPong = 60e-9 * f.jitter()
+		if share {
+			reply.PingPong = 12e-9 * f.jitter()
+		}
+		return reply, nil
+	case cellLock:
+		for range req.CPUs {
+			rate := 4e8 * f.jitter()
+			if share {
+				rate *= 0.6
+			}
+			reply.Sides = append(reply.Sides, pairSide{Wall: req.Seconds, CPU: req.Seconds, HasCPU: true, Locked: uint64(rate * req.Seconds)})
+		}
+		f.at = f.at.Add(time.Duration((req.Seconds + lockOverhead) * 1e9))
+		return reply, nil
+	}
+	for range req.CPUs {
+		t := chunkSeconds * f.jitter()
+		if share && req.Kind != cellControl {
+			t *= f.slow
+		}
+		total := wall * t * float64(req.Chunks)
+		reply.Sides = append(reply.Sides, pairSide{Median: t, Wall: total, CPU: total, HasCPU: true, HasWaited: true})
+	}
+	f.at = f.at.Add(time.Duration(chunkSeconds * float64(req.Chunks) * wall * 1e9))
+	return reply, nil
+}
+
+func (f *fakeCores) close() { f.closed = true }
+func (f *fakeCores) probe() *siblings {
+	return &siblings{start: func(context.Context) (pairRunner, error) { return f, nil }, now: func() time.Time { return f.at }}
+}
+
+func withSiblings(cfg Config, half int) Config {
+	for _, c := range cfg.CPUs {
+		list := []int{c % half, c%half + half}
+		cfg.Facts.Topology.CPUs = append(cfg.Facts.Topology.CPUs, host.CPU{ID: c, Siblings: host.Known(list, "", "")})
+	}
+	return cfg
+}
+
+func TestSiblingsFindsCores(t *testing.T) {
+	f := newFakeCores(true, 2)
+	o, err := f.probe().Run(t.Context(), cpuConfig(12*time.Second, 0, 1, 2, 3))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(o.Pairs) != 6 || !f.closed {
+		t.Fatalf("%d pairs, closed %v", len(o.Pairs), f.closed)
+	}
+	for _, p := range o.Pairs {
+		want := Separate
+		if p.B-p.A == 2 {
+			want = Siblings
+		}
+		if p.Relation != string(want) || p.Reported || p.Reason == "" {
+			t.Errorf("%+v, want %s", p, want)
+		}
+	}
+	if len(o.Warnings) != 2 || !strings.Contains(o.Warnings[0], "hypervisor hides it") {
+		t.Errorf("warnings %q", o.Warnings)
+	}
+	if m := named(t, o, "siblings.slowdown.cpu0-cpu2"); !m.Estimate.Contains(1.8) || m.Estimate.N < 6 || !(m.NoiseFloor < 0.1) {
+		t.Errorf("slow-down %+v, floor %g", *m.Estimate, m.NoiseFloor)
+	}
+	if m := named(t, o, "siblings.pingpong.cpu0-cpu1"); !m.Estimate.Contains(60e-9) || m.Unit != "s" {
+		t.Errorf("ping-pong %+v", *m.Estimate)
+	}
+	m := named(t, o, "siblings.harm.sibling")
+	if !m.Estimate.Contains(0.6) || m.Labels["relation_by"] != "measured" || m.Labels["cpu_scan"] != "2" {
+		t.Errorf("harm %+v %v", *m.Estimate, m.Labels)
+	}
+	if m := named(t, o, "siblings.harm.other"); !m.Estimate.Contains(1) || !(m.NoiseFloor < 0.05) {
+		t.Errorf("harm elsewhere %+v, floor %g", *m.Estimate, m.NoiseFloor)
+	}
+}
+
+func TestSiblingsAgainstReport(t *testing.T) {
+	f := newFakeCores(false, 2)
+	f.turns = pair{0, 1}
+	o, err := f.probe().Run(t.Context(), withSiblings(cpuConfig(12*time.Second, 0, 1, 2, 3), 2))
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := strings.Join(o.Warnings, "\n")
+	for _, want := range []string{"CPUs 0 and 2 are reported as siblings", "CPUs 1 and 3 are reported", "CPUs 0 and 1 take turns"} {
+		if !strings.Contains(all, want) {
+			t.Errorf("no warning %q in\n%s", want, all)
+		}
+	}
+	if m := named(t, o, "siblings.harm.sibling"); m.Known() || !strings.Contains(m.Reason, "untestable here") {
+		t.Errorf("%+v", m)
+	}
+	// The one that takes turns with the lock's CPU may not play the other core.
+	if m := named(t, o, "siblings.harm.other"); m.Labels["cpu_scan"] == "1" || !m.Known() {
+		t.Errorf("%+v", m)
+	}
+}
+
+func TestSiblingsTwoCPUs(t *testing.T) {
+	o, err := newFakeCores(true, 1).probe().Run(t.Context(), cpuConfig(12*time.Second, 0, 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if o.Pairs[0].Relation != string(Siblings) {
+		t.Errorf("%+v", o.Pairs)
+	}
+	if m := named(t, o, "siblings.harm.other"); m.Known() || m.Reason == "" {
+		t.Errorf("another core on a host of one: %+v", m)
+	}
+	if m := named(t, o, "siblings.harm.sibling"); !m.Known() {
+		t.Errorf("%+v", m)
+	}
+}
+
+func TestSiblingsUndecided(t *testing.T) {
+	f := newFakeCores(true, 1)
+	f.slow = 1.22 // too much for separate cores, too little for siblings
+	o, err := f.probe().Run(t.Context(), cpuConfig(12*time.Second, 0, 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if o.Pairs[0].Relation != string(UnknownPair) {
+		t.Errorf("decided between the thresholds: %+v", o.Pairs[0])
+	}
+	if n := named(t, o, "siblings.slowdown.cpu0-cpu1").Estimate.N; n <= stats.MinBlocks(0.05)+2 {
+		t.Errorf("an undecided pair was not repeated: %d rounds", n)
+	}
+}
+
+func TestSiblingsSkipsAndOffline(t *testing.T) {
+	o, err := newFakeCores(true, 1).probe().Run(t.Context(), cpuConfig(time.Second, 3))
+	if err != nil || !strings.Contains(o.Skipped, "takes two") {
+		t.Errorf("one CPU: %q, %v", o.Skipped, err)
+	}
+	f := newFakeCores(false, 2)
+	f.gone = 1
+	o, err = f.probe().Run(t.Context(), cpuConfig(12*time.Second, 0, 1, 2))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range o.Pairs {
+		off := p.A == 1 || p.B == 1
+		if off != (p.Relation == string(UnknownPair)) || off && !strings.Contains(p.Reason, "offline") {
+			t.Errorf("%+v", p)
+		}
+	}
+	if m := named(t, o, "siblings.pingpong.cpu0-cpu1"); m.Known() || !strings.Contains(m.Reason, "offline") {
+		t.Errorf("%+v", m)
+	}
+	if m := named(t, o, "siblings.harm.other"); !m.Known() || m.Labels["cpu_scan"] != "2" {
+		t.Errorf("%+v", m)
+	}
+}
+
+func TestChoosePairs(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(5, 6))
+	list := func(n int) (cpus []int) {
+		for i := range n {
+			cpus = append(cpus, i)
+		}
+		return cpus
+	}
+	for _, c := range []struct{ cpus, most, want, of int }{{2, 50, 1, 1}, {8, 50, 28, 28}, {8, 5, 5, 28}, {512, 60, 60, 130816}, {16, 500, 120, 120}} {
+		reported := map[pair]bool{}
+		for i := range c.cpus / 2 {
+			reported[pair{i, i + c.cpus/2}] = true
+		}
+		got, of := choosePairs(list(c.cpus), reported, c.most, rnd)
+		if of != c.of || len(got) > c.most || (c.cpus <= allPairsUpTo || c.most < c.of) && len(got) != c.want {
+			t.Errorf("%d CPUs, at most %d: %d of %d, want %d of %d", c.cpus, c.most, len(got), of, c.want, c.of)
+		}
+		seen, known, next := map[pair]bool{}, 0, 0
+		for _, p := range got {
+			if p.A >= p.B || seen[p] {
+				t.Errorf("pair %v twice or backwards", p)
+			}
+			seen[p] = true
+			if reported[p] {
+				known++
+			}
+			if p.B-p.A == 1 {
+				next++
+			}
+		}
+		if c.cpus == 512 && (known < 25 || next < 5 || known+next > 50) {
+			t.Errorf("of 60 pairs %d are reported siblings and %d neighbours", known, next)
+		}
+	}
+}
+
+func TestPlanSiblings(t *testing.T) {
+	for _, c := range []struct {
+		budget time.Duration
+		cpus   int
+		pairs  int // at least
+		harm   int
+	}{{12 * time.Second, 2, 1, 6}, {12 * time.Second, 8, 28, 6}, {12 * time.Second, 512, 10, 6}, {3 * time.Second, 2, 1, 2}} {
+		p := planSiblings(c.budget, c.cpus, 0.05)
+		if p.Pairs < c.pairs || p.Rounds < 6 || p.Harm < c.harm || p.Chunks < 20 {
+			t.Errorf("%v, %d CPUs: %+v", c.budget, c.cpus, p)
+		}
+		n := min(p.Pairs, c.cpus*(c.cpus-1)/2)
+		if took := float64(n*p.Rounds) * pairSeconds(p.Chunks); took > c.budget.Seconds()/2*1.05 {
+			t.Errorf("%v, %d CPUs: pairs alone take %.1f s", c.budget, c.cpus, took)
+		}
+	}
+}

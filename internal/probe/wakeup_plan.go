@@ -1,0 +1,214 @@
+package probe
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"time"
+
+	"hostlab/internal/host"
+	"hostlab/internal/stats"
+)
+
+// Times of the wake-up probe's conditions, in seconds.
+const (
+	asleep   = 0.100 // before a slice of the first condition
+	spinning = 0.100 // before the slices of the second
+	settling = 0.005 // of the same kernel before a sleep, so that both begin with the same caches
+)
+
+// wakeSlices are the lengths of a slice in seconds when the CPU is awake.
+var wakeSlices = []float64{0.010, 0.030, 0.100}
+
+// maxWakeRounds is enough to resolve one percent at two percent of noise.
+const maxWakeRounds = 30
+
+// wakeTarget is a CPU that stands for its class.
+type wakeTarget struct {
+	CPU        int
+	Class      string
+	Socket     int // -1: unknown
+	WorkingSet int // bytes, about its L2
+}
+
+// maxWakeTargets bounds the CPUs: many sockets are alike more often than not.
+const maxWakeTargets = 4
+
+// wakeTargets picks one CPU of each class and socket among those allowed, classes
+// first, and says how many it left out.
+func wakeTargets(topo *host.Topology, cpus []int) (targets []wakeTarget, left int) {
+	if topo == nil {
+		topo = &host.Topology{}
+	}
+	classes := topo.CoreTypes
+	if len(classes) == 0 {
+		classes = []host.CoreType{{Name: "all", CPUs: cpus}}
+	}
+	socket := map[int]int{}
+	for _, c := range topo.CPUs {
+		socket[c.ID] = c.Socket.Or(-1)
+	}
+	var first, more []wakeTarget
+	for _, class := range classes {
+		seen := map[int]bool{}
+		for _, cpu := range class.CPUs {
+			s, ok := socket[cpu]
+			if !ok {
+				s = -1
+			}
+			if seen[s] || !slices.Contains(cpus, cpu) {
+				continue
+			}
+			t := wakeTarget{cpu, class.Name, s, workingSet(topo, cpu)}
+			if len(seen) == 0 {
+				first = append(first, t)
+			} else {
+				more = append(more, t)
+			}
+			seen[s] = true
+		}
+	}
+	all := append(first, more...)
+	if len(all) > maxWakeTargets {
+		all, left = all[:maxWakeTargets], len(all)-maxWakeTargets
+	}
+	slices.SortFunc(all, func(a, b wakeTarget) int { return a.CPU - b.CPU })
+	return all, left
+}
+
+// workingSet is three quarters of a CPU's second-level cache, the rest being left
+// to code and stacks, or of a usual 1 MiB where its size is not known.
+func workingSet(topo *host.Topology, cpu int) int {
+	size := int64(1 << 20)
+	for _, c := range topo.Caches {
+		if v, ok := c.Size.Get(); ok && c.Level == 2 && slices.Contains(c.CPUs, cpu) {
+			size = v
+		}
+	}
+	return int(min(max(size, 128<<10), 16<<20)) / 4 * 3
+}
+
+// wakePlan is what fits into the budget.
+type wakePlan struct {
+	Slices  []float64
+	Kernels []string
+	Rounds  int
+	Seconds float64 // that it should take
+	Dropped string  // what did not fit, for a warning; "" for nothing
+}
+
+// wakePlans in the order in which they are given up: the long slice costs most
+// and says least, since a governor has reacted after a few tens of milliseconds.
+var wakePlans = []wakePlan{
+	{Slices: wakeSlices, Kernels: []string{kernelALU, kernelMixed}},
+	{Slices: wakeSlices[:2], Kernels: []string{kernelALU, kernelMixed}, Dropped: "slices of 100 ms"},
+	{Slices: wakeSlices[:1], Kernels: []string{kernelALU, kernelMixed}, Dropped: "slices of 30 and 100 ms"},
+	{Slices: wakeSlices[:1], Kernels: []string{kernelALU}, Dropped: "slices of 30 and 100 ms and the kernel that sees cold caches"},
+}
+
+// roundSeconds is what one round on one CPU takes.
+func (p wakePlan) roundSeconds() float64 {
+	sum := 0.0
+	for _, s := range p.Slices {
+		sum += s
+	}
+	asleepCells := float64(len(p.Slices))*(settling+asleep) + sum
+	busyCell := spinning + 2*sum
+	const overhead = 0.002 // threads, messages
+	return float64(len(p.Kernels)) * (asleepCells + busyCell + overhead)
+}
+
+// calibrating is what the preparation takes on one CPU, in seconds.
+const calibrating = 0.5
+
+// planWakeup fits as many conditions as possible, then rounds, into the budget.
+// A fifth of it is kept for rounds that are disturbed and repeated. The last
+// resort is one short slice with as many rounds as there is time for, at least one.
+func planWakeup(budget time.Duration, cpus int, alpha float64) wakePlan {
+	time := budget.Seconds()*0.8 - calibrating*float64(cpus)
+	var p wakePlan
+	for _, p = range wakePlans {
+		p.Rounds = int(time / (p.roundSeconds() * float64(cpus)))
+		if p.Rounds >= stats.MinBlocks(alpha) {
+			break
+		}
+	}
+	p.Rounds = min(max(p.Rounds, 1), maxWakeRounds)
+	p.Seconds = float64(cpus) * (calibrating + float64(p.Rounds)*p.roundSeconds())
+	return p
+}
+
+// wakeKey names one comparison on one CPU.
+type wakeKey struct {
+	CPU    int
+	Kernel string
+	Slice  float64
+}
+
+// name as in "alu.10ms.cpu0".
+func (k wakeKey) name() string {
+	return fmt.Sprintf("%s.%dms.cpu%d", k.Kernel, int(k.Slice*1000+0.5), k.CPU)
+}
+
+// wakeCell is one undivided stretch of a round: a slice after sleeping, or all
+// slices within one busy stretch, each twice.
+type wakeCell struct {
+	Target wakeTarget
+	Kernel string
+	Steps  []wakeStep
+	Roles  []wakeRole // of each step
+}
+
+// wakeRole says what a step measures; Slice is 0 for a step that measures nothing.
+type wakeRole struct {
+	Slice float64
+	Cond  wakeCond
+}
+
+// wakeCond is a condition under which a slice runs.
+type wakeCond int
+
+const (
+	afterSleep wakeCond = iota
+	busy
+	busyAgain // the same once more, for the noise floor
+	wakeConds
+)
+
+// wakeRound lays out a round in random order. perSecond gives the operations per
+// second of a kernel on a CPU that is awake.
+func wakeRound(p wakePlan, targets []wakeTarget, perSecond func(cpu int, kernel string) float64, rnd *rand.Rand) []wakeCell {
+	var cells []wakeCell
+	for _, t := range targets {
+		for _, kernel := range p.Kernels {
+			ops := func(slice float64) uint64 { return uint64(slice * perSecond(t.CPU, kernel)) }
+			stretch := wakeCell{Target: t, Kernel: kernel}
+			stretch.add(wakeStep{Kernel: kernel, Spin: spinning}, wakeRole{})
+			var roles []wakeRole
+			for _, s := range p.Slices {
+				roles = append(roles, wakeRole{s, busy}, wakeRole{s, busyAgain})
+				slept := wakeCell{Target: t, Kernel: kernel}
+				slept.add(wakeStep{Kernel: kernel, Spin: settling}, wakeRole{})
+				slept.add(wakeStep{Sleep: asleep}, wakeRole{})
+				slept.add(wakeStep{Kernel: kernel, N: ops(s)}, wakeRole{s, afterSleep})
+				cells = append(cells, slept)
+			}
+			rnd.Shuffle(len(roles), func(i, j int) { roles[i], roles[j] = roles[j], roles[i] })
+			for _, r := range roles {
+				stretch.add(wakeStep{Kernel: kernel, N: ops(r.Slice)}, r)
+			}
+			cells = append(cells, stretch)
+		}
+	}
+	rnd.Shuffle(len(cells), func(i, j int) { cells[i], cells[j] = cells[j], cells[i] })
+	return cells
+}
+
+func (c *wakeCell) add(s wakeStep, r wakeRole) {
+	c.Steps = append(c.Steps, s)
+	c.Roles = append(c.Roles, r)
+}
+
+// seconds formats a slice for a label, as in "0.010".
+func labelSeconds(s float64) string { return strconv.FormatFloat(s, 'f', 3, 64) }

@@ -1,0 +1,315 @@
+package probe
+
+import (
+	"context"
+	"errors"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"hostlab/internal/host"
+	"hostlab/internal/result"
+)
+
+// fakeWake is a processor with a known clock: full speed while busy, and for the
+// first slow seconds after sleeping only part of it. Time passes on its own clock.
+type fakeWake struct {
+	at       time.Time
+	slow     float64 // seconds after a sleep at half speed
+	noise    float64 // relative
+	drift    float64 // relative slow-down per second of run time
+	goneCPU  int     // -1: none
+	goneFrom int     // calls
+	stolen   float64 // share of each measured step that somebody else takes
+	calls    int
+	closed   bool
+	rnd      *rand.Rand
+	start    time.Time
+}
+
+func newFakeWake() *fakeWake {
+	at := time.Unix(1e9, 0)
+	return &fakeWake{at: at, start: at, goneCPU: -1, rnd: rand.New(rand.NewPCG(1, 1))}
+}
+
+func (f *fakeWake) run(req wakeRequest) (wakeReply, error) {
+	f.calls++
+	if req.CPU == f.goneCPU && f.calls > f.goneFrom {
+		return wakeReply{Gone: "CPU 1: offline"}, nil
+	}
+	const hz = 2e9
+	per := map[string]float64{kernelALU: hz, kernelMixed: hz / 40}
+	var reply wakeReply
+	slept := false
+	for _, s := range req.Steps {
+		if s.Sleep > 0 {
+			f.pass(s.Sleep)
+			reply.Samples = append(reply.Samples, wakeSample{})
+			slept = true
+			continue
+		}
+		n := float64(s.N)
+		if s.Spin > 0 {
+			n = s.Spin * per[s.Kernel]
+		}
+		t := n / per[s.Kernel]
+		if slept {
+			t += min(f.slow, 2*t) / 2
+		}
+		t *= (1 + f.noise*f.rnd.NormFloat64()) * (1 + f.drift*f.at.Sub(f.start).Seconds())
+		wall := t / (1 - f.stolen)
+		f.pass(wall)
+		reply.Samples = append(reply.Samples, wakeSample{N: uint64(n), Wall: wall, CPU: t, HasCPU: true})
+		slept = false
+	}
+	return reply, nil
+}
+
+func (f *fakeWake) pass(s float64)                     { f.at = f.at.Add(time.Duration(s * 1e9)) }
+func (f *fakeWake) load([]int) (map[int]cpuLoad, bool) { return nil, false }
+func (f *fakeWake) close()                             { f.closed = true }
+func (f *fakeWake) probe() *wakeup {
+	return &wakeup{start: func(context.Context) (wakeRunner, error) { return f, nil }, now: func() time.Time { return f.at }}
+}
+
+func cpuConfig(budget time.Duration, cpus ...int) Config {
+	return Config{Facts: &host.Facts{}, CPUs: cpus, Budget: budget, Seed: 7, Alpha: 0.05}
+}
+
+func named(t *testing.T, o Outcome, name string) result.Measurement {
+	t.Helper()
+	for _, m := range o.Measurements {
+		if m.Name == name {
+			return m
+		}
+	}
+	t.Fatalf("no measurement %s", name)
+	return result.Measurement{}
+}
+
+// A CPU that takes 20 ms at half speed to wake must show as 1 + 10/slice, through
+// a drift that is far larger over the whole run.
+func TestWakeupFindsKnownPenalty(t *testing.T) {
+	f := newFakeWake()
+	f.slow, f.noise, f.drift = 0.010, 0.002, 0.01
+	o, err := f.probe().Run(t.Context(), cpuConfig(24*time.Second, 0, 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]float64{
+		"wakeup.alu.10ms.cpu0": 1.5, "wakeup.alu.30ms.cpu0": 1 + 5./30, "wakeup.alu.100ms.cpu0": 1.05, "wakeup.mixed.10ms.cpu0": 1.5,
+	} {
+		m := named(t, o, name)
+		if !m.Estimate.Contains(want) || m.Estimate.High-m.Estimate.Low > 0.05 || m.Estimate.N < 10 {
+			t.Errorf("%s: %+v, want %.3f inside", name, *m.Estimate, want)
+		}
+		if !(m.NoiseFloor > 0 && m.NoiseFloor < 0.02) {
+			t.Errorf("%s: noise floor %g", name, m.NoiseFloor)
+		}
+	}
+	if m := named(t, o, "wakeup.frequency.after-sleep.cpu0"); math.Abs(m.Estimate.Value/1.33e9-1) > 0.25 || m.Unit != "Hz" {
+		t.Errorf("clock after sleep %+v %s", *m.Estimate, m.Unit)
+	}
+	want := map[string]string{"cpu": "0", "class": "all", "kernel": "alu", "slice": "0.010"}
+	if d := cmp.Diff(want, named(t, o, "wakeup.alu.10ms.cpu0").Labels); d != "" {
+		t.Error(d)
+	}
+	if len(o.Warnings) != 0 || o.Skipped != "" || !f.closed {
+		t.Errorf("warnings %q, skipped %q, closed %v", o.Warnings, o.Skipped, f.closed)
+	}
+	if o.Seconds < 10 || o.Seconds > 24 {
+		t.Errorf("took %.1f s of 24", o.Seconds)
+	}
+}
+
+func TestWakeupWithoutPenalty(t *testing.T) {
+	f := newFakeWake()
+	f.noise = 0.01
+	o, err := f.probe().Run(t.Context(), cpuConfig(24*time.Second, 0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range o.Measurements {
+		if m.Unit == "ratio" && (m.Estimate.Low > 1.02 || m.Estimate.High < 0.98) {
+			t.Errorf("%s claims %+v on a CPU without penalty", m.Name, *m.Estimate)
+		}
+	}
+}
+
+func TestWakeupDisturbed(t *testing.T) {
+	f := newFakeWake()
+	f.stolen, f.noise = 0.2, 0.01
+	o, err := f.probe().Run(t.Context(), cpuConfig(24*time.Second, 0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := named(t, o, "wakeup.alu.10ms.cpu0")
+	if !m.Estimate.HasInterval() || len(m.Warnings) != 1 || !strings.Contains(m.Warnings[0], "all count") {
+		t.Errorf("%+v, warnings %q", *m.Estimate, m.Warnings)
+	}
+	if len(o.Warnings) != 1 || !strings.Contains(o.Warnings[0], "steal") {
+		t.Errorf("warnings %q", o.Warnings)
+	}
+	if o.Seconds > 1.3*24 {
+		t.Errorf("repeated for %.0f s of 24", o.Seconds)
+	}
+}
+
+// A CPU that goes offline is unknown with a reason; the others are measured.
+func TestWakeupCPUGoesOffline(t *testing.T) {
+	for _, from := range []int{0, 3, 20} { // at once, while calibrating, in a round
+		f := newFakeWake()
+		f.goneCPU, f.goneFrom = 1, from
+		cfg := cpuConfig(24*time.Second, 0, 1)
+		cfg.Facts.Topology.CoreTypes = []host.CoreType{{Name: "big", CPUs: []int{0}}, {Name: "little", CPUs: []int{1}}}
+		o, err := f.probe().Run(t.Context(), cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m := named(t, o, "wakeup.alu.10ms.cpu0"); !m.Known() || !m.Estimate.HasInterval() {
+			t.Errorf("from call %d: CPU 0 is %+v", from, m)
+		}
+		for _, name := range []string{"wakeup.alu.10ms.cpu1", "wakeup.frequency.busy.cpu1"} {
+			m := named(t, o, name)
+			if m.Known() && m.Estimate.HasInterval() || !m.Known() && !strings.Contains(m.Reason, "offline") {
+				t.Errorf("from call %d: %s is %+v", from, name, m)
+			}
+		}
+		if len(o.Warnings) == 0 || !strings.Contains(strings.Join(o.Warnings, " "), "offline") {
+			t.Errorf("warnings %q", o.Warnings)
+		}
+	}
+}
+
+func TestWakeupSkips(t *testing.T) {
+	f := newFakeWake()
+	o, err := f.probe().Run(t.Context(), cpuConfig(time.Second))
+	if err != nil || o.Skipped == "" {
+		t.Errorf("no CPU: %+v, %v", o, err)
+	}
+	p := f.probe()
+	p.start = func(context.Context) (wakeRunner, error) { return nil, errors.New("cannot start") }
+	if o, err := p.Run(t.Context(), cpuConfig(time.Second, 0)); err != nil || o.Skipped != "cannot start" {
+		t.Errorf("no worker: %q, %v", o.Skipped, err)
+	}
+}
+
+func TestPlanWakeup(t *testing.T) {
+	for _, c := range []struct {
+		budget  time.Duration
+		cpus    int
+		slices  int
+		kernels int
+		rounds  int // at least
+	}{
+		{24 * time.Second, 1, 3, 2, 10},
+		{24 * time.Second, 2, 2, 2, 6},
+		{6 * time.Second, 1, 1, 2, 6},
+		{3 * time.Second, 1, 1, 1, 6},
+		{time.Millisecond, 1, 1, 1, 1},
+		{time.Hour, 1, 3, 2, 30},
+	} {
+		p := planWakeup(c.budget, c.cpus, 0.05)
+		if len(p.Slices) != c.slices || len(p.Kernels) != c.kernels || p.Rounds < c.rounds || p.Rounds > maxWakeRounds {
+			t.Errorf("%v for %d CPUs: %d slices, %d kernels, %d rounds", c.budget, c.cpus, len(p.Slices), len(p.Kernels), p.Rounds)
+		}
+		if (p.Dropped == "") != (len(p.Slices) == 3) {
+			t.Errorf("%v: dropped %q", c.budget, p.Dropped)
+		}
+		if c.budget > 5*time.Second && p.Seconds > c.budget.Seconds() {
+			t.Errorf("%v planned as %.1f s", c.budget, p.Seconds)
+		}
+	}
+}
+
+func TestWakeTargets(t *testing.T) {
+	cpu := func(id, socket int) host.CPU { return host.CPU{ID: id, Socket: host.Known(socket, "", "")} }
+	topo := &host.Topology{
+		CPUs:      []host.CPU{cpu(0, 0), cpu(1, 0), cpu(2, 1), cpu(3, 1), cpu(4, 0)},
+		CoreTypes: []host.CoreType{{Name: "P", CPUs: []int{0, 1, 2, 3}}, {Name: "E", CPUs: []int{4}}},
+		Caches:    []host.Cache{{Level: 2, Size: host.Known(int64(2<<20), "B", ""), CPUs: []int{1, 2}}},
+	}
+	got, left := wakeTargets(topo, []int{1, 2, 3, 4})
+	want := []wakeTarget{{1, "P", 0, 3 << 19}, {2, "P", 1, 3 << 19}, {4, "E", 0, 3 << 18}}
+	if d := cmp.Diff(want, got); d != "" || left != 0 {
+		t.Error(d, left)
+	}
+	if got, _ := wakeTargets(nil, []int{5}); len(got) != 1 || got[0].Class != "all" || got[0].Socket != -1 {
+		t.Errorf("without facts: %+v", got)
+	}
+	for i := range 20 {
+		topo.CoreTypes = append(topo.CoreTypes, host.CoreType{Name: "X", CPUs: []int{i}})
+	}
+	if got, left := wakeTargets(topo, []int{0, 1, 2, 3, 4}); len(got) != maxWakeTargets || left == 0 {
+		t.Errorf("%d targets, %d left", len(got), left)
+	}
+}
+
+// Every slice must run once under each condition in each round, in an order that
+// changes, and the second condition only after the CPU has been busy.
+func TestWakeRound(t *testing.T) {
+	plan := planWakeup(24*time.Second, 1, 0.05)
+	targets := []wakeTarget{{CPU: 0}, {CPU: 3}}
+	rnd := rand.New(rand.NewPCG(1, 2))
+	orders := map[string]bool{}
+	for range 20 {
+		cells := wakeRound(plan, targets, func(int, string) float64 { return 1e9 }, rnd)
+		count, order := map[wakeKey][wakeConds]int{}, ""
+		for _, c := range cells {
+			order += c.Kernel + labelSeconds(c.Roles[len(c.Roles)-1].Slice)
+			for i, role := range c.Roles {
+				if role.Slice == 0 {
+					continue
+				}
+				key := wakeKey{c.Target.CPU, c.Kernel, role.Slice}
+				n := count[key]
+				n[role.Cond]++
+				count[key] = n
+				prev := c.Steps[i-1]
+				if (role.Cond == afterSleep) != (prev.Sleep == asleep) {
+					t.Fatalf("condition %d follows %+v", role.Cond, prev)
+				}
+				if role.Cond != afterSleep && c.Steps[0].Spin < spinning {
+					t.Fatalf("a busy stretch begins with %+v", c.Steps[0])
+				}
+				if c.Steps[i].N != uint64(role.Slice*1e9) {
+					t.Fatalf("slice of %g s has %d operations", role.Slice, c.Steps[i].N)
+				}
+			}
+		}
+		if len(count) != 12 {
+			t.Fatalf("%d comparisons, want 12", len(count))
+		}
+		for key, n := range count {
+			if n != [wakeConds]int{1, 1, 1} {
+				t.Errorf("%+v ran %v times", key, n)
+			}
+		}
+		orders[order] = true
+	}
+	if len(orders) < 15 {
+		t.Errorf("%d orders in 20 rounds", len(orders))
+	}
+}
+
+func TestForeignShare(t *testing.T) {
+	before := cpuLoad{Busy: 100, Steal: 5}
+	for _, c := range []struct {
+		after cpuLoad
+		own   float64
+		want  float64
+	}{
+		{cpuLoad{101, 5}, 1, 0},
+		{cpuLoad{101, 5}, 0.79, 0.1},
+		{cpuLoad{101, 5.21}, 1, 0.1},
+		{cpuLoad{}, 1, 0},
+	} {
+		if got := foreignShare(before, c.after, c.own, 2); math.Abs(got-c.want) > 1e-9 {
+			t.Errorf("%+v, own %g: %g, want %g", c.after, c.own, got, c.want)
+		}
+	}
+}

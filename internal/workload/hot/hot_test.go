@@ -1,0 +1,233 @@
+package hot
+
+import (
+	"math/rand/v2"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+	"unsafe"
+)
+
+// TestMain does what package worker does for a process of its own: without spare
+// threads, or with a garbage collection, the lock loops would stop everything.
+func TestMain(m *testing.M) {
+	runtime.GOMAXPROCS(max(runtime.GOMAXPROCS(0), 6))
+	debug.SetGCPercent(-1)
+	os.Exit(m.Run())
+}
+
+func TestCounts(t *testing.T) {
+	for _, n := range []uint64{0, 1, 63, 64, 65, 1000, 1 << 20} {
+		want := max((n+63)/64*64, 64)
+		if got := Adds(n); got != want {
+			t.Errorf("Adds(%d) = %d, want %d", n, got, want)
+		}
+	}
+	for _, n := range []uint64{1, 2, 7, 12345} {
+		if got, want := ALU(n), 7*n; got != want {
+			t.Errorf("ALU(%d) = %d, want %d", n, got, want)
+		}
+		if got, want := FMA(n), float64(4*n); got != want {
+			t.Errorf("FMA(%d) = %g, want %g", n, got, want)
+		}
+		Pause(min(n, 100))
+	}
+}
+
+func TestPadding(t *testing.T) {
+	for name, size := range map[string]uintptr{
+		"Word": unsafe.Sizeof(Word{}), "Lane": unsafe.Sizeof(Lane{}), "Line": unsafe.Sizeof(Line{}),
+		"Lock": unsafe.Sizeof(Lock{}) / 2, "Lock.Guarded": unsafe.Offsetof(Lock{}.Guarded),
+	} {
+		if size != LineSize {
+			t.Errorf("%s takes %d bytes, want %d", name, size, LineSize)
+		}
+	}
+	for range 20 {
+		lanes := New[[3]Lane]()
+		if a := uintptr(unsafe.Pointer(lanes)); a%LineSize != 0 {
+			t.Fatalf("New gave address %#x", a)
+		}
+		if b := Buffer(1000); len(b)*8 != 1024 || uintptr(unsafe.Pointer(&b[0]))%LineSize != 0 {
+			t.Fatalf("Buffer(1000) has %d bytes at %p", len(b)*8, &b[0])
+		}
+	}
+}
+
+// A chase must visit every line once before it comes back, or the working set is
+// smaller than it says.
+func TestRing(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(1, 2))
+	for _, size := range []int{128, 4096, 1 << 20} {
+		buf := Buffer(size)
+		n := Ring(buf, rnd.IntN)
+		if n != size/64 {
+			t.Fatalf("Ring over %d bytes has %d nodes", size, n)
+		}
+		for _, walk := range []func(*uint64, uint64, uint64) uint64{Chase, Mixed} {
+			seen := make([]bool, n)
+			at := uint64(0)
+			for range n {
+				if seen[at/8] {
+					t.Fatalf("line %d twice in a ring of %d", at/8, n)
+				}
+				seen[at/8] = true
+				at = walk(&buf[0], at, 1)
+			}
+			if at != 0 {
+				t.Errorf("after %d steps at %d, not back at 0", n, at)
+			}
+			half := uint64(n / 2)
+			if a, b := walk(&buf[0], walk(&buf[0], 0, half), uint64(n)-half), uint64(0); a != b {
+				t.Errorf("two walks of a ring of %d end at %d", n, a)
+			}
+		}
+	}
+}
+
+func TestFillStaysInside(t *testing.T) {
+	buf := make([]uint64, 8+16+8)
+	Fill(&buf[8], 128, 7)
+	for i, v := range buf {
+		want := uint64(0)
+		if i >= 8 && i < 24 {
+			want = 7
+		}
+		if v != want {
+			t.Errorf("word %d is %d, want %d", i, v, want)
+		}
+	}
+}
+
+// Every acquisition that a lane counts must be one increment of the counter that
+// the lock protects; a lock that let two in would lose some.
+func TestLockExcludes(t *testing.T) {
+	lock, stop, lanes := New[Lock](), New[Word](), New[[3]Lane]()
+	var wg sync.WaitGroup
+	for i := range lanes {
+		wg.Go(func() { TTASTouch(lock, stop, &lanes[i]) })
+	}
+	time.Sleep(100 * time.Millisecond)
+	atomic.StoreUint32(&stop.V, 1)
+	wg.Wait()
+	var sum uint64
+	for i := range lanes {
+		sum += lanes[i].Locked
+	}
+	if sum == 0 || sum != lock.Guarded {
+		t.Errorf("lanes counted %d acquisitions, the protected counter %d", sum, lock.Guarded)
+	}
+	if lock.Held.V != 0 {
+		t.Error("the lock stayed taken")
+	}
+}
+
+// A lock that somebody else holds is polled and never taken.
+func TestLockWaits(t *testing.T) {
+	for name, loop := range map[string]func(*Lock, *Word, *Lane){"TTAS": TTAS, "TTASTouch": TTASTouch} {
+		lock, stop, lane := New[Lock](), New[Word](), New[Lane]()
+		atomic.StoreUint32(&lock.Held.V, 1)
+		done := make(chan struct{})
+		go func() { loop(lock, stop, lane); close(done) }()
+		eventually(t, name+" polls a held lock", func() bool { return atomic.LoadUint64(&lane.Spins) > 0 })
+		if n := atomic.LoadUint64(&lane.Locked); n != 0 {
+			t.Errorf("%s took a held lock %d times", name, n)
+		}
+		atomic.StoreUint32(&lock.Held.V, 0)
+		eventually(t, name+" takes a free lock", func() bool { return atomic.LoadUint64(&lane.Locked) > 0 })
+		atomic.StoreUint32(&stop.V, 1)
+		<-done
+		if lock.Held.V != 0 {
+			t.Errorf("%s left the lock taken", name)
+		}
+	}
+}
+
+func TestPingPong(t *testing.T) {
+	const n = 20
+	line, stop := New[Line](), New[Word]()
+	var a, b uint64
+	var wg sync.WaitGroup
+	wg.Go(func() { a = PingPong(line, 0, n, stop) })
+	wg.Go(func() { b = PingPong(line, 1, n, stop) })
+	wg.Wait()
+	if a != n || b != n || line.V != 2*n {
+		t.Errorf("wrote %d and %d times, line at %d; want %d, %d, %d", a, b, line.V, n, n, 2*n)
+	}
+
+	atomic.StoreUint64(&line.V, 0)
+	done := make(chan uint64)
+	go func() { done <- PingPong(line, 0, n, stop) }() // without a partner
+	eventually(t, "the first throw", func() bool { return atomic.LoadUint64(&line.V) == 1 })
+	atomic.StoreUint32(&stop.V, 1)
+	if got := <-done; got != 1 {
+		t.Errorf("alone it wrote %d times, want 1", got)
+	}
+}
+
+func TestTicksRise(t *testing.T) {
+	last := Ticks()
+	for range 1000 {
+		now := Ticks()
+		if now < last {
+			t.Fatalf("ticks fell from %d to %d", last, now)
+		}
+		last = now
+	}
+	a, start := Ticks(), time.Now()
+	time.Sleep(20 * time.Millisecond)
+	hz := float64(Ticks()-a) / time.Since(start).Seconds()
+	if hz < 1e6 || hz > 2e10 {
+		t.Errorf("%g ticks per second", hz)
+	}
+}
+
+// Dependent additions must take time in proportion to their number; a compiler
+// or processor that folded them away would show here.
+func TestAddsTakeTime(t *testing.T) {
+	best := func(n uint64) float64 {
+		low := ^uint64(0)
+		for range 30 {
+			a := Ticks()
+			Adds(n)
+			low = min(low, Ticks()-a)
+		}
+		return float64(low)
+	}
+	few, many := best(100_000), best(800_000)
+	if r := many / few; r < 6.5 || r > 10 {
+		t.Errorf("8 times the additions took %.2f times as long", r)
+	}
+}
+
+func eventually(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(5 * time.Second); !ok(); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("did not happen in 5 s: %s", what)
+		}
+	}
+}
+
+func BenchmarkAdds(b *testing.B)  { perOp(b, 64, func(n uint64) { Adds(64 * n) }) }
+func BenchmarkALU(b *testing.B)   { perOp(b, 64, func(n uint64) { ALU(n) }) }
+func BenchmarkFMA(b *testing.B)   { perOp(b, 48, func(n uint64) { FMA(n) }) }
+func BenchmarkPause(b *testing.B) { perOp(b, 1, Pause) }
+func BenchmarkTicks(b *testing.B) {
+	for b.Loop() {
+		Ticks()
+	}
+}
+
+// perOp reports nanoseconds and ticks of one operation, of which a block holds ops.
+func perOp(b *testing.B, ops float64, run func(n uint64)) {
+	start := Ticks()
+	run(uint64(b.N))
+	n := float64(b.N) * ops
+	b.ReportMetric(float64(Ticks()-start)/n, "ticks/op")
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/n, "ns/op")
+}

@@ -1,0 +1,72 @@
+package thread
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Pin locks the goroutine to its thread and the thread to one CPU. The error is
+// ErrNoCPU, wrapped, when the kernel refuses that CPU (EINVAL).
+func Pin(cpu int) error {
+	if cpu < 0 {
+		return fmt.Errorf("CPU %d: %w", cpu, ErrNoCPU)
+	}
+	runtime.LockOSThread()
+	set := unix.NewCPUSet(cpu + 1) // not CPUSet, which ends at CPU 1023
+	set.Set(cpu)
+	err := unix.SchedSetaffinityDynamic(0, set)
+	if errors.Is(err, unix.EINVAL) {
+		return fmt.Errorf("CPU %d: %w", cpu, ErrNoCPU)
+	}
+	if err != nil {
+		return fmt.Errorf("CPU %d: sched_setaffinity: %w", cpu, err)
+	}
+	return nil
+}
+
+// Read returns the calling thread's usage; the goroutine must be locked to it.
+func Read() Usage {
+	var u Usage
+	u.CPU, u.HasCPU = CPUTime()
+	// Time on CPU, time waiting on a run queue, number of time slices; the first two
+	// in ns (Documentation/scheduler/sched-stats.rst). The kernel may lack it.
+	if b, err := os.ReadFile("/proc/thread-self/schedstat"); err == nil {
+		if f := strings.Fields(string(b)); len(f) == 3 {
+			ns, err := strconv.ParseInt(f[1], 10, 64)
+			u.Waited, u.HasWaited = time.Duration(ns), err == nil
+		}
+	}
+	return u
+}
+
+// CPUTime is Usage.CPU alone, at the price of one system call.
+func CPUTime() (time.Duration, bool) {
+	var ts unix.Timespec
+	err := unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &ts)
+	return time.Duration(ts.Nano()), err == nil
+}
+
+// Pinned reports whether the calling thread may still run on that CPU only. The
+// kernel widens the affinity of threads whose last CPU goes offline.
+func Pinned(cpu int) bool {
+	set := unix.NewCPUSet(1 << 13) // the kernel's own limit on x86, CONFIG_NR_CPUS
+	if err := unix.SchedGetaffinityDynamic(0, set); err != nil {
+		return false
+	}
+	return set.Count() == 1 && set.IsSet(cpu)
+}
+
+// Sleep blocks the thread itself. time.Sleep would park the goroutine and have
+// another thread, on another CPU, wake it.
+func Sleep(d time.Duration) {
+	left := unix.NsecToTimespec(int64(d))
+	for unix.Nanosleep(&left, &left) == unix.EINTR {
+	}
+}

@@ -1,0 +1,116 @@
+package thread
+
+import (
+	"errors"
+	"runtime"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"hostlab/internal/workload/hot"
+)
+
+// allowed lists the CPUs that this process may use.
+func allowed(t *testing.T) []int {
+	t.Helper()
+	set := unix.NewCPUSet(1 << 13)
+	if err := unix.SchedGetaffinityDynamic(0, set); err != nil {
+		t.Fatal(err)
+	}
+	var cpus []int
+	for i := range 1 << 13 {
+		if set.IsSet(i) {
+			cpus = append(cpus, i)
+		}
+	}
+	return cpus
+}
+
+func TestOnPinsAndForgets(t *testing.T) {
+	before := allowed(t)
+	for _, cpu := range before {
+		err := <-On(cpu, func() error {
+			if !Pinned(cpu) {
+				t.Errorf("not pinned to CPU %d", cpu)
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	// The narrowed threads must not come back into the runtime's pool.
+	for range 50 {
+		done := make(chan int)
+		go func() {
+			runtime.LockOSThread()
+			defer runtime.UnlockOSThread()
+			done <- len(allowed(t))
+		}()
+		if n := <-done; n != len(before) {
+			t.Fatalf("a later goroutine may use %d CPUs, want %d", n, len(before))
+		}
+	}
+}
+
+func TestPinRefuses(t *testing.T) {
+	for _, cpu := range []int{-1, 8191} {
+		if err := <-On(cpu, func() error { t.Errorf("ran on CPU %d", cpu); return nil }); !errors.Is(err, ErrNoCPU) {
+			t.Errorf("CPU %d: %v, want ErrNoCPU", cpu, err)
+		}
+	}
+}
+
+func TestUsage(t *testing.T) {
+	cpu := allowed(t)[0]
+	err := <-On(cpu, func() error {
+		a := Read()
+		start := time.Now()
+		for u := a; u.CPU-a.CPU < 20*time.Millisecond; u = Read() {
+			hot.Adds(100_000)
+		}
+		busy := Read().Sub(a)
+		if !busy.HasCPU || busy.CPU < 20*time.Millisecond || busy.CPU > time.Since(start) {
+			t.Errorf("usage %+v in %v", busy, time.Since(start))
+		}
+		if busy.HasWaited && busy.Waited > time.Since(start) {
+			t.Errorf("waited %v of %v", busy.Waited, time.Since(start))
+		}
+		a, start = Read(), time.Now()
+		Sleep(30 * time.Millisecond)
+		slept := Read().Sub(a)
+		if d := time.Since(start); d < 30*time.Millisecond || slept.CPU > 10*time.Millisecond {
+			t.Errorf("slept %v and used %v", d, slept.CPU)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Two threads on one CPU must see each other as waiting.
+func TestWaitedSeesCompany(t *testing.T) {
+	cpu := allowed(t)[0]
+	spin := func() (u Usage, wall time.Duration) {
+		a, start := Read(), time.Now()
+		for time.Since(start) < 100*time.Millisecond {
+			hot.Adds(100_000)
+		}
+		return Read().Sub(a), time.Since(start)
+	}
+	var u [2]Usage
+	var ends [2]<-chan error
+	for i := range ends {
+		ends[i] = On(cpu, func() error { u[i], _ = spin(); return nil })
+	}
+	for i, end := range ends {
+		if err := <-end; err != nil {
+			t.Fatal(err)
+		}
+		if u[i].HasWaited && u[i].Waited < 10*time.Millisecond {
+			t.Errorf("thread %d waited only %v beside another on its CPU", i, u[i].Waited)
+		}
+	}
+}

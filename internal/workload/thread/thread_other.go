@@ -1,0 +1,26 @@
+//go:build !linux && !windows
+
+package thread
+
+import (
+	"fmt"
+	"runtime"
+	"time"
+)
+
+// Pin fails: hostlab knows no way to pin a thread here.
+func Pin(cpu int) error {
+	return fmt.Errorf("CPU %d: threads cannot be pinned on %s", cpu, runtime.GOOS)
+}
+
+// Read returns nothing.
+func Read() Usage { return Usage{} }
+
+// CPUTime returns nothing, like Read.
+func CPUTime() (time.Duration, bool) { return 0, false }
+
+// Pinned reports true: nothing is known to move a pinned thread here.
+func Pinned(int) bool { return true }
+
+// Sleep blocks the goroutine.
+func Sleep(d time.Duration) { time.Sleep(d) }

@@ -1,0 +1,212 @@
+package worker
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"hostlab/internal/workload/hot"
+)
+
+// driver makes this test binary play a hostlab that starts a worker and waits.
+const driver = "HOSTLAB_TEST_DRIVER"
+
+func TestMain(m *testing.M) {
+	Main(testJobs())
+	if os.Getenv(driver) != "" {
+		drive()
+	}
+	os.Exit(m.Run())
+}
+
+type spinParams struct{ Threads int }
+
+func testJobs() []Job {
+	return []Job{
+		{"count", func() Func {
+			n := 0
+			return Handle(func(by int) (int, error) {
+				if by < 0 {
+					return 0, errors.New("cannot count down")
+				}
+				n += by
+				return n, nil
+			})
+		}},
+		{"spin", func() Func { // for ever, on several threads
+			return Handle(func(p spinParams) (int, error) {
+				for range p.Threads {
+					go func() { hot.TTAS(hot.New[hot.Lock](), hot.New[hot.Word](), hot.New[hot.Lane]()) }()
+				}
+				hot.PingPong(hot.New[hot.Line](), 1, 1, hot.New[hot.Word]())
+				return 0, nil
+			})
+		}},
+		{"panic", func() Func { return func(json.RawMessage) (any, error) { panic("as asked") } }},
+		{"env", func() Func {
+			return Handle(func(int) (map[string]string, error) {
+				out := map[string]string{"procs": string(rune('0' + runtime.GOMAXPROCS(0)))}
+				for _, k := range []string{"GODEBUG", "GOGC", "GOMAXPROCS"} {
+					out[k] = os.Getenv(k)
+				}
+				return out, nil
+			})
+		}},
+	}
+}
+
+// drive starts a spinning worker, prints its process ID and calls it.
+func drive() {
+	s, err := Start(context.Background(), "spin", 3)
+	if err != nil {
+		panic(err)
+	}
+	os.Stdout.WriteString(strings.TrimSpace(jsonOf(s.PID())) + "\n")
+	_ = s.Call(spinParams{2}, nil) // ends with this process
+}
+
+func jsonOf(v any) string { b, _ := json.Marshal(v); return string(b) }
+
+func TestSessionKeepsState(t *testing.T) {
+	s, err := Start(t.Context(), "count", 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	var got int
+	for i := range 3 {
+		if err := s.Call(5, &got); err != nil || got != 5*(i+1) {
+			t.Fatalf("call %d gave %d, %v", i, got, err)
+		}
+	}
+	var jobErr *Error
+	if err := s.Call(-1, &got); !errors.As(err, &jobErr) || jobErr.Text != "cannot count down" {
+		t.Errorf("error of the job came as %v", err)
+	}
+	if err := s.Call("x", &got); !errors.As(err, &jobErr) || !strings.Contains(jobErr.Text, "parameters") {
+		t.Errorf("wrong parameters gave %v", err)
+	}
+	if err := s.Call(1, &got); err != nil || got != 16 {
+		t.Errorf("after an error: %d, %v", got, err)
+	}
+	if err := s.Close(); err != nil {
+		t.Errorf("Close: %v", err)
+	}
+	if err := s.Call(1, &got); err == nil {
+		t.Error("a closed session answered")
+	}
+	waitGone(t, s.PID(), time.Second)
+}
+
+func TestRunAndEnvironment(t *testing.T) {
+	t.Setenv("GOGC", "50")
+	t.Setenv("GODEBUG", "madvdontneed=1")
+	var got map[string]string
+	if err := Run(t.Context(), "env", 0, &got); err != nil {
+		t.Fatal(err)
+	}
+	if got["GOGC"] != "off" || got["GODEBUG"] != "asyncpreemptoff=1" || got["procs"] != "4" {
+		t.Errorf("a worker's environment: %v", got)
+	}
+}
+
+func TestFailures(t *testing.T) {
+	err := Run(t.Context(), "no-such", 0, nil)
+	if err == nil || !strings.Contains(err.Error(), "no such job") {
+		t.Errorf("an unknown job gave %v", err)
+	}
+	err = Run(t.Context(), "panic", 0, nil)
+	if err == nil || !strings.Contains(err.Error(), "as asked") || strings.Contains(err.Error(), "\n") {
+		t.Errorf("a panic gave %q, want one line with its text", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := Run(ctx, "count", 1, nil); !errors.Is(err, context.Canceled) {
+		t.Errorf("a cancelled context gave %v", err)
+	}
+}
+
+// Cancelling must end a worker that is deep in loops which nothing can preempt.
+func TestCancelKills(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	s, err := Start(ctx, "spin", 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	time.AfterFunc(100*time.Millisecond, cancel)
+	start := time.Now()
+	if err := s.Call(spinParams{2}, nil); !errors.Is(err, context.Canceled) {
+		t.Errorf("Call gave %v", err)
+	}
+	if d := time.Since(start); d > time.Second {
+		t.Errorf("it took %v", d)
+	}
+	waitGone(t, s.PID(), time.Second)
+}
+
+// Close of a session whose worker is spinning must not hang either.
+func TestCloseEndsSpinning(t *testing.T) {
+	s, err := Start(t.Context(), "spin", 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.in.Write([]byte("{\"Threads\":2}\n")); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(50 * time.Millisecond)
+	start := time.Now()
+	s.Close()
+	if d := time.Since(start); d > 1500*time.Millisecond {
+		t.Errorf("Close took %v", d)
+	}
+	waitGone(t, s.PID(), time.Second)
+}
+
+// A parent that is killed outright leaves nothing spinning behind.
+func TestOrphanEnds(t *testing.T) {
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(exe)
+	cmd.Env = append(os.Environ(), driver+"=1")
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	var pid int
+	if err := json.NewDecoder(out).Decode(&pid); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(100 * time.Millisecond) // let it spin
+	if !alive(pid) {
+		t.Fatal("the worker was gone before its parent")
+	}
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait() // killed, as asked
+	waitGone(t, pid, 2*time.Second)
+}
+
+func waitGone(t *testing.T, pid int, within time.Duration) {
+	t.Helper()
+	for deadline := time.Now().Add(within); alive(pid); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			if p, err := os.FindProcess(pid); err == nil {
+				_ = p.Kill()
+			}
+			t.Fatalf("worker %d still runs %v later", pid, within)
+		}
+	}
+}
