@@ -8,8 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// rawRecord makes a SYSTEM_LOGICAL_PROCESSOR_INFORMATION_EX with one group mask.
-func rawRecord(rel uint32, masks int, groups, group uint16, mask uint64, set func([]byte)) []byte {
+// winRelation makes a SYSTEM_LOGICAL_PROCESSOR_INFORMATION_EX with one group mask.
+func winRelation(rel uint32, masks int, groups, group uint16, mask uint64, set func([]byte)) []byte {
 	b := make([]byte, masks+groupMask)
 	binary.LittleEndian.PutUint32(b, rel)
 	binary.LittleEndian.PutUint32(b[4:], uint32(len(b)))
@@ -26,13 +26,13 @@ func TestWindowsTopology(t *testing.T) {
 	smt := func(class byte) func([]byte) { return func(b []byte) { b[8], b[9] = 1, class } }
 	var buf []byte
 	for _, r := range [][]byte{
-		rawRecord(relCore, 32, 1, 0, 0b0011, smt(1)), rawRecord(relCore, 32, 1, 0, 0b1100, smt(1)),
-		rawRecord(relCore, 32, 1, 1, 0b1, func(b []byte) { b[9] = 0 }),
-		rawRecord(relPackage, 32, 1, 0, 0b1111, nil), rawRecord(relPackage, 32, 1, 1, 0b1, nil),
-		rawRecord(relNUMA, 32, 0, 0, 0b1111, nil), // Wine: a count of 0 groups
-		rawRecord(relNUMA, 32, 0, 1, 0b1, func(b []byte) { b[8] = 1 }),
-		rawRecord(4, 32, 0, 0, 0, nil), // group information: not ours
-		rawRecord(relCache, 40, 0, 0, 0b0011, func(b []byte) {
+		winRelation(relCore, 32, 1, 0, 0b0011, smt(1)), winRelation(relCore, 32, 1, 0, 0b1100, smt(1)),
+		winRelation(relCore, 32, 1, 1, 0b1, func(b []byte) { b[9] = 0 }),
+		winRelation(relPackage, 32, 1, 0, 0b1111, nil), winRelation(relPackage, 32, 1, 1, 0b1, nil),
+		winRelation(relNUMA, 32, 0, 0, 0b1111, nil), // Wine: a count of 0 groups
+		winRelation(relNUMA, 32, 0, 1, 0b1, func(b []byte) { b[8] = 1 }),
+		winRelation(4, 32, 0, 0, 0, nil), // group information: not ours
+		winRelation(relCache, 40, 0, 0, 0b0011, func(b []byte) {
 			b[8], b[9] = 1, 12
 			binary.LittleEndian.PutUint16(b[10:], 64)
 			binary.LittleEndian.PutUint32(b[12:], 48<<10)
@@ -58,9 +58,9 @@ func TestWindowsTopology(t *testing.T) {
 }
 
 func FuzzWindowsTopology(f *testing.F) {
-	f.Add(rawRecord(relCore, 32, 1, 0, 3, nil))
-	f.Add(rawRecord(relCache, 40, 0, 0, 3, nil))
-	f.Add(rawRecord(relCore, 32, 65535, 65535, 3, nil))
+	f.Add(winRelation(relCore, 32, 1, 0, 3, nil))
+	f.Add(winRelation(relCache, 40, 0, 0, 3, nil))
+	f.Add(winRelation(relCore, 32, 65535, 65535, 3, nil))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		top := windowsTopology(b, nil)
 		if top.Threads.State == StateOK && top.Threads.Value != len(top.CPUs) {

@@ -118,7 +118,7 @@ func (p *printer) frequency(f *host.Facts) {
 	} else if len(fr.Policies) > 0 {
 		p.put("policies", fmt.Sprint(len(fr.Policies)), "")
 		p.fact("share a frequency", fr.DomainScope)
-		p.policies(fr.Policies)
+		p.policies(fr.Policies, f.Topology.Online.Or(nil))
 	}
 	p.fact("boost allowed", fr.Boost)
 	p.fact("p-state driver mode", fr.PstateStatus)
@@ -143,7 +143,22 @@ func (p *printer) frequency(f *host.Facts) {
 	p.group("of maximum", percent)
 }
 
-func (p *printer) policies(policies []host.Policy) {
+// policies writes the settings of policies. Those without an online CPU, whose
+// files can only be read once it is back, are named on one line.
+func (p *printer) policies(all []host.Policy, online []int) {
+	var policies []host.Policy
+	var offline []int
+	for _, x := range all {
+		cpus := x.CPUs.Or([]int{x.ID}) // a policy is named after its first CPU
+		if len(online) > 0 && !slices.ContainsFunc(cpus, func(c int) bool { return slices.Contains(online, c) }) {
+			offline = append(offline, x.ID)
+			continue
+		}
+		policies = append(policies, x)
+	}
+	if len(offline) > 0 {
+		p.put("without online CPU", "policies "+cpuList(offline), "")
+	}
 	for _, row := range []struct {
 		label string
 		fact  func(host.Policy) host.AnyFact
@@ -162,11 +177,7 @@ func (p *printer) policies(policies []host.Policy) {
 	} {
 		var members []member
 		for _, x := range policies {
-			cpus, ok := x.CPUs.Get()
-			if !ok {
-				cpus = []int{x.ID} // the policy is named after its first CPU
-			}
-			members = append(members, member{cpus, row.fact(x)})
+			members = append(members, member{x.CPUs.Or([]int{x.ID}), row.fact(x)})
 		}
 		p.group(row.label, members)
 	}

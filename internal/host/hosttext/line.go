@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -174,13 +175,19 @@ func show(value any, unit string) string {
 	case []int:
 		return cpuList(v)
 	case []int64:
-		texts := make([]string, len(v))
-		for i, n := range v {
-			texts[i] = result.Format(float64(n), unit)
-		}
-		return strings.Join(texts, ", ")
+		return frequencies(v)
 	}
 	return fmt.Sprint(value)
+}
+
+// frequencies writes P-states in MHz to the last digit, by which alone the turbo
+// state of acpi-cpufreq (2401 MHz) differs from the highest nominal one (2400).
+func frequencies(list []int64) string {
+	texts := make([]string, len(list))
+	for i, hz := range list {
+		texts[i] = strconv.FormatFloat(float64(hz)/1e6, 'f', -1, 64)
+	}
+	return strings.Join(texts, ", ") + " MHz"
 }
 
 // cpuNames says which CPUs a value is of.

@@ -125,3 +125,25 @@ func TestNoLineIsTooLong(t *testing.T) {
 		}
 	})
 }
+
+func TestOfflinePoliciesAreOneLine(t *testing.T) {
+	f := &host.Facts{}
+	f.Topology.Online = host.Known([]int{0}, "", "x")
+	busy := host.Unknown[string]("x", errors.New("device or resource busy"))
+	f.Frequency.Policies = []host.Policy{
+		{ID: 0, CPUs: host.Known([]int{0}, "", "x"), Governor: host.Known("ondemand", "", "x"), PStates: host.Known([]int64{2401e6, 2400e6}, "Hz", "x")},
+		{ID: 1, CPUs: host.Unknown[[]int]("x", errors.New("busy")), Governor: busy}, {ID: 2, CPUs: host.Known([]int{2}, "", "x"), Governor: busy},
+	}
+	var b strings.Builder
+	if err := Write(&b, f); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"without online CPU  policies 1-2", "governor            ondemand, cpu 0", "2401, 2400 MHz, cpu 0"} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("no %q in\n%s", want, b.String())
+		}
+	}
+	if strings.Contains(b.String(), "busy") {
+		t.Errorf("offline policies are listed line by line:\n%s", b.String())
+	}
+}
