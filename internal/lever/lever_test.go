@@ -71,6 +71,12 @@ func metal() *host.Facts {
 	}
 }
 
+func limited() *host.Facts {
+	f := metal()
+	f.Idle.DMALatency = host.Known(5e-6, "s", "/dev/cpu_dma_latency")
+	return f
+}
+
 func guest() *host.Facts {
 	return &host.Facts{Virt: host.Virt{Hypervisor: host.Known("kvm", "", "")}}
 }
@@ -158,6 +164,7 @@ func TestDecisions(t *testing.T) {
 		{name: "no measurement, cited latency", lever: check.LeverIdle, facts: metal(),
 			results: []check.Result{finding(check.LeverIdle, "PWR-020", "medium", "x", "limit it")},
 			want:    Recommended, evidence: result.Cited, says: []string{"PWR-020", "limit it"}, bound: 133e-6 / (133e-6 + 0.010)},
+		{name: "latency limit keeps C6 out", lever: check.LeverIdle, facts: limited(), want: Untestable, says: []string{"did not run"}, bound: 2e-6 / (2e-6 + 0.010)},
 		{name: "mixed without its arithmetic", lever: check.LeverIdle, facts: guest(),
 			outcomes: ran(ratio("wakeup.mixed.10ms.cpu0", 1.5, 1.4, 1.6, 0.01)),
 			want:     Untestable, bound: -1},
