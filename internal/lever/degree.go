@@ -9,8 +9,10 @@ import (
 )
 
 // degree is moved by the degree of parallelism. What is lost at the highest
-// degree is CPU time that queries running side by side would get back from a
-// lower one; a single query may still end sooner at the higher.
+// degree bounds what queries that run side by side could get back from a lower
+// one. It does not recommend one: other load on the CPUs looks the same, and a
+// single query may still end sooner. Only where a lower degree is faster even for
+// one query is it worthwhile.
 func (in *input) degree() Lever {
 	l := in.new(check.LeverDegree, "Parallelism")
 	var widest *result.Measurement
@@ -44,14 +46,16 @@ func (in *input) degree() Lever {
 	r := decide([]result.Measurement{inverse(*widest)})
 	todo := actionable(in.findings(l.Name))
 	does := fmt.Sprintf("%d CPUs do the work of %.1f", top, e.Value*float64(top))
-	switch r.call {
-	case costs:
+	best := overtaken(family, top, e)
+	switch {
+	case r.call == costs && best > 0:
 		l.Verdict = Worthwhile
-		l.Summary = does + ": queries that run side by side get more from a lower degree; one alone need not"
-		if l.Next = remedy(todo); l.Next == "" {
-			l.Next = in.lowerDegree(family, top)
-		}
-	case small:
+		l.Summary = fmt.Sprintf("%s: a query is faster at degree %d than at %d, even alone", does, best, top)
+		l.Next = in.setDegree(best)
+	case r.call == costs && len(todo) == 0:
+		l.Verdict, l.Next = Unresolved, in.assess()
+		l.Summary = does + "; whether the degree, shared cores or other load takes the rest cannot be told, and a query still gains from all"
+	case r.call == small:
 		l.Verdict = NoEffect
 		l.Summary = does + ": all CPUs can be used, nothing that matters is lost"
 		if len(todo) > 0 {
@@ -67,15 +71,28 @@ func (in *input) degree() Lever {
 	return l
 }
 
-// lowerDegree names the highest degree at which little is lost.
-func (in *input) lowerDegree(family []result.Measurement, top int) string {
-	best := 1
+// overtaken is the lower degree with the highest speed-up that is certainly above
+// that at the highest degree, whose efficiency is e; 0 where there is none. The
+// speed-up at degree 1 is 1 by definition.
+func overtaken(family []result.Measurement, top int, e *result.Estimate) int {
+	if !e.HasInterval() {
+		return 0
+	}
+	best, low := 0, e.High*float64(top)*(1+Margin)
+	if low < 1 {
+		best, low = 1, 1
+	}
 	for _, m := range family {
 		d, err := strconv.Atoi(m.Labels["degree"])
-		if err == nil && d < top && d > best && m.Estimate.HasInterval() && m.Estimate.Low >= 0.8 {
-			best = d
+		if err == nil && d < top && m.Estimate.HasInterval() && m.Estimate.Low*float64(d) > low {
+			best, low = d, m.Estimate.Low*float64(d)
 		}
 	}
+	return best
+}
+
+// setDegree is how to set a degree in the database at hand.
+func (in *input) setDegree(best int) string {
 	for _, d := range in.facts.Databases {
 		switch d.Kind {
 		case "postgresql":

@@ -78,13 +78,17 @@ func (in *input) idle() Lever {
 	return l
 }
 
-// deepest is the enabled idle state with the longest known exit latency.
+// deepest is the enabled idle state with the longest known exit latency within the
+// limit in force (/dev/cpu_dma_latency).
 func (in *input) deepest() *host.IdleState {
 	var out *host.IdleState
 	states := in.facts.Idle.States
 	for i := range states {
 		s := &states[i]
 		lat, ok := s.Latency.Get()
+		if limit, limited := in.facts.Idle.DMALatency.Get(); limited && lat > limit {
+			continue
+		}
 		if ok && len(s.Disabled) < len(s.CPUs) && (out == nil || lat > out.Latency.Value) {
 			out = s
 		}

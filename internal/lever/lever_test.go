@@ -71,6 +71,12 @@ func metal() *host.Facts {
 	}
 }
 
+func limited() *host.Facts {
+	f := metal()
+	f.Idle.DMALatency = host.Known(5e-6, "s", "/dev/cpu_dma_latency")
+	return f
+}
+
 func guest() *host.Facts {
 	return &host.Facts{Virt: host.Virt{Hypervisor: host.Known("kvm", "", "")}}
 }
@@ -158,6 +164,7 @@ func TestDecisions(t *testing.T) {
 		{name: "no measurement, cited latency", lever: check.LeverIdle, facts: metal(),
 			results: []check.Result{finding(check.LeverIdle, "PWR-020", "medium", "x", "limit it")},
 			want:    Recommended, evidence: result.Cited, says: []string{"PWR-020", "limit it"}, bound: 133e-6 / (133e-6 + 0.010)},
+		{name: "latency limit keeps C6 out", lever: check.LeverIdle, facts: limited(), want: Untestable, says: []string{"did not run"}, bound: 2e-6 / (2e-6 + 0.010)},
 		{name: "mixed without its arithmetic", lever: check.LeverIdle, facts: guest(),
 			outcomes: ran(ratio("wakeup.mixed.10ms.cpu0", 1.5, 1.4, 1.6, 0.01)),
 			want:     Untestable, bound: -1},
@@ -203,9 +210,15 @@ func TestDecisions(t *testing.T) {
 			results: []check.Result{finding(check.LeverLog, "STO-001", "medium", "x", "mount it otherwise")},
 			want:    Recommended, evidence: result.Cited, says: []string{"no space left in /db", "mount it otherwise"}, bound: -1},
 
-		{name: "poor efficiency", lever: check.LeverDegree, facts: metal(),
-			outcomes: ran(ratio("degree.efficiency.1", 1, 1, 1, 0.01), ratio("degree.efficiency.2", 0.95, 0.93, 0.97, 0.01), ratio("degree.efficiency.4", 0.5, 0.45, 0.55, 0.01)),
-			want:     Worthwhile, evidence: result.Measured, says: []string{"4 CPUs do the work of 2.0", "MAXDOP 2"}, bound: 0.55},
+		{name: "slower at all CPUs than at some", lever: check.LeverDegree, facts: metal(),
+			outcomes: ran(ratio("degree.efficiency.2", 0.95, 0.93, 0.97, 0.01), ratio("degree.efficiency.4", 0.4, 0.38, 0.42, 0.01)),
+			want:     Worthwhile, evidence: result.Measured, says: []string{"4 CPUs do the work of 1.6", "MAXDOP 2"}, bound: 0.62},
+		{name: "slower at all CPUs than alone", lever: check.LeverDegree, facts: &host.Facts{Databases: []host.Database{{Kind: "postgresql"}}},
+			outcomes: ran(ratio("degree.efficiency.2", 0.4, 0.38, 0.42, 0.01)),
+			want:     Worthwhile, evidence: result.Measured, says: []string{"faster at degree 1", "max_parallel_workers_per_gather = 0"}, bound: 0.62},
+		{name: "poor efficiency, still faster", lever: check.LeverDegree, facts: metal(),
+			outcomes: ran(ratio("degree.efficiency.2", 0.95, 0.93, 0.97, 0.01), ratio("degree.efficiency.4", 0.5, 0.45, 0.55, 0.01)),
+			want:     Unresolved, evidence: result.Measured, says: []string{"4 CPUs do the work of 2.0", "still gains"}, bound: 0.55},
 		{name: "good efficiency", lever: check.LeverDegree, facts: metal(),
 			outcomes: ran(ratio("degree.efficiency.2", 1, 0.98, 1.01, 0.01)),
 			want:     NoEffect, evidence: result.Measured, says: []string{"2 CPUs do the work of 2.0"}, bound: 1 - 0.98},

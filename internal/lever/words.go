@@ -30,9 +30,9 @@ func Figure(m *result.Measurement) string {
 func Percent(share float64) string {
 	switch p := 100 * share; {
 	case p > 99 && p < 100:
-		return "over 99 %"
+		return ">99 %"
 	case p > 0 && p < 1:
-		return "under 1 %"
+		return "<1 %"
 	default:
 		return fmt.Sprintf("%.0f %%", p)
 	}

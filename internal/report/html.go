@@ -186,7 +186,7 @@ func pictures(a *Assessment) []picture {
 	big := a.Facts != nil && len(a.Facts.Topology.CPUs) > 32
 	all := []picture{
 		{Title: "Wake-up penalty by slice", SVG: wakeupPicture(a.Probes),
-			Note: "How much longer work takes right after a pause. Markers are estimates, bars their 95 % intervals, the grey band is the noise floor of this host: inside it nothing can be told."},
+			Note: "How much longer work takes right after a pause. Markers are estimates, bars their 95 % intervals, the grey bands are the noise floor of this host: inside them nothing can be told."},
 		{Title: "Commit latency", SVG: latencyPicture(dists, a.Probes),
 			Note: "Each panel is scaled to its own peak. Memory forgets everything at a power cut: it bounds what any device could give."},
 		{Title: "Speed-up by degree", SVG: speedupPicture(a.Probes),

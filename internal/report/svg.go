@@ -83,6 +83,19 @@ func (s *svg) done(title, desc string) template.HTML {
 		class, num(s.w), num(s.h), s.id, s.id, s.id, html.EscapeString(title), s.id, html.EscapeString(desc), s.b.String()))
 }
 
+// round prints a round number without the zeros that Format adds for precision:
+// "10 ms", not "10.0 ms".
+func round(v float64, unit string) string {
+	number, step, ok := strings.Cut(result.Format(v, unit), " ")
+	if !ok {
+		return number
+	}
+	if strings.Contains(number, ".") {
+		number = strings.TrimRight(strings.TrimRight(number, "0"), ".")
+	}
+	return number + " " + step
+}
+
 // drawable reports whether a measurement has a place on an axis.
 func drawable(m *result.Measurement) bool {
 	if !m.Known() || math.IsNaN(m.Estimate.Value) {

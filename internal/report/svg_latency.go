@@ -40,7 +40,7 @@ func latencyPicture(dists []result.Distribution, all []result.Measurement) templ
 	for e := math.Ceil(l0); e <= l1; e++ {
 		v := math.Pow(10, e)
 		s.line(x(v), top, x(v), bottom, "grid")
-		s.text(x(v), bottom+36, anchorAt(x(v), s.w), "tick", result.Format(v, "s"))
+		s.text(x(v), bottom+36, anchorAt(x(v), s.w), "tick", round(v, "s"))
 	}
 	s.text(s.w/2, s.h-4, "middle", "axis", "time of one commit, logarithmic")
 	var says []string

@@ -17,8 +17,8 @@ import (
 const wakeupRows = 18
 
 // wakeupPicture draws the wake-up ratios: a row for each slice and CPU, a marker
-// with its interval for each kernel, the line of no effect and the noise floor of
-// the row as a band around it. Empty without data.
+// with its interval for each kernel over a band as wide as its noise floor, and
+// the line of no effect. Empty without data.
 func wakeupPicture(all []result.Measurement) template.HTML {
 	rows, kernels := wakeupTable(all)
 	if len(rows) == 0 {
@@ -58,24 +58,20 @@ func wakeupPicture(all []result.Measurement) template.HTML {
 	var says []string
 	for i, r := range rows {
 		mid := top + pitch*(float64(i)+0.5)
-		floor := 0.0
-		for _, m := range r.by {
-			floor = max(floor, valueOr(m.NoiseFloor, 0))
-		}
-		if floor > 0 {
-			s.rect(x(1-floor), mid-pitch/2+1, x(1+floor)-x(1-floor), pitch-2, "floor", fmt.Sprintf("noise floor ±%.1f %%", 100*floor))
-		}
-		s.text(left-10, mid+4, "end", "tick", fmt.Sprintf("%s, CPU %d", result.Format(r.slice, "s"), r.cpu))
+		s.text(left-10, mid+4, "end", "tick", fmt.Sprintf("%s, CPU %d", round(r.slice, "s"), r.cpu))
 		for k, name := range kernels {
 			m, ok := r.by[name]
 			if !ok {
 				continue
 			}
-			at := mid + (float64(k)-float64(len(kernels)-1)/2)*9
+			at := mid + (float64(k)-float64(len(kernels)-1)/2)*10
+			if floor := valueOr(m.NoiseFloor, 0); floor > 0 {
+				s.rect(x(1-floor), at-4.5, x(1+floor)-x(1-floor), 9, "floor", "noise floor "+floorText(&m))
+			}
 			if m.Estimate.HasInterval() {
 				s.line(x(m.Estimate.Low), at, x(m.Estimate.High), at, fmt.Sprintf("whisker k%d", k))
 			}
-			text := fmt.Sprintf("%s, %s, CPU %d: %s", kernelWord(name), result.Format(r.slice, "s"), r.cpu, lever.Figure(&m))
+			text := fmt.Sprintf("%s, %s, CPU %d: %s", kernelWord(name), round(r.slice, "s"), r.cpu, lever.Figure(&m))
 			s.dot(x(m.Estimate.Value), at, k, text)
 			says = append(says, text)
 		}

@@ -58,6 +58,9 @@ func findings(results []check.Result) []check.Result {
 
 // tally counts the answers: "41 checks: 5 found something, 20 passed, ...".
 func tally(results []check.Result) string {
+	if len(results) == 0 {
+		return "no checks ran"
+	}
 	n := map[check.Status]int{}
 	for _, r := range results {
 		n[r.Status]++
