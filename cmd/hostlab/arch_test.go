@@ -15,19 +15,20 @@ import (
 // Imports point down only. ARCHITECTURE.md says why.
 var mayImport = map[string][]string{
 	"internal/host":               {},
-	"internal/host/hosttext":      {"internal/host", "internal/result"},
+	"internal/host/hosttext":      {"internal/host", "internal/result", "internal/screen"},
 	"internal/stats":              {},
 	"internal/result":             {},
+	"internal/screen":             {},
 	"internal/workload/hot":       {},
 	"internal/workload/worker":    {},
 	"internal/workload/thread":    {},
 	"internal/workload/xmlquery":  {},
 	"internal/workload/logcommit": {"internal/host"},
-	"internal/check":              {"internal/host"},
+	"internal/check":              {"internal/host", "internal/screen"},
 	"internal/probe": {"internal/host", "internal/result", "internal/stats", "internal/workload/hot",
 		"internal/workload/thread", "internal/workload/worker", "internal/workload/xmlquery", "internal/workload/logcommit"},
 	"internal/lever":  {"internal/check", "internal/host", "internal/probe", "internal/result", "internal/stats"},
-	"internal/report": {"internal/check", "internal/host", "internal/lever", "internal/probe", "internal/result", "internal/stats"},
+	"internal/report": {"internal/check", "internal/host", "internal/lever", "internal/probe", "internal/result", "internal/screen", "internal/stats"},
 	"cmd/hostlab": {"internal/check", "internal/host", "internal/host/hosttext", "internal/lever", "internal/probe", "internal/report",
 		"internal/result", "internal/workload/logcommit", "internal/workload/worker"},
 }

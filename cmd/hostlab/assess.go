@@ -23,7 +23,7 @@ func assess(ctx context.Context, o assessOptions, p *progress) (*report.Assessme
 	started := time.Now()
 	tree := host.Tree{}
 	if err := host.Look(tree); err != nil {
-		return nil, fmt.Errorf("%w: %w", errCannotLook, err)
+		return nil, cannotLook{err}
 	}
 	facts := host.Collect(ctx, host.Options{Tree: tree, Paths: []host.PathQuery{{Path: o.logDir, Purpose: "log-dir"}}})
 	if err := ctx.Err(); err != nil {

@@ -24,14 +24,13 @@ const (
 
 // assessOptions is what was asked for.
 type assessOptions struct {
-	role     check.Role
-	logDir   string // absolute
-	asked    bool   // the log directory was named, so being unable to use it is an error
-	html     string // "" for none
-	json     string // "" for none, "-" for stdout
-	budget   time.Duration
-	quiet    bool
-	commands string // the command line, for the report
+	role   check.Role
+	logDir string // absolute
+	asked  bool   // the log directory was named, so being unable to use it is an error
+	html   string // "" for none
+	json   string // "" for none, "-" for stdout
+	budget time.Duration
+	quiet  bool
 }
 
 func newAssess(std streams) *cobra.Command {
@@ -42,7 +41,7 @@ func newAssess(std streams) *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "assess [flags]",
-		Short: "Inspect, check, measure and report: the whole answer in about a minute",
+		Short: "Inspect, check, measure, report: the answer in a minute",
 		Long: `assess tells what this host is, which settings are wrong for its role, what the
 platform measurably costs, what each lever could give at most, and what to do
 next: on the terminal, and in an HTML file to send to a colleague.

@@ -75,7 +75,7 @@ func recordMachine(ctx context.Context, std streams, m *machine, file string) er
 	}
 	defer done()
 	if err := host.Look(tree); err != nil {
-		return err
+		return cannotLook{err}
 	}
 	if file == "-" {
 		return host.Record(ctx, tree, m.paths, std.out)

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -65,7 +64,7 @@ func (m *machine) collect(ctx context.Context, purpose string) (*host.Facts, err
 	}
 	defer done()
 	if err := host.Look(tree); err != nil {
-		return nil, fmt.Errorf("%w: %w", errCannotLook, err)
+		return nil, cannotLook{err}
 	}
 	var asked []host.PathQuery
 	for _, p := range m.paths {

@@ -62,14 +62,19 @@ func (e usageError) Unwrap() error { return e.err }
 
 func usagef(format string, a ...any) error { return usageError{fmt.Errorf(format, a...)} }
 
-var (
-	errFindings   = errors.New("findings")    // already printed; only the status is left to say
-	errCannotLook = errors.New("cannot look") // wrapped by the error that says why
-)
+// errFindings ends a check that found something: already printed, only the status
+// is left to say.
+var errFindings = errors.New("findings")
+
+// cannotLook is a machine without anything to inspect.
+type cannotLook struct{ error }
 
 // outcome is the one place that turns an error into an exit status and a line.
 func outcome(err error) (status int, line string) {
-	var usage usageError
+	var (
+		usage usageError
+		blind cannotLook
+	)
 	switch {
 	case err == nil:
 		return exitOK, ""
@@ -77,7 +82,7 @@ func outcome(err error) (status int, line string) {
 		return exitFindings, ""
 	case errors.Is(err, context.Canceled):
 		return exitInterrupted, "interrupted; nothing was left behind"
-	case errors.Is(err, errCannotLook):
+	case errors.As(err, &blind):
 		return exitCannotLook, oneLine(err)
 	case errors.Is(err, syscall.EPIPE):
 		return exitFailed, ""

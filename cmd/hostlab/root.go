@@ -56,6 +56,8 @@ Exit status:
 	for _, c := range root.Commands() {
 		c.DisableFlagsInUseLine = true
 	}
+	// cobra's own template does not wrap flags (v1.10.2).
+	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages ", ".FlagUsagesWrapped 80 "))
 	return root
 }
 

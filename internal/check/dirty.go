@@ -62,12 +62,11 @@ func lookDirty(f *host.Facts, _ Role) Outcome {
 	return judge([]reading{hard.reading, background.reading, aside(m.Total)}, answers{
 		ok: "within what one of the sources recommends: " + hard.amount() + " before writers stop",
 		bad: func([]reading) (string, string) {
-			set := fmt.Sprintf("vm.dirty_bytes=%d vm.dirty_background_bytes=%d", dirtyBytesMax, dirtyBackgroundMax)
+			stop := fmt.Sprintf("vm.dirty_bytes=%d", dirtyBytesMax)
+			start := fmt.Sprintf("vm.dirty_background_bytes=%d", dirtyBackgroundMax)
 			detail := fmt.Sprintf("writing starts at %s of unwritten data, writers stop at %s",
 				background.amount(), hard.amount())
-			return detail, "sudo sysctl -w " + set + "\n" +
-				fmt.Sprintf("printf \"vm.dirty_bytes=%d\\nvm.dirty_background_bytes=%d\\n\" | "+
-					"sudo tee -a /etc/sysctl.d/90-hostlab.conf", dirtyBytesMax, dirtyBackgroundMax)
+			return detail, "sudo sysctl -w " + stop + " " + start + "\n" + keep(stop) + "\n" + keep(start)
 		},
 	})
 }

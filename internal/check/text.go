@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"hostlab/internal/screen"
 )
 
 // TextOptions say how WriteText lays out its lines.
@@ -61,7 +63,7 @@ func WriteText(w io.Writer, host string, role Role, results []Result, opt TextOp
 func (t *text) finding(r Result, verbose bool) {
 	// Colour goes around the padded word, so that columns stay where they are.
 	head := fmt.Sprintf("%s  %-6s  ", r.ID, strings.ToUpper(r.Severity))
-	for i, l := range wrap(clean(r.Title), t.width-len(head)) {
+	for i, l := range screen.Wrap(screen.Clean(r.Title), t.width-len(head)) {
 		if i == 0 {
 			t.WriteString(r.ID + "  " + t.paint(r.Severity, fmt.Sprintf("%-6s", strings.ToUpper(r.Severity))) + "  " + l + "\n")
 			continue
@@ -80,7 +82,7 @@ func (t *text) finding(r Result, verbose bool) {
 		t.para("        ", fmt.Sprintf("and %d more; --all lists them", n))
 	}
 	label := "  do    "
-	for _, l := range wrapCommands(r.Remedy, max(t.width, 80)-len(label)) {
+	for _, l := range screen.Commands(r.Remedy, max(t.width, 80)-len(label)) {
 		t.WriteString(label + l + "\n")
 		label = "        "
 	}
@@ -103,14 +105,14 @@ func (t *text) list(title string, results []Result) {
 func (t *text) para(indent, s string) {
 	bare := strings.TrimLeft(indent, "\n")
 	t.WriteString(indent[:len(indent)-len(bare)])
-	for _, l := range wrap(clean(s), t.width-len(bare)) {
+	for _, l := range screen.Wrap(screen.Clean(s), t.width-len(bare)) {
 		t.WriteString(bare + l + "\n")
 	}
 }
 
 // labelled writes wrapped text behind a label, and spaces on its other lines.
 func (t *text) labelled(label, s string) {
-	for _, l := range wrap(clean(s), t.width-len(label)) {
+	for _, l := range screen.Wrap(screen.Clean(s), t.width-len(label)) {
 		t.WriteString(label + l + "\n")
 		label = strings.Repeat(" ", len(label))
 	}

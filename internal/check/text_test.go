@@ -4,12 +4,12 @@ import (
 	"errors"
 	"os/exec"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
 
 	"hostlab/internal/host"
+	"hostlab/internal/screen"
 )
 
 // sick is a host with something wrong of most kinds, for looking at output.
@@ -107,7 +107,7 @@ func TestRemediesAreShell(t *testing.T) {
 			continue
 		}
 		seen[r.Remedy] = true
-		wrapped := strings.Join(wrapCommands(r.Remedy, 72), "\n")
+		wrapped := strings.Join(screen.Commands(r.Remedy, 72), "\n")
 		for _, script := range []string{r.Remedy, wrapped} {
 			if out, err := exec.Command("sh", "-n", "-c", script).CombinedOutput(); err != nil {
 				t.Errorf("%s: %v: %s\n%s", c.id, err, out, script)
@@ -214,24 +214,6 @@ func TestWriteErrorsAreReturned(t *testing.T) {
 	} {
 		if !errors.Is(err, errFull) {
 			t.Errorf("%s: %v", name, err)
-		}
-	}
-}
-
-func TestWrap(t *testing.T) {
-	for _, c := range []struct {
-		text  string
-		width int
-		want  []string
-	}{
-		{"", 10, nil},
-		{"one two three", 7, []string{"one two", "three"}},
-		{"a /sys/devices/system", 10, []string{"a", "/sys/", "devices/", "system"}},
-		{"abcdefghijkl", 5, []string{"abcde", "fghij", "kl"}},
-		{"äöüäöü", 3, []string{"äöü", "äöü"}},
-	} {
-		if got := wrap(c.text, c.width); !slices.Equal(got, c.want) {
-			t.Errorf("wrap(%q, %d) = %q, want %q", c.text, c.width, got, c.want)
 		}
 	}
 }

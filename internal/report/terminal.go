@@ -8,6 +8,7 @@ import (
 
 	"hostlab/internal/lever"
 	"hostlab/internal/result"
+	"hostlab/internal/screen"
 )
 
 // Options say how a terminal report looks.
@@ -98,14 +99,14 @@ func (t *term) raw(s string) {
 
 // text wraps a paragraph.
 func (t *term) text(indent, code, s string) {
-	for _, l := range wrap(plain(s), t.width-len(indent)) {
+	for _, l := range screen.Wrap(screen.Clean(s), t.width-len(indent)) {
 		t.raw(indent + t.style(code, l))
 	}
 }
 
 // hang wraps a paragraph behind a label.
 func (t *term) hang(label, code, s string) {
-	for i, l := range wrap(plain(s), t.width-len(label)) {
+	for i, l := range screen.Wrap(screen.Clean(s), t.width-len(label)) {
 		if i > 0 {
 			label = strings.Repeat(" ", len(label))
 		}
@@ -118,10 +119,9 @@ func (t *term) head(s string) {
 	t.raw(t.style(bold, strings.ToUpper(s)))
 }
 
-// command prints something to type. A long one goes on after a backslash, which a
-// shell joins again.
+// command prints what to type, so that it can be pasted.
 func (t *term) command(label, next string) {
-	cmd, note := splitNext(plain(next))
+	cmd, note := splitNext(next)
 	if note != "" {
 		t.hang(label, "", note)
 		label = strings.Repeat(" ", len(label))
@@ -129,11 +129,7 @@ func (t *term) command(label, next string) {
 	if cmd == "" {
 		return
 	}
-	lines := wrap(cmd, t.width-len(label)-2)
-	for i, l := range lines {
-		if i < len(lines)-1 {
-			l += ` \`
-		}
+	for _, l := range screen.Commands(cmd, t.width-len(label)) {
 		t.raw(t.style(dim, label) + l)
 		label = strings.Repeat(" ", len(label))
 	}
@@ -193,7 +189,7 @@ func (t *term) table(rows [][]string, styles []string) {
 		cells := make([][]string, len(row))
 		height := 1
 		for c := range row {
-			cells[c] = wrap(plain(row[c]), width[c])
+			cells[c] = screen.Wrap(screen.Clean(row[c]), width[c])
 			height = max(height, len(cells[c]))
 		}
 		for h := range height {
@@ -210,7 +206,7 @@ func (t *term) table(rows [][]string, styles []string) {
 				case c == len(row)-1:
 					code = styles[r]
 				}
-				line += t.style(code, pad(s, width[c])) + " "
+				line += t.style(code, screen.Pad(s, width[c])) + " "
 			}
 			t.raw(line)
 		}

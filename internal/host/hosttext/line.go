@@ -6,11 +6,11 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"hostlab/internal/host"
 	"hostlab/internal/result"
+	"hostlab/internal/screen"
 )
 
 // The page: labels, values and sources have a column each.
@@ -45,8 +45,8 @@ func (p *printer) flush() {
 // put writes a label, a value on as many lines as it takes, and the source
 // behind the last of them where there is room.
 func (p *printer) put(label, value, source string) {
-	lines := wrap(clean(value), width-valueCol)
-	labels := wrap(clean(label), width-2)
+	lines := screen.Wrap(screen.Clean(value), width-valueCol)
+	labels := screen.Wrap(screen.Clean(label), width-2)
 	for _, l := range labels[:len(labels)-1] {
 		p.b.WriteString("  " + l + "\n")
 	}
@@ -56,10 +56,10 @@ func (p *printer) put(label, value, source string) {
 		head = ""
 	}
 	for i, l := range lines {
-		line := pad(head, valueCol) + l
+		line := screen.Pad(head, valueCol) + l
 		// Behind text of several lines a source would look like part of it.
 		if len(lines) == 1 || i == len(lines)-1 && utf8.RuneCountInString(line) < sourceCol {
-			line = withSource(line, clean(source))
+			line = withSource(line, screen.Clean(source))
 		}
 		p.b.WriteString(strings.TrimRight(line, " ") + "\n")
 		head = ""
@@ -69,7 +69,7 @@ func (p *printer) put(label, value, source string) {
 func withSource(line, source string) string {
 	at := max(sourceCol, utf8.RuneCountInString(line)+2)
 	if s := shorten(source, width-at); s != "" {
-		return pad(line, at) + s
+		return screen.Pad(line, at) + s
 	}
 	return line
 }
@@ -86,44 +86,6 @@ func shorten(path string, room int) string {
 		}
 	}
 	return ""
-}
-
-func pad(s string, n int) string {
-	return s + strings.Repeat(" ", max(0, n-utf8.RuneCountInString(s)))
-}
-
-// clean keeps what a file may hold (control sequences, line ends, bytes that are
-// no text) from reaching the terminal.
-func clean(s string) string {
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r == '\n' || r == '\t':
-			return ' '
-		case r == utf8.RuneError || !unicode.IsPrint(r):
-			return '?'
-		}
-		return r
-	}, s)
-}
-
-// wrap breaks text between words, and within words that are too long; it gives
-// one line at least.
-func wrap(s string, most int) []string {
-	var lines []string
-	line := []rune{}
-	for _, w := range strings.Fields(s) {
-		word := []rune(w)
-		if len(line) > 0 && len(line)+1+len(word) > most {
-			lines, line = append(lines, string(line)), nil
-		}
-		if len(line) > 0 {
-			line = append(line, ' ')
-		}
-		for line = append(line, word...); len(line) > most; line = line[most:] {
-			lines = append(lines, string(line[:most]))
-		}
-	}
-	return append(lines, string(line))
 }
 
 // fact writes one fact; absent ones are only named, at the section's end.

@@ -1,4 +1,7 @@
-package check
+// Package screen lays text out for a terminal: wrapped to a width, safe from
+// control characters that the host's own names may hold, and with commands that
+// can be pasted into a shell from several lines.
+package screen
 
 import (
 	"strings"
@@ -6,20 +9,29 @@ import (
 	"unicode/utf8"
 )
 
-// clean makes text from the host safe for a terminal: names of devices and
-// mounts are chosen by others and may hold escape sequences.
-func clean(s string) string {
+// Clean makes text from the host safe for a terminal: names of devices, mounts
+// and hosts are chosen by others and may hold escape sequences or line ends.
+func Clean(s string) string {
 	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) || r == utf8.RuneError || unicode.Is(unicode.Cf, r) {
+		switch {
+		case r == '\n' || r == '\t' || r == '\r':
+			return ' '
+		case r == utf8.RuneError || !unicode.IsPrint(r):
 			return '?'
 		}
 		return r
 	}, s)
 }
 
-// wrap breaks text into lines of at most width runes. A word that is too long,
+// Pad fills s with spaces to width runes.
+func Pad(s string, width int) string {
+	return s + strings.Repeat(" ", max(0, width-utf8.RuneCountInString(s)))
+}
+
+// Wrap breaks text into lines of at most width runes, one line at least. A word that is too long,
 // as paths are, breaks after a slash, comma or brace if it has one in reach.
-func wrap(text string, width int) []string {
+func Wrap(text string, width int) []string {
+	width = max(width, 8) // a narrower screen cannot be laid out for
 	var lines []string
 	line := ""
 	for _, w := range strings.Fields(text) {
@@ -42,7 +54,7 @@ func wrap(text string, width int) []string {
 			lines, w = append(lines, head), w[len(head):]
 		}
 	}
-	if line != "" {
+	if line != "" || len(lines) == 0 {
 		lines = append(lines, line)
 	}
 	return lines
@@ -67,17 +79,17 @@ func breakable(w string, width int) string {
 	return w[:end]
 }
 
-// wrapCommands lays out a remedy so that it can be pasted into a shell: a
+// Commands lays out one or more shell commands, a line each, so that it can be pasted into a shell: a
 // command that is too long goes on behind a backslash, a comment behind a new
-// hash. Words are never broken. Quoted text with spaces must not be longer
-// than a line, since the break would become part of it.
-func wrapCommands(remedy string, width int) []string {
+// hash. Quoted text stays whole unless it alone is longer than a line, where the
+// terminal would break it anyway.
+func Commands(remedy string, width int) []string {
 	var out []string
 	for line := range strings.SplitSeq(remedy, "\n") {
-		line = clean(line)
+		line = Clean(line)
 		if utf8.RuneCountInString(line) > width {
 			if command, comment, ok := strings.Cut(line, " # "); ok && !strings.HasPrefix(line, "#") {
-				out = append(out, wrapCommands("# "+comment, width)...)
+				out = append(out, Commands("# "+comment, width)...)
 				line = command
 			}
 		}
@@ -85,7 +97,7 @@ func wrapCommands(remedy string, width int) []string {
 		case utf8.RuneCountInString(line) <= width:
 			out = append(out, line)
 		case ok:
-			for _, l := range wrap(comment, width-2) {
+			for _, l := range Wrap(comment, width-2) {
 				out = append(out, "# "+l)
 			}
 		default:
@@ -100,14 +112,17 @@ func continued(command string, width int) []string {
 	var lines []string
 	line := ""
 	for _, w := range shellWords(command) {
-		if line != "" && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(w) > width-2 {
+		switch {
+		case line == "":
+			line = w
+		case utf8.RuneCountInString(line)+1+utf8.RuneCountInString(w) > width-2:
 			lines, line = append(lines, line+" \\"), "  "+w
-			continue
+		default:
+			line += " " + w
 		}
-		if line != "" {
-			line += " "
+		for r := []rune(line); len(r) > width; r = []rune(line) {
+			lines, line = append(lines, string(r[:width])), string(r[width:])
 		}
-		line += w
 	}
 	return append(lines, line)
 }

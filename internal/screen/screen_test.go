@@ -1,0 +1,49 @@
+package screen
+
+import (
+	"slices"
+	"testing"
+)
+
+func TestWrap(t *testing.T) {
+	for _, c := range []struct {
+		text  string
+		width int
+		want  []string
+	}{
+		{"", 10, []string{""}},
+		{"one two three", 8, []string{"one two", "three"}},
+		{"a /sys/devices/system", 10, []string{"a", "/sys/", "devices/", "system"}},
+		{"abcdefghijklmnopqrst", 9, []string{"abcdefghi", "jklmnopqr", "st"}},
+		{"äöüäöüäöüä", 3, []string{"äöüäöüäö", "üä"}}, // no screen is narrower than 8
+	} {
+		if got := Wrap(c.text, c.width); !slices.Equal(got, c.want) {
+			t.Errorf("Wrap(%q, %d) = %q, want %q", c.text, c.width, got, c.want)
+		}
+	}
+}
+
+// What Commands prints must be the same to a shell as what it was given.
+func TestCommands(t *testing.T) {
+	for _, c := range []struct {
+		text  string
+		width int
+		want  []string
+	}{
+		{"echo a\necho b # why it is so", 20, []string{"echo a", "# why it is so", "echo b"}},
+		{`printf "a b c\n" | sudo tee -a /etc/x.conf`, 26, []string{`printf "a b c\n" | sudo \`, `  tee -a /etc/x.conf`}},
+		{"# a comment of two lines", 16, []string{"# a comment of", "# two lines"}},
+		{`"quoted and too long for it"`, 20, []string{`"quoted and too long`, ` for it"`}},
+		{"echo \x1b[31m", 20, []string{"echo ?[31m"}},
+	} {
+		if got := Commands(c.text, c.width); !slices.Equal(got, c.want) {
+			t.Errorf("Commands(%q, %d) = %q, want %q", c.text, c.width, got, c.want)
+		}
+	}
+}
+
+func TestClean(t *testing.T) {
+	if got := Clean("a\tb\nc\x1b\u202ed\xff"); got != "a b c??d?" {
+		t.Errorf("Clean = %q", got)
+	}
+}
