@@ -1,0 +1,71 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"hostlab/internal/check"
+	"hostlab/internal/host/hosttest"
+)
+
+var update = flag.Bool("update", false, "rewrite testdata/fixtures")
+
+// TestFixtures says in files what each recorded machine is told in each role, so
+// that a change of any decision is seen in the diff of a commit.
+func TestFixtures(t *testing.T) {
+	recorded, err := filepath.Glob("../../internal/host/testdata/*.txtar")
+	if err != nil || len(recorded) < 10 {
+		t.Fatalf("%d recorded machines: %v", len(recorded), err)
+	}
+	for _, file := range recorded {
+		name := strings.TrimSuffix(filepath.Base(file), ".txtar")
+		t.Run(name, func(t *testing.T) { tell(t, name, file) })
+	}
+	for name, make := range map[string]func(string) error{"made512": hosttest.Made512, "madehybrid": hosttest.MadeHybrid} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			if err := make(dir); err != nil {
+				t.Fatal(err)
+			}
+			tell(t, name, dir)
+		})
+	}
+}
+
+// tell compares one line a finding, by role, with what is on file.
+func tell(t *testing.T, name, root string) {
+	var out bytes.Buffer
+	for _, role := range check.Roles {
+		args := []string{"check", "--root", root, "--role", string(role)}
+		var text, stderr bytes.Buffer
+		status := run(context.Background(), args, streams{nil, &text, &stderr})
+		if status > exitFindings || stderr.Len() > 0 {
+			t.Fatalf("%s: exit status %d: %s", strings.Join(args, " "), status, stderr.String())
+		}
+		fmt.Fprintf(&out, "== %s: exit status %d\n%s", role, status, text.String())
+	}
+	golden := filepath.Join("testdata", "fixtures", name+".txt")
+	if *update {
+		if err := os.MkdirAll(filepath.Dir(golden), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(golden, out.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), out.String()); diff != "" {
+		t.Errorf("what %s is told has changed; if that is meant, run the test with -update (-file +now):\n%s", name, diff)
+	}
+}
