@@ -144,7 +144,7 @@ func (p process) option(names ...string) string {
 // cwd is the working directory, which PostgreSQL, MySQL and MariaDB set to the
 // data directory. Only root and the same user may see it.
 func (p process) cwd() Fact[string] {
-	link, err := readLink(p.t, p.file("cwd"))
+	link, err := readPath(p.t, p.file("cwd"))
 	if err != nil {
 		return Unknown[string](p.file("cwd"), adviseDenied(err))
 	}
@@ -191,7 +191,7 @@ func (p process) openDir(fits func(name string) bool) Fact[string] {
 		if i == most {
 			break
 		}
-		link, err := readLink(p.t, source+"/"+fd)
+		link, err := readPath(p.t, source+"/"+fd)
 		if err == nil && strings.HasPrefix(link, "/") && fits(strings.TrimSuffix(link, " (deleted)")) {
 			return Known(p.seen(path.Dir(link)), "", source)
 		}

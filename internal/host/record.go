@@ -226,6 +226,19 @@ func (r *recorder) file(p string, mode fs.FileMode) {
 	r.members[p] = member{data: data}
 }
 
+// statxLine asks the file system about a path; from a recording it repeats what
+// was recorded.
+func statxLine(t Tree, p string) (string, error) {
+	if !t.Live() {
+		b, err := t.Read(statxFile(p))
+		return string(b), err
+	}
+	if _, err := os.Stat(p); err != nil {
+		return "", err
+	}
+	return attributeLine(p), nil
+}
+
 // statx records the file system's answers about a path and takes the path itself.
 func (r *recorder) statx(p string) {
 	var line string
@@ -279,14 +292,16 @@ func (r *recorder) named(p string) {
 // directory there, since one that was asked about may lie below another.
 func statxFile(p string) string { return path.Join("/.hostlab/statx", p, ".attr") }
 
-// failed is the content of a file that could not be read.
+// failed is the content of a file that could not be read: the mark that Tree.Read
+// takes for the same failure.
 func failed(err error) []byte {
 	name := "EIO"
-	var no syscall.Errno
-	switch {
-	case errors.As(err, &no):
-		name = errnoName(no)
-	case errors.Is(err, fs.ErrPermission): // of a recording: the number is lost, the state is not
+	for n, marked := range markedErrors {
+		if no, ok := marked.(syscall.Errno); ok && errors.Is(err, no) {
+			name = n
+		}
+	}
+	if errors.Is(err, fs.ErrPermission) { // EPERM and EACCES are one state
 		name = "EACCES"
 	}
 	return []byte(errnoMark + name)

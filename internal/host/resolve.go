@@ -90,3 +90,13 @@ func readLink(t Tree, p string) (string, error) {
 	}
 	return target, nil
 }
+
+// readPath returns where a link to a path of the machine leads. Unpacking a
+// recording makes absolute links relative, so that they stay below its root.
+func readPath(t Tree, p string) (string, error) {
+	target, err := readLink(t, p)
+	if err == nil && !t.Live() && !path.IsAbs(target) && strings.Contains(target, "/") {
+		target = path.Join(path.Dir(p), target)
+	}
+	return target, err
+}

@@ -25,12 +25,12 @@ type attributes struct {
 // free the bytes of statfs, readonly its ST_RDONLY. The file has the path's own
 // name below this folder, as in /.hostlab/statx/var/lib/pgsql; where that has to
 // be a folder itself, since a path below it was recorded as well, the file is
-// named ".attr" in it. AttributeLine makes the line.
+// named ".attr" in it. attributeLine makes the line.
 const statxDir = "/.hostlab/statx"
 
-// AttributeLine returns the line that a recording keeps for a path of this
+// attributeLine returns the line that a recording keeps for a path of this
 // machine, with its end. It is empty where the system tells nothing.
-func AttributeLine(path string) string {
+func attributeLine(path string) string {
 	a := liveAttributes(path)
 	var words []string
 	for _, f := range []struct {

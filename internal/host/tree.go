@@ -40,6 +40,7 @@ var markedErrors = map[string]error{
 	"EINVAL":     syscall.EINVAL,
 	"EBUSY":      syscall.EBUSY,
 	"EOPNOTSUPP": syscall.EOPNOTSUPP,
+	"ETIMEDOUT":  syscall.ETIMEDOUT,
 }
 
 // Live reports whether the tree is this machine itself.
