@@ -15,6 +15,10 @@ import (
 	"hostlab/internal/workload/logcommit"
 )
 
+// busyShare is the part of the CPUs' time that others may take during a probe
+// before the report says so.
+const busyShare = 0.05
+
 // alpha gives the 95 % intervals of all probes.
 const alpha = 0.05
 
@@ -63,7 +67,7 @@ func assess(ctx context.Context, o assessOptions, p *progress) (*report.Assessme
 // runProbe runs one probe. Only cancellation is an error: a probe that breaks is
 // reported in its outcome, and the others go on.
 func runProbe(ctx context.Context, pr probe.Probe, cfg probe.Config) (probe.Outcome, error) {
-	begin := time.Now()
+	begin, others := time.Now(), probe.WatchNeighbours(cfg.CPUs)
 	out, err := pr.Run(ctx, cfg)
 	if ctx.Err() != nil {
 		return out, ctx.Err()
@@ -71,6 +75,9 @@ func runProbe(ctx context.Context, pr probe.Probe, cfg probe.Config) (probe.Outc
 	out.Probe, out.Title, out.Seconds = pr.Name(), pr.Title(), time.Since(begin).Seconds()
 	if err != nil {
 		out.Failed = err.Error()
+	}
+	if share, ok := others.Share(); ok && share > busyShare && out.Skipped == "" {
+		out.Warnings = append(out.Warnings, fmt.Sprintf("this host was not quiet: others took %.0f %% of these CPUs' time meanwhile", 100*share))
 	}
 	slog.Info("probe done", "probe", out.Probe, "seconds", out.Seconds, "measurements", len(out.Measurements), "skipped", out.Skipped, "failed", out.Failed)
 	return out, nil

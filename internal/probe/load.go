@@ -1,5 +1,7 @@
 package probe
 
+import "time"
+
 // cpuLoad is what a CPU has done, in seconds.
 type cpuLoad struct {
 	Busy  float64 // for anybody, without what the hypervisor took
@@ -17,4 +19,44 @@ func foreignShare(before, after cpuLoad, own, wall float64) float64 {
 	const tick = 0.010 // resolution of /proc/stat, of each reading
 	others := after.Busy - before.Busy - own + after.Steal - before.Steal
 	return max(0, others-tick) / wall
+}
+
+// Neighbours watches how much of some CPUs others take while we measure: other
+// processes, and the hypervisor where it tells.
+type Neighbours struct {
+	cpus   []int
+	before map[int]cpuLoad
+	own    float64
+	began  time.Time
+	ok     bool
+}
+
+// WatchNeighbours starts watching.
+func WatchNeighbours(cpus []int) *Neighbours {
+	n := &Neighbours{cpus: cpus, own: ownCPU(), began: time.Now()}
+	n.before, n.ok = readLoad(cpus)
+	return n
+}
+
+// Share returns which part of the CPUs' time others have taken since, from 0 to
+// 1, and whether that can be told here. Workers count as ours once they have
+// ended.
+func (n *Neighbours) Share() (share float64, ok bool) {
+	after, ok := readLoad(n.cpus)
+	if !ok || !n.ok {
+		return 0, false
+	}
+	var busy float64
+	seen := 0
+	for cpu, a := range after {
+		if b, was := n.before[cpu]; was {
+			busy += a.Busy - b.Busy + a.Steal - b.Steal
+			seen++
+		}
+	}
+	all := time.Since(n.began).Seconds() * float64(seen)
+	if all <= 0 {
+		return 0, false
+	}
+	return min(1, max(0, busy-(ownCPU()-n.own))/all), true
 }

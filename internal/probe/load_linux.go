@@ -2,6 +2,7 @@ package probe
 
 import (
 	"github.com/prometheus/procfs"
+	"golang.org/x/sys/unix"
 )
 
 // readLoad reads what CPUs have done since boot, in seconds, from /proc/stat. Its
@@ -25,4 +26,15 @@ func readLoad(cpus []int) (map[int]cpuLoad, bool) {
 		out[cpu] = cpuLoad{Busy: c.User + c.Nice + c.System + c.IRQ + c.SoftIRQ, Steal: c.Steal}
 	}
 	return out, true
+}
+
+// ownCPU returns the CPU seconds of this process and of its ended children.
+func ownCPU() (s float64) {
+	for _, who := range []int{unix.RUSAGE_SELF, unix.RUSAGE_CHILDREN} {
+		var ru unix.Rusage
+		if unix.Getrusage(who, &ru) == nil {
+			s += float64(ru.Utime.Nano()+ru.Stime.Nano()) / 1e9
+		}
+	}
+	return s
 }
