@@ -6,7 +6,7 @@ LDFLAGS := -s -w -X main.version=$(VERSION) -X main.commit=$(COMMIT)
 GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 export CGO_ENABLED := 0
 
-.PHONY: build demo test test-deps lint cross man bench fixtures clean help
+.PHONY: build demo test test-deps lint race fuzz cross man bench fixtures clean help
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -27,6 +27,7 @@ test-deps: ## Debian packages that tests use
 lint: ## golangci-lint, pinned; built from source the first time
 	GOBIN=$(CURDIR)/bin go install $(GOLANGCI)
 	./bin/golangci-lint run ./...
+	GOOS=windows ./bin/golangci-lint run ./...
 
 cross: ## the other platforms
 	GOOS=linux GOARCH=amd64 go build -trimpath -ldflags '$(LDFLAGS)' -o dist/hostlab-linux-amd64 ./cmd/hostlab
@@ -35,6 +36,12 @@ cross: ## the other platforms
 
 man: build ## manual pages into dist/man
 	./bin/hostlab man dist/man
+
+race: ## the tests that run things side by side, under the race detector (needs a C compiler)
+	CGO_ENABLED=1 go test -race ./internal/host/... ./internal/probe ./internal/lever ./internal/check ./internal/workload/worker ./internal/workload/xmlquery
+
+fuzz: ## each fuzz target for ten seconds
+	./scripts/fuzz.sh 10s
 
 bench: build ## the figures of the README: see bench/README.md
 	./bench/run.sh

@@ -6,7 +6,11 @@ command -v chromium >/dev/null || command -v chromium-browser >/dev/null || comm
 command -v git >/dev/null || want+=(git)
 [ ${#want[@]} = 0 ] && exit 0
 command -v apt-get >/dev/null || { echo "test-deps: no apt-get here; install by hand: ${want[*]}" >&2; exit 1; }
-as=; [ "$(id -u)" = 0 ] || as=sudo
+as=
+if [ "$(id -u)" != 0 ]; then
+  command -v sudo >/dev/null || { echo "test-deps: neither root nor sudo; install by hand: ${want[*]}" >&2; exit 1; }
+  as=sudo
+fi
 echo "test-deps: installing ${want[*]}"
 $as apt-get update -qq
-DEBIAN_FRONTEND=noninteractive $as apt-get install -y -qq --no-install-recommends "${want[@]}" >/dev/null
+$as env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${want[@]}" >/dev/null

@@ -2,7 +2,21 @@
 
 package main
 
-import "golang.org/x/sys/unix"
+import (
+	"io/fs"
 
-// accessDir reports whether this user may create files in dir.
-func accessDir(dir string) error { return unix.Access(dir, unix.W_OK|unix.X_OK) }
+	"golang.org/x/sys/unix"
+)
+
+// accessDir reports whether this process may create files in dir.
+func accessDir(dir string) error {
+	return unix.Faccessat(unix.AT_FDCWD, dir, unix.W_OK|unix.X_OK, unix.AT_EACCESS)
+}
+
+// umask returns the permissions that new files do not get. It can only be read by
+// setting it.
+func umask() fs.FileMode {
+	old := unix.Umask(0o077)
+	unix.Umask(old)
+	return fs.FileMode(old)
+}

@@ -19,18 +19,19 @@ var mayImport = map[string][]string{
 	"internal/stats":              {},
 	"internal/result":             {},
 	"internal/screen":             {},
+	"internal/spelling":           {},
 	"internal/workload/hot":       {},
 	"internal/workload/worker":    {},
 	"internal/workload/thread":    {},
 	"internal/workload/xmlquery":  {},
 	"internal/workload/logcommit": {"internal/host"},
-	"internal/check":              {"internal/host", "internal/screen"},
+	"internal/check":              {"internal/host", "internal/screen", "internal/spelling"},
 	"internal/probe": {"internal/host", "internal/result", "internal/stats", "internal/workload/hot",
 		"internal/workload/thread", "internal/workload/worker", "internal/workload/xmlquery", "internal/workload/logcommit"},
-	"internal/lever":  {"internal/check", "internal/host", "internal/probe", "internal/result", "internal/stats"},
-	"internal/report": {"internal/check", "internal/host", "internal/lever", "internal/probe", "internal/result", "internal/screen", "internal/stats"},
+	"internal/lever":  {"internal/check", "internal/host", "internal/probe", "internal/result"},
+	"internal/report": {"internal/check", "internal/host", "internal/lever", "internal/probe", "internal/result", "internal/screen"},
 	"cmd/hostlab": {"internal/check", "internal/host", "internal/host/hosttext", "internal/lever", "internal/probe", "internal/report",
-		"internal/result", "internal/workload/logcommit", "internal/workload/worker"},
+		"internal/result", "internal/screen", "internal/spelling", "internal/workload/logcommit", "internal/workload/worker"},
 }
 
 // free lists folders that no shipped package may use: test support and benchmarks.
@@ -38,7 +39,7 @@ var free = []string{"internal/host/hosttest", "internal/report/reporttest", "ben
 
 func TestImportsPointDown(t *testing.T) {
 	const root = "../.."
-	seen := map[string]bool{}
+	seen, used := map[string]bool{}, map[string]bool{}
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -71,18 +72,25 @@ func TestImportsPointDown(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			if ours, ok := strings.CutPrefix(name, "hostlab/"); ok && !slices.Contains(allowed, ours) {
+			ours, ok := strings.CutPrefix(name, "hostlab/")
+			if ok && !slices.Contains(allowed, ours) {
 				t.Errorf("%s imports %s, which the architecture does not allow", path, ours)
 			}
+			used[pkg+" -> "+ours] = true
 		}
 		return nil
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for pkg := range mayImport {
+	for pkg, allowed := range mayImport {
 		if !seen[pkg] {
 			t.Errorf("%s is in the architecture but has no code", pkg)
+		}
+		for _, a := range allowed {
+			if !used[pkg+" -> "+a] {
+				t.Errorf("%s may import %s but does not; take it out", pkg, a)
+			}
 		}
 	}
 }

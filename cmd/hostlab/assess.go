@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -70,6 +71,15 @@ func runProbe(ctx context.Context, pr probe.Probe, cfg probe.Config) (probe.Outc
 	begin, others := time.Now(), probe.WatchNeighbours(cfg.CPUs)
 	out, err := pr.Run(ctx, cfg)
 	if ctx.Err() != nil {
+		// Probes join what they could not clean up to the context's error.
+		var several interface{ Unwrap() []error }
+		if errors.As(err, &several) {
+			for _, e := range several.Unwrap() {
+				if !errors.Is(e, ctx.Err()) {
+					return out, fmt.Errorf("%w; %w", ctx.Err(), e)
+				}
+			}
+		}
 		return out, ctx.Err()
 	}
 	out.Probe, out.Title, out.Seconds = pr.Name(), pr.Title(), time.Since(begin).Seconds()

@@ -6,6 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"hostlab/internal/spelling"
 )
 
 // flagName collects flag names.
@@ -29,46 +31,8 @@ func oneOf(flag, word string, words []string) error {
 		return nil
 	}
 	hint := ""
-	if near := nearest(word, words); near != "" {
+	if near := spelling.Meant(word, words); near != "" {
 		hint = "; did you mean " + near + "?"
 	}
 	return usagef("--%s %q: expected %s%s", flag, word, strings.Join(words, ", "), hint)
-}
-
-// nearest returns the known word within two edits, or one that starts alike.
-func nearest(word string, known []string) string {
-	best, dist := "", 3
-	for _, k := range known {
-		if d := edits(word, k); d < dist {
-			best, dist = k, d
-		}
-	}
-	if best == "" && len(word) >= 3 {
-		for _, k := range known {
-			if strings.HasPrefix(k, word) {
-				return k
-			}
-		}
-	}
-	return best
-}
-
-// edits is the Levenshtein distance.
-func edits(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost = 1 + min(diagonal, row[j], row[j+1])
-			}
-			diagonal, row[j+1] = row[j+1], cost
-		}
-	}
-	return row[len(b)]
 }

@@ -86,6 +86,9 @@ file, 3 nothing to inspect, 130 interrupted.`,
 					return err
 				}
 			}
+			if o.json != "" && o.json == o.html {
+				return usagef("--html and --json both name %s; give each a file of its own", o.json)
+			}
 			return assessAndReport(cmd.Context(), std, o)
 		},
 	}
@@ -145,13 +148,9 @@ func assessAndReport(ctx context.Context, std streams, o assessOptions) error {
 	}
 	if !o.quiet && o.json != "-" {
 		_, width := terminal(std.out)
-		if err := report.WriteTerminal(std.out, a, report.Options{Width: width, Color: colour(std.out)}); err != nil {
+		opt := report.Options{Width: width, Color: colour(std.out), HTML: o.html, JSON: o.json}
+		if err := report.WriteTerminal(std.out, a, opt); err != nil {
 			return err
-		}
-		for _, f := range []struct{ what, name string }{{"Report", o.html}, {"JSON", o.json}} {
-			if f.name != "" {
-				fmt.Fprintf(std.out, "%s: %s\n", f.what, f.name)
-			}
 		}
 	}
 	return brokenProbes(a)

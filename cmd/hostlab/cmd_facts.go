@@ -77,8 +77,15 @@ func recordMachine(ctx context.Context, std streams, m *machine, file string) er
 	if err := host.Look(tree); err != nil {
 		return cannotLook{err}
 	}
-	if file == "-" {
-		return host.Record(ctx, tree, m.paths, std.out)
+	paths, err := m.asked(ctx, tree, "path")
+	if err != nil {
+		return err
 	}
-	return writeFile(file, func(f *os.File) error { return host.Record(ctx, tree, m.paths, f) })
+	if file == "-" {
+		return host.Record(ctx, tree, paths, std.out)
+	}
+	if err := checkWritable("record", file); err != nil {
+		return err
+	}
+	return writeFile(file, func(f *os.File) error { return host.Record(ctx, tree, paths, f) })
 }

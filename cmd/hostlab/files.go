@@ -1,46 +1,95 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 )
 
-// writeFile writes a file whole or not at all: beside it first, then renamed.
+// writeFile writes a file whole or not at all: beside it first, then renamed. A
+// link is written through, and what is not a file, such as a device or a pipe, is
+// written to: renaming over it would replace it.
 func writeFile(name string, write func(*os.File) error) (err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("cannot write %s: %w", name, plain(err))
+		}
+	}()
+	mode := fs.FileMode(0)
+	switch info, err := os.Stat(name); {
+	case err == nil && !info.Mode().IsRegular():
+		return writeInto(name, write)
+	case err == nil:
+		mode = info.Mode().Perm()
+		if name, err = filepath.EvalSymlinks(name); err != nil {
+			return err
+		}
+	case !errors.Is(err, fs.ErrNotExist):
+		return err
+	default:
+		if target, err := os.Readlink(name); err == nil { // to a file that is still to be made
+			if !filepath.IsAbs(target) {
+				target = filepath.Join(filepath.Dir(name), target)
+			}
+			name = target
+		}
+	}
 	f, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".*")
 	if err != nil {
-		return fmt.Errorf("cannot write %s: %w", name, plain(err))
+		return err
 	}
 	defer func() {
 		if err != nil {
 			f.Close()
 			os.Remove(f.Name())
-			err = fmt.Errorf("cannot write %s: %w", name, plain(err))
 		}
 	}()
-	if err = write(f); err != nil {
+	if err := write(f); err != nil {
 		return err
 	}
-	// CreateTemp makes files that only their owner can read; a report is to be shared.
-	if err = f.Chmod(0o644); err != nil {
+	// CreateTemp makes files that only their owner can read. A report is to be
+	// shared as any new file is, and one that was there keeps its mode.
+	if mode == 0 {
+		mode = 0o666 &^ umask()
+	}
+	if err := f.Chmod(mode); err != nil {
 		return err
 	}
-	if err = f.Close(); err != nil {
+	if err := f.Close(); err != nil {
 		return err
 	}
 	return os.Rename(f.Name(), name)
 }
 
+// writeInto writes to something that is there already.
+func writeInto(name string, write func(*os.File) error) error {
+	f, err := os.OpenFile(name, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	return errors.Join(write(f), f.Close())
+}
+
 // checkWritable says early, before a minute of measuring, that a file cannot be
 // written. It writes nothing itself.
 func checkWritable(flag, name string) error {
-	if info, err := os.Stat(name); err == nil && info.IsDir() {
+	info, err := os.Stat(name)
+	switch {
+	case err == nil && info.IsDir():
 		return usagef("--%s %s is a directory; name a file in it", flag, name)
+	case err == nil && !info.Mode().IsRegular():
+		return nil // a device or a pipe: opening it will tell
+	case err == nil:
+		if name, err = filepath.EvalSymlinks(name); err != nil {
+			return usagef("--%s %s: %w", flag, name, plain(err))
+		}
+	case !errors.Is(err, fs.ErrNotExist):
+		return usagef("--%s %s: %w", flag, name, plain(err))
 	}
 	dir := filepath.Dir(name)
-	info, err := os.Stat(dir)
-	if err != nil {
+	if info, err = os.Stat(dir); err != nil {
 		return usagef("--%s %s: %s: %w", flag, name, dir, plain(err))
 	}
 	if !info.IsDir() {

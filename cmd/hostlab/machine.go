@@ -3,14 +3,20 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"hostlab/internal/host"
+	"hostlab/internal/result"
 )
+
+// largestRecording bounds what is read as one: that of a 512-CPU host has 5 MB.
+const largestRecording = 256 << 20
 
 // machine is where facts come from: this host, or a recording of another.
 type machine struct {
@@ -40,6 +46,9 @@ func (m *machine) open() (tree host.Tree, close func(), err error) {
 	if info.IsDir() {
 		return host.Tree{Root: root}, close, nil
 	}
+	if !info.Mode().IsRegular() || info.Size() > largestRecording {
+		return tree, close, usagef("--root %s: expected a directory, or a recording of at most %s", m.root, result.Format(largestRecording, "B"))
+	}
 	data, err := os.ReadFile(root)
 	if err != nil {
 		return tree, close, usagef("--root %s: %w", m.root, plain(err))
@@ -66,22 +75,57 @@ func (m *machine) collect(ctx context.Context, purpose string) (*host.Facts, err
 	if err := host.Look(tree); err != nil {
 		return nil, cannotLook{err}
 	}
+	paths, err := m.asked(ctx, tree, purpose)
+	if err != nil {
+		return nil, err
+	}
 	var asked []host.PathQuery
+	for _, p := range paths {
+		asked = append(asked, host.PathQuery{Path: p, Purpose: purpose})
+	}
+	f := host.Collect(ctx, host.Options{Tree: tree, Paths: asked})
+	return f, ctx.Err()
+}
+
+// asked returns the paths that were asked about, absolute. On this machine they
+// must be there.
+func (m *machine) asked(ctx context.Context, tree host.Tree, flag string) ([]string, error) {
+	var out []string
 	for _, p := range m.paths {
 		abs, err := filepath.Abs(p)
 		if err != nil {
 			return nil, err
 		}
 		if tree.Live() {
-			if _, err := os.Stat(abs); err != nil {
-				return nil, usagef("%s %s: %w", purpose, p, plain(err))
+			if err := reach(ctx, abs); err != nil {
+				return nil, usagef("--%s %s: %w", flag, p, plain(err))
 			}
 		}
-		asked = append(asked, host.PathQuery{Path: abs, Purpose: purpose})
+		out = append(out, abs)
 	}
-	f := host.Collect(ctx, host.Options{Tree: tree, Paths: asked})
-	return f, ctx.Err()
+	return out, nil
 }
+
+// reach reports whether a path is there, without waiting for ever for a network
+// file system whose server is gone.
+func reach(ctx context.Context, path string) error {
+	answer := make(chan error, 1)
+	go func() {
+		_, err := os.Stat(path)
+		answer <- err
+	}()
+	select {
+	case err := <-answer:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(patience):
+		return fmt.Errorf("no answer within %s; is it on a server that is gone?", patience)
+	}
+}
+
+// patience is how long a file system may take to say that a path is there.
+const patience = 5 * time.Second
 
 // plain drops operation and path from an os error, for lines that name the path.
 func plain(err error) error {

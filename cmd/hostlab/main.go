@@ -13,6 +13,7 @@ import (
 	"syscall"
 
 	"hostlab/internal/probe"
+	"hostlab/internal/screen"
 	"hostlab/internal/workload/worker"
 )
 
@@ -28,10 +29,22 @@ const (
 
 func main() {
 	worker.Main(probe.Jobs()) // does not return in a worker process
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	ctx, stop := signal.NotifyContext(context.Background(), stopSignals()...)
+	context.AfterFunc(ctx, stop) // a second Ctrl-C ends even what is stuck in the kernel
 	status := run(ctx, os.Args[1:], streams{os.Stdin, os.Stdout, os.Stderr})
 	stop()
 	os.Exit(status)
+}
+
+// stopSignals are those that end a run in good order. One that was ignored from
+// the start, as nohup and shells' background jobs have it, stays ignored.
+func stopSignals() (list []os.Signal) {
+	for _, s := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP} {
+		if !signal.Ignored(s) {
+			list = append(list, s)
+		}
+	}
+	return list
 }
 
 // streams are the process's standard streams, so that tests can run commands in
@@ -81,11 +94,12 @@ func outcome(err error) (status int, line string) {
 	case errors.Is(err, errFindings):
 		return exitFindings, ""
 	case errors.Is(err, context.Canceled):
-		return exitInterrupted, "interrupted; nothing was left behind"
+		if err == context.Canceled { //nolint:errorlint // a bare one: nothing else went wrong on the way out
+			return exitInterrupted, "interrupted; nothing was left behind"
+		}
+		return exitInterrupted, "interrupted: " + oneLine(err)
 	case errors.As(err, &blind):
 		return exitCannotLook, oneLine(err)
-	case errors.Is(err, syscall.EPIPE):
-		return exitFailed, ""
 	case errors.As(err, &usage), isCobraUsage(err):
 		return exitUsage, oneLine(err)
 	default:
@@ -108,5 +122,5 @@ func isCobraUsage(err error) bool {
 // oneLine keeps an error to one line: what cobra appends after the first is
 // suggestions, which are worth a semicolon.
 func oneLine(err error) string {
-	return strings.Join(strings.FieldsFunc(err.Error(), func(r rune) bool { return r == '\n' || r == '\t' }), "; ")
+	return screen.Clean(strings.Join(strings.FieldsFunc(err.Error(), func(r rune) bool { return r == '\n' || r == '\t' }), "; "))
 }

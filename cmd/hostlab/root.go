@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"hostlab/internal/spelling"
 )
 
 // newRoot builds the command tree. Commands are listed here, explicitly.
@@ -71,7 +73,7 @@ func flagError(cmd *cobra.Command, err error) string {
 	var known []string
 	cmd.Flags().VisitAll(flagName(&known))
 	cmd.InheritedFlags().VisitAll(flagName(&known))
-	if near := nearest(name, known); near != "" {
+	if near := spelling.Meant(name, known); near != "" {
 		return text + "; did you mean --" + near + "?"
 	}
 	return text

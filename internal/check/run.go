@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"hostlab/internal/host"
+	"hostlab/internal/spelling"
 )
 
 // severityNames are the severities as scripts write them, by value.
@@ -25,7 +26,7 @@ func ParseSeverity(s string) (Severity, error) {
 	if i := slices.Index(severityNames, strings.ToLower(strings.TrimSpace(s))); i >= 0 {
 		return Severity(i), nil
 	}
-	return 0, fmt.Errorf("unknown severity %q: choose %s%s", s, listOr(severityNames), meant(s, severityNames))
+	return 0, fmt.Errorf("unknown severity %q: choose %s%s", s, listOr(severityNames), hint(s, severityNames))
 }
 
 // ParseRole finds a role by its name. Its error names the choices.
@@ -37,7 +38,7 @@ func ParseRole(s string) (Role, error) {
 	if i := slices.Index(names, strings.ToLower(strings.TrimSpace(s))); i >= 0 {
 		return Roles[i], nil
 	}
-	return "", fmt.Errorf("unknown role %q: choose %s%s", s, listOr(names), meant(s, names))
+	return "", fmt.Errorf("unknown role %q: choose %s%s", s, listOr(names), hint(s, names))
 }
 
 // Find returns the check of an ID, in upper or lower case.
@@ -48,7 +49,7 @@ func Find(id string) (Check, error) {
 			return c, nil
 		}
 	}
-	return Check{}, fmt.Errorf("unknown check %q%s; hostlab explain-check list names them all", id, meant(strings.ToUpper(id), ids))
+	return Check{}, fmt.Errorf("unknown check %q%s; hostlab explain-check list names them all", id, hint(strings.ToUpper(id), ids))
 }
 
 // Run looks at facts through each check and returns one result a check, in
@@ -130,38 +131,10 @@ func listOr(words []string) string {
 	return strings.Join(words[:len(words)-1], ", ") + " or " + words[len(words)-1]
 }
 
-// meant suggests the nearest word, if one is near enough to be a slip.
-func meant(s string, words []string) string {
-	s = strings.TrimSpace(s)
-	best, at := len(s), ""
-	for _, w := range words {
-		if d := distance(strings.ToLower(s), strings.ToLower(w)); d < best && d <= max(2, len(w)/2) {
-			best, at = d, w
-		}
+// hint names the word that was probably meant.
+func hint(s string, words []string) string {
+	if w := spelling.Meant(s, words); w != "" {
+		return " (did you mean " + w + "?)"
 	}
-	if at == "" {
-		return ""
-	}
-	return " (did you mean " + at + "?)"
-}
-
-// distance is the Levenshtein distance in bytes.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := 1; i <= len(a); i++ {
-		diagonal := row[0]
-		row[0] = i
-		for j := 1; j <= len(b); j++ {
-			change := diagonal
-			if a[i-1] != b[j-1] {
-				change++
-			}
-			diagonal = row[j]
-			row[j] = min(change, row[j]+1, row[j-1]+1)
-		}
-	}
-	return row[len(b)]
+	return ""
 }

@@ -1,0 +1,14 @@
+package spelling
+
+import "testing"
+
+func TestMeant(t *testing.T) {
+	known := []string{"role", "format", "fail-on", "log-dir"}
+	for typed, want := range map[string]string{
+		"rolle": "role", "Fromat": "format", "logdir": "log-dir", "xyzzy": "", "": "", "r": "",
+	} {
+		if got := Meant(typed, known); got != want {
+			t.Errorf("Meant(%q) = %q, want %q", typed, got, want)
+		}
+	}
+}
