@@ -16,6 +16,7 @@ type process struct {
 	pid, parent int
 	comm        string
 	args        []string
+	hidden      bool // in a container into which this process may not look
 }
 
 // file returns a path below the process's folder in /proc.
@@ -52,8 +53,9 @@ func readDatabases(t Tree) []Database {
 			if err != nil {
 				continue
 			}
-			if db, ok := e.read(newProcess(t, pid, comm)); ok {
-				db.PID = pid
+			p := newProcess(t, pid, comm)
+			if db, ok := e.read(p); ok {
+				db.PID, db.DataDir, db.LogDir = pid, p.outside(db.DataDir), p.outside(db.LogDir)
 				list = append(list, db)
 			}
 			break
@@ -92,10 +94,21 @@ func newProcess(t Tree, pid int, comm string) process {
 	// ours. Only root and the same user may see that.
 	own, err1 := readLink(t, "/proc/self/ns/mnt")
 	its, err2 := readLink(t, p.file("ns/mnt"))
-	if err1 == nil && err2 == nil && own != its {
+	switch {
+	case err1 == nil && err2 == nil && own != its:
 		p.view = view{t, p.file("root"), p.file("mountinfo")}
+	case err2 != nil:
+		p.hidden = nestedPID(t.Text(p.file("status")).Or(""))
 	}
 	return p
+}
+
+// nestedPID reports whether a process has a number of its own in a container:
+// NSpid in /proc/PID/status, which anybody may read, then lists more than one.
+func nestedPID(status string) bool {
+	_, rest, ok := strings.Cut(status, "\nNSpid:")
+	line, _, _ := strings.Cut(rest, "\n")
+	return ok && len(strings.Fields(line)) > 1
 }
 
 // parseCmdline splits a command line at its NULs. Servers that rewrite theirs for
@@ -157,6 +170,28 @@ func (p process) seen(dir string) string {
 		return path.Clean(p.root + "/" + dir)
 	}
 	return path.Clean(dir)
+}
+
+// outside is the last word on a directory of the server. In a container that may
+// not be looked into, its paths mean nothing here. Where the server merely has a
+// mount namespace of its own, as ProtectHome and PrivateTmp of systemd make it,
+// the directory outside is the same one, and is named like that.
+func (p process) outside(dir Fact[string]) Fact[string] {
+	name, known := dir.Get()
+	if known && p.hidden {
+		return Unknown[string](p.file("root"), errDenied)
+	}
+	in, below := strings.CutPrefix(name, p.root+"/")
+	if !known || p.root == "" || !below {
+		return dir
+	}
+	in = "/" + in
+	own := view{p.t, "", selfMounts}
+	its, ours := readMounts(p.t, p.mounts).place(in), readMounts(p.t, own.mounts).place(in)
+	if resolved, err := own.resolve(in); err == nil && resolved == in && its != "" && its == ours {
+		dir.Value = in
+	}
+	return dir
 }
 
 // follow resolves the links of a directory that a fact names. A directory that

@@ -14,6 +14,7 @@ func itoa(n int) string { return strconv.Itoa(n) }
 type conf struct {
 	source string
 	values map[string]string
+	denied string // the first file that may not be read, whose settings may differ
 }
 
 func (c conf) value(name string) string { return c.values[name] }
@@ -22,8 +23,8 @@ func (c conf) value(name string) string { return c.values[name] }
 const confFiles = 64
 
 // mysqlConf reads the option files of MySQL and MariaDB in their order, each
-// later one over the earlier. Files that may not be read are passed over, so what
-// it finds goes after better witnesses.
+// later one over the earlier. It tells of a file that may not be read, so that no
+// default is taken for what that file may say otherwise.
 func (p process) mysqlConf() conf {
 	files := []string{"/etc/my.cnf", "/etc/mysql/my.cnf"}
 	if f := p.option("defaults_file"); f != "" {
@@ -71,13 +72,17 @@ func readConf(p process, sections string, files ...string) conf {
 		}
 		own, inView := viewOf(p.t, p.seen(file))
 		real, err := own.resolve(inView)
+		var b []byte
+		if err == nil {
+			b, err = p.t.Read(own.root + real)
+		}
+		if StateOf(err) == StateDenied && c.denied == "" {
+			c.denied = file
+		}
 		if err != nil {
 			return
 		}
-		text, ok := p.t.Text(own.root + real).Get()
-		if !ok {
-			return
-		}
+		text := string(b)
 		values, includes := parseConf(text, wanted)
 		for k, v := range values {
 			c.values[k], c.source = v, file

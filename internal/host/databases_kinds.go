@@ -72,12 +72,11 @@ func readMySQL(p process) (Database, bool) {
 		db.Kind = "mariadb"
 	}
 	conf := p.mysqlConf()
-	db.DataDir = p.firstDir(
+	db.DataDir = p.follow(p.unlessDenied(conf, p.firstDir(
 		dirChoice{p.option("datadir"), p.file("cmdline")},
-		dirChoice{p.cwd().Or(""), p.file("cwd")},
+		dirChoice{p.cwd().Or(""), p.file("cwd")}), p.firstDir(
 		dirChoice{conf.value("datadir"), conf.source},
-		dirChoice{"/var/lib/mysql", "default of the packages"})
-	db.DataDir = p.follow(db.DataDir)
+		dirChoice{"/var/lib/mysql", "default of the packages"})))
 
 	// 8.0.30 put the files of the redo log into a folder of their own.
 	redo := p.openDir(func(f string) bool {
@@ -93,15 +92,38 @@ func readMySQL(p process) (Database, bool) {
 		db.LogDir = db.DataDir
 		return db, true
 	}
-	home := p.firstDir(
-		dirChoice{under(data, p.option("innodb_log_group_home_dir")), p.file("cmdline")},
+	named := p.firstDir(dirChoice{under(data, p.option("innodb_log_group_home_dir")), p.file("cmdline")})
+	if named.State != StateOK && conf.denied != "" && p.redoIn(data) {
+		named = Known(data, "", db.DataDir.Source) // seen there, whatever the hidden file says
+	}
+	db.LogDir = p.follow(p.redoFolder(p.unlessDenied(conf, named, p.firstDir(
 		dirChoice{under(data, conf.value("innodb_log_group_home_dir")), conf.source},
-		dirChoice{data, db.DataDir.Source})
-	if p.exists(home.Value + "/#innodb_redo") {
+		dirChoice{data, db.DataDir.Source}))))
+	return db, true
+}
+
+// unlessDenied returns what the process itself tells; else what its configuration
+// and the defaults say, but not if a part of the configuration is hidden.
+func (p process) unlessDenied(c conf, own, configured Fact[string]) Fact[string] {
+	switch {
+	case own.State == StateOK:
+		return own
+	case c.denied != "":
+		return Unknown[string](c.denied, errDenied)
+	}
+	return configured
+}
+
+// redoIn reports whether a redo log lies in a directory, where that can be seen.
+func (p process) redoIn(dir string) bool {
+	return p.exists(dir+"/ib_logfile0") || p.exists(dir+"/#innodb_redo")
+}
+
+func (p process) redoFolder(home Fact[string]) Fact[string] {
+	if home.State == StateOK && p.exists(home.Value+"/#innodb_redo") {
 		home.Value += "/#innodb_redo"
 	}
-	db.LogDir = p.follow(home)
-	return db, true
+	return home
 }
 
 // under makes a path absolute that counts from the data directory.

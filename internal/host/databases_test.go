@@ -65,6 +65,30 @@ func TestReadDatabases(t *testing.T) {
 			[]string{"postgresql 9 /proc/9/root/var/lib/postgresql/data /proc/9/root/var/lib/postgresql/data/pg_wal"},
 		},
 		{
+			"a service with mounts of its own, whose data are where they are for all",
+			proc(9, 1, "postgres", "postgres␀") + link(9, "cwd", "/var/lib/pg") + link(9, "ns/mnt", "mnt:[2]") + link(9, "root", "/") +
+				"-- proc/self/ns/mnt -> mnt:[1] --\n-- proc/9/mountinfo --\n70 1 8:1 / / rw - ext4 /dev/sda1 rw\n71 70 0:40 / /home rw - tmpfs tmpfs rw\n" +
+				mountinfo("1 0 0:1 / / rw - rootfs none rw", "20 1 8:1 / / rw - ext4 /dev/sda1 rw"),
+			[]string{"postgresql 9 /var/lib/pg /var/lib/pg/pg_wal"},
+		},
+		{
+			"a service with a mount of its own over the data",
+			proc(9, 1, "postgres", "postgres␀") + link(9, "cwd", "/var/lib/pg") + link(9, "ns/mnt", "mnt:[2]") + link(9, "root", "/") +
+				"-- proc/self/ns/mnt -> mnt:[1] --\n-- proc/9/mountinfo --\n70 1 8:1 / / rw - ext4 /dev/sda1 rw\n71 70 8:1 /x /var/lib/pg rw - ext4 /dev/sda1 rw\n" +
+				mountinfo("20 1 8:1 / / rw - ext4 /dev/sda1 rw"),
+			[]string{"postgresql 9 /proc/9/root/var/lib/pg /proc/9/root/var/lib/pg/pg_wal"},
+		},
+		{
+			"a container into which this user may not look",
+			proc(9, 8, "mariadbd", "mariadbd␀--datadir=/var/lib/mysql␀", "status", "Name:\tmariadbd\nNSpid:\t9\t1\nThreads:\t7"),
+			[]string{"mariadb 9 denied denied"},
+		},
+		{
+			"another user's server, in no container",
+			proc(9, 8, "mariadbd", "mariadbd␀--datadir=/data␀", "status", "Name:\tmariadbd\nNSpid:\t9\nThreads:\t7"),
+			[]string{"mariadb 9 /data /data"},
+		},
+		{
 			"MariaDB with defaults", proc(50, 1, "mariadbd", "/usr/sbin/mariadbd␀"),
 			[]string{"mariadb 50 /var/lib/mysql /var/lib/mysql"},
 		},
@@ -77,6 +101,21 @@ func TestReadDatabases(t *testing.T) {
 				"-- etc/my.cnf --\n[client]\ndatadir=/wrong\n[mysqld]\ndatadir = /first\n!includedir /etc/my.cnf.d\n" +
 				"-- etc/my.cnf.d/10.cnf --\n[mysqld]\ndatadir=\"/second\" # here\ninnodb-log-group-home-dir=/redo\n-- etc/my.cnf.d/x.txt --\n[mysqld]\ndatadir=/no\n",
 			[]string{"mysql 50 /second /redo"},
+		},
+		{
+			"an option file that may not be read", proc(50, 1, "mysqld", "/usr/sbin/mysqld␀--defaults-file=/srv/my.cnf␀") +
+				"-- srv/my.cnf --\n!errno EACCES\n",
+			[]string{"mysql 50 denied denied"},
+		},
+		{
+			"a redo log that is seen, whatever the hidden option file says", proc(50, 1, "mysqld", "/usr/sbin/mysqld␀--datadir=/data␀") +
+				"-- etc/my.cnf --\n!errno EACCES\n-- data/ib_logfile0 --\n",
+			[]string{"mysql 50 /data /data"},
+		},
+		{
+			"a hidden option file that may name another place", proc(50, 1, "mysqld", "/usr/sbin/mysqld␀--datadir=/data␀") +
+				"-- etc/my.cnf --\n!errno EACCES\n-- data/ibdata1 --\n",
+			[]string{"mysql 50 /data denied"},
 		},
 		{
 			"the open redo log of MySQL 8", proc(50, 1, "mysqld", "/usr/sbin/mysqld␀--datadir=/data␀") +

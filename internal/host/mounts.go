@@ -2,6 +2,7 @@ package host
 
 import (
 	"errors"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -161,6 +162,16 @@ func (m mountTable) find(path string) *mount {
 			end += 1 + next
 		}
 	}
+}
+
+// place names a directory by its file system and where it is in that, which is
+// the same in every mount namespace; "" if no mount holds it.
+func (m mountTable) place(dir string) string {
+	mnt := m.find(dir)
+	if mnt == nil {
+		return ""
+	}
+	return mnt.dev + " " + path.Join(mnt.root, strings.TrimPrefix(dir, mnt.point))
 }
 
 // rootMount returns the lowest mount on /. A process in a chroot may have none.

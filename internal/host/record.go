@@ -80,6 +80,11 @@ func (o Recording) Write(ctx context.Context, t Tree, w io.Writer) error {
 	for _, p := range recordedConf {
 		r.take("", p)
 	}
+	for _, s := range servers {
+		if s.conf != "" {
+			r.take(s.conf, "")
+		}
+	}
 	r.conf = false
 	for _, d := range cgroupDirs(t) {
 		r.take(d, "{"+cgroup2Files+","+cgroup1Files+"}")
@@ -88,7 +93,7 @@ func (o Recording) Write(ctx context.Context, t Tree, w io.Writer) error {
 		r.take(d, "")
 	}
 	for _, s := range servers {
-		r.take(s.proc, "{comm,cmdline,stat,cgroup,mountinfo,ns/mnt}")
+		r.take(s.proc, "{comm,cmdline,stat,status,cgroup,mountinfo,ns/mnt}")
 		r.named(path.Join(s.proc, "cwd"))
 		for _, f := range s.logs {
 			r.named(f)

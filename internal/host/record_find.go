@@ -8,6 +8,7 @@ import (
 	"os"
 	"path"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -96,6 +97,7 @@ type recordedServer struct {
 	args []string
 	cwd  string   // "" if it may not be read
 	logs []string // /proc/PID/fd/N of its log files
+	conf string   // the option file of MySQL or MariaDB that its arguments name, or ""
 }
 
 // serverNames are the process names (comm, at most 15 bytes) of database servers.
@@ -136,6 +138,12 @@ func databaseServers(t Tree) []recordedServer {
 		if s.cwd, err = os.Readlink(t.Join(proc + "/cwd")); err == nil && !path.IsAbs(s.cwd) {
 			s.cwd = path.Join(proc, s.cwd) // in a recording
 		}
+		for _, a := range s.args {
+			name, value, _ := strings.Cut(a, "=")
+			if (name == "--defaults-file" || name == "--defaults-extra-file") && path.IsAbs(value) {
+				s.conf = path.Join("/", s.root, value)
+			}
+		}
 		fds, _ := t.Dir(proc + "/fd")
 		for _, fd := range fds {
 			if target, err := os.Readlink(t.Join(proc + "/fd/" + fd)); err == nil && strings.Contains(target, "/") && logFile.MatchString(target) {
@@ -173,13 +181,17 @@ func (s recordedServer) dirs() []string {
 			logs = append(logs, path.Join(s.root, value))
 		}
 	}
-	if !path.IsAbs(data) || data == "/" {
-		return logs
+	if path.IsAbs(data) && data != "/" {
+		data = path.Join("/", s.root, data)
+		logs = append(logs, data)
+		for _, sub := range []string{"pg_wal", "pg_xlog", "#innodb_redo", "ib_logfile0"} {
+			logs = append(logs, path.Join(data, sub))
+		}
 	}
-	data = path.Join("/", s.root, data)
-	logs = append(logs, data)
-	for _, sub := range []string{"pg_wal", "pg_xlog", "#innodb_redo", "ib_logfile0"} {
-		logs = append(logs, path.Join(data, sub))
+	for _, p := range slices.Clone(logs) { // outside, it may be the same
+		if out, ok := strings.CutPrefix(p, s.root); ok && s.root != "" {
+			logs = append(logs, out)
+		}
 	}
 	return logs
 }

@@ -46,7 +46,7 @@ func (p *printer) storage(f *host.Facts) {
 			}
 		}
 		for _, l := range s.Stack {
-			p.put("  on", strings.Repeat("  ", l.Depth)+strings.TrimRight(l.Name+", "+l.Kind+", "+l.Label, ", "), "")
+			p.put("  on", strings.Repeat("› ", l.Depth)+strings.TrimRight(l.Name+", "+l.Kind+", "+l.Label, ", "), "")
 		}
 	}
 	for _, b := range f.Block {
