@@ -1,8 +1,8 @@
 #!/bin/bash
-# record.sh [NAME...]: records the fixtures of internal/host/testdata, all or those named. Needs setup.sh and Go; ten
+# record.sh [NAME...]: records the fixtures of internal/host/testdata, all or those named. Needs setup.sh and Go; 15
 # guests of some five seconds each. cloud-guest records the machine this runs on, and is made only when named.
 set -euo pipefail; cd "$(dirname "$0")"
-all="intel-core intel-core-cst intel-socket intel-socket-hw intel-cpu smt-off tuned twosocket amd-epp bare pmem-raw pmem-fsdax dm-delay container"
+all="intel-core intel-core-cst intel-socket intel-socket-hw intel-cpu smt-off tuned twosocket amd-epp bare pmem-raw pmem-fsdax dm-delay stacks container"
 to=../internal/host/testdata; mkdir -p $to
 CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o out/record ./record
 [ -d k ] || { echo "record: no kernel in k/: run setup.sh first" >&2; exit 1; }
@@ -58,6 +58,19 @@ for n in ${*:-$all}; do
         guest $n "4 CPUs; ext4 on a virtio disk, and ext4 on dm-delay (5 ms a write) on another, where the write-ahead log of a
 PostgreSQL cluster lies by a link. The server process is a stand-in." /mnt/data /mnt/log
       rm -f out/data.img out/log.img ;;
+    stacks) # a log below as many layers as are in use: file system, loop, file system, LVM, RAID 1, partitions, NVMe
+      disk nv0 512M; disk nv1 512M
+      QEMU_EXTRA="-drive if=none,id=n0,file=out/nv0.img,format=raw -device nvme,drive=n0,serial=0 -drive if=none,id=n1,file=out/nv1.img,format=raw -device nvme,drive=n1,serial=1" \
+      MEM=768M MODULES="raid1 dm-mod loop xfs ext4" TOOLS=1 PROFILE=bare PRE='
+        mkdir -p /etc/lvm /run/lock /run/lvm /mnt/data /mnt/log
+        echo "devices { use_devicesfile=0 scan=[\"/dev\"] global_filter=[\"a|/dev/md|\",\"r|.*|\"] } global { event_activation=0 use_lvmpolld=0 } activation { udev_sync=0 udev_rules=0 monitoring=0 }" > /etc/lvm/lvm.conf
+        for d in /dev/nvme0n1 /dev/nvme1n1; do printf "o\nn\np\n1\n\n\nw\n" | fdisk $d >/dev/null 2>&1 || :; done
+        /tools/mdadm -q --create /dev/md0 --run --level=1 --raid-devices=2 --homehost=any --bitmap=none --assume-clean /dev/nvme0n1p1 /dev/nvme1n1p1
+        /tools/lvm pvcreate -q /dev/md0; /tools/lvm vgcreate -q vg /dev/md0; /tools/lvm lvcreate -q -W n -L 330M -n data vg
+        /tools/mkfs.xfs -q /dev/vg/data; mount -t xfs /dev/vg/data /mnt/data
+        truncate -s 32M /mnt/data/log.img; l=$(losetup -f); losetup $l /mnt/data/log.img; /tools/mke2fs -q -t ext4 $l; mount -t ext4 $l /mnt/log' \
+        guest $n "4 CPUs; XFS on LVM on a RAID 1 of two NVMe partitions, and ext4 on a loop device on a file there." /mnt/data /mnt/log
+      rm -f out/nv0.img out/nv1.img ;;
     container) BIN=guest/container.sh FILES=out/record TOOLS=1 MODULES="acpi-cpufreq overlay" \
       guest $n "Container by crun $(crun --version | sed -n 's/^crun version //p'), user 65534 without capabilities, docker's masked paths, 1.5 CPUs and 256 MiB by cgroup v2." / ;;
     cloud-guest) # this machine, without what happens to run on it: mounts below /mnt, the name of its init, our cgroup

@@ -2,7 +2,7 @@
 # setup.sh: everything that guests need, from Debian 12 packages only. Takes about half a minute, and nothing the second
 # time. KERNELS="linux-image-6.12-cloud-amd64 linux-image-cloud-amd64" adds 6.1, to be chosen with KVER=6.1...
 set -euo pipefail; cd "$(dirname "$0")"
-need="qemu-system-x86 acpica-tools busybox-static cpio kmod xz-utils zstd lz4 e2fsprogs xfsprogs dmsetup crun"
+need="qemu-system-x86 acpica-tools busybox-static cpio kmod xz-utils zstd lz4 e2fsprogs xfsprogs dmsetup crun mdadm lvm2"
 dpkg -s $need >/dev/null 2>&1 || apt-get install -y --no-install-recommends $need >/dev/null
 mkdir -p out k dl
 for meta in ${KERNELS:-linux-image-6.12-cloud-amd64}; do
@@ -19,4 +19,4 @@ acpi/build.sh core-cst psd=sw_any domain=core cst=yes
 acpi/build.sh socket-hw psd=hw_all domain=socket cst=no
 acpi/build.sh twosocket psd=sw_any domain=socket cps=2 cst=no
 acpi/build.sh cpc; acpi/build.sh pcct
-[ out/tools.cpio -nt mktools.sh ] || ./mktools.sh mke2fs mkfs.xfs dmsetup crun
+[ out/tools.cpio -nt mktools.sh ] && [ out/tools.cpio -nt setup.sh ] || ./mktools.sh mke2fs mkfs.xfs dmsetup crun mdadm lvm

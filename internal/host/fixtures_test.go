@@ -29,6 +29,7 @@ var fixtures = map[string]map[string]string{
 	"pmem-raw":        {"/.hostlab/statx/mnt/p/log/.attr": "dax=0", "/proc/self/mountinfo": "/mnt/p rw"},
 	"pmem-fsdax":      {"/.hostlab/statx/mnt/p/log/.attr": "dax=1", "/proc/self/mountinfo": "dax=always"},
 	"dm-delay":        {"/sys/devices/virtual/block/dm-0/dm/name": "slow", "/proc/self/mountinfo": "ext4 /dev/mapper/slow"},
+	"stacks":          {"/sys/devices/virtual/block/md0/md/level": "raid1", "/sys/devices/virtual/block/dm-0/dm/uuid": "LVM"},
 	"container":       {"/sys/fs/cgroup/cpu.max": "150000 100000", "/sys/fs/cgroup/memory.max": "268435456", "/proc/self/status": "65534"},
 	"cloud-guest":     {"/proc/cpuinfo": " hypervisor ", "/proc/self/cgroup": ":memory:"},
 }
@@ -170,5 +171,26 @@ func TestFixturesRecordAgain(t *testing.T) {
 				t.Errorf("(-recorded +recorded again):\n%s", diff)
 			}
 		})
+	}
+}
+
+// The longest stack in use: two file systems, a loop device, LVM, RAID 1 and NVMe
+// partitions, of which none may be lost or stand in the wrong place.
+func TestFixtureStacks(t *testing.T) {
+	tree := unpack(t, readFixture(t, "stacks"))
+	below := func(deeper string) []string {
+		return []string{
+			deeper + "dm-0 lvm vg-data", deeper + "-md0 md-raid1 2 disks",
+			deeper + "--nvme0n1p1 partition", deeper + "---nvme0n1 nvme QEMU NVMe Ctrl",
+			deeper + "--nvme1n1p1 partition", deeper + "---nvme1n1 nvme QEMU NVMe Ctrl",
+		}
+	}
+	for p, want := range map[string][]string{
+		"/mnt/data": append([]string{"virtual on /mnt/data xfs"}, below("")...),
+		"/mnt/log":  append([]string{"virtual on /mnt/log ext4", "loop0 loop /mnt/data/log.img"}, below("-")...),
+	} {
+		if diff := cmp.Diff(want, show(StorageOf(tree, p))); diff != "" {
+			t.Errorf("%s: (-want +got):\n%s", p, diff)
+		}
 	}
 }
