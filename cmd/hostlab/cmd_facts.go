@@ -77,7 +77,7 @@ func recordMachine(ctx context.Context, std streams, m *machine, file string) er
 	if err := host.Look(tree); err != nil {
 		return cannotLook{err}
 	}
-	paths, err := m.asked(ctx, tree, "path")
+	paths, err := m.asked(tree, "path")
 	if err != nil {
 		return err
 	}

@@ -3,11 +3,9 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -75,7 +73,7 @@ func (m *machine) collect(ctx context.Context, purpose string) (*host.Facts, err
 	if err := host.Look(tree); err != nil {
 		return nil, cannotLook{err}
 	}
-	paths, err := m.asked(ctx, tree, purpose)
+	paths, err := m.asked(tree, purpose)
 	if err != nil {
 		return nil, err
 	}
@@ -89,7 +87,7 @@ func (m *machine) collect(ctx context.Context, purpose string) (*host.Facts, err
 
 // asked returns the paths that were asked about, absolute. On this machine they
 // must be there.
-func (m *machine) asked(ctx context.Context, tree host.Tree, flag string) ([]string, error) {
+func (m *machine) asked(tree host.Tree, flag string) ([]string, error) {
 	var out []string
 	for _, p := range m.paths {
 		abs, err := filepath.Abs(p)
@@ -97,7 +95,8 @@ func (m *machine) asked(ctx context.Context, tree host.Tree, flag string) ([]str
 			return nil, err
 		}
 		if tree.Live() {
-			if err := reach(ctx, abs); err != nil {
+			// A server that is gone is a fact to report, not a wrong argument.
+			if _, err := host.Stat(abs); err != nil && !errors.Is(err, host.ErrNoAnswer) {
 				return nil, usagef("--%s %s: %w", flag, p, plain(err))
 			}
 		}
@@ -105,27 +104,6 @@ func (m *machine) asked(ctx context.Context, tree host.Tree, flag string) ([]str
 	}
 	return out, nil
 }
-
-// reach reports whether a path is there, without waiting for ever for a network
-// file system whose server is gone.
-func reach(ctx context.Context, path string) error {
-	answer := make(chan error, 1)
-	go func() {
-		_, err := os.Stat(path)
-		answer <- err
-	}()
-	select {
-	case err := <-answer:
-		return err
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-time.After(patience):
-		return fmt.Errorf("no answer within %s; is it on a server that is gone?", patience)
-	}
-}
-
-// patience is how long a file system may take to say that a path is there.
-const patience = 5 * time.Second
 
 // plain drops operation and path from an os error, for lines that name the path.
 func plain(err error) error {

@@ -23,6 +23,10 @@ func lies(s host.Storage) string {
 // measureLog is the command that tells what a commit costs on a path.
 func measureLog(path string) string { return "hostlab assess --log-dir " + shellQuote(path) }
 
+// measureDisk finds a place that can be measured, where the log's own cannot.
+const measureDisk = "findmnt -o TARGET,FSTYPE,SOURCE --real # choose a file system on a disk, and measure it:\n" +
+	"hostlab assess --log-dir DIRECTORY"
+
 // shellQuote makes a path safe to paste. A name with control characters cannot
 // be shown on one line, so a word takes its place.
 func shellQuote(s string) string {
@@ -140,8 +144,7 @@ var logInMemory = Check{
 	Look: func(f *host.Facts, _ Role) Outcome {
 		return lookClass(f, host.ClassMemory, "logs lie on storage that keeps them", func(s host.Storage) (string, string) {
 			return lies(s) + " does not survive a reboot",
-				"findmnt -o TARGET,FSTYPE,SOURCE --real # choose a file system on a disk, and measure it:\n" +
-					"hostlab assess --log-dir DIRECTORY"
+				measureDisk
 		})
 	},
 }
@@ -156,7 +159,11 @@ var logOnNetwork = Check{
 	Severity: inProduction(Medium, Low),
 	Look: func(f *host.Facts, _ Role) Outcome {
 		return lookClass(f, host.ClassNetwork, "logs lie on storage of this machine", func(s host.Storage) (string, string) {
-			return lies(s) + " waits for the network at each commit", measureLog(s.Path)
+			fix := measureLog(s.Path)
+			if s.NetworkFS() { // assess refuses it
+				fix = measureDisk
+			}
+			return lies(s) + " waits for the network at each commit", fix
 		})
 	},
 }

@@ -56,9 +56,9 @@ var storageCases = []lookCase{
 	{id: "STO-006", name: "no log", facts: func(*host.Facts) {}, want: NotApplicable},
 	{id: "STO-006", name: "denied", want: Unknown, facts: logOn("", "", "", func(s *host.Storage) { s.Class = denied[string]("/proc/self/mountinfo") })},
 
-	{id: "STO-007", name: "NFS", facts: logOn(host.ClassNetwork, "nfs4", "rw,hard"), want: Finding, evidence: "network (nfs4)", remedy: "hostlab assess --log-dir /db/log"},
+	{id: "STO-007", name: "NFS", facts: logOn(host.ClassNetwork, "nfs4", "rw,hard"), want: Finding, evidence: "network (nfs4)", remedy: "hostlab assess --log-dir DIRECTORY"},
 	{id: "STO-007", name: "a path that needs quotes", want: Finding, remedy: `--log-dir '/my logs/it'\''s'`,
-		facts: logOn(host.ClassNetwork, "nfs4", "rw", func(s *host.Storage) { s.Path = "/my logs/it's" })},
+		facts: logOn(host.ClassNetwork, "xfs", "rw", cached("sda", "write through", fua(false, "sda")), func(s *host.Storage) { s.Path = "/my logs/it's" })},
 	{id: "STO-007", name: "disk", facts: logOn(host.ClassNVMe, "xfs", "rw"), want: OK},
 	{id: "STO-007", name: "no log", facts: func(*host.Facts) {}, want: NotApplicable},
 	{id: "STO-007", name: "failed", want: Unknown, facts: logOn("", "", "", func(s *host.Storage) { s.Class = failed[string]("/proc/self/mountinfo") })},

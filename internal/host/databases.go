@@ -54,6 +54,9 @@ func readDatabases(t Tree) []Database {
 				continue
 			}
 			p := newProcess(t, pid, comm)
+			if len(p.args) == 0 { // about to end: no memory, no arguments, no files
+				break
+			}
 			if db, ok := e.read(p); ok {
 				db.PID, db.DataDir, db.LogDir = pid, p.outside(db.DataDir), p.outside(db.LogDir)
 				list = append(list, db)

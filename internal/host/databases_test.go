@@ -88,6 +88,7 @@ func TestReadDatabases(t *testing.T) {
 			proc(9, 8, "mariadbd", "mariadbd␀--datadir=/data␀", "status", "Name:\tmariadbd\nNSpid:\t9\nThreads:\t7"),
 			[]string{"mariadb 9 /data /data"},
 		},
+		{"a server that is about to end", proc(50, 1, "mariadbd", ""), []string{}},
 		{
 			"MariaDB with defaults", proc(50, 1, "mariadbd", "/usr/sbin/mariadbd␀"),
 			[]string{"mariadb 50 /var/lib/mysql /var/lib/mysql"},

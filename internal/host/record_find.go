@@ -97,6 +97,7 @@ type recordedServer struct {
 	args []string
 	cwd  string   // "" if it may not be read
 	logs []string // /proc/PID/fd/N of its log files
+	open []string // the directories of those
 	conf string   // the option file of MySQL or MariaDB that its arguments name, or ""
 }
 
@@ -148,6 +149,14 @@ func databaseServers(t Tree) []recordedServer {
 		for _, fd := range fds {
 			if target, err := os.Readlink(t.Join(proc + "/fd/" + fd)); err == nil && strings.Contains(target, "/") && logFile.MatchString(target) {
 				s.logs = append(s.logs, proc+"/fd/"+fd)
+				if !path.IsAbs(target) {
+					target = path.Join(proc, "fd", target) // in a recording
+				}
+				if dir := path.Dir(target); s.root == "" || !strings.HasPrefix(dir, s.root+"/") {
+					s.open = append(s.open, path.Join("/", s.root, dir))
+				} else {
+					s.open = append(s.open, dir)
+				}
 			}
 		}
 		out = append(out, s)
@@ -157,7 +166,7 @@ func databaseServers(t Tree) []recordedServer {
 
 // dirs lists the directories where a server may keep its data and log.
 func (s recordedServer) dirs() []string {
-	data, logs := s.cwd, []string{}
+	data, logs := s.cwd, slices.Clone(s.open)
 	for i, a := range s.args {
 		next := ""
 		if i+1 < len(s.args) {

@@ -3,6 +3,7 @@ package host
 import (
 	"fmt"
 	"io/fs"
+	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -40,14 +41,63 @@ func StorageOf(t Tree, asked string) Storage {
 	if !t.Live() {
 		return storageOf(t, asked)
 	}
-	answer := make(chan Storage, 1)
-	go func() { answer <- storageOf(t, asked) }()
-	select {
-	case s := <-answer:
-		return s
-	case <-time.After(answerWithin):
-		return unknownStorage(asked, asked, fmt.Errorf("no answer in %s: is its server gone?", answerWithin))
+	s, err := inTime(func() (Storage, error) { return storageOf(t, asked), nil })
+	if err != nil {
+		return silentStorage(t, asked, err)
 	}
+	return s
+}
+
+// ErrNoAnswer is the error of a path whose file system does not answer.
+var ErrNoAnswer = fmt.Errorf("no answer in %s: is its server gone?", answerWithin)
+
+// Stat is os.Stat, but gives up with ErrNoAnswer where a network file system
+// would block for ever.
+func Stat(name string) (fs.FileInfo, error) {
+	return inTime(func() (fs.FileInfo, error) { return os.Stat(name) })
+}
+
+// inTime returns what ask does, or ErrNoAnswer; what hangs is left behind.
+func inTime[T any](ask func() (T, error)) (T, error) {
+	type answer struct {
+		value T
+		err   error
+	}
+	got := make(chan answer, 1)
+	go func() { v, err := ask(); got <- answer{v, err} }()
+	select {
+	case a := <-got:
+		return a.value, a.err
+	case <-time.After(answerWithin):
+		var none T
+		return none, ErrNoAnswer
+	}
+}
+
+// silentStorage is what the mount table tells of a path that does not answer.
+// Links in it cannot be followed, so this counts only where the path as it is
+// lies on a network file system, which explains the silence.
+func silentStorage(t Tree, asked string, err error) Storage {
+	s := unknownStorage(asked, asked, err)
+	full, _ := filepath.Abs(asked)
+	v, inView := viewOf(t, filepath.ToSlash(full))
+	mnt := readMounts(t, v.mounts).find(inView)
+	if mnt == nil || !networkFS[mnt.fsType] {
+		return s
+	}
+	s.describe(v, mnt)
+	s.Class = Known(ClassNetwork, "", v.mounts+" "+mnt.point)
+	return s
+}
+
+// describe fills in what the mount table tells.
+func (s *Storage) describe(v view, mnt *mount) {
+	where := v.mounts + " " + mnt.point
+	s.MountPoint = Known(mnt.point, "", v.mounts)
+	s.FSType = Known(mnt.fsType, "", where)
+	s.Options = Known(mnt.options(), "", where)
+	s.Device = Known(mnt.source, "", where)
+	s.ReadOnly = Known(mnt.readOnly(), "", where)
 }
 
 // unknownStorage is a path of which nothing can be told, for one reason.
@@ -88,16 +138,12 @@ func storageOf(t Tree, asked string) Storage {
 	attr := attributesOf(t, path.Clean(v.root+resolved))
 	where := v.mounts + " " + mnt.point
 	s := Storage{
-		Path:       asked,
-		Resolved:   Known(path.Clean(v.root+resolved), "", full),
-		MountPoint: Known(mnt.point, "", v.mounts),
-		FSType:     Known(mnt.fsType, "", where),
-		Options:    Known(mnt.options(), "", where),
-		Device:     Known(mnt.source, "", where),
-		ReadOnly:   Known(mnt.readOnly(), "", where),
-		FreeBytes:  attr.free,
-		Stack:      st.layers,
+		Path:      asked,
+		Resolved:  Known(path.Clean(v.root+resolved), "", full),
+		FreeBytes: attr.free,
+		Stack:     st.layers,
 	}
+	s.describe(v, mnt)
 	if attr.readOnly.Or(false) {
 		s.ReadOnly = attr.readOnly
 	}

@@ -1,7 +1,9 @@
 package host
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"strings"
 	"testing"
 
@@ -346,5 +348,33 @@ func TestStorageCannotLook(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A network file system whose server is gone is still known for what it is.
+func TestSilentStorage(t *testing.T) {
+	m := tree(t, mountinfo("1 0 8:1 / / rw - ext4 /dev/sda1 rw", "2 1 0:40 / /mnt/nfs rw - nfs4 server:/x rw,hard"))
+	s := silentStorage(m, "/mnt/nfs/log", ErrNoAnswer)
+	if diff := cmp.Diff([]string{"network on /mnt/nfs nfs4"}, show(s)); diff != "" || !s.NetworkFS() || s.Options.Value != "rw,hard" {
+		t.Errorf("%+v (-want +got):\n%s", s, diff)
+	}
+	if s.FreeBytes.State != StateError || s.FreeBytes.Reason != ErrNoAnswer.Error() {
+		t.Errorf("free: %+v", s.FreeBytes)
+	}
+	// A link on a local file system may lead to such a server; what the path says is not to be trusted.
+	if s := silentStorage(m, "/link", ErrNoAnswer); s.Class.State == StateOK || s.FSType.State == StateOK {
+		t.Errorf("%+v", s)
+	}
+}
+
+func TestInTime(t *testing.T) {
+	t.Parallel()
+	if n, err := inTime(func() (int, error) { return 7, fs.ErrExist }); n != 7 || !errors.Is(err, fs.ErrExist) {
+		t.Errorf("%d, %v", n, err)
+	}
+	never := make(chan struct{})
+	defer close(never)
+	if n, err := inTime(func() (int, error) { <-never; return 7, nil }); n != 0 || !errors.Is(err, ErrNoAnswer) {
+		t.Errorf("%d, %v", n, err)
 	}
 }

@@ -41,8 +41,12 @@ func (p *printer) storage(f *host.Facts) {
 			{"  class", s.Class}, {"  file system", s.FSType}, {"  mounted at", s.MountPoint}, {"  options", s.Options},
 			{"  device", s.Device}, {"  DAX in force", s.DAX}, {"  read only", s.ReadOnly}, {"  free", s.FreeBytes},
 		} {
-			if _, _, _, state, _ := n.fact.Any(); state != host.StateAbsent {
+			_, _, source, state, why := n.fact.Any()
+			switch {
+			case state != host.StateAbsent:
 				p.fact(n.label, n.fact)
+			case n.label == "  class" && why != "":
+				p.put(n.label, "unknown: "+why, source)
 			}
 		}
 		for _, l := range s.Stack {

@@ -106,6 +106,8 @@ func dirError(dir string, err error) error {
 	switch {
 	case err == nil:
 		return nil
+	case errors.Is(err, host.ErrNoAnswer):
+		e.Problem, e.Remedy = "the file system does not answer", "see whether its server is up, or "+elsewhere
 	case errors.Is(err, fs.ErrNotExist):
 		e.Problem, e.Remedy = "does not exist", "create it or "+elsewhere
 	case errors.Is(err, syscall.ENOTDIR):

@@ -8,7 +8,7 @@ import (
 	"hostlab/internal/host"
 )
 
-var system = kernel{stat: os.Stat, writable: writable, complete: complete}
+var system = kernel{stat: host.Stat, writable: writable, complete: complete}
 
 // writable asks with the effective user, as open does; access(2) alone would ask
 // with the real one.

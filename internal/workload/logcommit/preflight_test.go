@@ -64,6 +64,7 @@ func TestPreflight(t *testing.T) {
 		{name: "full", storage: full, kernel: made(nil, nil), want: []string{"3.0 MiB free, 80 MiB needed", "make room"}, cause: syscall.ENOSPC},
 		{name: "nfs", storage: storage("nfs4"), kernel: made(nil, nil), want: []string{"on NFS (nfs4)", "local device"}},
 		{name: "smb", storage: storage("cifs"), kernel: made(nil, nil), want: []string{"on SMB (cifs)", "local device"}},
+		{name: "a server that is gone", storage: storage("nfs4"), kernel: made(host.ErrNoAnswer, nil), want: []string{"does not answer", "server is up"}, cause: host.ErrNoAnswer},
 		{name: "another network", storage: remote, kernel: made(nil, nil), want: []string{"a network file system (fuse.newfs)"}},
 		{name: "proc", storage: storage("proc"), kernel: made(nil, nil), want: []string{"on proc", "holds no files"}},
 		{name: "cgroup", storage: storage("cgroup2"), kernel: made(nil, nil), want: []string{"on cgroup2"}},

@@ -1,7 +1,6 @@
 package logcommit
 
 import (
-	"os"
 	"path/filepath"
 
 	"golang.org/x/sys/windows"
@@ -11,7 +10,7 @@ import (
 
 // system leaves the question whether dir is writable to Open: an access list
 // cannot be judged without trying.
-var system = kernel{stat: os.Stat, writable: func(string) error { return nil }, complete: complete}
+var system = kernel{stat: host.Stat, writable: func(string) error { return nil }, complete: complete}
 
 func complete(s host.Storage, dir string) host.Storage {
 	name, err := windows.UTF16PtrFromString(dir)
