@@ -27,6 +27,18 @@ func disks(f *host.Facts) []host.BlockDevice {
 	return out
 }
 
+// readingAhead are the devices whose read-ahead counts. A file system takes that of
+// the device it is on (its bdi), so of a stack the top, dm or md, decides.
+func readingAhead(f *host.Facts) []host.BlockDevice {
+	list := disks(f)
+	for _, b := range f.Block {
+		if strings.HasPrefix(b.Name, "dm-") || strings.HasPrefix(b.Name, "md") {
+			list = append(list, b)
+		}
+	}
+	return list
+}
+
 // spinning reports a rotating disk that is this machine's own. Hypervisors and
 // storage arrays leave the rotational flag set on volumes that do not rotate.
 func spinning(f *host.Facts, b host.BlockDevice) bool {
@@ -62,7 +74,7 @@ var scheduler = Check{
 					}
 				}
 				return "requests are sorted before they go to a device that does so itself",
-					forDisks(f, "scheduler", value, func(b host.BlockDevice) bool {
+					forDisks(disks(f), "scheduler", value, func(b host.BlockDevice) bool {
 						c, ok := b.Scheduler.Get()
 						return ok && !spinning(f, b) && c.Active != "none" && c.Active != "noop" && (c.Has("none") || c.Has("noop"))
 					})
@@ -72,9 +84,9 @@ var scheduler = Check{
 }
 
 // forDisks is the command that writes one queue setting on the disks that need it.
-func forDisks(f *host.Facts, file, value string, wants func(host.BlockDevice) bool) string {
+func forDisks(list []host.BlockDevice, file, value string, wants func(host.BlockDevice) bool) string {
 	var names []string
-	for _, b := range disks(f) {
+	for _, b := range list {
 		if wants(b) {
 			names = append(names, b.Name)
 		}
@@ -105,7 +117,7 @@ var noMerges = Check{
 			ok:     "requests are not searched for neighbours",
 			bad: func([]reading) (string, string) {
 				return "each request is searched for neighbours to merge with",
-					forDisks(f, "nomerges", "2", func(b host.BlockDevice) bool {
+					forDisks(disks(f), "nomerges", "2", func(b host.BlockDevice) bool {
 						v, ok := b.NoMerges.Get()
 						return ok && flash(b) && !good(v)
 					})
@@ -128,7 +140,7 @@ var readAhead = Check{
 	Look: func(f *host.Facts, _ Role) Outcome {
 		good := func(v int64) bool { return v >= readAheadWanted }
 		var rs []reading
-		for _, b := range disks(f) {
+		for _, b := range readingAhead(f) {
 			rs = append(rs, read(b.ReadAhead, good))
 		}
 		return judge(rs, answers{
@@ -136,7 +148,7 @@ var readAhead = Check{
 			ok:     "sequential reads fetch at least 4 MiB ahead",
 			bad: func([]reading) (string, string) {
 				return "smaller than what profiles for throughput set",
-					forDisks(f, "read_ahead_kb", "4096", func(b host.BlockDevice) bool {
+					forDisks(readingAhead(f), "read_ahead_kb", "4096", func(b host.BlockDevice) bool {
 						v, ok := b.ReadAhead.Get()
 						return ok && !good(v)
 					})

@@ -53,6 +53,8 @@ var queueCases = []lookCase{
 	{id: "STO-002", name: "error", want: Unknown, facts: lost(func(b *host.BlockDevice) { b.NoMerges = failed[int64]("/sys/block/nvme0n1/queue/nomerges") })},
 
 	{id: "STO-003", name: "default", want: Finding, evidence: "131072 B (128 KiB)", remedy: "echo 4096", facts: drives("none", disk("vda", host.ClassVirtual, "[none]", 0, 128))},
+	{id: "STO-003", name: "raised on the disk, not on the volume that files are read from", want: Finding, remedy: "for d in dm-0;",
+		facts: drives("none", disk("dm-0", "", "[none]", 0, 128), disk("nvme0n1", host.ClassNVMe, "[none]", 0, 4096))},
 	{id: "STO-003", name: "raised", want: OK, facts: drives("none", disk("vda", host.ClassVirtual, "[none]", 0, 4096))},
 	{id: "STO-003", name: "no disk", want: NotApplicable, facts: drives("none")},
 	{id: "STO-003", name: "denied", want: Unknown, facts: lost(func(b *host.BlockDevice) { b.ReadAhead = denied[int64]("/sys/block/nvme0n1/queue/read_ahead_kb") })},
