@@ -14,10 +14,29 @@ const noLogPath = "no log directory was named or found (--log-dir)"
 // lies describes where a path's storage is, for evidence and details.
 func lies(s host.Storage) string {
 	where := s.MountPoint.Or("")
+	if s.Path == "" {
+		return s.Purpose
+	}
 	if where == "" {
 		where = s.Path
 	}
 	return fmt.Sprintf("%s %s on %s", orElse(s.Purpose, "path"), s.Path, where)
+}
+
+// logs are the directories to judge: those whose storage was asked about, and the
+// logs of servers that this user may not see, of which nothing is known. Without
+// them it would look as if there were no log.
+func logs(f *host.Facts) []host.Storage {
+	list := slices.Clone(f.Storage)
+	for _, d := range f.Databases {
+		if st := d.LogDir.State; st == host.StateDenied || st == host.StateError {
+			list = append(list, host.Storage{
+				Purpose: fmt.Sprintf("%s log of process %d", d.Kind, d.PID),
+				Class:   d.LogDir, Options: d.LogDir,
+			})
+		}
+	}
+	return list
 }
 
 // measureLog is the command that tells what a commit costs on a path.
@@ -51,7 +70,7 @@ var discard = Check{
 	Severity: inProduction(Medium, Low),
 	Look: func(f *host.Facts, _ Role) Outcome {
 		var rs []reading
-		for _, s := range f.Storage {
+		for _, s := range logs(f) {
 			r := read(s.Options, func(v string) bool { return !discards(v) })
 			r.path += " (" + lies(s) + ")"
 			rs = append(rs, r)
@@ -61,7 +80,7 @@ var discard = Check{
 			ok:     "freed blocks are not trimmed in line with writes",
 			bad: func([]reading) (string, string) {
 				var fix []string
-				for _, s := range f.Storage {
+				for _, s := range logs(f) {
 					mount := "sudo mount -o remount,nodiscard " + shellQuote(s.MountPoint.Or(s.Path))
 					if discards(s.Options.Or("")) && !slices.Contains(fix, mount) {
 						fix = append(fix, mount)
@@ -98,7 +117,7 @@ var pmemDAX = Check{
 func lookDAX(f *host.Facts, _ Role) Outcome {
 	var rs []reading
 	var fix string
-	for _, s := range f.Storage {
+	for _, s := range logs(f) {
 		class, known := s.Class.Get()
 		if !known {
 			rs = append(rs, whole(s.Class))
@@ -172,12 +191,13 @@ var logOnNetwork = Check{
 func lookClass(f *host.Facts, class, ok string, say func(host.Storage) (detail, fix string)) Outcome {
 	var rs []reading
 	var first *host.Storage
-	for i, s := range f.Storage {
+	list := logs(f)
+	for i, s := range list {
 		r := readAs(s.Class, func(v string) string { return v + " (" + orElse(s.FSType.Or(""), "file system unknown") + ")" },
 			func(v string) bool { return v != class })
 		r.path += " (" + lies(s) + ")"
 		if r.bad && first == nil {
-			first = &f.Storage[i]
+			first = &list[i]
 		}
 		rs = append(rs, r)
 	}
@@ -203,7 +223,10 @@ var writeCache = Check{
 func lookWriteCache(f *host.Facts, _ Role) Outcome {
 	var rs []reading
 	path := ""
-	for _, s := range f.Storage {
+	for _, s := range logs(f) {
+		if s.Path == "" {
+			rs = append(rs, whole(s.Class))
+		}
 		for _, l := range s.Stack {
 			q := l.Queue
 			// dm and md show what their members have; those are in the stack too.

@@ -30,6 +30,11 @@ func cached(name, cache string, fua host.Fact[bool]) func(s *host.Storage) {
 
 func fua(on bool, name string) host.Fact[bool] { return known(on, "/sys/block/"+name+"/queue/fua") }
 
+// hiddenLog is a server whose log directory this user may not look up.
+func hiddenLog(f *host.Facts) {
+	f.Databases = append(f.Databases, host.Database{Kind: "postgresql", PID: 9, LogDir: denied[string]("/proc/9/cwd")})
+}
+
 var storageCases = []lookCase{
 	{id: "STO-004", name: "discard", facts: logOn(host.ClassSSD, "ext4", "rw,relatime,discard"), want: Finding,
 		evidence: "/proc/self/mountinfo (postgresql log /db/log on /db) = rw,relatime,discard", remedy: "mount -o remount,nodiscard /db"},
@@ -37,6 +42,11 @@ var storageCases = []lookCase{
 	{id: "STO-004", name: "btrfs at once", facts: logOn(host.ClassSSD, "btrfs", "rw,discard=sync"), want: Finding},
 	{id: "STO-004", name: "btrfs collects", facts: logOn(host.ClassSSD, "btrfs", "rw,discard=async"), want: OK},
 	{id: "STO-004", name: "nodiscard", facts: logOn(host.ClassSSD, "ext4", "rw,nodiscard"), want: OK},
+	{id: "STO-004", name: "a log that may not be seen", facts: hiddenLog, want: Unknown, detail: "may not read /proc/9/cwd"},
+	{id: "STO-005", name: "a log that may not be seen", facts: hiddenLog, want: Unknown, detail: "may not read /proc/9/cwd"},
+	{id: "STO-006", name: "a log that may not be seen", facts: hiddenLog, want: Unknown, detail: "may not read /proc/9/cwd"},
+	{id: "STO-007", name: "a log that may not be seen", facts: hiddenLog, want: Unknown, detail: "may not read /proc/9/cwd"},
+	{id: "STO-008", name: "a log that may not be seen", facts: hiddenLog, want: Unknown, detail: "may not read /proc/9/cwd"},
 	{id: "STO-004", name: "no log", facts: func(*host.Facts) {}, want: NotApplicable, detail: "--log-dir"},
 	{id: "STO-004", name: "denied", want: Unknown, facts: logOn(host.ClassSSD, "ext4", "", func(s *host.Storage) {
 		s.Options = denied[string]("/proc/self/mountinfo")
