@@ -88,10 +88,13 @@ func (in *input) degree() Lever {
 
 // didWork is "2 CPUs did the work of 2.0 [1.9, 2.1]".
 func didWork(m *result.Measurement, top int) string {
-	k := float64(top)
-	s := fmt.Sprintf("%d CPUs did the work of %.1f", top, m.Estimate.Value*k)
+	k, digits := float64(top), 1
+	if top >= 100 {
+		digits = 0
+	}
+	s := fmt.Sprintf("%d CPUs did the work of %.*f", top, digits, m.Estimate.Value*k)
 	if m.Estimate.HasInterval() {
-		s += fmt.Sprintf(" [%.1f, %.1f]", m.Estimate.Low*k, m.Estimate.High*k)
+		s += fmt.Sprintf(" [%.*f, %.*f]", digits, m.Estimate.Low*k, digits, m.Estimate.High*k)
 	}
 	return s
 }
