@@ -21,6 +21,9 @@ func (in *input) frequency() Lever {
 	r, held, clock := decide(in.known("wakeup.alu.")), in.held(), in.clock()
 	l.take(r)
 	in.frequencyBound(&l, r, held, clock)
+	if held != nil {
+		l.held = held.says
+	}
 	switch {
 	case r.call == costs:
 		in.frequencyCosts(&l, r)
@@ -111,6 +114,9 @@ func (in *input) frequencyCosts(l *Lever, r reading) {
 	}
 	if r.ramping {
 		l.Summary += "; it may be more, because the CPU was still getting faster in the busy stretch"
+	}
+	if l.held != "" {
+		l.Summary += "; and " + l.held
 	}
 	busy, slept := in.named("wakeup.frequency.busy.cpu"+r.m.Labels["cpu"]), in.named("wakeup.frequency.after-sleep.cpu"+r.m.Labels["cpu"])
 	if known(busy) && known(slept) && slept.Estimate.Value < busy.Estimate.Value {

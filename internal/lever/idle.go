@@ -34,7 +34,7 @@ func (in *input) idle() Lever {
 	if l.Measurement == nil || r.call != costs && late.costs() {
 		l.Measurement = late.m
 	}
-	if l.Disturbed == "" {
+	if l.Disturbed == "" && r.call != costs {
 		l.Disturbed = late.disturbed
 	}
 	in.idleBound(&l, family, r, late, deep)
@@ -79,7 +79,7 @@ func (in *input) idle() Lever {
 
 // idleCosts is for what is lost beyond noise.
 func (in *input) idleCosts(l *Lever, r reading, late lateness, deep *host.IdleState) {
-	l.Cost = true
+	l.Cost, l.Disturbed = true, ""
 	if r.call == costs {
 		l.effect = saving(r.m.Estimate.Low)
 		l.says = fmt.Sprintf("work with memory takes up to %s as long after a pause (%s)", short(r.m), Count(r.m))

@@ -157,6 +157,9 @@ func (in *input) new(name, title string) Lever {
 // take fills in what a family of ratios says.
 func (l *Lever) take(r reading) {
 	l.Measurement, l.Cost, l.Disturbed, l.why = r.m, r.cost, r.disturbed, r.why
+	if r.call == costs {
+		l.Disturbed = "" // the comparison that decides was not
+	}
 	if r.cost {
 		l.effect = saving(r.m.Estimate.Low)
 		l.says = fmt.Sprintf("%s takes %s as long after a pause of 100 ms (%s)", work(r.m), short(r.m), Count(r.m))

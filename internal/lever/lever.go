@@ -53,6 +53,7 @@ type Lever struct {
 	effect float64        // share that is certainly lost, to order costs by
 	says   string         // what was measured, with figures, as a clause for the verdict
 	why    string         // why nothing was measured, or why that decides nothing
+	held   string         // how the host's own settings hold the clock down, as a clause
 	blind  []string       // IDs of checks that could not look
 }
 

@@ -16,7 +16,8 @@ import (
 
 // Whatever was measured, no lever is worthwhile whose deciding interval does not
 // exclude no effect by more than the noise floor and the margin, or that was
-// disturbed; nothing disturbed has no effect; and a bound is a share.
+// disturbed; nothing disturbed has no effect; no frequency finding and no lateness that was not
+// measured is dismissed; and a bound is a share.
 func TestNeverWorthwhileWithinNoise(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		names := []string{"wakeup.alu.10ms.cpu0", "wakeup.alu.30ms.cpu0", "wakeup.cold.10ms.cpu0", "siblings.harm.sibling",
@@ -40,7 +41,11 @@ func TestNeverWorthwhileWithinNoise(t *testing.T) {
 		}
 		facts := rapid.SampledFrom([]*host.Facts{nil, metal(), guest(), pinned(), capped()}).Draw(t, "facts")
 		role := rapid.SampledFrom(check.Roles).Draw(t, "role")
-		levers := Join(role, facts, nil, ran(ms...))
+		var results []check.Result
+		if rapid.Bool().Draw(t, "found") {
+			results = []check.Result{finding(check.LeverFrequency, "PWR-001", "high", governor, "do")}
+		}
+		levers := Join(role, facts, results, ran(ms...))
 		for _, l := range levers {
 			if l.Bound != nil && !(*l.Bound >= 0 && *l.Bound <= 1) {
 				t.Fatalf("%s: bound %v", l.Name, *l.Bound)
@@ -48,6 +53,10 @@ func TestNeverWorthwhileWithinNoise(t *testing.T) {
 			spoiled := l.Measurement != nil && l.Measurement.Labels["disturbed"] != ""
 			if spoiled && (l.Verdict == NoEffect || l.Cost) {
 				t.Fatalf("%s: %s, cost %v, though disturbed", l.Name, l.Verdict, l.Cost)
+			}
+			if l.Verdict == NoEffect && (l.Name == check.LeverFrequency && (results != nil || l.held != "") ||
+				l.Name == check.LeverIdle && !(&input{measured: ms}).lateness().complete) {
+				t.Fatalf("%s is dismissed with a finding, a held clock or no lateness: %s", l.Name, l.Summary)
 			}
 			if l.Verdict != Worthwhile {
 				continue

@@ -52,9 +52,10 @@ type verdict struct {
 
 // answer says whether the platform costs something, and what.
 func (v *verdict) answer() string {
-	measured := v.filter(func(l Lever) bool { return known(l.Measurement) })
+	measured := v.filter(func(l Lever) bool { return known(l.Measurement) && l.Verdict != NotForRole })
 	effects := v.filter(func(l Lever) bool { return l.Verdict == NoEffect })
-	power := v.filter(func(l Lever) bool { return l.Verdict == NotForRole && l.Cost })
+	power := v.filter(func(l Lever) bool { return l.Verdict == NotForRole && (l.Cost || l.held != "") })
+	held := v.filter(func(l Lever) bool { return l.held != "" && l.Verdict != NotForRole && l.Bound != nil })
 	switch {
 	case len(v.worth) > 0:
 		// What a synthetic scan takes from synthetic locks, a workload may never lose.
@@ -64,6 +65,12 @@ func (v *verdict) answer() string {
 		return fmt.Sprintf("This platform could cost a %s something: %s", v.whom, says(append(v.worth, v.loose...)))
 	case len(power) > 0:
 		return fmt.Sprintf("Yes, the power policy costs short bursts of work something, and for a %s that is the better bargain, since it saves energy: %s", v.whom, says(power))
+	case len(held) > 0: // no ratio of a CPU with itself shows it
+		s := fmt.Sprintf("This platform could cost a %s something: %s, which may take up to %s of %s (computed, not measured)", v.whom, held[0].held, Percent(*held[0].Bound), held[0].BoundOf)
+		if more := says(v.loose); more != "" {
+			s += "; measured, with a cause that is not known: " + more
+		}
+		return s
 	case len(v.loose) > 0:
 		return "A cost was measured, but its cause is not known: " + says(v.loose)
 	case len(effects) > 0 && len(effects) == len(measured):
@@ -203,12 +210,12 @@ func (v *verdict) filter(keep func(Lever) bool) []Lever {
 // synthetic levers are measured with work that no database does as such.
 func synthetic(l Lever) bool { return l.Name == check.LeverSMT || l.Name == check.LeverDegree }
 
-// says lists what was measured.
+// says lists what was measured, or else what holds the clock down.
 func says(levers []Lever) string {
 	var out []string
 	for _, l := range levers {
-		if l.says != "" {
-			out = append(out, l.says)
+		if s := cmp.Or(l.says, l.held); s != "" {
+			out = append(out, s)
 		}
 	}
 	return strings.Join(out, "; ")
