@@ -133,6 +133,11 @@ func (in *input) whyUnmeasured(probeName, prefix string) string {
 			return m.Reason
 		}
 	}
+	for _, m := range in.measured {
+		if m.Probe == probeName {
+			return "the " + probeName + " probe gave no figure for it"
+		}
+	}
 	return "the " + probeName + " probe did not run"
 }
 
