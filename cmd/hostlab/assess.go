@@ -61,6 +61,7 @@ func assess(ctx context.Context, o assessOptions, p *progress) (*report.Assessme
 	}
 	a.Levers = lever.Join(o.role, facts, a.Results, a.Runs)
 	a.Verdict = lever.VerdictLine(o.role, a.Levers)
+	a.Warnings = report.BusyWarnings(a.Runs)
 	a.Seconds = time.Since(started).Seconds()
 	return a, nil
 }
@@ -87,7 +88,7 @@ func runProbe(ctx context.Context, pr probe.Probe, cfg probe.Config) (probe.Outc
 		out.Failed = err.Error()
 	}
 	if share, ok := others.Share(); ok && share > busyShare && out.Skipped == "" {
-		out.Warnings = append(out.Warnings, fmt.Sprintf("this host was not quiet: others took %.0f %% of these CPUs' time meanwhile", 100*share))
+		out.Warnings = append(out.Warnings, fmt.Sprintf("%s: others took %.0f %% of these CPUs' time meanwhile", report.NotQuiet, 100*share))
 	}
 	slog.Info("probe done", "probe", out.Probe, "seconds", out.Seconds, "measurements", len(out.Measurements), "skipped", out.Skipped, "failed", out.Failed)
 	return out, nil

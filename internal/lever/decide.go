@@ -3,6 +3,7 @@ package lever
 import (
 	"fmt"
 	"math"
+	"strconv"
 
 	"hostlab/internal/result"
 )
@@ -12,14 +13,6 @@ import (
 // must reach it, and its noise floor must stay under it before "no effect" is
 // said, because a probe that noisy could not have seen one.
 const Margin = 0.05
-
-// falseAlarm is the chance that a family of comparisons, none with an effect,
-// is called a cost. Each interval is two-sided 95 %, so it lies wholly on the
-// bad side by chance in 2.5 % of cases.
-const (
-	falseAlarm = 0.05
-	oneSided   = 0.025
-)
 
 // call is what a family of ratios allows to be said.
 type call int
@@ -34,36 +27,49 @@ const (
 // reading is a call with the measurement that decides it.
 type reading struct {
 	call       call
+	cost       bool                // an interval lies beyond its noise floor, though perhaps under the margin
 	m          *result.Measurement // the decisive one; nil when unmeasured
-	worst      float64             // the upper end of the loss, as a ratio >= 1; NaN: no interval anywhere
+	worst      float64             // the upper end of the loss, as a ratio; NaN where there is none that can be relied on
 	beyond, of int                 // comparisons beyond their noise floor, of how many
+	spread     string              // where only some of them show the cost: a clause
+	ramping    bool                // a reference was still getting faster: ratios are too low
+	disturbed  string              // what disturbed a member, "" for nothing
 	why        string              // of undecided: a clause
 }
 
 // decide reads a family of ratios in which more than 1 is a cost.
 //
-// Looking for the worst of many intervals finds one that excludes 1 by luck, so
-// as many of them must exclude it as luck alone would reach in fewer than 5 % of
-// hosts (binomial tail). A ratio without a noise floor never counts as a cost.
+// One member is enough for a cost. That does not find costs by luck: a member
+// must clear its noise floor and the margin, and a 95 % interval does so by
+// chance far more rarely than it excludes 1 (see TestNullHosts). A ratio
+// without a noise floor, or one that was disturbed, never counts as a cost, and
+// a family with such a member is never called small.
 func decide(family []result.Measurement) reading {
 	r := reading{worst: math.NaN(), of: len(family)}
 	if len(family) == 0 {
 		return r
 	}
 	r.call = undecided
-	quiet, floored := true, true // every interval within the margin; every floor known
-	var top *result.Measurement  // the largest value of all
+	quiet, floored, big := true, true, false // every interval within the margin; every floor known; a cost beyond the margin
+	var top, faster *result.Measurement      // the largest value of all; one that is certainly below 1
+	var show, silent []*result.Measurement
 	for i := range family {
 		m := &family[i]
 		e := m.Estimate
 		if top == nil || e.Value > top.Estimate.Value {
 			top = m
 		}
-		if math.IsNaN(m.NoiseFloor) || m.NoiseFloor > Margin {
-			quiet = false
+		if d := m.Labels["disturbed"]; d != "" {
+			if r.disturbed == "" {
+				r.disturbed = d
+			}
+			continue
 		}
+		r.ramping = r.ramping || m.Labels["ramping"] == "true"
 		if math.IsNaN(m.NoiseFloor) {
-			floored = false
+			floored, quiet = false, false
+		} else if m.NoiseFloor > Margin {
+			quiet = false
 		}
 		if !e.HasInterval() {
 			quiet = false
@@ -72,50 +78,80 @@ func decide(family []result.Measurement) reading {
 		if math.IsNaN(r.worst) || e.High > r.worst {
 			r.worst = e.High
 		}
-		if e.High-1 >= Margin {
-			quiet = false
+		quiet = quiet && e.High-1 < Margin
+		if e.Low < 1-Margin && e.High < 1-m.NoiseFloor { // false for a NaN floor
+			faster = m
 		}
-		if e.Low-1 > m.NoiseFloor { // false for a NaN floor
-			r.beyond++
+		if e.Low-1 > m.NoiseFloor {
+			show = append(show, m)
+			big = big || e.Low-1 > Margin
 			if r.m == nil || e.Low > r.m.Estimate.Low {
 				r.m = m
 			}
+		} else {
+			silent = append(silent, m)
 		}
 	}
+	r.beyond, r.spread = len(show), spread(show, silent)
+	if r.disturbed != "" || r.ramping || faster != nil {
+		quiet = false
+	}
 	switch {
+	case big:
+		r.call, r.cost = costs, true
+	case r.disturbed != "":
+		r.m, r.why = top, r.disturbed
 	case quiet:
 		r.call, r.m = small, top
-	case r.beyond >= needed(r.of) && r.m.Estimate.Low-1 >= Margin:
-		r.call = costs
-	case r.beyond >= needed(r.of):
-		r.why = fmt.Sprintf("there is a cost, but it may be less than %.0f %%", 100*Margin)
+	case faster != nil:
+		r.m = faster
+		r.why = fmt.Sprintf("faster after the pause (%s): the measure is broken, or the CPU was slowed in the busy stretch", short(faster))
 	case r.beyond > 0:
-		r.m = top
-		r.why = fmt.Sprintf("only %d of %d comparisons show a cost, which may be chance", r.beyond, r.of)
+		r.cost = true
+		r.why = fmt.Sprintf("there is a cost (%s), but it may be less than %.0f %%", short(r.m), 100*Margin)
 	case math.IsNaN(r.worst):
 		r.m, r.why = top, "too few rounds for an interval"
 	case !floored:
 		r.m, r.why = top, "the probe has no noise floor to compare with"
+	case r.ramping:
+		r.m, r.why = top, "the CPU was still getting faster in the busy stretch, so that a cost would show too small"
 	case top.Estimate.HasInterval() && top.Estimate.Low > 1:
 		r.m, r.why = top, "the cost is not larger than this host's noise"
 	default:
-		r.m, r.why = top, "the interval includes no effect"
+		r.m, r.why = top, "the true ratio may be 1: nothing shown, nothing ruled out"
+	}
+	if r.disturbed != "" || r.ramping || faster != nil {
+		r.worst = math.NaN() // what was seen is no upper end then
 	}
 	return r
 }
 
-// needed is the smallest count that k comparisons without effect reach by
-// chance in at most falseAlarm of cases.
-func needed(k int) int {
-	tail, p := 1.0, math.Pow(1-oneSided, float64(k)) // p = P(exactly r)
-	for r := 0; r <= k; r++ {
-		if tail <= falseAlarm && r > 0 {
-			return r
-		}
-		tail -= p
-		p *= float64(k-r) / float64(r+1) * oneSided / (1 - oneSided)
+// spread says in a clause which comparisons show a cost where others do not.
+func spread(show, silent []*result.Measurement) string {
+	if len(show) == 0 || len(silent) == 0 {
+		return ""
 	}
-	return k + 1
+	longest, shortest := 0.0, math.Inf(1)
+	for _, m := range show {
+		longest = max(longest, sliceOf(m))
+	}
+	for _, m := range silent {
+		shortest = min(shortest, sliceOf(m))
+	}
+	if longest > 0 && longest < shortest {
+		return "longer bursts do not show it"
+	}
+	return fmt.Sprintf("%d of %d comparisons show it", len(show), len(show)+len(silent))
+}
+
+// sliceOf is the length in s of the work that a ratio was measured with; 0 where
+// it is not known.
+func sliceOf(m *result.Measurement) float64 {
+	s, err := strconv.ParseFloat(m.Labels["slice"], 64)
+	if err != nil {
+		return 0
+	}
+	return s
 }
 
 // inverse turns a ratio in which less than 1 is a cost into one in which more
@@ -136,10 +172,4 @@ func inverse(m result.Measurement) result.Measurement {
 }
 
 // saving is the share of time that goes away when a ratio falls to 1.
-func saving(ratio float64) *float64 {
-	if math.IsNaN(ratio) {
-		return nil
-	}
-	b := max(0, 1-1/ratio)
-	return &b
-}
+func saving(ratio float64) float64 { return max(0, 1-1/ratio) }

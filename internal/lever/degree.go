@@ -25,7 +25,7 @@ func (in *input) degree() Lever {
 	}
 	l.BoundOf = "the CPU time of a cached query"
 	if widest == nil || top < 2 {
-		l.BoundWhy = "unknown: no query was timed at more than one degree"
+		l.unbounded("no query was timed at more than one degree")
 		why := in.whyUnmeasured("degree", "degree.")
 		if top == 1 {
 			why = "there is one CPU to use"
@@ -35,46 +35,95 @@ func (in *input) degree() Lever {
 	}
 	l.BoundOf = fmt.Sprintf("the CPU time of a cached query at degree %d", top)
 	l.Measurement = widest
+	l.Disturbed = widest.Labels["disturbed"]
 	e := widest.Estimate
-	if e.HasInterval() {
-		b := max(0, 1-e.Low)
-		l.Bound = &b
-		l.BoundWhy = fmt.Sprintf("at degree %d each CPU did as little as %s of the work that it does alone; a lower degree can give back no more", top, Percent(max(0, e.Low)))
-	} else {
-		l.BoundWhy = "unknown: too few rounds for an interval"
+	switch {
+	case l.Disturbed != "":
+		l.unbounded(l.Disturbed)
+	case e.HasInterval():
+		l.bounded(1-e.Low, BoundMeasured, fmt.Sprintf("at degree %d each CPU did as little as %s of the work that it does alone; the loss includes other load during the test", top, Percent(max(0, e.Low))))
+	default:
+		l.unbounded("too few rounds for an interval")
 	}
 	r := decide([]result.Measurement{inverse(*widest)})
-	todo := actionable(in.findings(l.Name))
-	does := fmt.Sprintf("%d CPUs do the work of %.1f", top, e.Value*float64(top))
-	best := overtaken(family, top, e)
+	l.Cost = r.cost
+	does := didWork(widest, top) + quotaSays(widest)
+	best := in.overtaken(family, top, widest)
+	if l.Cost {
+		l.effect = 1 - e.High
+		l.says = didWork(widest, top) + " (" + Count(widest) + ")"
+	}
 	switch {
-	case r.call == costs && best > 0:
+	case r.call == costs && best > 0 && widest.Labels["quota"] == "":
 		l.Verdict = Worthwhile
 		l.Summary = fmt.Sprintf("%s: a query is faster at degree %d than at %d, even alone", does, best, top)
 		l.Next = in.setDegree(best)
-	case r.call == costs && len(todo) == 0:
+	case len(l.todo) > 0:
+		in.rest(&l, "")
+		l.Summary += "; " + does
+		if r.call == undecided {
+			l.Summary += "; " + r.why
+		}
+	case r.call == costs:
 		l.Verdict, l.Next = Unresolved, in.assess()
-		l.Summary = does + "; whether the degree, shared cores or other load takes the rest cannot be told, and a query still gains from all"
+		l.why = "whether the degree, shared cores or other load takes the rest cannot be told"
+		l.Summary = does + "; " + l.why
+		if e.Low*float64(top) > 1 {
+			l.Summary += "; a query still gains from all"
+		} else {
+			l.Summary += "; " + noGain(widest, top)
+		}
 	case r.call == small:
 		l.Verdict = NoEffect
 		l.Summary = does + ": all CPUs can be used, nothing that matters is lost"
-		if len(todo) > 0 {
-			in.rest(&l, "")
-		}
 	default:
-		if len(todo) > 0 {
-			in.rest(&l, "")
-			return l
+		l.Verdict, l.Next, l.why = Unresolved, in.assess(), r.why
+		l.Summary = does + "; " + r.why
+		if e.HasInterval() && e.Low*float64(top) <= 1 {
+			l.Summary += "; " + noGain(widest, top)
 		}
-		l.Verdict, l.Summary, l.Next = Unresolved, does+"; "+r.why, in.assess()
 	}
 	return l
 }
 
+// didWork is "2 CPUs did the work of 2.0 [1.9, 2.1]".
+func didWork(m *result.Measurement, top int) string {
+	k, digits := float64(top), 1
+	if top >= 100 {
+		digits = 0
+	}
+	s := fmt.Sprintf("%d CPUs did the work of %.*f", top, digits, m.Estimate.Value*k)
+	if m.Estimate.HasInterval() {
+		s += fmt.Sprintf(" [%.*f, %.*f]", digits, m.Estimate.Low*k, digits, m.Estimate.High*k)
+	}
+	return s
+}
+
+// noGain says that parallelism was not seen to help.
+func noGain(m *result.Measurement, top int) string {
+	k := float64(top)
+	return fmt.Sprintf("a query took %s [%s, %s] the speed of one CPU: no gain shown", result.Format(m.Estimate.Value*k, "ratio"),
+		result.Format(m.Estimate.Low*k, "ratio"), result.Format(m.Estimate.High*k, "ratio"))
+}
+
+// quotaSays tells what a control group's limit did meanwhile.
+func quotaSays(m *result.Measurement) string {
+	quota := m.Labels["quota"]
+	if quota == "" {
+		return ""
+	}
+	s := "; the limit is " + quota + " CPUs"
+	if throttled := m.Labels["throttled"]; throttled != "" {
+		return s + "; it stopped " + throttled + " periods"
+	}
+	return s + ", and how often it stopped the query is not known"
+}
+
 // overtaken is the lower degree with the highest speed-up that is certainly above
-// that at the highest degree, whose efficiency is e; 0 where there is none. The
-// speed-up at degree 1 is 1 by definition.
-func overtaken(family []result.Measurement, top int, e *result.Estimate) int {
+// that at the highest degree; 0 where there is none. The speed-up at degree 1 is
+// 1 by definition.
+func (in *input) overtaken(family []result.Measurement, top int, widest *result.Measurement) int {
+	e := widest.Estimate
 	if !e.HasInterval() {
 		return 0
 	}
@@ -84,7 +133,8 @@ func overtaken(family []result.Measurement, top int, e *result.Estimate) int {
 	}
 	for _, m := range family {
 		d, err := strconv.Atoi(m.Labels["degree"])
-		if err == nil && d < top && m.Estimate.HasInterval() && m.Estimate.Low*float64(d) > low {
+		clean := m.Labels["disturbed"] == "" && m.Labels["quota"] == "" && m.Estimate.HasInterval()
+		if err == nil && d < top && clean && m.Estimate.Low*float64(d) > low {
 			best, low = d, m.Estimate.Low*float64(d)
 		}
 	}

@@ -1,7 +1,10 @@
 package lever
 
 import (
+	"cmp"
 	"fmt"
+	"math"
+	"strconv"
 	"strings"
 
 	"hostlab/internal/check"
@@ -10,39 +13,45 @@ import (
 
 // frequency is moved by the power policy. The wake-up probe's arithmetic slice
 // stays in registers, so that what it loses after a sleep is clock, not caches.
+// It compares a CPU with itself: a clock that is always low shows nothing, which
+// is why no finding is ever dismissed by it.
 func (in *input) frequency() Lever {
 	l := in.new(check.LeverFrequency, "Frequency policy")
 	l.BoundOf = "the CPU time of a short burst of work after a pause"
-	r := decide(in.known("wakeup.alu."))
-	l.Measurement = r.m
-	if l.Bound = saving(r.worst); l.Bound != nil {
-		l.BoundWhy = fmt.Sprintf("at its worst the same arithmetic took up to %s as long after 100 ms asleep as within busy work; a policy that holds the frequency can give back no more",
-			result.Format(max(1, r.worst), "ratio"))
-	} else {
-		l.BoundWhy = "unknown: no wake-up penalty with an interval was measured"
+	r, held, clock := decide(in.known("wakeup.alu.")), in.held(), in.clock()
+	l.take(r)
+	in.frequencyBound(&l, r, held, clock)
+	if held != nil {
+		l.held = held.says
 	}
-	todo := actionable(in.findings(l.Name))
-	switch r.call {
-	case costs:
-		in.frequencyCosts(&l, r, todo)
-	case small:
+	switch {
+	case r.call == costs:
+		in.frequencyCosts(&l, r)
+	case len(l.todo) > 0:
+		in.rest(&l, "")
+		if held != nil {
+			l.Summary += "; " + held.says
+		}
+		l.Summary += "; " + in.clockSays(r, clock)
+	case held != nil && in.role == check.Development:
+		l.Verdict = NotForRole
+		l.Summary = held.says + "; a development system should save the energy instead"
+	case held != nil:
+		l.Verdict, l.Next = Unresolved, "hostlab facts"
+		l.why = held.says
+		l.Summary = held.says + "; " + in.clockSays(r, clock)
+	case r.call == small && clock.full():
 		l.Verdict = NoEffect
-		l.Summary = fmt.Sprintf("bursts after a pause take at most %s as long: the policy costs them nothing that matters", result.Format(max(1, r.worst), "ratio"))
-		if unseen := notSeenByWakeup(todo); len(unseen) > 0 {
-			l.Verdict = Recommended
-			l.Summary += fmt.Sprintf("; but %s caps all work alike, which this probe cannot see", unseen[0].ID)
-			l.Next = remedy(unseen)
-		} else if len(todo) > 0 {
-			l.Next = "hostlab explain-check " + todo[0].ID
+		l.Summary = fmt.Sprintf("arithmetic after a pause takes no more than %s as long, so the clock does not drop in 100 ms of idling", result.Format(max(1, r.worst), "ratio"))
+		if clock.max == 0 {
+			l.Summary += ". A permanent cap would not show"
 		}
-	case undecided:
-		if len(todo) > 0 {
-			in.rest(&l, "")
-			l.Summary += "; the wake-up probe does not decide: " + r.why
-			return l
-		}
-		l.Verdict, l.Summary = Unresolved, r.why
-		l.Next = in.assess()
+	case r.call == small:
+		l.Verdict, l.Next = Unresolved, "hostlab facts"
+		l.Summary = in.clockSays(r, clock)
+		l.why = l.Summary
+	case r.call == undecided:
+		l.Verdict, l.Summary, l.Next = Unresolved, r.why, in.assess()
 	default:
 		in.rest(&l, in.whyUnmeasured("wakeup", "wakeup.alu."))
 		if l.Verdict == Untestable && l.Next == "" {
@@ -52,10 +61,63 @@ func (in *input) frequency() Lever {
 	return l
 }
 
-func (in *input) frequencyCosts(l *Lever, r reading, todo []check.Result) {
+// frequencyBound multiplies what the clock loses at all loads, as far as the
+// settings tell, with what it loses after a pause.
+func (in *input) frequencyBound(l *Lever, r reading, held *heldClock, clock busyClock) {
+	after := max(1, r.worst) // NaN stays NaN
+	burst := fmt.Sprintf("arithmetic took up to %s as long after 100 ms asleep as within busy work", result.Format(after, "ratio"))
+	switch {
+	case held != nil && math.IsNaN(after):
+		l.bounded(1-held.share, BoundComputed, "computed from this host's settings: "+held.says)
+	case held != nil:
+		l.bounded(1-held.share/after, BoundComputed, "computed from this host's settings: "+held.says+"; and "+burst)
+	case math.IsNaN(after) && r.call == unmeasured:
+		l.unbounded("no wake-up penalty was measured")
+	case math.IsNaN(after):
+		l.unbounded("the wake-up penalty was not measured well enough: " + cmp.Or(r.disturbed, r.why, "a reference was still getting faster"))
+	case len(l.todo) > 0 && r.call != costs:
+		l.unbounded("the wake-up test compares the CPU with itself, and cannot see a clock that is always low")
+	case clock.share < reached: // false for NaN
+		l.bounded(1-clock.share/after, BoundComputed, fmt.Sprintf("computed: busy CPUs did %s additions per second, where the host reports up to %s; and %s",
+			result.Format(clock.hz, "Hz"), result.Format(clock.max, "Hz"), burst))
+	default:
+		l.bounded(saving(after), BoundMeasured, fmt.Sprintf("%s: holding the clock up would save no more than %s of such a burst", burst, Percent(saving(after))))
+	}
+}
+
+// clockSays says what the wake-up test showed where it does not decide.
+func (in *input) clockSays(r reading, clock busyClock) string {
+	at := ""
+	switch {
+	case !math.IsNaN(clock.share):
+		at = fmt.Sprintf(", at about %s of the %s that the host reports", result.Format(clock.hz, "Hz"), result.Format(clock.max, "Hz"))
+	case !math.IsNaN(clock.hz):
+		at = fmt.Sprintf(", at about %s", result.Format(clock.hz, "Hz"))
+	}
+	switch r.call {
+	case small:
+		return "the clock was the same asleep and awake" + at + "; a permanent cap would not show"
+	case undecided:
+		return "the wake-up test does not decide: " + r.why
+	default:
+		return "not measured: " + in.whyUnmeasured("wakeup", "wakeup.alu.")
+	}
+}
+
+func (in *input) frequencyCosts(l *Lever, r reading) {
 	l.Verdict = Worthwhile
-	l.Summary = fmt.Sprintf("after a pause, work takes %s as long (beyond noise in %d of %d comparisons)",
-		result.Format(r.m.Estimate.Value, "ratio"), r.beyond, r.of)
+	l.effect = saving(r.m.Estimate.Low)
+	l.says = fmt.Sprintf("after a pause of 100 ms, %s of arithmetic takes %s as long (%s)", sliceWords(r.m), short(r.m), Count(r.m))
+	l.Summary = l.says
+	if r.spread != "" {
+		l.Summary += "; " + r.spread
+	}
+	if r.ramping {
+		l.Summary += "; it may be more, because the CPU was still getting faster in the busy stretch"
+	}
+	if l.held != "" {
+		l.Summary += "; and " + l.held
+	}
 	busy, slept := in.named("wakeup.frequency.busy.cpu"+r.m.Labels["cpu"]), in.named("wakeup.frequency.after-sleep.cpu"+r.m.Labels["cpu"])
 	if known(busy) && known(slept) && slept.Estimate.Value < busy.Estimate.Value {
 		l.Summary += fmt.Sprintf("; the clock was seen at %s instead of %s",
@@ -68,11 +130,11 @@ func (in *input) frequencyCosts(l *Lever, r reading, todo []check.Result) {
 	case !in.hasFrequencyKnob():
 		l.Summary += "; this host has no knob for it: worth taking to whoever runs the " + in.below()
 		l.Next = "hostlab check --role " + string(in.role) + "   # on the " + in.below() + "; or send this report"
-	case len(todo) > 0:
-		l.Next = remedy(todo)
+	case len(l.todo) > 0:
+		l.Next = remedy(l.todo)
 	default:
 		l.Summary += "; no setting seen here explains it: look at the firmware's power profile"
-		l.Next = "hostlab facts"
+		l.Next = "hostlab facts   # and ask for the firmware's power profile"
 	}
 }
 
@@ -91,22 +153,9 @@ func (in *input) below() string {
 	}
 }
 
-// notSeenByWakeup drops the findings whose effect the wake-up ratio would show:
-// settings that choose how fast the clock rises. A cap (limits, boost) slows the
-// busy and the slept slice alike and leaves the ratio at 1.
-func notSeenByWakeup(findings []check.Result) []check.Result {
-	rises := []string{"scaling_governor", "energy_performance_preference", "energy_perf_bias", "platform_profile"}
-	var out []check.Result
-	for _, f := range findings {
-		seen := false
-		for _, e := range f.Evidence {
-			for _, name := range rises {
-				seen = seen || strings.Contains(e.Path, name)
-			}
-		}
-		if !seen {
-			out = append(out, f)
-		}
-	}
-	return out
+// cpuAfter parses the CPU number that ends a measurement's name.
+func cpuAfter(name, prefix string) (int, bool) {
+	text, ok := strings.CutPrefix(name, prefix)
+	cpu, err := strconv.Atoi(text)
+	return cpu, ok && err == nil
 }

@@ -1,81 +1,192 @@
 package lever
 
 import (
+	"cmp"
 	"fmt"
 	"math"
-	"strings"
+	"strconv"
 
 	"hostlab/internal/check"
 	"hostlab/internal/host"
 	"hostlab/internal/result"
 )
 
-// burst is the length of work that a cited exit latency is set against: the
-// shortest slice that the wake-up probe measures.
+// burst is the length of work that an exit latency is set against: the shortest
+// slice that the wake-up probe measures.
 const burst = 0.010 // s
 
 // deepLatency separates C1 and C1E, which keep the caches, from states that may
 // not: intel_idle.c (6.12) has C1E at 10 us and the next states from 33 us on.
 const deepLatency = 20e-6 // s
 
-// idle is moved by C-states. What the mixed slice loses after a sleep beyond
-// what arithmetic loses is cold caches and the like, not clock.
+// l2Burst is what the cold-cache ratio is measured with: the dearest burst that
+// fits the cache, not a typical one.
+const l2Burst = "a %s burst that reads three quarters of the L2 cache"
+
+// idle is moved by C-states. They cost in two ways: a thread wakes late, and
+// caches may be cold. What work with memory loses after a sleep beyond what
+// arithmetic loses is the second, not clock.
 func (in *input) idle() Lever {
 	l := in.new(check.LeverIdle, "Idle states")
-	r := decide(in.coldness())
-	deep := in.deepest()
-	l.BoundOf = "a 10 ms burst of work after a pause"
-	l.Measurement = r.m
-	switch {
-	case r.m != nil && !math.IsNaN(r.worst):
-		l.Bound = saving(r.worst)
-		l.BoundWhy = "what work with memory loses after a pause beyond what arithmetic loses, at its worst; other tenants that empty the caches are in it too"
-	case deep != nil:
-		lat := deep.Latency.Or(0)
-		b := lat / (lat + burst)
-		l.Bound = &b
-		l.BoundWhy = fmt.Sprintf("the kernel states %s to leave %s, the deepest state in use; for one wake-up in each 10 ms of work",
-			result.Format(lat, "s"), deep.Name.Or("it"))
-	default:
-		l.BoundWhy = "unknown: no idle state with a latency is visible here"
+	family := in.known("wakeup.cold.")
+	r, late, deep := decide(family), in.lateness(), in.deepest()
+	l.take(r)
+	if l.Measurement == nil || r.call != costs && late.costs() {
+		l.Measurement = late.m
 	}
-	todo := actionable(in.findings(l.Name))
+	if l.Disturbed == "" && r.call != costs {
+		l.Disturbed = late.disturbed
+	}
+	in.idleBound(&l, family, r, late, deep)
 	switch {
-	case r.call == costs && (deep == nil || deep.Latency.Or(0) <= deepLatency):
-		l.Verdict = Unresolved
-		l.Summary = fmt.Sprintf("caches go cold over 100 ms of sleep (%s), but no deep idle state is visible here: other tenants may be the cause",
-			result.Format(r.m.Estimate.Value, "ratio"))
-		l.Next = in.assess()
-		if len(todo) > 0 {
-			l.Next = remedy(todo)
-		}
-	case r.call == costs && in.role == check.Development:
-		l.Verdict = NotForRole
-		l.Summary = fmt.Sprintf("memory work takes %s as long after a pause, beyond what frequency costs; a development system should save the energy instead",
-			result.Format(r.m.Estimate.Value, "ratio"))
-	case r.call == costs:
-		l.Verdict = Worthwhile
-		l.Summary = fmt.Sprintf("memory work takes %s as long after a pause, beyond what frequency costs (%d of %d comparisons)",
-			result.Format(r.m.Estimate.Value, "ratio"), r.beyond, r.of)
-		if l.Next = remedy(todo); l.Next == "" {
-			l.Next = "hostlab facts"
-		}
-	case r.call == small && len(todo) == 0:
-		l.Verdict = NoEffect
-		l.Summary = "memory work after a pause loses nothing that matters beyond what frequency costs"
-	case r.call == undecided && len(todo) == 0:
-		l.Verdict, l.Summary = Unresolved, r.why
-		l.Next = in.assess()
-	default:
-		// A slice of 10 ms hides an exit latency of 0.1 ms, so a small reading does
-		// not settle a finding about latency.
+	case r.call == costs || late.costs():
+		in.idleCosts(&l, r, late, deep)
+	case len(l.todo) > 0:
 		why := ""
-		if r.call == unmeasured {
-			why = in.whyUnmeasured("wakeup", "wakeup.mixed.")
+		if r.call == unmeasured && late.m == nil {
+			why = in.whyUnmeasured("wakeup", "wakeup.")
 		}
 		in.rest(&l, why)
+		if s := late.says(); s != "" {
+			l.Summary += "; " + s
+		}
+	case r.disturbed != "":
+		l.Verdict, l.Next = Unresolved, in.assess()
+		l.Summary = fmt.Sprintf("caches: %s. Other work ran here: %s; repeat when it is quiet", Figure(r.m), r.disturbed)
+	case late.disturbed != "":
+		l.Verdict, l.Next, l.why = Unresolved, in.assess(), late.disturbed
+		l.Summary = late.says() + ". Other work ran here: " + late.disturbed + "; repeat when it is quiet"
+	case r.call == small && late.slight():
+		l.Verdict = NoEffect
+		l.Summary = fmt.Sprintf("%s, and work with memory takes no more than %s as long after a pause, beyond what frequency costs",
+			late.says(), result.Format(max(1, r.worst), "ratio"))
+	case r.call == undecided:
+		l.Verdict, l.Summary, l.Next = Unresolved, r.why, in.assess()
+		if s := late.says(); s != "" {
+			l.Summary += "; " + s
+		}
+	case late.m != nil:
+		in.lateOnly(&l, r, late)
+	case r.call == small:
+		l.Verdict, l.Next = Unresolved, in.assess()
+		l.why = "how late a thread wakes was not measured"
+		l.Summary = "caches stay warm over 100 ms of sleep; " + l.why
+	default:
+		in.rest(&l, in.whyUnmeasured("wakeup", "wakeup.cold."))
 	}
 	return l
+}
+
+// idleCosts is for what is lost beyond noise.
+func (in *input) idleCosts(l *Lever, r reading, late lateness, deep *host.IdleState) {
+	l.Cost, l.Disturbed = true, ""
+	if r.call == costs {
+		l.effect = saving(r.m.Estimate.Low)
+		l.says = fmt.Sprintf("work with memory takes up to %s as long after a pause (%s)", short(r.m), Count(r.m))
+		l.Summary = l.says + ", beyond what frequency costs"
+		if loss, err := strconv.ParseFloat(r.m.Labels["loss"], 64); err == nil && loss > 0 {
+			l.Summary += ": up to " + result.Format(loss, "s") + " for each burst"
+		}
+		if r.spread != "" {
+			l.Summary += "; " + r.spread
+		}
+		if late.m != nil {
+			l.Summary += "; " + late.says()
+		}
+	} else {
+		l.effect = late.low / (burst + late.low)
+		l.says = late.says()
+		l.Summary = l.says
+	}
+	switch {
+	case in.role == check.Development:
+		l.Verdict = NotForRole
+		l.Summary += "; a development system should save the energy instead"
+	case deep == nil || deep.Latency.Or(0) <= deepLatency:
+		l.Verdict = Unresolved
+		l.why = "the cause of cold caches or late wake-ups is not known"
+		l.Summary += "; no deep idle state is visible here, so the cause is not known"
+		if l.Next = remedy(l.todo); l.Next == "" {
+			l.Next = in.askBelow()
+		}
+	default:
+		l.Verdict = Worthwhile
+		if l.Next = remedy(l.todo); l.Next == "" {
+			l.Next = "hostlab facts"
+		}
+	}
+}
+
+// lateOnly is for a lateness that is neither slight nor beyond the margin.
+func (in *input) lateOnly(l *Lever, r reading, late lateness) {
+	l.Verdict = Unresolved
+	l.Summary = late.says()
+	switch {
+	case !late.complete:
+		l.why = "the lateness of wake-ups has no interval or no control"
+		l.Next = in.assess()
+	default:
+		l.why = "what late wake-ups cost depends on how often the work sleeps"
+		l.Next = in.askBelow()
+	}
+	if late.complete && late.slight() && r.call == unmeasured {
+		l.why = "whether caches go cold was not measured"
+		l.Next = in.assess()
+	}
+	l.Summary += "; " + l.why
+	if r.call == small {
+		l.Summary += "; caches stay warm"
+	}
+}
+
+// askBelow is the next step where the states are chosen elsewhere.
+func (in *input) askBelow() string {
+	if len(in.facts.Idle.States) > 0 {
+		return "hostlab facts   # names the idle states in use"
+	}
+	return "# ask whoever runs the " + in.below() + " which idle states its CPUs may enter"
+}
+
+// idleBound adds the lateness, measured or else as the kernel states it, to what
+// cold caches cost at their worst.
+func (in *input) idleBound(l *Lever, family []result.Measurement, r reading, late lateness, deep *host.IdleState) {
+	wake, from, how := math.NaN(), BoundMeasured, ""
+	stated := 0.0
+	if deep != nil {
+		stated = deep.Latency.Or(0)
+	}
+	switch {
+	case late.complete:
+		wake, how = max(0, late.high), fmt.Sprintf("a thread woke up to %s late", result.Format(max(0, late.high), "s"))
+	case deep != nil:
+		wake, from, how = stated, BoundCited, fmt.Sprintf("the kernel states %s to leave %s, the deepest state in use", result.Format(stated, "s"), deep.Name.Or("it"))
+	}
+	l.BoundOf = "a 10 ms burst of work after a pause"
+	switch {
+	case math.IsNaN(wake):
+		l.unbounded("how late a thread wakes was not measured, and no idle state with a latency is visible here")
+	case r.call == unmeasured:
+		l.bounded(wake/(wake+burst), from, how+"; for one wake-up in each 10 ms of work")
+	case math.IsNaN(r.worst):
+		l.unbounded("the cold-cache part was not measured well enough: " + cmp.Or(r.disturbed, r.why, "a reference was still getting faster"))
+	default:
+		most, slice := -1.0, ""
+		for i := range family {
+			s := sliceOf(&family[i])
+			if s <= 0 {
+				s = burst
+			}
+			if share := 1 - s/(s*max(1, family[i].Estimate.High)+wake); share > most { // false for no interval
+				most, slice = share, sliceWords(&family[i])
+			}
+		}
+		if from == BoundCited {
+			from = BoundComputed
+		}
+		l.BoundOf = fmt.Sprintf(l2Burst, slice)
+		l.bounded(most, from, fmt.Sprintf("work with memory took up to %s as long after a pause, beyond what arithmetic loses, and %s; other tenants that empty the caches are in it too",
+			result.Format(max(1, r.worst), "ratio"), how))
+	}
 }
 
 // deepest is the enabled idle state with the longest known exit latency within the
@@ -92,30 +203,6 @@ func (in *input) deepest() *host.IdleState {
 		if ok && len(s.Disabled) < len(s.CPUs) && (out == nil || lat > out.Latency.Value) {
 			out = s
 		}
-	}
-	return out
-}
-
-// coldness pairs mixed and arithmetic slices of the same length on the same CPU
-// and divides them. The interval takes the far ends of both, which is wider than
-// a joint one would be: it errs towards "undecided".
-func (in *input) coldness() []result.Measurement {
-	var out []result.Measurement
-	for _, mixed := range in.known("wakeup.mixed.") {
-		rest := strings.TrimPrefix(mixed.Name, "wakeup.mixed.")
-		alu := in.named("wakeup.alu." + rest)
-		if alu == nil || !alu.Known() {
-			continue
-		}
-		x, a := mixed.Estimate, alu.Estimate
-		out = append(out, result.Measurement{
-			Probe: mixed.Probe, Name: "wakeup.cold." + rest, Unit: "ratio",
-			Title:      "wake-up penalty of memory work over that of arithmetic",
-			Estimate:   &result.Estimate{Value: x.Value / a.Value, Low: x.Low / a.High, High: x.High / a.Low, N: min(x.N, a.N)},
-			NoiseFloor: mixed.NoiseFloor + alu.NoiseFloor,
-			Evidence:   result.Measured, Labels: mixed.Labels,
-			Warnings: []string{"interval from the far ends of two intervals; wider than a joint one"},
-		})
 	}
 	return out
 }

@@ -2,6 +2,7 @@ package lever
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -37,15 +38,24 @@ func Join(role check.Role, facts *host.Facts, results []check.Result, outcomes [
 			"limits cost nothing until they are reached, and then the work stops; that is not a share of time"),
 	}
 	for i := range levers {
-		l := &levers[i]
-		switch {
-		case known(l.Measurement):
-			l.Evidence = l.Measurement.Evidence
-		case l.Verdict != Untestable:
-			l.Evidence = result.Cited
-		}
+		levers[i].Evidence = evidence(&levers[i])
 	}
 	return levers
+}
+
+// evidence is what a verdict rests on: the recommendation of a source is cited,
+// whatever was measured beside it.
+func evidence(l *Lever) result.Evidence {
+	switch l.Verdict {
+	case Recommended, Settled:
+		return result.Cited
+	case Worthwhile, NoEffect, Unresolved, NotForRole:
+		if known(l.Measurement) {
+			return l.Measurement.Evidence
+		}
+		return result.Cited // a limit that this host reports
+	}
+	return ""
 }
 
 // input is all that a lever is built from.
@@ -123,6 +133,11 @@ func (in *input) whyUnmeasured(probeName, prefix string) string {
 			return m.Reason
 		}
 	}
+	for _, m := range in.measured {
+		if m.Probe == probeName {
+			return "the " + probeName + " probe gave no figure for it"
+		}
+	}
 	return "the " + probeName + " probe did not run"
 }
 
@@ -134,15 +149,35 @@ func (in *input) new(name, title string) Lever {
 	l := Lever{Name: name, Title: title, Findings: []string{}}
 	for _, f := range in.findings(name) {
 		l.Findings = append(l.Findings, f.ID)
-		l.worst = max(l.worst, rank(f.Severity))
+	}
+	l.todo = actionable(in.findings(name))
+	for _, r := range in.results {
+		if r.Lever == name && r.Status == check.Unknown {
+			l.blind = append(l.blind, r.ID)
+		}
 	}
 	return l
+}
+
+// take fills in what a family of ratios says.
+func (l *Lever) take(r reading) {
+	l.Measurement, l.Cost, l.Disturbed, l.why = r.m, r.cost, r.disturbed, r.why
+	if r.call == costs {
+		l.Disturbed = "" // the comparison that decides was not
+	}
+	if r.cost {
+		l.effect = saving(r.m.Estimate.Low)
+		l.says = fmt.Sprintf("%s takes %s as long after a pause of 100 ms (%s)", work(r.m), short(r.m), Count(r.m))
+	}
 }
 
 // rest decides a lever on its checks alone, where no measurement decided it.
 // why says what could not be measured.
 func (in *input) rest(l *Lever, why string) {
-	if todo := actionable(in.findings(l.Name)); len(todo) > 0 {
+	if why != "" {
+		l.why = why
+	}
+	if todo := l.todo; len(todo) > 0 {
 		l.Verdict = Recommended
 		l.Summary = plural(len(todo), "setting differs", "settings differ") +
 			" from what sources recommend for this role; first " + todo[0].ID + ", " + lowerFirst(todo[0].Title)

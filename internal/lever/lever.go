@@ -3,37 +3,67 @@
 // does give as far as that was measured, and what to type next.
 package lever
 
-import "hostlab/internal/result"
+import (
+	"hostlab/internal/check"
+	"hostlab/internal/result"
+)
 
 // Verdict is what the evidence allows to be said of a lever.
 type Verdict string
 
 // The verdicts. Only Worthwhile recommends a change on the strength of a
 // measurement; it needs an interval that excludes no effect by more than the
-// noise floor.
+// noise floor and the practical margin, on a host that was not disturbed.
 const (
 	Worthwhile  Verdict = "worthwhile"   // measured here, and beyond noise
 	NoEffect    Verdict = "no_effect"    // measured here, too small to matter
 	Unresolved  Verdict = "unresolved"   // measured here, but that does not decide it
-	Recommended Verdict = "recommended"  // a source recommends it; not measured here
+	Recommended Verdict = "recommended"  // a source recommends it; its gain was not measured here
 	Settled     Verdict = "settled"      // checked, and already as it should be
 	Untestable  Verdict = "untestable"   // this host cannot show it
-	NotForRole  Verdict = "not_for_role" // a cost was measured here, and this role should bear it
+	NotForRole  Verdict = "not_for_role" // a cost is here that this role should bear
+)
+
+// The kinds of bounds.
+const (
+	BoundMeasured = "measured" // from an interval that was measured here
+	BoundComputed = "computed" // from settings and limits that this host reports, or from them and a measurement
+	BoundCited    = "cited"    // from a figure that the kernel or a source states
 )
 
 // Lever is one row of the table.
 type Lever struct {
 	Name        string              `json:"lever"` // one of check's Lever constants
 	Title       string              `json:"title"`
-	Findings    []string            `json:"findings"` // IDs of the checks that found something
-	Bound       *float64            `json:"bound"`    // the most it could give, as a fraction of BoundOf; null: unknown
-	BoundOf     string              `json:"bound_of"` // what the bound is a share of, as in "a commit's time"
+	Findings    []string            `json:"findings"`   // IDs of the checks that found something
+	Bound       *float64            `json:"bound"`      // the most it could give, as a fraction of BoundOf; null: unknown
+	BoundOf     string              `json:"bound_of"`   // what the bound is a share of, as in "a commit's time"
+	BoundBy     string              `json:"bound_by"`   // what would have to give it, where that is not the setting advised, as in "any faster device"
+	BoundFrom   string              `json:"bound_from"` // one of the Bound constants; "" while it is unknown
 	BoundWhy    string              `json:"bound_why"`
-	Measurement *result.Measurement `json:"measured"` // the one that decides; null: none
-	Evidence    result.Evidence     `json:"evidence"` // of the measurement, else of the recommendation; "" where there is neither
+	Measurement *result.Measurement `json:"measured"`  // the one that decides; null: none
+	Cost        bool                `json:"cost"`      // its interval lies beyond its noise floor, on the side of a cost, and nothing disturbed it
+	Disturbed   string              `json:"disturbed"` // what spoiled the measurement, as in "the CPU was not idle in 9 of 12 pauses"; "": nothing
+	Evidence    result.Evidence     `json:"evidence"`  // that the verdict rests on; "" where there is none
 	Verdict     Verdict             `json:"verdict"`
-	Summary     string              `json:"summary"` // one line in plain words
+	Summary     string              `json:"summary"` // one or two sentences in plain words, the last without a full stop
 	Next        string              `json:"next"`    // what to type: "command   # note", or "# note" where no command does it
 
-	worst int // rank of the worst finding: which of two recommended levers comes first
+	todo   []check.Result // findings to act on, worst first
+	effect float64        // share that is certainly lost, to order costs by
+	says   string         // what was measured, with figures, as a clause for the verdict
+	why    string         // why nothing was measured, or why that decides nothing
+	held   string         // how the host's own settings hold the clock down, as a clause
+	blind  []string       // IDs of checks that could not look
+}
+
+// bounded sets a bound, which is a share.
+func (l *Lever) bounded(share float64, from, why string) {
+	b := min(max(0, share), 1)
+	l.Bound, l.BoundFrom, l.BoundWhy = &b, from, why
+}
+
+// unbounded says why there is no bound.
+func (l *Lever) unbounded(why string) {
+	l.Bound, l.BoundFrom, l.BoundWhy = nil, "", "unknown: "+why
 }

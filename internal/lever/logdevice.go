@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"hostlab/internal/check"
+	"hostlab/internal/host"
 	"hostlab/internal/result"
 )
 
@@ -14,53 +15,100 @@ import (
 // by itself.
 func (in *input) logDevice() Lever {
 	l := in.new(check.LeverLog, "Log device")
-	l.BoundOf = "a commit's time"
-	log, mem, gain := in.named("commit.p50"), in.named("commit.memory.p50"), in.named("commit.gain")
-	if log == nil || !log.Known() {
-		l.BoundWhy = "unknown: no commit was timed"
-		l.Measurement = log
+	l.BoundOf, l.BoundBy = "a commit's time", "any faster device"
+	log, into := in.named("commit.overwritten.p50"), "into a recycled log"
+	if !known(log) { // a probe that only writes blocks for the first time
+		log, into = in.named("commit.p50"), "into newly allocated blocks"
+	}
+	mem, gain := in.named("commit.memory.p50"), in.named("commit.gain")
+	l.Measurement = log
+	if !known(log) {
+		l.unbounded("no commit was timed")
 		in.rest(&l, in.whyUnmeasured("commit", "commit.p50"))
 		return l
 	}
-	l.Measurement = log
-	ratio := math.NaN() // memory over log, at its lowest
+	l.Disturbed = log.Labels["disturbed"]
+	if l.Disturbed == "" && known(gain) {
+		l.Disturbed = gain.Labels["disturbed"]
+	}
+	takes := fmt.Sprintf("a commit takes %s %s (%s)", short(log), into, Count(log))
+	if in.logClass() == host.ClassMemory {
+		in.logInMemory(&l)
+		return l
+	}
+	l.says = takes
+	in.logBound(&l, log, mem, gain)
 	switch {
-	case gain != nil && gain.Known():
+	case len(l.todo) > 0:
+		in.rest(&l, "")
+		l.Summary += "; " + takes
+	case in.role == check.ProductionApp && len(in.facts.Databases) == 0:
+		l.Verdict, l.says = NotForRole, ""
+		l.Summary = takes + ", but an application server commits on its database server: assess that one"
+		l.Next = "hostlab assess --role production-db   # on the database server"
+	case l.Disturbed != "":
+		l.Verdict, l.Next, l.why = Unresolved, in.assess(), l.Disturbed
+		l.Summary = takes + "; " + l.Disturbed
+	case l.Bound != nil && *l.Bound < Margin && known(gain) && gain.Estimate.HasInterval() && gain.NoiseFloor <= Margin:
+		l.Verdict = NoEffect
+		l.Summary = takes + ", nearly as fast as in memory: no device can give more"
+	default:
+		l.Verdict, l.Next = Unresolved, in.logShare()
+		l.why = "what a faster device gives depends on how much of the job waits for its log"
+		l.Summary = takes + "; " + l.why
+	}
+	return l
+}
+
+// logBound compares the log directory with memory.
+func (in *input) logBound(l *Lever, log, mem, gain *result.Measurement) {
+	ratio, from := math.NaN(), BoundMeasured // memory over log, at its lowest
+	switch {
+	case known(gain):
 		if ratio = gain.Estimate.Value; gain.Estimate.HasInterval() {
 			ratio = gain.Estimate.Low
 		}
-	case mem != nil && mem.Known() && log.Estimate.Value > 0:
-		ratio = mem.Estimate.Value / log.Estimate.Value
+	case known(mem) && log.Estimate.Value > 0:
+		ratio, from = mem.Estimate.Value/log.Estimate.Value, BoundComputed
 	}
-	if math.IsNaN(ratio) {
-		l.BoundWhy = "unknown: no memory file system to compare with"
-	} else {
-		b := max(0, 1-ratio)
-		l.Bound = &b
-		l.BoundWhy = fmt.Sprintf("half of the commits take under %s", result.Format(log.Estimate.Value, "s"))
-		if mem != nil && mem.Known() {
-			l.BoundWhy += fmt.Sprintf("; in memory, which forgets them at a power cut, %s", result.Format(mem.Estimate.Value, "s"))
-		}
-		l.BoundWhy += ". Of a job's elapsed time it is that share of its commit waits, which this run does not know"
-	}
-	todo := actionable(in.findings(l.Name))
 	switch {
-	case len(todo) > 0:
-		in.rest(&l, "")
-		l.Summary += fmt.Sprintf("; a commit takes %s here", result.Format(log.Estimate.Value, "s"))
-	case in.role == check.ProductionApp && len(in.facts.Databases) == 0:
-		l.Verdict = NotForRole
-		l.Summary = fmt.Sprintf("a commit takes %s here, but an application server commits on its database server: assess that one", result.Format(log.Estimate.Value, "s"))
-		l.Next = "hostlab assess --role production-db   # on the database server"
-	case l.Bound != nil && *l.Bound < Margin && known(gain) && gain.NoiseFloor <= Margin:
-		l.Verdict = NoEffect
-		l.Summary = "a commit here is nearly as fast as in memory: no device can give more"
-	default:
-		l.Verdict = Unresolved
-		l.Summary = fmt.Sprintf("a commit takes %s here; what a faster device gives a job depends on how much of the job waits for its log", result.Format(log.Estimate.Value, "s"))
-		l.Next = in.logShare()
+	case l.Disturbed != "":
+		l.unbounded(l.Disturbed)
+		return
+	case math.IsNaN(ratio):
+		l.unbounded("no memory file system to compare with")
+		return
 	}
-	return l
+	why := fmt.Sprintf("half of the commits take under %s", result.Format(log.Estimate.Value, "s"))
+	if known(mem) {
+		why += fmt.Sprintf("; in memory, which forgets them at a power cut, %s", result.Format(mem.Estimate.Value, "s"))
+	}
+	l.bounded(1-ratio, from, "")
+	l.BoundWhy = fmt.Sprintf("%s. No device can take more than %s off a commit; how much of a job that is depends on its log waits", why, Percent(*l.Bound))
+}
+
+// logInMemory is for a directory that forgets: its latency says nothing of the
+// device that a database's log must be on.
+func (in *input) logInMemory(l *Lever) {
+	l.unbounded("the log directory is in memory, and a log must survive a power cut")
+	const why = "the log directory is in memory: commits to it do not survive a power cut, and say nothing of a device that keeps them"
+	if len(l.todo) > 0 {
+		in.rest(l, "")
+		l.Summary += "; " + why
+		return
+	}
+	l.Verdict, l.why, l.Summary = Unresolved, "the log directory is in memory", why
+	l.Next = in.assess() + " --log-dir DIR   # a directory on the device of the database's log"
+}
+
+// logClass is the class of what lies under the log directory.
+func (in *input) logClass() string {
+	for _, s := range in.facts.Storage {
+		if s.Purpose == "log-dir" {
+			return s.Class.Or("")
+		}
+	}
+	return ""
 }
 
 func known(m *result.Measurement) bool { return m != nil && m.Known() }

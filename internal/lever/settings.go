@@ -4,7 +4,7 @@ package lever
 func (in *input) settings(name, title, boundWhy string) Lever {
 	l := in.new(name, title)
 	l.BoundOf = "the workload's time"
-	l.BoundWhy = "unknown: " + boundWhy
+	l.unbounded(boundWhy)
 	in.rest(&l, "")
 	return l
 }

@@ -3,6 +3,7 @@ package lever
 import (
 	"fmt"
 	"math"
+	"strings"
 
 	"hostlab/internal/check"
 	"hostlab/internal/result"
@@ -21,58 +22,101 @@ const (
 func (in *input) smt() Lever {
 	l := in.new(check.LeverSMT, "Siblings")
 	l.BoundOf = "the lock rate of a thread beside a memory scan"
-	l.BoundWhy = "unknown: the harm of a scanning sibling was not measured"
 	sib, other := in.named("siblings.harm.sibling"), in.named("siblings.harm.other")
-	if sib == nil || !sib.Known() {
-		l.Measurement = sib
+	l.Measurement = sib
+	if !known(sib) {
+		l.unbounded("the harm of a scanning sibling was not measured")
 		in.rest(&l, in.whyUnmeasured("siblings", "siblings.harm.sibling"))
 		if sib != nil && (l.Verdict == Settled || l.Verdict == Untestable) {
-			l.Verdict, l.Summary, l.Next = Untestable, sib.Reason, ""
+			l.Verdict, l.Summary, l.Next = Untestable, untestable(sib.Reason), ""
 		}
 		return l
 	}
-	l.Measurement = sib
 	e := sib.Estimate
-	if e.HasInterval() {
-		b := max(0, 1-e.Low)
-		l.Bound = &b
-		l.BoundWhy = fmt.Sprintf("with a scan on its sibling, a lock thread kept as little as %s of its rate; keeping scans off its core can give back no more",
-			Percent(max(0, e.Low)))
-	}
+	l.Disturbed = sib.Labels["disturbed"]
 	l.Verdict, l.Next = Unresolved, in.assess()
 	switch {
+	case l.Disturbed != "":
+		l.why = l.Disturbed
 	case !e.HasInterval():
-		l.Summary = "too few rounds for an interval"
+		l.why = "too few rounds for an interval"
 	case math.IsNaN(sib.NoiseFloor):
-		l.Summary = "the probe has no noise floor to compare with"
+		l.why = "the probe has no noise floor to compare with"
+	case sib.NoiseFloor > Margin:
+		l.why = fmt.Sprintf("the same run twice differs by up to %s here: too noisy to tell", Percent(sib.NoiseFloor))
+	}
+	if l.why != "" {
+		l.unbounded(l.why)
+		l.Summary = fmt.Sprintf("a lock thread kept %s of its rate with a scan on its sibling; %s", short(sib), l.why)
+		return l
+	}
+	l.bounded(1-e.Low, BoundMeasured, fmt.Sprintf("with a scan on its sibling, a lock thread kept as little as %s of its rate: in this test, keeping the scan off its core gave back at most %s",
+		Percent(max(0, e.Low)), Percent(max(0, 1-e.Low))))
+	switch {
 	case 1-e.High > sib.NoiseFloor && e.High < harmSibling:
 		in.smtHarm(&l, sib, other)
-	case sib.NoiseFloor > Margin:
-		l.Summary = fmt.Sprintf("the same run twice differs by up to %s here: too noisy to tell", Percent(sib.NoiseFloor))
 	case e.Low >= 1-Margin && e.High <= 1+Margin:
 		l.Verdict, l.Next = NoEffect, ""
-		l.Summary = "a scan on the sibling takes nothing that matters from a thread that takes locks"
+		l.Summary = "a scan on the sibling takes nothing that matters from a thread that takes locks: it kept " + short(sib) + " of its rate"
 	case e.Contains(1):
-		l.Summary = "the interval includes no effect"
+		l.why = "the true ratio may be 1: nothing shown, nothing ruled out"
+		l.Summary = "with a scan on its sibling a lock thread kept " + short(sib) + " of its rate; " + l.why
 	default:
-		l.Summary = fmt.Sprintf("a scan on the sibling may cost lock threads something, but less than the %s that would count as harm is possible", Percent(1-harmSibling))
+		l.Cost = 1-e.High > sib.NoiseFloor
+		l.effect = 1 - e.High
+		l.why = fmt.Sprintf("a scan on the sibling may cost lock threads something, but less than the %s that would count as harm is possible", Percent(1-harmSibling))
+		l.says = fmt.Sprintf("a lock thread keeps %s of its rate (%s) with a scan on its sibling", short(sib), Count(sib))
+		l.Summary = l.why + ": they kept " + short(sib) + " of their rate"
 	}
 	return l
 }
 
 func (in *input) smtHarm(l *Lever, sib, other *result.Measurement) {
-	keeps := Percent(sib.Estimate.Value)
+	l.Cost, l.effect = true, 1-sib.Estimate.High
+	l.says = fmt.Sprintf("a lock thread keeps %s of its rate (%s) with a scan on its sibling", short(sib), Count(sib))
 	switch {
-	case other == nil || !other.Known() || !other.Estimate.HasInterval():
-		l.Summary = "a lock thread keeps " + keeps + " of its rate beside a scan, but whether a scan elsewhere does the same was not measured"
+	case !known(other) || !other.Estimate.HasInterval():
+		l.why = "whether a scan elsewhere does the same was not measured"
+	case other.Labels["disturbed"] != "":
+		l.why = "the comparison with another core was disturbed: " + other.Labels["disturbed"]
+	case !(other.NoiseFloor <= Margin):
+		l.why = "the comparison with another core is too noisy"
 	case sib.Estimate.High/other.Estimate.Low >= harmRelative:
-		l.Summary = "a scan costs lock threads as much from another core as from the sibling: shared memory or cache, not siblings"
+		l.why = "a scan on another core costs lock threads as much: shared memory or cache, not siblings"
 	default:
 		l.Verdict = Worthwhile
-		l.Summary = fmt.Sprintf("a lock thread keeps %s of its rate with a scan on its sibling, %s with it on another core: keep scans and log writers on different cores",
-			keeps, Percent(other.Estimate.Value))
-		if l.Next = remedy(actionable(in.findings(l.Name))); l.Next == "" {
+		l.Summary = fmt.Sprintf("%s, %s with it on another core: keep scans and log writers on different cores", l.says, short(other))
+		l.says += ", " + short(other) + " with it on another core"
+		if l.Next = remedy(l.todo); l.Next == "" {
 			l.Next = "lscpu --extended=CPU,CORE,SOCKET   # shows the cores; pin scanning jobs to some of their own with taskset -c"
 		}
+		l.Summary += in.throughputs()
+		return
 	}
+	l.Summary = l.says + "; " + l.why + in.throughputs()
+}
+
+// throughputs names what both threads got done in each place, since moving one
+// of them trades the other's rate; "" where that was not measured.
+func (in *input) throughputs() string {
+	var parts []string
+	for _, p := range [][2]string{{"sibling", "on the sibling"}, {"other", "on another core"}} {
+		scans, locks := in.named("siblings.scans."+p[0]), in.named("siblings.acquisitions."+p[0])
+		if known(scans) && known(locks) {
+			parts = append(parts, fmt.Sprintf("with the scan %s: %s scans and %s locks",
+				p[1], result.Format(scans.Estimate.Value, "1/s"), result.Format(locks.Estimate.Value, "1/s")))
+		}
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return ". Rates " + strings.Join(parts, "; ")
+}
+
+// untestable drops what the verdict says already.
+func untestable(reason string) string {
+	for _, p := range []string{"untestable here: ", "not testable here: ", "untestable: "} {
+		reason = strings.TrimPrefix(reason, p)
+	}
+	return reason
 }

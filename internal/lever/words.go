@@ -2,6 +2,7 @@ package lever
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -15,15 +16,63 @@ func Figure(m *result.Measurement) string {
 	if m == nil {
 		return "not measured"
 	}
-	e := m.Estimate
-	if e == nil {
+	if m.Estimate == nil {
 		return "unknown: " + m.Reason
 	}
+	return short(m) + ", " + Count(m)
+}
+
+// short is a known estimate with its interval.
+func short(m *result.Measurement) string {
+	e := m.Estimate
 	if !e.HasInterval() {
-		return fmt.Sprintf("%s, no interval, n %d", result.Format(e.Value, m.Unit), e.N)
+		return result.Format(e.Value, m.Unit) + ", no interval"
 	}
-	return fmt.Sprintf("%s [%s, %s], n %d", result.Format(e.Value, m.Unit),
-		result.Format(e.Low, m.Unit), result.Format(e.High, m.Unit), e.N)
+	return fmt.Sprintf("%s [%s, %s]", result.Format(e.Value, m.Unit), result.Format(e.Low, m.Unit), result.Format(e.High, m.Unit))
+}
+
+// Count prints how much an estimate rests on: "n 24". Where single operations
+// were counted that resemble their neighbours, n is the number of independent
+// ones that they are worth, and the real count stands before it: "5000 commits in
+// 4 s, worth n 122".
+func Count(m *result.Measurement) string {
+	commits := m.Labels["commits"]
+	if commits == "" || m.Estimate == nil {
+		return fmt.Sprintf("n %d", n(m))
+	}
+	s := commits + " commits"
+	if span, err := strconv.ParseFloat(m.Labels["seconds"], 64); err == nil && span > 0 {
+		s += fmt.Sprintf(" in %.3g s", span)
+	}
+	return fmt.Sprintf("%s, worth n %d", s, n(m))
+}
+
+func n(m *result.Measurement) int {
+	if m.Estimate == nil {
+		return 0
+	}
+	return m.Estimate.N
+}
+
+// work names what a wake-up ratio was measured with, in a sentence.
+func work(m *result.Measurement) string {
+	if strings.HasPrefix(m.Name, "wakeup.alu.") {
+		return sliceWords(m) + " of arithmetic"
+	}
+	return "work with memory"
+}
+
+// sliceWords is the length of the work that a ratio was measured with.
+func sliceWords(m *result.Measurement) string {
+	if s := sliceOf(m); s > 0 {
+		return fmt.Sprintf("%.3g ms", 1000*s)
+	}
+	for part := range strings.SplitSeq(m.Name, ".") {
+		if ms, ok := strings.CutSuffix(part, "ms"); ok {
+			return ms + " ms"
+		}
+	}
+	return "a short burst"
 }
 
 // Percent prints a share, never as 100 % or 0 % while it is neither.

@@ -62,10 +62,10 @@ type page struct {
 
 type leverRow struct {
 	lever.Lever
-	Word, Most, Value, Interval, N, Floor string
-	Command, Note                         string
-	SortMost, SortRank, SortValue         float64
-	Known                                 bool
+	Word, Most, Of, Value, Interval, N, Floor string
+	Command, Note                             string
+	SortMost, SortRank, SortValue             float64
+	Known                                     bool
 }
 
 type picture struct {
@@ -82,6 +82,7 @@ type probeView struct {
 type measureRow struct {
 	Name, Title, Value, Interval, Floor, Evidence, Note string
 	N                                                   int
+	Count                                               string // n, with the real count where that differs
 	Sort                                                float64
 	Known                                               bool
 }
@@ -108,7 +109,7 @@ func newPage(a *Assessment) (*page, error) {
 			{string(result.Measured), "on this host, with its own settings"},
 			{string(result.Emulated), "on this host, with a slower part imitated"},
 			{string(result.Simulated), "from a model"},
-			{string(result.Cited), "from a source that is named; not measured here"},
+			{string(result.Cited), "from a source that is named, or from settings that this host reports; not measured here"},
 		},
 	}
 	for _, r := range a.Results {
@@ -140,7 +141,7 @@ func digest(b []byte) string {
 var verdictOrder = []lever.Verdict{lever.Worthwhile, lever.Recommended, lever.Unresolved, lever.NotForRole, lever.NoEffect, lever.Settled, lever.Untestable}
 
 func newLeverRow(l *lever.Lever) leverRow {
-	r := leverRow{Lever: *l, Word: verdictWord(l.Verdict), Most: boundText(l), SortMost: -1, Value: "not measured"}
+	r := leverRow{Lever: *l, Word: verdictWord(l.Verdict), Most: boundText(l), Of: boundOf(l), SortMost: -1, Value: "not measured"}
 	if l.Bound != nil {
 		r.SortMost = *l.Bound
 	}
@@ -150,7 +151,7 @@ func newLeverRow(l *lever.Lever) leverRow {
 		}
 	}
 	if m := l.Measurement; m != nil && m.Known() {
-		r.Value, r.Interval, r.N = result.Format(m.Estimate.Value, m.Unit), interval(m), fmt.Sprint(m.Estimate.N)
+		r.Value, r.Interval, r.N = result.Format(m.Estimate.Value, m.Unit), interval(m), countText(m)
 		r.Floor, r.SortValue, r.Known = floorText(m), m.Estimate.Value, true
 	}
 	r.Command, r.Note = splitNext(l.Next)
@@ -163,7 +164,13 @@ func newMeasureRow(m *result.Measurement) measureRow {
 		r.Note = m.Reason
 		return r
 	}
-	r.Value, r.Interval, r.N = result.Format(m.Estimate.Value, m.Unit), interval(m), m.Estimate.N
+	r.Value, r.Interval, r.N, r.Count = result.Format(m.Estimate.Value, m.Unit), interval(m), m.Estimate.N, countText(m)
+	if d := m.Labels["disturbed"]; d != "" {
+		r.Note = strings.Join(append([]string{"disturbed: " + d}, m.Warnings...), "; ")
+	}
+	if !m.Estimate.HasInterval() && m.Reason != "" {
+		r.Note = strings.TrimPrefix(r.Note+"; "+m.Reason, "; ")
+	}
 	if !math.IsNaN(m.Estimate.Value) && !math.IsInf(m.Estimate.Value, 0) {
 		r.Sort = m.Estimate.Value
 	}

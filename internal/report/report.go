@@ -5,6 +5,8 @@ package report
 import (
 	"encoding/json"
 	"io"
+	"slices"
+	"strings"
 	"time"
 
 	"hostlab/internal/check"
@@ -50,9 +52,14 @@ func complete(a *Assessment) *Assessment {
 		c.Schema = Schema
 	}
 	c.Results = orEmpty(c.Results)
-	c.Probes = orEmpty(c.Probes)
+	c.Probes = explained(orEmpty(c.Probes))
 	c.Runs = orEmpty(c.Runs)
-	c.Levers = orEmpty(c.Levers)
+	c.Levers = slices.Clone(orEmpty(c.Levers))
+	for i := range c.Levers {
+		if m := c.Levers[i].Measurement; m != nil {
+			c.Levers[i].Measurement = &explained([]result.Measurement{*m})[0]
+		}
+	}
 	c.Warnings = orEmpty(c.Warnings)
 	return &c
 }
@@ -62,4 +69,23 @@ func orEmpty[T any](s []T) []T {
 		return []T{}
 	}
 	return s
+}
+
+// explained copies measurements so that no null goes without its reason: an
+// unknown one is no evidence of any kind, and a value without an interval says
+// why it has none.
+func explained(ms []result.Measurement) []result.Measurement {
+	out := slices.Clone(ms)
+	for i := range out {
+		m := &out[i]
+		switch {
+		case !m.Known():
+			m.Evidence = ""
+		case !m.Estimate.HasInterval() && m.Reason == "" && strings.HasSuffix(m.Name, ".max"):
+			m.Reason = "a maximum has no interval: a longer run can only find a larger one"
+		case !m.Estimate.HasInterval() && m.Reason == "":
+			m.Reason = "too few independent values for an interval"
+		}
+	}
+	return out
 }

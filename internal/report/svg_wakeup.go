@@ -108,7 +108,8 @@ func wakeupTable(all []result.Measurement) (rows []wakeupRow, kernels []string) 
 		kernel, cpuText := m.Labels["kernel"], m.Labels["cpu"]
 		slice, err := strconv.ParseFloat(m.Labels["slice"], 64)
 		cpu, cpuErr := strconv.Atoi(cpuText)
-		if m.Probe != "wakeup" || m.Unit != "ratio" || !drawable(&m) || kernel == "" || err != nil || cpuErr != nil {
+		// The cold-cache ratio is a quotient of two that are drawn.
+		if m.Probe != "wakeup" || strings.HasPrefix(m.Name, "wakeup.cold.") || m.Unit != "ratio" || !drawable(&m) || kernel == "" || err != nil || cpuErr != nil {
 			continue
 		}
 		key := m.Labels["slice"] + " " + cpuText

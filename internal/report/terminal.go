@@ -41,16 +41,16 @@ func WriteTerminal(w io.Writer, a *Assessment, opt Options) error {
 	}
 	t.head("Verdict")
 	t.text("  ", bold, a.Verdict)
+	for i, w := range a.Warnings {
+		if i == 0 {
+			t.raw("")
+		}
+		t.hang("  ! ", yellow, w)
+	}
 	t.head("Levers")
 	t.levers(a.Levers)
 	t.findings(a)
 	t.probes(a)
-	for i, s := range a.Warnings {
-		if i == 0 {
-			t.head("Warnings")
-		}
-		t.text("  ", "", s)
-	}
 	t.raw("")
 	if opt.HTML != "" {
 		t.text("", "", "Report: "+opt.HTML)
@@ -99,14 +99,14 @@ func (t *term) raw(s string) {
 
 // text wraps a paragraph.
 func (t *term) text(indent, code, s string) {
-	for _, l := range screen.Wrap(screen.Clean(s), t.width-len(indent)) {
+	for _, l := range wrap(s, t.width-len(indent)) {
 		t.raw(indent + t.style(code, l))
 	}
 }
 
 // hang wraps a paragraph behind a label.
 func (t *term) hang(label, code, s string) {
-	for i, l := range screen.Wrap(screen.Clean(s), t.width-len(label)) {
+	for i, l := range wrap(s, t.width-len(label)) {
 		if i > 0 {
 			label = strings.Repeat(" ", len(label))
 		}
@@ -143,17 +143,24 @@ func (t *term) levers(levers []lever.Lever) {
 	}
 	if t.width >= tableMin {
 		rows := [][]string{{"lever", "at most", "measured [95 % interval]", "n", "evidence", "verdict"}}
-		styles := []string{""}
+		styles, starred := []string{""}, ""
 		for i := range levers {
 			l := &levers[i]
 			figure, n := "not measured", ""
 			if m := l.Measurement; m != nil && m.Known() {
-				figure, n = result.Format(m.Estimate.Value, m.Unit)+" "+interval(m), fmt.Sprint(m.Estimate.N)
+				figure, n = result.Format(m.Estimate.Value, m.Unit)+" "+interval(m), countText(m)
 			}
-			rows = append(rows, []string{l.Title, boundText(l), figure, n, cmp.Or(string(l.Evidence), "-"), verdictWord(l.Verdict)})
+			most := boundText(l)
+			if foreignBound(l) {
+				most, starred = most+" *", l.BoundBy
+			}
+			rows = append(rows, []string{l.Title, most, figure, n, cmp.Or(string(l.Evidence), "-"), verdictWord(l.Verdict)})
 			styles = append(styles, verdictStyle[l.Verdict])
 		}
 		t.table(rows, styles)
+		if starred != "" {
+			t.hang("  * ", dim, "by "+starred+", not by the setting that is advised")
+		}
 	}
 	for i := range levers {
 		l := &levers[i]
@@ -164,10 +171,10 @@ func (t *term) levers(levers []lever.Lever) {
 		t.text("  ", bold, fmt.Sprintf("%s: %s", l.Title, verdictWord(l.Verdict)))
 		t.text("    ", "", l.Summary)
 		if l.Bound != nil && !quiet {
-			t.hang("    at most ", "", boundText(l)+" of "+l.BoundOf)
+			t.hang("    at most ", "", boundText(l)+" of "+boundOf(l))
 		}
 		if t.width < tableMin && l.Measurement != nil && l.Measurement.Known() {
-			t.hang("    "+string(l.Evidence)+" ", "", lever.Figure(l.Measurement))
+			t.hang("    "+string(l.Measurement.Evidence)+" ", "", lever.Figure(l.Measurement))
 		}
 		if l.Next != "" {
 			t.command("    next    ", l.Next)
@@ -180,7 +187,7 @@ func calm(l *lever.Lever) bool { return l.Verdict == lever.Settled || l.Verdict 
 
 // table prints rows whose cells wrap; the last column of each row is styled.
 func (t *term) table(rows [][]string, styles []string) {
-	width := []int{16, 8, 0, 5, 9, 11}
+	width := []int{16, 8, 0, 7, 9, 12}
 	width[2] = t.width - 2 - len(width) + 1 // what the others and the gaps leave
 	for _, n := range []int{0, 1, 3, 4, 5} {
 		width[2] -= width[n]
@@ -189,7 +196,7 @@ func (t *term) table(rows [][]string, styles []string) {
 		cells := make([][]string, len(row))
 		height := 1
 		for c := range row {
-			cells[c] = screen.Wrap(screen.Clean(row[c]), width[c])
+			cells[c] = wrap(row[c], width[c])
 			height = max(height, len(cells[c]))
 		}
 		for h := range height {
@@ -246,6 +253,9 @@ func (t *term) probes(a *Assessment) {
 			t.text("    ", "", label(&m)+": "+lever.Figure(&m))
 		}
 		for _, s := range o.Warnings {
+			if busyNote(s) {
+				continue // stands under the verdict
+			}
 			t.text("    ", dim, "note: "+s)
 		}
 	}

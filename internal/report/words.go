@@ -21,7 +21,7 @@ var verdictWords = map[lever.Verdict]string{
 	lever.Unresolved:  "not decided",
 	lever.Recommended: "recommended",
 	lever.Settled:     "settled",
-	lever.Untestable:  "untestable",
+	lever.Untestable:  "not testable",
 	lever.NotForRole:  "not here",
 }
 
@@ -173,6 +173,34 @@ func boundText(l *lever.Lever) string {
 	return lever.Percent(*l.Bound)
 }
 
+// foreignBound reports whether a lever's bound belongs to another change than the
+// one that its verdict recommends.
+func foreignBound(l *lever.Lever) bool {
+	return l.Bound != nil && l.BoundBy != "" && l.Verdict == lever.Recommended
+}
+
+// boundOf says what a bound is a share of, what would give it, and, where it was
+// not measured, how it is known.
+func boundOf(l *lever.Lever) string {
+	s := l.BoundOf
+	if l.BoundBy != "" {
+		s += ", by " + l.BoundBy
+	}
+	if l.BoundFrom != "" && l.BoundFrom != lever.BoundMeasured {
+		s += " (" + l.BoundFrom + ")"
+	}
+	return s
+}
+
+// countText is the n of a table: "24", or "122 of 5000" where the real count of
+// operations is larger than the number of independent ones that they are worth.
+func countText(m *result.Measurement) string {
+	if all := m.Labels["commits"]; all != "" && all != fmt.Sprint(m.Estimate.N) {
+		return fmt.Sprintf("%d of %s", m.Estimate.N, all)
+	}
+	return fmt.Sprint(m.Estimate.N)
+}
+
 // splitNext parts "command   # note" into its two halves.
 func splitNext(next string) (command, note string) {
 	if n, ok := strings.CutPrefix(next, "# "); ok {
@@ -202,8 +230,8 @@ func headlines(o *probe.Outcome, all []result.Measurement) []result.Measurement 
 		return best
 	}
 	var out []result.Measurement
-	for _, prefix := range []string{"wakeup.alu.", "wakeup.mixed.", "siblings.slowdown.", "siblings.harm.sibling", "siblings.harm.other",
-		"commit.p50", "commit.p99", "commit.memory.p50", "degree.speedup."} {
+	for _, prefix := range []string{"wakeup.alu.", "wakeup.mixed.", "wakeup.cold.", "wakeup.latency.p50.", "siblings.slowdown.", "siblings.harm.sibling", "siblings.harm.other",
+		"commit.overwritten.p50", "commit.p50", "commit.p99", "commit.memory.p50", "degree.speedup."} {
 		if m := pick(prefix); m != nil {
 			out = append(out, *m)
 		}

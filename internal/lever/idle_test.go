@@ -1,0 +1,58 @@
+package lever
+
+import (
+	"testing"
+
+	"hostlab/internal/check"
+	"hostlab/internal/host"
+	"hostlab/internal/result"
+)
+
+func TestIdle(t *testing.T) {
+	const l = check.LeverIdle
+	cold := func(v, lo, hi float64) result.Measurement { return ratio("wakeup.cold.10ms.cpu0", v, lo, hi, 0.01) }
+	dear, warm := with(cold(1.5, 1.4, 1.6), "loss", "0.0039"), cold(1.01, 1.0, 1.02)
+	both := func(m result.Measurement, late, control float64) []result.Measurement {
+		return append(wakes(late, control), m)
+	}
+	// seconds gives intervals of 0.9 to 1.1 of the value.
+	high := func(late, control float64) float64 { return 1e-6 * (1.1*late - 0.9*control) }
+	pwr := []check.Result{finding(l, "PWR-020", "medium", "x", "limit it")}
+	decisions(t, []decision{
+		{name: "cold caches with a deep state", lever: l, facts: metal(), outcomes: ran(both(dear, 60, 1)...), cost: true,
+			want: Worthwhile, evidence: result.Measured, says: []string{"up to 1.50x [1.40x, 1.60x]", "beyond what frequency costs", "3.90 ms for each burst", "60.0 us"}, bound: 1 - 0.01/(0.016+high(60, 1)), from: BoundMeasured},
+		{name: "cold caches, lateness not measured", lever: l, facts: metal(), outcomes: ran(dear), cost: true,
+			want: Worthwhile, evidence: result.Measured, bound: 1 - 0.01/(0.016+133e-6), from: BoundComputed},
+		{name: "cold caches in development", lever: l, facts: metal(), role: check.Development, outcomes: ran(dear), cost: true,
+			want: NotForRole, evidence: result.Measured, bound: 1 - 0.01/(0.016+133e-6)},
+		{name: "cold caches in a guest", lever: l, facts: guest(), outcomes: ran(dear), cost: true,
+			want: Unresolved, evidence: result.Measured, says: []string{"cause is not known", "ask whoever runs the kvm hypervisor"}, never: []string{"other tenants"}, bound: -1},
+		{name: "cold caches while others ran", lever: l, facts: guest(), outcomes: ran(with(cold(1.73, 1.6, 1.9), "disturbed", "the CPU was not idle in 11 of 15 pauses")),
+			want: Unresolved, evidence: result.Measured, says: []string{"1.73x", "11 of 15 pauses", "repeat when it is quiet"}, bound: -1},
+		{name: "cited latency only", lever: l, facts: metal(), results: pwr,
+			want: Recommended, evidence: result.Cited, says: []string{"PWR-020", "limit it"}, bound: 133e-6 / (133e-6 + 0.010), from: BoundCited},
+		{name: "latency limit keeps C6 out", lever: l, facts: limited(), want: Untestable, says: []string{"did not run"}, bound: 2e-6 / (2e-6 + 0.010), from: BoundCited},
+		{name: "warm caches without a lateness are no answer", lever: l, facts: metal(), outcomes: ran(warm),
+			want: Unresolved, evidence: result.Measured, says: []string{"how late a thread wakes was not measured"}, bound: 1 - 0.01/(0.0102+133e-6)},
+		{name: "warm and prompt", lever: l, facts: metal(), outcomes: ran(both(warm, 4, 1)...),
+			want: NoEffect, evidence: result.Measured, says: []string{"4.00 us"}, bound: 1 - 0.01/(0.0102+high(4, 1)), from: BoundMeasured},
+		{name: "warm, wakes 2 ms late", lever: l, facts: &host.Facts{Idle: deepIdle(2e-3)}, outcomes: ran(both(warm, 2000, 1)...), cost: true,
+			want: Worthwhile, evidence: result.Measured, says: []string{"2.00 ms"}, bound: 1 - 0.01/(0.0102+high(2000, 1))},
+		{name: "warm, wakes 2 ms late in a guest", lever: l, facts: guest(), outcomes: ran(both(warm, 2000, 1)...), cost: true,
+			want: Unresolved, evidence: result.Measured, says: []string{"2.00 ms", "ask whoever"}, bound: 1 - 0.01/(0.0102+high(2000, 1))},
+		{name: "warm, wakes 60 us late", lever: l, facts: guest(), outcomes: ran(both(warm, 60, 1)...),
+			want: Unresolved, evidence: result.Measured, says: []string{"60.0 us", "how often the work sleeps"}, bound: 1 - 0.01/(0.0102+high(60, 1))},
+		{name: "lateness without a control", lever: l, facts: guest(), outcomes: ran(warm, seconds("wakeup.latency.p50.cpu0", 4e-6)),
+			want: Unresolved, evidence: result.Measured, says: []string{"no control"}, bound: -1},
+		{name: "lateness disturbed", lever: l, facts: guest(), outcomes: ran(warm, with(seconds("wakeup.latency.p50.cpu0", 4e-6), "disturbed", "the CPU was not idle in 9 of 12 pauses"), seconds("wakeup.latency.floor.cpu0", 1e-6)),
+			want: Unresolved, evidence: result.Measured, says: []string{"9 of 12"}, bound: -1},
+		{name: "a finding is not dismissed by warm caches", lever: l, facts: metal(), outcomes: ran(both(warm, 4, 1)...), results: pwr,
+			want: Recommended, evidence: result.Cited, says: []string{"PWR-020", "4.00 us"}, bound: 1 - 0.01/(0.0102+high(4, 1))},
+		{name: "older data without a cold ratio", lever: l, facts: guest(), outcomes: ran(ratio("wakeup.mixed.10ms.cpu0", 1.5, 1.4, 1.6, 0.01)),
+			want: Untestable, says: []string{"the wakeup probe gave no figure for it"}, bound: -1},
+	})
+}
+
+func deepIdle(latency float64) host.Idle {
+	return host.Idle{States: []host.IdleState{{Index: 1, Name: host.Known("C6", "", ""), Latency: host.Known(latency, "s", ""), CPUs: []int{0, 1}}}}
+}

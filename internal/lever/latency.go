@@ -1,0 +1,75 @@
+package lever
+
+import (
+	"fmt"
+	"math"
+
+	"hostlab/internal/result"
+)
+
+// lateness is how late threads wake from a sleep, beyond what the clock itself
+// shows to a thread that spins for as long: the exit from an idle state, the
+// timer and the scheduler.
+type lateness struct {
+	m         *result.Measurement // the median on the CPU that is latest; nil: not measured
+	low, high float64             // s, beyond the control
+	p99       *result.Measurement // of the same CPU, nil if unknown
+	complete  bool                // every CPU has an interval and a control, undisturbed
+	disturbed string
+}
+
+// lateness reads wakeup.latency.*.
+func (in *input) lateness() lateness {
+	out := lateness{low: math.NaN(), high: math.NaN(), complete: true}
+	for i := range in.measured {
+		m := &in.measured[i]
+		cpu, ok := cpuAfter(m.Name, "wakeup.latency.p50.cpu")
+		if !ok {
+			continue
+		}
+		floor := in.named(fmt.Sprintf("wakeup.latency.floor.cpu%d", cpu))
+		if !known(m) || !m.Estimate.HasInterval() || !known(floor) {
+			out.complete = false
+			if known(m) && out.m == nil {
+				out.m = m
+			}
+			continue
+		}
+		for _, x := range []*result.Measurement{m, floor} {
+			if d := x.Labels["disturbed"]; d != "" {
+				out.complete, out.disturbed = false, d
+			}
+		}
+		c := floor.Estimate
+		from, to := c.Value, c.Value
+		if c.HasInterval() {
+			from, to = c.Low, c.High
+		}
+		if high := m.Estimate.High - from; math.IsNaN(out.high) || high > out.high {
+			out.m, out.low, out.high = m, m.Estimate.Low-to, high
+			out.p99 = in.named(fmt.Sprintf("wakeup.latency.p99.cpu%d", cpu))
+		}
+	}
+	out.complete = out.complete && out.m != nil
+	return out
+}
+
+// costs reports whether the median lateness alone takes more than the margin of
+// the shortest burst, beyond its control.
+func (w lateness) costs() bool { return w.complete && w.low > Margin*burst }
+
+// slight reports whether threads wake about as soon as from C1E.
+func (w lateness) slight() bool { return w.complete && w.high <= deepLatency }
+
+// says is a clause: "a thread wakes 60.0 us [55.0 us, 66.0 us] late after 100 ms
+// asleep (n 40)". "" without a measurement.
+func (w lateness) says() string {
+	if w.m == nil {
+		return ""
+	}
+	s := fmt.Sprintf("a thread wakes %s late after 100 ms asleep (%s", short(w.m), Count(w.m))
+	if known(w.p99) {
+		s += "; 1 in 100 wakes " + result.Format(w.p99.Estimate.Value, "s") + " late or later"
+	}
+	return s + ")"
+}

@@ -1,0 +1,112 @@
+package report
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"hostlab/internal/lever"
+	"hostlab/internal/probe"
+	"hostlab/internal/result"
+)
+
+func disturbed(name, why string) result.Measurement {
+	m := result.Measurement{Probe: "wakeup", Name: name, Unit: "ratio", NoiseFloor: math.NaN(), Estimate: &result.Estimate{Value: 1, Low: 0.9, High: 1.1, N: 9}, Labels: map[string]string{}}
+	if why != "" {
+		m.Labels["disturbed"] = why
+	}
+	return m
+}
+
+func TestBusyWarnings(t *testing.T) {
+	const idle = "the CPU was not idle in 9 of 12 pauses"
+	for name, tt := range map[string]struct {
+		runs []probe.Outcome
+		want []string
+	}{
+		"quiet": {[]probe.Outcome{{Probe: "wakeup", Title: "Wake-up", Warnings: []string{"4 rounds were measured again"}, Measurements: []result.Measurement{disturbed("a", "")}}}, nil},
+		"others ran": {[]probe.Outcome{{Probe: "degree", Warnings: []string{NotQuiet + ": others took 12 %"}}},
+			[]string{"This host was busy: the figures below include others' load.", "degree: others took 12 %"}},
+		"disturbed": {[]probe.Outcome{{Probe: "wakeup", Title: "Wake-up", Measurements: []result.Measurement{disturbed("a", "others ran"), disturbed("b", idle), disturbed("c", idle), disturbed("d", "")}}},
+			[]string{"This host was busy: the figures below include others' load.", "Wake-up: " + idle + " (2 figures); 1 more figure disturbed in like manner"}},
+	} {
+		if diff := cmp.Diff(tt.want, BusyWarnings(tt.runs)); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+}
+
+// The busy host is told of directly under the verdict, once.
+func TestBusyUnderVerdict(t *testing.T) {
+	runs := []probe.Outcome{{Probe: "degree", Title: "Degree", Warnings: []string{NotQuiet + ": others took 12 % of these CPUs' time", "another note"}}}
+	a := &Assessment{Runs: runs, Verdict: "It cannot be told.", Warnings: BusyWarnings(runs)}
+	var b strings.Builder
+	if err := WriteTerminal(&b, a, Options{Width: 80}); err != nil {
+		t.Fatal(err)
+	}
+	text := b.String()
+	told, levers := strings.Index(text, "others took 12 %"), strings.Index(text, "LEVERS")
+	if told < 0 || told > levers || strings.Count(text, "others took") != 1 || !strings.Contains(text, "another note") {
+		t.Errorf("the busy host is told at %d, levers at %d:\n%s", told, levers, text)
+	}
+	b.Reset()
+	if err := WriteHTML(&b, a); err != nil {
+		t.Fatal(err)
+	}
+	page := b.String()
+	if told, levers := strings.Index(page, "<li>Degree: others took 12 %"), strings.Index(page, `id="h-levers"`); told < 0 || told > levers {
+		t.Errorf("the page tells of a busy host at %d, levers are at %d", told, levers)
+	}
+}
+
+func TestWrapKeepsFiguresWhole(t *testing.T) {
+	for _, tt := range []struct {
+		text  string
+		width int
+		want  []string
+	}{
+		{"95.3 us [94.2 us, 99.2 us]", 21, []string{"95.3 us", "[94.2 us, 99.2 us]"}},
+		{"95.3 us [94.2 us, 99.2 us]", 13, []string{"95.3 us", "[94.2 us,", "99.2 us]"}},
+		{"it takes about 24 ms each", 17, []string{"it takes about", "24 ms each"}},
+		{"at most 5 % of it", 10, []string{"at most", "5 % of it"}},
+		{"10 sheep", 8, []string{"10 sheep"}},
+		{"text from the \uE000 host", 40, []string{"text from the ? host"}},
+	} {
+		if diff := cmp.Diff(tt.want, wrap(tt.text, tt.width)); diff != "" {
+			t.Errorf("%q at %d: %s", tt.text, tt.width, diff)
+		}
+	}
+}
+
+// The bound of a faster device is not that of the setting advised.
+func TestBoundOfAnotherChange(t *testing.T) {
+	share := 0.98
+	l := lever.Lever{Title: "Log device", Verdict: lever.Recommended, Evidence: result.Cited, Bound: &share, BoundOf: "a commit's time", BoundBy: "any faster device", BoundFrom: lever.BoundMeasured}
+	var b strings.Builder
+	if err := WriteTerminal(&b, &Assessment{Levers: []lever.Lever{l}}, Options{Width: 80}); err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range []string{"98 % *", "* by any faster device, not by the setting that is advised", "98 % of a commit's time, by any faster device"} {
+		if !strings.Contains(b.String(), s) {
+			t.Errorf("does not say %q:\n%s", s, b.String())
+		}
+	}
+}
+
+// No null in the document goes without its reason.
+func TestNullsAreExplained(t *testing.T) {
+	known := disturbed("commit.max", "")
+	known.Estimate.Low, known.Estimate.High = math.NaN(), math.NaN()
+	unknown := disturbed("siblings.harm.sibling", "")
+	unknown.Estimate, unknown.Evidence, unknown.Reason = nil, result.Measured, "no two CPUs share a core"
+	a := &Assessment{Probes: []result.Measurement{known, unknown}, Levers: []lever.Lever{{Measurement: &unknown}}}
+	c := complete(a)
+	if !strings.Contains(c.Probes[0].Reason, "maximum") || c.Probes[1].Evidence != "" || c.Levers[0].Measurement.Evidence != "" {
+		t.Errorf("got %+v and %+v", c.Probes, c.Levers[0].Measurement)
+	}
+	if unknown.Evidence != result.Measured || a.Probes[0].Reason != "" || a.Levers[0].Measurement.Evidence != result.Measured {
+		t.Error("the caller's measurements were changed")
+	}
+}
