@@ -31,7 +31,7 @@ func byName(t *testing.T, o Outcome) map[string]result.Measurement {
 		if _, twice := m[x.Name]; twice {
 			t.Errorf("%s is there twice", x.Name)
 		}
-		if x.Title == "" || x.Unit == "" || x.Probe != o.Probe || x.Evidence != result.Measured || !x.Known() && x.Reason == "" {
+		if x.Title == "" || x.Unit == "" || x.Probe != o.Probe || x.Known() != (x.Evidence == result.Measured) || !x.Known() && x.Reason == "" {
 			t.Errorf("incomplete: %+v", x)
 		}
 		if e := x.Estimate; e != nil && e.HasInterval() && !e.Contains(e.Value) {

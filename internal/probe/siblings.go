@@ -88,7 +88,7 @@ func (p *siblings) Run(ctx context.Context, cfg Config) (out Outcome, err error)
 	if err != nil {
 		return out, err
 	}
-	out.Measurements = append(out.Measurements, harm...)
+	out.Measurements = settled(append(out.Measurements, harm...))
 	return out, nil
 }
 
