@@ -20,6 +20,22 @@ func foreignShare(before, after cpuLoad, own, wall float64) float64 {
 	return max(0, others-statTick) / wall
 }
 
+// foreignShareOf is foreignShare over several CPUs, on which we used own seconds in
+// all.
+func foreignShareOf(before, after map[int]cpuLoad, own, wall float64) float64 {
+	others, n := -own-statTick, 0
+	for cpu, a := range after {
+		if b, ok := before[cpu]; ok {
+			others += a.Busy - b.Busy + a.Steal - b.Steal
+			n++
+		}
+	}
+	if n == 0 || wall <= 0 {
+		return 0
+	}
+	return max(0, others) / (wall * float64(n))
+}
+
 // statTick is the resolution of /proc/stat, of each reading, in seconds.
 const statTick = 0.010
 
