@@ -181,8 +181,14 @@ func (r *wakeRun) latencies(t wakeTarget, alpha float64) []result.Measurement {
 			m.Reason = r.whyNone(t.CPU)
 		case len(x) < least:
 			m.Reason = fmt.Sprintf("%d wake-ups fitted into the time; a 99th percentile takes %d", len(x), least)
+		case q == 0.5:
+			// Wake-ups of one round may be alike; rounds lie seconds apart.
+			m.Estimate = medianOf(medians(rounds), alpha)
 		default:
-			m.Estimate = clusterQuantile(rounds, x, q, alpha)
+			m.Estimate = &result.Estimate{Value: stats.Quantile(x, q), Low: math.NaN(), High: math.NaN(), N: len(x)}
+			m.Warnings = append(m.Warnings, fmt.Sprintf("no interval: %d wake-ups are too few for one", len(x)))
+		}
+		if m.Known() {
 			m.Labels["wakeups"] = strconv.Itoa(len(x))
 		}
 		return m
