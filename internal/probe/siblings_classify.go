@@ -84,7 +84,7 @@ func Classify(s PairSignal) Relation {
 	free := func(iv stats.Interval) bool { return iv.Estimate <= separateSlowdown && iv.High < siblingSlowdown }
 	// What is reported otherwise and as near as siblings are is not called separate:
 	// other load on either CPU slows the runs alone as much as those together.
-	if each(s.ALU, free) && each(s.FMA, free) && each(s.Control, free) && !(s.Reported && s.Near == NearYes) {
+	if each(s.ALU, free) && each(s.FMA, free) && each(s.Control, free) && (!s.Reported || s.Near != NearYes) {
 		return Separate
 	}
 	return UnknownPair
