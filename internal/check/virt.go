@@ -2,6 +2,7 @@ package check
 
 import (
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
@@ -68,20 +69,21 @@ func lookQuota(f *host.Facts, _ Role) Outcome {
 		bad: func(bad []reading) (string, string) {
 			return fmt.Sprintf("%s of quota, but threads may run on %s; seen from hostlab's own cgroup, a server's may differ",
 					bad[0].value, count(cpus, "CPU", "CPUs")),
-				"grep -H -e throttled /sys/fs/cgroup" + cgroupDir(f) + "/cpu.stat\n" +
+				"grep -H -e throttled " + shellQuote(cpuStat(f.Limits.CPUQuota)) + "\n" +
 					"# raise the quota (systemctl set-property UNIT CPUQuota=, docker update --cpus), " +
 					"or set the server's degree of parallelism to it"
 		},
 	})
 }
 
-// cgroupDir is this process's cgroup below the mount, fit for a command.
-func cgroupDir(f *host.Facts) string {
-	p := f.Limits.Cgroup.Or("")
-	if p == "" || p == "/" || f.Limits.CgroupV.Or(0) != 2 {
-		return ""
+// cpuStat is the file beside the quota that counts the stops: version 1 has a
+// directory for each controller, and a limit may be an ancestor's.
+func cpuStat(quota host.Fact[float64]) string {
+	dir := path.Dir(quota.Source)
+	if !path.IsAbs(dir) || dir == "/" {
+		dir = "/sys/fs/cgroup"
 	}
-	return shellQuote("/" + strings.Trim(p, "/"))
+	return dir + "/cpu.stat"
 }
 
 var affinity = Check{

@@ -15,7 +15,7 @@ func limited(quota float64, cpus int) func(*host.Facts) {
 		f.Limits.Affinity = known(upTo(cpus), "sched_getaffinity")
 		f.Limits.CPUQuota = absent[float64]("/sys/fs/cgroup/cpu.max")
 		if quota > 0 {
-			f.Limits.CPUQuota = host.Known(quota, "CPUs", "/sys/fs/cgroup/cpu.max")
+			f.Limits.CPUQuota = host.Known(quota, "CPUs", "/sys/fs/cgroup/docker/abc/cpu.max")
 		}
 	}
 }
@@ -44,7 +44,12 @@ var virtCases = []lookCase{
 	{id: "VRT-001", name: "bare metal", facts: stolen(0, "none"), want: NotApplicable},
 	{id: "VRT-001", name: "error", want: Unknown, facts: func(f *host.Facts) { f.Virt.Steal = failed[float64]("/proc/stat") }},
 
-	{id: "VRT-002", name: "two of eight", facts: limited(2, 8), want: Finding, evidence: "cpu.max = 2 CPUs", detail: "8 CPUs", remedy: "/sys/fs/cgroup/docker/abc/cpu.stat"},
+	{id: "VRT-002", name: "two of eight", facts: limited(2, 8), want: Finding, evidence: "cpu.max = 2 CPUs", detail: "8 CPUs", remedy: "throttled /sys/fs/cgroup/docker/abc/cpu.stat"},
+	{id: "VRT-002", name: "version 1", want: Finding, remedy: "throttled '/sys/fs/cgroup/cpu,cpuacct/docker/abc/cpu.stat'", facts: func(f *host.Facts) {
+		limited(2, 8)(f)
+		f.Limits.CgroupV = known(1, "/proc/self/cgroup")
+		f.Limits.CPUQuota = host.Known(2.0, "CPUs", "/sys/fs/cgroup/cpu,cpuacct/docker/abc/cpu.cfs_quota_us")
+	}},
 	{id: "VRT-002", name: "one and a half of two", facts: limited(1.5, 2), want: Finding, evidence: "1.5 CPUs"},
 	{id: "VRT-002", name: "all of it", facts: limited(8, 8), want: OK},
 	{id: "VRT-002", name: "no quota", facts: limited(0, 8), want: OK, detail: "no cgroup"},

@@ -15,22 +15,23 @@ import (
 // How the commit probe spends its budget. The limits keep it polite to a device
 // that others commit to at the same time.
 const (
-	commitBlock      = 50   // timed commits of a block
+	commitBlock      = 25   // timed commits of a block
+	commitBlocks     = 4    // of a round on the log directory: two of each layout
 	commitSettle     = 5    // commits before them, not timed: the pause and the other condition are forgotten
 	commitMost       = 5000 // timed commits on the log directory
 	commitMinRounds  = 12   // a slow device gets smaller blocks rather than fewer rounds
 	commitLeastBlock = 5
-	commitPause      = 40 * time.Millisecond // the longest between rounds: sees more of the device's time, in no step with it
+	commitPause      = 40 * time.Millisecond // the longest between rounds where there is no time to spare: in no step with the device
 	commitSlack      = 500 * time.Millisecond
 )
 
 // What the commit probe needs to find free, in bytes. Of a file system that others
 // need it leaves them 64 MiB at the least.
 const (
-	CommitRoom = 64<<20 + commitFile // on the log directory
-	MemoryRoom = 2 * memoryFile      // in memory; a container's /dev/shm is small
+	CommitRoom = 64<<20 + 2*commitFile // on the log directory, one file of each layout
+	MemoryRoom = 2 * memoryFile        // in memory; a container's /dev/shm is small
 
-	commitFile = 16 << 20
+	commitFile = 8 << 20
 	memoryFile = 1 << 20 // memory is the same at every offset, and counts against the control group
 )
 
@@ -50,20 +51,28 @@ func (commitProbe) Title() string { return "Latency of a durable commit" }
 // Share implements Probe.
 func (commitProbe) Share() float64 { return 0.20 }
 
-// commitRuns is what the rounds gave: seconds of single commits by round. A and B
-// are the two blocks on the log directory, which differ in nothing.
+// commitRuns is what the rounds gave: seconds of single commits by round. The two
+// blocks of a layout differ in nothing.
 type commitRuns struct {
-	a, b, mem [][]float64
+	layout   logcommit.Layout // of new
+	new, old [2][][]float64   // on the log directory: blocks allocated only; a recycled log
+	mem      [][]float64
+	seconds  float64 // from the first round to the last
 }
 
 // evenOut drops what a round that was cut short left.
 func (r *commitRuns) evenOut(withMemory bool) {
-	n := min(len(r.a), len(r.b))
+	all := []*[][]float64{&r.new[0], &r.new[1], &r.old[0], &r.old[1]}
 	if withMemory {
-		n = min(n, len(r.mem))
-		r.mem = r.mem[:n]
+		all = append(all, &r.mem)
 	}
-	r.a, r.b = r.a[:n], r.b[:n]
+	n := len(r.new[0])
+	for _, x := range all {
+		n = min(n, len(*x))
+	}
+	for _, x := range all {
+		*x = (*x)[:n]
+	}
 }
 
 // Run implements Probe.
@@ -74,7 +83,7 @@ func (p commitProbe) Run(ctx context.Context, cfg Config) (Outcome, error) {
 		out.Skipped = cfg.NoLog
 		return out, nil
 	}
-	runs, layout, warnings, err := p.measure(ctx, cfg, began)
+	runs, warnings, err := p.measure(ctx, cfg, began)
 	out.Seconds = time.Since(began).Seconds()
 	out.Warnings = warnings
 	if _, ok := errors.AsType[*logcommit.DirError](err); ok && ctx.Err() == nil {
@@ -84,34 +93,44 @@ func (p commitProbe) Run(ctx context.Context, cfg Config) (Outcome, error) {
 	if err != nil {
 		return out, err
 	}
-	if len(runs.a) == 0 {
+	if len(runs.new[0]) == 0 {
 		out.Skipped = fmt.Sprintf("not one round fitted into %s: the device is too slow or stalled; run it again without --quick", cfg.Budget.Round(time.Second))
 		return out, nil
 	}
 	out.Method = fmt.Sprintf("Each commit writes 4 KiB and waits for fdatasync, as fio --rw=write --bs=4k --fdatasync=1 does "+
-		"(file layout: %s). Every round holds two blocks of %d commits on the log directory, which differ in nothing and give the "+
-		"noise floor, and one in memory, in random order; the first %d of each block are not counted. Intervals allow for "+
-		"commits of one round being alike.", layout, len(runs.a[0]), commitSettle)
-	p.summarise(&out, runs, cfg, layout)
+		"(file layout: %s), or does so over blocks that were written before, as databases do with recycled log files. "+
+		"Every round holds two blocks of %d commits in each of the two files on the log directory, which differ in nothing and give the "+
+		"noise floor, and one in memory, in random order; the first %d of each block are not counted. Rounds are spread over the probe's "+
+		"whole time. Intervals allow for commits of one round, and rounds that follow each other, being alike.",
+		runs.layout, len(runs.new[0][0]), commitSettle)
+	p.summarise(&out, runs, cfg)
+	out.Measurements = settled(out.Measurements)
 	return out, nil
 }
 
-func (commitProbe) measure(ctx context.Context, cfg Config, began time.Time) (runs commitRuns, layout logcommit.Layout, warnings []string, err error) {
+func (commitProbe) measure(ctx context.Context, cfg Config, began time.Time) (runs commitRuns, warnings []string, err error) {
 	logCfg := logcommit.DefaultConfig(cfg.LogDir)
 	logCfg.Seed, logCfg.Bytes = cfg.Seed, commitFile
 	storage := storageOf(cfg.Facts, cfg.LogDir)
 	if err := logcommit.Preflight(storage, cfg.LogDir, CommitRoom); err != nil {
-		return runs, "", nil, err
+		return runs, nil, err
 	}
 	if storage.Class.Or("") == host.ClassMemory || logcommit.MemoryDir(cfg.LogDir) {
 		warnings = append(warnings, "the log directory is in memory: nothing there survives a power cut; name a directory on a device with --log-dir")
 	}
 	disk, err := logcommit.Open(logCfg)
 	if err != nil {
-		return runs, "", warnings, err
+		return runs, warnings, err
 	}
-	layout = disk.Layout()
+	runs.layout = disk.Layout()
 	defer func() { err = errors.Join(err, disk.Close()) }()
+	oldCfg := logCfg
+	oldCfg.Layout = logcommit.Overwritten
+	recycled, err := logcommit.Open(oldCfg)
+	if err != nil {
+		return runs, warnings, err
+	}
+	defer func() { err = errors.Join(err, recycled.Close()) }()
 
 	var mem *logcommit.Log
 	if logcommit.MemoryDir(cfg.MemDir) {
@@ -136,7 +155,6 @@ func (commitProbe) measure(ctx context.Context, cfg Config, began time.Time) (ru
 		runs.evenOut(mem != nil)
 	}()
 
-	rng := rand.New(rand.NewPCG(cfg.Seed, 0x636f6d6d6974))
 	each := func(l *logcommit.Log, n int, into *[][]float64) error {
 		if _, err := l.Block(inTime, commitSettle, nil); err != nil {
 			return err
@@ -150,39 +168,83 @@ func (commitProbe) measure(ctx context.Context, cfg Config, began time.Time) (ru
 	// The warm-up tells how slow the device is.
 	warm := time.Now()
 	if err := each(disk, commitLeastBlock, nil); err != nil {
-		return runs, layout, warnings, err
+		return runs, warnings, err
 	}
 	perCommit := time.Since(warm) / (commitSettle + commitLeastBlock)
+	if err := each(recycled, commitLeastBlock, nil); err != nil {
+		return runs, warnings, err
+	}
 	if mem != nil {
 		if err := each(mem, commitBlock, nil); err != nil {
-			return runs, layout, warnings, err
+			return runs, warnings, err
 		}
 	}
 	block := blockSize(cfg.Budget, perCommit)
-	end := began.Add(cfg.Budget - min(commitSlack, cfg.Budget/10))
-	longest := perCommit * time.Duration(2*(block+commitSettle))
-	for n := 0; n+2*block <= commitMost && !time.Now().Add(longest).After(end); n += 2 * block {
-		round := time.Now()
-		conds := []func() error{
-			func() error { return each(disk, block, &runs.a) },
-			func() error { return each(disk, block, &runs.b) },
+	conds := []func() error{
+		func() error { return each(disk, block, &runs.new[0]) },
+		func() error { return each(disk, block, &runs.new[1]) },
+		func() error { return each(recycled, block, &runs.old[0]) },
+		func() error { return each(recycled, block, &runs.old[1]) },
+	}
+	if mem != nil {
+		conds = append(conds, func() error { return each(mem, block, &runs.mem) })
+	}
+	rounds := commitRounds{
+		rng: rand.New(rand.NewPCG(cfg.Seed, 0x636f6d6d6974)), most: commitMost / (commitBlocks * block),
+		longest: perCommit * time.Duration(commitBlocks*(block+commitSettle)),
+		end:     began.Add(cfg.Budget - min(commitSlack, cfg.Budget/10)),
+	}
+	first := time.Now()
+	err = rounds.run(inTime, conds, func() {
+		runs.seconds = time.Since(first).Seconds()
+		if cfg.Report != nil {
+			cfg.Report(min(time.Since(began), cfg.Budget), cfg.Budget)
 		}
-		if mem != nil {
-			conds = append(conds, func() error { return each(mem, block, &runs.mem) })
-		}
-		rng.Shuffle(len(conds), func(i, j int) { conds[i], conds[j] = conds[j], conds[i] })
+	})
+	return runs, warnings, err
+}
+
+// commitRounds runs rounds spread over the time there is: a device is not the same
+// in one second as in the next, and a figure from a few of them holds for those.
+type commitRounds struct {
+	rng     *rand.Rand
+	most    int
+	longest time.Duration // that a round has taken so far
+	end     time.Time
+}
+
+func (r commitRounds) run(ctx context.Context, conds []func() error, done func()) error {
+	var spent time.Duration
+	for n := 1; n <= r.most && !time.Now().Add(r.longest).After(r.end); n++ {
+		began := time.Now()
+		r.rng.Shuffle(len(conds), func(i, j int) { conds[i], conds[j] = conds[j], conds[i] })
 		for _, run := range conds {
 			if err := run(); err != nil {
-				return runs, layout, warnings, err
+				return err
 			}
 		}
-		longest = max(longest, time.Since(round))
-		if err := sleep(inTime, time.Duration(rng.Int64N(int64(commitPause)))); err != nil {
-			return runs, layout, warnings, err
+		took := time.Since(began)
+		spent += took
+		r.longest = max(r.longest, took)
+		done()
+		if n == r.most {
+			break
 		}
-		commitProgress(cfg, began, n+2*block)
+		if err := sleep(ctx, r.pause(n, spent/time.Duration(n), time.Until(r.end))); err != nil {
+			return err
+		}
 	}
-	return runs, layout, warnings, nil
+	return nil
+}
+
+// pause is how long to wait after n rounds of so long each, with so much time left:
+// on average what spreads the others evenly.
+func (r commitRounds) pause(n int, each, left time.Duration) time.Duration {
+	spare := left/time.Duration(max(1, r.most-n)) - each
+	if spare <= 0 {
+		return time.Duration(r.rng.Int64N(int64(commitPause)))
+	}
+	return min(spare/2+time.Duration(r.rng.Int64N(int64(spare)+1)), left-each)
 }
 
 // blockSize is how many commits a block holds so that enough rounds fit into the
@@ -191,19 +253,8 @@ func blockSize(budget, perCommit time.Duration) int {
 	if perCommit <= 0 {
 		return commitBlock
 	}
-	fit := int(budget/(commitMinRounds*2*perCommit)) - commitSettle
+	fit := int(budget/(commitMinRounds*commitBlocks*perCommit)) - commitSettle
 	return min(max(fit, commitLeastBlock), commitBlock)
-}
-
-// commitProgress reports the larger of the shares of commits and of time, since
-// whichever is used up first ends the probe.
-func commitProgress(cfg Config, began time.Time, commits int) {
-	if cfg.Report == nil {
-		return
-	}
-	spent := time.Since(began)
-	total := min(time.Duration(float64(spent)*commitMost/float64(commits)), cfg.Budget)
-	cfg.Report(min(spent, total), total)
 }
 
 // storageOf finds the facts about the storage of dir; without them Preflight asks

@@ -12,46 +12,61 @@ import (
 	"hostlab/internal/workload/logcommit"
 )
 
-// summarise turns the rounds into measurements and distributions. On the log
-// directory both blocks of a round are one: they differ in nothing.
-func (p commitProbe) summarise(out *Outcome, runs commitRuns, cfg Config, layout logcommit.Layout) {
-	disk := make([][]float64, len(runs.a))
-	for i := range disk {
-		disk[i] = slices.Concat(runs.a[i], runs.b[i])
+// summarise turns the rounds into measurements and distributions. Both blocks of
+// a round in one file are one: they differ in nothing.
+func (p commitProbe) summarise(out *Outcome, runs commitRuns, cfg Config) {
+	during := fmt.Sprintf("during these %.0f s", math.Max(1, runs.seconds))
+	both := func(x [2][][]float64) (rounds [][]float64, aa stats.Interval) {
+		for i := range x[0] {
+			rounds = append(rounds, slices.Concat(x[0][i], x[1][i]))
+		}
+		return rounds, stats.PairedRatio(medians(x[1]), medians(x[0]), cfg.Alpha)
 	}
-	aa := stats.PairedRatio(medians(runs.b), medians(runs.a), cfg.Alpha)
-	floor := stats.Floor(aa)
-	labels := map[string]string{"device": "log-dir", "layout": string(layout)}
-	out.Measurements = append(out.Measurements, device(disk, "commit", "on the log directory", labels, floor, cfg.Alpha)...)
+	disk, aa := both(runs.new)
+	old, oldAA := both(runs.old)
+	labels := map[string]string{"device": "log-dir", "layout": string(runs.layout), "seconds": strconv.FormatFloat(runs.seconds, 'f', 1, 64)}
+	oldLabels := maps.Clone(labels)
+	oldLabels["layout"] = string(logcommit.Overwritten)
+	memLabels := map[string]string{"device": "memory", "seconds": labels["seconds"]}
+	out.Measurements = append(out.Measurements, device(disk, "commit", "on the log directory, "+during, labels, stats.Floor(aa), cfg.Alpha)...)
+	recycled := device(old, "commit.overwritten", "on the log directory over blocks written before, as in a recycled log, "+during, oldLabels, stats.Floor(oldAA), cfg.Alpha)
+	out.Measurements = append(out.Measurements, recycled[:2]...)
 
-	memLabels := map[string]string{"device": "memory"}
-	gain := result.Measurement{Probe: "commit", Name: "commit.gain", Unit: "ratio", Evidence: result.Measured, NoiseFloor: floor,
-		Title: "Commit in memory over commit on the log directory: what remains with the fastest device", Labels: map[string]string{"device": "memory"}}
+	gain := result.Measurement{Probe: "commit", Name: "commit.gain", Unit: "ratio", Evidence: result.Measured, NoiseFloor: stats.Floor(oldAA),
+		Title: "Commit in memory over commit to a recycled log: what remains with the fastest device", Labels: map[string]string{"device": "memory"}}
+	memory := device(runs.mem, "commit.memory", "in memory, "+during, memLabels, math.NaN(), cfg.Alpha)
 	if len(runs.mem) > 0 {
-		out.Measurements = append(out.Measurements, device(runs.mem, "commit.memory", "in memory", memLabels, math.NaN(), cfg.Alpha)...)
-		gain.Estimate = ratio(stats.PairedRatio(medians(runs.mem), medians(disk), cfg.Alpha))
+		gain.Estimate = ratio(stats.PairedRatio(medians(runs.mem), medians(old), cfg.Alpha))
 	} else {
 		gain.Reason = "no tmpfs that this user may write to, such as /dev/shm"
-		for _, m := range device(nil, "commit.memory", "in memory", memLabels, math.NaN(), cfg.Alpha) {
-			m.Reason = gain.Reason
-			out.Measurements = append(out.Measurements, m)
+		for i := range memory {
+			memory[i].Reason = gain.Reason
 		}
 	}
-	same := result.Measurement{Probe: "commit", Name: "commit.aa", Unit: "ratio", Evidence: result.Measured, NoiseFloor: math.NaN(),
-		Title: "Second block over first on the same log directory: the noise floor", Estimate: ratio(aa), Labels: labels}
-	if same.Estimate != nil && same.Estimate.HasInterval() && !same.Estimate.Contains(1) {
-		same.Warnings = []string{"two blocks that differ in nothing differ: other load on the device; run it again when the host is quieter"}
-	}
-	out.Measurements = append(out.Measurements, gain, same)
+	out.Measurements = append(append(out.Measurements, memory...), gain,
+		twice("commit.aa", "on the log directory", aa, labels), twice("commit.overwritten.aa", "in a recycled log", oldAA, oldLabels))
 
-	edges := logEdges(slices.Concat(slices.Concat(disk...), slices.Concat(runs.mem...)), 10)
+	edges := logEdges(slices.Concat(slices.Concat(disk...), slices.Concat(old...), slices.Concat(runs.mem...)), 10)
 	out.Distributions = append(out.Distributions, histogram("commit", "Commits on the log directory", edges, disk))
 	if len(runs.mem) > 0 {
 		out.Distributions = append(out.Distributions, histogram("commit.memory", "Commits in memory", edges, runs.mem))
 	}
+	out.Distributions = append(out.Distributions, histogram("commit.overwritten", "Commits to a recycled log", edges, old))
 }
 
-// device describes the commits on one of the two. floor is the A/A ratio's.
+// twice is the A/A measurement of one file.
+func twice(name, where string, aa stats.Interval, labels map[string]string) result.Measurement {
+	m := result.Measurement{Probe: "commit", Name: name, Unit: "ratio", Evidence: result.Measured, NoiseFloor: math.NaN(),
+		Title: "Second block over first " + where + ": the noise floor", Estimate: ratio(aa), Labels: labels}
+	if m.Estimate == nil {
+		m.Reason = "no block had a time"
+	} else if m.Estimate.HasInterval() && !m.Estimate.Contains(1) {
+		m.Warnings = []string{"two blocks that differ in nothing differ: other load on the device; run it again when the host is quieter"}
+	}
+	return m
+}
+
+// device describes the commits on one of them. floor is the A/A ratio's.
 func device(rounds [][]float64, name, where string, labels map[string]string, floor, alpha float64) []result.Measurement {
 	all := slices.Concat(rounds...)
 	slices.Sort(all)
@@ -65,13 +80,17 @@ func device(rounds [][]float64, name, where string, labels map[string]string, fl
 	p50 := m(".p50", "Median commit", "s")
 	p99 := m(".p99", "99th percentile of commits", "s")
 	longest := m(".max", "Longest commit", "s")
-	rate := m(".rate", "Commits per second, one after another,", "1/s")
+	rate := m(".rate", "Typical rate of commits between stalls, one after another,", "1/s")
 	if n > 0 {
 		p50.Estimate = clusterQuantile(rounds, all, 0.50, alpha)
+		p50.Warnings = worth(p50.Estimate)
 		p50.NoiseFloor = floor * p50.Estimate.Value
 		longest.Estimate = &result.Estimate{Value: all[n-1], Low: math.NaN(), High: math.NaN(), N: n}
-		counts, sums := make([]float64, len(rounds)), make([]float64, len(rounds))
-		for i, r := range rounds {
+		longest.Warnings = []string{"no interval: the next run may see a longer one"}
+		// Rounds that follow each other are joined: they are alike.
+		joined := thinned(rounds, stats.Median, alpha)
+		counts, sums := make([]float64, len(joined)), make([]float64, len(joined))
+		for i, r := range joined {
 			counts[i] = float64(len(r))
 			for _, t := range r {
 				sums[i] += t
@@ -81,9 +100,7 @@ func device(rounds [][]float64, name, where string, labels map[string]string, fl
 		rate.NoiseFloor = floor * rate.Estimate.Value
 		if float64(n)*(1-0.99) >= 10 {
 			p99.Estimate = clusterQuantile(rounds, all, 0.99, alpha)
-			if !p99.Estimate.HasInterval() {
-				p99.Warnings = []string{fmt.Sprintf("no interval: commits of one round are alike, and these count only as %d", p99.Estimate.N)}
-			}
+			p99.Warnings = worth(p99.Estimate)
 		} else {
 			p99.Reason = fmt.Sprintf("%d commits fitted into the time; a 99th percentile takes 1000", n)
 		}
@@ -91,49 +108,12 @@ func device(rounds [][]float64, name, where string, labels map[string]string, fl
 	return []result.Measurement{p50, p99, longest, rate}
 }
 
-// clusterQuantile estimates the q-quantile of all (sorted) with an interval that
-// allows for the commits of one round being alike: a burst of other load slows
-// many in a row, and an interval that counts each of them is far too narrow. The
-// share of each round's commits at or below the estimate varies between rounds by
-// more than the binomial law says; that excess is the design effect (Kish, Survey
-// Sampling, 1965, section 5.4; for quantiles, Woodruff, JASA 47, 1952). n divided
-// by it is how many independent commits these are worth, and the interval is that
-// of so many equally spaced order statistics. Estimate.N is that number.
-func clusterQuantile(rounds [][]float64, all []float64, q, alpha float64) *result.Estimate {
-	n := len(all)
-	e := &result.Estimate{Value: stats.Quantile(all, q), Low: math.NaN(), High: math.NaN(), N: n}
-	e.N = max(1, int(float64(n)/designEffect(rounds, e.Value, q)))
-	thin := make([]float64, e.N)
-	for i := range thin {
-		thin[i] = all[min(n-1, int((float64(i)+0.5)*float64(n)/float64(e.N)))]
+// worth says why there is no interval, where there is none.
+func worth(e *result.Estimate) []string {
+	if e.HasInterval() {
+		return nil
 	}
-	if lo, hi, ok := stats.QuantileInterval(thin, q, alpha); ok && len(rounds) >= stats.MinBlocks(alpha) {
-		// Thinning moves order statistics by half a step; the estimate stays inside.
-		e.Low, e.High = min(lo, e.Value), max(hi, e.Value)
-	}
-	return e
-}
-
-// designEffect is the variance of the rounds' shares of values at or below x over
-// that of independent values, at least 1.
-func designEffect(rounds [][]float64, x, q float64) float64 {
-	if len(rounds) < 2 {
-		return 1
-	}
-	size, square := 0.0, 0.0
-	for _, r := range rounds {
-		below := 0
-		for _, t := range r {
-			if t <= x {
-				below++
-			}
-		}
-		d := float64(below)/float64(len(r)) - q
-		square += d * d
-		size += float64(len(r))
-	}
-	k := float64(len(rounds))
-	return max(1, square/(k-1)*(size/k)/(q*(1-q)))
+	return []string{fmt.Sprintf("no interval: commits close in time are alike, and these count only as %d", e.N)}
 }
 
 func interval(iv stats.Interval) *result.Estimate {

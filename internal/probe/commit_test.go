@@ -31,7 +31,7 @@ func byName(t *testing.T, o Outcome) map[string]result.Measurement {
 		if _, twice := m[x.Name]; twice {
 			t.Errorf("%s is there twice", x.Name)
 		}
-		if x.Title == "" || x.Unit == "" || x.Probe != o.Probe || x.Evidence != result.Measured || !x.Known() && x.Reason == "" {
+		if x.Title == "" || x.Unit == "" || x.Probe != o.Probe || x.Known() != (x.Evidence == result.Measured) || !x.Known() && x.Reason == "" {
 			t.Errorf("incomplete: %+v", x)
 		}
 		if e := x.Estimate; e != nil && e.HasInterval() && !e.Contains(e.Value) {
@@ -74,7 +74,8 @@ func TestCommitRun(t *testing.T) {
 		t.Errorf("%d reports, %v s, method %q", reports, out.Seconds, out.Method)
 	}
 	m := byName(t, out)
-	for _, name := range []string{"commit.p50", "commit.p99", "commit.max", "commit.rate", "commit.memory.p50", "commit.memory.p99",
+	for _, name := range []string{"commit.p50", "commit.p99", "commit.max", "commit.rate", "commit.overwritten.p50", "commit.overwritten.p99",
+		"commit.overwritten.aa", "commit.memory.p50", "commit.memory.p99",
 		"commit.memory.max", "commit.memory.rate", "commit.gain", "commit.aa"} {
 		if _, ok := m[name]; !ok {
 			t.Errorf("no %s", name)
@@ -82,6 +83,16 @@ func TestCommitRun(t *testing.T) {
 	}
 	if m["commit.p50"].Estimate.Value > m["commit.max"].Estimate.Value {
 		t.Error("the median is above the maximum")
+	}
+	// A faster device ends no sooner: its rounds are spread over the time.
+	if s, err := strconv.ParseFloat(m["commit.p50"].Labels["seconds"], 64); err != nil || s < 1.5 || s > 3 {
+		t.Errorf("the rounds took %q s of 3", m["commit.p50"].Labels["seconds"])
+	}
+	if a, b := m["commit.p50"].Labels["layout"], m["commit.overwritten.p50"].Labels["layout"]; a == b || b != "overwritten" {
+		t.Errorf("layouts %q and %q", a, b)
+	}
+	if max := m["commit.max"]; max.Estimate.HasInterval() || len(max.Warnings) != 1 || !strings.Contains(max.Warnings[0], "no interval") {
+		t.Errorf("maximum %+v %q", max.Estimate, max.Warnings)
 	}
 	if len(out.Distributions) == 0 {
 		t.Fatal("no distribution")
@@ -111,7 +122,7 @@ func TestCommitWithoutMemory(t *testing.T) {
 			t.Errorf("%s without a tmpfs: %+v", name, x)
 		}
 	}
-	if !m["commit.p50"].Known() || len(out.Distributions) != 1 {
+	if !m["commit.p50"].Known() || len(out.Distributions) != 2 {
 		t.Errorf("the log directory was not measured: %+v", m["commit.p50"])
 	}
 }
@@ -163,11 +174,11 @@ func TestBlockSize(t *testing.T) {
 		budget, each time.Duration
 		want         int
 	}{
-		{12 * time.Second, 80 * time.Microsecond, 50},
-		{12 * time.Second, 10 * time.Millisecond, 45},
-		{4 * time.Second, 10 * time.Millisecond, 11},
+		{12 * time.Second, 80 * time.Microsecond, 25},
+		{12 * time.Second, 10 * time.Millisecond, 20},
+		{4 * time.Second, 5 * time.Millisecond, 11},
 		{4 * time.Second, time.Second, 5},
-		{4 * time.Second, 0, 50},
+		{4 * time.Second, 0, 25},
 	} {
 		if got := blockSize(c.budget, c.each); got != c.want {
 			t.Errorf("%v at %v a commit: blocks of %d, want %d", c.budget, c.each, got, c.want)
@@ -176,46 +187,32 @@ func TestBlockSize(t *testing.T) {
 }
 
 func TestEvenOut(t *testing.T) {
-	r := commitRuns{a: make([][]float64, 3), b: make([][]float64, 2), mem: make([][]float64, 3)}
+	three := func() [][]float64 { return make([][]float64, 3) }
+	r := commitRuns{new: [2][][]float64{three(), three()}, old: [2][][]float64{three(), make([][]float64, 2)}, mem: three()}
 	r.evenOut(true)
-	if diff := cmp.Diff([]int{2, 2, 2}, []int{len(r.a), len(r.b), len(r.mem)}); diff != "" {
+	got := []int{len(r.new[0]), len(r.new[1]), len(r.old[0]), len(r.old[1]), len(r.mem)}
+	if diff := cmp.Diff([]int{2, 2, 2, 2, 2}, got); diff != "" {
 		t.Error(diff)
 	}
 }
 
-// TestClusterQuantileCovers draws commits whose rounds differ, as they do on a
-// shared device, and counts how often the interval holds the true median. One that
-// takes commits for independent covers it in about a third of the cases.
-func TestClusterQuantileCovers(t *testing.T) {
-	rng := rand.New(rand.NewPCG(3, 4))
-	const trials = 300
-	covered, naive := 0, 0
-	for range trials {
-		rounds := make([][]float64, 50)
-		for i := range rounds {
-			shift := rng.NormFloat64() * 0.1
-			for range 100 {
-				rounds[i] = append(rounds[i], math.Exp(shift+0.1*rng.NormFloat64()))
-			}
+// The pauses spread what is left of the rounds over what is left of the time.
+func TestCommitPauses(t *testing.T) {
+	r := commitRounds{rng: rand.New(rand.NewPCG(1, 2)), most: 50}
+	left := 10 * time.Second
+	for n := 1; n < 50; n++ {
+		left -= 20 * time.Millisecond
+		p := r.pause(n, 20*time.Millisecond, left)
+		if p < 0 || p > left {
+			t.Fatalf("%v after %d rounds with %v left", p, n, left)
 		}
-		all := slices.Sorted(slices.Values(slices.Concat(rounds...)))
-		if clusterQuantile(rounds, all, 0.5, 0.05).Contains(1) {
-			covered++
-		}
-		if clusterQuantile([][]float64{all}, all, 0.5, 0.05).N != len(all) {
-			t.Fatal("one round cannot show that rounds differ")
-		}
-		half := 1.96 * math.Sqrt(0.25/float64(len(all)))
-		lo, hi := all[int((0.5-half)*float64(len(all)))], all[int((0.5+half)*float64(len(all)))]
-		if lo <= 1 && 1 <= hi {
-			naive++
-		}
+		left -= p
 	}
-	if share := float64(covered) / trials; share < 0.90 || share > 0.99 {
-		t.Errorf("interval holds the median in %.0f %% of trials", 100*share)
+	if left < 0 || left > time.Second {
+		t.Errorf("%v of 10 s are left", left)
 	}
-	if share := float64(naive) / trials; share > 0.6 {
-		t.Errorf("the naive interval holds it in %.0f %%: these rounds do not differ enough to test anything", 100*share)
+	if p := r.pause(3, time.Second, time.Second); p < 0 || p > commitPause {
+		t.Errorf("a slow device is left alone for %v", p)
 	}
 }
 
@@ -228,15 +225,29 @@ func TestP99TakesThousandCommits(t *testing.T) {
 		}
 		return r
 	}
-	rounds := make([][]float64, 0, 20)
-	for range 20 {
+	rounds := make([][]float64, 0, 40)
+	for range 40 {
 		rounds = append(rounds, round())
 	}
 	if m := device(rounds[:9], "x", "there", map[string]string{}, math.NaN(), 0.05)[1]; m.Known() || !strings.Contains(m.Reason, "900 commits") {
 		t.Errorf("of 900 commits: %+v", m)
 	}
-	if m := device(rounds, "x", "there", map[string]string{}, math.NaN(), 0.05)[1]; !m.Known() || !m.Estimate.HasInterval() {
-		t.Errorf("of 2000 commits: %+v", m.Estimate)
+	if m := device(rounds, "x", "there", map[string]string{}, math.NaN(), 0.05)[1]; !m.Known() || !m.Estimate.HasInterval() || len(m.Warnings) > 0 {
+		t.Errorf("of 4000 commits: %+v", m.Estimate)
+	}
+}
+
+// Eight rounds say too little of the tail, however many commits they hold.
+func TestP99TakesManyRounds(t *testing.T) {
+	rounds := make([][]float64, 8)
+	for i := range rounds {
+		for j := range 1000 {
+			rounds[i] = append(rounds[i], 1+float64((j*7919+i)%1000)/1000)
+		}
+	}
+	m := device(rounds, "x", "there", map[string]string{}, math.NaN(), 0.05)[1]
+	if !m.Known() || m.Estimate.HasInterval() || len(m.Warnings) != 1 {
+		t.Errorf("%+v %q", m.Estimate, m.Warnings)
 	}
 }
 

@@ -32,7 +32,7 @@ func sane(t *testing.T, o Outcome, err error) {
 	}
 	names := map[string]bool{}
 	for _, m := range o.Measurements {
-		if names[m.Name] || !strings.HasPrefix(m.Name, m.Probe+".") || m.Title == "" || m.Unit == "" || m.Evidence != result.Measured {
+		if names[m.Name] || !strings.HasPrefix(m.Name, m.Probe+".") || m.Title == "" || m.Unit == "" || m.Known() != (m.Evidence == result.Measured) {
 			t.Errorf("measurement %+v", m)
 		}
 		names[m.Name] = true
@@ -73,6 +73,9 @@ func TestWakeupReal(t *testing.T) {
 	m := named(t, o, "wakeup.alu.10ms.cpu0")
 	if m.Known() && (m.Estimate.Value < 0.2 || m.Estimate.Value > 20) {
 		t.Errorf("ratio %+v", *m.Estimate)
+	}
+	if late := named(t, o, "wakeup.latency.p50.cpu0"); runtime.GOOS == "linux" && late.Known() && late.Estimate.Value > 0.1 {
+		t.Errorf("a thread is %g s late", late.Estimate.Value)
 	}
 	if hz := named(t, o, "wakeup.frequency.busy.cpu0"); hz.Known() && (hz.Estimate.Value < 1e8 || hz.Estimate.Value > 1e10) {
 		t.Errorf("%g additions per second", hz.Estimate.Value)

@@ -7,12 +7,8 @@ import (
 	"math/rand/v2"
 	"runtime"
 	"runtime/debug"
-	"slices"
-	"strconv"
 	"time"
 
-	"hostlab/internal/host"
-	"hostlab/internal/result"
 	"hostlab/internal/stats"
 	"hostlab/internal/workload/xmlquery"
 )
@@ -27,10 +23,13 @@ const (
 )
 
 // degreeProbe measures what parallelism makes of a CPU-bound cached query.
-type degreeProbe struct{}
+type degreeProbe struct {
+	load  func(cpus []int) (map[int]cpuLoad, bool)
+	stops func(file string) (stops, bool)
+}
 
 // NewDegree returns the probe of the degree of parallelism.
-func NewDegree() Probe { return degreeProbe{} }
+func NewDegree() Probe { return degreeProbe{load: readLoad, stops: stopsIn} }
 
 // Name implements Probe.
 func (degreeProbe) Name() string { return "degree" }
@@ -41,11 +40,14 @@ func (degreeProbe) Title() string { return "Speed-up of a cached query with its 
 // Share implements Probe.
 func (degreeProbe) Share() float64 { return 0.20 }
 
-// degrees are the powers of two below n, and n.
-func degrees(n int) []int {
+// degrees are the powers of two below n, and n. A limit in force leaves out what
+// lies between the first degree that reaches it and n: each takes long to run.
+func degrees(n int, limit float64) []int {
 	var d []int
-	for k := 1; k < n; k *= 2 {
+	reached := false
+	for k := 1; k < n && !reached; k *= 2 {
 		d = append(d, k)
+		reached = limit > 0 && float64(k) >= limit
 	}
 	return append(d, n)
 }
@@ -56,6 +58,16 @@ type condition struct {
 	degree int
 	passes int // scans in one run
 	times  []float64
+	stops  []stops // of each run under a quota, where they can be read
+}
+
+// degreeRun is one run of the probe.
+type degreeRun struct {
+	cfg     Config
+	limit   cpuLimit
+	table   *xmlquery.Table
+	conds   []condition
+	foreign []float64 // of each round: the share of the CPUs' time that others took
 }
 
 // Run implements Probe.
@@ -75,137 +87,122 @@ func (p degreeProbe) Run(ctx context.Context, cfg Config) (Outcome, error) {
 		defer debug.SetMemoryLimit(debug.SetMemoryLimit(degreeMemory))
 	}
 
-	table, conds, err := plan(ctx, cfg)
-	if err != nil {
+	r := &degreeRun{cfg: cfg, limit: limitOf(cfg.Facts, len(cfg.CPUs))}
+	if err := r.plan(ctx); err != nil {
 		return out, err
 	}
-	if err := measureDegrees(ctx, cfg, began, table, conds); err != nil {
+	if err := p.measure(ctx, r, began); err != nil {
 		return out, err
 	}
 	out.Seconds = time.Since(began).Seconds()
-	if len(conds[0].times) == 0 {
+	if len(r.conds[0].times) == 0 {
 		out.Skipped = fmt.Sprintf("not one round fitted into %s: the host is too slow or too busy; run it again without --quick", cfg.Budget.Round(time.Second))
 		return out, nil
 	}
 	out.Method = fmt.Sprintf("The query shreds %d generated orders (%.0f MiB of XML, in memory) into rows and typed columns: row path, values, a node "+
 		"kept as XML. Workers take rows in small chunks and are placed by the operating system. Each round runs every degree once, in "+
 		"random order, and degree 1 twice for the noise floor; speed-up is the time at degree 1 over that at degree d in the same round.",
-		table.Rows(), float64(table.Bytes())/(1<<20))
-	summariseDegrees(&out, cfg, table, conds)
+		r.table.Rows(), float64(r.table.Bytes())/(1<<20))
+	if r.limit.cpus > 0 {
+		out.Method += fmt.Sprintf(" Under the quota of %.3g CPUs each run lasts at least %d of its periods.", r.limit.cpus, quotaPeriods)
+	}
+	r.summarise(&out)
+	out.Measurements = settled(out.Measurements)
 	return out, nil
 }
 
 // plan generates the table: as large as lets degree 1 take about degreeTarget and
 // enough rounds for an interval fit into the budget. A small one tells the speed.
-func plan(ctx context.Context, cfg Config) (*xmlquery.Table, []condition, error) {
+func (r *degreeRun) plan(ctx context.Context) error {
+	cfg := r.cfg
 	table, err := xmlquery.Generate(ctx, degreeLeast, cfg.Seed)
 	if err != nil {
-		return nil, nil, err
+		return err
 	}
 	var once time.Duration
 	for range 2 { // the first one touches the memory
 		if _, once, err = xmlquery.Query(ctx, table, 1, 1); err != nil {
-			return nil, nil, err
+			return err
 		}
 	}
-	conds := []condition{{degree: 1}}
+	r.conds = []condition{{degree: 1}}
 	cost := 1.0 // of a round, in queries at degree 1
-	for _, d := range degrees(len(cfg.CPUs)) {
-		conds = append(conds, condition{degree: d})
+	for _, d := range degrees(len(cfg.CPUs), r.limit.cpus) {
+		r.conds = append(r.conds, condition{degree: d})
 		cost += 1 / float64(min(d, 8)) // no more speed-up is counted on
 	}
 	target := min(float64(degreeTarget), 0.8*float64(cfg.Budget)/cost/float64(2*stats.MinBlocks(cfg.Alpha)))
 	if scale := min(target/float64(once), float64(degreeData)/degreeLeast); scale > 1 {
 		if table, err = xmlquery.Generate(ctx, int(scale*degreeLeast), cfg.Seed); err != nil {
-			return nil, nil, err
+			return err
 		}
 		once = time.Duration(scale * float64(once))
 	}
-	for i := range conds {
-		ideal := once / time.Duration(conds[i].degree)
-		conds[i].passes = int((degreeShort + ideal - 1) / max(ideal, 1))
-	}
-	return table, conds, nil
-}
-
-func measureDegrees(ctx context.Context, cfg Config, began time.Time, table *xmlquery.Table, conds []condition) error {
-	rng := rand.New(rand.NewPCG(cfg.Seed, 0x646567726565))
-	end := began.Add(cfg.Budget)
-	var want xmlquery.Sum
-	var longest time.Duration
-	for round := 0; !time.Now().Add(longest).After(end); round++ {
-		start := time.Now()
-		times := make([]float64, len(conds))
-		for _, i := range rng.Perm(len(conds)) {
-			c := conds[i]
-			sum, took, err := xmlquery.Query(ctx, table, c.degree, c.passes)
-			if err != nil {
-				return err
-			}
-			sum = xmlquery.Sum{Rows: sum.Rows / int64(c.passes), Check: sum.Check}
-			if c.passes == 1 {
-				if want.Rows != 0 && sum != want {
-					return fmt.Errorf("degree %d returned %v, another one %v: the query is broken", c.degree, sum, want)
-				}
-				want = sum
-			}
-			times[i] = took.Seconds() / float64(c.passes)
-		}
-		longest = max(longest, time.Since(start))
-		if round == 0 && longest < cfg.Budget/8 {
-			continue // warm-up of threads, caches and frequency, if there is time for it
-		}
-		for i := range conds {
-			conds[i].times = append(conds[i].times, times[i])
-		}
-		if cfg.Report != nil {
-			cfg.Report(min(time.Since(began), cfg.Budget), cfg.Budget)
-		}
+	r.table = table
+	for i := range r.conds {
+		r.conds[i].passes = passes(r.conds[i].degree, once, r.limit)
 	}
 	return nil
 }
 
-func summariseDegrees(out *Outcome, cfg Config, table *xmlquery.Table, conds []condition) {
-	base := conds[0].times
-	floor := stats.Floor(stats.PairedRatio(conds[1].times, base, cfg.Alpha))
-	// Both runs at degree 1 of a round are equally its baseline.
-	for i := range base {
-		base[i] = math.Sqrt(base[i] * conds[1].times[i])
+// passes is how many scans of once each make a run long enough.
+func passes(degree int, once time.Duration, limit cpuLimit) int {
+	least, cpus := float64(degreeShort), float64(degree)
+	if limit.cpus > 0 {
+		// One period more than wanted, for the first may hold unused quota, and the host
+		// may be faster than it was just now.
+		least, cpus = float64(limit.period)*(quotaPeriods+1), min(cpus, limit.cpus)
 	}
-	quota, limited := cpuQuota(cfg.Facts)
-	if limited && quota < float64(len(cfg.CPUs)) {
-		out.Warnings = append(out.Warnings, fmt.Sprintf("the control group allows %.3g of %d CPUs: higher degrees are throttled (cpu.max)", quota, len(cfg.CPUs)))
-	}
-	bytes := slices.Repeat([]float64{float64(table.Bytes())}, len(base))
-	throughput := result.Measurement{Probe: "degree", Name: "degree.throughput.1", Title: "XML scanned per second by one worker", Unit: "B/s",
-		Estimate: interval(stats.PairedRatio(bytes, base, cfg.Alpha)), Evidence: result.Measured, Labels: map[string]string{"degree": "1"}}
-	throughput.NoiseFloor = floor * throughput.Estimate.Value
-	out.Measurements = append(out.Measurements, throughput)
-	for _, c := range conds[2:] {
-		d := strconv.Itoa(c.degree)
-		up := stats.PairedRatio(base, c.times, cfg.Alpha)
-		m := result.Measurement{Probe: "degree", Unit: "ratio", Evidence: result.Measured, Labels: map[string]string{"degree": d}}
-		if limited && float64(c.degree) > quota {
-			m.Labels = map[string]string{"degree": d, "quota": strconv.FormatFloat(quota, 'g', 3, 64)}
-			m.Warnings = []string{fmt.Sprintf("above the control group's limit of %.3g CPUs", quota)}
-		}
-		speedup, efficiency := m, m
-		speedup.Name, speedup.Title = "degree.speedup."+d, "Speed-up of "+d+" workers over one"
-		speedup.Estimate, speedup.NoiseFloor = interval(up), floor*up.Estimate // the baseline's noise scales with it
-		k := float64(c.degree)
-		efficiency.Name, efficiency.Title = "degree.efficiency."+d, "Speed-up of "+d+" workers over "+d+" times one"
-		efficiency.Estimate = &result.Estimate{Value: up.Estimate / k, Low: up.Low / k, High: up.High / k, N: up.N}
-		efficiency.NoiseFloor = speedup.NoiseFloor / k
-		out.Measurements = append(out.Measurements, speedup, efficiency)
-	}
-	if n := len(base); n < stats.MinBlocks(cfg.Alpha) {
-		out.Warnings = append(out.Warnings, fmt.Sprintf("%d rounds fitted into the time and an interval takes %d: run it again without --quick, or on a quieter host", n, stats.MinBlocks(cfg.Alpha)))
-	}
+	return max(1, int(math.Ceil(least*cpus/float64(max(once, 1)))))
 }
 
-func cpuQuota(facts *host.Facts) (float64, bool) {
-	if facts == nil {
-		return 0, false
+func (p degreeProbe) measure(ctx context.Context, r *degreeRun, began time.Time) error {
+	rng := rand.New(rand.NewPCG(r.cfg.Seed, 0x646567726565))
+	end := began.Add(r.cfg.Budget)
+	one, _, err := xmlquery.Query(ctx, r.table, 1, 1)
+	if err != nil {
+		return err
 	}
-	return facts.Limits.CPUQuota.Get()
+	var longest time.Duration
+	for round := 0; !time.Now().Add(longest).After(end); round++ {
+		start := time.Now()
+		before, _ := p.load(r.cfg.CPUs)
+		own := ownCPU()
+		times, counted := make([]float64, len(r.conds)), make([]*stops, len(r.conds))
+		for _, i := range rng.Perm(len(r.conds)) {
+			c := r.conds[i]
+			was, known := p.stops(r.limit.file)
+			sum, took, err := xmlquery.Query(ctx, r.table, c.degree, c.passes)
+			if err != nil {
+				return err
+			}
+			if sum.Check != one.Check*uint64(c.passes) || sum.Rows != one.Rows*int64(c.passes) {
+				return fmt.Errorf("degree %d returned %v in %d scans, one scan %v: the query is broken", c.degree, sum, c.passes, one)
+			}
+			times[i] = took.Seconds() / float64(c.passes)
+			if is, still := p.stops(r.limit.file); known && still {
+				counted[i] = &stops{is.periods - was.periods, is.throttled - was.throttled}
+			}
+		}
+		own, wall := ownCPU()-own, time.Since(start)
+		longest = max(longest, wall)
+		if round == 0 && longest < r.cfg.Budget/8 {
+			continue // warm-up of threads, caches and frequency, if there is time for it
+		}
+		for i := range r.conds {
+			r.conds[i].times = append(r.conds[i].times, times[i])
+			if counted[i] != nil {
+				r.conds[i].stops = append(r.conds[i].stops, *counted[i])
+			}
+		}
+		share := 0.0
+		if after, ok := p.load(r.cfg.CPUs); ok {
+			share = foreignShareOf(before, after, own, wall.Seconds())
+		}
+		r.foreign = append(r.foreign, share)
+		if r.cfg.Report != nil {
+			r.cfg.Report(min(time.Since(began), r.cfg.Budget), r.cfg.Budget)
+		}
+	}
+	return nil
 }

@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"math"
+	"os"
+	"path/filepath"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -13,14 +16,103 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"hostlab/internal/host"
+	"hostlab/internal/result"
 	"hostlab/internal/workload/xmlquery"
 )
 
 func TestDegrees(t *testing.T) {
-	for n, want := range map[int][]int{1: {1}, 2: {1, 2}, 3: {1, 2, 3}, 4: {1, 2, 4}, 6: {1, 2, 4, 6}, 48: {1, 2, 4, 8, 16, 32, 48}} {
-		if diff := cmp.Diff(want, degrees(n)); diff != "" {
-			t.Errorf("%d CPUs: %s", n, diff)
+	for _, c := range []struct {
+		n     int
+		limit float64
+		want  []int
+	}{
+		{1, 0, []int{1}}, {2, 0, []int{1, 2}}, {3, 0, []int{1, 2, 3}}, {4, 0, []int{1, 2, 4}}, {6, 0, []int{1, 2, 4, 6}},
+		{48, 0, []int{1, 2, 4, 8, 16, 32, 48}}, {64, 1.5, []int{1, 2, 64}}, {64, 0.5, []int{1, 64}}, {4, 3.5, []int{1, 2, 4}},
+	} {
+		if diff := cmp.Diff(c.want, degrees(c.n, c.limit)); diff != "" {
+			t.Errorf("%d CPUs, limit %g: %s", c.n, c.limit, diff)
 		}
+	}
+}
+
+// Under a quota a run must outlast its periods, or it never meets the limit.
+func TestPasses(t *testing.T) {
+	quota := cpuLimit{cpus: 1.5, period: 100 * time.Millisecond}
+	for _, c := range []struct {
+		degree int
+		once   time.Duration
+		limit  cpuLimit
+		want   int
+	}{
+		{1, 150 * time.Millisecond, cpuLimit{}, 1}, {64, 150 * time.Millisecond, cpuLimit{}, 5},
+		{1, 150 * time.Millisecond, quota, 4}, {2, 150 * time.Millisecond, quota, 6}, {64, 150 * time.Millisecond, quota, 6},
+	} {
+		if got := passes(c.degree, c.once, c.limit); got != c.want {
+			t.Errorf("degree %d, %v, limit %g: %d, want %d", c.degree, c.once, c.limit.cpus, got, c.want)
+		}
+	}
+}
+
+func TestLimitOf(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	facts := func(file string) *host.Facts {
+		f := &host.Facts{}
+		f.Limits.CPUQuota = host.Known(1.5, "CPUs", filepath.Join(dir, file))
+		return f
+	}
+	write("cpu.max", "75000 50000\n")
+	want := cpuLimit{1.5, filepath.Join(dir, "cpu.stat"), 50 * time.Millisecond}
+	if got := limitOf(facts("cpu.max"), 4); got != want {
+		t.Errorf("version 2: %+v", got)
+	}
+	write("cpu.cfs_period_us", "20000\n")
+	if got := limitOf(facts("cpu.cfs_quota_us"), 4); got.period != 20*time.Millisecond || got.file != want.file {
+		t.Errorf("version 1: %+v", got)
+	}
+	if got := limitOf(facts("cpu.max"), 1); got.cpus != 0 {
+		t.Errorf("a limit above what there is: %+v", got)
+	}
+	write("cpu.stat", "nr_periods 12\nnr_throttled 7\nthrottled_time 123456\n")
+	if got, ok := stopsIn(want.file); !ok || got != (stops{12, 7}) {
+		t.Errorf("%+v, %v", got, ok)
+	}
+	if _, ok := stopsIn(filepath.Join(dir, "none")); ok {
+		t.Error("read a file that is not there")
+	}
+	write("cpu.stat", "usage_usec 5\n") // a group of version 2 without the controller
+	if _, ok := stopsIn(want.file); ok {
+		t.Error("counted periods that are not there")
+	}
+}
+
+// Somebody else has one of two CPUs all the time: what the query loses is not its
+// own.
+func TestDegreeBesideAHog(t *testing.T) {
+	began := time.Now()
+	p := degreeProbe{stops: stopsIn, load: func([]int) (map[int]cpuLoad, bool) {
+		return map[int]cpuLoad{0: {Busy: ownCPU()}, 1: {Busy: time.Since(began).Seconds()}}, true
+	}}
+	out, err := p.Run(context.Background(), ioConfig("", 2*time.Second))
+	if err != nil || out.Skipped != "" {
+		t.Fatal(err, out.Skipped)
+	}
+	m := byName(t, out)
+	for _, name := range []string{"degree.speedup.2", "degree.efficiency.2", "degree.throughput.1"} {
+		if got := m[name].Labels["disturbed"]; !strings.Contains(got, "other work took more than 2 %") || len(m[name].Warnings) == 0 {
+			t.Errorf("%s: disturbed %q, warnings %q", name, got, m[name].Warnings)
+		}
+	}
+	p.load = func([]int) (map[int]cpuLoad, bool) { return map[int]cpuLoad{0: {Busy: ownCPU()}, 1: {}}, true }
+	if out, err = p.Run(context.Background(), ioConfig("", 2*time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	if l := byName(t, out)["degree.speedup.2"].Labels; l["disturbed"] != "" {
+		t.Errorf("alone, and %v", l)
 	}
 }
 
@@ -76,21 +168,30 @@ func TestDegreeIsCancelled(t *testing.T) {
 	}
 }
 
-// TestDegreeSummary checks the arithmetic on times that are made up: two workers
-// take half the time and 10 % more, four no less than two, above the quota.
-func TestDegreeSummary(t *testing.T) {
-	conds := []condition{{degree: 1}, {degree: 1}, {degree: 2}, {degree: 4}}
+// summed runs summarise over rounds that are made up: two workers take half the
+// time and 10 % more, four no less than two. Every third round is slow throughout.
+func summed(t *testing.T, change func(*degreeRun)) (Outcome, map[string]result.Measurement) {
+	t.Helper()
+	r := &degreeRun{cfg: Config{CPUs: []int{0, 1, 2, 3}, Alpha: 0.05}, table: xmlquery.NewTable(make([]byte, 24<<20)),
+		conds: []condition{{degree: 1}, {degree: 1}, {degree: 2}, {degree: 4}}}
 	for i := range 12 {
 		drift := 1 + 0.1*float64(i%3) // of the host: in every condition of a round alike
 		for c, s := range []float64{0.100, 0.100, 0.055, 0.055} {
-			conds[c].times = append(conds[c].times, s*drift)
+			r.conds[c].times = append(r.conds[c].times, s*drift)
 		}
+		r.foreign = append(r.foreign, 0.01)
 	}
-	cfg := Config{CPUs: []int{0, 1, 2, 3}, Alpha: 0.05, Facts: &host.Facts{}}
-	cfg.Facts.Limits.CPUQuota = host.Known(2.5, "", "/sys/fs/cgroup/cpu.max")
+	if change != nil {
+		change(r)
+	}
 	out := Outcome{Probe: "degree"}
-	summariseDegrees(&out, cfg, xmlquery.NewTable(make([]byte, 24<<20)), conds)
-	m := byName(t, out)
+	r.summarise(&out)
+	out.Measurements = settled(out.Measurements)
+	return out, byName(t, out)
+}
+
+func TestDegreeSummary(t *testing.T) {
+	out, m := summed(t, nil)
 	for name, want := range map[string]float64{"degree.speedup.2": 1 / 0.55, "degree.efficiency.2": 0.5 / 0.55,
 		"degree.speedup.4": 1 / 0.55, "degree.efficiency.4": 0.25 / 0.55} {
 		if got := m[name].Estimate.Value; math.Abs(got-want) > 1e-9 || !m[name].Estimate.HasInterval() || m[name].NoiseFloor > 1e-9 {
@@ -100,10 +201,58 @@ func TestDegreeSummary(t *testing.T) {
 	if got, want := m["degree.throughput.1"].Estimate.Value, 24*(1<<20)/0.11; math.Abs(got/want-1) > 0.02 {
 		t.Errorf("throughput %v B/s, want %v", got, want)
 	}
-	if len(m["degree.speedup.2"].Warnings) != 0 || len(m["degree.speedup.4"].Warnings) != 1 || m["degree.speedup.4"].Labels["quota"] != "2.5" {
-		t.Errorf("the quota of 2.5 CPUs: %v, %v", m["degree.speedup.2"].Warnings, m["degree.speedup.4"])
+	if len(out.Warnings) != 0 || len(m["degree.speedup.4"].Warnings) != 0 {
+		t.Errorf("warnings %q, %q", out.Warnings, m["degree.speedup.4"].Warnings)
 	}
-	if len(out.Warnings) != 1 || !strings.Contains(out.Warnings[0], "2.5 of 4 CPUs") {
+}
+
+// What the quota did is the kernel's count, or it is not known.
+func TestDegreeUnderQuota(t *testing.T) {
+	with := func(s ...stops) func(*degreeRun) {
+		return func(r *degreeRun) {
+			r.limit = cpuLimit{cpus: 2.5, file: "/sys/fs/cgroup/cpu.stat", period: 100 * time.Millisecond}
+			for c := range r.conds {
+				r.conds[c].stops = slices.Repeat(s, 12)
+			}
+		}
+	}
+	out, m := summed(t, with(stops{6, 4}))
+	if x := m["degree.speedup.4"]; !x.Known() || x.Labels["quota"] != "2.5" || x.Labels["throttled"] != "48 of 72" || len(x.Warnings) != 1 {
+		t.Errorf("stopped in 48 of 72: %+v %v", x.Estimate, x.Labels)
+	}
+	if x := m["degree.speedup.2"]; !x.Known() || x.Labels["quota"] != "" || len(x.Warnings) != 0 {
+		t.Errorf("below the quota: %+v", x)
+	}
+	if len(out.Warnings) != 1 || !strings.Contains(out.Warnings[0], "2.5 of 4 CPUs") || !strings.Contains(out.Warnings[0], "48 of 72 periods") {
 		t.Errorf("warnings %q", out.Warnings)
+	}
+	_, m = summed(t, with(stops{1, 0}))
+	if x := m["degree.efficiency.4"]; x.Known() || !strings.Contains(x.Reason, "too short") || x.Labels["quota"] != "2.5" {
+		t.Errorf("one period a run: %+v", x)
+	}
+	_, m = summed(t, with())
+	if x := m["degree.speedup.4"]; x.Known() || !strings.Contains(x.Reason, "/sys/fs/cgroup/cpu.stat cannot be read") {
+		t.Errorf("no count: %+v", x)
+	}
+}
+
+// Rounds that others disturbed are left out while enough are left.
+func TestDegreeLeavesDisturbedOut(t *testing.T) {
+	_, m := summed(t, func(r *degreeRun) {
+		for i := range 5 {
+			r.foreign[i] = 0.3
+			r.conds[3].times[i] *= 3
+		}
+	})
+	if x := m["degree.speedup.4"]; x.Estimate.N != 7 || math.Abs(x.Estimate.Value-1/0.55) > 1e-9 || x.Labels["disturbed"] != "" {
+		t.Errorf("%+v %v", x.Estimate, x.Labels)
+	}
+	_, m = summed(t, func(r *degreeRun) {
+		for i := range 8 {
+			r.foreign[i] = 0.3
+		}
+	})
+	if x := m["degree.speedup.4"]; x.Estimate.N != 12 || !strings.Contains(x.Labels["disturbed"], "in 8 of 12 rounds, and 30 % in half of them") {
+		t.Errorf("%+v %v", x.Estimate, x.Labels)
 	}
 }

@@ -16,9 +16,34 @@ const disturbedShare = 0.02
 // foreignShare returns which part of wall seconds on one CPU went to others than
 // us, who used own seconds of it.
 func foreignShare(before, after cpuLoad, own, wall float64) float64 {
-	const tick = 0.010 // resolution of /proc/stat, of each reading
 	others := after.Busy - before.Busy - own + after.Steal - before.Steal
-	return max(0, others-tick) / wall
+	return max(0, others-statTick) / wall
+}
+
+// foreignShareOf is foreignShare over several CPUs, on which we used own seconds in
+// all.
+func foreignShareOf(before, after map[int]cpuLoad, own, wall float64) float64 {
+	others, n := -own-statTick, 0
+	for cpu, a := range after {
+		if b, ok := before[cpu]; ok {
+			others += a.Busy - b.Busy + a.Steal - b.Steal
+			n++
+		}
+	}
+	if n == 0 || wall <= 0 {
+		return 0
+	}
+	return max(0, others) / (wall * float64(n))
+}
+
+// statTick is the resolution of /proc/stat, of each reading, in seconds.
+const statTick = 0.010
+
+// loadOf reads the load of one CPU.
+func loadOf(cpu int) (cpuLoad, bool) {
+	loads, ok := readLoad([]int{cpu})
+	l, there := loads[cpu]
+	return l, ok && there
 }
 
 // Neighbours watches how much of some CPUs others take while we measure: other

@@ -13,6 +13,7 @@ import (
 // pairRunner executes cells: a worker process, or a fake with fixed timings.
 type pairRunner interface {
 	run(pairRequest) (pairReply, error)
+	load(cpus []int) (map[int]cpuLoad, bool)
 	close()
 }
 
@@ -77,7 +78,7 @@ func (p *siblings) Run(ctx context.Context, cfg Config) (out Outcome, err error)
 		}
 	}
 	for _, pr := range pairs {
-		r.pairs = append(r.pairs, &pairRun{pair: pr})
+		r.pairs = append(r.pairs, &pairRun{pair: pr, reported: reported[pr]})
 	}
 	if err := r.tryPairs(ctx); err != nil {
 		return out, err
@@ -88,7 +89,7 @@ func (p *siblings) Run(ctx context.Context, cfg Config) (out Outcome, err error)
 	if err != nil {
 		return out, err
 	}
-	out.Measurements = append(out.Measurements, harm...)
+	out.Measurements = settled(append(out.Measurements, harm...))
 	return out, nil
 }
 
@@ -124,6 +125,7 @@ type siblingsRun struct {
 	pairs    []*pairRun
 	now      func() time.Time
 	begin    time.Time
+	used     float64 // CPU seconds of the worker process so far
 	progress func()
 }
 
@@ -152,12 +154,64 @@ func (r *siblingsRun) tryPairs(ctx context.Context) error {
 				return err
 			}
 		}
+		for _, p := range open {
+			p.again(r.plan.Rounds)
+		}
 		if round+1 >= r.plan.Rounds {
 			r.classify()
 		}
 	}
+	for _, p := range r.pairs {
+		// A set that a lack of time cut short gives way to the quietest one.
+		if q := p.quietest; q != nil && p.relation == UnknownPair && (len(p.samples) < len(q.samples) || p.company.share() > q.company.share()) {
+			p.samples, p.company = q.samples, q.company
+		}
+	}
 	r.classify()
 	return nil
+}
+
+// again starts a pair over when others disturbed a whole set of rounds, keeping the
+// quietest set: pairRepeats times, then the pair is contaminated.
+func (p *pairRun) again(set int) {
+	if len(p.samples) < set || p.gone != "" {
+		return
+	}
+	if p.quietest == nil || p.company.share() < p.quietest.company.share() {
+		p.quietest = &pairSet{p.samples, p.company}
+	}
+	if p.company.share() > disturbedShare && p.repeats < pairRepeats {
+		p.repeats++
+		p.samples, p.company = nil, company{}
+	}
+}
+
+// pairRepeats is how often a pair that others disturbed is measured again.
+const pairRepeats = 3
+
+// pairSet is a set of rounds.
+type pairSet struct {
+	samples []*pairSample
+	company company
+}
+
+// company is what others did on the CPUs of a pair, in seconds.
+type company struct {
+	others, wall float64 // what others used of both CPUs, of how much time
+	waited, ran  float64 // how long our threads waited for others there, of how long
+}
+
+// share is the larger of the two shares: of the CPUs' time and of the threads'. The
+// first counts in clock ticks, of which two may be chance.
+func (c company) share() float64 {
+	var out float64
+	if c.wall > 0 {
+		out = max(0, c.others-2*statTick) / (2 * c.wall)
+	}
+	if c.ran > 0 {
+		out = max(out, c.waited/c.ran)
+	}
+	return out
 }
 
 // settleChunks bring both CPUs out of their sleep before a pair's cells.
@@ -184,6 +238,8 @@ func (r *siblingsRun) pairRound(ctx context.Context, p *pairRun) error {
 	r.rnd.Shuffle(len(cells), func(i, j int) { cells[i], cells[j] = cells[j], cells[i] })
 	cells = append([]cell{{cellControl, both, func(*pairSample, pairReply) {}}}, cells...)
 	sample := newPairSample()
+	before, _ := r.runner.load(both)
+	began, own := r.now(), ownCPU()+r.used
 	for i, c := range cells {
 		req := pairRequest{Kind: c.kind, CPUs: c.cpus, Chunks: r.plan.Chunks}
 		if i == 0 {
@@ -198,6 +254,21 @@ func (r *siblingsRun) pairRound(ctx context.Context, p *pairRun) error {
 			return nil
 		}
 		c.into(sample, got)
+		for _, s := range got.Sides {
+			if s.HasWaited {
+				p.company.waited += s.Waited
+				p.company.ran += s.Wall
+			}
+		}
+	}
+	own = ownCPU() + r.used - own
+	if after, ok := r.runner.load(both); ok {
+		wall := r.now().Sub(began).Seconds()
+		p.company.wall += wall
+		for cpu, a := range after {
+			p.company.others += a.Busy - before[cpu].Busy
+		}
+		p.company.others -= own
 	}
 	p.samples = append(p.samples, sample)
 	return nil
@@ -214,6 +285,7 @@ func (r *siblingsRun) call(ctx context.Context, req pairRequest) (pairReply, err
 	if want := len(req.CPUs); got.Gone == "" && req.Kind != cellPingPong && len(got.Sides) != want {
 		return got, fmt.Errorf("the worker answered for %d CPUs, asked for %d", len(got.Sides), want)
 	}
+	r.used = max(r.used, got.Used)
 	r.progress()
 	return got, nil
 }
@@ -233,5 +305,7 @@ func (w pairSession) run(req pairRequest) (reply pairReply, err error) {
 	err = w.s.Call(req, &reply)
 	return reply, err
 }
+
+func (w pairSession) load(cpus []int) (map[int]cpuLoad, bool) { return readLoad(cpus) }
 
 func (w pairSession) close() { w.s.Close() }

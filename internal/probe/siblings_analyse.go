@@ -12,7 +12,11 @@ import (
 // pairRun is what was measured of one pair so far.
 type pairRun struct {
 	pair
+	reported bool
 	samples  []*pairSample
+	company  company
+	quietest *pairSet // of complete sets
+	repeats  int
 	gone     string // why a CPU of it cannot be measured
 	signal   PairSignal
 	relation Relation
@@ -96,11 +100,12 @@ func (r *siblingsRun) classify() {
 	times := make([]float64, len(r.pairs))
 	for i, p := range r.pairs {
 		p.measure(r.alpha)
+		p.signal.Foreign = p.company.share()
 		times[i] = p.signal.PingPong
 	}
 	for i, near := range nearness(times) {
 		p := r.pairs[i]
-		p.signal.Near = near
+		p.signal.Near, p.signal.Reported = near, p.reported
 		p.relation = Classify(p.signal)
 		if p.gone != "" {
 			p.relation = UnknownPair
@@ -116,11 +121,21 @@ func (r *siblingsRun) pairResults() ([]PairResult, []result.Measurement) {
 		res := PairResult{A: p.A, B: p.B, Reported: r.reported[p.pair], Relation: string(p.relation), Reason: p.signal.describe()}
 		if p.gone != "" {
 			res.Reason = p.gone
+		} else if why := p.contaminated(); why != "" {
+			res.Reason = why + "; " + res.Reason
 		}
 		pairs = append(pairs, res)
 		out = append(out, p.slowdown(r.alpha), p.latency(r.alpha))
 	}
 	return pairs, out
+}
+
+// contaminated says what others did, where it was too much every time.
+func (p *pairRun) contaminated() string {
+	if share := p.company.share(); share > disturbedShare {
+		return fmt.Sprintf("other work took %.0f %% of these CPUs at the quietest of %d attempts", 100*share, p.repeats+1)
+	}
+	return ""
 }
 
 // slowdown is how much two CPUs slow each other at the integer ports: the
@@ -139,6 +154,7 @@ func (p *pairRun) slowdown(alpha float64) result.Measurement {
 		return m
 	}
 	m.Labels["kernel"] = cellALU
+	p.mark(&m)
 	m.Estimate = estimate(stats.PairedRatio(both(p.medians(cellALU, 2), p.medians(cellALU, 3)), both(p.medians(cellALU, 0), p.medians(cellALU, 1)), alpha))
 	m.NoiseFloor = stats.Floor(stats.PairedRatio(p.column(func(s *pairSample) float64 { return s.Again }), p.medians(cellALU, 0), alpha))
 	if !m.Estimate.HasInterval() {
@@ -158,11 +174,20 @@ func (p *pairRun) latency(alpha float64) result.Measurement {
 		m.Reason = "the two threads hardly ever ran at the same time"
 	default:
 		m.Estimate = medianOf(pp, alpha)
+		p.mark(&m)
 		if stats.Quantile(pp, 0.9) > 1.5*stats.Quantile(pp, 0.1) {
 			m.Warnings = append(m.Warnings, "it moved by more than half between rounds: a hypervisor may be moving this guest's CPUs")
 		}
 	}
 	return m
+}
+
+// mark labels a measurement that others disturbed.
+func (p *pairRun) mark(m *result.Measurement) {
+	if why := p.contaminated(); why != "" {
+		m.Labels[disturbedLabel] = why
+		m.Warnings = append(m.Warnings, why)
+	}
 }
 
 func (p *pairRun) whyNone() string {

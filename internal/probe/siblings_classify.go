@@ -29,6 +29,9 @@ type PairSignal struct {
 
 	PingPong float64 // s for a cache line to go one way; NaN: unknown
 	Near     Near    // whether that is as short as it gets here
+
+	Reported bool    // the system calls them siblings
+	Foreign  float64 // share of the two CPUs' time, or of the threads', that others took meanwhile
 }
 
 // Near says whether a pair's ping-pong is among the shortest.
@@ -55,7 +58,12 @@ const (
 // Classify decides what two CPUs share. Estimates must pass their threshold in
 // both directions, and their intervals must exclude the opposite answer; without
 // intervals, or with signals that disagree, the answer is UnknownPair.
+//
+// Where others had more than disturbedShare of the CPUs, nothing is decided.
 func Classify(s PairSignal) Relation {
+	if s.Foreign > disturbedShare {
+		return UnknownPair
+	}
 	for _, iv := range []stats.Interval{s.ALU[0], s.ALU[1], s.FMA[0], s.FMA[1], s.Control[0], s.Control[1], s.Wall} {
 		if !(iv.Low > 0 && iv.High >= iv.Low) {
 			return UnknownPair
@@ -74,7 +82,9 @@ func Classify(s PairSignal) Relation {
 		return Siblings
 	}
 	free := func(iv stats.Interval) bool { return iv.Estimate <= separateSlowdown && iv.High < siblingSlowdown }
-	if each(s.ALU, free) && each(s.FMA, free) && each(s.Control, free) {
+	// What is reported otherwise and as near as siblings are is not called separate:
+	// other load on either CPU slows the runs alone as much as those together.
+	if each(s.ALU, free) && each(s.FMA, free) && each(s.Control, free) && (!s.Reported || s.Near != NearYes) {
 		return Separate
 	}
 	return UnknownPair

@@ -69,8 +69,12 @@ func TestClassify(t *testing.T) {
 		"slow clock time, waiting not known": {with(signal(1, 1, 1, 2, NearNo), func(s *PairSignal) {
 			s.WallRaw = true
 		}), UnknownPair},
-		"turns and shares": {signal(1.54, 1.54, 1, 2, NearYes), UnknownPair},
-		"nothing measured": {PairSignal{}, UnknownPair},
+		"separate, reported and far":   {with(signal(1, 1, 1, 1, NearNo), func(s *PairSignal) { s.Reported = true }), Separate},
+		"separate, reported, and near": {with(signal(1, 1, 1, 1, NearYes), func(s *PairSignal) { s.Reported = true }), UnknownPair},
+		"separate beside others":       {with(signal(1, 1, 1, 1, NearNo), func(s *PairSignal) { s.Foreign = 0.03 }), UnknownPair},
+		"siblings beside others":       {with(signal(1.54, 1.54, 1.02, 1.02, NearYes), func(s *PairSignal) { s.Foreign = 0.5 }), UnknownPair},
+		"turns and shares":             {signal(1.54, 1.54, 1, 2, NearYes), UnknownPair},
+		"nothing measured":             {PairSignal{}, UnknownPair},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := Classify(c.s); got != c.want {

@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"hostlab/internal/result"
@@ -83,7 +85,7 @@ func (r *siblingsRun) harm(ctx context.Context, deadline time.Time) ([]result.Me
 			conds = append(conds, c)
 		}
 	}
-	var rounds []*[harmConds]pairSide
+	var rounds []harmRound
 	begin, clean, gone := r.now(), 0, ""
 	for len(conds) > harmSibling && clean < r.plan.Harm && gone == "" {
 		if n := len(rounds); n > 0 {
@@ -96,7 +98,7 @@ func (r *siblingsRun) harm(ctx context.Context, deadline time.Time) ([]result.Me
 			}
 		}
 		r.rnd.Shuffle(len(conds), func(i, j int) { conds[i], conds[j] = conds[j], conds[i] })
-		round, disturbed := &[harmConds]pairSide{}, false
+		var round harmRound
 		for _, c := range conds {
 			req := pairRequest{Kind: cellLock, CPUs: []int{place.Lock}, Seconds: lockSeconds, Scan: 2 * r.l2(place.Lock)}
 			if scanner[c] >= 0 {
@@ -109,68 +111,131 @@ func (r *siblingsRun) harm(ctx context.Context, deadline time.Time) ([]result.Me
 			if gone = got.Gone; gone != "" {
 				break
 			}
-			round[c] = got.Sides[0]
+			copy(round.side[c][:], got.Sides)
 			for _, s := range got.Sides {
-				disturbed = disturbed || s.disturbed()
+				round.disturbed = round.disturbed || s.disturbed()
 			}
 		}
 		if gone != "" {
 			break
 		}
 		rounds = append(rounds, round)
-		if !disturbed {
+		if !round.disturbed {
 			clean++
 		}
 	}
-	disturbed := len(rounds) - clean
+	h := harmed{place: place, all: len(rounds), clean: clean, rounds: rounds, gone: gone, alpha: r.alpha}
+	if clean >= stats.MinBlocks(r.alpha) {
+		h.rounds = slices.DeleteFunc(rounds, func(r harmRound) bool { return r.disturbed })
+	}
 	return []result.Measurement{
-		r.harmRatio(place, harmSibling, "sibling", rounds, disturbed, gone),
-		r.harmRatio(place, harmOther, "other", rounds, disturbed, gone),
+		h.ratio(harmSibling), h.ratio(harmOther), h.rate("acquisitions", harmAlone),
+		h.rate("acquisitions", harmSibling), h.rate("acquisitions", harmOther), h.rate("scans", harmSibling), h.rate("scans", harmOther),
 	}, nil
+}
+
+// harmRound is one cell of each condition: the lock's side, the scanner's side.
+type harmRound struct {
+	side      [harmConds][2]pairSide
+	disturbed bool
 }
 
 func (r *siblingsRun) l2(cpu int) int { return workingSet(r.topo, cpu) / 3 * 4 }
 
-// harmRatio compares one condition with the lock alone. All rounds count: the
-// rate is per second on the CPU, and repeated rounds only add to them.
-func (r *siblingsRun) harmRatio(place harmPlace, cond int, name string, rounds []*[harmConds]pairSide, disturbed int, gone string) result.Measurement {
-	m := result.Measurement{
-		Probe: "siblings", Name: "siblings.harm." + name, Unit: "ratio", Evidence: result.Measured, NoiseFloor: math.NaN(),
-		Labels: map[string]string{"cpu_lock": strconv.Itoa(place.Lock)},
+// harmed is what the rounds gave. Those that others disturbed count only where too
+// few are left without them.
+type harmed struct {
+	place      harmPlace
+	rounds     []harmRound
+	all, clean int
+	gone       string
+	alpha      float64
+}
+
+var (
+	harmNames  = [harmConds]string{"alone", "again", "sibling", "other"}
+	harmBeside = [harmConds]string{"with nothing beside it", "", "with a memory scan on the sibling", "with a memory scan on another core"}
+)
+
+// measurement is what all of them have in common; it says why it is unknown.
+func (h harmed) measurement(what, title, unit string, cond int) (m result.Measurement, known bool) {
+	m = result.Measurement{
+		Probe: "siblings", Name: "siblings." + what + "." + harmNames[cond], Title: title, Unit: unit, Evidence: result.Measured,
+		NoiseFloor: math.NaN(), Labels: map[string]string{"cpu_lock": strconv.Itoa(h.place.Lock)},
 	}
-	on := place.Sibling
-	m.Title = "acquisitions of a lock per second, with a memory scan on the sibling, against alone"
-	if cond == harmOther {
-		on = place.Other
-		m.Title = "acquisitions of a lock per second, with a memory scan on another core, against alone"
+	on := h.place.Lock
+	switch cond {
+	case harmSibling:
+		on = h.place.Sibling
+	case harmOther:
+		on = h.place.Other
 	}
 	switch {
 	case on < 0:
-		m.Reason = place.Why[cond]
-		return m
-	case gone != "":
-		m.Reason = gone
-		return m
-	case len(rounds) == 0:
+		m.Reason = h.place.Why[cond]
+	case h.gone != "":
+		m.Reason = h.gone
+	case len(h.rounds) == 0 && h.place.Sibling < 0 && h.place.Other < 0:
+		m.Reason = "not tried: there is nowhere to put a scan"
+	case len(h.rounds) == 0:
 		m.Reason = "the time allowed is too short for it"
+	}
+	if m.Reason != "" {
+		return m, false
+	}
+	if cond == harmSibling || cond == harmOther {
+		m.Labels["cpu_scan"], m.Labels["relation_by"] = strconv.Itoa(on), h.place.Basis[cond]
+	}
+	left := h.all - h.clean
+	text := fmt.Sprintf("others took more than %.0f %% of a CPU in %d of %d rounds", disturbedShare*100, left, h.all)
+	switch {
+	case left > 0 && len(h.rounds) == h.all:
+		m.Labels[disturbedLabel] = text
+		m.Warnings = append(m.Warnings, text+"; too few are left without them, so all count")
+	case left > 0:
+		m.Warnings = append(m.Warnings, text+", which are left out")
+	}
+	return m, true
+}
+
+// rates are per second on the CPU, of each round.
+func (h harmed) rates(cond, side int) (out []float64) {
+	for _, round := range h.rounds {
+		s := round.side[cond][side]
+		n := s.Locked
+		if side == 1 {
+			n = s.Scans
+		}
+		out = append(out, float64(n)/s.seconds())
+	}
+	return out
+}
+
+// ratio compares one condition with the lock alone.
+func (h harmed) ratio(cond int) result.Measurement {
+	m, known := h.measurement("harm", "acquisitions of a lock per second, "+harmBeside[cond]+", against alone", "ratio", cond)
+	if !known {
 		return m
 	}
-	m.Labels["cpu_scan"], m.Labels["relation_by"] = strconv.Itoa(on), place.Basis[cond]
-	rate := func(c int) []float64 {
-		var out []float64
-		for _, round := range rounds {
-			out = append(out, float64(round[c].Locked)/round[c].seconds())
-		}
-		return out
-	}
-	alone := rate(harmAlone)
-	m.Estimate = estimate(stats.PairedRatio(rate(cond), alone, r.alpha))
-	m.NoiseFloor = stats.Floor(stats.PairedRatio(rate(harmAgain), alone, r.alpha))
-	if disturbed > 0 {
-		m.Warnings = append(m.Warnings, fmt.Sprintf("others took more than %.0f %% of a CPU in %d of %d rounds", disturbedShare*100, disturbed, len(rounds)))
-	}
+	alone := h.rates(harmAlone, 0)
+	m.Estimate = estimate(stats.PairedRatio(h.rates(cond, 0), alone, h.alpha))
+	m.NoiseFloor = stats.Floor(stats.PairedRatio(h.rates(harmAgain, 0), alone, h.alpha))
 	if !m.Estimate.HasInterval() {
-		m.Warnings = append(m.Warnings, tooFew(m.Estimate.N, r.alpha))
+		m.Warnings = append(m.Warnings, tooFew(m.Estimate.N, h.alpha))
+	}
+	return m
+}
+
+// rate is a throughput: what the lock's side loses is to be weighed against what the
+// scan's side gets done.
+func (h harmed) rate(what string, cond int) result.Measurement {
+	title, side := "acquisitions of a lock per second, "+harmBeside[cond], 0
+	if what == "scans" {
+		title, side = "scans of twice the L2 cache per second, "+strings.TrimPrefix(harmBeside[cond], "with a memory scan ")+", while the lock is taken", 1
+	}
+	m, known := h.measurement(what, title, "1/s", cond)
+	if known {
+		m.Estimate = medianOf(h.rates(cond, side), h.alpha)
 	}
 	return m
 }

@@ -105,7 +105,7 @@ func pairSeconds(chunks int) float64 {
 // scanner. With little time chunks per cell shrink before rounds do.
 func planSiblings(budget time.Duration, cpus int, alpha float64) siblingsPlan {
 	least := stats.MinBlocks(alpha)
-	p := siblingsPlan{Chunks: cellChunks, Rounds: least + 2, MaxRounds: 3 * (least + 2), PairTime: budget / 2}
+	p := siblingsPlan{Chunks: cellChunks, Rounds: least + 2, MaxRounds: (1 + pairRepeats) * (least + 2), PairTime: budget / 2}
 	all := cpus * (cpus - 1) / 2
 	if cpus > allPairsUpTo {
 		all = 1

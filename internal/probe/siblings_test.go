@@ -2,6 +2,7 @@ package probe
 
 import (
 	"context"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -26,10 +27,13 @@ type fakeCores struct {
 	calls  int
 	asked  map[pair]int
 	closed bool
+	hog    int           // a CPU that somebody else has, -1: none
+	until  time.Duration // as long as that
+	share  float64       // of that CPU
 }
 
 func newFakeCores(smt bool, half int) *fakeCores {
-	return &fakeCores{at: time.Unix(1e9, 0), smt: smt, half: half, gone: -1, noise: 0.01, slow: 1.8, rnd: rand.New(rand.NewPCG(3, 4)), asked: map[pair]int{}}
+	return &fakeCores{at: time.Unix(1e9, 0), smt: smt, half: half, gone: -1, hog: -1, noise: 0.01, slow: 1.8, rnd: rand.New(rand.NewPCG(3, 4)), asked: map[pair]int{}}
 }
 
 func (f *fakeCores) jitter() float64 { return 1 + f.noise*f.rnd.NormFloat64() }
@@ -64,7 +68,7 @@ func (f *fakeCores) run(req pairRequest) (pairReply, error) {
 			if share {
 				rate *= 0.6
 			}
-			reply.Sides = append(reply.Sides, pairSide{Wall: req.Seconds, CPU: req.Seconds, HasCPU: true, Locked: uint64(rate * req.Seconds)})
+			reply.Sides = append(reply.Sides, pairSide{Wall: req.Seconds, CPU: req.Seconds, HasCPU: true, Locked: uint64(rate * req.Seconds), Scans: uint64(1e4 * req.Seconds)})
 		}
 		f.at = f.at.Add(time.Duration((req.Seconds + lockOverhead) * 1e9))
 		return reply, nil
@@ -79,6 +83,22 @@ func (f *fakeCores) run(req pairRequest) (pairReply, error) {
 	}
 	f.at = f.at.Add(time.Duration(chunkSeconds * float64(req.Chunks) * wall * 1e9))
 	return reply, nil
+}
+
+// load adds to each CPU's own use, of which the fake has none, what the hog takes.
+func (f *fakeCores) load(cpus []int) (map[int]cpuLoad, bool) {
+	out := map[int]cpuLoad{}
+	for i, c := range cpus {
+		var l cpuLoad
+		if i == 0 {
+			l.Busy = ownCPU()
+		}
+		if c == f.hog {
+			l.Busy += f.share * min(f.at.Sub(time.Unix(1e9, 0)), f.until).Seconds()
+		}
+		out[c] = l
+	}
+	return out, true
 }
 
 func (f *fakeCores) close() { f.closed = true }
@@ -149,6 +169,54 @@ func TestSiblingsAgainstReport(t *testing.T) {
 	// The one that takes turns with the lock's CPU may not play the other core.
 	if m := named(t, o, "siblings.harm.other"); m.Labels["cpu_scan"] == "1" || !m.Known() {
 		t.Errorf("%+v", m)
+	}
+}
+
+// A hog on a thread of a core slows the other thread alone as much as beside us, so
+// that they look separate. Nothing is said while it is there.
+func TestSiblingsBesideAHog(t *testing.T) {
+	f := newFakeCores(false, 2)
+	f.hog, f.share, f.until = 0, 0.9, time.Hour
+	o, err := f.probe().Run(t.Context(), withSiblings(cpuConfig(12*time.Second, 0, 1, 2, 3), 2))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range o.Pairs {
+		if beside := p.A == 0; beside != (p.Relation == string(UnknownPair)) || beside != strings.Contains(p.Reason, "other work took") {
+			t.Errorf("%+v", p)
+		}
+	}
+	if all := strings.Join(o.Warnings, "\n"); strings.Contains(all, "CPUs 0 and 2") || !strings.Contains(all, "CPUs 1 and 3") {
+		t.Errorf("warnings %q", all)
+	}
+	if m := named(t, o, "siblings.slowdown.cpu0-cpu2"); !strings.Contains(m.Labels["disturbed"], "of 4 attempts") {
+		t.Errorf("labels %v", m.Labels)
+	}
+	if m := named(t, o, "siblings.slowdown.cpu1-cpu3"); m.Labels["disturbed"] != "" {
+		t.Errorf("labels %v", m.Labels)
+	}
+	// One that goes away in time only costs a repetition.
+	f = newFakeCores(true, 1)
+	f.hog, f.share, f.until = 0, 0.9, 300*time.Millisecond
+	if o, err = f.probe().Run(t.Context(), cpuConfig(12*time.Second, 0, 1)); err != nil {
+		t.Fatal(err)
+	}
+	if o.Pairs[0].Relation != string(Siblings) {
+		t.Errorf("%+v", o.Pairs[0])
+	}
+}
+
+func TestHarmRates(t *testing.T) {
+	o, err := newFakeCores(true, 2).probe().Run(t.Context(), cpuConfig(12*time.Second, 0, 1, 2, 3))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]float64{"siblings.acquisitions.alone": 4e8, "siblings.acquisitions.sibling": 2.4e8,
+		"siblings.acquisitions.other": 4e8, "siblings.scans.sibling": 1e4, "siblings.scans.other": 1e4} {
+		m := named(t, o, name)
+		if !m.Known() || math.Abs(m.Estimate.Value/want-1) > 0.02 || m.Unit != "1/s" || m.Labels["disturbed"] != "" {
+			t.Errorf("%s: %+v %v, want %g", name, m.Estimate, m.Labels, want)
+		}
 	}
 }
 

@@ -46,6 +46,7 @@ type pairReply struct {
 	Gone     string `json:",omitempty"`
 	Sides    []pairSide
 	PingPong float64 // s one way; 0: too slow to tell
+	Used     float64 // s of CPU time that the worker process has used so far
 }
 
 // pairSide is what one thread saw, in seconds.
@@ -95,6 +96,7 @@ func newPairWorker() worker.Func {
 		if errors.Is(err, thread.ErrNoCPU) {
 			return pairReply{Gone: err.Error()}, nil
 		}
+		reply.Used = ownCPU()
 		return reply, err
 	})
 }

@@ -36,9 +36,11 @@ func (*wakeup) Title() string  { return "Wake-up penalty" }
 func (*wakeup) Share() float64 { return 0.40 }
 
 const wakeupMethod = "On one CPU of each class, pinned threads run fixed slices of dependent work right after sleeping 100 ms, " +
-	"and again after at least 100 ms of the same work. The ratio of the two times within each round is what the power policy " +
-	"costs a burst at low load. The kernel alu only adds in registers and so sees the clock alone; mixed also loads from a " +
-	"working set of about the L2 cache and so also sees cold caches. The second busy slice of each round gives the noise floor. " +
+	"and again after at least 100 ms of the same work. The ratio of the two times within each round is what a pause costs a burst at " +
+	"low load. The kernel alu only adds in registers and so sees the clock alone; mixed also loads from three quarters of the L2 cache, " +
+	"each load waiting for the last, and so shows the most that cold caches cost, not what they usually do. A busy stretch of each round " +
+	"is run twice, on threads of their own, for the noise floor. A pause in which others used the CPU is no pause: its round is left out " +
+	"if enough are left. Slices do not see how long the CPU takes to wake; that is how late the thread is back from its sleep. " +
 	"Times are those on the CPU where the system counts them, so that pre-emption by others is not taken for a slow processor. " +
 	"The order within a round is random; ratios are Hodges-Lehmann estimates over rounds with exact intervals. " +
 	"Additions per second of a dependent chain approximate the core's clock, at one addition a cycle."
@@ -79,7 +81,8 @@ func (p *wakeup) Run(ctx context.Context, cfg Config) (out Outcome, err error) {
 	}
 	defer runner.close()
 	r := &wakeRun{plan: plan, targets: targets, runner: runner, gone: map[int]string{},
-		rates: map[wakeKey]float64{}, rnd: rand.New(rand.NewPCG(cfg.Seed, 0x77616b65))}
+		rates: map[wakeKey]float64{}, pauses: map[int][]wakePauses{}, climbs: map[wakeKey][]float64{},
+		rnd: rand.New(rand.NewPCG(cfg.Seed, 0x77616b65))}
 	r.progress = func() {
 		if cfg.Report != nil {
 			done := p.now().Sub(begin)
@@ -90,7 +93,7 @@ func (p *wakeup) Run(ctx context.Context, cfg Config) (out Outcome, err error) {
 	if err != nil {
 		return out, err
 	}
-	out.Measurements = r.measurements(cfg.Alpha)
+	out.Measurements = settled(r.measurements(cfg.Alpha))
 	if w := r.warning(); w != "" {
 		out.Warnings = append(out.Warnings, w)
 	}
@@ -108,6 +111,8 @@ type wakeRun struct {
 	rates  map[wakeKey]float64 // operations per second while busy; Slice 0
 	gone   map[int]string      // CPUs that cannot be measured, and why
 	rounds []wakeSamples
+	pauses map[int][]wakePauses // by CPU, of each round
+	climbs map[wakeKey][]float64
 }
 
 // wakeSamples is one round: what was seen of each comparison.
@@ -116,7 +121,13 @@ type wakeSamples map[wakeKey]*wakeTriple
 // wakeTriple is one slice under each condition.
 type wakeTriple struct {
 	Sample    [wakeConds]wakeSample
-	Disturbed bool
+	Disturbed bool // in whatever way
+	Awake     bool // the CPU was not idle in its pause
+}
+
+// wakePauses are the ends of one round's sleeps and spins on a CPU: seconds late.
+type wakePauses struct {
+	late, awake, spun []float64 // of idle sleeps; of those that were not; of spins
 }
 
 // all calibrates and runs rounds: the planned ones, and while time is left
@@ -124,7 +135,7 @@ type wakeTriple struct {
 func (r *wakeRun) all(ctx context.Context, now func() time.Time, deadline time.Time) error {
 	for _, t := range r.targets {
 		for _, kernel := range r.plan.Kernels {
-			if err := r.calibrate(ctx, t, kernel); err != nil {
+			if err := r.calibrate(ctx, t, kernel.Name); err != nil {
 				return err
 			}
 		}
@@ -200,7 +211,8 @@ func (r *wakeRun) round(ctx context.Context, now func() time.Time) (bool, error)
 	for i, t := range r.targets {
 		cpus[i] = t.CPU
 	}
-	samples, own := wakeSamples{}, map[int]float64{}
+	samples := wakeSamples{}
+	pauses, foreign, slept := map[int]*wakePauses{}, map[int]float64{}, map[int]float64{}
 	before, _ := r.runner.load(cpus)
 	begin := now()
 	for _, cell := range wakeRound(r.plan, r.targets, perSecond, r.rnd) {
@@ -212,8 +224,20 @@ func (r *wakeRun) round(ctx context.Context, now func() time.Time) (bool, error)
 		if err != nil {
 			return false, err
 		}
+		if got == nil {
+			continue
+		}
+		if pauses[cpu] == nil {
+			pauses[cpu] = &wakePauses{}
+		}
+		awake := false
 		for i, s := range got {
-			own[cpu] += s.CPU
+			if sleep := cell.Steps[i].Sleep; sleep > 0 && s.HasForeign {
+				awake = !s.idle(sleep)
+				foreign[cpu] += s.Foreign
+				slept[cpu] += sleep
+			}
+			pauses[cpu].add(cell.Steps[i], s)
 			role := cell.Roles[i]
 			if role.Slice == 0 {
 				continue
@@ -222,42 +246,100 @@ func (r *wakeRun) round(ctx context.Context, now func() time.Time) (bool, error)
 			if samples[key] == nil {
 				samples[key] = &wakeTriple{}
 			}
-			samples[key].Sample[role.Cond] = s
-			samples[key].Disturbed = samples[key].Disturbed || s.disturbed()
+			triple := samples[key]
+			triple.Sample[role.Cond] = s
+			triple.Awake = triple.Awake || awake
+			triple.Disturbed = triple.Disturbed || s.disturbed() || awake
+		}
+		if up := cell.climb(got); up > 0 {
+			key := wakeKey{CPU: cpu, Kernel: cell.Kernel}
+			r.climbs[key] = append(r.climbs[key], up)
 		}
 	}
 	wall := now().Sub(begin).Seconds()
 	after, known := r.runner.load(cpus)
 	any := false
 	for key, triple := range samples {
-		if b, ok := before[key.CPU]; ok && known && foreignShare(b, after[key.CPU], own[key.CPU], wall) > disturbedShare {
-			triple.Disturbed = true
+		// Little by little others may take more than the ticks of one pause show.
+		if foreign[key.CPU]-2*statTick > disturbedShare*slept[key.CPU] {
+			triple.Disturbed, triple.Awake = true, true
+		}
+		if b, ok := before[key.CPU]; ok && known {
+			stolen := after[key.CPU].Steal - b.Steal
+			triple.Disturbed = triple.Disturbed || stolen-statTick > disturbedShare*wall
 		}
 		any = any || triple.Disturbed
+	}
+	for cpu, p := range pauses {
+		r.pauses[cpu] = append(r.pauses[cpu], *p)
 	}
 	r.rounds = append(r.rounds, samples)
 	return any, nil
 }
 
-// usable returns the rounds of one comparison that nobody disturbed, if they are
-// enough for an interval, and all otherwise.
-func (r *wakeRun) usable(key wakeKey, alpha float64) (rounds []*wakeTriple, disturbed int, kept bool) {
-	var all []*wakeTriple
+// add sorts what one step says of being on time.
+func (p *wakePauses) add(step wakeStep, s wakeSample) {
+	switch {
+	case !s.HasLate:
+	case step.Sleep > 0 && s.idle(step.Sleep):
+		p.late = append(p.late, s.Late)
+	case step.Sleep > 0:
+		p.awake = append(p.awake, s.Late)
+	case step.Spin >= spinning/2 && !s.disturbed():
+		p.spun = append(p.spun, s.Late)
+	}
+}
+
+// complete reports whether no condition of the triple is missing, as it is in a
+// round in which the CPU went away.
+func (t *wakeTriple) complete() bool {
+	return t != nil && t.Sample[afterSleep].N > 0 && t.Sample[busy].N > 0 && t.Sample[busyAgain].N > 0
+}
+
+// usedRounds are the rounds of a comparison that count.
+type usedRounds struct {
+	use              []wakeSamples
+	clean, of, awake int  // rounds that nobody disturbed, of how many; in how many the CPU was not idle
+	kept             bool // disturbed ones count, for too few are clean
+}
+
+// usable returns the rounds of one comparison, or of several jointly, that nobody
+// disturbed, if they are enough for an interval, and all otherwise.
+func (r *wakeRun) usable(alpha float64, keys ...wakeKey) (u usedRounds) {
+	var all []wakeSamples
 	for _, round := range r.rounds {
-		// A round in which the CPU went away is not complete.
-		if t := round[key]; t != nil && t.Sample[afterSleep].N > 0 && t.Sample[busy].N > 0 && t.Sample[busyAgain].N > 0 {
-			all = append(all, t)
-			if t.Disturbed {
-				disturbed++
-			} else {
-				rounds = append(rounds, t)
-			}
+		complete, disturbed, awake := true, false, false
+		for _, key := range keys {
+			t := round[key]
+			complete = complete && t.complete()
+			disturbed = disturbed || t != nil && t.Disturbed
+			awake = awake || t != nil && t.Awake
+		}
+		if !complete {
+			continue
+		}
+		all = append(all, round)
+		if awake {
+			u.awake++
+		}
+		if !disturbed {
+			u.use = append(u.use, round)
 		}
 	}
-	if len(rounds) >= stats.MinBlocks(alpha) {
-		return rounds, disturbed, false
+	u.clean, u.of = len(u.use), len(all)
+	if u.clean < stats.MinBlocks(alpha) {
+		u.use, u.kept = all, u.clean < u.of
 	}
-	return all, disturbed, disturbed > 0
+	return u
+}
+
+// seconds are the times of one condition in the rounds that count.
+func (u usedRounds) seconds(key wakeKey, cond wakeCond) []float64 {
+	out := make([]float64, len(u.use))
+	for i, round := range u.use {
+		out[i] = round[key].Sample[cond].seconds()
+	}
+	return out
 }
 
 // warning sums up what others did to the run.

@@ -10,76 +10,133 @@ import (
 	"hostlab/internal/stats"
 )
 
-// measurements turns rounds into ratios with intervals, and clocks.
+// measurements turns rounds into ratios with intervals, clocks and latencies.
 func (r *wakeRun) measurements(alpha float64) []result.Measurement {
 	var out []result.Measurement
 	for _, t := range r.targets {
 		for _, kernel := range r.plan.Kernels {
-			for _, slice := range r.plan.Slices {
-				out = append(out, r.ratio(t, wakeKey{t.CPU, kernel, slice}, alpha))
+			for _, slice := range kernel.Slices {
+				out = append(out, r.ratio(t, wakeKey{t.CPU, kernel.Name, slice}, alpha))
 			}
 		}
+		for _, slice := range r.plan.slices(kernelMixed) {
+			out = append(out, r.cold(t, slice, alpha))
+		}
 		out = append(out, r.clocks(t, alpha)...)
+		out = append(out, r.latencies(t, alpha)...)
 	}
 	return out
 }
 
-var kernelWords = map[string]string{kernelALU: "arithmetic", kernelMixed: "arithmetic and loads from the L2 cache"}
+var kernelWords = map[string]string{kernelALU: "arithmetic", kernelMixed: "arithmetic and loads from three quarters of the L2 cache"}
 
 // ratio is the wake-up penalty of one kind of slice on one CPU.
 func (r *wakeRun) ratio(t wakeTarget, key wakeKey, alpha float64) result.Measurement {
-	m := result.Measurement{
-		Probe: "wakeup", Name: "wakeup." + key.name(), Unit: "ratio", Evidence: result.Measured, NoiseFloor: math.NaN(),
-		Title:  fmt.Sprintf("%.0f ms of %s after 100 ms asleep, against awake", key.Slice*1000, kernelWords[key.Kernel]),
-		Labels: t.labels(key.Kernel),
-	}
+	m := t.measurement("wakeup."+key.name(), "ratio", key.Kernel)
+	m.Title = fmt.Sprintf("%.0f ms of %s after 100 ms asleep, against awake", key.Slice*1000, kernelWords[key.Kernel])
 	m.Labels["slice"] = labelSeconds(key.Slice)
-	rounds, disturbed, kept := r.usable(key, alpha)
-	if len(rounds) == 0 {
+	u := r.usable(alpha, key)
+	if len(u.use) == 0 {
 		m.Reason = r.whyNone(t.CPU)
 		return m
 	}
-	var cond [wakeConds][]float64
-	for _, triple := range rounds {
-		for c := range cond {
-			cond[c] = append(cond[c], triple.Sample[c].seconds())
-		}
+	m.Estimate = estimate(stats.PairedRatio(u.seconds(key, afterSleep), u.seconds(key, busy), alpha))
+	m.NoiseFloor = stats.Floor(stats.PairedRatio(u.seconds(key, busyAgain), u.seconds(key, busy), alpha))
+	u.describe(&m, alpha)
+	r.ramping(&m, key, alpha)
+	return m
+}
+
+// cold is what mixed loses after a sleep beyond what arithmetic loses: what is not
+// clock, but caches above all. It is estimated within rounds, both together.
+func (r *wakeRun) cold(t wakeTarget, slice, alpha float64) result.Measurement {
+	alu, mixed := wakeKey{t.CPU, kernelALU, slice}, wakeKey{t.CPU, kernelMixed, slice}
+	m := t.measurement("wakeup."+wakeKey{t.CPU, "cold", slice}.name(), "ratio", "cold")
+	m.Title = fmt.Sprintf("a burst of %.0f ms that reads three quarters of the L2 cache, after 100 ms asleep, against awake, beyond what arithmetic loses", slice*1000)
+	m.Labels["slice"] = labelSeconds(slice)
+	u := r.usable(alpha, alu, mixed)
+	if len(u.use) == 0 {
+		m.Reason = r.whyNone(t.CPU)
+		return m
 	}
-	m.Estimate = estimate(stats.PairedRatio(cond[afterSleep], cond[busy], alpha))
-	m.NoiseFloor = stats.Floor(stats.PairedRatio(cond[busyAgain], cond[busy], alpha))
-	if kept {
-		m.Warnings = append(m.Warnings, fmt.Sprintf("others took part of the CPU in %d of the %d rounds; too few were left without them, so all count", disturbed, len(rounds)))
-	} else if disturbed > 0 {
-		m.Warnings = append(m.Warnings, fmt.Sprintf("%d more rounds, in which others took part of the CPU, are left out", disturbed))
+	over := func(cond wakeCond) (loss, base, lost []float64) {
+		a, x := u.seconds(alu, cond), u.seconds(mixed, cond)
+		a0, x0 := u.seconds(alu, busy), u.seconds(mixed, busy)
+		for i := range x {
+			x[i], a[i] = x[i]/x0[i], a[i]/a0[i]
+			lost = append(lost, (x[i]-a[i])*x0[i])
+		}
+		return x, a, lost
+	}
+	x, a, lost := over(afterSleep)
+	m.Estimate = estimate(stats.PairedRatio(x, a, alpha))
+	xx, aa, _ := over(busyAgain)
+	m.NoiseFloor = stats.Floor(stats.PairedRatio(xx, aa, alpha))
+	m.Labels["loss"] = strconv.FormatFloat(stats.Median(lost), 'f', 6, 64)
+	u.describe(&m, alpha)
+	r.ramping(&m, mixed, alpha)
+	return m
+}
+
+// describe says in labels and warnings which rounds count.
+func (u usedRounds) describe(m *result.Measurement, alpha float64) {
+	m.Labels["clean"], m.Labels["rounds"] = strconv.Itoa(u.clean), strconv.Itoa(u.of)
+	switch left := u.of - u.clean; {
+	case u.kept && u.awake > 0:
+		m.Labels[disturbedLabel] = fmt.Sprintf("the CPU was not idle in %d of %d pauses", u.awake, u.of)
+	case u.kept:
+		m.Labels[disturbedLabel] = fmt.Sprintf("others took part of the CPU in %d of %d rounds", left, u.of)
+	case left > 0:
+		m.Warnings = append(m.Warnings, fmt.Sprintf("%d more rounds, in which others took part of the CPU, are left out", left))
+	}
+	if u.kept {
+		m.Warnings = append(m.Warnings, m.Labels[disturbedLabel]+"; too few rounds are left without them, so all count")
 	}
 	if !m.Estimate.HasInterval() {
-		m.Warnings = append(m.Warnings, tooFew(len(rounds), alpha))
+		m.Warnings = append(m.Warnings, tooFew(len(u.use), alpha))
 	}
-	return m
+}
+
+// stillRising is the gain in speed within a busy stretch from which on its clock
+// is not settled. The ratio's noise floor does not serve: a rising clock raises it.
+const stillRising = 1.02
+
+// ramping marks a ratio whose busy reference was still getting faster: a governor
+// that takes long hides part of what a pause costs.
+func (r *wakeRun) ramping(m *result.Measurement, key wakeKey, alpha float64) {
+	climbs := r.climbs[wakeKey{CPU: key.CPU, Kernel: key.Kernel}]
+	logs := make([]float64, len(climbs))
+	for i, c := range climbs {
+		logs[i] = math.Log(c)
+	}
+	iv := stats.HodgesLehmann(logs, alpha)
+	if up := math.Exp(iv.Low); up > stillRising {
+		m.Labels["ramping"] = "true"
+		m.Warnings = append(m.Warnings, fmt.Sprintf("the CPU still got faster while busy, by %.0f %% within a stretch: the ratio is too low", 100*(math.Exp(iv.Estimate)-1)))
+	}
 }
 
 // clocks are the additions per second when busy and right after sleeping. The
 // first is over the longest slices, the second over the shortest.
 func (r *wakeRun) clocks(t wakeTarget, alpha float64) []result.Measurement {
+	all := r.plan.slices(kernelALU)
 	kinds := []struct {
 		name, title string
 		slice       float64
 		cond        wakeCond
 	}{
-		{"busy", "additions per second, about the core clock, within a busy stretch", slices.Max(r.plan.Slices), busy},
-		{"after-sleep", "additions per second, about the core clock, right after 100 ms asleep", slices.Min(r.plan.Slices), afterSleep},
+		{"busy", "additions per second, about the core clock, within a busy stretch", slices.Max(all), busy},
+		{"after-sleep", "additions per second, about the core clock, right after 100 ms asleep", slices.Min(all), afterSleep},
 	}
 	var out []result.Measurement
 	for _, k := range kinds {
-		m := result.Measurement{
-			Probe: "wakeup", Name: fmt.Sprintf("wakeup.frequency.%s.cpu%d", k.name, t.CPU), Title: k.title, Unit: "Hz",
-			Evidence: result.Measured, NoiseFloor: math.NaN(), Labels: t.labels("frequency"),
-		}
+		m := t.measurement(fmt.Sprintf("wakeup.frequency.%s.cpu%d", k.name, t.CPU), "Hz", "frequency")
+		m.Title = k.title
 		m.Labels["slice"], m.Labels["condition"] = labelSeconds(k.slice), k.name
-		rounds, _, _ := r.usable(wakeKey{t.CPU, kernelALU, k.slice}, alpha)
+		u := r.usable(alpha, wakeKey{t.CPU, kernelALU, k.slice})
 		var hz []float64
-		for _, triple := range rounds {
-			if s := triple.Sample[k.cond]; s.seconds() > 0 {
+		for _, round := range u.use {
+			if s := round[wakeKey{t.CPU, kernelALU, k.slice}].Sample[k.cond]; s.seconds() > 0 {
 				hz = append(hz, float64(s.N)/s.seconds())
 			}
 		}
@@ -87,10 +144,74 @@ func (r *wakeRun) clocks(t wakeTarget, alpha float64) []result.Measurement {
 			m.Reason = r.whyNone(t.CPU)
 		} else {
 			m.Estimate = medianOf(hz, alpha)
+			u.describe(&m, alpha)
 		}
 		out = append(out, m)
 	}
 	return out
+}
+
+// leastTail is how many wake-ups a 99th percentile takes.
+const leastTail = 100
+
+// latencies are how late threads came back from their sleep, and, as the control,
+// how late threads that watched the clock instead saw the same time.
+func (r *wakeRun) latencies(t wakeTarget, alpha float64) []result.Measurement {
+	var idle, all, spun [][]float64
+	awake, of := 0, 0
+	for _, p := range r.pauses[t.CPU] {
+		idle = appendSome(idle, p.late)
+		all = appendSome(all, slices.Concat(p.late, p.awake))
+		spun = appendSome(spun, p.spun)
+		awake += len(p.awake)
+		of += len(p.late) + len(p.awake)
+	}
+	disturbed := ""
+	if len(idle) < stats.MinBlocks(alpha) && awake > 0 {
+		idle, disturbed = all, fmt.Sprintf("the CPU was not idle in %d of %d pauses", awake, of)
+	}
+	one := func(name, title string, rounds [][]float64, q float64, least int) result.Measurement {
+		m := t.measurement(fmt.Sprintf("wakeup.latency.%s.cpu%d", name, t.CPU), "s", "latency")
+		m.Title = title
+		x := slices.Sorted(slices.Values(slices.Concat(rounds...)))
+		switch {
+		case len(x) == 0 && r.gone[t.CPU] == "" && len(r.rounds) > 0:
+			m.Reason = "this system does not wake threads to the microsecond"
+		case len(x) == 0:
+			m.Reason = r.whyNone(t.CPU)
+		case len(x) < least:
+			m.Reason = fmt.Sprintf("%d wake-ups fitted into the time; a 99th percentile takes %d", len(x), least)
+		case q == 0.5:
+			// Wake-ups of one round may be alike; rounds lie seconds apart.
+			m.Estimate = medianOf(medians(rounds), alpha)
+		default:
+			m.Estimate = &result.Estimate{Value: stats.Quantile(x, q), Low: math.NaN(), High: math.NaN(), N: len(x)}
+			m.Warnings = append(m.Warnings, fmt.Sprintf("no interval: %d wake-ups are too few for one", len(x)))
+		}
+		if m.Known() {
+			m.Labels["wakeups"] = strconv.Itoa(len(x))
+		}
+		return m
+	}
+	out := []result.Measurement{
+		one("p50", "how late a thread wakes from a sleep of 100 ms, half of the time at most", idle, 0.5, 1),
+		one("p99", "how late a thread wakes from a sleep of 100 ms, 99 times of 100 at most", idle, 0.99, leastTail),
+		one("floor", "how late a thread that watches the clock instead sees its time come, half of the time at most", spun, 0.5, 1),
+	}
+	if disturbed != "" {
+		for i := range out[:2] {
+			out[i].Labels[disturbedLabel] = disturbed
+			out[i].Warnings = append(out[i].Warnings, disturbed)
+		}
+	}
+	return out
+}
+
+func appendSome(rounds [][]float64, x []float64) [][]float64 {
+	if len(x) == 0 {
+		return rounds
+	}
+	return append(rounds, x)
 }
 
 func (r *wakeRun) whyNone(cpu int) string {
@@ -98,6 +219,10 @@ func (r *wakeRun) whyNone(cpu int) string {
 		return why
 	}
 	return "no round was completed in the time allowed"
+}
+
+func (t wakeTarget) measurement(name, unit, kernel string) result.Measurement {
+	return result.Measurement{Probe: "wakeup", Name: name, Unit: unit, Evidence: result.Measured, NoiseFloor: math.NaN(), Labels: t.labels(kernel)}
 }
 
 func (t wakeTarget) labels(kernel string) map[string]string {

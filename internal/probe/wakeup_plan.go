@@ -14,7 +14,7 @@ import (
 // Times of the wake-up probe's conditions, in seconds.
 const (
 	asleep   = 0.100 // before a slice of the first condition
-	spinning = 0.100 // before the slices of the second
+	spinning = 0.100 // before the slices of the others
 	settling = 0.005 // of the same kernel before a sleep, so that both begin with the same caches
 )
 
@@ -89,34 +89,54 @@ func workingSet(topo *host.Topology, cpu int) int {
 	return int(min(max(size, 128<<10), 16<<20)) / 4 * 3
 }
 
+// wakeKernel is a kernel with the lengths of its slices.
+type wakeKernel struct {
+	Name   string
+	Slices []float64
+}
+
 // wakePlan is what fits into the budget.
 type wakePlan struct {
-	Slices  []float64
-	Kernels []string
+	Kernels []wakeKernel
 	Rounds  int
 	Seconds float64 // that it should take
 	Dropped string  // what did not fit, for a warning; "" for nothing
 }
 
 // wakePlans in the order in which they are given up: the long slice costs most
-// and says least, since a governor has reacted after a few tens of milliseconds.
+// and says least, since a governor has reacted after a few tens of milliseconds,
+// and a cache is warm long before. So the mixed kernel never has it. The slices of
+// mixed are among those of alu, with which they are compared.
 var wakePlans = []wakePlan{
-	{Slices: wakeSlices, Kernels: []string{kernelALU, kernelMixed}},
-	{Slices: wakeSlices[:2], Kernels: []string{kernelALU, kernelMixed}, Dropped: "slices of 100 ms"},
-	{Slices: wakeSlices[:1], Kernels: []string{kernelALU, kernelMixed}, Dropped: "slices of 30 and 100 ms"},
-	{Slices: wakeSlices[:1], Kernels: []string{kernelALU}, Dropped: "slices of 30 and 100 ms and the kernel that sees cold caches"},
+	{Kernels: []wakeKernel{{kernelALU, wakeSlices}, {kernelMixed, wakeSlices[:2]}}},
+	{Kernels: []wakeKernel{{kernelALU, wakeSlices[:2]}, {kernelMixed, wakeSlices[:1]}}, Dropped: "slices of 100 ms"},
+	{Kernels: []wakeKernel{{kernelALU, wakeSlices[:1]}, {kernelMixed, wakeSlices[:1]}}, Dropped: "slices of 30 and 100 ms"},
+	{Kernels: []wakeKernel{{kernelALU, wakeSlices[:1]}}, Dropped: "slices of 30 and 100 ms and the kernel that sees cold caches"},
+}
+
+// slices are those of a kernel.
+func (p wakePlan) slices(kernel string) []float64 {
+	for _, k := range p.Kernels {
+		if k.Name == kernel {
+			return k.Slices
+		}
+	}
+	return nil
 }
 
 // roundSeconds is what one round on one CPU takes.
 func (p wakePlan) roundSeconds() float64 {
-	sum := 0.0
-	for _, s := range p.Slices {
-		sum += s
+	const overhead = 0.0005 // of a cell: threads, messages, reading the load
+	total := 0.0
+	for _, k := range p.Kernels {
+		sum := 0.0
+		for _, s := range k.Slices {
+			sum += s
+		}
+		n := float64(len(k.Slices))
+		total += n*(settling+asleep+overhead) + sum + 2*(spinning+sum+overhead)
 	}
-	asleepCells := float64(len(p.Slices))*(settling+asleep) + sum
-	busyCell := spinning + 2*sum
-	const overhead = 0.002 // threads, messages
-	return float64(len(p.Kernels)) * (asleepCells + busyCell + overhead)
+	return total
 }
 
 // calibrating is what the preparation takes on one CPU, in seconds.
@@ -152,7 +172,7 @@ func (k wakeKey) name() string {
 }
 
 // wakeCell is one undivided stretch of a round: a slice after sleeping, or all
-// slices within one busy stretch, each twice.
+// slices of a kernel within one busy stretch.
 type wakeCell struct {
 	Target wakeTarget
 	Kernel string
@@ -172,7 +192,7 @@ type wakeCond int
 const (
 	afterSleep wakeCond = iota
 	busy
-	busyAgain // the same once more, for the noise floor
+	busyAgain // in another stretch, on another thread, as afterSleep is: the noise floor
 	wakeConds
 )
 
@@ -181,28 +201,45 @@ const (
 func wakeRound(p wakePlan, targets []wakeTarget, perSecond func(cpu int, kernel string) float64, rnd *rand.Rand) []wakeCell {
 	var cells []wakeCell
 	for _, t := range targets {
-		for _, kernel := range p.Kernels {
+		for _, k := range p.Kernels {
+			kernel := k.Name
 			ops := func(slice float64) uint64 { return uint64(slice * perSecond(t.CPU, kernel)) }
-			stretch := wakeCell{Target: t, Kernel: kernel}
-			stretch.add(wakeStep{Kernel: kernel, Spin: spinning}, wakeRole{})
-			var roles []wakeRole
-			for _, s := range p.Slices {
-				roles = append(roles, wakeRole{s, busy}, wakeRole{s, busyAgain})
+			for _, s := range k.Slices {
 				slept := wakeCell{Target: t, Kernel: kernel}
 				slept.add(wakeStep{Kernel: kernel, Spin: settling}, wakeRole{})
 				slept.add(wakeStep{Sleep: asleep}, wakeRole{})
 				slept.add(wakeStep{Kernel: kernel, N: ops(s)}, wakeRole{s, afterSleep})
 				cells = append(cells, slept)
 			}
-			rnd.Shuffle(len(roles), func(i, j int) { roles[i], roles[j] = roles[j], roles[i] })
-			for _, r := range roles {
-				stretch.add(wakeStep{Kernel: kernel, N: ops(r.Slice)}, r)
+			for _, cond := range []wakeCond{busy, busyAgain} {
+				stretch := wakeCell{Target: t, Kernel: kernel}
+				// The second half of the warm-up tells whether the clock still rises.
+				stretch.add(wakeStep{Kernel: kernel, Spin: spinning / 2}, wakeRole{})
+				stretch.add(wakeStep{Kernel: kernel, Spin: spinning / 2}, wakeRole{})
+				for _, i := range rnd.Perm(len(k.Slices)) {
+					stretch.add(wakeStep{Kernel: kernel, N: ops(k.Slices[i])}, wakeRole{k.Slices[i], cond})
+				}
+				cells = append(cells, stretch)
 			}
-			cells = append(cells, stretch)
 		}
 	}
 	rnd.Shuffle(len(cells), func(i, j int) { cells[i], cells[j] = cells[j], cells[i] })
 	return cells
+}
+
+// climb is how much faster the last step of a busy stretch is than its first
+// slice, or than the warm-up's end where there is one slice only; 0: not known.
+func (c *wakeCell) climb(got []wakeSample) float64 {
+	last := len(got) - 1
+	first := 1
+	if last > 2 {
+		first = 2
+	}
+	if c.Steps[0].Spin < spinning/2 || last <= first || got[first].N == 0 {
+		return 0
+	}
+	a, b := got[first], got[last]
+	return float64(b.N) / b.seconds() / (float64(a.N) / a.seconds())
 }
 
 func (c *wakeCell) add(s wakeStep, r wakeRole) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -25,6 +26,10 @@ type fakeWake struct {
 	goneCPU  int     // -1: none
 	goneFrom int     // calls
 	stolen   float64 // share of each measured step that somebody else takes
+	awake    float64 // share of each pause in which somebody else has the CPU
+	exit     float64 // seconds that it takes to wake
+	cold     float64 // seconds that memory work loses after a sleep
+	ramp     float64 // slower by this share at first, and by half a second's decay less while busy
 	calls    int
 	closed   bool
 	rnd      *rand.Rand
@@ -44,11 +49,11 @@ func (f *fakeWake) run(req wakeRequest) (wakeReply, error) {
 	const hz = 2e9
 	per := map[string]float64{kernelALU: hz, kernelMixed: hz / 40}
 	var reply wakeReply
-	slept := false
+	slept, worked := false, 0.0
 	for _, s := range req.Steps {
 		if s.Sleep > 0 {
-			f.pass(s.Sleep)
-			reply.Samples = append(reply.Samples, wakeSample{})
+			f.pass(s.Sleep + f.exit)
+			reply.Samples = append(reply.Samples, wakeSample{Late: f.exit * (1 + f.noise*f.rnd.Float64()), HasLate: true, Foreign: f.awake * s.Sleep, HasForeign: true})
 			slept = true
 			continue
 		}
@@ -59,11 +64,16 @@ func (f *fakeWake) run(req wakeRequest) (wakeReply, error) {
 		t := n / per[s.Kernel]
 		if slept {
 			t += min(f.slow, 2*t) / 2
+			if s.Kernel == kernelMixed {
+				t += f.cold
+			}
 		}
+		t *= 1 + f.ramp*math.Exp(-2*worked)
+		worked += t
 		t *= (1 + f.noise*f.rnd.NormFloat64()) * (1 + f.drift*f.at.Sub(f.start).Seconds())
 		wall := t / (1 - f.stolen)
 		f.pass(wall)
-		reply.Samples = append(reply.Samples, wakeSample{N: uint64(n), Wall: wall, CPU: t, HasCPU: true})
+		reply.Samples = append(reply.Samples, wakeSample{N: uint64(n), Wall: wall, CPU: t, HasCPU: true, Late: 1e-7, HasLate: s.Spin > 0})
 		slept = false
 	}
 	return reply, nil
@@ -114,8 +124,10 @@ func TestWakeupFindsKnownPenalty(t *testing.T) {
 	if m := named(t, o, "wakeup.frequency.after-sleep.cpu0"); math.Abs(m.Estimate.Value/1.33e9-1) > 0.25 || m.Unit != "Hz" {
 		t.Errorf("clock after sleep %+v %s", *m.Estimate, m.Unit)
 	}
-	want := map[string]string{"cpu": "0", "class": "all", "kernel": "alu", "slice": "0.010"}
-	if d := cmp.Diff(want, named(t, o, "wakeup.alu.10ms.cpu0").Labels); d != "" {
+	labels := named(t, o, "wakeup.alu.10ms.cpu0").Labels
+	n := strconv.Itoa(named(t, o, "wakeup.alu.10ms.cpu0").Estimate.N)
+	want := map[string]string{"cpu": "0", "class": "all", "kernel": "alu", "slice": "0.010", "clean": n, "rounds": n}
+	if d := cmp.Diff(want, labels); d != "" {
 		t.Error(d)
 	}
 	if len(o.Warnings) != 0 || o.Skipped != "" || !f.closed {
@@ -156,6 +168,114 @@ func TestWakeupDisturbed(t *testing.T) {
 	}
 	if o.Seconds > 1.3*24 {
 		t.Errorf("repeated for %.0f s of 24", o.Seconds)
+	}
+}
+
+// Somebody else has the CPU while it should sleep, so that it is as fast after the
+// pause as before: that is no pause, and the ratio of 1 no finding.
+func TestWakeupNeverIdle(t *testing.T) {
+	f := newFakeWake()
+	f.awake, f.noise = 0.98, 0.01
+	o, err := f.probe().Run(t.Context(), cpuConfig(24*time.Second, 0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"wakeup.alu.10ms.cpu0", "wakeup.cold.10ms.cpu0", "wakeup.latency.p50.cpu0", "wakeup.frequency.after-sleep.cpu0"} {
+		m := named(t, o, name)
+		if got := m.Labels["disturbed"]; !strings.HasPrefix(got, "the CPU was not idle in ") || !strings.HasSuffix(got, " pauses") {
+			t.Errorf("%s: disturbed %q", name, got)
+		}
+	}
+	if m := named(t, o, "wakeup.alu.10ms.cpu0"); m.Labels["clean"] != "0" || m.Labels["rounds"] != strconv.Itoa(m.Estimate.N) {
+		t.Errorf("labels %v", m.Labels)
+	}
+}
+
+// One tick of 10 ms in a pause may be chance, a few of them in a round are not.
+func TestWakeupOftenAwake(t *testing.T) {
+	for awake, want := range map[float64]bool{0.02: false, 0.12: true} {
+		f := newFakeWake()
+		f.awake = awake
+		o, err := f.probe().Run(t.Context(), cpuConfig(24*time.Second, 0))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, got := named(t, o, "wakeup.alu.10ms.cpu0").Labels["disturbed"]; got != want {
+			t.Errorf("others in %g of the pause: disturbed %v", awake, got)
+		}
+	}
+}
+
+// An exit latency lies before the slice, which cannot see it.
+func TestWakeupExitLatency(t *testing.T) {
+	f := newFakeWake()
+	f.exit, f.noise = 0.002, 0.01
+	o, err := f.probe().Run(t.Context(), cpuConfig(24*time.Second, 0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := named(t, o, "wakeup.latency.p50.cpu0")
+	if m.Unit != "s" || math.Abs(m.Estimate.Value/0.002-1) > 0.02 || !m.Estimate.HasInterval() || m.Labels["kernel"] != "latency" {
+		t.Errorf("p50 %+v %v", m.Estimate, m.Labels)
+	}
+	if m := named(t, o, "wakeup.latency.floor.cpu0"); math.Abs(m.Estimate.Value-1e-7) > 1e-12 {
+		t.Errorf("floor %+v", m.Estimate)
+	}
+	if m := named(t, o, "wakeup.latency.p99.cpu0"); m.Known() || !strings.Contains(m.Reason, "takes 100") {
+		t.Errorf("p99 %+v, %q", m.Estimate, m.Reason)
+	}
+	o, err = f.probe().Run(t.Context(), cpuConfig(time.Minute, 0))
+	if m := named(t, o, "wakeup.latency.p99.cpu0"); err != nil || !m.Known() || m.Estimate.Value < 0.002 {
+		t.Errorf("p99 in a minute %+v, %q", m.Estimate, m.Reason)
+	}
+}
+
+// The part of memory work comes out of the rounds themselves: the clock's part
+// falls out, and so does the noise that both share.
+func TestWakeupCold(t *testing.T) {
+	f := newFakeWake()
+	f.slow, f.noise = 0.010, 0.002
+	o, err := f.probe().Run(t.Context(), cpuConfig(24*time.Second, 0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := named(t, o, "wakeup.cold.10ms.cpu0")
+	if !m.Estimate.HasInterval() || math.Abs(m.Estimate.Value-1) > 0.01 || !(m.NoiseFloor < 0.02) {
+		t.Errorf("both kernels lose the same clock: %+v, floor %g", m.Estimate, m.NoiseFloor)
+	}
+	if loss, err := strconv.ParseFloat(m.Labels["loss"], 64); err != nil || math.Abs(loss) > 1e-4 {
+		t.Errorf("loss %q", m.Labels["loss"])
+	}
+	f = newFakeWake()
+	f.cold, f.noise = 0.004, 0.002
+	if o, err = f.probe().Run(t.Context(), cpuConfig(24*time.Second, 0)); err != nil {
+		t.Fatal(err)
+	}
+	m = named(t, o, "wakeup.cold.10ms.cpu0")
+	if !m.Estimate.Contains(1.4) || m.Estimate.High-m.Estimate.Low > 0.05 {
+		t.Errorf("4 ms of 10 are lost to caches: %+v", m.Estimate)
+	}
+	if loss, err := strconv.ParseFloat(m.Labels["loss"], 64); err != nil || math.Abs(loss-0.004) > 1e-4 {
+		t.Errorf("loss %q", m.Labels["loss"])
+	}
+}
+
+// A governor that takes long to react is still at it in the busy stretch.
+func TestWakeupRamping(t *testing.T) {
+	for _, c := range []struct {
+		ramp   float64
+		budget time.Duration
+		want   string
+	}{{0.8, 24 * time.Second, "true"}, {0.8, 6 * time.Second, "true"}, {0, 24 * time.Second, ""}} {
+		f := newFakeWake()
+		f.ramp, f.noise = c.ramp, 0.002
+		o, err := f.probe().Run(t.Context(), cpuConfig(c.budget, 0))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m := named(t, o, "wakeup.alu.10ms.cpu0"); m.Labels["ramping"] != c.want {
+			t.Errorf("slower by %g at first, %v: %v, floor %g", c.ramp, c.budget, m.Labels, m.NoiseFloor)
+		}
 	}
 }
 
@@ -206,18 +326,20 @@ func TestPlanWakeup(t *testing.T) {
 		kernels int
 		rounds  int // at least
 	}{
-		{24 * time.Second, 1, 3, 2, 10},
-		{24 * time.Second, 2, 2, 2, 6},
+		{24 * time.Second, 1, 3, 2, 10}, // a share of the usual minute
+		{8 * time.Second, 1, 2, 2, 6},   // and of --quick
+		{24 * time.Second, 2, 3, 2, 6},
 		{6 * time.Second, 1, 1, 2, 6},
-		{3 * time.Second, 1, 1, 1, 6},
+		{3500 * time.Millisecond, 1, 1, 1, 6},
 		{time.Millisecond, 1, 1, 1, 1},
 		{time.Hour, 1, 3, 2, 30},
 	} {
 		p := planWakeup(c.budget, c.cpus, 0.05)
-		if len(p.Slices) != c.slices || len(p.Kernels) != c.kernels || p.Rounds < c.rounds || p.Rounds > maxWakeRounds {
-			t.Errorf("%v for %d CPUs: %d slices, %d kernels, %d rounds", c.budget, c.cpus, len(p.Slices), len(p.Kernels), p.Rounds)
+		n := len(p.slices(kernelALU))
+		if n != c.slices || len(p.Kernels) != c.kernels || p.Rounds < c.rounds || p.Rounds > maxWakeRounds {
+			t.Errorf("%v for %d CPUs: %d slices, %d kernels, %d rounds", c.budget, c.cpus, n, len(p.Kernels), p.Rounds)
 		}
-		if (p.Dropped == "") != (len(p.Slices) == 3) {
+		if (p.Dropped == "") != (n == 3) {
 			t.Errorf("%v: dropped %q", c.budget, p.Dropped)
 		}
 		if c.budget > 5*time.Second && p.Seconds > c.budget.Seconds() {
@@ -261,10 +383,12 @@ func TestWakeRound(t *testing.T) {
 		count, order := map[wakeKey][wakeConds]int{}, ""
 		for _, c := range cells {
 			order += c.Kernel + labelSeconds(c.Roles[len(c.Roles)-1].Slice)
+			stretch := map[wakeCond]bool{}
 			for i, role := range c.Roles {
 				if role.Slice == 0 {
 					continue
 				}
+				stretch[role.Cond] = true
 				key := wakeKey{c.Target.CPU, c.Kernel, role.Slice}
 				n := count[key]
 				n[role.Cond]++
@@ -273,16 +397,19 @@ func TestWakeRound(t *testing.T) {
 				if (role.Cond == afterSleep) != (prev.Sleep == asleep) {
 					t.Fatalf("condition %d follows %+v", role.Cond, prev)
 				}
-				if role.Cond != afterSleep && c.Steps[0].Spin < spinning {
+				if role.Cond != afterSleep && c.Steps[0].Spin+c.Steps[1].Spin < spinning {
 					t.Fatalf("a busy stretch begins with %+v", c.Steps[0])
 				}
 				if c.Steps[i].N != uint64(role.Slice*1e9) {
 					t.Fatalf("slice of %g s has %d operations", role.Slice, c.Steps[i].N)
 				}
 			}
+			if len(stretch) != 1 {
+				t.Fatalf("conditions %v share a thread: their difference is none", stretch)
+			}
 		}
-		if len(count) != 12 {
-			t.Fatalf("%d comparisons, want 12", len(count))
+		if len(count) != 10 {
+			t.Fatalf("%d comparisons, want 10", len(count))
 		}
 		for key, n := range count {
 			if n != [wakeConds]int{1, 1, 1} {

@@ -27,7 +27,8 @@ type wakeRequest struct {
 }
 
 // wakeStep is one step: sleep for Sleep seconds, or run Kernel for Spin seconds,
-// or run N operations of it (additions, or steps of hot.Mixed).
+// or run N operations of it (additions, or steps of hot.Mixed). A spin reads the
+// clock alone for its last part, to be on time.
 type wakeStep struct {
 	Kernel string  `json:",omitempty"`
 	Sleep  float64 `json:",omitempty"`
@@ -47,6 +48,15 @@ type wakeSample struct {
 	Wall   float64
 	CPU    float64 // time on the CPU, where HasCPU
 	HasCPU bool
+
+	Late    float64 // how much later than asked for a sleep or a spin ended, where HasLate
+	HasLate bool
+
+	// Foreign is how long others had the CPU from a sleep's begin to the end of the
+	// step after it, beside what that step was kept waiting; where HasForeign. It is
+	// counted in clock ticks and may come out below 0.
+	Foreign    float64
+	HasForeign bool
 }
 
 // seconds is the time that the work took: that on the CPU where it is known, so
@@ -56,6 +66,12 @@ func (s wakeSample) seconds() float64 {
 		return s.CPU
 	}
 	return s.Wall
+}
+
+// idle reports whether the CPU was idle in a sleep of so many seconds, as far as
+// is known. A sleep of 100 ms is ten clock ticks long: one of them may be chance.
+func (s wakeSample) idle(sleep float64) bool {
+	return !s.HasForeign || s.Foreign-statTick <= disturbedShare*sleep
 }
 
 // disturbed reports whether the thread was off its CPU for more than it may be.
@@ -104,9 +120,16 @@ func (w *wakeWorker) steps(req wakeRequest) ([]wakeSample, error) {
 	}
 	ticks := make([]uint64, len(req.Steps))
 	out := make([]wakeSample, len(req.Steps))
+	pause := -1 // the sleep whose end is awaited
+	var before cpuLoad
+	var known bool
 	for i, step := range req.Steps {
+		s := &out[i]
 		if step.Sleep > 0 {
-			thread.Sleep(time.Duration(step.Sleep * float64(time.Second)))
+			pause = i
+			before, known = loadOf(req.CPU)
+			late, ok := thread.Sleep(time.Duration(step.Sleep * float64(time.Second)))
+			s.Late, s.HasLate = late.Seconds(), ok
 			continue
 		}
 		run, chunk := hot.Adds, uint64(1<<17)
@@ -117,25 +140,51 @@ func (w *wakeWorker) steps(req wakeRequest) ([]wakeSample, error) {
 		default:
 			return nil, fmt.Errorf("unknown kernel %q", step.Kernel)
 		}
-		s := &out[i]
 		from, hasCPU := thread.CPUTime()
-		start := hot.Ticks()
+		begin, start := time.Now(), hot.Ticks()
 		if step.Spin > 0 {
-			for begin := time.Now(); time.Since(begin).Seconds() < step.Spin; {
+			for time.Since(begin).Seconds() < step.Spin-spinTail {
 				s.N += run(chunk)
 			}
+			ticks[i] = hot.Ticks() - start
 		} else {
 			s.N = run(max(step.N, 1))
+			ticks[i] = hot.Ticks() - start
 		}
-		ticks[i] = hot.Ticks() - start
 		to, _ := thread.CPUTime()
 		s.CPU, s.HasCPU = (to - from).Seconds(), hasCPU
+		if step.Spin > 0 {
+			s.Late, s.HasLate = spinUntil(begin.Add(time.Duration(step.Spin*float64(time.Second)))).Seconds(), true
+		}
+		if pause == i-1 && i > 0 && known {
+			// Read only now: reading it earlier would wake the CPU before the slice.
+			after, ok := loadOf(req.CPU)
+			sleep := &out[pause]
+			sleep.Foreign, sleep.HasForeign = after.Busy+after.Steal-before.Busy-before.Steal, ok
+		}
 	}
 	rate := w.clock.rate()
 	for i := range out {
 		out[i].Wall = float64(ticks[i]) / rate
+		if i > 0 && out[i-1].HasForeign {
+			// The slice was on the CPU, or waited for it and then counts as disturbed.
+			out[i-1].Foreign -= out[i].Wall
+		}
 	}
 	return out, nil
+}
+
+// spinTail is the part of a spin that only reads the clock, in seconds: longer
+// than a chunk of any kernel.
+const spinTail = 0.001
+
+// spinUntil reads the clock until it is due, and returns how late that was seen.
+func spinUntil(due time.Time) time.Duration {
+	for {
+		if late := time.Since(due); late >= 0 {
+			return late
+		}
+	}
 }
 
 func (r *wakeRing) walk(n uint64) uint64 {

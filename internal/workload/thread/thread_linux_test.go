@@ -78,7 +78,10 @@ func TestUsage(t *testing.T) {
 			t.Errorf("waited %v of %v", busy.Waited, time.Since(start))
 		}
 		a, start = Read(), time.Now()
-		Sleep(30 * time.Millisecond)
+		late, ok := Sleep(30 * time.Millisecond)
+		if all := time.Since(start); !ok || late <= 0 || late > all-30*time.Millisecond {
+			t.Errorf("%v late of %v in all, known %v", late, all, ok)
+		}
 		slept := Read().Sub(a)
 		if d := time.Since(start); d < 30*time.Millisecond || slept.CPU > 10*time.Millisecond {
 			t.Errorf("slept %v and used %v", d, slept.CPU)

@@ -22,5 +22,8 @@ func CPUTime() (time.Duration, bool) { return 0, false }
 // Pinned reports true: nothing is known to move a pinned thread here.
 func Pinned(int) bool { return true }
 
-// Sleep blocks the goroutine.
-func Sleep(d time.Duration) { time.Sleep(d) }
+// Sleep blocks the goroutine; how late it woke is not known.
+func Sleep(d time.Duration) (late time.Duration, ok bool) {
+	time.Sleep(d)
+	return 0, false
+}

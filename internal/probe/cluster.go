@@ -1,0 +1,135 @@
+package probe
+
+import (
+	"math"
+
+	"hostlab/internal/result"
+	"hostlab/internal/stats"
+)
+
+// clusterQuantile estimates the q-quantile of all (sorted) with an interval that
+// allows for the values of one round being alike, and those of rounds that follow
+// each other: a burst of other load slows many in a row, and an interval that
+// counts each of them is far too narrow. n divided by the design effect is how many
+// independent values these are worth, and the interval is that of so many equally
+// spaced order statistics. Estimate.N is that number.
+func clusterQuantile(rounds [][]float64, all []float64, q, alpha float64) *result.Estimate {
+	n := len(all)
+	e := &result.Estimate{Value: stats.Quantile(all, q), Low: math.NaN(), High: math.NaN(), N: n}
+	effect := designEffect(rounds, e.Value, q, alpha)
+	if tail(q) {
+		// Few values lie beyond, too few to show how alike those of a round are: rounds
+		// that differ in the middle are taken to differ in the tail as well.
+		for _, p := range []float64{0.5, 0.9} {
+			effect = max(effect, designEffect(rounds, stats.Quantile(all, p), p, alpha))
+		}
+	}
+	e.N = max(1, int(float64(n)/effect))
+	thin := make([]float64, e.N)
+	for i := range thin {
+		thin[i] = all[min(n-1, int((float64(i)+0.5)*float64(n)/float64(e.N)))]
+	}
+	if lo, hi, ok := stats.QuantileInterval(thin, q, alpha); ok && len(rounds) >= leastRounds(q, alpha) {
+		// Thinning moves order statistics by half a step; the estimate stays inside.
+		e.Low, e.High = min(lo, e.Value), max(hi, e.Value)
+	}
+	return e
+}
+
+// tail reports whether a quantile has but few values beyond it.
+func tail(q float64) bool { return q > 0.9 || q < 0.1 }
+
+// leastRounds is how many rounds an interval for the q-quantile takes. Stalls that
+// are all in a few rounds show as such only in many of them.
+func leastRounds(q, alpha float64) int {
+	if tail(q) {
+		return 4 * stats.MinBlocks(alpha)
+	}
+	return stats.MinBlocks(alpha)
+}
+
+// designEffect is by how much the variance of the share of values at or below x
+// exceeds that of independent values; at least 1. It has three factors:
+//
+//   - the variance of the rounds' shares over the binomial law's (Kish, Survey
+//     Sampling, 1965, section 5.4; for quantiles, Woodruff, JASA 47, 1952);
+//   - (1+r)/(1-r) for rounds that resemble those before them, r being the lag-1
+//     autocorrelation of the shares (Bartlett, JRSS 98, 1935; that of a first-order
+//     autoregression), which short series understate (Marriott and Pope,
+//     Biometrika 41, 1954);
+//   - that of Student's quantile over the normal one, squared, since the variance is
+//     itself estimated from few rounds.
+func designEffect(rounds [][]float64, x, q, alpha float64) float64 {
+	k := float64(len(rounds))
+	if k < 2 {
+		return 1
+	}
+	shares := make([]float64, len(rounds))
+	size, mean := 0.0, 0.0
+	for i, r := range rounds {
+		for _, t := range r {
+			if t <= x {
+				shares[i]++
+			}
+		}
+		shares[i] /= float64(len(r))
+		mean += shares[i] / k
+		size += float64(len(r)) / k
+	}
+	square := 0.0
+	for _, s := range shares {
+		square += (s - mean) * (s - mean)
+	}
+	between := max(1, square/(k-1)*size/(q*(1-q)))
+	following := resemblance(shares)
+	return between * following * student(k/following-1, alpha)
+}
+
+// resemblance is (1+r)/(1-r) of a series, at least 1.
+func resemblance(x []float64) float64 {
+	n, mean := float64(len(x)), 0.0
+	for _, v := range x {
+		mean += v / n
+	}
+	var lag, square float64
+	for i, v := range x {
+		square += (v - mean) * (v - mean)
+		if i > 0 {
+			lag += (v - mean) * (x[i-1] - mean)
+		}
+	}
+	if n < 6 || square == 0 {
+		return 1
+	}
+	// The expectation of lag/square falls short of r by about (1+4r)/n.
+	r := min(max(0, (n*lag/square+1)/(n-4)), 0.95)
+	return (1 + r) / (1 - r)
+}
+
+// student is the square of Student's quantile with df degrees of freedom over the
+// normal one, by the first terms of the Cornish-Fisher series.
+func student(df, alpha float64) float64 {
+	df = max(df, 2)
+	z := math.Sqrt2 * math.Erfinv(1-alpha)
+	t := z + (z*z*z+z)/(4*df) + (5*math.Pow(z, 5)+16*z*z*z+3*z)/(96*df*df)
+	return t * t / (z * z)
+}
+
+// thinned joins rounds that follow each other until they hardly resemble each
+// other by what, but leaves enough of them for an interval.
+func thinned(rounds [][]float64, what func([]float64) float64, alpha float64) [][]float64 {
+	x := make([]float64, len(rounds))
+	for i, r := range rounds {
+		x[i] = what(r)
+	}
+	join := min(int(math.Ceil(resemblance(x))), max(1, len(rounds)/(stats.MinBlocks(alpha)+2)))
+	var out [][]float64
+	for i := 0; i+join <= len(rounds); i += join {
+		var all []float64
+		for _, r := range rounds[i : i+join] {
+			all = append(all, r...)
+		}
+		out = append(out, all)
+	}
+	return out
+}
