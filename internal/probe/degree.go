@@ -197,7 +197,7 @@ func (p degreeProbe) measure(ctx context.Context, r *degreeRun, began time.Time)
 		}
 		share := 0.0
 		if after, ok := p.load(r.cfg.CPUs); ok {
-			share = foreignShareOf(before, after, own, wall.Seconds())
+			share = foreignShare(before, after, own, wall.Seconds())
 		}
 		r.foreign = append(r.foreign, share)
 		if r.cfg.Report != nil {

@@ -13,16 +13,9 @@ type cpuLoad struct {
 // before the measurement counts as disturbed.
 const disturbedShare = 0.02
 
-// foreignShare returns which part of wall seconds on one CPU went to others than
-// us, who used own seconds of it.
-func foreignShare(before, after cpuLoad, own, wall float64) float64 {
-	others := after.Busy - before.Busy - own + after.Steal - before.Steal
-	return max(0, others-statTick) / wall
-}
-
-// foreignShareOf is foreignShare over several CPUs, on which we used own seconds in
-// all.
-func foreignShareOf(before, after map[int]cpuLoad, own, wall float64) float64 {
+// foreignShare returns which part of wall seconds on some CPUs went to others than
+// us, who used own seconds of it in all.
+func foreignShare(before, after map[int]cpuLoad, own, wall float64) float64 {
 	others, n := -own-statTick, 0
 	for cpu, a := range after {
 		if b, ok := before[cpu]; ok {
@@ -33,7 +26,7 @@ func foreignShareOf(before, after map[int]cpuLoad, own, wall float64) float64 {
 	if n == 0 || wall <= 0 {
 		return 0
 	}
-	return max(0, others) / (wall * float64(n))
+	return min(1, max(0, others)/(wall*float64(n)))
 }
 
 // statTick is the resolution of /proc/stat, of each reading, in seconds.
@@ -71,17 +64,5 @@ func (n *Neighbours) Share() (share float64, ok bool) {
 	if !ok || !n.ok {
 		return 0, false
 	}
-	var busy float64
-	seen := 0
-	for cpu, a := range after {
-		if b, was := n.before[cpu]; was {
-			busy += a.Busy - b.Busy + a.Steal - b.Steal
-			seen++
-		}
-	}
-	all := time.Since(n.began).Seconds() * float64(seen)
-	if all <= 0 {
-		return 0, false
-	}
-	return min(1, max(0, busy-(ownCPU()-n.own))/all), true
+	return foreignShare(n.before, after, ownCPU()-n.own, time.Since(n.began).Seconds()), true
 }

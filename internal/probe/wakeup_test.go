@@ -435,7 +435,7 @@ func TestForeignShare(t *testing.T) {
 		{cpuLoad{101, 5.21}, 1, 0.1},
 		{cpuLoad{}, 1, 0},
 	} {
-		if got := foreignShare(before, c.after, c.own, 2); math.Abs(got-c.want) > 1e-9 {
+		if got := foreignShare(map[int]cpuLoad{3: before}, map[int]cpuLoad{3: c.after}, c.own, 2); math.Abs(got-c.want) > 1e-9 {
 			t.Errorf("%+v, own %g: %g, want %g", c.after, c.own, got, c.want)
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"syscall"
 )
 
 // Env names the variable that makes Main run a job instead of returning. Its
@@ -55,9 +56,9 @@ func Main(jobs []Job) {
 	if name == "" {
 		return
 	}
-	// Ctrl-C goes to every process of the terminal. What then happens to this one is
-	// for the parent to say.
-	signal.Ignore(os.Interrupt)
+	// Ctrl-C, a closed terminal and timeout(1) signal the whole process group. What
+	// then happens to this one is for the parent to say; it ends with its input.
+	signal.Ignore(os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	for _, j := range jobs {
 		if j.Name == name {
 			if err := serve(j.New(), os.Stdin, os.Stdout); err != nil {
