@@ -30,7 +30,11 @@ func assess(ctx context.Context, o assessOptions, p *progress) (*report.Assessme
 	if err := host.Look(tree); err != nil {
 		return nil, cannotLook{err}
 	}
-	facts := host.Collect(ctx, host.Options{Tree: tree, Paths: []host.PathQuery{{Path: o.logDir, Purpose: "log-dir"}}})
+	var paths []host.PathQuery
+	if o.logDir != "" {
+		paths = []host.PathQuery{{Path: o.logDir, Purpose: "log-dir"}}
+	}
+	facts := host.Collect(ctx, host.Options{Tree: tree, Paths: paths})
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -38,7 +42,9 @@ func assess(ctx context.Context, o assessOptions, p *progress) (*report.Assessme
 		Facts: facts, LogDir: o.logDir, MemDir: memoryDir(tree), CPUs: usableCPUs(facts),
 		Seed: uint64(started.UnixNano()), Alpha: alpha,
 	}
-	if err := logcommit.Preflight(logStorage(facts), o.logDir, probe.CommitRoom); err != nil {
+	if o.logDir == "" {
+		cfg.NoLog = o.noLog
+	} else if err := logcommit.Preflight(logStorage(facts), o.logDir, probe.CommitRoom); err != nil {
 		if o.asked {
 			return nil, usageError{err}
 		}

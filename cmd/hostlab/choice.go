@@ -25,6 +25,25 @@ func choiceFlag(cmd *cobra.Command, target *string, name, value, usage string, w
 	cobra.CheckErr(cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)))
 }
 
+// notEmpty refuses flags that were given without a value, as from a variable of a
+// script that is not set: taken silently, they would mean something else.
+func notEmpty(cmd *cobra.Command, names ...string) error {
+	for _, name := range names {
+		f := cmd.Flags().Lookup(name)
+		if !f.Changed {
+			continue
+		}
+		values := []string{f.Value.String()}
+		if many, ok := f.Value.(pflag.SliceValue); ok {
+			values = many.GetSlice()
+		}
+		if slices.Contains(values, "") {
+			return usagef("--%s is empty; is a variable unset?", name)
+		}
+	}
+	return nil
+}
+
 // oneOf reports a word that is not among the choices, naming the nearest.
 func oneOf(flag, word string, words []string) error {
 	if slices.Contains(words, word) {

@@ -2,8 +2,9 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"log/slog"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,6 +14,7 @@ import (
 
 	"hostlab/internal/check"
 	"hostlab/internal/report"
+	"hostlab/internal/screen"
 )
 
 // The time that all probes together may take. Facts, checks and the report come
@@ -24,13 +26,15 @@ const (
 
 // assessOptions is what was asked for.
 type assessOptions struct {
-	role   check.Role
-	logDir string // absolute
-	asked  bool   // the log directory was named, so being unable to use it is an error
-	html   string // "" for none
-	json   string // "" for none, "-" for stdout
-	budget time.Duration
-	quiet  bool
+	role     check.Role
+	logDir   string // absolute
+	asked    bool   // the log directory was named, so being unable to use it is an error
+	noLog    string // why there is no log directory
+	html     string // "" for none, "-" for stdout
+	noReport string // why there is none though none was declined
+	json     string // "" for none, "-" for stdout
+	budget   time.Duration
+	quiet    bool
 }
 
 func newAssess(std streams) *cobra.Command {
@@ -70,31 +74,22 @@ file, 3 nothing to inspect, 130 interrupted.`,
 			if quick {
 				o.budget = quickBudget
 			}
-			o.asked = cmd.Flags().Changed("log-dir")
-			if o.logDir, err = filepath.Abs(o.logDir); err != nil {
+			if err := notEmpty(cmd, "log-dir", "json"); err != nil {
 				return err
 			}
-			if !cmd.Flags().Changed("html") {
-				o.html = defaultReport(time.Now())
-			} else if o.html != "" {
-				if err := checkWritable("html", o.html); err != nil {
-					return err
-				}
+			o.asked = cmd.Flags().Changed("log-dir")
+			if err := o.findLogDir(); err != nil {
+				return err
 			}
-			if o.json != "" && o.json != "-" {
-				if err := checkWritable("json", o.json); err != nil {
-					return err
-				}
-			}
-			if o.json != "" && o.json == o.html {
-				return usagef("--html and --json both name %s; give each a file of its own", o.json)
+			if err := o.findOutputs(cmd.Flags().Changed("html")); err != nil {
+				return err
 			}
 			return assessAndReport(cmd.Context(), std, o)
 		},
 	}
 	choiceFlag(cmd, &role, "role", string(check.ProductionDB), "what the host is for", roleNames())
 	cmd.Flags().StringVar(&o.logDir, "log-dir", ".", "directory on the device of the database's log")
-	cmd.Flags().StringVar(&o.html, "html", "", "write the HTML report to `FILE` (default: a new file in $XDG_STATE_HOME/hostlab; --html= writes none)")
+	cmd.Flags().StringVar(&o.html, "html", "", "write the HTML report to `FILE` (- for stdout; default: a new file in $XDG_STATE_HOME/hostlab; --html= writes none)")
 	cmd.Flags().StringVar(&o.json, "json", "", "write everything as JSON to `FILE` (- for stdout)")
 	cmd.Flags().BoolVar(&quick, "quick", false, "measure for 20 s instead of a minute: wider intervals, fewer answers")
 	cmd.Flags().BoolVarP(&o.quiet, "quiet", "q", false, "no progress and no text, only the files asked for")
@@ -104,22 +99,72 @@ file, 3 nothing to inspect, 130 interrupted.`,
 	return cmd
 }
 
+// findLogDir makes the log directory absolute. Where the current directory cannot
+// be told, as when it was deleted, only a directory that was named is an error.
+func (o *assessOptions) findLogDir() error {
+	abs, err := filepath.Abs(o.logDir)
+	switch {
+	case err == nil:
+		o.logDir = abs
+	case o.asked:
+		return usagef("--log-dir %s: the current directory cannot be told: %w", o.logDir, plain(err))
+	default:
+		o.logDir, o.noLog = "", fmt.Sprintf("the current directory cannot be told: %v; name a directory with --log-dir", plain(err))
+	}
+	return nil
+}
+
+// findOutputs decides where the report and the data go, and refuses early what
+// cannot be written.
+func (o *assessOptions) findOutputs(htmlAsked bool) error {
+	if !htmlAsked {
+		file, err := defaultReport(time.Now())
+		if err != nil {
+			o.noReport = fmt.Sprintf("No HTML report was written: %v; name a file with --html.", err)
+		}
+		o.html = file
+	}
+	if o.json != "" && o.json == o.html {
+		return usagef("--html and --json both name %s; give each a file of its own", o.json)
+	}
+	for _, f := range []struct{ flag, name string }{{"html", o.html}, {"json", o.json}} {
+		if f.name == "" || f.name == "-" || f.flag == "html" && !htmlAsked {
+			continue
+		}
+		if err := checkWritable(f.flag, f.name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // defaultReport names a new report where the XDG base directory specification
 // puts state, so that the directory one stands in, which may well be the log
-// directory, stays as it was.
-func defaultReport(now time.Time) string {
+// directory, stays as it was. Service users often have no home to write in.
+func defaultReport(now time.Time) (string, error) {
 	dir := os.Getenv("XDG_STATE_HOME")
 	if !filepath.IsAbs(dir) {
 		home, err := os.UserHomeDir()
 		if err != nil {
-			return filepath.Join(os.TempDir(), "hostlab-report.html")
+			return "", errors.New("this user has no home directory")
 		}
 		dir = filepath.Join(home, ".local", "state")
 	}
-	return filepath.Join(dir, "hostlab", "assess-"+now.Format("20060102-150405")+".html")
+	there := dir
+	for {
+		if _, err := os.Stat(there); err == nil || there == filepath.Dir(there) {
+			break
+		}
+		there = filepath.Dir(there)
+	}
+	if err := accessDir(there); err != nil {
+		return "", fmt.Errorf("cannot write in %s: %w", there, err)
+	}
+	return filepath.Join(dir, "hostlab", "assess-"+now.Format("20060102-150405")+".html"), nil
 }
 
-// assessAndReport measures and writes what was asked for.
+// assessAndReport measures and writes what was asked for. The text comes in any
+// case: a minute of measuring is not lost to a full disk.
 func assessAndReport(ctx context.Context, std streams, o assessOptions) error {
 	p := newProgress(std.err, o.quiet, o.budget)
 	defer p.clear()
@@ -128,32 +173,38 @@ func assessAndReport(ctx context.Context, std streams, o assessOptions) error {
 	if err != nil {
 		return err
 	}
-	if o.html != "" {
-		if err := os.MkdirAll(filepath.Dir(o.html), 0o755); err != nil {
-			return fmt.Errorf("cannot write the report: %w; name another file with --html", err)
-		}
-		if err := writeFile(o.html, func(f *os.File) error { return report.WriteHTML(f, a) }); err != nil {
-			return err
-		}
-		slog.Info("report written", "file", o.html)
-	}
-	if o.json == "-" {
-		if err := report.WriteJSON(std.out, a); err != nil {
-			return err
-		}
-	} else if o.json != "" {
-		if err := writeFile(o.json, func(f *os.File) error { return report.WriteJSON(f, a) }); err != nil {
-			return err
-		}
-	}
-	if !o.quiet && o.json != "-" {
+	html, err1 := output(std, o.html, func(w io.Writer) error { return report.WriteHTML(w, a) })
+	json, err2 := output(std, o.json, func(w io.Writer) error { return report.WriteJSON(w, a) })
+	if !o.quiet && o.json != "-" && o.html != "-" {
 		_, width := terminal(std.out)
-		opt := report.Options{Width: width, Color: colour(std.out), HTML: o.html, JSON: o.json}
+		opt := report.Options{Width: width, Color: colour(std.out), HTML: html, JSON: json}
 		if err := report.WriteTerminal(std.out, a, opt); err != nil {
 			return err
 		}
+		if o.noReport != "" {
+			for _, l := range screen.Wrap(o.noReport, width) {
+				fmt.Fprintln(std.out, l)
+			}
+		}
 	}
-	return brokenProbes(a)
+	return errors.Join(err1, err2, brokenProbes(a))
+}
+
+// output writes one form of the assessment and returns the file's name, or "".
+func output(std streams, name string, write func(io.Writer) error) (string, error) {
+	switch name {
+	case "":
+		return "", nil
+	case "-":
+		return "", write(std.out)
+	}
+	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		return "", fmt.Errorf("cannot write %s: %w", name, plain(err))
+	}
+	if err := writeFile(name, func(f *os.File) error { return write(f) }); err != nil {
+		return "", err
+	}
+	return name, nil
 }
 
 // brokenProbes makes a probe that failed, other than by finding nothing to

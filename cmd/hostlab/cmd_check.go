@@ -37,6 +37,9 @@ Exit status: 0 nothing at or above --fail-on, 1 findings, 2 unusable flag,
 			if err := oneOf("format", format, formats); err != nil {
 				return err
 			}
+			if err := notEmpty(cmd, "root", "log-dir"); err != nil {
+				return err
+			}
 			r, err := check.ParseRole(role)
 			if err != nil {
 				return usageError{err}

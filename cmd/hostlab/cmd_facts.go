@@ -42,6 +42,9 @@ Exit status: 0 done, 2 unusable flag or path, 3 nothing to inspect.`,
 			if err := oneOf("format", format, formats); err != nil {
 				return err
 			}
+			if err := notEmpty(cmd, "root", "path", "record"); err != nil {
+				return err
+			}
 			if record != "" {
 				return recordMachine(cmd.Context(), std, &m, record)
 			}
@@ -74,8 +77,8 @@ func recordMachine(ctx context.Context, std streams, m *machine, file string) er
 		return err
 	}
 	defer done()
-	if err := host.Look(tree); err != nil {
-		return cannotLook{err}
+	if err := m.look(tree); err != nil {
+		return err
 	}
 	paths, err := m.asked(tree, "path")
 	if err != nil {

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -70,8 +71,8 @@ func (m *machine) collect(ctx context.Context, purpose string) (*host.Facts, err
 		return nil, err
 	}
 	defer done()
-	if err := host.Look(tree); err != nil {
-		return nil, cannotLook{err}
+	if err := m.look(tree); err != nil {
+		return nil, err
 	}
 	paths, err := m.asked(tree, purpose)
 	if err != nil {
@@ -83,6 +84,19 @@ func (m *machine) collect(ctx context.Context, purpose string) (*host.Facts, err
 	}
 	f := host.Collect(ctx, host.Options{Tree: tree, Paths: asked})
 	return f, ctx.Err()
+}
+
+// look reports a tree without anything to inspect. Of a recording it names the
+// file that was given, not where that was unpacked.
+func (m *machine) look(tree host.Tree) error {
+	err := host.Look(tree)
+	switch {
+	case err == nil:
+		return nil
+	case m.root != "":
+		return cannotLook{fmt.Errorf("--root %s holds neither /proc nor /sys of a machine; is it whole, and a recording of 'facts --record'?", m.root)}
+	}
+	return cannotLook{err}
 }
 
 // asked returns the paths that were asked about, absolute. On this machine they

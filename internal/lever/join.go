@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 
 	"hostlab/internal/check"
 	"hostlab/internal/host"
@@ -142,7 +143,30 @@ func (in *input) whyUnmeasured(probeName, prefix string) string {
 }
 
 // assess is the command that measures again.
-func (in *input) assess() string { return "hostlab assess --role " + string(in.role) }
+func (in *input) assess() string { return "hostlab assess" + Again(in.role, in.facts) }
+
+// Again are the flags with which another command looks at the same: the role, and
+// the log directory unless it was none.
+func Again(role check.Role, facts *host.Facts) string {
+	flags := " --role " + string(role)
+	if facts == nil {
+		return flags
+	}
+	for _, s := range facts.Storage {
+		if s.Purpose == "log-dir" {
+			flags += " --log-dir " + quoted(s.Path)
+		}
+	}
+	return flags
+}
+
+// quoted is a path as one word of a shell.
+func quoted(path string) string {
+	if strings.ContainsFunc(path, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("/._-+:@,", r) }) {
+		return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
+	}
+	return path
+}
 
 // new starts a lever with its findings.
 func (in *input) new(name, title string) Lever {

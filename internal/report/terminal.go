@@ -226,7 +226,7 @@ func (t *term) findings(a *Assessment) {
 	t.text("  ", "", tally(a.Results))
 	for i, f := range found {
 		if i == topFindings {
-			t.text("  ", dim, fmt.Sprintf("and %d more: hostlab check --role %s", len(found)-i, a.Role))
+			t.text("  ", dim, fmt.Sprintf("and %d more: hostlab check%s", len(found)-i, lever.Again(a.Role, a.Facts)))
 			break
 		}
 		code := ""

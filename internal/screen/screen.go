@@ -111,7 +111,8 @@ func Commands(remedy string, width int) []string {
 func continued(command string, width int) []string {
 	var lines []string
 	line := ""
-	for _, w := range shellWords(command) {
+	words := shellWords(command)
+	for i, w := range words {
 		switch {
 		case line == "":
 			line = w
@@ -120,8 +121,12 @@ func continued(command string, width int) []string {
 		default:
 			line += " " + w
 		}
-		for r := []rune(line); len(r) > width; r = []rune(line) {
-			lines, line = append(lines, string(r[:width])), string(r[width:])
+		room := width
+		if i < len(words)-1 {
+			room -= 2 // of the backslash that may follow
+		}
+		for r := []rune(line); len(r) > room; r = []rune(line) {
+			lines, line = append(lines, string(r[:room])), string(r[room:])
 		}
 	}
 	return append(lines, line)
