@@ -14,7 +14,7 @@ func private(p string) bool {
 	base := path.Base(p)
 	switch base {
 	case "wwid", "wwn", "nguid", "eui", "ppin", "address", "machine-id", "hostid", "hostnqn", "subsysnqn",
-		"unique_id", "set_cookie", "board_asset_tag", "environ":
+		"unique_id", "set_cookie", "board_asset_tag":
 		return true
 	case "uuid":
 		return path.Base(path.Dir(p)) != "dm" // its first part is the kind of device; mask keeps only that
@@ -25,6 +25,29 @@ func private(p string) bool {
 // knownTags are asset tags that clouds give to all their machines. Others are
 // inventory numbers.
 var knownTags = map[string]bool{"7783-7084-3265-9085-8269-3286-77": true, "OracleCloud.com": true, "Amazon EC2": true}
+
+// knownEnviron leaves of an environment what facts read: the engine that a
+// container's manager names, and where two databases keep their data.
+func knownEnviron(data []byte) []byte {
+	var kept []string
+	for _, v := range strings.Split(string(data), "\x00") {
+		switch name, _, _ := strings.Cut(v, "="); name {
+		case "container", "PGDATA", "SAPSYSTEMNAME":
+			kept = append(kept, strings.TrimSpace(v))
+		}
+	}
+	return []byte(strings.Join(kept, "\x00"))
+}
+
+// makerOf leaves of an ACPI table the signature and who made it (OEMID, ACPI 6.5,
+// 5.2.6), with dots for the length and checksum between them, which are no text.
+func makerOf(table []byte) []byte {
+	const id, end = 10, 16
+	if len(table) < end || bytes.ContainsFunc(table[id:end], func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return nil
+	}
+	return []byte("FACP......" + string(table[id:end]))
+}
 
 // confLine matches the lines of database configurations that are taken: sections,
 // inclusions and directories. Others may hold passwords.
