@@ -346,14 +346,14 @@ func (r *recorder) archive(o Recording) *txtar.Archive {
 	a := &txtar.Archive{Comment: inert([]byte(strings.TrimSpace(o.Comment) + "\n\n"))}
 	for _, p := range paths {
 		e := r.members[p]
-		name := strings.TrimPrefix(m.ids(p), "/")
+		name := strings.TrimPrefix(m.name(p), "/")
 		switch {
 		case name == "" || e.dir && inner[p] || !nameable(p) || strings.ContainsAny(e.link, "\n\r"):
 			continue
 		case e.dir:
 			name += "/"
 		case e.link != "":
-			name += " -> " + m.ids(e.link)
+			name += " -> " + m.target(p, e.link)
 		}
 		a.Files = append(a.Files, txtar.File{Name: name, Data: inert(m.content(p, e.data))})
 	}

@@ -169,8 +169,8 @@ func TestRecordMasksAndKeeps(t *testing.T) {
 		"proc/cmdline":              "root=redacted ro intel_idle.max_cstate=1 rd.lvm.lv=redacted hugepages=8 ip=redacted\n",
 		"proc/self/cgroup":          "0::/system.slice/docker-" + id + ".scope\n",
 		"proc/self/mountinfo": "22 1 253:0 / / rw shared:1 - xfs /dev/vg0/root rw,attr2\n" +
-			"31 22 0:44 / /mnt/n rw - nfs4 server:/export/x rw,vers=4.2,addr=192.0.2.1,clientaddr=2001:db8::1\n" +
-			"32 22 0:45 / /mnt/w rw - cifs //server/y rw,username=redacted,domain=redacted,vers=3.1.1\n" +
+			"31 22 0:44 / /mnt/n rw - nfs4 redacted rw,vers=4.2\n" +
+			"32 22 0:45 / /mnt/w rw - cifs redacted rw,vers=3.1.1\n" +
 			"33 22 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n",
 		"sys/fs/cgroup/system.slice/cpu.max":                               "100000 100000\n",
 		"sys/fs/cgroup/system.slice/docker-" + id + ".scope/memory.max":    "max\n",
