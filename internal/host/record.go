@@ -153,7 +153,7 @@ func (r *recorder) walk(dir string, rest []string, wantDir bool, links int) {
 		return
 	}
 	names := rest[:1]
-	meta := strings.ContainsAny(rest[0], "*?[")
+	meta := strings.ContainsAny(rest[0], `*?[\`) // systemd's cgroups have backslashes in their names
 	if meta {
 		names = nil
 		all, _ := r.t.Dir(dir) // what may not be listed cannot be recorded by pattern

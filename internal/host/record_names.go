@@ -166,5 +166,9 @@ func mountLines(s string) string {
 }
 
 func keptOf(options string) string {
-	return strings.Join(slices.DeleteFunc(strings.Split(options, ","), func(o string) bool { return !keptOptions.MatchString(o) }), ",")
+	kept := slices.DeleteFunc(strings.Split(options, ","), func(o string) bool { return !keptOptions.MatchString(o) })
+	if len(kept) == 0 {
+		return "redacted" // a line has as many words as before
+	}
+	return strings.Join(kept, ",")
 }
