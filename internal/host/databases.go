@@ -22,52 +22,92 @@ type process struct {
 // file returns a path below the process's folder in /proc.
 func (p process) file(name string) string { return "/proc/" + strconv.Itoa(p.pid) + "/" + name }
 
-// engines are the servers known, by the name of their process, which the kernel
-// cuts to 15 characters.
-var engines = []struct {
-	comm   string
-	prefix bool // comm only begins so
+// engine is a kind of server.
+type engine struct {
+	name   string // of its process, which the kernel cuts to 15 characters
+	prefix bool   // the name only begins so
+	kind   string
 	read   func(p process) (Database, bool)
-}{
-	{comm: "postgres", read: readPostgres},
-	{comm: "postmaster", read: readPostgres},
-	{comm: "mariadbd", read: readMySQL},
-	{comm: "mysqld", read: readMySQL},
-	{comm: "ora_lgwr_", prefix: true, read: readOracle},
-	{comm: "hdbindexserver", read: readHANA},
-	{comm: "sqlservr", read: readSQLServer},
+	log    func(file string) bool // tells its log among its open files
+}
+
+var engines = []engine{
+	{"postgres", false, "postgresql", readPostgres, noFile},
+	{"postmaster", false, "postgresql", readPostgres, noFile},
+	{"mariadbd", false, "mariadb", readMySQL, isRedo},
+	{"mysqld", false, "mysql", readMySQL, isRedo},
+	{"ora_lgwr_", true, "oracle", readOracle, isOracleRedo},
+	{"hdbindexserver", false, "hana", readHANA, func(f string) bool { return isLogSegment(f) || isDataVolume(f) }},
+	{"sqlservr", false, "sqlserver", readSQLServer, isLDF},
+}
+
+// server is a database server that runs.
+type server struct {
+	process
+	engine
+	inside Database // as the server itself names its directories, below p.root
+	db     Database
 }
 
 // readDatabases looks for database servers among the processes. Where /proc
 // hides those of others (hidepid), there is nothing to be seen.
 func readDatabases(t Tree) []Database {
 	list := []Database{}
-	names, _ := t.Dir("/proc")
-	names = slices.DeleteFunc(names, func(n string) bool { return !isNumber(n) })
-	for i, comm := range readComms(t, names) {
-		for _, e := range engines {
-			if comm != e.comm && (!e.prefix || !strings.HasPrefix(comm, e.comm)) {
-				continue
-			}
-			pid, err := strconv.Atoi(names[i])
-			if err != nil {
-				continue
-			}
-			p := newProcess(t, pid, comm)
-			if len(p.args) == 0 { // about to end: no memory, no arguments, no files
-				break
-			}
-			if db, ok := e.read(p); ok {
-				db.PID, db.DataDir, db.LogDir = pid, p.outside(db.DataDir), p.outside(db.LogDir)
-				list = append(list, db)
-			}
-			break
-		}
+	for _, s := range findServers(t) {
+		list = append(list, s.db)
 	}
 	slices.SortStableFunc(list, func(a, b Database) int {
 		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.PID, b.PID))
 	})
 	return list
+}
+
+// findServers reads the servers side by side, since each whose files are on a
+// dead network file system costs answerWithin.
+func findServers(t Tree) []server {
+	names, _ := t.Dir("/proc")
+	names = slices.DeleteFunc(names, func(n string) bool { return !isNumber(n) })
+	var found []server
+	for i, comm := range readComms(t, names) {
+		of := slices.IndexFunc(engines, func(e engine) bool {
+			return comm == e.name || e.prefix && strings.HasPrefix(comm, e.name)
+		})
+		if pid, err := strconv.Atoi(names[i]); err == nil && of >= 0 {
+			found = append(found, server{process: process{view: view{t, "", selfMounts}, pid: pid, comm: comm}, engine: engines[of]})
+		}
+	}
+	each(len(found), currentReaders, func(i int) { found[i] = found[i].ask(t) })
+	return slices.DeleteFunc(found, func(s server) bool { return s.db.Kind == "" })
+}
+
+// ask returns the server as read; one of no kind is none. On the machine itself
+// it does not wait for file systems that do not answer.
+func (s server) ask(t Tree) server {
+	if !t.Live() {
+		return s.answer(t)
+	}
+	answer, err := inTime(func() (server, error) { return s.answer(t), nil })
+	if err != nil {
+		dir := Unknown[string](s.file("cwd"), err)
+		answer = s
+		answer.db = Database{Kind: s.kind, PID: s.pid, DataDir: dir, LogDir: dir}
+	}
+	return answer
+}
+
+func (s server) answer(t Tree) server {
+	s.process = newProcess(t, s.pid, s.comm)
+	if len(s.args) == 0 { // about to end: no memory, no arguments, no files
+		return server{}
+	}
+	db, ok := s.read(s.process)
+	if !ok {
+		return server{}
+	}
+	db.PID, s.inside = s.pid, db
+	db.DataDir, db.LogDir = s.outside(db.DataDir), s.outside(db.LogDir)
+	s.db = db
+	return s
 }
 
 // readComms reads the names of all processes, side by side: a host with hundreds

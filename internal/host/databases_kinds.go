@@ -79,10 +79,7 @@ func readMySQL(p process) (Database, bool) {
 		dirChoice{"/var/lib/mysql", "default of the packages"})))
 
 	// 8.0.30 put the files of the redo log into a folder of their own.
-	redo := p.openDir(func(f string) bool {
-		base := path.Base(f)
-		return strings.HasPrefix(base, "ib_logfile") || strings.HasPrefix(base, "#ib_redo")
-	})
+	redo := p.openDir(isRedo)
 	if redo.State == StateOK {
 		db.LogDir = p.follow(redo)
 		return db, true
@@ -149,10 +146,7 @@ func (p process) firstDir(choices ...dirChoice) Fact[string] {
 // readOracle knows an instance by its log writer. The control file says where the
 // redo logs are; from outside, only the log writer's open files do.
 func readOracle(p process) (Database, bool) {
-	logDir := p.openDir(func(f string) bool {
-		f = strings.ToLower(f)
-		return strings.Contains(path.Base(f), "redo") || strings.Contains(f, "/onlinelog/")
-	})
+	logDir := p.openDir(isOracleRedo)
 	sid := strings.TrimPrefix(p.comm, "ora_lgwr_")
 	db := Database{Kind: "oracle", LogDir: p.follow(logDir)}
 	db.LogDir = withReason(db.LogDir, StateAbsent, "instance "+sid+" has no redo log in a file (ASM?); ask v$logfile")
@@ -163,8 +157,8 @@ func readOracle(p process) (Database, bool) {
 // readHANA knows an index server, by its open log segments or by global.ini.
 func readHANA(p process) (Database, bool) {
 	db := Database{Kind: "hana"}
-	db.LogDir = p.openDir(func(f string) bool { return strings.HasPrefix(path.Base(f), "logsegment_") })
-	db.DataDir = p.openDir(func(f string) bool { return strings.HasPrefix(path.Base(f), "datavolume_") })
+	db.LogDir = p.openDir(isLogSegment)
+	db.DataDir = p.openDir(isDataVolume)
 	conf := p.hanaConf()
 	if log := conf.value("basepath_logvolumes"); db.LogDir.State != StateOK && path.IsAbs(log) {
 		db.LogDir = p.follow(Known(p.seen(log), "", conf.source+" basepath_logvolumes"))
@@ -189,7 +183,7 @@ func readSQLServer(p process) (Database, bool) {
 		dirChoice{"/var/opt/mssql/data", "default of the package"}))
 	// The first open log is that of a system database; a directory that is set for
 	// the logs of all others goes first.
-	open := p.openDir(func(f string) bool { return strings.HasSuffix(strings.ToLower(f), ".ldf") })
+	open := p.openDir(isLDF)
 	db.LogDir = p.follow(p.firstDir(
 		dirChoice{conf.value("defaultlogdir"), conf.source},
 		dirChoice{open.Or(""), open.Source},
@@ -212,3 +206,23 @@ func (p process) hasChild() bool {
 	}
 	return false
 }
+
+// The logs of servers, by the names of their files.
+
+func noFile(string) bool { return false }
+
+func isRedo(f string) bool {
+	base := path.Base(f)
+	return strings.HasPrefix(base, "ib_logfile") || strings.HasPrefix(base, "#ib_redo")
+}
+
+func isOracleRedo(f string) bool {
+	f = strings.ToLower(f)
+	return strings.Contains(path.Base(f), "redo") || strings.Contains(f, "/onlinelog/")
+}
+
+func isLogSegment(f string) bool { return strings.HasPrefix(path.Base(f), "logsegment_") }
+
+func isDataVolume(f string) bool { return strings.HasPrefix(path.Base(f), "datavolume_") }
+
+func isLDF(f string) bool { return strings.HasSuffix(strings.ToLower(f), ".ldf") }

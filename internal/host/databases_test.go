@@ -2,7 +2,9 @@ package host
 
 import (
 	"fmt"
+	"os"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -186,4 +188,22 @@ func FuzzCmdline(f *testing.F) {
 		parseParent(stat)
 		parseConf(conf, []string{"mysqld"})
 	})
+}
+
+// A server whose files do not answer is named all the same, and holds up nothing.
+func TestServerThatDoesNotAnswer(t *testing.T) {
+	hung := make(chan struct{})
+	defer close(hung)
+	s := server{
+		process: process{view: view{Tree{}, "", selfMounts}, pid: os.Getpid(), comm: "x"},
+		engine:  engine{kind: "postgresql", read: func(process) (Database, bool) { <-hung; return Database{}, false }},
+	}
+	start := time.Now()
+	db := s.ask(Tree{}).db
+	if took := time.Since(start); took > 5*answerWithin {
+		t.Errorf("took %s", took)
+	}
+	if db.Kind != "postgresql" || db.PID != os.Getpid() || db.LogDir.State != StateError || db.LogDir.Reason != ErrNoAnswer.Error() {
+		t.Errorf("%+v", db)
+	}
 }

@@ -293,7 +293,7 @@ type BlockDevice struct {
 
 // Database is a database server seen running, and where its log goes.
 type Database struct {
-	Kind    string       `json:"kind"` // postgresql, mariadb, mysql, oracle, hana, sqlserver, sqlite is not a server
+	Kind    string       `json:"kind"` // postgresql, mariadb, mysql, oracle, hana, sqlserver
 	PID     int          `json:"pid"`
 	DataDir Fact[string] `json:"data_dir"`
 	LogDir  Fact[string] `json:"log_dir"` // redo or WAL, links followed

@@ -93,12 +93,14 @@ func unquoteShell(s string) string {
 			quote = c
 		case quote != 0 && c == quote:
 			quote = 0
-		case c == '\\' && quote != '\'' && i+1 < len(s):
-			i++
-			b.WriteByte(s[i])
-		case c < ' ' || c == 0x7f: // goes to a terminal later
 		default:
-			b.WriteByte(c)
+			if c == '\\' && quote != '\'' && i+1 < len(s) {
+				i++
+				c = s[i]
+			}
+			if c >= ' ' && c != 0x7f { // goes to a terminal later
+				b.WriteByte(c)
+			}
 		}
 	}
 	return b.String()

@@ -109,39 +109,21 @@ func parseSize(s string) (int64, error) {
 	return v << shift, nil
 }
 
-// readPageSize asks the C library's way on the machine itself. A recording tells
-// by the auxiliary vector that the kernel gave a process (AT_PAGESZ); without
-// one, amd64 has pages of 4 KiB only, while arm64 has three sizes.
+// readPageSize asks the C library's way on the machine itself. In a recording
+// without it, amd64 has pages of 4 KiB only, while arm64 has three sizes.
 func readPageSize(t Tree) Fact[int64] {
 	if t.Live() {
 		return Known(int64(os.Getpagesize()), "B", "getpagesize")
 	}
-	const auxv = "/proc/self/auxv"
-	if b, err := t.Read(auxv); err == nil {
-		if v := auxPageSize(b); v > 0 {
-			return Known(v, "B", auxv)
-		}
+	f := t.Int(pageSizeFile, "B", 1)
+	if v, ok := f.Get(); ok && (v < 512 || v&(v-1) != 0) {
+		return Unknown[int64](pageSizeFile, fmt.Errorf("%d B is no page", v))
+	}
+	if f.State != StateAbsent {
+		return f
 	}
 	if readCPUInfo(t).arch() == "amd64" {
 		return Known[int64](4096, "B", "the only page size of amd64")
 	}
-	return absentFact[int64](auxv, "the recording does not tell the page size")
-}
-
-// auxPageSize finds AT_PAGESZ (6) in pairs of little-endian 64-bit words.
-func auxPageSize(b []byte) int64 {
-	word := func(i int) (v uint64) {
-		for k := 7; k >= 0; k-- {
-			v = v<<8 | uint64(b[i+k])
-		}
-		return v
-	}
-	for i := 0; i+16 <= len(b); i += 16 {
-		if word(i) == 6 {
-			if v := word(i + 8); v >= 512 && v <= 1<<20 && v&(v-1) == 0 {
-				return int64(v)
-			}
-		}
-	}
-	return 0
+	return absentFact[int64](pageSizeFile, "the recording does not tell the page size")
 }

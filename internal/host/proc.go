@@ -1,12 +1,10 @@
 package host
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
-	"os"
+	"path"
 	"strconv"
 	"syscall"
 
@@ -43,10 +41,14 @@ func firstKnown[T any](facts ...Fact[T]) Fact[T] {
 }
 
 // procFact reads what prometheus/procfs can parse. The library opens the file by
-// itself, so failures that a recording holds as marks are looked for first.
+// itself, so a recording's must be a plain file, and failures that it holds as
+// marks are looked for first.
 func procFact[T any](t Tree, path string, parse func(procfs.FS) (T, error)) Fact[T] {
 	if !t.Live() {
 		if _, err := t.Read(path); err != nil {
+			return Unknown[T](path, err)
+		}
+		if err := t.plain(path); err != nil {
 			return Unknown[T](path, err)
 		}
 	}
@@ -83,21 +85,32 @@ func bareState(err error) error {
 	return fs.ErrNotExist
 }
 
+// plain reports why a recorded path is not a file in folders: a link, even one to
+// a folder, would be followed out of the recording by who does not know its root,
+// and a FIFO waited for.
+func (t Tree) plain(file string) error {
+	for p := file; p != "/" && p != "."; p = path.Dir(p) {
+		mode, err := t.lstat(p)
+		if err != nil {
+			return err
+		}
+		if p == file && !mode.IsRegular() || p != file && !mode.IsDir() {
+			return fmt.Errorf("%s is no plain file or folder", p)
+		}
+	}
+	return nil
+}
+
 // readHead returns at most the first n bytes of a file. The kernel makes up
 // /proc/cpuinfo while it is read, at some microseconds a CPU, so that not
 // reading on matters on a large host.
-func readHead(t Tree, path string, n int64) ([]byte, error) {
-	f, err := os.Open(t.Join(path))
-	if err != nil {
-		return nil, &fs.PathError{Op: "read", Path: path, Err: bare(err)}
+func readHead(t Tree, path string, n int) ([]byte, error) {
+	b, err := t.head(path, n)
+	if err == nil && !t.Live() {
+		err = marked(b)
 	}
-	defer f.Close()
-	b, err := io.ReadAll(io.LimitReader(f, n))
 	if err != nil {
-		return nil, &fs.PathError{Op: "read", Path: path, Err: bare(err)}
-	}
-	if !t.Live() && bytes.HasPrefix(b, []byte(errnoMark)) {
-		return t.Read(path)
+		return nil, &fs.PathError{Op: "read", Path: path, Err: t.explain(bare(err))}
 	}
 	return b, nil
 }

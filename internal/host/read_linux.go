@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"strings"
 	"sync"
 
@@ -124,6 +126,69 @@ func (t Tree) read(path string, use func([]byte) error) error {
 			buf = append(buf, make([]byte, len(buf))...)
 		}
 	}
+}
+
+// head returns at most the first n bytes of a file.
+func (t Tree) head(path string, n int) ([]byte, error) {
+	fd, err := t.open(path, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer unix.Close(fd)
+	buf, got := make([]byte, n), 0
+	for got < n {
+		m, err := unix.Read(fd, buf[got:])
+		if err == unix.EINTR {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		if m == 0 {
+			break
+		}
+		got += m
+	}
+	return buf[:got], nil
+}
+
+// lstat tells what a path is, without following it if it is a link.
+func (t Tree) lstat(path string) (fs.FileMode, error) {
+	if t.Live() {
+		return lstat(path)
+	}
+	fd, err := t.open(path, unix.O_PATH|unix.O_NOFOLLOW)
+	if err != nil {
+		return 0, err
+	}
+	f := os.NewFile(uintptr(fd), path)
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return 0, bare(err)
+	}
+	return info.Mode(), nil
+}
+
+// readlink returns a link's text.
+func (t Tree) readlink(path string) (string, error) {
+	if t.Live() {
+		return os.Readlink(path)
+	}
+	fd, err := t.open(path, unix.O_PATH|unix.O_NOFOLLOW)
+	if err != nil {
+		return "", err
+	}
+	defer unix.Close(fd)
+	buf := make([]byte, unix.PathMax)
+	n, err := unix.Readlinkat(fd, "", buf)
+	if err == unix.ENOENT {
+		err = unix.EINVAL // what readlink(2) says of what is no link
+	}
+	if err != nil {
+		return "", err
+	}
+	return string(buf[:n]), nil
 }
 
 // list returns the names in a directory, in no order.

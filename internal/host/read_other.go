@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 )
 
@@ -39,6 +40,19 @@ func (t Tree) read(path string, use func([]byte) error) error {
 	}
 	return use(b)
 }
+
+func (t Tree) head(path string, n int) ([]byte, error) {
+	f, err := t.open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, int64(n)))
+}
+
+func (t Tree) lstat(path string) (fs.FileMode, error) { return lstat(t.Join(path)) }
+
+func (t Tree) readlink(path string) (string, error) { return os.Readlink(t.Join(path)) }
 
 func (t Tree) list(path string) ([]string, error) {
 	f, err := t.open(path)

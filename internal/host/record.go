@@ -44,7 +44,8 @@ type Recording struct {
 // Device nodes become empty files. A line that would read as a txtar header is
 // indented by one space, which facts do not see since they trim white space.
 //
-// Private data stays out: environments, serial numbers, asset tags, DMI and
+// Private data stays out: environments but for the three variables that facts
+// read, serial numbers, asset tags, DMI and
 // machine UUIDs, WWIDs and what is in log and data files are not taken at all;
 // UUIDs, container ids, MAC and IP addresses, server names, the host's own name,
 // builders' names in kernel versions, arguments of init, and passwords in a
@@ -58,9 +59,9 @@ func Record(ctx context.Context, t Tree, paths []string, w io.Writer) error {
 // written as a member's name, or w fails; never because of the machine.
 func (o Recording) Write(ctx context.Context, t Tree, w io.Writer) error {
 	r := &recorder{ctx: ctx, t: t, members: map[string]member{}}
-	servers := databaseServers(t)
+	servers := findServers(t)
 	for _, s := range servers {
-		for _, p := range s.dirs() {
+		for _, p := range s.folders() {
 			r.statx(p)
 		}
 	}
@@ -81,8 +82,8 @@ func (o Recording) Write(ctx context.Context, t Tree, w io.Writer) error {
 		r.take("", p)
 	}
 	for _, s := range servers {
-		if s.conf != "" {
-			r.take(s.conf, "")
+		for _, f := range s.confs() {
+			r.take(f, "")
 		}
 	}
 	r.conf = false
@@ -93,13 +94,16 @@ func (o Recording) Write(ctx context.Context, t Tree, w io.Writer) error {
 		r.take(d, "")
 	}
 	for _, s := range servers {
-		r.take(s.proc, "{comm,cmdline,stat,status,cgroup,mountinfo,ns/mnt}")
-		r.named(path.Join(s.proc, "cwd"))
-		for _, f := range s.logs {
+		r.take(path.Dir(s.file("comm")), "{comm,cmdline,environ,stat,status,cgroup,mountinfo,ns/mnt}")
+		r.named(s.file("cwd"))
+		for _, f := range s.logs() {
 			r.named(f)
 		}
 	}
 	r.configHz()
+	if t.Live() {
+		r.members[pageSizeFile] = member{data: fmt.Append(nil, os.Getpagesize())}
+	}
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("recording: %w", err)
 	}
@@ -149,7 +153,7 @@ func (r *recorder) walk(dir string, rest []string, wantDir bool, links int) {
 		return
 	}
 	names := rest[:1]
-	meta := strings.ContainsAny(rest[0], "*?[")
+	meta := strings.ContainsAny(rest[0], `*?[\`) // systemd's cgroups have backslashes in their names
 	if meta {
 		names = nil
 		all, _ := r.t.Dir(dir) // what may not be listed cannot be recorded by pattern
@@ -221,9 +225,22 @@ func (r *recorder) file(p string, mode fs.FileMode) {
 	if r.conf && err == nil {
 		data = bytes.Join(confLine.FindAll(data, -1), []byte("\n"))
 	}
+	base := path.Base(p)
+	if err == nil {
+		switch base {
+		case "environ":
+			if data = knownEnviron(data); len(data) == 0 {
+				return
+			}
+		case "FACP":
+			if data = makerOf(data); len(data) == 0 {
+				return
+			}
+		}
+	}
 	data = bytes.TrimRight(data, "\x00") // device-tree strings, arguments
-	switch base := path.Base(p); {
-	case bytes.IndexByte(data, 0) >= 0 && base != "cmdline": // binary
+	switch {
+	case bytes.IndexByte(data, 0) >= 0 && base != "cmdline" && base != "compatible" && base != "environ": // binary
 		return
 	case base == "chassis_asset_tag" && err == nil && !knownTags[string(bytes.TrimSpace(data))]:
 		return
@@ -329,14 +346,14 @@ func (r *recorder) archive(o Recording) *txtar.Archive {
 	a := &txtar.Archive{Comment: inert([]byte(strings.TrimSpace(o.Comment) + "\n\n"))}
 	for _, p := range paths {
 		e := r.members[p]
-		name := strings.TrimPrefix(m.ids(p), "/")
+		name := strings.TrimPrefix(m.name(p), "/")
 		switch {
 		case name == "" || e.dir && inner[p] || !nameable(p) || strings.ContainsAny(e.link, "\n\r"):
 			continue
 		case e.dir:
 			name += "/"
 		case e.link != "":
-			name += " -> " + m.ids(e.link)
+			name += " -> " + m.target(p, e.link)
 		}
 		a.Files = append(a.Files, txtar.File{Name: name, Data: inert(m.content(p, e.data))})
 	}

@@ -14,7 +14,7 @@ func private(p string) bool {
 	base := path.Base(p)
 	switch base {
 	case "wwid", "wwn", "nguid", "eui", "ppin", "address", "machine-id", "hostid", "hostnqn", "subsysnqn",
-		"unique_id", "set_cookie", "board_asset_tag", "environ":
+		"unique_id", "set_cookie", "board_asset_tag":
 		return true
 	case "uuid":
 		return path.Base(path.Dir(p)) != "dm" // its first part is the kind of device; mask keeps only that
@@ -26,6 +26,29 @@ func private(p string) bool {
 // inventory numbers.
 var knownTags = map[string]bool{"7783-7084-3265-9085-8269-3286-77": true, "OracleCloud.com": true, "Amazon EC2": true}
 
+// knownEnviron leaves of an environment what facts read: the engine that a
+// container's manager names, and where two databases keep their data.
+func knownEnviron(data []byte) []byte {
+	var kept []string
+	for _, v := range strings.Split(string(data), "\x00") {
+		switch name, _, _ := strings.Cut(v, "="); name {
+		case "container", "PGDATA", "SAPSYSTEMNAME":
+			kept = append(kept, strings.TrimSpace(v))
+		}
+	}
+	return []byte(strings.Join(kept, "\x00"))
+}
+
+// makerOf leaves of an ACPI table the signature and who made it (OEMID, ACPI 6.5,
+// 5.2.6), with dots for the length and checksum between them, which are no text.
+func makerOf(table []byte) []byte {
+	const id, end = 10, 16
+	if len(table) < end || bytes.ContainsFunc(table[id:end], func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return nil
+	}
+	return []byte("FACP......" + string(table[id:end]))
+}
+
 // confLine matches the lines of database configurations that are taken: sections,
 // inclusions and directories. Others may hold passwords.
 var confLine = regexp.MustCompile(`(?mi)^\s*(\[.*\]|!include.*|(datadir|innodb[-_]log[-_]group[-_]home[-_]dir|basepath_\w+|default(data|log)dir)\s*=.*)$`)
@@ -35,15 +58,17 @@ var confLine = regexp.MustCompile(`(?mi)^\s*(\[.*\]|!include.*|(datadir|innodb[-
 // links and cgroup paths still fit; a replacement is left as it is when a
 // recording is recorded again.
 type recordMask struct {
-	host string
-	seen map[string]string
-	n    map[string]int
+	host  string
+	names *regexp.Regexp // the host's name and its forms; nil if none is to be replaced
+	seen  map[string]string
+	n     map[string]int
 }
 
 func newRecordMask(t Tree, keepHostname bool) *recordMask {
 	m := &recordMask{seen: map[string]string{}, n: map[string]int{}}
 	if h := t.Text("/proc/sys/kernel/hostname").Or(""); !keepHostname {
 		m.host = h
+		m.names = hostNames(h)
 	}
 	return m
 }
@@ -54,8 +79,6 @@ var (
 	macRE  = regexp.MustCompile(`\b(?:[0-9A-Fa-f]{2}:){5}[0-9A-Fa-f]{2}\b`)
 	diskRE = regexp.MustCompile(`/dev/disk/by-(?:id|uuid|partuuid|path|label|partlabel)/[^\s/]+`)
 	ipv4RE = regexp.MustCompile(`\b\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3}\b`)
-	ipv6RE = regexp.MustCompile(`(addr=)[0-9A-Fa-f]*:[0-9A-Fa-f:]+`)
-	userRE = regexp.MustCompile(`\b(username|user|password|pass|domain|credentials|secret|name)=[^,\s]+`)
 	mailRE = regexp.MustCompile(`\([^\s()@]+@[^\s()]+\)`)
 	urlRE  = regexp.MustCompile(`://[^/\s@]*@`)
 	wordRE = regexp.MustCompile(`(?i)pass|pwd|secret|token|credential|apikey|private`)
@@ -87,11 +110,7 @@ func (m *recordMask) addresses(s string) string {
 		}
 		return m.as("ip", v, func(n int) string { return fmt.Sprintf("192.0.2.%d", n&255) })
 	})
-	s = ipv6RE.ReplaceAllString(s, "${1}2001:db8::1")
 	s = urlRE.ReplaceAllString(s, "://redacted@")
-	if len(m.host) > 2 && m.host != "localhost" { // a shorter name is part of too many words
-		s = regexp.MustCompile(`\b`+regexp.QuoteMeta(m.host)+`\b`).ReplaceAllString(s, "host")
-	}
 	return s
 }
 
@@ -136,7 +155,10 @@ func (m *recordMask) content(p string, data []byte) []byte {
 			s = kind + "-redacted"
 		}
 	}
-	return []byte(m.ids(s))
+	if s = m.ids(s); holdsHost(p) {
+		s = m.hostless(s)
+	}
+	return []byte(s)
 }
 
 // kernelArgs drops what follows " -- ", which is init's, and values that name
@@ -154,54 +176,4 @@ func kernelArgs(s string) string {
 		}
 	}
 	return strings.Join(words, " ")
-}
-
-// serverArgs blanks the values of arguments that look like secrets.
-func serverArgs(s string) string {
-	args := strings.Split(s, "\x00")
-	for i, a := range args {
-		name, value, ok := strings.Cut(a, "=")
-		if !wordRE.MatchString(name) && !wordRE.MatchString(value) {
-			continue
-		}
-		switch {
-		case ok:
-			args[i] = name + "=redacted"
-		case strings.HasPrefix(a, "-") && i+1 < len(args) && args[i+1] != "" && !strings.HasPrefix(args[i+1], "-"):
-			args[i+1] = "redacted"
-		}
-	}
-	return strings.Join(args, "\x00")
-}
-
-// recordNetworkFS are file systems whose mount source and options name other machines
-// and users.
-var recordNetworkFS = regexp.MustCompile(`^(nfs4?|cifs|smb3|smbfs|ceph|glusterfs|9p|afs|lustre|beegfs|gpfs|ocfs2|fuse\..*)$`)
-
-// mountLines masks the lines of mounts and mountinfo.
-func mountLines(s string) string {
-	lines := strings.Split(s, "\n")
-	for i, line := range lines {
-		left, right, isInfo := strings.Cut(line, " - ")
-		f := strings.Fields(line)
-		at, kind := 0, 2 // mounts: source point type options
-		if isInfo {
-			f = strings.Fields(right)
-			at, kind = 1, 0 // mountinfo, after the dash: type source options
-		}
-		if len(f) <= 2 || !recordNetworkFS.MatchString(f[kind]) {
-			continue
-		}
-		switch host, rest, ok := strings.Cut(f[at], ":/"); {
-		case ok && host != "":
-			f[at] = "server:/" + rest
-		case strings.HasPrefix(f[at], "//"):
-			f[at] = "//server/" + path.Base(f[at])
-		}
-		lines[i] = userRE.ReplaceAllString(strings.Join(f, " "), "$1=redacted")
-		if isInfo {
-			lines[i] = left + " - " + lines[i]
-		}
-	}
-	return strings.Join(lines, "\n")
 }

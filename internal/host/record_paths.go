@@ -70,13 +70,14 @@ var recorded = []string{
 	"/sys/class/dmi/id/{bios_vendor,bios_version,bios_date,bios_release,chassis_type,chassis_vendor}",
 	"/sys/hypervisor/{type,version/*}",
 	"/sys/class/dmi/id/chassis_asset_tag", // only where it names a cloud, see knownTags
-	"/{proc/device-tree,sys/firmware/devicetree/base}/{model,hypervisor/compatible}",
+	"/{proc/device-tree,sys/firmware/devicetree/base}/{model,compatible,hypervisor/compatible}",
+	"/sys/firmware/acpi/tables/FACP", // its maker only, see makerOf
 	"/proc/{xen,vz,bc}/",
 	"/proc/xen/capabilities",
 	"/sys/bus/{vmbus,xen,virtio}/",
 	"/{.dockerenv,run/.containerenv,run/systemd/container,run/host/container-manager}",
 	"/var/run/secrets/kubernetes.io/",
-	"/proc/1/{cgroup,comm,sched}",
+	"/proc/1/{cgroup,comm,sched,environ}", // of environ what knownEnviron names
 	"/proc/2/comm",
 
 	// This process and its cgroups; those of its ancestors are added by cgroupDirs.
@@ -112,10 +113,16 @@ var recorded = []string{
 	"/sys/fs/btrfs/*/devices/*",
 	"/dev/mapper/*",
 	"/dev/root",
+
+	pageSizeFile, // of a recording that is recorded again
 }
 
+// pageSizeFile is where a recording keeps the page size, in bytes: no file of the
+// kernel tells it in words.
+const pageSizeFile = "/.hostlab/pagesize"
+
 // recordedConf lists configurations that say where databases keep their data. Only
-// the lines of confLine are taken. Running servers are found by databaseServers.
+// the lines of confLine are taken. Running servers are found by findServers.
 var recordedConf = []string{
 	"/etc/{my.cnf,my.cnf.d/*.cnf,mysql/my.cnf,mysql/mariadb.cnf,mysql/*.d/*.cnf}",
 	"/usr/sap/*/SYS/global/hdb/custom/config/global.ini",

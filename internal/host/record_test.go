@@ -3,6 +3,7 @@ package host
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io"
 	"os"
 	"path"
@@ -168,8 +169,8 @@ func TestRecordMasksAndKeeps(t *testing.T) {
 		"proc/cmdline":              "root=redacted ro intel_idle.max_cstate=1 rd.lvm.lv=redacted hugepages=8 ip=redacted\n",
 		"proc/self/cgroup":          "0::/system.slice/docker-" + id + ".scope\n",
 		"proc/self/mountinfo": "22 1 253:0 / / rw shared:1 - xfs /dev/vg0/root rw,attr2\n" +
-			"31 22 0:44 / /mnt/n rw - nfs4 server:/export/x rw,vers=4.2,addr=192.0.2.1,clientaddr=2001:db8::1\n" +
-			"32 22 0:45 / /mnt/w rw - cifs //server/y rw,username=redacted,domain=redacted,vers=3.1.1\n" +
+			"31 22 0:44 / /mnt/n rw - nfs4 redacted rw,vers=4.2\n" +
+			"32 22 0:45 / /mnt/w rw - cifs redacted rw,vers=3.1.1\n" +
 			"33 22 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n",
 		"sys/fs/cgroup/system.slice/cpu.max":                               "100000 100000\n",
 		"sys/fs/cgroup/system.slice/docker-" + id + ".scope/memory.max":    "max\n",
@@ -198,6 +199,7 @@ func TestRecordMasksAndKeeps(t *testing.T) {
 		"data/pg/pg_wal -> ../../log/wal":                                  "",
 		"log/wal/000000010000000000000001":                                 "",
 		".hostlab/statx/log/wal/000000010000000000000001/.attr":            "dax=1 free=5 readonly=0\n",
+		".hostlab/statx/log/wal/.attr":                                     "inherit=0 free=5 readonly=0\n",
 		".hostlab/statx/data/pg/pg_wal/.attr":                              "inherit=0 free=5 readonly=0\n",
 	}
 	// An absolute link of this tree leads out of it: a recording's never does.
@@ -312,4 +314,41 @@ func TestIdsAreStable(t *testing.T) {
 			t.Fatalf("%q, then %q", once, again)
 		}
 	})
+}
+
+// What replay reads beside settings: whose device tree and ACPI tables, which
+// engine, which page size.
+func TestRecordTellsTheMachine(t *testing.T) {
+	in := unpack(t, txtar.Parse([]byte("-- proc/cpuinfo --\nCPU implementer : 0x41\n-- .hostlab/pagesize --\n65536\n")))
+	for name, text := range map[string]string{
+		"/proc/device-tree/compatible":   "linux,dummy-virt\x00",
+		"/sys/firmware/acpi/tables/FACP": "FACP\x14\x01\x00\x00\x06\x17FIRECKFCVMFADT\x00\x00\x00\x00",
+		"/proc/1/environ":                "PASSWORD=hunter2\x00container=podman\x00HOME=/root\x00",
+	} {
+		if err := os.MkdirAll(path.Dir(in.Join(name)), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(in.Join(name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	a := record(t, in, Recording{})
+	out := unpack(t, a)
+	for _, tree := range []Tree{in, out} {
+		if v := readVirt(tree); v.Hypervisor.Or("") != "kvm" || v.Container.Or("") != "podman" {
+			t.Errorf("hypervisor %+v, container %+v", v.Hypervisor, v.Container)
+		}
+		if size := readPageSize(tree); size.Or(0) != 65536 {
+			t.Errorf("page size %+v", size)
+		}
+	}
+	if got := members(a)["sys/firmware/acpi/tables/FACP"]; got != "FACP......FIRECK\n" {
+		t.Errorf("FACP %q", got)
+	}
+	if got := members(a)["proc/1/environ"]; got != "container=podman\n" {
+		t.Errorf("environ %q", got)
+	}
+	if got := members(record(t, Tree{}, Recording{}))[strings.TrimPrefix(pageSizeFile, "/")]; got != fmt.Sprintln(os.Getpagesize()) {
+		t.Errorf("page size of this machine %q", got)
+	}
 }

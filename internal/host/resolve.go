@@ -53,13 +53,13 @@ func (v view) resolve(p string) (string, error) {
 			continue
 		}
 		next := path.Join(done, name)
-		info, err := os.Lstat(v.t.Join(v.root + next))
+		mode, err := v.t.lstat(v.root + next)
 		switch {
 		case err != nil && StateOf(err) == StateAbsent && !v.t.Live():
 		case err != nil:
 			return "", &fs.PathError{Op: "resolve", Path: next, Err: bare(err)}
-		case info.Mode()&fs.ModeSymlink != 0:
-			target, err := os.Readlink(v.t.Join(v.root + next))
+		case mode&fs.ModeSymlink != 0:
+			target, err := v.t.readlink(v.root + next)
 			if err != nil {
 				return "", &fs.PathError{Op: "resolve", Path: next, Err: bare(err)}
 			}
@@ -71,7 +71,7 @@ func (v view) resolve(p string) (string, error) {
 			}
 			todo = append(strings.Split(target, "/"), todo...)
 			continue
-		case !info.IsDir() && len(todo) > 0:
+		case !mode.IsDir() && len(todo) > 0:
 			if _, err := v.t.Read(v.root + next); err != nil { // a recorded directory that could not be read
 				return "", err
 			}
@@ -82,9 +82,17 @@ func (v view) resolve(p string) (string, error) {
 	return done, nil
 }
 
+func lstat(name string) (fs.FileMode, error) {
+	info, err := os.Lstat(name)
+	if err != nil {
+		return 0, err
+	}
+	return info.Mode(), nil
+}
+
 // readLink returns a link's text.
 func readLink(t Tree, p string) (string, error) {
-	target, err := os.Readlink(t.Join(p))
+	target, err := t.readlink(p)
 	if err != nil {
 		return "", &fs.PathError{Op: "readlink", Path: p, Err: bare(err)}
 	}

@@ -82,7 +82,7 @@ func silentStorage(t Tree, asked string, err error) Storage {
 	full, _ := filepath.Abs(asked)
 	v, inView := viewOf(t, filepath.ToSlash(full))
 	mnt := readMounts(t, v.mounts).find(inView)
-	if mnt == nil || !networkFS[mnt.fsType] {
+	if mnt == nil || networkFS[mnt.fsType] == "" {
 		return s
 	}
 	s.describe(v, mnt)

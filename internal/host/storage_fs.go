@@ -4,18 +4,24 @@ import "strings"
 
 // File systems that end somewhere else than in a block device of this machine.
 var (
-	networkFS = map[string]bool{
-		"nfs": true, "nfs4": true, "cifs": true, "smb3": true, "smbfs": true, "ceph": true, "glusterfs": true, "lustre": true,
-		"afs": true, "beegfs": true, "gpfs": true, "orangefs": true, "pvfs2": true, "ncpfs": true, "coda": true, "wekafs": true,
-		"fuse.sshfs": true, "fuse.glusterfs": true, "fuse.ceph": true, "fuse.ceph-fuse": true, "fuse.s3fs": true,
-		"fuse.gcsfuse": true, "fuse.blobfuse": true, "fuse.blobfuse2": true, "fuse.rclone": true, "fuse.davfs": true,
-		"fuse.mount-s3": true, "fuse.juicefs": true, "fuse.JuiceFS": true, "fuse.seaweedfs": true, "fuse.curlftpfs": true,
+	// The name that people know each by.
+	networkFS = map[string]string{
+		"nfs": "NFS", "nfs4": "NFS", "cifs": "SMB", "smb3": "SMB", "smbfs": "SMB", "ceph": "CephFS", "glusterfs": "GlusterFS",
+		"lustre": "Lustre", "afs": "AFS", "beegfs": "BeeGFS", "gpfs": "GPFS", "orangefs": "OrangeFS", "pvfs2": "OrangeFS",
+		"ncpfs": "NetWare", "coda": "Coda", "wekafs": "WEKA", "davfs": "WebDAV", "fuse.davfs": "WebDAV", "fuse.sshfs": "SSHFS",
+		"fuse.glusterfs": "GlusterFS", "fuse.ceph": "CephFS", "fuse.ceph-fuse": "CephFS", "fuse.s3fs": "S3",
+		"fuse.mount-s3": "S3", "fuse.gcsfuse": "Google Cloud Storage", "fuse.blobfuse": "Azure Blob Storage",
+		"fuse.blobfuse2": "Azure Blob Storage", "fuse.rclone": "rclone", "fuse.juicefs": "JuiceFS", "fuse.JuiceFS": "JuiceFS",
+		"fuse.seaweedfs": "SeaweedFS", "fuse.curlftpfs": "FTP",
 	}
 	memoryFS = map[string]bool{"tmpfs": true, "ramfs": true, "rootfs": true, "devtmpfs": true, "hugetlbfs": true}
 	// A host shares its own files with the guest by these: what a durable write
 	// ends in is up to the host, as it is with a guest's disk, so they are
 	// "virtual" and not "network". 9p is both; its option trans decides.
-	hostFS   = map[string]bool{"virtiofs": true, "vboxsf": true, "fuse.vmhgfs-fuse": true, "vmhgfs": true, "prl_fs": true}
+	hostFS = map[string]string{
+		"virtiofs": "virtiofs", "vboxsf": "VirtualBox shared folder", "fuse.vmhgfs-fuse": "VMware shared folder",
+		"vmhgfs": "VMware shared folder", "prl_fs": "Parallels shared folder",
+	}
 	pseudoFS = map[string]bool{
 		"proc": true, "sysfs": true, "cgroup": true, "cgroup2": true, "devpts": true, "securityfs": true, "debugfs": true,
 		"tracefs": true, "configfs": true, "bpf": true, "mqueue": true, "pstore": true, "efivarfs": true, "autofs": true,
@@ -28,11 +34,11 @@ var (
 // cannot be told. Both are empty where the devices below decide.
 func fsClass(m *mount) (class, why string) {
 	switch fs := m.fsType; {
-	case networkFS[fs]:
+	case networkFS[fs] != "":
 		return ClassNetwork, ""
 	case memoryFS[fs]:
 		return ClassMemory, ""
-	case hostFS[fs]:
+	case hostFS[fs] != "":
 		return ClassVirtual, ""
 	case fs == "9p":
 		if trans, _ := m.option("trans"); trans == "tcp" || trans == "rdma" {
@@ -49,6 +55,19 @@ func fsClass(m *mount) (class, why string) {
 	}
 	return "", ""
 }
+
+// Shared names the file systems that another machine serves, or this machine's
+// hypervisor: "NFS" of nfs4. It is empty for all others.
+func Shared(fsType string) string {
+	if fsType == "9p" {
+		return "9P"
+	}
+	return networkFS[fsType] + hostFS[fsType] // none is in both
+}
+
+// Pseudo reports whether a file system is made up by the kernel, or by a program
+// for views like those, and stores nothing.
+func Pseudo(fsType string) bool { return pseudoFS[fsType] }
 
 // NetworkFS reports whether the path lies on a file system of another machine,
 // as NFS is; a disk reached over a network (iSCSI, NVMe over TCP) is not one.

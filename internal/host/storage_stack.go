@@ -7,8 +7,13 @@ import (
 )
 
 // maxDepth bounds the recursion over stacked devices. Ten layers would be odd
-// already, and a garbled recording may be a circle.
-const maxDepth = 16
+// already, and a garbled recording may be a circle. maxLayers bounds their number:
+// a circle that branches twice in each layer would have 2^16 of them. A volume
+// group on hundreds of multipathed disks has a thousand or two.
+const (
+	maxDepth  = 16
+	maxLayers = 2048
+)
 
 // stack collects the layers below a file system and the classes of the disks at
 // their end.
@@ -23,8 +28,11 @@ type stack struct {
 // add descends from a device to the disks: depth first, so that a layer stands
 // right above what it is made of.
 func (s *stack) add(name string, depth int) {
-	if depth > maxDepth {
+	if depth > maxDepth || len(s.layers) >= maxLayers {
 		s.unknown = fmt.Sprintf("more than %d layers of devices", maxDepth)
+		if depth <= maxDepth {
+			s.unknown = fmt.Sprintf("more than %d devices below each other", maxLayers)
+		}
 		s.classes = append(s.classes, "")
 		return
 	}
@@ -49,7 +57,9 @@ func (s *stack) addWhole(name string, depth int) {
 	}
 	parts := s.block.slaves(name)
 	for _, p := range parts {
-		s.add(p, depth+1)
+		if s.add(p, depth+1); len(s.layers) >= maxLayers {
+			break
+		}
 	}
 	if len(parts) == 0 {
 		s.classes = append(s.classes, dev.Class)

@@ -281,9 +281,13 @@ func ParseList(s string) ([]int, error) {
 		if err != nil || a < 0 || b < a || b >= maxListed || used < 1 || size < used {
 			return nil, fmt.Errorf("expected a list like 0-3,8, found %s", clip(s))
 		}
-		for i := a; i <= b; i++ {
-			if (i-a)%size < used {
+		// No step without a number: a crafted file may hold thousands of groups.
+		for from := a; from <= b; from += size {
+			for i := from; i < from+min(used, maxListed) && i <= b; i++ {
 				list = append(list, i)
+			}
+			if size >= maxListed {
+				break
 			}
 		}
 		if len(list) > maxListed {

@@ -30,23 +30,6 @@ func (e *DirError) Unwrap() error { return e.Err }
 
 const elsewhere = "name another with --log-dir"
 
-// networked are file systems whose commit is a message to another machine, or to
-// the hypervisor's host: its latency says nothing about a log device of this one.
-var networked = map[string]string{
-	"nfs": "NFS", "nfs4": "NFS", "cifs": "SMB", "smb3": "SMB", "smbfs": "SMB", "afs": "AFS", "ceph": "CephFS",
-	"fuse.ceph": "CephFS", "fuse.glusterfs": "GlusterFS", "fuse.sshfs": "SSHFS", "fuse.s3fs": "S3", "fuse.rclone": "rclone",
-	"fuse.gcsfuse": "Google Cloud Storage", "davfs": "WebDAV", "lustre": "Lustre", "gpfs": "GPFS", "beegfs": "BeeGFS",
-	"orangefs": "OrangeFS", "coda": "Coda", "9p": "9P", "vboxsf": "VirtualBox shared folder",
-	"fuse.vmhgfs-fuse": "VMware shared folder", "prl_fs": "Parallels shared folder",
-}
-
-// pseudo are the kernel's views of itself, which hold no data.
-var pseudo = map[string]bool{
-	"proc": true, "sysfs": true, "devtmpfs": true, "devpts": true, "cgroup": true, "cgroup2": true, "debugfs": true,
-	"tracefs": true, "securityfs": true, "configfs": true, "bpf": true, "pstore": true, "efivarfs": true, "mqueue": true,
-	"hugetlbfs": true, "fusectl": true, "binfmt_misc": true, "autofs": true, "selinuxfs": true, "nsfs": true,
-}
-
 // Preflight reports why dir cannot be committed to, as a *DirError, or nil. s is
 // what is known of its storage; what is not known there is asked of the kernel.
 // need is how many bytes must be free. It writes nothing.
@@ -77,10 +60,13 @@ func preflight(s host.Storage, dir string, need int64, k kernel) error {
 	}
 	s = k.complete(s, dir)
 	fsType := s.FSType.Or("")
-	if pseudo[fsType] {
+	if host.Pseudo(fsType) || fsType == "devtmpfs" || fsType == "hugetlbfs" { // memory, but for other things than files
 		return fail("on "+fsType+", which the kernel makes up and which holds no files", elsewhere, nil)
 	}
-	if name := networked[fsType]; name != "" || s.Class.Or("") == host.ClassNetwork && len(s.Stack) == 0 {
+	// A commit there is a message to another machine, or to the hypervisor's host:
+	// its latency says nothing about a log device of this one. virtiofs is taken,
+	// since guests have it for their disk.
+	if name := host.Shared(fsType); name != "" && fsType != "virtiofs" || s.NetworkFS() {
 		if name == "" {
 			name = "a network file system"
 		}

@@ -1,0 +1,77 @@
+package host
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/tools/txtar"
+)
+
+// Archives come from other people: what they hold stays in its folder, can be
+// looked at, and is recorded again as an archive that can be extracted.
+func FuzzExtractArchive(f *testing.F) {
+	f.Add([]byte(odd))
+	f.Add([]byte(named))
+	f.Add([]byte("-- proc/self/mountinfo --\n1 0 8:1 / / rw - ext4 /dev/x rw\n-- sys/block -> . --\n-- a/ --\n-- a -> /b --\n"))
+	f.Add([]byte("-- ../x --\n"))
+	f.Add([]byte("-- l -> ../.. --\n-- l/x --\n"))
+	f.Add([]byte(`-- sys/fs/cgroup/a\x2db.slice/cpu.max --` + "\nmax 1\n-- proc/self/cgroup --\n0::/a\\x2db.slice\n"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		top := t.TempDir()
+		dir := filepath.Join(top, "in", "tree")
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		err := ExtractArchive(data, dir)
+		for _, outer := range []string{top, filepath.Dir(dir)} {
+			if list, _ := os.ReadDir(outer); len(list) != 1 {
+				t.Fatalf("%q wrote beside its folder: %v", data, list)
+			}
+		}
+		if err != nil {
+			if strings.Contains(err.Error(), "\n") {
+				t.Errorf("not one line: %q", err)
+			}
+			return
+		}
+		in := Tree{Root: dir}
+		Collect(context.Background(), Options{Tree: in, Paths: []PathQuery{{Path: "/"}}})
+		var b bytes.Buffer
+		if err := Record(context.Background(), in, nil, &b); err != nil {
+			t.Fatal(err)
+		}
+		if len(txtar.Parse(b.Bytes()).Files) == 0 {
+			return
+		}
+		if err := ExtractArchive(b.Bytes(), t.TempDir()); err != nil {
+			t.Errorf("%q is recorded as %q: %v", data, b.Bytes(), err)
+		}
+	})
+}
+
+// No mask loses a line or changes what it has masked, and no configuration makes
+// a setting without a name.
+func FuzzRecordMask(f *testing.F) {
+	f.Add("db7.corp", namedArgs, "31 22 0:44 / /mnt/n rw - nfs4 a:/b rw,addr=1.2.3.4\nx y fuse.z q rw", "[mysqld]\ndatadir = /x # y\n!include /z\n=1")
+	f.Add("a-b", "x y\x00-D\x00/a\x00-c\x00data_directory=/b\n", " - \n - nfs a b", "[\n= \n-")
+	f.Fuzz(func(t *testing.T, hostname, args, mounts, conf string) {
+		m := &recordMask{seen: map[string]string{}, n: map[string]int{}, host: hostname, names: hostNames(hostname)}
+		for p, text := range map[string]string{"/proc/9/cmdline": args, "/proc/self/mountinfo": mounts, "/proc/self/mounts": mounts, "/dev/x": args} {
+			once := string(m.content(p, []byte(text)))
+			if strings.Count(once, "\n") > strings.Count(text, "\n") {
+				t.Errorf("%s %q becomes %q", p, text, once)
+			}
+			if again := string(m.content(p, []byte(once))); again != once {
+				t.Errorf("%s %q becomes %q, then %q", p, text, once, again)
+			}
+		}
+		values, _ := parseConf(conf, []string{"mysqld", ""})
+		if _, ok := values[""]; ok {
+			t.Errorf("%q has a setting without a name", conf)
+		}
+	})
+}

@@ -1,0 +1,174 @@
+package host
+
+import (
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// commonNames are names of hosts that are also words of paths and files. To
+// replace one would change what a recording says, and it tells nobody which host
+// it is.
+var commonNames = func() map[string]bool {
+	words := strings.Fields("localhost localdomain host linux debian ubuntu fedora centos rocky alma redhat suse server " +
+		"database db data log logs node guest vm virtual machine system swap boot home root main master primary replica standby " +
+		"postgresql postgres mariadb mysql oracle hana sap mssql prod production test dev stage disk ssd nvme pmem lvm vg lv " +
+		"user service slice scope session docker podman lxc kubepods container containers machines tmpfs overlay ext4 xfs btrfs " +
+		"rw ro defaults none relatime")
+	for _, p := range slices.Concat(recorded, recordedConf) {
+		words = append(words, strings.FieldsFunc(p, func(c rune) bool { return !letter(c) })...)
+	}
+	set := map[string]bool{}
+	for _, w := range words {
+		set[strings.ToLower(w)] = true
+	}
+	return set
+}()
+
+func letter(c rune) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
+
+// hostNames matches a host's name, its part before the first dot, and both as
+// device-mapper writes them, with hyphens doubled.
+func hostNames(name string) *regexp.Regexp {
+	short, _, _ := strings.Cut(name, ".")
+	var forms []string
+	for _, n := range []string{name, short} {
+		// Two letters, or numbers alone, are part of too much.
+		if len(n) < 3 || commonNames[strings.ToLower(n)] || !strings.ContainsFunc(n, letter) {
+			continue
+		}
+		forms = append(forms, regexp.QuoteMeta(strings.ReplaceAll(n, "-", "--")), regexp.QuoteMeta(n))
+	}
+	if len(forms) == 0 {
+		return nil
+	}
+	return regexp.MustCompile("(?i)" + strings.Join(forms, "|"))
+}
+
+// hostless replaces the host's name where it stands as a word, so that names of
+// members, links and contents agree.
+func (m *recordMask) hostless(s string) string {
+	if m.names == nil {
+		return s
+	}
+	var b strings.Builder
+	from := 0
+	for _, at := range m.names.FindAllStringIndex(s, -1) {
+		inWord := func(c byte) bool { return letter(rune(c)) || digit(c) }
+		if at[0] > 0 && inWord(s[at[0]-1]) || at[1] < len(s) && inWord(s[at[1]]) {
+			continue
+		}
+		b.WriteString(s[from:at[0]] + "host")
+		from = at[1]
+	}
+	return b.String() + s[from:]
+}
+
+// holdsHost reports whether a path, or a file's content, is of those that people
+// name: what the kernel names is left as it is, whatever the host is called.
+func holdsHost(p string) bool {
+	base := path.Base(p)
+	switch {
+	case processRoot(p) != "" || strings.HasPrefix(p, "/sys/fs/cgroup/"):
+		return true
+	case strings.HasPrefix(p, "/sys/"):
+		return strings.HasSuffix(p, "/dm/name") || base == "backing_file"
+	case strings.HasPrefix(p, "/proc/"):
+		return slices.Contains([]string{"cmdline", "cgroup", "cpuset", "mountinfo", "mounts", "swaps", "mdstat"}, base)
+	}
+	return !strings.HasPrefix(p, "/boot/") && base != "os-release"
+}
+
+// name masks the path of a member.
+func (m *recordMask) name(p string) string {
+	masked := m.ids(p)
+	if proc := strings.HasPrefix(p, "/proc/"); holdsHost(p) && (!proc || processRoot(p) != "") {
+		return m.hostless(masked)
+	}
+	return masked
+}
+
+// target masks where a link at a path leads.
+func (m *recordMask) target(p, link string) string {
+	masked := m.ids(link)
+	if to := path.Join(path.Dir(p), link); m.name(to) != m.ids(to) {
+		return m.hostless(masked)
+	}
+	return masked
+}
+
+// keptArgs are the arguments that say where a server keeps its data, by their
+// names without dashes. All others may hold passwords, users and addresses: no
+// list of those could be complete.
+var keptArgs = regexp.MustCompile(`^(datadir|pgdata|data_directory|innodb_log_group_home_dir|defaults_\w*file|no_defaults)$`)
+
+// serverArgs blanks all arguments but those of keptArgs. What is left of the
+// others is the name of a long option.
+func serverArgs(s string) string {
+	args := strings.Split(strings.TrimRight(s, "\x00\n"), "\x00")
+	keepNext := false
+	for i, a := range args {
+		name, _, hasValue := strings.Cut(a, "=")
+		plain := strings.ReplaceAll(strings.TrimLeft(name, "-"), "-", "_")
+		long := strings.HasPrefix(a, "--") && regexp.MustCompile(`^\w+$`).MatchString(plain)
+		kept := keptArgs.MatchString(plain)
+		switch {
+		case i == 0: // a title that a server wrote for ps holds more than its name
+			args[i], _, _ = strings.Cut(a, " ")
+		case a == "" || a == "-c" || kept && (hasValue || long) || keepNext && strings.HasPrefix(a, "/"):
+		case strings.HasPrefix(a, "-D"):
+		case long && hasValue:
+			args[i] = name + "=redacted"
+		case long:
+		default:
+			args[i] = "redacted"
+		}
+		keepNext = a == "-D" || kept && long && !hasValue
+	}
+	return strings.Join(args, "\x00")
+}
+
+// keptOptions are the options of a file system of another machine that say how it
+// is used. Others name machines and users.
+var keptOptions = regexp.MustCompile(`^(rw|ro|sync|async|dirsync|hard|soft|softerr|(no|rel|strict|lazy)?atime|nodiratime|no(suid|dev|exec)|` +
+	`(vers|nfsvers|proto|trans|[rwm]size|timeo|retrans|nconnect|ac(reg|dir)(min|max)|actimeo|lookupcache|local_lock|cache|access|version)=[\w.]+|` +
+	`noac|nolock|fsc|intr|nointr|default_permissions|allow_other|posix|mfsymlinks|serverino|dax|dax=\w+)$`)
+
+// mountLines masks the lines of mounts and mountinfo.
+func mountLines(s string) string {
+	lines := strings.Split(s, "\n")
+	for i, line := range lines {
+		left, right, isInfo := strings.Cut(line, " - ")
+		f := strings.Fields(line)
+		at, kind := 0, 2 // mounts: source point type options
+		if isInfo {
+			f = strings.Fields(right)
+			at, kind = 1, 0 // mountinfo, after the dash: type source options
+		}
+		if len(f) <= 2 || Shared(f[kind]) == "" && f[kind] != "fuse" && !strings.HasPrefix(f[kind], "fuse.") {
+			continue
+		}
+		if f[at] != "none" && f[at] != f[kind] {
+			f[at] = "redacted"
+		}
+		if n := len(f) - 1; isInfo {
+			f[n] = keptOf(f[n])
+		} else if n >= 3 {
+			f[3] = keptOf(f[3])
+		}
+		lines[i] = strings.Join(f, " ")
+		if isInfo {
+			lines[i] = left + " - " + lines[i]
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+func keptOf(options string) string {
+	kept := slices.DeleteFunc(strings.Split(options, ","), func(o string) bool { return !keptOptions.MatchString(o) })
+	if len(kept) == 0 {
+		return "redacted" // a line has as many words as before
+	}
+	return strings.Join(kept, ",")
+}
