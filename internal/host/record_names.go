@@ -31,6 +31,9 @@ func letter(c rune) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
 // hostNames matches a host's name, its part before the first dot, and both as
 // device-mapper writes them, with hyphens doubled.
 func hostNames(name string) *regexp.Regexp {
+	// The kernel takes any bytes for a name. A byte that is no UTF-8 is U+FFFD to
+	// regexp, in a pattern only if it is written so.
+	name = string([]rune(name))
 	short, _, _ := strings.Cut(name, ".")
 	var forms []string
 	for _, n := range []string{name, short} {

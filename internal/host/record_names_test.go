@@ -91,6 +91,7 @@ func TestHostless(t *testing.T) {
 		{"block", "/sys/block", "/sys/block"},
 		{"127", "127", "127"},
 		{"pg", "pg", "pg"},
+		{"db\xe9x", "of db\xe9x", "of host"},
 	} {
 		m := recordMask{names: hostNames(c.host)}
 		if got := m.hostless(c.in); got != c.want {
