@@ -2,6 +2,7 @@
 # run.sh: hostlab's own figures, each as a ratio within one interleaved run. See README.md beside it.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+command -v fio >/dev/null || { echo "bench: fio is not installed: apt-get install fio" >&2; exit 2; }
 dir=$(mktemp -d); trap 'rm -rf "$dir"' EXIT
 echo "== binary"; ls -l bin/hostlab | awk '{printf "%.1f MB\n", $5 / 1e6}'
 echo "== check on this machine, against cat of the same files"
