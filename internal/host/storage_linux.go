@@ -90,8 +90,7 @@ func nodeOf(path string) (mode fs.FileMode, number string, err error) {
 		return 0, "", err
 	}
 	if st, ok := info.Sys().(*syscall.Stat_t); ok {
-		dev := uint64(st.Rdev)
-		number = fmt.Sprintf("%d:%d", unix.Major(dev), unix.Minor(dev))
+		number = fmt.Sprintf("%d:%d", unix.Major(st.Rdev), unix.Minor(st.Rdev))
 	}
 	return info.Mode(), number, nil
 }
