@@ -199,6 +199,9 @@ var nvmeTimeout = Check{
 }
 
 func lookNVMeTimeout(f *host.Facts, _ Role) Outcome {
+	if rs := hiddenDisks(f); rs != nil {
+		return judge(rs, answers{})
+	}
 	if !onEBS(f) {
 		return notApplicable("no NVMe volume of AWS is seen")
 	}

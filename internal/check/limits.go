@@ -22,7 +22,7 @@ var boost = Check{
 func lookBoost(f *host.Facts, _ Role) Outcome {
 	fr := f.Frequency
 	rs := []reading{read(fr.NoTurbo, isFalse), read(fr.CPUFreqBoost, isTrue)}
-	for _, p := range fr.Policies {
+	for _, p := range onlinePolicies(f) {
 		rs = append(rs, read(p.Boost, isTrue))
 	}
 	if len(present(rs)) == 0 {
@@ -54,9 +54,9 @@ var minPerf = Check{
 		"accepted then; pyperf raises scaling_min_freq instead, to the same end.",
 	Severity: inProduction(Low, Low),
 	Look: func(f *host.Facts, _ Role) Outcome {
-		performance := len(f.Frequency.Policies) > 0
+		performance := len(onlinePolicies(f)) > 0
 		rs := []reading{read(f.Frequency.MinPerfPct, func(v int64) bool { return v >= 100 })}
-		for _, p := range f.Frequency.Policies {
+		for _, p := range onlinePolicies(f) {
 			performance = performance && p.Governor.Or("") == "performance"
 			rs = append(rs, aside(p.Governor))
 		}
@@ -100,7 +100,7 @@ func ceiling(p host.Policy) host.Fact[int64] {
 func lookRange(f *host.Facts, _ Role) Outcome {
 	rs := []reading{read(f.Frequency.MaxPerfPct, func(v int64) bool { return v >= 100 })}
 	capped := false
-	for _, p := range f.Frequency.Policies {
+	for _, p := range onlinePolicies(f) {
 		top := ceiling(p)
 		max, known := top.Get()
 		if p.Max.State == host.StateOK && !known {
@@ -138,7 +138,7 @@ var biosLimit = Check{
 	Severity: inProduction(High, High),
 	Look: func(f *host.Facts, _ Role) Outcome {
 		var rs []reading
-		for _, p := range f.Frequency.Policies {
+		for _, p := range onlinePolicies(f) {
 			max, known := ceiling(p).Get()
 			if p.BIOSLimit.State == host.StateOK && !known {
 				rs = append(rs, whole(ceiling(p)))

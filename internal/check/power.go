@@ -24,6 +24,21 @@ func everywhere(db, app, dev Severity) map[Role]Severity {
 	return map[Role]Severity{ProductionDB: db, ProductionApp: app, Development: dev}
 }
 
+// onlinePolicies are the frequency policies that decide anything: those with an online
+// CPU. The kernel answers EBUSY to every question about the others (cpufreq.c,
+// policy_is_inactive), which no privilege mends.
+func onlinePolicies(f *host.Facts) []host.Policy {
+	online, known := f.Topology.Online.Get()
+	return slices.DeleteFunc(slices.Clone(f.Frequency.Policies), func(p host.Policy) bool {
+		if l, ok := p.Affected.Get(); ok {
+			return len(l) == 0
+		}
+		cpus := p.CPUs.Or([]int{p.ID}) // a policy has the number of its first CPU
+		return known && p.Affected.State == host.StateError &&
+			!slices.ContainsFunc(cpus, func(c int) bool { return slices.Contains(online, c) })
+	})
+}
+
 // chooser says who picks the frequency under a policy.
 type chooser int
 
@@ -67,7 +82,7 @@ var governor = Check{
 func lookGovernor(f *host.Facts, _ Role) Outcome {
 	var rs []reading
 	hardware := 0
-	for _, p := range f.Frequency.Policies {
+	for _, p := range onlinePolicies(f) {
 		switch whoChooses(p) {
 		case byHardware:
 			hardware++
@@ -86,7 +101,7 @@ func lookGovernor(f *host.Facts, _ Role) Outcome {
 		absent: absent,
 		ok:     "the governor asks for full frequency at all times",
 		bad: func(bad []reading) (string, string) {
-			detail := fmt.Sprintf("%d of %s may run below full frequency", len(bad), count(len(f.Frequency.Policies), "cpufreq policy", "cpufreq policies"))
+			detail := fmt.Sprintf("%d of %s may run below full frequency", len(bad), count(len(onlinePolicies(f)), "cpufreq policy", "cpufreq policies"))
 			return detail, governorFix(f)
 		},
 	})
@@ -104,7 +119,7 @@ func governorOrDriver(p host.Policy) reading {
 func governorFix(f *host.Facts) string {
 	fix := forPolicies + "echo performance | sudo tee $p/scaling_governor; done\n" +
 		"# a tuned profile (throughput-performance) keeps it over a reboot"
-	for _, p := range f.Frequency.Policies {
+	for _, p := range onlinePolicies(f) {
 		if g, ok := p.Governors.Get(); ok && !slices.Contains(strings.Fields(g), "performance") {
 			return "sudo modprobe cpufreq_performance\n" + fix
 		}
@@ -126,7 +141,7 @@ var hardwareGovernor = Check{
 
 func lookHardwareGovernor(f *host.Facts, _ Role) Outcome {
 	var rs []reading
-	for _, p := range f.Frequency.Policies {
+	for _, p := range onlinePolicies(f) {
 		switch whoChooses(p) {
 		case byKernel:
 			continue
@@ -170,7 +185,7 @@ var epp = Check{
 func lookEPP(f *host.Facts, _ Role) Outcome {
 	var rs []reading
 	pinned := false
-	for _, p := range f.Frequency.Policies {
+	for _, p := range onlinePolicies(f) {
 		r := read(p.EPP, fullEPP)
 		pinned = pinned || r.bad && p.Governor.Or("") == "performance"
 		rs = append(rs, r)

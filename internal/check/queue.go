@@ -11,6 +11,14 @@ const (
 	keepQueue = "# udev rules or a tuned profile keep it over a reboot"
 )
 
+// hiddenDisks is the reading of a host that shows no disk since /sys is hidden.
+func hiddenDisks(f *host.Facts) []reading {
+	if len(f.Block) == 0 && host.Masked(f.Topology.Present) {
+		return []reading{whole(f.Topology.Present)}
+	}
+	return nil
+}
+
 // disks are the whole devices whose queue settings mean something: no loop, RAM
 // or optical devices, and no dm or md, which hand their requests on.
 func disks(f *host.Facts) []host.BlockDevice {
@@ -54,7 +62,7 @@ var scheduler = Check{
 		"those gain from mq-deadline.",
 	Severity: inProduction(Medium, Low),
 	Look: func(f *host.Facts, _ Role) Outcome {
-		var rs []reading
+		rs := hiddenDisks(f)
 		for _, b := range disks(f) {
 			if spinning(f, b) {
 				continue
@@ -106,7 +114,7 @@ var noMerges = Check{
 	Look: func(f *host.Facts, _ Role) Outcome {
 		flash := func(b host.BlockDevice) bool { return b.Class == host.ClassNVMe || b.Class == host.ClassSSD }
 		good := func(v int64) bool { return v == 2 }
-		var rs []reading
+		rs := hiddenDisks(f)
 		for _, b := range disks(f) {
 			if flash(b) {
 				rs = append(rs, read(b.NoMerges, good))
@@ -139,7 +147,7 @@ var readAhead = Check{
 	Severity: inProduction(Info, Info),
 	Look: func(f *host.Facts, _ Role) Outcome {
 		good := func(v int64) bool { return v >= readAheadWanted }
-		var rs []reading
+		rs := hiddenDisks(f)
 		for _, b := range readingAhead(f) {
 			rs = append(rs, read(b.ReadAhead, good))
 		}

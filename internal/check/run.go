@@ -69,7 +69,7 @@ func runOne(f *host.Facts, role Role, c Check) Result {
 	sev, applies := c.Severity[role]
 	o := Outcome{Status: NotApplicable, Detail: whyNotJudged(c, role)}
 	if applies {
-		o = c.Look(f, role)
+		o = behindMask(f, c, c.Look(f, role))
 	}
 	if o.Evidence == nil {
 		o.Evidence = []Evidence{}
@@ -79,6 +79,18 @@ func runOne(f *host.Facts, role Role, c Check) Result {
 		Evidence: o.Evidence, Why: c.Why, Source: c.Source, Disagree: c.Disagree,
 		Remedy: o.Remedy, Lever: c.Lever,
 	}
+}
+
+// behindMask turns the answer that a check of the CPUs has nothing to look at into
+// unknown where their folder is hidden: the lists of policies and idle states are
+// empty then, and say nothing.
+func behindMask(f *host.Facts, c Check, o Outcome) Outcome {
+	ofCPUs := c.Lever == LeverFrequency || c.Lever == LeverIdle || c.Lever == LeverSMT
+	if o.Status != NotApplicable || !ofCPUs || o.Detail == notWindows || !host.Masked(f.Topology.Present) {
+		return o
+	}
+	r := whole(f.Topology.Present)
+	return Outcome{Status: Unknown, Evidence: group([]reading{r}), Detail: whyUnknown([]reading{r})}
 }
 
 // whyNotJudged says why a check says nothing to a role.

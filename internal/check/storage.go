@@ -18,7 +18,7 @@ func lies(s host.Storage) string {
 		return s.Purpose
 	}
 	if where == "" {
-		where = s.Path
+		return orElse(s.Purpose, "path") + " " + s.Path
 	}
 	return fmt.Sprintf("%s %s on %s", orElse(s.Purpose, "path"), s.Path, where)
 }
@@ -39,8 +39,22 @@ func logs(f *host.Facts) []host.Storage {
 	return list
 }
 
-// measureLog is the command that tells what a commit costs on a path.
-func measureLog(path string) string { return "hostlab assess --log-dir " + shellQuote(path) }
+// noLog says why no log directory can be judged.
+func noLog(f *host.Facts) string {
+	if len(logs(f)) == 0 {
+		return noLogPath
+	}
+	return "this does not apply to what the log lies on, or the kernel does not tell"
+}
+
+// measureLog is the command that tells what a commit costs on a path. Measuring
+// takes a directory that it can write a file to.
+func measureLog(s host.Storage) string {
+	if s.Raw() || s.NetworkFS() {
+		return measureDisk
+	}
+	return "hostlab assess --log-dir " + shellQuote(s.Path)
+}
 
 // measureDisk finds a place that can be measured, where the log's own cannot.
 const measureDisk = "findmnt -o TARGET,FSTYPE,SOURCE --real # choose a file system on a disk, and measure it:\n" +
@@ -76,7 +90,7 @@ var discard = Check{
 			rs = append(rs, r)
 		}
 		return judge(rs, answers{
-			absent: noLogPath,
+			absent: noLog(f),
 			ok:     "freed blocks are not trimmed in line with writes",
 			bad: func([]reading) (string, string) {
 				var fix []string
@@ -173,16 +187,13 @@ var logOnNetwork = Check{
 	Why: "Each commit waits for the network and the file server, and shares both with others. A soft or asynchronous " +
 		"mount can also confirm writes that are then lost.",
 	Source: "PostgreSQL documentation on network file systems; measurements of redo logs on slower and faster storage",
-	Disagree: "Database vendors support certified network storage for logs. What it costs is a matter of measurement, " +
-		"and of its mount options, so the finding is to measure.",
+	Disagree: "Database vendors support certified network storage for logs. What it costs depends on the server, the " +
+		"network and the mount options: the database's own log write times tell. hostlab assess measures a disk that is " +
+		"reached over a network (iSCSI, Fibre Channel), and for a network file system a local disk to compare with.",
 	Severity: inProduction(Medium, Low),
 	Look: func(f *host.Facts, _ Role) Outcome {
 		return lookClass(f, host.ClassNetwork, "logs lie on storage of this machine", func(s host.Storage) (string, string) {
-			fix := measureLog(s.Path)
-			if s.NetworkFS() { // assess refuses it
-				fix = measureDisk
-			}
-			return lies(s) + " waits for the network at each commit", fix
+			return lies(s) + " waits for the network at each commit", measureLog(s)
 		})
 	},
 }
@@ -202,7 +213,7 @@ func lookClass(f *host.Facts, class, ok string, say func(host.Storage) (detail, 
 		rs = append(rs, r)
 	}
 	return judge(rs, answers{
-		absent: noLogPath,
+		absent: noLog(f),
 		ok:     ok,
 		bad:    func([]reading) (string, string) { return say(*first) },
 	})
@@ -222,10 +233,11 @@ var writeCache = Check{
 
 func lookWriteCache(f *host.Facts, _ Role) Outcome {
 	var rs []reading
-	path := ""
-	for _, s := range logs(f) {
-		if s.Path == "" {
-			rs = append(rs, whole(s.Class))
+	var slow *host.Storage
+	list := logs(f)
+	for i, s := range list {
+		if c := whole(s.Class); c.unknown() { // then there is no stack to judge
+			rs = append(rs, c)
 		}
 		for _, l := range s.Stack {
 			q := l.Queue
@@ -245,8 +257,8 @@ func lookWriteCache(f *host.Facts, _ Role) Outcome {
 				fua.context = !fua.unknown()
 				rs = append(rs, fua)
 			}
-			if r.bad && path == "" {
-				path = s.Path
+			if r.bad && slow == nil {
+				slow = &list[i]
 			}
 			rs = append(rs, r)
 		}
@@ -256,7 +268,15 @@ func lookWriteCache(f *host.Facts, _ Role) Outcome {
 		ok:     "log writes need no flush of a whole volatile cache",
 		bad: func([]reading) (string, string) {
 			return "each commit flushes the device's whole cache; put the log on a device protected against power loss",
-				measureLog(path) + " # what a commit costs here"
+				measureLog(*slow) + cost(*slow)
 		},
 	})
+}
+
+// cost says what measuring would tell, where the log's own place can be measured.
+func cost(s host.Storage) string {
+	if measureLog(s) == measureDisk {
+		return ""
+	}
+	return " # what a commit costs here"
 }

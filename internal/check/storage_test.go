@@ -30,6 +30,14 @@ func cached(name, cache string, fua host.Fact[bool]) func(s *host.Storage) {
 
 func fua(on bool, name string) host.Fact[bool] { return known(on, "/sys/block/"+name+"/queue/fua") }
 
+// rawOn makes the log a block device itself.
+func rawOn(name string) func(s *host.Storage) {
+	return func(s *host.Storage) {
+		s.Path, s.FSType = "/dev/"+name, known("none (raw block device)", "/sys/class/block/"+name)
+		s.Options, s.MountPoint = absent[string](s.Path), absent[string](s.Path)
+	}
+}
+
 // hiddenLog is a server whose log directory this user may not look up.
 func hiddenLog(f *host.Facts) {
 	f.Databases = append(f.Databases, host.Database{Kind: "postgresql", PID: 9, LogDir: denied[string]("/proc/9/cwd")})
@@ -69,6 +77,15 @@ var storageCases = []lookCase{
 	{id: "STO-007", name: "NFS", facts: logOn(host.ClassNetwork, "nfs4", "rw,hard"), want: Finding, evidence: "network (nfs4)", remedy: "hostlab assess --log-dir DIRECTORY"},
 	{id: "STO-007", name: "a path that needs quotes", want: Finding, remedy: `--log-dir '/my logs/it'\''s'`,
 		facts: logOn(host.ClassNetwork, "xfs", "rw", cached("sda", "write through", fua(false, "sda")), func(s *host.Storage) { s.Path = "/my logs/it's" })},
+	{id: "STO-007", name: "a device without a file system", want: Finding, remedy: "hostlab assess --log-dir DIRECTORY",
+		facts: logOn(host.ClassNetwork, "", "", rawOn("sda"))},
+	{id: "STO-006", name: "a device without a file system", want: OK, facts: logOn(host.ClassNVMe, "", "", rawOn("nvme0n1"))},
+	{id: "STO-004", name: "a device without a file system", want: NotApplicable, detail: "what the log lies on",
+		facts: logOn(host.ClassNVMe, "", "", rawOn("nvme0n1"))},
+	{id: "STO-008", name: "a device without a file system", want: Finding, remedy: "hostlab assess --log-dir DIRECTORY",
+		facts: logOn(host.ClassSSD, "", "", rawOn("sda"), cached("sda", "write back", fua(false, "sda")))},
+	{id: "STO-008", name: "nothing is known of the path", want: Unknown, detail: "broken",
+		facts: logOn("", "", "", func(s *host.Storage) { s.Class = failed[string]("/zzz") })},
 	{id: "STO-007", name: "disk", facts: logOn(host.ClassNVMe, "xfs", "rw"), want: OK},
 	{id: "STO-007", name: "no log", facts: func(*host.Facts) {}, want: NotApplicable},
 	{id: "STO-007", name: "failed", want: Unknown, facts: logOn("", "", "", func(s *host.Storage) { s.Class = failed[string]("/proc/self/mountinfo") })},

@@ -48,7 +48,7 @@ func readContainer(t Tree) Fact[string] {
 		return Known(h.engine, "", h.source)
 	case err == nil:
 		return Known("unknown", "", ns+": not the machine's own ("+link+")")
-	case h.engine != "" && (layered || mounts.err != nil):
+	case h.engine != "" && layered:
 		return Known(h.engine, "", h.source)
 	case h.engine != "":
 		return absentFact[string](ns, h.source+" speaks for "+h.engine+", but no namespace can be seen")

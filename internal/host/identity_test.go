@@ -66,14 +66,14 @@ U30
 
 func TestReadIdentityElsewhere(t *testing.T) {
 	id := readIdentity(tree(t, armCPU+"-- proc/version --\nLinux version 6.1.0-28-arm64 (x@y) #1 SMP\n-- proc/sys/kernel/arch --\naarch64\n"+
-		"-- etc/os-release --\nNAME=Void\n-- proc/device-tree/model --\nAmpere Altra␀\n"))
+		"-- sys/devices/system/cpu/x --\n-- etc/os-release --\nNAME=Void\n-- proc/device-tree/model --\nAmpere Altra␀\n"))
 	got := []string{id.OS.Value, id.Kernel.Value, id.Arch.Value, id.CPUModel.Value, id.CPUVendor.Value, id.Product.Value,
 		string(id.Hostname.State), string(id.Microcode.State), string(id.ClockTicksHz.State)}
 	want := []string{"Void", "6.1.0-28-arm64", "arm64", "Neoverse N1", "Arm", "Ampere Altra", "absent", "absent", "absent"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	empty := readIdentity(tree(t, "-- x --\n"))
+	empty := readIdentity(tree(t, "-- proc/sys/x --\n-- sys/x --\n"))
 	for _, f := range []Fact[string]{empty.Hostname, empty.OS, empty.Kernel, empty.Arch, empty.CPUModel, empty.Product, empty.BIOS} {
 		if f.State != StateAbsent || f.Source == "" {
 			t.Errorf("%+v", f)

@@ -56,7 +56,7 @@ func parseSem(s string) ([]int, error) {
 // a resource (Documentation/accounting/psi.rst).
 func readPressure(t Tree, resource string) Fact[float64] {
 	file := "/proc/pressure/" + resource
-	f := procFact(t, file, func(p procfs.FS) (float64, error) {
+	f := unmask(t, procFact(t, file, func(p procfs.FS) (float64, error) {
 		s, err := p.PSIStatsForResource(resource)
 		if err != nil {
 			return 0, err
@@ -65,7 +65,7 @@ func readPressure(t Tree, resource string) Fact[float64] {
 			return 0, fmt.Errorf("no line some with a percentage")
 		}
 		return s.Some.Avg60 / 100, nil
-	})
+	}))
 	switch {
 	case f.State != StateOK && f.Reason == syscall.EOPNOTSUPP.Error():
 		// The files are there, but accounting was not switched on at boot.

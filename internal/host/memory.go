@@ -16,7 +16,7 @@ func readMemory(t Tree) Memory {
 		kernel      = "/proc/sys/kernel/"
 		mm          = "/sys/kernel/mm/"
 	)
-	info := procFact(t, meminfoPath, procfs.FS.Meminfo)
+	info := unmask(t, procFact(t, meminfoPath, procfs.FS.Meminfo))
 	field := func(name, unit string, get func(procfs.Meminfo) *uint64) Fact[int64] {
 		f := Convert(info, unit, func(i procfs.Meminfo) (int64, error) {
 			if p := get(i); p != nil && *p < 1<<63 {

@@ -18,8 +18,9 @@ import (
 // session keeps a recorded tree's root open while all of it is read, and ends
 // the reading when its context does.
 type session struct {
-	ctx context.Context
-	fd  int // of the root; -1 for the machine itself
+	ctx   context.Context
+	fd    int      // of the root; -1 for the machine itself
+	shown sync.Map // what masked has found out
 }
 
 // begin returns the tree with a session; end must be called after its last use.

@@ -9,12 +9,16 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"sync"
 )
 
-type session struct{ ctx context.Context }
+type session struct {
+	ctx   context.Context
+	shown sync.Map // what masked has found out
+}
 
 func (t Tree) begin(ctx context.Context) (_ Tree, end func()) {
-	t.at = &session{ctx}
+	t.at = &session{ctx: ctx}
 	return t, func() {}
 }
 

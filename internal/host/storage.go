@@ -123,6 +123,12 @@ func storageOf(t Tree, asked string) Storage {
 	if err != nil {
 		return unknownStorage(asked, full, adviseDenied(err))
 	}
+	st := stack{block: block{t}, layers: []StackLayer{}}
+	if name, err := st.blockNode(v, resolved); err != nil {
+		return unknownStorage(asked, full, adviseDenied(err))
+	} else if name != "" {
+		return st.rawStorage(asked, path.Clean(v.root+resolved), name)
+	}
 	m := readMounts(t, v.mounts)
 	mnt := m.find(resolved)
 	if mnt == nil {
@@ -133,7 +139,9 @@ func storageOf(t Tree, asked string) Storage {
 		s.Resolved = Known(path.Clean(v.root+resolved), "", full)
 		return s
 	}
-	st := stack{block: block{t}, layers: []StackLayer{}}
+	if !v.held(resolved, mnt) {
+		return unknownStorage(asked, full, errNotHeld)
+	}
 	st.addMount(m, mnt, 0)
 	attr := attributesOf(t, path.Clean(v.root+resolved))
 	where := v.mounts + " " + mnt.point

@@ -72,3 +72,17 @@ func slave(of, device string) string {
 func mountinfo(lines ...string) string {
 	return "-- proc/self/mountinfo --\n" + strings.Join(lines, "\n") + "\n"
 }
+
+// withPath makes a path part of a recording, as asking about it would have done.
+func withPath(t testing.TB, tr Tree, path string) Tree {
+	t.Helper()
+	v, inView := viewOf(tr, path)
+	resolved, err := v.resolve(inView)
+	if err == nil {
+		err = os.MkdirAll(tr.Join(v.root+resolved), 0o755)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tr
+}

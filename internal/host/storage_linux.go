@@ -1,8 +1,11 @@
 package host
 
 import (
+	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -77,4 +80,17 @@ func statxDAX(path string) Fact[bool] {
 		return absentFact[bool](source, "this kernel does not report DAX (before 5.8)")
 	}
 	return Known(st.Attributes&unix.STATX_ATTR_DAX != 0, "", source)
+}
+
+// nodeOf tells what kind of file a path is, and of a device the number MAJ:MIN.
+// It opens nothing: opening a device can do things.
+func nodeOf(path string) (mode fs.FileMode, number string, err error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return 0, "", err
+	}
+	if st, ok := info.Sys().(*syscall.Stat_t); ok {
+		number = fmt.Sprintf("%d:%d", unix.Major(st.Rdev), unix.Minor(st.Rdev))
+	}
+	return info.Mode(), number, nil
 }

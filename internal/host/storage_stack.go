@@ -168,6 +168,10 @@ func (s *stack) addOverlay(m mountTable, mnt *mount, depth int) {
 		s.classes, s.unknown = append(s.classes, ""), "an overlay without an upper directory takes no writes"
 		return
 	}
+	if !path.IsAbs(upper) {
+		s.classes, s.unknown = append(s.classes, ""), "an overlay whose upper directory "+upper+" is relative to where it was mounted from"
+		return
+	}
 	if below := m.dataMount(upper); below != nil {
 		s.addMount(m, below, depth)
 		return

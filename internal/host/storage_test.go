@@ -248,7 +248,7 @@ func TestStorageOf(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			s := StorageOf(tree(t, tt.archive), tt.path)
+			s := StorageOf(withPath(t, tree(t, tt.archive), tt.path), tt.path)
 			got := show(s)
 			if tt.want == nil { // only that it ends
 				if s.Class.State != StateAbsent {
@@ -337,7 +337,7 @@ func TestStorageCannotLook(t *testing.T) {
 			"/a/x", StateError, "not a directory"},
 		{"masked mountinfo", "-- proc/self/mountinfo --\n!errno EACCES\n", "/a", StateDenied, "permission denied"},
 		{"garbled mountinfo", "-- proc/self/mountinfo --\n\x01\x02 - \n- - -\n", "/a", StateError, "no line in the form of mountinfo"},
-		{"no /proc", "-- x --\n", "/a", StateAbsent, "no such file or directory"},
+		{"no /proc", "-- x --\n", "/a", StateError, "/proc is missing or masked"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -80,6 +80,11 @@ func (t Tree) with(path string, use func([]byte)) error {
 	if errors.Is(err, syscall.ENOTDIR) && !t.Live() {
 		err = t.parentMark(path, err)
 	}
+	if errors.Is(err, fs.ErrNotExist) {
+		if hidden := t.masked(path); hidden != nil {
+			err = hidden
+		}
+	}
 	return &fs.PathError{Op: "read", Path: path, Err: t.explain(bare(err))}
 }
 
@@ -152,10 +157,41 @@ func (t Tree) Dir(path string) ([]string, error) {
 // Exists reports whether a path is there, following links.
 func (t Tree) Exists(path string) bool { return t.exists(path) }
 
-// Text reads a file's content without surrounding white space.
+// maxSetting is what a file of one setting can hold: sysfs gives a page at most
+// (sysfs_emit, Linux 5.10). Arm has pages of up to 64 KiB, yet no setting is
+// longer than the smallest.
+const maxSetting = 4 << 10
+
+// maxList is for lists of CPUs, which sysfs may give in more than a page (Linux
+// 5.15): 8192 of them, every other one written out, take 24 KB.
+const maxList = 64 << 10
+
+// Text reads a file's content without surrounding white space. A setting, which
+// is what /sys and /proc/sys hold, of more than 4 KiB is StateError.
 func (t Tree) Text(path string) Fact[string] {
+	switch {
+	case strings.HasPrefix(path, "/sys/"), strings.HasPrefix(path, "/proc/sys/"):
+		return t.text(path, maxSetting)
+	case path == "/proc/cmdline":
+		return t.text(path, maxList) // COMMAND_LINE_SIZE is 2 KiB on x86 and arm64, 64 KiB at most
+	}
+	return t.text(path, maxFile)
+}
+
+func (t Tree) text(path string, most int) Fact[string] {
 	var s string
-	if err := t.with(path, func(b []byte) { s = string(bytes.TrimSpace(b)) }); err != nil {
+	var long error
+	err := t.with(path, func(b []byte) {
+		if b = bytes.TrimSpace(b); len(b) > most {
+			long = fmt.Errorf("longer than a settings file can be (%d bytes)", len(b))
+			return
+		}
+		s = string(b)
+	})
+	if err == nil {
+		err = long
+	}
+	if err != nil {
 		return Unknown[string](path, err)
 	}
 	return Known(s, "", path)
@@ -248,7 +284,7 @@ func parseChoice(s string) (Choice, error) {
 
 // List reads a CPU or node list such as "0-3,8".
 func (t Tree) List(path string) Fact[[]int] {
-	return Convert(t.Text(path), "", ParseList)
+	return Convert(t.text(path, maxList), "", ParseList)
 }
 
 // maxListed bounds what a garbled list file can make us allocate; Linux itself

@@ -185,7 +185,7 @@ func readSteal(t Tree) Fact[float64] {
 	const file = "/proc/stat"
 	b, err := readHead(t, file, 1024)
 	if err != nil {
-		return Unknown[float64](file, err)
+		return unmask(t, Unknown[float64](file, err))
 	}
 	line, _, _ := strings.Cut(string(b), "\n")
 	share, err := parseSteal(line)

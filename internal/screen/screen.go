@@ -40,13 +40,13 @@ func Wrap(text string, width int) []string {
 			if line != "" {
 				room--
 			}
-			if n := utf8.RuneCountInString(w); n <= room {
+			if fits(w, room) {
 				if line != "" {
 					line += " "
 				}
 				line += w
 				break
-			} else if n <= width || line != "" {
+			} else if line != "" || fits(w, width) {
 				lines, line = append(lines, line), ""
 				continue
 			}
@@ -58,6 +58,17 @@ func Wrap(text string, width int) []string {
 		lines = append(lines, line)
 	}
 	return lines
+}
+
+// fits reports whether s has at most n runes. It looks no further, so that a word
+// of megabytes takes no longer to wrap than its length.
+func fits(s string, n int) bool {
+	for range s {
+		if n--; n < 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // breakable returns the part of a long word that fits on a line.
@@ -125,8 +136,13 @@ func continued(command string, width int) []string {
 		if i < len(words)-1 {
 			room -= 2 // of the backslash that may follow
 		}
-		for r := []rune(line); len(r) > room; r = []rune(line) {
-			lines, line = append(lines, string(r[:room])), string(r[room:])
+		for !fits(line, room) {
+			end := 0
+			for range room {
+				_, n := utf8.DecodeRuneInString(line[end:])
+				end += n
+			}
+			lines, line = append(lines, line[:end]), line[end:]
 		}
 	}
 	return append(lines, line)

@@ -2,7 +2,10 @@ package screen
 
 import (
 	"slices"
+	"strings"
 	"testing"
+	"time"
+	"unicode/utf8"
 )
 
 func TestWrap(t *testing.T) {
@@ -45,5 +48,24 @@ func TestCommands(t *testing.T) {
 func TestClean(t *testing.T) {
 	if got := Clean("a\tb\nc\x1b\u202ed\xff"); got != "a b c??d?" {
 		t.Errorf("Clean = %q", got)
+	}
+}
+
+// A file of megabytes in one line must not hold the screen up for minutes.
+func TestLongWords(t *testing.T) {
+	long := strings.Repeat("ä", 3<<20)
+	begin := time.Now()
+	lines := Wrap(long, 80)
+	lines = append(lines, Commands("'"+long+"'", 80)...)
+	for _, l := range lines {
+		if utf8.RuneCountInString(l) > 80 {
+			t.Fatalf("a line of %d", utf8.RuneCountInString(l))
+		}
+	}
+	if all := strings.Count(strings.Join(lines, ""), "ä"); all != 6<<20 {
+		t.Errorf("%d characters are left", all)
+	}
+	if d := time.Since(begin); d > 10*time.Second { // the quadratic way took minutes
+		t.Errorf("it took %s", d)
 	}
 }

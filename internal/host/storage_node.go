@@ -1,0 +1,91 @@
+package host
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"strings"
+)
+
+// rawDevice stands for the type of the file system where there is none, as below
+// a database that writes to a block device itself (Oracle ASM).
+const rawDevice = "none (raw block device)"
+
+// Raw reports whether the path asked about is a block device itself.
+func (s Storage) Raw() bool { return s.FSType.Or("") == rawDevice }
+
+// errNotHeld is what a recording says of a path that was not asked about when it was
+// made: where it would lie is a guess.
+var errNotHeld = errors.New("the recording does not hold it")
+
+// blockNode returns the kernel's name of the block device that a path is; "" if
+// it is a directory or a file, which stands for its directory. Any other kind of
+// file is an error, since no log can lie there. A recording has no nodes, so
+// there the names below /dev are looked up in sysfs.
+func (s *stack) blockNode(v view, resolved string) (string, error) {
+	if !v.t.Live() {
+		if path.Dir(resolved) != "/dev" && !strings.HasPrefix(resolved, "/dev/mapper/") {
+			return "", nil
+		}
+		if name := s.sourceName(resolved); s.block.dir(name) != "" {
+			return name, nil
+		}
+		return "", nil
+	}
+	mode, number, err := nodeOf(v.root + resolved)
+	if err != nil {
+		return "", &fs.PathError{Op: "stat", Path: resolved, Err: bare(err)}
+	}
+	switch {
+	case mode.IsDir() || mode.IsRegular():
+		return "", nil
+	case mode&fs.ModeDevice != 0 && mode&fs.ModeCharDevice == 0:
+		name := s.block.byNumber(number)
+		if name == "" {
+			return "", fmt.Errorf("/sys does not show the block device %s", number)
+		}
+		return name, nil
+	}
+	return "", fmt.Errorf("it is %s, which stores nothing", kindOfNode(mode))
+}
+
+func kindOfNode(mode fs.FileMode) string {
+	switch {
+	case mode&fs.ModeCharDevice != 0:
+		return "a character device"
+	case mode&fs.ModeNamedPipe != 0:
+		return "a FIFO"
+	case mode&fs.ModeSocket != 0:
+		return "a socket"
+	}
+	return "neither a directory nor a file"
+}
+
+// held reports whether a recording tells anything of a path: it has it, or its
+// attributes, or it is mounted there.
+func (v view) held(resolved string, mnt *mount) bool {
+	p := path.Clean(v.root + resolved)
+	return v.t.Live() || mnt.point == resolved || v.t.Exists(p) || v.t.Exists(statxDir+p)
+}
+
+// rawStorage tells what a block device that was asked about is made of.
+func (s *stack) rawStorage(asked, node, name string) Storage {
+	s.add(name, 0)
+	const why = "it is a block device, without a file system"
+	dir := s.block.dir(name)
+	none := absentFact[string](node, why)
+	return Storage{
+		Path:       asked,
+		Resolved:   Known(node, "", asked),
+		MountPoint: none,
+		FSType:     Known(rawDevice, "", dir),
+		Options:    none,
+		Device:     Known(node, "", dir),
+		Class:      s.class(classSource(s, dir)),
+		DAX:        absentFact[bool](node, why),
+		ReadOnly:   s.block.t.Bool(dir + "/ro"),
+		FreeBytes:  absentFact[int64](node, why),
+		Stack:      s.layers,
+	}
+}
