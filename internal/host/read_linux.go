@@ -183,7 +183,7 @@ func (t Tree) readlink(path string) (string, error) {
 	defer unix.Close(fd)
 	buf := make([]byte, unix.PathMax)
 	n, err := unix.Readlinkat(fd, "", buf)
-	if err == unix.ENOENT {
+	if errors.Is(err, unix.ENOENT) {
 		err = unix.EINVAL // what readlink(2) says of what is no link
 	}
 	if err != nil {

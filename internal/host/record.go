@@ -319,7 +319,7 @@ func statxFile(p string) string { return path.Join("/.hostlab/statx", p, ".attr"
 func failed(err error) []byte {
 	name := "EIO"
 	for n, marked := range markedErrors {
-		if no, ok := marked.(syscall.Errno); ok && errors.Is(err, no) {
+		if no, ok := errors.AsType[syscall.Errno](marked); ok && errors.Is(err, no) {
 			name = n
 		}
 	}

@@ -162,7 +162,9 @@ func Again(role check.Role, facts *host.Facts) string {
 
 // quoted is a path as one word of a shell.
 func quoted(path string) string {
-	if strings.ContainsFunc(path, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("/._-+:@,", r) }) {
+	if strings.ContainsFunc(path, func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("/._-+:@,", r)
+	}) {
 		return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
 	}
 	return path

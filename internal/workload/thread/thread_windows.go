@@ -31,7 +31,7 @@ func Pin(cpu int) error {
 	want := groupAffinity{mask: 1 << (cpu % 64), group: uint16(cpu / 64)}
 	ok, _, err := setThreadGroupAffinity.Call(uintptr(windows.CurrentThread()), uintptr(unsafe.Pointer(&want)), 0)
 	if ok == 0 {
-		return fmt.Errorf("CPU %d: %w (SetThreadGroupAffinity: %v)", cpu, ErrNoCPU, err)
+		return fmt.Errorf("CPU %d: %w (SetThreadGroupAffinity: %w)", cpu, ErrNoCPU, err)
 	}
 	return nil
 }

@@ -10,6 +10,6 @@ func alive(pid int) bool {
 	if err != nil {
 		return false
 	}
-	p.Release()
+	_ = p.Release()
 	return true
 }
