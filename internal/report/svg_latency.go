@@ -65,7 +65,7 @@ func dist(d result.Distribution) string {
 // measurements are named after it, as commit.memory.p50 is after commit.memory.
 func (s *svg) marks(name string, all []result.Measurement, x func(float64) float64, base, height float64) []string {
 	var says []string
-	free := math.Inf(-1) // where the next label may start
+	free := math.Inf(-1) // where the first label ends
 	for _, q := range []string{"p50", "p99"} {
 		for i := range all {
 			m := &all[i]
@@ -75,8 +75,11 @@ func (s *svg) marks(name string, all []result.Measurement, x func(float64) float
 			at := x(m.Estimate.Value)
 			s.line(at, base-height, at, base+4, "mark")
 			text := q + " " + result.Format(m.Estimate.Value, m.Unit)
-			start := min(max(at-3, free), s.w-8*float64(len(text)))
-			s.text(start, base+17, "start", "note", text)
+			start, below := min(at-3, s.w-8*float64(len(text))), base+17
+			if start < free {
+				below += 11 // under its neighbour, which leaves no room beside it
+			}
+			s.text(start, below, "start", "note", text)
 			free = start + 7.6*float64(len(text)) + 10
 			says = append(says, label(m)+" "+lever.Figure(m))
 		}
