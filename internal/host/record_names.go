@@ -5,12 +5,13 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // commonNames are names of hosts that are also words of paths and files. To
 // replace one would change what a recording says, and it tells nobody which host
 // it is.
-var commonNames = func() map[string]bool {
+var commonNames = sync.OnceValue(func() map[string]bool {
 	words := strings.Fields("localhost localdomain host linux debian ubuntu fedora centos rocky alma redhat suse server " +
 		"database db data log logs node guest vm virtual machine system swap boot home root main master primary replica standby " +
 		"postgresql postgres mariadb mysql oracle hana sap mssql prod production test dev stage disk ssd nvme pmem lvm vg lv " +
@@ -24,7 +25,7 @@ var commonNames = func() map[string]bool {
 		set[strings.ToLower(w)] = true
 	}
 	return set
-}()
+})
 
 func letter(c rune) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
 
@@ -38,7 +39,7 @@ func hostNames(name string) *regexp.Regexp {
 	var forms []string
 	for _, n := range []string{name, short} {
 		// Two letters, or numbers alone, are part of too much.
-		if len(n) < 3 || commonNames[strings.ToLower(n)] || !strings.ContainsFunc(n, letter) {
+		if len(n) < 3 || commonNames()[strings.ToLower(n)] || !strings.ContainsFunc(n, letter) {
 			continue
 		}
 		forms = append(forms, regexp.QuoteMeta(strings.ReplaceAll(n, "-", "--")), regexp.QuoteMeta(n))

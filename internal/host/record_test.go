@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"path"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -20,25 +19,7 @@ import (
 // unpack writes an archive as a tree and returns it.
 func unpack(t *testing.T, a *txtar.Archive) Tree {
 	t.Helper()
-	dir := t.TempDir()
-	for _, f := range a.Files {
-		name, target, link := strings.Cut(f.Name, " -> ")
-		p := filepath.Join(dir, name)
-		err := os.MkdirAll(filepath.Dir(p), 0o755)
-		switch {
-		case err != nil:
-		case link:
-			err = os.Symlink(target, p)
-		case strings.HasSuffix(name, "/"):
-			err = os.MkdirAll(p, 0o755)
-		default:
-			err = os.WriteFile(p, f.Data, 0o644)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	return Tree{Root: dir}
+	return tree(t, string(txtar.Format(a)))
 }
 
 func record(t *testing.T, tree Tree, o Recording) *txtar.Archive {

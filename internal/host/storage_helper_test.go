@@ -2,39 +2,17 @@ package host
 
 import (
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
-
-	"golang.org/x/tools/txtar"
 )
 
-// tree lays out a machine from a txtar archive. Three names are special: those
-// that end in "/" are empty folders, "a/b -> target" is a link, and a file that
-// holds "!errno EACCES" cannot be read. A ␀ in a file stands for a NUL.
+// tree lays out a machine from a txtar archive in the form of ExtractArchive. A ␀
+// in a file stands for a NUL.
 func tree(t testing.TB, archive string) Tree {
 	t.Helper()
 	root := t.TempDir()
-	for _, f := range txtar.Parse([]byte(archive)).Files {
-		name, target, link := strings.Cut(f.Name, " -> ")
-		full := filepath.Join(root, name)
-		dir := filepath.Dir(full)
-		if strings.HasSuffix(name, "/") {
-			dir = full
-		}
-		if err := os.MkdirAll(dir, 0o755); err != nil {
-			t.Fatal(err)
-		}
-		var err error
-		switch {
-		case link:
-			err = os.Symlink(target, full)
-		case !strings.HasSuffix(name, "/"):
-			err = os.WriteFile(full, []byte(strings.ReplaceAll(string(f.Data), "␀", "\x00")), 0o644)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
+	if err := ExtractArchive([]byte(strings.ReplaceAll(archive, "␀", "\x00")), root); err != nil {
+		t.Fatal(err)
 	}
 	return Tree{Root: root}
 }
