@@ -65,8 +65,8 @@ func dist(d result.Distribution) string {
 // measurements are named after it, as commit.memory.p50 is after commit.memory.
 func (s *svg) marks(name string, all []result.Measurement, x func(float64) float64, base, height float64) []string {
 	var says []string
-	free := math.Inf(-1) // where the first label ends
-	for _, q := range []string{"p50", "p99"} {
+	room := s.w // where the label of p50, which ends at its mark, has to end
+	for _, q := range []string{"p99", "p50"} {
 		for i := range all {
 			m := &all[i]
 			if m.Name != name+"."+q || !drawable(m) {
@@ -75,13 +75,15 @@ func (s *svg) marks(name string, all []result.Measurement, x func(float64) float
 			at := x(m.Estimate.Value)
 			s.line(at, base-height, at, base+4, "mark")
 			text := q + " " + result.Format(m.Estimate.Value, m.Unit)
-			start, below := min(at-3, s.w-8*float64(len(text))), base+17
-			if start < free {
-				below += 11 // under its neighbour, which leaves no room beside it
+			wide := 8 * float64(len(text))
+			if q == "p50" {
+				s.text(max(wide, min(at+3, room)), base+17, "end", "note", text)
+			} else {
+				start := min(at-3, s.w-wide)
+				s.text(start, base+17, "start", "note", text)
+				room = start - 8
 			}
-			s.text(start, below, "start", "note", text)
-			free = start + 7.6*float64(len(text)) + 10
-			says = append(says, label(m)+" "+lever.Figure(m))
+			says = append([]string{label(m) + " " + lever.Figure(m)}, says...)
 		}
 	}
 	return says
