@@ -1,0 +1,73 @@
+// Package analysis turns the records of an experiment into effects: estimates
+// with simultaneous intervals, a verdict each, and what limits them. The runner
+// uses it at its looks and the reports show it, so that both say the same.
+package analysis
+
+import "hostlab/internal/result"
+
+// Verdict is what an interval says about an effect, given the practical margin.
+type Verdict string
+
+// The verdicts. Cost is in the sense of the response: where higher is better, a
+// lower value costs more.
+const (
+	CostsMore    Verdict = "costs_more"
+	CostsLess    Verdict = "costs_less"
+	NoEffect     Verdict = "no_practical_effect"
+	Unresolved   Verdict = "unresolved"   // excludes no effect at all, but straddles the margin
+	Inconclusive Verdict = "inconclusive" // too few blocks, or too wide
+	VoidVerdict  Verdict = "void"         // the A/A duplicate differs from the baseline
+)
+
+// Effect is one contrast in one response. Values are fractions of the baseline
+// for ratios (0.03: 3 % more), in the response's unit for differences. NaN is
+// unknown.
+type Effect struct {
+	Contrast result.Contrast
+	Response result.Response
+	Evidence result.Evidence
+
+	Value, Low, High float64 // Hodges-Lehmann and its interval at 1-Alpha
+	N                int     // blocks; boots where the factor needs one
+	Unit             string  // what N counts: blocks, superblocks or boots
+	Alpha            float64 // after multiplicity and looks
+	// Mean is the paired-t estimate beside it: rare stalls move it and not Value.
+	Mean, MeanLow, MeanHigh float64
+
+	Baseline, Level float64 // medians of the two sides, in the response's unit
+	NoiseFloor      float64 // of the A/A duplicate, on the scale of Value; NaN: none
+
+	Verdict Verdict
+	Reason  string // in a sentence, why this verdict
+	// Need is how many blocks in all would be enough to decide at this noise, 0 when
+	// not known or decided; NeedSeconds is the time that the missing ones take.
+	Need        int
+	NeedSeconds float64
+
+	Differences []float64 // one a unit, in order, on the scale of the test (log ratio or difference)
+	Warnings    []string
+}
+
+// AA is the comparison of the baseline with its hidden duplicate.
+type AA struct {
+	Response         result.Response
+	Value, Low, High float64 // on the scale of Effect.Value, at the effects' alpha
+	N                int
+	Floor            float64
+	Void             bool   // its 99 % interval excludes no difference
+	Reason           string // why it is void, or why there is none
+}
+
+// Analysis is the outcome of one experiment.
+type Analysis struct {
+	Experiment *result.Experiment
+	Complete   bool   // it ended by itself
+	Ended      string // why it ended; "" while it has not
+	Blocks     int    // complete blocks that were analysed
+	Look       int    // the look they belong to, from 1; 0 before the first
+	Runs       map[result.Status]int
+	Effects    []Effect // primary ones first, in the study's order
+	AA         []AA
+	Seconds    float64 // of a median block, pauses between runs included; NaN: not known
+	Warnings   []string
+}

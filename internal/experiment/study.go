@@ -1,0 +1,71 @@
+// Package experiment reads study files and turns them into designs: which cells
+// run in which order. It is pure; package runner does the running.
+package experiment
+
+import (
+	"time"
+
+	"hostlab/internal/result"
+	"hostlab/internal/workload"
+)
+
+// Study is a checked study file: every name in it is known and every number in
+// its range.
+type Study struct {
+	File        string // as named by the user, or "NAME.toml" of an embedded one
+	Dir         string // absolute; where relative paths start
+	Source      []byte // the file's bytes
+	Name        string
+	Title       string
+	Description string
+	Evidence    result.Evidence // measured unless the study says emulated
+	Budget      time.Duration   // 0: none
+	Design      result.Design
+	Factors     []Factor
+	Workload    Workload
+	Responses   []Response
+	Contrasts   []result.Contrast // expanded: one level each
+	Guard       Guard
+	Overrides   map[string]string // what the command line set: workload.KEY, seed, blocks
+}
+
+// Factor is a factor with the way to bring about its levels. Exactly one of
+// Setting, Parameter, Apply and Manual is there, by Kind.
+type Factor struct {
+	result.Factor
+	Settle    time.Duration // waited after every change
+	Setting   string        // kind setting: a setting's name
+	Parameter string        // kind parameter: of the workload; for command also a {name} in its arguments
+	Read      []string      // kind commands and manual: prints the level in force; may be nil
+	Apply     []string      // kind commands; {level}, {original}
+	Restore   []string      // kind commands; nil: Apply with what Read printed at the start
+	Manual    string        // kind manual: what the person is to do, with {level}
+	Timeout   time.Duration // of each command
+}
+
+// Workload is the workload of a study.
+type Workload struct {
+	Name    string
+	Params  workload.Values // checked, with defaults
+	WarmUp  int             // runs before the first block and after each resume, not analysed
+	Settle  time.Duration   // waited before every run
+	Timeout time.Duration   // of one run; a run that takes longer failed
+	Expect  time.Duration   // what one run is thought to take, for the plan; 0: not known
+	Retries int             // how often one run may be void or fail before the experiment stops
+}
+
+// Response is a response with where its value comes from.
+type Response struct {
+	result.Response
+	From  string  // of workload.Pick; the name of the workload's own response otherwise
+	Scale float64 // of workload.Pick
+}
+
+// Guard is what voids a run. A limit that is nil guards nothing.
+type Guard struct {
+	MaxForeignCPU *float64 // share of all CPUs that other processes may take, 0 to 1
+	MaxSteal      *float64 // share that the hypervisor may take
+	Throttling    bool     // thermal throttling events void the run
+	Ours          []string // names of processes that belong to the workload though we did not start them
+	Fingerprint   []string // facts that must not change: see Fingerprints
+}

@@ -1,0 +1,155 @@
+package result
+
+import "time"
+
+// SchemaVersion is that of the files that an experiment's directory holds.
+const SchemaVersion = 1
+
+// Experiment is the head of an experiment's record: all that an analysis has to
+// know of the study, so that it never needs the study itself. It is written
+// before the first run and never changed.
+type Experiment struct {
+	Schema     int               `json:"schema"`
+	ID         string            `json:"id"` // random, so that copies are recognised
+	Name       string            `json:"name"`
+	Title      string            `json:"title,omitempty"`
+	Study      string            `json:"study_sha256"` // of the study file's bytes and of what the command line set
+	Overrides  map[string]string `json:"overrides,omitempty"`
+	Version    string            `json:"hostlab"`
+	Started    time.Time         `json:"started"`
+	Host       map[string]string `json:"host"` // the environment's fingerprint: kernel, cpu, microcode, smt, ...
+	Evidence   Evidence          `json:"evidence"`
+	Workload   string            `json:"workload"`
+	Parameters map[string]string `json:"parameters"` // of the workload, as text with units
+	Factors    []Factor          `json:"factors"`
+	Responses  []Response        `json:"responses"`
+	Contrasts  []Contrast        `json:"contrasts"`
+	Design     Design            `json:"design"`
+	Cells      []Cell            `json:"cells"`
+	Blocks     []Block           `json:"blocks"` // the whole plan, in order
+}
+
+// Change says what it takes to go from one level of a factor to another.
+type Change string
+
+// The costs of a change, cheapest first. Reboot and Manual make a whole plot.
+const (
+	Online          Change = "online"
+	RestartWorkload Change = "restart-workload"
+	Reboot          Change = "reboot"
+	Manual          Change = "manual"
+)
+
+// WholePlot reports whether levels of such a factor hold for a whole boot.
+func (c Change) WholePlot() bool { return c == Reboot || c == Manual }
+
+// Factor is what an experiment varies.
+type Factor struct {
+	Name     string   `json:"name"`
+	Kind     string   `json:"kind"` // setting, parameter, commands or manual
+	Levels   []string `json:"levels"`
+	Baseline string   `json:"baseline"`
+	Change   Change   `json:"change"`
+}
+
+// Comparison is the scale on which levels are compared.
+type Comparison string
+
+// The scales. Ratio takes logarithms and needs positive values.
+const (
+	Ratio      Comparison = "ratio"
+	Difference Comparison = "difference"
+)
+
+// Response is what is measured in every run.
+type Response struct {
+	Name    string     `json:"name"`
+	Title   string     `json:"title,omitempty"`
+	Unit    string     `json:"unit"`   // a base unit: s, B, 1/s, J, ... or "" for a plain number
+	Better  string     `json:"better"` // lower or higher
+	Compare Comparison `json:"compare"`
+	// Margin is the smallest effect that matters in practice: a fraction of the
+	// baseline for ratios (0.02 is 2 %), in Unit for differences. Above 0.
+	Margin  float64 `json:"margin"`
+	Primary bool    `json:"primary"`
+}
+
+// Contrast is a comparison that the study asks for. With one factor it is the
+// effect of Levels[0] against that factor's baseline; with two, their interaction.
+// At holds other factors at a level; over those that it does not name, cells are
+// averaged.
+type Contrast struct {
+	Factors []string          `json:"factors"`
+	Levels  []string          `json:"levels"`
+	At      map[string]string `json:"at,omitempty"`
+	Primary bool              `json:"primary"` // shares in alpha, and in the decision to stop
+}
+
+// Design is how runs are arranged.
+type Design struct {
+	Kind    string  `json:"kind"` // rcbd or split-plot
+	Seed    uint64  `json:"seed"`
+	Alpha   float64 `json:"alpha"`
+	Looks   []int   `json:"looks"`   // numbers of blocks after which the experiment may stop, rising
+	Repeats int     `json:"repeats"` // of every cell within a whole plot; 1 for rcbd
+	AA      bool    `json:"aa"`
+}
+
+// Cell is one combination of levels. The duplicate of the baseline cell (A/A) is
+// a cell of its own with Duplicate set.
+type Cell struct {
+	Levels    map[string]string `json:"levels"`
+	Duplicate bool              `json:"duplicate,omitempty"`
+}
+
+// Block is one replication of all cells: a complete block, or in a split plot a
+// superblock of whole plots, one a boot. Each plot lists indices of Experiment.Cells
+// in the order they run; a complete block has one plot.
+type Block struct {
+	Plots [][]int `json:"plots"`
+	Seed  uint64  `json:"seed"` // of the workload: the same in all runs of a block
+}
+
+// Status says what a run is good for.
+type Status string
+
+// The states of a run. Only OK ones are analysed; Void and Failed ones were
+// queued again.
+const (
+	OK     Status = "ok"
+	Void   Status = "void"   // a guard was broken
+	Failed Status = "failed" // the workload failed or a response could not be had
+	WarmUp Status = "warm-up"
+)
+
+// Run is one execution of the workload: a line of runs.jsonl, written when it ended.
+type Run struct {
+	Block   int       `json:"block"` // from 0
+	Plot    int       `json:"plot"`  // within the block
+	Slot    int       `json:"slot"`  // within the plot
+	Cell    int       `json:"cell"`  // index of Experiment.Cells
+	Attempt int       `json:"attempt"`
+	Status  Status    `json:"status"`
+	Reason  string    `json:"reason,omitempty"` // why it is void or failed
+	Start   time.Time `json:"start"`
+	Seconds float64   `json:"seconds"` // from Start until the workload returned
+	Boot    string    `json:"boot,omitempty"`
+
+	Values  map[string]float64 `json:"values,omitempty"`  // response -> value in its base unit, finite
+	Missing map[string]string  `json:"missing,omitempty"` // response -> why it has none
+
+	Operations int64         `json:"operations,omitempty"`
+	Latency    *Distribution `json:"latency,omitempty"` // of single operations, where the workload tells
+
+	Before     map[string]string  `json:"before,omitempty"` // factor -> what it read before the run
+	After      map[string]string  `json:"after,omitempty"`
+	Conditions map[string]float64 `json:"conditions,omitempty"` // foreign_cpu and steal (shares of all CPUs), throttled (events)
+	Warnings   []string           `json:"warnings,omitempty"`
+}
+
+// End says why an experiment is over. Without one it can be resumed.
+type End struct {
+	Reason string    `json:"reason"` // resolved, looks, budget
+	Blocks int       `json:"blocks"` // complete ones
+	At     time.Time `json:"at"`
+}

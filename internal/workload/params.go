@@ -1,0 +1,58 @@
+package workload
+
+import "time"
+
+// Kind is the type of a parameter's value.
+type Kind string
+
+// The kinds, with the Go type that Values holds and how study files and the
+// command line write them.
+const (
+	String   Kind = "string"   // string
+	Int      Kind = "int"      // int64
+	Float    Kind = "float"    // float64
+	Bool     Kind = "bool"     // bool
+	Duration Kind = "duration" // time.Duration: "150ms"
+	Bytes    Kind = "bytes"    // int64: "64MiB", "4KiB", or a plain number
+	List     Kind = "list"     // []string: an argument list
+	Table    Kind = "table"    // map[string]string
+)
+
+// Param is one parameter of a workload.
+type Param struct {
+	Name     string
+	Kind     Kind
+	Default  any    // of the Go type of Kind; nil with Required
+	Required bool   // has no default
+	Help     string // one line
+	Unit     string // shown behind the default of plain numbers
+	Choices  []string
+	Min, Max float64 // range of numbers, seconds and bytes; both 0: any
+}
+
+// Values are checked parameters by name, of the Go types of their kinds.
+type Values map[string]any
+
+// Each getter panics for a name that the workload's description does not have, or
+// has with another kind: a mistake in the program, which the contract suite finds.
+
+// String returns a string parameter.
+func (v Values) String(name string) string { return v[name].(string) }
+
+// Int returns an int or bytes parameter.
+func (v Values) Int(name string) int64 { return v[name].(int64) }
+
+// Float returns a float parameter.
+func (v Values) Float(name string) float64 { return v[name].(float64) }
+
+// Bool returns a bool parameter.
+func (v Values) Bool(name string) bool { return v[name].(bool) }
+
+// Duration returns a duration parameter.
+func (v Values) Duration(name string) time.Duration { return v[name].(time.Duration) }
+
+// List returns a list parameter.
+func (v Values) List(name string) []string { return v[name].([]string) }
+
+// Table returns a table parameter.
+func (v Values) Table(name string) map[string]string { return v[name].(map[string]string) }

@@ -1,0 +1,78 @@
+// Package workload is what an experiment times. Each workload is a folder beside
+// this file and a line in package workload/all.
+package workload
+
+import (
+	"context"
+
+	"hostlab/internal/result"
+)
+
+// Workload is one kind of work, by name. Implementations hold no state.
+type Workload interface {
+	Describe() Description
+	// Open prepares what all runs share, such as a table or a directory. It leaves
+	// nothing behind when it fails or ctx is cancelled.
+	Open(ctx context.Context, cfg Config) (Session, error)
+}
+
+// Session is a workload that is ready to run. One Run at a time.
+type Session interface {
+	// Run does the work once. It returns soon (well under a second; a commit or a
+	// child process that has to be killed included) after ctx is cancelled, with
+	// ctx's error, and may then be called again. An error is a run that failed; it
+	// says what, where and what to do in one line.
+	Run(ctx context.Context, r Request) (Sample, error)
+	// Close removes everything that Open and Run made. It may be called again.
+	Close() error
+}
+
+// Description is what people and study files may know of a workload.
+type Description struct {
+	Name      string
+	Title     string // one line
+	About     string // a paragraph: what it does, what it stands for, what it does not show
+	Params    []Param
+	Responses []Response // those it always has
+	Picks     bool       // responses of the user's own can be picked from its output
+}
+
+// Response is one that a workload offers; the study may change its margin.
+type Response struct {
+	Name   string
+	Title  string
+	Unit   string // base unit
+	Better string // lower or higher
+}
+
+// Config is what all runs of a session share.
+type Config struct {
+	Params Values // checked against Params, with defaults filled in
+	Picks  []Pick // for workloads that have Picks
+	Dir    string // where relative paths start: the study file's directory; absolute
+	Work   string // an existing directory for the workload's own files; absolute
+}
+
+// Pick is a response to be had from the output of a command.
+type Pick struct {
+	Name  string
+	From  string  // json:PATH (RFC 9535), regex:EXPR with one group, gobench:NAME UNIT, or a measured one: wall, user, system, cpu, max_rss
+	Unit  string  // base unit of the response
+	Scale float64 // the number found times Scale is in Unit; 1 unless the output has another unit
+}
+
+// Request is what one run gets.
+type Request struct {
+	Params Values            // those of Config with this run's levels of parameter factors
+	Levels map[string]string // factor -> level, for {name} in a command's arguments
+	Seed   uint64            // the same for all runs of a block, so that they do the same work
+}
+
+// Sample is what one run gave.
+type Sample struct {
+	Values     map[string]float64 // response -> value in its base unit
+	Missing    map[string]string  // response -> why there is none; a name is in one of the two
+	Operations int64
+	Latency    *result.Distribution // of single operations, each from its intended start; nil where there is none
+	Warnings   []string
+}
