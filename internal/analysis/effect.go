@@ -103,7 +103,7 @@ func (j *judge) differences(c comparison, t *table) (d []float64, lost int) {
 			for _, w := range c.parts[p] {
 				sum += w.w * row[w.cell]
 			}
-			if math.IsNaN(sum) {
+			if math.IsNaN(sum) || math.IsInf(sum, 0) { // the largest numbers apart
 				lost++
 				continue
 			}
