@@ -154,13 +154,15 @@ func (r *record) boots(used []*result.Run) []string {
 	type plot struct{ block, plot int }
 	all := map[string]bool{}
 	inBlock, inPlot := map[int]string{}, map[plot]string{}
+	last := plot{-1, -1}
 	mixedBlocks, mixedPlots := map[int]bool{}, map[plot]bool{}
 	for _, run := range used {
-		if run.Boot == "" {
+		p := plot{run.Block, run.Plot}
+		if run.Boot == "" || p == last && run.Boot == inPlot[p] {
 			continue
 		}
+		last = p
 		all[run.Boot] = true
-		p := plot{run.Block, run.Plot}
 		if b, ok := inBlock[p.block]; ok && b != run.Boot {
 			mixedBlocks[p.block] = true
 		}
