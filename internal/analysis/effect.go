@@ -47,7 +47,7 @@ func (j *judge) effect(e Effect, c comparison, t *table, aa *floor) Effect {
 		e.Warnings = append(e.Warnings, w)
 	}
 	e.NoiseFloor = math.NaN()
-	if aa != nil && (c.unit == "blocks" || c.plotNoise) {
+	if aa != nil && c.floored() {
 		e.NoiseFloor = aa.Floor
 	}
 	e.Warnings = append(e.Warnings, c.uneven(j.cells)...)

@@ -69,6 +69,9 @@ func TestSplitPlotUnits(t *testing.T) {
 		if e.Unit != want.unit || e.N != want.n || len(e.Differences) != want.n || e.Verdict != want.verdict || math.IsNaN(e.NoiseFloor) == want.floor {
 			t.Errorf("%s: %d %s, floor %v, %s: %s", Name(e.Contrast), e.N, e.Unit, e.NoiseFloor, e.Verdict, e.Reason)
 		}
+		if (want.verdict == NoEffect) != strings.Contains(e.Reason, "no noise floor") {
+			t.Errorf("%s: %s", Name(e.Contrast), e.Reason)
+		}
 		if math.Abs(e.Value-want.value) > 0.002 {
 			t.Errorf("%s: %v, want %v", Name(e.Contrast), e.Value, want.value)
 		}
