@@ -21,14 +21,14 @@ var mayImport = map[string][]string{
 	"internal/screen":             {},
 	"internal/spelling":           {},
 	"internal/workload":           {"internal/result", "internal/spelling"},
-	"internal/workload/all":       {"internal/workload", "internal/workload/command", "internal/workload/null"},
 	"internal/workload/command":   {"internal/result", "internal/screen", "internal/spelling", "internal/workload"},
 	"internal/workload/null":      {"internal/workload"},
 	"internal/workload/hot":       {},
 	"internal/workload/worker":    {},
 	"internal/workload/thread":    {},
-	"internal/workload/xmlquery":  {},
-	"internal/workload/logcommit": {"internal/host"},
+	"internal/workload/latency":   {"internal/result", "internal/stats", "internal/workload"},
+	"internal/workload/xmlquery":  {"internal/workload", "internal/workload/thread", "internal/workload/worker"},
+	"internal/workload/logcommit": {"internal/host", "internal/workload", "internal/workload/latency", "internal/workload/thread"},
 	"internal/check":              {"internal/host", "internal/screen", "internal/spelling"},
 	"internal/probe": {"internal/host", "internal/result", "internal/stats", "internal/workload/hot",
 		"internal/workload/thread", "internal/workload/worker", "internal/workload/xmlquery", "internal/workload/logcommit"},
@@ -39,7 +39,7 @@ var mayImport = map[string][]string{
 }
 
 // free lists folders that no shipped package may use: test support and benchmarks.
-var free = []string{"internal/host/hosttest", "internal/report/reporttest", "bench", "testbed"}
+var free = []string{"internal/workload/workloadtest", "internal/host/hosttest", "internal/report/reporttest", "bench", "testbed"}
 
 func TestImportsPointDown(t *testing.T) {
 	const root = "../.."
