@@ -18,6 +18,7 @@ var mayImport = map[string][]string{
 	"internal/host/hosttext":      {"internal/host", "internal/result", "internal/screen"},
 	"internal/stats":              {},
 	"internal/result":             {},
+	"internal/result/store":       {"internal/result"},
 	"internal/screen":             {},
 	"internal/spelling":           {},
 	"internal/workload":           {"internal/result", "internal/spelling"},
@@ -30,11 +31,12 @@ var mayImport = map[string][]string{
 	"internal/workload/xmlquery":  {"internal/workload", "internal/workload/thread", "internal/workload/worker"},
 	"internal/workload/logcommit": {"internal/host", "internal/workload", "internal/workload/latency", "internal/workload/thread"},
 	"internal/check":              {"internal/host", "internal/screen", "internal/spelling"},
-	"internal/probe": {"internal/host", "internal/result", "internal/stats", "internal/workload/hot",
+	"internal/neighbours":         {},
+	"internal/probe": {"internal/host", "internal/neighbours", "internal/result", "internal/stats", "internal/workload/hot",
 		"internal/workload/thread", "internal/workload/worker", "internal/workload/xmlquery", "internal/workload/logcommit"},
 	"internal/lever":  {"internal/check", "internal/host", "internal/probe", "internal/result"},
 	"internal/report": {"internal/check", "internal/host", "internal/lever", "internal/probe", "internal/result", "internal/screen"},
-	"cmd/hostlab": {"internal/check", "internal/host", "internal/host/hosttext", "internal/lever", "internal/probe", "internal/report",
+	"cmd/hostlab": {"internal/check", "internal/host", "internal/host/hosttext", "internal/lever", "internal/neighbours", "internal/probe", "internal/report",
 		"internal/result", "internal/screen", "internal/spelling", "internal/workload/logcommit", "internal/workload/worker"},
 }
 

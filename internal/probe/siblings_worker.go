@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"hostlab/internal/neighbours"
 	"hostlab/internal/stats"
 	"hostlab/internal/workload/hot"
 	"hostlab/internal/workload/thread"
@@ -96,7 +97,7 @@ func newPairWorker() worker.Func {
 		if errors.Is(err, thread.ErrNoCPU) {
 			return pairReply{Gone: err.Error()}, nil
 		}
-		reply.Used = ownCPU()
+		reply.Used = neighbours.Own()
 		return reply, err
 	})
 }

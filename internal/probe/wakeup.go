@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"hostlab/internal/host"
+	"hostlab/internal/neighbours"
 	"hostlab/internal/stats"
 	"hostlab/internal/workload/worker"
 )
@@ -16,7 +17,7 @@ import (
 // wakeRunner executes requests: a worker process, or a fake with fixed timings.
 type wakeRunner interface {
 	run(wakeRequest) (wakeReply, error)
-	load(cpus []int) (map[int]cpuLoad, bool)
+	load(cpus []int) (map[int]neighbours.Load, bool)
 	close()
 }
 
@@ -261,12 +262,12 @@ func (r *wakeRun) round(ctx context.Context, now func() time.Time) (bool, error)
 	any := false
 	for key, triple := range samples {
 		// Little by little others may take more than the ticks of one pause show.
-		if foreign[key.CPU]-2*statTick > disturbedShare*slept[key.CPU] {
+		if foreign[key.CPU]-2*neighbours.Tick > disturbedShare*slept[key.CPU] {
 			triple.Disturbed, triple.Awake = true, true
 		}
 		if b, ok := before[key.CPU]; ok && known {
 			stolen := after[key.CPU].Steal - b.Steal
-			triple.Disturbed = triple.Disturbed || stolen-statTick > disturbedShare*wall
+			triple.Disturbed = triple.Disturbed || stolen-neighbours.Tick > disturbedShare*wall
 		}
 		any = any || triple.Disturbed
 	}
@@ -381,6 +382,6 @@ func (w wakeSession) run(req wakeRequest) (reply wakeReply, err error) {
 	return reply, err
 }
 
-func (w wakeSession) load(cpus []int) (map[int]cpuLoad, bool) { return readLoad(cpus) }
+func (w wakeSession) load(cpus []int) (map[int]neighbours.Load, bool) { return neighbours.Read(cpus) }
 
 func (w wakeSession) close() { w.s.Close() }

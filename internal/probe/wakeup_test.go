@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"hostlab/internal/host"
+	"hostlab/internal/neighbours"
 	"hostlab/internal/result"
 )
 
@@ -79,9 +80,9 @@ func (f *fakeWake) run(req wakeRequest) (wakeReply, error) {
 	return reply, nil
 }
 
-func (f *fakeWake) pass(s float64)                     { f.at = f.at.Add(time.Duration(s * 1e9)) }
-func (f *fakeWake) load([]int) (map[int]cpuLoad, bool) { return nil, false }
-func (f *fakeWake) close()                             { f.closed = true }
+func (f *fakeWake) pass(s float64)                             { f.at = f.at.Add(time.Duration(s * 1e9)) }
+func (f *fakeWake) load([]int) (map[int]neighbours.Load, bool) { return nil, false }
+func (f *fakeWake) close()                                     { f.closed = true }
 func (f *fakeWake) probe() *wakeup {
 	return &wakeup{start: func(context.Context) (wakeRunner, error) { return f, nil }, now: func() time.Time { return f.at }}
 }
@@ -424,18 +425,18 @@ func TestWakeRound(t *testing.T) {
 }
 
 func TestForeignShare(t *testing.T) {
-	before := cpuLoad{Busy: 100, Steal: 5}
+	before := neighbours.Load{Busy: 100, Steal: 5}
 	for _, c := range []struct {
-		after cpuLoad
+		after neighbours.Load
 		own   float64
 		want  float64
 	}{
-		{cpuLoad{101, 5}, 1, 0},
-		{cpuLoad{101, 5}, 0.79, 0.1},
-		{cpuLoad{101, 5.21}, 1, 0.1},
-		{cpuLoad{}, 1, 0},
+		{neighbours.Load{Busy: 101, Steal: 5}, 1, 0},
+		{neighbours.Load{Busy: 101, Steal: 5}, 0.79, 0.1},
+		{neighbours.Load{Busy: 101, Steal: 5.21}, 1, 0.1},
+		{neighbours.Load{}, 1, 0},
 	} {
-		if got := foreignShare(map[int]cpuLoad{3: before}, map[int]cpuLoad{3: c.after}, c.own, 2); math.Abs(got-c.want) > 1e-9 {
+		if got := neighbours.Share(map[int]neighbours.Load{3: before}, map[int]neighbours.Load{3: c.after}, c.own, 2); math.Abs(got-c.want) > 1e-9 {
 			t.Errorf("%+v, own %g: %g, want %g", c.after, c.own, got, c.want)
 		}
 	}

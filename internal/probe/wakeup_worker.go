@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"hostlab/internal/neighbours"
 	"hostlab/internal/workload/hot"
 	"hostlab/internal/workload/thread"
 	"hostlab/internal/workload/worker"
@@ -71,7 +72,7 @@ func (s wakeSample) seconds() float64 {
 // idle reports whether the CPU was idle in a sleep of so many seconds, as far as
 // is known. A sleep of 100 ms is ten clock ticks long: one of them may be chance.
 func (s wakeSample) idle(sleep float64) bool {
-	return !s.HasForeign || s.Foreign-statTick <= disturbedShare*sleep
+	return !s.HasForeign || s.Foreign-neighbours.Tick <= disturbedShare*sleep
 }
 
 // disturbed reports whether the thread was off its CPU for more than it may be.
@@ -121,13 +122,13 @@ func (w *wakeWorker) steps(req wakeRequest) ([]wakeSample, error) {
 	ticks := make([]uint64, len(req.Steps))
 	out := make([]wakeSample, len(req.Steps))
 	pause := -1 // the sleep whose end is awaited
-	var before cpuLoad
+	var before neighbours.Load
 	var known bool
 	for i, step := range req.Steps {
 		s := &out[i]
 		if step.Sleep > 0 {
 			pause = i
-			before, known = loadOf(req.CPU)
+			before, known = neighbours.Of(req.CPU)
 			late, ok := thread.Sleep(time.Duration(step.Sleep * float64(time.Second)))
 			s.Late, s.HasLate = late.Seconds(), ok
 			continue
@@ -158,7 +159,7 @@ func (w *wakeWorker) steps(req wakeRequest) ([]wakeSample, error) {
 		}
 		if pause == i-1 && i > 0 && known {
 			// Read only now: reading it earlier would wake the CPU before the slice.
-			after, ok := loadOf(req.CPU)
+			after, ok := neighbours.Of(req.CPU)
 			sleep := &out[pause]
 			sleep.Foreign, sleep.HasForeign = after.Busy+after.Steal-before.Busy-before.Steal, ok
 		}
