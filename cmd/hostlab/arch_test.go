@@ -32,7 +32,7 @@ var mayImport = map[string][]string{
 	"studies":                     {},
 	"internal/experiment": {"internal/result", "internal/screen", "internal/spelling", "internal/stats", "internal/workload", "internal/workload/all",
 		"studies"},
-	"internal/check":              {"internal/host", "internal/screen", "internal/spelling"},
+	"internal/check": {"internal/host", "internal/screen", "internal/spelling"},
 	"internal/probe": {"internal/host", "internal/result", "internal/stats", "internal/workload/hot",
 		"internal/workload/thread", "internal/workload/worker", "internal/workload/xmlquery", "internal/workload/logcommit"},
 	"internal/lever":  {"internal/check", "internal/host", "internal/probe", "internal/result"},
