@@ -18,6 +18,7 @@ import (
 	"hostlab/internal/result"
 	"hostlab/internal/workload"
 	"hostlab/internal/workload/all"
+	"hostlab/internal/workload/null"
 )
 
 // smallest is the least that a study needs.
@@ -290,6 +291,15 @@ func TestSettings(t *testing.T) {
 		if fmt.Sprint(err) != c.want {
 			t.Errorf("got  %v\nwant %s", err, c.want)
 		}
+	}
+}
+
+// A name that is far from all gets the list.
+func TestFarWorkload(t *testing.T) {
+	k := Known{Workloads: []workload.Workload{null.Workload{}}}
+	_, err := Parse("x.toml", "/", []byte(strings.Replace(smallest, `"null"`, `"postgresql-benchmark"`, 1)), Overrides{}, k)
+	if want := `x.toml:6:8: no workload "postgresql-benchmark"; there are null`; fmt.Sprint(err) != want {
+		t.Errorf("got  %v\nwant %s", err, want)
 	}
 }
 
