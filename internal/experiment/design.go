@@ -62,7 +62,7 @@ func (p *parser) design(f fields) {
 		p.add(f.place("repeats"), "repeats = %d: they serve split plots only; more blocks tell more than more runs in a block: raise looks", r)
 	}
 	p.looks(f)
-	p.size(f)
+	p.runs(f)
 }
 
 func (p *parser) looks(f fields) {
@@ -102,8 +102,8 @@ func (p *parser) looks(f fields) {
 	}
 }
 
-// size refuses plans that nobody meant.
-func (p *parser) size(f fields) {
+// cells refuses designs that nobody meant, before anything is expanded for them.
+func (p *parser) cells() bool {
 	cells, sizes := 1, []string{}
 	for _, x := range p.s.Factors {
 		cells = min(cells*max(1, len(x.Levels)), 1<<40)
@@ -114,8 +114,13 @@ func (p *parser) size(f fields) {
 			sizes = []string{count(len(sizes), "factor")}
 		}
 		p.add(p.whole(), "too many cells: %s make %d, and a block has at most %d; drop factors or levels", strings.Join(sizes, " x "), cells, maxCells)
-		return
+		return false
 	}
+	return true
+}
+
+// runs refuses plans that are too long.
+func (p *parser) runs(f fields) {
 	d := p.s.Design
 	if len(p.list) > 0 || len(d.Looks) == 0 {
 		return

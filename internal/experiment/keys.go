@@ -55,6 +55,8 @@ const (
 	maxBlocks = 10_000
 	maxCells  = 256
 	maxRuns   = 1_000_000
+	maxTables = 100             // of one name
+	maxList   = 1000            // elements of a list
 	forever   = 366 * 24 * 3600 // seconds
 )
 

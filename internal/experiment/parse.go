@@ -78,7 +78,9 @@ func (p *parser) parse(source []byte) error {
 	responses := p.tables(tree, "response")
 	p.responses(responses)
 	p.validate(work, responses)
-	p.contrasts(p.tables(tree, "contrast"))
+	if p.cells() {
+		p.contrasts(p.tables(tree, "contrast"))
+	}
 	p.guard(one("guard"))
 	p.design(one("design"))
 	return p.err()
@@ -89,6 +91,8 @@ func (p *parser) parse(source []byte) error {
 func plainText(file string, source []byte) ([]byte, *Problem) {
 	data, _ := bytes.CutPrefix(source, []byte("\xef\xbb\xbf"))
 	switch {
+	case len(data) > maxFile:
+		return nil, &Problem{File: file, Text: tooLarge}
 	case bytes.HasPrefix(data, []byte{0xff, 0xfe}), bytes.HasPrefix(data, []byte{0xfe, 0xff}):
 		return nil, &Problem{File: file, Text: "is UTF-16; save it as UTF-8"}
 	case len(bytes.TrimSpace(data)) == 0:
@@ -153,7 +157,11 @@ func (p *parser) tables(tree *value, name string) (list []fields) {
 	if e == nil {
 		return nil
 	}
-	for _, v := range e.value.list {
+	for i, v := range e.value.list {
+		if i == maxTables {
+			p.add(v.at, "%d tables [[%s]]; at most %d are read", len(e.value.list), name, maxTables)
+			break
+		}
 		list = append(list, p.table(sectionNamed(name), v, e.at))
 	}
 	return list

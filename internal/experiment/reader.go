@@ -97,7 +97,7 @@ func (r *reader) table(s section, v *value, nowhere place) fields {
 		case !ok && s.open:
 			f.rest = append(f.rest, e)
 		case !ok:
-			r.addHint(e.at, spelling.Meant(e.name, s.names()), "%s has no key %s", s.title(), e.name)
+			r.addHint(e.at, spelling.Meant(e.name, s.names()), "%s has no key %s", s.title(), short(e.name))
 		default:
 			if x, wrong := read(k, e.value); wrong != nil {
 				at := e.value.at
@@ -279,6 +279,9 @@ func each[T any](v *value, what string, one func(*value) (T, *mismatch)) (any, *
 	}
 	if len(v.list) == 0 {
 		return nil, wrongf("the list is empty")
+	}
+	if len(v.list) > maxList {
+		return nil, wrongf("a list of %d; at most %d are read", len(v.list), maxList)
 	}
 	var out []placed[T]
 	for _, e := range v.list {

@@ -334,12 +334,12 @@ func TestFiles(t *testing.T) {
 		{dir, "is a directory"},
 		{write("empty.toml", nil), "is empty"},
 		{write("blank.toml", []byte(" \r\n\n")), "is empty"},
-		{write("large.toml", make([]byte, 10<<20)), "is larger than 1 MiB"},
+		{write("large.toml", make([]byte, 10<<20)), "is larger than 64 KiB"},
 		{write("utf16.toml", []byte("\xff\xfe[\x00s\x00")), "is UTF-16"},
 		{write("latin1.toml", []byte("# ok\ntitle = \"gr\xfc\xdfe\"\n")), ":2:12: a byte that is not UTF-8"},
 		{write("zeros.toml", make([]byte, 100)), "not TOML"},
-		{write("deep.toml", []byte("a = "+strings.Repeat("[", 500_000))), "not TOML"},
-		{write("lines.toml", []byte(strings.Repeat("a = 1\r\n", 100_000))), "not TOML"},
+		{write("deep.toml", []byte("a = "+strings.Repeat("[", 60_000))), "not TOML"},
+		{write("lines.toml", []byte(strings.Repeat("a = 1\r\n", 9_000))), "not TOML"},
 	} {
 		start := time.Now()
 		_, err := Load(c.file, Overrides{})
@@ -359,15 +359,39 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// TestManyProblems: a file of a megabyte of mistakes is no flood.
+// TestManyProblems: a file full of mistakes is no flood.
 func TestManyProblems(t *testing.T) {
 	var b strings.Builder
-	for i := range 20_000 {
+	const keys = 5_000
+	for i := range keys {
 		fmt.Fprintf(&b, "key%d = 1\n", i)
 	}
 	_, err := Parse("x.toml", "/", []byte(b.String()), Overrides{}, known())
-	if bad, ok := errors.AsType[*Problems](err); !ok || len(bad.List) != maxProblems+1 || bad.List[maxProblems].Text != "and 19952 more problems" {
+	if bad, ok := errors.AsType[*Problems](err); !ok || len(bad.List) != maxProblems+1 || bad.List[maxProblems].Text != fmt.Sprintf("and %d more problems", keys+2-maxProblems) {
 		t.Errorf("%v", err)
+	}
+}
+
+// TestLargeFiles: the largest that are read, and a slip of some generator, are refused soon.
+func TestLargeFiles(t *testing.T) {
+	for name, text := range map[string]string{
+		"a long line":    "levels = [" + strings.Repeat("1,", 30_000) + "]\n",
+		"many levels":    smallest + "[[factor]]\nname = \"x\"\nlevels = [" + strings.Repeat("\"a\",", 15_000) + "]\n",
+		"many tables":    smallest + strings.Repeat("[[contrast]]\nfactor = \"effect\"\n", 2_000),
+		"a long key":     strings.Repeat("a", 60_000) + " = 1\n",
+		"a long text":    "[study]\nname = \"" + strings.Repeat("ä ", 20_000) + "\"\n",
+		"a long command": smallest + "[[factor]]\nname = \"x\"\nlevels = [1, 2]\napply = [" + strings.Repeat("\"a\",", 15_000) + "]\n",
+	} {
+		start := time.Now()
+		_, err := Parse("x.toml", "/", []byte(text), Overrides{}, known())
+		if err == nil {
+			t.Errorf("%s is accepted", name)
+		} else if n := len(err.Error()); n > 10_000 {
+			t.Errorf("%s: %d bytes of problems", name, n)
+		}
+		if took := time.Since(start); took > 5*time.Second {
+			t.Errorf("%s took %v", name, took)
+		}
 	}
 }
 

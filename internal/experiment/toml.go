@@ -3,6 +3,7 @@ package experiment
 import (
 	"bytes"
 	"errors"
+	"slices"
 	"sort"
 	"strings"
 	"unicode/utf8"
@@ -28,7 +29,8 @@ type value struct {
 	text   string        // of a scalar, unquoted
 	list   []*value
 	keys   []*entry // of a table, in order
-	header bool     // made by [table] or [[table]]
+	byName map[string]*entry
+	header bool // made by [table] or [[table]]
 }
 
 // entry is a key of a table.
@@ -39,28 +41,25 @@ type entry struct {
 }
 
 func (v *value) get(name string) *entry {
-	for _, e := range v.keys {
-		if e.name == name {
-			return e
-		}
-	}
-	return nil
+	return v.byName[name]
 }
 
 // drop removes a key, so that later checks do not see it.
 func (v *value) drop(name string) {
-	for i, e := range v.keys {
-		if e.name == name {
-			v.keys = append(v.keys[:i:i], v.keys[i+1:]...)
-			return
-		}
-	}
+	v.keys = slices.DeleteFunc(v.keys, func(e *entry) bool { return e.name == name })
+	delete(v.byName, name)
 }
 
 // put sets a key, in place of what was there.
 func (v *value) put(e *entry) {
-	v.drop(e.name)
+	if v.get(e.name) != nil {
+		v.drop(e.name)
+	}
+	if v.byName == nil {
+		v.byName = map[string]*entry{}
+	}
 	v.keys = append(v.keys, e)
+	v.byName[e.name] = e
 }
 
 // document turns offsets into places.
@@ -68,6 +67,10 @@ type document struct {
 	file  string
 	data  []byte
 	lines []int // offsets of their starts
+	// The place asked for last: columns are counted on from it, since counting from the
+	// line's start would take hours in a file of one long line.
+	last   place
+	offset int
 }
 
 func newDocument(file string, data []byte) *document {
@@ -83,8 +86,12 @@ func newDocument(file string, data []byte) *document {
 func (d *document) place(offset int) place {
 	offset = min(max(offset, 0), len(d.data))
 	line := sort.SearchInts(d.lines, offset+1) // of the last start at or before offset, from 1
-	start := d.lines[line-1]
-	return place{d.file, line, utf8.RuneCount(d.data[start:offset]) + 1}
+	start, column := d.lines[line-1], 1
+	if d.last.line == line && d.offset <= offset {
+		start, column = d.offset, d.last.column
+	}
+	d.last, d.offset = place{d.file, line, column + utf8.RuneCount(d.data[start:offset])}, offset
+	return d.last
 }
 
 // byteColumn converts what go-toml calls a column, which counts bytes.

@@ -26,6 +26,11 @@ func (p *parser) workload(f fields, factors []fields) {
 		if f.at.line == 0 {
 			p.add(f.at, "no [workload]: a study runs one")
 		}
+		for _, e := range f.rest { // without a name, it is not known which others there are
+			if near := spelling.Meant(e.name, sectionNamed("workload").names()); near == "name" {
+				p.addHint(e.at, near, "[workload] has no key %s", short(e.name))
+			}
+		}
 		return
 	}
 	var names []string
