@@ -20,7 +20,11 @@ import (
 // the host.
 func Describe(w io.Writer, s *Study, width int) error {
 	p := page{w: bufio.NewWriter(w), width: max(width, 40)}
-	p.wrapped("", s.Name+": "+s.Title)
+	title := s.Name
+	if s.Title != s.Name {
+		title += ": " + s.Title
+	}
+	p.wrapped("", title)
 	p.row("Study", s.identity())
 	for i, f := range s.Factors {
 		p.row(map[bool]string{true: "Varies"}[i == 0], f.about())
