@@ -30,17 +30,20 @@ var mayImport = map[string][]string{
 	"internal/workload/latency":   {"internal/result", "internal/stats", "internal/workload"},
 	"internal/workload/xmlquery":  {"internal/workload", "internal/workload/thread", "internal/workload/worker"},
 	"internal/workload/logcommit": {"internal/host", "internal/workload", "internal/workload/latency", "internal/workload/thread"},
+	"internal/workload/all":       {"internal/workload", "internal/workload/burst", "internal/workload/command", "internal/workload/corun", "internal/workload/logcommit", "internal/workload/null", "internal/workload/worker", "internal/workload/xmlquery"},
+	"internal/workload/burst":     {"internal/neighbours", "internal/stats", "internal/workload", "internal/workload/hot", "internal/workload/latency", "internal/workload/thread", "internal/workload/worker"},
+	"internal/workload/corun":     {"internal/workload", "internal/workload/hot", "internal/workload/thread", "internal/workload/worker"},
 	"studies":                     {},
 	"internal/experiment": {"internal/result", "internal/screen", "internal/spelling", "internal/stats", "internal/workload", "internal/workload/all",
 		"studies"},
 	"internal/check":      {"internal/host", "internal/screen", "internal/spelling"},
 	"internal/neighbours": {},
-	"internal/probe": {"internal/host", "internal/neighbours", "internal/result", "internal/stats", "internal/workload/hot",
+	"internal/probe": {"internal/host", "internal/neighbours", "internal/result", "internal/stats", "internal/workload/burst", "internal/workload/corun", "internal/workload/hot",
 		"internal/workload/thread", "internal/workload/worker", "internal/workload/xmlquery", "internal/workload/logcommit"},
 	"internal/lever":  {"internal/check", "internal/host", "internal/probe", "internal/result"},
 	"internal/report": {"internal/check", "internal/host", "internal/lever", "internal/probe", "internal/result", "internal/screen"},
 	"cmd/hostlab": {"internal/check", "internal/experiment", "internal/host", "internal/host/hosttext", "internal/lever", "internal/neighbours", "internal/probe", "internal/report",
-		"internal/result", "internal/screen", "internal/spelling", "internal/workload/logcommit", "internal/workload/worker"},
+		"internal/result", "internal/screen", "internal/spelling", "internal/stats", "internal/workload", "internal/workload/all", "internal/workload/logcommit", "internal/workload/worker"},
 }
 
 // free lists folders that no shipped package may use: test support and benchmarks.

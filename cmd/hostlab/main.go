@@ -9,12 +9,14 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 
 	"hostlab/internal/experiment"
 	"hostlab/internal/probe"
 	"hostlab/internal/screen"
+	"hostlab/internal/workload/all"
 	"hostlab/internal/workload/worker"
 )
 
@@ -29,13 +31,16 @@ const (
 )
 
 func main() {
-	worker.Main(probe.Jobs()) // does not return in a worker process
+	worker.Main(jobs()) // does not return in a worker process
 	ctx, stop := signal.NotifyContext(context.Background(), stopSignals()...)
 	context.AfterFunc(ctx, stop) // a second Ctrl-C ends even what is stuck in the kernel
 	status := run(ctx, os.Args[1:], streams{os.Stdin, os.Stdout, os.Stderr})
 	stop()
 	os.Exit(status)
 }
+
+// jobs are all that worker processes of this program do.
+func jobs() []worker.Job { return slices.Concat(probe.Jobs(), all.Jobs()) }
 
 // stopSignals are those that end a run in good order. One that was ignored from
 // the start, as nohup and shells' background jobs have it, stays ignored.

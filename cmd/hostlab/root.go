@@ -53,6 +53,7 @@ Exit status:
 		newCheck(std),
 		newExplainCheck(std),
 		newStudy(std),
+		newWorkload(std),
 		newVersion(std),
 		newMan(),
 	)

@@ -218,7 +218,7 @@ func Text(p Param, v any) string {
 			}
 		}
 	case []string:
-		if slices.ContainsFunc(v, func(w string) bool { return w == "" || strings.Fields(w)[0] != w }) ||
+		if slices.ContainsFunc(v, func(w string) bool { f := strings.Fields(w); return len(f) != 1 || f[0] != w }) ||
 			len(v) > 0 && strings.HasPrefix(v[0], "[") {
 			return asJSON(v)
 		}

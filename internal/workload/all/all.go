@@ -2,8 +2,12 @@
 package all
 
 import (
+	"slices"
+
 	"hostlab/internal/workload"
+	"hostlab/internal/workload/burst"
 	"hostlab/internal/workload/command"
+	"hostlab/internal/workload/corun"
 	"hostlab/internal/workload/logcommit"
 	"hostlab/internal/workload/null"
 	"hostlab/internal/workload/worker"
@@ -14,6 +18,8 @@ import (
 func Workloads() []workload.Workload {
 	return []workload.Workload{
 		command.Workload{},
+		burst.Workload{},
+		corun.Workload{},
 		logcommit.Workload{},
 		xmlquery.Workload{},
 		null.Workload{},
@@ -32,4 +38,4 @@ func Find(name string) (workload.Workload, bool) {
 
 // Jobs lists what worker processes of the workloads do. A program that runs
 // workloads must pass it to worker.Main first thing in main.
-func Jobs() []worker.Job { return xmlquery.Jobs() }
+func Jobs() []worker.Job { return slices.Concat(burst.Jobs(), corun.Jobs(), xmlquery.Jobs()) }

@@ -26,7 +26,7 @@ func play(name string, args []string) {
 		signal.Ignore(syscall.SIGTERM, os.Interrupt)
 		time.Sleep(time.Minute)
 	case "hang-tree": // with a child that is deaf
-		child("deaf", nil).Wait()
+		must(child("deaf", nil).Wait())
 	case "leaves": // a process that holds the output open
 		fmt.Println("x=1")
 		writePID(args[0], child("hang", nil))

@@ -36,7 +36,7 @@ func (Workload) Describe() workload.Description {
 			{Name: "duration", Kind: workload.Duration, Default: time.Duration(0), Max: 3600, Help: "a run ends after it even if fewer were made; 0: never"},
 			{Name: "rate", Kind: workload.Float, Default: 0.0, Unit: "1/s", Max: 1e6, Help: "commits that arrive a second; 0: one after the other"},
 			{Name: "arrivals", Kind: workload.String, Default: "random", Choices: []string{"random", "even"}, Help: "how they arrive with a rate"},
-			{Name: "lead", Kind: workload.Int, Default: int64(5), Max: 1000, Help: "commits before the timed ones, in which the pause is forgotten"},
+			{Name: "untimed", Kind: workload.Int, Default: int64(5), Max: 1000, Help: "commits before the timed ones, in which the pause is forgotten"},
 		},
 		Responses: append(latency.Responses("commit"),
 			workload.Response{Name: "commits_per_s", Title: "Commits per second", Unit: "1/s", Better: "higher"},
@@ -113,7 +113,7 @@ func (s *session) Run(ctx context.Context, r workload.Request) (out workload.Sam
 	if err := s.open(p); err != nil {
 		return out, err
 	}
-	for range p.Int("lead") {
+	for range p.Int("untimed") {
 		if err := ctx.Err(); err != nil {
 			return out, err
 		}

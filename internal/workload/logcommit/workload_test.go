@@ -13,7 +13,7 @@ import (
 
 func TestContract(t *testing.T) {
 	workloadtest.Contract(t, Workload{}, workloadtest.Config{
-		Params:     map[string]any{"count": int64(20), "size": "64KiB", "lead": int64(2)},
+		Params:     map[string]any{"count": int64(20), "size": "64KiB", "untimed": int64(2)},
 		Long:       map[string]any{"rate": 20.0, "count": int64(1000)},
 		Operations: 20,
 		Stalled: func(t *testing.T, stall time.Duration) (workload.Session, workload.Request, float64) {

@@ -1,7 +1,6 @@
 package workloadtest
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -88,7 +87,7 @@ func description(t *testing.T, w workload.Workload) {
 	for _, r := range d.Responses {
 		if names[r.Name] || r.Name == "" || r.Title == "" || !slices.Contains([]string{"lower", "higher"}, r.Better) ||
 			!slices.Contains([]string{"", "s", "B", "1/s", "B/s", "Hz", "J"}, r.Unit) {
-			t.Error(fmt.Sprintf("response %+v: want a name of its own, a title, a base unit, and lower or higher", r))
+			t.Errorf("response %+v: want a name of its own, a title, a base unit, and lower or higher", r)
 		}
 		names[r.Name] = true
 	}
