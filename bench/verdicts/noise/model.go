@@ -10,8 +10,8 @@ import (
 	"hostlab/internal/stats"
 )
 
-// Sigma is the noise from one run to the next that all made-up models have, and to
-// which recorded series may be scaled: its robust standard deviation as a fraction.
+// Sigma is the noise of all made-up models, 2 %, as a robust standard deviation. It
+// is that of neighbouring runs: drift, shifts and outliers come on top of it.
 const Sigma = 0.02
 
 // Model makes the noise of n consecutive runs, as logarithms: the same whatever
@@ -115,12 +115,13 @@ const joint = 250
 
 // Resampled draws from a recorded series by moving blocks on a circle (Politis and
 // Romano 1992): stretches of joint runs from a random start each. With scale, it is
-// multiplied so that its noise from run to run is Sigma.
+// multiplied so that all its runs together scatter by Sigma (robustly, so that
+// stalls stay), which is what people mean by a noise of 2 %.
 func Resampled(r *Record, s Series, scale bool) Model {
 	z := s.Logs()
 	m := Model{Name: r.Label + "/" + s.Work, About: s.About}
 	if scale {
-		f := Sigma / RunToRun(z)
+		f := Sigma / stats.Spread(z)
 		for i := range z {
 			z[i] *= f
 		}
