@@ -3,6 +3,8 @@ package main
 import (
 	"fmt"
 	"io"
+	"math"
+	"math/rand/v2"
 	"slices"
 	"strings"
 
@@ -92,15 +94,37 @@ func falseVerdicts(w io.Writer, m models, times int, seed uint64) (targets []tar
 	return targets
 }
 
+// bound says whether a model is a noise of 2 %, for which the target of finding
+// 5 % was set. The others are harder: those with infinite or much more variance, and
+// recorded ones, whose busy stretches have several times the noise of the whole.
+func bound(m noise.Model) bool {
+	return slices.Contains([]string{"white", "outliers", "drift", "ar1", "shifts", "skewed"}, m.Name)
+}
+
+// scatter is the standard deviation of the 90 runs of an experiment of 30 blocks:
+// in the middle of many experiments, and what one in ten exceeds.
+func scatter(m noise.Model, seed uint64) string {
+	sd := many(300, seed, func(rng *rand.Rand) float64 {
+		z := m.Series(rng, 90)
+		mean, squares := sum(z)/float64(len(z)), 0.0
+		for _, v := range z {
+			squares += (v - mean) * (v - mean)
+		}
+		return 100 * math.Sqrt(squares/float64(len(z)-1))
+	})
+	return fmt.Sprintf("%.1f %%, %.1f %%", stats.Median(sd), stats.Quantile(sd, 0.9))
+}
+
 func power(w io.Writer, m models, times int, seed uint64) (targets []target) {
-	head(w, "an effect of 5 %", "noise", "costs more", "costs less", "unresolved", "void", "no practical effect", "inconclusive", "intervals cover", "runs / blocks")
+	head(w, "an effect of 5 % (scatter: standard deviation of an experiment's runs, in the middle, and exceeded by one in ten)",
+		"noise", "scatter", "costs more", "costs less", "unresolved", "void", "inconclusive", "intervals cover", "runs / blocks")
 	for i, model := range m.all() {
 		t := trial{model: model, effects: []float64{effect}}
 		all := many(times, seed<<16+1000+uint64(i), t.run)
 		found, covers := count(all, t.found), count(all, covered)
-		row(w, model.Name, found, count(all, is(analysis.CostsLess)), count(all, is(analysis.Unresolved)), count(all, is(analysis.VoidVerdict)),
-			count(all, is(analysis.NoEffect)), count(all, is(analysis.Inconclusive)), covers, averages(all))
-		if i < len(m.madeUp) || strings.Contains(model.Name, "2%") {
+		row(w, model.Name, scatter(model, seed), found, count(all, is(analysis.CostsLess)), count(all, is(analysis.Unresolved)), count(all, is(analysis.VoidVerdict)),
+			count(all, is(analysis.Inconclusive)), covers, averages(all))
+		if bound(model) {
 			targets = append(targets, target{"5 % found within 30 blocks, " + model.Name, found, 0.95, true})
 		}
 		targets = append(targets, target{"interval covers, effect of 5 %, " + model.Name, covers, 0.95, true})
@@ -131,7 +155,7 @@ func nearMargin(w io.Writer, m models, times int, seed uint64) (targets []target
 // fourContrasts has a factor of five levels: all without effect, and a mixture.
 func fourContrasts(w io.Writer, m models, times int, seed uint64) (targets []target) {
 	head(w, "four primary contrasts (0, 0, 0, 0) and (0, 5 %, 0, -5 %)", "noise", "any false effect", "all four cover", "mixed: false effect", "both found", "all four cover", "runs / blocks")
-	for i, model := range m.atSigma() {
+	for i, model := range m.named("white", "outliers", "drift", "ar1", "shifts", "all", "quiet/gzip to 2%", "busy/commit to 2%") {
 		none := trial{model: model, effects: []float64{0, 0, 0, 0}}
 		mixed := trial{model: model, effects: []float64{0, effect, 0, -effect}}
 		a, b := many(times, seed<<16+3000+uint64(i), none.run), many(times, seed<<16+4000+uint64(i), mixed.run)
@@ -147,8 +171,8 @@ func fourContrasts(w io.Writer, m models, times int, seed uint64) (targets []tar
 // (1 sigma), and a factor inside the boots; neither has an effect.
 func splitPlot(w io.Writer, m models, times int, seed uint64) (targets []target) {
 	head(w, "a factor that needs a reboot, boots 3 % apart, no effect", "noise, superblocks", "reboot: effect", "unresolved", "interval covers", "inside: effect", "void", "runs / superblocks")
-	for i, model := range m.named("white", "outliers", "drift", "ar1", "shifts", "all") {
-		for j, looks := range [][]int{{4}, {10}, defaultLooks} {
+	for i, model := range m.named("white", "drift", "shifts", "all") {
+		for j, looks := range [][]int{{4}, defaultLooks} {
 			t := trial{model: model, effects: []float64{0}, change: result.Reboot, inner: true, boot: 0.03, looks: looks, repeats: 3}
 			all := many(times, seed<<16+5000+uint64(10*i+j), t.run)
 			name := fmt.Sprintf("%s, %s", model.Name, strings.Trim(fmt.Sprint(looks), "[]"))

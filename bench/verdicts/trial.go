@@ -84,7 +84,6 @@ func (t trial) run(rng *rand.Rand) outcome {
 	}
 	noises := t.model.Series(rng, total)
 	var runs []result.Run
-	var now *analysis.Analysis
 	end := &result.End{Reason: "looks"}
 	for b, block := range head.Blocks {
 		for p, plot := range block.Plots {
@@ -100,14 +99,12 @@ func (t trial) run(rng *rand.Rand) outcome {
 			continue
 		}
 		end.Blocks = b + 1
-		now = analysis.Analyse(head, runs, nil)
-		if now.Decided() {
+		if b+1 < len(head.Blocks) && analysis.Analyse(head, runs, nil).Decided() {
 			end.Reason = "resolved"
 			break
 		}
 	}
-	now = analysis.Analyse(head, runs, end)
-	return t.judge(now, len(runs), end.Blocks)
+	return t.judge(analysis.Analyse(head, runs, end), len(runs), end.Blocks)
 }
 
 func (t trial) judge(a *analysis.Analysis, runs, blocks int) outcome {
