@@ -80,6 +80,7 @@ func Analyse(x *result.Experiment, runs []result.Run, end *result.End) *Analysis
 		}
 		return 1
 	})
+	a.Repeats = r.repeats(used, tables, a.Seconds)
 	a.Warnings = append(a.Warnings, r.conditions(tables, used)...)
 	return a
 }

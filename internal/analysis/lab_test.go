@@ -114,7 +114,7 @@ func noisy(seed uint64, noise, effect float64) func(int, result.Cell) []float64 
 	}
 }
 
-// spread gives differences that are exactly those wanted: d[block] is the log
+// exactly gives differences that are exactly those wanted: d[block] is the log
 // ratio of on to off, and a[block] that of the duplicate to off.
 func exactly(d, a []float64) func(int, result.Cell) []float64 {
 	return func(b int, c result.Cell) []float64 {
@@ -128,7 +128,7 @@ func exactly(d, a []float64) func(int, result.Cell) []float64 {
 	}
 }
 
-// about gives n values whose Walsh averages are symmetric about centre, half wide.
+// about gives n values at equal steps from centre-half to centre+half.
 func about(centre, half float64, n int) []float64 {
 	d := make([]float64, n)
 	for i := range d {

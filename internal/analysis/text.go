@@ -66,7 +66,7 @@ func (s scale) size(v float64) string {
 func percent(v float64) string {
 	p := 100 * v
 	digits := 2
-	for a := math.Abs(p); a > 0 && a < 0.1 && digits < 6; a *= 10 {
+	for a := math.Abs(p); a > 0 && a < 0.1 && digits < 12; a *= 10 {
 		digits++
 	}
 	if math.Abs(p) >= 10 {

@@ -59,7 +59,7 @@ func (j *judge) verdict(e *Effect, t *table, iv stats.Interval, c comparison, aa
 func (j *judge) none(e *Effect, t *table, c comparison, aa *floor, delta float64, span string) {
 	margin := t.size(t.response.Margin)
 	switch {
-	case aa == nil || c.unit != "blocks" && !c.plotNoise:
+	case aa == nil || !c.floored():
 	case math.IsNaN(aa.Floor):
 		e.Reason = fmt.Sprintf("The interval, %s, is within the margin of %s, but the noise floor is not known: %s.", span, margin, aa.Reason)
 		return
@@ -71,6 +71,9 @@ func (j *judge) none(e *Effect, t *table, c comparison, aa *floor, delta float64
 	}
 	e.Verdict = NoEffect
 	e.Reason = fmt.Sprintf("The whole interval, %s, is within the margin of %s.", span, margin)
+	if aa != nil && !c.floored() {
+		e.Reason += " The A/A duplicate is a boot of its own, and no noise floor for what is compared within boots."
+	}
 }
 
 // tooFew says why an effect without an interval, or before a look, is not judged.
