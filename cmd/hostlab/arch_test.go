@@ -18,6 +18,7 @@ var mayImport = map[string][]string{
 	"internal/host/hosttext":      {"internal/host", "internal/result", "internal/screen"},
 	"internal/stats":              {},
 	"internal/result":             {},
+	"internal/analysis":           {"internal/result", "internal/stats"},
 	"internal/screen":             {},
 	"internal/spelling":           {},
 	"internal/workload/hot":       {},
