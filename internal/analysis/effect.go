@@ -15,6 +15,7 @@ type judge struct {
 	judged             bool      // a look was reached
 	firstLook          int
 	primary, secondary float64 // alpha of one interval
+	void               float64 // alpha of the A/A interval that voids
 	seconds            float64 // of a block; NaN: not known
 }
 
