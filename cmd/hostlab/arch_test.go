@@ -28,8 +28,10 @@ var mayImport = map[string][]string{
 	"internal/check":              {"internal/host", "internal/screen", "internal/spelling"},
 	"internal/probe": {"internal/host", "internal/result", "internal/stats", "internal/workload/hot",
 		"internal/workload/thread", "internal/workload/worker", "internal/workload/xmlquery", "internal/workload/logcommit"},
-	"internal/lever":  {"internal/check", "internal/host", "internal/probe", "internal/result"},
-	"internal/report": {"internal/check", "internal/host", "internal/lever", "internal/probe", "internal/result", "internal/screen"},
+	"internal/lever":          {"internal/check", "internal/host", "internal/probe", "internal/result"},
+	"internal/report/picture": {"internal/result"},
+	"internal/report": {"internal/check", "internal/host", "internal/lever", "internal/probe", "internal/report/picture",
+		"internal/result", "internal/screen"},
 	"cmd/hostlab": {"internal/check", "internal/host", "internal/host/hosttext", "internal/lever", "internal/probe", "internal/report",
 		"internal/result", "internal/screen", "internal/spelling", "internal/workload/logcommit", "internal/workload/worker"},
 }

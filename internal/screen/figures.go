@@ -1,15 +1,13 @@
-package report
+package screen
 
 import (
 	"regexp"
 	"strings"
 	"unicode/utf8"
-
-	"hostlab/internal/screen"
 )
 
 // glued stands for a space that a line must not break at. It is a private-use
-// character, which screen.Clean lets no text from the host bring along.
+// character, which Clean lets no text from the host bring along.
 const glued = "\uE000"
 
 var (
@@ -17,17 +15,17 @@ var (
 	brackets  = regexp.MustCompile(`\[[^\[\]]*\]`)
 )
 
-// wrap breaks text from anywhere into lines of at most width columns, and leaves
+// WrapFigures breaks text from anywhere into lines of at most width columns, and leaves
 // numbers with their units, and intervals that fit a line, in one piece.
-func wrap(s string, width int) []string {
-	s = unitAfter.ReplaceAllString(screen.Clean(s), "${1}"+glued+"${2}")
+func WrapFigures(s string, width int) []string {
+	s = unitAfter.ReplaceAllString(Clean(s), "${1}"+glued+"${2}")
 	s = brackets.ReplaceAllStringFunc(s, func(b string) string {
 		if utf8.RuneCountInString(b) > width {
 			return b
 		}
 		return strings.ReplaceAll(b, " ", glued)
 	})
-	lines := screen.Wrap(s, width)
+	lines := Wrap(s, width)
 	for i := range lines {
 		lines[i] = strings.ReplaceAll(lines[i], glued, " ")
 	}
