@@ -18,6 +18,7 @@ var mayImport = map[string][]string{
 	"internal/host/hosttext":      {"internal/host", "internal/result", "internal/screen"},
 	"internal/stats":              {},
 	"internal/result":             {},
+	"internal/result/store":       {"internal/result"},
 	"internal/screen":             {},
 	"internal/spelling":           {},
 	"internal/workload/hot":       {},
