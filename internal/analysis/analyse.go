@@ -43,7 +43,8 @@ func Analyse(x *result.Experiment, runs []result.Run, end *result.End) *Analysis
 		}
 	}
 	looks := len(x.Design.Looks)
-	j := judge{record: r, judged: a.Look > 0, blocks: blocks, seconds: a.Seconds,
+	used := r.used(blocks)
+	j := judge{record: r, cells: r.climates(used), judged: a.Look > 0, seconds: a.Seconds,
 		primary: stats.Simultaneous(alpha, primary, looks), secondary: stats.Simultaneous(alpha, 1, looks)}
 	if looks > 0 {
 		j.firstLook = x.Design.Looks[0]
@@ -79,7 +80,7 @@ func Analyse(x *result.Experiment, runs []result.Run, end *result.End) *Analysis
 		}
 		return 1
 	})
-	a.Warnings = append(a.Warnings, r.conditions(blocks, tables)...)
+	a.Warnings = append(a.Warnings, r.conditions(tables, used)...)
 	return a
 }
 

@@ -11,8 +11,8 @@ import (
 // judge is what all effects of an analysis have in common.
 type judge struct {
 	record             *record
-	blocks             []int
-	judged             bool // a look was reached
+	cells              []climate // conditions by cell
+	judged             bool      // a look was reached
 	firstLook          int
 	primary, secondary float64 // alpha of one interval
 	seconds            float64 // of a block; NaN: not known
@@ -50,7 +50,7 @@ func (j *judge) effect(e Effect, c comparison, t *table, aa *floor) Effect {
 	if aa != nil && (c.unit == "blocks" || c.plotNoise) {
 		e.NoiseFloor = aa.Floor
 	}
-	e.Warnings = append(e.Warnings, j.record.uneven(c, j.blocks)...)
+	e.Warnings = append(e.Warnings, c.uneven(j.cells)...)
 	j.verdict(&e, t, iv, c, aa)
 	if method != "" {
 		e.Reason += " " + method
