@@ -33,8 +33,10 @@ var mayImport = map[string][]string{
 	"internal/report/picture": {"internal/result"},
 	"internal/report": {"internal/check", "internal/host", "internal/lever", "internal/probe", "internal/report/picture",
 		"internal/result", "internal/screen"},
-	"cmd/hostlab": {"internal/check", "internal/host", "internal/host/hosttext", "internal/lever", "internal/probe", "internal/report",
-		"internal/result", "internal/screen", "internal/spelling", "internal/workload/logcommit", "internal/workload/worker"},
+	"internal/report/effects": {"internal/analysis", "internal/report/picture", "internal/result", "internal/screen"},
+	"internal/analysis":       {"internal/result", "internal/stats"},
+	"cmd/hostlab": {"internal/analysis", "internal/check", "internal/host", "internal/host/hosttext", "internal/lever", "internal/probe", "internal/report", "internal/report/effects",
+		"internal/result", "internal/result/store", "internal/screen", "internal/spelling", "internal/workload/logcommit", "internal/workload/worker"},
 }
 
 // free lists folders that no shipped package may use: test support and benchmarks.

@@ -84,3 +84,6 @@ func (s *SVG) Done(title, desc string) template.HTML {
 		`<svg xmlns="http://www.w3.org/2000/svg" class="%s" viewBox="0 0 %s %s" role="img" aria-labelledby="%s-t %s-d"><title id="%s-t">%s</title><desc id="%s-d">%s</desc>%s</svg>`,
 		class, num(s.W), num(s.H), s.ID, s.ID, s.ID, html.EscapeString(title), s.ID, html.EscapeString(desc), s.b.String()))
 }
+
+// Raw adds an element that is written already; text in it has to be escaped.
+func (s *SVG) Raw(element string) { s.b.WriteString(element) }
