@@ -21,9 +21,15 @@ type series struct {
 }
 
 // seriesOf parts runs by cell, or by the levels of the first factor where there are
-// more cells than can be kept apart. gone are the moments of void and failed runs.
-func seriesOf(x *result.Experiment, runs []result.Run, response string) (out []series, gone []float64) {
+// more cells than can be kept apart; values are then relative to the median of their
+// cell, as cells of one level may be far apart. gone are the moments of void and
+// failed runs.
+func seriesOf(x *result.Experiment, runs []result.Run, resp *result.Response) (out []series, gone []float64, relative bool) {
 	byCell := len(x.Cells) <= maxSeries
+	var medians []float64
+	if !byCell {
+		medians, relative = cellMedians(x, runs, resp.Name)
+	}
 	at := map[string]int{}
 	of := make([]int, len(x.Cells))
 	for i := range x.Cells {
@@ -58,7 +64,10 @@ func seriesOf(x *result.Experiment, runs []result.Run, response string) (out []s
 		s, t := &out[of[r.Cell]], r.Start.Sub(start).Seconds()
 		switch r.Status {
 		case result.OK:
-			if v, ok := r.Values[response]; ok && known(v) {
+			if v, ok := r.Values[resp.Name]; ok && known(v) {
+				if relative {
+					v = v/medians[r.Cell] - 1
+				}
 				s.At, s.Value = append(s.At, t), append(s.Value, v)
 			}
 		case result.Void, result.Failed:
@@ -67,7 +76,25 @@ func seriesOf(x *result.Experiment, runs []result.Run, response string) (out []s
 		case result.WarmUp:
 		}
 	}
-	return out, gone
+	return out, gone, relative
+}
+
+// cellMedians are those of a response in each cell; ok where all are above 0.
+func cellMedians(x *result.Experiment, runs []result.Run, response string) (out []float64, ok bool) {
+	values := make([][]float64, len(x.Cells))
+	for i := range runs {
+		r := &runs[i]
+		if v, has := r.Values[response]; has && r.Status == result.OK && r.Cell >= 0 && r.Cell < len(values) && known(v) {
+			values[r.Cell] = append(values[r.Cell], v)
+		}
+	}
+	out = make([]float64, len(values))
+	for i, v := range values {
+		if out[i] = median(v); len(v) > 0 && !(out[i] > 0) {
+			return nil, false
+		}
+	}
+	return out, true
 }
 
 // cellName names a combination of levels: "power powersave, logdev nvme0".

@@ -12,7 +12,10 @@ import (
 )
 
 // scale maps values to a picture's coordinates, linearly.
-type scale struct{ lo, hi, from, to float64 }
+type scale struct {
+	lo, hi, from, to float64
+	log              bool // of logarithms; lo and hi are logarithms then
+}
 
 // newScale spans values with some air; extra values are kept in sight.
 func newScale(lo, hi, from, to float64) scale {
@@ -21,10 +24,13 @@ func newScale(lo, hi, from, to float64) scale {
 		lo, hi = lo-d, hi+d
 	}
 	air := (hi - lo) * 0.06
-	return scale{lo - air, hi + air, from, to}
+	return scale{lo: lo - air, hi: hi + air, from: from, to: to}
 }
 
 func (s scale) at(v float64) float64 {
+	if s.log {
+		v = math.Log(v)
+	}
 	v = min(max(v, s.lo), s.hi)
 	return s.from + (v-s.lo)/(s.hi-s.lo)*(s.to-s.from)
 }
@@ -108,15 +114,39 @@ func axisX(s *picture.SVG, x scale, top, bottom float64, text func(float64) stri
 
 // axisY draws grid and ticks of a vertical axis.
 func axisY(s *picture.SVG, y scale, left, right float64, text func(float64) string) {
-	for _, v := range picture.Ticks(y.lo, y.hi) {
+	axisYAt(s, y, picture.Ticks(y.lo, y.hi), left, right, text)
+}
+
+func axisYAt(s *picture.SVG, y scale, ticks []float64, left, right float64, text func(float64) string) {
+	for _, v := range ticks {
 		s.Line(left, y.at(v), right, y.at(v), "grid")
 		s.Text(left-6, y.at(v)+4, "end", "tick", text(v))
 	}
 }
 
-// tick prints a response's value at an axis, with enough digits to tell ticks apart.
-func tick(r *result.Response) func(float64) string {
-	return func(v float64) string { return picture.Round(v, r.Unit) }
+// tick prints values of a response on an axis from lo to hi: all in one step of the
+// unit, with as many digits as tell neighbours apart.
+func tick(r *result.Response, lo, hi float64) func(float64) string {
+	big := max(math.Abs(lo), math.Abs(hi))
+	n, unit, _ := strings.Cut(result.Format(big, r.Unit), " ")
+	shown, err := strconv.ParseFloat(n, 64)
+	if err != nil || big == 0 || shown == 0 {
+		return func(v float64) string { return picture.Round(v, r.Unit) }
+	}
+	base := 10.0
+	if strings.HasPrefix(r.Unit, "B") {
+		base = 1024
+	}
+	by := math.Pow(base, math.Round(math.Log(shown/big)/math.Log(base)))
+	step := (hi - lo) * by / 6
+	digits := min(6, max(0, 1-int(math.Floor(math.Log10(step)))))
+	return func(v float64) string {
+		t := strconv.FormatFloat(v*by, 'f', digits, 64)
+		if strings.Contains(t, ".") {
+			t = strings.TrimRight(strings.TrimRight(t, "0"), ".")
+		}
+		return strings.TrimSpace(t + " " + unit)
+	}
 }
 
 // percentTick prints a fraction at an axis: "+10 %".

@@ -47,6 +47,7 @@ func aaFigure(id string, all []analysis.AA) (picture.Figure, bool) {
 		}
 		s.Text(476, y+16, "end", "note", state)
 		s.Text(4, y+16, "start", "name", short(label(r), int((464-picture.TextWidth(state))/7.2)))
+		s.Line(sc.at(0), mid-12, sc.at(0), mid+12, "none")
 		if known(a.Low, a.High) {
 			s.Line(sc.at(a.Low/m), mid, sc.at(a.High/m), mid, "whisker k0")
 			for _, v := range []float64{a.Low, a.High} {
@@ -56,7 +57,6 @@ func aaFigure(id string, all []analysis.AA) (picture.Figure, bool) {
 		s.Dot(sc.at(a.Value/m), mid, 0, said)
 		t.Rows = append(t.Rows, []string{label(r), amount(a.Value, r), span(a.Low, a.High, r), fmt.Sprint(a.N), within(a.Floor, r), within(m, r)})
 	}
-	s.Line(sc.at(0), top+20, sc.at(0), bottom, "none")
 	s.Text(240, s.H-6, "middle", "axis", "in units of the practical margin, the grey band")
 	const title = "The baseline against its hidden duplicate (A/A)"
 	return picture.Figure{Title: title, SVG: s.Done(title, strings.Join(says, "; ")), Table: t,

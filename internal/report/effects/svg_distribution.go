@@ -41,7 +41,7 @@ func distributionFigure(id string, x *result.Experiment, runs []result.Run, r *r
 	s := &picture.SVG{ID: id, W: 480, H: top + pitch*float64(cells) + 40}
 	sc := newScale(lo, hi, 12, 468)
 	bottom := top + pitch*float64(cells)
-	axisX(s, sc, top, bottom, tick(r))
+	axisX(s, sc, top, bottom, tick(r, lo, hi))
 	t := &picture.Table{Caption: "Distribution of " + label(r), Head: []string{"Cell", "Runs", "Lowest", "Quartile", "Median", "Quartile", "Highest"}}
 	var says []string
 	for i, v := range values {

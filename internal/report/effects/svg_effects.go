@@ -82,6 +82,7 @@ func effectsPicture(id, title string, x *result.Experiment, effects []*analysis.
 				}
 			}
 		}
+		s.Line(sc.at(0), mid-12, sc.at(0), mid+12, "none")
 		series := 0
 		if !primary(e) {
 			series = 1
@@ -94,7 +95,6 @@ func effectsPicture(id, title string, x *result.Experiment, effects []*analysis.
 		}
 		s.Dot(sc.at(e.Value), mid, series, said)
 	}
-	s.Line(sc.at(0), top+20, sc.at(0), bottom, "none")
 	axis := "circles are primary effects, squares others"
 	if total > len(effects) {
 		axis += fmt.Sprintf("; the first %d of %d", len(effects), total)

@@ -67,7 +67,7 @@ func interactionFigure(id string, x *result.Experiment, runs []result.Run, e *an
 			lo, hi = min(lo, m), max(hi, m)
 		}
 	}
-	if len(la) < 2 || len(lb) < 2 {
+	if len(la) < 2 || len(lb) < 2 || !(hi > lo) {
 		return picture.Figure{}, false
 	}
 	s := &picture.SVG{ID: id, W: 480}
@@ -79,8 +79,13 @@ func interactionFigure(id string, x *result.Experiment, runs []result.Run, e *an
 	const left, height = 66.0, 190.0
 	bottom := top + height
 	s.H = bottom + 44
-	y := newScale(lo, hi, bottom, top)
-	axisY(s, y, left, s.W-12, tick(r))
+	y, how := newScale(lo, hi, bottom, top), "Lines that are parallel add up"
+	ticks := picture.Ticks(lo, hi)
+	if r.Compare != result.Difference && lo > 0 {
+		y, how = newScale(math.Log(lo), math.Log(hi), bottom, top), "On this logarithmic scale lines that are parallel add up"
+		y.log = true
+	}
+	axisYAt(s, y, ticks, left, s.W-12, tick(r, lo, hi))
 	gap := (s.W - 12 - left) / float64(len(la))
 	at := func(i int) float64 { return left + gap*(float64(i)+0.5) }
 	for i, a := range la {
@@ -108,6 +113,6 @@ func interactionFigure(id string, x *result.Experiment, runs []result.Run, e *an
 	}
 	title := short(label(r), 40) + ": " + short(fa, 24) + " x " + short(fb, 24)
 	return picture.Figure{Title: title, SVG: s.Done(title, strings.Join(says, "; ")), Table: t,
-		Note: fmt.Sprintf("Medians of the runs. Lines that are parallel on this scale add up; %s x %s: %s (%s), %s.",
-			fa, fb, amount(e.Value, r), span(e.Low, e.High, r), verdictWord(e.Verdict))}, true
+		Note: fmt.Sprintf("Medians of the runs. %s; %s x %s: %s (%s), %s.",
+			how, fa, fb, amount(e.Value, r), span(e.Low, e.High, r), verdictWord(e.Verdict))}, true
 }

@@ -20,7 +20,7 @@ const (
 
 // runsFigure draws a response's values over time, by level, so that drift is seen.
 func runsFigure(id string, x *result.Experiment, runs []result.Run, r *result.Response) (picture.Figure, bool) {
-	all, gone := seriesOf(x, runs, r.Name)
+	all, gone, relative := seriesOf(x, runs, r)
 	lo, hi, end, n := math.Inf(1), math.Inf(-1), 0.0, 0
 	for _, s := range all {
 		for i, v := range s.Value {
@@ -51,9 +51,13 @@ func runsFigure(id string, x *result.Experiment, runs []result.Run, r *result.Re
 	}
 	x0 := newScale(0, max(end, 1e-9), left, s.W-right)
 	x0.lo = 0
-	axisY(s, y, left, s.W-right, tick(r))
+	text := tick(r, y.lo, y.hi)
+	if relative {
+		text = percentTick
+	}
+	axisY(s, y, left, s.W-right, text)
 	div, unit := timeUnit(end)
-	axisX(s, scale{x0.lo / div, x0.hi / div, x0.from, x0.to}, top, bottom, func(v float64) string { return fmt.Sprintf("%g %s", math.Round(v*1e3)/1e3, unit) })
+	axisX(s, scale{lo: x0.lo / div, hi: x0.hi / div, from: x0.from, to: x0.to}, top, bottom, func(v float64) string { return fmt.Sprintf("%g %s", math.Round(v*1e3)/1e3, unit) })
 	t := &picture.Table{Caption: label(r) + " over time, by level", Head: []string{"Level", "Runs", "Void or failed", "Median", "First third", "Last third", "Drift"}}
 	var says []string
 	for i := range all {
@@ -68,10 +72,10 @@ func runsFigure(id string, x *result.Experiment, runs []result.Run, r *result.Re
 			trend(s, i, one, end, x0, y)
 			marks(s, i, pts)
 		}
-		t.Rows = append(t.Rows, driftRow(one, r, end))
+		t.Rows = append(t.Rows, driftRow(one, r, end, relative))
 		says = append(says, one.Name+": "+strings.Join(t.Rows[i][1:], ", "))
 	}
-	step := max(1, len(gone)/300)
+	step := max(1, len(gone)/60)
 	var crosses strings.Builder
 	for i := 0; i < len(gone); i += step {
 		crosses.WriteString("M" + coordinate(x0.at(gone[i])) + " " + coordinate(bottom-6) + "m-3-3l6 6m0-6l-6 6")
@@ -82,6 +86,9 @@ func runsFigure(id string, x *result.Experiment, runs []result.Run, r *result.Re
 	s.Line(left, bottom, s.W-right, bottom, "base")
 	s.Text((left+s.W-right)/2, s.H-6, "middle", "axis", "time since the first run")
 	note := "Each mark is a run; lines join medians of twelfths of the time. Levels of a block run in random order, so that drift moves all of them alike."
+	if relative {
+		note = "Each run against the median of its own cell, as there are too many cells to keep apart; lines join medians of twelfths of the time. Drift moves all levels alike."
+	}
 	if binned {
 		note = fmt.Sprintf("%d runs, too many to draw one by one: in each of %d bins of time the mark is the median and the bar goes from the 5th to the 95th percentile. The CSV has every run.", n, runBins)
 	}
@@ -155,7 +162,7 @@ func drawBins(s *picture.SVG, i int, one *series, end float64, x, y scale) {
 }
 
 // driftRow compares the first third of the time with the last.
-func driftRow(one *series, r *result.Response, end float64) []string {
+func driftRow(one *series, r *result.Response, end float64, relative bool) []string {
 	var first, last []float64
 	for i, t := range one.At {
 		if t <= end/3 {
@@ -166,6 +173,9 @@ func driftRow(one *series, r *result.Response, end float64) []string {
 	}
 	a, b := median(first), median(last)
 	drift := "unknown"
+	if relative && known(a, b) {
+		return []string{one.Name, fmt.Sprint(len(one.Value)), fmt.Sprint(one.Void), number(median(one.Value)) + " %", number(a) + " %", number(b) + " %", number((1+b)/(1+a)-1) + " %"}
+	}
 	if a > 0 && known(a, b) {
 		drift = number(b/a-1) + " %"
 	}

@@ -34,7 +34,7 @@ func Ticks(lo, hi float64) []float64 {
 	}
 	var out []float64
 	for i := math.Ceil(lo/step - 1e-9); i*step <= hi+step*1e-9; i++ {
-		out = append(out, i*step)
+		out = append(out, i*step+0) // never -0
 	}
 	return out
 }

@@ -132,7 +132,10 @@ func (p *plan) simulate(rng *rand.Rand) []result.Run {
 			for s, c := range plot {
 				all++
 				r := result.Run{Block: b, Plot: i, Slot: s, Cell: c, Status: result.OK, Operations: 1000,
-					Boot: fmt.Sprintf("boot-%d-%d", b, i), Conditions: map[string]float64{"foreign_cpu": 0.01 * rng.Float64(), "steal": 0}}
+					Boot: "boot", Conditions: map[string]float64{"foreign_cpu": 0.01 * rng.Float64(), "steal": 0}}
+				if x.Design.Kind == "split-plot" {
+					r.Boot = fmt.Sprintf("boot-%d-%d", b, i)
+				}
 				if p.void > 0 && all%p.void == 0 {
 					v := r
 					v.Status, v.Reason, v.Start, v.Seconds = result.Void, "others took 12 % of the CPUs, more than 3 %", at, 1.2
