@@ -71,7 +71,7 @@ func (t *Printer) Hang(label, code, s string) {
 // Head writes a heading.
 func (t *Printer) Head(s string) {
 	t.Raw("")
-	t.Raw(t.Style(Bold, strings.ToUpper(s)))
+	t.Text("", Bold, strings.ToUpper(s))
 }
 
 // Table prints rows whose cells wrap within the widths of their columns; the

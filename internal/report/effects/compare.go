@@ -42,7 +42,7 @@ func (s *Set) effect(f struct{ Report, Effect int }) *analysis.Effect {
 
 // comparison prints the same effects of several experiments under each other.
 func (t *term) comparison(s *Set) {
-	t.Text("", screen.Bold, fmt.Sprintf("Comparison of %d experiments: each effect by itself; intervals that overlap do not differ.", len(s.Reports)))
+	t.Text("", screen.Bold, fmt.Sprintf("Comparison of %d experiments: each effect is judged by itself, nothing is pooled.", len(s.Reports)))
 	for i, w := range s.Differs {
 		if i == 0 {
 			t.Raw("")

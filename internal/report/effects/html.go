@@ -115,10 +115,8 @@ func newSection(key string, r *Report) section {
 	a, x := r.Analysis, r.head()
 	out := section{Key: key, Dir: r.Dir, Name: x.Name, Title: x.Title, Lead: headLine(r), State: stateText(a), Counts: runsText(a.Runs),
 		Warnings: r.warnings(), Notes: footnotes(x, a.Effects), Steps: r.next(), Study: studyText(r.Study)}
-	for i := range a.Effects {
-		if e := &a.Effects[i]; primary(e) {
-			out.Told = append(out.Told, told{string(e.Verdict), sentence(x, e) + "."})
-		}
+	for _, e := range deciding(a) {
+		out.Told = append(out.Told, told{string(e.Verdict), sentence(x, e) + "."})
 	}
 	if len(out.Told) == 0 {
 		out.Told = []told{{"", verdicts(r)[0] + "."}}

@@ -3,6 +3,7 @@ package effects
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"hostlab/internal/analysis"
@@ -163,13 +164,26 @@ func stateText(a *analysis.Analysis) string {
 	return s + "; ended: " + a.Ended
 }
 
+// deciding lists the primary effects, those that ask for action first.
+func deciding(a *analysis.Analysis) []*analysis.Effect {
+	var out []*analysis.Effect
+	for i := range a.Effects {
+		if e := &a.Effects[i]; primary(e) {
+			out = append(out, e)
+		}
+	}
+	order := []analysis.Verdict{analysis.VoidVerdict, analysis.CostsMore, analysis.CostsLess, analysis.Unresolved, analysis.Inconclusive, analysis.NoEffect}
+	slices.SortStableFunc(out, func(a, b *analysis.Effect) int {
+		return slices.Index(order, a.Verdict) - slices.Index(order, b.Verdict)
+	})
+	return out
+}
+
 // verdicts are the sentences of the primary effects, or why there is none.
 func verdicts(r *Report) []string {
 	var out []string
-	for i := range r.Analysis.Effects {
-		if e := &r.Analysis.Effects[i]; primary(e) {
-			out = append(out, sentence(r.head(), e))
-		}
+	for _, e := range deciding(r.Analysis) {
+		out = append(out, sentence(r.head(), e))
 	}
 	if len(out) > 0 {
 		return out

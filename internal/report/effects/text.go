@@ -75,7 +75,7 @@ func (t *term) report(r *Report, alone bool) {
 		}
 	}
 	t.effects("Effects", x, main)
-	t.effects("Interactions: how much more one level costs where the other is set", x, inter)
+	t.effects("Interactions", x, inter)
 	for i, n := range footnotes(x, a.Effects) {
 		if i == 0 {
 			t.Raw("")
@@ -121,6 +121,9 @@ func (t *term) effects(title string, x *result.Experiment, all []analysis.Effect
 		return
 	}
 	t.Head(title)
+	if interaction(&all[0]) {
+		t.Text("  ", screen.Dim, "How much more, or less, one level costs where the other is set too.")
+	}
 	if t.Width < tableMin {
 		for i := range all {
 			t.Hang("  ", verdictStyle[all[i].Verdict], sentence(x, &all[i])+fmt.Sprintf("; margin %s, noise floor %s.", within(all[i].Response.Margin, &all[i].Response), within(all[i].NoiseFloor, &all[i].Response)))

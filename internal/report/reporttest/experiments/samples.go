@@ -68,8 +68,8 @@ func Void() effects.Report {
 
 // Stalls has rare slow runs at one level, which the mean sees and the estimate not.
 func Stalls() effects.Report {
-	p := gzip("gzip-stalls", 15, 20, "looks", 0.03)
-	p.stalls, p.stalling, p.noise, p.drift = 0.15, "6", 0.002, 0
+	p := gzip("gzip-stalls", 15, 30, "looks", 0.03)
+	p.stalls, p.stalling, p.noise, p.drift = 0.09, "6", 0.002, 0
 	return p.build()
 }
 
