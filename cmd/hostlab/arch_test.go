@@ -19,6 +19,7 @@ var mayImport = map[string][]string{
 	"internal/stats":              {},
 	"internal/result":             {},
 	"internal/result/store":       {"internal/result"},
+	"internal/analysis":           {"internal/result", "internal/stats"},
 	"internal/screen":             {},
 	"internal/spelling":           {},
 	"internal/workload/hot":       {},
@@ -34,7 +35,6 @@ var mayImport = map[string][]string{
 	"internal/report": {"internal/check", "internal/host", "internal/lever", "internal/probe", "internal/report/picture",
 		"internal/result", "internal/screen"},
 	"internal/report/effects": {"internal/analysis", "internal/report/picture", "internal/result", "internal/screen"},
-	"internal/analysis":       {"internal/result", "internal/stats"},
 	"cmd/hostlab": {"internal/analysis", "internal/check", "internal/host", "internal/host/hosttext", "internal/lever", "internal/probe", "internal/report", "internal/report/effects",
 		"internal/result", "internal/result/store", "internal/screen", "internal/spelling", "internal/workload/logcommit", "internal/workload/worker"},
 }

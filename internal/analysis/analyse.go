@@ -80,6 +80,7 @@ func Analyse(x *result.Experiment, runs []result.Run, end *result.End) *Analysis
 		}
 		return 1
 	})
+	a.Repeats = r.repeats(used, tables, a.Seconds)
 	a.Warnings = append(a.Warnings, r.conditions(tables, used)...)
 	return a
 }
@@ -108,7 +109,7 @@ func (a *Analysis) look(r *record, end *result.End) (blocks []int) {
 	case reached > 0:
 		a.Look = reached
 		if n := a.Experiment.Design.Looks[reached-1]; n < len(blocks) {
-			a.Warnings = append(a.Warnings, plural(len(blocks)-n, "block", "blocks")+" after the last look wait for the next one, and are not in the estimates")
+			a.Warnings = append(a.Warnings, fmt.Sprintf("%s after the look at %d for the next one, outside the estimates", plural(len(blocks)-n, "block waits", "blocks wait"), n))
 			blocks = blocks[:n]
 		}
 	}
