@@ -12,6 +12,7 @@ import (
 	"strings"
 	"syscall"
 
+	"hostlab/internal/experiment"
 	"hostlab/internal/probe"
 	"hostlab/internal/screen"
 	"hostlab/internal/workload/worker"
@@ -61,7 +62,9 @@ func run(ctx context.Context, args []string, std streams) int {
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
 	status, line := outcome(err)
-	if line != "" {
+	if bad, ok := errors.AsType[*experiment.Problems](err); ok {
+		writeProblems(std.err, bad)
+	} else if line != "" {
 		fmt.Fprintln(std.err, "hostlab: "+line)
 	}
 	return status
@@ -87,6 +90,7 @@ func outcome(err error) (status int, line string) {
 	var (
 		usage usageError
 		blind cannotLook
+		study *experiment.Problems
 	)
 	switch {
 	case err == nil:
@@ -100,10 +104,22 @@ func outcome(err error) (status int, line string) {
 		return exitInterrupted, "interrupted: " + oneLine(err)
 	case errors.As(err, &blind):
 		return exitCannotLook, oneLine(err)
-	case errors.As(err, &usage), isCobraUsage(err):
+	case errors.As(err, &usage), errors.As(err, &study), isCobraUsage(err):
 		return exitUsage, oneLine(err)
 	default:
 		return exitFailed, oneLine(err)
+	}
+}
+
+// writeProblems writes what is wrong with studies, a line each. Those of a file
+// begin with it, as compilers' do, so that editors find the place.
+func writeProblems(w io.Writer, bad *experiment.Problems) {
+	for _, p := range bad.List {
+		line := screen.Clean(p.Error())
+		if p.File == "" {
+			line = "hostlab: " + line
+		}
+		fmt.Fprintln(w, line)
 	}
 }
 

@@ -52,6 +52,7 @@ Exit status:
 		newFacts(std),
 		newCheck(std),
 		newExplainCheck(std),
+		newStudy(std),
 		newVersion(std),
 		newMan(),
 	)
