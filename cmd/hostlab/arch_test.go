@@ -42,8 +42,8 @@ var mayImport = map[string][]string{
 		"internal/workload/thread", "internal/workload/worker", "internal/workload/xmlquery", "internal/workload/logcommit"},
 	"internal/lever":  {"internal/check", "internal/host", "internal/probe", "internal/result"},
 	"internal/report": {"internal/check", "internal/host", "internal/lever", "internal/probe", "internal/result", "internal/screen"},
-	"cmd/hostlab": {"internal/check", "internal/experiment", "internal/host", "internal/host/hosttext", "internal/lever", "internal/neighbours", "internal/probe", "internal/report",
-		"internal/result", "internal/screen", "internal/spelling", "internal/workload/logcommit", "internal/workload/worker"},
+	"cmd/hostlab": {"internal/analysis", "internal/check", "internal/experiment", "internal/experiment/runner", "internal/host", "internal/host/hosttext", "internal/lever", "internal/neighbours", "internal/probe", "internal/report",
+		"internal/result", "internal/result/store", "internal/screen", "internal/spelling", "internal/workload/logcommit", "internal/workload/worker"},
 }
 
 // free lists folders that no shipped package may use: test support and benchmarks.

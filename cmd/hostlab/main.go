@@ -13,6 +13,7 @@ import (
 	"syscall"
 
 	"hostlab/internal/experiment"
+	"hostlab/internal/experiment/runner"
 	"hostlab/internal/probe"
 	"hostlab/internal/screen"
 	"hostlab/internal/workload/worker"
@@ -25,6 +26,7 @@ const (
 	exitFailed      = 1   // anything else that went wrong on the way, such as a full disk
 	exitUsage       = 2   // a flag, argument or file that cannot be used
 	exitCannotLook  = 3   // nothing to inspect: /proc and /sys are not there
+	exitWaiting     = 4   // run: goes on after a reboot, or after a person has changed something
 	exitInterrupted = 130 // Ctrl-C, as shells have it
 )
 
@@ -91,12 +93,19 @@ func outcome(err error) (status int, line string) {
 		usage usageError
 		blind cannotLook
 		study *experiment.Problems
+		waits *runner.Waiting
+		dirty *runner.Cleanup
+		no    *runner.Refused
 	)
 	switch {
 	case err == nil:
 		return exitOK, ""
 	case errors.Is(err, errFindings):
 		return exitFindings, ""
+	case errors.As(err, &dirty):
+		return exitFailed, oneLine(err) // above all: something was left changed
+	case errors.As(err, &waits):
+		return exitWaiting, "waiting: " + oneLine(err)
 	case errors.Is(err, context.Canceled):
 		if err == context.Canceled { //nolint:errorlint // a bare one: nothing else went wrong on the way out
 			return exitInterrupted, "interrupted; nothing was left behind"
@@ -104,7 +113,7 @@ func outcome(err error) (status int, line string) {
 		return exitInterrupted, "interrupted: " + oneLine(err)
 	case errors.As(err, &blind):
 		return exitCannotLook, oneLine(err)
-	case errors.As(err, &usage), errors.As(err, &study), isCobraUsage(err):
+	case errors.As(err, &usage), errors.As(err, &study), errors.As(err, &no), isCobraUsage(err):
 		return exitUsage, oneLine(err)
 	default:
 		return exitFailed, oneLine(err)

@@ -74,13 +74,14 @@ func sleep(ctx context.Context, d time.Duration) error {
 
 // Run runs an experiment, or goes on with one. It returns once the experiment is
 // over, and otherwise with an error after which it can be resumed: *Waiting for a
-// reboot or a person, ctx's error when it was cancelled, *Changed and *store.Busy
-// for one that may not be resumed. Levels are put back in any case, but those that
-// a *Waiting is for. What was recorded stays recorded.
+// reboot or a person, ctx's error when it was cancelled. *Refused is one that was
+// not begun, with *Changed or *store.Busy in it where it may not be resumed. Levels
+// are put back in any case, but those that a *Waiting is for; if that did not work,
+// *Cleanup is in the error. What was recorded stays recorded.
 func Run(ctx context.Context, cfg Config) (a *analysis.Analysis, err error) {
 	s, err := begin(cfg)
 	if err != nil {
-		return nil, err
+		return nil, &Refused{err}
 	}
 	defer func() {
 		p := recover()
@@ -107,7 +108,7 @@ func Run(ctx context.Context, cfg Config) (a *analysis.Analysis, err error) {
 func Restore(ctx context.Context, cfg Config) error {
 	st, err := store.Open(cfg.Dir)
 	if err != nil {
-		return err
+		return &Refused{err}
 	}
 	defer st.Close() //nolint:errcheck // nothing is written after the journal's last entry
 	sys := cfg.sys
@@ -119,8 +120,11 @@ func Restore(ctx context.Context, cfg Config) error {
 		return err
 	}
 	ls.confirm, ls.force = cfg.Confirm, cfg.Force
-	// The journal says that levels are changed; whether a kill was on the way to a
-	// level, nobody can tell. Force is for the person who knows.
+	for _, l := range ls.levers {
+		// Whoever changed it was killed, perhaps on the way to a level. Since then somebody
+		// may have seen to it, so what is no level of ours stays.
+		l.unsure = false
+	}
 	ls.note = func(format string, a ...any) {
 		if cfg.Watch != nil {
 			cfg.Watch(Progress{Note: fmt.Sprintf(format, a...)})
@@ -216,10 +220,7 @@ func (s *session) finish(ctx context.Context, err error) error {
 		s.store.Journal(store.Entry{Op: store.Stopped, At: s.sys.now(), Boot: s.boot}),
 		s.store.Close())
 	if cleanup := errors.Join(errs...); cleanup != nil {
-		if err == nil {
-			return cleanup
-		}
-		return fmt.Errorf("%w; %w", err, cleanup)
+		return errors.Join(err, &Cleanup{cleanup})
 	}
 	return err
 }
