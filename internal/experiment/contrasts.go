@@ -86,7 +86,7 @@ func (p *parser) contrast(f fields) []result.Contrast {
 	before := len(p.list)
 	one, two := f.has("factor") || f.has("factor!"), f.has("interaction") || f.has("interaction!")
 	if one == two {
-		p.add(f.at, "[[contrast]] has %s factor and interaction; give one", map[bool]string{true: "both", false: "neither"}[one])
+		p.add(f.at, "[[contrast]] has %s interaction; give one", map[bool]string{true: "both factor and", false: "neither factor nor"}[one])
 		return nil
 	}
 	if two {
@@ -151,7 +151,7 @@ func (p *parser) known2(name placed[string]) *Factor {
 }
 
 func (p *parser) unknownLevel(at place, x *Factor, level string) {
-	p.addHint(at, spelling.Meant(level, x.Levels), "factor %s has no level %q: %s", x.Name, level, strings.Join(x.Levels, ", "))
+	p.addHint(at, nearLevel(level, x.Levels), "factor %s has no level %q: %s", x.Name, level, strings.Join(x.Levels, ", "))
 }
 
 // at reads the factors that a contrast holds at a level.

@@ -110,7 +110,10 @@ func (p *parser) size(f fields) {
 		sizes = append(sizes, count(len(x.Levels), "level")+" of "+x.Name)
 	}
 	if cells > maxCells {
-		p.add(p.whole(), "too many cells: %s make %d, and at most %d are run in a block; drop factors or levels", strings.Join(sizes, " x "), cells, maxCells)
+		if len(sizes) > 4 {
+			sizes = []string{count(len(sizes), "factor")}
+		}
+		p.add(p.whole(), "too many cells: %s make %d, and a block has at most %d; drop factors or levels", strings.Join(sizes, " x "), cells, maxCells)
 		return
 	}
 	d := p.s.Design

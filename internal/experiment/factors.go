@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"hostlab/internal/result"
 	"hostlab/internal/spelling"
@@ -50,7 +51,7 @@ func (p *parser) levels(f fields, x *Factor) {
 	}
 	x.Baseline = get(f, "baseline", x.Levels[0])
 	if !slices.Contains(x.Levels, x.Baseline) {
-		p.addHint(f.place("baseline"), spelling.Meant(x.Baseline, x.Levels), "baseline %q is no level of factor %s: %s",
+		p.addHint(f.place("baseline"), nearLevel(x.Baseline, x.Levels), "baseline %q is no level of factor %s: %s",
 			x.Baseline, x.Name, strings.Join(x.Levels, ", "))
 		x.Baseline = x.Levels[0]
 	}
@@ -70,7 +71,7 @@ func (p *parser) way(f fields, x *Factor) {
 		if len(have) > 1 {
 			at, says = f.place(have[1]), "is varied by "+strings.Join(have, " and ")
 		}
-		p.add(at, "factor %s %s; give one of setting, parameter, apply, manual", x.Name, says)
+		p.add(at, "%s %s; give one of setting, parameter, apply, manual", strings.TrimSpace("factor "+x.Name), says)
 		x.Kind, x.Change = "", result.Online
 		return
 	}
@@ -102,6 +103,15 @@ func (p *parser) way(f fields, x *Factor) {
 			p.add(f.place("change"), "change = %q: a person changes it, so change is manual or reboot", x.Change)
 		}
 	}
+}
+
+// nearLevel is the level that was perhaps meant. One number is not a slip for
+// another.
+func nearLevel(s string, levels []string) string {
+	if !strings.ContainsFunc(s, unicode.IsLetter) {
+		return ""
+	}
+	return spelling.Meant(s, levels)
 }
 
 func arguments(f fields, key string) []string { return get(f, key, []string(nil)) }
@@ -175,26 +185,9 @@ func (p *parser) parameter(f fields, x *Factor) {
 			continue
 		}
 		same[canonical] = l.v
-		p.levelWorks(l, x, v)
-	}
-}
-
-// levelWorks asks the workload whether it can run at a level: some of what it
-// refuses is no matter of one parameter alone.
-func (p *parser) levelWorks(l placed[string], x *Factor, v any) {
-	w, ok := p.work.(workload.Validator)
-	if !ok || p.s.Workload.Params == nil || l.v == x.Baseline { // the baseline is checked with the rest
-		return
-	}
-	c := p.s.Config("")
-	c.Picks, c.Factors = nil, nil
-	c.Params = workload.Values{}
-	for name, old := range p.s.Workload.Params {
-		c.Params[name] = old
-	}
-	c.Params[x.Parameter] = v
-	if err := w.Validate(c); err != nil {
-		p.paramErrors(err, map[string]place{x.Parameter: l.at}, l.at)
+		if l.v != x.Baseline { // which is checked with the rest of the workload
+			p.varied = append(p.varied, variant{x.Parameter, v, l.at})
+		}
 	}
 }
 

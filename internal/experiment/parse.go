@@ -38,6 +38,15 @@ type parser struct {
 	s     *Study
 	desc  *workload.Description // nil: not known
 	work  workload.Workload
+	// varied are the levels of parameters, for the workload to check.
+	varied []variant
+}
+
+// variant is a level of a parameter.
+type variant struct {
+	parameter string
+	value     any
+	at        place
 }
 
 // whole is the file as such.
@@ -115,14 +124,14 @@ func (p *parser) top(tree *value) {
 		}
 		i := slices.IndexFunc(sections, func(s section) bool { return s.name == e.name })
 		if i < 0 {
-			hint, where := spelling.Meant(e.name, names), "table or key"
+			hint, text := spelling.Meant(e.name, names), "there is no table or key "+short(e.name)
 			for _, s := range sections {
 				if _, ok := s.key(e.name); ok && e.value.kind != unstable.InlineTable {
-					hint, where = e.name+" under "+s.title(), "key outside of a table"
+					hint, text = e.name+" under "+s.title(), e.name+" stands outside of its table"
 					break
 				}
 			}
-			p.addHint(e.at, hint, "unknown %s %s", where, e.name)
+			p.addHint(e.at, hint, "%s", text)
 			continue
 		}
 		s, isList := sections[i], e.value.kind == unstable.Array

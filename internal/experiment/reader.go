@@ -113,7 +113,7 @@ func (r *reader) table(s section, v *value, nowhere place) fields {
 	}
 	for _, k := range s.keys {
 		if k.required && !f.has(k.name) && !f.has(k.name+"!") {
-			r.add(f.at, "%s needs %s: %s", s.title(), k.name, k.help)
+			r.add(f.at, "%s needs %s", s.title(), k.name)
 		}
 	}
 	return f
@@ -148,8 +148,10 @@ func read(k key, v *value) (any, *mismatch) {
 			return nil, wrongf("expected a whole number, found %s", describe(v))
 		}
 		n, err := strconv.ParseInt(v.text, 0, 64)
-		if err != nil {
-			return nil, wrongf("%s is too large", v.text)
+		if errors.Is(err, strconv.ErrRange) {
+			return nil, wrongf("%s is too large", short(v.text))
+		} else if err != nil { // from the command line
+			return nil, wrongf("%s is not a whole number", short(v.text))
 		}
 		return n, outside(k, float64(n), v.text)
 	case number, share:
@@ -196,7 +198,7 @@ func readText(k key, v *value) (string, *mismatch) {
 		}
 		return "", &mismatch{text: fmt.Sprintf("%q: expected %s", short(s), strings.Join(list, ", ")), hint: meant(k, s)}
 	case s == "" && len(k.choices) == 0:
-		return "", wrongf("is empty")
+		return "", wrongf("an empty text says nothing")
 	case k.kind == name && !nameForm.MatchString(s):
 		return "", wrongf("%q: a name has letters, digits, _ and -, begins with a letter and is at most 64 long", short(s))
 	case k.kind == level && (len(s) > 200 || strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f })):
@@ -235,7 +237,11 @@ func readNumber(k key, v *value) (any, *mismatch) {
 		x /= 100
 	}
 	if k.kind == share && (x < 0 || x > 1) {
-		return nil, wrongf(`%q: expected a share of 0%% to 100%%, as "3%%" or 0.03`, short(v.text))
+		wrong := wrongf(`%q: expected a share of 0%% to 100%%, as "3%%" or 0.03`, short(v.text))
+		if !percent && x > 1 && x <= 100 {
+			wrong.hint = strconv.Quote(s + "%")
+		}
+		return nil, wrong
 	}
 	return x, outside(k, x, v.text)
 }
@@ -272,7 +278,7 @@ func each[T any](v *value, what string, one func(*value) (T, *mismatch)) (any, *
 		return nil, wrongf("expected a list of %s in brackets, found %s", what, describe(v))
 	}
 	if len(v.list) == 0 {
-		return nil, wrongf("is empty")
+		return nil, wrongf("the list is empty")
 	}
 	var out []placed[T]
 	for _, e := range v.list {

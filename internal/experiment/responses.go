@@ -169,7 +169,7 @@ func unitHint(u string) string {
 	if s.one == 1 {
 		return strconv.Quote(s.base)
 	}
-	return strconv.Quote(s.base) + " with scale = " + strconv.FormatFloat(s.one, 'g', -1, 64)
+	return strconv.Quote(s.base) + " with scale = " + strconv.FormatFloat(s.one, 'f', -1, 64)
 }
 
 // margin reads equiv and compare.

@@ -3,6 +3,7 @@ package experiment
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -21,7 +22,10 @@ func (p *parser) workload(f fields, factors []fields) {
 	w.Timeout = get(f, "timeout", 10*time.Minute)
 	w.Expect = get(f, "expect", time.Duration(0))
 	w.Retries = int(get(f, "retries", int64(5)))
-	if f.have == nil || w.Name == "" {
+	if w.Name == "" {
+		if f.at.line == 0 {
+			p.add(f.at, "no [workload]: a study runs one")
+		}
 		return
 	}
 	var names []string
@@ -47,6 +51,7 @@ func (p *parser) workload(f fields, factors []fields) {
 // params checks the parameters of the workload, each problem at its key.
 func (p *parser) params(f fields, factors []fields) {
 	given, at := map[string]any{}, map[string]place{}
+	varied := map[string]string{} // parameter -> factor
 	failed := false
 	for _, e := range f.rest {
 		at[e.name] = e.at
@@ -84,6 +89,14 @@ func (p *parser) params(f fields, factors []fields) {
 		if !ok {
 			continue
 		}
+		if first, twice := varied[name]; twice {
+			if own := get(x, "name", ""); own != first { // if not, the name is told to be there twice
+				p.add(x.place("parameter"), "parameter %s is varied by factor %s already", name, first)
+			}
+			failed = true
+			continue
+		}
+		varied[name] = get(x, "name", "")
 		if where, twice := at[name]; twice {
 			p.add(where, "%s is given here and varied by factor %s; take it out here", name, get(x, "name", "?"))
 			failed = true
@@ -181,8 +194,17 @@ func (p *parser) validate(work fields, responses []fields) {
 			at[name] = r.place("from")
 		}
 	}
-	if err := v.Validate(p.s.Config("")); err != nil {
+	c := p.s.Config("")
+	if err := v.Validate(c); err != nil {
 		p.paramErrors(err, at, work.at)
+		return // the same would be said of each level
+	}
+	for _, x := range p.varied {
+		c.Params = maps.Clone(p.s.Workload.Params)
+		c.Params[x.parameter] = x.value
+		if err := v.Validate(c); err != nil {
+			p.paramErrors(err, map[string]place{x.parameter: x.at}, x.at)
+		}
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"hostlab/internal/host"
 	"hostlab/internal/neighbours"
 	"hostlab/internal/result"
+	"hostlab/internal/workload/burst"
 )
 
 // fakeWake is a processor with a known clock: full speed while busy, and for the
@@ -42,19 +43,19 @@ func newFakeWake() *fakeWake {
 	return &fakeWake{at: at, start: at, goneCPU: -1, rnd: rand.New(rand.NewPCG(1, 1))}
 }
 
-func (f *fakeWake) run(req wakeRequest) (wakeReply, error) {
+func (f *fakeWake) run(req burst.Request) (burst.Reply, error) {
 	f.calls++
 	if req.CPU == f.goneCPU && f.calls > f.goneFrom {
-		return wakeReply{Gone: "CPU 1: offline"}, nil
+		return burst.Reply{Gone: "CPU 1: offline"}, nil
 	}
 	const hz = 2e9
-	per := map[string]float64{kernelALU: hz, kernelMixed: hz / 40}
-	var reply wakeReply
+	per := map[string]float64{burst.ALU: hz, burst.Mixed: hz / 40}
+	var reply burst.Reply
 	slept, worked := false, 0.0
 	for _, s := range req.Steps {
 		if s.Sleep > 0 {
 			f.pass(s.Sleep + f.exit)
-			reply.Samples = append(reply.Samples, wakeSample{Late: f.exit * (1 + f.noise*f.rnd.Float64()), HasLate: true, Foreign: f.awake * s.Sleep, HasForeign: true})
+			reply.Samples = append(reply.Samples, burst.Sample{Late: f.exit * (1 + f.noise*f.rnd.Float64()), HasLate: true, Foreign: f.awake * s.Sleep, HasForeign: true})
 			slept = true
 			continue
 		}
@@ -65,7 +66,7 @@ func (f *fakeWake) run(req wakeRequest) (wakeReply, error) {
 		t := n / per[s.Kernel]
 		if slept {
 			t += min(f.slow, 2*t) / 2
-			if s.Kernel == kernelMixed {
+			if s.Kernel == burst.Mixed {
 				t += f.cold
 			}
 		}
@@ -74,7 +75,7 @@ func (f *fakeWake) run(req wakeRequest) (wakeReply, error) {
 		t *= (1 + f.noise*f.rnd.NormFloat64()) * (1 + f.drift*f.at.Sub(f.start).Seconds())
 		wall := t / (1 - f.stolen)
 		f.pass(wall)
-		reply.Samples = append(reply.Samples, wakeSample{N: uint64(n), Wall: wall, CPU: t, HasCPU: true, Late: 1e-7, HasLate: s.Spin > 0})
+		reply.Samples = append(reply.Samples, burst.Sample{N: uint64(n), Wall: wall, CPU: t, HasCPU: true, Late: 1e-7, HasLate: s.Spin > 0})
 		slept = false
 	}
 	return reply, nil
@@ -336,7 +337,7 @@ func TestPlanWakeup(t *testing.T) {
 		{time.Hour, 1, 3, 2, 30},
 	} {
 		p := planWakeup(c.budget, c.cpus, 0.05)
-		n := len(p.slices(kernelALU))
+		n := len(p.slices(burst.ALU))
 		if n != c.slices || len(p.Kernels) != c.kernels || p.Rounds < c.rounds || p.Rounds > maxWakeRounds {
 			t.Errorf("%v for %d CPUs: %d slices, %d kernels, %d rounds", c.budget, c.cpus, n, len(p.Kernels), p.Rounds)
 		}

@@ -20,11 +20,11 @@ func attributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }
 
-func terminate(p *os.Process) { signal(p, unix.SIGTERM) }
-func kill(p *os.Process)      { signal(p, unix.SIGKILL) }
+func terminate(p *os.Process) { toGroup(p, unix.SIGTERM) }
+func kill(p *os.Process)      { toGroup(p, unix.SIGKILL) }
 
-// signal signals the group, and wakes stopped members so that they see it.
-func signal(p *os.Process, s unix.Signal) {
+// toGroup signals the group, and wakes stopped members so that they see it.
+func toGroup(p *os.Process, s unix.Signal) {
 	_ = unix.Kill(-p.Pid, s) // ESRCH: gone already
 	_ = unix.Kill(-p.Pid, unix.SIGCONT)
 }
