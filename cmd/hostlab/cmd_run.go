@@ -174,12 +174,12 @@ func (o *runOptions) run(ctx context.Context, std streams, st *experiment.Study)
 			return ask(ctx, std, prompt+"\nDone? [y/N] ")
 		}
 	}
-	a, err := runner.Run(ctx, cfg)
+	_, err := runner.Run(ctx, cfg)
 	watch.clear()
 	if err != nil {
 		return o.explain(ctx, std, err)
 	}
-	return verdicts(std.out, a, o.dir)
+	return verdicts(std.out, o.dir)
 }
 
 // plan says what will happen and what will be written where.

@@ -27,6 +27,8 @@ const (
 	exitUsage       = 2   // a flag, argument or file that cannot be used
 	exitCannotLook  = 3   // nothing to inspect: /proc and /sys are not there
 	exitWaiting     = 4   // run: goes on after a reboot, or after a person has changed something
+	exitEffect      = 10  // report: a primary effect is beyond its margin
+	exitUndecided   = 11  // report: a primary effect is inconclusive, unresolved or void
 	exitInterrupted = 130 // Ctrl-C, as shells have it
 )
 
@@ -96,10 +98,13 @@ func outcome(err error) (status int, line string) {
 		waits *runner.Waiting
 		dirty *runner.Cleanup
 		no    *runner.Refused
+		told  verdictStatus
 	)
 	switch {
 	case err == nil:
 		return exitOK, ""
+	case errors.As(err, &told):
+		return told.status, ""
 	case errors.Is(err, errFindings):
 		return exitFindings, ""
 	case errors.As(err, &dirty):

@@ -30,6 +30,8 @@ Exit status:
   2    a flag, argument or file that cannot be used
   3    nothing to inspect: /proc and /sys are missing
   4    run: waiting for a reboot or a person; resume it then
+  10   report: an effect beyond its margin
+  11   report: not decided
   130  interrupted`,
 		Example: `  hostlab assess                          # the whole answer, in about a minute
   hostlab check --role production-app     # settings only, for scripts
@@ -56,6 +58,7 @@ Exit status:
 		newExplainCheck(std),
 		newRun(std),
 		newStudy(std),
+		newReport(std),
 		newVersion(std),
 		newMan(),
 	)

@@ -15,6 +15,7 @@ import (
 
 	"hostlab/internal/analysis"
 	"hostlab/internal/experiment/runner"
+	"hostlab/internal/report/effects"
 	"hostlab/internal/result"
 	"hostlab/internal/screen"
 )
@@ -157,30 +158,15 @@ func clipRunes(s string, n int) string {
 	return string(r[:min(len(r), max(n, 0))])
 }
 
-// verdicts prints what came out, and how to see more.
-func verdicts(w io.Writer, a *analysis.Analysis, dir string) error {
-	_, width := terminal(w)
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %d blocks, ended: %s\n", screen.Clean(a.Experiment.Name), a.Blocks, a.Ended)
-	for i := range a.Effects {
-		e := &a.Effects[i]
-		text := fmt.Sprintf("%s, %s: %s", analysis.Name(e.Contrast), e.Response.Name, strings.ReplaceAll(string(e.Verdict), "_", " "))
-		if !math.IsNaN(e.Low) && !math.IsNaN(e.High) {
-			text += ", " + effectText(e)
-		}
-		text += fmt.Sprintf(", n = %d, %s", e.N, e.Evidence)
-		if e.Reason != "" {
-			text += ": " + e.Reason
-		}
-		head := "  "
-		for _, l := range screen.Wrap(screen.Clean(text), width-4) {
-			fmt.Fprintln(&b, head+l)
-			head = "    "
-		}
+// verdicts prints what came out, as report does, which says how to see more.
+func verdicts(w io.Writer, dir string) error {
+	set, err := loadSet([]string{dir})
+	if err != nil {
+		return err
 	}
-	fmt.Fprintf(&b, "More: hostlab report %s\n", shellWord(dir))
-	_, err := io.WriteString(w, b.String())
-	return err
+	opt := effects.Options{Color: colour(w)}
+	_, opt.Width = terminal(w)
+	return effects.WriteText(w, set, opt)
 }
 
 // errNo is a question that was not answered with yes.

@@ -58,20 +58,47 @@ func (s walsh) count(v float64) int {
 
 // at returns the Walsh average of rank k, from 0. It bisects over the float64
 // numbers themselves in their order, of which there are less than 2^64: the
-// smallest number that has more than k averages up to it is one of them, so that
-// the outcome is exact after at most 64 counts.
+// smallest that has more than k averages up to it is the one. When few averages
+// are left between the bounds they are made and sorted, so that some 20 counts do,
+// and 64 where most are tied.
 func (s walsh) at(k int) float64 {
 	first, last := s[0], s[len(s)-1]
 	lo, hi := order(first/2+first/2), order(last/2+last/2) // halves of the smallest numbers are 0
-	for lo < hi {
-		mid := lo + (hi-lo)/2
-		if s.count(number(mid)) > k {
-			hi = mid
+	below, upTo := 0, len(s)*(len(s)+1)/2                  // averages below lo, and up to hi
+	for lo < hi && upTo-below > len(s) {
+		mid := lo + int64(uint64(hi-lo)/2) // hi-lo may take all 64 bits
+		if c := s.count(number(mid)); c > k {
+			hi, upTo = mid, c
 		} else {
-			lo = mid + 1
+			lo, below = mid+1, c
 		}
 	}
-	return number(lo) + 0 // -0 becomes 0
+	if lo < hi {
+		w := s.between(number(lo-1), number(hi), upTo-below)
+		slices.Sort(w)
+		return w[k-below] + 0 // -0 becomes 0
+	}
+	return number(lo)
+}
+
+// between returns the n Walsh averages above lo and up to hi.
+func (s walsh) between(lo, hi float64, n int) []float64 {
+	w := make([]float64, 0, n)
+	start := len(s) // of those above lo
+	for i := range s {
+		h := s[i] / 2
+		for start > i && h+s[start-1]/2 > lo {
+			start--
+		}
+		for _, x := range s[max(start, i):] {
+			v := h + x/2
+			if v > hi {
+				break
+			}
+			w = append(w, v)
+		}
+	}
+	return w
 }
 
 // after returns the Walsh average of rank k, where v is that of rank k-1.
@@ -92,20 +119,21 @@ func (s walsh) after(v float64, k int) float64 {
 	return next
 }
 
-// order maps float64 numbers, NaN apart, to integers in the same order.
-func order(x float64) uint64 {
-	b := math.Float64bits(x)
-	if b>>63 == 1 {
-		return ^b
+// order maps float64 numbers, NaN apart, to integers in the same order, both zeros
+// to 0.
+func order(x float64) int64 {
+	b := int64(math.Float64bits(math.Abs(x)))
+	if x < 0 {
+		return -b
 	}
-	return b | 1<<63
+	return b
 }
 
-func number(o uint64) float64 {
-	if o>>63 == 1 {
-		return math.Float64frombits(o &^ (1 << 63))
+func number(o int64) float64 {
+	if o < 0 {
+		return -math.Float64frombits(uint64(-o))
 	}
-	return math.Float64frombits(^o)
+	return math.Float64frombits(uint64(o))
 }
 
 // maxExact is the number of differences up to which the signed-rank test is exact.
