@@ -22,25 +22,41 @@ var mayImport = map[string][]string{
 	"internal/analysis":           {"internal/result", "internal/stats"},
 	"internal/screen":             {},
 	"internal/spelling":           {},
+	"internal/workload":           {"internal/result", "internal/spelling"},
+	"internal/workload/command":   {"internal/result", "internal/screen", "internal/spelling", "internal/workload"},
+	"internal/workload/null":      {"internal/workload"},
 	"internal/workload/hot":       {},
 	"internal/workload/worker":    {},
 	"internal/workload/thread":    {},
-	"internal/workload/xmlquery":  {},
-	"internal/workload/logcommit": {"internal/host"},
-	"internal/check":              {"internal/host", "internal/screen", "internal/spelling"},
-	"internal/probe": {"internal/host", "internal/result", "internal/stats", "internal/workload/hot",
+	"internal/workload/latency":   {"internal/result", "internal/stats", "internal/workload"},
+	"internal/workload/xmlquery":  {"internal/workload", "internal/workload/thread", "internal/workload/worker"},
+	"internal/workload/logcommit": {"internal/host", "internal/workload", "internal/workload/latency", "internal/workload/thread"},
+	"internal/workload/burst": {"internal/neighbours", "internal/stats", "internal/workload", "internal/workload/hot", "internal/workload/latency",
+		"internal/workload/thread", "internal/workload/worker"},
+	"internal/workload/all": {"internal/workload", "internal/workload/command", "internal/workload/logcommit",
+		"internal/workload/null", "internal/workload/worker", "internal/workload/xmlquery"},
+	"studies": {},
+	"internal/experiment": {"internal/result", "internal/screen", "internal/spelling", "internal/stats", "internal/workload", "internal/workload/all",
+		"studies"},
+	"internal/experiment/runner": {"internal/analysis", "internal/experiment", "internal/host", "internal/neighbours", "internal/result",
+		"internal/result/store", "internal/screen", "internal/workload", "internal/workload/all"},
+	"internal/check":      {"internal/host", "internal/screen", "internal/spelling"},
+	"internal/neighbours": {},
+	"internal/probe": {"internal/host", "internal/neighbours", "internal/result", "internal/stats", "internal/workload/burst", "internal/workload/hot",
 		"internal/workload/thread", "internal/workload/worker", "internal/workload/xmlquery", "internal/workload/logcommit"},
 	"internal/lever":          {"internal/check", "internal/host", "internal/probe", "internal/result"},
 	"internal/report/picture": {"internal/result"},
 	"internal/report": {"internal/check", "internal/host", "internal/lever", "internal/probe", "internal/report/picture",
 		"internal/result", "internal/screen"},
 	"internal/report/effects": {"internal/analysis", "internal/report/picture", "internal/result", "internal/screen"},
-	"cmd/hostlab": {"internal/analysis", "internal/check", "internal/host", "internal/host/hosttext", "internal/lever", "internal/probe", "internal/report", "internal/report/effects",
+	"internal/analysis":       {"internal/result", "internal/stats"},
+	"cmd/hostlab": {"internal/analysis", "internal/check", "internal/experiment", "internal/experiment/runner", "internal/host", "internal/host/hosttext",
+		"internal/lever", "internal/neighbours", "internal/probe", "internal/report", "internal/report/effects",
 		"internal/result", "internal/result/store", "internal/screen", "internal/spelling", "internal/workload/logcommit", "internal/workload/worker"},
 }
 
 // free lists folders that no shipped package may use: test support and benchmarks.
-var free = []string{"internal/host/hosttest", "internal/report/reporttest", "bench", "testbed"}
+var free = []string{"internal/workload/workloadtest", "internal/host/hosttest", "internal/report/reporttest", "bench", "testbed"}
 
 func TestImportsPointDown(t *testing.T) {
 	const root = "../.."

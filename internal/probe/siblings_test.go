@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"hostlab/internal/host"
+	"hostlab/internal/neighbours"
 	"hostlab/internal/stats"
 )
 
@@ -86,12 +87,12 @@ func (f *fakeCores) run(req pairRequest) (pairReply, error) {
 }
 
 // load adds to each CPU's own use, of which the fake has none, what the hog takes.
-func (f *fakeCores) load(cpus []int) (map[int]cpuLoad, bool) {
-	out := map[int]cpuLoad{}
+func (f *fakeCores) load(cpus []int) (map[int]neighbours.Load, bool) {
+	out := map[int]neighbours.Load{}
 	for i, c := range cpus {
-		var l cpuLoad
+		var l neighbours.Load
 		if i == 0 {
-			l.Busy = ownCPU()
+			l.Busy = neighbours.Own()
 		}
 		if c == f.hog {
 			l.Busy += f.share * min(f.at.Sub(time.Unix(1e9, 0)), f.until).Seconds()

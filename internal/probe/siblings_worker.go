@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"hostlab/internal/neighbours"
 	"hostlab/internal/stats"
 	"hostlab/internal/workload/hot"
 	"hostlab/internal/workload/thread"
@@ -74,10 +75,10 @@ func (s pairSide) disturbed() bool { return s.HasCPU && s.Wall-s.CPU > disturbed
 // limit ends a cell in which the two threads cannot run at the same time.
 const cellLimit = 2 * time.Second
 
-type pairWorker struct{ clock tickClock }
+type pairWorker struct{ clock hot.Clock }
 
 func newPairWorker() worker.Func {
-	w := &pairWorker{startClock()}
+	w := &pairWorker{hot.StartClock()}
 	time.Sleep(50 * time.Millisecond) // ticks against time, before the first conversion
 	return worker.Handle(func(req pairRequest) (pairReply, error) {
 		if len(req.CPUs) < 1 || len(req.CPUs) > 2 {
@@ -96,7 +97,7 @@ func newPairWorker() worker.Func {
 		if errors.Is(err, thread.ErrNoCPU) {
 			return pairReply{Gone: err.Error()}, nil
 		}
-		reply.Used = ownCPU()
+		reply.Used = neighbours.Own()
 		return reply, err
 	})
 }
@@ -143,7 +144,7 @@ func (w *pairWorker) timed(s *pairSide, f func()) {
 	f()
 	ticks := hot.Ticks() - start
 	u := thread.Read().Sub(before)
-	s.Wall = float64(ticks) / w.clock.rate()
+	s.Wall = float64(ticks) / w.clock.Rate()
 	s.CPU, s.HasCPU = u.CPU.Seconds(), u.HasCPU
 	s.Waited, s.HasWaited = u.Waited.Seconds(), u.HasWaited
 }
@@ -171,7 +172,7 @@ func (w *pairWorker) chunks(req pairRequest) (pairReply, error) {
 				times[i] = float64(hot.Ticks() - start)
 			}
 		})
-		s.Median = stats.Median(times) / w.clock.rate()
+		s.Median = stats.Median(times) / w.clock.Rate()
 		// Whoever is first keeps the other company to its end.
 		for done.Add(1); done.Load() < int32(len(req.CPUs)) && atomic.LoadUint32(&abort.V) == 0; {
 			run()
@@ -204,7 +205,7 @@ func (w *pairWorker) pingPong(req pairRequest) (pairReply, error) {
 	})
 	var reply pairReply
 	if len(times) >= wanted {
-		reply.PingPong = stats.Median(times) / w.clock.rate()
+		reply.PingPong = stats.Median(times) / w.clock.Rate()
 	}
 	return reply, err
 }
