@@ -49,7 +49,6 @@ var mayImport = map[string][]string{
 	"internal/report": {"internal/check", "internal/host", "internal/lever", "internal/probe", "internal/report/picture",
 		"internal/result", "internal/screen"},
 	"internal/report/effects": {"internal/analysis", "internal/report/picture", "internal/result", "internal/screen"},
-	"internal/analysis":       {"internal/result", "internal/stats"},
 	"cmd/hostlab": {"internal/analysis", "internal/check", "internal/experiment", "internal/experiment/runner", "internal/host", "internal/host/hosttext",
 		"internal/lever", "internal/neighbours", "internal/probe", "internal/report", "internal/report/effects",
 		"internal/result", "internal/result/store", "internal/screen", "internal/spelling", "internal/workload/logcommit", "internal/workload/worker"},
