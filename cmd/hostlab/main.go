@@ -14,6 +14,7 @@ import (
 	"syscall"
 
 	"hostlab/internal/experiment"
+	"hostlab/internal/experiment/runner"
 	"hostlab/internal/probe"
 	"hostlab/internal/screen"
 	"hostlab/internal/workload/all"
@@ -27,6 +28,9 @@ const (
 	exitFailed      = 1   // anything else that went wrong on the way, such as a full disk
 	exitUsage       = 2   // a flag, argument or file that cannot be used
 	exitCannotLook  = 3   // nothing to inspect: /proc and /sys are not there
+	exitWaiting     = 4   // run: goes on after a reboot, or after a person has changed something
+	exitEffect      = 10  // report: a primary effect is beyond its margin
+	exitUndecided   = 11  // report: a primary effect is inconclusive, unresolved or void
 	exitInterrupted = 130 // Ctrl-C, as shells have it
 )
 
@@ -96,12 +100,22 @@ func outcome(err error) (status int, line string) {
 		usage usageError
 		blind cannotLook
 		study *experiment.Problems
+		waits *runner.Waiting
+		dirty *runner.Cleanup
+		no    *runner.Refused
+		told  verdictStatus
 	)
 	switch {
 	case err == nil:
 		return exitOK, ""
+	case errors.As(err, &told):
+		return told.status, ""
 	case errors.Is(err, errFindings):
 		return exitFindings, ""
+	case errors.As(err, &dirty):
+		return exitFailed, oneLine(err) // above all: something was left changed
+	case errors.As(err, &waits):
+		return exitWaiting, "waiting: " + oneLine(err)
 	case errors.Is(err, context.Canceled):
 		if err == context.Canceled { //nolint:errorlint // a bare one: nothing else went wrong on the way out
 			return exitInterrupted, "interrupted; nothing was left behind"
@@ -109,7 +123,7 @@ func outcome(err error) (status int, line string) {
 		return exitInterrupted, "interrupted: " + oneLine(err)
 	case errors.As(err, &blind):
 		return exitCannotLook, oneLine(err)
-	case errors.As(err, &usage), errors.As(err, &study), isCobraUsage(err):
+	case errors.As(err, &usage), errors.As(err, &study), errors.As(err, &no), isCobraUsage(err):
 		return exitUsage, oneLine(err)
 	default:
 		return exitFailed, oneLine(err)

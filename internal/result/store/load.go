@@ -116,14 +116,17 @@ func readJSON(dir, name string, v any) error {
 		}
 	}
 	if err != nil {
-		line := 1 + bytes.Count(data[:min(offset(err, d.InputOffset()), int64(len(data)))], []byte("\n"))
+		line := 1 + bytes.Count(data[:min(offset(err, d.InputOffset(), len(data)), int64(len(data)))], []byte("\n"))
 		return fmt.Errorf("%s:%d: damaged: %s", name, line, told(err))
 	}
 	return nil
 }
 
 // offset returns where in a file an error of encoding/json lies.
-func offset(err error, here int64) int64 {
+func offset(err error, here int64, size int) int64 {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return int64(size)
+	}
 	if e, ok := errors.AsType[*json.SyntaxError](err); ok {
 		return max(0, e.Offset-1)
 	}
