@@ -43,8 +43,12 @@ func Describe(w io.Writer, s *Study, width int) error {
 		p.row("Records", text+" (not primary)")
 	}
 	tests, looks := s.Tests(), len(s.Design.Looks)
+	var each []string
+	for _, a := range s.Alphas(s.Design.Looks) {
+		each = append(each, strconv.FormatFloat(a, 'g', 3, 64))
+	}
 	p.row("Alpha", fmt.Sprintf("%v in all; %s at %s: %s for each interval", s.Design.Alpha, count(tests, "primary comparison"), count(looks, "look"),
-		strconv.FormatFloat(s.Design.Alpha/float64(max(1, tests*looks)), 'g', 3, 64)))
+		strings.Join(each, ", then ")))
 	p.row("Guards", s.Guard.text())
 	for i, line := range s.changes() {
 		p.row(map[bool]string{true: "Changes"}[i == 0], line)
@@ -293,8 +297,8 @@ func shown(args []string) string {
 // Warnings are what is wrong with a study that can be run all the same.
 func (s *Study) Warnings() (list []string) {
 	looks := s.Design.Looks
-	if least := s.MinBlocks(len(looks)); len(looks) == 1 && looks[0] < least {
-		list = append(list, fmt.Sprintf("%s cannot give a verdict: it takes %d", count(looks[0], "block"), least))
+	if least := s.MinBlocks(looks); len(looks) == 1 && looks[0] < least[0] {
+		list = append(list, fmt.Sprintf("%s cannot give a verdict: it takes %d", count(looks[0], "block"), least[0]))
 	}
 	if !s.Design.AA {
 		list = append(list, "without A/A (aa = false) the noise floor is not known")

@@ -25,13 +25,22 @@ func (s *Study) Tests() int {
 	return contrasts * responses
 }
 
-// MinBlocks returns the fewest blocks that can give an interval at a number of
+// MinBlocks returns the fewest blocks that can give an interval at each of some
 // looks.
-func (s *Study) MinBlocks(looks int) int {
-	if s.Design.Kind == SplitPlot {
-		return 2 // the paired t serves below what the signed ranks need
+func (s *Study) MinBlocks(looks []int) []int {
+	least := make([]int, len(looks))
+	for i, alpha := range s.Alphas(looks) {
+		least[i] = 2 // in a split plot the paired t serves below what the signed ranks need
+		if s.Design.Kind != SplitPlot {
+			least[i] = stats.MinBlocks(alpha)
+		}
 	}
-	return stats.MinBlocks(s.Design.Alpha / float64(max(1, s.Tests()*looks)))
+	return least
+}
+
+// Alphas returns the alpha of each primary interval at each of some looks.
+func (s *Study) Alphas(looks []int) []float64 {
+	return stats.LookAlphas(stats.Simultaneous(s.Design.Alpha, s.Tests(), 1), looks)
 }
 
 // The kinds of design.
@@ -77,7 +86,7 @@ func (p *parser) looks(f fields) {
 		if d.Kind == SplitPlot {
 			d.Looks = slices.Clone(defaultPlotLooks)
 		}
-		for len(d.Looks) > 1 && d.Looks[0] < p.s.MinBlocks(len(d.Looks)) {
+		for len(d.Looks) > 1 && d.Looks[0] < p.s.MinBlocks(d.Looks)[0] {
 			d.Looks = d.Looks[1:]
 		}
 		return
@@ -93,9 +102,8 @@ func (p *parser) looks(f fields) {
 	if !rising || len(p.s.Contrasts) == 0 || len(p.s.Responses) == 0 {
 		return
 	}
-	least := p.s.MinBlocks(len(given))
-	for _, l := range given {
-		if l.v < least {
+	for i, least := range p.s.MinBlocks(d.Looks) {
+		if l := given[i]; l.v < least {
 			p.add(l.at, "a look at %d blocks cannot decide: with %s and %s at alpha %v it takes %d; raise it or take it out",
 				l.v, count(p.s.Tests(), "primary comparison"), count(len(given), "look"), d.Alpha, least)
 		}
