@@ -207,4 +207,3 @@ func (b *bench) statuses() (list []string) {
 	}
 	return list
 }
-

@@ -237,13 +237,9 @@ func (ls *levels) putBackByHand(ctx context.Context, l *lever, current string, r
 		to = "what it was"
 	}
 	todo := fmt.Sprintf("Put factor %s back to %s: %s", l.Name, to, strings.Join(ls.fill([]string{l.Manual}, l, to), ""))
-	if ls.confirm == nil || ctx.Err() != nil {
-		ls.note("%s", todo)
+	if done := ls.confirm != nil && ls.confirm(todo) == nil; !done {
+		ls.note("%s", todo) // the person will do it later; the journal stays open
 		return false, nil
-	}
-	if err := ls.confirm(todo); err != nil {
-		ls.note("%s", todo)
-		return false, nil //nolint:nilerr // the person will do it later; the journal stays open
 	}
 	if l.Read == nil {
 		return true, nil

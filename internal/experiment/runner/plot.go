@@ -95,11 +95,11 @@ func (s *session) prepareManual(ctx context.Context, l *lever, level string, blo
 	}
 	if s.cfg.Confirm != nil {
 		s.progress(Progress{Stage: "waiting for you"})
-		if err := s.cfg.Confirm(prompt); err != nil {
+		if s.cfg.Confirm(prompt) != nil { // not done yet: the experiment waits
 			if ctx.Err() != nil {
 				return "", ctx.Err()
 			}
-			return prompt, nil //nolint:nilerr // not done yet: the experiment waits
+			return prompt, nil
 		}
 	}
 	if err := s.inForce(ctx, l, level, "now"); err != nil {

@@ -65,10 +65,7 @@ func (s *session) sleep(ctx context.Context, d time.Duration, stage string) erro
 // run runs blocks until the experiment is over.
 func (s *session) run(ctx context.Context) error {
 	for {
-		reason, err := s.over()
-		if err != nil {
-			return err
-		}
+		reason := s.over()
 		if reason != "" {
 			return s.store.End(result.End{Reason: reason, Blocks: s.block, At: s.sys.now()})
 		}
@@ -91,24 +88,24 @@ func (s *session) run(ctx context.Context) error {
 // over says why the experiment is over before the next block, or "". It asks the
 // same of the same record, so that a kill before the answer was recorded changes
 // nothing.
-func (s *session) over() (string, error) {
+func (s *session) over() string {
 	if slices.Contains(s.x.Design.Looks, s.block) || s.block >= len(s.x.Blocks) {
 		s.analyse(&result.End{Reason: "look", Blocks: s.block, At: s.sys.now()})
 		s.progress(Progress{Stage: "look", AtLook: true})
 		switch {
 		case s.block >= len(s.x.Blocks):
-			return "looks", nil
+			return "looks"
 		case s.latest.Decided():
-			return "resolved", nil
+			return "resolved"
 		}
 	} else if s.block > 0 && s.analysing < s.blockTime()/100 {
 		s.analyse(&result.End{Reason: "so far", Blocks: s.block, At: s.sys.now()})
 		s.progress(Progress{Stage: "block done"})
 	}
 	if s.study.Budget > 0 && s.spent()+s.blockTime() > s.study.Budget && s.block > 0 {
-		return "budget", nil
+		return "budget"
 	}
-	return "", nil
+	return ""
 }
 
 // analyse judges what was recorded up to the current block.
