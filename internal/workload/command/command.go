@@ -35,7 +35,7 @@ func (Workload) Describe() workload.Description {
 			{Name: "stdin", Kind: workload.String, Default: "", Help: "file that the program reads as its input; none: nothing to read"},
 			{Name: "dir", Kind: workload.String, Default: "", Help: "directory to run in; none: the study file's"},
 			{Name: "ramp", Kind: workload.Duration, Default: time.Duration(0), Max: 86400,
-				Help: "run the program again and again for so long, unmeasured, before the first run of a session"},
+				Help: "run the program again and again for so long before the first run of a session; it counts into the timeout, not into the responses"},
 		},
 		Responses: []workload.Response{
 			{Name: "wall", Title: "Elapsed time", Unit: "s", Better: "lower"},
