@@ -78,7 +78,7 @@ func TestContract(t *testing.T) {
 		Picks: []workload.Pick{{Name: "seed", From: "json:$.seed"}, {Name: "again", From: "wall", Scale: 1000},
 			{Name: "none", From: "json:$.none"}},
 		Operations: 1,
-		Same:       []string{"seed"},
+		Work:       workloadtest.Responses("seed"),
 	})
 }
 

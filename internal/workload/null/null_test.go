@@ -17,7 +17,7 @@ func TestContract(t *testing.T) {
 		Params:     map[string]any{"noise": 0.02, "jitter": 0.01, "operations": int64(17)},
 		Long:       map[string]any{"sleep": "5s"},
 		Operations: 17,
-		Same:       []string{"seconds"},
+		Work:       workloadtest.Responses("seconds"),
 	})
 }
 
