@@ -7,7 +7,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"hostlab/internal/experiment"
 	"hostlab/internal/result"
+	"hostlab/internal/workload"
+	"hostlab/internal/workload/all"
 )
 
 // Runs have the numbers 0, 1, 2 ... also where the workload is opened for each, and
@@ -54,5 +57,24 @@ func TestRunsAreNumbered(t *testing.T) {
 	}
 	if diff := cmp.Diff(noisy, values("0.1", true)); diff != "" {
 		t.Errorf("what a run draws depends on an interruption (-whole +resumed):\n%s", diff)
+	}
+}
+
+// A response of 0, of which there is no ratio, says what can be done.
+func TestZeroHasNoRatio(t *testing.T) {
+	work, _ := all.Find("null")
+	sample := workload.Sample{Values: map[string]float64{"seconds": 0}, Zero: map[string]string{"seconds": "take hours"}}
+	for compare, want := range map[result.Comparison]string{
+		result.Ratio:      `response seconds is missing: it is 0, and ratios need values above 0 (compare = "difference" does not); take hours`,
+		result.Difference: "",
+	} {
+		s := &session{work: work, study: &experiment.Study{Responses: []experiment.Response{{Response: result.Response{Name: "seconds", Primary: true, Compare: compare}}}}}
+		got := ""
+		if err := s.responses(&result.Run{}, sample); err != nil {
+			got = err.Error()
+		}
+		if got != want {
+			t.Errorf("%s: %q, want %q", compare, got, want)
+		}
 	}
 }
