@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/gofrs/flock"
 )
@@ -33,14 +34,23 @@ type lock struct {
 	name string
 }
 
+// patience is how long a lock may be busy before its holder is taken for another
+// hostlab. A reader that asks whether it is held has it for a moment, and so has a
+// child that a killed process had forked and that has not reached its exec.
+const patience = time.Second
+
 func takeLock(dir string) (*lock, error) {
 	name := filepath.Join(dir, lockFile)
 	var f *flock.Flock
-	for {
+	for began := time.Now(); ; {
 		f = flock.New(name, flock.SetFlag(os.O_CREATE|os.O_RDWR), flock.SetPermissions(0o644))
 		ok, err := f.TryLock()
 		if err != nil {
 			return nil, fmt.Errorf("cannot lock %s: %w", name, why(err))
+		}
+		if !ok && time.Since(began) < patience {
+			time.Sleep(patience / 50)
+			continue
 		}
 		if !ok {
 			return nil, &Busy{Dir: dir, PID: holder(name)}
