@@ -24,6 +24,7 @@ var samples = map[string]func() *effects.Set{
 	"stalls":    func() *effects.Set { return set(experiments.Stalls()) },
 	"power":     func() *effects.Set { return set(experiments.Power()) },
 	"splitplot": func() *effects.Set { return set(experiments.SplitPlot()) },
+	"paused":    func() *effects.Set { return set(experiments.Paused()) },
 	"empty":     func() *effects.Set { return set(experiments.Empty()) },
 	"hostile":   func() *effects.Set { return set(experiments.Hostile()) },
 	"large":     func() *effects.Set { return set(experiments.Large(9000)) },

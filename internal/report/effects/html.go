@@ -114,7 +114,7 @@ func heading(s *Set) string {
 func newSection(key string, r *Report) section {
 	a, x := r.Analysis, r.head()
 	out := section{Key: key, Dir: r.Dir, Name: x.Name, Title: x.Title, Lead: headLine(r), State: stateText(a), Counts: runsText(a.Runs),
-		Warnings: r.warnings(), Notes: footnotes(x, a.Effects), Steps: r.next(), Study: studyText(r.Study)}
+		Warnings: r.warnings(), Notes: footnotes(x, a.Effects), Steps: r.steps(), Study: studyText(r.Study)}
 	for _, e := range deciding(a) {
 		out.Told = append(out.Told, told{string(e.Verdict), sentence(x, e) + "."})
 	}
@@ -122,11 +122,13 @@ func newSection(key string, r *Report) section {
 		out.Told = []told{{"", verdicts(r)[0] + "."}}
 	}
 	main := effectTable{Title: "Effects", Lead: "What each change costs. An effect counts where its whole interval lies beyond the practical margin."}
-	inter := effectTable{Title: "Interactions", Lead: "How much more, or less, one level costs where the other is set too. None means that the two effects add up."}
+	inter := effectTable{Title: "Interactions"}
+	var interacting []*analysis.Effect
 	for i := range a.Effects {
 		e := &a.Effects[i]
 		if interaction(e) {
 			inter.Rows = append(inter.Rows, newEffectRow(x, e))
+			interacting = append(interacting, e)
 		} else {
 			main.Rows = append(main.Rows, newEffectRow(x, e))
 		}
@@ -134,6 +136,7 @@ func newSection(key string, r *Report) section {
 			out.Needs = append(out.Needs, subject(&e.Contrast)+": "+n+".")
 		}
 	}
+	inter.Lead = interactionLead(interacting)
 	for _, t := range []effectTable{main, inter} {
 		if len(t.Rows) > 0 {
 			out.Tables = append(out.Tables, t)

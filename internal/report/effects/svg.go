@@ -91,9 +91,13 @@ func short(text string, n int) string {
 // axisX draws grid and ticks of a horizontal axis between top and bottom; labels
 // that would touch their neighbour are left out.
 func axisX(s *picture.SVG, x scale, top, bottom float64, text func(float64) string) {
+	axisXAt(s, picture.Ticks(x.lo, x.hi), x.at, top, bottom, text)
+}
+
+func axisXAt(s *picture.SVG, ticks []float64, place func(float64) float64, top, bottom float64, text func(float64) string) {
 	free := -1e9
-	for _, v := range picture.Ticks(x.lo, x.hi) {
-		at := x.at(v)
+	for _, v := range ticks {
+		at := place(v)
 		s.Line(at, top, at, bottom, "grid")
 		label := text(v)
 		half := picture.TextWidth(label)/2 + 4
