@@ -45,7 +45,8 @@ func WriteHTML(w io.Writer, s *Set) error {
 		p.Sections = append(p.Sections, newSection(fmt.Sprintf("e%d", i), &s.Reports[i]))
 	}
 	if len(s.Reports) > 1 {
-		p.Compared = comparedRows(s)
+		c := s.compare()
+		p.Compared, p.Differs = comparedRows(s, &c), c.Warnings
 	}
 	return picture.Render(w, pageTemplate, &p)
 }
@@ -61,6 +62,7 @@ type page struct {
 	Heading  string
 	Sections []section
 	Compared []compareRow
+	Differs  []string // with several experiments: what is not the same in all
 }
 
 // section is one experiment.
@@ -97,6 +99,7 @@ type effectRow struct {
 
 type compareRow struct {
 	Name, Dir string
+	Told      []string // of the effect, at the first of its rows
 	effectRow
 }
 
@@ -116,7 +119,7 @@ func newSection(key string, r *Report) section {
 	out := section{Key: key, Dir: r.Dir, Name: x.Name, Title: x.Title, Lead: headLine(r), State: stateText(a), Counts: runsText(a.Runs),
 		Warnings: r.warnings(), Notes: footnotes(x, a.Effects), Steps: r.steps(), Study: studyText(r.Study)}
 	for _, e := range deciding(a) {
-		out.Told = append(out.Told, told{string(e.Verdict), sentence(x, e) + "."})
+		out.Told = append(out.Told, told{string(e.Verdict), strings.ReplaceAll(sentence(x, e), "n = ", "n\u00a0=\u00a0") + "."})
 	}
 	if len(out.Told) == 0 {
 		out.Told = []told{{"", verdicts(r)[0] + "."}}
@@ -161,12 +164,15 @@ func newEffectRow(x *result.Experiment, e *analysis.Effect) effectRow {
 	return row
 }
 
-func comparedRows(s *Set) []compareRow {
+func comparedRows(s *Set, c *comparison) []compareRow {
 	var out []compareRow
-	for _, c := range s.compare() {
-		for _, f := range c.Found {
-			r := &s.Reports[f.Report]
-			out = append(out, compareRow{c.Name, r.Dir, newEffectRow(r.head(), s.effect(f))})
+	for _, row := range c.Rows {
+		told := row.Notes
+		for i, e := range row.Effects {
+			if e != nil {
+				r := &s.Reports[i]
+				out, told = append(out, compareRow{row.Name, r.Dir, told, newEffectRow(r.head(), e)}), nil
+			}
 		}
 	}
 	return out
