@@ -166,7 +166,11 @@ func (r *record) drift(t *table) string {
 	if !(math.Abs(d) > t.margin()) || math.Abs(d) < 2.5*noise {
 		return ""
 	}
-	return fmt.Sprintf("%s of the baseline drifted by %s from the first third of the blocks to the last; comparing within blocks cancels it", t.response.Name, t.signed(t.effect(d)))
+	name := t.response.Title
+	if name == "" {
+		name = t.response.Name
+	}
+	return fmt.Sprintf("%s of the baseline drifted by %s from the first third of the blocks to the last; comparing within blocks cancels it", name, t.signed(t.effect(d)))
 }
 
 // ofRuns sums up the warnings that runs carry.

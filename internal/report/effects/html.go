@@ -82,6 +82,9 @@ type section struct {
 	Study               string
 }
 
+// glued keeps a figure and its unit on one line.
+var glued = strings.NewReplacer(" %", "\u00a0%", "n = ", "n\u00a0=\u00a0")
+
 // told is one sentence of the verdict.
 type told struct{ Class, Text string }
 
@@ -119,7 +122,7 @@ func newSection(key string, r *Report) section {
 	out := section{Key: key, Dir: r.Dir, Name: x.Name, Title: x.Title, Lead: headLine(r), State: stateText(a), Counts: runsText(a.Runs),
 		Warnings: r.warnings(), Notes: footnotes(x, a.Effects), Steps: r.steps(), Study: studyText(r.Study)}
 	for _, e := range deciding(a) {
-		out.Told = append(out.Told, told{string(e.Verdict), strings.ReplaceAll(sentence(x, e), "n = ", "n\u00a0=\u00a0") + "."})
+		out.Told = append(out.Told, told{string(e.Verdict), glued.Replace(sentence(x, e)) + "."})
 	}
 	if len(out.Told) == 0 {
 		out.Told = []told{{"", verdicts(r)[0] + "."}}
@@ -157,7 +160,7 @@ func newEffectRow(x *result.Experiment, e *analysis.Effect) effectRow {
 	r := &e.Response
 	row := effectRow{Response: label(r), What: subject(&e.Contrast), Against: against(x, e), Change: amount(e.Value, r), Interval: span(e.Low, e.High, r),
 		N: fmt.Sprintf("%d %s", e.N, e.Unit), Margin: within(r.Margin, r), Floor: within(e.NoiseFloor, r), Verdict: verdictWord(e.Verdict), Class: string(e.Verdict),
-		Evidence: evidence(x, e), Why: e.Reason, Notes: notes(e), Sort: e.Value, Known: known(e.Value)}
+		Evidence: evidence(x, e), Why: glued.Replace(e.Reason), Notes: notes(e), Sort: e.Value, Known: known(e.Value)}
 	if known(e.Baseline, e.Level) && !interaction(e) {
 		row.Sides = result.Format(e.Baseline, r.Unit) + " to " + result.Format(e.Level, r.Unit)
 	}

@@ -20,6 +20,10 @@ func (r *Report) next() []step {
 	return append(r.steps(), step{"a page with pictures, to send", "hostlab report " + Quote(r.Dir) + " --format html --out " + Quote(name+".html")})
 }
 
+// hopeless is how many times the blocks so far nobody would wait for, while a
+// quieter host decides in as many again.
+const hopeless = 20
+
 // steps put levels back, go on, or start again with as many blocks as it takes.
 func (r *Report) steps() []step {
 	x := r.head()
@@ -48,6 +52,8 @@ func (r *Report) steps() []step {
 		out = append(out, step{"it has not ended; go on with it", "hostlab run --resume --out " + Quote(r.Dir)})
 	case void:
 		out = append(out, step{"find what disturbed the host, then run it again", "hostlab run " + Quote(study) + " --out " + Quote(again)})
+	case need > hopeless*r.Analysis.Blocks:
+		out = append(out, step{"this noise would take " + strconv.Itoa(need) + " blocks; find what disturbs the host, then run it again", "hostlab run " + Quote(study) + " --out " + Quote(again)})
 	case need > r.Analysis.Blocks:
 		out = append(out, step{"run it again with as many blocks as it takes", "hostlab run " + Quote(study) + " --blocks " + strconv.Itoa(need) + " --out " + Quote(again)})
 	}

@@ -3,6 +3,7 @@ package effects
 import (
 	"fmt"
 	"html/template"
+	"slices"
 	"strings"
 
 	"hostlab/internal/analysis"
@@ -99,11 +100,14 @@ func effectsPicture(id, title string, x *result.Experiment, effects []*analysis.
 		}
 		s.Dot(sc.at(e.Value), mid, series, said)
 	}
-	axis := "circles are primary effects, squares others"
-	if total > len(effects) {
-		axis += fmt.Sprintf("; the first %d of %d", len(effects), total)
+	axis := ""
+	if slices.ContainsFunc(effects, primary) && slices.ContainsFunc(effects, func(e *analysis.Effect) bool { return !primary(e) }) {
+		axis = "circles are primary effects, squares others; "
 	}
-	s.Text(240, s.H-6, "middle", "axis", axis)
+	if total > len(effects) {
+		axis += fmt.Sprintf("the first %d of %d; ", len(effects), total)
+	}
+	s.Text(240, s.H-6, "middle", "axis", strings.TrimSuffix(axis, "; "))
 	return s.Done(title, strings.Join(says, "; "))
 }
 
