@@ -127,8 +127,8 @@ func (s timeScale) axis(pic *picture.SVG, top, bottom float64) {
 	free := 0.0
 	for _, p := range s.Pauses {
 		x := s.at(p.At) + pauseWidth/2
-		said := pauseText(p.Seconds)
-		pic.Rect(x-pauseWidth/4, top, pauseWidth/2, bottom-top, "cut", "pause of "+said)
+		said := "pause of " + pauseText(p.Seconds)
+		pic.Rect(x-pauseWidth/4, top, pauseWidth/2, bottom-top, "cut", said)
 		pic.Line(x-7, bottom+5, x-1, bottom-5, "base")
 		pic.Line(x+1, bottom+5, x+7, bottom-5, "base")
 		// A label that would touch the one before is left out; the note names all.
