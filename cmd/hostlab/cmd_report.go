@@ -138,7 +138,6 @@ func writeReport(cmd *cobra.Command, std streams, dirs []string, format, out str
 // loadSet reads and analyses the experiments.
 func loadSet(dirs []string) (*effects.Set, error) {
 	set := &effects.Set{Version: versionText()}
-	var all []*analysis.Analysis
 	for i, dir := range dirs {
 		if at := slices.IndexFunc(dirs[:i], func(d string) bool { return filepath.Clean(d) == filepath.Clean(dir) }); at >= 0 {
 			return nil, usagef("%s is named twice", dir)
@@ -148,7 +147,6 @@ func loadSet(dirs []string) (*effects.Set, error) {
 			return nil, usageError{err}
 		}
 		a := analysis.Analyse(r.Experiment, r.Runs, r.End)
-		all = append(all, a)
 		one := effects.Report{Dir: dir, Analysis: a, Study: r.Study, Runs: r.Runs, Warnings: r.Warnings}
 		if open := r.Changed(); len(open) > 0 {
 			var names []string
@@ -163,9 +161,6 @@ func loadSet(dirs []string) (*effects.Set, error) {
 			one.Warnings = append(one.Warnings, "levels of this experiment are still applied: "+strings.Join(names, ", ")+"; unless it is running, put them back: hostlab run --restore --out "+effects.Quote(dir))
 		}
 		set.Reports = append(set.Reports, one)
-	}
-	if len(all) > 1 {
-		set.Differs = analysis.Compare(all).Warnings
 	}
 	return set, nil
 }

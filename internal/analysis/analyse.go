@@ -44,7 +44,7 @@ func Analyse(x *result.Experiment, runs []result.Run, end *result.End) *Analysis
 	}
 	looks := x.Design.Looks
 	used := r.used(blocks)
-	j := judge{record: r, cells: r.climates(used), judged: a.Look > 0, seconds: a.Seconds,
+	j := judge{record: r, judged: a.Look > 0, seconds: a.Seconds,
 		primary: atLook(stats.Simultaneous(alpha, primary, 1), looks, a.Look), secondary: atLook(alpha, looks, a.Look),
 		void: voidAlpha}
 	if len(looks) > 0 {

@@ -11,16 +11,13 @@ import (
 	"hostlab/internal/stats"
 )
 
-// A condition that took more than unevenShare of all CPUs at one side of a
-// contrast, and less than half of that at the other, may be the effect itself.
-const unevenShare = 0.02
-
 // conditions are warnings about what varied among the runs analysed and is hidden
 // in their averages.
 func (r *record) conditions(tables []*table, used []*result.Run) []string {
 	var w []string
 	w = append(w, r.readBack(used)...)
 	w = append(w, r.boots(used)...)
+	w = append(w, r.uneven(r.climates(used))...)
 	for _, t := range tables {
 		if s := r.drift(t); s != "" {
 			w = append(w, s)
@@ -36,62 +33,6 @@ func (r *record) used(blocks []int) []*result.Run {
 		in[b] = true
 	}
 	return slices.DeleteFunc(slices.Clone(r.runs), func(run *result.Run) bool { return !in[run.Block] })
-}
-
-// climate is what else happened on the host while a cell's runs were under way.
-type climate struct {
-	foreign, steal     float64 // sums of shares of all CPUs
-	foreignOf, stealOf int     // numbers of runs that know
-	throttled          float64 // events
-}
-
-func (c *climate) add(o climate) {
-	c.foreign += o.foreign
-	c.steal += o.steal
-	c.foreignOf += o.foreignOf
-	c.stealOf += o.stealOf
-	c.throttled += o.throttled
-}
-
-// climates sums up conditions by cell.
-func (r *record) climates(used []*result.Run) []climate {
-	out := make([]climate, len(r.x.Cells))
-	for _, run := range used {
-		c := &out[run.Cell]
-		if v, ok := run.Conditions["foreign_cpu"]; ok {
-			c.foreign += v
-			c.foreignOf++
-		}
-		if v, ok := run.Conditions["steal"]; ok {
-			c.steal += v
-			c.stealOf++
-		}
-		c.throttled += run.Conditions["throttled"]
-	}
-	return out
-}
-
-// uneven warns of conditions that differ between the sides of a contrast.
-func (c comparison) uneven(cells []climate) []string {
-	var level, base climate
-	for _, i := range c.level {
-		level.add(cells[i])
-	}
-	for _, i := range c.base {
-		base.add(cells[i])
-	}
-	var w []string
-	share := func(what string, a, b float64) {
-		if hi, lo := max(a, b), min(a, b); hi > unevenShare && lo < hi/2 {
-			w = append(w, fmt.Sprintf("%s took %s of all CPUs at the level and %s at the baseline: the difference may come from that, or that from the level", what, percent(a), percent(b)))
-		}
-	}
-	share("other processes", level.foreign/float64(level.foreignOf), base.foreign/float64(base.foreignOf))
-	share("the hypervisor (steal)", level.steal/float64(level.stealOf), base.steal/float64(base.stealOf))
-	if a, b := level.throttled, base.throttled; max(a, b) > 0 && min(a, b) < max(a, b)/2 {
-		w = append(w, fmt.Sprintf("the CPUs were throttled %.0f times at the level and %.0f times at the baseline", a, b))
-	}
-	return w
 }
 
 // readBack compares what factors read with each other.
@@ -225,7 +166,11 @@ func (r *record) drift(t *table) string {
 	if !(math.Abs(d) > t.margin()) || math.Abs(d) < 2.5*noise {
 		return ""
 	}
-	return fmt.Sprintf("%s of the baseline drifted by %s from the first third of the blocks to the last; comparing within blocks cancels it", t.response.Name, t.signed(t.effect(d)))
+	name := t.response.Title
+	if name == "" {
+		name = t.response.Name
+	}
+	return fmt.Sprintf("%s of the baseline drifted by %s from the first third of the blocks to the last; comparing within blocks cancels it", name, t.signed(t.effect(d)))
 }
 
 // ofRuns sums up the warnings that runs carry.

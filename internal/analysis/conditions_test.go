@@ -2,6 +2,7 @@ package analysis
 
 import (
 	"math"
+	"strings"
 	"testing"
 
 	"hostlab/internal/result"
@@ -51,16 +52,31 @@ func TestWarnings(t *testing.T) {
 		{"a warm-up", func(l *lab) { l.runs = append(l.runs, result.Run{Status: result.WarmUp}) }, "", 0},
 		{"a busy level", each(func(run *result.Run, c result.Cell) {
 			run.Conditions = map[string]float64{"foreign_cpu": map[string]float64{"on": 0.05, "off": 0.01}[c.Levels["mode"]]}
-		}), "other processes took 5 % of all CPUs at the level and 1 % at the baseline", 0},
+		}), "other processes took 5 % of all CPUs (known in 10 of 10 runs) at mode=on and 1 % of all CPUs (known in 10 of 10 runs) at its baseline", 0},
 		{"busy everywhere", each(func(run *result.Run, _ result.Cell) {
 			run.Conditions = map[string]float64{"foreign_cpu": 0.05}
 		}), "", 0},
 		{"stolen from the baseline", each(func(run *result.Run, c result.Cell) {
 			run.Conditions = map[string]float64{"steal": map[string]float64{"on": 0, "off": 0.1}[c.Levels["mode"]]}
-		}), "the hypervisor (steal) took 0 % of all CPUs at the level and 10 % at the baseline", 0},
+		}), "the hypervisor (steal) took 0 % of all CPUs (known in 10 of 10 runs) at mode=on and 10 % of all CPUs (known in 10 of 10 runs) at its baseline", 0},
+		{"a busy level in few runs", each(func(run *result.Run, c result.Cell) {
+			if run.Block < 4 {
+				run.Conditions = map[string]float64{"foreign_cpu": map[string]float64{"on": 0.05, "off": 0.01}[c.Levels["mode"]]}
+			}
+		}), "", 0},
+		{"a baseline known in few runs", each(func(run *result.Run, c result.Cell) {
+			if run.Block < 4 || c.Levels["mode"] == "on" {
+				run.Conditions = map[string]float64{"steal": map[string]float64{"on": 0.05, "off": 0.01}[c.Levels["mode"]]}
+			}
+		}), "", 0},
+		{"a busy level in half of the runs", each(func(run *result.Run, c result.Cell) {
+			if run.Block < 5 {
+				run.Conditions = map[string]float64{"foreign_cpu": map[string]float64{"on": 0.05, "off": 0.01}[c.Levels["mode"]]}
+			}
+		}), "known in 5 of 10 runs", 0},
 		{"a hot level", each(func(run *result.Run, c result.Cell) {
 			run.Conditions = map[string]float64{"throttled": map[string]float64{"on": 2, "off": 0}[c.Levels["mode"]]}
-		}), "throttled 20 times at the level and 0 times", 0},
+		}), "throttled 20 times (known in 10 of 10 runs) at mode=on and 0 times", 0},
 		{"changed behind our back", read(func(run *result.Run, c result.Cell) (string, string) {
 			if run.Block == 2 && c.Levels["mode"] == "on" {
 				return "on", "off"
@@ -233,5 +249,38 @@ func TestInteraction(t *testing.T) {
 	l.x.Cells[3].Levels = map[string]string{"mode": "on", "size": "medium"}
 	if e := l.analyse().Effects[0]; e.Verdict != Inconclusive || !math.IsNaN(e.Value) {
 		t.Errorf("without a corner: %s, %v", e.Verdict, e.Value)
+	}
+}
+
+// What disturbed one cell is told once, however many responses and contrasts it is in.
+func TestUnevenIsToldOnce(t *testing.T) {
+	l := newLab().factorial()
+	l.x.Responses = append(l.x.Responses, result.Response{Name: "cpu", Unit: "s", Better: "lower", Compare: result.Ratio, Margin: 0.02})
+	l.x.Contrasts = append(l.x.Contrasts, result.Contrast{Factors: []string{"size"}, Levels: []string{"large"}}, interaction())
+	value := noisy(3, 0.001, 0.05)
+	l.fill(10, func(b int, c result.Cell) []float64 { y := value(b, c)[0]; return []float64{y, y} })
+	for i := range l.runs {
+		levels := l.x.Cells[l.runs[i].Cell].Levels
+		l.runs[i].Conditions = map[string]float64{"foreign_cpu": 0.01}
+		if levels["size"] == "large" {
+			l.runs[i].Conditions["foreign_cpu"] = 0.1
+			if levels["mode"] == "on" {
+				l.runs[i].Conditions["foreign_cpu"] = 0.3
+			}
+		}
+	}
+	a := l.ended("budget")
+	all := a.Warnings
+	for _, e := range a.Effects {
+		all = append(all, e.Warnings...)
+	}
+	var told []string
+	for _, w := range all {
+		if strings.Contains(w, "other processes") {
+			told = append(told, w)
+		}
+	}
+	if len(told) != 1 || !strings.Contains(told[0], "at size=large and") || !strings.HasSuffix(told[0], "so too at mode=on") {
+		t.Errorf("told: %q", told)
 	}
 }

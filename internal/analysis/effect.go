@@ -11,8 +11,7 @@ import (
 // judge is what all effects of an analysis have in common.
 type judge struct {
 	record             *record
-	cells              []climate // conditions by cell
-	judged             bool      // a look was reached
+	judged             bool // a look was reached
 	firstLook          int
 	primary, secondary float64 // alpha of one interval
 	void               float64 // alpha of the A/A interval that voids
@@ -51,7 +50,6 @@ func (j *judge) effect(e Effect, c comparison, t *table, aa *floor) Effect {
 	if aa != nil && c.floored() {
 		e.NoiseFloor = aa.Floor
 	}
-	e.Warnings = append(e.Warnings, c.uneven(j.cells)...)
 	j.verdict(&e, t, iv, c, aa)
 	if method != "" {
 		e.Reason += " " + method

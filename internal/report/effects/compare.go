@@ -2,62 +2,174 @@ package effects
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"hostlab/internal/analysis"
 	"hostlab/internal/screen"
 )
 
-// compared is one effect in several experiments.
-type compared struct {
-	Name  string                         // "wall: level 6 against 1"
-	Found []struct{ Report, Effect int } // those that have it
+// comparison is what several experiments have to say beside each other.
+type comparison struct {
+	Rows     []compared
+	Warnings []string // what speaks against comparing, the same thing once
 }
 
-// compare lists the effects of all experiments, those that mean the same together.
-func (s *Set) compare() []compared {
-	var out []compared
-	at := map[string]int{}
+// compared is one effect in several experiments.
+type compared struct {
+	Name    string // "wall: level 6 against 1"
+	Effects []*analysis.Effect
+	Notes   []string
+}
+
+// compare lines up the effects of all experiments. Experiments are named by their
+// directories, which is how the reader knows them.
+func (s *Set) compare() comparison {
+	all := make([]*analysis.Analysis, len(s.Reports))
 	for i := range s.Reports {
-		x := s.Reports[i].head()
-		for j := range s.Reports[i].Analysis.Effects {
-			e := &s.Reports[i].Analysis.Effects[j]
-			name := effectName(x, e)
-			key := name + "\x00" + e.Response.Unit + "\x00" + string(e.Response.Compare)
-			k, ok := at[key]
-			if !ok {
-				k = len(out)
-				at[key] = k
-				out = append(out, compared{Name: name})
+		all[i] = s.Reports[i].Analysis
+		if all[i].Experiment == nil {
+			one := *all[i]
+			one.Experiment = s.Reports[i].head()
+			all[i] = &one
+		}
+	}
+	c := analysis.Compare(all)
+	out := comparison{Warnings: slices.Concat(s.copies(), s.differences(c.Differences))}
+	for _, row := range c.Rows {
+		one := compared{Effects: row.Effects}
+		var lack, against []string
+		for i, e := range row.Effects {
+			if e == nil {
+				lack = append(lack, s.Reports[i].Dir)
+				continue
 			}
-			out[k].Found = append(out[k].Found, struct{ Report, Effect int }{i, j})
+			x := s.Reports[i].head()
+			if one.Name == "" {
+				one.Name = effectName(x, e)
+			}
+			if b := effectName(x, e); !slices.Contains(against, b) {
+				against = append(against, b)
+			}
+		}
+		if len(against) > 1 {
+			one.Notes = append(one.Notes, "not named alike everywhere: "+strings.Join(against, " | "))
+		}
+		if row.Apart {
+			one.Notes = append(one.Notes, "the effect is not the same in all: two intervals have nothing in common")
+		}
+		if len(lack) > 0 {
+			one.Notes = append(one.Notes, "not in "+strings.Join(lack, ", "))
+		}
+		out.Rows = append(out.Rows, one)
+	}
+	return out
+}
+
+// copies warns of one experiment under several directories.
+func (s *Set) copies() []string {
+	dirs := map[string][]string{}
+	var order []string
+	for i := range s.Reports {
+		id := s.Reports[i].head().ID
+		if id != "" && dirs[id] == nil {
+			order = append(order, id)
+		}
+		dirs[id] = append(dirs[id], s.Reports[i].Dir)
+	}
+	var out []string
+	for _, id := range order {
+		if len(dirs[id]) > 1 {
+			out = append(out, fmt.Sprintf("%s are the same experiment, shown %d times and confirmed by nothing", strings.Join(dirs[id], " and "), len(dirs[id])))
 		}
 	}
 	return out
 }
 
-// effect finds one.
-func (s *Set) effect(f struct{ Report, Effect int }) *analysis.Effect {
-	return &s.Reports[f.Report].Analysis.Effects[f.Effect]
+// differences are sentences about conditions. What follows from the studies not
+// being the same is told with that, in one.
+func (s *Set) differences(all []analysis.Difference) []string {
+	study := slices.IndexFunc(all, func(d analysis.Difference) bool { return d.What == "study" })
+	var out, alike, partly []string
+	for i, d := range all {
+		switch {
+		case i == study:
+		case study < 0, strings.HasPrefix(d.What, "host "), d.What == "hostlab", d.What == "evidence":
+			out = append(out, d.What+" differs: "+s.values(d))
+		case slices.Contains(d.Values, ""):
+			// Without "margin of", "unit of" and so on it is one thing that some lack.
+			_, name, ok := strings.Cut(d.What, " of ")
+			if !ok {
+				name = d.What
+			}
+			if !slices.Contains(partly, name) {
+				partly = append(partly, name)
+			}
+		default:
+			alike = append(alike, d.What+": "+s.values(d))
+		}
+	}
+	if study >= 0 {
+		told := "the studies are not the same: " + s.values(all[study])
+		if len(alike) > 0 {
+			told += "; in them differ " + strings.Join(alike, "; ")
+		}
+		if len(partly) > 0 {
+			told += "; not all of them have " + strings.Join(partly, ", ")
+		}
+		out = append([]string{told}, out...)
+	}
+	return out
 }
 
-// comparison prints the same effects of several experiments under each other.
+// hashDigits is how much of a hash tells studies apart for a reader.
+const hashDigits = 12
+
+// values lists those of a condition, each with the experiments that have it.
+func (s *Set) values(d analysis.Difference) string {
+	var order []string
+	dirs := map[string][]string{}
+	for i, v := range d.Values {
+		switch r := []rune(v); {
+		case v == "":
+			v = "not recorded"
+		case d.What == "study" && len(r) > hashDigits:
+			v = string(r[:hashDigits])
+		default:
+			v = short(v, 60)
+		}
+		if dirs[v] == nil {
+			order = append(order, v)
+		}
+		dirs[v] = append(dirs[v], s.Reports[i].Dir)
+	}
+	for i, v := range order {
+		order[i] = v + " (" + strings.Join(dirs[v], ", ") + ")"
+	}
+	return strings.Join(order, " | ")
+}
+
+// comparison prints the same effects of several experiments under each other, and
+// what speaks against comparing them after that.
 func (t *term) comparison(s *Set) {
 	t.Text("", screen.Bold, fmt.Sprintf("Comparison of %d experiments: each effect is judged by itself, nothing is pooled.", len(s.Reports)))
-	for i, w := range s.Differs {
-		if i == 0 {
-			t.Raw("")
-		}
-		t.Hang("! ", screen.Yellow, w)
-	}
-	for _, c := range s.compare() {
+	c := s.compare()
+	for _, row := range c.Rows {
 		t.Raw("")
-		t.Text("  ", screen.Bold, c.Name)
-		for _, f := range c.Found {
-			e, x := s.effect(f), s.Reports[f.Report].head()
-			t.Hang("    ", verdictStyle[e.Verdict], fmt.Sprintf("%s: %s; %s", s.Reports[f.Report].Dir, figure(x, e), verdictWord(e.Verdict)))
+		t.Text("  ", screen.Bold, row.Name)
+		for i, e := range row.Effects {
+			if e != nil {
+				t.Hang("    ", verdictStyle[e.Verdict], fmt.Sprintf("%s: %s; %s", s.Reports[i].Dir, figure(s.Reports[i].head(), e), verdictWord(e.Verdict)))
+			}
 		}
-		if n := len(s.Reports) - len(c.Found); n > 0 {
-			t.Text("    ", screen.Dim, fmt.Sprintf("%s without it", count(n, "experiment")))
+		for _, n := range row.Notes {
+			t.Text("    ", screen.Dim, n)
 		}
+	}
+	for i, w := range c.Warnings {
+		if i == 0 {
+			t.Head("Not the same in all of them")
+		}
+		t.Hang("  ! ", screen.Yellow, w)
 	}
 }

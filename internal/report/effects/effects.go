@@ -23,8 +23,7 @@ type Report struct {
 // Set is what one report is about: one experiment, or several to compare.
 type Set struct {
 	Reports []Report
-	Differs []string // with several: each condition that is not the same in all
-	Version string   // of hostlab
+	Version string // of hostlab
 }
 
 // Outcome is what a script wants to know of a set.

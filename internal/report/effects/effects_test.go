@@ -24,12 +24,12 @@ var samples = map[string]func() *effects.Set{
 	"stalls":    func() *effects.Set { return set(experiments.Stalls()) },
 	"power":     func() *effects.Set { return set(experiments.Power()) },
 	"splitplot": func() *effects.Set { return set(experiments.SplitPlot()) },
+	"paused":    func() *effects.Set { return set(experiments.Paused()) },
 	"empty":     func() *effects.Set { return set(experiments.Empty()) },
 	"hostile":   func() *effects.Set { return set(experiments.Hostile()) },
 	"large":     func() *effects.Set { return set(experiments.Large(9000)) },
 	"compared": func() *effects.Set {
 		s := set(experiments.Gzip(), experiments.Others())
-		s.Differs = []string{"host kernel differs: 6.12.48 | 6.17.2", "host cpu differs: AMD EPYC 9354P | Intel Xeon 6530"}
 		return s
 	},
 }

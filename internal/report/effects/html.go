@@ -45,7 +45,8 @@ func WriteHTML(w io.Writer, s *Set) error {
 		p.Sections = append(p.Sections, newSection(fmt.Sprintf("e%d", i), &s.Reports[i]))
 	}
 	if len(s.Reports) > 1 {
-		p.Compared = comparedRows(s)
+		c := s.compare()
+		p.Compared, p.Differs = comparedRows(s, &c), c.Warnings
 	}
 	return picture.Render(w, pageTemplate, &p)
 }
@@ -61,6 +62,7 @@ type page struct {
 	Heading  string
 	Sections []section
 	Compared []compareRow
+	Differs  []string // with several experiments: what is not the same in all
 }
 
 // section is one experiment.
@@ -80,6 +82,9 @@ type section struct {
 	Study               string
 }
 
+// glued keeps a figure and its unit on one line.
+var glued = strings.NewReplacer(" %", "\u00a0%", "n = ", "n\u00a0=\u00a0")
+
 // told is one sentence of the verdict.
 type told struct{ Class, Text string }
 
@@ -97,6 +102,7 @@ type effectRow struct {
 
 type compareRow struct {
 	Name, Dir string
+	Told      []string // of the effect, at the first of its rows
 	effectRow
 }
 
@@ -114,19 +120,21 @@ func heading(s *Set) string {
 func newSection(key string, r *Report) section {
 	a, x := r.Analysis, r.head()
 	out := section{Key: key, Dir: r.Dir, Name: x.Name, Title: x.Title, Lead: headLine(r), State: stateText(a), Counts: runsText(a.Runs),
-		Warnings: r.warnings(), Notes: footnotes(x, a.Effects), Steps: r.next(), Study: studyText(r.Study)}
+		Warnings: r.warnings(), Notes: footnotes(x, a.Effects), Steps: r.steps(), Study: studyText(r.Study)}
 	for _, e := range deciding(a) {
-		out.Told = append(out.Told, told{string(e.Verdict), sentence(x, e) + "."})
+		out.Told = append(out.Told, told{string(e.Verdict), glued.Replace(sentence(x, e)) + "."})
 	}
 	if len(out.Told) == 0 {
 		out.Told = []told{{"", verdicts(r)[0] + "."}}
 	}
 	main := effectTable{Title: "Effects", Lead: "What each change costs. An effect counts where its whole interval lies beyond the practical margin."}
-	inter := effectTable{Title: "Interactions", Lead: "How much more, or less, one level costs where the other is set too. None means that the two effects add up."}
+	inter := effectTable{Title: "Interactions"}
+	var interacting []*analysis.Effect
 	for i := range a.Effects {
 		e := &a.Effects[i]
 		if interaction(e) {
 			inter.Rows = append(inter.Rows, newEffectRow(x, e))
+			interacting = append(interacting, e)
 		} else {
 			main.Rows = append(main.Rows, newEffectRow(x, e))
 		}
@@ -134,6 +142,7 @@ func newSection(key string, r *Report) section {
 			out.Needs = append(out.Needs, subject(&e.Contrast)+": "+n+".")
 		}
 	}
+	inter.Lead = interactionLead(interacting)
 	for _, t := range []effectTable{main, inter} {
 		if len(t.Rows) > 0 {
 			out.Tables = append(out.Tables, t)
@@ -151,19 +160,22 @@ func newEffectRow(x *result.Experiment, e *analysis.Effect) effectRow {
 	r := &e.Response
 	row := effectRow{Response: label(r), What: subject(&e.Contrast), Against: against(x, e), Change: amount(e.Value, r), Interval: span(e.Low, e.High, r),
 		N: fmt.Sprintf("%d %s", e.N, e.Unit), Margin: within(r.Margin, r), Floor: within(e.NoiseFloor, r), Verdict: verdictWord(e.Verdict), Class: string(e.Verdict),
-		Evidence: evidence(x, e), Why: e.Reason, Notes: notes(e), Sort: e.Value, Known: known(e.Value)}
+		Evidence: evidence(x, e), Why: glued.Replace(e.Reason), Notes: notes(e), Sort: e.Value, Known: known(e.Value)}
 	if known(e.Baseline, e.Level) && !interaction(e) {
 		row.Sides = result.Format(e.Baseline, r.Unit) + " to " + result.Format(e.Level, r.Unit)
 	}
 	return row
 }
 
-func comparedRows(s *Set) []compareRow {
+func comparedRows(s *Set, c *comparison) []compareRow {
 	var out []compareRow
-	for _, c := range s.compare() {
-		for _, f := range c.Found {
-			r := &s.Reports[f.Report]
-			out = append(out, compareRow{c.Name, r.Dir, newEffectRow(r.head(), s.effect(f))})
+	for _, row := range c.Rows {
+		told := row.Notes
+		for i, e := range row.Effects {
+			if e != nil {
+				r := &s.Reports[i]
+				out, told = append(out, compareRow{row.Name, r.Dir, told, newEffectRow(r.head(), e)}), nil
+			}
 		}
 	}
 	return out

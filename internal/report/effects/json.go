@@ -123,7 +123,7 @@ func newDocument(s *Set) document {
 		d.Experiments = append(d.Experiments, newExperiment(r))
 	}
 	if len(s.Reports) > 1 {
-		d.Comparison = &comparisonJSON{Warnings: orEmpty(s.Differs)}
+		d.Comparison = &comparisonJSON{Warnings: orEmpty(s.compare().Warnings)}
 	}
 	return d
 }

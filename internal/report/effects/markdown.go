@@ -14,17 +14,27 @@ func WriteMarkdown(w io.Writer, s *Set) error {
 	var b bytes.Buffer
 	if len(s.Reports) > 1 {
 		fmt.Fprintf(&b, "# Comparison of %d experiments\n\n", len(s.Reports))
-		for _, d := range s.Differs {
-			fmt.Fprintf(&b, "> **Warning:** %s\n", md(d))
-		}
-		b.WriteString("\n| Effect | Experiment | Change | Interval | n | Verdict | Evidence |\n|---|---|--:|---|--:|---|---|\n")
-		for _, c := range s.compare() {
-			for _, f := range c.Found {
-				e, r := s.effect(f), &s.Reports[f.Report]
-				fmt.Fprintf(&b, "| %s | %s | %s | %s | %d %s | %s | %s |\n", md(c.Name), md(r.Dir), amount(e.Value, &e.Response), span(e.Low, e.High, &e.Response), e.N, e.Unit, verdictWord(e.Verdict), evidence(r.head(), e))
+		c := s.compare()
+		b.WriteString("| Effect | Experiment | Change | Interval | n | Verdict | Evidence |\n|---|---|--:|---|--:|---|---|\n")
+		for _, row := range c.Rows {
+			for i, e := range row.Effects {
+				if e == nil {
+					continue
+				}
+				r := &s.Reports[i]
+				fmt.Fprintf(&b, "| %s | %s | %s | %s | %d %s | %s | %s |\n", md(row.Name), md(r.Dir), amount(e.Value, &e.Response), span(e.Low, e.High, &e.Response), e.N, e.Unit, verdictWord(e.Verdict), evidence(r.head(), e))
 			}
 		}
 		b.WriteString("\n")
+		for _, row := range c.Rows {
+			for _, n := range row.Notes {
+				fmt.Fprintf(&b, "- %s: %s\n", md(row.Name), md(n))
+			}
+		}
+		b.WriteString("\n")
+		for _, w := range c.Warnings {
+			fmt.Fprintf(&b, "> **Warning:** %s\n\n", md(w))
+		}
 	}
 	for i := range s.Reports {
 		markdown(&b, &s.Reports[i])

@@ -11,9 +11,21 @@ import (
 // step is something to type next, with why.
 type step struct{ Why, Command string }
 
-// next advises what to type: put levels back, go on, or start again with as many
-// blocks as it takes; and the page for a colleague.
+// next advises what to type: the steps, and the page for a colleague.
 func (r *Report) next() []step {
+	name := filepath.Base(filepath.Clean(r.Dir))
+	if name == "." || name == ".." || name == string(filepath.Separator) {
+		name = "report"
+	}
+	return append(r.steps(), step{"a page with pictures, to send", "hostlab report " + Quote(r.Dir) + " --format html --out " + Quote(name+".html")})
+}
+
+// hopeless is how many times the blocks so far nobody would wait for, while a
+// quieter host decides in as many again.
+const hopeless = 20
+
+// steps put levels back, go on, or start again with as many blocks as it takes.
+func (r *Report) steps() []step {
 	x := r.head()
 	study := x.File
 	if study == "" {
@@ -37,17 +49,15 @@ func (r *Report) next() []step {
 	again := filepath.Clean(r.Dir) + "-2"
 	switch {
 	case !r.Analysis.Complete:
-		out = append(out, step{"it has not ended; go on with it", "hostlab run " + Quote(study) + " --resume --out " + Quote(r.Dir)})
+		out = append(out, step{"it has not ended; go on with it", "hostlab run --resume --out " + Quote(r.Dir)}) // the directory has the study, with what was set in it
 	case void:
 		out = append(out, step{"find what disturbed the host, then run it again", "hostlab run " + Quote(study) + " --out " + Quote(again)})
+	case need > hopeless*r.Analysis.Blocks:
+		out = append(out, step{"this noise would take " + strconv.Itoa(need) + " blocks; find what disturbs the host, then run it again", "hostlab run " + Quote(study) + " --out " + Quote(again)})
 	case need > r.Analysis.Blocks:
 		out = append(out, step{"run it again with as many blocks as it takes", "hostlab run " + Quote(study) + " --blocks " + strconv.Itoa(need) + " --out " + Quote(again)})
 	}
-	name := filepath.Base(filepath.Clean(r.Dir))
-	if name == "." || name == ".." || name == string(filepath.Separator) {
-		name = "report"
-	}
-	return append(out, step{"a page with pictures, to send", "hostlab report " + Quote(r.Dir) + " --format html --out " + Quote(name+".html")})
+	return out
 }
 
 // Quote makes one word for a POSIX shell.

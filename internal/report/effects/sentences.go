@@ -19,13 +19,13 @@ func sentence(x *result.Experiment, e *analysis.Effect) string {
 	case analysis.CostsMore, analysis.CostsLess:
 		what += " " + verdictWord(e.Verdict)
 		if interaction(e) {
-			what += " together than their effects add up to"
+			what += " together than " + combined(r)
 		} else if base != "" {
 			what += " than " + base
 		}
 	case analysis.NoEffect:
 		if interaction(e) {
-			what += ": the two effects add up; no practical difference"
+			what += ": the two effects " + combine(r) + "; no practical difference"
 		} else {
 			what += " makes no practical difference to " + base
 		}
@@ -44,6 +44,39 @@ func sentence(x *result.Experiment, e *analysis.Effect) string {
 		out += ". " + e.Reason
 	}
 	return strings.TrimSuffix(out, ".")
+}
+
+// combine is what effects do that do not interact: ratios multiply.
+func combine(r *result.Response) string {
+	if r.Compare == result.Difference {
+		return "add up"
+	}
+	return "multiply"
+}
+
+// combined is what two effects would come to if they did not interact.
+func combined(r *result.Response) string {
+	if r.Compare == result.Difference {
+		return "their effects add up to"
+	}
+	return "their effects multiply to"
+}
+
+// interactionLead explains the figures of interactions.
+func interactionLead(all []*analysis.Effect) string {
+	s := "How much more, or less, one level costs where the other is set too."
+	var ratios, differences bool
+	for _, e := range all {
+		d := e.Response.Compare == result.Difference
+		ratios, differences = ratios || !d, differences || d
+	}
+	if ratios {
+		s += " A percentage is a ratio of two ratios: 0 % means that the two effects multiply."
+	}
+	if differences {
+		s += " A difference of two differences of 0 means that they add up."
+	}
+	return s
 }
 
 func because(e *analysis.Effect) string {

@@ -4,7 +4,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"hostlab/internal/result"
 )
@@ -15,7 +14,7 @@ const maxSeries = 5
 // series are the runs of one response that belong together in a picture.
 type series struct {
 	Name  string
-	At    []float64 // seconds since the experiment's first run
+	At    []float64 // on the timeline
 	Value []float64
 	Void  int // runs that were void or failed
 }
@@ -23,8 +22,8 @@ type series struct {
 // seriesOf parts runs by cell, or by the levels of the first factor where there are
 // more cells than can be kept apart; values are then relative to the median of their
 // cell, as cells of one level may be far apart. gone are the moments of void and
-// failed runs.
-func seriesOf(x *result.Experiment, runs []result.Run, resp *result.Response) (out []series, gone []float64, relative bool) {
+// failed runs on the timeline.
+func seriesOf(x *result.Experiment, runs []result.Run, resp *result.Response, when []float64) (out []series, gone []float64, relative bool) {
 	byCell := len(x.Cells) <= maxSeries
 	var medians []float64
 	if !byCell {
@@ -50,18 +49,12 @@ func seriesOf(x *result.Experiment, runs []result.Run, resp *result.Response) (o
 		out = out[:maxSeries]
 		out[maxSeries-1].Name = "all others"
 	}
-	var start time.Time
-	for i := range runs {
-		if start.IsZero() || runs[i].Start.Before(start) {
-			start = runs[i].Start
-		}
-	}
 	for i := range runs {
 		r := &runs[i]
 		if r.Cell < 0 || r.Cell >= len(of) {
 			continue
 		}
-		s, t := &out[of[r.Cell]], r.Start.Sub(start).Seconds()
+		s, t := &out[of[r.Cell]], when[i]
 		switch r.Status {
 		case result.OK:
 			if v, ok := r.Values[resp.Name]; ok && known(v) {

@@ -88,28 +88,48 @@ func short(text string, n int) string {
 	return string(r[:n-1]) + "…"
 }
 
-// axisX draws grid and ticks of a horizontal axis between top and bottom; labels
-// that would touch their neighbour are left out.
+// axisX draws grid and ticks of a horizontal axis between top and bottom; where
+// labels would touch, only every second, third, ... tick has one.
 func axisX(s *picture.SVG, x scale, top, bottom float64, text func(float64) string) {
-	free := -1e9
-	for _, v := range picture.Ticks(x.lo, x.hi) {
-		at := x.at(v)
+	axisXAt(s, picture.Ticks(x.lo, x.hi), x.at, top, bottom, text)
+}
+
+func axisXAt(s *picture.SVG, ticks []float64, place func(float64) float64, top, bottom float64, text func(float64) string) {
+	every := 1
+	for every < len(ticks) && crowded(ticks, every, place, s.W, text) {
+		every++
+	}
+	origin := max(0, slices.Index(ticks, 0)) // 0 is never left without its label
+	for i, v := range ticks {
+		at := place(v)
 		s.Line(at, top, at, bottom, "grid")
-		label := text(v)
-		half := picture.TextWidth(label)/2 + 4
-		left := at - half
-		switch picture.AnchorAt(at, s.W) {
+		if (i-origin)%every == 0 {
+			s.Text(at, bottom+18, picture.AnchorAt(at, s.W), "tick", text(v))
+		}
+	}
+}
+
+// crowded reports whether labels at every so many ticks touch each other.
+func crowded(ticks []float64, every int, place func(float64) float64, width float64, text func(float64) string) bool {
+	origin, free := max(0, slices.Index(ticks, 0)), -1e9
+	for i, v := range ticks {
+		if (i-origin)%every != 0 {
+			continue
+		}
+		at, w := place(v), picture.TextWidth(text(v))
+		left := at - w/2
+		switch picture.AnchorAt(at, width) {
 		case "start":
 			left = at
 		case "end":
-			left = at - 2*half
+			left = at - w
 		}
 		if left < free {
-			continue
+			return true
 		}
-		free = left + 2*half
-		s.Text(at, bottom+18, picture.AnchorAt(at, s.W), "tick", label)
+		free = left + w + 4
 	}
+	return false
 }
 
 // axisY draws grid and ticks of a vertical axis.

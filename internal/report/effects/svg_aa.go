@@ -28,25 +28,29 @@ func aaFigure(id string, all []analysis.AA) (picture.Figure, bool) {
 	if len(rows) == 0 {
 		return picture.Figure{}, false
 	}
-	const top, pitch = 12.0, 46.0
+	var names, states []string
+	for _, a := range rows {
+		state := "noise " + within(a.Floor, &a.Response)
+		if a.Void {
+			state = "void: " + state
+		}
+		names, states = append(names, label(&a.Response)), append(states, state)
+	}
+	left, pitch := labelColumn(names, states)
+	const top = 8.0
 	s := &picture.SVG{ID: id + "-aa", W: 480, H: top + pitch*float64(len(rows)) + 46}
-	sc := newScale(-most, most, 12, 468)
+	sc := newScale(-most, most, left+labelGap, 468)
 	bottom := top + pitch*float64(len(rows))
 	axisX(s, sc, top, bottom, func(v float64) string { return fmt.Sprintf("%gx", math.Round(v*100)/100) })
 	t := &picture.Table{Caption: "The baseline against its hidden duplicate", Head: []string{"Response", "Difference", "Interval", "n", "Noise floor", "Margin"}}
 	var says []string
 	for i, a := range rows {
 		y, m, r := top+pitch*float64(i), a.Response.Margin, &a.Response
-		mid := y + 32
+		mid := y + pitch/2
 		s.Rect(sc.at(-1), mid-9, sc.at(1)-sc.at(-1), 18, "floor", "practical margin "+within(m, r))
 		said := aaText(a)
 		says = append(says, said)
-		state := "noise floor " + within(a.Floor, r)
-		if a.Void {
-			state = "void: " + state
-		}
-		s.Text(476, y+16, "end", "note", state)
-		s.Text(4, y+16, "start", "name", short(label(r), int((464-picture.TextWidth(state))/7.2)))
+		labelled(s, y, left, names[i], states[i])
 		s.Line(sc.at(0), mid-12, sc.at(0), mid+12, "none")
 		if known(a.Low, a.High) {
 			s.Line(sc.at(a.Low/m), mid, sc.at(a.High/m), mid, "whisker k0")

@@ -47,7 +47,7 @@ func distributionFigure(id string, x *result.Experiment, runs []result.Run, r *r
 	for i, v := range values {
 		name := cellName(x, &x.Cells[i])
 		y := top + pitch*float64(i)
-		s.Text(4, y+14, "start", "name", short(name, 64))
+		s.Label(4, y+14, 472, 1, "name", name)
 		row := []string{name, fmt.Sprint(len(v))}
 		for _, q := range []float64{0, 0.25, 0.5, 0.75, 1} {
 			row = append(row, result.Format(quantile(v, q), r.Unit))
@@ -155,7 +155,7 @@ func latencyPicture(id string, x *result.Experiment, merged []*result.Distributi
 		p50, p99, longest, n := edges(d)
 		figures := "p99 " + result.Format(p99, d.Unit)
 		s.Text(476, base-panel+22, "end", "note", figures)
-		s.Text(4, base-panel+22, "start", "name", short(cellName(x, &x.Cells[c]), int((464-picture.TextWidth(figures))/7.2)))
+		s.Label(4, base-panel+22, 464-picture.TextWidth(figures), 1, "name", cellName(x, &x.Cells[c]))
 		rows = append(rows, []string{cellName(x, &x.Cells[c]), fmt.Sprint(n), result.Format(p50, d.Unit), result.Format(p99, d.Unit), result.Format(longest, d.Unit)})
 		says = append(says, fmt.Sprintf("%s: p50 %s, p99 %s", cellName(x, &x.Cells[c]), rows[i][2], rows[i][3]))
 	}

@@ -3,6 +3,7 @@ package effects
 import (
 	"fmt"
 	"html/template"
+	"slices"
 	"strings"
 
 	"hostlab/internal/analysis"
@@ -56,9 +57,15 @@ func effectsPicture(id, title string, x *result.Experiment, effects []*analysis.
 			}
 		}
 	}
-	const top, pitch = 12.0, 46.0
+	var names, verdicts []string
+	for _, e := range effects {
+		names = append(names, label(&e.Response)+": "+subject(&e.Contrast))
+		verdicts = append(verdicts, amount(e.Value, &e.Response)+", "+verdictWord(e.Verdict))
+	}
+	left, pitch := labelColumn(names, verdicts)
+	const top = 8.0
 	s := &picture.SVG{ID: id, W: 480, H: top + pitch*float64(len(effects)) + 46}
-	sc := newScale(lo, hi, 12, 468)
+	sc := newScale(lo, hi, left+labelGap, 468)
 	bottom := top + pitch*float64(len(effects))
 	text := percentTick
 	if effects[0].Response.Compare == result.Difference {
@@ -68,13 +75,11 @@ func effectsPicture(id, title string, x *result.Experiment, effects []*analysis.
 	var says []string
 	for i, e := range effects {
 		y := top + pitch*float64(i)
-		mid, m := y+32, e.Response.Margin
+		mid, m := y+pitch/2, e.Response.Margin
 		s.Rect(sc.at(-m), mid-9, sc.at(m)-sc.at(-m), 18, "floor", "practical margin "+within(m, &e.Response))
 		said := effectName(x, e) + ": " + amount(e.Value, &e.Response) + " (" + span(e.Low, e.High, &e.Response) + "), " + sample(e) + ", " + verdictWord(e.Verdict)
 		says = append(says, said)
-		verdict := amount(e.Value, &e.Response) + ", " + verdictWord(e.Verdict)
-		s.Text(476, y+16, "end", "note", verdict)
-		s.Text(4, y+16, "start", "name", short(label(&e.Response)+": "+subject(&e.Contrast), int((464-picture.TextWidth(verdict))/7.2)))
+		labelled(s, y, left, names[i], verdicts[i])
 		if f := e.NoiseFloor; known(f) {
 			for _, v := range []float64{-f, f} {
 				if v >= sc.lo && v <= sc.hi {
@@ -95,10 +100,38 @@ func effectsPicture(id, title string, x *result.Experiment, effects []*analysis.
 		}
 		s.Dot(sc.at(e.Value), mid, series, said)
 	}
-	axis := "circles are primary effects, squares others"
-	if total > len(effects) {
-		axis += fmt.Sprintf("; the first %d of %d", len(effects), total)
+	axis := ""
+	if slices.ContainsFunc(effects, primary) && slices.ContainsFunc(effects, func(e *analysis.Effect) bool { return !primary(e) }) {
+		axis = "circles are primary effects, squares others; "
 	}
-	s.Text(240, s.H-6, "middle", "axis", axis)
+	if total > len(effects) {
+		axis += fmt.Sprintf("the first %d of %d; ", len(effects), total)
+	}
+	s.Text(240, s.H-6, "middle", "axis", strings.TrimSuffix(axis, "; "))
 	return s.Done(title, strings.Join(says, "; "))
+}
+
+// The column of labels beside the bars is as wide as they need, up to mostLabel; a
+// name takes two lines where it must, and the verdict stands below it.
+const (
+	mostLabel = 200.0
+	labelGap  = 16.0
+)
+
+func labelColumn(names, below []string) (width, pitch float64) {
+	lines := 1
+	for i := range names {
+		n, _ := picture.Lines(names[i], mostLabel, 2)
+		lines = max(lines, len(n))
+		for _, l := range append(n, below[i]) {
+			width = max(width, picture.TextWidth(l))
+		}
+	}
+	return min(width, mostLabel) + 4, float64(16*(lines+1) + 16)
+}
+
+// labelled writes the label of the row from y.
+func labelled(s *picture.SVG, y, width float64, name, below string) {
+	n := s.Label(4, y+20, width, 2, "name", name)
+	s.Label(4, y+20+16*float64(n), width, 1, "tick", below)
 }

@@ -79,10 +79,10 @@ func interactionFigure(id string, x *result.Experiment, runs []result.Run, e *an
 	const left, height = 66.0, 190.0
 	bottom := top + height
 	s.H = bottom + 44
-	y, how := newScale(lo, hi, bottom, top), "Lines that are parallel add up"
+	y, how := newScale(lo, hi, bottom, top), "Where lines are parallel the effects add up"
 	ticks := picture.Ticks(lo, hi)
 	if r.Compare != result.Difference && lo > 0 {
-		y, how = newScale(math.Log(lo), math.Log(hi), bottom, top), "On this logarithmic scale lines that are parallel add up"
+		y, how = newScale(math.Log(lo), math.Log(hi), bottom, top), "Where lines are parallel on this logarithmic scale the effects multiply"
 		y.log = true
 	}
 	axisYAt(s, y, ticks, left, s.W-12, tick(r, lo, hi))

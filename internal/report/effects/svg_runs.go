@@ -20,19 +20,17 @@ const (
 
 // runsFigure draws a response's values over time, by level, so that drift is seen.
 func runsFigure(id string, x *result.Experiment, runs []result.Run, r *result.Response) (picture.Figure, bool) {
-	all, gone, relative := seriesOf(x, runs, r)
-	lo, hi, end, n := math.Inf(1), math.Inf(-1), 0.0, 0
+	line := newTimeline(runs)
+	all, gone, relative := seriesOf(x, runs, r, line.At)
+	lo, hi, end, n := math.Inf(1), math.Inf(-1), line.End, 0
 	for _, s := range all {
-		for i, v := range s.Value {
-			lo, hi, end = min(lo, v), max(hi, v), max(end, s.At[i])
+		for _, v := range s.Value {
+			lo, hi = min(lo, v), max(hi, v)
 		}
 		n += len(s.Value)
 	}
 	if n == 0 {
 		return picture.Figure{}, false
-	}
-	for _, t := range gone {
-		end = max(end, t)
 	}
 	s := &picture.SVG{ID: id, W: 480}
 	var names []string
@@ -40,6 +38,9 @@ func runsFigure(id string, x *result.Experiment, runs []result.Run, r *result.Re
 		names = append(names, one.Name)
 	}
 	top := legend(s, names, 14) + 8
+	if len(line.Pauses) > 0 {
+		top += 16 // for their labels
+	}
 	const left, right, height = 66.0, 12.0, 210.0
 	bottom := top + height
 	s.H = bottom + 44
@@ -49,15 +50,13 @@ func runsFigure(id string, x *result.Experiment, runs []result.Run, r *result.Re
 		lo, hi = binRange(all, end)
 		y = newScale(lo, hi, bottom-14, top)
 	}
-	x0 := newScale(0, max(end, 1e-9), left, s.W-right)
-	x0.lo = 0
+	x0 := newTimeScale(&line, left, s.W-right)
 	text := tick(r, y.lo, y.hi)
 	if relative {
 		text = percentTick
 	}
 	axisY(s, y, left, s.W-right, text)
-	div, unit := timeUnit(end)
-	axisX(s, scale{lo: x0.lo / div, hi: x0.hi / div, from: x0.from, to: x0.to}, top, bottom, func(v float64) string { return fmt.Sprintf("%g %s", math.Round(v*1e3)/1e3, unit) })
+	x0.axis(s, top, bottom)
 	t := &picture.Table{Caption: label(r) + " over time, by level", Head: []string{"Level", "Runs", "Void or failed", "Median", "First third", "Last third", "Drift"}}
 	var says []string
 	for i := range all {
@@ -84,7 +83,6 @@ func runsFigure(id string, x *result.Experiment, runs []result.Run, r *result.Re
 		s.Raw(fmt.Sprintf(`<path d="%s" class="gone"><title>%s</title></path>`, crosses.String(), html.EscapeString(fmt.Sprintf("%d void or failed runs, queued again", len(gone)))))
 	}
 	s.Line(left, bottom, s.W-right, bottom, "base")
-	s.Text((left+s.W-right)/2, s.H-6, "middle", "axis", "time since the first run")
 	note := "Each mark is a run; lines join medians of twelfths of the time. Levels of a block run in random order, so that drift moves all of them alike."
 	if relative {
 		note = "Each run against the median of its own cell, as there are too many cells to keep apart; lines join medians of twelfths of the time. Drift moves all levels alike."
@@ -92,6 +90,7 @@ func runsFigure(id string, x *result.Experiment, runs []result.Run, r *result.Re
 	if binned {
 		note = fmt.Sprintf("%d runs, too many to draw one by one: in each of %d bins of time the mark is the median and the bar goes from the 5th to the 95th percentile. The CSV has every run.", n, runBins)
 	}
+	note += line.note()
 	if len(gone) > 0 {
 		note += fmt.Sprintf(" Crosses at the bottom are %s that were void or failed and were queued again.", count(len(gone), "run"))
 		if step > 1 {
@@ -103,7 +102,7 @@ func runsFigure(id string, x *result.Experiment, runs []result.Run, r *result.Re
 }
 
 // trend joins medians of twelfths of the time.
-func trend(s *picture.SVG, i int, one *series, end float64, x, y scale) {
+func trend(s *picture.SVG, i int, one *series, end float64, x timeScale, y scale) {
 	var pts [][2]float64
 	for _, b := range bins(one, end, 12) {
 		pts = append(pts, [2]float64{x.at(b.at), y.at(quantile(b.values, 0.5))})
@@ -146,7 +145,7 @@ func binRange(all []series, end float64) (lo, hi float64) {
 	return lo, hi
 }
 
-func drawBins(s *picture.SVG, i int, one *series, end float64, x, y scale) {
+func drawBins(s *picture.SVG, i int, one *series, end float64, x timeScale, y scale) {
 	var pts [][2]float64
 	var bars strings.Builder
 	shift := (float64(i) - 1) * 1.2 // so that bars of series do not hide each other

@@ -122,7 +122,7 @@ func (t *term) effects(title string, x *result.Experiment, all []analysis.Effect
 	}
 	t.Head(title)
 	if interaction(&all[0]) {
-		t.Text("  ", screen.Dim, "How much more, or less, one level costs where the other is set too.")
+		t.Text("  ", screen.Dim, interactionLead(pointers(all)))
 	}
 	if t.Width < tableMin {
 		for i := range all {

@@ -63,6 +63,20 @@ func (s *SVG) Text(x, y float64, anchor, class, t string) {
 	fmt.Fprintf(&s.b, `<text x="%s" y="%s" text-anchor="%s" class="%s">%s</text>`, num(x), num(y), anchor, class, html.EscapeString(t))
 }
 
+// Label writes text that starts at x in up to n lines of a width, 16 apart, with the
+// whole of it as a title where it is cut, and returns how many lines it took.
+func (s *SVG) Label(x, y, width float64, n int, class, t string) int {
+	lines, cut := Lines(t, width, n)
+	for i, l := range lines {
+		title := ""
+		if cut {
+			title = "<title>" + html.EscapeString(t) + "</title>"
+		}
+		fmt.Fprintf(&s.b, `<text x="%s" y="%s" class="%s">%s%s</text>`, num(x), num(y+16*float64(i)), class, title, html.EscapeString(l))
+	}
+	return len(lines)
+}
+
 // Dot draws a marker: a circle for series 0, a square for others, so that they
 // differ without colour.
 func (s *SVG) Dot(x, y float64, series int, title string) {

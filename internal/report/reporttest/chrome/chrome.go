@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -36,21 +37,55 @@ func chromium(t *testing.T) string {
 	return ""
 }
 
-// Start starts one browser with an empty profile.
+// Browser is one that several tests share, since starting one takes seconds. Close
+// it in TestMain.
+type Browser struct {
+	ctx   context.Context
+	close []func()
+}
+
+// Start starts the browser, with an empty profile, unless it runs already.
+func (s *Browser) Start(t *testing.T) context.Context {
+	t.Helper()
+	if s.ctx != nil {
+		return s.ctx
+	}
+	profile, err := os.MkdirTemp("", "hostlab-browser-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.close = append(s.close, func() { _ = os.RemoveAll(profile) })
+	s.ctx = start(t, context.Background(), profile, func(f func()) { s.close = append(s.close, f) })
+	return s.ctx
+}
+
+// Close ends the browser, if one was started.
+func (s *Browser) Close() {
+	for _, f := range slices.Backward(s.close) {
+		f()
+	}
+}
+
+// Start starts a browser with an empty profile for one test.
 func Start(t *testing.T) context.Context {
+	t.Helper()
+	return start(t, t.Context(), t.TempDir(), t.Cleanup)
+}
+
+func start(t *testing.T, ctx context.Context, profile string, cleanup func(func())) context.Context {
 	t.Helper()
 	opts := append(chromedp.DefaultExecAllocatorOptions[:],
 		chromedp.ExecPath(chromium(t)), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.NoFirstRun,
-		chromedp.UserDataDir(t.TempDir()),
+		chromedp.UserDataDir(profile),
 		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-background-networking", true),
 		chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-sync", true),
 		chromedp.Flag("disable-dev-shm-usage", true), chromedp.Flag("hide-scrollbars", false))
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
-	t.Cleanup(cancel)
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
+	cleanup(cancel)
 	ctx, stop := chromedp.NewExecAllocator(ctx, opts...)
-	t.Cleanup(stop)
+	cleanup(stop)
 	ctx, closeIt := chromedp.NewContext(ctx)
-	t.Cleanup(closeIt)
+	cleanup(closeIt)
 	if err := chromedp.Do(ctx); err != nil {
 		t.Fatalf("Chromium does not start: %v", err)
 	}
@@ -101,7 +136,7 @@ func Open(t *testing.T, browser context.Context, html, fragment string, width in
 		t.Fatal(err)
 	}
 	Send(t, b, network.Enable, network.EnableParams{})
-	Send(t, b, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{Width: width, Height: 800, DeviceScaleFactor: 1, Mobile: width < 700})
+	Resize(t, b, width)
 	b.Run(t, chromedp.Navigate(url+fragment), chromedp.WaitReady(chromedp.CSS("#data")))
 	t.Cleanup(func() {
 		b.mu.Lock()
@@ -111,6 +146,12 @@ func Open(t *testing.T, browser context.Context, html, fragment string, width in
 		}
 	})
 	return b
+}
+
+// Resize makes a page as wide as a desk's or a phone's screen.
+func Resize(t *testing.T, b *Tab, width int64) {
+	t.Helper()
+	Send(t, b, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{Width: width, Height: 800, DeviceScaleFactor: 1, Mobile: width < 700})
 }
 
 // Run runs actions, which must work.

@@ -26,6 +26,7 @@ type plan struct {
 	bias      float64 // of the A/A duplicate
 	void      int     // every so many runs is void at first
 	latency   bool
+	pause     time.Duration // after a warm-up, and between the halves
 	ended     string
 	base      map[string]float64                                  // response -> value at the baseline
 	effect    func(response string, at map[string]string) float64 // log ratio, or difference
@@ -122,7 +123,14 @@ func (p *plan) simulate(rng *rand.Rand) []result.Run {
 	x := &p.head
 	var runs []result.Run
 	at, all := start, 0
+	if p.pause > 0 {
+		runs = append(runs, result.Run{Status: result.WarmUp, Reason: "exit status 2", Start: at, Seconds: 0.1})
+		at = at.Add(p.pause / 2)
+	}
 	for b := range p.done {
+		if b == p.done/2 {
+			at = at.Add(p.pause)
+		}
 		level := rng.NormFloat64() * p.noise // of the whole block
 		for i, plot := range x.Blocks[b].Plots {
 			boot := 0.0

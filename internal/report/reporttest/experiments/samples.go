@@ -2,6 +2,7 @@ package experiments
 
 import (
 	"math"
+	"time"
 
 	"hostlab/internal/report/effects"
 	"hostlab/internal/result"
@@ -35,6 +36,13 @@ func gzip(name string, seed uint64, done int, ended string, effect float64) *pla
 
 // Gzip is a plain study with a large effect, resolved at the first look.
 func Gzip() effects.Report { p := gzip("gzip", 11, 10, "resolved", math.Log(1.48)); return p.build() }
+
+// Paused is Gzip after a failed warm-up, stopped for hours and resumed.
+func Paused() effects.Report {
+	p := gzip("gzip-paused", 21, 10, "resolved", math.Log(1.48))
+	p.pause = 5 * time.Hour
+	return p.build()
+}
 
 // Null is the same without any effect.
 func Null() effects.Report {
