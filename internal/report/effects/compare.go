@@ -7,37 +7,26 @@ import (
 	"hostlab/internal/screen"
 )
 
-// compared is one effect in several experiments.
-type compared struct {
-	Name  string                         // "wall: level 6 against 1"
-	Found []struct{ Report, Effect int } // those that have it
+// apart says what Row.Apart means.
+const apart = "two of the intervals have nothing in common: the effects differ"
+
+// rows are the effects of all experiments, those that mean the same together.
+func (s *Set) rows() []analysis.Row {
+	all := make([]*analysis.Analysis, len(s.Reports))
+	for i := range s.Reports {
+		all[i] = s.Reports[i].Analysis
+	}
+	return analysis.Compare(all).Rows
 }
 
-// compare lists the effects of all experiments, those that mean the same together.
-func (s *Set) compare() []compared {
-	var out []compared
-	at := map[string]int{}
-	for i := range s.Reports {
-		x := s.Reports[i].head()
-		for j := range s.Reports[i].Analysis.Effects {
-			e := &s.Reports[i].Analysis.Effects[j]
-			name := effectName(x, e)
-			key := name + "\x00" + e.Response.Unit + "\x00" + string(e.Response.Compare)
-			k, ok := at[key]
-			if !ok {
-				k = len(out)
-				at[key] = k
-				out = append(out, compared{Name: name})
-			}
-			out[k].Found = append(out[k].Found, struct{ Report, Effect int }{i, j})
+// rowName names a row in full, as the first experiment that has it does.
+func (s *Set) rowName(r *analysis.Row) string {
+	for i, e := range r.Effects {
+		if e != nil {
+			return effectName(s.Reports[i].head(), e)
 		}
 	}
-	return out
-}
-
-// effect finds one.
-func (s *Set) effect(f struct{ Report, Effect int }) *analysis.Effect {
-	return &s.Reports[f.Report].Analysis.Effects[f.Effect]
+	return r.Contrast
 }
 
 // comparison prints the same effects of several experiments under each other.
@@ -49,15 +38,22 @@ func (t *term) comparison(s *Set) {
 		}
 		t.Hang("! ", screen.Yellow, w)
 	}
-	for _, c := range s.compare() {
+	for _, row := range s.rows() {
 		t.Raw("")
-		t.Text("  ", screen.Bold, c.Name)
-		for _, f := range c.Found {
-			e, x := s.effect(f), s.Reports[f.Report].head()
-			t.Hang("    ", verdictStyle[e.Verdict], fmt.Sprintf("%s: %s; %s", s.Reports[f.Report].Dir, figure(x, e), verdictWord(e.Verdict)))
+		t.Text("  ", screen.Bold, s.rowName(&row))
+		without := 0
+		for i, e := range row.Effects {
+			if e == nil {
+				without++
+				continue
+			}
+			t.Hang("    ", verdictStyle[e.Verdict], fmt.Sprintf("%s: %s; %s", s.Reports[i].Dir, figure(s.Reports[i].head(), e), verdictWord(e.Verdict)))
 		}
-		if n := len(s.Reports) - len(c.Found); n > 0 {
-			t.Text("    ", screen.Dim, fmt.Sprintf("%s without it", count(n, "experiment")))
+		if row.Apart {
+			t.Hang("    ! ", screen.Yellow, apart)
+		}
+		if without > 0 {
+			t.Text("    ", screen.Dim, fmt.Sprintf("%s without it", count(without, "experiment")))
 		}
 	}
 }

@@ -96,7 +96,7 @@ type effectRow struct {
 }
 
 type compareRow struct {
-	Name, Dir string
+	Name, Dir, Apart string
 	effectRow
 }
 
@@ -114,7 +114,7 @@ func heading(s *Set) string {
 func newSection(key string, r *Report) section {
 	a, x := r.Analysis, r.head()
 	out := section{Key: key, Dir: r.Dir, Name: x.Name, Title: x.Title, Lead: headLine(r), State: stateText(a), Counts: runsText(a.Runs),
-		Warnings: r.warnings(), Notes: footnotes(x, a.Effects), Steps: r.next(), Study: studyText(r.Study)}
+		Warnings: r.warnings(), Notes: footnotes(x, a), Steps: r.next(), Study: studyText(r.Study)}
 	for _, e := range deciding(a) {
 		out.Told = append(out.Told, told{string(e.Verdict), sentence(x, e) + "."})
 	}
@@ -160,10 +160,15 @@ func newEffectRow(x *result.Experiment, e *analysis.Effect) effectRow {
 
 func comparedRows(s *Set) []compareRow {
 	var out []compareRow
-	for _, c := range s.compare() {
-		for _, f := range c.Found {
-			r := &s.Reports[f.Report]
-			out = append(out, compareRow{c.Name, r.Dir, newEffectRow(r.head(), s.effect(f))})
+	for _, row := range s.rows() {
+		mark := ""
+		if row.Apart {
+			mark = apart
+		}
+		for i, e := range row.Effects {
+			if r := &s.Reports[i]; e != nil {
+				out = append(out, compareRow{s.rowName(&row), r.Dir, mark, newEffectRow(r.head(), e)})
+			}
 		}
 	}
 	return out

@@ -18,10 +18,17 @@ func WriteMarkdown(w io.Writer, s *Set) error {
 			fmt.Fprintf(&b, "> **Warning:** %s\n", md(d))
 		}
 		b.WriteString("\n| Effect | Experiment | Change | Interval | n | Verdict | Evidence |\n|---|---|--:|---|--:|---|---|\n")
-		for _, c := range s.compare() {
-			for _, f := range c.Found {
-				e, r := s.effect(f), &s.Reports[f.Report]
-				fmt.Fprintf(&b, "| %s | %s | %s | %s | %d %s | %s | %s |\n", md(c.Name), md(r.Dir), amount(e.Value, &e.Response), span(e.Low, e.High, &e.Response), e.N, e.Unit, verdictWord(e.Verdict), evidence(r.head(), e))
+		for _, row := range s.rows() {
+			name := s.rowName(&row)
+			if row.Apart {
+				name += " (" + apart + ")"
+			}
+			for i, e := range row.Effects {
+				if e == nil {
+					continue
+				}
+				r := &s.Reports[i]
+				fmt.Fprintf(&b, "| %s | %s | %s | %s | %d %s | %s | %s |\n", md(name), md(r.Dir), amount(e.Value, &e.Response), span(e.Low, e.High, &e.Response), e.N, e.Unit, verdictWord(e.Verdict), evidence(r.head(), e))
 			}
 		}
 		b.WriteString("\n")
@@ -56,7 +63,7 @@ func markdown(b *bytes.Buffer, r *Report) {
 				within(p.Margin, p), within(e.NoiseFloor, p), verdictWord(e.Verdict), evidence(x, e))
 		}
 		b.WriteString("\n")
-		for _, n := range footnotes(x, a.Effects) {
+		for _, n := range footnotes(x, a) {
 			fmt.Fprintf(b, "%s\n", n)
 		}
 		b.WriteString("\n")
