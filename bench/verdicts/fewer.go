@@ -32,8 +32,8 @@ const (
 const effect = 0.05
 
 // sizes are the numbers of measured runs a side that are tried. A peer whose least
-// number lies between two of them is given the larger: by up to a third more below 80
-// and twice as many at most.
+// number lies between two of them is given the larger: by up to a third more up to 80,
+// and by twice as many at most.
 var sizes = []int{3, 4, 5, 6, 7, 8, 10, 12, 14, 17, 20, 25, 30, 40, 50, 60, 80, 100, 140, 200, 400}
 
 // scores are the p-values of one size of a peer in all simulated experiments,

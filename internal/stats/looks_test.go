@@ -94,7 +94,7 @@ var lookTimes = flag.Int("looks.experiments", 20_000, "experiments for each figu
 //
 //	go test ./internal/stats -run CoverTogether -v -looks.experiments 1000000
 //
-// they do not in the shares given, +-0.04 %; at the default looks, 12,000,000 experiments give 4.97 %.
+// they do not in the shares given, +-0.04 %; at the default looks, 12,000,000 experiments give 4.95 %.
 func TestLookAlphasCoverTogether(t *testing.T) {
 	for i, c := range []struct {
 		looks   []int
@@ -102,7 +102,7 @@ func TestLookAlphasCoverTogether(t *testing.T) {
 		student bool
 		leave   float64 // in %
 	}{
-		{[]int{10, 14, 20, 30}, 0.05, false, 4.97},
+		{[]int{10, 14, 20, 30}, 0.05, false, 4.95},
 		{[]int{10, 14, 20, 30}, 0.05 / 4, false, 1.21},
 		{[]int{14, 20, 30}, 0.05 / 7, false, 0.69},
 		{[]int{20, 40, 80}, 0.05, false, 4.87},
