@@ -31,7 +31,9 @@ const (
 
 const effect = 0.05
 
-// sizes are the numbers of measured runs a side that are tried.
+// sizes are the numbers of measured runs a side that are tried. A peer whose least
+// number lies between two of them is given the larger: by up to a third more up to 80,
+// and by twice as many at most.
 var sizes = []int{3, 4, 5, 6, 7, 8, 10, 12, 14, 17, 20, 25, 30, 40, 50, 60, 80, 100, 140, 200, 400}
 
 // scores are the p-values of one size of a peer in all simulated experiments,
@@ -167,7 +169,7 @@ func (c contest) ratio(q question, allowed float64, rng *rand.Rand) string {
 // peers: as documented, and at the least size that does as well.
 func fewer(w io.Writer, m models, times int, seed uint64) []target {
 	fmt.Fprintf(w, "\n== runs to the correct verdict on an effect of %g %%, and errors without one\n", 100*effect)
-	fmt.Fprintf(w, "Ratios are the peer's least runs over hostlab's [95 %%, bootstrap]; above 1, hostlab needs fewer. none: at none of %d to %d runs a side and no level.\n", sizes[0], sizes[len(sizes)-1])
+	fmt.Fprintf(w, "Ratios are the peer's least runs over hostlab's [95 %%, bootstrap]; above 1, hostlab needs fewer. Peers' runs a side are rounded up to one of %v.\nnone: at none of these and no level.\n", sizes)
 	for i, model := range m.atSigma() {
 		seed := seed<<16 + 6000 + uint64(i)*200
 		same, other := trial{model: model, effects: []float64{0}}, trial{model: model, effects: []float64{effect}}

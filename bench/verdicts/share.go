@@ -50,11 +50,16 @@ type target struct {
 	share share
 	bound float64
 	least bool // the bound is from below
+	// scatter is set where the bound is not meant for this noise, and says why.
+	scatter string
 }
 
 // missed reports whether the share is beyond its bound by more than the
 // simulation's own error.
 func (t target) missed() bool {
+	if t.scatter != "" {
+		return false
+	}
 	low, high := t.share.interval()
 	if t.least {
 		return high < t.bound
@@ -63,6 +68,9 @@ func (t target) missed() bool {
 }
 
 func (t target) String() string {
+	if t.scatter != "" {
+		return fmt.Sprintf("%-62s %s %%  no target; scatter %s  n %d", t.name, t.share, t.scatter, t.share.n)
+	}
 	sign, state := "at most", "met"
 	beyond := t.share.value() > t.bound
 	if t.least {

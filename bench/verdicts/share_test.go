@@ -36,7 +36,7 @@ func TestTargetIsMissedOnlyBeyondItsError(t *testing.T) {
 		{1890, 2000, 0.95, true, false},
 		{1860, 2000, 0.95, true, true},
 	} {
-		if got := (target{"", share{c.k, c.n}, c.bound, c.least}).missed(); got != c.want {
+		if got := (target{share: share{c.k, c.n}, bound: c.bound, least: c.least}).missed(); got != c.want {
 			t.Errorf("%d of %d against %g: missed %v, want %v", c.k, c.n, c.bound, got, c.want)
 		}
 	}

@@ -62,7 +62,23 @@ func TestFewerIsFair(t *testing.T) {
 }
 
 func TestRunRefusesUnknownTables(t *testing.T) {
-	if _, err := run(&bytes.Buffer{}, 100, 1, "nonsense"); err == nil {
-		t.Error("no error for a table that is not there")
+	for _, only := range []string{"nonsense", "false,typo", "false,"} {
+		if _, err := run(&bytes.Buffer{}, 100, 1, only); err == nil || !strings.Contains(err.Error(), "noise, false, power") {
+			t.Errorf("-only %s: %v", only, err)
+		}
+	}
+}
+
+// A figure without a target is shown, says why, and counts neither as met nor as missed.
+func TestSummaryShowsWhatHasNoTarget(t *testing.T) {
+	var out bytes.Buffer
+	missed := summary(&out, []target{
+		{name: "found, noisy", share: share{10, 100}, bound: 0.95, least: true, scatter: "9 %, 20 %"},
+		{name: "found, white", share: share{99, 100}, bound: 0.95, least: true},
+		{name: "interval covers, white", share: share{96, 100}, bound: 0.95, least: true},
+	})
+	text := out.String()
+	if missed || !strings.Contains(text, "2 of 2 targets met; 1 more figure") || !strings.Contains(text, "no target; scatter 9 %, 20 %") || !strings.HasPrefix(text, "\n== targets\ninterval covers") {
+		t.Errorf("missed %v:\n%s", missed, text)
 	}
 }

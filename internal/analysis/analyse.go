@@ -42,12 +42,11 @@ func Analyse(x *result.Experiment, runs []result.Run, end *result.End) *Analysis
 			}
 		}
 	}
-	looks := x.Design.Looks
+	atLook := func(alpha float64) float64 { return atLook(alpha, x, a.Look) }
 	used := r.used(blocks)
 	j := judge{record: r, judged: a.Look > 0, seconds: a.Seconds,
-		primary: atLook(stats.Simultaneous(alpha, primary, 1), looks, a.Look), secondary: atLook(alpha, looks, a.Look),
-		void: voidAlpha}
-	if len(looks) > 0 {
+		primary: atLook(stats.Simultaneous(alpha, primary, 1)), secondary: atLook(alpha)}
+	if looks := x.Design.Looks; len(looks) > 0 {
 		j.firstLook = looks[0]
 	}
 
@@ -90,11 +89,12 @@ func Analyse(x *result.Experiment, runs []result.Run, end *result.End) *Analysis
 // all looks together; before the first look, what it will be there. An end between
 // two looks counts as the later one: with fewer blocks than planned, it depends
 // more on the looks before it, and errs less often besides them.
-func atLook(alpha float64, looks []int, look int) float64 {
+func atLook(alpha float64, x *result.Experiment, look int) float64 {
+	looks := x.Design.Looks
 	if len(looks) == 0 {
 		return alpha
 	}
-	return stats.LookAlphas(alpha, looks)[min(max(look, 1), len(looks))-1]
+	return stats.LookAlphas(alpha, looks, x.Design.Kind == splitPlot)[min(max(look, 1), len(looks))-1]
 }
 
 // look picks the blocks to judge and says what becomes of the others.

@@ -227,9 +227,9 @@ func TestAlpha(t *testing.T) {
 		t.Fatalf("%d effects, %d A/A comparisons", len(a.Effects), len(a.AA))
 	}
 	for i, e := range a.Effects {
-		want := stats.LookAlphas(0.05/4, l.x.Design.Looks)[0] // two contrasts in two responses, first of three looks
+		want := stats.LookAlphas(0.05/4, l.x.Design.Looks, false)[0] // two contrasts in two responses, first of three looks
 		if !e.Primary() {
-			want = stats.LookAlphas(0.05, l.x.Design.Looks)[0]
+			want = stats.LookAlphas(0.05, l.x.Design.Looks, false)[0]
 		}
 		if e.Primary() != (i < 4) || !near(e.Alpha, want) {
 			t.Errorf("effect %d (%s of %s): primary %v, alpha %v, want %v", i, Name(e.Contrast), e.Response.Name, e.Primary(), e.Alpha, want)
@@ -239,7 +239,7 @@ func TestAlpha(t *testing.T) {
 		}
 	}
 	l.x.Design.Alpha = 0
-	if a := l.analyse(); !near(a.Effects[0].Alpha, stats.LookAlphas(0.05/4, l.x.Design.Looks)[0]) || !hasWarning(a.Warnings, "alpha is 0") {
+	if a := l.analyse(); !near(a.Effects[0].Alpha, stats.LookAlphas(0.05/4, l.x.Design.Looks, false)[0]) || !hasWarning(a.Warnings, "alpha is 0") {
 		t.Errorf("alpha 0: %v, %q", a.Effects[0].Alpha, a.Warnings)
 	}
 }

@@ -28,8 +28,8 @@ type Effect struct {
 	Evidence result.Evidence
 
 	Value, Low, High float64 // Hodges-Lehmann and its interval at 1-Alpha
-	N                int     // blocks; boots where the factor needs one
-	Unit             string  // what N counts: blocks, superblocks or boots
+	N                int     // blocks
+	Unit             string  // what N counts: blocks; in a split plot superblocks, or boots where one of each holds the whole contrast
 	Alpha            float64 // after multiplicity and looks
 	// Mean is the paired-t estimate beside it: rare stalls move it and not Value.
 	Mean, MeanLow, MeanHigh float64
@@ -69,7 +69,8 @@ type Analysis struct {
 	Effects    []Effect // primary ones first, in the study's order
 	AA         []AA
 	// Repeats is how often a cell of a split plot is best run in each boot, from the
-	// variances and costs seen (Kalibera and Jones 2013); 0: not known.
+	// variances and costs seen (Kalibera and Jones 2013); 0: not known, or any number
+	// will do.
 	Repeats  int
 	Seconds  float64 // of a median block, pauses between runs included; NaN: not known
 	Warnings []string

@@ -76,11 +76,11 @@ func (d Difference) String() string {
 
 // line fills the rows.
 func (c *Comparison) line() {
-	at := map[[3]string]int{}
+	at := map[[4]string]int{}
 	for i, a := range c.Experiments {
 		for k := range a.Effects {
 			e := &a.Effects[k]
-			key := [3]string{key(e.Contrast), e.Response.Name, string(e.Response.Compare)}
+			key := [4]string{key(a.Experiment, e.Contrast), e.Response.Name, e.Response.Unit, string(e.Response.Compare)}
 			n, ok := at[key]
 			if !ok {
 				n = len(c.Rows)
@@ -112,13 +112,22 @@ func (r Row) primary() int {
 	return 0
 }
 
-// key names a contrast whatever the order of its two factors.
-func key(c result.Contrast) string {
+// key names a contrast whatever the order of its two factors, with what it compares
+// to: against another baseline it is another effect.
+func key(x *result.Experiment, c result.Contrast) string {
 	if len(c.Factors) == 2 && len(c.Levels) == 2 && c.Factors[0] > c.Factors[1] {
 		c.Factors = []string{c.Factors[1], c.Factors[0]}
 		c.Levels = []string{c.Levels[1], c.Levels[0]}
 	}
-	return fmt.Sprintf("%q %q %q", c.Factors, c.Levels, c.At)
+	var baselines []string
+	for _, name := range c.Factors {
+		for _, f := range x.Factors {
+			if f.Name == name {
+				baselines = append(baselines, f.Baseline)
+			}
+		}
+	}
+	return fmt.Sprintf("%q %q %q %q", c.Factors, c.Levels, baselines, c.At)
 }
 
 // differ fills the conditions that are not the same everywhere.

@@ -47,6 +47,16 @@ func TestCompare(t *testing.T) {
 			{"levels of mode", []string{"off, on", "auto, off, on"}}, {"margin of wall", []string{"2 %", "5 %"}},
 			{"better of wall", []string{"lower", "higher"}}, {"host smt", []string{"", "off"}}, {"override seed", []string{"", "7"}},
 		}},
+		{name: "another baseline", change: func(l *lab) {
+			l.x.Factors[0].Levels, l.x.Factors[0].Baseline = []string{"none", "on"}, "none"
+			for i := range l.x.Cells {
+				if l.x.Cells[i].Levels["mode"] == "off" {
+					l.x.Cells[i].Levels = map[string]string{"mode": "none"}
+				}
+			}
+		}, differences: []Difference{
+			{"baseline of mode", []string{"off", "none"}}, {"levels of mode", []string{"off, on", "none, on"}},
+		}, warnings: []string{"experiment 2 has no effect of mode=on on wall", "experiment 1 has no effect of mode=on on wall"}},
 		{name: "another response", change: func(l *lab) {
 			l.x.Responses[0].Name = "cpu"
 			for _, run := range l.runs {

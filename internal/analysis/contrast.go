@@ -16,10 +16,10 @@ type weight struct {
 	w    float64
 }
 
-// comparison is a contrast worked out on the cells. Each of its parts gives one
-// difference in every block, and their weights sum to 0.
+// comparison is a contrast worked out on the cells. It gives one difference in
+// every block; the weights sum to 0.
 type comparison struct {
-	parts       [][]weight
+	weights     []weight
 	level, base []int  // the cells of the two sides; none for interactions
 	unit        string // what a difference is: blocks, superblocks or boots
 	plotNoise   bool   // differences between whole plots are in it
@@ -60,7 +60,6 @@ func (r *record) comparison(c result.Contrast) (comparison, error) {
 	if len(factors) == 1 {
 		out.base, out.level = corners[0], corners[1]
 	}
-	var all []weight
 	for corner, cells := range corners {
 		sign := 1.0 // + at all levels, each factor at its baseline turns it round
 		for i := range factors {
@@ -69,10 +68,10 @@ func (r *record) comparison(c result.Contrast) (comparison, error) {
 			}
 		}
 		for _, cell := range cells {
-			all = append(all, weight{cell, sign / float64(len(cells))})
+			out.weights = append(out.weights, weight{cell, sign / float64(len(cells))})
 		}
 	}
-	r.units(&out, all, factors)
+	r.units(&out)
 	return out, nil
 }
 
@@ -99,45 +98,32 @@ func cornerOf(cell result.Cell, c result.Contrast, factors []result.Factor) (int
 	return corner, true
 }
 
-// units cuts the weights of all cells into parts. In complete blocks they are one.
-// In a split plot, so they are for a contrast of a factor that holds for a whole
-// boot: all runs of a boot share what is particular to it, and are no replicates.
-// A contrast within boots has one part in each.
-func (r *record) units(c *comparison, all []weight, factors []result.Factor) {
-	c.parts = [][]weight{all}
+// units says what the differences of a split plot count, and whether they hold the
+// noise between boots. All runs of a boot share what is particular to it and are no
+// replicates. Nor are the boots of a superblock replicates of a contrast within
+// boots: they are at different levels, at which its effect may differ, so that their
+// differences pooled would be a mixture whose centre is not the mean over cells that
+// the contrast asks for. They are averaged, and a superblock gives one difference;
+// where one boot of each holds the whole contrast, those boots are what is counted.
+func (r *record) units(c *comparison) {
 	if r.x.Design.Kind != splitPlot {
 		return
 	}
 	c.unit = "superblocks"
-	var whole, keys []string
+	var whole []string
 	for _, f := range r.x.Factors {
 		if f.Change.WholePlot() {
 			whole = append(whole, f.Name)
 		}
 	}
-	plots := map[string][]weight{}
-	for _, w := range all {
-		key := levelsKey(r.x.Cells[w.cell], whole)
-		if plots[key] == nil {
-			keys = append(keys, key)
-		}
-		plots[key] = append(plots[key], w)
+	plots := map[string]float64{} // sums of their weights
+	for _, w := range c.weights {
+		plots[levelsKey(r.x.Cells[w.cell], whole)] += w.w
 	}
-	if !slices.ContainsFunc(factors, func(f result.Factor) bool { return f.Change.WholePlot() }) {
-		c.unit, c.parts = "boots", nil
-		for _, key := range keys {
-			for i := range plots[key] {
-				plots[key][i].w *= float64(len(keys)) // every plot has the same cells
-			}
-			c.parts = append(c.parts, plots[key])
-		}
-		return
+	if len(plots) == 1 {
+		c.unit = "boots"
 	}
-	for _, p := range plots {
-		sum := 0.0
-		for _, w := range p {
-			sum += w.w
-		}
+	for _, sum := range plots {
 		c.plotNoise = c.plotNoise || math.Abs(sum) > 1e-9
 	}
 }
@@ -166,12 +152,10 @@ func (r *record) duplicates() (comparison, bool) {
 	if len(c.level) == 0 {
 		return c, false
 	}
-	var all []weight
 	for i := range c.level {
 		k := float64(len(c.level))
-		all = append(all, weight{c.level[i], 1 / k}, weight{c.base[i], -1 / k})
+		c.weights = append(c.weights, weight{c.level[i], 1 / k}, weight{c.base[i], -1 / k})
 	}
-	c.parts = [][]weight{all}
 	if r.x.Design.Kind == splitPlot {
 		c.unit = "superblocks"
 	}

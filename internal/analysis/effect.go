@@ -3,7 +3,6 @@ package analysis
 import (
 	"fmt"
 	"math"
-	"slices"
 
 	"hostlab/internal/stats"
 )
@@ -14,7 +13,6 @@ type judge struct {
 	judged             bool // a look was reached
 	firstLook          int
 	primary, secondary float64 // alpha of one interval
-	void               float64 // alpha of the A/A interval that voids
 	seconds            float64 // of a block; NaN: not known
 }
 
@@ -82,37 +80,20 @@ func disagree(s scale, iv, mean stats.Interval) string {
 		s.signed(s.effect(mean.Estimate)), s.span(s.effect(mean.Low), s.effect(mean.High)))
 }
 
-// differences returns that of every unit in which all cells have a value, in the
-// order they ran, and how many units lack one.
+// differences returns that of every block in which all cells have a value, in the
+// order they ran, and how many blocks lack one.
 func (j *judge) differences(c comparison, t *table) (d []float64, lost int) {
-	d = make([]float64, 0, len(t.rows)*len(c.parts))
-	order := make([]int, len(c.parts))
-	for i := range order {
-		order[i] = i
-	}
-	for i, b := range t.rows {
-		row := t.row(i)
-		if len(order) > 1 {
-			slices.SortStableFunc(order, func(p, q int) int {
-				return j.record.plotOf(b, c.parts[p][0].cell) - j.record.plotOf(b, c.parts[q][0].cell)
-			})
+	d = make([]float64, 0, len(t.rows))
+	for i := range t.rows {
+		row, sum := t.row(i), 0.0
+		for _, w := range c.weights {
+			sum += w.w * row[w.cell]
 		}
-		for _, p := range order {
-			sum := 0.0
-			for _, w := range c.parts[p] {
-				sum += w.w * row[w.cell]
-			}
-			if math.IsNaN(sum) || math.IsInf(sum, 0) { // the largest numbers apart
-				lost++
-				continue
-			}
-			d = append(d, sum)
+		if math.IsNaN(sum) || math.IsInf(sum, 0) { // the largest numbers apart
+			lost++
+			continue
 		}
+		d = append(d, sum)
 	}
 	return d, lost
-}
-
-// plotOf returns in which plot of a block a cell is.
-func (r *record) plotOf(block, cell int) int {
-	return slices.IndexFunc(r.x.Blocks[block].Plots, func(p []int) bool { return slices.Contains(p, cell) })
 }

@@ -2,6 +2,7 @@ package analysis
 
 import (
 	"math"
+	"slices"
 
 	"hostlab/internal/result"
 	"hostlab/internal/stats"
@@ -16,7 +17,7 @@ func (r *record) repeats(used []*result.Run, tables []*table, seconds float64) i
 	if r.x.Design.Kind != splitPlot || n < 2 || len(used) == 0 {
 		return 0
 	}
-	run, boot, ok := r.costs(used, seconds)
+	repeat, boot, ok := r.costs(used, seconds)
 	if !ok {
 		return 0
 	}
@@ -29,17 +30,18 @@ func (r *record) repeats(used []*result.Run, tables []*table, seconds float64) i
 		if math.IsNaN(c[0]) || math.IsNaN(c[1]) {
 			continue
 		}
-		if k := stats.Repeats(c, []float64{run, boot}); len(k) == 1 {
+		if k := stats.Repeats(c, []float64{repeat, boot}); len(k) == 1 {
 			best = max(best, k[0])
 		}
 	}
 	return best
 }
 
-// components splits the variance of t's response into that of the n runs of a cell
-// in one boot and that of boots. It takes the differences between a level and its
-// baseline, run by run, because what all boots of a superblock share cancels in
-// effects; both components are twice those of a single cell.
+// components splits the variance of t's response into that of the n repeats in one
+// boot and that of boots. It takes the differences that effects are made of, one for
+// each repeat: the mean over a contrast's cells at the level less that at the
+// baseline. What all boots of a superblock share cancels in them, and k cells in each
+// boot vary like one cell repeated k times, so that fewer repeats will do.
 func (r *record) components(used []*result.Run, t *table, n int) []float64 {
 	values := make([][]float64, len(r.x.Blocks)*t.cells)
 	for _, run := range used {
@@ -50,48 +52,51 @@ func (r *record) components(used []*result.Run, t *table, n int) []float64 {
 			}
 		}
 	}
-	within, between, pairs := 0.0, 0.0, 0
+	within, between, contrasts := 0.0, 0.0, 0.0
 	for _, contrast := range r.x.Contrasts {
 		c, err := r.comparison(contrast)
 		if err != nil || !c.plotNoise || len(contrast.Factors) != 1 {
 			continue
 		}
-		for i := range c.level {
-			var x []float64
-			for _, b := range t.rows {
-				level, base := values[b*t.cells+c.level[i]], values[b*t.cells+c.base[i]]
-				if len(level) != n || len(base) != n {
-					continue
-				}
-				for j := range level {
-					x = append(x, level[j]-base[j])
-				}
-			}
-			if len(x) < 2*n {
+		var x []float64
+		for _, b := range t.rows {
+			if slices.ContainsFunc(c.weights, func(w weight) bool { return len(values[b*t.cells+w.cell]) != n }) {
 				continue
 			}
-			v := stats.Components(x, n, len(x)/n)
-			within += v[0]
-			between += v[1]
-			pairs++
+			for j := range n {
+				sum := 0.0
+				for _, w := range c.weights {
+					sum += w.w * values[b*t.cells+w.cell][j]
+				}
+				x = append(x, sum)
+			}
 		}
+		if len(x) < 2*n {
+			continue
+		}
+		v := stats.Components(x, n, len(x)/n)
+		within += v[0]
+		between += v[1]
+		contrasts++
 	}
-	return []float64{within / float64(pairs), between / float64(pairs)}
+	return []float64{within / contrasts, between / contrasts}
 }
 
-// costs returns the seconds that one more run takes and what a boot takes beside
-// its runs, where a block takes the given seconds.
-func (r *record) costs(used []*result.Run, seconds float64) (run, boot float64, ok bool) {
+// costs returns the seconds that one more repeat of all cells of a boot takes and
+// what a boot takes beside its runs, where a block takes the given seconds.
+func (r *record) costs(used []*result.Run, seconds float64) (repeat, boot float64, ok bool) {
 	took := make([]float64, len(used))
 	for i, u := range used {
 		took[i] = u.Seconds
 	}
-	run = stats.Median(took)
+	run := stats.Median(took)
 	block := r.x.Blocks[used[0].Block]
-	runs := 0
+	runs, most := 0, 0
 	for _, p := range block.Plots {
 		runs += len(p)
+		most = max(most, len(p)) // the duplicate's boot has one cell only
 	}
+	repeat = run * float64(most) / float64(r.x.Design.Repeats)
 	boot = (seconds - float64(runs)*run) / float64(len(block.Plots))
-	return run, boot, run > 0 && boot > 0
+	return repeat, boot, repeat > 0 && boot > 0
 }

@@ -61,7 +61,7 @@ func TestSplitPlotUnits(t *testing.T) {
 		value   float64
 	}{
 		{"superblocks", 10, true, Inconclusive, math.NaN()}, // boots vary by 10 %
-		{"boots", 20, false, CostsMore, 0.05},               // and that cancels within each
+		{"superblocks", 10, false, CostsMore, 0.05},         // and that cancels within each
 		{"boots", 10, false, CostsMore, 0.05},
 		{"superblocks", 10, false, NoEffect, 0},
 	} {
@@ -81,32 +81,43 @@ func TestSplitPlotUnits(t *testing.T) {
 	}
 }
 
-// Differences of boots are in the order in which the boots were.
-func TestBootsInOrder(t *testing.T) {
-	l := newLab().factorial().splitPlot()
-	l.x.Design.AA = false
-	l.x.Cells = l.x.Cells[:4]
-	l.x.Contrasts = []result.Contrast{{Factors: []string{"size"}, Levels: []string{"large"}, Primary: true}}
-	l.fill(2, func(b int, c result.Cell) []float64 {
-		if c.Levels["size"] == "small" {
-			return []float64{1}
+// An effect inside the boots that is there in one of three whole-plot levels only has
+// the mean over cells as its centre. Pooled boots are a mixture: two thirds of them
+// show nothing, so that their Hodges-Lehmann estimate lies far below that mean and
+// the interval without it says that there is no practical effect.
+func TestInnerEffectIsTheMeanOverBoots(t *testing.T) {
+	truth := math.Log(1.15) / 3
+	covered, wrong := 0, 0
+	const experiments = 100
+	rng := rand.New(rand.NewPCG(3, 3))
+	for range experiments {
+		l := newLab().factorial().splitPlot()
+		l.x.Factors[0].Levels = []string{"off", "on", "auto"}
+		for _, size := range []string{"small", "large"} {
+			l.x.Cells = append(l.x.Cells, result.Cell{Levels: map[string]string{"mode": "auto", "size": size}})
 		}
-		if c.Levels["mode"] == "off" {
-			return []float64{math.Exp(float64(b))}
+		l.x.Responses[0].Margin = 0.03
+		l.x.Contrasts = []result.Contrast{{Factors: []string{"size"}, Levels: []string{"large"}, Primary: true}}
+		l.fill(10, func(_ int, c result.Cell) []float64 {
+			z := 0.01 * rng.NormFloat64()
+			if c.Levels["mode"] == "auto" && c.Levels["size"] == "large" {
+				z += math.Log(1.15)
+			}
+			return []float64{math.Exp(z)}
+		})
+		e := l.analyse().Effects[0]
+		if e.Unit != "superblocks" || e.N != 10 {
+			t.Fatalf("%d %s, want 10 superblocks", e.N, e.Unit)
 		}
-		return []float64{math.Exp(10 + float64(b))}
-	})
-	l.x.Blocks[1].Plots[0], l.x.Blocks[1].Plots[1] = l.x.Blocks[1].Plots[1], l.x.Blocks[1].Plots[0]
-	for i := range l.runs {
-		if l.runs[i].Block == 1 {
-			l.runs[i].Plot = 1 - l.runs[i].Plot
+		if e.Low <= math.Expm1(truth) && math.Expm1(truth) <= e.High {
+			covered++
+		}
+		if e.Verdict == NoEffect {
+			wrong++
 		}
 	}
-	d := l.analyse().Effects[0].Differences
-	for i, want := range []float64{0, 10, 11, 1} {
-		if len(d) != 4 || !near(d[i], want) {
-			t.Fatalf("differences %v, want 0 10 11 1", d)
-		}
+	if covered < 88 || wrong > 0 { // 95 less three standard errors
+		t.Errorf("%d of %d intervals hold the mean effect of %.2f %%, and %d say that there is none", covered, experiments, 100*math.Expm1(truth), wrong)
 	}
 }
 
@@ -155,6 +166,27 @@ func TestRepeats(t *testing.T) {
 	a := l.ended("budget")
 	if a.Repeats < 12 || a.Repeats > 14 {
 		t.Errorf("%d repeats a boot, want about 13", a.Repeats)
+	}
+	// Four cells in a boot vary like one that is repeated four times.
+	four := newLab().splitPlot()
+	four.x.Design.Repeats = 10
+	four.x.Factors = append(four.x.Factors, result.Factor{Name: "size", Levels: []string{"1", "2", "3", "4"}, Baseline: "1", Change: result.Online})
+	four.x.Cells = nil
+	for _, mode := range []string{"off", "on"} {
+		for _, size := range four.x.Factors[1].Levels {
+			four.x.Cells = append(four.x.Cells, result.Cell{Levels: map[string]string{"mode": mode, "size": size}})
+		}
+	}
+	four.x.Cells = append(four.x.Cells, result.Cell{Levels: map[string]string{"mode": "off", "size": "1"}, Duplicate: true})
+	four.fill(400, func(b int, c result.Cell) []float64 {
+		return []float64{boots(b+1000, c)[0] * math.Exp(0.02*rng.NormFloat64())}
+	})
+	for i := range four.runs {
+		run := &four.runs[i]
+		run.Start = started.Add(time.Duration(run.Block*(90*8+3*320)+run.Plot*(40*8+320)+run.Slot*8) * time.Second)
+	}
+	if a := four.ended("budget"); a.Repeats < 3 || a.Repeats > 4 {
+		t.Errorf("%d repeats of four cells a boot, want about 13/4", a.Repeats)
 	}
 	for name, change := range map[string]func(){
 		"no primary response": func() { l.x.Responses[0].Primary = false },

@@ -27,7 +27,7 @@ func (j *judge) verdict(e *Effect, t *table, iv stats.Interval, c comparison, aa
 		e.Reason = fmt.Sprintf("The response has no practical margin above 0 (it is %g), so that no effect can be judged.", t.response.Margin)
 		return
 	case e.N == 0 || math.IsNaN(iv.Low) || !j.judged:
-		j.tooFew(e, t, iv, c, delta)
+		j.tooFew(e, t, iv, delta)
 		return
 	}
 	low, high := iv.Low*t.cost(), iv.High*t.cost() // in the direction of cost
@@ -47,10 +47,10 @@ func (j *judge) verdict(e *Effect, t *table, iv stats.Interval, c comparison, aa
 	case low > 0 || high < 0:
 		e.Verdict = Unresolved
 		e.Reason = fmt.Sprintf("The interval, %s, excludes no effect at all, but not one below the margin of %s.", span, margin)
-		j.need(e, t, c, iv, delta)
+		j.need(e, t, iv, delta)
 	default:
 		e.Reason = fmt.Sprintf("The interval, %s, is too wide for a margin of %s.", span, margin)
-		j.need(e, t, c, iv, delta)
+		j.need(e, t, iv, delta)
 	}
 }
 
@@ -66,7 +66,7 @@ func (j *judge) none(e *Effect, t *table, c comparison, aa *floor, delta float64
 	case aa.phi > delta:
 		e.Reason = fmt.Sprintf("The interval, %s, is within the margin of %s, but the baseline differs from its own duplicate by up to %s.", span, margin, t.size(aa.Floor))
 		e.Need = needed(aa.iv, stats.Spread(aa.d), delta, e.Alpha)
-		j.time(e, c)
+		j.time(e)
 		return
 	}
 	e.Verdict = NoEffect
@@ -77,8 +77,8 @@ func (j *judge) none(e *Effect, t *table, c comparison, aa *floor, delta float64
 }
 
 // tooFew says why an effect without an interval, or before a look, is not judged.
-func (j *judge) tooFew(e *Effect, t *table, iv stats.Interval, c comparison, delta float64) {
-	least := max(j.firstLook*len(c.parts), stats.MinBlocks(e.Alpha))
+func (j *judge) tooFew(e *Effect, t *table, iv stats.Interval, delta float64) {
+	least := max(j.firstLook, stats.MinBlocks(e.Alpha))
 	switch {
 	case len(t.rows) == 0:
 		e.Reason = "No block is complete."
@@ -95,16 +95,16 @@ func (j *judge) tooFew(e *Effect, t *table, iv stats.Interval, c comparison, del
 		e.Reason = fmt.Sprintf("The first look is at %s, and there are %d.", plural(j.firstLook, "block", "blocks"), len(t.rows))
 	}
 	e.Need = least
-	j.time(e, c)
+	j.time(e)
 }
 
 // need adds how many blocks would decide.
-func (j *judge) need(e *Effect, t *table, c comparison, iv stats.Interval, delta float64) {
+func (j *judge) need(e *Effect, t *table, iv stats.Interval, delta float64) {
 	e.Need = needed(iv, stats.Spread(e.Differences), delta, e.Alpha)
 	if e.Need == 0 {
 		e.Reason += fmt.Sprintf(" The effect is too near the margin of %s, or the noise too great, for a sensible number of %s to decide.", t.size(t.response.Margin), e.Unit)
 	}
-	j.time(e, c)
+	j.time(e)
 }
 
 // needed returns the number of units, more than there are, at which an effect is
@@ -128,10 +128,10 @@ func needed(iv stats.Interval, spread, delta, alpha float64) int {
 }
 
 // time adds how long the missing units take.
-func (j *judge) time(e *Effect, c comparison) {
+func (j *judge) time(e *Effect) {
 	e.NeedSeconds = 0
 	if e.Need <= e.N {
 		return
 	}
-	e.NeedSeconds = math.Ceil(float64(e.Need-e.N)/float64(max(len(c.parts), 1))) * j.seconds
+	e.NeedSeconds = float64(e.Need-e.N) * j.seconds
 }

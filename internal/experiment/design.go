@@ -40,7 +40,7 @@ func (s *Study) MinBlocks(looks []int) []int {
 
 // Alphas returns the alpha of each primary interval at each of some looks.
 func (s *Study) Alphas(looks []int) []float64 {
-	return stats.LookAlphas(stats.Simultaneous(s.Design.Alpha, s.Tests(), 1), looks)
+	return stats.LookAlphas(stats.Simultaneous(s.Design.Alpha, s.Tests(), 1), looks, s.Design.Kind == SplitPlot)
 }
 
 // The kinds of design.

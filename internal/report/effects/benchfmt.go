@@ -46,10 +46,6 @@ func benchRuns(out *benchfmt.Writer, r *Report) error {
 	}
 	config := benchConfig(r)
 	duplicate := append(slices.Clone(config), benchfmt.Config{Key: "aa", Value: []byte("duplicate"), File: true})
-	names := make([]benchfmt.Name, len(x.Cells))
-	for i := range x.Cells {
-		names[i] = benchName(x, &x.Cells[i])
-	}
 	byCell := make([][]int, len(x.Cells))
 	for j := range r.Runs {
 		if run := &r.Runs[j]; run.Status == result.OK && run.Cell >= 0 && run.Cell < len(x.Cells) {

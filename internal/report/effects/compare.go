@@ -19,6 +19,7 @@ type comparison struct {
 type compared struct {
 	Name    string // "wall: level 6 against 1"
 	Effects []*analysis.Effect
+	Apart   bool // two of the intervals have nothing in common
 	Notes   []string
 }
 
@@ -37,7 +38,7 @@ func (s *Set) compare() comparison {
 	c := analysis.Compare(all)
 	out := comparison{Warnings: slices.Concat(s.copies(), s.differences(c.Differences))}
 	for _, row := range c.Rows {
-		one := compared{Effects: row.Effects}
+		one := compared{Effects: row.Effects, Apart: row.Apart}
 		var lack, against []string
 		for i, e := range row.Effects {
 			if e == nil {

@@ -120,7 +120,7 @@ func heading(s *Set) string {
 func newSection(key string, r *Report) section {
 	a, x := r.Analysis, r.head()
 	out := section{Key: key, Dir: r.Dir, Name: x.Name, Title: x.Title, Lead: headLine(r), State: stateText(a), Counts: runsText(a.Runs),
-		Warnings: r.warnings(), Notes: footnotes(x, a.Effects), Steps: r.steps(), Study: studyText(r.Study)}
+		Warnings: r.warnings(), Notes: footnotes(x, a), Steps: r.steps(), Study: studyText(r.Study)}
 	for _, e := range deciding(a) {
 		out.Told = append(out.Told, told{string(e.Verdict), glued.Replace(sentence(x, e)) + "."})
 	}

@@ -80,6 +80,7 @@ type experimentJSON struct {
 	Planned    int               `json:"blocks_planned"`
 	Look       int               `json:"look"`
 	Seconds    *float64          `json:"block_seconds"`
+	Repeats    *int              `json:"best_repeats"`
 	Complete   bool              `json:"complete"`
 	Ended      *string           `json:"ended"`
 	Runs       map[string]int    `json:"runs"`
@@ -99,7 +100,15 @@ type aaJSON struct {
 }
 
 type comparisonJSON struct {
-	Warnings []string `json:"warnings"`
+	Warnings []string  `json:"warnings"`
+	Rows     []rowJSON `json:"rows"`
+}
+
+// rowJSON is one effect in all experiments.
+type rowJSON struct {
+	Name    string `json:"name"`
+	Effects []*int `json:"effects"`
+	Apart   bool   `json:"apart"`
 }
 
 // WriteJSON writes the document, indented; unknown numbers are null.
@@ -123,9 +132,32 @@ func newDocument(s *Set) document {
 		d.Experiments = append(d.Experiments, newExperiment(r))
 	}
 	if len(s.Reports) > 1 {
-		d.Comparison = &comparisonJSON{Warnings: orEmpty(s.compare().Warnings)}
+		d.Comparison = newComparison(s)
 	}
 	return d
+}
+
+// newComparison refers to effects by their place in the document's list.
+func newComparison(s *Set) *comparisonJSON {
+	at := map[*analysis.Effect]int{}
+	for i := range s.Reports {
+		effects := s.Reports[i].Analysis.Effects
+		for j := range effects {
+			at[&effects[j]] = len(at)
+		}
+	}
+	c := s.compare()
+	out := &comparisonJSON{Warnings: orEmpty(c.Warnings), Rows: []rowJSON{}}
+	for _, row := range c.Rows {
+		r := rowJSON{Name: row.Name, Effects: make([]*int, len(row.Effects)), Apart: row.Apart}
+		for i, e := range row.Effects {
+			if e != nil {
+				r.Effects[i] = new(at[e])
+			}
+		}
+		out.Rows = append(out.Rows, r)
+	}
+	return out
 }
 
 func newEffect(r *Report, e *analysis.Effect) effectJSON {
@@ -159,6 +191,9 @@ func newExperiment(r *Report) experimentJSON {
 		Parameters: orEmptyMap(x.Parameters), Factors: orEmpty(x.Factors), Responses: orEmpty(x.Responses), Design: x.Design,
 		Blocks: a.Blocks, Planned: len(x.Blocks), Look: a.Look, Seconds: finite(a.Seconds), Complete: a.Complete,
 		Runs: map[string]int{}, AA: []aaJSON{}, Warnings: orEmpty(r.warnings()),
+	}
+	if a.Repeats > 0 {
+		out.Repeats = &a.Repeats
 	}
 	if a.Ended != "" {
 		out.Ended = &a.Ended

@@ -66,7 +66,7 @@ func markdown(b *bytes.Buffer, r *Report) {
 				within(p.Margin, p), within(e.NoiseFloor, p), verdictWord(e.Verdict), evidence(x, e))
 		}
 		b.WriteString("\n")
-		for _, n := range footnotes(x, a.Effects) {
+		for _, n := range footnotes(x, a) {
 			fmt.Fprintf(b, "%s\n", n)
 		}
 		b.WriteString("\n")

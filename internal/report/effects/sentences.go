@@ -227,11 +227,12 @@ func verdicts(r *Report) []string {
 	return []string{fmt.Sprintf("no verdict yet: %s, %s", count(r.Analysis.Blocks, "complete block"), runsText(r.Analysis.Runs))}
 }
 
-// footnotes explain the intervals of the effects shown.
-func footnotes(x *result.Experiment, effects []analysis.Effect) []string {
+// footnotes explain the intervals of the effects shown, and what the next split plot
+// may do better.
+func footnotes(x *result.Experiment, a *analysis.Analysis) []string {
 	var first, other *analysis.Effect
-	for i := range effects {
-		e := &effects[i]
+	for i := range a.Effects {
+		e := &a.Effects[i]
 		if primary(e) && first == nil {
 			first = e
 		} else if !primary(e) && other == nil {
@@ -248,6 +249,9 @@ func footnotes(x *result.Experiment, effects []analysis.Effect) []string {
 	}
 	if other != nil {
 		out = append(out, fmt.Sprintf("Others: %s intervals, not primary: not corrected for their number.", confidence(other.Alpha)))
+	}
+	if a.Repeats > 0 {
+		out = append(out, fmt.Sprintf("Repeats: by the variances and times seen, each cell is best run %s in a boot (Kalibera and Jones 2013); here it was %d.", count(a.Repeats, "time"), x.Design.Repeats))
 	}
 	return out
 }

@@ -76,7 +76,7 @@ func (t *term) report(r *Report, alone bool) {
 	}
 	t.effects("Effects", x, main)
 	t.effects("Interactions", x, inter)
-	for i, n := range footnotes(x, a.Effects) {
+	for i, n := range footnotes(x, a) {
 		if i == 0 {
 			t.Raw("")
 		}
