@@ -145,6 +145,7 @@ func BenchmarkReport(b *testing.B) {
 	var lines bytes.Buffer // not through the store, which syncs each
 	enc := json.NewEncoder(&lines)
 	for i := range runs {
+		runs[i].Seq = i
 		if err := enc.Encode(&runs[i]); err != nil {
 			b.Fatal(err)
 		}

@@ -45,6 +45,7 @@ type loaded struct {
 	record               *Record
 	places               places
 	runsSize, levelsSize int64
+	reopened             bool // ended.json counts a run whose line was torn
 }
 
 func load(dir string) (*loaded, error) {
@@ -63,13 +64,22 @@ func load(dir string) (*loaded, error) {
 	if err := readJSON(dir, endFile, &r.End); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
+	before := len(r.Warnings)
 	if r.Runs, out.runsSize, err = readLines(r, runsFile, "the run is to be done again", decodeRun); err != nil {
 		return nil, err
 	}
+	torn := len(r.Warnings) > before
 	for i := range r.Runs {
-		if err := out.places.add(&r.Runs[i], r.Experiment); err != nil {
+		err := out.places.add(&r.Runs[i], r.Experiment)
+		if err == nil {
+			err = inOrder(&r.Runs[i], i)
+		}
+		if err != nil {
 			return nil, fmt.Errorf("%s:%d: %w", filepath.Join(dir, runsFile), i+1, err)
 		}
+	}
+	if out.reopened, err = r.checkCount(torn); err != nil {
+		return nil, err
 	}
 	decodeEntry := func(line []byte, e *Entry, _ *interner) error { return json.Unmarshal(line, e) }
 	if r.Journal, out.levelsSize, err = readLines(r, levelsFile, "what it was to announce had not happened yet", decodeEntry); err != nil {
