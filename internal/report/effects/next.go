@@ -37,7 +37,7 @@ func (r *Report) next() []step {
 	again := filepath.Clean(r.Dir) + "-2"
 	switch {
 	case !r.Analysis.Complete:
-		out = append(out, step{"it has not ended; go on with it", "hostlab run " + Quote(study) + " --resume --out " + Quote(r.Dir)})
+		out = append(out, step{"it has not ended; go on with it", "hostlab run --resume --out " + Quote(r.Dir)}) // the directory has the study, with what was set in it
 	case void:
 		out = append(out, step{"find what disturbed the host, then run it again", "hostlab run " + Quote(study) + " --out " + Quote(again)})
 	case need > r.Analysis.Blocks:

@@ -51,7 +51,7 @@ func TestPicks(t *testing.T) {
 		"bench, huge line":  {"gobench:Odd B/op", "BenchmarkLong " + strings.Repeat("9", 1<<20) + "\nBenchmarkOdd 1 5 B/op", "", 5, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p, err := newPicker(workload.Pick{Name: "x", From: c.from})
+			p, err := newPicker(workload.Pick{Name: "x", From: c.from, Unit: workload.AnyUnit})
 			if err != nil {
 				t.Fatal(err)
 			}
