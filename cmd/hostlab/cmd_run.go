@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -16,6 +17,7 @@ import (
 
 	"hostlab/internal/experiment"
 	"hostlab/internal/experiment/runner"
+	"hostlab/internal/result"
 	"hostlab/internal/result/store"
 	"hostlab/internal/screen"
 )
@@ -48,9 +50,11 @@ kill or a power cut, 'hostlab run --resume --out DIR' goes on where it was, and
 --restore only puts back what had been changed. A study or host that has changed
 meanwhile is refused.
 
-Workloads write below DIR/work only. Nothing else is changed on the host but
-what factors are for: run says what, and asks first, or needs --yes where nobody
-can be asked. Levels are put back on every way out.
+Workloads keep their files below DIR/work, but for what the program of workload
+'command' writes by itself, and for a directory that the study names. Beside that,
+only what factors are for is changed on the host: run says what, and asks first,
+or needs --yes where nobody can be asked. Levels are put back on every way out:
+those that a boot or a person brings about, with the next boot or by that person.
 
 Where a factor needs a reboot or a person, run ends with status 4 and says what
 to do; --resume goes on.
@@ -161,6 +165,11 @@ func (o *runOptions) run(ctx context.Context, std streams, st *experiment.Study)
 		}
 	}
 	if o.dryRun {
+		if !o.resume {
+			if err := store.Vacant(o.dir); err != nil {
+				return usageError{err}
+			}
+		}
 		return nil
 	}
 	if err := o.permitted(ctx, std, st); err != nil {
@@ -177,7 +186,7 @@ func (o *runOptions) run(ctx context.Context, std streams, st *experiment.Study)
 	_, err := runner.Run(ctx, cfg)
 	watch.clear()
 	if err != nil {
-		return o.explain(ctx, std, err)
+		return o.explain(ctx, std, st, err)
 	}
 	return verdicts(std.out, o.dir)
 }
@@ -280,7 +289,7 @@ func (o *runOptions) putBack(ctx context.Context, std streams, cfg runner.Config
 }
 
 // explain adds to an error how to go on, and shows what it is about.
-func (o *runOptions) explain(ctx context.Context, std streams, err error) error {
+func (o *runOptions) explain(ctx context.Context, std streams, st *experiment.Study, err error) error {
 	if c, ok := errors.AsType[*runner.Changed](err); ok {
 		for line := range strings.Lines(c.Diff) {
 			fmt.Fprintln(std.err, screen.Clean(strings.TrimRight(line, "\n")))
@@ -294,9 +303,34 @@ func (o *runOptions) explain(ctx context.Context, std streams, err error) error 
 		return fmt.Errorf("%w Then: %s", err, resume)
 	}
 	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
-		return stopped{"all runs that ended are recorded and all levels are put back; go on with: " + resume}
+		return stopped{"all runs that ended are recorded" + o.leftover(st) + "; go on with: " + resume}
 	}
 	return err
+}
+
+// leftover says which levels are back.
+func (o *runOptions) leftover(st *experiment.Study) string {
+	r, err := store.Load(o.dir)
+	if err != nil {
+		return "" // there was nothing to change yet
+	}
+	var open, boot []string
+	for _, e := range r.Changed() {
+		open = append(open, e.Factor)
+	}
+	for _, f := range st.Factors {
+		if f.Kind != "manual" && f.Change == result.Reboot && r.LastRestored(f.Name) != nil && !slices.Contains(open, f.Name) {
+			boot = append(boot, f.Name)
+		}
+	}
+	text := " and all levels are put back"
+	if len(open) > 0 {
+		text = fmt.Sprintf(", and all levels are put back but that of %s (for which: hostlab run --restore --out %s)", strings.Join(open, ", "), shellWord(o.dir))
+	}
+	if len(boot) > 0 {
+		text += "; that of " + strings.Join(boot, ", ") + " takes effect with the next boot"
+	}
+	return screen.Clean(text)
 }
 
 // stopped is a run that was cancelled and can be resumed.

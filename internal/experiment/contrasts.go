@@ -101,7 +101,7 @@ func (p *parser) contrast(f fields) []result.Contrast {
 			p.add(f.place("interaction"), "interaction needs two different factors, found %d", len(slices.Compact(factorNames(names))))
 			return nil
 		}
-		a, b := p.known2(names[0]), p.known2(names[1])
+		a, b := p.mentioned(names[0]), p.mentioned(names[1])
 		at := p.at(f, a, b)
 		if len(p.list) > before || a == nil || b == nil {
 			return nil
@@ -111,7 +111,7 @@ func (p *parser) contrast(f fields) []result.Contrast {
 	if !f.has("factor") {
 		return nil
 	}
-	x := p.known2(placed[string]{get(f, "factor", ""), f.place("factor")})
+	x := p.mentioned(placed[string]{get(f, "factor", ""), f.place("factor")})
 	at := p.at(f, x)
 	if x == nil || len(p.list) > before {
 		return nil
@@ -137,8 +137,8 @@ func factorNames(list []placed[string]) (out []string) {
 	return out
 }
 
-// known2 finds a factor by name, or says that there is none.
-func (p *parser) known2(name placed[string]) *Factor {
+// mentioned finds a factor by name, or says that there is none.
+func (p *parser) mentioned(name placed[string]) *Factor {
 	x := p.factorNamed(name.v)
 	if x == nil {
 		var names []string
@@ -158,7 +158,7 @@ func (p *parser) unknownLevel(at place, x *Factor, level string) {
 func (p *parser) at(f fields, own ...*Factor) map[string]string {
 	var out map[string]string
 	for _, n := range get(f, "at", []named(nil)) {
-		x := p.known2(placed[string]{n.name, n.at})
+		x := p.mentioned(placed[string]{n.name, n.at})
 		switch {
 		case x == nil:
 		case slices.Contains(own, x):

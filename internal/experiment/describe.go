@@ -147,6 +147,9 @@ func (s *Study) blocksText() string {
 	text += fmt.Sprintf("; may stop after %s blocks, so %s runs", strings.Join(looks, ", "), runs)
 	if n := s.Workload.WarmUp; n > 0 {
 		text += fmt.Sprintf(" and %d to warm up", n)
+		if s.Design.Kind == SplitPlot {
+			text += " after each boot"
+		}
 	}
 	if s.Design.Kind == SplitPlot {
 		text += fmt.Sprintf(", %d to %d boots", first*s.PlotsPerBlock(), last*s.PlotsPerBlock())
@@ -168,7 +171,7 @@ func (s *Study) takes() string {
 		}
 	}
 	if s.Budget > 0 {
-		text += "; no block starts after " + brief(s.Budget)
+		text += "; no run starts after " + brief(s.Budget) + " in all"
 	}
 	return text
 }

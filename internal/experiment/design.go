@@ -138,7 +138,7 @@ func (p *parser) runs(f fields) {
 	}
 }
 
-// whole reports whether a factor holds for a whole plot.
+// wholePlot reports whether a factor holds for a whole plot.
 func wholePlot(f Factor) bool { return f.Change.WholePlot() }
 
 // split returns the factors that hold for a whole plot, and those that change
@@ -184,7 +184,7 @@ func (s *Study) RunsPerBlock() int {
 	return n * max(1, s.Design.Repeats)
 }
 
-// Primary reports the primary responses.
+// primary returns the primary responses.
 func (s *Study) primary() (list []result.Response) {
 	for _, r := range s.Responses {
 		if r.Primary {

@@ -76,8 +76,12 @@ func Duration(s *Study, perRun time.Duration) (least, most time.Duration) {
 		}
 	}
 	block := float64(s.RunsPerBlock())*float64(one) + float64(s.PlotsPerBlock())*float64(plot)
+	warmUp := float64(s.Workload.WarmUp) * float64(one)
+	if s.Design.Kind == SplitPlot {
+		block, warmUp = block+float64(s.PlotsPerBlock())*warmUp, 0
+	}
 	after := func(blocks int) time.Duration {
-		t := float64(s.Workload.WarmUp)*float64(one) + float64(blocks)*block
+		t := warmUp + float64(blocks)*block
 		return time.Duration(min(t, 1<<62))
 	}
 	least, most = after(s.Design.Looks[0]), after(s.Design.Looks[len(s.Design.Looks)-1])

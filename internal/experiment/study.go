@@ -49,7 +49,7 @@ type Factor struct {
 type Workload struct {
 	Name    string
 	Params  workload.Values // checked, with defaults
-	WarmUp  int             // runs before the first block and after each resume, not analysed
+	WarmUp  int             // runs before the first block and after each resume, in a split plot before each plot; not analysed
 	Settle  time.Duration   // waited before every run
 	Timeout time.Duration   // of one run; a run that takes longer failed
 	Expect  time.Duration   // what one run is thought to take, for the plan; 0: not known

@@ -129,8 +129,27 @@ func (p *parser) params(f fields, factors []fields) {
 		p.paramErrors(err, at, f.at)
 		return
 	}
-	if !failed {
-		p.s.Workload.Params = v
+	if failed {
+		return
+	}
+	p.s.Workload.Params = v
+	p.ramp(f, at, v["ramp"])
+	for _, x := range p.varied {
+		if x.parameter == "ramp" {
+			p.ramp(f, map[string]place{"ramp": x.at}, x.value)
+		}
+	}
+}
+
+// ramp refuses a ramp that the timeout cuts short: it is part of the first run.
+func (p *parser) ramp(f fields, at map[string]place, value any) {
+	ramp, ok := value.(time.Duration)
+	if w := p.s.Workload; ok && ramp > 0 && w.Timeout > 0 && ramp >= w.Timeout {
+		where, given := at["ramp"]
+		if !given {
+			where = f.at
+		}
+		p.add(where, "ramp: %s is part of the first run, which may take %s at most; give it less, or raise timeout", brief(ramp), brief(w.Timeout))
 	}
 }
 

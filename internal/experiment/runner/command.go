@@ -22,10 +22,10 @@ const (
 	keptTail = 32 << 10
 )
 
-// How long a command gets to end after SIGTERM, and how long one that has ended is
-// waited for because a child of its holds its output open.
+// How long a command and what it started get to end after SIGTERM, and how long one
+// that has ended is waited for because a child of its holds its output open.
 const (
-	graceEnd  = 300 * time.Millisecond
+	graceEnd  = 2 * time.Second
 	graceOpen = 200 * time.Millisecond
 )
 
@@ -58,24 +58,16 @@ func command(ctx context.Context, dir string, args []string, timeout time.Durati
 	defer runtime.UnlockOSThread()
 
 	var stdout, stderr bounded
-	cmd := exec.CommandContext(ctx, program(dir, args[0]), args[1:]...)
+	cmd := exec.Command(program(dir, args[0]), args[1:]...)
 	cmd.Args[0] = args[0]
 	cmd.Dir = dir
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	cmd.SysProcAttr = attributes()
 	cmd.WaitDelay = graceOpen
-	ended := make(chan struct{})
-	defer close(ended)
-	cmd.Cancel = func() error {
-		terminate(cmd.Process)
-		select {
-		case <-ended:
-		case <-time.After(graceEnd):
-		}
-		kill(cmd.Process)
-		return nil
+	err := ctx.Err()
+	if err == nil {
+		err = runGroup(ctx, cmd)
 	}
-	err := cmd.Run()
 	if errors.Is(err, exec.ErrWaitDelay) && ctx.Err() == nil {
 		err = nil // it ended well, and left something running that holds its output open
 	}

@@ -77,18 +77,27 @@ func (ls *levels) lever(name string) *lever {
 
 // begin journals the originals of all factors, before the first change of any.
 // Those that the journal still has from a session that was killed are kept: what
-// is there now is one of our levels.
+// is there now is one of our levels. So it is until the next boot where a factor was
+// put back that takes effect with a boot.
 func (ls *levels) begin(ctx context.Context) error {
 	for _, l := range ls.levers {
 		if l.changed {
 			continue
 		}
 		l.unread = l.Read == nil
-		if !l.unread {
-			var err error
-			if l.original, err = ls.read(ctx, l); err != nil {
-				return fmt.Errorf("nothing was changed: %w", err)
-			}
+		if l.unread {
+			continue
+		}
+		if back := ls.store.Record().LastRestored(l.Name); l.Change == result.Reboot && l.Kind == kindCommands && back != nil && back.Boot == ls.boot {
+			l.original = back.Value
+			continue
+		}
+		var err error
+		if l.original, err = ls.read(ctx, l); err != nil {
+			return fmt.Errorf("nothing was changed: %w", err)
+		}
+		if l.original == "" && (l.Restore == nil || holdsOriginal(l.Restore)) {
+			return fmt.Errorf("nothing was changed: factor %s has no level to go back to: its read, %s, printed nothing", l.Name, strings.Join(l.Read, " "))
 		}
 	}
 	for _, l := range ls.levers {
@@ -101,6 +110,10 @@ func (ls *levels) begin(ctx context.Context) error {
 		l.changed = true
 	}
 	return nil
+}
+
+func holdsOriginal(args []string) bool {
+	return slices.ContainsFunc(args, func(a string) bool { return strings.Contains(a, "{original}") })
 }
 
 // read returns the level in force.

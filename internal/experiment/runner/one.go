@@ -23,8 +23,9 @@ func (s *session) one(ctx context.Context, at slot, warmUp bool) (*result.Run, e
 	}
 	s.progress(Progress{Stage: stage, Cell: &s.x.Cells[at.cell]})
 	began := s.sys.now()
+	s.slept = 0
 	err := s.try(ctx, r)
-	s.lastRun = s.sys.now().Sub(began)
+	s.lastRun = s.sys.now().Sub(began) - s.slept
 	if ctx.Err() != nil {
 		return nil, ctx.Err() // whatever it did, it was cut short
 	}
@@ -40,6 +41,7 @@ func (s *session) one(ctx context.Context, at slot, warmUp bool) (*result.Run, e
 	if err := s.store.Append(*r); err != nil {
 		return nil, err
 	}
+	s.times.ended(r)
 	return r, nil
 }
 

@@ -60,19 +60,26 @@ func (s *session) prepareReboot(ctx context.Context, l *lever, level string, blo
 	reboot := fmt.Sprintf("Factor %s was set to %s: reboot this host.", l.Name, level)
 	pending := s.pending(l, level, block, plot)
 	switch {
-	case pending != nil && pending.Boot == s.boot:
+	case pending != nil && pending.Boot == s.boot && pending.Applied:
 		return reboot, nil
+	case pending != nil && pending.Boot == s.boot:
+		// We were killed before the command had ended, perhaps before it was started.
+	case pending != nil && !pending.Applied && l.Read == nil:
+		return "", fmt.Errorf("factor %s: the host went down before the command that sets it to %s had ended, and without a read nobody knows whether it did; to set it again: hostlab run --resume --out %s (a command that reboots by itself needs a read)",
+			l.Name, level, s.cfg.Dir)
 	case pending != nil, s.ranHere(block, plot):
 		return "", s.inForce(ctx, l, level, "after the reboot")
 	}
+	e := store.Entry{Op: store.Pending, At: s.sys.now(), Boot: s.boot, Factor: l.Name, Value: level, Block: block, Plot: plot}
 	// Journal first: a command that reboots the host by itself never returns.
-	if err := s.store.Journal(store.Entry{Op: store.Pending, At: s.sys.now(), Boot: s.boot, Factor: l.Name, Value: level, Block: block, Plot: plot}); err != nil {
+	if err := s.store.Journal(e); err != nil {
 		return "", err
 	}
 	if err := s.levels.apply(ctx, l, level); err != nil {
 		return "", err
 	}
-	return reboot, nil
+	e.At, e.Applied = s.sys.now(), true
+	return reboot, s.store.Journal(e)
 }
 
 // prepareManual asks a person for a level, and returns what to do if there is
@@ -84,7 +91,7 @@ func (s *session) prepareManual(ctx context.Context, l *lever, level string, blo
 		if err := s.store.Journal(store.Entry{Op: store.Pending, At: s.sys.now(), Boot: s.boot, Factor: l.Name, Value: level, Block: block, Plot: plot}); err != nil {
 			return "", err
 		}
-		if s.cfg.Confirm == nil {
+		if s.levels.confirm == nil {
 			return prompt, nil
 		}
 	}
@@ -93,9 +100,9 @@ func (s *session) prepareManual(ctx context.Context, l *lever, level string, blo
 	if pending != nil && l.Read != nil && s.inForce(ctx, l, level, "") == nil {
 		return "", nil
 	}
-	if s.cfg.Confirm != nil {
+	if s.levels.confirm != nil {
 		s.progress(Progress{Stage: "waiting for you"})
-		if s.cfg.Confirm(prompt) != nil { // not done yet: the experiment waits
+		if s.levels.confirm(prompt) != nil { // not done yet: the experiment waits
 			if ctx.Err() != nil {
 				return "", ctx.Err()
 			}

@@ -149,6 +149,110 @@ func TestCancelWithinAPlot(t *testing.T) {
 		if went := len(b.record().Runs) > before; went == rebooted {
 			t.Errorf("rebooted %v: runs were added %v", rebooted, went)
 		}
+		b.rebootToTheEnd()
+		if got := b.file("configured"); got != "on" {
+			t.Errorf("rebooted %v: configured is %q at the end and was on", rebooted, got)
+		}
+	}
+}
+
+// rebootToTheEnd resumes after as many reboots as it takes.
+func (b *bench) rebootToTheEnd() {
+	b.t.Helper()
+	for range 100 {
+		b.reboot()
+		err := b.run()
+		if err == nil {
+			b.complete()
+			return
+		}
+		if _, ok := errors.AsType[*Waiting](err); !ok {
+			b.t.Fatal(err)
+		}
+	}
+	b.t.Fatal("no end")
+}
+
+// What the next boot would bring is not what a factor was before the experiment,
+// also where the running level is the experiment's still.
+func TestOriginalOfAResumeInTheSameBoot(t *testing.T) {
+	b := newBench(t, head(6, "")+rebootStudy)
+	b.write("running", "on\n")
+	b.write("configured", "on\n")
+	for off := false; !off; {
+		b.fails(b.run(), "reboot")
+		off = b.file("configured") == "off"
+		b.reboot()
+	}
+	for range 2 {
+		n := b.runs
+		ctx, cancel := context.WithCancel(context.Background())
+		b.under = func(k int) conditions {
+			if k == n+1 { // after the warm-up
+				cancel()
+			}
+			return conditions{told: true, throttles: -1}
+		}
+		if err := b.runCtx(ctx); !errors.Is(err, context.Canceled) {
+			t.Fatal(err)
+		}
+		if got := b.file("configured"); got != "on" {
+			t.Fatalf("configured is %q after Ctrl-C and was on", got)
+		}
+	}
+	b.under = nil
+	b.fails(b.run(), "reboot")
+	if open := b.record().Changed(); len(open) != 1 || open[0].Value != "on" {
+		t.Errorf("the original is taken to be %+v", open)
+	}
+	b.rebootToTheEnd()
+	if got := b.file("configured"); got != "on" {
+		t.Errorf("configured is %q at the end and was on", got)
+	}
+}
+
+// A kill may fall between the announcement of a level and the end of the command
+// that brings it about.
+func TestKilledBeforeALevelWasApplied(t *testing.T) {
+	unread := strings.Replace(rebootStudy, `read = ["cat", "running"]`, `restore = ["sh", "-c", "echo on > configured"]`, 1)
+	for name, c := range map[string]struct {
+		study    string
+		rebooted bool
+	}{
+		"same boot":                  {rebootStudy, false},
+		"same boot, without a read":  {unread, false},
+		"after a boot, without read": {unread, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, head(6, "")+c.study)
+			b.write("running", "on\n")
+			b.write("configured", "on\n")
+			s, err := begin(Config{Study: b.study, Dir: b.cfg.Dir, sys: b.cfg.sys})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := s.levels.begin(context.Background()); err != nil {
+				t.Fatal(err)
+			}
+			l := s.levels.levers[0]
+			want := s.x.Cells[s.x.Blocks[0].Plots[0][0]].Levels[l.Name]
+			if err := s.store.Journal(store.Entry{Op: store.Pending, At: s.sys.now(), Boot: s.boot, Factor: l.Name, Value: want}); err != nil {
+				t.Fatal(err)
+			}
+			s.store.Close() // as a kill does
+			b.write("configured", "neither\n")
+			if c.rebooted {
+				b.reboot()
+				b.fails(b.run(), "nobody knows", "--resume")
+			}
+			if err := b.run(); len(b.record().Runs) != 0 {
+				t.Fatalf("runs at a level that was never applied: %v", err)
+			}
+			if got := b.file("configured"); got != want {
+				t.Errorf("configured is %q, and the resume asks for a reboot to %q", got, want)
+			}
+			b.rebootToTheEnd()
+		})
 	}
 }
 
@@ -222,6 +326,16 @@ func TestManualOnATerminal(t *testing.T) {
 	}
 	if asked < plots || b.file("bios") != "perf" || len(b.record().Changed()) != 0 {
 		t.Errorf("asked %d times for %d plots; %s at the end, open %v", asked, plots, b.file("bios"), b.record().Changed())
+	}
+	// Each plot begins with a warm-up, as it does after a boot.
+	warm := map[string]int{}
+	for _, r := range b.record().Runs {
+		if r.Status == result.WarmUp {
+			warm[fmt.Sprint(r.Block, r.Plot)]++
+		}
+	}
+	if len(warm) != plots {
+		t.Errorf("%d of %d plots had a warm-up", len(warm), plots)
 	}
 	// Refusing is waiting.
 	b = newBench(t, head(6, "")+manualStudy)
@@ -303,18 +417,5 @@ func TestRecorded(t *testing.T) {
 	b.study = st
 	if err := b.run(); err != nil {
 		t.Error(err)
-	}
-}
-
-// BenchmarkOverhead is what a run costs beside the workload, fsync and the reading
-// of conditions included. The limit is 5 ms.
-func BenchmarkOverhead(b *testing.B) {
-	dir := b.TempDir()
-	text := fmt.Sprintf("schema = 1\n[study]\nname = \"t\"\naa = false\n[design]\nlooks = [%d]\n[[factor]]\nname = \"effect\"\nparameter = \"effect\"\nlevels = [1.0, 1.1]\nbaseline = 1.0\n%s",
-		max(6, b.N/2), strings.Replace(nullWorkload, "warmup = 1", "warmup = 0", 1))
-	st := parse(b, dir, text)
-	b.ResetTimer()
-	if _, err := Run(context.Background(), Config{Study: st, Dir: filepath.Join(dir, "record"), Version: "test"}); err != nil {
-		b.Fatal(err)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"hostlab/internal/analysis"
+	"hostlab/internal/experiment"
 	"hostlab/internal/result"
 )
 
@@ -57,46 +58,71 @@ func nextLook(x *result.Experiment, block int) int {
 	return len(x.Blocks)
 }
 
-// left estimates the time to the end of so many blocks, from the median of those
-// that were run, or from what the study expects of a run.
+// left estimates the time to the end of so many blocks, -1 where it is not known.
 func (s *session) left(blocks int) time.Duration {
-	p := min(s.block, len(s.x.Blocks)-1)
-	runs := 0
-	for _, plot := range s.x.Blocks[p].Plots {
-		runs += len(plot)
-	}
-	each := s.blockTime()
-	if each == 0 {
+	left := s.blocksTime(blocks - s.block)
+	if left < 0 {
 		return -1
 	}
-	whole := float64(blocks - s.block)
-	if runs > 0 {
-		whole -= float64(s.done) / float64(runs)
-	}
-	left := time.Duration(max(0, whole) * float64(each))
 	if s.study.Budget > 0 {
 		left = min(left, max(0, s.study.Budget-s.spent()))
 	}
 	return left
 }
 
-// blockTime is what a block takes, 0 while that is not known.
+// blocksTime estimates how long so many blocks take, without what was done of the
+// current one; -1 where that is not known.
+func (s *session) blocksTime(blocks int) time.Duration {
+	each := s.blockTime()
+	if each == 0 {
+		return -1
+	}
+	runs := 0
+	for _, plot := range s.x.Blocks[min(s.block, len(s.x.Blocks)-1)].Plots {
+		runs += len(plot)
+	}
+	whole := float64(blocks) - float64(s.done)/float64(max(runs, 1))
+	return time.Duration(max(0, whole) * float64(each))
+}
+
+// blockTime is what a block takes: the median of those that were run, or else what
+// the study, or its last run, lets one expect; 0 while that is not known.
 func (s *session) blockTime() time.Duration {
-	if n := len(s.blockTimes); n > 0 {
-		sorted := slices.Clone(s.blockTimes)
+	if n := len(s.times.blocks); n > 0 {
+		sorted := slices.Clone(s.times.blocks)
 		slices.Sort(sorted)
 		return sorted[n/2]
 	}
-	runs := 0
-	for _, plot := range s.x.Blocks[0].Plots {
-		runs += len(plot)
+	one := *s.study
+	one.Design.Looks, one.Budget = []int{1}, 0
+	run := s.lastRun
+	if one.Workload.Expect > 0 {
+		run = 0 // which stands for what is expected
 	}
-	each := s.study.Workload.Expect + s.study.Workload.Settle
-	for _, l := range s.levels.levers {
-		each += l.Settle
+	each, _ := experiment.Duration(&one, run)
+	return each
+}
+
+// times finds how long blocks take from when runs ended. What passes between the
+// end of a session and the start of the next belongs to no block: the host boots, a
+// person is waited for, or has gone home.
+type times struct {
+	last   time.Time       // when the last run ended, or the session began after it
+	block  time.Duration   // of the current one so far
+	blocks []time.Duration // of those that are complete
+}
+
+func (t *times) started(at time.Time) { t.last = at }
+
+// ended takes in a run of the current block with all that came before it, since
+// that was for its sake: levels were applied, things had to settle.
+func (t *times) ended(r *result.Run) {
+	end := r.Start.Add(time.Duration(r.Seconds * float64(time.Second)))
+	if t.last.IsZero() {
+		t.last = r.Start
 	}
-	if s.study.Workload.Expect == 0 {
-		each = s.lastRun
+	if end.After(t.last) { // the clock may have been set back
+		t.block += end.Sub(t.last)
 	}
-	return each * time.Duration(runs)
+	t.last = end
 }

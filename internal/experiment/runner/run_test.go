@@ -123,6 +123,7 @@ func TestFactorsThatFail(t *testing.T) {
 		"apply fails":            {`["sh", "-c", "echo no such device >&2; exit 3 # {level}"]`, `["cat", "level"]`, []string{"cannot be set to", "exit status 3", "no such device", "output is in"}},
 		"apply is missing":       {`["./set.sh", "{level}"]`, `["cat", "level"]`, []string{"set.sh", "no such file"}},
 		"apply does nothing":     {`["true", "{level}"]`, `["cat", "level"]`, []string{`reads "original" after it was set to "`}},
+		"read says nothing":      {`["true", "{level}"]`, `["true"]`, []string{"nothing was changed", "no level to go back to", "printed nothing"}},
 		"read fails":             {`["true", "{level}"]`, `["sh", "-c", "echo gone >&2; exit 1"]`, []string{"nothing was changed", "cannot be read", "gone"}},
 		"read floods its output": {`["true", "{level}"]`, `["sh", "-c", "head -c 1000000 /dev/zero"]`, []string{"printed 1000000 bytes"}},
 		"read hangs":             {`["true", "{level}"]`, `["sh", "-c", "sleep 60 & wait"]`, []string{"took longer than 200ms"}},
@@ -300,6 +301,20 @@ func TestResumeRefusesAnotherStudy(t *testing.T) {
 	}
 	if len(b.record().Runs) != before {
 		t.Error("runs were added")
+	}
+}
+
+// What cannot be begun leaves its directory for the next try.
+func TestRefusedLeavesNothing(t *testing.T) {
+	b := newBench(t, head(6, "")+levelFactor+nullWorkload)
+	b.study.Factors[0].Kind = kindSetting
+	err := b.run()
+	b.fails(err, "cannot change")
+	if _, ok := errors.AsType[*Refused](err); !ok {
+		t.Error("not refused")
+	}
+	if _, err := os.Stat(b.cfg.Dir); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a record was left: %v", err)
 	}
 }
 

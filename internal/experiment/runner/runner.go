@@ -156,8 +156,12 @@ func begin(cfg Config) (_ *session, err error) {
 		return nil, err
 	}
 	defer func() {
-		if err != nil {
+		switch {
+		case err == nil:
+		case cfg.Resume:
 			s.store.Close() //nolint:errcheck // the first error tells more
+		default:
+			s.store.Discard() //nolint:errcheck // as above; the next try may have the directory
 		}
 	}()
 	s.x = s.store.Record().Experiment
@@ -170,15 +174,16 @@ func begin(cfg Config) (_ *session, err error) {
 	if s.levels, err = newLevels(s.study, s.store, s.sys); err != nil {
 		return nil, err
 	}
-	s.levels.confirm, s.levels.force = cfg.Confirm, cfg.Force
-	s.levels.note = s.note
-	s.began = s.sys.now()
+	s.levels.force, s.levels.note = cfg.Force, s.note
+	if cfg.Confirm != nil {
+		s.levels.confirm = s.ask
+	}
 	s.before = s.store.Record().Spent()
 	s.countBlocks()
 	for _, w := range s.store.Record().Warnings {
 		s.note("%s", w)
 	}
-	return s, s.store.Journal(store.Entry{Op: store.Started, At: s.began, Boot: s.boot, PID: os.Getpid()})
+	return s, s.start()
 }
 
 // head makes the head of a new record.

@@ -36,16 +36,35 @@ type session struct {
 	began  time.Time
 	before time.Duration // that earlier sessions took
 
-	block      int // that runs, or runs next
-	done       int // OK runs of it
-	blockTimes []time.Duration
-	lastRun    time.Duration
-	latest     *analysis.Analysis
-	analysing  time.Duration // what the last analysis took
-	blind      bool          // told which guards cannot be kept
+	block     int // that runs, or runs next
+	done      int // OK runs of it
+	times     times
+	lastRun   time.Duration // without what was waited for things to settle
+	slept     time.Duration
+	latest    *analysis.Analysis
+	analysing time.Duration // what the last analysis took
+	blind     bool          // told which guards cannot be kept
 }
 
-// spent is how long the experiment has run, pauses between sessions left out.
+// start begins the session, or goes on with it after a pause.
+func (s *session) start() error {
+	s.began = s.sys.now()
+	s.times.started(s.began)
+	return s.store.Journal(store.Entry{Op: store.Started, At: s.began, Boot: s.boot, PID: os.Getpid()})
+}
+
+// ask asks a person. How long that takes says nothing of the experiment, so the
+// session pauses, as it does where a person is waited for without a terminal.
+func (s *session) ask(prompt string) error {
+	s.before = s.spent()
+	if err := s.store.Journal(store.Entry{Op: store.Stopped, At: s.sys.now(), Boot: s.boot}); err != nil {
+		return err
+	}
+	answer := s.cfg.Confirm(prompt)
+	return errors.Join(answer, s.start())
+}
+
+// spent is how long the experiment has run, pauses left out.
 func (s *session) spent() time.Duration { return s.before + s.sys.now().Sub(s.began) }
 
 func (s *session) note(format string, a ...any) {
@@ -59,6 +78,8 @@ func (s *session) sleep(ctx context.Context, d time.Duration, stage string) erro
 	if d >= time.Second {
 		s.progress(Progress{Stage: stage})
 	}
+	began := s.sys.now()
+	defer func() { s.slept += s.sys.now().Sub(began) }()
 	return s.sys.sleep(ctx, d)
 }
 
@@ -69,17 +90,14 @@ func (s *session) run(ctx context.Context) error {
 		if reason != "" {
 			return s.store.End(result.End{Reason: reason, Blocks: s.block, At: s.sys.now()})
 		}
-		began := s.sys.now()
-		resumed := s.done > 0
 		if err := s.runBlock(ctx); err != nil {
 			if errors.Is(err, errBudget) {
 				return s.store.End(result.End{Reason: "budget", Blocks: s.block, At: s.sys.now()})
 			}
 			return err
 		}
-		if !resumed {
-			s.blockTimes = append(s.blockTimes, s.sys.now().Sub(began))
-		}
+		s.times.blocks = append(s.times.blocks, s.times.block)
+		s.times.block = 0
 		s.block++
 		s.done = 0
 	}
@@ -102,8 +120,11 @@ func (s *session) over() string {
 		s.analyse(&result.End{Reason: "so far", Blocks: s.block, At: s.sys.now()})
 		s.progress(Progress{Stage: "block done"})
 	}
-	if s.study.Budget > 0 && s.spent()+s.blockTime() > s.study.Budget && s.block > 0 {
-		return "budget"
+	if b := s.study.Budget; b > 0 {
+		spent := s.spent()
+		if spent >= b || s.block > 0 && spent+s.blocksTime(1) > b {
+			return "budget"
+		}
 	}
 	return ""
 }
@@ -119,20 +140,22 @@ func (s *session) analyse(end *result.End) {
 // before it took.
 func (s *session) countBlocks() {
 	at := map[place]bool{}
-	times := make([][2]time.Time, len(s.x.Blocks))
-	for _, r := range s.store.Record().Runs {
-		if r.Status == result.OK {
-			at[place{r.Block, r.Plot, r.Slot}] = true
+	r := s.store.Record()
+	took := make([]time.Duration, len(s.x.Blocks))
+	next := 0
+	for i := range r.Runs {
+		run := &r.Runs[i]
+		if run.Status == result.OK {
+			at[place{run.Block, run.Plot, run.Slot}] = true
 		}
-		if r.Status == result.WarmUp {
-			continue
+		for ; next < len(r.Journal) && !r.Journal[next].At.After(run.Start); next++ {
+			if r.Journal[next].Op == store.Started {
+				s.times.started(r.Journal[next].At)
+			}
 		}
-		end := r.Start.Add(time.Duration(r.Seconds * float64(time.Second)))
-		if t := &times[r.Block]; t[0].IsZero() {
-			*t = [2]time.Time{r.Start, end}
-		} else {
-			t[1] = end
-		}
+		s.times.block = took[run.Block]
+		s.times.ended(run)
+		took[run.Block] = s.times.block
 	}
 	for s.block = 0; s.block < len(s.x.Blocks); s.block++ {
 		s.done = 0
@@ -147,9 +170,10 @@ func (s *session) countBlocks() {
 			}
 		}
 		if !complete {
+			s.times.block = took[s.block]
 			return
 		}
-		s.blockTimes = append(s.blockTimes, times[s.block][1].Sub(times[s.block][0]))
+		s.times.blocks = append(s.times.blocks, took[s.block])
 	}
 	s.done = 0
 }
@@ -163,6 +187,14 @@ func (s *session) runBlock(ctx context.Context) error {
 		q := pending(s.x, s.store.Record().Runs, s.block, p)
 		if len(q) == 0 {
 			continue
+		}
+		if s.x.Design.Kind == experiment.SplitPlot {
+			// A boot leaves no workload behind and nothing warm. So it is for plots that need
+			// none, and nobody has to work on a host on which a workload runs.
+			if err := s.closeWorkload(); err != nil {
+				return err
+			}
+			s.warm = false
 		}
 		if err := s.ready(ctx, p); err != nil {
 			return err
@@ -247,7 +279,8 @@ func (s *session) closeWorkload() error {
 	return nil
 }
 
-// warmUp does the runs that are not analysed, once a session.
+// warmUp does the runs that are not analysed, once a session, or once a plot where
+// factors hold for a whole plot.
 func (s *session) warmUp(ctx context.Context, at slot) error {
 	if s.warm {
 		return nil

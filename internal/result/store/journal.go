@@ -10,7 +10,7 @@ type Op string
 
 // The entries of the journal. Started and Stopped frame a session; one that was
 // killed has no Stopped. Original precedes the first change of a factor, Restored
-// follows when it is back. Pending is a level that was applied and needs a reboot.
+// follows when it is back. Pending is a level that needs a reboot or a person.
 const (
 	Started  Op = "started"
 	Stopped  Op = "stopped"
@@ -32,6 +32,8 @@ type Entry struct {
 	Unread bool   `json:"unread,omitempty"`
 	Block  int    `json:"block,omitempty"` // of a pending level, with its plot
 	Plot   int    `json:"plot,omitempty"`
+	// Applied is set once the command that brings a pending level about ended well.
+	Applied bool `json:"applied,omitempty"`
 }
 
 // Journal adds an entry, durably.
@@ -59,8 +61,8 @@ func (r *Record) Changed() []Entry {
 	return open
 }
 
-// Waiting returns the levels that wait for a reboot: the Pending entries that the
-// journal ends with, Started and Stopped aside.
+// Waiting returns the levels that wait for a reboot or a person: the last Pending
+// entry of each factor, if nothing but Started and Stopped follows it.
 func (r *Record) Waiting() []Entry {
 	var waiting []Entry
 	for _, e := range r.Journal {
@@ -75,8 +77,19 @@ func (r *Record) Waiting() []Entry {
 	return waiting
 }
 
+// LastRestored returns the newest Restored entry of a factor, nil if there is none.
+func (r *Record) LastRestored(factor string) *Entry {
+	for i := len(r.Journal) - 1; i >= 0; i-- {
+		if e := &r.Journal[i]; e.Op == Restored && e.Factor == factor {
+			return e
+		}
+	}
+	return nil
+}
+
 // Spent returns how long sessions took in all, pauses between them not counted. One
-// that was killed lasted until its last run ended.
+// that was killed lasted until its last run ended, or its last change was announced.
+// Restored does not extend it: whoever puts back what it left does that later.
 func (r *Record) Spent() time.Duration {
 	var all time.Duration
 	var began, last time.Time
@@ -102,8 +115,9 @@ func (r *Record) Spent() time.Duration {
 			through(e.At)
 			last = later(last, e.At)
 			finish()
-		case Original, Restored, Pending:
+		case Original, Pending:
 			last = later(last, e.At)
+		case Restored:
 		}
 	}
 	through(time.Time{})

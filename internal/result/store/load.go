@@ -27,8 +27,8 @@ type Record struct {
 }
 
 // Load reads a record without locking it, so that a running experiment can be
-// reported on. A torn last line is dropped with a warning; all other damage is an
-// error that names file and line.
+// reported on. A torn last line is dropped, with a warning unless it is being written
+// just now; all other damage is an error that names file and line.
 func Load(dir string) (*Record, error) {
 	if err := present(dir); err != nil {
 		return nil, err
@@ -36,6 +36,10 @@ func Load(dir string) (*Record, error) {
 	l, err := load(dir)
 	if err != nil {
 		return nil, err
+	}
+	// Where a hostlab is at work, the line is being written.
+	if len(l.record.Warnings) > 0 && held(dir) {
+		l.record.Warnings = nil
 	}
 	return l.record, nil
 }
@@ -89,6 +93,10 @@ func load(dir string) (*loaded, error) {
 		if err := r.Journal[i].check(); err != nil {
 			return nil, fmt.Errorf("%s:%d: %w", filepath.Join(dir, levelsFile), i+1, err)
 		}
+	}
+	// It is made before anything is written to the journal.
+	if _, err := os.Stat(filepath.Join(dir, runsFile)); errors.Is(err, fs.ErrNotExist) && (r.End != nil || len(r.Journal) > 0) {
+		return nil, fmt.Errorf("%s is missing, though the experiment had begun: its runs are lost unless there is a copy", filepath.Join(dir, runsFile))
 	}
 	return out, nil
 }

@@ -9,9 +9,10 @@
 //	lock             held by the hostlab that runs it, with its process ID
 //	output/          what commands printed that failed
 //
-// All but the two .jsonl files are written beside their place and renamed into
-// it. Those two only grow: what a crash can damage is the last line, and a last
-// line that is torn was never acknowledged to anybody.
+// The first two and ended.json are written beside their place and renamed into it.
+// The two .jsonl files only grow: what a crash can damage is the last line, and a
+// last line that is torn was never acknowledged to anybody. lock and
+// output/ are not needed to read a record.
 package store
 
 import (
@@ -62,8 +63,10 @@ func Create(dir string, x *result.Experiment, study []byte) (s *Store, err error
 		return nil, fmt.Errorf("cannot make %s: %w", dir, why(err))
 	}
 	defer func() {
-		if err != nil && made != "" {
-			os.RemoveAll(made)
+		if err != nil {
+			for _, d := range made {
+				os.Remove(d) // not if another has put something there meanwhile
+			}
 		}
 	}()
 	if err := vacant(dir); err != nil {
@@ -71,20 +74,18 @@ func Create(dir string, x *result.Experiment, study []byte) (s *Store, err error
 	}
 	l, err := takeLock(dir)
 	if err != nil {
-		made = ""
 		return nil, err
 	}
 	if err := vacant(dir); err != nil { // another was quicker; its files stay
 		l.release()
-		made = ""
 		return nil, err
 	}
 	defer func() {
 		if err != nil {
-			l.release()
-			for _, name := range []string{lockFile, studyFile, headFile, runsFile, levelsFile} {
+			for _, name := range []string{headFile, studyFile, runsFile, levelsFile} {
 				os.Remove(filepath.Join(dir, name))
 			}
+			l.remove()
 		}
 	}()
 	head, err := json.MarshalIndent(x, "", "  ")
@@ -206,8 +207,8 @@ func (s *Store) Discard() error {
 			return errors.Join(fmt.Errorf("cannot remove %s: %w", filepath.Join(dir, name), why(err)), s.Close())
 		}
 	}
-	err := s.Close()
-	os.Remove(filepath.Join(dir, lockFile))
+	err := s.closeLogs()
+	s.lock.remove()
 	os.Remove(dir) // if nothing else is in it
 	return err
 }
@@ -247,6 +248,19 @@ func present(dir string) error {
 	return nil
 }
 
+// Vacant reports why Create would not make a record in dir.
+func Vacant(dir string) error {
+	switch info, err := os.Stat(dir); {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return fmt.Errorf("%s: %w", dir, why(err))
+	case !info.IsDir():
+		return fmt.Errorf("%s is not a directory", dir)
+	}
+	return vacant(dir)
+}
+
 // vacant reports a directory that holds more than an interrupted Create leaves.
 func vacant(dir string) error {
 	list, err := os.ReadDir(dir)
@@ -269,16 +283,15 @@ func vacant(dir string) error {
 	return nil
 }
 
-// makeDir makes dir and its parents, durably. It returns the topmost one that was
-// not there, "" if dir was.
-func makeDir(dir string) (made string, err error) {
+// makeDir makes dir and its parents, durably. It returns those that were not there,
+// the deepest first.
+func makeDir(dir string) (missing []string, err error) {
 	if info, err := os.Stat(dir); err == nil {
 		if !info.IsDir() {
-			return "", errors.New("there is a file of that name")
+			return nil, errors.New("there is a file of that name")
 		}
-		return "", nil
+		return nil, nil
 	}
-	var missing []string
 	for d := filepath.Clean(dir); ; d = filepath.Dir(d) {
 		if _, err := os.Stat(d); err == nil || d == filepath.Dir(d) {
 			break
@@ -286,12 +299,12 @@ func makeDir(dir string) (made string, err error) {
 		missing = append(missing, d)
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return "", err
+		return missing, err
 	}
 	for _, d := range missing {
 		if err := syncDir(filepath.Dir(d)); err != nil {
-			return missing[len(missing)-1], err
+			return missing, err
 		}
 	}
-	return missing[len(missing)-1], nil
+	return missing, nil
 }

@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -187,6 +189,72 @@ func TestLock(t *testing.T) {
 	again.Close()
 }
 
+// A line that is being written is no damage.
+func TestLoadWhileALineIsWritten(t *testing.T) {
+	s, dir := create(t, 2)
+	appendAll(t, s, okRun(0, 0))
+	if _, err := s.runs.f.WriteString(`{"block":`); err != nil {
+		t.Fatal(err)
+	}
+	if r := mustLoad(t, dir); len(r.Runs) != 1 || len(r.Warnings) != 0 {
+		t.Errorf("%d runs, warnings %q", len(r.Runs), r.Warnings)
+	}
+	s.Close()
+	if r := mustLoad(t, dir); len(r.Runs) != 1 || len(r.Warnings) != 1 {
+		t.Errorf("after it was killed: %d runs, warnings %q", len(r.Runs), r.Warnings)
+	}
+}
+
+func TestRunsMissing(t *testing.T) {
+	for name, begin := range map[string]func(*Store) error{
+		"ended":   func(s *Store) error { return s.End(result.End{Reason: "looks"}) },
+		"begun":   func(s *Store) error { return s.Journal(Entry{Op: Started}) },
+		"created": func(*Store) error { return nil }, // killed right then
+	} {
+		s, dir := create(t, 1)
+		if err := begin(s); err != nil {
+			t.Fatal(err)
+		}
+		s.Close()
+		if err := os.Remove(filepath.Join(dir, runsFile)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Load(dir); (err == nil) != (name == "created") || err != nil && !strings.Contains(err.Error(), runsFile+" is missing") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// Records are made, discarded and made again in one directory, and never have two
+// owners.
+func TestOneOwner(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "a", "record")
+	var owners atomic.Int32
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			for range 30 {
+				s, err := Create(dir, sample(1), nil)
+				if err != nil {
+					continue // another has it, or is just leaving
+				}
+				if n := owners.Add(1); n != 1 {
+					t.Errorf("%d owners", n)
+				}
+				err = s.Append(okRun(0, 0))
+				owners.Add(-1)
+				if err := errors.Join(err, s.Discard()); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("left behind: %v", err)
+	}
+}
+
 // The last line may be cut anywhere, as by a power cut, and all lines before it
 // stay; appending goes on behind them.
 func TestTornLastLine(t *testing.T) {
@@ -324,7 +392,8 @@ func TestWaitingAndSpent(t *testing.T) {
 	r := &Record{
 		Journal: []Entry{
 			{Op: Started, At: at(0)}, {Op: Original, At: at(1), Factor: "f"}, {Op: Pending, At: at(2), Factor: "f", Value: "b"}, {Op: Stopped, At: at(3)},
-			{Op: Started, At: at(1000)}, // killed after its last run
+			{Op: Started, At: at(1000)},               // killed after its last run
+			{Op: Restored, At: at(1900), Factor: "g"}, // by --restore
 			{Op: Started, At: at(2000)}, {Op: Stopped, At: at(2010)},
 		},
 		Runs: []result.Run{{Start: at(1001), Seconds: 4}, {Start: at(1006), Seconds: 2}, {Start: at(2001), Seconds: 3}},
