@@ -114,7 +114,7 @@ func (o *workloadRun) run(ctx context.Context, w workload.Workload) (rep workloa
 	}
 	values, missing := map[string][]float64{}, map[string]string{}
 	for i := range o.runs {
-		got, err := s.Run(ctx, workload.Request{Params: o.params, Seed: o.seed})
+		got, err := s.Run(ctx, workload.Request{Params: o.params, Seed: o.seed, Run: uint64(i)})
 		if err != nil {
 			if ctx.Err() != nil {
 				return rep, ctx.Err()

@@ -92,12 +92,14 @@ type Request struct {
 	Params Values            // those of Config with this run's levels of parameter factors
 	Levels map[string]string // factor -> level, for {name} in a command's arguments
 	Seed   uint64            // the same for all runs of a block, so that they do the same work
+	Run    uint64            // the run's number in its experiment, over all sessions, from 0; warm-up runs are counted by themselves
 }
 
 // Sample is what one run gave.
 type Sample struct {
 	Values     map[string]float64 // response -> value in its base unit
 	Missing    map[string]string  // response -> why there is none; a name is in one of the two
+	Zero       map[string]string  // response -> why its value may be 0, and what to take where no 0 can be used, as in a ratio
 	Operations int64
 	Latency    *result.Distribution // of single operations, each from its intended start; nil where there is none
 	Warnings   []string

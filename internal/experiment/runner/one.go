@@ -56,6 +56,7 @@ func (s *session) try(ctx context.Context, r *result.Run) error {
 	if err != nil {
 		return err
 	}
+	req.Run = s.number()
 	if err := s.sleep(ctx, s.study.Workload.Settle, "settling"); err != nil {
 		return err
 	}
@@ -151,6 +152,18 @@ func (s *session) request(levels map[string]string, seed uint64) (workload.Reque
 	return req, nil
 }
 
+// number is that of the next run. A run that was cut short was not recorded, so that
+// a resume gives its number again; and the warm-up runs of a resume change none, as
+// they are counted by themselves.
+func (s *session) number() (n uint64) {
+	for _, r := range s.store.Record().Runs {
+		if (r.Status != result.WarmUp) == s.warm {
+			n++
+		}
+	}
+	return n
+}
+
 // responses takes over what the study asks for. A primary response has to be
 // there; another may be missing, and says why.
 func (s *session) responses(r *result.Run, sample workload.Sample) error {
@@ -170,6 +183,9 @@ func (s *session) responses(r *result.Run, sample workload.Sample) error {
 			there, why = false, fmt.Sprintf("it is %g, not a number", v)
 		case there && want.Compare == result.Ratio && v <= 0:
 			there, why = false, fmt.Sprintf("it is %g, and ratios need values above 0 (compare = \"difference\" does not)", v)
+			if hint := sample.Zero[name]; v == 0 && hint != "" {
+				why += "; " + hint
+			}
 		}
 		switch {
 		case there:

@@ -46,7 +46,7 @@ func (Workload) Describe() workload.Description {
 			{Name: "pause", Kind: workload.Duration, Default: 20 * time.Millisecond, Max: 10, Help: "sleep before each burst; 0: none"},
 			{Name: "count", Kind: workload.Int, Default: int64(50), Min: 1, Max: 1e5, Help: "bursts of a run"},
 			{Name: "cpu", Kind: workload.Int, Default: int64(0), Max: 1 << 16, Help: "number of the CPU to run on"},
-			{Name: "working_set", Kind: workload.Bytes, Default: int64(512 << 10), Min: 4096, Max: 1 << 30, Help: "of the kernels mixed and chase"},
+			{Name: "working_set", Kind: workload.Bytes, Default: int64(512 << 10), Min: 4096, Max: 1 << 30, Help: "of the kernels mixed and chase, in an order from the block's seed"},
 		},
 		Responses: append([]workload.Response{
 			{Name: "slice_s", Title: "Median time of a burst's work", Unit: "s", Better: "lower"},
@@ -69,7 +69,10 @@ func (Workload) Open(ctx context.Context, cfg workload.Config) (workload.Session
 	return s, nil
 }
 
-type session struct{ worker worker.Kept }
+type session struct {
+	worker worker.Kept
+	at     uint64 // where the last run's walk over its working set ended
+}
 
 // call answers a request, or says that the CPU cannot be used.
 func (s *session) call(ctx context.Context, q Request) ([]Sample, error) {
@@ -83,6 +86,7 @@ func (s *session) call(ctx context.Context, q Request) ([]Sample, error) {
 	if len(reply.Samples) != len(q.Steps) {
 		return nil, fmt.Errorf("the worker answered %d steps of %d", len(reply.Samples), len(q.Steps))
 	}
+	s.at = reply.At
 	return reply.Samples, nil
 }
 
@@ -91,7 +95,10 @@ func (s *session) Run(ctx context.Context, r workload.Request) (out workload.Sam
 	p := r.Params
 	kernel := p.String("kernel")
 	work := Step{Kernel: kernel, N: max(1, uint64(p.Duration("slice").Seconds()*nominal/cycles[kernel]))}
-	q := Request{CPU: int(p.Int("cpu")), WorkingSet: int(p.Int("working_set"))}
+	q := Request{CPU: int(p.Int("cpu")), WorkingSet: int(p.Int("working_set")), Seed: r.Seed}
+	if _, err := s.call(ctx, q); err != nil { // without steps: another seed's working set takes time to lay out
+		return out, err
+	}
 	pause := p.Duration("pause").Seconds()
 	var all gathered
 	begin := time.Now()

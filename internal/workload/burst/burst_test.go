@@ -18,9 +18,10 @@ func TestMain(m *testing.M) {
 
 func TestContract(t *testing.T) {
 	workloadtest.Contract(t, Workload{}, workloadtest.Config{
-		Params:     map[string]any{"slice": "200us", "pause": "1ms", "count": int64(70)},
+		Params:     map[string]any{"kernel": Mixed, "working_set": "64KiB", "slice": "200us", "pause": "1ms", "count": int64(70)},
 		Long:       map[string]any{"pause": "100ms", "count": int64(100)},
 		Operations: 70,
+		Work:       func(_ *testing.T, s workload.Session, _ workload.Sample) any { return s.(*session).at },
 	})
 }
 

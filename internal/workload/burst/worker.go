@@ -25,8 +25,9 @@ const (
 // Request asks for steps, one after the other, on a thread pinned to CPU.
 type Request struct {
 	CPU        int
-	WorkingSet int // bytes that the mixed kernel walks over
-	Steps      []Step
+	WorkingSet int    // bytes that the mixed kernel walks over
+	Seed       uint64 // of the order in which it does
+	Steps      []Step // none: make the working set ready, and begin at its start
 }
 
 // Step is one step: sleep for Sleep seconds, or run Kernel for Spin seconds,
@@ -43,6 +44,7 @@ type Step struct {
 type Reply struct {
 	Gone    string `json:",omitempty"`
 	Samples []Sample
+	At      uint64 // where the walk over the working set arrived
 }
 
 // Sample is how long a step took, in seconds.
@@ -80,6 +82,7 @@ type server struct {
 type ring struct {
 	buf  []uint64
 	size int // asked for
+	seed uint64
 	at   uint64
 }
 
@@ -97,7 +100,7 @@ func newServer() worker.Func {
 		}
 		var reply Reply
 		err := <-thread.On(req.CPU, func() (err error) {
-			reply.Samples, err = w.steps(req)
+			reply.Samples, reply.At, err = w.steps(req)
 			if err == nil && !thread.Pinned(req.CPU) {
 				return fmt.Errorf("CPU %d went offline: %w", req.CPU, thread.ErrNoCPU)
 			}
@@ -110,12 +113,19 @@ func newServer() worker.Func {
 	})
 }
 
-func (w *server) steps(req Request) ([]Sample, error) {
+func (w *server) steps(req Request) (samples []Sample, at uint64, err error) {
 	around := w.rings[req.CPU]
-	if around == nil || around.size != req.WorkingSet {
-		around = &ring{buf: hot.Buffer(req.WorkingSet), size: req.WorkingSet}
-		hot.Ring(around.buf, rand.New(rand.NewPCG(1, uint64(req.CPU))).IntN)
+	fresh := around == nil || around.size != req.WorkingSet
+	if fresh {
+		around = &ring{buf: hot.Buffer(req.WorkingSet), size: req.WorkingSet, seed: req.Seed}
 		w.rings[req.CPU] = around
+	}
+	if fresh || around.seed != req.Seed {
+		hot.Ring(around.buf, rand.New(rand.NewPCG(req.Seed, uint64(req.CPU))).IntN)
+		around.seed, around.at = req.Seed, 0
+	}
+	if len(req.Steps) == 0 {
+		around.at = 0
 	}
 	ticks := make([]uint64, len(req.Steps))
 	out := make([]Sample, len(req.Steps))
@@ -139,7 +149,7 @@ func (w *server) steps(req Request) ([]Sample, error) {
 		case Chase:
 			run, chunk = around.chase, 1<<12
 		default:
-			return nil, fmt.Errorf("unknown kernel %q", step.Kernel)
+			return nil, 0, fmt.Errorf("unknown kernel %q", step.Kernel)
 		}
 		from, hasCPU := thread.CPUTime()
 		begin, start := time.Now(), hot.Ticks()
@@ -172,7 +182,7 @@ func (w *server) steps(req Request) ([]Sample, error) {
 			out[i-1].Foreign -= out[i].Wall
 		}
 	}
-	return out, nil
+	return out, around.at, nil
 }
 
 // spinTail is the part of a spin that only reads the clock, in seconds: longer

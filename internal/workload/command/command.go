@@ -35,7 +35,7 @@ func (Workload) Describe() workload.Description {
 			{Name: "stdin", Kind: workload.String, Default: "", Help: "file that the program reads as its input; none: nothing to read"},
 			{Name: "dir", Kind: workload.String, Default: "", Help: "directory to run in; none: the study file's"},
 			{Name: "ramp", Kind: workload.Duration, Default: time.Duration(0), Max: 86400,
-				Help: "run the program again and again for so long, unmeasured, before the first run of a session"},
+				Help: "run the program again and again for so long before the first run of a session; it counts into the timeout, not into the responses"},
 		},
 		Responses: []workload.Response{
 			{Name: "wall", Title: "Elapsed time", Unit: "s", Better: "lower"},
@@ -143,6 +143,11 @@ func (s *session) once(ctx context.Context, r workload.Request) (done ended, err
 	return start(ctx, c)
 }
 
+// splitHint is for times that are 0. Linux knows a process's CPU time to the
+// nanosecond, but divides it into user and system by what the timer ticks met
+// (cputime_adjust in kernel/sched/cputime.c).
+const splitHint = "user and system of a short program are often 0, as they are told apart at timer ticks only: take cpu, the sum of the two"
+
 // sample turns a run that succeeded into its responses.
 func (s *session) sample(done ended) workload.Sample {
 	u := done.usage
@@ -154,7 +159,11 @@ func (s *session) sample(done ended) workload.Sample {
 	} else {
 		out.Missing["max_rss"] = u.noMaxRSS
 	}
+	out.Zero = map[string]string{"user": splitHint, "system": splitHint}
 	for _, p := range s.picks {
+		if hint := out.Zero[p.measured]; hint != "" {
+			out.Zero[p.Name] = hint
+		}
 		v, warning, err := p.pick(done, out.Values)
 		v *= p.Scale
 		switch {

@@ -88,3 +88,21 @@ func TestPicksThatCannotBe(t *testing.T) {
 		}
 	}
 }
+
+// Where user and system may be 0 the sample says what to take, for picks of them too.
+func TestZeroIsExplained(t *testing.T) {
+	s := &session{}
+	for name, from := range map[string]string{"mine": "system", "all": "cpu"} {
+		p, err := newPicker(workload.Pick{Name: name, From: from})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.picks = append(s.picks, p)
+	}
+	got := s.sample(ended{}).Zero
+	for name, want := range map[string]bool{"user": true, "system": true, "mine": true, "cpu": false, "all": false, "wall": false} {
+		if strings.Contains(got[name], "take cpu") != want {
+			t.Errorf("%s: %q", name, got[name])
+		}
+	}
+}

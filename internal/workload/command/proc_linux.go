@@ -20,17 +20,17 @@ func attributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }
 
-func terminate(p *os.Process) { toGroup(p, unix.SIGTERM) }
-func kill(p *os.Process)      { toGroup(p, unix.SIGKILL) }
+func terminate(p *os.Process) { toGroup(p.Pid, unix.SIGTERM) }
+func kill(p *os.Process)      { toGroup(p.Pid, unix.SIGKILL) }
 
 // toGroup signals the group, and wakes stopped members so that they see it.
-func toGroup(p *os.Process, s unix.Signal) {
-	_ = unix.Kill(-p.Pid, s) // ESRCH: gone already
-	_ = unix.Kill(-p.Pid, unix.SIGCONT)
+func toGroup(group int, s unix.Signal) {
+	_ = unix.Kill(-group, s) // ESRCH: gone already
+	_ = unix.Kill(-group, unix.SIGCONT)
 }
 
 // await waits until the program has ended and calls then before it is reaped: up
-// to there the number of its group is not given to others.
+// to there its number is not given to others.
 func await(cmd *exec.Cmd, then func()) error {
 	for errors.Is(unix.Waitid(unix.P_PID, cmd.Process.Pid, nil, unix.WEXITED|unix.WNOWAIT, nil), unix.EINTR) {
 	}
@@ -38,11 +38,17 @@ func await(cmd *exec.Cmd, then func()) error {
 	return cmd.Wait()
 }
 
-// endGroup ends what is left of the group after the program itself has ended, and
-// says so, or returns "".
-func endGroup(p *os.Process) string {
-	left := members(p.Pid)
-	for end := time.Now().Add(graceLeft); len(left) > 0 && time.Now().Before(end); left = members(p.Pid) {
+// list is members; a test counts its calls.
+var list = members
+
+// endGroup ends what is left of a group whose leader has been reaped, and says so,
+// or returns "". Only with the leader gone does the kernel tell at once that the
+// group is empty; listing its members takes longer than many a program, the longer
+// the more processes the host has. The number is not given to others while a member
+// has it, and afterwards only when all other numbers have had their turn.
+func endGroup(group int) string {
+	left := remaining(group)
+	for end := time.Now().Add(graceLeft); len(left) > 0 && time.Now().Before(end); left = remaining(group) {
 		time.Sleep(5 * time.Millisecond) // they may be ending too
 	}
 	if len(left) == 0 {
@@ -52,39 +58,50 @@ func endGroup(p *os.Process) string {
 	if len(left) == 1 {
 		found = fmt.Sprintf("left a process running (%s), which was ended; what it used is not in the responses", left[0])
 	}
-	terminate(p)
-	for end := time.Now().Add(graceTerm); len(members(p.Pid)) > 0 && time.Now().Before(end); {
-		time.Sleep(5 * time.Millisecond)
+	toGroup(group, unix.SIGTERM)
+	for end := time.Now().Add(graceTerm); len(remaining(group)) > 0; time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			toGroup(group, unix.SIGKILL)
+			break
+		}
 	}
-	kill(p)
 	return found
 }
 
-// members names the processes of a group other than its leader that have not
-// ended. Zombies are left out: an init of a container may never reap them.
-func members(group int) (names []string) {
+// remaining lists the members of a group, if there are any.
+func remaining(group int) []string {
 	if unix.Kill(-group, 0) != nil {
 		return nil
 	}
+	return list(group)
+}
+
+// members names the processes of a group that have not ended. Zombies are left
+// out: an init of a container may never reap them. So is a group of another
+// session, which can only have got the number anew.
+func members(group int) (names []string) {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
 		return nil
 	}
+	session, err := unix.Getsid(0)
+	if err != nil {
+		return nil
+	}
 	for _, e := range entries {
-		pid, err := strconv.Atoi(e.Name())
-		if err != nil || pid == group {
+		if _, err := strconv.Atoi(e.Name()); err != nil {
 			continue
 		}
 		b, err := os.ReadFile("/proc/" + e.Name() + "/stat")
 		if err != nil {
 			continue
 		}
-		// pid (comm) state ppid pgrp: proc_pid_stat(5); comm may hold anything.
+		// pid (comm) state ppid pgrp session: proc_pid_stat(5); comm may hold anything.
 		open, shut := strings.IndexByte(string(b), '('), strings.LastIndexByte(string(b), ')')
 		if open < 0 || shut < open {
 			continue
 		}
-		if f := strings.Fields(string(b[shut+1:])); len(f) > 2 && f[2] == strconv.Itoa(group) && f[0] != "Z" && f[0] != "X" {
+		if f := strings.Fields(string(b[shut+1:])); len(f) > 3 && f[2] == strconv.Itoa(group) && f[3] == strconv.Itoa(session) && f[0] != "Z" && f[0] != "X" {
 			names = append(names, string(b[open+1:shut])+" "+e.Name())
 		}
 	}

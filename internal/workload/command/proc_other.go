@@ -21,7 +21,7 @@ func await(cmd *exec.Cmd, then func()) error {
 	return err
 }
 
-func endGroup(*os.Process) string { return "" }
+func endGroup(int) string { return "" }
 
 func usageOf(state *os.ProcessState) usage {
 	if state == nil {

@@ -73,15 +73,16 @@ func start(ctx context.Context, c call) (done ended, err error) {
 	}
 	stdout.started()
 	stderr.started()
+	group := cmd.Process.Pid
 	unwatch := watch(ctx, cmd.Process)
 	cancelled := false
 	werr := await(cmd, func() {
 		done.wall = time.Since(begin)
 		cancelled = unwatch()
-		if left := endGroup(cmd.Process); left != "" && !cancelled {
-			done.warnings = append(done.warnings, left)
-		}
 	})
+	if left := endGroup(group); left != "" && !cancelled {
+		done.warnings = append(done.warnings, left)
+	}
 	if !stdout.finish() || !stderr.finish() {
 		done.warnings = append(done.warnings, "a process that it started still holds its output open; what that prints is not read")
 	}

@@ -82,6 +82,9 @@ func TestArrivals(t *testing.T) {
 	if diff := cmp.Diff(a, b); diff != "" {
 		t.Error("the same seed gave other gaps")
 	}
+	if cmp.Equal(a, gaps(Poisson(start, 100, 4))) {
+		t.Error("another seed gave the same gaps")
+	}
 	var sum, long float64
 	for _, g := range a {
 		sum += g

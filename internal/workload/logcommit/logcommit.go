@@ -97,14 +97,19 @@ func Open(cfg Config) (*Log, error) {
 		return nil, dirError(cfg.Dir, err)
 	}
 	l := &Log{cfg: cfg, f: f, path: f.Name(), buf: make([]byte, CommitBytes)}
-	rng := rand.New(rand.NewPCG(cfg.Seed, 0x6c6f67))
-	for i := range l.buf {
-		l.buf[i] = byte(rng.Uint32())
-	}
+	l.fill(cfg.Seed)
 	if err := l.prepare(); err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
 	return l, nil
+}
+
+// fill draws the content of the commits to come.
+func (l *Log) fill(seed uint64) {
+	rng := rand.New(rand.NewPCG(seed, 0x6c6f67))
+	for i := range l.buf {
+		l.buf[i] = byte(rng.Uint32())
+	}
 }
 
 // newName returns a name that tells whose file it is. The process id is for

@@ -113,6 +113,7 @@ func (s *session) Run(ctx context.Context, r workload.Request) (out workload.Sam
 	if err := s.open(p); err != nil {
 		return out, err
 	}
+	s.log.fill(r.Seed)
 	for range p.Int("lead") {
 		if err := ctx.Err(); err != nil {
 			return out, err

@@ -16,6 +16,14 @@ func TestContract(t *testing.T) {
 		Params:     map[string]any{"count": int64(20), "size": "64KiB", "lead": int64(2)},
 		Long:       map[string]any{"rate": 20.0, "count": int64(1000)},
 		Operations: 20,
+		Work: func(t *testing.T, s workload.Session, _ workload.Sample) any {
+			log := s.(*session).log
+			b, err := os.ReadFile(log.Path())
+			if err != nil {
+				t.Fatal(err)
+			}
+			return b[log.off-CommitBytes+8 : log.off-CommitBytes+512] // a sector of the last commit, but for its number
+		},
 		Stalled: func(t *testing.T, stall time.Duration) (workload.Session, workload.Request, float64) {
 			const rate = 500
 			v, err := workload.Check(Workload{}.Describe(), map[string]any{"rate": float64(rate), "arrivals": "even", "count": int64(250), "size": "64KiB"})

@@ -27,10 +27,10 @@ func (Workload) Describe() workload.Description {
 			"where the truth is known. It says nothing about the host.",
 		Params: []workload.Param{
 			{Name: "value", Kind: workload.Float, Default: 1.0, Unit: "s", Help: "the response"},
-			{Name: "script", Kind: workload.List, Default: []string{}, Help: "responses of successive runs, in turn: numbers, or the words fail and missing"},
+			{Name: "script", Kind: workload.List, Default: []string{}, Help: "responses of an experiment's runs, in turn (those that fail count, those that warm up do not): numbers, or the words fail and missing"},
 			{Name: "effect", Kind: workload.Float, Default: 1.0, Min: -1e6, Max: 1e6, Help: "the response is multiplied by it: a factor with a known effect"},
 			{Name: "noise", Kind: workload.Float, Default: 0.0, Max: 10, Help: "standard deviation of the logarithm, the same for all runs of a block"},
-			{Name: "jitter", Kind: workload.Float, Default: 0.0, Max: 10, Help: "standard deviation of the logarithm, drawn anew for every run"},
+			{Name: "jitter", Kind: workload.Float, Default: 0.0, Max: 10, Help: "standard deviation of the logarithm, drawn anew for every run from the block's seed and the run's number"},
 			{Name: "sleep", Kind: workload.Duration, Default: time.Duration(0), Max: 86400, Help: "how long a run takes in truth"},
 			{Name: "fail", Kind: workload.Int, Default: int64(0), Max: 1e9, Help: "the last of every so many runs fails; 0: none does"},
 			{Name: "operations", Kind: workload.Int, Default: int64(1), Max: 1e15, Help: "operations that a run claims"},
@@ -70,14 +70,15 @@ func (w Workload) Open(ctx context.Context, cfg workload.Config) (workload.Sessi
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	return &session{}, w.Validate(cfg)
+	return session{}, w.Validate(cfg)
 }
 
-// session counts its runs. The count begins again with every session.
-type session struct{ runs uint64 }
+// session counts nothing: a run's number is in its request, so that sessions may
+// begin and end between runs.
+type session struct{}
 
 // Run implements workload.Session.
-func (s *session) Run(ctx context.Context, r workload.Request) (workload.Sample, error) {
+func (session) Run(ctx context.Context, r workload.Request) (workload.Sample, error) {
 	if err := ctx.Err(); err != nil {
 		return workload.Sample{}, err
 	}
@@ -91,13 +92,12 @@ func (s *session) Run(ctx context.Context, r workload.Request) (workload.Sample,
 			return workload.Sample{}, ctx.Err()
 		}
 	}
-	s.runs++
 	word := ""
 	if script := p.List("script"); len(script) > 0 {
-		word = script[(s.runs-1)%uint64(len(script))]
+		word = script[r.Run%uint64(len(script))]
 	}
-	if n := p.Int("fail"); word == wordFail || n > 0 && s.runs%uint64(n) == 0 {
-		return workload.Sample{}, fmt.Errorf("run %d fails, as the workload null was told to", s.runs)
+	if n := p.Int("fail"); word == wordFail || n > 0 && (r.Run+1)%uint64(n) == 0 {
+		return workload.Sample{}, fmt.Errorf("run %d fails, as the workload null was told to", r.Run+1)
 	}
 	value := p.Float("value")
 	if word != "" && word != wordMissing {
@@ -107,7 +107,7 @@ func (s *session) Run(ctx context.Context, r workload.Request) (workload.Sample,
 		}
 	}
 	block := rand.New(rand.NewPCG(r.Seed, 0x6e6f697365))
-	run := rand.New(rand.NewPCG(r.Seed, s.runs))
+	run := rand.New(rand.NewPCG(r.Seed, r.Run))
 	value *= p.Float("effect") * math.Exp(p.Float("noise")*block.NormFloat64()+p.Float("jitter")*run.NormFloat64())
 	if math.IsInf(value, 0) || math.IsNaN(value) {
 		return workload.Sample{}, errors.New("the scripted response is beyond what a float holds; make value, effect, noise or jitter smaller")
@@ -122,4 +122,4 @@ func (s *session) Run(ctx context.Context, r workload.Request) (workload.Sample,
 }
 
 // Close implements workload.Session.
-func (*session) Close() error { return nil }
+func (session) Close() error { return nil }

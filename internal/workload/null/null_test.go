@@ -17,7 +17,7 @@ func TestContract(t *testing.T) {
 		Params:     map[string]any{"noise": 0.02, "jitter": 0.01, "operations": int64(17)},
 		Long:       map[string]any{"sleep": "5s"},
 		Operations: 17,
-		Same:       []string{"seconds"},
+		Work:       workloadtest.Responses("seconds"),
 	})
 }
 
@@ -37,8 +37,8 @@ func open(t *testing.T, given map[string]any) (workload.Session, workload.Values
 func TestScript(t *testing.T) {
 	s, v := open(t, map[string]any{"script": []any{1.5, "missing", "fail", int64(-2), "0"}, "effect": 2.0})
 	var got []string
-	for range 7 {
-		sample, err := s.Run(t.Context(), workload.Request{Params: v, Seed: 3})
+	for i := range uint64(7) {
+		sample, err := s.Run(t.Context(), workload.Request{Params: v, Seed: 3, Run: i})
 		switch {
 		case err != nil:
 			got = append(got, "failed")
@@ -68,8 +68,8 @@ func TestScriptIsChecked(t *testing.T) {
 
 func TestEveryNthFails(t *testing.T) {
 	s, v := open(t, map[string]any{"fail": int64(3)})
-	for i := 1; i <= 9; i++ {
-		if _, err := s.Run(t.Context(), workload.Request{Params: v}); (err != nil) != (i%3 == 0) {
+	for i := range 9 {
+		if _, err := s.Run(t.Context(), workload.Request{Params: v, Run: uint64(i)}); (err != nil) != (i%3 == 2) {
 			t.Errorf("run %d: %v", i, err)
 		}
 	}
@@ -87,7 +87,7 @@ func TestNoise(t *testing.T) {
 			if sameSeed {
 				seed = 5
 			}
-			sample, err := s.Run(t.Context(), workload.Request{Params: v, Seed: seed})
+			sample, err := s.Run(t.Context(), workload.Request{Params: v, Seed: seed, Run: uint64(i)})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -29,8 +29,11 @@ type Config struct {
 	Dirs   []string // further directories that must be as before
 
 	Operations int64 // that a run of Params makes, or Some
-	// Same are the responses that the same seed gives again, in a session of its own.
-	Same []string
+	// Work tells what the last run of Params did as far as the seed decides it. It has
+	// to be the same for the same seed and another for another. nil where Unseeded says
+	// why a seed decides nothing.
+	Work     func(t *testing.T, s workload.Session, got workload.Sample) any
+	Unseeded string
 
 	// Stalled opens a session with open arrivals, so many a second, one operation of
 	// which takes stall. nil for workloads without them.
@@ -197,34 +200,54 @@ func (b *bench) runs(t *testing.T) {
 	}
 }
 
-// seeded: the same seed does the same work again, in a session of its own.
+// seeded: the same seed does the same work again, whatever the session did before,
+// and another seed does other work.
 func (b *bench) seeded(t *testing.T) {
-	var before map[string]float64
-	for i := range 2 {
+	if (b.cfg.Work == nil) == (b.cfg.Unseeded == "") {
+		t.Fatal("either Work tells what a seed decides, or Unseeded why it decides nothing")
+	}
+	if b.cfg.Work == nil {
+		return
+	}
+	did := map[uint64]any{}
+	for _, seeds := range [][]uint64{{7, 8, 7}, {8}} {
 		s, r := b.open(t, b.cfg.Params)
-		r.Seed = 7
-		got, err := s.Run(t.Context(), r)
-		if err != nil {
-			t.Fatalf("Run: %v", err)
+		for _, seed := range seeds {
+			r.Seed = seed
+			got, err := s.Run(t.Context(), r)
+			if err != nil {
+				t.Fatalf("Run: %v", err)
+			}
+			now := b.cfg.Work(t, s, got)
+			if before, ok := did[seed]; ok {
+				if diff := cmp.Diff(before, now); diff != "" {
+					t.Errorf("seed %d did other work the second time (-first +second):\n%s", seed, diff)
+				}
+			}
+			did[seed] = now
 		}
 		if err := s.Close(); err != nil {
 			t.Errorf("Close: %v", err)
 		}
-		now := map[string]float64{}
-		if b.cfg.Operations != Some {
-			now["operations done"] = float64(got.Operations)
-		}
-		for _, name := range b.cfg.Same {
+	}
+	if cmp.Equal(did[7], did[8]) {
+		t.Errorf("seeds 7 and 8 did the same work: %v", did[7])
+	}
+}
+
+// Responses is a Work that compares responses which follow from the seed.
+func Responses(names ...string) func(*testing.T, workload.Session, workload.Sample) any {
+	return func(t *testing.T, _ workload.Session, got workload.Sample) any {
+		t.Helper()
+		out := map[string]float64{}
+		for _, name := range names {
 			v, ok := got.Values[name]
 			if !ok {
 				t.Fatalf("no %s: %s", name, got.Missing[name])
 			}
-			now[name] = v
+			out[name] = v
 		}
-		if diff := cmp.Diff(before, now); i > 0 && diff != "" {
-			t.Errorf("the same seed did other work (-first +second):\n%s", diff)
-		}
-		before = now
+		return out
 	}
 }
 

@@ -1,0 +1,80 @@
+package runner
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"hostlab/internal/experiment"
+	"hostlab/internal/result"
+	"hostlab/internal/workload"
+	"hostlab/internal/workload/all"
+)
+
+// Runs have the numbers 0, 1, 2 ... also where the workload is opened for each, and
+// where they are of several sessions: what is drawn anew for every run differs, and a
+// script goes on.
+func TestRunsAreNumbered(t *testing.T) {
+	const restart = "\n[[factor]]\nname = \"size\"\nparameter = \"operations\"\nlevels = [\"1\", \"2\"]\nbaseline = \"1\"\nchange = \"restart-workload\"\n"
+	const workload = "[workload]\nname = \"null\"\nscript = [1, 2, 3]\njitter = JITTER\n[[response]]\nname = \"seconds\"\nprimary = true\n"
+	values := func(jitter string, interrupt bool) (out []float64) {
+		b := newBench(t, head(7, "")+restart+strings.Replace(workload, "JITTER", jitter, 1))
+		if interrupt {
+			ctx, cancel := context.WithCancel(t.Context())
+			b.under = func(n int) conditions {
+				if n == 4 {
+					cancel()
+				}
+				return conditions{told: true, throttles: -1}
+			}
+			if err := b.runCtx(ctx); err == nil {
+				t.Fatal("an experiment that was interrupted ended well")
+			}
+		}
+		if err := b.run(); err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range b.record().Runs {
+			if r.Status != result.WarmUp {
+				out = append(out, r.Values["seconds"])
+			}
+		}
+		return out
+	}
+	want := []float64{1, 2, 3, 1, 2, 3, 1, 2, 3, 1, 2, 3, 1, 2}
+	for _, interrupt := range []bool{false, true} {
+		if diff := cmp.Diff(want, values("0.0", interrupt)); diff != "" {
+			t.Errorf("interrupted %v (-want +got):\n%s", interrupt, diff)
+		}
+	}
+	noisy := values("0.1", false)
+	for i := 3; i < len(noisy); i++ {
+		if noisy[i] == noisy[i-3] {
+			t.Errorf("runs %d and %d have the same jitter: %v", i-3, i, noisy[i])
+		}
+	}
+	if diff := cmp.Diff(noisy, values("0.1", true)); diff != "" {
+		t.Errorf("what a run draws depends on an interruption (-whole +resumed):\n%s", diff)
+	}
+}
+
+// A response of 0, of which there is no ratio, says what can be done.
+func TestZeroHasNoRatio(t *testing.T) {
+	work, _ := all.Find("null")
+	sample := workload.Sample{Values: map[string]float64{"seconds": 0}, Zero: map[string]string{"seconds": "take hours"}}
+	for compare, want := range map[result.Comparison]string{
+		result.Ratio:      `response seconds is missing: it is 0, and ratios need values above 0 (compare = "difference" does not); take hours`,
+		result.Difference: "",
+	} {
+		s := &session{work: work, study: &experiment.Study{Responses: []experiment.Response{{Response: result.Response{Name: "seconds", Primary: true, Compare: compare}}}}}
+		got := ""
+		if err := s.responses(&result.Run{}, sample); err != nil {
+			got = err.Error()
+		}
+		if got != want {
+			t.Errorf("%s: %q, want %q", compare, got, want)
+		}
+	}
+}
