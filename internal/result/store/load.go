@@ -82,9 +82,6 @@ func load(dir string) (*loaded, error) {
 			return nil, fmt.Errorf("%s:%d: %w", filepath.Join(dir, runsFile), i+1, err)
 		}
 	}
-	if out.reopened, err = r.checkCount(torn); err != nil {
-		return nil, err
-	}
 	decodeEntry := func(line []byte, e *Entry, _ *interner) error { return json.Unmarshal(line, e) }
 	if r.Journal, out.levelsSize, err = readLines(r, levelsFile, "what it was to announce had not happened yet", decodeEntry); err != nil {
 		return nil, err
@@ -97,6 +94,9 @@ func load(dir string) (*loaded, error) {
 	// It is made before anything is written to the journal.
 	if _, err := os.Stat(filepath.Join(dir, runsFile)); errors.Is(err, fs.ErrNotExist) && (r.End != nil || len(r.Journal) > 0) {
 		return nil, fmt.Errorf("%s is missing, though the experiment had begun: its runs are lost unless there is a copy", filepath.Join(dir, runsFile))
+	}
+	if out.reopened, err = r.checkCount(torn); err != nil {
+		return nil, err
 	}
 	return out, nil
 }

@@ -46,7 +46,7 @@ func inUnit(name string) string {
 func baseUnit(unit string) (base string, known bool) {
 	_, tidy := benchunit.Tidy(1, unit)
 	amount, per, rate := strings.Cut(tidy, "/")
-	if i := strings.LastIndexByte(amount, '-'); i >= 0 && !rate {
+	if i := strings.LastIndexByte(amount, '-'); i >= 0 && (!rate || per == "op") {
 		amount = amount[i+1:]
 	}
 	switch {

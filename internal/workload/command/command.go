@@ -140,6 +140,7 @@ func (s *session) once(ctx context.Context, r workload.Request) (done ended, err
 	if err != nil {
 		return done, err
 	}
+	c.work = s.cfg.Work
 	return start(ctx, c)
 }
 
