@@ -46,10 +46,10 @@ func TestAntagonists(t *testing.T) {
 	for _, a := range antagonists {
 		for _, touch := range []bool{false, true} {
 			// Where others keep the CPUs busy the two may not meet in a short stretch.
-			var wrong string
+			wrong := ""
 			for _, duration := range []string{"20ms", "200ms", "2s"} {
 				got, err := s.Run(t.Context(), workload.Request{Params: check(t, map[string]any{"antagonist": a, "touch": touch, "duration": duration, "warm_up": "5ms"})})
-				if wrong = ""; err != nil {
+				if err != nil {
 					wrong = err.Error()
 				} else {
 					wrong = implausible(a, got)
