@@ -153,6 +153,14 @@ func BenchmarkReport(b *testing.B) {
 	if err := os.WriteFile(filepath.Join(dir, "runs.jsonl"), lines.Bytes(), 0o600); err != nil {
 		b.Fatal(err)
 	}
+	r.End.Runs = len(runs)
+	end, err := json.Marshal(r.End)
+	if err != nil {
+		b.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "ended.json"), end, 0o600); err != nil {
+		b.Fatal(err)
+	}
 	for _, format := range reportFormats {
 		b.Run(format, func(b *testing.B) {
 			for b.Loop() {
