@@ -145,11 +145,19 @@ func BenchmarkReport(b *testing.B) {
 	var lines bytes.Buffer // not through the store, which syncs each
 	enc := json.NewEncoder(&lines)
 	for i := range runs {
+		runs[i].Seq = i
 		if err := enc.Encode(&runs[i]); err != nil {
 			b.Fatal(err)
 		}
 	}
 	if err := os.WriteFile(filepath.Join(dir, "runs.jsonl"), lines.Bytes(), 0o600); err != nil {
+		b.Fatal(err)
+	}
+	end, err := json.Marshal(result.End{Reason: "looks", Blocks: len(r.Analysis.Experiment.Blocks), Runs: len(runs)})
+	if err != nil {
+		b.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "ended.json"), end, 0o600); err != nil {
 		b.Fatal(err)
 	}
 	for _, format := range reportFormats {

@@ -159,17 +159,17 @@ func (o *runOptions) run(ctx context.Context, std streams, st *experiment.Study)
 	if o.restore {
 		return o.putBack(ctx, std, cfg)
 	}
+	if !o.resume {
+		if err := store.Vacant(o.dir); err != nil {
+			return usageError{err}
+		}
+	}
 	if !o.quiet || o.dryRun {
 		if err := o.plan(std.out, st); err != nil {
 			return err
 		}
 	}
 	if o.dryRun {
-		if !o.resume {
-			if err := store.Vacant(o.dir); err != nil {
-				return usageError{err}
-			}
-		}
 		return nil
 	}
 	if err := o.permitted(ctx, std, st); err != nil {

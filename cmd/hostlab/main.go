@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/signal"
 	"slices"
@@ -32,6 +33,7 @@ const (
 	exitEffect      = 10  // report: a primary effect is beyond its margin
 	exitUndecided   = 11  // report: a primary effect is inconclusive, unresolved or void
 	exitInterrupted = 130 // Ctrl-C, as shells have it
+	exitPipe        = 141 // the reader of our output has gone, as in | head; as shells have it
 )
 
 func main() {
@@ -114,6 +116,8 @@ func outcome(err error) (status int, line string) {
 		return exitFindings, ""
 	case errors.As(err, &dirty):
 		return exitFailed, oneLine(err) // above all: something was left changed
+	case closedPipe(err):
+		return exitPipe, "" // nobody is there to read more
 	case errors.As(err, &waits):
 		return exitWaiting, "waiting: " + oneLine(err)
 	case errors.Is(err, context.Canceled):
@@ -128,6 +132,13 @@ func outcome(err error) (status int, line string) {
 	default:
 		return exitFailed, oneLine(err)
 	}
+}
+
+// closedPipe reports an output of ours that nobody reads any more. Pipes of others,
+// as those of commands, have other names.
+func closedPipe(err error) bool {
+	pe, ok := errors.AsType[*fs.PathError](err)
+	return ok && errors.Is(pe.Err, syscall.EPIPE) && (pe.Path == os.Stdout.Name() || pe.Path == os.Stderr.Name())
 }
 
 // writeProblems writes what is wrong with studies, a line each. Those of a file

@@ -2,6 +2,7 @@ package main
 
 import (
 	"log/slog"
+	"regexp"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -32,7 +33,8 @@ Exit status:
   4    run: waiting for a reboot or a person; resume it then
   10   report: an effect beyond its margin
   11   report: not decided
-  130  interrupted`,
+  130  interrupted
+  141  the reader of the output has gone, as in | head`,
 		Example: `  hostlab assess                          # the whole answer, in about a minute
   hostlab check --role production-app     # settings only, for scripts
   hostlab facts --format json | jq .frequency`,
@@ -71,12 +73,15 @@ Exit status:
 	return root
 }
 
+// notNumber is how package flag passes on an error of strconv.
+var notNumber = regexp.MustCompile(`strconv\.\w+: (parsing ".*": )?.*`)
+
 // flagError adds the nearest known flag to an unknown one.
 func flagError(cmd *cobra.Command, err error) string {
 	text := err.Error()
 	name, unknown := strings.CutPrefix(text, "unknown flag: --")
 	if !unknown {
-		return text
+		return notNumber.ReplaceAllString(text, "not a number that it takes")
 	}
 	var known []string
 	cmd.Flags().VisitAll(flagName(&known))

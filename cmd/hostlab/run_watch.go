@@ -43,6 +43,8 @@ func (v *runWatch) show(p runner.Progress) {
 	case p.Note != "":
 		v.line("Note: " + p.Note) // said also with --quiet: somebody has to do something about it
 	case v.quiet:
+	case p.Last != nil && p.Last.Reason != "" && p.Last.Status == result.WarmUp:
+		v.line(fmt.Sprintf("The warm-up failed: %s; it is run again", p.Last.Reason))
 	case p.Last != nil && p.Last.Reason != "":
 		v.line(fmt.Sprintf("Block %d: a run was %s: %s; it is run again", p.Last.Block+1, p.Last.Status, p.Last.Reason))
 	case p.AtLook:

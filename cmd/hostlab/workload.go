@@ -57,7 +57,7 @@ func (o *workloadRun) parse(w workload.Workload, words, picks []string) error {
 		if own || slices.ContainsFunc(o.picks, func(p workload.Pick) bool { return p.Name == name }) {
 			return fmt.Errorf("--pick %q: there is a response %s already", text, name)
 		}
-		o.picks = append(o.picks, workload.Pick{Name: name, From: from, Scale: 1})
+		o.picks = append(o.picks, workload.Pick{Name: name, From: from, Unit: workload.AnyUnit, Scale: 1})
 	}
 	if v, ok := w.(workload.Validator); ok {
 		return v.Validate(workload.Config{Params: o.params, Picks: o.picks, Factors: []string{}})

@@ -58,6 +58,10 @@ type AA struct {
 	Reason           string // why it is void, or why there is none
 }
 
+// FailedWarmUp is the key of Analysis.Runs for warm-up runs that failed or were void
+// and were run again.
+const FailedWarmUp result.Status = "failed warm-up"
+
 // Analysis is the outcome of one experiment.
 type Analysis struct {
 	Experiment *result.Experiment

@@ -32,10 +32,15 @@ func read(x *result.Experiment, runs []result.Run) *record {
 	strangers, again := 0, 0
 	for i := range runs {
 		run := &runs[i]
-		r.status[run.Status]++
 		if run.Status == result.WarmUp {
+			if run.Reason != "" {
+				r.status[FailedWarmUp]++
+			} else {
+				r.status[result.WarmUp]++
+			}
 			continue
 		}
+		r.status[run.Status]++
 		if !planned(x, run) {
 			strangers++
 			continue

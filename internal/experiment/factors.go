@@ -25,6 +25,8 @@ func (p *parser) factors(list []fields) {
 		x.Name = get(f, "name", "")
 		if first, twice := seen[x.Name]; twice && x.Name != "" {
 			p.add(f.place("name"), "factor %s is there already, in line %d", x.Name, first.line)
+			p.levels(f, &x) // it is no factor, but what else is wrong with it is worth telling
+			p.way(f, &x)
 			continue
 		}
 		seen[x.Name] = f.place("name")

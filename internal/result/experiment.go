@@ -125,6 +125,7 @@ const (
 
 // Run is one execution of the workload: a line of runs.jsonl, written when it ended.
 type Run struct {
+	Seq     int       `json:"seq"`   // of all lines of the record, warm-ups and void ones too, from 0
 	Block   int       `json:"block"` // from 0
 	Plot    int       `json:"plot"`  // within the block
 	Slot    int       `json:"slot"`  // within the plot
@@ -152,5 +153,6 @@ type Run struct {
 type End struct {
 	Reason string    `json:"reason"` // resolved, looks, budget
 	Blocks int       `json:"blocks"` // complete ones
+	Runs   int       `json:"runs"`   // lines of runs.jsonl; the store counts them
 	At     time.Time `json:"at"`
 }

@@ -80,9 +80,12 @@ func (f *Failure) Unwrap() error { return f.Err }
 type Pick struct {
 	Name  string
 	From  string  // json:PATH (RFC 9535), regex:EXPR with one group, gobench:NAME UNIT, or a measured one: wall, user, system, cpu, max_rss
-	Unit  string  // base unit of the response
+	Unit  string  // base unit of the response, AnyUnit where nobody has said
 	Scale float64 // the number found times Scale is in Unit; 1 unless the output has another unit
 }
+
+// AnyUnit is the Unit of a Pick whose number is shown as it comes.
+const AnyUnit = "?"
 
 // Request is what one run gets.
 type Request struct {

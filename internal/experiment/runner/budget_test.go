@@ -103,7 +103,7 @@ parameter = "effect"
 levels = ["1.0", "1.1"]
 settle = "2s"
 `+strings.Replace(nullWorkload, "retries", "expect = \"10s\"\nsettle = \"1s\"\nretries", 1))
-	s, err := begin(Config{Study: b.study, Dir: b.cfg.Dir, sys: b.cfg.sys})
+	s, err := begin(t.Context(), Config{Study: b.study, Dir: b.cfg.Dir, sys: b.cfg.sys})
 	if err != nil {
 		t.Fatal(err)
 	}

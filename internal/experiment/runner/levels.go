@@ -210,7 +210,7 @@ func (ls *levels) putBack(ctx context.Context, l *lever) (bool, error) {
 	// What is neither a level of ours nor the original was put there by somebody else,
 	// who has a reason for it.
 	if readable && !l.unsure && !ls.force && current != l.original && !slices.Contains(l.Levels, current) {
-		return false, fmt.Errorf("factor %s reads %q, which is neither a level of the study nor the original %q: somebody changed it, so it was left; run --restore --yes puts the original back all the same", l.Name, current, l.original)
+		return false, fmt.Errorf("%s, so it was left; run --restore --yes puts the original back all the same", ls.foreign(l, current))
 	}
 	args, to := l.Restore, l.original
 	if args == nil {

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"math"
-	"os"
-	"path/filepath"
 
 	"hostlab/internal/result"
 	"hostlab/internal/workload"
@@ -74,7 +72,7 @@ func (s *session) try(ctx context.Context, r *result.Run) error {
 	r.Start = s.sys.now()
 	sample, err := s.open.Run(runCtx, req)
 	r.Seconds = s.sys.now().Sub(r.Start).Seconds()
-	late := errors.Is(runCtx.Err(), context.DeadlineExceeded)
+	tooLong := errors.Is(runCtx.Err(), context.DeadlineExceeded)
 	cancel()
 	c := stop()
 	r.Conditions = c.record()
@@ -87,8 +85,8 @@ func (s *session) try(ctx context.Context, r *result.Run) error {
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
-	case err != nil && late:
-		return fmt.Errorf("it took longer than the timeout of %s and was ended: %w", s.study.Workload.Timeout, err)
+	case err != nil && tooLong:
+		return &late{s.study.Workload.Timeout, err}
 	case err != nil:
 		return err
 	}
@@ -229,30 +227,4 @@ func (s *session) guard(ctx context.Context, r *result.Run, c conditions, want m
 	if diff := differences(names, s.x.Host, s.sys.fingerprint(names)); len(diff) > 0 {
 		void("the host changed: %s", diff[0])
 	}
-}
-
-// keepOutput writes down what a failing command printed, and returns the file.
-func (s *session) keepOutput(r *result.Run, err error, warmUp bool) string {
-	var out []byte
-	if f, ok := errors.AsType[*failure](err); ok {
-		out = f.output
-	} else if f, ok := errors.AsType[*workload.Failure](err); ok {
-		out = append(append(append(append([]byte("--- stderr ---\n"), f.Stderr...), "\n--- stdout ---\n"...), f.Stdout...), '\n')
-	}
-	if len(out) == 0 {
-		return ""
-	}
-	dir, err := s.store.Output()
-	if err != nil {
-		return ""
-	}
-	kind := "run"
-	if warmUp {
-		kind = "warm-up"
-	}
-	name := filepath.Join(dir, fmt.Sprintf("%s-%d-%d-%d-%s.txt", kind, r.Block, r.Plot, r.Slot, r.Start.UTC().Format("20060102T150405.000")))
-	if os.WriteFile(name, out, 0o644) != nil {
-		return "" // the reason has its first line
-	}
-	return name
 }

@@ -91,6 +91,11 @@ func (s *session) prepareManual(ctx context.Context, l *lever, level string, blo
 		if err := s.store.Journal(store.Entry{Op: store.Pending, At: s.sys.now(), Boot: s.boot, Factor: l.Name, Value: level, Block: block, Plot: plot}); err != nil {
 			return "", err
 		}
+		if l.Read != nil && s.inForce(ctx, l, level, "") == nil {
+			// Otherwise the prompt would ask for what is there already.
+			prompt = fmt.Sprintf("Factor %s is %s already, and stays so for the next runs. Each group of runs needs the change made anew, so that what it disturbs is the same for all: %s",
+				l.Name, level, strings.Join(s.levels.fill([]string{l.Manual}, l, level), ""))
+		}
 		if s.levels.confirm == nil {
 			return prompt, nil
 		}

@@ -227,7 +227,7 @@ func TestKilledBeforeALevelWasApplied(t *testing.T) {
 			b := newBench(t, head(6, "")+c.study)
 			b.write("running", "on\n")
 			b.write("configured", "on\n")
-			s, err := begin(Config{Study: b.study, Dir: b.cfg.Dir, sys: b.cfg.sys})
+			s, err := begin(t.Context(), Config{Study: b.study, Dir: b.cfg.Dir, sys: b.cfg.sys})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -312,6 +312,9 @@ func TestManualOnATerminal(t *testing.T) {
 		asked++
 		for _, level := range []string{"perf", "eco"} {
 			if strings.Contains(prompt, "set the power profile to "+level) {
+				if there := b.file("bios") == level; there != strings.Contains(prompt, "already") {
+					t.Errorf("the profile is %s, and asked was: %s", b.file("bios"), prompt)
+				}
 				b.write("bios", level+"\n")
 			}
 		}
@@ -360,7 +363,7 @@ func TestRestoreAfterAKill(t *testing.T) {
 		"tuned ":   {true, "original"},
 	} {
 		b := newBench(t, head(6, "")+levelFactor+nullWorkload)
-		s, err := begin(Config{Study: b.study, Dir: b.cfg.Dir, sys: b.cfg.sys})
+		s, err := begin(t.Context(), Config{Study: b.study, Dir: b.cfg.Dir, sys: b.cfg.sys})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -386,7 +389,7 @@ func TestRestoreAfterAKill(t *testing.T) {
 
 func TestTwoAtOnce(t *testing.T) {
 	b := newBench(t, head(6, "")+levelFactor+nullWorkload)
-	s, err := begin(Config{Study: b.study, Dir: b.cfg.Dir, sys: b.cfg.sys})
+	s, err := begin(t.Context(), Config{Study: b.study, Dir: b.cfg.Dir, sys: b.cfg.sys})
 	if err != nil {
 		t.Fatal(err)
 	}

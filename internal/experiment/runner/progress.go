@@ -95,11 +95,7 @@ func (s *session) blockTime() time.Duration {
 	}
 	one := *s.study
 	one.Design.Looks, one.Budget = []int{1}, 0
-	run := s.lastRun
-	if one.Workload.Expect > 0 {
-		run = 0 // which stands for what is expected
-	}
-	each, _ := experiment.Duration(&one, run)
+	each, _ := experiment.Duration(&one, s.lastRun) // the warm-up run's, if not 0: it tells better than the study
 	return each
 }
 

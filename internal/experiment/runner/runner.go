@@ -79,7 +79,7 @@ func sleep(ctx context.Context, d time.Duration) error {
 // are put back in any case, but those that a *Waiting is for; if that did not work,
 // *Cleanup is in the error. What was recorded stays recorded.
 func Run(ctx context.Context, cfg Config) (a *analysis.Analysis, err error) {
-	s, err := begin(cfg)
+	s, err := begin(ctx, cfg)
 	if err != nil {
 		return nil, &Refused{err}
 	}
@@ -134,7 +134,7 @@ func Restore(ctx context.Context, cfg Config) error {
 }
 
 // begin opens or makes the record, and checks that it may be gone on with.
-func begin(cfg Config) (_ *session, err error) {
+func begin(ctx context.Context, cfg Config) (_ *session, err error) {
 	if cfg.sys == nil {
 		cfg.sys = realSystem(cfg.Tree, cfg.Study.Guard.Ours)
 	}
@@ -177,6 +177,9 @@ func begin(cfg Config) (_ *session, err error) {
 	s.levels.force, s.levels.note = cfg.Force, s.note
 	if cfg.Confirm != nil {
 		s.levels.confirm = s.ask
+	}
+	if err := s.takeOver(ctx); err != nil {
+		return nil, err
 	}
 	s.before = s.store.Record().Spent()
 	s.countBlocks()

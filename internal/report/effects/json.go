@@ -198,7 +198,7 @@ func newExperiment(r *Report) experimentJSON {
 	if a.Ended != "" {
 		out.Ended = &a.Ended
 	}
-	for _, s := range []result.Status{result.OK, result.Void, result.Failed, result.WarmUp} {
+	for _, s := range []result.Status{result.OK, result.Void, result.Failed, result.WarmUp, analysis.FailedWarmUp} {
 		out.Runs[string(s)] = a.Runs[s]
 	}
 	for _, v := range a.AA {

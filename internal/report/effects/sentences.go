@@ -173,7 +173,7 @@ func aaText(a *analysis.AA) string {
 // runsText counts the runs: "30 runs ok, 2 void, 1 failed, 1 warm-up".
 func runsText(runs map[result.Status]int) string {
 	out := count(runs[result.OK], "run") + " ok"
-	for _, s := range []result.Status{result.Void, result.Failed, result.WarmUp} {
+	for _, s := range []result.Status{result.Void, result.Failed, result.WarmUp, analysis.FailedWarmUp} {
 		if n := runs[s]; n > 0 {
 			out += fmt.Sprintf(", %d %s", n, s)
 		}

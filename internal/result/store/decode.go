@@ -209,6 +209,8 @@ func (c *cursor) run(r *result.Run) bool {
 	var status string
 	ok := c.object(func(name []byte) bool {
 		switch string(name) {
+		case "seq":
+			return c.int(&r.Seq)
 		case "block":
 			return c.int(&r.Block)
 		case "plot":

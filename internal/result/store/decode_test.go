@@ -30,11 +30,11 @@ func decodesAsJSON(t interface {
 
 func FuzzDecodeRun(f *testing.F) {
 	for _, s := range []string{
-		`{"block":1,"plot":0,"slot":2,"cell":1,"attempt":1,"status":"ok","start":"2026-11-22T00:30:30.059188931Z","seconds":3.5e-06,"values":{"t":0.98}}` + "\n",
+		`{"seq":7,"block":1,"plot":0,"slot":2,"cell":1,"attempt":1,"status":"ok","start":"2026-11-22T00:30:30.059188931Z","seconds":3.5e-06,"values":{"t":0.98}}` + "\n",
 		`{"latency":{"name":"a","title":"","unit":"s","edges":[1,2.5],"counts":[3,4]},"warnings":["x"],"missing":{}}`,
 		`{"block":01}`, `{"block":1.0}`, `{"block":-1}`, `{"seconds":1e999}`, `{"seconds":.5}`, `{"values":{"a":1,"a":2}}`, `{"block":1,"block":2}`,
 		`{"Block":3}`, `{"reason":"\u00e4"}`, `{"reason":"ä"}`, `{"values":null}`, ` {"block":1}`, `{"block":1}x`, `{"block":1,}`, `{"start":"x"}`, `null`, `[]`, `{}`, "{}\v",
-		`{"status":"ok","status":"void"}`, `{"latency":{},"latency":{}}`, `{"warnings":[]}`, `{"before":{}}`, `{"block":9223372036854775808}`, `{"edges":[1]}`, `{"block":+1}`, `{"block":1e2}`,
+		`{"status":"ok","status":"void"}`, `{"latency":{},"latency":{}}`, `{"warnings":[]}`, `{"before":{}}`, `{"block":9223372036854775808}`, `{"edges":[1]}`, `{"seq":1,"seq":1}`, `{"seq":1.5}`, `{"block":+1}`, `{"block":1e2}`,
 	} {
 		f.Add([]byte(s))
 	}
@@ -46,7 +46,7 @@ func TestDecodeRun(t *testing.T) {
 	number := rapid.Float64Range(-1e300, 1e300)
 	rapid.Check(t, func(t *rapid.T) {
 		r := result.Run{
-			Block: rapid.Int().Draw(t, "block"), Status: result.Status(text.Draw(t, "status")), Reason: text.Draw(t, "reason"),
+			Seq: rapid.Int().Draw(t, "seq"), Block: rapid.Int().Draw(t, "block"), Status: result.Status(text.Draw(t, "status")), Reason: text.Draw(t, "reason"),
 			Start: time.Unix(rapid.Int64Range(0, 4e9).Draw(t, "start"), rapid.Int64Range(0, 1e9-1).Draw(t, "ns")).UTC(), Seconds: number.Draw(t, "seconds"),
 			Values:   rapid.MapOf(text, number).Draw(t, "values"),
 			Before:   rapid.MapOf(text, text).Draw(t, "before"),

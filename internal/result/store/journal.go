@@ -39,7 +39,7 @@ type Entry struct {
 // Journal adds an entry, durably.
 func (s *Store) Journal(e Entry) error {
 	if err := s.levels.append(e, true); err != nil {
-		return err
+		return s.advise(err)
 	}
 	s.record.Journal = append(s.record.Journal, e)
 	return nil

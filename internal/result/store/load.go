@@ -49,6 +49,7 @@ type loaded struct {
 	record               *Record
 	places               places
 	runsSize, levelsSize int64
+	reopened             bool // ended.json counts a run whose line was torn
 }
 
 func load(dir string) (*loaded, error) {
@@ -67,11 +68,17 @@ func load(dir string) (*loaded, error) {
 	if err := readJSON(dir, endFile, &r.End); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
+	before := len(r.Warnings)
 	if r.Runs, out.runsSize, err = readLines(r, runsFile, "the run is to be done again", decodeRun); err != nil {
 		return nil, err
 	}
+	torn := len(r.Warnings) > before
 	for i := range r.Runs {
-		if err := out.places.add(&r.Runs[i], r.Experiment); err != nil {
+		err := out.places.add(&r.Runs[i], r.Experiment)
+		if err == nil {
+			err = inOrder(&r.Runs[i], i)
+		}
+		if err != nil {
 			return nil, fmt.Errorf("%s:%d: %w", filepath.Join(dir, runsFile), i+1, err)
 		}
 	}
@@ -87,6 +94,9 @@ func load(dir string) (*loaded, error) {
 	// It is made before anything is written to the journal.
 	if _, err := os.Stat(filepath.Join(dir, runsFile)); errors.Is(err, fs.ErrNotExist) && (r.End != nil || len(r.Journal) > 0) {
 		return nil, fmt.Errorf("%s is missing, though the experiment had begun: its runs are lost unless there is a copy", filepath.Join(dir, runsFile))
+	}
+	if out.reopened, err = r.checkCount(torn); err != nil {
+		return nil, err
 	}
 	return out, nil
 }

@@ -123,11 +123,11 @@ func writeWhole(dir, name string, data []byte) (err error) {
 
 func temporary(name string) string { return "." + name + ".new" }
 
-// full adds what to do to the errors of a disk that has no room.
+// full marks the errors of a disk that has no room.
 func full(err error) error {
 	err = why(err)
 	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EFBIG) {
-		return fmt.Errorf("%w; what was recorded is safe: make room, then resume", err)
+		return &noRoom{err}
 	}
 	return err
 }

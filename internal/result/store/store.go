@@ -93,11 +93,11 @@ func Create(dir string, x *result.Experiment, study []byte) (s *Store, err error
 		return nil, fmt.Errorf("cannot record the experiment: %w", err)
 	}
 	if err := writeWhole(dir, studyFile, study); err != nil {
-		return nil, err
+		return nil, advise(err)
 	}
 	// The head comes last: with it, there is a record.
 	if err := writeWhole(dir, headFile, append(head, '\n')); err != nil {
-		return nil, err
+		return nil, advise(err)
 	}
 	if err := syncDir(filepath.Dir(filepath.Clean(dir))); err != nil {
 		return nil, fmt.Errorf("cannot record %s: %w", dir, why(err))
@@ -135,6 +135,11 @@ func open(dir string, l *lock) (s *Store, err error) {
 			s.closeLogs() //nolint:errcheck // the first error tells more
 		}
 	}()
+	if loaded.reopened {
+		if err := removeEnd(dir); err != nil {
+			return nil, err
+		}
+	}
 	if s.runs, err = openLog(dir, runsFile, loaded.runsSize); err != nil {
 		return nil, err
 	}
@@ -159,22 +164,24 @@ func (s *Store) Append(r result.Run) error {
 	if err := s.places.add(&r, s.record.Experiment); err != nil {
 		return fmt.Errorf("cannot record a run in %s: %w", s.record.Dir, err)
 	}
+	r.Seq = len(s.record.Runs)
 	if err := s.runs.append(r, true); err != nil {
 		s.places.remove(&r)
-		return err
+		return s.advise(err)
 	}
 	s.record.Runs = append(s.record.Runs, r)
 	return nil
 }
 
-// End records why the experiment is over.
+// End records why the experiment is over, with the number of its runs.
 func (s *Store) End(e result.End) error {
+	e.Runs = len(s.record.Runs)
 	data, err := json.MarshalIndent(e, "", "  ")
 	if err != nil {
 		return fmt.Errorf("cannot record the end: %w", err)
 	}
 	if err := writeWhole(s.record.Dir, endFile, append(data, '\n')); err != nil {
-		return err
+		return s.advise(err)
 	}
 	s.record.End = &e
 	return nil

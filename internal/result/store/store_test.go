@@ -73,7 +73,10 @@ func TestRoundTrip(t *testing.T) {
 	if err := s.Journal(entry); err != nil {
 		t.Fatal(err)
 	}
-	end := result.End{Reason: "looks", Blocks: 1, At: time.Unix(2e9, 0).UTC()}
+	for i := range runs {
+		runs[i].Seq = i
+	}
+	end := result.End{Reason: "looks", Blocks: 1, Runs: len(runs), At: time.Unix(2e9, 0).UTC()}
 	if err := s.End(end); err != nil {
 		t.Fatal(err)
 	}
@@ -258,6 +261,9 @@ func TestTornLastLine(t *testing.T) {
 	s, dir := create(t, 3)
 	runs := []result.Run{okRun(0, 0), okRun(0, 1), okRun(1, 0)}
 	appendAll(t, s, runs...)
+	for i := range runs {
+		runs[i].Seq = i
+	}
 	s.Close()
 	name := filepath.Join(dir, runsFile)
 	whole, err := os.ReadFile(name)
@@ -316,6 +322,8 @@ func TestDamage(t *testing.T) {
 	silent.Values = nil
 	odd := okRun(0, 1)
 	odd.Status = "fine"
+	second := okRun(0, 1)
+	second.Seq = 1
 	first := line(okRun(0, 0))
 	for name, c := range map[string]struct {
 		file, content, want string
@@ -323,7 +331,7 @@ func TestDamage(t *testing.T) {
 		"a line that is no JSON":       {runsFile, first + "{\"block\":0,\"pl\n" + line(okRun(0, 1)), runsFile + ":2: damaged"},
 		"a last line that is no JSON":  {runsFile, first + "garbage\n", runsFile + ":2: damaged"},
 		"an empty line":                {runsFile, first + "\n" + line(okRun(0, 1)), runsFile + ":2: damaged"},
-		"a run twice":                  {runsFile, first + line(okRun(0, 1)) + first, runsFile + ":3: the run of block 0, plot 0, slot 0 was recorded already"},
+		"a run twice":                  {runsFile, first + line(second) + first, runsFile + ":3: the run of block 0, plot 0, slot 0 was recorded already"},
 		"a cell that is elsewhere":     {runsFile, first + line(elsewhere), runsFile + ":2: the run of block 0, plot 0, slot 1 has cell 0, the plan has cell 1 there"},
 		"a block that is not planned":  {runsFile, first + line(outside), runsFile + ":2: the run of block 7, plot 0, slot 1 is not in the plan"},
 		"a zero that has no logarithm": {runsFile, first + line(zero), runsFile + ":2: "},

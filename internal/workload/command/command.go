@@ -28,7 +28,7 @@ func (Workload) Describe() workload.Description {
 			"is removed after the run, and {{ for a brace. Times and memory are those of the program and of the children that it waited " +
 			"for: what servers did on its behalf, or processes that it left running, is not in them. Responses can be picked from what it " +
 			"prints: json:PATH (RFC 9535) from stdout, regex:EXPR with one group, or gobench:NAME UNIT (the mean where the name comes several " +
-			"times), the last two also from stderr where stdout has no match.",
+			"times; ns/op comes in s, MB/s in B/s, B/op in B, x/s in 1/s, without a scale), the last two also from stderr where stdout has no match.",
 		Params: []workload.Param{
 			{Name: "run", Kind: workload.List, Required: true, Help: `the program and its arguments: ["gzip", "-{level}", "--keep", "big.log"]`},
 			{Name: "env", Kind: workload.Table, Default: map[string]string{}, Help: "environment variables, added to those of hostlab"},
@@ -140,6 +140,7 @@ func (s *session) once(ctx context.Context, r workload.Request) (done ended, err
 	if err != nil {
 		return done, err
 	}
+	c.work = s.cfg.Work
 	return start(ctx, c)
 }
 

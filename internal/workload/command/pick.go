@@ -66,6 +66,9 @@ func newPicker(p workload.Pick) (picker, error) {
 		if len(f) != 2 {
 			return out, fmt.Errorf("gobench:%s: write a name and a unit, such as gobench:BenchmarkSort ns/op", expr)
 		}
+		if err := benchUnit(p, f[1]); err != nil {
+			return out, err
+		}
 		out.one = func(text []byte) (float64, error) { return fromBench(f[0], f[1], text) }
 	default:
 		return out, fmt.Errorf("from = %q is none of json:PATH, regex:EXPR, gobench:NAME UNIT, %s", p.From, strings.Join(measured, ", "))

@@ -51,7 +51,7 @@ func TestPicks(t *testing.T) {
 		"bench, huge line":  {"gobench:Odd B/op", "BenchmarkLong " + strings.Repeat("9", 1<<20) + "\nBenchmarkOdd 1 5 B/op", "", 5, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p, err := newPicker(workload.Pick{Name: "x", From: c.from})
+			p, err := newPicker(workload.Pick{Name: "x", From: c.from, Unit: workload.AnyUnit})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -68,6 +68,41 @@ func TestPicks(t *testing.T) {
 				t.Errorf("got %v, %v, want %q", got, err, c.missing)
 			}
 		})
+	}
+}
+
+// What gobench converts, or is in a base unit, is neither scaled nor called otherwise.
+func TestBenchUnits(t *testing.T) {
+	for _, c := range []struct {
+		from, unit string
+		scale      float64
+		want       string
+	}{
+		{"gobench:Sort ns/op", "s", 1, ""},
+		{"gobench:Sort ns/op", workload.AnyUnit, 1, ""},
+		{"gobench:Sort ns/op", "s", 1e-9, "is in s already: gobench converts by itself, so that scale = 1e-09 would convert it again; leave scale out"},
+		{"gobench:Sort sec/op", "B", 1, `is in s, and the response's unit is "B"; write unit = "s"`},
+		{"gobench:Sort ns/op", "", 1, `write unit = "s"`},
+		{"gobench:Sort p99-ns", "s", 1e-9, "leave scale out"},
+		{"gobench:Sort p99-ns/op", "", 1, `write unit = "s"`},
+		{"gobench:Sort B/op", "B", 1, ""},
+		{"gobench:Sort MB/s", "B/s", 1, ""},
+		{"gobench:Sort MB/s", "B/s", 1e6, "leave scale out"},
+		{"gobench:Sort MB/s", "1/s", 1, `write unit = "B/s"`},
+		{"gobench:Sort allocs/op", "", 1, ""},
+		{"gobench:Sort allocs/op", "B", 1, `is a plain number, and the response's unit is "B"; write unit = ""`},
+		{"gobench:Sort req/s", "1/s", 1, ""},
+		{"gobench:Sort req/s", "s", 1, `write unit = "1/s"`},
+		// What benchfmt does not convert, a scale has to.
+		{"gobench:Sort p99-ms", "s", 1e-3, ""},
+		{"gobench:Sort kreq/s", "1/s", 1e3, ""},
+		{"gobench:Sort pages", "", 1, ""},
+		{"regex:(x)", "B", 1e-9, ""},
+	} {
+		_, err := newPicker(workload.Pick{Name: "x", From: c.from, Unit: c.unit, Scale: c.scale})
+		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s as %q times %g: %v, want %q", c.from, c.unit, c.scale, err, c.want)
+		}
 	}
 }
 

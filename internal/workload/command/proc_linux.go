@@ -38,6 +38,12 @@ func await(cmd *exec.Cmd, then func()) error {
 	return cmd.Wait()
 }
 
+// sessionID is the session (setsid(2)) that the programs start in.
+func sessionID() int {
+	id, _ := unix.Getsid(0) // fails for no process of ours
+	return id
+}
+
 // list is members; a test counts its calls.
 var list = members
 

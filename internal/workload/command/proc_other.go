@@ -21,6 +21,8 @@ func await(cmd *exec.Cmd, then func()) error {
 	return err
 }
 
+func sessionID() int { return 0 }
+
 func endGroup(int) string { return "" }
 
 func usageOf(state *os.ProcessState) usage {

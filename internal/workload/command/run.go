@@ -46,7 +46,7 @@ func start(ctx context.Context, c call) (done ended, err error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 
-	cmd := &exec.Cmd{Path: c.path, Args: c.args, Dir: c.dir, Env: append(os.Environ(), c.env...), SysProcAttr: attributes()}
+	cmd := &exec.Cmd{Path: c.path, Args: c.args, Dir: c.dir, Env: append(append(os.Environ(), workload.Mark(c.work, sessionID())), c.env...), SysProcAttr: attributes()}
 	if c.stdin != "" {
 		f, err := os.Open(c.stdin)
 		if err != nil {
@@ -89,7 +89,7 @@ func start(ctx context.Context, c call) (done ended, err error) {
 	done.usage = usageOf(cmd.ProcessState)
 	done.stdout, done.stderr = stdout.kept.output(), stderr.kept.output()
 	if err := ctx.Err(); err != nil && (cancelled || werr != nil) {
-		return done, &workload.Failure{Err: fmt.Errorf("%s was stopped after %s: %w", filepath.Base(c.name), done.wall.Round(time.Millisecond), err),
+		return done, &workload.Failure{Err: &stopped{fmt.Sprintf("%s was stopped after %s", filepath.Base(c.name), done.wall.Round(time.Millisecond)), err},
 			Stdout: done.stdout.bytes(), Stderr: done.stderr.bytes()}
 	}
 	if werr != nil {
@@ -98,6 +98,16 @@ func start(ctx context.Context, c call) (done ended, err error) {
 	}
 	return done, nil
 }
+
+// stopped is a program that was ended since ctx was. The text does without ctx's
+// error, which is nothing to people.
+type stopped struct {
+	text  string
+	cause error
+}
+
+func (s *stopped) Error() string { return s.text }
+func (s *stopped) Unwrap() error { return s.cause }
 
 // watch ends the process group when ctx is cancelled. The function that it returns
 // must be called before the process is reaped; it reports whether that happened.

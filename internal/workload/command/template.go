@@ -143,6 +143,7 @@ func (f filler) value(name string) (string, error) {
 
 // call is a program that is ready to be started.
 type call struct {
+	work  string // that the program is marked with
 	name  string // as given, for messages
 	path  string
 	args  []string // with the program's name first

@@ -1,0 +1,90 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"hostlab/internal/result"
+	"hostlab/internal/workload"
+)
+
+// What is kept of what failing commands printed: of each of a run's two outputs the
+// first and the last bytes, so 64 KiB of each end in all, and so many of the newest
+// files.
+const (
+	keptEnds  = 32 << 10
+	keptFiles = 10
+)
+
+// late is a run that its timeout has ended.
+type late struct {
+	timeout time.Duration
+	err     error
+}
+
+func (l *late) Error() string {
+	text := fmt.Sprintf("it took longer than the timeout of %s and was ended", l.timeout)
+	if more := l.err.Error(); !strings.Contains(more, context.DeadlineExceeded.Error()) { // which says it again, to programmers
+		text += ": " + more
+	}
+	return text
+}
+
+func (l *late) Unwrap() error { return l.err }
+
+// keepOutput writes down what a failing command printed, and returns the file.
+func (s *session) keepOutput(r *result.Run, err error, warmUp bool) string {
+	var out []byte
+	if f, ok := errors.AsType[*failure](err); ok {
+		out = f.output
+	} else if f, ok := errors.AsType[*workload.Failure](err); ok {
+		out = slices.Concat([]byte("--- stderr ---\n"), ends(f.Stderr), []byte("\n--- stdout ---\n"), ends(f.Stdout), []byte("\n"))
+	}
+	if len(out) == 0 {
+		return ""
+	}
+	dir, err := s.store.Output()
+	if err != nil {
+		return ""
+	}
+	kind := "run"
+	if warmUp {
+		kind = "warm-up"
+	}
+	name := filepath.Join(dir, fmt.Sprintf("%s-%d-%d-%d-%s.txt", kind, r.Block, r.Plot, r.Slot, r.Start.UTC().Format(outputTime)))
+	if os.WriteFile(name, out, 0o644) != nil {
+		return "" // the reason has its first line
+	}
+	forget(dir)
+	return name
+}
+
+const outputTime = "20060102T150405.000"
+
+// ends are the beginning and the end of a text.
+func ends(b []byte) []byte {
+	if len(b) <= 2*keptEnds {
+		return b
+	}
+	gap := fmt.Appendf(nil, "\n[%d bytes left out]\n", len(b)-2*keptEnds)
+	return slices.Concat(b[:keptEnds], gap, b[len(b)-keptEnds:])
+}
+
+// forget removes all but the newest outputs.
+func forget(dir string) {
+	list, err := filepath.Glob(filepath.Join(dir, "*.txt"))
+	if err != nil {
+		return
+	}
+	began := func(name string) string { return name[max(0, len(name)-len(outputTime)-len(".txt")):] }
+	slices.SortFunc(list, func(a, b string) int { return strings.Compare(began(b), began(a)) })
+	for _, name := range list[min(keptFiles, len(list)):] {
+		os.Remove(name) // at worst there is one more
+	}
+}

@@ -1,0 +1,58 @@
+package runner
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// takeOver looks, before a resume does anything, after what a session that was
+// killed has left: levels that somebody has changed since, and processes.
+func (s *session) takeOver(ctx context.Context) error {
+	if !s.cfg.Resume || s.store.Record().End != nil {
+		return nil
+	}
+	if err := s.levels.untouched(ctx, s.cfg.Dir); err != nil {
+		return err
+	}
+	work, err := filepath.Abs(filepath.Join(s.cfg.Dir, workDir))
+	if err != nil {
+		return err
+	}
+	names, err := endLeftovers(work)
+	if len(names) > 0 {
+		s.note("the session that was killed had left %s running, which was ended", strings.Join(names, ", "))
+	}
+	return err
+}
+
+// untouched reports a level that somebody has changed since a session was killed:
+// what is neither a level of ours nor the original was put there by somebody who has
+// a reason for it, and to go on would overwrite it. A level that a boot or a person
+// was asked for is judged where it has to be in force.
+func (ls *levels) untouched(ctx context.Context, dir string) error {
+	for _, l := range ls.levers {
+		if !l.changed || l.Read == nil || l.Kind != kindCommands || ls.asked(l) {
+			continue
+		}
+		v, err := ls.read(ctx, l)
+		if err != nil || v == "" { // told, with what to do, where the level is set
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			continue
+		}
+		if v != l.original && !slices.Contains(l.Levels, v) {
+			return fmt.Errorf("%s, so nothing was done; set it to %q or to a level of the study and resume, or put the original back with: hostlab run --restore --yes --out %s",
+				ls.foreign(l, v), l.original, dir)
+		}
+	}
+	return nil
+}
+
+// foreign says that a factor is not as we left it.
+func (ls *levels) foreign(l *lever, current string) string {
+	return fmt.Sprintf("factor %s reads %q, which is neither a level of the study nor the original %q: somebody changed it", l.Name, current, l.original)
+}

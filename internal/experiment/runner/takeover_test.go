@@ -1,0 +1,53 @@
+package runner
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"hostlab/internal/result/store"
+)
+
+// A value that a person has set since a session was killed is not overwritten by a
+// resume, and nothing happens; levels of the study and the original are ours.
+func TestResumeKeepsWhatAPersonSet(t *testing.T) {
+	for value, refuses := range map[string]bool{"42": true, "low": false, "high": false, "original": false} {
+		b := newBench(t, head(6, "")+levelFactor+nullWorkload)
+		s, err := store.Create(b.cfg.Dir, (&session{cfg: Config{Version: "test"}, study: b.study, sys: b.cfg.sys}).head(b.host), b.study.Source)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range []store.Entry{{Op: store.Started}, {Op: store.Original, Factor: "power", Value: "original"}} {
+			if err := s.Journal(e); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s.Close()
+		b.write("level", value+"\n")
+		b.cfg.Force = false
+		journal, err := os.ReadFile(filepath.Join(b.cfg.Dir, "levels.jsonl"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = b.run()
+		if !refuses {
+			if err != nil {
+				t.Errorf("%s: %v", value, err)
+			}
+			b.complete()
+			continue
+		}
+		b.fails(err, `factor power reads "42", which is neither a level of the study nor the original "original": somebody changed it`, "hostlab run --restore --yes --out "+b.cfg.Dir)
+		if no, ok := errors.AsType[*Refused](err); !ok {
+			t.Errorf("%v is not refused", no)
+		}
+		if got := b.level(); got != "42" {
+			t.Errorf("the level is %q", got)
+		}
+		if now, _ := os.ReadFile(filepath.Join(b.cfg.Dir, "levels.jsonl")); string(now) != string(journal) || len(b.record().Runs) > 0 {
+			t.Errorf("something was done: %s", strings.TrimPrefix(string(now), string(journal)))
+		}
+	}
+}

@@ -1,0 +1,112 @@
+package store
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"hostlab/internal/result"
+)
+
+// ended is a record of four runs that has ended.
+func ended(t *testing.T) (dir string, lines [][]byte) {
+	t.Helper()
+	s, dir := create(t, 2)
+	appendAll(t, s, okRun(0, 0), okRun(0, 1), okRun(1, 0), okRun(1, 1))
+	if err := s.End(result.End{Reason: "looks", Blocks: 2}); err != nil {
+		t.Fatal(err)
+	}
+	s.Close()
+	data, err := os.ReadFile(filepath.Join(dir, runsFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir, bytes.SplitAfter(data, []byte("\n"))[:4]
+}
+
+// Lines that were lost or moved are told, whether the record has ended or not.
+func TestLostLines(t *testing.T) {
+	for name, c := range map[string]struct {
+		keep    []int
+		torn    string
+		open    string // what is wrong with a record that has not ended; "": nothing that could be seen
+		ended   string
+		reopens bool
+	}{
+		"the first":        {keep: []int{1, 2, 3}, open: "runs.jsonl:1: has run 1 where run 0 should be", ended: "runs.jsonl:1: "},
+		"one within":       {keep: []int{0, 2, 3}, open: "runs.jsonl:2: has run 2 where run 1 should be", ended: "runs.jsonl:2: "},
+		"two are swapped":  {keep: []int{0, 2, 1, 3}, open: "runs.jsonl:2: has run 2 where run 1 should be", ended: "runs.jsonl:2: "},
+		"the last":         {keep: []int{0, 1, 2}, ended: "has 3 lines, and ended.json counts 4"},
+		"all":              {ended: "has 0 lines, and ended.json counts 4"},
+		"all but a piece":  {torn: "{", ended: "has 0 whole lines and a torn one, and ended.json counts 4"},
+		"two, and a piece": {keep: []int{0, 1}, torn: `{"seq":2`, ended: "has 2 whole lines and a torn one, and ended.json counts 4"},
+		"a piece too many": {keep: []int{0, 1, 2, 3}, torn: "{", ended: "has 4 whole lines and a torn one, and ended.json counts 4"},
+		"a torn last one":  {keep: []int{0, 1, 2}, torn: `{"seq":3,"block`, reopens: true},
+		"none":             {keep: []int{0, 1, 2, 3}},
+	} {
+		for _, over := range []bool{true, false} {
+			t.Run(fmt.Sprint(name, " ", over), func(t *testing.T) {
+				dir, lines := ended(t)
+				var data []byte
+				for _, i := range c.keep {
+					data = append(data, lines[i]...)
+				}
+				if err := os.WriteFile(filepath.Join(dir, runsFile), append(data, c.torn...), 0o600); err != nil {
+					t.Fatal(err)
+				}
+				want := c.ended
+				if !over {
+					want = c.open
+					if err := os.Remove(filepath.Join(dir, endFile)); err != nil {
+						t.Fatal(err)
+					}
+				}
+				r, err := Load(dir)
+				if (err == nil) != (want == "") || err != nil && (!strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), dir)) {
+					t.Fatalf("%v, want %q", err, want)
+				}
+				if err != nil {
+					return
+				}
+				if over && (r.End == nil) != c.reopens {
+					t.Errorf("end %v", r.End)
+				}
+			})
+		}
+	}
+}
+
+// A record whose last line was torn after it had ended takes the run again. At no
+// moment in between is it one that was cut.
+func TestReopens(t *testing.T) {
+	dir, lines := ended(t)
+	name := filepath.Join(dir, runsFile)
+	if err := os.WriteFile(name, bytes.Join(lines, nil)[:len(lines[0])*4-7], 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // the first session is killed before it has done anything
+		s, err := Open(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := len(s.Record().Runs); n != 3 || s.Record().End != nil {
+			t.Fatalf("%d runs, end %v", n, s.Record().End)
+		}
+		s.Close()
+	}
+	s, err := Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	appendAll(t, s, okRun(1, 1))
+	if err := s.End(result.End{Reason: "looks", Blocks: 2}); err != nil {
+		t.Fatal(err)
+	}
+	if r := mustLoad(t, dir); len(r.Runs) != 4 || r.End == nil || r.End.Runs != 4 || len(r.Warnings) != 0 {
+		t.Errorf("%d runs, end %v, warnings %q", len(r.Runs), r.End, r.Warnings)
+	}
+}
