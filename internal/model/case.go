@@ -1,7 +1,5 @@
 package model
 
-import "context"
-
 // Case is one situation to simulate.
 type Case struct {
 	Machine  Machine
@@ -22,7 +20,7 @@ type Options struct {
 	// mean step time's interval (in Compare: of its ratio) is at most Precision, or Events is spent.
 	Steps     int
 	Precision float64 // relative half-width wanted; 0 is 0.01
-	Events    int64   // most events for one case over all replications; 0 is 20 million
+	Events    int64   // most events for one case over all replications; 0 is 4 million
 	Workers   int     // simulations at once; 0 is one per CPU. Results do not depend on it
 	Level     float64 // confidence of intervals; 0 is 0.95
 }
@@ -44,9 +42,6 @@ const (
 	Watts         Response = "watts"                 // W, whole machine
 	RampTime      Response = "ramp_time"             // s, see Ramp
 )
-
-// Responses lists all responses with their units, in the order to print.
-func Responses() []ResponseInfo { return responses }
 
 // ResponseInfo describes a response.
 type ResponseInfo struct {
@@ -115,29 +110,6 @@ type Comparison struct {
 	Rows     []Row
 }
 
-// Simulate runs one case. Errors name the key and the range of what is invalid;
-// an open workload that would be unstable under the policy gives an
-// *UnstableError. Deterministic for a case and Options, whatever Workers is.
-func Simulate(ctx context.Context, c Case, o Options) (Outcome, error) { panic("later commit") }
-
-// Compare simulates c under each policy and under baseline with common random
-// numbers: the same arrivals and the same work in each replication. A policy with
-// Bounds gives two rows. c.Policy is ignored. A policy that cannot carry the load
-// is a row whose Warnings say so, with no responses; the baseline must carry it.
-func Compare(ctx context.Context, c Case, baseline Policy, policies []Policy, o Options) (Comparison, error) {
-	panic("later commit")
-}
-
-// CompareLoads is Compare at several loads (open workloads), all in parallel.
-func CompareLoads(ctx context.Context, c Case, baseline Policy, policies []Policy, loads []float64, o Options) ([]Comparison, error) {
-	panic("later commit")
-}
-
-// Ramp measures how long a CPU that was idle takes, from the start of a long
-// slice, to reach the policy's highest frequency: the mean over phases of the check
-// interval, with the shortest and the longest as Low and High. Infinite when it never does.
-func Ramp(m Machine, p Policy) (Estimate, error) { panic("later commit") }
-
 // Influence is how far one unknown parameter moves the answer.
 type Influence struct {
 	Parameter string // "domain", or a policy parameter's name
@@ -152,13 +124,6 @@ type Setting struct {
 	Value string // with unit
 	Ratio Estimate
 	Note  string // why there is no ratio, when there is none
-}
-
-// Sensitivity varies each unknown one at a time: the frequency domain's scope and
-// the parameters of c.Policy that are not Known. It returns the range of the ratio
-// of response to baseline's for each, largest first.
-func Sensitivity(ctx context.Context, c Case, baseline Policy, r Response, o Options) ([]Influence, error) {
-	panic("later commit")
 }
 
 // Vanishing is where an effect ends.
@@ -180,12 +145,6 @@ type VanishingPoint struct {
 	Note  string // for instance that the policy cannot carry this load
 }
 
-// LoadWhereEffectVanishes searches the load at and above which the ratio's upper
-// bound is below limit (1.05 for 5 %). Open workloads only.
-func LoadWhereEffectVanishes(ctx context.Context, c Case, baseline Policy, r Response, limit float64, o Options) (Vanishing, error) {
-	panic("later commit")
-}
-
 // Map is a sweep over loads and slice lengths.
 type Map struct {
 	Policy, Baseline string
@@ -193,11 +152,4 @@ type Map struct {
 	Loads            []float64    // rows
 	Slices           []float64    // columns: mean slice length, s
 	Ratios           [][]Estimate // [load][slice]; N 0 where the policy cannot carry the load
-}
-
-// Sweep gives the ratio of response to the baseline's over loads x mean slice
-// lengths; a step's work and waits keep their totals' proportion (the slice's and
-// the wait's means scale together). Open workloads only.
-func Sweep(ctx context.Context, c Case, baseline Policy, r Response, loads, slices []float64, o Options) (Map, error) {
-	panic("later commit")
 }
