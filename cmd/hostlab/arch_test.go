@@ -18,6 +18,7 @@ var mayImport = map[string][]string{
 	"internal/host/hosttext":      {"internal/host", "internal/result", "internal/screen"},
 	"internal/stats":              {},
 	"internal/result":             {},
+	"internal/result/store":       {"internal/result"},
 	"internal/screen":             {},
 	"internal/spelling":           {},
 	"internal/workload/hot":       {},
@@ -28,10 +29,14 @@ var mayImport = map[string][]string{
 	"internal/check":              {"internal/host", "internal/screen", "internal/spelling"},
 	"internal/probe": {"internal/host", "internal/result", "internal/stats", "internal/workload/hot",
 		"internal/workload/thread", "internal/workload/worker", "internal/workload/xmlquery", "internal/workload/logcommit"},
-	"internal/lever":  {"internal/check", "internal/host", "internal/probe", "internal/result"},
-	"internal/report": {"internal/check", "internal/host", "internal/lever", "internal/probe", "internal/result", "internal/screen"},
-	"cmd/hostlab": {"internal/check", "internal/host", "internal/host/hosttext", "internal/lever", "internal/probe", "internal/report",
-		"internal/result", "internal/screen", "internal/spelling", "internal/workload/logcommit", "internal/workload/worker"},
+	"internal/lever":          {"internal/check", "internal/host", "internal/probe", "internal/result"},
+	"internal/report/picture": {"internal/result"},
+	"internal/report": {"internal/check", "internal/host", "internal/lever", "internal/probe", "internal/report/picture",
+		"internal/result", "internal/screen"},
+	"internal/report/effects": {"internal/analysis", "internal/report/picture", "internal/result", "internal/screen"},
+	"internal/analysis":       {"internal/result", "internal/stats"},
+	"cmd/hostlab": {"internal/analysis", "internal/check", "internal/host", "internal/host/hosttext", "internal/lever", "internal/probe", "internal/report", "internal/report/effects",
+		"internal/result", "internal/result/store", "internal/screen", "internal/spelling", "internal/workload/logcommit", "internal/workload/worker"},
 }
 
 // free lists folders that no shipped package may use: test support and benchmarks.

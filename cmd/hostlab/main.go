@@ -24,6 +24,8 @@ const (
 	exitFailed      = 1   // anything else that went wrong on the way, such as a full disk
 	exitUsage       = 2   // a flag, argument or file that cannot be used
 	exitCannotLook  = 3   // nothing to inspect: /proc and /sys are not there
+	exitEffect      = 10  // report: a primary effect is beyond its margin
+	exitUndecided   = 11  // report: a primary effect is inconclusive, unresolved or void
 	exitInterrupted = 130 // Ctrl-C, as shells have it
 )
 
@@ -87,10 +89,13 @@ func outcome(err error) (status int, line string) {
 	var (
 		usage usageError
 		blind cannotLook
+		told  verdictStatus
 	)
 	switch {
 	case err == nil:
 		return exitOK, ""
+	case errors.As(err, &told):
+		return told.status, ""
 	case errors.Is(err, errFindings):
 		return exitFindings, ""
 	case errors.Is(err, context.Canceled):

@@ -28,6 +28,8 @@ Exit status:
   1    check: findings at or above --fail-on; otherwise: it failed on the way
   2    a flag, argument or file that cannot be used
   3    nothing to inspect: /proc and /sys are missing
+  10   report: an effect beyond its margin
+  11   report: not decided
   130  interrupted`,
 		Example: `  hostlab assess                          # the whole answer, in about a minute
   hostlab check --role production-app     # settings only, for scripts
@@ -52,6 +54,7 @@ Exit status:
 		newFacts(std),
 		newCheck(std),
 		newExplainCheck(std),
+		newReport(std),
 		newVersion(std),
 		newMan(),
 	)

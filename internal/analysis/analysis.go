@@ -71,3 +71,22 @@ type Analysis struct {
 	Seconds    float64 // of a median block, pauses between runs included; NaN: not known
 	Warnings   []string
 }
+
+// Primary reports whether the effect shares in alpha and in the decision to stop.
+func (e Effect) Primary() bool { return e.Contrast.Primary && e.Response.Primary }
+
+// Decided reports whether every primary effect has a verdict that more blocks are
+// not needed for: any but Unresolved and Inconclusive. Without a primary effect
+// nothing is ever decided, and an experiment runs through its looks.
+func (a *Analysis) Decided() bool {
+	primary := 0
+	for _, e := range a.Effects {
+		if !e.Primary() {
+			continue
+		}
+		if primary++; e.Verdict == Unresolved || e.Verdict == Inconclusive {
+			return false
+		}
+	}
+	return primary > 0
+}

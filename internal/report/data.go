@@ -5,7 +5,6 @@ import (
 	"compress/gzip"
 	"encoding/base64"
 	"encoding/json"
-	"html/template"
 )
 
 // factsInline is the size in bytes up to which a page holds facts as they are.
@@ -16,27 +15,25 @@ const factsInline = 256 << 10
 
 // embedded is the JSON document for a script element. json.Marshal writes <, >
 // and & as escapes, so that no text can end the element.
-func embedded(a *Assessment) (template.JS, error) {
+func embedded(a *Assessment) ([]byte, error) {
 	facts, err := json.Marshal(a.Facts)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	c := *a
 	c.Facts = nil
 	if len(facts) <= factsInline {
 		c.Facts = a.Facts
-		b, err := json.Marshal(&c)
-		return template.JS(b), err
+		return json.Marshal(&c)
 	}
 	packed, err := packFacts(facts)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	b, err := json.Marshal(struct {
+	return json.Marshal(struct {
 		*Assessment
 		Packed string `json:"facts_gzip"`
 	}{&c, packed})
-	return template.JS(b), err
 }
 
 func packFacts(facts []byte) (string, error) {

@@ -1,11 +1,7 @@
 package report
 
 import (
-	"bytes"
-	"crypto/sha256"
 	"embed"
-	"encoding/base64"
-	"fmt"
 	"html/template"
 	"io"
 	"math"
@@ -14,16 +10,17 @@ import (
 	"hostlab/internal/check"
 	"hostlab/internal/lever"
 	"hostlab/internal/probe"
+	"hostlab/internal/report/picture"
 	"hostlab/internal/result"
 )
 
 //go:embed web
 var web embed.FS
 
-var pageTemplate = template.Must(template.New("report.html").Funcs(template.FuncMap{
+var pageTemplate = picture.Template(web, "report.html", template.FuncMap{
 	"severity": severityRank,
 	"status":   func(s check.Status) string { return strings.ReplaceAll(string(s), "_", " ") },
-}).ParseFS(web, "web/report.html"))
+})
 
 // WriteHTML writes one self-contained file. It loads nothing: its policy allows
 // the style sheet and the script in it by their hashes, and no connection at all.
@@ -32,21 +29,13 @@ func WriteHTML(w io.Writer, a *Assessment) error {
 	if err != nil {
 		return err
 	}
-	var b bytes.Buffer // so that an error leaves nothing half-written
-	if err := pageTemplate.Execute(&b, p); err != nil {
-		return err
-	}
-	_, err = w.Write(b.Bytes())
-	return err
+	return picture.Render(w, pageTemplate, p)
 }
 
 // page is what the template shows.
 type page struct {
 	*Assessment
-	Policy   string
-	CSS      template.CSS
-	JS       template.JS
-	Data     template.JS
+	Page     picture.Page
 	When     string
 	RoleWord string
 	Lines    []string
@@ -54,7 +43,7 @@ type page struct {
 	Found    []check.Result
 	Others   []check.Result
 	Rows     []leverRow
-	Pictures []picture
+	Pictures []picture.Figure
 	Probes   []probeView
 	Tables   []factTable
 	Evidence [][2]string
@@ -66,12 +55,6 @@ type leverRow struct {
 	Command, Note                             string
 	SortMost, SortRank, SortValue             float64
 	Known                                     bool
-}
-
-type picture struct {
-	Title, Note string
-	SVG         template.HTML
-	Wide, Tall  bool
 }
 
 type probeView struct {
@@ -92,17 +75,16 @@ func newPage(a *Assessment) (*page, error) {
 	if err != nil {
 		return nil, err
 	}
-	js, err := web.ReadFile("web/report.js")
-	if err != nil {
-		return nil, err
-	}
 	data, err := embedded(a)
 	if err != nil {
 		return nil, err
 	}
-	p := &page{Assessment: a, CSS: template.CSS(css), JS: template.JS(js), Data: data,
-		Policy: fmt.Sprintf("default-src 'none'; style-src 'sha256-%s'; script-src 'sha256-%s'; base-uri 'none'; form-action 'none'", digest(css), digest(js)),
-		When:   a.Started.Format("2006-01-02 15:04 MST"), RoleWord: strings.ReplaceAll(string(a.Role), "-", " "),
+	shell, err := picture.NewPage(a.Host+": what the platform costs", css, data)
+	if err != nil {
+		return nil, err
+	}
+	p := &page{Assessment: a, Page: shell,
+		When: a.Started.Format("2006-01-02 15:04 MST"), RoleWord: strings.ReplaceAll(string(a.Role), "-", " "),
 		Lines: hostLines(a.Facts), Tally: tally(a.Results), Found: findings(a.Results), Tables: factTables(a.Facts),
 		Pictures: pictures(a),
 		Evidence: [][2]string{
@@ -130,11 +112,6 @@ func newPage(a *Assessment) (*page, error) {
 		p.Probes = append(p.Probes, v)
 	}
 	return p, nil
-}
-
-func digest(b []byte) string {
-	sum := sha256.Sum256(b)
-	return base64.StdEncoding.EncodeToString(sum[:])
 }
 
 // verdictOrder sorts levers by what asks for action.
@@ -179,7 +156,7 @@ func newMeasureRow(m *result.Measurement) measureRow {
 
 // pictures in the order in which the page shows them; those without data are
 // left out.
-func pictures(a *Assessment) []picture {
+func pictures(a *Assessment) []picture.Figure {
 	var dists []result.Distribution
 	var pairs []probe.PairResult
 	for _, o := range a.Runs {
@@ -191,7 +168,7 @@ func pictures(a *Assessment) []picture {
 		}
 	}
 	big := a.Facts != nil && len(a.Facts.Topology.CPUs) > 32
-	all := []picture{
+	all := []picture.Figure{
 		{Title: "Wake-up penalty by slice", SVG: wakeupPicture(a.Probes),
 			Note: "How much longer work takes right after a pause. Markers are estimates, bars their 95 % intervals, the grey bands are the noise floor of this host: inside them nothing can be told."},
 		{Title: "Commit latency", SVG: latencyPicture(dists, a.Probes),
@@ -203,7 +180,7 @@ func pictures(a *Assessment) []picture {
 		{Title: "CPU topology", SVG: topologyPicture(a.Facts, pairs), Wide: big,
 			Note: "Sockets, shared caches, cores and threads as the system reports them."},
 	}
-	var out []picture
+	var out []picture.Figure
 	for _, p := range all {
 		if p.SVG != "" {
 			p.Tall = strings.Count(string(p.SVG), "whisker") > 20

@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"hostlab/internal/host"
+	"hostlab/internal/report/picture"
 	"hostlab/internal/result"
 )
 
@@ -30,17 +31,17 @@ func frequencyPicture(f *host.Facts) template.HTML {
 			}
 		}
 	}
-	s := &svg{id: "frequency", w: 480}
+	s := &svg{picture.SVG{ID: "frequency", W: 480}}
 	if len(bars) == 0 {
-		s.h = 64
-		s.text(s.w/2, 38, "middle", "name", "this host shows no frequency")
-		return s.done("Frequency of each CPU", "This host shows no frequency.")
+		s.H = 64
+		s.Text(s.W/2, 38, "middle", "name", "this host shows no frequency")
+		return s.Done("Frequency of each CPU", "This host shows no frequency.")
 	}
 	if len(bars) > 64 {
-		s.w, s.wide = 960, true
+		s.W, s.Wide = 960, true
 	}
 	const left, right, top, height = 48.0, 12.0, 16.0, 190.0
-	s.h = top + height + 42
+	s.H = top + height + 42
 	hi, sum, low := 100.0, 0.0, math.Inf(1)
 	for _, b := range bars {
 		hi, low = max(hi, b.pct), min(low, b.pct)
@@ -53,10 +54,10 @@ func frequencyPicture(f *host.Facts) template.HTML {
 		if v == 100 {
 			class = "ideal"
 		}
-		s.line(left, y(v), s.w-right, y(v), class)
-		s.text(left-6, y(v)+4, "end", "tick", fmt.Sprintf("%g %%", v))
+		s.Line(left, y(v), s.W-right, y(v), class)
+		s.Text(left-6, y(v)+4, "end", "tick", fmt.Sprintf("%g %%", v))
 	}
-	pitch := (s.w - left - right) / float64(len(bars))
+	pitch := (s.W - left - right) / float64(len(bars))
 	width := min(pitch*0.8, 46)
 	if pitch < 3 {
 		width = pitch // no gap: a gap of a third of a pixel only shimmers
@@ -76,11 +77,11 @@ func frequencyPicture(f *host.Facts) template.HTML {
 		if !math.IsNaN(b.now) {
 			title += ", " + result.Format(b.now, "Hz")
 		}
-		s.rect(x, y(b.pct), width, top+height-y(b.pct), "bar", title)
+		s.Rect(x, y(b.pct), width, top+height-y(b.pct), "bar", title)
 		if i%every == 0 {
-			s.text(x+width/2, top+height+18, anchorAt(x+width/2, s.w), "tick", fmt.Sprint(b.cpu))
+			s.Text(x+width/2, top+height+18, picture.AnchorAt(x+width/2, s.W), "tick", fmt.Sprint(b.cpu))
 		}
 	}
-	s.text(s.w/2, s.h-6, "middle", "axis", "CPU")
-	return s.done("Frequency of each CPU", fmt.Sprintf("%d CPUs at %.0f %% of maximum on average, the lowest at %.0f %%.", len(bars), sum/float64(len(bars)), low))
+	s.Text(s.W/2, s.H-6, "middle", "axis", "CPU")
+	return s.Done("Frequency of each CPU", fmt.Sprintf("%d CPUs at %.0f %% of maximum on average, the lowest at %.0f %%.", len(bars), sum/float64(len(bars)), low))
 }

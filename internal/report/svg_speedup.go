@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"hostlab/internal/lever"
+	"hostlab/internal/report/picture"
 	"hostlab/internal/result"
 )
 
@@ -36,7 +37,7 @@ func speedupPicture(all []result.Measurement) template.HTML {
 	slices.SortFunc(pts, func(a, b point) int { return a.d - b.d })
 	most := float64(pts[len(pts)-1].d)
 	const left, right, top, height = 46.0, 20.0, 16.0, 250.0
-	s := &svg{id: "speedup", w: 480, h: top + height + 44}
+	s := &svg{picture.SVG{ID: "speedup", W: 480, H: top + height + 44}}
 	log := most >= 16
 	scale := func(v float64) float64 { // of [lowest, most] to [0, 1]
 		if log {
@@ -44,7 +45,7 @@ func speedupPicture(all []result.Measurement) template.HTML {
 		}
 		return v / (most * 1.08)
 	}
-	x := func(v float64) float64 { return left + scale(v)*(s.w-left-right) }
+	x := func(v float64) float64 { return left + scale(v)*(s.W-left-right) }
 	y := func(v float64) float64 { return top + height - scale(v)*height }
 	var marks []float64
 	if log {
@@ -59,47 +60,47 @@ func speedupPicture(all []result.Measurement) template.HTML {
 		}
 	}
 	for _, v := range marks {
-		s.line(left, y(v), s.w-right, y(v), "grid")
-		s.text(left-6, y(v)+4, "end", "tick", fmt.Sprintf("%gx", v))
-		s.text(x(v), top+height+18, "middle", "tick", fmt.Sprintf("%g", v))
+		s.Line(left, y(v), s.W-right, y(v), "grid")
+		s.Text(left-6, y(v)+4, "end", "tick", fmt.Sprintf("%gx", v))
+		s.Text(x(v), top+height+18, "middle", "tick", fmt.Sprintf("%g", v))
 	}
-	s.line(left, top+height, s.w-right, top+height, "base")
+	s.Line(left, top+height, s.W-right, top+height, "base")
 	start := 0.0
 	if log {
 		start = 1
 	}
-	s.line(x(start), y(start), x(most), y(most), "ideal")
-	s.text(x(most)-10, y(most)+2, "end", "note", "ideal")
-	s.text((left+s.w-right)/2, s.h-6, "middle", "axis", "degree of parallelism")
+	s.Line(x(start), y(start), x(most), y(most), "ideal")
+	s.Text(x(most)-10, y(most)+2, "end", "note", "ideal")
+	s.Text((left+s.W-right)/2, s.H-6, "middle", "axis", "degree of parallelism")
 	var curve [][2]float64
 	var says []string
 	for _, p := range pts {
 		curve = append(curve, [2]float64{x(float64(p.d)), y(p.m.Estimate.Value)})
 	}
-	s.path(curve, "curve", false)
+	s.Path(curve, "curve", false)
 	for i, p := range pts {
 		e := p.m.Estimate
 		px := x(float64(p.d))
 		if e.HasInterval() {
-			s.line(px, y(e.Low), px, y(e.High), "whisker k0")
-			s.line(px-4, y(e.Low), px+4, y(e.Low), "whisker k0")
-			s.line(px-4, y(e.High), px+4, y(e.High), "whisker k0")
+			s.Line(px, y(e.Low), px, y(e.High), "whisker k0")
+			s.Line(px-4, y(e.Low), px+4, y(e.Low), "whisker k0")
+			s.Line(px-4, y(e.High), px+4, y(e.High), "whisker k0")
 		}
 		if p.d == 1 {
 			says = append(says, "degree 1: the baseline")
 		} else {
 			says = append(says, fmt.Sprintf("degree %d: %s", p.d, lever.Figure(&p.m)))
 		}
-		s.dot(px, y(e.Value), 0, says[i])
+		s.Dot(px, y(e.Value), 0, says[i])
 		anchor := "start"
-		if px > s.w-90 {
+		if px > s.W-90 {
 			anchor = "end"
 		}
 		if len(pts) <= 4 || i == len(pts)-1 || i == len(pts)/2 {
-			s.text(min(px+8, s.w-right), y(min(e.Value, valueOr(e.Low, e.Value)))+24, anchor, "note", result.Format(e.Value, "ratio"))
+			s.Text(min(px+8, s.W-right), y(min(e.Value, valueOr(e.Low, e.Value)))+24, anchor, "note", result.Format(e.Value, "ratio"))
 		}
 	}
-	return s.done("Speed-up by degree", "Speed-up of a cached query over degree 1. "+strings.Join(says, "; "))
+	return s.Done("Speed-up by degree", "Speed-up of a cached query over degree 1. "+strings.Join(says, "; "))
 }
 
 func valueOr(v, other float64) float64 {

@@ -10,6 +10,7 @@ import (
 
 	"hostlab/internal/host"
 	"hostlab/internal/probe"
+	"hostlab/internal/report/picture"
 	"hostlab/internal/result"
 )
 
@@ -30,7 +31,7 @@ func topologyPicture(f *host.Facts, pairs []probe.PairResult) template.HTML {
 		return ""
 	}
 	n := len(f.Topology.CPUs)
-	s := &svg{id: "topology", w: 480}
+	s := &svg{picture.SVG{ID: "topology", W: 480}}
 	cell := 42.0
 	switch {
 	case n > 128:
@@ -41,19 +42,19 @@ func topologyPicture(f *host.Facts, pairs []probe.PairResult) template.HTML {
 		cell = 30
 	}
 	if n > 32 {
-		s.w, s.wide = 960, true
+		s.W, s.Wide = 960, true
 	}
 	root := &box{cpu: -1, class: "", kids: sockets(f)}
-	root.layout(cell, s.w-4)
+	root.layout(cell, s.W-4)
 	at := map[int]*box{}
 	root.place(2, 2, at)
-	s.w = max(480, min(s.w, root.w+4)) // no empty half beside the last row
+	s.W = max(480, min(s.W, root.w+4)) // no empty half beside the last row
 	root.draw(s, cell)
 	bottom := root.h + 8
 	kinds := s.links(pairs, at)
 	bottom = s.legend(f, kinds, bottom)
-	s.h = bottom + 4
-	return s.done("CPU topology", topologyText(f, pairs))
+	s.H = bottom + 4
+	return s.Done("CPU topology", topologyText(f, pairs))
 }
 
 // sockets builds the tree of boxes from the facts; what is not known is one
@@ -190,11 +191,8 @@ func (b *box) layout(cell, width float64) {
 		b.w = max(b.w, k.x+k.w+pad)
 	}
 	b.h = pad + head + y + row + pad
-	b.w = max(b.w, min(textWidth(b.label)+2*pad, width))
+	b.w = max(b.w, min(picture.TextWidth(b.label)+2*pad, width))
 }
-
-// textWidth guesses a small label's width, as the font is the reader's.
-func textWidth(s string) float64 { return 6.6 * float64(len(s)) }
 
 func (b *box) place(x, y float64, at map[int]*box) {
 	b.x, b.y = b.x+x, b.y+y
@@ -208,15 +206,15 @@ func (b *box) place(x, y float64, at map[int]*box) {
 
 func (b *box) draw(s *svg, cell float64) {
 	if b.class != "" {
-		s.rect(b.x, b.y, b.w, b.h, b.class, b.title)
+		s.Rect(b.x, b.y, b.w, b.h, b.class, b.title)
 	}
 	switch {
 	case b.cpu >= 0:
 		if cell >= 20 {
-			s.text(b.x+b.w/2, b.y+b.h/2+4.5, "middle", "cpu", b.label)
+			s.Text(b.x+b.w/2, b.y+b.h/2+4.5, "middle", "cpu", b.label)
 		}
-	case b.label != "" && textWidth(b.label) <= b.w:
-		s.text(b.x+6, b.y+15, "start", "boxname", b.label)
+	case b.label != "" && picture.TextWidth(b.label) <= b.w:
+		s.Text(b.x+6, b.y+15, "start", "boxname", b.label)
 	}
 	for _, k := range b.kids {
 		k.draw(s, cell)
@@ -232,7 +230,7 @@ func (s *svg) links(pairs []probe.PairResult, at map[int]*box) []string {
 		if a == nil || b == nil || kind == "" {
 			continue
 		}
-		s.line(a.x+a.w/2, a.y+a.h-5, b.x+b.w/2, b.y+5, "link "+kind)
+		s.Line(a.x+a.w/2, a.y+a.h-5, b.x+b.w/2, b.y+5, "link "+kind)
 		if !slices.Contains(kinds, kind) {
 			kinds = append(kinds, kind)
 		}
@@ -269,25 +267,25 @@ func (s *svg) legend(f *host.Facts, kinds []string, y float64) float64 {
 		text string
 		draw func(x, y float64)
 	}
-	entries := []entry{{"a box of threads: one core, as reported", func(x, y float64) { s.rect(x, y-10, 16, 12, "core", "") }}}
+	entries := []entry{{"a box of threads: one core, as reported", func(x, y float64) { s.Rect(x, y-10, 16, 12, "core", "") }}}
 	if len(f.Topology.CoreTypes) > 1 {
 		entries = entries[:0]
 		for i, t := range f.Topology.CoreTypes {
-			entries = append(entries, entry{t.Name + " cores", func(x, y float64) { s.rect(x, y-10, 16, 12, fmt.Sprintf("thread c%d", min(i, 3)), "") }})
+			entries = append(entries, entry{t.Name + " cores", func(x, y float64) { s.Rect(x, y-10, 16, 12, fmt.Sprintf("thread c%d", min(i, 3)), "") }})
 		}
 	}
 	for _, k := range kinds {
-		entries = append(entries, entry{linkWords[k], func(x, y float64) { s.line(x, y-4, x+18, y-4, "link "+k) }})
+		entries = append(entries, entry{linkWords[k], func(x, y float64) { s.Line(x, y-4, x+18, y-4, "link "+k) }})
 	}
 	x := 4.0
 	y += 16
 	for _, e := range entries {
-		if w := 40 + textWidth(e.text); x > 4 && x+w > s.w {
+		if w := 40 + picture.TextWidth(e.text); x > 4 && x+w > s.W {
 			x, y = 4, y+19
 		}
 		e.draw(x, y)
-		s.text(x+24, y, "start", "note", e.text)
-		x += 46 + textWidth(e.text)
+		s.Text(x+24, y, "start", "note", e.text)
+		x += 46 + picture.TextWidth(e.text)
 	}
 	return y + 4
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"hostlab/internal/lever"
+	"hostlab/internal/report/picture"
 	"hostlab/internal/result"
 )
 
@@ -33,7 +34,7 @@ func wakeupPicture(all []result.Measurement) template.HTML {
 		return cmp.Or(cmp.Compare(a.slice, b.slice), cmp.Compare(a.cpu, b.cpu))
 	})
 	const left, right, top, pitch = 124.0, 16.0, 34.0, 26.0
-	s := &svg{id: "wakeup", w: 480, h: top + pitch*float64(len(rows)) + 46}
+	s := &svg{picture.SVG{ID: "wakeup", W: 480, H: top + pitch*float64(len(rows)) + 46}}
 	lo, hi := 0.98, 1.05
 	for _, r := range rows {
 		for _, m := range r.by {
@@ -43,22 +44,22 @@ func wakeupPicture(all []result.Measurement) template.HTML {
 	}
 	lo, hi = lo-(hi-lo)*0.04, hi+(hi-lo)*0.04
 	x := func(v float64) float64 {
-		return left + (min(max(v, lo), hi)-lo)/(hi-lo)*(s.w-left-right)
+		return left + (min(max(v, lo), hi)-lo)/(hi-lo)*(s.W-left-right)
 	}
 	bottom := top + pitch*float64(len(rows))
-	for _, v := range ticks(lo, hi) {
-		s.line(x(v), top-4, x(v), bottom, "grid")
-		s.text(x(v), bottom+18, anchorAt(x(v), s.w), "tick", result.Format(v, "ratio"))
+	for _, v := range picture.Ticks(lo, hi) {
+		s.Line(x(v), top-4, x(v), bottom, "grid")
+		s.Text(x(v), bottom+18, picture.AnchorAt(x(v), s.W), "tick", result.Format(v, "ratio"))
 	}
 	for i, k := range kernels {
 		at := left + 150*float64(i)
-		s.dot(at+5, 14, i, kernelWord(k))
-		s.text(at+16, 18, "start", "name", kernelWord(k))
+		s.Dot(at+5, 14, i, kernelWord(k))
+		s.Text(at+16, 18, "start", "name", kernelWord(k))
 	}
 	var says []string
 	for i, r := range rows {
 		mid := top + pitch*(float64(i)+0.5)
-		s.text(left-10, mid+4, "end", "tick", fmt.Sprintf("%s, CPU %d", round(r.slice, "s"), r.cpu))
+		s.Text(left-10, mid+4, "end", "tick", fmt.Sprintf("%s, CPU %d", picture.Round(r.slice, "s"), r.cpu))
 		for k, name := range kernels {
 			m, ok := r.by[name]
 			if !ok {
@@ -66,23 +67,23 @@ func wakeupPicture(all []result.Measurement) template.HTML {
 			}
 			at := mid + (float64(k)-float64(len(kernels)-1)/2)*10
 			if floor := valueOr(m.NoiseFloor, 0); floor > 0 {
-				s.rect(x(1-floor), at-4.5, x(1+floor)-x(1-floor), 9, "floor", "noise floor "+floorText(&m))
+				s.Rect(x(1-floor), at-4.5, x(1+floor)-x(1-floor), 9, "floor", "noise floor "+floorText(&m))
 			}
 			if m.Estimate.HasInterval() {
-				s.line(x(m.Estimate.Low), at, x(m.Estimate.High), at, fmt.Sprintf("whisker k%d", k))
+				s.Line(x(m.Estimate.Low), at, x(m.Estimate.High), at, fmt.Sprintf("whisker k%d", k))
 			}
-			text := fmt.Sprintf("%s, %s, CPU %d: %s", kernelWord(name), round(r.slice, "s"), r.cpu, lever.Figure(&m))
-			s.dot(x(m.Estimate.Value), at, k, text)
+			text := fmt.Sprintf("%s, %s, CPU %d: %s", kernelWord(name), picture.Round(r.slice, "s"), r.cpu, lever.Figure(&m))
+			s.Dot(x(m.Estimate.Value), at, k, text)
 			says = append(says, text)
 		}
 	}
-	s.line(x(1), top-6, x(1), bottom, "none")
+	s.Line(x(1), top-6, x(1), bottom, "none")
 	axis := "time after 100 ms asleep over time awake; 1.00x is no effect"
 	if total > len(rows) {
 		axis = fmt.Sprintf("the worst %d of %d rows; all are in the table", len(rows), total)
 	}
-	s.text(s.w/2, s.h-6, "middle", "axis", axis)
-	return s.done("Wake-up penalty by slice", "Ratio of the time that a slice of work takes after sleep to the time awake. "+strings.Join(says, "; "))
+	s.Text(s.W/2, s.H-6, "middle", "axis", axis)
+	return s.Done("Wake-up penalty by slice", "Ratio of the time that a slice of work takes after sleep to the time awake. "+strings.Join(says, "; "))
 }
 
 // wakeupRow is one slice length on one CPU, with a ratio for each kernel.

@@ -61,25 +61,6 @@ func TestBusyUnderVerdict(t *testing.T) {
 	}
 }
 
-func TestWrapKeepsFiguresWhole(t *testing.T) {
-	for _, tt := range []struct {
-		text  string
-		width int
-		want  []string
-	}{
-		{"95.3 us [94.2 us, 99.2 us]", 21, []string{"95.3 us", "[94.2 us, 99.2 us]"}},
-		{"95.3 us [94.2 us, 99.2 us]", 13, []string{"95.3 us", "[94.2 us,", "99.2 us]"}},
-		{"it takes about 24 ms each", 17, []string{"it takes about", "24 ms each"}},
-		{"at most 5 % of it", 10, []string{"at most", "5 % of it"}},
-		{"10 sheep", 8, []string{"10 sheep"}},
-		{"text from the \uE000 host", 40, []string{"text from the ? host"}},
-	} {
-		if diff := cmp.Diff(tt.want, wrap(tt.text, tt.width)); diff != "" {
-			t.Errorf("%q at %d: %s", tt.text, tt.width, diff)
-		}
-	}
-}
-
 // The bound of a faster device is not that of the setting advised.
 func TestBoundOfAnotherChange(t *testing.T) {
 	share := 0.98

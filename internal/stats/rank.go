@@ -78,61 +78,6 @@ type Interval struct {
 	N                   int
 }
 
-// HodgesLehmann estimates the centre of the paired differences d, one a block,
-// as the median of their Walsh averages, and its interval at confidence 1-alpha
-// by inverting the exact Wilcoxon signed-rank test (Hollander, Wolfe and
-// Chicken, Nonparametric Statistical Methods, 3rd ed., section 3.3). It assumes
-// that d is symmetric about its centre, which differences of exchangeable runs
-// are. Time and memory grow with the square of len(d).
-func HodgesLehmann(d []float64, alpha float64) Interval {
-	n := len(d)
-	iv := Interval{Estimate: math.NaN(), Low: math.NaN(), High: math.NaN(), N: n}
-	if n == 0 {
-		return iv
-	}
-	w := make([]float64, 0, n*(n+1)/2)
-	for i := range d {
-		for j := i; j < n; j++ {
-			w = append(w, d[i]/2+d[j]/2)
-		}
-	}
-	slices.Sort(w)
-	iv.Estimate = quantileSorted(w, 0.5)
-	if k := signedRankCritical(n, alpha); k >= 0 {
-		iv.Low, iv.High = w[k], w[len(w)-1-k]
-	}
-	return iv
-}
-
-// signedRankCritical returns the largest w with P(T+ <= w) <= alpha/2 under no
-// effect, or -1 when even P(T+ = 0) = 2^-n is more than that. The distribution is
-// exact: the number of subsets of the ranks 1..n by their sum.
-func signedRankCritical(n int, alpha float64) int {
-	m := n * (n + 1) / 2
-	p := make([]float64, m+1) // probability of each sum
-	p[0] = 1
-	for r := 1; r <= n; r++ {
-		for s := m; s >= 0; s-- {
-			p[s] /= 2
-			if s >= r {
-				p[s] += p[s-r] / 2
-			}
-		}
-	}
-	k, cdf := -1, 0.0
-	for s := 0; s <= m; s++ {
-		if cdf += p[s]; cdf > alpha/2 {
-			break
-		}
-		k = s
-	}
-	return k
-}
-
-// MinBlocks returns the smallest number of blocks at which HodgesLehmann can
-// give an interval at confidence 1-alpha: 6 at alpha 0.05.
-func MinBlocks(alpha float64) int { return 1 + int(math.Ceil(math.Log2(1/alpha))) }
-
 // PairedRatio estimates a/b over blocks from their logarithms, with interval.
 // Pairs in which a value is not positive and finite are left out, and N says how
 // many were left.

@@ -29,6 +29,15 @@ type golden struct {
 		HighRank int `json:"high_rank"`
 		OK       bool
 	} `json:"quantile_interval"`
+	PairedT []struct {
+		D                           []float64
+		Alpha                       float64
+		Estimate, Low, High, Spread float64
+	} `json:"paired_t"`
+	BlocksNeeded []struct {
+		SD, Delta, Alpha, Power float64
+		N                       int
+	} `json:"blocks_needed"`
 }
 
 func readGolden(t *testing.T) golden {
@@ -110,21 +119,6 @@ func TestHodgesLehmannCovers(t *testing.T) {
 		}
 		if share := float64(hit) / runs; share < 0.94 {
 			t.Errorf("n=%d: covered %.3f of %d experiments", n, share, runs)
-		}
-	}
-}
-
-func TestMinBlocks(t *testing.T) {
-	for _, c := range []struct {
-		alpha float64
-		want  int
-	}{{0.05, 6}, {0.05 / 7, 9}, {0.05 / 28, 11}} {
-		got := MinBlocks(c.alpha)
-		if got != c.want {
-			t.Errorf("MinBlocks(%g) = %d, want %d", c.alpha, got, c.want)
-		}
-		if signedRankCritical(got, c.alpha) < 0 || signedRankCritical(got-1, c.alpha) >= 0 {
-			t.Errorf("MinBlocks(%g) = %d is not the smallest that has an interval", c.alpha, got)
 		}
 	}
 }

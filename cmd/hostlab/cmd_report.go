@@ -1,0 +1,171 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"hostlab/internal/analysis"
+	"hostlab/internal/report/effects"
+	"hostlab/internal/result/store"
+)
+
+// reportFormats are what `report` writes, by name.
+var reportFormats = []string{"text", "html", "json", "csv", "markdown", "benchfmt"}
+
+func newReport(std streams) *cobra.Command {
+	var format, out string
+	cmd := &cobra.Command{
+		Use:   "report DIR... [flags]",
+		Short: "Verdicts of recorded experiments, for people and programs",
+		Long: `report analyses what 'hostlab run' recorded in a directory and says what each
+change costs: the effect with its interval, n, the practical margin, the noise
+floor of the hidden A/A duplicate, a verdict, and what deciding would take. It
+only reads, also while the experiment is still running. Several directories
+are compared, with a warning for every condition that differs.
+
+  text      for a terminal (default)
+  html      one self-contained page with pictures, to send
+  json      documented in docs/schema/report.schema.json; .effects has one
+            object an effect, of all experiments
+  csv       one row a run, in base units
+  markdown  tables as GitHub renders them
+  benchfmt  for benchstat, which shows 'benchstat -col /FACTOR FILE'
+
+Exit status, the highest that any of the experiments asks for:
+  0   no primary effect is beyond its practical margin
+  10  a primary effect is: it costs more or less
+  11  not decided: inconclusive, unresolved, or void by the A/A duplicate
+      (10 goes before 11)
+  2   a flag or a directory that cannot be used
+  1   it failed on the way`,
+		Example: `  hostlab report gzip
+  hostlab report gzip --format html --out gzip.html
+  hostlab report gzip --format json | jq '.effects[] | {level, effect, verdict}'
+  hostlab report monday friday; test $? -eq 10 && echo "an effect"`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usagef("report needs the directory of an experiment, as in 'hostlab report DIR'")
+			}
+			if slices.Contains(args, "") {
+				return usagef("the name of a directory is empty; is a variable unset?")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := oneOf("format", format, reportFormats); err != nil {
+				return err
+			}
+			if err := notEmpty(cmd, "out"); err != nil {
+				return err
+			}
+			if out == "-" {
+				out = ""
+			}
+			if out != "" {
+				if err := checkWritable("out", out); err != nil {
+					return err
+				}
+			}
+			if tty, _ := terminal(std.out); tty && out == "" && format == "html" {
+				return usagef("a page is not for a terminal; name a file with --out, as in --out %s.html", filepath.Base(args[0]))
+			}
+			return writeReport(cmd, std, args, format, out)
+		},
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return nil, cobra.ShellCompDirectiveFilterDirs
+		},
+	}
+	choiceFlag(cmd, &format, "format", "text", "output", reportFormats)
+	cmd.Flags().StringVarP(&out, "out", "o", "", "write to `FILE` instead of stdout")
+	cobra.CheckErr(cmd.MarkFlagFilename("out"))
+	return cmd
+}
+
+// verdictStatus ends a report: all is printed, only the status is left to say.
+type verdictStatus struct{ status int }
+
+func (v verdictStatus) Error() string { return fmt.Sprintf("verdict: status %d", v.status) }
+
+func writeReport(cmd *cobra.Command, std streams, dirs []string, format, out string) error {
+	set, err := loadSet(dirs)
+	if err != nil {
+		return err
+	}
+	if err := cmd.Context().Err(); err != nil {
+		return err
+	}
+	write := func(w io.Writer) error {
+		switch format {
+		case "html":
+			return effects.WriteHTML(w, set)
+		case "json":
+			return effects.WriteJSON(w, set)
+		case "csv":
+			return effects.WriteCSV(w, set)
+		case "markdown":
+			return effects.WriteMarkdown(w, set)
+		case "benchfmt":
+			return effects.WriteBenchfmt(w, set)
+		}
+		opt := effects.Options{Color: colour(w)}
+		_, opt.Width = terminal(w)
+		return effects.WriteText(w, set, opt)
+	}
+	if out == "" {
+		err = write(std.out)
+	} else {
+		err = writeFile(out, func(f *os.File) error { return write(f) })
+	}
+	if err != nil {
+		return err
+	}
+	switch set.Outcome() {
+	case effects.Effect:
+		return verdictStatus{exitEffect}
+	case effects.Open:
+		return verdictStatus{exitUndecided}
+	case effects.NoEffect:
+	}
+	return nil
+}
+
+// loadSet reads and analyses the experiments.
+func loadSet(dirs []string) (*effects.Set, error) {
+	set := &effects.Set{Version: versionText()}
+	var all []*analysis.Analysis
+	for i, dir := range dirs {
+		if at := slices.IndexFunc(dirs[:i], func(d string) bool { return filepath.Clean(d) == filepath.Clean(dir) }); at >= 0 {
+			return nil, usagef("%s is named twice", dir)
+		}
+		r, err := store.Load(dir)
+		if err != nil {
+			return nil, usageError{err}
+		}
+		a := analysis.Analyse(r.Experiment, r.Runs, r.End)
+		all = append(all, a)
+		one := effects.Report{Dir: dir, Analysis: a, Study: r.Study, Runs: r.Runs, Warnings: r.Warnings}
+		if open := r.Changed(); len(open) > 0 {
+			var names []string
+			for _, e := range open {
+				was := ""
+				if !e.Unread {
+					was = " (it read " + e.Value + " before)"
+				}
+				names = append(names, e.Factor+was)
+			}
+			one.Restore = true
+			one.Warnings = append(one.Warnings, "levels of this experiment are still applied: "+strings.Join(names, ", ")+"; unless it is running, put them back: hostlab run --restore --out "+effects.Quote(dir))
+		}
+		set.Reports = append(set.Reports, one)
+	}
+	if len(all) > 1 {
+		set.Differs = analysis.Compare(all).Warnings
+	}
+	return set, nil
+}

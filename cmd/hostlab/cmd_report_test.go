@@ -1,0 +1,164 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"hostlab/internal/report/effects"
+	"hostlab/internal/report/reporttest/experiments"
+	"hostlab/internal/result"
+	"hostlab/internal/result/store"
+)
+
+// record writes a sample as `hostlab run` would have.
+func record(t testing.TB, dir string, r effects.Report, journal ...store.Entry) string {
+	t.Helper()
+	s, err := store.Create(dir, r.Analysis.Experiment, r.Study)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	for _, run := range r.Runs {
+		if err := s.Append(run); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, e := range journal {
+		if err := s.Journal(e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if a := r.Analysis; a.Ended != "" {
+		if err := s.End(result.End{Reason: a.Ended, Blocks: a.Blocks, At: time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// reported runs `hostlab report` and returns its status and streams.
+func reported(t testing.TB, args ...string) (status int, out, errs string) {
+	t.Helper()
+	var o, e bytes.Buffer
+	status = run(t.Context(), append([]string{"report"}, args...), streams{strings.NewReader(""), &o, &e})
+	return status, o.String(), e.String()
+}
+
+func TestReportStatus(t *testing.T) {
+	dir := t.TempDir()
+	gzip := record(t, filepath.Join(dir, "gzip"), experiments.Gzip())
+	null := record(t, filepath.Join(dir, "null"), experiments.Null())
+	noisy := record(t, filepath.Join(dir, "noisy"), experiments.Noisy())
+	others := record(t, filepath.Join(dir, "others"), experiments.Others())
+	open := record(t, filepath.Join(dir, "open"), experiments.Running(), store.Entry{Op: store.Original, Factor: "level", Value: "1", At: time.Now()})
+	empty := filepath.Join(dir, "empty")
+	file := filepath.Join(dir, "file")
+	damaged := record(t, filepath.Join(dir, "damaged"), experiments.Others())
+	for name, content := range map[string]string{file: "x", filepath.Join(damaged, "runs.jsonl"): "{\"block\":0}\nnonsense\n{}\n"} {
+		if err := os.WriteFile(name, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Mkdir(empty, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		args   []string
+		status int
+		says   string // on stdout, or on stderr for status 2
+	}{
+		{[]string{gzip}, 10, "costs more than 1: wall time +48."},
+		{[]string{null}, 0, "no practical difference"},
+		{[]string{noisy}, 11, "inconclusive"},
+		{[]string{null, noisy}, 11, "Comparison of 2 experiments"},
+		{[]string{gzip, noisy, null}, 10, "Comparison of 3 experiments"},
+		{[]string{gzip, others}, 10, "host kernel differs"},
+		{[]string{open}, 11, "hostlab run --restore --out " + open},
+		{[]string{gzip, "--format", "markdown"}, 10, "| Effect |"},
+		{[]string{gzip, "--format", "csv"}, 10, "response.wall.s"},
+		{[]string{gzip, "--format", "benchfmt"}, 10, "BenchmarkGzip/level=6"},
+		{[]string{gzip, "--format", "html"}, 10, "<!DOCTYPE html>"},
+		{nil, 2, "needs the directory"},
+		{[]string{""}, 2, "is empty"},
+		{[]string{gzip, gzip + "/"}, 2, "named twice"},
+		{[]string{empty}, 2, "holds no experiment"},
+		{[]string{file}, 2, "not a directory"},
+		{[]string{filepath.Join(dir, "absent")}, 2, "absent"},
+		{[]string{damaged}, 2, "runs.jsonl"},
+		{[]string{gzip, "--format", "jsn"}, 2, "did you mean json?"},
+		{[]string{gzip, "--out", dir}, 2, "is a directory"},
+		{[]string{gzip, "--out", filepath.Join(dir, "no", "such", "f")}, 2, "no such"},
+	} {
+		status, out, errs := reported(t, tt.args...)
+		said := strings.Join(strings.Fields(out), " ")
+		if tt.status == 2 {
+			said = errs
+			if out != "" || strings.Count(errs, "\n") != 1 {
+				t.Errorf("%v: stdout %q, stderr %q", tt.args, out, errs)
+			}
+		} else if errs != "" {
+			t.Errorf("%v: stderr %q", tt.args, errs)
+		}
+		if status != tt.status || !strings.Contains(strings.ReplaceAll(said, " \\ ", " "), tt.says) {
+			t.Errorf("%v: status %d, want %d; does not say %q:\n%s%s", tt.args, status, tt.status, tt.says, out, errs)
+		}
+	}
+}
+
+// A file is written whole, or not at all, and stdout stays empty.
+func TestReportOut(t *testing.T) {
+	dir := t.TempDir()
+	gzip := record(t, filepath.Join(dir, "gzip"), experiments.Gzip())
+	name := filepath.Join(dir, "report.json")
+	if status, out, errs := reported(t, gzip, "--format", "json", "--out", name); status != 10 || out != "" || errs != "" {
+		t.Fatalf("status %d, stdout %q, stderr %q", status, out, errs)
+	}
+	b, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var doc struct{ Effects []struct{ Verdict string } }
+	if err := json.Unmarshal(b, &doc); err != nil || len(doc.Effects) != 2 || doc.Effects[0].Verdict != "costs_more" {
+		t.Errorf("%v %+v", err, doc)
+	}
+	if _, _, errs := reported(t, filepath.Join(dir, "absent"), "--out", filepath.Join(dir, "nothing")); errs == "" {
+		t.Error("no error")
+	}
+	if _, err := os.Stat(filepath.Join(dir, "nothing")); err == nil {
+		t.Error("a file was left behind")
+	}
+}
+
+// BenchmarkReport is the promise that a record of 100,000 runs reports in under 2 s:
+// reading, analysis and writing.
+func BenchmarkReport(b *testing.B) {
+	r := experiments.Large(100_000)
+	dir := b.TempDir()
+	runs := r.Runs
+	r.Runs = nil
+	dir = record(b, filepath.Join(dir, "large"), r)
+	var lines bytes.Buffer // not through the store, which syncs each
+	enc := json.NewEncoder(&lines)
+	for i := range runs {
+		if err := enc.Encode(&runs[i]); err != nil {
+			b.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(dir, "runs.jsonl"), lines.Bytes(), 0o600); err != nil {
+		b.Fatal(err)
+	}
+	for _, format := range reportFormats {
+		b.Run(format, func(b *testing.B) {
+			for b.Loop() {
+				if status, _, errs := reported(b, dir, "--format", format); status != exitEffect {
+					b.Fatalf("status %d: %s", status, errs)
+				}
+			}
+		})
+	}
+}

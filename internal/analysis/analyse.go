@@ -1,0 +1,117 @@
+package analysis
+
+import (
+	"fmt"
+	"slices"
+
+	"hostlab/internal/result"
+	"hostlab/internal/stats"
+)
+
+// splitPlot is the kind of design in which some factors hold for a whole boot.
+const splitPlot = "split-plot"
+
+// Analyse estimates all effects that x asks for from its runs, in any state of the
+// experiment; end is nil while it has not ended. An experiment under way is judged
+// by the blocks of the last look that it reached, since judging after every block
+// would call an effect where there is none in 7 to 19 of 100 experiments instead
+// of 5; one that ended is judged by all its complete blocks. Runs may come in any
+// order, but where one place of the plan has two good ones the first is taken.
+//
+// It never fails: what a record lacks is a warning or the reason of a verdict. The
+// arguments are not modified, and the analysis keeps a pointer to x.
+func Analyse(x *result.Experiment, runs []result.Run, end *result.End) *Analysis {
+	r := read(x, runs)
+	a := &Analysis{Experiment: x, Complete: end != nil, Runs: r.status, Warnings: r.warnings}
+	if end != nil {
+		a.Ended = end.Reason
+	}
+	blocks := a.look(r, end)
+	a.Seconds = r.seconds(blocks)
+
+	alpha := x.Design.Alpha
+	if !(alpha > 0 && alpha < 1) {
+		alpha = 0.05
+		a.Warnings = append(a.Warnings, fmt.Sprintf("the record's alpha is %g, which is none: 0.05 is taken", x.Design.Alpha))
+	}
+	primary := 0
+	for _, c := range x.Contrasts {
+		for _, response := range x.Responses {
+			if c.Primary && response.Primary {
+				primary++
+			}
+		}
+	}
+	looks := len(x.Design.Looks)
+	used := r.used(blocks)
+	j := judge{record: r, cells: r.climates(used), judged: a.Look > 0, seconds: a.Seconds,
+		primary: stats.Simultaneous(alpha, primary, looks), secondary: stats.Simultaneous(alpha, 1, looks)}
+	if looks > 0 {
+		j.firstLook = x.Design.Looks[0]
+	}
+
+	tables := r.tables(blocks)
+	floors := make([]*floor, len(tables)) // nil: no A/A
+	for i, t := range tables {
+		a.Warnings = append(a.Warnings, t.warnings...)
+		if x.Design.AA {
+			f := j.floor(t)
+			floors[i] = &f
+			a.AA = append(a.AA, f.AA)
+		}
+	}
+	for _, c := range x.Contrasts {
+		compared, err := r.comparison(c)
+		for i, t := range tables {
+			e := Effect{Contrast: c, Response: t.response, Evidence: x.Evidence}
+			if err != nil {
+				a.Effects = append(a.Effects, unknown(e, err.Error()))
+				continue
+			}
+			a.Effects = append(a.Effects, j.effect(e, compared, t, floors[i]))
+		}
+	}
+	slices.SortStableFunc(a.Effects, func(e, f Effect) int {
+		switch {
+		case e.Primary() == f.Primary():
+			return 0
+		case e.Primary():
+			return -1
+		}
+		return 1
+	})
+	a.Warnings = append(a.Warnings, r.conditions(tables, used)...)
+	return a
+}
+
+// look picks the blocks to judge and says what becomes of the others.
+func (a *Analysis) look(r *record, end *result.End) (blocks []int) {
+	blocks = r.complete
+	if n := r.torn(end == nil); n > 0 {
+		a.Warnings = append(a.Warnings, plural(n, "block is", "blocks are")+" left out, because not every cell of them has a run that counts")
+	}
+	reached := 0 // looks
+	for _, l := range a.Experiment.Design.Looks {
+		if l <= len(blocks) {
+			reached++
+		}
+	}
+	switch {
+	case end != nil:
+		if len(blocks) > 0 {
+			// An end between two looks, when the budget was spent, is a look too.
+			a.Look = reached
+			if reached == 0 || a.Experiment.Design.Looks[reached-1] < len(blocks) {
+				a.Look = min(reached+1, max(len(a.Experiment.Design.Looks), 1))
+			}
+		}
+	case reached > 0:
+		a.Look = reached
+		if n := a.Experiment.Design.Looks[reached-1]; n < len(blocks) {
+			a.Warnings = append(a.Warnings, plural(len(blocks)-n, "block", "blocks")+" after the last look wait for the next one, and are not in the estimates")
+			blocks = blocks[:n]
+		}
+	}
+	a.Blocks = len(blocks)
+	return blocks
+}

@@ -1,0 +1,182 @@
+package analysis
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"hostlab/internal/result"
+)
+
+// Comparison lines up the same effects of several experiments.
+type Comparison struct {
+	Experiments []*Analysis
+	Rows        []Row        // primary ones first, in the order of the first experiment that has them
+	Differences []Difference // conditions that are not the same in all of them
+	Warnings    []string     // those, and what else speaks against comparing, as sentences
+}
+
+// Row is one effect across experiments.
+type Row struct {
+	Contrast string    // as Name writes it
+	Response string    // its name
+	Effects  []*Effect // one for each experiment; nil where it has none
+	// Apart is set where two of the intervals have nothing in common: the effects
+	// differ. That they overlap does not show that the effects are the same.
+	Apart bool
+}
+
+// Difference is one condition that differs between experiments.
+type Difference struct {
+	What   string   // "host kernel", "workload rows", "study", "hostlab", "margin of wall_s", ...
+	Values []string // one for each experiment; "" where it is not recorded
+}
+
+// Compare lines up the effects of experiments of different days and hosts, by the
+// names of factors, levels and responses, and says which conditions differ. It
+// does not pool them: each was randomised for itself.
+func Compare(all []*Analysis) Comparison {
+	c := Comparison{Experiments: all}
+	c.line()
+	c.differ()
+	for _, d := range c.Differences {
+		c.Warnings = append(c.Warnings, d.String())
+	}
+	ids := map[string]int{}
+	for i, a := range all {
+		if j, ok := ids[a.Experiment.ID]; ok && a.Experiment.ID != "" {
+			c.Warnings = append(c.Warnings, fmt.Sprintf("experiments %d and %d are the same one (%s): its effects are shown twice and not confirmed", j+1, i+1, a.Experiment.ID))
+			continue
+		}
+		ids[a.Experiment.ID] = i
+	}
+	for _, r := range c.Rows {
+		if n := slices.Index(r.Effects, nil); n >= 0 {
+			c.Warnings = append(c.Warnings, fmt.Sprintf("experiment %d has no effect of %s on %s", n+1, r.Contrast, r.Response))
+		}
+		if r.Apart {
+			c.Warnings = append(c.Warnings, fmt.Sprintf("the effect of %s on %s differs between experiments: two intervals have nothing in common", r.Contrast, r.Response))
+		}
+	}
+	return c
+}
+
+// String is a sentence such as `host kernel differs: 6.1.0 | 6.12.4`.
+func (d Difference) String() string {
+	v := slices.Clone(d.Values)
+	for i := range v {
+		if v[i] == "" {
+			v[i] = "not recorded"
+		}
+	}
+	return d.What + " differs: " + strings.Join(v, " | ")
+}
+
+// line fills the rows.
+func (c *Comparison) line() {
+	at := map[[3]string]int{}
+	for i, a := range c.Experiments {
+		for k := range a.Effects {
+			e := &a.Effects[k]
+			key := [3]string{key(e.Contrast), e.Response.Name, string(e.Response.Compare)}
+			n, ok := at[key]
+			if !ok {
+				n = len(c.Rows)
+				at[key] = n
+				c.Rows = append(c.Rows, Row{Contrast: Name(e.Contrast), Response: e.Response.Name, Effects: make([]*Effect, len(c.Experiments))})
+			}
+			if c.Rows[n].Effects[i] == nil {
+				c.Rows[n].Effects[i] = e
+			}
+		}
+	}
+	for i := range c.Rows {
+		r := &c.Rows[i]
+		for j, e := range r.Effects {
+			for _, f := range r.Effects[:j] {
+				r.Apart = r.Apart || e != nil && f != nil && (e.Low > f.High || f.Low > e.High)
+			}
+		}
+	}
+	slices.SortStableFunc(c.Rows, func(a, b Row) int { return b.primary() - a.primary() })
+}
+
+func (r Row) primary() int {
+	for _, e := range r.Effects {
+		if e != nil && e.Primary() {
+			return 1
+		}
+	}
+	return 0
+}
+
+// key names a contrast whatever the order of its two factors.
+func key(c result.Contrast) string {
+	if len(c.Factors) == 2 && len(c.Levels) == 2 && c.Factors[0] > c.Factors[1] {
+		c.Factors = []string{c.Factors[1], c.Factors[0]}
+		c.Levels = []string{c.Levels[1], c.Levels[0]}
+	}
+	return fmt.Sprintf("%q %q %q", c.Factors, c.Levels, c.At)
+}
+
+// differ fills the conditions that are not the same everywhere.
+func (c *Comparison) differ() {
+	list := make([]map[string]string, len(c.Experiments))
+	known := map[string]bool{}
+	var order []string
+	for i, a := range c.Experiments {
+		list[i] = map[string]string{}
+		for _, kv := range facts(a.Experiment) {
+			list[i][kv[0]] = kv[1]
+			if !known[kv[0]] {
+				known[kv[0]] = true
+				order = append(order, kv[0])
+			}
+		}
+	}
+	for _, what := range order {
+		d := Difference{What: what}
+		for i := range list {
+			d.Values = append(d.Values, list[i][what])
+		}
+		if slices.ContainsFunc(d.Values, func(v string) bool { return v != d.Values[0] }) {
+			c.Differences = append(c.Differences, d)
+		}
+	}
+}
+
+// facts lists the conditions of an experiment in the order they are told.
+func facts(x *result.Experiment) [][2]string {
+	var f [][2]string
+	add := func(what, value string) { f = append(f, [2]string{what, value}) }
+	fill := func(prefix string, m map[string]string) {
+		for _, k := range slices.Sorted(maps.Keys(m)) {
+			add(prefix+k, m[k])
+		}
+	}
+	number := func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
+	fill("host ", x.Host)
+	add("study", x.Study)
+	fill("override ", x.Overrides)
+	add("workload", x.Workload)
+	fill("workload ", x.Parameters)
+	add("hostlab", x.Version)
+	add("evidence", string(x.Evidence))
+	add("alpha", number(x.Design.Alpha))
+	add("design", x.Design.Kind)
+	add("repeats", strconv.Itoa(x.Design.Repeats))
+	add("looks", fmt.Sprint(x.Design.Looks))
+	add("A/A duplicate", strconv.FormatBool(x.Design.AA))
+	for _, factor := range x.Factors {
+		add("baseline of "+factor.Name, factor.Baseline)
+		add("levels of "+factor.Name, strings.Join(slices.Sorted(slices.Values(factor.Levels)), ", "))
+	}
+	for _, r := range x.Responses {
+		add("margin of "+r.Name, scale{r}.size(r.Margin))
+		add("unit of "+r.Name, r.Unit)
+		add("better of "+r.Name, r.Better)
+	}
+	return f
+}

@@ -1,0 +1,247 @@
+package analysis
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"hostlab/internal/result"
+	"hostlab/internal/stats"
+)
+
+// A condition that took more than unevenShare of all CPUs at one side of a
+// contrast, and less than half of that at the other, may be the effect itself.
+const unevenShare = 0.02
+
+// conditions are warnings about what varied among the runs analysed and is hidden
+// in their averages.
+func (r *record) conditions(tables []*table, used []*result.Run) []string {
+	var w []string
+	w = append(w, r.readBack(used)...)
+	w = append(w, r.boots(used)...)
+	for _, t := range tables {
+		if s := r.drift(t); s != "" {
+			w = append(w, s)
+		}
+	}
+	return append(w, ofRuns(used)...)
+}
+
+// used returns the runs of the blocks given.
+func (r *record) used(blocks []int) []*result.Run {
+	in := make([]bool, len(r.x.Blocks))
+	for _, b := range blocks {
+		in[b] = true
+	}
+	return slices.DeleteFunc(slices.Clone(r.runs), func(run *result.Run) bool { return !in[run.Block] })
+}
+
+// climate is what else happened on the host while a cell's runs were under way.
+type climate struct {
+	foreign, steal     float64 // sums of shares of all CPUs
+	foreignOf, stealOf int     // numbers of runs that know
+	throttled          float64 // events
+}
+
+func (c *climate) add(o climate) {
+	c.foreign += o.foreign
+	c.steal += o.steal
+	c.foreignOf += o.foreignOf
+	c.stealOf += o.stealOf
+	c.throttled += o.throttled
+}
+
+// climates sums up conditions by cell.
+func (r *record) climates(used []*result.Run) []climate {
+	out := make([]climate, len(r.x.Cells))
+	for _, run := range used {
+		c := &out[run.Cell]
+		if v, ok := run.Conditions["foreign_cpu"]; ok {
+			c.foreign += v
+			c.foreignOf++
+		}
+		if v, ok := run.Conditions["steal"]; ok {
+			c.steal += v
+			c.stealOf++
+		}
+		c.throttled += run.Conditions["throttled"]
+	}
+	return out
+}
+
+// uneven warns of conditions that differ between the sides of a contrast.
+func (c comparison) uneven(cells []climate) []string {
+	var level, base climate
+	for _, i := range c.level {
+		level.add(cells[i])
+	}
+	for _, i := range c.base {
+		base.add(cells[i])
+	}
+	var w []string
+	share := func(what string, a, b float64) {
+		if hi, lo := max(a, b), min(a, b); hi > unevenShare && lo < hi/2 {
+			w = append(w, fmt.Sprintf("%s took %s of all CPUs at the level and %s at the baseline: the difference may come from that, or that from the level", what, percent(a), percent(b)))
+		}
+	}
+	share("other processes", level.foreign/float64(level.foreignOf), base.foreign/float64(base.foreignOf))
+	share("the hypervisor (steal)", level.steal/float64(level.stealOf), base.steal/float64(base.stealOf))
+	if a, b := level.throttled, base.throttled; max(a, b) > 0 && min(a, b) < max(a, b)/2 {
+		w = append(w, fmt.Sprintf("the CPUs were throttled %.0f times at the level and %.0f times at the baseline", a, b))
+	}
+	return w
+}
+
+// readBack compares what factors read with each other.
+func (r *record) readBack(used []*result.Run) []string {
+	var w []string
+	for _, f := range r.x.Factors {
+		changed := 0
+		of := map[string]map[string]int{} // reading -> level -> runs
+		readings := map[string]map[string]bool{}
+		for _, run := range used {
+			before, ok := run.Before[f.Name]
+			if !ok {
+				continue
+			}
+			if after, ok := run.After[f.Name]; ok && after != before {
+				changed++
+			}
+			level := r.x.Cells[run.Cell].Levels[f.Name]
+			if of[before] == nil {
+				of[before] = map[string]int{}
+			}
+			of[before][level]++
+			if readings[level] == nil {
+				readings[level] = map[string]bool{}
+			}
+			readings[level][before] = true
+		}
+		if changed > 0 {
+			w = append(w, fmt.Sprintf("%s read differently after %s than before: something else changes it", f.Name, plural(changed, "run", "runs")))
+		}
+		for _, level := range f.Levels {
+			if n := len(readings[level]); n > 1 {
+				w = append(w, fmt.Sprintf("%s read %d different values at level %q (%s): their runs are averaged", f.Name, n, level, quoted(readings[level])))
+			}
+		}
+		for _, reading := range slices.Sorted(maps.Keys(of)) {
+			if len(of[reading]) > 1 {
+				w = append(w, fmt.Sprintf("%s read %q at several levels (%s): they may not have been in force", f.Name, reading, quoted(of[reading])))
+			}
+		}
+	}
+	return w
+}
+
+// quoted lists the keys of m, the first few of them.
+func quoted[V any](m map[string]V) string {
+	keys := slices.Sorted(maps.Keys(m))
+	more := ""
+	if len(keys) > 4 {
+		keys, more = keys[:4], ", ..."
+	}
+	for i, k := range keys {
+		keys[i] = fmt.Sprintf("%q", k)
+	}
+	return strings.Join(keys, ", ") + more
+}
+
+// boots warns where runs that are compared with each other are of several boots.
+func (r *record) boots(used []*result.Run) []string {
+	type plot struct{ block, plot int }
+	all := map[string]bool{}
+	inBlock, inPlot := map[int]string{}, map[plot]string{}
+	mixedBlocks, mixedPlots := map[int]bool{}, map[plot]bool{}
+	for _, run := range used {
+		if run.Boot == "" {
+			continue
+		}
+		all[run.Boot] = true
+		p := plot{run.Block, run.Plot}
+		if b, ok := inBlock[p.block]; ok && b != run.Boot {
+			mixedBlocks[p.block] = true
+		}
+		if b, ok := inPlot[p]; ok && b != run.Boot {
+			mixedPlots[p] = true
+		}
+		inBlock[p.block], inPlot[p] = run.Boot, run.Boot
+	}
+	if r.x.Design.Kind != splitPlot {
+		switch {
+		case len(mixedBlocks) > 0:
+			return []string{fmt.Sprintf("the host was booted within %s: their differences hold that of the boots too", plural(len(mixedBlocks), "block", "blocks"))}
+		case len(all) > 1:
+			return []string{fmt.Sprintf("the runs are of %d boots; blocks are not cut by them, so that only the spread between blocks may be larger", len(all))}
+		}
+		return nil
+	}
+	if !slices.ContainsFunc(r.x.Factors, func(f result.Factor) bool { return f.Change == result.Reboot }) {
+		return nil // a person changes levels, perhaps without a boot
+	}
+	var w []string
+	if n := len(mixedPlots); n > 0 {
+		w = append(w, plural(n, "whole plot has", "whole plots have")+" runs of more than one boot, and count as one")
+	}
+	if n := len(inPlot) - len(all); n > 0 && len(mixedPlots) == 0 {
+		w = append(w, plural(n, "whole plot shares", "whole plots share")+" a boot with another, so that they are no independent replicates")
+	}
+	return w
+}
+
+// drift says so when the baseline moved by more than the margin from the first
+// third of the blocks to the last, and by more than its noise explains. Blocks
+// cancel it; yet it tells what kind of a host this is.
+func (r *record) drift(t *table) string {
+	base := slices.IndexFunc(r.x.Cells, func(c result.Cell) bool {
+		return !c.Duplicate && !slices.ContainsFunc(r.x.Factors, func(f result.Factor) bool { return c.Levels[f.Name] != f.Baseline })
+	})
+	if base < 0 {
+		return ""
+	}
+	var z []float64
+	for i := range t.rows {
+		if v := t.row(i)[base]; !math.IsNaN(v) {
+			z = append(z, v)
+		}
+	}
+	third := len(z) / 3
+	if third < 2 {
+		return ""
+	}
+	first, last := z[:third], z[len(z)-third:]
+	d := stats.Median(last) - stats.Median(first)
+	// A median of k normal values has the standard error 1.25 sd/sqrt(k).
+	noise := 1.25 * math.Hypot(stats.Spread(first), stats.Spread(last)) / math.Sqrt(float64(third))
+	if !(math.Abs(d) > t.margin()) || math.Abs(d) < 2*noise {
+		return ""
+	}
+	return fmt.Sprintf("%s of the baseline drifted by %s from the first third of the blocks to the last; comparing within blocks cancels it", t.response.Name, t.signed(t.effect(d)))
+}
+
+// ofRuns sums up the warnings that runs carry.
+func ofRuns(used []*result.Run) []string {
+	count := map[string]int{}
+	for _, run := range used {
+		for _, w := range run.Warnings {
+			count[w]++
+		}
+	}
+	texts := slices.SortedFunc(maps.Keys(count), func(a, b string) int {
+		if d := count[b] - count[a]; d != 0 {
+			return d
+		}
+		return strings.Compare(a, b)
+	})
+	var w []string
+	for i, text := range texts {
+		if i == 3 {
+			w = append(w, plural(len(texts)-i, "more warning", "more warnings")+" of single runs, in the record")
+			break
+		}
+		w = append(w, fmt.Sprintf("%s: %s", plural(count[text], "run", "runs"), text))
+	}
+	return w
+}

@@ -1,0 +1,175 @@
+package analysis
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"hostlab/internal/result"
+)
+
+// weight is a cell's part in a contrast.
+type weight struct {
+	cell int
+	w    float64
+}
+
+// comparison is a contrast worked out on the cells. Each of its parts gives one
+// difference in every block, and their weights sum to 0.
+type comparison struct {
+	parts       [][]weight
+	level, base []int  // the cells of the two sides; none for interactions
+	unit        string // what a difference is: blocks, superblocks or boots
+	plotNoise   bool   // differences between whole plots are in it
+}
+
+// comparison works out the cells of contrast c, or says why it cannot.
+func (r *record) comparison(c result.Contrast) (comparison, error) {
+	if len(c.Factors) != len(c.Levels) || len(c.Factors) < 1 || len(c.Factors) > 2 {
+		return comparison{}, fmt.Errorf("a contrast has one factor or two, and a level for each, not %d and %d", len(c.Factors), len(c.Levels))
+	}
+	factors := make([]result.Factor, len(c.Factors))
+	for i, name := range c.Factors {
+		k := slices.IndexFunc(r.x.Factors, func(f result.Factor) bool { return f.Name == name })
+		if k < 0 {
+			return comparison{}, fmt.Errorf("the record has no factor %q", name)
+		}
+		if factors[i] = r.x.Factors[k]; factors[i].Baseline == c.Levels[i] {
+			return comparison{}, fmt.Errorf("%q is the baseline of factor %q itself", c.Levels[i], name)
+		}
+	}
+	// Corners of the contrast: bit i is set where factor i is at its level.
+	corners := make([][]int, 1<<len(factors))
+	for i, cell := range r.x.Cells {
+		if corner, ok := cornerOf(cell, c, factors); ok {
+			corners[corner] = append(corners[corner], i)
+		}
+	}
+	for _, cells := range corners {
+		if len(cells) == 0 || len(cells) != len(corners[0]) {
+			return comparison{}, fmt.Errorf("the design has not the same cells at every level of %s", Name(c))
+		}
+	}
+	out := comparison{unit: "blocks"}
+	if len(factors) == 1 {
+		out.base, out.level = corners[0], corners[1]
+	}
+	var all []weight
+	for corner, cells := range corners {
+		sign := 1.0 // + at all levels, each factor at its baseline turns it round
+		for i := range factors {
+			if corner>>i&1 == 0 {
+				sign = -sign
+			}
+		}
+		for _, cell := range cells {
+			all = append(all, weight{cell, sign / float64(len(cells))})
+		}
+	}
+	r.units(&out, all, factors)
+	return out, nil
+}
+
+// cornerOf says where in the contrast a cell belongs, if anywhere.
+func cornerOf(cell result.Cell, c result.Contrast, factors []result.Factor) (int, bool) {
+	if cell.Duplicate {
+		return 0, false
+	}
+	for name, level := range c.At {
+		if cell.Levels[name] != level {
+			return 0, false
+		}
+	}
+	corner := 0
+	for i, f := range factors {
+		switch cell.Levels[f.Name] {
+		case c.Levels[i]:
+			corner |= 1 << i
+		case f.Baseline:
+		default:
+			return 0, false
+		}
+	}
+	return corner, true
+}
+
+// units cuts the weights of all cells into parts. In complete blocks they are one.
+// In a split plot, so they are for a contrast of a factor that holds for a whole
+// boot: all runs of a boot share what is particular to it, and are no replicates.
+// A contrast within boots has one part in each.
+func (r *record) units(c *comparison, all []weight, factors []result.Factor) {
+	c.parts = [][]weight{all}
+	if r.x.Design.Kind != splitPlot {
+		return
+	}
+	c.unit = "superblocks"
+	var whole, keys []string
+	for _, f := range r.x.Factors {
+		if f.Change.WholePlot() {
+			whole = append(whole, f.Name)
+		}
+	}
+	plots := map[string][]weight{}
+	for _, w := range all {
+		key := levelsKey(r.x.Cells[w.cell], whole)
+		if plots[key] == nil {
+			keys = append(keys, key)
+		}
+		plots[key] = append(plots[key], w)
+	}
+	if !slices.ContainsFunc(factors, func(f result.Factor) bool { return f.Change.WholePlot() }) {
+		c.unit, c.parts = "boots", nil
+		for _, key := range keys {
+			for i := range plots[key] {
+				plots[key][i].w *= float64(len(keys)) // every plot has the same cells
+			}
+			c.parts = append(c.parts, plots[key])
+		}
+		return
+	}
+	for _, p := range plots {
+		sum := 0.0
+		for _, w := range p {
+			sum += w.w
+		}
+		c.plotNoise = c.plotNoise || math.Abs(sum) > 1e-9
+	}
+}
+
+// levelsKey writes the levels of the named factors, such that no two differ and look the same.
+func levelsKey(cell result.Cell, names []string) string {
+	var b strings.Builder
+	for _, n := range names {
+		fmt.Fprintf(&b, "%q,", cell.Levels[n])
+	}
+	return b.String()
+}
+
+// duplicates compares the hidden duplicates of baseline cells with their twins.
+func (r *record) duplicates() (comparison, bool) {
+	c := comparison{unit: "blocks"}
+	for i, cell := range r.x.Cells {
+		if !cell.Duplicate {
+			continue
+		}
+		twin := slices.IndexFunc(r.x.Cells, func(o result.Cell) bool { return !o.Duplicate && maps.Equal(o.Levels, cell.Levels) })
+		if twin >= 0 {
+			c.level, c.base = append(c.level, i), append(c.base, twin)
+		}
+	}
+	if len(c.level) == 0 {
+		return c, false
+	}
+	var all []weight
+	for i := range c.level {
+		k := float64(len(c.level))
+		all = append(all, weight{c.level[i], 1 / k}, weight{c.base[i], -1 / k})
+	}
+	c.parts = [][]weight{all}
+	if r.x.Design.Kind == splitPlot {
+		c.unit = "superblocks"
+	}
+	return c, true
+}

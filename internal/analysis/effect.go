@@ -1,0 +1,115 @@
+package analysis
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"hostlab/internal/stats"
+)
+
+// judge is what all effects of an analysis have in common.
+type judge struct {
+	record             *record
+	cells              []climate // conditions by cell
+	judged             bool      // a look was reached
+	firstLook          int
+	primary, secondary float64 // alpha of one interval
+	seconds            float64 // of a block; NaN: not known
+}
+
+// unknown is an effect that cannot be had.
+func unknown(e Effect, reason string) Effect {
+	nan := math.NaN()
+	e.Value, e.Low, e.High, e.Mean, e.MeanLow, e.MeanHigh, e.Baseline, e.Level, e.NoiseFloor = nan, nan, nan, nan, nan, nan, nan, nan, nan
+	e.Verdict, e.Reason = Inconclusive, reason
+	return e
+}
+
+// effect estimates contrast c in the response of t.
+func (j *judge) effect(e Effect, c comparison, t *table, aa *floor) Effect {
+	e.Alpha = j.secondary
+	if e.Primary() {
+		e.Alpha = j.primary
+	} else {
+		e.Warnings = append(e.Warnings, "not primary: not corrected for their number")
+	}
+	d, lost := j.differences(c, t)
+	e.Differences, e.N, e.Unit = d, len(d), c.unit
+	if lost > 0 {
+		e.Warnings = append(e.Warnings, fmt.Sprintf("%d of %d %s left out: %s has no value in some run", lost, lost+len(d), c.unit, t.response.Name))
+	}
+	iv, mean, method := j.interval(d, e.Alpha)
+	e.Value, e.Low, e.High = t.effect(iv.Estimate), t.effect(iv.Low), t.effect(iv.High)
+	e.Mean, e.MeanLow, e.MeanHigh = t.effect(mean.Estimate), t.effect(mean.Low), t.effect(mean.High)
+	e.Baseline, e.Level = t.median(c.base), t.median(c.level)
+	if w := disagree(t.scale, iv, mean); w != "" {
+		e.Warnings = append(e.Warnings, w)
+	}
+	e.NoiseFloor = math.NaN()
+	if aa != nil && (c.unit == "blocks" || c.plotNoise) {
+		e.NoiseFloor = aa.Floor
+	}
+	e.Warnings = append(e.Warnings, c.uneven(j.cells)...)
+	j.verdict(&e, t, iv, c, aa)
+	if method != "" {
+		e.Reason += " " + method
+	}
+	return e
+}
+
+// interval returns the estimate with its interval and the paired-t one beside it,
+// and a sentence on the method where it is not the usual one: a split plot has too
+// few boots for ranks, and Student's interval needs only two.
+func (j *judge) interval(d []float64, alpha float64) (iv, mean stats.Interval, method string) {
+	iv, mean = stats.HodgesLehmann(d, alpha), stats.PairedT(d, alpha)
+	if j.record.x.Design.Kind == splitPlot && len(d) >= 2 && len(d) < stats.MinBlocks(alpha) {
+		return mean, mean, fmt.Sprintf("With so few, value and interval are Student's, on %s.", plural(len(d)-1, "degree of freedom", "degrees of freedom"))
+	}
+	return iv, mean, ""
+}
+
+// disagree says so where mean and Hodges-Lehmann tell different stories.
+func disagree(s scale, iv, mean stats.Interval) string {
+	width, meanWidth := iv.High-iv.Low, mean.High-mean.Low
+	if !(mean.Estimate < iv.Low || mean.Estimate > iv.High || meanWidth > 2*width) {
+		return ""
+	}
+	return fmt.Sprintf("the mean differs from the median-like estimate, as rare stalls make it: the mean cost is %s (%s)",
+		s.signed(s.effect(mean.Estimate)), s.span(s.effect(mean.Low), s.effect(mean.High)))
+}
+
+// differences returns that of every unit in which all cells have a value, in the
+// order they ran, and how many units lack one.
+func (j *judge) differences(c comparison, t *table) (d []float64, lost int) {
+	d = make([]float64, 0, len(t.rows)*len(c.parts))
+	order := make([]int, len(c.parts))
+	for i := range order {
+		order[i] = i
+	}
+	for i, b := range t.rows {
+		row := t.row(i)
+		if len(order) > 1 {
+			slices.SortStableFunc(order, func(p, q int) int {
+				return j.record.plotOf(b, c.parts[p][0].cell) - j.record.plotOf(b, c.parts[q][0].cell)
+			})
+		}
+		for _, p := range order {
+			sum := 0.0
+			for _, w := range c.parts[p] {
+				sum += w.w * row[w.cell]
+			}
+			if math.IsNaN(sum) {
+				lost++
+				continue
+			}
+			d = append(d, sum)
+		}
+	}
+	return d, lost
+}
+
+// plotOf returns in which plot of a block a cell is.
+func (r *record) plotOf(block, cell int) int {
+	return slices.IndexFunc(r.x.Blocks[block].Plots, func(p []int) bool { return slices.Contains(p, cell) })
+}

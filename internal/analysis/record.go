@@ -1,0 +1,160 @@
+package analysis
+
+import (
+	"math"
+	"time"
+
+	"hostlab/internal/result"
+	"hostlab/internal/stats"
+)
+
+// record is what of an experiment's runs can be analysed.
+type record struct {
+	x        *result.Experiment
+	runs     []*result.Run // OK ones, at most one for each slot of the plan, as recorded
+	complete []int         // blocks in which every planned cell has such a run, rising
+	status   map[result.Status]int
+	spans    []span // of each planned block
+	warnings []string
+}
+
+// span is when a block's runs were: from the first one's start, warm-up apart, to
+// the last one's end. Zero: none yet.
+type span struct{ start, end time.Time }
+
+// read sorts runs into the plan of x. It trusts neither: records are edited,
+// merged and cut short.
+func read(x *result.Experiment, runs []result.Run) *record {
+	r := &record{x: x, status: map[result.Status]int{}, spans: make([]span, len(x.Blocks))}
+	first, slots := slotNumbers(x)
+	taken := make([]bool, slots)
+	has := make([]bool, len(x.Blocks)*len(x.Cells))
+	strangers, again := 0, 0
+	for i := range runs {
+		run := &runs[i]
+		r.status[run.Status]++
+		if run.Status == result.WarmUp {
+			continue
+		}
+		if !planned(x, run) {
+			strangers++
+			continue
+		}
+		r.spans[run.Block].add(run)
+		if run.Status != result.OK {
+			continue
+		}
+		slot := first[run.Block][run.Plot] + run.Slot
+		if taken[slot] {
+			again++
+			continue
+		}
+		taken[slot] = true
+		has[run.Block*len(x.Cells)+run.Cell] = true
+		r.runs = append(r.runs, run)
+	}
+	for b, block := range x.Blocks {
+		if blockComplete(block, has[b*len(x.Cells):(b+1)*len(x.Cells)]) {
+			r.complete = append(r.complete, b)
+		}
+	}
+	if strangers > 0 {
+		r.warnings = append(r.warnings, plural(strangers, "run has", "runs have")+" no place in the plan and does not count: the record may be mixed with another one")
+	}
+	if again > 0 {
+		r.warnings = append(r.warnings, plural(again, "run does", "runs do")+" not count, because its place in the plan already has a good one")
+	}
+	return r
+}
+
+// slotNumbers numbers all slots of the plan: those of a plot start at first[block][plot].
+func slotNumbers(x *result.Experiment) (first [][]int, total int) {
+	plots := 0
+	for _, b := range x.Blocks {
+		plots += len(b.Plots)
+	}
+	flat := make([]int, 0, plots)
+	first = make([][]int, len(x.Blocks))
+	for i, b := range x.Blocks {
+		at := len(flat)
+		for _, p := range b.Plots {
+			flat = append(flat, total)
+			total += len(p)
+		}
+		first[i] = flat[at:]
+	}
+	return first, total
+}
+
+// planned reports whether the plan has this run.
+func planned(x *result.Experiment, run *result.Run) bool {
+	if run.Block < 0 || run.Block >= len(x.Blocks) {
+		return false
+	}
+	plots := x.Blocks[run.Block].Plots
+	if run.Plot < 0 || run.Plot >= len(plots) || run.Slot < 0 || run.Slot >= len(plots[run.Plot]) {
+		return false
+	}
+	return plots[run.Plot][run.Slot] == run.Cell && run.Cell >= 0 && run.Cell < len(x.Cells)
+}
+
+func blockComplete(block result.Block, has []bool) bool {
+	cells := 0
+	for _, p := range block.Plots {
+		for _, c := range p {
+			if c < 0 || c >= len(has) || !has[c] {
+				return false
+			}
+			cells++
+		}
+	}
+	return cells > 0
+}
+
+// torn counts the blocks that have runs and are not complete; not the one that an
+// experiment under way is in.
+func (r *record) torn(underWay bool) int {
+	n, last, k := 0, -1, 0
+	for b, s := range r.spans {
+		if k < len(r.complete) && r.complete[k] == b {
+			last = -1
+			k++
+		} else if !s.start.IsZero() {
+			last = b
+			n++
+		}
+	}
+	if underWay && last >= 0 {
+		n--
+	}
+	return n
+}
+
+func (s *span) add(run *result.Run) {
+	if s.start.IsZero() || run.Start.Before(s.start) {
+		s.start = run.Start
+	}
+	if end := run.Start.Add(time.Duration(run.Seconds * float64(time.Second))); end.After(s.end) {
+		s.end = end
+	}
+}
+
+// seconds returns the median time of the blocks given, from the start of one to
+// that of the next, so that pauses and changes of levels are in it. NaN: not known.
+func (r *record) seconds(blocks []int) float64 {
+	var took []float64
+	for _, b := range blocks {
+		s := r.spans[b]
+		end := s.end
+		if b+1 < len(r.spans) && !r.spans[b+1].start.IsZero() {
+			end = r.spans[b+1].start
+		}
+		if d := end.Sub(s.start).Seconds(); !s.start.IsZero() && d > 0 {
+			took = append(took, d)
+		}
+	}
+	if len(took) == 0 {
+		return math.NaN()
+	}
+	return stats.Median(took)
+}

@@ -1,0 +1,84 @@
+package analysis
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"hostlab/internal/result"
+)
+
+// Name writes a contrast for people: "smt=off", "smt=off x logdev=sata1", and
+// " at a=b" after it where other factors are fixed.
+func Name(c result.Contrast) string {
+	var parts []string
+	for i, f := range c.Factors {
+		level := "?"
+		if i < len(c.Levels) {
+			level = c.Levels[i]
+		}
+		parts = append(parts, f+"="+level)
+	}
+	s := strings.Join(parts, " x ")
+	if len(c.At) > 0 {
+		var fixed []string
+		for _, f := range slices.Sorted(maps.Keys(c.At)) {
+			fixed = append(fixed, f+"="+c.At[f])
+		}
+		s += " at " + strings.Join(fixed, ", ")
+	}
+	return s
+}
+
+// plural writes a number with the right one of two nouns.
+func plural(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return strconv.Itoa(n) + " " + many
+}
+
+// signed writes an effect on the scale of Effect.Value with its sign and unit.
+func (s scale) signed(v float64) string {
+	if math.IsNaN(v) {
+		return "unknown"
+	}
+	sign := "+"
+	if v < 0 {
+		sign = "-"
+	}
+	return sign + s.size(math.Abs(v))
+}
+
+// size writes a margin or the size of an effect.
+func (s scale) size(v float64) string {
+	if s.ratio() {
+		return percent(v)
+	}
+	return result.Format(v, s.response.Unit)
+}
+
+// percent writes a share with as many digits as two significant ones below 10 % need.
+func percent(v float64) string {
+	p := 100 * v
+	digits := 1
+	if a := math.Abs(p); a > 0 && a < 1 {
+		digits = min(2, 6)
+		for a < 0.1 && digits < 6 {
+			a *= 10
+			digits++
+		}
+	}
+	t := strconv.FormatFloat(p, 'f', digits, 64)
+	if strings.Contains(t, ".") {
+		t = strings.TrimRight(strings.TrimRight(t, "0"), ".")
+	}
+	return t + " %"
+}
+
+func (s scale) span(low, high float64) string {
+	return fmt.Sprintf("%s to %s", s.signed(low), s.signed(high))
+}

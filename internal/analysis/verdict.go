@@ -1,0 +1,131 @@
+package analysis
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"hostlab/internal/stats"
+)
+
+// power is the probability with which Effect.Need blocks decide.
+const power = 0.8
+
+// maxNeed is the largest number of blocks worth naming; above it the answer is
+// that this noise or this margin will not do.
+const maxNeed = 10_000
+
+// verdict judges e by its interval iv, both on the scale of the test.
+func (j *judge) verdict(e *Effect, t *table, iv stats.Interval, c comparison, aa *floor) {
+	e.Verdict = Inconclusive
+	delta := t.margin()
+	margin := t.size(t.response.Margin)
+	switch {
+	case aa != nil && aa.Void:
+		e.Verdict, e.Reason = VoidVerdict, aa.Reason
+		return
+	case !(delta > 0) || math.IsInf(delta, 0):
+		e.Reason = fmt.Sprintf("The response has no practical margin above 0 (it is %g), so that no effect can be judged.", t.response.Margin)
+		return
+	case e.N == 0:
+		e.Reason = "No value yet."
+		e.Need = max(j.firstLook*len(c.parts), stats.MinBlocks(e.Alpha))
+		j.time(e, c)
+		return
+	case math.IsNaN(iv.Low):
+		e.Need = max(j.firstLook*len(c.parts), stats.MinBlocks(e.Alpha))
+		e.Reason = fmt.Sprintf("There is no interval at this confidence below %d %s; %s.", stats.MinBlocks(e.Alpha), e.Unit, missing(stats.MinBlocks(e.Alpha)-e.N))
+		j.time(e, c)
+		return
+	case !j.judged:
+		e.Need = max(j.firstLook*len(c.parts), needed(iv, stats.Spread(e.Differences), delta, e.Alpha))
+		e.Reason = fmt.Sprintf("The first look is at %s, and there are %d.", plural(j.firstLook, "block", "blocks"), len(t.rows))
+		j.time(e, c)
+		return
+	}
+	low, high := iv.Low*t.cost(), iv.High*t.cost() // in the direction of cost
+	if low > high {
+		low, high = high, low
+	}
+	span := t.span(e.Low, e.High)
+	switch {
+	case low > delta:
+		e.Verdict = CostsMore
+		e.Reason = fmt.Sprintf("The whole interval, %s, costs more than the margin of %s.", span, margin)
+	case high < -delta:
+		e.Verdict = CostsLess
+		e.Reason = fmt.Sprintf("The whole interval, %s, costs less by more than the margin of %s.", span, margin)
+	case low >= -delta && high <= delta:
+		j.none(e, t, c, aa, delta, span)
+	case low > 0 || high < 0:
+		e.Verdict = Unresolved
+		e.Reason = fmt.Sprintf("The interval, %s, excludes no effect at all, but not one below the margin of %s.", span, margin)
+		j.need(e, t, c, iv, delta)
+	default:
+		e.Reason = fmt.Sprintf("The interval, %s, is too wide for a margin of %s.", span, margin)
+		j.need(e, t, c, iv, delta)
+	}
+}
+
+// none judges an effect whose interval lies within the margin: that is no
+// practical effect, if the comparison of baseline with itself is within it too.
+func (j *judge) none(e *Effect, t *table, c comparison, aa *floor, delta float64, span string) {
+	margin := t.size(t.response.Margin)
+	switch {
+	case aa == nil || c.unit != "blocks" && !c.plotNoise:
+	case math.IsNaN(aa.Floor):
+		e.Reason = fmt.Sprintf("The interval, %s, is within the margin of %s, but the noise floor is not known: %s.", span, margin, aa.Reason)
+		return
+	case aa.phi > delta:
+		e.Reason = fmt.Sprintf("The interval, %s, is within the margin of %s, but the baseline differs from its own duplicate by up to %s.", span, margin, t.size(aa.Floor))
+		e.Need = needed(aa.iv, stats.Spread(aa.d), delta, e.Alpha)
+		j.time(e, c)
+		return
+	}
+	e.Verdict = NoEffect
+	e.Reason = fmt.Sprintf("The whole interval, %s, is within the margin of %s.", span, margin)
+}
+
+// need adds how many blocks would decide.
+func (j *judge) need(e *Effect, t *table, c comparison, iv stats.Interval, delta float64) {
+	e.Need = needed(iv, stats.Spread(e.Differences), delta, e.Alpha)
+	if e.Need == 0 {
+		e.Reason += fmt.Sprintf(" The effect is too near the margin of %s, or the noise too great, for a sensible number of %s to decide.", t.size(t.response.Margin), e.Unit)
+	}
+	j.time(e, c)
+}
+
+// needed returns the number of units, more than there are, at which an effect is
+// decided. It has to be told from 0 or from the margin, whichever is farther from
+// it, and from the margin in any case: at an estimate of 0 that is the usual number
+// for an effect delta. 0 is more than maxNeed.
+func needed(iv stats.Interval, spread, delta, alpha float64) int {
+	gap := min(math.Abs(math.Abs(iv.Estimate)-delta), delta)
+	n := stats.BlocksNeeded(spread, gap, alpha, power)
+	if n > 0 && n <= iv.N {
+		// The spread knows nothing of tails, and the interval does: it shrinks with
+		// the square root of n.
+		half := (iv.High - iv.Low) / 2
+		n = max(iv.N+1, int(math.Ceil(min(float64(iv.N)*(half/gap)*(half/gap), maxNeed+1))))
+	}
+	if n > maxNeed {
+		return 0
+	}
+	return n
+}
+
+// time adds how long the missing units take.
+func (j *judge) time(e *Effect, c comparison) {
+	e.NeedSeconds = 0
+	if e.Need <= e.N {
+		return
+	}
+	e.NeedSeconds = math.Ceil(float64(e.Need-e.N)/float64(max(len(c.parts), 1))) * j.seconds
+}
+
+func missing(n int) string {
+	if n == 1 {
+		return "1 is missing"
+	}
+	return strings.Replace("N are missing", "N", fmt.Sprint(n), 1)
+}

@@ -1,0 +1,46 @@
+package effects_test
+
+import (
+	"bytes"
+	"io"
+	"reflect"
+	"testing"
+
+	"hostlab/internal/report/effects"
+	"hostlab/internal/report/reporttest/experiments"
+)
+
+func set(reports ...effects.Report) *effects.Set {
+	return &effects.Set{Reports: reports, Version: "v0.2.0"}
+}
+
+// samples are sets to report on, by name.
+var samples = map[string]func() *effects.Set{
+	"gzip":      func() *effects.Set { return set(experiments.Gzip()) },
+	"null":      func() *effects.Set { return set(experiments.Null()) },
+	"noisy":     func() *effects.Set { return set(experiments.Noisy()) },
+	"running":   func() *effects.Set { return set(experiments.Running()) },
+	"void":      func() *effects.Set { return set(experiments.Void()) },
+	"stalls":    func() *effects.Set { return set(experiments.Stalls()) },
+	"power":     func() *effects.Set { return set(experiments.Power()) },
+	"splitplot": func() *effects.Set { return set(experiments.SplitPlot()) },
+	"empty":     func() *effects.Set { return set(experiments.Empty()) },
+	"hostile":   func() *effects.Set { return set(experiments.Hostile()) },
+	"large":     func() *effects.Set { return set(experiments.Large(9000)) },
+	"compared": func() *effects.Set {
+		s := set(experiments.Gzip(), experiments.Others())
+		s.Differs = []string{"host kernel differs: 6.12.48 | 6.17.2", "host cpu differs: AMD EPYC 9354P | Intel Xeon 6530"}
+		return s
+	},
+}
+
+func written(t testing.TB, s *effects.Set, write func(io.Writer, *effects.Set) error) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	if err := write(&b, s); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func equal(a, b any) bool { return reflect.DeepEqual(a, b) }

@@ -1,0 +1,174 @@
+package effects_test
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"hostlab/internal/report/effects"
+	"hostlab/internal/report/reporttest/experiments"
+)
+
+// docs/schema/report.schema.json describes what WriteJSON writes, and refuses what
+// it does not.
+func TestSchema(t *testing.T) {
+	schema, err := jsonschema.NewCompiler().Compile("../../../docs/schema/report.schema.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, make := range samples {
+		doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(written(t, make(), effects.WriteJSON)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := schema.Validate(doc); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		doc.(map[string]any)["effects"].([]any)[0].(map[string]any)["verdict"] = "splendid"
+		if schema.Validate(doc) == nil {
+			t.Errorf("%s: the schema takes any verdict", name)
+		}
+	}
+}
+
+// Scripts rely on these keys, for one experiment and for several; unknown is null.
+func TestJSONEffects(t *testing.T) {
+	for name, n := range map[string]int{"gzip": 2, "compared": 4, "empty": 2} {
+		var doc struct {
+			Effects []map[string]any `json:"effects"`
+		}
+		if err := json.Unmarshal(written(t, samples[name](), effects.WriteJSON), &doc); err != nil {
+			t.Fatal(err)
+		}
+		if len(doc.Effects) != n {
+			t.Fatalf("%s: %d effects, want %d", name, len(doc.Effects), n)
+		}
+		e := doc.Effects[0]
+		for _, k := range []string{"factor", "level", "baseline", "response", "effect", "low", "high", "n", "verdict", "margin", "noise_floor", "evidence"} {
+			if _, ok := e[k]; !ok {
+				t.Errorf("%s: no key %s", name, k)
+			}
+		}
+		switch v := e["effect"].(type) {
+		case nil:
+			if name != "empty" || e["n"] != 0.0 || e["low"] != nil || e["verdict"] != "inconclusive" {
+				t.Errorf("%s: %v", name, e)
+			}
+		case float64:
+			if name == "empty" || math.Abs(v-0.48) > 0.02 || e["verdict"] != "costs_more" || e["level"] != "6" || e["baseline"] != "1" {
+				t.Errorf("%s: %v", name, e)
+			}
+		}
+	}
+}
+
+// Every run is one row that a reader of RFC 4180 reads back.
+func TestCSV(t *testing.T) {
+	for name, make := range samples {
+		s := make()
+		b := written(t, s, effects.WriteCSV)
+		rows, err := csv.NewReader(bytes.NewReader(b)).ReadAll()
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		runs := 0
+		for _, r := range s.Reports {
+			runs += len(r.Runs)
+		}
+		if len(rows) != runs+1 {
+			t.Errorf("%s: %d rows for %d runs", name, len(rows), runs)
+		}
+		if n := bytes.Count(b, []byte("\n")); n != bytes.Count(b, []byte("\r\n")) {
+			t.Errorf("%s: lines do not all end in CRLF", name)
+		}
+	}
+	s := samples["gzip"]()
+	rows, err := csv.NewReader(bytes.NewReader(written(t, s, effects.WriteCSV))).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := map[string]int{}
+	for i, h := range rows[0] {
+		at[h] = i
+	}
+	for i, r := range s.Reports[0].Runs {
+		got := rows[i+1][at["response.wall.s"]]
+		if want, ok := r.Values["wall"]; ok {
+			if v, err := strconv.ParseFloat(got, 64); err != nil || v != want {
+				t.Errorf("row %d: wall %s, want %v", i+1, got, want)
+			}
+		} else if got != "" {
+			t.Errorf("row %d: wall %s of a run without one", i+1, got)
+		}
+		if rows[i+1][at["status"]] != string(r.Status) || rows[i+1][at["factor.level"]] == "" {
+			t.Errorf("row %d: %v", i+1, rows[i+1])
+		}
+	}
+}
+
+// The real benchstat compares levels, finds the effect that was put in, and keeps
+// the duplicate apart.
+func TestBenchstatReads(t *testing.T) {
+	dir := t.TempDir()
+	tool := filepath.Join(dir, "benchstat.exe")
+	if out, err := exec.Command("go", "build", "-o", tool, "golang.org/x/perf/cmd/benchstat").CombinedOutput(); err != nil {
+		t.Fatalf("cannot build benchstat: %v\n%s", err, out)
+	}
+	stat := func(name string, args ...string) string {
+		t.Helper()
+		file := filepath.Join(dir, name+".bench")
+		if err := os.WriteFile(file, written(t, samples[name](), effects.WriteBenchfmt), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		var stderr bytes.Buffer
+		cmd := exec.Command(tool, append(args, file)...)
+		cmd.Stderr = &stderr
+		out, err := cmd.Output()
+		if err != nil || stderr.Len() > 0 {
+			t.Fatalf("benchstat %v: %v\n%s", args, err, stderr.String())
+		}
+		return string(out)
+	}
+	out := stat("gzip", "-col", "/level")
+	if !regexp.MustCompile(`Gzip +1\.\d+ ± \d+% +1\.\d+ ± \d+% +\+4[78]\.\d+% \(p=0\.000 n=10\)`).MatchString(out) || !strings.Contains(out, "sec/op") {
+		t.Errorf("the effect on wall time is not there:\n%s", out)
+	}
+	if !strings.Contains(out, "max_rss-B") || !strings.Contains(out, "aa: duplicate") {
+		t.Errorf("memory or the duplicate is not there:\n%s", out)
+	}
+	if out := stat("gzip", "-table", "", "-col", "aa", "-filter", "/level:1"); !regexp.MustCompile(`duplicate[\s\S]*~ \(p=`).MatchString(out) {
+		t.Errorf("the A/A comparison is not there:\n%s", out)
+	}
+	out = stat("power", "-col", "/power")
+	if !regexp.MustCompile(`performance +│ +schedutil +│ +powersave`).MatchString(out) || !strings.Contains(out, "/logdev=sata1") || !strings.Contains(out, "throughput/s") {
+		t.Errorf("factors are not there:\n%s", out)
+	}
+	stat("hostile")
+	stat("empty")
+}
+
+// 100,000 runs: the analysis is made outside, as cmd/hostlab measures the whole.
+func BenchmarkWrite(b *testing.B) {
+	s := set(experiments.Large(100_000))
+	for name, write := range map[string]func() []byte{
+		"json": func() []byte { return written(b, s, effects.WriteJSON) },
+		"html": func() []byte { return written(b, s, effects.WriteHTML) },
+		"csv":  func() []byte { return written(b, s, effects.WriteCSV) },
+	} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				b.ReportMetric(float64(len(write())), "B/page")
+			}
+		})
+	}
+}

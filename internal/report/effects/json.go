@@ -1,0 +1,194 @@
+package effects
+
+import (
+	"encoding/json"
+	"io"
+	"math"
+	"strings"
+
+	"hostlab/internal/analysis"
+	"hostlab/internal/result"
+)
+
+// Schema is the version of the JSON document; docs/schema/report.schema.json
+// describes it. It rises when a key changes its meaning or goes.
+const Schema = 1
+
+// document has one shape for one experiment and for several, so that
+// `jq .effects` works for both: every effect names its experiment.
+type document struct {
+	Schema      int              `json:"schema"`
+	Version     string           `json:"version"`
+	Outcome     string           `json:"outcome"`
+	Verdicts    []string         `json:"verdicts"`
+	Effects     []effectJSON     `json:"effects"`
+	Experiments []experimentJSON `json:"experiments"`
+	Comparison  *comparisonJSON  `json:"comparison"`
+}
+
+type effectJSON struct {
+	Experiment string            `json:"experiment"`
+	Kind       string            `json:"kind"`
+	Factor     string            `json:"factor"`
+	Level      string            `json:"level"`
+	Baseline   string            `json:"baseline"`
+	At         map[string]string `json:"at"`
+	Response   string            `json:"response"`
+	Primary    bool              `json:"primary"`
+	Compare    result.Comparison `json:"compare"`
+	ValueUnit  string            `json:"value_unit"`
+	Better     string            `json:"better"`
+	Effect     *float64          `json:"effect"`
+	Low        *float64          `json:"low"`
+	High       *float64          `json:"high"`
+	Alpha      *float64          `json:"alpha"`
+	N          int               `json:"n"`
+	Unit       string            `json:"unit"`
+	Verdict    analysis.Verdict  `json:"verdict"`
+	Reason     string            `json:"reason"`
+	Margin     *float64          `json:"margin"`
+	Floor      *float64          `json:"noise_floor"`
+	Evidence   string            `json:"evidence"`
+	Mean       *float64          `json:"mean"`
+	MeanLow    *float64          `json:"mean_low"`
+	MeanHigh   *float64          `json:"mean_high"`
+	BaseMedian *float64          `json:"baseline_median"`
+	Median     *float64          `json:"level_median"`
+	Need       *int              `json:"need"`
+	NeedTime   *float64          `json:"need_seconds"`
+	Differs    []*float64        `json:"differences"`
+	Warnings   []string          `json:"warnings"`
+}
+
+type experimentJSON struct {
+	Dir        string            `json:"dir"`
+	ID         string            `json:"id"`
+	Name       string            `json:"name"`
+	Title      string            `json:"title"`
+	Study      string            `json:"study_sha256"`
+	Overrides  map[string]string `json:"overrides"`
+	Version    string            `json:"hostlab"`
+	Started    string            `json:"started"`
+	Host       map[string]string `json:"host"`
+	Evidence   result.Evidence   `json:"evidence"`
+	Workload   string            `json:"workload"`
+	Parameters map[string]string `json:"parameters"`
+	Factors    []result.Factor   `json:"factors"`
+	Responses  []result.Response `json:"responses"`
+	Design     result.Design     `json:"design"`
+	Blocks     int               `json:"blocks"`
+	Planned    int               `json:"blocks_planned"`
+	Look       int               `json:"look"`
+	Seconds    *float64          `json:"block_seconds"`
+	Complete   bool              `json:"complete"`
+	Ended      *string           `json:"ended"`
+	Runs       map[string]int    `json:"runs"`
+	AA         []aaJSON          `json:"aa"`
+	Warnings   []string          `json:"warnings"`
+}
+
+type aaJSON struct {
+	Response string   `json:"response"`
+	Effect   *float64 `json:"effect"`
+	Low      *float64 `json:"low"`
+	High     *float64 `json:"high"`
+	N        int      `json:"n"`
+	Floor    *float64 `json:"noise_floor"`
+	Void     bool     `json:"void"`
+	Reason   string   `json:"reason"`
+}
+
+type comparisonJSON struct {
+	Warnings []string `json:"warnings"`
+}
+
+// WriteJSON writes the document, indented; unknown numbers are null.
+func WriteJSON(w io.Writer, s *Set) error {
+	enc := json.NewEncoder(w)
+	enc.SetIndent("", "  ")
+	enc.SetEscapeHTML(false)
+	return enc.Encode(newDocument(s))
+}
+
+var outcomeNames = map[Outcome]string{NoEffect: "no_practical_effect", Open: "inconclusive", Effect: "effect"}
+
+func newDocument(s *Set) document {
+	d := document{Schema: Schema, Version: s.Version, Outcome: outcomeNames[s.Outcome()], Verdicts: []string{}, Effects: []effectJSON{}, Experiments: []experimentJSON{}}
+	for i := range s.Reports {
+		r := &s.Reports[i]
+		d.Verdicts = append(d.Verdicts, verdicts(r)...)
+		for j := range r.Analysis.Effects {
+			d.Effects = append(d.Effects, newEffect(r, &r.Analysis.Effects[j]))
+		}
+		d.Experiments = append(d.Experiments, newExperiment(r))
+	}
+	if len(s.Reports) > 1 {
+		d.Comparison = &comparisonJSON{Warnings: orEmpty(s.Differs)}
+	}
+	return d
+}
+
+func newEffect(r *Report, e *analysis.Effect) effectJSON {
+	x := r.head()
+	out := effectJSON{
+		Experiment: r.Dir, Kind: "main", Factor: strings.Join(e.Contrast.Factors, " x "), Level: strings.Join(e.Contrast.Levels, " x "),
+		Baseline: strings.Join(baselines(x, &e.Contrast), " x "), At: orEmptyMap(e.Contrast.At), Response: e.Response.Name, Primary: primary(e),
+		Compare: e.Response.Compare, ValueUnit: e.Response.Unit, Better: e.Response.Better,
+		Effect: finite(e.Value), Low: finite(e.Low), High: finite(e.High), Alpha: finite(e.Alpha), N: e.N, Unit: e.Unit,
+		Verdict: e.Verdict, Reason: e.Reason, Margin: finite(e.Response.Margin), Floor: finite(e.NoiseFloor), Evidence: evidence(x, e),
+		Mean: finite(e.Mean), MeanLow: finite(e.MeanLow), MeanHigh: finite(e.MeanHigh),
+		BaseMedian: finite(e.Baseline), Median: finite(e.Level), Differs: []*float64{}, Warnings: orEmpty(e.Warnings),
+	}
+	if interaction(e) {
+		out.Kind = "interaction"
+	}
+	if e.Need > 0 {
+		out.Need, out.NeedTime = new(e.Need), finite(e.NeedSeconds)
+	}
+	for _, v := range e.Differences {
+		out.Differs = append(out.Differs, finite(v))
+	}
+	return out
+}
+
+func newExperiment(r *Report) experimentJSON {
+	a, x := r.Analysis, r.head()
+	out := experimentJSON{
+		Dir: r.Dir, ID: x.ID, Name: x.Name, Title: x.Title, Study: x.Study, Overrides: orEmptyMap(x.Overrides), Version: x.Version,
+		Started: x.Started.Format("2006-01-02T15:04:05Z07:00"), Host: orEmptyMap(x.Host), Evidence: x.Evidence, Workload: x.Workload,
+		Parameters: orEmptyMap(x.Parameters), Factors: orEmpty(x.Factors), Responses: orEmpty(x.Responses), Design: x.Design,
+		Blocks: a.Blocks, Planned: len(x.Blocks), Look: a.Look, Seconds: finite(a.Seconds), Complete: a.Complete,
+		Runs: map[string]int{}, AA: []aaJSON{}, Warnings: orEmpty(r.warnings()),
+	}
+	if a.Ended != "" {
+		out.Ended = &a.Ended
+	}
+	for _, s := range []result.Status{result.OK, result.Void, result.Failed, result.WarmUp} {
+		out.Runs[string(s)] = a.Runs[s]
+	}
+	for _, v := range a.AA {
+		out.AA = append(out.AA, aaJSON{Response: v.Response.Name, Effect: finite(v.Value), Low: finite(v.Low), High: finite(v.High), N: v.N, Floor: finite(v.Floor), Void: v.Void, Reason: v.Reason})
+	}
+	return out
+}
+
+func finite(v float64) *float64 {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return nil
+	}
+	return &v
+}
+
+func orEmpty[T any](s []T) []T {
+	if s == nil {
+		return []T{}
+	}
+	return s
+}
+
+func orEmptyMap(m map[string]string) map[string]string {
+	if m == nil {
+		return map[string]string{}
+	}
+	return m
+}

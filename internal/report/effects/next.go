@@ -1,0 +1,68 @@
+package effects
+
+import (
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"hostlab/internal/analysis"
+)
+
+// step is something to type next, with why.
+type step struct{ Why, Command string }
+
+// next advises what to type: put levels back, go on, or start again with as many
+// blocks as it takes; and the page for a colleague.
+func (r *Report) next() []step {
+	x := r.head()
+	study := x.File
+	if study == "" {
+		study = x.Name
+	}
+	var out []step
+	if r.Restore {
+		out = append(out, step{"levels are still applied; put them back", "hostlab run --restore --out " + Quote(r.Dir)})
+	}
+	need, void := 0, false
+	for i := range r.Analysis.Effects {
+		e := &r.Analysis.Effects[i]
+		if !primary(e) {
+			continue
+		}
+		void = void || e.Verdict == analysis.VoidVerdict
+		if e.Verdict == analysis.Unresolved || e.Verdict == analysis.Inconclusive {
+			need = max(need, e.Need)
+		}
+	}
+	again := filepath.Clean(r.Dir) + "-2"
+	switch {
+	case !r.Analysis.Complete:
+		out = append(out, step{"it has not ended; go on with it", "hostlab run " + Quote(study) + " --resume --out " + Quote(r.Dir)})
+	case void:
+		out = append(out, step{"find what disturbed the host, then run it again", "hostlab run " + Quote(study) + " --out " + Quote(again)})
+	case need > r.Analysis.Blocks:
+		out = append(out, step{"run it again with as many blocks as it takes", "hostlab run " + Quote(study) + " --blocks " + strconv.Itoa(need) + " --out " + Quote(again)})
+	}
+	name := filepath.Base(filepath.Clean(r.Dir))
+	if name == "." || name == ".." || name == string(filepath.Separator) {
+		name = "report"
+	}
+	return append(out, step{"a page with pictures, to send", "hostlab report " + Quote(r.Dir) + " --format html --out " + Quote(name+".html")})
+}
+
+// Quote makes one word for a POSIX shell.
+func Quote(s string) string {
+	plain := strings.IndexFunc(s, func(c rune) bool {
+		return !(c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.ContainsRune("._/:@%+=,-", c))
+	}) < 0
+	if plain && s != "" && !strings.HasPrefix(s, "-") {
+		return s
+	}
+	if strings.HasPrefix(s, "-") {
+		s = "./" + s
+		if plain {
+			return s
+		}
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}

@@ -1,0 +1,220 @@
+package effects
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"hostlab/internal/analysis"
+	"hostlab/internal/result"
+)
+
+// sentence says one effect: what it is, how large, how sure.
+func sentence(x *result.Experiment, e *analysis.Effect) string {
+	what := subject(&e.Contrast)
+	base := strings.Join(baselines(x, &e.Contrast), " x ")
+	r := &e.Response
+	switch e.Verdict {
+	case analysis.CostsMore, analysis.CostsLess:
+		what += " " + verdictWord(e.Verdict)
+		if interaction(e) {
+			what += " together than their effects add up to"
+		} else if base != "" {
+			what += " than " + base
+		}
+	case analysis.NoEffect:
+		if interaction(e) {
+			what += ": the two effects add up; no practical difference"
+		} else {
+			what += " makes no practical difference to " + base
+		}
+	case analysis.Unresolved:
+		what += fmt.Sprintf(" differs from %s, but by more than %s or not is unresolved", base, strings.TrimPrefix(within(r.Margin, r), "±"))
+	case analysis.VoidVerdict:
+		return fmt.Sprintf("%s against %s is void, %s, %s. %s", what, base, sample(e), evidence(x, e), because(e))
+	default:
+		what += " against " + base + " is inconclusive"
+	}
+	if math.IsNaN(e.Value) {
+		return fmt.Sprintf("%s: no estimate of %s, %s, %s. %s", what, label(r), sample(e), evidence(x, e), strings.TrimSuffix(e.Reason, "."))
+	}
+	out := what + ": " + figure(x, e)
+	if (e.Verdict == analysis.Inconclusive || e.Verdict == "") && e.Reason != "" {
+		out += ". " + e.Reason
+	}
+	return strings.TrimSuffix(out, ".")
+}
+
+func because(e *analysis.Effect) string {
+	if e.Reason != "" {
+		return strings.TrimSuffix(e.Reason, ".")
+	}
+	return "the hidden duplicate of the baseline differs from it"
+}
+
+// figure is an effect with all that belongs to it: "wall +48.2 % (95 % interval +47.1 to +49.3 %),
+// n = 10 blocks, measured".
+func figure(x *result.Experiment, e *analysis.Effect) string {
+	return fmt.Sprintf("%s %s (%s), %s, %s", label(&e.Response), amount(e.Value, &e.Response), intervalText(x, e), sample(e), evidence(x, e))
+}
+
+func intervalText(x *result.Experiment, e *analysis.Effect) string {
+	s := span(e.Low, e.High, &e.Response)
+	if s == "no interval" {
+		return s
+	}
+	return joint(x, e) + " interval " + s
+}
+
+// evidence is never empty: an effect without a label would be taken for measured.
+func evidence(x *result.Experiment, e *analysis.Effect) string {
+	switch {
+	case e.Evidence != "":
+		return string(e.Evidence)
+	case x.Evidence != "":
+		return string(x.Evidence)
+	}
+	return "evidence unknown"
+}
+
+// meanText says the mean where it tells another cost.
+func meanText(e *analysis.Effect) string {
+	return fmt.Sprintf("the mean is %s (%s interval by itself %s): rare slow runs move it and not the estimate, so count on both",
+		amount(e.Mean, &e.Response), confidence(e.Alpha), span(e.MeanLow, e.MeanHigh, &e.Response))
+}
+
+// notPrimary begins the analysis's warning that footnotes say once for all.
+const notPrimary = "not primary"
+
+// notes are an effect's warnings, and the mean where it tells another cost and none
+// of them says so.
+func notes(e *analysis.Effect) []string {
+	var out []string
+	told := false
+	for _, w := range e.Warnings {
+		told = told || strings.HasPrefix(w, "the mean ")
+		if !strings.HasPrefix(w, notPrimary) {
+			out = append(out, w)
+		}
+	}
+	if stalls(e) && !told {
+		out = append(out, meanText(e))
+	}
+	return out
+}
+
+// needText says what deciding would take; "" where nothing is missing or known.
+func needText(e *analysis.Effect) string {
+	if e.Need <= 0 || e.Need <= e.N {
+		return ""
+	}
+	unit := e.Unit
+	if unit == "" {
+		unit = "blocks"
+	}
+	s := fmt.Sprintf("to decide about %s in %s it takes about %d %s: %d more", strings.TrimPrefix(within(e.Response.Margin, &e.Response), "±"), label(&e.Response), e.Need, unit, e.Need-e.N)
+	if e.NeedSeconds > 0 {
+		s += ", " + duration(e.NeedSeconds)
+	}
+	return s
+}
+
+// aaText says what the hidden duplicate showed.
+func aaText(a *analysis.AA) string {
+	if a.N == 0 {
+		s := a.Reason
+		if s == "" {
+			s = "there is none"
+		}
+		return label(&a.Response) + ": no comparison of the baseline with itself: " + s
+	}
+	s := fmt.Sprintf("%s: the baseline against its hidden duplicate %s (%s), n = %d: noise floor %s",
+		label(&a.Response), amount(a.Value, &a.Response), span(a.Low, a.High, &a.Response), a.N, within(a.Floor, &a.Response))
+	if a.Void {
+		s += "; VOID: " + a.Reason
+	}
+	return s
+}
+
+// runsText counts the runs: "30 runs ok, 2 void, 1 failed, 1 warm-up".
+func runsText(runs map[result.Status]int) string {
+	out := count(runs[result.OK], "run") + " ok"
+	for _, s := range []result.Status{result.Void, result.Failed, result.WarmUp} {
+		if n := runs[s]; n > 0 {
+			out += fmt.Sprintf(", %d %s", n, s)
+		}
+	}
+	return out
+}
+
+// stateText says how far an experiment came.
+func stateText(a *analysis.Analysis) string {
+	s := count(a.Blocks, "complete block")
+	if a.Experiment != nil && len(a.Experiment.Blocks) > 0 {
+		s += fmt.Sprintf(" of at most %d", len(a.Experiment.Blocks))
+	}
+	if a.Look > 0 && a.Experiment != nil {
+		s += fmt.Sprintf(", look %d of %d", a.Look, len(a.Experiment.Design.Looks))
+	}
+	ended := map[string]string{"resolved": "ended: all primary effects are decided", "looks": "ended: after the last look", "budget": "ended: its time was spent", "": "not ended"}
+	if e, ok := ended[a.Ended]; ok {
+		return s + "; " + e
+	}
+	return s + "; ended: " + a.Ended
+}
+
+// deciding lists the primary effects, those that ask for action first.
+func deciding(a *analysis.Analysis) []*analysis.Effect {
+	var out []*analysis.Effect
+	for i := range a.Effects {
+		if e := &a.Effects[i]; primary(e) {
+			out = append(out, e)
+		}
+	}
+	order := []analysis.Verdict{analysis.VoidVerdict, analysis.CostsMore, analysis.CostsLess, analysis.Unresolved, analysis.Inconclusive, analysis.NoEffect}
+	slices.SortStableFunc(out, func(a, b *analysis.Effect) int {
+		return slices.Index(order, a.Verdict) - slices.Index(order, b.Verdict)
+	})
+	return out
+}
+
+// verdicts are the sentences of the primary effects, or why there is none.
+func verdicts(r *Report) []string {
+	var out []string
+	for _, e := range deciding(r.Analysis) {
+		out = append(out, sentence(r.head(), e))
+	}
+	if len(out) > 0 {
+		return out
+	}
+	if len(r.Analysis.Effects) > 0 {
+		return []string{"no verdict: none of the effects is primary"}
+	}
+	return []string{fmt.Sprintf("no verdict yet: %s, %s", count(r.Analysis.Blocks, "complete block"), runsText(r.Analysis.Runs))}
+}
+
+// footnotes explain the intervals of the effects shown.
+func footnotes(x *result.Experiment, effects []analysis.Effect) []string {
+	var first, other *analysis.Effect
+	for i := range effects {
+		e := &effects[i]
+		if primary(e) && first == nil {
+			first = e
+		} else if !primary(e) && other == nil {
+			other = e
+		}
+	}
+	var out []string
+	if first != nil {
+		s := fmt.Sprintf("Primary effects: %s intervals, Hodges-Lehmann with the signed-rank test", joint(x, first))
+		if first.Alpha > 0 && first.Alpha < x.Design.Alpha {
+			s += fmt.Sprintf("; they hold together, at every look, each by itself at %s", confidence(first.Alpha))
+		}
+		out = append(out, s+".")
+	}
+	if other != nil {
+		out = append(out, fmt.Sprintf("Others: %s intervals, not primary: not corrected for their number.", confidence(other.Alpha)))
+	}
+	return out
+}

@@ -1,0 +1,130 @@
+package effects
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"hostlab/internal/result"
+)
+
+// The most series that shapes and colours keep apart, the duplicate's included.
+const maxSeries = 5
+
+// series are the runs of one response that belong together in a picture.
+type series struct {
+	Name  string
+	At    []float64 // seconds since the experiment's first run
+	Value []float64
+	Void  int // runs that were void or failed
+}
+
+// seriesOf parts runs by cell, or by the levels of the first factor where there are
+// more cells than can be kept apart; values are then relative to the median of their
+// cell, as cells of one level may be far apart. gone are the moments of void and
+// failed runs.
+func seriesOf(x *result.Experiment, runs []result.Run, resp *result.Response) (out []series, gone []float64, relative bool) {
+	byCell := len(x.Cells) <= maxSeries
+	var medians []float64
+	if !byCell {
+		medians, relative = cellMedians(x, runs, resp.Name)
+	}
+	at := map[string]int{}
+	of := make([]int, len(x.Cells))
+	for i := range x.Cells {
+		name := cellName(x, &x.Cells[i])
+		if !byCell && len(x.Factors) > 0 {
+			f := x.Factors[0]
+			name = f.Name + " " + x.Cells[i].Levels[f.Name]
+		}
+		k, ok := at[name]
+		if !ok {
+			k = len(out)
+			at[name] = k
+			out = append(out, series{Name: name})
+		}
+		of[i] = min(k, maxSeries-1)
+	}
+	if len(out) > maxSeries {
+		out = out[:maxSeries]
+		out[maxSeries-1].Name = "all others"
+	}
+	var start time.Time
+	for i := range runs {
+		if start.IsZero() || runs[i].Start.Before(start) {
+			start = runs[i].Start
+		}
+	}
+	for i := range runs {
+		r := &runs[i]
+		if r.Cell < 0 || r.Cell >= len(of) {
+			continue
+		}
+		s, t := &out[of[r.Cell]], r.Start.Sub(start).Seconds()
+		switch r.Status {
+		case result.OK:
+			if v, ok := r.Values[resp.Name]; ok && known(v) {
+				if relative {
+					v = v/medians[r.Cell] - 1
+				}
+				s.At, s.Value = append(s.At, t), append(s.Value, v)
+			}
+		case result.Void, result.Failed:
+			s.Void++
+			gone = append(gone, t)
+		case result.WarmUp:
+		}
+	}
+	return out, gone, relative
+}
+
+// cellMedians are those of a response in each cell; ok where all are above 0.
+func cellMedians(x *result.Experiment, runs []result.Run, response string) (out []float64, ok bool) {
+	values := make([][]float64, len(x.Cells))
+	for i := range runs {
+		r := &runs[i]
+		if v, has := r.Values[response]; has && r.Status == result.OK && r.Cell >= 0 && r.Cell < len(values) && known(v) {
+			values[r.Cell] = append(values[r.Cell], v)
+		}
+	}
+	out = make([]float64, len(values))
+	for i, v := range values {
+		if out[i] = median(v); len(v) > 0 && !(out[i] > 0) {
+			return nil, false
+		}
+	}
+	return out, true
+}
+
+// cellName names a combination of levels: "power powersave, logdev nvme0".
+func cellName(x *result.Experiment, c *result.Cell) string {
+	var parts []string
+	for _, f := range x.Factors {
+		if l, ok := c.Levels[f.Name]; ok {
+			parts = append(parts, f.Name+" "+l)
+		}
+	}
+	if len(parts) == 0 {
+		parts = slices.Sorted(maps.Keys(c.Levels))
+	}
+	name := strings.Join(parts, ", ")
+	if c.Duplicate {
+		name += " (A/A duplicate)"
+	}
+	return name
+}
+
+// shown are the responses that pictures show: primary ones, or the first.
+func shown(x *result.Experiment) []result.Response {
+	var out []result.Response
+	for _, r := range x.Responses {
+		if r.Primary && len(out) < 3 {
+			out = append(out, r)
+		}
+	}
+	if len(out) == 0 && len(x.Responses) > 0 {
+		out = x.Responses[:1]
+	}
+	return out
+}

@@ -1,0 +1,189 @@
+package effects
+
+import (
+	"fmt"
+	"html/template"
+	"math"
+	"slices"
+	"strings"
+
+	"hostlab/internal/report/picture"
+	"hostlab/internal/result"
+)
+
+// The most cells of one picture, and runs of a cell that are drawn one by one.
+const (
+	distCells  = 16
+	distPoints = 150
+)
+
+// distributionFigure draws each cell's runs as points with median and quartiles.
+func distributionFigure(id string, x *result.Experiment, runs []result.Run, r *result.Response) (picture.Figure, bool) {
+	cells := min(len(x.Cells), distCells)
+	values := make([][]float64, cells)
+	for i := range runs {
+		if v, ok := runs[i].Values[r.Name]; ok && runs[i].Status == result.OK && runs[i].Cell >= 0 && runs[i].Cell < cells && known(v) {
+			values[runs[i].Cell] = append(values[runs[i].Cell], v)
+		}
+	}
+	lo, hi, thinned, n := math.Inf(1), math.Inf(-1), false, 0
+	for _, v := range values {
+		slices.Sort(v)
+		n += len(v)
+		if len(v) > 0 {
+			lo, hi, thinned = min(lo, v[0]), max(hi, v[len(v)-1]), thinned || len(v) > distPoints
+		}
+	}
+	if n == 0 {
+		return picture.Figure{}, false
+	}
+	const top, pitch = 6.0, 44.0
+	s := &picture.SVG{ID: id, W: 480, H: top + pitch*float64(cells) + 40}
+	sc := newScale(lo, hi, 12, 468)
+	bottom := top + pitch*float64(cells)
+	axisX(s, sc, top, bottom, tick(r, lo, hi))
+	t := &picture.Table{Caption: "Distribution of " + label(r), Head: []string{"Cell", "Runs", "Lowest", "Quartile", "Median", "Quartile", "Highest"}}
+	var says []string
+	for i, v := range values {
+		name := cellName(x, &x.Cells[i])
+		y := top + pitch*float64(i)
+		s.Text(4, y+14, "start", "name", short(name, 64))
+		row := []string{name, fmt.Sprint(len(v))}
+		for _, q := range []float64{0, 0.25, 0.5, 0.75, 1} {
+			row = append(row, result.Format(quantile(v, q), r.Unit))
+		}
+		t.Rows = append(t.Rows, row)
+		if len(v) == 0 {
+			continue
+		}
+		says = append(says, fmt.Sprintf("%s: median %s of %d runs", name, row[4], len(v)))
+		mid := y + 30
+		a, b := sc.at(quantile(v, 0.25)), sc.at(quantile(v, 0.75))
+		s.Rect(a, mid-9, b-a, 18, "box", fmt.Sprintf("%s: half of the runs are between %s and %s", name, row[3], row[5]))
+		var pts [][2]float64
+		m := min(len(v), distPoints)
+		for k := range m {
+			at := v[k]
+			if len(v) > distPoints {
+				at = quantile(v, float64(k)/float64(m-1))
+			}
+			pts = append(pts, [2]float64{sc.at(at), mid + float64(k*7%11-5)*1.1})
+		}
+		series := 0
+		if x.Cells[i].Duplicate {
+			series = 4
+		}
+		marks(s, series, pts)
+		c := sc.at(quantile(v, 0.5))
+		s.Line(c, mid-11, c, mid+11, "none")
+	}
+	s.Text(240, s.H-4, "middle", "axis", short(label(r), 60))
+	note := "Each mark is a run, up and down only to keep them apart; boxes hold the middle half, lines are medians. Drift widens these, and not the intervals of the effects."
+	if thinned {
+		note = fmt.Sprintf("%d runs: of cells with more than %d, as many quantiles are drawn instead. Boxes hold the middle half, lines are medians.", n, distPoints)
+	}
+	if len(x.Cells) > cells {
+		note += fmt.Sprintf(" The first %d of %d cells.", cells, len(x.Cells))
+	}
+	title := "Distribution of " + short(label(r), 50)
+	return picture.Figure{Title: title, SVG: s.Done(title, strings.Join(says, "; ")), Note: note, Table: t, Tall: cells > 6}, true
+}
+
+// latencyFigure draws the latencies of single operations by cell, all runs of a
+// cell together, where the workload tells them.
+func latencyFigure(id string, x *result.Experiment, runs []result.Run) (picture.Figure, bool) {
+	merged := make([]*result.Distribution, len(x.Cells))
+	for i := range runs {
+		r := &runs[i]
+		if r.Status != result.OK || r.Latency == nil || r.Cell < 0 || r.Cell >= len(merged) {
+			continue
+		}
+		d := merged[r.Cell]
+		if d == nil {
+			d = &result.Distribution{Title: r.Latency.Title, Unit: r.Latency.Unit, Edge: r.Latency.Edge, Count: make([]int, len(r.Latency.Edge))}
+			merged[r.Cell] = d
+		}
+		if slices.Equal(d.Edge, r.Latency.Edge) {
+			for k := range min(len(d.Count), len(r.Latency.Count)) {
+				d.Count[k] += r.Latency.Count[k]
+			}
+		}
+	}
+	t := &picture.Table{Caption: "Latency of single operations", Head: []string{"Cell", "Operations", "p50", "p99", "Longest"}}
+	var at []int
+	lo, hi := math.Inf(1), math.Inf(-1)
+	for i, d := range merged {
+		if d == nil || len(at) == 8 {
+			continue
+		}
+		if a, b, ok := picture.Extent(*d); ok {
+			lo, hi, at = min(lo, a), max(hi, b), append(at, i)
+		}
+	}
+	if len(at) == 0 {
+		return picture.Figure{}, false
+	}
+	svg, rows := latencyPicture(id, x, merged, at, lo, hi)
+	t.Rows = rows
+	return picture.Figure{Title: "Latency of single operations", SVG: svg, Table: t, Tall: len(at) > 3,
+		Note: "From the moment each was due, all counted runs of a cell together, on a logarithmic axis; each panel is scaled to its own peak. Quantiles are upper edges of the histogram's bins. An effect on a quantile is judged by runs, not by operations."}, true
+}
+
+func latencyPicture(id string, x *result.Experiment, merged []*result.Distribution, at []int, lo, hi float64) (template.HTML, [][]string) {
+	const left, right, panel, top = 12.0, 12.0, 74.0, 6.0
+	s := &picture.SVG{ID: id, W: 480, H: top + panel*float64(len(at)) + 42}
+	l0, l1 := math.Log10(lo), math.Log10(hi)
+	if l1-l0 < 0.5 {
+		l0, l1 = l0-0.25, l1+0.25
+	}
+	px := func(v float64) float64 {
+		return left + (min(max(math.Log10(v), l0), l1)-l0)/(l1-l0)*(s.W-left-right)
+	}
+	bottom := top + panel*float64(len(at))
+	for e := math.Ceil(l0); e <= l1; e++ {
+		v := math.Pow(10, e)
+		s.Line(px(v), top, px(v), bottom, "grid")
+		s.Text(px(v), bottom+18, picture.AnchorAt(px(v), s.W), "tick", picture.Round(v, merged[at[0]].Unit))
+	}
+	var rows [][]string
+	var says []string
+	for i, c := range at {
+		d := merged[c]
+		base := top + panel*float64(i+1) - 6
+		s.Histogram(*d, i%3, px, base, panel-30)
+		s.Line(left, base, s.W-right, base, "base")
+		p50, p99, longest, n := edges(d)
+		figures := "p99 " + result.Format(p99, d.Unit)
+		s.Text(476, base-panel+22, "end", "note", figures)
+		s.Text(4, base-panel+22, "start", "name", short(cellName(x, &x.Cells[c]), int((464-picture.TextWidth(figures))/7.2)))
+		rows = append(rows, []string{cellName(x, &x.Cells[c]), fmt.Sprint(n), result.Format(p50, d.Unit), result.Format(p99, d.Unit), result.Format(longest, d.Unit)})
+		says = append(says, fmt.Sprintf("%s: p50 %s, p99 %s", cellName(x, &x.Cells[c]), rows[i][2], rows[i][3]))
+	}
+	s.Text(240, s.H-4, "middle", "axis", "time of one operation, logarithmic")
+	return s.Done("Latency of single operations", strings.Join(says, "; ")), rows
+}
+
+// edges are quantiles of a histogram, as the upper edges of their bins. p99 is not
+// known for fewer than 1000 operations: it would hang on less than ten.
+func edges(d *result.Distribution) (p50, p99, longest float64, n int) {
+	for _, c := range d.Count {
+		n += c
+	}
+	p50, p99, longest = math.NaN(), math.NaN(), math.NaN()
+	sum := 0
+	for i, c := range d.Count {
+		if i >= len(d.Edge) || c == 0 {
+			continue
+		}
+		before := sum
+		sum += c
+		if before*2 < n && sum*2 >= n {
+			p50 = d.Edge[i]
+		}
+		if n >= 1000 && before*100 < n*99 && sum*100 >= n*99 {
+			p99 = d.Edge[i]
+		}
+		longest = d.Edge[i]
+	}
+	return p50, p99, longest, n
+}

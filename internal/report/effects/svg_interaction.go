@@ -1,0 +1,118 @@
+package effects
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"hostlab/internal/analysis"
+	"hostlab/internal/report/picture"
+	"hostlab/internal/result"
+)
+
+// interactionFigures draws, for each pair of factors whose interaction was asked
+// for, the medians of one factor's levels, joined by level of the other: lines that
+// are not parallel interact.
+func interactionFigures(id string, x *result.Experiment, runs []result.Run, effects []analysis.Effect) []picture.Figure {
+	var out []picture.Figure
+	seen := map[string]bool{}
+	for i := range effects {
+		e := &effects[i]
+		if len(e.Contrast.Factors) != 2 || !slices.ContainsFunc(shown(x), func(r result.Response) bool { return r.Name == e.Response.Name }) {
+			continue
+		}
+		key := strings.Join(e.Contrast.Factors, "\x00") + "\x00" + e.Response.Name
+		if seen[key] || len(out) == 4 {
+			continue
+		}
+		seen[key] = true
+		if f, ok := interactionFigure(fmt.Sprintf("%s-inter%d", id, len(out)), x, runs, e); ok {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+func levelsOf(x *result.Experiment, name string) []string {
+	for _, f := range x.Factors {
+		if f.Name == name {
+			return f.Levels[:min(len(f.Levels), 8)]
+		}
+	}
+	return nil
+}
+
+func interactionFigure(id string, x *result.Experiment, runs []result.Run, e *analysis.Effect) (picture.Figure, bool) {
+	fa, fb, r := e.Contrast.Factors[0], e.Contrast.Factors[1], &e.Response
+	la, lb := levelsOf(x, fa), levelsOf(x, fb)
+	lb = lb[:min(len(lb), maxSeries)]
+	values := map[[2]string][]float64{}
+	for i := range runs {
+		c := cellOf(x, &runs[i])
+		if v, ok := runs[i].Values[r.Name]; ok && runs[i].Status == result.OK && !c.Duplicate && known(v) {
+			k := [2]string{c.Levels[fa], c.Levels[fb]}
+			values[k] = append(values[k], v)
+		}
+	}
+	lo, hi := math.Inf(1), math.Inf(-1)
+	medians := map[[2]string]float64{}
+	for _, a := range la {
+		for _, b := range lb {
+			m := median(values[[2]string{a, b}])
+			if math.IsNaN(m) {
+				return picture.Figure{}, false
+			}
+			medians[[2]string{a, b}] = m
+			lo, hi = min(lo, m), max(hi, m)
+		}
+	}
+	if len(la) < 2 || len(lb) < 2 || !(hi > lo) {
+		return picture.Figure{}, false
+	}
+	s := &picture.SVG{ID: id, W: 480}
+	var names []string
+	for _, b := range lb {
+		names = append(names, fb+" "+b)
+	}
+	top := legend(s, names, 14) + 8
+	const left, height = 66.0, 190.0
+	bottom := top + height
+	s.H = bottom + 44
+	y, how := newScale(lo, hi, bottom, top), "Lines that are parallel add up"
+	ticks := picture.Ticks(lo, hi)
+	if r.Compare != result.Difference && lo > 0 {
+		y, how = newScale(math.Log(lo), math.Log(hi), bottom, top), "On this logarithmic scale lines that are parallel add up"
+		y.log = true
+	}
+	axisYAt(s, y, ticks, left, s.W-12, tick(r, lo, hi))
+	gap := (s.W - 12 - left) / float64(len(la))
+	at := func(i int) float64 { return left + gap*(float64(i)+0.5) }
+	for i, a := range la {
+		s.Text(at(i), bottom+18, "middle", "tick", short(a, int(gap/8)))
+	}
+	s.Line(left, bottom, s.W-12, bottom, "base")
+	s.Text((left+s.W-12)/2, s.H-6, "middle", "axis", short(fa, 60))
+	t := &picture.Table{Caption: "Medians of " + label(r), Head: append([]string{fa}, names...)}
+	for _, a := range la {
+		row := []string{a}
+		for _, b := range lb {
+			row = append(row, result.Format(medians[[2]string{a, b}], r.Unit))
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	var says []string
+	for j, b := range lb {
+		var pts [][2]float64
+		for i, a := range la {
+			pts = append(pts, [2]float64{at(i), y.at(medians[[2]string{a, b}])})
+			says = append(says, fmt.Sprintf("%s %s with %s %s: %s", fa, a, fb, b, result.Format(medians[[2]string{a, b}], r.Unit)))
+		}
+		s.Path(pts, fmt.Sprintf("join k%d", j), false)
+		marks(s, j, pts)
+	}
+	title := short(label(r), 40) + ": " + short(fa, 24) + " x " + short(fb, 24)
+	return picture.Figure{Title: title, SVG: s.Done(title, strings.Join(says, "; ")), Table: t,
+		Note: fmt.Sprintf("Medians of the runs. %s; %s x %s: %s (%s), %s.",
+			how, fa, fb, amount(e.Value, r), span(e.Low, e.High, r), verdictWord(e.Verdict))}, true
+}

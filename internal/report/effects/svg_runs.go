@@ -1,0 +1,195 @@
+package effects
+
+import (
+	"fmt"
+	"html"
+	"math"
+	"slices"
+	"strings"
+
+	"hostlab/internal/report/picture"
+	"hostlab/internal/result"
+)
+
+// Runs are drawn one by one up to runPoints; more are drawn in runBins bins of time,
+// so that a page of 100,000 runs stays small.
+const (
+	runPoints = 1500
+	runBins   = 90
+)
+
+// runsFigure draws a response's values over time, by level, so that drift is seen.
+func runsFigure(id string, x *result.Experiment, runs []result.Run, r *result.Response) (picture.Figure, bool) {
+	all, gone, relative := seriesOf(x, runs, r)
+	lo, hi, end, n := math.Inf(1), math.Inf(-1), 0.0, 0
+	for _, s := range all {
+		for i, v := range s.Value {
+			lo, hi, end = min(lo, v), max(hi, v), max(end, s.At[i])
+		}
+		n += len(s.Value)
+	}
+	if n == 0 {
+		return picture.Figure{}, false
+	}
+	for _, t := range gone {
+		end = max(end, t)
+	}
+	s := &picture.SVG{ID: id, W: 480}
+	var names []string
+	for _, one := range all {
+		names = append(names, one.Name)
+	}
+	top := legend(s, names, 14) + 8
+	const left, right, height = 66.0, 12.0, 210.0
+	bottom := top + height
+	s.H = bottom + 44
+	y := newScale(lo, hi, bottom-14, top)
+	binned := n > runPoints
+	if binned {
+		lo, hi = binRange(all, end)
+		y = newScale(lo, hi, bottom-14, top)
+	}
+	x0 := newScale(0, max(end, 1e-9), left, s.W-right)
+	x0.lo = 0
+	text := tick(r, y.lo, y.hi)
+	if relative {
+		text = percentTick
+	}
+	axisY(s, y, left, s.W-right, text)
+	div, unit := timeUnit(end)
+	axisX(s, scale{lo: x0.lo / div, hi: x0.hi / div, from: x0.from, to: x0.to}, top, bottom, func(v float64) string { return fmt.Sprintf("%g %s", math.Round(v*1e3)/1e3, unit) })
+	t := &picture.Table{Caption: label(r) + " over time, by level", Head: []string{"Level", "Runs", "Void or failed", "Median", "First third", "Last third", "Drift"}}
+	var says []string
+	for i := range all {
+		one := &all[i]
+		if binned {
+			drawBins(s, i, one, end, x0, y)
+		} else {
+			var pts [][2]float64
+			for j, v := range one.Value {
+				pts = append(pts, [2]float64{x0.at(one.At[j]), y.at(v)})
+			}
+			trend(s, i, one, end, x0, y)
+			marks(s, i, pts)
+		}
+		t.Rows = append(t.Rows, driftRow(one, r, end, relative))
+		says = append(says, one.Name+": "+strings.Join(t.Rows[i][1:], ", "))
+	}
+	step := max(1, len(gone)/60)
+	var crosses strings.Builder
+	for i := 0; i < len(gone); i += step {
+		crosses.WriteString("M" + coordinate(x0.at(gone[i])) + " " + coordinate(bottom-6) + "m-3-3l6 6m0-6l-6 6")
+	}
+	if len(gone) > 0 {
+		s.Raw(fmt.Sprintf(`<path d="%s" class="gone"><title>%s</title></path>`, crosses.String(), html.EscapeString(fmt.Sprintf("%d void or failed runs, queued again", len(gone)))))
+	}
+	s.Line(left, bottom, s.W-right, bottom, "base")
+	s.Text((left+s.W-right)/2, s.H-6, "middle", "axis", "time since the first run")
+	note := "Each mark is a run; lines join medians of twelfths of the time. Levels of a block run in random order, so that drift moves all of them alike."
+	if relative {
+		note = "Each run against the median of its own cell, as there are too many cells to keep apart; lines join medians of twelfths of the time. Drift moves all levels alike."
+	}
+	if binned {
+		note = fmt.Sprintf("%d runs, too many to draw one by one: in each of %d bins of time the mark is the median and the bar goes from the 5th to the 95th percentile. The CSV has every run.", n, runBins)
+	}
+	if len(gone) > 0 {
+		note += fmt.Sprintf(" Crosses at the bottom are %s that were void or failed and were queued again.", count(len(gone), "run"))
+		if step > 1 {
+			note += fmt.Sprintf(" One of %d is drawn.", step)
+		}
+	}
+	title := short(label(r), 60) + " over time"
+	return picture.Figure{Title: title, SVG: s.Done(title, strings.Join(says, "; ")), Note: note, Table: t}, true
+}
+
+// trend joins medians of twelfths of the time.
+func trend(s *picture.SVG, i int, one *series, end float64, x, y scale) {
+	var pts [][2]float64
+	for _, b := range bins(one, end, 12) {
+		pts = append(pts, [2]float64{x.at(b.at), y.at(quantile(b.values, 0.5))})
+	}
+	if len(pts) > 2 {
+		s.Path(pts, fmt.Sprintf("trend k%d", i), false)
+	}
+}
+
+// bin is a stretch of time with its values, sorted.
+type bin struct {
+	at     float64
+	values []float64
+}
+
+func bins(one *series, end float64, n int) []bin {
+	all := make([]bin, n)
+	for i, t := range one.At {
+		k := min(n-1, int(t/math.Max(end, 1e-9)*float64(n)))
+		all[k].values = append(all[k].values, one.Value[i])
+	}
+	var out []bin
+	for k := range all {
+		if len(all[k].values) > 0 {
+			all[k].at = (float64(k) + 0.5) / float64(n) * end
+			slices.Sort(all[k].values)
+			out = append(out, all[k])
+		}
+	}
+	return out
+}
+
+func binRange(all []series, end float64) (lo, hi float64) {
+	lo, hi = math.Inf(1), math.Inf(-1)
+	for i := range all {
+		for _, b := range bins(&all[i], end, runBins) {
+			lo, hi = min(lo, quantile(b.values, 0.05)), max(hi, quantile(b.values, 0.95))
+		}
+	}
+	return lo, hi
+}
+
+func drawBins(s *picture.SVG, i int, one *series, end float64, x, y scale) {
+	var pts [][2]float64
+	var bars strings.Builder
+	shift := (float64(i) - 1) * 1.2 // so that bars of series do not hide each other
+	for _, b := range bins(one, end, runBins) {
+		at := x.at(b.at) + shift
+		fmt.Fprintf(&bars, "M%s %sV%s", coordinate(at), coordinate(y.at(quantile(b.values, 0.05))), coordinate(y.at(quantile(b.values, 0.95))))
+		pts = append(pts, [2]float64{at, y.at(quantile(b.values, 0.5))})
+	}
+	if len(pts) > 0 {
+		s.Raw(fmt.Sprintf(`<path d="%s" class="bins k%d"/>`, bars.String(), i))
+	}
+	marks(s, i, pts)
+}
+
+// driftRow compares the first third of the time with the last.
+func driftRow(one *series, r *result.Response, end float64, relative bool) []string {
+	var first, last []float64
+	for i, t := range one.At {
+		if t <= end/3 {
+			first = append(first, one.Value[i])
+		} else if t >= end*2/3 {
+			last = append(last, one.Value[i])
+		}
+	}
+	a, b := median(first), median(last)
+	drift := "unknown"
+	if relative && known(a, b) {
+		return []string{one.Name, fmt.Sprint(len(one.Value)), fmt.Sprint(one.Void), number(median(one.Value)) + " %", number(a) + " %", number(b) + " %", number((1+b)/(1+a)-1) + " %"}
+	}
+	if a > 0 && known(a, b) {
+		drift = number(b/a-1) + " %"
+	}
+	return []string{one.Name, fmt.Sprint(len(one.Value)), fmt.Sprint(one.Void), result.Format(median(one.Value), r.Unit), result.Format(a, r.Unit), result.Format(b, r.Unit), drift}
+}
+
+func timeUnit(seconds float64) (div float64, unit string) {
+	switch {
+	case seconds < 180:
+		return 1, "s"
+	case seconds < 3*3600:
+		return 60, "min"
+	case seconds < 3*86400:
+		return 3600, "h"
+	}
+	return 86400, "days"
+}

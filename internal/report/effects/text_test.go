@@ -1,0 +1,150 @@
+package effects_test
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+
+	"hostlab/internal/report/effects"
+)
+
+var (
+	sgr      = regexp.MustCompile("\x1b\\[[0-9;]*m")
+	trailing = regexp.MustCompile(` +\n`)
+)
+
+func text(t *testing.T, name string, opt effects.Options) string {
+	t.Helper()
+	return string(written(t, samples[name](), func(w io.Writer, s *effects.Set) error { return effects.WriteText(w, s, opt) }))
+}
+
+// The text fits, holds no control characters, and says the same without colour.
+func TestTextFits(t *testing.T) {
+	for name := range samples {
+		for _, width := range []int{0, 40, 60, 80, 132} {
+			plain := text(t, name, effects.Options{Width: width})
+			if coloured := text(t, name, effects.Options{Width: width, Color: true}); trailing.ReplaceAllString(sgr.ReplaceAllString(coloured, ""), "\n") != plain || coloured == plain {
+				t.Errorf("%s at %d: colour changes the text, or there is none", name, width)
+			}
+			most := width
+			if width == 0 {
+				most = 80
+			}
+			for _, line := range strings.Split(plain, "\n") {
+				if n := utf8.RuneCountInString(line); n > most {
+					t.Errorf("%s at %d: %d columns: %s", name, width, n, line)
+				}
+				if strings.ContainsFunc(line, func(r rune) bool { return r < ' ' }) {
+					t.Errorf("%s: control character in %q", name, line)
+				}
+			}
+		}
+	}
+}
+
+// TestTextGolden holds what people read; HOSTLAB_UPDATE=1 writes it anew.
+func TestTextGolden(t *testing.T) {
+	for _, name := range []string{"gzip", "null", "noisy", "running", "void", "stalls", "power", "splitplot", "empty", "compared"} {
+		file := filepath.Join("testdata", name+".txt")
+		got := text(t, name, effects.Options{})
+		if os.Getenv("HOSTLAB_UPDATE") != "" {
+			if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(string(want), got); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+}
+
+func TestOutcome(t *testing.T) {
+	for name, want := range map[string]effects.Outcome{"gzip": effects.Effect, "null": effects.NoEffect, "noisy": effects.Open, "running": effects.Open, "void": effects.Open,
+		"power": effects.Effect, "splitplot": effects.Effect, "empty": effects.Open, "compared": effects.Effect} {
+		if got := samples[name]().Outcome(); got != want {
+			t.Errorf("%s: %v, want %v", name, got, want)
+		}
+	}
+	both := samples["null"]()
+	both.Reports = append(both.Reports, samples["noisy"]().Reports...)
+	if got := both.Outcome(); got != effects.Open {
+		t.Errorf("none and open: %v", got)
+	}
+}
+
+type failing struct{}
+
+func (failing) Write([]byte) (int, error) { return 0, io.ErrShortWrite }
+
+func TestWriteErrorsAreReturned(t *testing.T) {
+	s := samples["gzip"]()
+	for name, write := range map[string]func(io.Writer, *effects.Set) error{"html": effects.WriteHTML, "json": effects.WriteJSON, "csv": effects.WriteCSV, "markdown": effects.WriteMarkdown, "benchfmt": effects.WriteBenchfmt,
+		"text": func(w io.Writer, s *effects.Set) error { return effects.WriteText(w, s, effects.Options{}) }} {
+		if err := write(failing{}, s); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+}
+
+var dataElement = regexp.MustCompile(`(?s)<script type="application/json" id="data">(.*?)</script>`)
+
+// The page holds everything itself, escapes what others wrote, and has no number
+// that is none in a picture.
+func TestHTMLIsSelfContained(t *testing.T) {
+	for name, make := range samples {
+		t.Run(name, func(t *testing.T) {
+			whole := string(written(t, make(), effects.WriteHTML))
+			page := dataElement.ReplaceAllString(whole, "")
+			for _, m := range regexp.MustCompile(`<[a-z]+\s[^>]*\b(?:src|href|srcset|action|data|poster)="([^"]*)"[^>]*>`).FindAllStringSubmatch(page, -1) {
+				if !strings.HasPrefix(m[1], "#") {
+					t.Errorf("refers to %s", m[0])
+				}
+			}
+			for _, bad := range []string{"@import", "url(", "ZgotmplZ", "NaN", "+Inf", "-Inf", " style=", "<script>alert", "<img src=x", "%!"} {
+				if i := strings.Index(page, bad); i >= 0 {
+					t.Errorf("%s in the page: %s", bad, page[max(0, i-80):i+20])
+				}
+			}
+			if n := strings.Count(whole, "<script"); n != 2 {
+				t.Errorf("%d script elements", n)
+			}
+			if len(whole) > 400_000 {
+				t.Errorf("%d bytes", len(whole))
+			}
+		})
+	}
+}
+
+// Tables in Markdown have as many cells in each row, whatever the names hold.
+func TestMarkdownTables(t *testing.T) {
+	for name, make := range samples {
+		columns := 0
+		for _, line := range strings.Split(string(written(t, make(), effects.WriteMarkdown)), "\n") {
+			if !strings.HasPrefix(line, "|") {
+				columns = 0
+				continue
+			}
+			n := strings.Count(strings.ReplaceAll(line, `\|`, ""), "|")
+			if columns == 0 {
+				columns = n
+			}
+			if n != columns {
+				t.Errorf("%s: %d columns, want %d: %s", name, n, columns, line)
+			}
+		}
+	}
+	if b := written(t, samples["hostile"](), effects.WriteMarkdown); bytes.Contains(b, []byte("<script>")) {
+		t.Error("markup from names is not escaped")
+	}
+}

@@ -1,0 +1,209 @@
+package effects
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"hostlab/internal/analysis"
+	"hostlab/internal/report/picture"
+	"hostlab/internal/result"
+)
+
+// verdictWords are the verdicts as people read them.
+var verdictWords = map[analysis.Verdict]string{
+	analysis.CostsMore: "costs more", analysis.CostsLess: "costs less", analysis.NoEffect: "no practical effect",
+	analysis.Unresolved: "unresolved", analysis.Inconclusive: "inconclusive", analysis.VoidVerdict: "void",
+}
+
+func verdictWord(v analysis.Verdict) string {
+	if w, ok := verdictWords[v]; ok {
+		return w
+	}
+	return string(v)
+}
+
+// subject names what an effect is of: "power powersave", "power powersave x logdev
+// sata1", with the levels at which others were held.
+func subject(c *result.Contrast) string {
+	var parts []string
+	for i, f := range c.Factors {
+		l := ""
+		if i < len(c.Levels) {
+			l = c.Levels[i]
+		}
+		parts = append(parts, f+" "+l)
+	}
+	return strings.Join(parts, " x ") + heldAt(c)
+}
+
+func heldAt(c *result.Contrast) string {
+	var at []string
+	for _, k := range slices.Sorted(maps.Keys(c.At)) {
+		at = append(at, k+" "+c.At[k])
+	}
+	if len(at) == 0 {
+		return ""
+	}
+	return " at " + strings.Join(at, ", ")
+}
+
+// against names the other side: "against performance".
+func against(x *result.Experiment, e *analysis.Effect) string {
+	return "against " + strings.Join(baselines(x, &e.Contrast), " x ")
+}
+
+// label is a response's title, or its name.
+func label(r *result.Response) string {
+	if r.Title != "" {
+		return r.Title
+	}
+	return r.Name
+}
+
+// amount prints an effect with its sign: "+48.2 %", or "-1.20 ms" for differences.
+func amount(v float64, r *result.Response) string {
+	switch {
+	case math.IsNaN(v):
+		return "unknown"
+	case r.Compare == result.Difference:
+		return signed(result.Format(v, r.Unit))
+	}
+	return number(v) + " %"
+}
+
+// number is a fraction in percent with its sign, and as many digits as tell.
+func number(v float64) string {
+	digits, p := 1, 100*v
+	switch a := math.Abs(p); {
+	case a >= 100:
+		digits = 0
+	case a < 0.995:
+		digits = 2
+	}
+	s := strconv.FormatFloat(p, 'f', digits, 64)
+	if strings.Trim(s, "-0.") == "" {
+		return "0.0"
+	}
+	return signed(s)
+}
+
+func signed(s string) string {
+	if strings.HasPrefix(s, "-") || s == "0" || strings.HasPrefix(s, "0 ") || s == "unknown" {
+		return s
+	}
+	return "+" + s
+}
+
+// span prints an interval: "+47.1 to +49.3 %".
+func span(low, high float64, r *result.Response) string {
+	if math.IsNaN(low) || math.IsNaN(high) {
+		return "no interval"
+	}
+	if r.Compare != result.Difference {
+		return number(low) + " to " + number(high) + " %"
+	}
+	a, b := amount(low, r), amount(high, r)
+	if n, unit, ok := strings.Cut(a, " "); ok && strings.HasSuffix(b, " "+unit) {
+		a = n
+	}
+	return a + " to " + b
+}
+
+// within prints a margin or a floor: "±2 %".
+func within(v float64, r *result.Response) string {
+	switch {
+	case math.IsNaN(v):
+		return "none"
+	case r.Compare == result.Difference:
+		return "±" + picture.Round(v, r.Unit)
+	}
+	p := 100 * v
+	switch {
+	case p == math.Trunc(p), p >= 10:
+		return "±" + strconv.FormatFloat(p, 'f', 0, 64) + " %"
+	case p < 0.095:
+		return "±" + strconv.FormatFloat(p, 'g', 2, 64) + " %"
+	}
+	return "±" + strconv.FormatFloat(math.Round(p*100)/100, 'g', 2, 64) + " %"
+}
+
+// confidence prints 1-alpha: "95 %", "99.82 %".
+func confidence(alpha float64) string {
+	if !(alpha > 0 && alpha < 1) {
+		return "unknown"
+	}
+	return strconv.FormatFloat(100*(1-alpha), 'g', 4, 64) + " %"
+}
+
+// joint is the confidence that an effect's interval is printed with: primary ones
+// hold together, at all looks, at the study's alpha.
+func joint(x *result.Experiment, e *analysis.Effect) string {
+	if primary(e) && x.Design.Alpha > 0 {
+		return confidence(x.Design.Alpha)
+	}
+	return confidence(e.Alpha)
+}
+
+// sample prints n with what it counts: "n = 10 blocks".
+func sample(e *analysis.Effect) string {
+	unit := e.Unit
+	if unit == "" {
+		unit = "blocks"
+	}
+	if e.N == 1 {
+		unit = strings.TrimSuffix(unit, "s")
+	}
+	return fmt.Sprintf("n = %d %s", e.N, unit)
+}
+
+// stalls reports whether the mean cost is another than the one that the interval
+// tells: rare stalls move it.
+func stalls(e *analysis.Effect) bool {
+	return !math.IsNaN(e.Mean) && !math.IsNaN(e.Low) && !math.IsNaN(e.High) && (e.Mean < e.Low || e.Mean > e.High)
+}
+
+// duration prints seconds for people: "47 min", "2 h 5 min".
+func duration(seconds float64) string {
+	if math.IsNaN(seconds) || math.IsInf(seconds, 0) || seconds <= 0 {
+		return "an unknown time"
+	}
+	if seconds < 90 {
+		return fmt.Sprintf("%.0f s", math.Max(1, seconds))
+	}
+	if seconds > 1e9 {
+		return "years"
+	}
+	d := time.Duration(seconds * float64(time.Second)).Round(time.Minute)
+	h, m := int(d.Hours()), int(d.Minutes())%60
+	switch {
+	case h == 0:
+		return fmt.Sprintf("%d min", m)
+	case h >= 48:
+		return fmt.Sprintf("%.1f days", d.Hours()/24)
+	case m == 0:
+		return fmt.Sprintf("%d h", h)
+	}
+	return fmt.Sprintf("%d h %d min", h, m)
+}
+
+// count prints a number with its noun.
+func count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// effectName names an effect in full: "wall: level 6 against 1".
+func effectName(x *result.Experiment, e *analysis.Effect) string {
+	s := label(&e.Response) + ": " + subject(&e.Contrast)
+	if interaction(e) {
+		return s
+	}
+	return s + " " + against(x, e)
+}

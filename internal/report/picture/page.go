@@ -1,0 +1,82 @@
+package picture
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"embed"
+	"encoding/base64"
+	"fmt"
+	"html/template"
+	"io"
+	"io/fs"
+	"slices"
+)
+
+//go:embed web
+var web embed.FS
+
+// Page is what the page of every report has: its title, its style sheet and
+// script, its data, and the policy that allows them by their hashes and nothing
+// else, no connection either.
+type Page struct {
+	Title  string
+	Policy string
+	CSS    template.CSS
+	JS     template.JS
+	Data   template.JS // JSON, with <, > and & as escapes
+}
+
+// NewPage makes a page with the common style sheet and more rules behind it. data
+// is a JSON document as json.Marshal writes it, so that no text in it can end its
+// script element.
+func NewPage(title string, style, data []byte) (Page, error) {
+	css, err := web.ReadFile("web/page.css")
+	if err != nil {
+		return Page{}, err
+	}
+	js, err := web.ReadFile("web/page.js")
+	if err != nil {
+		return Page{}, err
+	}
+	css = slices.Concat(css, style)
+	return Page{Title: title, CSS: template.CSS(css), JS: template.JS(js), Data: template.JS(data),
+		Policy: fmt.Sprintf("default-src 'none'; style-src 'sha256-%s'; script-src 'sha256-%s'; base-uri 'none'; form-action 'none'", digest(css), digest(js))}, nil
+}
+
+func digest(b []byte) string {
+	sum := sha256.Sum256(b)
+	return base64.StdEncoding.EncodeToString(sum[:])
+}
+
+// Template parses a report's own template. It may begin with {{template "head"
+// .Page}} and end with {{template "tail" .Page}}; {{template "figure" .}} shows a
+// Figure.
+func Template(files fs.FS, name string, funcs template.FuncMap) *template.Template {
+	t := template.Must(template.New(name).Funcs(funcs).ParseFS(web, "web/shell.html"))
+	return template.Must(t.ParseFS(files, "web/"+name))
+}
+
+// Render writes a page whole or not at all.
+func Render(w io.Writer, t *template.Template, page any) error {
+	var b bytes.Buffer
+	if err := t.Execute(&b, page); err != nil {
+		return err
+	}
+	_, err := w.Write(b.Bytes())
+	return err
+}
+
+// Figure is a picture with its heading and what it shows in a sentence or two.
+type Figure struct {
+	Title, Note string
+	SVG         template.HTML
+	Wide, Tall  bool
+	Table       *Table // the same in figures; nil where the page has it elsewhere
+}
+
+// Table is a plain table. The first column names its rows.
+type Table struct {
+	Caption string
+	Head    []string
+	Rows    [][]string
+}

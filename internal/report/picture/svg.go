@@ -1,0 +1,89 @@
+// Package picture draws what reports show: SVG of a few primitives that follow the
+// page's theme, and the page itself, which holds all that it needs.
+package picture
+
+import (
+	"fmt"
+	"html"
+	"html/template"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// SVG collects the elements of one picture. Colours come from the page's style
+// sheet by class, so that a picture follows the theme; every text is escaped here.
+type SVG struct {
+	ID   string // prefix of the ids in it, unique in a page
+	W    float64
+	H    float64
+	Wide bool // needs more than a phone's width; scrolls within its figure
+	b    strings.Builder
+}
+
+// num prints a coordinate with a tenth of a unit, which is finer than a pixel.
+func num(x float64) string { return strconv.FormatFloat(math.Round(x*10)/10, 'f', -1, 64) }
+
+// Rect draws a rectangle, with a title where one is given.
+func (s *SVG) Rect(x, y, w, h float64, class, title string) {
+	fmt.Fprintf(&s.b, `<rect x="%s" y="%s" width="%s" height="%s" class="%s"`, num(x), num(y), num(max(w, 0)), num(max(h, 0)), class)
+	if title == "" {
+		s.b.WriteString("/>")
+		return
+	}
+	fmt.Fprintf(&s.b, "><title>%s</title></rect>", html.EscapeString(title))
+}
+
+// Line draws a straight line.
+func (s *SVG) Line(x1, y1, x2, y2 float64, class string) {
+	fmt.Fprintf(&s.b, `<path d="M%s %sL%s %s" class="%s"/>`, num(x1), num(y1), num(x2), num(y2), class)
+}
+
+// Path draws points joined by straight lines; close fills to the first.
+func (s *SVG) Path(points [][2]float64, class string, closed bool) {
+	if len(points) == 0 {
+		return
+	}
+	s.b.WriteString(`<path d="`)
+	for i, p := range points {
+		c := "L"
+		if i == 0 {
+			c = "M"
+		}
+		s.b.WriteString(c + num(p[0]) + " " + num(p[1]))
+	}
+	if closed {
+		s.b.WriteString("Z")
+	}
+	fmt.Fprintf(&s.b, `" class="%s"/>`, class)
+}
+
+// Text writes a label; anchor is start, middle or end.
+func (s *SVG) Text(x, y float64, anchor, class, t string) {
+	fmt.Fprintf(&s.b, `<text x="%s" y="%s" text-anchor="%s" class="%s">%s</text>`, num(x), num(y), anchor, class, html.EscapeString(t))
+}
+
+// Dot draws a marker: a circle for series 0, a square for others, so that they
+// differ without colour.
+func (s *SVG) Dot(x, y float64, series int, title string) {
+	if series == 0 {
+		fmt.Fprintf(&s.b, `<circle cx="%s" cy="%s" r="4.5" class="s0"><title>%s</title></circle>`, num(x), num(y), html.EscapeString(title))
+		return
+	}
+	s.Rect(x-4, y-4, 8, 8, fmt.Sprintf("s%d", series), title)
+}
+
+// Done closes the picture with its name and a description for those who do not
+// see it.
+func (s *SVG) Done(title, desc string) template.HTML {
+	class := "pic"
+	if s.Wide {
+		class = "pic wide"
+	}
+	return template.HTML(fmt.Sprintf(
+		`<svg xmlns="http://www.w3.org/2000/svg" class="%s" viewBox="0 0 %s %s" role="img" aria-labelledby="%s-t %s-d"><title id="%s-t">%s</title><desc id="%s-d">%s</desc>%s</svg>`,
+		class, num(s.W), num(s.H), s.ID, s.ID, s.ID, html.EscapeString(title), s.ID, html.EscapeString(desc), s.b.String()))
+}
+
+// Raw adds an element that is written already; text in it has to be escaped.
+func (s *SVG) Raw(element string) { s.b.WriteString(element) }

@@ -1,0 +1,213 @@
+// Package experiments makes records of experiments to report on in tests and to
+// look at: simulated runs with known effects, drift, stalls and void runs, judged
+// by the analysis itself.
+package experiments
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"math/rand/v2"
+	"time"
+
+	"hostlab/internal/analysis"
+	"hostlab/internal/report/effects"
+	"hostlab/internal/result"
+)
+
+// plan is what to simulate.
+type plan struct {
+	head      result.Experiment
+	done      int // blocks that have run
+	noise     float64
+	drift     float64 // of the logarithm, over the whole experiment
+	stalls    float64 // probability of a run that takes 40 % longer
+	stalling  string  // only at this level; "" for all
+	bias      float64 // of the A/A duplicate
+	void      int     // every so many runs is void at first
+	latency   bool
+	ended     string
+	base      map[string]float64                                  // response -> value at the baseline
+	effect    func(response string, at map[string]string) float64 // log ratio, or difference
+	fluctuate map[string]float64                                  // noise of single responses
+}
+
+var start = time.Date(2026, 11, 21, 9, 30, 0, 0, time.UTC)
+
+// build fills cells and blocks of the head, simulates the runs and analyses them.
+func (p *plan) build() effects.Report {
+	x := &p.head
+	if x.Host == nil {
+		x.Host = map[string]string{"hostname": "db01.example.com", "kernel": "6.12.48", "cpu": "AMD EPYC 9354P", "cpus": "32", "governor": "performance", "smt": "on", "microcode": "0xa101148"}
+	}
+	x.Schema, x.Version, x.Started = 1, "v0.2.0", start
+	if x.ID == "" {
+		x.ID = fmt.Sprintf("%08x", x.Design.Seed)
+	}
+	if x.Evidence == "" {
+		x.Evidence = result.Measured
+	}
+	if x.Design.Alpha == 0 {
+		x.Design.Alpha = 0.05
+	}
+	if x.Design.Looks == nil {
+		x.Design.Looks = []int{10, 14, 20, 30}
+	}
+	x.Cells = cells(x.Factors)
+	base := map[string]string{}
+	for _, f := range x.Factors {
+		base[f.Name] = f.Baseline
+	}
+	if x.Design.AA {
+		x.Cells = append(x.Cells, result.Cell{Levels: base, Duplicate: true})
+	}
+	rng := rand.New(rand.NewPCG(x.Design.Seed, 7))
+	for b := range x.Design.Looks[len(x.Design.Looks)-1] {
+		x.Blocks = append(x.Blocks, result.Block{Seed: uint64(b), Plots: p.plots(rng)})
+	}
+	runs := p.simulate(rng)
+	var end *result.End
+	if p.ended != "" {
+		end = &result.End{Reason: p.ended, Blocks: p.done, At: runs[len(runs)-1].Start}
+	}
+	return effects.Report{Dir: x.Name, Analysis: analysis.Analyse(x, runs, end), Runs: runs,
+		Study: []byte("schema = 1\n[study]\nname = \"" + x.Name + "\"\n# <b>kept as it was</b>\n")}
+}
+
+// cells are all combinations of levels.
+func cells(factors []result.Factor) []result.Cell {
+	out := []result.Cell{{Levels: map[string]string{}}}
+	for _, f := range factors {
+		var next []result.Cell
+		for _, c := range out {
+			for _, l := range f.Levels {
+				m := maps.Clone(c.Levels)
+				m[f.Name] = l
+				next = append(next, result.Cell{Levels: m})
+			}
+		}
+		out = next
+	}
+	return out
+}
+
+// plots of one block: all cells in one, or one for each level of the first factor
+// that needs a reboot and one more at the baseline for the duplicate.
+func (p *plan) plots(rng *rand.Rand) [][]int {
+	x := &p.head
+	if x.Design.Kind != "split-plot" {
+		return [][]int{rng.Perm(len(x.Cells))}
+	}
+	f := x.Factors[0]
+	var out [][]int
+	for i, level := range append(f.Levels, "") {
+		var plot []int
+		for range max(1, x.Design.Repeats) {
+			for c, cell := range x.Cells {
+				if i < len(f.Levels) && !cell.Duplicate && cell.Levels[f.Name] == level || i == len(f.Levels) && cell.Duplicate {
+					plot = append(plot, c)
+				}
+			}
+		}
+		if len(plot) > 0 {
+			rng.Shuffle(len(plot), func(a, b int) { plot[a], plot[b] = plot[b], plot[a] })
+			out = append(out, plot)
+		}
+	}
+	rng.Shuffle(len(out), func(a, b int) { out[a], out[b] = out[b], out[a] })
+	return out
+}
+
+func (p *plan) simulate(rng *rand.Rand) []result.Run {
+	x := &p.head
+	var runs []result.Run
+	at, all := start, 0
+	for b := range p.done {
+		level := rng.NormFloat64() * p.noise // of the whole block
+		for i, plot := range x.Blocks[b].Plots {
+			boot := 0.0
+			if x.Design.Kind == "split-plot" {
+				boot = rng.NormFloat64() * p.noise
+			}
+			for s, c := range plot {
+				all++
+				r := result.Run{Block: b, Plot: i, Slot: s, Cell: c, Status: result.OK, Operations: 1000,
+					Boot: "boot", Conditions: map[string]float64{"foreign_cpu": 0.01 * rng.Float64(), "steal": 0}}
+				if x.Design.Kind == "split-plot" {
+					r.Boot = fmt.Sprintf("boot-%d-%d", b, i)
+				}
+				if p.void > 0 && all%p.void == 0 {
+					v := r
+					v.Status, v.Reason, v.Start, v.Seconds = result.Void, "others took 12 % of the CPUs, more than 3 %", at, 1.2
+					v.Conditions = map[string]float64{"foreign_cpu": 0.12, "steal": 0}
+					runs = append(runs, v)
+					at = at.Add(2 * time.Second)
+					r.Attempt = 1
+				}
+				r.Start = at
+				r.Values = p.values(rng, &x.Cells[c], level+boot+p.drift*float64(b)/float64(p.done))
+				r.Seconds = 1.2
+				if w, ok := r.Values["wall"]; ok {
+					r.Seconds = w
+				}
+				if p.latency {
+					r.Latency = latency(rng, r.Values[x.Responses[0].Name]/1000)
+				}
+				runs = append(runs, r)
+				at = at.Add(time.Duration((r.Seconds + 0.5) * float64(time.Second)))
+			}
+		}
+	}
+	return runs
+}
+
+func (p *plan) values(rng *rand.Rand, c *result.Cell, z float64) map[string]float64 {
+	out := map[string]float64{}
+	stall := 0.0
+	if rng.Float64() < p.stalls {
+		for _, l := range c.Levels {
+			if p.stalling == "" || l == p.stalling {
+				stall = 0.4
+			}
+		}
+	}
+	for _, r := range p.head.Responses {
+		noise := p.noise
+		if n, ok := p.fluctuate[r.Name]; ok {
+			noise = n
+		}
+		e := p.effect(r.Name, c.Levels)
+		if c.Duplicate {
+			e += p.bias
+		}
+		if r.Compare == result.Difference {
+			out[r.Name] = math.Max(0, p.base[r.Name]+e+rng.NormFloat64()*noise)
+			continue
+		}
+		out[r.Name] = p.base[r.Name] * math.Exp(z+e+rng.NormFloat64()*noise+stall)
+		stall = 0 // of the first response only
+	}
+	return out
+}
+
+// latency is a log-normal histogram of single operations around a median.
+func latency(rng *rand.Rand, median float64) *result.Distribution {
+	d := &result.Distribution{Name: "operation", Title: "One operation", Unit: "s"}
+	for e := 1e-6; e < 1; e *= 1.12 {
+		d.Edge = append(d.Edge, e)
+	}
+	d.Count = make([]int, len(d.Edge))
+	for range 1000 {
+		v := median * math.Exp(rng.NormFloat64()*0.3)
+		if rng.Float64() < 0.01 {
+			v *= 12
+		}
+		for i, e := range d.Edge {
+			if v <= e {
+				d.Count[i]++
+				break
+			}
+		}
+	}
+	return d
+}

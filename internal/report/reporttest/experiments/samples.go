@@ -1,0 +1,180 @@
+package experiments
+
+import (
+	"math"
+
+	"hostlab/internal/report/effects"
+	"hostlab/internal/result"
+)
+
+func wall(margin float64) result.Response {
+	return result.Response{Name: "wall", Title: "wall time", Unit: "s", Better: "lower", Compare: result.Ratio, Margin: margin, Primary: true}
+}
+
+func main(factor, level string) result.Contrast {
+	return result.Contrast{Factors: []string{factor}, Levels: []string{level}, Primary: true}
+}
+
+func gzip(name string, seed uint64, done int, ended string, effect float64) *plan {
+	return &plan{
+		head: result.Experiment{Name: name, Title: "gzip at two levels of compression", File: "/srv/studies/gzip.toml", Study: "5c1f", Workload: "command",
+			Parameters: map[string]string{"run": "gzip -{level} -c corpus.tar"},
+			Factors:    []result.Factor{{Name: "level", Kind: "parameter", Levels: []string{"1", "6"}, Baseline: "1", Change: result.Online}},
+			Responses: []result.Response{wall(0.02),
+				{Name: "max_rss", Title: "peak memory", Unit: "B", Better: "lower", Compare: result.Ratio, Margin: 0.05}},
+			Contrasts: []result.Contrast{main("level", "6")}, Design: result.Design{Kind: "rcbd", Seed: seed, AA: true, Repeats: 1}},
+		done: done, ended: ended, noise: 0.004, drift: 0.03, void: 17, base: map[string]float64{"wall": 1.21, "max_rss": 1.9e6},
+		effect: func(r string, at map[string]string) float64 {
+			if r == "wall" && at["level"] == "6" {
+				return effect
+			}
+			return 0
+		},
+	}
+}
+
+// Gzip is a plain study with a large effect, resolved at the first look.
+func Gzip() effects.Report { p := gzip("gzip", 11, 10, "resolved", math.Log(1.48)); return p.build() }
+
+// Null is the same without any effect.
+func Null() effects.Report {
+	p := gzip("gzip-aa", 12, 14, "resolved", 0)
+	p.stalls = 0.02
+	return p.build()
+}
+
+// Noisy is too noisy to decide, after all looks.
+func Noisy() effects.Report {
+	p := gzip("gzip-noisy", 13, 30, "looks", 0.01)
+	p.noise = 0.06
+	return p.build()
+}
+
+// Running has not ended, and its effect is near the margin.
+func Running() effects.Report {
+	p := gzip("gzip-running", 16, 12, "", 0.022)
+	p.noise = 0.006
+	r := p.build()
+	r.Warnings, r.Restore = []string{"levels are still applied: level was 1 before the experiment; put it back with hostlab run --restore --out gzip-running"}, true
+	return r
+}
+
+// Void has a duplicate that differs from its baseline.
+func Void() effects.Report {
+	p := gzip("gzip-void", 14, 10, "resolved", 0.1)
+	p.bias = 0.05
+	return p.build()
+}
+
+// Stalls has rare slow runs at one level, which the mean sees and the estimate not.
+func Stalls() effects.Report {
+	p := gzip("gzip-stalls", 15, 30, "looks", 0.03)
+	p.stalls, p.stalling, p.noise, p.drift = 0.09, "6", 0.002, 0
+	return p.build()
+}
+
+// Power has two factors that interact, three levels of one of them, latencies,
+// drift and a response in differences.
+func Power() effects.Report {
+	inter := result.Contrast{Factors: []string{"power", "logdev"}, Levels: []string{"powersave", "sata1"}}
+	p := &plan{
+		head: result.Experiment{Name: "power-x-logdev", Title: "Power policy and log device under commits", File: "/srv/studies/power x logdev.toml", Study: "77ab", Workload: "logcommit",
+			Parameters: map[string]string{"bytes": "4 KiB", "commits": "1000"},
+			Factors: []result.Factor{
+				{Name: "power", Kind: "setting", Levels: []string{"performance", "schedutil", "powersave"}, Baseline: "performance", Change: result.Online},
+				{Name: "logdev", Kind: "commands", Levels: []string{"nvme0", "sata1"}, Baseline: "nvme0", Change: result.RestartWorkload}},
+			Responses: []result.Response{
+				{Name: "commit_p50", Title: "commit p50", Unit: "s", Better: "lower", Compare: result.Ratio, Margin: 0.02, Primary: true},
+				{Name: "throughput", Unit: "1/s", Better: "higher", Compare: result.Ratio, Margin: 0.03, Primary: true},
+				{Name: "lost", Title: "time in stalls", Unit: "s", Better: "lower", Compare: result.Difference, Margin: 0.005}},
+			Contrasts: []result.Contrast{main("power", "schedutil"), main("power", "powersave"), main("logdev", "sata1"), inter},
+			Design:    result.Design{Kind: "rcbd", Seed: 20260921, AA: true, Repeats: 1}},
+		done: 14, ended: "budget", noise: 0.01, drift: 0.06, void: 23, latency: true,
+		base:      map[string]float64{"commit_p50": 0.11, "throughput": 8600, "lost": 0.020},
+		fluctuate: map[string]float64{"lost": 0.001},
+		effect: func(r string, at map[string]string) float64 {
+			save, sata := at["power"] == "powersave", at["logdev"] == "sata1"
+			e := 0.0
+			if save {
+				e += 0.11
+			}
+			if sata {
+				e += 0.62
+			}
+			if save && sata {
+				e -= 0.08
+			}
+			switch r {
+			case "throughput":
+				return -e
+			case "lost":
+				if sata {
+					return 0.012
+				}
+				return 0
+			}
+			return e
+		},
+	}
+	return p.build()
+}
+
+// SplitPlot needs a reboot for one factor: five superblocks.
+func SplitPlot() effects.Report {
+	p := &plan{
+		head: result.Experiment{Name: "smt", Title: "Simultaneous multithreading, by reboot", File: "/srv/studies/smt.toml", Study: "91fe", Workload: "xmlquery",
+			Parameters: map[string]string{"degree": "16"},
+			Factors: []result.Factor{
+				{Name: "smt", Kind: "manual", Levels: []string{"on", "off"}, Baseline: "on", Change: result.Reboot},
+				{Name: "degree", Kind: "parameter", Levels: []string{"8", "16"}, Baseline: "8", Change: result.Online}},
+			Responses: []result.Response{wall(0.03)},
+			Contrasts: []result.Contrast{main("smt", "off"), main("degree", "16"),
+				{Factors: []string{"smt", "degree"}, Levels: []string{"off", "16"}}},
+			Design: result.Design{Kind: "split-plot", Seed: 5, AA: true, Repeats: 2, Looks: []int{5}}},
+		done: 5, ended: "looks", noise: 0.008, base: map[string]float64{"wall": 4.2},
+		effect: func(_ string, at map[string]string) float64 {
+			e := 0.0
+			if at["smt"] == "off" {
+				e += 0.19
+			}
+			if at["degree"] == "16" {
+				e -= 0.45
+			}
+			return e
+		},
+	}
+	return p.build()
+}
+
+// Empty has a head and nothing else.
+func Empty() effects.Report { p := gzip("gzip-empty", 17, 0, "", 0); return p.build() }
+
+// Hostile has markup and control characters wherever others choose the text.
+func Hostile() effects.Report {
+	const evil = "</script><script>alert(1)</script>\"'><img src=x onerror=alert(1)>\x1b[31m|*_[x](y)"
+	p := gzip("gzip", 18, 10, "resolved", 0.3)
+	x := &p.head
+	x.Name, x.Title, x.Workload, x.File = evil, evil, evil, evil
+	x.Host = map[string]string{"hostname": evil, evil: evil}
+	x.Factors[0].Name, x.Factors[0].Levels, x.Factors[0].Baseline = evil, []string{"1", evil}, "1"
+	x.Responses[0].Title, x.Responses[1].Name = evil, evil
+	x.Contrasts[0] = main(evil, evil)
+	p.base[evil] = 1
+	r := p.build()
+	r.Runs[0].Reason, r.Warnings, r.Study = evil, []string{evil}, []byte(evil)
+	return r
+}
+
+// Others is Gzip on another day and host, with a smaller effect.
+func Others() effects.Report {
+	p := gzip("gzip-new", 19, 10, "resolved", math.Log(1.36))
+	p.head.Host = map[string]string{"hostname": "db02.example.com", "kernel": "6.17.2", "cpu": "Intel Xeon 6530", "cpus": "64", "governor": "powersave", "smt": "on", "microcode": "0x21000290"}
+	return p.build()
+}
+
+// Large is Gzip with as many runs.
+func Large(runs int) effects.Report {
+	p := gzip("gzip-large", 20, runs/3, "looks", 0.03)
+	p.head.Design.Looks = []int{runs / 3}
+	return p.build()
+}

@@ -1,0 +1,143 @@
+package store
+
+import (
+	"fmt"
+	"time"
+)
+
+// Op is what an entry of the journal says.
+type Op string
+
+// The entries of the journal. Started and Stopped frame a session; one that was
+// killed has no Stopped. Original precedes the first change of a factor, Restored
+// follows when it is back. Pending is a level that was applied and needs a reboot.
+const (
+	Started  Op = "started"
+	Stopped  Op = "stopped"
+	Original Op = "original"
+	Restored Op = "restored"
+	Pending  Op = "pending"
+)
+
+// Entry is a line of levels.jsonl.
+type Entry struct {
+	Op     Op        `json:"op"`
+	At     time.Time `json:"at"`
+	Boot   string    `json:"boot,omitempty"` // ID of the boot it was written under
+	PID    int       `json:"pid,omitempty"`
+	Factor string    `json:"factor,omitempty"`
+	// Value is what the factor read before its first change, or the level that is
+	// pending. Unread is set where there is no way to read it.
+	Value  string `json:"value,omitempty"`
+	Unread bool   `json:"unread,omitempty"`
+	Block  int    `json:"block,omitempty"` // of a pending level, with its plot
+	Plot   int    `json:"plot,omitempty"`
+}
+
+// Journal adds an entry, durably.
+func (s *Store) Journal(e Entry) error {
+	if err := s.levels.append(e, true); err != nil {
+		return err
+	}
+	s.record.Journal = append(s.record.Journal, e)
+	return nil
+}
+
+// Changed returns the factors whose levels were changed and not put back, in the
+// order of their first change: the Original entry of each.
+func (r *Record) Changed() []Entry {
+	var open []Entry
+	for _, e := range r.Journal {
+		switch e.Op {
+		case Original:
+			open = append(without(open, e.Factor), e)
+		case Restored:
+			open = without(open, e.Factor)
+		case Started, Stopped, Pending:
+		}
+	}
+	return open
+}
+
+// Waiting returns the levels that wait for a reboot: the Pending entries that the
+// journal ends with, Started and Stopped aside.
+func (r *Record) Waiting() []Entry {
+	var waiting []Entry
+	for _, e := range r.Journal {
+		switch e.Op {
+		case Pending:
+			waiting = append(without(waiting, e.Factor), e)
+		case Original, Restored:
+			waiting = without(waiting, e.Factor)
+		case Started, Stopped:
+		}
+	}
+	return waiting
+}
+
+// Spent returns how long sessions took in all, pauses between them not counted. One
+// that was killed lasted until its last run ended.
+func (r *Record) Spent() time.Duration {
+	var all time.Duration
+	var began, last time.Time
+	i := 0
+	through := func(until time.Time) { // runs that started before until
+		for ; i < len(r.Runs) && (until.IsZero() || r.Runs[i].Start.Before(until)); i++ {
+			last = later(last, r.Runs[i].Start.Add(time.Duration(r.Runs[i].Seconds*float64(time.Second))))
+		}
+	}
+	finish := func() {
+		if !began.IsZero() && last.After(began) {
+			all += last.Sub(began)
+		}
+		began = time.Time{}
+	}
+	for _, e := range r.Journal {
+		switch e.Op {
+		case Started:
+			through(e.At)
+			finish()
+			began, last = e.At, e.At
+		case Stopped:
+			through(e.At)
+			last = later(last, e.At)
+			finish()
+		case Original, Restored, Pending:
+			last = later(last, e.At)
+		}
+	}
+	through(time.Time{})
+	finish()
+	return all
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}
+
+func without(list []Entry, factor string) []Entry {
+	var out []Entry
+	for _, e := range list {
+		if e.Factor != factor {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+// check reports an entry that no hostlab writes.
+func (e *Entry) check() error {
+	switch e.Op {
+	case Started, Stopped:
+		return nil
+	case Original, Restored, Pending:
+		if e.Factor == "" {
+			return fmt.Errorf("%q names no factor", e.Op)
+		}
+		return nil
+	}
+	return fmt.Errorf("unknown entry %q", e.Op)
+}

@@ -1,0 +1,207 @@
+package store
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"sync"
+
+	"hostlab/internal/result"
+)
+
+// Record is all that a directory holds of an experiment.
+type Record struct {
+	Dir        string
+	Experiment *result.Experiment
+	Study      []byte // study.toml
+	Runs       []result.Run
+	End        *result.End // nil: it can be resumed
+	Journal    []Entry
+	Warnings   []string
+}
+
+// Load reads a record without locking it, so that a running experiment can be
+// reported on. A torn last line is dropped with a warning; all other damage is an
+// error that names file and line.
+func Load(dir string) (*Record, error) {
+	if err := present(dir); err != nil {
+		return nil, err
+	}
+	l, err := load(dir)
+	if err != nil {
+		return nil, err
+	}
+	return l.record, nil
+}
+
+// loaded is a record with where its logs end.
+type loaded struct {
+	record               *Record
+	places               places
+	runsSize, levelsSize int64
+}
+
+func load(dir string) (*loaded, error) {
+	r := &Record{Dir: dir}
+	out := &loaded{record: r, places: places{}}
+	if err := readJSON(dir, headFile, &r.Experiment); err != nil {
+		return nil, err
+	}
+	if err := checkHead(filepath.Join(dir, headFile), r.Experiment); err != nil {
+		return nil, err
+	}
+	var err error
+	if r.Study, err = os.ReadFile(filepath.Join(dir, studyFile)); err != nil {
+		return nil, fmt.Errorf("%s: %w", filepath.Join(dir, studyFile), why(err))
+	}
+	if err := readJSON(dir, endFile, &r.End); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	if r.Runs, out.runsSize, err = readLines[result.Run](r, runsFile, "the run is to be done again"); err != nil {
+		return nil, err
+	}
+	for i := range r.Runs {
+		if err := out.places.add(&r.Runs[i], r.Experiment); err != nil {
+			return nil, fmt.Errorf("%s:%d: %w", filepath.Join(dir, runsFile), i+1, err)
+		}
+	}
+	if r.Journal, out.levelsSize, err = readLines[Entry](r, levelsFile, "what it was to announce had not happened yet"); err != nil {
+		return nil, err
+	}
+	for i := range r.Journal {
+		if err := r.Journal[i].check(); err != nil {
+			return nil, fmt.Errorf("%s:%d: %w", filepath.Join(dir, levelsFile), i+1, err)
+		}
+	}
+	return out, nil
+}
+
+// checkHead reports a head that analyses could not index safely.
+func checkHead(name string, x *result.Experiment) error {
+	switch {
+	case x == nil:
+		return fmt.Errorf("%s: is null, not an experiment", name)
+	case x.Schema != result.SchemaVersion:
+		return fmt.Errorf("%s: has schema %d; this hostlab reads schema %d", name, x.Schema, result.SchemaVersion)
+	}
+	for b := range x.Blocks {
+		for _, plot := range x.Blocks[b].Plots {
+			for _, cell := range plot {
+				if cell < 0 || cell >= len(x.Cells) {
+					return fmt.Errorf("%s: block %d has cell %d of %d", name, b, cell, len(x.Cells))
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// readJSON reads a file that holds one value.
+func readJSON(dir, name string, v any) error {
+	name = filepath.Join(dir, name)
+	data, err := os.ReadFile(name)
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, why(err))
+	}
+	d := json.NewDecoder(bytes.NewReader(data))
+	if err = d.Decode(v); err == nil {
+		if _, more := d.Token(); !errors.Is(more, io.EOF) {
+			err = errors.New("something follows the end")
+		}
+	}
+	if err != nil {
+		line := 1 + bytes.Count(data[:min(offset(err, d.InputOffset()), int64(len(data)))], []byte("\n"))
+		return fmt.Errorf("%s:%d: damaged: %s", name, line, told(err))
+	}
+	return nil
+}
+
+// offset returns where in a file an error of encoding/json lies.
+func offset(err error, here int64) int64 {
+	if e, ok := errors.AsType[*json.SyntaxError](err); ok {
+		return max(0, e.Offset-1)
+	}
+	if e, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		return max(0, e.Offset-1)
+	}
+	return here
+}
+
+// told is an error of encoding/json in a few words.
+func told(err error) string {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return "it ends too early"
+	}
+	return err.Error()
+}
+
+// readLines reads a file of JSON lines, none if there is no file. size is where
+// its last whole line ends.
+func readLines[T any](r *Record, name, torn string) (out []T, size int64, err error) {
+	name = filepath.Join(r.Dir, name)
+	data, err := os.ReadFile(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, 0, nil
+	}
+	if err != nil {
+		return nil, 0, fmt.Errorf("%s: %w", name, why(err))
+	}
+	whole := wholeLines(data)
+	lines := bytes.SplitAfter(data[:whole], []byte("\n"))
+	lines = lines[:len(lines)-1] // the empty one behind the last line's end
+	if whole < len(data) {
+		r.Warnings = append(r.Warnings, fmt.Sprintf("%s:%d: the last line is torn, as a power cut or a full disk leaves it; dropped: %s",
+			name, len(lines)+1, torn))
+	}
+	out = make([]T, len(lines))
+	if i, err := decode(lines, out); err != nil {
+		return nil, 0, fmt.Errorf("%s:%d: damaged: %s", name, i+1, told(err))
+	}
+	return out, int64(whole), nil
+}
+
+// wholeLines returns where the last whole line ends. A line is whole with its line
+// end; one that also holds zero bytes, which JSON never does, had its end written
+// before its beginning when the power went.
+func wholeLines(data []byte) int {
+	end := bytes.LastIndexByte(data, '\n') + 1
+	if end == 0 {
+		return 0
+	}
+	start := bytes.LastIndexByte(data[:end-1], '\n') + 1
+	if end == len(data) && bytes.IndexByte(data[start:end], 0) >= 0 {
+		return start
+	}
+	return end
+}
+
+// decode decodes lines in parallel. The error is that of the first bad line.
+func decode[T any](lines [][]byte, out []T) (bad int, err error) {
+	workers := min(runtime.GOMAXPROCS(0), 1+len(lines)/256)
+	errs, at := make([]error, workers), make([]int, workers)
+	var wg sync.WaitGroup
+	for w := range workers {
+		lo, hi := len(lines)*w/workers, len(lines)*(w+1)/workers
+		wg.Go(func() {
+			for i := lo; i < hi; i++ {
+				if err := json.Unmarshal(lines[i], &out[i]); err != nil {
+					errs[w], at[w] = err, i
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	for w, err := range errs {
+		if err != nil {
+			return at[w], err
+		}
+	}
+	return 0, nil
+}

@@ -1,0 +1,139 @@
+package store
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+)
+
+// log is a file that only grows, a line at a time.
+type log struct {
+	name string
+	f    *os.File
+	size int64 // of whole lines
+	bad  bool  // what follows size could not be cut off
+}
+
+// openLog opens a file for appending and cuts it to its whole lines.
+func openLog(dir, name string, size int64) (*log, error) {
+	name = filepath.Join(dir, name)
+	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o644)
+	if err != nil {
+		return nil, fmt.Errorf("cannot write %s: %w", name, why(err))
+	}
+	l := &log{name: name, f: f, size: size}
+	if err := l.cut(); err != nil {
+		f.Close()
+		return nil, err
+	}
+	return l, nil
+}
+
+// cut removes what follows the last whole line.
+func (l *log) cut() error {
+	l.bad = true
+	info, err := l.f.Stat()
+	if err == nil && info.Size() != l.size {
+		if err = l.f.Truncate(l.size); err == nil {
+			err = l.f.Sync()
+		}
+	}
+	if err == nil {
+		_, err = l.f.Seek(l.size, io.SeekStart)
+	}
+	if err != nil {
+		return fmt.Errorf("cannot write %s: %w", l.name, why(err))
+	}
+	l.bad = false
+	return nil
+}
+
+// append adds one line, durable when it returns nil if sync is set. After an error
+// the file is as before, or is cut before the next line is added.
+func (l *log) append(v any, sync bool) error {
+	if l.bad {
+		if err := l.cut(); err != nil {
+			return err
+		}
+	}
+	line, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Errorf("cannot write %s: %w", l.name, err)
+	}
+	line = append(line, '\n')
+	// One write: a kill comes before or after it, so only a power cut or a full disk
+	// can tear the line.
+	_, err = l.f.Write(line)
+	if err == nil && sync {
+		err = l.f.Sync()
+	}
+	if err != nil {
+		err = fmt.Errorf("cannot write %s: %w", l.name, full(err))
+		if cut := l.cut(); cut != nil {
+			return fmt.Errorf("%w (nor cut it back to its %d bytes)", err, l.size)
+		}
+		return err
+	}
+	l.size += int64(len(line))
+	return nil
+}
+
+func (l *log) close() error {
+	if err := l.f.Close(); err != nil && !errors.Is(err, os.ErrClosed) {
+		return fmt.Errorf("%s: %w", l.name, why(err))
+	}
+	return nil
+}
+
+// writeWhole writes a file whole or not at all, durably.
+func writeWhole(dir, name string, data []byte) (err error) {
+	target, tmp := filepath.Join(dir, name), filepath.Join(dir, temporary(name))
+	defer func() {
+		if err != nil {
+			os.Remove(tmp)
+			err = fmt.Errorf("cannot write %s: %w", target, full(err))
+		}
+	}()
+	f, err := os.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	if err == nil {
+		err = f.Sync()
+	}
+	if err := errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	if err := os.Rename(tmp, target); err != nil {
+		return err
+	}
+	return syncDir(dir)
+}
+
+func temporary(name string) string { return "." + name + ".new" }
+
+// full adds what to do to the errors of a disk that has no room.
+func full(err error) error {
+	err = why(err)
+	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EFBIG) {
+		return fmt.Errorf("%w; what was recorded is safe: make room, then resume", err)
+	}
+	return err
+}
+
+// why drops operation and path from an os error, for lines that name the path.
+func why(err error) error {
+	if pe, ok := errors.AsType[*fs.PathError](err); ok {
+		return pe.Err
+	}
+	if le, ok := errors.AsType[*os.LinkError](err); ok {
+		return le.Err
+	}
+	return err
+}

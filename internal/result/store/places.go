@@ -1,0 +1,86 @@
+package store
+
+import (
+	"fmt"
+	"math"
+
+	"hostlab/internal/result"
+)
+
+// place is where in the plan a run belongs.
+type place struct{ block, plot, slot int }
+
+// places is what was recorded at each place: the highest attempt, negative once
+// one was OK.
+type places map[place]int
+
+const settled = math.MinInt
+
+// add checks a run against the plan and takes it in.
+func (ps places) add(r *result.Run, x *result.Experiment) error {
+	p := place{r.Block, r.Plot, r.Slot}
+	if err := fits(r, x); err != nil {
+		return err
+	}
+	if r.Status == result.WarmUp {
+		return nil // any number, at the place of the run that they precede
+	}
+	last, seen := ps[p]
+	switch {
+	case seen && last == settled:
+		return fmt.Errorf("%s was recorded already", p)
+	case seen && r.Attempt <= last:
+		return fmt.Errorf("%s has its attempt %d already", p, r.Attempt)
+	}
+	ps[p] = r.Attempt
+	if r.Status == result.OK {
+		ps[p] = settled
+	}
+	return nil
+}
+
+// remove takes out a run that add took in.
+func (ps places) remove(r *result.Run) {
+	if r.Status == result.WarmUp {
+		return
+	}
+	ps[place{r.Block, r.Plot, r.Slot}] = r.Attempt - 1
+}
+
+func (p place) String() string {
+	return fmt.Sprintf("the run of block %d, plot %d, slot %d", p.block, p.plot, p.slot)
+}
+
+// fits checks that the plan has the run's cell at its place, and that an OK run
+// says of every response what it was.
+func fits(r *result.Run, x *result.Experiment) error {
+	p := place{r.Block, r.Plot, r.Slot}
+	if r.Block < 0 || r.Block >= len(x.Blocks) ||
+		r.Plot < 0 || r.Plot >= len(x.Blocks[r.Block].Plots) ||
+		r.Slot < 0 || r.Slot >= len(x.Blocks[r.Block].Plots[r.Plot]) {
+		return fmt.Errorf("%s is not in the plan", p)
+	}
+	if want := x.Blocks[r.Block].Plots[r.Plot][r.Slot]; r.Cell != want {
+		return fmt.Errorf("%s has cell %d, the plan has cell %d there", p, r.Cell, want)
+	}
+	switch r.Status {
+	case result.OK, result.Void, result.Failed, result.WarmUp:
+	default:
+		return fmt.Errorf("%s has the unknown status %q", p, r.Status)
+	}
+	if r.Status != result.OK {
+		return nil
+	}
+	for i := range x.Responses {
+		want := &x.Responses[i]
+		v, there := r.Values[want.Name]
+		_, missing := r.Missing[want.Name]
+		switch {
+		case there && want.Compare == result.Ratio && v <= 0:
+			return fmt.Errorf("%s is ok and has %s = %g, of which there is no logarithm", p, want.Name, v)
+		case !there && !missing:
+			return fmt.Errorf("%s is ok and says nothing of %s", p, want.Name)
+		}
+	}
+	return nil
+}
