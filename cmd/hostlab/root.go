@@ -53,6 +53,7 @@ Exit status:
 		newAssess(std),
 		newFacts(std),
 		newCheck(std),
+		newPredict(std),
 		newExplainCheck(std),
 		newReport(std),
 		newVersion(std),
