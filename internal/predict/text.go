@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -147,23 +148,37 @@ func unitOf(r model.Response) string {
 	return ""
 }
 
-// shared are the warnings of rows that have figures, each once, with whose they are.
+// digits are what warnings of one kind differ by.
+var digits = regexp.MustCompile(`[\d.]+`)
+
+// shared are the warnings of rows that have figures, each kind once, in the words of
+// the row that says the largest number, with whose they are.
 func shared(c model.Comparison) (out []string) {
-	who := map[string][]string{}
+	type kind struct {
+		text string
+		who  []string
+	}
 	var order []string
+	kinds := map[string]*kind{}
 	for _, r := range append([]model.Row{c.Baseline}, c.Rows...) {
 		if len(r.Responses) == 0 {
 			continue
 		}
 		for _, w := range r.Warnings {
-			if len(who[w]) == 0 {
-				order = append(order, w)
+			key := digits.ReplaceAllString(w, "#")
+			k := kinds[key]
+			if k == nil {
+				k = &kind{text: w}
+				kinds[key], order = k, append(order, key)
 			}
-			who[w] = append(who[w], label(r))
+			if number := digits.FindString(w); len(number) > len(digits.FindString(k.text)) || number > digits.FindString(k.text) {
+				k.text = w
+			}
+			k.who = append(k.who, label(r))
 		}
 	}
-	for _, w := range order {
-		out = append(out, strings.Join(who[w], ", ")+": "+w)
+	for _, key := range order {
+		out = append(out, strings.Join(kinds[key].who, ", ")+": "+kinds[key].text)
 	}
 	return out
 }
@@ -226,6 +241,13 @@ func (t *text) sensitivity() {
 	styles := []string{screen.Dim}
 	for _, i := range t.a.Sensitivity {
 		var parts []string
+		if i.Range < 0.005 {
+			for _, s := range i.Settings {
+				parts = append(parts, s.Value)
+			}
+			rows, styles = append(rows, []string{i.Parameter, rangeText(i.Range), "no difference: " + strings.Join(parts, ", ")}), append(styles, "")
+			continue
+		}
 		for _, s := range i.Settings {
 			p := s.Value + ": " + settingText(s)
 			if s.Ratio.N > 0 {
