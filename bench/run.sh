@@ -18,3 +18,7 @@ for args in --quick ""; do
 done
 echo "== commit probe against fio"
 ./bench/commit-vs-fio/run.sh "${COMMIT_DIR:-.}"
+echo "== what the runner, the record, the analysis and the report cost"
+go test -run '^$' -bench . -benchtime 3x ./internal/experiment/runner ./internal/result/store ./internal/analysis ./internal/report/effects
+echo "== verdicts, on simulated experiments whose truth is known"
+go run ./bench/verdicts -n "${EXPERIMENTS:-2000}"

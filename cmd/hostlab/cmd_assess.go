@@ -138,29 +138,13 @@ func (o *assessOptions) findOutputs(htmlAsked bool) error {
 	return nil
 }
 
-// defaultReport names a new report where the XDG base directory specification
-// puts state, so that the directory one stands in, which may well be the log
-// directory, stays as it was. Service users often have no home to write in.
+// defaultReport names a new report in the state directory.
 func defaultReport(now time.Time) (string, error) {
-	dir := os.Getenv("XDG_STATE_HOME")
-	if !filepath.IsAbs(dir) {
-		home, err := os.UserHomeDir()
-		if err != nil {
-			return "", errors.New("this user has no home directory")
-		}
-		dir = filepath.Join(home, ".local", "state")
+	dir, err := stateDir()
+	if err != nil {
+		return "", err
 	}
-	there := dir
-	for {
-		if _, err := os.Stat(there); err == nil || there == filepath.Dir(there) {
-			break
-		}
-		there = filepath.Dir(there)
-	}
-	if err := accessDir(there); err != nil {
-		return "", fmt.Errorf("cannot write in %s: %w", there, err)
-	}
-	return filepath.Join(dir, "hostlab", "assess-"+now.Format("20060102-150405")+".html"), nil
+	return filepath.Join(dir, "assess-"+now.Format("20060102-150405")+".html"), nil
 }
 
 // assessAndReport measures and writes what was asked for. The text comes in any

@@ -100,3 +100,28 @@ func checkWritable(flag, name string) error {
 	}
 	return nil
 }
+
+// stateDir returns where the XDG base directory specification puts state, so that
+// the directory one stands in, which may well be the log directory, stays as it was.
+// It need not exist yet. Service users often have no home to write in.
+func stateDir() (string, error) {
+	dir := os.Getenv("XDG_STATE_HOME")
+	if !filepath.IsAbs(dir) {
+		home, err := os.UserHomeDir()
+		if err != nil {
+			return "", errors.New("this user has no home directory")
+		}
+		dir = filepath.Join(home, ".local", "state")
+	}
+	there := dir
+	for {
+		if _, err := os.Stat(there); err == nil || there == filepath.Dir(there) {
+			break
+		}
+		there = filepath.Dir(there)
+	}
+	if err := accessDir(there); err != nil {
+		return "", fmt.Errorf("cannot write in %s: %w", there, err)
+	}
+	return filepath.Join(dir, "hostlab"), nil
+}

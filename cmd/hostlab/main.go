@@ -9,11 +9,15 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 
+	"hostlab/internal/experiment"
+	"hostlab/internal/experiment/runner"
 	"hostlab/internal/probe"
 	"hostlab/internal/screen"
+	"hostlab/internal/workload/all"
 	"hostlab/internal/workload/worker"
 )
 
@@ -24,19 +28,23 @@ const (
 	exitFailed      = 1   // anything else that went wrong on the way, such as a full disk
 	exitUsage       = 2   // a flag, argument or file that cannot be used
 	exitCannotLook  = 3   // nothing to inspect: /proc and /sys are not there
+	exitWaiting     = 4   // run: goes on after a reboot, or after a person has changed something
 	exitEffect      = 10  // report: a primary effect is beyond its margin
 	exitUndecided   = 11  // report: a primary effect is inconclusive, unresolved or void
 	exitInterrupted = 130 // Ctrl-C, as shells have it
 )
 
 func main() {
-	worker.Main(probe.Jobs()) // does not return in a worker process
+	worker.Main(jobs()) // does not return in a worker process
 	ctx, stop := signal.NotifyContext(context.Background(), stopSignals()...)
 	context.AfterFunc(ctx, stop) // a second Ctrl-C ends even what is stuck in the kernel
 	status := run(ctx, os.Args[1:], streams{os.Stdin, os.Stdout, os.Stderr})
 	stop()
 	os.Exit(status)
 }
+
+// jobs are all that worker processes of this program do.
+func jobs() []worker.Job { return slices.Concat(probe.Jobs(), all.Jobs()) }
 
 // stopSignals are those that end a run in good order. One that was ignored from
 // the start, as nohup and shells' background jobs have it, stays ignored.
@@ -63,7 +71,9 @@ func run(ctx context.Context, args []string, std streams) int {
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
 	status, line := outcome(err)
-	if line != "" {
+	if bad, ok := errors.AsType[*experiment.Problems](err); ok {
+		writeProblems(std.err, bad)
+	} else if line != "" {
 		fmt.Fprintln(std.err, "hostlab: "+line)
 	}
 	return status
@@ -89,6 +99,10 @@ func outcome(err error) (status int, line string) {
 	var (
 		usage usageError
 		blind cannotLook
+		study *experiment.Problems
+		waits *runner.Waiting
+		dirty *runner.Cleanup
+		no    *runner.Refused
 		told  verdictStatus
 	)
 	switch {
@@ -98,6 +112,10 @@ func outcome(err error) (status int, line string) {
 		return told.status, ""
 	case errors.Is(err, errFindings):
 		return exitFindings, ""
+	case errors.As(err, &dirty):
+		return exitFailed, oneLine(err) // above all: something was left changed
+	case errors.As(err, &waits):
+		return exitWaiting, "waiting: " + oneLine(err)
 	case errors.Is(err, context.Canceled):
 		if err == context.Canceled { //nolint:errorlint // a bare one: nothing else went wrong on the way out
 			return exitInterrupted, "interrupted; nothing was left behind"
@@ -105,10 +123,22 @@ func outcome(err error) (status int, line string) {
 		return exitInterrupted, "interrupted: " + oneLine(err)
 	case errors.As(err, &blind):
 		return exitCannotLook, oneLine(err)
-	case errors.As(err, &usage), isCobraUsage(err):
+	case errors.As(err, &usage), errors.As(err, &study), errors.As(err, &no), isCobraUsage(err):
 		return exitUsage, oneLine(err)
 	default:
 		return exitFailed, oneLine(err)
+	}
+}
+
+// writeProblems writes what is wrong with studies, a line each. Those of a file
+// begin with it, as compilers' do, so that editors find the place.
+func writeProblems(w io.Writer, bad *experiment.Problems) {
+	for _, p := range bad.List {
+		line := screen.Clean(p.Error())
+		if p.File == "" {
+			line = "hostlab: " + line
+		}
+		fmt.Fprintln(w, line)
 	}
 }
 

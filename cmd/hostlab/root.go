@@ -20,14 +20,16 @@ platform's settings cost them. It inspects this host, checks its settings for
 its role, and measures what the platform does to short bursts of work, to
 commits, to siblings on one core and to parallel queries.
 
-It only looks: no command here changes a setting, and none needs root. What an
-unprivileged user may not see is said, and the rest is done.
+Only run changes anything, when a study's factors say so; it asks first and puts
+everything back. The others only look. None needs root: what an unprivileged
+user may not see is said, and the rest is done.
 
 Exit status:
   0    done
   1    check: findings at or above --fail-on; otherwise: it failed on the way
   2    a flag, argument or file that cannot be used
   3    nothing to inspect: /proc and /sys are missing
+  4    run: waiting for a reboot or a person; resume it then
   10   report: an effect beyond its margin
   11   report: not decided
   130  interrupted`,
@@ -55,6 +57,9 @@ Exit status:
 		newCheck(std),
 		newPredict(std),
 		newExplainCheck(std),
+		newRun(std),
+		newStudy(std),
+		newWorkload(std),
 		newReport(std),
 		newVersion(std),
 		newMan(),

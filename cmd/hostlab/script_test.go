@@ -12,13 +12,12 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"hostlab/internal/probe"
 	"hostlab/internal/workload/worker"
 )
 
 // TestMain makes this test binary serve as hostlab in scripts, and as its worker.
 func TestMain(m *testing.M) {
-	worker.Main(probe.Jobs())
+	worker.Main(jobs())
 	testscript.Main(m, map[string]func(){"hostlab": main})
 }
 

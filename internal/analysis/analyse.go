@@ -42,12 +42,13 @@ func Analyse(x *result.Experiment, runs []result.Run, end *result.End) *Analysis
 			}
 		}
 	}
-	looks := len(x.Design.Looks)
+	looks := x.Design.Looks
 	used := r.used(blocks)
 	j := judge{record: r, cells: r.climates(used), judged: a.Look > 0, seconds: a.Seconds,
-		primary: stats.Simultaneous(alpha, primary, looks), secondary: stats.Simultaneous(alpha, 1, looks)}
-	if looks > 0 {
-		j.firstLook = x.Design.Looks[0]
+		primary: atLook(stats.Simultaneous(alpha, primary, 1), looks, a.Look), secondary: atLook(alpha, looks, a.Look),
+		void: atLook(voidAlpha, looks, a.Look)}
+	if len(looks) > 0 {
+		j.firstLook = looks[0]
 	}
 
 	tables := r.tables(blocks)
@@ -80,8 +81,20 @@ func Analyse(x *result.Experiment, runs []result.Run, end *result.End) *Analysis
 		}
 		return 1
 	})
+	a.Repeats = r.repeats(used, tables, a.Seconds)
 	a.Warnings = append(a.Warnings, r.conditions(tables, used)...)
 	return a
+}
+
+// atLook returns the alpha of an interval at a look, from 1, where alpha is that of
+// all looks together; before the first look, what it will be there. An end between
+// two looks counts as the later one: with fewer blocks than planned, it depends
+// more on the looks before it, and errs less often besides them.
+func atLook(alpha float64, looks []int, look int) float64 {
+	if len(looks) == 0 {
+		return alpha
+	}
+	return stats.LookAlphas(alpha, looks)[min(max(look, 1), len(looks))-1]
 }
 
 // look picks the blocks to judge and says what becomes of the others.
@@ -108,7 +121,7 @@ func (a *Analysis) look(r *record, end *result.End) (blocks []int) {
 	case reached > 0:
 		a.Look = reached
 		if n := a.Experiment.Design.Looks[reached-1]; n < len(blocks) {
-			a.Warnings = append(a.Warnings, plural(len(blocks)-n, "block", "blocks")+" after the last look wait for the next one, and are not in the estimates")
+			a.Warnings = append(a.Warnings, fmt.Sprintf("%s after the look at %d for the next one, outside the estimates", plural(len(blocks)-n, "block waits", "blocks wait"), n))
 			blocks = blocks[:n]
 		}
 	}

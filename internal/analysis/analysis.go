@@ -34,12 +34,12 @@ type Effect struct {
 	// Mean is the paired-t estimate beside it: rare stalls move it and not Value.
 	Mean, MeanLow, MeanHigh float64
 
-	Baseline, Level float64 // medians of the two sides, in the response's unit
+	Baseline, Level float64 // medians of the two sides, in the response's unit; NaN for interactions
 	NoiseFloor      float64 // of the A/A duplicate, on the scale of Value; NaN: none
 
 	Verdict Verdict
 	Reason  string // in a sentence, why this verdict
-	// Need is how many blocks in all would be enough to decide at this noise, 0 when
+	// Need is how many of Unit in all would be enough to decide at this noise, 0 when
 	// not known or decided; NeedSeconds is the time that the missing ones take.
 	Need        int
 	NeedSeconds float64
@@ -68,8 +68,11 @@ type Analysis struct {
 	Runs       map[result.Status]int
 	Effects    []Effect // primary ones first, in the study's order
 	AA         []AA
-	Seconds    float64 // of a median block, pauses between runs included; NaN: not known
-	Warnings   []string
+	// Repeats is how often a cell of a split plot is best run in each boot, from the
+	// variances and costs seen (Kalibera and Jones 2013); 0: not known.
+	Repeats  int
+	Seconds  float64 // of a median block, pauses between runs included; NaN: not known
+	Warnings []string
 }
 
 // Primary reports whether the effect shares in alpha and in the decision to stop.

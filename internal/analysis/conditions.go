@@ -154,13 +154,15 @@ func (r *record) boots(used []*result.Run) []string {
 	type plot struct{ block, plot int }
 	all := map[string]bool{}
 	inBlock, inPlot := map[int]string{}, map[plot]string{}
+	last := plot{-1, -1}
 	mixedBlocks, mixedPlots := map[int]bool{}, map[plot]bool{}
 	for _, run := range used {
-		if run.Boot == "" {
+		p := plot{run.Block, run.Plot}
+		if run.Boot == "" || p == last && run.Boot == inPlot[p] {
 			continue
 		}
+		last = p
 		all[run.Boot] = true
-		p := plot{run.Block, run.Plot}
 		if b, ok := inBlock[p.block]; ok && b != run.Boot {
 			mixedBlocks[p.block] = true
 		}
@@ -213,9 +215,14 @@ func (r *record) drift(t *table) string {
 	}
 	first, last := z[:third], z[len(z)-third:]
 	d := stats.Median(last) - stats.Median(first)
-	// A median of k normal values has the standard error 1.25 sd/sqrt(k).
-	noise := 1.25 * math.Hypot(stats.Spread(first), stats.Spread(last)) / math.Sqrt(float64(third))
-	if !(math.Abs(d) > t.margin()) || math.Abs(d) < 2*noise {
+	// Steps from block to block have the noise of two values and hardly any drift; a
+	// median of k normal values has the standard error 1.25 sd/sqrt(k).
+	steps := make([]float64, len(z)-1)
+	for i := range steps {
+		steps[i] = z[i+1] - z[i]
+	}
+	noise := 1.25 * stats.Spread(steps) / math.Sqrt(float64(third)) // of d
+	if !(math.Abs(d) > t.margin()) || math.Abs(d) < 2.5*noise {
 		return ""
 	}
 	return fmt.Sprintf("%s of the baseline drifted by %s from the first third of the blocks to the last; comparing within blocks cancels it", t.response.Name, t.signed(t.effect(d)))

@@ -25,6 +25,10 @@ type comparison struct {
 	plotNoise   bool   // differences between whole plots are in it
 }
 
+// floored reports whether the A/A duplicate shows the noise of such a comparison.
+// In a split plot it is a boot of its own, whose noise cancels within boots.
+func (c comparison) floored() bool { return c.unit == "blocks" || c.plotNoise }
+
 // comparison works out the cells of contrast c, or says why it cannot.
 func (r *record) comparison(c result.Contrast) (comparison, error) {
 	if len(c.Factors) != len(c.Levels) || len(c.Factors) < 1 || len(c.Factors) > 2 {

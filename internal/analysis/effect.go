@@ -15,6 +15,7 @@ type judge struct {
 	judged             bool      // a look was reached
 	firstLook          int
 	primary, secondary float64 // alpha of one interval
+	void               float64 // alpha of the A/A interval that voids
 	seconds            float64 // of a block; NaN: not known
 }
 
@@ -47,7 +48,7 @@ func (j *judge) effect(e Effect, c comparison, t *table, aa *floor) Effect {
 		e.Warnings = append(e.Warnings, w)
 	}
 	e.NoiseFloor = math.NaN()
-	if aa != nil && (c.unit == "blocks" || c.plotNoise) {
+	if aa != nil && c.floored() {
 		e.NoiseFloor = aa.Floor
 	}
 	e.Warnings = append(e.Warnings, c.uneven(j.cells)...)
@@ -69,10 +70,14 @@ func (j *judge) interval(d []float64, alpha float64) (iv, mean stats.Interval, m
 	return iv, mean, ""
 }
 
-// disagree says so where mean and Hodges-Lehmann tell different stories.
+// disagree says so where mean and Hodges-Lehmann tell different stories: they are
+// apart by more than a quarter of the interval (for normal differences that is more
+// than four standard errors of what is between them), or the interval of the mean is
+// more than twice as wide. What is below a quarter of the margin does not matter.
 func disagree(s scale, iv, mean stats.Interval) string {
 	width, meanWidth := iv.High-iv.Low, mean.High-mean.Low
-	if !(mean.Estimate < iv.Low || mean.Estimate > iv.High || meanWidth > 2*width) {
+	apart, least := math.Abs(mean.Estimate-iv.Estimate), s.margin()/4
+	if !(apart > max(width/4, least) || meanWidth > max(2*width, least)) {
 		return ""
 	}
 	return fmt.Sprintf("the mean differs from the median-like estimate, as rare stalls make it: the mean cost is %s (%s)",
@@ -99,7 +104,7 @@ func (j *judge) differences(c comparison, t *table) (d []float64, lost int) {
 			for _, w := range c.parts[p] {
 				sum += w.w * row[w.cell]
 			}
-			if math.IsNaN(sum) {
+			if math.IsNaN(sum) || math.IsInf(sum, 0) { // the largest numbers apart
 				lost++
 				continue
 			}

@@ -61,22 +61,19 @@ func (s scale) size(v float64) string {
 	return result.Format(v, s.response.Unit)
 }
 
-// percent writes a share with as many digits as two significant ones below 10 % need.
+// percent writes a share with three significant digits or two after the point,
+// whichever shows more, and without zeros at the end.
 func percent(v float64) string {
 	p := 100 * v
-	digits := 1
-	if a := math.Abs(p); a > 0 && a < 1 {
-		digits = min(2, 6)
-		for a < 0.1 && digits < 6 {
-			a *= 10
-			digits++
-		}
+	digits := 2
+	for a := math.Abs(p); a > 0 && a < 0.1 && digits < 12; a *= 10 {
+		digits++
+	}
+	if math.Abs(p) >= 10 {
+		digits = 1
 	}
 	t := strconv.FormatFloat(p, 'f', digits, 64)
-	if strings.Contains(t, ".") {
-		t = strings.TrimRight(strings.TrimRight(t, "0"), ".")
-	}
-	return t + " %"
+	return strings.TrimRight(strings.TrimRight(t, "0"), ".") + " %"
 }
 
 func (s scale) span(low, high float64) string {

@@ -3,7 +3,6 @@ package analysis
 import (
 	"fmt"
 	"math"
-	"strings"
 
 	"hostlab/internal/stats"
 )
@@ -27,20 +26,8 @@ func (j *judge) verdict(e *Effect, t *table, iv stats.Interval, c comparison, aa
 	case !(delta > 0) || math.IsInf(delta, 0):
 		e.Reason = fmt.Sprintf("The response has no practical margin above 0 (it is %g), so that no effect can be judged.", t.response.Margin)
 		return
-	case e.N == 0:
-		e.Reason = "No value yet."
-		e.Need = max(j.firstLook*len(c.parts), stats.MinBlocks(e.Alpha))
-		j.time(e, c)
-		return
-	case math.IsNaN(iv.Low):
-		e.Need = max(j.firstLook*len(c.parts), stats.MinBlocks(e.Alpha))
-		e.Reason = fmt.Sprintf("There is no interval at this confidence below %d %s; %s.", stats.MinBlocks(e.Alpha), e.Unit, missing(stats.MinBlocks(e.Alpha)-e.N))
-		j.time(e, c)
-		return
-	case !j.judged:
-		e.Need = max(j.firstLook*len(c.parts), needed(iv, stats.Spread(e.Differences), delta, e.Alpha))
-		e.Reason = fmt.Sprintf("The first look is at %s, and there are %d.", plural(j.firstLook, "block", "blocks"), len(t.rows))
-		j.time(e, c)
+	case e.N == 0 || math.IsNaN(iv.Low) || !j.judged:
+		j.tooFew(e, t, iv, c, delta)
 		return
 	}
 	low, high := iv.Low*t.cost(), iv.High*t.cost() // in the direction of cost
@@ -72,7 +59,7 @@ func (j *judge) verdict(e *Effect, t *table, iv stats.Interval, c comparison, aa
 func (j *judge) none(e *Effect, t *table, c comparison, aa *floor, delta float64, span string) {
 	margin := t.size(t.response.Margin)
 	switch {
-	case aa == nil || c.unit != "blocks" && !c.plotNoise:
+	case aa == nil || !c.floored():
 	case math.IsNaN(aa.Floor):
 		e.Reason = fmt.Sprintf("The interval, %s, is within the margin of %s, but the noise floor is not known: %s.", span, margin, aa.Reason)
 		return
@@ -84,6 +71,31 @@ func (j *judge) none(e *Effect, t *table, c comparison, aa *floor, delta float64
 	}
 	e.Verdict = NoEffect
 	e.Reason = fmt.Sprintf("The whole interval, %s, is within the margin of %s.", span, margin)
+	if aa != nil && !c.floored() {
+		e.Reason += " The A/A duplicate is a boot of its own, and no noise floor for what is compared within boots."
+	}
+}
+
+// tooFew says why an effect without an interval, or before a look, is not judged.
+func (j *judge) tooFew(e *Effect, t *table, iv stats.Interval, c comparison, delta float64) {
+	least := max(j.firstLook*len(c.parts), stats.MinBlocks(e.Alpha))
+	switch {
+	case len(t.rows) == 0:
+		e.Reason = "No block is complete."
+	case e.N == 0:
+		e.Reason = fmt.Sprintf("No block has a value of %s in all its runs.", t.response.Name)
+	case math.IsNaN(iv.Low):
+		n := stats.MinBlocks(e.Alpha)
+		e.Reason = fmt.Sprintf("There is no interval at this confidence below %d %s; %d missing.", n, e.Unit, n-e.N)
+	case j.firstLook == 0:
+		least = 0
+		e.Reason = "The study has no look before its end, and is judged then."
+	default:
+		least = max(least, needed(iv, stats.Spread(e.Differences), delta, e.Alpha))
+		e.Reason = fmt.Sprintf("The first look is at %s, and there are %d.", plural(j.firstLook, "block", "blocks"), len(t.rows))
+	}
+	e.Need = least
+	j.time(e, c)
 }
 
 // need adds how many blocks would decide.
@@ -96,9 +108,10 @@ func (j *judge) need(e *Effect, t *table, c comparison, iv stats.Interval, delta
 }
 
 // needed returns the number of units, more than there are, at which an effect is
-// decided. It has to be told from 0 or from the margin, whichever is farther from
-// it, and from the margin in any case: at an estimate of 0 that is the usual number
-// for an effect delta. 0 is more than maxNeed.
+// decided with probability power: one as far from the margin as the estimate is,
+// or as far as 0 is from it if that is less. At an estimate of 0 that is the usual
+// number for an effect delta; close to the margin it grows without bound. 0: more
+// than maxNeed.
 func needed(iv stats.Interval, spread, delta, alpha float64) int {
 	gap := min(math.Abs(math.Abs(iv.Estimate)-delta), delta)
 	n := stats.BlocksNeeded(spread, gap, alpha, power)
@@ -121,11 +134,4 @@ func (j *judge) time(e *Effect, c comparison) {
 		return
 	}
 	e.NeedSeconds = math.Ceil(float64(e.Need-e.N)/float64(max(len(c.parts), 1))) * j.seconds
-}
-
-func missing(n int) string {
-	if n == 1 {
-		return "1 is missing"
-	}
-	return strings.Replace("N are missing", "N", fmt.Sprint(n), 1)
 }

@@ -27,6 +27,8 @@ type Study struct {
 	Contrasts   []result.Contrast // expanded: one level each
 	Guard       Guard
 	Overrides   map[string]string // what the command line set: workload.KEY, seed, blocks
+
+	params []workload.Param // of the workload
 }
 
 // Factor is a factor with the way to bring about its levels. Exactly one of

@@ -9,6 +9,7 @@ import (
 	"runtime/debug"
 	"time"
 
+	"hostlab/internal/neighbours"
 	"hostlab/internal/stats"
 	"hostlab/internal/workload/xmlquery"
 )
@@ -24,12 +25,12 @@ const (
 
 // degreeProbe measures what parallelism makes of a CPU-bound cached query.
 type degreeProbe struct {
-	load  func(cpus []int) (map[int]cpuLoad, bool)
+	load  func(cpus []int) (map[int]neighbours.Load, bool)
 	stops func(file string) (stops, bool)
 }
 
 // NewDegree returns the probe of the degree of parallelism.
-func NewDegree() Probe { return degreeProbe{load: readLoad, stops: stopsIn} }
+func NewDegree() Probe { return degreeProbe{load: neighbours.Read, stops: stopsIn} }
 
 // Name implements Probe.
 func (degreeProbe) Name() string { return "degree" }
@@ -167,7 +168,7 @@ func (p degreeProbe) measure(ctx context.Context, r *degreeRun, began time.Time)
 	for round := 0; !time.Now().Add(longest).After(end); round++ {
 		start := time.Now()
 		before, _ := p.load(r.cfg.CPUs)
-		own := ownCPU()
+		own := neighbours.Own()
 		times, counted := make([]float64, len(r.conds)), make([]*stops, len(r.conds))
 		for _, i := range rng.Perm(len(r.conds)) {
 			c := r.conds[i]
@@ -184,7 +185,7 @@ func (p degreeProbe) measure(ctx context.Context, r *degreeRun, began time.Time)
 				counted[i] = &stops{is.periods - was.periods, is.throttled - was.throttled}
 			}
 		}
-		own, wall := ownCPU()-own, time.Since(start)
+		own, wall := neighbours.Own()-own, time.Since(start)
 		longest = max(longest, wall)
 		if round == 0 && longest < r.cfg.Budget/8 {
 			continue // warm-up of threads, caches and frequency, if there is time for it
@@ -197,7 +198,7 @@ func (p degreeProbe) measure(ctx context.Context, r *degreeRun, began time.Time)
 		}
 		share := 0.0
 		if after, ok := p.load(r.cfg.CPUs); ok {
-			share = foreignShare(before, after, own, wall.Seconds())
+			share = neighbours.Share(before, after, own, wall.Seconds())
 		}
 		r.foreign = append(r.foreign, share)
 		if r.cfg.Report != nil {

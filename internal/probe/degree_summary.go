@@ -133,3 +133,8 @@ func (r *degreeRun) throttling(m *result.Measurement, c condition) {
 		m.Warnings = append(m.Warnings, fmt.Sprintf("the limit is %.3g CPUs; it stopped the query in %s periods", r.limit.cpus, m.Labels["throttled"]))
 	}
 }
+
+// disturbedShare is the share of a measurement's time that others may take, by
+// pre-emption, by running on the CPU while it should be idle, or by steal,
+// before the measurement counts as disturbed.
+const disturbedShare = 0.02

@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"hostlab/internal/host"
+	"hostlab/internal/neighbours"
 	"hostlab/internal/result"
 	"hostlab/internal/workload/xmlquery"
 )
@@ -94,8 +95,8 @@ func TestLimitOf(t *testing.T) {
 // own.
 func TestDegreeBesideAHog(t *testing.T) {
 	began := time.Now()
-	p := degreeProbe{stops: stopsIn, load: func([]int) (map[int]cpuLoad, bool) {
-		return map[int]cpuLoad{0: {Busy: ownCPU()}, 1: {Busy: time.Since(began).Seconds()}}, true
+	p := degreeProbe{stops: stopsIn, load: func([]int) (map[int]neighbours.Load, bool) {
+		return map[int]neighbours.Load{0: {Busy: neighbours.Own()}, 1: {Busy: time.Since(began).Seconds()}}, true
 	}}
 	out, err := p.Run(context.Background(), ioConfig("", 2*time.Second))
 	if err != nil || out.Skipped != "" {
@@ -107,7 +108,9 @@ func TestDegreeBesideAHog(t *testing.T) {
 			t.Errorf("%s: disturbed %q, warnings %q", name, got, m[name].Warnings)
 		}
 	}
-	p.load = func([]int) (map[int]cpuLoad, bool) { return map[int]cpuLoad{0: {Busy: ownCPU()}, 1: {}}, true }
+	p.load = func([]int) (map[int]neighbours.Load, bool) {
+		return map[int]neighbours.Load{0: {Busy: neighbours.Own()}, 1: {}}, true
+	}
 	if out, err = p.Run(context.Background(), ioConfig("", 2*time.Second)); err != nil {
 		t.Fatal(err)
 	}

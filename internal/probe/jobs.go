@@ -1,12 +1,12 @@
 package probe
 
-import "hostlab/internal/workload/worker"
+import (
+	"hostlab/internal/workload/burst"
+	"hostlab/internal/workload/worker"
+)
 
 // Jobs lists what this package's worker processes do. A program that runs probes
 // must call worker.Main(probe.Jobs()) first thing in main.
 func Jobs() []worker.Job {
-	return []worker.Job{
-		{Name: wakeupJob, New: newWakeWorker},
-		{Name: siblingsJob, New: newPairWorker},
-	}
+	return append(burst.Jobs(), worker.Job{Name: siblingsJob, New: newPairWorker})
 }

@@ -7,13 +7,14 @@ import (
 	"time"
 
 	"hostlab/internal/host"
+	"hostlab/internal/neighbours"
 	"hostlab/internal/workload/worker"
 )
 
 // pairRunner executes cells: a worker process, or a fake with fixed timings.
 type pairRunner interface {
 	run(pairRequest) (pairReply, error)
-	load(cpus []int) (map[int]cpuLoad, bool)
+	load(cpus []int) (map[int]neighbours.Load, bool)
 	close()
 }
 
@@ -206,7 +207,7 @@ type company struct {
 func (c company) share() float64 {
 	var out float64
 	if c.wall > 0 {
-		out = max(0, c.others-2*statTick) / (2 * c.wall)
+		out = max(0, c.others-2*neighbours.Tick) / (2 * c.wall)
 	}
 	if c.ran > 0 {
 		out = max(out, c.waited/c.ran)
@@ -239,7 +240,7 @@ func (r *siblingsRun) pairRound(ctx context.Context, p *pairRun) error {
 	cells = append([]cell{{cellControl, both, func(*pairSample, pairReply) {}}}, cells...)
 	sample := newPairSample()
 	before, _ := r.runner.load(both)
-	began, own := r.now(), ownCPU()+r.used
+	began, own := r.now(), neighbours.Own()+r.used
 	for i, c := range cells {
 		req := pairRequest{Kind: c.kind, CPUs: c.cpus, Chunks: r.plan.Chunks}
 		if i == 0 {
@@ -261,7 +262,7 @@ func (r *siblingsRun) pairRound(ctx context.Context, p *pairRun) error {
 			}
 		}
 	}
-	own = ownCPU() + r.used - own
+	own = neighbours.Own() + r.used - own
 	if after, ok := r.runner.load(both); ok {
 		wall := r.now().Sub(began).Seconds()
 		p.company.wall += wall
@@ -306,6 +307,6 @@ func (w pairSession) run(req pairRequest) (reply pairReply, err error) {
 	return reply, err
 }
 
-func (w pairSession) load(cpus []int) (map[int]cpuLoad, bool) { return readLoad(cpus) }
+func (w pairSession) load(cpus []int) (map[int]neighbours.Load, bool) { return neighbours.Read(cpus) }
 
 func (w pairSession) close() { w.s.Close() }

@@ -11,6 +11,7 @@ import (
 
 	"hostlab/internal/result"
 	"hostlab/internal/stats"
+	"hostlab/internal/workload/corun"
 )
 
 // Conditions of the lock cells.
@@ -113,7 +114,7 @@ func (r *siblingsRun) harm(ctx context.Context, deadline time.Time) ([]result.Me
 			}
 			copy(round.side[c][:], got.Sides)
 			for _, s := range got.Sides {
-				round.disturbed = round.disturbed || s.disturbed()
+				round.disturbed = round.disturbed || sideDisturbed(s)
 			}
 		}
 		if gone != "" {
@@ -136,7 +137,7 @@ func (r *siblingsRun) harm(ctx context.Context, deadline time.Time) ([]result.Me
 
 // harmRound is one cell of each condition: the lock's side, the scanner's side.
 type harmRound struct {
-	side      [harmConds][2]pairSide
+	side      [harmConds][2]corun.Side
 	disturbed bool
 }
 
@@ -204,9 +205,9 @@ func (h harmed) rates(cond, side int) (out []float64) {
 		s := round.side[cond][side]
 		n := s.Locked
 		if side == 1 {
-			n = s.Scans
+			n = s.Rounds
 		}
-		out = append(out, float64(n)/s.seconds())
+		out = append(out, float64(n)/s.Seconds())
 	}
 	return out
 }

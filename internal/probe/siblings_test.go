@@ -10,7 +10,9 @@ import (
 	"time"
 
 	"hostlab/internal/host"
+	"hostlab/internal/neighbours"
 	"hostlab/internal/stats"
+	"hostlab/internal/workload/corun"
 )
 
 // fakeCores is a host on which CPUs k and k+half share a core if smt is true, and
@@ -68,7 +70,7 @@ func (f *fakeCores) run(req pairRequest) (pairReply, error) {
 			if share {
 				rate *= 0.6
 			}
-			reply.Sides = append(reply.Sides, pairSide{Wall: req.Seconds, CPU: req.Seconds, HasCPU: true, Locked: uint64(rate * req.Seconds), Scans: uint64(1e4 * req.Seconds)})
+			reply.Sides = append(reply.Sides, corun.Side{Wall: req.Seconds, CPU: req.Seconds, HasCPU: true, Locked: uint64(rate * req.Seconds), Rounds: uint64(1e4 * req.Seconds)})
 		}
 		f.at = f.at.Add(time.Duration((req.Seconds + lockOverhead) * 1e9))
 		return reply, nil
@@ -79,19 +81,19 @@ func (f *fakeCores) run(req pairRequest) (pairReply, error) {
 			t *= f.slow
 		}
 		total := wall * t * float64(req.Chunks)
-		reply.Sides = append(reply.Sides, pairSide{Median: t, Wall: total, CPU: total, HasCPU: true, HasWaited: true})
+		reply.Sides = append(reply.Sides, corun.Side{Median: t, Wall: total, CPU: total, HasCPU: true, HasWaited: true})
 	}
 	f.at = f.at.Add(time.Duration(chunkSeconds * float64(req.Chunks) * wall * 1e9))
 	return reply, nil
 }
 
 // load adds to each CPU's own use, of which the fake has none, what the hog takes.
-func (f *fakeCores) load(cpus []int) (map[int]cpuLoad, bool) {
-	out := map[int]cpuLoad{}
+func (f *fakeCores) load(cpus []int) (map[int]neighbours.Load, bool) {
+	out := map[int]neighbours.Load{}
 	for i, c := range cpus {
-		var l cpuLoad
+		var l neighbours.Load
 		if i == 0 {
-			l.Busy = ownCPU()
+			l.Busy = neighbours.Own()
 		}
 		if c == f.hog {
 			l.Busy += f.share * min(f.at.Sub(time.Unix(1e9, 0)), f.until).Seconds()

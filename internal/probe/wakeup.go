@@ -9,14 +9,16 @@ import (
 	"time"
 
 	"hostlab/internal/host"
+	"hostlab/internal/neighbours"
 	"hostlab/internal/stats"
+	"hostlab/internal/workload/burst"
 	"hostlab/internal/workload/worker"
 )
 
 // wakeRunner executes requests: a worker process, or a fake with fixed timings.
 type wakeRunner interface {
-	run(wakeRequest) (wakeReply, error)
-	load(cpus []int) (map[int]cpuLoad, bool)
+	run(burst.Request) (burst.Reply, error)
+	load(cpus []int) (map[int]neighbours.Load, bool)
 	close()
 }
 
@@ -120,7 +122,7 @@ type wakeSamples map[wakeKey]*wakeTriple
 
 // wakeTriple is one slice under each condition.
 type wakeTriple struct {
-	Sample    [wakeConds]wakeSample
+	Sample    [wakeConds]burst.Sample
 	Disturbed bool // in whatever way
 	Awake     bool // the CPU was not idle in its pause
 }
@@ -171,13 +173,13 @@ func (r *wakeRun) calibrate(ctx context.Context, t wakeTarget, kernel string) er
 	if r.gone[t.CPU] != "" {
 		return nil
 	}
-	spin := wakeStep{Kernel: kernel, Spin: calibrating / 6}
-	got, err := r.call(ctx, wakeRequest{t.CPU, t.WorkingSet, []wakeStep{spin, spin, spin}})
+	spin := burst.Step{Kernel: kernel, Spin: calibrating / 6}
+	got, err := r.call(ctx, burst.Request{CPU: t.CPU, WorkingSet: t.WorkingSet, Steps: []burst.Step{spin, spin, spin}})
 	if err != nil || r.gone[t.CPU] != "" {
 		return err
 	}
 	// The first part warms up.
-	n, s := float64(got[1].N+got[2].N), got[1].seconds()+got[2].seconds()
+	n, s := float64(got[1].N+got[2].N), got[1].Seconds()+got[2].Seconds()
 	if !(n > 0 && s > 0) {
 		return fmt.Errorf("calibrating %s on CPU %d gave %g operations in %g s", kernel, t.CPU, n, s)
 	}
@@ -186,7 +188,7 @@ func (r *wakeRun) calibrate(ctx context.Context, t wakeTarget, kernel string) er
 }
 
 // call sends one request. A CPU that cannot be used is noted in r.gone.
-func (r *wakeRun) call(ctx context.Context, req wakeRequest) ([]wakeSample, error) {
+func (r *wakeRun) call(ctx context.Context, req burst.Request) ([]burst.Sample, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -220,7 +222,7 @@ func (r *wakeRun) round(ctx context.Context, now func() time.Time) (bool, error)
 		if r.gone[cpu] != "" {
 			continue
 		}
-		got, err := r.call(ctx, wakeRequest{cpu, cell.Target.WorkingSet, cell.Steps})
+		got, err := r.call(ctx, burst.Request{CPU: cpu, WorkingSet: cell.Target.WorkingSet, Steps: cell.Steps})
 		if err != nil {
 			return false, err
 		}
@@ -233,7 +235,7 @@ func (r *wakeRun) round(ctx context.Context, now func() time.Time) (bool, error)
 		awake := false
 		for i, s := range got {
 			if sleep := cell.Steps[i].Sleep; sleep > 0 && s.HasForeign {
-				awake = !s.idle(sleep)
+				awake = !idle(s, sleep)
 				foreign[cpu] += s.Foreign
 				slept[cpu] += sleep
 			}
@@ -249,7 +251,7 @@ func (r *wakeRun) round(ctx context.Context, now func() time.Time) (bool, error)
 			triple := samples[key]
 			triple.Sample[role.Cond] = s
 			triple.Awake = triple.Awake || awake
-			triple.Disturbed = triple.Disturbed || s.disturbed() || awake
+			triple.Disturbed = triple.Disturbed || disturbed(s) || awake
 		}
 		if up := cell.climb(got); up > 0 {
 			key := wakeKey{CPU: cpu, Kernel: cell.Kernel}
@@ -261,12 +263,12 @@ func (r *wakeRun) round(ctx context.Context, now func() time.Time) (bool, error)
 	any := false
 	for key, triple := range samples {
 		// Little by little others may take more than the ticks of one pause show.
-		if foreign[key.CPU]-2*statTick > disturbedShare*slept[key.CPU] {
+		if foreign[key.CPU]-2*neighbours.Tick > disturbedShare*slept[key.CPU] {
 			triple.Disturbed, triple.Awake = true, true
 		}
 		if b, ok := before[key.CPU]; ok && known {
 			stolen := after[key.CPU].Steal - b.Steal
-			triple.Disturbed = triple.Disturbed || stolen-statTick > disturbedShare*wall
+			triple.Disturbed = triple.Disturbed || stolen-neighbours.Tick > disturbedShare*wall
 		}
 		any = any || triple.Disturbed
 	}
@@ -277,15 +279,26 @@ func (r *wakeRun) round(ctx context.Context, now func() time.Time) (bool, error)
 	return any, nil
 }
 
+// idle reports whether the CPU was idle in a sleep of so many seconds, as far as
+// is known. A sleep of 100 ms is ten clock ticks long: one of them may be chance.
+func idle(s burst.Sample, sleep float64) bool {
+	return !s.HasForeign || s.Foreign-neighbours.Tick <= disturbedShare*sleep
+}
+
+// disturbed reports whether the thread was off its CPU for more than it may be.
+func disturbed(s burst.Sample) bool {
+	return s.HasCPU && s.Wall-s.CPU > disturbedShare*s.Wall
+}
+
 // add sorts what one step says of being on time.
-func (p *wakePauses) add(step wakeStep, s wakeSample) {
+func (p *wakePauses) add(step burst.Step, s burst.Sample) {
 	switch {
 	case !s.HasLate:
-	case step.Sleep > 0 && s.idle(step.Sleep):
+	case step.Sleep > 0 && idle(s, step.Sleep):
 		p.late = append(p.late, s.Late)
 	case step.Sleep > 0:
 		p.awake = append(p.awake, s.Late)
-	case step.Spin >= spinning/2 && !s.disturbed():
+	case step.Spin >= spinning/2 && !disturbed(s):
 		p.spun = append(p.spun, s.Late)
 	}
 }
@@ -337,7 +350,7 @@ func (r *wakeRun) usable(alpha float64, keys ...wakeKey) (u usedRounds) {
 func (u usedRounds) seconds(key wakeKey, cond wakeCond) []float64 {
 	out := make([]float64, len(u.use))
 	for i, round := range u.use {
-		out[i] = round[key].Sample[cond].seconds()
+		out[i] = round[key].Sample[cond].Seconds()
 	}
 	return out
 }
@@ -369,18 +382,18 @@ func (r *wakeRun) warning() string {
 type wakeSession struct{ s *worker.Session }
 
 func startWakeSession(ctx context.Context) (wakeRunner, error) {
-	s, err := worker.Start(ctx, wakeupJob, 1)
+	s, err := burst.Start(ctx)
 	if err != nil {
 		return nil, err
 	}
 	return wakeSession{s}, nil
 }
 
-func (w wakeSession) run(req wakeRequest) (reply wakeReply, err error) {
+func (w wakeSession) run(req burst.Request) (reply burst.Reply, err error) {
 	err = w.s.Call(req, &reply)
 	return reply, err
 }
 
-func (w wakeSession) load(cpus []int) (map[int]cpuLoad, bool) { return readLoad(cpus) }
+func (w wakeSession) load(cpus []int) (map[int]neighbours.Load, bool) { return neighbours.Read(cpus) }
 
 func (w wakeSession) close() { w.s.Close() }

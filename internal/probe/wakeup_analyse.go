@@ -8,6 +8,7 @@ import (
 
 	"hostlab/internal/result"
 	"hostlab/internal/stats"
+	"hostlab/internal/workload/burst"
 )
 
 // measurements turns rounds into ratios with intervals, clocks and latencies.
@@ -19,7 +20,7 @@ func (r *wakeRun) measurements(alpha float64) []result.Measurement {
 				out = append(out, r.ratio(t, wakeKey{t.CPU, kernel.Name, slice}, alpha))
 			}
 		}
-		for _, slice := range r.plan.slices(kernelMixed) {
+		for _, slice := range r.plan.slices(burst.Mixed) {
 			out = append(out, r.cold(t, slice, alpha))
 		}
 		out = append(out, r.clocks(t, alpha)...)
@@ -28,7 +29,7 @@ func (r *wakeRun) measurements(alpha float64) []result.Measurement {
 	return out
 }
 
-var kernelWords = map[string]string{kernelALU: "arithmetic", kernelMixed: "arithmetic and loads from three quarters of the L2 cache"}
+var kernelWords = map[string]string{burst.ALU: "arithmetic", burst.Mixed: "arithmetic and loads from three quarters of the L2 cache"}
 
 // ratio is the wake-up penalty of one kind of slice on one CPU.
 func (r *wakeRun) ratio(t wakeTarget, key wakeKey, alpha float64) result.Measurement {
@@ -50,7 +51,7 @@ func (r *wakeRun) ratio(t wakeTarget, key wakeKey, alpha float64) result.Measure
 // cold is what mixed loses after a sleep beyond what arithmetic loses: what is not
 // clock, but caches above all. It is estimated within rounds, both together.
 func (r *wakeRun) cold(t wakeTarget, slice, alpha float64) result.Measurement {
-	alu, mixed := wakeKey{t.CPU, kernelALU, slice}, wakeKey{t.CPU, kernelMixed, slice}
+	alu, mixed := wakeKey{t.CPU, burst.ALU, slice}, wakeKey{t.CPU, burst.Mixed, slice}
 	m := t.measurement("wakeup."+wakeKey{t.CPU, "cold", slice}.name(), "ratio", "cold")
 	m.Title = fmt.Sprintf("a burst of %.0f ms that reads three quarters of the L2 cache, after 100 ms asleep, against awake, beyond what arithmetic loses", slice*1000)
 	m.Labels["slice"] = labelSeconds(slice)
@@ -119,7 +120,7 @@ func (r *wakeRun) ramping(m *result.Measurement, key wakeKey, alpha float64) {
 // clocks are the additions per second when busy and right after sleeping. The
 // first is over the longest slices, the second over the shortest.
 func (r *wakeRun) clocks(t wakeTarget, alpha float64) []result.Measurement {
-	all := r.plan.slices(kernelALU)
+	all := r.plan.slices(burst.ALU)
 	kinds := []struct {
 		name, title string
 		slice       float64
@@ -133,11 +134,11 @@ func (r *wakeRun) clocks(t wakeTarget, alpha float64) []result.Measurement {
 		m := t.measurement(fmt.Sprintf("wakeup.frequency.%s.cpu%d", k.name, t.CPU), "Hz", "frequency")
 		m.Title = k.title
 		m.Labels["slice"], m.Labels["condition"] = labelSeconds(k.slice), k.name
-		u := r.usable(alpha, wakeKey{t.CPU, kernelALU, k.slice})
+		u := r.usable(alpha, wakeKey{t.CPU, burst.ALU, k.slice})
 		var hz []float64
 		for _, round := range u.use {
-			if s := round[wakeKey{t.CPU, kernelALU, k.slice}].Sample[k.cond]; s.seconds() > 0 {
-				hz = append(hz, float64(s.N)/s.seconds())
+			if s := round[wakeKey{t.CPU, burst.ALU, k.slice}].Sample[k.cond]; s.Seconds() > 0 {
+				hz = append(hz, float64(s.N)/s.Seconds())
 			}
 		}
 		if len(hz) == 0 {

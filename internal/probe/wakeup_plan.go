@@ -9,6 +9,7 @@ import (
 
 	"hostlab/internal/host"
 	"hostlab/internal/stats"
+	"hostlab/internal/workload/burst"
 )
 
 // Times of the wake-up probe's conditions, in seconds.
@@ -108,10 +109,10 @@ type wakePlan struct {
 // and a cache is warm long before. So the mixed kernel never has it. The slices of
 // mixed are among those of alu, with which they are compared.
 var wakePlans = []wakePlan{
-	{Kernels: []wakeKernel{{kernelALU, wakeSlices}, {kernelMixed, wakeSlices[:2]}}},
-	{Kernels: []wakeKernel{{kernelALU, wakeSlices[:2]}, {kernelMixed, wakeSlices[:1]}}, Dropped: "slices of 100 ms"},
-	{Kernels: []wakeKernel{{kernelALU, wakeSlices[:1]}, {kernelMixed, wakeSlices[:1]}}, Dropped: "slices of 30 and 100 ms"},
-	{Kernels: []wakeKernel{{kernelALU, wakeSlices[:1]}}, Dropped: "slices of 30 and 100 ms and the kernel that sees cold caches"},
+	{Kernels: []wakeKernel{{burst.ALU, wakeSlices}, {burst.Mixed, wakeSlices[:2]}}},
+	{Kernels: []wakeKernel{{burst.ALU, wakeSlices[:2]}, {burst.Mixed, wakeSlices[:1]}}, Dropped: "slices of 100 ms"},
+	{Kernels: []wakeKernel{{burst.ALU, wakeSlices[:1]}, {burst.Mixed, wakeSlices[:1]}}, Dropped: "slices of 30 and 100 ms"},
+	{Kernels: []wakeKernel{{burst.ALU, wakeSlices[:1]}}, Dropped: "slices of 30 and 100 ms and the kernel that sees cold caches"},
 }
 
 // slices are those of a kernel.
@@ -176,7 +177,7 @@ func (k wakeKey) name() string {
 type wakeCell struct {
 	Target wakeTarget
 	Kernel string
-	Steps  []wakeStep
+	Steps  []burst.Step
 	Roles  []wakeRole // of each step
 }
 
@@ -206,18 +207,18 @@ func wakeRound(p wakePlan, targets []wakeTarget, perSecond func(cpu int, kernel 
 			ops := func(slice float64) uint64 { return uint64(slice * perSecond(t.CPU, kernel)) }
 			for _, s := range k.Slices {
 				slept := wakeCell{Target: t, Kernel: kernel}
-				slept.add(wakeStep{Kernel: kernel, Spin: settling}, wakeRole{})
-				slept.add(wakeStep{Sleep: asleep}, wakeRole{})
-				slept.add(wakeStep{Kernel: kernel, N: ops(s)}, wakeRole{s, afterSleep})
+				slept.add(burst.Step{Kernel: kernel, Spin: settling}, wakeRole{})
+				slept.add(burst.Step{Sleep: asleep}, wakeRole{})
+				slept.add(burst.Step{Kernel: kernel, N: ops(s)}, wakeRole{s, afterSleep})
 				cells = append(cells, slept)
 			}
 			for _, cond := range []wakeCond{busy, busyAgain} {
 				stretch := wakeCell{Target: t, Kernel: kernel}
 				// The second half of the warm-up tells whether the clock still rises.
-				stretch.add(wakeStep{Kernel: kernel, Spin: spinning / 2}, wakeRole{})
-				stretch.add(wakeStep{Kernel: kernel, Spin: spinning / 2}, wakeRole{})
+				stretch.add(burst.Step{Kernel: kernel, Spin: spinning / 2}, wakeRole{})
+				stretch.add(burst.Step{Kernel: kernel, Spin: spinning / 2}, wakeRole{})
 				for _, i := range rnd.Perm(len(k.Slices)) {
-					stretch.add(wakeStep{Kernel: kernel, N: ops(k.Slices[i])}, wakeRole{k.Slices[i], cond})
+					stretch.add(burst.Step{Kernel: kernel, N: ops(k.Slices[i])}, wakeRole{k.Slices[i], cond})
 				}
 				cells = append(cells, stretch)
 			}
@@ -229,7 +230,7 @@ func wakeRound(p wakePlan, targets []wakeTarget, perSecond func(cpu int, kernel 
 
 // climb is how much faster the last step of a busy stretch is than its first
 // slice, or than the warm-up's end where there is one slice only; 0: not known.
-func (c *wakeCell) climb(got []wakeSample) float64 {
+func (c *wakeCell) climb(got []burst.Sample) float64 {
 	last := len(got) - 1
 	first := 1
 	if last > 2 {
@@ -239,10 +240,10 @@ func (c *wakeCell) climb(got []wakeSample) float64 {
 		return 0
 	}
 	a, b := got[first], got[last]
-	return float64(b.N) / b.seconds() / (float64(a.N) / a.seconds())
+	return float64(b.N) / b.Seconds() / (float64(a.N) / a.Seconds())
 }
 
-func (c *wakeCell) add(s wakeStep, r wakeRole) {
+func (c *wakeCell) add(s burst.Step, r wakeRole) {
 	c.Steps = append(c.Steps, s)
 	c.Roles = append(c.Roles, r)
 }

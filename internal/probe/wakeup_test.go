@@ -13,7 +13,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"hostlab/internal/host"
+	"hostlab/internal/neighbours"
 	"hostlab/internal/result"
+	"hostlab/internal/workload/burst"
 )
 
 // fakeWake is a processor with a known clock: full speed while busy, and for the
@@ -41,19 +43,19 @@ func newFakeWake() *fakeWake {
 	return &fakeWake{at: at, start: at, goneCPU: -1, rnd: rand.New(rand.NewPCG(1, 1))}
 }
 
-func (f *fakeWake) run(req wakeRequest) (wakeReply, error) {
+func (f *fakeWake) run(req burst.Request) (burst.Reply, error) {
 	f.calls++
 	if req.CPU == f.goneCPU && f.calls > f.goneFrom {
-		return wakeReply{Gone: "CPU 1: offline"}, nil
+		return burst.Reply{Gone: "CPU 1: offline"}, nil
 	}
 	const hz = 2e9
-	per := map[string]float64{kernelALU: hz, kernelMixed: hz / 40}
-	var reply wakeReply
+	per := map[string]float64{burst.ALU: hz, burst.Mixed: hz / 40}
+	var reply burst.Reply
 	slept, worked := false, 0.0
 	for _, s := range req.Steps {
 		if s.Sleep > 0 {
 			f.pass(s.Sleep + f.exit)
-			reply.Samples = append(reply.Samples, wakeSample{Late: f.exit * (1 + f.noise*f.rnd.Float64()), HasLate: true, Foreign: f.awake * s.Sleep, HasForeign: true})
+			reply.Samples = append(reply.Samples, burst.Sample{Late: f.exit * (1 + f.noise*f.rnd.Float64()), HasLate: true, Foreign: f.awake * s.Sleep, HasForeign: true})
 			slept = true
 			continue
 		}
@@ -64,7 +66,7 @@ func (f *fakeWake) run(req wakeRequest) (wakeReply, error) {
 		t := n / per[s.Kernel]
 		if slept {
 			t += min(f.slow, 2*t) / 2
-			if s.Kernel == kernelMixed {
+			if s.Kernel == burst.Mixed {
 				t += f.cold
 			}
 		}
@@ -73,15 +75,15 @@ func (f *fakeWake) run(req wakeRequest) (wakeReply, error) {
 		t *= (1 + f.noise*f.rnd.NormFloat64()) * (1 + f.drift*f.at.Sub(f.start).Seconds())
 		wall := t / (1 - f.stolen)
 		f.pass(wall)
-		reply.Samples = append(reply.Samples, wakeSample{N: uint64(n), Wall: wall, CPU: t, HasCPU: true, Late: 1e-7, HasLate: s.Spin > 0})
+		reply.Samples = append(reply.Samples, burst.Sample{N: uint64(n), Wall: wall, CPU: t, HasCPU: true, Late: 1e-7, HasLate: s.Spin > 0})
 		slept = false
 	}
 	return reply, nil
 }
 
-func (f *fakeWake) pass(s float64)                     { f.at = f.at.Add(time.Duration(s * 1e9)) }
-func (f *fakeWake) load([]int) (map[int]cpuLoad, bool) { return nil, false }
-func (f *fakeWake) close()                             { f.closed = true }
+func (f *fakeWake) pass(s float64)                             { f.at = f.at.Add(time.Duration(s * 1e9)) }
+func (f *fakeWake) load([]int) (map[int]neighbours.Load, bool) { return nil, false }
+func (f *fakeWake) close()                                     { f.closed = true }
 func (f *fakeWake) probe() *wakeup {
 	return &wakeup{start: func(context.Context) (wakeRunner, error) { return f, nil }, now: func() time.Time { return f.at }}
 }
@@ -335,7 +337,7 @@ func TestPlanWakeup(t *testing.T) {
 		{time.Hour, 1, 3, 2, 30},
 	} {
 		p := planWakeup(c.budget, c.cpus, 0.05)
-		n := len(p.slices(kernelALU))
+		n := len(p.slices(burst.ALU))
 		if n != c.slices || len(p.Kernels) != c.kernels || p.Rounds < c.rounds || p.Rounds > maxWakeRounds {
 			t.Errorf("%v for %d CPUs: %d slices, %d kernels, %d rounds", c.budget, c.cpus, n, len(p.Kernels), p.Rounds)
 		}
@@ -424,18 +426,18 @@ func TestWakeRound(t *testing.T) {
 }
 
 func TestForeignShare(t *testing.T) {
-	before := cpuLoad{Busy: 100, Steal: 5}
+	before := neighbours.Load{Busy: 100, Steal: 5}
 	for _, c := range []struct {
-		after cpuLoad
+		after neighbours.Load
 		own   float64
 		want  float64
 	}{
-		{cpuLoad{101, 5}, 1, 0},
-		{cpuLoad{101, 5}, 0.79, 0.1},
-		{cpuLoad{101, 5.21}, 1, 0.1},
-		{cpuLoad{}, 1, 0},
+		{neighbours.Load{Busy: 101, Steal: 5}, 1, 0},
+		{neighbours.Load{Busy: 101, Steal: 5}, 0.79, 0.1},
+		{neighbours.Load{Busy: 101, Steal: 5.21}, 1, 0.1},
+		{neighbours.Load{}, 1, 0},
 	} {
-		if got := foreignShare(map[int]cpuLoad{3: before}, map[int]cpuLoad{3: c.after}, c.own, 2); math.Abs(got-c.want) > 1e-9 {
+		if got := neighbours.Share(map[int]neighbours.Load{3: before}, map[int]neighbours.Load{3: c.after}, c.own, 2); math.Abs(got-c.want) > 1e-9 {
 			t.Errorf("%+v, own %g: %g, want %g", c.after, c.own, got, c.want)
 		}
 	}

@@ -51,7 +51,30 @@ type Config struct {
 	Picks  []Pick // for workloads that have Picks
 	Dir    string // where relative paths start: the study file's directory; absolute
 	Work   string // an existing directory for the workload's own files; absolute
+	// Factors names the factors of the study, which Request.Levels will have. nil: not
+	// known, as when a workload runs by itself.
+	Factors []string
 }
+
+// Validator is a workload that can tell more about a Config than Check does, such
+// as a pick that does not parse, without touching the system. Work may be empty.
+// The error joins *ParamErrors; for a pick, Name is the response's.
+type Validator interface {
+	Validate(cfg Config) error
+}
+
+// Failure is a run that failed after it printed something that helps to find out
+// why. Output of several megabytes has its middle left out.
+type Failure struct {
+	Err            error // one line: what, where and what to do
+	Stdout, Stderr []byte
+}
+
+// Error implements error.
+func (f *Failure) Error() string { return f.Err.Error() }
+
+// Unwrap returns Err.
+func (f *Failure) Unwrap() error { return f.Err }
 
 // Pick is a response to be had from the output of a command.
 type Pick struct {

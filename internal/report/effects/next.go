@@ -52,9 +52,8 @@ func (r *Report) next() []step {
 
 // Quote makes one word for a POSIX shell.
 func Quote(s string) string {
-	plain := strings.IndexFunc(s, func(c rune) bool {
-		return !(c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.ContainsRune("._/:@%+=,-", c))
-	}) < 0
+	const safe = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._/:@%+=,-"
+	plain := strings.Trim(s, safe) == ""
 	if plain && s != "" && !strings.HasPrefix(s, "-") {
 		return s
 	}

@@ -63,7 +63,7 @@ func load(dir string) (*loaded, error) {
 	if err := readJSON(dir, endFile, &r.End); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
-	if r.Runs, out.runsSize, err = readLines[result.Run](r, runsFile, "the run is to be done again"); err != nil {
+	if r.Runs, out.runsSize, err = readLines(r, runsFile, "the run is to be done again", decodeRun); err != nil {
 		return nil, err
 	}
 	for i := range r.Runs {
@@ -71,7 +71,8 @@ func load(dir string) (*loaded, error) {
 			return nil, fmt.Errorf("%s:%d: %w", filepath.Join(dir, runsFile), i+1, err)
 		}
 	}
-	if r.Journal, out.levelsSize, err = readLines[Entry](r, levelsFile, "what it was to announce had not happened yet"); err != nil {
+	decodeEntry := func(line []byte, e *Entry, _ *interner) error { return json.Unmarshal(line, e) }
+	if r.Journal, out.levelsSize, err = readLines(r, levelsFile, "what it was to announce had not happened yet", decodeEntry); err != nil {
 		return nil, err
 	}
 	for i := range r.Journal {
@@ -116,14 +117,17 @@ func readJSON(dir, name string, v any) error {
 		}
 	}
 	if err != nil {
-		line := 1 + bytes.Count(data[:min(offset(err, d.InputOffset()), int64(len(data)))], []byte("\n"))
+		line := 1 + bytes.Count(data[:min(offset(err, d.InputOffset(), len(data)), int64(len(data)))], []byte("\n"))
 		return fmt.Errorf("%s:%d: damaged: %s", name, line, told(err))
 	}
 	return nil
 }
 
 // offset returns where in a file an error of encoding/json lies.
-func offset(err error, here int64) int64 {
+func offset(err error, here int64, size int) int64 {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return int64(size)
+	}
 	if e, ok := errors.AsType[*json.SyntaxError](err); ok {
 		return max(0, e.Offset-1)
 	}
@@ -143,7 +147,7 @@ func told(err error) string {
 
 // readLines reads a file of JSON lines, none if there is no file. size is where
 // its last whole line ends.
-func readLines[T any](r *Record, name, torn string) (out []T, size int64, err error) {
+func readLines[T any](r *Record, name, torn string, one func([]byte, *T, *interner) error) (out []T, size int64, err error) {
 	name = filepath.Join(r.Dir, name)
 	data, err := os.ReadFile(name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -160,7 +164,7 @@ func readLines[T any](r *Record, name, torn string) (out []T, size int64, err er
 			name, len(lines)+1, torn))
 	}
 	out = make([]T, len(lines))
-	if i, err := decode(lines, out); err != nil {
+	if i, err := decode(lines, out, one); err != nil {
 		return nil, 0, fmt.Errorf("%s:%d: damaged: %s", name, i+1, told(err))
 	}
 	return out, int64(whole), nil
@@ -182,15 +186,16 @@ func wholeLines(data []byte) int {
 }
 
 // decode decodes lines in parallel. The error is that of the first bad line.
-func decode[T any](lines [][]byte, out []T) (bad int, err error) {
+func decode[T any](lines [][]byte, out []T, one func([]byte, *T, *interner) error) (bad int, err error) {
 	workers := min(runtime.GOMAXPROCS(0), 1+len(lines)/256)
 	errs, at := make([]error, workers), make([]int, workers)
 	var wg sync.WaitGroup
 	for w := range workers {
 		lo, hi := len(lines)*w/workers, len(lines)*(w+1)/workers
 		wg.Go(func() {
+			names := interner{}
 			for i := lo; i < hi; i++ {
-				if err := json.Unmarshal(lines[i], &out[i]); err != nil {
+				if err := one(lines[i], &out[i], &names); err != nil {
 					errs[w], at[w] = err, i
 					return
 				}

@@ -61,11 +61,10 @@ func (l *log) append(v any, sync bool) error {
 			return err
 		}
 	}
-	line, err := json.Marshal(v)
+	line, err := marshal(v)
 	if err != nil {
 		return fmt.Errorf("cannot write %s: %w", l.name, err)
 	}
-	line = append(line, '\n')
 	// One write: a kill comes before or after it, so only a power cut or a full disk
 	// can tear the line.
 	_, err = l.f.Write(line)
@@ -81,6 +80,12 @@ func (l *log) append(v any, sync bool) error {
 	}
 	l.size += int64(len(line))
 	return nil
+}
+
+// marshal makes a line.
+func marshal(v any) ([]byte, error) {
+	line, err := json.Marshal(v)
+	return append(line, '\n'), err
 }
 
 func (l *log) close() error {

@@ -124,7 +124,7 @@ func (l *Log) Path() string { return l.path }
 // before the write until the sync returned. It starts the file again when it is
 // full, outside of that time.
 func (l *Log) Commit() (time.Duration, error) {
-	if l.off+CommitBytes > l.cfg.Bytes {
+	if l.full() {
 		if err := l.prepare(); err != nil {
 			return 0, err
 		}
@@ -143,6 +143,9 @@ func (l *Log) Commit() (time.Duration, error) {
 	l.off += CommitBytes
 	return took, nil
 }
+
+// full reports whether the next commit starts the file again.
+func (l *Log) full() bool { return l.off+CommitBytes > l.cfg.Bytes }
 
 // Block commits n times and appends the times in seconds to into, which it
 // returns. It makes room before the first of them, never in between, and ends

@@ -79,3 +79,10 @@ func Sleep(d time.Duration) (late time.Duration, ok bool) {
 		}
 	}
 }
+
+// ProcessCPU is the CPU time of the whole process.
+func ProcessCPU() (time.Duration, bool) {
+	var ts unix.Timespec
+	err := unix.ClockGettime(unix.CLOCK_PROCESS_CPUTIME_ID, &ts)
+	return time.Duration(ts.Nano()), err == nil
+}

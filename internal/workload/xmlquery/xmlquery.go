@@ -36,7 +36,7 @@ func Query(ctx context.Context, t *Table, degree, passes int) (Sum, time.Duratio
 		return Sum{}, 0, fmt.Errorf("degree %d, %d passes: want at least 1", degree, passes)
 	}
 	rows := t.Rows() * passes
-	workers := make([]worker, degree)
+	workers := make([]scanWorker, degree)
 	var next atomic.Int64
 	var stop atomic.Bool
 	unwatch := context.AfterFunc(ctx, func() { stop.Store(true) })
@@ -67,16 +67,16 @@ func Query(ctx context.Context, t *Table, degree, passes int) (Sum, time.Duratio
 	return sum, took, nil
 }
 
-// worker has what one degree of parallelism needs. The padding keeps the sums of
+// scanWorker has what one degree of parallelism needs. The padding keeps the sums of
 // two of them off one cache line (and off the pair that the prefetcher fetches).
-type worker struct {
+type scanWorker struct {
 	scanner shredder
 	sum     Sum
 	err     error
 	_       [128]byte
 }
 
-func (w *worker) run(t *Table, rows int, next *atomic.Int64, stop *atomic.Bool) {
+func (w *scanWorker) run(t *Table, rows int, next *atomic.Int64, stop *atomic.Bool) {
 	if w.scanner.scan.stack == nil {
 		w.scanner.scan.stack = make([]byte, 0, 256)
 		w.scanner.scratch = make([]byte, 0, 1024)

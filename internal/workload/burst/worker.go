@@ -1,49 +1,52 @@
-package probe
+package burst
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
 	"time"
 
+	"hostlab/internal/neighbours"
 	"hostlab/internal/workload/hot"
 	"hostlab/internal/workload/thread"
 	"hostlab/internal/workload/worker"
 )
 
-const wakeupJob = "wakeup"
+const job = "burst"
 
-// The kernels of the wake-up probe: what a slice consists of.
+// The kernels: what a slice consists of.
 const (
-	kernelALU   = "alu"   // dependent additions in registers: sees the clock only
-	kernelMixed = "mixed" // dependent loads over a working set of about L2, and additions: sees cold caches too
+	ALU   = "alu"   // dependent additions in registers: sees the clock only
+	Mixed = "mixed" // dependent loads over a working set, and additions: sees cold caches too
+	Chase = "chase" // dependent loads over a working set, and nothing else
 )
 
-// wakeRequest asks for steps, one after the other, on a thread pinned to CPU.
-type wakeRequest struct {
+// Request asks for steps, one after the other, on a thread pinned to CPU.
+type Request struct {
 	CPU        int
 	WorkingSet int // bytes that the mixed kernel walks over
-	Steps      []wakeStep
+	Steps      []Step
 }
 
-// wakeStep is one step: sleep for Sleep seconds, or run Kernel for Spin seconds,
+// Step is one step: sleep for Sleep seconds, or run Kernel for Spin seconds,
 // or run N operations of it (additions, or steps of hot.Mixed). A spin reads the
 // clock alone for its last part, to be on time.
-type wakeStep struct {
+type Step struct {
 	Kernel string  `json:",omitempty"`
 	Sleep  float64 `json:",omitempty"`
 	Spin   float64 `json:",omitempty"`
 	N      uint64  `json:",omitempty"`
 }
 
-// wakeReply has one sample a step, or Gone where the CPU could not be used.
-type wakeReply struct {
+// Reply has one sample a step, or Gone where the CPU could not be used.
+type Reply struct {
 	Gone    string `json:",omitempty"`
-	Samples []wakeSample
+	Samples []Sample
 }
 
-// wakeSample is how long a step took, in seconds.
-type wakeSample struct {
+// Sample is how long a step took, in seconds.
+type Sample struct {
 	N      uint64 // operations done
 	Wall   float64
 	CPU    float64 // time on the CPU, where HasCPU
@@ -59,44 +62,40 @@ type wakeSample struct {
 	HasForeign bool
 }
 
-// seconds is the time that the work took: that on the CPU where it is known, so
+// Seconds is the time that the work took: that on the CPU where it is known, so
 // that a pre-emption is not mistaken for a slow processor.
-func (s wakeSample) seconds() float64 {
+func (s Sample) Seconds() float64 {
 	if s.HasCPU {
 		return s.CPU
 	}
 	return s.Wall
 }
 
-// idle reports whether the CPU was idle in a sleep of so many seconds, as far as
-// is known. A sleep of 100 ms is ten clock ticks long: one of them may be chance.
-func (s wakeSample) idle(sleep float64) bool {
-	return !s.HasForeign || s.Foreign-statTick <= disturbedShare*sleep
+// server is the state of a worker process between requests.
+type server struct {
+	clock hot.Clock
+	rings map[int]*ring // by CPU, written by a thread on it: its NUMA node, its caches
 }
 
-// disturbed reports whether the thread was off its CPU for more than it may be.
-func (s wakeSample) disturbed() bool {
-	return s.HasCPU && s.Wall-s.CPU > disturbedShare*s.Wall
+type ring struct {
+	buf  []uint64
+	size int // asked for
+	at   uint64
 }
 
-// wakeWorker is the state of a worker process between requests.
-type wakeWorker struct {
-	clock tickClock
-	rings map[int]*wakeRing // by CPU, written by a thread on it: its NUMA node, its caches
-}
+// Jobs lists what this package's worker processes do.
+func Jobs() []worker.Job { return []worker.Job{{Name: job, New: newServer}} }
 
-type wakeRing struct {
-	buf []uint64
-	at  uint64
-}
+// Start starts a worker process that answers a Request with a Reply.
+func Start(ctx context.Context) (*worker.Session, error) { return worker.Start(ctx, job, 1) }
 
-func newWakeWorker() worker.Func {
-	w := &wakeWorker{clock: startClock(), rings: map[int]*wakeRing{}}
-	return worker.Handle(func(req wakeRequest) (wakeReply, error) {
+func newServer() worker.Func {
+	w := &server{clock: hot.StartClock(), rings: map[int]*ring{}}
+	return worker.Handle(func(req Request) (Reply, error) {
 		if req.WorkingSet < hot.LineSize || req.WorkingSet > 1<<30 {
-			return wakeReply{}, fmt.Errorf("a working set of %d bytes", req.WorkingSet)
+			return Reply{}, fmt.Errorf("a working set of %d bytes", req.WorkingSet)
 		}
-		var reply wakeReply
+		var reply Reply
 		err := <-thread.On(req.CPU, func() (err error) {
 			reply.Samples, err = w.steps(req)
 			if err == nil && !thread.Pinned(req.CPU) {
@@ -105,38 +104,40 @@ func newWakeWorker() worker.Func {
 			return err
 		})
 		if errors.Is(err, thread.ErrNoCPU) {
-			return wakeReply{Gone: err.Error()}, nil
+			return Reply{Gone: err.Error()}, nil
 		}
 		return reply, err
 	})
 }
 
-func (w *wakeWorker) steps(req wakeRequest) ([]wakeSample, error) {
-	ring := w.rings[req.CPU]
-	if ring == nil {
-		ring = &wakeRing{buf: hot.Buffer(req.WorkingSet)}
-		hot.Ring(ring.buf, rand.New(rand.NewPCG(1, uint64(req.CPU))).IntN)
-		w.rings[req.CPU] = ring
+func (w *server) steps(req Request) ([]Sample, error) {
+	around := w.rings[req.CPU]
+	if around == nil || around.size != req.WorkingSet {
+		around = &ring{buf: hot.Buffer(req.WorkingSet), size: req.WorkingSet}
+		hot.Ring(around.buf, rand.New(rand.NewPCG(1, uint64(req.CPU))).IntN)
+		w.rings[req.CPU] = around
 	}
 	ticks := make([]uint64, len(req.Steps))
-	out := make([]wakeSample, len(req.Steps))
+	out := make([]Sample, len(req.Steps))
 	pause := -1 // the sleep whose end is awaited
-	var before cpuLoad
+	var before neighbours.Load
 	var known bool
 	for i, step := range req.Steps {
 		s := &out[i]
 		if step.Sleep > 0 {
 			pause = i
-			before, known = loadOf(req.CPU)
+			before, known = neighbours.Of(req.CPU)
 			late, ok := thread.Sleep(time.Duration(step.Sleep * float64(time.Second)))
 			s.Late, s.HasLate = late.Seconds(), ok
 			continue
 		}
 		run, chunk := hot.Adds, uint64(1<<17)
 		switch step.Kernel {
-		case kernelALU:
-		case kernelMixed:
-			run, chunk = ring.walk, 1<<12
+		case ALU:
+		case Mixed:
+			run, chunk = around.mixed, 1<<12
+		case Chase:
+			run, chunk = around.chase, 1<<12
 		default:
 			return nil, fmt.Errorf("unknown kernel %q", step.Kernel)
 		}
@@ -158,12 +159,12 @@ func (w *wakeWorker) steps(req wakeRequest) ([]wakeSample, error) {
 		}
 		if pause == i-1 && i > 0 && known {
 			// Read only now: reading it earlier would wake the CPU before the slice.
-			after, ok := loadOf(req.CPU)
+			after, ok := neighbours.Of(req.CPU)
 			sleep := &out[pause]
 			sleep.Foreign, sleep.HasForeign = after.Busy+after.Steal-before.Busy-before.Steal, ok
 		}
 	}
-	rate := w.clock.rate()
+	rate := w.clock.Rate()
 	for i := range out {
 		out[i].Wall = float64(ticks[i]) / rate
 		if i > 0 && out[i-1].HasForeign {
@@ -187,22 +188,12 @@ func spinUntil(due time.Time) time.Duration {
 	}
 }
 
-func (r *wakeRing) walk(n uint64) uint64 {
+func (r *ring) mixed(n uint64) uint64 {
 	r.at = hot.Mixed(&r.buf[0], r.at, n)
 	return n
 }
 
-// tickClock turns ticks of the time stamp counter into seconds. It compares the
-// two over the whole life of the process, since Windows' clock moves in steps of
-// half a millisecond and more.
-type tickClock struct {
-	ticks uint64
-	at    time.Time
-}
-
-func startClock() tickClock { return tickClock{hot.Ticks(), time.Now()} }
-
-// rate returns ticks per second; call it some 100 ms after startClock at the earliest.
-func (c tickClock) rate() float64 {
-	return float64(hot.Ticks()-c.ticks) / time.Since(c.at).Seconds()
+func (r *ring) chase(n uint64) uint64 {
+	r.at = hot.Chase(&r.buf[0], r.at, n)
+	return n
 }

@@ -1,0 +1,161 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"hostlab/bench/verdicts/noise"
+	"hostlab/internal/analysis"
+	"hostlab/internal/experiment"
+	"hostlab/internal/result"
+)
+
+// trial is a simulated experiment: the product's own design, stopping rule and
+// analysis, with times that come from a model.
+type trial struct {
+	model   noise.Model
+	effects []float64     // true effects of the levels beside the baseline, as fractions
+	change  result.Change // of the factor
+	inner   bool          // a second factor inside the boots, without effect
+	boot    float64       // standard deviation of what a boot does to all its runs
+	looks   []int
+	repeats int
+}
+
+// outcome is what became of one trial.
+type outcome struct {
+	verdicts []analysis.Verdict // of the primary contrasts, in order
+	covered  bool               // all primary intervals hold their true effects
+	apart    bool               // an interval excludes its effect of 0
+	aaVoid   bool
+	runs     int
+	blocks   int
+	inner    analysis.Verdict // of the factor inside the boots
+}
+
+var defaultLooks = []int{10, 14, 20, 30}
+
+const margin = 0.02
+
+func (t trial) study(seed uint64) *experiment.Study {
+	levels := []string{"base"}
+	for i := range t.effects {
+		levels = append(levels, fmt.Sprint("level", i+1))
+	}
+	s := &experiment.Study{
+		Name:      "simulated",
+		Evidence:  result.Emulated,
+		Design:    result.Design{Kind: "rcbd", Seed: seed, Alpha: 0.05, Looks: t.looks, Repeats: max(1, t.repeats), AA: true},
+		Factors:   []experiment.Factor{{Factor: result.Factor{Name: "x", Kind: "parameter", Levels: levels, Baseline: "base", Change: t.change}}},
+		Responses: []experiment.Response{{Response: result.Response{Name: "time", Unit: "s", Better: "lower", Compare: result.Ratio, Margin: margin, Primary: true}, Scale: 1}},
+	}
+	if s.Design.Looks == nil {
+		s.Design.Looks = defaultLooks
+	}
+	if t.change.WholePlot() {
+		s.Design.Kind = "split-plot"
+	}
+	for _, l := range levels[1:] {
+		s.Contrasts = append(s.Contrasts, result.Contrast{Factors: []string{"x"}, Levels: []string{l}, Primary: true})
+	}
+	if t.inner {
+		s.Factors = append(s.Factors, experiment.Factor{Factor: result.Factor{Name: "y", Kind: "parameter", Levels: []string{"base", "other"}, Baseline: "base", Change: result.Online}})
+		s.Contrasts = append(s.Contrasts, result.Contrast{Factors: []string{"y"}, Levels: []string{"other"}, Primary: true})
+	}
+	return s
+}
+
+// run does the trial once.
+func (t trial) run(rng *rand.Rand) outcome {
+	head := experiment.Head(t.study(rng.Uint64()))
+	truth := map[string]float64{}
+	for i, e := range t.effects {
+		truth[fmt.Sprint("level", i+1)] = math.Log1p(e)
+	}
+
+	total := 0
+	for _, b := range head.Blocks {
+		for _, p := range b.Plots {
+			total += len(p)
+		}
+	}
+	noises := t.model.Series(rng, total)
+	var runs []result.Run
+	end := &result.End{Reason: "looks"}
+	for b, block := range head.Blocks {
+		for p, plot := range block.Plots {
+			boot := t.boot * rng.NormFloat64()
+			for slot, cell := range plot {
+				z := noises[len(runs)] + boot + truth[head.Cells[cell].Levels["x"]]
+				runs = append(runs, result.Run{Block: b, Plot: p, Slot: slot, Cell: cell, Attempt: 1, Status: result.OK,
+					Start: time.Unix(int64(len(runs)), 0), Seconds: math.Exp(z), Boot: fmt.Sprint(b, "-", p),
+					Values: map[string]float64{"time": math.Exp(z)}})
+			}
+		}
+		if !slices.Contains(head.Design.Looks, b+1) {
+			continue
+		}
+		end.Blocks = b + 1
+		if b+1 < len(head.Blocks) && analysis.Analyse(head, runs, nil).Decided() {
+			end.Reason = "resolved"
+			break
+		}
+	}
+	return t.judge(analysis.Analyse(head, runs, end), len(runs), end.Blocks)
+}
+
+func (t trial) judge(a *analysis.Analysis, runs, blocks int) outcome {
+	o := outcome{covered: true, runs: runs, blocks: blocks}
+	for _, e := range a.Effects {
+		if !e.Contrast.Primary {
+			continue
+		}
+		if e.Contrast.Factors[0] == "y" {
+			o.inner = e.Verdict
+			continue
+		}
+		truth := t.effects[len(o.verdicts)]
+		o.verdicts = append(o.verdicts, e.Verdict)
+		if math.IsNaN(e.Low) || math.IsNaN(e.High) {
+			continue // no interval claims nothing
+		}
+		if truth < e.Low || truth > e.High {
+			o.covered = false
+			o.apart = o.apart || truth == 0
+		}
+	}
+	if len(o.verdicts) != len(t.effects) {
+		panic(fmt.Sprintf("%d primary effects of %d", len(o.verdicts), len(t.effects)))
+	}
+	for _, aa := range a.AA {
+		o.aaVoid = o.aaVoid || aa.Void
+	}
+	return o
+}
+
+func isEffect(v analysis.Verdict) bool {
+	return v == analysis.CostsMore || v == analysis.CostsLess
+}
+
+// falsely reports whether a level without an effect was called one.
+func (t trial) falsely(o outcome) bool {
+	for i, v := range o.verdicts {
+		if t.effects[i] == 0 && isEffect(v) {
+			return true
+		}
+	}
+	return false
+}
+
+// found reports whether every level with an effect beyond the margin was called so.
+func (t trial) found(o outcome) bool {
+	for i, v := range o.verdicts {
+		if t.effects[i] > margin && v != analysis.CostsMore || t.effects[i] < -margin && v != analysis.CostsLess {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,317 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"hostlab/internal/experiment"
+	"hostlab/internal/experiment/runner"
+	"hostlab/internal/result/store"
+	"hostlab/internal/screen"
+)
+
+// runOptions is what was asked for.
+type runOptions struct {
+	study   string // name or file; "" for that of the record
+	dir     string
+	dryRun  bool
+	resume  bool
+	restore bool
+	yes     bool
+	quiet   bool
+}
+
+func newRun(std streams) *cobra.Command {
+	var (
+		o    runOptions
+		over overrideFlags
+	)
+	cmd := &cobra.Command{
+		Use:   "run [flags] STUDY|FILE",
+		Short: "Run an experiment: what do these levels cost this workload?",
+		Long: `run prints what a study does, runs its cells in random order within blocks until
+its verdicts are decided, and prints them. STUDY is the name of a built-in study
+('hostlab study list') or a file.
+
+Each run is recorded when it ends, in the directory of --out. After Ctrl-C, a
+kill or a power cut, 'hostlab run --resume --out DIR' goes on where it was, and
+--restore only puts back what had been changed. A study or host that has changed
+meanwhile is refused.
+
+Workloads write below DIR/work only. Nothing else is changed on the host but
+what factors are for: run says what, and asks first, or needs --yes where nobody
+can be asked. Levels are put back on every way out.
+
+Where a factor needs a reboot or a person, run ends with status 4 and says what
+to do; --resume goes on.
+
+Exit status: 0 finished, whatever the verdict ('report' tells that), 1 failed on
+the way, 2 unusable study, flag or directory, 4 waiting for a reboot or a person,
+130 interrupted.`,
+		Example: `  hostlab run gzip-level --dry-run
+  hostlab run my.toml --out results/first --yes
+  hostlab run --resume --out results/first`,
+		Args:              cobra.MaximumNArgs(1),
+		ValidArgsFunction: completeStudies(cobra.ShellCompDirectiveDefault),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := notEmpty(cmd, "out"); err != nil {
+				return err
+			}
+			set, err := over.overrides(cmd)
+			if err != nil {
+				return err
+			}
+			if len(args) > 0 {
+				o.study = args[0]
+			}
+			given := cmd.Flags().Changed("blocks") || cmd.Flags().Changed("seed") || cmd.Flags().Changed("set")
+			if err := o.check(o.study != "", given); err != nil {
+				return err
+			}
+			st, err := o.find(set, given)
+			if err != nil {
+				return err
+			}
+			return o.run(cmd.Context(), std, st)
+		},
+	}
+	cmd.Flags().StringVar(&o.dir, "out", "", "`DIR` for the record (default: a new one in $XDG_STATE_HOME/hostlab)")
+	cmd.Flags().BoolVar(&o.dryRun, "dry-run", false, "print the plan, and do nothing")
+	cmd.Flags().BoolVar(&o.resume, "resume", false, "go on with the experiment in the directory of --out")
+	cmd.Flags().BoolVar(&o.restore, "restore", false, "only put back what a killed run of --out had changed; with --yes also where somebody changed it since")
+	cmd.Flags().BoolVar(&o.yes, "yes", false, "do not ask before levels are changed")
+	cmd.Flags().BoolVarP(&o.quiet, "quiet", "q", false, "no plan and no progress, only the verdicts")
+	over.add(cmd)
+	cobra.CheckErr(cmd.MarkFlagDirname("out"))
+	return cmd
+}
+
+// check refuses combinations that say nothing.
+func (o *runOptions) check(named, overridden bool) error {
+	switch {
+	case (o.resume || o.restore) && o.dir == "":
+		return usagef("--%s needs --out DIR: the directory that 'run' printed when it began", map[bool]string{true: "resume", false: "restore"}[o.resume])
+	case o.resume && o.restore:
+		return usagef("--resume and --restore exclude each other: the one goes on, the other only puts back")
+	case o.restore && (named || overridden):
+		return usagef("--restore takes the study from --out; leave STUDY and what is set in it out")
+	case o.restore && o.dryRun:
+		return usagef("--restore has no --dry-run")
+	case !named && !o.resume && !o.restore:
+		return usagef("name a study: a file, or one of those that 'hostlab study list' names")
+	}
+	return nil
+}
+
+// find loads the study: of a resume, the record's, unless another is named to be
+// compared with it.
+func (o *runOptions) find(set experiment.Overrides, overridden bool) (*experiment.Study, error) {
+	if !o.resume && !o.restore {
+		return experiment.Find(o.study, set)
+	}
+	over := &set
+	if !overridden {
+		over = nil // what was set at the beginning need not be typed again
+	}
+	recorded, err := runner.Recorded(o.dir, over)
+	if err != nil {
+		if _, ok := errors.AsType[*experiment.Problems](err); ok {
+			return nil, err
+		}
+		return nil, usageError{err}
+	}
+	if o.study == "" {
+		return recorded, nil
+	}
+	return experiment.Find(o.study, runner.Overrides(recorded))
+}
+
+// run does what was asked for.
+func (o *runOptions) run(ctx context.Context, std streams, st *experiment.Study) error {
+	if o.dir == "" {
+		state, err := stateDir()
+		if err != nil {
+			return usagef("%w; name a directory with --out", err)
+		}
+		o.dir = filepath.Join(state, st.Name+"-"+time.Now().Format("20060102-150405"))
+	}
+	// A reader that has gone away must not end us while levels are changed: with a
+	// handler, writing gives an error instead (os/signal, SIGPIPE).
+	pipe := make(chan os.Signal, 1)
+	signal.Notify(pipe, syscall.SIGPIPE)
+	defer signal.Stop(pipe)
+
+	cfg := runner.Config{Study: st, Dir: o.dir, Resume: o.resume, Version: versionText()}
+	if o.restore {
+		return o.putBack(ctx, std, cfg)
+	}
+	if !o.quiet || o.dryRun {
+		if err := o.plan(std.out, st); err != nil {
+			return err
+		}
+	}
+	if o.dryRun {
+		return nil
+	}
+	if err := o.permitted(ctx, std, st); err != nil {
+		return err
+	}
+	watch := newWatch(std.err, o.quiet)
+	cfg.Watch = watch.show
+	if askable(std) {
+		cfg.Confirm = func(prompt string) error {
+			watch.clear()
+			return ask(ctx, std, prompt+"\nDone? [y/N] ")
+		}
+	}
+	_, err := runner.Run(ctx, cfg)
+	watch.clear()
+	if err != nil {
+		return o.explain(ctx, std, err)
+	}
+	return verdicts(std.out, o.dir)
+}
+
+// plan says what will happen and what will be written where.
+func (o *runOptions) plan(w io.Writer, st *experiment.Study) error {
+	_, width := terminal(w)
+	var b strings.Builder
+	if err := experiment.Describe(&b, st, width); err != nil {
+		return err
+	}
+	to := "the record, below " + o.dir
+	if o.resume {
+		to = "goes on with the record in " + o.dir
+	}
+	head := "  Writes   "
+	for _, line := range screen.Wrap(to, width-len(head)) {
+		fmt.Fprintln(&b, head+line)
+		head = screen.Pad("", len(head))
+	}
+	for _, text := range st.Warnings() {
+		head := "  Note     "
+		for _, line := range screen.Wrap(text, width-len(head)) {
+			fmt.Fprintln(&b, head+line)
+			head = screen.Pad("", len(head))
+		}
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// permitted asks before anything on the host is changed.
+func (o *runOptions) permitted(ctx context.Context, std streams, st *experiment.Study) error {
+	var changing []string
+	for _, f := range st.Factors {
+		if f.Kind != "parameter" {
+			changing = append(changing, f.Name)
+		}
+	}
+	if len(changing) == 0 || o.yes {
+		return nil
+	}
+	what := "factor " + changing[0] + " changes"
+	if len(changing) > 1 {
+		what = "factors " + strings.Join(changing, ", ") + " change"
+	}
+	if !askable(std) {
+		return usagef("%s this host, and there is no terminal to ask on; look at --dry-run, then add --yes", what)
+	}
+	if err := ask(ctx, std, screen.Clean(strings.ToUpper(what[:1])+what[1:])+" this host, as listed above. Go on? [y/N] "); err != nil {
+		if errors.Is(err, errNo) {
+			return usagef("not confirmed; nothing was done")
+		}
+		return err
+	}
+	return nil
+}
+
+// putBack is --restore.
+func (o *runOptions) putBack(ctx context.Context, std streams, cfg runner.Config) error {
+	r, err := store.Load(o.dir)
+	if err != nil {
+		return usageError{err}
+	}
+	changed := r.Changed()
+	if len(changed) == 0 {
+		_, err := fmt.Fprintf(std.out, "Nothing to put back: %s has no level that is still changed.\n", o.dir)
+		return err
+	}
+	cfg.Force = o.yes
+	watch := newWatch(std.err, o.quiet)
+	cfg.Watch = watch.show
+	if askable(std) {
+		cfg.Confirm = func(prompt string) error { return ask(ctx, std, prompt+"\nDone? [y/N] ") }
+	}
+	if err := runner.Restore(ctx, cfg); err != nil {
+		return err
+	}
+	if r, err = store.Load(o.dir); err != nil {
+		return err
+	}
+	for _, e := range changed {
+		now := "put back to " + e.Value
+		if e.Unread {
+			now = "put back"
+		}
+		for _, open := range r.Changed() {
+			if open.Factor == e.Factor {
+				now = "not put back yet"
+			}
+		}
+		if _, err := fmt.Fprintf(std.out, "%s: %s\n", screen.Clean(e.Factor), screen.Clean(now)); err != nil {
+			return err
+		}
+	}
+	if n := len(r.Changed()); n > 0 {
+		return fmt.Errorf("%d of %d factors are not put back yet; --restore can be run again", n, len(changed))
+	}
+	return nil
+}
+
+// explain adds to an error how to go on, and shows what it is about.
+func (o *runOptions) explain(ctx context.Context, std streams, err error) error {
+	if c, ok := errors.AsType[*runner.Changed](err); ok {
+		for line := range strings.Lines(c.Diff) {
+			fmt.Fprintln(std.err, screen.Clean(strings.TrimRight(line, "\n")))
+		}
+	}
+	if _, ok := errors.AsType[*runner.Cleanup](err); ok {
+		return err
+	}
+	resume := "hostlab run --resume --out " + shellWord(o.dir)
+	if _, ok := errors.AsType[*runner.Waiting](err); ok {
+		return fmt.Errorf("%w Then: %s", err, resume)
+	}
+	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+		return stopped{"all runs that ended are recorded and all levels are put back; go on with: " + resume}
+	}
+	return err
+}
+
+// stopped is a run that was cancelled and can be resumed.
+type stopped struct{ text string }
+
+func (s stopped) Error() string        { return s.text }
+func (s stopped) Is(target error) bool { return target == context.Canceled }
+
+// shellWord quotes a word for a shell where it needs that.
+func shellWord(s string) string {
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("/._-+,:@%", r)
+	}
+	if s != "" && !strings.ContainsFunc(s, func(r rune) bool { return !plain(r) }) {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}

@@ -1,0 +1,166 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"hostlab/internal/experiment"
+	"hostlab/internal/screen"
+)
+
+func newStudy(std streams) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "study",
+		Short: "Study files: check one, or start from one that is built in",
+		Long: `A study is a TOML file that says what to vary, which workload to run and which
+responses decide. Several are built in; any is a start for one of your own.
+
+Exit status: 0 done, 2 a study that cannot be used.`,
+		Example: `  hostlab study list
+  hostlab study show gzip-level > my.toml
+  hostlab study check my.toml`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(newStudyCheck(std), newStudyList(std), newStudyShow(std), newStudySchema(std))
+	for _, c := range cmd.Commands() {
+		c.DisableFlagsInUseLine = true
+	}
+	return cmd
+}
+
+func newStudyCheck(std streams) *cobra.Command {
+	var o overrideFlags
+	cmd := &cobra.Command{
+		Use:   "check [flags] FILE|NAME...",
+		Short: "Say what a study would do, or all that is wrong with it",
+		Long: `check reads study files and says of each what it varies, in how many runs, how
+long it takes, what decides and what it changes on the host. It runs nothing.
+
+Of a file that cannot be used, it lists every problem as FILE:LINE:COLUMN: TEXT.
+A word without a slash that does not end in .toml names a built-in study.
+
+--blocks, --seed and --set belong to the identity of a study: a record that was
+begun with them can only be resumed with the same.
+
+Exit status: 0 all can be used, 2 one cannot.`,
+		Example: `  hostlab study check my.toml
+  hostlab study check --blocks 6 --set workload.expect=2s my.toml
+  hostlab study check wakeup`,
+		Args:              cobra.MinimumNArgs(1),
+		ValidArgsFunction: completeStudies(cobra.ShellCompDirectiveDefault),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			over, err := o.overrides(cmd)
+			if err != nil {
+				return err
+			}
+			var all experiment.Problems
+			_, width := terminal(std.out)
+			for i, a := range args {
+				s, err := experiment.Find(a, over)
+				if bad, ok := errors.AsType[*experiment.Problems](err); ok {
+					all.List = append(all.List, bad.List...)
+					continue
+				}
+				if err != nil {
+					return err
+				}
+				if i > 0 {
+					fmt.Fprintln(std.out)
+				}
+				if err := experiment.Describe(std.out, s, width); err != nil {
+					return err
+				}
+			}
+			if len(all.List) > 0 {
+				return &all
+			}
+			return nil
+		},
+	}
+	o.add(cmd)
+	return cmd
+}
+
+func newStudyList(std streams) *cobra.Command {
+	return &cobra.Command{
+		Use:   "list",
+		Short: "The studies that are built in",
+		Long: `list names the studies inside the binary. 'hostlab study check NAME' says what one
+does, 'hostlab study show NAME' prints its file.
+
+Exit status: 0.`,
+		Example: `  hostlab study list`,
+		Args:    cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			studies, longest := experiment.Embedded(), 0
+			for _, s := range studies {
+				longest = max(longest, len(s.Name))
+			}
+			_, width := terminal(std.out)
+			var b bytes.Buffer
+			for _, s := range studies {
+				head := screen.Pad(s.Name, longest) + "  "
+				for _, line := range screen.Wrap(s.Title, width-len(head)) {
+					fmt.Fprintln(&b, head+line)
+					head = screen.Pad("", longest+2)
+				}
+			}
+			_, err := std.out.Write(b.Bytes())
+			return err
+		},
+	}
+}
+
+func newStudyShow(std streams) *cobra.Command {
+	return &cobra.Command{
+		Use:   "show NAME",
+		Short: "Print the file of a built-in study",
+		Long: `show prints the file of a study inside the binary, exactly, as the start of one
+of your own.
+
+Exit status: 0 done, 2 no such study.`,
+		Example:           `  hostlab study show gzip-level > my.toml`,
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: completeStudies(cobra.ShellCompDirectiveNoFileComp),
+		RunE: func(_ *cobra.Command, args []string) error {
+			if experiment.IsFile(args[0]) {
+				return usagef("study show %s: names a file; show prints built-in studies, which 'hostlab study list' names", args[0])
+			}
+			s, err := experiment.Find(args[0], experiment.Overrides{})
+			if err != nil {
+				return err
+			}
+			_, err = std.out.Write(s.Source)
+			return err
+		},
+	}
+}
+
+func newStudySchema(std streams) *cobra.Command {
+	return &cobra.Command{
+		Use:   "schema",
+		Short: "Print the JSON Schema of study files, for editors",
+		Long: `schema prints the JSON Schema (2020-12) of study files. Editors that know Taplo or
+Even Better TOML complete and check a study whose first line names it, as those
+of the built-in studies do: #:schema ./study.schema.json
+
+Exit status: 0.`,
+		Example: `  hostlab study schema > study.schema.json`,
+		Args:    cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			_, err := std.out.Write(experiment.Schema())
+			return err
+		},
+	}
+}
+
+// completeStudies offers the built-in studies to shells.
+func completeStudies(d cobra.ShellCompDirective) cobra.CompletionFunc {
+	return func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		return experiment.Names(), d
+	}
+}

@@ -1,0 +1,139 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"hostlab/internal/spelling"
+	"hostlab/internal/workload"
+	"hostlab/internal/workload/all"
+)
+
+func newWorkload(std streams) *cobra.Command {
+	var (
+		o      workloadRun
+		format string
+		picks  []string
+	)
+	cmd := &cobra.Command{
+		Use:   "workload NAME [parameter=value]... [flags]",
+		Short: "Run one workload by itself, to try its parameters",
+		Long: `workload runs a workload a few times by itself and prints the median of each of
+its responses: to try parameters before a study uses them. It compares nothing;
+the runs follow each other, so that drift of the host is in all of them.
+
+'workload list' names the workloads, 'workload show NAME' their parameters.
+Words of a list and entries of a table are written with spaces between, or as
+JSON: run='gzip -1 big.log', run='["echo", "two words"]', env='A=1 B=2'.
+
+Exit status: 0 done, 1 a run failed, 2 a parameter or flag that cannot be used,
+130 interrupted.`,
+		Example: `  hostlab workload command run='gzip -1 --keep --force big.log' --runs 10
+  hostlab workload command run='pgbench -T 10' --pick tps='regex:tps = (\S+)'
+  hostlab workload logcommit dir=/var/lib/postgresql rate=200
+  hostlab workload show burst`,
+		Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := oneOf("format", format, formats); err != nil {
+				return err
+			}
+			if len(args) == 0 {
+				return usagef("name a workload: %s", strings.Join(workloadNames(), ", "))
+			}
+			w, err := findWorkload(args[0])
+			if err != nil {
+				return err
+			}
+			if o.runs < 1 {
+				return usagef("--runs %d: expected 1 or more", o.runs)
+			}
+			if err := o.parse(w, args[1:], picks); err != nil {
+				return usageError{err}
+			}
+			rep, err := o.run(cmd.Context(), w)
+			if err != nil {
+				if p, ok := errors.AsType[*workload.ParamError](err); ok {
+					return usageError{p}
+				}
+				return err
+			}
+			if format == "json" {
+				enc := json.NewEncoder(std.out)
+				enc.SetIndent("", "  ")
+				return enc.Encode(rep)
+			}
+			_, width := terminal(std.out)
+			return rep.writeText(std.out, width)
+		},
+		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+			if len(args) == 0 {
+				return workloadNames(), cobra.ShellCompDirectiveNoFileComp
+			}
+			w, ok := all.Find(args[0])
+			if !ok {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			var names []string
+			for _, p := range w.Describe().Params {
+				names = append(names, p.Name+"=")
+			}
+			return names, cobra.ShellCompDirectiveNoSpace
+		},
+	}
+	cmd.Flags().IntVar(&o.runs, "runs", 5, "how many runs")
+	cmd.Flags().Uint64Var(&o.seed, "seed", 1, "seed of the work")
+	cmd.Flags().StringArrayVar(&picks, "pick", nil, "NAME=FROM: a response from a command's output, such as t=json:$.elapsed")
+	choiceFlag(cmd, &format, "format", "text", "output", formats)
+	list := &cobra.Command{
+		Use:   "list",
+		Short: "Name the workloads",
+		Args:  cobra.NoArgs,
+		RunE:  func(*cobra.Command, []string) error { return listWorkloads(std.out) },
+	}
+	show := &cobra.Command{
+		Use:   "show NAME",
+		Short: "Describe a workload: what it does, its parameters and its responses",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			w, err := findWorkload(args[0])
+			if err != nil {
+				return err
+			}
+			_, width := terminal(std.out)
+			return showWorkload(std.out, w.Describe(), width)
+		},
+		ValidArgsFunction: cobra.FixedCompletions(workloadNames(), cobra.ShellCompDirectiveNoFileComp),
+	}
+	for _, c := range []*cobra.Command{list, show} {
+		c.DisableFlagsInUseLine = true
+		cmd.AddCommand(c)
+	}
+	return cmd
+}
+
+func workloadNames() (names []string) {
+	for _, w := range all.Workloads() {
+		names = append(names, w.Describe().Name)
+	}
+	return names
+}
+
+func findWorkload(name string) (workload.Workload, error) {
+	if w, ok := all.Find(name); ok {
+		return w, nil
+	}
+	if near := spelling.Meant(name, workloadNames()); near != "" {
+		return nil, usagef("no workload %q; did you mean %s?", name, near)
+	}
+	return nil, usagef("no workload %q; there are %s", name, strings.Join(workloadNames(), ", "))
+}
+
+// workdir makes the directory of a run's own files. The function removes it.
+func workdir() (dir string, remove func() error, err error) {
+	dir, err = os.MkdirTemp("", "hostlab-")
+	return dir, func() error { return os.RemoveAll(dir) }, err
+}

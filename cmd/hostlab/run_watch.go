@@ -1,0 +1,207 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"strings"
+	"time"
+
+	"golang.org/x/term"
+
+	"hostlab/internal/analysis"
+	"hostlab/internal/experiment/runner"
+	"hostlab/internal/report/effects"
+	"hostlab/internal/result"
+	"hostlab/internal/screen"
+)
+
+// runWatch shows where an experiment stands: on a terminal in one line that
+// changes, elsewhere in a plain line at each look, so that a log stays short.
+type runWatch struct {
+	w     io.Writer
+	tty   bool
+	quiet bool
+	width int
+	last  time.Time
+	drawn bool
+}
+
+func newWatch(w io.Writer, quiet bool) *runWatch {
+	tty, width := terminal(w)
+	return &runWatch{w: w, tty: tty, quiet: quiet, width: width}
+}
+
+// show takes one report of the runner.
+func (v *runWatch) show(p runner.Progress) {
+	switch {
+	case p.Note != "":
+		v.line("Note: " + p.Note) // said also with --quiet: somebody has to do something about it
+	case v.quiet:
+	case p.Last != nil && p.Last.Reason != "":
+		v.line(fmt.Sprintf("Block %d: a run was %s: %s; it is run again", p.Last.Block+1, p.Last.Status, p.Last.Reason))
+	case p.AtLook:
+		v.line(lookLine(p))
+	case v.tty && (time.Since(v.last) > 200*time.Millisecond || !v.drawn):
+		v.draw(p)
+	}
+}
+
+// line writes a line that stays.
+func (v *runWatch) line(text string) {
+	v.clear()
+	text = screen.Clean(text)
+	if !v.tty {
+		fmt.Fprintln(v.w, "hostlab: "+text)
+		return
+	}
+	for _, l := range screen.Wrap(text, v.width) {
+		fmt.Fprintln(v.w, l)
+	}
+}
+
+func (v *runWatch) draw(p runner.Progress) {
+	v.last, v.drawn = time.Now(), true
+	const cells = 16
+	done := float64(p.Block) + float64(p.Done)/float64(max(p.Runs, 1))
+	full := min(cells, int(cells*done/float64(max(p.Blocks, 1))))
+	line := fmt.Sprintf("  [%s%s] block %d/%d", strings.Repeat("#", full), strings.Repeat(".", cells-full), p.Block+1, p.Blocks)
+	if p.Stage != "" && p.Stage != "running" && p.Stage != "block done" {
+		line += ", " + p.Stage
+	} else {
+		line += fmt.Sprintf(", run %d/%d", min(p.Done+1, p.Runs), p.Runs)
+	}
+	if p.Most >= 0 {
+		line += ", " + timeLeft(p.Least, p.Most)
+	}
+	if e := headline(p.Analysis); e != "" {
+		line += "  " + e
+	}
+	fmt.Fprintf(v.w, "\r\033[K%s", clipRunes(screen.Clean(line), v.width-1))
+}
+
+// clear removes the line.
+func (v *runWatch) clear() {
+	if v.drawn {
+		fmt.Fprint(v.w, "\r\033[K")
+		v.drawn = false
+	}
+}
+
+// lookLine says what a look has shown.
+func lookLine(p runner.Progress) string {
+	s := fmt.Sprintf("%d of at most %d blocks", p.Block, p.Blocks)
+	if p.Analysis != nil {
+		s = fmt.Sprintf("%d of at most %d blocks", p.Analysis.Blocks, p.Blocks)
+	}
+	if e := headline(p.Analysis); e != "" {
+		s += ": " + e
+	}
+	switch {
+	case p.Analysis != nil && p.Analysis.Decided():
+		return s + "; decided"
+	case p.Most > 0:
+		return s + "; " + timeLeft(p.Least, p.Most)
+	}
+	return s
+}
+
+// headline is the first primary effect in a few words.
+func headline(a *analysis.Analysis) string {
+	if a == nil || len(a.Effects) == 0 {
+		return ""
+	}
+	e := &a.Effects[0]
+	if math.IsNaN(e.Low) || math.IsNaN(e.High) {
+		return ""
+	}
+	return fmt.Sprintf("%s %s", analysis.Name(e.Contrast), effectText(e))
+}
+
+// effectText is an effect with its interval and unit.
+func effectText(e *analysis.Effect) string {
+	scale, unit := 100.0, "%"
+	if e.Response.Compare == result.Difference {
+		scale, unit = 1, e.Response.Unit
+	}
+	return strings.TrimRight(fmt.Sprintf("%+.3g [%+.3g, %+.3g] %s", scale*e.Value, scale*e.Low, scale*e.High, unit), " ")
+}
+
+// timeLeft is from least to most.
+func timeLeft(least, most time.Duration) string {
+	a, b := briefly(least), briefly(most)
+	if least < 0 || a == b {
+		return b + " left"
+	}
+	return a + " to " + b + " left"
+}
+
+// briefly writes a time in at most two units.
+func briefly(d time.Duration) string {
+	switch {
+	case d < time.Minute:
+		return fmt.Sprintf("%d s", int(math.Ceil(d.Seconds())))
+	case d < time.Hour:
+		return fmt.Sprintf("%d min", int(math.Round(d.Minutes())))
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%d h %02d min", int(d.Hours()), int(d.Minutes())%60)
+	}
+	return fmt.Sprintf("%d days", int(math.Round(d.Hours()/24)))
+}
+
+func clipRunes(s string, n int) string {
+	r := []rune(s)
+	return string(r[:min(len(r), max(n, 0))])
+}
+
+// verdicts prints what came out, as report does, which says how to see more.
+func verdicts(w io.Writer, dir string) error {
+	set, err := loadSet([]string{dir})
+	if err != nil {
+		return err
+	}
+	opt := effects.Options{Color: colour(w)}
+	_, opt.Width = terminal(w)
+	return effects.WriteText(w, set, opt)
+}
+
+// errNo is a question that was not answered with yes.
+var errNo = errors.New("not confirmed")
+
+// askable reports whether there is somebody to ask.
+func askable(std streams) bool {
+	f, ok := std.in.(*os.File)
+	if !ok || !term.IsTerminal(int(f.Fd())) {
+		return false
+	}
+	tty, _ := terminal(std.err)
+	return tty
+}
+
+// ask asks a question and returns nil for yes, errNo for anything else.
+func ask(ctx context.Context, std streams, question string) error {
+	fmt.Fprint(std.err, question)
+	answer := make(chan string, 1)
+	go func() { // reading a terminal cannot be cancelled; the process ends soon after
+		line, err := bufio.NewReader(std.in).ReadString('\n')
+		if err != nil {
+			line = ""
+		}
+		answer <- line
+	}()
+	select {
+	case <-ctx.Done():
+		fmt.Fprintln(std.err)
+		return ctx.Err()
+	case line := <-answer:
+		switch strings.ToLower(strings.TrimSpace(line)) {
+		case "y", "yes":
+			return nil
+		}
+		return errNo
+	}
+}

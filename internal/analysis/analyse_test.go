@@ -1,0 +1,248 @@
+package analysis
+
+import (
+	"encoding/json"
+	"math"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"hostlab/internal/result"
+	"hostlab/internal/stats"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func near(a, b float64) bool {
+	return math.IsNaN(a) && math.IsNaN(b) || math.Abs(a-b) <= 1e-9*(1e-3+math.Abs(a)+math.Abs(b))
+}
+
+// The golden values are scipy's; see internal/stats/testdata/golden.py.
+func TestEffectsAgreeWithScipy(t *testing.T) {
+	b, err := os.ReadFile("../stats/testdata/golden.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	type interval struct {
+		D         []float64
+		Alpha     float64
+		Estimate  float64
+		Low, High *float64
+	}
+	var golden struct {
+		SignedRank []interval `json:"signed_rank"`
+		PairedT    []interval `json:"paired_t"`
+	}
+	if err := json.Unmarshal(b, &golden); err != nil {
+		t.Fatal(err)
+	}
+	or := func(p *float64) float64 {
+		if p == nil {
+			return math.NaN()
+		}
+		return math.Expm1(*p)
+	}
+	effect := func(c interval) Effect {
+		l := newLab().fill(len(c.D), exactly(c.D, make([]float64, len(c.D))))
+		l.x.Design.Alpha = c.Alpha
+		return l.ended("looks").Effects[0]
+	}
+	for i, c := range golden.SignedRank {
+		if e := effect(c); !near(e.Value, math.Expm1(c.Estimate)) || !near(e.Low, or(c.Low)) || !near(e.High, or(c.High)) {
+			t.Errorf("signed rank %d: %v [%v, %v], scipy %v [%v, %v]", i, e.Value, e.Low, e.High, math.Expm1(c.Estimate), or(c.Low), or(c.High))
+		}
+	}
+	for i, c := range golden.PairedT {
+		if e := effect(c); !near(e.Mean, math.Expm1(c.Estimate)) || !near(e.MeanLow, or(c.Low)) || !near(e.MeanHigh, or(c.High)) {
+			t.Errorf("paired t %d: %v [%v, %v], scipy %v [%v, %v]", i, e.Mean, e.MeanLow, e.MeanHigh, math.Expm1(c.Estimate), or(c.Low), or(c.High))
+		}
+	}
+}
+
+func TestVerdicts(t *testing.T) {
+	delta := math.Log1p(0.02)
+	quiet := about(0, 0.001, 10)
+	for _, c := range []struct {
+		name    string
+		d, a    []float64
+		change  func(*lab)
+		verdict Verdict
+		reason  string // a part of it
+		need    bool
+	}{
+		{name: "beyond the margin", d: about(0.05, 0.01, 10), a: quiet, verdict: CostsMore, reason: "costs more than the margin of 2 %"},
+		{name: "faster", d: about(-0.05, 0.01, 10), a: quiet, verdict: CostsLess, reason: "costs less by more than the margin of 2 %"},
+		{name: "less of what should be high", d: about(-0.05, 0.01, 10), a: quiet, verdict: CostsMore, reason: "-5.",
+			change: func(l *lab) { l.x.Responses[0].Better = "higher" }},
+		{name: "more of what should be high", d: about(0.05, 0.01, 10), a: quiet, verdict: CostsLess,
+			change: func(l *lab) { l.x.Responses[0].Better = "higher" }},
+		{name: "nothing", d: about(0, 0.01, 10), a: quiet, verdict: NoEffect, reason: "within the margin of 2 %"},
+		{name: "small but there", d: about(0.01, 0.005, 10), a: quiet, verdict: NoEffect},
+		{name: "there, perhaps beyond", d: about(0.02, 0.01, 10), a: quiet, verdict: Unresolved, reason: "too near the margin"},
+		{name: "there, about twice the margin", d: about(0.03, 0.03, 10), a: quiet, verdict: Unresolved, reason: "not one below the margin", need: true},
+		{name: "less, perhaps beyond", d: about(-0.03, 0.03, 10), a: quiet, verdict: Unresolved, need: true},
+		{name: "just within the margin", d: slices.Repeat([]float64{delta - 1e-9}, 10), a: quiet, verdict: NoEffect},
+		{name: "wide", d: about(0, 0.1, 10), a: quiet, verdict: Inconclusive, reason: "too wide for a margin of 2 %", need: true},
+		{name: "floor above the margin", d: about(0, 0.01, 10), a: about(0.005, 0.05, 10), verdict: Inconclusive, reason: "differs from its own duplicate by up to", need: true},
+		{name: "floor above the margin, yet an effect beyond", d: about(0.1, 0.01, 10), a: about(0.005, 0.05, 10), verdict: CostsMore},
+		{name: "void", d: about(0.1, 0.01, 10), a: about(0.03, 0.01, 10), verdict: VoidVerdict, reason: "differs from its own hidden duplicate"},
+		{name: "no A/A asked for", d: about(0, 0.01, 10), a: about(0.03, 0.01, 10), verdict: NoEffect,
+			change: func(l *lab) { l.x.Design.AA = false }},
+		{name: "A/A asked for, but not in the record", d: about(0, 0.01, 10), a: quiet, verdict: Inconclusive, reason: "no duplicate of the baseline",
+			change: func(l *lab) { l.x.Cells[2].Levels = map[string]string{"mode": "other"} }},
+		{name: "no margin", d: about(0.05, 0.01, 10), a: quiet, verdict: Inconclusive, reason: "no practical margin above 0",
+			change: func(l *lab) { l.x.Responses[0].Margin = 0 }},
+		{name: "too few", d: about(0.05, 0.01, 5), a: quiet, verdict: Inconclusive, reason: "below 6 blocks; 1 missing", need: true},
+		{name: "before the first look", d: about(0.05, 0.01, 9), a: quiet, verdict: Inconclusive, reason: "first look is at 10 blocks, and there are 9", need: true},
+		{name: "void is not judged before the first look", d: about(0.05, 0.01, 9), a: about(0.03, 0.01, 9), verdict: Inconclusive, need: true},
+		{name: "no looks", d: about(0.05, 0.01, 10), a: quiet, verdict: Inconclusive, reason: "judged then",
+			change: func(l *lab) { l.x.Design.Looks = nil }},
+		{name: "nothing yet", verdict: Inconclusive, reason: "No block is complete", need: true},
+		{name: "no values", d: about(0.05, 0.01, 10), a: quiet, verdict: Inconclusive, reason: "No block has a value of wall", need: true,
+			change: func(l *lab) {
+				for i := range l.runs {
+					l.runs[i].Values = nil
+				}
+			}},
+		{name: "no such factor", d: about(0.05, 0.01, 10), a: quiet, verdict: Inconclusive, reason: `no factor "moode"`,
+			change: func(l *lab) { l.x.Contrasts[0].Factors = []string{"moode"} }},
+		{name: "no such level", d: about(0.05, 0.01, 10), a: quiet, verdict: Inconclusive, reason: "mode=maybe",
+			change: func(l *lab) { l.x.Contrasts[0].Levels = []string{"maybe"} }},
+		{name: "baseline against itself", d: about(0.05, 0.01, 10), a: quiet, verdict: Inconclusive, reason: `"off" is the baseline`,
+			change: func(l *lab) { l.x.Contrasts[0].Levels = []string{"off"} }},
+		{name: "a contrast of three", d: about(0.05, 0.01, 10), a: quiet, verdict: Inconclusive, reason: "one factor or two",
+			change: func(l *lab) { l.x.Contrasts[0].Levels = nil }},
+	} {
+		l := newLab().fill(len(c.d), exactly(c.d, c.a))
+		if c.change != nil {
+			c.change(l)
+		}
+		e := l.analyse().Effects[0]
+		if e.Verdict != c.verdict || !strings.Contains(e.Reason, c.reason) || e.Reason == "" {
+			t.Errorf("%s: %s: %s; want %s with %q", c.name, e.Verdict, e.Reason, c.verdict, c.reason)
+		}
+		if got := e.Need > e.N; got != c.need || got != (e.NeedSeconds > 0) && len(l.runs) > 0 {
+			t.Errorf("%s: needs %d of %d, %v s; want a need: %v", c.name, e.Need, e.N, e.NeedSeconds, c.need)
+		}
+	}
+}
+
+func TestNeed(t *testing.T) {
+	d := about(0, 0.1, 10)
+	e := newLab().fill(10, exactly(d, make([]float64, 10))).analyse().Effects[0]
+	want := stats.BlocksNeeded(stats.Spread(d), math.Log1p(0.02), 0.05, 0.8)
+	if e.Need < want-1 || e.Need > want+1 { // the estimate is 0 but for rounding
+		t.Errorf("needs %d blocks, want %d", e.Need, want)
+	}
+	if s := float64(e.Need-10) * 30; e.NeedSeconds != s {
+		t.Errorf("needs %v s, want %v", e.NeedSeconds, s)
+	}
+	// More than half of the differences are the same: the spread is 0 and cannot tell.
+	d = append(slices.Repeat([]float64{0.001}, 6), -0.5, 0.5, -0.4, 0.4)
+	if e := newLab().fill(10, exactly(d, make([]float64, 10))).analyse().Effects[0]; e.Need != 0 && e.Need <= e.N {
+		t.Errorf("needs %d blocks of %d: %s", e.Need, e.N, e.Reason)
+	}
+}
+
+func TestDecided(t *testing.T) {
+	primary := func(v Verdict) Effect {
+		return Effect{Contrast: result.Contrast{Primary: true}, Response: result.Response{Primary: true}, Verdict: v}
+	}
+	secondary := primary(Inconclusive)
+	secondary.Contrast.Primary = false
+	for _, c := range []struct {
+		name    string
+		effects []Effect
+		want    bool
+	}{
+		{"all kinds of decisions", []Effect{primary(CostsMore), primary(CostsLess), primary(NoEffect), primary(VoidVerdict), secondary}, true},
+		{"one unresolved", []Effect{primary(CostsMore), primary(Unresolved)}, false},
+		{"one inconclusive", []Effect{primary(Inconclusive), primary(NoEffect)}, false},
+		{"none primary", []Effect{secondary}, false},
+		{"none", nil, false},
+	} {
+		if got := (&Analysis{Effects: c.effects}).Decided(); got != c.want {
+			t.Errorf("%s: %v", c.name, got)
+		}
+	}
+}
+
+func TestLooks(t *testing.T) {
+	type outcome struct {
+		Look, Blocks, N int
+		Complete        bool
+		Judged          bool
+		Waiting         bool // a warning of blocks that wait
+	}
+	for _, c := range []struct {
+		name   string
+		blocks int
+		end    string
+		want   outcome
+	}{
+		{"before the first", 9, "", outcome{Blocks: 9, N: 9}},
+		{"at the first", 10, "", outcome{Look: 1, Blocks: 10, N: 10, Judged: true}},
+		{"between", 13, "", outcome{Look: 1, Blocks: 10, N: 10, Judged: true, Waiting: true}},
+		{"at the second", 14, "", outcome{Look: 2, Blocks: 14, N: 14, Judged: true}},
+		{"ended at the second", 14, "resolved", outcome{Look: 2, Blocks: 14, N: 14, Complete: true, Judged: true}},
+		{"budget spent before the first", 8, "budget", outcome{Look: 1, Blocks: 8, N: 8, Complete: true, Judged: true}},
+		{"budget spent between", 12, "budget", outcome{Look: 2, Blocks: 12, N: 12, Complete: true, Judged: true}},
+		{"all", 20, "looks", outcome{Look: 3, Blocks: 20, N: 20, Complete: true, Judged: true}},
+		{"ended with nothing", 0, "budget", outcome{Complete: true}},
+	} {
+		l := newLab().fill(c.blocks, noisy(1, 0.001, 0.1))
+		l.x.Design.Looks = []int{10, 14, 20}
+		a := l.analyse()
+		if c.end != "" {
+			a = l.ended(c.end)
+		}
+		e := a.Effects[0]
+		got := outcome{a.Look, a.Blocks, e.N, a.Complete, e.Verdict == CostsMore,
+			slices.ContainsFunc(a.Warnings, func(w string) bool { return strings.Contains(w, "after the look at 10") })}
+		if d := cmp.Diff(c.want, got); d != "" {
+			t.Errorf("%s: %s", c.name, d)
+		}
+		if a.Ended != c.end {
+			t.Errorf("%s: ended %q", c.name, a.Ended)
+		}
+	}
+}
+
+func TestAlpha(t *testing.T) {
+	l := newLab().factorial()
+	l.x.Responses = append(l.x.Responses,
+		result.Response{Name: "cpu", Unit: "s", Better: "lower", Compare: result.Ratio, Margin: 0.02, Primary: true},
+		result.Response{Name: "rss", Unit: "B", Better: "lower", Compare: result.Difference, Margin: 1 << 20})
+	l.x.Contrasts = []result.Contrast{
+		{Factors: []string{"mode", "size"}, Levels: []string{"on", "large"}},
+		{Factors: []string{"mode"}, Levels: []string{"on"}, Primary: true},
+		{Factors: []string{"size"}, Levels: []string{"large"}, Primary: true},
+	}
+	l.x.Design.Looks = []int{10, 14, 20}
+	l.fill(10, func(b int, _ result.Cell) []float64 { return []float64{1, 2, float64(b)} })
+	a := l.analyse()
+	if len(a.Effects) != 9 || len(a.AA) != 3 {
+		t.Fatalf("%d effects, %d A/A comparisons", len(a.Effects), len(a.AA))
+	}
+	for i, e := range a.Effects {
+		want := stats.LookAlphas(0.05/4, l.x.Design.Looks)[0] // two contrasts in two responses, first of three looks
+		if !e.Primary() {
+			want = stats.LookAlphas(0.05, l.x.Design.Looks)[0]
+		}
+		if e.Primary() != (i < 4) || !near(e.Alpha, want) {
+			t.Errorf("effect %d (%s of %s): primary %v, alpha %v, want %v", i, Name(e.Contrast), e.Response.Name, e.Primary(), e.Alpha, want)
+		}
+		if labelled := slices.Contains(e.Warnings, "not primary: not corrected for their number"); labelled == e.Primary() {
+			t.Errorf("effect %d: primary %v, warnings %q", i, e.Primary(), e.Warnings)
+		}
+	}
+	l.x.Design.Alpha = 0
+	if a := l.analyse(); !near(a.Effects[0].Alpha, stats.LookAlphas(0.05/4, l.x.Design.Looks)[0]) || !hasWarning(a.Warnings, "alpha is 0") {
+		t.Errorf("alpha 0: %v, %q", a.Effects[0].Alpha, a.Warnings)
+	}
+}
+
+func hasWarning(list []string, part string) bool {
+	return slices.ContainsFunc(list, func(w string) bool { return strings.Contains(w, part) })
+}

@@ -1,0 +1,182 @@
+package analysis
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"hostlab/internal/result"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+func TestCompare(t *testing.T) {
+	one := func(id string, effect float64) *lab {
+		l := newLab().fill(10, noisy(1, 0.005, effect))
+		l.x.ID, l.x.Study, l.x.Version, l.x.Workload = id, "cafe", "1.0", "command"
+		l.x.Host = map[string]string{"kernel": "6.1.0", "cpu": "Xeon"}
+		l.x.Parameters = map[string]string{"rows": "1000"}
+		return l
+	}
+	for _, c := range []struct {
+		name        string
+		effect      float64
+		change      func(*lab)
+		differences []Difference
+		warnings    []string // parts, in order, beside the differences
+	}{
+		{name: "the same study on another day"},
+		{name: "another effect", effect: 0.2, warnings: []string{"the effect of mode=on on wall differs between experiments"}},
+		{name: "a copy", change: func(l *lab) { l.x.ID = "a" }, warnings: []string{"experiments 1 and 2 are the same one (a)"}},
+		{name: "all conditions", change: func(l *lab) {
+			l.x.Host = map[string]string{"kernel": "6.12.4", "smt": "off", "cpu": "Xeon"}
+			l.x.Study, l.x.Version, l.x.Workload = "beef", "1.1", "null"
+			l.x.Overrides = map[string]string{"seed": "7"}
+			l.x.Parameters["rows"] = "2000"
+			l.x.Evidence = result.Emulated
+			l.x.Design.Alpha, l.x.Design.Kind, l.x.Design.Repeats, l.x.Design.Looks = 0.01, splitPlot, 2, []int{8, 10}
+			l.x.Design.AA = false
+			l.x.Factors[0].Levels = []string{"off", "on", "auto"}
+			l.x.Responses[0].Margin, l.x.Responses[0].Better = 0.05, "higher"
+		}, differences: []Difference{
+			{"host kernel", []string{"6.1.0", "6.12.4"}}, {"study", []string{"cafe", "beef"}}, {"workload", []string{"command", "null"}},
+			{"workload rows", []string{"1000", "2000"}}, {"hostlab", []string{"1.0", "1.1"}}, {"evidence", []string{"measured", "emulated"}},
+			{"alpha", []string{"0.05", "0.01"}}, {"design", []string{"rcbd", "split-plot"}}, {"repeats", []string{"1", "2"}},
+			{"looks", []string{"[10]", "[8 10]"}}, {"A/A duplicate", []string{"true", "false"}},
+			{"levels of mode", []string{"off, on", "auto, off, on"}}, {"margin of wall", []string{"2 %", "5 %"}},
+			{"better of wall", []string{"lower", "higher"}}, {"host smt", []string{"", "off"}}, {"override seed", []string{"", "7"}},
+		}},
+		{name: "another response", change: func(l *lab) {
+			l.x.Responses[0].Name = "cpu"
+			for _, run := range l.runs {
+				run.Values["cpu"] = run.Values["wall"]
+			}
+		}, differences: []Difference{
+			{"margin of wall", []string{"2 %", ""}}, {"unit of wall", []string{"s", ""}}, {"better of wall", []string{"lower", ""}},
+			{"margin of cpu", []string{"", "2 %"}}, {"unit of cpu", []string{"", "s"}}, {"better of cpu", []string{"", "lower"}},
+		}, warnings: []string{"experiment 2 has no effect of mode=on on wall", "experiment 1 has no effect of mode=on on cpu"}},
+	} {
+		second := one("b", 0.05+c.effect)
+		if c.change != nil {
+			c.change(second)
+		}
+		first := one("a", 0.05).analyse()
+		got := Compare([]*Analysis{first, second.analyse()})
+		if d := cmp.Diff(c.differences, got.Differences); d != "" {
+			t.Errorf("%s: %s", c.name, d)
+		}
+		if n := len(c.differences) + len(c.warnings); len(got.Warnings) != n {
+			t.Errorf("%s: warnings %q, want %d", c.name, got.Warnings, n)
+			continue
+		}
+		for i, w := range c.warnings {
+			if !hasWarning(got.Warnings[len(c.differences)+i:][:1], w) {
+				t.Errorf("%s: warning %q, want %q", c.name, got.Warnings[len(c.differences)+i], w)
+			}
+		}
+		if r := got.Rows[0]; r.Effects[0] != &first.Effects[0] || r.Response != "wall" || r.Apart != (c.effect != 0) {
+			t.Errorf("%s: first row %+v", c.name, r)
+		}
+	}
+	if s := (Difference{"host smt", []string{"", "off"}}).String(); s != "host smt differs: not recorded | off" {
+		t.Error(s)
+	}
+	if c := Compare(nil); len(c.Rows)+len(c.Warnings) != 0 {
+		t.Errorf("nothing compared: %+v", c)
+	}
+}
+
+// An interaction is the same whichever of its factors is named first, and one
+// effect that is primary somewhere stands before those that are nowhere.
+func TestCompareLinesUp(t *testing.T) {
+	a, b := interaction(), result.Contrast{Factors: []string{"size", "mode"}, Levels: []string{"large", "on"}}
+	a.Primary = false
+	main := result.Contrast{Factors: []string{"mode"}, Levels: []string{"on"}, Primary: true}
+	of := func(c ...result.Contrast) *Analysis {
+		an := &Analysis{Experiment: &result.Experiment{}}
+		for _, c := range c {
+			an.Effects = append(an.Effects, Effect{Contrast: c, Response: result.Response{Name: "wall", Primary: true}, Low: math.NaN(), High: math.NaN()})
+		}
+		return an
+	}
+	var names []string
+	for _, r := range Compare([]*Analysis{of(a), of(b, main)}).Rows {
+		names = append(names, r.Contrast)
+		if r.Contrast == "mode=on x size=large" && slices.Contains(r.Effects, nil) {
+			t.Error("the two ways to write an interaction are two rows")
+		}
+	}
+	if d := cmp.Diff([]string{"mode=on", "mode=on x size=large"}, names); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestText(t *testing.T) {
+	c := interaction()
+	c.At = map[string]string{"b": "2", "a": "1"}
+	if got := Name(c); got != "mode=on x size=large at a=1, b=2" {
+		t.Error(got)
+	}
+	for v, want := range map[float64]string{0: "0 %", 0.02: "2 %", 0.0599: "5.99 %", 0.5: "50 %", 0.123456: "12.3 %", 0.00012345: "0.012 %", 1e-9: "0.0000001 %", 12: "1200 %"} {
+		if got := percent(v); got != want {
+			t.Errorf("percent(%v) = %q, want %q", v, got, want)
+		}
+	}
+	seconds := scale{result.Response{Unit: "s", Compare: result.Difference}}
+	if got := seconds.span(-0.0012, 0.5); got != "-1.20 ms to +500 ms" {
+		t.Error(got)
+	}
+	if got := seconds.signed(math.NaN()); got != "unknown" {
+		t.Error(got)
+	}
+}
+
+// No record may break the analysis, whatever is in it, and none may get a verdict
+// beyond the margin without an interval.
+func TestAnyRecord(t *testing.T) {
+	small := rapid.IntRange(-1, 4)
+	rapid.Check(t, func(t *rapid.T) {
+		l := newLab()
+		if rapid.Bool().Draw(t, "factorial") {
+			l.factorial()
+			l.x.Contrasts = append(l.x.Contrasts, interaction())
+		}
+		if rapid.Bool().Draw(t, "split plot") {
+			l.splitPlot()
+		}
+		l.fill(rapid.IntRange(0, 12).Draw(t, "blocks"), func(int, result.Cell) []float64 {
+			return []float64{rapid.Float64().Draw(t, "value")}
+		})
+		for range rapid.IntRange(0, 20).Draw(t, "damages") {
+			if len(l.runs) == 0 {
+				break
+			}
+			run := &l.runs[rapid.IntRange(0, len(l.runs)-1).Draw(t, "run")]
+			switch rapid.IntRange(0, 6).Draw(t, "damage") {
+			case 0:
+				run.Block = small.Draw(t, "block")
+			case 1:
+				run.Cell, run.Plot = small.Draw(t, "cell"), small.Draw(t, "plot")
+			case 2:
+				run.Slot = small.Draw(t, "slot")
+			case 3:
+				run.Status = result.Status(rapid.SampledFrom([]string{"void", "", "warm-up"}).Draw(t, "status"))
+			case 4:
+				l.x.Cells = l.x.Cells[:rapid.IntRange(0, len(l.x.Cells)).Draw(t, "cells")]
+			case 5:
+				l.x.Blocks = l.x.Blocks[:rapid.IntRange(0, len(l.x.Blocks)).Draw(t, "plan")]
+			case 6:
+				l.x.Responses[0].Margin = rapid.Float64().Draw(t, "margin")
+			}
+		}
+		for _, a := range []*Analysis{l.analyse(), l.ended("budget")} {
+			for _, e := range a.Effects {
+				if e.Reason == "" || e.Verdict == "" || (e.Verdict == CostsMore || e.Verdict == CostsLess) && (math.IsNaN(e.Low) || math.IsNaN(e.High)) {
+					t.Fatalf("%+v", e)
+				}
+			}
+			Compare([]*Analysis{a, a})
+		}
+	})
+}

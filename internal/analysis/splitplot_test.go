@@ -1,0 +1,196 @@
+package analysis
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"hostlab/internal/result"
+)
+
+func interaction() result.Contrast {
+	return result.Contrast{Factors: []string{"mode", "size"}, Levels: []string{"on", "large"}, Primary: true}
+}
+
+// bootNoise gives values in which every boot has a factor of its own, as large as
+// noise, on runs that hardly vary; large costs 5 % more.
+func bootNoise(noise, effect float64) func(int, result.Cell) []float64 {
+	rng := rand.New(rand.NewPCG(5, 6))
+	block, boots := -1, map[string]float64{}
+	return func(b int, c result.Cell) []float64 {
+		if b != block {
+			block, boots = b, map[string]float64{}
+		}
+		key := c.Levels["mode"]
+		if c.Duplicate {
+			key = "duplicate"
+		}
+		if _, ok := boots[key]; !ok {
+			boots[key] = noise * rng.NormFloat64()
+		}
+		y := math.Exp(boots[key] + 0.001*rng.NormFloat64())
+		if c.Levels["size"] == "large" {
+			y *= 1.05
+		}
+		if c.Levels["mode"] == "on" {
+			y *= 1 + effect
+		}
+		return []float64{y}
+	}
+}
+
+func TestSplitPlotUnits(t *testing.T) {
+	l := newLab().factorial().splitPlot()
+	l.x.Design.Repeats = 3
+	l.x.Contrasts = []result.Contrast{
+		{Factors: []string{"mode"}, Levels: []string{"on"}, Primary: true},
+		{Factors: []string{"size"}, Levels: []string{"large"}, Primary: true},
+		{Factors: []string{"size"}, Levels: []string{"large"}, At: map[string]string{"mode": "on"}, Primary: true},
+		interaction(),
+	}
+	l.fill(10, bootNoise(0.1, 0))
+	a := l.analyse()
+	for i, want := range []struct {
+		unit    string
+		n       int
+		floor   bool
+		verdict Verdict
+		value   float64
+	}{
+		{"superblocks", 10, true, Inconclusive, math.NaN()}, // boots vary by 10 %
+		{"boots", 20, false, CostsMore, 0.05},               // and that cancels within each
+		{"boots", 10, false, CostsMore, 0.05},
+		{"superblocks", 10, false, NoEffect, 0},
+	} {
+		e := a.Effects[i]
+		if e.Unit != want.unit || e.N != want.n || len(e.Differences) != want.n || e.Verdict != want.verdict || math.IsNaN(e.NoiseFloor) == want.floor {
+			t.Errorf("%s: %d %s, floor %v, %s: %s", Name(e.Contrast), e.N, e.Unit, e.NoiseFloor, e.Verdict, e.Reason)
+		}
+		if (want.verdict == NoEffect) != strings.Contains(e.Reason, "no noise floor") {
+			t.Errorf("%s: %s", Name(e.Contrast), e.Reason)
+		}
+		if math.Abs(e.Value-want.value) > 0.002 {
+			t.Errorf("%s: %v, want %v", Name(e.Contrast), e.Value, want.value)
+		}
+	}
+	if a.AA[0].N != 10 || a.AA[0].Floor < 0.05 {
+		t.Errorf("A/A of boots: %+v", a.AA[0])
+	}
+}
+
+// Differences of boots are in the order in which the boots were.
+func TestBootsInOrder(t *testing.T) {
+	l := newLab().factorial().splitPlot()
+	l.x.Design.AA = false
+	l.x.Cells = l.x.Cells[:4]
+	l.x.Contrasts = []result.Contrast{{Factors: []string{"size"}, Levels: []string{"large"}, Primary: true}}
+	l.fill(2, func(b int, c result.Cell) []float64 {
+		if c.Levels["size"] == "small" {
+			return []float64{1}
+		}
+		if c.Levels["mode"] == "off" {
+			return []float64{math.Exp(float64(b))}
+		}
+		return []float64{math.Exp(10 + float64(b))}
+	})
+	l.x.Blocks[1].Plots[0], l.x.Blocks[1].Plots[1] = l.x.Blocks[1].Plots[1], l.x.Blocks[1].Plots[0]
+	for i := range l.runs {
+		if l.runs[i].Block == 1 {
+			l.runs[i].Plot = 1 - l.runs[i].Plot
+		}
+	}
+	d := l.analyse().Effects[0].Differences
+	for i, want := range []float64{0, 10, 11, 1} {
+		if len(d) != 4 || !near(d[i], want) {
+			t.Fatalf("differences %v, want 0 10 11 1", d)
+		}
+	}
+}
+
+func TestFewBoots(t *testing.T) {
+	for _, c := range []struct {
+		blocks  int
+		effect  float64
+		verdict Verdict
+		method  string
+	}{
+		{1, 0.5, Inconclusive, ""},
+		{2, 0.5, Inconclusive, "on 1 degree of freedom."}, // t is 12.7
+		{4, 0.5, CostsMore, "on 3 degrees of freedom."},
+		{5, 0, NoEffect, "on 4 degrees of freedom."},
+		{6, 0.5, CostsMore, ""},
+	} {
+		l := newLab().splitPlot()
+		l.x.Design.Looks = []int{c.blocks}
+		l.fill(c.blocks, bootNoise(0.005, c.effect))
+		e := l.analyse().Effects[0]
+		if c.blocks == 2 && e.Verdict == CostsMore {
+			e.Verdict = Inconclusive // one degree of freedom may do for 50 %
+		}
+		if e.Verdict != c.verdict || !strings.HasSuffix(e.Reason, c.method) || strings.Contains(e.Reason, "Student") != (c.method != "") || e.Unit != "superblocks" {
+			t.Errorf("%d superblocks: %s: %s (%v [%v, %v])", c.blocks, e.Verdict, e.Reason, e.Value, e.Low, e.High)
+		}
+		if c.method != "" && (e.Value != e.Mean || e.Low != e.MeanLow) {
+			t.Errorf("%d superblocks: the estimate is not Student's: %+v", c.blocks, e)
+		}
+	}
+}
+
+// Runs vary by 2 %, boots by 1 %, and a boot costs 40 runs: sqrt(40*4/1) = 12.6.
+func TestRepeats(t *testing.T) {
+	l := newLab().splitPlot()
+	l.x.Design.Repeats = 10
+	rng, boots := rand.New(rand.NewPCG(9, 9)), bootNoise(0.01, 0.05)
+	l.fill(400, func(b int, c result.Cell) []float64 {
+		return []float64{boots(b, c)[0] * math.Exp(0.02*rng.NormFloat64()+0.1*float64(b%7))} // blocks differ, which cancels
+	})
+	// 30 runs of 8 s in three boots; each boot takes 320 s beside them.
+	for i := range l.runs {
+		run := &l.runs[i]
+		run.Start = started.Add(time.Duration(run.Block*(30*8+3*320)+run.Plot*(10*8+320)+run.Slot*8) * time.Second)
+	}
+	a := l.ended("budget")
+	if a.Repeats < 12 || a.Repeats > 14 {
+		t.Errorf("%d repeats a boot, want about 13", a.Repeats)
+	}
+	for name, change := range map[string]func(){
+		"no primary response": func() { l.x.Responses[0].Primary = false },
+		"no values":           func() { l.x.Responses[0].Name = "cpu" },
+		"a boot costs nothing": func() {
+			for i := range l.runs {
+				l.runs[i].Start = started.Add(time.Duration(i*8) * time.Second)
+			}
+		},
+		"one repeat": func() { l.x.Design.Repeats = 1 },
+	} {
+		response, runs := l.x.Responses[0], slices.Clone(l.runs)
+		change()
+		if a := l.ended("budget"); a.Repeats != 0 {
+			t.Errorf("%s: %d repeats", name, a.Repeats)
+		}
+		l.x.Responses[0], l.runs, l.x.Design.Repeats = response, runs, 10
+	}
+}
+
+// Pooling the runs of a boot would call an effect in 16 to 51 % of experiments
+// without one; counting superblocks must not.
+func TestFalseVerdictsOfBoots(t *testing.T) {
+	value := bootNoise(0.02, 0)
+	called := 0
+	const experiments = 300
+	for range experiments {
+		l := newLab().splitPlot()
+		l.x.Design.Repeats = 5
+		l.x.Responses[0].Margin = 0.001
+		l.fill(10, value)
+		if e := l.analyse().Effects[0]; e.Low > 0 || e.High < 0 {
+			called++
+		}
+	}
+	if limit := 0.05 + 2*math.Sqrt(0.05*0.95/experiments); float64(called)/experiments > limit {
+		t.Errorf("%d of %d experiments without an effect called one", called, experiments)
+	}
+}

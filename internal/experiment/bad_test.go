@@ -1,0 +1,50 @@
+package experiment
+
+import (
+	"flag"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/tools/txtar"
+)
+
+var update = flag.Bool("update", false, "write what was found into testdata and docs")
+
+// TestBadStudies holds the exact lines that unusable studies get: each names file,
+// line and column, and what to do.
+func TestBadStudies(t *testing.T) {
+	const name = "testdata/bad.txtar"
+	a, err := txtar.ParseFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{}
+	for _, f := range a.Files {
+		want[f.Name] = string(f.Data)
+	}
+	var out []txtar.File
+	for _, f := range a.Files {
+		base, ok := strings.CutSuffix(f.Name, ".toml")
+		if !ok {
+			continue
+		}
+		_, err := Parse(f.Name, t.TempDir(), f.Data, Overrides{}, known())
+		if err == nil {
+			t.Errorf("%s: no problem found", f.Name)
+			continue
+		}
+		got := err.Error() + "\n"
+		out = append(out, f, txtar.File{Name: base + ".want", Data: []byte(got)})
+		if diff := cmp.Diff(want[base+".want"], got); diff != "" && !*update {
+			t.Errorf("%s (-want +got):\n%s", f.Name, diff)
+		}
+	}
+	if *update {
+		a.Files = out
+		if err := os.WriteFile(name, txtar.Format(a), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,176 @@
+package experiment
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"hostlab/internal/result"
+	"hostlab/internal/spelling"
+)
+
+func (p *parser) factorNamed(name string) *Factor {
+	for i := range p.s.Factors {
+		if p.s.Factors[i].Name == name {
+			return &p.s.Factors[i]
+		}
+	}
+	return nil
+}
+
+func (p *parser) contrasts(list []fields) {
+	if len(list) == 0 {
+		p.defaultContrasts()
+		return
+	}
+	var at []place
+	for _, f := range list {
+		for _, c := range p.contrast(f) {
+			same := slices.IndexFunc(p.s.Contrasts, func(o result.Contrast) bool { return contrastKey(o) == contrastKey(c) })
+			if same >= 0 {
+				p.add(f.at, "compares %s as line %d does already", contrastTitle(c), at[same].line)
+				continue
+			}
+			p.s.Contrasts, at = append(p.s.Contrasts, c), append(at, f.at)
+		}
+	}
+	if !slices.ContainsFunc(p.s.Contrasts, func(c result.Contrast) bool { return c.Primary }) && len(p.list) == 0 {
+		p.add(list[0].at, "no contrast is primary: nothing would decide")
+	}
+}
+
+func contrastKey(c result.Contrast) string {
+	var b strings.Builder
+	b.WriteString(strings.Join(c.Factors, "\x00") + "\x01" + strings.Join(c.Levels, "\x00"))
+	for _, k := range slices.Sorted(maps.Keys(c.At)) {
+		b.WriteString("\x01" + k + "\x00" + c.At[k])
+	}
+	return b.String()
+}
+
+// defaultContrasts compares every level with its baseline; interactions inform.
+func (p *parser) defaultContrasts() {
+	for i := range p.s.Factors {
+		p.s.Contrasts = append(p.s.Contrasts, mainEffects(&p.s.Factors[i], true, nil)...)
+	}
+	for i := range p.s.Factors {
+		for j := range i {
+			p.s.Contrasts = append(p.s.Contrasts, interactions(&p.s.Factors[j], &p.s.Factors[i], false, nil)...)
+		}
+	}
+}
+
+func mainEffects(f *Factor, primary bool, at map[string]string) (list []result.Contrast) {
+	for _, l := range f.Levels {
+		if l != f.Baseline {
+			list = append(list, result.Contrast{Factors: []string{f.Name}, Levels: []string{l}, At: at, Primary: primary})
+		}
+	}
+	return list
+}
+
+func interactions(a, b *Factor, primary bool, at map[string]string) (list []result.Contrast) {
+	for _, k := range a.Levels {
+		for _, l := range b.Levels {
+			if k != a.Baseline && l != b.Baseline {
+				list = append(list, result.Contrast{Factors: []string{a.Name, b.Name}, Levels: []string{k, l}, At: at, Primary: primary})
+			}
+		}
+	}
+	return list
+}
+
+// contrast reads one table and expands it to one level each.
+func (p *parser) contrast(f fields) []result.Contrast {
+	primary := get(f, "primary", true)
+	before := len(p.list)
+	one, two := f.has("factor") || f.has("factor!"), f.has("interaction") || f.has("interaction!")
+	if one == two {
+		p.add(f.at, "[[contrast]] has %s interaction; give one", map[bool]string{true: "both factor and", false: "neither factor nor"}[one])
+		return nil
+	}
+	if two {
+		names := get(f, "interaction", []placed[string](nil))
+		if f.has("level") {
+			p.add(f.place("level"), "level belongs to factor; an interaction takes all levels")
+		}
+		if names == nil {
+			return nil
+		}
+		if len(names) != 2 || names[0].v == names[1].v {
+			p.add(f.place("interaction"), "interaction needs two different factors, found %d", len(slices.Compact(factorNames(names))))
+			return nil
+		}
+		a, b := p.known2(names[0]), p.known2(names[1])
+		at := p.at(f, a, b)
+		if len(p.list) > before || a == nil || b == nil {
+			return nil
+		}
+		return interactions(a, b, primary, at)
+	}
+	if !f.has("factor") {
+		return nil
+	}
+	x := p.known2(placed[string]{get(f, "factor", ""), f.place("factor")})
+	at := p.at(f, x)
+	if x == nil || len(p.list) > before {
+		return nil
+	}
+	level := get(f, "level", "")
+	switch {
+	case level == "":
+		return mainEffects(x, primary, at)
+	case !slices.Contains(x.Levels, level):
+		p.unknownLevel(f.place("level"), x, level)
+		return nil
+	case level == x.Baseline:
+		p.add(f.place("level"), "level %q is the baseline of factor %s; it is compared with the others already", level, x.Name)
+		return nil
+	}
+	return []result.Contrast{{Factors: []string{x.Name}, Levels: []string{level}, At: at, Primary: primary}}
+}
+
+func factorNames(list []placed[string]) (out []string) {
+	for _, n := range list {
+		out = append(out, n.v)
+	}
+	return out
+}
+
+// known2 finds a factor by name, or says that there is none.
+func (p *parser) known2(name placed[string]) *Factor {
+	x := p.factorNamed(name.v)
+	if x == nil {
+		var names []string
+		for _, f := range p.s.Factors {
+			names = append(names, f.Name)
+		}
+		p.addHint(name.at, spelling.Meant(name.v, names), "no factor %q", short(name.v))
+	}
+	return x
+}
+
+func (p *parser) unknownLevel(at place, x *Factor, level string) {
+	p.addHint(at, nearLevel(level, x.Levels), "factor %s has no level %q: %s", x.Name, level, strings.Join(x.Levels, ", "))
+}
+
+// at reads the factors that a contrast holds at a level.
+func (p *parser) at(f fields, own ...*Factor) map[string]string {
+	var out map[string]string
+	for _, n := range get(f, "at", []named(nil)) {
+		x := p.known2(placed[string]{n.name, n.at})
+		switch {
+		case x == nil:
+		case slices.Contains(own, x):
+			p.add(n.at, "factor %s is what is compared; at holds the others", x.Name)
+		case !slices.Contains(x.Levels, n.text):
+			p.unknownLevel(n.textAt, x, n.text)
+		default:
+			if out == nil {
+				out = map[string]string{}
+			}
+			out[x.Name] = n.text
+		}
+	}
+	return out
+}

@@ -1,0 +1,322 @@
+package experiment
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"hostlab/internal/result"
+	"hostlab/internal/screen"
+	"hostlab/internal/workload"
+)
+
+// Describe writes what a study does, for a screen of that width: what it varies
+// and in how many runs, how long it takes, what decides, and what it changes on
+// the host.
+func Describe(w io.Writer, s *Study, width int) error {
+	p := page{w: bufio.NewWriter(w), width: max(width, 40)}
+	title := s.Name
+	if s.Title != s.Name {
+		title += ": " + s.Title
+	}
+	p.wrapped("", title)
+	p.row("Study", s.identity())
+	for i, f := range s.Factors {
+		p.row(map[bool]string{true: "Varies"}[i == 0], f.about())
+	}
+	p.row("Workload", s.workloadText())
+	p.row("Blocks", s.blocksText())
+	p.row("Takes", s.takes())
+	for i, r := range s.primary() {
+		p.row(map[bool]string{true: "Decides"}[i == 0], r.Name+": "+marginText(r))
+	}
+	p.row("Compares", s.contrastText(true))
+	if text := s.contrastText(false); text != "" {
+		p.row("", "beside it, not primary: "+text)
+	}
+	if text := s.secondary(); text != "" {
+		p.row("Records", text+" (not primary)")
+	}
+	tests, looks := s.Tests(), len(s.Design.Looks)
+	var each []string
+	for _, a := range s.Alphas(s.Design.Looks) {
+		each = append(each, strconv.FormatFloat(a, 'g', 3, 64))
+	}
+	p.row("Alpha", fmt.Sprintf("%v in all; %s at %s: %s for each interval", s.Design.Alpha, count(tests, "primary comparison"), count(looks, "look"),
+		strings.Join(each, ", then ")))
+	p.row("Guards", s.Guard.text())
+	for i, line := range s.changes() {
+		p.row(map[bool]string{true: "Changes"}[i == 0], line)
+	}
+	if s.Evidence != result.Measured {
+		p.row("Evidence", string(s.Evidence))
+	}
+	for _, warning := range s.Warnings() {
+		p.row("Warning", warning)
+	}
+	return p.w.Flush()
+}
+
+type page struct {
+	w     *bufio.Writer
+	width int
+}
+
+const labels = 10 // of the column of labels, indent included
+
+func (p page) row(label, text string) {
+	p.wrapped("  "+screen.Pad(label, labels-2)+" ", text)
+}
+
+func (p page) wrapped(head, text string) {
+	indent := strings.Repeat(" ", len(head))
+	for _, line := range screen.Wrap(screen.Clean(text), p.width-len(head)) {
+		fmt.Fprintln(p.w, strings.TrimRight(head+line, " "))
+		head = indent
+	}
+}
+
+func (s *Study) identity() string {
+	text := fmt.Sprintf("%s, sha256 %s, seed %d", s.File, Hash(s)[:12], s.Design.Seed)
+	var set []string
+	for _, k := range slices.Sorted(maps.Keys(s.Overrides)) {
+		set = append(set, k+"="+s.Overrides[k])
+	}
+	if len(set) > 0 {
+		text += "; the command line sets " + strings.Join(set, ", ")
+	}
+	return text
+}
+
+func (f Factor) about() string {
+	var levels []string
+	for _, l := range f.Levels {
+		if l == f.Baseline {
+			l += " (baseline)"
+		}
+		levels = append(levels, l)
+	}
+	how := map[string]string{"setting": "setting " + f.Setting, "parameter": "parameter of the workload", "commands": "by commands", "manual": "by a person"}[f.Kind]
+	if f.Change != result.Online && string(f.Change) != f.Kind {
+		how += ", " + map[result.Change]string{result.RestartWorkload: "workload restarted", result.Reboot: "reboot", result.Manual: "a person's step"}[f.Change]
+	}
+	if f.Settle > 0 {
+		how += ", settles " + brief(f.Settle)
+	}
+	return fmt.Sprintf("%s: %s; %s", f.Name, strings.Join(levels, ", "), how)
+}
+
+// workloadText names the workload and the parameters that are not at their
+// default.
+func (s *Study) workloadText() string {
+	given := s.parameters()
+	var list []string
+	for _, p := range s.params {
+		if v, ok := given[p.Name]; ok && (p.Required || v != workload.Text(p, p.Default)) {
+			list = append(list, p.Name+" = "+v)
+		}
+	}
+	return strings.TrimSuffix(s.Workload.Name+": "+strings.Join(list, "; "), ": ")
+}
+
+func (s *Study) blocksText() string {
+	cells := combinations(s.Factors)
+	text := count(cells, "cell")
+	if s.Design.AA {
+		text += ", and the baseline once more, unseen (A/A)"
+	}
+	if s.Design.Kind == SplitPlot {
+		text += fmt.Sprintf("; %s a superblock, %s of each cell in one: %s", count(s.PlotsPerBlock(), "boot"), count(s.Design.Repeats, "run"), count(s.RunsPerBlock(), "run"))
+	} else {
+		text += fmt.Sprintf(": %s a block, in random order", count(s.RunsPerBlock(), "run"))
+	}
+	var looks []string
+	for _, l := range s.Design.Looks {
+		looks = append(looks, strconv.Itoa(l))
+	}
+	first, last := s.Design.Looks[0], s.Design.Looks[len(looks)-1]
+	runs := strconv.Itoa(first * s.RunsPerBlock())
+	if last != first {
+		runs += " to " + strconv.Itoa(last*s.RunsPerBlock())
+	}
+	text += fmt.Sprintf("; may stop after %s blocks, so %s runs", strings.Join(looks, ", "), runs)
+	if n := s.Workload.WarmUp; n > 0 {
+		text += fmt.Sprintf(" and %d to warm up", n)
+	}
+	if s.Design.Kind == SplitPlot {
+		text += fmt.Sprintf(", %d to %d boots", first*s.PlotsPerBlock(), last*s.PlotsPerBlock())
+	}
+	return text
+}
+
+func (s *Study) takes() string {
+	least, most := Duration(s, 0)
+	text := "not known before the first block; [workload] expect = \"...\" or a first run would tell"
+	if most > 0 {
+		text = "about " + rough(least)
+		if most > least {
+			text += " to " + rough(most)
+		}
+		text += fmt.Sprintf(", at %s a run", brief(s.Workload.Expect))
+		if s.Design.Kind == SplitPlot {
+			text += ", boots not counted"
+		}
+	}
+	if s.Budget > 0 {
+		text += "; no block starts after " + brief(s.Budget)
+	}
+	return text
+}
+
+// rough writes a duration as nobody knows it better.
+func rough(d time.Duration) string {
+	switch {
+	case d >= 10*time.Minute:
+		d = d.Round(time.Minute)
+	case d >= 10*time.Second:
+		d = d.Round(time.Second)
+	case d >= 10*time.Millisecond:
+		d = d.Round(time.Millisecond)
+	}
+	return brief(d)
+}
+
+func marginText(r result.Response) string {
+	better := r.Better + " is better"
+	if r.Better == "" {
+		better = "neither way is better"
+	}
+	if r.Compare == result.Difference {
+		return fmt.Sprintf("%s; a difference below %s does not matter", better, result.Format(r.Margin, r.Unit))
+	}
+	return fmt.Sprintf("%s; less than %s %% does not matter", better, strconv.FormatFloat(r.Margin*100, 'g', 4, 64))
+}
+
+// contrastTitle names a contrast, as in "level 6 against 1" without its baseline.
+func contrastTitle(c result.Contrast) string {
+	text := c.Factors[0] + " " + c.Levels[0]
+	if len(c.Factors) == 2 {
+		text += " with " + c.Factors[1] + " " + c.Levels[1]
+	}
+	for _, k := range slices.Sorted(maps.Keys(c.At)) {
+		text += ", at " + k + " " + c.At[k]
+	}
+	return text
+}
+
+func (s *Study) contrastText(primary bool) string {
+	var list []string
+	for _, c := range s.Contrasts {
+		if c.Primary != primary {
+			continue
+		}
+		text := contrastTitle(c)
+		for _, f := range s.Factors {
+			if len(c.Factors) == 1 && f.Name == c.Factors[0] {
+				text = fmt.Sprintf("%s against %s", text, f.Baseline)
+			}
+		}
+		list = append(list, text)
+	}
+	const most = 12
+	if more := len(list) - most; more > 0 {
+		list = append(list[:most], fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(list, "; ")
+}
+
+func (s *Study) secondary() string {
+	var list []string
+	for _, r := range s.Responses {
+		if !r.Primary {
+			list = append(list, r.Name)
+		}
+	}
+	return strings.Join(list, ", ")
+}
+
+func (g Guard) text() string {
+	var list []string
+	limit := func(what string, share *float64) {
+		if share != nil {
+			list = append(list, fmt.Sprintf("%s up to %s %% of all CPUs", what, strconv.FormatFloat(*share*100, 'g', 4, 64)))
+		}
+	}
+	limit("others' CPU", g.MaxForeignCPU)
+	limit("steal", g.MaxSteal)
+	if g.Throttling {
+		list = append(list, "no throttling")
+	}
+	if len(g.Fingerprint) > 0 {
+		list = append(list, "unchanged "+strings.Join(g.Fingerprint, ", "))
+	}
+	if len(list) == 0 {
+		return "none; others' CPU and steal are recorded"
+	}
+	return strings.Join(list, "; ") + "; a run that breaks one is run again"
+}
+
+// changes says what the experiment does to the host beside running its workload.
+func (s *Study) changes() (list []string) {
+	for _, f := range s.Factors {
+		switch f.Kind {
+		case "setting":
+			list = append(list, fmt.Sprintf("%s: sets %s before every run and puts it back", f.Name, f.Setting))
+		case "commands":
+			back := "puts back what " + shown(f.Read) + " printed at the start"
+			if f.Restore != nil {
+				back = "puts it back by " + shown(f.Restore)
+			}
+			list = append(list, fmt.Sprintf("%s: runs %s before every run, and %s", f.Name, shown(f.Apply), back))
+		case "manual":
+			list = append(list, fmt.Sprintf("%s: asks for %q, and waits", f.Name, f.Manual))
+		}
+	}
+	if list == nil {
+		return []string{"no setting of the host; only the workload's parameters vary"}
+	}
+	return list
+}
+
+// shown writes an argument list so that its words can be told apart.
+func shown(args []string) string {
+	words := make([]string, len(args))
+	for i, a := range args {
+		if words[i] = a; a == "" || strings.ContainsAny(a, " \t\n\"'\\$") {
+			words[i] = strconv.Quote(a)
+		}
+	}
+	return "'" + strings.Join(words, " ") + "'"
+}
+
+// Warnings are what is wrong with a study that can be run all the same.
+func (s *Study) Warnings() (list []string) {
+	looks := s.Design.Looks
+	if least := s.MinBlocks(looks); len(looks) == 1 && looks[0] < least[0] {
+		list = append(list, fmt.Sprintf("%s cannot give a verdict: it takes %d", count(looks[0], "block"), least[0]))
+	}
+	if !s.Design.AA {
+		list = append(list, "without A/A (aa = false) the noise floor is not known")
+	}
+	if s.Budget > 0 {
+		unlimited := *s
+		unlimited.Budget = 0
+		if least, _ := Duration(&unlimited, 0); least > s.Budget {
+			list = append(list, fmt.Sprintf("the budget of %s is spent before the first look, which takes about %s", brief(s.Budget), rough(least)))
+		}
+	}
+	return list
+}
+
+// count writes a number with its noun.
+func count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return strconv.Itoa(n) + " " + noun + "s"
+}

@@ -1,0 +1,195 @@
+package experiment
+
+import (
+	"slices"
+	"strings"
+
+	"hostlab/internal/result"
+	"hostlab/internal/stats"
+)
+
+// Tests returns how many intervals the study's alpha is shared among at each look:
+// one for each primary contrast in each primary response.
+func (s *Study) Tests() int {
+	contrasts, responses := 0, 0
+	for _, c := range s.Contrasts {
+		if c.Primary {
+			contrasts++
+		}
+	}
+	for _, r := range s.Responses {
+		if r.Primary {
+			responses++
+		}
+	}
+	return contrasts * responses
+}
+
+// MinBlocks returns the fewest blocks that can give an interval at each of some
+// looks.
+func (s *Study) MinBlocks(looks []int) []int {
+	least := make([]int, len(looks))
+	for i, alpha := range s.Alphas(looks) {
+		least[i] = 2 // in a split plot the paired t serves below what the signed ranks need
+		if s.Design.Kind != SplitPlot {
+			least[i] = stats.MinBlocks(alpha)
+		}
+	}
+	return least
+}
+
+// Alphas returns the alpha of each primary interval at each of some looks.
+func (s *Study) Alphas(looks []int) []float64 {
+	return stats.LookAlphas(stats.Simultaneous(s.Design.Alpha, s.Tests(), 1), looks)
+}
+
+// The kinds of design.
+const (
+	RCBD      = "rcbd"
+	SplitPlot = "split-plot"
+)
+
+func (p *parser) design(f fields) {
+	d := &p.s.Design
+	d.Kind = RCBD
+	whole := slices.IndexFunc(p.s.Factors, func(x Factor) bool { return x.Change.WholePlot() })
+	if whole >= 0 {
+		d.Kind = SplitPlot
+	}
+	if kind := get(f, "kind", d.Kind); kind != d.Kind {
+		if whole >= 0 {
+			p.add(f.place("kind"), "kind = %q, but factor %s has change = %q, which makes it a split plot: runs of one boot are not independent; take kind out",
+				kind, p.s.Factors[whole].Name, p.s.Factors[whole].Change)
+		} else if len(p.s.Factors) > 0 {
+			p.add(f.place("kind"), "kind = %q, but no factor needs a reboot or a person; take kind out", kind)
+		}
+	}
+	d.Repeats = 1
+	if d.Kind == SplitPlot {
+		d.Repeats = int(get(f, "repeats", int64(defaultRepeats)))
+	} else if r := get(f, "repeats", int64(1)); r != 1 {
+		p.add(f.place("repeats"), "repeats = %d: they serve split plots only; more blocks tell more than more runs in a block: raise looks", r)
+	}
+	p.looks(f)
+	p.runs(f)
+}
+
+func (p *parser) looks(f fields) {
+	d := &p.s.Design
+	if b := p.over.Blocks; b > 0 {
+		d.Looks = []int{b} // below MinBlocks too: a rehearsal is told so, not refused
+		return
+	}
+	given := get(f, "looks", []placed[int](nil))
+	if given == nil {
+		d.Looks = slices.Clone(defaultLooks)
+		if d.Kind == SplitPlot {
+			d.Looks = slices.Clone(defaultPlotLooks)
+		}
+		for len(d.Looks) > 1 && d.Looks[0] < p.s.MinBlocks(d.Looks)[0] {
+			d.Looks = d.Looks[1:]
+		}
+		return
+	}
+	rising := true
+	for i, l := range given {
+		if i > 0 && l.v <= given[i-1].v {
+			p.add(l.at, "looks have to rise: %d after %d", l.v, given[i-1].v)
+			rising = false
+		}
+		d.Looks = append(d.Looks, l.v)
+	}
+	if !rising || len(p.s.Contrasts) == 0 || len(p.s.Responses) == 0 {
+		return
+	}
+	for i, least := range p.s.MinBlocks(d.Looks) {
+		if l := given[i]; l.v < least {
+			p.add(l.at, "a look at %d blocks cannot decide: with %s and %s at alpha %v it takes %d; raise it or take it out",
+				l.v, count(p.s.Tests(), "primary comparison"), count(len(given), "look"), d.Alpha, least)
+		}
+	}
+}
+
+// cells refuses designs that nobody meant, before anything is expanded for them.
+func (p *parser) cells() bool {
+	cells, sizes := 1, []string{}
+	for _, x := range p.s.Factors {
+		cells = min(cells*max(1, len(x.Levels)), 1<<40)
+		sizes = append(sizes, count(len(x.Levels), "level")+" of "+x.Name)
+	}
+	if cells > maxCells {
+		if len(sizes) > 4 {
+			sizes = []string{count(len(sizes), "factor")}
+		}
+		p.add(p.whole(), "too many cells: %s make %d, and a block has at most %d; drop factors or levels", strings.Join(sizes, " x "), cells, maxCells)
+		return false
+	}
+	return true
+}
+
+// runs refuses plans that are too long.
+func (p *parser) runs(f fields) {
+	d := p.s.Design
+	if len(p.list) > 0 || len(d.Looks) == 0 {
+		return
+	}
+	if runs := p.s.RunsPerBlock() * d.Looks[len(d.Looks)-1]; runs > maxRuns {
+		p.add(f.place("looks"), "too many runs: %d in all, and at most %d are planned", runs, maxRuns)
+	}
+}
+
+// whole reports whether a factor holds for a whole plot.
+func wholePlot(f Factor) bool { return f.Change.WholePlot() }
+
+// split returns the factors that hold for a whole plot, and those that change
+// within one.
+func (s *Study) split() (plots, inner []Factor) {
+	for _, f := range s.Factors {
+		if wholePlot(f) {
+			plots = append(plots, f)
+		} else {
+			inner = append(inner, f)
+		}
+	}
+	return plots, inner
+}
+
+func combinations(fs []Factor) int {
+	n := 1
+	for _, f := range fs {
+		n *= max(1, len(f.Levels))
+	}
+	return n
+}
+
+// PlotsPerBlock returns the boots of a superblock, 1 for complete blocks.
+func (s *Study) PlotsPerBlock() int {
+	if s.Design.Kind != SplitPlot {
+		return 1
+	}
+	plots, _ := s.split()
+	n := combinations(plots)
+	if s.Design.AA {
+		n++
+	}
+	return n
+}
+
+// RunsPerBlock returns the runs of a block, the A/A duplicate's included.
+func (s *Study) RunsPerBlock() int {
+	n := combinations(s.Factors)
+	if s.Design.AA {
+		n++
+	}
+	return n * max(1, s.Design.Repeats)
+}
+
+// Primary reports the primary responses.
+func (s *Study) primary() (list []result.Response) {
+	for _, r := range s.Responses {
+		if r.Primary {
+			list = append(list, r.Response)
+		}
+	}
+	return list
+}

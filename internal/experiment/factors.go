@@ -1,0 +1,225 @@
+package experiment
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+
+	"hostlab/internal/result"
+	"hostlab/internal/spelling"
+	"hostlab/internal/workload"
+)
+
+// ways are the keys that say how a factor changes, of which it has exactly one.
+var ways = []struct{ key, kind string }{{"setting", "setting"}, {"parameter", "parameter"}, {"apply", "commands"}, {"manual", "manual"}}
+
+func (p *parser) factors(list []fields) {
+	if len(list) == 0 {
+		p.add(p.whole(), "no [[factor]]: a study varies at least one")
+	}
+	seen := map[string]place{}
+	for _, f := range list {
+		x := Factor{Settle: get(f, "settle", time.Duration(0)), Timeout: get(f, "timeout", time.Minute)}
+		x.Name = get(f, "name", "")
+		if first, twice := seen[x.Name]; twice && x.Name != "" {
+			p.add(f.place("name"), "factor %s is there already, in line %d", x.Name, first.line)
+			continue
+		}
+		seen[x.Name] = f.place("name")
+		p.levels(f, &x)
+		p.way(f, &x)
+		p.s.Factors = append(p.s.Factors, x)
+	}
+}
+
+func (p *parser) levels(f fields, x *Factor) {
+	given := get(f, "levels", []placed[string](nil))
+	for _, l := range given {
+		if slices.Contains(x.Levels, l.v) {
+			p.add(l.at, "level %q is there twice", l.v)
+			continue
+		}
+		x.Levels = append(x.Levels, l.v)
+	}
+	switch len(x.Levels) {
+	case 0:
+		return
+	case 1:
+		p.add(given[0].at, "factor %s has one level only; an effect is a difference between two", x.Name)
+	}
+	x.Baseline = get(f, "baseline", x.Levels[0])
+	if !slices.Contains(x.Levels, x.Baseline) {
+		p.addHint(f.place("baseline"), nearLevel(x.Baseline, x.Levels), "baseline %q is no level of factor %s: %s",
+			x.Baseline, x.Name, strings.Join(x.Levels, ", "))
+		x.Baseline = x.Levels[0]
+	}
+}
+
+// way finds how a factor is changed, and checks the keys that belong to it.
+func (p *parser) way(f fields, x *Factor) {
+	var have []string
+	for _, w := range ways {
+		if f.has(w.key) || f.has(w.key+"!") {
+			have = append(have, w.key)
+			x.Kind = w.kind
+		}
+	}
+	if len(have) != 1 {
+		at, says := f.place("name"), "does not say how it is varied"
+		if len(have) > 1 {
+			at, says = f.place(have[1]), "is varied by "+strings.Join(have, " and ")
+		}
+		p.add(at, "%s %s; give one of setting, parameter, apply, manual", strings.TrimSpace("factor "+x.Name), says)
+		x.Kind, x.Change = "", result.Online
+		return
+	}
+	x.Change = result.Change(get(f, "change", string(map[bool]result.Change{true: result.Manual, false: result.Online}[x.Kind == "manual"])))
+	belongs := func(key string, kinds ...string) {
+		if f.has(key) && !slices.Contains(kinds, x.Kind) {
+			p.add(f.place(key), "%s belongs to %s, not to %s", key, map[string]string{"read": "apply and manual", "restore": "apply"}[key], have[0])
+		}
+	}
+	belongs("read", "commands", "manual")
+	belongs("restore", "commands")
+	x.Read, x.Restore = arguments(f, "read"), arguments(f, "restore")
+	switch x.Kind {
+	case "setting":
+		x.Setting = get(f, "setting", "")
+		p.setting(f, x)
+	case "parameter":
+		x.Parameter = get(f, "parameter", "")
+		p.parameter(f, x)
+	case "commands":
+		x.Apply = arguments(f, "apply")
+		p.commands(f, x)
+	case "manual":
+		x.Manual = get(f, "manual", "")
+		if f.has("manual") && !strings.Contains(x.Manual, "{level}") {
+			p.add(f.place("manual"), "manual holds {level} nowhere, so that nobody knew which level to set")
+		}
+		if !x.Change.WholePlot() {
+			p.add(f.place("change"), "change = %q: a person changes it, so change is manual or reboot", x.Change)
+		}
+	}
+}
+
+// nearLevel is the level that was perhaps meant. One number is not a slip for
+// another.
+func nearLevel(s string, levels []string) string {
+	if !strings.ContainsFunc(s, unicode.IsLetter) {
+		return ""
+	}
+	return spelling.Meant(s, levels)
+}
+
+func arguments(f fields, key string) []string { return get(f, key, []string(nil)) }
+
+func (p *parser) setting(f fields, x *Factor) {
+	if !f.has("setting") {
+		return
+	}
+	var names []string
+	for _, s := range p.known.Settings {
+		if s.Name != x.Setting {
+			names = append(names, s.Name)
+			continue
+		}
+		for _, l := range get(f, "levels", []placed[string](nil)) {
+			if s.Levels != nil && !slices.Contains(s.Levels, l.v) {
+				p.addHint(l.at, spelling.Meant(l.v, s.Levels), "setting %s has no level %q: %s", s.Name, l.v, strings.Join(s.Levels, ", "))
+			}
+		}
+		return
+	}
+	also := ""
+	if len(names) == 0 {
+		also = "; commands can be used instead: read and apply"
+	}
+	p.addHint(f.place("setting"), spelling.Meant(x.Setting, names), "no setting is known by the name %q%s", short(x.Setting), also)
+}
+
+func (p *parser) commands(f fields, x *Factor) {
+	if x.Apply == nil {
+		return // told already
+	}
+	if !holds(x.Apply, "level") {
+		p.add(f.place("apply"), "apply holds {level} nowhere, so that it would do the same for all levels of factor %s", x.Name)
+	}
+	if x.Read == nil && !f.has("read!") {
+		switch {
+		case holds(x.Apply, "original") || holds(x.Restore, "original"):
+			p.add(f.place("apply"), "{original} is what read printed, and factor %s has no read", x.Name)
+		case x.Restore == nil && !f.has("restore!"):
+			p.add(f.place("apply"), "factor %s has neither read nor restore, so that hostlab could not put back what was", x.Name)
+		}
+	}
+}
+
+// parameter checks a factor that is a parameter of the workload, or a {name} in a
+// command's arguments.
+func (p *parser) parameter(f fields, x *Factor) {
+	if x.Change.WholePlot() {
+		p.add(f.place("change"), "change = %q: a parameter of the workload needs no reboot and no person", x.Change)
+		x.Change = result.Online
+	}
+	if p.desc == nil || x.Parameter == "" {
+		return
+	}
+	param, ok := p.desc.Param(x.Parameter)
+	if !ok {
+		p.placeholder(f, x)
+		return
+	}
+	same := map[string]string{}
+	for _, l := range get(f, "levels", []placed[string](nil)) {
+		v, err := workload.ParseText(param, l.v)
+		if err != nil {
+			p.paramErrors(err, map[string]place{param.Name: l.at}, l.at)
+			continue
+		}
+		canonical := workload.Text(param, v)
+		if first, twice := same[canonical]; twice && first != l.v {
+			p.add(l.at, "level %q is the same as %q", l.v, first)
+			continue
+		}
+		same[canonical] = l.v
+		if l.v != x.Baseline { // which is checked with the rest of the workload
+			p.varied = append(p.varied, variant{x.Parameter, v, l.at})
+		}
+	}
+}
+
+// placeholder checks a factor that is no parameter of its own.
+func (p *parser) placeholder(f fields, x *Factor) {
+	at := f.place("parameter")
+	var names []string
+	for _, q := range p.desc.Params {
+		names = append(names, q.Name)
+	}
+	if !p.desc.Picks { // only commands have arguments that hold names
+		p.addHint(at, spelling.Meant(x.Parameter, names), "workload %s has no parameter %s; %s", p.desc.Name, short(x.Parameter), paramNames(*p.desc))
+		return
+	}
+	used := func(name string) bool {
+		for _, v := range p.s.Workload.Params {
+			if holds(v, name) {
+				return true
+			}
+		}
+		return p.s.Workload.Params == nil // cannot tell
+	}
+	switch {
+	case x.Name == "":
+	case used(x.Name):
+		if x.Parameter != x.Name {
+			p.add(at, "the arguments hold the factor by its name, {%s}; write parameter = %q", x.Name, x.Name)
+		}
+	case used(x.Parameter):
+		p.add(at, "the arguments hold {%s}, and the factor is %s; give both the same name", x.Parameter, x.Name)
+	default:
+		text := fmt.Sprintf("no argument and no variable of the command holds {%s}, so that all levels of factor %s would do the same", x.Parameter, x.Name)
+		p.addHint(at, spelling.Meant(x.Parameter, names), "%s", text)
+	}
+}

@@ -1,0 +1,150 @@
+package experiment
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"hostlab/internal/spelling"
+	"hostlab/internal/workload"
+	"hostlab/internal/workload/all"
+	"hostlab/studies"
+)
+
+// Overrides are what the command line sets. They are part of a study's identity.
+type Overrides struct {
+	Blocks int               // exactly so many blocks, with one look; 0: as the study says
+	Seed   *uint64           // nil: as the study says
+	Set    map[string]string // workload.KEY -> value as text
+}
+
+// Known is what a study may name beside its own factors.
+type Known struct {
+	Workloads []workload.Workload
+	Settings  []Setting
+}
+
+// Setting is what a study has to know of a setting that hostlab can change.
+type Setting struct {
+	Name   string
+	Levels []string // it takes no other; nil: any
+}
+
+// known is what this binary has. It has no settings yet.
+func known() Known { return Known{Workloads: all.Workloads()} }
+
+// maxFile is far above any study; what is larger was named by mistake. go-toml
+// takes time with the square of a table's keys (v2.4.3): a minute for a megabyte.
+const (
+	maxFile  = 64 << 10
+	tooLarge = "is larger than 64 KiB; a study is a TOML file of a few kilobytes"
+)
+
+// Load reads and checks a study file. The error is a *Problems where the file or
+// what o sets cannot be used.
+func Load(file string, o Overrides) (*Study, error) {
+	source, err := readFile(file)
+	if err != nil {
+		return nil, &Problems{[]Problem{{File: file, Text: err.Error()}}}
+	}
+	dir, err := filepath.Abs(filepath.Dir(file))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	return Parse(file, dir, source, o, known())
+}
+
+// readFile reads a study's bytes. It reads plain files only: opening a pipe may
+// wait for ever, and a device may never end.
+func readFile(file string) ([]byte, error) {
+	info, err := os.Stat(file)
+	if err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, errors.New("no such file; 'hostlab study list' names the studies that need none")
+		}
+		return nil, bare(err)
+	}
+	switch {
+	case info.IsDir():
+		return nil, errors.New("is a directory; name the study file in it")
+	case !info.Mode().IsRegular():
+		return nil, errors.New("is a device or a pipe; a study is a plain file")
+	case info.Size() > maxFile:
+		return nil, errors.New(tooLarge)
+	}
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, bare(err)
+	}
+	defer f.Close()
+	source, err := io.ReadAll(io.LimitReader(f, maxFile+1)) // it may grow, and files in /proc have no size
+	if err != nil {
+		return nil, bare(err)
+	}
+	if len(source) > maxFile {
+		return nil, errors.New(tooLarge)
+	}
+	return source, nil
+}
+
+// bare takes the path out of an error, since the line begins with it.
+func bare(err error) error {
+	if e, ok := errors.AsType[*fs.PathError](err); ok {
+		return e.Err
+	}
+	return err
+}
+
+// IsFile reports whether a word of the command line names a study file rather than
+// a study inside the binary.
+func IsFile(nameOrFile string) bool {
+	return strings.ContainsRune(nameOrFile, '/') || strings.ContainsRune(nameOrFile, filepath.Separator) || strings.HasSuffix(nameOrFile, ".toml")
+}
+
+// Find loads a study by the name of an embedded one, or from a file where
+// nameOrFile holds a path separator or ends in .toml.
+func Find(nameOrFile string, o Overrides) (*Study, error) {
+	if IsFile(nameOrFile) {
+		return Load(nameOrFile, o)
+	}
+	source, err := studies.Files.ReadFile(nameOrFile + ".toml")
+	if err != nil {
+		p := Problem{Text: fmt.Sprintf("no study %q in the binary", short(nameOrFile)), Hint: spelling.Meant(nameOrFile, Names())}
+		if p.Hint == "" {
+			p.Text += "; 'hostlab study list' names them, and a file is named with its directory or as NAME.toml"
+		}
+		return nil, &Problems{[]Problem{p}}
+	}
+	dir, err := os.Getwd()
+	if err != nil {
+		return nil, err
+	}
+	return Parse(nameOrFile+".toml", dir, source, o, known())
+}
+
+// Names lists the studies inside the binary.
+func Names() (list []string) {
+	entries, err := studies.Files.ReadDir(".")
+	if err != nil {
+		panic(err) // the root of an embedded file system is always there
+	}
+	for _, e := range entries {
+		list = append(list, strings.TrimSuffix(e.Name(), ".toml"))
+	}
+	return list
+}
+
+// Embedded returns the studies inside the binary, by name. A test holds that each
+// can be read.
+func Embedded() (list []*Study) {
+	for _, name := range Names() {
+		if s, err := Find(name, Overrides{}); err == nil {
+			list = append(list, s)
+		}
+	}
+	return list
+}

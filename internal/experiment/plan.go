@@ -1,0 +1,98 @@
+package experiment
+
+import (
+	"math/rand/v2"
+	"slices"
+
+	"hostlab/internal/result"
+)
+
+// stream separates the plan's random numbers from others with the same seed.
+const stream = 0x686f73746c6162 // "hostlab"
+
+// Plan returns the cells of a study and all its blocks in order, up to the last
+// look. It is pure: the same study and seed give the same plan, and fewer blocks
+// give its beginning.
+//
+// A complete block is one plot that holds every cell once, the A/A duplicate
+// included, in random order. A superblock of a split plot has a plot for every
+// combination of whole-plot levels, in random order; each holds the cells of
+// those levels Repeats times, in random order. With A/A there is one plot more, at
+// the baseline, which holds the duplicate only: it takes a boot of its own, since
+// boots are what has to be compared.
+func Plan(s *Study) ([]result.Cell, []result.Block) {
+	cells := cellsOf(s)
+	groups := plots(s, cells)
+	r := rand.New(rand.NewPCG(s.Design.Seed, stream))
+	n := 0
+	if len(s.Design.Looks) > 0 {
+		n = s.Design.Looks[len(s.Design.Looks)-1]
+	}
+	blocks := make([]result.Block, n)
+	for b := range blocks {
+		blocks[b].Seed = r.Uint64()
+		blocks[b].Plots = make([][]int, len(groups))
+		for i, g := range groups {
+			g = slices.Clone(g)
+			r.Shuffle(len(g), func(i, j int) { g[i], g[j] = g[j], g[i] })
+			blocks[b].Plots[i] = g
+		}
+		p := blocks[b].Plots
+		r.Shuffle(len(p), func(i, j int) { p[i], p[j] = p[j], p[i] })
+	}
+	return cells, blocks
+}
+
+// cellsOf lists all combinations of levels, the last factor's changing fastest,
+// and the duplicate of the baseline behind them.
+func cellsOf(s *Study) []result.Cell {
+	cells := []result.Cell{{Levels: map[string]string{}}}
+	for _, f := range s.Factors {
+		var next []result.Cell
+		for _, c := range cells {
+			for _, l := range f.Levels {
+				levels := map[string]string{f.Name: l}
+				for k, v := range c.Levels {
+					levels[k] = v
+				}
+				next = append(next, result.Cell{Levels: levels})
+			}
+		}
+		cells = next
+	}
+	if s.Design.AA {
+		d := result.Cell{Levels: map[string]string{}, Duplicate: true}
+		for _, f := range s.Factors {
+			d.Levels[f.Name] = f.Baseline
+		}
+		cells = append(cells, d)
+	}
+	return cells
+}
+
+// plots lists the cells of each plot of a block, before they are shuffled.
+func plots(s *Study, cells []result.Cell) [][]int {
+	var groups [][]int
+	index := map[string]int{}
+	for c, cell := range cells {
+		key := ""
+		for _, f := range s.Factors {
+			if s.Design.Kind == SplitPlot && wholePlot(f) {
+				key += cell.Levels[f.Name] + "\x00"
+			}
+		}
+		if cell.Duplicate && s.Design.Kind == SplitPlot {
+			key = "duplicate" // no key of levels, which end in a zero byte
+		}
+		g, ok := index[key]
+		if !ok {
+			g = len(groups)
+			index[key] = g
+			groups = append(groups, nil)
+		}
+		for range max(1, s.Design.Repeats) {
+			groups[g] = append(groups[g], c)
+		}
+	}
+	return groups
+}

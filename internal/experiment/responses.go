@@ -1,0 +1,254 @@
+package experiment
+
+import (
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"hostlab/internal/result"
+	"hostlab/internal/spelling"
+	"hostlab/internal/workload"
+)
+
+// scaled are units that people write, with the base unit and how many of it they
+// are.
+var scaled = map[string]struct {
+	base string
+	one  float64
+}{
+	"ms": {"s", 1e-3}, "us": {"s", 1e-6}, "µs": {"s", 1e-6}, "ns": {"s", 1e-9}, "min": {"s", 60}, "h": {"s", 3600}, "sec": {"s", 1}, "seconds": {"s", 1},
+	"kHz": {"Hz", 1e3}, "MHz": {"Hz", 1e6}, "GHz": {"Hz", 1e9},
+	"KiB": {"B", 1 << 10}, "MiB": {"B", 1 << 20}, "GiB": {"B", 1 << 30}, "TiB": {"B", 1 << 40}, "kB": {"B", 1e3}, "KB": {"B", 1e3}, "MB": {"B", 1e6}, "GB": {"B", 1e9}, "bytes": {"B", 1},
+	"KiB/s": {"B/s", 1 << 10}, "MiB/s": {"B/s", 1 << 20}, "GiB/s": {"B/s", 1 << 30}, "kB/s": {"B/s", 1e3}, "MB/s": {"B/s", 1e6}, "GB/s": {"B/s", 1e9},
+	"/s": {"1/s", 1}, "ops/s": {"1/s", 1}, "tps": {"1/s", 1}, "qps": {"1/s", 1}, "req/s": {"1/s", 1}, "k/s": {"1/s", 1e3},
+	"mJ": {"J", 1e-3}, "kJ": {"J", 1e3}, "mW": {"W", 1e-3}, "kW": {"W", 1e3}, "percent": {"%", 1},
+}
+
+// direction is what is good where the study does not say, by unit; of others it
+// has to say.
+var direction = map[string]string{"s": "lower", "B": "lower", "J": "lower", "W": "lower", "1/s": "higher", "B/s": "higher"}
+
+const defaultMargin = 0.02
+
+func (p *parser) responses(list []fields) {
+	if p.desc == nil {
+		return
+	}
+	if len(list) == 0 {
+		p.allResponses()
+		return
+	}
+	says := slices.ContainsFunc(list, func(f fields) bool { return f.has("primary") || f.has("primary!") })
+	seen := map[string]place{}
+	for i, f := range list {
+		r := Response{Scale: get(f, "scale", 1.0)}
+		r.Name = get(f, "name", "")
+		if first, twice := seen[r.Name]; twice && r.Name != "" {
+			p.add(f.place("name"), "response %s is there already, in line %d", r.Name, first.line)
+			continue
+		}
+		seen[r.Name] = f.place("name")
+		r.Title, r.From, r.Unit, r.Better = get(f, "title", ""), get(f, "from", ""), get(f, "unit", ""), get(f, "better", "")
+		r.Primary = get(f, "primary", !says && i == 0)
+		if r.Name != "" {
+			p.source(f, &r)
+		}
+		p.margin(f, &r)
+		p.s.Responses = append(p.s.Responses, r)
+	}
+	if !slices.ContainsFunc(p.s.Responses, func(r Response) bool { return r.Primary }) && len(p.list) == 0 {
+		p.add(list[0].at, "no response is primary: nothing would decide")
+	}
+}
+
+// allResponses takes those that the workload has.
+func (p *parser) allResponses() {
+	if len(p.desc.Responses) == 0 {
+		p.add(p.whole(), "no [[response]], and workload %s has none of its own", p.desc.Name)
+	}
+	for i, w := range p.desc.Responses {
+		p.s.Responses = append(p.s.Responses, Response{From: w.Name, Scale: 1, Response: result.Response{Name: w.Name, Title: w.Title, Unit: w.Unit,
+			Better: w.Better, Compare: result.Ratio, Margin: defaultMargin, Primary: i == 0}})
+	}
+}
+
+// source finds where a response comes from, and fills in what that tells.
+func (p *parser) source(f fields, r *Response) {
+	var names []string
+	find := func(name string) *workload.Response {
+		for i := range p.desc.Responses {
+			if p.desc.Responses[i].Name == name {
+				return &p.desc.Responses[i]
+			}
+		}
+		return nil
+	}
+	for _, w := range p.desc.Responses {
+		names = append(names, w.Name)
+	}
+	own := find(r.Name)
+	switch {
+	case r.From == "" && own == nil:
+		if f.has("from!") {
+			return
+		}
+		also := ""
+		if p.desc.Picks {
+			also = ", and without from it is nowhere to be found"
+		}
+		p.addHint(f.place("name"), spelling.Meant(r.Name, names), "response %s: workload %s has none of that name%s; it has %s", r.Name, p.desc.Name, also, strings.Join(names, ", "))
+	case r.From != "" && !p.desc.Picks && r.From != r.Name:
+		p.add(f.place("from"), "workload %s prints nothing that from could pick; only commands do", p.desc.Name)
+	case r.From != "" && own != nil && r.From != r.Name:
+		p.add(f.place("name"), "response %s: the workload has one of its own by that name; choose another", r.Name)
+	case r.From == "" || own != nil:
+		r.From = r.Name
+		if r.Scale != 1 {
+			p.add(f.place("scale"), "response %s is the workload's own, which is in %s already", r.Name, unitName(own.Unit))
+		}
+		if f.has("unit") && r.Unit != own.Unit {
+			p.add(f.place("unit"), "response %s is in %s", r.Name, unitName(own.Unit))
+		}
+		if f.has("better") && r.Better != own.Better && own.Better != "" {
+			p.add(f.place("better"), "response %s: %s is better", r.Name, own.Better)
+		}
+		r.Unit, r.Better = own.Unit, own.Better
+		if r.Title == "" {
+			r.Title = own.Title
+		}
+	default:
+		p.picked(f, r, find(r.From))
+	}
+	if r.Scale == 0 || math.IsNaN(r.Scale) {
+		p.add(f.place("scale"), "scale cannot be 0")
+	}
+}
+
+// picked completes a response that is picked from output, or, with like, from what
+// is measured of the process.
+func (p *parser) picked(f fields, r *Response, like *workload.Response) {
+	if like != nil {
+		if f.has("unit") && r.Unit != like.Unit && r.Scale == 1 {
+			p.add(f.place("unit"), "%s is in %s", r.From, unitName(like.Unit))
+		}
+		if !f.has("unit") {
+			r.Unit = like.Unit
+		}
+		if r.Better == "" {
+			r.Better = like.Better
+		}
+		if r.Title == "" {
+			r.Title = like.Title
+		}
+		return
+	}
+	if !f.has("unit") && !f.has("unit!") {
+		p.add(f.place("name"), "response %s needs its unit: one of s, Hz, B, 1/s, B/s, J, W, ratio, %%, or \"\" for a plain number", r.Name)
+	}
+	if r.Better == "" && !f.has("better!") && !f.has("unit!") {
+		if r.Better = direction[r.Unit]; r.Better == "" && f.has("unit") {
+			p.add(f.place("name"), "response %s needs better = \"lower\" or \"higher\"", r.Name)
+		}
+	}
+}
+
+func unitName(u string) string {
+	if u == "" {
+		return "a plain number"
+	}
+	return u
+}
+
+// unitHint says what to write in place of a unit that is no base unit.
+func unitHint(u string) string {
+	s, ok := scaled[u]
+	if !ok {
+		return ""
+	}
+	if s.one == 1 {
+		return strconv.Quote(s.base)
+	}
+	return strconv.Quote(s.base) + " with scale = " + strconv.FormatFloat(s.one, 'f', -1, 64)
+}
+
+// margin reads equiv and compare.
+func (p *parser) margin(f fields, r *Response) {
+	r.Compare, r.Margin = result.Ratio, defaultMargin
+	compare, equiv := result.Comparison(get(f, "compare", "")), strings.TrimSpace(get(f, "equiv", ""))
+	at := f.place("equiv")
+	if equiv == "" {
+		if compare == result.Difference && !f.has("equiv!") {
+			p.add(f.place("compare"), "a difference needs equiv, the smallest that matters, in %s", unitName(r.Unit))
+		}
+		r.Compare = result.Comparison(get(f, "compare", string(result.Ratio)))
+		return
+	}
+	number, percent := strings.CutSuffix(equiv, "%")
+	if percent && (compare != result.Difference || r.Unit != "%") {
+		x, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
+		switch {
+		case err != nil || math.IsNaN(x):
+			p.add(at, "equiv: %q is no share; write it as \"2%%\"", short(equiv))
+		case compare == result.Difference:
+			p.add(at, "equiv: %q is a share, and compare is difference; give it in %s", short(equiv), unitName(r.Unit))
+		case x <= 0:
+			p.add(at, "equiv: %q: the smallest effect that matters is above 0", short(equiv))
+		case x < 0.01 || x >= 100:
+			p.add(at, "equiv: %q: expected 0.01%% to 99%%", short(equiv))
+		default:
+			r.Margin = x / 100
+		}
+		return
+	}
+	r.Compare = result.Difference
+	x, ok := amount(strings.TrimSpace(equiv), r.Unit)
+	switch {
+	case compare == result.Ratio:
+		p.addHint(at, shareHint(equiv), "equiv: %q is a difference, and compare is ratio", short(equiv))
+	case !ok:
+		p.add(at, "equiv: %q is neither a share such as \"2%%\" nor an amount of %s", short(equiv), unitName(r.Unit))
+	case x <= 0:
+		p.add(at, "equiv: %q: the smallest effect that matters is above 0", short(equiv))
+	case compare == "" && !strings.ContainsFunc(equiv, isLetter) && r.Unit != "":
+		// 0.02 may be meant as 2 % or as 20 ms.
+		p.addHint(at, shareHint(equiv), "equiv: %s says no unit; write a share such as \"2%%\", or an amount with its unit", short(equiv))
+	default:
+		r.Margin = x
+	}
+}
+
+func isLetter(r rune) bool {
+	return r >= 'A' && r <= 'Z' || r >= 'a' && r <= 'z' || r == 'µ' || r == '%'
+}
+
+// shareHint writes a plain fraction as a share.
+func shareHint(s string) string {
+	if x, err := strconv.ParseFloat(s, 64); err == nil && x > 0 && x < 1 {
+		return strconv.Quote(strconv.FormatFloat(x*100, 'g', 6, 64) + "%")
+	}
+	return ""
+}
+
+// amount reads a number with a unit, or without one, in a base unit.
+func amount(s, unit string) (float64, bool) {
+	if x, err := strconv.ParseFloat(s, 64); err == nil {
+		return x, !math.IsInf(x, 0) && !math.IsNaN(x)
+	}
+	end := strings.LastIndexAny(s, "0123456789.") + 1
+	if strings.HasPrefix(s[end:], "/") || end == 0 || unit == "1/s" { // the 1 of "1/s" is no digit of the number
+		if i := strings.LastIndex(s, "1/s"); i > 0 && unit == "1/s" {
+			end = i
+		}
+	}
+	x, err := strconv.ParseFloat(strings.TrimSpace(s[:end]), 64)
+	if err != nil || math.IsInf(x, 0) || math.IsNaN(x) {
+		return 0, false
+	}
+	name := strings.TrimSpace(s[end:])
+	if name == unit {
+		return x, true
+	}
+	u, ok := scaled[name]
+	return x * u.one, ok && u.base == unit
+}

@@ -1,0 +1,159 @@
+package runner
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+
+	"hostlab/internal/screen"
+)
+
+// What is kept of a command's output: its first and last bytes. A level is a word
+// or two; what a failing command has to say is in its first lines or in its last.
+const (
+	keptHead = 32 << 10
+	keptTail = 32 << 10
+)
+
+// How long a command gets to end after SIGTERM, and how long one that has ended is
+// waited for because a child of its holds its output open.
+const (
+	graceEnd  = 300 * time.Millisecond
+	graceOpen = 200 * time.Millisecond
+)
+
+// failure is a command that failed, with what it printed.
+type failure struct {
+	err    error
+	output []byte
+}
+
+func (f *failure) Error() string { return f.err.Error() }
+func (f *failure) Unwrap() error { return f.err }
+
+// command runs an argument list in dir and returns what it printed to standard
+// output. No shell is involved. When ctx is cancelled or the time is up, its whole
+// process group is ended. What it started may live on if it ends by itself: to
+// restart a server is what some are for.
+func command(ctx context.Context, dir string, args []string, timeout time.Duration) (string, error) {
+	if len(args) == 0 {
+		return "", errors.New("an empty command")
+	}
+	parent := ctx
+	if timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, timeout)
+		defer cancel()
+	}
+	// The kernel ends a child with the thread that started it (PR_SET_PDEATHSIG in
+	// prctl(2)), so the thread has to last as long.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+
+	var stdout, stderr bounded
+	cmd := exec.CommandContext(ctx, program(dir, args[0]), args[1:]...)
+	cmd.Args[0] = args[0]
+	cmd.Dir = dir
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	cmd.SysProcAttr = attributes()
+	cmd.WaitDelay = graceOpen
+	ended := make(chan struct{})
+	defer close(ended)
+	cmd.Cancel = func() error {
+		terminate(cmd.Process)
+		select {
+		case <-ended:
+		case <-time.After(graceEnd):
+		}
+		kill(cmd.Process)
+		return nil
+	}
+	err := cmd.Run()
+	if errors.Is(err, exec.ErrWaitDelay) && ctx.Err() == nil {
+		err = nil // it ended well, and left something running that holds its output open
+	}
+	name := filepath.Base(args[0])
+	switch {
+	case err == nil && stdout.lost > 0:
+		err = fmt.Errorf("%s printed %d bytes; a level is a word or two", name, stdout.size())
+	case err == nil:
+		return stdout.String(), nil
+	case parent.Err() != nil:
+		return "", parent.Err()
+	case ctx.Err() != nil:
+		err = fmt.Errorf("%s took longer than %s and was ended", name, timeout)
+	default:
+		err = fmt.Errorf("%s: %w%s", name, bare(err), firstLine(stderr.head, stdout.head))
+	}
+	return "", &failure{err, append(append([]byte(nil), stderr.Bytes()...), stdout.Bytes()...)}
+}
+
+// program resolves a program that is named with a directory against dir; exec
+// would resolve it against ours.
+func program(dir, name string) string {
+	if !filepath.IsAbs(name) && strings.ContainsAny(name, `/`+string(filepath.Separator)) {
+		return filepath.Join(dir, name)
+	}
+	return name
+}
+
+// firstLine returns the first line that says anything, behind a colon.
+func firstLine(outputs ...[]byte) string {
+	for _, out := range outputs {
+		for line := range bytes.Lines(out) {
+			if text := strings.TrimSpace(string(line[:min(len(line), 300)])); text != "" {
+				return ": " + screen.Clean(strings.ToValidUTF8(text, "?"))
+			}
+		}
+	}
+	return "; it printed nothing"
+}
+
+// bare drops operation and path from an error, for lines that name the path.
+func bare(err error) error {
+	if ee, ok := errors.AsType[*exec.Error](err); ok {
+		err = ee.Err
+	}
+	if pe, ok := errors.AsType[*os.PathError](err); ok {
+		err = pe.Err
+	}
+	return err
+}
+
+// bounded keeps the beginning and the end of what is written to it.
+type bounded struct {
+	head, tail []byte
+	lost       int64
+}
+
+func (b *bounded) Write(p []byte) (int, error) {
+	n := len(p)
+	room := min(keptHead-len(b.head), len(p))
+	b.head = append(b.head, p[:room]...)
+	p = p[room:]
+	b.tail = append(b.tail, p...)
+	if over := len(b.tail) - keptTail; over > 0 {
+		b.lost += int64(over)
+		b.tail = append(b.tail[:0], b.tail[over:]...)
+	}
+	return n, nil
+}
+
+func (b *bounded) size() int64 { return int64(len(b.head)+len(b.tail)) + b.lost }
+
+func (b *bounded) String() string { return string(b.Bytes()) }
+
+func (b *bounded) Bytes() []byte {
+	out := append([]byte(nil), b.head...)
+	if b.lost > 0 {
+		out = fmt.Appendf(out, "\n[%d bytes left out]\n", b.lost)
+	}
+	return append(out, b.tail...)
+}

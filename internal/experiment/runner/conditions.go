@@ -1,0 +1,126 @@
+package runner
+
+import (
+	"fmt"
+	"path"
+	"strconv"
+	"strings"
+
+	"hostlab/internal/experiment"
+	"hostlab/internal/host"
+	"hostlab/internal/neighbours"
+)
+
+// The names of what result.Run.Conditions holds.
+const (
+	foreignCPU = "foreign_cpu"
+	stolen     = "steal"
+	throttled  = "throttled"
+)
+
+// conditions is what others did to a run.
+type conditions struct {
+	neighbours.Taken
+	told      bool    // whether Taken is known
+	throttles float64 // events of thermal throttling; negative: not known
+}
+
+// watcher watches conditions from one call to the next.
+type watcher func() (stop func() conditions)
+
+// watchHost watches this host. ours are names of processes that are not foreign.
+func watchHost(t host.Tree, ours []string) watcher {
+	counters := throttleCounters(t)
+	return func() func() conditions {
+		before := sum(t, counters)
+		n := neighbours.Watch(nil, ours...)
+		return func() conditions {
+			c := conditions{throttles: -1}
+			c.Taken, c.told = n.Taken()
+			if len(counters) > 0 {
+				c.throttles = max(0, sum(t, counters)-before)
+			}
+			return c
+		}
+	}
+}
+
+// throttleCounters finds the counters of thermal throttling, which Intel's have
+// (arch/x86/kernel/cpu/mce/therm_throt.c): one of each core, and one of each
+// package, which all of its CPUs repeat.
+func throttleCounters(t host.Tree) (files []string) {
+	const root = "/sys/devices/system/cpu"
+	names, err := t.Dir(root)
+	if err != nil {
+		return nil
+	}
+	seen := map[string]bool{}
+	for _, name := range names {
+		number, ok := strings.CutPrefix(name, "cpu")
+		if _, err := strconv.Atoi(number); !ok || err != nil {
+			continue
+		}
+		dir := path.Join(root, name, "thermal_throttle")
+		core, pkg := path.Join(dir, "core_throttle_count"), path.Join(dir, "package_throttle_count")
+		id := words(t, path.Join(root, name, "topology/physical_package_id"))
+		place := id + "/" + words(t, path.Join(root, name, "topology/core_id"))
+		if t.Exists(core) && !seen[place] {
+			seen[place] = true
+			files = append(files, core)
+		}
+		if t.Exists(pkg) && !seen[id] {
+			seen[id] = true
+			files = append(files, pkg)
+		}
+	}
+	return files
+}
+
+func sum(t host.Tree, counters []string) (total float64) {
+	for _, f := range counters {
+		total += float64(t.Int(f, "", 1).Or(0))
+	}
+	return total
+}
+
+// record is how a run's record has them. Unknown ones are left out.
+func (c conditions) record() map[string]float64 {
+	out := map[string]float64{}
+	if c.told && c.Resolution <= 0.5 { // in less than two ticks of the clock nothing can be told
+		out[foreignCPU], out[stolen] = c.Foreign, c.Steal
+	}
+	if c.throttles >= 0 {
+		out[throttled] = c.throttles
+	}
+	return out
+}
+
+// breach says which limit of a guard was broken, or "". What the clock's ticks
+// leave open is not held against the run.
+func (c conditions) breach(g *experiment.Guard) string {
+	over := func(share float64, limit *float64) bool {
+		return limit != nil && c.told && share-c.Resolution > *limit
+	}
+	switch {
+	case over(c.Foreign, g.MaxForeignCPU):
+		return fmt.Sprintf("other processes took %s of the CPUs, above max_foreign_cpu %s", percent(c.Foreign), percent(*g.MaxForeignCPU))
+	case over(c.Steal, g.MaxSteal):
+		return fmt.Sprintf("the hypervisor took %s of the CPUs, above max_steal %s", percent(c.Steal), percent(*g.MaxSteal))
+	case g.Throttling && c.throttles > 0:
+		return fmt.Sprintf("the CPUs were throttled for their heat %.0f times", c.throttles)
+	}
+	return ""
+}
+
+// blind says which guards cannot be kept here.
+func (c conditions) blind(g *experiment.Guard) (list []string) {
+	if !c.told && (g.MaxForeignCPU != nil || g.MaxSteal != nil) {
+		list = append(list, "this system does not tell who takes its CPUs: max_foreign_cpu and max_steal guard nothing")
+	}
+	if c.throttles < 0 && g.Throttling {
+		list = append(list, "this host has no counters of thermal throttling: guard.throttling guards nothing")
+	}
+	return list
+}
+
+func percent(share float64) string { return strconv.FormatFloat(share*100, 'g', 3, 64) + " %" }

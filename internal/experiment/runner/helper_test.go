@@ -1,0 +1,209 @@
+package runner
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"hostlab/internal/experiment"
+	"hostlab/internal/result"
+	"hostlab/internal/result/store"
+	"hostlab/internal/workload/all"
+)
+
+func TestMain(m *testing.M) {
+	if dir := os.Getenv("RUNNER_TEST_CHILD"); dir != "" {
+		killChild(dir)
+	}
+	os.Exit(m.Run())
+}
+
+// levelFactor is a factor of commands that keep their level in the file "level".
+const levelFactor = `
+[[factor]]
+name = "power"
+levels = ["low", "high"]
+baseline = "low"
+apply = ["sh", "-c", "echo {level} > level"]
+read = ["cat", "level"]
+`
+
+// nullWorkload takes no time.
+const nullWorkload = `
+[workload]
+name = "null"
+warmup = 1
+retries = 2
+[[response]]
+name = "seconds"
+primary = true
+`
+
+// head is the beginning of a study that runs so many blocks.
+func head(blocks int, more string) string {
+	return fmt.Sprintf("schema = 1\n[study]\nname = \"t\"\nseed = 7\naa = false\n%s\n[design]\nlooks = [%d]\n", more, blocks)
+}
+
+// bench is a study in a directory, with a fake host.
+type bench struct {
+	t     *testing.T
+	dir   string // of the study
+	study *experiment.Study
+	cfg   Config
+	notes []string
+	bootN int
+	host  map[string]string
+	under func(n int) conditions // of the nth run, from 0
+	runs  int
+}
+
+func newBench(t *testing.T, text string) *bench {
+	t.Helper()
+	b := &bench{t: t, dir: t.TempDir(), host: map[string]string{"kernel": "6.1"}}
+	b.write("level", "original\n")
+	b.load(text)
+	b.cfg = Config{Dir: filepath.Join(t.TempDir(), "record"), Version: "test"}
+	b.cfg.Watch = func(p Progress) {
+		if p.Note != "" {
+			b.notes = append(b.notes, p.Note)
+		}
+	}
+	b.cfg.sys = &system{
+		now:   time.Now,
+		sleep: func(ctx context.Context, _ time.Duration) error { return ctx.Err() },
+		boot:  func() string { return fmt.Sprintf("boot-%d", b.bootN) },
+		fingerprint: func(names []string) map[string]string {
+			out := map[string]string{}
+			for _, n := range names {
+				if v, ok := b.host[n]; ok {
+					out[n] = v
+				}
+			}
+			return out
+		},
+		watch: func() func() conditions {
+			n := b.runs
+			b.runs++
+			return func() conditions {
+				if b.under != nil {
+					return b.under(n)
+				}
+				return conditions{told: true, throttles: -1}
+			}
+		},
+	}
+	return b
+}
+
+func (b *bench) load(text string) {
+	b.t.Helper()
+	b.study = parse(b.t, b.dir, text)
+}
+
+func parse(t testing.TB, dir, text string) *experiment.Study {
+	t.Helper()
+	st, err := experiment.Parse(filepath.Join(dir, "s.toml"), dir, []byte(text), experiment.Overrides{}, experiment.Known{Workloads: all.Workloads()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return st
+}
+
+func (b *bench) write(name, text string) {
+	b.t.Helper()
+	if err := os.WriteFile(filepath.Join(b.dir, name), []byte(text), 0o600); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+func (b *bench) level() string {
+	b.t.Helper()
+	text, err := os.ReadFile(filepath.Join(b.dir, "level"))
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return strings.TrimSpace(string(text))
+}
+
+func (b *bench) run() error { return b.runCtx(context.Background()) }
+
+func (b *bench) runCtx(ctx context.Context) error {
+	b.t.Helper()
+	cfg := b.cfg
+	cfg.Study = b.study
+	if _, err := os.Stat(cfg.Dir); err == nil {
+		cfg.Resume = true
+	}
+	_, err := Run(ctx, cfg)
+	return err
+}
+
+func (b *bench) record() *store.Record {
+	b.t.Helper()
+	r, err := store.Load(b.cfg.Dir)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return r
+}
+
+// complete reports what is not as it should be after an experiment has ended.
+func (b *bench) complete() {
+	b.t.Helper()
+	r := b.record()
+	count := map[place]int{}
+	for _, run := range r.Runs {
+		if run.Status == result.OK {
+			count[place{run.Block, run.Plot, run.Slot}]++
+		}
+	}
+	for i, block := range r.Experiment.Blocks {
+		for p, plot := range block.Plots {
+			for s := range plot {
+				if n := count[place{i, p, s}]; n != 1 {
+					b.t.Errorf("block %d, plot %d, slot %d has %d OK runs", i, p, s, n)
+				}
+			}
+		}
+	}
+	if r.End == nil {
+		b.t.Error("it has not ended")
+	}
+	b.putBack()
+}
+
+func (b *bench) putBack() {
+	b.t.Helper()
+	if got := b.level(); got != "original" {
+		b.t.Errorf("the level is %q and was original", got)
+	}
+	if open := b.record().Changed(); len(open) > 0 {
+		b.t.Errorf("still open in the journal: %v", open)
+	}
+}
+
+func (b *bench) fails(err error, want ...string) {
+	b.t.Helper()
+	if err == nil {
+		b.t.Fatal("no error")
+	}
+	for _, w := range want {
+		if !strings.Contains(err.Error(), w) {
+			b.t.Errorf("error %q, want %q in it", err, w)
+		}
+	}
+}
+
+// statuses of the runs that are no warm-up, in order.
+func (b *bench) statuses() (list []string) {
+	for _, r := range b.record().Runs {
+		if r.Status != result.WarmUp {
+			list = append(list, fmt.Sprintf("%d.%d:%s", r.Block, r.Slot, r.Status))
+		}
+	}
+	return list
+}

@@ -1,0 +1,168 @@
+package runner
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"hostlab/internal/experiment"
+	"hostlab/internal/result"
+	"hostlab/internal/workload/all"
+)
+
+// killStudy has a workload that logs when it has done its work.
+const killStudy = levelFactor + `
+[workload]
+name = "command"
+run = ["sh", "-c", "echo $(cat level) >> done"]
+warmup = 1
+[[response]]
+name = "wall"
+from = "wall"
+primary = true
+`
+
+// killChild is the process that is killed: it runs or resumes the experiment in
+// dir and tells of each run that it was told to be recorded.
+func killChild(dir string) {
+	fail := func(err error) {
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+	}
+	source, err := os.ReadFile(filepath.Join(dir, "s.toml"))
+	fail(err)
+	st, err := experiment.Parse(filepath.Join(dir, "s.toml"), dir, source, experiment.Overrides{}, experiment.Known{Workloads: all.Workloads()})
+	fail(err)
+	told, err := os.OpenFile(filepath.Join(dir, "told"), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	fail(err)
+	cfg := Config{Study: st, Dir: filepath.Join(dir, "record"), Version: "test"}
+	cfg.Watch = func(p Progress) {
+		if r := p.Last; r != nil {
+			fmt.Fprintln(told, r.Block, r.Plot, r.Slot, r.Attempt, r.Status)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(cfg.Dir, "experiment.json")); err == nil {
+		cfg.Resume = true
+	}
+	_, err = Run(context.Background(), cfg)
+	fail(err)
+	os.Exit(0)
+}
+
+// Experiments are killed at random moments and resumed until they end. Afterwards
+// every planned run is there once, every run that was told to be recorded is, and
+// the level is what it was. KILLS sets how many kills there are.
+func TestKill(t *testing.T) {
+	kills := 20
+	if text := os.Getenv("KILLS"); text != "" {
+		var err error
+		if kills, err = strconv.Atoi(text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	killed, experiments, sessions, lost := 0, 0, 0, 0
+	for ; killed < kills; experiments++ {
+		dir := t.TempDir()
+		b := &bench{t: t, dir: dir, cfg: Config{Dir: filepath.Join(dir, "record")}}
+		b.write("level", "original\n")
+		b.write("s.toml", head(25, "")+killStudy)
+		here := 0
+		for {
+			sessions++
+			ok, output := killOnce(t, dir, here < 10 && killed < kills)
+			if ok {
+				break
+			}
+			if output != "" {
+				t.Fatalf("experiment %d, after %d kills: %s", experiments, here, output)
+			}
+			here++
+			killed++
+		}
+		b.complete()
+		lost += b.accounted(here)
+	}
+	t.Logf("%d kills in %d experiments, %d sessions: no run lost or counted twice, all levels put back; %d runs were killed between their end and their record",
+		killed, experiments, sessions, lost)
+}
+
+// killOnce runs a session, to its end or until it is killed. ok: it ended well.
+// output is what it said if it failed.
+func killOnce(t *testing.T, dir string, kill bool) (ok bool, output string) {
+	t.Helper()
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), "RUNNER_TEST_CHILD="+dir)
+	var out strings.Builder
+	cmd.Stdout, cmd.Stderr = &out, &out
+	cmd.WaitDelay = time.Second // commands that it started may hold its output a little longer
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	timer := time.NewTimer(time.Hour)
+	if kill {
+		timer.Reset(time.Duration(rand.Int64N(int64(500 * time.Millisecond))))
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	select {
+	case err := <-ended:
+		if err != nil {
+			return false, fmt.Sprintf("%v: %s", err, out.String())
+		}
+		return true, ""
+	case <-timer.C:
+		_ = cmd.Process.Kill()
+		err := <-ended
+		if cmd.ProcessState.Success() {
+			return true, "" // it was quicker
+		}
+		if text := out.String(); text != "" {
+			return false, fmt.Sprintf("%v: %s", err, text)
+		}
+		return false, ""
+	}
+}
+
+// accounted checks that all runs that were told to be recorded are, and that the
+// workload did no more than is recorded, but for runs in which a kill fell.
+func (b *bench) accounted(kills int) (lost int) {
+	b.t.Helper()
+	recorded, runs := map[string]bool{}, 0
+	for _, r := range b.record().Runs {
+		recorded[fmt.Sprintln(r.Block, r.Plot, r.Slot, r.Attempt, r.Status)] = true
+		if r.Status == result.OK || r.Status == result.WarmUp {
+			runs++
+		} else {
+			b.t.Errorf("a run is %s: %s", r.Status, r.Reason)
+		}
+	}
+	told, err := os.Open(filepath.Join(b.dir, "told"))
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	defer told.Close()
+	for lines := bufio.NewScanner(told); lines.Scan(); {
+		if !recorded[lines.Text()+"\n"] {
+			b.t.Errorf("told to be recorded, and is not: %s", lines.Text())
+		}
+	}
+	done, err := os.ReadFile(filepath.Join(b.dir, "done"))
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	lost = strings.Count(string(done), "\n") - runs
+	if lost < 0 || lost > kills {
+		b.t.Errorf("the workload ran %d times more than is recorded, after %d kills", lost, kills)
+	}
+	return lost
+}

@@ -1,0 +1,257 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"hostlab/internal/experiment"
+	"hostlab/internal/result"
+	"hostlab/internal/result/store"
+)
+
+// lever is a factor that changes something outside of the workload.
+type lever struct {
+	experiment.Factor
+	original string
+	unread   bool // there is no way to read it
+	changed  bool // the journal has its original, and nothing that says it is back
+	unsure   bool // a change was begun and did not end well, so anything may be there
+}
+
+// touches reports whether a factor of that kind is a lever. Parameters are not:
+// they end with the workload.
+func touches(f *experiment.Factor) bool { return f.Kind != kindParameter }
+
+// The kinds of factors.
+const (
+	kindSetting   = "setting"
+	kindParameter = "parameter"
+	kindCommands  = "commands"
+	kindManual    = "manual"
+)
+
+// levels brings about levels, and puts the originals back.
+type levels struct {
+	dir     string // of the study
+	store   *store.Store
+	now     func() time.Time
+	boot    string
+	levers  []*lever // in the study's order
+	note    func(format string, a ...any)
+	confirm func(prompt string) error // nil: there is nobody to ask
+	force   bool                      // also over what somebody else has changed since
+}
+
+func newLevels(st *experiment.Study, s *store.Store, sys *system) (*levels, error) {
+	ls := &levels{dir: st.Dir, store: s, now: sys.now, boot: sys.boot(), note: func(string, ...any) {}}
+	for _, f := range st.Factors {
+		switch {
+		case f.Kind == kindSetting:
+			return nil, fmt.Errorf("factor %s is the setting %s, which this hostlab cannot change; name commands that do", f.Name, f.Setting)
+		case touches(&f):
+			ls.levers = append(ls.levers, &lever{Factor: f})
+		}
+	}
+	for _, e := range s.Record().Changed() {
+		l := ls.lever(e.Factor)
+		if l == nil {
+			return nil, fmt.Errorf("%s: the journal has factor %s, which the study has not", s.Record().Dir, e.Factor)
+		}
+		l.original, l.unread, l.changed = e.Value, e.Unread, true
+		l.unsure = true // whoever changed it was killed, perhaps on the way
+	}
+	return ls, nil
+}
+
+func (ls *levels) lever(name string) *lever {
+	i := slices.IndexFunc(ls.levers, func(l *lever) bool { return l.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return ls.levers[i]
+}
+
+// begin journals the originals of all factors, before the first change of any.
+// Those that the journal still has from a session that was killed are kept: what
+// is there now is one of our levels.
+func (ls *levels) begin(ctx context.Context) error {
+	for _, l := range ls.levers {
+		if l.changed {
+			continue
+		}
+		l.unread = l.Read == nil
+		if !l.unread {
+			var err error
+			if l.original, err = ls.read(ctx, l); err != nil {
+				return fmt.Errorf("nothing was changed: %w", err)
+			}
+		}
+	}
+	for _, l := range ls.levers {
+		if l.changed {
+			continue
+		}
+		if err := ls.store.Journal(store.Entry{Op: store.Original, At: ls.now(), Boot: ls.boot, Factor: l.Name, Value: l.original, Unread: l.unread}); err != nil {
+			return err
+		}
+		l.changed = true
+	}
+	return nil
+}
+
+// read returns the level in force.
+func (ls *levels) read(ctx context.Context, l *lever) (string, error) {
+	out, err := command(ctx, ls.dir, l.Read, l.Timeout)
+	if err != nil {
+		return "", fmt.Errorf("factor %s cannot be read: %w", l.Name, err)
+	}
+	return strings.TrimSpace(out), nil
+}
+
+// readAll reads the levels of all factors that can be read.
+func (ls *levels) readAll(ctx context.Context) (map[string]string, error) {
+	out := map[string]string{}
+	for _, l := range ls.levers {
+		if l.Read == nil {
+			continue
+		}
+		v, err := ls.read(ctx, l)
+		if err != nil {
+			return out, err
+		}
+		out[l.Name] = v
+	}
+	return out, nil
+}
+
+// wrong says which factors read otherwise than a cell has them, as text to go
+// behind a name.
+func wrong(want, read map[string]string) (factor, is, should string) {
+	for _, name := range sortedKeys(read) {
+		if read[name] != want[name] {
+			return name, read[name], want[name]
+		}
+	}
+	return "", "", ""
+}
+
+// apply brings about a level of a factor of commands.
+func (ls *levels) apply(ctx context.Context, l *lever, level string) error {
+	was := l.unsure
+	l.unsure = true
+	_, err := command(ctx, ls.dir, ls.fill(l.Apply, l, level), l.Timeout)
+	if err != nil {
+		return fmt.Errorf("factor %s cannot be set to %s: %w", l.Name, level, err)
+	}
+	// After a kill, anything may be there until a first change went well.
+	l.unsure = was && l.Change.WholePlot()
+	return nil
+}
+
+// fill puts values into an argument list.
+func (ls *levels) fill(args []string, l *lever, level string) []string {
+	r := strings.NewReplacer("{level}", level, "{original}", l.original)
+	out := make([]string, len(args))
+	for i, a := range args {
+		out[i] = r.Replace(a)
+	}
+	return out
+}
+
+// restore puts back everything that was changed, the last factor first. With
+// waiting set those of whole plots are left, since the experiment goes on with
+// them after a reboot or a person's work. Each is tried, whatever happens to
+// others; the error joins theirs, and what could not be put back stays open in the
+// journal.
+func (ls *levels) restore(ctx context.Context, waiting bool) error {
+	var errs []error
+	for _, l := range slices.Backward(ls.levers) {
+		if !l.changed || waiting && l.Change.WholePlot() {
+			continue
+		}
+		back, err := ls.putBack(ctx, l)
+		if err == nil && back {
+			err = ls.store.Journal(store.Entry{Op: store.Restored, At: ls.now(), Boot: ls.boot, Factor: l.Name, Value: l.original})
+			l.changed = err != nil
+		}
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}
+
+// putBack puts one factor back. It reports false, without an error, where that is
+// up to a person.
+func (ls *levels) putBack(ctx context.Context, l *lever) (bool, error) {
+	current, readable := "", false
+	if l.Read != nil {
+		v, err := ls.read(ctx, l)
+		current, readable = v, err == nil && v != ""
+	}
+	if l.Kind == kindManual {
+		return ls.putBackByHand(ctx, l, current, readable)
+	}
+	// What is neither a level of ours nor the original was put there by somebody else,
+	// who has a reason for it.
+	if readable && !l.unsure && !ls.force && current != l.original && !slices.Contains(l.Levels, current) {
+		return false, fmt.Errorf("factor %s reads %q, which is neither a level of the study nor the original %q: somebody changed it, so it was left; run --restore --yes puts the original back all the same", l.Name, current, l.original)
+	}
+	args, to := l.Restore, l.original
+	if args == nil {
+		args = l.Apply
+		if l.unread {
+			to = l.Baseline
+			ls.note("factor %s cannot be read, so it was set to its baseline %s", l.Name, to)
+		}
+	}
+	if _, err := command(ctx, ls.dir, ls.fill(args, l, to), l.Timeout); err != nil {
+		return false, fmt.Errorf("factor %s could not be put back to %q: %w", l.Name, to, err)
+	}
+	switch {
+	case l.Change == result.Reboot:
+		ls.note("factor %s was put back to %s; that takes effect with the next boot", l.Name, to)
+	case l.Read != nil:
+		v, err := ls.read(ctx, l)
+		if err != nil {
+			return false, err
+		}
+		if v != l.original {
+			return false, fmt.Errorf("factor %s was put back to %q and reads %q", l.Name, l.original, v)
+		}
+	}
+	return true, nil
+}
+
+func (ls *levels) putBackByHand(ctx context.Context, l *lever, current string, readable bool) (bool, error) {
+	if readable && current == l.original {
+		return true, nil
+	}
+	if !ls.asked(l) {
+		return true, nil // nobody was ever told to change it
+	}
+	to := l.original
+	if l.unread {
+		to = "what it was"
+	}
+	todo := fmt.Sprintf("Put factor %s back to %s: %s", l.Name, to, strings.Join(ls.fill([]string{l.Manual}, l, to), ""))
+	if done := ls.confirm != nil && ls.confirm(todo) == nil; !done {
+		ls.note("%s", todo) // the person will do it later; the journal stays open
+		return false, nil
+	}
+	if l.Read == nil {
+		return true, nil
+	}
+	v, err := ls.read(ctx, l)
+	if err == nil && v != l.original {
+		err = fmt.Errorf("factor %s reads %q and was %q at the start", l.Name, v, l.original)
+	}
+	return err == nil, err
+}
+
+// asked reports whether a person was asked for a level since the original was read.
+func (ls *levels) asked(l *lever) bool {
+	return slices.ContainsFunc(ls.store.Record().Waiting(), func(e store.Entry) bool { return e.Factor == l.Name })
+}

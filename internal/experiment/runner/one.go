@@ -1,0 +1,240 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"os"
+	"path/filepath"
+
+	"hostlab/internal/result"
+	"hostlab/internal/workload"
+)
+
+// one does one run and records it. An error means that nothing was recorded and
+// that the experiment cannot go on; a run that failed is no error.
+func (s *session) one(ctx context.Context, at slot, warmUp bool) (*result.Run, error) {
+	r := &result.Run{Block: at.block, Plot: at.plot, Slot: at.slot, Cell: at.cell, Attempt: at.attempt, Boot: s.boot, Start: s.sys.now()}
+	stage := "running"
+	if warmUp {
+		stage = "warming up"
+	}
+	s.progress(Progress{Stage: stage, Cell: &s.x.Cells[at.cell]})
+	began := s.sys.now()
+	err := s.try(ctx, r)
+	s.lastRun = s.sys.now().Sub(began)
+	if ctx.Err() != nil {
+		return nil, ctx.Err() // whatever it did, it was cut short
+	}
+	if err != nil {
+		r.Status, r.Reason = result.Failed, err.Error()
+		if file := s.keepOutput(r, err, warmUp); file != "" {
+			r.Reason += " (its output is in " + file + ")"
+		}
+	}
+	if warmUp {
+		r.Status = result.WarmUp
+	}
+	if err := s.store.Append(*r); err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// try brings about the levels of a run, does it, and judges it: Status is OK or
+// Void when it returns nil.
+func (s *session) try(ctx context.Context, r *result.Run) error {
+	cell := s.x.Cells[r.Cell]
+	if err := s.setLevels(ctx, cell.Levels); err != nil {
+		return err
+	}
+	req, err := s.request(cell.Levels, s.x.Blocks[r.Block].Seed)
+	if err != nil {
+		return err
+	}
+	if err := s.sleep(ctx, s.study.Workload.Settle, "settling"); err != nil {
+		return err
+	}
+	if r.Before, err = s.levels.readAll(ctx); err != nil {
+		return err
+	}
+	if f, is, should := wrong(cell.Levels, r.Before); f != "" {
+		return fmt.Errorf("factor %s reads %q after it was set to %q", f, is, should)
+	}
+	stop := s.sys.watch()
+	runCtx, cancel := ctx, context.CancelFunc(func() {})
+	if t := s.study.Workload.Timeout; t > 0 {
+		runCtx, cancel = context.WithTimeout(ctx, t)
+	}
+	r.Start = s.sys.now()
+	sample, err := s.open.Run(runCtx, req)
+	r.Seconds = s.sys.now().Sub(r.Start).Seconds()
+	late := errors.Is(runCtx.Err(), context.DeadlineExceeded)
+	cancel()
+	c := stop()
+	r.Conditions = c.record()
+	if !s.blind {
+		s.blind = true
+		for _, text := range c.blind(&s.study.Guard) {
+			s.note("%s", text)
+		}
+	}
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case err != nil && late:
+		return fmt.Errorf("it took longer than the timeout of %s and was ended: %w", s.study.Workload.Timeout, err)
+	case err != nil:
+		return err
+	}
+	r.Operations, r.Latency, r.Warnings = sample.Operations, sample.Latency, sample.Warnings
+	if err := s.responses(r, sample); err != nil {
+		return err
+	}
+	r.Status = result.OK
+	s.guard(ctx, r, c, cell.Levels)
+	return ctx.Err()
+}
+
+// setLevels applies the levels of all factors that need no whole plot, each anew
+// also where it does not change: what applying disturbs has to be the same for all
+// runs.
+func (s *session) setLevels(ctx context.Context, want map[string]string) error {
+	restart := s.restarts()
+	if restart {
+		if err := s.closeWorkload(); err != nil {
+			return err
+		}
+	}
+	for _, f := range s.study.Factors {
+		if f.Change.WholePlot() {
+			continue
+		}
+		if l := s.levels.lever(f.Name); l != nil {
+			if err := s.levels.apply(ctx, l, want[f.Name]); err != nil {
+				return err
+			}
+		}
+		if err := s.sleep(ctx, f.Settle, "settling"); err != nil {
+			return err
+		}
+	}
+	if restart {
+		return s.openWorkload(ctx)
+	}
+	return nil
+}
+
+// request makes what the workload gets: the study's parameters with the levels of
+// factors that are parameters.
+func (s *session) request(levels map[string]string, seed uint64) (workload.Request, error) {
+	desc := s.work.Describe()
+	req := workload.Request{Params: maps.Clone(s.study.Workload.Params), Levels: levels, Seed: seed}
+	for _, f := range s.study.Factors {
+		if f.Kind != kindParameter {
+			continue
+		}
+		p, ok := desc.Param(f.Parameter)
+		if !ok {
+			continue // a name in a command's arguments, which it finds in Levels
+		}
+		v, err := workload.ParseText(p, levels[f.Name])
+		if err != nil {
+			return req, fmt.Errorf("factor %s: %w", f.Name, err)
+		}
+		req.Params[f.Parameter] = v
+	}
+	return req, nil
+}
+
+// responses takes over what the study asks for. A primary response has to be
+// there; another may be missing, and says why.
+func (s *session) responses(r *result.Run, sample workload.Sample) error {
+	picks := s.work.Describe().Picks
+	for i := range s.study.Responses {
+		want := &s.study.Responses[i]
+		name := want.From
+		if picks || name == "" {
+			name = want.Name
+		}
+		v, there := sample.Values[name]
+		why := sample.Missing[name]
+		switch {
+		case !there && why == "":
+			why = "the workload gave none"
+		case there && (math.IsNaN(v) || math.IsInf(v, 0)):
+			there, why = false, fmt.Sprintf("it is %g, not a number", v)
+		case there && want.Compare == result.Ratio && v <= 0:
+			there, why = false, fmt.Sprintf("it is %g, and ratios need values above 0 (compare = \"difference\" does not)", v)
+		}
+		switch {
+		case there:
+			if r.Values == nil {
+				r.Values = map[string]float64{}
+			}
+			r.Values[want.Name] = v
+		case want.Primary:
+			return fmt.Errorf("response %s is missing: %s", want.Name, why)
+		default:
+			if r.Missing == nil {
+				r.Missing = map[string]string{}
+			}
+			r.Missing[want.Name] = why
+		}
+	}
+	return nil
+}
+
+// guard voids a run whose conditions or levels were not what they should be.
+func (s *session) guard(ctx context.Context, r *result.Run, c conditions, want map[string]string) {
+	void := func(format string, a ...any) {
+		if r.Status == result.OK {
+			r.Status, r.Reason = result.Void, fmt.Sprintf(format, a...)
+		}
+	}
+	var err error
+	if r.After, err = s.levels.readAll(ctx); err != nil {
+		void("%s after the run", err)
+	}
+	if f, is, should := wrong(want, r.After); f != "" {
+		void("factor %s read %q before the run and %q after it: somebody changed it meanwhile", f, should, is)
+	}
+	if b := c.breach(&s.study.Guard); b != "" {
+		void("%s", b)
+	}
+	names := s.guarded()
+	if len(names) == 0 {
+		return
+	}
+	if diff := differences(names, s.x.Host, s.sys.fingerprint(names)); len(diff) > 0 {
+		void("the host changed: %s", diff[0])
+	}
+}
+
+// keepOutput writes down what a failing command printed, and returns the file.
+func (s *session) keepOutput(r *result.Run, err error, warmUp bool) string {
+	var out []byte
+	if f, ok := errors.AsType[*failure](err); ok {
+		out = f.output
+	} else if f, ok := errors.AsType[*workload.Failure](err); ok {
+		out = append(append(append(append([]byte("--- stderr ---\n"), f.Stderr...), "\n--- stdout ---\n"...), f.Stdout...), '\n')
+	}
+	if len(out) == 0 {
+		return ""
+	}
+	dir, err := s.store.Output()
+	if err != nil {
+		return ""
+	}
+	kind := "run"
+	if warmUp {
+		kind = "warm-up"
+	}
+	name := filepath.Join(dir, fmt.Sprintf("%s-%d-%d-%d-%s.txt", kind, r.Block, r.Plot, r.Slot, r.Start.UTC().Format("20060102T150405.000")))
+	if os.WriteFile(name, out, 0o644) != nil {
+		return "" // the reason has its first line
+	}
+	return name
+}

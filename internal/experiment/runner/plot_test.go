@@ -1,0 +1,320 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"hostlab/internal/result"
+	"hostlab/internal/result/store"
+)
+
+// rebootStudy has a factor that the next boot brings about: apply writes what the
+// boot loader would be told, read prints what the running system has.
+const rebootStudy = `
+[[factor]]
+name = "smt"
+change = "reboot"
+levels = ["on", "off"]
+baseline = "on"
+apply = ["sh", "-c", "echo {level} > configured"]
+read = ["cat", "running"]
+` + levelFactor + nullWorkload
+
+// reboot makes the configured level the running one.
+func (b *bench) reboot() {
+	b.t.Helper()
+	b.bootN++
+	text, err := os.ReadFile(filepath.Join(b.dir, "configured"))
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	b.write("running", string(text))
+}
+
+func (b *bench) file(name string) string {
+	b.t.Helper()
+	text, err := os.ReadFile(filepath.Join(b.dir, name))
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return strings.TrimSpace(string(text))
+}
+
+func TestReboots(t *testing.T) {
+	b := newBench(t, head(6, "")+rebootStudy)
+	b.write("running", "on\n")
+	b.write("configured", "on\n")
+	reboots, wrong := 0, 0
+	for {
+		err := b.run()
+		if err == nil {
+			break
+		}
+		waiting, ok := errors.AsType[*Waiting](err)
+		if !ok {
+			t.Fatal(err)
+		}
+		if _, dirty := errors.AsType[*Cleanup](err); dirty || !strings.Contains(waiting.Text, "reboot this host") {
+			t.Fatal(err)
+		}
+		if got := b.level(); got != "original" {
+			t.Fatalf("while waiting, the level of the factor that needs no reboot is %q", got)
+		}
+		if reboots > 100 {
+			t.Fatal("no end")
+		}
+		if reboots == 2 {
+			if err := b.run(); err == nil || len(b.record().Waiting()) != 1 {
+				t.Fatalf("resumed without a reboot: %v", err)
+			}
+		}
+		if reboots == 3 { // a boot that comes up with the other level
+			right := b.file("configured")
+			b.write("configured", map[string]string{"on": "off", "off": "on"}[right])
+			b.reboot()
+			b.fails(b.run(), "factor smt reads", "after the reboot")
+			wrong++
+			b.write("configured", right)
+		}
+		b.reboot()
+		reboots++
+	}
+	b.complete()
+	r := b.record()
+	plots := 0
+	boots := map[string]string{}
+	for _, block := range r.Experiment.Blocks {
+		plots += len(block.Plots)
+	}
+	for _, run := range r.Runs {
+		if run.Status != result.OK {
+			continue
+		}
+		plot := fmt.Sprintf("%d.%d", run.Block, run.Plot)
+		if was, ok := boots[run.Boot]; ok && was != plot {
+			t.Errorf("boot %s has runs of plots %s and %s", run.Boot, was, plot)
+		}
+		boots[run.Boot] = plot
+		if want := r.Experiment.Cells[run.Cell].Levels["smt"]; run.Before["smt"] != want {
+			t.Errorf("a run at smt=%s read %s", want, run.Before["smt"])
+		}
+	}
+	if len(boots) != plots || reboots < plots {
+		t.Errorf("%d boots for %d plots, %d reboots", len(boots), plots, reboots)
+	}
+	if got := b.file("configured"); got != "on" {
+		t.Errorf("configured is %q at the end", got)
+	}
+	if !strings.Contains(strings.Join(b.notes, "\n"), "next boot") {
+		t.Errorf("notes: %q", b.notes)
+	}
+}
+
+// Ctrl-C within a plot puts the configuration back; a resume in the same boot goes
+// on with the plot, one in another brings the level about again.
+func TestCancelWithinAPlot(t *testing.T) {
+	for _, rebooted := range []bool{false, true} {
+		b := newBench(t, head(6, "")+rebootStudy)
+		b.write("running", "on\n")
+		b.write("configured", "on\n")
+		b.fails(b.run(), "reboot")
+		b.reboot()
+		ctx, cancel := context.WithCancel(context.Background())
+		b.under = func(n int) conditions {
+			if n == 2 {
+				cancel()
+			}
+			return conditions{told: true, throttles: -1}
+		}
+		if err := b.runCtx(ctx); !errors.Is(err, context.Canceled) {
+			t.Fatal(err)
+		}
+		b.under = nil
+		if got := b.file("configured"); got != "on" {
+			t.Fatalf("configured is %q after Ctrl-C", got)
+		}
+		if open := b.record().Changed(); len(open) != 0 {
+			t.Fatalf("open: %v", open)
+		}
+		if rebooted {
+			b.reboot()
+		}
+		before := len(b.record().Runs)
+		b.fails(b.run(), "reboot")
+		if went := len(b.record().Runs) > before; went == rebooted {
+			t.Errorf("rebooted %v: runs were added %v", rebooted, went)
+		}
+	}
+}
+
+const manualStudy = `
+[[factor]]
+name = "bios"
+change = "manual"
+levels = ["perf", "eco"]
+baseline = "perf"
+manual = "set the power profile to {level} in the setup"
+read = ["cat", "bios"]
+` + nullWorkload
+
+// Without a terminal each plot ends with what to do; a resume checks that it was.
+func TestManualWithoutATerminal(t *testing.T) {
+	b := newBench(t, head(6, "")+manualStudy)
+	b.write("bios", "perf\n")
+	for n := 0; ; n++ {
+		err := b.run()
+		if err == nil {
+			break
+		}
+		waiting, ok := errors.AsType[*Waiting](err)
+		if !ok || n > 100 {
+			t.Fatal(err)
+		}
+		level := "perf"
+		if strings.Contains(waiting.Text, "set the power profile to eco in the setup") {
+			level = "eco"
+		}
+		if b.file("bios") != level && n < 4 {
+			again := b.run()
+			if w, ok := errors.AsType[*Waiting](again); !ok || !strings.Contains(w.Text, "reads") {
+				t.Fatalf("nothing was done, and: %v", again)
+			}
+		}
+		b.write("bios", level+"\n")
+	}
+	r := b.record()
+	for _, run := range r.Runs {
+		if want := r.Experiment.Cells[run.Cell].Levels["bios"]; run.Status == result.OK && run.Before["bios"] != want {
+			t.Errorf("a run at %s read %s", want, run.Before["bios"])
+		}
+	}
+	if b.file("bios") != "perf" {
+		if open := r.Changed(); len(open) != 1 || !strings.Contains(strings.Join(b.notes, "\n"), "Put factor bios back to perf") {
+			t.Errorf("open %v, notes %q", open, b.notes)
+		}
+	}
+}
+
+func TestManualOnATerminal(t *testing.T) {
+	b := newBench(t, head(6, "")+manualStudy)
+	b.write("bios", "perf\n")
+	asked := 0
+	b.cfg.Confirm = func(prompt string) error {
+		asked++
+		for _, level := range []string{"perf", "eco"} {
+			if strings.Contains(prompt, "set the power profile to "+level) {
+				b.write("bios", level+"\n")
+			}
+		}
+		return nil
+	}
+	if err := b.run(); err != nil {
+		t.Fatal(err)
+	}
+	plots := 0
+	for _, block := range b.record().Experiment.Blocks {
+		plots += len(block.Plots)
+	}
+	if asked < plots || b.file("bios") != "perf" || len(b.record().Changed()) != 0 {
+		t.Errorf("asked %d times for %d plots; %s at the end, open %v", asked, plots, b.file("bios"), b.record().Changed())
+	}
+	// Refusing is waiting.
+	b = newBench(t, head(6, "")+manualStudy)
+	b.write("bios", "perf\n")
+	b.cfg.Confirm = func(string) error { return errors.New("no") }
+	if _, ok := errors.AsType[*Waiting](b.run()); !ok {
+		t.Error("not waiting")
+	}
+}
+
+// What a killed session left is found by a report, put back by Restore, and not
+// where somebody else has been there since.
+func TestRestoreAfterAKill(t *testing.T) {
+	for found, c := range map[string]struct {
+		force bool
+		want  string // level afterwards
+	}{
+		"high":     {false, "original"},
+		"original": {false, "original"},
+		"":         {false, "original"}, // cut short while it was written
+		"tuned":    {false, "tuned"},
+		"tuned ":   {true, "original"},
+	} {
+		b := newBench(t, head(6, "")+levelFactor+nullWorkload)
+		s, err := begin(Config{Study: b.study, Dir: b.cfg.Dir, sys: b.cfg.sys})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.levels.begin(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		s.store.Close() // as a kill does
+		b.write("level", found+"\n")
+		if r := b.record(); len(r.Changed()) != 1 || r.Changed()[0].Value != "original" {
+			t.Fatalf("open in the journal: %v", r.Changed())
+		}
+		cfg := b.cfg
+		cfg.Study, cfg.Force = b.study, c.force
+		err = Restore(context.Background(), cfg)
+		if got := b.level(); got != c.want {
+			t.Errorf("found %q: left %q, want %q (%v)", found, got, c.want, err)
+		}
+		if (err == nil) != (c.want == "original") || (len(b.record().Changed()) == 0) != (c.want == "original") {
+			t.Errorf("found %q: %v, open %v", found, err, b.record().Changed())
+		}
+	}
+}
+
+func TestTwoAtOnce(t *testing.T) {
+	b := newBench(t, head(6, "")+levelFactor+nullWorkload)
+	s, err := begin(Config{Study: b.study, Dir: b.cfg.Dir, sys: b.cfg.sys})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.store.Close()
+	err = b.run()
+	b.fails(err, fmt.Sprintf("another hostlab, pid %d, is running in", os.Getpid()))
+	if _, ok := errors.AsType[*store.Busy](err); !ok {
+		t.Error("not busy")
+	}
+	if b.level() != "original" {
+		t.Error("a refused run changed the level")
+	}
+}
+
+// Recorded reads the study back as it was begun.
+func TestRecorded(t *testing.T) {
+	b := newBench(t, head(6, "")+levelFactor+nullWorkload)
+	if err := b.run(); err != nil {
+		t.Fatal(err)
+	}
+	st, err := Recorded(b.cfg.Dir, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if st.Dir != b.dir {
+		t.Errorf("its directory is %s, was %s", st.Dir, b.dir)
+	}
+	b.study = st
+	if err := b.run(); err != nil {
+		t.Error(err)
+	}
+}
+
+// BenchmarkOverhead is what a run costs beside the workload, fsync and the reading
+// of conditions included. The limit is 5 ms.
+func BenchmarkOverhead(b *testing.B) {
+	dir := b.TempDir()
+	text := fmt.Sprintf("schema = 1\n[study]\nname = \"t\"\naa = false\n[design]\nlooks = [%d]\n[[factor]]\nname = \"effect\"\nparameter = \"effect\"\nlevels = [1.0, 1.1]\nbaseline = 1.0\n%s",
+		max(6, b.N/2), strings.Replace(nullWorkload, "warmup = 1", "warmup = 0", 1))
+	st := parse(b, dir, text)
+	b.ResetTimer()
+	if _, err := Run(context.Background(), Config{Study: st, Dir: filepath.Join(dir, "record"), Version: "test"}); err != nil {
+		b.Fatal(err)
+	}
+}

@@ -1,0 +1,58 @@
+package runner
+
+import (
+	"fmt"
+	"maps"
+	"path/filepath"
+	"strconv"
+
+	"hostlab/internal/experiment"
+	"hostlab/internal/result/store"
+	"hostlab/internal/workload/all"
+)
+
+// Recorded returns the study of a record, with what the command line had set in it,
+// as it was when the experiment began; the file may have changed since, or be gone.
+// With over, that is set in it instead, to be compared with the record.
+func Recorded(dir string, over *experiment.Overrides) (*experiment.Study, error) {
+	r, err := store.Load(dir)
+	if err != nil {
+		return nil, err
+	}
+	x := r.Experiment
+	if over == nil {
+		o, err := overrides(x.Overrides)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", dir, err)
+		}
+		over = &o
+	}
+	return experiment.Parse(x.File, filepath.Dir(x.File), r.Study, *over, experiment.Known{Workloads: all.Workloads()})
+}
+
+// Overrides returns what the command line had set in a study. A study's own text is
+// always understood; a record's may be damaged.
+func Overrides(st *experiment.Study) experiment.Overrides {
+	o, _ := overrides(st.Overrides)
+	return o
+}
+
+// overrides is the inverse of experiment.Study.Overrides.
+func overrides(recorded map[string]string) (o experiment.Overrides, err error) {
+	o.Set = maps.Clone(recorded)
+	if text, ok := recorded["blocks"]; ok {
+		delete(o.Set, "blocks")
+		if o.Blocks, err = strconv.Atoi(text); err != nil {
+			return o, fmt.Errorf("blocks was set to %q", text)
+		}
+	}
+	if text, ok := recorded["seed"]; ok {
+		delete(o.Set, "seed")
+		seed, err := strconv.ParseUint(text, 10, 64)
+		if err != nil {
+			return o, fmt.Errorf("seed was set to %q", text)
+		}
+		o.Seed = &seed
+	}
+	return o, nil
+}

@@ -1,0 +1,347 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"hostlab/internal/neighbours"
+	"hostlab/internal/result"
+)
+
+func TestRunsToTheEnd(t *testing.T) {
+	b := newBench(t, head(7, "")+levelFactor+nullWorkload)
+	if err := b.run(); err != nil {
+		t.Fatal(err)
+	}
+	b.complete()
+	r := b.record()
+	for _, run := range r.Runs {
+		want := r.Experiment.Cells[run.Cell].Levels["power"]
+		if run.Before["power"] != want || run.After["power"] != want {
+			t.Fatalf("a run at %s read %v and %v", want, run.Before, run.After)
+		}
+	}
+	if r.Runs[0].Status != result.WarmUp || len(r.Runs) != 15 {
+		t.Errorf("%d runs, the first %s", len(r.Runs), r.Runs[0].Status)
+	}
+	if r.End.Reason != "looks" || r.End.Blocks != 7 {
+		t.Errorf("ended: %+v", r.End)
+	}
+	// Again: it is over, and nothing happens.
+	before := len(r.Runs)
+	if err := b.run(); err != nil {
+		t.Fatal(err)
+	}
+	if after := b.record(); len(after.Runs) != before {
+		t.Errorf("%d runs more", len(after.Runs)-before)
+	}
+	if _, err := os.Stat(filepath.Join(b.cfg.Dir, workDir)); err == nil {
+		t.Error("the workload's directory was left")
+	}
+}
+
+// A run whose guard is broken is done again at the end of its block, in the order
+// in which they were voided.
+func TestVoidRunsGoToTheEndOfTheirBlock(t *testing.T) {
+	limit := "[guard]\nmax_foreign_cpu = \"3%\"\nmax_steal = \"1%\"\nthrottling = true\n"
+	b := newBench(t, head(7, "")+strings.Replace(levelFactor, `"low", "high"`, `"low", "high", "mid"`, 1)+nullWorkload+limit)
+	b.under = func(n int) conditions {
+		c := conditions{told: true, Taken: neighbours.Taken{Resolution: 0.01}}
+		switch n { // 0 is the warm-up
+		case 1:
+			c.Foreign = 0.05
+		case 2:
+			c.Steal = 0.03
+		case 4:
+			c.throttles = 2
+		case 7:
+			c.Foreign = 0.035 // within the clock's resolution
+		}
+		return c
+	}
+	if err := b.run(); err != nil {
+		t.Fatal(err)
+	}
+	b.complete()
+	want := []string{"0.0:void", "0.1:void", "0.2:ok", "0.0:void", "0.1:ok", "0.0:ok", "1.0:ok"}
+	if diff := cmp.Diff(want, b.statuses()[:7]); diff != "" {
+		t.Error(diff)
+	}
+	r := b.record()
+	for i, want := range []string{"max_foreign_cpu 3 %", "max_steal 1 %", "", "throttled"} {
+		if !strings.Contains(r.Runs[i+1].Reason, want) {
+			t.Errorf("run %d: %q, want %q", i+1, r.Runs[i+1].Reason, want)
+		}
+	}
+}
+
+func TestChangedBehindOurBack(t *testing.T) {
+	b := newBench(t, head(6, "")+levelFactor+`
+[workload]
+name = "command"
+run = ["sh", "-c", "echo mischief > level"]
+warmup = 0
+retries = 2
+[[response]]
+name = "wall"
+from = "wall"
+primary = true
+`)
+	err := b.run()
+	b.fails(err, "3 times", `read "`, `after it: somebody changed it`, "--resume --out "+b.cfg.Dir)
+	// What it reads at the end is neither a level nor the original: it was left.
+	b.fails(err, "NOT PUT BACK", "mischief", "somebody changed it, so it was left")
+	if _, ok := errors.AsType[*Cleanup](err); !ok {
+		t.Error("not a *Cleanup")
+	}
+	if got := b.level(); got != "mischief" {
+		t.Errorf("overwrote what somebody else set: %q", got)
+	}
+	cfg := b.cfg
+	cfg.Study = b.study
+	b.fails(Restore(context.Background(), cfg), "mischief")
+	cfg.Force = true
+	if err := Restore(context.Background(), cfg); err != nil {
+		t.Fatal(err)
+	}
+	b.putBack()
+}
+
+func TestFactorsThatFail(t *testing.T) {
+	for name, c := range map[string]struct {
+		apply, read string
+		want        []string
+	}{
+		"apply fails":            {`["sh", "-c", "echo no such device >&2; exit 3 # {level}"]`, `["cat", "level"]`, []string{"cannot be set to", "exit status 3", "no such device", "output is in"}},
+		"apply is missing":       {`["./set.sh", "{level}"]`, `["cat", "level"]`, []string{"set.sh", "no such file"}},
+		"apply does nothing":     {`["true", "{level}"]`, `["cat", "level"]`, []string{`reads "original" after it was set to "`}},
+		"read fails":             {`["true", "{level}"]`, `["sh", "-c", "echo gone >&2; exit 1"]`, []string{"nothing was changed", "cannot be read", "gone"}},
+		"read floods its output": {`["true", "{level}"]`, `["sh", "-c", "head -c 1000000 /dev/zero"]`, []string{"printed 1000000 bytes"}},
+		"read hangs":             {`["true", "{level}"]`, `["sh", "-c", "sleep 60 & wait"]`, []string{"took longer than 200ms"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, head(6, "")+`
+[[factor]]
+name = "power"
+levels = ["low", "high"]
+baseline = "low"
+timeout = "200ms"
+apply = `+c.apply+`
+read = `+c.read+nullWorkload)
+			began := time.Now()
+			err := b.run()
+			b.fails(err, c.want...)
+			if strings.Contains(strings.SplitN(err.Error(), "\n", 2)[0], "\n") || time.Since(began) > 20*time.Second {
+				t.Errorf("after %s: %v", time.Since(began), err)
+			}
+			if got := b.level(); got != "original" {
+				t.Errorf("level %q", got)
+			}
+			if n := len(b.record().Runs); n > 0 && b.record().Runs[0].Reason == "" {
+				t.Errorf("%d runs, the first without a reason", n)
+			}
+		})
+	}
+}
+
+// A workload that fails is tried again, and never hides why.
+func TestWorkloadFails(t *testing.T) {
+	for name, c := range map[string]struct {
+		workload string
+		want     []string
+	}{
+		"exits":   {"name = \"command\"\nrun = [\"sh\", \"-c\", \"echo out of cheese >&2; exit 4\"]\n[[response]]\nname = \"wall\"\nfrom = \"wall\"\nprimary = true\n", []string{"exit status 4", "out of cheese", "2 times"}},
+		"hangs":   {"name = \"command\"\ntimeout = \"150ms\"\nrun = [\"sleep\", \"60\"]\n[[response]]\nname = \"wall\"\nfrom = \"wall\"\nprimary = true\n", []string{"longer than the timeout of 150ms"}},
+		"zero":    {"name = \"null\"\nvalue = 0.0\n[[response]]\nname = \"seconds\"\nprimary = true\n", []string{"response seconds is missing: it is 0, and ratios need"}},
+		"missing": {"name = \"null\"\nscript = [\"missing\"]\n[[response]]\nname = \"seconds\"\nprimary = true\n", []string{"response seconds is missing: left out"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, head(6, "")+levelFactor+"[workload]\nwarmup = 1\nretries = 1\n"+c.workload)
+			b.fails(b.run(), append(c.want, "warm-up", "--resume")...)
+			b.putBack()
+			if n := len(b.record().Runs); n != 2 {
+				t.Errorf("%d runs recorded", n)
+			}
+		})
+	}
+}
+
+// Sporadic failures cost a run each and nothing else.
+func TestWorkloadFailsNowAndThen(t *testing.T) {
+	b := newBench(t, head(10, "")+levelFactor+strings.Replace(nullWorkload, `warmup = 1`, "warmup = 1\nfail = 5", 1))
+	if err := b.run(); err != nil {
+		t.Fatal(err)
+	}
+	b.complete()
+	failed := 0
+	for _, r := range b.record().Runs {
+		if r.Status == result.Failed {
+			failed++
+			if !strings.Contains(r.Reason, "fails, as") {
+				t.Errorf("reason %q", r.Reason)
+			}
+		}
+	}
+	if failed < 4 {
+		t.Errorf("%d failed", failed)
+	}
+}
+
+func TestCancelPutsBackAndResumes(t *testing.T) {
+	b := newBench(t, head(6, "")+levelFactor+strings.Replace(nullWorkload, "retries", "sleep = \"20ms\"\nretries", 1))
+	for n := 1; ; n++ {
+		ctx, cancel := context.WithCancel(context.Background())
+		b.runs = 0
+		b.under = func(n int) conditions {
+			if n == 4 {
+				cancel()
+			}
+			return conditions{told: true, throttles: -1}
+		}
+		err := b.runCtx(ctx)
+		cancel()
+		b.putBack()
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, context.Canceled) {
+			t.Fatal(err)
+		}
+		if n > 20 {
+			t.Fatal("no progress")
+		}
+	}
+	b.complete()
+}
+
+func TestCancelKillsTheWorkload(t *testing.T) {
+	b := newBench(t, head(6, "")+levelFactor+"[workload]\nname = \"command\"\nwarmup = 0\nrun = [\"sh\", \"-c\", \"echo $$ > pid; sleep 60 & wait\"]\n[[response]]\nname = \"wall\"\nfrom = \"wall\"\nprimary = true\n")
+	ctx, cancel := context.WithCancel(context.Background())
+	go func() {
+		for {
+			if _, err := os.Stat(filepath.Join(b.dir, "pid")); err == nil {
+				cancel()
+				return
+			}
+			time.Sleep(5 * time.Millisecond)
+		}
+	}()
+	began := time.Now()
+	if err := b.runCtx(ctx); !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	if d := time.Since(began); d > 10*time.Second {
+		t.Errorf("took %s", d)
+	}
+	b.putBack()
+	if n := len(b.record().Runs); n != 0 {
+		t.Errorf("%d runs recorded of one that was cut short", n)
+	}
+}
+
+func TestPanicPutsBack(t *testing.T) {
+	b := newBench(t, head(6, "")+levelFactor+nullWorkload)
+	b.under = func(n int) conditions {
+		if n == 3 {
+			panic("a bug")
+		}
+		return conditions{told: true, throttles: -1}
+	}
+	func() {
+		defer func() {
+			if p := recover(); p != "a bug" {
+				t.Errorf("recovered %v", p)
+			}
+		}()
+		b.run() //nolint:errcheck // it panics
+	}()
+	b.putBack()
+	b.under = nil
+	if err := b.run(); err != nil {
+		t.Fatal(err)
+	}
+	b.complete()
+}
+
+func TestResumeRefusesAnotherStudy(t *testing.T) {
+	text := head(6, "") + levelFactor + nullWorkload
+	b := newBench(t, text)
+	if err := b.run(); err != nil {
+		t.Fatal(err)
+	}
+	before := len(b.record().Runs)
+	b.load(strings.Replace(text, "retries = 2", "retries = 3", 1))
+	err := b.run()
+	changed, ok := errors.AsType[*Changed](err)
+	if !ok {
+		t.Fatal(err)
+	}
+	if _, ok := errors.AsType[*Refused](err); !ok {
+		t.Error("not refused")
+	}
+	for _, want := range []string{"-retries = 2\n", "+retries = 3\n"} {
+		if !strings.Contains(changed.Diff, want) {
+			t.Errorf("no %q in the difference:\n%s", want, changed.Diff)
+		}
+	}
+	if len(b.record().Runs) != before {
+		t.Error("runs were added")
+	}
+}
+
+func TestHostChanges(t *testing.T) {
+	b := newBench(t, head(6, "")+levelFactor+nullWorkload+"[guard]\nfingerprint = [\"kernel\"]\n")
+	b.under = func(n int) conditions {
+		if n >= 3 {
+			b.host["kernel"] = "6.2"
+		}
+		return conditions{told: true, throttles: -1}
+	}
+	b.fails(b.run(), "the host changed: kernel was 6.1 and is 6.2")
+	b.putBack()
+	b.fails(b.run(), "the host has changed since", "kernel was 6.1 and is 6.2")
+	b.host["kernel"], b.under = "6.1", nil
+	b.host["microcode"] = "7" // not guarded
+	if err := b.run(); err != nil {
+		t.Fatal(err)
+	}
+	b.complete()
+}
+
+func TestBudget(t *testing.T) {
+	b := newBench(t, head(10, `budget = "60s"`)+levelFactor+nullWorkload)
+	now := time.Unix(1e9, 0)
+	b.cfg.sys.now = func() time.Time { now = now.Add(time.Second / 2); return now }
+	if err := b.run(); err != nil {
+		t.Fatal(err)
+	}
+	r := b.record()
+	if r.End == nil || r.End.Reason != "budget" || r.End.Blocks < 1 || r.End.Blocks > 8 {
+		t.Errorf("ended %+v", r.End)
+	}
+	if last := r.Runs[len(r.Runs)-1].Start; last.Sub(time.Unix(1e9, 0)) > 61*time.Second {
+		t.Errorf("the last run began after %s", last.Sub(time.Unix(1e9, 0)))
+	}
+	b.putBack()
+}
+
+// What pending says depends on the record alone.
+func TestPending(t *testing.T) {
+	x := &result.Experiment{Blocks: []result.Block{{Plots: [][]int{{2, 0, 1}}}}}
+	at := func(slot, attempt int, s result.Status) result.Run {
+		return result.Run{Slot: slot, Attempt: attempt, Status: s}
+	}
+	runs := []result.Run{at(0, 1, result.WarmUp), at(0, 1, result.Void), at(1, 1, result.Failed), at(0, 2, result.Void)}
+	got := pending(x, runs, 0, 0)
+	want := []slot{{place{0, 0, 2}, 1, 1}, {place{0, 0, 1}, 0, 2}, {place{0, 0, 0}, 2, 3}}
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(slot{}, place{})); diff != "" {
+		t.Error(diff)
+	}
+}

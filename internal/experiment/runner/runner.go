@@ -1,0 +1,226 @@
+// Package runner runs experiments: it brings about the levels of factors, runs the
+// workload in the planned order, records each run as it ends, decides at the
+// planned looks, and puts back what it changed on every way out. What it was doing
+// when it was killed is found in the record, and gone on with.
+package runner
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"hostlab/internal/analysis"
+	"hostlab/internal/experiment"
+	"hostlab/internal/host"
+	"hostlab/internal/result"
+	"hostlab/internal/result/store"
+	"hostlab/internal/workload/all"
+)
+
+// Config says what to run and where.
+type Config struct {
+	Study  *experiment.Study
+	Dir    string // of the record
+	Resume bool   // go on with the record that Dir holds
+	// Confirm asks a person to do something and returns nil once it is done. nil:
+	// there is nobody to ask.
+	Confirm func(prompt string) error
+	Watch   func(Progress) // may be nil; called from the goroutine of Run
+	Version string
+	Tree    host.Tree // where facts about the host are read
+	// Force puts levels back also where somebody else has changed them since.
+	Force bool
+
+	sys *system // nil: the real one
+}
+
+// system is what tests replace.
+type system struct {
+	now         func() time.Time
+	sleep       func(context.Context, time.Duration) error
+	boot        func() string
+	fingerprint func(names []string) map[string]string
+	watch       watcher
+}
+
+func realSystem(t host.Tree, ours []string) *system {
+	return &system{
+		now:         time.Now,
+		sleep:       sleep,
+		boot:        func() string { return bootID(t) },
+		fingerprint: func(names []string) map[string]string { return fingerprint(t, names) },
+		watch:       watchHost(t, ours),
+	}
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	if d <= 0 {
+		return ctx.Err()
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Run runs an experiment, or goes on with one. It returns once the experiment is
+// over, and otherwise with an error after which it can be resumed: *Waiting for a
+// reboot or a person, ctx's error when it was cancelled. *Refused is one that was
+// not begun, with *Changed or *store.Busy in it where it may not be resumed. Levels
+// are put back in any case, but those that a *Waiting is for; if that did not work,
+// *Cleanup is in the error. What was recorded stays recorded.
+func Run(ctx context.Context, cfg Config) (a *analysis.Analysis, err error) {
+	s, err := begin(cfg)
+	if err != nil {
+		return nil, &Refused{err}
+	}
+	defer func() {
+		p := recover()
+		if p != nil {
+			err = fmt.Errorf("panic: %v", p)
+		}
+		err = s.finish(ctx, err)
+		if p != nil {
+			panic(p)
+		}
+	}()
+	if end := s.store.Record().End; end != nil {
+		return analysis.Analyse(s.x, s.store.Record().Runs, end), nil
+	}
+	if err := s.run(ctx); err != nil {
+		return nil, err
+	}
+	r := s.store.Record()
+	return analysis.Analyse(s.x, r.Runs, r.End), nil
+}
+
+// Restore puts back the levels that a killed experiment left. cfg.Study has to be
+// the record's.
+func Restore(ctx context.Context, cfg Config) error {
+	st, err := store.Open(cfg.Dir)
+	if err != nil {
+		return &Refused{err}
+	}
+	defer st.Close() //nolint:errcheck // nothing is written after the journal's last entry
+	sys := cfg.sys
+	if sys == nil {
+		sys = realSystem(cfg.Tree, nil)
+	}
+	ls, err := newLevels(cfg.Study, st, sys)
+	if err != nil {
+		return err
+	}
+	ls.confirm, ls.force = cfg.Confirm, cfg.Force
+	for _, l := range ls.levers {
+		// Whoever changed it was killed, perhaps on the way to a level. Since then somebody
+		// may have seen to it, so what is no level of ours stays.
+		l.unsure = false
+	}
+	ls.note = func(format string, a ...any) {
+		if cfg.Watch != nil {
+			cfg.Watch(Progress{Note: fmt.Sprintf(format, a...)})
+		}
+	}
+	return ls.restore(ctx, false)
+}
+
+// begin opens or makes the record, and checks that it may be gone on with.
+func begin(cfg Config) (_ *session, err error) {
+	if cfg.sys == nil {
+		cfg.sys = realSystem(cfg.Tree, cfg.Study.Guard.Ours)
+	}
+	work, ok := all.Find(cfg.Study.Workload.Name)
+	if !ok {
+		return nil, fmt.Errorf("no workload is known by the name %q", cfg.Study.Workload.Name)
+	}
+	s := &session{cfg: cfg, sys: cfg.sys, study: cfg.Study, work: work, boot: cfg.sys.boot()}
+	if s.boot == "" && slices.ContainsFunc(s.study.Factors, func(f experiment.Factor) bool { return f.Change == result.Reboot }) {
+		return nil, errors.New("this system does not tell one boot from another (/proc/sys/kernel/random/boot_id), which a factor with change = \"reboot\" needs")
+	}
+	now := s.sys.fingerprint(experiment.Fingerprints)
+	if cfg.Resume {
+		s.store, err = store.Open(cfg.Dir)
+	} else {
+		s.store, err = store.Create(cfg.Dir, s.head(now), s.study.Source)
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			s.store.Close() //nolint:errcheck // the first error tells more
+		}
+	}()
+	s.x = s.store.Record().Experiment
+	if err := same(s.store.Record(), s.study); err != nil {
+		return nil, err
+	}
+	if diff := differences(s.guarded(), s.x.Host, now); len(diff) > 0 {
+		return nil, &Changed{What: "the host has changed since the experiment began, in what guard.fingerprint lists: " + diff[0], Diff: lines(diff)}
+	}
+	if s.levels, err = newLevels(s.study, s.store, s.sys); err != nil {
+		return nil, err
+	}
+	s.levels.confirm, s.levels.force = cfg.Confirm, cfg.Force
+	s.levels.note = s.note
+	s.began = s.sys.now()
+	s.before = s.store.Record().Spent()
+	s.countBlocks()
+	for _, w := range s.store.Record().Warnings {
+		s.note("%s", w)
+	}
+	return s, s.store.Journal(store.Entry{Op: store.Started, At: s.began, Boot: s.boot, PID: os.Getpid()})
+}
+
+// head makes the head of a new record.
+func (s *session) head(fingerprint map[string]string) *result.Experiment {
+	x := experiment.Head(s.study)
+	x.ID = rand.Text()
+	x.Version = s.cfg.Version
+	x.Started = s.sys.now()
+	x.Host = fingerprint
+	x.File = s.study.File
+	if !filepath.IsAbs(x.File) {
+		x.File = filepath.Join(s.study.Dir, filepath.Base(x.File))
+	}
+	return x
+}
+
+// guarded are the names of the fingerprint that may not change. A boot changes
+// where the study needs reboots.
+func (s *session) guarded() []string {
+	names := slices.Clone(s.study.Guard.Fingerprint)
+	if slices.ContainsFunc(s.study.Factors, func(f experiment.Factor) bool { return f.Change.WholePlot() }) {
+		names = slices.DeleteFunc(names, func(n string) bool { return n == "boot" })
+	}
+	return names
+}
+
+// finish puts back what was changed and closes everything, whatever happened
+// before, and adds to the error what could not be put back.
+func (s *session) finish(ctx context.Context, err error) error {
+	// Being cancelled is one of the ways out on which levels are put back.
+	ctx = context.WithoutCancel(ctx)
+	_, waiting := errors.AsType[*Waiting](err)
+	s.progress(Progress{Stage: "putting back"})
+	errs := []error{s.closeWorkload()}
+	if restored := s.levels.restore(ctx, waiting); restored != nil {
+		errs = append(errs, fmt.Errorf("NOT PUT BACK: %w; try again with: hostlab run --restore --out %s", restored, s.cfg.Dir))
+	}
+	errs = append(errs, os.RemoveAll(filepath.Join(s.cfg.Dir, workDir)),
+		s.store.Journal(store.Entry{Op: store.Stopped, At: s.sys.now(), Boot: s.boot}),
+		s.store.Close())
+	if cleanup := errors.Join(errs...); cleanup != nil {
+		return errors.Join(err, &Cleanup{cleanup})
+	}
+	return err
+}

@@ -1,0 +1,66 @@
+package runner
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/rogpeppe/go-internal/diff"
+
+	"hostlab/internal/experiment"
+	"hostlab/internal/result/store"
+)
+
+// Changed is the error of a record that may not be gone on with, since the study
+// or the host is another than it was. What is one line, Diff are several.
+type Changed struct{ What, Diff string }
+
+func (c *Changed) Error() string { return c.What }
+
+// same reports a study that is not the record's: runs of two studies are not to be
+// averaged. Unlike its place, its text and what the command line set are the study.
+func same(r *store.Record, now *experiment.Study) error {
+	if r.Experiment.Study == experiment.Hash(now) {
+		return nil
+	}
+	var list []string
+	for _, k := range sortedKeys(r.Experiment.Overrides, now.Overrides) {
+		a, then := r.Experiment.Overrides[k]
+		b, there := now.Overrides[k]
+		switch {
+		case then && !there:
+			list = append(list, fmt.Sprintf("-%s = %s (set on the command line)", k, a))
+		case !then && there:
+			list = append(list, fmt.Sprintf("+%s = %s (set on the command line)", k, b))
+		case a != b:
+			list = append(list, fmt.Sprintf("-%s = %s (set on the command line)", k, a), fmt.Sprintf("+%s = %s (set on the command line)", k, b))
+		}
+	}
+	text := lines(list)
+	if !bytes.Equal(r.Study, now.Source) {
+		text += string(diff.Diff("the study as recorded in "+r.Dir, r.Study, "the study as it is now", now.Source))
+	}
+	return &Changed{
+		What: fmt.Sprintf("the study has changed since %s began; resume with the study as it was (leave its name out), or start anew in another directory", r.Dir),
+		Diff: text,
+	}
+}
+
+func lines(list []string) string {
+	if len(list) == 0 {
+		return ""
+	}
+	return strings.Join(list, "\n") + "\n"
+}
+
+// sortedKeys returns the keys of maps, in order, each once.
+func sortedKeys[V any](ms ...map[string]V) []string {
+	var keys []string
+	for _, m := range ms {
+		keys = slices.AppendSeq(keys, maps.Keys(m))
+	}
+	slices.Sort(keys)
+	return slices.Compact(keys)
+}

@@ -1,0 +1,442 @@
+package experiment
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"hostlab/internal/result"
+	"hostlab/internal/workload"
+	"hostlab/internal/workload/all"
+	"hostlab/internal/workload/null"
+)
+
+// smallest is the least that a study needs.
+const smallest = `[[factor]]
+name = "effect"
+parameter = "effect"
+levels = [1, 1.05]
+[workload]
+name = "null"
+`
+
+func parse(t *testing.T, text string, o Overrides) *Study {
+	t.Helper()
+	s, err := Parse("small.toml", t.TempDir(), []byte(text), o, known())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func TestDefaults(t *testing.T) {
+	s := parse(t, smallest, Overrides{})
+	want := &result.Experiment{Schema: 1, Name: "small", Title: "small", Study: Hash(s), Overrides: map[string]string{}, Evidence: result.Measured,
+		Workload: "null", Factors: []result.Factor{{Name: "effect", Kind: "parameter", Levels: []string{"1", "1.05"}, Baseline: "1", Change: result.Online}},
+		Contrasts: []result.Contrast{{Factors: []string{"effect"}, Levels: []string{"1.05"}, Primary: true}},
+		Design:    result.Design{Kind: RCBD, Seed: 1, Alpha: 0.05, Looks: []int{10, 14, 20, 30}, Repeats: 1, AA: true},
+		Cells: []result.Cell{{Levels: map[string]string{"effect": "1"}}, {Levels: map[string]string{"effect": "1.05"}},
+			{Levels: map[string]string{"effect": "1"}, Duplicate: true}},
+	}
+	got := Head(s)
+	if len(got.Blocks) != 30 || got.Responses[0].Name != "seconds" || !got.Responses[0].Primary || got.Responses[1].Primary || got.Responses[0].Margin != 0.02 {
+		t.Errorf("%d blocks, responses %+v", len(got.Blocks), got.Responses)
+	}
+	if _, there := got.Parameters["effect"]; there || got.Parameters["value"] != "1" {
+		t.Errorf("parameters %v: expected value, and not effect, which varies", got.Parameters)
+	}
+	got.Blocks, got.Responses, got.Parameters = nil, nil, nil
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if s.Workload.Retries != 5 || s.Workload.WarmUp != 1 || s.Workload.Timeout != 10*time.Minute {
+		t.Errorf("workload %+v", s.Workload)
+	}
+}
+
+// full uses each key once, where a study can have it.
+const full = `schema = 1
+[study]
+name = "power-x-log"
+title = "t"
+description = "d"
+seed = 7
+aa = false
+alpha = 0.1
+budget = "6h"
+evidence = "emulated"
+[design]
+order = "random"
+looks = [3, 0x6]
+repeats = 4
+[[factor]]
+name = "bios"
+levels = ["max", "balanced"]
+baseline = "balanced"
+manual = "Set power to {level}"
+change = "reboot"
+read = ["./bios"]
+[[factor]]
+name = "log"
+levels = ["ssd", "san"]
+apply = ["./move", "{level}"]
+restore = ["./move", "{original}"]
+read = ["./where"]
+change = "restart-workload"
+settle = "20s"
+timeout = "5m"
+[[factor]]
+name = "n"
+parameter = "n"
+levels = [1, true, 2.50]
+[workload]
+name = "command"
+run = ["./bench", "{n}", "--log={log}"]
+env = {BIOS = "{bios}"}
+warmup = 0
+settle = "1s"
+timeout = "2m"
+expect = "10s"
+retries = 2
+[[response]]
+name = "batch"
+title = "Batch"
+from = "json:$.ms"
+unit = "s"
+scale = 0.001
+better = "lower"
+equiv = "0.5ms"
+primary = true
+[[response]]
+name = "rate"
+from = "gobench:X ops/s"
+unit = "1/s"
+equiv = "3%"
+compare = "ratio"
+[[contrast]]
+factor = "log"
+level = "san"
+at = {n = true, bios = "max"}
+[[contrast]]
+interaction = ["bios", "n"]
+primary = false
+[guard]
+max_foreign_cpu = "3%"
+max_steal = 0.01
+throttling = true
+ours = ["postgres"]
+fingerprint = ["kernel", "smt"]
+`
+
+func TestAllKeys(t *testing.T) {
+	s := parse(t, full, Overrides{})
+	if diff := cmp.Diff(result.Design{Kind: SplitPlot, Seed: 7, Alpha: 0.1, Looks: []int{3, 6}, Repeats: 4}, s.Design); diff != "" {
+		t.Error(diff)
+	}
+	wantFactors := []Factor{
+		{Factor: result.Factor{Name: "bios", Kind: "manual", Levels: []string{"max", "balanced"}, Baseline: "balanced", Change: result.Reboot},
+			Manual: "Set power to {level}", Read: []string{"./bios"}, Timeout: time.Minute},
+		{Factor: result.Factor{Name: "log", Kind: "commands", Levels: []string{"ssd", "san"}, Baseline: "ssd", Change: result.RestartWorkload},
+			Apply: []string{"./move", "{level}"}, Restore: []string{"./move", "{original}"}, Read: []string{"./where"}, Settle: 20 * time.Second, Timeout: 5 * time.Minute},
+		{Factor: result.Factor{Name: "n", Kind: "parameter", Levels: []string{"1", "true", "2.50"}, Baseline: "1", Change: result.Online}, Parameter: "n", Timeout: time.Minute},
+	}
+	if diff := cmp.Diff(wantFactors, s.Factors); diff != "" {
+		t.Error(diff)
+	}
+	wantContrasts := []result.Contrast{
+		{Factors: []string{"log"}, Levels: []string{"san"}, At: map[string]string{"n": "true", "bios": "max"}, Primary: true},
+		{Factors: []string{"bios", "n"}, Levels: []string{"max", "true"}}, {Factors: []string{"bios", "n"}, Levels: []string{"max", "2.50"}},
+	}
+	if diff := cmp.Diff(wantContrasts, s.Contrasts); diff != "" {
+		t.Error(diff)
+	}
+	wantResponses := []Response{
+		{From: "json:$.ms", Scale: 0.001, Response: result.Response{Name: "batch", Title: "Batch", Unit: "s", Better: "lower", Compare: result.Difference, Margin: 0.0005, Primary: true}},
+		{From: "gobench:X ops/s", Scale: 1, Response: result.Response{Name: "rate", Unit: "1/s", Better: "higher", Compare: result.Ratio, Margin: 0.03}},
+	}
+	if diff := cmp.Diff(wantResponses, s.Responses); diff != "" {
+		t.Error(diff)
+	}
+	cpu, steal := 0.03, 0.01
+	if diff := cmp.Diff(Guard{&cpu, &steal, true, []string{"postgres"}, []string{"kernel", "smt"}}, s.Guard); diff != "" {
+		t.Error(diff)
+	}
+	wantPicks := []workload.Pick{{Name: "batch", From: "json:$.ms", Unit: "s", Scale: 0.001}, {Name: "rate", From: "gobench:X ops/s", Unit: "1/s", Scale: 1}}
+	if diff := cmp.Diff(wantPicks, s.Config("").Picks); diff != "" {
+		t.Error(diff)
+	}
+	if s.Workload.WarmUp != 0 || s.Workload.Settle != time.Second || s.Workload.Expect != 10*time.Second || s.Workload.Retries != 2 || s.Budget != 6*time.Hour {
+		t.Errorf("%+v, budget %v", s.Workload, s.Budget)
+	}
+}
+
+// TestNoWorkloadHidesAKey: parameters share a table with the study's own keys.
+func TestNoWorkloadHidesAKey(t *testing.T) {
+	for _, w := range all.Workloads() {
+		for _, p := range w.Describe().Params {
+			if _, taken := sectionNamed("workload").key(p.Name); taken {
+				t.Errorf("parameter %s of workload %s is a key of [workload]: choose another name", p.Name, w.Describe().Name)
+			}
+		}
+	}
+}
+
+func TestEquiv(t *testing.T) {
+	for _, c := range []struct {
+		unit, equiv string
+		margin      float64
+		compare     result.Comparison
+	}{
+		{"s", `"2%"`, 0.02, result.Ratio}, {"s", `"0.5 %"`, 0.005, result.Ratio}, {"s", `"0.5ms"`, 0.0005, result.Difference},
+		{"s", `"20 us"`, 20e-6, result.Difference}, {"s", `"2s"`, 2, result.Difference}, {"B", `"64MiB"`, 64 << 20, result.Difference},
+		{"1/s", `"50 1/s"`, 50, result.Difference}, {"1/s", `"50/s"`, 50, result.Difference}, {"1/s", `"2k/s"`, 2000, result.Difference},
+		{"B/s", `"1 MiB/s"`, 1 << 20, result.Difference}, {"W", `"3W"`, 3, result.Difference}, {"", `5`, 5, result.Difference},
+		{"%", "\"2%\"\ncompare = \"difference\"", 2, result.Difference}, {"%", `"2%"`, 0.02, result.Ratio},
+		{"s", "0.25\ncompare = \"difference\"", 0.25, result.Difference},
+	} {
+		text := strings.Replace(full, `unit = "s"`, `unit = "`+c.unit+`"`, 1)
+		text = strings.Replace(text, `equiv = "0.5ms"`, "equiv = "+c.equiv, 1)
+		s, err := Parse("x.toml", "/", []byte(text), Overrides{}, known())
+		if err != nil {
+			t.Errorf("unit %q, equiv %s: %v", c.unit, c.equiv, err)
+			continue
+		}
+		if r := s.Responses[0]; math.Abs(r.Margin/c.margin-1) > 1e-12 || r.Compare != c.compare {
+			t.Errorf("unit %q, equiv %s: margin %v by %s, expected %v by %s", c.unit, c.equiv, r.Margin, r.Compare, c.margin, c.compare)
+		}
+	}
+}
+
+func TestOverrides(t *testing.T) {
+	seed := uint64(1<<64 - 1)
+	s := parse(t, smallest, Overrides{Blocks: 3, Seed: &seed, Set: map[string]string{"workload.jitter": "0.5", "workload.warmup": "4", "workload.expect": "2s"}})
+	if diff := cmp.Diff([]int{3}, s.Design.Looks); diff != "" || s.Design.Seed != seed || s.Workload.WarmUp != 4 || s.Workload.Expect != 2*time.Second || s.Workload.Params.Float("jitter") != 0.5 {
+		t.Errorf("%+v %+v %s", s.Design, s.Workload, diff)
+	}
+	want := map[string]string{"blocks": "3", "seed": "18446744073709551615", "workload.jitter": "0.5", "workload.warmup": "4", "workload.expect": "2s"}
+	if diff := cmp.Diff(want, s.Overrides); diff != "" {
+		t.Error(diff)
+	}
+	if w := s.Warnings(); len(w) != 1 || !strings.Contains(w[0], "it takes 6") {
+		t.Errorf("warnings %q: expected that 3 blocks give no verdict", w)
+	}
+	for _, c := range []struct{ key, value, want string }{
+		{"workload.jiter", "1", "--set workload.jiter=1: workload null has no parameter jiter; did you mean jitter?"},
+		{"workload.jitter", "11", "--set workload.jitter=11: jitter: 11 is outside of 0 to 10"},
+		{"workload.jitter", "x", `--set workload.jitter=x: jitter: "x" is not a number`},
+		{"workload.effect", "2", "--set workload.effect=2: effect is given here and varied by factor effect; take it out here"},
+		{"workload.warmup", "x", "--set workload.warmup=x: warmup: x is not a whole number"},
+		{"workload.timeout", "5", `--set workload.timeout=5: timeout: "5" is not a time with its unit, such as "500ms", "20s", "10m" or "6h"`},
+		{"workload.name", "nul", `--set workload.name=nul: no workload "nul"; did you mean null?`},
+		{"jitter", "1", "--set jitter=1: only keys of [workload] can be set, as in --set workload.KEY=VALUE; did you mean workload.jitter?"},
+		{"study.seed", "1", "--set study.seed=1: only keys of [workload] can be set, as in --set workload.KEY=VALUE"},
+	} {
+		_, err := Parse("x.toml", "/", []byte(smallest), Overrides{Set: map[string]string{c.key: c.value}}, known())
+		if got := fmt.Sprint(err); got != c.want {
+			t.Errorf("got  %s\nwant %s", got, c.want)
+		}
+	}
+}
+
+func TestHash(t *testing.T) {
+	s := parse(t, smallest, Overrides{})
+	sum := sha256.Sum256([]byte(smallest))
+	if Hash(s) != hex.EncodeToString(sum[:]) {
+		t.Error("without overrides the hash is that of the file, as sha256sum prints it")
+	}
+	seen := map[string]string{Hash(s): "none"}
+	one, two := uint64(1), uint64(2)
+	for name, o := range map[string]Overrides{"blocks": {Blocks: 10}, "seed 1": {Seed: &one}, "seed 2": {Seed: &two},
+		"set": {Set: map[string]string{"workload.jitter": "1"}}, "two": {Set: map[string]string{"workload.jitter": "1", "workload.noise": "1"}}} {
+		h := Hash(parse(t, smallest, o))
+		if other, twice := seen[h]; twice {
+			t.Errorf("%s and %s have the same hash", name, other)
+		}
+		if seen[h] = name; h != Hash(parse(t, smallest, o)) {
+			t.Errorf("%s: the hash changes", name)
+		}
+	}
+	rapid.Check(t, func(t *rapid.T) { // no two lists of overrides run together
+		words := rapid.MapOf(rapid.StringMatching(`[ab=]{0,3}`), rapid.StringMatching(`[ab=]{0,3}`))
+		a, b := words.Draw(t, "a"), words.Draw(t, "b")
+		if (Hash(&Study{Overrides: a}) == Hash(&Study{Overrides: b})) != cmp.Equal(a, b) {
+			t.Fatalf("%v and %v", a, b)
+		}
+	})
+}
+
+func TestSettings(t *testing.T) {
+	text := "[[factor]]\nname = \"power\"\nsetting = \"cpu.governor\"\nlevels = [\"performance\", \"powersave\"]\n[workload]\nname = \"null\"\n"
+	k := known()
+	k.Settings = []Setting{{Name: "cpu.governor", Levels: []string{"performance", "powersave"}}}
+	s, err := Parse("x.toml", "/", []byte(text), Overrides{}, k)
+	if err != nil || s.Factors[0].Setting != "cpu.governor" || s.Factors[0].Kind != "setting" {
+		t.Errorf("%+v, %v", s, err)
+	}
+	for old, c := range map[string]struct{ new, want string }{
+		"cpu.governor": {"cpu.governer", `x.toml:3:11: no setting is known by the name "cpu.governer"; did you mean cpu.governor?`},
+		"powersave":    {"powersafe", `x.toml:4:26: setting cpu.governor has no level "powersafe": performance, powersave; did you mean powersave?`},
+	} {
+		_, err := Parse("x.toml", "/", []byte(strings.Replace(text, old, c.new, 1)), Overrides{}, k)
+		if fmt.Sprint(err) != c.want {
+			t.Errorf("got  %v\nwant %s", err, c.want)
+		}
+	}
+}
+
+// A name that is far from all gets the list.
+func TestFarWorkload(t *testing.T) {
+	k := Known{Workloads: []workload.Workload{null.Workload{}}}
+	_, err := Parse("x.toml", "/", []byte(strings.Replace(smallest, `"null"`, `"postgresql-benchmark"`, 1)), Overrides{}, k)
+	if want := `x.toml:6:8: no workload "postgresql-benchmark"; there are null`; fmt.Sprint(err) != want {
+		t.Errorf("got  %v\nwant %s", err, want)
+	}
+}
+
+func TestDuration(t *testing.T) {
+	s := parse(t, smallest, Overrides{})
+	s.Workload.Settle, s.Factors[0].Settle = time.Second, 2*time.Second
+	least, most := Duration(s, 7*time.Second) // 10 s a run, 3 runs a block, 1 run to warm up
+	if least != 310*time.Second || most != 910*time.Second {
+		t.Errorf("%v to %v, expected 5m10s to 15m10s", least, most)
+	}
+	s.Budget = 8 * time.Minute
+	if _, most = Duration(s, 7*time.Second); most != s.Budget {
+		t.Errorf("at most %v, the budget is %v", most, s.Budget)
+	}
+	if least, most = Duration(s, 0); least != 0 || most != 0 {
+		t.Errorf("%v to %v, but nobody said how long a run takes", least, most)
+	}
+}
+
+// TestFiles: what is no study file ends in one line, and soon.
+func TestFiles(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name string, data []byte) string {
+		name = filepath.Join(dir, name)
+		if err := os.WriteFile(name, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return name
+	}
+	for _, c := range []struct{ file, want string }{
+		{filepath.Join(dir, "none.toml"), "no such file"},
+		{dir, "is a directory"},
+		{write("empty.toml", nil), "is empty"},
+		{write("blank.toml", []byte(" \r\n\n")), "is empty"},
+		{write("large.toml", make([]byte, 10<<20)), "is larger than 64 KiB"},
+		{write("utf16.toml", []byte("\xff\xfe[\x00s\x00")), "is UTF-16"},
+		{write("latin1.toml", []byte("# ok\ntitle = \"gr\xfc\xdfe\"\n")), ":2:12: a byte that is not UTF-8"},
+		{write("zeros.toml", make([]byte, 100)), "not TOML"},
+		{write("deep.toml", []byte("a = "+strings.Repeat("[", 60_000))), "not TOML"},
+		{write("lines.toml", []byte(strings.Repeat("a = 1\r\n", 9_000))), "not TOML"},
+	} {
+		start := time.Now()
+		_, err := Load(c.file, Overrides{})
+		bad, ok := errors.AsType[*Problems](err)
+		if !ok || len(bad.List) != 1 || strings.Contains(err.Error(), "\n") || !strings.Contains(err.Error(), c.want) || !strings.HasPrefix(err.Error(), c.file) {
+			t.Errorf("%s: %v; expected one line with %q", c.file, err, c.want)
+		}
+		if took := time.Since(start); took > 5*time.Second {
+			t.Errorf("%s took %v", c.file, took)
+		}
+	}
+	for name, text := range map[string]string{"bom.toml": "\xef\xbb\xbf" + smallest, "crlf.toml": strings.ReplaceAll(smallest, "\n", "\r\n")} {
+		s, err := Load(write(name, []byte(text)), Overrides{})
+		if err != nil || string(s.Source) != text || s.Dir != dir {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestManyProblems: a file full of mistakes is no flood.
+func TestManyProblems(t *testing.T) {
+	var b strings.Builder
+	const keys = 5_000
+	for i := range keys {
+		fmt.Fprintf(&b, "key%d = 1\n", i)
+	}
+	_, err := Parse("x.toml", "/", []byte(b.String()), Overrides{}, known())
+	if bad, ok := errors.AsType[*Problems](err); !ok || len(bad.List) != maxProblems+1 || bad.List[maxProblems].Text != fmt.Sprintf("and %d more problems", keys+2-maxProblems) {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestLargeFiles: the largest that are read, and a slip of some generator, are refused soon.
+func TestLargeFiles(t *testing.T) {
+	for name, text := range map[string]string{
+		"a long line":    "levels = [" + strings.Repeat("1,", 30_000) + "]\n",
+		"many levels":    smallest + "[[factor]]\nname = \"x\"\nlevels = [" + strings.Repeat("\"a\",", 15_000) + "]\n",
+		"many tables":    smallest + strings.Repeat("[[contrast]]\nfactor = \"effect\"\n", 2_000),
+		"a long key":     strings.Repeat("a", 60_000) + " = 1\n",
+		"a long text":    "[study]\nname = \"" + strings.Repeat("ä ", 20_000) + "\"\n",
+		"a long command": smallest + "[[factor]]\nname = \"x\"\nlevels = [1, 2]\napply = [" + strings.Repeat("\"a\",", 15_000) + "]\n",
+	} {
+		start := time.Now()
+		_, err := Parse("x.toml", "/", []byte(text), Overrides{}, known())
+		if err == nil {
+			t.Errorf("%s is accepted", name)
+		} else if n := len(err.Error()); n > 10_000 {
+			t.Errorf("%s: %d bytes of problems", name, n)
+		}
+		if took := time.Since(start); took > 5*time.Second {
+			t.Errorf("%s took %v", name, took)
+		}
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add([]byte(smallest), "workload.jitter", "1")
+	f.Add([]byte(full), "workload.env", "A=b")
+	f.Add([]byte("a.b = {c = [1, 2]}\n[[a.d]]\n"), "", "")
+	for _, name := range Names() {
+		s, err := Find(name, Overrides{})
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(s.Source, "", "")
+	}
+	f.Fuzz(func(t *testing.T, data []byte, key, value string) {
+		o := Overrides{}
+		if key != "" {
+			o.Set = map[string]string{key: value}
+		}
+		s, err := Parse("x.toml", "/", data, o, known())
+		if (s == nil) == (err == nil) {
+			t.Fatalf("study %v and error %v", s, err)
+		}
+		if err != nil {
+			bad, ok := errors.AsType[*Problems](err)
+			if !ok || len(bad.List) == 0 {
+				t.Fatalf("an error without problems: %v", err)
+			}
+			lines := strings.Count(string(data), "\n") + 1
+			for _, p := range bad.List {
+				if p.Text == "" || p.Line > lines || p.Line > 0 && p.Column < 1 {
+					t.Fatalf("problem %+v in %d lines", p, lines)
+				}
+			}
+			return
+		}
+		if s.RunsPerBlock() < 2 || len(s.Contrasts) == 0 || s.Tests() == 0 {
+			t.Fatalf("%+v", s)
+		}
+		s.Design.Looks = s.Design.Looks[:1]
+		s.Design.Looks[0] = min(s.Design.Looks[0], 3)
+		Head(s)
+		var out strings.Builder
+		if err := Describe(&out, s, 80); err != nil {
+			t.Fatal(err)
+		}
+	})
+}

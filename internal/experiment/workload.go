@@ -1,0 +1,266 @@
+package experiment
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"hostlab/internal/spelling"
+	"hostlab/internal/workload"
+)
+
+// workload reads [workload], with the parameters that factors vary at their
+// baseline.
+func (p *parser) workload(f fields, factors []fields) {
+	w := &p.s.Workload
+	w.Name = get(f, "name", "")
+	w.WarmUp = int(get(f, "warmup", int64(1)))
+	w.Settle = get(f, "settle", time.Duration(0))
+	w.Timeout = get(f, "timeout", 10*time.Minute)
+	w.Expect = get(f, "expect", time.Duration(0))
+	w.Retries = int(get(f, "retries", int64(5)))
+	if w.Name == "" {
+		if f.at.line == 0 {
+			p.add(f.at, "no [workload]: a study runs one")
+		}
+		for _, e := range f.rest { // without a name, it is not known which others there are
+			if near := spelling.Meant(e.name, sectionNamed("workload").names()); near == "name" {
+				p.addHint(e.at, near, "[workload] has no key %s", short(e.name))
+			}
+		}
+		return
+	}
+	var names []string
+	for _, k := range p.known.Workloads {
+		d := k.Describe()
+		if names = append(names, d.Name); d.Name == w.Name {
+			p.work, p.desc = k, &d
+		}
+	}
+	if p.desc == nil {
+		hint := spelling.Meant(w.Name, names)
+		also := ""
+		if hint == "" {
+			also = "; there are " + strings.Join(names, ", ")
+		}
+		p.addHint(f.place("name"), hint, "no workload %q%s", short(w.Name), also)
+		return
+	}
+	p.s.params = p.desc.Params
+	p.params(f, factors)
+}
+
+// params checks the parameters of the workload, each problem at its key.
+func (p *parser) params(f fields, factors []fields) {
+	given, at := map[string]any{}, map[string]place{}
+	varied := map[string]string{} // parameter -> factor
+	failed := false
+	for _, e := range f.rest {
+		at[e.name] = e.at
+		if e.value.at.line > 0 {
+			at[e.name] = e.value.at
+		}
+		param, known := p.desc.Param(e.name)
+		switch {
+		case !known:
+			at[e.name] = e.at
+			p.unknownParam(e)
+			failed = true
+			continue
+		case e.value.kind == textOfParameter:
+			v, err := workload.ParseText(param, e.value.text)
+			if err != nil {
+				p.paramErrors(err, at, f.at)
+				failed = true
+				continue
+			}
+			given[e.name] = v
+		default:
+			v, err := goValue(e.value)
+			if err != nil {
+				p.add(e.value.at, "%s: %v", e.name, err)
+				failed = true
+				continue
+			}
+			given[e.name] = v
+		}
+	}
+	for _, x := range factors {
+		name := get(x, "parameter", "")
+		param, ok := p.desc.Param(name)
+		if !ok {
+			continue
+		}
+		if first, twice := varied[name]; twice {
+			if own := get(x, "name", ""); own != first { // if not, the name is told to be there twice
+				p.add(x.place("parameter"), "parameter %s is varied by factor %s already", name, first)
+			}
+			failed = true
+			continue
+		}
+		varied[name] = get(x, "name", "")
+		if where, twice := at[name]; twice {
+			p.add(where, "%s is given here and varied by factor %s; take it out here", name, get(x, "name", "?"))
+			failed = true
+			continue
+		}
+		at[name] = x.place("parameter")
+		if base := baseline(x); base != "" {
+			if v, err := workload.ParseText(param, base); err == nil { // if not, its factor tells
+				given[name] = v
+				continue
+			}
+		}
+		failed = true
+		if !param.Required {
+			continue
+		}
+		// Nothing to put in its place: without it, Check would call it missing.
+		if v, err := workload.Check(*p.desc, given); err == nil {
+			p.s.Workload.Params = v
+		}
+		return
+	}
+	v, err := workload.Check(*p.desc, given)
+	if err != nil {
+		p.paramErrors(err, at, f.at)
+		return
+	}
+	if !failed {
+		p.s.Workload.Params = v
+	}
+}
+
+// unknownParam names the nearest of the section's own keys and the workload's.
+func (p *parser) unknownParam(e *entry) {
+	known := sectionNamed("workload").names()
+	for _, x := range p.desc.Params {
+		known = append(known, x.Name)
+	}
+	p.addHint(e.at, spelling.Meant(e.name, known), "workload %s has no parameter %s", p.desc.Name, short(e.name))
+}
+
+// paramErrors reports each error of a parameter at its place.
+func (p *parser) paramErrors(err error, at map[string]place, nowhere place) {
+	for _, e := range flat(err) {
+		x, ok := errors.AsType[*workload.ParamError](e)
+		if !ok {
+			p.add(nowhere, "%v", e)
+			continue
+		}
+		where, ok := at[x.Name]
+		if !ok {
+			table, _, _ := strings.Cut(x.Name, ".")
+			if where, ok = at[table]; !ok {
+				where = nowhere
+			}
+		}
+		text, hint := x.Text, ""
+		if near, ok := strings.CutPrefix(x.Hint, "did you mean "); ok {
+			hint = strings.TrimSuffix(near, "?")
+		} else if x.Hint != "" {
+			text += "; " + x.Hint
+		}
+		p.addHint(where, hint, "%s: %s", x.Name, text)
+	}
+}
+
+// flat takes joined errors apart.
+func flat(err error) []error {
+	if j, ok := err.(interface{ Unwrap() []error }); ok { //nolint:errorlint // errors.Join's own type, not what it wraps
+		var out []error
+		for _, e := range j.Unwrap() {
+			out = append(out, flat(e)...)
+		}
+		return out
+	}
+	return []error{err}
+}
+
+// validate asks the workload itself, which knows more than its table of
+// parameters: templates in arguments, and picks.
+func (p *parser) validate(work fields, responses []fields) {
+	v, ok := p.work.(workload.Validator)
+	if !ok || p.s.Workload.Params == nil {
+		return
+	}
+	at := map[string]place{}
+	for _, e := range work.rest {
+		at[e.name] = e.at
+		if e.value.at.line > 0 {
+			at[e.name] = e.value.at
+		}
+	}
+	for _, r := range responses {
+		if name := get(r, "name", ""); r.has("from") {
+			at[name] = r.place("from")
+		}
+	}
+	c := p.s.Config("")
+	if err := v.Validate(c); err != nil {
+		p.paramErrors(err, at, work.at)
+		return // the same would be said of each level
+	}
+	for _, x := range p.varied {
+		c.Params = maps.Clone(p.s.Workload.Params)
+		c.Params[x.parameter] = x.value
+		if err := v.Validate(c); err != nil {
+			p.paramErrors(err, map[string]place{x.parameter: x.at}, x.at)
+		}
+	}
+}
+
+// Config returns what the workload of a study is opened with.
+func (s *Study) Config(work string) workload.Config {
+	c := workload.Config{Params: s.Workload.Params, Dir: s.Dir, Work: work, Factors: []string{}}
+	for _, f := range s.Factors {
+		c.Factors = append(c.Factors, f.Name)
+	}
+	for _, r := range s.Responses {
+		if r.From != "" && r.From != r.Name {
+			c.Picks = append(c.Picks, workload.Pick{Name: r.Name, From: r.From, Unit: r.Unit, Scale: r.Scale})
+		}
+	}
+	return c
+}
+
+// holds reports whether any text of a value has {name}.
+func holds(v any, name string) bool {
+	want := "{" + name + "}"
+	switch v := v.(type) {
+	case string:
+		return strings.Contains(v, want)
+	case []string:
+		return slices.ContainsFunc(v, func(s string) bool { return strings.Contains(s, want) })
+	case map[string]string:
+		for _, s := range v {
+			if strings.Contains(s, want) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// paramNames lists the parameters of a workload for people.
+func paramNames(d workload.Description) string {
+	var names []string
+	for _, p := range d.Params {
+		names = append(names, p.Name)
+	}
+	if len(names) == 0 {
+		return "it has none"
+	}
+	return fmt.Sprintf("it has %s", strings.Join(names, ", "))
+}
+
+// baseline is a factor's baseline, the first level unless given.
+func baseline(f fields) string {
+	if l := get(f, "levels", []placed[string](nil)); len(l) > 0 {
+		return get(f, "baseline", l[0].v)
+	}
+	return ""
+}

@@ -1,0 +1,137 @@
+// Package neighbours tells how much of the CPUs others take while we measure:
+// other processes, and the hypervisor where it says so.
+package neighbours
+
+import "time"
+
+// Load is what a CPU has done since boot, in seconds.
+type Load struct {
+	Busy  float64 // for anybody, without what the hypervisor took
+	Steal float64 // taken by the hypervisor, where it says so
+}
+
+// Tick is the resolution of each reading of a CPU's load, in seconds.
+const Tick = 0.010
+
+// Share returns which part of wall seconds on some CPUs went to others than us, who
+// used own seconds of it in all. Steal counts as others', and one Tick as nobody's.
+func Share(before, after map[int]Load, own, wall float64) float64 {
+	busy, steal, n := taken(before, after)
+	if n == 0 || wall <= 0 {
+		return 0
+	}
+	return min(1, max(0, busy+steal-own-Tick)/(wall*float64(n)))
+}
+
+// taken returns what n CPUs did between two readings.
+func taken(before, after map[int]Load) (busy, steal float64, n int) {
+	for cpu, a := range after {
+		if b, ok := before[cpu]; ok {
+			busy += a.Busy - b.Busy
+			steal += a.Steal - b.Steal
+			n++
+		}
+	}
+	return busy, steal, n
+}
+
+// Of reads the load of one CPU.
+func Of(cpu int) (Load, bool) {
+	loads, ok := Read([]int{cpu})
+	l, there := loads[cpu]
+	return l, ok && there
+}
+
+// Neighbours watches some CPUs.
+type Neighbours struct {
+	cpus   []int
+	names  []string
+	before map[int]Load
+	own    float64
+	ours   times
+	began  time.Time
+	ok     bool
+}
+
+// Watch starts watching CPUs, all with nil. Processes of the names given, as ps
+// shows them, are ours beside this process and what it started.
+func Watch(cpus []int, ours ...string) *Neighbours {
+	n := &Neighbours{cpus: cpus, names: ours, began: time.Now(), own: family()}
+	n.ours = readOurs(ours)
+	n.before, n.ok = Read(cpus)
+	return n
+}
+
+// Taken is what others took of the CPUs' time.
+type Taken struct {
+	Foreign    float64 // share that other processes took, 0 to 1
+	Steal      float64 // share that the hypervisor took
+	Resolution float64 // share that a reading may be wrong by: much for short times
+}
+
+// Share returns which part of the CPUs' time others have taken since, steal
+// included, from 0 to 1, and whether that can be told here.
+func (n *Neighbours) Share() (share float64, ok bool) {
+	after, ok := Read(n.cpus)
+	if !ok || !n.ok {
+		return 0, false
+	}
+	own := family() - n.own + n.ours.until(readOurs(n.names))
+	return Share(n.before, after, own, time.Since(n.began).Seconds()), true
+}
+
+// Taken returns what others took since, steal apart, and whether that can be told
+// here.
+func (n *Neighbours) Taken() (Taken, bool) {
+	after, ok := Read(n.cpus)
+	wall := time.Since(n.began).Seconds()
+	if !ok || !n.ok || wall <= 0 {
+		return Taken{}, false
+	}
+	busy, steal, cpus := taken(n.before, after)
+	if cpus == 0 {
+		return Taken{}, false
+	}
+	own := family() - n.own + n.ours.until(readOurs(n.names))
+	all := wall * float64(cpus)
+	return Taken{
+		Foreign:    min(1, max(0, busy-own)/all),
+		Steal:      min(1, max(0, steal)/all),
+		Resolution: min(1, Tick/wall), // of every CPU's counter
+	}, true
+}
+
+// process identifies a process also where its number is used again.
+type process struct {
+	pid   int
+	start uint64 // in clock ticks since boot
+}
+
+// spent is what a process has used.
+type spent struct {
+	parent   int     // its process ID
+	own      float64 // seconds
+	children float64 // of children that it has waited for
+}
+
+// times are the processes that bear one of our names.
+type times map[process]spent
+
+// until returns the CPU seconds that processes used between two readings. What one
+// used that is gone is in its parent's children; the part from before the first
+// reading is taken out of them if the parent is one of ours, and if it is not,
+// what the process used since is not known and counts as nothing.
+func (before times) until(after times) (s float64) {
+	alive := map[int]bool{}
+	for p, a := range after {
+		alive[p.pid] = true
+		b := before[p]
+		s += a.own - b.own + a.children - b.children
+	}
+	for p, b := range before {
+		if _, still := after[p]; !still && alive[b.parent] {
+			s -= b.own + b.children
+		}
+	}
+	return max(0, s)
+}

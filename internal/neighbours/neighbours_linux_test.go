@@ -1,0 +1,109 @@
+package neighbours
+
+import (
+	"context"
+	"math"
+	"os/exec"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// Our own work is not others'.
+func TestNeighboursLeaveOutOurselves(t *testing.T) {
+	n := Watch([]int{0, 1})
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	for range runtime.GOMAXPROCS(0) {
+		go func() {
+			for ctx.Err() == nil {
+			}
+		}()
+	}
+	<-ctx.Done()
+	ours := family() - n.own
+	share, ok := n.Share()
+	if !ok {
+		t.Fatal("cannot tell on Linux")
+	}
+	// Whatever else runs here, what we used is not in it.
+	if most := 1 - ours/(2*time.Since(n.began).Seconds()) + 0.1; share > most {
+		t.Errorf("others took %.2f of two CPUs, of which we used %.2f s", share, ours)
+	}
+}
+
+// A child that still runs is ours, and so is a process of a name that was given;
+// one of another name is not.
+func TestTakenKnowsWhatIsOurs(t *testing.T) {
+	n := Watch(nil)
+	cmd := exec.Command("sh", "-c", "while :; do :; done")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = cmd.Process.Kill(); _ = cmd.Wait() }()
+	time.Sleep(600 * time.Millisecond)
+	live := living("self", 0)
+	if live < 0.1 {
+		t.Errorf("the child that spins has used %.2f s, as far as we see", live)
+	}
+	got, ok := n.Taken()
+	if !ok {
+		t.Fatal("cannot tell on Linux")
+	}
+	wall := time.Since(n.began).Seconds()
+	cpus := float64(len(n.before))
+	if most := 1 - live/(wall*cpus) + 0.1; got.Foreign > most {
+		t.Errorf("others took %.2f of %g CPUs, of which our child used %.2f s", got.Foreign, cpus, live)
+	}
+}
+
+func TestOursByName(t *testing.T) {
+	// A process that is not our child: its parent is gone.
+	out, err := exec.Command("sh", "-c", `cp "$(command -v sleep)" "$0/hl-database-server" && { "$0/hl-database-server" 30 >/dev/null 2>&1 & echo $!; }`, t.TempDir()).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(out)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = syscall.Kill(pid, syscall.SIGKILL) }()
+	for end := time.Now().Add(5 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		found := false
+		for p := range readOurs([]string{"hl-database-server"}) {
+			found = found || p.pid == pid
+		}
+		if found {
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatalf("process %d was not found by its name", pid)
+		}
+	}
+	if others := readOurs([]string{"hl-other"}); len(others) != 0 {
+		t.Errorf("found %v under a name that nobody has", others)
+	}
+}
+
+func TestOursUntil(t *testing.T) {
+	p := func(pid int) process { return process{pid, uint64(100 + pid)} }
+	before := times{p(1): {0, 5, 10}, p(2): {1, 3, 0}, p(3): {99, 7, 0}}
+	for name, c := range map[string]struct {
+		after times
+		want  float64
+	}{
+		"nothing happened":                       {before, 0},
+		"a process worked":                       {times{p(1): {0, 6, 10}, p(2): {1, 3.5, 0}, p(3): {99, 7, 0}}, 1.5},
+		"a child was reaped":                     {times{p(1): {0, 5, 14}, p(3): {99, 7, 0}}, 1},
+		"one ended whose parent is not ours":     {times{p(1): {0, 5, 10}, p(2): {1, 3, 0}}, 0},
+		"one began":                              {times{p(1): {0, 5, 10}, p(2): {1, 3, 0}, p(3): {99, 7, 0}, p(4): {1, 2, 0}}, 2},
+		"the number of one was given to another": {times{p(1): {0, 5, 14}, p(3): {99, 7, 0}, {2, 999}: {1, 0.5, 0}}, 1.5},
+	} {
+		if got := before.until(c.after); math.Abs(got-c.want) > 1e-9 {
+			t.Errorf("%s: %g s, want %g", name, got, c.want)
+		}
+	}
+}

@@ -1,0 +1,41 @@
+// Package all lists the workloads.
+package all
+
+import (
+	"slices"
+
+	"hostlab/internal/workload"
+	"hostlab/internal/workload/burst"
+	"hostlab/internal/workload/command"
+	"hostlab/internal/workload/corun"
+	"hostlab/internal/workload/logcommit"
+	"hostlab/internal/workload/null"
+	"hostlab/internal/workload/worker"
+	"hostlab/internal/workload/xmlquery"
+)
+
+// Workloads returns every workload, in the order that lists show them.
+func Workloads() []workload.Workload {
+	return []workload.Workload{
+		command.Workload{},
+		burst.Workload{},
+		corun.Workload{},
+		logcommit.Workload{},
+		xmlquery.Workload{},
+		null.Workload{},
+	}
+}
+
+// Find returns the workload of that name.
+func Find(name string) (workload.Workload, bool) {
+	for _, w := range Workloads() {
+		if w.Describe().Name == name {
+			return w, true
+		}
+	}
+	return nil, false
+}
+
+// Jobs lists what worker processes of the workloads do. A program that runs
+// workloads must pass it to worker.Main first thing in main.
+func Jobs() []worker.Job { return slices.Concat(burst.Jobs(), corun.Jobs(), xmlquery.Jobs()) }

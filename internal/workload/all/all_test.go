@@ -1,0 +1,34 @@
+package all
+
+import (
+	"testing"
+)
+
+// Names of workloads and of worker jobs are unique, and every workload is found.
+func TestNames(t *testing.T) {
+	seen := map[string]bool{}
+	for _, w := range Workloads() {
+		name := w.Describe().Name
+		if found, ok := Find(name); seen[name] || !ok || found.Describe().Name != name {
+			t.Errorf("workload %q is there twice, or not found", name)
+		}
+		seen[name] = true
+		for _, p := range w.Describe().Params {
+			for _, reserved := range []string{"name", "warmup", "settle", "timeout", "expect", "retries"} { // of a study's [workload]
+				if p.Name == reserved {
+					t.Errorf("workload %s: parameter %s means something else in a study", name, p.Name)
+				}
+			}
+		}
+	}
+	if _, ok := Find("none"); ok {
+		t.Error("found what is not there")
+	}
+	jobs := map[string]bool{}
+	for _, j := range Jobs() {
+		if jobs[j.Name] {
+			t.Errorf("job %s is there twice", j.Name)
+		}
+		jobs[j.Name] = true
+	}
+}

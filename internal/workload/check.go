@@ -1,0 +1,268 @@
+package workload
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"hostlab/internal/spelling"
+)
+
+// ParamError is a parameter that cannot be used. Its text is one line.
+type ParamError struct {
+	Name string // of the parameter, as given
+	Text string // what is wrong
+	Hint string // what to do; may be empty
+}
+
+// Error implements error.
+func (e *ParamError) Error() string {
+	if e.Hint == "" {
+		return fmt.Sprintf("parameter %s: %s", e.Name, e.Text)
+	}
+	return fmt.Sprintf("parameter %s: %s; %s", e.Name, e.Text, e.Hint)
+}
+
+// Param returns the parameter of that name.
+func (d Description) Param(name string) (Param, bool) {
+	i := slices.IndexFunc(d.Params, func(p Param) bool { return p.Name == name })
+	if i < 0 {
+		return Param{}, false
+	}
+	return d.Params[i], true
+}
+
+// Check turns given parameters into Values: of the right types, within their
+// ranges, with defaults for those that are not given. A value may have the Go type
+// of its kind, or what a TOML file holds: string, int64, float64, bool, []any or
+// map[string]any. The error joins a *ParamError for each that cannot be used, in
+// the order of their names.
+func Check(d Description, given map[string]any) (Values, error) {
+	out := Values{}
+	var errs []error
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		p, ok := d.Param(name)
+		if !ok {
+			errs = append(errs, unknownParam(d, name))
+			continue
+		}
+		v, err := convert(p, given[name])
+		if err == nil {
+			err = within(p, v)
+		}
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		out[name] = v
+	}
+	for _, p := range d.Params {
+		if _, ok := given[p.Name]; ok {
+			continue
+		}
+		if p.Required {
+			errs = append(errs, &ParamError{p.Name, "missing", "workload " + d.Name + " needs it: " + p.Help})
+			continue
+		}
+		out[p.Name] = p.Default
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func unknownParam(d Description, name string) error {
+	var known []string
+	for _, p := range d.Params {
+		known = append(known, p.Name)
+	}
+	e := &ParamError{Name: name, Text: "workload " + d.Name + " has none of that name"}
+	if near := spelling.Meant(name, known); near != "" {
+		e.Hint = "did you mean " + near + "?"
+	} else {
+		e.Hint = "it has " + strings.Join(known, ", ")
+	}
+	return e
+}
+
+// ParseText reads a value as the command line and levels of factors have it, and
+// checks its range. A list is words with spaces between, or a JSON array where a
+// word is empty or holds a space; a table is name=value words, or a JSON object.
+// The error is a *ParamError.
+func ParseText(p Param, text string) (any, error) {
+	v, err := parse(p, text)
+	if err == nil {
+		err = within(p, v)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return v, nil
+}
+
+func parse(p Param, text string) (any, error) {
+	wrong := func(want string) error {
+		return &ParamError{p.Name, fmt.Sprintf("%q is not %s", short(text), want), ""}
+	}
+	trimmed := strings.TrimSpace(text)
+	switch p.Kind {
+	case String:
+		return text, nil
+	case Int:
+		if n, err := strconv.ParseInt(trimmed, 10, 64); err == nil {
+			return n, nil
+		}
+		return nil, wrong("a whole number")
+	case Float:
+		if f, err := strconv.ParseFloat(trimmed, 64); err == nil {
+			return f, nil // within refuses what is not finite
+		}
+		return nil, wrong("a number")
+	case Bool:
+		switch strings.ToLower(trimmed) {
+		case "true", "yes", "on", "1":
+			return true, nil
+		case "false", "no", "off", "0":
+			return false, nil
+		}
+		return nil, wrong("true or false")
+	case Duration:
+		if d, err := time.ParseDuration(trimmed); err == nil {
+			return d, nil
+		}
+		return nil, wrong("a time with its unit, such as 150ms, 2s or 1m30s")
+	case Bytes:
+		if n, ok := parseBytes(trimmed); ok {
+			return n, nil
+		}
+		return nil, wrong("a size, such as 64MiB, 4KiB or 4096")
+	case List:
+		if strings.HasPrefix(trimmed, "[") {
+			var list []string
+			if err := json.Unmarshal([]byte(trimmed), &list); err != nil {
+				return nil, wrong(`a list, such as ["gzip", "-1"]`)
+			}
+			return list, nil
+		}
+		return strings.Fields(trimmed), nil
+	case Table:
+		return parseTable(p, trimmed)
+	}
+	return nil, wrong("of a kind that is known") // the contract suite finds it
+}
+
+func parseTable(p Param, text string) (any, error) {
+	out := map[string]string{}
+	if strings.HasPrefix(text, "{") {
+		if err := json.Unmarshal([]byte(text), &out); err != nil {
+			return nil, &ParamError{p.Name, fmt.Sprintf("%q is not a table", short(text)), `write NAME=value NAME=value, or {"NAME": "value"}`}
+		}
+		return out, nil
+	}
+	for _, w := range strings.Fields(text) {
+		name, value, ok := strings.Cut(w, "=")
+		if !ok || name == "" {
+			return nil, &ParamError{p.Name, fmt.Sprintf("%q is not NAME=value", short(w)), `values with spaces need {"NAME": "value"}`}
+		}
+		out[name] = value
+	}
+	return out, nil
+}
+
+// byteUnits are those that sizes may have. Powers of 1000 are left out: half of
+// all tools mean 1024 by kB, so that a reader could not tell.
+var byteUnits = []struct {
+	name string
+	one  int64
+}{{"TiB", 1 << 40}, {"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}, {"B", 1}}
+
+func parseBytes(s string) (int64, bool) {
+	one := int64(1)
+	for _, u := range byteUnits {
+		if len(s) > len(u.name) && strings.EqualFold(s[len(s)-len(u.name):], u.name) {
+			s, one = strings.TrimSpace(s[:len(s)-len(u.name)]), u.one
+			break
+		}
+	}
+	if n, err := strconv.ParseInt(s, 10, 64); err == nil {
+		return n * one, n <= math.MaxInt64/one && n >= math.MinInt64/one
+	}
+	f, err := strconv.ParseFloat(s, 64) // 1.5GiB
+	f *= float64(one)
+	return int64(f), err == nil && one > 1 && math.Abs(f) < 1<<62 && f == math.Trunc(f)
+}
+
+// Text writes a value as ParseText reads it.
+func Text(p Param, v any) string {
+	switch v := v.(type) {
+	case string:
+		return v
+	case float64:
+		return strconv.FormatFloat(v, 'g', -1, 64)
+	case time.Duration:
+		return tidyDuration(v)
+	case int64:
+		if p.Kind != Bytes || v == 0 {
+			break
+		}
+		for _, u := range byteUnits[:4] {
+			if v%u.one == 0 {
+				return strconv.FormatInt(v/u.one, 10) + u.name
+			}
+		}
+	case []string:
+		if slices.ContainsFunc(v, func(w string) bool { f := strings.Fields(w); return len(f) != 1 || f[0] != w }) ||
+			len(v) > 0 && strings.HasPrefix(v[0], "[") {
+			return asJSON(v)
+		}
+		return strings.Join(v, " ")
+	case map[string]string:
+		words := make([]string, 0, len(v))
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			words = append(words, name+"="+v[name])
+		}
+		plain := strings.Join(words, " ")
+		if back, err := parseTable(p, plain); err != nil || !maps.Equal(back.(map[string]string), v) {
+			return asJSON(v)
+		}
+		return plain
+	}
+	return fmt.Sprint(v)
+}
+
+// tidyDuration is Duration.String without its zeros: 1m0s is 1m.
+func tidyDuration(d time.Duration) string {
+	s := d.String()
+	if strings.HasSuffix(s, "m0s") {
+		s = strings.TrimSuffix(s, "0s")
+	}
+	if strings.HasSuffix(s, "h0m") {
+		s = strings.TrimSuffix(s, "0m")
+	}
+	return s
+}
+
+func asJSON(v any) string {
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return fmt.Sprint(v) // strings always encode
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// short cuts text that is quoted in a message.
+func short(s string) string {
+	if r := []rune(s); len(r) > 40 {
+		return string(r[:40]) + "..."
+	}
+	return s
+}

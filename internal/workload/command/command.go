@@ -1,0 +1,186 @@
+// Package command is the workload that runs any benchmark: a program with its
+// arguments, never through a shell. It measures the process and picks further
+// responses from what it prints.
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"time"
+
+	"hostlab/internal/workload"
+)
+
+// Workload implements workload.Workload.
+type Workload struct{}
+
+// Describe implements workload.Workload.
+func (Workload) Describe() workload.Description {
+	return workload.Description{
+		Name:  "command",
+		Title: "runs any benchmark and measures it, or reads its results",
+		About: "A program is started with its arguments, without a shell, and timed until it ends. In arguments, environment and stdin, " +
+			"{name} stands for the level of a factor or for a parameter, {seed} for the block's seed, {out} for an empty directory that " +
+			"is removed after the run, and {{ for a brace. Times and memory are those of the program and of the children that it waited " +
+			"for: what servers did on its behalf, or processes that it left running, is not in them. Responses can be picked from what it " +
+			"prints: json:PATH (RFC 9535) from stdout, regex:EXPR with one group, or gobench:NAME UNIT (the mean where the name comes several " +
+			"times), the last two also from stderr where stdout has no match.",
+		Params: []workload.Param{
+			{Name: "run", Kind: workload.List, Required: true, Help: `the program and its arguments: ["gzip", "-{level}", "--keep", "big.log"]`},
+			{Name: "env", Kind: workload.Table, Default: map[string]string{}, Help: "environment variables, added to those of hostlab"},
+			{Name: "stdin", Kind: workload.String, Default: "", Help: "file that the program reads as its input; none: nothing to read"},
+			{Name: "dir", Kind: workload.String, Default: "", Help: "directory to run in; none: the study file's"},
+			{Name: "ramp", Kind: workload.Duration, Default: time.Duration(0), Max: 86400,
+				Help: "run the program again and again for so long, unmeasured, before the first run of a session"},
+		},
+		Responses: []workload.Response{
+			{Name: "wall", Title: "Elapsed time", Unit: "s", Better: "lower"},
+			{Name: "user", Title: "CPU time in user mode", Unit: "s", Better: "lower"},
+			{Name: "system", Title: "CPU time in the kernel", Unit: "s", Better: "lower"},
+			{Name: "cpu", Title: "CPU time", Unit: "s", Better: "lower"},
+			{Name: "max_rss", Title: "Peak memory of the largest process", Unit: "B", Better: "lower"},
+		},
+		Picks: true,
+	}
+}
+
+// Validate implements workload.Validator.
+func (w Workload) Validate(cfg workload.Config) error {
+	_, err := w.check(cfg)
+	return err
+}
+
+func (w Workload) check(cfg workload.Config) ([]picker, error) {
+	var errs []error
+	run := cfg.Params.List("run")
+	if len(run) == 0 || run[0] == "" {
+		errs = append(errs, &workload.ParamError{Name: "run", Text: "names no program", Hint: `write ["program", "argument", ...]`})
+	}
+	known := known{params: w.Describe().Params}
+	if cfg.Factors != nil {
+		known.factors = map[string]bool{}
+		for _, f := range cfg.Factors {
+			known.factors[f] = true
+		}
+	}
+	for _, t := range templates(cfg.Params) {
+		if err := known.check(t.param, t.text); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	var picks []picker
+	for _, p := range cfg.Picks {
+		pick, err := newPicker(p)
+		if err != nil {
+			errs = append(errs, &workload.ParamError{Name: p.Name, Text: err.Error()})
+			continue
+		}
+		picks = append(picks, pick)
+	}
+	return picks, errors.Join(errs...)
+}
+
+// Open implements workload.Workload.
+func (w Workload) Open(ctx context.Context, cfg workload.Config) (workload.Session, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	picks, err := w.check(cfg)
+	if err != nil {
+		return nil, err
+	}
+	return &session{cfg: cfg, picks: picks}, nil
+}
+
+type session struct {
+	cfg    workload.Config
+	picks  []picker
+	ramped bool
+}
+
+// Run implements workload.Session.
+func (s *session) Run(ctx context.Context, r workload.Request) (out workload.Sample, err error) {
+	if err := ctx.Err(); err != nil {
+		return out, err
+	}
+	if ramp := r.Params.Duration("ramp"); ramp > 0 && !s.ramped {
+		for end := time.Now().Add(ramp); time.Now().Before(end); {
+			if _, err := s.once(ctx, r); err != nil {
+				return out, err
+			}
+		}
+		s.ramped = true
+	}
+	done, err := s.once(ctx, r)
+	if err != nil {
+		return out, err
+	}
+	return s.sample(done), nil
+}
+
+// once runs the program and reports what came of it. The error is a *Failure once
+// the program has been started.
+func (s *session) once(ctx context.Context, r workload.Request) (done ended, err error) {
+	fill := filler{request: r, params: Workload{}.Describe().Params}
+	if fill.uses(r.Params, "out") {
+		if fill.out, err = os.MkdirTemp(s.cfg.Work, "out-"); err != nil {
+			return done, fmt.Errorf("cannot make the run's {out} directory: %w", err)
+		}
+		defer func() {
+			if rerr := os.RemoveAll(fill.out); rerr != nil && err == nil {
+				err = fmt.Errorf("cannot remove the run's {out} directory: %w", rerr)
+			}
+		}()
+	}
+	c, err := fill.call(r.Params, s.cfg.Dir)
+	if err != nil {
+		return done, err
+	}
+	return start(ctx, c)
+}
+
+// sample turns a run that succeeded into its responses.
+func (s *session) sample(done ended) workload.Sample {
+	u := done.usage
+	out := workload.Sample{Operations: 1, Warnings: done.warnings, Missing: map[string]string{},
+		Values: map[string]float64{"wall": done.wall.Seconds(), "user": u.user.Seconds(), "system": u.system.Seconds(),
+			"cpu": (u.user + u.system).Seconds()}}
+	if u.noMaxRSS == "" {
+		out.Values["max_rss"] = float64(u.maxRSS)
+	} else {
+		out.Missing["max_rss"] = u.noMaxRSS
+	}
+	for _, p := range s.picks {
+		v, warning, err := p.pick(done, out.Values)
+		v *= p.Scale
+		switch {
+		case err != nil && out.Missing[p.measured] != "":
+			out.Missing[p.Name] = out.Missing[p.measured]
+		case err != nil:
+			out.Missing[p.Name] = fmt.Sprintf("%s: %v", p.From, err)
+		case math.IsInf(v, 0):
+			out.Missing[p.Name] = fmt.Sprintf("%s: beyond what a float holds", p.From)
+		default:
+			out.Values[p.Name] = v
+		}
+		if warning != "" {
+			out.Warnings = append(out.Warnings, fmt.Sprintf("%s: %s", p.Name, warning))
+		}
+	}
+	return out
+}
+
+// Close implements workload.Session.
+func (*session) Close() error { return nil }
+
+// under makes a path absolute: relative ones start at dir.
+func under(dir, path string) string {
+	if filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(dir, path)
+}

@@ -1,0 +1,311 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"hostlab/internal/workload"
+	"hostlab/internal/workload/workloadtest"
+)
+
+// program makes this test binary play a benchmark: its value names which.
+const program = "HOSTLAB_TEST_PROGRAM"
+
+func TestMain(m *testing.M) {
+	if name := os.Getenv(program); name != "" {
+		play(name, os.Args[1:])
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+// self is the run and env of a program played by this binary.
+func self(t testing.TB, name string, args ...string) map[string]any {
+	t.Helper()
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return map[string]any{"run": append([]string{exe}, args...), "env": map[string]string{program: name}}
+}
+
+type trial struct {
+	given map[string]any
+	picks []workload.Pick
+	req   workload.Request
+	dir   string
+}
+
+func (c trial) run(t testing.TB, ctx context.Context) (workload.Sample, error) {
+	t.Helper()
+	v, err := workload.Check(Workload{}.Describe(), c.given)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.dir == "" {
+		c.dir = t.TempDir()
+	}
+	work := t.TempDir()
+	s, err := Workload{}.Open(ctx, workload.Config{Params: v, Picks: c.picks, Dir: c.dir, Work: work})
+	if err != nil {
+		return workload.Sample{}, err
+	}
+	defer s.Close()
+	c.req.Params = v
+	got, err := s.Run(ctx, c.req)
+	if left, rerr := os.ReadDir(work); rerr != nil || len(left) > 0 {
+		t.Errorf("left in the work directory: %v, %v", left, rerr)
+	}
+	return got, err
+}
+
+func TestContract(t *testing.T) {
+	workloadtest.Contract(t, Workload{}, workloadtest.Config{
+		Params: self(t, "print", `{{"seed": {seed}, "level": "{disk}"}`, "{out}"),
+		Long:   self(t, "hang"),
+		Levels: map[string]string{"disk": "a"},
+		Picks: []workload.Pick{{Name: "seed", From: "json:$.seed"}, {Name: "again", From: "wall", Scale: 1000},
+			{Name: "none", From: "json:$.none"}},
+		Operations: 1,
+		Same:       []string{"seed"},
+	})
+}
+
+func TestMeasures(t *testing.T) {
+	got, err := trial{given: self(t, "burn", "100ms")}.run(t, t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := got.Values
+	if v["cpu"] < 0.09 || v["wall"] < 0.09 || math.Abs(v["user"]+v["system"]-v["cpu"]) > 1e-9 || v["cpu"] > 2 {
+		t.Errorf("100 ms of CPU time: %v", v)
+	}
+	got, err = trial{given: self(t, "memory", strconv.Itoa(200<<20))}.run(t, t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if rss := got.Values["max_rss"]; rss < 200<<20 || rss > 400<<20 {
+		t.Errorf("200 MiB touched: %v, %v", rss, got.Missing)
+	}
+	// What the kernel makes of a small program is our own size.
+	hog := make([]byte, 64<<20)
+	for i := 0; i < len(hog); i += 4096 {
+		hog[i] = 1
+	}
+	got, err = trial{given: map[string]any{"run": []string{"true"}}}.run(t, t.Context())
+	if err != nil || hog[0] != 1 {
+		t.Fatal(err)
+	}
+	if why := got.Missing["max_rss"]; !strings.Contains(why, "hostlab's own peak") {
+		t.Errorf("the memory of true(1): %v, %q", got.Values["max_rss"], why)
+	}
+}
+
+func TestTemplates(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "in.b"), []byte("from stdin"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c := trial{given: self(t, "show", "-{level}", "{{{level}}", "{seed}", "{ramp}", "a}b", "{out}"), dir: dir,
+		req: workload.Request{Levels: map[string]string{"level": "b"}, Seed: 9}}
+	c.given["env"].(map[string]string)["SHOWN"] = "{level}{level}"
+	c.given["stdin"] = "in.{level}"
+	c.picks = []workload.Pick{{Name: "ok", From: `regex:args=-b {b} 9 0s a}b env=bb stdin=from stdin dir=true out=true (1)`}}
+	got, err := c.run(t, t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Values["ok"] != 1 {
+		t.Errorf("filled in: %v", got.Missing)
+	}
+}
+
+func TestRamp(t *testing.T) {
+	log := filepath.Join(t.TempDir(), "log")
+	given := self(t, "append", log)
+	given["ramp"] = "200ms"
+	v, err := workload.Check(Workload{}.Describe(), given)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := Workload{}.Open(t.Context(), workload.Config{Params: v, Dir: t.TempDir(), Work: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	runs := func() int {
+		if _, err := s.Run(t.Context(), workload.Request{Params: v}); err != nil {
+			t.Fatal(err)
+		}
+		b, err := os.ReadFile(log)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(b)
+	}
+	first := runs()
+	if second := runs(); first < 3 || second != first+1 {
+		t.Errorf("the program ran %d times for the first run, %d for the second", first, second-first)
+	}
+}
+
+// What goes wrong, in one line that says what, where and what to do.
+func TestFailures(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string, mode os.FileMode) {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("plain", "text", 0o600)
+	write("bare.sh", "echo no first line\n", 0o700)
+	write("lost.sh", "#!/no/such/interpreter\n", 0o700)
+	run := func(words ...string) map[string]any { return map[string]any{"run": words} }
+	with := func(m map[string]any, key string, v any) map[string]any { m[key] = v; return m }
+	for name, c := range map[string]struct {
+		given map[string]any
+		want  string
+	}{
+		"not in PATH":     {run("gziip-none"), `parameter run: no program "gziip-none" in PATH (` + os.Getenv("PATH") + "); check the spelling, or give its path"},
+		"beside":          {run("plain"), `write "./plain"`},
+		"no such file":    {run("./none"), "no program " + filepath.Join(dir, "none") + "; relative paths start at " + dir},
+		"not executable":  {run("./plain"), "may not be executed; chmod +x"},
+		"no interpreter":  {run("./lost.sh"), "the interpreter in its first line"},
+		"no first line":   {run("./bare.sh"), "a script needs a first line"},
+		"no program":      {run(""), "names no program"},
+		"unknown name":    {run("echo", "{sede}"), "{sede} is no factor and no parameter; did you mean {seed}?"},
+		"not closed":      {run("echo", "{seed"), "is not closed"},
+		"no stdin":        {with(run("cat"), "stdin", "none.txt"), "cannot open " + filepath.Join(dir, "none.txt") + ": no such file"},
+		"no dir":          {with(run("cat"), "dir", "none"), filepath.Join(dir, "none") + " is not a directory"},
+		"fails":           {self(t, "fail", "3", "", "----", "cannot open table: no such thing", "more"), "exit status 3: cannot open table: no such thing"},
+		"python":          {self(t, "fail", "1", "Traceback (most recent call last):", "  File x", "ValueError: bad"), "exit status 1: ValueError: bad"},
+		"fails, silently": {self(t, "fail", "1"), "exit status 1; it printed nothing"},
+		"escape sequence": {self(t, "fail", "1", "\x1b[31mred\xff"), "exit status 1: ?[31mred"},
+		"signal":          {self(t, "signal", "9"), "was ended by signal 9 (SIGKILL), as the kernel does when memory runs out"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := trial{given: c.given, dir: dir}.run(t, t.Context())
+			if err == nil || !strings.Contains(err.Error(), c.want) || strings.ContainsAny(err.Error(), "\n\x1b") {
+				t.Errorf("got  %v\nwant %s", err, c.want)
+			}
+		})
+	}
+}
+
+// The output of a run that failed can be had whole.
+func TestFailureKeepsOutput(t *testing.T) {
+	_, err := trial{given: self(t, "fail", "1", "first", "second")}.run(t, t.Context())
+	f, ok := errors.AsType[*workload.Failure](err)
+	if !ok || string(f.Stderr) != "first\nsecond\n" || string(f.Stdout) != "" {
+		t.Errorf("%#v", err)
+	}
+}
+
+func TestHangEnds(t *testing.T) {
+	for _, how := range []string{"hang", "deaf", "hang-tree"} {
+		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+		began := time.Now()
+		_, err := trial{given: self(t, how)}.run(t, ctx)
+		cancel()
+		if d := time.Since(began); d > 1200*time.Millisecond || !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("%s ended after %v with %v", how, d, err)
+		}
+	}
+}
+
+// A program may leave a process behind that holds its output.
+func TestGrandchild(t *testing.T) {
+	for how, want := range map[string]string{"leaves": "left a process running", "leaves-daemon": "still holds its output open"} {
+		pidFile := filepath.Join(t.TempDir(), "pid")
+		began := time.Now()
+		got, err := trial{given: self(t, how, pidFile), picks: []workload.Pick{{Name: "x", From: "regex:x=(.*)"}}}.run(t, t.Context())
+		if err != nil || got.Values["x"] != 1 || time.Since(began) > 2*time.Second {
+			t.Errorf("%s: %+v, %v after %v", how, got, err, time.Since(began))
+		}
+		if text := strings.Join(got.Warnings, "; "); !strings.Contains(text, want) {
+			t.Errorf("%s warned %q, want %q", how, text, want)
+		}
+		if got.Values["wall"] > 1 {
+			t.Errorf("%s: the wait for what was left counts: %v", how, got.Values["wall"])
+		}
+		endPID(t, pidFile, how == "leaves-daemon")
+	}
+}
+
+func TestFlood(t *testing.T) {
+	got, err := trial{given: self(t, "flood", strconv.Itoa(1<<30)), picks: []workload.Pick{
+		{Name: "last", From: `regex:end=(\d+)`}, {Name: "json", From: "json:$"}, {Name: "first", From: `regex:begin=(\d+)`}, {Name: "both", From: `regex:=(\d+)`},
+	}}.run(t, t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Values["last"] != 2 || got.Values["first"] != 1 || len(got.Warnings) != 2 {
+		t.Errorf("values %v, warnings %v", got.Values, got.Warnings)
+	}
+	if !strings.Contains(got.Missing["json"], "stdout was 1.00 GiB") || !strings.Contains(got.Missing["both"], "first and in the last part") {
+		t.Errorf("missing: %v", got.Missing)
+	}
+	t.Logf("1 GiB in %.2f s", got.Values["wall"])
+}
+
+func TestValidate(t *testing.T) {
+	w := Workload{}
+	v, err := workload.Check(w.Describe(), map[string]any{"run": []string{"./b", "{level}", "{disk}"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := workload.Config{Params: v, Factors: []string{"level"}, Picks: []workload.Pick{{Name: "p", From: "json:elapsed"}, {Name: "q", From: "wall"}}}
+	err = w.Validate(cfg)
+	var got []string
+	for _, e := range err.(interface{ Unwrap() []error }).Unwrap() {
+		p, ok := errors.AsType[*workload.ParamError](e)
+		if !ok {
+			t.Fatal(e)
+		}
+		got = append(got, p.Name)
+	}
+	if diff := cmp.Diff([]string{"run", "p"}, got); diff != "" {
+		t.Error(diff, err)
+	}
+	cfg.Factors, cfg.Picks = nil, nil
+	if err := w.Validate(cfg); err != nil {
+		t.Errorf("where factors are not known: %v", err)
+	}
+}
+
+// Whatever is written in whatever pieces, the first and the last bytes are kept.
+func TestCapture(t *testing.T) {
+	for total := range 200 {
+		for _, piece := range []int{1, 3, 7, 10, 23, 64} {
+			c := &capture{keep: 10}
+			var all []byte
+			for i := range total {
+				all = append(all, byte(i))
+			}
+			for rest := all; len(rest) > 0; {
+				n := min(piece, len(rest))
+				if k, err := c.Write(rest[:n]); k != n || err != nil {
+					t.Fatal(k, err)
+				}
+				rest = rest[n:]
+			}
+			got := c.output()
+			want := [][]byte{all}
+			if total > 20 {
+				want = [][]byte{all[:10], all[total-10:]}
+			}
+			if fmt.Sprint(got.parts) != fmt.Sprint(want) || got.total != int64(total) {
+				t.Fatalf("%d bytes in pieces of %d: kept %v", total, piece, got)
+			}
+		}
+	}
+}

@@ -1,0 +1,219 @@
+package command
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+
+	"hostlab/internal/screen"
+	"hostlab/internal/workload"
+)
+
+// How long processes get to end: after SIGTERM before SIGKILL, and after the
+// program's own end before those that it left behind are ended.
+const (
+	graceTerm = 250 * time.Millisecond
+	graceLeft = 100 * time.Millisecond
+)
+
+// ended is a program that ran to its end.
+type ended struct {
+	wall           time.Duration
+	usage          usage
+	stdout, stderr output
+	warnings       []string
+}
+
+// usage is what the kernel counted for a program and the children it waited for.
+type usage struct {
+	user, system time.Duration
+	maxRSS       int64  // bytes, of the largest process
+	noMaxRSS     string // why that is not known
+}
+
+// start runs a program to its end. When ctx is cancelled it ends the whole process
+// group and returns ctx's error. Other errors are runs that failed.
+func start(ctx context.Context, c call) (done ended, err error) {
+	// The kernel ends a child with the thread that started it, not with the process
+	// (PR_SET_PDEATHSIG in prctl(2)), so that thread has to last as long.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+
+	cmd := &exec.Cmd{Path: c.path, Args: c.args, Dir: c.dir, Env: append(os.Environ(), c.env...), SysProcAttr: attributes()}
+	if c.stdin != "" {
+		f, err := os.Open(c.stdin)
+		if err != nil {
+			return done, &workload.ParamError{Name: "stdin", Text: fmt.Sprintf("cannot open %s: %v", c.stdin, bare(err)), Hint: "name a file that exists"}
+		}
+		defer f.Close()
+		cmd.Stdin = f
+	}
+	stdout, err := newStream(keepStdout)
+	if err != nil {
+		return done, err
+	}
+	defer stdout.close()
+	stderr, err := newStream(keepStderr)
+	if err != nil {
+		return done, err
+	}
+	defer stderr.close()
+	cmd.Stdout, cmd.Stderr = stdout.write, stderr.write // files: exec starts no copying of its own, and Wait waits for the process alone
+
+	begin := time.Now()
+	if err := cmd.Start(); err != nil {
+		return done, fmt.Errorf("cannot start %s: %w%s", c.name, bare(err), startHint(err))
+	}
+	stdout.started()
+	stderr.started()
+	unwatch := watch(ctx, cmd.Process)
+	cancelled := false
+	werr := await(cmd, func() {
+		done.wall = time.Since(begin)
+		cancelled = unwatch()
+		if left := endGroup(cmd.Process); left != "" && !cancelled {
+			done.warnings = append(done.warnings, left)
+		}
+	})
+	if !stdout.finish() || !stderr.finish() {
+		done.warnings = append(done.warnings, "a process that it started still holds its output open; what that prints is not read")
+	}
+	done.usage = usageOf(cmd.ProcessState)
+	done.stdout, done.stderr = stdout.kept.output(), stderr.kept.output()
+	if err := ctx.Err(); err != nil && (cancelled || werr != nil) {
+		return done, &workload.Failure{Err: fmt.Errorf("%s was stopped after %s: %w", filepath.Base(c.name), done.wall.Round(time.Millisecond), err),
+			Stdout: done.stdout.bytes(), Stderr: done.stderr.bytes()}
+	}
+	if werr != nil {
+		return done, &workload.Failure{Err: errors.New(reason(c, cmd.ProcessState, werr, done)),
+			Stdout: done.stdout.bytes(), Stderr: done.stderr.bytes()}
+	}
+	return done, nil
+}
+
+// watch ends the process group when ctx is cancelled. The function that it returns
+// must be called before the process is reaped; it reports whether that happened.
+func watch(ctx context.Context, p *os.Process) (unwatch func() bool) {
+	stop, stopped := make(chan struct{}), make(chan bool)
+	go func() {
+		select {
+		case <-stop:
+			stopped <- false
+			return
+		case <-ctx.Done():
+		}
+		terminate(p)
+		timer := time.NewTimer(graceTerm)
+		defer timer.Stop()
+		select {
+		case <-stop:
+		case <-timer.C:
+			kill(p)
+			<-stop
+		}
+		stopped <- true
+	}()
+	return func() bool { close(stop); return <-stopped }
+}
+
+// stream is one of a program's outputs.
+type stream struct {
+	read, write *os.File
+	kept        *capture
+	done        <-chan struct{}
+}
+
+func newStream(keep int) (*stream, error) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		return nil, fmt.Errorf("cannot make a pipe: %w", err)
+	}
+	return &stream{read: r, write: w, kept: &capture{keep: keep}}, nil
+}
+
+// started begins to read, once the program has the other end.
+func (s *stream) started() {
+	s.write.Close()
+	s.done = pump(s.kept, s.read)
+}
+
+// finish reads what is left in the pipe. It reports false where somebody still
+// holds the other end open.
+func (s *stream) finish() bool {
+	select {
+	case <-s.done:
+		return true
+	case <-time.After(graceLeft):
+		s.read.Close()
+		<-s.done
+		return false
+	}
+}
+
+func (s *stream) close() {
+	s.write.Close()
+	s.read.Close()
+	if s.done != nil {
+		<-s.done
+	}
+}
+
+// reason says in one line why a run failed.
+func reason(c call, state *os.ProcessState, err error, done ended) string {
+	what := filepath.Base(c.name) + ": " + err.Error()
+	if state != nil {
+		if text := signalled(state); text != "" {
+			what = filepath.Base(c.name) + " " + text
+		}
+	}
+	if line := usefulLine(done.stderr.bytes()); line != "" {
+		return what + ": " + line
+	}
+	if line := usefulLine(done.stdout.bytes()); line != "" {
+		return what + "; nothing on stderr, stdout begins " + line
+	}
+	return what + "; it printed nothing"
+}
+
+// usefulLine is the first line that says something. Python puts the reason last.
+func usefulLine(b []byte) string {
+	first := ""
+	for line := range bytes.Lines(b) {
+		text := strings.TrimSpace(string(line[:min(len(line), 2000)]))
+		if !strings.ContainsFunc(text, func(r rune) bool { return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= 0x80 }) {
+			continue
+		}
+		if first == "" {
+			if first = text; !strings.HasPrefix(text, "Traceback (most recent call last)") {
+				break
+			}
+		} else if line[0] != ' ' {
+			first = text
+		}
+	}
+	return screen.Clean(excerpt([]byte(first), 200))
+}
+
+// excerpt is the beginning of text, of at most so many runes.
+func excerpt(b []byte, most int) string {
+	s := strings.ToValidUTF8(string(b[:min(len(b), 4*most)]), "\uFFFD")
+	if r := []rune(s); len(r) > most {
+		return string(r[:most]) + "..."
+	}
+	return s
+}
+
+// bare is an error without the path that the message around it has already.
+func bare(err error) error {
+	if pe, ok := errors.AsType[*os.PathError](err); ok {
+		return pe.Err
+	}
+	return err
+}

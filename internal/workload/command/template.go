@@ -1,0 +1,213 @@
+package command
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"hostlab/internal/spelling"
+	"hostlab/internal/workload"
+)
+
+// template is a text in which {name} is replaced.
+type template struct{ param, text string }
+
+// templates lists the texts of a configuration, in a fixed order.
+func templates(v workload.Values) []template {
+	var out []template
+	for _, word := range v.List("run") {
+		out = append(out, template{"run", word})
+	}
+	env := v.Table("env")
+	for _, name := range slices.Sorted(maps.Keys(env)) {
+		out = append(out, template{"env." + name, env[name]})
+	}
+	return append(out, template{"stdin", v.String("stdin")}, template{"dir", v.String("dir")})
+}
+
+// expand replaces each {name} with value(name). {{ is a brace; a } that closes
+// nothing stands for itself, so that JSON needs no more than its { doubled.
+func expand(text string, value func(name string) (string, error)) (string, error) {
+	var b strings.Builder
+	for {
+		i := strings.IndexByte(text, '{')
+		if i < 0 {
+			b.WriteString(text)
+			return b.String(), nil
+		}
+		b.WriteString(text[:i])
+		text = text[i+1:]
+		if strings.HasPrefix(text, "{") {
+			b.WriteByte('{')
+			text = text[1:]
+			continue
+		}
+		name, rest, ok := strings.Cut(text, "}")
+		if !ok {
+			return "", fmt.Errorf("the brace before %q is not closed; write {{ for a brace", text)
+		}
+		v, err := value(name)
+		if err != nil {
+			return "", err
+		}
+		b.WriteString(v)
+		text = rest
+	}
+}
+
+// own are the names that hostlab itself gives a value.
+var own = []string{"out", "seed"}
+
+// nested are the parameters that hold templates and can be in none.
+var nested = []string{"run", "env", "stdin", "dir"}
+
+// known are the names that templates may have.
+type known struct {
+	params  []workload.Param
+	factors map[string]bool // nil: any
+}
+
+func (k known) check(param, text string) error {
+	_, err := expand(text, func(name string) (string, error) {
+		if k.factors[name] || k.factors == nil && name != "" {
+			return "", nil
+		}
+		if slices.Contains(k.names(nil), name) {
+			return "", nil
+		}
+		return "", unknownName(name, k.names(k.factors))
+	})
+	if err != nil {
+		return &workload.ParamError{Name: param, Text: err.Error()}
+	}
+	return nil
+}
+
+func (k known) names(factors map[string]bool) []string {
+	names := slices.Concat(slices.Sorted(maps.Keys(factors)), own)
+	for _, p := range k.params {
+		if !slices.Contains(nested, p.Name) {
+			names = append(names, p.Name)
+		}
+	}
+	return names
+}
+
+func unknownName(name string, names []string) error {
+	if near := spelling.Meant(name, names); near != "" {
+		return fmt.Errorf("{%s} is no factor and no parameter; did you mean {%s}? {{ is a brace", name, near)
+	}
+	return fmt.Errorf("{%s} is no factor and no parameter: there are %s; write {{ for a brace", name, strings.Join(names, ", "))
+}
+
+// filler fills the templates of one run.
+type filler struct {
+	request workload.Request
+	params  []workload.Param
+	out     string
+}
+
+// uses reports whether a template has {name}.
+func (f filler) uses(v workload.Values, name string) bool {
+	return slices.ContainsFunc(templates(v), func(t template) bool { return strings.Contains(t.text, "{"+name+"}") })
+}
+
+func (f filler) value(name string) (string, error) {
+	if level, ok := f.request.Levels[name]; ok {
+		return level, nil
+	}
+	switch name {
+	case "out":
+		return f.out, nil
+	case "seed":
+		return strconv.FormatUint(f.request.Seed, 10), nil
+	}
+	for _, p := range f.params {
+		if p.Name == name && !slices.Contains(nested, name) {
+			return workload.Text(p, f.request.Params[name]), nil
+		}
+	}
+	levels := map[string]bool{}
+	for name := range f.request.Levels {
+		levels[name] = true
+	}
+	return "", unknownName(name, known{params: f.params}.names(levels))
+}
+
+// call is a program that is ready to be started.
+type call struct {
+	name  string // as given, for messages
+	path  string
+	args  []string // with the program's name first
+	env   []string // NAME=value, added to those of this process
+	stdin string   // absolute, or ""
+	dir   string
+}
+
+// call fills the templates, and finds the program.
+func (f filler) call(v workload.Values, base string) (c call, err error) {
+	fill := func(param, text string) string {
+		s, ferr := expand(text, f.value)
+		if ferr != nil && err == nil {
+			err = &workload.ParamError{Name: param, Text: ferr.Error()}
+		}
+		return s
+	}
+	for _, word := range v.List("run") {
+		c.args = append(c.args, fill("run", word))
+	}
+	env := v.Table("env")
+	for _, name := range slices.Sorted(maps.Keys(env)) {
+		c.env = append(c.env, name+"="+fill("env."+name, env[name]))
+	}
+	c.dir = under(base, fill("dir", v.String("dir")))
+	if stdin := fill("stdin", v.String("stdin")); stdin != "" {
+		c.stdin = under(base, stdin)
+	}
+	if err != nil {
+		return c, err
+	}
+	if len(c.args) == 0 || c.args[0] == "" {
+		return c, &workload.ParamError{Name: "run", Text: "names no program"}
+	}
+	if info, err := os.Stat(c.dir); err != nil || !info.IsDir() {
+		return c, &workload.ParamError{Name: "dir", Text: fmt.Sprintf("%s is not a directory", c.dir), Hint: "relative ones start at " + base}
+	}
+	c.name = c.args[0]
+	c.path, err = find(c.name, base)
+	return c, err
+}
+
+// find returns the program's file. A name with a slash is a path, relative to
+// base; any other is looked for in PATH.
+func find(name, base string) (string, error) {
+	fail := func(text, hint string) error { return &workload.ParamError{Name: "run", Text: text, Hint: hint} }
+	if filepath.Base(name) == name {
+		path, err := exec.LookPath(name)
+		if err == nil {
+			return path, nil
+		}
+		hint := "check the spelling, or give its path"
+		if info, serr := os.Stat(filepath.Join(base, name)); serr == nil && !info.IsDir() {
+			hint = fmt.Sprintf("for the file in %s write %q", base, "./"+name)
+		}
+		return "", fail(fmt.Sprintf("no program %q in PATH (%s)", name, os.Getenv("PATH")), hint)
+	}
+	path, err := exec.LookPath(under(base, name))
+	switch {
+	case err == nil:
+		return path, nil
+	case errors.Is(err, fs.ErrNotExist):
+		return "", fail(fmt.Sprintf("no program %s", under(base, name)), "relative paths start at "+base)
+	case errors.Is(err, fs.ErrPermission):
+		return "", fail(fmt.Sprintf("%s may not be executed", under(base, name)), "chmod +x, or name its interpreter first")
+	}
+	return "", fail(fmt.Sprintf("cannot run %s: %v", under(base, name), errors.Unwrap(err)), "")
+}

@@ -1,0 +1,123 @@
+// Package latency turns the times of single operations into responses, and
+// decides when operations are to start.
+package latency
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"hostlab/internal/result"
+	"hostlab/internal/stats"
+	"hostlab/internal/workload"
+)
+
+// Responses describes what Fill gives, for operations of some name, such as
+// "commit".
+func Responses(operation string) []workload.Response {
+	return []workload.Response{
+		{Name: "p50", Title: "Median " + operation, Unit: "s", Better: "lower"},
+		{Name: "p95", Title: "95th percentile of a " + operation, Unit: "s", Better: "lower"},
+		{Name: "p99", Title: "99th percentile of a " + operation, Unit: "s", Better: "lower"},
+		{Name: "mean", Title: "Mean " + operation, Unit: "s", Better: "lower"},
+		{Name: "max", Title: "Longest " + operation, Unit: "s", Better: "lower"},
+	}
+}
+
+// Fill adds the responses of Responses, the number of operations and their
+// distribution. A percentile q of n operations takes n (1-q) >= 10 of them, the
+// median and the rest one.
+func Fill(s *workload.Sample, operation string, seconds []float64) {
+	if s.Values == nil {
+		s.Values = map[string]float64{}
+	}
+	if s.Missing == nil {
+		s.Missing = map[string]string{}
+	}
+	n := len(seconds)
+	s.Operations = int64(n)
+	if n == 0 {
+		for _, r := range Responses(operation) {
+			s.Missing[r.Name] = "no " + operation + " fitted into the time"
+		}
+		return
+	}
+	for _, q := range []struct {
+		name string
+		q    float64
+	}{{"p50", 0.50}, {"p95", 0.95}, {"p99", 0.99}} {
+		if least := int(math.Round(10 / (1 - q.q))); q.q > 0.5 && n < least {
+			s.Missing[q.name] = fmt.Sprintf("a run has %d operations; %s takes %d", n, q.name, least)
+			continue
+		}
+		s.Values[q.name] = stats.Quantile(seconds, q.q)
+	}
+	sum := 0.0
+	for _, t := range seconds {
+		sum += t
+	}
+	s.Values["mean"], s.Values["max"] = sum/float64(n), slices.Max(seconds)
+	s.Latency = Distribution(operation, seconds)
+}
+
+// Distribution is the histogram of times, ten classes a decade.
+func Distribution(operation string, seconds []float64) *result.Distribution {
+	const perDecade = 10
+	d := &result.Distribution{Name: operation, Title: "Time of a " + operation, Unit: "s"}
+	lo, hi := math.Inf(1), math.Inf(-1)
+	for _, t := range seconds {
+		if t > 0 {
+			lo, hi = min(lo, t), max(hi, t)
+		}
+	}
+	if lo > hi {
+		return nil
+	}
+	for k := math.Floor(math.Log10(lo) * perDecade); ; k++ {
+		edge := math.Pow(10, k/perDecade)
+		d.Edge = append(d.Edge, edge)
+		if edge >= hi {
+			break
+		}
+	}
+	d.Count = make([]int, len(d.Edge))
+	for _, t := range seconds {
+		i, _ := slices.BinarySearch(d.Edge, t)
+		d.Count[min(i, len(d.Count)-1)]++
+	}
+	return d
+}
+
+// Arrivals are the moments at which operations are to start, whether or not the
+// one before has ended: waiting then counts as part of an operation's time.
+// Measuring from the actual start instead would leave out the very operations
+// that a stall delays (coordinated omission).
+type Arrivals struct {
+	next time.Time
+	gap  func() time.Duration
+}
+
+// Poisson gives arrivals that are independent of each other, so many a second on
+// average. The same seed gives the same gaps.
+func Poisson(start time.Time, rate float64, seed uint64) *Arrivals {
+	rng := rand.New(rand.NewPCG(seed, 0x6172726976616c))
+	return &Arrivals{start, func() time.Duration { return time.Duration(rng.ExpFloat64() / rate * 1e9) }}
+}
+
+// Even gives arrivals at equal distances.
+func Even(start time.Time, rate float64) *Arrivals {
+	gap := time.Duration(1e9 / rate)
+	return &Arrivals{start, func() time.Duration { return gap }}
+}
+
+// Next is the moment of the next one.
+func (a *Arrivals) Next() time.Time {
+	a.next = a.next.Add(a.gap())
+	return a.next
+}
+
+// Shift delays all that are still to come, by the time of something that is none
+// of the workload's.
+func (a *Arrivals) Shift(d time.Duration) { a.next = a.next.Add(d) }

@@ -1,0 +1,125 @@
+// Package null is the workload that does nothing and answers what it was told to:
+// it tests the runner and the statistics, and shows what a run costs by itself.
+package null
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strconv"
+	"time"
+
+	"hostlab/internal/workload"
+)
+
+// Workload implements workload.Workload.
+type Workload struct{}
+
+// Describe implements workload.Workload.
+func (Workload) Describe() workload.Description {
+	return workload.Description{
+		Name:  "null",
+		Title: "does nothing and answers what it was told to",
+		About: "Responses are a number that is given, or numbers from a list in turn, times noise of a known size that depends on " +
+			"seeds alone. It shows what the runner adds to a run, rehearses a study without its benchmark, and lets verdicts be tested " +
+			"where the truth is known. It says nothing about the host.",
+		Params: []workload.Param{
+			{Name: "value", Kind: workload.Float, Default: 1.0, Unit: "s", Help: "the response"},
+			{Name: "script", Kind: workload.List, Default: []string{}, Help: "responses of successive runs, in turn: numbers, or the words fail and missing"},
+			{Name: "effect", Kind: workload.Float, Default: 1.0, Min: -1e6, Max: 1e6, Help: "the response is multiplied by it: a factor with a known effect"},
+			{Name: "noise", Kind: workload.Float, Default: 0.0, Max: 10, Help: "standard deviation of the logarithm, the same for all runs of a block"},
+			{Name: "jitter", Kind: workload.Float, Default: 0.0, Max: 10, Help: "standard deviation of the logarithm, drawn anew for every run"},
+			{Name: "sleep", Kind: workload.Duration, Default: time.Duration(0), Max: 86400, Help: "how long a run takes in truth"},
+			{Name: "fail", Kind: workload.Int, Default: int64(0), Max: 1e9, Help: "the last of every so many runs fails; 0: none does"},
+			{Name: "operations", Kind: workload.Int, Default: int64(1), Max: 1e15, Help: "operations that a run claims"},
+		},
+		Responses: []workload.Response{
+			{Name: "seconds", Title: "Scripted response", Unit: "s", Better: "lower"},
+			{Name: "operations", Title: "Operations claimed", Unit: "", Better: "higher"},
+		},
+	}
+}
+
+// The words that a script may have in place of a number.
+const (
+	wordFail    = "fail"
+	wordMissing = "missing"
+)
+
+// Validate implements workload.Validator.
+func (Workload) Validate(cfg workload.Config) error { return checkScript(cfg.Params.List("script")) }
+
+func checkScript(script []string) error {
+	var errs []error
+	for i, word := range script {
+		if word == wordFail || word == wordMissing {
+			continue
+		}
+		if f, err := strconv.ParseFloat(word, 64); err != nil || math.IsNaN(f) || math.IsInf(f, 0) {
+			errs = append(errs, &workload.ParamError{Name: "script", Text: fmt.Sprintf("entry %d, %q, is not a number", i+1, word),
+				Hint: "write numbers, fail or missing"})
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Open implements workload.Workload.
+func (w Workload) Open(ctx context.Context, cfg workload.Config) (workload.Session, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	return &session{}, w.Validate(cfg)
+}
+
+// session counts its runs. The count begins again with every session.
+type session struct{ runs uint64 }
+
+// Run implements workload.Session.
+func (s *session) Run(ctx context.Context, r workload.Request) (workload.Sample, error) {
+	if err := ctx.Err(); err != nil {
+		return workload.Sample{}, err
+	}
+	p := r.Params
+	if d := p.Duration("sleep"); d > 0 {
+		timer := time.NewTimer(d)
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			return workload.Sample{}, ctx.Err()
+		}
+	}
+	s.runs++
+	word := ""
+	if script := p.List("script"); len(script) > 0 {
+		word = script[(s.runs-1)%uint64(len(script))]
+	}
+	if n := p.Int("fail"); word == wordFail || n > 0 && s.runs%uint64(n) == 0 {
+		return workload.Sample{}, fmt.Errorf("run %d fails, as the workload null was told to", s.runs)
+	}
+	value := p.Float("value")
+	if word != "" && word != wordMissing {
+		var err error
+		if value, err = strconv.ParseFloat(word, 64); err != nil {
+			return workload.Sample{}, checkScript([]string{word}) // a level that no Validate saw
+		}
+	}
+	block := rand.New(rand.NewPCG(r.Seed, 0x6e6f697365))
+	run := rand.New(rand.NewPCG(r.Seed, s.runs))
+	value *= p.Float("effect") * math.Exp(p.Float("noise")*block.NormFloat64()+p.Float("jitter")*run.NormFloat64())
+	if math.IsInf(value, 0) || math.IsNaN(value) {
+		return workload.Sample{}, errors.New("the scripted response is beyond what a float holds; make value, effect, noise or jitter smaller")
+	}
+	out := workload.Sample{Operations: p.Int("operations"), Values: map[string]float64{"operations": float64(p.Int("operations"))}}
+	if word == wordMissing {
+		out.Missing = map[string]string{"seconds": "left out, as the workload null was told to"}
+	} else {
+		out.Values["seconds"] = value
+	}
+	return out, nil
+}
+
+// Close implements workload.Session.
+func (*session) Close() error { return nil }

@@ -1,0 +1,151 @@
+package xmlquery
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"runtime/debug"
+	"time"
+
+	"hostlab/internal/workload"
+	"hostlab/internal/workload/thread"
+	"hostlab/internal/workload/worker"
+)
+
+// Workload implements workload.Workload.
+type Workload struct{}
+
+const (
+	maxBytes  = 1 << 30
+	maxDegree = 4096
+)
+
+// Describe implements workload.Workload.
+func (Workload) Describe() workload.Description {
+	return workload.Description{
+		Name:  "xmlquery",
+		Title: "a query that costs nothing but CPU time, at a degree of parallelism",
+		About: "Generated orders in memory, one XML document of about 4 kB a row, are shredded into rows and typed columns, as SQL's XML " +
+			"methods do. Workers take rows in small chunks and are placed by the operating system. It shows what clocks, siblings, quotas and " +
+			"caches do to a parallel query; it reads no disk, takes no locks and sends nothing.",
+		Params: []workload.Param{
+			{Name: "size", Kind: workload.Bytes, Default: int64(8 << 20), Min: 4 << 10, Max: maxBytes, Help: "of the table"},
+			{Name: "degree", Kind: workload.Int, Default: int64(1), Min: 1, Max: maxDegree, Help: "workers"},
+			{Name: "passes", Kind: workload.Int, Default: int64(4), Min: 1, Max: 1e6, Help: "times that a run queries the table"},
+			{Name: "seed", Kind: workload.Int, Default: int64(1), Max: 1 << 53, Help: "of the table's content, which is the same in every run"},
+		},
+		Responses: []workload.Response{
+			{Name: "wall", Title: "Elapsed time of the query", Unit: "s", Better: "lower"},
+			{Name: "cpu_s", Title: "CPU time of the query", Unit: "s", Better: "lower"},
+			{Name: "rows_per_s", Title: "Rows returned per second", Unit: "1/s", Better: "higher"},
+			{Name: "bytes_per_s", Title: "XML read per second", Unit: "B/s", Better: "higher"},
+		},
+	}
+}
+
+// Open implements workload.Workload.
+func (Workload) Open(ctx context.Context, cfg workload.Config) (workload.Session, error) {
+	s := &session{worker: worker.Kept{Job: job}}
+	var got answer
+	// The table is made now, so that the first run does not take longer than others.
+	if err := s.worker.Call(ctx, int(cfg.Params.Int("degree")), question{Size: int(cfg.Params.Int("size")), Seed: uint64(cfg.Params.Int("seed"))}, &got); err != nil {
+		s.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+type session struct{ worker worker.Kept }
+
+// Run implements workload.Session.
+func (s *session) Run(ctx context.Context, r workload.Request) (out workload.Sample, err error) {
+	p := r.Params
+	q := question{Size: int(p.Int("size")), Seed: uint64(p.Int("seed")), Degree: int(p.Int("degree")), Passes: int(p.Int("passes"))}
+	var a answer
+	if err := s.worker.Call(ctx, q.Degree, q, &a); err != nil {
+		return out, err
+	}
+	out = workload.Sample{Operations: a.Documents, Missing: map[string]string{}, Values: map[string]float64{
+		"wall": a.Wall, "rows_per_s": float64(a.Rows) / a.Wall, "bytes_per_s": float64(a.Bytes) / a.Wall}}
+	if a.HasCPU {
+		out.Values["cpu_s"] = a.CPU
+	} else {
+		out.Missing["cpu_s"] = "this system does not tell"
+	}
+	return out, nil
+}
+
+// Close implements workload.Session.
+func (s *session) Close() error { return s.worker.Close() }
+
+const job = "xmlquery"
+
+// Jobs lists what this package's worker processes do.
+func Jobs() []worker.Job { return []worker.Job{{Name: job, New: newServer}} }
+
+// question asks for a table, and with a degree for a query of it.
+type question struct {
+	Size   int
+	Seed   uint64
+	Degree int `json:",omitempty"`
+	Passes int `json:",omitempty"`
+}
+
+// answer is what a query took, in seconds.
+type answer struct {
+	Rows      int64 // of all passes
+	Documents int64
+	Bytes     int64
+	Wall      float64
+	CPU       float64
+	HasCPU    bool
+}
+
+// server keeps the last table.
+type server struct {
+	table *Table
+	size  int
+	seed  uint64
+	one   Sum // of one pass
+}
+
+func newServer() worker.Func {
+	s := &server{}
+	return worker.Handle(s.answer)
+}
+
+func (s *server) answer(q question) (a answer, err error) {
+	if q.Size < 1 || q.Size > maxBytes || q.Degree < 0 || q.Degree > maxDegree || q.Passes < 0 {
+		return a, fmt.Errorf("a table of %d bytes at degree %d, %d passes", q.Size, q.Degree, q.Passes)
+	}
+	ctx := context.Background() // a query that is cancelled ends with this process
+	if s.table == nil || s.size != q.Size || s.seed != q.Seed {
+		s.table = nil
+		debug.FreeOSMemory() // the collector is off in workers
+		if s.table, err = Generate(ctx, q.Size, q.Seed); err != nil {
+			return a, err
+		}
+		s.size, s.seed = q.Size, q.Seed
+		if s.one, _, err = Query(ctx, s.table, 1, 1); err != nil {
+			return a, err
+		}
+	}
+	if q.Degree == 0 {
+		return a, nil
+	}
+	if runtime.GOMAXPROCS(0) < q.Degree {
+		runtime.GOMAXPROCS(q.Degree + 2)
+	}
+	before, hasCPU := thread.ProcessCPU()
+	sum, took, err := Query(ctx, s.table, q.Degree, q.Passes)
+	after, _ := thread.ProcessCPU()
+	if err != nil {
+		return a, err
+	}
+	n := int64(q.Passes)
+	if sum.Rows != s.one.Rows*n || sum.Check != s.one.Check*uint64(n) {
+		return a, fmt.Errorf("degree %d returned %v in %d passes, one pass %v: the query is broken", q.Degree, sum, n, s.one)
+	}
+	return answer{Rows: sum.Rows, Documents: int64(s.table.Rows()) * n, Bytes: int64(s.table.Bytes()) * n,
+		Wall: max(took, time.Nanosecond).Seconds(), CPU: (after - before).Seconds(), HasCPU: hasCPU}, nil
+}

@@ -1,0 +1,10 @@
+// Package studies holds the study files that ship inside the binary. Each is a
+// TOML file beside this one, named as the study is.
+package studies
+
+import "embed"
+
+// Files holds NAME.toml for every study.
+//
+//go:embed *.toml
+var Files embed.FS
