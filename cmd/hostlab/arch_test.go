@@ -50,10 +50,15 @@ var mayImport = map[string][]string{
 	"internal/report": {"internal/check", "internal/host", "internal/lever", "internal/probe", "internal/report/picture", "internal/result",
 		"internal/screen"},
 	"cmd/hostlab": {"internal/analysis", "internal/check", "internal/experiment", "internal/experiment/runner", "internal/host",
-		"internal/host/hosttext", "internal/lever", "internal/neighbours", "internal/probe", "internal/report", "internal/report/effects",
+		"internal/host/hosttext", "internal/lever", "internal/model", "internal/neighbours", "internal/predict", "internal/probe", "internal/report", "internal/report/effects",
 		"internal/result", "internal/result/store", "internal/screen", "internal/spelling", "internal/stats", "internal/workload", "internal/workload/all",
 		"internal/workload/logcommit", "internal/workload/worker"},
 	"internal/report/picture": {"internal/result"},
+	"internal/model":          {"internal/model/des", "internal/stats"},
+	"internal/model/des":      {},
+	"internal/model/queue":    {"internal/model/des"},
+	"internal/model/burstlog": {"internal/model"},
+	"internal/predict":        {"internal/host", "internal/model", "internal/model/burstlog", "internal/report/picture", "internal/result", "internal/screen", "internal/spelling"},
 	"internal/report/effects": {"internal/analysis", "internal/report/picture", "internal/result", "internal/screen"},
 }
 

@@ -80,8 +80,8 @@ inspect, 130 interrupted.`,
 	complete := func(flag string, words []string) {
 		cobra.CheckErr(cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveDefault)))
 	}
-	complete("host", append([]string{"this"}, machineNames()...))
-	complete("workload", workloadNames())
+	complete("host", append([]string{"this"}, modelMachines()...))
+	complete("workload", modelWorkloads())
 	complete("policy", model.PolicyNames())
 	complete("baseline", model.PolicyNames())
 	complete("show", []string{"host", "workload"})
@@ -170,14 +170,14 @@ func names[T any](list []T, name func(T) string) string {
 	return strings.Join(out, ", ")
 }
 
-func machineNames() (out []string) {
+func modelMachines() (out []string) {
 	for _, m := range model.Machines() {
 		out = append(out, m.Name)
 	}
 	return out
 }
 
-func workloadNames() (out []string) {
+func modelWorkloads() (out []string) {
 	for _, w := range model.Workloads() {
 		out = append(out, w.Name)
 	}

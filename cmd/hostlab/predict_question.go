@@ -68,7 +68,6 @@ func (o predictFlags) question(cmd *cobra.Command) (q predict.Question, err erro
 	if o.replications < 2 || o.replications > 10000 {
 		return q, usagef("--replications %d: expected 2 to 10000; an interval needs at least 2", o.replications)
 	}
-	q.Test, q.TestNote = predict.TestCommand(q.Workload.Workload)
 	return q, nil
 }
 
@@ -145,7 +144,7 @@ func (o predictFlags) readWorkload(cmd *cobra.Command) (w predict.Workload, err 
 	if found, err := model.FindWorkload(o.workload); err == nil {
 		w = predict.BuiltInWorkload(found)
 	} else {
-		data, err := readInput("workload", o.workload, largestRecord, workloadNames())
+		data, err := readInput("workload", o.workload, largestRecord, modelWorkloads())
 		if err != nil {
 			return w, err
 		}
@@ -194,7 +193,7 @@ func hostMachine(cmd *cobra.Command, name string) (m predict.Machine, err error)
 	info, statErr := os.Stat(name)
 	recording := statErr == nil && (info.IsDir() || strings.HasSuffix(name, ".txtar"))
 	if name != "this" && !recording {
-		data, err := readInput("host", name, 1<<20, append(machineNames(), "this"))
+		data, err := readInput("host", name, 1<<20, append(modelMachines(), "this"))
 		if err != nil {
 			return m, err
 		}

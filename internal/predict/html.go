@@ -35,7 +35,7 @@ func WriteHTML(w io.Writer, a *Answer) error {
 	p := page{
 		Page: shell, Title: a.Workload.Name + " on " + a.Machine.Name, Sentence: a.Sentence(), Depends: a.depends(), Baseline: a.Baseline.Name,
 		Lines: []string{machineLine(a.Machine.Machine), workloadLine(a.Workload.Workload)}, Seed: a.Options.Seed, N: a.Options.Replications,
-		Warnings: a.Warnings, Assumptions: a.Assumptions, Test: a.Test, TestNote: a.TestNote,
+		Warnings: a.Warnings, Assumptions: a.Assumptions, Test: a.TestCommand(), TestNote: a.TestNote(),
 	}
 	for _, c := range a.Comparisons {
 		p.Loads = append(p.Loads, newLoadView(c))

@@ -29,7 +29,7 @@ type Document struct {
 	Map          *docMap         `json:"map"`
 	Assumptions  []Assumption    `json:"assumptions"`
 	Warnings     []string        `json:"warnings"`
-	Test         *string         `json:"test"`
+	Test         string          `json:"test"` // a command that would test the answer on the host
 }
 
 // Cell is one figure of one policy at one load.
@@ -160,10 +160,7 @@ func NewDocument(a *Answer) Document {
 		Schema: 1, Evidence: "simulated", Answer: a.Sentence(), Seed: a.Options.Seed, Replications: a.Options.Replications, Level: 0.95,
 		Machine: a.Machine.Machine, Workload: docOfWorkload(a.Workload), Baseline: a.Baseline.String(), Policies: append([]model.Policy{a.Baseline}, a.Policies...),
 		Cells: []Cell{}, Residency: []docResidency{}, Refused: []docRefused{}, VanishesAt: []docVanishing{},
-		Assumptions: append([]Assumption{}, a.Assumptions...), Warnings: append([]string{}, a.Warnings...),
-	}
-	if a.Test != "" {
-		d.Test = &a.Test
+		Assumptions: append([]Assumption{}, a.Assumptions...), Warnings: append([]string{}, a.Warnings...), Test: a.TestCommand(),
 	}
 	for _, c := range a.Comparisons {
 		for _, r := range append([]model.Row{c.Baseline}, c.Rows...) {

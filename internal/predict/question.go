@@ -56,10 +56,6 @@ type Question struct {
 	Loads    []float64 // open workloads only; rising
 	Options  model.Options
 	Sweep    bool
-	// Test is a command that would test the answer on this host; empty for none.
-	Test string
-	// TestNote says what the command does and does not show.
-	TestNote string
 }
 
 // Limit is the ratio to the baseline below which an effect counts as gone.

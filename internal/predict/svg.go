@@ -39,7 +39,7 @@ func heatMap(m *model.Map) picture.Figure {
 		table.Rows = append(table.Rows, row)
 	}
 	y := top + cellH*float64(len(m.Loads)) + 14
-	x := left
+	x := 8.0
 	for _, l := range legend {
 		s.Rect(x, y, 16, 16, l.class, "")
 		s.Text(x+22, y+13, "start", "label", l.text)

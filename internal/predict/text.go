@@ -315,11 +315,9 @@ func (t *text) assumptions() {
 
 func (t *text) end(o TextOptions) {
 	t.Head("next")
-	if t.a.Test != "" {
-		t.Text("  ", "", "To test this on this host: "+t.a.TestNote)
-		for _, l := range screen.Commands(t.a.Test, t.Width-4) {
-			t.Raw("    " + l)
-		}
+	t.Text("  ", "", "To test this on this host: "+t.a.TestNote())
+	for _, l := range screen.Commands(t.a.TestCommand(), t.Width-4) {
+		t.Raw("    " + l)
 	}
 	if o.HTML != "" {
 		t.Hang("  Report: ", "", o.HTML)
