@@ -132,15 +132,24 @@ func newCell(title string, x model.Response, r model.Row, baseline bool) cellVie
 	case x == model.RampTime:
 		cell.Value = rampText(r.Responses)
 		if number(e.High) != nil {
-			cell.Interval = fmt.Sprintf("%s to %s", result.Format(e.Low, "s"), result.Format(e.High, "s"))
+			cell.Interval = spread(result.Format(e.Low, "s"), result.Format(e.High, "s"))
 		}
 		return cell
 	case baseline:
-		cell.Interval = fmt.Sprintf("[%s, %s]", result.Format(e.Low, unitOf(x)), result.Format(e.High, unitOf(x)))
+		cell.Interval = spread(result.Format(e.Low, unitOf(x)), result.Format(e.High, unitOf(x)))
 		return cell
 	}
 	if q, ok := r.Ratio[x]; ok {
 		cell.Ratio, cell.Interval = times(q), interval(q)
 	}
 	return cell
+}
+
+// spread names a unit that both ends have only once, for a narrow column.
+func spread(low, high string) string {
+	number, unit, _ := strings.Cut(low, " ")
+	if strings.HasSuffix(high, " "+unit) {
+		return number + " to " + high
+	}
+	return low + " to " + high
 }
