@@ -122,7 +122,7 @@ func windows(inc, dec, times, policy float64, checkKnown string) []Parameter {
 		count(pIncTime, times, 1, 100, true, msDocs, "check intervals above the threshold before a rise"),
 		count(pDecTime, 1, 1, 100, false, msUnknown, "check intervals below the threshold before a fall", 3),
 		choose(pIncPolicy, int(policy), steps, true, msDocs, "how far performance rises at once"),
-		choose(pDecPolicy, stepSingle, steps, false, msUnknown, "how far performance falls at once", stepIdeal, stepRocket),
+		choose(pDecPolicy, stepRocket, steps, false, msUnknown, "how far performance falls at once", stepIdeal, stepSingle),
 		seconds(pCheck, 0.015, 0.001, 5, false, checkKnown, "check interval", 0.010, 0.030, 0.050),
 		boost(1, msDocs, true),
 		reference(pReference, false, msUnknown, 1),
