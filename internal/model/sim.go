@@ -50,6 +50,7 @@ type sim struct {
 	events int64
 	done   bool
 	broken bool // more waits than ever ends
+	eager  bool // simulate all checks, also those that can change nothing
 }
 
 // cpu is a logical CPU.

@@ -70,9 +70,11 @@ func (s *sim) checkCPU(i int32) {
 	utilisation = min(1, utilisation)
 	request := s.g.check(&k.past, s.c.Machine.PStates, utilisation, int(k.request))
 	s.ask(i, int32(request))
-	idle := k.proc < 0 && busy == 0 && request == s.g.floor
-	full := k.proc >= 0 && busy == s.g.period && request == s.g.top
-	if idle || full {
+	at := s.c.Machine.PStates[request]
+	settled := s.g.rule != ruleConservative || k.past.target == at
+	idle := k.proc < 0 && busy == 0 && request == s.g.floor && settled
+	full := k.proc >= 0 && busy == s.g.period && request == s.g.top && settled
+	if (idle || full) && !s.eager {
 		k.parked = true
 		k.past = sampled{}
 		return

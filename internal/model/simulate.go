@@ -22,6 +22,9 @@ func (o Options) withDefaults() Options {
 	if o.Workers == 0 {
 		o.Workers = runtime.NumCPU()
 	}
+	if o.target == "" {
+		o.target = StepTime
+	}
 	if o.Level == 0 {
 		o.Level = 0.95
 	}
@@ -162,9 +165,9 @@ func lengthen(group []*run, o Options) float64 {
 		if r.err != nil {
 			continue
 		}
-		e := estimate(samples(r.reps, StepTime), o.Level)
+		e := estimate(samples(r.reps, o.target), o.Level)
 		if i > 0 {
-			e = pairedRatio(samples(r.reps, StepTime), samples(base.reps, StepTime), o.Level)
+			e = pairedRatio(samples(r.reps, o.target), samples(base.reps, o.target), o.Level)
 		} else if len(group) > 1 {
 			continue // only ratios are asked for
 		}
