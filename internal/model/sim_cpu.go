@@ -18,7 +18,7 @@ func (s *sim) account(i int32) {
 	if k.proc < 0 {
 		s.meter.inIdle[k.idle] += dt
 		if s.g.rule == ruleSchedutil {
-			k.util *= math.Exp2(-float64(dt) / s.g.halfLife)
+			k.util *= decay(float64(dt) / s.g.halfLife)
 		}
 		return
 	}

@@ -72,7 +72,7 @@ func TestParkedChecksChangeNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := drawCase(t)
 		lazy, eager := simulateOnce(t, c, 60, false), simulateOnce(t, c, 60, true)
-		a, b := lazy.meter.result(), eager.meter.result()
+		a, b := lazy.meter.result(1), eager.meter.result(1)
 		for r, v := range a.values {
 			if math.Abs(v-b.values[r]) > 1e-6*math.Abs(v) {
 				t.Fatalf("%s is %v with checks left out and %v with all of them (%d and %d events)", r, v, b.values[r], a.events, b.events)
@@ -106,7 +106,7 @@ func TestConservation(t *testing.T) {
 		if got, want := busy+idle-ahead, s.now*int64(len(s.cpus)); got != want || busy != sum {
 			t.Fatalf("busy %d (%d by CPU) and idle %d ns come to %d in a horizon of %d", busy, sum, idle, got, want)
 		}
-		r := m.result()
+		r := m.result(1)
 		total := 0.0
 		for _, v := range r.points {
 			total += v
@@ -135,7 +135,7 @@ func TestMonotoneInFrequency(t *testing.T) {
 		results := map[string]replicate{}
 		for name, percent := range map[string]float64{"low": low, "high": rapid.Float64Range(low, 100).Draw(t, "high"), "nominal": 100} {
 			c.Policy = must(testPolicy("fixed:100").With(pHertz, percent/100))
-			results[name] = simulateOnce(t, c, 100, false).meter.result()
+			results[name] = simulateOnce(t, c, 100, false).meter.result(1)
 			results[name].values["speed"] = speed(percent/100*2e9, 2e9, c.Workload.MemoryShare)
 		}
 		l, h, n := results["low"].values, results["high"].values, results["nominal"].values

@@ -39,6 +39,7 @@ func olontsev() []Case {
 		run("32 workers, Power saver, cap 70 %", olontsevSeed, 29, fixed, query("olontsev", "power-saver,PROCTHROTTLEMAX=70%", 0, thread)),
 		run("32 workers, Balanced, frequency per thread", olontsevSeed+" (25 to 26 s)", 25.5, 0.04, query("olontsev", single, 0, thread)),
 		run("32 workers, Balanced, frequency per socket", other+" (25 to 26 s)", 25.5, 0, query("olontsev", single, 0, socket)),
+		run("32 workers, Balanced, frequency per socket, the study's own model", powerStudies, 18.0, 0, query("olontsev", single, 0, socket)),
 		run("32 workers, Balanced, falling to the lowest state", other+" (25 to 26 s)", 25.5, 0, query("olontsev", "balanced,PERFDECPOL=rocket", 0, thread)),
 		run("1 worker, Balanced", olontsevSeed+"; not identifiable from the data", 195, 0, query("olontsev-serial", single, 0, thread)),
 		run("1 worker, Balanced, M as stalls, not waits", other, 195, 0, func() model.Case {
