@@ -34,8 +34,8 @@ func Machines() []Machine {
 	barcelona := mega(1150, 1400, 1700, 2000, 2300)
 	halt := []IdleState{{Name: "C1", ExitLatency: 2e-6, TargetResidency: 2e-6, PowerShare: 0.5}}
 	return []Machine{
-		{Name: "sap", Source: "seed: lowest state 50 %, load spread over 40 CPU threads; states of an AMD processor of the time and one thread a core are assumptions",
-			Sockets: 4, CoresPerSocket: 10, ThreadsPerCore: 1, PStates: barcelona, Nominal: 2.3e9, SMTRate: 1,
+		{Name: "sap", Source: "seed: lowest state 50 %, load spread over all CPU threads; 40 CPUs, one thread a core and states in steps of 5 % (asked of the firmware in per cent) are assumptions",
+			Sockets: 4, CoresPerSocket: 10, ThreadsPerCore: 1, PStates: mega(1150, 1265, 1380, 1495, 1610, 1725, 1840, 1955, 2070, 2185, 2300), Nominal: 2.3e9, SMTRate: 1,
 			IdleStates: halt, Domain: PerThread, Power: power(48, 4.8)},
 		{Name: "amd", Source: "seed: lowest state 50 %; the states are those of a 2.3 GHz Opteron 8356, an assumption",
 			Sockets: 4, CoresPerSocket: 4, ThreadsPerCore: 1, PStates: barcelona, Nominal: 2.3e9, SMTRate: 1,
@@ -66,7 +66,7 @@ func FindMachine(name string) (Machine, error) {
 const (
 	serialCycles, serialWait     = 504.8e9, 8.8
 	parallelCycles, parallelWait = 35.3e9, 3.6
-	querySlice                   = 0.060 // s at nominal: assumption, not in the source
+	querySlice                   = 0.100 // s at nominal: assumption, not in the source
 )
 
 // olontsev is the query with a number of workers. M is waiting (for buffers,
@@ -74,9 +74,9 @@ const (
 func olontsev(name string, workers int, cycles, wait float64) Workload {
 	work := cycles / 2e9
 	return Workload{Name: name, Kind: Query, Users: workers, Work: work, Placement: Sticky,
-		Source: "Olontsev: T = C/f + M fitted to the cells of fixed frequency; slices of 60 ms (exponential) and M as idle waits between them are assumptions",
-		Slice:  Dist{Kind: DistExponential, Mean: querySlice},
-		Wait:   Dist{Kind: DistExponential, Mean: wait / (work / querySlice)},
+		Source: "Olontsev: T = C/f + M fitted to the cells of fixed frequency; slices of 100 ms (erlang, cv 0.25) and M as idle waits between them are assumptions",
+		Slice:  Dist{Kind: DistErlang, Mean: querySlice, CV: 0.25},
+		Wait:   Dist{Kind: DistFixed, Mean: wait / (work / querySlice)},
 	}
 }
 
@@ -84,8 +84,8 @@ func olontsev(name string, workers int, cycles, wait float64) Workload {
 func Workloads() []Workload {
 	return []Workload{
 		{Name: "sap-dialog", Kind: Dialog, Slices: 3, Placement: Spread,
-			Source: "seed: dialog steps of some 100 ms CPU, interrupted by database calls, spread evenly; 3 slices of 60 ms and 2 waits of 40 ms are assumptions",
-			Slice:  Dist{Kind: DistFixed, Mean: 0.060}, Wait: Dist{Kind: DistFixed, Mean: 0.040}},
+			Source: "seed: dialog steps of some 100 ms CPU, interrupted by database calls, spread evenly; 3 slices of 60 ms and 2 waits of 40 ms, exponential, are assumptions",
+			Slice:  Dist{Kind: DistExponential, Mean: 0.060}, Wait: Dist{Kind: DistExponential, Mean: 0.040}},
 		{Name: "sap-extract", Kind: Batch, Users: 1, Work: 5000, Placement: Spread,
 			Source: "seed: an extract of 5000 CPU s at full speed; slices of 20 ms and waits of 20 ms are assumptions",
 			Slice:  Dist{Kind: DistFixed, Mean: 0.020}, Wait: Dist{Kind: DistFixed, Mean: 0.020}},

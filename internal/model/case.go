@@ -23,6 +23,8 @@ type Options struct {
 	Events    int64   // most events for one case over all replications; 0 is 4 million
 	Workers   int     // simulations at once; 0 is one per CPU. Results do not depend on it
 	Level     float64 // confidence of intervals; 0 is 0.95
+
+	target Response // whose precision counts; empty is StepTime
 }
 
 // Response names a figure of an Outcome.

@@ -55,6 +55,9 @@ func outcome(r *run, o Options) Outcome {
 		out.Steps += p.steps
 		out.Horizon += p.horizon / float64(len(r.reps))
 	}
+	if r.scale > 1 {
+		out.Warnings = append(out.Warnings, fmt.Sprintf("%.4g of %.4g CPU seconds of each job were simulated and scaled up", r.c.Workload.Work/r.scale, r.c.Workload.Work))
+	}
 	if w := out.Responses[StepTime].halfWidth(); o.Steps == 0 && w > 2*o.Precision && r.c.Workload.Kind != Batch && r.c.Workload.Kind != Query {
 		out.Warnings = append(out.Warnings, fmt.Sprintf("step time is known to +-%.1f %% only; allow more events or replications", w*100))
 	}

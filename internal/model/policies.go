@@ -25,12 +25,11 @@ const (
 
 // Where parameters' values come from.
 const (
-	msDocs     = "Microsoft, processor power management tuning (Windows Server)"
-	msUnknown  = "not documented; assumption"
-	msClient   = "client Windows, community source; unverified for servers"
-	linux612   = "Linux 6.12 source"
-	assumption = "assumption"
-	hertzDep   = "Linux 6.12 source: 2 scheduler ticks, so it depends on CONFIG_HZ; 250 assumed"
+	msDocs    = "Microsoft, processor power management tuning (Windows Server)"
+	msUnknown = "not documented; assumption"
+	msClient  = "client Windows, community source; unverified for servers"
+	linux612  = "Linux 6.12 source"
+	hertzDep  = "Linux 6.12 source: 2 scheduler ticks, so it depends on CONFIG_HZ; 250 assumed"
 )
 
 // choice parameters.
@@ -91,10 +90,10 @@ func choose(name string, value int, choices []string, known bool, source, meanin
 
 // throttle are the bounds that every Windows plan has. Shares of the highest
 // P-state; the state is the nearest one inside the bound.
-func throttle(low, high float64, known bool, source string, caps ...float64) []Parameter {
+func throttle(low float64, known bool, source string, floors, caps []float64) []Parameter {
 	return []Parameter{
-		share(pThrottleMin, low, known, source, "lowest performance, share of the highest P-state", 0.8),
-		share(pThrottleMax, high, known, source, "highest performance, share of the highest P-state", caps...),
+		share(pThrottleMin, low, known, source, "lowest performance, share of the highest P-state", floors...),
+		share(pThrottleMax, 1, known, source, "highest performance, share of the highest P-state", caps...),
 	}
 }
 
@@ -106,27 +105,27 @@ func limits() []Parameter {
 	return []Parameter{hz(pMinFreq, "lowest frequency allowed; 0 is the hardware's"), hz(pMaxFreq, "highest frequency allowed; 0 is the hardware's")}
 }
 
-func boost(on int, source string, known bool) Parameter {
-	return choose(pBoostMode, on, []string{"disabled", "enabled"}, known, source, "whether the highest state includes turbo")
+func boost(on int) Parameter {
+	return choose(pBoostMode, on, []string{"disabled", "enabled"}, true, msDocs, "whether the highest state includes turbo")
 }
 
-func reference(name string, known bool, source string, alternatives ...float64) Parameter {
-	return choose(name, 0, []string{"current", "maximum"}, known, source,
-		"what 100 % utilisation means: busy all the time at the current or at the highest frequency", alternatives...)
+func reference() Parameter {
+	return choose(pReference, 0, []string{"current", "maximum"}, false, msUnknown,
+		"what 100 % utilisation means: busy all the time at the current or at the highest frequency", 1)
 }
 
-func windows(inc, dec, times, policy float64, checkKnown string) []Parameter {
+func windows(inc, dec, times float64, policy int, checkSource string) []Parameter {
 	return append([]Parameter{
 		share(pIncThreshold, inc, true, msDocs, "utilisation from which performance rises"),
 		share(pDecThreshold, dec, true, msDocs, "utilisation up to which performance falls"),
 		count(pIncTime, times, 1, 100, true, msDocs, "check intervals above the threshold before a rise"),
 		count(pDecTime, 1, 1, 100, false, msUnknown, "check intervals below the threshold before a fall", 3),
-		choose(pIncPolicy, int(policy), steps, true, msDocs, "how far performance rises at once"),
-		choose(pDecPolicy, stepSingle, steps, false, msUnknown, "how far performance falls at once", stepIdeal, stepRocket),
-		seconds(pCheck, 0.015, 0.001, 5, false, checkKnown, "check interval", 0.010, 0.030, 0.050),
-		boost(1, msDocs, true),
-		reference(pReference, false, msUnknown, 1),
-	}, throttle(0.05, 1, false, "unverified", 0.95)...)
+		choose(pIncPolicy, policy, steps, true, msDocs, "how far performance rises at once"),
+		choose(pDecPolicy, stepRocket, steps, false, msUnknown, "how far performance falls at once", stepIdeal, stepSingle),
+		seconds(pCheck, 0.015, 0.001, 5, false, checkSource, "check interval", 0.010, 0.030, 0.050),
+		boost(1),
+		reference(),
+	}, throttle(0.05, false, "unverified", []float64{0.8}, []float64{0.95})...)
 }
 
 // catalog builds the policy of a name; names are in the order to list.
@@ -137,7 +136,7 @@ var catalog = []struct {
 	parameters  func() []Parameter
 }{
 	{"high-performance", "Windows High performance", ruleTop, "", func() []Parameter {
-		return append(throttle(1, 1, true, msDocs), boost(1, msDocs, true))
+		return append(throttle(1, true, msDocs, nil, nil), boost(1))
 	}},
 	{"balanced-rs1", "Windows Balanced, to Server 2016 RS1", ruleWindows,
 		"The check interval, how performance falls and what utilisation refers to are not documented.",
@@ -149,7 +148,7 @@ var catalog = []struct {
 		"Modelled as always at its cap, without turbo: thresholds and cap of this plan are not documented; the cap is fitted (70 to 75 %) to one published measurement.",
 		func() []Parameter {
 			return append([]Parameter{share(pThrottleMax, 0.75, false, "fitted: Olontsev's table gives 70 to 75 %", "highest performance, share of the highest P-state", 0.7, 0.8, 1)},
-				boost(0, msDocs, true))
+				boost(0))
 		}},
 	{"performance", "Linux performance", ruleTop, "", limits},
 	{"powersave", "Linux powersave (not intel_pstate's)", ruleFloor, "", limits},

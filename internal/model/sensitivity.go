@@ -20,9 +20,10 @@ func Sensitivity(ctx context.Context, c Case, baseline Policy, r Response, o Opt
 	var policies [][]Policy
 	scopes := []Scope{c.Machine.Domain}
 	for _, s := range Scopes() {
-		if s != c.Machine.Domain && !(s == PerCore && c.Machine.ThreadsPerCore == 1) {
-			scopes = append(scopes, s)
+		if s == c.Machine.Domain || s == PerCore && c.Machine.ThreadsPerCore == 1 {
+			continue // the same as thread
 		}
+		scopes = append(scopes, s)
 	}
 	domain := Influence{Parameter: "domain", Source: "the machine: which CPUs share one frequency"}
 	for _, s := range scopes {
@@ -47,6 +48,7 @@ func Sensitivity(ctx context.Context, c Case, baseline Policy, r Response, o Opt
 		}
 		out = append(out, i)
 	}
+	o.target = r
 	answers, err := compareEach(ctx, cases, baseline, policies, o)
 	if err != nil {
 		return nil, err

@@ -47,13 +47,18 @@ type sim struct {
 
 	commit logGroup
 	meter  meter
-	events int64
+	events int64 // handled
+	moved  int64 // ends of slices that a change of rate moved
 	done   bool
 	broken bool // more waits than ever ends
+	eager  bool // simulate all checks, also those that can change nothing
 }
 
 // cpu is a logical CPU.
 type cpu struct {
+	core    int32
+	socket  int32
+	domain  int32
 	proc    int32    // process that runs; -1 when idle
 	request int32    // P-state that the governor asks for
 	point   int32    // operating point that it runs at
@@ -61,6 +66,7 @@ type cpu struct {
 	since   des.Time // accounts are made up to here; ahead of the present while it wakes
 	left    float64  // work of the slice, ns at nominal
 	rate    float64  // work per ns
+	pace    float64  // ns per work
 	watts   float64
 
 	busy   des.Time // total
@@ -117,6 +123,9 @@ func newSim(c Case, g governor, seed uint64, replication int) *sim {
 	for i := range s.cpus {
 		k := &s.cpus[i]
 		k.proc, k.request, k.parked = -1, int32(start), true
+		k.core = int32(i / c.Machine.ThreadsPerCore)
+		k.socket = int32(i / (c.Machine.ThreadsPerCore * c.Machine.CoresPerSocket))
+		k.domain = int32(i / s.hw.perDom)
 		if g.period > 0 {
 			k.phase = des.Time(des.Stream(seed, replication, forPhase, i).Float64() * float64(g.period))
 		}

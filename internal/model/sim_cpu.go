@@ -18,7 +18,7 @@ func (s *sim) account(i int32) {
 	if k.proc < 0 {
 		s.meter.inIdle[k.idle] += dt
 		if s.g.rule == ruleSchedutil {
-			k.util *= math.Exp2(-float64(dt) / s.g.halfLife)
+			k.util *= decay(float64(dt) / s.g.halfLife)
 		}
 		return
 	}
@@ -108,28 +108,31 @@ func (s *sim) rest(i int32) {
 // and the socket may change its turbo bin.
 func (s *sim) coreBusy(i, by int32) {
 	h := &s.hw
-	threads := int32(h.m.ThreadsPerCore)
-	core := i / threads
-	h.cores[core] += by
-	for j := core * threads; threads > 1 && j < (core+1)*threads; j++ {
-		if j != i {
-			s.refresh(j)
+	k := &s.cpus[i]
+	h.cores[k.core] += by
+	busy := h.cores[k.core]
+	if threads := int32(h.m.ThreadsPerCore); threads > 1 {
+		for j := k.core * threads; j < (k.core+1)*threads; j++ {
+			if j != i {
+				s.refresh(j)
+			}
 		}
 	}
-	if h.turbo == nil || by > 0 && h.cores[core] != 1 || by < 0 && h.cores[core] != 0 {
+	if h.turbo == nil || by > 0 && busy != 1 || by < 0 && busy != 0 {
 		return
 	}
-	perSocket := threads * int32(h.m.CoresPerSocket)
-	at := &h.sockets[i/perSocket]
+	at := &h.sockets[k.socket]
 	at.active += by
 	point := h.turbo[at.active]
 	if point == at.turbo {
 		return
 	}
 	at.turbo = point
-	for j := i / perSocket * perSocket; j < (i/perSocket+1)*perSocket; j++ {
-		if s.cpus[j].proc >= 0 && h.domains[int(j)/h.perDom].request == h.top && j != i {
-			s.refresh(j)
+	perSocket := int32(h.m.ThreadsPerCore * h.m.CoresPerSocket)
+	cpus := s.cpus[k.socket*perSocket:][:perSocket]
+	for j := range cpus {
+		if c := &cpus[j]; c.proc >= 0 && h.domains[c.domain].request == h.top && c != k {
+			s.refresh(k.socket*perSocket + int32(j))
 		}
 	}
 }
@@ -139,21 +142,23 @@ func (s *sim) refresh(i int32) {
 	s.account(i)
 	k := &s.cpus[i]
 	h := &s.hw
-	busy := h.cores[i/int32(h.m.ThreadsPerCore)]
+	busy := h.cores[k.core]
 	if k.proc < 0 {
 		k.watts = h.idleWatts(k.idle, busy)
 		return
 	}
-	k.point = h.pointOf(int(i))
+	k.point = h.pointOf(k)
 	k.rate = h.rate[k.point] * h.share[busy]
+	k.pace = h.pace[k.point] * h.slow[busy]
 	k.watts = h.watts[k.point] * h.power[busy]
+	s.moved++
 	s.schedule(i)
 }
 
 // schedule sets the end of a CPU's slice.
 func (s *sim) schedule(i int32) {
 	k := &s.cpus[i]
-	s.q.Set(i, evSlice, max(s.now, k.since)+des.Time(max(0, math.Ceil(k.left/k.rate))))
+	s.q.Set(i, evSlice, max(s.now, k.since)+des.Time(max(0, k.left*k.pace)+0.5))
 }
 
 // ask sets a CPU's request, and its domain's frequency to the highest request.
@@ -163,7 +168,7 @@ func (s *sim) ask(i, request int32) {
 		return
 	}
 	s.cpus[i].request = request
-	d := i / int32(h.perDom)
+	d := s.cpus[i].domain
 	first := d * int32(h.perDom)
 	highest := request
 	for j := first; j < first+int32(h.perDom) && h.perDom > 1; j++ {

@@ -70,9 +70,11 @@ func (s *sim) checkCPU(i int32) {
 	utilisation = min(1, utilisation)
 	request := s.g.check(&k.past, s.c.Machine.PStates, utilisation, int(k.request))
 	s.ask(i, int32(request))
-	idle := k.proc < 0 && busy == 0 && request == s.g.floor
-	full := k.proc >= 0 && busy == s.g.period && request == s.g.top
-	if idle || full {
+	at := s.c.Machine.PStates[request]
+	settled := s.g.rule != ruleConservative || k.past.target == at
+	idle := k.proc < 0 && busy == 0 && request == s.g.floor && settled
+	full := k.proc >= 0 && busy == s.g.period && request == s.g.top && settled
+	if (idle || full) && !s.eager {
 		k.parked = true
 		k.past = sampled{}
 		return
@@ -86,18 +88,18 @@ func (s *sim) checkCPU(i int32) {
 // frequency and the difference, lag, is made up when the CPU idles).
 func (s *sim) track(k *cpu, dt des.Time) {
 	scale := min(1, s.hw.scale[k.point])
-	decay := math.Exp2(-float64(dt) * scale / s.g.halfLife)
-	k.util = 1 - (1-k.util)*decay
+	fade := decay(float64(dt) * scale / s.g.halfLife)
+	k.util = 1 - (1-k.util)*fade
 	k.lag += float64(dt) * (1 - scale)
 	r := &s.procs[k.proc]
-	r.util = 1 - (1-r.util)*decay
+	r.util = 1 - (1-r.util)*fade
 	r.utilAt = s.now
 }
 
 // migrate moves a process's utilisation to the CPU that it is about to run on.
 func (s *sim) migrate(i, p int32) {
 	r := &s.procs[p]
-	r.util *= math.Exp2(-float64(s.now-r.utilAt) / s.g.halfLife)
+	r.util *= decay(float64(s.now-r.utilAt) / s.g.halfLife)
 	r.utilAt = s.now
 	if r.last == i {
 		return
@@ -123,9 +125,31 @@ func (s *sim) dequeue(r *proc) {
 // settle makes up for the slow clock when a CPU idles.
 func (s *sim) settle(i int32) {
 	k := &s.cpus[i]
-	k.util *= math.Exp2(-k.lag / s.g.halfLife)
+	k.util *= decay(k.lag / s.g.halfLife)
 	k.lag = 0
 }
+
+// decay is 2^-x. PELT's arithmetic has 32 steps per half-life; 1,024 with a line
+// between them err by less than 1e-7.
+func decay(x float64) float64 {
+	if x >= 60 {
+		return 0
+	}
+	n := int(x * decaySteps)
+	whole := n / decaySteps
+	i := n - whole*decaySteps
+	f := x*decaySteps - float64(n)
+	return (decays[i] + (decays[i+1]-decays[i])*f) / float64(uint64(1)<<whole)
+}
+
+const decaySteps = 1024
+
+var decays = func() (t [decaySteps + 1]float64) {
+	for i := range t {
+		t[i] = math.Exp2(-float64(i) / decaySteps)
+	}
+	return t
+}()
 
 // decayDomain brings the requests of the idle CPUs that share i's frequency to
 // their utilisation now (cpufreq_schedutil.c, sugov_next_freq_shared).

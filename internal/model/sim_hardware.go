@@ -13,12 +13,14 @@ type hardware struct {
 	top     int32     // P-state whose request includes turbo; -1 for none
 	hz      []float64 // operating points, rising: P-states, turbo bins, fixed
 	rate    []float64 // work per second there
+	pace    []float64 // its inverse
 	scale   []float64 // frequency over that of the highest P-state
 	watts   []float64 // of an executing core
 	pstate  []int32   // point of a P-state
 	turbo   []int32   // point by active cores, 0 to CoresPerSocket; nil without
 	held    int32     // point that all CPUs are held at; -1 when the governor chooses
 	share   []float64 // rate of a thread by busy threads of its core
+	slow    []float64 // its inverse
 	power   []float64 // share of the core's power that a busy thread draws, likewise
 	exit    []des.Time
 	target  []float64 // ns
@@ -54,6 +56,7 @@ func newHardware(m Machine, g governor, memoryShare float64) hardware {
 	at := func(hz float64) int32 { i, _ := slices.BinarySearch(h.hz, hz); return int32(i) }
 	for _, f := range h.hz {
 		h.rate = append(h.rate, speed(f, m.Nominal, memoryShare))
+		h.pace = append(h.pace, 1/h.rate[len(h.rate)-1])
 		h.scale = append(h.scale, f/m.PStates[len(m.PStates)-1])
 		h.watts = append(h.watts, m.Power.core(f, m))
 	}
@@ -77,6 +80,9 @@ func newHardware(m Machine, g governor, memoryShare float64) hardware {
 		// Beyond two threads the loss of two applies again for each doubling.
 		h.share = append(h.share, math.Pow(m.SMTRate, math.Log2(float64(k))))
 		h.power = append(h.power, (1+m.Power.SMTShare*float64(k-1))/float64(k))
+	}
+	for _, x := range h.share {
+		h.slow = append(h.slow, 1/x)
 	}
 	poll := m.Power.core(m.PStates[0], m)
 	for _, i := range m.IdleStates {
@@ -142,13 +148,13 @@ func (h *hardware) idleWatts(state, busySiblings int32) float64 {
 }
 
 // pointOf is the operating point that a CPU runs at.
-func (h *hardware) pointOf(cpu int) int32 {
+func (h *hardware) pointOf(k *cpu) int32 {
 	if h.held >= 0 {
 		return h.held
 	}
-	r := h.domains[cpu/h.perDom].request
+	r := h.domains[k.domain].request
 	if r == h.top {
-		return h.sockets[cpu/(h.m.ThreadsPerCore*h.m.CoresPerSocket)].turbo
+		return h.sockets[k.socket].turbo
 	}
 	return h.pstate[r]
 }

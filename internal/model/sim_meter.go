@@ -127,7 +127,8 @@ type replicate struct {
 	broken  bool
 }
 
-func (m *meter) result() replicate {
+// result gives a replication's figures; those of a step are multiplied by scale.
+func (m *meter) result(scale float64) replicate {
 	s := m.s
 	out := replicate{steps: m.ends, events: s.events, broken: s.broken, horizon: des.Seconds(m.to.at - m.from.at)}
 	if s.broken || m.ends == 0 || out.horizon <= 0 {
@@ -146,10 +147,11 @@ func (m *meter) result() replicate {
 	if s.c.Workload.Kind == Query {
 		rate = 1 / out.horizon
 	}
+	rate /= scale
 	out.values = map[Response]float64{
-		StepTime: m.response.Mean(), StepTimeP50: m.response.Quantile(0.5),
-		StepTimeP95: m.response.Quantile(0.95), StepTimeP99: m.response.Quantile(0.99),
-		CPUSeconds: m.cpu / n / 1e9, Throughput: rate,
+		StepTime: scale * m.response.Mean(), StepTimeP50: scale * m.response.Quantile(0.5),
+		StepTimeP95: scale * m.response.Quantile(0.95), StepTimeP99: scale * m.response.Quantile(0.99),
+		CPUSeconds: scale * m.cpu / n / 1e9, Throughput: rate,
 		Utilisation: busy / 1e9 / out.horizon / float64(len(s.cpus)), Watts: watts,
 	}
 	if rate > 0 {

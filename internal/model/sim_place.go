@@ -23,7 +23,7 @@ func newPlacer(how Placement, cpus, threads int) placer {
 // claim takes an idle CPU for a process that last ran on one, or -1 when all are
 // busy.
 func (p *placer) claim(last int32) int32 {
-	i := -1
+	var i int
 	switch {
 	case p.how == Packed:
 		i = p.idle.next(0)

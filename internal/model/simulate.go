@@ -22,6 +22,9 @@ func (o Options) withDefaults() Options {
 	if o.Workers == 0 {
 		o.Workers = runtime.NumCPU()
 	}
+	if o.target == "" {
+		o.target = StepTime
+	}
 	if o.Level == 0 {
 		o.Level = 0.95
 	}
@@ -59,6 +62,7 @@ func Simulate(ctx context.Context, c Case, o Options) (Outcome, error) {
 // run is one case with all of its replications.
 type run struct {
 	c      Case
+	scale  float64 // Batch: work of a job over the part of it that is simulated
 	g      governor
 	plan   plan
 	reps   []replicate
@@ -93,7 +97,7 @@ func simulateGroups(ctx context.Context, groups [][]Case, o Options) ([][]*run, 
 	for i, cases := range groups {
 		p := pilot(cases[0], o)
 		for _, c := range cases {
-			r := &run{c: c, plan: p}
+			r := &run{c: c, plan: p, scale: part(cases[0], o)}
 			if r.err = c.Validate(); r.err == nil {
 				r.g, _ = compileGovernor(c.Policy, c.Machine)
 				jobs = append(jobs, r)
@@ -121,6 +125,19 @@ func simulateGroups(ctx context.Context, groups [][]Case, o Options) ([][]*run, 
 		}
 	}
 	return out, replicateAll(ctx, jobs, o)
+}
+
+// part is the factor by which a long batch job is shortened: a job repeats slices
+// and waits, so a part of it tells of the whole, and its figures are scaled up.
+func part(c Case, o Options) float64 {
+	const eventsPerSlice = 10 // start, end, wake-up and some checks
+	w := c.Workload
+	if w.Kind != Batch {
+		return 1
+	}
+	slices := w.Work / w.Slice.Mean * float64(w.Users)
+	allowed := max(2000*float64(w.Users), float64(o.Events)/float64(o.Replications)/eventsPerSlice)
+	return max(1, slices/allowed)
 }
 
 // pilot is the first length. The warm-up lasts as long as a queue takes to forget
@@ -162,9 +179,9 @@ func lengthen(group []*run, o Options) float64 {
 		if r.err != nil {
 			continue
 		}
-		e := estimate(samples(r.reps, StepTime), o.Level)
+		e := estimate(samples(r.reps, o.target), o.Level)
 		if i > 0 {
-			e = pairedRatio(samples(r.reps, StepTime), samples(base.reps, StepTime), o.Level)
+			e = pairedRatio(samples(r.reps, o.target), samples(base.reps, o.target), o.Level)
 		} else if len(group) > 1 {
 			continue // only ratios are asked for
 		}
@@ -221,7 +238,9 @@ func (r *run) replicate(ctx context.Context, seed uint64, i int) (replicate, err
 	if err := ctx.Err(); err != nil {
 		return replicate{}, err
 	}
-	s := newSim(r.c, r.g, seed, i)
+	c := r.c
+	c.Workload.Work /= r.scale
+	s := newSim(c, r.g, seed, i)
 	s.meter.warmUp, s.meter.steps = r.plan.warmUp, r.plan.steps
 	for !s.done {
 		before := s.events
@@ -233,7 +252,7 @@ func (r *run) replicate(ctx context.Context, seed uint64, i int) (replicate, err
 			return replicate{}, err
 		}
 	}
-	return s.meter.result(), nil
+	return s.meter.result(r.scale), nil
 }
 
 func samples(reps []replicate, r Response) []float64 {

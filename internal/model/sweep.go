@@ -24,11 +24,14 @@ func LoadWhereEffectVanishes(ctx context.Context, c Case, baseline Policy, r Res
 	if err := between("limit", limit, 1, 100, ""); err != nil {
 		return Vanishing{}, err
 	}
+	// An effect that ends at the limit has to be told from the limit.
+	o = o.withDefaults()
+	o.Precision, o.target = min(o.Precision, max(1e-4, (limit-1)/10)), r
 	v := Vanishing{Policy: c.Policy.String(), Load: math.NaN()}
 	// A coarse grid first, all in parallel: the effect need not fall steadily.
 	var grid []float64
 	for k := range 10 {
-		grid = append(grid, lowestLoad+float64(k)*(highestLoad-lowestLoad)/9)
+		grid = append(grid, math.Round(100*(lowestLoad+float64(k)*(highestLoad-lowestLoad)/9))/100)
 	}
 	if err := v.try(ctx, c, baseline, r, grid, o); err != nil {
 		return Vanishing{}, err
@@ -97,6 +100,7 @@ func Sweep(ctx context.Context, c Case, baseline Policy, r Response, loads, slic
 	if len(loads) == 0 || len(slices) == 0 {
 		return Map{}, fmt.Errorf("loads and slices need at least one value each")
 	}
+	o.target = r
 	m := Map{Policy: c.Policy.String(), Baseline: baseline.String(), Response: r, Loads: loads, Slices: slices}
 	var cases []Case
 	for _, load := range loads {

@@ -34,7 +34,7 @@ func TestQueueAgreesWithASortedList(t *testing.T) {
 					continue
 				}
 				for s, at := range pending {
-					if at < e.At {
+					if at < e.At || at == e.At && s < e.Slot {
 						t.Fatalf("got %v of slot %d although slot %d is at %v", e.At, e.Slot, s, at)
 					}
 				}

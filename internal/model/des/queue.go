@@ -28,18 +28,21 @@ type Event struct {
 	Kind int32
 }
 
+// before is the order of events.
+func (e Event) before(f Event) bool { return e.At < f.At || e.At == f.At && e.Slot < f.Slot }
+
 // Queue holds at most one event per slot, so its memory grows with the number of
 // things that can have an event pending, never with the number of events. Moving
 // an event replaces it in place: a change of frequency leaves no stale completion
 // behind. Events live in one slice as a 4-ary heap (children share a cache line);
-// nothing is allocated per event. Events at one time come out in an order that
-// depends only on the calls made.
+// nothing is allocated per event. Events at one time come out by slot, so that their
+// order does not depend on what else is pending.
 type Queue struct {
 	heap []Event
 	pos  []int32 // index into heap by slot; -1 when the slot has no event
 	// hole is set while heap[0] has been handed out by Next: the following Set fills
-	// it, which saves most of a removal. Its time is the present, and no event may be
-	// set before the present, so nothing moves above it.
+	// it, which saves most of a removal. No event may be set before it, so nothing has
+	// to move above it.
 	hole bool
 }
 
@@ -75,7 +78,7 @@ func (q *Queue) Set(slot, kind int32, at Time) {
 	i := q.pos[slot]
 	switch {
 	case i >= 0:
-		if at < q.heap[i].At {
+		if e.before(q.heap[i]) {
 			q.up(int(i), e)
 		} else {
 			q.down(int(i), e)
@@ -102,7 +105,7 @@ func (q *Queue) Cancel(slot int32) {
 	if i == last {
 		return
 	}
-	if i > 0 && e.At < q.heap[(i-1)/4].At {
+	if parent := (i - 1) / 4; i > 0 && (parent > 0 || !q.hole) && e.before(q.heap[parent]) {
 		q.up(i, e)
 	} else {
 		q.down(i, e)
@@ -133,7 +136,7 @@ func (q *Queue) up(i int, e Event) {
 	h := q.heap
 	for i > 0 {
 		p := (i - 1) / 4
-		if h[p].At <= e.At {
+		if p == 0 && q.hole || h[p].before(e) {
 			break
 		}
 		h[i] = h[p]
@@ -152,16 +155,16 @@ func (q *Queue) down(i int, e Event) {
 		if c >= n {
 			break
 		}
-		best, at := c, h[c].At
+		best, b := c, h[c]
 		for j := c + 1; j < min(c+4, n); j++ {
-			if h[j].At < at {
-				best, at = j, h[j].At
+			if h[j].before(b) {
+				best, b = j, h[j]
 			}
 		}
-		if at >= e.At {
+		if e.before(b) {
 			break
 		}
-		h[i] = h[best]
+		h[i] = b
 		q.pos[h[i].Slot] = int32(i)
 		i = best
 	}
