@@ -86,7 +86,7 @@ nominal = 2.0e9               # base frequency: loads and lengths of slices refe
 pstates = [1.0e9, 1.2e9, 1.4e9, 1.6e9, 1.8e9, 2.0e9]  # rising; the last allows turbo
 smt_rate = 0.62                 # speed of a thread beside a busy sibling; alone it is 1
 domain = "core"                 # what shares one frequency: thread, core or socket
-fixed = 0                       # Hz that the firmware holds (BIOS control); 0: it does not
+fixed = 0                     # Hz that the firmware holds (BIOS control); 0: none
 
 [[turbo]]                       # frequency with at most so many busy cores in a socket;
 active_cores = 2                # leave all out for a processor without turbo
