@@ -151,7 +151,9 @@ func (s *sim) refresh(i int32) {
 	k.rate = h.rate[k.point] * h.share[busy]
 	k.pace = h.pace[k.point] * h.slow[busy]
 	k.watts = h.watts[k.point] * h.power[busy]
-	s.moved++
+	if s.q.Pending(i) {
+		s.moved++
+	}
 	s.schedule(i)
 }
 

@@ -36,6 +36,7 @@ type snapshot struct {
 	joules  float64
 	inPoint []des.Time
 	inIdle  []des.Time
+	waiting int // slices without a CPU
 }
 
 func (m *meter) init(s *sim) {
@@ -50,7 +51,7 @@ func (m *meter) snapshot() snapshot {
 	for i := range m.s.cpus {
 		m.s.account(int32(i))
 	}
-	return snapshot{m.s.now, m.total, m.joules, slices.Clone(m.inPoint), slices.Clone(m.inIdle)}
+	return snapshot{m.s.now, m.total, m.joules, slices.Clone(m.inPoint), slices.Clone(m.inIdle), m.s.waiting.n}
 }
 
 // arrived numbers an arrival of an open workload.
@@ -131,7 +132,7 @@ type replicate struct {
 func (m *meter) result(scale float64) replicate {
 	s := m.s
 	out := replicate{steps: m.ends, events: s.events, broken: s.broken, horizon: des.Seconds(m.to.at - m.from.at)}
-	if s.broken || m.ends == 0 || out.horizon <= 0 {
+	if s.broken || m.ends == 0 || out.horizon <= 0 || m.grows() {
 		out.broken = true
 		return out
 	}
@@ -165,6 +166,14 @@ func (m *meter) result(scale float64) replicate {
 		out.values[Performance] = mean / s.c.Machine.Nominal
 	}
 	return out
+}
+
+// grows reports whether an open workload's queue grew through the whole
+// measurement, by more slices than a stable queue's luck explains: then means say
+// how long was simulated, and nothing else.
+func (m *meter) grows() bool {
+	growth := m.to.waiting - m.from.waiting
+	return m.s.c.Workload.Open() && growth > 100+5*len(m.s.cpus) && float64(growth) > 0.15*float64(m.steps)
 }
 
 // difference gives shares and their total in ns; nil without any.

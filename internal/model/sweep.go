@@ -11,7 +11,8 @@ import (
 // Bounds of the search for the load at which an effect vanishes, and its step.
 const (
 	lowestLoad  = 0.05
-	highestLoad = 0.95
+	highestLoad = 0.95 // of the grid; one more load lies above
+	busiestLoad = 0.98
 	loadStep    = 0.01
 )
 
@@ -33,6 +34,7 @@ func LoadWhereEffectVanishes(ctx context.Context, c Case, baseline Policy, r Res
 	for k := range 10 {
 		grid = append(grid, math.Round(100*(lowestLoad+float64(k)*(highestLoad-lowestLoad)/9))/100)
 	}
+	grid = append(grid, busiestLoad)
 	if err := v.try(ctx, c, baseline, r, grid, o); err != nil {
 		return Vanishing{}, err
 	}
