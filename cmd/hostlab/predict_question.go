@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"math"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -213,7 +214,11 @@ func hostMachine(cmd *cobra.Command, name string) (m predict.Machine, err error)
 		}
 		return m, err
 	}
-	if m, err = predict.FromFacts(facts, name); err != nil {
+	called := "this host"
+	if recording {
+		called = filepath.Base(name)
+	}
+	if m, err = predict.FromFacts(facts, called); err != nil {
 		return m, usagef("--host %s: %w", name, err)
 	}
 	return m, nil
