@@ -22,3 +22,5 @@ echo "== what the runner, the record, the analysis and the report cost"
 go test -run '^$' -bench . -benchtime 3x ./internal/experiment/runner ./internal/result/store ./internal/analysis ./internal/report/effects
 echo "== verdicts, on simulated experiments whose truth is known"
 go run ./bench/verdicts -n "${EXPERIMENTS:-2000}"
+echo "== the model's engine against other simulation engines"
+./bench/engines/run.sh

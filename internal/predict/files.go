@@ -35,11 +35,11 @@ func decode(file string, data []byte, into any) (present map[string]bool, err er
 	d := toml.NewDecoder(strings.NewReader(string(data)))
 	d.DisallowUnknownFields()
 	if err := d.Decode(into); err != nil {
-		return nil, fileError(file, data, err, into)
+		return nil, fileError(file, err, into)
 	}
 	var all map[string]any
 	if err := toml.Unmarshal(data, &all); err != nil {
-		return nil, fileError(file, data, err, into)
+		return nil, fileError(file, err, into)
 	}
 	present = map[string]bool{}
 	flatten("", all, present)
@@ -59,7 +59,7 @@ func flatten(prefix string, table map[string]any, into map[string]bool) {
 var mismatch = regexp.MustCompile(`cannot decode TOML (\w+) into (?:a Go value|struct field \S+) of type (\S+)`)
 
 // fileError turns an error of go-toml into a line with a place.
-func fileError(file string, data []byte, err error, into any) error {
+func fileError(file string, err error, into any) error {
 	var strict *toml.StrictMissingError
 	if errors.As(err, &strict) && len(strict.Errors) > 0 {
 		e := &strict.Errors[0]
