@@ -96,6 +96,9 @@ func (s *sim) endSlice(i int32) {
 func (s *sim) rest(i int32) {
 	k := &s.cpus[i]
 	k.proc = -1
+	// What just ended may have been scheduled again, by a change of frequency that a
+	// process it woke on another CPU brought about.
+	s.q.Cancel(i)
 	k.idleFrom = s.now
 	k.idle = s.hw.idleState(k.idleMean)
 	s.place.release(i)

@@ -18,7 +18,7 @@ func cases(t *testing.T) map[string]*predict.Answer {
 	return map[string]*predict.Answer{
 		"open":   ask(t, "sap", "sap-dialog", []string{"balanced", "power-saver", "hwp", "powersave"}, []float64{0.05, 0.9}, true),
 		"closed": ask(t, "olontsev", "olontsev", []string{"ondemand"}, nil, false),
-		"commit": ask(t, "sap", "log-commit", []string{"ondemand"}, nil, false),
+		"commit": ask(t, "amd", "log-commit", []string{"schedutil"}, nil, false),
 		"bound":  ask(t, "sap", "sap-dialog", []string{"hwp"}, []float64{0.2}, false),
 		"self":   ask(t, "sap", "sap-dialog", []string{"high-performance"}, []float64{0.2}, false),
 	}

@@ -6,7 +6,7 @@ import (
 
 const olontsevSeed = "Olontsev: power settings and SQL Server, 2 x E5-2650"
 
-// olontsev is the seed's table of eight cells. Six have one frequency throughout;
+// olontsev is S. Olontsev's table of eight cells. Six have one frequency throughout;
 // the two of Balanced depend on what the source does not say: the frequency
 // domain, how performance falls, and the lengths of slices and waits.
 func olontsev() []Case {

@@ -10,7 +10,7 @@ import (
 
 const (
 	sapSeed      = "SAP seed: Effect of Windows Power Mode on SAP Netweaver Applications"
-	powerStudies = "earlier power study of this project, simulated (reference table); placement and distributions of that study are not recorded"
+	powerStudies = "an independent simulation of the same mechanism; its placement and distributions are not recorded"
 )
 
 func sap() []Case {

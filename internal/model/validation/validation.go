@@ -1,5 +1,5 @@
 // Package validation holds the cases by which the model is judged, in one list:
-// closed forms, ramp times, and the published figures of the seeds. The tests run
+// closed forms, ramp times, and published figures. The tests run
 // them and the page docs/validation.md prints them.
 package validation
 
