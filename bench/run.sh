@@ -24,3 +24,5 @@ echo "== killed at random moments, resumed, counted"
 ./bench/kill/run.sh "${KILLS:-200}"
 echo "== verdicts, on simulated experiments whose truth is known"
 go run ./bench/verdicts -n "${EXPERIMENTS:-2000}"
+echo "== the model's engine against other simulation engines"
+./bench/engines/run.sh

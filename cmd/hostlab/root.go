@@ -57,6 +57,7 @@ Exit status:
 		newAssess(std),
 		newFacts(std),
 		newCheck(std),
+		newPredict(std),
 		newExplainCheck(std),
 		newRun(std),
 		newStudy(std),

@@ -1,0 +1,3 @@
+module godes-mm8
+
+go 1.26.0

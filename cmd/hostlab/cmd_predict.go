@@ -1,0 +1,192 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"hostlab/internal/model"
+	"hostlab/internal/predict"
+)
+
+// predictFlags is what was asked for, as it was typed.
+type predictFlags struct {
+	host, workload, domain, baseline string
+	policies, loads                  []string
+	replications, users              int
+	seed                             uint64
+	format, html, show               string
+	sweep, quiet                     bool
+}
+
+func newPredict(std streams) *cobra.Command {
+	var o predictFlags
+	cmd := &cobra.Command{
+		Use:   "predict [flags]",
+		Short: "What a power policy would cost a workload, simulated",
+		Long: `predict simulates a workload on a host under power policies and says what each
+would cost against a baseline: step time, CPU seconds, throughput, processor
+performance, energy; from which load on that does not matter; and which unknown
+parameter the answer depends on most. Nothing is measured and nothing on the
+host is changed: all figures are simulated, with the interval over replications.
+
+Host: 'this' takes the facts of this host; what it hides, as guests hide their
+P-states, is assumed and named. A recording of 'facts --record' or a host file
+(TOML) can be given instead, or a built-in one: ` + names(model.Machines(), func(m model.Machine) string { return m.Name }) + `.
+
+Workload: a built-in one (` + names(model.Workloads(), func(w model.Workload) string { return w.Name }) + `),
+a workload file (TOML), or a record of burst and idle lengths of CPUs (JSON
+lines). Built-in ones run on the host they were published for unless --host is
+given. Of a record, --load lets its bursts arrive at random at that load;
+without it each CPU replays its own load.
+
+Policy: NAME, or NAME,KEY=VALUE,... with the parameters' own names.
+  ` + policyNames() + `
+hwp and amd-pstate-epp choose in hardware: only bounds are given.
+
+--show host and --show workload print a file with all keys and comments; with
+--host or --workload, that one as a file to change.
+
+Exit status: 0 done, 1 failed on the way, 2 unusable flag or file, 3 nothing to
+inspect, 130 interrupted.`,
+		Example: `  hostlab predict                                      # this host, SAP dialog
+  hostlab predict --workload sap-dialog --policy balanced --load 5%
+  hostlab predict --show workload > mine.toml
+  hostlab predict --workload mine.toml --policy balanced-rs1,PERFCHECK=30ms
+  hostlab predict --host this --sweep --html map.html
+  hostlab predict --workload sap-extract --format json | jq '.cells[0]'`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return runPredict(cmd, std, o) },
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.host, "host", "", "host `FILE|NAME|this`: facts of this host, a recording, a host file, or a built-in one")
+	f.StringVar(&o.workload, "workload", "sap-dialog", "workload `FILE|NAME`: a workload file, a record of bursts, or a built-in one")
+	f.StringArrayVar(&o.policies, "policy", nil, "`POLICY` to compare with the baseline (may be repeated; default "+strings.Join(predict.DefaultPolicies(), ", ")+")")
+	f.StringArrayVar(&o.loads, "load", nil, "`LOAD` of an open workload, as 5% or 0.05 (may be repeated; default 5%, 20%, 50%, 70%, 95%)")
+	f.StringVar(&o.baseline, "baseline", "high-performance", "`POLICY` that ratios are to")
+	choiceFlag(cmd, &o.domain, "domain", "", "what shares one frequency, in place of the host's", scopeNames())
+	f.IntVar(&o.users, "users", 0, "close a dialog workload: so many users, whatever the load")
+	f.IntVar(&o.replications, "replications", predict.Replications, "independent `replications`, at least 2")
+	f.Uint64Var(&o.seed, "seed", 1, "`number` that all random numbers follow from")
+	f.BoolVar(&o.sweep, "sweep", false, "also a map of the first policy over loads and lengths of slices")
+	f.StringVar(&o.html, "html", "", "also write an HTML report to `FILE` (- for stdout)")
+	choiceFlag(cmd, &o.format, "format", "text", "output", formats)
+	f.StringVar(&o.show, "show", "", "print a `host|workload` file instead of predicting")
+	f.BoolVarP(&o.quiet, "quiet", "q", false, "no progress")
+	complete := func(flag string, words []string) {
+		cobra.CheckErr(cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveDefault)))
+	}
+	complete("host", append([]string{"this"}, modelMachines()...))
+	complete("workload", modelWorkloads())
+	complete("policy", model.PolicyNames())
+	complete("baseline", model.PolicyNames())
+	complete("show", []string{"host", "workload"})
+	return cmd
+}
+
+func runPredict(cmd *cobra.Command, std streams, o predictFlags) error {
+	if err := notEmpty(cmd, "host", "workload", "policy", "load", "baseline", "domain", "html", "show"); err != nil {
+		return err
+	}
+	if err := oneOf("format", o.format, formats); err != nil {
+		return err
+	}
+	if o.show != "" {
+		return showCase(cmd, std, o)
+	}
+	if o.html != "" && o.html != "-" {
+		if err := checkWritable("html", o.html); err != nil {
+			return err
+		}
+	}
+	if o.html == "-" && o.format == "json" {
+		return usagef("--html - and --format json would both write to stdout; name a file with --html")
+	}
+	q, err := o.question(cmd)
+	if err != nil {
+		return err
+	}
+	a, err := answer(cmd.Context(), std, q, o.quiet)
+	if err != nil {
+		return err
+	}
+	html, err := output(std, o.html, func(w io.Writer) error { return predict.WriteHTML(w, a) })
+	if err != nil {
+		return err
+	}
+	switch {
+	case o.html == "-":
+		return nil
+	case o.format == "json":
+		return predict.WriteJSON(std.out, a)
+	}
+	_, width := terminal(std.out)
+	return predict.WriteText(std.out, a, predict.TextOptions{Width: width, Color: colour(std.out), HTML: html})
+}
+
+// answer asks the model, with a line of progress on a terminal. Whatever it refuses
+// is a mistake of the question, other than an interruption.
+func answer(ctx context.Context, std streams, q predict.Question, quiet bool) (*predict.Answer, error) {
+	p := newSpinner(std.err, quiet)
+	defer p.clear()
+	a, err := predict.Ask(ctx, q, p.step)
+	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case err != nil:
+		return nil, usageError{err}
+	}
+	return a, nil
+}
+
+// spinner shows what is being simulated and for how long; how long the rest takes
+// cannot be known before.
+type spinner struct {
+	*progress
+	begin time.Time
+}
+
+func newSpinner(w io.Writer, quiet bool) *spinner {
+	return &spinner{newProgress(w, quiet, 0), time.Now()}
+}
+
+func (s *spinner) step(title string) {
+	if !s.tty {
+		return
+	}
+	s.drawn = true
+	fmt.Fprintf(s.w, "\r\033[K%.*s", s.width-1, fmt.Sprintf("  simulating, %.0f s so far: %s", time.Since(s.begin).Seconds(), title))
+}
+
+func names[T any](list []T, name func(T) string) string {
+	var out []string
+	for _, x := range list {
+		out = append(out, name(x))
+	}
+	return strings.Join(out, ", ")
+}
+
+func modelMachines() (out []string) {
+	for _, m := range model.Machines() {
+		out = append(out, m.Name)
+	}
+	return out
+}
+
+func modelWorkloads() (out []string) {
+	for _, w := range model.Workloads() {
+		out = append(out, w.Name)
+	}
+	return out
+}
+
+func scopeNames() (out []string) {
+	for _, s := range model.Scopes() {
+		out = append(out, string(s))
+	}
+	return out
+}

@@ -1,0 +1,302 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/pelletier/go-toml/v2"
+	"github.com/spf13/cobra"
+
+	"hostlab/internal/model"
+	"hostlab/internal/predict"
+	"hostlab/internal/screen"
+	"hostlab/internal/spelling"
+)
+
+// largestRecord bounds what is read as a workload: a day of a large host in bursts.
+const largestRecord = 4 << 30
+
+// policyNames lists all policies for the help, in lines of its width.
+func policyNames() string {
+	list := append(model.PolicyNames(), "balanced (is balanced-rs1)")
+	return strings.Join(screen.Wrap(strings.Join(list, ", "), 76), "\n  ")
+}
+
+// question reads everything that was asked.
+func (o predictFlags) question(cmd *cobra.Command) (q predict.Question, err error) {
+	if q.Workload, err = o.readWorkload(cmd); err != nil {
+		return q, err
+	}
+	if q.Machine, err = o.readMachine(cmd, q.Workload.Name); err != nil {
+		return q, err
+	}
+	if q.Baseline, err = policy("baseline", o.baseline, q.Machine.Machine); err != nil {
+		return q, err
+	}
+	if q.Baseline.Bounds {
+		return q, usagef("--baseline %s: the hardware chooses its frequency, so it has only bounds; take another one", o.baseline)
+	}
+	if len(o.policies) == 0 {
+		o.policies = predict.DefaultPolicies()
+	}
+	for _, text := range o.policies {
+		p, err := policy("policy", text, q.Machine.Machine)
+		if err != nil {
+			return q, err
+		}
+		same := func(x model.Policy) bool { return x.String() == p.String() }
+		if p.String() == q.Baseline.String() && len(o.policies) > 1 || slices.ContainsFunc(q.Policies, same) {
+			continue // asking twice is no mistake, and the baseline is there anyway
+		}
+		q.Policies = append(q.Policies, p)
+	}
+	if len(q.Policies) == 0 {
+		q.Policies = []model.Policy{q.Baseline}
+	}
+	if q.Loads, err = o.readLoads(q.Workload); err != nil {
+		return q, err
+	}
+	q.Sweep = o.sweep
+	q.Options = model.Options{Seed: o.seed, Replications: o.replications}
+	if o.replications < 2 || o.replications > 10000 {
+		return q, usagef("--replications %d: expected 2 to 10000; an interval needs at least 2", o.replications)
+	}
+	return q, nil
+}
+
+// policy reads a policy and checks that the host can run it.
+func policy(flag, text string, m model.Machine) (model.Policy, error) {
+	p, err := model.ParsePolicy(text)
+	if err != nil {
+		name, _, _ := strings.Cut(text, ",")
+		hint := ""
+		if near := spelling.Meant(name, append(model.PolicyNames(), "balanced")); near != "" && near != name {
+			hint = "; did you mean " + near + "?"
+		}
+		return p, usagef("--%s: %w%s", flag, err, hint)
+	}
+	w := model.Workload{Name: "any", Kind: model.Batch, Users: 1, Work: 1, Slice: model.Dist{Mean: 0.01}, Placement: model.Spread}
+	check := p
+	check.Bounds = false
+	if p.Bounds {
+		return p, nil
+	}
+	if err := (model.Case{Machine: m, Workload: w, Policy: check}).Validate(); err != nil {
+		return p, usagef("--%s %s: %w", flag, text, err)
+	}
+	return p, nil
+}
+
+// readLoads reads the loads, rising and each once.
+func (o predictFlags) readLoads(w predict.Workload) ([]float64, error) {
+	if !w.Open() {
+		if len(o.loads) > 0 {
+			return nil, usagef("--load: workload %s is closed, so its load follows from its users, slices and waits; leave --load out", w.Name)
+		}
+		return nil, nil
+	}
+	if len(o.loads) == 0 {
+		return predict.DefaultLoads(), nil
+	}
+	var out []float64
+	for _, list := range o.loads {
+		for text := range strings.SplitSeq(list, ",") {
+			l, err := parseLoad(strings.TrimSpace(text))
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, l)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out), nil
+}
+
+func parseLoad(text string) (float64, error) {
+	number, isPercent := strings.CutSuffix(text, "%")
+	v, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
+	if err != nil || math.IsNaN(v) {
+		return 0, usagef("--load %q: expected a share of the host's capacity, above 0 and below 1, as 0.05 or 5%%", text)
+	}
+	if isPercent {
+		v /= 100
+	}
+	switch {
+	case v <= 0:
+		return 0, usagef("--load %s: expected more than 0 and less than 1 (100%%)", text)
+	case v >= 1 && !isPercent && v < 100 && v > 1:
+		return 0, usagef("--load %s: expected more than 0 and less than 1; for %s %% write %s%%. At 1 or more the queue of an open workload grows without end (unstable): close it with --users N", text, text, text)
+	case v >= 1:
+		return 0, usagef("--load %s: at 1 (100%%) or more the queue of an open workload grows without end (unstable); ask for less, or close the workload with --users N", text)
+	}
+	return v, nil
+}
+
+// readWorkload finds the workload by name or in a file.
+func (o predictFlags) readWorkload(cmd *cobra.Command) (w predict.Workload, err error) {
+	if found, err := model.FindWorkload(o.workload); err == nil {
+		w = predict.BuiltInWorkload(found)
+	} else {
+		data, err := readInput("workload", o.workload, largestRecord, modelWorkloads())
+		if err != nil {
+			return w, err
+		}
+		if w, err = predict.ReadWorkload(o.workload, data, len(o.loads) == 0); err != nil {
+			return w, usageError{err}
+		}
+	}
+	if cmd.Flags().Changed("users") {
+		if w, err = w.Close(o.users); err != nil {
+			return w, usagef("--users %d: %w", o.users, err)
+		}
+	}
+	return w, nil
+}
+
+// readMachine finds the host: this one, a built-in one by its name or that of the
+// workload it belongs to, a recording or a host file.
+func (o predictFlags) readMachine(cmd *cobra.Command, workload string) (m predict.Machine, err error) {
+	name := o.host
+	if name == "" {
+		name = "this"
+		// A published workload is asked about where it was measured.
+		if home := model.HomeMachine(workload); home != "" && cmd.Flags().Changed("workload") {
+			name = home
+		}
+	}
+	if home := model.HomeMachine(name); home != "" {
+		name = home
+	}
+	if found, err := model.FindMachine(name); err == nil {
+		m = predict.BuiltIn(found)
+	} else if m, err = hostMachine(cmd, name); err != nil {
+		return m, err
+	}
+	if cmd.Flags().Changed("domain") {
+		if err := oneOf("domain", o.domain, scopeNames()); err != nil {
+			return m, err
+		}
+		m = m.WithDomain(model.Scope(o.domain))
+	}
+	return m, nil
+}
+
+// hostMachine reads a machine from facts or a file.
+func hostMachine(cmd *cobra.Command, name string) (m predict.Machine, err error) {
+	info, statErr := os.Stat(name)
+	recording := statErr == nil && (info.IsDir() || strings.HasSuffix(name, ".txtar"))
+	if name != "this" && !recording {
+		data, err := readInput("host", name, 1<<20, append(modelMachines(), "this"))
+		if err != nil {
+			return m, err
+		}
+		if m, err = predict.ReadMachine(name, data); err != nil {
+			return m, usageError{err}
+		}
+		return m, nil
+	}
+	from := machine{}
+	if recording {
+		from.root = name
+	}
+	facts, err := from.collect(cmd.Context(), "path")
+	if err != nil {
+		if recording {
+			err = renamed{err, "--root ", "--host "}
+		}
+		return m, err
+	}
+	called := "this host"
+	if recording {
+		called = filepath.Base(name)
+	}
+	if m, err = predict.FromFacts(facts, called); err != nil {
+		return m, usagef("--host %s: %w", name, err)
+	}
+	return m, nil
+}
+
+// renamed says --host where a shared reader says --root.
+type renamed struct {
+	error
+	old, new string
+}
+
+func (r renamed) Error() string { return strings.Replace(r.error.Error(), r.old, r.new, 1) }
+func (r renamed) Unwrap() error { return r.error }
+
+// readInput reads a file that a flag names; a word that is no file may be a slip in
+// a name.
+func readInput(flag, name string, most int64, known []string) ([]byte, error) {
+	info, err := os.Stat(name)
+	if errors.Is(err, fs.ErrNotExist) && !strings.ContainsAny(name, `/\`) {
+		hint := ""
+		if near := spelling.Meant(name, known); near != "" {
+			hint = "; did you mean " + near + "?"
+		}
+		return nil, usagef("--%s %q: there is no such file, and the built-in names are %s%s", flag, name, strings.Join(known, ", "), hint)
+	}
+	switch {
+	case err != nil:
+		return nil, usagef("--%s %s: %w", flag, name, plain(err))
+	case info.IsDir():
+		return nil, usagef("--%s %s is a directory; name a file", flag, name)
+	case info.Size() > most:
+		return nil, usagef("--%s %s: expected at most %d MiB", flag, name, most>>20)
+	}
+	data, err := os.ReadFile(name)
+	if err != nil {
+		return nil, usagef("--%s %s: %w", flag, name, plain(err))
+	}
+	return data, nil
+}
+
+// showCase prints a file to start from.
+func showCase(cmd *cobra.Command, std streams, o predictFlags) error {
+	if err := oneOf("show", o.show, []string{"host", "workload"}); err != nil {
+		return err
+	}
+	var (
+		out  []byte
+		rows []predict.Assumption
+	)
+	switch {
+	case o.show == "host" && o.host == "":
+		out = []byte(predict.MachineTemplate)
+	case o.show == "host":
+		m, err := o.readMachine(cmd, "")
+		if err != nil {
+			return err
+		}
+		if out, err = toml.Marshal(m.Machine); err != nil {
+			return err
+		}
+		rows = m.Assumptions
+	case !cmd.Flags().Changed("workload"):
+		out = []byte(predict.WorkloadTemplate)
+	default:
+		w, err := o.readWorkload(cmd)
+		if err != nil {
+			return err
+		}
+		if out, err = toml.Marshal(w.Workload); err != nil {
+			return err
+		}
+		rows = w.Assumptions
+	}
+	var b bytes.Buffer
+	for _, r := range rows {
+		fmt.Fprintf(&b, "# assumed: %s = %s: %s\n", screen.Clean(r.Name), screen.Clean(r.Value), screen.Clean(r.Source))
+	}
+	b.Write(out)
+	_, err := std.out.Write(b.Bytes())
+	return err
+}

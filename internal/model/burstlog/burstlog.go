@@ -1,0 +1,121 @@
+// Package burstlog is the record of how long each CPU computed and idled, in turn.
+// It is what a prediction for a workload that nobody has described is made from.
+//
+// A record is JSON lines. The first is the head, every other one a burst:
+//
+//	{"schema":1,"kind":"hostlab-bursts","started":"2026-11-21T09:00:00Z","interval":0,"cpus":[0,1],"source":"scheduler events"}
+//	{"cpu":0,"at":0.0125,"busy":0.0602,"idle":0.0410}
+//
+// Times are in seconds; at counts from the start of the record. The bursts of one
+// CPU follow each other without a hole: at + busy + idle is the next one's at. Those
+// of different CPUs may stand in any order. A CPU of the head without a burst idled.
+package burstlog
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"time"
+)
+
+// Schema is the version of the form, and Kind what its head says.
+const (
+	Schema = 1
+	Kind   = "hostlab-bursts"
+)
+
+// Head describes a record.
+type Head struct {
+	Schema  int       `json:"schema"`
+	Kind    string    `json:"kind"`
+	Started time.Time `json:"started"`
+	// Interval is the time between the looks that the lengths were told from, in
+	// seconds: shorter bursts than that are not in it. 0 says that every switch was seen.
+	Interval float64 `json:"interval"`
+	CPUs     []int   `json:"cpus"`
+	Source   string  `json:"source"` // what the bursts were told from
+}
+
+// Burst is one stretch of computing of a CPU and the idle time after it.
+type Burst struct {
+	CPU  int     `json:"cpu"`
+	At   float64 `json:"at"`   // s from the start of the record
+	Busy float64 `json:"busy"` // s
+	Idle float64 `json:"idle"` // s; 0 only where the record of the CPU ends
+}
+
+// Limits of what a record may hold.
+const (
+	maxCPUs   = 65536
+	maxLength = 86400 * 366 // s
+)
+
+func (h Head) validate() error {
+	switch {
+	case h.Kind != Kind:
+		return fmt.Errorf("kind is %q; a record of bursts begins with a line of kind %q", h.Kind, Kind)
+	case h.Schema != Schema:
+		return fmt.Errorf("schema is %d; this version reads %d", h.Schema, Schema)
+	case !(h.Interval >= 0 && h.Interval <= 60):
+		return fmt.Errorf("interval is %g s; it must be 0 to 60 s", h.Interval)
+	case len(h.CPUs) == 0:
+		return errors.New("cpus is empty; it lists the CPUs that were watched")
+	case len(h.CPUs) > maxCPUs:
+		return fmt.Errorf("cpus has %d entries; it must be at most %d", len(h.CPUs), maxCPUs)
+	}
+	seen := map[int]bool{}
+	for _, c := range h.CPUs {
+		if c < 0 || seen[c] {
+			return fmt.Errorf("cpus: %d is negative or there twice", c)
+		}
+		seen[c] = true
+	}
+	return nil
+}
+
+func (b Burst) validate() error {
+	switch {
+	case !(b.At >= 0 && b.At <= maxLength):
+		return fmt.Errorf("at is %g s; it must be 0 to %d s", b.At, maxLength)
+	case !(b.Busy > 0 && b.Busy <= maxLength):
+		return fmt.Errorf("busy is %g s; it must be above 0 and at most %d s", b.Busy, maxLength)
+	case !(b.Idle >= 0 && b.Idle <= maxLength):
+		return fmt.Errorf("idle is %g s; it must be 0 to %d s", b.Idle, maxLength)
+	}
+	return nil
+}
+
+// follower checks that the bursts of one CPU follow each other.
+type follower struct {
+	end    float64 // at + busy + idle of the last burst
+	any    bool
+	closed bool // its last burst had no idle time after it
+}
+
+// slack is how far times may be off: clocks are read one after the other, and
+// numbers are rounded. Looks at intervals can be off by one of them.
+func slack(h Head) float64 { return max(50e-6, h.Interval) }
+
+// follow returns the length of a hole before b, 0 without.
+func (f *follower) follow(h Head, b Burst) (hole float64, err error) {
+	switch tolerance := slack(h); {
+	case !f.any: // what a CPU did before its first burst is idle time that nobody measured
+	case b.At < f.end-tolerance:
+		return 0, fmt.Errorf("cpu %d: a burst at %s begins before the one before it, with its idle time, ends at %s: they overlap or are out of order",
+			b.CPU, seconds(b.At), seconds(f.end))
+	case b.At > f.end+tolerance:
+		hole = b.At - f.end
+	}
+	if f.closed && hole == 0 {
+		return 0, fmt.Errorf("cpu %d: idle is 0 s before the burst at %s; join the two, or give the idle time between them", b.CPU, seconds(b.At))
+	}
+	f.any, f.end, f.closed = true, b.At+b.Busy+b.Idle, b.Idle == 0
+	return hole, nil
+}
+
+func seconds(s float64) string {
+	if a := math.Abs(s); a > 0 && a < 1 {
+		return fmt.Sprintf("%.4g ms", s*1e3)
+	}
+	return fmt.Sprintf("%.7g s", s)
+}

@@ -1,0 +1,204 @@
+package burstlog_test
+
+import (
+	"bytes"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"pgregory.net/rapid"
+
+	"hostlab/internal/model"
+	"hostlab/internal/model/burstlog"
+)
+
+const head = `{"schema":1,"kind":"hostlab-bursts","started":"2026-11-21T09:00:00Z","interval":0,"cpus":[0,1],"source":"test"}` + "\n"
+
+func TestRead(t *testing.T) {
+	r, err := burstlog.Read(strings.NewReader(head + `{"cpu":0,"at":0,"busy":0.06,"idle":0.04}
+{"cpu":1,"at":0.02,"busy":0.03,"idle":0.05}
+{"cpu":0,"at":0.1,"busy":0.02,"idle":0}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]float64{0.06, 0.03, 0.02}, r.Busy); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]float64{0.04, 0.05}, r.Idle); diff != "" {
+		t.Error(diff)
+	}
+	if math.Abs(r.Span-0.12) > 1e-12 || r.Active != 2 || len(r.Warnings) != 0 {
+		t.Errorf("span %v, active %d, warnings %q", r.Span, r.Active, r.Warnings)
+	}
+	if got, want := r.Load(), 0.11/0.24; math.Abs(got-want) > 1e-12 {
+		t.Errorf("load %v, expected %v", got, want)
+	}
+	open, closed := r.Open("x"), r.Replay("x")
+	for _, w := range []model.Workload{open, closed} {
+		if err := w.Validate(); err != nil {
+			t.Errorf("%v", err)
+		}
+		if math.Abs(w.Slice.Mean-0.11/3) > 1e-12 {
+			t.Errorf("mean slice %v", w.Slice.Mean)
+		}
+	}
+	if !open.Open() || closed.Open() || closed.Users != 2 || math.Abs(closed.Think.Mean-0.045) > 1e-12 {
+		t.Errorf("open %+v\nclosed %+v", open, closed)
+	}
+}
+
+func TestReadRefuses(t *testing.T) {
+	burst := `{"cpu":0,"at":0,"busy":0.06,"idle":0.04}` + "\n"
+	for _, c := range []struct{ name, text, want string }{
+		{"empty", "", "it is empty"},
+		{"no head", burst, "line 1: not a record of bursts"},
+		{"binary", "\x00\x01\x02", "line 1: not a record of bursts"},
+		{"other kind", `{"schema":1,"kind":"x","cpus":[0]}`, `line 1: kind is "x"`},
+		{"schema", strings.Replace(head, `"schema":1`, `"schema":9`, 1), "line 1: schema is 9; this version reads 1"},
+		{"interval", strings.Replace(head, `"interval":0`, `"interval":-1`, 1), "line 1: interval is -1 s; it must be 0 to 60 s"},
+		{"no CPUs", strings.Replace(head, `[0,1]`, `[]`, 1), "line 1: cpus is empty"},
+		{"CPU twice", strings.Replace(head, `[0,1]`, `[1,1]`, 1), "line 1: cpus: 1 is negative or there twice"},
+		{"only a head", head, "no burst"},
+		{"unknown CPU", head + `{"cpu":7,"at":0,"busy":1,"idle":1}`, "line 2: cpu 7 is not among the CPUs of the head"},
+		{"busy zero", head + `{"cpu":0,"at":0,"busy":0,"idle":1}`, "line 2: cpu 0: busy is 0 s; it must be above 0"},
+		{"busy negative", head + `{"cpu":0,"at":0,"busy":-1,"idle":1}`, "line 2: cpu 0: busy is -1 s"},
+		{"idle negative", head + `{"cpu":0,"at":0,"busy":1,"idle":-1}`, "line 2: cpu 0: idle is -1 s"},
+		{"at negative", head + `{"cpu":0,"at":-1,"busy":1,"idle":1}`, "line 2: cpu 0: at is -1 s"},
+		{"NaN", head + `{"cpu":0,"at":0,"busy":NaN,"idle":1}`, "line 2: expected JSON"},
+		{"too large", head + `{"cpu":0,"at":0,"busy":1e999,"idle":1}`, "line 2: expected JSON"},
+		{"key missing", head + `{"cpu":0,"at":0,"busy":1}`, "line 2: a burst has the keys"},
+		{"key unknown", head + `{"cpu":0,"at":0,"busy":1,"idle":1,"freq":2}`, `line 2: expected JSON: json: unknown field "freq"`},
+		{"cut off", head + `{"cpu":0,"at":0,"bu`, "line 2: the line is cut off"},
+		{"two values", head + `{"cpu":0,"at":0,"busy":1,"idle":1} {}`, "line 2: more than one JSON value"},
+		{"overlap", head + burst + `{"cpu":0,"at":0.08,"busy":0.01,"idle":0.01}`, "line 3: cpu 0: a burst at 80 ms begins before the one before it, with its idle time, ends at 100 ms"},
+		{"out of order", head + `{"cpu":0,"at":5,"busy":0.06,"idle":0.04}` + "\n" + burst, "line 3: cpu 0: a burst at 0 s begins before"},
+		{"not joined", head + `{"cpu":0,"at":0,"busy":0.06,"idle":0}` + "\n" + `{"cpu":0,"at":0.06,"busy":0.01,"idle":0.01}`, "line 3: cpu 0: idle is 0 s before the burst at 60 ms"},
+		{"gap", head + burst + `{"cpu":0,"at":0.3,"busy":0.05,"idle":0.05}`, "cpu 0: a gap of 200 ms after 100 ms; 50 % of its time is missing"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if _, err := burstlog.Read(strings.NewReader(c.text)); err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%v, expected %q", err, c.want)
+			}
+		})
+	}
+}
+
+func TestSmallGapsAreCutOut(t *testing.T) {
+	r, err := burstlog.Read(strings.NewReader(head + `{"cpu":0,"at":0,"busy":1,"idle":1}
+{"cpu":0,"at":2.05,"busy":1,"idle":1}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"gaps of up to 50 ms in all were cut out of the record, on 1 of 1 CPUs"}
+	if diff := cmp.Diff(want, r.Warnings); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestCoarseRecordsAreWarnedOf(t *testing.T) {
+	r, err := burstlog.Read(strings.NewReader(strings.Replace(head, `"interval":0`, `"interval":1`, 1) + `{"cpu":0,"at":0,"busy":1,"idle":1}`))
+	if err != nil || len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0], "at intervals of 1 s") {
+		t.Errorf("%v, %v", r, err)
+	}
+}
+
+// TestRoundTrip writes bursts that follow each other and reads the same back.
+func TestRoundTrip(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		h := burstlog.Head{Started: time.Unix(rapid.Int64Range(0, 4e9).Draw(t, "started"), 0).UTC(), CPUs: []int{0, 3}, Source: "rapid"}
+		var file bytes.Buffer
+		w, err := burstlog.NewWriter(&file, h)
+		if err != nil {
+			t.Fatal(err)
+		}
+		length := rapid.Float64Range(1e-6, 100)
+		end := map[int]float64{}
+		var busy, idle []float64
+		for range rapid.IntRange(1, 50).Draw(t, "n") {
+			b := burstlog.Burst{CPU: rapid.SampledFrom(h.CPUs).Draw(t, "cpu"), Busy: length.Draw(t, "busy"), Idle: length.Draw(t, "idle")}
+			b.At = end[b.CPU]
+			end[b.CPU] += b.Busy + b.Idle
+			busy, idle = append(busy, b.Busy), append(idle, b.Idle)
+			if err := w.Write(b); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := w.Flush(); err != nil {
+			t.Fatal(err)
+		}
+		r, err := burstlog.Read(&file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(busy, r.Busy) + cmp.Diff(idle, r.Idle); diff != "" || len(r.Warnings) > 0 {
+			t.Fatal(diff, r.Warnings)
+		}
+		if l := r.Load(); !(l > 0 && l <= 1) {
+			t.Fatalf("load %v", l)
+		}
+		if err := r.Replay("r").Validate(); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+func TestWriterRefuses(t *testing.T) {
+	if _, err := burstlog.NewWriter(&bytes.Buffer{}, burstlog.Head{}); err == nil {
+		t.Error("a head without CPUs was taken")
+	}
+	w, err := burstlog.NewWriter(&bytes.Buffer{}, burstlog.Head{CPUs: []int{0}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, b := range []burstlog.Burst{{CPU: 1, Busy: 1}, {Busy: math.NaN(), Idle: 1}, {Busy: 1, Idle: math.Inf(1)}, {At: -1, Busy: 1}} {
+		if err := w.Write(b); err == nil {
+			t.Errorf("%+v was taken", b)
+		}
+	}
+	if err := w.Write(burstlog.Burst{At: 1, Busy: 1, Idle: 1}); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Write(burstlog.Burst{At: 2, Busy: 1, Idle: 1}); err == nil {
+		t.Error("an overlap was taken")
+	}
+}
+
+// TestManyBursts holds that joining values keeps the mean.
+func TestManyBursts(t *testing.T) {
+	var r burstlog.Record
+	r.Active = 1
+	sum := 0.0
+	for i := range 54321 {
+		r.Busy = append(r.Busy, 1e-3*float64(i%977+1))
+		sum += r.Busy[i]
+	}
+	r.Idle = r.Busy
+	d := r.Open("many").Slice
+	if mean := sum / 54321; len(d.Values) != 5000 || !cmp.Equal(d.Mean, mean, cmpopts.EquateApprox(1e-3, 0)) {
+		t.Errorf("%d values, mean %v, expected %v", len(d.Values), d.Mean, mean)
+	}
+}
+
+func FuzzRead(f *testing.F) {
+	f.Add(head + `{"cpu":0,"at":0,"busy":0.06,"idle":0.04}`)
+	f.Add(head + `{"cpu":0,"at":0,"busy":1,"idle":1}` + "\n" + `{"cpu":1,"at":0,"busy":1,"idle":1}` + "\n\n")
+	f.Add(`{`)
+	f.Fuzz(func(t *testing.T, text string) {
+		r, err := burstlog.Read(strings.NewReader(text))
+		if err != nil {
+			return
+		}
+		if l := r.Load(); !(l > 0 && l <= 1) {
+			t.Errorf("load %v", l)
+		}
+		for _, b := range append(r.Busy, r.Idle...) {
+			if !(b > 0) {
+				t.Errorf("a length of %v", b)
+			}
+		}
+	})
+}

@@ -1,0 +1,182 @@
+package burstlog
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+)
+
+// MaxHoles is the share of a CPU's time that may be missing from a record: that
+// much is cut out with a warning, more is an error.
+const MaxHoles = 0.05
+
+// maxBursts bounds what is kept in memory: 16 bytes each.
+const maxBursts = 50_000_000
+
+// Record is a record that was read: the lengths of all CPUs together. In a hole
+// nothing is known, so the idle time before it ends at the hole.
+type Record struct {
+	Head
+	Busy, Idle []float64 // s, in the order of the lines; Idle without those of 0
+	Active     int       // CPUs with at least one burst
+	Span       float64   // s from the start to the latest end
+	Warnings   []string
+}
+
+// ErrNotRecord is the error of data whose first line is no head of a record, which
+// may be a file of another kind.
+var ErrNotRecord = errors.New("not a record of bursts")
+
+// track is what is known of a CPU while reading.
+type track struct {
+	follower
+	holes          float64
+	longest, where float64
+	began          float64
+}
+
+// Read reads a record and checks all of it. Errors say the line, the CPU and the
+// time.
+func Read(in io.Reader) (*Record, error) {
+	lines := bufio.NewScanner(in)
+	lines.Buffer(make([]byte, 64<<10), 8<<20)
+	if !lines.Scan() {
+		if err := lines.Err(); err != nil {
+			return nil, tooLong(err, 1)
+		}
+		return nil, fmt.Errorf("%w: it is empty", ErrNotRecord)
+	}
+	r := &Record{}
+	if err := strictly(lines.Bytes(), &r.Head); err != nil {
+		return nil, fmt.Errorf("line 1: %w: %w", ErrNotRecord, err)
+	}
+	if err := r.validate(); err != nil {
+		return nil, fmt.Errorf("line 1: %w", err)
+	}
+	cpus := map[int]*track{}
+	for _, c := range r.CPUs {
+		cpus[c] = &track{}
+	}
+	n := 1
+	for lines.Scan() {
+		n++
+		if len(bytes.TrimSpace(lines.Bytes())) == 0 {
+			continue
+		}
+		if err := r.add(lines.Bytes(), cpus); err != nil {
+			return nil, fmt.Errorf("line %d: %w", n, err)
+		}
+	}
+	if err := lines.Err(); err != nil {
+		return nil, tooLong(err, n+1)
+	}
+	if len(r.Busy) == 0 {
+		return nil, errors.New("the record holds no burst, only its head")
+	}
+	return r, r.finish(cpus)
+}
+
+func (r *Record) add(line []byte, cpus map[int]*track) error {
+	// Pointers tell a key that is missing from one that is 0.
+	var b struct {
+		CPU  *int     `json:"cpu"`
+		At   *float64 `json:"at"`
+		Busy *float64 `json:"busy"`
+		Idle *float64 `json:"idle"`
+	}
+	if err := strictly(line, &b); err != nil {
+		return err
+	}
+	if b.CPU == nil || b.At == nil || b.Busy == nil || b.Idle == nil {
+		return errors.New("a burst has the keys cpu, at, busy and idle")
+	}
+	burst := Burst{*b.CPU, *b.At, *b.Busy, *b.Idle}
+	t, ok := cpus[burst.CPU]
+	if !ok {
+		return fmt.Errorf("cpu %d is not among the CPUs of the head", burst.CPU)
+	}
+	if err := burst.validate(); err != nil {
+		return fmt.Errorf("cpu %d: %w", burst.CPU, err)
+	}
+	if !t.any {
+		t.began = burst.At
+	}
+	before := t.end
+	hole, err := t.follow(r.Head, burst)
+	if err != nil {
+		return err
+	}
+	t.holes += hole
+	if hole > t.longest {
+		t.longest, t.where = hole, before
+	}
+	if len(r.Busy) == maxBursts {
+		return fmt.Errorf("more than %d bursts; cut the record", maxBursts)
+	}
+	r.Busy = append(r.Busy, burst.Busy)
+	if burst.Idle > 0 {
+		r.Idle = append(r.Idle, burst.Idle)
+	}
+	r.Span = max(r.Span, t.end)
+	return nil
+}
+
+// finish judges the holes.
+func (r *Record) finish(cpus map[int]*track) error {
+	missing, of := 0.0, 0
+	for _, c := range slices.Sorted(slices.Values(r.CPUs)) {
+		t := cpus[c]
+		if !t.any {
+			continue
+		}
+		r.Active++
+		if t.holes == 0 {
+			continue
+		}
+		of++
+		missing = max(missing, t.holes)
+		if share := t.holes / (t.end - t.began); share > MaxHoles {
+			return fmt.Errorf("cpu %d: a gap of %s after %s; %.3g %% of its time is missing in all, and at most %g %% can be cut out",
+				c, seconds(t.longest), seconds(t.where), share*100, MaxHoles*100)
+		}
+	}
+	if of > 0 {
+		r.Warnings = append(r.Warnings, fmt.Sprintf("gaps of up to %s in all were cut out of the record, on %d of %d CPUs", seconds(missing), of, r.Active))
+	}
+	mean := 0.0
+	for _, b := range r.Busy {
+		mean += b / float64(len(r.Busy))
+	}
+	if r.Interval > mean/2 {
+		r.Warnings = append(r.Warnings, fmt.Sprintf("the record was taken at intervals of %s, but its bursts last %s on average: shorter ones were joined or missed",
+			seconds(r.Interval), seconds(mean)))
+	}
+	return nil
+}
+
+func tooLong(err error, line int) error {
+	if errors.Is(err, bufio.ErrTooLong) {
+		return fmt.Errorf("line %d: %w: it is longer than 8 MiB", line, ErrNotRecord)
+	}
+	return err
+}
+
+// strictly decodes one line, refusing unknown keys and anything after the value.
+func strictly(line []byte, into any) error {
+	d := json.NewDecoder(bytes.NewReader(line))
+	d.DisallowUnknownFields()
+	if err := d.Decode(into); err != nil {
+		if errors.Is(err, io.ErrUnexpectedEOF) {
+			return errors.New("the line is cut off")
+		}
+		return fmt.Errorf("expected JSON: %w", err)
+	}
+	if d.More() {
+		return errors.New("more than one JSON value on the line")
+	}
+	return nil
+}

@@ -1,0 +1,228 @@
+package model
+
+import (
+	"fmt"
+
+	"hostlab/internal/model/des"
+)
+
+// governor is a policy made ready for one machine.
+type governor struct {
+	rule       rule
+	hz         float64 // ruleHertz
+	floor, top int     // P-states
+	boost      bool    // the last P-state includes turbo
+
+	period           des.Time // check interval, 0 without
+	inc, dec         float64  // thresholds
+	incTime, decTime int32
+	incPol, decPol   int
+	ofMaximum        bool    // utilisation relative to the highest frequency
+	step             float64 // conservative, share
+	margin           float64
+	rateLimit        des.Time
+	halfLife         float64 // ns
+	utilEst, ioBoost bool
+}
+
+// compileGovernor checks that the policy fits the machine.
+func compileGovernor(p Policy, m Machine) (governor, error) {
+	last := len(m.PStates) - 1
+	g := governor{rule: p.rule, top: last, boost: true, margin: p.value(pMargin)}
+	peak := m.PStates[last]
+	if len(m.Turbo) > 0 {
+		peak = m.Turbo[0].Hz
+	}
+	switch p.rule {
+	case ruleNone:
+		return g, fmt.Errorf("it is empty; get one from ParsePolicy")
+	case ruleHertz:
+		g.hz = p.value(pHertz) * m.Nominal
+		if g.hz < m.PStates[0]*0.999 || g.hz > peak*1.001 {
+			return g, fmt.Errorf("%.4g %% of nominal is %.4g Hz; this machine runs at %.4g to %.4g %% (%.4g to %.4g Hz)",
+				p.value(pHertz)*100, g.hz, m.PStates[0]/m.Nominal*100, peak/m.Nominal*100, m.PStates[0], peak)
+		}
+		return g, nil
+	}
+	if p.index(pThrottleMax) >= 0 {
+		g.boost = p.value(pBoostMode) > 0
+		g.limit(m, p.value(pThrottleMin)*m.PStates[last], p.value(pThrottleMax)*m.PStates[last])
+	} else {
+		high := p.value(pMaxFreq)
+		if high == 0 {
+			high = peak
+		}
+		g.boost = high > m.PStates[last] || len(m.Turbo) == 0
+		g.limit(m, p.value(pMinFreq), high)
+	}
+	if g.floor > g.top {
+		return g, fmt.Errorf("its lowest performance is above its highest (%.4g and %.4g Hz)", m.PStates[g.floor], m.PStates[g.top])
+	}
+	ns := func(name string) des.Time { return des.Nanoseconds(p.value(name)) }
+	switch p.rule {
+	case ruleFloor:
+		g.top = g.floor
+	case ruleWindows:
+		g.period, g.inc, g.dec = ns(pCheck), p.value(pIncThreshold), p.value(pDecThreshold)
+		g.incTime, g.decTime = int32(p.value(pIncTime)), int32(p.value(pDecTime))
+		g.incPol, g.decPol = int(p.value(pIncPolicy)), int(p.value(pDecPolicy))
+		g.ofMaximum = p.value(pReference) == 1
+		if g.dec >= g.inc {
+			return g, fmt.Errorf("PERFDECTHRESHOLD is %g; it must be below PERFINCTHRESHOLD, %g", g.dec, g.inc)
+		}
+	case ruleOndemand, ruleConservative:
+		g.period, g.inc, g.dec, g.step = ns(pSampling), p.value(pUp), p.value(pDown), p.value(pStep)
+		if p.rule == ruleConservative && g.dec >= g.inc {
+			return g, fmt.Errorf("down_threshold is %g; it must be below up_threshold, %g", g.dec, g.inc)
+		}
+	case ruleIntelPstate:
+		g.period = ns(pSampling)
+	case ruleSchedutil:
+		g.period, g.rateLimit, g.halfLife = ns(pTick), ns(pRateLimit), p.value(pHalfLife)*1e9
+		g.utilEst, g.ioBoost = p.value(pUtilEst) == 1, p.value(pIOWait) == 1
+	}
+	return g, nil
+}
+
+// limit sets floor to the lowest state at or above low and top to the highest at
+// or below high, with a thousandth for frequencies rounded in tables.
+func (g *governor) limit(m Machine, low, high float64) {
+	last := len(m.PStates) - 1
+	g.floor = last
+	for i := last; i >= 0 && m.PStates[i] >= low*0.999; i-- {
+		g.floor = i
+	}
+	g.top = 0
+	for i, f := range m.PStates {
+		if f <= high*1.001 {
+			g.top = i
+		}
+	}
+}
+
+// atOrAbove is the lowest state between floor and top whose frequency is at least
+// hz, else top.
+func (g *governor) atOrAbove(pstates []float64, hz float64) int {
+	for i := g.floor; i < g.top; i++ {
+		if pstates[i] >= hz*(1-1e-9) {
+			return i
+		}
+	}
+	return g.top
+}
+
+// nearest is the state between floor and top closest to hz.
+func (g *governor) nearest(pstates []float64, hz float64) int {
+	best := g.floor
+	for i := g.floor + 1; i <= g.top; i++ {
+		if pstates[i]-hz < hz-pstates[best] {
+			best = i
+		}
+	}
+	return best
+}
+
+// sampled is what a rule with a check interval remembers of one CPU.
+type sampled struct {
+	above, below int32   // intervals in a row
+	target       float64 // Hz: conservative's wish between states
+}
+
+// check decides the P-state at the end of an interval. utilisation is the busy
+// share of the interval (relative to the maximum frequency: times frequency over
+// that of the highest state); average is the mean request over the interval, the
+// state that is current.
+func (g *governor) check(s *sampled, pstates []float64, utilisation float64, current int) int {
+	switch g.rule {
+	case ruleWindows:
+		return g.checkWindows(s, pstates, utilisation, current)
+	case ruleOndemand:
+		// cpufreq_ondemand.c, od_update: min + load*(max-min)/100, the closest state.
+		if utilisation > g.inc {
+			return g.top
+		}
+		low, high := pstates[g.floor], pstates[g.top]
+		return g.nearest(pstates, low+utilisation*(high-low))
+	case ruleConservative:
+		// cpufreq_conservative.c, cs_dbs_update: the wish moves in steps between the
+		// limits, and the state is the highest at or below it going up, the lowest at or
+		// above it going down.
+		step := g.step * pstates[g.top]
+		if s.target == 0 {
+			s.target = pstates[current]
+		}
+		switch {
+		case utilisation > g.inc:
+			s.target = min(s.target+step, pstates[g.top])
+			for i := g.top; i > current; i-- {
+				if pstates[i] <= s.target*(1+1e-9) {
+					return i
+				}
+			}
+		case utilisation < g.dec:
+			s.target = max(s.target-step, pstates[g.floor])
+			return min(current, g.atOrAbove(pstates, s.target))
+		}
+		return current
+	case ruleIntelPstate:
+		// intel_pstate.c, get_target_pstate: a fall goes half of the way.
+		target := g.margin * pstates[g.top] * utilisation
+		if now := pstates[current]; now > target {
+			target += (now - target) / 2
+		}
+		return g.nearest(pstates, target)
+	}
+	return current
+}
+
+func (g *governor) checkWindows(s *sampled, pstates []float64, utilisation float64, current int) int {
+	switch {
+	case utilisation >= g.inc:
+		s.below = 0
+		if current >= g.top {
+			s.above = 0
+			return current
+		}
+		if s.above++; s.above < g.incTime {
+			return current
+		}
+		s.above = 0
+		switch g.incPol {
+		case stepSingle:
+			return current + 1
+		case stepRocket:
+			return g.top
+		}
+		// Ideal: where this much work would keep it just below the increase threshold.
+		return max(current+1, g.atOrAbove(pstates, g.work(pstates, utilisation, current)/g.inc))
+	case utilisation <= g.dec:
+		s.above = 0
+		if current <= g.floor {
+			s.below = 0
+			return current
+		}
+		if s.below++; s.below < g.decTime {
+			return current
+		}
+		s.below = 0
+		switch g.decPol {
+		case stepSingle:
+			return current - 1
+		case stepRocket:
+			return g.floor
+		}
+		// Ideal: the lowest state in which this work would stay below the increase
+		// threshold, so that it does not rise again at once.
+		return min(current-1, g.atOrAbove(pstates, g.work(pstates, utilisation, current)/g.inc))
+	}
+	s.above, s.below = 0, 0
+	return current
+}
+
+// work is the frequency that would have been busy all the time.
+func (g *governor) work(pstates []float64, utilisation float64, current int) float64 {
+	if g.ofMaximum {
+		return utilisation * pstates[g.top]
+	}
+	return utilisation * pstates[current]
+}

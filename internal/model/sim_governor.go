@@ -1,0 +1,212 @@
+package model
+
+import (
+	"math"
+
+	"hostlab/internal/model/des"
+)
+
+// A check that can change nothing is not simulated: that of a CPU which idled
+// through its interval at the lowest state, or was busy through it at the highest.
+// Such a CPU is parked, and its intervals resume in phase when it starts or stops.
+// The result is the same as with all checks.
+
+// unpark resumes a CPU's intervals; the one now running began with the CPU in the
+// state that it had since it was parked.
+func (s *sim) unpark(i int32, wasBusy bool) {
+	k := &s.cpus[i]
+	k.parked = false
+	into := (s.now - k.phase) % s.g.period
+	if into < 0 {
+		into += s.g.period
+	}
+	k.start = s.now - into
+	k.startBusy, k.startCycles = k.busy, k.cycles
+	if wasBusy {
+		k.startBusy -= into
+		k.startCycles -= float64(into) * min(1, s.hw.scale[k.point])
+	}
+	s.q.Set(s.checkSlot(i), evCheck, k.start+s.g.period)
+}
+
+// governStart tells the governor that an idle CPU got work.
+func (s *sim) governStart(i int32) {
+	if s.g.rule == ruleSchedutil {
+		s.wakeBoost(i)
+		s.consider(i)
+		return
+	}
+	if s.g.period > 0 && s.cpus[i].parked {
+		s.unpark(i, false)
+	}
+}
+
+// governStop tells it that a CPU became idle.
+func (s *sim) governStop(i int32) {
+	if s.g.rule == ruleSchedutil {
+		s.settle(i)
+		s.consider(i)
+		s.q.Cancel(s.checkSlot(i))
+		return
+	}
+	if s.g.period > 0 && s.cpus[i].parked {
+		s.unpark(i, true)
+	}
+}
+
+// checkCPU ends a check interval.
+func (s *sim) checkCPU(i int32) {
+	s.account(i)
+	if s.g.rule == ruleSchedutil {
+		s.consider(i)
+		return
+	}
+	k := &s.cpus[i]
+	busy := k.busy - k.startBusy
+	utilisation := float64(busy) / float64(s.g.period)
+	if s.g.ofMaximum {
+		utilisation = (k.cycles - k.startCycles) / float64(s.g.period)
+	}
+	utilisation = min(1, utilisation)
+	request := s.g.check(&k.past, s.c.Machine.PStates, utilisation, int(k.request))
+	s.ask(i, int32(request))
+	at := s.c.Machine.PStates[request]
+	settled := s.g.rule != ruleConservative || k.past.target == at
+	idle := k.proc < 0 && busy == 0 && request == s.g.floor && settled
+	full := k.proc >= 0 && busy == s.g.period && request == s.g.top && settled
+	if (idle || full) && !s.eager {
+		k.parked = true
+		k.past = sampled{}
+		return
+	}
+	k.start, k.startBusy, k.startCycles = s.now, k.busy, k.cycles
+	s.q.Set(s.checkSlot(i), evCheck, s.now+s.g.period)
+}
+
+// track follows PELT through dt of running: utilisation grows towards 1 with time
+// scaled by frequency (Linux 6.12, kernel/sched/pelt.h: the clock runs slow at low
+// frequency and the difference, lag, is made up when the CPU idles).
+func (s *sim) track(k *cpu, dt des.Time) {
+	scale := min(1, s.hw.scale[k.point])
+	fade := decay(float64(dt) * scale / s.g.halfLife)
+	k.util = 1 - (1-k.util)*fade
+	k.lag += float64(dt) * (1 - scale)
+	r := &s.procs[k.proc]
+	r.util = 1 - (1-r.util)*fade
+	r.utilAt = s.now
+}
+
+// migrate moves a process's utilisation to the CPU that it is about to run on.
+func (s *sim) migrate(i, p int32) {
+	r := &s.procs[p]
+	r.util *= decay(float64(s.now-r.utilAt) / s.g.halfLife)
+	r.utilAt = s.now
+	if r.last == i {
+		return
+	}
+	if r.last >= 0 {
+		s.account(r.last)
+		old := &s.cpus[r.last]
+		old.util = max(0, old.util-r.util)
+	}
+	s.cpus[i].util = min(1, s.cpus[i].util+r.util)
+}
+
+// dequeue keeps what a process used before it sleeps (util_est: a rise counts at
+// once, a fall by a quarter).
+func (s *sim) dequeue(r *proc) {
+	if r.util >= r.est {
+		r.est = r.util
+	} else {
+		r.est += (r.util - r.est) / 4
+	}
+}
+
+// settle makes up for the slow clock when a CPU idles.
+func (s *sim) settle(i int32) {
+	k := &s.cpus[i]
+	k.util *= decay(k.lag / s.g.halfLife)
+	k.lag = 0
+}
+
+// decay is 2^-x. PELT's arithmetic has 32 steps per half-life; 1,024 with a line
+// between them err by less than 1e-7.
+func decay(x float64) float64 {
+	if x >= 60 {
+		return 0
+	}
+	n := int(x * decaySteps)
+	whole := n / decaySteps
+	i := n - whole*decaySteps
+	f := x*decaySteps - float64(n)
+	return (decays[i] + (decays[i+1]-decays[i])*f) / float64(uint64(1)<<whole)
+}
+
+const decaySteps = 1024
+
+var decays = func() (t [decaySteps + 1]float64) {
+	for i := range t {
+		t[i] = math.Exp2(-float64(i) / decaySteps)
+	}
+	return t
+}()
+
+// decayDomain brings the requests of the idle CPUs that share i's frequency to
+// their utilisation now (cpufreq_schedutil.c, sugov_next_freq_shared).
+func (s *sim) decayDomain(i int32) {
+	pstates := s.c.Machine.PStates
+	top := pstates[len(pstates)-1]
+	first := i / int32(s.hw.perDom) * int32(s.hw.perDom)
+	for j := first; j < first+int32(s.hw.perDom); j++ {
+		if k := &s.cpus[j]; k.proc < 0 && j != i && int(k.request) > s.g.floor {
+			s.account(j)
+			k.request = int32(s.g.atOrAbove(pstates, s.g.margin*top*k.util))
+		}
+	}
+}
+
+// wakeBoost is schedutil's iowait boost: from an eighth, doubling with each
+// wake-up from I/O that follows within a tick.
+func (s *sim) wakeBoost(i int32) {
+	k := &s.cpus[i]
+	if !s.g.ioBoost {
+		return
+	}
+	if s.now-k.boostAt > s.g.period {
+		k.boost = 0
+	}
+	if s.procs[k.proc].io {
+		k.boost = min(1, max(1.0/8, 2*k.boost))
+		k.boostAt = s.now
+	} else if k.boost /= 2; k.boost < 1.0/8 {
+		k.boost = 0
+	}
+}
+
+// consider lets schedutil choose, at scheduling events and ticks.
+func (s *sim) consider(i int32) {
+	k := &s.cpus[i]
+	pstates := s.c.Machine.PStates
+	top := pstates[len(pstates)-1]
+	u := k.util
+	if k.proc >= 0 && s.g.utilEst {
+		u = max(u, s.procs[k.proc].est)
+	}
+	want := int32(s.g.atOrAbove(pstates, s.g.margin*top*max(u, k.boost)))
+	if s.hw.perDom > 1 {
+		s.decayDomain(i)
+	}
+	if s.now-k.start >= s.g.rateLimit && (want != k.request || s.hw.perDom > 1) {
+		k.start = s.now
+		s.ask(i, want)
+	}
+	if k.proc < 0 {
+		return
+	}
+	// At the highest state utilisation only grows until the slice ends.
+	if k.request != int32(s.g.top) || want != k.request {
+		s.q.Set(s.checkSlot(i), evCheck, s.now+s.g.period)
+	} else {
+		s.q.Cancel(s.checkSlot(i))
+	}
+}

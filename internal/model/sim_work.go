@@ -1,0 +1,202 @@
+package model
+
+import (
+	"hostlab/internal/model/des"
+)
+
+// logGroup is the log of a Commit workload: one flush at a time, each covering all
+// commits that wait when it starts.
+type logGroup struct {
+	writer   int32 // the log writer's process; -1 without CPU work of its own
+	pending  []int32
+	covered  []int32
+	flushing bool
+}
+
+// populate starts the processes of a closed workload.
+func (s *sim) populate(seed uint64, replication int) {
+	w := s.c.Workload
+	s.commit.writer = -1
+	for i := range w.Users {
+		p := s.addProc()
+		r := &s.procs[p]
+		r.rng = des.Stream(seed, replication, forProcess, i)
+		switch w.Kind {
+		case Batch, Query:
+			r.left = w.Work * 1e9
+		}
+		// Everybody starts somewhere in a think time, jobs and workers at once.
+		var delay float64
+		if w.Kind == Dialog || w.Kind == Commit {
+			delay = s.think.draw(r.rng)
+		}
+		r.stage = -1
+		s.q.Set(s.wakeSlot(p), evWake, des.Time(delay))
+	}
+	if w.Kind == Commit && !w.FlushWork.IsZero() {
+		s.commit.writer = s.addProc()
+		r := &s.procs[s.commit.writer]
+		r.rng = des.Stream(seed, replication, forProcess, w.Users)
+		r.io = true
+	}
+}
+
+// arrive starts an open step and sets the next arrival. All of its work and waits
+// are drawn now, so that they do not depend on how fast earlier steps go.
+func (s *sim) arrive() {
+	s.q.Set(s.arriveSlot(), evArrive, s.now+des.Time(s.gap*s.arrivals.ExpFloat64()))
+	if s.waiting.n > 100_000+100*len(s.cpus) {
+		s.done, s.broken = true, true
+		return
+	}
+	index := s.meter.arrived()
+	var p int32
+	if n := len(s.free); n > 0 {
+		p = s.free[n-1]
+		s.free = s.free[:n-1]
+	} else {
+		p = s.addProc()
+	}
+	r := &s.procs[p]
+	n := s.c.Workload.Slices
+	r.plan = grow(r.plan, 2*n-1)
+	for k := range r.plan {
+		if k%2 == 0 {
+			r.plan[k] = s.slice.draw(s.demand)
+		} else {
+			r.plan[k] = s.wait.draw(s.demand)
+		}
+	}
+	r.index, r.stage, r.arrived, r.cpu, r.work = index, 0, s.now, 0, r.plan[0]
+	s.ready(p)
+}
+
+// ready runs a process's slice on an idle CPU, or lets it wait for one.
+func (s *sim) ready(p int32) {
+	if i := s.place.claim(s.procs[p].last); i >= 0 {
+		s.begin(i, p)
+	} else {
+		s.waiting.push(p)
+	}
+}
+
+// advance moves a process on after a slice: true when its next slice is ready at
+// once, else it waits, or has ended.
+func (s *sim) advance(p int32) bool {
+	r := &s.procs[p]
+	r.stage++
+	switch s.c.Workload.Kind {
+	case Dialog:
+		return s.advanceDialog(p, r)
+	case Commit:
+		if p == s.commit.writer {
+			s.flush()
+			return false
+		}
+		s.commit.pending = append(s.commit.pending, p)
+		s.gather()
+		return false
+	}
+	if r.left <= 0 {
+		s.ended(p)
+		return false
+	}
+	wait := s.wait.draw(r.rng)
+	s.nextPiece(r)
+	return s.pause(p, wait)
+}
+
+func (s *sim) advanceDialog(p int32, r *proc) bool {
+	if int(r.stage) == s.c.Workload.Slices {
+		s.ended(p)
+		return false
+	}
+	if r.rng == nil {
+		r.work = r.plan[2*r.stage]
+		return s.pause(p, r.plan[2*r.stage-1])
+	}
+	wait := s.wait.draw(r.rng)
+	r.work = s.slice.draw(r.rng)
+	return s.pause(p, wait)
+}
+
+// nextPiece takes the next slice off a job's work.
+func (s *sim) nextPiece(r *proc) {
+	r.work = min(r.left, max(1, s.slice.draw(r.rng)))
+	r.left -= r.work
+}
+
+// pause lets a process wait for ns; true when there is nothing to wait for.
+func (s *sim) pause(p int32, ns float64) bool {
+	if ns < 0.5 {
+		return true
+	}
+	s.q.Set(s.wakeSlot(p), evWake, s.now+des.Time(ns+0.5))
+	return false
+}
+
+// wake ends a wait or a think time; stage -1 means that a new step begins.
+func (s *sim) wake(p int32) {
+	r := &s.procs[p]
+	if r.stage < 0 {
+		s.beginStep(r)
+	}
+	s.ready(p)
+}
+
+func (s *sim) beginStep(r *proc) {
+	r.stage, r.arrived, r.cpu = 0, s.now, 0
+	switch s.c.Workload.Kind {
+	case Batch, Query:
+		s.nextPiece(r)
+	default:
+		r.work = s.slice.draw(r.rng)
+	}
+}
+
+// ended closes a step.
+func (s *sim) ended(p int32) {
+	r := &s.procs[p]
+	s.meter.ended(r)
+	if r.rng == nil {
+		s.free = append(s.free, p)
+		return
+	}
+	switch s.c.Workload.Kind {
+	case Dialog, Commit:
+		r.stage = -1
+		// Without thinking the next step follows in the same instant, as an event.
+		s.q.Set(s.wakeSlot(p), evWake, s.now+des.Time(s.think.draw(r.rng)))
+	}
+}
+
+// gather starts a flush when none is under way and a commit waits.
+func (s *sim) gather() {
+	if s.commit.flushing || len(s.commit.pending) == 0 {
+		return
+	}
+	s.commit.flushing = true
+	if w := s.commit.writer; w >= 0 {
+		r := &s.procs[w]
+		r.work = s.flushWork.draw(r.rng)
+		s.ready(w)
+		return
+	}
+	s.flush()
+}
+
+// flush hands all commits that wait to the device.
+func (s *sim) flush() {
+	s.commit.covered, s.commit.pending = s.commit.pending, s.commit.covered[:0]
+	s.q.Set(s.deviceSlot(), evDevice, s.now+des.Time(s.device.draw(s.flushes)))
+}
+
+// flushed ends the commits that the flush covered.
+func (s *sim) flushed() {
+	for _, p := range s.commit.covered {
+		s.ended(p)
+	}
+	s.commit.covered = s.commit.covered[:0]
+	s.commit.flushing = false
+	s.gather()
+}

@@ -1,0 +1,266 @@
+package model
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"runtime"
+
+	"golang.org/x/sync/errgroup"
+)
+
+func (o Options) withDefaults() Options {
+	if o.Replications == 0 {
+		o.Replications = 10
+	}
+	if o.Precision == 0 {
+		o.Precision = 0.01
+	}
+	if o.Events == 0 {
+		o.Events = 4_000_000
+	}
+	if o.Workers == 0 {
+		o.Workers = runtime.NumCPU()
+	}
+	if o.target == "" {
+		o.target = StepTime
+	}
+	if o.Level == 0 {
+		o.Level = 0.95
+	}
+	return o
+}
+
+func (o Options) validate() error {
+	if o.Replications < 2 || o.Replications > 10000 {
+		return fmt.Errorf("replications is %d; it must be 2 to 10000", o.Replications)
+	}
+	if o.Steps < 0 || o.Steps > 1e9 {
+		return fmt.Errorf("steps is %d; it must be 0 (chosen) to 1e+09", o.Steps)
+	}
+	if err := between("precision", o.Precision, 1e-5, 1, ""); err != nil {
+		return err
+	}
+	return between("level", o.Level, 0.5, 0.9999, "")
+}
+
+// Simulate runs one case. Errors name the key and the range of what is invalid;
+// an open workload that would be unstable under the policy gives an
+// *UnstableError. Deterministic for a case and Options, whatever Workers is.
+func Simulate(ctx context.Context, c Case, o Options) (Outcome, error) {
+	o = o.withDefaults()
+	out, err := simulateAll(ctx, []Case{c}, o)
+	if err != nil {
+		return Outcome{}, err
+	}
+	if out[0].err != nil {
+		return Outcome{}, out[0].err
+	}
+	return outcome(out[0], o), nil
+}
+
+// run is one case with all of its replications.
+type run struct {
+	c      Case
+	scale  float64 // Batch: work of a job over the part of it that is simulated
+	g      governor
+	plan   plan
+	reps   []replicate
+	err    error // this case cannot be simulated; others can
+	events int64
+}
+
+// plan is how much of a case to simulate in each replication.
+type plan struct{ warmUp, steps int64 }
+
+// simulateAll simulates cases that are to be compared with the first one: with the
+// same random numbers and the same number of steps. It is the whole adaptive
+// procedure: a pilot, and, when the intervals are too wide, one longer run of a
+// length that the pilot's intervals ask for. Both depend on results only, so
+// they are the same on any number of workers.
+func simulateAll(ctx context.Context, cases []Case, o Options) ([]*run, error) {
+	groups, err := simulateGroups(ctx, [][]Case{cases}, o)
+	if err != nil {
+		return nil, err
+	}
+	return groups[0], nil
+}
+
+// simulateGroups does that for several groups at once; the first case of each is
+// its baseline.
+func simulateGroups(ctx context.Context, groups [][]Case, o Options) ([][]*run, error) {
+	if err := o.validate(); err != nil {
+		return nil, err
+	}
+	out := make([][]*run, len(groups))
+	var jobs []*run
+	for i, cases := range groups {
+		p := pilot(cases[0], o)
+		for _, c := range cases {
+			r := &run{c: c, plan: p, scale: part(cases[0], o)}
+			if r.err = c.Validate(); r.err == nil {
+				r.g, _ = compileGovernor(c.Policy, c.Machine)
+				jobs = append(jobs, r)
+			}
+			out[i] = append(out[i], r)
+		}
+	}
+	if err := replicateAll(ctx, jobs, o); err != nil {
+		return nil, err
+	}
+	if o.Steps > 0 {
+		return out, nil
+	}
+	jobs = jobs[:0]
+	for _, group := range out {
+		factor := lengthen(group, o)
+		if factor < 1.2 {
+			continue
+		}
+		for _, r := range group {
+			if r.err == nil {
+				r.plan.steps = int64(float64(r.plan.steps) * factor)
+				jobs = append(jobs, r)
+			}
+		}
+	}
+	return out, replicateAll(ctx, jobs, o)
+}
+
+// part is the factor by which a long batch job is shortened: a job repeats slices
+// and waits, so a part of it tells of the whole, and its figures are scaled up.
+func part(c Case, o Options) float64 {
+	const eventsPerSlice = 10 // start, end, wake-up and some checks
+	w := c.Workload
+	if w.Kind != Batch {
+		return 1
+	}
+	slices := w.Work / w.Slice.Mean * float64(w.Users)
+	allowed := max(2000*float64(w.Users), float64(o.Events)/float64(o.Replications)/eventsPerSlice)
+	return max(1, slices/allowed)
+}
+
+// pilot is the first length. The warm-up lasts as long as a queue takes to forget
+// that it started empty: twice the relaxation time of M/M/c, S/(c(1-sqrt(load))^2)
+// (Morse 1955), at least a second, and a fifth of the steps.
+func pilot(c Case, o Options) plan {
+	w := c.Workload
+	p := plan{steps: int64(o.Steps)}
+	switch {
+	case w.Kind == Batch || w.Kind == Query:
+		return plan{steps: 1}
+	case w.Open():
+		cpus := float64(c.Machine.CPUs())
+		work := float64(w.Slices) * w.Slice.Mean
+		rate := c.Load * cpus / work // siblings only lower it
+		gap := 1 - math.Sqrt(min(c.Load, 0.98))
+		if p.steps == 0 {
+			p.steps = int64(max(100, rate))
+		}
+		p.warmUp = int64(max(20, rate, float64(p.steps)/5, rate*2*w.Slice.Mean/(cpus*gap*gap)))
+	default:
+		if p.steps == 0 {
+			p.steps = int64(max(200, 5*w.Users))
+		}
+		p.warmUp = max(int64(2*w.Users), p.steps/5)
+	}
+	return p
+}
+
+// lengthen is the factor by which a group's steps must grow for the precision
+// asked for, as far as the events allow.
+func lengthen(group []*run, o Options) float64 {
+	base := group[0]
+	if base.err != nil || base.c.Workload.Kind == Batch || base.c.Workload.Kind == Query {
+		return 1
+	}
+	factor := 1.0
+	for i, r := range group {
+		if r.err != nil {
+			continue
+		}
+		e := estimate(samples(r.reps, o.target), o.Level)
+		if i > 0 {
+			e = pairedRatio(samples(r.reps, o.target), samples(base.reps, o.target), o.Level)
+		} else if len(group) > 1 {
+			continue // only ratios are asked for
+		}
+		if h := e.halfWidth() / o.Precision; h > 1 && !math.IsInf(h, 1) {
+			// A tenth more, since the pilot's width is itself an estimate.
+			factor = max(factor, 1.1*h*h)
+		}
+	}
+	for _, r := range group {
+		if r.err == nil {
+			steps := float64(r.plan.steps)
+			warm := float64(r.plan.warmUp)
+			allowed := float64(o.Events) / float64(r.events) * (steps + warm) // steps of one replication
+			factor = min(factor, max(1, (allowed-warm)/steps))
+		}
+	}
+	return factor
+}
+
+// replicateAll runs all replications of all jobs, in parallel.
+func replicateAll(ctx context.Context, jobs []*run, o Options) error {
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(o.Workers)
+	for _, r := range jobs {
+		r.reps = make([]replicate, o.Replications)
+		for i := range r.reps {
+			g.Go(func() error {
+				var err error
+				r.reps[i], err = r.replicate(ctx, o.Seed, i)
+				return err
+			})
+		}
+	}
+	if err := g.Wait(); err != nil {
+		return err
+	}
+	for _, r := range jobs {
+		r.events = 0
+		for _, p := range r.reps {
+			r.events += p.events
+			if p.broken {
+				r.err = &UnstableError{Policy: r.c.Policy.Name, Load: r.c.Load, Capacity: math.NaN()}
+			}
+		}
+	}
+	return nil
+}
+
+// chunk is the number of events between looks at the context: a few hundredths of
+// a second.
+const chunk = 1 << 16
+
+func (r *run) replicate(ctx context.Context, seed uint64, i int) (replicate, error) {
+	if err := ctx.Err(); err != nil {
+		return replicate{}, err
+	}
+	c := r.c
+	c.Workload.Work /= r.scale
+	s := newSim(c, r.g, seed, i)
+	s.meter.warmUp, s.meter.steps = r.plan.warmUp, r.plan.steps
+	for !s.done {
+		before := s.events
+		s.run(before + chunk)
+		if s.events == before {
+			break
+		}
+		if err := ctx.Err(); err != nil {
+			return replicate{}, err
+		}
+	}
+	return s.meter.result(r.scale), nil
+}
+
+func samples(reps []replicate, r Response) []float64 {
+	var x []float64
+	for _, p := range reps {
+		if v, ok := p.values[r]; ok {
+			x = append(x, v)
+		}
+	}
+	return x
+}

@@ -1,0 +1,160 @@
+package predict
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"hostlab/internal/model"
+)
+
+// Answer is a question with all that was simulated for it.
+type Answer struct {
+	Question
+	Comparisons []model.Comparison // one a load; one in all for closed workloads
+	Vanishing   []model.Vanishing  // of each policy that is simulated itself; open workloads only
+	// Sensitivity is of the first policy at the lowest load, largest influence first.
+	Sensitivity []model.Influence
+	Map         *model.Map // with Sweep
+	Assumptions []Assumption
+	Warnings    []string
+}
+
+// SweepSlices are the mean lengths of slices that a map covers, in seconds.
+func SweepSlices() []float64 { return []float64{0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5} }
+
+// SweepLoads are the loads that a map covers.
+func SweepLoads() []float64 { return []float64{0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95} }
+
+// Ask simulates. step is told what begins; it may be nil. The answer depends on the
+// question only, whatever Options.Workers is. Errors are of the question, or the
+// context's.
+func Ask(ctx context.Context, q Question, step func(title string)) (*Answer, error) {
+	if step == nil {
+		step = func(string) {}
+	}
+	if err := q.validate(); err != nil {
+		return nil, err
+	}
+	a := &Answer{Question: q, Assumptions: assumptions(q), Warnings: slices.Concat(q.Machine.Warnings, q.Workload.Warnings)}
+	c := model.Case{Machine: q.Machine.Machine, Workload: q.Workload.Workload, Policy: q.Policies[0]}
+	loads := q.Loads
+	if !c.Workload.Open() {
+		loads = []float64{math.NaN()}
+	}
+	step("policies")
+	var err error
+	if a.Comparisons, err = model.CompareLoads(ctx, c, q.Baseline, q.Policies, loads, q.Options); err != nil {
+		return nil, explain(err)
+	}
+	rough := q.Options
+	rough.Precision = 0.02
+	if c.Workload.Open() {
+		for _, p := range q.Policies {
+			if p.Bounds {
+				continue
+			}
+			step("where " + p.Name + " stops to matter")
+			c.Policy = p
+			v, err := model.LoadWhereEffectVanishes(ctx, c, q.Baseline, Headline, Limit, rough)
+			if err != nil {
+				return nil, explain(err)
+			}
+			a.Vanishing = append(a.Vanishing, v)
+		}
+	}
+	c.Policy, c.Load = q.Policies[0], loads[0]
+	if !c.Policy.Bounds {
+		step("what the answer depends on")
+		if a.Sensitivity, err = sensitivity(ctx, c, q, rough); err != nil {
+			return nil, explain(err)
+		}
+	}
+	if q.Sweep {
+		if c.Policy.Bounds {
+			return nil, fmt.Errorf("policy %s can only be bounded, so there is no map of it; name another one first", c.Policy.Name)
+		}
+		step("the map of loads and slices")
+		m, err := model.Sweep(ctx, c, q.Baseline, Headline, SweepLoads(), SweepSlices(), rough)
+		if err != nil {
+			return nil, explain(err)
+		}
+		a.Map = &m
+	}
+	return a, nil
+}
+
+// sensitivity is the model's, joined with what was assumed of the machine.
+func sensitivity(ctx context.Context, c model.Case, q Question, o model.Options) ([]model.Influence, error) {
+	out, err := model.Sensitivity(ctx, c, q.Baseline, Headline, o)
+	if err != nil {
+		return nil, err
+	}
+	for _, v := range q.Machine.Varied {
+		i := model.Influence{Parameter: v.Name, Source: v.Source}
+		low, high := math.Inf(1), math.Inf(-1)
+		for k, m := range append([]model.Machine{q.Machine.Machine}, v.Machines...) {
+			value := v.Value
+			if k > 0 {
+				value = v.Others[k-1]
+			}
+			d := c
+			d.Machine = m
+			x, err := model.Compare(ctx, d, q.Baseline, []model.Policy{c.Policy}, o)
+			if err != nil {
+				return nil, err
+			}
+			row := x.Rows[0]
+			s := model.Setting{Value: value}
+			if e, ok := row.Ratio[Headline]; ok {
+				s.Ratio = e
+				low, high = min(low, e.Mean), max(high, e.Mean)
+			} else {
+				s.Ratio = model.Estimate{Mean: math.NaN(), Low: math.NaN(), High: math.NaN()}
+				s.Note = first(row.Warnings, "no ratio")
+				high = math.Inf(1)
+			}
+			i.Settings = append(i.Settings, s)
+		}
+		i.Range = max(0, high-low)
+		out = append(out, i)
+	}
+	slices.SortStableFunc(out, func(a, b model.Influence) int {
+		switch {
+		case a.Range > b.Range:
+			return -1
+		case a.Range < b.Range:
+			return 1
+		}
+		return 0
+	})
+	return out, nil
+}
+
+func first(list []string, other string) string {
+	if len(list) > 0 {
+		return list[0]
+	}
+	return other
+}
+
+// assumptions lists all that is unknown or unverified, each once.
+func assumptions(q Question) []Assumption {
+	out := slices.Concat(q.Machine.Assumptions, q.Workload.Assumptions)
+	seen := map[string]bool{}
+	for _, p := range append([]model.Policy{q.Baseline}, q.Policies...) {
+		for _, x := range p.Parameters {
+			if x.Known || seen[p.Name+x.Name] {
+				continue
+			}
+			seen[p.Name+x.Name] = true
+			out = append(out, Assumption{Of: p.Name, Name: x.Name, Value: x.Text(x.Value), Source: x.Source})
+		}
+		if p.Note != "" && !seen[p.Name] {
+			seen[p.Name] = true
+			out = append(out, Assumption{Of: p.Name, Name: "rule", Value: "as modelled", Source: p.Note})
+		}
+	}
+	return out
+}

@@ -1,0 +1,263 @@
+package predict
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+
+	"hostlab/internal/host"
+	"hostlab/internal/model"
+	"hostlab/internal/result"
+)
+
+// assumed values of what hosts hide. Published lowest states of servers are 50 %
+// (AMD) and 57 % (Intel) of nominal.
+const (
+	assumedNominal = 2.5e9
+	assumedFloor   = 0.5
+	stateStep      = 1e8 // Hz: Intel's ratio step since Nehalem
+	assumedSMT     = 0.62
+)
+
+// reader makes a machine of facts and notes what it had to assume.
+type reader struct {
+	Machine
+	f *host.Facts
+}
+
+func (r *reader) assume(name, value, source string) {
+	r.Assumptions = append(r.Assumptions, Assumption{"machine", name, value, source})
+}
+
+// FromFacts makes a machine of what a host says about itself. What it hides is
+// filled by assumptions that the machine lists; only a topology that cannot be a
+// machine is an error, which names the keys to give in a host file.
+func FromFacts(f *host.Facts, name string) (Machine, error) {
+	r := &reader{f: f}
+	r.Name, r.Source = name, "facts of the host"
+	if err := r.topology(); err != nil {
+		return Machine{}, err
+	}
+	r.frequencies()
+	r.domain()
+	r.idle()
+	if r.ThreadsPerCore > 1 {
+		r.SMTRate = assumedSMT
+		r.assume("smt_rate", strconv.FormatFloat(assumedSMT, 'g', -1, 64), "no host tells it: a usual gain of a quarter from two threads")
+	}
+	r.Power = typicalPower()
+	r.assume("power", "50 W a socket, 6 W a core", "no host tells it: typical of servers; only energy depends on it")
+	if err := r.Validate(); err != nil {
+		return Machine{}, fmt.Errorf("the facts of this host make no machine: %w; give it in a host file ('hostlab predict --show host' prints one)", err)
+	}
+	r.vary()
+	return r.Machine, nil
+}
+
+func (r *reader) topology() error {
+	t := r.f.Topology
+	threads := t.Threads.Or(len(t.CPUs))
+	if threads == 0 {
+		threads = len(t.Online.Or(nil))
+	}
+	if threads == 0 {
+		return errors.New("this host does not tell how many CPUs it has; give sockets, cores_per_socket and threads_per_core in a host file ('hostlab predict --show host' prints one)")
+	}
+	sockets, ok := t.Sockets.Get()
+	if !ok || sockets < 1 {
+		sockets = 1
+		r.assume("sockets", "1", "hidden here ("+string(state(t.Sockets.State))+")")
+	}
+	cores, ok := t.Cores.Get()
+	if !ok || cores < 1 {
+		cores = threads
+		r.assume("threads_per_core", "1", "hidden here ("+string(state(t.Cores.State))+")")
+	}
+	if cores%sockets != 0 || threads%cores != 0 {
+		return fmt.Errorf("this host has %d sockets, %d cores and %d threads online, which are not spread evenly; the model needs them even: give sockets, cores_per_socket and threads_per_core in a host file ('hostlab predict --show host' prints one)",
+			sockets, cores, threads)
+	}
+	r.Sockets, r.CoresPerSocket, r.ThreadsPerCore = sockets, cores/sockets, threads/cores
+	if n := len(t.CoreTypes); n > 1 {
+		r.Warnings = append(r.Warnings, fmt.Sprintf("this processor has %d types of core; the model knows one, and takes the frequencies of the first", n))
+	}
+	if v, ok := r.f.Virt.Hypervisor.Get(); ok && v != "none" {
+		r.Warnings = append(r.Warnings, fmt.Sprintf("this is a guest (%s): its hypervisor's host sets the frequency, so a policy chosen here may do nothing. The answer is for a machine of this shape whose policy takes effect", v))
+	}
+	return nil
+}
+
+func state(s host.State) host.State {
+	if s == "" {
+		return host.StateAbsent
+	}
+	return s
+}
+
+// inName finds the base frequency that many processors carry in their names.
+var inName = regexp.MustCompile(`@\s*(\d+(?:\.\d+)?)\s*([GM])Hz`)
+
+func (r *reader) frequencies() {
+	p := r.policy()
+	if p == nil {
+		r.hidden()
+		return
+	}
+	base, hasBase := p.Base.Get()
+	highest, _ := p.HWMax.Get()
+	if list, ok := p.PStates.Get(); ok && len(list) > 0 {
+		for _, hz := range list {
+			r.PStates = append(r.PStates, float64(hz))
+		}
+		slices.Sort(r.PStates)
+		// acpi-cpufreq marks turbo by a highest state that is 1 MHz above the one below it.
+		if n := len(r.PStates); n > 1 && r.PStates[n-1]-r.PStates[n-2] == 1e6 {
+			r.PStates = r.PStates[:n-1]
+			r.turboUnknown()
+		}
+		r.Nominal = r.PStates[len(r.PStates)-1]
+		if hasBase && float64(base) >= r.PStates[0] && float64(base) < r.Nominal {
+			r.Nominal = float64(base)
+		}
+		return
+	}
+	low, ok := p.HWMin.Get()
+	switch {
+	case hasBase:
+		r.Nominal = float64(base)
+	case r.named() > 0:
+		r.Nominal = r.named()
+		r.assume("nominal", hz(r.Nominal), "from the processor's name; there is no base_frequency here")
+	default:
+		r.Nominal = float64(highest)
+		r.assume("nominal", hz(r.Nominal), "cpuinfo_max_freq; there is no base_frequency here, so turbo counts as nominal")
+	}
+	if !ok || float64(low) > r.Nominal || r.Nominal == 0 {
+		r.hidden()
+		return
+	}
+	r.ladder(float64(low))
+	if boost, known := r.f.Frequency.Boost.Get(); float64(highest) > r.Nominal*1.001 && (boost || !known) {
+		r.Turbo = []model.TurboBin{{ActiveCores: r.CoresPerSocket, Hz: float64(highest)}}
+		r.assume("turbo", hz(float64(highest))+" with any number of cores", "cpuinfo_max_freq; no host tells the bins by active cores, so turbo under load is overstated")
+	}
+}
+
+// policy is the first frequency policy that tells anything.
+func (r *reader) policy() *host.Policy {
+	for i := range r.f.Frequency.Policies {
+		p := &r.f.Frequency.Policies[i]
+		if p.PStates.State == host.StateOK || p.HWMax.State == host.StateOK {
+			return p
+		}
+	}
+	return nil
+}
+
+func (r *reader) turboUnknown() {
+	r.assume("turbo", "none", "the driver has a turbo state but does not tell its frequency")
+}
+
+// named is the frequency in the processor's name in Hz, or 0.
+func (r *reader) named() float64 {
+	m := inName.FindStringSubmatch(r.f.Identity.CPUModel.Or(""))
+	if m == nil {
+		return 0
+	}
+	v, err := strconv.ParseFloat(m[1], 64)
+	if err != nil {
+		return 0
+	}
+	return v * map[string]float64{"G": 1e9, "M": 1e6}[m[2]]
+}
+
+// hidden fills frequencies that the host does not show, as guests do not.
+func (r *reader) hidden() {
+	r.Nominal = r.named()
+	switch w := r.f.Windows; {
+	case r.Nominal > 0:
+		r.assume("nominal", hz(r.Nominal), "from the processor's name; cpufreq is hidden here")
+	case w != nil && len(w.CPUMHz) > 0 && w.CPUMHz[0].Max.Or(0) > 0:
+		r.Nominal = float64(w.CPUMHz[0].Max.Value)
+		r.assume("nominal", hz(r.Nominal), "the maximum that Windows reports")
+	default:
+		r.Nominal = assumedNominal
+		r.assume("nominal", hz(r.Nominal), "hidden here; ratios depend on the steps below it, not on itself. Set nominal in a host file")
+	}
+	r.ladder(assumedFloor * r.Nominal)
+	r.assume("pstates", fmt.Sprintf("%s to %s", hz(r.PStates[0]), hz(r.Nominal)),
+		"hidden here; 50 % of nominal is the lowest state of the published AMD servers, 57 % of the Intel ones. Set pstates in a host file")
+	r.Varied = append(r.Varied, Varied{Name: "lowest of pstates", Source: "hidden here", Value: "50%"})
+	r.assume("turbo", "none", "hidden here")
+}
+
+// ladder makes states in steps of 100 MHz from low to nominal.
+func (r *reader) ladder(low float64) { r.PStates = states(low, r.Nominal) }
+
+func states(low, nominal float64) []float64 {
+	out := []float64{nominal}
+	for hz := nominal - stateStep; hz > low+stateStep/2; hz -= stateStep {
+		out = append(out, hz)
+	}
+	if low < nominal*0.999 {
+		out = append(out, low)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// vary makes the machines to try for what was assumed.
+func (r *reader) vary() {
+	for i := range r.Varied {
+		v := &r.Varied[i]
+		for _, share := range []float64{0.4, 0.57, 0.8} {
+			m := r.Machine.Machine
+			m.PStates = states(share*m.Nominal, m.Nominal)
+			v.Others, v.Machines = append(v.Others, strconv.FormatFloat(share*100, 'g', 3, 64)+"%"), append(v.Machines, m)
+		}
+	}
+}
+
+func (r *reader) domain() {
+	r.Domain = model.PerThread
+	switch s, ok := r.f.Frequency.DomainScope.Get(); {
+	case ok && slices.Contains(model.Scopes(), model.Scope(s)):
+		r.Domain = model.Scope(s)
+	case ok:
+		r.assume("domain", "thread", "policies here cover "+s+" units; the model knows thread, core and socket")
+	default:
+		r.assume("domain", "thread", "hidden here; --domain sets it")
+	}
+}
+
+// idle takes the states that are enabled on some CPU. What a state saves is told
+// nowhere: shares fall by depth.
+func (r *reader) idle() {
+	for _, s := range r.f.Idle.States {
+		exit, ok1 := s.Latency.Get()
+		residency, ok2 := s.Residency.Get()
+		if !ok1 || !ok2 || exit == 0 || len(s.Disabled) == len(s.CPUs) {
+			continue
+		}
+		if n := len(r.IdleStates); n > 0 && residency < r.IdleStates[n-1].TargetResidency {
+			continue // of another type of core
+		}
+		r.IdleStates = append(r.IdleStates, model.IdleState{Name: s.Name.Or("state"), ExitLatency: exit, TargetResidency: residency})
+	}
+	if len(r.IdleStates) == 0 {
+		r.IdleStates = halt()
+		r.assume("idle_states", "C1", "hidden here: one state with an exit latency of 2 us")
+		return
+	}
+	share := 0.5
+	for i := range r.IdleStates {
+		r.IdleStates[i].PowerShare = share
+		share = max(0.02, share*0.4)
+	}
+	r.assume("power_share", "0.5 of the shallowest state, 0.4 times that for each deeper one", "no host tells it; only energy depends on it")
+}
+
+func hz(v float64) string      { return result.Format(v, "Hz") }
+func seconds(v float64) string { return result.Format(v, "s") }

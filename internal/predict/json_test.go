@@ -1,0 +1,132 @@
+package predict_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"math"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"hostlab/internal/model"
+	"hostlab/internal/predict"
+)
+
+// cases covers each part of the document: open and closed, refused, bounded, a map.
+func cases(t *testing.T) map[string]*predict.Answer {
+	return map[string]*predict.Answer{
+		"open":   ask(t, "sap", "sap-dialog", []string{"balanced", "power-saver", "hwp", "powersave"}, []float64{0.05, 0.9}, true),
+		"closed": ask(t, "olontsev", "olontsev", []string{"ondemand"}, nil, false),
+		"commit": ask(t, "amd", "log-commit", []string{"schedutil"}, nil, false),
+		"bound":  ask(t, "sap", "sap-dialog", []string{"hwp"}, []float64{0.2}, false),
+		"self":   ask(t, "sap", "sap-dialog", []string{"high-performance"}, []float64{0.2}, false),
+	}
+}
+
+func TestJSONSchema(t *testing.T) {
+	c := jsonschema.NewCompiler()
+	c.DefaultDraft(jsonschema.Draft2020)
+	schema, err := c.Compile("../../docs/schema/predict.schema.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, a := range cases(t) {
+		var b bytes.Buffer
+		if err := predict.WriteJSON(&b, a); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(b.Bytes()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := schema.Validate(doc); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestCells holds what scripts rely on: a cell for each policy, load and response,
+// with a ratio whose interval holds its mean.
+func TestCells(t *testing.T) {
+	a := cases(t)["open"]
+	d := predict.NewDocument(a)
+	seen := map[[3]string]predict.Cell{}
+	for _, c := range d.Cells {
+		if c.Load == nil || *c.Load <= 0 || *c.Load >= 1 || c.N < 2 {
+			t.Errorf("%+v", c)
+		}
+		load := "low"
+		if *c.Load > 0.5 {
+			load = "high"
+		}
+		seen[[3]string{c.Policy + c.Bound, load, c.Response}] = c
+		if r := c.Ratio; r != nil && !(*r.Low <= *r.Mean && *r.Mean <= *r.High) {
+			t.Errorf("%+v: ratio %v %v %v", c, *r.Low, *r.Mean, *r.High)
+		}
+	}
+	cpu, ok := seen[[3]string{"balanced-rs1", "low", "cpu_seconds"}]
+	if !ok || cpu.Unit != "s" || *cpu.Ratio.Mean < 1.7 || *cpu.Ratio.Mean > 1.85 {
+		t.Errorf("CPU seconds of balanced-rs1 at 5 %%: %+v", cpu)
+	}
+	if r := seen[[3]string{"high-performance", "low", "step_time"}].Ratio; *r.Mean != 1 || *r.Low != 1 || *r.High != 1 {
+		t.Errorf("the baseline's ratio to itself is %v", *r.Mean)
+	}
+	low, high := seen[[3]string{"hwplowest frequency", "low", "step_time"}], seen[[3]string{"hwphighest frequency", "low", "step_time"}]
+	if !(*low.Mean > *high.Mean) {
+		t.Errorf("the bounds of hwp are %v and %v", *low.Mean, *high.Mean)
+	}
+	if diff := cmp.Diff(1, len(d.Map.Ratios)/len(predict.SweepLoads())); diff != "" {
+		t.Error(diff)
+	}
+	refused := map[string]bool{}
+	for _, r := range d.Refused {
+		refused[r.Policy] = true
+	}
+	if !refused["power-saver"] || !refused["powersave"] || refused["balanced-rs1"] {
+		t.Errorf("refused: %v", refused)
+	}
+}
+
+// TestDeterministic holds that the document follows from question and seed alone.
+func TestDeterministic(t *testing.T) {
+	document := func(seed uint64, workers int) string {
+		q := question(t, "sap", "sap-dialog", []string{"balanced", "schedutil"}, []float64{0.3})
+		q.Options.Seed, q.Options.Workers = seed, workers
+		a, err := predict.Ask(t.Context(), q, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := json.Marshal(predict.NewDocument(a))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(b)
+	}
+	one := document(1, 1)
+	if other := document(1, 3); one != other {
+		t.Error("the answer depends on the number of workers")
+	}
+	if other := document(2, 1); one == other {
+		t.Error("the seed changes nothing")
+	}
+}
+
+func TestAskRefuses(t *testing.T) {
+	for name, change := range map[string]func(*predict.Question){
+		"load is 1;":           func(q *predict.Question) { q.Loads = []float64{1} },
+		"load is NaN;":         func(q *predict.Question) { q.Loads = []float64{math.NaN()} },
+		"load is -0.1;":        func(q *predict.Question) { q.Loads = []float64{-0.1} },
+		"replications is 1;":   func(q *predict.Question) { q.Options.Replications = 1 },
+		"needs a load":         func(q *predict.Question) { q.Loads = nil },
+		"closed, so its load":  func(q *predict.Question) { q.Workload.Users = 5 },
+		"slice: the mean is 0": func(q *predict.Question) { q.Workload.Slice = model.Dist{} },
+		"load 0.9 under power": func(q *predict.Question) { q.Baseline, q.Loads = parse(t, "power-saver"), []float64{0.9} },
+	} {
+		q := question(t, "sap", "sap-dialog", []string{"balanced"}, []float64{0.3})
+		change(&q)
+		if _, err := predict.Ask(t.Context(), q, nil); err == nil || !bytes.Contains([]byte(err.Error()), []byte(name)) {
+			t.Errorf("%v, expected %q", err, name)
+		}
+	}
+}

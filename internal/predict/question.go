@@ -1,0 +1,135 @@
+// Package predict answers what a power policy would cost a workload: it takes a
+// machine and a workload from files, names or the host's facts, asks the model, and
+// writes the answer with everything that it rests on. All that it says is simulated.
+package predict
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"hostlab/internal/model"
+)
+
+// Assumption is something that the answer rests on and that nobody has measured or
+// documented for this case.
+type Assumption struct {
+	Of     string `json:"of"`   // machine, workload, or a policy's name
+	Name   string `json:"name"` // the key or the parameter
+	Value  string `json:"value"`
+	Source string `json:"source"` // where the value comes from, or why it was chosen
+}
+
+// Varied is a key of the machine that was assumed, with other values to try.
+type Varied struct {
+	Name     string
+	Source   string
+	Value    string // as assumed
+	Others   []string
+	Machines []model.Machine // one for each of Others
+}
+
+// Machine is a machine with what was assumed of it.
+type Machine struct {
+	model.Machine
+	Assumptions []Assumption
+	Varied      []Varied
+	Warnings    []string
+}
+
+// Workload is a workload with what was assumed of it.
+type Workload struct {
+	model.Workload
+	// Load is that of the record that the workload was made of, 0 to 1; NaN otherwise.
+	Load        float64
+	Assumptions []Assumption
+	Warnings    []string
+}
+
+// Question is what was asked. The first of Policies is the one that the sentence, the
+// sensitivity and the map are about.
+type Question struct {
+	Machine  Machine
+	Workload Workload
+	Baseline model.Policy
+	Policies []model.Policy
+	Loads    []float64 // open workloads only; rising
+	Options  model.Options
+	Sweep    bool
+}
+
+// Limit is the ratio to the baseline below which an effect counts as gone.
+const Limit = 1.05
+
+// Headline is the response that most is said of: what the seeds' job was billed for.
+const Headline = model.CPUSeconds
+
+// Replications when nothing else is asked for: enough for a t-interval that does
+// not hang on its degrees of freedom.
+const Replications = 10
+
+// DefaultPolicies are compared when none is asked for.
+func DefaultPolicies() []string {
+	return []string{"balanced-rs1", "balanced-rs2", "power-saver", "ondemand", "schedutil"}
+}
+
+// DefaultLoads are those of the published table.
+func DefaultLoads() []float64 { return []float64{0.05, 0.2, 0.5, 0.7, 0.95} }
+
+// validate checks what the model would only find after minutes, and says it in the
+// words of the command line.
+func (q Question) validate() error {
+	if n := q.Options.Replications; n < 2 || n > 10000 {
+		return fmt.Errorf("replications is %d; it must be 2 to 10000, an interval needs at least 2", n)
+	}
+	if !q.Workload.Open() {
+		if len(q.Loads) > 0 {
+			return fmt.Errorf("workload %s is closed, so its load follows from users, slice, wait and think; it takes no load", q.Workload.Name)
+		}
+		if q.Sweep {
+			return fmt.Errorf("workload %s is closed, so it has no map over loads; a sweep needs an open one, of kind dialog with users = 0", q.Workload.Name)
+		}
+	} else if len(q.Loads) == 0 {
+		return errors.New("an open workload needs a load")
+	}
+	for _, l := range q.Loads {
+		if err := checkLoad(l); err != nil {
+			return err
+		}
+	}
+	c := model.Case{Machine: q.Machine.Machine, Workload: q.Workload.Workload, Policy: q.Baseline}
+	for _, l := range append([]float64{math.NaN()}, q.Loads...) {
+		if math.IsNaN(l) == c.Workload.Open() {
+			continue
+		}
+		c.Load = l
+		if err := c.Validate(); err != nil {
+			return explain(err)
+		}
+	}
+	return nil
+}
+
+// checkLoad refuses what no open queue can carry.
+func checkLoad(l float64) error {
+	switch {
+	case math.IsNaN(l) || l <= 0:
+		return fmt.Errorf("load is %g; it must be above 0 and below 1 (100 %%)", l)
+	case l >= 1:
+		return fmt.Errorf("load is %g; at 1 (100 %%) or more the queue of an open workload grows without end (unstable); ask for less, or close the workload with --users N", l)
+	}
+	return nil
+}
+
+// explain adds the way out to an unstable case.
+func explain(err error) error {
+	var u *model.UnstableError
+	if errors.As(err, &u) {
+		if math.IsNaN(u.Capacity) {
+			return fmt.Errorf("load %.3g under %s: more work waits than ever ends (unstable); ask for less, or close the workload with --users N", u.Load, u.Policy)
+		}
+		return fmt.Errorf("load %.3g under %s: it carries less than %.3g, so the queue would grow without end (unstable); ask for less, or close the workload with --users N",
+			u.Load, u.Policy, u.Capacity)
+	}
+	return err
+}

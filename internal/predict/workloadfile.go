@@ -1,0 +1,152 @@
+package predict
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math"
+	"path/filepath"
+	"strings"
+
+	"hostlab/internal/model"
+	"hostlab/internal/model/burstlog"
+)
+
+// workloadFile is a workload file as it is written: distributions are texts.
+type workloadFile struct {
+	Name        string  `toml:"name"`
+	Source      string  `toml:"source"`
+	Kind        string  `toml:"kind"`
+	Users       int     `toml:"users"`
+	Slices      int     `toml:"slices"`
+	Slice       string  `toml:"slice"`
+	Wait        string  `toml:"wait"`
+	Think       string  `toml:"think"`
+	Work        float64 `toml:"work"`
+	MemoryShare float64 `toml:"memory_share"`
+	Placement   string  `toml:"placement"`
+	Device      string  `toml:"device"`
+	FlushWork   string  `toml:"flush_work"`
+}
+
+// ReadWorkload reads a workload file, or a record of bursts. Of a record, closed
+// asks for its replay at the load that it has, otherwise its bursts arrive at
+// random at any load. The workload is valid.
+func ReadWorkload(file string, data []byte, closed bool) (Workload, error) {
+	if bytes.HasPrefix(bytes.TrimLeft(data, " \t\r\n"), []byte("{")) {
+		return readRecord(file, data, closed)
+	}
+	f := workloadFile{Kind: string(model.Dialog), Slices: 1, Placement: string(model.Spread)}
+	present, err := decode(file, data, &f)
+	if err != nil {
+		return Workload{}, err
+	}
+	w := model.Workload{Name: f.Name, Source: f.Source, Kind: model.Kind(f.Kind), Users: f.Users, Slices: f.Slices,
+		Work: f.Work, MemoryShare: f.MemoryShare, Placement: model.Placement(f.Placement)}
+	for _, d := range []struct {
+		key, text string
+		into      *model.Dist
+	}{{"slice", f.Slice, &w.Slice}, {"wait", f.Wait, &w.Wait}, {"think", f.Think, &w.Think}, {"device", f.Device, &w.Device}, {"flush_work", f.FlushWork, &w.FlushWork}} {
+		if !present[d.key] {
+			continue
+		}
+		if *d.into, err = model.ParseDist(d.text); err != nil {
+			return Workload{}, locate(file, data, fmt.Errorf("%s: %w", d.key, err))
+		}
+	}
+	if w.Name == "" {
+		w.Name = strings.TrimSuffix(filepath.Base(file), ".toml")
+	}
+	if !present["slice"] {
+		return Workload{}, &FileError{File: file, Text: "slice is missing: the length of one stretch of CPU work, as in slice = \"60ms\""}
+	}
+	if err := w.Validate(); err != nil {
+		return Workload{}, locate(file, data, err)
+	}
+	out := Workload{Workload: w, Load: math.NaN()}
+	for _, d := range []struct{ key, value, why string }{
+		{"placement", f.Placement, "an idle scheduler takes the next idle CPU"}, {"memory_share", "0", "all work scales with frequency"},
+	} {
+		if !present[d.key] {
+			out.Assumptions = append(out.Assumptions, Assumption{"workload", d.key, d.value, "not in " + file + ": " + d.why})
+		}
+	}
+	return out, nil
+}
+
+func readRecord(file string, data []byte, closed bool) (Workload, error) {
+	r, err := burstlog.Read(bytes.NewReader(data))
+	if err != nil {
+		return Workload{}, &FileError{File: file, Text: err.Error()}
+	}
+	name := strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))
+	w := Workload{Workload: r.Open(name), Load: r.Load(), Warnings: r.Warnings}
+	if closed {
+		w.Workload = r.Replay(name)
+	}
+	w.Assumptions = []Assumption{
+		{"workload", "slice", fmt.Sprintf("%d bursts of %s on average", len(r.Busy), seconds(w.Slice.Mean)),
+			"the record: taken as work at nominal frequency, whatever frequency the CPUs had when it was made"},
+		{"workload", "memory_share", "0", "the record does not tell: all work scales with frequency"},
+	}
+	if closed {
+		w.Assumptions = append(w.Assumptions, Assumption{"workload", "think", seconds(w.Think.Mean) + " on average", "the record: idle times do not depend on how long bursts take"})
+	} else {
+		w.Assumptions = append(w.Assumptions, Assumption{"workload", "arrivals", "Poisson", "the record's bursts, at random moments; its idle times are not used"})
+	}
+	if err := w.Validate(); err != nil {
+		return Workload{}, &FileError{File: file, Text: err.Error()}
+	}
+	return w, nil
+}
+
+// BuiltInWorkload is a workload of the model, whose source says what in it was
+// assumed.
+func BuiltInWorkload(w model.Workload) Workload {
+	return Workload{Workload: w, Load: math.NaN(), Assumptions: []Assumption{{Of: "workload", Name: w.Name, Value: "as built in", Source: w.Source}}}
+}
+
+// Close makes a dialog workload a closed one of so many users.
+func (w Workload) Close(users int) (Workload, error) {
+	if w.Kind != model.Dialog {
+		return w, fmt.Errorf("users: workload %s is of kind %s; only dialog ones are closed so", w.Name, w.Kind)
+	}
+	if users < 1 {
+		return w, fmt.Errorf("users is %d; it must be 1 to 1000000", users)
+	}
+	w.Users = users
+	if err := w.Validate(); err != nil {
+		return w, err
+	}
+	if w.Think.IsZero() && w.Wait.IsZero() {
+		return w, errors.New("users: this workload has neither wait nor think, so its users would keep every CPU busy; give it one in a workload file")
+	}
+	if w.Think.IsZero() {
+		w.Assumptions = append(w.Assumptions, Assumption{"workload", "think", "0 s", "users start their next step at once"})
+	}
+	return w, nil
+}
+
+// WorkloadTemplate is a workload file with all keys, as documentation.
+const WorkloadTemplate = `# A workload for 'hostlab predict --workload FILE'. Lengths of work are at the
+# host's nominal frequency. A length is a text: "60ms", "exp 60ms",
+# "lognormal 60ms cv 0.5", "erlang 60ms cv 0.5", "uniform 60ms cv 0.2" or
+# "values 55ms 60ms 71ms". Only slice is needed.
+name = "order entry"
+source = "statistics of last Monday, 10 to 11 h"
+kind = "dialog"        # dialog: steps of slices with waits between them
+                       # batch: users jobs of work seconds each; query: one parallel
+                       # query of users workers; commit: writers and a log device
+users = 0              # dialog: 0 is open, steps arrive at the load of --load;
+                       # more is closed: so many users, with think between steps
+slices = 3             # of a dialog step
+slice = "exp 60ms"     # CPU work without a pause
+wait = "exp 40ms"      # for the database, between two slices
+think = "0s"           # between the steps of a user
+memory_share = 0.1     # share of the work that no frequency makes faster
+placement = "spread"   # spread: the next idle CPU; packed: the lowest-numbered idle
+                       # one; sticky: the one it ran on last
+# work = 5000          # batch, query: CPU seconds of a job or a worker
+# device = "lognormal 1ms cv 0.5"   # commit: one flush of the log
+# flush_work = "50us"               # commit: CPU work of the log writer for it
+`
