@@ -45,7 +45,7 @@ func notEmpty(cmd *cobra.Command, names ...string) error {
 }
 
 // oneOf reports a word that is not among the choices, naming the nearest.
-func oneOf(flag, word string, words []string) error {
+func oneOf(flag, word string, words []string) error { //nolint:unparam // the flag is part of the error
 	if slices.Contains(words, word) {
 		return nil
 	}

@@ -10,6 +10,7 @@ import (
 	"os"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"golang.org/x/term"
 
@@ -66,7 +67,7 @@ func (v *runWatch) line(text string) {
 
 func (v *runWatch) draw(p runner.Progress) {
 	v.last, v.drawn = time.Now(), true
-	const cells = 16
+	const cells = 8
 	done := float64(p.Block) + float64(p.Done)/float64(max(p.Runs, 1))
 	full := min(cells, int(cells*done/float64(max(p.Blocks, 1))))
 	line := fmt.Sprintf("  [%s%s] block %d/%d", strings.Repeat("#", full), strings.Repeat(".", cells-full), p.Block+1, p.Blocks)
@@ -78,8 +79,14 @@ func (v *runWatch) draw(p runner.Progress) {
 	if p.Most >= 0 {
 		line += ", " + timeLeft(p.Least, p.Most)
 	}
+	// The estimate as far as it fits: a number cut in two would be another number.
 	if e := headline(p.Analysis); e != "" {
-		line += "  " + e
+		for _, text := range []string{"  " + e, "  " + effectText(&p.Analysis.Effects[0])} {
+			if utf8.RuneCountInString(line+text) < v.width {
+				line += text
+				break
+			}
+		}
 	}
 	fmt.Fprintf(v.w, "\r\033[K%s", clipRunes(screen.Clean(line), v.width-1))
 }

@@ -7,8 +7,11 @@ import (
 	"hostlab/internal/stats"
 )
 
-// voidAlpha is that of the intervals, over all looks together, that void a study
-// when the baseline differs from its own duplicate.
+// voidAlpha is that of the interval which voids a study when the baseline differs
+// from its own duplicate. It is not shared among looks: a study that looks void
+// goes on (see Decided), so that it is judged once, where it stops; and a share of
+// it could void nothing at a first look, whose blocks are too few for so rare an
+// event.
 const voidAlpha = 0.01
 
 // floor is an A/A comparison with what further sums need, on the scale of the test.
@@ -44,7 +47,7 @@ func (j *judge) floor(t *table) floor {
 	a.Floor = max(math.Abs(a.Low), math.Abs(a.High))
 	if v, _, _ := j.interval(a.d, j.void); j.judged && (v.Low > 0 || v.High < 0) {
 		a.Void = true
-		a.Reason = fmt.Sprintf("The baseline differs from its own hidden duplicate: the 99 %% interval of %s (over all looks) is %s, without 0. Something other than the factors moves the values, so that no effect can be told from it.",
+		a.Reason = fmt.Sprintf("The baseline differs from its own hidden duplicate: the 99 %% interval of %s is %s, without 0. Something other than the factors moves the values, so that no effect can be told from it.",
 			t.response.Name, t.span(t.effect(v.Low), t.effect(v.High)))
 	}
 	return a

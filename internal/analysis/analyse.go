@@ -46,7 +46,7 @@ func Analyse(x *result.Experiment, runs []result.Run, end *result.End) *Analysis
 	used := r.used(blocks)
 	j := judge{record: r, cells: r.climates(used), judged: a.Look > 0, seconds: a.Seconds,
 		primary: atLook(stats.Simultaneous(alpha, primary, 1), looks, a.Look), secondary: atLook(alpha, looks, a.Look),
-		void: atLook(voidAlpha, looks, a.Look)}
+		void: voidAlpha}
 	if len(looks) > 0 {
 		j.firstLook = looks[0]
 	}

@@ -156,7 +156,8 @@ func TestDecided(t *testing.T) {
 		effects []Effect
 		want    bool
 	}{
-		{"all kinds of decisions", []Effect{primary(CostsMore), primary(CostsLess), primary(NoEffect), primary(VoidVerdict), secondary}, true},
+		{"all kinds of decisions", []Effect{primary(CostsMore), primary(CostsLess), primary(NoEffect), secondary}, true},
+		{"one void", []Effect{primary(CostsMore), primary(VoidVerdict)}, false},
 		{"one unresolved", []Effect{primary(CostsMore), primary(Unresolved)}, false},
 		{"one inconclusive", []Effect{primary(Inconclusive), primary(NoEffect)}, false},
 		{"none primary", []Effect{secondary}, false},

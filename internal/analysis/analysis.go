@@ -79,15 +79,18 @@ type Analysis struct {
 func (e Effect) Primary() bool { return e.Contrast.Primary && e.Response.Primary }
 
 // Decided reports whether every primary effect has a verdict that more blocks are
-// not needed for: any but Unresolved and Inconclusive. Without a primary effect
-// nothing is ever decided, and an experiment runs through its looks.
+// not needed for: any but Unresolved, Inconclusive, and VoidVerdict, since a
+// duplicate that differs by chance does not with more blocks. Without a primary
+// effect nothing is ever decided, and an experiment runs through its looks.
 func (a *Analysis) Decided() bool {
 	primary := 0
 	for _, e := range a.Effects {
 		if !e.Primary() {
 			continue
 		}
-		if primary++; e.Verdict == Unresolved || e.Verdict == Inconclusive {
+		primary++
+		switch e.Verdict {
+		case Unresolved, Inconclusive, VoidVerdict:
 			return false
 		}
 	}

@@ -209,6 +209,7 @@ func (s *session) guarded() []string {
 // before, and adds to the error what could not be put back.
 func (s *session) finish(ctx context.Context, err error) error {
 	// Being cancelled is one of the ways out on which levels are put back.
+	ctxErr := ctx.Err()
 	ctx = context.WithoutCancel(ctx)
 	_, waiting := errors.AsType[*Waiting](err)
 	s.progress(Progress{Stage: "putting back"})
@@ -216,9 +217,12 @@ func (s *session) finish(ctx context.Context, err error) error {
 	if restored := s.levels.restore(ctx, waiting); restored != nil {
 		errs = append(errs, fmt.Errorf("NOT PUT BACK: %w; try again with: hostlab run --restore --out %s", restored, s.cfg.Dir))
 	}
-	errs = append(errs, os.RemoveAll(filepath.Join(s.cfg.Dir, workDir)),
-		s.store.Journal(store.Entry{Op: store.Stopped, At: s.sys.now(), Boot: s.boot}),
-		s.store.Close())
+	errs = append(errs, os.RemoveAll(filepath.Join(s.cfg.Dir, workDir)))
+	if r := s.store.Record(); err != nil && ctxErr == nil && !waiting && !s.cfg.Resume && len(r.Runs) == 0 && len(r.Changed()) == 0 {
+		errs = append(errs, s.store.Discard()) // it failed at its first step: the next try may have the directory
+	} else {
+		errs = append(errs, s.store.Journal(store.Entry{Op: store.Stopped, At: s.sys.now(), Boot: s.boot}), s.store.Close())
+	}
 	if cleanup := errors.Join(errs...); cleanup != nil {
 		return errors.Join(err, &Cleanup{cleanup})
 	}

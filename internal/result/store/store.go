@@ -189,6 +189,22 @@ func (s *Store) Output() (string, error) {
 	return dir, nil
 }
 
+// Discard closes a record and removes it: for one in which nothing was recorded, so
+// that its directory can be used again. Files of others stay.
+func (s *Store) Discard() error {
+	dir := s.record.Dir
+	// The head goes first: without it, there is no record.
+	for _, name := range []string{headFile, studyFile, runsFile, levelsFile} {
+		if err := os.Remove(filepath.Join(dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return errors.Join(fmt.Errorf("cannot remove %s: %w", filepath.Join(dir, name), why(err)), s.Close())
+		}
+	}
+	err := s.Close()
+	os.Remove(filepath.Join(dir, lockFile))
+	os.Remove(dir) // if nothing else is in it
+	return err
+}
+
 // Close gives the lock back. It may be called again.
 func (s *Store) Close() error {
 	err := s.closeLogs()
