@@ -10,7 +10,8 @@ import (
 
 // Clock is a policy's frequency of one CPU in real time, for who emulates a
 // governor: the rule is the one that Simulate runs. The CPU is alone in its domain.
-// All times count from the same moment and never run backwards. Safe for concurrent use.
+// Its times never run backwards; those of different CPUs may be apart a little. Safe
+// for concurrent use.
 type Clock struct {
 	g       governor
 	pstates []float64
@@ -101,7 +102,7 @@ func (c *Clock) Start(now time.Duration, t *Task) {
 
 // leave takes a task's utilisation off the CPU that it ran on before.
 func (t *Task) leave(to *Clock, now des.Time) {
-	t.util *= decay(float64(now-t.at) / to.g.halfLife)
+	t.util *= decay(float64(max(0, now-t.at)) / to.g.halfLife)
 	t.at = now
 	if old := t.on; old != nil && old != to {
 		old.mu.Lock()
