@@ -166,3 +166,13 @@ func stream(seed, purpose uint64) *rand.Rand { return rand.New(rand.NewPCG(seed,
 
 // ns turns seconds into nanoseconds.
 func ns(s float64) time.Duration { return time.Duration(math.Round(s * 1e9)) }
+
+// Case is what the model is to simulate to predict runs with these parameters, with
+// full speed for nominal. The error is a *workload.ParamError.
+func Case(v workload.Values) (model.Case, error) {
+	p, err := planOf(v)
+	if err != nil {
+		return model.Case{}, err
+	}
+	return p.Case()
+}
