@@ -141,8 +141,8 @@ func TestEmulates(t *testing.T) {
 		return got
 	}
 	own, half := run(none, ""), run("fixed:50", "")
-	for name, range_ := range map[string][2]float64{"cpu_s": {1.6, 2.5}, "demand_s": {0.999, 1.001}} {
-		if ratio := half.Values[name] / own.Values[name]; ratio < range_[0] || ratio > range_[1] {
+	for name, span := range map[string][2]float64{"cpu_s": {1.6, 2.5}, "demand_s": {0.999, 1.001}} {
+		if ratio := half.Values[name] / own.Values[name]; ratio < span[0] || ratio > span[1] {
 			t.Errorf("%s at half speed: times %.3g", name, ratio)
 		}
 	}
