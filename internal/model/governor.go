@@ -175,6 +175,15 @@ func (g *governor) check(s *sampled, pstates []float64, utilisation float64, cur
 	return current
 }
 
+// utilisation of a check interval in which the CPU was busy for so long, at so many
+// cycles of the highest state.
+func (g *governor) utilisation(busy des.Time, cycles float64) float64 {
+	if g.ofMaximum {
+		return min(1, cycles/float64(g.period))
+	}
+	return min(1, float64(busy)/float64(g.period))
+}
+
 func (g *governor) checkWindows(s *sampled, pstates []float64, utilisation float64, current int) int {
 	switch {
 	case utilisation >= g.inc:

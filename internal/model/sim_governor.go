@@ -1,10 +1,6 @@
 package model
 
-import (
-	"math"
-
-	"hostlab/internal/model/des"
-)
+import "hostlab/internal/model/des"
 
 // A check that can change nothing is not simulated: that of a CPU which idled
 // through its interval at the lowest state, or was busy through it at the highest.
@@ -63,11 +59,7 @@ func (s *sim) checkCPU(i int32) {
 	}
 	k := &s.cpus[i]
 	busy := k.busy - k.startBusy
-	utilisation := float64(busy) / float64(s.g.period)
-	if s.g.ofMaximum {
-		utilisation = (k.cycles - k.startCycles) / float64(s.g.period)
-	}
-	utilisation = min(1, utilisation)
+	utilisation := s.g.utilisation(busy, k.cycles-k.startCycles)
 	request := s.g.check(&k.past, s.c.Machine.PStates, utilisation, int(k.request))
 	s.ask(i, int32(request))
 	at := s.c.Machine.PStates[request]
@@ -83,12 +75,10 @@ func (s *sim) checkCPU(i int32) {
 	s.q.Set(s.checkSlot(i), evCheck, s.now+s.g.period)
 }
 
-// track follows PELT through dt of running: utilisation grows towards 1 with time
-// scaled by frequency (Linux 6.12, kernel/sched/pelt.h: the clock runs slow at low
-// frequency and the difference, lag, is made up when the CPU idles).
+// track follows the utilisation of a CPU and of what runs on it through dt.
 func (s *sim) track(k *cpu, dt des.Time) {
 	scale := min(1, s.hw.scale[k.point])
-	fade := decay(float64(dt) * scale / s.g.halfLife)
+	fade := s.g.fade(dt, scale)
 	k.util = 1 - (1-k.util)*fade
 	k.lag += float64(dt) * (1 - scale)
 	r := &s.procs[k.proc]
@@ -112,15 +102,8 @@ func (s *sim) migrate(i, p int32) {
 	s.cpus[i].util = min(1, s.cpus[i].util+r.util)
 }
 
-// dequeue keeps what a process used before it sleeps (util_est: a rise counts at
-// once, a fall by a quarter).
-func (s *sim) dequeue(r *proc) {
-	if r.util >= r.est {
-		r.est = r.util
-	} else {
-		r.est += (r.util - r.est) / 4
-	}
-}
+// dequeue keeps what a process used before it sleeps.
+func (s *sim) dequeue(r *proc) { r.est = estimated(r.est, r.util) }
 
 // settle makes up for the slow clock when a CPU idles.
 func (s *sim) settle(i int32) {
@@ -128,28 +111,6 @@ func (s *sim) settle(i int32) {
 	k.util *= decay(k.lag / s.g.halfLife)
 	k.lag = 0
 }
-
-// decay is 2^-x. PELT's arithmetic has 32 steps per half-life; 1,024 with a line
-// between them err by less than 1e-7.
-func decay(x float64) float64 {
-	if x >= 60 {
-		return 0
-	}
-	n := int(x * decaySteps)
-	whole := n / decaySteps
-	i := n - whole*decaySteps
-	f := x*decaySteps - float64(n)
-	return (decays[i] + (decays[i+1]-decays[i])*f) / float64(uint64(1)<<whole)
-}
-
-const decaySteps = 1024
-
-var decays = func() (t [decaySteps + 1]float64) {
-	for i := range t {
-		t[i] = math.Exp2(-float64(i) / decaySteps)
-	}
-	return t
-}()
 
 // decayDomain brings the requests of the idle CPUs that share i's frequency to
 // their utilisation now (cpufreq_schedutil.c, sugov_next_freq_shared).
@@ -186,13 +147,11 @@ func (s *sim) wakeBoost(i int32) {
 // consider lets schedutil choose, at scheduling events and ticks.
 func (s *sim) consider(i int32) {
 	k := &s.cpus[i]
-	pstates := s.c.Machine.PStates
-	top := pstates[len(pstates)-1]
-	u := k.util
-	if k.proc >= 0 && s.g.utilEst {
-		u = max(u, s.procs[k.proc].est)
+	est := 0.0
+	if k.proc >= 0 {
+		est = s.procs[k.proc].est
 	}
-	want := int32(s.g.atOrAbove(pstates, s.g.margin*top*max(u, k.boost)))
+	want := int32(s.g.tracked(s.c.Machine.PStates, k.util, est, k.boost))
 	if s.hw.perDom > 1 {
 		s.decayDomain(i)
 	}

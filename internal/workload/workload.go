@@ -54,6 +54,8 @@ type Config struct {
 	// Factors names the factors of the study, which Request.Levels will have. nil: not
 	// known, as when a workload runs by itself.
 	Factors []string
+	// Evidence is what the study says that its runs are. Empty: there is no study.
+	Evidence result.Evidence
 }
 
 // Validator is a workload that can tell more about a Config than Check does, such

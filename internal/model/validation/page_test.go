@@ -24,6 +24,7 @@ var groups = []struct{ name, title, text string }{
 	{Governors, "Policies by load", "The dialog workload on 40 CPUs: ratios to High performance that another model of the same rules gave, which shows what differs between two readings of the same documentation."},
 	{Olontsev, "SQL Server: BIOS, plan and degree", "A fully cached XML query on two E5-2650. Six cells have one frequency throughout; two depend on what the source does not say."},
 	{Emulation, "Emulated on a real host", "A user-space governor on a CPU quota with a real SQLite query in slices of 100 ms CPU and waits of 300 ms, and the same case in the model."},
+	{Spun, "Emulated against simulated", "The built-in study power-emulated: the workload dialog with each CPU's clock emulated by inserted spins, interleaved with High performance in random order within blocks, lowest speed 50 %. Sources give the interval of the measured ratio (Hodges-Lehmann) and the number of blocks; go run ./bench/emulated measures again. The rule is the model's own, so a residual is what a real scheduler, its clock ticks and neighbours do, and at open loads the few steps of a run."},
 }
 
 // TestPage holds that docs/validation.md is what the cases give now. Seeds are

@@ -20,6 +20,7 @@ const (
 	Governors = "governors"
 	Olontsev  = "olontsev"
 	Emulation = "emulation"
+	Spun      = "spun"
 )
 
 // Case is one comparison of the model with a figure from elsewhere.
@@ -69,7 +70,7 @@ func (c Case) Residual(r Result) float64 { return r.Mean/c.Expected - 1 }
 // Cases lists all cases, in the order to print. Cases that share a simulation
 // share its result.
 func Cases() []Case {
-	return slices.Concat(theory(), ramps(), sap(), governors(), olontsev(), emulation())
+	return slices.Concat(theory(), ramps(), sap(), governors(), olontsev(), emulation(), spun())
 }
 
 // level of all intervals here. The cases are many, and one in a hundred may miss.

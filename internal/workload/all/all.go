@@ -8,6 +8,7 @@ import (
 	"hostlab/internal/workload/burst"
 	"hostlab/internal/workload/command"
 	"hostlab/internal/workload/corun"
+	"hostlab/internal/workload/dialog"
 	"hostlab/internal/workload/logcommit"
 	"hostlab/internal/workload/null"
 	"hostlab/internal/workload/worker"
@@ -20,6 +21,7 @@ func Workloads() []workload.Workload {
 		command.Workload{},
 		burst.Workload{},
 		corun.Workload{},
+		dialog.Workload{},
 		logcommit.Workload{},
 		xmlquery.Workload{},
 		null.Workload{},
@@ -38,4 +40,6 @@ func Find(name string) (workload.Workload, bool) {
 
 // Jobs lists what worker processes of the workloads do. A program that runs
 // workloads must pass it to worker.Main first thing in main.
-func Jobs() []worker.Job { return slices.Concat(burst.Jobs(), corun.Jobs(), xmlquery.Jobs()) }
+func Jobs() []worker.Job {
+	return slices.Concat(burst.Jobs(), corun.Jobs(), dialog.Jobs(), xmlquery.Jobs())
+}

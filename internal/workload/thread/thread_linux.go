@@ -86,3 +86,18 @@ func ProcessCPU() (time.Duration, bool) {
 	err := unix.ClockGettime(unix.CLOCK_PROCESS_CPUTIME_ID, &ts)
 	return time.Duration(ts.Nano()), err == nil
 }
+
+// Allowed lists the CPUs that the calling thread may use, rising.
+func Allowed() ([]int, error) {
+	set := unix.NewCPUSet(1 << 13)
+	if err := unix.SchedGetaffinityDynamic(0, set); err != nil {
+		return nil, fmt.Errorf("sched_getaffinity: %w", err)
+	}
+	var out []int
+	for cpu := range 1 << 13 {
+		if set.IsSet(cpu) {
+			out = append(out, cpu)
+		}
+	}
+	return out, nil
+}

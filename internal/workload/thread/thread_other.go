@@ -30,3 +30,12 @@ func Sleep(d time.Duration) (late time.Duration, ok bool) {
 
 // ProcessCPU returns nothing.
 func ProcessCPU() (time.Duration, bool) { return 0, false }
+
+// Allowed lists the CPUs that the process has, from 0.
+func Allowed() ([]int, error) {
+	var out []int
+	for cpu := range runtime.NumCPU() {
+		out = append(out, cpu)
+	}
+	return out, nil
+}

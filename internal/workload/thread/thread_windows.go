@@ -62,3 +62,12 @@ func ProcessCPU() (time.Duration, bool) {
 	since := func(f windows.Filetime) int64 { return int64(f.HighDateTime)<<32 + int64(f.LowDateTime) } // a length, in 100 ns
 	return time.Duration(100 * (since(kernel) + since(user))), true
 }
+
+// Allowed lists the CPUs that the process has, from 0.
+func Allowed() ([]int, error) {
+	var out []int
+	for cpu := range runtime.NumCPU() {
+		out = append(out, cpu)
+	}
+	return out, nil
+}

@@ -1,0 +1,226 @@
+// Package dialog is the workload of an application server's work processes: steps
+// that compute in slices with waits for the database between them. It shows what
+// clocks, idle states and placement cost at a load, and can put a governor's rule in
+// the place of the host's clock.
+package dialog
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"strings"
+	"time"
+
+	"hostlab/internal/host"
+	"hostlab/internal/result"
+	"hostlab/internal/stats"
+	"hostlab/internal/workload"
+	"hostlab/internal/workload/latency"
+	"hostlab/internal/workload/thread"
+	"hostlab/internal/workload/worker"
+)
+
+// Workload implements workload.Workload.
+type Workload struct{}
+
+// Describe implements workload.Workload.
+func (Workload) Describe() workload.Description {
+	kinds := []string{fixed, exp}
+	return workload.Description{
+		Name:  "dialog",
+		Title: "steps of an application server: slices of CPU work with database waits between",
+		About: "A thread is pinned to each CPU. Users, or open arrivals at a load, start steps; each slice of a step takes an idle CPU, or waits in one queue, " +
+			"and does a fixed number of operations, whose time at full speed was measured once. Waits for the database are asleep. Step times count " +
+			"from the intended start. With a policy, the clock of each CPU is emulated: after every 500 us of work a spin adds what that governor's " +
+			"frequency would have cost, and a CPU's frequency is its own; the spins count as CPU time. Such runs are evidence \"emulated\", on any host and without a " +
+			"privilege. It does not show what locks, caches and a real database add.",
+		Params: []workload.Param{
+			{Name: "slices", Kind: workload.Int, Default: int64(1), Min: 1, Max: 10000, Help: "slices of a step"},
+			{Name: "slice", Kind: workload.Duration, Default: 20 * time.Millisecond, Min: 20e-6, Max: 60, Help: "mean CPU time of a slice at full speed"},
+			{Name: "slice_dist", Kind: workload.String, Default: fixed, Choices: kinds, Help: "all slices alike, or exponential"},
+			{Name: "wait", Kind: workload.Duration, Default: time.Duration(0), Max: 60, Help: "mean wait for the database between two slices"},
+			{Name: "wait_dist", Kind: workload.String, Default: fixed, Choices: kinds, Help: "all waits alike, or exponential"},
+			{Name: "users", Kind: workload.Int, Default: int64(0), Max: 1e5, Help: "closed loop of so many users; 0: one for each CPU, or open with load"},
+			{Name: "think", Kind: workload.Duration, Default: time.Duration(0), Max: 600, Help: "mean time between the steps of a user"},
+			{Name: "think_dist", Kind: workload.String, Default: fixed, Choices: kinds, Help: "all alike, or exponential"},
+			{Name: "load", Kind: workload.Float, Default: 0.0, Max: 0.95, Help: "open Poisson arrivals, share of the CPUs at full speed, 0.05 to 0.95; 0: closed"},
+			{Name: "placement", Kind: workload.String, Default: "spread", Choices: []string{"spread", "packed"}, Help: "a slice takes the next idle CPU, or the lowest-numbered one"},
+			{Name: "cpus", Kind: workload.String, Default: allCPUs, Help: "numbers of CPUs, such as 0-3,8; all: those that this process may use"},
+			{Name: "duration", Kind: workload.Duration, Default: 2 * time.Second, Min: 0.01, Max: 3600, Help: "in which measured steps start"},
+			{Name: "warm_up", Kind: workload.Duration, Default: time.Duration(0), Max: 600, Help: "before it; its steps are not counted"},
+			{Name: "policy", Kind: workload.String, Default: none, Help: "none: the host's own clock; else emulated: " + strings.Join(offered, ", ")},
+			{Name: "floor", Kind: workload.Float, Default: 0.5, Min: 0.05, Max: 1, Help: "emulated: lowest speed, share of full speed; there are states every 5 %"},
+			{Name: "check", Kind: workload.Duration, Default: time.Duration(0), Max: 5, Help: "emulated: check interval of the governor; 0: its own"},
+			{Name: "record", Kind: workload.String, Default: "", Help: "file for the burst and idle lengths of the last run, which predict --workload reads"},
+		},
+		Responses: []workload.Response{
+			{Name: "step_mean", Title: "Mean step", Unit: "s", Better: "lower"},
+			{Name: "step_p50", Title: "Median step", Unit: "s", Better: "lower"},
+			{Name: "step_p95", Title: "95th percentile of a step", Unit: "s", Better: "lower"},
+			{Name: "step_p99", Title: "99th percentile of a step", Unit: "s", Better: "lower"},
+			{Name: "cpu_s", Title: "CPU time of a step, with what a slow clock adds", Unit: "s", Better: "lower"},
+			{Name: "throughput", Title: "Steps per second", Unit: "1/s", Better: "higher"},
+			{Name: "wait_s", Title: "Mean time that a step waited for a CPU", Unit: "s", Better: "lower"},
+			{Name: "late_s", Title: "Median delay of a slice on an idle CPU", Unit: "s", Better: "lower"},
+			{Name: "demand_s", Title: "CPU work asked for by a step, at full speed", Unit: "s", Better: "lower"},
+		},
+	}
+}
+
+// offered are the policies that help lists; others of the model work too.
+var offered = []string{"high-performance", "balanced-rs1", "balanced-rs2", "power-saver", "ondemand", "schedutil", "fixed:PERCENT"}
+
+const allCPUs = "all"
+
+// cpus reads a list of CPUs.
+func cpus(text string) ([]int, error) {
+	if text == allCPUs || text == "" {
+		return thread.Allowed()
+	}
+	list, err := host.ParseList(text)
+	const hint = "write all, or a list such as 0-3,8"
+	if err != nil {
+		return nil, &workload.ParamError{Name: "cpus", Text: err.Error(), Hint: hint}
+	}
+	seen := map[int]bool{}
+	for _, c := range list {
+		if seen[c] {
+			return nil, &workload.ParamError{Name: "cpus", Text: fmt.Sprintf("CPU %d is there twice", c), Hint: hint}
+		}
+		seen[c] = true
+	}
+	if len(list) == 0 || len(list) > 4096 {
+		return nil, &workload.ParamError{Name: "cpus", Text: fmt.Sprintf("%q names %d CPUs, and it takes 1 to 4096", text, len(list)), Hint: hint}
+	}
+	return list, nil
+}
+
+// Validate implements workload.Validator.
+func (Workload) Validate(cfg workload.Config) error {
+	p, err := planOf(cfg.Params)
+	if err != nil {
+		return err
+	}
+	if p.Policy != "" && cfg.Evidence == result.Measured {
+		return &workload.ParamError{Name: "policy", Text: fmt.Sprintf("%s emulates a clock, and this study says that it measures this host's own", cfg.Params.String("policy")),
+			Hint: `write evidence = "emulated" under [study]`}
+	}
+	return nil
+}
+
+// Open implements workload.Workload.
+func (w Workload) Open(ctx context.Context, cfg workload.Config) (workload.Session, error) {
+	if err := w.Validate(cfg); err != nil {
+		return nil, err
+	}
+	p, err := planOf(cfg.Params)
+	if err != nil {
+		return nil, err
+	}
+	s := &session{worker: worker.Kept{Job: job}, dir: cfg.Dir, labelled: cfg.Evidence == result.Emulated}
+	if err := s.recordable(cfg.Params.String("record")); err != nil {
+		return nil, err
+	}
+	p.Rate = 0
+	r, err := s.call(ctx, p)
+	if err != nil {
+		s.Close()
+		return nil, err
+	}
+	if s.rate = r.Rate; !(s.rate > 1e6) {
+		s.Close()
+		return nil, fmt.Errorf("CPU %d does %.3g additions a second, which no processor does: others have it nearly to themselves; take other cpus", p.CPUs[0], r.Rate)
+	}
+	return s, nil
+}
+
+type session struct {
+	worker   worker.Kept
+	rate     float64 // operations a second at full speed
+	dir      string
+	labelled bool // the study says that it is emulated
+}
+
+func (s *session) call(ctx context.Context, p plan) (r reply, err error) {
+	if err := s.worker.Call(ctx, len(p.CPUs), p, &r); err != nil {
+		return r, err
+	}
+	if r.Gone != "" {
+		return r, &workload.ParamError{Name: "cpus", Text: r.Gone, Hint: "`hostlab facts` lists those that are there"}
+	}
+	return r, nil
+}
+
+// Run implements workload.Session.
+func (s *session) Run(ctx context.Context, r workload.Request) (out workload.Sample, err error) {
+	p, err := planOf(r.Params)
+	if err != nil {
+		return out, err
+	}
+	p.Rate, p.Seed = s.rate, r.Seed
+	file := r.Params.String("record")
+	if err := s.recordable(file); err != nil {
+		return out, err
+	}
+	began := time.Now()
+	got, err := s.call(ctx, p)
+	if err != nil {
+		return out, err
+	}
+	if out, err = sample(got); err != nil {
+		return out, err
+	}
+	if p.Policy != "" && !s.labelled {
+		out.Warnings = append(out.Warnings, fmt.Sprintf("emulated: the clock is that of %s in user space, not this host's", p.Policy))
+	}
+	if file != "" {
+		if err := s.record(file, began, p, got.Bursts); err != nil {
+			return out, err
+		}
+	}
+	return out, nil
+}
+
+// Close implements workload.Session.
+func (s *session) Close() error { return s.worker.Close() }
+
+// sample turns a run into responses.
+func sample(r reply) (out workload.Sample, err error) {
+	n := len(r.Step)
+	if n == 0 {
+		return out, fmt.Errorf("no step began in the duration; make it longer, or think and wait shorter")
+	}
+	var all workload.Sample
+	latency.Fill(&all, "step", r.Step)
+	out = workload.Sample{Operations: all.Operations, Latency: all.Latency, Missing: map[string]string{}, Values: map[string]float64{
+		"throughput": float64(n) / r.Span, "wait_s": mean(r.Waited), "demand_s": mean(r.Demand)}}
+	for _, name := range []string{"mean", "p50", "p95", "p99"} {
+		if v, ok := all.Values[name]; ok {
+			out.Values["step_"+name] = v
+		} else {
+			out.Missing["step_"+name] = all.Missing[name]
+		}
+	}
+	if r.HasCPU {
+		out.Values["cpu_s"] = mean(r.CPU)
+	} else {
+		out.Missing["cpu_s"] = "this system does not tell the CPU time of a thread closely enough"
+	}
+	switch {
+	case runtime.GOOS != "linux":
+		out.Missing["late_s"] = "this system does not wake threads closely enough to tell"
+	case len(r.Late) == 0:
+		out.Missing["late_s"] = "no slice found an idle CPU"
+	default:
+		out.Values["late_s"] = stats.Median(r.Late)
+	}
+	return out, nil
+}
+
+func mean(v []float64) float64 {
+	sum := 0.0
+	for _, x := range v {
+		sum += x
+	}
+	return sum / float64(len(v))
+}

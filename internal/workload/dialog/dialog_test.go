@@ -1,0 +1,156 @@
+package dialog
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"hostlab/internal/model/burstlog"
+	"hostlab/internal/result"
+	"hostlab/internal/workload"
+	"hostlab/internal/workload/worker"
+	"hostlab/internal/workload/workloadtest"
+)
+
+// TestMain lets this test binary be its own worker process.
+func TestMain(m *testing.M) {
+	worker.Main(Jobs())
+	os.Exit(m.Run())
+}
+
+func TestContract(t *testing.T) {
+	long := map[string]any{"duration": "30s", "load": 0.3}
+	t.Run("open", func(t *testing.T) {
+		workloadtest.Contract(t, Workload{}, workloadtest.Config{
+			Params: map[string]any{"load": 0.3, "slices": int64(3), "slice": "1ms", "slice_dist": exp, "wait": "1ms", "wait_dist": exp, "duration": "200ms"},
+			Long:   long, Operations: workloadtest.Some, Work: workloadtest.Responses("demand_s"),
+		})
+	})
+	t.Run("closed and emulated", func(t *testing.T) {
+		workloadtest.Contract(t, Workload{}, workloadtest.Config{
+			Params: map[string]any{"slice": "2ms", "think": "5ms", "duration": "100ms", "policy": "balanced-rs1", "placement": "packed"},
+			Long:   long, Operations: workloadtest.Some,
+			Unseeded: "all lengths are fixed, so that nothing is drawn",
+		})
+	})
+}
+
+func values(t *testing.T, given map[string]any) workload.Values {
+	t.Helper()
+	v, err := workload.Check(Workload{}.Describe(), given)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+func TestRefuses(t *testing.T) {
+	for _, c := range []struct {
+		given map[string]any
+		want  string
+	}{
+		{map[string]any{"load": 0.5, "users": int64(3)}, "parameter users: arrivals are open with a load, and closed with users; give one of the two"},
+		{map[string]any{"load": 0.01}, "parameter load: open arrivals need 0.05 to 0.95 of the CPUs; 0 is a closed loop of users"},
+		{map[string]any{"cpus": "0-"}, "parameter cpus: "},
+		{map[string]any{"cpus": "0,0"}, "parameter cpus: CPU 0 is there twice; write all, or a list such as 0-3,8"},
+		{map[string]any{"slice": "20us", "duration": "1h"}, "parameter slice: a run could have more than a million slices; make slices longer, duration shorter, or cpus fewer"},
+		{map[string]any{"policy": "turbo"}, `parameter policy: no policy is called "turbo"`},
+		{map[string]any{"policy": "hwp"}, "parameter policy: policy hwp: the hardware chooses the frequency"},
+		{map[string]any{"policy": "fixed:40"}, "parameter policy: policy fixed:40: 40 % of nominal"},
+		{map[string]any{"policy": "fixed:60", "load": 0.7, "cpus": "0"}, "parameter policy: load is 0.7; under fixed:60 it must be below 0.6"},
+		{map[string]any{"policy": "balanced-rs1", "check": "1us"}, "parameter check: policy balanced-rs1: PERFCHECK is 1e-06 s; it must be 0.001 to 5 s"},
+		{map[string]any{"policy": "ondemand"}, `parameter policy: ondemand emulates a clock, and this study says that it measures this host's own; write evidence = "emulated" under [study]`},
+	} {
+		err := Workload{}.Validate(workload.Config{Params: values(t, c.given), Evidence: result.Measured})
+		if err == nil || !strings.HasPrefix(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%v: %v\nwant %s", c.given, err, c.want)
+		}
+	}
+	for _, given := range []map[string]any{{"cpus": "5000"}, {"record": "no/such/directory"}} {
+		if s, err := (Workload{}).Open(t.Context(), workload.Config{Params: values(t, given), Dir: t.TempDir()}); err == nil {
+			s.Close()
+			t.Errorf("%v was opened", given)
+		}
+	}
+}
+
+// A record of a run is one, and holds the load that was asked for.
+func TestRecord(t *testing.T) {
+	dir := t.TempDir()
+	v := values(t, map[string]any{"slice": "5ms", "think": "15ms", "duration": "600ms", "record": "run.bursts", "cpus": first(t)})
+	s, err := Workload{}.Open(t.Context(), workload.Config{Params: v, Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	for range 2 { // the second replaces the first
+		got, err := s.Run(t.Context(), workload.Request{Params: v, Seed: 3})
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, err := os.Open(filepath.Join(dir, "run.bursts"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := burstlog.Read(f)
+		f.Close()
+		if err != nil || int64(len(r.Busy)) != got.Operations || r.Source != "workload dialog, on the host's own clock" || len(r.Warnings) > 0 {
+			t.Fatalf("%d bursts of %d steps: %+v, %v", len(r.Busy), got.Operations, r, err)
+		}
+		if l := r.Load(); l < 0.15 || l > 0.6 {
+			t.Errorf("load %g of a quarter", l)
+		}
+	}
+	other := filepath.Join(dir, "precious.txt")
+	if err := os.WriteFile(other, []byte("precious"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	v["record"] = "precious.txt"
+	if _, err := s.Run(t.Context(), workload.Request{Params: v}); err == nil || !strings.Contains(err.Error(), "is there and is no record of bursts") {
+		t.Errorf("%v", err)
+	}
+}
+
+// first is a CPU that can be used, as text.
+func first(t *testing.T) string {
+	t.Helper()
+	list, err := cpus(allCPUs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strconv.Itoa(list[0])
+}
+
+// On a clock fixed at half speed steps take twice as long, and their CPU time says
+// so; the label is there unless a study gives it.
+func TestEmulates(t *testing.T) {
+	cpu := first(t)
+	run := func(policy string, evidence result.Evidence) workload.Sample {
+		t.Helper()
+		v := values(t, map[string]any{"slice": "10ms", "think": "5ms", "duration": "400ms", "policy": policy, "cpus": cpu})
+		s, err := Workload{}.Open(t.Context(), workload.Config{Params: v, Evidence: evidence})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		got, err := s.Run(t.Context(), workload.Request{Params: v})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return got
+	}
+	own, half := run(none, ""), run("fixed:50", "")
+	for name, span := range map[string][2]float64{"cpu_s": {1.6, 2.5}, "demand_s": {0.999, 1.001}} {
+		if ratio := half.Values[name] / own.Values[name]; ratio < span[0] || ratio > span[1] {
+			t.Errorf("%s at half speed: times %.3g", name, ratio)
+		}
+	}
+	if len(own.Warnings) != 0 || len(half.Warnings) != 1 || !strings.HasPrefix(half.Warnings[0], "emulated: ") {
+		t.Errorf("labels: %q, %q", own.Warnings, half.Warnings)
+	}
+	if got := run("high-performance", result.Emulated); len(got.Warnings) != 0 {
+		t.Errorf("labelled twice: %q", got.Warnings)
+	}
+}

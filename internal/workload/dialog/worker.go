@@ -1,0 +1,184 @@
+package dialog
+
+import (
+	"errors"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"hostlab/internal/model"
+	"hostlab/internal/model/burstlog"
+	"hostlab/internal/workload/corun"
+	"hostlab/internal/workload/hot"
+	"hostlab/internal/workload/thread"
+	"hostlab/internal/workload/worker"
+)
+
+const job = "dialog"
+
+// Jobs lists what this package's worker processes do.
+func Jobs() []worker.Job { return []worker.Job{{Name: job, New: newServer}} }
+
+// reply is what a run gave, in seconds; of steps that began after the warm-up.
+type reply struct {
+	Gone   string    `json:",omitempty"` // why a CPU could not be used
+	Rate   float64   // operations a second at full speed, where that was asked for
+	Step   []float64 // from the intended start to the end
+	CPU    []float64 // time on the CPU, inserted spins included
+	Waited []float64 // ready, but not on a CPU
+	Demand []float64 // work at full speed
+	Late   []float64 // of slices that found an idle CPU: from their moment to their start
+	Span   float64   // from the end of the warm-up to that of the last step
+	HasCPU bool
+	Bursts []burstlog.Burst `json:",omitempty"`
+}
+
+func (r *reply) add(s *step, now time.Duration) {
+	r.Step = append(r.Step, (now - s.arrived).Seconds())
+	r.CPU = append(r.CPU, s.cpu.Seconds())
+	r.Waited = append(r.Waited, s.waited.Seconds())
+	r.Demand = append(r.Demand, s.demand)
+}
+
+func newServer() worker.Func {
+	return worker.Handle(func(p plan) (r reply, err error) {
+		debug.FreeOSMemory() // of the run before; the collector is off in workers
+		if p.Rate == 0 {
+			r.Rate, err = calibrated(p.CPUs)
+		} else {
+			r, err = p.run()
+		}
+		if errors.Is(err, thread.ErrNoCPU) {
+			return reply{Gone: err.Error()}, nil
+		}
+		return r, err
+	})
+}
+
+// calibrated is the rate of the first CPU. It visits all of them, which tells whether
+// they can be used.
+func calibrated(cpus []int) (rate float64, err error) {
+	for i, cpu := range cpus {
+		err := <-thread.On(cpu, func() error {
+			if i == 0 {
+				rate = calibrate()
+			}
+			return nil
+		})
+		if err != nil {
+			return 0, err
+		}
+	}
+	return rate, nil
+}
+
+// run does a run in this process, which must be a worker.
+func (p plan) run() (reply, error) {
+	clocks, err := p.clocks()
+	if err != nil {
+		return reply{}, err
+	}
+	x, err := newPool(p)
+	if err != nil {
+		return reply{}, err
+	}
+	defer x.close()
+	_, hasCPU := thread.CPUTime()
+	x.result.HasCPU = hasCPU
+	var mu sync.Mutex
+	// The clock starts when all threads are on their CPUs.
+	var once sync.Once
+	var start time.Time
+	limit := ns(p.WarmUp+p.Duration)*4 + time.Minute // no thread gets on its CPU
+	err = corun.Together(p.CPUs, limit, func(side int, abort *hot.Word) error {
+		if atomic.LoadUint32(&abort.V) != 0 {
+			return nil // another one says why
+		}
+		once.Do(func() { start = time.Now() })
+		c := newCore(clocks[side], p.Rate, start)
+		b := recorder{cpu: p.CPUs[side], on: p.Record}
+		x.loop(x.units[side], c.now, func(s *step, from time.Duration, seconds float64) time.Duration {
+			b.busy(from)
+			return c.work(&s.task, max(1, uint64(seconds*p.Rate)))
+		}, func() {
+			b.idle(c.now())
+			c.idle()
+		})
+		bursts := b.finish(c.now())
+		mu.Lock()
+		x.result.Bursts = append(x.result.Bursts, bursts...)
+		mu.Unlock()
+		return nil
+	})
+	if err == nil {
+		err = x.broken
+	}
+	if err != nil {
+		return reply{}, err
+	}
+	x.result.Span = (max(x.last, x.end) - x.from).Seconds()
+	return x.result, nil
+}
+
+// clocks are the emulated ones of the CPUs, nil without a policy.
+func (p plan) clocks() ([]*model.Clock, error) {
+	out := make([]*model.Clock, len(p.CPUs))
+	if p.Policy == "" {
+		return out, nil
+	}
+	policy, err := model.ParsePolicy(p.Policy)
+	if err != nil {
+		return nil, err
+	}
+	phases := stream(p.Seed, forPhase)
+	for i := range out {
+		if out[i], err = model.NewClock(policy, model.Stepped(len(p.CPUs), p.Floor), phases.Float64()); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// recorder keeps when a CPU computed and idled. Idle times too short to tell from the
+// pool's own work are part of the burst.
+type recorder struct {
+	cpu    int
+	on     bool
+	within bool
+	out    []burstlog.Burst
+}
+
+const shortest = 20 * time.Microsecond
+
+func (r *recorder) busy(at time.Duration) {
+	if !r.on || r.within {
+		return
+	}
+	r.within = true
+	if n := len(r.out) - 1; n >= 0 {
+		last := &r.out[n]
+		gap := at.Seconds() - last.At - last.Busy
+		if gap < shortest.Seconds() {
+			return // it goes on
+		}
+		last.Idle = gap
+	}
+	r.out = append(r.out, burstlog.Burst{CPU: r.cpu, At: at.Seconds()})
+}
+
+func (r *recorder) idle(at time.Duration) {
+	if r.on && r.within {
+		last := &r.out[len(r.out)-1]
+		last.Busy, r.within = at.Seconds()-last.At, false
+	}
+}
+
+// finish closes the last burst's idle time.
+func (r *recorder) finish(at time.Duration) []burstlog.Burst {
+	if n := len(r.out) - 1; n >= 0 {
+		last := &r.out[n]
+		last.Idle = max(0, at.Seconds()-last.At-last.Busy)
+	}
+	return r.out
+}
