@@ -19,7 +19,7 @@ done
 echo "== commit probe against fio"
 ./bench/commit-vs-fio/run.sh "${COMMIT_DIR:-.}"
 echo "== what the runner, the record, the analysis and the report cost"
-go test -run '^$' -bench . -benchtime 3x ./internal/experiment/runner ./internal/result/store ./internal/analysis ./internal/report/effects
+go test -run '^$' -bench 'Overhead|100k|Append|Analyse|Report' -benchtime 3x ./internal/experiment/runner ./internal/result/store ./internal/analysis ./cmd/hostlab
 echo "== killed at random moments, resumed, counted"
 ./bench/kill/run.sh "${KILLS:-200}"
 echo "== verdicts, on simulated experiments whose truth is known"

@@ -101,12 +101,6 @@ func (n *Neighbours) Taken() (Taken, bool) {
 	}, true
 }
 
-// process identifies a process also where its number is used again.
-type process struct {
-	pid   int
-	start uint64 // in clock ticks since boot
-}
-
 // spent is what a process has used.
 type spent struct {
 	parent   int     // its process ID

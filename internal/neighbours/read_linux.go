@@ -36,6 +36,12 @@ func Read(cpus []int) (map[int]Load, bool) {
 	return out, true
 }
 
+// process identifies a process also where its number is used again.
+type process struct {
+	pid   int
+	start uint64 // in clock ticks since boot
+}
+
 // Own returns the CPU seconds of this process and of its ended children.
 func Own() (s float64) {
 	for _, who := range []int{unix.RUSAGE_SELF, unix.RUSAGE_CHILDREN} {

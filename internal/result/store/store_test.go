@@ -426,6 +426,7 @@ func BenchmarkLoad100k(b *testing.B) {
 	for block := range blocks {
 		for slot := range 2 {
 			r := okRun(block, slot)
+			r.Seq = 2*block + slot
 			r.Boot = "3aeacf14-509a-49da-bd6f-ef100b6909ae"
 			r.After = r.Before
 			r.Conditions["steal"] = 0.0012345
