@@ -87,7 +87,8 @@ the row shows it. %[2]d of %[3]d judged cases are met; %[4]d cases in all.
 ## What is judged
 
 - Closed forms, ramp times and everything at one frequency are judged: their expectation follows from the case alone.
-- CPU time is judged, since it depends on the rule and on slices. CPU time under schedutil is judged up to 20 %% load only.
+- CPU time is judged, since it depends on the rule and on slices. Under schedutil that is up to 20 %% load only, but for
+  the bound at 95 %%.
 - Step times are judged up to 20 %% load. Above, they hold queueing, and how the reference placed and queued slices is not recorded;
   the same goes for schedutil at 50, 70 and 95 %%, which follows a process over the CPUs that it is placed on.
 - Of readings of a rule that its vendor does not document, one is judged; the others are recorded beside it.
@@ -165,7 +166,7 @@ func replications(r Result) string {
 
 func residual(c Case, r Result) string {
 	if c.Expected == 0 {
-		return "none: " + number(r.Mean) + " " + c.Unit
+		return "+" + number(r.Mean) + " " + c.Unit // no share of nothing
 	}
 	return strings.Replace(fmt.Sprintf("%+.1f %%", math.Round(c.Residual(r)*1000)/10+0), "-0.0", "+0.0", 1)
 }
