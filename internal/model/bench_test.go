@@ -8,13 +8,19 @@ import (
 // BenchmarkEvents reports simulated events per CPU second of the full model: SAP's
 // dialog steps at load 0.5, on the seed's machine and on one with turbo, idle
 // states and siblings. There, a change of the socket's turbo bin moves the end of
-// every slice on it; with-moves counts those too, as an engine does that replaces
+// every slice on it, and on 1,000 CPUs of 20 frequency domains a change of frequency
+// those of 50; with-moves counts those too, as an engine does that replaces
 // such an event by a new one.
 func BenchmarkEvents(b *testing.B) {
-	for _, machine := range []string{"sap", "olontsev"} {
+	thousand, _ := FindMachine("sap")
+	thousand.Sockets, thousand.CoresPerSocket, thousand.Domain = 20, 50, PerSocket
+	for _, machine := range []string{"sap", "olontsev", "thousand-by-socket"} {
 		for _, policy := range []string{"high-performance", "balanced-rs1", "ondemand", "schedutil"} {
 			b.Run(machine+"/"+policy, func(b *testing.B) {
-				m, _ := FindMachine(machine)
+				m, err := FindMachine(machine)
+				if err != nil {
+					m = thousand
+				}
 				w, _ := FindWorkload("sap-dialog")
 				p, err := ParsePolicy(policy)
 				if err != nil {
@@ -37,10 +43,20 @@ func BenchmarkEvents(b *testing.B) {
 }
 
 // BenchmarkThousandCPUs compares ten policies at ten loads on 1,000 CPUs. The
-// limit is a minute on two cores, so 120 CPU seconds.
+// limit is a minute on two cores, so 120 CPU seconds. Cores alone in their frequency
+// domain, without turbo, are the easy case; a change of the turbo bin or of the
+// frequency of a socket moves the ends of up to 50 slices.
 func BenchmarkThousandCPUs(b *testing.B) {
 	m, _ := FindMachine("sap")
 	m.Sockets, m.CoresPerSocket = 20, 50
+	b.Run("plain", func(b *testing.B) { compareThousand(b, m) })
+	m.Domain = PerSocket
+	m.Turbo = []TurboBin{{4, 3.1e9}, {12, 2.9e9}, {25, 2.7e9}, {50, 2.5e9}}
+	b.Run("sockets-turbo", func(b *testing.B) { compareThousand(b, m) })
+}
+
+func compareThousand(b *testing.B, m Machine) {
+	b.Helper()
 	w, _ := FindWorkload("sap-dialog")
 	base, _ := ParsePolicy("high-performance")
 	var policies []Policy

@@ -17,7 +17,8 @@ type Options struct {
 	Replications int // independent replications, at least 2; 0 is 10
 	// Steps is the number of measured steps in a replication. 0 lets the
 	// simulation choose: it starts short and doubles until the half-width of the
-	// mean step time's interval (in Compare: of its ratio) is at most Precision, or Events is spent.
+	// mean step time's interval is at most Precision, or Events is spent. In Compare that is
+	// asked of the ratio, and five times Precision of the baseline itself.
 	Steps     int
 	Precision float64 // relative half-width wanted; 0 is 0.01
 	Events    int64   // most events for one case over all replications; 0 is 4 million
@@ -25,6 +26,7 @@ type Options struct {
 	Level     float64 // confidence of intervals; 0 is 0.95
 
 	target Response // whose precision counts; empty is StepTime
+	ratios bool     // only ratios are asked for, so the baseline needs no precision of its own
 }
 
 // Response names a figure of an Outcome.
@@ -36,7 +38,7 @@ const (
 	StepTimeP50   Response = "step_time_p50"         // s
 	StepTimeP95   Response = "step_time_p95"         // s
 	StepTimeP99   Response = "step_time_p99"         // s
-	CPUSeconds    Response = "cpu_seconds"           // s of busy CPU per step
+	CPUSeconds    Response = "cpu_seconds"           // s of busy CPU per step, Commit: with its part of the log writer's
 	Throughput    Response = "throughput"            // steps/s
 	Utilisation   Response = "utilisation"           // 1, busy share of all CPUs
 	Performance   Response = "processor_performance" // 1, mean frequency while busy over nominal (Windows: % Processor Performance)

@@ -58,6 +58,9 @@ func outcome(r *run, o Options) Outcome {
 	if r.scale > 1 {
 		out.Warnings = append(out.Warnings, fmt.Sprintf("%.4g of %.4g CPU seconds of each job were simulated and scaled up", r.c.Workload.Work/r.scale, r.c.Workload.Work))
 	}
+	if p := r.plan; p.warmUp < p.settle {
+		out.Warnings = append(out.Warnings, fmt.Sprintf("the simulation was cut to the events allowed: %d steps before the measurement instead of the %d that queues and policies may take to forget their start, so the figures may still hold the start; allow more events", p.warmUp, p.settle))
+	}
 	if w := out.Responses[StepTime].halfWidth(); o.Steps == 0 && w > 2*o.Precision && r.c.Workload.Kind != Batch && r.c.Workload.Kind != Query {
 		out.Warnings = append(out.Warnings, fmt.Sprintf("step time is known to +-%.1f %% only; allow more events or replications", w*100))
 	}

@@ -48,7 +48,7 @@ func Sensitivity(ctx context.Context, c Case, baseline Policy, r Response, o Opt
 		}
 		out = append(out, i)
 	}
-	o.target = r
+	o.target, o.ratios = r, true
 	answers, err := compareEach(ctx, cases, baseline, policies, o)
 	if err != nil {
 		return nil, err

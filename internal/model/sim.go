@@ -123,6 +123,9 @@ func newSim(c Case, g governor, seed uint64, replication int) *sim {
 	for i := range s.cpus {
 		k := &s.cpus[i]
 		k.proc, k.request, k.parked = -1, int32(start), true
+		if s.hw.asking != nil {
+			s.hw.asking[start].set(i)
+		}
 		k.core = int32(i / c.Machine.ThreadsPerCore)
 		k.socket = int32(i / (c.Machine.ThreadsPerCore * c.Machine.CoresPerSocket))
 		k.domain = int32(i / s.hw.perDom)

@@ -45,6 +45,9 @@ func (s *sim) begin(i, p int32) {
 	s.meter.inIdle[k.idle] += exit
 	s.meter.joules += float64(exit) * k.watts
 	k.since = s.now + exit
+	if s.hw.asking != nil {
+		s.falls(-1, i)
+	}
 	s.take(i, p)
 	s.coreBusy(i, 1)
 	s.governStart(i)
@@ -164,28 +167,4 @@ func (s *sim) refresh(i int32) {
 func (s *sim) schedule(i int32) {
 	k := &s.cpus[i]
 	s.q.Set(i, evSlice, max(s.now, k.since)+des.Time(max(0, k.left*k.pace)+0.5))
-}
-
-// ask sets a CPU's request, and its domain's frequency to the highest request.
-func (s *sim) ask(i, request int32) {
-	h := &s.hw
-	if s.cpus[i].request == request && h.perDom == 1 {
-		return
-	}
-	s.cpus[i].request = request
-	d := s.cpus[i].domain
-	first := d * int32(h.perDom)
-	highest := request
-	for j := first; j < first+int32(h.perDom) && h.perDom > 1; j++ {
-		highest = max(highest, s.cpus[j].request)
-	}
-	if h.domains[d].request == highest {
-		return
-	}
-	h.domains[d].request = highest
-	for j := first; j < first+int32(h.perDom); j++ {
-		if s.cpus[j].proc >= 0 {
-			s.refresh(j)
-		}
-	}
 }

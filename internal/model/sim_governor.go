@@ -112,20 +112,6 @@ func (s *sim) settle(i int32) {
 	k.lag = 0
 }
 
-// decayDomain brings the requests of the idle CPUs that share i's frequency to
-// their utilisation now (cpufreq_schedutil.c, sugov_next_freq_shared).
-func (s *sim) decayDomain(i int32) {
-	pstates := s.c.Machine.PStates
-	top := pstates[len(pstates)-1]
-	first := i / int32(s.hw.perDom) * int32(s.hw.perDom)
-	for j := first; j < first+int32(s.hw.perDom); j++ {
-		if k := &s.cpus[j]; k.proc < 0 && j != i && int(k.request) > s.g.floor {
-			s.account(j)
-			k.request = int32(s.g.atOrAbove(pstates, s.g.margin*top*k.util))
-		}
-	}
-}
-
 // wakeBoost is schedutil's iowait boost: from an eighth, doubling with each
 // wake-up from I/O that follows within a tick.
 func (s *sim) wakeBoost(i int32) {
@@ -152,9 +138,6 @@ func (s *sim) consider(i int32) {
 		est = s.procs[k.proc].est
 	}
 	want := int32(s.g.tracked(s.c.Machine.PStates, k.util, est, k.boost))
-	if s.hw.perDom > 1 {
-		s.decayDomain(i)
-	}
 	if s.now-k.start >= s.g.rateLimit && (want != k.request || s.hw.perDom > 1) {
 		k.start = s.now
 		s.ask(i, want)

@@ -27,6 +27,8 @@ type hardware struct {
 	idling  []float64 // W of a wholly idle core by idle state
 	domains []domain
 	perDom  int // CPUs in one
+	// asking holds by P-state the CPUs that ask for it, when several share a domain.
+	asking  []bitset
 	sockets []socket
 	cores   []int32 // busy threads
 }
@@ -95,6 +97,11 @@ func newHardware(m Machine, g governor, memoryShare float64) hardware {
 	}
 	h.perDom = map[Scope]int{PerThread: 1, PerCore: m.ThreadsPerCore, PerSocket: m.ThreadsPerCore * m.CoresPerSocket}[m.Domain]
 	h.domains = make([]domain, m.CPUs()/h.perDom)
+	if h.perDom > 1 {
+		for range m.PStates {
+			h.asking = append(h.asking, newBitset(m.CPUs()))
+		}
+	}
 	h.sockets = make([]socket, m.Sockets)
 	h.cores = make([]int32, m.Sockets*m.CoresPerSocket)
 	if h.turbo != nil {

@@ -112,6 +112,14 @@ func (m *meter) record(r *proc) {
 	m.ends++
 }
 
+// shared adds the CPU time of a process that works for all steps: the log writer's.
+func (m *meter) shared(r *proc) {
+	if m.total >= m.warmUp {
+		m.cpu += float64(r.cpu)
+	}
+	r.cpu = 0
+}
+
 func (m *meter) finish() {
 	m.to = m.snapshot()
 	m.s.done = true

@@ -69,6 +69,23 @@ func (b bitset) set(i int)      { b[i>>6] |= 1 << (i & 63) }
 func (b bitset) clear(i int)    { b[i>>6] &^= 1 << (i & 63) }
 func (b bitset) has(i int) bool { return b[i>>6]>>(i&63)&1 == 1 }
 
+// within is the first member from first up to before end; -1 without one.
+func (b bitset) within(first, end int) int {
+	for w := first >> 6; w<<6 < end; w++ {
+		x := b[w]
+		if w == first>>6 {
+			x &= ^uint64(0) << (first & 63)
+		}
+		if x != 0 {
+			if i := w<<6 + bits.TrailingZeros64(x); i < end {
+				return i
+			}
+			return -1
+		}
+	}
+	return -1
+}
+
 // next is the first member at or after from, going round; -1 when empty.
 func (b bitset) next(from int) int {
 	w := from >> 6

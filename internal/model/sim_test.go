@@ -206,6 +206,8 @@ func TestMechanisms(t *testing.T) {
 		{"but is no CPU time", Case{Machine: sleepy, Workload: one(dialog("20ms", "10ms", 2), 2)}, CPUSeconds, 0.04},
 		{"one writer waits for its flush", Case{Machine: plain(4), Workload: Workload{Name: "log", Kind: Commit, Users: 1, Slice: Dist{Mean: 0.002},
 			Device: Dist{Mean: 0.001}, FlushWork: Dist{Mean: 0.0005}, Placement: Spread}}, StepTime, 0.0035},
+		{"whose writing is CPU time too", Case{Machine: plain(4), Workload: Workload{Name: "log", Kind: Commit, Users: 1, Slice: Dist{Mean: 0.002},
+			Device: Dist{Mean: 0.001}, FlushWork: Dist{Mean: 0.0005}, Placement: Spread}}, CPUSeconds, 0.0025},
 		// The first commit starts a flush, the other four just miss it and share the next,
 		// and so on: five transactions in two flushes.
 		{"commits share flushes", Case{Machine: plain(5), Workload: Workload{Name: "log", Kind: Commit, Users: 5, Slice: Dist{Mean: 0.001},

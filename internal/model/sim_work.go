@@ -90,6 +90,7 @@ func (s *sim) advance(p int32) bool {
 		return s.advanceDialog(p, r)
 	case Commit:
 		if p == s.commit.writer {
+			s.meter.shared(r)
 			s.flush()
 			return false
 		}

@@ -70,9 +70,6 @@ type run struct {
 	events int64
 }
 
-// plan is how much of a case to simulate in each replication.
-type plan struct{ warmUp, steps int64 }
-
 // simulateAll simulates cases that are to be compared with the first one: with the
 // same random numbers and the same number of steps. It is the whole adaptive
 // procedure: a pilot, and, when the intervals are too wide, one longer run of a
@@ -95,15 +92,20 @@ func simulateGroups(ctx context.Context, groups [][]Case, o Options) ([][]*run, 
 	out := make([][]*run, len(groups))
 	var jobs []*run
 	for i, cases := range groups {
-		p := pilot(cases[0], o)
+		var valid []*run
 		for _, c := range cases {
-			r := &run{c: c, plan: p, scale: part(cases[0], o)}
+			r := &run{c: c, scale: part(cases[0], o)}
 			if r.err = c.Validate(); r.err == nil {
 				r.g, _ = compileGovernor(c.Policy, c.Machine)
-				jobs = append(jobs, r)
+				valid = append(valid, r)
 			}
 			out[i] = append(out[i], r)
 		}
+		p := pilot(valid, o)
+		for _, r := range valid {
+			r.plan = p
+		}
+		jobs = append(jobs, valid...)
 	}
 	if err := replicateAll(ctx, jobs, o); err != nil {
 		return nil, err
@@ -113,13 +115,13 @@ func simulateGroups(ctx context.Context, groups [][]Case, o Options) ([][]*run, 
 	}
 	jobs = jobs[:0]
 	for _, group := range out {
-		factor := lengthen(group, o)
-		if factor < 1.2 {
+		p, longer := lengthen(group, o)
+		if !longer {
 			continue
 		}
 		for _, r := range group {
 			if r.err == nil {
-				r.plan.steps = int64(float64(r.plan.steps) * factor)
+				r.plan = p
 				jobs = append(jobs, r)
 			}
 		}
@@ -138,67 +140,6 @@ func part(c Case, o Options) float64 {
 	slices := w.Work / w.Slice.Mean * float64(w.Users)
 	allowed := max(2000*float64(w.Users), float64(o.Events)/float64(o.Replications)/eventsPerSlice)
 	return max(1, slices/allowed)
-}
-
-// pilot is the first length. The warm-up lasts as long as a queue takes to forget
-// that it started empty: twice the relaxation time of M/M/c, S/(c(1-sqrt(load))^2)
-// (Morse 1955), at least a second, and a fifth of the steps.
-func pilot(c Case, o Options) plan {
-	w := c.Workload
-	p := plan{steps: int64(o.Steps)}
-	switch {
-	case w.Kind == Batch || w.Kind == Query:
-		return plan{steps: 1}
-	case w.Open():
-		cpus := float64(c.Machine.CPUs())
-		work := float64(w.Slices) * w.Slice.Mean
-		rate := c.Load * cpus / work // siblings only lower it
-		gap := 1 - math.Sqrt(min(c.Load, 0.98))
-		if p.steps == 0 {
-			p.steps = int64(max(100, rate))
-		}
-		p.warmUp = int64(max(20, rate, float64(p.steps)/5, rate*2*w.Slice.Mean/(cpus*gap*gap)))
-	default:
-		if p.steps == 0 {
-			p.steps = int64(max(200, 5*w.Users))
-		}
-		p.warmUp = max(int64(2*w.Users), p.steps/5)
-	}
-	return p
-}
-
-// lengthen is the factor by which a group's steps must grow for the precision
-// asked for, as far as the events allow.
-func lengthen(group []*run, o Options) float64 {
-	base := group[0]
-	if base.err != nil || base.c.Workload.Kind == Batch || base.c.Workload.Kind == Query {
-		return 1
-	}
-	factor := 1.0
-	for i, r := range group {
-		if r.err != nil {
-			continue
-		}
-		e := estimate(samples(r.reps, o.target), o.Level)
-		if i > 0 {
-			e = pairedRatio(samples(r.reps, o.target), samples(base.reps, o.target), o.Level)
-		} else if len(group) > 1 {
-			continue // only ratios are asked for
-		}
-		if h := e.halfWidth() / o.Precision; h > 1 && !math.IsInf(h, 1) {
-			// A tenth more, since the pilot's width is itself an estimate.
-			factor = max(factor, 1.1*h*h)
-		}
-	}
-	for _, r := range group {
-		if r.err == nil {
-			steps := float64(r.plan.steps)
-			warm := float64(r.plan.warmUp)
-			allowed := float64(o.Events) / float64(r.events) * (steps + warm) // steps of one replication
-			factor = min(factor, max(1, (allowed-warm)/steps))
-		}
-	}
-	return factor
 }
 
 // replicateAll runs all replications of all jobs, in parallel.

@@ -27,7 +27,7 @@ func LoadWhereEffectVanishes(ctx context.Context, c Case, baseline Policy, r Res
 	}
 	// An effect that ends at the limit has to be told from the limit.
 	o = o.withDefaults()
-	o.Precision, o.target = min(o.Precision, max(1e-4, (limit-1)/10)), r
+	o.Precision, o.target, o.ratios = min(o.Precision, max(1e-4, (limit-1)/10)), r, true
 	v := Vanishing{Policy: c.Policy.String(), Load: math.NaN()}
 	// A coarse grid first, all in parallel: the effect need not fall steadily.
 	var grid []float64
@@ -102,7 +102,7 @@ func Sweep(ctx context.Context, c Case, baseline Policy, r Response, loads, slic
 	if len(loads) == 0 || len(slices) == 0 {
 		return Map{}, fmt.Errorf("loads and slices need at least one value each")
 	}
-	o.target = r
+	o.target, o.ratios = r, true
 	m := Map{Policy: c.Policy.String(), Baseline: baseline.String(), Response: r, Loads: loads, Slices: slices}
 	var cases []Case
 	for _, load := range loads {

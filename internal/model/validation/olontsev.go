@@ -24,8 +24,8 @@ func olontsev() []Case {
 	const (
 		off   = 2.0e9 // frequency with the BIOS in control: nominal
 		fixed = 0.02
-		// Balanced in the case of 32 workers: PERFDECPOL is unknown, and only falling
-		// by single states reaches the time measured; see the other reading.
+		// PERFDECPOL of Balanced is unknown. Falling by single states was chosen because it
+		// reaches the time measured; the model's default, rocket, does not.
 		single = "balanced,PERFDECPOL=single"
 		other  = olontsevSeed + "; residual of another reading"
 	)
@@ -37,12 +37,12 @@ func olontsev() []Case {
 		run("32 workers, BIOS in control", olontsevSeed, 21, fixed, query("olontsev", "balanced", off, thread)),
 		run("32 workers, High performance", olontsevSeed+" (18 to 19 s)", 18.5, fixed, query("olontsev", "high-performance", 0, thread)),
 		run("32 workers, Power saver, cap 70 %", olontsevSeed, 29, fixed, query("olontsev", "power-saver,PROCTHROTTLEMAX=70%", 0, thread)),
-		run("32 workers, Balanced, frequency per thread", olontsevSeed+" (25 to 26 s)", 25.5, 0.04, query("olontsev", single, 0, thread)),
-		run("32 workers, Balanced, frequency per socket", other+" (25 to 26 s)", 25.5, 0, query("olontsev", single, 0, socket)),
-		run("32 workers, Balanced, frequency per socket, the study's own model", powerStudies, 18.0, 0, query("olontsev", single, 0, socket)),
-		run("32 workers, Balanced, falling to the lowest state", other+" (25 to 26 s)", 25.5, 0, query("olontsev", "balanced,PERFDECPOL=rocket", 0, thread)),
-		run("1 worker, Balanced", olontsevSeed+"; not identifiable from the data", 195, 0, query("olontsev-serial", single, 0, thread)),
-		run("1 worker, Balanced, M as stalls, not waits", other, 195, 0, func() model.Case {
+		run("32 workers, Balanced, frequency per thread, PERFDECPOL=single (fitted)", olontsevSeed+" (25 to 26 s). PERFDECPOL was chosen to meet this very figure, so it shows that some reading of the rule fits and nothing more; the default, rocket, gives 30.64 s, +20.2 %: see its row", 25.5, 0.04, query("olontsev", single, 0, thread)),
+		run("32 workers, Balanced, frequency per socket, PERFDECPOL=single", other+" (25 to 26 s)", 25.5, 0, query("olontsev", single, 0, socket)),
+		run("32 workers, Balanced, frequency per socket, PERFDECPOL=single, the study's own model", powerStudies, 18.0, 0, query("olontsev", single, 0, socket)),
+		run("32 workers, Balanced, frequency per thread, PERFDECPOL=rocket (the model's default)", other+" (25 to 26 s)", 25.5, 0, query("olontsev", "balanced,PERFDECPOL=rocket", 0, thread)),
+		run("1 worker, Balanced, PERFDECPOL=single", olontsevSeed+"; not identifiable from the data", 195, 0, query("olontsev-serial", single, 0, thread)),
+		run("1 worker, Balanced, PERFDECPOL=single, M as stalls, not waits", other, 195, 0, func() model.Case {
 			c := query("olontsev-serial", single, 0, thread)()
 			// The same T = C/f + M with the CPU busy throughout.
 			m := c.Workload.Wait.Mean / (c.Workload.Wait.Mean + c.Workload.Slice.Mean)

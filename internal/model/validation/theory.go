@@ -2,9 +2,12 @@ package validation
 
 import (
 	"context"
+	"fmt"
 	"math"
+	"runtime"
 	"strconv"
 
+	"golang.org/x/sync/errgroup"
 	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distuv"
 
@@ -29,20 +32,29 @@ func interval(x []float64) Result {
 func replicated(f func(replication int) float64) func(context.Context) (Result, error) {
 	return func(ctx context.Context) (Result, error) {
 		x := make([]float64, queueReplications)
+		g, ctx := errgroup.WithContext(ctx)
+		g.SetLimit(runtime.NumCPU())
 		for i := range x {
-			if err := ctx.Err(); err != nil {
-				return Result{}, err
-			}
-			x[i] = f(i)
+			g.Go(func() error {
+				if err := ctx.Err(); err != nil {
+					return err
+				}
+				x[i] = f(i)
+				return nil
+			})
+		}
+		if err := g.Wait(); err != nil {
+			return Result{}, err
 		}
 		return interval(x), nil
 	}
 }
 
 func theory() []Case {
-	// Nine of ten services are short: cv 1.7.
+	// Nine of ten services are short.
 	const p, short, long = 0.9, 0.5, 5.5
 	mean, cv := queue.HyperMoments(p, short, long)
+	name := func(text string) string { return fmt.Sprintf("%s, cv %.4g", text, cv) }
 	hyper := queue.HyperExponential(p, short, long)
 	config := func(servers int, load, service float64, s queue.Service, replication int) queue.Config {
 		return queue.Config{Servers: servers, Rate: load * float64(servers) / service, Service: s,
@@ -61,10 +73,10 @@ func theory() []Case {
 		engine("M/M/8 at 0.8", "Erlang C", queue.MMC(8, 6.4, 1), func(i int) float64 {
 			return queue.FIFO(config(8, 0.8, 1, queue.Exponential(1), i)).Response.Mean()
 		}),
-		engine("M/G/1 first come first served at 0.6, cv 1.7", "Pollaczek and Khinchine", queue.MG1(0.6/mean, mean, cv), func(i int) float64 {
+		engine(name("M/G/1 first come first served at 0.6"), "Pollaczek and Khinchine", queue.MG1(0.6/mean, mean, cv), func(i int) float64 {
 			return queue.FIFO(config(1, 0.6, mean, hyper, i)).Response.Mean()
 		}),
-		engine("M/G/1 processor sharing at 0.6, cv 1.7", "E[S]/(1-rho)", queue.MG1PS(0.6/mean, mean), func(i int) float64 {
+		engine(name("M/G/1 processor sharing at 0.6"), "E[S]/(1-rho)", queue.MG1PS(0.6/mean, mean), func(i int) float64 {
 			return queue.PS(config(1, 0.6, mean, hyper, i)).Response.Mean()
 		}),
 		engine("closed network of 20 users, 2 stations", "exact mean value analysis", mva, func(i int) float64 {
