@@ -34,13 +34,13 @@ func Machines() []Machine {
 	barcelona := mega(1150, 1400, 1700, 2000, 2300)
 	halt := []IdleState{{Name: "C1", ExitLatency: 2e-6, TargetResidency: 2e-6, PowerShare: 0.5}}
 	return []Machine{
-		{Name: "sap", Source: "seed: lowest state 50 %, load spread over all CPU threads; 40 CPUs, one thread a core and states in steps of 5 % (asked of the firmware in per cent) are assumptions",
+		{Name: "sap", Source: "SAP on SQL Server blog, 'Effect of Windows Power Mode on SAP Netweaver Applications': lowest state 50 %, load spread over all CPU threads; 40 CPUs, one thread a core and states in steps of 5 % (asked of the firmware in per cent) are assumptions",
 			Sockets: 4, CoresPerSocket: 10, ThreadsPerCore: 1, PStates: mega(1150, 1265, 1380, 1495, 1610, 1725, 1840, 1955, 2070, 2185, 2300), Nominal: 2.3e9, SMTRate: 1,
 			IdleStates: halt, Domain: PerThread, Power: power(48, 4.8)},
-		{Name: "amd", Source: "seed: lowest state 50 %; the states are those of a 2.3 GHz Opteron 8356, an assumption",
+		{Name: "amd", Source: "SAP on SQL Server blog, 'Effect of Windows Power Mode on SAP Netweaver Applications': lowest state 50 %; the states are those of a 2.3 GHz Opteron 8356, an assumption",
 			Sockets: 4, CoresPerSocket: 4, ThreadsPerCore: 1, PStates: barcelona, Nominal: 2.3e9, SMTRate: 1,
 			IdleStates: halt, Domain: PerCore, Power: power(48, 12)},
-		{Name: "intel-e7", Source: "seed: lowest state 57 %; the states are those of a 1.87 GHz E7-4807, an assumption",
+		{Name: "intel-e7", Source: "SAP on SQL Server blog, 'Effect of Windows Power Mode on SAP Netweaver Applications': lowest state 57 %; the states are those of a 1.87 GHz E7-4807, an assumption",
 			Sockets: 4, CoresPerSocket: 6, ThreadsPerCore: 2, PStates: mega(1067, 1200, 1333, 1467, 1600, 1733, 1867), Nominal: 1.867e9, SMTRate: 0.62,
 			IdleStates: coreIdle(200e-6, 800e-6), Domain: PerSocket, Power: power(48, 8)},
 		{Name: "olontsev", Source: "Olontsev: 2 x E5-2650, Hyper-Threading; states and turbo bins from Intel's tables. Sharing of a core is in the work of the 32-way query, which was fitted with both threads busy, so smt_rate is 1",
@@ -84,10 +84,10 @@ func olontsev(name string, workers int, cycles, wait float64) Workload {
 func Workloads() []Workload {
 	return []Workload{
 		{Name: "sap-dialog", Kind: Dialog, Slices: 3, Placement: Spread,
-			Source: "seed: dialog steps of some 100 ms CPU, interrupted by database calls, spread evenly; 3 slices of 60 ms and 2 waits of 40 ms, exponential, are assumptions",
+			Source: "SAP on SQL Server blog, 'Effect of Windows Power Mode on SAP Netweaver Applications': dialog steps of some 100 ms CPU, interrupted by database calls, spread evenly; 3 slices of 60 ms and 2 waits of 40 ms, exponential, are assumptions",
 			Slice:  Dist{Kind: DistExponential, Mean: 0.060}, Wait: Dist{Kind: DistExponential, Mean: 0.040}},
 		{Name: "sap-extract", Kind: Batch, Users: 1, Work: 5000, Placement: Spread,
-			Source: "seed: an extract of 5000 CPU s at full speed; slices of 20 ms and waits of 20 ms are assumptions",
+			Source: "SAP on SQL Server blog, 'Effect of Windows Power Mode on SAP Netweaver Applications': an extract of 5000 CPU s at full speed; slices of 20 ms and waits of 20 ms are assumptions",
 			Slice:  Dist{Kind: DistFixed, Mean: 0.020}, Wait: Dist{Kind: DistFixed, Mean: 0.020}},
 		olontsev("olontsev", 32, parallelCycles, parallelWait),
 		olontsev("olontsev-serial", 1, serialCycles, serialWait),
