@@ -123,7 +123,11 @@ func Find(nameOrFile string, o Overrides) (*Study, error) {
 	if err != nil {
 		return nil, err
 	}
-	return Parse(nameOrFile+".toml", dir, source, o, known())
+	s, err := Parse(nameOrFile+".toml", dir, source, o, known())
+	if s != nil {
+		s.BuiltIn = nameOrFile
+	}
+	return s, err
 }
 
 // Names lists the studies inside the binary.

@@ -14,6 +14,7 @@ import (
 type Study struct {
 	File        string // as named by the user, or "NAME.toml" of an embedded one
 	Dir         string // absolute; where relative paths start
+	BuiltIn     string // the name of one inside the binary; "" for a file
 	Source      []byte // the file's bytes
 	Name        string
 	Title       string

@@ -13,8 +13,9 @@ type Experiment struct {
 	ID         string            `json:"id"` // random, so that copies are recognised
 	Name       string            `json:"name"`
 	Title      string            `json:"title,omitempty"`
-	Study      string            `json:"study_sha256"`         // of the study file's bytes and of what the command line set
-	File       string            `json:"study_file,omitempty"` // absolute; relative paths in the study start in its directory
+	Study      string            `json:"study_sha256"`             // of the study file's bytes and of what the command line set
+	BuiltIn    string            `json:"study_built_in,omitempty"` // its name, for one inside the binary
+	File       string            `json:"study_file,omitempty"`     // absolute; relative paths in the study start in its directory
 	Overrides  map[string]string `json:"overrides,omitempty"`
 	Version    string            `json:"hostlab"`
 	Started    time.Time         `json:"started"`

@@ -1,7 +1,10 @@
 package effects
 
 import (
+	"cmp"
+	"maps"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -27,9 +30,11 @@ const hopeless = 20
 // steps put levels back, go on, or start again with as many blocks as it takes.
 func (r *Report) steps() []step {
 	x := r.head()
-	study := x.File
-	if study == "" {
-		study = x.Name
+	run := "hostlab run " + Quote(cmp.Or(x.BuiltIn, x.File, x.Name))
+	for _, k := range slices.Sorted(maps.Keys(x.Overrides)) {
+		if strings.HasPrefix(k, "workload.") {
+			run += " --set " + Quote(k+"="+x.Overrides[k])
+		}
 	}
 	var out []step
 	if r.Restore {
@@ -51,11 +56,11 @@ func (r *Report) steps() []step {
 	case !r.Analysis.Complete:
 		out = append(out, step{"it has not ended; go on with it", "hostlab run --resume --out " + Quote(r.Dir)}) // the directory has the study, with what was set in it
 	case void:
-		out = append(out, step{"find what disturbed the host, then run it again", "hostlab run " + Quote(study) + " --out " + Quote(again)})
+		out = append(out, step{"find what disturbed the host, then run it again", run + " --out " + Quote(again)})
 	case need > hopeless*r.Analysis.Blocks:
-		out = append(out, step{"this noise would take " + strconv.Itoa(need) + " blocks; find what disturbs the host, then run it again", "hostlab run " + Quote(study) + " --out " + Quote(again)})
+		out = append(out, step{"this noise would take " + strconv.Itoa(need) + " blocks; find what disturbs the host, then run it again", run + " --out " + Quote(again)})
 	case need > r.Analysis.Blocks:
-		out = append(out, step{"run it again with as many blocks as it takes", "hostlab run " + Quote(study) + " --blocks " + strconv.Itoa(need) + " --out " + Quote(again)})
+		out = append(out, step{"run it again with as many blocks as it takes", run + " --blocks " + strconv.Itoa(need) + " --out " + Quote(again)})
 	}
 	return out
 }
