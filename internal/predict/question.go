@@ -41,7 +41,10 @@ type Machine struct {
 type Workload struct {
 	model.Workload
 	// Load is that of the record that the workload was made of, 0 to 1; NaN otherwise.
-	Load        float64
+	Load float64
+	// Watched are the CPUs of that record; Active those of them that each replay their
+	// own bursts. Both are 0 without a record, Active also where nothing is replayed.
+	Watched, Active int
 	Assumptions []Assumption
 	Warnings    []string
 }
@@ -81,6 +84,12 @@ func DefaultLoads() []float64 { return []float64{0.05, 0.2, 0.5, 0.7, 0.95} }
 func (q Question) validate() error {
 	if n := q.Options.Replications; n < 2 || n > 10000 {
 		return fmt.Errorf("replications is %d; it must be 2 to 10000, an interval needs at least 2", n)
+	}
+	// With more than one of its CPUs on each of this host's, a replay would have another
+	// load than its record, and no idle time in which a policy shows.
+	if n := q.Machine.CPUs(); q.Workload.Active > n {
+		return fmt.Errorf("workload %s: its record has bursts of %d CPUs at a load of %s, and host %s has %d CPUs to replay them on; give --load for its bursts at a load of this host, or the record's host with --host FILE",
+			q.Workload.Name, q.Workload.Active, percent(q.Workload.Load), q.Machine.Name, n)
 	}
 	if !q.Workload.Open() {
 		if len(q.Loads) > 0 {

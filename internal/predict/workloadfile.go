@@ -80,9 +80,12 @@ func readRecord(file string, data []byte, closed bool) (Workload, error) {
 		return Workload{}, &FileError{File: file, Text: err.Error()}
 	}
 	name := strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))
-	w := Workload{Workload: r.Open(name), Load: r.Load(), Warnings: r.Warnings}
+	if p := r.EmulatedPolicy(); p != "" {
+		return Workload{}, &FileError{File: file, Text: fmt.Sprintf("its bursts were recorded on a clock emulated as %s, so they hold that policy's slowdown already; record them again under high-performance, or without an emulated clock", p)}
+	}
+	w := Workload{Workload: r.Open(name), Load: r.Load(), Watched: len(r.CPUs), Warnings: r.Warnings}
 	if closed {
-		w.Workload = r.Replay(name)
+		w.Workload, w.Active = r.Replay(name), r.Active
 	}
 	w.Assumptions = []Assumption{
 		{"workload", "slice", fmt.Sprintf("%d bursts of %s on average", len(r.Busy), seconds(w.Slice.Mean)),
@@ -114,7 +117,7 @@ func (w Workload) Close(users int) (Workload, error) {
 	if users < 1 {
 		return w, fmt.Errorf("users is %d; it must be 1 to 1000000", users)
 	}
-	w.Users = users
+	w.Users, w.Active = users, 0 // so many were asked for, whatever a record had
 	if err := w.Validate(); err != nil {
 		return w, err
 	}
