@@ -34,6 +34,7 @@ type Machine struct {
 	model.Machine
 	Assumptions []Assumption
 	Varied      []Varied
+	This        bool // the host that predicts
 	Warnings    []string
 }
 
@@ -45,12 +46,12 @@ type Workload struct {
 	// Watched are the CPUs of that record; Active those of them that each replay their
 	// own bursts. Both are 0 without a record, Active also where nothing is replayed.
 	Watched, Active int
-	Assumptions []Assumption
-	Warnings    []string
+	Assumptions     []Assumption
+	Warnings        []string
 }
 
-// Question is what was asked. The first of Policies is the one that the sentence, the
-// sensitivity and the map are about.
+// Question is what was asked. The first of Policies is the one that the sentence is
+// about.
 type Question struct {
 	Machine  Machine
 	Workload Workload
@@ -59,6 +60,17 @@ type Question struct {
 	Loads    []float64 // open workloads only; rising
 	Options  model.Options
 	Sweep    bool
+}
+
+// focus is the policy that the sensitivity and the map are about: the first that is
+// not bounded, for bounds have no parameters.
+func (q Question) focus() model.Policy {
+	for _, p := range q.Policies {
+		if !p.Bounds {
+			return p
+		}
+	}
+	return q.Policies[0]
 }
 
 // Limit is the ratio to the baseline below which an effect counts as gone.
@@ -100,6 +112,8 @@ func (q Question) validate() error {
 		}
 	} else if len(q.Loads) == 0 {
 		return errors.New("an open workload needs a load")
+	} else if !q.Workload.Think.IsZero() {
+		return fmt.Errorf("think: workload %s, of kind %s, has no users, so nobody thinks between steps; give users or --users N, or leave think out", q.Workload.Name, q.Workload.Kind)
 	}
 	for _, l := range q.Loads {
 		if err := checkLoad(l); err != nil {
