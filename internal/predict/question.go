@@ -133,11 +133,16 @@ func (q Question) validate() error {
 	return nil
 }
 
+// leastLoad keeps the moments of a simulation within 64 bits of nanoseconds.
+const leastLoad = 1e-5
+
 // checkLoad refuses what no open queue can carry.
 func checkLoad(l float64) error {
 	switch {
 	case math.IsNaN(l) || l <= 0:
 		return fmt.Errorf("load is %g; it must be above 0 and below 1 (100 %%)", l)
+	case l < leastLoad:
+		return fmt.Errorf("load is %g; the least that can be simulated is %g (%s): below it, simulated time runs out between arrivals", l, leastLoad, percent(leastLoad))
 	case l >= 1:
 		return fmt.Errorf("load is %g; at 1 (100 %%) or more the queue of an open workload grows without end (unstable); ask for less, or close the workload with --users N", l)
 	}
