@@ -81,6 +81,17 @@ func policy(flag, text string, m model.Machine) (model.Policy, error) {
 		if near := spelling.Meant(name, append(model.PolicyNames(), "balanced")); near != "" && near != name {
 			hint = "; did you mean " + near + "?"
 		}
+		if name == "fixed" {
+			hint = "; give its percentage of the nominal frequency, as in fixed:57"
+		}
+		for _, part := range strings.Split(text, ",")[1:] {
+			if !strings.Contains(part, "=") {
+				hint = "; for several policies, repeat --" + flag
+				if flag == "baseline" {
+					hint = "; there is one baseline"
+				}
+			}
+		}
 		return p, usagef("--%s: %w%s", flag, err, hint)
 	}
 	w := model.Workload{Name: "any", Kind: model.Batch, Users: 1, Work: 1, Slice: model.Dist{Mean: 0.01}, Placement: model.Spread}
@@ -221,6 +232,7 @@ func hostMachine(cmd *cobra.Command, name string) (m predict.Machine, err error)
 	if m, err = predict.FromFacts(facts, called); err != nil {
 		return m, usagef("--host %s: %w", name, err)
 	}
+	m.This = !recording
 	return m, nil
 }
 

@@ -14,7 +14,8 @@ type Answer struct {
 	Question
 	Comparisons []model.Comparison // one a load; one in all for closed workloads
 	Vanishing   []model.Vanishing  // of each policy that is simulated itself; open workloads only
-	// Sensitivity is of the first policy at the lowest load, largest influence first.
+	// Sensitivity is of the first policy that can be simulated itself, at the lowest load,
+	// largest influence first.
 	Sensitivity []model.Influence
 	Map         *model.Map // with Sweep
 	Assumptions []Assumption
@@ -64,7 +65,7 @@ func Ask(ctx context.Context, q Question, step func(title string)) (*Answer, err
 			a.Vanishing = append(a.Vanishing, v)
 		}
 	}
-	c.Policy, c.Load = q.Policies[0], loads[0]
+	c.Policy, c.Load = q.focus(), loads[0]
 	if !c.Policy.Bounds {
 		step("what the answer depends on")
 		if a.Sensitivity, err = sensitivity(ctx, c, q, rough); err != nil {
@@ -73,7 +74,7 @@ func Ask(ctx context.Context, q Question, step func(title string)) (*Answer, err
 	}
 	if q.Sweep {
 		if c.Policy.Bounds {
-			return nil, fmt.Errorf("policy %s can only be bounded, so there is no map of it; name another one first", c.Policy.Name)
+			return nil, fmt.Errorf("policy %s can only be bounded, so there is no map of it; name another one too", c.Policy.Name)
 		}
 		step("the map of loads and slices")
 		m, err := model.Sweep(ctx, c, q.Baseline, Headline, SweepLoads(), SweepSlices(), rough)

@@ -89,6 +89,13 @@ func TestInBrowser(t *testing.T) {
 							t.Errorf("%s:\n%s", what, strings.Join(bad, "\n"))
 						}
 					}
+					if width == 1280 {
+						if bad := chrome.Eval[[]string](t, b, `[...document.querySelectorAll(".scroll:has(> .loads)")].filter((s) => s.scrollWidth > s.clientWidth + 1).map((s) => s.scrollWidth + " in " + s.clientWidth)`); len(bad) > 0 {
+							t.Errorf("figures cut off: %s", strings.Join(bad, ", "))
+						}
+					} else if bad := chrome.Eval[[]string](t, b, `[...document.querySelectorAll("svg.pic")].filter((s) => [...s.querySelectorAll("text")].some((x) => x.getBoundingClientRect().height < 11) || !s.closest("[tabindex]")).map((s) => s.textContent.slice(0, 20))`); len(bad) > 0 {
+						t.Errorf("pictures too small to read, or that keys cannot scroll: %s", strings.Join(bad, ", "))
+					}
 					mean, colours := chrome.Brightness(t, chrome.Look(t, b, fmt.Sprintf("predict-%s-%s-%d", name, theme, width)))
 					if (theme == "dark") != (mean < 0.4) {
 						t.Errorf("mean brightness %.2f in the %s theme", mean, theme)

@@ -34,7 +34,7 @@ func WriteHTML(w io.Writer, a *Answer) error {
 	}
 	p := page{
 		Page: shell, Title: a.Workload.Name + " on " + a.Machine.Name, Sentence: a.Sentence(), Depends: a.depends(), Baseline: a.Baseline.Name,
-		Lines: []string{machineLine(a.Machine.Machine), workloadLine(a.Workload.Workload)}, Seed: a.Options.Seed, N: a.Options.Replications,
+		Lines: lines(a), Seed: a.Options.Seed, N: a.Options.Replications,
 		Warnings: a.Warnings, Assumptions: a.Assumptions, Test: a.TestCommand(), TestNote: a.TestNote(),
 	}
 	for _, c := range a.Comparisons {
@@ -50,6 +50,14 @@ func WriteHTML(w io.Writer, a *Answer) error {
 		p.Figures = append([]picture.Figure{heatMap(a.Map)}, p.Figures...)
 	}
 	return picture.Render(w, pageTemplate, p)
+}
+
+func lines(a *Answer) []string {
+	out := []string{machineLine(a.Machine.Machine), workloadLine(a.Workload.Workload)}
+	if l := recordLine(a); l != "" {
+		out = append(out, "Record: "+l)
+	}
+	return out
 }
 
 // page is what the template shows.

@@ -178,7 +178,7 @@ func NewDocument(a *Answer) Document {
 		d.VanishesAt = append(d.VanishesAt, x)
 	}
 	if len(a.Sensitivity) > 0 {
-		s := &docSensitivity{Policy: a.Policies[0].String(), Load: number(a.Comparisons[0].Baseline.Load), Response: string(Headline)}
+		s := &docSensitivity{Policy: a.focus().String(), Load: number(a.Comparisons[0].Baseline.Load), Response: string(Headline)}
 		for _, i := range a.Sensitivity {
 			x := docInfluence{Parameter: i.Parameter, Unit: i.Unit, Source: i.Source, Range: number(i.Range)}
 			for _, v := range i.Settings {

@@ -34,6 +34,7 @@ type Machine struct {
 	model.Machine
 	Assumptions []Assumption
 	Varied      []Varied
+	This        bool // the host that predicts
 	Warnings    []string
 }
 
@@ -41,13 +42,16 @@ type Machine struct {
 type Workload struct {
 	model.Workload
 	// Load is that of the record that the workload was made of, 0 to 1; NaN otherwise.
-	Load        float64
-	Assumptions []Assumption
-	Warnings    []string
+	Load float64
+	// Watched are the CPUs of that record; Active those of them that each replay their
+	// own bursts. Both are 0 without a record, Active also where nothing is replayed.
+	Watched, Active int
+	Assumptions     []Assumption
+	Warnings        []string
 }
 
-// Question is what was asked. The first of Policies is the one that the sentence, the
-// sensitivity and the map are about.
+// Question is what was asked. The first of Policies is the one that the sentence is
+// about.
 type Question struct {
 	Machine  Machine
 	Workload Workload
@@ -56,6 +60,17 @@ type Question struct {
 	Loads    []float64 // open workloads only; rising
 	Options  model.Options
 	Sweep    bool
+}
+
+// focus is the policy that the sensitivity and the map are about: the first that is
+// not bounded, for bounds have no parameters.
+func (q Question) focus() model.Policy {
+	for _, p := range q.Policies {
+		if !p.Bounds {
+			return p
+		}
+	}
+	return q.Policies[0]
 }
 
 // Limit is the ratio to the baseline below which an effect counts as gone.
@@ -82,6 +97,12 @@ func (q Question) validate() error {
 	if n := q.Options.Replications; n < 2 || n > 10000 {
 		return fmt.Errorf("replications is %d; it must be 2 to 10000, an interval needs at least 2", n)
 	}
+	// With more than one of its CPUs on each of this host's, a replay would have another
+	// load than its record, and no idle time in which a policy shows.
+	if n := q.Machine.CPUs(); q.Workload.Active > n {
+		return fmt.Errorf("workload %s: its record has bursts of %d CPUs at a load of %s, and host %s has %d CPUs to replay them on; give --load for its bursts at a load of this host, or the record's host with --host FILE",
+			q.Workload.Name, q.Workload.Active, percent(q.Workload.Load), q.Machine.Name, n)
+	}
 	if !q.Workload.Open() {
 		if len(q.Loads) > 0 {
 			return fmt.Errorf("workload %s is closed, so its load follows from users, slice, wait and think; it takes no load", q.Workload.Name)
@@ -91,6 +112,8 @@ func (q Question) validate() error {
 		}
 	} else if len(q.Loads) == 0 {
 		return errors.New("an open workload needs a load")
+	} else if !q.Workload.Think.IsZero() {
+		return fmt.Errorf("think: workload %s, of kind %s, has no users, so nobody thinks between steps; give users or --users N, or leave think out", q.Workload.Name, q.Workload.Kind)
 	}
 	for _, l := range q.Loads {
 		if err := checkLoad(l); err != nil {
@@ -110,11 +133,16 @@ func (q Question) validate() error {
 	return nil
 }
 
+// leastLoad keeps the moments of a simulation within 64 bits of nanoseconds.
+const leastLoad = 1e-5
+
 // checkLoad refuses what no open queue can carry.
 func checkLoad(l float64) error {
 	switch {
 	case math.IsNaN(l) || l <= 0:
 		return fmt.Errorf("load is %g; it must be above 0 and below 1 (100 %%)", l)
+	case l < leastLoad:
+		return fmt.Errorf("load is %g; the least that can be simulated is %g (%s): below it, simulated time runs out between arrivals", l, leastLoad, percent(leastLoad))
 	case l >= 1:
 		return fmt.Errorf("load is %g; at 1 (100 %%) or more the queue of an open workload grows without end (unstable); ask for less, or close the workload with --users N", l)
 	}

@@ -127,7 +127,7 @@ func curves(a *Answer) picture.Figure {
 		s.Text(lx+18, ly, "start", "label", v.Policy)
 	}
 	return picture.Figure{
-		Title: "From which load on it does not matter", Table: &table,
+		Title: "From which load on it does not matter", Wide: true, Table: &table,
 		Note: fmt.Sprintf("CPU seconds a step against %s over the load, simulated, with intervals over %d replications. The dashed line is 5 %%, below which an effect counts as gone.", a.Baseline.Name, a.Options.Replications),
 		SVG:  s.Done("Ratios over loads", "CPU seconds of each policy against the baseline over the load; the table below holds the same figures."),
 	}
@@ -182,9 +182,9 @@ func tornado(a *Answer) picture.Figure {
 		}
 	}
 	return picture.Figure{
-		Title: "What the answer depends on", Table: &table,
+		Title: "What the answer depends on", Wide: true, Table: &table,
 		Note: fmt.Sprintf("CPU seconds of %s against %s%s, simulated, with one unknown changed at a time over the values that sources leave open. The dashed line is the value assumed.",
-			a.Policies[0].String(), a.Baseline.Name, at(a.Comparisons[0])),
+			a.focus().String(), a.Baseline.Name, at(a.Comparisons[0])),
 		SVG: s.Done("Sensitivity", "Range of the answer by unknown parameter; the table below holds the values."),
 	}
 }

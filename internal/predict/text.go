@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"hostlab/internal/model"
 	"hostlab/internal/result"
@@ -34,6 +35,9 @@ func WriteText(w io.Writer, a *Answer, o TextOptions) error {
 	t.Head("case")
 	t.Hang("  host      ", "", machineLine(a.Machine.Machine))
 	t.Hang("  workload  ", "", workloadLine(a.Workload.Workload))
+	if l := recordLine(a); l != "" {
+		t.Hang("  record    ", "", l)
+	}
 	t.Hang("  evidence  ", "", fmt.Sprintf("simulated: %d replications on %d CPUs with common random numbers, seed %d; intervals at 95 %%", a.Options.Replications, a.Machine.CPUs(), a.Options.Seed))
 	for _, c := range a.Comparisons {
 		t.comparison(c)
@@ -61,8 +65,17 @@ const (
 	tableWidth = 8
 )
 
+// name is the label of a row. One too long for its column, as of a policy with
+// parameters, takes lines of its own above the row.
 func (t *text) name(s string) string {
-	return screen.Pad("  "+screen.Clean(s), nameWidth+2)
+	s = screen.Clean(s)
+	if utf8.RuneCountInString(s) <= nameWidth {
+		return screen.Pad("  "+s, nameWidth+2)
+	}
+	for _, l := range screen.Wrap(s, t.Width-4) {
+		t.Raw("  " + l)
+	}
+	return screen.Pad("", nameWidth+2)
 }
 
 func (t *text) comparison(c model.Comparison) {
@@ -226,7 +239,7 @@ func (t *text) vanishing() {
 	}
 	t.Head("where the effect vanishes")
 	for _, v := range t.a.Vanishing {
-		t.Hang(t.name(v.Policy)+" ", "", vanishes(v))
+		t.Hang(t.name(v.Policy)+" ", "", t.a.vanishes(v))
 	}
 }
 
@@ -236,7 +249,7 @@ func (t *text) sensitivity() {
 	}
 	c := t.a.Comparisons[0]
 	t.Head("what the answer depends on")
-	t.Text("  ", screen.Dim, "CPU seconds of "+t.a.Policies[0].String()+" against "+t.a.Baseline.Name+at(c)+", with one unknown changed at a time; the value assumed comes first.")
+	t.Text("  ", screen.Dim, "CPU seconds of "+t.a.focus().String()+" against "+t.a.Baseline.Name+at(c)+", with one unknown changed at a time; the value assumed comes first.")
 	rows := [][]string{{"unknown", "range", "value: ratio [interval]"}}
 	styles := []string{screen.Dim}
 	for _, i := range t.a.Sensitivity {
@@ -341,6 +354,22 @@ func machineLine(m model.Machine) string {
 		s += ", held at " + hz(m.Fixed) + " by firmware"
 	}
 	return s + ", one frequency for each " + string(m.Domain)
+}
+
+// recordLine sets the load of a record beside the one that was simulated for it.
+func recordLine(a *Answer) string {
+	if a.Workload.Watched == 0 {
+		return ""
+	}
+	s := fmt.Sprintf("load of %s on %d CPUs", percent(a.Workload.Load), a.Workload.Watched)
+	for i, c := range a.Comparisons {
+		between := ", "
+		if i == 0 {
+			between = "; simulated here, under " + a.Baseline.Name + ": "
+		}
+		s += between + percent(c.Baseline.Responses[model.Utilisation].Mean)
+	}
+	return s + fmt.Sprintf(" of %d CPUs busy", a.Machine.CPUs())
 }
 
 // workloadLine describes a workload in a line.

@@ -22,6 +22,10 @@ func (a *Answer) Sentence() string {
 	}
 	if len(rows) == 2 {
 		low, high := rows[1].Ratio[model.StepTime], rows[0].Ratio[model.StepTime]
+		if high.N == 0 {
+			return fmt.Sprintf("%s can only be bounded, since the hardware chooses: at its lowest frequency it cannot carry this workload%s, and at its highest the workload would take %s the step time, against %s.",
+				who, at(c), times(low), base)
+		}
 		return fmt.Sprintf("%s can only be bounded, since the hardware chooses: this workload would take between %s and %s the step time%s, against %s.",
 			who, times(low), times(high), at(c), base)
 	}
@@ -38,31 +42,53 @@ func (a *Answer) Sentence() string {
 	}
 	for _, v := range a.Vanishing {
 		if v.Policy == p.String() {
-			return out + "; " + vanishes(v) + "."
+			return out + "; " + a.vanishes(v) + "."
 		}
 	}
 	return out + "."
 }
 
-// vanishes says where an effect ends.
-func vanishes(v model.Vanishing) string {
+// vanishes says where an effect ends. The load at which it does lies between the
+// last one at which the interval is above the limit, and the first from which on all
+// that were tried have it below.
+func (a *Answer) vanishes(v model.Vanishing) string {
 	limit := fmt.Sprintf("%.0f %%", (Limit-1)*100)
+	last := math.NaN() // the highest load at which there is an effect
+	for _, p := range v.Points {
+		if p.Ratio.N > 0 && p.Ratio.Low > Limit && !(p.Load <= last) && !(v.Found && p.Load >= v.Load) {
+			last = p.Load
+		}
+	}
 	switch {
 	case v.Everywhere:
 		return "the effect on CPU seconds is below " + limit + " at every load tried"
 	case v.Found:
-		return fmt.Sprintf("the effect on CPU seconds is below %s from %s load on", limit, percent(v.Load))
+		out := fmt.Sprintf("the effect on CPU seconds is surely below %s from %s load on", limit, percent(v.Load))
+		if !math.IsNaN(last) {
+			out += fmt.Sprintf(", and surely above it up to %s", percent(last))
+		}
+		return out
 	}
-	last := ""
-	for _, p := range v.Points {
-		if p.Ratio.N > 0 {
-			last = percent(p.Load)
+	carried := math.NaN()
+	try := func(load float64, e model.Estimate) {
+		if e.N > 0 && e.High >= Limit && !(load <= carried) {
+			carried = load
 		}
 	}
-	if last == "" {
+	for _, p := range v.Points {
+		try(p.Load, p.Ratio)
+	}
+	for _, c := range a.Comparisons {
+		for _, r := range c.Rows {
+			if r.Policy == v.Policy {
+				try(c.Baseline.Load, r.Ratio[Headline])
+			}
+		}
+	}
+	if math.IsNaN(carried) {
 		return "it carries no load that was tried"
 	}
-	return "the effect does not vanish up to " + last + " load"
+	return "the effect does not vanish up to " + percent(carried) + " load, the highest that was tried and that it carries"
 }
 
 // depends names what the answer depends on most.
@@ -78,7 +104,11 @@ func (a *Answer) depends() string {
 	for _, s := range i.Settings {
 		parts = append(parts, settingText(s)+" at "+s.Value)
 	}
-	return fmt.Sprintf("It depends most on %s (%s): CPU seconds %s.", i.Parameter, i.Source, strings.Join(parts, ", "))
+	subject := "It"
+	if p := a.focus(); p.Name != a.Policies[0].Name {
+		subject = "The answer for " + p.String()
+	}
+	return fmt.Sprintf("%s depends most on %s (%s): CPU seconds %s.", subject, i.Parameter, i.Source, strings.Join(parts, ", "))
 }
 
 func settingText(s model.Setting) string {
@@ -117,8 +147,18 @@ func label(r model.Row) string {
 	return r.Policy
 }
 
+// percent writes a share with a tenth of a per cent, or with as many digits as it
+// needs to differ from nothing and from all.
 func percent(share float64) string {
-	return strconv.FormatFloat(math.Round(share*1000)/10, 'f', -1, 64) + " %"
+	digits := 1
+	if edge := min(share, 1-share); edge > 0 && edge < 0.0005 {
+		digits = int(math.Ceil(-math.Log10(edge))) - 1
+	}
+	text := strconv.FormatFloat(share*100, 'f', min(digits, 12), 64)
+	if strings.Contains(text, ".") {
+		text = strings.TrimSuffix(strings.TrimRight(text, "0"), ".")
+	}
+	return text + " %"
 }
 
 func times(e model.Estimate) string {

@@ -71,7 +71,11 @@ func TestReadRefuses(t *testing.T) {
 		{"NaN", head + `{"cpu":0,"at":0,"busy":NaN,"idle":1}`, "line 2: expected JSON"},
 		{"too large", head + `{"cpu":0,"at":0,"busy":1e999,"idle":1}`, "line 2: expected JSON"},
 		{"key missing", head + `{"cpu":0,"at":0,"busy":1}`, "line 2: a burst has the keys"},
-		{"key unknown", head + `{"cpu":0,"at":0,"busy":1,"idle":1,"freq":2}`, `line 2: expected JSON: json: unknown field "freq"`},
+		{"key unknown", head + `{"cpu":0,"at":0,"busy":1,"idle":1,"freq":2}`, `line 2: expected JSON: unknown key "freq"`},
+		{"text", head + `{"cpu":"a","at":0,"busy":1,"idle":1}`, "line 2: expected JSON: cpu takes a whole number, not a text"},
+		{"fraction", head + `{"cpu":0.5,"at":0,"busy":1,"idle":1}`, "line 2: expected JSON: cpu takes a whole number, not 0.5"},
+		{"list", head + `[1]`, "line 2: expected JSON: the line has a list where it takes keys in braces"},
+		{"time", strings.Replace(head, "2026-", "yesterday-", 1), "started takes a time as 2026-11-21T09:00:00Z, not "},
 		{"cut off", head + `{"cpu":0,"at":0,"bu`, "line 2: the line is cut off"},
 		{"two values", head + `{"cpu":0,"at":0,"busy":1,"idle":1} {}`, "line 2: more than one JSON value"},
 		{"overlap", head + burst + `{"cpu":0,"at":0.08,"busy":0.01,"idle":0.01}`, "line 3: cpu 0: a burst at 80 ms begins before the one before it, with its idle time, ends at 100 ms"},
@@ -201,4 +205,25 @@ func FuzzRead(f *testing.F) {
 			}
 		}
 	})
+}
+
+func TestSource(t *testing.T) {
+	for _, c := range []struct {
+		source, policy string
+		waits          bool
+	}{
+		{"workload dialog, on the host's own clock", "", false},
+		{"workload dialog, on a clock emulated as high-performance", "", false},
+		{"workload dialog, on a clock emulated as none, waiting for locks included", "", true},
+		{"workload dialog, on a clock emulated as balanced-rs1, 50 %", "balanced-rs1", false},
+		{"steps; bursts hold waits for a CPU", "", true},
+	} {
+		r, err := burstlog.Read(strings.NewReader(strings.Replace(head, `"source":"test"`, `"source":"`+c.source+`"`, 1) + `{"cpu":0,"at":0,"busy":1,"idle":1}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.EmulatedPolicy() != c.policy || r.Waits() != c.waits || (len(r.Warnings) > 0) != c.waits {
+			t.Errorf("%+v: policy %q, waits %v, %q", c, r.EmulatedPolicy(), r.Waits(), r.Warnings)
+		}
+	}
 }

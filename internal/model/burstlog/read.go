@@ -7,7 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
 	"slices"
+	"strings"
+	"time"
 )
 
 // MaxHoles is the share of a CPU's time that may be missing from a record: that
@@ -147,6 +150,9 @@ func (r *Record) finish(cpus map[int]*track) error {
 	if of > 0 {
 		r.Warnings = append(r.Warnings, fmt.Sprintf("gaps of up to %s in all were cut out of the record, on %d of %d CPUs", seconds(missing), of, r.Active))
 	}
+	if r.Waits() {
+		r.Warnings = append(r.Warnings, fmt.Sprintf("the record's source says that its bursts hold waiting (%s): they are taken as computing all the same, so lengths and load are too high", r.Source))
+	}
 	mean := 0.0
 	for _, b := range r.Busy {
 		mean += b / float64(len(r.Busy))
@@ -156,6 +162,40 @@ func (r *Record) finish(cpus map[int]*track) error {
 			seconds(r.Interval), seconds(mean)))
 	}
 	return nil
+}
+
+// inWords says an error of encoding/json without the words of Go.
+func inWords(err error) string {
+	var (
+		syntax *json.SyntaxError
+		typed  *json.UnmarshalTypeError
+		moment *time.ParseError
+	)
+	switch {
+	case errors.As(err, &typed):
+		takes := map[reflect.Kind]string{reflect.Int: "a whole number", reflect.Float64: "a number", reflect.String: "a text in quotes",
+			reflect.Slice: "a list of whole numbers", reflect.Struct: "keys in braces"}[typed.Type.Kind()]
+		if typed.Field == "" {
+			return fmt.Sprintf("the line has %s where it takes %s", jsonWord(typed.Value), takes)
+		}
+		return fmt.Sprintf("%s takes %s, not %s", typed.Field, takes, jsonWord(typed.Value))
+	case errors.As(err, &moment):
+		return fmt.Sprintf("started takes a time as 2026-11-21T09:00:00Z, not %s", moment.Value)
+	case errors.As(err, &syntax):
+		return fmt.Sprintf("%s (at byte %d)", syntax, syntax.Offset)
+	}
+	if key, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
+		return "unknown key " + key
+	}
+	return strings.TrimPrefix(err.Error(), "json: ")
+}
+
+// jsonWord names a kind of JSON value; a number that does not fit comes with itself.
+func jsonWord(value string) string {
+	if w, ok := map[string]string{"string": "a text", "bool": "true or false", "array": "a list", "object": "keys in braces", "number": "a number"}[value]; ok {
+		return w
+	}
+	return strings.TrimPrefix(value, "number ")
 }
 
 func tooLong(err error, line int) error {
@@ -173,7 +213,7 @@ func strictly(line []byte, into any) error {
 		if errors.Is(err, io.ErrUnexpectedEOF) {
 			return errors.New("the line is cut off")
 		}
-		return fmt.Errorf("expected JSON: %w", err)
+		return fmt.Errorf("expected JSON: %s", inWords(err))
 	}
 	if d.More() {
 		return errors.New("more than one JSON value on the line")
