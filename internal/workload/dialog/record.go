@@ -70,7 +70,8 @@ func described(p plan, r reply) (source string, warnings []string) {
 	}
 	source += fmt.Sprintf("; threads waited for a CPU in %.2g %% of the record, which counts as idle", 100*share)
 	if share > manyStalls {
-		warnings = append(warnings, fmt.Sprintf("in %.0f %% of the record a thread had work while others had its CPU; it counts as idle, so that idle times are longer than those of this workload by itself", 100*share))
+		// Without the share, which is in the source: reports count warnings of equal text.
+		warnings = append(warnings, fmt.Sprintf("in more than %.0f %% of the record a thread had work while others had its CPU; it counts as idle, so that idle times are longer than those of this workload by itself", 100*manyStalls))
 	}
 	return source, warnings
 }
