@@ -8,6 +8,7 @@ import (
 	"context"
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -174,9 +175,11 @@ func (s *session) Run(ctx context.Context, r workload.Request) (out workload.Sam
 		out.Warnings = append(out.Warnings, fmt.Sprintf("emulated: the clock is that of %s in user space, not this host's", p.Policy))
 	}
 	if file != "" {
-		if err := s.record(file, began, p, got.Bursts); err != nil {
+		warnings, err := s.record(file, began, p, got)
+		if err != nil {
 			return out, err
 		}
+		out.Warnings = append(out.Warnings, warnings...)
 	}
 	return out, nil
 }
@@ -193,7 +196,7 @@ func sample(r reply) (out workload.Sample, err error) {
 	var all workload.Sample
 	latency.Fill(&all, "step", r.Step)
 	out = workload.Sample{Operations: all.Operations, Latency: all.Latency, Missing: map[string]string{}, Values: map[string]float64{
-		"throughput": float64(n) / r.Span, "wait_s": mean(r.Waited), "demand_s": mean(r.Demand)}}
+		"throughput": float64(n) / r.Span, "wait_s": mean(r.Waited), "demand_s": mean(slices.Sorted(slices.Values(r.Demand)))}} // a sum does not depend on which step ended first
 	for _, name := range []string{"mean", "p50", "p95", "p99"} {
 		if v, ok := all.Values[name]; ok {
 			out.Values["step_"+name] = v

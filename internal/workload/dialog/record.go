@@ -50,31 +50,57 @@ func (s *session) recordable(file string) error {
 	return nil
 }
 
+// manyStalls is the share of a record from which on its idle times are no longer those
+// that the workload left.
+const manyStalls = 0.05
+
+// described says what a record was told from, and what is wrong with it.
+func described(p plan, r reply) (source string, warnings []string) {
+	source = "workload dialog, on the host's own clock"
+	if p.Policy != "" {
+		source = "workload dialog, on a clock emulated as " + p.Policy
+		warnings = append(warnings, fmt.Sprintf("the record holds what the clock emulated as %s added, and a prediction from it would slow the work twice; record with policy = none", p.Policy))
+	}
+	if !r.HasCPU {
+		return source + "; bursts hold an unknown time that threads waited for a CPU", warnings
+	}
+	share := 0.0
+	if r.Watched > 0 {
+		share = r.Stalled / r.Watched
+	}
+	source += fmt.Sprintf("; threads waited for a CPU in %.2g %% of the record, which counts as idle", 100*share)
+	if share > manyStalls {
+		// Without the share, which is in the source: reports count warnings of equal text.
+		warnings = append(warnings, fmt.Sprintf("in more than %.0f %% of the record a thread had work while others had its CPU; it counts as idle, so that idle times are longer than those of this workload by itself", 100*manyStalls))
+	}
+	return source, warnings
+}
+
 // record writes the bursts of a run, all or nothing.
-func (s *session) record(file string, began time.Time, p plan, bursts []burstlog.Burst) error {
+func (s *session) record(file string, began time.Time, p plan, r reply) (warnings []string, err error) {
 	path := s.path(file)
-	fail := func(err error) error { return fmt.Errorf("record %s: %w", path, err) }
+	fail := func(err error) ([]string, error) { return nil, fmt.Errorf("record %s: %w", path, err) }
 	f, err := os.CreateTemp(filepath.Dir(path), ".hostlab-record-*")
 	if err != nil {
 		return fail(err)
 	}
 	defer os.Remove(f.Name()) // gone already when all went well
-	source := "workload dialog, on the host's own clock"
-	if p.Policy != "" {
-		source = "workload dialog, on a clock emulated as " + p.Policy
+	source, warnings := described(p, r)
+	if _, err := os.Stat(path); err == nil {
+		warnings = append(warnings, "the record of an earlier run was replaced: "+file+" holds the last run alone")
 	}
 	err = func() error {
 		w, err := burstlog.NewWriter(f, burstlog.Head{Started: began.UTC(), CPUs: p.CPUs, Source: source})
 		if err != nil {
 			return err
 		}
-		slices.SortStableFunc(bursts, func(a, b burstlog.Burst) int {
+		slices.SortStableFunc(r.Bursts, func(a, b burstlog.Burst) int {
 			if a.At < b.At {
 				return -1
 			}
 			return 1
 		})
-		for _, b := range bursts {
+		for _, b := range r.Bursts {
 			if err := w.Write(b); err != nil {
 				return err
 			}
@@ -87,5 +113,5 @@ func (s *session) record(file string, began time.Time, p plan, bursts []burstlog
 	if err := os.Rename(f.Name(), path); err != nil {
 		return fail(err)
 	}
-	return nil
+	return warnings, nil
 }

@@ -32,6 +32,9 @@ type reply struct {
 	Span   float64   // from the end of the warm-up to that of the last step
 	HasCPU bool
 	Bursts []burstlog.Burst `json:",omitempty"`
+	// Of a record: how long the threads had work but no CPU, and how long the CPUs were
+	// watched, both summed over the CPUs.
+	Stalled, Watched float64
 }
 
 func (r *reply) add(s *step, now time.Duration) {
@@ -99,15 +102,18 @@ func (p plan) run() (reply, error) {
 		c := newCore(clocks[side], p.Rate, start)
 		b := recorder{cpu: p.CPUs[side], on: p.Record}
 		x.loop(x.units[side], c.now, func(s *step, from time.Duration, seconds float64) time.Duration {
-			b.busy(from)
+			b.busy(from, c.used)
 			return c.work(&s.task, max(1, uint64(seconds*p.Rate)))
 		}, func() {
-			b.idle(c.now())
+			b.idle(c.now(), c.used)
 			c.idle()
 		})
-		bursts := b.finish(c.now())
+		end := c.now()
+		bursts := b.finish(end)
 		mu.Lock()
 		x.result.Bursts = append(x.result.Bursts, bursts...)
+		x.result.Stalled += b.stalled.Seconds()
+		x.result.Watched += end.Seconds()
 		mu.Unlock()
 		return nil
 	})
@@ -138,47 +144,4 @@ func (p plan) clocks() ([]*model.Clock, error) {
 		}
 	}
 	return out, nil
-}
-
-// recorder keeps when a CPU computed and idled. Idle times too short to tell from the
-// pool's own work are part of the burst.
-type recorder struct {
-	cpu    int
-	on     bool
-	within bool
-	out    []burstlog.Burst
-}
-
-const shortest = 20 * time.Microsecond
-
-func (r *recorder) busy(at time.Duration) {
-	if !r.on || r.within {
-		return
-	}
-	r.within = true
-	if n := len(r.out) - 1; n >= 0 {
-		last := &r.out[n]
-		gap := at.Seconds() - last.At - last.Busy
-		if gap < shortest.Seconds() {
-			return // it goes on
-		}
-		last.Idle = gap
-	}
-	r.out = append(r.out, burstlog.Burst{CPU: r.cpu, At: at.Seconds()})
-}
-
-func (r *recorder) idle(at time.Duration) {
-	if r.on && r.within {
-		last := &r.out[len(r.out)-1]
-		last.Busy, r.within = at.Seconds()-last.At, false
-	}
-}
-
-// finish closes the last burst's idle time.
-func (r *recorder) finish(at time.Duration) []burstlog.Burst {
-	if n := len(r.out) - 1; n >= 0 {
-		last := &r.out[n]
-		last.Idle = max(0, at.Seconds()-last.At-last.Busy)
-	}
-	return r.out
 }
