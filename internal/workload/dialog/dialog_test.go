@@ -134,7 +134,7 @@ func TestRecord(t *testing.T) {
 			busy += b
 		}
 		asked := got.Values["demand_s"] * float64(got.Operations)
-		if int64(len(r.Busy)) != got.Operations || !strings.HasPrefix(r.Source, "workload dialog, on the host's own clock; threads waited for a CPU in ") || busy < 0.7*asked || busy > 1.6*asked {
+		if int64(len(r.Busy)) != got.Operations || !strings.HasPrefix(r.Source, "workload dialog, on the host's own clock; others kept threads from their CPU in ") || busy < 0.7*asked || busy > 1.6*asked {
 			return fmt.Errorf("%d bursts of %g s in %d steps that asked for %g s, from %s", len(r.Busy), busy, got.Operations, asked, r.Source)
 		}
 		return nil

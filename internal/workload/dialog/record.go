@@ -68,7 +68,7 @@ func described(p plan, r reply) (source string, warnings []string) {
 	if r.Watched > 0 {
 		share = r.Stalled / r.Watched
 	}
-	source += fmt.Sprintf("; threads waited for a CPU in %.2g %% of the record, which counts as idle", 100*share)
+	source += fmt.Sprintf("; others kept threads from their CPU in %.2g %% of the record, which counts as idle", 100*share)
 	if share > manyStalls {
 		// Without the share, which is in the source: reports count warnings of equal text.
 		warnings = append(warnings, fmt.Sprintf("in more than %.0f %% of the record a thread had work while others had its CPU; it counts as idle, so that idle times are longer than those of this workload by itself", 100*manyStalls))

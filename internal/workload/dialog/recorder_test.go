@@ -59,8 +59,8 @@ func TestRecordSaysHowMuchWasWaiting(t *testing.T) {
 		source   string
 		warnings string
 	}{
-		{reply{HasCPU: true, Stalled: 0.05, Watched: 1}, "clock; threads waited for a CPU in 5 % of the record, which counts as idle", ""},
-		{reply{HasCPU: true, Stalled: 0.51, Watched: 5}, "clock; threads waited for a CPU in 10 % of the record, which counts as idle", "in more than 5 % of the record a thread had work while others had its CPU"},
+		{reply{HasCPU: true, Stalled: 0.05, Watched: 1}, "clock; others kept threads from their CPU in 5 % of the record, which counts as idle", ""},
+		{reply{HasCPU: true, Stalled: 0.51, Watched: 5}, "clock; others kept threads from their CPU in 10 % of the record, which counts as idle", "in more than 5 % of the record a thread had work while others had its CPU"},
 		{reply{HasCPU: false, Watched: 5}, "clock; bursts hold an unknown time that threads waited for a CPU", ""},
 	} {
 		source, warnings := described(plan{}, c.r)
