@@ -19,7 +19,9 @@ func newRoot(std streams) *cobra.Command {
 		Long: `hostlab tells the people who run databases and application servers what their
 platform's settings cost them. It inspects this host, checks its settings for
 its role, and measures what the platform does to short bursts of work, to
-commits, to siblings on one core and to parallel queries.
+commits, to siblings on one core and to parallel queries. It runs experiments on
+any workload, whose verdicts hold the second time, and predicts what power
+policies would cost, before anyone touches production.
 
 Only run changes anything, when a study's factors say so; it asks first and puts
 everything back. The others only look. None needs root: what an unprivileged
@@ -37,7 +39,9 @@ Exit status:
   141  the reader of the output has gone, as in | head`,
 		Example: `  hostlab assess                          # the whole answer, in about a minute
   hostlab check --role production-app     # settings only, for scripts
-  hostlab facts --format json | jq .frequency`,
+  hostlab facts --format json | jq .frequency
+  hostlab run gzip-level                  # an experiment; 'study list' has more
+  hostlab predict                         # power policies, simulated`,
 		SilenceUsage:               true,
 		SilenceErrors:              true,
 		SuggestionsMinimumDistance: 2,
