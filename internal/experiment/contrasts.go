@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"hostlab/internal/result"
+	"hostlab/internal/screen"
 	"hostlab/internal/spelling"
 )
 
@@ -145,7 +146,7 @@ func (p *parser) mentioned(name placed[string]) *Factor {
 		for _, f := range p.s.Factors {
 			names = append(names, f.Name)
 		}
-		p.addHint(name.at, spelling.Meant(name.v, names), "no factor %q", short(name.v))
+		p.addHint(name.at, spelling.Meant(name.v, names), "no factor %q", screen.Short(name.v))
 	}
 	return x
 }

@@ -47,7 +47,7 @@ func Describe(w io.Writer, s *Study, width int) error {
 	for _, a := range s.Alphas(s.Design.Looks) {
 		each = append(each, strconv.FormatFloat(a, 'g', 3, 64))
 	}
-	p.row("Alpha", fmt.Sprintf("%v in all; %s at %s: %s for each interval", s.Design.Alpha, count(tests, "primary comparison"), count(looks, "look"),
+	p.row("Alpha", fmt.Sprintf("%v in all; %s at %s: %s for each interval", s.Design.Alpha, screen.Count(tests, "primary comparison"), screen.Count(looks, "look"),
 		strings.Join(each, ", then ")))
 	p.row("Guards", s.Guard.text())
 	for i, line := range s.changes() {
@@ -106,7 +106,7 @@ func (f Factor) about() string {
 		how += ", " + map[result.Change]string{result.RestartWorkload: "workload restarted", result.Reboot: "reboot", result.Manual: "a person's step"}[f.Change]
 	}
 	if f.Settle > 0 {
-		how += ", settles " + brief(f.Settle)
+		how += ", settles " + screen.Brief(f.Settle)
 	}
 	return fmt.Sprintf("%s: %s; %s", f.Name, strings.Join(levels, ", "), how)
 }
@@ -126,14 +126,14 @@ func (s *Study) workloadText() string {
 
 func (s *Study) blocksText() string {
 	cells := combinations(s.Factors)
-	text := count(cells, "cell")
+	text := screen.Count(cells, "cell")
 	if s.Design.AA {
 		text += ", and the baseline once more, unseen (A/A)"
 	}
 	if s.Design.Kind == SplitPlot {
-		text += fmt.Sprintf("; %s a superblock, %s of each cell in one: %s", count(s.PlotsPerBlock(), "boot"), count(s.Design.Repeats, "run"), count(s.RunsPerBlock(), "run"))
+		text += fmt.Sprintf("; %s a superblock, %s of each cell in one: %s", screen.Count(s.PlotsPerBlock(), "boot"), screen.Count(s.Design.Repeats, "run"), screen.Count(s.RunsPerBlock(), "run"))
 	} else {
-		text += fmt.Sprintf(": %s a block, in random order", count(s.RunsPerBlock(), "run"))
+		text += fmt.Sprintf(": %s a block, in random order", screen.Count(s.RunsPerBlock(), "run"))
 	}
 	var looks []string
 	for _, l := range s.Design.Looks {
@@ -165,13 +165,13 @@ func (s *Study) takes() string {
 		if most > least {
 			text += " to " + rough(most)
 		}
-		text += fmt.Sprintf(", at %s a run", brief(s.Workload.Expect))
+		text += fmt.Sprintf(", at %s a run", screen.Brief(s.Workload.Expect))
 		if s.Design.Kind == SplitPlot {
 			text += ", boots not counted"
 		}
 	}
 	if s.Budget > 0 {
-		text += "; no run starts after " + brief(s.Budget) + " in all"
+		text += "; no run starts after " + screen.Brief(s.Budget) + " in all"
 	}
 	return text
 }
@@ -186,7 +186,7 @@ func rough(d time.Duration) string {
 	case d >= 10*time.Millisecond:
 		d = d.Round(time.Millisecond)
 	}
-	return brief(d)
+	return screen.Brief(d)
 }
 
 func marginText(r result.Response) string {
@@ -301,7 +301,7 @@ func shown(args []string) string {
 func (s *Study) Warnings() (list []string) {
 	looks := s.Design.Looks
 	if least := s.MinBlocks(looks); len(looks) == 1 && looks[0] < least[0] {
-		list = append(list, fmt.Sprintf("%s cannot give a verdict: it takes %d", count(looks[0], "block"), least[0]))
+		list = append(list, fmt.Sprintf("%s cannot give a verdict: it takes %d", screen.Count(looks[0], "block"), least[0]))
 	}
 	if !s.Design.AA {
 		list = append(list, "without A/A (aa = false) the noise floor is not known")
@@ -310,16 +310,8 @@ func (s *Study) Warnings() (list []string) {
 		unlimited := *s
 		unlimited.Budget = 0
 		if least, _ := Duration(&unlimited, 0); least > s.Budget {
-			list = append(list, fmt.Sprintf("the budget of %s is spent before the first look, which takes about %s", brief(s.Budget), rough(least)))
+			list = append(list, fmt.Sprintf("the budget of %s is spent before the first look, which takes about %s", screen.Brief(s.Budget), rough(least)))
 		}
 	}
 	return list
-}
-
-// count writes a number with its noun.
-func count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return strconv.Itoa(n) + " " + noun + "s"
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"hostlab/internal/result"
+	"hostlab/internal/screen"
 	"hostlab/internal/stats"
 )
 
@@ -105,7 +106,7 @@ func (p *parser) looks(f fields) {
 	for i, least := range p.s.MinBlocks(d.Looks) {
 		if l := given[i]; l.v < least {
 			p.add(l.at, "a look at %d blocks cannot decide: with %s and %s at alpha %v it takes %d; raise it or take it out",
-				l.v, count(p.s.Tests(), "primary comparison"), count(len(given), "look"), d.Alpha, least)
+				l.v, screen.Count(p.s.Tests(), "primary comparison"), screen.Count(len(given), "look"), d.Alpha, least)
 		}
 	}
 }
@@ -115,11 +116,11 @@ func (p *parser) cells() bool {
 	cells, sizes := 1, []string{}
 	for _, x := range p.s.Factors {
 		cells = min(cells*max(1, len(x.Levels)), 1<<40)
-		sizes = append(sizes, count(len(x.Levels), "level")+" of "+x.Name)
+		sizes = append(sizes, screen.Count(len(x.Levels), "level")+" of "+x.Name)
 	}
 	if cells > maxCells {
 		if len(sizes) > 4 {
-			sizes = []string{count(len(sizes), "factor")}
+			sizes = []string{screen.Count(len(sizes), "factor")}
 		}
 		p.add(p.whole(), "too many cells: %s make %d, and a block has at most %d; drop factors or levels", strings.Join(sizes, " x "), cells, maxCells)
 		return false

@@ -8,6 +8,7 @@ import (
 	"unicode"
 
 	"hostlab/internal/result"
+	"hostlab/internal/screen"
 	"hostlab/internal/spelling"
 	"hostlab/internal/workload"
 )
@@ -139,7 +140,7 @@ func (p *parser) setting(f fields, x *Factor) {
 	if len(names) == 0 {
 		also = "; commands can be used instead: read and apply"
 	}
-	p.addHint(f.place("setting"), spelling.Meant(x.Setting, names), "no setting is known by the name %q%s", short(x.Setting), also)
+	p.addHint(f.place("setting"), spelling.Meant(x.Setting, names), "no setting is known by the name %q%s", screen.Short(x.Setting), also)
 }
 
 func (p *parser) commands(f fields, x *Factor) {
@@ -201,7 +202,7 @@ func (p *parser) placeholder(f fields, x *Factor) {
 		names = append(names, q.Name)
 	}
 	if !p.desc.Picks { // only commands have arguments that hold names
-		p.addHint(at, spelling.Meant(x.Parameter, names), "workload %s has no parameter %s; %s", p.desc.Name, short(x.Parameter), paramNames(*p.desc))
+		p.addHint(at, spelling.Meant(x.Parameter, names), "workload %s has no parameter %s; %s", p.desc.Name, screen.Short(x.Parameter), paramNames(*p.desc))
 		return
 	}
 	used := func(name string) bool {

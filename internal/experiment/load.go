@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"hostlab/internal/screen"
 	"hostlab/internal/spelling"
 	"hostlab/internal/workload"
 	"hostlab/internal/workload/all"
@@ -113,7 +114,7 @@ func Find(nameOrFile string, o Overrides) (*Study, error) {
 	}
 	source, err := studies.Files.ReadFile(nameOrFile + ".toml")
 	if err != nil {
-		p := Problem{Text: fmt.Sprintf("no study %q in the binary", short(nameOrFile)), Hint: spelling.Meant(nameOrFile, Names())}
+		p := Problem{Text: fmt.Sprintf("no study %q in the binary", screen.Short(nameOrFile)), Hint: spelling.Meant(nameOrFile, Names())}
 		if p.Hint == "" {
 			p.Text += "; 'hostlab study list' names them, and a file is named with its directory or as NAME.toml"
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/pelletier/go-toml/v2/unstable"
 
 	"hostlab/internal/result"
+	"hostlab/internal/screen"
 	"hostlab/internal/spelling"
 	"hostlab/internal/workload"
 )
@@ -128,7 +129,7 @@ func (p *parser) top(tree *value) {
 		}
 		i := slices.IndexFunc(sections, func(s section) bool { return s.name == e.name })
 		if i < 0 {
-			hint, text := spelling.Meant(e.name, names), "there is no table or key "+short(e.name)
+			hint, text := spelling.Meant(e.name, names), "there is no table or key "+screen.Short(e.name)
 			for _, s := range sections {
 				if _, ok := s.key(e.name); ok && e.value.kind != unstable.InlineTable {
 					hint, text = e.name+" under "+s.title(), e.name+" stands outside of its table"
@@ -181,7 +182,7 @@ func (p *parser) override(tree *value) {
 	s := sectionNamed("workload")
 	for _, k := range slices.Sorted(maps.Keys(p.over.Set)) {
 		v := p.over.Set[k]
-		at := place{source: "--set " + short(k) + "=" + short(v)}
+		at := place{source: "--set " + screen.Short(k) + "=" + screen.Short(v)}
 		name, ok := strings.CutPrefix(k, "workload.")
 		if !ok || name == "" {
 			hint := ""
@@ -215,7 +216,7 @@ func (p *parser) study(f fields) {
 	base := strings.TrimSuffix(filepath.Base(p.file), ".toml")
 	s.Name = get(f, "name", base)
 	if !nameForm.MatchString(s.Name) && !f.has("name!") {
-		p.add(f.at, "[study] needs name: %q, the file's name, cannot be one (letters, digits, _ and -)", short(base))
+		p.add(f.at, "[study] needs name: %q, the file's name, cannot be one (letters, digits, _ and -)", screen.Short(base))
 	}
 	s.Title = get(f, "title", s.Name)
 	s.Description = strings.TrimSpace(get(f, "description", ""))

@@ -12,6 +12,7 @@ import (
 
 	"github.com/pelletier/go-toml/v2/unstable"
 
+	"hostlab/internal/screen"
 	"hostlab/internal/spelling"
 )
 
@@ -97,7 +98,7 @@ func (r *reader) table(s section, v *value, nowhere place) fields {
 		case !ok && s.open:
 			f.rest = append(f.rest, e)
 		case !ok:
-			r.addHint(e.at, spelling.Meant(e.name, s.names()), "%s has no key %s", s.title(), short(e.name))
+			r.addHint(e.at, spelling.Meant(e.name, s.names()), "%s has no key %s", s.title(), screen.Short(e.name))
 		default:
 			if x, wrong := read(k, e.value); wrong != nil {
 				at := e.value.at
@@ -149,9 +150,9 @@ func read(k key, v *value) (any, *mismatch) {
 		}
 		n, err := strconv.ParseInt(v.text, 0, 64)
 		if errors.Is(err, strconv.ErrRange) {
-			return nil, wrongf("%s is too large", short(v.text))
+			return nil, wrongf("%s is too large", screen.Short(v.text))
 		} else if err != nil { // from the command line
-			return nil, wrongf("%s is not a whole number", short(v.text))
+			return nil, wrongf("%s is not a whole number", screen.Short(v.text))
 		}
 		return n, outside(k, float64(n), v.text)
 	case number, share:
@@ -196,13 +197,13 @@ func readText(k key, v *value) (string, *mismatch) {
 		for _, c := range k.choices {
 			list = append(list, map[bool]string{true: `""`, false: c}[c == ""])
 		}
-		return "", &mismatch{text: fmt.Sprintf("%q: expected %s", short(s), strings.Join(list, ", ")), hint: meant(k, s)}
+		return "", &mismatch{text: fmt.Sprintf("%q: expected %s", screen.Short(s), strings.Join(list, ", ")), hint: meant(k, s)}
 	case s == "" && len(k.choices) == 0:
 		return "", wrongf("an empty text says nothing")
 	case k.kind == name && !nameForm.MatchString(s):
-		return "", wrongf("%q: a name has letters, digits, _ and -, begins with a letter and is at most 64 long", short(s))
+		return "", wrongf("%q: a name has letters, digits, _ and -, begins with a letter and is at most 64 long", screen.Short(s))
 	case k.kind == level && (len(s) > 200 || strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f })):
-		return "", wrongf("%q: a level is one line of at most 200 bytes", short(s))
+		return "", wrongf("%q: a level is one line of at most 200 bytes", screen.Short(s))
 	}
 	return s, nil
 }
@@ -231,13 +232,13 @@ func readNumber(k key, v *value) (any, *mismatch) {
 		x, err = float64(n), nil // 0x10
 	}
 	if err != nil || math.IsNaN(x) || math.IsInf(x, 0) {
-		return nil, wrongf("%q is not a finite number", short(v.text))
+		return nil, wrongf("%q is not a finite number", screen.Short(v.text))
 	}
 	if percent {
 		x /= 100
 	}
 	if k.kind == share && (x < 0 || x > 1) {
-		wrong := wrongf(`%q: expected a share of 0%% to 100%%, as "3%%" or 0.03`, short(v.text))
+		wrong := wrongf(`%q: expected a share of 0%% to 100%%, as "3%%" or 0.03`, screen.Short(v.text))
 		if !percent && x > 1 && x <= 100 {
 			wrong.hint = strconv.Quote(s + "%")
 		}
@@ -256,10 +257,10 @@ func readDuration(k key, v *value) (any, *mismatch) {
 	}
 	d, err := time.ParseDuration(strings.TrimSpace(v.text))
 	if err != nil {
-		return nil, wrongf(`%q is not a time with its unit, such as "500ms", "20s", "10m" or "6h"`, short(v.text))
+		return nil, wrongf(`%q is not a time with its unit, such as "500ms", "20s", "10m" or "6h"`, screen.Short(v.text))
 	}
 	if s := d.Seconds(); s < k.min || k.max > 0 && s > k.max {
-		return nil, wrongf("%s is outside of %s to %s", short(v.text), brief(time.Duration(k.min*1e9)), brief(time.Duration(k.max)*time.Second))
+		return nil, wrongf("%s is outside of %s to %s", screen.Short(v.text), screen.Brief(time.Duration(k.min*1e9)), screen.Brief(time.Duration(k.max)*time.Second))
 	}
 	return d, nil
 }
@@ -299,7 +300,7 @@ func each[T any](v *value, what string, one func(*value) (T, *mismatch)) (any, *
 // get wrong.
 func readCommand(v *value) (any, *mismatch) {
 	if v.kind == unstable.String {
-		return nil, &mismatch{text: "expected a program and its arguments in brackets, without a shell", hint: `["` + strings.Join(strings.Fields(short(v.text)), `", "`) + `"]`}
+		return nil, &mismatch{text: "expected a program and its arguments in brackets, without a shell", hint: `["` + strings.Join(strings.Fields(screen.Short(v.text)), `", "`) + `"]`}
 	}
 	got, wrong := each(v, "arguments", func(e *value) (string, *mismatch) {
 		switch e.kind {
@@ -350,35 +351,15 @@ func readPairs(v *value) (any, *mismatch) {
 func describe(v *value) string {
 	switch v.kind {
 	case unstable.String:
-		return fmt.Sprintf("the text %q", short(v.text))
+		return fmt.Sprintf("the text %q", screen.Short(v.text))
 	case unstable.Array:
 		return "a list"
 	case unstable.InlineTable:
 		return "a table"
 	case unstable.Integer, unstable.Float, unstable.Bool:
-		return short(v.text)
+		return screen.Short(v.text)
 	}
-	return "the date or time " + short(v.text)
-}
-
-// short cuts text that is quoted in a message.
-func short(s string) string {
-	if r := []rune(s); len(r) > 40 {
-		return string(r[:40]) + "..."
-	}
-	return s
-}
-
-// brief writes a duration without its zeros: 1m0s is 1m.
-func brief(d time.Duration) string {
-	s := d.String()
-	if strings.HasSuffix(s, "m0s") {
-		s = strings.TrimSuffix(s, "0s")
-	}
-	if strings.HasSuffix(s, "h0m") {
-		s = strings.TrimSuffix(s, "0m")
-	}
-	return s
+	return "the date or time " + screen.Short(v.text)
 }
 
 // goValue is a value as workload.Check takes it.

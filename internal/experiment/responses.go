@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"hostlab/internal/result"
+	"hostlab/internal/screen"
 	"hostlab/internal/spelling"
 	"hostlab/internal/workload"
 )
@@ -189,13 +190,13 @@ func (p *parser) margin(f fields, r *Response) {
 		x, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
 		switch {
 		case err != nil || math.IsNaN(x):
-			p.add(at, "equiv: %q is no share; write it as \"2%%\"", short(equiv))
+			p.add(at, "equiv: %q is no share; write it as \"2%%\"", screen.Short(equiv))
 		case compare == result.Difference:
-			p.add(at, "equiv: %q is a share, and compare is difference; give it in %s", short(equiv), unitName(r.Unit))
+			p.add(at, "equiv: %q is a share, and compare is difference; give it in %s", screen.Short(equiv), unitName(r.Unit))
 		case x <= 0:
-			p.add(at, "equiv: %q: the smallest effect that matters is above 0", short(equiv))
+			p.add(at, "equiv: %q: the smallest effect that matters is above 0", screen.Short(equiv))
 		case x < 0.01 || x >= 100:
-			p.add(at, "equiv: %q: expected 0.01%% to 99%%", short(equiv))
+			p.add(at, "equiv: %q: expected 0.01%% to 99%%", screen.Short(equiv))
 		default:
 			r.Margin = x / 100
 		}
@@ -205,14 +206,14 @@ func (p *parser) margin(f fields, r *Response) {
 	x, ok := amount(strings.TrimSpace(equiv), r.Unit)
 	switch {
 	case compare == result.Ratio:
-		p.addHint(at, shareHint(equiv), "equiv: %q is a difference, and compare is ratio", short(equiv))
+		p.addHint(at, shareHint(equiv), "equiv: %q is a difference, and compare is ratio", screen.Short(equiv))
 	case !ok:
-		p.add(at, "equiv: %q is neither a share such as \"2%%\" nor an amount of %s", short(equiv), unitName(r.Unit))
+		p.add(at, "equiv: %q is neither a share such as \"2%%\" nor an amount of %s", screen.Short(equiv), unitName(r.Unit))
 	case x <= 0:
-		p.add(at, "equiv: %q: the smallest effect that matters is above 0", short(equiv))
+		p.add(at, "equiv: %q: the smallest effect that matters is above 0", screen.Short(equiv))
 	case compare == "" && !strings.ContainsFunc(equiv, isLetter) && r.Unit != "":
 		// 0.02 may be meant as 2 % or as 20 ms.
-		p.addHint(at, shareHint(equiv), "equiv: %s says no unit; write a share such as \"2%%\", or an amount with its unit", short(equiv))
+		p.addHint(at, shareHint(equiv), "equiv: %s says no unit; write a share such as \"2%%\", or an amount with its unit", screen.Short(equiv))
 	default:
 		r.Margin = x
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"hostlab/internal/screen"
 	"hostlab/internal/spelling"
 	"hostlab/internal/workload"
 )
@@ -28,7 +29,7 @@ func (p *parser) workload(f fields, factors []fields) {
 		}
 		for _, e := range f.rest { // without a name, it is not known which others there are
 			if near := spelling.Meant(e.name, sectionNamed("workload").names()); near == "name" {
-				p.addHint(e.at, near, "[workload] has no key %s", short(e.name))
+				p.addHint(e.at, near, "[workload] has no key %s", screen.Short(e.name))
 			}
 		}
 		return
@@ -46,7 +47,7 @@ func (p *parser) workload(f fields, factors []fields) {
 		if hint == "" {
 			also = "; there are " + strings.Join(names, ", ")
 		}
-		p.addHint(f.place("name"), hint, "no workload %q%s", short(w.Name), also)
+		p.addHint(f.place("name"), hint, "no workload %q%s", screen.Short(w.Name), also)
 		return
 	}
 	p.s.params = p.desc.Params
@@ -149,7 +150,7 @@ func (p *parser) ramp(f fields, at map[string]place, value any) {
 		if !given {
 			where = f.at
 		}
-		p.add(where, "ramp: %s is part of the first run, which may take %s at most; give it less, or raise timeout", brief(ramp), brief(w.Timeout))
+		p.add(where, "ramp: %s is part of the first run, which may take %s at most; give it less, or raise timeout", screen.Brief(ramp), screen.Brief(w.Timeout))
 	}
 }
 
@@ -159,7 +160,7 @@ func (p *parser) unknownParam(e *entry) {
 	for _, x := range p.desc.Params {
 		known = append(known, x.Name)
 	}
-	p.addHint(e.at, spelling.Meant(e.name, known), "workload %s has no parameter %s", p.desc.Name, short(e.name))
+	p.addHint(e.at, spelling.Meant(e.name, known), "workload %s has no parameter %s", p.desc.Name, screen.Short(e.name))
 }
 
 // paramErrors reports each error of a parameter at its place.

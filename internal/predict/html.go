@@ -139,7 +139,7 @@ func newCell(title string, x model.Response, r model.Row, baseline bool) cellVie
 		return cell
 	case x == model.RampTime:
 		cell.Value = rampText(r.Responses)
-		if number(e.High) != nil {
+		if result.Finite(e.High) != nil {
 			cell.Interval = spread(result.Format(e.Low, "s"), result.Format(e.High, "s"))
 		}
 		return cell

@@ -3,9 +3,9 @@ package predict
 import (
 	"encoding/json"
 	"io"
-	"math"
 
 	"hostlab/internal/model"
+	"hostlab/internal/result"
 )
 
 // Document is the answer as JSON; docs/schema/predict.schema.json describes it.
@@ -139,19 +139,11 @@ type docMap struct {
 	Ratios   [][]*docInterval `json:"ratios"`
 }
 
-// number is nil for what is no number.
-func number(v float64) *float64 {
-	if math.IsNaN(v) || math.IsInf(v, 0) {
-		return nil
-	}
-	return &v
-}
-
 func intervalOf(e model.Estimate) *docInterval {
-	if e.N == 0 || number(e.Mean) == nil {
+	if e.N == 0 || result.Finite(e.Mean) == nil {
 		return nil
 	}
-	return &docInterval{number(e.Mean), number(e.Low), number(e.High)}
+	return &docInterval{result.Finite(e.Mean), result.Finite(e.Low), result.Finite(e.High)}
 }
 
 // NewDocument makes the JSON document of an answer.
@@ -171,16 +163,16 @@ func NewDocument(a *Answer) Document {
 		}
 	}
 	for _, v := range a.Vanishing {
-		x := docVanishing{Policy: v.Policy, Response: string(Headline), Limit: Limit, Load: number(v.Load), Found: v.Found, Points: []docPoint{}}
+		x := docVanishing{Policy: v.Policy, Response: string(Headline), Limit: Limit, Load: result.Finite(v.Load), Found: v.Found, Points: []docPoint{}}
 		for _, p := range v.Points {
 			x.Points = append(x.Points, docPoint{p.Load, intervalOf(p.Ratio)})
 		}
 		d.VanishesAt = append(d.VanishesAt, x)
 	}
 	if len(a.Sensitivity) > 0 {
-		s := &docSensitivity{Policy: a.focus().String(), Load: number(a.Comparisons[0].Baseline.Load), Response: string(Headline)}
+		s := &docSensitivity{Policy: a.focus().String(), Load: result.Finite(a.Comparisons[0].Baseline.Load), Response: string(Headline)}
 		for _, i := range a.Sensitivity {
-			x := docInfluence{Parameter: i.Parameter, Unit: i.Unit, Source: i.Source, Range: number(i.Range)}
+			x := docInfluence{Parameter: i.Parameter, Unit: i.Unit, Source: i.Source, Range: result.Finite(i.Range)}
 			for _, v := range i.Settings {
 				x.Settings = append(x.Settings, docSetting{v.Value, intervalOf(v.Ratio), v.Note})
 			}
@@ -202,7 +194,7 @@ func NewDocument(a *Answer) Document {
 }
 
 func (d *Document) add(c model.Comparison, r model.Row) {
-	load := number(c.Baseline.Load)
+	load := result.Finite(c.Baseline.Load)
 	if len(r.Responses) == 0 {
 		d.Refused = append(d.Refused, docRefused{r.Policy, load, reason(r)})
 		return
@@ -213,7 +205,7 @@ func (d *Document) add(c model.Comparison, r model.Row) {
 			continue
 		}
 		cell := Cell{Policy: r.Policy, Bound: string(r.Bound), Load: load, Response: string(i.Name),
-			Mean: number(e.Mean), Low: number(e.Low), High: number(e.High), Unit: i.Unit, N: e.N}
+			Mean: result.Finite(e.Mean), Low: result.Finite(e.Low), High: result.Finite(e.High), Unit: i.Unit, N: e.N}
 		if q, ok := r.Ratio[i.Name]; ok {
 			cell.Ratio = intervalOf(q)
 		}
@@ -225,9 +217,9 @@ func (d *Document) add(c model.Comparison, r model.Row) {
 	}{{"busy", r.PStates}, {"idle", r.IdleStates}} {
 		for _, s := range of.list {
 			x := docResidency{Policy: r.Policy, Bound: string(r.Bound), Load: load, Of: of.name, State: s.Name,
-				Mean: number(s.Share.Mean), Low: number(s.Share.Low), High: number(s.Share.High)}
+				Mean: result.Finite(s.Share.Mean), Low: result.Finite(s.Share.Low), High: result.Finite(s.Share.High)}
 			if s.Hz > 0 {
-				x.Hz = number(s.Hz)
+				x.Hz = result.Finite(s.Hz)
 			}
 			d.Residency = append(d.Residency, x)
 		}
@@ -247,9 +239,9 @@ func docOfWorkload(w Workload) docWorkload {
 	}
 	out := docWorkload{Name: w.Name, Source: w.Source, Kind: string(w.Kind), Open: w.Open(), Users: w.Users, Slices: w.Slices,
 		Slice: dist(w.Slice), Wait: dist(w.Wait), Think: dist(w.Think), Device: dist(w.Device), FlushWork: dist(w.FlushWork),
-		MemoryShare: w.MemoryShare, Placement: string(w.Placement), RecordLoad: number(w.Load)}
+		MemoryShare: w.MemoryShare, Placement: string(w.Placement), RecordLoad: result.Finite(w.Load)}
 	if w.Work > 0 {
-		out.Work = number(w.Work)
+		out.Work = result.Finite(w.Work)
 	}
 	return out
 }

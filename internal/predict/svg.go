@@ -7,6 +7,7 @@ import (
 
 	"hostlab/internal/model"
 	"hostlab/internal/report/picture"
+	"hostlab/internal/result"
 )
 
 // heatMap shows where a policy hurts: ratios over loads and lengths of slices, each
@@ -159,7 +160,7 @@ func tornado(a *Answer) picture.Figure {
 	}
 	table := picture.Table{Caption: "The answer by unknown and value", Head: []string{"Unknown", "Value", "Ratio", "Interval"}}
 	assumed := bars[0].Settings[0].Ratio.Mean
-	if number(assumed) != nil {
+	if result.Finite(assumed) != nil {
 		s.Line(x(assumed), top, x(assumed), bottom, "mark")
 	}
 	for k, i := range bars {

@@ -9,6 +9,7 @@ import (
 
 	"hostlab/internal/result"
 	"hostlab/internal/stats"
+	"hostlab/internal/workload/latency"
 	"hostlab/internal/workload/logcommit"
 )
 
@@ -46,12 +47,12 @@ func (p commitProbe) summarise(out *Outcome, runs commitRuns, cfg Config) {
 	out.Measurements = append(append(out.Measurements, memory...), gain,
 		twice("commit.aa", "on the log directory", aa, labels), twice("commit.overwritten.aa", "in a recycled log", oldAA, oldLabels))
 
-	edges := logEdges(slices.Concat(slices.Concat(disk...), slices.Concat(old...), slices.Concat(runs.mem...)), 10)
-	out.Distributions = append(out.Distributions, histogram("commit", "Commits on the log directory", edges, disk))
+	edges := latency.Edges(slices.Concat(slices.Concat(disk...), slices.Concat(old...), slices.Concat(runs.mem...)), 10)
+	out.Distributions = append(out.Distributions, latency.Histogram("commit", "Commits on the log directory", edges, disk...))
 	if len(runs.mem) > 0 {
-		out.Distributions = append(out.Distributions, histogram("commit.memory", "Commits in memory", edges, runs.mem))
+		out.Distributions = append(out.Distributions, latency.Histogram("commit.memory", "Commits in memory", edges, runs.mem...))
 	}
-	out.Distributions = append(out.Distributions, histogram("commit.overwritten", "Commits to a recycled log", edges, old))
+	out.Distributions = append(out.Distributions, latency.Histogram("commit.overwritten", "Commits to a recycled log", edges, old...))
 }
 
 // twice is the A/A measurement of one file.
@@ -126,37 +127,4 @@ func ratio(iv stats.Interval) *result.Estimate {
 		return nil
 	}
 	return interval(iv)
-}
-
-// logEdges are upper edges of classes, so many a decade, that hold all of x.
-func logEdges(x []float64, perDecade int) []float64 {
-	lo, hi := math.Inf(1), math.Inf(-1)
-	for _, v := range x {
-		if v > 0 {
-			lo, hi = min(lo, v), max(hi, v)
-		}
-	}
-	if lo > hi {
-		return nil
-	}
-	scale := float64(perDecade)
-	var edges []float64
-	for k := math.Floor(math.Log10(lo) * scale); ; k++ {
-		edge := math.Pow(10, k/scale)
-		edges = append(edges, edge)
-		if edge >= hi {
-			return edges
-		}
-	}
-}
-
-func histogram(name, title string, edges []float64, rounds [][]float64) result.Distribution {
-	d := result.Distribution{Name: name, Title: title, Unit: "s", Edge: edges, Count: make([]int, len(edges))}
-	for _, r := range rounds {
-		for _, t := range r {
-			i, _ := slices.BinarySearch(edges, t)
-			d.Count[min(i, len(edges)-1)]++
-		}
-	}
-	return d
 }

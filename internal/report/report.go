@@ -51,24 +51,17 @@ func complete(a *Assessment) *Assessment {
 	if c.Schema == 0 {
 		c.Schema = Schema
 	}
-	c.Results = orEmpty(c.Results)
-	c.Probes = explained(orEmpty(c.Probes))
-	c.Runs = orEmpty(c.Runs)
-	c.Levers = slices.Clone(orEmpty(c.Levers))
+	c.Results = result.OrEmpty(c.Results)
+	c.Probes = explained(result.OrEmpty(c.Probes))
+	c.Runs = result.OrEmpty(c.Runs)
+	c.Levers = slices.Clone(result.OrEmpty(c.Levers))
 	for i := range c.Levers {
 		if m := c.Levers[i].Measurement; m != nil {
 			c.Levers[i].Measurement = &explained([]result.Measurement{*m})[0]
 		}
 	}
-	c.Warnings = orEmpty(c.Warnings)
+	c.Warnings = result.OrEmpty(c.Warnings)
 	return &c
-}
-
-func orEmpty[T any](s []T) []T {
-	if s == nil {
-		return []T{}
-	}
-	return s
 }
 
 // explained copies measurements so that no null goes without its reason: an

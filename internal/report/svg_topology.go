@@ -12,6 +12,7 @@ import (
 	"hostlab/internal/probe"
 	"hostlab/internal/report/picture"
 	"hostlab/internal/result"
+	"hostlab/internal/screen"
 )
 
 // box is a rectangle of the topology map with others in it. x and y are those of
@@ -293,9 +294,9 @@ func (s *svg) legend(f *host.Facts, kinds []string, y float64) float64 {
 // topologyText says the map in words.
 func topologyText(f *host.Facts, pairs []probe.PairResult) string {
 	t := f.Topology
-	words := []string{count(len(sockets(f)), "socket"), count(len(t.CPUs), "thread")}
+	words := []string{screen.Count(len(sockets(f)), "socket"), screen.Count(len(t.CPUs), "thread")}
 	if c, ok := t.Cores.Get(); ok {
-		words = slices.Insert(words, 1, count(c, "core"))
+		words = slices.Insert(words, 1, screen.Count(c, "core"))
 	}
 	var told []string
 	for _, p := range pairs {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"hostlab/internal/probe"
+	"hostlab/internal/screen"
 )
 
 // NotQuiet starts the warning of a probe beside which others used the CPUs;
@@ -32,13 +33,13 @@ func BusyWarnings(runs []probe.Outcome) []string {
 		}
 		slices.SortStableFunc(why, func(a, b string) int { return cmp.Compare(figures[b], figures[a]) })
 		if len(why) > 0 {
-			s := fmt.Sprintf("%s: %s (%s)", title, why[0], count(figures[why[0]], "figure"))
+			s := fmt.Sprintf("%s: %s (%s)", title, why[0], screen.Count(figures[why[0]], "figure"))
 			if len(why) > 1 {
 				more := 0
 				for _, d := range why[1:] {
 					more += figures[d]
 				}
-				s += fmt.Sprintf("; %s disturbed in like manner", count(more, "more figure"))
+				s += fmt.Sprintf("; %s disturbed in like manner", screen.Count(more, "more figure"))
 			}
 			out = append(out, s)
 		}

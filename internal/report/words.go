@@ -12,6 +12,7 @@ import (
 	"hostlab/internal/lever"
 	"hostlab/internal/probe"
 	"hostlab/internal/result"
+	"hostlab/internal/screen"
 )
 
 // verdictWords are the verdicts as people read them.
@@ -66,14 +67,7 @@ func tally(results []check.Result) string {
 		n[r.Status]++
 	}
 	return fmt.Sprintf("%s: %d found something, %d passed, %d could not look, %d do not apply here",
-		count(len(results), "check"), n[check.Finding], n[check.OK], n[check.Unknown], n[check.NotApplicable])
-}
-
-func count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
+		screen.Count(len(results), "check"), n[check.Finding], n[check.OK], n[check.Unknown], n[check.NotApplicable])
 }
 
 // hostLines describe the machine in three lines: processor, system, storage.
@@ -89,11 +83,11 @@ func hostLines(f *host.Facts) []string {
 		noun string
 	}{{t.Sockets, "socket"}, {t.Cores, "core"}, {t.Threads, "thread"}} {
 		if v, ok := p.n.Get(); ok {
-			parts = append(parts, count(v, p.noun))
+			parts = append(parts, screen.Count(v, p.noun))
 		}
 	}
 	if n := len(t.NUMA); n > 1 {
-		parts = append(parts, count(n, "NUMA node"))
+		parts = append(parts, screen.Count(n, "NUMA node"))
 	}
 	if v, ok := f.Memory.Total.Get(); ok {
 		parts = append(parts, result.Format(float64(v), "B"))

@@ -67,18 +67,11 @@ func (m Measurement) MarshalJSON() ([]byte, error) {
 		Warnings   []string          `json:"warnings,omitempty"`
 		Reason     string            `json:"reason,omitempty"`
 	}{Probe: m.Probe, Name: m.Name, Title: m.Title, Unit: m.Unit, Evidence: m.Evidence,
-		NoiseFloor: finite(m.NoiseFloor), Labels: m.Labels, Warnings: m.Warnings, Reason: m.Reason}
+		NoiseFloor: Finite(m.NoiseFloor), Labels: m.Labels, Warnings: m.Warnings, Reason: m.Reason}
 	if e := m.Estimate; e != nil {
-		out.Value, out.Low, out.High, out.N = finite(e.Value), finite(e.Low), finite(e.High), e.N
+		out.Value, out.Low, out.High, out.N = Finite(e.Value), Finite(e.Low), Finite(e.High), e.N
 	}
 	return json.Marshal(out)
-}
-
-func finite(x float64) *float64 {
-	if math.IsNaN(x) || math.IsInf(x, 0) {
-		return nil
-	}
-	return &x
 }
 
 // Distribution is a histogram of single operations: Count[i] of them took more

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"hostlab/internal/screen"
 	"hostlab/internal/spelling"
 )
 
@@ -109,7 +110,7 @@ func ParseText(p Param, text string) (any, error) {
 
 func parse(p Param, text string) (any, error) {
 	wrong := func(want string) error {
-		return &ParamError{p.Name, fmt.Sprintf("%q is not %s", short(text), want), ""}
+		return &ParamError{p.Name, fmt.Sprintf("%q is not %s", screen.Short(text), want), ""}
 	}
 	trimmed := strings.TrimSpace(text)
 	switch p.Kind {
@@ -162,14 +163,14 @@ func parseTable(p Param, text string) (any, error) {
 	out := map[string]string{}
 	if strings.HasPrefix(text, "{") {
 		if err := json.Unmarshal([]byte(text), &out); err != nil {
-			return nil, &ParamError{p.Name, fmt.Sprintf("%q is not a table", short(text)), `write NAME=value NAME=value, or {"NAME": "value"}`}
+			return nil, &ParamError{p.Name, fmt.Sprintf("%q is not a table", screen.Short(text)), `write NAME=value NAME=value, or {"NAME": "value"}`}
 		}
 		return out, nil
 	}
 	for _, w := range strings.Fields(text) {
 		name, value, ok := strings.Cut(w, "=")
 		if !ok || name == "" {
-			return nil, &ParamError{p.Name, fmt.Sprintf("%q is not NAME=value", short(w)), `values with spaces need {"NAME": "value"}`}
+			return nil, &ParamError{p.Name, fmt.Sprintf("%q is not NAME=value", screen.Short(w)), `values with spaces need {"NAME": "value"}`}
 		}
 		out[name] = value
 	}
@@ -207,7 +208,7 @@ func Text(p Param, v any) string {
 	case float64:
 		return strconv.FormatFloat(v, 'g', -1, 64)
 	case time.Duration:
-		return tidyDuration(v)
+		return screen.Brief(v)
 	case int64:
 		if p.Kind != Bytes || v == 0 {
 			break
@@ -237,18 +238,6 @@ func Text(p Param, v any) string {
 	return fmt.Sprint(v)
 }
 
-// tidyDuration is Duration.String without its zeros: 1m0s is 1m.
-func tidyDuration(d time.Duration) string {
-	s := d.String()
-	if strings.HasSuffix(s, "m0s") {
-		s = strings.TrimSuffix(s, "0s")
-	}
-	if strings.HasSuffix(s, "h0m") {
-		s = strings.TrimSuffix(s, "0m")
-	}
-	return s
-}
-
 func asJSON(v any) string {
 	var b strings.Builder
 	enc := json.NewEncoder(&b)
@@ -257,12 +246,4 @@ func asJSON(v any) string {
 		return fmt.Sprint(v) // strings always encode
 	}
 	return strings.TrimSuffix(b.String(), "\n")
-}
-
-// short cuts text that is quoted in a message.
-func short(s string) string {
-	if r := []rune(s); len(r) > 40 {
-		return string(r[:40]) + "..."
-	}
-	return s
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"hostlab/internal/result"
+	"hostlab/internal/screen"
 	"hostlab/internal/spelling"
 )
 
@@ -117,7 +118,7 @@ func describe(v any) string {
 	case nil:
 		return "nothing"
 	case string:
-		return fmt.Sprintf("the text %q", short(v))
+		return fmt.Sprintf("the text %q", screen.Short(v))
 	case int64, float64, bool:
 		return scalar(v)
 	case []any, []string:
@@ -125,7 +126,7 @@ func describe(v any) string {
 	case map[string]any, map[string]string:
 		return "a table"
 	}
-	return short(fmt.Sprint(v))
+	return screen.Short(fmt.Sprint(v))
 }
 
 // within checks a value of the right type against range and choices.
@@ -143,7 +144,7 @@ func within(p Param, v any) error {
 		number = v
 	case string:
 		if len(p.Choices) > 0 && !slices.Contains(p.Choices, v) {
-			e := &ParamError{p.Name, fmt.Sprintf("%q: expected %s", short(v), strings.Join(p.Choices, ", ")), ""}
+			e := &ParamError{p.Name, fmt.Sprintf("%q: expected %s", screen.Short(v), strings.Join(p.Choices, ", ")), ""}
 			if near := spelling.Meant(v, p.Choices); near != "" {
 				e.Hint = "did you mean " + near + "?"
 			}

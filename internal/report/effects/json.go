@@ -3,7 +3,6 @@ package effects
 import (
 	"encoding/json"
 	"io"
-	"math"
 	"strings"
 
 	"hostlab/internal/analysis"
@@ -147,7 +146,7 @@ func newComparison(s *Set) *comparisonJSON {
 		}
 	}
 	c := s.compare()
-	out := &comparisonJSON{Warnings: orEmpty(c.Warnings), Rows: []rowJSON{}}
+	out := &comparisonJSON{Warnings: result.OrEmpty(c.Warnings), Rows: []rowJSON{}}
 	for _, row := range c.Rows {
 		r := rowJSON{Name: row.Name, Effects: make([]*int, len(row.Effects)), Apart: row.Apart}
 		for i, e := range row.Effects {
@@ -166,19 +165,19 @@ func newEffect(r *Report, e *analysis.Effect) effectJSON {
 		Experiment: r.Dir, Kind: "main", Factor: strings.Join(e.Contrast.Factors, " x "), Level: strings.Join(e.Contrast.Levels, " x "),
 		Baseline: strings.Join(baselines(x, &e.Contrast), " x "), At: orEmptyMap(e.Contrast.At), Response: e.Response.Name, Primary: primary(e),
 		Compare: e.Response.Compare, ValueUnit: e.Response.Unit, Better: e.Response.Better,
-		Effect: finite(e.Value), Low: finite(e.Low), High: finite(e.High), Alpha: finite(e.Alpha), N: e.N, Unit: e.Unit,
-		Verdict: e.Verdict, Reason: e.Reason, Margin: finite(e.Response.Margin), Floor: finite(e.NoiseFloor), Evidence: evidence(x, e),
-		Mean: finite(e.Mean), MeanLow: finite(e.MeanLow), MeanHigh: finite(e.MeanHigh),
-		BaseMedian: finite(e.Baseline), Median: finite(e.Level), Differs: []*float64{}, Warnings: orEmpty(e.Warnings),
+		Effect: result.Finite(e.Value), Low: result.Finite(e.Low), High: result.Finite(e.High), Alpha: result.Finite(e.Alpha), N: e.N, Unit: e.Unit,
+		Verdict: e.Verdict, Reason: e.Reason, Margin: result.Finite(e.Response.Margin), Floor: result.Finite(e.NoiseFloor), Evidence: evidence(x, e),
+		Mean: result.Finite(e.Mean), MeanLow: result.Finite(e.MeanLow), MeanHigh: result.Finite(e.MeanHigh),
+		BaseMedian: result.Finite(e.Baseline), Median: result.Finite(e.Level), Differs: []*float64{}, Warnings: result.OrEmpty(e.Warnings),
 	}
 	if interaction(e) {
 		out.Kind = "interaction"
 	}
 	if e.Need > 0 {
-		out.Need, out.NeedTime = new(e.Need), finite(e.NeedSeconds)
+		out.Need, out.NeedTime = new(e.Need), result.Finite(e.NeedSeconds)
 	}
 	for _, v := range e.Differences {
-		out.Differs = append(out.Differs, finite(v))
+		out.Differs = append(out.Differs, result.Finite(v))
 	}
 	return out
 }
@@ -188,9 +187,9 @@ func newExperiment(r *Report) experimentJSON {
 	out := experimentJSON{
 		Dir: r.Dir, ID: x.ID, Name: x.Name, Title: x.Title, Study: x.Study, Overrides: orEmptyMap(x.Overrides), Version: x.Version,
 		Started: x.Started.Format("2006-01-02T15:04:05Z07:00"), Host: orEmptyMap(x.Host), Evidence: x.Evidence, Workload: x.Workload,
-		Parameters: orEmptyMap(x.Parameters), Factors: orEmpty(x.Factors), Responses: orEmpty(x.Responses), Design: x.Design,
-		Blocks: a.Blocks, Planned: len(x.Blocks), Look: a.Look, Seconds: finite(a.Seconds), Complete: a.Complete,
-		Runs: map[string]int{}, AA: []aaJSON{}, Warnings: orEmpty(r.warnings()),
+		Parameters: orEmptyMap(x.Parameters), Factors: result.OrEmpty(x.Factors), Responses: result.OrEmpty(x.Responses), Design: x.Design,
+		Blocks: a.Blocks, Planned: len(x.Blocks), Look: a.Look, Seconds: result.Finite(a.Seconds), Complete: a.Complete,
+		Runs: map[string]int{}, AA: []aaJSON{}, Warnings: result.OrEmpty(r.warnings()),
 	}
 	if a.Repeats > 0 {
 		out.Repeats = &a.Repeats
@@ -202,23 +201,9 @@ func newExperiment(r *Report) experimentJSON {
 		out.Runs[string(s)] = a.Runs[s]
 	}
 	for _, v := range a.AA {
-		out.AA = append(out.AA, aaJSON{Response: v.Response.Name, Effect: finite(v.Value), Low: finite(v.Low), High: finite(v.High), N: v.N, Floor: finite(v.Floor), Void: v.Void, Reason: v.Reason})
+		out.AA = append(out.AA, aaJSON{Response: v.Response.Name, Effect: result.Finite(v.Value), Low: result.Finite(v.Low), High: result.Finite(v.High), N: v.N, Floor: result.Finite(v.Floor), Void: v.Void, Reason: v.Reason})
 	}
 	return out
-}
-
-func finite(v float64) *float64 {
-	if math.IsNaN(v) || math.IsInf(v, 0) {
-		return nil
-	}
-	return &v
-}
-
-func orEmpty[T any](s []T) []T {
-	if s == nil {
-		return []T{}
-	}
-	return s
 }
 
 func orEmptyMap(m map[string]string) map[string]string {

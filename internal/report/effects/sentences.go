@@ -8,6 +8,7 @@ import (
 
 	"hostlab/internal/analysis"
 	"hostlab/internal/result"
+	"hostlab/internal/screen"
 )
 
 // sentence says one effect: what it is, how large, how sure.
@@ -172,7 +173,7 @@ func aaText(a *analysis.AA) string {
 
 // runsText counts the runs: "30 runs ok, 2 void, 1 failed, 1 warm-up".
 func runsText(runs map[result.Status]int) string {
-	out := count(runs[result.OK], "run") + " ok"
+	out := screen.Count(runs[result.OK], "run") + " ok"
 	for _, s := range []result.Status{result.Void, result.Failed, result.WarmUp, analysis.FailedWarmUp} {
 		if n := runs[s]; n > 0 {
 			out += fmt.Sprintf(", %d %s", n, s)
@@ -183,7 +184,7 @@ func runsText(runs map[result.Status]int) string {
 
 // stateText says how far an experiment came.
 func stateText(a *analysis.Analysis) string {
-	s := count(a.Blocks, "complete block")
+	s := screen.Count(a.Blocks, "complete block")
 	if a.Experiment != nil && len(a.Experiment.Blocks) > 0 {
 		s += fmt.Sprintf(" of at most %d", len(a.Experiment.Blocks))
 	}
@@ -224,7 +225,7 @@ func verdicts(r *Report) []string {
 	if len(r.Analysis.Effects) > 0 {
 		return []string{"no verdict: none of the effects is primary"}
 	}
-	return []string{fmt.Sprintf("no verdict yet: %s, %s", count(r.Analysis.Blocks, "complete block"), runsText(r.Analysis.Runs))}
+	return []string{fmt.Sprintf("no verdict yet: %s, %s", screen.Count(r.Analysis.Blocks, "complete block"), runsText(r.Analysis.Runs))}
 }
 
 // footnotes explain the intervals of the effects shown, and what the next split plot
@@ -251,7 +252,7 @@ func footnotes(x *result.Experiment, a *analysis.Analysis) []string {
 		out = append(out, fmt.Sprintf("Others: %s intervals, not primary: not corrected for their number.", confidence(other.Alpha)))
 	}
 	if a.Repeats > 0 {
-		out = append(out, fmt.Sprintf("Repeats: by the variances and times seen, each cell is best run %s in a boot (Kalibera and Jones 2013); here it was %d.", count(a.Repeats, "time"), x.Design.Repeats))
+		out = append(out, fmt.Sprintf("Repeats: by the variances and times seen, each cell is best run %s in a boot (Kalibera and Jones 2013); here it was %d.", screen.Count(a.Repeats, "time"), x.Design.Repeats))
 	}
 	return out
 }

@@ -9,6 +9,7 @@ import (
 
 	"hostlab/internal/report/picture"
 	"hostlab/internal/result"
+	"hostlab/internal/screen"
 )
 
 // Runs are drawn one by one up to runPoints; more are drawn in runBins bins of time,
@@ -92,7 +93,7 @@ func runsFigure(id string, x *result.Experiment, runs []result.Run, r *result.Re
 	}
 	note += line.note()
 	if len(gone) > 0 {
-		note += fmt.Sprintf(" Crosses at the bottom are %s that were void or failed and were queued again.", count(len(gone), "run"))
+		note += fmt.Sprintf(" Crosses at the bottom are %s that were void or failed and were queued again.", screen.Count(len(gone), "run"))
 		if step > 1 {
 			note += fmt.Sprintf(" One of %d is drawn.", step)
 		}

@@ -52,7 +52,7 @@ func (t *term) report(r *Report, alone bool) {
 	told := verdicts(r)
 	for i, v := range told {
 		if i == topSentences {
-			t.Text("", "", fmt.Sprintf("... and %s; all are in the table below.", count(len(told)-i, "more primary effect")))
+			t.Text("", "", fmt.Sprintf("... and %s; all are in the table below.", screen.Count(len(told)-i, "more primary effect")))
 			break
 		}
 		t.Text("", screen.Bold, v+".")

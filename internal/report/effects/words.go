@@ -191,14 +191,6 @@ func duration(seconds float64) string {
 	return fmt.Sprintf("%d h %d min", h, m)
 }
 
-// count prints a number with its noun.
-func count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
-}
-
 // effectName names an effect in full: "wall: level 6 against 1".
 func effectName(x *result.Experiment, e *analysis.Effect) string {
 	s := label(&e.Response) + ": " + subject(&e.Contrast)

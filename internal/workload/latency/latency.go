@@ -64,28 +64,45 @@ func Fill(s *workload.Sample, operation string, seconds []float64) {
 
 // Distribution is the histogram of times, ten classes a decade.
 func Distribution(operation string, seconds []float64) *result.Distribution {
-	const perDecade = 10
-	d := &result.Distribution{Name: operation, Title: "Time of a " + operation, Unit: "s"}
+	edges := Edges(seconds, 10)
+	if edges == nil {
+		return nil
+	}
+	d := Histogram(operation, "Time of a "+operation, edges, seconds)
+	return &d
+}
+
+// Edges are upper edges of classes, so many a decade, that hold all of seconds; nil
+// where nothing in it is above 0.
+func Edges(seconds []float64, perDecade int) []float64 {
 	lo, hi := math.Inf(1), math.Inf(-1)
-	for _, t := range seconds {
-		if t > 0 {
-			lo, hi = min(lo, t), max(hi, t)
+	for _, v := range seconds {
+		if v > 0 {
+			lo, hi = min(lo, v), max(hi, v)
 		}
 	}
 	if lo > hi {
 		return nil
 	}
-	for k := math.Floor(math.Log10(lo) * perDecade); ; k++ {
-		edge := math.Pow(10, k/perDecade)
-		d.Edge = append(d.Edge, edge)
+	scale := float64(perDecade)
+	var edges []float64
+	for k := math.Floor(math.Log10(lo) * scale); ; k++ {
+		edge := math.Pow(10, k/scale)
+		edges = append(edges, edge)
 		if edge >= hi {
-			break
+			return edges
 		}
 	}
-	d.Count = make([]int, len(d.Edge))
-	for _, t := range seconds {
-		i, _ := slices.BinarySearch(d.Edge, t)
-		d.Count[min(i, len(d.Count)-1)]++
+}
+
+// Histogram counts times in the classes of Edges.
+func Histogram(name, title string, edges []float64, seconds ...[]float64) result.Distribution {
+	d := result.Distribution{Name: name, Title: title, Unit: "s", Edge: edges, Count: make([]int, len(edges))}
+	for _, r := range seconds {
+		for _, t := range r {
+			i, _ := slices.BinarySearch(edges, t)
+			d.Count[min(i, len(edges)-1)]++
+		}
 	}
 	return d
 }
