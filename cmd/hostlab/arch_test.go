@@ -22,7 +22,7 @@ var mayImport = map[string][]string{
 	"internal/result/store":       {"internal/result"},
 	"internal/screen":             {},
 	"internal/spelling":           {},
-	"internal/workload":           {"internal/result", "internal/screen", "internal/spelling"},
+	"internal/workload":           {"internal/host", "internal/result", "internal/screen", "internal/spelling"},
 	"internal/workload/command":   {"internal/result", "internal/screen", "internal/spelling", "internal/workload"},
 	"internal/workload/null":      {"internal/workload"},
 	"internal/workload/hot":       {},
@@ -65,6 +65,9 @@ var mayImport = map[string][]string{
 		"internal/spelling"},
 	"internal/model/validation/emulated": {"internal/model"},
 	"internal/report/effects":            {"internal/analysis", "internal/report/picture", "internal/result", "internal/screen"},
+	"internal/setting":                   {},
+	"internal/smt":                       {"internal/stats"},
+	"internal/workload/scanlock":         {},
 }
 
 // free lists folders that no shipped package may use: test support and benchmarks.

@@ -27,6 +27,9 @@ type Study struct {
 	Responses   []Response
 	Contrasts   []result.Contrast // expanded: one level each
 	Guard       Guard
+	Section     string            // of the report: see result.Experiment
+	Absent      []result.Absent   // levels that Drop took out
+	Context     map[string]string // see result.Experiment
 	Overrides   map[string]string // what the command line set: workload.KEY, seed, blocks
 
 	params []workload.Param // of the workload
@@ -70,5 +73,6 @@ type Guard struct {
 	MaxSteal      *float64 // share that the hypervisor may take
 	Throttling    bool     // thermal throttling events void the run
 	Ours          []string // names of processes that belong to the workload though we did not start them
+	Mark          bool     // exhausted = "mark": a run that was void Retries times counts after all, marked as contaminated; otherwise the experiment stops
 	Fingerprint   []string // facts that must not change: see Fingerprints
 }

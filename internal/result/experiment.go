@@ -23,7 +23,10 @@ type Experiment struct {
 	Evidence   Evidence          `json:"evidence"`
 	Workload   string            `json:"workload"`
 	Parameters map[string]string `json:"parameters"` // of the workload, as text with units
+	Context    map[string]string `json:"context,omitempty"` // of the machine: what workload.Offering tells
+	Section    string            `json:"section,omitempty"` // of the report, beside its effects: a name that report/effects knows
 	Factors    []Factor          `json:"factors"`
+	Absent     []Absent          `json:"absent,omitempty"` // levels of the study that this host does not have
 	Responses  []Response        `json:"responses"`
 	Contrasts  []Contrast        `json:"contrasts"`
 	Design     Design            `json:"design"`
@@ -52,6 +55,13 @@ type Factor struct {
 	Levels   []string `json:"levels"`
 	Baseline string   `json:"baseline"`
 	Change   Change   `json:"change"`
+}
+
+// Absent is a level that was taken out of the design before it was planned.
+type Absent struct {
+	Factor string `json:"factor"`
+	Level  string `json:"level"`
+	Reason string `json:"reason"`
 }
 
 // Comparison is the scale on which levels are compared.
@@ -148,6 +158,9 @@ type Run struct {
 	After      map[string]string  `json:"after,omitempty"`
 	Conditions map[string]float64 `json:"conditions,omitempty"` // foreign_cpu and steal (shares of all CPUs), throttled (events)
 	Warnings   []string           `json:"warnings,omitempty"`
+	// Contaminated is why a run that counts should have been void: it was repeated as
+	// often as the study allows, and its guard has exhausted = "mark".
+	Contaminated string `json:"contaminated,omitempty"`
 }
 
 // End says why an experiment is over. Without one it can be resumed.

@@ -5,6 +5,7 @@ package workload
 import (
 	"context"
 
+	"hostlab/internal/host"
 	"hostlab/internal/result"
 )
 
@@ -65,6 +66,24 @@ type Validator interface {
 	Validate(cfg Config) error
 }
 
+// Offering is a workload of whose levels a host may not have all, such as the
+// placements of two threads on CPUs that share no core.
+type Offering interface {
+	// Offers says of each of the texts of a parameter that cannot be had on a machine
+	// why, in a phrase. What is not in the map can be had. It touches nothing.
+	Offers(cfg Config, param string, levels []string, m Machine) map[string]string
+	// Context is what a report has to know of the machine to explain the levels: names
+	// and values as text with units, such as "l2" -> "2 MiB".
+	Context(cfg Config, m Machine) map[string]string
+}
+
+// Machine is where a workload is to run.
+type Machine struct {
+	Topology *host.Topology
+	Allowed  []int    // CPUs that this process may use, ascending
+	Measured [][2]int // pairs that were measured to share a core, whatever the system reports; nil: not measured
+}
+
 // Failure is a run that failed after it printed something that helps to find out
 // why. Output of several megabytes has its middle left out.
 type Failure struct {
@@ -105,4 +124,7 @@ type Sample struct {
 	Operations int64
 	Latency    *result.Distribution // of single operations, each from its intended start; nil where there is none
 	Warnings   []string
+	// Doubt says why the run should not count although it went well, as where the
+	// hypervisor moved the CPUs meanwhile. It is then void, and made again.
+	Doubt string
 }
