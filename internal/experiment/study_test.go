@@ -168,7 +168,7 @@ func TestAllKeys(t *testing.T) {
 		t.Error(diff)
 	}
 	cpu, steal := 0.03, 0.01
-	if diff := cmp.Diff(Guard{&cpu, &steal, true, []string{"postgres"}, []string{"kernel", "smt"}}, s.Guard); diff != "" {
+	if diff := cmp.Diff(Guard{MaxForeignCPU: &cpu, MaxSteal: &steal, Throttling: true, Ours: []string{"postgres"}, Fingerprint: []string{"kernel", "smt"}}, s.Guard); diff != "" {
 		t.Error(diff)
 	}
 	wantPicks := []workload.Pick{{Name: "batch", From: "json:$.ms", Unit: "s", Scale: 0.001}, {Name: "rate", From: "gobench:X ops/s", Unit: "1/s", Scale: 1}}
