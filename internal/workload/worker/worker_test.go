@@ -42,7 +42,7 @@ func testJobs() []Job {
 		{"spin", func() Func { // for ever, on several threads
 			return Handle(func(p spinParams) (int, error) {
 				for range p.Threads {
-					go func() { hot.TTAS(hot.New[hot.Lock](), hot.New[hot.Word](), hot.New[hot.Lane]()) }()
+					go func() { hot.Scan(hot.Buffer(hot.LineSize), hot.New[hot.Word](), &hot.New[hot.Lane]().Spins) }()
 				}
 				hot.PingPong(hot.New[hot.Line](), 1, 1, hot.New[hot.Word]())
 				return 0, nil
