@@ -169,6 +169,7 @@ func (o *runOptions) run(ctx context.Context, std streams, st *experiment.Study)
 		return err
 	}
 	watch := newWatch(std.err, o.quiet)
+	watch.marks = st.Guard.Mark
 	switch {
 	case m.Topology == nil, o.dryRun && !o.resume:
 	case o.resume:

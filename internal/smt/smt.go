@@ -107,9 +107,9 @@ func (v *Verdict) decide(in Input) (Decision, string) {
 		if why == "" {
 			why = "no two CPUs are known to share a core"
 		}
-		return Untestable, "Untestable here: " + why + "." + v.other()
+		return Untestable, strings.Replace("Untestable here: "+why+"."+v.other(), "Beside one on another core it", "Beside a scanner on another core the lock thread", 1)
 	}
-	beside := fmt.Sprintf("Beside a scanner on its sibling, the lock thread keeps %s of its rate%s.", ratio(v.Sibling), throughputs(in))
+	beside := fmt.Sprintf("Beside a scanner on its sibling, the lock thread keeps %s of its rate alone%s.", ratio(v.Sibling), throughputs(in))
 	sure := known(v.Sibling) && known(v.SiblingOverOther)
 	switch {
 	case in.AA != nil && !known(v.AA):
@@ -182,7 +182,7 @@ func throughputs(in Input) string {
 	if in.Alone <= 0 || in.Beside <= 0 {
 		return ""
 	}
-	return fmt.Sprintf(" (%s of %s acquisitions/s)", rate(in.Beside), rate(in.Alone))
+	return fmt.Sprintf(": %s of %s acquisitions/s", rate(in.Beside), rate(in.Alone))
 }
 
 func rate(x float64) string {

@@ -34,9 +34,13 @@ func (m *measured) sample() (out workload.Sample, err error) {
 		return out, fmt.Errorf("the thread on CPU %d did not take the lock once in %.3g s: the CPU is taken by others", m.victim, v.seconds)
 	}
 	out.Values["lock_rate"] = v.acquisitions / v.seconds
-	out.Values["spins_per_lock"] = v.spins / v.acquisitions
-	out.Zero = map[string]string{"spins_per_lock": "nobody else wanted the lock"}
 	rates := m.lockers()
+	if len(rates[0]) > 1 {
+		out.Values["spins_per_lock"] = v.spins / v.acquisitions
+		out.Zero = map[string]string{"spins_per_lock": "compare = \"difference\" takes it"}
+	} else {
+		out.Missing["spins_per_lock"] = alone
+	}
 	total, seconds := 0.0, 0.0
 	for _, s := range m.stretches {
 		for _, c := range s.counts {
@@ -121,11 +125,16 @@ func (m *measured) others(out *workload.Sample, other part) {
 	out.Values["scan_rate"] = out.Values["other_rate"] * float64(m.stretches[0].cell.ScanSize)
 }
 
-// fairness fills share and jain, the means over the stretches. A thread that alone
-// wants a lock has its fair share, and both are 1.
+// alone is why a run has no response that is about several threads and one lock.
+const alone = "one thread only wants the lock"
+
+// fairness fills share and jain, the means over the stretches.
 func (m *measured) fairness(out *workload.Sample, rates [][]float64) {
 	var share, jain, shares, jains float64
 	for k, list := range rates {
+		if len(list) < 2 {
+			continue
+		}
 		sum, squares := 0.0, 0.0
 		for _, r := range list {
 			sum += r
@@ -152,7 +161,7 @@ func (m *measured) fairness(out *workload.Sample, rates [][]float64) {
 		if v[1] > 0 {
 			out.Values[name] = v[0] / v[1]
 		} else {
-			out.Missing[name] = "nobody took the lock"
+			out.Missing[name] = alone
 		}
 	}
 }

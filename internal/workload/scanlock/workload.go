@@ -50,9 +50,9 @@ func (Workload) Describe() workload.Description {
 			{Name: "spins_per_lock", Title: "Polls that found the lock held, per acquisition", Unit: "", Better: "lower"},
 			{Name: "other_rate", Title: "The other thread's rounds per second", Unit: "1/s", Better: "higher"},
 			{Name: "scan_rate", Title: "Memory that the scan overwrote per second", Unit: "B/s", Better: "higher"},
-			{Name: "share", Title: "The lock thread's part of all acquisitions, against a fair share", Unit: "ratio", Better: "higher"},
-			{Name: "jain", Title: "Jain's index of fairness: 1 where all get the same", Unit: "ratio", Better: "higher"},
-			{Name: "seed_share", Title: "Acquisitions of the scanner's sibling over the mean of the others", Unit: "ratio", Better: "higher"},
+			{Name: "share", Title: "The lock thread's part of all acquisitions, against a fair share", Unit: "", Better: "higher"},
+			{Name: "jain", Title: "Jain's index of fairness: 1 where all get the same", Unit: "", Better: "higher"},
+			{Name: "seed_share", Title: "Acquisitions of the scanner's sibling over the mean of the others", Unit: "", Better: "higher"},
 			{Name: "ping_pong", Title: "Time for a cache line between the two CPUs, one way", Unit: "s", Better: "lower"},
 		},
 	}
