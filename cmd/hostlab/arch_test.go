@@ -64,7 +64,7 @@ var mayImport = map[string][]string{
 	"internal/predict": {"internal/host", "internal/model", "internal/model/burstlog", "internal/report/picture", "internal/result", "internal/screen",
 		"internal/spelling"},
 	"internal/model/validation/emulated": {"internal/model"},
-	"internal/report/effects":            {"internal/analysis", "internal/report/picture", "internal/result", "internal/screen"},
+	"internal/report/effects":            {"internal/analysis", "internal/report/picture", "internal/result", "internal/screen", "internal/stats"},
 	"internal/setting":                   {},
 	"internal/smt":                       {"internal/stats"},
 	"internal/workload/scanlock":         {},

@@ -60,11 +60,17 @@ func (t *term) report(r *Report, alone bool) {
 	t.Raw("")
 	t.Text("", screen.Dim, headLine(r))
 	t.Text("", screen.Dim, stateText(a)+"; "+runsText(a.Runs)+".")
+	if s := absentText(x); s != "" {
+		t.Text("", screen.Dim, s)
+	}
 	for i, w := range r.warnings() {
 		if i == 0 {
 			t.Raw("")
 		}
 		t.Hang("! ", screen.Yellow, w)
+	}
+	if e := r.extra(); e != nil {
+		t.content(e.content(""))
 	}
 	var main, inter []analysis.Effect
 	for _, e := range a.Effects {

@@ -25,6 +25,7 @@ type plan struct {
 	stalling  string  // only at this level; "" for all
 	bias      float64 // of the A/A duplicate
 	void      int     // every so many runs is void at first
+	marked    int     // every so many runs counts though it is contaminated
 	latency   bool
 	pause     time.Duration // after a warm-up, and between the halves
 	ended     string
@@ -151,6 +152,9 @@ func (p *plan) simulate(rng *rand.Rand) []result.Run {
 					runs = append(runs, v)
 					at = at.Add(2 * time.Second)
 					r.Attempt = 1
+				}
+				if p.marked > 0 && all%p.marked == 0 {
+					r.Contaminated = "others took 6 % of the CPUs, more than 3 %"
 				}
 				r.Start = at
 				r.Values = p.values(rng, &x.Cells[c], level+boot+p.drift*float64(b)/float64(p.done))
