@@ -41,6 +41,7 @@ func TestWarnings(t *testing.T) {
 		{"a negative block", func(l *lab) { l.runs[0].Block = -1 }, "1 run has no place", 9},
 		{"a run twice", func(l *lab) { l.runs = append(l.runs, l.runs[3]) }, "1 run does not count, because its place", 0},
 		{"a missing value", func(l *lab) { l.runs[3].Values = nil }, "wall is missing in 1 run", 9},
+		{"contaminated", func(l *lab) { l.runs[3].Contaminated, l.runs[5].Contaminated = "the CPUs moved", "busy" }, "2 of 30 runs are contaminated", 0},
 		{"zero", func(l *lab) { l.runs[3].Values["wall"] = 0 }, "wall is zero or negative, and compared as a ratio in 1 run", 9},
 		{"negative", func(l *lab) { l.runs[3].Values["wall"] = -1 }, "zero or negative", 9},
 		{"infinite", func(l *lab) { l.runs[3].Values["wall"] = math.Inf(1) }, "not a finite number in 1 run", 9},
@@ -282,5 +283,21 @@ func TestUnevenIsToldOnce(t *testing.T) {
 	}
 	if len(told) != 1 || !strings.Contains(told[0], "at size=large and") || !strings.HasSuffix(told[0], "so too at mode=on") {
 		t.Errorf("told: %q", told)
+	}
+}
+
+// A response that no run of one level has, and those of others have, is none that got
+// lost; one that no run has at all did.
+func TestMissingByDesign(t *testing.T) {
+	for level, want := range map[string]bool{"on": false, "": true} {
+		l := newLab().fill(10, noisy(1, 0.001, 0.1))
+		for i := range l.runs {
+			if level == "" || l.x.Cells[l.runs[i].Cell].Levels["mode"] == level {
+				l.runs[i].Values = nil
+			}
+		}
+		if got := hasWarning(l.analyse().Warnings, "wall is missing"); got != want {
+			t.Errorf("missing at level %q: warned %v, want %v", level, got, want)
+		}
 	}
 }

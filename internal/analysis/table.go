@@ -84,6 +84,8 @@ func (r *record) tables(blocks []int) []*table {
 		t := &table{scale: scale{response}, cells: len(r.x.Cells), rows: blocks, z: make([]float64, len(count))}
 		clear(count)
 		bad := map[string]int{}
+		lacking := map[int]int{} // cell -> runs without a value
+		with := map[int]bool{}   // cells that have some
 		for _, run := range r.runs {
 			row := at[run.Block] - 1
 			if row < 0 {
@@ -93,14 +95,26 @@ func (r *record) tables(blocks []int) []*table {
 			if y, ok := run.Values[response.Name]; ok {
 				z, reason = t.value(y)
 			}
-			if reason != "" {
+			switch {
+			case reason == "missing":
+				lacking[run.Cell]++
+				continue
+			case reason != "":
 				bad[reason]++
 				continue
 			}
+			with[run.Cell] = true
 			// A running mean: sums of many repeats would round more.
 			k := row*t.cells + run.Cell
 			count[k]++
 			t.z[k] += (z - t.z[k]) / float64(count[k])
+		}
+		for cell, n := range lacking {
+			// What one cell never has and others do is no loss: there is no such thing
+			// in that cell, such as another thread's rate where no other thread is.
+			if with[cell] || len(with) == 0 {
+				bad["missing"] += n
+			}
 		}
 		for k, n := range count {
 			if n == 0 {

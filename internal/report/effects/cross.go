@@ -120,19 +120,32 @@ func besides(x *result.Experiment, i int, factor, level string) int {
 
 // paired compares two cells within the blocks that have both.
 func paired(x *result.Experiment, r *result.Response, level, base map[int]float64) stats.Interval {
+	d := differences(level, base)
+	iv := stats.HodgesLehmann(d, crossAlpha)
+	if student(x, len(d)) {
+		iv = stats.PairedT(d, crossAlpha)
+	}
+	if r.Compare != result.Difference {
+		iv = exponential(iv)
+		iv.Estimate, iv.Low, iv.High = iv.Estimate-1, iv.Low-1, iv.High-1
+	}
+	return iv
+}
+
+// differences between two cells, one for each block that has both.
+func differences(level, base map[int]float64) []float64 {
 	var d []float64
 	for _, b := range slices.Sorted(maps.Keys(level)) {
 		if v, ok := base[b]; ok {
 			d = append(d, level[b]-v)
 		}
 	}
-	iv := stats.HodgesLehmann(d, crossAlpha)
-	if student(x, len(d)) {
-		iv = stats.PairedT(d, crossAlpha)
-	}
-	if r.Compare != result.Difference {
-		iv.Estimate, iv.Low, iv.High = math.Expm1(iv.Estimate), math.Expm1(iv.Low), math.Expm1(iv.High)
-	}
+	return d
+}
+
+// exponential turns an interval of logarithms into one of ratios.
+func exponential(iv stats.Interval) stats.Interval {
+	iv.Estimate, iv.Low, iv.High = math.Exp(iv.Estimate), math.Exp(iv.Low), math.Exp(iv.High)
 	return iv
 }
 
@@ -209,7 +222,7 @@ func (c *cross) grid(r *crossResponse, rows []string, column, factor string, med
 	}
 	g.Lead += "."
 	columns := []string{""}
-	g.Head = []string{label(&r.Response)}
+	g.Head = []string{"median"}
 	if column != "" {
 		columns, g.Head = nil, nil
 		for _, f := range c.x.Factors {

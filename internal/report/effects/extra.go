@@ -23,6 +23,7 @@ type extra interface {
 
 // extras lists them by name. Each gets the runs that count, in the order recorded.
 var extras = map[string]func(a *analysis.Analysis, runs []result.Run) extra{
+	"smt":   newSMT,
 	"table": newCross,
 }
 

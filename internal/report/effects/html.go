@@ -92,6 +92,7 @@ type told struct{ Class, Text string }
 
 type effectTable struct {
 	Title, Lead string
+	Folded      bool // closed until it is asked for
 	Rows        []effectRow
 }
 
@@ -127,19 +128,24 @@ func newSection(key string, r *Report) section {
 		out.Told = append(out.Told, told{string(e.Verdict), glued.Replace(sentence(x, e)) + "."})
 	}
 	if len(out.Told) == 0 {
-		out.Told = []told{{"", verdicts(r)[0] + "."}}
+		for _, v := range verdicts(r) {
+			out.Told = append(out.Told, told{"", v + "."})
+		}
 	}
 	if e := r.extra(); e != nil {
 		out.Extra = new(e.content(key))
 	}
 	main := effectTable{Title: "Effects", Lead: "What each change costs. An effect counts where its whole interval lies beyond the practical margin."}
 	inter := effectTable{Title: "Interactions"}
+	rest := effectTable{Title: "Other effects", Folded: true, Lead: "Those that are not primary, which the section above has at a glance."}
 	var interacting []*analysis.Effect
 	for i := range a.Effects {
 		e := &a.Effects[i]
 		if interaction(e) {
 			inter.Rows = append(inter.Rows, newEffectRow(x, e))
 			interacting = append(interacting, e)
+		} else if abridged(a, x) && !primary(e) {
+			rest.Rows = append(rest.Rows, newEffectRow(x, e))
 		} else {
 			main.Rows = append(main.Rows, newEffectRow(x, e))
 		}
@@ -148,7 +154,7 @@ func newSection(key string, r *Report) section {
 		}
 	}
 	inter.Lead = interactionLead(interacting)
-	for _, t := range []effectTable{main, inter} {
+	for _, t := range []effectTable{main, rest, inter} {
 		if len(t.Rows) > 0 {
 			out.Tables = append(out.Tables, t)
 		}

@@ -31,6 +31,7 @@ type plan struct {
 	ended     string
 	base      map[string]float64                                  // response -> value at the baseline
 	effect    func(response string, at map[string]string) float64 // log ratio, or difference
+	omit      func(response string, at map[string]string) bool    // runs that have no value; nil: none
 	fluctuate map[string]float64                                  // noise of single responses
 }
 
@@ -191,6 +192,9 @@ func (p *plan) values(rng *rand.Rand, c *result.Cell, z float64) map[string]floa
 		e := p.effect(r.Name, c.Levels)
 		if c.Duplicate {
 			e += p.bias
+		}
+		if p.omit != nil && p.omit(r.Name, c.Levels) {
+			continue
 		}
 		if r.Compare == result.Difference {
 			out[r.Name] = math.Max(0, p.base[r.Name]+e+rng.NormFloat64()*noise)
