@@ -93,8 +93,12 @@ func contaminated(used []*result.Run) []string {
 	if n == 0 {
 		return nil
 	}
-	return []string{fmt.Sprintf("%d of %s are contaminated: made again as often as the study allows, with a guard broken each time, and counted after all (the first: %s)",
-		n, plural(len(used), "run", "runs"), why)}
+	are := "are"
+	if n == 1 {
+		are = "is"
+	}
+	return []string{fmt.Sprintf("%d of %s %s contaminated: made again as often as the study allows, with a guard broken each time, and counted after all (the first: %s)",
+		n, plural(len(used), "run", "runs"), are, why)}
 }
 
 // quoted lists the keys of m, the first few of them.

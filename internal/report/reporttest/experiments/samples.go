@@ -229,10 +229,10 @@ func Dialog() effects.Report {
 		done: 10, ended: "looks", noise: 0.01, void: 31, base: map[string]float64{"cpu_s": 0.1, "wait": 0.004}, fluctuate: map[string]float64{"wait": 0.0004},
 		effect: func(r string, at map[string]string) float64 {
 			e := map[string]float64{"5 %": 0.6, "25 %": 0.5, "50 %": 0.3, "75 %": 0.1, "95 %": 0}[at["load"]]
-			switch {
-			case at["policy"] == "high-performance":
+			switch at["policy"] {
+			case "high-performance":
 				e = 0
-			case at["policy"] == "ondemand":
+			case "ondemand":
 				e *= 0.3
 			}
 			if r == "wait" {
