@@ -10,6 +10,7 @@ import (
 
 	"hostlab/internal/report/picture"
 	"hostlab/internal/result"
+	"hostlab/internal/stats"
 )
 
 // heat is a step of the scale that colours ratios.
@@ -23,12 +24,18 @@ type heat struct {
 // the rule in package smt.
 var heats = []heat{
 	{0.5, "h3", "under 50 %"}, {0.75, "h2", "50 to 75 %"}, {0.9, "h1", "75 to 90 %"}, {0.95, "h0", "90 to 95 %"},
-	{1.05, "none", "95 to 105 %"}, {1.2, "g0", "105 to 120 %"}, {math.Inf(1), "g1", "over 120 %"},
+	{1.05, "none", "95 to 105 %, or unsure"}, {1.2, "g0", "105 to 120 %"}, {math.Inf(1), "g1", "over 120 %"},
 }
 
-func heatOf(ratio float64) heat {
+// heatOf is the step of a ratio: none where its interval holds 100 %, as a colour would
+// claim an effect.
+func heatOf(iv stats.Interval) heat {
+	v := iv.Estimate
+	if !known(iv.Low, iv.High) || iv.Low < 1 && iv.High > 1 {
+		v = 1
+	}
 	for _, h := range heats {
-		if ratio < h.below {
+		if v < h.below {
 			return h
 		}
 	}
@@ -75,7 +82,7 @@ func (s *smtSection) matrix(id string) (picture.Figure, bool) {
 			iv := cell.ratio
 			said := row + ", " + placeTitle(p) + ": " + percentFigure(iv)
 			says = append(says, said)
-			pic.Rect(x+1, y+1, wide-2, heatRow-2, "heat-"+heatOf(iv.Estimate).class, said)
+			pic.Rect(x+1, y+1, wide-2, heatRow-2, "heat-"+heatOf(iv).class, said)
 			mark := ""
 			if cell.marked > 0 {
 				mark = " c"
@@ -95,7 +102,7 @@ func (s *smtSection) matrix(id string) (picture.Figure, bool) {
 	}
 	end := s.heatLegend(pic, heatTop+heatRow*float64(len(rows))+16)
 	pic.H = end
-	note := "What a lock-taking thread keeps of its rate beside each antagonist: 100 % is all of it. Orange is loss, blue gain; each cell has the share and its interval, c marks contaminated runs."
+	note := "What a lock-taking thread keeps of its rate beside each antagonist: 100 % is all of it. Orange is loss, blue gain, and grey none or unsure, where the interval holds 100 %; each cell has the share and its interval, c marks contaminated runs."
 	if len(gone) > 0 {
 		note += " Absent, not on this host: " + strings.Join(gone, "; ") + "."
 	}
