@@ -65,7 +65,7 @@ var mayImport = map[string][]string{
 	"internal/predict": {"internal/host", "internal/model", "internal/model/burstlog", "internal/report/picture", "internal/result", "internal/screen",
 		"internal/spelling"},
 	"internal/model/validation/emulated": {"internal/model"},
-	"internal/report/effects":            {"internal/analysis", "internal/report/picture", "internal/result", "internal/screen"},
+	"internal/report/effects":            {"internal/analysis", "internal/report/picture", "internal/result", "internal/screen", "internal/smt", "internal/stats"},
 	"internal/setting":                   {},
 	"internal/smt":                       {"internal/result", "internal/stats"},
 	"internal/workload/scanlock": {"internal/host", "internal/neighbours", "internal/placement", "internal/result", "internal/spelling",

@@ -70,7 +70,8 @@ type Analysis struct {
 	Blocks     int    // complete blocks that were analysed
 	Look       int    // the look they belong to, from 1; 0 before the first
 	Runs       map[result.Status]int
-	Effects    []Effect // primary ones first, in the study's order
+	Used       []*result.Run // the runs that the estimates are of: good ones of the blocks analysed, as recorded
+	Effects    []Effect      // primary ones first, in the study's order
 	AA         []AA
 	// Repeats is how often a cell of a split plot is best run in each boot, from the
 	// variances and costs seen (Kalibera and Jones 2013); 0: not known, or any number

@@ -15,6 +15,7 @@ import (
 // in their averages.
 func (r *record) conditions(tables []*table, used []*result.Run) []string {
 	var w []string
+	w = append(w, contaminated(used)...)
 	w = append(w, r.readBack(used)...)
 	w = append(w, r.boots(used)...)
 	w = append(w, r.uneven(r.climates(used))...)
@@ -75,6 +76,29 @@ func (r *record) readBack(used []*result.Run) []string {
 		}
 	}
 	return w
+}
+
+// contaminated counts the runs that count although a guard was broken each time
+// they were made.
+func contaminated(used []*result.Run) []string {
+	n, why := 0, ""
+	for _, run := range used {
+		if run.Contaminated != "" {
+			if n == 0 {
+				why = run.Contaminated
+			}
+			n++
+		}
+	}
+	if n == 0 {
+		return nil
+	}
+	are := "are"
+	if n == 1 {
+		are = "is"
+	}
+	return []string{fmt.Sprintf("%d of %s %s contaminated: made again as often as the study allows, with a guard broken each time, and counted after all (the first: %s)",
+		n, plural(len(used), "run", "runs"), are, why)}
 }
 
 // quoted lists the keys of m, the first few of them.

@@ -68,7 +68,7 @@ var Fingerprints = []string{"kernel", "microcode", "smt", "mounts", "cpu", "cpus
 
 // Sections are the names that study.section may have: those that package
 // report/effects shows.
-var Sections = []string{"smt"}
+var Sections = []string{"smt", "table"}
 
 // What becomes of a run that was void as often as it may be.
 const (
@@ -96,7 +96,7 @@ var sections = []section{
 		{name: "budget", kind: duration, help: "Time after which no further block starts, such as \"6h\".", min: 1e-3, max: forever},
 		{name: "evidence", kind: text, help: "measured on this host's own knobs, or emulated by something that stands for them.",
 			choices: []string{string(result.Measured), string(result.Emulated)}, standard: string(result.Measured)},
-		{name: "section", kind: text, help: "What the report has beside its effects: smt is the verdict on hyper-threading.", choices: Sections},
+		{name: "section", kind: text, help: "What the report has beside its effects: smt is the verdict on hyper-threading, table every combination of levels with its change against each baseline.", choices: Sections},
 	}},
 	{name: "design", help: "How runs are arranged.", keys: []key{
 		{name: "kind", kind: text, help: "rcbd: randomised complete blocks. split-plot: for factors that need a reboot or a person, which force it.", choices: []string{"rcbd", "split-plot"}},

@@ -47,7 +47,7 @@ func TestInBrowser(t *testing.T) {
 	for _, c := range []struct {
 		sample string
 		looks  []look
-	}{{"gzip", once}, {"power", all}, {"compared", once}, {"splitplot", once}, {"void", once}, {"empty", once}, {"paused", once}, {"hostile", []look{{"light", 390}}}, {"large", desk}} {
+	}{{"gzip", once}, {"power", all}, {"compared", once}, {"splitplot", once}, {"query", all}, {"dialog", once}, {"degree", desk}, {"smt-caches", all}, {"smt-slots", desk}, {"smt-none", once}, {"smt-noisy", once}, {"smt-untestable", all}, {"smt-empty", desk}, {"void", once}, {"empty", once}, {"paused", once}, {"hostile", []look{{"light", 390}}}, {"large", desk}} {
 		html := page(t, samples[c.sample]())
 		t.Run(c.sample, func(t *testing.T) {
 			b := chrome.Open(t, browser.Start(t), html, "", 1280)
@@ -59,7 +59,7 @@ func TestInBrowser(t *testing.T) {
 					"ids that are not unique":    `[...document.querySelectorAll("[id]")].map((e) => e.id).filter((id, i, all) => all.indexOf(id) !== i)`,
 					"tables without names":       `[...document.querySelectorAll("table")].filter((t) => !t.caption || [...t.querySelectorAll("th")].some((h) => !h.scope)).map((t) => t.className)`,
 					"pictures of no size":        `[...document.querySelectorAll("svg")].filter((s) => s.getBoundingClientRect().width < 250 || s.getBoundingClientRect().height < 40).map((s) => s.textContent.slice(0, 20))`,
-					"pictures without a table":   `[...document.querySelectorAll("figure")].filter((f) => !f.querySelector("table") && !/table above/.test(f.textContent)).map((f) => f.querySelector("h3").textContent)`,
+					"pictures without a table":   `[...document.querySelectorAll("figure")].filter((f) => !f.querySelector("table") && !/table (above|below)/.test(f.textContent)).map((f) => f.querySelector("h3").textContent)`,
 					"labels without their thing": `[...document.querySelectorAll("[aria-labelledby]")].filter((e) => e.getAttribute("aria-labelledby").split(" ").some((id) => !document.getElementById(id))).map((e) => e.outerHTML.slice(0, 60))`,
 					"labels within the plot":     labelsInPlot,
 				} {

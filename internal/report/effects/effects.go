@@ -79,8 +79,8 @@ func (r *Report) head() *result.Experiment {
 // warnings are those of the record, then those of the analysis, each once.
 func (r *Report) warnings() []string {
 	var out []string
-	for _, w := range slices.Concat(r.Warnings, r.Analysis.Warnings) {
-		if !slices.Contains(out, w) {
+	for _, w := range slices.Concat(r.Warnings, []string{r.unknownSection()}, r.Analysis.Warnings) {
+		if w != "" && !slices.Contains(out, w) {
 			out = append(out, w)
 		}
 	}

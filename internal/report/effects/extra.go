@@ -1,9 +1,12 @@
 package effects
 
 import (
-	"html/template"
+	"fmt"
+	"slices"
+	"strings"
 
 	"hostlab/internal/analysis"
+	"hostlab/internal/report/picture"
 	"hostlab/internal/result"
 )
 
@@ -11,13 +14,110 @@ import (
 // its own, or the table of the document that it repeats. A study names it with
 // section = "..." and the record keeps the name.
 type extra interface {
-	// text is paragraphs and tables of at most width columns.
-	text(width int) string
-	// html is the body of a <section>, with a heading and perhaps pictures.
-	html() template.HTML
-	// json goes into the report's JSON below "section".
+	// content is for people. Ids in it begin with key, so that several experiments
+	// can stand on one page.
+	content(key string) content
+	// json goes into the report's JSON below "section", and has its name as "name".
 	json() any
 }
 
-// extras lists them by name. Each gets the runs that count.
-var extras = map[string]func(a *analysis.Analysis, runs []result.Run) extra{}
+// extras lists them by name. Each gets the runs that count, in the order recorded.
+var extras = map[string]func(a *analysis.Analysis, runs []result.Run) extra{
+	"smt":   newSMT,
+	"table": newCross,
+}
+
+// content is what people see of an extra, in every format.
+type content struct {
+	Title   string
+	Told    []string // a verdict by a rule of its own, in sentences
+	Lead    []string // paragraphs before the tables
+	Grids   []grid
+	Figures []picture.Figure // for the page only; each says nothing that no table says
+	Notes   []string         // paragraphs behind the tables
+}
+
+// grid is a table whose cells have several lines: what it is, then how sure.
+type grid struct {
+	Title  string
+	Lead   string
+	Corner string   // what its rows are
+	Head   []string // of the columns
+	Rows   []gridRow
+}
+
+// gridRow has a cell for each column.
+type gridRow struct {
+	Label string
+	Cells []gridCell
+}
+
+// gridCell is the figure first, then its interval and n. Empty: nothing to show.
+type gridCell []string
+
+// extra is that of the record; nil where it names none, or one that is not known.
+func (r *Report) extra() extra {
+	build, ok := extras[r.head().Section]
+	if !ok {
+		return nil
+	}
+	runs := make([]result.Run, len(r.Analysis.Used))
+	for i, run := range r.Analysis.Used {
+		runs[i] = *run
+	}
+	return build(r.Analysis, runs)
+}
+
+// unknownSection is the warning for a record of a newer hostlab; "" where there is
+// nothing to warn of.
+func (r *Report) unknownSection() string {
+	name := r.head().Section
+	if _, ok := extras[name]; ok || name == "" {
+		return ""
+	}
+	return fmt.Sprintf("the record names %q as a section of its report, which this hostlab does not have: a newer one shows it", name)
+}
+
+// namedSection is the JSON of a section that is not known.
+type namedSection struct {
+	Name string `json:"name"`
+}
+
+// sectionJSON is what the document has below "section"; nil for none.
+func (r *Report) sectionJSON() any {
+	if e := r.extra(); e != nil {
+		return e.json()
+	}
+	if name := r.head().Section; name != "" {
+		return namedSection{name}
+	}
+	return nil
+}
+
+// absentText says which levels were left out of the design, and why; "" for none.
+func absentText(x *result.Experiment) string {
+	type group struct{ factor, reason string }
+	var order []group
+	levels := map[group][]string{}
+	for _, a := range x.Absent {
+		g := group{a.Factor, a.Reason}
+		if levels[g] == nil {
+			order = append(order, g)
+		}
+		if !slices.Contains(levels[g], a.Level) {
+			levels[g] = append(levels[g], a.Level)
+		}
+	}
+	var parts []string
+	for _, g := range order {
+		part := g.factor + " " + strings.Join(levels[g], ", ")
+		if g.reason != "" {
+			part += " (" + g.reason + ")"
+		}
+		parts = append(parts, part)
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return "Not on this host: " + strings.Join(parts, "; ") + "."
+}

@@ -70,6 +70,8 @@ type section struct {
 	Key                 string
 	Dir, Name, Title    string
 	Lead, State, Counts string
+	Absent              string
+	Extra               *content
 	Told                []told
 	Warnings            []string
 	Tables              []effectTable
@@ -90,6 +92,7 @@ type told struct{ Class, Text string }
 
 type effectTable struct {
 	Title, Lead string
+	Folded      bool // closed until it is asked for
 	Rows        []effectRow
 }
 
@@ -119,22 +122,30 @@ func heading(s *Set) string {
 
 func newSection(key string, r *Report) section {
 	a, x := r.Analysis, r.head()
-	out := section{Key: key, Dir: r.Dir, Name: x.Name, Title: x.Title, Lead: headLine(r), State: stateText(a), Counts: runsText(a.Runs),
+	out := section{Key: key, Dir: r.Dir, Name: x.Name, Title: x.Title, Lead: headLine(r), State: stateText(a), Counts: runsText(a.Runs), Absent: absentText(x),
 		Warnings: r.warnings(), Notes: footnotes(x, a), Steps: r.steps(), Study: studyText(r.Study)}
 	for _, e := range deciding(a) {
 		out.Told = append(out.Told, told{string(e.Verdict), glued.Replace(sentence(x, e)) + "."})
 	}
 	if len(out.Told) == 0 {
-		out.Told = []told{{"", verdicts(r)[0] + "."}}
+		for _, v := range verdicts(r) {
+			out.Told = append(out.Told, told{"", v + "."})
+		}
+	}
+	if e := r.extra(); e != nil {
+		out.Extra = new(e.content(key))
 	}
 	main := effectTable{Title: "Effects", Lead: "What each change costs. An effect counts where its whole interval lies beyond the practical margin."}
 	inter := effectTable{Title: "Interactions"}
+	rest := effectTable{Title: "Other effects", Folded: true, Lead: "Those that are not primary, which the section above has at a glance."}
 	var interacting []*analysis.Effect
 	for i := range a.Effects {
 		e := &a.Effects[i]
 		if interaction(e) {
 			inter.Rows = append(inter.Rows, newEffectRow(x, e))
 			interacting = append(interacting, e)
+		} else if abridged(a, x) && !primary(e) {
+			rest.Rows = append(rest.Rows, newEffectRow(x, e))
 		} else {
 			main.Rows = append(main.Rows, newEffectRow(x, e))
 		}
@@ -143,7 +154,7 @@ func newSection(key string, r *Report) section {
 		}
 	}
 	inter.Lead = interactionLead(interacting)
-	for _, t := range []effectTable{main, inter} {
+	for _, t := range []effectTable{main, rest, inter} {
 		if len(t.Rows) > 0 {
 			out.Tables = append(out.Tables, t)
 		}
@@ -214,6 +225,7 @@ func factRows(x *result.Experiment) [][2]string {
 	add("host: ", x.Host)
 	out = append(out, [2]string{"workload", x.Workload})
 	add("workload: ", x.Parameters)
+	add("machine: ", x.Context)
 	for _, f := range x.Factors {
 		out = append(out, [2]string{"factor: " + f.Name, fmt.Sprintf("%s (baseline %s), %s, changed %s", strings.Join(f.Levels, ", "), f.Baseline, f.Kind, f.Change)})
 	}

@@ -72,7 +72,9 @@ type experimentJSON struct {
 	Evidence   result.Evidence   `json:"evidence"`
 	Workload   string            `json:"workload"`
 	Parameters map[string]string `json:"parameters"`
+	Context    map[string]string `json:"context"`
 	Factors    []result.Factor   `json:"factors"`
+	Absent     []result.Absent   `json:"absent"`
 	Responses  []result.Response `json:"responses"`
 	Design     result.Design     `json:"design"`
 	Blocks     int               `json:"blocks"`
@@ -83,7 +85,9 @@ type experimentJSON struct {
 	Complete   bool              `json:"complete"`
 	Ended      *string           `json:"ended"`
 	Runs       map[string]int    `json:"runs"`
+	Marked     int               `json:"contaminated"`
 	AA         []aaJSON          `json:"aa"`
+	Section    any               `json:"section"`
 	Warnings   []string          `json:"warnings"`
 }
 
@@ -187,9 +191,14 @@ func newExperiment(r *Report) experimentJSON {
 	out := experimentJSON{
 		Dir: r.Dir, ID: x.ID, Name: x.Name, Title: x.Title, Study: x.Study, Overrides: orEmptyMap(x.Overrides), Version: x.Version,
 		Started: x.Started.Format("2006-01-02T15:04:05Z07:00"), Host: orEmptyMap(x.Host), Evidence: x.Evidence, Workload: x.Workload,
-		Parameters: orEmptyMap(x.Parameters), Factors: result.OrEmpty(x.Factors), Responses: result.OrEmpty(x.Responses), Design: x.Design,
+		Parameters: orEmptyMap(x.Parameters), Context: orEmptyMap(x.Context), Factors: result.OrEmpty(x.Factors), Absent: result.OrEmpty(x.Absent), Responses: result.OrEmpty(x.Responses), Design: x.Design,
 		Blocks: a.Blocks, Planned: len(x.Blocks), Look: a.Look, Seconds: result.Finite(a.Seconds), Complete: a.Complete,
-		Runs: map[string]int{}, AA: []aaJSON{}, Warnings: result.OrEmpty(r.warnings()),
+		Runs: map[string]int{}, AA: []aaJSON{}, Section: r.sectionJSON(), Warnings: result.OrEmpty(r.warnings()),
+	}
+	for _, run := range a.Used {
+		if run.Contaminated != "" {
+			out.Marked++
+		}
 	}
 	if a.Repeats > 0 {
 		out.Repeats = &a.Repeats

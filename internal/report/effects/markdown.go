@@ -53,6 +53,12 @@ func markdown(b *bytes.Buffer, r *Report) {
 	for _, w := range r.warnings() {
 		fmt.Fprintf(b, "> **Warning:** %s\n\n", md(w))
 	}
+	if s := absentText(x); s != "" {
+		fmt.Fprintf(b, "%s\n\n", md(s))
+	}
+	if e := r.extra(); e != nil {
+		markdownContent(b, e.content(""))
+	}
 	if len(a.Effects) > 0 {
 		b.WriteString("| Effect | Change | Interval | n | Margin | Noise floor | Verdict | Evidence |\n|---|--:|---|--:|--:|--:|---|---|\n")
 		for j := range a.Effects {

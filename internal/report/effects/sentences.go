@@ -222,6 +222,14 @@ func verdicts(r *Report) []string {
 	if len(out) > 0 {
 		return out
 	}
+	if e := r.extra(); e != nil { // which may have one by a rule of its own
+		for _, s := range e.content("").Told {
+			out = append(out, strings.TrimSuffix(s, "."))
+		}
+		if len(out) > 0 {
+			return out
+		}
+	}
 	if len(r.Analysis.Effects) > 0 {
 		return []string{"no verdict: none of the effects is primary"}
 	}

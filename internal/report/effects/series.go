@@ -16,7 +16,8 @@ type series struct {
 	Name  string
 	At    []float64 // on the timeline
 	Value []float64
-	Void  int // runs that were void or failed
+	Void  int   // runs that were void or failed
+	Marks []int // indices of the runs that count though they are contaminated
 }
 
 // seriesOf parts runs by cell, or by the levels of the first factor where there are
@@ -60,6 +61,9 @@ func seriesOf(x *result.Experiment, runs []result.Run, resp *result.Response, wh
 			if v, ok := r.Values[resp.Name]; ok && known(v) {
 				if relative {
 					v = v/medians[r.Cell] - 1
+				}
+				if r.Contaminated != "" {
+					s.Marks = append(s.Marks, len(s.At))
 				}
 				s.At, s.Value = append(s.At, t), append(s.Value, v)
 			}

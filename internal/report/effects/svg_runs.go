@@ -58,7 +58,7 @@ func runsFigure(id string, x *result.Experiment, runs []result.Run, r *result.Re
 	}
 	axisY(s, y, left, s.W-right, text)
 	x0.axis(s, top, bottom)
-	t := &picture.Table{Caption: label(r) + " over time, by level", Head: []string{"Level", "Runs", "Void or failed", "Median", "First third", "Last third", "Drift"}}
+	t := &picture.Table{Caption: label(r) + " over time, by level", Head: []string{"Level", "Runs", "Contaminated", "Void or failed", "Median", "First third", "Last third", "Drift"}}
 	var says []string
 	for i := range all {
 		one := &all[i]
@@ -75,6 +75,7 @@ func runsFigure(id string, x *result.Experiment, runs []result.Run, r *result.Re
 		t.Rows = append(t.Rows, driftRow(one, r, end, relative))
 		says = append(says, one.Name+": "+strings.Join(t.Rows[i][1:], ", "))
 	}
+	marked := drawContaminated(s, all, x0, y, bottom)
 	step := max(1, len(gone)/60)
 	var crosses strings.Builder
 	for i := 0; i < len(gone); i += step {
@@ -92,6 +93,9 @@ func runsFigure(id string, x *result.Experiment, runs []result.Run, r *result.Re
 		note = fmt.Sprintf("%d runs, too many to draw one by one: in each of %d bins of time the mark is the median and the bar goes from the 5th to the 95th percentile. The CSV has every run.", n, runBins)
 	}
 	note += line.note()
+	if marked > 0 {
+		note += fmt.Sprintf(" Triangles are above %s that count though they are contaminated: a guard was broken each time.", screen.Count(marked, "run"))
+	}
 	if len(gone) > 0 {
 		note += fmt.Sprintf(" Crosses at the bottom are %s that were void or failed and were queued again.", screen.Count(len(gone), "run"))
 		if step > 1 {
@@ -100,6 +104,26 @@ func runsFigure(id string, x *result.Experiment, runs []result.Run, r *result.Re
 	}
 	title := short(label(r), 60) + " over time"
 	return picture.Figure{Title: title, SVG: s.Done(title, strings.Join(says, "; ")), Note: note, Table: t}, true
+}
+
+// drawContaminated marks runs that count although a guard was broken, and returns how
+// many there are. Many are drawn sparsely.
+func drawContaminated(s *picture.SVG, all []series, x timeScale, y scale, bottom float64) int {
+	var at [][2]float64
+	for i := range all {
+		for _, k := range all[i].Marks {
+			at = append(at, [2]float64{x.at(all[i].At[k]), min(y.at(all[i].Value[k]), bottom)})
+		}
+	}
+	if len(at) == 0 {
+		return 0
+	}
+	var b strings.Builder
+	for i := 0; i < len(at); i += max(1, len(at)/200) {
+		b.WriteString("M" + coordinate(at[i][0]) + " " + coordinate(at[i][1]-5) + "l-4.5-7h9z")
+	}
+	s.Raw(fmt.Sprintf(`<path d="%s" class="doubt"><title>%s</title></path>`, b.String(), html.EscapeString(fmt.Sprintf("contaminated runs: %d", len(at)))))
+	return len(at)
 }
 
 // trend joins medians of twelfths of the time.
@@ -174,12 +198,12 @@ func driftRow(one *series, r *result.Response, end float64, relative bool) []str
 	a, b := median(first), median(last)
 	drift := "unknown"
 	if relative && known(a, b) {
-		return []string{one.Name, fmt.Sprint(len(one.Value)), fmt.Sprint(one.Void), number(median(one.Value)) + " %", number(a) + " %", number(b) + " %", number((1+b)/(1+a)-1) + " %"}
+		return []string{one.Name, fmt.Sprint(len(one.Value)), fmt.Sprint(len(one.Marks)), fmt.Sprint(one.Void), number(median(one.Value)) + " %", number(a) + " %", number(b) + " %", number((1+b)/(1+a)-1) + " %"}
 	}
 	if a > 0 && known(a, b) {
 		drift = number(b/a-1) + " %"
 	}
-	return []string{one.Name, fmt.Sprint(len(one.Value)), fmt.Sprint(one.Void), result.Format(median(one.Value), r.Unit), result.Format(a, r.Unit), result.Format(b, r.Unit), drift}
+	return []string{one.Name, fmt.Sprint(len(one.Value)), fmt.Sprint(len(one.Marks)), fmt.Sprint(one.Void), result.Format(median(one.Value), r.Unit), result.Format(a, r.Unit), result.Format(b, r.Unit), drift}
 }
 
 func timeUnit(seconds float64) (div float64, unit string) {

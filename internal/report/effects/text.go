@@ -60,22 +60,37 @@ func (t *term) report(r *Report, alone bool) {
 	t.Raw("")
 	t.Text("", screen.Dim, headLine(r))
 	t.Text("", screen.Dim, stateText(a)+"; "+runsText(a.Runs)+".")
+	if s := absentText(x); s != "" {
+		t.Text("", screen.Dim, s)
+	}
 	for i, w := range r.warnings() {
 		if i == 0 {
 			t.Raw("")
 		}
 		t.Hang("! ", screen.Yellow, w)
 	}
+	if e := r.extra(); e != nil {
+		t.content(e.content(""))
+	}
 	var main, inter []analysis.Effect
+	left := 0
 	for _, e := range a.Effects {
 		if interaction(&e) {
 			inter = append(inter, e)
+		} else if abridged(a, x) && !primary(&e) {
+			left++
 		} else {
 			main = append(main, e)
 		}
 	}
 	t.effects("Effects", x, main)
 	t.effects("Interactions", x, inter)
+	if left > 0 {
+		if len(main)+len(inter) == 0 {
+			t.Head("Effects")
+		}
+		t.Text("  ", screen.Dim, fmt.Sprintf("... and %s that are not primary: --format html and json have all.", screen.Count(left, "effect")))
+	}
 	for i, n := range footnotes(x, a) {
 		if i == 0 {
 			t.Raw("")
@@ -85,6 +100,13 @@ func (t *term) report(r *Report, alone bool) {
 	t.floor(a)
 	t.need(a)
 	t.next(r, alone)
+}
+
+// abridged reports whether effects that are not primary stand back: there are many,
+// and a section of the report tells of them at a glance.
+func abridged(a *analysis.Analysis, x *result.Experiment) bool {
+	_, known := extras[x.Section]
+	return known && len(a.Effects) > effectRows
 }
 
 // headLine says what ran, where and when.

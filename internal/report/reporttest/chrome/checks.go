@@ -17,8 +17,10 @@ const LowContrast = `(() => {
     if (!n.data.trim() || e.closest("script, style, title, desc, .quiet, noscript") || !e.getClientRects().length) continue;
     const s = getComputedStyle(e), svg = e.closest("svg");
     let under = ground(e);
-    if (e.matches("text.cpu")) { // its thread's cell is the element drawn before it
-      under = rgb(getComputedStyle(e.previousElementSibling).fill).c;
+    if (e.matches("text.cpu, text.incell")) { // its cell is the last rectangle drawn before it
+      let cell = e.previousElementSibling;
+      while (!cell.matches("rect")) cell = cell.previousElementSibling;
+      under = rgb(getComputedStyle(cell).fill).c;
     }
     const r = ratio(rgb(svg ? s.fill : s.color).c, under);
     const large = parseFloat(s.fontSize) >= 24 || (parseFloat(s.fontSize) >= 18.66 && s.fontWeight >= 600);

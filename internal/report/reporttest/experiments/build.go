@@ -25,11 +25,13 @@ type plan struct {
 	stalling  string  // only at this level; "" for all
 	bias      float64 // of the A/A duplicate
 	void      int     // every so many runs is void at first
+	marked    int     // every so many runs counts though it is contaminated
 	latency   bool
 	pause     time.Duration // after a warm-up, and between the halves
 	ended     string
 	base      map[string]float64                                  // response -> value at the baseline
 	effect    func(response string, at map[string]string) float64 // log ratio, or difference
+	omit      func(response string, at map[string]string) bool    // runs that have no value; nil: none
 	fluctuate map[string]float64                                  // noise of single responses
 }
 
@@ -152,6 +154,9 @@ func (p *plan) simulate(rng *rand.Rand) []result.Run {
 					at = at.Add(2 * time.Second)
 					r.Attempt = 1
 				}
+				if p.marked > 0 && all%p.marked == 0 {
+					r.Contaminated = "others took 6 % of the CPUs, more than 3 %"
+				}
 				r.Start = at
 				r.Values = p.values(rng, &x.Cells[c], level+boot+p.drift*float64(b)/float64(p.done))
 				r.Seconds = 1.2
@@ -187,6 +192,9 @@ func (p *plan) values(rng *rand.Rand, c *result.Cell, z float64) map[string]floa
 		e := p.effect(r.Name, c.Levels)
 		if c.Duplicate {
 			e += p.bias
+		}
+		if p.omit != nil && p.omit(r.Name, c.Levels) {
+			continue
 		}
 		if r.Compare == result.Difference {
 			out[r.Name] = math.Max(0, p.base[r.Name]+e+rng.NormFloat64()*noise)

@@ -186,3 +186,75 @@ func Large(runs int) effects.Report {
 	p.head.Design.Looks = []int{runs / 3}
 	return p.build()
 }
+
+// Query is Olontsev's table: BIOS, power policy and degree of parallelism, the BIOS
+// by reboot, with a level that the host lacks.
+func Query() effects.Report {
+	p := &plan{
+		head: result.Experiment{Name: "power-query", Title: "A CPU-bound query by BIOS, power policy and degree", BuiltIn: "power-query", Study: "0b5d", Workload: "xmlquery", Section: "table",
+			Parameters: map[string]string{"size": "64 MiB"},
+			Factors: []result.Factor{
+				{Name: "bios", Kind: "manual", Levels: []string{"default", "no saving"}, Baseline: "default", Change: result.Reboot},
+				{Name: "policy", Kind: "setting", Levels: []string{"balanced", "performance", "powersave"}, Baseline: "balanced", Change: result.Online},
+				{Name: "degree", Kind: "parameter", Levels: []string{"1", "32"}, Baseline: "1", Change: result.Online}},
+			Absent:    []result.Absent{{Factor: "policy", Level: "schedutil", Reason: "the driver intel_pstate does not offer it"}},
+			Responses: []result.Response{wall(0.02)},
+			Contrasts: []result.Contrast{main("bios", "no saving"), main("policy", "performance"), main("policy", "powersave")},
+			Design:    result.Design{Kind: "split-plot", Seed: 2012, AA: true, Repeats: 2, Looks: []int{5}}},
+		done: 5, ended: "looks", noise: 0.004, base: map[string]float64{"wall": 195},
+		effect: func(_ string, at map[string]string) float64 {
+			// The seconds that Olontsev measured.
+			if at["bios"] == "no saving" {
+				return math.Log(map[string]float64{"1": 258, "32": 21}[at["degree"]] / 195)
+			}
+			return math.Log(map[string]float64{"balanced1": 195, "balanced32": 25.5, "performance1": 190, "performance32": 18.5, "powersave1": 348, "powersave32": 29}[at["policy"]+at["degree"]] / 195)
+		},
+	}
+	return p.build()
+}
+
+// Dialog is power policy by load: an effect at low load and none at high load, with
+// two primary responses and runs that are contaminated.
+func Dialog() effects.Report {
+	p := &plan{
+		head: result.Experiment{Name: "power-dialog", Title: "Dialog steps by power policy and load", BuiltIn: "power-dialog", Study: "d1a1", Workload: "dialog", Section: "table", Evidence: result.Emulated,
+			Factors: []result.Factor{
+				{Name: "policy", Kind: "parameter", Levels: []string{"high-performance", "balanced-rs1", "ondemand"}, Baseline: "high-performance", Change: result.Online},
+				{Name: "load", Kind: "parameter", Levels: []string{"5 %", "25 %", "50 %", "75 %", "95 %"}, Baseline: "5 %", Change: result.Online}},
+			Responses: []result.Response{
+				{Name: "cpu_s", Title: "CPU time of a step", Unit: "s", Better: "lower", Compare: result.Ratio, Margin: 0.05, Primary: true},
+				{Name: "wait", Title: "wait of a step", Unit: "s", Better: "lower", Compare: result.Difference, Margin: 0.002, Primary: true}},
+			Contrasts: []result.Contrast{main("policy", "balanced-rs1"), main("policy", "ondemand")},
+			Design:    result.Design{Kind: "rcbd", Seed: 2009, AA: true, Repeats: 1}},
+		done: 10, ended: "looks", noise: 0.01, void: 31, base: map[string]float64{"cpu_s": 0.1, "wait": 0.004}, fluctuate: map[string]float64{"wait": 0.0004},
+		effect: func(r string, at map[string]string) float64 {
+			e := map[string]float64{"5 %": 0.6, "25 %": 0.5, "50 %": 0.3, "75 %": 0.1, "95 %": 0}[at["load"]]
+			switch at["policy"] {
+			case "high-performance":
+				e = 0
+			case "ondemand":
+				e *= 0.3
+			}
+			if r == "wait" {
+				return e * 0.003
+			}
+			return e
+		},
+	}
+	p.marked = 37
+	return p.build()
+}
+
+// Degree is one factor alone, in a table.
+func Degree() effects.Report {
+	p := gzip("gzip-table", 22, 10, "resolved", math.Log(1.48))
+	p.head.Section = "table"
+	return p.build()
+}
+
+// Newer names a section that only a newer hostlab knows.
+func Newer() effects.Report {
+	p := gzip("gzip-newer", 23, 10, "resolved", math.Log(1.48))
+	p.head.Section = "hologram"
+	return p.build()
+}

@@ -1,0 +1,178 @@
+package effects
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"hostlab/internal/result"
+	"hostlab/internal/smt"
+	"hostlab/internal/stats"
+)
+
+// smtSection is the section "smt": whether sharing a core harms threads that take
+// locks, decided by the rule of package smt, and every placement that was measured.
+type smtSection struct {
+	x                  *result.Experiment
+	verdict            smt.Verdict
+	alone              smtCell
+	cells              []smtCell      // beside an antagonist
+	rotation           stats.Interval // what the scanner's sibling gets of the mean of the others, as in the published program; N 0: not run
+	caches             []smtCache
+	absent             map[string]string // placement -> why this host does not have it
+	others             []result.Response // what is shown beside the ratio
+	lockRate, scanRate *result.Response  // nil: not in the record
+}
+
+// smtCell is one placement of an antagonist.
+type smtCell struct {
+	place      string         // sibling, core, llc, socket
+	antagonist string         // scan, alu, fma, pause
+	size       int64          // of the scan, in bytes; 0: no scan, or not known
+	sizeName   string         // half-l1, 2xllc, ...
+	ratio      stats.Interval // of the lock threads' rate to that without an antagonist
+	marked     int            // contaminated runs
+	main       bool           // the verdict is about this scan
+	medians    map[string]float64
+}
+
+// smtCache is the size of a cache that the sweep crosses.
+type smtCache struct {
+	name  string
+	bytes int64
+}
+
+// smtPlaces are the columns, nearest first: another thread of the same core, another
+// core of the same last-level cache, one behind another such cache, another socket.
+var smtPlaces = []struct{ name, title string }{
+	{"sibling", "sibling"}, {"core", "core"}, {"llc", "other LLC"}, {"socket", "socket"},
+}
+
+// oks are the least and the greatest share that the lock thread on the scanner's
+// sibling had of the mean of the others in the runs that Oks (2005) printed.
+func oks() (low, high float64) {
+	low, high = math.Inf(1), 0
+	for _, r := range smt.SeedRuns {
+		low, high = min(low, r.Share()), max(high, r.Share())
+	}
+	return low, high
+}
+
+// smtTitles are the short names of the responses shown beside the ratio, in the order
+// of their columns.
+var smtTitles = []struct{ name, title string }{
+	{"lock_rate", "acquisitions"}, {"other_rate", "the other's rounds"}, {"spins_per_lock", "spins per acquisition"},
+	{"jain", "Jain's index"}, {"share", "share of a fair one"}, {"ping_pong", "ping-pong"},
+}
+
+// row names a cell's row: "scan 512 KiB (half-l2)".
+func (c *smtCell) row() string {
+	s := c.antagonist
+	switch s { // what the others are called in the study says enough
+	case "own":
+		s = "own lock"
+	case "lock":
+		s = "same lock"
+	}
+	if c.size > 0 {
+		s += " " + result.Format(float64(c.size), "B")
+	}
+	if c.sizeName != "" {
+		s += " (" + c.sizeName + ")"
+	}
+	return s
+}
+
+// placeTitle is a column's head; an unknown placement keeps its name.
+func placeTitle(name string) string {
+	for _, p := range smtPlaces {
+		if p.name == name {
+			return p.title
+		}
+	}
+	return name
+}
+
+// rows in the order of the cells, each once.
+func (s *smtSection) rows() []string {
+	var out []string
+	for i := range s.cells {
+		if r := s.cells[i].row(); !slices.Contains(out, r) {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// columns are the placements of the table: the four of every host, then others that
+// the study has.
+func (s *smtSection) columns() []string {
+	var out []string
+	for _, p := range smtPlaces {
+		out = append(out, p.name)
+	}
+	for i := range s.cells {
+		if p := s.cells[i].place; !slices.Contains(out, p) {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// at is the cell of a row in a column; nil for none.
+func (s *smtSection) at(row, place string) *smtCell {
+	for i := range s.cells {
+		if c := &s.cells[i]; c.place == place && c.row() == row {
+			return c
+		}
+	}
+	return nil
+}
+
+// gap says why a cell is not there: in a word, and in a phrase.
+func (s *smtSection) gap(place string) (word, why string) {
+	if w := s.absent[place]; w != "" && !s.has(place) {
+		return "absent", w
+	}
+	return "not run", "not in this study"
+}
+
+// has reports whether anything ran at a place.
+func (s *smtSection) has(place string) bool {
+	return slices.ContainsFunc(s.cells, func(c smtCell) bool { return c.place == place })
+}
+
+// percent prints a ratio: "43.1 %".
+func percent(v float64) string {
+	if math.IsNaN(v) {
+		return "unknown"
+	}
+	return strconv.FormatFloat(100*v, 'f', 1, 64) + " %"
+}
+
+// percentSpan prints an interval of ratios: "41.2 to 45.0 %".
+func percentSpan(iv stats.Interval) string {
+	if math.IsNaN(iv.Low) || math.IsNaN(iv.High) {
+		return "no interval"
+	}
+	return strings.TrimSuffix(percent(iv.Low), " %") + " to " + percent(iv.High)
+}
+
+// percentFigure is a ratio with all that belongs to it.
+func percentFigure(iv stats.Interval) string {
+	return fmt.Sprintf("%s (%s), n = %d", percent(iv.Estimate), percentSpan(iv), iv.N)
+}
+
+// lines of a cell in the table.
+func (c *smtCell) lines() gridCell {
+	if c.ratio.N == 0 {
+		return gridCell{"no run"}
+	}
+	n := fmt.Sprintf("n = %d", c.ratio.N)
+	if c.marked > 0 {
+		n += fmt.Sprintf(", %d c", c.marked)
+	}
+	return gridCell{percent(c.ratio.Estimate), percentSpan(c.ratio), n}
+}

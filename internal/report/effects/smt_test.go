@@ -1,0 +1,135 @@
+package effects_test
+
+import (
+	"bytes"
+	"io"
+	"math"
+	"strings"
+	"testing"
+
+	"hostlab/internal/report/effects"
+)
+
+type share struct {
+	Ratio, Low, High *float64
+	N                int
+}
+
+type smtDocument struct {
+	Experiments []struct {
+		Section struct {
+			Name, Decision, Cause, Reason, Advice string
+			Intervals                             map[string]share
+			Rotation                              share
+			Cells                                 []struct {
+				Placement, Antagonist string
+				Bytes                 *int64 `json:"scan_bytes"`
+				share
+				Medians map[string]*float64
+			}
+			Caches map[string]int64
+			Cited  []struct {
+				Low, High float64
+				Runs      int
+			}
+		}
+	}
+}
+
+// Hosts made up get the verdict that was put in, in every format, with the shares that
+// were put in, and none is told to turn SMT off.
+func TestSMTSection(t *testing.T) {
+	for _, c := range []struct {
+		sample, decision, cause string
+		sibling, core           float64 // of a scan of twice L2; 0: not there
+		says                    string
+	}{
+		{"smt-caches", "harm", "caches", 0.38, 0.985, "through the caches"},
+		{"smt-slots", "harm", "issue slots", 0.58, 0.99, "through the issue slots"},
+		{"smt-none", "none", "", 1.01, 1, "does not harm"},
+		{"smt-noisy", "inconclusive", "", 0.83, 1, "Inconclusive"},
+		{"smt-untestable", "untestable", "", 0, 0.995, "no CPU shares a core with CPU 0"},
+		{"smt-empty", "inconclusive", "", 0, 0, "No verdict yet"},
+	} {
+		s := samples[c.sample]()
+		got := decoded[smtDocument](t, s).Experiments[0].Section
+		if got.Name != "smt" || got.Decision != c.decision || got.Cause != c.cause {
+			t.Errorf("%s: %s, %s, want %s, %s: %s", c.sample, got.Decision, got.Cause, c.decision, c.cause, got.Reason)
+		}
+		for place, want := range map[string]float64{"sibling": c.sibling, "core": c.core} {
+			seen := 0.0
+			for _, cell := range got.Cells {
+				if cell.Placement == place && cell.Antagonist == "scan" && cell.Bytes != nil && *cell.Bytes == 2<<20 && cell.Ratio != nil {
+					seen = *cell.Ratio
+					if cell.N != 15 || *cell.Low > seen || *cell.High < seen || cell.Medians["lock_rate"] == nil {
+						t.Errorf("%s, %s: %+v", c.sample, place, cell)
+					}
+				}
+			}
+			off := 0.01
+			if c.sample == "smt-noisy" {
+				off = 0.1
+			}
+			if math.Abs(seen-want) > off {
+				t.Errorf("%s: %s keeps %.3f, want %.3f", c.sample, place, seen, want)
+			}
+		}
+		// The published runs, by hand: 722554 of (10550011+11182506)/2, and 1297138 of
+		// (9900899+8984095)/2.
+		if got.Cited[0].Runs != 4 || math.Abs(got.Cited[0].Low-0.0665) > 1e-4 || math.Abs(got.Cited[0].High-0.1374) > 1e-4 {
+			t.Errorf("%s: cited %+v", c.sample, got.Cited)
+		}
+		for name, write := range texts {
+			text := strings.Join(strings.Fields(string(written(t, s, write))), " ")
+			if !strings.Contains(text, c.says) {
+				t.Errorf("%s: %s does not say %q", c.sample, name, c.says)
+			}
+			for _, never := range []string{"isable HT", "isable SMT", "urn off", "urn SMT off"} {
+				if strings.Contains(text, never) {
+					t.Errorf("%s: %s says %q", c.sample, name, never)
+				}
+			}
+		}
+	}
+}
+
+// The pictures: as many coloured cells as were measured, hatched ones with the reason,
+// a line for each place and a mark for each cache.
+func TestSMTPictures(t *testing.T) {
+	for name, c := range map[string]struct{ hatched, lines int }{
+		"smt-caches":     {17, 2}, // four columns of 9 rows: sibling, core, and one scan behind another cache
+		"smt-untestable": {27, 1},
+	} {
+		page := string(written(t, samples[name](), func(w io.Writer, s *effects.Set) error { return effects.WriteHTML(w, s) }))
+		matrix, sweep := figure(t, page, "e0-smt-matrix"), figure(t, page, "e0-smt-sweep")
+		if n := strings.Count(matrix, `class="hatch"`); n != c.hatched {
+			t.Errorf("%s: %d hatched cells, want %d", name, n, c.hatched)
+		}
+		if n := strings.Count(matrix, `incell figure`); n != 36-c.hatched {
+			t.Errorf("%s: %d cells with figures, want %d", name, n, 36-c.hatched)
+		}
+		if !strings.Contains(matrix, "there is no CPU on another socket than CPU 0") {
+			t.Errorf("%s: no reason for what is absent", name)
+		}
+		if n := strings.Count(sweep, `class="join `); n != c.lines {
+			t.Errorf("%s: %d lines, want %d", name, n, c.lines)
+		}
+		if n := strings.Count(sweep, `class="mark"`); n != 3 {
+			t.Errorf("%s: %d caches marked, want 3", name, n)
+		}
+	}
+	if page := written(t, samples["smt-empty"](), effects.WriteHTML); bytes.Contains(page, []byte("smt-matrix")) {
+		t.Error("a picture of nothing")
+	}
+}
+
+// figure is the SVG with an id, as written.
+func figure(t *testing.T, page, id string) string {
+	t.Helper()
+	_, rest, ok := strings.Cut(page, `aria-labelledby="`+id+`-t `)
+	svg, _, end := strings.Cut(rest, "</svg>")
+	if !ok || !end {
+		t.Fatalf("no picture %s", id)
+	}
+	return svg
+}

@@ -1,0 +1,270 @@
+package effects
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"hostlab/internal/result"
+	"hostlab/internal/smt"
+	"hostlab/internal/stats"
+)
+
+func (s *smtSection) content(key string) content {
+	out := content{Title: "Does sharing a core harm threads that take locks?", Told: s.told()}
+	if len(s.cells) == 0 || s.alone.medians[smtRate] == 0 {
+		return out // nothing was measured yet
+	}
+	if rates := s.rates(); rates != "" {
+		out.Lead = append(out.Lead, rates)
+	}
+	out.Lead = append(out.Lead, s.advice(), fmt.Sprintf("All figures are %s; brackets are 95 %% intervals, each by itself.", s.x.Evidence))
+	out.Grids = append(out.Grids, s.placements())
+	if len(s.others) > 0 {
+		out.Grids = append(out.Grids, s.responses())
+	}
+	marked := s.alone.marked
+	for i := range s.cells {
+		marked += s.cells[i].marked
+	}
+	if marked > 0 {
+		out.Notes = append(out.Notes, "c: contaminated runs among them, see the warning.")
+	}
+	out.Notes = append(out.Notes, s.published())
+	if f, ok := s.matrix(key + "-smt-matrix"); ok {
+		out.Figures = append(out.Figures, f)
+	}
+	if f, ok := s.sweep(key + "-smt-sweep"); ok {
+		out.Figures = append(out.Figures, f)
+	}
+	return out
+}
+
+// published sets what the author printed beside what the same program did here.
+func (s *smtSection) published() string {
+	low, high := oks()
+	text := fmt.Sprintf("For comparison, cited: in the %d runs that Oks printed (\"Be aware: To Hyper or not to Hyper\", 2005; two cores of two threads, a scan of 1 MiB, all others want one lock), the lock thread on the scanner's sibling took the lock %.0f to %.0f %% as often as the other lock threads did on average.",
+		len(smt.SeedRuns), 100*low, 100*high)
+	if s.rotation.N > 0 {
+		text += fmt.Sprintf(" The same rotation here, %s: %s.", s.x.Evidence, percentFigure(s.rotation))
+	}
+	return text
+}
+
+// told is the verdict: what was decided and why, with the figures.
+func (s *smtSection) told() []string {
+	v := &s.verdict
+	head := ""
+	switch v.Decision {
+	case smt.Harm:
+		by := map[smt.Cause]string{smt.Caches: "through the caches", smt.IssueSlots: "through the issue slots"}[v.Cause]
+		head = "Sharing a core harms threads that take locks here, " + cmp.Or(by, "by what is not known") + "."
+	case smt.None:
+		head = "Sharing a core does not harm threads that take locks here."
+	case smt.Untestable, smt.Inconclusive: // the reason says so first
+		return []string{v.Reason}
+	}
+	return []string{head, v.Reason}
+}
+
+// advice says what to try. It never tells to turn SMT off: physical cores alone gave
+// ClickHouse 0.81 to 1.16 times the throughput (its pull request 69548).
+func (s *smtSection) advice() string {
+	const compare = "Try one thread per core by affinity for the database, which needs no reboot, against SMT off and against things as they are, under your own load: each of the two takes throughput away as well. Physical cores alone gave another database 0.81 to 1.16 times the throughput (cited: ClickHouse, pull request 69548)."
+	switch s.verdict.Decision {
+	case smt.Harm:
+		return compare
+	case smt.None:
+		return "For threads that take locks there is nothing to gain here. Other work may still gain or lose by sharing cores: run it at as many threads as there are CPUs and as there are cores."
+	case smt.Untestable:
+		return "To know what siblings do, run the study where this host's CPUs are threads of shared cores: on the hypervisor, or on a guest that shows its siblings."
+	}
+	return "Before you change anything, run it again on a quieter host or with more blocks."
+}
+
+// rates are the throughputs of both, without and with sharing; "" where they are not
+// in the record.
+func (s *smtSection) rates() string {
+	lock, scan := s.lockRate, s.scanRate
+	at := func(c *smtCell, r *result.Response) string {
+		if c == nil || r == nil {
+			return ""
+		}
+		v, ok := c.medians[r.Name]
+		if !ok || math.IsNaN(v) {
+			return ""
+		}
+		return result.Format(v, r.Unit)
+	}
+	var parts, scans []string
+	add := func(list *[]string, value, where string) {
+		if value != "" {
+			*list = append(*list, value+" "+where)
+		}
+	}
+	sibling, other := s.scanner("sibling"), s.scanner("core", "llc", "socket")
+	add(&parts, at(&s.alone, lock), "alone")
+	add(&parts, at(sibling, lock), "with the scanner on the sibling")
+	if other != nil {
+		it := "it"
+		if sibling == nil {
+			it = "the scanner"
+		}
+		add(&parts, at(other, lock), "with "+it+" on "+placeOn(other.place))
+	}
+	add(&scans, at(sibling, scan), "on the sibling")
+	if other != nil {
+		add(&scans, at(other, scan), "on "+placeOn(other.place))
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	text := "Acquisitions: " + strings.Join(parts, ", ") + "."
+	if len(scans) > 0 {
+		text += " Scans: " + strings.Join(scans, ", ") + "."
+	}
+	return text + " Medians."
+}
+
+func placeOn(place string) string {
+	return map[string]string{"core": "another core", "llc": "a core behind another LLC", "socket": "another socket"}[place]
+}
+
+// scanner is the cell of the first of the placements that the host has, with the
+// scan that the verdict is about.
+func (s *smtSection) scanner(places ...string) *smtCell {
+	for _, p := range places {
+		var found *smtCell
+		for i := range s.cells {
+			c := &s.cells[i]
+			if c.place == p && c.antagonist == "scan" && c.ratio.N > 0 && (found == nil || c.main && !found.main) {
+				found = c
+			}
+		}
+		if found != nil {
+			return found
+		}
+	}
+	return nil
+}
+
+// placements is the table of ratios.
+func (s *smtSection) placements() grid {
+	g := grid{Title: "What the lock thread keeps of its rate, by what runs beside it and where", Corner: "beside it",
+		Lead: "100 % is its rate alone; paired within blocks, with 95 % intervals, each by itself."}
+	columns := slices.DeleteFunc(s.columns(), func(p string) bool { return !s.has(p) })
+	for _, p := range columns {
+		g.Head = append(g.Head, placeTitle(p))
+	}
+	for _, row := range s.rows() {
+		r := gridRow{Label: row}
+		for _, p := range columns {
+			if c := s.at(row, p); c != nil {
+				r.Cells = append(r.Cells, c.lines())
+			} else {
+				r.Cells = append(r.Cells, gridCell{"not run"})
+			}
+		}
+		g.Rows = append(g.Rows, r)
+	}
+	return g
+}
+
+// responses is the table of everything else that was measured.
+func (s *smtSection) responses() grid {
+	g := grid{Title: "What both threads did", Corner: "placement", Lead: "Medians of the runs."}
+	for i := range s.others {
+		g.Head = append(g.Head, label(&s.others[i]))
+	}
+	add := func(name string, c *smtCell) {
+		r := gridRow{Label: name}
+		for i := range s.others {
+			o := &s.others[i]
+			text := "no value"
+			if v, ok := c.medians[o.Name]; ok {
+				text = result.Format(v, o.Unit)
+			}
+			r.Cells = append(r.Cells, gridCell{text})
+		}
+		g.Rows = append(g.Rows, r)
+	}
+	add("alone", &s.alone)
+	for i := range s.cells {
+		add(placeTitle(s.cells[i].place)+", "+s.cells[i].row(), &s.cells[i])
+	}
+	return g
+}
+
+type smtJSON struct {
+	Name      string                 `json:"name"`
+	Decision  smt.Decision           `json:"decision"`
+	Cause     smt.Cause              `json:"cause"`
+	Reason    string                 `json:"reason"`
+	Advice    string                 `json:"advice"`
+	Intervals map[string]smtInterval `json:"intervals"`
+	Alone     smtCellJSON            `json:"alone"`
+	Cells     []smtCellJSON          `json:"cells"`
+	Caches    map[string]int64       `json:"caches"`
+	Rotation  smtInterval            `json:"rotation"`
+	Cited     []smtCited             `json:"cited"`
+}
+
+type smtInterval struct {
+	Ratio *float64 `json:"ratio"`
+	Low   *float64 `json:"low"`
+	High  *float64 `json:"high"`
+	N     int      `json:"n"`
+}
+
+type smtCellJSON struct {
+	Placement  string `json:"placement"`
+	Antagonist string `json:"antagonist"`
+	Size       *int64 `json:"scan_bytes"`
+	smtInterval
+	Marked  int                 `json:"contaminated"`
+	Medians map[string]*float64 `json:"medians"`
+}
+
+type smtCited struct {
+	Source string  `json:"source"`
+	Low    float64 `json:"low"`
+	High   float64 `json:"high"`
+	Runs   int     `json:"runs"`
+}
+
+func (s *smtSection) json() any {
+	v := &s.verdict
+	low, high := oks()
+	out := smtJSON{Name: "smt", Decision: v.Decision, Cause: v.Cause, Reason: v.Reason, Advice: s.advice(),
+		Intervals: map[string]smtInterval{"sibling": intervalJSON(v.Sibling), "other": intervalJSON(v.Other), "sibling_over_other": intervalJSON(v.SiblingOverOther),
+			"scan_over_alu": intervalJSON(v.ScanOverALU), "aa": intervalJSON(v.AA), "yield": intervalJSON(v.Yield)},
+		Rotation: intervalJSON(s.rotation), Alone: s.alone.json(), Cells: []smtCellJSON{}, Caches: map[string]int64{},
+		Cited: []smtCited{{"Oks, Be aware: To Hyper or not to Hyper, 2005", low, high, len(smt.SeedRuns)}}}
+	for i := range s.cells {
+		out.Cells = append(out.Cells, s.cells[i].json())
+	}
+	for _, c := range s.caches {
+		out.Caches[c.name] = c.bytes
+	}
+	return out
+}
+
+func intervalJSON(iv stats.Interval) smtInterval {
+	if iv.N == 0 {
+		return smtInterval{}
+	}
+	return smtInterval{result.Finite(iv.Estimate), result.Finite(iv.Low), result.Finite(iv.High), iv.N}
+}
+
+func (c *smtCell) json() smtCellJSON {
+	out := smtCellJSON{Placement: c.place, Antagonist: c.antagonist, smtInterval: intervalJSON(c.ratio), Marked: c.marked, Medians: map[string]*float64{}}
+	if c.size > 0 {
+		out.Size = new(c.size)
+	}
+	for k, v := range c.medians {
+		out.Medians[k] = result.Finite(v)
+	}
+	return out
+}
