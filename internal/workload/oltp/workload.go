@@ -207,7 +207,7 @@ func sample(q question, a answer) workload.Sample {
 	}
 	out.Values["scan_rate"] = a.Scan.Bytes / a.Scan.Wall
 	if a.Scan.HasWaited && q.Room.Scanner != nil && a.Scan.Waited > waitedShare*a.Scan.Wall {
-		out.Warnings = append(out.Warnings, fmt.Sprintf("the scanner waited %.0f %% of the time for other work on CPU %d", 100*a.Scan.Waited/a.Scan.Wall, q.Room.Scanner[0]))
+		out.Warnings = append(out.Warnings, fmt.Sprintf("the scanner waited more than %.0f %% of the time for other work on CPU %d", 100*waitedShare, q.Room.Scanner[0]))
 	}
 	return out
 }
