@@ -32,8 +32,8 @@ var mayImport = map[string][]string{
 	"internal/workload/xmlquery":  {"internal/workload", "internal/workload/cpus", "internal/workload/thread", "internal/workload/worker"},
 	"internal/workload/logcommit": {"internal/host", "internal/workload", "internal/workload/latency", "internal/workload/thread"},
 	"internal/workload/all": {"internal/workload", "internal/workload/burst", "internal/workload/command", "internal/workload/corun",
-		"internal/workload/dialog", "internal/workload/logcommit", "internal/workload/null", "internal/workload/oltp", "internal/workload/worker",
-		"internal/workload/xmlquery"},
+		"internal/workload/dialog", "internal/workload/logcommit", "internal/workload/null", "internal/workload/oltp", "internal/workload/scanlock",
+		"internal/workload/worker", "internal/workload/xmlquery"},
 	"internal/workload/burst": {"internal/neighbours", "internal/stats", "internal/workload", "internal/workload/hot", "internal/workload/latency",
 		"internal/workload/thread", "internal/workload/worker"},
 	"internal/workload/corun": {"internal/workload", "internal/workload/hot", "internal/workload/thread", "internal/workload/worker"},
@@ -68,11 +68,14 @@ var mayImport = map[string][]string{
 	"internal/model/validation/emulated": {"internal/model"},
 	"internal/report/effects":            {"internal/analysis", "internal/report/picture", "internal/result", "internal/screen"},
 	"internal/setting":                   {},
-	"internal/smt":                       {"internal/stats"},
-	"internal/workload/scanlock":         {},
-	"internal/workload/cpus":             {"internal/host", "internal/spelling", "internal/workload", "internal/workload/thread"},
+	"internal/smt":                       {"internal/result", "internal/stats"},
+	"internal/workload/scanlock": {"internal/host", "internal/neighbours", "internal/placement", "internal/result", "internal/spelling",
+		"internal/stats", "internal/workload", "internal/workload/corun", "internal/workload/hot", "internal/workload/latency", "internal/workload/thread",
+		"internal/workload/worker"},
+	"internal/workload/cpus": {"internal/host", "internal/spelling", "internal/workload", "internal/workload/thread"},
 	"internal/workload/oltp": {"internal/workload", "internal/workload/cpus", "internal/workload/hot", "internal/workload/latency",
 		"internal/workload/thread", "internal/workload/worker"},
+	"internal/placement": {"internal/host"},
 }
 
 // free lists folders that no shipped package may use: test support and benchmarks.

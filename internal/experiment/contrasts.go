@@ -24,15 +24,21 @@ func (p *parser) contrasts(list []fields) {
 		p.defaultContrasts()
 		return
 	}
-	var at []place
+	var (
+		at    []place
+		named []bool // by their level
+	)
 	for _, f := range list {
 		for _, c := range p.contrast(f) {
 			same := slices.IndexFunc(p.s.Contrasts, func(o result.Contrast) bool { return contrastKey(o) == contrastKey(c) })
+			if same >= 0 && !f.has("level") && named[same] {
+				continue // all the other levels are meant
+			}
 			if same >= 0 {
 				p.add(f.at, "compares %s as line %d does already", contrastTitle(c), at[same].line)
 				continue
 			}
-			p.s.Contrasts, at = append(p.s.Contrasts, c), append(at, f.at)
+			p.s.Contrasts, at, named = append(p.s.Contrasts, c), append(at, f.at), append(named, f.has("level"))
 		}
 	}
 	if !slices.ContainsFunc(p.s.Contrasts, func(c result.Contrast) bool { return c.Primary }) && len(p.list) == 0 {

@@ -29,13 +29,20 @@ func Describe(w io.Writer, s *Study, width int) error {
 	for i, f := range s.Factors {
 		p.row(map[bool]string{true: "Varies"}[i == 0], f.about())
 	}
+	if len(s.Absent) > 0 {
+		p.row("Absent", "not on this host: "+absentText(s.Absent))
+	}
 	p.row("Workload", s.workloadText())
 	p.row("Blocks", s.blocksText())
 	p.row("Takes", s.takes())
 	for i, r := range s.primary() {
 		p.row(map[bool]string{true: "Decides"}[i == 0], r.Name+": "+marginText(r))
 	}
-	p.row("Compares", s.contrastText(true))
+	decides := s.contrastText(true)
+	if decides == "" {
+		decides = "nothing that decides: what the study asks first is not on this host"
+	}
+	p.row("Compares", decides)
 	if text := s.contrastText(false); text != "" {
 		p.row("", "beside it, not primary: "+text)
 	}
@@ -49,7 +56,7 @@ func Describe(w io.Writer, s *Study, width int) error {
 	}
 	p.row("Alpha", fmt.Sprintf("%v in all; %s at %s: %s for each interval", s.Design.Alpha, screen.Count(tests, "primary comparison"), screen.Count(looks, "look"),
 		strings.Join(each, ", then ")))
-	p.row("Guards", s.Guard.text())
+	p.row("Guards", s.Guard.text(s.Workload.Retries))
 	for i, line := range s.changes() {
 		p.row(map[bool]string{true: "Changes"}[i == 0], line)
 	}
@@ -243,7 +250,7 @@ func (s *Study) secondary() string {
 	return strings.Join(list, ", ")
 }
 
-func (g Guard) text() string {
+func (g Guard) text(retries int) string {
 	var list []string
 	limit := func(what string, share *float64) {
 		if share != nil {
@@ -261,7 +268,11 @@ func (g Guard) text() string {
 	if len(list) == 0 {
 		return "none; others' CPU and steal are recorded"
 	}
-	return strings.Join(list, "; ") + "; a run that breaks one is run again"
+	text := strings.Join(list, "; ") + "; a run that breaks one is run again"
+	if g.Mark {
+		text += fmt.Sprintf(", up to %s, and then counts, marked as contaminated", screen.Count(retries, "time"))
+	}
+	return text
 }
 
 // changes says what the experiment does to the host beside running its workload.

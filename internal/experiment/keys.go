@@ -66,6 +66,16 @@ var Units = []string{"s", "Hz", "B", "1/s", "B/s", "J", "W", "ratio", "%", ""}
 // Fingerprints are the names that guard.fingerprint may list.
 var Fingerprints = []string{"kernel", "microcode", "smt", "mounts", "cpu", "cpus", "governor", "clocksource", "virtualization", "memory", "boot"}
 
+// Sections are the names that study.section may have: those that package
+// report/effects shows.
+var Sections = []string{"smt"}
+
+// What becomes of a run that was void as often as it may be.
+const (
+	stops = "stop"
+	marks = "mark"
+)
+
 var defaultLooks, defaultPlotLooks = []int{10, 14, 20, 30}, []int{5, 8, 12}
 
 // Repeats of a cell within a boot unless the study says otherwise.
@@ -86,6 +96,7 @@ var sections = []section{
 		{name: "budget", kind: duration, help: "Time after which no further block starts, such as \"6h\".", min: 1e-3, max: forever},
 		{name: "evidence", kind: text, help: "measured on this host's own knobs, or emulated by something that stands for them.",
 			choices: []string{string(result.Measured), string(result.Emulated)}, standard: string(result.Measured)},
+		{name: "section", kind: text, help: "What the report has beside its effects: smt is the verdict on hyper-threading.", choices: Sections},
 	}},
 	{name: "design", help: "How runs are arranged.", keys: []key{
 		{name: "kind", kind: text, help: "rcbd: randomised complete blocks. split-plot: for factors that need a reboot or a person, which force it.", choices: []string{"rcbd", "split-plot"}},
@@ -114,7 +125,7 @@ var sections = []section{
 		{name: "settle", kind: duration, help: "Waited before every run.", max: forever, standard: "0s"},
 		{name: "timeout", kind: duration, help: "Of one run; one that takes longer failed.", min: 1e-3, max: forever, standard: "10m"},
 		{name: "expect", kind: duration, help: "What one run is thought to take, for the plan.", min: 1e-6, max: forever},
-		{name: "retries", kind: integer, help: "How often one run may be void or fail before the experiment stops.", max: 1000, standard: 5},
+		{name: "retries", kind: integer, help: "How often one run may be void or fail before the experiment stops, or guard.exhausted marks it.", max: 1000, standard: 5},
 	}},
 	{name: "response", many: true, help: "What is measured in every run. Without any: all that the workload has, the first one primary.", keys: []key{
 		{name: "name", kind: name, help: "One of the workload's own, or any with from.", required: true},
@@ -130,7 +141,7 @@ var sections = []section{
 	}},
 	{name: "contrast", many: true, help: "What is compared. Without any: every level with its baseline, and interactions of two factors as secondary.", keys: []key{
 		{name: "factor", kind: text, help: "Whose effect."},
-		{name: "level", kind: level, help: "Compared with the baseline; all others unless given."},
+		{name: "level", kind: level, help: "Compared with the baseline; all that no table above names unless given."},
 		{name: "interaction", kind: words, help: "Two factors: does the effect of one depend on the other?"},
 		{name: "at", kind: pairs, help: "Other factors held at a level, such as {cache = \"cold\"}; averaged over otherwise."},
 		{name: "primary", kind: boolean, help: "Shares in alpha and in the decision to stop.", standard: true},
@@ -140,6 +151,8 @@ var sections = []section{
 		{name: "max_steal", kind: share, help: "Share of all CPUs that the hypervisor may take.", max: 1},
 		{name: "throttling", kind: boolean, help: "Thermal throttling voids the run.", standard: false},
 		{name: "ours", kind: words, help: "Names of processes that belong to the workload though hostlab did not start them."},
+		{name: "exhausted", kind: text, help: "What becomes of a run that was void as often as retries allows. stop: the experiment stops. mark: it counts, marked as contaminated.",
+			choices: []string{stops, marks}, standard: stops},
 		{name: "fingerprint", kind: words, help: "Facts of the host that must not change.", choices: Fingerprints},
 	}},
 }

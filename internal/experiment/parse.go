@@ -221,6 +221,7 @@ func (p *parser) study(f fields) {
 	s.Title = get(f, "title", s.Name)
 	s.Description = strings.TrimSpace(get(f, "description", ""))
 	s.Evidence = result.Evidence(get(f, "evidence", string(result.Measured)))
+	s.Section = get(f, "section", "")
 	s.Budget = get(f, "budget", time.Duration(0))
 	s.Design.AA = get(f, "aa", true)
 	s.Design.Alpha = get(f, "alpha", 0.05)
@@ -243,6 +244,7 @@ func (p *parser) guard(f fields) {
 		}
 	}
 	g.Throttling = get(f, "throttling", false)
+	g.Mark = get(f, "exhausted", stops) == marks
 	list := func(name string) (out []string) {
 		for _, w := range get(f, name, []placed[string](nil)) {
 			if slices.Contains(out, w.v) {

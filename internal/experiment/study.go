@@ -30,6 +30,7 @@ type Study struct {
 	Section     string            // of the report: see result.Experiment
 	Absent      []result.Absent   // levels that Drop took out
 	Context     map[string]string // see result.Experiment
+	Machine     workload.Machine  // that Fit was told; without a Topology: not known
 	Overrides   map[string]string // what the command line set: workload.KEY, seed, blocks
 
 	params []workload.Param // of the workload

@@ -235,7 +235,7 @@ func (p *parser) validate(work fields, responses []fields) {
 
 // Config returns what the workload of a study is opened with.
 func (s *Study) Config(work string) workload.Config {
-	c := workload.Config{Params: s.Workload.Params, Dir: s.Dir, Work: work, Factors: []string{}, Evidence: s.Evidence}
+	c := workload.Config{Params: s.Workload.Params, Dir: s.Dir, Work: work, Factors: []string{}, Evidence: s.Evidence, Machine: s.Machine}
 	for _, f := range s.Factors {
 		c.Factors = append(c.Factors, f.Name)
 	}

@@ -57,6 +57,9 @@ type Config struct {
 	Factors []string
 	// Evidence is what the study says that its runs are. Empty: there is no study.
 	Evidence result.Evidence
+	// Machine is where a study runs, as Offering was told. Without a Topology it is not
+	// known, and an Offering workload looks for itself.
+	Machine Machine
 }
 
 // Validator is a workload that can tell more about a Config than Check does, such

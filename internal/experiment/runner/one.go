@@ -34,6 +34,9 @@ func (s *session) one(ctx context.Context, at slot, warmUp bool) (*result.Run, e
 		}
 	}
 	if warmUp {
+		if r.Status == result.Void && s.study.Guard.Mark { // it is not analysed: once is enough
+			r.Contaminated, r.Reason = r.Reason, ""
+		}
 		r.Status = result.WarmUp
 	}
 	if err := s.store.Append(*r); err != nil {
@@ -95,7 +98,7 @@ func (s *session) try(ctx context.Context, r *result.Run) error {
 		return err
 	}
 	r.Status = result.OK
-	s.guard(ctx, r, c, cell.Levels)
+	s.guard(ctx, r, c, cell.Levels, sample.Doubt)
 	return ctx.Err()
 }
 
@@ -204,10 +207,22 @@ func (s *session) responses(r *result.Run, sample workload.Sample) error {
 }
 
 // guard voids a run whose conditions or levels were not what they should be.
-func (s *session) guard(ctx context.Context, r *result.Run, c conditions, want map[string]string) {
+// doubt is what the workload says against it. What others did to a run that was
+// repeated often enough only marks it, if the study says so; levels that were not as
+// they should be never do.
+func (s *session) guard(ctx context.Context, r *result.Run, c conditions, want map[string]string, doubt string) {
 	void := func(format string, a ...any) {
 		if r.Status == result.OK {
-			r.Status, r.Reason = result.Void, fmt.Sprintf(format, a...)
+			r.Status, r.Reason, r.Contaminated = result.Void, fmt.Sprintf(format, a...), ""
+		}
+	}
+	disturbed := func(why string) {
+		switch {
+		case why == "" || r.Contaminated != "":
+		case s.study.Guard.Mark && r.Attempt > s.study.Workload.Retries:
+			r.Contaminated = why
+		default:
+			void("%s", why)
 		}
 	}
 	var err error
@@ -217,9 +232,8 @@ func (s *session) guard(ctx context.Context, r *result.Run, c conditions, want m
 	if f, is, should := wrong(want, r.After); f != "" {
 		void("factor %s read %q before the run and %q after it: somebody changed it meanwhile", f, should, is)
 	}
-	if b := c.breach(&s.study.Guard); b != "" {
-		void("%s", b)
-	}
+	disturbed(c.breach(&s.study.Guard))
+	disturbed(doubt)
 	names := s.guarded()
 	if len(names) == 0 {
 		return

@@ -19,6 +19,7 @@ import (
 	"hostlab/internal/host"
 	"hostlab/internal/result"
 	"hostlab/internal/result/store"
+	"hostlab/internal/workload"
 	"hostlab/internal/workload/all"
 )
 
@@ -33,6 +34,9 @@ type Config struct {
 	Watch   func(Progress) // may be nil; called from the goroutine of Run
 	Version string
 	Tree    host.Tree // where facts about the host are read
+	// Machine is what the workload runs on: it decides which levels can be had. A resume
+	// takes Measured from the record.
+	Machine workload.Machine
 	// Force puts levels back also where somebody else has changed them since.
 	Force bool
 
@@ -150,6 +154,9 @@ func begin(ctx context.Context, cfg Config) (_ *session, err error) {
 	if cfg.Resume {
 		s.store, err = store.Open(cfg.Dir)
 	} else {
+		if s.study, err = experiment.Fit(s.study, work, cfg.Machine); err != nil {
+			return nil, err
+		}
 		s.store, err = store.Create(cfg.Dir, s.head(now), s.study.Source)
 	}
 	if err != nil {
@@ -167,6 +174,11 @@ func begin(ctx context.Context, cfg Config) (_ *session, err error) {
 	s.x = s.store.Record().Experiment
 	if err := same(s.store.Record(), s.study); err != nil {
 		return nil, err
+	}
+	if cfg.Resume {
+		if s.study, err = refit(s.x, s.study, work, cfg.Machine); err != nil {
+			return nil, err
+		}
 	}
 	if diff := differences(s.guarded(), s.x.Host, now); len(diff) > 0 {
 		return nil, &Changed{What: "the host has changed since the experiment began, in what guard.fingerprint lists: " + diff[0], Diff: lines(diff)}

@@ -10,7 +10,9 @@ import (
 	"github.com/rogpeppe/go-internal/diff"
 
 	"hostlab/internal/experiment"
+	"hostlab/internal/result"
 	"hostlab/internal/result/store"
+	"hostlab/internal/workload"
 )
 
 // Changed is the error of a record that may not be gone on with, since the study
@@ -46,6 +48,40 @@ func same(r *store.Record, now *experiment.Study) error {
 		What: fmt.Sprintf("the study has changed since %s began; resume with the study as it was (leave its name out), or start anew in another directory", r.Dir),
 		Diff: text,
 	}
+}
+
+// refit makes a recorded study fit the machine as it did when it began, and reports
+// a machine on which it does not.
+func refit(x *result.Experiment, s *experiment.Study, w workload.Workload, m workload.Machine) (*experiment.Study, error) {
+	m.Measured = experiment.MeasuredPairs(x.Context)
+	fit, err := experiment.Fit(s, w, m)
+	if err != nil {
+		return nil, err
+	}
+	then, now := map[string]string{}, map[string]string{}
+	for _, a := range x.Absent {
+		then["no "+a.Factor+" "+a.Level] = a.Reason
+	}
+	for _, a := range fit.Absent {
+		now["no "+a.Factor+" "+a.Level] = a.Reason
+	}
+	maps.Copy(then, x.Context)
+	maps.Copy(now, fit.Context)
+	var list []string
+	for _, k := range sortedKeys(then, now) {
+		a, was := then[k]
+		b, is := now[k]
+		if was && (!is || a != b) {
+			list = append(list, fmt.Sprintf("-%s: %s", k, a))
+		}
+		if is && (!was || a != b) {
+			list = append(list, fmt.Sprintf("+%s: %s", k, b))
+		}
+	}
+	if len(list) > 0 {
+		return nil, &Changed{What: "the host has changed since the experiment began, in what the workload can have on it; start anew in another directory", Diff: lines(list)}
+	}
+	return fit, nil
 }
 
 func lines(list []string) string {

@@ -12,6 +12,7 @@ import (
 	"hostlab/internal/workload/logcommit"
 	"hostlab/internal/workload/null"
 	"hostlab/internal/workload/oltp"
+	"hostlab/internal/workload/scanlock"
 	"hostlab/internal/workload/worker"
 	"hostlab/internal/workload/xmlquery"
 )
@@ -25,6 +26,7 @@ func Workloads() []workload.Workload {
 		dialog.Workload{},
 		logcommit.Workload{},
 		oltp.Workload{},
+		scanlock.Workload{},
 		xmlquery.Workload{},
 		null.Workload{},
 	}
@@ -43,5 +45,5 @@ func Find(name string) (workload.Workload, bool) {
 // Jobs lists what worker processes of the workloads do. A program that runs
 // workloads must pass it to worker.Main first thing in main.
 func Jobs() []worker.Job {
-	return slices.Concat(burst.Jobs(), corun.Jobs(), dialog.Jobs(), oltp.Jobs(), xmlquery.Jobs())
+	return slices.Concat(burst.Jobs(), corun.Jobs(), dialog.Jobs(), oltp.Jobs(), scanlock.Jobs(), xmlquery.Jobs())
 }

@@ -1,0 +1,212 @@
+package experiment
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"hostlab/internal/result"
+	"hostlab/internal/workload"
+)
+
+// measuredSiblings is the name in a record's Context of the pairs of CPUs that were
+// measured to share a core, so that a resume need not measure them again and decide
+// otherwise.
+const measuredSiblings = "measured_siblings"
+
+// Fit returns a study as a machine can run it: without the levels that its workload
+// w cannot have there, and with what w tells of the machine. A study that fits is
+// returned as it is, and so is one of a machine that is not known. It touches
+// nothing. The error is a *Problems.
+func Fit(s *Study, w workload.Workload, m workload.Machine) (*Study, error) {
+	o, ok := w.(workload.Offering)
+	if !ok || m.Topology == nil {
+		return s, nil
+	}
+	why := map[string]map[string]string{}
+	fit := *s
+	fit.Machine = m
+	for _, f := range s.Factors {
+		if _, known := w.Describe().Param(f.Parameter); f.Kind == "parameter" && known {
+			why[f.Name] = o.Offers(fit.Config(""), f.Parameter, f.Levels, m)
+		}
+	}
+	out, err := Drop(&fit, why)
+	if err != nil {
+		return nil, err
+	}
+	out.Context = maps.Clone(o.Context(out.Config(""), m))
+	if m.Measured != nil {
+		if out.Context == nil {
+			out.Context = map[string]string{}
+		}
+		out.Context[measuredSiblings] = pairsText(m.Measured)
+	}
+	return out, nil
+}
+
+// pairsText writes pairs of CPUs as "0+4, 1+5".
+func pairsText(pairs [][2]int) string {
+	list := []string{}
+	for _, p := range pairs {
+		list = append(list, fmt.Sprintf("%d+%d", p[0], p[1]))
+	}
+	if len(list) == 0 {
+		return "none"
+	}
+	return strings.Join(list, ", ")
+}
+
+// MeasuredPairs returns the pairs of CPUs that a record says were measured to share
+// a core; nil where nothing was measured.
+func MeasuredPairs(context map[string]string) [][2]int {
+	text, ok := context[measuredSiblings]
+	if !ok {
+		return nil
+	}
+	pairs := [][2]int{}
+	for _, word := range strings.Split(text, ", ") {
+		a, b, _ := strings.Cut(word, "+")
+		x, errA := strconv.Atoi(a)
+		y, errB := strconv.Atoi(b)
+		if errA == nil && errB == nil {
+			pairs = append(pairs, [2]int{x, y})
+		}
+	}
+	return pairs
+}
+
+// Drop returns a study without the levels that a host does not have: factor -> level
+// -> why. Its Absent names them, and contrasts that need one go too. A factor whose
+// baseline is gone, or that has one level left, goes as a whole where another stays;
+// a parameter is then held at what is left of it. Nothing left to compare is a
+// *Problems, whose one line says why. It is pure, and s is not modified.
+func Drop(s *Study, why map[string]map[string]string) (*Study, error) {
+	out := *s
+	out.Factors, out.Contrasts, out.Absent = nil, nil, slices.Clone(s.Absent)
+	out.Workload.Params = maps.Clone(s.Workload.Params)
+	held := map[string]string{} // factor that is gone -> its level
+	for _, f := range s.Factors {
+		left := f
+		left.Levels = nil
+		for _, l := range f.Levels {
+			if reason, gone := why[f.Name][l]; gone {
+				out.Absent = append(out.Absent, result.Absent{Factor: f.Name, Level: l, Reason: reason})
+			} else {
+				left.Levels = append(left.Levels, l)
+			}
+		}
+		reason := ""
+		switch {
+		case len(left.Levels) == len(f.Levels):
+		case !slices.Contains(left.Levels, f.Baseline):
+			reason = "there is no " + f.Baseline + " to compare it with"
+		case len(left.Levels) == 1:
+			reason = "there is nothing to compare it with"
+		}
+		if reason == "" {
+			out.Factors = append(out.Factors, left)
+			continue
+		}
+		for _, l := range left.Levels {
+			out.Absent = append(out.Absent, result.Absent{Factor: f.Name, Level: l, Reason: reason})
+		}
+		if f.Kind == "parameter" {
+			if len(left.Levels) == 0 {
+				return nil, s.unfit(out.Absent, "factor "+f.Name+" has no level left")
+			}
+			if left.Levels[0] != f.Baseline {
+				if err := out.hold(f.Parameter, left.Levels[0]); err != nil {
+					return nil, s.unfit(out.Absent, err.Error())
+				}
+			}
+			held[f.Name] = left.Levels[0]
+		}
+	}
+	if len(out.Factors) == 0 {
+		return nil, s.unfit(out.Absent, "nothing is left to compare")
+	}
+	seen := map[string]bool{}
+	for _, c := range s.Contrasts {
+		if c, ok := out.still(c, held); ok && !seen[contrastKey(c)] {
+			seen[contrastKey(c)] = true
+			out.Contrasts = append(out.Contrasts, c)
+		}
+	}
+	if len(out.Contrasts) == 0 {
+		return nil, s.unfit(out.Absent, "nothing that it compares is left")
+	}
+	if !slices.ContainsFunc(out.Factors, wholePlot) && out.Design.Kind == SplitPlot {
+		out.Design.Kind, out.Design.Repeats = RCBD, 1
+		out.Design.Looks = slices.Clone(out.Design.Looks)
+		for len(out.Design.Looks) > 1 && out.Design.Looks[0] < out.MinBlocks(out.Design.Looks)[0] {
+			out.Design.Looks = out.Design.Looks[1:]
+		}
+	}
+	return &out, nil
+}
+
+// hold sets a parameter of the workload to a level.
+func (s *Study) hold(parameter, level string) error {
+	for _, p := range s.params {
+		if p.Name == parameter {
+			v, err := workload.ParseText(p, level)
+			if err == nil {
+				s.Workload.Params[parameter] = v
+			}
+			return err
+		}
+	}
+	return nil // a name in a command's arguments
+}
+
+// still reports whether all levels of a contrast are there, and returns it without
+// those factors that are gone and held where it asks for them.
+func (s *Study) still(c result.Contrast, held map[string]string) (result.Contrast, bool) {
+	has := func(factor, level string) bool {
+		return slices.ContainsFunc(s.Factors, func(f Factor) bool { return f.Name == factor && slices.Contains(f.Levels, level) })
+	}
+	for i, f := range c.Factors {
+		if !has(f, c.Levels[i]) {
+			return c, false
+		}
+	}
+	at := map[string]string{}
+	for f, l := range c.At {
+		switch {
+		case has(f, l):
+			at[f] = l
+		case held[f] != l:
+			return c, false
+		}
+	}
+	if c.At = at; len(at) == 0 {
+		c.At = nil
+	}
+	return c, true
+}
+
+// unfit is the error of a study that a host cannot run.
+func (s *Study) unfit(absent []result.Absent, text string) error {
+	return &Problems{[]Problem{{File: s.File, Text: text + " on this host: " + absentText(absent)}}}
+}
+
+// absentText names levels with the reasons why they are not there, each reason once.
+func absentText(absent []result.Absent) string {
+	type why struct{ factor, reason string }
+	levels, order := map[why][]string{}, []why(nil)
+	for _, a := range absent {
+		w := why{a.Factor, a.Reason}
+		if levels[w] == nil {
+			order = append(order, w)
+		}
+		levels[w] = append(levels[w], a.Level)
+	}
+	var list []string
+	for _, w := range order {
+		list = append(list, fmt.Sprintf("%s %s (%s)", w.factor, strings.Join(levels[w], ", "), w.reason))
+	}
+	return strings.Join(list, "; ")
+}

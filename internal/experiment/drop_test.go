@@ -1,0 +1,243 @@
+package experiment
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"hostlab/internal/host"
+	"hostlab/internal/result"
+	"hostlab/internal/workload"
+	"hostlab/internal/workload/all"
+)
+
+const twoFactors = `
+[study]
+name = "t"
+section = "smt"
+[[factor]]
+name = "wait"
+parameter = "operations"
+levels = ["1", "2", "3"]
+[[factor]]
+name = "boot"
+manual = "set it to {level}"
+change = "reboot"
+levels = ["on", "off"]
+[[contrast]]
+factor = "wait"
+level = "3"
+[[contrast]]
+factor = "wait"
+primary = false
+at = {boot = "off"}
+[[contrast]]
+factor = "boot"
+at = {wait = "1"}
+[workload]
+name = "null"
+[guard]
+exhausted = "mark"
+`
+
+func parsed(t testing.TB, text string) *Study {
+	t.Helper()
+	s, err := Parse("t.toml", "/", []byte(text), Overrides{}, known())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// contrasts names what a study compares.
+func contrasts(s *Study) (out []string) {
+	for _, c := range s.Contrasts {
+		out = append(out, contrastTitle(c))
+	}
+	return out
+}
+
+func TestDrop(t *testing.T) {
+	full := []string{"wait 3", "wait 2, at boot off", "wait 3, at boot off", "boot off, at wait 1"}
+	if got := contrasts(parsed(t, twoFactors)); !cmp.Equal(got, full) {
+		t.Fatalf("the study compares %q", got)
+	}
+	for name, c := range map[string]struct {
+		why                        map[string]map[string]string
+		factors, absent, contrasts []string
+		held                       string
+		kind                       string
+	}{
+		"nothing":   {nil, []string{"wait 1 2 3", "boot on off"}, nil, full, "1", SplitPlot},
+		"one level": {map[string]map[string]string{"wait": {"3": "slow"}}, []string{"wait 1 2", "boot on off"}, []string{"wait 3: slow"}, []string{"wait 2, at boot off", "boot off, at wait 1"}, "1", SplitPlot},
+		"a baseline": {map[string]map[string]string{"wait": {"1": "quick"}}, []string{"boot on off"},
+			[]string{"wait 1: quick", "wait 2: there is no 1 to compare it with", "wait 3: there is no 1 to compare it with"}, nil, "", ""},
+		"all but the baseline": {map[string]map[string]string{"wait": {"2": "a", "3": "b"}}, []string{"boot on off"},
+			[]string{"wait 2: a", "wait 3: b", "wait 1: there is nothing to compare it with"}, []string{"boot off"}, "1", SplitPlot},
+		"what makes whole plots": {map[string]map[string]string{"boot": {"off": "firmware"}}, []string{"wait 1 2 3"},
+			[]string{"boot off: firmware", "boot on: there is nothing to compare it with"}, []string{"wait 3"}, "1", RCBD},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := parsed(t, twoFactors)
+			before := fmt.Sprintf("%+v", *s)
+			got, err := Drop(s, c.why)
+			if after := fmt.Sprintf("%+v", *s); after != before {
+				t.Errorf("the study was changed:\n%s\n%s", before, after)
+			}
+			if c.contrasts == nil {
+				want := "t.toml: nothing that it compares is left on this host: wait 1 (quick); wait 2, 3 (there is no 1 to compare it with)"
+				if bad, ok := errors.AsType[*Problems](err); !ok || bad.Error() != want {
+					t.Fatalf("got %v, want %s", err, want)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			var factors, absent []string
+			for _, f := range got.Factors {
+				factors = append(factors, f.Name+" "+strings.Join(f.Levels, " "))
+			}
+			for _, a := range got.Absent {
+				absent = append(absent, a.Factor+" "+a.Level+": "+a.Reason)
+			}
+			if diff := cmp.Diff([][]string{c.factors, c.absent, c.contrasts}, [][]string{factors, absent, contrasts(got)}); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+			if v := got.Workload.Params.Int("operations"); fmt.Sprint(v) != c.held || got.Design.Kind != c.kind {
+				t.Errorf("held at %d in a %s design, want %s in %s", v, got.Design.Kind, c.held, c.kind)
+			}
+			if x := Head(got); x.Section != "smt" || len(x.Absent) != len(c.absent) || x.Study != Hash(s) {
+				t.Errorf("the head has section %q, %d absent levels and hash %s", x.Section, len(x.Absent), x.Study)
+			}
+		})
+	}
+}
+
+// A level that is left when the baseline is gone is what the workload gets.
+func TestDropHoldsWhatIsLeft(t *testing.T) {
+	s := parsed(t, strings.Replace(twoFactors, `at = {wait = "1"}`, `at = {wait = "2"}`, 1))
+	got, err := Drop(s, map[string]map[string]string{"wait": {"1": "quick", "3": "slow"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v := got.Workload.Params.Int("operations"); v != 2 || !cmp.Equal(contrasts(got), []string{"boot off"}) {
+		t.Errorf("held at %d, compares %q", v, contrasts(got))
+	}
+}
+
+// Whatever is missing, what is left can be planned, and nothing of what is missing
+// is in it.
+func TestDropLeavesADesign(t *testing.T) {
+	s := parsed(t, twoFactors)
+	rapid.Check(t, func(t *rapid.T) {
+		why := map[string]map[string]string{}
+		for _, f := range s.Factors {
+			why[f.Name] = map[string]string{}
+			for _, l := range f.Levels {
+				if rapid.Bool().Draw(t, f.Name+l) {
+					why[f.Name][l] = "gone"
+				}
+			}
+		}
+		got, err := Drop(s, why)
+		if err != nil {
+			if strings.Contains(err.Error(), "\n") {
+				t.Fatalf("several lines: %v", err)
+			}
+			return
+		}
+		again, err := Drop(got, why)
+		if err != nil || !cmp.Equal(Head(got), Head(again)) {
+			t.Fatalf("dropped twice it is another study: %v", err)
+		}
+		cells, blocks := Plan(got)
+		for _, c := range cells {
+			for f, l := range c.Levels {
+				if why[f][l] != "" {
+					t.Fatalf("%s %s is planned", f, l)
+				}
+			}
+		}
+		for _, c := range got.Contrasts {
+			for i, f := range c.Factors {
+				if !slices.ContainsFunc(cells, func(x result.Cell) bool { return x.Levels[f] == c.Levels[i] }) {
+					t.Fatalf("%s is compared and not planned", contrastTitle(c))
+				}
+			}
+		}
+		if len(blocks) == 0 || len(got.Factors) == 0 {
+			t.Fatal("nothing to run")
+		}
+	})
+}
+
+// halved is a workload that has no cell but the first half of those asked for.
+type halved struct{ workload.Workload }
+
+func (halved) Offers(_ workload.Config, param string, levels []string, _ workload.Machine) map[string]string {
+	out := map[string]string{}
+	for _, l := range levels[(len(levels)+1)/2:] {
+		out[l] = "no half of " + param
+	}
+	return out
+}
+
+func (halved) Context(cfg workload.Config, _ workload.Machine) map[string]string {
+	return map[string]string{"cpus": fmt.Sprint(len(cfg.Machine.Allowed))}
+}
+
+func TestFit(t *testing.T) {
+	null, _ := all.Find("null")
+	s := parsed(t, twoFactors)
+	m := workload.Machine{Topology: &host.Topology{}, Allowed: []int{0, 1, 2}, Measured: [][2]int{{0, 2}, {1, 3}}}
+	if got, err := Fit(s, null, m); got != s || err != nil {
+		t.Errorf("a workload that has everything changed the study: %v", err)
+	}
+	if got, err := Fit(s, halved{null}, workload.Machine{}); got != s || err != nil {
+		t.Errorf("a machine that is not known changed the study: %v", err)
+	}
+	got, err := Fit(s, halved{null}, m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{"cpus": "3", measuredSiblings: "0+2, 1+3"}
+	if diff := cmp.Diff(want, Head(got).Context); diff != "" || !cmp.Equal(got.Absent, []result.Absent{{Factor: "wait", Level: "3", Reason: "no half of operations"}}) {
+		t.Errorf("absent %v, context (-want +got):\n%s", got.Absent, diff)
+	}
+	var b strings.Builder
+	if err := Describe(&b, got, 80); err != nil || !strings.Contains(b.String(), "  Absent   not on this host: wait 3 (no half of operations)\n") || !strings.Contains(b.String(), "nothing that decides") == slices.ContainsFunc(got.Contrasts, func(c result.Contrast) bool { return !c.Primary }) && len(contrasts(got)) == 0 {
+		t.Errorf("described (%v) as\n%s", err, b.String())
+	}
+	if diff := cmp.Diff(m.Measured, MeasuredPairs(got.Context)); diff != "" {
+		t.Error(diff)
+	}
+	m.Measured = [][2]int{}
+	if got, err = Fit(s, halved{null}, m); err != nil || MeasuredPairs(got.Context) == nil || len(MeasuredPairs(got.Context)) > 0 {
+		t.Errorf("none measured gave %v, %v", got.Context, err)
+	}
+	if MeasuredPairs(nil) != nil {
+		t.Error("pairs where nothing was measured")
+	}
+}
+
+func TestSectionAndExhausted(t *testing.T) {
+	s := parsed(t, twoFactors)
+	if !s.Guard.Mark || s.Section != "smt" {
+		t.Errorf("mark %v, section %q", s.Guard.Mark, s.Section)
+	}
+	if s = parsed(t, strings.Replace(twoFactors, "mark", "stop", 1)); s.Guard.Mark {
+		t.Error("stop marks")
+	}
+	for was, now := range map[string][2]string{`"smt"`: {`"smd"`, "did you mean smt?"}, `"mark"`: {`"marks"`, "did you mean mark?"}} {
+		_, err := Parse("t.toml", "/", []byte(strings.Replace(twoFactors, was, now[0], 1)), Overrides{}, known())
+		if err == nil || !strings.Contains(err.Error(), now[1]) {
+			t.Errorf("%s gave %v", now[0], err)
+		}
+	}
+}
