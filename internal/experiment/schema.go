@@ -175,6 +175,9 @@ func paramSchema(p workload.Param) object {
 	switch p.Kind {
 	case workload.String:
 		o["type"] = "string"
+		if p.Numbers {
+			o["type"] = []string{"string", "integer"}
+		}
 		if len(p.Choices) > 0 {
 			o["enum"] = p.Choices
 		}

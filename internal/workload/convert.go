@@ -27,6 +27,9 @@ func convert(p Param, v any) (any, error) {
 		case string:
 			return v, nil
 		case int64, float64, bool:
+			if _, whole := v.(int64); whole && p.Numbers {
+				return scalar(v), nil
+			}
 			return nil, wrong(fmt.Sprintf("put it in quotes: %q", scalar(v)))
 		}
 	case Int:

@@ -27,6 +27,7 @@ type Param struct {
 	Help     string // one line
 	Unit     string // shown behind the default of plain numbers
 	Choices  []string
+	Numbers  bool    // of a string: TOML's whole numbers are taken too, as text
 	Min, Max float64 // range of numbers, seconds and bytes; both 0: any
 }
 

@@ -11,6 +11,7 @@ import (
 	"hostlab/internal/workload/dialog"
 	"hostlab/internal/workload/logcommit"
 	"hostlab/internal/workload/null"
+	"hostlab/internal/workload/oltp"
 	"hostlab/internal/workload/scanlock"
 	"hostlab/internal/workload/worker"
 	"hostlab/internal/workload/xmlquery"
@@ -24,6 +25,7 @@ func Workloads() []workload.Workload {
 		corun.Workload{},
 		dialog.Workload{},
 		logcommit.Workload{},
+		oltp.Workload{},
 		scanlock.Workload{},
 		xmlquery.Workload{},
 		null.Workload{},
@@ -43,5 +45,5 @@ func Find(name string) (workload.Workload, bool) {
 // Jobs lists what worker processes of the workloads do. A program that runs
 // workloads must pass it to worker.Main first thing in main.
 func Jobs() []worker.Job {
-	return slices.Concat(burst.Jobs(), corun.Jobs(), dialog.Jobs(), scanlock.Jobs(), xmlquery.Jobs())
+	return slices.Concat(burst.Jobs(), corun.Jobs(), dialog.Jobs(), oltp.Jobs(), scanlock.Jobs(), xmlquery.Jobs())
 }

@@ -12,12 +12,11 @@ import (
 	"strings"
 	"time"
 
-	"hostlab/internal/host"
 	"hostlab/internal/result"
 	"hostlab/internal/stats"
 	"hostlab/internal/workload"
+	"hostlab/internal/workload/cpus"
 	"hostlab/internal/workload/latency"
-	"hostlab/internal/workload/thread"
 	"hostlab/internal/workload/worker"
 )
 
@@ -46,7 +45,7 @@ func (Workload) Describe() workload.Description {
 			{Name: "think_dist", Kind: workload.String, Default: fixed, Choices: kinds, Help: "all alike, or exponential"},
 			{Name: "load", Kind: workload.Float, Default: 0.0, Max: 0.95, Help: "open Poisson arrivals, share of the CPUs at full speed, 0.05 to 0.95; 0: closed"},
 			{Name: "placement", Kind: workload.String, Default: "spread", Choices: []string{"spread", "packed"}, Help: "a slice takes the next idle CPU, or the lowest-numbered one"},
-			{Name: "cpus", Kind: workload.String, Default: allCPUs, Help: "numbers of CPUs, such as 0-3,8; all: those that this process may use"},
+			cpus.Param(),
 			{Name: "duration", Kind: workload.Duration, Default: 2 * time.Second, Min: 0.01, Max: 3600, Help: "in which measured steps start"},
 			{Name: "warm_up", Kind: workload.Duration, Default: time.Duration(0), Max: 600, Help: "before it; its steps are not counted"},
 			{Name: "policy", Kind: workload.String, Default: none, Help: "none: the host's own clock; else emulated: " + strings.Join(offered, ", ")},
@@ -71,29 +70,29 @@ func (Workload) Describe() workload.Description {
 // offered are the policies that help lists; others of the model work too.
 var offered = []string{"high-performance", "balanced-rs1", "balanced-rs2", "power-saver", "ondemand", "schedutil", "fixed:PERCENT"}
 
-const allCPUs = "all"
-
-// cpus reads a list of CPUs.
-func cpus(text string) ([]int, error) {
-	if text == allCPUs || text == "" {
-		return thread.Allowed()
+// chosen reads which CPUs. Whether those of a list are there is seen when they are used.
+func chosen(text string) ([]int, error) {
+	if text != cpus.All && text != cpus.OnePerCore {
+		return cpus.List("cpus", text)
 	}
-	list, err := host.ParseList(text)
-	const hint = "write all, or a list such as 0-3,8"
+	here, err := cpus.Here(context.Background())
 	if err != nil {
-		return nil, &workload.ParamError{Name: "cpus", Text: err.Error(), Hint: hint}
+		return nil, err
 	}
-	seen := map[int]bool{}
-	for _, c := range list {
-		if seen[c] {
-			return nil, &workload.ParamError{Name: "cpus", Text: fmt.Sprintf("CPU %d is there twice", c), Hint: hint}
-		}
-		seen[c] = true
+	return here.Choose("cpus", text)
+}
+
+// Offers implements workload.Offering.
+func (Workload) Offers(_ workload.Config, param string, levels []string, m workload.Machine) map[string]string {
+	if param != "cpus" {
+		return nil
 	}
-	if len(list) == 0 || len(list) > 4096 {
-		return nil, &workload.ParamError{Name: "cpus", Text: fmt.Sprintf("%q names %d CPUs, and it takes 1 to 4096", text, len(list)), Hint: hint}
-	}
-	return list, nil
+	return cpus.Of(m).Offers(levels)
+}
+
+// Context implements workload.Offering.
+func (Workload) Context(_ workload.Config, m workload.Machine) map[string]string {
+	return cpus.Of(m).Context()
 }
 
 // Validate implements workload.Validator.

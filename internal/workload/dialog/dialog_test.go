@@ -13,6 +13,7 @@ import (
 	"hostlab/internal/model/burstlog"
 	"hostlab/internal/result"
 	"hostlab/internal/workload"
+	"hostlab/internal/workload/cpus"
 	"hostlab/internal/workload/worker"
 	"hostlab/internal/workload/workloadtest"
 )
@@ -57,7 +58,7 @@ func TestRefuses(t *testing.T) {
 		{map[string]any{"load": 0.5, "users": int64(3)}, "parameter users: arrivals are open with a load, and closed with users; give one of the two"},
 		{map[string]any{"load": 0.01}, "parameter load: open arrivals need 0.05 to 0.95 of the CPUs; 0 is a closed loop of users"},
 		{map[string]any{"cpus": "0-"}, "parameter cpus: "},
-		{map[string]any{"cpus": "0,0"}, "parameter cpus: CPU 0 is there twice; write all, or a list such as 0-3,8"},
+		{map[string]any{"cpus": "0,0"}, "parameter cpus: CPU 0 is there twice; write all, one-per-core, or a list such as 0-3,8"},
 		{map[string]any{"slice": "20us", "duration": "1h"}, "parameter slice: a run could have more than a million slices; make slices longer, duration shorter, or cpus fewer"},
 		{map[string]any{"policy": "turbo"}, `parameter policy: no policy is called "turbo"`},
 		{map[string]any{"policy": "hwp"}, "parameter policy: policy hwp: the hardware chooses the frequency"},
@@ -157,7 +158,7 @@ func TestRecord(t *testing.T) {
 // first is a CPU that can be used, as text.
 func first(t *testing.T) string {
 	t.Helper()
-	list, err := cpus(allCPUs)
+	list, err := chosen(cpus.All)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -60,7 +60,7 @@ func planOf(v workload.Values) (p plan, err error) {
 	p = plan{Packed: v.String("placement") == "packed", Users: int(v.Int("users")), Load: v.Float("load"), Slices: int(v.Int("slices")),
 		Slice: l("slice"), Wait: l("wait"), Think: l("think"), WarmUp: v.Duration("warm_up").Seconds(), Duration: v.Duration("duration").Seconds(),
 		Floor: v.Float("floor"), Record: v.String("record") != ""}
-	if p.CPUs, err = cpus(v.String("cpus")); err != nil {
+	if p.CPUs, err = chosen(v.String("cpus")); err != nil {
 		return p, err
 	}
 	if p.Load == 0 && p.Users == 0 {

@@ -43,3 +43,17 @@ func On(cpu int, f func() error) <-chan error {
 	}()
 	return done
 }
+
+// Within runs f on a new thread that may use any of some CPUs, nil for all that the
+// process may use, and ends with f; and sends its error to the channel.
+func Within(cpus []int, f func() error) <-chan error {
+	done := make(chan error, 1)
+	go func() {
+		err := confine(cpus) // locks the goroutine to its thread, as Pin does
+		if err == nil {
+			err = f()
+		}
+		done <- err
+	}()
+	return done
+}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -14,21 +15,40 @@ import (
 
 // Pin locks the goroutine to its thread and the thread to one CPU. The error is
 // ErrNoCPU, wrapped, when the kernel refuses that CPU (EINVAL).
-func Pin(cpu int) error {
-	if cpu < 0 {
-		return fmt.Errorf("CPU %d: %w", cpu, ErrNoCPU)
+func Pin(cpu int) error { return confine([]int{cpu}) }
+
+// confine is Pin to some CPUs; nil: all that the process may use. CPUs that may not
+// be used go unnoticed as long as another may: the kernel takes what is left.
+func confine(cpus []int) error {
+	for _, cpu := range cpus {
+		if cpu < 0 {
+			return fmt.Errorf("CPU %d: %w", cpu, ErrNoCPU)
+		}
 	}
 	runtime.LockOSThread()
-	set := unix.NewCPUSet(cpu + 1) // not CPUSet, which ends at CPU 1023
-	set.Set(cpu)
+	if cpus == nil {
+		return nil
+	}
+	set := unix.NewCPUSet(slices.Max(cpus) + 1) // not CPUSet, which ends at CPU 1023
+	for _, cpu := range cpus {
+		set.Set(cpu)
+	}
 	err := unix.SchedSetaffinityDynamic(0, set)
 	if errors.Is(err, unix.EINVAL) {
-		return fmt.Errorf("CPU %d: %w", cpu, ErrNoCPU)
+		return fmt.Errorf("CPU %s: %w", join(cpus), ErrNoCPU)
 	}
 	if err != nil {
-		return fmt.Errorf("CPU %d: sched_setaffinity: %w", cpu, err)
+		return fmt.Errorf("CPU %s: sched_setaffinity: %w", join(cpus), err)
 	}
 	return nil
+}
+
+func join(cpus []int) string {
+	var words []string
+	for _, cpu := range cpus {
+		words = append(words, strconv.Itoa(cpu))
+	}
+	return strings.Join(words, ", ")
 }
 
 // ID names a thread of this process to the system.

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
 
 	"hostlab/internal/workload/hot"
@@ -115,6 +116,29 @@ func TestWaitedSeesCompany(t *testing.T) {
 		}
 		if u[i].HasWaited && u[i].Waited < 10*time.Millisecond {
 			t.Errorf("thread %d waited only %v beside another on its CPU", i, u[i].Waited)
+		}
+	}
+}
+
+// A thread may use the CPUs that it is given, all of them and no others.
+func TestWithin(t *testing.T) {
+	all, err := Allowed()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ given, want []int }{{nil, all}, {all, all}, {all[:1], all[:1]}} {
+		var got []int
+		err := <-Within(c.given, func() (err error) {
+			got, err = Allowed()
+			return err
+		})
+		if diff := cmp.Diff(c.want, got); diff != "" || err != nil {
+			t.Errorf("%v: %s%v", c.given, diff, err)
+		}
+	}
+	for _, given := range [][]int{{1 << 12}, {-1}, {0, -1}} {
+		if err := <-Within(given, func() error { return nil }); !errors.Is(err, ErrNoCPU) {
+			t.Errorf("%v: %v", given, err)
 		}
 	}
 }

@@ -13,6 +13,15 @@ func Pin(cpu int) error {
 	return fmt.Errorf("CPU %d: threads cannot be pinned on %s", cpu, runtime.GOOS)
 }
 
+// confine fails unless all CPUs may be used.
+func confine(cpus []int) error {
+	runtime.LockOSThread()
+	if cpus == nil {
+		return nil
+	}
+	return fmt.Errorf("threads cannot be kept to some CPUs on %s", runtime.GOOS)
+}
+
 // Read returns nothing.
 func Read() Usage { return Usage{} }
 

@@ -36,6 +36,31 @@ func Pin(cpu int) error {
 	return nil
 }
 
+// confine is Pin to some CPUs of one processor group; nil: all that the process may
+// use. A thread has the CPUs of one group, before Windows 11 always, so that more
+// than 64 need a thread for each group.
+func confine(cpus []int) error {
+	runtime.LockOSThread()
+	if cpus == nil {
+		return nil
+	}
+	if err := setThreadGroupAffinity.Find(); err != nil {
+		return err
+	}
+	want := groupAffinity{group: uint16(cpus[0] / 64)}
+	for _, cpu := range cpus {
+		if cpu < 0 || uint16(cpu/64) != want.group {
+			return fmt.Errorf("CPUs %d and %d: they are of two processor groups, and a thread has those of one: list CPUs of one group", cpus[0], cpu)
+		}
+		want.mask |= 1 << (cpu % 64)
+	}
+	ok, _, err := setThreadGroupAffinity.Call(uintptr(windows.CurrentThread()), uintptr(unsafe.Pointer(&want)), 0)
+	if ok == 0 {
+		return fmt.Errorf("CPU %d: %w (SetThreadGroupAffinity: %w)", cpus[0], ErrNoCPU, err)
+	}
+	return nil
+}
+
 // Read returns nothing on Windows: GetThreadTimes counts in clock interrupts of
 // 15.6 ms, too coarse for slices of 10 ms.
 func Read() Usage { return Usage{} }

@@ -2,12 +2,14 @@ package xmlquery
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime"
 	"runtime/debug"
 	"time"
 
 	"hostlab/internal/workload"
+	"hostlab/internal/workload/cpus"
 	"hostlab/internal/workload/thread"
 	"hostlab/internal/workload/worker"
 )
@@ -17,7 +19,7 @@ type Workload struct{}
 
 const (
 	maxBytes  = 1 << 30
-	maxDegree = 4096
+	maxDegree = cpus.Most
 )
 
 // Describe implements workload.Workload.
@@ -26,11 +28,13 @@ func (Workload) Describe() workload.Description {
 		Name:  "xmlquery",
 		Title: "a query that costs nothing but CPU time, at a degree of parallelism",
 		About: "Orders in memory, generated from the block's seed, one XML document of about 4 kB a row, are shredded into rows and typed columns, as SQL's XML " +
-			"methods do. Workers take rows in small chunks and are placed by the operating system. It shows what clocks, siblings, quotas and " +
-			"caches do to a parallel query; it reads no disk, takes no locks and sends nothing.",
+			"methods do. Workers take rows in small chunks and are placed by the operating system, on the CPUs that cpus leaves them. Degree threads " +
+			"and cores are what MAXDOP would be with and without siblings; they are counted over all CPUs, so that cpus = one-per-core alone leaves the " +
+			"degree as it was. It shows what clocks, siblings, quotas and caches do to a parallel query; it reads no disk, takes no locks and sends nothing.",
 		Params: []workload.Param{
 			{Name: "size", Kind: workload.Bytes, Default: int64(8 << 20), Min: 4 << 10, Max: maxBytes, Help: "of the table"},
-			{Name: "degree", Kind: workload.Int, Default: int64(1), Min: 1, Max: maxDegree, Help: "workers"},
+			cpus.CountParam("degree", "1", "workers"),
+			cpus.Param(),
 			{Name: "passes", Kind: workload.Int, Default: int64(4), Min: 1, Max: 1e6, Help: "times that a run queries the table"},
 		},
 		Responses: []workload.Response{
@@ -42,12 +46,43 @@ func (Workload) Describe() workload.Description {
 	}
 }
 
+// Validate implements workload.Validator.
+func (Workload) Validate(cfg workload.Config) error {
+	return errors.Join(cpus.CheckCount("degree", cfg.Params.String("degree")), cpus.Check("cpus", cfg.Params.String("cpus")))
+}
+
+// Offers implements workload.Offering.
+func (Workload) Offers(_ workload.Config, param string, levels []string, m workload.Machine) map[string]string {
+	switch param {
+	case "cpus":
+		return cpus.Of(m).Offers(levels)
+	case "degree":
+		return cpus.Of(m).OffersCount(levels)
+	}
+	return nil
+}
+
+// Context implements workload.Offering.
+func (Workload) Context(_ workload.Config, m workload.Machine) map[string]string {
+	return cpus.Of(m).Context()
+}
+
 // Open implements workload.Workload.
-func (Workload) Open(ctx context.Context, cfg workload.Config) (workload.Session, error) {
+func (w Workload) Open(ctx context.Context, cfg workload.Config) (workload.Session, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if err := w.Validate(cfg); err != nil {
+		return nil, err
+	}
+	q, _, err := questionOf(ctx, cfg.Params)
+	if err != nil {
+		return nil, err
+	}
 	s := &session{worker: worker.Kept{Job: job}}
 	var got answer
 	// A small table: that of a run is made, untimed, once its seed is known.
-	if err := s.worker.Call(ctx, int(cfg.Params.Int("degree")), question{Size: 1}, &got); err != nil {
+	if err := s.worker.Call(ctx, q.Degree, question{Size: 1}, &got); err != nil {
 		s.Close()
 		return nil, err
 	}
@@ -56,15 +91,35 @@ func (Workload) Open(ctx context.Context, cfg workload.Config) (workload.Session
 
 type session struct{ worker worker.Kept }
 
+// questionOf is what a run asks of the worker, with the words of the parameters in
+// this host's numbers as they are now.
+func questionOf(ctx context.Context, p workload.Values) (q question, notes []string, err error) {
+	here, err := cpus.Here(ctx)
+	if err != nil {
+		return q, nil, err
+	}
+	q = question{Size: int(p.Int("size")), Passes: int(p.Int("passes"))}
+	if q.Degree, err = here.Count("degree", p.String("degree")); err != nil {
+		return q, nil, err
+	}
+	if text := p.String("cpus"); text != cpus.All {
+		q.CPUs, err = here.Choose("cpus", text)
+	}
+	return q, here.Notes(p, "cpus", "degree"), err
+}
+
 // Run implements workload.Session.
 func (s *session) Run(ctx context.Context, r workload.Request) (out workload.Sample, err error) {
-	p := r.Params
-	q := question{Size: int(p.Int("size")), Seed: r.Seed, Degree: int(p.Int("degree")), Passes: int(p.Int("passes"))}
+	q, notes, err := questionOf(ctx, r.Params)
+	if err != nil {
+		return out, err
+	}
+	q.Seed = r.Seed
 	var a answer
 	if err := s.worker.Call(ctx, q.Degree, q, &a); err != nil {
 		return out, err
 	}
-	out = workload.Sample{Operations: a.Documents, Missing: map[string]string{}, Values: map[string]float64{
+	out = workload.Sample{Operations: a.Documents, Warnings: notes, Missing: map[string]string{}, Values: map[string]float64{
 		"wall": a.Wall, "rows_per_s": float64(a.Rows) / a.Wall, "bytes_per_s": float64(a.Bytes) / a.Wall}}
 	if a.HasCPU {
 		out.Values["cpu_s"] = a.CPU
@@ -86,8 +141,9 @@ func Jobs() []worker.Job { return []worker.Job{{Name: job, New: newServer}} }
 type question struct {
 	Size   int
 	Seed   uint64
-	Degree int `json:",omitempty"`
-	Passes int `json:",omitempty"`
+	Degree int   `json:",omitempty"`
+	CPUs   []int `json:",omitempty"` // none: all
+	Passes int   `json:",omitempty"`
 }
 
 // answer is what a query took, in seconds.
@@ -136,7 +192,7 @@ func (s *server) answer(q question) (a answer, err error) {
 		runtime.GOMAXPROCS(q.Degree + 2)
 	}
 	before, hasCPU := thread.ProcessCPU()
-	sum, took, err := Query(ctx, s.table, q.Degree, q.Passes)
+	sum, took, err := QueryWithin(ctx, s.table, q.Degree, q.Passes, q.CPUs)
 	after, _ := thread.ProcessCPU()
 	if err != nil {
 		return a, err

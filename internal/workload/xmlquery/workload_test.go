@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"hostlab/internal/workload"
+	"hostlab/internal/workload/cpus"
 	"hostlab/internal/workload/worker"
 	"hostlab/internal/workload/workloadtest"
 )
@@ -19,7 +20,7 @@ func TestMain(m *testing.M) {
 func TestContract(t *testing.T) {
 	table := generate(t, 64<<10, 1)
 	workloadtest.Contract(t, Workload{}, workloadtest.Config{
-		Params:     map[string]any{"size": "64KiB", "degree": int64(2), "passes": int64(3)},
+		Params:     map[string]any{"size": "64KiB", "degree": int64(2), "cpus": cpus.OnePerCore, "passes": int64(3)},
 		Long:       map[string]any{"size": "64KiB", "passes": int64(1000000)},
 		Operations: int64(3 * table.Rows()),
 		Work: func(_ *testing.T, _ workload.Session, got workload.Sample) any { // the rows depend on the documents

@@ -11,9 +11,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"sync/atomic"
 	"time"
+
+	"hostlab/internal/workload/thread"
 )
 
 // chunkRows is how many rows a worker takes at a time: some 15 kB, or tens of
@@ -32,6 +33,22 @@ type Sum struct {
 // would a database's: they are not pinned. It is cancelled within one chunk a
 // worker. Beside starting the workers it does not allocate.
 func Query(ctx context.Context, t *Table, degree, passes int) (Sum, time.Duration, error) {
+	return query(ctx, t, degree, passes, func(f func()) <-chan error {
+		done := make(chan error, 1)
+		go func() { f(); done <- nil }()
+		return done
+	})
+}
+
+// QueryWithin is Query with workers that are threads and may use some CPUs, of which
+// the operating system picks.
+func QueryWithin(ctx context.Context, t *Table, degree, passes int, cpus []int) (Sum, time.Duration, error) {
+	return query(ctx, t, degree, passes, func(f func()) <-chan error {
+		return thread.Within(cpus, func() error { f(); return nil })
+	})
+}
+
+func query(ctx context.Context, t *Table, degree, passes int, start func(func()) <-chan error) (Sum, time.Duration, error) {
 	if degree < 1 || passes < 1 {
 		return Sum{}, 0, fmt.Errorf("degree %d, %d passes: want at least 1", degree, passes)
 	}
@@ -42,17 +59,18 @@ func Query(ctx context.Context, t *Table, degree, passes int) (Sum, time.Duratio
 	unwatch := context.AfterFunc(ctx, func() { stop.Store(true) })
 	defer unwatch()
 
-	start := time.Now()
-	var wg sync.WaitGroup
-	for i := range workers[1:] {
-		wg.Go(func() { workers[1+i].run(t, rows, &next, &stop) })
+	begin := time.Now()
+	var ends []<-chan error
+	for i := range workers {
+		ends = append(ends, start(func() { workers[i].run(t, rows, &next, &stop) }))
 	}
-	workers[0].run(t, rows, &next, &stop) // the leader works as well
-	wg.Wait()
-	took := time.Since(start)
+	var errs []error
+	for _, end := range ends {
+		errs = append(errs, <-end)
+	}
+	took := time.Since(begin)
 
 	var sum Sum
-	var errs []error
 	for i := range workers {
 		sum.Rows += workers[i].sum.Rows
 		sum.Check += workers[i].sum.Check

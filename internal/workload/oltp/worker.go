@@ -1,0 +1,290 @@
+package oltp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"hostlab/internal/workload/latency"
+	"hostlab/internal/workload/thread"
+	"hostlab/internal/workload/worker"
+)
+
+const job = "oltp"
+
+// Jobs lists what this package's worker processes do.
+func Jobs() []worker.Job {
+	return []worker.Job{{Name: job, New: func() worker.Func { return worker.Handle((&server{}).answer) }}}
+}
+
+// question asks for a database, and with a count for a run on a copy of it.
+type question struct {
+	Dir      string // of the files
+	Rows     int64
+	Count    int64
+	Reads    float64
+	Seed     uint64
+	Workers  int
+	Room     room
+	Scan     int // bytes; 0: nothing scans
+	Sync     string
+	Rate     float64 // arrivals a second; 0: closed
+	Even     bool
+	MaxPages int           // of the database, a test's full disk
+	Stall    time.Duration // of the transaction in the midst of a run, a test's
+}
+
+// answer is what a run gave, in seconds.
+type answer struct {
+	Gone   string    // why a CPU could not be used
+	Reads  []float64 // times of transactions
+	Writes []float64
+	Wall   float64
+	CPU    float64 // of all but the scanner
+	HasCPU bool
+	Scan   scan
+	Check  uint64 // sum of what the reads returned
+}
+
+// heap is how much of it may become garbage before it is collected. The collector is
+// off in workers, and the driver leaves some 1 kB a transaction.
+const heap = 1 << 30
+
+// server is the state of a worker process.
+type server struct {
+	start totals // of a new database
+	rows  int64
+}
+
+func (s *server) answer(q question) (a answer, err error) {
+	if q.Rows < 1 || q.Rows > maxRows || q.Count < 0 || q.Count > maxCount || q.Workers < 1 || q.Dir == "" {
+		return a, fmt.Errorf("%d transactions of %d workers on %d rows in %q", q.Count, q.Workers, q.Rows, q.Dir)
+	}
+	debug.SetMemoryLimit(heap)
+	a, err = s.run(context.Background(), q) // a run that is cancelled ends with this process
+	if errors.Is(err, thread.ErrNoCPU) {
+		return answer{Gone: err.Error()}, nil
+	}
+	return a, plain(q.Dir, err)
+}
+
+// base makes the database that runs start from, unless it is there.
+func (s *server) base(ctx context.Context, q question) (string, error) {
+	file := filepath.Join(q.Dir, fmt.Sprintf("base-%d.db", q.Rows))
+	if _, err := os.Stat(file); err == nil && s.rows == q.Rows {
+		return file, nil
+	}
+	// One that a worker left which was ended in the midst of it is of no use.
+	old, err := filepath.Glob(filepath.Join(q.Dir, "base-*.db"))
+	if err != nil {
+		return "", err
+	}
+	for _, name := range append(old, file) {
+		if err := remove(name); err != nil {
+			return "", err
+		}
+	}
+	s.rows = 0
+	if err := build(ctx, file, q.Rows, q.MaxPages); err != nil {
+		return "", errors.Join(err, remove(file))
+	}
+	s.rows, s.start = q.Rows, startTotals(q.Rows)
+	return file, nil
+}
+
+func (s *server) run(ctx context.Context, q question) (a answer, err error) {
+	from, err := s.base(ctx, q)
+	if err != nil || q.Count == 0 {
+		return a, err
+	}
+	file := filepath.Join(q.Dir, "run.db")
+	if err := remove(file); err != nil { // of a worker that was ended
+		return a, err
+	}
+	defer func() { err = errors.Join(err, remove(file)) }()
+	if err := copyFile(from, file); err != nil {
+		return a, err
+	}
+	db, err := open(file, q.Sync, q.MaxPages)
+	if err != nil {
+		return a, err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	var writers sync.Mutex
+	clients := make([]*client, q.Workers)
+	for i := range clients {
+		if clients[i], err = newClient(ctx, db, q.Rows, &writers); err != nil {
+			return a, err
+		}
+		defer clients[i].conn.Close()
+	}
+	r := &run{q: q, load: load{q.Rows, q.Reads, q.Seed}, clients: clients}
+	if a, err = r.timed(ctx); err != nil {
+		return a, err
+	}
+	want := s.start
+	reads := uint64(0)
+	for _, t := range r.all {
+		want.add(t)
+		reads += t.want(q.Rows)
+	}
+	if got := r.read.Load(); got != reads {
+		return a, fmt.Errorf("the reads of a run returned other data than was written (checksum %x, expected %x): the database is broken", got, reads)
+	}
+	a.Check = reads
+	got, err := readTotals(ctx, db)
+	if err == nil && got != want {
+		err = fmt.Errorf("the database has %v, expected %v: transactions were lost, or made twice", got, want)
+	}
+	return a, err
+}
+
+// run is a run that is ready.
+type run struct {
+	q       question
+	load    load
+	clients []*client
+	all     []transaction
+	due     []time.Duration // of each, from the begin; nil: closed
+	next    atomic.Int64
+	failed  atomic.Bool
+	read    atomic.Uint64 // sum of what was read
+}
+
+func (r *run) timed(ctx context.Context) (a answer, err error) {
+	r.prepare()
+	for _, c := range r.clients { // statements and the first pages are warm
+		for n := range min(50, r.q.Rows) {
+			if _, err := c.do(ctx, transaction{kind: pointRead, at: 1 + n*r.q.Rows/50%r.q.Rows}); err != nil {
+				return a, err
+			}
+		}
+	}
+	var s *scanner
+	if r.q.Scan > 0 {
+		s = newScanner(r.q.Room.Scanner, r.q.Scan)
+		if err := s.wait(); err != nil {
+			return a, err
+		}
+	}
+	runtime.GC() // the heap of the run before
+	before, hasCPU := thread.ProcessCPU()
+	if s != nil {
+		close(s.start)
+	}
+	times, err := r.work(ctx)
+	if s != nil {
+		did, serr := s.finish()
+		a.Scan, err = did, errors.Join(err, serr)
+	}
+	after, _ := thread.ProcessCPU()
+	if err != nil {
+		return a, err
+	}
+	a.CPU = (after - before).Seconds() - a.Scan.CPU
+	a.HasCPU = hasCPU && (s == nil || a.Scan.HasCPU)
+	a.Wall = wall(times)
+	for i, t := range r.all {
+		if t.kind == newOrder {
+			a.Writes = append(a.Writes, times[i].time.Seconds())
+		} else {
+			a.Reads = append(a.Reads, times[i].time.Seconds())
+		}
+	}
+	return a, nil
+}
+
+// prepare draws all transactions and arrivals, so that drawing them is not timed.
+func (r *run) prepare() {
+	r.all = make([]transaction, r.q.Count)
+	for i := range r.all {
+		r.all[i] = r.load.transaction(int64(i))
+	}
+	if r.q.Rate <= 0 {
+		return
+	}
+	var zero time.Time
+	arrivals := latency.Poisson(zero, r.q.Rate, r.q.Seed)
+	if r.q.Even {
+		arrivals = latency.Even(zero, r.q.Rate)
+	}
+	r.due = make([]time.Duration, r.q.Count)
+	for i := range r.due {
+		r.due[i] = arrivals.Next().Sub(zero)
+	}
+}
+
+// took is when a transaction ended, from the begin, and its time from when it was due.
+type took struct{ end, time time.Duration }
+
+func wall(all []took) float64 {
+	last := time.Nanosecond
+	for _, t := range all {
+		last = max(last, t.end)
+	}
+	return last.Seconds()
+}
+
+// work has the workers make all transactions, which begin when all threads are there.
+func (r *run) work(ctx context.Context) ([]took, error) {
+	times := make([]took, len(r.all))
+	var here, gone sync.WaitGroup
+	here.Add(len(r.clients))
+	var begin time.Time
+	start := make(chan struct{})
+	errs := make([]error, len(r.clients))
+	for i, c := range r.clients {
+		arrived := sync.OnceFunc(here.Done)
+		end := thread.Within(r.q.Room.Workers, func() error {
+			arrived()
+			<-start
+			return r.loop(ctx, c, begin, times)
+		})
+		gone.Go(func() {
+			if errs[i] = <-end; errs[i] != nil {
+				r.failed.Store(true)
+			}
+			arrived() // one that did not get on its CPUs
+		})
+	}
+	here.Wait()
+	begin = time.Now()
+	close(start)
+	gone.Wait()
+	return times, errors.Join(errs...)
+}
+
+func (r *run) loop(ctx context.Context, c *client, begin time.Time, times []took) error {
+	sum := uint64(0)
+	defer func() { r.read.Add(sum) }()
+	for !r.failed.Load() {
+		n := r.next.Add(1) - 1
+		if n >= int64(len(r.all)) {
+			return nil
+		}
+		from := time.Since(begin)
+		if r.due != nil {
+			if from = r.due[n]; time.Since(begin) < from {
+				thread.Sleep(from - time.Since(begin))
+			}
+		}
+		if r.q.Stall > 0 && n == int64(len(r.all))/2 {
+			time.Sleep(r.q.Stall)
+		}
+		got, err := c.do(ctx, r.all[n])
+		if err != nil {
+			return err
+		}
+		sum += got
+		end := time.Since(begin)
+		times[n] = took{end, end - from}
+	}
+	return nil
+}
