@@ -1,7 +1,7 @@
 // Command scanlock compares hostlab's scan and lock loops with the seed's program in
 // portable C, seed/seed.c. They take turns, in random order in each round.
 //
-//	scanlock [-n ROUNDS] [-window TIME] [-cpus A,B] [-only TEXT] SEED
+//	scanlock [-n ROUNDS] [-window TIME] [-cpus A,B] [-only PATTERN] SEED
 //
 // It exits with 1 when a ratio of rates lies wholly below 0.95, or one of gaps
 // wholly above 1.1.
@@ -16,6 +16,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -203,18 +204,19 @@ func main() {
 	n := flag.Int("n", 15, "rounds")
 	window := flag.Duration("window", 250*time.Millisecond, "of a measurement; four times as much for gaps")
 	cpus := flag.String("cpus", "0,1", "the two CPUs")
-	only := flag.String("only", "", "cells whose name has this text")
+	only := flag.String("only", "", "cells whose name this regular expression finds")
 	flag.Parse()
 	var a, b int
-	if _, err := fmt.Sscanf(*cpus, "%d,%d", &a, &b); err != nil || flag.NArg() != 1 || *n < 1 {
-		fmt.Fprintln(os.Stderr, "usage: scanlock [-n ROUNDS] [-window TIME] [-cpus A,B] [-only TEXT] SEED")
+	pattern, bad := regexp.Compile(*only)
+	if _, err := fmt.Sscanf(*cpus, "%d,%d", &a, &b); err != nil || bad != nil || flag.NArg() != 1 || *n < 1 {
+		fmt.Fprintln(os.Stderr, "usage: scanlock [-n ROUNDS] [-window TIME] [-cpus A,B] [-only PATTERN] SEED")
 		os.Exit(2)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	var all []*pair
 	for _, p := range pairs(a, b) {
-		if strings.Contains(p.name, *only) {
+		if pattern.MatchString(p.name) {
 			all = append(all, p)
 		}
 	}
