@@ -22,7 +22,7 @@ type Experiment struct {
 	Host       map[string]string `json:"host"` // the environment's fingerprint: kernel, cpu, microcode, smt, ...
 	Evidence   Evidence          `json:"evidence"`
 	Workload   string            `json:"workload"`
-	Parameters map[string]string `json:"parameters"` // of the workload, as text with units
+	Parameters map[string]string `json:"parameters"`        // of the workload, as text with units
 	Context    map[string]string `json:"context,omitempty"` // of the machine: what workload.Offering tells
 	Section    string            `json:"section,omitempty"` // of the report, beside its effects: a name that report/effects knows
 	Factors    []Factor          `json:"factors"`
