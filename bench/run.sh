@@ -26,3 +26,5 @@ echo "== verdicts, on simulated experiments whose truth is known"
 go run ./bench/verdicts -n "${EXPERIMENTS:-2000}"
 echo "== the model's engine against other simulation engines"
 ./bench/engines/run.sh
+echo "== scan and lock loops against the same program in C"
+./bench/scanlock/run.sh -n "${SCANLOCK_ROUNDS:-15}"

@@ -47,11 +47,6 @@ func Mixed(ring *uint64, at, n uint64) uint64
 //go:noescape
 func Fill(p *uint64, n uint64, v uint64)
 
-// scan is Scan for a block of n bytes from p.
-//
-//go:noescape
-func scan(p *uint64, n uint64, stop *Word, rounds *uint64)
-
 // PingPong waits n times until line.V is the number that it expects, first the
 // argument, and writes the next one; two threads, the second with first = 1, so
 // throw a cache line to and fro. It returns how many times it wrote; fewer than

@@ -2,7 +2,10 @@ package hot
 
 import "golang.org/x/sys/cpu"
 
-var hasFMA = cpu.X86.HasFMA && cpu.X86.HasAVX
+var (
+	hasAVX = cpu.X86.HasAVX
+	hasFMA = cpu.X86.HasFMA && cpu.X86.HasAVX
+)
 
 // mulAdd is fma for processors, or hypervisors, without FMA.
 //
@@ -21,3 +24,19 @@ func FMA(n uint64) float64 {
 
 // lse is for arm64.
 const lse = 0
+
+// scan is Scan for n bytes from p. Stores of 16 bytes would be 5 to 50 % slower than C's
+// memset, those of 32 bytes are not.
+func scan(p *uint64, n uint64, stop *Word, rounds *uint64) {
+	if hasAVX {
+		scanAVX(p, n, stop, rounds)
+		return
+	}
+	scanSSE(p, n, stop, rounds)
+}
+
+//go:noescape
+func scanAVX(p *uint64, n uint64, stop *Word, rounds *uint64)
+
+//go:noescape
+func scanSSE(p *uint64, n uint64, stop *Word, rounds *uint64)

@@ -13,3 +13,8 @@ var lse = func() uint64 {
 // FMA executes n blocks (at least 1) of 48 independent multiply-adds and returns
 // 4 n: it fills the floating-point ports. Every arm64 core has FMADD.
 func FMA(n uint64) float64 { return fma(n) }
+
+// scan is Scan for n bytes from p.
+//
+//go:noescape
+func scan(p *uint64, n uint64, stop *Word, rounds *uint64)

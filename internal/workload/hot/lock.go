@@ -102,7 +102,7 @@ type Taker struct {
 	NoPause  bool   // wait without Pause's instruction
 	Waits    *Waits // if not nil, from the first try to the acquisition; reading the counter costs more than a lock
 
-	began uint64 // Ticks of the first try
+	began uint64 //nolint:unused // Ticks of the first try; the assembly uses it
 	lse   uint64 // 1: ARMv8.1's atomic instructions are there
 }
 

@@ -229,21 +229,26 @@ func TestWaitsClasses(t *testing.T) {
 	}
 }
 
+// scans are the versions that this machine can run.
+var scans = map[string]func(*uint64, uint64, *Word, *uint64){"scan": scan}
+
 func TestScanStaysInside(t *testing.T) {
-	for _, size := range []int{128, 4096} {
-		buf, stop := make([]uint64, 16+size/8+16), New[Word]()
-		for i := range buf {
-			buf[i] = 7
-		}
-		rounds := Lanes(1, false)[0]
-		done := make(chan struct{})
-		go func() { Scan(buf[16:16+size/8], stop, &rounds.Spins); close(done) }()
-		eventually(t, "two rounds", func() bool { return atomic.LoadUint64(&rounds.Spins) >= 2 })
-		atomic.StoreUint32(&stop.V, 1)
-		<-done
-		for i, v := range buf {
-			if inside := i >= 16 && i < 16+size/8; inside != (v == 0) {
-				t.Fatalf("scan of %d bytes: word %d is %d", size, i-16, v)
+	for name, scan := range scans {
+		for _, size := range []int{128, 4096} {
+			buf, stop := make([]uint64, 16+size/8+16), New[Word]()
+			for i := range buf {
+				buf[i] = 7
+			}
+			rounds := Lanes(1, false)[0]
+			done := make(chan struct{})
+			go func() { scan(&buf[16], uint64(size), stop, &rounds.Spins); close(done) }()
+			eventually(t, "two rounds", func() bool { return atomic.LoadUint64(&rounds.Spins) >= 2 })
+			atomic.StoreUint32(&stop.V, 1)
+			<-done
+			for i, v := range buf {
+				if inside := i >= 16 && i < 16+size/8; inside != (v == 0) {
+					t.Fatalf("%s of %d bytes: word %d is %d", name, size, i-16, v)
+				}
 			}
 		}
 	}

@@ -1,25 +1,49 @@
 #include "textflag.h"
 
-// func scan(p *uint64, n uint64, stop *Word, rounds *uint64)
-TEXT ·scan(SB), NOSPLIT, $0-32
-	MOVQ  p+0(FP), R8
-	MOVQ  n+8(FP), R9
-	MOVQ  stop+16(FP), SI
-	MOVQ  rounds+24(FP), DX
-	ADDQ  R8, R9
-	PXOR  X0, X0
-again:
-	MOVQ  R8, DI
-	PCALIGN $64
-line:
-	MOVUPS X0, (DI)
-	MOVUPS X0, 16(DI)
-	MOVUPS X0, 32(DI)
-	MOVUPS X0, 48(DI)
-	ADDQ  $64, DI
-	CMPQ  DI, R9
-	JCS   line
-	INCQ  (DX)
-	CMPL  (SI), $0
-	JEQ   again
+// The passes of scan, with LINES as the stores to 128 bytes.
+#define PASSES(LINES) \
+	MOVQ p+0(FP), R8; \
+	MOVQ n+8(FP), R9; \
+	MOVQ stop+16(FP), SI; \
+	MOVQ rounds+24(FP), DX; \
+	ADDQ R8, R9; \
+again: \
+	MOVQ R8, DI; \
+	PCALIGN $64; \
+line: \
+	LINES; \
+	SUBQ $-128, DI; \
+	CMPQ DI, R9; \
+	JCS  line; \
+	INCQ (DX); \
+	CMPL (SI), $0; \
+	JEQ  again
+
+#define LINESAVX \
+	VMOVDQU Y0, (DI); \
+	VMOVDQU Y0, 32(DI); \
+	VMOVDQU Y0, 64(DI); \
+	VMOVDQU Y0, 96(DI)
+
+#define LINESSSE \
+	MOVUPS X0, (DI); \
+	MOVUPS X0, 16(DI); \
+	MOVUPS X0, 32(DI); \
+	MOVUPS X0, 48(DI); \
+	MOVUPS X0, 64(DI); \
+	MOVUPS X0, 80(DI); \
+	MOVUPS X0, 96(DI); \
+	MOVUPS X0, 112(DI)
+
+// func scanAVX(p *uint64, n uint64, stop *Word, rounds *uint64)
+TEXT ·scanAVX(SB), NOSPLIT, $0-32
+	VPXOR Y0, Y0, Y0
+	PASSES(LINESAVX)
+	VZEROUPPER
+	RET
+
+// func scanSSE(p *uint64, n uint64, stop *Word, rounds *uint64)
+TEXT ·scanSSE(SB), NOSPLIT, $0-32
+	XORPS X0, X0
+	PASSES(LINESSSE)
 	RET

@@ -17,7 +17,7 @@ type crew struct {
 	clock  hot.Clock
 	lock   *hot.Lock
 	stop   *hot.Word
-	start  *hot.Word
+	start  *hot.Word // waiting, steady, running
 	lanes  []*hot.Counts
 	waits  []*hot.Waits // of each thread that takes locks, in Timed cells; else nil
 	ids    []thread.ID
@@ -27,6 +27,14 @@ type crew struct {
 	mu     sync.Mutex
 	failed *failure
 }
+
+// What the start word says: threads that have arrived sleep, are awake and look at
+// nothing but the word, so that all begin within a cache miss, and run.
+const (
+	waiting = iota
+	steady
+	running
+)
 
 // failure is why a thread cannot run.
 type failure struct {
@@ -62,8 +70,10 @@ func (w *crew) serve(i int) error {
 	}
 	w.ids[i] = thread.Self()
 	w.ready[i].Store(true)
-	for atomic.LoadUint32(&w.start.V) == 0 {
-		hot.Pause(10)
+	for atomic.LoadUint32(&w.start.V) == waiting {
+		thread.Sleep(100 * time.Microsecond) // so that threads that share a CPU arrive, too
+	}
+	for atomic.LoadUint32(&w.start.V) == steady {
 	}
 	work()
 	return nil
@@ -137,14 +147,16 @@ func (w *crew) missing() (cpu int, some bool) {
 
 // run lets the threads go, which must all have arrived.
 func (w *crew) run() {
+	atomic.StoreUint32(&w.start.V, steady)
+	time.Sleep(time.Millisecond)
 	w.begun = time.Now()
-	atomic.StoreUint32(&w.start.V, 1)
+	atomic.StoreUint32(&w.start.V, running)
 }
 
 // end stops the threads and waits for them.
 func (w *crew) end() {
 	atomic.StoreUint32(&w.stop.V, 1)
-	atomic.StoreUint32(&w.start.V, 1)
+	atomic.StoreUint32(&w.start.V, running)
 	w.ended.Wait()
 }
 

@@ -116,9 +116,11 @@ func (s *Session) ask(q request) (reply, error) {
 		return reply{}, err
 	}
 	var r reply
-	answered := make(chan error, 1)
-	go func() { answered <- s.worker.Call(q, &r) }()
-	err, silent := within(answered, patience)
+	type answer struct{ err error }
+	answered := make(chan answer, 1)
+	go func() { answered <- answer{s.worker.Call(q, &r)} }()
+	got, silent := within(answered, patience)
+	err := got.err
 	s.asked = time.Now()
 	switch {
 	case silent:

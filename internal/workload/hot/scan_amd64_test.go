@@ -1,0 +1,3 @@
+package hot
+
+func init() { scans["scanSSE"] = scanSSE } // which scan leaves out where there is AVX
