@@ -52,9 +52,9 @@ var mayImport = map[string][]string{
 	"internal/report": {"internal/check", "internal/host", "internal/lever", "internal/probe", "internal/report/picture", "internal/result",
 		"internal/screen"},
 	"cmd/hostlab": {"internal/analysis", "internal/check", "internal/cpuset", "internal/experiment", "internal/experiment/runner", "internal/host",
-		"internal/host/hosttext", "internal/lever", "internal/model", "internal/neighbours", "internal/predict", "internal/probe", "internal/report",
-		"internal/report/effects", "internal/result", "internal/result/store", "internal/scanlock", "internal/screen", "internal/spelling",
-		"internal/stats", "internal/workload", "internal/workload/all", "internal/workload/logcommit", "internal/workload/scanlock",
+		"internal/host/hosttext", "internal/lever", "internal/model", "internal/neighbours", "internal/predict", "internal/probe", "internal/relation",
+		"internal/report", "internal/report/effects", "internal/result", "internal/result/store", "internal/scanlock", "internal/screen",
+		"internal/spelling", "internal/stats", "internal/workload", "internal/workload/all", "internal/workload/logcommit", "internal/workload/scanlock",
 		"internal/workload/worker"},
 	"internal/report/picture":   {"internal/result"},
 	"internal/model":            {"internal/model/des"},
@@ -72,6 +72,7 @@ var mayImport = map[string][]string{
 	"internal/cpuset":                    {"internal/host", "internal/screen"},
 	"internal/scanlock": {"internal/cpuset", "internal/host", "internal/result", "internal/screen", "internal/stats", "internal/workload/latency",
 		"internal/workload/scanlock"},
+	"internal/relation": {"internal/host", "internal/probe", "internal/result", "internal/screen"},
 }
 
 // free lists folders that no shipped package may use: test support and benchmarks.
