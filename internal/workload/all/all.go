@@ -11,6 +11,7 @@ import (
 	"hostlab/internal/workload/dialog"
 	"hostlab/internal/workload/logcommit"
 	"hostlab/internal/workload/null"
+	"hostlab/internal/workload/scanlock"
 	"hostlab/internal/workload/worker"
 	"hostlab/internal/workload/xmlquery"
 )
@@ -41,5 +42,5 @@ func Find(name string) (workload.Workload, bool) {
 // Jobs lists what worker processes of the workloads do. A program that runs
 // workloads must pass it to worker.Main first thing in main.
 func Jobs() []worker.Job {
-	return slices.Concat(burst.Jobs(), corun.Jobs(), dialog.Jobs(), xmlquery.Jobs())
+	return slices.Concat(burst.Jobs(), corun.Jobs(), dialog.Jobs(), scanlock.Jobs(), xmlquery.Jobs())
 }

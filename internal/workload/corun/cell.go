@@ -47,9 +47,10 @@ func (c Cell) Run(clock hot.Clock) ([]Side, error) {
 	if c.Antagonist == Scan && (c.Scan < hot.LineSize || c.Scan > 1<<30) {
 		return nil, fmt.Errorf("a scan of %d bytes", c.Scan)
 	}
-	lock, take := hot.New[hot.Lock](), hot.TTAS
-	if c.Touch {
-		take = hot.TTASTouch
+	lock := hot.New[hot.Lock]()
+	take := func(stop *hot.Word, lane *hot.Lane) {
+		t := hot.Taker{Lock: lock, Stop: stop, Counts: &lane.Counts, Touch: c.Touch}
+		t.Run(hot.TTAS)
 	}
 	stops := hot.New[[2]hot.Word]() // of the warm-up, of the measured stretch
 	sides := make([]Side, len(c.CPUs))
@@ -66,15 +67,15 @@ func (c Cell) Run(clock hot.Clock) ([]Side, error) {
 		if side == 0 {
 			lane := hot.New[hot.Lane]()
 			after(c.WarmUp, &stops[0])
-			take(lock, &stops[0], lane)
+			take(&stops[0], lane)
 			before := *lane
 			after(c.Seconds, &stops[1])
-			s.Time(clock, func() { take(lock, &stops[1], lane) })
+			s.Time(clock, func() { take(&stops[1], lane) })
 			s.Locked, s.Spins = lane.Locked-before.Locked, lane.Spins-before.Spins
 			return nil
 		}
 		return c.disturb(clock, s, func() bool { return atomic.LoadUint32(&stops[1].V) != 0 || atomic.LoadUint32(&abort.V) != 0 },
-			func(lane *hot.Lane) { take(lock, &stops[1], lane) })
+			func(lane *hot.Lane) { take(&stops[1], lane) })
 	})
 	return sides, err
 }

@@ -47,16 +47,10 @@ func Mixed(ring *uint64, at, n uint64) uint64
 //go:noescape
 func Fill(p *uint64, n uint64, v uint64)
 
-// TTAS takes and releases the lock until *stop is not 0, counting in lane. It
-// tests before it sets, and waits with Pause's instruction.
+// scan is Scan for a block of n bytes from p.
 //
 //go:noescape
-func TTAS(lock *Lock, stop *Word, lane *Lane)
-
-// TTASTouch is TTAS that adds one to lock.Guarded while it holds the lock.
-//
-//go:noescape
-func TTASTouch(lock *Lock, stop *Word, lane *Lane)
+func scan(p *uint64, n uint64, stop *Word, rounds *uint64)
 
 // PingPong waits n times until line.V is the number that it expects, first the
 // argument, and writes the next one; two threads, the second with first = 1, so

@@ -1,6 +1,6 @@
 // Package hot holds the innermost loops of the CPU probes and workloads: chains
 // of dependent additions, loops that fill the execution ports, pointer chases,
-// scans, a spin lock and a ping-pong of one cache line.
+// scans, locks that are taken over and over, and a ping-pong of one cache line.
 //
 // They are in assembly on amd64 and arm64 for two reasons. The compiler may not
 // reorder, fold or vectorise them, so that one addition stays one cycle; and
@@ -19,25 +19,10 @@ import "unsafe"
 // line: two lines of 64, because Intel's adjacent-line prefetcher fetches pairs.
 const LineSize = 128
 
-// Word is a 32-bit word alone in its lines: a lock, or a stop word.
+// Word is a 32-bit word alone in its lines, such as a stop word.
 type Word struct {
 	V uint32
 	_ [LineSize - 4]byte
-}
-
-// Lock is a spin lock with, lines away, a counter that it protects.
-type Lock struct {
-	Held    Word
-	Guarded uint64 // one for each acquisition through TTASTouch
-	_       [LineSize - 8]byte
-}
-
-// Lane is what one lock thread counts. It alone writes; others may read with
-// atomic loads while it runs, and must subtract snapshots, never reset.
-type Lane struct {
-	Locked uint64 // acquisitions
-	Spins  uint64 // polls that found the lock held
-	_      [LineSize - 16]byte
 }
 
 // Line is a 64-bit word alone in its lines, for PingPong.
@@ -66,6 +51,13 @@ func Buffer(n int) []uint64 {
 		buf[i] = 1
 	}
 	return buf
+}
+
+// Scan stores to every line of buf, a Buffer, from its start to its end, until *stop is
+// not 0, and adds one to *rounds after each pass over the whole of it. Like Fill it
+// stores to the caches.
+func Scan(buf []uint64, stop *Word, rounds *uint64) {
+	scan(&buf[0], uint64(len(buf)*8), stop, rounds)
 }
 
 // lineWords is the stride of a chase: one node per 64-byte cache line.

@@ -18,3 +18,6 @@ func FMA(n uint64) float64 {
 	}
 	return mulAdd(n)
 }
+
+// lse is for arm64.
+const lse = 0

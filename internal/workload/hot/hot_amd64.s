@@ -4,11 +4,6 @@
 #define ADDS4 ADDQ BX, AX; ADDQ BX, AX; ADDQ BX, AX; ADDQ BX, AX
 #define ADDS16 ADDS4; ADDS4; ADDS4; ADDS4
 
-// Fields of Lock and Lane.
-#define GUARDED 128
-#define LOCKED 0
-#define SPINS 8
-
 // func Adds(n uint64) uint64
 TEXT ·Adds(SB), NOSPLIT, $0-16
 	MOVQ n+0(FP), CX
@@ -217,57 +212,6 @@ fill:
 	ADDQ $64, DI
 	CMPQ DI, CX
 	JCS  fill
-	RET
-
-// func TTAS(lock *Lock, stop *Word, lane *Lane)
-TEXT ·TTAS(SB), NOSPLIT, $0-24
-	MOVQ lock+0(FP), DI
-	MOVQ stop+8(FP), SI
-	MOVQ lane+16(FP), DX
-	PCALIGN $64
-again:
-	CMPL (SI), $0
-	JNE  done
-	CMPL (DI), $0
-	JNE  held
-	MOVL $1, AX
-	XCHGL AX, (DI)
-	TESTL AX, AX
-	JNE  held
-	INCQ LOCKED(DX)
-	MOVL $0, (DI) // a plain store releases: x86 does not move it before earlier accesses
-	JMP  again
-held:
-	INCQ SPINS(DX)
-	PAUSE
-	JMP  again
-done:
-	RET
-
-// func TTASTouch(lock *Lock, stop *Word, lane *Lane)
-TEXT ·TTASTouch(SB), NOSPLIT, $0-24
-	MOVQ lock+0(FP), DI
-	MOVQ stop+8(FP), SI
-	MOVQ lane+16(FP), DX
-	PCALIGN $64
-again:
-	CMPL (SI), $0
-	JNE  done
-	CMPL (DI), $0
-	JNE  held
-	MOVL $1, AX
-	XCHGL AX, (DI)
-	TESTL AX, AX
-	JNE  held
-	INCQ GUARDED(DI)
-	INCQ LOCKED(DX)
-	MOVL $0, (DI)
-	JMP  again
-held:
-	INCQ SPINS(DX)
-	PAUSE
-	JMP  again
-done:
 	RET
 
 // func PingPong(line *Line, first, n uint64, stop *Word) uint64

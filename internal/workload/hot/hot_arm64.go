@@ -1,5 +1,15 @@
 package hot
 
+import "golang.org/x/sys/cpu"
+
+// lse is 1 where the processor has the atomic instructions of ARMv8.1.
+var lse = func() uint64 {
+	if cpu.ARM64.HasATOMICS {
+		return 1
+	}
+	return 0
+}()
+
 // FMA executes n blocks (at least 1) of 48 independent multiply-adds and returns
 // 4 n: it fills the floating-point ports. Every arm64 core has FMADD.
 func FMA(n uint64) float64 { return fma(n) }

@@ -5,11 +5,6 @@
 #define ZEROS4 ADD R3, R0; ADD R3, R0; ADD R3, R0; ADD R3, R0
 #define ZEROS16 ZEROS4; ZEROS4; ZEROS4; ZEROS4
 
-// Fields of Lock and Lane.
-#define GUARDED 128
-#define LOCKED 0
-#define SPINS 8
-
 // func Adds(n uint64) uint64
 TEXT ·Adds(SB), NOSPLIT, $0-16
 	MOVD n+0(FP), R1
@@ -164,70 +159,6 @@ fill:
 	ADD $64, R0
 	CMP R1, R0
 	BLO fill
-	RET
-
-// Exclusive loads and stores rather than the atomic swap of ARMv8.1, so that one
-// binary runs everywhere; the lock word is contended by few threads here.
-//
-// func TTAS(lock *Lock, stop *Word, lane *Lane)
-TEXT ·TTAS(SB), NOSPLIT, $0-24
-	MOVD lock+0(FP), R0
-	MOVD stop+8(FP), R1
-	MOVD lane+16(FP), R2
-	MOVW $1, R6
-	MOVD LOCKED(R2), R7
-	MOVD SPINS(R2), R8
-	PCALIGN $64
-again:
-	MOVWU (R1), R3
-	CBNZW R3, done
-	LDAXRW (R0), R4
-	CBNZW R4, held
-	STXRW R6, (R0), R5
-	CBNZW R5, again // lost the reservation: nobody is known to hold the lock
-	ADD $1, R7
-	MOVD R7, LOCKED(R2)
-	STLRW ZR, (R0)
-	B again
-held:
-	CLREX
-	ADD $1, R8
-	MOVD R8, SPINS(R2)
-	ISB $15
-	B again
-done:
-	RET
-
-// func TTASTouch(lock *Lock, stop *Word, lane *Lane)
-TEXT ·TTASTouch(SB), NOSPLIT, $0-24
-	MOVD lock+0(FP), R0
-	MOVD stop+8(FP), R1
-	MOVD lane+16(FP), R2
-	MOVW $1, R6
-	MOVD LOCKED(R2), R7
-	MOVD SPINS(R2), R8
-	PCALIGN $64
-again:
-	MOVWU (R1), R3
-	CBNZW R3, done
-	LDAXRW (R0), R4
-	CBNZW R4, held
-	STXRW R6, (R0), R5
-	CBNZW R5, again
-	MOVD GUARDED(R0), R9
-	ADD $1, R9
-	MOVD R9, GUARDED(R0)
-	ADD $1, R7
-	MOVD R7, LOCKED(R2)
-	STLRW ZR, (R0)
-	B again
-held:
-	CLREX
-	ADD $1, R8
-	MOVD R8, SPINS(R2)
-	ISB $15
-	B again
-done:
 	RET
 
 // func PingPong(line *Line, first, n uint64, stop *Word) uint64

@@ -61,21 +61,10 @@ func Fill(p *uint64, n uint64, v uint64) {
 	}
 }
 
-func TTAS(lock *Lock, stop *Word, lane *Lane) { ttas(lock, stop, lane, false) }
-
-func TTASTouch(lock *Lock, stop *Word, lane *Lane) { ttas(lock, stop, lane, true) }
-
-func ttas(lock *Lock, stop *Word, lane *Lane, touch bool) {
+func scan(p *uint64, n uint64, stop *Word, rounds *uint64) {
 	for atomic.LoadUint32(&stop.V) == 0 {
-		if atomic.LoadUint32(&lock.Held.V) != 0 || !atomic.CompareAndSwapUint32(&lock.Held.V, 0, 1) {
-			atomic.AddUint64(&lane.Spins, 1)
-			continue
-		}
-		if touch {
-			lock.Guarded++
-		}
-		atomic.AddUint64(&lane.Locked, 1)
-		atomic.StoreUint32(&lock.Held.V, 0)
+		Fill(p, n, 0)
+		atomic.AddUint64(rounds, 1)
 	}
 }
 

@@ -4,8 +4,12 @@
 package scanlock
 
 import (
-	"context"
+	"fmt"
+	"slices"
 	"time"
+
+	"hostlab/internal/workload/hot"
+	"hostlab/internal/workload/latency"
 )
 
 // Role is what a thread does.
@@ -50,7 +54,8 @@ type Thread struct {
 	Role Role `json:"role"`
 }
 
-// Cell is what runs together.
+// Cell is what runs together. Without a Lock it is TTAS, without a Layout Padded, and
+// without a ScanSize the seed's.
 type Cell struct {
 	Threads  []Thread `json:"threads"`
 	Lock     LockKind `json:"lock"`
@@ -79,25 +84,58 @@ type Count struct {
 type Snapshot struct {
 	At     time.Duration `json:"at"`     // since all threads ran
 	Counts []Count       `json:"counts"` // in the order of Cell.Threads
-	// Waits is how many acquisitions took how long, of Timed cells: Edges of
-	// workload/latency, in seconds.
+	// Waits is how many acquisitions took how long, of Timed cells, in the classes whose
+	// upper edges WaitEdges gives.
 	Waits []uint64 `json:"waits,omitempty"`
 }
 
-// Session is threads that run in a worker process. Close must be called.
-type Session struct{}
+// SeedScan is how many bytes the seed's scanner overwrites.
+const SeedScan = 1 << 20
 
-// Start starts a worker process and the threads of a cell in it. Errors name the
-// CPU that cannot be used. Cancelling ctx kills the worker.
-func Start(ctx context.Context, c Cell) (*Session, error) { panic("not written") }
+// maxScan bounds a scanner's block, and with it how long nothing stops the scanner.
+const maxScan = 64 << 30
 
-// Snapshot reads the counters while the threads run. A worker that does not answer
-// within two seconds is killed, and one that died is told with its reason.
-func (s *Session) Snapshot() (Snapshot, error) { panic("not written") }
+// WaitEdges are the upper edges of the classes of Snapshot.Waits in seconds, ten a
+// decade from 1 ns to 100 s; the last class has what is longer, too.
+func WaitEdges() []float64 { return latency.Edges([]float64{1e-9, 100}, 10) }
 
-// Check returns why the worker is of no more use, within two seconds of its death or
-// of its hanging; nil while it runs. It may be called at any time.
-func (s *Session) Check() error { panic("not written") }
+// The lock kinds, roles and layouts there are.
+var (
+	Locks   = []LockKind{TAS, TTAS, Ticket, MCS, Mutex}
+	Roles   = []Role{Lock, Scan, Pause, ALU, FMA, Own}
+	Layouts = []Layout{Padded, Seed}
+)
 
-// Close stops the threads and the worker. It may be called again.
-func (s *Session) Close() error { panic("not written") }
+// Takes reports whether threads of this role take locks.
+func (r Role) Takes() bool { return r == Lock || r == Own }
+
+// checked is the cell with what it left out, or an error that says what is wrong.
+func (c Cell) checked() (Cell, error) {
+	if c.Lock == "" {
+		c.Lock = TTAS
+	}
+	if c.Layout == "" {
+		c.Layout = Padded
+	}
+	if c.ScanSize == 0 {
+		c.ScanSize = SeedScan
+	}
+	switch {
+	case len(c.Threads) == 0:
+		return c, fmt.Errorf("no threads to run")
+	case !slices.Contains(Locks, c.Lock):
+		return c, fmt.Errorf("lock %q is none of %v", c.Lock, Locks)
+	case !slices.Contains(Layouts, c.Layout):
+		return c, fmt.Errorf("layout %q is none of %v", c.Layout, Layouts)
+	case c.ScanSize < hot.LineSize || c.ScanSize > maxScan:
+		return c, fmt.Errorf("a scan of %d bytes: it takes %d to %d", c.ScanSize, hot.LineSize, maxScan)
+	case c.Critical < 0 || c.Parallel < 0:
+		return c, fmt.Errorf("a negative number of additions: %d while the lock is held, %d between", c.Critical, c.Parallel)
+	}
+	for _, t := range c.Threads {
+		if !slices.Contains(Roles, t.Role) {
+			return c, fmt.Errorf("CPU %d: role %q is none of %v", t.CPU, t.Role, Roles)
+		}
+	}
+	return c, nil
+}

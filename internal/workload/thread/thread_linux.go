@@ -31,13 +31,26 @@ func Pin(cpu int) error {
 	return nil
 }
 
+// ID names a thread of this process to the system.
+type ID int
+
+// Self is the calling thread; the goroutine must be locked to it.
+func Self() ID { return ID(unix.Gettid()) }
+
 // Read returns the calling thread's usage; the goroutine must be locked to it.
-func Read() Usage {
+func Read() Usage { return Self().Read() }
+
+// Read returns the usage of a thread of this process, which may be running.
+func (id ID) Read() Usage {
 	var u Usage
-	u.CPU, u.HasCPU = CPUTime()
+	// CPUCLOCK_SCHED, of one thread (the kernel's include/linux/posix-timers.h): what
+	// pthread_getcpuclockid gives.
+	var ts unix.Timespec
+	err := unix.ClockGettime(^int32(id)<<3|4|2, &ts)
+	u.CPU, u.HasCPU = time.Duration(ts.Nano()), err == nil
 	// Time on CPU, time waiting on a run queue, number of time slices; the first two
 	// in ns (Documentation/scheduler/sched-stats.rst). The kernel may lack it.
-	if b, err := os.ReadFile("/proc/thread-self/schedstat"); err == nil {
+	if b, err := os.ReadFile("/proc/self/task/" + strconv.Itoa(int(id)) + "/schedstat"); err == nil {
 		if f := strings.Fields(string(b)); len(f) == 3 {
 			ns, err := strconv.ParseInt(f[1], 10, 64)
 			u.Waited, u.HasWaited = time.Duration(ns), err == nil
@@ -55,9 +68,12 @@ func CPUTime() (time.Duration, bool) {
 
 // Pinned reports whether the calling thread may still run on that CPU only. The
 // kernel widens the affinity of threads whose last CPU goes offline.
-func Pinned(cpu int) bool {
+func Pinned(cpu int) bool { return ID(0).Pinned(cpu) }
+
+// Pinned is Pinned for a thread of this process.
+func (id ID) Pinned(cpu int) bool {
 	set := unix.NewCPUSet(1 << 13) // the kernel's own limit on x86, CONFIG_NR_CPUS
-	if err := unix.SchedGetaffinityDynamic(0, set); err != nil {
+	if err := unix.SchedGetaffinityDynamic(int(id), set); err != nil {
 		return false
 	}
 	return set.Count() == 1 && set.IsSet(cpu)

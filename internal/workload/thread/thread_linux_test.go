@@ -118,3 +118,34 @@ func TestWaitedSeesCompany(t *testing.T) {
 		}
 	}
 }
+
+// A thread's usage and affinity are the same from outside.
+func TestOfAnotherThread(t *testing.T) {
+	cpus := allowed(t)
+	id, end := make(chan ID), make(chan struct{})
+	done := On(cpus[0], func() error {
+		id <- Self()
+		for i := 0; ; i++ {
+			select {
+			case <-end:
+				return nil
+			default:
+				hot.Adds(100_000)
+			}
+		}
+	})
+	other := <-id
+	before := other.Read()
+	for deadline := time.Now().Add(5 * time.Second); other.Read().Sub(before).CPU < 20*time.Millisecond; time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("the other thread used %+v", other.Read().Sub(before))
+		}
+	}
+	if !other.Pinned(cpus[0]) || other.Pinned(cpus[0]+1) {
+		t.Errorf("pinned to CPU %d: %v, to the next: %v", cpus[0], other.Pinned(cpus[0]), other.Pinned(cpus[0]+1))
+	}
+	close(end)
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+}

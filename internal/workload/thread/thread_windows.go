@@ -40,6 +40,18 @@ func Pin(cpu int) error {
 // 15.6 ms, too coarse for slices of 10 ms.
 func Read() Usage { return Usage{} }
 
+// ID names a thread of this process to the system; it cannot be used here.
+type ID int
+
+// Self is the calling thread.
+func Self() ID { return 0 }
+
+// Read returns nothing.
+func (ID) Read() Usage { return Usage{} }
+
+// Pinned reports true, like the function.
+func (ID) Pinned(int) bool { return true }
+
 // CPUTime returns nothing, like Read.
 func CPUTime() (time.Duration, bool) { return 0, false }
 

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -42,7 +43,7 @@ func testJobs() []Job {
 		{"spin", func() Func { // for ever, on several threads
 			return Handle(func(p spinParams) (int, error) {
 				for range p.Threads {
-					go func() { hot.TTAS(hot.New[hot.Lock](), hot.New[hot.Word](), hot.New[hot.Lane]()) }()
+					go func() { hot.Scan(hot.Buffer(hot.LineSize), hot.New[hot.Word](), &hot.New[hot.Lane]().Spins) }()
 				}
 				hot.PingPong(hot.New[hot.Line](), 1, 1, hot.New[hot.Word]())
 				return 0, nil
@@ -51,7 +52,7 @@ func testJobs() []Job {
 		{"panic", func() Func { return func(json.RawMessage) (any, error) { panic("as asked") } }},
 		{"env", func() Func {
 			return Handle(func(int) (map[string]string, error) {
-				out := map[string]string{"procs": string(rune('0' + runtime.GOMAXPROCS(0)))}
+				out := map[string]string{"procs": strconv.Itoa(runtime.GOMAXPROCS(0))}
 				for _, k := range []string{"GODEBUG", "GOGC", "GOMAXPROCS"} {
 					out[k] = os.Getenv(k)
 				}
@@ -113,6 +114,21 @@ func TestRunAndEnvironment(t *testing.T) {
 	}
 	if got["GOGC"] != "off" || got["GODEBUG"] != "asyncpreemptoff=1" || got["procs"] != "4" {
 		t.Errorf("a worker's environment: %v", got)
+	}
+}
+
+// However few processors the user's environment asks for, every loop has one, and two
+// are left for the rest.
+func TestProcessorsForAll(t *testing.T) {
+	t.Setenv("GOMAXPROCS", "1")
+	s, err := Start(t.Context(), "env", 600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	var got map[string]string
+	if err := s.Call(0, &got); err != nil || got["procs"] != "602" {
+		t.Errorf("%s processors for 600 loops, %v", got["procs"], err)
 	}
 }
 

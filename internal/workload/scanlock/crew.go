@@ -1,0 +1,196 @@
+package scanlock
+
+import (
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"hostlab/internal/workload/hot"
+	"hostlab/internal/workload/thread"
+)
+
+// crew is the threads of a cell, in the process that runs them. Nothing may collect
+// garbage in it while they run.
+type crew struct {
+	cell   Cell
+	clock  hot.Clock
+	lock   *hot.Lock
+	stop   *hot.Word
+	start  *hot.Word
+	lanes  []*hot.Counts
+	waits  []*hot.Waits // of each thread that takes locks, in Timed cells; else nil
+	ids    []thread.ID
+	ready  []atomic.Bool
+	begun  time.Time
+	ended  sync.WaitGroup
+	mu     sync.Mutex
+	failed *failure
+}
+
+// failure is why a thread cannot run.
+type failure struct {
+	CPU  int    `json:"cpu"`
+	Gone bool   `json:"gone"` // the CPU cannot be used
+	Text string `json:"text"`
+}
+
+// muster starts the threads of a checked cell. Each waits on its CPU until all are
+// there and run is called.
+func muster(c Cell, clock hot.Clock) *crew {
+	n := len(c.Threads)
+	w := &crew{cell: c, clock: clock, lock: hot.New[hot.Lock](), stop: hot.New[hot.Word](), start: hot.New[hot.Word](),
+		lanes: hot.Lanes(n, c.Layout == Seed), waits: make([]*hot.Waits, n), ids: make([]thread.ID, n), ready: make([]atomic.Bool, n)}
+	for i, t := range c.Threads {
+		if c.Timed && t.Role.Takes() {
+			w.waits[i] = new(hot.Waits)
+		}
+		w.ended.Go(func() {
+			if err := <-thread.On(t.CPU, func() error { return w.serve(i) }); err != nil {
+				w.fail(t.CPU, err)
+			}
+		})
+	}
+	return w
+}
+
+// serve is one thread's life.
+func (w *crew) serve(i int) error {
+	work, err := w.work(i)
+	if err != nil {
+		return err
+	}
+	w.ids[i] = thread.Self()
+	w.ready[i].Store(true)
+	for atomic.LoadUint32(&w.start.V) == 0 {
+		hot.Pause(10)
+	}
+	work()
+	return nil
+}
+
+// work is what a thread does until the stop word is set. What it needs is made here,
+// on its own CPU, so that its memory is near.
+func (w *crew) work(i int) (func(), error) {
+	role, lane := w.cell.Threads[i].Role, w.lanes[i]
+	rounds := func(chunk func()) func() {
+		return func() {
+			for atomic.LoadUint32(&w.stop.V) == 0 {
+				chunk()
+				atomic.AddUint64(&lane.Spins, 1)
+			}
+		}
+	}
+	switch role {
+	case Scan:
+		block := hot.Buffer(w.cell.ScanSize)
+		return func() { hot.Scan(block, w.stop, &lane.Spins) }, nil
+	case Pause:
+		return rounds(func() { hot.Pause(1 << 10) }), nil
+	case ALU:
+		return rounds(func() { hot.ALU(1 << 12) }), nil
+	case FMA:
+		return rounds(func() { hot.FMA(1 << 11) }), nil
+	}
+	lock := w.lock
+	if role == Own {
+		lock = hot.New[hot.Lock]()
+	}
+	t := &hot.Taker{Lock: lock, Stop: w.stop, Counts: lane, Node: hot.New[hot.Node](), Critical: uint64(w.cell.Critical),
+		Parallel: uint64(w.cell.Parallel), Touch: w.cell.Touch, NoPause: w.cell.NoPause, Waits: w.waits[i]}
+	switch w.cell.Lock {
+	case Mutex:
+		return mutex(t)
+	case TAS:
+		return func() { t.Run(hot.TAS) }, nil
+	case Ticket:
+		return func() { t.Run(hot.Ticket) }, nil
+	case MCS:
+		return func() { t.Run(hot.MCS) }, nil
+	}
+	return func() { t.Run(hot.TTAS) }, nil
+}
+
+func (w *crew) fail(cpu int, err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.failed == nil {
+		w.failed = &failure{CPU: cpu, Gone: isGone(err), Text: err.Error()}
+	}
+}
+
+func (w *crew) failure() *failure {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.failed
+}
+
+// missing is the CPU of a thread that has not arrived.
+func (w *crew) missing() (cpu int, some bool) {
+	for i := range w.ready {
+		if !w.ready[i].Load() {
+			return w.cell.Threads[i].CPU, true
+		}
+	}
+	return 0, false
+}
+
+// run lets the threads go, which must all have arrived.
+func (w *crew) run() {
+	w.begun = time.Now()
+	atomic.StoreUint32(&w.start.V, 1)
+}
+
+// end stops the threads and waits for them.
+func (w *crew) end() {
+	atomic.StoreUint32(&w.stop.V, 1)
+	atomic.StoreUint32(&w.start.V, 1)
+	w.ended.Wait()
+}
+
+// snapshot reads the counters while the threads run: all of them first, then what
+// takes longer.
+func (w *crew) snapshot() (Snapshot, *failure) {
+	s := Snapshot{Counts: make([]Count, len(w.lanes))}
+	before := time.Since(w.begun)
+	for i, lane := range w.lanes {
+		c := &s.Counts[i]
+		c.Acquisitions, c.Spins = atomic.LoadUint64(&lane.Locked), atomic.LoadUint64(&lane.Spins)
+	}
+	s.At = (before + time.Since(w.begun)) / 2
+	for i, t := range w.cell.Threads {
+		c := &s.Counts[i]
+		c.Thread = t
+		if !t.Role.Takes() {
+			c.Rounds, c.Spins = c.Spins, 0
+		}
+		u := w.ids[i].Read()
+		c.CPUTime, c.HasCPU, c.Waited, c.HasWaited = u.CPU, u.HasCPU, u.Waited, u.HasWaited
+		if !w.ids[i].Pinned(t.CPU) {
+			w.fail(t.CPU, fmt.Errorf("CPU %d went offline or was taken from this process: %w", t.CPU, thread.ErrNoCPU))
+		}
+	}
+	if w.cell.Timed {
+		s.Waits = classes(w.waits, w.clock.Rate())
+	}
+	return s, w.failure()
+}
+
+// classes counts waits, which are in ticks, in the classes of WaitEdges.
+func classes(waits []*hot.Waits, ticksPerSecond float64) []uint64 {
+	edges := WaitEdges()
+	out := make([]uint64, len(edges))
+	for _, w := range waits {
+		if w == nil {
+			continue
+		}
+		at := 0
+		for class := range w {
+			for at < len(edges)-1 && w.Ticks(class)/ticksPerSecond > edges[at] {
+				at++
+			}
+			out[at] += atomic.LoadUint64(&w[class])
+		}
+	}
+	return out
+}

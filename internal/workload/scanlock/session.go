@@ -1,0 +1,207 @@
+package scanlock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"hostlab/internal/workload/thread"
+	"hostlab/internal/workload/worker"
+)
+
+// A worker is asked at least every beat, and given up when it does not answer within
+// patience: together less than the two seconds that Session promises.
+const (
+	beat     = 300 * time.Millisecond
+	patience = 1500 * time.Millisecond
+	arrival  = 20 * time.Second // of all threads on their CPUs, with their memory written once
+)
+
+// Session is threads that run in a worker process. Close must be called.
+type Session struct {
+	ctx    context.Context // the caller's
+	worker *worker.Session
+	kill   context.CancelFunc
+	done   chan struct{} // closed when the session is over
+	beats  sync.WaitGroup
+
+	mu    sync.Mutex // one call at a time
+	asked time.Time
+
+	state sync.Mutex
+	over  error
+}
+
+// errClosed is what a closed session gives.
+var errClosed = errors.New("the threads were stopped")
+
+// Start starts a worker process and the threads of a cell in it, which begin
+// together. Errors name the CPU that cannot be used, and wrap thread.ErrNoCPU then.
+// Cancelling ctx kills the worker.
+func Start(ctx context.Context, c Cell) (*Session, error) {
+	c, err := c.checked()
+	if err != nil {
+		return nil, err
+	}
+	life, kill := context.WithCancel(ctx)
+	w, err := worker.Start(life, job, len(c.Threads))
+	if err != nil {
+		kill()
+		return nil, err
+	}
+	s := &Session{ctx: ctx, worker: w, kill: kill, done: make(chan struct{})}
+	if err := s.arrive(c); err != nil {
+		s.Close()
+		return nil, err
+	}
+	s.beats.Go(s.beat)
+	return s, nil
+}
+
+// arrive starts the threads and waits until all of them run.
+func (s *Session) arrive(c Cell) error {
+	r, err := s.ask(request{Cell: &c})
+	for begin := time.Now(); err == nil && r.Missing != nil; r, err = s.ask(request{}) {
+		if time.Since(begin) > arrival {
+			return fmt.Errorf("CPU %d: its thread did not get to run within %g s; something else holds that CPU, or memory is short", *r.Missing, arrival.Seconds())
+		}
+		select {
+		case <-s.ctx.Done():
+			return s.ctx.Err()
+		case <-time.After(settle):
+		}
+	}
+	return err
+}
+
+// beat asks the worker whenever nobody else does, to notice its end.
+func (s *Session) beat() {
+	tick := time.NewTicker(beat)
+	defer tick.Stop()
+	for {
+		select {
+		case <-s.done:
+			return
+		case <-tick.C:
+		}
+		s.mu.Lock()
+		recent := time.Since(s.asked) < beat/2
+		s.mu.Unlock()
+		if !recent {
+			_, _ = s.ask(request{}) // Check tells
+		}
+	}
+}
+
+// Snapshot reads the counters while the threads run. A worker that does not answer
+// within two seconds is killed, and one that died is told with its reason.
+func (s *Session) Snapshot() (Snapshot, error) {
+	r, err := s.ask(request{Read: true})
+	if err != nil {
+		return Snapshot{}, err
+	}
+	if r.Snapshot == nil {
+		return Snapshot{}, s.end(errors.New("the worker process answered without a snapshot"))
+	}
+	return *r.Snapshot, nil
+}
+
+// ask sends a request. Any error is the session's end.
+func (s *Session) ask(q request) (reply, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.Check(); err != nil {
+		return reply{}, err
+	}
+	var r reply
+	answered := make(chan error, 1)
+	go func() { answered <- s.worker.Call(q, &r) }()
+	err, silent := within(answered, patience)
+	s.asked = time.Now()
+	switch {
+	case silent:
+		s.kill()
+		<-answered // comes at once, since the process is gone
+		err = fmt.Errorf("the worker process %d did not answer for %g s, stopped or without a CPU, and was killed", s.worker.PID(), patience.Seconds())
+	case err == nil && r.Failure != nil:
+		err = r.Failure.err()
+	}
+	if s.ctx.Err() != nil {
+		err = s.ctx.Err()
+	}
+	if err != nil {
+		err = s.end(err)
+	}
+	return r, err
+}
+
+// within waits for an answer in short steps, each of which begins after the one
+// before: of a pause that stopped this process too, such as one of the whole guest,
+// only one of them is lost.
+func within[T any](answer <-chan T, d time.Duration) (v T, silent bool) {
+	const steps = 15
+	for range steps {
+		select {
+		case v = <-answer:
+			return v, false
+		case <-time.After(d / steps):
+		}
+	}
+	select {
+	case v = <-answer:
+		return v, false
+	default:
+		return v, true
+	}
+}
+
+// err is the failure as an error of this process.
+func (f *failure) err() error {
+	if !f.Gone {
+		return errors.New(f.Text)
+	}
+	return &cpuError{f.CPU, f.Text}
+}
+
+// cpuError is thread.ErrNoCPU, with the worker's words.
+type cpuError struct {
+	CPU  int
+	text string
+}
+
+func (e *cpuError) Error() string { return e.text }
+
+func (e *cpuError) Unwrap() error { return thread.ErrNoCPU }
+
+// end notes why the session is over, unless it is already, kills the worker, and
+// returns the reason that is noted.
+func (s *Session) end(why error) error {
+	s.state.Lock()
+	defer s.state.Unlock()
+	if s.over == nil {
+		s.over = why
+		close(s.done)
+		s.kill()
+	}
+	return s.over
+}
+
+// Check returns why the worker is of no more use, within two seconds of its death or
+// of its hanging; nil while it runs. It may be called at any time.
+func (s *Session) Check() error {
+	s.state.Lock()
+	defer s.state.Unlock()
+	if s.over == nil {
+		return s.ctx.Err()
+	}
+	return s.over
+}
+
+// Close stops the threads and the worker. It may be called again.
+func (s *Session) Close() error {
+	_ = s.end(errClosed)
+	s.beats.Wait()
+	return s.worker.Close()
+}
