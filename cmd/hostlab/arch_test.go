@@ -32,7 +32,8 @@ var mayImport = map[string][]string{
 	"internal/workload/xmlquery":  {"internal/workload", "internal/workload/thread", "internal/workload/worker"},
 	"internal/workload/logcommit": {"internal/host", "internal/workload", "internal/workload/latency", "internal/workload/thread"},
 	"internal/workload/all": {"internal/workload", "internal/workload/burst", "internal/workload/command", "internal/workload/corun",
-		"internal/workload/dialog", "internal/workload/logcommit", "internal/workload/null", "internal/workload/worker", "internal/workload/xmlquery"},
+		"internal/workload/dialog", "internal/workload/logcommit", "internal/workload/null", "internal/workload/scanlock", "internal/workload/worker",
+		"internal/workload/xmlquery"},
 	"internal/workload/burst": {"internal/neighbours", "internal/stats", "internal/workload", "internal/workload/hot", "internal/workload/latency",
 		"internal/workload/thread", "internal/workload/worker"},
 	"internal/workload/corun": {"internal/workload", "internal/workload/hot", "internal/workload/thread", "internal/workload/worker"},
@@ -68,11 +69,10 @@ var mayImport = map[string][]string{
 	"internal/report/effects":            {"internal/analysis", "internal/report/picture", "internal/result", "internal/screen"},
 	"internal/setting":                   {},
 	"internal/smt":                       {"internal/stats"},
-	"internal/workload/scanlock":         {},
+	"internal/workload/scanlock":         {"internal/workload/hot", "internal/workload/latency", "internal/workload/thread", "internal/workload/worker"},
 	"internal/cpuset":                    {"internal/host", "internal/screen"},
-	"internal/scanlock": {"internal/cpuset", "internal/host", "internal/result", "internal/screen", "internal/stats", "internal/workload/latency",
-		"internal/workload/scanlock"},
-	"internal/relation": {"internal/host", "internal/probe", "internal/result", "internal/screen"},
+	"internal/scanlock":                  {"internal/cpuset", "internal/host", "internal/result", "internal/screen", "internal/stats", "internal/workload/scanlock"},
+	"internal/relation":                  {"internal/host", "internal/probe", "internal/result", "internal/screen"},
 }
 
 // free lists folders that no shipped package may use: test support and benchmarks.

@@ -62,7 +62,7 @@ spins_per_s and scans_per_s.
 
 Exit status: 0 done, also after Ctrl-C without --duration; 1 a worker process
 died or hung; 2 unusable flag or CPU; 3 nothing to inspect; 130 interrupted
-before --duration was over. The figures so far are printed in any case.`,
+before --duration was over. After Ctrl-C the figures so far are printed.`,
 		Example: `  hostlab scanlock                            # until Ctrl-C
   hostlab scanlock -s8 -l7 --duration 30s     # masks, as in 2005
   hostlab scanlock -s cpu:0 -l 1-3,64-67 --duration 10s --format json
@@ -200,11 +200,11 @@ func (o *scanlockRun) table(t scanlock.Table, p scanlock.Plan, width int) error 
 
 // total prints the whole run, where it is more than the last table, and latencies.
 func (o *scanlockRun) total(res scanlock.Result, p scanlock.Plan, width int) error {
-	if res.Tables > 1 {
+	if !res.Told {
 		if err := o.blank(); err != nil {
 			return err
 		}
-		if err := res.Total.Write(o.std.out, p, "In all "+result.Format(res.Total.Seconds, "s"), width); err != nil {
+		if err := res.Total.Write(o.std.out, p, "Whole run, "+result.Format(res.Total.Seconds, "s"), width); err != nil {
 			return err
 		}
 	}

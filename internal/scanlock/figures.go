@@ -59,10 +59,10 @@ func Between(p Plan, from, to threads.Snapshot) Table {
 			r.SpinsPer = float64(r.Spins) / float64(r.Acquisitions)
 		}
 		if now.HasCPU {
-			r.OnCPU = (now.CPUTime - before.CPUTime).Seconds() / t.Seconds
+			r.OnCPU = min(1, (now.CPUTime-before.CPUTime).Seconds()/t.Seconds)
 		}
 		if now.HasWaited {
-			r.Waited = (now.Waited - before.Waited).Seconds() / t.Seconds
+			r.Waited = min(1, (now.Waited-before.Waited).Seconds()/t.Seconds) // read a moment after the others
 		}
 		if r.Locks() {
 			all += r.Acquisitions

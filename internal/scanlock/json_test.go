@@ -31,7 +31,7 @@ func TestSchema(t *testing.T) {
 	}
 	seed := NewDocument(seedPlan(t), Result{Total: Between(seedPlan(t), threads.Snapshot{}, seedRun())})
 	timed := seedRun()
-	timed.Waits = make([]uint64, len(waitEdges()))
+	timed.Waits = make([]uint64, len(threads.WaitEdges()))
 	timed.Waits[7] = 12
 	idle := seedRun()
 	for i := range idle.Counts {

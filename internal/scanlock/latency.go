@@ -7,7 +7,7 @@ import (
 
 	"hostlab/internal/result"
 	"hostlab/internal/screen"
-	"hostlab/internal/workload/latency"
+	threads "hostlab/internal/workload/scanlock"
 )
 
 // Latency is how long acquisitions took. Of a class only its bounds are known, so
@@ -21,7 +21,7 @@ type Latency struct {
 
 // LatencyOf sums a histogram up; nil where nothing was counted.
 func LatencyOf(counts []uint64) *Latency {
-	edges := waitEdges()
+	edges := threads.WaitEdges()
 	n := min(len(edges), len(counts))
 	l := &Latency{Edges: edges[:n], Counts: counts[:n]}
 	for _, c := range l.Counts {
@@ -108,6 +108,3 @@ func (l *Latency) trimmed(most int) (edges []float64, counts []uint64) {
 	}
 	return edges, counts
 }
-
-// waitEdges are the classes of Snapshot.Waits.
-func waitEdges() []float64 { return latency.Edges([]float64{1e-9, 10}, 10) }

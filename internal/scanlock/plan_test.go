@@ -154,6 +154,40 @@ func TestWarnings(t *testing.T) {
 	}
 }
 
+// Windows numbers CPUs through its processor groups, which may have fewer than 64, and
+// tells neither an affinity over all of them nor what is offline.
+func TestProcessorGroups(t *testing.T) {
+	online := []int{0, 1, 2, 3, 64, 65, 66, 67}
+	f := &host.Facts{Topology: host.Topology{Online: host.Known(online, "", "made")}}
+	for _, c := range online {
+		f.Topology.CPUs = append(f.Topology.CPUs, host.CPU{ID: c, Socket: host.Known(c/64, "", "made"), Siblings: host.Known([]int{c &^ 1, c | 1}, "", "made")})
+	}
+	p, err := Make(asked("1:0x2", "0:0xf+1:5"), MachineOf(f))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	s := threads.Snapshot{At: time.Second}
+	for _, th := range p.Cell.Threads {
+		s.Counts = append(s.Counts, threads.Count{Thread: th})
+	}
+	if err := Between(p, threads.Snapshot{}, s).WriteSeed(&b); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"Affinity = 1:00000002\t", "Affinity = 00000008\t", "Affinity = 1:00000004\t"} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("no %q in:\n%s", want, b.String())
+		}
+	}
+	if p.Near[1] != OtherSocket || p.Near[5] != SameCore {
+		t.Errorf("distances %v", p.Near)
+	}
+	_, err = Make(asked("1:0x10", "1"), MachineOf(f))
+	if err == nil || !strings.Contains(err.Error(), "-s 1:0x10: CPU 68 is not there, or offline; online are CPUs 0-3,64-67") {
+		t.Error(err)
+	}
+}
+
 // fast is how long the plan of 512 threads may take.
 const fast = 50 * time.Millisecond
 

@@ -27,7 +27,7 @@ type Watch struct {
 // Result is what a run gave.
 type Result struct {
 	Total       Table
-	Tables      int  // calls of Each
+	Told        bool // Each was given all of Total in one table
 	Interrupted bool // before its duration was over
 }
 
@@ -70,7 +70,7 @@ func (w Watch) Run(ctx context.Context, p Plan) (res Result, err error) {
 		return res, err
 	}
 	began := time.Now()
-	last := first
+	last, tables := first, 0
 	for tick := 1; ; tick++ {
 		until, final := began.Add(time.Duration(tick)*w.Interval), false
 		// An interval that would end just before the run does ends with it.
@@ -88,11 +88,14 @@ func (w Watch) Run(ctx context.Context, p Plan) (res Result, err error) {
 		res.Total = Between(p, first, now)
 		// Of a last interval that was cut short only a long part is worth a table.
 		whole := now.At-last.At >= w.Interval/2
-		if w.Each != nil && (res.Tables == 0 || whole) {
+		if w.Each != nil && (tables == 0 || whole) {
 			if err := w.Each(Between(p, last, now)); err != nil {
 				return res, err
 			}
-			res.Tables++
+			tables++
+			res.Told = tables == 1
+		} else {
+			res.Told = false
 		}
 		last = now
 		if ended || final {

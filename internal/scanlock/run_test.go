@@ -66,7 +66,7 @@ func TestRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(tables) != 3 || res.Tables != 3 || res.Interrupted || res.Total.Seconds != 3 || f.closed != 1 {
+	if len(tables) != 3 || res.Told || res.Interrupted || res.Total.Seconds != 3 || f.closed != 1 {
 		t.Errorf("%d tables, %+v, closed %d times", len(tables), res, f.closed)
 	}
 	for _, table := range append(tables, res.Total) {
@@ -81,7 +81,7 @@ func TestLastInterval(t *testing.T) {
 	f := &fake{}
 	n := 0
 	w := Watch{Start: f.start, Interval: 10 * time.Millisecond, Duration: 10*time.Millisecond + time.Microsecond, Each: func(Table) error { n++; return nil }}
-	if res, err := w.Run(t.Context(), planned(t)); err != nil || n != 1 || res.Total.Seconds != 1 {
+	if res, err := w.Run(t.Context(), planned(t)); err != nil || n != 1 || !res.Told || res.Total.Seconds != 1 {
 		t.Errorf("%d tables, %+v, %v", n, res, err)
 	}
 }

@@ -119,21 +119,19 @@ func (t Table) Write(w io.Writer, p Plan, title string, width int) error {
 func (t Table) headline(p Plan) string {
 	var parts []string
 	if t.Locks > 0 {
-		text := fmt.Sprintf("%s acquisitions in all, by %s", result.Format(t.PerSecond, "1/s"), screen.Count(t.Locks, "thread"))
+		text := fmt.Sprintf("%s took it %s", screen.Count(t.Locks, "lock thread"), result.Format(t.PerSecond, "1/s"))
 		if t.Locks > 1 && !math.IsNaN(t.Jain) {
-			text += fmt.Sprintf("; a fair share is %s; Jain's index %.2f, of 1 at best and %.2g at worst",
+			text += fmt.Sprintf(" in all; a fair share is %s; Jain's index %.2f (1: all equal, %.2g: one has all)",
 				result.Format(t.PerSecond/float64(t.Locks), "1/s"), t.Jain, 1/float64(t.Locks))
 		}
 		parts = append(parts, text)
 	}
-	if t.Locks < len(t.Rows) {
-		if p.Antagonist == threads.Scan {
-			parts = append(parts, fmt.Sprintf("%s scans in all, %s", result.Format(t.Scans, "1/s"), result.Format(t.Scans*float64(p.Cell.ScanSize), "B/s")))
-		} else {
-			parts = append(parts, fmt.Sprintf("%s rounds of %s in all", result.Format(t.Scans, "1/s"), p.Antagonist))
-		}
+	if n := len(t.Rows) - t.Locks; n > 0 && p.Antagonist == threads.Scan {
+		parts = append(parts, fmt.Sprintf("%s: %s scans, %s", screen.Count(n, "scanner"), result.Format(t.Scans, "1/s"), result.Format(t.Scans*float64(p.Cell.ScanSize), "B/s")))
+	} else if n > 0 {
+		parts = append(parts, fmt.Sprintf("%s: %s rounds", screen.Count(n, string(p.Antagonist)+" thread"), result.Format(t.Scans, "1/s")))
 	}
-	return strings.Join(parts, "; ") + " (measured)"
+	return strings.Join(parts, ". ") + ". Measured."
 }
 
 func (t Table) writeRows(out *screen.Printer) {

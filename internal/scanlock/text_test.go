@@ -48,9 +48,9 @@ func TestTable(t *testing.T) {
   Note: the lock thread on CPU 1 shares a core with a scanner, as the system
         reports it: what one does there costs the other
   Note: on 1 core two or more lock threads share the core
-Last 10 s: 2.02 M/s acquisitions in all, by 3 threads; a fair share is 675 k/s;
-Jain's index 0.71, of 1 at best and 0.33 at worst; 904 /s scans in all,
-904 MiB/s (measured)
+Last 10 s: 3 lock threads took it 2.02 M/s in all; a fair share is 675 k/s;
+Jain's index 0.71 (1: all equal, 0.33: one has all). 1 scanner: 904 /s scans,
+904 MiB/s. Measured.
    id role   CPU  place                         rate spins/lock  of fair  waited
 `
 	if diff := cmp.Diff(want, b.String()[:min(len(want), b.Len())]); diff != "" {
@@ -92,7 +92,7 @@ func TestManyThreads(t *testing.T) {
 }
 
 func TestLatency(t *testing.T) {
-	edges := waitEdges()
+	edges := threads.WaitEdges()
 	counts := make([]uint64, len(edges))
 	counts[5], counts[8], counts[30] = 98, 1, 1
 	l := LatencyOf(counts)
