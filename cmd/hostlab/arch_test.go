@@ -53,10 +53,11 @@ var mayImport = map[string][]string{
 	"internal/lever": {"internal/check", "internal/host", "internal/probe", "internal/result"},
 	"internal/report": {"internal/check", "internal/host", "internal/lever", "internal/probe", "internal/report/picture", "internal/result",
 		"internal/screen"},
-	"cmd/hostlab": {"internal/analysis", "internal/check", "internal/experiment", "internal/experiment/runner", "internal/host",
-		"internal/host/hosttext", "internal/lever", "internal/model", "internal/neighbours", "internal/predict", "internal/probe", "internal/report",
-		"internal/report/effects", "internal/result", "internal/result/store", "internal/screen", "internal/spelling", "internal/stats",
-		"internal/workload", "internal/workload/all", "internal/workload/logcommit", "internal/workload/worker"},
+	"cmd/hostlab": {"internal/analysis", "internal/check", "internal/cpuset", "internal/experiment", "internal/experiment/runner", "internal/host",
+		"internal/host/hosttext", "internal/lever", "internal/model", "internal/neighbours", "internal/predict", "internal/probe", "internal/relation",
+		"internal/report", "internal/report/effects", "internal/result", "internal/result/store", "internal/scanlock", "internal/screen",
+		"internal/spelling", "internal/stats", "internal/workload", "internal/workload/all", "internal/workload/logcommit", "internal/workload/scanlock",
+		"internal/workload/worker"},
 	"internal/report/picture":   {"internal/result"},
 	"internal/model":            {"internal/model/des"},
 	"internal/model/des":        {},
@@ -76,6 +77,9 @@ var mayImport = map[string][]string{
 	"internal/workload/oltp": {"internal/workload", "internal/workload/cpus", "internal/workload/hot", "internal/workload/latency",
 		"internal/workload/thread", "internal/workload/worker"},
 	"internal/placement": {"internal/host"},
+	"internal/cpuset":    {"internal/host", "internal/screen"},
+	"internal/scanlock":  {"internal/cpuset", "internal/host", "internal/result", "internal/screen", "internal/stats", "internal/workload/scanlock"},
+	"internal/relation":  {"internal/host", "internal/probe", "internal/result", "internal/screen"},
 }
 
 // free lists folders that no shipped package may use: test support and benchmarks.

@@ -11,8 +11,8 @@ import (
 	"hostlab/internal/workload/all"
 )
 
-// pairsBudget is how long it may take to measure which CPUs share a core.
-const pairsBudget = 4 * time.Second
+// placesBudget is how long it may take to measure which CPUs share a core.
+const placesBudget = 4 * time.Second
 
 // machineFor reads what this host is to a study whose workload asks for it; for
 // others, it is nothing.
@@ -29,7 +29,7 @@ func machineFor(ctx context.Context, st *experiment.Study) (m workload.Machine, 
 // hide; nil where that cannot be measured.
 func measuredPairs(ctx context.Context, m workload.Machine) ([][2]int, error) {
 	out, err := probe.NewPairs().Run(ctx, probe.Config{Facts: &host.Facts{Topology: *m.Topology}, CPUs: m.Allowed,
-		Budget: pairsBudget, Seed: uint64(time.Now().UnixNano()), Alpha: alpha})
+		Budget: placesBudget, Seed: uint64(time.Now().UnixNano()), Alpha: alpha})
 	if err != nil || out.Skipped != "" {
 		return nil, err
 	}

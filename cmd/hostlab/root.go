@@ -66,6 +66,7 @@ Exit status:
 		newRun(std),
 		newStudy(std),
 		newWorkload(std),
+		newScanlock(std),
 		newReport(std),
 		newVersion(std),
 		newMan(),

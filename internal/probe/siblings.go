@@ -8,6 +8,7 @@ import (
 
 	"hostlab/internal/host"
 	"hostlab/internal/neighbours"
+	"hostlab/internal/result"
 	"hostlab/internal/workload/worker"
 )
 
@@ -20,10 +21,9 @@ type pairRunner interface {
 
 // siblings is the probe of what CPUs share.
 type siblings struct {
-	start func(context.Context) (pairRunner, error)
-	now   func() time.Time
-	// pairsOnly leaves out what a scanner costs, and takes the whole time for pairs.
-	pairsOnly bool
+	start     func(context.Context) (pairRunner, error)
+	now       func() time.Time
+	pairsOnly bool // without the harm of a scanner
 }
 
 // NewSiblings returns the probe that finds by measurement which CPUs are threads
@@ -31,24 +31,29 @@ type siblings struct {
 // on a sibling and on another core.
 func NewSiblings() Probe { return &siblings{start: startPairSession, now: time.Now} }
 
-// NewPairs is NewSiblings without the second part: only which CPUs share a core.
+// NewPairs returns the first half of that probe alone: which CPUs share a core.
 func NewPairs() Probe { return &siblings{start: startPairSession, now: time.Now, pairsOnly: true} }
 
 func (*siblings) Name() string   { return "siblings" }
 func (*siblings) Title() string  { return "Siblings" }
 func (*siblings) Share() float64 { return 0.20 }
 
-const siblingsMethod = "For pairs of CPUs, two pinned threads run chunks of about 30 us that fill the integer or the floating-point " +
+const pairsMethod = "For pairs of CPUs, two pinned threads run chunks of about 30 us that fill the integer or the floating-point " +
 	"ports, alone and together, in random order within rounds; medians of chunks hold where means do not. Two threads of one core " +
 	"slow each other by 1.30 or more in both directions, while a chain of additions, as a control, stays within 1.10, and a cache " +
 	"line goes between them as fast as anywhere on the host. At most 1.15 means two cores. Unchanged chunks at 1.5 times the elapsed " +
 	"time mean that one CPU serves both in turn. Everything else is called unknown. The thresholds were set from published figures and " +
-	"from hosts without siblings; no host with siblings was at hand to confirm them. Then a thread takes and releases a lock of its own " +
+	"from hosts without siblings; no host with siblings was at hand to confirm them."
+
+const harmMethod = " Then a thread takes and releases a lock of its own " +
 	"while another CPU is idle or scans twice the L2 cache with stores: the ratio of acquisitions per second to those alone."
 
 // Run implements Probe.
 func (p *siblings) Run(ctx context.Context, cfg Config) (out Outcome, err error) {
-	out = Outcome{Probe: p.Name(), Title: p.Title(), Method: siblingsMethod}
+	out = Outcome{Probe: p.Name(), Title: p.Title(), Method: pairsMethod}
+	if !p.pairsOnly {
+		out.Method += harmMethod
+	}
 	begin := p.now()
 	defer func() { out.Seconds = p.now().Sub(begin).Seconds() }()
 	if len(cfg.CPUs) < 2 {
@@ -62,7 +67,7 @@ func (p *siblings) Run(ctx context.Context, cfg Config) (out Outcome, err error)
 	rnd := rand.New(rand.NewPCG(cfg.Seed, 0x7369626c))
 	budget := cfg.Budget
 	if p.pairsOnly {
-		budget *= 2 // of which pairs get half
+		budget *= 2 // the plan gives half to the harm
 	}
 	plan := planSiblings(budget, len(cfg.CPUs), cfg.Alpha)
 	reported := reportedSiblings(topo)
@@ -95,13 +100,11 @@ func (p *siblings) Run(ctx context.Context, cfg Config) (out Outcome, err error)
 	}
 	out.Pairs, out.Measurements = r.pairResults()
 	out.Warnings = append(out.Warnings, disagreements(out.Pairs)...)
-	if p.pairsOnly {
-		out.Measurements = settled(out.Measurements)
-		return out, nil
-	}
-	harm, err := r.harm(ctx, begin.Add(cfg.Budget))
-	if err != nil {
-		return out, err
+	var harm []result.Measurement
+	if !p.pairsOnly {
+		if harm, err = r.harm(ctx, begin.Add(cfg.Budget)); err != nil {
+			return out, err
+		}
 	}
 	out.Measurements = settled(append(out.Measurements, harm...))
 	return out, nil

@@ -238,6 +238,30 @@ func TestSiblingsTwoCPUs(t *testing.T) {
 	}
 }
 
+// The pairs alone take no lock and say nothing of harm.
+func TestPairsOnly(t *testing.T) {
+	f := newFakeCores(true, 2)
+	p := f.probe()
+	p.pairsOnly = true
+	o, err := p.Run(t.Context(), cpuConfig(6*time.Second, 0, 1, 2, 3))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range o.Pairs {
+		if want := r.B-r.A == 2; want != (r.Relation == string(Siblings)) {
+			t.Errorf("%+v", r)
+		}
+	}
+	for _, m := range o.Measurements {
+		if strings.Contains(m.Name, "harm") || strings.Contains(m.Name, "scans") {
+			t.Errorf("%s was measured", m.Name)
+		}
+	}
+	if strings.Contains(o.Method, "lock") || len(o.Pairs) != 6 || !f.closed {
+		t.Errorf("%d pairs by %q, closed %v", len(o.Pairs), o.Method, f.closed)
+	}
+}
+
 func TestSiblingsUndecided(t *testing.T) {
 	f := newFakeCores(true, 1)
 	f.slow = 1.22 // too much for separate cores, too little for siblings

@@ -1,0 +1,223 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"hostlab/internal/cpuset"
+	"hostlab/internal/result"
+	"hostlab/internal/scanlock"
+	"hostlab/internal/screen"
+	"hostlab/internal/workload"
+	threads "hostlab/internal/workload/scanlock"
+)
+
+// The words that scanlock's flags take.
+var (
+	lockKinds   = []string{string(threads.TTAS), string(threads.TAS), string(threads.Ticket), string(threads.MCS), string(threads.Mutex)}
+	antagonists = []string{string(threads.Scan), string(threads.Pause), string(threads.ALU), string(threads.FMA)}
+	layouts     = []string{string(threads.Padded), string(threads.Seed)}
+)
+
+// The least times that give a table that means something, and the most.
+const (
+	leastInterval = 100 * time.Millisecond
+	mostTime      = 30 * 24 * time.Hour
+)
+
+func newScanlock(std streams) *cobra.Command {
+	o := scanlockRun{std: std, start: startThreads}
+	cmd := &cobra.Command{
+		Use:   "scanlock [flags]",
+		Short: "Run threads that take a lock beside threads that scan memory",
+		Long: `scanlock pins threads to CPUs: some take and release one lock as often as they
+can, others overwrite memory, as a database's lazy writer does. It shows how
+often each gets the lock, and what sharing a core or a cache with a scanner
+costs. It is the program of "Be aware: To Hyper or not to hyper" (2005), with
+its masks: -s8 -l7 scans on CPU 3 and takes the lock on CPUs 0 to 2. Without
+masks the first CPU scans and all others take the lock.
+
+` + cpuset.Syntax + `
+  none        no such threads at all
+
+Every --interval it prints a line a thread in the form of that program, for a
+scanner with its scans as Spin, and then its own table: the rate (acquisitions
+per second, or a scanner's scans), spins for each acquisition, what a thread got
+of a fair share, and how long it waited for its CPU because others had it. More
+than 16 threads are put together by role and place; more than 64 get no lines of
+the old form. Jain's index of fairness is 1 when all get the same, and 1/n when
+one of n gets everything. The first 0.1 s are not counted.
+
+These are the figures of one run, without an interval, on CPUs that it keeps
+fully busy meanwhile. Nothing is changed, and root is not needed.
+
+With --format json one document comes at the end, as docs/schema/
+scanlock.schema.json describes: .threads has id, role, cpu, acquisitions_per_s,
+spins_per_s and scans_per_s.
+
+Exit status: 0 done, also after Ctrl-C without --duration; 1 a worker process
+died or hung; 2 unusable flag or CPU; 3 nothing to inspect; 130 interrupted
+before --duration was over. After Ctrl-C the figures so far are printed.`,
+		Example: `  hostlab scanlock                            # until Ctrl-C
+  hostlab scanlock -s8 -l7 --duration 30s     # masks, as in 2005
+  hostlab scanlock -s cpu:0 -l 1-3,64-67 --duration 10s --format json
+  hostlab scanlock -s none -l 0-1 --duration 5s --lock mcs --latency`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := o.check(cmd); err != nil {
+				return err
+			}
+			return o.run(cmd.Context())
+		},
+	}
+	f := cmd.Flags()
+	f.StringVarP(&o.ask.Scan, "scan-cpus", "s", "", "`CPUS` that scan (default: the first that may be used)")
+	f.StringVarP(&o.ask.Lock, "lock-cpus", "l", "", "`CPUS` that take the lock (default: all others)")
+	f.DurationVar(&o.interval, "interval", 10*time.Second, "time between tables")
+	f.DurationVar(&o.duration, "duration", 0, "how long to run; 0: until Ctrl-C")
+	choiceFlag(cmd, &o.lock, "lock", string(threads.TTAS), "how the lock is taken (mutex: the operating system's)", lockKinds)
+	f.IntVar(&o.ask.Cell.Critical, "critical", 0, "dependent additions while the lock is held; 0: none, as in 2005")
+	f.BoolVar(&o.ask.Cell.Touch, "touch", false, "also write to data that the lock protects")
+	f.IntVar(&o.ask.Cell.Parallel, "parallel", 0, "dependent additions between a release and the next try")
+	f.BoolVar(&o.ask.Cell.NoPause, "no-pause", false, "spin without the PAUSE (YIELD on arm64) that spares a sibling")
+	f.StringVar(&o.size, "scan-size", "1MiB", "memory that each scanner overwrites")
+	choiceFlag(cmd, &o.antagonist, "antagonist", string(threads.Scan), "what scanners do; other than scan they touch no memory", antagonists)
+	choiceFlag(cmd, &o.layout, "layout", string(threads.Padded), "where counters lie: apart, or in shared cache lines as in 2005", layouts)
+	f.BoolVar(&o.ask.Cell.Timed, "latency", false, "also print how long acquisitions took; costs more than the lock itself")
+	choiceFlag(cmd, &o.format, "format", "text", "output", formats)
+	for _, name := range []string{"scan-cpus", "lock-cpus", "interval", "duration", "critical", "parallel", "scan-size"} {
+		cobra.CheckErr(cmd.RegisterFlagCompletionFunc(name, cobra.NoFileCompletions))
+	}
+	return cmd
+}
+
+// scanlockRun is what the command line asks for.
+type scanlockRun struct {
+	std                              streams
+	start                            func(context.Context, threads.Cell) (scanlock.Session, error)
+	ask                              scanlock.Ask
+	interval, duration               time.Duration
+	lock, antagonist, layout, format string
+	size                             string
+}
+
+func startThreads(ctx context.Context, c threads.Cell) (scanlock.Session, error) {
+	s, err := threads.Start(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// check reads the flags that need no host.
+func (o *scanlockRun) check(cmd *cobra.Command) error {
+	if err := notEmpty(cmd, "scan-cpus", "lock-cpus", "scan-size"); err != nil {
+		return err
+	}
+	for _, w := range []struct {
+		flag, word string
+		words      []string
+	}{{"format", o.format, formats}, {"lock", o.lock, lockKinds}, {"antagonist", o.antagonist, antagonists}, {"layout", o.layout, layouts}} {
+		if err := oneOf(w.flag, w.word, w.words); err != nil {
+			return err
+		}
+	}
+	if o.interval < leastInterval || o.interval > mostTime {
+		return usagef("--interval %s: expected %s to %s", o.interval, leastInterval, screen.Brief(mostTime))
+	}
+	if o.duration != 0 && (o.duration < leastInterval || o.duration > mostTime) {
+		return usagef("--duration %s: expected %s to %s, or 0 to run until Ctrl-C", o.duration, leastInterval, screen.Brief(mostTime))
+	}
+	size, err := workload.ParseText(workload.Param{Name: "scan_size", Kind: workload.Bytes, Min: scanlock.LeastScan, Max: scanlock.MostScan}, o.size)
+	if bad, ok := errors.AsType[*workload.ParamError](err); ok {
+		return usagef("--scan-size: %s", joined(bad.Text, bad.Hint))
+	} else if err != nil {
+		return err
+	}
+	o.ask.Cell.ScanSize = int(size.(int64))
+	o.ask.Antagonist = threads.Role(o.antagonist)
+	o.ask.Cell.Lock, o.ask.Cell.Layout = threads.LockKind(o.lock), threads.Layout(o.layout)
+	return nil
+}
+
+// run plans, runs and prints.
+func (o *scanlockRun) run(ctx context.Context) error {
+	m := machine{}
+	facts, err := m.collect(ctx, "")
+	if err != nil {
+		return err
+	}
+	started := time.Now()
+	plan, err := scanlock.Make(o.ask, scanlock.MachineOf(facts))
+	if err != nil {
+		return usageError{err}
+	}
+	_, width := terminal(o.std.out)
+	w := scanlock.Watch{Start: o.start, WarmUp: 100 * time.Millisecond, Interval: o.interval, Duration: o.duration}
+	if o.format == "text" {
+		if err := plan.Write(o.std.out, width); err != nil {
+			return err
+		}
+		w.Each = func(t scanlock.Table) error { return o.table(t, plan, width) }
+	}
+	res, err := w.Run(ctx, plan)
+	if err != nil {
+		return err
+	}
+	if o.format == "json" {
+		d := scanlock.NewDocument(plan, res)
+		d.Tool, d.Host, d.Started = versionText(), facts.Identity.Hostname.Or("unknown host"), started
+		err = d.Write(o.std.out)
+	} else {
+		err = o.total(res, plan, width)
+	}
+	if err == nil && res.Interrupted {
+		return context.Canceled
+	}
+	return err
+}
+
+// joined is what is wrong and, where there is one, the hint.
+func joined(text, hint string) string {
+	return strings.TrimSuffix(text+"; "+hint, "; ")
+}
+
+// table prints one interval: in the old form, then in ours.
+func (o *scanlockRun) table(t scanlock.Table, p scanlock.Plan, width int) error {
+	if err := o.blank(); err != nil {
+		return err
+	}
+	if err := t.WriteSeed(o.std.out); err != nil {
+		return err
+	}
+	return t.Write(o.std.out, p, "Last "+result.Format(t.Seconds, "s"), width)
+}
+
+// total prints the whole run, where it is more than the last table, and latencies.
+func (o *scanlockRun) total(res scanlock.Result, p scanlock.Plan, width int) error {
+	if !res.Told {
+		if err := o.blank(); err != nil {
+			return err
+		}
+		if err := res.Total.Write(o.std.out, p, "Whole run, "+result.Format(res.Total.Seconds, "s"), width); err != nil {
+			return err
+		}
+	}
+	if !o.ask.Cell.Timed {
+		return nil
+	}
+	if err := o.blank(); err != nil {
+		return err
+	}
+	return res.Total.WriteLatency(o.std.out, width)
+}
+
+func (o *scanlockRun) blank() error {
+	_, err := fmt.Fprintln(o.std.out)
+	return err
+}

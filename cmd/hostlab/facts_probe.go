@@ -1,0 +1,58 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"hostlab/internal/probe"
+	"hostlab/internal/relation"
+	"hostlab/internal/result"
+)
+
+// pairsBudget is how long pairs of CPUs are measured at most, but for those that stay
+// undecided; a pair takes about a third of a second.
+const pairsBudget = 10 * time.Second
+
+// probePairs measures which CPUs share a core.
+func probePairs(cmd *cobra.Command, std streams, format string) error {
+	for _, other := range []struct{ flag, why string }{
+		{"root", "a recorded machine cannot be measured"}, {"record", "a recording holds what is reported only"}, {"path", "it measures CPUs only"}} {
+		if cmd.Flags().Changed(other.flag) {
+			return usagef("--probe and --%s exclude each other: %s", other.flag, other.why)
+		}
+	}
+	m := machine{}
+	started := time.Now()
+	facts, err := m.collect(cmd.Context(), "")
+	if err != nil {
+		return err
+	}
+	cpus := usableCPUs(facts)
+	p := newProgress(std.err, false, pairsBudget)
+	defer p.clear()
+	pairs := probe.NewPairs()
+	cfg := probe.Config{Facts: facts, CPUs: cpus, Budget: pairsBudget, Seed: uint64(started.UnixNano()), Alpha: alpha, Report: p.step("Pairs of CPUs", pairsBudget)}
+	out, err := runProbe(cmd.Context(), pairs, cfg)
+	p.clear()
+	if err != nil {
+		return err
+	}
+	if out.Failed != "" {
+		return errors.New("the pairs of CPUs could not be measured: " + out.Failed)
+	}
+	r := relation.New(out, &facts.Topology, cpus)
+	r.Tool, r.Host, r.Started = versionText(), facts.Identity.Hostname.Or("unknown host"), started
+	if out.Skipped != "" {
+		r.Evidence = result.Evidence("")
+	}
+	if format == "json" {
+		enc := json.NewEncoder(std.out)
+		enc.SetIndent("", "  ")
+		return enc.Encode(r)
+	}
+	_, width := terminal(std.out)
+	return r.Write(std.out, width)
+}

@@ -1,0 +1,185 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+// running is a scanlock that has printed its first table.
+type running struct {
+	cmd    *exec.Cmd
+	worker int
+	rest   chan string // of its output, once it has ended
+	stderr bytes.Buffer
+}
+
+func startScanlock(t *testing.T, args ...string) *running {
+	t.Helper()
+	exe, err := exec.LookPath("hostlab")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &running{cmd: exec.Command(exe, append([]string{"scanlock", "--interval", "100ms"}, args...)...), rest: make(chan string, 1)}
+	r.cmd.Stderr = &r.stderr
+	out, err := r.cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = r.cmd.Process.Kill(); _ = r.cmd.Wait() })
+	lines := bufio.NewScanner(out)
+	for lines.Scan() && !strings.Contains(lines.Text(), "of fair") {
+	}
+	children := childrenOf(t, r.cmd.Process.Pid)
+	if len(children) != 1 {
+		t.Fatalf("%d worker processes: %v; stderr: %s", len(children), lines.Err(), r.stderr.String())
+	}
+	r.worker = children[0]
+	go func() {
+		var b strings.Builder
+		for lines.Scan() {
+			b.WriteString(lines.Text() + "\n")
+		}
+		r.rest <- b.String()
+	}()
+	return r
+}
+
+// childrenOf lists the processes whose parent is pid: the fourth field of stat, behind
+// a name in brackets (proc_pid_stat(5)).
+func childrenOf(t *testing.T, pid int) (list []int) {
+	t.Helper()
+	stats, err := filepath.Glob("/proc/[0-9]*/stat")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range stats {
+		b, err := os.ReadFile(file)
+		if err != nil {
+			continue // it has ended
+		}
+		f := strings.Fields(string(b[bytes.LastIndexByte(b, ')')+1:]))
+		if len(f) > 1 && f[1] == strconv.Itoa(pid) {
+			child, err := strconv.Atoi(filepath.Base(filepath.Dir(file)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			list = append(list, child)
+		}
+	}
+	return list
+}
+
+// end waits for the end and returns the exit status and what was still printed.
+func (r *running) end(t *testing.T) (status int, rest string) {
+	t.Helper()
+	rest = <-r.rest
+	err := r.cmd.Wait()
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+		status = exit.ExitCode()
+	} else if err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Kill(r.worker, 0); !errors.Is(err, syscall.ESRCH) {
+		t.Errorf("the worker process %d is still there: %v", r.worker, err)
+	}
+	return status, rest
+}
+
+// A worker that is killed, or stops answering, ends the command soon, with a line that
+// says so. Two seconds are promised; the limit here is for a busy machine.
+func TestScanlockWorkerDies(t *testing.T) {
+	for signal, want := range map[syscall.Signal]string{syscall.SIGKILL: "killed", syscall.SIGSTOP: "did not answer"} {
+		r := startScanlock(t, "--duration", "1m")
+		if err := syscall.Kill(r.worker, signal); err != nil {
+			t.Fatal(err)
+		}
+		sent := time.Now()
+		status, _ := r.end(t)
+		if took := time.Since(sent); took > 10*time.Second {
+			t.Errorf("%v: took %v", signal, took)
+		} else {
+			t.Logf("%v: took %v: %s", signal, took, r.stderr.String())
+		}
+		if text := r.stderr.String(); status != exitFailed || strings.Count(text, "\n") != 1 || !strings.Contains(text, "worker") || !strings.Contains(text, want) {
+			t.Errorf("%v: exit status %d, %q", signal, status, text)
+		}
+	}
+}
+
+// Ctrl-C is how a run without a duration ends, and cuts one with a duration short. In
+// both cases it prints what it has.
+func TestScanlockInterrupted(t *testing.T) {
+	for _, c := range []struct {
+		args   []string
+		status int
+		lines  int
+	}{{nil, exitOK, 0}, {[]string{"--duration", "1m"}, exitInterrupted, 1}} {
+		r := startScanlock(t, c.args...)
+		// A terminal sends it to the worker, too.
+		for _, pid := range []int{r.worker, r.cmd.Process.Pid} {
+			if err := syscall.Kill(pid, syscall.SIGINT); err != nil {
+				t.Fatal(err)
+			}
+		}
+		status, rest := r.end(t)
+		if status != c.status || strings.Count(r.stderr.String(), "\n") != c.lines || !strings.Contains(rest, "Whole run") {
+			t.Errorf("%q: exit status %d, stderr %q, last output:\n%s", c.args, status, r.stderr.String(), rest)
+		}
+	}
+}
+
+// What scanlock writes as JSON is what its schema describes, also when the runtime of
+// this process has one CPU to itself.
+func TestScanlockJSON(t *testing.T) {
+	schema, err := jsonschema.NewCompiler().Compile("../../docs/schema/scanlock.schema.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("GOMAXPROCS", "1")
+	for i, args := range [][]string{{}, {"--latency"}, {"-s", "none"}, {"-l", "none"}, {"--antagonist", "fma", "--lock", "mcs", "--layout", "seed", "--no-pause"},
+		{"--lock", "mutex", "--critical", "10", "--touch", "--parallel", "5"}} {
+		var out, stderr bytes.Buffer
+		status := run(context.Background(), append([]string{"scanlock", "--duration", "100ms", "--format", "json"}, args...), streams{nil, &out, &stderr})
+		if status != exitOK {
+			t.Fatalf("%q: exit status %d: %s", args, status, stderr.String())
+		}
+		v, err := jsonschema.UnmarshalJSON(&out)
+		if err == nil {
+			err = schema.Validate(v)
+		}
+		if err != nil {
+			t.Errorf("%q: %v", args, err)
+			continue
+		}
+		doc := v.(map[string]any)
+		if timed := i == 1; timed != (doc["latency"] != nil) {
+			t.Errorf("%q: latency %v", args, doc["latency"])
+		}
+		for _, th := range doc["threads"].([]any) {
+			th := th.(map[string]any)
+			done := "rounds"
+			if th["role"] == "lock" {
+				done = "acquisitions"
+			}
+			if fmt.Sprint(th[done]) == "0" {
+				t.Errorf("%q: a thread did nothing: %v", args, th)
+			}
+		}
+	}
+}

@@ -1,0 +1,160 @@
+package relation
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"hostlab/internal/host"
+	"hostlab/internal/probe"
+	"hostlab/internal/result"
+)
+
+// made is an outcome on four CPUs, of which the system may report 0 and 2, 1 and 3 as
+// siblings, with the relations of the pairs 0-1, 0-2, 0-3, 1-2, 1-3, 2-3.
+func made(reported, told bool, relations ...probe.Relation) Report {
+	topo := &host.Topology{}
+	for c := range 4 {
+		x := host.CPU{ID: c}
+		if told {
+			x.Siblings = host.Known([]int{c}, "", "made")
+		}
+		if told && reported {
+			x.Siblings = host.Known([]int{c % 2, c%2 + 2}, "", "made")
+		}
+		topo.CPUs = append(topo.CPUs, x)
+	}
+	out := probe.Outcome{Method: "how", Seconds: 2}
+	for i, p := range [][2]int{{0, 1}, {0, 2}, {0, 3}, {1, 2}, {1, 3}, {2, 3}} {
+		out.Pairs = append(out.Pairs, probe.PairResult{A: p[0], B: p[1], Reported: reported && p[1]-p[0] == 2, Relation: string(relations[i]), Reason: "because"})
+		for _, kind := range []string{"slowdown", "pingpong"} {
+			m := result.Measurement{Name: fmt.Sprintf("siblings.%s.cpu%d-cpu%d", kind, p[0], p[1]), Unit: "s"}
+			switch i {
+			case 0: // unknown
+			case 1:
+				m.Estimate = &result.Estimate{Value: 1.5e-8, Low: math.NaN(), High: math.NaN(), N: 3}
+			default:
+				m.Estimate = &result.Estimate{Value: 1.04e-7, Low: 1.001e-7, High: 1.2e-7, N: 8}
+			}
+			out.Measurements = append(out.Measurements, m)
+		}
+	}
+	r := New(out, topo, []int{0, 1, 2, 3})
+	r.Tool, r.Host, r.Started = "hostlab", "made", time.Unix(0, 0).UTC()
+	return r
+}
+
+const (
+	sib = probe.Siblings
+	sep = probe.Separate
+	sha = probe.TimeShared
+	unk = probe.UnknownPair
+)
+
+func reports() map[string]Report {
+	return map[string]Report{
+		"no pair that was decided shares a core":                          made(false, true, sep, sep, sep, sep, sep, sep),
+		"agrees with what the system reports: 2 pairs of CPUs share":      made(true, true, sep, sib, sep, sep, sib, sep),
+		"2 pairs of CPUs share a core, and the system does not say so":    made(false, true, sep, sib, sep, sep, sib, sep),
+		"2 pairs of CPUs that are reported as siblings behave like":       made(true, true, sep, sep, sep, sep, sep, sep),
+		"1 pair of CPUs take turns on one CPU":                            made(false, true, sha, sep, sep, sep, sep, sep),
+		"does not tell what CPUs share; by measurement no pair":           made(false, false, sep, sep, sep, sep, sep, sep),
+		"What 6 pairs of CPUs share is not decided; on a quieter":         made(false, true, unk, unk, unk, unk, unk, unk),
+		"shares a core. What 1 pair of CPUs share is not decided":         made(false, true, unk, sep, sep, sep, sep, sep),
+		"Not measured: one CPU.":                                          New(probe.Outcome{Skipped: "one CPU", Method: "how"}, &host.Topology{}, []int{0}),
+		"6 pairs of CPUs share a core, and the system does not say so. W": made(false, false, sib, sib, sib, sib, sib, sib),
+	}
+}
+
+func TestVerdicts(t *testing.T) {
+	for want, r := range reports() {
+		want = strings.TrimSuffix(want, " W")
+		if !strings.Contains(r.Verdict, want) {
+			t.Errorf("%q, want %q", r.Verdict, want)
+		}
+		var b bytes.Buffer
+		if err := r.Write(&b, 80); err != nil {
+			t.Fatal(err)
+		}
+		for l := range strings.Lines(b.String()) {
+			if n := len([]rune(strings.TrimSuffix(l, "\n"))); n > 80 {
+				t.Errorf("%d columns: %s", n, l)
+			}
+		}
+		if !strings.Contains(b.String(), "no positive control") {
+			t.Errorf("it is not said that nothing confirmed the thresholds:\n%s", b.String())
+		}
+	}
+}
+
+func TestPairs(t *testing.T) {
+	r := made(true, true, sep, sep, unk, sep, sib, sha)
+	var got []string
+	for _, p := range r.Pairs {
+		agree := "?"
+		if p.Agree != nil {
+			agree = fmt.Sprint(*p.Agree)
+		}
+		got = append(got, fmt.Sprintf("%d-%d %s %s %s", p.A, p.B, p.Reported, p.Measured, agree))
+	}
+	// What disagrees comes first, then what is close.
+	want := "2-3 separate time-shared false; 0-2 siblings separate false; 1-3 siblings siblings true; 0-3 separate unknown ?; 0-1 separate separate true; 1-2 separate separate true"
+	if text := strings.Join(got, "; "); text != want {
+		t.Errorf("got  %s\nwant %s", text, want)
+	}
+	var b bytes.Buffer
+	if err := r.Write(&b, 80); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"1 and 3     siblings siblings    0.00x [0.00, 0.00]   104 ns [100, 120]      8", "unknown", " 15 ns ", "Undecided: CPUs 0 and 3: because"} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("no %q in:\n%s", want, b.String())
+		}
+	}
+}
+
+func TestManyPairs(t *testing.T) {
+	r := made(false, true, sep, sep, sep, sep, sep, sep)
+	for range 100 {
+		r.Pairs = append(r.Pairs, r.Pairs[5])
+	}
+	var b bytes.Buffer
+	if err := r.Write(&b, 80); err != nil || strings.Count(b.String(), "\n") > 40 || !strings.Contains(b.String(), "and 82 pairs more") {
+		t.Errorf("%v:\n%s", err, b.String())
+	}
+}
+
+// docs/schema/relation.schema.json describes the document.
+func TestSchema(t *testing.T) {
+	schema, err := jsonschema.NewCompiler().Compile("../../docs/schema/relation.schema.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	valid := func(r Report) error {
+		b, err := json.Marshal(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		v, err := jsonschema.UnmarshalJSON(bytes.NewReader(b))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return schema.Validate(v)
+	}
+	for name, r := range reports() {
+		if err := valid(r); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	bad := made(false, true, sep, sep, sep, sep, sep, sep)
+	bad.Pairs[0].Measured = "cousins"
+	if valid(bad) == nil {
+		t.Error("an unknown relation is not refused")
+	}
+}

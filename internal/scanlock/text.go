@@ -1,0 +1,220 @@
+package scanlock
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+
+	"hostlab/internal/cpuset"
+	"hostlab/internal/host"
+	"hostlab/internal/result"
+	"hostlab/internal/screen"
+	"hostlab/internal/stats"
+	threads "hostlab/internal/workload/scanlock"
+)
+
+// Up to this many threads each has a line of its own: the seed's program has 64 at
+// most, and a table of ours is to fit a screen.
+const (
+	mostSeedLines = 64
+	mostRows      = 16
+)
+
+// Write tells a plan before it runs.
+func (p Plan) Write(w io.Writer, width int) error {
+	t := screen.NewPrinter(w, width, false)
+	c := p.Cell
+	var scan, lock []int
+	near := map[Near][]int{}
+	for i, th := range c.Threads {
+		if th.Role == threads.Lock {
+			lock = append(lock, th.CPU)
+			near[p.Near[i]] = append(near[p.Near[i]], th.CPU)
+		} else {
+			scan = append(scan, th.CPU)
+		}
+	}
+	t.Raw("Plan")
+	if len(scan) > 0 {
+		what := map[threads.Role]string{threads.Scan: "overwrite " + result.Format(float64(c.ScanSize), "B") + " each, over and over",
+			threads.Pause: "wait with PAUSE", threads.ALU: "fill the ports for integers", threads.FMA: "fill the ports for floating point"}[p.Antagonist]
+		t.Hang(fmt.Sprintf("  %-6s", p.Antagonist), "", fmt.Sprintf("%s on %s: %s", screen.Count(len(scan), "thread"), cpuset.Names(scan), what))
+	}
+	if len(lock) > 0 {
+		t.Hang("  lock  ", "", fmt.Sprintf("%s on %s: %s", screen.Count(len(lock), "thread"), cpuset.Names(lock), p.lockText()))
+	}
+	for _, n := range nears {
+		if cpus := near[n]; len(cpus) > 0 && len(scan) > 0 {
+			t.Hang("        ", "", words[n]+": "+host.FormatList(cpus))
+		}
+	}
+	for _, text := range p.Warnings {
+		t.Hang("  Note: ", "", text)
+	}
+	return t.Err()
+}
+
+// lockText describes the lock and what is done under it.
+func (p Plan) lockText() string {
+	c := p.Cell
+	parts := []string{fmt.Sprintf("one %s lock", c.Lock)}
+	switch {
+	case c.Touch && c.Critical > 0:
+		parts = append(parts, fmt.Sprintf("%s and a write of protected data under it", screen.Count(c.Critical, "addition")))
+	case c.Touch:
+		parts = append(parts, "a write of protected data under it")
+	case c.Critical > 0:
+		parts = append(parts, screen.Count(c.Critical, "addition")+" under it")
+	default:
+		parts = append(parts, "nothing under it")
+	}
+	if c.Parallel > 0 {
+		parts = append(parts, screen.Count(c.Parallel, "addition")+" between")
+	}
+	if c.NoPause {
+		parts = append(parts, "no PAUSE while spinning")
+	}
+	if c.Layout == threads.Seed {
+		parts = append(parts, "counters packed as in the program of 2005")
+	}
+	return strings.Join(parts, ", ")
+}
+
+// WriteSeed writes a line for each thread in the form of the program of 2005, scans
+// as spins. More threads than it could have are left out.
+func (t Table) WriteSeed(w io.Writer) error {
+	if len(t.Rows) > mostSeedLines {
+		return nil
+	}
+	var b strings.Builder
+	for _, r := range t.Rows {
+		spin := r.Spins
+		if !r.Locks() {
+			spin = r.Rounds
+		}
+		fmt.Fprintf(&b, "Thread Id = %d\t, Thread Affinity = %s\t, Locked = %d\t, Spin = %d\t\n", r.ID, cpuset.Affinity(r.CPU), r.Acquisitions, spin)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// Write writes the table in our form, below a title such as "Last 10 s".
+func (t Table) Write(w io.Writer, p Plan, title string, width int) error {
+	out := screen.NewPrinter(w, width, false)
+	out.Text("", "", fmt.Sprintf("%s: %s", title, t.headline(p)))
+	if len(t.Rows) <= mostRows {
+		t.writeRows(out)
+	} else {
+		t.writeGroups(out)
+	}
+	for _, text := range t.Warnings() {
+		out.Hang("  Note: ", "", text)
+	}
+	return out.Err()
+}
+
+// headline is what all threads did together.
+func (t Table) headline(p Plan) string {
+	var parts []string
+	if t.Locks > 0 {
+		text := fmt.Sprintf("%s took it %s", screen.Count(t.Locks, "lock thread"), result.Format(t.PerSecond, "1/s"))
+		if t.Locks > 1 && !math.IsNaN(t.Jain) {
+			text += fmt.Sprintf(" in all; a fair share is %s; Jain's index %.2f (1: all equal, %.2g: one has all)",
+				result.Format(t.PerSecond/float64(t.Locks), "1/s"), t.Jain, 1/float64(t.Locks))
+		}
+		parts = append(parts, text)
+	}
+	if n := len(t.Rows) - t.Locks; n > 0 && p.Antagonist == threads.Scan {
+		parts = append(parts, fmt.Sprintf("%s: %s scans, %s", screen.Count(n, "scanner"), result.Format(t.Scans, "1/s"), result.Format(t.Scans*float64(p.Cell.ScanSize), "B/s")))
+	} else if n > 0 {
+		parts = append(parts, fmt.Sprintf("%s: %s rounds", screen.Count(n, string(p.Antagonist)+" thread"), result.Format(t.Scans, "1/s")))
+	}
+	return strings.Join(parts, ". ") + ". Measured."
+}
+
+func (t Table) writeRows(out *screen.Printer) {
+	line := func(cells ...any) { out.Raw(fmt.Sprintf("  %3v %-5v %4v  %-24v %9v %10v %8v %7v", cells...)) }
+	line("id", "role", "CPU", "place", "rate", "spins/lock", "of fair", "waited")
+	for _, r := range t.Rows {
+		rate := r.PerSecond
+		if !r.Locks() {
+			rate = r.RoundsPerSecond
+		}
+		line(r.ID, r.Role, r.CPU, orDash(words[r.Near]), result.Format(rate, "1/s"), number(r.SpinsPer), percent(r.OfFair), waited(r.Waited))
+	}
+}
+
+// writeGroups writes a line for all threads of one role and place.
+func (t Table) writeGroups(out *screen.Printer) {
+	line := func(cells ...any) { out.Raw(fmt.Sprintf("  %7v %-5v %-24v %9v %9v %9v %8v", cells...)) }
+	line("threads", "role", "place", "median", "least", "most", "of fair")
+	for _, g := range t.groups() {
+		rate := func(v float64) string { return result.Format(v, "1/s") }
+		line(len(g.cpus), g.role, orDash(words[g.near]), rate(g.median()), rate(slices.Min(g.rates)), rate(slices.Max(g.rates)), percent(stats.Median(g.fair)))
+		extra := cpuset.Names(rising(g.cpus))
+		if s := g.spinsPer(); !math.IsNaN(s) {
+			extra = fmt.Sprintf("%s spins a lock; %s", number(s), extra)
+		}
+		out.Hang("          ", "", extra)
+	}
+	out.Hang("  ", "", "--format json has every thread.")
+}
+
+func orDash(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return s
+}
+
+func number(x float64) string {
+	switch {
+	case math.IsNaN(x):
+		return "-"
+	case x != 0 && x < 0.01:
+		return "<0.01"
+	}
+	return result.Format(math.Round(100*x)/100, "")
+}
+
+func percent(x float64) string {
+	if math.IsNaN(x) {
+		return "-"
+	}
+	return fmt.Sprintf("%.3g %%", 100*x)
+}
+
+func waited(x float64) string {
+	if math.IsNaN(x) {
+		return "unknown"
+	}
+	return fmt.Sprintf("%.1f %%", 100*x)
+}
+
+// waitedShare is the share of the time that a thread may wait for others before it is
+// said.
+const waitedShare = 0.02
+
+// Warnings say which threads did not have their CPUs to themselves.
+func (t Table) Warnings() (out []string) {
+	var cpus, off []int
+	most, least := 0.0, 1.0
+	for _, r := range t.Rows {
+		switch {
+		case r.Waited > waitedShare:
+			cpus, most = append(cpus, r.CPU), max(most, r.Waited)
+		case math.IsNaN(r.Waited) && r.OnCPU < 1-waitedShare:
+			off, least = append(off, r.CPU), min(least, r.OnCPU)
+		}
+	}
+	if len(cpus) > 0 {
+		out = append(out, fmt.Sprintf("%s on %s waited up to %.0f %% of the time: others had the CPU. Rates there are too low by that, and a lock held meanwhile slows all",
+			plural(cpus, "the thread", "threads"), cpuset.Names(rising(cpus)), 100*most))
+	}
+	if len(off) > 0 {
+		out = append(out, fmt.Sprintf("%s on %s had the CPU only %.0f %% of the time", plural(off, "the thread", "threads"), cpuset.Names(rising(off)), 100*least))
+	}
+	return out
+}
