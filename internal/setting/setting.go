@@ -29,6 +29,48 @@ type Setting struct {
 	// parse turns what a person wrote (2.4GHz, max, never) into what is written to
 	// the object, and says what is expected otherwise.
 	parse func(*System, Object, string) (string, error)
+
+	// The rest may be nil.
+
+	// read turns what the file holds into what would be written to have it so again: the
+	// word in brackets, numbers with single blanks. nil: the text without white space around it.
+	read func([]byte) (string, error)
+	// show turns a value into what people see: kHz into GHz, no_turbo into on and off.
+	show func(Object, string) string
+	// note says what to know of an object: its range, the latency of an idle state.
+	note func(*System, Object) string
+	// also are the objects whose values the kernel changes by itself when this one is
+	// written: EPP with the governor, dirty_ratio with dirty_bytes. They are journaled
+	// before the write as well. They are put back, if they are still as the write left them
+	// (which is found out before it is undone), after it is undone.
+	also func(*System, Object) []Linked
+	// implied reports a value that can be read but not written, such as 0 in
+	// dirty_bytes: it comes back when what also names is put back.
+	implied func(value string) bool
+	// refused says what a refusal to write means here, for EBUSY, EPERM and EINVAL; or "".
+	refused func(error) string
+}
+
+// Linked is an object of another setting, or another object of this one.
+type Linked struct {
+	Setting string
+	Object  Object
+}
+
+// Show returns an object's value as people see it.
+func (s Setting) Show(o Object, value string) string {
+	if s.show == nil || value == "" {
+		return value
+	}
+	return s.show(o, value)
+}
+
+// Note says what to know of an object here, such as its range; or "".
+func (s Setting) Note(sys *System, o Object) string {
+	if s.note == nil {
+		return ""
+	}
+	return s.note(sys, o)
 }
 
 // Object is one thing that has a value of its own: a CPU, a policy, a device.
@@ -121,12 +163,6 @@ const (
 	Forgotten Result = "forgotten"
 	Failed    Result = "failed"
 )
-
-// All lists the settings in the order in which they are applied.
-func All() []Setting { panic("not written") }
-
-// Find returns the setting of that name.
-func Find(name string) (Setting, bool) { panic("not written") }
 
 // Read returns the state of each object. No objects: the host has no such knob, and
 // the error says why.
