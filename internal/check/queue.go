@@ -78,13 +78,16 @@ var scheduler = Check{
 					}
 				}
 				return "requests are sorted before they go to a device that does so itself",
-					forDisks(disks(f), "scheduler", value, func(b host.BlockDevice) bool {
-						c, ok := b.Scheduler.Get()
-						return ok && !spinning(f, b) && c.Active != "none" && c.Active != "noop" && (c.Has("none") || c.Has("noop"))
-					})
+					forDisks(disks(f), "scheduler", value, func(b host.BlockDevice) bool { return sorted(f, b) })
 			},
 		})
 	},
+}
+
+// sorted reports a disk whose scheduler STO-001 advises to take away.
+func sorted(f *host.Facts, b host.BlockDevice) bool {
+	c, ok := b.Scheduler.Get()
+	return ok && !spinning(f, b) && c.Active != "none" && c.Active != "noop" && (c.Has("none") || c.Has("noop"))
 }
 
 // forDisks is the command that writes one queue setting on the disks that need it.

@@ -20,14 +20,6 @@ var all = []Setting{
 // All lists the settings in the order in which they are applied.
 func All() []Setting { return slices.Clone(all) }
 
-// Find returns the setting of that name.
-func Find(name string) (Setting, bool) {
-	if i := slices.IndexFunc(all, func(s Setting) bool { return s.Name == name }); i >= 0 {
-		return all[i], true
-	}
-	return Setting{}, false
-}
-
 // Names are the names of all settings.
 func Names() (names []string) {
 	for _, s := range all {

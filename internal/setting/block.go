@@ -32,7 +32,7 @@ var ioScheduler = Setting{
 		"only adds latency; a machine's own rotating disks gain from mq-deadline. Requests in flight are waited for while it is switched.",
 	Source:  "kernel documentation, block/switching-sched.rst; SAP notes 2578899, 1984787, 2161991, sapconf, AWS (none)",
 	Values:  "a scheduler that the disk offers; name a disk: io_scheduler@sda=none",
-	objects: queueFile("scheduler", host.HasQueue), levels: choices, parse: oneOf(choices), read: bracketed,
+	objects: queueFile("scheduler", host.HasQueue), levels: choices, parse: oneOf(choices),
 }
 
 var noMerges = Setting{
@@ -45,7 +45,7 @@ var noMerges = Setting{
 }
 
 var readAhead = Setting{
-	Name: "read_ahead_kb", Title: "Read-ahead (queue/read_ahead_kb)", Order: rankBlock,
+	Name: "read_ahead_kb", Title: "Read-ahead (queue/read_ahead_kb)", Order: rankBlock, Rounds: true,
 	About: "How far ahead of a sequential reader the kernel fetches. A file system takes that of the device it is on, so of a stack the top (dm, md) decides. " +
 		"The kernel rounds to pages.",
 	Source:  "kernel documentation, ABI/stable/sysfs-block; tuned throughput-performance (4096 and more)",

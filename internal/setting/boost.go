@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"strings"
 	"syscall"
 
 	"hostlab/internal/screen"
@@ -40,23 +39,23 @@ var boost = Setting{
 		}
 		return map[bool]string{true: "on", false: "off"}[(v == "1") != (o.Path == noTurbo)]
 	},
-	also: func(sys *System, o Object) (list []Linked) {
+	disturbs: func(sys *System, o Object, _ string) (list []Side, err error) {
 		for _, p := range policies(sys) {
 			if o.Name != "cpufreq" && o.Name != p.Name && o.Path != noTurbo {
 				continue
 			}
 			if file := p.Path + "/boost"; o.Name == "cpufreq" && sys.exists(file) {
-				list = append(list, Linked{"boost", Object{Name: p.Name, Path: file}})
+				list = append(list, Side{Setting: "boost", Object: Object{Name: p.Name, Path: file}, Becomes: []string{"0", "1"}})
 			}
 			for _, limit := range []string{"max", "min"} { // boost moves the range that limits are kept within
 				if file := p.Path + "/scaling_" + limit + "_freq"; sys.exists(file) {
-					list = append(list, Linked{limit + "_freq", Object{Name: p.Name, Path: file}})
+					list = append(list, Side{Setting: limit + "_freq", Object: Object{Name: p.Name, Path: file}})
 				}
 			}
 		}
-		return list
+		return list, nil
 	},
-	refused: func(err error) string {
+	refused: func(_ *System, _ Object, _ string, err error) string {
 		switch {
 		case errors.Is(err, syscall.EPERM) || errors.Is(err, syscall.EACCES):
 			return "if the firmware has switched turbo off, the kernel cannot switch it on"
@@ -134,7 +133,7 @@ func perCPU(file, missing string) func(*System) ([]Object, error) {
 }
 
 var minPerfPct = Setting{
-	Name: "min_perf_pct", Title: "intel_pstate's floor", Order: rankMinPerf,
+	Name: "min_perf_pct", Title: "intel_pstate's floor", Order: rankMinPerf, Rounds: true,
 	About: "The lowest share of full performance that intel_pstate asks for. At 100 the frequency does not fall with load. The kernel keeps it between " +
 		"what the processor can do and max_perf_pct.",
 	Source:  "kernel documentation, admin-guide/pm/intel_pstate.rst; tuned throughput-performance, latency-performance, sap-hana (100)",
@@ -143,14 +142,14 @@ var minPerfPct = Setting{
 }
 
 var maxPerfPct = Setting{
-	Name: "max_perf_pct", Title: "intel_pstate's ceiling", Order: rankMaxPerf,
+	Name: "max_perf_pct", Title: "intel_pstate's ceiling", Order: rankMaxPerf, Rounds: true,
 	About: "The highest share of full performance that intel_pstate asks for. Below 100 it costs every CPU-bound second. A ceiling below the floor " +
 		"lowers the floor as well.",
 	Source:  "kernel documentation, admin-guide/pm/intel_pstate.rst; tuned throughput-performance (100)",
 	Values:  minPerfPct.Values,
 	objects: single(cpuDir+"/intel_pstate/max_perf_pct", noPstate), parse: whole(1, 100, "%"), show: withUnit("%"),
-	also: func(*System, Object) []Linked {
-		return []Linked{{"min_perf_pct", Object{Path: cpuDir + "/intel_pstate/min_perf_pct"}}}
+	disturbs: func(*System, Object, string) ([]Side, error) {
+		return []Side{{Setting: "min_perf_pct", Object: Object{Path: cpuDir + "/intel_pstate/min_perf_pct"}}}, nil
 	},
 }
 
@@ -167,24 +166,18 @@ func withUnit(unit string) func(Object, string) string {
 var profileLevels = wordsOf(func(Object) string { return profileFile + "_choices" })
 
 var platformProfile = Setting{
-	Name: "platform_profile", Title: "ACPI platform profile", Order: rankProfile,
+	Name: "platform_profile", Title: "ACPI platform profile", Order: rankProfile, Lasting: true,
 	About: "The platform profile tells the firmware how to weigh speed against heat and noise. It may move power limits, fans and EPP by itself, so it is " +
 		"set before those.",
 	Source:  "kernel documentation, ABI/testing/sysfs-platform_profile; tuned throughput-performance, latency-performance",
 	Values:  "a profile that the firmware offers",
 	objects: single(profileFile, "the firmware has no platform profiles"), levels: profileLevels, parse: oneOf(profileLevels),
-	also: func(sys *System, _ Object) (list []Linked) {
+	disturbs: func(sys *System, _ Object, _ string) (list []Side, err error) {
 		for _, p := range policies(sys) {
 			if file := p.Path + "/energy_performance_preference"; sys.exists(file) {
-				list = append(list, Linked{"epp", Object{Name: p.Name, Path: file}})
+				list = append(list, Side{Setting: "epp", Object: Object{Name: p.Name, Path: file}})
 			}
 		}
-		return list
+		return list, nil
 	},
-}
-
-// cpuOf is the first part of an object's name: cpu3 of cpu3/state2.
-func cpuOf(o Object) string {
-	cpu, _, _ := strings.Cut(o.Name, "/")
-	return cpu
 }

@@ -20,10 +20,15 @@ const (
 	noCPUFreq = "no frequency policy: in a guest, the hypervisor's host decides"
 )
 
-// policies are the folders of the frequency policies. Before Linux 4.3 a policy was a
+// policies are the folders of the frequency policies that have an online CPU; the kernel answers
+// EBUSY to every question about the others (cpufreq.c, policy_is_inactive). Before Linux 4.3 a policy was a
 // folder of its first CPU, with links from the others.
 func policies(sys *System) (dirs []Object) {
 	for _, name := range sys.numbered(freqDir, "policy") {
+		cpus, err := sys.text(freqDir + "/" + name + "/affected_cpus")
+		if errors.Is(err, syscall.EBUSY) || err == nil && cpus == "" {
+			continue
+		}
 		dirs = append(dirs, Object{Name: name, Path: freqDir + "/" + name})
 	}
 	if len(dirs) > 0 {
@@ -69,20 +74,18 @@ func beside(file string) func(Object) string {
 	return func(o Object) string { return path.Join(path.Dir(o.Path), file) }
 }
 
-// samePolicy links to other files of the policy, each as the object of its setting.
-func samePolicy(pairs ...[2]string) func(*System, Object) []Linked {
-	return func(sys *System, o Object) (list []Linked) {
-		for _, p := range pairs {
-			if file := beside(p[1])(o); sys.exists(file) {
-				list = append(list, Linked{p[0], Object{Name: o.Name, Path: file}})
-			}
+// samePolicy names another file of the policy, which a write changes too.
+func samePolicy(setting, file string) func(*System, Object, string) ([]Side, error) {
+	return func(sys *System, o Object, _ string) (list []Side, err error) {
+		if path := beside(file)(o); sys.exists(path) {
+			list = append(list, Side{Setting: setting, Object: Object{Name: o.Name, Path: path}})
 		}
-		return list
+		return list, nil
 	}
 }
 
 // inactive says what EBUSY means in a policy.
-func inactive(err error) string {
+func inactive(_ *System, _ Object, _ string, err error) string {
 	if errors.Is(err, syscall.EBUSY) {
 		return "no CPU of this policy is online"
 	}
@@ -101,14 +104,14 @@ var governor = Setting{
 	objects: policyFile("scaling_governor", noCPUFreq), levels: governorLevels, parse: oneOf(governorLevels),
 	// amd-pstate-epp forces EPP performance along with the governor performance; intel_pstate
 	// keeps the older EPP and shows another.
-	also:    samePolicy([2]string{"epp", "energy_performance_preference"}),
-	refused: inactive,
+	disturbs: samePolicy("epp", "energy_performance_preference"),
+	refused:  inactive,
 }
 
 var eppLevels = wordsOf(beside("energy_performance_available_preferences"))
 
 var epp = Setting{
-	Name: "epp", Title: "Energy performance preference", Order: rankEPP,
+	Name: "epp", Title: "Energy performance preference", Order: rankEPP, Rounds: true, // default reads back as another word
 	About: "EPP tells a processor that picks its own frequency how much response time it may give up for energy. While the governor is performance " +
 		"it cannot be changed: the kernel then answers EBUSY, or takes performance only. The word default reads back as what it stands for.",
 	Source:  "kernel documentation, admin-guide/pm/intel_pstate.rst and amd-pstate.rst; tuned throughput-performance",
@@ -120,7 +123,7 @@ var epp = Setting{
 		}
 		return oneOf(eppLevels)(sys, o, v)
 	},
-	refused: func(err error) string {
+	refused: func(_ *System, _ Object, _ string, err error) string {
 		switch {
 		case errors.Is(err, syscall.EBUSY):
 			return "EPP is locked while the governor is performance"
@@ -134,18 +137,18 @@ var epp = Setting{
 const frequencyValues = "a frequency such as 2.4GHz, 2400MHz or kHz; min; max; or a share of the highest such as 60%"
 
 var maxFreq = Setting{
-	Name: "max_freq", Title: "Upper limit of the frequency (scaling_max_freq)", Order: rankMax,
+	Name: "max_freq", Title: "Upper limit of the frequency (scaling_max_freq)", Order: rankMax, Rounds: true,
 	About: "The highest frequency that the governor may ask for. A cap costs every CPU-bound second in proportion. The kernel rounds to a step that the " +
 		"driver has, and takes a limit below the minimum by lowering the minimum with it until the limit is raised again.",
 	Source:  "kernel documentation, admin-guide/pm/cpufreq.rst; pyperf",
 	Values:  frequencyValues,
 	objects: policyFile("scaling_max_freq", noCPUFreq), parse: parseFrequency, show: showFrequency, note: rangeNote,
-	also:    samePolicy([2]string{"min_freq", "scaling_min_freq"}),
-	refused: inactive,
+	disturbs: samePolicy("min_freq", "scaling_min_freq"),
+	refused:  inactive,
 }
 
 var minFreq = Setting{
-	Name: "min_freq", Title: "Lower limit of the frequency (scaling_min_freq)", Order: rankMin,
+	Name: "min_freq", Title: "Lower limit of the frequency (scaling_min_freq)", Order: rankMin, Rounds: true,
 	About: "The lowest frequency that the governor may ask for. At max the clock never falls, whatever the governor. The kernel rounds to a step that the " +
 		"driver has; under intel_pstate min_perf_pct counts as well, and the higher of the two wins.",
 	Source:  "kernel documentation, admin-guide/pm/cpufreq.rst; pyperf",

@@ -7,7 +7,6 @@ import (
 	"math"
 	"path"
 	"strconv"
-	"strings"
 )
 
 const (
@@ -52,6 +51,7 @@ var cstateLatency = Setting{
 		}
 		return v
 	},
+	kinds: true,
 	note: func(sys *System, o Object) string {
 		name, err := sys.text(beside("name")(o))
 		latency, ok := sys.number(beside("latency")(o))
@@ -90,14 +90,18 @@ var cpuDMALatency = Setting{
 		n, err := micros(v, qosNone)
 		return strconv.FormatUint(n, 10), err
 	},
-	read: func(b []byte) (string, error) {
+	decode: func(b []byte) string {
 		if len(b) == 5 && b[4] == '\n' {
 			b = b[:4] // recordings end each file with a newline
 		}
 		if len(b) != 4 {
-			return "", fmt.Errorf("expected 4 bytes, found %d", len(b))
+			return ""
 		}
-		return strconv.FormatInt(int64(int32(binary.LittleEndian.Uint32(b))), 10), nil //nolint:gosec // the kernel's s32
+		return strconv.FormatInt(int64(int32(binary.LittleEndian.Uint32(b))), 10) //nolint:gosec // the kernel's s32
+	},
+	encode: func(v string) []byte {
+		us, _ := strconv.ParseUint(v, 10, 31)
+		return binary.LittleEndian.AppendUint32(nil, uint32(us)) //nolint:gosec // parse has bounded it
 	},
 	show: func(_ Object, v string) string {
 		if v == strconv.Itoa(qosNone) {
@@ -139,10 +143,4 @@ var resumeLatency = Setting{
 		}
 		return v + " us"
 	},
-}
-
-// stateOf is the second part of an object's name: state2 of cpu3/state2.
-func stateOf(o Object) string {
-	_, state, _ := strings.Cut(o.Name, "/")
-	return state
 }

@@ -11,7 +11,7 @@ var thp = Setting{
 		"never none. Pages that are in use already stay as they are.",
 	Source:  "kernel documentation, admin-guide/mm/transhuge.rst; never: SAP note 2205917, tuned oracle, postgresql; madvise: SAP note 3577842, sapconf; always: tuned mssql",
 	Values:  "always, madvise or never",
-	objects: single(thpDir+"enabled", noTHP), levels: choices, parse: oneOf(choices), read: bracketed,
+	objects: single(thpDir+"enabled", noTHP), levels: choices, parse: oneOf(choices),
 }
 
 var thpDefrag = Setting{
@@ -20,7 +20,7 @@ var thpDefrag = Setting{
 		"to a background task, never gives a small page.",
 	Source:  "kernel documentation, admin-guide/mm/transhuge.rst; the sources of thp",
 	Values:  "always, defer, defer+madvise, madvise or never",
-	objects: single(thpDir+"defrag", noTHP), levels: choices, parse: oneOf(choices), read: bracketed,
+	objects: single(thpDir+"defrag", noTHP), levels: choices, parse: oneOf(choices),
 }
 
 var ksm = Setting{

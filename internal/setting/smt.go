@@ -49,14 +49,14 @@ var smt = Setting{
 		}
 		return map[string]string{"1": "on", "0": "off"}[w], nil
 	},
-	also: func(sys *System, _ Object) (list []Linked) {
+	disturbs: func(sys *System, _ Object, _ string) (list []Side, err error) {
 		cpus, _ := cpuOnline.objects(sys)
 		for _, o := range cpus {
-			list = append(list, Linked{"cpu_online", o})
+			list = append(list, Side{Setting: "cpu_online", Object: o, Becomes: []string{"0", "1"}})
 		}
-		return list
+		return list, nil
 	},
-	refused: func(err error) string {
+	refused: func(_ *System, _ Object, _ string, err error) string {
 		if errors.Is(err, syscall.EPERM) {
 			return "SMT was switched off for good (forceoff)"
 		}
@@ -82,7 +82,7 @@ var cpuOnline = Setting{
 		}
 		return v
 	},
-	refused: func(err error) string {
+	refused: func(_ *System, _ Object, _ string, err error) string {
 		switch {
 		case errors.Is(err, syscall.EPERM):
 			return "it is a sibling, and SMT is off: set smt=on first"

@@ -1,7 +1,6 @@
 package setting
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"strconv"
@@ -42,8 +41,8 @@ const dirtySource = "kernel documentation, admin-guide/sysctl/vm.rst; bytes: SAP
 // dirty makes one of a pair of limits, of which the kernel zeroes the other.
 func dirty(name, other, title string, lo, hi uint64, unit string) Setting {
 	s := sysctl("vm."+name, title, dirtyAbout, dirtySource, lo, hi, unit)
-	s.also = func(*System, Object) []Linked {
-		return []Linked{{other, Object{Path: "/proc/sys/vm/" + other}}}
+	s.disturbs = func(*System, Object, string) ([]Side, error) {
+		return []Side{{Setting: other, Object: Object{Path: "/proc/sys/vm/" + other}, Becomes: []string{"0"}}}, nil
 	}
 	// 0 bytes is EINVAL, and 0 % would leave no limit for a moment.
 	s.implied = func(v string) bool { return v == "0" }
@@ -103,13 +102,6 @@ var sem = Setting{
 				return "", fmt.Errorf("%q: expected a whole number from 0 to %d, found %q", screen.Short(v), math.MaxInt32, screen.Short(w))
 			}
 			words[i] = strconv.FormatInt(n, 10)
-		}
-		return strings.Join(words, " "), nil
-	},
-	read: func(b []byte) (string, error) {
-		words := strings.Fields(string(b)) // the kernel writes tabs
-		if len(words) != 4 {
-			return "", errors.New("expected four numbers")
 		}
 		return strings.Join(words, " "), nil
 	},
