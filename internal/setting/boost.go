@@ -171,7 +171,7 @@ var platformProfile = Setting{
 		"set before those.",
 	Source:  "kernel documentation, ABI/testing/sysfs-platform_profile; tuned throughput-performance, latency-performance",
 	Values:  "a profile that the firmware offers",
-	objects: single(profileFile, "the firmware has no platform profiles"), levels: profileLevels, parse: oneOf(profileLevels),
+	objects: single(profileFile, "the firmware has no platform profiles"), levels: profileLevels, parse: oneOf(profileLevels), offline: word,
 	disturbs: func(sys *System, _ Object, _ string) (list []Side, err error) {
 		for _, p := range policies(sys) {
 			if file := p.Path + "/energy_performance_preference"; sys.exists(file) {

@@ -101,7 +101,7 @@ var governor = Setting{
 		"only lets EPP have its say. Costs energy while CPUs are busy, little while they are in idle states.",
 	Source:  "kernel documentation, admin-guide/pm/cpufreq.rst; SAP notes 2205917, 2684254, 3577842; tuned",
 	Values:  "a governor that the driver offers",
-	objects: policyFile("scaling_governor", noCPUFreq), levels: governorLevels, parse: oneOf(governorLevels),
+	objects: policyFile("scaling_governor", noCPUFreq), levels: governorLevels, parse: oneOf(governorLevels), offline: word,
 	// amd-pstate-epp forces EPP performance along with the governor performance; intel_pstate
 	// keeps the older EPP and shows another.
 	disturbs: samePolicy("epp", "energy_performance_preference"),
@@ -115,14 +115,9 @@ var epp = Setting{
 	About: "EPP tells a processor that picks its own frequency how much response time it may give up for energy. While the governor is performance " +
 		"it cannot be changed: the kernel then answers EBUSY, or takes performance only. The word default reads back as what it stands for.",
 	Source:  "kernel documentation, admin-guide/pm/intel_pstate.rst and amd-pstate.rst; tuned throughput-performance",
-	Values:  "a preference that the driver offers, or a number from 0 (performance) to 255 (power)",
+	Values: "a preference that the driver offers",
 	objects: policyFile("energy_performance_preference", "the frequency driver has no EPP"), levels: eppLevels,
-	parse: func(sys *System, o Object, v string) (string, error) {
-		if n, err := strconv.ParseUint(v, 10, 8); err == nil {
-			return strconv.FormatUint(n, 10), nil
-		}
-		return oneOf(eppLevels)(sys, o, v)
-	},
+	parse: oneOf(eppLevels), offline: word,
 	refused: func(_ *System, _ Object, _ string, err error) string {
 		switch {
 		case errors.Is(err, syscall.EBUSY):
@@ -142,7 +137,7 @@ var maxFreq = Setting{
 		"driver has, and takes a limit below the minimum by lowering the minimum with it until the limit is raised again.",
 	Source:  "kernel documentation, admin-guide/pm/cpufreq.rst; pyperf",
 	Values:  frequencyValues,
-	objects: policyFile("scaling_max_freq", noCPUFreq), parse: parseFrequency, show: showFrequency, note: rangeNote,
+	objects: policyFile("scaling_max_freq", noCPUFreq), parse: parseFrequency, offline: frequencyWord, show: showFrequency, note: rangeNote,
 	disturbs: samePolicy("min_freq", "scaling_min_freq"),
 	refused:  inactive,
 }
@@ -153,7 +148,7 @@ var minFreq = Setting{
 		"driver has; under intel_pstate min_perf_pct counts as well, and the higher of the two wins.",
 	Source:  "kernel documentation, admin-guide/pm/cpufreq.rst; pyperf",
 	Values:  frequencyValues,
-	objects: policyFile("scaling_min_freq", noCPUFreq), parse: parseFrequency, show: showFrequency, note: rangeNote,
+	objects: policyFile("scaling_min_freq", noCPUFreq), parse: parseFrequency, offline: frequencyWord, show: showFrequency, note: rangeNote,
 	refused: inactive,
 }
 
@@ -205,6 +200,24 @@ func parseFrequency(sys *System, o Object, v string) (string, error) {
 	// The kernel would clamp, with success.
 	if khz < lo || khz > hi {
 		return "", fmt.Errorf("%q: %s has %s to %s", screen.Short(v), o.Name, showFrequency(o, strconv.FormatInt(lo, 10)), showFrequency(o, strconv.FormatInt(hi, 10)))
+	}
+	return strconv.FormatInt(khz, 10), nil
+}
+
+// frequencyWord is parseFrequency without a processor to ask.
+func frequencyWord(v string) (string, error) {
+	word := strings.ToLower(strings.ReplaceAll(v, " ", ""))
+	if share, ok := strings.CutSuffix(word, "%"); ok {
+		if p, err := strconv.ParseFloat(share, 64); err == nil && p > 0 && p <= 100 {
+			return word, nil
+		}
+	}
+	if word == "min" || word == "max" {
+		return word, nil
+	}
+	khz, err := kiloHertz(word)
+	if err != nil || khz <= 0 {
+		return "", fmt.Errorf("%q: expected %s", screen.Short(v), frequencyValues)
 	}
 	return strconv.FormatInt(khz, 10), nil
 }

@@ -42,6 +42,16 @@ var cstateLatency = Setting{
 		}
 		return sys.text(o.Path) // as it is
 	},
+	offline: func(v string) (string, error) {
+		if v == "all" {
+			return v, nil
+		}
+		n, err := micros(v, math.MaxInt32)
+		if err != nil {
+			return "", fmt.Errorf("%w, or all", err)
+		}
+		return strconv.FormatUint(n, 10), nil
+	},
 	show: func(_ Object, v string) string {
 		switch v {
 		case "0":

@@ -11,7 +11,7 @@ var thp = Setting{
 		"never none. Pages that are in use already stay as they are.",
 	Source:  "kernel documentation, admin-guide/mm/transhuge.rst; never: SAP note 2205917, tuned oracle, postgresql; madvise: SAP note 3577842, sapconf; always: tuned mssql",
 	Values:  "always, madvise or never",
-	objects: single(thpDir+"enabled", noTHP), levels: choices, parse: oneOf(choices),
+	objects: single(thpDir+"enabled", noTHP), levels: choices, parse: oneOf(choices), offline: word,
 }
 
 var thpDefrag = Setting{
@@ -20,7 +20,7 @@ var thpDefrag = Setting{
 		"to a background task, never gives a small page.",
 	Source:  "kernel documentation, admin-guide/mm/transhuge.rst; the sources of thp",
 	Values:  "always, defer, defer+madvise, madvise or never",
-	objects: single(thpDir+"defrag", noTHP), levels: choices, parse: oneOf(choices),
+	objects: single(thpDir+"defrag", noTHP), levels: choices, parse: oneOf(choices), offline: word,
 }
 
 var ksm = Setting{
@@ -43,5 +43,5 @@ var clocksource = Setting{
 		"left tsc it had found it unstable: find out why before forcing it back.",
 	Source:  "kernel documentation, ABI/testing/sysfs-devices-system (clocksource); Scylla perftune (tsc; kvm-clock on KVM)",
 	Values:  "a source that the kernel offers",
-	objects: single(clockDir+"current_clocksource", "the kernel names no clock source"), levels: clockLevels, parse: oneOf(clockLevels),
+	objects: single(clockDir+"current_clocksource", "the kernel names no clock source"), levels: clockLevels, parse: oneOf(clockLevels), offline: word,
 }

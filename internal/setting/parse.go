@@ -3,6 +3,7 @@ package setting
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"slices"
 	"strconv"
@@ -105,6 +106,32 @@ func choices(sys *System, o Object) ([]string, error) {
 	b, err := sys.FS.ReadFile(o.Path)
 	return Choices(b), err
 }
+
+// word takes what any kernel might offer.
+func word(v string) (string, error) {
+	if v == "" || len(v) > 40 || strings.Trim(v, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_+-") != "" {
+		return "", fmt.Errorf("%q: expected one word", screen.Short(v))
+	}
+	return v, nil
+}
+
+// Spell reads a value that somebody typed, without a host that could say what it offers:
+// the word, the number in the kernel's unit, or min, max, all and shares as they are.
+func (s Setting) Spell(value string) (string, error) {
+	if s.offline != nil {
+		return s.offline(value)
+	}
+	return s.parse(&System{FS: nowhere{}}, Object{}, value)
+}
+
+// nowhere is a machine without any file.
+type nowhere struct{}
+
+func (nowhere) ReadFile(string) ([]byte, error)        { return nil, fs.ErrNotExist }
+func (nowhere) WriteFile(string, []byte) error         { return fs.ErrNotExist }
+func (nowhere) Hold(string, []byte) (io.Closer, error) { return nil, fs.ErrNotExist }
+func (nowhere) Writable(string) error                  { return fs.ErrNotExist }
+func (nowhere) ReadDir(string) ([]string, error)       { return nil, fs.ErrNotExist }
 
 // whole takes a whole number from lo to hi, with one of units behind it if any are given.
 func whole(lo, hi uint64, units ...string) func(*System, Object, string) (string, error) {
