@@ -44,6 +44,37 @@ type Setting struct {
 	// refused says more about an error of writing, from what is known of this file: "" leaves
 	// it at the general reason. It may be nil.
 	refused func(sys *System, o Object, value string, err error) string
+	// offline is parse without a host to ask, for profiles that other hosts take: kHz, us,
+	// min, max and shares stay. nil: parse needs none.
+	offline func(string) (string, error)
+	// implied reports a value that can be read but not written, such as 0 in
+	// dirty_bytes: it comes back when what the write disturbed is put back.
+	implied func(value string) bool
+	// show turns a value into what people see: kHz into GHz, no_turbo into on and off. nil: as it is.
+	show func(Object, string) string
+	// note says what to know of an object: its range, the latency of an idle state. It may
+	// be nil. With kinds, objects of different notes are different things, and are listed apart.
+	note  func(*System, Object) string
+	kinds bool
+}
+
+// Show returns an object's value as people see it.
+func (s Setting) Show(o Object, value string) string {
+	if s.show == nil || value == "" {
+		return value
+	}
+	return s.show(o, value)
+}
+
+// Kinds reports that objects of different notes are different things, such as idle states.
+func (s Setting) Kinds() bool { return s.kinds }
+
+// Note says what to know of an object here, such as its range; or "".
+func (s Setting) Note(sys *System, o Object) string {
+	if s.note == nil {
+		return ""
+	}
+	return s.note(sys, o)
 }
 
 // Side is an object that a write to another one changes.
