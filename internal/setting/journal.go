@@ -180,16 +180,16 @@ func (j *Journal) Forget(owner string) (kept string, err error) {
 			}
 		}
 	}
-	return "", j.drop(layers)
+	return "", j.drop(layers, false)
 }
 
 // drop removes layers, and the file with the last of them.
-func (j *Journal) drop(layers []int) error {
+func (j *Journal) drop(layers []int, pass bool) error {
 	if len(layers) == 0 {
 		return nil
 	}
 	slices.Sort(layers)
-	if err := j.append(true, &record{Kind: "drop", Layers: layers}); err != nil {
+	if err := j.append(true, &record{Kind: "drop", Layers: layers, Pass: pass}); err != nil {
 		return err
 	}
 	return j.compact()
@@ -221,6 +221,7 @@ func (j *Journal) clear() error {
 	next := j.st
 	j.st = newState()
 	j.st.host, j.st.nextID, j.st.nextSet = host, next.nextID, next.nextSet
+	j.st.paths = next.paths
 	j.exists, j.broken, j.size = false, false, 0
 	return nil
 }
@@ -262,7 +263,7 @@ func (j *Journal) rewrite() error {
 		return fmt.Errorf("cannot rewrite the journal %s: %w", j.path(), cause{err})
 	}
 	// Objects that were intended and not begun are not in the file.
-	j.st.lines, j.st.planned, j.st.inFlight, j.st.wentSides = n, map[int]planned{}, 0, nil
+	j.st.lines, j.st.planned, j.st.inFlight, j.st.wentSides = n, map[string]intent{}, 0, nil
 	j.exists, j.broken, j.size = true, false, b.Len()
 	return nil
 }

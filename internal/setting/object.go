@@ -61,4 +61,24 @@ func (o *object) layer(owner string) *layer {
 	return nil
 }
 
+// drop removes layers. With pass, what the lowest of them found is what the one above
+// puts back.
+func (o *object) drop(layers []int, pass bool) {
+	original, passed := "", false
+	kept := o.Layers[:0]
+	for _, l := range o.Layers {
+		if slices.Contains(layers, l.ID) {
+			if pass && !passed {
+				original, passed = l.Original, true
+			}
+			continue
+		}
+		if passed {
+			l.Original, passed = original, false
+		}
+		kept = append(kept, l)
+	}
+	o.Layers = kept
+}
+
 func (o *object) object() Object { return Object{Name: o.Name, Path: o.Path} }

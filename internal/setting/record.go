@@ -15,9 +15,9 @@ import (
 //
 //	head   the format, and the machine that it belongs to
 //	intend what will be changed, with what is there: synced before the first write
-//	undo   as intend, of a revert: only what that disturbs is new in it
 //	go     the write of one object begins
 //	done   it has ended; what the object and those it disturbs read
+//	is     what an object was found to read, put back by somebody else
 //	drop   layers that are put back, or given up
 //	object all that is known of an object, where the journal was rewritten
 type record struct {
@@ -35,7 +35,7 @@ type record struct {
 	Boot    string    `json:"boot,omitempty"`
 	Objects []planned `json:"objects,omitempty"`
 
-	// go, done
+	// go, done, is
 	ID    int               `json:"id,omitempty"`
 	To    string            `json:"to,omitempty"`
 	Any   bool              `json:"any,omitempty"`   // it may read anything afterwards
@@ -45,6 +45,7 @@ type record struct {
 
 	// drop
 	Layers []int `json:"layers,omitempty"`
+	Pass   bool  `json:"pass,omitempty"` // the layer above gets the original
 
 	// object
 	Object *object `json:"object,omitempty"`
@@ -52,7 +53,7 @@ type record struct {
 
 // planned is one object of an intend.
 type planned struct {
-	ID      int    `json:"id"` // of the object; new ones are new
+	ID      int    `json:"id"` // of the object
 	Setting string `json:"setting"`
 	Name    string `json:"name,omitempty"`
 	Path    string `json:"path"`

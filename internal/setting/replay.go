@@ -7,6 +7,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"time"
 )
 
 // format is the version of the journal's lines. A newer one is left alone.
@@ -19,14 +20,23 @@ type state struct {
 	nextID    int // of objects and layers
 	nextSet   int
 	objects   map[string]*object // by path
-	planned   map[int]planned    // by object, intended and not begun
-	intent    record             // of those
+	planned   map[string]intent  // by path: intended, and not begun
+	paths     map[int]string     // of all objects that had an ID
 	inFlight  int                // the object whose write has begun and not ended; 0 none
 	wentSides []sideways         // and what it may change
 }
 
+// intent is a planned object and the set of changes that it belongs to.
+type intent struct {
+	planned
+	set   int
+	owner string
+	at    time.Time
+	boot  string
+}
+
 func newState() *state {
-	return &state{nextID: 1, nextSet: 1, objects: map[string]*object{}, planned: map[int]planned{}}
+	return &state{nextID: 1, nextSet: 1, objects: map[string]*object{}, planned: map[string]intent{}, paths: map[int]string{}}
 }
 
 // replay adds up a journal's lines. torn says that the last one was cut, as a power
@@ -81,19 +91,26 @@ func (st *state) apply(r *record) error {
 				return fmt.Errorf("object %d is %q already", o.ID, p.Path)
 			}
 		}
-		st.planned, st.intent = map[int]planned{}, *r
 		st.nextSet = max(st.nextSet, r.Set+1)
 		for _, p := range r.Objects {
-			st.planned[p.ID] = p
+			st.planned[p.Path] = intent{p, r.Set, r.Owner, r.At, r.Boot}
+			st.paths[p.ID] = p.Path
 			st.nextID = max(st.nextID, p.ID+1, p.Layer+1)
 		}
 	case "go":
 		return st.begin(r)
 	case "done":
 		return st.end(r)
+	case "is":
+		o := st.objects[st.paths[r.ID]]
+		if o == nil || r.Read == nil {
+			return fmt.Errorf("object %d is not open", r.ID)
+		}
+		o.settle(*r.Read)
+		o.Wrote = *r.Read
 	case "drop":
 		for path, o := range st.objects {
-			o.Layers = slices.DeleteFunc(o.Layers, func(l layer) bool { return slices.Contains(r.Layers, l.ID) })
+			o.drop(r.Layers, r.Pass)
 			if len(o.Layers) == 0 {
 				delete(st.objects, path)
 			}
@@ -103,7 +120,7 @@ func (st *state) apply(r *record) error {
 		if o == nil || !settable(o.Path) || len(o.Layers) == 0 {
 			return fmt.Errorf("it is no object")
 		}
-		st.objects[o.Path] = o
+		st.objects[o.Path], st.paths[o.ID] = o, o.Path
 		st.nextID = max(st.nextID, o.ID+1)
 		for _, l := range o.Layers {
 			st.nextID, st.nextSet = max(st.nextID, l.ID+1), max(st.nextSet, l.Set+1)
@@ -117,7 +134,8 @@ func (st *state) apply(r *record) error {
 // begin makes an intended object, and those that it disturbs, ours: from now on
 // they may have been written.
 func (st *state) begin(r *record) error {
-	o := st.take(r.ID)
+	path := st.paths[r.ID]
+	o := st.take(path)
 	if o == nil {
 		return fmt.Errorf("object %d was not intended", r.ID)
 	}
@@ -125,12 +143,7 @@ func (st *state) begin(r *record) error {
 	o.Maybe = append(o.Maybe, r.To)
 	o.Any = o.Any || r.Any
 	for _, s := range r.Sides {
-		for _, p := range st.planned {
-			if p.Path == s.Path {
-				st.take(p.ID)
-			}
-		}
-		if side := st.objects[s.Path]; side != nil {
+		if side := st.take(s.Path); side != nil {
 			side.disturbed(s)
 		}
 	}
@@ -139,25 +152,22 @@ func (st *state) begin(r *record) error {
 }
 
 // take opens an object that was intended, and returns it; nil: there is no such.
-func (st *state) take(id int) *object {
-	p, ok := st.planned[id]
+func (st *state) take(path string) *object {
+	o := st.objects[path]
+	p, ok := st.planned[path]
 	if !ok {
-		for _, o := range st.objects {
-			if o.ID == id {
-				return o
-			}
-		}
-		return nil
+		return o
 	}
-	delete(st.planned, id)
-	o := st.objects[p.Path]
+	delete(st.planned, path)
 	if o == nil || p.Fresh {
 		o = &object{ID: p.ID, Path: p.Path, Ours: p.From}
-		st.objects[p.Path] = o
+		st.objects[path] = o
 	}
-	o.Setting, o.Name, o.Lasting, o.Boot = p.Setting, p.Name, p.Lasting, st.intent.Boot
-	if p.Layer > 0 {
-		o.Layers = append(o.Layers, layer{ID: p.Layer, Set: st.intent.Set, Owner: st.intent.Owner, At: st.intent.At, Original: p.From, Side: p.Side})
+	o.Setting, o.Name, o.Lasting, o.Boot = p.Setting, p.Name, p.Lasting, p.boot
+	if l := o.layer(p.owner); p.Layer > 0 && l == nil {
+		o.Layers = append(o.Layers, layer{ID: p.Layer, Set: p.set, Owner: p.owner, At: p.at, Original: p.From, Side: p.Side})
+	} else if l != nil && p.Side == "" {
+		l.Side = ""
 	}
 	return o
 }
@@ -166,10 +176,8 @@ func (st *state) end(r *record) error {
 	if r.ID != st.inFlight {
 		return fmt.Errorf("the write of object %d ended, which had not begun", r.ID)
 	}
-	for _, o := range st.objects {
-		if o.ID == r.ID && r.Read != nil {
-			o.settle(*r.Read)
-		}
+	if o := st.objects[st.paths[r.ID]]; o != nil && r.Read != nil {
+		o.settle(*r.Read)
 	}
 	for _, s := range st.wentSides {
 		o := st.objects[s.Path]

@@ -44,7 +44,6 @@ type Setting struct {
 	// refused says more about an error of writing, from what is known of this file: "" leaves
 	// it at the general reason. It may be nil.
 	refused func(sys *System, o Object, value string, err error) string
-
 	// offline is parse without a host to ask, for profiles that other hosts take: kHz, us,
 	// min, max and shares stay. nil: parse needs none.
 	offline func(string) (string, error)
