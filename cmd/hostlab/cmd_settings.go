@@ -112,7 +112,7 @@ func writeSettings(w io.Writer, sys *setting.System, list []setting.Setting) err
 		}
 	}
 	if len(rows) > 1 {
-		out.Table([]int{24, 14, 18, 18}, rows, make([]string, len(rows)))
+		out.Table([]int{24, 12, 21, 17}, rows, make([]string, len(rows)))
 	}
 	if len(missing) > 0 {
 		out.Head("Not here")

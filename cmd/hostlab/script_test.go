@@ -12,6 +12,8 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"hostlab/internal/host"
+	"hostlab/internal/host/hosttest"
 	"hostlab/internal/workload/worker"
 )
 
@@ -41,6 +43,7 @@ func TestScripts(t *testing.T) {
 			"exec-status": execStatus,
 			"interrupted": interrupted,
 			"ls-empty":    lsEmpty,
+			"machine":     unpackMachine,
 		},
 	})
 }
@@ -96,6 +99,21 @@ func interrupted(ts *testscript.TestScript, _ bool, args []string) {
 	if strings.Count(stderr.String(), "\n") != 1 {
 		ts.Fatalf("expected one line on stderr, found:\n%s", stderr.String())
 	}
+}
+
+// unpackMachine makes a tree of a recorded machine, or of the made one of 512 CPUs.
+//
+//	machine NAME DIR
+func unpackMachine(ts *testscript.TestScript, _ bool, args []string) {
+	dir := ts.MkAbs(args[1])
+	ts.Check(os.MkdirAll(dir, 0o755))
+	if args[0] == "made512" {
+		ts.Check(hosttest.Made512(dir))
+		return
+	}
+	data, err := os.ReadFile(filepath.Join(ts.Getenv("FIXTURES"), args[0]+".txtar"))
+	ts.Check(err)
+	ts.Check(host.ExtractArchive(data, dir))
 }
 
 // lsEmpty expects a directory without entries.

@@ -216,7 +216,7 @@ func (w *writer) undo(u *undo, pass int) (wrote bool, _ error) {
 	}
 	u.settled = false
 	if u.s.implied != nil && u.s.implied(u.to) && pass < passes-2 {
-		return pass == 0, nil // comes back with another object
+		return true, nil // comes back with another object, or is tried by itself in the end
 	}
 	if pass == passes-1 {
 		return false, nil
