@@ -103,6 +103,9 @@ func writeSettings(w io.Writer, sys *setting.System, list []setting.Setting) err
 				break
 			}
 			row := []string{"", g.where(), g.texts[0], g.texts[1]}
+			if g.kind != "" {
+				row[1], row[2] = g.kind, g.texts[0]+" on "+g.cpus()
+			}
 			if i == 0 {
 				row[0] = s.Name
 			} else if g.texts[1] == gs[i-1].texts[1] {
