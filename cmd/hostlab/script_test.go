@@ -13,7 +13,6 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"hostlab/internal/host"
-	"hostlab/internal/host/hosttest"
 	"hostlab/internal/workload/worker"
 )
 
@@ -101,16 +100,12 @@ func interrupted(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// unpackMachine makes a tree of a recorded machine, or of the made one of 512 CPUs.
+// unpackMachine makes a tree of a recorded machine.
 //
 //	machine NAME DIR
 func unpackMachine(ts *testscript.TestScript, _ bool, args []string) {
 	dir := ts.MkAbs(args[1])
 	ts.Check(os.MkdirAll(dir, 0o755))
-	if args[0] == "made512" {
-		ts.Check(hosttest.Made512(dir))
-		return
-	}
 	data, err := os.ReadFile(filepath.Join(ts.Getenv("FIXTURES"), args[0]+".txtar"))
 	ts.Check(err)
 	ts.Check(host.ExtractArchive(data, dir))
