@@ -123,7 +123,7 @@ func (l lacks) lines() (out []string) {
 func (s *sections) text(head string) string {
 	var b strings.Builder
 	b.WriteString(head)
-	comments(&b, "# ", s.missing.lines())
+	comments(&b, s.missing.lines())
 	for _, name := range s.order {
 		fmt.Fprintf(&b, "\n[%s]\n", name)
 		for _, l := range s.lines[name] {
@@ -133,10 +133,11 @@ func (s *sections) text(head string) string {
 	return b.String()
 }
 
-func comments(b *strings.Builder, mark string, missing []string) {
+// comments notes what is missing, for files whose comments begin with a hash.
+func comments(b *strings.Builder, missing []string) {
 	for _, m := range missing {
 		for i, l := range screen.Wrap("Not in here: "+m, 90) {
-			b.WriteString(mark + map[bool]string{true: "  "}[i > 0] + l + "\n")
+			b.WriteString("# " + map[bool]string{true: "  "}[i > 0] + l + "\n")
 		}
 	}
 }

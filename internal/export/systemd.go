@@ -43,7 +43,7 @@ func systemd(title string, items []Item) Profile {
 		var b strings.Builder
 		fmt.Fprintf(&b, "# %s\n# %s\n", title, use)
 		if len(p.Files) == 0 {
-			comments(&b, "# ", missing)
+			comments(&b, missing)
 		}
 		b.WriteString(strings.Join(lines, "\n") + "\n")
 		p.Files = append(p.Files, File{path, b.String()})
@@ -57,7 +57,7 @@ func systemd(title string, items []Item) Profile {
 	if len(p.Files) == 0 { // nothing but what is missing
 		var b strings.Builder
 		b.WriteString("# " + title + "\n")
-		comments(&b, "# ", missing)
+		comments(&b, missing)
 		p.Files = []File{{"tmpfiles.d/hostlab.conf", b.String()}}
 	}
 	return p

@@ -110,7 +110,7 @@ func dsc(title string, items []Item) Profile {
 	plan, list, missing := windows(items)
 	var b strings.Builder
 	b.WriteString("# " + title + "\n")
-	comments(&b, "# ", missing)
+	comments(&b, missing)
 	b.WriteString("# Needs the module ComputerManagementDsc. Compile: . .\\hostlab.ps1; HostlabPower\n# Apply: Start-DscConfiguration -Path .\\HostlabPower -Wait\n\n")
 	b.WriteString("Configuration HostlabPower\n{\n    Import-DscResource -ModuleName PSDesiredStateConfiguration\n")
 	if plan {
