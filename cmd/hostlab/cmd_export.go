@@ -21,19 +21,19 @@ func newExport(std streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "export [flags] " + strings.Join(export.Targets(), "|") + " [NAME=VALUE...]",
 		Short: "Write settings as a profile for the tool that keeps them",
-		Long: `export writes settings as a profile for a tool that applies them at every boot, so
-that all servers of a kind get the same:
+		Long: `export writes settings as a profile for a tool that applies them at every boot,
+so that all servers of a kind get the same:
 
   tuned      a profile for TuneD (tuned.conf)
   saptune    a note of one's own for saptune 3
-  systemd    sysctl.d, tmpfiles.d, udev rules and a unit; --out DIR gets several files,
-             as below /etc
+  systemd    sysctl.d, tmpfiles.d, udev rules and a unit; --out DIR gets several
+             files, as below /etc
   powercfg   a command file for Windows, with the aliases of powercfg
   dsc        a PowerShell DSC configuration for Windows
 
---role takes what 'hostlab check' recommends for a role, whatever this host has;
-NAME=VALUE beside it wins. What a tool has no words for is said in the file and on
-stderr. Nothing on this host is changed.
+--role takes what 'hostlab check' recommends for a role, whatever this host
+has; NAME=VALUE beside it wins. What a tool has no words for is said in the
+file and on stderr. Nothing on this host is changed.
 
 Exit status: 0 written, 2 unusable argument.`,
 		Example: `  hostlab export tuned --role production-db --out tuned.conf

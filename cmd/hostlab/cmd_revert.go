@@ -28,14 +28,14 @@ func newRevert(std streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "revert [flags]",
 		Short: "Put back every setting that was changed",
-		Long: `revert puts back what 'hostlab set' or an experiment has changed, the last change
-first, each object to the value that it had. What somebody else has changed since
-is left as it is and named; --force puts it back as well. What a reboot has put
-back already is only struck off the journal.
+		Long: `revert puts back what 'hostlab set' or an experiment has changed, the last
+change first, each object to the value that it had. What somebody else has
+changed since is left as it is and named; --force puts it back as well. What a
+reboot has put back already is only struck off the journal.
 
-A damaged journal, or that of another machine, is refused: --force takes what can
-be read of it, and --forget sets it aside and changes nothing. Without a problem,
---forget drops all entries and leaves the values as they are.
+A damaged journal, or that of another machine, is refused: --force takes what
+can be read of it, and --forget sets it aside and changes nothing. Without a
+problem, --forget drops all entries and leaves the values as they are.
 
 Exit status: 0 all is put back, 1 something is not, 2 unusable flag or journal.`,
 		Example: `  hostlab revert --dry-run
@@ -237,15 +237,15 @@ func newVerify(std streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "verify [flags]",
 		Short: "Are the settings still as they were set?",
-		Long: `verify reads back every object that 'hostlab set' or an experiment has changed and
-says which is not as it was left: daemons such as tuned write their own values,
-firmware may cap, and a reboot forgets all. Nothing is written, and root is not
-needed.
+		Long: `verify reads back every object that 'hostlab set' or an experiment has changed
+and says which is not as it was left: daemons such as tuned write their own
+values, firmware may cap, and a reboot forgets all. Nothing is written, and
+root is not needed.
 
-Exit status: 0 all is as it was set (or nothing is), 1 something is not, 2 unusable
-flag or journal.`,
+Exit status: 0 all is as it was set (or nothing is), 1 something is not, 2
+unusable flag or journal.`,
 		Example: `  hostlab verify || hostlab set --role production-db --yes
-  hostlab verify --format json | jq '.outcomes[] | select(.result != "unchanged")'`,
+  hostlab verify --format json | jq '.outcomes[].result'`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := oneOf("format", format, formats); err != nil {

@@ -29,21 +29,22 @@ func newSet(std streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "set [flags] NAME=VALUE... | --role ROLE",
 		Short: "Change settings, so that they can be put back exactly",
-		Long: `set changes settings on every object that has them, or on one: NAME@OBJECT=VALUE.
-It shows first what would change, as diff does, and asks; where nobody can be
-asked it needs --yes. Each original value is written to a journal and is on the
-disk before the first write; each write is read back. If one fails, what was done
-is undone. 'hostlab revert' puts all back, also after a kill or a power cut.
+		Long: `set changes settings on every object that has them, or on one alone with
+NAME@OBJECT=VALUE. It shows first what would change, as diff does, and asks;
+where nobody can be asked it needs --yes. Each original value is in a journal
+on the disk before the first write, and each write is read back. If one fails,
+what was done is undone. 'hostlab revert' puts all back, also after a kill or a
+power cut.
 
-With --role it sets what 'hostlab check' finds and advises for that role, as far
-as that is a setting; NAME=VALUE beside it wins.
+With --role it sets what 'hostlab check' finds and advises for that role, as
+far as that is a setting; NAME=VALUE beside it wins.
 
-What is set lasts until 'hostlab revert' or a reboot. To keep it, 'hostlab export'
-writes a profile for the tool that does so. cpu_dma_latency is in force only while
-set stays in the foreground: Ctrl-C ends it.
+What is set lasts until 'hostlab revert' or a reboot. To keep it, 'hostlab
+export' writes a profile for the tool that does so. cpu_dma_latency is in force
+only while set stays in the foreground: Ctrl-C ends it.
 
-Exit status: 0 set, 1 failed on the way (and undone), 2 no such setting or value,
-3 nothing to inspect, 130 interrupted (and undone).`,
+Exit status: 0 set, 1 failed on the way (and undone), 2 no such setting or
+value, 3 nothing to inspect, 130 interrupted (and undone).`,
 		Example: `  hostlab set governor=performance --dry-run
   hostlab set governor=performance max_freq@policy0=2.4GHz cstate_latency=70us
   hostlab set --role production-db --yes
@@ -254,6 +255,11 @@ func (o *setOptions) report(std streams, sys *setting.System, done []setting.Out
 	out := screen.NewPrinter(std.out, width, colour(std.out))
 	n := tally(done)
 	set := n[setting.Changed] + n[setting.Rounded]
+	for _, d := range done {
+		if s, ok := setting.Find(d.Setting); ok && s.Held && d.Result == setting.Changed {
+			set-- // it ends by itself
+		}
+	}
 	if failed != nil && !o.keep || set == 0 {
 		return nil
 	}

@@ -21,11 +21,11 @@ func newSettings(std streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "settings [flags] [NAME]",
 		Short: "What can be set on this host, and how it is set now",
-		Long: `settings lists what 'hostlab set' can change here: each setting with its objects
-(CPUs, frequency policies, disks), their values now, and what they may have. What
-this host does not have is named with the reason. With NAME it says all of one:
-what it does, its files, and what to know. Nothing is written, and root is not
-needed.
+		Long: `settings lists what 'hostlab set' can change here: each setting with its
+objects (CPUs, frequency policies, disks), their values now, and what they may
+have. What this host does not have is named with the reason. With NAME it says
+all of one: what it does, its files, and what to know. Nothing is written, and
+root is not needed.
 
 Exit status: 0 done, 2 no such setting or unusable flag, 3 nothing to inspect.`,
 		Example: `  hostlab settings

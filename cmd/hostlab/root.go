@@ -23,9 +23,10 @@ commits, to siblings on one core and to parallel queries. It runs experiments on
 any workload, whose verdicts hold the second time, and predicts what power
 policies would cost, before anyone touches production.
 
-Only set, revert and run change anything, run when a study's factors say so. They
-ask first, and can put everything back. The others only look. None needs root: what an unprivileged
-user may not see is said, and the rest is done.
+Only set, revert and run change anything, run when a study's factors say so. set
+and run ask first, and everything can be put back. The others only look. None
+needs root to look: what an unprivileged user may not see is said, and the rest
+is done.
 
 Exit status:
   0    done
