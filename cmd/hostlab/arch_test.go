@@ -53,11 +53,11 @@ var mayImport = map[string][]string{
 	"internal/lever": {"internal/check", "internal/host", "internal/probe", "internal/result"},
 	"internal/report": {"internal/check", "internal/host", "internal/lever", "internal/probe", "internal/report/picture", "internal/result",
 		"internal/screen"},
-	"cmd/hostlab": {"internal/analysis", "internal/check", "internal/cpuset", "internal/experiment", "internal/experiment/runner", "internal/host",
-		"internal/host/hosttext", "internal/lever", "internal/model", "internal/neighbours", "internal/predict", "internal/probe", "internal/relation",
-		"internal/report", "internal/report/effects", "internal/result", "internal/result/store", "internal/scanlock", "internal/screen",
-		"internal/spelling", "internal/stats", "internal/workload", "internal/workload/all", "internal/workload/logcommit", "internal/workload/scanlock",
-		"internal/workload/worker"},
+	"cmd/hostlab": {"internal/analysis", "internal/check", "internal/cpuset", "internal/experiment", "internal/experiment/runner", "internal/export",
+		"internal/host", "internal/host/hosttext", "internal/lever", "internal/model", "internal/neighbours", "internal/predict", "internal/probe",
+		"internal/relation", "internal/report", "internal/report/effects", "internal/result", "internal/result/store", "internal/scanlock",
+		"internal/screen", "internal/setting", "internal/spelling", "internal/stats", "internal/workload", "internal/workload/all",
+		"internal/workload/logcommit", "internal/workload/scanlock", "internal/workload/worker"},
 	"internal/report/picture":   {"internal/result"},
 	"internal/model":            {"internal/model/des"},
 	"internal/model/des":        {},
@@ -68,7 +68,7 @@ var mayImport = map[string][]string{
 		"internal/spelling"},
 	"internal/model/validation/emulated": {"internal/model"},
 	"internal/report/effects":            {"internal/analysis", "internal/report/picture", "internal/result", "internal/screen", "internal/smt", "internal/stats"},
-	"internal/setting":                   {},
+	"internal/setting":                   {"internal/host", "internal/screen", "internal/spelling"},
 	"internal/smt":                       {"internal/result", "internal/stats"},
 	"internal/workload/scanlock": {"internal/host", "internal/neighbours", "internal/placement", "internal/result", "internal/spelling",
 		"internal/stats", "internal/workload", "internal/workload/corun", "internal/workload/hot", "internal/workload/latency", "internal/workload/thread",
@@ -80,6 +80,7 @@ var mayImport = map[string][]string{
 	"internal/cpuset":    {"internal/host", "internal/screen"},
 	"internal/scanlock":  {"internal/cpuset", "internal/host", "internal/result", "internal/screen", "internal/stats", "internal/workload/scanlock"},
 	"internal/relation":  {"internal/host", "internal/probe", "internal/result", "internal/screen"},
+	"internal/export":    {"internal/screen", "internal/setting", "internal/spelling"},
 }
 
 // free lists folders that no shipped package may use: test support and benchmarks.

@@ -1,0 +1,242 @@
+// Package export writes settings as profiles for the tools that keep them over a
+// reboot: tuned, saptune, systemd, powercfg and PowerShell DSC. hostlab itself puts
+// everything back.
+package export
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"hostlab/internal/screen"
+	"hostlab/internal/setting"
+	"hostlab/internal/spelling"
+)
+
+// Item is one setting with its value in the kernel's own unit, as setting.Spell gives it.
+type Item struct{ Setting, Object, Value string }
+
+// File is one file of a profile.
+type File struct {
+	Path string // below /etc, for a profile of several; "" for one alone
+	Text string
+}
+
+// Profile is what a target makes of settings.
+type Profile struct {
+	Files   []File
+	Missing []string // what the target cannot express, a line each; it stands in the files as well
+}
+
+// Targets are the tools, in the order of the help.
+func Targets() (names []string) {
+	for _, t := range targets {
+		names = append(names, t.name)
+	}
+	return names
+}
+
+var targets = []struct {
+	name  string
+	write func(title string, items []Item) Profile
+}{
+	{"tuned", tuned}, {"saptune", saptune}, {"systemd", systemd}, {"powercfg", powercfg}, {"dsc", dsc},
+}
+
+// Make writes a profile. Title says in a line what it is. The error is about the target.
+func Make(target, title string, items []Item) (Profile, error) {
+	for _, t := range targets {
+		if t.name == target {
+			items = slices.Clone(items)
+			slices.SortStableFunc(items, func(a, b Item) int { return rank(a) - rank(b) })
+			return t.write(clean(title), items), nil
+		}
+	}
+	hint := ""
+	if near := spelling.Meant(target, Targets()); near != "" {
+		hint = "; did you mean " + near + "?"
+	}
+	return Profile{}, fmt.Errorf("%q: expected %s%s", target, strings.Join(Targets(), ", "), hint)
+}
+
+// clean keeps a text to one line of a comment.
+func clean(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+// String is the setting as it is typed.
+func (i Item) String() string {
+	name := i.Setting
+	if i.Object != "" {
+		name += "@" + i.Object
+	}
+	return name + "=" + i.Value
+}
+
+// sections collects the lines of an INI file, each section once and in order.
+type sections struct {
+	order   []string
+	lines   map[string][]string
+	missing lacks
+}
+
+func (s *sections) add(section, line string) {
+	if s.lines == nil {
+		s.lines = map[string][]string{}
+	}
+	if s.lines[section] == nil {
+		s.order = append(s.order, section)
+	}
+	// A key may stand once only; the later item is what somebody typed.
+	key, _, _ := strings.Cut(line, "=")
+	if i := slices.IndexFunc(s.lines[section], func(l string) bool { return strings.HasPrefix(l, key+"=") }); i >= 0 {
+		s.lines[section][i] = line
+		return
+	}
+	s.lines[section] = append(s.lines[section], line)
+}
+
+// cannot notes what the target has no words for.
+func (s *sections) cannot(i Item, why string) { s.missing.add(i, why) }
+
+// lacks are the settings that a target cannot express, by reason.
+type lacks []struct{ what, why string }
+
+func (l *lacks) add(i Item, why string) {
+	for n := range *l {
+		if (*l)[n].why == why {
+			(*l)[n].what += ", " + i.String()
+			return
+		}
+	}
+	*l = append(*l, struct{ what, why string }{i.String(), why})
+}
+
+// lines are a line for each reason.
+func (l lacks) lines() (out []string) {
+	for _, m := range l {
+		out = append(out, m.what+" ("+m.why+")")
+	}
+	return out
+}
+
+// text writes the sections behind a head, and what is missing as comments.
+func (s *sections) text(head string) string {
+	var b strings.Builder
+	b.WriteString(head)
+	comments(&b, s.missing.lines())
+	for _, name := range s.order {
+		fmt.Fprintf(&b, "\n[%s]\n", name)
+		for _, l := range s.lines[name] {
+			b.WriteString(l + "\n")
+		}
+	}
+	return b.String()
+}
+
+// comments notes what is missing, for files whose comments begin with a hash.
+func comments(b *strings.Builder, missing []string) {
+	for _, m := range missing {
+		for i, l := range screen.Wrap("Not in here: "+m, 90) {
+			b.WriteString("# " + map[bool]string{true: "  "}[i > 0] + l + "\n")
+		}
+	}
+}
+
+// latency is the lowest limit of the wake-up latency that items ask for, in us; -1: none does.
+// Tools that hold a limit need no list of states.
+func latency(items []Item) int {
+	lowest := -1
+	for _, i := range items {
+		if i.Setting != "cpu_dma_latency" && i.Setting != "cstate_latency" {
+			continue
+		}
+		if us, err := strconv.Atoi(i.Value); err == nil && (lowest < 0 || us < lowest) {
+			lowest = us
+		}
+	}
+	return lowest
+}
+
+// sysctls are the kernel's names of the settings that sysctl(8) writes.
+var sysctls = map[string]string{
+	"numa_balancing": "kernel.numa_balancing", "swappiness": "vm.swappiness", "dirty_bytes": "vm.dirty_bytes", "dirty_ratio": "vm.dirty_ratio",
+	"dirty_background_bytes": "vm.dirty_background_bytes", "dirty_background_ratio": "vm.dirty_background_ratio", "max_map_count": "vm.max_map_count",
+	"shmmni": "kernel.shmmni", "shmmax": "kernel.shmmax", "shmall": "kernel.shmall", "sem": "kernel.sem", "pid_max": "kernel.pid_max",
+	"aio_max_nr": "fs.aio-max-nr",
+}
+
+// sysfsFile is the file, with a pattern for all objects, that a setting without words of
+// its own in a tool is written to; "" where one value does not fit all of its files.
+func sysfsFile(i Item) string {
+	const cpu = "/sys/devices/system/cpu/"
+	object := func(all string) string {
+		if i.Object != "" {
+			return i.Object
+		}
+		return all
+	}
+	switch i.Setting {
+	case "governor":
+		return cpu + "cpufreq/" + object("policy*") + "/scaling_governor"
+	case "epp":
+		return cpu + "cpufreq/" + object("policy*") + "/energy_performance_preference"
+	case "max_freq", "min_freq":
+		if strings.Trim(i.Value, "0123456789") != "" {
+			return "" // a share or a word differs between processors
+		}
+		return cpu + "cpufreq/" + object("policy*") + "/scaling_" + strings.TrimSuffix(i.Setting, "_freq") + "_freq"
+	case "epb":
+		return cpu + object("cpu[0-9]*") + "/power/energy_perf_bias"
+	case "pm_qos_resume_latency_us":
+		return cpu + object("cpu[0-9]*") + "/power/pm_qos_resume_latency_us"
+	case "min_perf_pct", "max_perf_pct":
+		return cpu + "intel_pstate/" + i.Setting
+	case "platform_profile":
+		return "/sys/firmware/acpi/platform_profile"
+	case "smt":
+		return cpu + "smt/control"
+	case "cpu_online":
+		if i.Object != "" {
+			return cpu + i.Object + "/online"
+		}
+	case "thp":
+		return "/sys/kernel/mm/transparent_hugepage/enabled"
+	case "thp_defrag":
+		return "/sys/kernel/mm/transparent_hugepage/defrag"
+	case "ksm":
+		return "/sys/kernel/mm/ksm/run"
+	case "clocksource":
+		return "/sys/devices/system/clocksource/clocksource0/current_clocksource"
+	case "io_scheduler":
+		return "/sys/block/" + object("*") + "/queue/scheduler"
+	case "nomerges", "read_ahead_kb":
+		return "/sys/block/" + object("*") + "/queue/" + i.Setting
+	case "nvme_io_timeout":
+		return "/sys/module/nvme_core/parameters/io_timeout"
+	}
+	return ""
+}
+
+const (
+	noCState = "states are chosen by the latency of each, which a fixed list of files cannot do"
+	differs  = "it means another value on each processor; give a frequency, or leave it out for the processor's own range"
+)
+
+// whyNot says why a setting has no file.
+func whyNot(i Item) string {
+	switch i.Setting {
+	case "max_freq", "min_freq":
+		return differs
+	case "cstate_latency":
+		return noCState
+	case "cpu_online":
+		return "name the CPU: cpu_online@cpu3=off"
+	}
+	return "this tool has no words for it"
+}
+
+// rank is the order of writing: the governor before EPP, both before limits.
+func rank(i Item) int {
+	s, _ := setting.Find(i.Setting)
+	return s.Order
+}
