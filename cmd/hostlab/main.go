@@ -18,6 +18,7 @@ import (
 	"hostlab/internal/experiment/runner"
 	"hostlab/internal/probe"
 	"hostlab/internal/screen"
+	"hostlab/internal/setting"
 	"hostlab/internal/workload/all"
 	"hostlab/internal/workload/worker"
 )
@@ -26,6 +27,7 @@ import (
 const (
 	exitOK          = 0
 	exitFindings    = 1   // check: findings at or above --fail-on
+	exitDrifted     = 1   // verify: not as it was set; revert: something is not put back
 	exitFailed      = 1   // anything else that went wrong on the way, such as a full disk
 	exitUsage       = 2   // a flag, argument or file that cannot be used
 	exitCannotLook  = 3   // nothing to inspect: /proc and /sys are not there
@@ -93,6 +95,9 @@ func usagef(format string, a ...any) error { return usageError{fmt.Errorf(format
 // is left to say.
 var errFindings = errors.New("findings")
 
+// errDrifted ends a verify or revert that has listed what is not as it should be.
+var errDrifted = errors.New("drifted")
+
 // cannotLook is a machine without anything to inspect.
 type cannotLook struct{ error }
 
@@ -106,6 +111,7 @@ func outcome(err error) (status int, line string) {
 		dirty *runner.Cleanup
 		no    *runner.Refused
 		told  verdictStatus
+		torn  *setting.Problem
 	)
 	switch {
 	case err == nil:
@@ -114,6 +120,8 @@ func outcome(err error) (status int, line string) {
 		return told.status, ""
 	case errors.Is(err, errFindings):
 		return exitFindings, ""
+	case errors.Is(err, errDrifted):
+		return exitDrifted, ""
 	case errors.As(err, &dirty):
 		return exitFailed, oneLine(err) // above all: something was left changed
 	case closedPipe(err):
@@ -127,7 +135,7 @@ func outcome(err error) (status int, line string) {
 		return exitInterrupted, "interrupted: " + oneLine(err)
 	case errors.As(err, &blind):
 		return exitCannotLook, oneLine(err)
-	case errors.As(err, &usage), errors.As(err, &study), errors.As(err, &no), isCobraUsage(err):
+	case errors.As(err, &usage), errors.As(err, &study), errors.As(err, &no), errors.As(err, &torn), isCobraUsage(err):
 		return exitUsage, oneLine(err)
 	default:
 		return exitFailed, oneLine(err)

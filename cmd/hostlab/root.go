@@ -23,13 +23,14 @@ commits, to siblings on one core and to parallel queries. It runs experiments on
 any workload, whose verdicts hold the second time, and predicts what power
 policies would cost, before anyone touches production.
 
-Only run changes anything, when a study's factors say so; it asks first and puts
-everything back. The others only look. None needs root: what an unprivileged
+Only set, revert and run change anything, run when a study's factors say so. They
+ask first, and can put everything back. The others only look. None needs root: what an unprivileged
 user may not see is said, and the rest is done.
 
 Exit status:
   0    done
-  1    check: findings at or above --fail-on; otherwise: it failed on the way
+  1    check: findings at or above --fail-on; verify: something is not as it was
+       set; revert: something is not put back; otherwise: it failed on the way
   2    a flag, argument or file that cannot be used
   3    nothing to inspect: /proc and /sys are missing
   4    run: waiting for a reboot or a person; resume it then
@@ -41,7 +42,8 @@ Exit status:
   hostlab check --role production-app     # settings only, for scripts
   hostlab facts --format json | jq .frequency
   hostlab run gzip-level                  # an experiment; 'study list' has more
-  hostlab predict                         # power policies, simulated`,
+  hostlab predict                         # power policies, simulated
+  hostlab set governor=performance        # and 'hostlab revert' puts it back`,
 		SilenceUsage:               true,
 		SilenceErrors:              true,
 		SuggestionsMinimumDistance: 2,
@@ -67,6 +69,11 @@ Exit status:
 		newStudy(std),
 		newWorkload(std),
 		newReport(std),
+		newSettings(std),
+		newSet(std),
+		newRevert(std),
+		newVerify(std),
+		newExport(std),
 		newVersion(std),
 		newMan(),
 	)

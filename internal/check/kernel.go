@@ -138,10 +138,7 @@ var aioMaxNr = Check{
 		if runs(f, "hana") {
 			want = math.MaxInt64 // as good as none
 		}
-		set := fmt.Sprint(want)
-		if want > 1048576 {
-			set = "18446744073709551615"
-		}
+		set := aioWanted(f)
 		r := read(f.Kernel.AIOMaxNr, func(v uint64) bool { return v >= want })
 		return judge([]reading{r}, sysctl("enough asynchronous requests", "fewer than the recommended "+set,
 			"fs.aio-max-nr", set))
@@ -174,11 +171,9 @@ var clocksource = Check{
 			ok:     "the clock is read without a system call",
 			bad: func([]reading) (string, string) {
 				const why = "sudo dmesg | grep -i -e tsc -e clocksource # why the kernel chose it"
-				for _, c := range strings.Fields(f.Kernel.Clocksources.Or("")) {
-					if c == "tsc" || c == "hyperv_clocksource_tsc_page" {
-						return "each reading of the clock costs a system call", why + "\n" +
-							"echo " + c + " | sudo tee /sys/devices/system/clocksource/clocksource0/current_clocksource"
-					}
+				if c := betterClock(f); c != "" {
+					return "each reading of the clock costs a system call", why + "\n" +
+						"echo " + c + " | sudo tee /sys/devices/system/clocksource/clocksource0/current_clocksource"
 				}
 				return "each reading of the clock costs a system call, and no better source is offered", why
 			},
@@ -205,11 +200,7 @@ func lookNVMeTimeout(f *host.Facts, _ Role) Outcome {
 	if !onEBS(f) {
 		return notApplicable("no NVMe volume of AWS is seen")
 	}
-	var major, minor int
-	most := uint64(math.MaxUint32)
-	if n, _ := fmt.Sscanf(f.Identity.Kernel.Or(""), "%d.%d", &major, &minor); n == 2 && (major < 4 || major == 4 && minor < 15) {
-		most = math.MaxUint8
-	}
+	most := longestNVMe(f)
 	r := read(f.Kernel.NVMeIOTimeout, func(v uint64) bool { return v >= most })
 	return judge([]reading{r}, answers{
 		absent: "the NVMe driver is not loaded, or shows no timeout",
@@ -220,6 +211,15 @@ func lookNVMeTimeout(f *host.Facts, _ Role) Outcome {
 					"# to keep it: add nvme_core.io_timeout=%d to the kernel command line", most, most)
 		},
 	})
+}
+
+// longestNVMe is the longest timeout, in s, that the kernel's parameter holds.
+func longestNVMe(f *host.Facts) uint64 {
+	var major, minor int
+	if n, _ := fmt.Sscanf(f.Identity.Kernel.Or(""), "%d.%d", &major, &minor); n == 2 && (major < 4 || major == 4 && minor < 15) {
+		return math.MaxUint8
+	}
+	return math.MaxUint32
 }
 
 // onEBS recognises AWS by the machine's name or by a volume's model. Local

@@ -2,7 +2,6 @@ package check
 
 import (
 	"fmt"
-	"math"
 
 	"hostlab/internal/host"
 )
@@ -175,13 +174,7 @@ var maxMapCount = Check{
 		"HANA and application servers are held to the SAP notes, SQL Server to its profile.",
 	Severity: inProduction(Medium, Medium),
 	Look: func(f *host.Facts, role Role) Outcome {
-		want := int64(1048576)
-		switch {
-		case role == ProductionApp || runs(f, "hana"):
-			want = math.MaxInt32
-		case runs(f, "sqlserver"):
-			want = 1600000
-		}
+		want := mapsWanted(f, role)
 		r := read(f.Memory.MaxMapCount, func(v int64) bool { return v >= want })
 		return judge([]reading{r}, answers{
 			absent: "the kernel shows no limit of mappings",

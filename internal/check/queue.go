@@ -24,11 +24,7 @@ func hiddenDisks(f *host.Facts) []reading {
 func disks(f *host.Facts) []host.BlockDevice {
 	var out []host.BlockDevice
 	for _, b := range f.Block {
-		skip := false
-		for _, p := range []string{"loop", "ram", "zram", "sr", "fd", "dm-", "md", "nbd", "pmem"} {
-			skip = skip || strings.HasPrefix(b.Name, p)
-		}
-		if !skip {
+		if host.HasQueue(b.Name) {
 			out = append(out, b)
 		}
 	}
@@ -40,7 +36,7 @@ func disks(f *host.Facts) []host.BlockDevice {
 func readingAhead(f *host.Facts) []host.BlockDevice {
 	list := disks(f)
 	for _, b := range f.Block {
-		if strings.HasPrefix(b.Name, "dm-") || strings.HasPrefix(b.Name, "md") {
+		if host.IsStacked(b.Name) {
 			list = append(list, b)
 		}
 	}
@@ -82,13 +78,16 @@ var scheduler = Check{
 					}
 				}
 				return "requests are sorted before they go to a device that does so itself",
-					forDisks(disks(f), "scheduler", value, func(b host.BlockDevice) bool {
-						c, ok := b.Scheduler.Get()
-						return ok && !spinning(f, b) && c.Active != "none" && c.Active != "noop" && (c.Has("none") || c.Has("noop"))
-					})
+					forDisks(disks(f), "scheduler", value, func(b host.BlockDevice) bool { return sorted(f, b) })
 			},
 		})
 	},
+}
+
+// sorted reports a disk whose scheduler STO-001 advises to take away.
+func sorted(f *host.Facts, b host.BlockDevice) bool {
+	c, ok := b.Scheduler.Get()
+	return ok && !spinning(f, b) && c.Active != "none" && c.Active != "noop" && (c.Has("none") || c.Has("noop"))
 }
 
 // forDisks is the command that writes one queue setting on the disks that need it.

@@ -115,3 +115,19 @@ func (b block) byRotation(name string) string {
 	}
 	return ClassSSD
 }
+
+// HasQueue reports a whole disk whose queue settings mean something, by its kernel
+// name: no loop, RAM or optical device, and no stacked one, which hands requests on.
+func HasQueue(name string) bool {
+	for _, p := range []string{"loop", "ram", "zram", "sr", "fd", "nbd", "pmem"} {
+		if strings.HasPrefix(name, p) {
+			return false
+		}
+	}
+	return !IsStacked(name)
+}
+
+// IsStacked reports a device that is made of others (dm, md), by its kernel name.
+func IsStacked(name string) bool {
+	return strings.HasPrefix(name, "dm-") || strings.HasPrefix(name, "md")
+}

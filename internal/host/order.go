@@ -43,3 +43,6 @@ func trimZeros(s string) string {
 	}
 	return s
 }
+
+// SortNatural sorts names so that cpu10 comes after cpu9.
+func SortNatural(names []string) { sortNatural(names) }

@@ -239,7 +239,7 @@ func (t Tree) Bool(path string) Fact[bool] {
 // Choice reads a file that lists its choices with the one in force in brackets,
 // as in "always [madvise] never".
 func (t Tree) Choice(path string) Fact[Choice] {
-	return Convert(t.Text(path), "", parseChoice)
+	return Convert(t.Text(path), "", ParseChoice)
 }
 
 // Choice is a setting with a closed list of values.
@@ -261,7 +261,8 @@ func (c Choice) Has(v string) bool {
 	return false
 }
 
-func parseChoice(s string) (Choice, error) {
+// ParseChoice parses the form "always [madvise] never".
+func ParseChoice(s string) (Choice, error) {
 	var c Choice
 	for _, w := range strings.Fields(s) {
 		if len(w) > 2 && w[0] == '[' && w[len(w)-1] == ']' {

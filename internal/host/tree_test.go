@@ -79,7 +79,7 @@ func FuzzParseChoice(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		c, err := parseChoice(s)
+		c, err := ParseChoice(s)
 		if err == nil && (c.Active == "" || !c.Has(c.Active)) {
 			t.Fatalf("%q is in force, but not among %q", c.Active, c.Offers)
 		}

@@ -4,11 +4,6 @@
 // every change can be undone object by object, also after a kill or a power cut.
 package setting
 
-import (
-	"context"
-	"time"
-)
-
 // Setting is one thing that can be changed, on each of its objects.
 type Setting struct {
 	Name   string // as the kernel or its file has it: governor, epp, thp, ...
@@ -23,12 +18,73 @@ type Setting struct {
 	// cpu_dma_latency, which ends when its file is closed.
 	Held bool
 
+	// Lasting is a value that a reboot does not put back, since firmware keeps it.
+	Lasting bool
+	// Rounds is a setting of which the kernel may take another value than the one
+	// written, and call that success: frequencies, limits.
+	Rounds bool
+
+	// objects lists what there is here, in the order of writing. None, or an error
+	// that says why, where the host has no such knob.
 	objects func(*System) ([]Object, error)
 	// levels are the values that may be written to an object here; nil: any that parse accepts.
 	levels func(*System, Object) ([]string, error)
-	// parse turns what a person wrote (2.4GHz, max, never) into what is written to
-	// the object, and says what is expected otherwise.
+	// parse turns what a person wrote (2.4GHz, max, never) into what the object will read
+	// afterwards, and says what is expected otherwise. nil: one of the levels, as it is.
 	parse func(*System, Object, string) (string, error)
+	// decode turns the file's content into the value; nil: Value.
+	decode func([]byte) string
+	// encode turns a value into what is written; nil: the value as it is.
+	encode func(string) []byte
+	// disturbs lists the objects of other settings, or of this one, that change as well when
+	// the value is written to the object: EPP by a governor, CPUs by SMT. Their values are
+	// journaled first and put back with it. It is asked before each write, also before
+	// those that put back, and must list the same objects for every value.
+	disturbs func(sys *System, o Object, value string) ([]Side, error)
+	// refused says more about an error of writing, from what is known of this file: "" leaves
+	// it at the general reason. It may be nil.
+	refused func(sys *System, o Object, value string, err error) string
+	// offline is parse without a host to ask, for profiles that other hosts take: kHz, us,
+	// min, max and shares stay. nil: parse needs none.
+	offline func(string) (string, error)
+	// implied reports a value that can be read but not written, such as 0 in
+	// dirty_bytes: it comes back when what the write disturbed is put back.
+	implied func(value string) bool
+	// show turns a value into what people see: kHz into GHz, no_turbo into on and off. nil: as it is.
+	show func(Object, string) string
+	// note says what to know of an object: its range, the latency of an idle state. It may
+	// be nil. With kinds, objects of different notes are different things, and are listed apart.
+	note  func(*System, Object) string
+	kinds bool
+}
+
+// Show returns an object's value as people see it.
+func (s Setting) Show(o Object, value string) string {
+	if s.show == nil || value == "" {
+		return value
+	}
+	return s.show(o, value)
+}
+
+// Kinds reports that objects of different notes are different things, such as idle states.
+func (s Setting) Kinds() bool { return s.kinds }
+
+// Note says what to know of an object here, such as its range; or "".
+func (s Setting) Note(sys *System, o Object) string {
+	if s.note == nil {
+		return ""
+	}
+	return s.note(sys, o)
+}
+
+// Side is an object that a write to another one changes.
+type Side struct {
+	Setting string
+	Object  Object
+	// Becomes are the values that it may have after the write; nil: any. It matters only
+	// if we are killed right then: such a value is taken as ours, any other as somebody
+	// else's. The value that it had before is always allowed.
+	Becomes []string
 }
 
 // Object is one thing that has a value of its own: a CPU, a policy, a device.
@@ -44,29 +100,6 @@ type State struct {
 	Value   string   // as written to the file; "" with Problem
 	Levels  []string // what it could have here; nil: not a list
 	Problem error    // why it cannot be read: absent, denied, ...
-}
-
-// System is the machine that settings are read from and written to. Its calls can be
-// replaced by a test's that fail or that end the process at any of them.
-type System struct {
-	Root string // "" is the machine itself
-	FS   FS
-	Boot func() string // an ID of this boot; "" unknown
-	Host func() string // an ID of this machine; "" unknown
-	Now  func() time.Time
-}
-
-// FS is the system calls that changing a setting makes. A write is one write(2) of
-// the whole value.
-type FS interface {
-	ReadFile(path string) ([]byte, error)
-	WriteFile(path string, value []byte) error // to a file that is there; never creates one
-	ReadDir(path string) ([]string, error)     // names, in natural order
-	Append(path string, b []byte) error        // the journal: creates, appends, fsyncs
-	Sync(path string) error                    // fsyncs a directory
-	Rename(from, to string) error
-	Remove(path string) error
-	MkdirAll(path string) error
 }
 
 // Assignment is what a person asked for: NAME=VALUE, or one object of it: NAME@OBJECT=VALUE.
@@ -121,60 +154,3 @@ const (
 	Forgotten Result = "forgotten"
 	Failed    Result = "failed"
 )
-
-// All lists the settings in the order in which they are applied.
-func All() []Setting { panic("not written") }
-
-// Find returns the setting of that name.
-func Find(name string) (Setting, bool) { panic("not written") }
-
-// Read returns the state of each object. No objects: the host has no such knob, and
-// the error says why.
-func (s Setting) Read(sys *System) ([]State, error) { panic("not written") }
-
-// NewPlan reads what is there and says what would be written. It writes nothing. The
-// error is about the assignments: an unknown name, a value that cannot be.
-func NewPlan(sys *System, want []Assignment) (*Plan, error) { panic("not written") }
-
-// Journal is the host's list of what was changed and is not yet put back. One process
-// at a time has it open.
-type Journal struct{}
-
-// OpenJournal opens and locks the journal of a directory, and reads what a process that
-// was killed has left. The error is *Busy where another hostlab has it.
-func OpenJournal(sys *System, dir string) (*Journal, error) { panic("not written") }
-
-// Entries are the open ones: changed and not put back, oldest first.
-func (j *Journal) Entries() []Entry { panic("not written") }
-
-// Entry is one object that was changed.
-type Entry struct {
-	Set      int    // number of the set of changes that it belongs to
-	Owner    string // who made it: "set", or the directory of an experiment
-	At       time.Time
-	Boot     string
-	Setting  string
-	Object   Object
-	Original string // before the first change
-	Wrote    string // what was last written
-	Read     string // what it read afterwards; "" if the process ended before it could
-}
-
-// Apply writes a plan: for each object the journal first, fsynced, then the write, then
-// the value is read back and journaled as well. At the first failure it stops and undoes
-// what it has done of this plan, unless keep is set. Held settings stay in force until the journal is closed.
-func Apply(ctx context.Context, sys *System, j *Journal, owner string, p *Plan, keep bool) ([]Outcome, error) {
-	panic("not written")
-}
-
-// Revert puts back open entries of an owner ("" all), the last first, each only where the
-// value is still ours, or with force in any case.
-func Revert(ctx context.Context, sys *System, j *Journal, owner string, force bool) ([]Outcome, error) {
-	panic("not written")
-}
-
-// Verify compares what was set with what is there now; it needs no lock and no rights.
-func Verify(sys *System, dir string) ([]Outcome, error) { panic("not written") }
-
-// Close unlocks the journal, and ends Held settings.
-func (j *Journal) Close() error { panic("not written") }

@@ -1,0 +1,173 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"hostlab/internal/check"
+	"hostlab/internal/export"
+	"hostlab/internal/screen"
+	"hostlab/internal/setting"
+	"hostlab/internal/spelling"
+)
+
+func newExport(std streams) *cobra.Command {
+	var role, out string
+	cmd := &cobra.Command{
+		Use:   "export [flags] " + strings.Join(export.Targets(), "|") + " [NAME=VALUE...]",
+		Short: "Write settings as a profile for the tool that keeps them",
+		Long: `export writes settings as a profile for a tool that applies them at every boot, so
+that all servers of a kind get the same:
+
+  tuned      a profile for TuneD (tuned.conf)
+  saptune    a note of one's own for saptune 3
+  systemd    sysctl.d, tmpfiles.d, udev rules and a unit; --out DIR gets several files,
+             as below /etc
+  powercfg   a command file for Windows, with the aliases of powercfg
+  dsc        a PowerShell DSC configuration for Windows
+
+--role takes what 'hostlab check' recommends for a role, whatever this host has;
+NAME=VALUE beside it wins. What a tool has no words for is said in the file and on
+stderr. Nothing on this host is changed.
+
+Exit status: 0 written, 2 unusable argument.`,
+		Example: `  hostlab export tuned --role production-db --out tuned.conf
+  hostlab export systemd swappiness=10 io_scheduler=none
+  hostlab export powercfg governor=performance min_perf_pct=100 > power.cmd`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usagef("name a tool: %s", strings.Join(export.Targets(), ", "))
+			}
+			return nil
+		},
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, s string) ([]string, cobra.ShellCompDirective) {
+			if len(args) == 0 {
+				return export.Targets(), cobra.ShellCompDirectiveNoFileComp
+			}
+			return settingNames(cmd, args, s)
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := notEmpty(cmd, "role", "out"); err != nil {
+				return err
+			}
+			want, err := assignments(args[1:])
+			if err != nil {
+				return err
+			}
+			items, title, err := exportItems(want, role)
+			if err != nil {
+				return err
+			}
+			p, err := export.Make(args[0], title, items)
+			if err != nil {
+				return usageError{err}
+			}
+			if err := writeProfile(std.out, p, out); err != nil {
+				return err
+			}
+			for _, m := range p.Missing {
+				fmt.Fprintf(std.err, "hostlab: not in the profile: %s\n", screen.Clean(m))
+			}
+			return nil
+		},
+	}
+	choiceFlag(cmd, &role, "role", "", "what is recommended for the role", roleNames())
+	cmd.Flags().StringVar(&out, "out", "", "write to `FILE`, or below a directory where there are several files")
+	cobra.CheckErr(cmd.MarkFlagFilename("out"))
+	return cmd
+}
+
+// exportItems spells what was typed and what a role recommends in the kernel's units.
+func exportItems(want []setting.Assignment, role string) (items []export.Item, title string, err error) {
+	title = "Settings written by hostlab"
+	typed := map[string]bool{}
+	for _, a := range want {
+		typed[a.Name] = true
+	}
+	if role != "" {
+		r, err := check.ParseRole(role)
+		if err != nil {
+			return nil, "", usagef("--role: %w", err)
+		}
+		title = "Settings for the role " + string(r) + ", written by hostlab"
+		var advised []setting.Assignment
+		for _, a := range check.Recommended(r) {
+			if !typed[a.Setting] {
+				advised = append(advised, setting.Assignment{Name: a.Setting, Object: a.Object, Value: a.Value})
+			}
+		}
+		want = append(advised, want...)
+		if len(want) == 0 {
+			return nil, "", usagef("nothing is recommended for the role %s that could be set", r)
+		}
+	}
+	if len(want) == 0 {
+		return nil, "", usagef("name settings, as governor=performance, or --role ROLE")
+	}
+	for _, a := range want {
+		s, ok := setting.Find(a.Name)
+		if !ok {
+			hint := ""
+			if near := spelling.Meant(a.Name, setting.Names()); near != "" {
+				hint = "; did you mean " + near + "?"
+			}
+			return nil, "", usagef("%s: there is no such setting%s", screen.Short(screen.Clean(a.Name)), hint)
+		}
+		value, err := s.Spell(a.Value)
+		if err != nil {
+			return nil, "", usagef("%s: %w", a.Name, err)
+		}
+		if strings.Trim(a.Object, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-!/") != "" || strings.HasPrefix(a.Object, "/") {
+			return nil, "", usagef("%s@%s: that is no name of an object", a.Name, screen.Short(screen.Clean(a.Object)))
+		}
+		items = append(items, export.Item{Setting: a.Name, Object: a.Object, Value: value})
+	}
+	return items, title, nil
+}
+
+// writeProfile writes a profile's file, or its files below a directory. On stdout each of
+// several begins with its name, as a comment.
+func writeProfile(w io.Writer, p export.Profile, out string) error {
+	several := p.Files[0].Path != ""
+	if out == "" {
+		for i, f := range p.Files {
+			if several {
+				blank := map[bool]string{true: "\n"}[i > 0]
+				if _, err := fmt.Fprintf(w, "%s# /etc/%s\n", blank, f.Path); err != nil {
+					return err
+				}
+			}
+			if _, err := io.WriteString(w, f.Text); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if !several {
+		if err := checkWritable("out", out); err != nil {
+			return err
+		}
+		return writeFile(out, func(f *os.File) error { _, err := f.WriteString(p.Files[0].Text); return err })
+	}
+	if info, err := os.Stat(out); err == nil && !info.IsDir() {
+		return usagef("--out %s: this profile has several files; name a directory", out)
+	}
+	for _, f := range p.Files {
+		name := filepath.Join(out, filepath.FromSlash(f.Path))
+		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil { //nolint:gosec // configuration, as below /etc
+			return usagef("--out %s: %w", out, plain(err))
+		}
+		if err := writeFile(name, func(file *os.File) error { _, err := file.WriteString(f.Text); return err }); err != nil {
+			return err
+		}
+		if _, err := fmt.Fprintln(w, name); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,311 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"hostlab/internal/screen"
+	"hostlab/internal/setting"
+)
+
+// revertOptions is what was asked for.
+type revertOptions struct {
+	at     settingsAt
+	owner  string
+	format string
+	dryRun bool
+	force  bool
+	forget bool
+}
+
+func newRevert(std streams) *cobra.Command {
+	var o revertOptions
+	cmd := &cobra.Command{
+		Use:   "revert [flags]",
+		Short: "Put back every setting that was changed",
+		Long: `revert puts back what 'hostlab set' or an experiment has changed, the last change
+first, each object to the value that it had. What somebody else has changed since
+is left as it is and named; --force puts it back as well. What a reboot has put
+back already is only struck off the journal.
+
+A damaged journal, or that of another machine, is refused: --force takes what can
+be read of it, and --forget sets it aside and changes nothing. Without a problem,
+--forget drops all entries and leaves the values as they are.
+
+Exit status: 0 all is put back, 1 something is not, 2 unusable flag or journal.`,
+		Example: `  hostlab revert --dry-run
+  hostlab revert
+  hostlab revert --owner set              # not what an experiment has changed`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := oneOf("format", o.format, formats); err != nil {
+				return err
+			}
+			if err := notEmpty(cmd, "root", "owner"); err != nil {
+				return err
+			}
+			if o.forget && (o.force || o.dryRun) {
+				return usagef("--forget excludes --force and --dry-run: it changes no setting")
+			}
+			return o.run(cmd.Context(), std)
+		},
+	}
+	o.at.flags(cmd)
+	choiceFlag(cmd, &o.format, "format", "text", "output", formats)
+	cmd.Flags().StringVar(&o.owner, "owner", "", "only what `OWNER` has changed: set, or the directory of an experiment")
+	cmd.Flags().BoolVar(&o.dryRun, "dry-run", false, "show what would be put back, and change nothing")
+	cmd.Flags().BoolVar(&o.force, "force", false, "also where somebody else has changed the value since")
+	cmd.Flags().BoolVar(&o.forget, "forget", false, "drop the journal's entries and leave the values as they are")
+	return cmd
+}
+
+func (o *revertOptions) run(ctx context.Context, std streams) error {
+	sys, dir, err := o.at.open()
+	if err != nil {
+		return err
+	}
+	pending, err := setting.Pending(sys, dir)
+	if _, damaged := errors.AsType[*setting.Problem](err); err != nil && (!damaged || !o.force && !o.forget) {
+		return err
+	}
+	pending = o.owned(pending)
+	if len(pending) == 0 && err == nil {
+		return o.nothing(std)
+	}
+	if o.dryRun {
+		return o.preview(std, sys, pending)
+	}
+	j, err := journal(sys, dir)
+	if err != nil {
+		return err
+	}
+	err = o.change(ctx, std, sys, j)
+	return errors.Join(err, j.Close())
+}
+
+// owned keeps the entries that are asked for.
+func (o *revertOptions) owned(list []setting.Entry) (out []setting.Entry) {
+	for _, e := range list {
+		if o.owner == "" || e.Owner == o.owner {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+func (o *revertOptions) nothing(std streams) error {
+	if o.format == "json" {
+		return writeChange(std.out, "revert", nil, nil, nil)
+	}
+	of := ""
+	if o.owner != "" {
+		of = " of " + screen.Clean(o.owner)
+	}
+	_, err := fmt.Fprintf(std.out, "Nothing to put back: no change%s is in force.\n", of)
+	return err
+}
+
+// preview shows as a diff what would be put back. Nothing is promised: somebody may
+// change a value before.
+func (o *revertOptions) preview(std streams, sys *setting.System, pending []setting.Entry) error {
+	p := &setting.Plan{}
+	seen := map[string]int{}
+	for _, e := range pending {
+		if i, ok := seen[e.Object.Path]; ok && i >= 0 {
+			continue // the oldest original is what comes back
+		}
+		now := ""
+		if s, ok := setting.Find(e.Setting); ok {
+			states, _ := s.Read(sys)
+			for _, st := range states {
+				if st.Object.Path == e.Object.Path {
+					now = st.Value
+				}
+			}
+		}
+		step := setting.Step{Setting: e.Setting, Object: e.Object, From: now, To: e.Original}
+		seen[e.Object.Path] = len(p.Steps)
+		switch {
+		case now == e.Original:
+			p.Same = append(p.Same, step)
+		case now == "":
+			p.Skipped = append(p.Skipped, setting.Skip{Setting: e.Setting, Object: e.Object, Reason: "not there now"})
+		case !o.force && now != e.Wrote && now != e.Read && e.Side == "":
+			p.Skipped = append(p.Skipped, setting.Skip{Setting: e.Setting, Object: e.Object, Reason: "somebody else has changed it to " + shown(e.Setting, e.Object, now)})
+		default:
+			p.Steps = append(p.Steps, step)
+		}
+	}
+	if o.format == "json" {
+		return writeChange(std.out, "plan", p, nil, nil)
+	}
+	if err := writeDiff(std.out, sys, p, "now", "put back"); err != nil {
+		return err
+	}
+	if err := writeSkipped(std.out, sys, p.Skipped); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintln(std.out, "Nothing was changed: --dry-run.")
+	return err
+}
+
+// change does what was asked for with an open journal.
+func (o *revertOptions) change(ctx context.Context, std streams, sys *setting.System, j *setting.Journal) error {
+	if o.forget {
+		n := len(o.owned(j.Entries()))
+		kept, err := j.Forget(o.owner)
+		if err != nil {
+			return err
+		}
+		if o.format == "json" {
+			return writeChange(std.out, "revert", nil, nil, nil)
+		}
+		text := fmt.Sprintf("Forgot %s; the values stay as they are.", screen.Count(n, "change"))
+		if kept != "" {
+			text += " The journal was set aside as " + kept + "."
+		}
+		_, err = fmt.Fprintln(std.out, text)
+		return err
+	}
+	if j.Problem() != nil { // run has seen that --force is given
+		kept, err := j.Accept()
+		if err != nil {
+			return err
+		}
+		fmt.Fprintln(std.err, "hostlab: the journal as it was is kept as "+kept)
+	}
+	done, err := setting.Revert(ctx, sys, j, o.owner, o.force)
+	if o.format == "json" {
+		err = errors.Join(err, writeChange(std.out, "revert", nil, done, err))
+	} else {
+		err = errors.Join(err, writeOutcomes(std.out, sys, done))
+	}
+	if err != nil {
+		return err
+	}
+	return o.sum(std, done)
+}
+
+// sum says how it ended.
+func (o *revertOptions) sum(std streams, done []setting.Outcome) error {
+	n := tally(done)
+	left := n[setting.Foreign] + n[setting.Gone] + n[setting.Failed]
+	if o.format == "text" {
+		text := screen.Count(n[setting.Restored]+n[setting.Unchanged]+n[setting.Forgotten], "object") + " put back"
+		if left > 0 {
+			text += fmt.Sprintf(", %d not", left)
+		}
+		text += "."
+		if n[setting.Foreign] > 0 && !o.force {
+			text += " --force puts back also what somebody else has changed; --forget leaves it."
+		}
+		_, width := terminal(std.out)
+		out := screen.NewPrinter(std.out, width, colour(std.out))
+		out.Text("", "", text)
+		if err := out.Err(); err != nil {
+			return err
+		}
+	}
+	if left > 0 {
+		return errDrifted
+	}
+	return nil
+}
+
+func newVerify(std streams) *cobra.Command {
+	var (
+		at     settingsAt
+		format string
+	)
+	cmd := &cobra.Command{
+		Use:   "verify [flags]",
+		Short: "Are the settings still as they were set?",
+		Long: `verify reads back every object that 'hostlab set' or an experiment has changed and
+says which is not as it was left: daemons such as tuned write their own values,
+firmware may cap, and a reboot forgets all. Nothing is written, and root is not
+needed.
+
+Exit status: 0 all is as it was set (or nothing is), 1 something is not, 2 unusable
+flag or journal.`,
+		Example: `  hostlab verify || hostlab set --role production-db --yes
+  hostlab verify --format json | jq '.outcomes[] | select(.result != "unchanged")'`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := oneOf("format", format, formats); err != nil {
+				return err
+			}
+			if err := notEmpty(cmd, "root"); err != nil {
+				return err
+			}
+			sys, dir, err := at.open()
+			if err != nil {
+				return err
+			}
+			list, err := setting.Verify(sys, dir)
+			if err != nil {
+				return err
+			}
+			if format == "json" {
+				err = writeChange(std.out, "verify", nil, list, nil)
+			} else {
+				err = writeVerified(std, sys, list)
+			}
+			n := tally(list)
+			if err == nil && n[setting.Unchanged]+n[setting.Rounded] < len(list) {
+				return errDrifted
+			}
+			return err
+		},
+	}
+	at.flags(cmd)
+	choiceFlag(cmd, &format, "format", "text", "output", formats)
+	return cmd
+}
+
+// writeVerified lists what was set, and first what is not as it was.
+func writeVerified(std streams, sys *setting.System, list []setting.Outcome) error {
+	_, width := terminal(std.out)
+	out := screen.NewPrinter(std.out, width, colour(std.out))
+	if len(list) == 0 {
+		out.Text("", "", "Nothing is set: no change of hostlab's is in force.")
+		return out.Err()
+	}
+	var good, bad groups
+	for _, v := range list {
+		kind := kindOf(sys, v.Setting, v.Object)
+		read, to := shown(v.Setting, v.Object, v.Read), shown(v.Setting, v.Object, v.To)
+		switch v.Result {
+		case setting.Unchanged:
+			good.add(v.Setting, kind, v.Object.Name, to+", as set")
+		case setting.Rounded:
+			good.add(v.Setting, kind, v.Object.Name, read+", as the kernel made of "+to)
+		case setting.Foreign:
+			bad.add(v.Setting, kind, v.Object.Name, read+", no longer "+to)
+		default:
+			bad.add(v.Setting, kind, v.Object.Name, outcomeText(v))
+		}
+	}
+	for i, gs := range []groups{bad, good} {
+		for _, g := range gs {
+			text := g.texts[0]
+			if where := g.where(); where != "" {
+				text = where + ": " + text
+			}
+			out.Hang("  "+screen.Pad(g.setting, 16)+" ", []string{screen.Yellow, ""}[i], text)
+		}
+	}
+	n := 0
+	for _, g := range bad {
+		n += max(1, len(g.names))
+	}
+	text := screen.Count(len(list), "object") + " as set."
+	if n > 0 {
+		text = fmt.Sprintf("%d of %s not as set.", n, screen.Count(len(list), "object"))
+	}
+	out.Text("", "", strings.TrimSpace(text))
+	return out.Err()
+}

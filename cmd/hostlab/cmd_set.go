@@ -1,0 +1,266 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"hostlab/internal/check"
+	"hostlab/internal/screen"
+	"hostlab/internal/setting"
+)
+
+// setOptions is what was asked for.
+type setOptions struct {
+	at     settingsAt
+	role   string
+	format string
+	dryRun bool
+	yes    bool
+	keep   bool
+}
+
+func newSet(std streams) *cobra.Command {
+	var o setOptions
+	cmd := &cobra.Command{
+		Use:   "set [flags] NAME=VALUE... | --role ROLE",
+		Short: "Change settings, so that they can be put back exactly",
+		Long: `set changes settings on every object that has them, or on one: NAME@OBJECT=VALUE.
+It shows first what would change, as diff does, and asks; where nobody can be
+asked it needs --yes. Each original value is written to a journal and is on the
+disk before the first write; each write is read back. If one fails, what was done
+is undone. 'hostlab revert' puts all back, also after a kill or a power cut.
+
+With --role it sets what 'hostlab check' finds and advises for that role, as far
+as that is a setting; NAME=VALUE beside it wins.
+
+What is set lasts until 'hostlab revert' or a reboot. To keep it, 'hostlab export'
+writes a profile for the tool that does so. cpu_dma_latency is in force only while
+set stays in the foreground: Ctrl-C ends it.
+
+Exit status: 0 set, 1 failed on the way (and undone), 2 no such setting or value,
+3 nothing to inspect, 130 interrupted (and undone).`,
+		Example: `  hostlab set governor=performance --dry-run
+  hostlab set governor=performance max_freq@policy0=2.4GHz cstate_latency=70us
+  hostlab set --role production-db --yes
+  hostlab set cpu_dma_latency=70us        # until Ctrl-C`,
+		ValidArgsFunction: settingNames,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := oneOf("format", o.format, formats); err != nil {
+				return err
+			}
+			if err := notEmpty(cmd, "root", "role"); err != nil {
+				return err
+			}
+			want, err := assignments(args)
+			if err != nil {
+				return err
+			}
+			if len(want) == 0 && o.role == "" {
+				return usagef("name what to set, as governor=performance, or --role ROLE; 'hostlab settings' lists what there is")
+			}
+			return o.run(cmd.Context(), std, want)
+		},
+	}
+	o.at.flags(cmd)
+	choiceFlag(cmd, &o.role, "role", "", "also set what is advised for the role", roleNames())
+	choiceFlag(cmd, &o.format, "format", "text", "output", formats)
+	cmd.Flags().BoolVar(&o.dryRun, "dry-run", false, "show what would change, and change nothing")
+	cmd.Flags().BoolVar(&o.yes, "yes", false, "do not ask")
+	cmd.Flags().BoolVar(&o.keep, "keep", false, "set what can be set, and keep it when something else fails")
+	return cmd
+}
+
+func (o *setOptions) run(ctx context.Context, std streams, want []setting.Assignment) error {
+	sys, dir, err := o.at.open()
+	if err != nil {
+		return err
+	}
+	want, advice, err := o.advised(ctx, want)
+	if err != nil {
+		return err
+	}
+	p, err := setting.NewPlan(sys, want)
+	if err != nil {
+		return usageError{err}
+	}
+	text := o.format == "text"
+	if line := inForce(sys, dir); line != "" {
+		fmt.Fprintln(std.err, "hostlab: "+line)
+	}
+	if text {
+		if err := o.show(std, sys, p, advice); err != nil {
+			return err
+		}
+	}
+	if err := o.whole(sys, p); err != nil {
+		if !text {
+			return errors.Join(writeChange(std.out, "plan", p, nil, err), err)
+		}
+		return err
+	}
+	switch {
+	case o.dryRun && !text:
+		return writeChange(std.out, "plan", p, nil, nil)
+	case o.dryRun:
+		_, err := fmt.Fprintln(std.out, "Nothing was changed: --dry-run.")
+		return err
+	case len(p.Steps) == 0 && text:
+		_, err := fmt.Fprintln(std.out, "Nothing to change.")
+		return err
+	case len(p.Steps) == 0:
+		return writeChange(std.out, "set", p, nil, nil)
+	}
+	if err := o.permitted(ctx, std, p); err != nil {
+		return err
+	}
+	return o.apply(ctx, std, sys, dir, p)
+}
+
+// advised adds what the role's checks advise to what was typed, which wins.
+func (o *setOptions) advised(ctx context.Context, want []setting.Assignment) (_ []setting.Assignment, notes []string, _ error) {
+	if o.role == "" {
+		return want, nil, nil
+	}
+	role, err := check.ParseRole(o.role)
+	if err != nil {
+		return nil, nil, usagef("--role: %w", err)
+	}
+	m := machine{root: o.at.root}
+	f, err := m.collect(ctx, "")
+	if err != nil {
+		return nil, nil, err
+	}
+	list, rest := check.Advise(f, role, check.Run(f, role, check.All()), check.Low)
+	for _, a := range list {
+		if !slices.ContainsFunc(want, func(w setting.Assignment) bool { return w.Name == a.Setting && (w.Object == "" || w.Object == a.Object) }) {
+			want = append(want, setting.Assignment{Name: a.Setting, Object: a.Object, Value: a.Value})
+		}
+	}
+	for _, r := range rest {
+		why := check.Unsettable[r.ID]
+		if why == "" {
+			why = "a person decides; see 'hostlab explain-check " + r.ID + "'"
+		}
+		notes = append(notes, r.ID+", "+r.Title+": "+why)
+	}
+	return want, notes, nil
+}
+
+// show prints what would change.
+func (o *setOptions) show(std streams, sys *setting.System, p *setting.Plan, notes []string) error {
+	if err := writeDiff(std.out, sys, p, "now", "as asked"); err != nil {
+		return err
+	}
+	if err := writeSkipped(std.out, sys, p.Skipped); err != nil {
+		return err
+	}
+	_, width := terminal(std.out)
+	out := screen.NewPrinter(std.out, width, colour(std.out))
+	for _, n := range notes {
+		out.Hang("left out: ", "", screen.Clean(n))
+	}
+	if n := len(p.Same); n > 0 {
+		out.Text("", "", screen.Count(n, "object")+" "+map[bool]string{true: "has", false: "have"}[n == 1]+" the value already.")
+	}
+	return out.Err()
+}
+
+// whole refuses a plan that would do a part of what was asked, unless that was said to be
+// enough. What checks advise is only ever what is there.
+func (o *setOptions) whole(sys *setting.System, p *setting.Plan) error {
+	if len(p.Skipped) == 0 || o.keep && len(p.Steps)+len(p.Same) > 0 {
+		return nil
+	}
+	first := p.Skipped[0]
+	line := skipLines(sys, p.Skipped)[0]
+	text := fmt.Sprintf("cannot set %s", line)
+	if n := len(p.Skipped); n > 1 {
+		text = fmt.Sprintf("cannot set %s, the first %s: %s", screen.Count(n, "object"), strings.TrimSuffix(first.Setting+" of "+first.Object.Name, " of "), first.Reason)
+	}
+	if len(p.Steps)+len(p.Same) > 0 {
+		text += "; nothing was changed (--keep sets the rest)"
+	}
+	return errors.New(text)
+}
+
+func (o *setOptions) permitted(ctx context.Context, std streams, p *setting.Plan) error {
+	if o.yes {
+		return nil
+	}
+	what := screen.Count(len(p.Steps), "object") + " of this host"
+	if o.at.root != "" {
+		what = screen.Count(len(p.Steps), "file") + " below " + screen.Clean(o.at.root)
+	}
+	if !askable(std) || o.format == "json" {
+		return usagef("this changes %s, and there is no terminal to ask on; look at --dry-run, then add --yes", what)
+	}
+	err := ask(ctx, std, "Change "+what+"? [y/N] ")
+	if errors.Is(err, errNo) {
+		return usagef("not confirmed; nothing was changed")
+	}
+	return err
+}
+
+// apply makes the changes, and stays while one is held.
+func (o *setOptions) apply(ctx context.Context, std streams, sys *setting.System, dir string, p *setting.Plan) (err error) {
+	j, err := journal(sys, dir)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, j.Close()) }()
+	done, err := setting.Apply(ctx, sys, j, ownerSet, p, o.keep)
+	if o.format == "json" {
+		err = errors.Join(err, writeChange(std.out, "set", p, done, err))
+	} else {
+		err = errors.Join(err, o.report(std, sys, done, err))
+	}
+	if err != nil {
+		return err
+	}
+	held := heldNames(p)
+	if len(held) == 0 {
+		return nil
+	}
+	fmt.Fprintln(std.err, strings.Join(held, ", ")+" is in force as long as this runs. Ctrl-C ends it.")
+	<-ctx.Done()
+	return nil
+}
+
+func heldNames(p *setting.Plan) (names []string) {
+	for _, step := range p.Steps {
+		if s, ok := setting.Find(step.Setting); ok && s.Held && !slices.Contains(names, s.Name) {
+			names = append(names, s.Name)
+		}
+	}
+	return names
+}
+
+// report says what became of each object, and how to go on.
+func (o *setOptions) report(std streams, sys *setting.System, done []setting.Outcome, failed error) error {
+	if err := writeOutcomes(std.out, sys, done); err != nil {
+		return err
+	}
+	_, width := terminal(std.out)
+	out := screen.NewPrinter(std.out, width, colour(std.out))
+	n := tally(done)
+	set := n[setting.Changed] + n[setting.Rounded]
+	if failed != nil && !o.keep || set == 0 {
+		return nil
+	}
+	at := ""
+	if o.at.root != "" {
+		at = " --root " + shellWord(o.at.root)
+	}
+	text := fmt.Sprintf("%s set", screen.Count(set, "object"))
+	if r := n[setting.Rounded]; r > 0 {
+		text += fmt.Sprintf(", %d of them not exactly as asked", r)
+	}
+	out.Text("", "", text+". 'hostlab verify"+at+"' looks whether they stay, 'hostlab revert"+at+"' puts them back.")
+	return out.Err()
+}
+

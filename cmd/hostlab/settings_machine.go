@@ -1,0 +1,140 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"hostlab/internal/screen"
+	"hostlab/internal/setting"
+)
+
+// settingsAt is where settings are read and changed: this machine, or a tree of files that
+// stands for one, so that commands can be tried and tested without changing anything real.
+type settingsAt struct{ root string }
+
+func (a *settingsAt) flags(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&a.root, "root", "", "a directory tree that stands for a machine, in place of this one; its files are changed")
+	cobra.CheckErr(cmd.MarkFlagDirname("root"))
+}
+
+// open returns the machine and the directory of its journal. That of a tree lies in it.
+func (a *settingsAt) open() (sys *setting.System, dir string, err error) {
+	if a.root == "" {
+		dir, err = setting.JournalDir()
+		if err != nil {
+			return nil, "", usagef("there is no place for the journal: %w", err)
+		}
+		return setting.Local(""), dir, nil
+	}
+	abs, err := filepath.Abs(a.root)
+	if err == nil {
+		abs, err = filepath.EvalSymlinks(abs)
+	}
+	if err != nil {
+		return nil, "", usagef("--root %s: %w", a.root, plain(err))
+	}
+	if abs == string(filepath.Separator) {
+		return nil, "", usagef("--root / is this machine; leave --root out to change its settings")
+	}
+	info, err := os.Stat(abs)
+	if err != nil {
+		return nil, "", usagef("--root %s: %w", a.root, plain(err))
+	}
+	if !info.IsDir() {
+		return nil, "", usagef("--root %s: expected a directory; 'hostlab facts' reads recordings of one file", a.root)
+	}
+	if _, err := os.Stat(filepath.Join(abs, "sys")); errors.Is(err, fs.ErrNotExist) {
+		if _, err := os.Stat(filepath.Join(abs, "proc")); errors.Is(err, fs.ErrNotExist) {
+			return nil, "", cannotLook{fmt.Errorf("--root %s holds neither /proc nor /sys of a machine", a.root)}
+		}
+	}
+	return setting.Local(abs), filepath.Join(abs, "var", "lib", "hostlab"), nil
+}
+
+// journal opens the journal of a machine, for a change.
+func journal(sys *setting.System, dir string) (*setting.Journal, error) {
+	j, err := setting.OpenJournal(sys, dir)
+	if errors.Is(err, fs.ErrPermission) {
+		return nil, fmt.Errorf("%w; settings are changed by root, or by whoever may write there", err)
+	}
+	return j, err
+}
+
+// assignments parses NAME=VALUE and NAME@OBJECT=VALUE.
+func assignments(args []string) (list []setting.Assignment, err error) {
+	for _, arg := range args {
+		left, value, ok := strings.Cut(arg, "=")
+		if !ok {
+			return nil, usagef("%q: expected NAME=VALUE or NAME@OBJECT=VALUE", screen.Short(screen.Clean(arg)))
+		}
+		name, object, at := strings.Cut(strings.TrimSpace(left), "@")
+		if name == "" || at && object == "" {
+			return nil, usagef("%q: expected NAME=VALUE or NAME@OBJECT=VALUE", screen.Short(screen.Clean(arg)))
+		}
+		a := setting.Assignment{Name: name, Object: object, Value: strings.TrimSpace(value)}
+		for _, b := range list {
+			if b.Name == a.Name && b.Object == a.Object {
+				return nil, usagef("%s is given twice", strings.TrimSpace(left))
+			}
+		}
+		list = append(list, a)
+	}
+	return list, nil
+}
+
+// inForce says in a line what is still changed on a machine; "" for nothing. It reads only,
+// and says nothing where it may not read.
+func inForce(sys *setting.System, dir string) string {
+	entries, err := setting.Pending(sys, dir)
+	if _, damaged := errors.AsType[*setting.Problem](err); damaged {
+		return "the journal of settings has a problem; 'hostlab verify' says which"
+	}
+	if len(entries) == 0 {
+		return ""
+	}
+	objects, sides := map[string]bool{}, 0
+	for _, e := range entries {
+		if e.Side != "" {
+			sides++
+			continue
+		}
+		objects[e.Object.Path] = true
+	}
+	what := "hostlab set"
+	if e := entries[0]; e.Owner != ownerSet {
+		what = "an experiment's change"
+	}
+	n := len(objects)
+	if n == 0 {
+		n = sides
+	}
+	return fmt.Sprintf("%s of %s is still in force: %s; 'hostlab revert' puts back", what, entries[0].At.Local().Format("2006-01-02 15:04"), screen.Count(n, "object"))
+}
+
+// remind writes that line, for commands that measure or judge the host as it is now.
+func remind(std streams) {
+	dir, err := setting.JournalDir()
+	if err != nil {
+		return
+	}
+	if line := inForce(setting.Local(""), dir); line != "" {
+		fmt.Fprintln(std.err, "hostlab: "+line)
+	}
+}
+
+// ownerSet marks what 'hostlab set' has changed.
+const ownerSet = "set"
+
+// settingNames completes NAME=.
+func settingNames(_ *cobra.Command, _ []string, _ string) (names []string, _ cobra.ShellCompDirective) {
+	for _, s := range setting.All() {
+		names = append(names, s.Name+"=\t"+s.Title)
+	}
+	return names, cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp
+}

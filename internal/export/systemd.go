@@ -1,0 +1,91 @@
+package export
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// systemd writes what a host with systemd alone applies at boot: sysctl.d(5), tmpfiles.d(5),
+// udev rules for disks, which may come later, and a unit that holds a latency limit.
+func systemd(title string, items []Item) Profile {
+	var sysctl, tmpfiles, udev []string
+	var missing []string
+	hold := -1
+	for _, i := range items {
+		switch {
+		case sysctls[i.Setting] != "":
+			sysctl = append(sysctl, sysctls[i.Setting]+" = "+i.Value)
+		case i.Setting == "io_scheduler", i.Setting == "nomerges", i.Setting == "read_ahead_kb":
+			udev = append(udev, udevRule(i))
+		case i.Setting == "boost" && i.Object == "":
+			const cpu = "/sys/devices/system/cpu/"
+			tmpfiles = append(tmpfiles, tmpfile(cpu+"intel_pstate/no_turbo", map[string]string{"1": "0", "0": "1"}[i.Value]),
+				tmpfile(cpu+"cpufreq/boost", i.Value), tmpfile(cpu+"cpufreq/policy*/boost", i.Value))
+		case i.Setting == "cpu_dma_latency", i.Setting == "cstate_latency" && i.Value != "all":
+			if us, err := strconv.Atoi(i.Value); err == nil && (hold < 0 || us < hold) {
+				hold = us
+			}
+		case i.Setting == "cstate_latency":
+			tmpfiles = append(tmpfiles, tmpfile("/sys/devices/system/cpu/cpu*/cpuidle/state*/disable", "0"))
+		default:
+			if file := sysfsFile(i); file != "" {
+				tmpfiles = append(tmpfiles, tmpfile(file, i.Value))
+			} else {
+				missing = append(missing, i.String()+": "+whyNot(i))
+			}
+		}
+	}
+	var p Profile
+	p.Missing = missing
+	add := func(path, use string, lines []string) {
+		if len(lines) == 0 {
+			return
+		}
+		var b strings.Builder
+		fmt.Fprintf(&b, "# %s\n# %s\n", title, use)
+		if len(p.Files) == 0 {
+			comments(&b, "# ", missing)
+		}
+		b.WriteString(strings.Join(lines, "\n") + "\n")
+		p.Files = append(p.Files, File{path, b.String()})
+	}
+	add("sysctl.d/90-hostlab.conf", "At once: sysctl --load=/etc/sysctl.d/90-hostlab.conf", sysctl)
+	add("tmpfiles.d/hostlab.conf", "At once: systemd-tmpfiles --create /etc/tmpfiles.d/hostlab.conf", tmpfiles)
+	add("udev/rules.d/90-hostlab.rules", "At once: udevadm control --reload && udevadm trigger --subsystem-match=block", udev)
+	if hold >= 0 {
+		add("systemd/system/hostlab-latency.service", "At once: systemctl daemon-reload && systemctl enable --now hostlab-latency", unit(hold))
+	}
+	if len(p.Files) == 0 { // nothing but what is missing
+		var b strings.Builder
+		b.WriteString("# " + title + "\n")
+		comments(&b, "# ", missing)
+		p.Files = []File{{"tmpfiles.d/hostlab.conf", b.String()}}
+	}
+	return p
+}
+
+// tmpfile is a line that writes a value to what is there, and says nothing where there is none.
+func tmpfile(file, value string) string { return "w- " + file + " - - - - " + value }
+
+func udevRule(i Item) string {
+	file := map[string]string{"io_scheduler": "scheduler", "nomerges": "nomerges", "read_ahead_kb": "read_ahead_kb"}[i.Setting]
+	which := `KERNEL!="loop*|ram*|zram*|sr*|fd*|nbd*|pmem*|dm-*|md*"`
+	switch {
+	case i.Object != "":
+		which = `KERNEL=="` + i.Object + `"`
+	case i.Setting == "read_ahead_kb": // of a stack the top decides
+		which = `KERNEL!="loop*|ram*|zram*|sr*|fd*|nbd*|pmem*"`
+	}
+	return fmt.Sprintf(`ACTION=="add|change", SUBSYSTEM=="block", ENV{DEVTYPE}=="disk", %s, ATTR{queue/%s}="%s"`, which, file, i.Value)
+}
+
+// unit holds /dev/cpu_dma_latency open. Of text the kernel takes hexadecimal digits, and of
+// four bytes a binary number (kernel/power/qos.c), hence ten characters.
+func unit(us int) []string {
+	return []string{
+		"[Unit]", fmt.Sprintf("Description=Keep CPUs out of idle states that take over %d us to leave", us), "",
+		"[Service]", fmt.Sprintf(`ExecStart=/bin/sh -c "exec 3>/dev/cpu_dma_latency; printf 0x%08x >&3; exec sleep infinity"`, us),
+		"Restart=on-failure", "", "[Install]", "WantedBy=multi-user.target",
+	}
+}

@@ -1,0 +1,142 @@
+package export
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// highPerformance is the plan that asks for the top state with turbo and parks nothing.
+const highPerformance = "8c5e7fda-e8bf-4a96-9a85-a6e23a8c635c"
+
+// processor is the subgroup of power settings for processors.
+const processor = "54533251-82be-4824-96c1-47b60b740d00"
+
+// powerSetting is one of Windows' processor power settings.
+type powerSetting struct {
+	alias, guid, about string
+	value              int
+}
+
+var powerGUIDs = map[string]string{
+	"PROCTHROTTLEMIN": "893dee8e-2bef-41e0-89c6-b55d0929964c", "PROCTHROTTLEMAX": "bc5038f7-23e0-4960-96da-33abaf5935ec",
+	"PERFBOOSTMODE": "be337238-0d82-4146-a960-4f3749d470c7", "PERFEPP": "36687f9e-e3a5-4dbf-b1dc-15eb381c6863",
+}
+
+// eppShares are the names' values as hardware has them (0, 0x80, 0xC0, 0xFF), in the
+// percent that PERFEPP takes.
+var eppShares = map[string]int{"performance": 0, "balance_performance": 50, "balance_power": 75, "power": 100}
+
+// windows translates what Windows has a counterpart for.
+func windows(items []Item) (plan bool, list []powerSetting, missing []string) {
+	add := func(i Item, alias string, value int) {
+		list = append(list, powerSetting{alias, powerGUIDs[alias], i.String(), value})
+	}
+	for _, i := range items {
+		cannot := func(why string) { missing = append(missing, i.String()+": "+why) }
+		if i.Object != "" {
+			cannot("Windows sets all processors alike")
+			continue
+		}
+		switch i.Setting {
+		case "governor":
+			if i.Value == "performance" {
+				plan = true
+			} else {
+				cannot("Windows has power plans; only performance has a counterpart, High performance")
+			}
+		case "epp":
+			if share, ok := eppShares[i.Value]; ok {
+				add(i, "PERFEPP", share)
+			} else {
+				cannot("Windows takes 0 to 100 %, and this word has none")
+			}
+		case "boost":
+			add(i, "PERFBOOSTMODE", map[string]int{"1": 2, "0": 0}[i.Value]) // 2 is aggressive, as in High performance
+		case "min_perf_pct", "max_perf_pct", "min_freq", "max_freq":
+			alias := "PROCTHROTTLE" + strings.ToUpper(i.Setting[:3])
+			value := strings.TrimSuffix(i.Value, "%")
+			if i.Value == "max" {
+				value = "100"
+			}
+			share, err := strconv.ParseFloat(value, 64)
+			if err != nil || strings.HasSuffix(i.Setting, "freq") && i.Value != "max" && !strings.HasSuffix(i.Value, "%") {
+				cannot("Windows takes a share of the highest frequency, as 60%")
+				continue
+			}
+			add(i, alias, int(share+0.5))
+		default:
+			cannot("Windows has no counterpart that a power plan holds")
+		}
+	}
+	return plan, list, missing
+}
+
+// powercfg writes a command file. Its lines end as cmd.exe wants them.
+func powercfg(title string, items []Item) Profile {
+	plan, list, missing := windows(items)
+	var b strings.Builder
+	b.WriteString("@echo off\nrem " + cmdText(title) + "\nrem Run it as administrator. A plan that group policy sets wins over this one.\n")
+	for _, m := range missing {
+		b.WriteString("rem Not in here: " + cmdText(m) + "\n")
+	}
+	if plan {
+		b.WriteString("rem governor=performance: the plan High performance\npowercfg /setactive SCHEME_MIN || exit /b 1\n")
+	}
+	for _, s := range list {
+		fmt.Fprintf(&b, "rem %s\npowercfg /setacvalueindex SCHEME_CURRENT SUB_PROCESSOR %s %d || exit /b 1\n", cmdText(s.about), s.alias, s.value)
+	}
+	if len(list) > 0 {
+		b.WriteString("powercfg /setactive SCHEME_CURRENT\n")
+	}
+	return Profile{Files: []File{{Text: strings.ReplaceAll(b.String(), "\n", "\r\n")}}, Missing: missing}
+}
+
+// cmdText makes a comment safe: cmd.exe expands % also behind rem, and looks for redirections.
+func cmdText(s string) string {
+	return strings.NewReplacer("%", " percent", "<", "(", ">", ")", "|", "/", "&", "and", "^", "").Replace(s)
+}
+
+// dsc writes a configuration for Desired State Configuration (PowerShell 5.1). Values are
+// looked up in the registry, since what powercfg prints is translated.
+func dsc(title string, items []Item) Profile {
+	plan, list, missing := windows(items)
+	var b strings.Builder
+	b.WriteString("# " + title + "\n")
+	comments(&b, "# ", missing)
+	b.WriteString("# Needs the module ComputerManagementDsc. Compile: . .\\hostlab.ps1; HostlabPower\n# Apply: Start-DscConfiguration -Path .\\HostlabPower -Wait\n\n")
+	b.WriteString("Configuration HostlabPower\n{\n    Import-DscResource -ModuleName PSDesiredStateConfiguration\n")
+	if plan {
+		b.WriteString("    Import-DscResource -ModuleName ComputerManagementDsc\n")
+	}
+	b.WriteString("\n    Node localhost\n    {\n")
+	depends := ""
+	if plan {
+		fmt.Fprintf(&b, "        PowerPlan HighPerformance\n        {\n            IsSingleInstance = 'Yes'\n            Name             = '%s'\n        }\n", highPerformance)
+		depends = "            DependsOn  = '[PowerPlan]HighPerformance'\n"
+	}
+	for _, s := range list {
+		key := "'HKLM:\\SYSTEM\\CurrentControlSet\\Control\\Power\\User\\PowerSchemes'"
+		read := fmt.Sprintf("$all = %s\n                $plan = (Get-ItemProperty $all).ActivePowerScheme\n"+
+			"                $value = (Get-ItemProperty \"$all\\$plan\\%s\\%s\" -ErrorAction SilentlyContinue).ACSettingIndex\n", key, processor, s.guid)
+		fmt.Fprintf(&b, `
+        # %s
+        Script %s
+        {
+            GetScript  = {
+                %s                @{ Result = "$value" }
+            }
+            TestScript = {
+                %s                $value -eq %d
+            }
+            SetScript  = {
+                powercfg /setacvalueindex SCHEME_CURRENT SUB_PROCESSOR %s %d
+                if ($LASTEXITCODE -ne 0) { throw 'powercfg refused %s' }
+                powercfg /setactive SCHEME_CURRENT
+            }
+%s        }
+`, s.about, s.alias, read, read, s.value, s.alias, s.value, s.alias, depends)
+	}
+	b.WriteString("    }\n}\n")
+	return Profile{Files: []File{{Text: b.String()}}, Missing: missing}
+}

@@ -1,0 +1,290 @@
+package setting
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// Apply writes a plan: what is there is journaled and synced for all objects, then each is
+// written, read back and the result journaled as well. At the first failure it stops and puts
+// back what it has done of this plan, unless keep is set: then it goes on with the others. A
+// done context stops it between two objects, with the same effect as a failure. The error is
+// the first failure; outcomes are those of all steps that were tried, in the plan's order.
+//
+// Values that the kernel has rounded or clamped are Rounded and no failure. An object that
+// already has an open entry of the owner keeps its original, unless somebody else has
+// changed it meanwhile: then what is there now is what will be put back.
+//
+// Held settings stay in force until the journal is closed or the owner's changes are reverted.
+func Apply(ctx context.Context, sys *System, j *Journal, owner string, p *Plan, keep bool) ([]Outcome, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.problem != nil {
+		return nil, j.problem
+	}
+	a := &applying{writer: j.writer(sys, owner), ctx: ctx, keep: keep, from: map[string]string{}}
+	err := a.run(p)
+	if err != nil && !keep {
+		err = a.back(err)
+	}
+	for _, h := range a.held {
+		if err != nil && !keep {
+			err = errors.Join(err, h.file.Close())
+			continue
+		}
+		j.hold(h)
+	}
+	return a.out, err
+}
+
+// applying is one Apply.
+type applying struct {
+	*writer
+	ctx  context.Context
+	keep bool
+	out  []Outcome
+	from map[string]string // by path: what this set found
+	held []holding
+	// first is the first failure.
+	first error
+}
+
+// run writes the steps. The error is the first failure.
+func (a *applying) run(p *Plan) error {
+	in := a.intends()
+	var steps []Step
+	for _, step := range p.Steps {
+		s := a.sys.setting(step.Setting)
+		if s.Held {
+			steps = append(steps, step)
+			continue
+		}
+		v, err := s.read(a.sys, step.Object)
+		if err != nil {
+			a.fail(step, unreadable(step.Object, err))
+			if !a.keep {
+				return a.first
+			}
+			continue
+		}
+		step.From = v
+		in.addSides(s, step.Object, step.To)
+		in.add(s, step.Object, v, "")
+		steps = append(steps, step)
+	}
+	for _, pl := range in.list {
+		a.from[pl.Path] = pl.From
+	}
+	if err := in.commit(); err != nil {
+		return err
+	}
+	var retry []int // of out: failed, and a later step may let them through
+	for i, step := range steps {
+		if err := a.ctx.Err(); err != nil {
+			return fmt.Errorf("interrupted before %s was set: %w", label(step.Setting, step.Object.Name), err)
+		}
+		failed := a.one(step)
+		if failed != nil && a.eased(step.Object.Path, steps[i+1:]) {
+			retry = append(retry, len(a.out))
+			failed = nil
+			a.out = append(a.out, Outcome{Step: step, Read: step.From})
+		}
+		if failed != nil {
+			a.fail(step, failed)
+			if !a.keep {
+				return a.first
+			}
+		}
+	}
+	return a.settle(steps, retry)
+}
+
+// eased reports whether one of the steps changes what an object takes: a minimum above
+// the maximum, say, before the maximum is raised.
+func (a *applying) eased(path string, steps []Step) bool {
+	return slices.ContainsFunc(steps, func(step Step) bool {
+		return slices.ContainsFunc(a.sys.setting(step.Setting).sides(a.sys, step.Object, step.To), func(s Side) bool { return s.Object.Path == path })
+	})
+}
+
+func (a *applying) fail(step Step, err error) {
+	reason := err.Error()
+	if r, ok := errors.AsType[*Refused](err); ok {
+		reason = r.Reason
+	}
+	a.out = append(a.out, Outcome{Step: step, Result: Failed, Reason: reason})
+	if a.first == nil {
+		a.first = err
+	}
+}
+
+// one writes one object and appends its outcome; the error is a failure, whose
+// outcome is not.
+func (a *applying) one(step Step) error {
+	s := a.sys.setting(step.Setting)
+	if s.Held {
+		return a.holdOne(s, step)
+	}
+	v, err := s.read(a.sys, step.Object)
+	if err != nil {
+		return unreadable(step.Object, err)
+	}
+	known := a.j.st.objects[step.Object.Path]
+	planned, pending := a.j.st.planned[step.Object.Path]
+	ours := known != nil && known.mine(v) && !(pending && planned.Fresh)
+	if v != step.From && !ours {
+		// Somebody was quicker. What is there now is what will be put back.
+		step.From = v
+		in := a.intends()
+		in.add(s, step.Object, v, "")
+		if err := in.commit(); err != nil {
+			return err
+		}
+		a.from[step.Object.Path] = v
+	}
+	if v == step.To {
+		a.out = append(a.out, Outcome{Step: step, Read: v, Result: Unchanged})
+		return nil
+	}
+	read, err := a.write(s, step)
+	if err != nil {
+		return err
+	}
+	a.out = append(a.out, took(step, read))
+	return nil
+}
+
+func (a *applying) write(s Setting, step Step) (string, error) {
+	read, readErr, writeErr, journalErr := a.put(s, step.Object, step.To, false)
+	switch {
+	case journalErr != nil:
+		return "", journalErr
+	case writeErr != nil:
+		return "", s.refuse(a.sys, step.Object, step.To, writeErr)
+	case readErr != nil:
+		return "", unreadable(step.Object, readErr)
+	}
+	return read, nil
+}
+
+func took(step Step, read string) Outcome {
+	if read == step.To {
+		return Outcome{Step: step, Read: read, Result: Changed}
+	}
+	return Outcome{Step: step, Read: read, Result: Rounded, Reason: fmt.Sprintf("the kernel made %s of it", read)}
+}
+
+// settle looks at every object again once all are written. One that another step has
+// disturbed, such as a minimum that was kept below the old maximum, is written once more.
+func (a *applying) settle(steps []Step, retry []int) error {
+	var lost error
+	for i := range a.out {
+		o := &a.out[i]
+		if o.Result == Failed || a.sys.setting(o.Setting).Held {
+			continue
+		}
+		s := a.sys.setting(o.Setting)
+		again := slices.Contains(retry, i)
+		v, err := s.read(a.sys, o.Object)
+		if err != nil {
+			lost = a.turn(o, lost, unreadable(o.Object, err))
+			continue
+		}
+		if v == o.Read && !again {
+			continue
+		}
+		if v != o.To && (again || a.eased(o.Object.Path, steps)) {
+			if v, err = a.write(s, o.Step); err != nil {
+				lost = a.turn(o, lost, err)
+				continue
+			}
+		}
+		known := a.j.st.objects[o.Object.Path]
+		if v != o.To && (known == nil || !known.mine(v)) {
+			*o = Outcome{Step: o.Step, Read: v, Result: Foreign, Reason: changedMeanwhile(v)}
+			continue
+		}
+		*o = took(o.Step, v)
+	}
+	if a.first == nil {
+		a.first = lost
+	}
+	return a.first
+}
+
+func (a *applying) turn(o *Outcome, first, err error) error {
+	o.Result, o.Reason = Failed, err.Error()
+	if r, ok := errors.AsType[*Refused](err); ok {
+		o.Reason = r.Reason
+	}
+	if first == nil {
+		return err
+	}
+	return first
+}
+
+// holdOne opens a Held setting. What the owner had open of it is closed when the
+// whole plan has been applied.
+func (a *applying) holdOne(s Setting, step Step) error {
+	file, err := a.sys.FS.Hold(step.Object.Path, s.bytes(step.To))
+	if err != nil {
+		return s.refuse(a.sys, step.Object, step.To, err)
+	}
+	a.held = append(a.held, holding{a.owner, step.Object.Path, file})
+	read, err := s.read(a.sys, step.Object)
+	if err != nil {
+		read = "" // it is in force: the kernel has taken it
+	}
+	o := Outcome{Step: step, Read: read, Result: Changed}
+	if read != "" && read != step.To {
+		o.Result, o.Reason = Rounded, fmt.Sprintf("%s is in force, which another request asks for", read)
+	}
+	a.out = append(a.out, o)
+	return nil
+}
+
+// hold keeps a file open, in place of the one that its owner had open of it.
+func (j *Journal) hold(h holding) {
+	j.held = slices.DeleteFunc(j.held, func(old holding) bool {
+		same := old.owner == h.owner && old.path == h.path
+		if same {
+			_ = old.file.Close() // the request ends, whatever close says
+		}
+		return same
+	})
+	j.held = append(j.held, h)
+}
+
+// back puts back what this set has done, also after the context is done.
+func (a *applying) back(first error) error {
+	var list []*undo
+	for _, o := range a.j.st.open() {
+		from, of := a.from[o.Path]
+		if !of {
+			continue
+		}
+		u := &undo{o: o, s: a.sys.setting(o.Setting), to: from}
+		if l := o.layer(a.owner); l != nil && l.Set == a.set {
+			u.layers = []int{l.ID}
+		}
+		list = append(list, u)
+	}
+	err := a.restore(context.WithoutCancel(a.ctx), list, false)
+	for _, u := range list {
+		i := slices.IndexFunc(a.out, func(o Outcome) bool { return o.Object.Path == u.o.Path })
+		if i < 0 {
+			continue
+		}
+		o := &a.out[i]
+		o.Read = u.out.Read
+		if o.Result != Failed {
+			o.Result, o.Reason = u.out.Result, u.out.Reason
+		}
+		if u.out.Result != Restored && u.out.Result != Foreign {
+			err = errors.Join(err, fmt.Errorf("%s could not be put back: %s", label(u.o.Setting, u.o.Name), u.out.Reason))
+		}
+	}
+	return errors.Join(first, err)
+}

@@ -1,0 +1,184 @@
+package setting
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"hostlab/internal/host"
+)
+
+// files is the machine's files, or those below a root.
+type files struct{ root string }
+
+// open opens a path of the machine. Below a root, links are followed as in a chroot
+// (openat2(2), Linux 5.6): /sys is full of links, and an absolute one would else lead to
+// files of the machine that we run on, which must never be written instead. Kernels
+// without openat2 are refused there. O_NONBLOCK keeps a FIFO from stopping us; sysfs and
+// procfs ignore it.
+func (f files) open(path string, flags int) (int, error) {
+	flags |= unix.O_CLOEXEC
+	if flags&unix.O_PATH == 0 { // openat2 refuses other flags beside O_PATH
+		flags |= unix.O_NONBLOCK | unix.O_NOCTTY
+	}
+	if f.root == "" {
+		return again(func() (int, error) { return unix.Open(path, flags, 0) })
+	}
+	root, err := again(func() (int, error) { return unix.Open(f.root, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0) })
+	if err != nil {
+		return -1, err
+	}
+	defer unix.Close(root)
+	rel := strings.TrimLeft(filepath.Clean("/"+path), "/")
+	if rel == "" {
+		rel = "."
+	}
+	how := &unix.OpenHow{Flags: uint64(flags), Resolve: unix.RESOLVE_IN_ROOT | unix.RESOLVE_NO_MAGICLINKS}
+	tries := 0
+	return again(func() (int, error) {
+		fd, err := unix.Openat2(root, rel, how)
+		if errors.Is(err, unix.EAGAIN) && tries < 100 { // something was renamed meanwhile
+			tries++
+			err = unix.EINTR
+		}
+		return fd, err
+	})
+}
+
+// again makes a call until no signal interrupts it.
+func again(call func() (int, error)) (int, error) {
+	for {
+		n, err := call()
+		if !errors.Is(err, unix.EINTR) {
+			return n, err
+		}
+	}
+}
+
+// maxValue bounds what is read of one file. sysfs gives a page at most, of 4 to 64 KiB
+// (sysfs_emit, Linux 5.10).
+const maxValue = 64 << 10
+
+func (f files) ReadFile(path string) ([]byte, error) {
+	fd, err := f.open(path, unix.O_RDONLY)
+	if err != nil {
+		return nil, &fs.PathError{Op: "open", Path: path, Err: err}
+	}
+	defer unix.Close(fd)
+	// /dev/cpu_dma_latency gives its four bytes to every read again, and so has no end.
+	device := isDevice(fd)
+	buf, n := make([]byte, 4096), 0
+	for {
+		m, err := again(func() (int, error) { return unix.Read(fd, buf[n:]) })
+		if err != nil {
+			return nil, &fs.PathError{Op: "read", Path: path, Err: err}
+		}
+		n += m
+		if m == 0 || device {
+			return buf[:n], nil
+		}
+		if n == len(buf) {
+			if n >= maxValue {
+				return nil, &fs.PathError{Op: "read", Path: path, Err: unix.EFBIG}
+			}
+			buf = append(buf, make([]byte, len(buf))...)
+		}
+	}
+}
+
+func isDevice(fd int) bool {
+	var st unix.Stat_t
+	return unix.Fstat(fd, &st) == nil && st.Mode&unix.S_IFMT == unix.S_IFCHR
+}
+
+func (f files) WriteFile(path string, value []byte) error {
+	fd, err := f.writing(path, value)
+	if fd >= 0 {
+		if e := unix.Close(fd); err == nil && e != nil {
+			err = &fs.PathError{Op: "close", Path: path, Err: e}
+		}
+	}
+	return err
+}
+
+func (f files) Hold(path string, value []byte) (io.Closer, error) {
+	fd, err := f.writing(path, value)
+	if err != nil {
+		if fd >= 0 {
+			unix.Close(fd)
+		}
+		return nil, err
+	}
+	return os.NewFile(uintptr(fd), path), nil
+}
+
+// writing opens a file and writes to it; the descriptor is -1 if it did not open.
+func (f files) writing(path string, value []byte) (int, error) {
+	fd, err := f.open(path, unix.O_WRONLY)
+	if err != nil {
+		return -1, &fs.PathError{Op: "open", Path: path, Err: err}
+	}
+	if f.root != "" {
+		value = f.padded(fd, value)
+	}
+	n, err := again(func() (int, error) { return unix.Write(fd, value) })
+	if err == nil && n < len(value) {
+		err = io.ErrShortWrite
+	}
+	if err != nil {
+		err = &fs.PathError{Op: "write", Path: path, Err: err}
+	}
+	return fd, err
+}
+
+// padded fills a value with newlines up to the length of a plain file, as stands for an
+// attribute below a root. An attribute takes a write as its whole value; a plain file
+// would keep the end of a longer one, and cutting it first would leave a moment in
+// which it is empty.
+func (files) padded(fd int, value []byte) []byte {
+	var st unix.Stat_t
+	if unix.Fstat(fd, &st) != nil || st.Size > maxValue {
+		return value
+	}
+	out := append(append([]byte(nil), value...), '\n')
+	for int64(len(out)) < st.Size {
+		out = append(out, '\n')
+	}
+	return out
+}
+
+func (f files) Writable(path string) error {
+	fd, err := f.open(path, unix.O_PATH)
+	if err != nil {
+		return &fs.PathError{Op: "open", Path: path, Err: err}
+	}
+	defer unix.Close(fd)
+	// Through /proc, as faccessat2 with an empty path needs Linux 5.8 and that no
+	// seccomp filter of a container knows better.
+	err = unix.Faccessat(unix.AT_FDCWD, "/proc/self/fd/"+strconv.Itoa(fd), unix.W_OK, unix.AT_EACCESS)
+	if err != nil {
+		return &fs.PathError{Op: "open", Path: path, Err: err}
+	}
+	return nil
+}
+
+func (f files) ReadDir(path string) ([]string, error) {
+	fd, err := f.open(path, unix.O_RDONLY|unix.O_DIRECTORY)
+	if err != nil {
+		return nil, &fs.PathError{Op: "open", Path: path, Err: err}
+	}
+	dir := os.NewFile(uintptr(fd), path)
+	defer dir.Close()
+	names, err := dir.Readdirnames(-1)
+	if err != nil {
+		return nil, err
+	}
+	host.SortNatural(names)
+	return names, nil
+}

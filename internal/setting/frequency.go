@@ -1,0 +1,283 @@
+package setting
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/big"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"hostlab/internal/screen"
+)
+
+const (
+	cpuDir    = "/sys/devices/system/cpu"
+	freqDir   = cpuDir + "/cpufreq"
+	noCPUFreq = "no frequency policy: in a guest, the hypervisor's host decides"
+)
+
+// policies are the folders of the frequency policies that have an online CPU; the kernel answers
+// EBUSY to every question about the others (cpufreq.c, policy_is_inactive). Before Linux 4.3 a policy was a
+// folder of its first CPU, with links from the others.
+func policies(sys *System) (dirs []Object) {
+	for _, name := range sys.numbered(freqDir, "policy") {
+		cpus, err := sys.text(freqDir + "/" + name + "/affected_cpus")
+		if errors.Is(err, syscall.EBUSY) || err == nil && cpus == "" {
+			continue
+		}
+		dirs = append(dirs, Object{Name: name, Path: freqDir + "/" + name})
+	}
+	if len(dirs) > 0 {
+		return dirs
+	}
+	covered := map[string]bool{}
+	for _, cpu := range sys.numbered(cpuDir, "cpu") {
+		dir := cpuDir + "/" + cpu + "/cpufreq"
+		related, err := sys.text(dir + "/related_cpus")
+		if err != nil || covered[cpu] {
+			continue
+		}
+		for _, n := range strings.Fields(related) {
+			covered["cpu"+n] = true
+		}
+		dirs = append(dirs, Object{Name: "policy" + strings.TrimPrefix(cpu, "cpu"), Path: dir})
+	}
+	return dirs
+}
+
+// policyFile makes objects of a file that each policy has.
+func policyFile(file, missing string) func(*System) ([]Object, error) {
+	return func(sys *System) ([]Object, error) {
+		list := policies(sys)
+		if len(list) == 0 {
+			return nil, errors.New(noCPUFreq)
+		}
+		var out []Object
+		for _, p := range list {
+			if p.Path += "/" + file; sys.exists(p.Path) {
+				out = append(out, p)
+			}
+		}
+		if len(out) == 0 {
+			return nil, errors.New(missing)
+		}
+		return out, nil
+	}
+}
+
+// beside is another file of the same folder.
+func beside(file string) func(Object) string {
+	return func(o Object) string { return path.Join(path.Dir(o.Path), file) }
+}
+
+// samePolicy names another file of the policy, which a write changes too.
+func samePolicy(setting, file string) func(*System, Object, string) ([]Side, error) {
+	return func(sys *System, o Object, _ string) (list []Side, err error) {
+		if path := beside(file)(o); sys.exists(path) {
+			list = append(list, Side{Setting: setting, Object: Object{Name: o.Name, Path: path}})
+		}
+		return list, nil
+	}
+}
+
+// inactive says what EBUSY means in a policy.
+func inactive(_ *System, _ Object, _ string, err error) string {
+	if errors.Is(err, syscall.EBUSY) {
+		return "no CPU of this policy is online"
+	}
+	return ""
+}
+
+var governorLevels = wordsOf(beside("scaling_available_governors"))
+
+var governor = Setting{
+	Name: "governor", Title: "CPU frequency governor", Order: rankGovernor,
+	About: "The governor picks a policy's frequency. performance asks for the highest at all times; ondemand, conservative and schedutil " +
+		"follow the load, and answer a burst only after it has begun. Under intel_pstate and amd-pstate-epp the hardware picks, and powersave " +
+		"only lets EPP have its say. Costs energy while CPUs are busy, little while they are in idle states.",
+	Source:  "kernel documentation, admin-guide/pm/cpufreq.rst; SAP notes 2205917, 2684254, 3577842; tuned",
+	Values:  "a governor that the driver offers",
+	objects: policyFile("scaling_governor", noCPUFreq), levels: governorLevels, parse: oneOf(governorLevels), offline: word,
+	// amd-pstate-epp forces EPP performance along with the governor performance; intel_pstate
+	// keeps the older EPP and shows another.
+	disturbs: samePolicy("epp", "energy_performance_preference"),
+	refused:  inactive,
+}
+
+var eppLevels = wordsOf(beside("energy_performance_available_preferences"))
+
+var epp = Setting{
+	Name: "epp", Title: "Energy performance preference", Order: rankEPP, Rounds: true, // default reads back as another word
+	About: "EPP tells a processor that picks its own frequency how much response time it may give up for energy. While the governor is performance " +
+		"it cannot be changed: the kernel then answers EBUSY, or takes performance only. The word default reads back as what it stands for.",
+	Source:  "kernel documentation, admin-guide/pm/intel_pstate.rst and amd-pstate.rst; tuned throughput-performance",
+	Values:  "a preference that the driver offers",
+	objects: policyFile("energy_performance_preference", "the frequency driver has no EPP"), levels: eppLevels,
+	parse: oneOf(eppLevels), offline: word,
+	refused: func(_ *System, _ Object, _ string, err error) string {
+		switch {
+		case errors.Is(err, syscall.EBUSY):
+			return "EPP is locked while the governor is performance"
+		case errors.Is(err, syscall.EINVAL):
+			return "the driver has no EPP of this value"
+		}
+		return ""
+	},
+}
+
+const frequencyValues = "a frequency such as 2.4GHz, 2400MHz or kHz; min; max; or a share of the highest such as 60%"
+
+var maxFreq = Setting{
+	Name: "max_freq", Title: "Upper limit of the frequency (scaling_max_freq)", Order: rankMax, Rounds: true,
+	About: "The highest frequency that the governor may ask for. A cap costs every CPU-bound second in proportion. The kernel rounds to a step that the " +
+		"driver has, and takes a limit below the minimum by lowering the minimum with it until the limit is raised again.",
+	Source:  "kernel documentation, admin-guide/pm/cpufreq.rst; pyperf",
+	Values:  frequencyValues,
+	objects: policyFile("scaling_max_freq", noCPUFreq), parse: parseFrequency, offline: frequencyWord, show: showFrequency, note: rangeNote,
+	disturbs: samePolicy("min_freq", "scaling_min_freq"),
+	refused:  inactive,
+}
+
+var minFreq = Setting{
+	Name: "min_freq", Title: "Lower limit of the frequency (scaling_min_freq)", Order: rankMin, Rounds: true,
+	About: "The lowest frequency that the governor may ask for. At max the clock never falls, whatever the governor. The kernel rounds to a step that the " +
+		"driver has; under intel_pstate min_perf_pct counts as well, and the higher of the two wins.",
+	Source:  "kernel documentation, admin-guide/pm/cpufreq.rst; pyperf",
+	Values:  frequencyValues,
+	objects: policyFile("scaling_min_freq", noCPUFreq), parse: parseFrequency, offline: frequencyWord, show: showFrequency, note: rangeNote,
+	refused: inactive,
+}
+
+// span is what a policy's processor can do, in kHz, and its steps, rising.
+func span(sys *System, o Object) (lo, hi int64, steps []int64, err error) {
+	lo, okLow := sys.number(beside("cpuinfo_min_freq")(o))
+	hi, okHigh := sys.number(beside("cpuinfo_max_freq")(o))
+	if t, err := sys.text(beside("scaling_available_frequencies")(o)); err == nil {
+		for _, w := range strings.Fields(t) {
+			if n, err := strconv.ParseInt(w, 10, 64); err == nil && n > 0 {
+				steps = append(steps, n)
+			}
+		}
+		slices.Sort(steps)
+	}
+	// Since Linux 5.11 acpi-cpufreq names a boosted cpuinfo_max_freq that no limit can
+	// be set to; there the table decides.
+	if len(steps) > 0 {
+		return steps[0], steps[len(steps)-1], steps, nil
+	}
+	if !okLow || !okHigh || lo <= 0 || hi < lo {
+		return 0, 0, nil, errors.New("the range of this policy cannot be read (cpuinfo_min_freq, cpuinfo_max_freq)")
+	}
+	return lo, hi, nil, nil
+}
+
+func parseFrequency(sys *System, o Object, v string) (string, error) {
+	lo, hi, steps, err := span(sys, o)
+	if err != nil {
+		return "", err
+	}
+	khz := int64(0)
+	switch word := strings.ToLower(strings.ReplaceAll(v, " ", "")); {
+	case word == "min":
+		khz = lo
+	case word == "max":
+		khz = hi
+	case strings.HasSuffix(word, "%"):
+		share, err := strconv.ParseFloat(strings.TrimSuffix(word, "%"), 64)
+		if err != nil || !(share > 0 && share <= 100) {
+			return "", fmt.Errorf("%q: expected a share of the highest frequency above 0%% and up to 100%%", screen.Short(v))
+		}
+		khz = nearest(int64(math.Round(share/100*float64(hi))), lo, hi, steps)
+	default:
+		if khz, err = kiloHertz(word); err != nil {
+			return "", fmt.Errorf("%q: expected %s", screen.Short(v), frequencyValues)
+		}
+	}
+	// The kernel would clamp, with success.
+	if khz < lo || khz > hi {
+		return "", fmt.Errorf("%q: %s has %s to %s", screen.Short(v), o.Name, showFrequency(o, strconv.FormatInt(lo, 10)), showFrequency(o, strconv.FormatInt(hi, 10)))
+	}
+	return strconv.FormatInt(khz, 10), nil
+}
+
+// frequencyWord is parseFrequency without a processor to ask.
+func frequencyWord(v string) (string, error) {
+	word := strings.ToLower(strings.ReplaceAll(v, " ", ""))
+	if share, ok := strings.CutSuffix(word, "%"); ok {
+		if p, err := strconv.ParseFloat(share, 64); err == nil && p > 0 && p <= 100 {
+			return word, nil
+		}
+	}
+	if word == "min" || word == "max" {
+		return word, nil
+	}
+	khz, err := kiloHertz(word)
+	if err != nil || khz <= 0 {
+		return "", fmt.Errorf("%q: expected %s", screen.Short(v), frequencyValues)
+	}
+	return strconv.FormatInt(khz, 10), nil
+}
+
+// nearest is the step that a share means; a share below the range means its low end.
+func nearest(khz, lo, hi int64, steps []int64) int64 {
+	if len(steps) == 0 {
+		return min(max(khz, lo), hi)
+	}
+	return slices.MinFunc(steps, func(a, b int64) int { return int(max(a-khz, khz-a) - max(b-khz, khz-b)) })
+}
+
+// kiloHertz reads 2.4ghz, 2400mhz, 2400000khz or 2400000, exactly.
+func kiloHertz(word string) (int64, error) {
+	scale := int64(1)
+	for _, u := range []struct {
+		suffix string
+		scale  int64
+	}{{"ghz", 1e6}, {"mhz", 1e3}, {"khz", 1}} {
+		if w, ok := strings.CutSuffix(word, u.suffix); ok {
+			word, scale = w, u.scale
+			break
+		}
+	}
+	if word == "" || len(word) > 20 || strings.Trim(word, "0123456789.") != "" {
+		return 0, errors.New("not a number")
+	}
+	r, ok := new(big.Rat).SetString(word)
+	if !ok {
+		return 0, errors.New("not a number")
+	}
+	if r.Mul(r, big.NewRat(scale, 1)); !r.IsInt() || !r.Num().IsInt64() {
+		return 0, errors.New("not a whole number of kHz")
+	}
+	return r.Num().Int64(), nil
+}
+
+// showFrequency writes kHz in GHz or MHz, to the last digit.
+func showFrequency(_ Object, khz string) string {
+	n, err := strconv.ParseInt(khz, 10, 64)
+	if err != nil {
+		return khz
+	}
+	if n >= 1e6 {
+		return strconv.FormatFloat(float64(n)/1e6, 'f', -1, 64) + " GHz"
+	}
+	return strconv.FormatFloat(float64(n)/1e3, 'f', -1, 64) + " MHz"
+}
+
+func rangeNote(sys *System, o Object) string {
+	lo, hi, steps, err := span(sys, o)
+	if err != nil {
+		return ""
+	}
+	if len(steps) > 1 && len(steps) <= 8 {
+		var names []string
+		for _, s := range steps {
+			names = append(names, showFrequency(o, strconv.FormatInt(s, 10)))
+		}
+		return strings.Join(names, ", ")
+	}
+	return showFrequency(o, strconv.FormatInt(lo, 10)) + " to " + showFrequency(o, strconv.FormatInt(hi, 10))
+}

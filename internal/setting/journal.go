@@ -1,0 +1,379 @@
+package setting
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+)
+
+// journalFile holds what was changed and is not yet put back. There is none when
+// everything is.
+const journalFile = "settings.journal"
+
+// Journal is the host's list of what was changed and is not yet put back. One process
+// at a time has it open; several goroutines of it may use it, one after the other.
+type Journal struct {
+	mu      sync.Mutex
+	sys     *System
+	dir     string
+	st      *state
+	problem *Problem
+	unlock  func()
+	// broken says that an Append failed and may have left a piece of a line.
+	broken bool
+	exists bool
+	size   int // bytes of the file
+	held   []holding
+}
+
+// holding is a file that is kept open for a Held setting.
+type holding struct {
+	owner, path string
+	file        io.Closer
+}
+
+// Problem is why a journal may not be used until a person has decided: see
+// Journal.Accept and Journal.Forget.
+type Problem struct {
+	Path string // of the journal
+	Line int    // 0: all of it
+	What string
+	// OtherHost says that it is intact, and of another machine.
+	OtherHost bool
+}
+
+func (p *Problem) Error() string {
+	if p.OtherHost {
+		return fmt.Sprintf("%s: it is the journal of another machine (%s). Use \"hostlab revert --force\" if it is this one's all the same, or \"hostlab revert --forget\" to set it aside", p.Path, p.What)
+	}
+	return fmt.Sprintf("%s:%d: the journal is damaged: %s. Look at it; \"hostlab revert --force\" then puts back what could be read of it, and \"hostlab revert --forget\" sets it aside",
+		p.Path, p.Line, p.What)
+}
+
+// OpenJournal opens and locks the journal of a directory, and reads what a process that
+// was killed has left. The error is *Busy where another hostlab has it. A journal that
+// may not be used opens as well: see Problem.
+func OpenJournal(sys *System, dir string) (*Journal, error) {
+	if err := sys.Disk.MkdirAll(dir); err != nil {
+		return nil, fmt.Errorf("cannot make the directory of the journal, %s: %w", dir, cause{err})
+	}
+	unlock, err := sys.Disk.Lock(dir)
+	if err != nil {
+		return nil, err
+	}
+	j := &Journal{sys: sys, dir: dir, unlock: unlock}
+	if err := j.load(); err != nil {
+		unlock()
+		return nil, err
+	}
+	return j, nil
+}
+
+// load reads the journal's file.
+func (j *Journal) load() error {
+	b, err := j.sys.Disk.ReadFile(j.path())
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		j.st = newState()
+		return nil
+	case err != nil:
+		return fmt.Errorf("cannot read the journal %s: %w", j.path(), cause{err})
+	}
+	j.exists, j.size = true, len(b)
+	j.st, j.broken, j.problem = replay(b)
+	if host := j.sys.Host(); j.problem == nil && j.st.host != "" && host != "" && j.st.host != host {
+		j.problem = &Problem{OtherHost: true, What: fmt.Sprintf("its machine ID %.8s... is not %.8s..., this one's", j.st.host, host)}
+	}
+	if j.problem != nil {
+		j.problem.Path = j.path()
+	}
+	return nil
+}
+
+func (j *Journal) path() string { return filepath.Join(j.dir, journalFile) }
+
+// Problem is why the journal may not be used; nil: it may. With one, Apply and Revert
+// do nothing but return it.
+func (j *Journal) Problem() *Problem { return j.problem }
+
+// Accept takes what could be read of a journal with a problem as this machine's. The
+// file itself is kept beside the new one, under the name that is returned.
+func (j *Journal) Accept() (kept string, err error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.problem == nil {
+		return "", nil
+	}
+	kept, err = j.keep()
+	if err != nil {
+		return "", err
+	}
+	if err := j.rewrite(); err != nil {
+		return kept, err
+	}
+	j.problem = nil
+	return kept, nil
+}
+
+// keep copies the journal beside itself, under a name that is free.
+func (j *Journal) keep() (string, error) {
+	b, err := j.sys.Disk.ReadFile(j.path())
+	if err != nil {
+		return "", fmt.Errorf("cannot read the journal %s: %w", j.path(), cause{err})
+	}
+	name := j.path() + "." + j.sys.Now().UTC().Format("20060102T150405")
+	for n := 1; ; n++ {
+		if _, err := j.sys.Disk.ReadFile(name); errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+		name = fmt.Sprintf("%s.%s-%d", j.path(), j.sys.Now().UTC().Format("20060102T150405"), n)
+	}
+	if err := j.store(name, b); err != nil {
+		return "", err
+	}
+	return name, nil
+}
+
+// store writes a file in the journal's directory and makes it durable.
+func (j *Journal) store(name string, b []byte) error {
+	err := j.sys.Disk.Append(name, b)
+	if err == nil {
+		err = j.sys.Disk.Sync(name)
+	}
+	if err == nil {
+		err = j.sys.Disk.Sync(j.dir)
+	}
+	if err != nil {
+		return fmt.Errorf("cannot write %s: %w", name, cause{err})
+	}
+	return nil
+}
+
+// Forget drops the open entries of an owner ("" all) and leaves the values as they
+// are. A journal with a problem is set aside as a whole, whoever the owner is: it is
+// kept beside the new one, under the name that is returned.
+func (j *Journal) Forget(owner string) (kept string, err error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.problem != nil {
+		if kept, err = j.keep(); err != nil {
+			return "", err
+		}
+		j.st = newState()
+		if err := j.clear(); err != nil {
+			return kept, err
+		}
+		j.problem = nil
+		return kept, nil
+	}
+	var layers []int
+	for _, o := range j.st.open() {
+		for _, l := range o.Layers {
+			if owner == "" || l.Owner == owner {
+				layers = append(layers, l.ID)
+			}
+		}
+	}
+	return "", j.drop(layers, false)
+}
+
+// drop removes layers, and the file with the last of them.
+func (j *Journal) drop(layers []int, pass bool) error {
+	if len(layers) == 0 {
+		return nil
+	}
+	slices.Sort(layers)
+	if err := j.append(true, &record{Kind: "drop", Layers: layers, Pass: pass}); err != nil {
+		return err
+	}
+	return j.compact()
+}
+
+// compact removes a journal without open objects, and rewrites one that has grown.
+func (j *Journal) compact() error {
+	if len(j.st.objects) == 0 {
+		return j.clear()
+	}
+	const large = 4 << 20
+	if j.size > large && j.size/len(j.st.objects) > 16<<10 {
+		return j.rewrite()
+	}
+	return nil
+}
+
+// clear removes the file. unlink(2) is all or nothing, and if the directory's change is
+// lost, the lines that are back say that all is put back.
+func (j *Journal) clear() error {
+	err := j.sys.Disk.Remove(j.path())
+	if err == nil {
+		err = j.sys.Disk.Sync(j.dir)
+	}
+	if err != nil {
+		return fmt.Errorf("cannot remove the journal %s: %w", j.path(), cause{err})
+	}
+	host := j.st.host
+	next := j.st
+	j.st = newState()
+	j.st.host, j.st.nextID, j.st.nextSet = host, next.nextID, next.nextSet
+	j.st.paths = next.paths
+	j.exists, j.broken, j.size = false, false, 0
+	return nil
+}
+
+// rewrite replaces the file by one that says the same in few lines: written beside it,
+// synced and renamed over it, so that at any moment one of both is there (rename(2)).
+func (j *Journal) rewrite() error {
+	var b bytes.Buffer
+	n := 0
+	line := func(r *record) error {
+		n++
+		r.N = n
+		l, err := encodeRecord(r)
+		b.Write(l)
+		return err
+	}
+	if err := line(&record{Kind: "head", Format: format, Host: j.sys.Host()}); err != nil {
+		return err
+	}
+	open := j.st.open()
+	slices.Reverse(open)
+	for _, o := range open {
+		if err := line(&record{Kind: "object", Object: o}); err != nil {
+			return err
+		}
+	}
+	next := j.path() + ".new"
+	err := j.sys.Disk.Remove(next) // what a kill has left
+	if err == nil {
+		err = j.store(next, b.Bytes())
+	}
+	if err == nil {
+		err = j.sys.Disk.Rename(next, j.path())
+	}
+	if err == nil {
+		err = j.sys.Disk.Sync(j.dir)
+	}
+	if err != nil {
+		return fmt.Errorf("cannot rewrite the journal %s: %w", j.path(), cause{err})
+	}
+	// Objects that were intended and not begun are not in the file.
+	j.st.lines, j.st.planned, j.st.inFlight, j.st.wentSides = n, map[string]intent{}, 0, nil
+	j.exists, j.broken, j.size = true, false, b.Len()
+	return nil
+}
+
+// append adds lines and takes them into the state. It returns when they are as
+// durable as asked.
+func (j *Journal) append(durable bool, records ...*record) error {
+	if j.broken {
+		if err := j.rewrite(); err != nil {
+			return err
+		}
+	}
+	created := !j.exists
+	if created {
+		records = append([]*record{{Kind: "head", Format: format, Host: j.sys.Host()}}, records...)
+	}
+	var b bytes.Buffer
+	for i, r := range records {
+		r.N = j.st.lines + i + 1
+		line, err := encodeRecord(r)
+		if err != nil {
+			return err
+		}
+		b.Write(line)
+	}
+	err := j.sys.Disk.Append(j.path(), b.Bytes())
+	if err == nil && durable {
+		err = j.sys.Disk.Sync(j.path())
+	}
+	if err == nil && created {
+		err = j.sys.Disk.Sync(j.dir)
+	}
+	if err != nil {
+		j.broken = true
+		return fmt.Errorf("cannot write the journal %s: %w", j.path(), cause{err})
+	}
+	j.exists = true
+	j.size += b.Len()
+	for _, r := range records {
+		if err := j.st.apply(r); err != nil {
+			return fmt.Errorf("%s: %w", j.path(), err)
+		}
+		j.st.lines++
+	}
+	return nil
+}
+
+// Entry is one object that was changed, and is not put back.
+type Entry struct {
+	Set      int    // number of the set of changes that it belongs to
+	Owner    string // who made it: "set", or the directory of an experiment
+	At       time.Time
+	Boot     string
+	Setting  string
+	Object   Object
+	Original string // before the owner's first change
+	Wrote    string // what was last written
+	Read     string // what it read afterwards; "" if the process ended before it could
+	Side     string // not set itself: this setting changes it too; "" otherwise
+}
+
+// Entries are the open ones: changed and not put back, oldest first.
+func (j *Journal) Entries() []Entry {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.st.entries()
+}
+
+func (st *state) entries() []Entry {
+	type numbered struct {
+		id int
+		e  Entry
+	}
+	var all []numbered
+	for _, o := range st.objects {
+		for _, l := range o.Layers {
+			e := Entry{Set: l.Set, Owner: l.Owner, At: l.At, Boot: o.Boot, Setting: o.Setting, Object: o.object(),
+				Original: l.Original, Wrote: o.Wrote, Side: l.Side}
+			if o.Done {
+				e.Read = o.Ours
+			}
+			all = append(all, numbered{l.ID, e})
+		}
+	}
+	slices.SortFunc(all, func(a, b numbered) int { return a.id - b.id })
+	out := make([]Entry, len(all))
+	for i, n := range all {
+		out[i] = n.e
+	}
+	return out
+}
+
+// Close unlocks the journal, and ends Held settings.
+func (j *Journal) Close() error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	err := j.release("")
+	j.unlock()
+	return err
+}
+
+// release ends the Held settings of an owner ("" all).
+func (j *Journal) release(owner string) error {
+	var errs []error
+	j.held = slices.DeleteFunc(j.held, func(h holding) bool {
+		if owner != "" && h.owner != owner {
+			return false
+		}
+		errs = append(errs, h.file.Close())
+		return true
+	})
+	return errors.Join(errs...)
+}

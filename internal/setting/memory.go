@@ -1,0 +1,47 @@
+package setting
+
+const (
+	thpDir = "/sys/kernel/mm/transparent_hugepage/"
+	noTHP  = "the kernel has no transparent huge pages"
+)
+
+var thp = Setting{
+	Name: "thp", Title: "Transparent huge pages (enabled)", Order: rankMemory,
+	About: "With always, the kernel gives any program 2 MiB pages unasked and may compact memory in a page fault; with madvise only those that ask; with " +
+		"never none. Pages that are in use already stay as they are.",
+	Source:  "kernel documentation, admin-guide/mm/transhuge.rst; never: SAP note 2205917, tuned oracle, postgresql; madvise: SAP note 3577842, sapconf; always: tuned mssql",
+	Values:  "always, madvise or never",
+	objects: single(thpDir+"enabled", noTHP), levels: choices, parse: oneOf(choices), offline: word,
+}
+
+var thpDefrag = Setting{
+	Name: "thp_defrag", Title: "Compaction for huge pages (defrag)", Order: rankMemory,
+	About: "What a page fault does that finds no free huge page: always stops to compact memory, madvise does so for programs that asked, defer leaves it " +
+		"to a background task, never gives a small page.",
+	Source:  "kernel documentation, admin-guide/mm/transhuge.rst; the sources of thp",
+	Values:  "always, defer, defer+madvise, madvise or never",
+	objects: single(thpDir+"defrag", noTHP), levels: choices, parse: oneOf(choices), offline: word,
+}
+
+var ksm = Setting{
+	Name: "ksm", Title: "Kernel samepage merging (ksm/run)", Order: rankMemory,
+	About: "1 scans memory and merges pages of equal content; 0 stops, and keeps what was merged; 2 stops and takes merged pages apart again, which needs " +
+		"memory for them and takes a while.",
+	Source:  "kernel documentation, admin-guide/mm/ksm.rst; SAP notes 2205917, 2684254, 3577842; sapconf (0)",
+	Values:  "0, 1 or 2",
+	objects: single("/sys/kernel/mm/ksm/run", "the kernel has no samepage merging"),
+	levels:  fixed("0", "1", "2"), parse: oneOf(fixed("0", "1", "2")),
+}
+
+const clockDir = "/sys/devices/system/clocksource/clocksource0/"
+
+var clockLevels = wordsOf(func(Object) string { return clockDir + "available_clocksource" })
+
+var clocksource = Setting{
+	Name: "clocksource", Title: "Clock source", Order: rankSysctl,
+	About: "What the kernel reads the time from. tsc costs some 20 ns; hpet and acpi_pm cost a system call and an access to a device each. If the kernel has " +
+		"left tsc it had found it unstable: find out why before forcing it back.",
+	Source:  "kernel documentation, ABI/testing/sysfs-devices-system (clocksource); Scylla perftune (tsc; kvm-clock on KVM)",
+	Values:  "a source that the kernel offers",
+	objects: single(clockDir+"current_clocksource", "the kernel names no clock source"), levels: clockLevels, parse: oneOf(clockLevels), offline: word,
+}

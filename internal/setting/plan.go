@@ -1,0 +1,164 @@
+package setting
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"hostlab/internal/spelling"
+)
+
+// NewPlan reads what is there and says what would be written. It writes nothing. The
+// error is about the assignments: an unknown name, a value that cannot be.
+func NewPlan(sys *System, want []Assignment) (*Plan, error) {
+	p := &Plan{}
+	type job struct {
+		s Setting
+		a Assignment
+	}
+	var jobs []job
+	for _, a := range want {
+		s, ok := sys.find(a.Name)
+		if !ok {
+			return nil, unknown(sys, a.Name)
+		}
+		if a.Value == "" {
+			return nil, fmt.Errorf("%s: no value; %s takes %s", a.Name, s.Name, s.Values)
+		}
+		jobs = append(jobs, job{s, a})
+	}
+	slices.SortStableFunc(jobs, func(a, b job) int { return a.s.Order - b.s.Order })
+	at := map[string]int{} // path -> its index in steps
+	var steps []Step
+	for _, j := range jobs {
+		objects, err := j.s.objects(sys)
+		if err != nil || len(objects) == 0 {
+			p.Skipped = append(p.Skipped, Skip{Setting: j.s.Name, Reason: nothing(j.s, err)})
+			continue
+		}
+		if j.a.Object != "" {
+			if objects, err = only(j.s, objects, j.a.Object); err != nil {
+				return nil, err
+			}
+		}
+		for _, o := range objects {
+			step, skip, err := j.s.step(sys, o, j.a.Value)
+			if err != nil {
+				return nil, err
+			}
+			if skip != "" {
+				p.Skipped = append(p.Skipped, Skip{Setting: j.s.Name, Object: o, Reason: skip})
+				continue
+			}
+			if i, twice := at[o.Path]; twice { // NAME=A NAME@OBJECT=B: the last one counts
+				steps[i] = step
+				continue
+			}
+			at[o.Path] = len(steps)
+			steps = append(steps, step)
+		}
+	}
+	for _, s := range steps {
+		if s.From == s.To && !held(sys, s.Setting) {
+			p.Same = append(p.Same, s)
+		} else {
+			p.Steps = append(p.Steps, s)
+		}
+	}
+	return p, nil
+}
+
+func held(sys *System, name string) bool {
+	s, _ := sys.find(name)
+	return s.Held
+}
+
+func nothing(s Setting, err error) string {
+	if err != nil {
+		return err.Error()
+	}
+	return "this host has no " + s.Name
+}
+
+// step is what would be written to one object; skip says why nothing can be. The error
+// is about the value.
+func (s Setting) step(sys *System, o Object, want string) (_ Step, skip string, _ error) {
+	from, err := s.read(sys, o)
+	if err != nil {
+		return Step{}, unreadable(o, err).Error(), nil
+	}
+	to, err := s.target(sys, o, want)
+	if err != nil {
+		return Step{}, "", err
+	}
+	if from != to || s.Held {
+		if err := sys.FS.Writable(o.Path); err != nil {
+			return Step{}, s.refuse(sys, o, to, err).Reason, nil
+		}
+	}
+	step := Step{Setting: s.Name, Object: o, From: from, To: to}
+	if to != want {
+		step.Want = want
+	}
+	return step, "", nil
+}
+
+// target is the value that a person's word stands for.
+func (s Setting) target(sys *System, o Object, want string) (string, error) {
+	to := want
+	if s.parse != nil {
+		var err error
+		if to, err = s.parse(sys, o, want); err != nil {
+			return "", fmt.Errorf("%s: %w", label(s.Name, o.Name), err)
+		}
+	}
+	if s.levels == nil {
+		return to, nil
+	}
+	levels, err := s.levels(sys, o)
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", label(s.Name, o.Name), err)
+	}
+	if levels != nil && !slices.Contains(levels, to) {
+		return "", fmt.Errorf("%s cannot be %s here: it takes %s", label(s.Name, o.Name), want, strings.Join(levels, ", "))
+	}
+	return to, nil
+}
+
+func only(s Setting, objects []Object, name string) ([]Object, error) {
+	var names []string
+	for _, o := range objects {
+		if o.Name == name {
+			return []Object{o}, nil
+		}
+		if o.Name != "" {
+			names = append(names, o.Name)
+		}
+	}
+	if len(names) == 0 {
+		return nil, fmt.Errorf("%s@%s: %s has one value for the whole machine; leave out @%s", s.Name, name, s.Name, name)
+	}
+	text := "it has " + names[0]
+	if len(names) > 1 {
+		text += " ... " + names[len(names)-1]
+	}
+	if near := spelling.Meant(name, names); near != "" {
+		text = "did you mean " + near + "?"
+	}
+	return nil, fmt.Errorf("%s@%s: there is no such object; %s", s.Name, name, text)
+}
+
+func unknown(sys *System, name string) error {
+	var names []string
+	for _, s := range sys.all() {
+		names = append(names, s.Name)
+	}
+	if near := spelling.Meant(name, names); near != "" {
+		return fmt.Errorf("%s: there is no such setting; did you mean %s?", name, near)
+	}
+	if len(names) == 0 {
+		return errors.New("there are no settings on this system")
+	}
+	return fmt.Errorf("%s: there is no such setting; \"hostlab settings\" lists them", name)
+}

@@ -1,0 +1,117 @@
+package setting
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+	"syscall"
+)
+
+// label names an object for people: "governor of policy0", "smt".
+func label(setting, object string) string {
+	if object == "" {
+		return setting
+	}
+	return setting + " of " + object
+}
+
+// gone says that an object is not there, or not now: its file is missing, its device
+// was removed (ENODEV, ENXIO), or it belongs to CPUs that are all offline, for which
+// cpufreq says EBUSY to a reader since Linux 5.10.
+func gone(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) || errors.Is(err, syscall.ENODEV) ||
+		errors.Is(err, syscall.ENXIO) || errors.Is(err, syscall.EBUSY)
+}
+
+func unreadable(o Object, err error) error {
+	switch {
+	case errors.Is(err, syscall.EBUSY):
+		return fmt.Errorf("%s is not in use now (EBUSY), as when its CPUs are offline: %w", o.Path, cause{err})
+	case gone(err):
+		return fmt.Errorf("%s is not there: %w", o.Path, cause{err})
+	case errors.Is(err, fs.ErrPermission):
+		return fmt.Errorf("%s may not be read: %s: %w", o.Path, right(err), cause{err})
+	}
+	return fmt.Errorf("%s cannot be read: %w", o.Path, cause{err})
+}
+
+// cause is an error without the path, which the sentence before it has named.
+type cause struct{ err error }
+
+func (c cause) Error() string {
+	if e, ok := errors.AsType[*fs.PathError](c.err); ok {
+		return e.Err.Error()
+	}
+	return c.err.Error()
+}
+
+func (c cause) Unwrap() error { return c.err }
+
+// Refused is the error of a write that the kernel did not take.
+type Refused struct {
+	Setting string
+	Object  Object
+	Value   string
+	Reason  string // why, and what would help
+	Err     error  // the errno
+}
+
+func (r *Refused) Error() string {
+	return fmt.Sprintf("cannot set %s to %s: %s", label(r.Setting, r.Object.Name), r.Value, r.Reason)
+}
+
+func (r *Refused) Unwrap() error { return r.Err }
+
+// refuse says why an object did not take a value, in one line.
+func (s Setting) refuse(sys *System, o Object, value string, err error) *Refused {
+	r := &Refused{Setting: s.Name, Object: o, Value: value, Err: err}
+	if s.refused != nil {
+		if text := s.refused(sys, o, value, err); text != "" {
+			r.Reason = fmt.Sprintf("%s: %s (%v)", o.Path, text, cause{err})
+			return r
+		}
+	}
+	r.Reason = o.Path + ": " + remedy(o.Path, err)
+	return r
+}
+
+func remedy(path string, err error) string {
+	switch {
+	case errors.Is(err, io.ErrShortWrite):
+		return "took a part of the value only"
+	case errors.Is(err, syscall.EROFS):
+		mount := "/sys"
+		if strings.HasPrefix(path, "/proc/") {
+			mount = "/proc/sys"
+		}
+		return mount + " is mounted read-only, as containers do: run hostlab on the host itself, or in a privileged container"
+	case errors.Is(err, syscall.EBUSY):
+		return "busy (EBUSY): another setting or the driver keeps it, or its CPUs are offline"
+	case errors.Is(err, syscall.EINVAL), errors.Is(err, syscall.ERANGE):
+		return fmt.Sprintf("the kernel does not take this value (%v)", cause{err})
+	case errors.Is(err, fs.ErrPermission):
+		return right(err)
+	case gone(err):
+		return fmt.Sprintf("not there any more (%v)", cause{err})
+	case errors.Is(err, syscall.EOPNOTSUPP):
+		return "this hardware or driver does not support it"
+	}
+	return cause{err}.Error()
+}
+
+// right says which right is missing. The mode of a file, root's alone, is overridden
+// by CAP_DAC_OVERRIDE, and its lack is EACCES; a kernel that asks for a capability
+// itself says EPERM (path_resolution(7), capabilities(7)).
+func right(err error) string {
+	capability, errno := "CAP_DAC_OVERRIDE", "EACCES"
+	if errors.Is(err, syscall.EPERM) {
+		capability, errno = "CAP_SYS_ADMIN", "EPERM"
+	}
+	if os.Geteuid() != 0 {
+		return fmt.Sprintf("permission denied (%s): run as root, or with %s", errno, capability)
+	}
+	return fmt.Sprintf("refused even to root (%s), as without %s in a container, under lockdown, or in a state that does not allow it", errno, capability)
+}

@@ -1,0 +1,212 @@
+package setting
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+	"time"
+)
+
+// format is the version of the journal's lines. A newer one is left alone.
+const format = 1
+
+// state is what the lines of a journal add up to.
+type state struct {
+	host      string
+	lines     int // good ones
+	nextID    int // of objects and layers
+	nextSet   int
+	objects   map[string]*object // by path
+	planned   map[string]intent  // by path: intended, and not begun
+	paths     map[int]string     // of all objects that had an ID
+	inFlight  int                // the object whose write has begun and not ended; 0 none
+	wentSides []sideways         // and what it may change
+}
+
+// intent is a planned object and the set of changes that it belongs to.
+type intent struct {
+	planned
+	set   int
+	owner string
+	at    time.Time
+	boot  string
+}
+
+func newState() *state {
+	return &state{nextID: 1, nextSet: 1, objects: map[string]*object{}, planned: map[string]intent{}, paths: map[int]string{}}
+}
+
+// replay adds up a journal's lines. torn says that the last one was cut, as a power
+// cut or a kill leaves it, and that it was left out. The error is a *Problem without
+// its path; the state is what the lines that could be read say.
+func replay(b []byte) (st *state, torn bool, problem *Problem) {
+	st = newState()
+	for n := 1; len(b) > 0; n++ {
+		line, rest, whole := bytes.Cut(b, []byte("\n"))
+		b = rest
+		if !whole {
+			return st, true, problem
+		}
+		r, err := decodeRecord(line)
+		if err == nil && problem == nil && r.N != st.lines+1 {
+			err = fmt.Errorf("it is line %d, so that others were lost or added", r.N)
+		}
+		if err == nil {
+			err = st.apply(r)
+		}
+		if err != nil {
+			if len(b) == 0 && problem == nil { // its sectors did not all reach the disk
+				return st, true, nil
+			}
+			if problem == nil {
+				problem = &Problem{Line: n, What: err.Error()}
+			}
+			if r != nil && r.Kind == "head" {
+				return st, false, problem
+			}
+		}
+		st.lines++
+	}
+	return st, false, problem
+}
+
+// apply takes one line into the state. It checks what a line says, since root will
+// write to the paths that are in it.
+func (st *state) apply(r *record) error {
+	switch r.Kind {
+	case "head":
+		if r.Format > format {
+			return fmt.Errorf("a newer hostlab wrote it (format %d; this one knows %d)", r.Format, format)
+		}
+		st.host = r.Host
+	case "intend":
+		for _, p := range r.Objects {
+			if !settable(p.Path) {
+				return fmt.Errorf("%q is no path of a setting", p.Path)
+			}
+			if o := st.objects[p.Path]; o != nil && o.ID != p.ID {
+				return fmt.Errorf("object %d is %q already", o.ID, p.Path)
+			}
+		}
+		st.nextSet = max(st.nextSet, r.Set+1)
+		for _, p := range r.Objects {
+			st.planned[p.Path] = intent{p, r.Set, r.Owner, r.At, r.Boot}
+			st.paths[p.ID] = p.Path
+			st.nextID = max(st.nextID, p.ID+1, p.Layer+1)
+		}
+	case "go":
+		return st.begin(r)
+	case "done":
+		return st.end(r)
+	case "is":
+		o := st.objects[st.paths[r.ID]]
+		if o == nil || r.Read == nil {
+			return fmt.Errorf("object %d is not open", r.ID)
+		}
+		o.settle(*r.Read)
+		o.Wrote = *r.Read
+	case "drop":
+		for path, o := range st.objects {
+			o.drop(r.Layers, r.Pass)
+			if len(o.Layers) == 0 {
+				delete(st.objects, path)
+			}
+		}
+	case "object":
+		o := r.Object
+		if o == nil || !settable(o.Path) || len(o.Layers) == 0 {
+			return fmt.Errorf("it is no object")
+		}
+		st.objects[o.Path], st.paths[o.ID] = o, o.Path
+		st.nextID = max(st.nextID, o.ID+1)
+		for _, l := range o.Layers {
+			st.nextID, st.nextSet = max(st.nextID, l.ID+1), max(st.nextSet, l.Set+1)
+		}
+	default:
+		return fmt.Errorf("%q is no kind of line", r.Kind)
+	}
+	return nil
+}
+
+// begin makes an intended object, and those that it disturbs, ours: from now on
+// they may have been written.
+func (st *state) begin(r *record) error {
+	path := st.paths[r.ID]
+	o := st.take(path)
+	if o == nil {
+		return fmt.Errorf("object %d was not intended", r.ID)
+	}
+	o.Wrote, o.Done = r.To, false
+	o.Maybe = append(o.Maybe, r.To)
+	o.Any = o.Any || r.Any
+	for _, s := range r.Sides {
+		if side := st.take(s.Path); side != nil {
+			side.disturbed(s)
+		}
+	}
+	st.inFlight, st.wentSides = r.ID, r.Sides
+	return nil
+}
+
+// take opens an object that was intended, and returns it; nil: there is no such.
+func (st *state) take(path string) *object {
+	o := st.objects[path]
+	p, ok := st.planned[path]
+	if !ok {
+		return o
+	}
+	delete(st.planned, path)
+	if o == nil || p.Fresh {
+		o = &object{ID: p.ID, Path: p.Path, Ours: p.From}
+		st.objects[path] = o
+	}
+	o.Setting, o.Name, o.Lasting, o.Boot = p.Setting, p.Name, p.Lasting, p.boot
+	if l := o.layer(p.owner); p.Layer > 0 && l == nil {
+		o.Layers = append(o.Layers, layer{ID: p.Layer, Set: p.set, Owner: p.owner, At: p.at, Original: p.From, Side: p.Side})
+	} else if l != nil && p.Side == "" {
+		l.Side = ""
+	}
+	return o
+}
+
+func (st *state) end(r *record) error {
+	if r.ID != st.inFlight {
+		return fmt.Errorf("the write of object %d ended, which had not begun", r.ID)
+	}
+	if o := st.objects[st.paths[r.ID]]; o != nil && r.Read != nil {
+		o.settle(*r.Read)
+	}
+	for _, s := range st.wentSides {
+		o := st.objects[s.Path]
+		if o == nil {
+			continue
+		}
+		// What is none of the values that our write could give is somebody else's.
+		if v, ok := r.Saw[s.Path]; ok && o.mine(v) {
+			done := o.Done
+			o.settle(v)
+			o.Done = done
+		}
+	}
+	st.inFlight, st.wentSides = 0, nil
+	return nil
+}
+
+// open lists the objects, the last intended first: the order of undoing.
+func (st *state) open() []*object {
+	return slices.SortedFunc(maps.Values(st.objects), func(a, b *object) int {
+		return b.Layers[len(b.Layers)-1].ID - a.Layers[len(a.Layers)-1].ID
+	})
+}
+
+// settable says whether a path can be one of a setting's. A journal lies in a
+// directory that may not be root's alone.
+func settable(p string) bool {
+	if path.Clean(p) != p {
+		return false
+	}
+	return strings.HasPrefix(p, "/sys/") || strings.HasPrefix(p, "/proc/sys/")
+}

@@ -1,0 +1,252 @@
+package setting
+
+import (
+	"context"
+	"errors"
+	"fmt"
+)
+
+// Revert puts back open entries of an owner ("" all), the last first, each only where the
+// value is still ours, or with force in any case. What cannot be put back now, because it is
+// Foreign, Gone or Failed, stays in the journal. Outcomes are in the order of undoing. The error
+// is about the journal or the context; failures of objects are outcomes.
+//
+// Where a later owner's change lies over that of the owner, nothing is written: what was there
+// before both is then what the later one puts back. Between the last look at a value and the
+// write lies one system call, as files of the kernel offer no compare-and-swap.
+func Revert(ctx context.Context, sys *System, j *Journal, owner string, force bool) ([]Outcome, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.problem != nil {
+		return nil, j.problem
+	}
+	released := j.release(owner)
+	w := j.writer(sys, owner)
+	var list []*undo
+	var covered []int
+	var out []Outcome
+	for _, o := range j.st.open() {
+		u := &undo{o: o, s: sys.setting(o.Setting)}
+		if owner == "" {
+			u.to = o.Layers[0].Original
+			for _, l := range o.Layers {
+				u.layers = append(u.layers, l.ID)
+			}
+			list = append(list, u)
+			continue
+		}
+		l := o.layer(owner)
+		if l == nil {
+			continue
+		}
+		if top := o.Layers[len(o.Layers)-1]; top.ID != l.ID {
+			covered = append(covered, l.ID)
+			out = append(out, Outcome{Step: Step{Setting: o.Setting, Object: o.object(), From: o.Ours, To: l.Original}, Read: o.Ours,
+				Result: Unchanged, Reason: "left to " + top.Owner + ", which has changed it later"})
+			continue
+		}
+		u.to, u.layers = l.Original, []int{l.ID}
+		list = append(list, u)
+	}
+	err := errors.Join(released, j.drop(covered, true))
+	if err == nil {
+		err = w.restore(ctx, list, force)
+	}
+	for _, u := range list {
+		out = append(out, u.out)
+	}
+	return out, err
+}
+
+// undo is one object that is put back.
+type undo struct {
+	o      *object
+	s      Setting
+	to     string
+	layers []int // dropped when it is back
+	// ours: it may be written, or it has the value already.
+	ours bool
+	// hold: to is somebody else's value, which our writes to other objects must not change.
+	hold bool
+	// forced: it is written whatever it reads.
+	forced  bool
+	settled bool
+	out     Outcome
+}
+
+// passes bounds how often objects are gone through. Two are needed where one's limit
+// keeps another from its value; the last one only looks.
+const passes = 4
+
+// restore puts objects back and drops their layers. It first looks at all of them,
+// since each write may change others: from then on it knows what is whose.
+func (w *writer) restore(ctx context.Context, list []*undo, force bool) error {
+	for _, u := range list {
+		u.out.Step = Step{Setting: u.o.Setting, Object: u.o.object(), To: u.to}
+		w.look(u, force)
+	}
+	list = w.bystanders(list)
+	var journal, stopped error
+	for pass := range passes {
+		wrote := false
+		for _, u := range list {
+			if !u.ours {
+				continue
+			}
+			if stopped = ctx.Err(); stopped != nil {
+				break
+			}
+			did, err := w.undo(u, pass)
+			wrote = wrote || did
+			journal = errors.Join(journal, err)
+		}
+		if !wrote || stopped != nil {
+			break
+		}
+	}
+	var layers []int
+	for _, u := range list {
+		w.judge(u, stopped)
+		if u.out.Result == Restored || u.out.Result == Forgotten {
+			layers = append(layers, u.layers...)
+			if u.o.mine(u.out.Read) || len(u.o.Layers) == len(u.layers) {
+				continue
+			}
+			read := u.out.Read // somebody else put back what another owner had set
+			journal = errors.Join(journal, w.j.append(false, &record{Kind: "is", ID: u.o.ID, Read: &read}))
+		}
+	}
+	err := w.j.drop(layers, false)
+	if err == nil && journal != nil && len(w.j.st.objects) == 0 {
+		journal = nil // all is back, and the journal says so
+	}
+	return errors.Join(journal, err, stopped)
+}
+
+// look reads an object and decides whether it may be written.
+func (w *writer) look(u *undo, force bool) {
+	again := w.forgotten(u.o)
+	v, err := u.s.read(w.sys, u.o.object())
+	switch {
+	case err != nil && gone(err) && again:
+		u.out.Result, u.out.Reason = Forgotten, "the machine has started again, and it is not there"
+		return
+	case err != nil && gone(err):
+		u.out.Result, u.out.Reason = Gone, unreadable(u.o.object(), err).Error()+"; it stays in the journal"
+		return
+	case err != nil:
+		u.out.Result, u.out.Reason = Failed, unreadable(u.o.object(), err).Error()
+		return
+	}
+	u.out.From, u.out.Read = v, v
+	mine := u.o.mine(v)
+	switch {
+	case force && v != u.to:
+		u.ours, u.forced = true, true
+	case again && mine && v != u.to:
+		u.out.Result = Foreign
+		u.out.Reason = fmt.Sprintf("the machine has started again and it still reads %s, as hostlab had set it: something else sets it at start (tuned, sysctl.d, udev, firmware)", v)
+	case again:
+		u.out.Result, u.out.Reason = Forgotten, "the machine has started again since"
+	case v == u.to || mine:
+		u.ours = true
+	default:
+		u.out.Result, u.out.Reason = Foreign, changedMeanwhile(v)
+		u.ours, u.hold, u.to, u.layers = true, true, v, nil
+	}
+}
+
+// bystanders adds objects that the writes to come would disturb and that are not
+// put back themselves; they keep the value that they have.
+func (w *writer) bystanders(list []*undo) []*undo {
+	have := map[string]bool{}
+	for _, u := range list {
+		have[u.o.Path] = true
+	}
+	for _, u := range list[:len(list):len(list)] {
+		if !u.ours || u.hold || u.out.From == u.to {
+			continue
+		}
+		for _, side := range u.s.sides(w.sys, u.o.object(), u.to) {
+			if have[side.Object.Path] {
+				continue
+			}
+			have[side.Object.Path] = true
+			s := w.sys.setting(side.Setting)
+			v, err := s.read(w.sys, side.Object)
+			if err != nil {
+				continue
+			}
+			o := w.j.st.objects[side.Object.Path]
+			if o == nil { // put journals it before the write
+				o = &object{Setting: s.Name, Name: side.Object.Name, Path: side.Object.Path, Ours: v}
+			}
+			b := &undo{o: o, s: s, to: v, ours: true, hold: true}
+			b.out = Outcome{Step: Step{Setting: s.Name, Object: side.Object, From: v, To: v}, Read: v, Result: Unchanged}
+			list = append(list, b)
+		}
+	}
+	return list
+}
+
+// undo looks at one object and writes it if it is not back. The error is the journal's.
+func (w *writer) undo(u *undo, pass int) (wrote bool, _ error) {
+	if o := w.j.st.objects[u.o.Path]; o != nil {
+		u.o = o // a bystander that is in the journal by now
+	}
+	object := u.o.object()
+	v, err := u.s.read(w.sys, object)
+	if err != nil {
+		u.settled = false
+		u.out.Result, u.out.Reason = Failed, unreadable(object, err).Error()
+		if gone(err) {
+			u.out.Result, u.out.Reason = Gone, u.out.Reason+"; it stays in the journal"
+		}
+		return false, nil
+	}
+	u.out.Read = v
+	if v == u.to {
+		u.settled = true
+		return false, nil
+	}
+	if !u.forced && !u.o.mine(v) {
+		u.ours, u.settled = false, false
+		u.out.Result, u.out.Reason = Foreign, changedMeanwhile(v)
+		return false, nil
+	}
+	u.settled = false
+	if u.s.implied != nil && u.s.implied(u.to) && pass < passes-2 {
+		return pass == 0, nil // comes back with another object
+	}
+	if pass == passes-1 {
+		return false, nil
+	}
+	read, readErr, writeErr, journalErr := w.put(u.s, object, u.to, true)
+	u.out.Result, u.out.Reason = "", ""
+	switch {
+	case writeErr != nil:
+		u.out.Result, u.out.Reason = Failed, u.s.refuse(w.sys, object, u.to, writeErr).Reason
+	case readErr != nil:
+		u.out.Result, u.out.Reason = Failed, unreadable(object, readErr).Error()
+	}
+	if readErr == nil {
+		u.out.Read = read
+		u.settled = read == u.to
+	}
+	return true, journalErr
+}
+
+// judge says what became of an object.
+func (w *writer) judge(u *undo, stopped error) {
+	switch {
+	case u.hold, !u.ours:
+	case u.settled:
+		u.out.Result, u.out.Reason = Restored, ""
+	case u.out.Result != "":
+	case stopped != nil:
+		u.out.Result, u.out.Reason = Failed, "interrupted before it was put back; it stays in the journal"
+	default:
+		u.out.Result = Failed
+		u.out.Reason = fmt.Sprintf("%s: it was written, and reads %s in place of %s; it stays in the journal", u.o.Path, u.out.Read, u.to)
+	}
+}

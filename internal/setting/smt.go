@@ -1,0 +1,94 @@
+package setting
+
+import (
+	"errors"
+	"fmt"
+	"syscall"
+
+	"hostlab/internal/screen"
+)
+
+const smtControl = cpuDir + "/smt/control"
+
+// smtWhy says why SMT cannot be switched, by what smt/control reads.
+var smtWhy = map[string]string{
+	"forceoff":       "SMT was switched off for good (forceoff, or nosmt=force at boot); only a reboot brings it back",
+	"notsupported":   "the processor, or what the hypervisor shows of it, has no SMT",
+	"notimplemented": "this kernel cannot switch SMT",
+}
+
+var smt = Setting{
+	Name: "smt", Title: "Hyper-threading (SMT)", Order: rankSMT,
+	About: "off takes all but one thread of each core offline; on brings them back. Threads, affinities and settings of CPUs that go offline are moved or lost: " +
+		"pinned programs may need a restart. on brings back also CPUs that somebody had taken offline by hand; hostlab remembers those. " +
+		"forceoff is never offered, because it cannot be undone.",
+	Source:  "kernel documentation, ABI/testing/sysfs-devices-system-cpu (smt/control)",
+	Values:  "on or off",
+	objects: single(smtControl, "this kernel cannot switch SMT"),
+	levels: func(sys *System, o Object) ([]string, error) {
+		now, err := sys.text(o.Path)
+		if err != nil {
+			return nil, err
+		}
+		if why := smtWhy[now]; why != "" {
+			return []string{}, errors.New(why)
+		}
+		return []string{"on", "off"}, nil
+	},
+	parse: func(sys *System, o Object, v string) (string, error) {
+		if v == "forceoff" {
+			return "", errors.New(`"forceoff": cannot be undone before a reboot; off can`)
+		}
+		now, err := sys.text(o.Path)
+		if why := smtWhy[now]; err == nil && why != "" {
+			return "", errors.New(why)
+		}
+		w, err := onOff(v)
+		if err != nil {
+			return "", fmt.Errorf("%q: expected on or off", screen.Short(v))
+		}
+		return map[string]string{"1": "on", "0": "off"}[w], nil
+	},
+	disturbs: func(sys *System, _ Object, _ string) (list []Side, err error) {
+		cpus, _ := cpuOnline.objects(sys)
+		for _, o := range cpus {
+			list = append(list, Side{Setting: "cpu_online", Object: o, Becomes: []string{"0", "1"}})
+		}
+		return list, nil
+	},
+	refused: func(_ *System, _ Object, _ string, err error) string {
+		if errors.Is(err, syscall.EPERM) {
+			return "SMT was switched off for good (forceoff)"
+		}
+		return ""
+	},
+}
+
+var cpuOnline = Setting{
+	Name: "cpu_online", Title: "CPUs that are online", Order: rankCPU,
+	About: "Takes single CPUs offline and back. What runs on a CPU that goes offline is moved; programs pinned to it alone lose their affinity. " +
+		"Some files below a CPU's folder vanish while it is offline. CPU 0 can often not be taken away and then has no such file.",
+	Source:  "kernel documentation, core-api/cpu_hotplug.rst",
+	Values:  "on or off; name the CPU: cpu_online@cpu3=off",
+	objects: perCPU("online", "no CPU can be taken offline here"),
+	levels:  fixed("1", "0"),
+	parse:   func(_ *System, _ Object, v string) (string, error) { return onOff(v) },
+	show: func(_ Object, v string) string {
+		switch v {
+		case "1":
+			return "on"
+		case "0":
+			return "off"
+		}
+		return v
+	},
+	refused: func(_ *System, _ Object, _ string, err error) string {
+		switch {
+		case errors.Is(err, syscall.EPERM):
+			return "it is a sibling, and SMT is off: set smt=on first"
+		case errors.Is(err, syscall.EBUSY):
+			return "the last CPU of its kind, or one that the kernel needs, stays online"
+		}
+		return ""
+	},
+}

@@ -1,0 +1,126 @@
+package setting
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// System is the machine that settings are read from and written to, and the disk that
+// keeps the journal. Its calls can be replaced by a test's that fail or that end the
+// process at any of them.
+type System struct {
+	FS   FS
+	Disk Disk
+	Boot func() string // an ID of this boot; "" unknown
+	Host func() string // an ID of this machine; "" unknown
+	Now  func() time.Time
+
+	settings func() []Setting // a test's; nil: All
+}
+
+// FS is the system calls that reading and changing a setting makes. Paths are the
+// machine's, such as /sys/devices/system/cpu/smt/control, wherever that lies. Errors
+// wrap the errno. Every call may be made again.
+type FS interface {
+	ReadFile(path string) ([]byte, error)
+	// WriteFile writes to a file that is there, in one write(2), and never creates one:
+	// sysfs takes a value from one write and fails on some flags of open(2)
+	// (Documentation/filesystems/sysfs.rst). A short write is an error.
+	WriteFile(path string, value []byte) error
+	// Hold writes likewise and keeps the file open until it is closed.
+	Hold(path string, value []byte) (io.Closer, error)
+	// Writable says whether a write would be let through to the kernel's own checks,
+	// without opening the file.
+	Writable(path string) error
+	ReadDir(path string) ([]string, error) // names, in natural order
+}
+
+// Disk is the system calls that the journal makes. Paths are this process's.
+type Disk interface {
+	ReadFile(path string) ([]byte, error)
+	Append(path string, b []byte) error // creates the file if need be; does not sync
+	Sync(path string) error             // fsync(2) of a file or a directory
+	Rename(from, to string) error
+	Remove(path string) error   // one that is not there is no error
+	MkdirAll(path string) error // with an fsync of each directory that got a new name
+	// Lock keeps other processes out until release or the end of this one. The
+	// error is *Busy if there is one.
+	Lock(dir string) (release func(), err error)
+}
+
+// Local is this machine. With a root, its files are those below that directory, which
+// no link leaves; only the journal lies where it says.
+func Local(root string) *System {
+	if filepath.Clean(root) == string(filepath.Separator) {
+		root = ""
+	}
+	sys := &System{FS: files{root}, Disk: disk{}, Now: time.Now}
+	sys.Boot = func() string { return sys.id("/proc/sys/kernel/random/boot_id") }
+	sys.Host = func() string {
+		id := sys.id("/etc/machine-id")
+		if id == "" {
+			id = sys.id("/var/lib/dbus/machine-id")
+		}
+		if id == "" {
+			return ""
+		}
+		// machine-id(5): it is confidential; applications are to derive an ID of their own.
+		mac := hmac.New(sha256.New, []byte(id))
+		mac.Write([]byte("hostlab settings"))
+		return hex.EncodeToString(mac.Sum(nil)[:16])
+	}
+	return sys
+}
+
+func (sys *System) id(path string) string {
+	b, err := sys.FS.ReadFile(path)
+	if err != nil {
+		return ""
+	}
+	id := strings.TrimSpace(string(b))
+	if id == "uninitialized" { // machine-id(5): an image that has not started yet
+		return ""
+	}
+	return id
+}
+
+func (sys *System) all() []Setting {
+	if sys.settings != nil {
+		return sys.settings()
+	}
+	return All()
+}
+
+func (sys *System) find(name string) (Setting, bool) {
+	for _, s := range sys.all() {
+		if s.Name == name {
+			return s, true
+		}
+	}
+	return Setting{}, false
+}
+
+// Find returns the setting of that name.
+func Find(name string) (Setting, bool) { return (&System{}).find(name) }
+
+// JournalDir is where the journal lies: root's is the machine's, anybody else's their own.
+// The error is that of a user without a home directory.
+func JournalDir() (string, error) {
+	if os.Geteuid() == 0 {
+		return "/var/lib/hostlab", nil
+	}
+	if dir := os.Getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) {
+		return filepath.Join(dir, "hostlab"), nil
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(home, ".local", "state", "hostlab"), nil
+}

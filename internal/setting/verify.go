@@ -1,0 +1,83 @@
+package setting
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+)
+
+// Pending are the open entries of a directory's journal, oldest first, read without its
+// lock: what another hostlab is just doing may be half there. None: everything is put
+// back. The error is a *Problem where the journal is damaged or another machine's;
+// the entries are then what could be read of it.
+func Pending(sys *System, dir string) ([]Entry, error) {
+	st, err := peek(sys, dir)
+	if st == nil {
+		return nil, err
+	}
+	return st.entries(), err
+}
+
+func peek(sys *System, dir string) (*state, error) {
+	j := &Journal{sys: sys, dir: filepath.Clean(dir)}
+	if err := j.load(); err != nil {
+		if errors.Is(err, fs.ErrPermission) {
+			return nil, fmt.Errorf("%w; run as the user who has set it", err)
+		}
+		return nil, err
+	}
+	if j.problem != nil {
+		return j.st, j.problem
+	}
+	return j.st, nil
+}
+
+// Verify compares what was set with what is there now; it needs no lock and no rights.
+// Unchanged and Rounded objects are as they were left; Foreign ones were changed since,
+// Forgotten ones by a reboot; Gone and Failed ones cannot be read. The error is as
+// that of Pending.
+func Verify(sys *System, dir string) ([]Outcome, error) {
+	st, err := peek(sys, dir)
+	if st == nil {
+		return nil, err
+	}
+	boot := sys.Boot()
+	var out []Outcome
+	open := st.open()
+	slices.Reverse(open)
+	for _, o := range open {
+		if o.Wrote == "" || !slices.ContainsFunc(o.Layers, func(l layer) bool { return l.Side == "" }) {
+			continue // it was not set, only disturbed
+		}
+		out = append(out, o.verify(sys, boot))
+	}
+	return out, err
+}
+
+func (o *object) verify(sys *System, boot string) Outcome {
+	out := Outcome{Step: Step{Setting: o.Setting, Object: o.object(), From: o.Layers[0].Original, To: o.Wrote}}
+	v, err := sys.setting(o.Setting).read(sys, o.object())
+	if err != nil {
+		out.Result, out.Reason = Failed, unreadable(o.object(), err).Error()
+		if gone(err) {
+			out.Result = Gone
+		}
+		return out
+	}
+	out.Read = v
+	switch {
+	case v == o.Wrote:
+		out.Result = Unchanged
+	case rebooted(o, boot):
+		out.Result, out.Reason = Forgotten, "the machine has started again since"
+	case o.Done && v == o.Ours:
+		out.Result, out.Reason = Rounded, fmt.Sprintf("the kernel made %s of it when it was set", v)
+	case !o.Done && o.mine(v):
+		out.Result, out.Reason = Failed, "hostlab was killed while it set it"
+	default:
+		out.Result, out.Reason = Foreign, changedMeanwhile(v)
+	}
+	return out
+}

@@ -1,0 +1,178 @@
+package setting
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// writer makes one set of changes.
+type writer struct {
+	j     *Journal
+	sys   *System
+	set   int
+	owner string
+	at    time.Time
+	boot  string
+}
+
+func (j *Journal) writer(sys *System, owner string) *writer {
+	set := j.st.nextSet
+	j.st.nextSet++
+	return &writer{j: j, sys: sys, set: set, owner: owner, at: sys.Now().UTC(), boot: sys.Boot()}
+}
+
+// setting returns an object's setting; one that this hostlab does not know is read
+// and written plainly.
+func (sys *System) setting(name string) Setting {
+	s, ok := sys.find(name)
+	if !ok {
+		s.Name = name
+	}
+	return s
+}
+
+// sides are what a write would disturb, and can be read. What cannot be asked for is
+// no reason against a write.
+func (s Setting) sides(sys *System, o Object, to string) []Side {
+	if s.disturbs == nil {
+		return nil
+	}
+	list, err := s.disturbs(sys, o, to)
+	if err != nil {
+		return nil
+	}
+	return slices.DeleteFunc(list, func(side Side) bool { return side.Object.Path == o.Path || !settable(side.Object.Path) })
+}
+
+// intends collects what a set is about to change.
+type intends struct {
+	w    *writer
+	list []planned
+	at   map[string]int
+}
+
+// add plans one object that reads from; side is the setting that disturbs it, or "".
+func (in *intends) add(s Setting, o Object, from, side string) {
+	if i, ok := in.at[o.Path]; ok {
+		if side == "" {
+			in.list[i].Side = ""
+		}
+		return
+	}
+	st := in.w.j.st
+	p := planned{Setting: s.Name, Name: o.Name, Path: o.Path, Lasting: s.Lasting, From: from, Side: side}
+	known := st.objects[o.Path]
+	switch {
+	case known == nil:
+		p.ID = st.nextID
+		st.nextID++
+	case in.w.forgotten(known) || !known.mine(from):
+		p.ID, p.Fresh = known.ID, true
+	default:
+		p.ID = known.ID
+	}
+	if known == nil || p.Fresh || known.layer(in.w.owner) == nil {
+		p.Layer = st.nextID
+		st.nextID++
+	}
+	in.at[o.Path] = len(in.list)
+	in.list = append(in.list, p)
+}
+
+// addSides plans what a write would disturb, except what this set has planned already.
+func (in *intends) addSides(s Setting, o Object, to string) {
+	for _, side := range s.sides(in.w.sys, o, to) {
+		if in.w.knows(side.Object.Path) {
+			continue
+		}
+		of := in.w.sys.setting(side.Setting)
+		v, err := of.read(in.w.sys, side.Object)
+		if err != nil {
+			continue // what is not there has no value to keep
+		}
+		in.add(of, side.Object, v, s.Name)
+	}
+}
+
+// knows reports whether an object of this set is in the journal.
+func (w *writer) knows(path string) bool {
+	if p, ok := w.j.st.planned[path]; ok && p.set == w.set {
+		return true
+	}
+	o := w.j.st.objects[path]
+	return o != nil && o.layer(w.owner) != nil && !w.forgotten(o)
+}
+
+func (w *writer) intends() *intends { return &intends{w: w, at: map[string]int{}} }
+
+// commit makes an intent durable.
+func (in *intends) commit() error {
+	if len(in.list) == 0 {
+		return nil
+	}
+	return in.w.j.append(true, &record{Kind: "intend", Set: in.w.set, Owner: in.w.owner, At: in.w.at, Boot: in.w.boot, Objects: in.list})
+}
+
+// forgotten reports whether the kernel has started again since an object was written.
+// With an unknown boot ID nothing can be said, and values decide.
+func (w *writer) forgotten(o *object) bool { return rebooted(o, w.boot) }
+
+func rebooted(o *object, boot string) bool {
+	return !o.Lasting && o.Boot != "" && boot != "" && o.Boot != boot
+}
+
+// put writes one object that is in the journal, and reads it back: what it reads is
+// known where readErr is nil, whether the write failed or not. careless goes on without
+// a journal that cannot be written: to leave a value changed would be worse.
+func (w *writer) put(s Setting, o Object, to string, careless bool) (read string, readErr, writeErr, journalErr error) {
+	in := w.intends()
+	in.addSides(s, o, to)
+	if err := in.commit(); err != nil {
+		if !careless {
+			return "", err, nil, err
+		}
+		journalErr = err
+	}
+	st := w.j.st
+	id := 0
+	if p, ok := st.planned[o.Path]; ok {
+		id = p.ID
+	} else if known := st.objects[o.Path]; known != nil {
+		id = known.ID
+	}
+	sides := s.sides(w.sys, o, to)
+	began := &record{Kind: "go", ID: id, To: to, Any: s.Rounds}
+	for _, side := range sides {
+		began.Sides = append(began.Sides, sideways{Path: side.Object.Path, Becomes: side.Becomes, Any: side.Becomes == nil})
+	}
+	// Only what outlives the kernel must be known after a power cut.
+	if err := w.j.append(s.Lasting, began); err != nil {
+		if !careless {
+			return "", err, nil, err
+		}
+		journalErr = err
+	}
+	writeErr = s.write(w.sys, o, to)
+	read, readErr = s.read(w.sys, o)
+	done := &record{Kind: "done", ID: id}
+	if readErr == nil {
+		done.Read = &read
+	}
+	for _, side := range sides {
+		if v, err := w.sys.setting(side.Setting).read(w.sys, side.Object); err == nil {
+			if done.Saw == nil {
+				done.Saw = map[string]string{}
+			}
+			done.Saw[side.Object.Path] = v
+		}
+	}
+	if err := w.j.append(s.Lasting, done); err != nil {
+		journalErr = err
+	}
+	return read, readErr, writeErr, journalErr
+}
+
+func changedMeanwhile(value string) string {
+	return fmt.Sprintf("somebody else has changed it: it reads %s", value)
+}
