@@ -68,6 +68,7 @@ var mayImport = map[string][]string{
 	"internal/setting":                   {},
 	"internal/smt":                       {"internal/stats"},
 	"internal/workload/scanlock":         {},
+	"internal/emulate":                   {"internal/model", "internal/workload/worker"},
 }
 
 // free lists folders that no shipped package may use: test support and benchmarks.
