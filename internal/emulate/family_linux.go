@@ -8,66 +8,84 @@ import (
 	"time"
 )
 
-// rescan is how often new processes are looked for. Reading all of /proc every sample
-// would take a tenth of a CPU on a busy host.
-const rescan = 200 * time.Millisecond
+// Processes are looked for when one was started anywhere, and now and then in any case,
+// since one may have ended. Reading /proc takes milliseconds on a host of thousands, so
+// that it may take a tenth of the time at most.
+const (
+	rescan = time.Second
+	patch  = 10
+)
 
-// family is the descendants of a process, but for this one.
+// family is the descendants of a process, but for this one and its own.
 type family struct {
-	root  int
-	pids  []int
-	next  time.Time
-	found func(added []int) // nil, or told of new ones
+	root   int
+	pids   []int
+	member map[int]bool // of all processes that were seen
+	newest string       // process ID that the kernel gave last
+	next   time.Time    // of a look in any case
+	rest   time.Time    // no look before it
+	found  func(added []int)
 }
 
 // refresh looks for processes when it is time, and returns those that are known.
 func (f *family) refresh() []int {
-	if now := time.Now(); !now.Before(f.next) {
-		f.next = now.Add(rescan)
-		before := map[int]bool{}
-		for _, p := range f.pids {
-			before[p] = true
-		}
-		f.pids = descendants(f.root, os.Getpid())
-		var added []int
-		for _, p := range f.pids {
-			if !before[p] {
-				added = append(added, p)
-			}
-		}
-		if f.found != nil && len(added) > 0 {
-			f.found(added)
-		}
+	now := time.Now()
+	newest := newestPID()
+	if now.Before(f.rest) || newest == f.newest && newest != "" && now.Before(f.next) {
+		return f.pids
 	}
+	f.newest, f.next = newest, now.Add(rescan)
+	if added := f.look(); f.found != nil && len(added) > 0 {
+		f.found(added)
+	}
+	f.rest = now.Add(patch * time.Since(now))
 	return f.pids
 }
 
-// descendants are the processes below root, but for one and what that has started.
-func descendants(root, but int) []int {
+// newestPID is the last field of proc_loadavg(5), "" where it cannot be read.
+func newestPID() string {
+	b, err := os.ReadFile("/proc/loadavg")
+	if err != nil {
+		return ""
+	}
+	return string(b[bytes.LastIndexByte(b, ' ')+1:])
+}
+
+// look brings pids up to date and returns those that are new. A process whose parent
+// has ended is init's then, and stays a member.
+func (f *family) look() (added []int) {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
 		return nil
 	}
-	children := map[int][]int{}
+	seen, parents := map[int]bool{}, map[int]int{}
 	for _, e := range entries {
 		pid, err := strconv.Atoi(e.Name())
 		if err != nil {
 			continue
 		}
-		if parent, ok := parentOf(pid); ok {
-			children[parent] = append(children[parent], pid)
+		if member, known := f.member[pid]; known {
+			seen[pid] = member
+		} else if parent, ok := parentOf(pid); ok {
+			seen[pid], parents[pid] = false, parent
 		}
 	}
-	var out []int
-	for queue := []int{root}; len(queue) > 0; queue = queue[1:] {
-		for _, c := range children[queue[0]] {
-			if c != but {
-				out = append(out, c)
-				queue = append(queue, c)
+	for grew := true; grew; {
+		grew = false
+		for pid, parent := range parents {
+			if !seen[pid] && pid != os.Getpid() && (parent == f.root || seen[parent]) {
+				seen[pid], grew = true, true
+				added = append(added, pid)
 			}
 		}
 	}
-	return out
+	f.member, f.pids = seen, nil
+	for pid, member := range seen {
+		if member {
+			f.pids = append(f.pids, pid)
+		}
+	}
+	return added
 }
 
 // parentOf reads the fourth field of proc_pid_stat(5); the second may hold anything.
