@@ -164,6 +164,32 @@ func (o *runOptions) run(ctx context.Context, std streams, st *experiment.Study)
 			return usageError{err}
 		}
 	}
+	m, err := machineFor(ctx, st)
+	if err != nil {
+		return err
+	}
+	watch := newWatch(std.err, o.quiet)
+	watch.marks = st.Guard.Mark
+	switch {
+	case m.Topology == nil, o.dryRun && !o.resume:
+	case o.resume:
+		r, err := store.Load(o.dir)
+		if err != nil {
+			return usageError{err}
+		}
+		m.Measured = experiment.MeasuredPairs(r.Experiment.Context)
+	default:
+		if !o.quiet {
+			watch.line("measuring which CPUs share a core, for some seconds")
+		}
+		if m.Measured, err = measuredPairs(ctx, m); err != nil {
+			return err
+		}
+	}
+	if st, err = fit(st, m); err != nil {
+		return err
+	}
+	cfg.Study, cfg.Machine = st, m
 	if !o.quiet || o.dryRun {
 		if err := o.plan(std.out, st); err != nil {
 			return err
@@ -175,7 +201,6 @@ func (o *runOptions) run(ctx context.Context, std streams, st *experiment.Study)
 	if err := o.permitted(ctx, std, st); err != nil {
 		return err
 	}
-	watch := newWatch(std.err, o.quiet)
 	cfg.Watch = watch.show
 	if askable(std) {
 		cfg.Confirm = func(prompt string) error {
@@ -183,7 +208,7 @@ func (o *runOptions) run(ctx context.Context, std streams, st *experiment.Study)
 			return ask(ctx, std, prompt+"\nDone? [y/N] ")
 		}
 	}
-	_, err := runner.Run(ctx, cfg)
+	_, err = runner.Run(ctx, cfg)
 	watch.clear()
 	if err != nil {
 		return o.explain(ctx, std, st, err)
@@ -222,7 +247,7 @@ func (o *runOptions) plan(w io.Writer, st *experiment.Study) error {
 func (o *runOptions) permitted(ctx context.Context, std streams, st *experiment.Study) error {
 	var changing []string
 	for _, f := range st.Factors {
-		if f.Kind != "parameter" {
+		if f.Kind != "parameter" && f.Kind != "emulated" {
 			changing = append(changing, f.Name)
 		}
 	}

@@ -137,7 +137,9 @@ func (o *setOptions) advised(ctx context.Context, want []setting.Assignment) (_ 
 	}
 	list, rest := check.Advise(f, role, check.Run(f, role, check.All()), check.Low)
 	for _, a := range list {
-		if !slices.ContainsFunc(want, func(w setting.Assignment) bool { return w.Name == a.Setting && (w.Object == "" || w.Object == a.Object) }) {
+		if !slices.ContainsFunc(want, func(w setting.Assignment) bool {
+			return w.Name == a.Setting && (w.Object == "" || w.Object == a.Object)
+		}) {
 			want = append(want, setting.Assignment{Name: a.Setting, Object: a.Object, Value: a.Value})
 		}
 	}
@@ -263,4 +265,3 @@ func (o *setOptions) report(std streams, sys *setting.System, done []setting.Out
 	out.Text("", "", text+". 'hostlab verify"+at+"' looks whether they stay, 'hostlab revert"+at+"' puts them back.")
 	return out.Err()
 }
-

@@ -38,7 +38,8 @@ func newStudyCheck(std streams) *cobra.Command {
 		Use:   "check [flags] FILE|NAME...",
 		Short: "Say what a study would do, or all that is wrong with it",
 		Long: `check reads study files and says of each what it varies, in how many runs, how
-long it takes, what decides and what it changes on the host. It runs nothing.
+long it takes, what decides and what it changes on the host. Levels that this
+host does not have are left out, and named. It runs nothing.
 
 Of a file that cannot be used, it lists every problem as FILE:LINE:COLUMN: TEXT.
 A word without a slash that does not end in .toml names a built-in study.
@@ -66,6 +67,13 @@ Exit status: 0 all can be used, 2 one cannot.`,
 					continue
 				}
 				if err != nil {
+					return err
+				}
+				if s, err = fitHere(cmd.Context(), s); err != nil {
+					if bad, ok := errors.AsType[*experiment.Problems](err); ok {
+						all.List = append(all.List, bad.List...)
+						continue
+					}
 					return err
 				}
 				if i > 0 {

@@ -54,7 +54,7 @@ func Analyse(x *result.Experiment, runs []result.Run, end *result.End) *Analysis
 	floors := make([]*floor, len(tables)) // nil: no A/A
 	for i, t := range tables {
 		a.Warnings = append(a.Warnings, t.warnings...)
-		if x.Design.AA {
+		if same, ok := r.duplicates(); x.Design.AA && !(ok && t.without(same)) {
 			f := j.floor(t)
 			floors[i] = &f
 			a.AA = append(a.AA, f.AA)
@@ -63,6 +63,9 @@ func Analyse(x *result.Experiment, runs []result.Run, end *result.End) *Analysis
 	for _, c := range x.Contrasts {
 		compared, err := r.comparison(c)
 		for i, t := range tables {
+			if err == nil && t.without(compared) {
+				continue
+			}
 			e := Effect{Contrast: c, Response: t.response, Evidence: x.Evidence}
 			if err != nil {
 				a.Effects = append(a.Effects, unknown(e, err.Error()))

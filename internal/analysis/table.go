@@ -3,6 +3,7 @@ package analysis
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"hostlab/internal/result"
 	"hostlab/internal/stats"
@@ -68,6 +69,16 @@ type table struct {
 	rows     []int // blocks
 	z        []float64
 	warnings []string
+	// apart are cells of which no run has the response, each with a reason of the
+	// workload's: it means nothing there, as the time between two threads where there is
+	// one. nil where it is primary.
+	apart []bool
+}
+
+// without reports whether a comparison needs a cell in which the response means
+// nothing: there is then nothing to compare.
+func (t *table) without(c comparison) bool {
+	return t.apart != nil && slices.ContainsFunc(c.weights, func(w weight) bool { return t.apart[w.cell] })
 }
 
 func (t *table) row(i int) []float64 { return t.z[i*t.cells : (i+1)*t.cells] }
@@ -84,6 +95,7 @@ func (r *record) tables(blocks []int) []*table {
 		t := &table{scale: scale{response}, cells: len(r.x.Cells), rows: blocks, z: make([]float64, len(count))}
 		clear(count)
 		bad := map[string]int{}
+		t.setApart(r.runs, at)
 		for _, run := range r.runs {
 			row := at[run.Block] - 1
 			if row < 0 {
@@ -94,7 +106,9 @@ func (r *record) tables(blocks []int) []*table {
 				z, reason = t.value(y)
 			}
 			if reason != "" {
-				bad[reason]++
+				if t.apart == nil || !t.apart[run.Cell] {
+					bad[reason]++
+				}
 				continue
 			}
 			// A running mean: sums of many repeats would round more.
@@ -115,6 +129,38 @@ func (r *record) tables(blocks []int) []*table {
 		out[i] = t
 	}
 	return out
+}
+
+// setApart finds the cells in which a secondary response means nothing. at is block ->
+// row+1. One of the reasons is told.
+func (t *table) setApart(runs []*result.Run, at []int) {
+	if t.response.Primary {
+		return
+	}
+	seen, values, why := make([]bool, t.cells), make([]bool, t.cells), ""
+	for _, run := range runs {
+		if at[run.Block] == 0 {
+			continue
+		}
+		reason := run.Missing[t.response.Name]
+		seen[run.Cell] = true
+		if values[run.Cell] = values[run.Cell] || reason == ""; reason != "" && why == "" {
+			why = reason
+		}
+	}
+	t.apart = make([]bool, t.cells)
+	n := 0
+	for c := range t.apart {
+		if t.apart[c] = seen[c] && !values[c]; t.apart[c] {
+			n++
+		}
+	}
+	switch {
+	case n == t.cells && n > 0:
+		t.warnings = append(t.warnings, fmt.Sprintf("no run has %s: %s", t.response.Name, why))
+	case n > 0:
+		t.warnings = append(t.warnings, fmt.Sprintf("%s is not compared with %s, which have none: %s", t.response.Name, plural(n, "cell", "cells"), why))
+	}
 }
 
 // median returns the median over blocks of the mean of the cells given, in the

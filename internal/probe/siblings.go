@@ -22,12 +22,17 @@ type pairRunner interface {
 type siblings struct {
 	start func(context.Context) (pairRunner, error)
 	now   func() time.Time
+	// pairsOnly leaves out what a scanner costs, and takes the whole time for pairs.
+	pairsOnly bool
 }
 
 // NewSiblings returns the probe that finds by measurement which CPUs are threads
 // of one core, and what a thread that scans memory costs one that takes a lock,
 // on a sibling and on another core.
 func NewSiblings() Probe { return &siblings{start: startPairSession, now: time.Now} }
+
+// NewPairs is NewSiblings without the second part: only which CPUs share a core.
+func NewPairs() Probe { return &siblings{start: startPairSession, now: time.Now, pairsOnly: true} }
 
 func (*siblings) Name() string   { return "siblings" }
 func (*siblings) Title() string  { return "Siblings" }
@@ -55,7 +60,11 @@ func (p *siblings) Run(ctx context.Context, cfg Config) (out Outcome, err error)
 		topo = &cfg.Facts.Topology
 	}
 	rnd := rand.New(rand.NewPCG(cfg.Seed, 0x7369626c))
-	plan := planSiblings(cfg.Budget, len(cfg.CPUs), cfg.Alpha)
+	budget := cfg.Budget
+	if p.pairsOnly {
+		budget *= 2 // of which pairs get half
+	}
+	plan := planSiblings(budget, len(cfg.CPUs), cfg.Alpha)
 	reported := reportedSiblings(topo)
 	pairs, of := choosePairs(cfg.CPUs, reported, plan.Pairs, rnd)
 	if len(pairs) < of {
@@ -86,6 +95,10 @@ func (p *siblings) Run(ctx context.Context, cfg Config) (out Outcome, err error)
 	}
 	out.Pairs, out.Measurements = r.pairResults()
 	out.Warnings = append(out.Warnings, disagreements(out.Pairs)...)
+	if p.pairsOnly {
+		out.Measurements = settled(out.Measurements)
+		return out, nil
+	}
 	harm, err := r.harm(ctx, begin.Add(cfg.Budget))
 	if err != nil {
 		return out, err

@@ -24,6 +24,7 @@ func Workloads() []workload.Workload {
 		corun.Workload{},
 		dialog.Workload{},
 		logcommit.Workload{},
+		scanlock.Workload{},
 		xmlquery.Workload{},
 		null.Workload{},
 	}

@@ -12,7 +12,9 @@ import (
 const job = "scanlock"
 
 // Jobs lists what this package's worker processes do.
-func Jobs() []worker.Job { return []worker.Job{{Name: job, New: newServer}} }
+func Jobs() []worker.Job {
+	return []worker.Job{{Name: job, New: newServer}, {Name: distanceJob, New: newDistance}}
+}
 
 // request is what the parent asks for: Cell to start one, nothing to hear how far
 // the threads are, or Read for a snapshot.

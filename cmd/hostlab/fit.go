@@ -1,0 +1,62 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"hostlab/internal/experiment"
+	"hostlab/internal/experiment/runner"
+	"hostlab/internal/host"
+	"hostlab/internal/probe"
+	"hostlab/internal/workload"
+	"hostlab/internal/workload/all"
+)
+
+// pairsBudget is how long it may take to measure which CPUs share a core.
+const pairsBudget = 4 * time.Second
+
+// machineFor reads what this host is to a study whose workload asks for it; for
+// others, it is nothing.
+func machineFor(ctx context.Context, st *experiment.Study) (m workload.Machine, err error) {
+	w, _ := all.Find(st.Workload.Name)
+	if _, ok := w.(workload.Offering); !ok {
+		return m, nil
+	}
+	facts := host.Collect(ctx, host.Options{})
+	return workload.Machine{Topology: &facts.Topology, Allowed: usableCPUs(facts)}, ctx.Err()
+}
+
+// measuredPairs finds by measurement which CPUs share a core, which a hypervisor may
+// hide; nil where that cannot be measured.
+func measuredPairs(ctx context.Context, m workload.Machine) ([][2]int, error) {
+	out, err := probe.NewPairs().Run(ctx, probe.Config{Facts: &host.Facts{Topology: *m.Topology}, CPUs: m.Allowed,
+		Budget: pairsBudget, Seed: uint64(time.Now().UnixNano()), Alpha: alpha})
+	if err != nil || out.Skipped != "" {
+		return nil, err
+	}
+	pairs := [][2]int{}
+	for _, p := range out.Pairs {
+		if p.Relation == string(probe.Siblings) {
+			pairs = append(pairs, [2]int{p.A, p.B})
+		}
+	}
+	return pairs, nil
+}
+
+// fit returns a study without the levels that the machine does not have.
+func fit(st *experiment.Study, m workload.Machine) (*experiment.Study, error) {
+	w, ok := all.Find(st.Workload.Name)
+	if !ok {
+		return st, nil // the runner tells
+	}
+	return experiment.Fit(st, w, m, runner.Lacks)
+}
+
+// fitHere is fit for this host, with what it reports of itself.
+func fitHere(ctx context.Context, st *experiment.Study) (*experiment.Study, error) {
+	m, err := machineFor(ctx, st)
+	if err != nil {
+		return nil, err
+	}
+	return fit(st, m)
+}

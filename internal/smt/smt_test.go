@@ -1,0 +1,183 @@
+package smt
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// logs is n rounds around a ratio, with noise of that standard deviation.
+func logs(r *rand.Rand, n int, ratio, noise float64) []float64 {
+	out := make([]float64, n)
+	for i := range out {
+		out[i] = math.Log(ratio) + noise*r.NormFloat64()
+	}
+	return out
+}
+
+// made is an input with the ratios given, of 15 rounds with 1 % noise.
+func made(sibling, other, alu float64, sweep [3]float64) Input {
+	r := rand.New(rand.NewPCG(1, 2))
+	const n, noise = 15, 0.01
+	in := Input{Siblings: true, Cells: 300, Alone: 4e8, Beside: 4e8 * sibling, AA: logs(r, n, 1, noise),
+		Sibling: logs(r, n, sibling, noise), Other: logs(r, n, other, noise), ScanOverALU: logs(r, n, sibling/alu, noise), Yield: logs(r, n, 1.2, noise)}
+	for i, name := range []string{"half-l1", "half-l2", "2xl2"} {
+		in.Sweep = append(in.Sweep, Step{Name: name, Bytes: 1 << (15 + 5*i), Ratio: logs(r, n, sweep[i], noise)})
+	}
+	return in
+}
+
+var grows, flat = [3]float64{0.8, 0.7, 0.5}, [3]float64{0.5, 0.5, 0.5}
+
+func TestJudge(t *testing.T) {
+	with := func(in Input, change func(*Input)) Input { change(&in); return in }
+	harm := made(0.5, 0.98, 0.7, grows)
+	for name, c := range map[string]struct {
+		in    Input
+		want  Decision
+		cause Cause
+		says  string
+	}{
+		"no siblings":          {with(harm, func(in *Input) { in.Siblings = false; in.NoSiblings = "no CPU shares a core with CPU 0" }), Untestable, "", "Untestable here: no CPU shares a core with CPU 0. Beside a scanner on another core the lock thread keeps 9"},
+		"siblings, no scan":    {with(harm, func(in *Input) { in.Sibling, in.Other = nil, nil }), Untestable, "", "Untestable here: no two CPUs are known to share a core."},
+		"A/A too wide":         {with(harm, func(in *Input) { in.AA = logs(rand.New(rand.NewPCG(3, 4)), 15, 1, 0.2) }), Inconclusive, "", "measured twice, differs by more than 5 %"},
+		"A/A off":              {with(harm, func(in *Input) { in.AA = logs(rand.New(rand.NewPCG(3, 4)), 15, 1.06, 0.01) }), Inconclusive, "", "measured twice"},
+		"A/A of one":           {with(harm, func(in *Input) { in.AA = in.AA[:1] }), Inconclusive, "", "too few rounds for an interval of the A/A"},
+		"contaminated":         {with(harm, func(in *Input) { in.Contaminated = 61 }), Inconclusive, "", "in 61 of 300 cells"},
+		"a fifth contaminated": {with(harm, func(in *Input) { in.Contaminated = 60 }), Harm, Caches, ""},
+		"caches":               {harm, Harm, Caches, "of its rate alone: 200 million of 400 million acquisitions/s. Beside one on another core it keeps 9"},
+		"yield":                {harm, Harm, Caches, "make together 12"},
+		"as much as ALU":       {made(0.5, 0.98, 0.5, grows), Harm, IssueSlots, "Issue slots"},
+		"not by size":          {made(0.5, 0.98, 0.7, flat), Harm, IssueSlots, "Issue slots"},
+		"only up to L2":        {made(0.5, 0.98, 0.7, [3]float64{0.8, 0.4, 0.5}), Harm, IssueSlots, ""},
+		"no ALU loop":          {with(harm, func(in *Input) { in.ScanOverALU = nil }), Harm, Unknown, "is not known"},
+		"no sweep":             {with(harm, func(in *Input) { in.Sweep = in.Sweep[:2] }), Harm, Unknown, "is not known"},
+		"sweep of one": {with(harm, func(in *Input) {
+			in.Sweep = made(0.5, 0.98, 0.7, grows).Sweep
+			in.Sweep[0].Ratio = in.Sweep[0].Ratio[:1]
+		}), Harm, Unknown, "too few rounds of scans"},
+		"other costs as much": {made(0.5, 0.5, 0.7, grows), Inconclusive, "", "a scanner on another core costs about as much"},
+		"no other core":       {with(harm, func(in *Input) { in.Other = nil }), Inconclusive, "", "without a scanner on another core"},
+		"none":                {made(0.99, 0.99, 1, flat), None, "", "Less than 5 % does not matter."},
+		"none, no other core": {with(made(0.99, 0.99, 1, flat), func(in *Input) { in.Other = nil }), None, "", ""},
+		"between":             {made(0.92, 0.99, 1, flat), Inconclusive, "", "neither surely below 90 % nor surely within 5 %"},
+		"more":                {made(1.2, 0.99, 1, flat), Inconclusive, "", ""},
+		"one round":           {with(harm, func(in *Input) { in.Sibling = in.Sibling[:1] }), Inconclusive, "", "too few rounds for an interval"},
+		"three rounds":        {with(harm, func(in *Input) { in.Sibling = in.Sibling[:3] }), Harm, Caches, "(n = 3)"},
+		"holes":               {with(harm, func(in *Input) { in.Sibling = append(slices.Clone(in.Sibling[:8]), math.NaN()) }), Harm, Caches, "(n = 8)"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			v := Judge(c.in)
+			if v.Decision != c.want || v.Cause != c.cause || !strings.Contains(v.Reason, c.says) {
+				t.Errorf("%s, %q: %s\nwant %s, %q: %s", v.Decision, v.Cause, v.Reason, c.want, c.cause, c.says)
+			}
+			if strings.Contains(strings.ToLower(v.Reason), "disable") {
+				t.Error("it gives advice that a rate alone does not bear")
+			}
+		})
+	}
+}
+
+// A sibling that keeps less never turns harm into anything else, and one that keeps
+// more never turns anything but harm into it.
+func TestJudgeIsMonotone(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(2, 20).Draw(t, "n")
+		draw := func(name string) []float64 {
+			return rapid.SliceOfN(rapid.Float64Range(-1.2, 0.2), n, n).Draw(t, name)
+		}
+		in := Input{Siblings: true, Sibling: draw("sibling"), Other: draw("other"), Cells: 100, Contaminated: rapid.IntRange(0, 40).Draw(t, "contaminated")}
+		worse, better := in, in
+		worse.Sibling, better.Sibling = slices.Clone(in.Sibling), slices.Clone(in.Sibling)
+		by := rapid.Float64Range(0, 2).Draw(t, "by")
+		for i := range in.Sibling {
+			worse.Sibling[i] -= by
+			better.Sibling[i] += by
+		}
+		v := Judge(in)
+		if w := Judge(worse).Decision; v.Decision == Harm && w != Harm {
+			t.Fatalf("worse by %g, harm became %s", by, w)
+		}
+		if b := Judge(better).Decision; v.Decision != Harm && b == Harm {
+			t.Fatalf("better by %g, %s became harm", by, v.Decision)
+		}
+		more := in
+		more.Contaminated += rapid.IntRange(0, 60).Draw(t, "more")
+		if w := Judge(more).Decision; v.Decision == Inconclusive && w != Inconclusive {
+			t.Fatalf("more contaminated cells made %s of inconclusive", w)
+		}
+	})
+}
+
+// Noise alone, with stalls as shared hosts have them, is called harm in less than one
+// study of twenty, even where the true ratio lies on the rule's edge.
+func TestFalseHarm(t *testing.T) {
+	const studies = 2000
+	r := rand.New(rand.NewPCG(7, 8))
+	noisy := func(n int, ratio, noise float64) []float64 {
+		out := logs(r, n, ratio, noise)
+		for i := range out {
+			if r.Float64() < 0.05 { // a stall in the cell, or in the one alone
+				out[i] += []float64{-1, 1}[r.IntN(2)] * r.ExpFloat64() * 0.3
+			}
+		}
+		return out
+	}
+	for _, c := range []struct {
+		sibling, other float64
+		rounds         int
+	}{{1, 1, 15}, {1, 1, 6}, {1, 1, 4}, {0.9, 1, 15}, {0.9, 1, 4}, {0.5, 0.52, 15}, {0.5, 0.526, 6}} {
+		for _, noise := range []float64{0.005, 0.02, 0.08} {
+			harm := 0
+			for range studies {
+				if Judge(Input{Siblings: true, Cells: 100, AA: noisy(c.rounds, 1, noise), Sibling: noisy(c.rounds, c.sibling, noise), Other: noisy(c.rounds, c.other, noise)}).Decision == Harm {
+					harm++
+				}
+			}
+			if harm*20 >= studies {
+				t.Errorf("%+v with noise %g: harm in %d of %d", c, noise, harm, studies)
+			}
+		}
+	}
+	// What is there is found.
+	found := 0
+	for range studies {
+		if Judge(Input{Siblings: true, Cells: 100, AA: noisy(15, 1, 0.02), Sibling: noisy(15, 0.6, 0.02), Other: noisy(15, 0.98, 0.02)}).Decision == Harm {
+			found++
+		}
+	}
+	if found*10 < studies*9 {
+		t.Errorf("a loss of 40 %% is found in %d of %d", found, studies)
+	}
+}
+
+// The published runs come out as harm, with the shares that their table shows.
+func TestSeed(t *testing.T) {
+	var percents []int
+	for _, r := range SeedRuns {
+		percents = append(percents, int(math.Round(100*r.Share())))
+	}
+	if !slices.Equal(percents, []int{7, 7, 7, 14}) {
+		t.Errorf("the siblings' shares are %v %%", percents)
+	}
+	v := Judge(FromSeed())
+	if v.Decision != Harm || v.Cause != Unknown || v.Sibling.N != 4 || v.Sibling.High > 0.2 || v.Sibling.Estimate < 0.07 || v.Sibling.Estimate > 0.14 {
+		t.Errorf("%+v", v)
+	}
+	for _, r := range SeedRuns {
+		seen := 0
+		for _, l := range r.Lines {
+			seen |= l.Affinity
+			if (l.Affinity == r.Scanner) != (l.Locked == 0) {
+				t.Errorf("%s: CPU %d took %d locks", r.Command, l.Affinity, l.Locked)
+			}
+		}
+		if seen != 15 {
+			t.Errorf("%s has CPUs %b", r.Command, seen)
+		}
+	}
+}

@@ -1,0 +1,139 @@
+package scanlock
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"hostlab/internal/host"
+	"hostlab/internal/placement"
+	"hostlab/internal/result"
+	"hostlab/internal/workload"
+	"hostlab/internal/workload/thread"
+)
+
+// maxSeconds bounds a cell's measured stretch.
+const maxSeconds = 3600
+
+// Workload implements workload.Workload, workload.Validator and workload.Offering.
+type Workload struct{}
+
+// Describe implements workload.Workload.
+func (Workload) Describe() workload.Description {
+	return workload.Description{
+		Name:  "scanlock",
+		Title: "a lock-taking thread beside one that scans memory, by where that runs",
+		About: "A pinned thread takes and releases a lock that nobody else wants. Beside it, on the sibling of its core, on another core or on another socket, " +
+			"another thread scans memory, or in its place waits with PAUSE, fills the ports for integers or for floating point, or takes locks too. The cell rotation is that " +
+			"of the published program: one thread scans, all other CPUs want one lock, and the scanner goes round. Before and after each cell a cache line is " +
+			"thrown between the two CPUs: where that changes by more than a fifth, or others take 2 % of the CPUs, the run does not count. It shows the extremes, " +
+			"not what a mixed load sees.",
+		Params: []workload.Param{
+			{Name: "cell", Kind: workload.String, Default: cellNone, Help: "what runs beside the lock thread, and where: none, scan@sibling, alu@core, scan-half-l1@sibling, own@sibling, scan@3, rotation"},
+			{Name: "victim", Kind: workload.Int, Default: int64(-1), Min: -1, Max: 1 << 16, Help: "number of the CPU of the lock thread; -1: the lowest that may be used"},
+			{Name: "lock", Kind: workload.String, Default: string(TTAS), Choices: []string{string(TAS), string(TTAS), string(Ticket), string(MCS), string(Mutex)}, Help: "how the lock is taken"},
+			{Name: "critical", Kind: workload.Int, Default: int64(0), Max: 1 << 20, Help: "dependent additions while the lock is held"},
+			{Name: "touch", Kind: workload.Bool, Default: false, Help: "the lock protects data, which is written; else nothing"},
+			{Name: "parallel", Kind: workload.Int, Default: int64(0), Max: 1 << 20, Help: "dependent additions between release and the next try"},
+			{Name: "no_pause", Kind: workload.Bool, Default: false, Help: "spin without PAUSE"},
+			{Name: "layout", Kind: workload.String, Default: string(Padded), Choices: []string{string(Padded), string(Seed)}, Help: "where the threads' counters lie: each in lines of its own, or as in the published program four in one"},
+			{Name: "scan_size", Kind: workload.Bytes, Default: int64(0), Max: maxBlock, Help: "memory that a scan overwrites; 0: twice the L2 cache"},
+			{Name: "warm_up", Kind: workload.Duration, Default: 100 * time.Millisecond, Min: 1e-3, Max: 60, Help: "before the measured stretch"},
+			{Name: "duration", Kind: workload.Duration, Default: 250 * time.Millisecond, Min: 1e-3, Max: maxSeconds, Help: "of the measured stretch, in the rotation of each position"},
+		},
+		Responses: []workload.Response{
+			{Name: "lock_rate", Title: "Acquisitions per second of the lock thread", Unit: "1/s", Better: "higher"},
+			{Name: "total_rate", Title: "Acquisitions per second of all threads that take locks", Unit: "1/s", Better: "higher"},
+			{Name: "spins_per_lock", Title: "Polls that found the lock held, per acquisition", Unit: "", Better: "lower"},
+			{Name: "other_rate", Title: "The other thread's rounds per second", Unit: "1/s", Better: "higher"},
+			{Name: "scan_rate", Title: "Memory that the scan overwrote per second", Unit: "B/s", Better: "higher"},
+			{Name: "share", Title: "The lock thread's part of all acquisitions, against a fair share", Unit: "", Better: "higher"},
+			{Name: "jain", Title: "Jain's index of fairness: 1 where all get the same", Unit: "", Better: "higher"},
+			{Name: "seed_share", Title: "Acquisitions of the scanner's sibling over the mean of the others", Unit: "", Better: "higher"},
+			{Name: "ping_pong", Title: "Time for a cache line between the two CPUs, one way", Unit: "s", Better: "lower"},
+		},
+	}
+}
+
+// Validate implements workload.Validator.
+func (Workload) Validate(cfg workload.Config) error {
+	_, err := parseCell(cfg.Params.String("cell"))
+	if err == nil && cfg.Params.Int("victim") == -1 {
+		return nil
+	}
+	if c, _ := parseCell(cfg.Params.String("cell")); err == nil && c.role != "" && c.place == "" && int64(c.cpu) == cfg.Params.Int("victim") {
+		return &workload.ParamError{Name: "cell", Text: fmt.Sprintf("both threads are to run on CPU %d", c.cpu), Hint: "spinning threads that share a CPU only wait for each other: name another"}
+	}
+	return err
+}
+
+// Offers implements workload.Offering.
+func (Workload) Offers(cfg workload.Config, param string, levels []string, m workload.Machine) map[string]string {
+	out := map[string]string{}
+	machine := placement.New(m.Topology, m.Allowed, m.Measured)
+	for _, l := range levels {
+		switch param {
+		case "cell":
+			c, err := parseCell(l)
+			if err != nil {
+				continue // Validate told
+			}
+			if _, why := newSite(machine, cfg.Params).other(c, cfg.Params.Int("scan_size")); why != "" {
+				out[l] = why
+			}
+		case "victim":
+			if cpu, err := strconv.Atoi(l); err == nil && cpu >= 0 && !machine.Has(cpu) {
+				out[l] = "it is offline, or not among the CPUs that may be used"
+			}
+		}
+	}
+	return out
+}
+
+// Context implements workload.Offering: the victim and the class of its core, the
+// sizes of its caches and of the scans, and the CPU at each place.
+func (Workload) Context(cfg workload.Config, m workload.Machine) map[string]string {
+	s := newSite(placement.New(m.Topology, m.Allowed, m.Measured), cfg.Params)
+	out := map[string]string{"victim": fmt.Sprintf("CPU %d", s.victim), "cpus": strconv.Itoa(len(s.m.CPUs()))}
+	if class := s.m.Class(s.victim); class != "" {
+		out["class"] = class
+	}
+	for name, level := range map[string]int{"l1": 1, "l2": 2, "llc": 0} {
+		if n := s.m.Cache(s.victim, level); n > 0 {
+			out[name] = result.Format(float64(n), "B")
+		}
+	}
+	for _, place := range placement.Names {
+		if cpu, why := s.m.Find(s.victim, place); why == "" {
+			out["cpu_"+place] = fmt.Sprintf("CPU %d", cpu)
+		}
+	}
+	for _, size := range append([]string{""}, sizes...) {
+		if n, why := s.scan(size, cfg.Params.Int("scan_size")); why == "" {
+			out[strings.TrimSuffix("scan_"+strings.ReplaceAll(size, "-", "_"), "_")] = result.Format(float64(n), "B")
+		}
+	}
+	return out
+}
+
+// machineOf is where a session runs: what the study knows, or what can be seen.
+func machineOf(ctx context.Context, cfg workload.Config) (*placement.Machine, error) {
+	m := cfg.Machine
+	if m.Topology == nil {
+		m.Topology = &host.Collect(ctx, host.Options{}).Topology
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+	}
+	if m.Allowed == nil {
+		cpus, err := thread.Allowed()
+		if err != nil {
+			return nil, fmt.Errorf("cannot read which CPUs may be used: %w", err)
+		}
+		m.Allowed = slices.Clone(cpus)
+	}
+	return placement.New(m.Topology, m.Allowed, m.Measured), nil
+}
