@@ -73,7 +73,7 @@ var mayImport = map[string][]string{
 		"internal/workload/worker"},
 	"internal/emulate":   {"internal/model", "internal/workload/worker"},
 	"internal/placement": {"internal/host"},
-	"internal/export":    {"internal/setting", "internal/spelling"},
+	"internal/export":    {"internal/screen", "internal/setting", "internal/spelling"},
 }
 
 // free lists folders that no shipped package may use: test support and benchmarks.

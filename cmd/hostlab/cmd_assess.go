@@ -150,6 +150,7 @@ func defaultReport(now time.Time) (string, error) {
 // assessAndReport measures and writes what was asked for. The text comes in any
 // case: a minute of measuring is not lost to a full disk.
 func assessAndReport(ctx context.Context, std streams, o assessOptions) error {
+	remind(std)
 	p := newProgress(std.err, o.quiet, o.budget)
 	defer p.clear()
 	a, err := assess(ctx, o, p)

@@ -55,6 +55,9 @@ Exit status: 0 nothing at or above --fail-on, 1 findings, 2 unusable flag,
 			if err != nil {
 				return err
 			}
+			if m.root == "" {
+				remind(std)
+			}
 			results := check.Run(f, r, check.All())
 			name := f.Identity.Hostname.Or("unknown host")
 			if format == "json" {

@@ -87,7 +87,7 @@ func exportItems(want []setting.Assignment, role string) (items []export.Item, t
 	title = "Settings written by hostlab"
 	typed := map[string]bool{}
 	for _, a := range want {
-		typed[a.Name] = true
+		typed[a.Name] = typed[a.Name] || a.Object == ""
 	}
 	if role != "" {
 		r, err := check.ParseRole(role)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -182,7 +183,7 @@ func (o *revertOptions) change(ctx context.Context, std streams, sys *setting.Sy
 	if o.format == "json" {
 		err = errors.Join(err, writeChange(std.out, "revert", nil, done, err))
 	} else {
-		err = errors.Join(err, writeOutcomes(std.out, sys, done))
+		err = errors.Join(err, writeOutcomes(std.out, sys, slices.DeleteFunc(slices.Clone(done), asBefore)))
 	}
 	if err != nil {
 		return err
@@ -190,12 +191,24 @@ func (o *revertOptions) change(ctx context.Context, std streams, sys *setting.Sy
 	return o.sum(std, done)
 }
 
+// asBefore reports an object that had its old value already, such as one that a change might have
+// disturbed and did not.
+func asBefore(o setting.Outcome) bool {
+	return (o.Result == setting.Restored || o.Result == setting.Unchanged) && o.From == o.To
+}
+
 // sum says how it ended.
 func (o *revertOptions) sum(std streams, done []setting.Outcome) error {
+	already := 0
+	for _, d := range done {
+		if asBefore(d) {
+			already++
+		}
+	}
 	n := tally(done)
 	left := n[setting.Foreign] + n[setting.Gone] + n[setting.Failed]
 	if o.format == "text" {
-		text := screen.Count(n[setting.Restored]+n[setting.Unchanged]+n[setting.Forgotten], "object") + " put back"
+		text := screen.Count(n[setting.Restored]+n[setting.Unchanged]+n[setting.Forgotten]-already, "object") + " put back"
 		if left > 0 {
 			text += fmt.Sprintf(", %d not", left)
 		}

@@ -198,6 +198,7 @@ func (o *runOptions) run(ctx context.Context, std streams, st *experiment.Study)
 	if o.dryRun {
 		return nil
 	}
+	remind(std)
 	if err := o.permitted(ctx, std, st); err != nil {
 		return err
 	}

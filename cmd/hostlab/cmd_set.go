@@ -88,6 +88,9 @@ func (o *setOptions) run(ctx context.Context, std streams, want []setting.Assign
 	if err != nil {
 		return usageError{err}
 	}
+	if _, err := setting.Pending(sys, dir); err != nil {
+		return err // a journal that cannot be trusted must be looked at before anything is added to it
+	}
 	text := o.format == "text"
 	if line := inForce(sys, dir); line != "" {
 		fmt.Fprintln(std.err, "hostlab: "+line)

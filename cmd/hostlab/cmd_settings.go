@@ -103,6 +103,9 @@ func writeSettings(w io.Writer, sys *setting.System, list []setting.Setting) err
 				break
 			}
 			row := []string{"", g.where(), g.texts[0], g.texts[1]}
+			if g.kind != "" {
+				row[1], row[2] = g.kind, g.texts[0]+" on "+g.cpus()
+			}
 			if i == 0 {
 				row[0] = s.Name
 			} else if g.texts[1] == gs[i-1].texts[1] {
@@ -112,7 +115,7 @@ func writeSettings(w io.Writer, sys *setting.System, list []setting.Setting) err
 		}
 	}
 	if len(rows) > 1 {
-		out.Table([]int{24, 14, 18, 18}, rows, make([]string, len(rows)))
+		out.Table([]int{24, 12, 21, 17}, rows, make([]string, len(rows)))
 	}
 	if len(missing) > 0 {
 		out.Head("Not here")

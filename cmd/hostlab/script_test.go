@@ -12,6 +12,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"hostlab/internal/host"
 	"hostlab/internal/workload/worker"
 )
 
@@ -41,6 +42,7 @@ func TestScripts(t *testing.T) {
 			"exec-status": execStatus,
 			"interrupted": interrupted,
 			"ls-empty":    lsEmpty,
+			"machine":     unpackMachine,
 		},
 	})
 }
@@ -96,6 +98,17 @@ func interrupted(ts *testscript.TestScript, _ bool, args []string) {
 	if strings.Count(stderr.String(), "\n") != 1 {
 		ts.Fatalf("expected one line on stderr, found:\n%s", stderr.String())
 	}
+}
+
+// unpackMachine makes a tree of a recorded machine.
+//
+//	machine NAME DIR
+func unpackMachine(ts *testscript.TestScript, _ bool, args []string) {
+	dir := ts.MkAbs(args[1])
+	ts.Check(os.MkdirAll(dir, 0o755))
+	data, err := os.ReadFile(filepath.Join(ts.Getenv("FIXTURES"), args[0]+".txtar"))
+	ts.Check(err)
+	ts.Check(host.ExtractArchive(data, dir))
 }
 
 // lsEmpty expects a directory without entries.

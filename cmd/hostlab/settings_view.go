@@ -42,12 +42,17 @@ func (g *group) where() string {
 	if g.kind == "" {
 		return names
 	}
-	// An idle state's number says less than its name, and may differ between CPUs.
+	return g.cpus() + ": " + g.kind
+}
+
+// cpus names the CPUs of a group's objects. An idle state's number says less than its name,
+// and may differ between CPUs.
+func (g *group) cpus() string {
 	cpus := make([]string, len(g.names))
 	for i, n := range g.names {
 		cpus[i], _, _ = strings.Cut(n, "/")
 	}
-	return setting.Join(cpus) + ": " + g.kind
+	return setting.Join(cpus)
 }
 
 // kindOf is what an object is, for settings whose objects are different things.

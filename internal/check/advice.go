@@ -149,7 +149,7 @@ func Recommended(r Role) (list []Advice) {
 		case c.ID == scheduler.ID:
 			list = append(list, Advice{c.ID, "io_scheduler", "", "none"})
 		case c.ID == frequencyRange.ID:
-			list = append(list, Advice{c.ID, "max_perf_pct", "", "100"}, Advice{c.ID, "max_freq", "", "max"})
+			list = append(list, Advice{c.ID, "max_perf_pct", "", "100"}) // a boot leaves max_freq at the processor's own
 		default:
 			list = add(list, c.ID, ask(f, r))
 		}

@@ -6,8 +6,10 @@ package export
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
+	"hostlab/internal/screen"
 	"hostlab/internal/setting"
 	"hostlab/internal/spelling"
 )
@@ -46,6 +48,8 @@ var targets = []struct {
 func Make(target, title string, items []Item) (Profile, error) {
 	for _, t := range targets {
 		if t.name == target {
+			items = slices.Clone(items)
+			slices.SortStableFunc(items, func(a, b Item) int { return rank(a) - rank(b) })
 			return t.write(clean(title), items), nil
 		}
 	}
@@ -72,7 +76,7 @@ func (i Item) String() string {
 type sections struct {
 	order   []string
 	lines   map[string][]string
-	missing []string
+	missing lacks
 }
 
 func (s *sections) add(section, line string) {
@@ -82,19 +86,44 @@ func (s *sections) add(section, line string) {
 	if s.lines[section] == nil {
 		s.order = append(s.order, section)
 	}
-	if !slices.Contains(s.lines[section], line) {
-		s.lines[section] = append(s.lines[section], line)
+	// A key may stand once only; the later item is what somebody typed.
+	key, _, _ := strings.Cut(line, "=")
+	if i := slices.IndexFunc(s.lines[section], func(l string) bool { return strings.HasPrefix(l, key+"=") }); i >= 0 {
+		s.lines[section][i] = line
+		return
 	}
+	s.lines[section] = append(s.lines[section], line)
 }
 
 // cannot notes what the target has no words for.
-func (s *sections) cannot(i Item, why string) { s.missing = append(s.missing, i.String()+": "+why) }
+func (s *sections) cannot(i Item, why string) { s.missing.add(i, why) }
+
+// lacks are the settings that a target cannot express, by reason.
+type lacks []struct{ what, why string }
+
+func (l *lacks) add(i Item, why string) {
+	for n := range *l {
+		if (*l)[n].why == why {
+			(*l)[n].what += ", " + i.String()
+			return
+		}
+	}
+	*l = append(*l, struct{ what, why string }{i.String(), why})
+}
+
+// lines are a line for each reason.
+func (l lacks) lines() (out []string) {
+	for _, m := range l {
+		out = append(out, m.what+" ("+m.why+")")
+	}
+	return out
+}
 
 // text writes the sections behind a head, and what is missing as comments.
 func (s *sections) text(head string) string {
 	var b strings.Builder
 	b.WriteString(head)
-	comments(&b, "# ", s.missing)
+	comments(&b, s.missing.lines())
 	for _, name := range s.order {
 		fmt.Fprintf(&b, "\n[%s]\n", name)
 		for _, l := range s.lines[name] {
@@ -104,10 +133,28 @@ func (s *sections) text(head string) string {
 	return b.String()
 }
 
-func comments(b *strings.Builder, mark string, missing []string) {
+// comments notes what is missing, for files whose comments begin with a hash.
+func comments(b *strings.Builder, missing []string) {
 	for _, m := range missing {
-		b.WriteString(mark + "Not in here: " + m + "\n")
+		for i, l := range screen.Wrap("Not in here: "+m, 90) {
+			b.WriteString("# " + map[bool]string{true: "  "}[i > 0] + l + "\n")
+		}
 	}
+}
+
+// latency is the lowest limit of the wake-up latency that items ask for, in us; -1: none does.
+// Tools that hold a limit need no list of states.
+func latency(items []Item) int {
+	lowest := -1
+	for _, i := range items {
+		if i.Setting != "cpu_dma_latency" && i.Setting != "cstate_latency" {
+			continue
+		}
+		if us, err := strconv.Atoi(i.Value); err == nil && (lowest < 0 || us < lowest) {
+			lowest = us
+		}
+	}
+	return lowest
 }
 
 // sysctls are the kernel's names of the settings that sysctl(8) writes.
@@ -139,9 +186,9 @@ func sysfsFile(i Item) string {
 		}
 		return cpu + "cpufreq/" + object("policy*") + "/scaling_" + strings.TrimSuffix(i.Setting, "_freq") + "_freq"
 	case "epb":
-		return cpu + object("cpu*") + "/power/energy_perf_bias"
+		return cpu + object("cpu[0-9]*") + "/power/energy_perf_bias"
 	case "pm_qos_resume_latency_us":
-		return cpu + object("cpu*") + "/power/pm_qos_resume_latency_us"
+		return cpu + object("cpu[0-9]*") + "/power/pm_qos_resume_latency_us"
 	case "min_perf_pct", "max_perf_pct":
 		return cpu + "intel_pstate/" + i.Setting
 	case "platform_profile":
@@ -188,5 +235,8 @@ func whyNot(i Item) string {
 	return "this tool has no words for it"
 }
 
-// known reports a setting of that name, for tests that hold the lists together.
-func known(name string) bool { _, ok := setting.Find(name); return ok }
+// rank is the order of writing: the governor before EPP, both before limits.
+func rank(i Item) int {
+	s, _ := setting.Find(i.Setting)
+	return s.Order
+}

@@ -26,7 +26,7 @@ func saptune(title string, items []Item) Profile {
 		case i.Setting == "ksm" && i.Value != "2":
 			s.add("vm", "KSM="+i.Value)
 		case i.Setting == "ksm":
-			s.add("vm", "# 0 stops merging; taking merged pages apart (2) is done once, by hand\nKSM=0")
+			s.add("vm", "KSM=0" /* 2, taking merged pages apart, is for once */)
 		case i.Setting == "io_scheduler", i.Setting == "read_ahead_kb":
 			section := "block"
 			if i.Object != "" {
@@ -48,5 +48,5 @@ func saptune(title string, items []Item) Profile {
 	}
 	return Profile{Files: []File{{Text: s.text(
 		"# A note for saptune 3. Install it as /etc/saptune/extra/hostlab.conf, then:\n" +
-			"# saptune note apply hostlab\n")}}, Missing: s.missing}
+			"# saptune note apply hostlab\n")}}, Missing: s.missing.lines()}
 }

@@ -2,7 +2,6 @@ package export
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 )
 
@@ -10,8 +9,8 @@ import (
 // udev rules for disks, which may come later, and a unit that holds a latency limit.
 func systemd(title string, items []Item) Profile {
 	var sysctl, tmpfiles, udev []string
-	var missing []string
-	hold := -1
+	var lack lacks
+	hold := latency(items)
 	for _, i := range items {
 		switch {
 		case sysctls[i.Setting] != "":
@@ -23,20 +22,19 @@ func systemd(title string, items []Item) Profile {
 			tmpfiles = append(tmpfiles, tmpfile(cpu+"intel_pstate/no_turbo", map[string]string{"1": "0", "0": "1"}[i.Value]),
 				tmpfile(cpu+"cpufreq/boost", i.Value), tmpfile(cpu+"cpufreq/policy*/boost", i.Value))
 		case i.Setting == "cpu_dma_latency", i.Setting == "cstate_latency" && i.Value != "all":
-			if us, err := strconv.Atoi(i.Value); err == nil && (hold < 0 || us < hold) {
-				hold = us
-			}
+			// hold is their lowest
 		case i.Setting == "cstate_latency":
-			tmpfiles = append(tmpfiles, tmpfile("/sys/devices/system/cpu/cpu*/cpuidle/state*/disable", "0"))
+			tmpfiles = append(tmpfiles, tmpfile("/sys/devices/system/cpu/cpu[0-9]*/cpuidle/state*/disable", "0"))
 		default:
 			if file := sysfsFile(i); file != "" {
 				tmpfiles = append(tmpfiles, tmpfile(file, i.Value))
 			} else {
-				missing = append(missing, i.String()+": "+whyNot(i))
+				lack.add(i, whyNot(i))
 			}
 		}
 	}
 	var p Profile
+	missing := lack.lines()
 	p.Missing = missing
 	add := func(path, use string, lines []string) {
 		if len(lines) == 0 {
@@ -45,7 +43,7 @@ func systemd(title string, items []Item) Profile {
 		var b strings.Builder
 		fmt.Fprintf(&b, "# %s\n# %s\n", title, use)
 		if len(p.Files) == 0 {
-			comments(&b, "# ", missing)
+			comments(&b, missing)
 		}
 		b.WriteString(strings.Join(lines, "\n") + "\n")
 		p.Files = append(p.Files, File{path, b.String()})
@@ -59,7 +57,7 @@ func systemd(title string, items []Item) Profile {
 	if len(p.Files) == 0 { // nothing but what is missing
 		var b strings.Builder
 		b.WriteString("# " + title + "\n")
-		comments(&b, "# ", missing)
+		comments(&b, missing)
 		p.Files = []File{{"tmpfiles.d/hostlab.conf", b.String()}}
 	}
 	return p

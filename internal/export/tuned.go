@@ -1,6 +1,9 @@
 package export
 
-import "strings"
+import (
+	"strconv"
+	"strings"
+)
 
 // epbWords are what tuned and saptune call EPB's numbers; tuned takes numbers, too.
 var epbWords = map[string]string{"0": "performance", "6": "normal", "15": "powersave"}
@@ -33,14 +36,13 @@ func tuned(title string, items []Item) Profile {
 			s.add("cpu", "no_turbo="+map[string]string{"1": "0", "0": "1"}[i.Value])
 			s.add("sysfs", "/sys/devices/system/cpu/cpufreq/boost="+i.Value)
 			s.add("sysfs", "/sys/devices/system/cpu/cpufreq/policy*/boost="+i.Value)
-		case "cpu_dma_latency":
-			s.add("cpu", "force_latency="+i.Value)
-		case "cstate_latency":
+		case "cpu_dma_latency", "cstate_latency":
 			if i.Value == "all" {
-				s.add("sysfs", "/sys/devices/system/cpu/cpu*/cpuidle/state*/disable=0")
+				s.add("sysfs", "/sys/devices/system/cpu/cpu[0-9]*/cpuidle/state*/disable=0")
 				continue
 			}
-			s.add("cpu", "# tuned holds this limit while it runs; states above it are not entered\nforce_latency="+i.Value)
+			// tuned holds the limit while it runs, and states above it are not entered.
+			s.add("cpu", "force_latency="+strconv.Itoa(latency(items)))
 		case "thp":
 			s.add("vm", "transparent_hugepages="+i.Value)
 		case "io_scheduler", "read_ahead_kb":
@@ -65,5 +67,5 @@ func tuned(title string, items []Item) Profile {
 	}
 	return Profile{Files: []File{{Text: s.text(
 		"# A tuned profile. Install it as /etc/tuned/hostlab/tuned.conf (since 2.25\n" +
-			"# /etc/tuned/profiles/hostlab/tuned.conf), then: tuned-adm profile hostlab\n")}}, Missing: s.missing}
+			"# /etc/tuned/profiles/hostlab/tuned.conf), then: tuned-adm profile hostlab\n")}}, Missing: s.missing.lines()}
 }

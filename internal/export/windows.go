@@ -2,6 +2,7 @@ package export
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -28,12 +29,18 @@ var powerGUIDs = map[string]string{
 var eppShares = map[string]int{"performance": 0, "balance_performance": 50, "balance_power": 75, "power": 100}
 
 // windows translates what Windows has a counterpart for.
-func windows(items []Item) (plan bool, list []powerSetting, missing []string) {
+func windows(items []Item) (plan bool, list []powerSetting, _ []string) {
+	var missing lacks
 	add := func(i Item, alias string, value int) {
-		list = append(list, powerSetting{alias, powerGUIDs[alias], i.String(), value})
+		s := powerSetting{alias, powerGUIDs[alias], i.String(), value}
+		if n := slices.IndexFunc(list, func(o powerSetting) bool { return o.alias == alias }); n >= 0 {
+			list[n] = s // two of ours are one of theirs
+			return
+		}
+		list = append(list, s)
 	}
 	for _, i := range items {
-		cannot := func(why string) { missing = append(missing, i.String()+": "+why) }
+		cannot := func(why string) { missing.add(i, why) }
 		if i.Object != "" {
 			cannot("Windows sets all processors alike")
 			continue
@@ -69,7 +76,7 @@ func windows(items []Item) (plan bool, list []powerSetting, missing []string) {
 			cannot("Windows has no counterpart that a power plan holds")
 		}
 	}
-	return plan, list, missing
+	return plan, list, missing.lines()
 }
 
 // powercfg writes a command file. Its lines end as cmd.exe wants them.
@@ -103,7 +110,7 @@ func dsc(title string, items []Item) Profile {
 	plan, list, missing := windows(items)
 	var b strings.Builder
 	b.WriteString("# " + title + "\n")
-	comments(&b, "# ", missing)
+	comments(&b, missing)
 	b.WriteString("# Needs the module ComputerManagementDsc. Compile: . .\\hostlab.ps1; HostlabPower\n# Apply: Start-DscConfiguration -Path .\\HostlabPower -Wait\n\n")
 	b.WriteString("Configuration HostlabPower\n{\n    Import-DscResource -ModuleName PSDesiredStateConfiguration\n")
 	if plan {

@@ -127,6 +127,16 @@ func (a *applying) one(step Step) error {
 	if s.Held {
 		return a.holdOne(s, step)
 	}
+	for range 10 {
+		if err := a.attempt(s, step); !errors.Is(err, errMeanwhile) {
+			return err
+		}
+	}
+	return fmt.Errorf("%s changes all the time: something else sets it", step.Object.Path)
+}
+
+// attempt is one, as long as nobody else changes the object at the same moment.
+func (a *applying) attempt(s Setting, step Step) error {
 	v, err := s.read(a.sys, step.Object)
 	if err != nil {
 		return unreadable(step.Object, err)
@@ -148,7 +158,7 @@ func (a *applying) one(step Step) error {
 		a.out = append(a.out, Outcome{Step: step, Read: v, Result: Unchanged})
 		return nil
 	}
-	read, err := a.write(s, step)
+	read, err := a.write(s, step, v)
 	if err != nil {
 		return err
 	}
@@ -156,9 +166,11 @@ func (a *applying) one(step Step) error {
 	return nil
 }
 
-func (a *applying) write(s Setting, step Step) (string, error) {
-	read, readErr, writeErr, journalErr := a.put(s, step.Object, step.To, false)
+func (a *applying) write(s Setting, step Step, seen string) (string, error) {
+	read, readErr, writeErr, journalErr := a.put(s, step.Object, seen, step.To, false)
 	switch {
+	case errors.Is(writeErr, errMeanwhile):
+		return read, errors.Join(journalErr, writeErr)
 	case journalErr != nil:
 		return "", journalErr
 	case writeErr != nil:
@@ -188,6 +200,10 @@ func (a *applying) settle(steps []Step, retry []int) error {
 		s := a.sys.setting(o.Setting)
 		again := slices.Contains(retry, i)
 		v, err := s.read(a.sys, o.Object)
+		if err != nil && gone(err) && !again {
+			o.Reason = "set, and then not there any more: " + unreadable(o.Object, err).Error()
+			continue
+		}
 		if err != nil {
 			lost = a.turn(o, lost, unreadable(o.Object, err))
 			continue
@@ -196,7 +212,7 @@ func (a *applying) settle(steps []Step, retry []int) error {
 			continue
 		}
 		if v != o.To && (again || a.eased(o.Object.Path, steps)) {
-			if v, err = a.write(s, o.Step); err != nil {
+			if v, err = a.write(s, o.Step, v); err != nil && !errors.Is(err, errMeanwhile) {
 				lost = a.turn(o, lost, err)
 				continue
 			}
@@ -262,12 +278,14 @@ func (a *applying) back(first error) error {
 	var list []*undo
 	for _, o := range a.j.st.open() {
 		from, of := a.from[o.Path]
-		if !of {
+		l := o.layer(a.owner)
+		made := l != nil && l.Set == a.set
+		if !of && !made {
 			continue
 		}
 		u := &undo{o: o, s: a.sys.setting(o.Setting), to: from}
-		if l := o.layer(a.owner); l != nil && l.Set == a.set {
-			u.layers = []int{l.ID}
+		if made {
+			u.to, u.layers = l.Original, []int{l.ID}
 		}
 		list = append(list, u)
 	}

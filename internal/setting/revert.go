@@ -107,6 +107,9 @@ func (w *writer) restore(ctx context.Context, list []*undo, force bool) error {
 	var layers []int
 	for _, u := range list {
 		w.judge(u, stopped)
+		if u.hold {
+			layers = append(layers, w.steady(u)...)
+		}
 		if u.out.Result == Restored || u.out.Result == Forgotten {
 			layers = append(layers, u.layers...)
 			if u.o.mine(u.out.Read) || len(u.o.Layers) == len(u.layers) {
@@ -123,6 +126,20 @@ func (w *writer) restore(ctx context.Context, list []*undo, force bool) error {
 	return errors.Join(journal, err, stopped)
 }
 
+// steady are the layers that this set has made of a value that it was to keep, and kept.
+func (w *writer) steady(u *undo) (layers []int) {
+	o := w.j.st.objects[u.o.Path]
+	if o == nil {
+		return nil
+	}
+	for _, l := range o.Layers {
+		if l.Set == w.set && l.Original == u.out.Read {
+			layers = append(layers, l.ID)
+		}
+	}
+	return layers
+}
+
 // look reads an object and decides whether it may be written.
 func (w *writer) look(u *undo, force bool) {
 	again := w.forgotten(u.o)
@@ -130,8 +147,10 @@ func (w *writer) look(u *undo, force bool) {
 	switch {
 	case err != nil && gone(err) && again:
 		u.out.Result, u.out.Reason = Forgotten, "the machine has started again, and it is not there"
+		u.out.Read = ""
 		return
 	case err != nil && gone(err):
+		u.ours = true // it may come back with another object, such as a CPU with SMT
 		u.out.Result, u.out.Reason = Gone, unreadable(u.o.object(), err).Error()+"; it stays in the journal"
 		return
 	case err != nil:
@@ -159,19 +178,21 @@ func (w *writer) look(u *undo, force bool) {
 // bystanders adds objects that the writes to come would disturb and that are not
 // put back themselves; they keep the value that they have.
 func (w *writer) bystanders(list []*undo) []*undo {
-	have := map[string]bool{}
+	have := map[string]*undo{}
 	for _, u := range list {
-		have[u.o.Path] = true
+		have[u.o.Path] = u
 	}
 	for _, u := range list[:len(list):len(list)] {
 		if !u.ours || u.hold || u.out.From == u.to {
 			continue
 		}
 		for _, side := range u.s.sides(w.sys, u.o.object(), u.to) {
-			if have[side.Object.Path] {
+			if b := have[side.Object.Path]; b != nil {
+				if !b.ours && b.out.Read != "" {
+					b.ours, b.hold, b.to = true, true, b.out.Read
+				}
 				continue
 			}
-			have[side.Object.Path] = true
 			s := w.sys.setting(side.Setting)
 			v, err := s.read(w.sys, side.Object)
 			if err != nil {
@@ -183,6 +204,7 @@ func (w *writer) bystanders(list []*undo) []*undo {
 			}
 			b := &undo{o: o, s: s, to: v, ours: true, hold: true}
 			b.out = Outcome{Step: Step{Setting: s.Name, Object: side.Object, From: v, To: v}, Read: v, Result: Unchanged}
+			have[side.Object.Path] = b
 			list = append(list, b)
 		}
 	}
@@ -205,6 +227,9 @@ func (w *writer) undo(u *undo, pass int) (wrote bool, _ error) {
 		return false, nil
 	}
 	u.out.Read = v
+	if u.out.From == "" {
+		u.out.From = v
+	}
 	if v == u.to {
 		u.settled = true
 		return false, nil
@@ -216,14 +241,15 @@ func (w *writer) undo(u *undo, pass int) (wrote bool, _ error) {
 	}
 	u.settled = false
 	if u.s.implied != nil && u.s.implied(u.to) && pass < passes-2 {
-		return pass == 0, nil // comes back with another object
+		return true, nil // comes back with another object, or is tried by itself in the end
 	}
 	if pass == passes-1 {
 		return false, nil
 	}
-	read, readErr, writeErr, journalErr := w.put(u.s, object, u.to, true)
+	read, readErr, writeErr, journalErr := w.put(u.s, object, v, u.to, true)
 	u.out.Result, u.out.Reason = "", ""
 	switch {
+	case errors.Is(writeErr, errMeanwhile): // the next pass looks whose it is
 	case writeErr != nil:
 		u.out.Result, u.out.Reason = Failed, u.s.refuse(w.sys, object, u.to, writeErr).Reason
 	case readErr != nil:

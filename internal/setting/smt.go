@@ -49,6 +49,10 @@ var smt = Setting{
 		}
 		return map[string]string{"1": "on", "0": "off"}[w], nil
 	},
+	note: func(sys *System, o Object) string {
+		now, _ := sys.text(o.Path)
+		return smtWhy[now]
+	},
 	disturbs: func(sys *System, _ Object, _ string) (list []Side, err error) {
 		cpus, _ := cpuOnline.objects(sys)
 		for _, o := range cpus {

@@ -48,7 +48,7 @@ func dirty(name, other, title string, lo, hi uint64, unit string) Setting {
 	s.implied = func(v string) bool { return v == "0" }
 	s.show = func(_ Object, v string) string {
 		if v == "0" {
-			return "0 (the other is in force)"
+			return "0 (not in force)"
 		}
 		return v + " " + unit
 	}

@@ -1,6 +1,7 @@
 package setting
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -122,10 +123,13 @@ func rebooted(o *object, boot string) bool {
 	return !o.Lasting && o.Boot != "" && boot != "" && o.Boot != boot
 }
 
-// put writes one object that is in the journal, and reads it back: what it reads is
-// known where readErr is nil, whether the write failed or not. careless goes on without
-// a journal that cannot be written: to leave a value changed would be worse.
-func (w *writer) put(s Setting, o Object, to string, careless bool) (read string, readErr, writeErr, journalErr error) {
+// errMeanwhile says that an object changed between the look at it and its write.
+var errMeanwhile = errors.New("it changed just before it was written")
+
+// put writes one object that is in the journal and reads seen, and reads it back: what it
+// reads is known where readErr is nil, whether the write failed or not. careless goes on
+// without a journal that cannot be written: to leave a value changed would be worse.
+func (w *writer) put(s Setting, o Object, seen, to string, careless bool) (read string, readErr, writeErr, journalErr error) {
 	in := w.intends()
 	in.addSides(s, o, to)
 	if err := in.commit(); err != nil {
@@ -152,6 +156,13 @@ func (w *writer) put(s Setting, o Object, to string, careless bool) (read string
 			return "", err, nil, err
 		}
 		journalErr = err
+	}
+	// Files of the kernel have no compare-and-swap: one system call lies between.
+	if v, err := s.read(w.sys, o); err == nil && v != seen {
+		if err := w.j.append(s.Lasting, &record{Kind: "done", ID: id, Read: &seen}); err != nil {
+			journalErr = err
+		}
+		return v, nil, errMeanwhile, journalErr
 	}
 	writeErr = s.write(w.sys, o, to)
 	read, readErr = s.read(w.sys, o)

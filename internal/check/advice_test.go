@@ -1,0 +1,59 @@
+package check
+
+import (
+	"strings"
+	"testing"
+
+	"hostlab/internal/host"
+)
+
+// TestAdviceIsTheRemedy holds that what is advised to set is what the check's own command does.
+func TestAdviceIsTheRemedy(t *testing.T) {
+	words := map[string]string{"on": "", "max": "cpuinfo_max_freq", "70us": "70"} // as commands write them
+	advised := 0
+	for _, c := range allCases() {
+		res := c.run(t)
+		if res.Status != Finding {
+			continue
+		}
+		role := c.role
+		if role == "" {
+			role = ProductionDB
+		}
+		list, rest := Advise(c.facts0(), role, []Result{res}, Info)
+		if len(list) == 0 && len(rest) != 1 {
+			t.Errorf("%s, %s: neither advice nor left to a person", c.id, c.name)
+		}
+		for _, a := range list {
+			advised++
+			want := a.Value
+			if w, ok := words[want]; ok {
+				want = w
+			}
+			if !strings.Contains(res.Remedy, want) || a.Object != "" && !strings.Contains(res.Remedy, a.Object) {
+				t.Errorf("%s, %s: advises %+v, and its remedy is %q", c.id, c.name, a, res.Remedy)
+			}
+		}
+	}
+	if advised < 20 {
+		t.Errorf("only %d of the cases give advice", advised)
+	}
+}
+
+func TestRecommended(t *testing.T) {
+	if got := Recommended(Development); len(got) != 0 {
+		t.Errorf("a development system is told to set %v", got)
+	}
+	db := map[string]string{}
+	for _, a := range Recommended(ProductionDB) {
+		db[a.Setting] = a.Value
+	}
+	for name, want := range map[string]string{"governor": "performance", "io_scheduler": "none", "swappiness": "10", "aio_max_nr": "1048576"} {
+		if db[name] != want {
+			t.Errorf("%s is %q, expected %q", name, db[name], want)
+		}
+	}
+	if list, _ := Advise(&host.Facts{}, ProductionDB, nil, Low); len(list) != 0 {
+		t.Errorf("no findings, and yet advice %v", list)
+	}
+}

@@ -1,0 +1,187 @@
+package setting
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"hostlab/internal/host/hosttest"
+)
+
+// recorded is a recorded machine in a tree that goes with the test.
+func recorded(t *testing.T, name string) *System {
+	t.Helper()
+	data, err := os.ReadFile("../host/testdata/" + name + ".txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Local(hosttest.Tree(t, string(data)).Root)
+}
+
+// hybrid is the made machine with intel_pstate, EPB and two kinds of cores.
+func hybrid(t *testing.T) *System {
+	t.Helper()
+	dir := t.TempDir()
+	if err := hosttest.MadeHybrid(dir); err != nil {
+		t.Fatal(err)
+	}
+	return Local(dir)
+}
+
+func TestAllIsInOrderAndDescribed(t *testing.T) {
+	last := 0
+	for _, s := range All() {
+		if s.Order < last {
+			t.Errorf("%s has rank %d, after one of %d", s.Name, s.Order, last)
+		}
+		last = s.Order
+		if s.Name == "" || s.Title == "" || s.About == "" || s.Source == "" || s.Values == "" || s.objects == nil || s.parse == nil {
+			t.Errorf("%s lacks a text or a function", s.Name)
+		}
+		if got, ok := Find(s.Name); !ok || got.Title != s.Title {
+			t.Errorf("Find(%q) is not it: the name is there twice", s.Name)
+		}
+	}
+}
+
+// TestPlans holds what assignments mean on recorded machines: object, from, to.
+func TestPlans(t *testing.T) {
+	cases := []struct {
+		machine, want string
+		steps         []string // those of the first objects
+		err           string
+	}{
+		{"intel-core-cst", "governor=performance", []string{"policy0: schedutil -> performance", "policy2: schedutil -> performance"}, ""},
+		{"intel-core-cst", "max_freq=1.8GHz", []string{"policy0: 2401000 -> 1800000", "policy2: 2401000 -> 1800000"}, ""},
+		{"intel-core-cst", "max_freq@policy2=1800 MHz", []string{"policy2: 2401000 -> 1800000"}, ""},
+		{"intel-core-cst", "min_freq=max", []string{"policy0: 1200000 -> 2401000", "policy2: 1200000 -> 2401000"}, ""},
+		{"intel-core-cst", "max_freq=57%", []string{"policy0: 2401000 -> 1200000", "policy2: 2401000 -> 1200000"}, ""},
+		{"intel-core-cst", "max_freq=1500000", []string{"policy0: 2401000 -> 1500000", "policy2: 2401000 -> 1500000"}, ""}, // the kernel rounds, and that is reported
+		{"intel-core-cst", "max_freq=1.1GHz", nil, "policy0 has 1.2 GHz to 2.401 GHz"},
+		{"intel-core-cst", "cstate_latency@cpu1/state3=70us", []string{"cpu1/state3: 0 -> 1"}, ""},
+		{"intel-core-cst", "cstate_latency@cpu1/state3=0.2ms", nil, ""},
+		{"intel-core-cst", "cstate_latency@cpu1/state1=0", []string{"cpu1/state1: 0 -> 1"}, ""},
+		{"intel-core-cst", "sem=250 32000 100 128", []string{": 32000 1024000000 500 32000 -> 250 32000 100 128"}, ""},
+		{"intel-core-cst", "thp=madvise", []string{": never -> madvise"}, ""},
+		{"intel-core-cst", "smt=off", []string{": on -> off"}, ""},
+		{"intel-core-cst", "dirty_bytes=0", nil, "8192"},
+		{"amd-epp", "epp=power", nil, "expected performance"}, // the governor performance allows no other
+		{"amd-epp", "boost=on", []string{"cpufreq: 0 -> 1"}, ""},
+		{"smt-off", "smt=on", []string{": off -> on"}, ""},
+		{"twosocket", "smt=off", nil, "has no SMT"},
+		{"cloud-guest", "io_scheduler=none", []string{"vda: mq-deadline -> none"}, ""},
+		{"hybrid", "boost=off", []string{"intel_pstate: 0 -> 1"}, ""}, // no_turbo says the opposite
+		{"hybrid", "epb@cpu3=performance", []string{"cpu3: 6 -> 0"}, ""},
+		{"hybrid", "min_perf_pct=100%", []string{": 9 -> 100"}, ""},
+		{"hybrid", "max_freq@policy0=100%", nil, ""},
+		{"hybrid", "max_freq@policy7=60%", []string{"policy7: 3800000 -> 2280000"}, ""},
+		{"hybrid", "max_freq=5GHz", nil, "policy4 has 400 MHz to 3.8 GHz"},
+		{"hybrid", "platform_profile=performance", []string{": balanced -> performance"}, ""},
+	}
+	for _, c := range cases {
+		t.Run(c.machine+" "+c.want, func(t *testing.T) {
+			var sys *System
+			if c.machine == "hybrid" {
+				sys = hybrid(t)
+			} else {
+				sys = recorded(t, c.machine)
+			}
+			left, value, _ := strings.Cut(c.want, "=")
+			name, object, _ := strings.Cut(left, "@")
+			p, err := NewPlan(sys, []Assignment{{name, object, value}})
+			if c.err != "" {
+				if err == nil || !strings.Contains(err.Error(), c.err) {
+					t.Fatalf("error %v, expected one with %q", err, c.err)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, s := range p.Steps {
+				got = append(got, s.Object.Name+": "+s.From+" -> "+s.To)
+			}
+			if diff := cmp.Diff(c.steps, got); diff != "" {
+				t.Errorf("steps (-expected +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestReadsEverywhere holds that what is here has values, and what is not says why.
+func TestReadsEverywhere(t *testing.T) {
+	for _, m := range []string{"intel-core-cst", "amd-epp", "smt-off", "cloud-guest", "container", "twosocket", "stacks"} {
+		sys := recorded(t, m)
+		for _, s := range All() {
+			states, err := s.Read(sys)
+			if err != nil && err.Error() == "" || err == nil && len(states) == 0 {
+				t.Errorf("%s on %s: neither objects nor a reason", s.Name, m)
+			}
+			for _, st := range states {
+				if st.Problem == nil && st.Value == "" {
+					t.Errorf("%s of %q on %s: no value and no problem", s.Name, st.Object.Name, m)
+				}
+				if st.Problem == nil && strings.ContainsAny(s.Show(st.Object, st.Value), "\n\t[]") {
+					t.Errorf("%s of %q on %s is shown as %q", s.Name, st.Object.Name, m, s.Show(st.Object, st.Value))
+				}
+			}
+		}
+	}
+}
+
+func TestOfflinePoliciesAreNoObjects(t *testing.T) {
+	sys := recorded(t, "smt-off")
+	for _, p := range policies(sys) {
+		if cpus, err := sys.text(p.Path + "/affected_cpus"); err != nil || cpus == "" {
+			t.Errorf("%s has no CPU online and is an object", p.Name)
+		}
+	}
+}
+
+func TestJoin(t *testing.T) {
+	cases := []struct{ names, want string }{
+		{"cpu0 cpu1 cpu2 cpu5", "cpu0-2,5"},
+		{"policy10 policy0 policy9", "policy0,9-10"},
+		{"cpu0/state2 cpu1/state2 cpu0/state3", "cpu0-1/state2, cpu0/state3"},
+		{"nvme0n1 nvme1n1", "nvme0n1, nvme1n1"},
+		{"cpufreq intel_pstate", "cpufreq, intel_pstate"},
+	}
+	for _, c := range cases {
+		if got := Join(strings.Fields(c.names)); got != c.want {
+			t.Errorf("Join(%s) = %q, expected %q", c.names, got, c.want)
+		}
+	}
+}
+
+func TestSpell(t *testing.T) {
+	cases := []struct{ name, value, want string }{
+		{"max_freq", "2.4 GHz", "2400000"}, {"max_freq", "60%", "60%"}, {"min_freq", "max", "max"}, {"max_freq", "fast", ""},
+		{"cstate_latency", "0.1ms", "100"}, {"cstate_latency", "all", "all"}, {"boost", "off", "0"}, {"smt", "forceoff", ""},
+		{"governor", "performance\nx", ""}, {"sem", "1,2,3,4", "1 2 3 4"}, {"epb", "normal", "6"}, {"swappiness", "-1", ""},
+	}
+	for _, c := range cases {
+		s, _ := Find(c.name)
+		got, err := s.Spell(c.value)
+		if got != c.want || (err == nil) != (c.want != "") {
+			t.Errorf("%s=%q: %q, %v, expected %q", c.name, c.value, got, err, c.want)
+		}
+	}
+}
+
+// FuzzSpell holds that whatever is typed is refused or is one line for a profile's file.
+func FuzzSpell(f *testing.F) {
+	for _, v := range []string{"performance", "60%", "2.4GHz", "70us", "1 2 3 4", "on", "1e9", "\x00", "a\nb"} {
+		f.Add(v)
+	}
+	f.Fuzz(func(t *testing.T, v string) {
+		for _, s := range All() {
+			got, err := s.Spell(v)
+			if err == nil && (got == "" || strings.ContainsAny(got, "\n\r\"'\\$`;<>|&")) {
+				t.Errorf("%s=%q is taken as %q", s.Name, v, got)
+			}
+		}
+	})
+}
