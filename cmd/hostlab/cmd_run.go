@@ -248,7 +248,7 @@ func (o *runOptions) plan(w io.Writer, st *experiment.Study) error {
 func (o *runOptions) permitted(ctx context.Context, std streams, st *experiment.Study) error {
 	var changing []string
 	for _, f := range st.Factors {
-		if f.Kind != "parameter" {
+		if f.Kind != "parameter" && f.Kind != "emulated" {
 			changing = append(changing, f.Name)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"hostlab/internal/experiment"
+	"hostlab/internal/experiment/runner"
 	"hostlab/internal/host"
 	"hostlab/internal/probe"
 	"hostlab/internal/workload"
@@ -48,7 +49,7 @@ func fit(st *experiment.Study, m workload.Machine) (*experiment.Study, error) {
 	if !ok {
 		return st, nil // the runner tells
 	}
-	return experiment.Fit(st, w, m)
+	return experiment.Fit(st, w, m, runner.Lacks)
 }
 
 // fitHere is fit for this host, with what it reports of itself.

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"syscall"
 
+	"hostlab/internal/emulate"
 	"hostlab/internal/experiment"
 	"hostlab/internal/experiment/runner"
 	"hostlab/internal/probe"
@@ -48,7 +49,7 @@ func main() {
 }
 
 // jobs are all that worker processes of this program do.
-func jobs() []worker.Job { return slices.Concat(probe.Jobs(), all.Jobs()) }
+func jobs() []worker.Job { return slices.Concat(probe.Jobs(), all.Jobs(), emulate.Jobs()) }
 
 // stopSignals are those that end a run in good order. One that was ignored from
 // the start, as nohup and shells' background jobs have it, stays ignored.

@@ -108,7 +108,7 @@ func (f Factor) about() string {
 		}
 		levels = append(levels, l)
 	}
-	how := map[string]string{"setting": "setting " + f.Setting, "parameter": "parameter of the workload", "commands": "by commands", "manual": "by a person"}[f.Kind]
+	how := map[string]string{"setting": "setting " + f.Setting, "emulated": "power policies, emulated", "parameter": "parameter of the workload", "commands": "by commands", "manual": "by a person"}[f.Kind]
 	if f.Change != result.Online && string(f.Change) != f.Kind {
 		how += ", " + map[result.Change]string{result.RestartWorkload: "workload restarted", result.Reboot: "reboot", result.Manual: "a person's step"}[f.Change]
 	}
@@ -280,7 +280,10 @@ func (s *Study) changes() (list []string) {
 	for _, f := range s.Factors {
 		switch f.Kind {
 		case "setting":
-			list = append(list, fmt.Sprintf("%s: sets %s before every run and puts it back", f.Name, f.Setting))
+			list = append(list, fmt.Sprintf("%s: sets %s before every run and puts every object of it back (journal: hostlab revert)", f.Name, f.Setting))
+		case "emulated":
+			list = append(list, fmt.Sprintf("%s: keeps the workload's own processes from their CPUs, by %s, and lets them go", f.Name,
+				map[string]string{"stop": "signals", "cgroup": "the quota of a cgroup", "auto": "signals or the quota of a cgroup"}[f.Emulate.Method]))
 		case "commands":
 			back := "puts back what " + shown(f.Read) + " printed at the start"
 			if f.Restore != nil {

@@ -18,14 +18,24 @@ const measuredSiblings = "measured_siblings"
 
 // Fit returns a study as a machine can run it: without the levels that its workload
 // w cannot have there, and with what w tells of the machine. A study that fits is
-// returned as it is, and so is one of a machine that is not known. It touches
-// nothing. The error is a *Problems.
-func Fit(s *Study, w workload.Workload, m workload.Machine) (*Study, error) {
+// returned as it is. lacks says of the levels of factors of other kinds which the host
+// does not have, and why; it may be nil. Fit touches nothing. The error is a *Problems.
+func Fit(s *Study, w workload.Workload, m workload.Machine, lacks func(Factor) map[string]string) (*Study, error) {
+	why := map[string]map[string]string{}
+	if lacks != nil {
+		for _, f := range s.Factors {
+			if list := lacks(f); len(list) > 0 {
+				why[f.Name] = list
+			}
+		}
+	}
 	o, ok := w.(workload.Offering)
 	if !ok || m.Topology == nil {
-		return s, nil
+		if len(why) == 0 {
+			return s, nil
+		}
+		return Drop(s, why)
 	}
-	why := map[string]map[string]string{}
 	fit := *s
 	fit.Machine = m
 	for _, f := range s.Factors {

@@ -196,13 +196,13 @@ func TestFit(t *testing.T) {
 	null, _ := all.Find("null")
 	s := parsed(t, twoFactors)
 	m := workload.Machine{Topology: &host.Topology{}, Allowed: []int{0, 1, 2}, Measured: [][2]int{{0, 2}, {1, 3}}}
-	if got, err := Fit(s, null, m); got != s || err != nil {
+	if got, err := Fit(s, null, m, nil); got != s || err != nil {
 		t.Errorf("a workload that has everything changed the study: %v", err)
 	}
-	if got, err := Fit(s, halved{null}, workload.Machine{}); got != s || err != nil {
+	if got, err := Fit(s, halved{null}, workload.Machine{}, nil); got != s || err != nil {
 		t.Errorf("a machine that is not known changed the study: %v", err)
 	}
-	got, err := Fit(s, halved{null}, m)
+	got, err := Fit(s, halved{null}, m, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -218,7 +218,7 @@ func TestFit(t *testing.T) {
 		t.Error(diff)
 	}
 	m.Measured = [][2]int{}
-	if got, err = Fit(s, halved{null}, m); err != nil || MeasuredPairs(got.Context) == nil || len(MeasuredPairs(got.Context)) > 0 {
+	if got, err = Fit(s, halved{null}, m, nil); err != nil || MeasuredPairs(got.Context) == nil || len(MeasuredPairs(got.Context)) > 0 {
 		t.Errorf("none measured gave %v, %v", got.Context, err)
 	}
 	if MeasuredPairs(nil) != nil {

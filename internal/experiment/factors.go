@@ -7,6 +7,7 @@ import (
 	"time"
 	"unicode"
 
+	"hostlab/internal/emulate"
 	"hostlab/internal/result"
 	"hostlab/internal/screen"
 	"hostlab/internal/spelling"
@@ -14,7 +15,7 @@ import (
 )
 
 // ways are the keys that say how a factor changes, of which it has exactly one.
-var ways = []struct{ key, kind string }{{"setting", "setting"}, {"parameter", "parameter"}, {"apply", "commands"}, {"manual", "manual"}}
+var ways = []struct{ key, kind string }{{"setting", "setting"}, {"parameter", "parameter"}, {"emulate", "emulated"}, {"apply", "commands"}, {"manual", "manual"}}
 
 func (p *parser) factors(list []fields) {
 	if len(list) == 0 {
@@ -74,18 +75,21 @@ func (p *parser) way(f fields, x *Factor) {
 		if len(have) > 1 {
 			at, says = f.place(have[1]), "is varied by "+strings.Join(have, " and ")
 		}
-		p.add(at, "%s %s; give one of setting, parameter, apply, manual", strings.TrimSpace("factor "+x.Name), says)
+		p.add(at, "%s %s; give one of setting, parameter, emulate, apply, manual", strings.TrimSpace("factor "+x.Name), says)
 		x.Kind, x.Change = "", result.Online
 		return
 	}
 	x.Change = result.Change(get(f, "change", string(map[bool]result.Change{true: result.Manual, false: result.Online}[x.Kind == "manual"])))
 	belongs := func(key string, kinds ...string) {
 		if f.has(key) && !slices.Contains(kinds, x.Kind) {
-			p.add(f.place(key), "%s belongs to %s, not to %s", key, map[string]string{"read": "apply and manual", "restore": "apply"}[key], have[0])
+			p.add(f.place(key), "%s belongs to %s, not to %s", key, map[string]string{"read": "apply and manual", "restore": "apply", "floor": "emulate", "slice": "emulate", "method": "emulate"}[key], have[0])
 		}
 	}
 	belongs("read", "commands", "manual")
 	belongs("restore", "commands")
+	for _, key := range []string{"floor", "slice", "method"} {
+		belongs(key, "emulated")
+	}
 	x.Read, x.Restore = arguments(f, "read"), arguments(f, "restore")
 	switch x.Kind {
 	case "setting":
@@ -94,6 +98,9 @@ func (p *parser) way(f fields, x *Factor) {
 	case "parameter":
 		x.Parameter = get(f, "parameter", "")
 		p.parameter(f, x)
+	case "emulated":
+		x.Emulate = &Emulation{Floor: get(f, "floor", 0.5), Slice: get(f, "slice", time.Duration(0)), Method: get(f, "method", "auto")}
+		p.emulated(f, x)
 	case "commands":
 		x.Apply = arguments(f, "apply")
 		p.commands(f, x)
@@ -123,6 +130,10 @@ func (p *parser) setting(f fields, x *Factor) {
 	if !f.has("setting") {
 		return
 	}
+	if x.Change.WholePlot() {
+		p.add(f.place("change"), "change = %q: hostlab changes a setting at once; change is online or restart-workload", x.Change)
+		x.Change = result.Online
+	}
 	var names []string
 	for _, s := range p.known.Settings {
 		if s.Name != x.Setting {
@@ -141,6 +152,27 @@ func (p *parser) setting(f fields, x *Factor) {
 		also = "; commands can be used instead: read and apply"
 	}
 	p.addHint(f.place("setting"), spelling.Meant(x.Setting, names), "no setting is known by the name %q%s", screen.Short(x.Setting), also)
+}
+
+// emulated checks a factor whose levels are power policies.
+func (p *parser) emulated(f fields, x *Factor) {
+	if x.Change.WholePlot() {
+		p.add(f.place("change"), "change = %q: an emulated policy is in force at once", x.Change)
+		x.Change = result.Online
+	}
+	for _, other := range p.s.Factors {
+		if other.Kind == "emulated" {
+			p.add(f.place("emulate"), "factor %s emulates the clock already, and there is one", other.Name)
+		}
+	}
+	for _, l := range get(f, "levels", []placed[string](nil)) {
+		if err := emulate.Check(l.v, x.Emulate.Floor); err != nil {
+			p.add(l.at, "level %q: %s", l.v, err)
+		}
+	}
+	if p.s.Evidence != result.Emulated {
+		p.add(f.place("emulate"), "factor %s imitates a clock, and this study says that it measures this host's own; write evidence = \"emulated\" under [study]", x.Name)
+	}
 }
 
 func (p *parser) commands(f fields, x *Factor) {

@@ -104,7 +104,7 @@ var sections = []section{
 		{name: "looks", kind: integers, help: "Numbers of blocks after which the experiment may stop, rising. The last is the most it takes.", min: 1, max: maxBlocks},
 		{name: "repeats", kind: integer, help: "Runs of every cell within one boot of a split plot.", min: 1, max: 1000},
 	}},
-	{name: "factor", many: true, help: "What is varied. One of setting, parameter, apply or manual says how.", keys: []key{
+	{name: "factor", many: true, help: "What is varied. One of setting, parameter, emulate, apply or manual says how.", keys: []key{
 		{name: "name", kind: name, help: "Unique; a command's arguments may hold it as {name}.", required: true},
 		{name: "levels", kind: levels, help: "Two or more, different.", required: true},
 		{name: "baseline", kind: level, help: "The level that others are compared with; the first unless given."},
@@ -114,6 +114,10 @@ var sections = []section{
 		{name: "timeout", kind: duration, help: "Of each command of the factor.", min: 1e-3, max: forever, standard: "1m"},
 		{name: "setting", kind: text, help: "A setting that hostlab reads, applies, verifies and restores."},
 		{name: "parameter", kind: text, help: "A parameter of the workload. For command: the factor's own name, held by its arguments as {name}."},
+		{name: "emulate", kind: text, help: "policy: the levels are power policies as 'hostlab predict' knows them, such as balanced-rs1 or fixed:60, whose clock is imitated by keeping the workload's processes from their CPUs.", choices: []string{"policy"}},
+		{name: "floor", kind: share, help: "With emulate: the lowest speed; there are states every 5 %.", min: 0.05, max: 1, standard: 0.5},
+		{name: "slice", kind: duration, help: "With emulate: how long the workload computes at a stretch, which decides the method.", min: 1e-6, max: forever},
+		{name: "method", kind: text, help: "With emulate: stop sends signals every 2 ms, cgroup sets a quota every 8 ms and needs root; auto takes a quota for slices of 50 ms and more where it may.", choices: []string{"auto", "stop", "cgroup"}, standard: "auto"},
 		{name: "apply", kind: command, help: "Command that brings about a level: program and arguments, with {level} or {original}. No shell."},
 		{name: "read", kind: command, help: "Command that prints the level in force; read before and after every run."},
 		{name: "restore", kind: command, help: "Command that puts back what was; apply with what read printed at the start unless given."},

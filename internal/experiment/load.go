@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"hostlab/internal/screen"
+	"hostlab/internal/setting"
 	"hostlab/internal/spelling"
 	"hostlab/internal/workload"
 	"hostlab/internal/workload/all"
@@ -35,8 +36,14 @@ type Setting struct {
 	Levels []string // it takes no other; nil: any
 }
 
-// known is what this binary has. It has no settings yet.
-func known() Known { return Known{Workloads: all.Workloads()} }
+// known is what this binary has. Which values a setting takes is a matter of the host.
+func known() Known {
+	k := Known{Workloads: all.Workloads()}
+	for _, s := range setting.All() {
+		k.Settings = append(k.Settings, Setting{Name: s.Name})
+	}
+	return k
+}
 
 // maxFile is far above any study; what is larger was named by mistake. go-toml
 // takes time with the square of a table's keys (v2.4.3): a minute for a megabyte.

@@ -32,9 +32,20 @@ var direction = map[string]string{"s": "lower", "B": "lower", "J": "lower", "W":
 
 const defaultMargin = 0.02
 
+// EmulatedCPU is a response of every workload whose processes are slowed down by an
+// emulated policy: the CPU time that they had, divided by the speed they had it at. A
+// process that is kept from its CPU is not billed for that; on a slow clock it is.
+const EmulatedCPU = "emulated_cpu_s"
+
 func (p *parser) responses(list []fields) {
 	if p.desc == nil {
 		return
+	}
+	if slices.ContainsFunc(p.s.Factors, func(f Factor) bool { return f.Kind == "emulated" }) {
+		with := *p.desc
+		with.Responses = append(slices.Clip(with.Responses), workload.Response{Name: EmulatedCPU,
+			Title: "CPU time of the workload's processes at the emulated clock", Unit: "s", Better: "lower"})
+		p.desc = &with
 	}
 	if len(list) == 0 {
 		p.allResponses()

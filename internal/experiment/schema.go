@@ -64,7 +64,7 @@ func (s section) schema() object {
 	}
 	switch s.name {
 	case "factor":
-		t["oneOf"] = need("setting", "parameter", "apply", "manual")
+		t["oneOf"] = need("setting", "parameter", "emulate", "apply", "manual")
 	case "contrast":
 		t["oneOf"] = need("factor", "interaction")
 	case "workload":

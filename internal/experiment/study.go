@@ -37,17 +37,25 @@ type Study struct {
 }
 
 // Factor is a factor with the way to bring about its levels. Exactly one of
-// Setting, Parameter, Apply and Manual is there, by Kind.
+// Setting, Parameter, Emulate, Apply and Manual is there, by Kind.
 type Factor struct {
 	result.Factor
 	Settle    time.Duration // waited after every change
 	Setting   string        // kind setting: a setting's name
 	Parameter string        // kind parameter: of the workload; for command also a {name} in its arguments
+	Emulate   *Emulation    // kind emulated
 	Read      []string      // kind commands and manual: prints the level in force; may be nil
 	Apply     []string      // kind commands; {level}, {original}
 	Restore   []string      // kind commands; nil: Apply with what Read printed at the start
 	Manual    string        // kind manual: what the person is to do, with {level}
 	Timeout   time.Duration // of each command
+}
+
+// Emulation is how power policies are imitated: see package emulate.
+type Emulation struct {
+	Floor  float64       // lowest speed, share of full speed
+	Slice  time.Duration // 0: not known
+	Method string        // auto, stop or cgroup
 }
 
 // Workload is the workload of a study.

@@ -9,16 +9,20 @@ import (
 	"testing"
 	"time"
 
+	"hostlab/internal/emulate"
 	"hostlab/internal/experiment"
 	"hostlab/internal/result"
 	"hostlab/internal/result/store"
+	"hostlab/internal/setting"
 	"hostlab/internal/workload/all"
+	"hostlab/internal/workload/worker"
 )
 
 func TestMain(m *testing.M) {
 	if dir := os.Getenv("RUNNER_TEST_CHILD"); dir != "" {
 		killChild(dir)
 	}
+	worker.Main(emulate.Jobs())
 	os.Exit(m.Run())
 }
 
@@ -52,6 +56,7 @@ func head(blocks int, more string) string {
 type bench struct {
 	t     *testing.T
 	dir   string // of the study
+	tree  string // of the machine whose settings are changed
 	study *experiment.Study
 	cfg   Config
 	notes []string
@@ -72,10 +77,13 @@ func newBench(t *testing.T, text string) *bench {
 			b.notes = append(b.notes, p.Note)
 		}
 	}
+	b.tree = t.TempDir()
 	b.cfg.sys = &system{
-		now:   time.Now,
-		sleep: func(ctx context.Context, _ time.Duration) error { return ctx.Err() },
-		boot:  func() string { return fmt.Sprintf("boot-%d", b.bootN) },
+		settings: setting.Local(b.tree),
+		journal:  filepath.Join(b.tree, "journal"),
+		now:      time.Now,
+		sleep:    func(ctx context.Context, _ time.Duration) error { return ctx.Err() },
+		boot:     func() string { return fmt.Sprintf("boot-%d", b.bootN) },
 		fingerprint: func(names []string) map[string]string {
 			out := map[string]string{}
 			for _, n := range names {
@@ -106,11 +114,15 @@ func (b *bench) load(text string) {
 
 func parse(t testing.TB, dir, text string) *experiment.Study {
 	t.Helper()
-	st, err := experiment.Parse(filepath.Join(dir, "s.toml"), dir, []byte(text), experiment.Overrides{}, experiment.Known{Workloads: all.Workloads()})
+	st, err := experiment.Parse(filepath.Join(dir, "s.toml"), dir, []byte(text), experiment.Overrides{}, known())
 	if err != nil {
 		t.Fatal(err)
 	}
 	return st
+}
+
+func known() experiment.Known {
+	return experiment.Known{Workloads: all.Workloads(), Settings: []experiment.Setting{{Name: "swappiness"}, {Name: "governor"}}}
 }
 
 func (b *bench) write(name, text string) {

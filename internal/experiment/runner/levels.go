@@ -22,9 +22,12 @@ type lever struct {
 	unsure   bool // a change was begun and did not end well, so anything may be there
 }
 
-// touches reports whether a factor of that kind is a lever. Parameters are not:
-// they end with the workload.
-func touches(f *experiment.Factor) bool { return f.Kind != kindParameter }
+// reads reports whether there is a way to read it.
+func (l *lever) reads() bool { return l.Read != nil || l.Kind == kindSetting }
+
+// touches reports whether a factor of that kind is a lever. Parameters and emulated
+// policies are not: they end with the workload.
+func touches(f *experiment.Factor) bool { return f.Kind != kindParameter && f.Kind != kindEmulated }
 
 // The kinds of factors.
 const (
@@ -32,6 +35,7 @@ const (
 	kindParameter = "parameter"
 	kindCommands  = "commands"
 	kindManual    = "manual"
+	kindEmulated  = "emulated"
 )
 
 // levels brings about levels, and puts the originals back.
@@ -40,20 +44,28 @@ type levels struct {
 	store   *store.Store
 	now     func() time.Time
 	boot    string
-	levers  []*lever // in the study's order
+	levers  []*lever  // in the study's order
+	set     *settings // nil without a factor that is one
 	note    func(format string, a ...any)
 	confirm func(prompt string) error // nil: there is nobody to ask
 	force   bool                      // also over what somebody else has changed since
 }
 
-func newLevels(st *experiment.Study, s *store.Store, sys *system) (*levels, error) {
+func newLevels(st *experiment.Study, s *store.Store, sys *system) (_ *levels, err error) {
 	ls := &levels{dir: st.Dir, store: s, now: sys.now, boot: sys.boot(), note: func(string, ...any) {}}
 	for _, f := range st.Factors {
-		switch {
-		case f.Kind == kindSetting:
-			return nil, fmt.Errorf("factor %s is the setting %s, which this hostlab cannot change; name commands that do", f.Name, f.Setting)
-		case touches(&f):
+		if touches(&f) {
 			ls.levers = append(ls.levers, &lever{Factor: f})
+		}
+		if f.Kind == kindSetting && ls.set == nil {
+			if ls.set, err = openSettings(sys.settings, sys.journal, s.Record().Dir); err != nil {
+				return nil, err
+			}
+			defer func() {
+				if err != nil {
+					err = errors.Join(err, ls.set.close())
+				}
+			}()
 		}
 	}
 	for _, e := range s.Record().Changed() {
@@ -84,7 +96,7 @@ func (ls *levels) begin(ctx context.Context) error {
 		if l.changed {
 			continue
 		}
-		l.unread = l.Read == nil
+		l.unread = !l.reads()
 		if l.unread {
 			continue
 		}
@@ -118,6 +130,13 @@ func holdsOriginal(args []string) bool {
 
 // read returns the level in force.
 func (ls *levels) read(ctx context.Context, l *lever) (string, error) {
+	if l.Kind == kindSetting {
+		v, err := ls.set.read(l)
+		if err != nil {
+			return "", fmt.Errorf("factor %s cannot be read: %w", l.Name, err)
+		}
+		return v, nil
+	}
 	out, err := command(ctx, ls.dir, l.Read, l.Timeout)
 	if err != nil {
 		return "", fmt.Errorf("factor %s cannot be read: %w", l.Name, err)
@@ -129,7 +148,7 @@ func (ls *levels) read(ctx context.Context, l *lever) (string, error) {
 func (ls *levels) readAll(ctx context.Context) (map[string]string, error) {
 	out := map[string]string{}
 	for _, l := range ls.levers {
-		if l.Read == nil {
+		if !l.reads() {
 			continue
 		}
 		v, err := ls.read(ctx, l)
@@ -152,11 +171,16 @@ func wrong(want, read map[string]string) (factor, is, should string) {
 	return "", "", ""
 }
 
-// apply brings about a level of a factor of commands.
+// apply brings about a level of a factor of commands, or of a setting.
 func (ls *levels) apply(ctx context.Context, l *lever, level string) error {
 	was := l.unsure
 	l.unsure = true
-	_, err := command(ctx, ls.dir, ls.fill(l.Apply, l, level), l.Timeout)
+	var err error
+	if l.Kind == kindSetting {
+		err = ls.set.apply(ctx, l, level)
+	} else {
+		_, err = command(ctx, ls.dir, ls.fill(l.Apply, l, level), l.Timeout)
+	}
 	if err != nil {
 		return fmt.Errorf("factor %s cannot be set to %s: %w", l.Name, level, err)
 	}
@@ -199,6 +223,9 @@ func (ls *levels) restore(ctx context.Context, waiting bool) error {
 // putBack puts one factor back. It reports false, without an error, where that is
 // up to a person.
 func (ls *levels) putBack(ctx context.Context, l *lever) (bool, error) {
+	if l.Kind == kindSetting {
+		return true, ls.set.back(ctx, ls.force)
+	}
 	current, readable := "", false
 	if l.Read != nil {
 		v, err := ls.read(ctx, l)

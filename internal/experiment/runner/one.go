@@ -67,6 +67,9 @@ func (s *session) try(ctx context.Context, r *result.Run) error {
 	if f, is, should := wrong(cell.Levels, r.Before); f != "" {
 		return fmt.Errorf("factor %s reads %q after it was set to %q", f, is, should)
 	}
+	if err := s.emulation.begin(); err != nil {
+		return err
+	}
 	stop := s.sys.watch()
 	runCtx, cancel := ctx, context.CancelFunc(func() {})
 	if t := s.study.Workload.Timeout; t > 0 {
@@ -75,6 +78,7 @@ func (s *session) try(ctx context.Context, r *result.Run) error {
 	r.Start = s.sys.now()
 	sample, err := s.open.Run(runCtx, req)
 	r.Seconds = s.sys.now().Sub(r.Start).Seconds()
+	emulated := s.emulation.end(&sample)
 	tooLong := errors.Is(runCtx.Err(), context.DeadlineExceeded)
 	cancel()
 	c := stop()
@@ -92,6 +96,8 @@ func (s *session) try(ctx context.Context, r *result.Run) error {
 		return &late{s.study.Workload.Timeout, err}
 	case err != nil:
 		return err
+	case emulated != nil:
+		return emulated
 	}
 	r.Operations, r.Latency, r.Warnings = sample.Operations, sample.Latency, sample.Warnings
 	if err := s.responses(r, sample); err != nil {
@@ -126,9 +132,11 @@ func (s *session) setLevels(ctx context.Context, want map[string]string) error {
 		}
 	}
 	if restart {
-		return s.openWorkload(ctx)
+		if err := s.openWorkload(ctx); err != nil {
+			return err
+		}
 	}
-	return nil
+	return s.emulation.set(want)
 }
 
 // request makes what the workload gets: the study's parameters with the levels of

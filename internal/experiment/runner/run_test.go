@@ -306,10 +306,9 @@ func TestResumeRefusesAnotherStudy(t *testing.T) {
 
 // What cannot be begun leaves its directory for the next try.
 func TestRefusedLeavesNothing(t *testing.T) {
-	b := newBench(t, head(6, "")+levelFactor+nullWorkload)
-	b.study.Factors[0].Kind = kindSetting
+	b := newBench(t, head(6, "")+swappinessFactor+nullWorkload)
 	err := b.run()
-	b.fails(err, "cannot change")
+	b.fails(err, "nothing is left to compare on this host")
 	if _, ok := errors.AsType[*Refused](err); !ok {
 		t.Error("not refused")
 	}

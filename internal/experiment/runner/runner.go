@@ -19,6 +19,7 @@ import (
 	"hostlab/internal/host"
 	"hostlab/internal/result"
 	"hostlab/internal/result/store"
+	"hostlab/internal/setting"
 	"hostlab/internal/workload"
 	"hostlab/internal/workload/all"
 )
@@ -50,7 +51,12 @@ type system struct {
 	boot        func() string
 	fingerprint func(names []string) map[string]string
 	watch       watcher
+	settings    *setting.System
+	journal     string // directory of the settings' journal; "": the host's
 }
+
+// lacks is Lacks of the system's settings.
+func (sys *system) lacks(f experiment.Factor) map[string]string { return lacks(sys.settings, f) }
 
 func realSystem(t host.Tree, ours []string) *system {
 	return &system{
@@ -59,6 +65,7 @@ func realSystem(t host.Tree, ours []string) *system {
 		boot:        func() string { return bootID(t) },
 		fingerprint: func(names []string) map[string]string { return fingerprint(t, names) },
 		watch:       watchHost(t, ours),
+		settings:    setting.Local(""),
 	}
 }
 
@@ -123,6 +130,7 @@ func Restore(ctx context.Context, cfg Config) error {
 	if err != nil {
 		return err
 	}
+	defer ls.set.close() //nolint:errcheck // what it held ends with this process at the latest
 	ls.confirm, ls.force = cfg.Confirm, cfg.Force
 	for _, l := range ls.levers {
 		// Whoever changed it was killed, perhaps on the way to a level. Since then somebody
@@ -154,7 +162,7 @@ func begin(ctx context.Context, cfg Config) (_ *session, err error) {
 	if cfg.Resume {
 		s.store, err = store.Open(cfg.Dir)
 	} else {
-		if s.study, err = experiment.Fit(s.study, work, cfg.Machine); err != nil {
+		if s.study, err = experiment.Fit(s.study, work, cfg.Machine, cfg.sys.lacks); err != nil {
 			return nil, err
 		}
 		s.store, err = store.Create(cfg.Dir, s.head(now), s.study.Source)
@@ -176,7 +184,7 @@ func begin(ctx context.Context, cfg Config) (_ *session, err error) {
 		return nil, err
 	}
 	if cfg.Resume {
-		if s.study, err = refit(s.x, s.study, work, cfg.Machine); err != nil {
+		if s.study, err = refit(s.x, s.study, work, cfg.Machine, cfg.sys.lacks); err != nil {
 			return nil, err
 		}
 	}
@@ -184,6 +192,14 @@ func begin(ctx context.Context, cfg Config) (_ *session, err error) {
 		return nil, &Changed{What: "the host has changed since the experiment began, in what guard.fingerprint lists: " + diff[0], Diff: lines(diff)}
 	}
 	if s.levels, err = newLevels(s.study, s.store, s.sys); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.emulation.close(), s.levels.set.close())
+		}
+	}()
+	if s.emulation, err = startEmulation(s.study); err != nil {
 		return nil, err
 	}
 	s.levels.force, s.levels.note = cfg.Force, s.note
@@ -233,11 +249,11 @@ func (s *session) finish(ctx context.Context, err error) error {
 	ctx = context.WithoutCancel(ctx)
 	_, waiting := errors.AsType[*Waiting](err)
 	s.progress(Progress{Stage: "putting back"})
-	errs := []error{s.closeWorkload()}
+	errs := []error{s.emulation.close(), s.closeWorkload()}
 	if restored := s.levels.restore(ctx, waiting); restored != nil {
 		errs = append(errs, fmt.Errorf("NOT PUT BACK: %w; try again with: hostlab run --restore --out %s", restored, s.cfg.Dir))
 	}
-	errs = append(errs, os.RemoveAll(filepath.Join(s.cfg.Dir, workDir)))
+	errs = append(errs, s.levels.set.close(), os.RemoveAll(filepath.Join(s.cfg.Dir, workDir)))
 	if r := s.store.Record(); err != nil && ctxErr == nil && !waiting && !s.cfg.Resume && len(r.Runs) == 0 && len(r.Changed()) == 0 {
 		errs = append(errs, s.store.Discard()) // it failed at its first step: the next try may have the directory
 	} else {

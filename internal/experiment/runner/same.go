@@ -52,9 +52,9 @@ func same(r *store.Record, now *experiment.Study) error {
 
 // refit makes a recorded study fit the machine as it did when it began, and reports
 // a machine on which it does not.
-func refit(x *result.Experiment, s *experiment.Study, w workload.Workload, m workload.Machine) (*experiment.Study, error) {
+func refit(x *result.Experiment, s *experiment.Study, w workload.Workload, m workload.Machine, lacking func(experiment.Factor) map[string]string) (*experiment.Study, error) {
 	m.Measured = experiment.MeasuredPairs(x.Context)
-	fit, err := experiment.Fit(s, w, m)
+	fit, err := experiment.Fit(s, w, m, lacking)
 	if err != nil {
 		return nil, err
 	}

@@ -22,16 +22,17 @@ const workDir = "work"
 
 // session is one call of Run.
 type session struct {
-	cfg    Config
-	sys    *system
-	study  *experiment.Study
-	x      *result.Experiment
-	store  *store.Store
-	levels *levels
-	work   workload.Workload
-	open   workload.Session // nil: none
-	boot   string
-	warm   bool // warm-up runs are done
+	cfg       Config
+	sys       *system
+	study     *experiment.Study
+	x         *result.Experiment
+	store     *store.Store
+	levels    *levels
+	emulation *emulation // nil: the study has none
+	work      workload.Workload
+	open      workload.Session // nil: none
+	boot      string
+	warm      bool // warm-up runs are done
 
 	began  time.Time
 	before time.Duration // that earlier sessions took

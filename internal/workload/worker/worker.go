@@ -30,6 +30,9 @@ type Func func(params json.RawMessage) (any, error)
 type Job struct {
 	Name string
 	New  func() Func
+	// End, if there is one, is called when the parent has closed the session or is
+	// gone, before the process ends: for what a job has changed outside of it.
+	End func()
 }
 
 // Handle adapts a function with typed parameters to Func.
@@ -61,7 +64,7 @@ func Main(jobs []Job) {
 	signal.Ignore(os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	for _, j := range jobs {
 		if j.Name == name {
-			if err := serve(j.New(), os.Stdin, os.Stdout); err != nil {
+			if err := serve(j, os.Stdin, os.Stdout); err != nil {
 				fmt.Fprintf(os.Stderr, "worker %s: %v\n", name, err)
 				os.Exit(1) //nolint:forbidigo // this is the worker's main
 			}
@@ -74,7 +77,8 @@ func Main(jobs []Job) {
 
 // serve answers requests until in ends. It exits the process at that moment, even
 // in the middle of a job.
-func serve(f Func, in io.Reader, out io.Writer) error {
+func serve(j Job, in io.Reader, out io.Writer) error {
+	f := j.New()
 	lines := make(chan []byte)
 	go func() {
 		defer close(lines)
@@ -84,6 +88,9 @@ func serve(f Func, in io.Reader, out io.Writer) error {
 			if err != nil {
 				// The parent closed the session, or is gone. Nothing can stop a hot loop but
 				// the end of the process.
+				if j.End != nil {
+					j.End()
+				}
 				os.Exit(0) //nolint:forbidigo // this is the worker's main
 			}
 			lines <- line

@@ -30,7 +30,7 @@ type spinParams struct{ Threads int }
 
 func testJobs() []Job {
 	return []Job{
-		{"count", func() Func {
+		{Name: "count", New: func() Func {
 			n := 0
 			return Handle(func(by int) (int, error) {
 				if by < 0 {
@@ -40,7 +40,7 @@ func testJobs() []Job {
 				return n, nil
 			})
 		}},
-		{"spin", func() Func { // for ever, on several threads
+		{Name: "spin", New: func() Func { // for ever, on several threads
 			return Handle(func(p spinParams) (int, error) {
 				for range p.Threads {
 					go func() { hot.Scan(hot.Buffer(hot.LineSize), hot.New[hot.Word](), &hot.New[hot.Lane]().Spins) }()
@@ -49,8 +49,8 @@ func testJobs() []Job {
 				return 0, nil
 			})
 		}},
-		{"panic", func() Func { return func(json.RawMessage) (any, error) { panic("as asked") } }},
-		{"env", func() Func {
+		{Name: "panic", New: func() Func { return func(json.RawMessage) (any, error) { panic("as asked") } }},
+		{Name: "env", New: func() Func {
 			return Handle(func(int) (map[string]string, error) {
 				out := map[string]string{"procs": strconv.Itoa(runtime.GOMAXPROCS(0))}
 				for _, k := range []string{"GODEBUG", "GOGC", "GOMAXPROCS"} {

@@ -1,0 +1,230 @@
+package emulate
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// period is that of the quota: 8 ms is a multiple of the tick at 250 and 1000 Hz, and
+// the kernel takes no quota below a millisecond (cpu.cfs_quota_us, sched-bwc.rst).
+const (
+	period   = 8 * time.Millisecond
+	minQuota = time.Millisecond
+)
+
+// namePrefix starts the names of our groups; the process that made one follows.
+const namePrefix = "hostlab-emulate-"
+
+// groups is where groups with a CPU quota can be made.
+type groups struct {
+	dir string // of the parent
+	v2  bool
+}
+
+// findGroups finds the parent of new groups: for version 1 the mount of the cpu
+// controller, for version 2 the root, which alone may hold processes and groups.
+func findGroups() (groups, error) {
+	mounts, err := os.ReadFile("/proc/self/mounts")
+	if err != nil {
+		return groups{}, err
+	}
+	g, ok := groupsOf(string(mounts))
+	if !ok {
+		return groups{}, errors.New("no cgroup file system with the cpu controller is mounted; method stop needs none")
+	}
+	if g.v2 {
+		have, _ := os.ReadFile(filepath.Join(g.dir, "cgroup.subtree_control"))
+		if !bytes.Contains(have, []byte("cpu")) {
+			return groups{}, fmt.Errorf("the cpu controller is not enabled in %s/cgroup.subtree_control; method stop needs none", g.dir)
+		}
+	}
+	if err := unix.Access(g.dir, unix.W_OK); err != nil {
+		return groups{}, fmt.Errorf("%s cannot be written (%w): a cgroup needs root or delegation; method stop needs neither", g.dir, err)
+	}
+	return g, nil
+}
+
+// groupsOf reads proc_mounts(5). Where both versions are mounted, the one that has the
+// cpu controller is version 1.
+func groupsOf(mounts string) (g groups, ok bool) {
+	for line := range strings.Lines(mounts) {
+		f := strings.Fields(line)
+		if len(f) < 4 {
+			continue
+		}
+		switch f[2] {
+		case "cgroup":
+			for o := range strings.SplitSeq(f[3], ",") {
+				if o == "cpu" {
+					return groups{dir: f[1]}, true
+				}
+			}
+		case "cgroup2":
+			if !ok {
+				g, ok = groups{dir: f[1], v2: true}, true
+			}
+		}
+	}
+	return g, ok
+}
+
+// group keeps processes to a quota.
+type group struct {
+	family
+	groups
+	path  string
+	homes map[int]string // where a process was before
+	now   string         // what was last written
+}
+
+func newGroup(root int) (*group, error) {
+	at, err := findGroups()
+	if err != nil {
+		return nil, err
+	}
+	at.sweep()
+	g := &group{groups: at, path: filepath.Join(at.dir, namePrefix+strconv.Itoa(os.Getpid())), homes: map[int]string{}}
+	g.family = family{root: root, found: g.join}
+	if err := os.Mkdir(g.path, 0o755); err != nil {
+		return nil, err
+	}
+	return g, nil
+}
+
+// sweep removes groups that a killed process has left. They are empty: what was in them
+// has ended, or is moved to the parent first.
+func (at groups) sweep() {
+	left, _ := filepath.Glob(filepath.Join(at.dir, namePrefix+"*"))
+	for _, dir := range left {
+		pid, err := strconv.Atoi(strings.TrimPrefix(filepath.Base(dir), namePrefix))
+		if err != nil || unix.Kill(pid, 0) == nil {
+			continue
+		}
+		procs, _ := os.ReadFile(filepath.Join(dir, "cgroup.procs"))
+		for _, p := range strings.Fields(string(procs)) {
+			_ = put(filepath.Join(at.dir, "cgroup.procs"), p)
+		}
+		_ = os.Remove(dir)
+	}
+}
+
+// join moves processes into the group, and remembers where they were. What they start
+// is in it from the beginning.
+func (g *group) join(pids []int) {
+	for _, pid := range pids {
+		home := g.home(pid)
+		if home == g.path {
+			continue
+		}
+		if put(filepath.Join(g.path, "cgroup.procs"), strconv.Itoa(pid)) == nil {
+			g.homes[pid] = home
+		}
+	}
+}
+
+// home is the directory of a process's group, "" where it cannot be told.
+func (g *group) home(pid int) string {
+	b, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "cgroup"))
+	if err != nil {
+		return ""
+	}
+	for line := range strings.Lines(string(b)) {
+		f := strings.SplitN(strings.TrimSpace(line), ":", 3)
+		if len(f) != 3 {
+			continue
+		}
+		hit := g.v2 && f[1] == ""
+		for c := range strings.SplitSeq(f[1], ",") {
+			hit = hit || !g.v2 && c == "cpu"
+		}
+		if hit {
+			return filepath.Join(g.dir, f[2])
+		}
+	}
+	return ""
+}
+
+func (g *group) set(speed float64, threads int) error {
+	if _, err := os.Stat(g.path); errors.Is(err, fs.ErrNotExist) { // after a release
+		if err := os.Mkdir(g.path, 0o755); err != nil {
+			return err
+		}
+		g.now = ""
+		g.join(g.pids)
+	}
+	file, text := g.quota(speed, threads)
+	if text == g.now {
+		return nil
+	}
+	g.now = text
+	for line := range strings.Lines(text) {
+		f, v, _ := strings.Cut(strings.TrimSpace(line), "=")
+		if err := put(filepath.Join(g.path, f), v); err != nil {
+			return fmt.Errorf("%s: %w", file, err)
+		}
+	}
+	return nil
+}
+
+// quota is what to write for a speed of some running threads: lines of file=value.
+func (g *group) quota(speed float64, threads int) (file, text string) {
+	p := max(period, time.Duration(float64(minQuota)/speed/float64(threads)))
+	q := time.Duration(speed * float64(p) * float64(threads))
+	if g.v2 {
+		v := fmt.Sprintf("%d %d", q.Microseconds(), p.Microseconds())
+		if speed >= 1 {
+			v = "max"
+		}
+		return "cpu.max", "cpu.max=" + v
+	}
+	if speed >= 1 {
+		return "cpu.cfs_quota_us", "cpu.cfs_quota_us=-1"
+	}
+	return "cpu.cfs_quota_us", fmt.Sprintf("cpu.cfs_period_us=%d\ncpu.cfs_quota_us=%d", p.Microseconds(), q.Microseconds())
+}
+
+// release moves all processes back to where they were, and removes the group.
+func (g *group) release() error {
+	var err error
+	for range 50 { // a fork may add one meanwhile
+		procs, rerr := os.ReadFile(filepath.Join(g.path, "cgroup.procs"))
+		if errors.Is(rerr, fs.ErrNotExist) {
+			return nil
+		}
+		for _, p := range strings.Fields(string(procs)) {
+			pid, _ := strconv.Atoi(p)
+			home := g.homes[pid]
+			if home == "" {
+				home = g.dir
+			}
+			if perr := put(filepath.Join(home, "cgroup.procs"), p); perr != nil {
+				_ = put(filepath.Join(g.dir, "cgroup.procs"), p)
+			}
+		}
+		if err = os.Remove(g.path); err == nil {
+			g.now = ""
+			return nil
+		}
+		time.Sleep(2 * time.Millisecond)
+	}
+	return fmt.Errorf("the group %s cannot be removed: %w", g.path, err)
+}
+
+// put writes a value to a file of the kernel's that is there.
+func put(path, value string) error {
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(value)
+	return errors.Join(err, f.Close())
+}

@@ -1,0 +1,164 @@
+// Package emulate imitates a slow clock for the processes of a workload on a host
+// that has no frequency to change: a power policy's rule runs in user space on what
+// the processes use, and they are kept from their CPUs for the share of time that the
+// rule's frequency would have cost. It needs no privilege with signals, and root or a
+// delegated group with cgroups.
+//
+// All processes share one emulated frequency, that of the rule for their busiest
+// thread, as on a socket whose cores cannot differ. What memory waits would not lose at
+// a low clock is lost here too. Such runs are evidence "emulated".
+package emulate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"hostlab/internal/model"
+	"hostlab/internal/workload/worker"
+)
+
+// Method is how processes are kept from their CPUs.
+type Method string
+
+// The methods. Stop sends SIGSTOP and SIGCONT every 2 ms, Group sets the quota of a cgroup
+// every 8 ms. Signals are finer and need nothing; a quota disturbs less, and leaves
+// parents that watch for stopped children alone.
+const (
+	Auto  Method = "auto"
+	Stop  Method = "stop"
+	Group Method = "cgroup"
+)
+
+// longSlice is the slice length from which a quota is fine enough: its gaps of up to
+// 8.5 ms are then below a fifth of a slice.
+const longSlice = 50 * time.Millisecond
+
+// Choose is the method for slices of a length, 0: not known. Only Group says why it
+// cannot be had.
+func Choose(m Method, slice time.Duration) (Method, error) {
+	switch m {
+	case Stop, Group:
+		return m, usable(m)
+	case Auto, "":
+	default:
+		return "", fmt.Errorf("method %q: it is auto, stop or cgroup", m)
+	}
+	if slice >= longSlice && usable(Group) == nil {
+		return Group, nil
+	}
+	return Stop, usable(Stop)
+}
+
+// Config is what to emulate.
+type Config struct {
+	Method Method  // Stop or Group, of Choose
+	Floor  float64 // lowest speed, share of full speed; there are states every 5 %
+}
+
+// Check returns what is wrong with a policy, as model.ParsePolicy reads it, and a floor.
+func Check(policy string, floor float64) error {
+	_, err := newClock(policy, floor)
+	return err
+}
+
+func newClock(policy string, floor float64) (*model.Clock, error) {
+	if !(floor >= 0.05 && floor <= 1) {
+		return nil, fmt.Errorf("floor %g: it is the lowest speed as a share of full speed, 0.05 to 1", floor)
+	}
+	p, err := model.ParsePolicy(policy)
+	if err != nil {
+		return nil, err
+	}
+	return model.NewClock(p, model.Stepped(1, floor), 0)
+}
+
+// Totals is what was emulated since the start.
+type Totals struct {
+	Used    float64 `json:"used"`    // s of CPU time that the processes had
+	Clocked float64 `json:"clocked"` // s of CPU time that they would have had at the emulated clock: Used over speed, summed
+	Wall    float64 `json:"wall"`    // s
+	Slow    float64 `json:"slow"`    // s of Wall below full speed
+	Speed   float64 `json:"speed"`   // now
+	Threads int     `json:"threads"` // seen last
+}
+
+// Sub is what was emulated between two readings.
+func (t Totals) Sub(before Totals) Totals {
+	t.Used -= before.Used
+	t.Clocked -= before.Clocked
+	t.Wall -= before.Wall
+	t.Slow -= before.Slow
+	return t
+}
+
+// Emulation is a governor in user space, in a process of its own, for everything that
+// this process has started or will start. Close must be called.
+type Emulation struct {
+	s *worker.Session
+}
+
+// request is what the governor's process is asked.
+type request struct {
+	Config
+	Root   int // whose descendants are slowed down
+	Policy string
+	Action string
+}
+
+// Start starts a governor, at full speed. It outlives no end of this process: its input
+// then ends, and it lets everything go.
+func Start(cfg Config) (*Emulation, error) {
+	if err := usable(cfg.Method); err != nil {
+		return nil, err
+	}
+	// A kill would leave processes stopped, so no context that can be cancelled.
+	s, err := worker.Start(context.Background(), job, 2)
+	if err != nil {
+		return nil, err
+	}
+	e := &Emulation{s}
+	if err := e.call(request{Config: cfg, Root: os.Getpid(), Action: actionStart}, nil); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return e, nil
+}
+
+// Set puts a policy in force, from the state of an idle CPU.
+func (e *Emulation) Set(policy string, floor float64) error {
+	return e.call(request{Config: Config{Floor: floor}, Policy: policy, Action: actionSet}, nil)
+}
+
+// Totals reads what was emulated so far.
+func (e *Emulation) Totals() (t Totals, err error) {
+	return t, e.call(request{Action: actionRead}, &t)
+}
+
+// Release lets all processes run at full speed, until Set.
+func (e *Emulation) Release() error { return e.call(request{Action: actionRelease}, nil) }
+
+// Close lets everything go and ends the governor.
+func (e *Emulation) Close() error {
+	err := e.Release()
+	return errors.Join(err, e.s.Close())
+}
+
+func (e *Emulation) call(r request, out any) error {
+	if err := e.s.Call(r, out); err != nil {
+		return fmt.Errorf("emulated policy: %s", strings.TrimPrefix(err.Error(), "emulated policy: "))
+	}
+	return nil
+}
+
+// target is the processes that are slowed down.
+type target interface {
+	// used is the CPU time of each thread so far, by a key that is not used again soon.
+	used() map[int]time.Duration
+	// set keeps threads threads on their CPUs for a share of the time, 1: all of it.
+	set(speed float64, threads int) error
+	// release undoes all. It may be called again, and set after it.
+	release() error
+}

@@ -1,0 +1,222 @@
+package emulate
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"hostlab/internal/workload/hot"
+	"hostlab/internal/workload/worker"
+)
+
+// role makes this test's program one that spins, or one that emulates and waits.
+const role = "HOSTLAB_TEST_ROLE"
+
+func TestMain(m *testing.M) {
+	worker.Main(Jobs())
+	switch os.Getenv(role) {
+	case "spin":
+		for n := uint64(1); n > 0; {
+			hot.Adds(1 << 20)
+		}
+	case "parent":
+		parent()
+	}
+	os.Exit(m.Run())
+}
+
+// spinner starts a process that computes.
+func spinner() (*exec.Cmd, error) {
+	cmd := exec.Command("/proc/self/exe")
+	cmd.Env = append(os.Environ(), role+"=spin")
+	return cmd, cmd.Start()
+}
+
+func start(t *testing.T) int {
+	t.Helper()
+	cmd, err := spinner()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+	return cmd.Process.Pid
+}
+
+// parent emulates with a child, says both processes' numbers and waits to be killed.
+func parent() {
+	m := Method(os.Getenv("METHOD"))
+	e, err := Start(Config{Method: m})
+	if err == nil {
+		err = e.Set("fixed:20", 0.05)
+	}
+	child, cerr := spinner()
+	if err != nil || cerr != nil {
+		fmt.Println(err, cerr)
+		os.Exit(1)
+	}
+	time.Sleep(300 * time.Millisecond)
+	fmt.Println(child.Process.Pid, e.s.PID())
+	select {}
+}
+
+// methods are those of this host. Signals are everywhere; groups where we may.
+func methods() []Method {
+	if usable(Group) != nil {
+		return []Method{Stop}
+	}
+	return []Method{Stop, Group}
+}
+
+// TestSpeed slows a real process down and lets it go.
+func TestSpeed(t *testing.T) {
+	for _, m := range methods() {
+		t.Run(string(m), func(t *testing.T) {
+			pid := start(t)
+			e, err := Start(Config{Method: m})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer e.Close()
+			share := func(policy string) float64 {
+				if err := e.Set(policy, 0.05); err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(300 * time.Millisecond)
+				before, _ := ranFor(filepath.Join("/proc", strconv.Itoa(pid), "task", strconv.Itoa(pid), "schedstat"))
+				began := time.Now()
+				time.Sleep(600 * time.Millisecond)
+				after, _ := ranFor(filepath.Join("/proc", strconv.Itoa(pid), "task", strconv.Itoa(pid), "schedstat"))
+				return float64(after-before) / float64(time.Since(began))
+			}
+			// Others on this host can only take from it, so that a share has a bound above alone.
+			if got := share("fixed:30"); got > 0.4 {
+				t.Errorf("a process at 30 %% of its speed got %.2f of the time", got)
+			}
+			total, err := e.Totals()
+			if err != nil || !(total.Clocked > 1.1*total.Used) || !(total.Slow > 0) {
+				t.Errorf("totals %+v, error %v", total, err)
+			}
+			if err := e.Close(); err != nil {
+				t.Error(err)
+			}
+			if s := stateOf(pid); s == "T" {
+				t.Error("the process is still stopped")
+			}
+			leftGroups(t)
+		})
+	}
+}
+
+// TestParentKilled kills the process that emulates: what it slowed down runs on freely.
+func TestParentKilled(t *testing.T) {
+	for _, m := range methods() {
+		t.Run(string(m), func(t *testing.T) {
+			cmd := exec.Command("/proc/self/exe")
+			cmd.Env = append(os.Environ(), role+"=parent", "METHOD="+string(m))
+			out, err := cmd.StdoutPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			line, _ := bufio.NewReader(out).ReadString('\n')
+			var child, governor int
+			if _, err := fmt.Sscan(line, &child, &governor); err != nil {
+				t.Fatalf("the parent said %q", line)
+			}
+			defer func() { p, _ := os.FindProcess(child); _ = p.Kill() }()
+			_ = cmd.Process.Kill()
+			_ = cmd.Wait()
+			for end := time.Now().Add(5 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+				if stateOf(governor) == "" && stateOf(child) != "T" {
+					break
+				}
+				if time.Now().After(end) {
+					t.Fatalf("5 s after the kill the governor is in state %q and the child in %q", stateOf(governor), stateOf(child))
+				}
+			}
+			time.Sleep(20 * time.Millisecond)
+			if s := stateOf(child); s == "T" || s == "" {
+				t.Errorf("the child is in state %q", s)
+			}
+			leftGroups(t)
+		})
+	}
+}
+
+// stateOf is the state of a process as proc_pid_stat(5) has it; "" when it is gone or
+// only waits to be reaped.
+func stateOf(pid int) string {
+	b, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
+	shut := bytes.LastIndexByte(b, ')')
+	if err != nil || shut < 0 {
+		return ""
+	}
+	s := string(bytes.Fields(b[shut+1:])[0])
+	return strings.TrimPrefix(s, "Z")
+}
+
+// leftGroups fails if a group of ours whose process has ended is there.
+func leftGroups(t *testing.T) {
+	t.Helper()
+	at, err := findGroups()
+	if err != nil {
+		return
+	}
+	list, _ := filepath.Glob(filepath.Join(at.dir, namePrefix+"*"))
+	for _, dir := range list {
+		if pid := strings.TrimPrefix(filepath.Base(dir), namePrefix); stateOf(atoi(pid)) == "" {
+			t.Errorf("%s is left", dir)
+		}
+	}
+}
+
+func atoi(s string) int { n, _ := strconv.Atoi(s); return n }
+
+func TestGroupsOf(t *testing.T) {
+	const v1 = "tmpfs /sys/fs/cgroup tmpfs rw 0 0\ncgroup /sys/fs/cgroup/cpuset cgroup rw,cpuset 0 0\ncgroup /sys/fs/cgroup/cpu,cpuacct cgroup rw,relatime,cpu,cpuacct 0 0\n"
+	const v2 = "cgroup2 /sys/fs/cgroup cgroup2 rw,nosuid 0 0\n"
+	for _, c := range []struct {
+		mounts string
+		want   groups
+		ok     bool
+	}{
+		{v1, groups{dir: "/sys/fs/cgroup/cpu,cpuacct"}, true},
+		{v2, groups{dir: "/sys/fs/cgroup", v2: true}, true},
+		{"cgroup2 /sys/fs/cgroup/unified cgroup2 rw 0 0\n" + v1, groups{dir: "/sys/fs/cgroup/cpu,cpuacct"}, true},
+		{"proc /proc proc rw 0 0\n", groups{}, false},
+	} {
+		if got, ok := groupsOf(c.mounts); got != c.want || ok != c.ok {
+			t.Errorf("%q: %+v %v, want %+v %v", c.mounts, got, ok, c.want, c.ok)
+		}
+	}
+}
+
+func TestQuota(t *testing.T) {
+	for _, c := range []struct {
+		v2      bool
+		speed   float64
+		threads int
+		want    string
+	}{
+		{false, 0.5, 1, "cpu.cfs_period_us=8000\ncpu.cfs_quota_us=4000"},
+		{false, 0.5, 4, "cpu.cfs_period_us=8000\ncpu.cfs_quota_us=16000"},
+		{false, 0.05, 1, "cpu.cfs_period_us=20000\ncpu.cfs_quota_us=1000"},
+		{false, 1, 3, "cpu.cfs_quota_us=-1"},
+		{true, 0.5, 2, "cpu.max=8000 8000"},
+		{true, 1, 2, "cpu.max=max"},
+	} {
+		g := group{groups: groups{v2: c.v2}}
+		if _, got := g.quota(c.speed, c.threads); got != c.want {
+			t.Errorf("%+v: %q", c, got)
+		}
+	}
+}

@@ -1,0 +1,107 @@
+package emulate
+
+import (
+	"math"
+	"testing"
+	"time"
+)
+
+// fakeTask is one thread that works for a slice of CPU time and then waits, as often
+// as it can, on a machine whose time is the test's.
+type fakeTask struct {
+	slice, wait time.Duration
+	speed       float64
+	now         time.Duration
+	cpu         time.Duration // at the host's clock
+	left        time.Duration // of the slice
+	until       time.Duration // of the wait
+	steps       []time.Duration
+	began       time.Duration
+	busy        bool
+}
+
+func (f *fakeTask) used() map[int]time.Duration    { return map[int]time.Duration{1: f.cpu} }
+func (f *fakeTask) set(speed float64, _ int) error { f.speed = speed; return nil }
+func (f *fakeTask) release() error                 { f.speed = 1; return nil }
+
+// run passes time in small steps.
+func (f *fakeTask) run(d time.Duration) {
+	const dt = 50 * time.Microsecond
+	for end := f.now + d; f.now < end; f.now += dt {
+		if !f.busy {
+			if f.now < f.until {
+				continue
+			}
+			f.busy, f.left, f.began = true, f.slice, f.now
+		}
+		did := time.Duration(f.speed * float64(dt))
+		f.cpu += did
+		if f.left -= did; f.left <= 0 {
+			f.busy, f.until = false, f.now+f.wait
+			f.steps = append(f.steps, f.now-f.began)
+		}
+	}
+}
+
+// play lets a policy govern the task for a while and returns the mean step.
+func play(t *testing.T, policy string, slice, wait time.Duration) (step float64, total Totals) {
+	t.Helper()
+	clock, err := newClock(policy, 0.5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := &fakeTask{slice: slice, wait: wait, speed: 1}
+	g := &governor{target: f, clock: clock}
+	for f.now < 60*time.Second {
+		f.run(sample)
+		if err := g.look(f.now); err != nil {
+			t.Fatal(err)
+		}
+	}
+	sum := 0.0
+	for _, s := range f.steps[1:] {
+		sum += s.Seconds()
+	}
+	return sum / float64(len(f.steps)-1), g.totals
+}
+
+// TestGovernor holds the governor to what a prototype on quotas showed for slices of 100
+// ms with 300 ms waits: Balanced to RS1 1.82 at a check every 15 ms and 1.98 at 50 ms, RS2+
+// 1.10, ondemand 1.05; and no cost where work never ends.
+func TestGovernor(t *testing.T) {
+	const slice, wait = 100 * time.Millisecond, 300 * time.Millisecond
+	for _, c := range []struct {
+		policy    string
+		wait      time.Duration
+		low, high float64
+	}{
+		{"balanced-rs1,PERFCHECK=16ms", wait, 1.7, 2.0},
+		{"balanced-rs1,PERFCHECK=48ms", wait, 1.9, 2.05},
+		{"balanced-rs2,PERFCHECK=16ms", wait, 1.05, 1.2},
+		{"ondemand,sampling_rate=8ms", wait, 1.02, 1.13},
+		{"high-performance", wait, 0.99, 1.01},
+		{"balanced-rs1,PERFCHECK=16ms", 0, 0.99, 1.05},
+		{"fixed:50", wait, 1.97, 2.03},
+	} {
+		step, total := play(t, c.policy, slice, c.wait)
+		ratio := step / slice.Seconds()
+		if ratio < c.low || ratio > c.high {
+			t.Errorf("%s with waits of %s: steps take %.3f times as long, want %.2f to %.2f", c.policy, c.wait, ratio, c.low, c.high)
+		}
+		// What a slow clock would have billed is what the steps took.
+		if billed := total.Clocked / total.Used; math.Abs(billed-ratio) > 0.06*ratio {
+			t.Errorf("%s with waits of %s: CPU seconds %.3f times as many, steps %.3f times as long", c.policy, c.wait, billed, ratio)
+		}
+	}
+}
+
+func TestCheck(t *testing.T) {
+	for policy, floor := range map[string]float64{"no-such": 0.5, "balanced-rs1": 0, "hwp": 0.5, "ondemand": 1.01} {
+		if Check(policy, floor) == nil {
+			t.Errorf("%s with a floor of %g: no error", policy, floor)
+		}
+	}
+	if err := Check("balanced-rs1,PERFCHECK=30ms", 0.5); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,171 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"hostlab/internal/emulate"
+	"hostlab/internal/experiment"
+	"hostlab/internal/screen"
+	"hostlab/internal/setting"
+)
+
+// Lacks says which levels of a factor this host does not have, and why: values that
+// its kernel does not offer or that need rights that we do not have.
+func Lacks(f experiment.Factor) map[string]string { return lacks(setting.Local(""), f) }
+
+func lacks(sys *setting.System, f experiment.Factor) map[string]string {
+	out := map[string]string{}
+	for _, level := range f.Levels {
+		switch f.Kind {
+		case kindSetting:
+			p, err := setting.NewPlan(sys, []setting.Assignment{{Name: f.Setting, Value: level}})
+			switch {
+			case err != nil:
+				out[level] = err.Error()
+			case len(p.Skipped) > 0: // on a part of the objects it would not be that level
+				out[level] = p.Skipped[0].Reason
+			}
+		case kindEmulated:
+			if _, err := emulate.Choose(emulate.Method(f.Emulate.Method), f.Emulate.Slice); err != nil {
+				out[level] = err.Error()
+			}
+		}
+	}
+	return out
+}
+
+// settings changes settings of the host for levels. The journal of the settings has
+// what every object was, so that they are put back exactly, and found by 'hostlab
+// revert' after a kill; this experiment's own journal has which factor was changed.
+type settings struct {
+	sys   *setting.System
+	j     *setting.Journal
+	owner string
+	held  map[string]string // factor -> level, of settings that cannot be read back
+}
+
+// openSettings opens the journal of this host's settings, which no other process then
+// has. dir is that of the record: the owner of what is changed.
+func openSettings(sys *setting.System, journal, dir string) (*settings, error) {
+	owner, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, err
+	}
+	if journal == "" {
+		if journal, err = setting.JournalDir(); err != nil {
+			return nil, err
+		}
+	}
+	j, err := setting.OpenJournal(sys, journal)
+	if err != nil {
+		return nil, err
+	}
+	if p := j.Problem(); p != nil {
+		j.Close() //nolint:errcheck // the problem tells more
+		return nil, p
+	}
+	return &settings{sys: sys, j: j, owner: owner, held: map[string]string{}}, nil
+}
+
+// read returns the level in force, or what is there instead.
+func (s *settings) read(l *lever) (string, error) {
+	set, ok := setting.Find(l.Setting)
+	if !ok {
+		return "", fmt.Errorf("no setting is known by the name %s", l.Setting)
+	}
+	if set.Held {
+		if level, ok := s.held[l.Name]; ok {
+			return level, nil
+		}
+		return "not held", nil
+	}
+	for _, level := range l.Levels {
+		p, err := setting.NewPlan(s.sys, []setting.Assignment{{Name: l.Setting, Value: level}})
+		if err == nil && len(p.Skipped) == 0 && len(p.Steps) == 0 {
+			return level, nil
+		}
+	}
+	states, err := set.Read(s.sys)
+	if err != nil {
+		return "", err
+	}
+	objects, order := map[string][]string{}, []string(nil)
+	for _, st := range states {
+		if st.Problem != nil {
+			return "", st.Problem
+		}
+		v := set.Show(st.Object, st.Value)
+		if objects[v] == nil {
+			order = append(order, v)
+		}
+		objects[v] = append(objects[v], st.Object.Name)
+	}
+	if len(order) == 1 {
+		return order[0], nil
+	}
+	var list []string
+	for _, v := range order {
+		list = append(list, v+" on "+screen.Count(len(objects[v]), "object"))
+	}
+	return strings.Join(list, ", "), nil
+}
+
+// apply writes a level to all objects. One that the kernel makes something else of is
+// an error: it would not be the level that the study names.
+func (s *settings) apply(ctx context.Context, l *lever, level string) error {
+	p, err := setting.NewPlan(s.sys, []setting.Assignment{{Name: l.Setting, Value: level}})
+	if err != nil {
+		return err
+	}
+	if len(p.Skipped) > 0 {
+		return fmt.Errorf("%s: %s", objectName(l.Setting, p.Skipped[0].Object), p.Skipped[0].Reason)
+	}
+	out, err := setting.Apply(ctx, s.sys, s.j, s.owner, p, false)
+	if err != nil {
+		return err
+	}
+	for _, o := range out {
+		if o.Result != setting.Changed && o.Result != setting.Unchanged {
+			return fmt.Errorf("%s was set to %s and reads %s: %s", objectName(o.Setting, o.Object), o.To, o.Read, o.Reason)
+		}
+	}
+	s.held[l.Name] = level
+	return nil
+}
+
+func objectName(name string, o setting.Object) string {
+	if o.Name == "" {
+		return name
+	}
+	return name + " of " + o.Name
+}
+
+// back puts back every object that this experiment has changed, of all factors.
+// Objects that somebody else has changed meanwhile are left, and are an error.
+func (s *settings) back(ctx context.Context, force bool) error {
+	out, err := setting.Revert(ctx, s.sys, s.j, s.owner, force)
+	errs := []error{err}
+	for _, o := range out {
+		switch o.Result {
+		case setting.Foreign:
+			errs = append(errs, fmt.Errorf("%s reads %q, which somebody else has set, so it was left; run --restore --yes puts %q back all the same",
+				objectName(o.Setting, o.Object), o.Read, o.To))
+		case setting.Gone, setting.Failed:
+			if err == nil {
+				errs = append(errs, fmt.Errorf("%s was not put back to %q: %s", objectName(o.Setting, o.Object), o.To, o.Reason))
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (s *settings) close() error {
+	if s == nil {
+		return nil
+	}
+	return s.j.Close()
+}

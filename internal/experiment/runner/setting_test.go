@@ -1,0 +1,228 @@
+package runner
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"hostlab/internal/result"
+	"hostlab/internal/setting"
+)
+
+const swappinessFactor = `
+[[factor]]
+name = "swap"
+setting = "swappiness"
+levels = ["60", "10"]
+`
+
+const governorFactor = `
+[[factor]]
+name = "power"
+setting = "governor"
+levels = ["performance", "powersave", "ondemand"]
+`
+
+// machine writes files of the tree; it makes one that is there read only.
+func (b *bench) machine(files map[string]string) {
+	b.t.Helper()
+	for name, text := range files {
+		path := filepath.Join(b.tree, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			b.t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text+"\n"), 0o600); err != nil {
+			b.t.Fatal(err)
+		}
+	}
+}
+
+func (b *bench) has(name string) string {
+	b.t.Helper()
+	text, err := os.ReadFile(filepath.Join(b.tree, name))
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return strings.TrimSpace(string(text))
+}
+
+const (
+	swappinessFile = "proc/sys/vm/swappiness"
+	policyDir      = "sys/devices/system/cpu/cpufreq/"
+)
+
+func (b *bench) governors(values ...string) {
+	b.t.Helper()
+	for i, v := range values {
+		dir := policyDir + "policy" + string(rune('0'+i)) + "/"
+		b.machine(map[string]string{dir + "scaling_governor": v, dir + "scaling_available_governors": "performance powersave", dir + "affected_cpus": string(rune('0' + i)),
+			dir + "related_cpus": string(rune('0' + i))})
+	}
+}
+
+// Every object gets each level, and its own value back.
+func TestSettingFactor(t *testing.T) {
+	b := newBench(t, head(8, "")+governorFactor+swappinessFactor+nullWorkload)
+	b.machine(map[string]string{swappinessFile: "35"})
+	b.governors("powersave", "performance")
+	seen := map[string]bool{}
+	b.under = func(int) conditions {
+		a, c := b.has(policyDir+"policy0/scaling_governor"), b.has(policyDir+"policy1/scaling_governor")
+		if a != c {
+			t.Errorf("policies run at %s and %s", a, c)
+		}
+		seen[a+" "+b.has(swappinessFile)] = true
+		return conditions{told: true, throttles: -1}
+	}
+	if err := b.run(); err != nil {
+		t.Fatal(err)
+	}
+	b.complete()
+	if len(seen) != 4 {
+		t.Errorf("runs saw %v, want 4 combinations", seen)
+	}
+	if got := []string{b.has(policyDir + "policy0/scaling_governor"), b.has(policyDir + "policy1/scaling_governor"), b.has(swappinessFile)}; got[0] != "powersave" || got[1] != "performance" || got[2] != "35" {
+		t.Errorf("afterwards the host has %v", got)
+	}
+	r := b.record()
+	if a := r.Experiment.Absent; len(a) != 1 || a[0].Level != "ondemand" || !strings.Contains(a[0].Reason, "performance") {
+		t.Errorf("absent: %+v", a)
+	}
+	for _, run := range r.Runs {
+		cell := r.Experiment.Cells[run.Cell].Levels
+		if run.Status == result.OK && (run.Before["power"] != cell["power"] || run.After["swap"] != cell["swap"]) {
+			t.Fatalf("run %d of %v read %v and %v", run.Seq, cell, run.Before, run.After)
+		}
+	}
+	if open, err := setting.Pending(b.cfg.sys.settings, b.cfg.sys.journal); err != nil || len(open) > 0 {
+		t.Errorf("left in the journal: %+v, %v", open, err)
+	}
+}
+
+// What somebody changes during a run voids it; what they change before the end is left.
+func TestSettingForeign(t *testing.T) {
+	b := newBench(t, head(6, "")+swappinessFactor+nullWorkload)
+	b.machine(map[string]string{swappinessFile: "35"})
+	b.under = func(n int) conditions {
+		if n == 4 {
+			b.machine(map[string]string{swappinessFile: "77"})
+		}
+		return conditions{told: true, throttles: -1}
+	}
+	if err := b.run(); err != nil {
+		t.Fatal(err)
+	}
+	void := 0
+	for _, run := range b.record().Runs {
+		if run.Status == result.Void {
+			void++
+			if !strings.Contains(run.Reason, `"77" after it`) {
+				t.Error(run.Reason)
+			}
+		}
+	}
+	if void != 1 {
+		t.Errorf("%d runs are void", void)
+	}
+	// It was written over by the next run's level, as by commands; what was there then is
+	// what is put back.
+	if got := b.has(swappinessFile); got != "77" {
+		t.Errorf("afterwards the host has %s", got)
+	}
+}
+
+// After a kill, 'run --restore', a resume and 'hostlab revert' all find what is open.
+func TestSettingKilled(t *testing.T) {
+	for _, way := range []string{"restore", "resume", "revert"} {
+		t.Run(way, func(t *testing.T) {
+			b := newBench(t, head(6, "")+swappinessFactor+nullWorkload)
+			b.machine(map[string]string{swappinessFile: "35"})
+			killed := false
+			b.under = func(n int) conditions {
+				if n == 3 && !killed {
+					killed = true
+					panic("killed")
+				}
+				return conditions{told: true, throttles: -1}
+			}
+			b.keepOnPanic()
+			switch way {
+			case "restore":
+				cfg := b.cfg
+				cfg.Study = b.study
+				if err := Restore(context.Background(), cfg); err != nil {
+					t.Fatal(err)
+				}
+			case "resume":
+				if err := b.run(); err != nil {
+					t.Fatal(err)
+				}
+				b.complete()
+			case "revert":
+				j, err := setting.OpenJournal(b.cfg.sys.settings, b.cfg.sys.journal)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if _, err := setting.Revert(context.Background(), b.cfg.sys.settings, j, "", false); err != nil {
+					t.Fatal(err)
+				}
+				if err := j.Close(); err != nil {
+					t.Fatal(err)
+				}
+				cfg := b.cfg
+				cfg.Study = b.study
+				if err := Restore(context.Background(), cfg); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if got := b.has(swappinessFile); got != "35" {
+				t.Errorf("afterwards the host has %s", got)
+			}
+			if open := b.record().Changed(); len(open) > 0 {
+				t.Errorf("still changed: %+v", open)
+			}
+		})
+	}
+}
+
+// keepOnPanic runs until a panic and leaves all as a kill would: what the session
+// puts back on its way out is undone from a copy.
+func (b *bench) keepOnPanic() {
+	b.t.Helper()
+	under := b.under
+	copyTo := b.t.TempDir()
+	b.under = func(n int) (c conditions) {
+		defer func() {
+			if p := recover(); p != nil {
+				for _, dir := range []string{b.tree, b.cfg.Dir} {
+					if err := os.CopyFS(filepath.Join(copyTo, filepath.Base(dir)), os.DirFS(dir)); err != nil {
+						b.t.Fatal(err)
+					}
+				}
+				panic(p)
+			}
+		}()
+		return under(n)
+	}
+	func() {
+		defer func() {
+			if recover() == nil {
+				b.t.Fatal("it did not panic")
+			}
+		}()
+		_ = b.run()
+	}()
+	for _, dir := range []string{b.tree, b.cfg.Dir} {
+		if err := os.RemoveAll(dir); err != nil {
+			b.t.Fatal(err)
+		}
+		if err := os.CopyFS(dir, os.DirFS(filepath.Join(copyTo, filepath.Base(dir)))); err != nil {
+			b.t.Fatal(err)
+		}
+	}
+	if got := b.has(swappinessFile); got == "35" {
+		b.t.Fatal("nothing was left changed, so that there is nothing to find")
+	}
+}
