@@ -70,7 +70,7 @@ func (a *applying) run(p *Plan) error {
 			continue
 		}
 		step.From = v
-		in.addSides(s, step.Object, step.To)
+		in.addSides(s, a.disturbed(s, step.Object, step.To))
 		in.add(s, step.Object, v, "")
 		steps = append(steps, step)
 	}
@@ -143,7 +143,7 @@ func (a *applying) attempt(s Setting, step Step) error {
 	}
 	known := a.j.st.objects[step.Object.Path]
 	planned, pending := a.j.st.planned[step.Object.Path]
-	ours := known != nil && known.mine(v) && !(pending && planned.Fresh)
+	ours := known != nil && known.mine(v) && !(pending && planned.set == a.set && planned.Fresh)
 	if v != step.From && !ours {
 		// Somebody was quicker. What is there now is what will be put back.
 		step.From = v

@@ -162,7 +162,7 @@ func (w *writer) look(u *undo, force bool) {
 	switch {
 	case force && v != u.to:
 		u.ours, u.forced = true, true
-	case again && mine && v != u.to:
+	case again && u.o.Wrote != "" && (v == u.o.Wrote || v == u.o.Ours) && v != u.to:
 		u.out.Result = Foreign
 		u.out.Reason = fmt.Sprintf("the machine has started again and it still reads %s, as hostlab had set it: something else sets it at start (tuned, sysctl.d, udev, firmware)", v)
 	case again:
@@ -186,7 +186,7 @@ func (w *writer) bystanders(list []*undo) []*undo {
 		if !u.ours || u.hold || u.out.From == u.to {
 			continue
 		}
-		for _, side := range u.s.sides(w.sys, u.o.object(), u.to) {
+		for _, side := range w.disturbed(u.s, u.o.object(), u.to) {
 			if b := have[side.Object.Path]; b != nil {
 				if !b.ours && b.out.Read != "" {
 					b.ours, b.hold, b.to = true, true, b.out.Read
