@@ -162,7 +162,7 @@ func (w *writer) look(u *undo, force bool) {
 	switch {
 	case force && v != u.to:
 		u.ours, u.forced = true, true
-	case again && u.o.Wrote != "" && (v == u.o.Wrote || v == u.o.Ours) && v != u.to:
+	case again && v == u.o.Wrote && v != u.to:
 		u.out.Result = Foreign
 		u.out.Reason = fmt.Sprintf("the machine has started again and it still reads %s, as hostlab had set it: something else sets it at start (tuned, sysctl.d, udev, firmware)", v)
 	case again:
