@@ -121,6 +121,7 @@ func TestWorkPutsBack(t *testing.T) {
 // Every call of the process is its last one, once before and once after it took effect, by
 // a kill and by a power cut; the process that puts back is killed as well.
 func TestKillAtEveryCall(t *testing.T) {
+	t.Parallel()
 	m := newMachine(1)
 	if _, err := m.process(fate{}, work); err != nil {
 		t.Fatal(err)
@@ -170,6 +171,7 @@ func (m *kernel) values(profile string) map[string]string {
 
 // Every call fails once with each errno; what the process cannot put back itself, the next does.
 func TestErrorAtEveryCall(t *testing.T) {
+	t.Parallel()
 	m := newMachine(1)
 	if _, err := m.process(fate{}, work); err != nil {
 		t.Fatal(err)
@@ -199,8 +201,9 @@ func TestErrorAtEveryCall(t *testing.T) {
 
 // Somebody else changes an object at any moment: before, between and after our writes, and
 // while a killed process waits to be put back. That value is never overwritten, but for one
-// that falls between the last look at the object and the write to it.
+// that falls between the last look at the object, the write to it, and reading it back.
 func TestForeignAtEveryCall(t *testing.T) {
+	t.Parallel()
 	m := newMachine(1)
 	if _, err := m.process(fate{}, work); err != nil {
 		t.Fatal(err)
@@ -218,15 +221,17 @@ func TestForeignAtEveryCall(t *testing.T) {
 		for _, at := range []fate{{}, {call: call + 1}, {call: call + 1 + call%7, after: true}} {
 			m := newMachine(uint64(call))
 			was := m.values()
-			changed, race := false, false
+			changed, race, last := false, false, ""
 			m.before = func(op, path string) {
-				switch {
-				case m.calls == call && !changed:
-					changed, race = true, op == "write" && path == other.path
+				if m.calls == call && !changed {
+					// Just before our write, or between it and reading it back: what is
+					// read then is taken for what the kernel has made of our value.
+					changed, race = true, op+path == "write"+other.path || last == "write"+other.path
 					if err := m.store(other.path, other.value); err != nil {
 						t.Fatal(err)
 					}
 				}
+				last = op + path
 			}
 			died, _ := m.process(at, work)
 			m.before = nil
@@ -257,5 +262,5 @@ func TestForeignAtEveryCall(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("%d foreign changes, %d of them with a kill: all kept, nothing else left changed; %d more fell between look and write", kept, killedToo, raced)
+	t.Logf("%d foreign changes, %d of them with a kill: all kept, nothing else left changed; %d more fell between look, write and look", kept, killedToo, raced)
 }

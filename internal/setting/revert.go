@@ -12,8 +12,9 @@ import (
 // is about the journal or the context; failures of objects are outcomes.
 //
 // Where a later owner's change lies over that of the owner, nothing is written: what was there
-// before both is then what the later one puts back. Between the last look at a value and the
-// write lies one system call, as files of the kernel offer no compare-and-swap.
+// before both is then what the later one puts back. A foreign change is not seen where it falls
+// between the last look at a value, the write and the look after it, which are three system
+// calls in a row: files of the kernel offer no compare-and-swap.
 func Revert(ctx context.Context, sys *System, j *Journal, owner string, force bool) ([]Outcome, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
