@@ -53,8 +53,8 @@ var mayImport = map[string][]string{
 		"internal/screen"},
 	"cmd/hostlab": {"internal/analysis", "internal/check", "internal/experiment", "internal/experiment/runner", "internal/host",
 		"internal/host/hosttext", "internal/lever", "internal/model", "internal/neighbours", "internal/predict", "internal/probe", "internal/report",
-		"internal/report/effects", "internal/result", "internal/result/store", "internal/screen", "internal/spelling", "internal/stats",
-		"internal/workload", "internal/workload/all", "internal/workload/logcommit", "internal/workload/worker"},
+		"internal/report/effects", "internal/result", "internal/result/store", "internal/screen", "internal/setting", "internal/spelling",
+		"internal/stats", "internal/workload", "internal/workload/all", "internal/workload/logcommit", "internal/workload/worker"},
 	"internal/report/picture":   {"internal/result"},
 	"internal/model":            {"internal/model/des"},
 	"internal/model/des":        {},
@@ -65,9 +65,10 @@ var mayImport = map[string][]string{
 		"internal/spelling"},
 	"internal/model/validation/emulated": {"internal/model"},
 	"internal/report/effects":            {"internal/analysis", "internal/report/picture", "internal/result", "internal/screen"},
-	"internal/setting":                   {},
+	"internal/setting":                   {"internal/host", "internal/screen", "internal/spelling"},
 	"internal/smt":                       {"internal/stats"},
 	"internal/workload/scanlock":         {},
+	"internal/export":                    {"internal/setting", "internal/spelling"},
 }
 
 // free lists folders that no shipped package may use: test support and benchmarks.

@@ -49,11 +49,11 @@ func replay(b []byte) (st *state, torn bool, problem *Problem) {
 			return st, true, problem
 		}
 		r, err := decodeRecord(line)
-		if err == nil && problem == nil && r.N != st.lines+1 {
-			err = fmt.Errorf("it is line %d, so that others were lost or added", r.N)
-		}
 		if err == nil {
 			err = st.apply(r)
+		}
+		if err == nil && problem == nil && r.N != st.lines+1 {
+			err = fmt.Errorf("it is line %d, so that others were lost or added", r.N)
 		}
 		if err != nil {
 			if len(b) == 0 && problem == nil { // its sectors did not all reach the disk
