@@ -115,7 +115,7 @@ var epp = Setting{
 	About: "EPP tells a processor that picks its own frequency how much response time it may give up for energy. While the governor is performance " +
 		"it cannot be changed: the kernel then answers EBUSY, or takes performance only. The word default reads back as what it stands for.",
 	Source:  "kernel documentation, admin-guide/pm/intel_pstate.rst and amd-pstate.rst; tuned throughput-performance",
-	Values: "a preference that the driver offers",
+	Values:  "a preference that the driver offers",
 	objects: policyFile("energy_performance_preference", "the frequency driver has no EPP"), levels: eppLevels,
 	parse: oneOf(eppLevels), offline: word,
 	refused: func(_ *System, _ Object, _ string, err error) string {

@@ -88,8 +88,12 @@ func (w *writer) restore(ctx context.Context, list []*undo, force bool) error {
 	}
 	list = w.bystanders(list)
 	var journal, stopped error
+	disturbing := false
 	for pass := range passes {
 		wrote := false
+		if disturbing {
+			w.sys.wait()
+		}
 		for _, u := range list {
 			if !u.ours {
 				continue
@@ -99,6 +103,7 @@ func (w *writer) restore(ctx context.Context, list []*undo, force bool) error {
 			}
 			did, err := w.undo(u, pass)
 			wrote = wrote || did
+			disturbing = disturbing || did && u.s.disturbs != nil
 			journal = errors.Join(journal, err)
 		}
 		if !wrote || stopped != nil {

@@ -196,6 +196,10 @@ func (w *writer) put(s Setting, o Object, seen, to string, careless bool) (read 
 	}
 	writeErr = s.write(w.sys, o, to)
 	read, readErr = s.read(w.sys, o)
+	if w.sys.pause != nil && writeErr == nil && readErr == nil && read != to && s.Rounds {
+		w.sys.wait()
+		read, readErr = s.read(w.sys, o)
+	}
 	done := &record{Kind: "done", ID: id}
 	if readErr == nil {
 		done.Read = &read
