@@ -6,6 +6,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -252,4 +253,28 @@ func TestReasons(t *testing.T) {
 			t.Errorf("%v: %v", errno, err)
 		}
 	}
+}
+
+// A minimum that a lower maximum has kept down returns a moment after that is raised.
+func TestLateEffect(t *testing.T) {
+	b := newBench(t)
+	b.must("set", "min_freq=2000000")
+	b.must("set", "max_freq=1200000")
+	file := policyDir(0) + "scaling_min_freq"
+	late := false
+	b.m.before = func(op, path string) {
+		if op == "read" && path == file && b.m.files[policyDir(0)+"scaling_max_freq"] == "2400000" && !late {
+			b.m.files[file] = "1200000" // as before the maximum was raised, for now
+		}
+	}
+	b.sys.pause = func(time.Duration) {
+		if !late {
+			late = true
+			b.m.files[file] = "2000000"
+		}
+	}
+	if got := b.revert("", false); got["min_freq@policy0"] != Restored || !late {
+		t.Errorf("%v", got)
+	}
+	b.value(file, "1200000")
 }
