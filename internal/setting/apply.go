@@ -70,7 +70,7 @@ func (a *applying) run(p *Plan) error {
 			continue
 		}
 		step.From = v
-		in.addSides(s, step.Object, step.To)
+		in.addSides(s, a.disturbed(s, step.Object, step.To))
 		in.add(s, step.Object, v, "")
 		steps = append(steps, step)
 	}
@@ -143,7 +143,8 @@ func (a *applying) attempt(s Setting, step Step) error {
 	}
 	known := a.j.st.objects[step.Object.Path]
 	planned, pending := a.j.st.planned[step.Object.Path]
-	ours := known != nil && known.mine(v) && !(pending && planned.Fresh)
+	fresh := pending && planned.set == a.set && planned.Fresh
+	ours := known != nil && known.mine(v) && !fresh
 	if v != step.From && !ours {
 		// Somebody was quicker. What is there now is what will be put back.
 		step.From = v
@@ -192,6 +193,9 @@ func took(step Step, read string) Outcome {
 // disturbed, such as a minimum that was kept below the old maximum, is written once more.
 func (a *applying) settle(steps []Step, retry []int) error {
 	var lost error
+	if slices.ContainsFunc(a.out, func(o Outcome) bool { return o.Result == Changed && a.sys.setting(o.Setting).disturbs != nil }) {
+		a.sys.wait()
+	}
 	for i := range a.out {
 		o := &a.out[i]
 		if o.Result == Failed || a.sys.setting(o.Setting).Held {

@@ -186,6 +186,9 @@ func (j *Journal) Forget(owner string) (kept string, err error) {
 // drop removes layers, and the file with the last of them.
 func (j *Journal) drop(layers []int, pass bool) error {
 	if len(layers) == 0 {
+		if j.exists && len(j.st.objects) == 0 { // an intent that came to nothing
+			return j.clear()
+		}
 		return nil
 	}
 	slices.Sort(layers)
@@ -263,7 +266,7 @@ func (j *Journal) rewrite() error {
 		return fmt.Errorf("cannot rewrite the journal %s: %w", j.path(), cause{err})
 	}
 	// Objects that were intended and not begun are not in the file.
-	j.st.lines, j.st.planned, j.st.inFlight, j.st.wentSides = n, map[string]intent{}, 0, nil
+	j.st.lines, j.st.planned = n, map[string]intent{}
 	j.exists, j.broken, j.size = true, false, b.Len()
 	return nil
 }

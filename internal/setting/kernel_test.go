@@ -160,7 +160,7 @@ func (m *kernel) reboot() *kernel {
 		n.files[d+"scaling_min_freq"], n.minReq[d] = "800000", "800000"
 	}
 	n.files[k+"/cpu3/online"] = "1"
-	n.files["/sys/block/sda/queue/scheduler"] = "[none] mq-deadline"
+	n.files["/sys/block/sda/queue/scheduler"] = "none mq-deadline [kyber]"
 	n.files["/proc/sys/vm/swappiness"] = "33"
 	n.files["/sys/firmware/acpi/platform_profile"] = m.files["/sys/firmware/acpi/platform_profile"]
 	return n

@@ -36,9 +36,12 @@ type layer struct {
 	Side     string    `json:"side,omitempty"`
 }
 
-// mine reports whether a value is one that we have set.
+// mine reports whether a value is one that we have set. What was last written counts also
+// where it has read otherwise since: a minimum that was kept below a lower maximum returns
+// when that is raised, and cpufreq does so a moment after the write, from a work queue
+// (refresh_frequency_limits, Linux 5.3).
 func (o *object) mine(value string) bool {
-	return value == o.Ours || o.Any || slices.Contains(o.Maybe, value)
+	return value == o.Ours || o.Wrote != "" && value == o.Wrote || o.Any || slices.Contains(o.Maybe, value)
 }
 
 // settle records what the object reads after a write.

@@ -15,15 +15,13 @@ const format = 1
 
 // state is what the lines of a journal add up to.
 type state struct {
-	host      string
-	lines     int // good ones
-	nextID    int // of objects and layers
-	nextSet   int
-	objects   map[string]*object // by path
-	planned   map[string]intent  // by path: intended, and not begun
-	paths     map[int]string     // of all objects that had an ID
-	inFlight  int                // the object whose write has begun and not ended; 0 none
-	wentSides []sideways         // and what it may change
+	host    string
+	lines   int // good ones
+	nextID  int // of objects and layers
+	nextSet int
+	objects map[string]*object // by path
+	planned map[string]intent  // by path: intended, and not begun
+	paths   map[int]string     // of all objects that had an ID
 }
 
 // intent is a planned object and the set of changes that it belongs to.
@@ -51,11 +49,11 @@ func replay(b []byte) (st *state, torn bool, problem *Problem) {
 			return st, true, problem
 		}
 		r, err := decodeRecord(line)
-		if err == nil && problem == nil && r.N != st.lines+1 {
-			err = fmt.Errorf("it is line %d, so that others were lost or added", r.N)
-		}
 		if err == nil {
 			err = st.apply(r)
+		}
+		if err == nil && problem == nil && r.N != st.lines+1 {
+			err = fmt.Errorf("it is line %d, so that others were lost or added", r.N)
 		}
 		if err != nil {
 			if len(b) == 0 && problem == nil { // its sectors did not all reach the disk
@@ -135,7 +133,7 @@ func (st *state) apply(r *record) error {
 // they may have been written.
 func (st *state) begin(r *record) error {
 	path := st.paths[r.ID]
-	o := st.take(path)
+	o := st.take(path, r.Set)
 	if o == nil {
 		return fmt.Errorf("object %d was not intended", r.ID)
 	}
@@ -143,19 +141,19 @@ func (st *state) begin(r *record) error {
 	o.Maybe = append(o.Maybe, r.To)
 	o.Any = o.Any || r.Any
 	for _, s := range r.Sides {
-		if side := st.take(s.Path); side != nil {
+		if side := st.take(s.Path, r.Set); side != nil {
 			side.disturbed(s)
 		}
 	}
-	st.inFlight, st.wentSides = r.ID, r.Sides
 	return nil
 }
 
-// take opens an object that was intended, and returns it; nil: there is no such.
-func (st *state) take(path string) *object {
+// take opens an object that its set has intended, and returns it; nil: there is no
+// such. What an earlier set has intended and not begun, since it was killed, is nothing.
+func (st *state) take(path string, set int) *object {
 	o := st.objects[path]
 	p, ok := st.planned[path]
-	if !ok {
+	if !ok || p.set != set {
 		return o
 	}
 	delete(st.planned, path)
@@ -172,26 +170,23 @@ func (st *state) take(path string) *object {
 	return o
 }
 
+// end takes what the write of an object was found to have done.
 func (st *state) end(r *record) error {
-	if r.ID != st.inFlight {
+	o := st.objects[st.paths[r.ID]]
+	if o == nil {
 		return fmt.Errorf("the write of object %d ended, which had not begun", r.ID)
 	}
-	if o := st.objects[st.paths[r.ID]]; o != nil && r.Read != nil {
+	if r.Read != nil {
 		o.settle(*r.Read)
 	}
-	for _, s := range st.wentSides {
-		o := st.objects[s.Path]
-		if o == nil {
-			continue
-		}
+	for path, v := range r.Saw {
 		// What is none of the values that our write could give is somebody else's.
-		if v, ok := r.Saw[s.Path]; ok && o.mine(v) {
-			done := o.Done
-			o.settle(v)
-			o.Done = done
+		if side := st.objects[path]; side != nil && side.mine(v) {
+			done := side.Done
+			side.settle(v)
+			side.Done = done
 		}
 	}
-	st.inFlight, st.wentSides = 0, nil
 	return nil
 }
 

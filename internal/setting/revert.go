@@ -12,8 +12,9 @@ import (
 // is about the journal or the context; failures of objects are outcomes.
 //
 // Where a later owner's change lies over that of the owner, nothing is written: what was there
-// before both is then what the later one puts back. Between the last look at a value and the
-// write lies one system call, as files of the kernel offer no compare-and-swap.
+// before both is then what the later one puts back. A foreign change is not seen where it falls
+// between the last look at a value, the write and the look after it, which are three system
+// calls in a row: files of the kernel offer no compare-and-swap.
 func Revert(ctx context.Context, sys *System, j *Journal, owner string, force bool) ([]Outcome, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -87,8 +88,12 @@ func (w *writer) restore(ctx context.Context, list []*undo, force bool) error {
 	}
 	list = w.bystanders(list)
 	var journal, stopped error
+	disturbing := false
 	for pass := range passes {
 		wrote := false
+		if disturbing {
+			w.sys.wait()
+		}
 		for _, u := range list {
 			if !u.ours {
 				continue
@@ -98,6 +103,7 @@ func (w *writer) restore(ctx context.Context, list []*undo, force bool) error {
 			}
 			did, err := w.undo(u, pass)
 			wrote = wrote || did
+			disturbing = disturbing || did && u.s.disturbs != nil
 			journal = errors.Join(journal, err)
 		}
 		if !wrote || stopped != nil {
@@ -162,7 +168,7 @@ func (w *writer) look(u *undo, force bool) {
 	switch {
 	case force && v != u.to:
 		u.ours, u.forced = true, true
-	case again && mine && v != u.to:
+	case again && v == u.o.Wrote && v != u.to:
 		u.out.Result = Foreign
 		u.out.Reason = fmt.Sprintf("the machine has started again and it still reads %s, as hostlab had set it: something else sets it at start (tuned, sysctl.d, udev, firmware)", v)
 	case again:
@@ -186,7 +192,7 @@ func (w *writer) bystanders(list []*undo) []*undo {
 		if !u.ours || u.hold || u.out.From == u.to {
 			continue
 		}
-		for _, side := range u.s.sides(w.sys, u.o.object(), u.to) {
+		for _, side := range w.disturbed(u.s, u.o.object(), u.to) {
 			if b := have[side.Object.Path]; b != nil {
 				if !b.ours && b.out.Read != "" {
 					b.ours, b.hold, b.to = true, true, b.out.Read

@@ -21,7 +21,8 @@ type System struct {
 	Host func() string // an ID of this machine; "" unknown
 	Now  func() time.Time
 
-	settings func() []Setting // a test's; nil: All
+	settings func() []Setting    // a test's; nil: All
+	pause    func(time.Duration) // until the kernel has done what it does after a write; nil: at once
 }
 
 // FS is the system calls that reading and changing a setting makes. Paths are the
@@ -60,7 +61,7 @@ func Local(root string) *System {
 	if filepath.Clean(root) == string(filepath.Separator) {
 		root = ""
 	}
-	sys := &System{FS: files{root}, Disk: disk{}, Now: time.Now}
+	sys := &System{FS: files{root}, Disk: disk{}, Now: time.Now, pause: time.Sleep}
 	sys.Boot = func() string { return sys.id("/proc/sys/kernel/random/boot_id") }
 	sys.Host = func() string {
 		id := sys.id("/etc/machine-id")
@@ -76,6 +77,15 @@ func Local(root string) *System {
 		return hex.EncodeToString(mac.Sum(nil)[:16])
 	}
 	return sys
+}
+
+// late is how long an effect of a write may come after it.
+const late = 20 * time.Millisecond
+
+func (sys *System) wait() {
+	if sys.pause != nil {
+		sys.pause(late)
+	}
 }
 
 func (sys *System) id(path string) string {

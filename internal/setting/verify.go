@@ -73,7 +73,7 @@ func (o *object) verify(sys *System, boot string) Outcome {
 	case rebooted(o, boot):
 		out.Result, out.Reason = Forgotten, "the machine has started again since"
 	case o.Done && v == o.Ours:
-		out.Result, out.Reason = Rounded, fmt.Sprintf("the kernel made %s of it when it was set", v)
+		out.Result, out.Reason = Rounded, fmt.Sprintf("the kernel, or what was set after it, made %s of it", v)
 	case !o.Done && o.mine(v):
 		out.Result, out.Reason = Failed, "hostlab was killed while it set it"
 	default:

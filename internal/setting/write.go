@@ -15,12 +15,13 @@ type writer struct {
 	owner string
 	at    time.Time
 	boot  string
+	sides map[string][]Side // by path, what writes to it disturb
 }
 
 func (j *Journal) writer(sys *System, owner string) *writer {
 	set := j.st.nextSet
 	j.st.nextSet++
-	return &writer{j: j, sys: sys, set: set, owner: owner, at: sys.Now().UTC(), boot: sys.Boot()}
+	return &writer{j: j, sys: sys, set: set, owner: owner, at: sys.Now().UTC(), boot: sys.Boot(), sides: map[string][]Side{}}
 }
 
 // setting returns an object's setting; one that this hostlab does not know is read
@@ -44,6 +45,19 @@ func (s Setting) sides(sys *System, o Object, to string) []Side {
 		return nil
 	}
 	return slices.DeleteFunc(list, func(side Side) bool { return side.Object.Path == o.Path || !settable(side.Object.Path) })
+}
+
+// disturbed are the sides of a write, and all that were listed before: a directory that
+// fails to be read once must not make us forget what was there.
+func (w *writer) disturbed(s Setting, o Object, to string) []Side {
+	list := s.sides(w.sys, o, to)
+	for _, old := range w.sides[o.Path] {
+		if !slices.ContainsFunc(list, func(side Side) bool { return side.Object.Path == old.Object.Path }) {
+			list = append(list, old)
+		}
+	}
+	w.sides[o.Path] = list
+	return list
 }
 
 // intends collects what a set is about to change.
@@ -73,7 +87,7 @@ func (in *intends) add(s Setting, o Object, from, side string) {
 	default:
 		p.ID = known.ID
 	}
-	if known == nil || p.Fresh || known.layer(in.w.owner) == nil {
+	if known == nil || p.Fresh || !in.w.has(known) {
 		p.Layer = st.nextID
 		st.nextID++
 	}
@@ -82,8 +96,8 @@ func (in *intends) add(s Setting, o Object, from, side string) {
 }
 
 // addSides plans what a write would disturb, except what this set has planned already.
-func (in *intends) addSides(s Setting, o Object, to string) {
-	for _, side := range s.sides(in.w.sys, o, to) {
+func (in *intends) addSides(s Setting, sides []Side) {
+	for _, side := range sides {
 		if in.w.knows(side.Object.Path) {
 			continue
 		}
@@ -102,8 +116,12 @@ func (w *writer) knows(path string) bool {
 		return true
 	}
 	o := w.j.st.objects[path]
-	return o != nil && o.layer(w.owner) != nil && !w.forgotten(o)
+	return o != nil && w.has(o) && !w.forgotten(o)
 }
+
+// has reports whether an object has a layer of the owner. Who reverts for all owners
+// needs none of their own.
+func (w *writer) has(o *object) bool { return w.owner == "" || o.layer(w.owner) != nil }
 
 func (w *writer) intends() *intends { return &intends{w: w, at: map[string]int{}} }
 
@@ -112,7 +130,11 @@ func (in *intends) commit() error {
 	if len(in.list) == 0 {
 		return nil
 	}
-	return in.w.j.append(true, &record{Kind: "intend", Set: in.w.set, Owner: in.w.owner, At: in.w.at, Boot: in.w.boot, Objects: in.list})
+	return in.w.j.append(true, in.record())
+}
+
+func (in *intends) record() *record {
+	return &record{Kind: "intend", Set: in.w.set, Owner: in.w.owner, At: in.w.at, Boot: in.w.boot, Objects: in.list}
 }
 
 // forgotten reports whether the kernel has started again since an object was written.
@@ -126,27 +148,32 @@ func rebooted(o *object, boot string) bool {
 // errMeanwhile says that an object changed between the look at it and its write.
 var errMeanwhile = errors.New("it changed just before it was written")
 
+// remember takes a line that could not be written into the state all the same. The next
+// append that succeeds writes the whole state first.
+func (w *writer) remember(r *record) { _ = w.j.st.apply(r) }
+
 // put writes one object that is in the journal and reads seen, and reads it back: what it
 // reads is known where readErr is nil, whether the write failed or not. careless goes on
 // without a journal that cannot be written: to leave a value changed would be worse.
 func (w *writer) put(s Setting, o Object, seen, to string, careless bool) (read string, readErr, writeErr, journalErr error) {
+	sides := w.disturbed(s, o, to)
 	in := w.intends()
-	in.addSides(s, o, to)
+	in.addSides(s, sides)
 	if err := in.commit(); err != nil {
 		if !careless {
 			return "", err, nil, err
 		}
 		journalErr = err
+		w.remember(in.record())
 	}
 	st := w.j.st
 	id := 0
-	if p, ok := st.planned[o.Path]; ok {
+	if p, ok := st.planned[o.Path]; ok && p.set == w.set {
 		id = p.ID
 	} else if known := st.objects[o.Path]; known != nil {
 		id = known.ID
 	}
-	sides := s.sides(w.sys, o, to)
-	began := &record{Kind: "go", ID: id, To: to, Any: s.Rounds}
+	began := &record{Kind: "go", Set: w.set, ID: id, To: to, Any: s.Rounds}
 	for _, side := range sides {
 		began.Sides = append(began.Sides, sideways{Path: side.Object.Path, Becomes: side.Becomes, Any: side.Becomes == nil})
 	}
@@ -156,16 +183,23 @@ func (w *writer) put(s Setting, o Object, seen, to string, careless bool) (read 
 			return "", err, nil, err
 		}
 		journalErr = err
+		w.remember(began)
 	}
 	// Files of the kernel have no compare-and-swap: one system call lies between.
 	if v, err := s.read(w.sys, o); err == nil && v != seen {
-		if err := w.j.append(s.Lasting, &record{Kind: "done", ID: id, Read: &seen}); err != nil {
+		untouched := &record{Kind: "done", ID: id, Read: &seen}
+		if err := w.j.append(s.Lasting, untouched); err != nil {
 			journalErr = err
+			w.remember(untouched)
 		}
 		return v, nil, errMeanwhile, journalErr
 	}
 	writeErr = s.write(w.sys, o, to)
 	read, readErr = s.read(w.sys, o)
+	if w.sys.pause != nil && writeErr == nil && readErr == nil && read != to && s.Rounds {
+		w.sys.wait()
+		read, readErr = s.read(w.sys, o)
+	}
 	done := &record{Kind: "done", ID: id}
 	if readErr == nil {
 		done.Read = &read
@@ -180,6 +214,7 @@ func (w *writer) put(s Setting, o Object, seen, to string, careless bool) (read 
 	}
 	if err := w.j.append(s.Lasting, done); err != nil {
 		journalErr = err
+		w.remember(done)
 	}
 	return read, readErr, writeErr, journalErr
 }

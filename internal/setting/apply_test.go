@@ -1,0 +1,280 @@
+package setting
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// bench is a machine with its journal open.
+type bench struct {
+	*testing.T
+	m   *machine
+	sys *System
+	j   *Journal
+}
+
+func newBench(t *testing.T) *bench {
+	t.Helper()
+	m := newMachine(1)
+	b := &bench{T: t, m: m}
+	b.open()
+	return b
+}
+
+func (b *bench) open() {
+	b.Helper()
+	b.sys = b.m.system()
+	j, err := OpenJournal(b.sys, "/j")
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.j = j
+}
+
+func (b *bench) plan(want ...string) *Plan {
+	b.Helper()
+	var list []Assignment
+	for _, w := range want {
+		name, v, _ := strings.Cut(w, "=")
+		name, object, _ := strings.Cut(name, "@")
+		list = append(list, Assignment{name, object, v})
+	}
+	p, err := NewPlan(b.sys, list)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return p
+}
+
+func (b *bench) apply(owner string, keep bool, want ...string) ([]Outcome, error) {
+	b.Helper()
+	return Apply(context.Background(), b.sys, b.j, owner, b.plan(want...), keep)
+}
+
+func (b *bench) must(owner string, want ...string) []Outcome {
+	b.Helper()
+	out, err := b.apply(owner, false, want...)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return out
+}
+
+// revert returns what became of the objects that were set, by setting.
+func (b *bench) revert(owner string, force bool) map[string]Result {
+	b.Helper()
+	out, err := Revert(context.Background(), b.sys, b.j, owner, force)
+	if err != nil {
+		b.Fatal(err)
+	}
+	got := map[string]Result{}
+	for _, o := range out {
+		name := o.Setting
+		if o.Object.Name != "" {
+			name += "@" + o.Object.Name
+		}
+		got[name] = o.Result
+	}
+	return got
+}
+
+func (b *bench) value(path, want string) {
+	b.Helper()
+	if v := Value([]byte(b.m.files[path])); v != want {
+		b.Errorf("%s is %s, want %s", path, v, want)
+	}
+}
+
+const swappinessFile, thpFile = "/proc/sys/vm/swappiness", "/sys/kernel/mm/transparent_hugepage/enabled"
+
+func TestRounded(t *testing.T) {
+	b := newBench(t)
+	p := &Plan{Steps: []Step{{Setting: "max_freq", Object: Object{"policy0", policyDir(0) + "scaling_max_freq"}, To: "1500000"}}}
+	out, err := Apply(context.Background(), b.sys, b.j, "set", p, false)
+	if err != nil || len(out) != 1 || out[0].Result != Rounded || out[0].Read != "1200000" || !strings.Contains(out[0].Reason, "1200000") {
+		t.Fatalf("%+v, %v", out, err)
+	}
+	v, err := Verify(b.sys, "/j")
+	if err != nil || len(v) != 1 || v[0].Result != Rounded {
+		t.Errorf("verify: %+v, %v", v, err)
+	}
+	b.revert("", false)
+	b.value(policyDir(0)+"scaling_max_freq", "2400000")
+}
+
+// A failure in the middle puts back what the plan has done, and no more.
+func TestFailureInTheMiddle(t *testing.T) {
+	for _, keep := range []bool{false, true} {
+		b := newBench(t)
+		b.must("set", "swappiness=10")
+		p := b.plan("thp=never", "swappiness=1", "io_scheduler=none")
+		for i, s := range p.Steps {
+			if s.Setting == "io_scheduler" {
+				p.Steps[i].To = "bfq" // the kernel does not know it
+			}
+		}
+		out, err := Apply(context.Background(), b.sys, b.j, "set", p, keep)
+		r, ok := errors.AsType[*Refused](err)
+		if !ok || !errors.Is(err, syscall.EINVAL) || r.Setting != "io_scheduler" || r.Object.Name != "sda" {
+			t.Fatalf("%v", err)
+		}
+		if last := out[len(out)-1]; last.Result != Failed || !strings.Contains(last.Reason, "/sys/block/sda/queue/scheduler") {
+			t.Errorf("%+v", last)
+		}
+		if keep {
+			b.value(thpFile, "never")
+			b.value(swappinessFile, "1")
+		} else {
+			b.value(thpFile, "madvise")
+			b.value(swappinessFile, "10")
+		}
+		b.revert("", false)
+		b.value(thpFile, "madvise")
+		b.value(swappinessFile, "60")
+	}
+}
+
+func TestInterrupted(t *testing.T) {
+	b := newBench(t)
+	ctx, cancel := context.WithCancel(context.Background())
+	p := b.plan("thp=never", "swappiness=1")
+	b.m.before = func(op, path string) {
+		if op == "write" {
+			cancel()
+		}
+	}
+	_, err := Apply(ctx, b.sys, b.j, "set", p, false)
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("%v", err)
+	}
+	b.value(thpFile, "madvise")
+	if n := len(b.j.Entries()); n != 0 {
+		t.Errorf("%d entries", n)
+	}
+}
+
+// Each owner puts back what it found, in whatever order they end.
+func TestOwners(t *testing.T) {
+	for _, order := range [][]string{{"exp", "set"}, {"set", "exp"}, {""}} {
+		b := newBench(t)
+		b.must("set", "swappiness=10")
+		b.must("exp", "swappiness=1")
+		for i, owner := range order {
+			b.revert(owner, false)
+			if i == 0 && owner == "exp" {
+				b.value(swappinessFile, "10")
+			}
+			if i == 0 && owner == "set" {
+				b.value(swappinessFile, "1")
+			}
+		}
+		b.value(swappinessFile, "60")
+	}
+}
+
+func TestForeignAndForce(t *testing.T) {
+	b := newBench(t)
+	b.must("set", "swappiness=10", "thp=never")
+	b.m.files[swappinessFile] = "77"
+	v, err := Verify(b.sys, "/j")
+	got := map[string]Result{}
+	for _, o := range v {
+		got[o.Setting] = o.Result
+	}
+	if diff := cmp.Diff(map[string]Result{"swappiness": Foreign, "thp": Unchanged}, got); diff != "" || err != nil {
+		t.Error(diff, err)
+	}
+	if diff := cmp.Diff(map[string]Result{"swappiness": Foreign, "thp": Restored}, b.revert("", false)); diff != "" {
+		t.Error(diff)
+	}
+	b.value(swappinessFile, "77")
+	if diff := cmp.Diff(map[string]Result{"swappiness": Restored}, b.revert("", true)); diff != "" {
+		t.Error(diff)
+	}
+	b.value(swappinessFile, "60")
+}
+
+// A CPU that goes offline with an open journal keeps its entries, for when it is back.
+func TestGone(t *testing.T) {
+	b := newBench(t)
+	b.must("set", "governor=performance")
+	b.m.files[k+"/cpu2/online"] = "0"
+	if got := b.revert("", false); got["governor@policy2"] != Gone || got["governor@policy0"] != Restored {
+		t.Errorf("%v", got)
+	}
+	b.m.files[k+"/cpu2/online"] = "1"
+	if got := b.revert("", false); got["governor@policy2"] != Restored {
+		t.Errorf("%v", got)
+	}
+	b.value(policyDir(2)+"scaling_governor", "powersave")
+	b.value(policyDir(2)+"energy_performance_preference", "balance_performance")
+}
+
+func TestReboot(t *testing.T) {
+	b := newBench(t)
+	b.must("set", "swappiness=10", "thp=never", "platform_profile=performance")
+	b.m.kernel, b.m.boot = b.m.reboot(), 2
+	b.m.files[thpFile] = "always madvise [never]" // another tool sets it at start
+	b.m.locked = false
+	b.open()
+	b.m.writes = nil
+	got := b.revert("", false)
+	for name, want := range map[string]Result{"swappiness": Forgotten, "thp": Foreign, "platform_profile": Restored} {
+		if got[name] != want {
+			t.Errorf("%s %s, want %s", name, got[name], want)
+		}
+	}
+	b.value(swappinessFile, "33")
+	b.value(thpFile, "never")
+	b.value("/sys/firmware/acpi/platform_profile", "balanced")
+	b.value(policyDir(0)+"energy_performance_preference", "power")
+}
+
+// Every reason names the file, and what would help.
+func TestReasons(t *testing.T) {
+	for errno, want := range map[syscall.Errno]string{
+		syscall.EACCES: "CAP_DAC_OVERRIDE", syscall.EPERM: "CAP_SYS_ADMIN", syscall.EROFS: "mounted read-only", syscall.EBUSY: "EBUSY", syscall.EINVAL: "does not take this value",
+	} {
+		b := newBench(t)
+		p := b.plan("swappiness=1")
+		b.m.before = func(op, _ string) {
+			if op == "write" {
+				b.m.fate = fate{call: b.m.calls, err: errno}
+			}
+		}
+		_, err := Apply(context.Background(), b.sys, b.j, "set", p, false)
+		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), swappinessFile) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%v: %v", errno, err)
+		}
+	}
+}
+
+// A minimum that a lower maximum has kept down returns a moment after that is raised.
+func TestLateEffect(t *testing.T) {
+	b := newBench(t)
+	b.must("set", "min_freq=2000000")
+	b.must("set", "max_freq=1200000")
+	file := policyDir(0) + "scaling_min_freq"
+	late := false
+	b.m.before = func(op, path string) {
+		if op == "read" && path == file && b.m.files[policyDir(0)+"scaling_max_freq"] == "2400000" && !late {
+			b.m.files[file] = "1200000" // as before the maximum was raised, for now
+		}
+	}
+	b.sys.pause = func(time.Duration) {
+		if !late {
+			late = true
+			b.m.files[file] = "2000000"
+		}
+	}
+	if got := b.revert("", false); got["min_freq@policy0"] != Restored || !late {
+		t.Errorf("%v", got)
+	}
+	b.value(file, "1200000")
+}

@@ -1,0 +1,200 @@
+package setting
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// leave sets swappiness and thp on a machine and leaves them so.
+func leave(t *testing.T, m *machine) []byte {
+	t.Helper()
+	_, err := m.process(fate{}, func(sys *System) error {
+		j, err := OpenJournal(sys, "/j")
+		if err != nil {
+			return err
+		}
+		p, err := NewPlan(sys, []Assignment{{"swappiness", "", "10"}, {"thp", "", "never"}})
+		if err != nil {
+			return err
+		}
+		_, err = Apply(context.Background(), sys, j, "set", p, false)
+		return errors.Join(err, j.Close())
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m.disk["/j/"+journalFile].data
+}
+
+// A journal that is damaged, another machine's or of a newer version is reported, and
+// nothing is written until somebody decides.
+func TestProblem(t *testing.T) {
+	line := func(b []byte, n int) []byte { return bytes.SplitAfter(b, []byte("\n"))[n] }
+	for name, c := range map[string]struct {
+		damage func([]byte) []byte
+		want   string // "": no problem
+		back   bool   // after Accept, everything can be put back
+	}{
+		"a byte in the middle": {func(b []byte) []byte { b[len(line(b, 0))+40] ^= 1; return b }, "settings.journal:2: the journal is damaged: its checksum", false},
+		"a lost line":          {func(b []byte) []byte { return bytes.Replace(b, line(b, 3), nil, 1) }, ":4: the journal is damaged: it is line 5", true},
+		"a line twice":         {func(b []byte) []byte { return bytes.Replace(b, line(b, 3), bytes.Repeat(line(b, 3), 2), 1) }, ":5: ", true},
+		"binary":               {func(b []byte) []byte { return append(append(b, 0, 1, 2, '\n'), "x\n"...) }, "it is not a line of a journal", true},
+		"a torn last line":     {func(b []byte) []byte { return b[:len(b)-3] }, "", true},
+		"zeros at the end":     {func(b []byte) []byte { return append(b, 0, 0, 0, 0) }, "", true},
+		"empty":                {func([]byte) []byte { return nil }, "", false},
+		"another machine's": {func(b []byte) []byte {
+			r, _ := encodeRecord(&record{N: 1, Kind: "head", Format: 1, Host: "0ther"})
+			return bytes.Replace(b, line(b, 0), r, 1)
+		}, "it is the journal of another machine (its machine ID 0ther... is not host...", true},
+		"a newer version": {func(b []byte) []byte {
+			r, _ := encodeRecord(&record{N: 1, Kind: "head", Format: 2, Host: "host"})
+			return bytes.Replace(b, line(b, 0), r, 1)
+		}, "a newer hostlab wrote it", false},
+		"a path that is no setting": {func([]byte) []byte {
+			a, _ := encodeRecord(&record{N: 1, Kind: "head", Format: 1, Host: "host"})
+			b, _ := encodeRecord(&record{N: 2, Kind: "intend", Set: 1, Boot: "boot1", Objects: []planned{{ID: 1, Path: "/sys/../etc/shadow", Layer: 2, From: "x"}}})
+			c, _ := encodeRecord(&record{N: 3, Kind: "go", Set: 1, ID: 1, To: "y"})
+			return bytes.Join([][]byte{a, b, c}, nil)
+		}, "is no path of a setting", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := newMachine(1)
+			was := m.values()
+			data := leave(t, m)
+			m.disk["/j/"+journalFile].data = c.damage(bytes.Clone(data))
+			sys := m.system()
+			m.writes = nil
+			j, err := OpenJournal(sys, "/j")
+			if err != nil {
+				t.Fatal(err)
+			}
+			p := j.Problem()
+			if (p == nil) != (c.want == "") || p != nil && !strings.Contains(p.Error(), c.want) {
+				t.Fatalf("problem %v, want %q", p, c.want)
+			}
+			if p != nil {
+				if _, err := Revert(context.Background(), sys, j, "", true); !errors.As(err, new(*Problem)) {
+					t.Errorf("Revert: %v", err)
+				}
+				if _, err := Apply(context.Background(), sys, j, "set", &Plan{}, false); !errors.As(err, new(*Problem)) {
+					t.Errorf("Apply: %v", err)
+				}
+				if len(m.writes) > 0 {
+					t.Errorf("wrote %q", m.writes)
+				}
+				kept, err := j.Accept()
+				if err != nil || m.disk[kept] == nil {
+					t.Fatalf("kept as %q: %v", kept, err)
+				}
+			}
+			if _, err := Revert(context.Background(), sys, j, "", false); err != nil {
+				t.Fatal(err)
+			}
+			if same := cmp.Equal(was, m.values()); same != c.back {
+				t.Errorf("put back: %v, want %v", same, c.back)
+			}
+		})
+	}
+}
+
+func TestForget(t *testing.T) {
+	m := newMachine(1)
+	leave(t, m)
+	sys := m.system()
+	j, err := OpenJournal(sys, "/j")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := len(j.Entries()); n != 2 {
+		t.Fatalf("%d entries", n)
+	}
+	if _, err := j.Forget("exp"); err != nil || len(j.Entries()) != 2 {
+		t.Errorf("forgot another's: %v", err)
+	}
+	if _, err := j.Forget("set"); err != nil || len(j.Entries()) != 0 || m.disk["/j/"+journalFile] != nil {
+		t.Errorf("%d entries: %v", len(j.Entries()), err)
+	}
+	if v := m.files["/proc/sys/vm/swappiness"]; v != "10" {
+		t.Errorf("swappiness %s", v)
+	}
+}
+
+// A second hostlab is told who has the journal.
+func TestBusy(t *testing.T) {
+	sys, dir := Local(t.TempDir()), t.TempDir()
+	j, err := OpenJournal(sys, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = OpenJournal(sys, dir)
+	busy, ok := errors.AsType[*Busy](err)
+	if !ok || busy.PID != os.Getpid() || !strings.Contains(err.Error(), dir) {
+		t.Errorf("%v", err)
+	}
+	if err := j.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if j, err = OpenJournal(sys, dir); err != nil {
+		t.Fatal(err)
+	}
+	_ = j.Close()
+}
+
+// Without the sync of the intent, a power cut leaves what firmware keeps changed: so the
+// test of power cuts can fail.
+func TestPowerCutNeedsSync(t *testing.T) {
+	left := 0
+	for call := 1; call <= 200; call++ {
+		m := newMachine(uint64(call))
+		_, _ = m.process(fate{call: call, after: true, cut: true}, func(sys *System) error {
+			sys.Disk = noSync{sys.Disk}
+			return work(sys)
+		})
+		if _, err := m.process(fate{}, putBack); err != nil {
+			t.Fatal(err)
+		}
+		if m.files["/sys/firmware/acpi/platform_profile"] != "balanced" {
+			left++
+		}
+	}
+	if left == 0 {
+		t.Error("nothing was left changed")
+	}
+}
+
+type noSync struct{ Disk }
+
+func (noSync) Sync(string) error { return nil }
+
+func FuzzReplay(f *testing.F) {
+	m := newMachine(1)
+	sys := m.system()
+	j, err := OpenJournal(sys, "/j")
+	if err != nil {
+		f.Fatal(err)
+	}
+	p, err := NewPlan(sys, []Assignment{{"governor", "", "performance"}, {"thp", "", "never"}})
+	if err != nil {
+		f.Fatal(err)
+	}
+	if _, err := Apply(context.Background(), sys, j, "set", p, false); err != nil {
+		f.Fatal(err)
+	}
+	f.Add(m.disk["/j/"+journalFile].data)
+	f.Add([]byte("{}\n"))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		st, _, _ := replay(b)
+		for _, o := range st.open() {
+			if !settable(o.Path) {
+				t.Errorf("%q", o.Path)
+			}
+		}
+		_ = st.entries()
+	})
+}
