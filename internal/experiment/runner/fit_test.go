@@ -44,6 +44,32 @@ func TestExhaustedMarks(t *testing.T) {
 	}
 }
 
+// A run that failed after others were void is no reason to stop: only as many
+// failures are as retries allows.
+func TestExhaustedAndFailed(t *testing.T) {
+	b := newBench(t, head(6, "")+levelFactor+strings.Replace(nullWorkload, "warmup = 1", "warmup = 0\nfail = 5", 1)+"[guard]\nmax_foreign_cpu = \"3%\"\nexhausted = \"mark\"\n")
+	b.under = func(n int) conditions {
+		c := conditions{told: true, throttles: -1}
+		if n < 10 {
+			c.Taken = neighbours.Taken{Foreign: 0.1}
+		}
+		return c
+	}
+	if err := b.run(); err != nil {
+		t.Fatal(err)
+	}
+	failed := 0
+	for _, r := range b.record().Runs {
+		if r.Status == result.Failed && r.Block == 0 {
+			failed++
+		}
+	}
+	if failed == 0 {
+		t.Error("none failed among those that were void")
+	}
+	b.complete()
+}
+
 // Without it the experiment stops.
 func TestExhaustedStops(t *testing.T) {
 	b := newBench(t, head(6, "")+levelFactor+strings.Replace(nullWorkload, "warmup = 1", "warmup = 0", 1)+"[guard]\nmax_foreign_cpu = \"3%\"\n")
