@@ -46,7 +46,7 @@ func (v *runWatch) show(p runner.Progress) {
 	case v.quiet:
 	case p.Last != nil && p.Last.Reason != "" && p.Last.Status == result.WarmUp:
 		v.line(fmt.Sprintf("The warm-up failed: %s; it is run again", p.Last.Reason))
-	case p.Last != nil && p.Last.Reason != "" && !(v.marks && p.Last.Status == result.Void):
+	case p.Last != nil && p.Last.Reason != "" && (!v.marks || p.Last.Status != result.Void):
 		v.line(fmt.Sprintf("Block %d: a run was %s: %s; it is run again", p.Last.Block+1, p.Last.Status, p.Last.Reason))
 	case p.AtLook:
 		v.line(lookLine(p))

@@ -217,7 +217,10 @@ func (s *session) runBlock(ctx context.Context) error {
 			if r.Status == result.OK {
 				s.done++
 			} else {
-				failures[next.slot]++
+				// Where void runs are marked in the end, they need not use up what failures may.
+				if !s.study.Guard.Mark || r.Status != result.Void || next.attempt > s.study.Workload.Retries {
+					failures[next.slot]++
+				}
 				if failures[next.slot] > s.study.Workload.Retries {
 					return s.giveUp(r, failures[next.slot])
 				}
