@@ -69,18 +69,34 @@ Exit status: 0 all can be used, 2 one cannot.`,
 				if err != nil {
 					return err
 				}
-				if s, err = fitHere(cmd.Context(), s); err != nil {
-					if bad, ok := errors.AsType[*experiment.Problems](err); ok {
-						all.List = append(all.List, bad.List...)
-						continue
-					}
+				// A file is right also where this host cannot run it. What is set for it here
+				// has to fit.
+				unfit := ""
+				here, err := fitHere(cmd.Context(), s)
+				bad, ok := errors.AsType[*experiment.Problems](err)
+				switch {
+				case err == nil:
+					s = here
+				case !ok:
 					return err
+				case len(s.Overrides) > 0:
+					all.List = append(all.List, bad.List...)
+					continue
+				default:
+					unfit = bad.Error()
 				}
 				if i > 0 {
 					fmt.Fprintln(std.out)
 				}
 				if err := experiment.Describe(std.out, s, width); err != nil {
 					return err
+				}
+				if unfit != "" {
+					head := "  Note     "
+					for _, line := range screen.Wrap("run would refuse it: "+unfit, width-len(head)) {
+						fmt.Fprintln(std.out, head+line)
+						head = screen.Pad("", len(head))
+					}
 				}
 			}
 			if len(all.List) > 0 {

@@ -138,7 +138,7 @@ func TestRefit(t *testing.T) {
 	s := parse(t, t.TempDir(), text)
 	w, _ := all.Find("scanlock")
 	fit := func(m workload.Machine) *result.Experiment {
-		st, err := experiment.Fit(s, w, m)
+		st, err := experiment.Fit(s, w, m, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -158,7 +158,7 @@ func TestRefit(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			x := fit(c.then)
-			got, err := refit(x, s, w, c.now)
+			got, err := refit(x, s, w, c.now, nil)
 			changed, refused := errors.AsType[*Changed](err)
 			switch {
 			case refused != (c.diff != ""):
