@@ -19,11 +19,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"net"
 	"os"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -135,13 +137,30 @@ func (s *Server) Explain(ctx context.Context, err error) error {
 			return fmt.Errorf("PostgreSQL: %s (%s)", answer.Message, answer.Code)
 		}
 	}
-	// The connection is gone. The server's own end may take a moment longer.
+	// A dead server comes before all that follows from it; its end may take a moment
+	// longer than that of a connection.
+	wait := time.Duration(0)
+	if broken(err) {
+		wait = 2 * time.Second
+	}
 	select {
 	case <-s.Done():
 		return s.Err()
-	case <-time.After(2 * time.Second):
+	case <-time.After(wait):
+	}
+	if wait == 0 {
+		return err
 	}
 	return fmt.Errorf("the connection to PostgreSQL broke: %w%s", err, s.lastWords())
+}
+
+// broken reports an error of the connection rather than of what was asked.
+func broken(err error) bool {
+	if _, ok := errors.AsType[net.Error](err); ok {
+		return true
+	}
+	_, connecting := errors.AsType[*pgconn.ConnectError](err)
+	return connecting || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) || errors.Is(err, syscall.EPIPE)
 }
 
 // lastWords is the last line of the log, as the end of a sentence.
