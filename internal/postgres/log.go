@@ -56,7 +56,11 @@ func (t *tail) last() string {
 
 // full reports whether the disk was full.
 func (t *tail) full() bool {
+	return t.contains("No space left on device") || t.contains("Disk quota exceeded")
+}
+
+func (t *tail) contains(text string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return bytes.Contains(t.text, []byte("No space left on device")) || bytes.Contains(t.text, []byte("Disk quota exceeded"))
+	return bytes.Contains(t.text, []byte(text))
 }

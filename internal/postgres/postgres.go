@@ -160,7 +160,8 @@ func broken(err error) bool {
 		return true
 	}
 	_, connecting := errors.AsType[*pgconn.ConnectError](err)
-	return connecting || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) || errors.Is(err, syscall.EPIPE)
+	// A connection that was found closed is "safe to retry": nothing was sent.
+	return connecting || pgconn.SafeToRetry(err) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) || errors.Is(err, syscall.EPIPE)
 }
 
 // lastWords is the last line of the log, as the end of a sentence.

@@ -202,8 +202,8 @@ func (s *Server) launch() error {
 // ready waits until the server takes connections.
 func (s *Server) ready(ctx context.Context) error {
 	for {
-		err := s.tryConnect(ctx)
-		if err == nil {
+		// Asked earlier it would log that it is starting up, as an error.
+		if s.log.contains("ready to accept connections") && s.tryConnect(ctx) == nil {
 			return nil
 		}
 		select {

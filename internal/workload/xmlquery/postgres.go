@@ -288,3 +288,9 @@ func (r *rowReader) Read(p []byte) (int, error) {
 	r.left = r.left[n:]
 	return n, nil
 }
+
+// Elapsed is how long one query took, in seconds, for comparisons with other clients.
+func (d *Database) Elapsed(ctx context.Context, degree int) (seconds float64, doubt string, err error) {
+	a, doubt, err := d.Run(ctx, degree, 1)
+	return a.Wall, doubt, err
+}
