@@ -143,7 +143,10 @@ func keep(cmd *exec.Cmd) (ended <-chan error, err error) {
 
 func (s *Server) startError(program string, err error) error {
 	hint := ""
-	if errors.Is(err, unix.EPERM) || errors.Is(err, unix.EINVAL) {
+	switch {
+	case errors.Is(err, unix.EACCES):
+		hint = "; that account cannot enter its directory: install PostgreSQL where all may read it"
+	case errors.Is(err, unix.EPERM), errors.Is(err, unix.EINVAL):
 		hint = fmt.Sprintf("; this container may not let root become %s: run hostlab as a user other than root", s.account.name)
 	}
 	return fmt.Errorf("cannot start %s as %s: %w%s", filepath.Join(s.Programs.Dir, program), s.account.name, err, hint)
@@ -163,7 +166,7 @@ func (s *Server) initdb(ctx context.Context) error {
 	case err = <-ended:
 	case <-ctx.Done():
 		_ = unix.Kill(-cmd.Process.Pid, unix.SIGKILL)
-		<-ended
+		_ = <-ended // it was killed
 		return context.Cause(ctx)
 	}
 	switch {
@@ -190,7 +193,7 @@ func (s *Server) launch() error {
 	}
 	s.process, s.done = cmd.Process, make(chan struct{})
 	go func() {
-		<-ended // what it says is in the state too
+		_ = <-ended // what it says is in the state too
 		s.state = cmd.ProcessState
 		// Without a postmaster its backends would go on until their query has ended.
 		_ = endInside(s.Dir()) // Close tries again, and says so

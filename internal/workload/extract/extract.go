@@ -88,7 +88,9 @@ func (s *session) open(ctx context.Context, name string) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if p, ok := s.engine.(*inServer); s.engine != nil && s.name == name && !(ok && p.server.Err() != nil) {
+	private, ok := s.engine.(*inServer)
+	died := ok && private.server.Err() != nil
+	if s.engine != nil && s.name == name && !died {
 		return nil
 	}
 	if err := s.Close(); err != nil {
@@ -103,11 +105,11 @@ func (s *session) open(ctx context.Context, name string) error {
 		s.engine = p
 		return nil
 	}
-	p, err := openSQLite(ctx, s.work)
+	e, err := openSQLite(ctx, s.work)
 	if err != nil {
 		return err
 	}
-	s.engine = p
+	s.engine = e
 	return nil
 }
 
