@@ -166,7 +166,7 @@ func (s *Server) initdb(ctx context.Context) error {
 	case err = <-ended:
 	case <-ctx.Done():
 		_ = unix.Kill(-cmd.Process.Pid, unix.SIGKILL)
-		_ = <-ended // it was killed
+		<-ended //nolint:errcheck // it was killed
 		return context.Cause(ctx)
 	}
 	switch {
@@ -193,7 +193,7 @@ func (s *Server) launch() error {
 	}
 	s.process, s.done = cmd.Process, make(chan struct{})
 	go func() {
-		_ = <-ended // what it says is in the state too
+		<-ended //nolint:errcheck // what it says is in the state too
 		s.state = cmd.ProcessState
 		// Without a postmaster its backends would go on until their query has ended.
 		_ = endInside(s.Dir()) // Close tries again, and says so
