@@ -4,6 +4,8 @@ set -euo pipefail
 want=()
 command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null || want+=(chromium)
 command -v git >/dev/null || want+=(git)
+# The tests start servers of their own from these programs; they do not skip without.
+command -v initdb >/dev/null || compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null || want+=(postgresql postgresql-contrib)
 [ ${#want[@]} = 0 ] && exit 0
 command -v apt-get >/dev/null || { echo "test-deps: no apt-get here; install by hand: ${want[*]}" >&2; exit 1; }
 as=
@@ -11,6 +13,11 @@ if [ "$(id -u)" != 0 ]; then
   command -v sudo >/dev/null || { echo "test-deps: neither root nor sudo; install by hand: ${want[*]}" >&2; exit 1; }
   as=sudo
 fi
+if [[ " ${want[*]} " == *" postgresql "* ]] && [ ! -e /etc/postgresql-common/createcluster.conf ]; then
+  # Only the programs: without this, Debian's package makes a cluster and starts it.
+  $as mkdir -p /etc/postgresql-common
+  echo 'create_main_cluster = false' | $as tee /etc/postgresql-common/createcluster.conf >/dev/null
+fi
 echo "test-deps: installing ${want[*]}"
 $as apt-get update -qq
-$as env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${want[@]}" >/dev/null
+$as env DEBIAN_FRONTEND=noninteractive apt-get install -y -o Dpkg::Options::=--force-confold -qq --no-install-recommends "${want[@]}" >/dev/null

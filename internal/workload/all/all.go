@@ -9,6 +9,7 @@ import (
 	"hostlab/internal/workload/command"
 	"hostlab/internal/workload/corun"
 	"hostlab/internal/workload/dialog"
+	"hostlab/internal/workload/extract"
 	"hostlab/internal/workload/logcommit"
 	"hostlab/internal/workload/null"
 	"hostlab/internal/workload/oltp"
@@ -24,6 +25,7 @@ func Workloads() []workload.Workload {
 		burst.Workload{},
 		corun.Workload{},
 		dialog.Workload{},
+		extract.Workload{},
 		logcommit.Workload{},
 		oltp.Workload{},
 		scanlock.Workload{},

@@ -30,12 +30,16 @@ func (Workload) Describe() workload.Description {
 		About: "Orders in memory, generated from the block's seed, one XML document of about 4 kB a row, are shredded into rows and typed columns, as SQL's XML " +
 			"methods do. Workers take rows in small chunks and are placed by the operating system, on the CPUs that cpus leaves them. Degree threads " +
 			"and cores are what MAXDOP would be with and without siblings; they are counted over all CPUs, so that cpus = one-per-core alone leaves the " +
-			"degree as it was. It shows what clocks, siblings, quotas and caches do to a parallel query; it reads no disk, takes no locks and sends nothing.",
+			"degree as it was. It shows what clocks, siblings, quotas and caches do to a parallel query; it reads no disk, takes no locks and sends " +
+			"nothing. With engine postgres the same orders are shredded by XMLTABLE in a PostgreSQL of its own, fully cached, by parallel workers and their " +
+			"leader; the plan and the result are checked, and processor time is the server's. It takes the programs of PostgreSQL, is reached through a Unix " +
+			"socket only, never runs as root (but as postgres, or nobody), and is removed afterwards.",
 		Params: []workload.Param{
-			{Name: "size", Kind: workload.Bytes, Default: int64(8 << 20), Min: 4 << 10, Max: maxBytes, Help: "of the table"},
+			{Name: "engine", Kind: workload.String, Default: embedded, Choices: []string{embedded, inPostgres}, Help: "in this program, or in a private PostgreSQL"},
+			{Name: "size", Kind: workload.Bytes, Default: int64(64 << 20), Min: 4 << 10, Max: maxBytes, Help: "of the table"},
 			cpus.CountParam("degree", "1", "workers"),
 			cpus.Param(),
-			{Name: "passes", Kind: workload.Int, Default: int64(4), Min: 1, Max: 1e6, Help: "times that a run queries the table"},
+			{Name: "passes", Kind: workload.Int, Default: int64(1), Min: 1, Max: 1e6, Help: "times that a run queries the table"},
 		},
 		Responses: []workload.Response{
 			{Name: "wall", Title: "Elapsed time of the query", Unit: "s", Better: "lower"},
@@ -48,7 +52,7 @@ func (Workload) Describe() workload.Description {
 
 // Validate implements workload.Validator.
 func (Workload) Validate(cfg workload.Config) error {
-	return errors.Join(cpus.CheckCount("degree", cfg.Params.String("degree")), cpus.Check("cpus", cfg.Params.String("cpus")))
+	return errors.Join(cpus.CheckCount("degree", cfg.Params.String("degree")), cpus.Check("cpus", cfg.Params.String("cpus")), checkEngine(cfg.Params))
 }
 
 // Offers implements workload.Offering.
@@ -79,7 +83,14 @@ func (w Workload) Open(ctx context.Context, cfg workload.Config) (workload.Sessi
 	if err != nil {
 		return nil, err
 	}
-	s := &session{worker: worker.Kept{Job: job}}
+	s := &session{worker: worker.Kept{Job: job}, database: NewDatabase(cfg.Work)}
+	if cfg.Params.String("engine") == inPostgres {
+		if err := s.database.ready(ctx, int(cfg.Params.Int("size"))); err != nil {
+			s.Close()
+			return nil, err
+		}
+		return s, nil
+	}
 	var got answer
 	// A small table: that of a run is made, untimed, once its seed is known.
 	if err := s.worker.Call(ctx, q.Degree, question{Size: 1}, &got); err != nil {
@@ -89,7 +100,10 @@ func (w Workload) Open(ctx context.Context, cfg workload.Config) (workload.Sessi
 	return s, nil
 }
 
-type session struct{ worker worker.Kept }
+type session struct {
+	worker   worker.Kept
+	database *Database
+}
 
 // questionOf is what a run asks of the worker, with the words of the parameters in
 // this host's numbers as they are now.
@@ -115,22 +129,30 @@ func (s *session) Run(ctx context.Context, r workload.Request) (out workload.Sam
 		return out, err
 	}
 	q.Seed = r.Seed
+	if r.Params.String("engine") == inPostgres {
+		return s.runServer(ctx, q, notes)
+	}
 	var a answer
 	if err := s.worker.Call(ctx, q.Degree, q, &a); err != nil {
 		return out, err
 	}
-	out = workload.Sample{Operations: a.Documents, Warnings: notes, Missing: map[string]string{}, Values: map[string]float64{
+	return a.sample(notes), nil
+}
+
+// sample turns an answer into responses.
+func (a answer) sample(notes []string) workload.Sample {
+	out := workload.Sample{Operations: a.Documents, Warnings: notes, Missing: map[string]string{}, Values: map[string]float64{
 		"wall": a.Wall, "rows_per_s": float64(a.Rows) / a.Wall, "bytes_per_s": float64(a.Bytes) / a.Wall}}
 	if a.HasCPU {
 		out.Values["cpu_s"] = a.CPU
 	} else {
 		out.Missing["cpu_s"] = "this system does not tell"
 	}
-	return out, nil
+	return out
 }
 
 // Close implements workload.Session.
-func (s *session) Close() error { return s.worker.Close() }
+func (s *session) Close() error { return errors.Join(s.worker.Close(), s.database.Close()) }
 
 const job = "xmlquery"
 

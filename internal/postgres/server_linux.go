@@ -1,0 +1,311 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"golang.org/x/sys/unix"
+)
+
+// Names within a place, and the numbers that their open files have in the server.
+const (
+	dataName, runName, walName = "data", "run", "wal"
+
+	dataFile, runFile, walFile = "/proc/self/fd/3", "/proc/self/fd/4", "/proc/self/fd/5"
+)
+
+// Server is a running one. Close must be called.
+type Server struct {
+	Programs Programs
+
+	account account
+	place   *place
+	wal     *place // nil: within the cluster
+	files   []*os.File
+	cfg     Config
+	log     tail
+
+	process *os.Process
+	done    chan struct{} // closed when the postmaster has ended
+	state   *os.ProcessState
+	closing sync.Once
+	closed  error
+}
+
+// Start makes a cluster and starts its server. It first removes what servers of
+// killed processes have left in cfg.Parent. ctx bounds the start alone; when Start
+// fails nothing is left. Errors are one line each; *Missing is one of them.
+func Start(ctx context.Context, cfg Config) (_ *Server, err error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	s := &Server{cfg: cfg}
+	if s.Programs, err = Find(ctx); err != nil {
+		return nil, err
+	}
+	if s.account, err = serverAccount(); err != nil {
+		return nil, err
+	}
+	sweep(cfg.Parent)
+	if cfg.WALDir != "" {
+		sweep(cfg.WALDir)
+	}
+	defer func() {
+		if err != nil {
+			if cerr := s.Close(); cerr != nil {
+				err = errors.Join(err, cerr)
+			}
+		}
+	}()
+	if err := s.directories(); err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, startLimit, fmt.Errorf("PostgreSQL did not start within %s; look for a full or very slow disk below %s", startLimit, cfg.Parent))
+	defer cancel()
+	if err := s.initdb(ctx); err != nil {
+		return nil, err
+	}
+	if err := s.launch(); err != nil {
+		return nil, err
+	}
+	return s, s.ready(ctx)
+}
+
+func (s *Server) directories() (err error) {
+	if s.place, err = newPlace(s.cfg.Parent); err != nil {
+		return err
+	}
+	if err := os.WriteFile(s.serviceFile(), []byte("[hostlab]\n"), 0o600); err != nil {
+		return cannotMake(s.cfg.Parent, err)
+	}
+	names := []string{dataName, runName}
+	for _, name := range names {
+		f, err := s.place.sub(name, s.account)
+		if err != nil {
+			return err
+		}
+		s.files = append(s.files, f)
+	}
+	if s.cfg.WALDir == "" {
+		return nil
+	}
+	if s.wal, err = newPlace(s.cfg.WALDir); err != nil {
+		return err
+	}
+	f, err := s.wal.sub(walName, s.account)
+	if err != nil {
+		return err
+	}
+	s.files = append(s.files, f)
+	return nil
+}
+
+// command is one of PostgreSQL's programs, as the account, with nothing of our
+// environment and with the open directories from 3 on.
+func (s *Server) command(program string, args []string, death syscall.Signal) *exec.Cmd {
+	cmd := exec.Command(filepath.Join(s.Programs.Dir, program), args...)
+	cmd.Dir = "/" // ours may be one that the account cannot enter
+	cmd.Env = []string{"LC_ALL=C", "TZ=UTC", "PATH=" + s.Programs.Dir + ":/usr/bin:/bin"}
+	if s.cfg.Mark != "" {
+		cmd.Env = append(cmd.Env, s.cfg.Mark)
+	}
+	cmd.ExtraFiles = s.files
+	cmd.Stderr = &s.log
+	cmd.WaitDelay = 200 * time.Millisecond // a backend may hold the pipe longer than its postmaster lives
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: death, Credential: s.account.credential()}
+	return cmd
+}
+
+// keep starts a program and waits for its end on a thread that stays: Linux sends
+// Pdeathsig when the thread that started the program ends, and Go ends threads.
+func keep(cmd *exec.Cmd) (ended <-chan error, err error) {
+	started, done := make(chan error, 1), make(chan error, 1)
+	go func() {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		err := cmd.Start()
+		started <- err
+		if err == nil {
+			done <- cmd.Wait()
+		}
+	}()
+	return done, <-started
+}
+
+func (s *Server) startError(program string, err error) error {
+	hint := ""
+	switch {
+	case errors.Is(err, unix.EACCES):
+		hint = "; that account cannot enter its directory: install PostgreSQL where all may read it"
+	case errors.Is(err, unix.EPERM), errors.Is(err, unix.EINVAL):
+		hint = fmt.Sprintf("; this container may not let root become %s: run hostlab as a user other than root", s.account.name)
+	}
+	return fmt.Errorf("cannot start %s as %s: %w%s", filepath.Join(s.Programs.Dir, program), s.account.name, err, hint)
+}
+
+func (s *Server) initdb(ctx context.Context) error {
+	args := []string{"-D", dataFile, "--no-sync", "--auth-local=trust", "--auth-host=reject", "-U", Role, "-E", "UTF8", "--locale=C"}
+	if s.wal != nil {
+		args = append(args, "-X", walFile)
+	}
+	cmd := s.command("initdb", args, syscall.SIGKILL)
+	ended, err := keep(cmd)
+	if err != nil {
+		return s.startError("initdb", err)
+	}
+	select {
+	case err = <-ended:
+	case <-ctx.Done():
+		_ = unix.Kill(-cmd.Process.Pid, unix.SIGKILL)
+		<-ended //nolint:errcheck // it was killed
+		return context.Cause(ctx)
+	}
+	switch {
+	case err == nil:
+		return nil
+	case s.log.full():
+		return s.diskFull()
+	}
+	return fmt.Errorf("PostgreSQL's initdb failed: %w%s", err, s.lastWords())
+}
+
+func (s *Server) diskFull() error {
+	return fmt.Errorf("PostgreSQL's disk is full: a new cluster takes about 60 MB in %s; make room, or choose another directory with --out, or TMPDIR", s.cfg.Parent)
+}
+
+// launch starts the postmaster. Should we die it gets SIGQUIT, an immediate
+// shutdown: after SIGKILL its backends would first finish their queries.
+func (s *Server) launch() error {
+	s.log = tail{}
+	cmd := s.command("postgres", arguments(dataFile, runFile, s.cfg.Settings), syscall.SIGQUIT)
+	ended, err := keep(cmd)
+	if err != nil {
+		return s.startError("postgres", err)
+	}
+	s.process, s.done = cmd.Process, make(chan struct{})
+	go func() {
+		<-ended //nolint:errcheck // what it says is in the state too
+		s.state = cmd.ProcessState
+		// Without a postmaster its backends would go on until their query has ended.
+		_ = endInside(s.Dir()) // Close tries again, and says so
+		close(s.done)
+	}()
+	return nil
+}
+
+// ready waits until the server takes connections.
+func (s *Server) ready(ctx context.Context) error {
+	for {
+		// Asked earlier it would log that it is starting up, as an error.
+		if s.log.contains("ready to accept connections") && s.tryConnect(ctx) == nil {
+			return nil
+		}
+		select {
+		case <-s.done:
+			if s.log.full() {
+				return s.diskFull()
+			}
+			return fmt.Errorf("PostgreSQL did not start%s", s.lastWords())
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+}
+
+// tryConnect connects once.
+func (s *Server) tryConnect(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	cfg, err := s.ConnConfig()
+	if err != nil {
+		return err
+	}
+	c, err := pgx.ConnectConfig(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	return c.Close(ctx)
+}
+
+// Done is closed when the server has ended, for whatever reason.
+func (s *Server) Done() <-chan struct{} { return s.done }
+
+// Err is nil while the server runs, and afterwards says in one line how it ended.
+func (s *Server) Err() error {
+	select {
+	case <-s.done:
+	default:
+		return nil
+	}
+	how := "ended by itself"
+	if ws, ok := s.state.Sys().(syscall.WaitStatus); ok {
+		switch {
+		case ws.Signaled():
+			how = fmt.Sprintf("was ended by signal %d (%s)", int(ws.Signal()), unix.SignalName(ws.Signal()))
+		case ws.ExitStatus() != 0:
+			how = fmt.Sprintf("ended with status %d", ws.ExitStatus())
+		}
+	}
+	if s.log.full() {
+		how += " on a full disk"
+	}
+	return fmt.Errorf("PostgreSQL %s in the middle%s", how, s.lastWords())
+}
+
+// Dir is the directory of the cluster.
+func (s *Server) Dir() string { return filepath.Join(s.place.path, dataName) }
+
+// SocketDir is where the socket lies, for other clients' --host. Those may find its
+// path too long; our own connections do not use it.
+func (s *Server) SocketDir() string { return filepath.Join(s.place.path, runName) }
+
+func (s *Server) serviceFile() string { return filepath.Join(s.place.path, "service.conf") }
+
+// socket is its path through the directory that we hold open.
+func (s *Server) socket() string {
+	return fmt.Sprintf("/proc/self/fd/%d/.s.PGSQL.%s", s.files[1].Fd(), port)
+}
+
+// PID is the postmaster's.
+func (s *Server) PID() int { return s.process.Pid }
+
+// Close ends the server and removes everything. It may be called again. It asks for
+// an immediate shutdown: a fast one would first write all of shared_buffers to the
+// files that are then removed, and the next measurement would feel it.
+func (s *Server) Close() error {
+	s.closing.Do(func() {
+		if s.done != nil {
+			for _, sig := range []unix.Signal{unix.SIGQUIT, unix.SIGKILL} {
+				// Not reaped before done is closed, so the number is still its own.
+				select {
+				case <-s.done:
+				default:
+					_ = unix.Kill(-s.process.Pid, sig)
+				}
+				select {
+				case <-s.done:
+				case <-time.After(stopLimit):
+				}
+			}
+		}
+		for _, f := range s.files {
+			f.Close()
+		}
+		for _, p := range []*place{s.place, s.wal} {
+			if p != nil {
+				s.closed = errors.Join(s.closed, p.remove())
+			}
+		}
+	})
+	return s.closed
+}

@@ -1,0 +1,326 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sys/unix"
+)
+
+const childEnv = "HOSTLAB_TEST_PARENT"
+
+// TestMain lets this binary be a hostlab that is killed while its server runs.
+func TestMain(m *testing.M) {
+	if dir := os.Getenv(childEnv); dir != "" {
+		s, err := Start(context.Background(), Config{Parent: dir})
+		if err != nil {
+			fmt.Println(err)
+			os.Exit(1)
+		}
+		fmt.Println(s.PID())
+		select {}
+	}
+	os.Exit(m.Run())
+}
+
+func start(t *testing.T, cfg Config) *Server {
+	t.Helper()
+	s, err := Start(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+// gone expects that a directory is empty and a process has ended.
+func gone(t *testing.T, dir string, pid int) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		t.Errorf("%s was left in %s", e.Name(), dir)
+	}
+	for end := time.Now().Add(10 * time.Second); alive(pid); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("process %d still runs", pid)
+		}
+	}
+}
+
+// alive leaves out zombies, which an init of a container may never reap.
+func alive(pid int) bool {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	return err == nil && !strings.Contains(string(b), ") Z ")
+}
+
+// longDir is deeper than a socket's path may be long, and closed to others.
+func longDir(t *testing.T) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), strings.Repeat("deep/", 30))
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+func TestServer(t *testing.T) {
+	for name, value := range map[string]string{"PGHOST": "nowhere", "PGSERVICE": "none", "PGOPTIONS": "-c work_mem=1", "PGPASSWORD": "x", "PGTARGETSESSIONATTRS": "standby", "PGREQUIREAUTH": "scram-sha-256"} {
+		t.Setenv(name, value) // none of them is for our server
+	}
+	dir, wal := longDir(t), longDir(t)
+	s := start(t, Config{Parent: dir, WALDir: wal, Settings: map[string]string{"work_mem": "7MB"}, Mark: "MARK=1"})
+	c, err := s.Connect(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]string{}
+	for _, name := range []string{"work_mem", "listen_addresses", "unix_socket_permissions"} {
+		var v string
+		if err := c.QueryRow(t.Context(), "SELECT current_setting($1)", name).Scan(&v); err != nil {
+			t.Fatal(err)
+		}
+		got[name] = v
+	}
+	if diff := cmp.Diff(map[string]string{"work_mem": "7MB", "listen_addresses": "", "unix_socket_permissions": "0700"}, got); diff != "" {
+		t.Error(diff)
+	}
+	segments, err := filepath.Glob(filepath.Join(wal, prefix+"*", walName, "0000*"))
+	if err != nil || len(segments) == 0 {
+		t.Errorf("no log in its directory: %v", err)
+	}
+	info, err := os.Stat(fmt.Sprintf("/proc/%d", s.PID()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if st, ok := info.Sys().(*syscall.Stat_t); !ok || st.Uid == 0 {
+		t.Error("it runs as root")
+	}
+	environ, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", s.PID()))
+	if err != nil || !strings.Contains(string(environ), "MARK=1") || strings.Contains(string(environ), "PGHOST") {
+		t.Errorf("environment %q, %v", environ, err)
+	}
+	before, err := s.CPU()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Exec(t.Context(), "SELECT count(*) FROM generate_series(1, 1000000)"); err != nil {
+		t.Fatal(err)
+	}
+	after, err := s.CPU()
+	pid := int(c.PgConn().PID())
+	if err != nil || after.All <= before.All || after.Session[pid] <= before.Session[pid] {
+		t.Errorf("CPU time %v, then %v; %v", before, after, err)
+	}
+	// A cancelled query ends in the server, and the connection lives on.
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	_, err = c.Exec(ctx, "SELECT pg_sleep(60)")
+	if err = s.Explain(ctx, err); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("cancelled: %v", err)
+	}
+	if _, err := c.Exec(t.Context(), "SELECT 1"); err != nil {
+		t.Errorf("after it: %v", err)
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	gone(t, dir, s.PID())
+	gone(t, wal, s.PID())
+}
+
+// segments counts System V segments, in which a killed server leaves one.
+func segments(t *testing.T) int {
+	t.Helper()
+	b, err := os.ReadFile("/proc/sysvipc/shm")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Count(string(b), "\n")
+}
+
+// A server that is killed in a query fails that in one line, and leaves nothing.
+func TestKilledInTheMiddle(t *testing.T) {
+	dir, before := t.TempDir(), segments(t)
+	s := start(t, Config{Parent: dir})
+	c, err := s.Connect(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Err(); err != nil {
+		t.Errorf("while it runs: %v", err)
+	}
+	time.AfterFunc(100*time.Millisecond, func() { _ = unix.Kill(s.PID(), unix.SIGKILL) })
+	_, err = c.Exec(t.Context(), "SELECT count(*) FROM generate_series(1, 1000000000)")
+	err = s.Explain(t.Context(), err)
+	if err == nil || !strings.Contains(err.Error(), "signal 9 (SIGKILL)") || !strings.Contains(err.Error(), "last log line") || strings.Contains(err.Error(), "\n") {
+		t.Errorf("killed: %v", err)
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	gone(t, dir, s.PID())
+	if after := segments(t); after > before {
+		t.Errorf("%d shared memory segments, before %d", after, before)
+	}
+}
+
+// When we are killed the server ends, and the next start removes its directory.
+func TestParentKilled(t *testing.T) {
+	top := t.TempDir()
+	first, second := filepath.Join(top, "hostlab-1"), filepath.Join(top, "hostlab-2")
+	for _, dir := range []string{first, second} {
+		if err := os.Mkdir(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(exe)
+	cmd.Env = append(os.Environ(), childEnv+"="+first)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	var pid int
+	if _, err := fmt.Fscan(out, &pid); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait()
+	s := start(t, Config{Parent: second})
+	if _, err := os.Stat(first); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the killed one's directory: %v", err)
+	}
+	if alive(pid) {
+		t.Errorf("its server %d still runs", pid)
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	gone(t, second, pid)
+}
+
+// What is locked, or has another name, stays.
+func TestSweepLeavesOthers(t *testing.T) {
+	dir := t.TempDir()
+	live, err := newPlace(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"data", "hostlab-postgres"} {
+		if err := os.Mkdir(filepath.Join(dir, name), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	target := t.TempDir()
+	if err := os.Symlink(target, filepath.Join(dir, prefix+"link")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(filepath.Join(dir, prefix+"dead"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	sweep(dir)
+	var left []string
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		left = append(left, e.Name())
+	}
+	if diff := cmp.Diff([]string{"data", "hostlab-postgres", filepath.Base(live.path), prefix + "link"}, left); diff != "" {
+		t.Error(diff)
+	}
+	if err := live.remove(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestBadStarts(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	empty := t.TempDir()
+	for name, c := range map[string]struct {
+		cfg  Config
+		want string
+	}{
+		"no parent":  {Config{Parent: filepath.Join(file, "x")}, "cannot be made"},
+		"no wal dir": {Config{Parent: empty, WALDir: "/proc/nowhere"}, "/proc/nowhere"},
+		"setting":    {Config{Parent: empty, Settings: map[string]string{"no_such_setting": "1"}}, `unrecognized configuration parameter "no_such_setting"`},
+		"memory":     {Config{Parent: empty, Settings: map[string]string{"shared_buffers": "64TB"}}, "did not start"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := Start(t.Context(), c.cfg)
+			if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
+				t.Errorf("%v, expected %q in one line", err, c.want)
+			}
+		})
+	}
+	for _, after := range []time.Duration{0, 100 * time.Millisecond, 900 * time.Millisecond} {
+		ctx, cancel := context.WithTimeout(t.Context(), after)
+		if s, err := Start(ctx, Config{Parent: empty}); err == nil {
+			s.Close() // a fast machine
+		} else if !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("cancelled after %v: %v", after, err)
+		}
+		cancel()
+	}
+	gone(t, empty, -1)
+}
+
+func TestChooseAccount(t *testing.T) {
+	all := map[string]*user.User{"postgres": {Uid: "101", Gid: "104"}, "nobody": {Uid: "65534", Gid: "65534"}}
+	lookup := func(list map[string]*user.User) func(string) (*user.User, error) {
+		return func(name string) (*user.User, error) {
+			if u := list[name]; u != nil {
+				return u, nil
+			}
+			return nil, user.UnknownUserError(name)
+		}
+	}
+	for _, c := range []struct {
+		name  string
+		uid   int
+		users map[string]*user.User
+		want  account
+		fails bool
+	}{
+		{"not root", 1000, all, account{name: "uid 1000", uid: 1000, gid: 1000}, false},
+		{"root", 0, all, account{name: "postgres", uid: 101, gid: 104, other: true}, false},
+		{"root without postgres", 0, map[string]*user.User{"nobody": all["nobody"]}, account{name: "nobody", uid: 65534, gid: 65534, other: true}, false},
+		{"postgres is root", 0, map[string]*user.User{"postgres": {Uid: "0", Gid: "0"}}, account{}, true},
+		{"nobody is there", 0, nil, account{}, true},
+	} {
+		got, err := chooseAccount(c.uid, c.uid, lookup(c.users))
+		if (err != nil) != c.fails || got != c.want {
+			t.Errorf("%s: %+v, %v", c.name, got, err)
+		}
+	}
+}

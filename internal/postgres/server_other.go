@@ -1,0 +1,50 @@
+//go:build !linux
+
+package postgres
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+var errLinux = errors.New("a private PostgreSQL takes Linux; use the embedded engine here")
+
+// Server does not exist on this system.
+type Server struct {
+	Programs Programs
+	log      tail
+}
+
+// Start fails on this system.
+func Start(context.Context, Config) (*Server, error) { return nil, errLinux }
+
+// Done is never closed.
+func (s *Server) Done() <-chan struct{} { return nil }
+
+// Err says that there is no server.
+func (s *Server) Err() error { return errLinux }
+
+// Dir is empty.
+func (s *Server) Dir() string { return "" }
+
+// SocketDir is empty.
+func (s *Server) SocketDir() string { return "" }
+
+// PID is 0.
+func (s *Server) PID() int { return 0 }
+
+// Close does nothing.
+func (s *Server) Close() error { return nil }
+
+func (s *Server) serviceFile() string { return "" }
+func (s *Server) socket() string      { return "" }
+
+// Usage is CPU time of the server's processes.
+type Usage struct {
+	All     time.Duration
+	Session map[int]time.Duration
+}
+
+// CPU fails.
+func (s *Server) CPU() (Usage, error) { return Usage{}, errLinux }

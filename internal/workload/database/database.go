@@ -1,0 +1,28 @@
+// Package database starts the databases that workloads bring along.
+package database
+
+import (
+	"context"
+	"errors"
+
+	"hostlab/internal/postgres"
+	"hostlab/internal/workload"
+)
+
+// Postgres starts a private server below the workload's own directory. The parameter
+// of that name chose it: it is at fault where the host has no PostgreSQL.
+func Postgres(ctx context.Context, work, param string, settings map[string]string) (*postgres.Server, error) {
+	s, err := postgres.Start(ctx, postgres.Config{Parent: work, Settings: settings, Mark: workload.Mark(work, session())})
+	if missing, ok := errors.AsType[*postgres.Missing](err); ok {
+		return nil, &workload.ParamError{Name: param, Text: missing.Error()}
+	}
+	return s, err
+}
+
+// Quiet are settings of a server whose data are made anew for every experiment and
+// whose commits are not what is measured: nothing runs in the background, and
+// nothing is made durable.
+func Quiet() map[string]string {
+	return map[string]string{"autovacuum": "off", "fsync": "off", "full_page_writes": "off", "wal_level": "minimal", "max_wal_senders": "0",
+		"checkpoint_timeout": "1d", "max_wal_size": "64GB", "bgwriter_lru_maxpages": "0", "jit": "off", "synchronize_seqscans": "off"}
+}

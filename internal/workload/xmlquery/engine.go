@@ -1,0 +1,42 @@
+package xmlquery
+
+import (
+	"context"
+	"fmt"
+
+	"hostlab/internal/workload"
+	"hostlab/internal/workload/cpus"
+)
+
+// The engines.
+const (
+	embedded   = "embedded"
+	inPostgres = "postgres"
+)
+
+// checkEngine says what the server cannot do.
+func checkEngine(p workload.Values) error {
+	if p.String("engine") == inPostgres && p.String("cpus") != cpus.All {
+		return &workload.ParamError{Name: "cpus", Text: "the operating system places the server's processes; only the threads of engine=embedded are kept to CPUs",
+			Hint: "leave cpus out, or choose engine=embedded"}
+	}
+	return nil
+}
+
+// runServer is Run with engine postgres.
+func (s *session) runServer(ctx context.Context, q question, notes []string) (out workload.Sample, err error) {
+	if q.Degree > maxWorkers+1 {
+		return out, &workload.ParamError{Name: "degree", Text: fmt.Sprintf("PostgreSQL gives a query at most %d workers and their leader, not %d", maxWorkers, q.Degree),
+			Hint: fmt.Sprintf("choose at most %d, or engine=embedded", maxWorkers+1)}
+	}
+	if err := s.database.Load(ctx, q.Size, q.Seed); err != nil {
+		return out, err
+	}
+	a, doubt, err := s.database.Run(ctx, q.Degree, q.Passes)
+	if err != nil {
+		return out, err
+	}
+	out = a.sample(notes)
+	out.Doubt = doubt
+	return out, nil
+}
