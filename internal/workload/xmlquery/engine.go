@@ -3,6 +3,7 @@ package xmlquery
 import (
 	"context"
 	"fmt"
+	"strconv"
 
 	"hostlab/internal/workload"
 	"hostlab/internal/workload/cpus"
@@ -20,14 +21,24 @@ func checkEngine(p workload.Values) error {
 		return &workload.ParamError{Name: "cpus", Text: "the operating system places the server's processes; only the threads of engine=embedded are kept to CPUs",
 			Hint: "leave cpus out, or choose engine=embedded"}
 	}
-	return nil
+	if n, err := strconv.Atoi(p.String("degree")); err == nil && p.String("engine") == inPostgres {
+		return checkDegree(n)
+	}
+	return nil // a word is counted where it runs
+}
+
+func checkDegree(n int) error {
+	if n <= maxWorkers+1 {
+		return nil
+	}
+	return &workload.ParamError{Name: "degree", Text: fmt.Sprintf("PostgreSQL gives a query at most %d workers and their leader, not %d", maxWorkers, n),
+		Hint: fmt.Sprintf("choose at most %d, or engine=embedded", maxWorkers+1)}
 }
 
 // runServer is Run with engine postgres.
 func (s *session) runServer(ctx context.Context, q question, notes []string) (out workload.Sample, err error) {
-	if q.Degree > maxWorkers+1 {
-		return out, &workload.ParamError{Name: "degree", Text: fmt.Sprintf("PostgreSQL gives a query at most %d workers and their leader, not %d", maxWorkers, q.Degree),
-			Hint: fmt.Sprintf("choose at most %d, or engine=embedded", maxWorkers+1)}
+	if err := checkDegree(q.Degree); err != nil {
+		return out, err
 	}
 	if err := s.database.Load(ctx, q.Size, q.Seed); err != nil {
 		return out, err

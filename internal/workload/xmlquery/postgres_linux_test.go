@@ -155,14 +155,14 @@ func TestLeaderDoubt(t *testing.T) {
 
 // Refused before anything is started.
 func TestEngineRefuses(t *testing.T) {
-	v, err := workload.Check(Workload{}.Describe(), map[string]any{"engine": "postgres", "degree": int64(1026)})
+	v, err := workload.Check(Workload{}.Describe(), map[string]any{"engine": "postgres", "degree": "1026"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := (Workload{}).Validate(workload.Config{Params: v}); err == nil || !strings.Contains(err.Error(), "1025") {
 		t.Errorf("degree 1026: %v", err)
 	}
-	v["degree"] = int64(1)
+	v["degree"] = "1"
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	if _, err := (Workload{}).Open(ctx, workload.Config{Params: v, Work: "/proc/nowhere"}); err == nil || !strings.Contains(err.Error(), "/proc/nowhere") {
