@@ -55,6 +55,7 @@ func Analyse(x *result.Experiment, runs []result.Run, end *result.End) *Analysis
 	floors := make([]*floor, len(tables)) // nil: no A/A
 	for i, t := range tables {
 		a.Warnings = append(a.Warnings, t.warnings...)
+		a.Notes = append(a.Notes, t.notes...)
 		if same, ok := r.duplicates(); x.Design.AA && (!ok || !t.without(same)) {
 			f := j.floor(t)
 			floors[i] = &f

@@ -77,7 +77,8 @@ type Analysis struct {
 	// variances and costs seen (Kalibera and Jones 2013); 0: not known, or any number
 	// will do.
 	Repeats  int
-	Seconds  float64 // of a median block, pauses between runs included; NaN: not known
+	Seconds  float64  // of a median block, pauses between runs included; NaN: not known
+	Notes    []string // what is not compared because it means nothing in some cells
 	Warnings []string
 }
 

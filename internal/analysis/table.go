@@ -69,6 +69,7 @@ type table struct {
 	rows     []int // blocks
 	z        []float64
 	warnings []string
+	notes    []string // what is as the workload says that it has to be
 	// apart are cells of which no run has the response, each with a reason of the
 	// workload's: it means nothing there, as the time between two threads where there is
 	// one. nil where it is primary.
@@ -157,9 +158,9 @@ func (t *table) setApart(runs []*result.Run, at []int) {
 	}
 	switch {
 	case n == t.cells && n > 0:
-		t.warnings = append(t.warnings, fmt.Sprintf("no run has %s: %s", t.response.Name, why))
+		t.notes = append(t.notes, fmt.Sprintf("no run has %s: %s", t.response.Name, why))
 	case n > 0:
-		t.warnings = append(t.warnings, fmt.Sprintf("%s is not compared with %s, which have none: %s", t.response.Name, plural(n, "cell", "cells"), why))
+		t.notes = append(t.notes, fmt.Sprintf("%s is not compared with %s, which have none: %s", t.response.Name, plural(n, "cell", "cells"), why))
 	}
 }
 

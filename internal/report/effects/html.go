@@ -144,7 +144,7 @@ func newSection(key string, r *Report) section {
 		if interaction(e) {
 			inter.Rows = append(inter.Rows, newEffectRow(x, e))
 			interacting = append(interacting, e)
-		} else if abridged(a, x) && !primary(e) {
+		} else if abridged(x) && !primary(e) {
 			rest.Rows = append(rest.Rows, newEffectRow(x, e))
 		} else {
 			main.Rows = append(main.Rows, newEffectRow(x, e))

@@ -262,5 +262,10 @@ func footnotes(x *result.Experiment, a *analysis.Analysis) []string {
 	if a.Repeats > 0 {
 		out = append(out, fmt.Sprintf("Repeats: by the variances and times seen, each cell is best run %s in a boot (Kalibera and Jones 2013); here it was %d.", screen.Count(a.Repeats, "time"), x.Design.Repeats))
 	}
+	if !abridged(x) {
+		for _, n := range a.Notes {
+			out = append(out, n+".")
+		}
+	}
 	return out
 }

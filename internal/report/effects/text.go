@@ -77,7 +77,7 @@ func (t *term) report(r *Report, alone bool) {
 	for _, e := range a.Effects {
 		if interaction(&e) {
 			inter = append(inter, e)
-		} else if abridged(a, x) && !primary(&e) {
+		} else if abridged(x) && !primary(&e) {
 			left++
 		} else {
 			main = append(main, e)
@@ -102,11 +102,11 @@ func (t *term) report(r *Report, alone bool) {
 	t.next(r, alone)
 }
 
-// abridged reports whether effects that are not primary stand back: there are many,
-// and a section of the report tells of them at a glance.
-func abridged(a *analysis.Analysis, x *result.Experiment) bool {
+// abridged reports whether effects that are not primary stand back: a section of the
+// report tells of them at a glance.
+func abridged(x *result.Experiment) bool {
 	_, known := extras[x.Section]
-	return known && len(a.Effects) > effectRows
+	return known
 }
 
 // headLine says what ran, where and when.
