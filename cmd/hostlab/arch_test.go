@@ -86,6 +86,7 @@ var mayImport = map[string][]string{
 	"internal/postgres":          {},
 	"internal/workload/database": {"internal/postgres", "internal/workload"},
 	"internal/workload/extract":  {"internal/postgres", "internal/workload", "internal/workload/database", "internal/workload/thread"},
+	"internal/explain":           {},
 }
 
 // free lists folders that no shipped package may use: test support and benchmarks.
