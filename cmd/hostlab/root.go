@@ -67,6 +67,7 @@ Exit status:
 		newStudy(std),
 		newWorkload(std),
 		newReport(std),
+		newWatchCommand(std),
 		newVersion(std),
 		newMan(),
 	)
