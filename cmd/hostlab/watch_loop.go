@@ -51,7 +51,7 @@ func (o *watchOptions) run(ctx context.Context, std streams) (err error) {
 	if err := o.m.look(tree); err != nil {
 		return err
 	}
-	w := &watcher{o: o, expose: watch.Exposer{Version: version}}
+	w := &watcher{o: o, expose: watch.Exposer{Version: versionText()}}
 	defer func() { err = errors.Join(err, w.close()) }()
 	if err := w.open(ctx, tree, std.err); err != nil {
 		return err

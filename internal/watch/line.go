@@ -25,7 +25,7 @@ func (s Sample) Text() string {
 	if known(t.Busy()) {
 		fmt.Fprintf(&b, " (user %.0f, system %.0f, iowait %.0f, steal %.0f)", 100*t.User, 100*t.System, 100*t.IOWait, 100*t.Steal)
 	}
-	if known(t.Quarter) && t.CPUs > 1 {
+	if known(t.Quarter) && t.CPUs >= 4 { // of fewer, a quarter is no CPU
 		fmt.Fprintf(&b, "  busiest quarter does %s", Percent(t.Quarter))
 	}
 	if known(t.Ratio) {
@@ -64,6 +64,9 @@ func (d Disk) Text() string {
 func wait(each, n float64) string {
 	if !known(each) {
 		return "none"
+	}
+	if each == 0 { // the kernel counts whole ms (diskstats_show, Linux 6.12)
+		return fmt.Sprintf("below %s (n %.0f)", result.Format(1e-3/n, "s"), n)
 	}
 	return fmt.Sprintf("%s (n %.0f)", result.Format(each, "s"), n)
 }

@@ -158,10 +158,10 @@ func (v *View) head() []string {
 	s, t := v.Sample, v.Sample.Total()
 	all := "All      busy " + watch.Percent(t.Busy())
 	if !math.IsNaN(t.Busy()) {
-		all += fmt.Sprintf("  user %.0f  system %.0f  iowait %.0f  steal %.0f", 100*t.User, 100*t.System, 100*t.IOWait, 100*t.Steal)
+		all += fmt.Sprintf(" (user %.0f, sys %.0f, iowait %.0f, steal %.0f)", 100*t.User, 100*t.System, 100*t.IOWait, 100*t.Steal)
 	}
-	if !math.IsNaN(t.Quarter) && t.CPUs > 1 {
-		all += fmt.Sprintf("  busiest quarter did %.0f %%", 100*t.Quarter)
+	if !math.IsNaN(t.Quarter) && t.CPUs >= 4 { // of fewer, a quarter is no CPU
+		all += fmt.Sprintf(", busiest quarter %.0f %%", 100*t.Quarter)
 	}
 	clock := "Clock    unknown (h says why)"
 	if !math.IsNaN(t.Ratio) {
@@ -336,7 +336,8 @@ func (v *View) help() []string {
 		"",
 		"busy: user (#) and system (+) time; st: taken by the hypervisor; clock: % of the",
 		"highest frequency; eff: frequency while busy; deep: sleep that takes 50 us or",
-		"more to leave; waits: share of the time in which some task waited.", "")
+		"more to leave; waits: share of the time in which some task waited; busiest",
+		"quarter: the share of all work that this quarter of the CPUs did (25 %: even).", "")
 	for _, u := range v.Info.Unknown {
 		lines = append(lines, screen.Wrap(screen.Clean("Unknown here: "+u.What+": "+u.Why), max(20, v.Width))...)
 	}
