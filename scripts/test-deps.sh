@@ -3,6 +3,8 @@
 set -euo pipefail
 want=()
 command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null || want+=(chromium)
+command -v tmux >/dev/null || want+=(tmux)
+command -v pgrep >/dev/null || want+=(procps)
 command -v git >/dev/null || want+=(git)
 [ ${#want[@]} = 0 ] && exit 0
 command -v apt-get >/dev/null || { echo "test-deps: no apt-get here; install by hand: ${want[*]}" >&2; exit 1; }

@@ -54,8 +54,8 @@ var mayImport = map[string][]string{
 		"internal/screen"},
 	"cmd/hostlab": {"internal/analysis", "internal/check", "internal/experiment", "internal/experiment/runner", "internal/host",
 		"internal/host/hosttext", "internal/lever", "internal/model", "internal/neighbours", "internal/predict", "internal/probe", "internal/report",
-		"internal/report/effects", "internal/result", "internal/result/store", "internal/screen", "internal/spelling", "internal/stats",
-		"internal/workload", "internal/workload/all", "internal/workload/logcommit", "internal/workload/worker"},
+		"internal/report/effects", "internal/result", "internal/result/store", "internal/screen", "internal/spelling", "internal/stats", "internal/watch",
+		"internal/watch/live", "internal/workload", "internal/workload/all", "internal/workload/logcommit", "internal/workload/worker"},
 	"internal/report/picture":   {"internal/result"},
 	"internal/model":            {"internal/model/des"},
 	"internal/model/des":        {},
@@ -71,11 +71,13 @@ var mayImport = map[string][]string{
 	"internal/workload/scanlock": {"internal/host", "internal/neighbours", "internal/placement", "internal/result", "internal/spelling",
 		"internal/stats", "internal/workload", "internal/workload/corun", "internal/workload/hot", "internal/workload/latency", "internal/workload/thread",
 		"internal/workload/worker"},
-	"internal/placement": {"internal/host"},
+	"internal/placement":  {"internal/host"},
+	"internal/watch":      {"internal/host", "internal/result", "internal/screen", "internal/stats"},
+	"internal/watch/live": {"internal/result", "internal/screen", "internal/watch"},
 }
 
 // free lists folders that no shipped package may use: test support and benchmarks.
-var free = []string{"internal/workload/workloadtest", "internal/host/hosttest", "internal/report/reporttest", "bench", "testbed"}
+var free = []string{"internal/workload/workloadtest", "internal/host/hosttest", "internal/report/reporttest", "internal/watch/watchtest", "bench", "testbed"}
 
 func TestImportsPointDown(t *testing.T) {
 	const root = "../.."

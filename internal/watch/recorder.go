@@ -23,6 +23,7 @@ type Recorder struct {
 	buf      []byte
 	wrote    int64
 	lines    int64
+	ours     bool // nobody else records to it, so that it may be removed
 }
 
 // NotRecord is a file that is there already and is no record, or one of another host.
@@ -63,6 +64,7 @@ func (r *Recorder) begin(name, hostname string) error {
 		return &NotRecord{name, "another hostlab records to it; name another file, or end that one"}
 	}
 	if stat.Size() == 0 {
+		r.ours = true
 		return nil
 	}
 	first := make([]byte, min(stat.Size(), 1<<20))
@@ -135,7 +137,7 @@ func (r *Recorder) Written() (total int64, each float64) {
 // Close ends the recording. A file without a sample, made for this, is removed.
 func (r *Recorder) Close() error {
 	var err error
-	if stat, e := r.file.Stat(); e == nil && stat.Mode().IsRegular() && stat.Size() == 0 && r.lines == 0 {
+	if stat, e := r.file.Stat(); e == nil && r.ours && stat.Size() == 0 && r.lines == 0 {
 		err = os.Remove(r.file.Name())
 	}
 	if r.lock != nil {
