@@ -38,7 +38,7 @@ func newWatchCommand(std streams) *cobra.Command {
 	var o watchOptions
 	cmd := &cobra.Command{
 		Use:   "watch [flags]",
-		Short: "What each CPU does: use, clock, sleep; record a night and judge it",
+		Short: "What each CPU does: use, clock, sleep; judge a recorded night",
 		Long: `watch shows what the CPUs of this host do, once a second: their use, their
 frequency in % of the highest, the frequency while they were busy, the sleep
 they are in, whether tasks wait for a CPU, and how long writes and flushes of the
