@@ -41,9 +41,9 @@ func newWatchCommand(std streams) *cobra.Command {
 		Short: "What each CPU does: use, clock, sleep; judge a recorded night",
 		Long: `watch shows what the CPUs of this host do, once a second: their use, their
 frequency in % of the highest, the frequency while they were busy, the sleep
-they are in, whether tasks wait for a CPU, and how long writes and flushes of the
-log device take. On a terminal it fills the screen (q quits, h lists the keys);
-elsewhere, or with --format, it writes a line a sample.
+they are in, whether tasks wait for a CPU, and how long writes and flushes of
+the log device take. On a terminal it fills the screen (q quits, h lists the
+keys); elsewhere, or with --format, it writes a line a sample.
 
 With --record FILE samples are appended to a file, which is kept small: a day of
 64 CPUs at 1 s takes 15 MB when quiet and 75 MB when busy, a tenth with
@@ -52,8 +52,8 @@ record, also a gzipped one, answers: was the night quiet, when did load begin,
 did it spread evenly over the CPUs, and were some asleep or slow meanwhile? How
 uneven load is, is compared with what chance would make of the same load.
 
-A record tells how busy a CPU was in each second, not when it computed and when it
-waited. So 'hostlab predict --workload' cannot read it: that takes single bursts.
+A record tells how busy a CPU was in each second, not when it computed and when
+it waited. So 'hostlab predict --workload' cannot read it: that takes bursts.
 
 Nothing is written but the files you name, unless --probe-commits makes a few
 small durable commits a second in --log-dir. Reading the counters of what a

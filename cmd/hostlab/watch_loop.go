@@ -52,7 +52,11 @@ func (o *watchOptions) run(ctx context.Context, std streams) (err error) {
 		return err
 	}
 	w := &watcher{o: o, expose: watch.Exposer{Version: versionText()}}
-	defer func() { err = errors.Join(err, w.close()) }()
+	defer func() {
+		if e := w.close(); e != nil { // else a plain interruption would not be one
+			err = errors.Join(err, e)
+		}
+	}()
 	if err := w.open(ctx, tree, std.err); err != nil {
 		return err
 	}

@@ -129,7 +129,7 @@ func TestValidate(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, bad := range []string{
-		strings.TrimSuffix(ok, "\n"), ok + ok, ok + "a_total{b=\"c\"} 2\n", ok + "b 1\n", strings.Replace(ok, "a_total", "a", -1),
+		strings.TrimSuffix(ok, "\n"), ok + ok, ok + "a_total{b=\"c\"} 2\n", ok + "b 1\n", strings.ReplaceAll(ok, "a_total", "a"),
 		strings.Replace(ok, "# TYPE a_total counter\n", "", 1), strings.Replace(ok, `"c"`, `"c`, 1), strings.Replace(ok, " 1\n", " x\n", 1),
 		"# HELP a_ms x\n# TYPE a_ms gauge\na_ms 1\n",
 	} {
