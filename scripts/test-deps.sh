@@ -3,6 +3,8 @@
 set -euo pipefail
 want=()
 command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null || want+=(chromium)
+command -v tmux >/dev/null || want+=(tmux)
+command -v pgrep >/dev/null || want+=(procps)
 command -v git >/dev/null || want+=(git)
 # The tests start servers of their own from these programs; they do not skip without.
 command -v initdb >/dev/null || compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null || want+=(postgresql postgresql-contrib)

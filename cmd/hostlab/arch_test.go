@@ -57,8 +57,8 @@ var mayImport = map[string][]string{
 	"cmd/hostlab": {"internal/analysis", "internal/check", "internal/cpuset", "internal/emulate", "internal/experiment", "internal/experiment/runner",
 		"internal/export", "internal/host", "internal/host/hosttext", "internal/lever", "internal/model", "internal/neighbours", "internal/predict",
 		"internal/probe", "internal/relation", "internal/report", "internal/report/effects", "internal/result", "internal/result/store",
-		"internal/scanlock", "internal/screen", "internal/setting", "internal/spelling", "internal/stats", "internal/workload", "internal/workload/all",
-		"internal/workload/logcommit", "internal/workload/scanlock", "internal/workload/worker"},
+		"internal/scanlock", "internal/screen", "internal/setting", "internal/spelling", "internal/stats", "internal/watch", "internal/watch/live",
+		"internal/workload", "internal/workload/all", "internal/workload/logcommit", "internal/workload/scanlock", "internal/workload/worker"},
 	"internal/report/picture":   {"internal/result"},
 	"internal/model":            {"internal/model/des"},
 	"internal/model/des":        {},
@@ -87,10 +87,13 @@ var mayImport = map[string][]string{
 	"internal/workload/database": {"internal/postgres", "internal/workload"},
 	"internal/workload/extract":  {"internal/postgres", "internal/workload", "internal/workload/database", "internal/workload/thread"},
 	"internal/explain":           {},
+	"internal/watch":             {"internal/host", "internal/result", "internal/screen", "internal/stats"},
+	"internal/watch/live":        {"internal/result", "internal/screen", "internal/watch"},
+	"internal/watch/watchtest":   {"internal/watch"},
 }
 
 // free lists folders that no shipped package may use: test support and benchmarks.
-var free = []string{"internal/workload/workloadtest", "internal/host/hosttest", "internal/report/reporttest", "bench", "testbed"}
+var free = []string{"internal/workload/workloadtest", "internal/host/hosttest", "internal/report/reporttest", "internal/watch/watchtest", "bench", "testbed"}
 
 func TestImportsPointDown(t *testing.T) {
 	const root = "../.."

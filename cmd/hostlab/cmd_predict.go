@@ -42,7 +42,8 @@ Workload: a built-in one (` + names(model.Workloads(), func(w model.Workload) st
 a workload file (TOML), or a record of burst and idle lengths of CPUs (JSON
 lines). Built-in ones run on the host they were published for unless --host is
 given. Of a record, --load lets its bursts arrive at random at that load;
-without it each CPU replays its own load.
+without it each CPU replays its own load. What 'watch --record' writes has no
+bursts and cannot be used.
 
 Policy: NAME, or NAME,KEY=VALUE,... with the parameters' own names.
   ` + policyNames() + `

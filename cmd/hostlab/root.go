@@ -35,8 +35,8 @@ Exit status:
   2    a flag, argument or file that cannot be used
   3    nothing to inspect: /proc and /sys are missing
   4    run: waiting for a reboot or a person; resume it then
-  10   report: an effect beyond its margin
-  11   report: not decided
+  10   report: an effect beyond its margin; watch --analyze: CPUs left out
+  11   report, watch --analyze: not decided
   130  interrupted
   141  the reader of the output has gone, as in | head`,
 		Example: `  hostlab assess                          # the whole answer, in about a minute
@@ -44,7 +44,8 @@ Exit status:
   hostlab facts --format json | jq .frequency
   hostlab run gzip-level                  # an experiment; 'study list' has more
   hostlab predict                         # power policies, simulated
-  hostlab set governor=performance        # and 'hostlab revert' puts it back`,
+  hostlab set governor=performance        # and 'hostlab revert' puts it back
+  hostlab watch                           # what each CPU does, live`,
 		SilenceUsage:               true,
 		SilenceErrors:              true,
 		SuggestionsMinimumDistance: 2,
@@ -76,6 +77,7 @@ Exit status:
 		newRevert(std),
 		newVerify(std),
 		newExport(std),
+		newWatchCommand(std),
 		newVersion(std),
 		newMan(),
 	)

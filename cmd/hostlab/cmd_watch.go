@@ -1,0 +1,261 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"hostlab/internal/result"
+	"hostlab/internal/screen"
+	"hostlab/internal/watch"
+)
+
+// watchOptions are the flags of watch.
+type watchOptions struct {
+	m                  machine
+	interval, duration time.Duration
+	count              int
+	format             string
+	logDir             string
+	commits            bool
+	record             string
+	listen, textfile   string
+	analyze            string
+	quietBelow, loadAt string
+	quietFor           time.Duration
+}
+
+func newWatchCommand(std streams) *cobra.Command {
+	var o watchOptions
+	cmd := &cobra.Command{
+		Use:   "watch [flags]",
+		Short: "What each CPU does: use, clock, sleep; judge a recorded night",
+		Long: `watch shows what the CPUs of this host do, once a second: their use, their
+frequency in % of the highest, the frequency while they were busy, the sleep
+they are in, whether tasks wait for a CPU, and how long writes and flushes of
+the log device take. On a terminal it fills the screen (q quits, h lists the
+keys); elsewhere, or with --format, it writes a line a sample.
+
+With --record FILE samples are appended to a file, which is kept small: a day of
+64 CPUs at 1 s takes 15 MB when quiet and 75 MB when busy, a tenth with
+--interval 10s, and gzip makes a tenth of either. With --analyze FILE such a
+record, also a gzipped one, answers: was the night quiet, when did load begin,
+did it spread evenly over the CPUs, and were some asleep or slow meanwhile? How
+uneven load is, is compared with what chance would make of the same load.
+
+A record tells how busy a CPU was in each second, not when it computed and when
+it waited. So 'hostlab predict --workload' cannot read it: that takes bursts.
+
+Nothing is written but the files you name, unless --probe-commits makes a few
+small durable commits a second in --log-dir. Reading the counters of what a
+CPU did while busy wakes no CPU that sleeps. What is hidden here is said once.
+
+--listen serves the same to Prometheus; --textfile writes it for the textfile
+collector of node_exporter. Names begin with hostlab_.
+
+Exit status: 0 done, also when ended by q, Ctrl-C or SIGTERM; 130 interrupted
+before --count or --duration was reached, 1 failed on the way, 2 a flag or file
+that cannot be used, 3 nothing to watch. With --analyze: 0 load spread evenly,
+10 it left CPUs out, or busy CPUs were slow at first, 11 not decided.`,
+		Example: `  hostlab watch --log-dir /var/lib/postgresql
+  hostlab watch --interval 10s --record night.jsonl --duration 24h
+  hostlab watch --analyze night.jsonl
+  hostlab watch --format json --count 1 | jq '.cpus[] | select(.deep > 0.9)'
+  hostlab watch --interval 10s --listen 127.0.0.1:9750`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := notEmpty(cmd, "root", "format", "log-dir", "record", "listen", "textfile", "analyze"); err != nil {
+				return err
+			}
+			if err := o.check(cmd); err != nil {
+				return err
+			}
+			if o.analyze != "" {
+				return o.judge(std)
+			}
+			return o.run(cmd.Context(), std)
+		},
+	}
+	f := cmd.Flags()
+	f.DurationVar(&o.interval, "interval", time.Second, "time between samples, 100ms to 1h")
+	f.IntVar(&o.count, "count", 0, "end after so many samples")
+	f.DurationVar(&o.duration, "duration", 0, "end after so long, as in 24h")
+	choiceFlag(cmd, &o.format, "format", "", "write a line a sample, or the analysis, as", formats)
+	f.StringVar(&o.logDir, "log-dir", "", "directory of the database's log, whose disks are watched")
+	f.BoolVar(&o.commits, "probe-commits", false, "also time 3 durable commits of 4 KiB a sample in --log-dir; this writes")
+	f.StringVar(&o.record, "record", "", "append samples to `FILE`")
+	f.StringVar(&o.listen, "listen", "", "serve Prometheus metrics on `ADDRESS:PORT`; a port alone is on 127.0.0.1")
+	f.StringVar(&o.textfile, "textfile", "", "write metrics to `FILE`, which ends in .prom, at each sample")
+	f.StringVar(&o.analyze, "analyze", "", "judge a record in `FILE` (- for stdin) in place of watching")
+	f.StringVar(&o.quietBelow, "quiet-below", "5%", "with --analyze: busy share of all CPUs below which it is quiet")
+	f.StringVar(&o.loadAt, "load-above", "10%", "with --analyze: busy share of all CPUs from which it is load")
+	f.DurationVar(&o.quietFor, "quiet-for", 10*time.Minute, "with --analyze: the shortest quiet time")
+	o.m.flags(cmd)
+	cobra.CheckErr(cmd.MarkFlagDirname("log-dir"))
+	return cmd
+}
+
+// check refuses what cannot be meant.
+func (o *watchOptions) check(cmd *cobra.Command) error {
+	given := func(names ...string) (list []string) {
+		for _, n := range names {
+			if cmd.Flags().Changed(n) {
+				list = append(list, "--"+n)
+			}
+		}
+		return list
+	}
+	if o.format != "" {
+		if err := oneOf("format", o.format, formats); err != nil {
+			return err
+		}
+	}
+	if o.analyze != "" {
+		if odd := given("interval", "count", "duration", "log-dir", "probe-commits", "record", "listen", "textfile", "root"); len(odd) > 0 {
+			return usagef("%s is of no use with --analyze, which reads a record and watches nothing", strings.Join(odd, ", "))
+		}
+		if o.quietFor < time.Minute || o.quietFor > 7*24*time.Hour {
+			return usagef("--quiet-for %s: expected 1m to 168h", o.quietFor)
+		}
+		return nil
+	}
+	if odd := given("quiet-below", "load-above", "quiet-for"); len(odd) > 0 {
+		return usagef("%s needs --analyze FILE", strings.Join(odd, ", "))
+	}
+	switch {
+	case o.interval < 100*time.Millisecond || o.interval > time.Hour:
+		return usagef("--interval %s: expected 100ms to 1h", o.interval)
+	case cmd.Flags().Changed("count") && o.count < 1:
+		return usagef("--count %d: expected 1 or more", o.count)
+	case cmd.Flags().Changed("duration") && o.duration < o.interval:
+		return usagef("--duration %s: expected at least one interval, %s", o.duration, o.interval)
+	case o.commits && o.logDir == "":
+		return usagef("--probe-commits needs --log-dir DIRECTORY, where it commits")
+	case o.commits && o.m.root != "":
+		return usagef("--probe-commits measures this machine, and --root names another")
+	case o.record == "-":
+		return usagef("--record -: a record is appended to a file; --format json writes samples to stdout")
+	}
+	if o.logDir != "" {
+		abs, err := filepath.Abs(o.logDir)
+		if err != nil {
+			return err
+		}
+		if o.m.root == "" {
+			info, err := os.Stat(abs)
+			if err != nil {
+				return usagef("--log-dir %s: %w", o.logDir, plain(err))
+			}
+			if !info.IsDir() {
+				return usagef("--log-dir %s is not a directory", o.logDir)
+			}
+		}
+		o.logDir = abs
+	}
+	if o.textfile != "" {
+		// node_exporter reads *.prom only (collector/textfile.go).
+		if filepath.Ext(o.textfile) != ".prom" {
+			return usagef("--textfile %s: name a file that ends in .prom; node_exporter reads no others", o.textfile)
+		}
+		if err := checkWritable("textfile", o.textfile); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// percentFlag reads a share as 5%, 5 % or 0.05.
+func percentFlag(name, text string) (float64, error) {
+	number, percent := strings.CutSuffix(strings.TrimSpace(text), "%")
+	v, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
+	if percent {
+		v /= 100
+	}
+	if err != nil || math.IsNaN(v) || v <= 0 || v >= 1 {
+		return 0, usagef("--%s %s: expected a share above 0 and below 100 %%, as 5%%", name, text)
+	}
+	return v, nil
+}
+
+// judge analyzes a record.
+func (o *watchOptions) judge(std streams) error {
+	q := watch.DefaultQuestion()
+	q.QuietFor = o.quietFor
+	var err error
+	if q.QuietBelow, err = percentFlag("quiet-below", o.quietBelow); err != nil {
+		return err
+	}
+	if q.LoadAbove, err = percentFlag("load-above", o.loadAt); err != nil {
+		return err
+	}
+	if q.LoadAbove < q.QuietBelow {
+		return usagef("--load-above %s is below --quiet-below %s", o.loadAt, o.quietBelow)
+	}
+	in := std.in
+	name := "stdin"
+	if o.analyze != "-" {
+		name = o.analyze
+		info, err := os.Stat(name)
+		if err == nil && info.IsDir() {
+			err = &fs.PathError{Op: "read", Path: name, Err: fmt.Errorf("it is a directory")}
+		}
+		if err != nil {
+			return usagef("--analyze %s: %w", name, plain(err))
+		}
+		f, err := os.Open(name)
+		if err != nil {
+			return usagef("--analyze %s: %w", name, plain(err))
+		}
+		defer f.Close()
+		in = f
+	}
+	r, err := watch.ReadRecord(in)
+	if err != nil {
+		return usagef("--analyze %s: %w", name, plain(err))
+	}
+	if len(r.Points) < 2 {
+		return usagef("--analyze %s: it holds one sample only; let the recording run through a quiet time and the load after it", name)
+	}
+	a := watch.Analyze(r, q)
+	if o.format == "json" {
+		enc := json.NewEncoder(std.out)
+		enc.SetIndent("", "  ")
+		err = enc.Encode(a)
+	} else {
+		_, width := terminal(std.out)
+		err = a.WriteText(std.out, width, colour(std.out))
+	}
+	switch {
+	case err != nil:
+		return err
+	case a.Found():
+		return verdictStatus{exitEffect}
+	case !a.Decided():
+		return verdictStatus{exitUndecided}
+	}
+	return nil
+}
+
+// sizes says what a day of a recording takes.
+func sizes(cpus int, interval time.Duration) string {
+	quiet, busy := watch.DaySize(cpus, interval)
+	return fmt.Sprintf("a day of %s at %s takes about %s when quiet and %s when busy", screen.Count(cpus, "CPU"), screen.Brief(interval),
+		result.Format(quiet, "B"), result.Format(busy, "B"))
+}
+
+// done reports whether an end that came by a signal is how this watch was to end.
+func (o *watchOptions) done(ctx context.Context) error {
+	if o.count == 0 && o.duration == 0 {
+		return nil
+	}
+	return ctx.Err()
+}

@@ -1,0 +1,95 @@
+package watch_test
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"hostlab/internal/watch"
+	"hostlab/internal/watch/watchtest"
+)
+
+func wakes(after time.Duration) func(time.Duration, int) int {
+	return func(since time.Duration, cpus int) int {
+		return max(cpus/3, int(float64(cpus)*min(1, float64(since)/float64(after))))
+	}
+}
+
+func TestAnalyzeMadeDays(t *testing.T) {
+	day := watchtest.Day{CPUs: 32, Interval: 5 * time.Second, Night: time.Hour, Load: 100 * time.Minute, Busy: 0.3}
+	with := func(change func(*watchtest.Day)) watchtest.Day {
+		d := day
+		change(&d)
+		return d
+	}
+	yes, no := true, false
+	for _, c := range []struct {
+		name    string
+		day     watchtest.Day
+		verdict string
+		slow    *bool
+		waited  *bool
+		says    string
+	}{
+		{"even", day, watch.Even, &no, &no, "as evenly as chance"},
+		{"parked cores that wake", with(func(d *watchtest.Day) { d.Awake = wakes(12 * time.Minute); d.Waits = 0.4 }), watch.UnevenAtFirst, &no, &yes, "slow waking"},
+		{"cores that never wake", with(func(d *watchtest.Day) { d.Awake = func(_ time.Duration, n int) int { return n / 2 } }), watch.UnevenAlways, &no, &no, "not the pattern of CPUs that wake slowly"},
+		{"few sessions, bound", with(func(d *watchtest.Day) { d.Sessions = 5 }), watch.UnevenAlways, &no, &no, "as many sessions as worked"},
+		{"few sessions that move", with(func(d *watchtest.Day) { d.Sessions, d.Stay = 5, 5*time.Second }), watch.Even, &no, &no, "so few sessions"},
+		{"slow at first", with(func(d *watchtest.Day) {
+			d.Clock = func(s time.Duration) float64 { return map[bool]float64{true: 0.6, false: 0.98}[s < 6*time.Minute] }
+		}), watch.SlowAtFirst, &yes, &no, "slower than later"},
+		{"ends early", with(func(d *watchtest.Day) { d.Load = 6 * time.Minute; d.Awake = wakes(time.Hour) }), watch.Uneven, nil, &no, "ends too early"},
+		{"no load", with(func(d *watchtest.Day) { d.Load = 0 }), watch.UndecidedLoad, nil, nil, "no load of 10 %"},
+		{"no night", with(func(d *watchtest.Day) { d.Night = 0 }), watch.UndecidedQuiet, nil, nil, "no quiet time"},
+		{"seconds of load", with(func(d *watchtest.Day) { d.Load = 30 * time.Second }), watch.UndecidedShort, nil, nil, "too little was recorded"},
+		{"cloud guest", with(func(d *watchtest.Day) { d.Bare = true; d.CPUs = 2 }), watch.Even, nil, nil, "no frequency of a busy CPU"},
+		{"one CPU", with(func(d *watchtest.Day) { d.CPUs = 1; d.Interval = 10 * time.Second }), watch.UndecidedShort, nil, &no, "one CPU only"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r, err := watch.ReadRecord(bytes.NewReader(c.day.Write(7)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			a := watch.Analyze(r, watch.DefaultQuestion())
+			var text bytes.Buffer
+			if err := a.WriteText(&text, 80, false); err != nil {
+				t.Fatal(err)
+			}
+			t.Log("\n" + text.String())
+			if a.Verdict != c.verdict {
+				t.Errorf("verdict %s, expected %s", a.Verdict, c.verdict)
+			}
+			if c.verdict == watch.UndecidedShort {
+				a.Unneeded, c.waited = nil, nil
+			}
+			if !same(a.Slow, c.slow) || !same(a.Unneeded, c.waited) {
+				t.Errorf("slow %v, waited %v", show(a.Slow), show(a.Unneeded))
+			}
+			if flat := strings.Join(strings.Fields(text.String()), " "); !strings.Contains(flat, c.says) {
+				t.Errorf("expected %q", c.says)
+			}
+			for line := range strings.Lines(text.String()) {
+				if n := len([]rune(strings.TrimRight(line, "\n"))); n > 80 {
+					t.Errorf("%d columns: %s", n, line)
+				}
+			}
+			if a.Onset != nil {
+				if off := a.Onset.Sub(r.Points[0].At.Add(c.day.Night - c.day.Interval)); off.Abs() > 10*time.Second {
+					t.Errorf("load began %v off", off)
+				}
+			}
+		})
+	}
+}
+
+func same(a, b *bool) bool { return a == b || a != nil && b != nil && *a == *b }
+
+func show(b *bool) string {
+	if b == nil {
+		return "unknown"
+	}
+	return fmt.Sprint(*b)
+}

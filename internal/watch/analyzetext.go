@@ -1,0 +1,245 @@
+package watch
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"hostlab/internal/screen"
+)
+
+// WriteText writes an answer for people.
+func (a *Answer) WriteText(w io.Writer, width int, color bool) error {
+	p := screen.NewPrinter(w, width, color)
+	code := screen.Yellow
+	if a.Verdict == Even {
+		code = screen.Green
+	}
+	p.Text("", code, a.headline())
+	p.Raw("")
+	p.Hang("Record   ", "", fmt.Sprintf("%s, %s, %s to %s, %s", screen.Clean(orSo(a.Host, "a host without a name")), screen.Count(a.CPUs, "CPU"),
+		stamp(a.From), stamp(a.To), screen.Count(a.Samples, "sample")))
+	if a.Missing > 1 {
+		p.Hang("Gaps     ", "", fmt.Sprintf("%s of it were not recorded", lasting(time.Duration(a.Missing*float64(time.Second)))))
+	}
+	if a.Quiet != nil {
+		p.Hang("Quiet    ", "", fmt.Sprintf("%s to %s (%s), CPUs %.1f %% busy", stamp(a.Quiet.From), stamp(a.Quiet.To), lasting(a.Quiet.length()), 100*a.Quiet.Busy))
+	}
+	if a.Onset != nil && a.First != nil && a.First.Busy != nil {
+		p.Hang("Load     ", "", fmt.Sprintf("began at %s; %s in the first %s", stamp(*a.Onset), Percent(*a.First.Busy), lasting(a.First.To)))
+	}
+	a.table(p)
+	if lines := a.findings(); len(lines) > 0 {
+		p.Head("What it shows")
+		for _, l := range lines {
+			p.Hang("  - ", "", l)
+		}
+	}
+	if lines := a.readings(); len(lines) > 0 {
+		p.Head("How to read it")
+		for _, l := range lines {
+			p.Hang("  - ", "", l)
+		}
+	}
+	for _, warning := range a.Warnings {
+		p.Hang("Note: ", "", screen.Clean(warning))
+	}
+	for _, u := range a.Unknown {
+		p.Hang("Not in the record: ", screen.Dim, screen.Clean(u.What+": "+u.Why))
+	}
+	return p.Err()
+}
+
+func (a *Answer) headline() string {
+	switch a.Verdict {
+	case UndecidedQuiet:
+		return fmt.Sprintf("Not decided: the record has no quiet time, of at least %s below %s busy. Record a night and the morning after it, or set --quiet-below and --quiet-for.",
+			lasting(time.Duration(a.Limits.QuietFor)*time.Second), Percent(a.Limits.QuietBelow))
+	case UndecidedLoad:
+		return fmt.Sprintf("Not decided: it was quiet, but no load of %s or more came after that. Record longer, or set --load-above.", Percent(a.Limits.LoadAbove))
+	case UndecidedShort:
+		return "Not decided: too little was recorded after the load began, or there is one CPU only. It takes a minute of load, and 25 minutes to tell the first minutes from later ones."
+	}
+	f := a.First
+	spread := fmt.Sprintf("the busiest quarter of the CPUs did %s of the work, by chance %s (n = %d blocks of %.0f s)", Percent(f.Spread.Quarter), f.Spread.Chance, f.Spread.Blocks, f.Spread.Seconds)
+	switch a.Verdict {
+	case Even:
+		if f.Spread.P <= 0.025 {
+			return "After the quiet time load spread over all CPUs nearly as evenly as chance would have it: " + spread + "."
+		}
+		return "After the quiet time load spread over the CPUs as evenly as chance would have it: " + spread + "."
+	case SlowAtFirst:
+		return "After the quiet time load spread evenly, but busy CPUs were slower at first than later: " + spread + "."
+	case UnevenAtFirst:
+		return "In the first minutes after the quiet time load left CPUs out, and later it did not: " + spread + "."
+	case UnevenAlways:
+		return "Load left CPUs out in the first minutes after the quiet time, and later just as much: " + spread + "."
+	}
+	return "Load left CPUs out in the first minutes after the quiet time: " + spread + ". The record ends too early to tell whether that stayed so."
+}
+
+// String is a mean with its limits, as shares in %.
+func (r Range) String() string {
+	return fmt.Sprintf("%.0f %% [%.0f, %.0f]", 100*r.Mean, 100*r.Low, 100*r.High)
+}
+
+func (a *Answer) table(p *screen.Printer) {
+	if len(a.Windows) == 0 {
+		return
+	}
+	p.Head("After the load began")
+	rows := [][]string{{"minutes", "busy", "busiest quarter did", "by chance (95 %)", "n", "idle CPUs", "deep", "clock"}}
+	styles := []string{""}
+	for _, w := range a.Windows {
+		row := []string{fmt.Sprintf("%s-%s", minutes(w.From), minutes(w.To)), percentOf(w.Busy), "-", "-", "0", percentOf(w.IdleCPUs), percentOf(w.Deep), percentOf(w.Clock)}
+		if w.Spread != nil {
+			row[2], row[4] = Percent(w.Spread.Quarter), fmt.Sprint(w.Spread.Blocks)
+			if w.Spread.Blocks >= leastBlocks {
+				row[3] = w.Spread.Chance.String()
+			}
+			if w.Spread.uneven() {
+				row[2] += " uneven"
+			}
+		}
+		rows, styles = append(rows, row), append(styles, "")
+	}
+	p.Table([]int{9, 6, 14, 16, 4, 7, 6, 6}, rows, styles)
+	p.Text("  ", screen.Dim, "idle CPUs: below 5 % busy; deep: their time in deep sleep; clock: that of busy CPUs, in % of the highest; n: blocks that chance deals out; - unknown")
+}
+
+func (a *Answer) findings() (out []string) {
+	f := a.First
+	if !a.Decided() || f == nil {
+		return nil
+	}
+	if f.Untouch > 0 {
+		out = append(out, fmt.Sprintf("%s did less than 1 %% in the first %s.", screen.Count(f.Untouch, "CPU"), lasting(f.To)))
+	}
+	if f.Offline > 0 {
+		out = append(out, fmt.Sprintf("%s taken offline in that time.", were(f.Offline)))
+	}
+	switch {
+	case f.Deep != nil && f.Both != nil && f.IdleCPUs != nil:
+		out = append(out, fmt.Sprintf("Idle CPUs spent %s of their time in deep sleep (%s). In %s of the samples a quarter of the CPUs or more slept so while another was 90 %% busy (n = %d).",
+			Percent(*f.Deep), orSo(screen.Clean(a.deepest), "states that take 50 us or more to leave"), Percent(*f.Both), f.Samples))
+	default:
+		out = append(out, "Whether idle CPUs were in deep sleep is unknown: the record has no idle states.")
+	}
+	switch {
+	case f.Clock == nil:
+		out = append(out, "Whether busy CPUs were slow is unknown: the record has no frequency of a busy CPU.")
+	case a.Later != nil && a.Later.Clock != nil:
+		verdict := "not slower than later"
+		if a.Slow != nil && *a.Slow {
+			verdict = "slower than later"
+		}
+		out = append(out, fmt.Sprintf("Busy CPUs ran at %s of the highest frequency in the first %s, %s: %s in windows of five minutes (n = %d).",
+			Percent(*f.Clock), lasting(f.To), verdict, a.Later.Clock, a.Later.Windows))
+	default:
+		out = append(out, fmt.Sprintf("Busy CPUs ran at %s of the highest frequency in the first %s; there is no later time to compare with.", Percent(*f.Clock), lasting(f.To)))
+	}
+	if a.Later != nil {
+		out = append(out, fmt.Sprintf("The busiest quarter did %s points more of the work than by chance in the first %s; later %s [%s, %s] in windows of five minutes (n = %d).",
+			points(f.Spread.Excess()), lasting(f.To), points(a.Later.Excess.Mean), points(a.Later.Excess.Low), points(a.Later.Excess.High), a.Later.Windows))
+	}
+	switch {
+	case f.Waited == nil:
+		out = append(out, "Whether work waited for a CPU meanwhile is unknown: this kernel has no /proc/pressure, or did not let it be read.")
+	case a.Unneeded != nil && *a.Unneeded:
+		out = append(out, fmt.Sprintf("Tasks waited for a CPU in %s of the time while %s of the CPUs were idle: the idle ones could have helped.", Percent(*f.Waited), percentOf(f.IdleCPUs)))
+	case *f.Waited < waitedShare:
+		out = append(out, fmt.Sprintf("Hardly any task waited for a CPU (%s of the time): nothing was missing that idle CPUs could have given.", Percent(*f.Waited)))
+	default:
+		out = append(out, fmt.Sprintf("Tasks waited for a CPU in %s of the time, and %s of the CPUs were idle.", Percent(*f.Waited), percentOf(f.IdleCPUs)))
+	}
+	return out
+}
+
+func (a *Answer) readings() (out []string) {
+	if !a.Decided() {
+		return nil
+	}
+	f := a.First
+	few := f.BusyCPUs != nil && *f.BusyCPUs <= 0.3*float64(a.CPUs) && f.IdleCPUs != nil && *f.IdleCPUs >= 0.5
+	switch a.Verdict {
+	case Even:
+		if few && (a.Unneeded == nil || !*a.Unneeded) {
+			out = append(out, fmt.Sprintf("At any moment only about %.1f CPUs were busy: so few sessions leave the others idle, whatever the power policy does.", *f.BusyCPUs))
+		}
+		if a.Slow == nil {
+			out = append(out, "Even load says that no CPU was left out, not that all were fast: for that see the clock, or `hostlab assess`.")
+		}
+		return out
+	case SlowAtFirst:
+		return append(out, "A clock that rises only after minutes points to a power policy, a power cap or heat. `hostlab check` names the policy, and `hostlab predict` what another would do.")
+	case UnevenAtFirst:
+		out = append(out, "CPUs that join only after minutes are what slow waking after a quiet night looks like: parked or deeply sleeping cores under a balanced power policy. "+
+			"So do sessions that log on one after the other, and caches and connection pools that fill: see whether the number of sessions grew alike.")
+	case Uneven:
+		out = append(out, "Whether the CPUs left out join later is what tells slow waking (parked or deeply sleeping cores) from few sessions, affinity masks, cpusets, NUMA placement and interrupts bound to some CPUs. Record on for half an hour of load or more.")
+	default:
+		out = append(out, "Uneven load that stays so is not the pattern of CPUs that wake slowly. Few sessions (OLTP without parallel queries), affinity masks, cpusets, NUMA placement and interrupts bound to some CPUs all do this.")
+	}
+	if few {
+		out = append(out, fmt.Sprintf("At any moment only about %.1f of %d CPUs were busy: that may be as many sessions as worked.", *f.BusyCPUs, a.CPUs))
+	}
+	if a.Unneeded != nil && *a.Unneeded {
+		out = append(out, "Work waited while CPUs were idle. Besides parked CPUs, affinity, cpusets and CPU quotas of containers do that: look at those first.")
+	} else {
+		out = append(out, "Uneven load alone is no loss, and no proof of a power problem. Set the policy to high performance for a day, record again and compare: `hostlab check` names the settings.")
+	}
+	if a.Steal != nil && *a.Steal > 0.05 {
+		out = append(out, fmt.Sprintf("The hypervisor took %s of the time: part of what this looks like may be its doing.", Percent(*a.Steal)))
+	}
+	return out
+}
+
+// points writes a difference of shares without a minus before nothing.
+func points(v float64) string {
+	if s := fmt.Sprintf("%.0f", 100*v); s != "-0" {
+		return s
+	}
+	return "0"
+}
+
+func percentOf(v *float64) string {
+	if v == nil {
+		return "-"
+	}
+	return Percent(*v)
+}
+
+func minutes(d time.Duration) string {
+	if d%time.Minute == 0 || d > 10*time.Minute {
+		return fmt.Sprintf("%.0f", d.Minutes())
+	}
+	return fmt.Sprintf("%.1f", d.Minutes())
+}
+
+func were(n int) string {
+	if n == 1 {
+		return "1 CPU was"
+	}
+	return fmt.Sprintf("%d CPUs were", n)
+}
+
+func orSo(s, other string) string {
+	if s == "" {
+		return other
+	}
+	return s
+}
+
+func stamp(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05") }
+
+// lasting writes a length in at most two units.
+func lasting(d time.Duration) string {
+	switch {
+	case d < 2*time.Minute:
+		return fmt.Sprintf("%.0f s", d.Seconds())
+	case d < 2*time.Hour:
+		return fmt.Sprintf("%.0f min", d.Minutes())
+	}
+	return strings.TrimSuffix(fmt.Sprintf("%d h %d min", int(d.Hours()), int(d.Minutes())%60), " 0 min")
+}

@@ -1,0 +1,145 @@
+package watch
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"hostlab/internal/result"
+)
+
+// Percent writes a share: "12 %", "unknown".
+func Percent(v float64) string {
+	if !known(v) {
+		return "unknown"
+	}
+	return fmt.Sprintf("%.0f %%", 100*v)
+}
+
+// Text is a sample in one line for people and logs. What is unknown is left out: it
+// was said before the first line.
+func (s Sample) Text() string {
+	t := s.Total()
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s  busy %s", s.At.Local().Format("15:04:05"), Percent(t.Busy()))
+	if known(t.Busy()) {
+		fmt.Fprintf(&b, " (user %.0f, system %.0f, iowait %.0f, steal %.0f)", 100*t.User, 100*t.System, 100*t.IOWait, 100*t.Steal)
+	}
+	if known(t.Quarter) && t.CPUs >= 4 { // of fewer, a quarter is no CPU
+		fmt.Fprintf(&b, "  busiest quarter does %s", Percent(t.Quarter))
+	}
+	if known(t.Ratio) {
+		fmt.Fprintf(&b, "  clock %s of max", Percent(t.Ratio))
+		if t.CPUs > 1 {
+			fmt.Fprintf(&b, " (%.0f to %.0f)", 100*t.LeastRatio, 100*t.MostRatio)
+		}
+	}
+	if known(t.Effective) {
+		fmt.Fprintf(&b, "  while busy %s", result.Format(t.Effective, "Hz"))
+	}
+	if known(t.Deep) {
+		fmt.Fprintf(&b, "  deep sleep %s", Percent(min(1, t.Deep)))
+	}
+	if p := s.Pressure[0].Some; known(p) {
+		fmt.Fprintf(&b, "  waits for CPU %s", Percent(min(1, p)))
+	}
+	for _, d := range s.Disks {
+		b.WriteString("  " + d.Text())
+	}
+	if m, n := s.Commit(); n > 0 {
+		fmt.Fprintf(&b, "  commit %s (n %d)", result.Format(m, "s"), n)
+	}
+	return b.String()
+}
+
+// Text is what a disk did, in a few words.
+func (d Disk) Text() string {
+	out := d.Name + " write " + wait(d.PerWrite, d.Writes)
+	if known(d.Flushes) {
+		out += ", flush " + wait(d.PerFlush, d.Flushes)
+	}
+	return out
+}
+
+func wait(each, n float64) string {
+	if !known(each) {
+		return "none"
+	}
+	if each == 0 { // the kernel counts whole ms (diskstats_show, Linux 6.12)
+		return fmt.Sprintf("below %s (n %.0f)", result.Format(1e-3/n, "s"), n)
+	}
+	return fmt.Sprintf("%s (n %.0f)", result.Format(each, "s"), n)
+}
+
+// Object is a sample for JSON, in base units; null is unknown.
+type Object struct {
+	At       string                `json:"at"` // RFC 3339, its end
+	Seconds  float64               `json:"seconds"`
+	Busy     *float64              `json:"busy"`
+	Quarter  *float64              `json:"busiest_quarter"` // share of all work
+	CPUs     []ObjectCPU           `json:"cpus"`
+	Pressure map[string][]*float64 `json:"pressure"` // share of the time in which some task waited, and all
+	Disks    []ObjectDisk          `json:"log_disks"`
+	Commits  []float64             `json:"commits"` // s
+	Unknown  []Unknown             `json:"unknown,omitempty"`
+}
+
+// ObjectCPU is a CPU of an Object.
+type ObjectCPU struct {
+	CPU       int                 `json:"cpu"`
+	User      *float64            `json:"user"`
+	System    *float64            `json:"system"`
+	IOWait    *float64            `json:"iowait"`
+	Steal     *float64            `json:"steal"`
+	Idle      *float64            `json:"idle"`
+	Frequency *float64            `json:"frequency_hertz"`
+	Ratio     *float64            `json:"frequency_ratio"` // of the highest
+	Effective *float64            `json:"effective_hertz"` // while busy
+	Deep      *float64            `json:"deep"`
+	States    map[string]*float64 `json:"idle_states,omitempty"`
+}
+
+// ObjectDisk is a disk of an Object.
+type ObjectDisk struct {
+	Device       string   `json:"device"`
+	Writes       *float64 `json:"writes"`
+	WriteSeconds *float64 `json:"write_seconds"` // of each
+	Flushes      *float64 `json:"flushes"`
+	FlushSeconds *float64 `json:"flush_seconds"`
+}
+
+// Object returns a sample for JSON.
+func (s Sample) Object(info Info) Object {
+	t := s.Total()
+	o := Object{At: s.At.Format("2006-01-02T15:04:05.000Z07:00"), Seconds: math.Round(s.Seconds*1e6) / 1e6, Busy: orNull(t.Busy()), Quarter: orNull(t.Quarter),
+		CPUs: []ObjectCPU{}, Pressure: map[string][]*float64{}, Disks: []ObjectDisk{}, Commits: s.Commits}
+	if o.Commits == nil {
+		o.Commits = []float64{}
+	}
+	for _, c := range s.CPUs {
+		oc := ObjectCPU{CPU: c.ID, User: orNull(c.User), System: orNull(c.System), IOWait: orNull(c.IOWait), Steal: orNull(c.Steal), Idle: orNull(c.Idle),
+			Frequency: orNull(c.Frequency), Ratio: orNull(c.Ratio), Effective: orNull(c.Effective), Deep: orNull(c.Deep)}
+		for i, v := range c.States {
+			if oc.States == nil {
+				oc.States = map[string]*float64{}
+			}
+			oc.States[info.States[c.ID][i].Name] = orNull(v)
+		}
+		o.CPUs = append(o.CPUs, oc)
+	}
+	for i, p := range s.Pressure {
+		o.Pressure[Pressures[i]] = []*float64{orNull(p.Some), orNull(p.Full)}
+	}
+	for _, d := range s.Disks {
+		o.Disks = append(o.Disks, ObjectDisk{d.Name, orNull(d.Writes), orNull(d.PerWrite), orNull(d.Flushes), orNull(d.PerFlush)})
+	}
+	return o
+}
+
+func orNull(v float64) *float64 {
+	if !known(v) || math.IsInf(v, 0) {
+		return nil
+	}
+	v = math.Round(v*1e9) / 1e9
+	return &v
+}

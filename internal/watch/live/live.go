@@ -1,0 +1,124 @@
+// Package live fills a terminal with what internal/watch samples.
+package live
+
+import (
+	"context"
+	"errors"
+	"io"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/colorprofile"
+
+	"hostlab/internal/watch"
+)
+
+// Config says what is shown, and where.
+type Config struct {
+	In       io.Reader
+	Out      io.Writer
+	Color    bool
+	Interval time.Duration
+	Info     func() watch.Info
+	Next     func() (watch.Sample, error) // takes a sample
+	Wait     func() time.Duration         // until the next one is due
+	Over     func() bool                  // whether that was the last
+	Note     func() string                // what else goes on, in a few words
+}
+
+// Run shows samples until q or Ctrl-C is pressed, the last has been taken, one fails
+// or the context ends, whose error it then returns. The terminal is as before on
+// every way out: also after a panic, which bubbletea prints below it.
+func Run(ctx context.Context, cfg Config) error {
+	m := &model{cfg: cfg, view: View{Interval: cfg.Interval, Color: cfg.Color}}
+	options := []tea.ProgramOption{tea.WithContext(ctx), tea.WithInput(cfg.In), tea.WithOutput(cfg.Out),
+		tea.WithoutSignalHandler(), // signals end the context, as everywhere in hostlab
+		tea.WithFPS(10)}
+	if !cfg.Color {
+		options = append(options, tea.WithColorProfile(colorprofile.Ascii))
+	}
+	_, err := tea.NewProgram(m, options...).Run()
+	switch {
+	case m.err != nil:
+		return m.err
+	case errors.Is(err, tea.ErrProgramPanic):
+		return errors.New("the screen failed, see above; --format text works without it")
+	case ctx.Err() != nil:
+		return ctx.Err()
+	}
+	return err
+}
+
+// model is the program: keys and samples in, View out.
+type model struct {
+	cfg  Config
+	view View
+	err  error
+}
+
+type (
+	due   struct{}
+	taken struct {
+		sample watch.Sample
+		info   watch.Info
+		note   string
+		over   bool
+		err    error
+	}
+)
+
+func (m *model) Init() tea.Cmd {
+	m.view.Info = m.cfg.Info()
+	return m.wait()
+}
+
+func (m *model) wait() tea.Cmd {
+	return tea.Tick(m.cfg.Wait(), func(time.Time) tea.Msg { return due{} })
+}
+
+// sample runs beside the keys: a commit can take seconds on a device that stalls.
+func (m *model) sample() tea.Msg {
+	s, err := m.cfg.Next()
+	return taken{s, m.cfg.Info(), m.cfg.Note(), m.cfg.Over(), err}
+}
+
+// Update implements tea.Model.
+func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	switch msg := msg.(type) {
+	case tea.WindowSizeMsg:
+		m.view.Width, m.view.Height = msg.Width, msg.Height
+	case due:
+		return m, m.sample
+	case taken:
+		if msg.err != nil {
+			m.err = msg.err
+			return m, tea.Quit
+		}
+		m.view.Note = msg.note
+		if !m.view.Paused {
+			m.view.Info, m.view.Sample = msg.info, &msg.sample
+		}
+		if msg.over {
+			return m, tea.Quit
+		}
+		return m, m.wait()
+	case tea.KeyPressMsg:
+		switch key := msg.String(); key {
+		case "q", "ctrl+c":
+			return m, tea.Quit
+		case "ctrl+z":
+			return m, tea.Suspend
+		default:
+			m.view.Key(key)
+		}
+	}
+	return m, nil
+}
+
+// View implements tea.Model.
+func (m *model) View() tea.View {
+	v := tea.NewView(m.view.Render())
+	v.AltScreen = true
+	v.WindowTitle = "hostlab watch"
+	return v
+}

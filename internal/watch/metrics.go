@@ -1,0 +1,159 @@
+package watch
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// Exposer keeps what Prometheus is told: the counters of the last reading, and
+// commits counted over all of them. Its form is the text format 0.0.4, which
+// node_exporter's textfile collector reads too.
+//
+// Every name begins with hostlab_, since node_exporter's own node_cpu_seconds_total
+// and the like, from a textfile beside it, would be a collision that it refuses.
+type Exposer struct {
+	Version string
+	info    Info
+	last    Reading
+	samples int
+	commits int
+	seconds float64 // in commits
+}
+
+// Add takes the last reading.
+func (e *Exposer) Add(info Info, r Reading) {
+	e.info, e.last = info, r
+	e.samples++
+	e.commits += len(r.Commits)
+	for _, c := range r.Commits {
+		e.seconds += c
+	}
+}
+
+// family is one metric with its samples.
+type family struct {
+	name, kind, help string
+	b                *bytes.Buffer
+	begun            bool
+}
+
+// put writes a sample; the lines of HELP and TYPE go before the first. Unknown
+// values are left out, as exporters do.
+func (f *family) put(v float64, labels ...string) { f.putAs(f.name, v, labels...) }
+
+func (f *family) putAs(name string, v float64, labels ...string) {
+	if !known(v) {
+		return
+	}
+	if !f.begun {
+		f.begun = true
+		fmt.Fprintf(f.b, "# HELP %s %s\n# TYPE %s %s\n", f.name, f.help, f.name, f.kind)
+	}
+	f.b.WriteString(name)
+	for i := 0; i < len(labels); i += 2 {
+		f.b.WriteByte("{,"[min(i, 1)])
+		f.b.WriteString(labels[i] + `="` + labelText.Replace(strings.ToValidUTF8(labels[i+1], "?")) + `"`)
+	}
+	if len(labels) > 0 {
+		f.b.WriteByte('}')
+	}
+	f.b.WriteByte(' ')
+	f.b.Write(strconv.AppendFloat(f.b.AvailableBuffer(), v, 'g', -1, 64))
+	f.b.WriteByte('\n')
+}
+
+var labelText = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`)
+
+// WriteTo writes all metrics.
+func (e *Exposer) WriteTo(w io.Writer) (int64, error) {
+	var b bytes.Buffer
+	of := func(name, kind, help string) *family {
+		return &family{name: "hostlab_" + name, kind: kind, help: help, b: &b}
+	}
+	of("build_info", "gauge", "The version of hostlab that watches.").put(1, "version", e.Version)
+	of("watch_samples_total", "counter", "Readings taken since hostlab watch began.").put(float64(e.samples))
+	if e.samples > 0 {
+		of("watch_last_reading_timestamp_seconds", "gauge", "When the counters were read last.").put(float64(e.last.At.UnixMilli()) / 1e3)
+	}
+	e.cpus(of)
+	for _, f := range []struct {
+		name, help string
+		of         func(Stall) float64
+	}{
+		{"pressure_waiting_seconds_total", "Time in which some task waited for a resource.", func(s Stall) float64 { return s.Some }},
+		{"pressure_stalled_seconds_total", "Time in which all tasks waited for a resource.", func(s Stall) float64 { return s.Full }},
+	} {
+		m := of(f.name, "counter", f.help)
+		for i, p := range e.last.Pressure {
+			if e.samples > 0 {
+				m.put(f.of(p), "resource", Pressures[i])
+			}
+		}
+	}
+	for _, f := range []struct {
+		name, help string
+		of         func(DiskReading) float64
+	}{
+		{"log_device_writes_completed_total", "Writes that a disk under the log directory completed.", func(d DiskReading) float64 { return d.Writes }},
+		{"log_device_write_time_seconds_total", "Time that these writes took.", func(d DiskReading) float64 { return d.WriteTime }},
+		{"log_device_flush_requests_total", "Flushes that a disk under the log directory completed.", func(d DiskReading) float64 { return d.Flushes }},
+		{"log_device_flush_requests_time_seconds_total", "Time that these flushes took.", func(d DiskReading) float64 { return d.FlushTime }},
+	} {
+		m := of(f.name, "counter", f.help)
+		for _, d := range e.last.Disks {
+			m.put(f.of(d), "device", d.Name)
+		}
+	}
+	if e.commits > 0 {
+		m := of("commit_duration_seconds", "summary", "Durable commits of 4 KiB that hostlab watch --probe-commits made in the log directory.")
+		m.putAs(m.name+"_sum", e.seconds)
+		m.putAs(m.name+"_count", float64(e.commits))
+	}
+	return b.WriteTo(w)
+}
+
+func (e *Exposer) cpus(of func(name, kind, help string) *family) {
+	times := of("cpu_seconds_total", "counter", "Time that a CPU spent in a mode since boot; user holds the time of guests.")
+	for _, c := range e.last.CPUs {
+		t := c.Times
+		for _, m := range []struct {
+			mode string
+			s    float64
+		}{{"idle", t.Idle}, {"iowait", t.IOWait}, {"irq", t.IRQ}, {"nice", t.Nice}, {"softirq", t.SoftIRQ}, {"steal", t.Steal}, {"system", t.System}, {"user", t.User}} {
+			times.put(m.s, "cpu", strconv.Itoa(c.ID), "mode", m.mode)
+		}
+	}
+	for _, f := range []struct {
+		name, help string
+		of         func(CPUReading) float64
+	}{
+		{"cpu_frequency_hertz", "Frequency of a CPU, as cpufreq tells.", func(c CPUReading) float64 { return c.Frequency }},
+		{"cpu_frequency_max_hertz", "Highest frequency that the hardware of a CPU can reach, as cpufreq tells.", func(c CPUReading) float64 {
+			if hz := e.info.Highest[c.ID]; hz > 0 {
+				return hz
+			}
+			return unknown
+		}},
+		{"cpu_effective_frequency_hertz", "Frequency of a CPU while it was busy, counted.", func(c CPUReading) float64 { return c.Effective }},
+	} {
+		m := of(f.name, "gauge", f.help)
+		for _, c := range e.last.CPUs {
+			if v := f.of(c); !math.IsInf(v, 0) {
+				m.put(v, "cpu", strconv.Itoa(c.ID))
+			}
+		}
+	}
+	states := of("cpu_idle_state_seconds_total", "counter", "Time that a CPU spent in an idle state, as cpuidle counts.")
+	for _, c := range e.last.CPUs {
+		named := e.info.States[c.ID]
+		for i, v := range c.States {
+			if i < len(named) {
+				states.put(v, "cpu", strconv.Itoa(c.ID), "index", strconv.Itoa(i), "state", named[i].Name)
+			}
+		}
+	}
+}

@@ -1,0 +1,160 @@
+package watch
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"time"
+
+	"hostlab/internal/stats"
+)
+
+// A record is JSON lines. The first is a head, and so is the first of each time that
+// recording went on; every other line is a sample:
+//
+//	{"kind":"hostlab-watch","schema":1,"host":"db1","started":"2026-11-21T22:00:00Z","interval":1,"cpus":[0,1], ...}
+//	{"t":1790000000.1,"dt":1,"user":"0 12","sys":"0*2","iow":"0*2","steal":"0*2","freq":"100*2","deep":"98 0","psi":[0.1,0,0]}
+//
+// Lines are written one at a time and whole, so that a line that is cut off, by a crash
+// or a full disk, is the last of its recording and is left out.
+
+// Schema is the version of the form, and Kind what a head says.
+const (
+	Schema = 1
+	Kind   = "hostlab-watch"
+)
+
+// Head begins a recording.
+type Head struct {
+	Kind      string                 `json:"kind"`
+	Schema    int                    `json:"schema"`
+	Host      string                 `json:"host"`
+	Started   time.Time              `json:"started"`
+	Interval  float64                `json:"interval"`             // s between samples
+	CPUs      []int                  `json:"cpus"`                 // that were online
+	Highest   string                 `json:"highest,omitempty"`    // Hz of each CPU
+	States    map[string][]IdleState `json:"states,omitempty"`     // by the CPU that has them first; those after it have the same
+	Effective string                 `json:"effective,omitempty"`  // what "eff" is told from
+	Disks     []string               `json:"log_disks,omitempty"`  // under the log directory
+	Unknown   []Unknown              `json:"unknown,omitempty"`    // what is not in the record, and why
+	DeepAbove float64                `json:"deep_above,omitempty"` // s of exit latency from which "deep" counts
+}
+
+// line is a sample as it is written. Shares are in %.
+type line struct {
+	T      float64      `json:"t"`  // s since 1970, the sample's end
+	DT     float64      `json:"dt"` // s, its length
+	User   string       `json:"user"`
+	Sys    string       `json:"sys"`
+	IOW    string       `json:"iow"`
+	Steal  string       `json:"steal"`
+	Freq   string       `json:"freq,omitempty"` // % of the highest
+	Eff    string       `json:"eff,omitempty"`  // MHz while busy
+	Deep   string       `json:"deep,omitempty"` // % in deep sleep; above 100 where a sleep began before the sample
+	PSI    []*float64   `json:"psi,omitempty"`  // % of the time in which some task waited for CPU, I/O, memory
+	Log    [][]*float64 `json:"log,omitempty"`  // of each disk: writes, us of each, flushes, us of each
+	Commit []float64    `json:"commit,omitempty"`
+}
+
+// NewHead describes a recording that begins with a reading.
+func NewHead(info Info, first Reading, interval time.Duration) Head {
+	h := Head{Kind: Kind, Schema: Schema, Host: info.Hostname, Started: first.At.UTC().Truncate(time.Second), Interval: interval.Seconds(),
+		Effective: info.Effective, Disks: info.Disks, Unknown: info.Unknown}
+	for _, c := range first.CPUs {
+		h.CPUs = append(h.CPUs, c.ID)
+	}
+	if len(info.Highest) > 0 {
+		h.Highest = string(appendRuns(nil, len(h.CPUs), func(i int) float64 {
+			if hz := info.Highest[h.CPUs[i]]; hz > 0 {
+				return hz
+			}
+			return unknown
+		}, 0))
+	}
+	if len(info.States) > 0 {
+		h.States, h.DeepAbove = map[string][]IdleState{}, DeepLatency
+		var last []IdleState
+		for i, c := range h.CPUs {
+			if s := info.States[c]; i == 0 || !slices.Equal(s, last) {
+				h.States[strconv.Itoa(c)], last = s, s
+			}
+		}
+	}
+	return h
+}
+
+// AppendLine writes a sample for the CPUs of a head, with a line end. CPUs that are
+// offline are unknown in it.
+func AppendLine(b []byte, h Head, s Sample) ([]byte, error) {
+	cpus := make([]CPU, len(h.CPUs))
+	j := 0
+	for i, id := range h.CPUs {
+		for j < len(s.CPUs) && s.CPUs[j].ID < id {
+			j++
+		}
+		if j < len(s.CPUs) && s.CPUs[j].ID == id {
+			cpus[i] = s.CPUs[j]
+			continue
+		}
+		cpus[i] = CPU{ID: id, User: unknown, System: unknown, IOWait: unknown, Steal: unknown, Idle: unknown,
+			Frequency: unknown, Ratio: unknown, Effective: unknown, Deep: unknown}
+	}
+	// One digit behind the point tells no more than 10 s do of ticks of 10 ms; of 1 s none.
+	digits := 0
+	if s.Seconds > 3 {
+		digits = 1
+	}
+	all := func(digits int, of func(CPU) float64) string {
+		return string(appendRuns(nil, len(cpus), func(i int) float64 { return of(cpus[i]) }, digits))
+	}
+	l := line{T: math.Round(float64(s.At.UnixMilli())/10) / 100, DT: math.Round(s.Seconds*1000) / 1000,
+		User:  all(digits, func(c CPU) float64 { return 100 * c.User }),
+		Sys:   all(digits, func(c CPU) float64 { return 100 * c.System }),
+		IOW:   all(digits, func(c CPU) float64 { return 100 * c.IOWait }),
+		Steal: all(digits, func(c CPU) float64 { return 100 * c.Steal })}
+	if h.Highest != "" {
+		l.Freq = all(0, func(c CPU) float64 { return 100 * c.Ratio })
+	}
+	if h.Effective != "" {
+		l.Eff = all(0, func(c CPU) float64 { return c.Effective / 1e6 })
+	}
+	if len(h.States) > 0 {
+		l.Deep = all(0, func(c CPU) float64 { return 100 * c.Deep })
+	}
+	for i, p := range s.Pressure {
+		if known(p.Some) {
+			if l.PSI == nil {
+				l.PSI = make([]*float64, len(s.Pressure))
+			}
+			l.PSI[i] = number2(100*p.Some, 10)
+		}
+	}
+	for _, d := range s.Disks {
+		l.Log = append(l.Log, []*float64{number2(d.Writes, 1), number2(1e6*d.PerWrite, 1), number2(d.Flushes, 1), number2(1e6*d.PerFlush, 1)})
+	}
+	if len(s.Commits) > 0 {
+		l.Commit = []float64{float64(len(s.Commits)), math.Round(1e6 * stats.Median(s.Commits)), math.Round(1e6 * slices.Max(s.Commits))}
+	}
+	text, err := json.Marshal(l)
+	if err != nil {
+		return b, fmt.Errorf("a sample cannot be written: %w", err)
+	}
+	return append(append(b, text...), '\n'), nil
+}
+
+// number2 rounds to 1/parts; nil for what is unknown.
+func number2(v float64, parts float64) *float64 {
+	if !known(v) || math.IsInf(v, 0) {
+		return nil
+	}
+	v = math.Round(v*parts) / parts
+	return &v
+}
+
+// HeadLine writes a head, with a line end.
+func HeadLine(h Head) []byte {
+	text, _ := json.Marshal(h) // of texts and finite numbers: it cannot fail
+	return append(text, '\n')
+}

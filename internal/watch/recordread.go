@@ -1,0 +1,260 @@
+package watch
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"time"
+)
+
+// Limits of what is read.
+const (
+	maxLine    = 4 << 20  // bytes
+	maxValues  = 80 << 20 // numbers of CPUs in all samples: two weeks of 64 CPUs at 1 s
+	maxSeconds = 3600     // of one sample
+)
+
+// Point is a sample of a record. Values have one entry for each of Record.CPUs.
+type Point struct {
+	At       time.Time
+	Seconds  float64
+	Busy     []float32 // share
+	Steal    float64   // share of all CPUs
+	IOWait   float64
+	Ratio    []float32 // frequency of the highest; nil unknown
+	Deep     []float32 // share, 1 and more where a sleep began earlier; nil unknown
+	Pressure float64   // share of the time in which some task waited for a CPU
+	Resumed  bool      // a recording begins here: before it is a gap
+}
+
+// Record is what a file of --record holds.
+type Record struct {
+	Head     Head // the first
+	CPUs     []int
+	Points   []Point
+	Warnings []string
+}
+
+// ReadRecord reads a record, also a gzipped one. Errors name the line.
+func ReadRecord(r io.Reader) (*Record, error) {
+	in := bufio.NewReaderSize(r, 1<<16)
+	if magic, _ := in.Peek(2); bytes.Equal(magic, []byte{0x1f, 0x8b}) {
+		z, err := gzip.NewReader(in)
+		if err != nil {
+			return nil, fmt.Errorf("it is not gzip after all: %w", err)
+		}
+		in = bufio.NewReaderSize(z, 1<<16)
+	}
+	rec := &recordReader{Record: &Record{}, at: map[int]int{}}
+	for {
+		text, err := readLine(in)
+		rec.line++
+		cut := errors.Is(err, io.EOF)
+		if err != nil && !cut && !errors.Is(err, io.ErrUnexpectedEOF) {
+			return nil, fmt.Errorf("line %d: %w", rec.line, err)
+		}
+		if len(bytes.TrimSpace(text)) > 0 {
+			switch e := rec.take(text); {
+			case e != nil && err != nil && len(rec.Points) > 0:
+				rec.Warnings = append(rec.Warnings, fmt.Sprintf("line %d is cut off and left out: the recording did not end in good order", rec.line))
+			case e != nil:
+				return nil, fmt.Errorf("line %d: %w", rec.line, e)
+			}
+		}
+		if err != nil {
+			break
+		}
+	}
+	if rec.CPUs == nil {
+		return nil, errors.New("it is empty; `hostlab watch --record FILE` writes a record")
+	}
+	if len(rec.Points) == 0 {
+		return nil, errors.New("it has a head but no sample; let the recording run longer")
+	}
+	if rec.skipped > 0 {
+		rec.Warnings = append(rec.Warnings, fmt.Sprintf("%d samples whose time does not follow the one before were left out: was the clock set back?", rec.skipped))
+	}
+	for i := range rec.Points { // before a CPU came
+		p := &rec.Points[i]
+		for _, v := range []*[]float32{&p.Busy, &p.Ratio, &p.Deep} {
+			for *v != nil && len(*v) < len(rec.CPUs) {
+				*v = append(*v, float32(unknown))
+			}
+		}
+	}
+	return rec.Record, nil
+}
+
+func readLine(in *bufio.Reader) ([]byte, error) {
+	var out []byte
+	for {
+		part, err := in.ReadSlice('\n')
+		if len(out)+len(part) > maxLine {
+			return nil, fmt.Errorf("it is longer than %d MiB: not a record", maxLine>>20)
+		}
+		out = append(out, part...)
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			return out, err
+		}
+	}
+}
+
+type recordReader struct {
+	*Record
+	line    int
+	now     Head
+	at      map[int]int // index in CPUs
+	resumed bool
+	skipped int
+	values  int
+}
+
+func (r *recordReader) take(text []byte) error {
+	var kind struct {
+		Kind *string `json:"kind"`
+	}
+	if err := json.Unmarshal(text, &kind); err != nil {
+		if r.CPUs == nil {
+			return errors.New("not a record of hostlab watch")
+		}
+		return fmt.Errorf("expected JSON: %w", err)
+	}
+	if kind.Kind != nil {
+		return r.head(text)
+	}
+	if r.CPUs == nil {
+		return errors.New("not a record of hostlab watch: it begins with no head")
+	}
+	return r.sample(text)
+}
+
+func (r *recordReader) head(text []byte) error {
+	var h Head
+	if err := json.Unmarshal(text, &h); err != nil {
+		return fmt.Errorf("expected a head: %w", err)
+	}
+	switch {
+	case h.Kind == "hostlab-bursts":
+		return errors.New("this is a record of bursts, which `hostlab predict --workload FILE` reads; expected one of `hostlab watch --record`")
+	case h.Kind != Kind:
+		return fmt.Errorf("kind is %.40q; a record of hostlab watch has %q", h.Kind, Kind)
+	case h.Schema != Schema:
+		return fmt.Errorf("schema is %d; this version reads %d", h.Schema, Schema)
+	case !(h.Interval > 0 && h.Interval <= maxSeconds):
+		return fmt.Errorf("interval is %g s; it must be above 0 and at most %d s", h.Interval, maxSeconds)
+	case len(h.CPUs) == 0 || len(h.CPUs) > maxCPUs:
+		return fmt.Errorf("cpus has %d entries; it must be 1 to %d", len(h.CPUs), maxCPUs)
+	}
+	for i, c := range h.CPUs {
+		if c < 0 || c >= maxCPUs || i > 0 && c <= h.CPUs[i-1] {
+			return errors.New("cpus is not in ascending order")
+		}
+	}
+	if r.CPUs == nil {
+		r.Head = h
+	} else if h.Host != r.Head.Host {
+		return fmt.Errorf("host is %q, and the record began on %q", h.Host, r.Head.Host)
+	}
+	for _, c := range h.CPUs {
+		if _, ok := r.at[c]; !ok {
+			r.at[c] = len(r.CPUs)
+			r.CPUs = append(r.CPUs, c)
+		}
+	}
+	r.now, r.resumed = h, len(r.Points) > 0
+	return nil
+}
+
+func (r *recordReader) sample(text []byte) error {
+	var l line
+	if err := json.Unmarshal(text, &l); err != nil {
+		return fmt.Errorf("expected a sample: %w", err)
+	}
+	if !(l.DT > 0 && l.DT <= 86400*366) || !(l.T > 0 && l.T < 1e11) {
+		return fmt.Errorf("t %g and dt %g are no time and length", l.T, l.DT)
+	}
+	if r.values += len(r.CPUs); r.values > maxValues {
+		return fmt.Errorf("too much to analyze at once (%d samples of %d CPUs); cut it, by days for instance, and keep a head line before each part", len(r.Points), len(r.CPUs))
+	}
+	n := len(r.now.CPUs)
+	p := Point{At: time.UnixMilli(int64(math.Round(l.T * 1000))).UTC(), Seconds: l.DT, Pressure: unknown, Resumed: r.resumed}
+	if k := len(r.Points); k > 0 && !p.At.After(r.Points[k-1].At) {
+		r.skipped++
+		return nil
+	}
+	var parsed [4][]float64
+	for i, f := range []struct{ name, text string }{{"user", l.User}, {"sys", l.Sys}, {"iow", l.IOW}, {"steal", l.Steal}} {
+		var err error
+		if parsed[i], err = parseRuns(f.text, n); err != nil {
+			return fmt.Errorf("%s: %w", f.name, err)
+		}
+	}
+	p.Busy = r.spread(func(i int) float64 { return min(1, (parsed[0][i]+parsed[1][i])/100) })
+	p.IOWait, p.Steal = average(parsed[2])/100, average(parsed[3])/100
+	for _, f := range []struct {
+		name, text string
+		into       *[]float32
+	}{{"freq", l.Freq, &p.Ratio}, {"deep", l.Deep, &p.Deep}} {
+		if f.text == "" {
+			continue
+		}
+		v, err := parseRuns(f.text, n)
+		if err != nil {
+			return fmt.Errorf("%s: %w", f.name, err)
+		}
+		*f.into = r.spread(func(i int) float64 { return v[i] / 100 })
+	}
+	if len(l.PSI) > 0 && l.PSI[0] != nil {
+		p.Pressure = *l.PSI[0] / 100
+	}
+	r.resumed = false
+	r.Points = append(r.Points, p)
+	return nil
+}
+
+// spread puts values of the CPUs of this head where the whole record has them.
+func (r *recordReader) spread(value func(int) float64) []float32 {
+	out := make([]float32, len(r.CPUs))
+	for i := range out {
+		out[i] = float32(unknown)
+	}
+	for i, c := range r.now.CPUs {
+		out[r.at[c]] = float32(value(i))
+	}
+	return out
+}
+
+func average(v []float64) float64 {
+	sum, n := 0.0, 0
+	for _, x := range v {
+		if known(x) {
+			sum, n = sum+x, n+1
+		}
+	}
+	return sum / float64(n)
+}
+
+// Deepest names the deep states of the CPU with the lowest number, "" without.
+func (h Head) Deepest() string {
+	for _, c := range h.CPUs {
+		out := ""
+		for _, s := range h.States[strconv.Itoa(c)] {
+			if s.Latency >= DeepLatency {
+				if out != "" {
+					out += ", "
+				}
+				out += s.Name
+			}
+		}
+		if out != "" {
+			return out
+		}
+	}
+	return ""
+}

@@ -1,0 +1,202 @@
+package watch
+
+import (
+	"slices"
+	"time"
+
+	"hostlab/internal/stats"
+)
+
+// CPU is what one CPU did between two readings: shares of the time, which together
+// are 1. All are NaN where its counters did not move, as in a recorded machine.
+type CPU struct {
+	ID                                int
+	User, System, IOWait, Steal, Idle float64
+	Frequency                         float64   // Hz
+	Ratio                             float64   // Frequency of the highest; above 1 where a driver counts turbo out
+	Effective                         float64   // Hz while busy
+	States                            []float64 // share of the time in each idle state
+	Deep                              float64   // share of the time in states of DeepLatency or more
+}
+
+// Busy is the share in which the CPU worked.
+func (c CPU) Busy() float64 { return c.User + c.System }
+
+// Disk is what the disks under the log did: requests completed, and s of each.
+type Disk struct {
+	Name             string
+	Writes, PerWrite float64
+	Flushes          float64 // NaN before Linux 5.5
+	PerFlush         float64 // NaN where there was none
+}
+
+// Sample is what happened between two readings.
+type Sample struct {
+	At       time.Time // its end
+	Seconds  float64   // its length
+	CPUs     []CPU     // those online at both ends
+	Pressure [len(Pressures)]Stall
+	Disks    []Disk
+	Commits  []float64 // s
+}
+
+// Between tells what happened between two readings of one machine.
+func Between(info Info, a, b Reading) Sample {
+	s := Sample{At: b.At, Seconds: b.At.Sub(a.At).Seconds(), Commits: b.Commits}
+	s.CPUs = make([]CPU, 0, len(b.CPUs))
+	j := 0
+	for _, now := range b.CPUs {
+		for j < len(a.CPUs) && a.CPUs[j].ID < now.ID {
+			j++
+		}
+		if j < len(a.CPUs) && a.CPUs[j].ID == now.ID {
+			s.CPUs = append(s.CPUs, s.cpu(info, a.CPUs[j], now))
+		}
+	}
+	for i := range s.Pressure {
+		s.Pressure[i] = Stall{share(a.Pressure[i].Some, b.Pressure[i].Some, s.Seconds), share(a.Pressure[i].Full, b.Pressure[i].Full, s.Seconds)}
+	}
+	for i, d := range b.Disks {
+		if i < len(a.Disks) && a.Disks[i].Name == d.Name {
+			was := a.Disks[i]
+			s.Disks = append(s.Disks, Disk{d.Name, d.Writes - was.Writes, each(d.WriteTime-was.WriteTime, d.Writes-was.Writes),
+				d.Flushes - was.Flushes, each(d.FlushTime-was.FlushTime, d.Flushes-was.Flushes)})
+		}
+	}
+	return s
+}
+
+// cpu compares two readings of one CPU. Idle and iowait can run backwards by a tick
+// (proc(5)), and the sum of all, not the clock, is the whole: so no share is above 1.
+func (s Sample) cpu(info Info, a, b CPUReading) CPU {
+	up := func(from, to float64) float64 { return max(0, to-from) }
+	c := CPU{ID: b.ID, Frequency: b.Frequency, Effective: b.Effective, Ratio: unknown, Deep: unknown,
+		User:   up(a.Times.User, b.Times.User) + up(a.Times.Nice, b.Times.Nice),
+		System: up(a.Times.System, b.Times.System) + up(a.Times.IRQ, b.Times.IRQ) + up(a.Times.SoftIRQ, b.Times.SoftIRQ),
+		IOWait: up(a.Times.IOWait, b.Times.IOWait), Steal: up(a.Times.Steal, b.Times.Steal), Idle: up(a.Times.Idle, b.Times.Idle)}
+	whole := c.User + c.System + c.IOWait + c.Steal + c.Idle
+	for _, v := range []*float64{&c.User, &c.System, &c.IOWait, &c.Steal, &c.Idle} {
+		*v /= whole // 0/0 is NaN: unknown
+	}
+	if highest := info.Highest[c.ID]; highest > 0 && known(c.Frequency) {
+		c.Ratio = c.Frequency / highest
+	}
+	states := info.States[c.ID]
+	if len(a.States) == len(b.States) && len(b.States) == len(states) && len(states) > 0 {
+		c.States = make([]float64, len(states))
+		c.Deep = 0
+		for i := range states {
+			c.States[i] = share(a.States[i], b.States[i], s.Seconds)
+			if states[i].Latency >= DeepLatency {
+				c.Deep += c.States[i]
+			}
+		}
+	}
+	return c
+}
+
+// share of the time that a counter of seconds went on. The kernel adds the time in a
+// state when it is left (cpuidle_enter_state), so that a sleep of 3 s is 0, 0 and 3 in
+// samples of 1 s: whoever shows one limits it to 1, whoever sums up does not.
+func share(from, to, seconds float64) float64 {
+	if !(seconds > 0) || !known(from) || !known(to) {
+		return unknown
+	}
+	return max(0, to-from) / seconds
+}
+
+func each(seconds, n float64) float64 {
+	if !(n > 0) {
+		return unknown
+	}
+	return max(0, seconds) / n
+}
+
+// Total is a sample over all CPUs.
+type Total struct {
+	CPUs                              int
+	User, System, IOWait, Steal, Idle float64
+	Ratio, LeastRatio, MostRatio      float64 // frequency of the highest: mean, lowest, highest CPU
+	Effective                         float64 // Hz, mean over the CPUs that were busy
+	Deep                              float64
+	Quarter                           float64 // share of all work that the busiest quarter of the CPUs did; 0.25 is even
+}
+
+// Busy is the share in which the CPUs worked.
+func (t Total) Busy() float64 { return t.User + t.System }
+
+// Total sums a sample up. What is known of no CPU is NaN.
+func (s Sample) Total() Total {
+	t := Total{CPUs: len(s.CPUs), LeastRatio: unknown, MostRatio: unknown}
+	mean := func(of func(CPU) float64) float64 {
+		sum, n := 0.0, 0
+		for _, c := range s.CPUs {
+			if v := of(c); known(v) {
+				sum, n = sum+v, n+1
+			}
+		}
+		return sum / float64(n)
+	}
+	t.User = mean(func(c CPU) float64 { return c.User })
+	t.System = mean(func(c CPU) float64 { return c.System })
+	t.IOWait = mean(func(c CPU) float64 { return c.IOWait })
+	t.Steal = mean(func(c CPU) float64 { return c.Steal })
+	t.Idle = mean(func(c CPU) float64 { return c.Idle })
+	t.Ratio = mean(func(c CPU) float64 { return c.Ratio })
+	t.Effective = mean(func(c CPU) float64 { return c.Effective })
+	t.Deep = mean(func(c CPU) float64 { return c.Deep })
+	busy := make([]float64, 0, len(s.CPUs))
+	for _, c := range s.CPUs {
+		if known(c.Ratio) {
+			if !(c.Ratio >= t.LeastRatio) {
+				t.LeastRatio = c.Ratio
+			}
+			if !(c.Ratio <= t.MostRatio) {
+				t.MostRatio = c.Ratio
+			}
+		}
+		if b := c.Busy(); known(b) {
+			busy = append(busy, b)
+		}
+	}
+	t.Quarter = busiestQuarter(busy)
+	return t
+}
+
+// Commit is the median of the commits of a sample in s, and how many they were.
+func (s Sample) Commit() (median float64, n int) {
+	if len(s.Commits) == 0 {
+		return unknown, 0
+	}
+	return stats.Median(s.Commits), len(s.Commits)
+}
+
+// busiestQuarter is the share of all work that the busiest quarter of the CPUs did,
+// NaN without work. A number of CPUs that four does not divide takes a part of one.
+func busiestQuarter(busy []float64) float64 {
+	sorted := slices.Clone(busy)
+	slices.SortFunc(sorted, func(a, b float64) int {
+		switch {
+		case a > b:
+			return -1
+		case a < b:
+			return 1
+		}
+		return 0
+	})
+	return quarterOf(sorted)
+}
+
+// quarterOf takes them in descending order.
+func quarterOf(sorted []float64) float64 {
+	top, all := 0.0, 0.0
+	quarter := float64(len(sorted)) / 4
+	for i, b := range sorted {
+		all += b
+		top += b * min(1, max(0, quarter-float64(i)))
+	}
+	if !(all > 0) {
+		return unknown
+	}
+	return top / all
+}

@@ -1,0 +1,280 @@
+package watch_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"hostlab/internal/host"
+	"hostlab/internal/watch"
+	"hostlab/internal/watch/watchtest"
+)
+
+// machine is a tree whose files a test changes between readings.
+type machine struct {
+	t   *testing.T
+	dir string
+}
+
+func (m machine) put(path, text string) {
+	m.t.Helper()
+	path = filepath.Join(m.dir, path)
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		m.t.Fatal(err)
+	}
+	// In place, as the kernel's files are: a sampler holds them open.
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		m.t.Fatal(err)
+	}
+}
+
+func newMachine(t *testing.T) machine {
+	m := machine{t, t.TempDir()}
+	m.put("proc/sys/kernel/hostname", "box\n")
+	m.put("proc/stat", "cpu  0 0 0 0 0 0 0 0 0 0\ncpu0 100 0 50 1000 10 0 0 5 0 0\ncpu1 200 0 50 1000 10 0 0 5 0 0\nintr 1\n")
+	m.put("proc/pressure/cpu", "some avg10=0.00 avg60=0.00 avg300=0.00 total=1000000\n")
+	for c := range 2 {
+		d := fmt.Sprintf("sys/devices/system/cpu/cpu%d/", c)
+		m.put(d+"cpufreq/cpuinfo_max_freq", "4000000\n")
+		m.put(d+"cpufreq/scaling_cur_freq", "2000000\n")
+		for i, s := range []struct{ name, latency string }{{"POLL", "0"}, {"C1", "2"}, {"C6", "133"}} {
+			e := fmt.Sprintf("%scpuidle/state%d/", d, i)
+			m.put(e+"name", s.name+"\n")
+			m.put(e+"latency", s.latency+"\n")
+			m.put(e+"time", "5000000\n")
+		}
+	}
+	return m
+}
+
+func TestSampleOfATree(t *testing.T) {
+	m := newMachine(t)
+	s, err := watch.Open(watch.Config{Tree: host.Tree{Root: m.dir}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	start := time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
+	a, err := s.Read(start)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.put("proc/stat", "cpu  0 0 0 0 0 0 0 0 0 0\ncpu0 130 0 60 1050 20 0 0 5 0 0\ncpu1 200 0 50 1100 9 0 0 5 0 0\nintr 1\n")
+	m.put("proc/pressure/cpu", "some avg10=0.00 avg60=0.00 avg300=0.00 total=1250000\n")
+	m.put("sys/devices/system/cpu/cpu0/cpufreq/scaling_cur_freq", "3000000\n")
+	m.put("sys/devices/system/cpu/cpu1/cpufreq/scaling_cur_freq", "<unknown>\n")
+	m.put("sys/devices/system/cpu/cpu1/cpuidle/state2/time", "5900000\n")
+	b, err := s.Read(start.Add(time.Second))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := watch.Between(s.Info(), a, b)
+	near := func(name string, got, want float64) {
+		t.Helper()
+		if math.Abs(got-want) > 1e-9 && !(math.IsNaN(got) && math.IsNaN(want)) {
+			t.Errorf("%s is %v, expected %v", name, got, want)
+		}
+	}
+	nan := math.NaN()
+	c0, c1 := got.CPUs[0], got.CPUs[1]
+	near("user", c0.User, 0.3)
+	near("system", c0.System, 0.1)
+	near("iowait", c0.IOWait, 0.1)
+	near("idle", c0.Idle, 0.5)
+	near("clock", c0.Ratio, 0.75)
+	near("clock unknown", c1.Ratio, nan)
+	near("iowait that ran backwards", c1.IOWait, 0)
+	near("idle", c1.Idle, 1)
+	near("deep", c1.Deep, 0.9)
+	near("pressure", got.Pressure[0].Some, 0.25)
+	near("no pressure file", got.Pressure[1].Some, nan)
+	near("effective", c0.Effective, nan)
+	near("busiest quarter", got.Total().Quarter, 0.5)
+	var what []string
+	for _, u := range s.Info().Unknown {
+		what = append(what, u.What)
+	}
+	if diff := cmp.Diff([]string{"pressure", "effective frequency"}, what); diff != "" {
+		t.Error(diff)
+	}
+
+	// A CPU that goes offline is left out, and one that comes back is there again.
+	m.put("proc/stat", "cpu  0 0 0 0 0 0 0 0 0 0\ncpu0 230 0 60 1050 20 0 0 5 0 0\n")
+	c, err := s.Read(start.Add(2 * time.Second))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := len(watch.Between(s.Info(), b, c).CPUs); n != 1 {
+		t.Errorf("%d CPUs with one offline", n)
+	}
+	m.put("proc/stat", "nothing\n")
+	if _, err := s.Read(start.Add(3 * time.Second)); err == nil || !strings.Contains(err.Error(), "no line of a CPU") {
+		t.Errorf("garbage was read as %v", err)
+	}
+}
+
+func TestOpenRefuses(t *testing.T) {
+	for _, c := range []struct{ stat, want string }{
+		{"", "no line of a CPU"},
+		{"cpu0 1 2 3\n", "expected eight numbers"},
+		{"cpu0 1 2 3 4 5 6 7 x\n", "expected eight numbers"},
+		{"cpu0 1 2 3 4 5 6 7 99999999999999999999999\n", "expected eight numbers"},
+		{"cpu1 1 2 3 4 5 6 7 8\ncpu0 1 2 3 4 5 6 7 8\n", "expected CPUs in order"},
+		{"!errno EACCES\n", "permission denied"},
+	} {
+		m := machine{t, t.TempDir()}
+		m.put("proc/stat", c.stat)
+		if _, err := watch.Open(watch.Config{Tree: host.Tree{Root: m.dir}}); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%q: %v, expected %q", c.stat, err, c.want)
+		}
+	}
+}
+
+func TestRecorder(t *testing.T) {
+	m := newMachine(t)
+	s, err := watch.Open(watch.Config{Tree: host.Tree{Root: m.dir}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	name := filepath.Join(t.TempDir(), "r.jsonl")
+	now := time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
+	session := func(samples int) {
+		t.Helper()
+		r, err := watch.OpenRecorder(name, "box", time.Second, s.Info)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := watch.OpenRecorder(name, "box", time.Second, s.Info); err == nil || !strings.Contains(err.Error(), "another hostlab records to it") {
+			t.Errorf("two recorders at once: %v", err)
+		}
+		last, err := s.Read(now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range samples {
+			now = now.Add(time.Second)
+			next, err := s.Read(now)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := r.Write(next, watch.Between(s.Info(), last, next)); err != nil {
+				t.Fatal(err)
+			}
+			last = next
+		}
+		if err := r.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	session(0)
+	if _, err := os.Stat(name); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("a recording without a sample left a file: %v", err)
+	}
+	session(3)
+	f, err := os.OpenFile(name, os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.WriteString(`{"t":179`); err != nil { // a crash in the middle of a line
+		t.Fatal(err)
+	}
+	f.Close()
+	cut, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r, err := watch.ReadRecord(bytes.NewReader(cut)); err != nil || len(r.Points) != 3 || len(r.Warnings) != 1 {
+		t.Errorf("a line cut off: %v, %+v", err, r)
+	}
+	session(2)
+	whole, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := watch.ReadRecord(bytes.NewReader(whole))
+	if err != nil || len(r.Points) != 5 || len(r.Warnings) != 0 || !r.Points[3].Resumed {
+		t.Errorf("%v, %+v\n%s", err, r, whole)
+	}
+	if _, err := watch.OpenRecorder(name, "other", time.Second, s.Info); err == nil || !strings.Contains(err.Error(), `is a record of host "box"`) {
+		t.Errorf("another host: %v", err)
+	}
+	foreign := filepath.Join(t.TempDir(), "notes.txt")
+	if err := os.WriteFile(foreign, []byte("mine\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := watch.OpenRecorder(foreign, "box", time.Second, s.Info); err == nil || !strings.Contains(err.Error(), "holds something else") {
+		t.Errorf("a foreign file: %v", err)
+	}
+	if b, err := os.ReadFile(foreign); err != nil || string(b) != "mine\n" {
+		t.Errorf("a foreign file was changed: %q", b)
+	}
+}
+
+// TestDaySize holds the sizes that the helps tell.
+func TestDaySize(t *testing.T) {
+	day := watchtest.Day{CPUs: 64, Interval: time.Second, Night: 10 * time.Minute, Load: 0}
+	quiet := 144 * float64(len(day.Write(1)))
+	day.Night, day.Load, day.Busy = 0, 10*time.Minute, 0.4
+	busy := 144 * float64(len(day.Write(1)))
+	lowest, highest := watch.DaySize(64, time.Second)
+	t.Logf("a day of 64 CPUs: quiet %.1f MB, told %.1f; busy %.1f MB, told %.1f", quiet/1e6, lowest/1e6, busy/1e6, highest/1e6)
+	if quiet > 1.3*lowest || busy > 1.2*highest || highest > 80e6 {
+		t.Error("a record is larger than told")
+	}
+}
+
+func TestReadRecordRefuses(t *testing.T) {
+	day := watchtest.Day{CPUs: 2, Interval: time.Second, Load: 2 * time.Second, Busy: 0.5}
+	lines := strings.SplitAfter(string(day.Write(1)), "\n")
+	head, first := lines[0], lines[1]
+	for _, c := range []struct{ name, text, want string }{
+		{"empty", "", "it is empty"},
+		{"text", "hello\n", "line 1: not a record of hostlab watch"},
+		{"no head", first, "line 1: not a record of hostlab watch: it begins with no head"},
+		{"only a head", head, "no sample"},
+		{"bursts", `{"kind":"hostlab-bursts","schema":1}` + "\n", "record of bursts"},
+		{"schema", strings.Replace(head, `"schema":1`, `"schema":7`, 1), "line 1: schema is 7"},
+		{"interval", strings.Replace(head, `"interval":1`, `"interval":-1`, 1), "line 1: interval is -1 s"},
+		{"CPUs", strings.Replace(head, `[0,1]`, `[1,0]`, 1), "ascending"},
+		{"other host", head + strings.Replace(head, `"made"`, `"else"`, 1), `line 2: host is "else"`},
+		{"garbage inside", head + "xx\n" + first, "line 2: expected JSON"},
+		{"too many", head + strings.Replace(first, `"iow":"0*2"`, `"iow":"0*3"`, 1), "line 2: iow: more than 2 numbers"},
+		{"too few", head + strings.Replace(first, `"iow":"0*2"`, `"iow":"0"`, 1), "line 2: iow: fewer numbers"},
+		{"negative", head + strings.Replace(first, `"iow":"0*2"`, `"iow":"-1 0"`, 1), "line 2: iow: expected numbers"},
+		{"bomb", head + strings.Replace(first, `"iow":"0*2"`, `"iow":"0*999999999999"`, 1), "line 2: iow: more than 2 numbers"},
+		{"cut at once", head + first[:20], "line 2: expected JSON"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if _, err := watch.ReadRecord(strings.NewReader(c.text)); err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%v, expected %q", err, c.want)
+			}
+		})
+	}
+}
+
+func FuzzReadRecord(f *testing.F) {
+	day := watchtest.Day{CPUs: 3, Interval: time.Second, Night: 2 * time.Second, Load: 2 * time.Second, Busy: 0.5}
+	f.Add(day.Write(1))
+	f.Add([]byte("{}\n"))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		r, err := watch.ReadRecord(bytes.NewReader(b))
+		if err != nil {
+			return
+		}
+		q := watch.DefaultQuestion()
+		q.QuietFor = time.Second
+		var out bytes.Buffer
+		if err := watch.Analyze(r, q).WriteText(&out, 80, false); err != nil || out.Len() == 0 {
+			t.Error(err)
+		}
+	})
+}
