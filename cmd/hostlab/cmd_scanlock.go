@@ -78,6 +78,12 @@ before --duration was over. After Ctrl-C the figures so far are printed.`,
 	f := cmd.Flags()
 	f.StringVarP(&o.ask.Scan, "scan-cpus", "s", "", "`CPUS` that scan (default: the first that may be used)")
 	f.StringVarP(&o.ask.Lock, "lock-cpus", "l", "", "`CPUS` that take the lock (default: all others)")
+	// The program of 2005 takes either case.
+	f.StringVarP(&o.ask.Scan, "S", "S", "", "as -s")
+	f.StringVarP(&o.ask.Lock, "L", "L", "", "as -l")
+	cobra.CheckErr(errors.Join(f.MarkHidden("S"), f.MarkHidden("L")))
+	cmd.MarkFlagsMutuallyExclusive("scan-cpus", "S")
+	cmd.MarkFlagsMutuallyExclusive("lock-cpus", "L")
 	f.DurationVar(&o.interval, "interval", 10*time.Second, "time between tables")
 	f.DurationVar(&o.duration, "duration", 0, "how long to run; 0: until Ctrl-C")
 	choiceFlag(cmd, &o.lock, "lock", string(threads.TTAS), "how the lock is taken (mutex: the operating system's)", lockKinds)

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"time"
 
 	"hostlab/internal/emulate"
 	"hostlab/internal/experiment"
@@ -42,7 +43,9 @@ const (
 func main() {
 	worker.Main(jobs()) // does not return in a worker process
 	ctx, stop := signal.NotifyContext(context.Background(), stopSignals()...)
-	context.AfterFunc(ctx, stop) // a second Ctrl-C ends even what is stuck in the kernel
+	// A second Ctrl-C ends even what is stuck in the kernel. timeout(1) signals the program
+	// and at once its group, which is no second one.
+	context.AfterFunc(ctx, func() { time.AfterFunc(time.Second, stop) })
 	status := run(ctx, os.Args[1:], streams{os.Stdin, os.Stdout, os.Stderr})
 	stop()
 	os.Exit(status)
@@ -130,7 +133,7 @@ func outcome(err error) (status int, line string) {
 	case errors.As(err, &waits):
 		return exitWaiting, "waiting: " + oneLine(err)
 	case errors.Is(err, context.Canceled):
-		if err == context.Canceled { //nolint:errorlint // a bare one: nothing else went wrong on the way out
+		if oneLine(err) == context.Canceled.Error() { // nothing else went wrong on the way out
 			return exitInterrupted, "interrupted; nothing was left behind"
 		}
 		return exitInterrupted, "interrupted: " + oneLine(err)
