@@ -142,11 +142,14 @@ func (s *Server) Explain(ctx context.Context, err error) error {
 		return cerr
 	}
 	var answer *pgconn.PgError
+	ending := false
 	if errors.As(err, &answer) {
 		switch {
 		case answer.Code == "53100": // disk_full
 			return fmt.Errorf("PostgreSQL's disk is full: %s; make room, or use a directory elsewhere (%s)", answer.Message, s.Dir())
-		case strings.HasPrefix(answer.Code, "57P0") && answer.Code != "57P01": // crash_shutdown and the like: the log has the cause
+		case strings.HasPrefix(answer.Code, "57P0") && answer.Code != "57P01", // crash_shutdown and the like: the log has the cause
+			strings.Contains(answer.Message, "postmaster exit"): // 57P01 too, as when an administrator ends one session
+			ending = true
 		case answer.Code == "53200":
 			return fmt.Errorf("PostgreSQL is out of memory: %s; make the table smaller", answer.Message)
 		default:
@@ -156,7 +159,7 @@ func (s *Server) Explain(ctx context.Context, err error) error {
 	// A dead server comes before all that follows from it; its end may take a moment
 	// longer than that of a connection.
 	wait := time.Duration(0)
-	if broken(err) {
+	if ending || broken(err) {
 		wait = 2 * time.Second
 	}
 	select {
