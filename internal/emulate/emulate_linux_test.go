@@ -220,3 +220,46 @@ func TestQuota(t *testing.T) {
 		}
 	}
 }
+
+// TestGovernorKilled kills the governor: what it had slowed down runs on freely.
+func TestGovernorKilled(t *testing.T) {
+	for _, m := range methods() {
+		t.Run(string(m), func(t *testing.T) {
+			pid := start(t)
+			e, err := Start(Config{Method: m})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := e.Set("fixed:10", 0.05); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(200 * time.Millisecond)
+			governor, _ := os.FindProcess(e.s.PID())
+			if err := governor.Kill(); err != nil {
+				t.Fatal(err)
+			}
+			for end, free := time.Now().Add(5*time.Second), 0; free < 20; time.Sleep(5 * time.Millisecond) {
+				if free++; stateOf(pid) == "T" || groupOf(e.s.PID()) {
+					free = 0
+				}
+				if time.Now().After(end) {
+					t.Fatalf("5 s after the kill the process is in state %q; its group is there: %v", stateOf(pid), groupOf(e.s.PID()))
+				}
+			}
+			if _, err := e.Totals(); err == nil || strings.Contains(err.Error(), "\n") {
+				t.Errorf("a governor that was killed: %v", err)
+			}
+			_ = e.Close()
+		})
+	}
+}
+
+// groupOf reports whether a governor's group is there.
+func groupOf(pid int) bool {
+	at, err := findGroups()
+	if err != nil {
+		return false
+	}
+	_, err = os.Stat(filepath.Join(at.dir, namePrefix+strconv.Itoa(pid)))
+	return err == nil
+}

@@ -147,8 +147,8 @@ func (g *governor) look(now time.Duration) error {
 	busiest, running := time.Duration(0), 0
 	for key, total := range used {
 		before, known := g.last[key]
-		if !known {
-			continue // its first sample is a part of one
+		if !known && g.last == nil {
+			continue // what was there at the start has run before it
 		}
 		did := max(0, total-before)
 		g.totals.Used += did.Seconds()
