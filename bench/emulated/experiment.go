@@ -16,13 +16,15 @@ type report struct {
 		Effect, Low, High, Alpha                        *float64
 		N                                               int
 	}
-	Section struct {
-		Tables []struct {
-			Response string
-			Cells    []struct {
-				Levels map[string]string
-				Median *float64
-				N      int
+	Experiments []struct {
+		Section struct {
+			Tables []struct {
+				Response string
+				Cells    []struct {
+					Levels map[string]string
+					Median *float64
+					N      int
+				}
 			}
 		}
 	}

@@ -61,15 +61,12 @@ func find(ctx context.Context, places []string) (best Programs, err error) {
 			best = p
 		}
 	}
-	told := os.Getenv(BinVariable)
+	told, onPath := os.Getenv(BinVariable), filepath.SplitList(os.Getenv("PATH"))
 	if told != "" {
 		try(told)
-		places = nil
+		places, onPath = nil, nil
 	}
-	for _, dir := range filepath.SplitList(os.Getenv("PATH")) {
-		if told != "" {
-			break
-		}
+	for _, dir := range onPath {
 		if filepath.IsAbs(dir) && best.Dir == "" {
 			try(dir)
 		}

@@ -54,20 +54,30 @@ func (m *meter) begin() (end func(*workload.Sample)) {
 			missing(out, err.Error(), experiment.Energy, experiment.EnergyEach)
 			return
 		}
-		if out.Values == nil {
-			out.Values = map[string]float64{}
-		}
-		out.Values[experiment.Energy] = joules
-		n := out.Operations
-		if out.Done > 0 {
-			n = out.Done
-		}
-		if n > 0 {
-			out.Values[experiment.EnergyEach] = joules / float64(n)
+		have(out, experiment.Energy, joules)
+		if n := operations(out); n > 0 {
+			have(out, experiment.EnergyEach, joules/float64(n))
 		} else {
-			missing(out, "the workload does not count operations", experiment.EnergyEach)
+			missing(out, noCount, experiment.EnergyEach)
 		}
 	}
+}
+
+const noCount = "the workload does not count operations"
+
+// operations are those of a whole run.
+func operations(s *workload.Sample) int64 {
+	if s.Done > 0 {
+		return s.Done
+	}
+	return s.Operations
+}
+
+func have(out *workload.Sample, name string, v float64) {
+	if out.Values == nil {
+		out.Values = map[string]float64{}
+	}
+	out.Values[name] = v
 }
 
 func missing(out *workload.Sample, why string, names ...string) {
