@@ -59,8 +59,10 @@ type stopper struct {
 	quit  chan struct{}
 	done  sync.WaitGroup
 
-	mu      sync.Mutex // of pids and stopped
+	mu      sync.Mutex // of what follows
 	present []int
+	threads int                   // of them that run
+	clocks  map[int]time.Duration // CPU time of each process when it was looked at last
 	stopped bool
 }
 
@@ -70,9 +72,9 @@ func newStopper(root int) *stopper {
 	return s
 }
 
-func (s *stopper) set(speed float64, _ int) error {
+func (s *stopper) set(speed float64, threads int) error {
 	s.mu.Lock()
-	s.present = s.pids
+	s.present, s.threads = s.pids, threads
 	s.mu.Unlock()
 	s.speed.Store(math.Float64bits(speed))
 	if speed < 1 && s.quit == nil {
@@ -83,8 +85,9 @@ func (s *stopper) set(speed float64, _ int) error {
 	return nil
 }
 
-// loop keeps the duty. What a late wake-up made a stop too long is made good by the
-// next ones.
+// loop keeps the duty: a stop makes up for the CPU time that the processes have had
+// since the last one, so that what others take from them is not taken twice. What a
+// late wake-up made a stop too long is made good by the next ones.
 func (s *stopper) loop(quit chan struct{}) {
 	defer s.done.Done()
 	runtime.LockOSThread() // nanosleep(2) below blocks a thread
@@ -99,7 +102,7 @@ func (s *stopper) loop(quit chan struct{}) {
 		speed := math.Float64frombits(s.speed.Load())
 		nap(time.Duration(speed * float64(cycle)))
 		now := time.Now()
-		ran := now.Sub(last)
+		ran := min(now.Sub(last), s.ran())
 		last = now
 		debt += time.Duration(float64(ran) * (1 - speed) / speed)
 		if speed >= 1 {
@@ -117,6 +120,27 @@ func (s *stopper) loop(quit chan struct{}) {
 		debt = max(debt, -4*cycle)
 		last = now
 	}
+}
+
+// ran is the CPU time of a running thread since the last call, on average.
+func (s *stopper) ran() (sum time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := make(map[int]time.Duration, len(s.present))
+	for _, pid := range s.present {
+		var ts unix.Timespec
+		// The clock of another process: CPUCLOCK_SCHED (2) with the inverted number above
+		// (include/linux/posix-timers.h).
+		if unix.ClockGettime(int32(^pid<<3|2), &ts) != nil {
+			continue // it has ended
+		}
+		now[pid] = time.Duration(ts.Nano())
+		if before, known := s.clocks[pid]; known {
+			sum += now[pid] - before
+		}
+	}
+	s.clocks = now
+	return sum / time.Duration(max(1, s.threads))
 }
 
 // nap sleeps by nanosleep(2), which wakes some 50 us late where the runtime's timers
