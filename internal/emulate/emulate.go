@@ -157,10 +157,16 @@ func (e *Emulation) call(r request, out any) error {
 	return nil
 }
 
+// use is a thread's time since it began.
+type use struct {
+	ran    time.Duration // on a CPU
+	waited time.Duration // ready to run, but others had the CPU, or a quota was used up
+}
+
 // target is the processes that are slowed down.
 type target interface {
-	// used is the CPU time of each thread so far, by a key that is not used again soon.
-	used() map[int]time.Duration
+	// used is the time of each thread so far, by a key that is not used again soon.
+	used() map[int]use
 	// set keeps threads threads on their CPUs for a share of the time, 1: all of it.
 	set(speed float64, threads int) error
 	// release undoes all. It may be called again, and set after it.

@@ -89,11 +89,11 @@ func TestSpeed(t *testing.T) {
 					t.Fatal(err)
 				}
 				time.Sleep(300 * time.Millisecond)
-				before, _ := ranFor(filepath.Join("/proc", strconv.Itoa(pid), "task", strconv.Itoa(pid), "schedstat"))
+				before, _ := useOf(filepath.Join("/proc", strconv.Itoa(pid), "task", strconv.Itoa(pid), "schedstat"))
 				began := time.Now()
 				time.Sleep(600 * time.Millisecond)
-				after, _ := ranFor(filepath.Join("/proc", strconv.Itoa(pid), "task", strconv.Itoa(pid), "schedstat"))
-				return float64(after-before) / float64(time.Since(began))
+				after, _ := useOf(filepath.Join("/proc", strconv.Itoa(pid), "task", strconv.Itoa(pid), "schedstat"))
+				return float64(after.ran-before.ran) / float64(time.Since(began))
 			}
 			// Others on this host can only take from it, so that a share has a bound above alone.
 			if got := share("fixed:30"); got > 0.4 {

@@ -16,7 +16,7 @@ import (
 
 // usable says why a method cannot be had on this host.
 func usable(m Method) error {
-	if _, ok := ranFor("/proc/self/schedstat"); !ok {
+	if _, ok := useOf("/proc/self/schedstat"); !ok {
 		return errors.New("this kernel does not say how long threads ran (no /proc/PID/schedstat), which a policy has to know")
 	}
 	if m == Group {
