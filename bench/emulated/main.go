@@ -12,8 +12,6 @@ import (
 	"io/fs"
 	"maps"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -49,7 +47,15 @@ func main() {
 	blocks := flag.Int("blocks", 8, "blocks of each case")
 	only := flag.Int("case", 0, "number of the one case to measure, from 1; 0: all")
 	about := flag.String("about", "", "the host, in a few words")
+	processes := flag.Bool("processes", false, "slow down processes by each method, in place of the workload's own spins; print, and write no file")
 	flag.Parse()
+	if *processes {
+		if err := runProcesses(*hostlab, *blocks); err != nil {
+			fmt.Fprintln(os.Stderr, "emulated:", err)
+			os.Exit(1)
+		}
+		return
+	}
 	if err := run(*hostlab, *file, *blocks, *only, *about); err != nil {
 		fmt.Fprintln(os.Stderr, "emulated:", err)
 		os.Exit(1)
@@ -121,20 +127,11 @@ func study(levels []string) (string, error) {
 }
 
 func measure(hostlab, name string, params map[string]string, levels []string, blocks int) ([]emulated.Measured, error) {
-	dir, err := os.MkdirTemp("", "hostlab-emulated-")
-	if err != nil {
-		return nil, err
-	}
-	defer os.RemoveAll(dir)
 	text, err := study(levels)
 	if err != nil {
 		return nil, err
 	}
-	toml, record := filepath.Join(dir, "power-emulated.toml"), filepath.Join(dir, "record")
-	if err := os.WriteFile(toml, []byte(text), 0o600); err != nil {
-		return nil, err
-	}
-	args := []string{"run", toml, "--out", record, "--yes", "--quiet", "--blocks", strconv.Itoa(blocks)}
+	var args []string
 	given := map[string]any{}
 	d := dialog.Workload{}.Describe()
 	for _, k := range slices.Sorted(maps.Keys(params)) {
@@ -144,23 +141,8 @@ func measure(hostlab, name string, params map[string]string, levels []string, bl
 			return nil, err
 		}
 	}
-	cmd := exec.Command(hostlab, args...)
-	cmd.Stderr = os.Stderr
-	if err := cmd.Run(); err != nil {
-		return nil, fmt.Errorf("hostlab run: %w", err)
-	}
-	report, err := exec.Command(hostlab, "report", record, "--format", "json").Output()
-	if exit := (*exec.ExitError)(nil); err != nil && (!errors.As(err, &exit) || exit.ExitCode() < 10) { // 10, 11: verdicts
-		return nil, fmt.Errorf("hostlab report: %w", err)
-	}
-	var r struct {
-		Effects []struct {
-			Kind, Level, Baseline, Response, Evidence, Unit string
-			Effect, Low, High, Alpha                        *float64
-			N                                               int
-		}
-	}
-	if err := json.Unmarshal(report, &r); err != nil {
+	r, err := experiment(hostlab, text, append(args, "--blocks", strconv.Itoa(blocks)))
+	if err != nil {
 		return nil, err
 	}
 	var out []emulated.Measured

@@ -38,14 +38,15 @@ var mayImport = map[string][]string{
 	"internal/workload/burst": {"internal/neighbours", "internal/stats", "internal/workload", "internal/workload/hot", "internal/workload/latency",
 		"internal/workload/thread", "internal/workload/worker"},
 	"internal/workload/corun": {"internal/workload", "internal/workload/hot", "internal/workload/thread", "internal/workload/worker"},
-	"internal/workload/dialog": {"internal/model", "internal/model/burstlog", "internal/result", "internal/stats", "internal/workload",
-		"internal/workload/corun", "internal/workload/cpus", "internal/workload/hot", "internal/workload/latency", "internal/workload/thread",
-		"internal/workload/worker"},
+	"internal/workload/dialog": {"internal/model", "internal/model/burstlog", "internal/postgres", "internal/result", "internal/stats",
+		"internal/workload", "internal/workload/corun", "internal/workload/cpus", "internal/workload/database", "internal/workload/hot",
+		"internal/workload/latency", "internal/workload/thread", "internal/workload/worker"},
 	"studies": {},
 	"internal/experiment": {"internal/emulate", "internal/result", "internal/screen", "internal/setting", "internal/spelling", "internal/stats",
 		"internal/workload", "internal/workload/all", "studies"},
-	"internal/experiment/runner": {"internal/analysis", "internal/emulate", "internal/experiment", "internal/host", "internal/neighbours",
-		"internal/result", "internal/result/store", "internal/screen", "internal/setting", "internal/workload", "internal/workload/all"},
+	"internal/experiment/runner": {"internal/analysis", "internal/emulate", "internal/energy", "internal/experiment", "internal/host",
+		"internal/neighbours", "internal/result", "internal/result/store", "internal/screen", "internal/setting", "internal/workload",
+		"internal/workload/all"},
 	"internal/check":      {"internal/host", "internal/screen", "internal/spelling"},
 	"internal/neighbours": {},
 	"internal/probe": {"internal/host", "internal/neighbours", "internal/result", "internal/stats", "internal/workload/burst",
@@ -90,6 +91,7 @@ var mayImport = map[string][]string{
 	"internal/watch":             {"internal/host", "internal/result", "internal/screen", "internal/stats"},
 	"internal/watch/live":        {"internal/result", "internal/screen", "internal/watch"},
 	"internal/watch/watchtest":   {"internal/watch"},
+	"internal/energy":            {"internal/host"},
 }
 
 // free lists folders that no shipped package may use: test support and benchmarks.

@@ -1,12 +1,12 @@
 package emulate
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -43,7 +43,7 @@ func findGroups() (groups, error) {
 	}
 	if g.v2 {
 		have, _ := os.ReadFile(filepath.Join(g.dir, "cgroup.subtree_control"))
-		if !bytes.Contains(have, []byte("cpu")) {
+		if !slices.Contains(strings.Fields(string(have)), "cpu") { // cpuset is another
 			return groups{}, fmt.Errorf("the cpu controller is not enabled in %s/cgroup.subtree_control; method stop needs none", g.dir)
 		}
 	}
@@ -106,8 +106,8 @@ func (at groups) sweep() {
 	left, _ := filepath.Glob(filepath.Join(at.dir, namePrefix+"*"))
 	for _, dir := range left {
 		pid, err := strconv.Atoi(strings.TrimPrefix(filepath.Base(dir), namePrefix))
-		if err != nil || unix.Kill(pid, 0) == nil {
-			continue
+		if err != nil || !errors.Is(unix.Kill(pid, 0), unix.ESRCH) && !ended(pid) {
+			continue // that of another, which may be one of another user
 		}
 		procs, _ := os.ReadFile(filepath.Join(dir, "cgroup.procs"))
 		for _, p := range strings.Fields(string(procs)) {

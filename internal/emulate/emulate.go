@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"hostlab/internal/model"
@@ -98,7 +99,8 @@ func (t Totals) Sub(before Totals) Totals {
 // Emulation is a governor in user space, in a process of its own, for everything that
 // this process has started or will start. Close must be called.
 type Emulation struct {
-	s *worker.Session
+	s       *worker.Session
+	closing atomic.Bool
 }
 
 // request is what the governor's process is asked.
@@ -110,7 +112,7 @@ type request struct {
 }
 
 // Start starts a governor, at full speed. It outlives no end of this process: its input
-// then ends, and it lets everything go.
+// then ends, and it lets everything go. Should it be killed itself, this process does.
 func Start(cfg Config) (*Emulation, error) {
 	if err := usable(cfg.Method); err != nil {
 		return nil, err
@@ -120,7 +122,8 @@ func Start(cfg Config) (*Emulation, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &Emulation{s}
+	e := &Emulation{s: s}
+	e.watch()
 	if err := e.call(request{Config: cfg, Root: os.Getpid(), Action: actionStart}, nil); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
@@ -142,6 +145,7 @@ func (e *Emulation) Release() error { return e.call(request{Action: actionReleas
 
 // Close lets everything go and ends the governor.
 func (e *Emulation) Close() error {
+	e.closing.Store(true)
 	err := e.Release()
 	return errors.Join(err, e.s.Close())
 }
@@ -153,10 +157,16 @@ func (e *Emulation) call(r request, out any) error {
 	return nil
 }
 
+// use is a thread's time since it began.
+type use struct {
+	ran    time.Duration // on a CPU
+	waited time.Duration // ready to run, but others had the CPU, or a quota was used up
+}
+
 // target is the processes that are slowed down.
 type target interface {
-	// used is the CPU time of each thread so far, by a key that is not used again soon.
-	used() map[int]time.Duration
+	// used is the time of each thread so far, by a key that is not used again soon.
+	used() map[int]use
 	// set keeps threads threads on their CPUs for a share of the time, 1: all of it.
 	set(speed float64, threads int) error
 	// release undoes all. It may be called again, and set after it.

@@ -89,11 +89,11 @@ func TestSpeed(t *testing.T) {
 					t.Fatal(err)
 				}
 				time.Sleep(300 * time.Millisecond)
-				before, _ := ranFor(filepath.Join("/proc", strconv.Itoa(pid), "task", strconv.Itoa(pid), "schedstat"))
+				before, _ := useOf(filepath.Join("/proc", strconv.Itoa(pid), "task", strconv.Itoa(pid), "schedstat"))
 				began := time.Now()
 				time.Sleep(600 * time.Millisecond)
-				after, _ := ranFor(filepath.Join("/proc", strconv.Itoa(pid), "task", strconv.Itoa(pid), "schedstat"))
-				return float64(after-before) / float64(time.Since(began))
+				after, _ := useOf(filepath.Join("/proc", strconv.Itoa(pid), "task", strconv.Itoa(pid), "schedstat"))
+				return float64(after.ran-before.ran) / float64(time.Since(began))
 			}
 			// Others on this host can only take from it, so that a share has a bound above alone.
 			if got := share("fixed:30"); got > 0.4 {
@@ -219,4 +219,47 @@ func TestQuota(t *testing.T) {
 			t.Errorf("%+v: %q", c, got)
 		}
 	}
+}
+
+// TestGovernorKilled kills the governor: what it had slowed down runs on freely.
+func TestGovernorKilled(t *testing.T) {
+	for _, m := range methods() {
+		t.Run(string(m), func(t *testing.T) {
+			pid := start(t)
+			e, err := Start(Config{Method: m})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := e.Set("fixed:10", 0.05); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(200 * time.Millisecond)
+			governor, _ := os.FindProcess(e.s.PID())
+			if err := governor.Kill(); err != nil {
+				t.Fatal(err)
+			}
+			for end, free := time.Now().Add(5*time.Second), 0; free < 20; time.Sleep(5 * time.Millisecond) {
+				if free++; stateOf(pid) == "T" || groupOf(e.s.PID()) {
+					free = 0
+				}
+				if time.Now().After(end) {
+					t.Fatalf("5 s after the kill the process is in state %q; its group is there: %v", stateOf(pid), groupOf(e.s.PID()))
+				}
+			}
+			if _, err := e.Totals(); err == nil || strings.Contains(err.Error(), "\n") {
+				t.Errorf("a governor that was killed: %v", err)
+			}
+			_ = e.Close()
+		})
+	}
+}
+
+// groupOf reports whether a governor's group is there.
+func groupOf(pid int) bool {
+	at, err := findGroups()
+	if err != nil {
+		return false
+	}
+	_, err = os.Stat(filepath.Join(at.dir, namePrefix+strconv.Itoa(pid)))
+	return err == nil
 }

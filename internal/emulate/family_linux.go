@@ -103,9 +103,9 @@ func parentOf(pid int) (int, bool) {
 	return parent, err == nil
 }
 
-// used is the CPU time of each thread of the family.
-func (f *family) used() map[int]time.Duration {
-	out := map[int]time.Duration{}
+// used is the time of each thread of the family.
+func (f *family) used() map[int]use {
+	out := map[int]use{}
 	for _, pid := range f.refresh() {
 		dir := filepath.Join("/proc", strconv.Itoa(pid), "task")
 		threads, err := os.ReadDir(dir)
@@ -114,21 +114,29 @@ func (f *family) used() map[int]time.Duration {
 		}
 		for _, t := range threads {
 			tid, _ := strconv.Atoi(t.Name())
-			if ns, ok := ranFor(filepath.Join(dir, t.Name(), "schedstat")); ok {
-				out[tid] = ns
+			if u, ok := useOf(filepath.Join(dir, t.Name(), "schedstat")); ok {
+				out[tid] = u
 			}
 		}
 	}
 	return out
 }
 
-// ranFor reads the time on a CPU, ns, the first field of schedstat.
-func ranFor(path string) (time.Duration, bool) {
+// useOf reads the first two fields of schedstat, ns: the time on a CPU and that ready
+// for one (Documentation/scheduler/sched-stats.rst).
+func useOf(path string) (u use, ok bool) {
 	b, err := os.ReadFile(path)
 	if err != nil {
-		return 0, false
+		return u, false
 	}
-	first, _, _ := bytes.Cut(b, []byte(" "))
-	ns, err := strconv.ParseInt(string(bytes.TrimSpace(first)), 10, 64)
-	return time.Duration(ns), err == nil
+	f := bytes.Fields(b)
+	if len(f) < 2 {
+		return u, false
+	}
+	ran, err := strconv.ParseInt(string(f[0]), 10, 64)
+	if err != nil {
+		return u, false
+	}
+	waited, err := strconv.ParseInt(string(f[1]), 10, 64)
+	return use{time.Duration(ran), time.Duration(waited)}, err == nil
 }

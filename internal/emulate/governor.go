@@ -53,7 +53,7 @@ func (s *server) answer(params json.RawMessage) (any, error) {
 			if err != nil {
 				return nil, err
 			}
-			s.start(&governor{target: t})
+			s.start(&governor{target: t, quota: r.Method == Group})
 			return nil, nil
 		case actionSet:
 			clock, err := newClock(r.Policy, r.Floor)
@@ -126,11 +126,12 @@ func (s *server) stop() error {
 // its speed.
 type governor struct {
 	target target
+	quota  bool         // target keeps threads by a quota
 	clock  *model.Clock // nil: full speed
 	task   model.Task
 	began  time.Duration // of the clock's time
 	at     time.Duration // of the last look
-	last   map[int]time.Duration
+	last   map[int]use
 	carry  map[int]time.Duration // busy time of a thread that did not fit into the sample it was seen in
 	totals Totals
 }
@@ -147,20 +148,26 @@ func (g *governor) look(now time.Duration) error {
 	busiest, running := time.Duration(0), 0
 	for key, total := range used {
 		before, known := g.last[key]
-		if !known {
-			continue // its first sample is a part of one
+		if !known && g.last == nil {
+			continue // what was there at the start has run before it
 		}
-		did := max(0, total-before)
+		did := max(0, total.ran-before.ran)
 		g.totals.Used += did.Seconds()
 		g.totals.Clocked += did.Seconds() / speed
-		// A thread that was kept from its CPU had work all the same.
-		busy := time.Duration(float64(did)/speed) + g.carry[key]
+		// A thread that was kept from its CPU had work all the same, whoever kept it. With
+		// a quota, waiting has the throttled time in it already.
+		own, waited := time.Duration(float64(did)/speed), max(0, total.waited-before.waited)
+		busy := own + waited
+		if g.quota {
+			busy = max(own, did+waited)
+		}
+		busy += g.carry[key]
 		if busy > span {
 			carry[key] = min(busy-span, sample)
 			busy = span
 		}
 		busiest = max(busiest, busy)
-		if float64(busy) > busyShare*float64(span) {
+		if float64(own) > busyShare*float64(span) { // threads that a quota alone keeps are none
 			running++
 		}
 	}

@@ -18,9 +18,13 @@ type fakeTask struct {
 	steps       []time.Duration
 	began       time.Duration
 	busy        bool
+
+	company float64       // share of the CPU that others take while it wants it
+	quota   bool          // throttled time counts as waiting
+	waited  time.Duration // ready, but not on the CPU
 }
 
-func (f *fakeTask) used() map[int]time.Duration    { return map[int]time.Duration{1: f.cpu} }
+func (f *fakeTask) used() map[int]use              { return map[int]use{1: {f.cpu, f.waited}} }
 func (f *fakeTask) set(speed float64, _ int) error { f.speed = speed; return nil }
 func (f *fakeTask) release() error                 { f.speed = 1; return nil }
 
@@ -34,8 +38,14 @@ func (f *fakeTask) run(d time.Duration) {
 			}
 			f.busy, f.left, f.began = true, f.slice, f.now
 		}
-		did := time.Duration(f.speed * float64(dt))
+		// For each time on the CPU it waits for others, and is kept from it for the clock.
+		waits, kept := f.company/(1-f.company), (1-f.speed)/f.speed
+		did := time.Duration(float64(dt) / (1 + waits + kept))
 		f.cpu += did
+		f.waited += time.Duration(waits * float64(did))
+		if f.quota {
+			f.waited += time.Duration(kept * float64(did))
+		}
 		if f.left -= did; f.left <= 0 {
 			f.busy, f.until = false, f.now+f.wait
 			f.steps = append(f.steps, f.now-f.began)
@@ -44,14 +54,14 @@ func (f *fakeTask) run(d time.Duration) {
 }
 
 // play lets a policy govern the task for a while and returns the mean step.
-func play(t *testing.T, policy string, slice, wait time.Duration) (step float64, total Totals) {
+func play(t *testing.T, policy string, f *fakeTask) (step float64, total Totals) {
 	t.Helper()
 	clock, err := newClock(policy, 0.5)
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := &fakeTask{slice: slice, wait: wait, speed: 1}
-	g := &governor{target: f, clock: clock}
+	f.speed = 1
+	g := &governor{target: f, clock: clock, quota: f.quota}
 	for f.now < 60*time.Second {
 		f.run(sample)
 		if err := g.look(f.now); err != nil {
@@ -83,7 +93,7 @@ func TestGovernor(t *testing.T) {
 		{"balanced-rs1,PERFCHECK=16ms", 0, 0.99, 1.05},
 		{"fixed:50", wait, 1.97, 2.03},
 	} {
-		step, total := play(t, c.policy, slice, c.wait)
+		step, total := play(t, c.policy, &fakeTask{slice: slice, wait: c.wait})
 		ratio := step / slice.Seconds()
 		if ratio < c.low || ratio > c.high {
 			t.Errorf("%s with waits of %s: steps take %.3f times as long, want %.2f to %.2f", c.policy, c.wait, ratio, c.low, c.high)
@@ -91,6 +101,21 @@ func TestGovernor(t *testing.T) {
 		// What a slow clock would have billed is what the steps took.
 		if billed := total.Clocked / total.Used; math.Abs(billed-ratio) > 0.06*ratio {
 			t.Errorf("%s with waits of %s: CPU seconds %.3f times as many, steps %.3f times as long", c.policy, c.wait, billed, ratio)
+		}
+	}
+}
+
+// Company that takes most of the CPU is no idle time: who always computes is not
+// clocked down for it.
+func TestCompany(t *testing.T) {
+	for _, quota := range []bool{false, true} {
+		_, total := play(t, "balanced-rs1,PERFCHECK=16ms", &fakeTask{slice: 100 * time.Millisecond, company: 0.65, quota: quota})
+		if billed := total.Clocked / total.Used; billed > 1.05 {
+			t.Errorf("quota %v: CPU seconds %.3f times as many", quota, billed)
+		}
+		_, total = play(t, "balanced-rs1,PERFCHECK=16ms", &fakeTask{slice: 100 * time.Millisecond, wait: 900 * time.Millisecond, company: 0.2, quota: quota})
+		if billed := total.Clocked / total.Used; billed < 1.5 {
+			t.Errorf("quota %v, mostly idle: CPU seconds only %.3f times as many", quota, billed)
 		}
 	}
 }

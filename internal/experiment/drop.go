@@ -200,7 +200,11 @@ func (s *Study) still(c result.Contrast, held map[string]string) (result.Contras
 
 // unfit is the error of a study that a host cannot run.
 func (s *Study) unfit(absent []result.Absent, text string) error {
-	return &Problems{[]Problem{{File: s.File, Text: text + " on this host: " + absentText(absent)}}}
+	also := ""
+	if s.Instead != "" {
+		also = "; what can be run here instead: hostlab run " + s.Instead
+	}
+	return &Problems{[]Problem{{File: s.File, Text: text + " on this host: " + absentText(absent) + also}}}
 }
 
 // absentText names levels with the reasons why they are not there, each reason once.

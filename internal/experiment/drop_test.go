@@ -14,6 +14,7 @@ import (
 	"hostlab/internal/result"
 	"hostlab/internal/workload"
 	"hostlab/internal/workload/all"
+	"hostlab/studies"
 )
 
 const twoFactors = `
@@ -239,5 +240,46 @@ func TestSectionAndExhausted(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), now[1]) {
 			t.Errorf("%s gave %v", now[0], err)
 		}
+	}
+}
+
+// A study that a host cannot run names the one that it can.
+func TestInstead(t *testing.T) {
+	s := parsed(t, strings.Replace(twoFactors, `section = "smt"`, `instead = "null"`, 1))
+	_, err := Drop(s, map[string]map[string]string{"wait": {"1": "quick", "2": "slow", "3": "slow"}, "boot": {"off": "no firmware"}})
+	if err == nil || !strings.HasSuffix(err.Error(), "; what can be run here instead: hostlab run null") || strings.Contains(err.Error(), "\n") {
+		t.Error(err)
+	}
+}
+
+// What built-in studies name instead is built in, and needs nothing of the host.
+func TestBuiltInsNameOthers(t *testing.T) {
+	files, err := studies.Files.ReadDir(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	named := 0
+	for _, file := range files {
+		s, err := Find(strings.TrimSuffix(file.Name(), ".toml"), Overrides{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s.Instead == "" {
+			continue
+		}
+		named++
+		other, err := Find(s.Instead, Overrides{})
+		if err != nil {
+			t.Errorf("%s: %v", s.Name, err)
+			continue
+		}
+		for _, x := range other.Factors {
+			if x.Kind != "parameter" {
+				t.Errorf("%s names %s, whose factor %s is of kind %s", s.Name, other.Name, x.Name, x.Kind)
+			}
+		}
+	}
+	if named < 2 {
+		t.Errorf("%d studies name another", named)
 	}
 }

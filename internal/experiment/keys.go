@@ -97,6 +97,7 @@ var sections = []section{
 		{name: "evidence", kind: text, help: "measured on this host's own knobs, or emulated by something that stands for them.",
 			choices: []string{string(result.Measured), string(result.Emulated)}, standard: string(result.Measured)},
 		{name: "section", kind: text, help: "What the report has beside its effects: smt is the verdict on hyper-threading, table every combination of levels with its change against each baseline.", choices: Sections},
+		{name: "instead", kind: name, help: "The built-in study to name where a host lacks what this one varies."},
 	}},
 	{name: "design", help: "How runs are arranged.", keys: []key{
 		{name: "kind", kind: text, help: "rcbd: randomised complete blocks. split-plot: for factors that need a reboot or a person, which force it.", choices: []string{"rcbd", "split-plot"}},
@@ -132,7 +133,7 @@ var sections = []section{
 		{name: "retries", kind: integer, help: "How often one run may be void or fail before the experiment stops, or guard.exhausted marks it.", max: 1000, standard: 5},
 	}},
 	{name: "response", many: true, help: "What is measured in every run. Without any: all that the workload has, the first one primary.", keys: []key{
-		{name: "name", kind: name, help: "One of the workload's own, or any with from.", required: true},
+		{name: "name", kind: name, help: "One of the workload's own; energy_j or energy_op_j, what the CPU packages use in a run or for an operation; or any with from.", required: true},
 		{name: "title", kind: text, help: "One line for people."},
 		{name: "unit", kind: text, help: "A base unit.", choices: Units},
 		{name: "from", kind: text, help: "Where a command's output has it: json:PATH, regex:EXPR with one group, gobench:NAME UNIT, or wall, user, system, cpu, max_rss. gobench converts by itself: ns/op to s, MB/s to B/s, B/op to B, x/s to 1/s."},

@@ -221,7 +221,7 @@ func (p *parser) study(f fields) {
 	s.Title = get(f, "title", s.Name)
 	s.Description = strings.TrimSpace(get(f, "description", ""))
 	s.Evidence = result.Evidence(get(f, "evidence", string(result.Measured)))
-	s.Section = get(f, "section", "")
+	s.Section, s.Instead = get(f, "section", ""), get(f, "instead", "")
 	s.Budget = get(f, "budget", time.Duration(0))
 	s.Design.AA = get(f, "aa", true)
 	s.Design.Alpha = get(f, "alpha", 0.05)

@@ -35,16 +35,36 @@ const defaultMargin = 0.02
 // EmulatedCPU is a response of every workload whose processes are slowed down by an
 // emulated policy: the CPU time that they had, divided by the speed they had it at. A
 // process that is kept from its CPU is not billed for that; on a slow clock it is.
-const EmulatedCPU = "emulated_cpu_s"
+// EmulatedEach is that by operation, for workloads that do as many as they come to.
+const (
+	EmulatedCPU  = "emulated_cpu_s"
+	EmulatedEach = "emulated_cpu_op_s"
+)
+
+// Energy and EnergyEach are responses of every workload: what the CPU packages used
+// in a run, as package energy reads it, and that by operation, which of workload dialog
+// is a step. A study that names no response does not have them.
+const (
+	Energy     = "energy_j"
+	EnergyEach = "energy_op_j"
+)
 
 func (p *parser) responses(list []fields) {
 	if p.desc == nil {
 		return
 	}
+	if len(list) > 0 {
+		with := *p.desc
+		with.Responses = append(slices.Clip(with.Responses),
+			workload.Response{Name: Energy, Title: "Energy of the CPU packages, others on the host included", Unit: "J", Better: "lower"},
+			workload.Response{Name: EnergyEach, Title: "Energy of the CPU packages per operation, others on the host included", Unit: "J", Better: "lower"})
+		p.desc = &with
+	}
 	if slices.ContainsFunc(p.s.Factors, func(f Factor) bool { return f.Kind == "emulated" }) {
 		with := *p.desc
-		with.Responses = append(slices.Clip(with.Responses), workload.Response{Name: EmulatedCPU,
-			Title: "CPU time of the workload's processes at the emulated clock", Unit: "s", Better: "lower"})
+		with.Responses = append(slices.Clip(with.Responses),
+			workload.Response{Name: EmulatedCPU, Title: "CPU time of the workload's processes at the emulated clock", Unit: "s", Better: "lower"},
+			workload.Response{Name: EmulatedEach, Title: "CPU time of the workload's processes at the emulated clock, per operation", Unit: "s", Better: "lower"})
 		p.desc = &with
 	}
 	if len(list) == 0 {

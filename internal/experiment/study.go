@@ -28,6 +28,7 @@ type Study struct {
 	Contrasts   []result.Contrast // expanded: one level each
 	Guard       Guard
 	Section     string            // of the report: see result.Experiment
+	Instead     string            // a built-in study for hosts that lack what this one varies
 	Absent      []result.Absent   // levels that Drop took out
 	Context     map[string]string // see result.Experiment
 	Machine     workload.Machine  // that Fit was told; without a Topology: not known

@@ -27,16 +27,21 @@ const oldest = 12
 // Hat, SUSE, and builds from source.
 var places = []string{"/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin", "/usr/lib/postgresql*/bin", "/usr/local/pgsql/bin"}
 
+// BinVariable names the environment variable that says in which directory the programs
+// are. Where it is set, nothing else is tried.
+const BinVariable = "HOSTLAB_PG_BIN"
+
 // Missing is a host without PostgreSQL, or with one that is too old.
 type Missing struct{ Problem string }
 
 // Error implements error.
 func (e *Missing) Error() string {
-	return e.Problem + "; install PostgreSQL's server, such as the package postgresql (Debian, Ubuntu) or postgresql-server (Red Hat, SUSE), or put its initdb and postgres on PATH"
+	return e.Problem + "; install PostgreSQL's server, such as the package postgresql (Debian, Ubuntu) or postgresql-server (Red Hat, SUSE), or say where its initdb and postgres are with " + BinVariable + "=DIR"
 }
 
-// Find looks for the newest server programs: first on PATH, as who puts them there
-// means them, then where packages have them. The error is a *Missing.
+// Find looks for the newest server programs: where HOSTLAB_PG_BIN says, and otherwise
+// first on PATH, as who puts them there means them, then where packages have them. The
+// error is a *Missing.
 func Find(ctx context.Context) (Programs, error) { return find(ctx, places) }
 
 func find(ctx context.Context, places []string) (best Programs, err error) {
@@ -56,7 +61,12 @@ func find(ctx context.Context, places []string) (best Programs, err error) {
 			best = p
 		}
 	}
-	for _, dir := range filepath.SplitList(os.Getenv("PATH")) {
+	told, onPath := os.Getenv(BinVariable), filepath.SplitList(os.Getenv("PATH"))
+	if told != "" {
+		try(told)
+		places, onPath = nil, nil
+	}
+	for _, dir := range onPath {
 		if filepath.IsAbs(dir) && best.Dir == "" {
 			try(dir)
 		}
@@ -81,6 +91,9 @@ func find(ctx context.Context, places []string) (best Programs, err error) {
 		return best, nil
 	case old != "":
 		return best, &Missing{old}
+	}
+	if told != "" {
+		return best, &Missing{fmt.Sprintf("%s=%s is no directory with programs initdb and postgres that run", BinVariable, told)}
 	}
 	return best, &Missing{"PostgreSQL was found neither on PATH nor in /usr/lib/postgresql/*/bin"}
 }

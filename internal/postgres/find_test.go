@@ -48,6 +48,16 @@ func TestFind(t *testing.T) {
 	if diff := cmp.Diff(Programs{onPath, "16.2", 16}, got); err != nil || diff != "" {
 		t.Errorf("on PATH: %v\n%s", err, diff)
 	}
+	t.Setenv(BinVariable, ours(15))
+	got, err = find(t.Context(), usual)
+	if diff := cmp.Diff(Programs{ours(15), "15.18", 15}, got); err != nil || diff != "" {
+		t.Errorf("told: %v\n%s", err, diff)
+	}
+	t.Setenv(BinVariable, root)
+	if _, err = find(t.Context(), usual); !errors.As(err, &missing) || !strings.HasPrefix(err.Error(), "HOSTLAB_PG_BIN="+root+" is no directory") {
+		t.Errorf("told of none: %v", err)
+	}
+	t.Setenv(BinVariable, "")
 	t.Setenv("PATH", "")
 	if _, err = find(t.Context(), []string{filepath.Join(root, "nowhere/*")}); !errors.As(err, &missing) || strings.Contains(err.Error(), "\n") {
 		t.Errorf("none: %v", err)

@@ -76,20 +76,36 @@ const (
 	stopLimit  = 6 * time.Second  // PostgreSQL itself gives its children five
 )
 
+// Address is where a server is to be found by another process of ours, such as a
+// worker, as long as the one that started it lives.
+type Address struct {
+	Socket  string // its path, of at most 107 bytes
+	Service string // an empty service file
+	Dir     string // of the socket, for messages
+}
+
+// Address is that of this server.
+func (s *Server) Address() Address {
+	return Address{Socket: s.socket(os.Getpid()), Service: s.serviceFile(), Dir: s.SocketDir()}
+}
+
+// ConnConfig is how to connect: see Address.ConnConfig.
+func (s *Server) ConnConfig() (*pgx.ConnConfig, error) { return s.Address().ConnConfig() }
+
 // ConnConfig is how to connect. Nothing of the environment (PGHOST, PGSERVICE,
 // PGOPTIONS, ~/.pgpass and so on) takes part. A query whose context ends is
 // cancelled in the server; the connection then remains usable if that answers
 // within half a second.
-func (s *Server) ConnConfig() (*pgx.ConnConfig, error) {
+func (a Address) ConnConfig() (*pgx.ConnConfig, error) {
 	// A service file of our own, since the name in PGSERVICE cannot be taken back.
 	cfg, err := pgx.ParseConfig(fmt.Sprintf("service=hostlab servicefile=%s host=/ port=%s user=%s dbname=%s sslmode=disable passfile=%s target_session_attrs=any connect_timeout=10",
-		quote(s.serviceFile()), port, Role, Database, quote(os.DevNull)))
+		quote(a.Service), port, Role, Database, quote(os.DevNull)))
 	if err != nil {
 		return nil, err
 	}
-	cfg.Host, cfg.Password, cfg.RequireAuth, cfg.Fallbacks = s.SocketDir(), "", "", nil
+	cfg.Host, cfg.Password, cfg.RequireAuth, cfg.Fallbacks = a.Dir, "", "", nil
 	cfg.RuntimeParams = map[string]string{"application_name": "hostlab"}
-	address := s.socket()
+	address := a.Socket
 	cfg.DialFunc = func(ctx context.Context, _, _ string) (net.Conn, error) {
 		var d net.Dialer
 		return d.DialContext(ctx, "unix", address)
@@ -126,11 +142,14 @@ func (s *Server) Explain(ctx context.Context, err error) error {
 		return cerr
 	}
 	var answer *pgconn.PgError
+	ending := false
 	if errors.As(err, &answer) {
 		switch {
 		case answer.Code == "53100": // disk_full
 			return fmt.Errorf("PostgreSQL's disk is full: %s; make room, or use a directory elsewhere (%s)", answer.Message, s.Dir())
-		case strings.HasPrefix(answer.Code, "57P0") && answer.Code != "57P01": // crash_shutdown and the like: the log has the cause
+		case strings.HasPrefix(answer.Code, "57P0") && answer.Code != "57P01", // crash_shutdown and the like: the log has the cause
+			strings.Contains(answer.Message, "postmaster exit"): // 57P01 too, as when an administrator ends one session
+			ending = true
 		case answer.Code == "53200":
 			return fmt.Errorf("PostgreSQL is out of memory: %s; make the table smaller", answer.Message)
 		default:
@@ -140,7 +159,7 @@ func (s *Server) Explain(ctx context.Context, err error) error {
 	// A dead server comes before all that follows from it; its end may take a moment
 	// longer than that of a connection.
 	wait := time.Duration(0)
-	if broken(err) {
+	if ending || broken(err) {
 		wait = 2 * time.Second
 	}
 	select {

@@ -271,9 +271,9 @@ func (s *Server) SocketDir() string { return filepath.Join(s.place.path, runName
 
 func (s *Server) serviceFile() string { return filepath.Join(s.place.path, "service.conf") }
 
-// socket is its path through the directory that we hold open.
-func (s *Server) socket() string {
-	return fmt.Sprintf("/proc/self/fd/%d/.s.PGSQL.%s", s.files[1].Fd(), port)
+// socket is its path through the directory that process pid holds open, which is ours.
+func (s *Server) socket(pid int) string {
+	return fmt.Sprintf("/proc/%d/fd/%d/.s.PGSQL.%s", pid, s.files[1].Fd(), port)
 }
 
 // PID is the postmaster's.

@@ -31,6 +31,13 @@ func TestMain(m *testing.M) {
 		fmt.Println(s.PID())
 		select {}
 	}
+	if dir := os.Getenv(fullEnv); dir != "" {
+		if err := fillDisks(dir); err != nil {
+			fmt.Println(err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
 	os.Exit(m.Run())
 }
 

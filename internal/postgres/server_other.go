@@ -38,7 +38,7 @@ func (s *Server) PID() int { return 0 }
 func (s *Server) Close() error { return nil }
 
 func (s *Server) serviceFile() string { return "" }
-func (s *Server) socket() string      { return "" }
+func (s *Server) socket(int) string   { return "" }
 
 // Usage is CPU time of the server's processes.
 type Usage struct {

@@ -125,6 +125,7 @@ type Sample struct {
 	Missing    map[string]string  // response -> why there is none; a name is in one of the two
 	Zero       map[string]string  // response -> why its value may be 0, and what to take where no 0 can be used, as in a ratio
 	Operations int64
+	Done       int64                // operations with those that are not counted, as in a warm-up, for what is measured over the whole run; 0: Operations
 	Latency    *result.Distribution // of single operations, each from its intended start; nil where there is none
 	Warnings   []string
 	// Doubt says why the run should not count although it went well, as where the

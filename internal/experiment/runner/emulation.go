@@ -65,16 +65,15 @@ func (m *emulation) end(sample *workload.Sample) error {
 		return err
 	}
 	did := after.Sub(m.before)
-	if sample.Values == nil {
-		sample.Values = map[string]float64{}
-	}
-	if did.Used > 0 {
-		sample.Values[experiment.EmulatedCPU] = did.Clocked
-	} else {
-		if sample.Missing == nil {
-			sample.Missing = map[string]string{}
-		}
-		sample.Missing[experiment.EmulatedCPU] = "the workload had no process of its own that computed, so nothing was slowed down"
+	switch n := operations(sample); {
+	case did.Used <= 0:
+		missing(sample, "the workload had no process of its own that computed, so nothing was slowed down", experiment.EmulatedCPU, experiment.EmulatedEach)
+	case n == 0:
+		have(sample, experiment.EmulatedCPU, did.Clocked)
+		missing(sample, noCount, experiment.EmulatedEach)
+	default:
+		have(sample, experiment.EmulatedCPU, did.Clocked)
+		have(sample, experiment.EmulatedEach, did.Clocked/float64(n))
 	}
 	return m.e.Release()
 }

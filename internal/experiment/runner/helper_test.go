@@ -11,6 +11,7 @@ import (
 
 	"hostlab/internal/emulate"
 	"hostlab/internal/experiment"
+	"hostlab/internal/host"
 	"hostlab/internal/result"
 	"hostlab/internal/result/store"
 	"hostlab/internal/setting"
@@ -79,6 +80,7 @@ func newBench(t *testing.T, text string) *bench {
 	}
 	b.tree = t.TempDir()
 	b.cfg.sys = &system{
+		tree:     host.Tree{Root: b.tree},
 		settings: setting.Local(b.tree),
 		journal:  filepath.Join(b.tree, "journal"),
 		now:      time.Now,

@@ -75,9 +75,11 @@ func (s *session) try(ctx context.Context, r *result.Run) error {
 	if t := s.study.Workload.Timeout; t > 0 {
 		runCtx, cancel = context.WithTimeout(ctx, t)
 	}
+	used := s.meter.begin()
 	r.Start = s.sys.now()
 	sample, err := s.open.Run(runCtx, req)
 	r.Seconds = s.sys.now().Sub(r.Start).Seconds()
+	used(&sample)
 	emulated := s.emulation.end(&sample)
 	tooLong := errors.Is(runCtx.Err(), context.DeadlineExceeded)
 	cancel()

@@ -51,6 +51,7 @@ type system struct {
 	boot        func() string
 	fingerprint func(names []string) map[string]string
 	watch       watcher
+	tree        host.Tree // of its energy counters
 	settings    *setting.System
 	journal     string // directory of the settings' journal; "": the host's
 }
@@ -65,6 +66,7 @@ func realSystem(t host.Tree, ours []string) *system {
 		boot:        func() string { return bootID(t) },
 		fingerprint: func(names []string) map[string]string { return fingerprint(t, names) },
 		watch:       watchHost(t, ours),
+		tree:        t,
 		settings:    setting.Local(""),
 	}
 }
@@ -190,6 +192,9 @@ func begin(ctx context.Context, cfg Config) (_ *session, err error) {
 	}
 	if diff := differences(s.guarded(), s.x.Host, now); len(diff) > 0 {
 		return nil, &Changed{What: "the host has changed since the experiment began, in what guard.fingerprint lists: " + diff[0], Diff: lines(diff)}
+	}
+	if s.meter, err = openMeter(s.study, s.sys.tree); err != nil {
+		return nil, err
 	}
 	if s.levels, err = newLevels(s.study, s.store, s.sys); err != nil {
 		return nil, err

@@ -29,6 +29,7 @@ type session struct {
 	store     *store.Store
 	levels    *levels
 	emulation *emulation // nil: the study has none
+	meter     *meter     // of energy; nil: the study does not ask for it
 	work      workload.Workload
 	open      workload.Session // nil: none
 	boot      string

@@ -6,6 +6,7 @@ package dialog
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime"
 	"slices"
@@ -33,13 +34,18 @@ func (Workload) Describe() workload.Description {
 			"and does a fixed number of operations, whose time at full speed was measured once. Waits for the database are asleep. Step times count " +
 			"from the intended start. With a policy, the clock of each CPU is emulated: after every 500 us of work a spin adds what that governor's " +
 			"frequency would have cost, and a CPU's frequency is its own; the spins count as CPU time. Such runs are evidence \"emulated\", on any host and without a " +
-			"privilege. It does not show what locks, caches and a real database add.",
+			"privilege. With a database, a step waits for queries in place of sleeping: SQLite in the worker's process, or a private PostgreSQL, over connections like " +
+			"those of work processes. That database runs on this host, on any CPU, and its work is not among a step's CPU time.",
 		Params: []workload.Param{
 			{Name: "slices", Kind: workload.Int, Default: int64(1), Min: 1, Max: 10000, Help: "slices of a step"},
 			{Name: "slice", Kind: workload.Duration, Default: 20 * time.Millisecond, Min: 20e-6, Max: 60, Help: "mean CPU time of a slice at full speed"},
 			{Name: "slice_dist", Kind: workload.String, Default: fixed, Choices: kinds, Help: "all slices alike, or exponential"},
 			{Name: "wait", Kind: workload.Duration, Default: time.Duration(0), Max: 60, Help: "mean wait for the database between two slices"},
 			{Name: "wait_dist", Kind: workload.String, Default: fixed, Choices: kinds, Help: "all waits alike, or exponential"},
+			{Name: "database", Kind: workload.String, Default: none, Choices: []string{none, inSQLite, inPostgres},
+				Help: "none: waits are asleep; else a step queries a database of its own between two slices"},
+			{Name: "documents", Kind: workload.Int, Default: int64(200), Min: 1, Max: 1e6, Help: "database: documents in it, of which a query reads one by its key"},
+			{Name: "items", Kind: workload.Int, Default: int64(200), Min: 1, Max: 1e5, Help: "database: items of a document, rows of 400 bytes"},
 			{Name: "users", Kind: workload.Int, Default: int64(0), Max: 1e5, Help: "closed loop of so many users; 0: one for each CPU, or open with load"},
 			{Name: "think", Kind: workload.Duration, Default: time.Duration(0), Max: 600, Help: "mean time between the steps of a user"},
 			{Name: "think_dist", Kind: workload.String, Default: fixed, Choices: kinds, Help: "all alike, or exponential"},
@@ -61,6 +67,8 @@ func (Workload) Describe() workload.Description {
 			{Name: "cpu_s", Title: "CPU time of a step, with what a slow clock adds", Unit: "s", Better: "lower"},
 			{Name: "throughput", Title: "Steps per second", Unit: "1/s", Better: "higher"},
 			{Name: "wait_s", Title: "Mean time that a step waited for a CPU", Unit: "s", Better: "lower"},
+			{Name: "db_wait_s", Title: "Mean time that a step waited for the database", Unit: "s", Better: "lower"},
+			{Name: "db_query_s", Title: "Median time of a query", Unit: "s", Better: "lower"},
 			{Name: "late_s", Title: "Median delay of a slice on an idle CPU", Unit: "s", Better: "lower"},
 			{Name: "demand_s", Title: "CPU work asked for by a step, at full speed", Unit: "s", Better: "lower"},
 		},
@@ -117,19 +125,20 @@ func (w Workload) Open(ctx context.Context, cfg workload.Config) (workload.Sessi
 	if err != nil {
 		return nil, err
 	}
-	s := &session{worker: worker.Kept{Job: job}, dir: cfg.Dir, labelled: cfg.Evidence == result.Emulated}
+	s := &session{worker: worker.Kept{Job: job}, dir: cfg.Dir, shelf: shelf{work: cfg.Work}, labelled: cfg.Evidence == result.Emulated}
 	if err := s.recordable(cfg.Params.String("record")); err != nil {
 		return nil, err
+	}
+	if err := s.stock(ctx, &p); err != nil {
+		return nil, errors.Join(err, s.Close())
 	}
 	p.Rate = 0
 	r, err := s.call(ctx, p)
 	if err != nil {
-		s.Close()
-		return nil, err
+		return nil, errors.Join(err, s.Close())
 	}
 	if s.rate = r.Rate; !(s.rate > 1e6) {
-		s.Close()
-		return nil, fmt.Errorf("CPU %d does %.3g additions a second, which no processor does: others have it nearly to themselves; take other cpus", p.CPUs[0], r.Rate)
+		return nil, errors.Join(fmt.Errorf("CPU %d does %.3g additions a second, which no processor does: others have it nearly to themselves; take other cpus", p.CPUs[0], r.Rate), s.Close())
 	}
 	return s, nil
 }
@@ -138,12 +147,25 @@ type session struct {
 	worker   worker.Kept
 	rate     float64 // operations a second at full speed
 	dir      string
-	labelled bool // the study says that it is emulated
+	shelf    shelf // of databases
+	labelled bool  // the study says that it is emulated
+}
+
+// stock has the database that a plan asks for.
+func (s *session) stock(ctx context.Context, p *plan) (err error) {
+	if p.Database == "" {
+		return nil
+	}
+	if p.Stock, err = s.shelf.stock(ctx, p.Database, p.Stock.Documents, p.Stock.Items); err != nil && ctx.Err() != nil {
+		return ctx.Err() // SQLite says "interrupted"
+	}
+	p.Stock.Clients = p.clients()
+	return err
 }
 
 func (s *session) call(ctx context.Context, p plan) (r reply, err error) {
-	if err := s.worker.Call(ctx, len(p.CPUs), p, &r); err != nil {
-		return r, err
+	if err := s.worker.Call(ctx, len(p.CPUs)+p.Stock.Clients, p, &r); err != nil {
+		return r, s.shelf.explain(ctx, err)
 	}
 	if r.Gone != "" {
 		return r, &workload.ParamError{Name: "cpus", Text: r.Gone, Hint: "`hostlab facts` lists those that are there"}
@@ -160,6 +182,9 @@ func (s *session) Run(ctx context.Context, r workload.Request) (out workload.Sam
 	p.Rate, p.Seed = s.rate, r.Seed
 	file := r.Params.String("record")
 	if err := s.recordable(file); err != nil {
+		return out, err
+	}
+	if err := s.stock(ctx, &p); err != nil {
 		return out, err
 	}
 	began := time.Now()
@@ -184,7 +209,7 @@ func (s *session) Run(ctx context.Context, r workload.Request) (out workload.Sam
 }
 
 // Close implements workload.Session.
-func (s *session) Close() error { return s.worker.Close() }
+func (s *session) Close() error { return errors.Join(s.worker.Close(), s.shelf.close()) }
 
 // sample turns a run into responses.
 func sample(r reply) (out workload.Sample, err error) {
@@ -194,7 +219,7 @@ func sample(r reply) (out workload.Sample, err error) {
 	}
 	var all workload.Sample
 	latency.Fill(&all, "step", r.Step)
-	out = workload.Sample{Operations: all.Operations, Latency: all.Latency, Missing: map[string]string{}, Values: map[string]float64{
+	out = workload.Sample{Operations: all.Operations, Done: int64(r.Steps), Latency: all.Latency, Missing: map[string]string{}, Values: map[string]float64{
 		"throughput": float64(n) / r.Span, "wait_s": mean(r.Waited), "demand_s": mean(slices.Sorted(slices.Values(r.Demand)))}} // a sum does not depend on which step ended first
 	for _, name := range []string{"mean", "p50", "p95", "p99"} {
 		if v, ok := all.Values[name]; ok {
@@ -207,6 +232,12 @@ func sample(r reply) (out workload.Sample, err error) {
 		out.Values["cpu_s"] = mean(r.CPU)
 	} else {
 		out.Missing["cpu_s"] = "this system does not tell the CPU time of a thread closely enough"
+	}
+	if len(r.Query) > 0 {
+		out.Values["db_wait_s"], out.Values["db_query_s"] = mean(r.Database), stats.Median(r.Query)
+	} else {
+		out.Missing["db_wait_s"] = "the steps asked no database: their waits are asleep, and as long as wait says"
+		out.Missing["db_query_s"] = out.Missing["db_wait_s"]
 	}
 	switch {
 	case runtime.GOOS != "linux":

@@ -1,6 +1,7 @@
 package dialog
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"time"
@@ -43,6 +44,8 @@ type plan struct {
 	Rate               float64 // operations a second at full speed; 0 asks for a calibration
 	Seed               uint64
 	Record             bool // keep the bursts
+	Database           string
+	Stock              stock // of a Database
 }
 
 // The distributions, and the policy that leaves the clock alone.
@@ -65,6 +68,10 @@ func planOf(v workload.Values) (p plan, err error) {
 	}
 	if p.Load == 0 && p.Users == 0 {
 		p.Users = len(p.CPUs)
+	}
+	if name := v.String("database"); name != none {
+		p.Database = name
+		p.Stock = stock{Documents: int(v.Int("documents")), Items: int(v.Int("items"))}
 	}
 	if name := v.String("policy"); name != none {
 		policy, err := policyOf(name, v.Duration("check"))
@@ -113,6 +120,15 @@ func (p plan) validate() error {
 	case p.Load != 0 && (p.Load < 0.05 || p.Load > 0.95):
 		return wrong("load", "open arrivals need 0.05 to 0.95 of the CPUs", "0 is a closed loop of users")
 	}
+	switch {
+	case p.Database == "":
+	case p.Slices < 2:
+		return wrong("database", "a step asks the database between its slices, and has one", "make slices 2 or more")
+	case p.Wait.Mean > 0:
+		return wrong("wait", "a step that asks a database waits as long as the query takes", "leave out one of wait and database")
+	case p.Stock.Documents*p.Stock.Items > maxText/itemBytes:
+		return wrong("documents", fmt.Sprintf("%d documents of %d items are above 1 GiB", p.Stock.Documents, p.Stock.Items), "make one of the two less")
+	}
 	// The most that can happen: all CPUs busy, or all users without thinking.
 	if n := (p.WarmUp + p.Duration) * float64(len(p.CPUs)) / p.Slice.Mean; n > maxSlices {
 		return wrong("slice", "a run could have more than a million slices", "make slices longer, duration shorter, or cpus fewer")
@@ -148,6 +164,18 @@ func (p plan) Case() (model.Case, error) {
 	var err error
 	c.Policy, err = model.ParsePolicy(name)
 	return c, err
+}
+
+// maxClients bounds the connections to a database.
+const maxClients = 64
+
+// clients is how many connections a run has: one for each user, as work processes have,
+// or several for each CPU where arrivals are open.
+func (p plan) clients() int {
+	if p.Users > 0 {
+		return min(p.Users, maxClients)
+	}
+	return min(4*len(p.CPUs), maxClients)
 }
 
 // gap is the mean time between open arrivals, s.

@@ -12,15 +12,17 @@ import (
 
 // step is a dialog step under way; a user's steps follow each other in one.
 type step struct {
-	rng     *rand.Rand // closed: the user's own draws
-	work    []float64  // open: slices, s, drawn at arrival
-	waits   []float64
+	rng     *rand.Rand    // closed: the user's own draws
+	work    []float64     // open: slices, s, drawn at arrival
+	waits   []float64     // or, with a database, which documents it asks for, as shares
 	stage   int           // slices done
 	arrived time.Duration // intended start
 	ready   time.Duration // of the present slice
 	cpu     time.Duration
 	waited  time.Duration
-	demand  float64 // s at full speed
+	demand  float64       // s at full speed
+	asked   time.Duration // of the present query
+	asleep  time.Duration // waited for the database
 	task    model.Task
 }
 
@@ -67,6 +69,8 @@ type pool struct {
 	arrive  *rand.Rand
 	demand  *rand.Rand
 	result  reply
+	now     func() time.Duration // since the run began, for clients
+	clients clients
 	last    time.Duration // the end of the last step
 }
 
@@ -119,7 +123,7 @@ func (x *pool) begin(s *step, at time.Duration) {
 	if at >= x.end {
 		return
 	}
-	s.stage, s.arrived, s.cpu, s.waited, s.demand = 0, at, 0, 0, 0
+	s.stage, s.arrived, s.cpu, s.waited, s.demand, s.asleep = 0, at, 0, 0, 0, 0
 	x.push(at, s)
 }
 
@@ -133,7 +137,7 @@ func (x *pool) fire(now time.Duration) {
 			for k := range x.plan.Slices {
 				s.work = append(s.work, x.plan.Slice.draw(x.demand))
 				if k > 0 {
-					s.waits = append(s.waits, x.plan.Wait.draw(x.demand))
+					s.waits = append(s.waits, x.wait(x.demand))
 				}
 			}
 			s.arrived = e.at
@@ -192,13 +196,18 @@ func (x *pool) ended(u *unit, s *step, now time.Duration) {
 	if s.stage++; s.stage < x.plan.Slices {
 		wait := 0.0
 		if s.rng != nil {
-			wait = x.plan.Wait.draw(s.rng)
+			wait = x.wait(s.rng)
 		} else {
 			wait = s.waits[s.stage-1]
 		}
-		x.push(now+ns(wait), s)
+		if x.plan.Database == "" {
+			x.push(now+ns(wait), s)
+		} else {
+			x.ask(s, wait, now)
+		}
 	} else {
 		x.last = now
+		x.result.Steps++
 		if s.arrived >= x.from {
 			x.result.add(s, now)
 		}
@@ -214,8 +223,23 @@ func (x *pool) ended(u *unit, s *step, now time.Duration) {
 	x.fire(now)
 	if x.overdue(now) && x.broken == nil {
 		x.broken = fmt.Errorf("the CPUs did not keep up: %d steps wait for one %.3g s after the last arrival; lower load, or slow the clock less", len(x.queue), (now - x.end).Seconds())
-		x.due, x.queue = nil, nil
+		x.drop()
 	}
+}
+
+// drop gives up all that is not on a CPU.
+func (x *pool) drop() {
+	x.due, x.queue = nil, nil
+	x.clients.drop()
+}
+
+// wait draws how long a step waits between two slices, s, or with a database the
+// document that it asks for, as a share of all.
+func (x *pool) wait(r *rand.Rand) float64 {
+	if x.plan.Database != "" {
+		return r.Float64()
+	}
+	return x.plan.Wait.draw(r)
 }
 
 // work is the length of a step's next slice, s at full speed.
@@ -254,10 +278,8 @@ func (x *pool) loop(u *unit, now func() time.Duration, run func(s *step, from ti
 			}
 			continue
 		}
-		if x.running == 0 && len(x.due) == 0 && len(x.queue) == 0 {
-			for _, other := range x.units {
-				other.bell.ring() // it is over
-			}
+		if x.running == 0 && len(x.due) == 0 && len(x.queue) == 0 && x.clients.busy() == 0 {
+			x.ringAll() // it is over
 			return
 		}
 		// The CPU that the next slice goes to wakes by itself when it is due, so that the
@@ -272,6 +294,12 @@ func (x *pool) loop(u *unit, now func() time.Duration, run func(s *step, from ti
 		u.bell.wait(limit)
 		x.mu.Lock()
 		u.armed = 0
+	}
+}
+
+func (x *pool) ringAll() {
+	for _, u := range x.units {
+		u.bell.ring()
 	}
 }
 

@@ -1,0 +1,165 @@
+// Package energy reads what the packages of the CPUs have used, from the counters of
+// RAPL (running average power limit; Linux' powercap class, kernel 3.13, which has those of
+// AMD since 5.8). They count for whoever uses the package: neighbours and idle cores
+// are in them, memory and the rest of the machine are not. Since kernel 5.10
+// (CVE-2020-8694) root alone may read them, and guests mostly have none.
+package energy
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"strings"
+	"sync"
+	"time"
+
+	"hostlab/internal/host"
+)
+
+const class = "/sys/class/powercap"
+
+// patience is how often counters are read while energy is measured. They wrap, the
+// smallest after 65 kJ (max_energy_range_uj), which a package of 1 kW uses in a
+// minute; a wrap between two readings is seen, a second one would not be.
+const patience = 20 * time.Second
+
+// Meter is the counters of a machine's packages. It may be used by many at once.
+type Meter struct {
+	tree  host.Tree
+	zones []zone
+}
+
+// zone is the counter of a package.
+type zone struct {
+	name string // package-0; package-0-die-1 where dies count by themselves
+	file string
+	span uint64 // uJ: the counter is below it
+}
+
+// Open finds the counters. The error says in a phrase why they cannot be read.
+func Open(t host.Tree) (*Meter, error) {
+	names, err := t.Dir(class)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && len(names) == 0 {
+		return nil, errors.New("this host shows no energy counters (RAPL, " + class + "), as guests and containers mostly do not")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the energy counters (RAPL) cannot be listed: %w", err)
+	}
+	m := &Meter{tree: t}
+	seen := map[string]bool{}
+	// The same package may be there twice: intel-rapl:0 and, from its memory-mapped
+	// registers, intel-rapl-mmio:0. Names with two colons are parts of one.
+	for _, driver := range []string{"intel-rapl:", "intel-rapl-mmio:"} {
+		for _, dir := range names {
+			number, ok := strings.CutPrefix(dir, driver)
+			if !ok || strings.Contains(number, ":") {
+				continue
+			}
+			b, err := t.Read(path.Join(class, dir, "name"))
+			if err != nil {
+				return nil, fmt.Errorf("the energy counters (RAPL) cannot be read: %w", err)
+			}
+			name := strings.TrimSpace(string(b))
+			if !strings.HasPrefix(name, "package") || seen[name] { // psys is the whole platform
+				continue
+			}
+			seen[name] = true
+			z := zone{name: name, file: path.Join(class, dir, "energy_uj")}
+			if z.span, err = m.number(path.Join(class, dir, "max_energy_range_uj")); err != nil {
+				return nil, err
+			}
+			m.zones = append(m.zones, z)
+		}
+	}
+	if len(m.zones) == 0 {
+		return nil, errors.New("this host has no energy counter (RAPL) of a CPU package")
+	}
+	_, err = m.read()
+	return m, err
+}
+
+// Packages names those that are counted.
+func (m *Meter) Packages() (list []string) {
+	for _, z := range m.zones {
+		list = append(list, z.name)
+	}
+	return list
+}
+
+func (m *Meter) number(file string) (uint64, error) {
+	f := m.tree.Int(file, "", 1)
+	v, ok := f.Get()
+	switch {
+	case !ok:
+		return 0, fmt.Errorf("the energy counters (RAPL) cannot be read: %s: %s", file, f.Reason)
+	case v < 0:
+		return 0, fmt.Errorf("the energy counters (RAPL) cannot be used: %s holds %d", file, v)
+	}
+	return uint64(v), nil
+}
+
+// read returns all counters, in uJ.
+func (m *Meter) read() ([]uint64, error) {
+	out := make([]uint64, len(m.zones))
+	for i, z := range m.zones {
+		var err error
+		if out[i], err = m.number(z.file); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// Measure starts to count. stop ends it and returns the joules of all packages since.
+// It must be called, once.
+func (m *Meter) Measure() (stop func() (float64, error)) {
+	c := &count{meter: m}
+	c.last, c.err = m.read()
+	quit := make(chan struct{})
+	var done sync.WaitGroup
+	done.Go(func() {
+		tick := time.NewTicker(patience)
+		defer tick.Stop()
+		for {
+			select {
+			case <-quit:
+				return
+			case <-tick.C:
+				c.look()
+			}
+		}
+	})
+	return func() (float64, error) {
+		close(quit)
+		done.Wait()
+		c.look()
+		return float64(c.sum) / 1e6, c.err
+	}
+}
+
+// count adds up what counters say. One goroutine at a time uses it.
+type count struct {
+	meter *Meter
+	last  []uint64
+	sum   uint64 // uJ
+	err   error
+}
+
+func (c *count) look() {
+	if c.err != nil {
+		return
+	}
+	now, err := c.meter.read()
+	if c.err = err; err != nil {
+		return
+	}
+	for i, v := range now {
+		if v < c.last[i] {
+			c.sum += c.meter.zones[i].span - c.last[i] + v // it has wrapped
+		} else {
+			c.sum += v - c.last[i]
+		}
+	}
+	c.last = now
+}

@@ -1,0 +1,88 @@
+package energy
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"hostlab/internal/host"
+	"hostlab/internal/host/hosttest"
+)
+
+const zones = `
+-- sys/class/powercap/intel-rapl/enabled --
+1
+-- sys/class/powercap/intel-rapl:0/name --
+package-0
+-- sys/class/powercap/intel-rapl:0/energy_uj --
+262143000000
+-- sys/class/powercap/intel-rapl:0/max_energy_range_uj --
+262143328850
+-- sys/class/powercap/intel-rapl:0:0/name --
+dram
+-- sys/class/powercap/intel-rapl:0:0/energy_uj --
+5
+-- sys/class/powercap/intel-rapl:1/name --
+package-1
+-- sys/class/powercap/intel-rapl:1/energy_uj --
+1000000
+-- sys/class/powercap/intel-rapl:1/max_energy_range_uj --
+262143328850
+-- sys/class/powercap/intel-rapl:2/name --
+psys
+-- sys/class/powercap/intel-rapl-mmio:0/name --
+package-0
+-- sys/class/powercap/intel-rapl-mmio:0/energy_uj --
+7
+`
+
+func set(t *testing.T, tree host.Tree, zone, value string) {
+	t.Helper()
+	if err := os.WriteFile(tree.Join(class+"/"+zone+"/energy_uj"), []byte(value+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Packages are summed, each once, and a counter that wraps goes on.
+func TestMeasure(t *testing.T) {
+	tree := hosttest.Tree(t, zones)
+	m, err := Open(tree)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"package-0", "package-1"}, m.Packages()); diff != "" {
+		t.Error(diff)
+	}
+	stop := m.Measure()
+	set(t, tree, "intel-rapl:0", "671150") // 328,850 uJ to the wrap, and these
+	set(t, tree, "intel-rapl:1", "3500000")
+	set(t, tree, "intel-rapl-mmio:0", "9000000")
+	if got, err := stop(); err != nil || got != 1+2.5 {
+		t.Errorf("%v J, error %v, want 3.5", got, err)
+	}
+	stop = m.Measure()
+	if got, err := stop(); err != nil || got != 0 {
+		t.Errorf("nothing used: %v J, error %v", got, err)
+	}
+	stop = m.Measure()
+	set(t, tree, "intel-rapl:1", "nonsense")
+	if _, err := stop(); err == nil || !strings.Contains(err.Error(), "intel-rapl:1/energy_uj") {
+		t.Errorf("a counter that cannot be read: %v", err)
+	}
+}
+
+// What stands in the way is said in one phrase.
+func TestOpenFails(t *testing.T) {
+	for name, c := range map[string]struct{ archive, want string }{
+		"none":     {"-- proc/version --\nLinux\n", "no energy counters (RAPL, /sys/class/powercap)"},
+		"denied":   {strings.Replace(zones, "262143000000", "!errno EACCES", 1), "intel-rapl:0/energy_uj"},
+		"no range": {strings.Replace(zones, "262143328850", "-1", 1), "holds -1"},
+		"platform": {"-- sys/class/powercap/intel-rapl:0/name --\npsys\n", "no energy counter (RAPL) of a CPU package"},
+	} {
+		if _, err := Open(hosttest.Tree(t, c.archive)); err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%s: %v, want %q", name, err, c.want)
+		}
+	}
+}
