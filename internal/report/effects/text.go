@@ -98,10 +98,10 @@ func (t *term) report(r *Report, alone bool) {
 
 // leftOut says where the effects are that are not shown, in no or one sentence.
 func leftOut(left, all int) []string {
-	switch {
-	case left == 0:
+	switch left {
+	case 0:
 		return nil
-	case left == all:
+	case all:
 		return []string{fmt.Sprintf("The effects (%d, none primary) are in --format html and json.", all)}
 	}
 	return []string{fmt.Sprintf("Other effects (%d, not primary) are in --format html and json.", left)}
