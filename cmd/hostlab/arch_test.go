@@ -71,7 +71,7 @@ var mayImport = map[string][]string{
 	"internal/model/validation/emulated": {"internal/model"},
 	"internal/report/effects":            {"internal/analysis", "internal/report/picture", "internal/result", "internal/screen", "internal/smt", "internal/stats"},
 	"internal/setting":                   {"internal/host", "internal/screen", "internal/spelling"},
-	"internal/smt":                       {"internal/result", "internal/stats"},
+	"internal/smt":                       {"internal/analysis", "internal/result", "internal/stats"},
 	"internal/workload/scanlock": {"internal/host", "internal/neighbours", "internal/placement", "internal/result", "internal/spelling",
 		"internal/stats", "internal/workload", "internal/workload/corun", "internal/workload/hot", "internal/workload/latency", "internal/workload/thread",
 		"internal/workload/worker"},
@@ -90,7 +90,6 @@ var mayImport = map[string][]string{
 	"internal/explain":           {},
 	"internal/watch":             {"internal/host", "internal/result", "internal/screen", "internal/stats"},
 	"internal/watch/live":        {"internal/result", "internal/screen", "internal/watch"},
-	"internal/watch/watchtest":   {"internal/watch"},
 	"internal/energy":            {"internal/host"},
 }
 

@@ -1,11 +1,13 @@
 package smt
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
 
+	"hostlab/internal/analysis"
 	"hostlab/internal/result"
 	"hostlab/internal/stats"
 )
@@ -13,12 +15,17 @@ import (
 // The names that a study of the workload scanlock has: its responses, and the levels
 // of the factor that varies its cell.
 const (
-	lockRate   = "lock_rate"
+	LockRate   = "lock_rate"
 	totalRate  = "total_rate"
-	alone      = "none"
+	Alone      = "none"
 	onSibling  = "@sibling"
+	aluSibling = "alu" + onSibling
 	ownSibling = "own" + onSibling
 )
+
+// moved is how the workload scanlock begins to say that placements changed; what else
+// marks a run is what others took of the CPUs.
+const moved = "the CPUs moved"
 
 // others are the places of a scanner on another core, nearest first.
 var others = []string{"@core", "@llc", "@socket"}
@@ -30,140 +37,208 @@ var steps = []string{"half-l1", "half-l2", "2xl2", "2xllc"}
 // scanlock: the runs that count, where each block is a round. ok is false where no
 // factor has the level "none", the lock thread alone.
 func FromRuns(x *result.Experiment, runs []result.Run) (in Input, ok bool) {
-	r, ok := read(x, runs)
+	r, ok := Read(x, runs)
 	if !ok {
 		return in, false
-	}
-	in.Cells = len(r.runs)
-	for _, run := range r.runs {
-		if run.Contaminated != "" {
-			in.Contaminated++
-		}
 	}
 	in.Alpha = x.Design.Alpha
 	if !(in.Alpha > 0 && in.Alpha < 1) {
 		in.Alpha = 0
 	}
-	scan := r.has("scan"+onSibling, "scan-2xl2"+onSibling)
-	in.Siblings = scan != ""
-	for _, a := range x.Absent {
-		if a.Factor == r.factor.Name && strings.HasSuffix(a.Level, onSibling) {
-			in.NoSiblings = a.Reason
-			break
-		}
-	}
-	in.Sibling = r.against(scan, lockRate)
-	in.Alone, in.Beside = r.median(alone), r.median(scan)
+	scan, other := r.scanner(onSibling), ""
 	for _, place := range others {
-		if level := r.has("scan"+place, "scan-2xl2"+place); level != "" && in.Other == nil {
-			in.Other = r.against(level, lockRate)
-		}
+		other = cmp.Or(other, r.scanner(place))
 	}
-	in.ScanOverALU = minus(r.logs(scan, lockRate, false), r.logs(r.has("alu"+onSibling), lockRate, false))
-	in.Sweep = r.sweep(onSibling)
+	in.NoSiblings, in.NoOther = r.absent(onSibling), r.absent(others[0])
+	in.Sibling, in.Other = r.against(scan, LockRate), r.against(other, LockRate)
+	in.Alone, in.Beside = r.median(Alone), r.median(scan)
+	in.ALU = r.against(r.has(aluSibling), LockRate)
 	in.Yield = r.against(r.has(ownSibling), totalRate)
+	in.Marked = []Marked{r.marked("", false), r.marked(Alone, false), r.marked(scan, false), r.marked(other, false)}
 	if x.Design.AA {
-		in.AA = minus(r.logs(alone, lockRate, true), r.logs(alone, lockRate, false))
+		in.AA = minus(r.Logs(Alone, LockRate, true), r.Logs(Alone, LockRate, false))
+		in.Marked = append(in.Marked, r.marked(Alone, true))
+	}
+	in.CauseMarked = []Marked{r.marked(r.has(aluSibling), false)}
+	for _, s := range steps {
+		level := r.step(s)
+		if level == "" {
+			continue
+		}
+		in.Sweep = append(in.Sweep, Step{Name: s, Ratio: r.against(level, LockRate)})
+		if level != scan && s != "2xllc" { // which the cause does not ask for
+			in.CauseMarked = append(in.CauseMarked, r.marked(level, false))
+		}
 	}
 	return in, true
 }
 
-// Sweep returns what the lock thread keeps of its rate beside scans of each size at
-// a place, such as "core", smallest first. Bytes is 0 where the record does not say.
-func Sweep(x *result.Experiment, runs []result.Run, place string) []Step {
-	if r, ok := read(x, runs); ok {
-		return r.sweep("@" + place)
-	}
-	return nil
+// scale is a response as it is compared.
+type scale struct {
+	response string
+	compare  result.Comparison
 }
 
-// rounds are the runs that count.
-type rounds struct {
+// Rounds are the runs of a record that count, by the levels of the factor that varies
+// the workload's cell.
+type Rounds struct {
+	Factor result.Factor
 	x      *result.Experiment
-	factor result.Factor
-	runs   []*result.Run
+	runs   []result.Run
 	blocks int
+	means  map[scale][]map[int]float64 // of each cell
 }
 
-// read finds the factor and the runs that count.
-func read(x *result.Experiment, runs []result.Run) (*rounds, bool) {
-	i := slices.IndexFunc(x.Factors, func(f result.Factor) bool { return slices.Contains(f.Levels, alone) })
+// Read finds the factor and the runs that count. ok is false where no factor has the
+// level "none".
+func Read(x *result.Experiment, runs []result.Run) (r *Rounds, ok bool) {
+	i := slices.IndexFunc(x.Factors, func(f result.Factor) bool { return slices.Contains(f.Levels, Alone) })
 	if i < 0 {
 		return nil, false
 	}
-	r := &rounds{x: x, factor: x.Factors[i]}
-	for k := range runs {
-		if run := &runs[k]; run.Status == result.OK && run.Cell >= 0 && run.Cell < len(x.Cells) && run.Block >= 0 {
+	r = &Rounds{x: x, Factor: x.Factors[i], means: map[scale][]map[int]float64{}}
+	for _, run := range runs {
+		if run.Status == result.OK && run.Cell >= 0 && run.Cell < len(x.Cells) && run.Block >= 0 {
 			r.runs, r.blocks = append(r.runs, run), max(r.blocks, run.Block+1)
 		}
 	}
 	return r, true
 }
 
+// Means are those of a response at a level, one for each block, on the scale of
+// its comparison: logarithms for ratios. Where other factors vary too, each of their
+// levels counts the same, and a block that lacks one of them has NaN, as what is left
+// of it could not be compared with other blocks. nil: no cell has the level. duplicate
+// asks for the hidden twins of the cells.
+func (r *Rounds) Means(level string, response *result.Response, duplicate bool) []float64 {
+	cells := r.cells(level, duplicate)
+	if len(cells) == 0 {
+		return nil
+	}
+	key := scale{response.Name, response.Compare}
+	if r.means[key] == nil {
+		r.means[key] = analysis.BlockMeans(r.x, r.runs, response)
+	}
+	out := make([]float64, r.blocks)
+	for b := range out {
+		for _, c := range cells {
+			v, ok := r.means[key][c][b]
+			if !ok {
+				v = math.NaN()
+			}
+			out[b] += v / float64(len(cells))
+		}
+	}
+	return out
+}
+
+// Logs are the means of a rate's logarithms, whatever the record compares it by.
+func (r *Rounds) Logs(level, rate string, duplicate bool) []float64 {
+	return r.Means(level, &result.Response{Name: rate, Compare: result.Ratio}, duplicate)
+}
+
+// Marked counts the contaminated runs at a level.
+func (r *Rounds) Marked(level string) int {
+	m := r.marked(level, false)
+	return m.Moved + m.Disturbed
+}
+
+// cells are the indices of those at a level.
+func (r *Rounds) cells(level string, duplicate bool) (out []int) {
+	for i, c := range r.x.Cells {
+		if level != "" && c.Duplicate == duplicate && c.Levels[r.Factor.Name] == level {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+// marked counts runs at a level, or of all cells.
+func (r *Rounds) marked(level string, duplicate bool) Marked {
+	m, cells := Marked{Cell: level}, r.cells(level, duplicate)
+	if duplicate {
+		m.Cell += " (its hidden twin)"
+	}
+	whole := level == "" && !duplicate
+	for i := range r.runs {
+		run := &r.runs[i]
+		if !whole && !slices.Contains(cells, run.Cell) {
+			continue
+		}
+		m.Runs++
+		switch {
+		case strings.HasPrefix(run.Contaminated, moved):
+			m.Moved++
+		case run.Contaminated != "":
+			m.Disturbed++
+		}
+	}
+	return m
+}
+
 // against is what a response at a level keeps of the lock rate alone.
-func (r *rounds) against(level, response string) []float64 {
-	return minus(r.logs(level, response, false), r.logs(alone, lockRate, false))
+func (r *Rounds) against(level, response string) []float64 {
+	return minus(r.Logs(level, response, false), r.Logs(Alone, LockRate, false))
+}
+
+// scanner is the level of the scan that the verdict is about, at a place; "" for none.
+func (r *Rounds) scanner(place string) string {
+	return r.has("scan"+place, "scan-2xl2"+place)
 }
 
 // has returns the first of some levels that the factor has, or "".
-func (r *rounds) has(levels ...string) string {
+func (r *Rounds) has(levels ...string) string {
 	for _, l := range levels {
-		if slices.Contains(r.factor.Levels, l) {
+		if slices.Contains(r.Factor.Levels, l) {
 			return l
 		}
 	}
 	return ""
 }
 
-// logs are the mean logarithms of a response at a level, one for each block, NaN
-// where it has none; nil for the level "".
-func (r *rounds) logs(level, response string, duplicate bool) []float64 {
-	if level == "" {
-		return nil
-	}
-	sum, n := make([]float64, r.blocks), make([]float64, r.blocks)
-	for _, run := range r.runs {
-		cell := r.x.Cells[run.Cell]
-		if v, ok := run.Values[response]; ok && v > 0 && cell.Duplicate == duplicate && cell.Levels[r.factor.Name] == level {
-			sum[run.Block] += math.Log(v)
-			n[run.Block]++
+// absent is why this host has no scanner at a place, or else nothing there; "" where
+// nothing there was left out of the design.
+func (r *Rounds) absent(place string) (why string) {
+	for _, a := range r.x.Absent {
+		if a.Factor != r.Factor.Name || !strings.HasSuffix(a.Level, place) {
+			continue
 		}
+		reason := cmp.Or(a.Reason, "the record does not say why "+a.Level+" was left out")
+		if a.Level == "scan"+place || a.Level == "scan-2xl2"+place {
+			return reason
+		}
+		why = cmp.Or(why, reason)
 	}
-	for b := range sum {
-		sum[b] /= n[b] // 0/0 is NaN
-	}
-	return sum
+	return why
 }
 
 // median is that of the lock rate at a level; 0: not known.
-func (r *rounds) median(level string) float64 {
-	known := slices.DeleteFunc(r.logs(level, lockRate, false), math.IsNaN)
+func (r *Rounds) median(level string) float64 {
+	known := slices.DeleteFunc(r.Logs(level, LockRate, false), math.IsNaN)
 	if len(known) == 0 {
 		return 0
 	}
 	return math.Exp(stats.Median(known))
 }
 
-func (r *rounds) sweep(place string) (out []Step) {
-	for _, name := range steps {
-		level := r.has("scan-" + name + place)
-		if level == "" && r.x.Context["scan"] != "" && r.x.Context["scan"] == r.x.Context["scan_"+strings.ReplaceAll(name, "-", "_")] {
-			level = r.has("scan" + place)
-		}
-		if level != "" {
-			out = append(out, Step{Name: name, Bytes: sizeOf(r.x.Context["scan_"+strings.ReplaceAll(name, "-", "_")]), Ratio: r.against(level, lockRate)})
-		}
+// step is the level of a scan on the sibling by its size: that of the verdict's scan
+// where that is as large; "" for none.
+func (r *Rounds) step(name string) string {
+	size := r.x.Context["scan_"+strings.ReplaceAll(name, "-", "_")]
+	if level := r.has("scan-" + name + onSibling); level != "" || size == "" || size != r.x.Context["scan"] {
+		return level
 	}
-	return out
+	return r.has("scan" + onSibling)
 }
 
-// sizeOf reads a size as reports write it, "1.25 MiB"; 0: not known.
-func sizeOf(text string) int64 {
+// Size reads a number of bytes as the context of a record has it, "1.25 MiB"; 0: not
+// known.
+func Size(text string) int64 {
 	number, unit, _ := strings.Cut(text, " ")
 	v, err := strconv.ParseFloat(number, 64)
-	one, ok := map[string]float64{"B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}[unit]
-	if err != nil || !ok || v < 0 || v > 1<<20 {
+	bytes := v * map[string]float64{"B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}[unit]
+	if err != nil || !(bytes > 0) || bytes > 1<<50 {
 		return 0
 	}
-	return int64(v * one)
+	return int64(bytes)
 }

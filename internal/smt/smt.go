@@ -17,8 +17,8 @@ type Decision string
 
 // The decisions, in the order in which they are tried.
 const (
-	Untestable   Decision = "untestable"   // no sibling was reported or measured
-	Inconclusive Decision = "inconclusive" // the A/A is wider than 5 %, or placements moved in over 20 % of cells, or no rule applies
+	Untestable   Decision = "untestable"   // no scanner on a sibling was measured
+	Inconclusive Decision = "inconclusive" // the A/A is wider than 5 %, or over 20 % of the runs, all or of one cell, are contaminated, or no rule applies
 	Harm         Decision = "harm"
 	None         Decision = "none"
 )
@@ -31,6 +31,23 @@ const (
 	Caches     Cause = "caches"
 	IssueSlots Cause = "issue slots"
 	Unknown    Cause = "unknown" // harm without the controls that would tell
+)
+
+// Obstacle is what keeps from harm or none, so that advice can fit it.
+type Obstacle string
+
+// The obstacles.
+const (
+	NoSibling  Obstacle = "no sibling"    // of this host
+	NotInStudy Obstacle = "not in study"  // a scanner on the sibling
+	NoOther    Obstacle = "no other core" // that was measured
+	Noise      Obstacle = "noise"         // of the lock thread alone
+	Moved      Obstacle = "moved"         // the CPUs, more often than others took part of them
+	Disturbed  Obstacle = "disturbed"
+	FewRounds  Obstacle = "few rounds"
+	Alike      Obstacle = "alike"   // on the sibling and on another core
+	Between    Obstacle = "between" // the rule's limits, surely
+	Wide       Obstacle = "wide"    // is an interval, so that it holds a limit
 )
 
 // The limits of the rule, as ratios of rates.
@@ -46,16 +63,17 @@ const (
 // of the lock thread's rate in a cell to its rate alone. A nil slice is a cell that
 // this host cannot have or that was not measured.
 type Input struct {
-	Siblings     bool      // reported or measured
-	NoSiblings   string    // why there are none, in a phrase; may be empty
-	Sibling      []float64 // scanner on the sibling
-	Other        []float64 // scanner on another core: of the same last-level cache if there is one
-	ScanOverALU  []float64 // rate beside the scanner over rate beside the ALU loop, both on the sibling
-	Sweep        []Step    // scanner on the sibling, by size, rising
-	AA           []float64 // the lock alone against its duplicate; nil where nobody ran it, as in published figures
-	Yield        []float64 // lock threads on both siblings, each with a lock of its own: their sum over one alone
-	Contaminated int       // cells whose placement moved or that others disturbed
-	Cells        int
+	NoSiblings string    // why this host has no sibling to scan on, in a phrase; "": it has, or nobody asked
+	NoOther    string    // the same of a core to scan on that is not the lock thread's
+	Sibling    []float64 // scanner on the sibling
+	Other      []float64 // scanner on another core: of the same last-level cache if there is one
+	ALU        []float64 // ALU loop on the sibling
+	Sweep      []Step    // scanner on the sibling, by size, rising
+	AA         []float64 // the lock alone against its duplicate; nil where nobody ran it, as in published figures
+	Yield      []float64 // lock threads on both siblings, each with a lock of its own: their sum over one alone
+	// Marked counts the contaminated runs of the whole record and of each cell that the
+	// decision rests on, CauseMarked those of the other cells that the cause rests on.
+	Marked, CauseMarked []Marked
 	// Alone and Beside are the lock thread's rates alone, or of the threads on another
 	// core, and beside the scanner on the sibling, 1/s; 0: not known.
 	Alone, Beside float64
@@ -63,20 +81,58 @@ type Input struct {
 	Alpha float64
 }
 
+// Marked counts runs that count although they were contaminated, as often as they were
+// made again.
+type Marked struct {
+	Cell      string // the level, as the study has it; "": all cells together
+	Runs      int
+	Moved     int // the CPUs moved between the probes around the run
+	Disturbed int // others took part of the CPUs
+}
+
+// over reports whether they are too many.
+func (m Marked) over() bool { return float64(m.Moved+m.Disturbed) > contaminated*float64(m.Runs) }
+
+// String tells what happened, and to how many.
+func (m Marked) String() string {
+	text := fmt.Sprintf("%d of %d runs", m.Moved+m.Disturbed, m.Runs)
+	if m.Cell != "" {
+		text += " of the cell " + m.Cell
+	}
+	var parts []string
+	if m.Moved > 0 {
+		parts = append(parts, fmt.Sprintf("in %d the CPUs moved", m.Moved))
+	}
+	if m.Disturbed > 0 {
+		parts = append(parts, fmt.Sprintf("in %d others took part of them", m.Disturbed))
+	}
+	return text + " are contaminated, more than a fifth: " + strings.Join(parts, ", ")
+}
+
+// overLimit is the first of the counts that is too large, and whether there is one.
+func overLimit(list []Marked) (Marked, bool) {
+	i := slices.IndexFunc(list, Marked.over)
+	if i < 0 {
+		return Marked{}, false
+	}
+	return list[i], true
+}
+
 // Step is one scan size.
 type Step struct {
-	Name  string // half-l1, half-l2, 2xl2, 2xllc
-	Bytes int64
+	Name  string    // half-l1, half-l2, 2xl2, 2xllc
 	Ratio []float64 // one a round, in the order of Input.Sibling
 }
 
 // Verdict is a decision with what it rests on. Intervals are of ratios, not of
 // logarithms; a zero N is an interval that could not be had.
 type Verdict struct {
-	Decision                                                 Decision       `json:"decision"`
-	Cause                                                    Cause          `json:"cause,omitempty"` // of harm
-	Reason                                                   string         `json:"reason"`          // sentences with the figures
-	Sibling, Other, SiblingOverOther, ScanOverALU, AA, Yield stats.Interval `json:"-"`
+	Decision Decision
+	Cause    Cause    // of harm; else ""
+	Obstacle Obstacle // to harm and none; else ""
+	Reason   string   // sentences with the figures
+
+	Sibling, Other, SiblingOverOther, ALU, ScanOverALU, AA, Yield stats.Interval
 }
 
 // Judge decides by the rule: harm where the sibling keeps less than 90 % of its rate
@@ -88,65 +144,96 @@ func Judge(in Input) Verdict {
 		alpha = 0.05
 	}
 	v := Verdict{
-		Sibling: interval(in.Sibling, alpha), Other: interval(in.Other, alpha), SiblingOverOther: interval(minus(in.Sibling, in.Other), alpha),
-		ScanOverALU: interval(in.ScanOverALU, alpha), AA: interval(in.AA, alpha), Yield: interval(in.Yield, alpha),
+		Sibling: Estimate(in.Sibling, alpha), Other: Estimate(in.Other, alpha), SiblingOverOther: Ratio(in.Sibling, in.Other, alpha),
+		ALU: Estimate(in.ALU, alpha), ScanOverALU: Ratio(in.Sibling, in.ALU, alpha), AA: Estimate(in.AA, alpha), Yield: Estimate(in.Yield, alpha),
 	}
-	v.Decision, v.Reason = v.decide(in)
+	v.Decision, v.Obstacle, v.Reason = v.decide(in)
 	if v.Decision == Harm {
 		var why string
-		v.Cause, why = cause(v.ScanOverALU, in.Sweep, alpha)
+		v.Cause, why = v.cause(in, alpha)
 		v.Reason += " " + why
 	}
 	return v
 }
 
 // decide tries the decisions in their order.
-func (v *Verdict) decide(in Input) (Decision, string) {
-	if !in.Siblings || in.Sibling == nil {
-		why := in.NoSiblings
-		if why == "" {
-			why = "no two CPUs are known to share a core"
+func (v *Verdict) decide(in Input) (Decision, Obstacle, string) {
+	if in.Sibling == nil {
+		other := strings.Replace(v.other(), "Beside one on another core it", "Beside a scanner on another core the lock thread", 1)
+		if in.NoSiblings == "" {
+			return Untestable, NotInStudy, "Not tested: the study measures no scanner on a sibling, neither scan@sibling nor scan-2xl2@sibling." + other
 		}
-		return Untestable, strings.Replace("Untestable here: "+why+"."+v.other(), "Beside one on another core it", "Beside a scanner on another core the lock thread", 1)
+		return Untestable, NoSibling, "Untestable here: " + in.NoSiblings + "." + other
 	}
 	beside := fmt.Sprintf("Beside a scanner on its sibling, the lock thread keeps %s of its rate alone%s.", ratio(v.Sibling), throughputs(in))
-	sure := known(v.Sibling) && known(v.SiblingOverOther)
+	rest := beside + v.other()
+	least, most := v.Sibling.Low, v.Sibling.High
+	marked, over := overLimit(in.Marked)
 	switch {
 	case in.AA != nil && !known(v.AA):
-		return Inconclusive, "Inconclusive: too few rounds for an interval of the A/A. " + beside + v.other()
+		return Inconclusive, FewRounds, "Inconclusive: too few rounds for an interval of the A/A. " + rest
 	case in.AA != nil && (v.AA.Low < 1-margin || v.AA.High > 1+margin):
-		return Inconclusive, fmt.Sprintf("Inconclusive: the lock thread alone, measured twice, differs by more than 5 %% from itself: %s. %s%s", ratio(v.AA), beside, v.other())
-	case float64(in.Contaminated) > contaminated*float64(in.Cells):
-		return Inconclusive, fmt.Sprintf("Inconclusive: in %d of %d cells the CPUs moved or others took part of them. %s%s", in.Contaminated, in.Cells, beside, v.other())
-	case sure && v.Sibling.High < harmBelow && v.SiblingOverOther.High < harmApart:
-		return Harm, beside + v.other() + v.yield()
-	case known(v.Sibling) && v.Sibling.Low >= 1-margin && v.Sibling.High <= 1+margin:
-		return None, beside + v.other() + " Less than 5 % does not matter." + v.yield()
+		return Inconclusive, Noise, fmt.Sprintf("Inconclusive: the lock thread alone, measured twice, differs by more than 5 %% from itself: %s. %s", ratio(v.AA), rest)
+	case over:
+		why := Disturbed
+		if marked.Moved > marked.Disturbed {
+			why = Moved
+		}
+		return Inconclusive, why, fmt.Sprintf("Inconclusive: %s. %s", marked, rest)
 	case !known(v.Sibling):
-		return Inconclusive, "Inconclusive: too few rounds for an interval. " + beside + v.other()
-	case v.Sibling.High < harmBelow && !known(v.SiblingOverOther):
-		return Inconclusive, "Inconclusive: without a scanner on another core, nobody can tell whether sharing the core or the scan as such costs that. " + beside
-	case v.Sibling.High < harmBelow:
-		return Inconclusive, "Inconclusive: a scanner on another core costs about as much, so that sharing the core may not be the reason. " + beside + v.other()
+		return Inconclusive, FewRounds, "Inconclusive: too few rounds for an interval. " + rest
+	case least >= 1-margin && most <= 1+margin:
+		return None, "", rest + " Less than 5 % does not matter." + v.yield()
+	case most < harmBelow:
+		return v.apart(in, beside)
+	case least >= harmBelow && most < 1-margin, least > 1+margin:
+		return Inconclusive, Between, "Inconclusive: that is surely more than 90 % and surely not within 5 % of unharmed, of which the rule says nothing. " + rest
 	}
-	return Inconclusive, "Inconclusive: that is neither surely below 90 % nor surely within 5 % of unharmed. " + beside + v.other()
+	return Inconclusive, Wide, "Inconclusive: that is neither surely below 90 % nor surely within 5 % of unharmed. " + rest
+}
+
+// apart decides where the scanner on the sibling costs enough for harm: on another core
+// it has to cost less.
+func (v *Verdict) apart(in Input, beside string) (Decision, Obstacle, string) {
+	rest := beside + v.other()
+	switch {
+	case in.Other == nil:
+		why := ""
+		if in.NoOther != "" {
+			why = " (" + in.NoOther + ")"
+		}
+		if v.ALU.N > 0 {
+			beside += fmt.Sprintf(" Beside an ALU loop there, which touches no memory, it keeps %s.", ratio(v.ALU))
+		}
+		return Inconclusive, NoOther, "Inconclusive: without a scanner on another core" + why + ", nobody can tell whether sharing the core or the scan as such costs that. " + beside + v.yield()
+	case !known(v.SiblingOverOther):
+		return Inconclusive, FewRounds, "Inconclusive: too few rounds that have a scanner on another core too. " + rest
+	case v.SiblingOverOther.High < harmApart:
+		return Harm, "", rest + v.yield()
+	case v.SiblingOverOther.Low >= harmApart:
+		return Inconclusive, Alike, "Inconclusive: a scanner on another core costs about as much, so that sharing the core may not be the reason. " + rest
+	}
+	return Inconclusive, Wide, fmt.Sprintf("Inconclusive: a scanner on another core may cost as much: against that it keeps %s. %s", ratio(v.SiblingOverOther), rest)
 }
 
 // cause tells caches from issue slots: the scan has to cost more than a loop that
 // fills the ports and leaves the caches alone, and more the larger it is.
-func cause(overALU stats.Interval, sweep []Step, alpha float64) (Cause, string) {
-	first, middle, last := step(sweep, "half-l1"), step(sweep, "half-l2"), step(sweep, "2xl2")
-	if !known(overALU) || first == nil || middle == nil || last == nil {
-		return Unknown, "What it costs through caches and what through issue slots is not known, since there is no ALU loop or no scan by size to compare with."
+func (v *Verdict) cause(in Input, alpha float64) (Cause, string) {
+	const unknown = "What it costs through caches and what through issue slots is not known"
+	if marked, over := overLimit(in.CauseMarked); over {
+		return Unknown, unknown + ": " + marked.String() + "."
 	}
-	grows := interval(minus(last, first), alpha)
+	first, middle, last := step(in.Sweep, "half-l1"), step(in.Sweep, "half-l2"), step(in.Sweep, "2xl2")
+	if !known(v.ScanOverALU) || first == nil || middle == nil || last == nil {
+		return Unknown, unknown + ", since there is no ALU loop or no scan by size to compare with."
+	}
+	grows, l1, l2 := Ratio(last, first, alpha), Ratio(middle, first, alpha), Ratio(last, middle, alpha)
 	if !known(grows) {
-		return Unknown, "What it costs through caches and what through issue slots is not known: there are too few rounds of scans by size."
+		return Unknown, unknown + ": there are too few rounds of scans by size."
 	}
-	l1, l2 := interval(minus(middle, first), alpha), interval(minus(last, middle), alpha)
 	rises := grows.High < 1 && l1.Estimate <= 1 && l2.Estimate <= 1
-	figures := fmt.Sprintf("against an ALU loop there it keeps %s, and against a scan of half of L1, one of twice L2 leaves %s", ratio(overALU), ratio(grows))
-	if overALU.High < cachesBelow && rises {
+	figures := fmt.Sprintf("against an ALU loop there it keeps %s, and against a scan of half of L1, one of twice L2 leaves %s", ratio(v.ScanOverALU), ratio(grows))
+	if v.ScanOverALU.High < cachesBelow && rises {
 		return Caches, "The caches are to blame: " + figures + "."
 	}
 	return IssueSlots, "Issue slots that both threads want are to blame rather than caches: " + figures + "."
@@ -195,9 +282,14 @@ func rate(x float64) string {
 	return fmt.Sprintf("%.3g", x)
 }
 
-// interval estimates a ratio from logarithms: by ranks, and by Student's below the
-// rounds that ranks need.
-func interval(d []float64, alpha float64) stats.Interval {
+// Ratio estimates that of two cells from the logarithms of their rates, round by round.
+func Ratio(level, base []float64, alpha float64) stats.Interval {
+	return Estimate(minus(level, base), alpha)
+}
+
+// Estimate estimates a ratio from its logarithms, of which it leaves NaN out: by ranks,
+// and by Student's below the rounds that ranks need. N is 0 where there are none.
+func Estimate(d []float64, alpha float64) stats.Interval {
 	d = slices.DeleteFunc(slices.Clone(d), func(x float64) bool { return math.IsNaN(x) || math.IsInf(x, 0) })
 	if len(d) == 0 {
 		return stats.Interval{Estimate: math.NaN(), Low: math.NaN(), High: math.NaN()}

@@ -23,10 +23,10 @@ func logs(r *rand.Rand, n int, ratio, noise float64) []float64 {
 func made(sibling, other, alu float64, sweep [3]float64) Input {
 	r := rand.New(rand.NewPCG(1, 2))
 	const n, noise = 15, 0.01
-	in := Input{Siblings: true, Cells: 300, Alone: 4e8, Beside: 4e8 * sibling, AA: logs(r, n, 1, noise),
-		Sibling: logs(r, n, sibling, noise), Other: logs(r, n, other, noise), ScanOverALU: logs(r, n, sibling/alu, noise), Yield: logs(r, n, 1.2, noise)}
+	in := Input{Alone: 4e8, Beside: 4e8 * sibling, AA: logs(r, n, 1, noise),
+		Sibling: logs(r, n, sibling, noise), Other: logs(r, n, other, noise), ALU: logs(r, n, alu, noise), Yield: logs(r, n, 1.2, noise)}
 	for i, name := range []string{"half-l1", "half-l2", "2xl2"} {
-		in.Sweep = append(in.Sweep, Step{Name: name, Bytes: 1 << (15 + 5*i), Ratio: logs(r, n, sweep[i], noise)})
+		in.Sweep = append(in.Sweep, Step{Name: name, Ratio: logs(r, n, sweep[i], noise)})
 	}
 	return in
 }
@@ -42,30 +42,33 @@ func TestJudge(t *testing.T) {
 		cause Cause
 		says  string
 	}{
-		"no siblings":          {with(harm, func(in *Input) { in.Siblings = false; in.NoSiblings = "no CPU shares a core with CPU 0" }), Untestable, "", "Untestable here: no CPU shares a core with CPU 0. Beside a scanner on another core the lock thread keeps 9"},
-		"siblings, no scan":    {with(harm, func(in *Input) { in.Sibling, in.Other = nil, nil }), Untestable, "", "Untestable here: no two CPUs are known to share a core."},
+		"no siblings":          {with(harm, func(in *Input) { in.Sibling = nil; in.NoSiblings = "no CPU shares a core with CPU 0" }), Untestable, "", "Untestable here: no CPU shares a core with CPU 0. Beside a scanner on another core the lock thread keeps 9"},
+		"not in the study":     {with(harm, func(in *Input) { in.Sibling, in.Other = nil, nil }), Untestable, "", "Not tested: the study measures no scanner on a sibling"},
 		"A/A too wide":         {with(harm, func(in *Input) { in.AA = logs(rand.New(rand.NewPCG(3, 4)), 15, 1, 0.2) }), Inconclusive, "", "measured twice, differs by more than 5 %"},
 		"A/A off":              {with(harm, func(in *Input) { in.AA = logs(rand.New(rand.NewPCG(3, 4)), 15, 1.06, 0.01) }), Inconclusive, "", "measured twice"},
 		"A/A of one":           {with(harm, func(in *Input) { in.AA = in.AA[:1] }), Inconclusive, "", "too few rounds for an interval of the A/A"},
-		"contaminated":         {with(harm, func(in *Input) { in.Contaminated = 61 }), Inconclusive, "", "in 61 of 300 cells"},
-		"a fifth contaminated": {with(harm, func(in *Input) { in.Contaminated = 60 }), Harm, Caches, ""},
+		"contaminated":         {with(harm, func(in *Input) { in.Marked = []Marked{{"", 300, 20, 41}} }), Inconclusive, "", "61 of 300 runs are contaminated, more than a fifth: in 20 the CPUs moved, in 41 others took part of them. Beside"},
+		"a fifth contaminated": {with(harm, func(in *Input) { in.Marked = []Marked{{"", 300, 20, 40}} }), Harm, Caches, ""},
 		"caches":               {harm, Harm, Caches, "of its rate alone: 200 million of 400 million acquisitions/s. Beside one on another core it keeps 9"},
 		"yield":                {harm, Harm, Caches, "make together 12"},
 		"as much as ALU":       {made(0.5, 0.98, 0.5, grows), Harm, IssueSlots, "Issue slots"},
 		"not by size":          {made(0.5, 0.98, 0.7, flat), Harm, IssueSlots, "Issue slots"},
 		"only up to L2":        {made(0.5, 0.98, 0.7, [3]float64{0.8, 0.4, 0.5}), Harm, IssueSlots, ""},
-		"no ALU loop":          {with(harm, func(in *Input) { in.ScanOverALU = nil }), Harm, Unknown, "is not known"},
+		"no ALU loop":          {with(harm, func(in *Input) { in.ALU = nil }), Harm, Unknown, "is not known"},
 		"no sweep":             {with(harm, func(in *Input) { in.Sweep = in.Sweep[:2] }), Harm, Unknown, "is not known"},
 		"sweep of one": {with(harm, func(in *Input) {
 			in.Sweep = made(0.5, 0.98, 0.7, grows).Sweep
 			in.Sweep[0].Ratio = in.Sweep[0].Ratio[:1]
 		}), Harm, Unknown, "too few rounds of scans"},
+		"other maybe as much": {with(harm, func(in *Input) { in.Other = logs(rand.New(rand.NewPCG(3, 4)), 15, 0.55, 0.2) }), Inconclusive, "", "a scanner on another core may cost as much: against that it keeps"},
+		"other of one":        {with(harm, func(in *Input) { in.Other = in.Other[:1] }), Inconclusive, "", "too few rounds that have a scanner on another core too"},
 		"other costs as much": {made(0.5, 0.5, 0.7, grows), Inconclusive, "", "a scanner on another core costs about as much"},
 		"no other core":       {with(harm, func(in *Input) { in.Other = nil }), Inconclusive, "", "without a scanner on another core"},
 		"none":                {made(0.99, 0.99, 1, flat), None, "", "Less than 5 % does not matter."},
 		"none, no other core": {with(made(0.99, 0.99, 1, flat), func(in *Input) { in.Other = nil }), None, "", ""},
-		"between":             {made(0.92, 0.99, 1, flat), Inconclusive, "", "neither surely below 90 % nor surely within 5 %"},
-		"more":                {made(1.2, 0.99, 1, flat), Inconclusive, "", ""},
+		"between":             {made(0.92, 0.99, 1, flat), Inconclusive, "", "of which the rule says nothing"},
+		"on the edge":         {made(0.9, 0.99, 1, flat), Inconclusive, "", "neither surely below 90 % nor surely within 5 %"},
+		"more":                {made(1.2, 0.99, 1, flat), Inconclusive, "", "of which the rule says nothing"},
 		"one round":           {with(harm, func(in *Input) { in.Sibling = in.Sibling[:1] }), Inconclusive, "", "too few rounds for an interval"},
 		"three rounds":        {with(harm, func(in *Input) { in.Sibling = in.Sibling[:3] }), Harm, Caches, "(n = 3)"},
 		"holes":               {with(harm, func(in *Input) { in.Sibling = append(slices.Clone(in.Sibling[:8]), math.NaN()) }), Harm, Caches, "(n = 8)"},
@@ -74,6 +77,9 @@ func TestJudge(t *testing.T) {
 			v := Judge(c.in)
 			if v.Decision != c.want || v.Cause != c.cause || !strings.Contains(v.Reason, c.says) {
 				t.Errorf("%s, %q: %s\nwant %s, %q: %s", v.Decision, v.Cause, v.Reason, c.want, c.cause, c.says)
+			}
+			if (v.Obstacle == "") != (v.Decision == Harm || v.Decision == None) {
+				t.Errorf("%s, and what is in the way is %q", v.Decision, v.Obstacle)
 			}
 			if strings.Contains(strings.ToLower(v.Reason), "disable") {
 				t.Error("it gives advice that a rate alone does not bear")
@@ -90,7 +96,7 @@ func TestJudgeIsMonotone(t *testing.T) {
 		draw := func(name string) []float64 {
 			return rapid.SliceOfN(rapid.Float64Range(-1.2, 0.2), n, n).Draw(t, name)
 		}
-		in := Input{Siblings: true, Sibling: draw("sibling"), Other: draw("other"), Cells: 100, Contaminated: rapid.IntRange(0, 40).Draw(t, "contaminated")}
+		in := Input{Sibling: draw("sibling"), Other: draw("other"), Marked: []Marked{{Runs: 100, Moved: rapid.IntRange(0, 40).Draw(t, "moved")}}}
 		worse, better := in, in
 		worse.Sibling, better.Sibling = slices.Clone(in.Sibling), slices.Clone(in.Sibling)
 		by := rapid.Float64Range(0, 2).Draw(t, "by")
@@ -106,7 +112,7 @@ func TestJudgeIsMonotone(t *testing.T) {
 			t.Fatalf("better by %g, %s became harm", by, v.Decision)
 		}
 		more := in
-		more.Contaminated += rapid.IntRange(0, 60).Draw(t, "more")
+		more.Marked = append(slices.Clone(in.Marked), Marked{Cell: "none", Runs: 15, Disturbed: rapid.IntRange(0, 15).Draw(t, "more")})
 		if w := Judge(more).Decision; v.Decision == Inconclusive && w != Inconclusive {
 			t.Fatalf("more contaminated cells made %s of inconclusive", w)
 		}
@@ -134,7 +140,7 @@ func TestFalseHarm(t *testing.T) {
 		for _, noise := range []float64{0.005, 0.02, 0.08} {
 			harm := 0
 			for range studies {
-				if Judge(Input{Siblings: true, Cells: 100, AA: noisy(c.rounds, 1, noise), Sibling: noisy(c.rounds, c.sibling, noise), Other: noisy(c.rounds, c.other, noise)}).Decision == Harm {
+				if Judge(Input{AA: noisy(c.rounds, 1, noise), Sibling: noisy(c.rounds, c.sibling, noise), Other: noisy(c.rounds, c.other, noise)}).Decision == Harm {
 					harm++
 				}
 			}
@@ -146,7 +152,7 @@ func TestFalseHarm(t *testing.T) {
 	// What is there is found.
 	found := 0
 	for range studies {
-		if Judge(Input{Siblings: true, Cells: 100, AA: noisy(15, 1, 0.02), Sibling: noisy(15, 0.6, 0.02), Other: noisy(15, 0.98, 0.02)}).Decision == Harm {
+		if Judge(Input{AA: noisy(15, 1, 0.02), Sibling: noisy(15, 0.6, 0.02), Other: noisy(15, 0.98, 0.02)}).Decision == Harm {
 			found++
 		}
 	}

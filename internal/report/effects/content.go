@@ -10,7 +10,7 @@ import (
 )
 
 // content writes an extra on a terminal.
-func (t *term) content(c content) {
+func (t *term) content(c *content) {
 	t.Head(c.Title)
 	for _, s := range c.Told {
 		t.Text("  ", screen.Bold, s)
@@ -121,7 +121,7 @@ func (t *term) gridLines(label int, width []int, name string, cells []gridCell, 
 }
 
 // markdownContent writes an extra as GitHub renders it.
-func markdownContent(b *bytes.Buffer, c content) {
+func markdownContent(b *bytes.Buffer, c *content) {
 	fmt.Fprintf(b, "### %s\n\n", md(c.Title))
 	for _, s := range c.Told {
 		fmt.Fprintf(b, "**%s**\n\n", md(s))

@@ -50,7 +50,7 @@ func newCross(a *analysis.Analysis, runs []result.Run) extra {
 	out := &cross{x: x}
 	for _, r := range shown(x) {
 		one := crossResponse{Response: r}
-		values := blockMeans(x, runs, &r)
+		values := analysis.BlockMeans(x, runs, &r)
 		for i := range x.Cells {
 			if x.Cells[i].Duplicate {
 				continue
@@ -76,33 +76,6 @@ func newCross(a *analysis.Analysis, runs []result.Run) extra {
 	return out
 }
 
-// blockMeans are, for each cell, the means of its runs in each block, as logarithms
-// for ratios.
-func blockMeans(x *result.Experiment, runs []result.Run, r *result.Response) []map[int]float64 {
-	sum, count := make([]map[int]float64, len(x.Cells)), make([]map[int]float64, len(x.Cells))
-	for i := range sum {
-		sum[i], count[i] = map[int]float64{}, map[int]float64{}
-	}
-	for i := range runs {
-		run := &runs[i]
-		v, ok := run.Values[r.Name]
-		if r.Compare != result.Difference {
-			v = math.Log(v)
-		}
-		if !ok || math.IsNaN(v) || math.IsInf(v, 0) || run.Cell < 0 || run.Cell >= len(sum) {
-			continue
-		}
-		sum[run.Cell][run.Block] += v
-		count[run.Cell][run.Block]++
-	}
-	for i := range sum {
-		for b, n := range count[i] {
-			sum[i][b] /= n
-		}
-	}
-	return sum
-}
-
 // onResponse turns a mean on the scale of the comparison into the response's unit.
 func onResponse(r *result.Response, z float64) float64 {
 	if r.Compare == result.Difference {
@@ -126,8 +99,7 @@ func paired(x *result.Experiment, r *result.Response, level, base map[int]float6
 		iv = stats.PairedT(d, crossAlpha)
 	}
 	if r.Compare != result.Difference {
-		iv = exponential(iv)
-		iv.Estimate, iv.Low, iv.High = iv.Estimate-1, iv.Low-1, iv.High-1
+		iv.Estimate, iv.Low, iv.High = math.Exp(iv.Estimate)-1, math.Exp(iv.Low)-1, math.Exp(iv.High)-1
 	}
 	return iv
 }
@@ -141,12 +113,6 @@ func differences(level, base map[int]float64) []float64 {
 		}
 	}
 	return d
-}
-
-// exponential turns an interval of logarithms into one of ratios.
-func exponential(iv stats.Interval) stats.Interval {
-	iv.Estimate, iv.Low, iv.High = math.Exp(iv.Estimate), math.Exp(iv.Low), math.Exp(iv.High)
-	return iv
 }
 
 // student reports whether an interval is Student's, as the analysis has it for the few

@@ -33,6 +33,7 @@ var samples = map[string]func() *effects.Set{
 	"smt-none":       func() *effects.Set { return set(experiments.SMTNone()) },
 	"smt-noisy":      func() *effects.Set { return set(experiments.SMTNoisy()) },
 	"smt-untestable": func() *effects.Set { return set(experiments.SMTUntestable()) },
+	"smt-one-core":   func() *effects.Set { return set(experiments.SMTOneCore()) },
 	"smt-empty":      func() *effects.Set { return set(experiments.SMTEmpty()) },
 	"paused":         func() *effects.Set { return set(experiments.Paused()) },
 	"empty":          func() *effects.Set { return set(experiments.Empty()) },

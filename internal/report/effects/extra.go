@@ -68,6 +68,20 @@ func (r *Report) extra() extra {
 	return build(r.Analysis, runs)
 }
 
+// section is the content of the extra; nil for none. Its verdict is left out where it
+// stands at the top already, for want of a primary effect.
+func (r *Report) section(key string) *content {
+	e := r.extra()
+	if e == nil {
+		return nil
+	}
+	c := e.content(key)
+	if len(deciding(r.Analysis)) == 0 {
+		c.Told = nil
+	}
+	return &c
+}
+
 // unknownSection is the warning for a record of a newer hostlab; "" where there is
 // nothing to warn of.
 func (r *Report) unknownSection() string {

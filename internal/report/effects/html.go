@@ -122,8 +122,8 @@ func heading(s *Set) string {
 
 func newSection(key string, r *Report) section {
 	a, x := r.Analysis, r.head()
-	out := section{Key: key, Dir: r.Dir, Name: x.Name, Title: x.Title, Lead: headLine(r), State: stateText(a), Counts: runsText(a.Runs), Absent: absentText(x),
-		Warnings: r.warnings(), Notes: footnotes(x, a), Steps: r.steps(), Study: studyText(r.Study)}
+	out := section{Key: key, Dir: r.Dir, Name: x.Name, Title: x.Title, Lead: headLine(r), State: stateText(a), Counts: runsText(a.Runs), Absent: absentText(x), Extra: r.section(key),
+		Warnings: r.warnings(), Notes: footnotes(x, a, true), Steps: r.steps(), Study: studyText(r.Study)}
 	for _, e := range deciding(a) {
 		out.Told = append(out.Told, told{string(e.Verdict), glued.Replace(sentence(x, e)) + "."})
 	}
@@ -131,9 +131,6 @@ func newSection(key string, r *Report) section {
 		for _, v := range verdicts(r) {
 			out.Told = append(out.Told, told{"", v + "."})
 		}
-	}
-	if e := r.extra(); e != nil {
-		out.Extra = new(e.content(key))
 	}
 	main := effectTable{Title: "Effects", Lead: "What each change costs. An effect counts where its whole interval lies beyond the practical margin."}
 	inter := effectTable{Title: "Interactions"}

@@ -56,8 +56,8 @@ func markdown(b *bytes.Buffer, r *Report) {
 	if s := absentText(x); s != "" {
 		fmt.Fprintf(b, "%s\n\n", md(s))
 	}
-	if e := r.extra(); e != nil {
-		markdownContent(b, e.content(""))
+	if c := r.section(""); c != nil {
+		markdownContent(b, c)
 	}
 	if len(a.Effects) > 0 {
 		b.WriteString("| Effect | Change | Interval | n | Margin | Noise floor | Verdict | Evidence |\n|---|--:|---|--:|--:|--:|---|---|\n")
@@ -72,7 +72,7 @@ func markdown(b *bytes.Buffer, r *Report) {
 				within(p.Margin, p), within(e.NoiseFloor, p), verdictWord(e.Verdict), evidence(x, e))
 		}
 		b.WriteString("\n")
-		for _, n := range footnotes(x, a) {
+		for _, n := range footnotes(x, a, true) {
 			fmt.Fprintf(b, "%s\n", n)
 		}
 		b.WriteString("\n")

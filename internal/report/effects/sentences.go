@@ -236,9 +236,9 @@ func verdicts(r *Report) []string {
 	return []string{fmt.Sprintf("no verdict yet: %s, %s", screen.Count(r.Analysis.Blocks, "complete block"), runsText(r.Analysis.Runs))}
 }
 
-// footnotes explain the intervals of the effects shown, and what the next split plot
-// may do better.
-func footnotes(x *result.Experiment, a *analysis.Analysis) []string {
+// footnotes explain the intervals of the effects shown, with or without those that are
+// not primary, and what the next split plot may do better.
+func footnotes(x *result.Experiment, a *analysis.Analysis, others bool) []string {
 	var first, other *analysis.Effect
 	for i := range a.Effects {
 		e := &a.Effects[i]
@@ -256,7 +256,7 @@ func footnotes(x *result.Experiment, a *analysis.Analysis) []string {
 		}
 		out = append(out, s+".")
 	}
-	if other != nil {
+	if other != nil && others {
 		out = append(out, fmt.Sprintf("Others: %s intervals, not primary: not corrected for their number.", confidence(other.Alpha)))
 	}
 	if a.Repeats > 0 {

@@ -49,6 +49,7 @@ func TestSMTSection(t *testing.T) {
 		{"smt-none", "none", "", 1.01, 1, "does not harm"},
 		{"smt-noisy", "inconclusive", "", 0.83, 1, "Inconclusive"},
 		{"smt-untestable", "untestable", "", 0, 0.995, "no CPU shares a core with CPU 0"},
+		{"smt-one-core", "inconclusive", "", 0.6, 0, "More blocks do not help here."},
 		{"smt-empty", "inconclusive", "", 0, 0, "No verdict yet"},
 	} {
 		s := samples[c.sample]()
@@ -89,6 +90,25 @@ func TestSMTSection(t *testing.T) {
 					t.Errorf("%s: %s says %q", c.sample, name, never)
 				}
 			}
+		}
+	}
+}
+
+// A verdict that stands at the top, for want of a primary effect, is not said again.
+func TestSMTVerdictOnce(t *testing.T) {
+	for name, write := range texts {
+		page := dataElement.ReplaceAllString(string(written(t, samples["smt-untestable"](), write)), "")
+		text := strings.Join(strings.Fields(page), " ")
+		if n := strings.Count(text, "Untestable here"); n != 1 {
+			t.Errorf("%s says it %d times", name, n)
+		}
+		if strings.Contains(text, "EFFECTS") || !strings.Contains(text, "Does sharing a core harm") && !strings.Contains(text, "DOES SHARING A CORE HARM") {
+			t.Errorf("%s has a heading without effects, or none of the section", name)
+		}
+	}
+	for name, write := range texts { // with a primary effect at the top, the section has it
+		if text := dataElement.ReplaceAllString(string(written(t, samples["smt-caches"](), write)), ""); strings.Count(strings.Join(strings.Fields(text), " "), "Sharing a core harms threads that take locks here") != 1 {
+			t.Errorf("%s does not say once that it harms", name)
 		}
 	}
 }

@@ -14,7 +14,7 @@ import (
 
 func (s *smtSection) content(key string) content {
 	out := content{Title: "Does sharing a core harm threads that take locks?", Told: s.told()}
-	if len(s.cells) == 0 || s.alone.medians[smtRate] == 0 {
+	if len(s.cells) == 0 || s.alone.medians[smt.LockRate] == 0 {
 		return out // nothing was measured yet
 	}
 	if rates := s.rates(); rates != "" {
@@ -47,6 +47,7 @@ func (s *smtSection) published() string {
 	low, high := oks()
 	text := fmt.Sprintf("For comparison, cited: in the %d runs that Oks printed (\"Be aware: To Hyper or not to Hyper\", 2005; two cores of two threads, a scan of 1 MiB, all others want one lock), the lock thread on the scanner's sibling took the lock %.0f to %.0f %% as often as the other lock threads did on average.",
 		len(smt.SeedRuns), 100*low, 100*high)
+	text += fmt.Sprintf(" The rule of this verdict calls those runs %s.", smt.Judge(smt.FromSeed()).Decision)
 	if s.rotation.N > 0 {
 		text += fmt.Sprintf(" The same rotation here, %s: %s.", s.x.Evidence, percentFigure(s.rotation))
 	}
@@ -78,10 +79,27 @@ func (s *smtSection) advice() string {
 		return compare
 	case smt.None:
 		return "For threads that take locks there is nothing to gain here. Other work may still gain or lose by sharing cores: run it at as many threads as there are CPUs and as there are cores."
-	case smt.Untestable:
-		return "To know what siblings do, run the study where this host's CPUs are threads of shared cores: on the hypervisor, or on a guest that shows its siblings."
 	}
-	return "Before you change anything, run it again on a quieter host or with more blocks."
+	switch s.verdict.Obstacle {
+	case smt.NoSibling:
+		return "To know what siblings do, run the study where this host's CPUs are threads of shared cores: on the hypervisor, or on a guest that shows its siblings."
+	case smt.NotInStudy:
+		return "To know what siblings do, run the built-in study smt, or add the level scan@sibling to this one: where the sibling is, hostlab finds out itself."
+	case smt.NoOther:
+		if s.absent["core"] == "" {
+			return "To tell what the scan costs from what sharing costs, run the built-in study smt, or add the level scan@core to this one."
+		}
+		return "More blocks do not help here. That the scan takes throughput is measured, and why is not: decide by both rates. What a loop without memory takes, the shared core takes. A machine of the same model with more cores can tell the rest."
+	case smt.Alike:
+		return "More blocks do not help: the scan takes its share of memory or of a cache from wherever it runs, and moving it to another core would not mend that. Look at how much the work in the background reads, and when."
+	case smt.Between:
+		return "More blocks do not help: both figures above are what there is to decide by. Weigh them under your own load."
+	case smt.Moved:
+		return "Before you change anything, have the guest's CPUs pinned to the host's, or measure on the host itself, and run it again: nobody knows which CPUs these figures are about."
+	case smt.Noise, smt.Disturbed:
+		return "Before you change anything, run it again on a quieter host, or at a quieter time."
+	}
+	return "Before you change anything, run it again with more blocks (--blocks 30)."
 }
 
 // rates are the throughputs of both, without and with sharing; "" where they are not
@@ -174,25 +192,31 @@ func (s *smtSection) placements() grid {
 
 // responses is the table of everything else that was measured.
 func (s *smtSection) responses() grid {
-	g := grid{Title: "What both threads did", Corner: "placement", Lead: "Medians of the runs."}
+	g := grid{Title: "What both threads did", Corner: "placement", Lead: "Medians of the blocks."}
 	for i := range s.others {
 		g.Head = append(g.Head, label(&s.others[i]))
 	}
+	const noValue = "-"
+	gaps := false
 	add := func(name string, c *smtCell) {
 		r := gridRow{Label: name}
 		for i := range s.others {
 			o := &s.others[i]
-			text := "no value"
+			text := noValue
 			if v, ok := c.medians[o.Name]; ok {
 				text = result.Format(v, o.Unit)
 			}
 			r.Cells = append(r.Cells, gridCell{text})
 		}
+		gaps = gaps || slices.ContainsFunc(r.Cells, func(c gridCell) bool { return c[0] == noValue })
 		g.Rows = append(g.Rows, r)
 	}
 	add("alone", &s.alone)
 	for i := range s.cells {
 		add(placeTitle(s.cells[i].place)+", "+s.cells[i].row(), &s.cells[i])
+	}
+	if gaps {
+		g.Lead += " " + noValue + ": nothing to measure there."
 	}
 	return g
 }
@@ -239,7 +263,7 @@ func (s *smtSection) json() any {
 	low, high := oks()
 	out := smtJSON{Name: "smt", Decision: v.Decision, Cause: v.Cause, Reason: v.Reason, Advice: s.advice(),
 		Intervals: map[string]smtInterval{"sibling": intervalJSON(v.Sibling), "other": intervalJSON(v.Other), "sibling_over_other": intervalJSON(v.SiblingOverOther),
-			"scan_over_alu": intervalJSON(v.ScanOverALU), "aa": intervalJSON(v.AA), "yield": intervalJSON(v.Yield)},
+			"alu": intervalJSON(v.ALU), "scan_over_alu": intervalJSON(v.ScanOverALU), "aa": intervalJSON(v.AA), "yield": intervalJSON(v.Yield)},
 		Rotation: intervalJSON(s.rotation), Alone: s.alone.json(), Cells: []smtCellJSON{}, Caches: map[string]int64{},
 		Cited: []smtCited{{"Oks, Be aware: To Hyper or not to Hyper, 2005", low, high, len(smt.SeedRuns)}}}
 	for i := range s.cells {

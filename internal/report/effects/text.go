@@ -69,8 +69,8 @@ func (t *term) report(r *Report, alone bool) {
 		}
 		t.Hang("! ", screen.Yellow, w)
 	}
-	if e := r.extra(); e != nil {
-		t.content(e.content(""))
+	if c := r.section(""); c != nil {
+		t.content(c)
 	}
 	var main, inter []analysis.Effect
 	left := 0
@@ -85,13 +85,7 @@ func (t *term) report(r *Report, alone bool) {
 	}
 	t.effects("Effects", x, main)
 	t.effects("Interactions", x, inter)
-	if left > 0 {
-		if len(main)+len(inter) == 0 {
-			t.Head("Effects")
-		}
-		t.Text("  ", screen.Dim, fmt.Sprintf("... and %s that are not primary: --format html and json have all.", screen.Count(left, "effect")))
-	}
-	for i, n := range footnotes(x, a) {
+	for i, n := range append(leftOut(left, len(a.Effects)), footnotes(x, a, left == 0)...) {
 		if i == 0 {
 			t.Raw("")
 		}
@@ -100,6 +94,17 @@ func (t *term) report(r *Report, alone bool) {
 	t.floor(a)
 	t.need(a)
 	t.next(r, alone)
+}
+
+// leftOut says where the effects are that are not shown, in no or one sentence.
+func leftOut(left, all int) []string {
+	switch left {
+	case 0:
+		return nil
+	case all:
+		return []string{fmt.Sprintf("The effects (%d, none primary) are in --format html and json.", all)}
+	}
+	return []string{fmt.Sprintf("Other effects (%d, not primary) are in --format html and json.", left)}
 }
 
 // abridged reports whether effects that are not primary stand back: a section of the

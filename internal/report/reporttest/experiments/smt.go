@@ -2,6 +2,7 @@ package experiments
 
 import (
 	"math"
+	"slices"
 	"strings"
 
 	"hostlab/internal/report/effects"
@@ -146,7 +147,8 @@ func SMTNoisy() effects.Report {
 	return p.build()
 }
 
-// SMTUntestable is a guest of two CPUs that share no core, as far as it is told.
+// SMTUntestable is a guest of two CPUs that share no core, as far as it is told. With
+// what the study asks about, its primary effect is absent too.
 func SMTUntestable() effects.Report {
 	p := smt("smt-untestable", 45, func(antagonist, size, _ string) float64 {
 		if antagonist == "scan" && size == "2xllc" {
@@ -154,29 +156,38 @@ func SMTUntestable() effects.Report {
 		}
 		return 0.995
 	})
+	p.leave("core", map[string]string{"sibling": "no CPU shares a core with CPU 0", "llc": "the socket of CPU 0 has no second last-level cache"})
+	return p.build()
+}
+
+// SMTOneCore is a machine of one core with two threads, on which whatever computes on
+// the sibling harms.
+func SMTOneCore() effects.Report {
+	p := smt("smt-one-core", 47, func(antagonist, _, _ string) float64 {
+		if antagonist == "scan" {
+			return 0.6
+		}
+		return 0.75
+	})
+	p.leave("sibling", map[string]string{"core": "no CPU behind the last-level cache of CPU 0 is on another core", "llc": "the socket of CPU 0 has no second last-level cache"})
+	return p.build()
+}
+
+// leave keeps the cells at one place, and says of the others why they are absent.
+func (p *plan) leave(place string, why map[string]string) {
 	x := &p.head
 	f := &x.Factors[0]
 	var left []string
-	x.Absent = nil
-	for _, l := range append(f.Levels, "scan@socket") {
-		_, place, _ := strings.Cut(l, "@")
-		switch place {
-		case "", "core":
+	for _, l := range f.Levels {
+		_, at, _ := strings.Cut(l, "@")
+		if at == "" || at == place {
 			left = append(left, l)
-		case "sibling":
-			x.Absent = append(x.Absent, result.Absent{Factor: f.Name, Level: l, Reason: "no CPU shares a core with CPU 0"})
-		case "llc":
-			x.Absent = append(x.Absent, result.Absent{Factor: f.Name, Level: l, Reason: "the socket of CPU 0 has no second last-level cache"})
-		default:
-			x.Absent = append(x.Absent, result.Absent{Factor: f.Name, Level: l, Reason: "there is no CPU on another socket than CPU 0"})
+		} else {
+			x.Absent = append(x.Absent, result.Absent{Factor: f.Name, Level: l, Reason: why[at]})
 		}
 	}
 	f.Levels = left
-	x.Contrasts = nil
-	for _, l := range left[1:] {
-		x.Contrasts = append(x.Contrasts, result.Contrast{Factors: []string{f.Name}, Levels: []string{l}, Primary: l == "scan@core"})
-	}
-	return p.build()
+	x.Contrasts = slices.DeleteFunc(x.Contrasts, func(c result.Contrast) bool { return !slices.Contains(left, c.Levels[0]) })
 }
 
 // SMTEmpty has no run yet.

@@ -1,0 +1,93 @@
+package smt
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var update = flag.Bool("update", false, "rewrite docs/smt.md")
+
+const page = "../../docs/smt.md"
+
+// TestPage holds that docs/smt.md is what the published runs and the rule give now.
+func TestPage(t *testing.T) {
+	got := written()
+	if *update {
+		if err := os.WriteFile(page, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("docs/smt.md is not current; go test ./internal/smt -run Page -update rewrites it:\n%s", diff)
+	}
+}
+
+func written() string {
+	var b strings.Builder
+	percent := func(x float64) string { return fmt.Sprintf("%.0f %%", 100*x) }
+	fmt.Fprintf(&b, `# The verdict on shared cores
+
+This page is written by a test (%[1]sgo test ./internal/smt -run Page -update%[1]s) from the rule and the published runs in %[1]sinternal/smt%[1]s,
+and another run of that test holds that it is current.
+
+%[1]shostlab run smt%[1]s asks whether a thread that scans memory starves one that takes locks on the sibling of its core. The
+question, the program and the runs below are those of Slava Oks, "Be aware: To Hyper or not to Hyper" (2005).
+
+## The rule
+
+R is what the lock thread keeps of its rate: that beside something else over that alone, paired within blocks, as the
+Hodges-Lehmann estimate with its interval (Student's below the blocks that ranks need). The first line that holds decides.
+
+| Verdict | Where | Why this limit |
+|---|---|---|
+| untestable | nothing was measured on a sibling | |
+| inconclusive | the lock thread alone, measured twice, is not within %[2]s of itself | a host that differs from itself by more hides what is asked for |
+| inconclusive | more than %[3]s of all runs, or of the runs of one cell that decides, are contaminated | the estimate withstands 29 %% of wrong blocks at most, and a ratio takes two cells |
+| none | the interval of R beside the scanner on the sibling lies within %[2]s of 1 | less does not matter to most |
+| harm | it lies below %[4]s, and R on the sibling over R beside a scanner on another core below %[5]s | the second keeps what any scan costs, wherever it runs, from being blamed on the core |
+| inconclusive | else | |
+
+All limits are conventions, set without data of a host with siblings. Cells that decide: the lock thread alone, its hidden
+twin, the scanner on the sibling and that on another core. A run is contaminated where other processes or the hypervisor took
+more than 2 %% of the CPUs, or where the time for a cache line between the two CPUs changed by more than 20 %%, and so again each time it was made.
+
+Harm has a cause: **caches**, where R beside the scan over R beside an ALU loop on the sibling lies below %[6]s and a scan of twice L2 surely
+leaves less than one of half of L1, without a rise between; else **issue slots**, which both threads want. Without those cells, or
+where they are contaminated, it is **unknown**.
+
+`, "`", percent(margin), percent(contaminated), percent(harmBelow), percent(harmApart), percent(cachesBelow))
+	b.WriteString("## The published runs\n\nTwo cores of two threads; CPUs 1 and 4 (by their masks) share a core, and 2 and 8. One thread scans 1 MiB, the other\nthree want one lock. The figures are counts of 10 s, as printed.\n\n")
+	b.WriteString("| Command | Scanner | Its sibling | took the lock | The others took it | Sibling's share of their mean |\n|---|--:|--:|--:|--:|--:|\n")
+	for _, r := range SeedRuns {
+		sibling, others := r.locked()
+		fmt.Fprintf(&b, "| `%s` | %d | %d | %d | %d, %d | %.1f %% |\n", r.Command, r.Scanner, seedSiblings[r.Scanner], sibling, others[0], others[1], 100*r.Share())
+	}
+	v := Judge(FromSeed())
+	fmt.Fprintf(&b, `
+The same code that judges a study says of them: **%s, cause %s**.
+
+> %s
+
+What differs from a study here: nobody ran alone, so the mean of the two threads on the other core stands for that, and the slower of
+the two for a thread beside a scanner on another core. All three wanted the same lock, so that part of what the sibling lost went to the
+others. There is no A/A, no ALU loop and no scan by size, so no cause. Each run counts as one block, with another CPU
+as scanner: the interval says how the four differ, not how one would repeat. The limits on A/A and on contamination have nothing to hold to.
+That this comes out as harm shows that the code reads such a table as its author did, and not that the rule is right.
+
+## What has not been seen
+
+No host with siblings has been at hand, so harm, none and both causes come from published and from made-up figures only. On made-up
+rates with noise and stalls, harm is called in less than one study of twenty where there is none, also with R on the limit itself
+(%[4]sTestFalseHarm%[4]s).
+`, v.Decision, v.Cause, v.Reason, "`")
+	return b.String()
+}
