@@ -96,6 +96,17 @@ func (m *Machine) Has(cpu int) bool {
 	return ok
 }
 
+// Threads lists the CPUs of a CPU's core that are online, itself included, whether or
+// not they may be used.
+func (m *Machine) Threads(cpu int) (out []int) {
+	for _, s := range m.core[cpu] {
+		if _, online := m.cpus[s]; online {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
 // Siblings lists the other threads of a CPU's core that may be used, ascending.
 func (m *Machine) Siblings(cpu int) (out []int) {
 	for _, s := range m.core[cpu] {

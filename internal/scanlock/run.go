@@ -112,6 +112,9 @@ func wait(ctx context.Context, s Session, until time.Time) (ended bool, err erro
 		if err := s.Check(); err != nil {
 			return false, err
 		}
+		if ctx.Err() != nil {
+			return true, nil // also where the moment has passed already
+		}
 		left := time.Until(until)
 		if left <= 0 {
 			return false, nil
