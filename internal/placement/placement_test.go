@@ -98,7 +98,7 @@ func TestFind(t *testing.T) {
 func TestFindWithoutFacts(t *testing.T) {
 	bare := &host.Topology{CPUs: []host.CPU{{ID: 0}, {ID: 1}}}
 	m := New(bare, nil, nil)
-	if got := places(m, 0); got[Core] != 1 || got[LLC] != "the caches of CPU 0 are not known" {
+	if got := places(m, 0); got[Core] != 1 || !strings.HasPrefix(got[Sibling].(string), "not known") || got[LLC] != "the caches of CPU 0 are not known" {
 		t.Errorf("%v", got)
 	}
 	if m.Cache(0, 0) != 0 || m.Cache(0, 2) != 0 {
@@ -106,6 +106,85 @@ func TestFindWithoutFacts(t *testing.T) {
 	}
 	if cpu, why := m.Find(0, "moon"); cpu != -1 || why != `there is no place "moon"` {
 		t.Errorf("%d, %s", cpu, why)
+	}
+}
+
+// Caches hint at siblings that the system does not report, and half of what is needed
+// to tell last-level caches apart tells nothing.
+func TestHalfOfTheFacts(t *testing.T) {
+	cache := func(level int, cpus ...int) host.Cache { return host.Cache{Level: level, Type: "Unified", CPUs: cpus} }
+	const hint = "not known: CPU 1 uses the %s cache of CPU 0, but the system does not report which CPUs share a core; `hostlab facts --probe` measures it"
+	const dark = "not known: the system does not tell what other CPUs share with CPU 0"
+	const untold = "not known: the system does not report which CPUs share a core; `hostlab facts --probe` measures it"
+	const second = "the socket of CPU 0 has no second last-level cache"
+	const none, unknown, socket = "no CPU shares a core with CPU 0", "the caches of CPU 0 are not known", "there is no CPU on another socket than CPU 0"
+	for name, c := range map[string]struct {
+		caches  []host.Cache
+		hybrid  bool
+		allowed []int
+		want    map[string]any
+		places  []string // of CPU 0
+	}{
+		"shared L1": {[]host.Cache{cache(1, 0, 1), cache(1, 2, 3), cache(3, 0, 1, 2, 3)}, false, nil,
+			map[string]any{"sibling": strings.Replace(hint, "%s", "L1", 1), "core": 2, "llc": second, "socket": socket}, []string{"", Core, Core}},
+		"shared L1, others away": {[]host.Cache{cache(1, 0, 1), cache(1, 2, 3), cache(3, 0, 1, 2, 3)}, false, []int{0, 1},
+			map[string]any{"sibling": strings.Replace(hint, "%s", "L1", 1), "core": dark, "llc": second, "socket": socket}, []string{"", Core, Core}},
+		"shared L1 only": {[]host.Cache{cache(1, 0, 1), cache(1, 2, 3)}, false, nil,
+			map[string]any{"sibling": strings.Replace(hint, "%s", "L1", 1), "core": 2, "llc": unknown, "socket": socket}, []string{"", "", ""}},
+		"L2 of two": {[]host.Cache{cache(2, 0, 1), cache(2, 2, 3)}, false, nil,
+			map[string]any{"sibling": strings.Replace(hint, "%s", "L2", 1), "core": dark, "llc": 2, "socket": socket}, []string{"", LLC, LLC}},
+		"L2 of a cluster": {[]host.Cache{cache(2, 0, 1, 2, 3)}, false, nil,
+			map[string]any{"sibling": untold, "core": 1, "llc": second, "socket": socket}, []string{"", "", ""}},
+		"L2 of two on a hybrid": {[]host.Cache{cache(2, 0, 1), cache(2, 2, 3)}, true, nil,
+			map[string]any{"sibling": untold, "core": 1, "llc": 2, "socket": socket}, []string{"", LLC, LLC}},
+		"own L1 only": {[]host.Cache{cache(1, 0), cache(1, 1), cache(1, 2), cache(1, 3)}, false, nil,
+			map[string]any{"sibling": none, "core": 1, "llc": unknown, "socket": socket}, []string{"", "", ""}},
+		"L3 of one": {[]host.Cache{cache(1, 0), cache(1, 1), cache(1, 2), cache(1, 3), cache(3, 0)}, false, nil,
+			map[string]any{"sibling": none, "core": dark, "llc": dark, "socket": socket}, []string{"", "", ""}},
+	} {
+		topo := &host.Topology{Caches: c.caches}
+		for id := range 4 {
+			topo.CPUs = append(topo.CPUs, host.CPU{ID: id, Socket: host.Known(0, "", "made")})
+		}
+		if c.hybrid {
+			topo.CoreTypes = make([]host.CoreType, 2)
+		}
+		m := New(topo, c.allowed, nil)
+		if diff := cmp.Diff(c.want, places(m, 0)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+		if diff := cmp.Diff(c.places, []string{m.Place(0, 1), m.Place(0, 2), m.Place(0, 3)}); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+		// A measurement tells what the system does not.
+		if s := New(topo, nil, [][2]int{{0, 1}}); s.Place(0, 1) != Sibling || s.Place(1, 0) != Sibling {
+			t.Errorf("%s: a measured pair is %q", name, s.Place(0, 1))
+		}
+	}
+}
+
+// Who looks for siblings begins where one is, on the largest cores.
+func TestVictim(t *testing.T) {
+	hybrid := plain(1, 1, 4, 2)
+	hybrid.CoreTypes = []host.CoreType{{Name: "efficiency", Capacity: host.Known[int64](600, "", "made")}, {Name: "performance", Capacity: host.Known[int64](1024, "", "made")}}
+	for i := range hybrid.CPUs {
+		hybrid.CPUs[i].CoreType = hybrid.CoreTypes[i/4].Name
+	}
+	for name, c := range map[string]struct {
+		t       *host.Topology
+		allowed []int
+		want    int
+	}{
+		"all":               {plain(1, 1, 3, 2), nil, 0},
+		"first one halved":  {plain(1, 1, 3, 2), []int{0, 2, 3, 4, 5}, 2},
+		"no pair":           {plain(1, 1, 3, 2), []int{1, 2, 4}, 1},
+		"small cores first": {hybrid, nil, 4},
+		"small cores only":  {hybrid, []int{1, 2, 3, 4}, 2},
+		"nothing":           {plain(1, 1, 1, 2), []int{}, -1},
+	} {
+		if got := New(c.t, c.allowed, nil).Victim(); got != c.want {
+			t.Errorf("%s: CPU %d, want %d", name, got, c.want)
+		}
 	}
 }
 
@@ -129,7 +208,7 @@ func TestHybrid(t *testing.T) {
 	victim := m.CPUs()[0]
 	i := slices.IndexFunc(m.CPUs(), func(c int) bool { return m.Class(c) != m.Class(victim) })
 	few := New(topo, []int{victim, m.CPUs()[i]}, nil)
-	cpu, why := few.Find(victim, few.place(few.cpus[victim], few.cpus[m.CPUs()[i]]))
+	cpu, why := few.Find(victim, few.Place(victim, m.CPUs()[i]))
 	if cpu != -1 || !strings.HasSuffix(why, "with cores of its class, "+m.Class(victim)) {
 		t.Errorf("%d, %q", cpu, why)
 	}

@@ -74,7 +74,7 @@ func Between(p Plan, from, to threads.Snapshot) Table {
 	}
 	t.Locks, t.PerSecond = len(each), rate(all)
 	if all > 0 {
-		t.Jain = jain(each)
+		t.Jain = threads.Jain(each)
 		for i := range t.Rows {
 			if r := &t.Rows[i]; r.Locks() {
 				r.Share = float64(r.Acquisitions) / float64(all)
@@ -92,17 +92,6 @@ func Between(p Plan, from, to threads.Snapshot) Table {
 		}
 	}
 	return t
-}
-
-// jain is the index of fairness of R. Jain, D. Chiu and W. Hawe, "A Quantitative
-// Measure of Fairness and Discrimination" (DEC-TR-301, 1984).
-func jain(x []float64) float64 {
-	var sum, squares float64
-	for _, v := range x {
-		sum += v
-		squares += v * v
-	}
-	return sum * sum / (float64(len(x)) * squares)
 }
 
 // group is rows that are told in one line.

@@ -3,7 +3,7 @@ package scanlock
 import (
 	"slices"
 
-	"hostlab/internal/host"
+	"hostlab/internal/placement"
 )
 
 // Near says how much a CPU shares with the nearest scanner, or what stands in its
@@ -28,79 +28,25 @@ var words = map[Near]string{
 	OtherSocket: "other socket", NotKnown: "distance not known",
 }
 
-// places are what CPUs share: equal numbers, the same object; -1, not known.
-type places struct{ core, cache, socket map[int]int }
+// nearOf is where a CPU is as seen from its nearest scanner.
+var nearOf = map[string]Near{placement.Sibling: SameCore, placement.Core: SameCache, placement.LLC: SameSocket, placement.Socket: OtherSocket}
 
-func placesOf(t *host.Topology) places {
-	p := places{map[int]int{}, map[int]int{}, map[int]int{}}
-	if t == nil {
-		return p
-	}
-	for _, c := range t.CPUs {
-		if l, ok := c.Siblings.Get(); ok && len(l) > 0 {
-			p.core[c.ID] = slices.Min(l)
+// near is how far a CPU is from the nearest of some scanners. Where the place of one
+// is not known that may be the nearest, so that only a shared core is sure.
+func near(m *placement.Machine, scan []int, cpu int) Near {
+	best := len(nears)
+	for _, s := range scan {
+		n, ok := nearOf[m.Place(s, cpu)]
+		if n == SameCore {
+			return n
 		}
-		if s, ok := c.Socket.Get(); ok {
-			p.socket[c.ID] = s
+		if !ok {
+			n = NotKnown
 		}
-	}
-	level := map[int]int{}
-	for i, c := range t.Caches {
-		if c.Type == "Instruction" || c.Level < 2 {
-			continue // a cache of the first level is the core's own
-		}
-		for _, cpu := range c.CPUs {
-			if c.Level > level[cpu] {
-				level[cpu], p.cache[cpu] = c.Level, i
-			}
+		at := slices.Index(nears, n)
+		if best == len(nears) || n == NotKnown || nears[best] != NotKnown && at < best {
+			best = at
 		}
 	}
-	return p
-}
-
-// crowd is what some CPUs occupy.
-type crowd struct {
-	places
-	cores, caches, sockets map[int]bool
-	dark                   bool // of some of them the core is not known
-}
-
-func (p places) crowd(cpus []int) crowd {
-	c := crowd{p, map[int]bool{}, map[int]bool{}, map[int]bool{}, false}
-	for _, cpu := range cpus {
-		if core, ok := p.core[cpu]; ok {
-			c.cores[core] = true
-		} else {
-			c.dark = true
-		}
-		if cache, ok := p.cache[cpu]; ok {
-			c.caches[cache] = true
-		}
-		if socket, ok := p.socket[cpu]; ok {
-			c.sockets[socket] = true
-		}
-	}
-	return c
-}
-
-// near is how far a CPU is from the nearest of the crowd.
-func (c crowd) near(cpu int) Near {
-	core, ok := c.core[cpu]
-	if !ok || c.dark {
-		return NotKnown
-	}
-	if c.cores[core] {
-		return SameCore
-	}
-	cache, okCache := c.cache[cpu]
-	socket, okSocket := c.socket[cpu]
-	switch {
-	case okCache && c.caches[cache]:
-		return SameCache
-	case okSocket && len(c.sockets) > 0 && !c.sockets[socket]:
-		return OtherSocket
-	case okCache && len(c.caches) > 0 && okSocket:
-		return SameSocket
-	}
-	return NotKnown
+	return nears[best]
 }

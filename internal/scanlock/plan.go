@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"hostlab/internal/cpuset"
+	"hostlab/internal/placement"
 	"hostlab/internal/result"
 	"hostlab/internal/screen"
 	threads "hostlab/internal/workload/scanlock"
@@ -60,7 +61,7 @@ func Make(ask Ask, m Machine) (Plan, error) {
 		return Plan{}, fmt.Errorf("--scan-size %s for %s takes more than half of the memory, %s", result.Format(float64(ask.Cell.ScanSize), "B"),
 			screen.Count(len(scan), "scanner"), result.Format(float64(most), "B"))
 	}
-	at := placesOf(m.Topology)
+	at := placement.New(m.Topology, nil, nil)
 	p.place(at, scan)
 	p.warn(at, m, lock)
 	return p, nil
@@ -142,21 +143,20 @@ func read(flag, text string, m Machine) ([]int, error) {
 }
 
 // place says how near each lock thread is to a scanner.
-func (p *Plan) place(at places, scan []int) {
+func (p *Plan) place(at *placement.Machine, scan []int) {
 	p.Near = make([]Near, len(p.Cell.Threads))
 	if len(scan) == 0 {
 		return
 	}
-	crowd := at.crowd(scan)
 	for i, t := range p.Cell.Threads {
 		if t.Role == threads.Lock {
-			p.Near[i] = crowd.near(t.CPU)
+			p.Near[i] = near(at, scan, t.CPU)
 		}
 	}
 }
 
 // warn collects what a reader of the figures should know beforehand.
-func (p *Plan) warn(at places, m Machine, lock []int) {
+func (p *Plan) warn(at *placement.Machine, m Machine, lock []int) {
 	var beside, dark []int
 	for i, t := range p.Cell.Threads {
 		switch p.Near[i] {
@@ -173,10 +173,9 @@ func (p *Plan) warn(at places, m Machine, lock []int) {
 	}
 	locks, shared := map[int]int{}, 0
 	for _, cpu := range lock {
-		if core, ok := at.core[cpu]; ok {
-			if locks[core]++; locks[core] == 2 {
-				shared++
-			}
+		core := at.Core(cpu)
+		if locks[core]++; locks[core] == 2 {
+			shared++
 		}
 	}
 	if shared > 0 {

@@ -112,6 +112,11 @@ func wait(ctx context.Context, s Session, until time.Time) (ended bool, err erro
 		if err := s.Check(); err != nil {
 			return false, err
 		}
+		select {
+		case <-ctx.Done(): // also where the moment has passed already
+			return true, nil
+		default:
+		}
 		left := time.Until(until)
 		if left <= 0 {
 			return false, nil

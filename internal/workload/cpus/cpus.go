@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"hostlab/internal/host"
+	"hostlab/internal/placement"
 	"hostlab/internal/spelling"
 	"hostlab/internal/workload"
 )
@@ -48,11 +49,12 @@ type Host struct {
 	Cores    [][]int // the same by core, in the order of their first; one each where Reported is false
 	Reported bool    // the system says which CPUs share a core
 	Measured bool    // it does not report that two of them do, but a measurement says so
+	Places   *placement.Machine
 }
 
 // Of is the choice on a machine.
 func Of(m workload.Machine) Host {
-	h := Host{Allowed: m.Allowed}
+	h := Host{Allowed: m.Allowed, Places: placement.New(m.Topology, m.Allowed, nil)}
 	siblings := map[int][]int{}
 	if m.Topology != nil {
 		for _, c := range m.Topology.CPUs {

@@ -53,11 +53,24 @@ func Buffer(n int) []uint64 {
 	return buf
 }
 
-// Scan stores to every line of buf, a Buffer, from its start to its end, until *stop is
-// not 0, and adds one to *rounds after each pass over the whole of it. Like Fill it
-// stores to the caches.
-func Scan(buf []uint64, stop *Word, rounds *uint64) {
-	scan(&buf[0], uint64(len(buf)*8), stop, rounds)
+// scanPart is how many bytes are scanned before the scan looks whether to stop: few
+// enough to count them, and enough that looking costs nothing.
+const scanPart = 256 << 10
+
+// Scan stores to every line of buf, a Buffer, from its start to its end, over and over
+// until *stop is not 0, and adds one to *parts after each part of it, of which Scanned
+// tells the bytes. Like Fill it stores to the caches.
+func Scan(buf []uint64, stop *Word, parts *uint64) {
+	scan(&buf[0], uint64(len(buf)*8), scanPart, stop, parts)
+}
+
+// Scanned returns the whole passes and the bytes that Scan has done of a Buffer of n
+// bytes, by its parts.
+func Scanned(n int, parts uint64) (passes, bytes uint64) {
+	size := uint64(max(n, LineSize)+LineSize-1) / LineSize * LineSize
+	each := (size + scanPart - 1) / scanPart
+	passes = parts / each
+	return passes, passes*size + parts%each*scanPart
 }
 
 // lineWords is the stride of a chase: one node per 64-byte cache line.

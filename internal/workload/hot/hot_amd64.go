@@ -25,18 +25,18 @@ func FMA(n uint64) float64 {
 // lse is for arm64.
 const lse = 0
 
-// scan is Scan for n bytes from p. Stores of 16 bytes would be 5 to 50 % slower than C's
+// scan is Scan for n bytes from p, in parts. Stores of 16 bytes would be 5 to 50 % slower than C's
 // memset, those of 32 bytes are not.
-func scan(p *uint64, n uint64, stop *Word, rounds *uint64) {
+func scan(p *uint64, n, part uint64, stop *Word, parts *uint64) {
 	if hasAVX {
-		scanAVX(p, n, stop, rounds)
+		scanAVX(p, n, part, stop, parts)
 		return
 	}
-	scanSSE(p, n, stop, rounds)
+	scanSSE(p, n, part, stop, parts)
 }
 
 //go:noescape
-func scanAVX(p *uint64, n uint64, stop *Word, rounds *uint64)
+func scanAVX(p *uint64, n, part uint64, stop *Word, parts *uint64)
 
 //go:noescape
-func scanSSE(p *uint64, n uint64, stop *Word, rounds *uint64)
+func scanSSE(p *uint64, n, part uint64, stop *Word, parts *uint64)

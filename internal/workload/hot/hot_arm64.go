@@ -17,4 +17,4 @@ func FMA(n uint64) float64 { return fma(n) }
 // scan is Scan for n bytes from p.
 //
 //go:noescape
-func scan(p *uint64, n uint64, stop *Word, rounds *uint64)
+func scan(p *uint64, n, part uint64, stop *Word, parts *uint64)

@@ -61,10 +61,14 @@ func Fill(p *uint64, n uint64, v uint64) {
 	}
 }
 
-func scan(p *uint64, n uint64, stop *Word, rounds *uint64) {
-	for atomic.LoadUint32(&stop.V) == 0 {
-		Fill(p, n, 0)
-		atomic.AddUint64(rounds, 1)
+func scan(p *uint64, n, part uint64, stop *Word, parts *uint64) {
+	for at := uint64(0); atomic.LoadUint32(&stop.V) == 0; {
+		m := min(part, n-at)
+		Fill(word(p, at/8), m, 0)
+		if at += m; at >= n {
+			at = 0
+		}
+		atomic.AddUint64(parts, 1)
 	}
 }
 

@@ -8,7 +8,8 @@
 //	R8 critical, R9 parallel, R10 touch, R11 1, R14 ticks at the first try, then of the wait
 //
 // AX, CX and DX are free. ARGS loads them; an acquisition leaves 0 in AX, which
-// depends on what was read from the lock.
+// depends on what was read from the lock, except in MUTEXLOOP, where it is a constant:
+// what comes here from a sleep has nothing in AX.
 #define ARGS \
 	MOVQ t+0(FP), R15; \
 	MOVQ Taker_Lock(R15), DI; \

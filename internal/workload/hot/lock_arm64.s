@@ -9,7 +9,8 @@
 //	R19 second word of the lock or of the node
 //
 // R11 to R15 and R20 are free. ARGS loads them; an acquisition leaves 0 in R11, which
-// depends on what was read from the lock.
+// depends on what was read from the lock, except in MUTEXLOOP, where it is a constant:
+// what comes here from a sleep has nothing in R11.
 #define ARGS \
 	MOVD  t+0(FP), R21; \
 	MOVD  Taker_Lock(R21), R0; \

@@ -230,19 +230,19 @@ func TestWaitsClasses(t *testing.T) {
 }
 
 // scans are the versions that this machine can run.
-var scans = map[string]func(*uint64, uint64, *Word, *uint64){"scan": scan}
+var scans = map[string]func(p *uint64, n, part uint64, stop *Word, parts *uint64){"scan": scan}
 
 func TestScanStaysInside(t *testing.T) {
 	for name, scan := range scans {
-		for _, size := range []int{128, 4096} {
+		for _, size := range []int{128, 4096, 3*4096 + 128} {
 			buf, stop := make([]uint64, 16+size/8+16), New[Word]()
 			for i := range buf {
 				buf[i] = 7
 			}
 			rounds := Lanes(1, false)[0]
 			done := make(chan struct{})
-			go func() { scan(&buf[16], uint64(size), stop, &rounds.Spins); close(done) }()
-			eventually(t, "two rounds", func() bool { return atomic.LoadUint64(&rounds.Spins) >= 2 })
+			go func() { scan(&buf[16], uint64(size), 4096, stop, &rounds.Spins); close(done) }()
+			eventually(t, "two rounds", func() bool { return atomic.LoadUint64(&rounds.Spins) >= 8 })
 			atomic.StoreUint32(&stop.V, 1)
 			<-done
 			for i, v := range buf {
@@ -250,6 +250,19 @@ func TestScanStaysInside(t *testing.T) {
 					t.Fatalf("%s of %d bytes: word %d is %d", name, size, i-16, v)
 				}
 			}
+		}
+	}
+}
+
+func TestScanned(t *testing.T) {
+	for _, c := range []struct {
+		n             int
+		parts         uint64
+		passes, bytes uint64
+	}{{1, 3, 3, 3 * 128}, {4096, 5, 5, 5 * 4096}, {scanPart, 2, 2, 2 * scanPart}, {scanPart + 1, 2, 1, scanPart + 128}, {scanPart + 128, 3, 1, 2*scanPart + 128},
+		{1 << 30, 4095, 0, 4095 * scanPart}, {1 << 30, 4097, 1, 4097 * scanPart}} {
+		if passes, bytes := Scanned(c.n, c.parts); passes != c.passes || bytes != c.bytes {
+			t.Errorf("%d parts of %d bytes: %d passes, %d bytes; want %d, %d", c.parts, c.n, passes, bytes, c.passes, c.bytes)
 		}
 	}
 }

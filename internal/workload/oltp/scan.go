@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"hostlab/internal/placement"
 	"hostlab/internal/workload"
 	"hostlab/internal/workload/cpus"
 	"hostlab/internal/workload/hot"
@@ -15,7 +16,7 @@ import (
 const (
 	none     = "none"
 	sibling  = "sibling"  // of a core whose other thread has workers
-	apart    = "core"     // a core without workers
+	apart    = "core"     // a core without workers, with the same last-level cache
 	floating = "floating" // where the operating system puts it
 )
 
@@ -25,14 +26,16 @@ var scanners = []string{none, sibling, apart, floating}
 type room struct{ Workers, Scanner []int }
 
 // places are the CPUs of the levels of scanner on a host, for workers on some CPUs.
-// -1 and nil are those that it has not.
-func places(h cpus.Host, workers []int) (beside int, lone []int) {
-	beside, used := -1, -1
-	for i, core := range h.Cores {
+// -1 and nil are those that it has not; why says why there is no lone core. That is of
+// the class of the core that has the sibling, or else the first worker, and shares its
+// last-level cache: otherwise the levels would differ in more than in the core.
+func places(h cpus.Host, workers []int) (beside int, lone []int, why string) {
+	beside, from := -1, workers[0]
+	for _, core := range h.Cores {
 		if len(core) < 2 || !slices.ContainsFunc(core, func(c int) bool { return slices.Contains(workers, c) }) {
 			continue
 		}
-		beside, used = core[len(core)-1], i
+		beside, from = core[len(core)-1], core[0]
 		for _, c := range core {
 			if !slices.Contains(workers, c) {
 				beside = c // workers leave it alone anyway
@@ -40,12 +43,16 @@ func places(h cpus.Host, workers []int) (beside int, lone []int) {
 		}
 		break
 	}
-	for i, core := range h.Cores {
-		if i != used && len(h.Cores) > 1 {
-			lone = core
-		}
+	if len(h.Cores) < 2 {
+		return beside, nil, oneCore
 	}
-	return beside, lone
+	near := h.Places.At(from, placement.Core)
+	if len(near) == 0 {
+		_, why = h.Places.Find(from, placement.Core)
+		return beside, nil, why
+	}
+	i := slices.IndexFunc(h.Cores, func(core []int) bool { return slices.Contains(core, near[len(near)-1]) })
+	return beside, h.Cores[i], ""
 }
 
 // roomOf decides which CPUs the workers have and which the scanner. Workers keep off
@@ -60,7 +67,7 @@ func roomOf(h cpus.Host, p workload.Values) (r room, err error) {
 	if text == cpus.All && !leave && (scanner == none || scanner == floating) {
 		return r, nil
 	}
-	beside, lone := places(h, workers)
+	beside, lone, noCore := places(h, workers)
 	wrong := func(why string) error {
 		return &workload.ParamError{Name: "scanner", Text: scanner + ": " + why, Hint: "take none, floating, or another"}
 	}
@@ -72,7 +79,7 @@ func roomOf(h cpus.Host, p workload.Values) (r room, err error) {
 		}
 		return r, wrong(why)
 	case scanner == apart && lone == nil:
-		return r, wrong(oneCore)
+		return r, wrong(noCore)
 	case scanner == sibling:
 		r.Scanner = []int{beside}
 	case scanner == apart:
@@ -81,9 +88,6 @@ func roomOf(h cpus.Host, p workload.Values) (r room, err error) {
 	r.Workers = slices.DeleteFunc(workers, func(c int) bool {
 		return c == beside && (leave || scanner == sibling) || slices.Contains(lone, c) && (leave || scanner == apart)
 	})
-	if len(r.Workers) == 0 {
-		return r, &workload.ParamError{Name: "cpus", Text: text + " leaves no CPU for the workers beside the scanner's", Hint: "list more of them"}
-	}
 	return r, nil
 }
 

@@ -35,6 +35,16 @@ func TestRoom(t *testing.T) {
 	two := machine([]int{0, 2}, []int{1, 3})
 	flat := machine([]int{0}, []int{1})
 	one := machine([]int{0})
+	hybrid := machine([]int{0, 1}, []int{2, 3}, []int{4}, []int{5})
+	hybrid.Topology.CoreTypes = []host.CoreType{{Name: "performance"}, {Name: "efficiency"}}
+	for i := range hybrid.Topology.CPUs {
+		hybrid.Topology.CPUs[i].CoreType = hybrid.Topology.CoreTypes[i/4].Name
+	}
+	two2, lonely := machine([]int{0}, []int{1}, []int{2}, []int{3}), machine([]int{0}, []int{1})
+	for i := range 2 {
+		two2.Topology.Caches = append(two2.Topology.Caches, host.Cache{Level: 3, Type: "Unified", CPUs: []int{2 * i, 2*i + 1}})
+		lonely.Topology.Caches = append(lonely.Topology.Caches, host.Cache{Level: 3, Type: "Unified", CPUs: []int{i}})
+	}
 	for _, c := range []struct {
 		name    string
 		m       workload.Machine
@@ -59,7 +69,10 @@ func TestRoom(t *testing.T) {
 		{"no siblings", flat, map[string]any{"scanner": sibling}, room{}, "parameter scanner: sibling: no core has two threads here"},
 		{"one core", one, map[string]any{"scanner": apart}, room{}, "all CPUs that can be used are of one core"},
 		{"one core, room", one, map[string]any{"leave_room": true}, room{Workers: []int{0}}, ""},
-		{"no CPU left", flat, map[string]any{"scanner": apart, "cpus": "1"}, room{}, "leaves no CPU for the workers"},
+		{"the other core", flat, map[string]any{"scanner": apart, "cpus": "1"}, room{[]int{1}, []int{0}}, ""},
+		{"another class", hybrid, map[string]any{"scanner": apart}, room{[]int{0, 1, 4, 5}, []int{2}}, ""},
+		{"another cache", two2, map[string]any{"scanner": apart}, room{[]int{0, 2, 3}, []int{1}}, ""},
+		{"no core near", lonely, map[string]any{"scanner": apart}, room{}, "core: no other core shares the last-level cache of CPU 0"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			v := values(t, c.given)

@@ -73,7 +73,7 @@ func (Workload) Validate(cfg workload.Config) error {
 }
 
 // Offers implements workload.Offering.
-func (Workload) Offers(_ workload.Config, param string, levels []string, m workload.Machine) map[string]string {
+func (Workload) Offers(cfg workload.Config, param string, levels []string, m workload.Machine) map[string]string {
 	h := cpus.Of(m)
 	switch param {
 	case "cpus":
@@ -85,8 +85,10 @@ func (Workload) Offers(_ workload.Config, param string, levels []string, m workl
 		if why := h.NoSMT(); why != "" && slices.Contains(levels, sibling) {
 			out[sibling] = why
 		}
-		if len(h.Cores) < 2 && slices.Contains(levels, apart) {
-			out[apart] = oneCore
+		if workers, err := h.Choose("cpus", cfg.Params.String("cpus")); err == nil && len(workers) > 0 && slices.Contains(levels, apart) {
+			if _, lone, why := places(h, workers); lone == nil {
+				out[apart] = why
+			}
 		}
 		return out
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"hostlab/internal/placement"
+	"hostlab/internal/result"
 	"hostlab/internal/spelling"
 	"hostlab/internal/workload"
 )
@@ -22,6 +23,10 @@ const maxPositions = 8
 
 // maxBlock is the most memory that a scan of a cell may take.
 const maxBlock = 1 << 30
+
+// spareMemory is how many times its size must be free before a scan takes memory:
+// what others need at once must not be pushed out.
+const spareMemory = 4
 
 var (
 	besides = []Role{Scan, Pause, ALU, FMA, Lock, Own}
@@ -82,13 +87,14 @@ func cellNames() []string {
 type site struct {
 	m      *placement.Machine
 	victim int
+	free   int64 // B of memory that may be taken; 0: not known
 }
 
-// newSite takes the parameter victim, where -1 is the lowest CPU that may be used.
+// newSite takes the parameter victim, where -1 is the machine's choice.
 func newSite(m *placement.Machine, p workload.Values) site {
-	s := site{m, int(p.Int("victim"))}
-	if cpus := m.CPUs(); s.victim < 0 && len(cpus) > 0 {
-		s.victim = cpus[0]
+	s := site{m, int(p.Int("victim")), freeMemory()}
+	if s.victim < 0 {
+		s.victim = m.Victim()
 	}
 	return s
 }
@@ -143,6 +149,9 @@ func (s site) scan(size string, asked int64) (n int64, why string) {
 		return 0, fmt.Sprintf("the size of the %s of CPU %d is not known", name, s.victim)
 	case size == "2xllc" && s.m.Cache(s.victim, 3) == 0:
 		return 0, "no cache behind L2 is known, so that twice the last-level cache is twice L2"
+	}
+	if s.free > 0 && of > s.free/spareMemory {
+		return 0, fmt.Sprintf("a scan of %s would take more than a quarter of the memory that is free, %s", result.Format(float64(of), "B"), result.Format(float64(s.free), "B"))
 	}
 	if of > maxBlock {
 		return 0, fmt.Sprintf("a scan of %d MiB is more than the %d MiB that one may take", of>>20, maxBlock>>20)

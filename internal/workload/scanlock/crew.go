@@ -176,6 +176,9 @@ func (w *crew) snapshot() (Snapshot, *failure) {
 		if !t.Role.Takes() {
 			c.Rounds, c.Spins = c.Spins, 0
 		}
+		if t.Role == Scan {
+			c.Rounds, c.Bytes = hot.Scanned(w.cell.ScanSize, c.Rounds)
+		}
 		u := w.ids[i].Read()
 		c.CPUTime, c.HasCPU, c.Waited, c.HasWaited = u.CPU, u.HasCPU, u.Waited, u.HasWaited
 		if !w.ids[i].Pinned(t.CPU) {

@@ -160,6 +160,9 @@ func TestRoles(t *testing.T) {
 			return n.Acquisitions+n.Rounds > 10 && (!n.HasCPU || n.CPUTime > 0)
 		})
 		n := s.Counts[0]
+		if (role == Scan) != (n.Bytes == 4096*n.Rounds && n.Bytes > 0) {
+			t.Errorf("%s: %d bytes in %d rounds", role, n.Bytes, n.Rounds)
+		}
 		if n.Thread != c.Threads[0] || role.Takes() != (n.Acquisitions > 0) || role.Takes() == (n.Rounds > 0) || n.Spins != 0 {
 			t.Errorf("%s: %+v", role, n)
 		}

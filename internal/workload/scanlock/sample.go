@@ -54,10 +54,10 @@ func (m *measured) sample() (out workload.Sample, err error) {
 	m.fairness(&out, rates)
 	m.seedShare(&out)
 	switch {
+	case m.name.text == cellNone: // the pair that is watched is that of other cells
+		out.Missing["ping_pong"] = "there is no other thread"
 	case m.before > 0 && m.after > 0:
 		out.Values["ping_pong"] = (m.before + m.after) / 2
-	case m.name.text == cellNone:
-		out.Missing["ping_pong"] = "there is no other thread"
 	default:
 		out.Missing["ping_pong"] = "the two CPUs hardly met: others kept one of them busy"
 	}
@@ -66,12 +66,13 @@ func (m *measured) sample() (out workload.Sample, err error) {
 }
 
 // part is what one thread did over the stretches in which it took part.
-type part struct{ acquisitions, spins, rounds, seconds float64 }
+type part struct{ acquisitions, spins, rounds, bytes, seconds float64 }
 
 func (p *part) add(c Count, seconds float64) {
 	p.acquisitions += float64(c.Acquisitions)
 	p.spins += float64(c.Spins)
 	p.rounds += float64(c.Rounds)
+	p.bytes += float64(c.Bytes)
 	p.seconds += seconds
 }
 
@@ -115,14 +116,15 @@ func (m *measured) others(out *workload.Sample, other part) {
 		out.Missing["other_rate"] = "there is no other thread"
 	case Lock, Own:
 		out.Values["other_rate"] = other.acquisitions / other.seconds
+	case Scan: // of a large block only parts are scanned in the time
+		out.Values["other_rate"] = other.bytes / other.seconds / float64(m.stretches[0].cell.ScanSize)
+		out.Values["scan_rate"] = other.bytes / other.seconds
 	default:
 		out.Values["other_rate"] = other.rounds / other.seconds
 	}
 	if role != Scan {
 		out.Missing["scan_rate"] = "nothing scans"
-		return
 	}
-	out.Values["scan_rate"] = out.Values["other_rate"] * float64(m.stretches[0].cell.ScanSize)
 }
 
 // alone is why a run has no response that is about several threads and one lock.
@@ -135,15 +137,14 @@ func (m *measured) fairness(out *workload.Sample, rates [][]float64) {
 		if len(list) < 2 {
 			continue
 		}
-		sum, squares := 0.0, 0.0
+		sum := 0.0
 		for _, r := range list {
 			sum += r
-			squares += r * r
 		}
 		if sum == 0 {
 			continue
 		}
-		jain += sum * sum / (float64(len(list)) * squares)
+		jain += Jain(list)
 		jains++
 		n := 0
 		for _, t := range m.stretches[k].cell.Threads {
@@ -164,6 +165,18 @@ func (m *measured) fairness(out *workload.Sample, rates [][]float64) {
 			out.Missing[name] = alone
 		}
 	}
+}
+
+// Jain is the index of fairness of R. Jain, D. Chiu and W. Hawe, "A Quantitative
+// Measure of Fairness and Discrimination" (DEC-TR-301, 1984): 1 for equal shares, 1/n
+// where one of n has all; NaN where nobody has any.
+func Jain(x []float64) float64 {
+	var sum, squares float64
+	for _, v := range x {
+		sum += v
+		squares += v * v
+	}
+	return sum * sum / (float64(len(x)) * squares)
 }
 
 // seedShare compares the scanner's siblings with the other lock threads, as the
@@ -201,16 +214,24 @@ func (m *measured) seedShare(out *workload.Sample) {
 	out.Values["seed_share"] = math.Exp(logs / float64(n))
 }
 
+// moved reports whether the distance of the two CPUs changed.
+func (m *measured) moved() bool {
+	return m.before > 0 && m.after > 0 && math.Max(m.before/m.after, m.after/m.before)-1 > movedShare
+}
+
 // doubt says why a run should not count, or "".
 func (m *measured) doubt() string {
-	if m.before > 0 && m.after > 0 {
-		if change := math.Max(m.before/m.after, m.after/m.before) - 1; change > movedShare {
-			return fmt.Sprintf("the CPUs moved: a cache line took %.0f ns between them before and %.0f ns after", m.before*1e9, m.after*1e9)
-		}
+	if m.moved() {
+		return fmt.Sprintf("the CPUs moved: a cache line took %.0f ns between them before and %.0f ns after", m.before*1e9, m.after*1e9)
 	}
 	for _, s := range m.stretches {
 		if share := s.disturbed(); share > disturbedShare {
 			return fmt.Sprintf("others took %.1f %% of a CPU that the threads ran on", 100*share)
+		}
+		for cpu, busy := range s.beside {
+			if share := min(1, (busy-neighbours.Tick)/s.seconds); share > disturbedShare {
+				return fmt.Sprintf("others ran %.1f %% of the time on CPU %d, which shares a core with a thread", 100*share, cpu)
+			}
 		}
 	}
 	return ""
@@ -218,18 +239,18 @@ func (m *measured) doubt() string {
 
 // disturbed is the larger of what the unluckiest thread was without its CPU, and of
 // what the hypervisor took, as a share of the stretch. What clocks leave open is not
-// counted.
+// counted, nor what a thread slept: one that waits for a mutex does.
 func (s *stretch) disturbed() (worst float64) {
 	for _, c := range s.counts {
-		if c.HasWaited {
+		switch {
+		case c.HasWaited:
 			worst = max(worst, c.Waited.Seconds()/s.seconds)
-		}
-		if c.HasCPU {
+		case c.HasCPU && (s.cell.Lock != Mutex || !c.Role.Takes()):
 			worst = max(worst, (s.seconds-c.CPUTime.Seconds()-2*clockTick.Seconds())/s.seconds)
 		}
 	}
 	if s.hasLoads {
 		worst = max(worst, (s.steal-neighbours.Tick*float64(len(s.counts)))/(s.seconds*float64(len(s.counts))))
 	}
-	return worst
+	return min(1, worst)
 }

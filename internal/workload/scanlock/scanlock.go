@@ -74,6 +74,7 @@ type Count struct {
 	Acquisitions uint64        `json:"acquisitions"`
 	Spins        uint64        `json:"spins"`
 	Rounds       uint64        `json:"rounds"`   // scans of the whole block; blocks of instructions of pause, alu and fma
+	Bytes        uint64        `json:"bytes"`    // that a scan overwrote, parts of a round included
 	CPUTime      time.Duration `json:"cpu_time"` // that the thread has had; HasCPU
 	Waited       time.Duration `json:"waited"`   // ready, but others had the CPU; HasWaited
 	HasCPU       bool          `json:"has_cpu"`
@@ -92,7 +93,7 @@ type Snapshot struct {
 // SeedScan is how many bytes the seed's scanner overwrites.
 const SeedScan = 1 << 20
 
-// maxScan bounds a scanner's block, and with it how long nothing stops the scanner.
+// maxScan bounds a scanner's block.
 const maxScan = 64 << 30
 
 // WaitEdges are the upper edges of the classes of Snapshot.Waits in seconds, ten a

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -62,7 +63,38 @@ func TestSession(t *testing.T) {
 	}
 }
 
-// Death and silence of the worker are noticed within two seconds, without anybody
+// late is when a loss must have been noticed: the two seconds that are promised, and
+// what this process may have to wait for a CPU of a busy machine.
+const late = 6 * time.Second
+
+func TestPromise(t *testing.T) {
+	if beat+patience > 1500*time.Millisecond {
+		t.Errorf("a loss takes up to %v to be noticed: too near to the two seconds that are promised", beat+patience)
+	}
+}
+
+// stopped waits until all threads of a process have stopped, which SIGSTOP does not.
+func stopped(t *testing.T, pid int) {
+	t.Helper()
+	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
+		running := 0
+		tasks, _ := filepath.Glob("/proc/" + strconv.Itoa(pid) + "/task/*/stat")
+		for _, task := range tasks {
+			b, err := os.ReadFile(task)
+			if _, rest, _ := strings.Cut(string(b), ") "); err == nil && !strings.HasPrefix(rest, "T") {
+				running++
+			}
+		}
+		if running == 0 {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("%d threads do not stop", running)
+		}
+	}
+}
+
+// Death and silence of the worker are noticed soon, without anybody
 // asking for a snapshot, and told in a line.
 func TestWorkerIsLost(t *testing.T) {
 	for sig, text := range map[syscall.Signal]string{
@@ -79,7 +111,7 @@ func TestWorkerIsLost(t *testing.T) {
 				time.Sleep(5 * time.Millisecond)
 			}
 			took := time.Since(begun)
-			if err == nil || !strings.Contains(err.Error(), text) || strings.Contains(err.Error(), "\n") || took > 2*time.Second {
+			if err == nil || !strings.Contains(err.Error(), text) || strings.Contains(err.Error(), "\n") || took > late {
 				t.Errorf("after %v: %v, want %q", took, err, text)
 			}
 			gone(t, s.worker.PID())
@@ -96,9 +128,10 @@ func TestSnapshotOfStopped(t *testing.T) {
 	if err := syscall.Kill(s.worker.PID(), syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
+	stopped(t, s.worker.PID())
 	begun := time.Now()
 	_, err := s.Snapshot()
-	if took := time.Since(begun); err == nil || !strings.Contains(err.Error(), "did not answer") || took > 2*time.Second {
+	if took := time.Since(begun); err == nil || !strings.Contains(err.Error(), "did not answer") || took > late {
 		t.Errorf("after %v: %v", took, err)
 	}
 	gone(t, s.worker.PID())

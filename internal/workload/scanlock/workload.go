@@ -3,6 +3,7 @@ package scanlock
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -29,11 +30,11 @@ func (Workload) Describe() workload.Description {
 		About: "A pinned thread takes and releases a lock that nobody else wants. Beside it, on the sibling of its core, on another core or on another socket, " +
 			"another thread scans memory, or in its place waits with PAUSE, fills the ports for integers or for floating point, or takes locks too. The cell rotation is that " +
 			"of the published program: one thread scans, all other CPUs want one lock, and the scanner goes round. Before and after each cell a cache line is " +
-			"thrown between the two CPUs: where that changes by more than a fifth, or others take 2 % of the CPUs, the run does not count. It shows the extremes, " +
+			"thrown between the two CPUs: where that changes by more than a fifth, or others take 2 % of a CPU of the threads or of a sibling of theirs, the run is in doubt: it is made again, and at last left out or marked, as the study says. It shows the extremes, " +
 			"not what a mixed load sees.",
 		Params: []workload.Param{
 			{Name: "cell", Kind: workload.String, Default: cellNone, Help: "what runs beside the lock thread, and where: none, scan@sibling, alu@core, scan-half-l1@sibling, own@sibling, scan@3, rotation"},
-			{Name: "victim", Kind: workload.Int, Default: int64(-1), Min: -1, Max: 1 << 16, Help: "number of the CPU of the lock thread; -1: the lowest that may be used"},
+			{Name: "victim", Kind: workload.Int, Default: int64(-1), Min: -1, Max: 1 << 16, Help: "number of the CPU of the lock thread; -1: the lowest that may be used and has a sibling, else the lowest"},
 			{Name: "lock", Kind: workload.String, Default: string(TTAS), Choices: []string{string(TAS), string(TTAS), string(Ticket), string(MCS), string(Mutex)}, Help: "how the lock is taken"},
 			{Name: "critical", Kind: workload.Int, Default: int64(0), Max: 1 << 20, Help: "dependent additions while the lock is held"},
 			{Name: "touch", Kind: workload.Bool, Default: false, Help: "the lock protects data, which is written; else nothing"},
@@ -119,21 +120,23 @@ func (Workload) Context(cfg workload.Config, m workload.Machine) map[string]stri
 	return out
 }
 
-// machineOf is where a session runs: what the study knows, or what can be seen.
-func machineOf(ctx context.Context, cfg workload.Config) (*placement.Machine, error) {
-	m := cfg.Machine
-	if m.Topology == nil {
-		m.Topology = &host.Collect(ctx, host.Options{}).Topology
-		if err := ctx.Err(); err != nil {
-			return nil, err
+// machineOf is where a session runs: what the study knows, where that is still so, or
+// what can be seen now. now is the CPUs that may be used, to tell later changes by:
+// Linux leaves out of them those that are offline.
+func machineOf(ctx context.Context, cfg workload.Config) (m *placement.Machine, now []int, err error) {
+	if now, err = thread.Allowed(); err != nil {
+		return nil, nil, fmt.Errorf("cannot read which CPUs may be used: %w", err)
+	}
+	known := cfg.Machine
+	if known.Topology != nil {
+		m = placement.New(known.Topology, known.Allowed, known.Measured)
+		if runtime.GOOS != "linux" || slices.Equal(m.CPUs(), now) {
+			return m, now, nil
 		}
 	}
-	if m.Allowed == nil {
-		cpus, err := thread.Allowed()
-		if err != nil {
-			return nil, fmt.Errorf("cannot read which CPUs may be used: %w", err)
-		}
-		m.Allowed = slices.Clone(cpus)
+	topology := &host.Collect(ctx, host.Options{}).Topology
+	if err := ctx.Err(); err != nil {
+		return nil, nil, err
 	}
-	return placement.New(m.Topology, m.Allowed, m.Measured), nil
+	return placement.New(topology, now, known.Measured), now, nil
 }
