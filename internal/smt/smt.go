@@ -163,7 +163,7 @@ func (v *Verdict) decide(in Input) (Decision, Obstacle, string) {
 		if in.NoSiblings == "" {
 			return Untestable, NotInStudy, "Not tested: the study measures no scanner on a sibling, neither scan@sibling nor scan-2xl2@sibling." + other
 		}
-		return Untestable, NoSibling, "Untestable here: " + in.NoSiblings + "." + other
+		return Untestable, NoSibling, "Untestable here: " + in.NoSiblings + "." + other + v.doubts(in, other)
 	}
 	beside := fmt.Sprintf("Beside a scanner on its sibling, the lock thread keeps %s of its rate alone%s.", ratio(v.Sibling), throughputs(in))
 	rest := beside + v.other()
@@ -190,6 +190,20 @@ func (v *Verdict) decide(in Input) (Decision, Obstacle, string) {
 		return Inconclusive, Between, "Inconclusive: that is surely more than 90 % and surely not within 5 % of unharmed, of which the rule says nothing. " + rest
 	}
 	return Inconclusive, Wide, "Inconclusive: that is neither surely below 90 % nor surely within 5 % of unharmed. " + rest
+}
+
+// doubts says of a figure that decides nothing why it is worth little.
+func (v *Verdict) doubts(in Input, figure string) string {
+	marked, over := overLimit(in.Marked)
+	switch {
+	case figure == "":
+		return ""
+	case known(v.AA) && (v.AA.Low < 1-margin || v.AA.High > 1+margin):
+		return fmt.Sprintf(" That figure is inconclusive: the lock thread alone, measured twice, differs by up to more than 5 %% from itself: %s.", ratio(v.AA))
+	case over:
+		return fmt.Sprintf(" That figure is inconclusive: %s.", marked)
+	}
+	return ""
 }
 
 // apart decides where the scanner on the sibling costs enough for harm: on another core
@@ -287,15 +301,23 @@ func Ratio(level, base []float64, alpha float64) stats.Interval {
 	return Estimate(minus(level, base), alpha)
 }
 
+// leastStudent is how many rounds Student's interval takes: as many as were published.
+// Of two or three it reaches from nothing to thousands of percent.
+const leastStudent = 4
+
 // Estimate estimates a ratio from its logarithms, of which it leaves NaN out: by ranks,
-// and by Student's below the rounds that ranks need. N is 0 where there are none.
+// and by Student's below the rounds that ranks need; of fewer than four there is no
+// interval. N is 0 where there are none.
 func Estimate(d []float64, alpha float64) stats.Interval {
 	d = slices.DeleteFunc(slices.Clone(d), func(x float64) bool { return math.IsNaN(x) || math.IsInf(x, 0) })
 	if len(d) == 0 {
 		return stats.Interval{Estimate: math.NaN(), Low: math.NaN(), High: math.NaN()}
 	}
 	iv := stats.HodgesLehmann(d, alpha)
-	if len(d) < stats.MinBlocks(alpha) {
+	switch {
+	case len(d) < leastStudent:
+		iv.Low, iv.High = math.NaN(), math.NaN()
+	case len(d) < stats.MinBlocks(alpha):
 		iv = stats.PairedT(d, alpha)
 	}
 	iv.Estimate, iv.Low, iv.High = math.Exp(iv.Estimate), math.Exp(iv.Low), math.Exp(iv.High)

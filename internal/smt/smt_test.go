@@ -70,7 +70,8 @@ func TestJudge(t *testing.T) {
 		"on the edge":         {made(0.9, 0.99, 1, flat), Inconclusive, "", "neither surely below 90 % nor surely within 5 %"},
 		"more":                {made(1.2, 0.99, 1, flat), Inconclusive, "", "of which the rule says nothing"},
 		"one round":           {with(harm, func(in *Input) { in.Sibling = in.Sibling[:1] }), Inconclusive, "", "too few rounds for an interval"},
-		"three rounds":        {with(harm, func(in *Input) { in.Sibling = in.Sibling[:3] }), Harm, Caches, "(n = 3)"},
+		"four rounds":         {with(harm, func(in *Input) { in.Sibling = in.Sibling[:4] }), Harm, Caches, "(n = 4)"},
+		"three rounds":        {with(harm, func(in *Input) { in.Sibling = in.Sibling[:3] }), Inconclusive, "", "no interval, n = 3"},
 		"holes":               {with(harm, func(in *Input) { in.Sibling = append(slices.Clone(in.Sibling[:8]), math.NaN()) }), Harm, Caches, "(n = 8)"},
 	} {
 		t.Run(name, func(t *testing.T) {
