@@ -190,7 +190,7 @@ func TestForeignAndForce(t *testing.T) {
 	if diff := cmp.Diff(map[string]Result{"swappiness": Foreign, "thp": Unchanged}, got); diff != "" || err != nil {
 		t.Error(diff, err)
 	}
-	if diff := cmp.Diff(map[string]Result{"swappiness": Foreign, "thp": Restored}, b.revert("", false)); diff != "" {
+	if diff := cmp.Diff(map[string]Result{"swappiness": Foreign, "thp": Restored, "min_free_kbytes": Restored}, b.revert("", false)); diff != "" {
 		t.Error(diff)
 	}
 	b.value(swappinessFile, "77")

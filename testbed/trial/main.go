@@ -7,6 +7,7 @@
 //	trial each [quick]            every setting: set, read back, verify, revert, compare all files
 //	trial combine [NAME...]       settings together, refusals, other programs' changes
 //	trial kill N                  N times: SIGKILL while hostlab sets or puts back, then revert
+//	trial study N                 a study of governors, and N killed ones that are put back
 //	trial cut [CALL]              sets and reverts until the plug is pulled, by itself at that system call
 //	trial recover                 after a power cut: what the journal says, and revert
 //
@@ -64,6 +65,8 @@ func main() {
 		combine(args)
 	case "kill":
 		kill(number(args, 100))
+	case "study":
+		study(number(args, 4))
 	case "cut":
 		cut(number(args, 0))
 	case "recover":
