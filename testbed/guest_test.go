@@ -33,6 +33,7 @@ const drivers = "acpi-cpufreq cpufreq_powersave cpufreq_ondemand cpufreq_conserv
 var guests = []guest{
 	{"acpi-cpufreq, a domain for each core, C1 to C3", []string{"SSDT=core-cst", "MODULES=" + drivers}, true},
 	{"amd-pstate in active mode, EPP", []string{"PROFILE=amd", "MODULES=", "APPEND=amd_pstate=active"}, false},
+	{"acpi-cpufreq, a domain for each core", []string{"SSDT=core", "MODULES=" + drivers}, false},
 	{"acpi-cpufreq, one domain for the socket", []string{"SSDT=socket", "MODULES=" + drivers}, false},
 	{"acpi-cpufreq, coupled by the hardware", []string{"SSDT=socket-hw", "MODULES=" + drivers}, false},
 	{"acpi-cpufreq, a domain for each thread", []string{"SSDT=cpu", "MODULES=" + drivers}, false},
@@ -79,10 +80,13 @@ func (g guest) start(t *testing.T, environ []string, args ...string) *boot {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tmp := t.TempDir()
+	tmp, err := os.MkdirTemp("", "guest-") // QEMU takes no commas in a path
+	if err != nil {
+		t.Fatal(err)
+	}
 	b := &boot{out: filepath.Join(tmp, "out"), pidFile: filepath.Join(tmp, "pid"), done: make(chan error, 1)}
 	b.cmd = exec.Command("./guest-run.sh", append([]string{filepath.Join(dir, "trial")}, args...)...)
-	b.cmd.Env = append(os.Environ(), "FILES="+filepath.Join(dir, "hostlab")+" study/governor.toml", "OUT="+b.out, "PIDFILE="+b.pidFile, "LOG="+filepath.Join(tmp, "console"), "TIMEOUT=1800")
+	b.cmd.Env = append(os.Environ(), "FILES="+filepath.Join(dir, "hostlab")+" study/governor.toml", "OUT="+b.out, "PIDFILE="+b.pidFile, "LOG="+filepath.Join(tmp, "console"), "TIMEOUT="+map[bool]string{true: "7200", false: "420"}[*full])
 	b.cmd.Env = append(append(b.cmd.Env, g.environ...), environ...)
 	if g.disk {
 		img := filepath.Join(tmp, "disk.img")
@@ -106,6 +110,7 @@ func (g guest) start(t *testing.T, environ []string, args ...string) *boot {
 		case <-time.After(10 * time.Second):
 			_ = b.cmd.Process.Kill()
 		}
+		_ = os.RemoveAll(tmp)
 	})
 	return b
 }

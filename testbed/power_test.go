@@ -17,7 +17,8 @@ import (
 
 // TestKills kills hostlab with SIGKILL inside a guest, and puts back.
 func TestKills(t *testing.T) {
-	n := 4
+	t.Parallel()
+	n := 3
 	if *full {
 		n = 100
 	}
@@ -33,6 +34,7 @@ func TestKills(t *testing.T) {
 // TestPowerCuts ends guests in the middle of a set, at random moments and at system calls, and boots
 // again on the same disk. What the kernel was seen to have must be in the journal, with its original.
 func TestPowerCuts(t *testing.T) {
+	t.Parallel()
 	n := 3
 	if *full {
 		n = 36
@@ -60,11 +62,12 @@ func TestPowerCuts(t *testing.T) {
 			boot1 = append(environ[:2:2], "QEMU_EXTRA=-device isa-debug-exit,iobase=0xf4,iosize=1")
 		}
 		b := cutGuest.start(t, boot1, args...)
-		b.until(t, "begun")
+		b.until(t, "note")
 		if exact {
 			b.ended(t)
 		} else {
-			time.Sleep(time.Duration(rand.IntN(4000)) * time.Millisecond)
+			b.until(t, "saw") // the first write has been seen
+			time.Sleep(time.Duration(rand.IntN(3000)) * time.Millisecond)
 			b.pull(t)
 		}
 		changed := b.changed(t)
@@ -93,19 +96,14 @@ func TestPowerCuts(t *testing.T) {
 	t.Logf("%d power cuts, %d of them with an open journal", n, open)
 }
 
-// until waits for a note.
-func (b *boot) until(t *testing.T, note string) {
+// until waits for a line of a kind.
+func (b *boot) until(t *testing.T, kind string) {
 	t.Helper()
-	for {
-		for _, f := range b.lines(t, "note") {
-			if f[0] == note {
-				return
-			}
-		}
+	for len(b.lines(t, kind)) == 0 {
 		select {
 		case err := <-b.done:
 			b.done <- err
-			t.Fatalf("it ended before %q: %v %s", note, err, b.stderr.String())
+			t.Fatalf("it ended before the first %q: %v %s", kind, err, b.stderr.String())
 		case <-time.After(50 * time.Millisecond):
 		}
 	}
@@ -165,7 +163,8 @@ func (b *boot) changed(t *testing.T) map[string]string {
 
 // TestStudyOfASetting runs an experiment whose factor is a setting, and kills it in the middle.
 func TestStudyOfASetting(t *testing.T) {
-	n := 2
+	t.Parallel()
+	n := 1
 	if *full {
 		n = 20
 	}

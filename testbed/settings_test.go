@@ -14,6 +14,7 @@ func TestSettings(t *testing.T) {
 			break
 		}
 		t.Run(g.name, func(t *testing.T) {
+			t.Parallel()
 			args := []string{"each", "quick"}
 			if *full {
 				args = args[:1]
@@ -38,6 +39,7 @@ func TestCombinations(t *testing.T) {
 			break
 		}
 		t.Run(g.name, func(t *testing.T) {
+			t.Parallel()
 			b := g.start(t, nil, "combine")
 			b.wait(t.Context(), t)
 			good := b.lines(t, "ok")

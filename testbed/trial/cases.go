@@ -17,6 +17,10 @@ type trial struct {
 	values  func() []value
 	// register says which line of _PSS the P-state registers must name afterwards.
 	register func(word string) (line byte, known bool)
+	// refused is what hostlab must say here: the emulated processor does not let it be changed.
+	refused string
+	// offline: it takes CPUs offline.
+	offline bool
 	// first makes the machine one on which the values are a change.
 	first func() (back func())
 }
@@ -147,7 +151,7 @@ var (
 var trials = []trial{
 	{setting: "governor", files: []string{policy + "scaling_governor"}, values: listed(policy+"scaling_available_governors", policy+"scaling_governor"), register: lineOfGovernor},
 	{setting: "epp", files: []string{policy + "energy_performance_preference"}, values: plain("performance", "balance_performance", "balance_power", "power"), first: governed("powersave")},
-	{setting: "boost", files: []string{cpu + "/cpufreq/boost"}, values: mapped("on", "1", "off", "0")},
+	{setting: "boost", files: []string{cpu + "/cpufreq/boost"}, values: mapped("on", "1"), refused: "refuses to switch boost"},
 	{setting: "max_freq", files: []string{policy + "scaling_max_freq"}, values: frequencies("scaling_max_freq"), first: governed("performance"),
 		register: func(w string) (byte, bool) { l, known := lineOf[w]; return l, known }},
 	{setting: "min_freq", files: []string{policy + "scaling_min_freq"}, values: frequencies("scaling_min_freq"), first: governed("powersave"),
@@ -183,6 +187,6 @@ var trials = []trial{
 	{setting: "nomerges", files: []string{queue + "nomerges"}, values: plain("2", "1")},
 	{setting: "read_ahead_kb", files: []string{queue + "read_ahead_kb"}, values: plain("4096")},
 	{setting: "nvme_io_timeout", files: []string{"/sys/module/nvme_core/parameters/io_timeout"}, values: plain("4294967295")},
-	{setting: "cpu_online", files: []string{cpu + "/cpu[0-9]*/online"}, values: single("cpu1", "cpu2", "cpu3")},
-	{setting: "smt", files: []string{cpu + "/smt/control"}, values: plain("off")},
+	{setting: "cpu_online", files: []string{cpu + "/cpu[0-9]*/online"}, offline: true, values: single("cpu1", "cpu2", "cpu3")},
+	{setting: "smt", files: []string{cpu + "/smt/control"}, offline: true, values: plain("off")},
 }
