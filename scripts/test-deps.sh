@@ -8,7 +8,15 @@ command -v pgrep >/dev/null || want+=(procps)
 command -v git >/dev/null || want+=(git)
 # The tests start servers of their own from these programs; they do not skip without.
 command -v initdb >/dev/null || compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null || want+=(postgresql postgresql-contrib)
-[ ${#want[@]} = 0 ] && exit 0
+# The guests of the test bed: kernels are downloaded as Debian packages, and not installed.
+missing() { ! dpkg -s "$1" >/dev/null 2>&1; }
+if command -v dpkg >/dev/null; then
+  for p in qemu-system-x86 acpica-tools busybox-static cpio kmod xz-utils zstd lz4 e2fsprogs xfsprogs dmsetup crun mdadm lvm2; do
+    if missing "$p"; then want+=("$p"); fi
+  done
+fi
+bed() { [ "$(uname -m)" != x86_64 ] || "$(dirname "$0")/../testbed/setup.sh"; }
+[ ${#want[@]} = 0 ] && { bed; exit; }
 command -v apt-get >/dev/null || { echo "test-deps: no apt-get here; install by hand: ${want[*]}" >&2; exit 1; }
 as=
 if [ "$(id -u)" != 0 ]; then
@@ -23,3 +31,4 @@ fi
 echo "test-deps: installing ${want[*]}"
 $as apt-get update -qq
 $as env DEBIAN_FRONTEND=noninteractive apt-get install -y -o Dpkg::Options::=--force-confold -qq --no-install-recommends "${want[@]}" >/dev/null
+bed

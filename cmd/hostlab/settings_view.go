@@ -81,6 +81,9 @@ func writeDiff(w io.Writer, sys *setting.System, p *setting.Plan, from, to strin
 	out := screen.NewPrinter(w, width, colour(w))
 	var gs groups
 	for _, s := range p.Steps {
+		if s.From == s.To && !heldSetting(s.Setting) {
+			continue // another step may move it, and then it is written
+		}
 		gs.add(s.Setting, kindOf(sys, s.Setting, s.Object), s.Object.Name, shown(s.Setting, s.Object, s.From), shown(s.Setting, s.Object, s.To))
 	}
 	if len(gs) > 0 {
@@ -184,4 +187,9 @@ func tally(list []setting.Outcome) map[setting.Result]int {
 		n[o.Result]++
 	}
 	return n
+}
+
+func heldSetting(name string) bool {
+	s, _ := setting.Find(name)
+	return s.Held
 }

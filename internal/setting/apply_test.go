@@ -190,7 +190,7 @@ func TestForeignAndForce(t *testing.T) {
 	if diff := cmp.Diff(map[string]Result{"swappiness": Foreign, "thp": Unchanged}, got); diff != "" || err != nil {
 		t.Error(diff, err)
 	}
-	if diff := cmp.Diff(map[string]Result{"swappiness": Foreign, "thp": Restored}, b.revert("", false)); diff != "" {
+	if diff := cmp.Diff(map[string]Result{"swappiness": Foreign, "thp": Restored, "min_free_kbytes": Restored}, b.revert("", false)); diff != "" {
 		t.Error(diff)
 	}
 	b.value(swappinessFile, "77")
@@ -270,11 +270,72 @@ func TestLateEffect(t *testing.T) {
 	b.sys.pause = func(time.Duration) {
 		if !late {
 			late = true
-			b.m.files[file] = "2000000"
+			b.m.files[file] = b.m.minReq[policyDir(0)]
 		}
 	}
 	if got := b.revert("", false); got["min_freq@policy0"] != Restored || !late {
 		t.Errorf("%v", got)
 	}
 	b.value(file, "1200000")
+}
+
+// A minimum that a lower maximum keeps down reads as it did before it was set, and is the old one
+// only when that was written: else it comes back with the maximum.
+func TestRequestBehindALimit(t *testing.T) {
+	b := newBench(t)
+	dir := policyDir(0)
+	for _, f := range []string{"scaling_max_freq", "scaling_min_freq"} {
+		b.m.files[dir+f] = "1200000"
+	}
+	before := b.m.values()
+	b.must("set", "max_freq@policy0=2GHz", "min_freq@policy0=2GHz")
+	b.revert("", false)
+	if diff := cmp.Diff(before, b.m.values()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// What was asked for and is there already is looked at again when another step may move it.
+func TestAskedForAndMovedByAnother(t *testing.T) {
+	b := newBench(t)
+	out := b.must("set", "min_freq=1.2GHz", "max_freq=0.8GHz")
+	got := map[string]Result{}
+	for _, o := range out {
+		got[o.Setting+"@"+o.Object.Name] = o.Result
+	}
+	if got["min_freq@policy0"] != Rounded || got["max_freq@policy0"] != Changed {
+		t.Errorf("%v", got)
+	}
+	b.revert("", false)
+	b.value(policyDir(0)+"scaling_min_freq", "1200000")
+}
+
+// Under the governor performance a driver offers one EPP; with another governor in the same plan, all.
+func TestPlanWithAGovernorThatFreesEPP(t *testing.T) {
+	b := newBench(t)
+	for i := range 4 {
+		b.m.files[policyDir(i)+"scaling_governor"] = "performance"
+		b.m.files[policyDir(i)+"energy_performance_preference"] = "performance"
+		b.m.files[policyDir(i)+"energy_performance_available_preferences"] = "performance"
+	}
+	if _, err := NewPlan(b.sys, []Assignment{{"epp", "", "power"}}); err == nil {
+		t.Error("epp=power was planned under the governor performance")
+	}
+	before := b.m.values()
+	b.must("set", "epp=power", "governor=powersave")
+	b.value(policyDir(0)+"energy_performance_preference", "power")
+	b.revert("", false)
+	if diff := cmp.Diff(before, b.m.values()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// Huge pages raise the reserve of memory, and leave it raised where somebody had set one.
+func TestHugePagesAndTheReserve(t *testing.T) {
+	b := newBench(t)
+	b.must("set", "thp=always")
+	b.value(minFree, "67584")
+	b.revert("", false)
+	b.value(minFree, "5000")
+	b.value(thpFile, "madvise")
 }

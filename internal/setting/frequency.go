@@ -110,6 +110,10 @@ var governor = Setting{
 
 var eppLevels = wordsOf(beside("energy_performance_available_preferences"))
 
+// eppWords are the kernel's, of which drivers list performance alone under the governor of that
+// name (intel_pstate.c and amd-pstate.c, energy_perf_strings).
+var eppWords = []string{"default", "performance", "balance_performance", "balance_power", "power"}
+
 var epp = Setting{
 	Name: "epp", Title: "Energy performance preference", Order: rankEPP, Rounds: true, // default reads back as another word
 	About: "EPP tells a processor that picks its own frequency how much response time it may give up for energy. While the governor is performance " +
@@ -118,6 +122,12 @@ var epp = Setting{
 	Values:  "a preference that the driver offers",
 	objects: policyFile("energy_performance_preference", "the frequency driver has no EPP"), levels: eppLevels,
 	parse: oneOf(eppLevels), offline: word,
+	freed: func(_ *System, o Object, planned func(string) (string, bool)) []string {
+		if g, ok := planned(beside("scaling_governor")(o)); ok && g != "performance" {
+			return eppWords
+		}
+		return nil
+	},
 	refused: func(_ *System, _ Object, _ string, err error) string {
 		switch {
 		case errors.Is(err, syscall.EBUSY):
@@ -138,6 +148,7 @@ var maxFreq = Setting{
 	Source:  "kernel documentation, admin-guide/pm/cpufreq.rst; pyperf",
 	Values:  frequencyValues,
 	objects: policyFile("scaling_max_freq", noCPUFreq), parse: parseFrequency, offline: frequencyWord, show: showFrequency, note: rangeNote,
+	request:  true,
 	disturbs: samePolicy("min_freq", "scaling_min_freq"),
 	refused:  inactive,
 }
@@ -149,7 +160,7 @@ var minFreq = Setting{
 	Source:  "kernel documentation, admin-guide/pm/cpufreq.rst; pyperf",
 	Values:  frequencyValues,
 	objects: policyFile("scaling_min_freq", noCPUFreq), parse: parseFrequency, offline: frequencyWord, show: showFrequency, note: rangeNote,
-	refused: inactive,
+	request: true, refused: inactive,
 }
 
 // span is what a policy's processor can do, in kHz, and its steps, rising.

@@ -87,6 +87,7 @@ func (j *Journal) load() error {
 	}
 	j.exists, j.size = true, len(b)
 	j.st, j.broken, j.problem = replay(b)
+	j.st.afterReboot(j.sys.Boot())
 	if host := j.sys.Host(); j.problem == nil && j.st.host != "" && host != "" && j.st.host != host {
 		j.problem = &Problem{OtherHost: true, What: fmt.Sprintf("its machine ID %.8s... is not %.8s..., this one's", j.st.host, host)}
 	}

@@ -111,10 +111,10 @@ func TestForget(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := len(j.Entries()); n != 2 {
+	if n := len(j.Entries()); n != 3 /* with what thp disturbs */ {
 		t.Fatalf("%d entries", n)
 	}
-	if _, err := j.Forget("exp"); err != nil || len(j.Entries()) != 2 {
+	if _, err := j.Forget("exp"); err != nil || len(j.Entries()) != 3 {
 		t.Errorf("forgot another's: %v", err)
 	}
 	if _, err := j.Forget("set"); err != nil || len(j.Entries()) != 0 || m.disk["/j/"+journalFile] != nil {
@@ -197,4 +197,40 @@ func FuzzReplay(f *testing.F) {
 		}
 		_ = st.entries()
 	})
+}
+
+// After a power cut the lines that say what has begun may be lost, and the intents are there: they are
+// told as forgotten, and the journal is closed.
+func TestIntentAfterAReboot(t *testing.T) {
+	m := newMachine(1)
+	b := leave(t, m)
+	lines := bytes.SplitAfter(b, []byte("\n"))
+	m.disk["/j/"+journalFile].data = bytes.Join(lines[:2], nil) // head, intend
+	same, err := Pending(m.system(), "/j")
+	if err != nil || len(same) != 0 {
+		t.Errorf("in the same boot: %v, %v", same, err)
+	}
+	m.kernel, m.boot = m.reboot(), m.boot+1
+	was := m.values()
+	sys := m.system()
+	v, err := Verify(sys, "/j")
+	if err != nil || len(v) != 2 || v[0].Result != Forgotten {
+		t.Errorf("verify: %v, %v", v, err)
+	}
+	j, err := OpenJournal(sys, "/j")
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := Revert(context.Background(), sys, j, "", false)
+	if err != nil || len(out) != 3 {
+		t.Fatalf("%v, %v", out, err)
+	}
+	for _, o := range out {
+		if o.Result != Forgotten {
+			t.Errorf("%s is %s", o.Setting, o.Result)
+		}
+	}
+	if diff := cmp.Diff(was, m.values()); diff != "" || m.disk["/j/"+journalFile] != nil {
+		t.Error(diff, m.disk)
+	}
 }

@@ -38,6 +38,7 @@ func newKernel() *kernel {
 	m.files[k+"/smt/control"] = "on"
 	m.files[k+"/cpu3/online"] = "0" // taken offline by hand
 	m.files["/sys/kernel/mm/transparent_hugepage/enabled"] = "always [madvise] never"
+	m.files[minFree] = "5000"
 	m.files["/sys/block/sda/queue/scheduler"] = "none [mq-deadline]"
 	m.files["/sys/firmware/acpi/platform_profile"] = "balanced"
 	m.files["/sys/firmware/acpi/platform_profile_choices"] = "low-power balanced performance"
@@ -77,6 +78,7 @@ func (m *kernel) store(path, v string) error {
 	dir := path[:strings.LastIndex(path, "/")+1]
 	name := path[len(dir):]
 	switch {
+	case path == minFree:
 	case strings.Contains(old, "["):
 		words := Choices([]byte(old))
 		i := slices.Index(words, v)
@@ -84,6 +86,9 @@ func (m *kernel) store(path, v string) error {
 			return syscall.EINVAL
 		}
 		words[i] = "[" + v + "]"
+		if v == "always" && strings.HasSuffix(path, "transparent_hugepage/enabled") { // and it stays so
+			m.files[minFree] = strconv.Itoa(max(67584, atoi(m.files[minFree])))
+		}
 		v = strings.Join(words, " ")
 	case name == "scaling_governor":
 		if !slices.Contains(strings.Fields(m.files[dir+"scaling_available_governors"]), v) {

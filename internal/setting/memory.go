@@ -3,6 +3,8 @@ package setting
 const (
 	thpDir = "/sys/kernel/mm/transparent_hugepage/"
 	noTHP  = "the kernel has no transparent huge pages"
+	// minFree is the memory that the kernel keeps free. It is no setting, and put back with others.
+	minFree = "/proc/sys/vm/min_free_kbytes"
 )
 
 var thp = Setting{
@@ -12,6 +14,15 @@ var thp = Setting{
 	Source:  "kernel documentation, admin-guide/mm/transhuge.rst; never: SAP note 2205917, tuned oracle, postgresql; madvise: SAP note 3577842, sapconf; always: tuned mssql",
 	Values:  "always, madvise or never",
 	objects: single(thpDir+"enabled", noTHP), levels: choices, parse: oneOf(choices), offline: word,
+	// With huge pages the kernel raises its reserve to have room to compact. Without them it computes
+	// the reserve anew, or leaves it raised where somebody had set one (mm/khugepaged.c,
+	// set_recommended_min_free_kbytes; seen with Linux 6.12).
+	disturbs: func(sys *System, _ Object, _ string) (list []Side, err error) {
+		if sys.exists(minFree) {
+			list = append(list, Side{Setting: "min_free_kbytes", Object: Object{Path: minFree}})
+		}
+		return list, nil
+	},
 }
 
 var thpDefrag = Setting{

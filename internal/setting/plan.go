@@ -43,7 +43,7 @@ func NewPlan(sys *System, want []Assignment) (*Plan, error) {
 			}
 		}
 		for _, o := range objects {
-			step, skip, err := j.s.step(sys, o, j.a.Value)
+			step, skip, err := j.s.among(sys, o, steps).step(sys, o, j.a.Value)
 			if err != nil {
 				return nil, err
 			}
@@ -60,13 +60,23 @@ func NewPlan(sys *System, want []Assignment) (*Plan, error) {
 		}
 	}
 	for _, s := range steps {
-		if s.From == s.To && !held(sys, s.Setting) {
+		if s.From == s.To && !held(sys, s.Setting) && !moved(sys, s, steps) {
 			p.Same = append(p.Same, s)
 		} else {
 			p.Steps = append(p.Steps, s)
 		}
 	}
 	return p, nil
+}
+
+// moved reports whether another step may change an object that has its value already: it must be
+// looked at afterwards, as a minimum that was asked for together with a maximum below it.
+func moved(sys *System, same Step, steps []Step) bool {
+	return slices.ContainsFunc(steps, func(s Step) bool {
+		return s.From != s.To && slices.ContainsFunc(sys.setting(s.Setting).sides(sys, s.Object, s.To), func(side Side) bool {
+			return side.Object.Path == same.Object.Path
+		})
+	})
 }
 
 func held(sys *System, name string) bool {
@@ -79,6 +89,26 @@ func nothing(s Setting, err error) string {
 		return err.Error()
 	}
 	return "this host has no " + s.Name
+}
+
+// among is the setting as it will be for an object when the steps before it are done.
+func (s Setting) among(sys *System, o Object, steps []Step) Setting {
+	if s.freed == nil {
+		return s
+	}
+	levels := s.freed(sys, o, func(path string) (string, bool) {
+		i := slices.IndexFunc(steps, func(st Step) bool { return st.Object.Path == path })
+		if i < 0 {
+			return "", false
+		}
+		return steps[i].To, true
+	})
+	if levels == nil {
+		return s
+	}
+	s.levels = fixed(levels...)
+	s.parse = oneOf(s.levels)
+	return s
 }
 
 // step is what would be written to one object; skip says why nothing can be. The error

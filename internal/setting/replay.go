@@ -107,6 +107,11 @@ func (st *state) apply(r *record) error {
 		o.settle(*r.Read)
 		o.Wrote = *r.Read
 	case "drop":
+		for path, p := range st.planned {
+			if p.Layer > 0 && slices.Contains(r.Layers, p.Layer) {
+				delete(st.planned, path)
+			}
+		}
 		for path, o := range st.objects {
 			o.drop(r.Layers, r.Pass)
 			if len(o.Layers) == 0 {
@@ -168,6 +173,17 @@ func (st *state) take(path string, set int) *object {
 		l.Side = ""
 	}
 	return o
+}
+
+// afterReboot opens what an earlier boot has intended and is not known to have begun: the lines that
+// would say so are not synced, and a power cut may have taken them. The kernel has forgotten it, and
+// that is what is to be told. Of what lasts, the beginning is synced as well.
+func (st *state) afterReboot(boot string) {
+	for _, path := range slices.Sorted(maps.Keys(st.planned)) {
+		if p := st.planned[path]; !p.Lasting && p.Layer > 0 && p.boot != "" && boot != "" && p.boot != boot {
+			st.take(path, p.set)
+		}
+	}
 }
 
 // end takes what the write of an object was found to have done.

@@ -236,7 +236,7 @@ func (w *writer) undo(u *undo, pass int) (wrote bool, _ error) {
 	if u.out.From == "" {
 		u.out.From = v
 	}
-	if v == u.to {
+	if v == u.to && !u.stale() {
 		u.settled = true
 		return false, nil
 	}
@@ -266,6 +266,12 @@ func (w *writer) undo(u *undo, pass int) (wrote bool, _ error) {
 		u.settled = read == u.to
 	}
 	return true, journalErr
+}
+
+// stale reports that the kernel keeps a request of ours behind a value that is the old one: a
+// minimum above the maximum reads as the maximum, and returns when that is raised.
+func (u *undo) stale() bool {
+	return u.s.request && !u.hold && u.o.Wrote != "" && u.o.Wrote != u.to
 }
 
 // judge says what became of an object.

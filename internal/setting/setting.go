@@ -23,12 +23,18 @@ type Setting struct {
 	// Rounds is a setting of which the kernel may take another value than the one
 	// written, and call that success: frequencies, limits.
 	Rounds bool
+	// request is a file that shows less than it keeps: a frequency limit reads what is in force of
+	// what was asked for. It is not put back before the old value is written, though it may read it.
+	request bool
 
 	// objects lists what there is here, in the order of writing. None, or an error
 	// that says why, where the host has no such knob.
 	objects func(*System) ([]Object, error)
 	// levels are the values that may be written to an object here; nil: any that parse accepts.
 	levels func(*System, Object) ([]string, error)
+	// freed are the levels that an object will have once earlier steps of the plan are done, where
+	// those that it has now are fewer. planned gives what a step will write to a path. nil: as now.
+	freed func(sys *System, o Object, planned func(path string) (string, bool)) []string
 	// parse turns what a person wrote (2.4GHz, max, never) into what the object will read
 	// afterwards, and says what is expected otherwise. nil: one of the levels, as it is.
 	parse func(*System, Object, string) (string, error)

@@ -48,7 +48,7 @@ func Verify(sys *System, dir string) ([]Outcome, error) {
 	open := st.open()
 	slices.Reverse(open)
 	for _, o := range open {
-		if o.Wrote == "" || !slices.ContainsFunc(o.Layers, func(l layer) bool { return l.Side == "" }) {
+		if o.Wrote == "" && !rebooted(o, boot) || !slices.ContainsFunc(o.Layers, func(l layer) bool { return l.Side == "" }) {
 			continue // it was not set, only disturbed
 		}
 		out = append(out, o.verify(sys, boot))

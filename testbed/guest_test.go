@@ -1,0 +1,148 @@
+//go:build linux && amd64
+
+// Package testbed tries hostlab in guests with real kernels. Its tests need what setup.sh makes, which `make test`
+// runs first. They do a part of what can be tried; settings.sh does all of it.
+package testbed
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"flag"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// full tries everything: every value of every setting on every kind of guest, and more kills and cuts.
+var full = flag.Bool("full", false, "try everything, which takes an hour and not minutes")
+
+// guest is a machine that is booted for one command.
+type guest struct {
+	name    string
+	environ []string // of guest-run.sh
+	disk    bool     // an empty one beside
+}
+
+const drivers = "acpi-cpufreq cpufreq_powersave cpufreq_ondemand cpufreq_conservative cpufreq_userspace mq-deadline kyber-iosched bfq"
+
+var guests = []guest{
+	{"acpi-cpufreq, a domain for each core, C1 to C3", []string{"SSDT=core-cst", "MODULES=" + drivers}, true},
+	{"amd-pstate in active mode, EPP", []string{"PROFILE=amd", "MODULES=", "APPEND=amd_pstate=active"}, false},
+	{"acpi-cpufreq, a domain for each core", []string{"SSDT=core", "MODULES=" + drivers}, false},
+	{"acpi-cpufreq, one domain for the socket", []string{"SSDT=socket", "MODULES=" + drivers}, false},
+	{"acpi-cpufreq, coupled by the hardware", []string{"SSDT=socket-hw", "MODULES=" + drivers}, false},
+	{"acpi-cpufreq, a domain for each thread", []string{"SSDT=cpu", "MODULES=" + drivers}, false},
+	{"acpi-cpufreq, two sockets", []string{"SSDT=twosocket", "MODULES=" + drivers, "SMP=8,sockets=2,cores=2,threads=2"}, false},
+	{"no cpufreq", []string{"PROFILE=bare", "MODULES="}, false},
+}
+
+// binaries are hostlab and trial, built once.
+var binaries = sync.OnceValues(func() (dir string, err error) {
+	dir, err = os.MkdirTemp("", "hostlab-testbed-")
+	if err != nil {
+		return "", err
+	}
+	for name, pkg := range map[string]string{"hostlab": "../cmd/hostlab", "trial": "./trial"} {
+		cmd := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w", "-o", filepath.Join(dir, name), pkg)
+		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			return "", errors.New(string(out))
+		}
+	}
+	return dir, nil
+})
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if dir, err := binaries(); err == nil {
+		_ = os.RemoveAll(dir)
+	}
+	os.Exit(code)
+}
+
+// boot is a guest that runs trial.
+type boot struct {
+	cmd          *exec.Cmd
+	stderr       bytes.Buffer
+	out, pidFile string
+	done         chan error
+}
+
+// start boots a guest. Its lines come while it runs.
+func (g guest) start(t *testing.T, environ []string, args ...string) *boot {
+	t.Helper()
+	dir, err := binaries()
+	if err != nil {
+		t.Fatal(err)
+	}
+	tmp, err := os.MkdirTemp("", "guest-") // QEMU takes no commas in a path
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &boot{out: filepath.Join(tmp, "out"), pidFile: filepath.Join(tmp, "pid"), done: make(chan error, 1)}
+	b.cmd = exec.Command("./guest-run.sh", append([]string{filepath.Join(dir, "trial")}, args...)...)
+	b.cmd.Env = append(os.Environ(), "FILES="+filepath.Join(dir, "hostlab")+" study/governor.toml", "OUT="+b.out, "PIDFILE="+b.pidFile, "LOG="+filepath.Join(tmp, "console"), "TIMEOUT="+map[bool]string{true: "7200", false: "420"}[*full])
+	b.cmd.Env = append(append(b.cmd.Env, g.environ...), environ...)
+	if g.disk {
+		img := filepath.Join(tmp, "disk.img")
+		if err := os.WriteFile(img, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Truncate(img, 64<<20); err != nil {
+			t.Fatal(err)
+		}
+		b.cmd.Env = append(b.cmd.Env, "DRIVES=file="+img+",format=raw")
+	}
+	b.cmd.Stderr = &b.stderr
+	if err := b.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() { b.done <- b.cmd.Wait() }()
+	t.Cleanup(func() {
+		_ = b.cmd.Process.Signal(os.Interrupt)
+		select {
+		case <-b.done:
+		case <-time.After(10 * time.Second):
+			_ = b.cmd.Process.Kill()
+		}
+		_ = os.RemoveAll(tmp)
+	})
+	return b
+}
+
+// lines are what it has said until now, those of one kind: their fields.
+func (b *boot) lines(t *testing.T, kind string) (list [][]string) {
+	t.Helper()
+	text, err := os.ReadFile(b.out)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(text)) {
+		if fields := strings.Split(strings.TrimRight(line, "\n"), "\t"); fields[0] == kind && strings.HasSuffix(line, "\n") {
+			list = append(list, fields[1:])
+		}
+	}
+	return list
+}
+
+// wait waits for the end of the command, and fails for each FAIL.
+func (b *boot) wait(ctx context.Context, t *testing.T) {
+	t.Helper()
+	select {
+	case err := <-b.done:
+		b.done <- err
+		for _, f := range b.lines(t, "FAIL") {
+			t.Error(strings.Join(f, ": "))
+		}
+		if err != nil {
+			t.Errorf("%v: %s", err, b.stderr.String())
+		}
+	case <-ctx.Done():
+		t.Fatalf("it did not end: %v", ctx.Err())
+	}
+}

@@ -1,0 +1,96 @@
+//go:build linux && amd64
+
+// Command trial runs in a guest and tries hostlab's settings on its kernel. It knows nothing of
+// hostlab's packages: it runs the program, and reads the kernel's files and the P-state
+// registers by itself.
+//
+//	trial each [quick]            every setting: set, read back, verify, revert, compare all files
+//	trial combine [NAME...]       settings together, refusals, other programs' changes
+//	trial kill N                  N times: SIGKILL while hostlab sets or puts back, then revert
+//	trial study N                 a study of governors, and N killed ones that are put back
+//	trial cut [CALL]              sets and reverts until the plug is pulled, by itself at that system call
+//	trial recover                 after a power cut: what the journal says, and revert
+//
+// Each line of its output is "ok", "FAIL", "row" or "note" and fields between tabs. Exit status: 0
+// nothing failed, 1 something did, 2 it cannot try.
+package main
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+)
+
+// failures counts the FAIL lines.
+var failures int
+
+func line(kind string, fields ...any) {
+	words := make([]string, len(fields))
+	for i, f := range fields {
+		words[i] = strings.Join(strings.Fields(fmt.Sprint(f)), " ")
+	}
+	fmt.Println(kind + "\t" + strings.Join(words, "\t"))
+}
+
+func ok(what string, more ...any) { line("ok", append([]any{what}, more...)...) }
+
+func fail(what, format string, args ...any) {
+	failures++
+	line("FAIL", what, fmt.Sprintf(format, args...))
+}
+
+// require is an ok or a FAIL.
+func require(what string, good bool, format string, args ...any) {
+	if good {
+		ok(what)
+		return
+	}
+	fail(what, format, args...)
+}
+
+func main() {
+	if len(os.Args) < 2 {
+		cannot("name what to try: each, combine, kill, cut or recover")
+	}
+	// A machine's journal is told from another's by this file.
+	if err := os.WriteFile("/etc/machine-id", []byte("0123456789abcdef0123456789abcdef\n"), 0o444); err != nil {
+		cannot(err.Error())
+	}
+	args := os.Args[2:]
+	switch os.Args[1] {
+	case "each":
+		each(len(args) > 0 && args[0] == "quick")
+	case "combine":
+		combine(args)
+	case "kill":
+		kill(number(args, 100))
+	case "study":
+		study(number(args, 4))
+	case "cut":
+		cut(number(args, 0))
+	case "recover":
+		recoverJournal()
+	default:
+		cannot("no trial of the name " + os.Args[1])
+	}
+	if failures > 0 {
+		os.Exit(1)
+	}
+}
+
+func number(args []string, otherwise int) int {
+	if len(args) == 0 {
+		return otherwise
+	}
+	n, err := strconv.Atoi(args[0])
+	if err != nil {
+		cannot(err.Error())
+	}
+	return n
+}
+
+func cannot(text string) {
+	fmt.Fprintln(os.Stderr, "trial: "+text)
+	os.Exit(2)
+}
