@@ -31,6 +31,8 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgconn/ctxwatch"
+
+	"hostlab/internal/private"
 )
 
 // Role is the cluster's only role, a superuser, and Database its database.
@@ -69,6 +71,9 @@ func arguments(dataDir, socketDir string, settings map[string]string) []string {
 	}
 	return args
 }
+
+// Usage is CPU time of the server's processes.
+type Usage = private.Usage
 
 // Limits on how long the server may take.
 const (
@@ -151,7 +156,7 @@ func (s *Server) Explain(ctx context.Context, err error) error {
 	if wait == 0 {
 		return err
 	}
-	return fmt.Errorf("the connection to PostgreSQL broke: %w%s", err, s.lastWords())
+	return fmt.Errorf("the connection to PostgreSQL broke: %w%s", err, s.log.LastWords())
 }
 
 // broken reports an error of the connection rather than of what was asked.
@@ -162,12 +167,4 @@ func broken(err error) bool {
 	_, connecting := errors.AsType[*pgconn.ConnectError](err)
 	// A connection that was found closed is "safe to retry": nothing was sent.
 	return connecting || pgconn.SafeToRetry(err) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) || errors.Is(err, syscall.EPIPE)
-}
-
-// lastWords is the last line of the log, as the end of a sentence.
-func (s *Server) lastWords() string {
-	if line := s.log.last(); line != "" {
-		return "; its last log line: " + line
-	}
-	return ""
 }
