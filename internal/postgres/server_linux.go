@@ -74,15 +74,12 @@ func Start(ctx context.Context, cfg Config) (_ *Server, err error) {
 	if err := s.directories(); err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, startLimit, fmt.Errorf("PostgreSQL did not start within %s; look for a full or very slow disk below %s", startLimit, cfg.Parent))
+	limited, cancel := context.WithTimeoutCause(ctx, startLimit, fmt.Errorf("PostgreSQL's initdb did not end within %s; look for a full or very slow disk below %s", startLimit, cfg.Parent))
 	defer cancel()
-	if err := s.initdb(ctx); err != nil {
+	if err := s.initdb(limited); err != nil {
 		return nil, err
 	}
-	if err := s.launch(); err != nil {
-		return nil, err
-	}
-	return s, s.ready(ctx)
+	return s, s.start(ctx)
 }
 
 func (s *Server) directories() (err error) {

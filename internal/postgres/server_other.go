@@ -35,6 +35,9 @@ func (s *Server) SocketDir() string { return "" }
 // PID is 0.
 func (s *Server) PID() int { return 0 }
 
+// MoveWAL fails.
+func (s *Server) MoveWAL(context.Context, string) error { return errLinux }
+
 // Close does nothing.
 func (s *Server) Close() error { return nil }
 

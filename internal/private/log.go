@@ -43,7 +43,7 @@ func (t *Tail) Last() string {
 	lines := t.lines()
 	for i := len(lines) - 1; i >= 0; i-- {
 		for _, level := range []string{"PANIC:", "FATAL:", "[ERROR]", "error:", "ERROR:"} {
-			if strings.Contains(lines[i], level) {
+			if strings.Contains(lines[i], level) && !strings.HasSuffix(lines[i], "Aborting") { // MariaDB ends so after the error itself
 				return lines[i]
 			}
 		}
