@@ -12,6 +12,9 @@
 // time zones and help, which mariadb-install-db adds in some seconds of syncs and which
 // nobody uses here.
 //
+// Directories of temporary tables are the exception to open files: MariaDB resolves
+// their names, and 10.11 crashes where its account cannot walk there.
+//
 // It takes Linux.
 package mariadb
 
@@ -53,7 +56,7 @@ var own = []string{
 
 // arguments are those of the server, in a fixed order. Ours come last, and so count;
 // but MariaDB takes --no-defaults in the first place only.
-func arguments(cfg Config, dataDir, runDir, logDir string) []string {
+func arguments(cfg Config, dataDir, runDir, logDir, tmpDir string) []string {
 	args := own[:1:1]
 	for _, name := range slices.Sorted(maps.Keys(cfg.Settings)) {
 		args = append(args, "--"+strings.ReplaceAll(name, "_", "-")+"="+cfg.Settings[name])
@@ -62,7 +65,7 @@ func arguments(cfg Config, dataDir, runDir, logDir string) []string {
 	if cfg.LogBytes > 0 {
 		args = append(args, fmt.Sprintf("--innodb-log-file-size=%d", cfg.LogBytes))
 	}
-	return append(args, "--datadir="+dataDir, "--innodb-log-group-home-dir="+logDir, "--tmpdir="+runDir, "--pid-file="+runDir+"/pid", "--socket="+runDir+"/"+socketName)
+	return append(args, "--datadir="+dataDir, "--innodb-log-group-home-dir="+logDir, "--tmpdir="+tmpDir, "--pid-file="+runDir+"/pid", "--socket="+runDir+"/"+socketName)
 }
 
 const socketName = "mariadb.sock"

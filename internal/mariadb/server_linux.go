@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -22,7 +23,7 @@ import (
 // Names within a place, and the numbers that their open files have in the server: see
 // package postgres.
 const (
-	dataName, runName, logName = "data", "run", "log"
+	dataName, runName, logName, tmpName = "data", "run", "log", "tmp"
 
 	dataFile, runFile, logFile = "/proc/self/fd/3", "/proc/self/fd/4", "/proc/self/fd/5"
 )
@@ -37,6 +38,8 @@ type Server struct {
 	account private.Account
 	place   *private.Place
 	redo    *private.Place // nil: among the data
+	scratch *private.Place // nil: place
+	tmp     string         // directory of temporary tables
 	files   []*os.File
 	cfg     Config
 	log     private.Tail
@@ -97,6 +100,9 @@ func (s *Server) directories() (err error) {
 		}
 		s.files = append(s.files, f)
 	}
+	if err := s.temporary(); err != nil {
+		return err
+	}
 	if s.cfg.LogDir == "" {
 		return nil
 	}
@@ -110,6 +116,47 @@ func (s *Server) directories() (err error) {
 	return err
 }
 
+// temporary has a directory to which the server's account can walk by name.
+func (s *Server) temporary() (err error) {
+	in := s.place
+	if s.account.Other {
+		parents := []string{s.cfg.Parent, os.TempDir(), "/tmp", "/var/tmp"}
+		i := slices.IndexFunc(parents, open)
+		if i < 0 {
+			return fmt.Errorf("MariaDB runs as %s here, and can enter neither %s nor /tmp for its temporary tables; set TMPDIR to a directory that all may enter", s.account.Name, s.cfg.Parent)
+		}
+		kind.Sweep(parents[i])
+		if s.scratch, err = kind.NewPlace(parents[i]); err != nil {
+			return err
+		}
+		if err := os.Chmod(s.scratch.Path, 0o711); err != nil { //nolint:gosec // to walk through; what is within is the account's
+			return kind.CannotMake(parents[i], err)
+		}
+		in = s.scratch
+	}
+	f, err := in.Sub(tmpName, s.account)
+	if err != nil {
+		return err
+	}
+	s.tmp = filepath.Join(in.Path, tmpName)
+	return f.Close()
+}
+
+// open reports whether everybody may walk to a directory.
+func open(dir string) bool {
+	for {
+		info, err := os.Stat(dir)
+		if err != nil || info.Mode()&0o001 == 0 {
+			return false
+		}
+		up := filepath.Dir(dir)
+		if up == dir {
+			return true
+		}
+		dir = up
+	}
+}
+
 // command is the server's program.
 func (s *Server) command(more ...string) *exec.Cmd {
 	env := []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin"}
@@ -120,7 +167,7 @@ func (s *Server) command(more ...string) *exec.Cmd {
 	if s.redo != nil {
 		redo = logFile
 	}
-	return s.account.Command(s.Programs.Server, append(arguments(s.cfg, dataFile, runFile, redo), more...), env, s.files, &s.log, syscall.SIGKILL)
+	return s.account.Command(s.Programs.Server, append(arguments(s.cfg, dataFile, runFile, redo, s.tmp), more...), env, s.files, &s.log, syscall.SIGKILL)
 }
 
 // bootstrap makes the data. They are nobody's yet: nothing of it is synced.
@@ -311,7 +358,7 @@ func (s *Server) Close() error {
 		for _, f := range s.files {
 			f.Close()
 		}
-		for _, p := range []*private.Place{s.place, s.redo} {
+		for _, p := range []*private.Place{s.place, s.redo, s.scratch} {
 			if p != nil {
 				s.closed = errors.Join(s.closed, p.Remove())
 			}

@@ -111,6 +111,10 @@ func TestServer(t *testing.T) {
 	if diff := cmp.Diff(map[string]string{"skip_networking": "1", "port": "0", "innodb_buffer_pool_size": "33554432", "innodb_flush_log_at_trx_commit": "1"}, got); diff != "" {
 		t.Error(diff)
 	}
+	var tid int // takes a temporary table on disk
+	if err := db.QueryRow("SELECT tid FROM information_schema.processlist WHERE id = CONNECTION_ID()").Scan(&tid); err != nil || tid == 0 {
+		t.Errorf("thread %d, %v", tid, err)
+	}
 	before, err := s.CPU()
 	if err != nil {
 		t.Fatal(err)
@@ -152,6 +156,9 @@ func TestServer(t *testing.T) {
 	}
 	gone(t, dir, s.PID())
 	gone(t, second, s.PID())
+	if _, err := os.Stat(s.tmp); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("its temporary directory: %v", err)
+	}
 }
 
 // A server that is killed in a query fails that in one line, and leaves nothing.

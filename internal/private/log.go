@@ -26,7 +26,7 @@ func (t *Tail) Write(p []byte) (int, error) {
 }
 
 // lines are those written so far that are not empty.
-func (t *Tail) lines() (out []string) {
+func (t *Tail) Lines() (out []string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for line := range bytes.Lines(t.text) {
@@ -40,7 +40,7 @@ func (t *Tail) lines() (out []string) {
 // Last is the line that says most about an end: the last error, or else the last
 // line.
 func (t *Tail) Last() string {
-	lines := t.lines()
+	lines := t.Lines()
 	for i := len(lines) - 1; i >= 0; i-- {
 		for _, level := range []string{"PANIC:", "FATAL:", "[ERROR]", "error:", "ERROR:"} {
 			if strings.Contains(lines[i], level) && !strings.HasSuffix(lines[i], "Aborting") { // MariaDB ends so after the error itself

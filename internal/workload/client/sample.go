@@ -93,13 +93,18 @@ func parts(t *timing, c counters, embedded bool, out *workload.Sample) {
 	logWait.value = min(logWait.value, out.Values["db_time"])
 	rest := t.duration.Seconds() - app - logWait.value
 	out.Values["part_application"], out.Values["part_log_wait"] = app, logWait.value
-	for name, c := range map[string]counter{"part_database_cpu": session, "part_data_reads": c.dataReads, "part_other_waits": c.queued} {
-		if c.why != "" {
-			out.Missing[name] = c.why
+	// A wait for a CPU may fall into what is counted already, as behind a sync: it takes
+	// no more than what is left.
+	for _, p := range []struct {
+		name string
+		counter
+	}{{"part_database_cpu", session}, {"part_data_reads", c.dataReads}, {"part_other_waits", counter{min(c.queued.value, max(0, rest-session.value-c.dataReads.value)), c.queued.why}}} {
+		if p.why != "" {
+			out.Missing[p.name] = p.why
 			continue
 		}
-		out.Values[name] = c.value
-		rest -= c.value
+		out.Values[p.name] = p.value
+		rest -= p.value
 	}
 	if rest < -overlap*t.duration.Seconds() {
 		out.Warnings = append(out.Warnings, fmt.Sprintf("the parts of the elapsed time exceed it by %.0f %%: some of it was counted twice", -100*rest/t.duration.Seconds()))
