@@ -6,6 +6,7 @@ command -v chromium >/dev/null || command -v chromium-browser >/dev/null || comm
 command -v git >/dev/null || want+=(git)
 # The tests start servers of their own from these programs; they do not skip without.
 command -v initdb >/dev/null || compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null || want+=(postgresql postgresql-contrib)
+command -v mariadbd >/dev/null || [ -x /usr/sbin/mariadbd ] || want+=(mariadb-server)
 [ ${#want[@]} = 0 ] && exit 0
 command -v apt-get >/dev/null || { echo "test-deps: no apt-get here; install by hand: ${want[*]}" >&2; exit 1; }
 as=
@@ -17,6 +18,12 @@ if [[ " ${want[*]} " == *" postgresql "* ]] && [ ! -e /etc/postgresql-common/cre
   # Only the programs: without this, Debian's package makes a cluster and starts it.
   $as mkdir -p /etc/postgresql-common
   echo 'create_main_cluster = false' | $as tee /etc/postgresql-common/createcluster.conf >/dev/null
+fi
+if [[ " ${want[*]} " == *" mariadb-server "* ]] && [ ! -e /usr/sbin/policy-rc.d ]; then
+  # Only the program: Debian's package starts a server, unless this forbids it meanwhile.
+  printf '#!/bin/sh\nexit 101\n' | $as tee /usr/sbin/policy-rc.d >/dev/null
+  $as chmod 755 /usr/sbin/policy-rc.d
+  trap '$as rm -f /usr/sbin/policy-rc.d' EXIT
 fi
 echo "test-deps: installing ${want[*]}"
 $as apt-get update -qq

@@ -333,9 +333,15 @@ func (m mariaSchemas) find(ctx context.Context, name string) (ours, objects []st
 			ours = append(ours, n)
 		}
 	}
-	objects, err = column("SELECT table_name FROM information_schema.tables WHERE table_schema = ? UNION ALL "+
-		"SELECT routine_name FROM information_schema.routines WHERE routine_schema = ?", name, name)
-	return ours, objects, slices.Contains(names, name), err
+	objects, err = column("SELECT table_name FROM information_schema.tables WHERE table_schema = ?", name)
+	if err != nil {
+		return nil, nil, false, err
+	}
+	routines, err := column("SELECT routine_name FROM information_schema.routines WHERE routine_schema = ?", name)
+	if a, ok := errors.AsType[*mysql.MySQLError](err); ok && a.Number == 1146 { // ER_NO_SUCH_TABLE: a server without mysql.proc has none
+		err = nil
+	}
+	return ours, append(objects, routines...), slices.Contains(names, name), err
 }
 
 func (m mariaSchemas) make(ctx context.Context, name string) error {
