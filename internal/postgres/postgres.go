@@ -130,12 +130,14 @@ func (s *Server) Explain(ctx context.Context, err error) error {
 	if cerr := ctx.Err(); cerr != nil {
 		return cerr
 	}
+	ended := false
 	var answer *pgconn.PgError
 	if errors.As(err, &answer) {
 		switch {
 		case answer.Code == "53100": // disk_full
 			return fmt.Errorf("PostgreSQL's disk is full: %s; make room, or use a directory elsewhere (%s)", answer.Message, s.Dir())
-		case strings.HasPrefix(answer.Code, "57P0") && answer.Code != "57P01": // crash_shutdown and the like: the log has the cause
+		case strings.HasPrefix(answer.Code, "57P0"): // crash_shutdown and the like, or a session that saw its postmaster die: the log has the cause
+			ended = true
 		case answer.Code == "53200":
 			return fmt.Errorf("PostgreSQL is out of memory: %s; make the table smaller", answer.Message)
 		default:
@@ -145,7 +147,7 @@ func (s *Server) Explain(ctx context.Context, err error) error {
 	// A dead server comes before all that follows from it; its end may take a moment
 	// longer than that of a connection.
 	wait := time.Duration(0)
-	if broken(err) {
+	if ended || broken(err) {
 		wait = 2 * time.Second
 	}
 	select {
@@ -153,7 +155,10 @@ func (s *Server) Explain(ctx context.Context, err error) error {
 		return s.Err()
 	case <-time.After(wait):
 	}
-	if wait == 0 {
+	switch {
+	case ended:
+		return fmt.Errorf("PostgreSQL: %s (%s)", answer.Message, answer.Code)
+	case wait == 0:
 		return err
 	}
 	return fmt.Errorf("the connection to PostgreSQL broke: %w%s", err, s.log.LastWords())
