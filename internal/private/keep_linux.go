@@ -57,7 +57,6 @@ func (k Kind) StartError(path string, a Account, err error) error {
 // Ended says in words how a server ended that nobody told to, as the end of a sentence
 // that starts with its name.
 func Ended(state *os.ProcessState, log *Tail) string {
-
 	how := "ended by itself"
 	if ws, ok := state.Sys().(syscall.WaitStatus); ok {
 		switch {

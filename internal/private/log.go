@@ -56,7 +56,7 @@ func (t *Tail) Last() string {
 
 // Full reports whether the disk was full.
 func (t *Tail) Full() bool {
-	return t.Contains("No space left on device") || t.Contains("Disk quota exceeded")
+	return t.Contains("No space left on device") || t.Contains("Disk quota exceeded") || t.Contains("error 28") || t.Contains("Errcode: 28") // MariaDB gives ENOSPC by its number
 }
 
 // Contains reports whether text was written lately.
