@@ -8,6 +8,7 @@ command -v pgrep >/dev/null || want+=(procps)
 command -v git >/dev/null || want+=(git)
 # The tests start servers of their own from these programs; they do not skip without.
 command -v initdb >/dev/null || compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null || want+=(postgresql postgresql-contrib)
+command -v mariadbd >/dev/null || [ -x /usr/sbin/mariadbd ] || want+=(mariadb-server)
 # The guests of the test bed: kernels are downloaded as Debian packages, and not installed.
 missing() { ! dpkg -s "$1" >/dev/null 2>&1; }
 if command -v dpkg >/dev/null; then
@@ -27,6 +28,12 @@ if [[ " ${want[*]} " == *" postgresql "* ]] && [ ! -e /etc/postgresql-common/cre
   # Only the programs: without this, Debian's package makes a cluster and starts it.
   $as mkdir -p /etc/postgresql-common
   echo 'create_main_cluster = false' | $as tee /etc/postgresql-common/createcluster.conf >/dev/null
+fi
+if [[ " ${want[*]} " == *" mariadb-server "* ]] && [ ! -e /usr/sbin/policy-rc.d ]; then
+  # Only the program: Debian's package starts a server, unless this forbids it meanwhile.
+  printf '#!/bin/sh\nexit 101\n' | $as tee /usr/sbin/policy-rc.d >/dev/null
+  $as chmod 755 /usr/sbin/policy-rc.d
+  trap '$as rm -f /usr/sbin/policy-rc.d' EXIT
 fi
 echo "test-deps: installing ${want[*]}"
 $as apt-get update -qq

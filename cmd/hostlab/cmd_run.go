@@ -52,8 +52,9 @@ meanwhile is refused.
 
 Workloads keep their files below DIR/work, but for what the program of workload
 'command' writes by itself, and for a directory that the study names. Beside that,
-only what factors are for is changed on the host: run says what, and asks first,
-or needs --yes where nobody can be asked. Levels are put back on every way out:
+only what factors are for is changed on the host, and a database server of yours
+is only used where the study names one: run says what, and asks first, or needs
+--yes where nobody can be asked. Levels are put back on every way out:
 those that a boot or a person brings about, with the next boot or by that person.
 
 Where a factor needs a reboot or a person, run ends with status 4 and says what
@@ -93,7 +94,7 @@ the way, 2 unusable study, flag or directory, 4 waiting for a reboot or a person
 	cmd.Flags().BoolVar(&o.dryRun, "dry-run", false, "print the plan, and do nothing")
 	cmd.Flags().BoolVar(&o.resume, "resume", false, "go on with the experiment in the directory of --out")
 	cmd.Flags().BoolVar(&o.restore, "restore", false, "only put back what a killed run of --out had changed; with --yes also where somebody changed it since")
-	cmd.Flags().BoolVar(&o.yes, "yes", false, "do not ask before levels are changed")
+	cmd.Flags().BoolVar(&o.yes, "yes", false, "do not ask before levels are changed, or a server of yours is used")
 	cmd.Flags().BoolVarP(&o.quiet, "quiet", "q", false, "no plan and no progress, only the verdicts")
 	over.add(cmd)
 	cobra.CheckErr(cmd.MarkFlagDirname("out"))
@@ -252,7 +253,13 @@ func (o *runOptions) permitted(ctx context.Context, std streams, st *experiment.
 			changing = append(changing, f.Name)
 		}
 	}
-	if len(changing) == 0 || o.yes {
+	if o.yes {
+		return nil
+	}
+	if err := permitOutside(ctx, std, "workload "+st.Workload.Name, st.Outside()); err != nil {
+		return err
+	}
+	if len(changing) == 0 {
 		return nil
 	}
 	what := "factor " + changing[0] + " changes"
@@ -263,6 +270,24 @@ func (o *runOptions) permitted(ctx context.Context, std streams, st *experiment.
 		return usagef("%s this host, and there is no terminal to ask on; look at --dry-run, then add --yes", what)
 	}
 	if err := ask(ctx, std, screen.Clean(strings.ToUpper(what[:1])+what[1:])+" this host, as listed above. Go on? [y/N] "); err != nil {
+		if errors.Is(err, errNo) {
+			return usagef("not confirmed; nothing was done")
+		}
+		return err
+	}
+	return nil
+}
+
+// permitOutside asks before a workload works on something of the user's elsewhere.
+func permitOutside(ctx context.Context, std streams, who string, deeds []string) error {
+	if len(deeds) == 0 {
+		return nil
+	}
+	what := screen.Clean(who + " " + strings.Join(deeds, "; "))
+	if !askable(std) {
+		return usagef("%s, and there is no terminal to ask on; add --yes", what)
+	}
+	if err := ask(ctx, std, strings.ToUpper(what[:1])+what[1:]+". Go on? [y/N] "); err != nil {
 		if errors.Is(err, errNo) {
 			return usagef("not confirmed; nothing was done")
 		}

@@ -18,6 +18,7 @@ func newWorkload(std streams) *cobra.Command {
 		o      workloadRun
 		format string
 		picks  []string
+		yes    bool
 	)
 	cmd := &cobra.Command{
 		Use:   "workload NAME [parameter=value]... [flags]",
@@ -54,6 +55,13 @@ Exit status: 0 done, 1 a run failed, 2 a parameter or flag that cannot be used,
 			if err := o.parse(w, args[1:], picks); err != nil {
 				return usageError{err}
 			}
+			if out, ok := w.(workload.Outside); ok && !yes {
+				if deed := out.Outside(o.params); deed != "" {
+					if err := permitOutside(cmd.Context(), std, "workload "+args[0], []string{deed}); err != nil {
+						return err
+					}
+				}
+			}
 			rep, err := o.run(cmd.Context(), w)
 			if err != nil {
 				if p, ok := errors.AsType[*workload.ParamError](err); ok {
@@ -87,6 +95,7 @@ Exit status: 0 done, 1 a run failed, 2 a parameter or flag that cannot be used,
 	cmd.Flags().IntVar(&o.runs, "runs", 5, "how many runs")
 	cmd.Flags().Uint64Var(&o.seed, "seed", 1, "seed of the work")
 	cmd.Flags().StringArrayVar(&picks, "pick", nil, "NAME=FROM: a response from a command's output, such as t=json:$.elapsed")
+	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask before a server of yours is used")
 	choiceFlag(cmd, &format, "format", "text", "output", formats)
 	list := &cobra.Command{
 		Use:   "list",

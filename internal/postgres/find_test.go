@@ -69,18 +69,6 @@ func TestFind(t *testing.T) {
 	}
 }
 
-func TestTail(t *testing.T) {
-	var l tail
-	fmt.Fprint(&l, strings.Repeat("LOG:  chatter\n", 5000), "FATAL:  could not write: No space left on device\nLOG:  shutting down\n\n")
-	if got := l.last(); got != "FATAL:  could not write: No space left on device" || !l.full() || len(l.text) > tailBytes {
-		t.Errorf("%q, full %v, %d bytes", got, l.full(), len(l.text))
-	}
-	var none tail
-	if none.last() != "" || none.full() {
-		t.Error("an empty log has a line")
-	}
-}
-
 func TestArgumentsKeepItPrivate(t *testing.T) {
 	args := strings.Join(arguments("/d", "/s", map[string]string{"work_mem": "8MB", "listen_addresses": "*"}), " ")
 	if strings.LastIndex(args, "listen_addresses=") < strings.Index(args, "listen_addresses=*") || !strings.Contains(args, "-c work_mem=8MB") {

@@ -31,6 +31,8 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgconn/ctxwatch"
+
+	"hostlab/internal/private"
 )
 
 // Role is the cluster's only role, a superuser, and Database its database.
@@ -69,6 +71,9 @@ func arguments(dataDir, socketDir string, settings map[string]string) []string {
 	}
 	return args
 }
+
+// Usage is CPU time of the server's processes.
+type Usage = private.Usage
 
 // Limits on how long the server may take.
 const (
@@ -141,15 +146,14 @@ func (s *Server) Explain(ctx context.Context, err error) error {
 	if cerr := ctx.Err(); cerr != nil {
 		return cerr
 	}
+	ended := false
 	var answer *pgconn.PgError
-	ending := false
 	if errors.As(err, &answer) {
 		switch {
 		case answer.Code == "53100": // disk_full
 			return fmt.Errorf("PostgreSQL's disk is full: %s; make room, or use a directory elsewhere (%s)", answer.Message, s.Dir())
-		case strings.HasPrefix(answer.Code, "57P0") && answer.Code != "57P01", // crash_shutdown and the like: the log has the cause
-			strings.Contains(answer.Message, "postmaster exit"): // 57P01 too, as when an administrator ends one session
-			ending = true
+		case strings.HasPrefix(answer.Code, "57P0"): // crash_shutdown and the like, or a session that saw its postmaster die: the log has the cause
+			ended = true
 		case answer.Code == "53200":
 			return fmt.Errorf("PostgreSQL is out of memory: %s; make the table smaller", answer.Message)
 		default:
@@ -159,7 +163,7 @@ func (s *Server) Explain(ctx context.Context, err error) error {
 	// A dead server comes before all that follows from it; its end may take a moment
 	// longer than that of a connection.
 	wait := time.Duration(0)
-	if ending || broken(err) {
+	if ended || broken(err) {
 		wait = 2 * time.Second
 	}
 	select {
@@ -167,10 +171,13 @@ func (s *Server) Explain(ctx context.Context, err error) error {
 		return s.Err()
 	case <-time.After(wait):
 	}
-	if wait == 0 {
+	switch {
+	case ended:
+		return fmt.Errorf("PostgreSQL: %s (%s)", answer.Message, answer.Code)
+	case wait == 0:
 		return err
 	}
-	return fmt.Errorf("the connection to PostgreSQL broke: %w%s", err, s.lastWords())
+	return fmt.Errorf("the connection to PostgreSQL broke: %w%s", err, s.log.LastWords())
 }
 
 // broken reports an error of the connection rather than of what was asked.
@@ -181,12 +188,4 @@ func broken(err error) bool {
 	_, connecting := errors.AsType[*pgconn.ConnectError](err)
 	// A connection that was found closed is "safe to retry": nothing was sent.
 	return connecting || pgconn.SafeToRetry(err) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) || errors.Is(err, syscall.EPIPE)
-}
-
-// lastWords is the last line of the log, as the end of a sentence.
-func (s *Server) lastWords() string {
-	if line := s.log.last(); line != "" {
-		return "; its last log line: " + line
-	}
-	return ""
 }

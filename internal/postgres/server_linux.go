@@ -7,13 +7,14 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"sync"
 	"syscall"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 	"golang.org/x/sys/unix"
+
+	"hostlab/internal/private"
 )
 
 // Names within a place, and the numbers that their open files have in the server.
@@ -23,16 +24,20 @@ const (
 	dataFile, runFile, walFile = "/proc/self/fd/3", "/proc/self/fd/4", "/proc/self/fd/5"
 )
 
+// kind is how our clusters' directories are known. Accounts: PostgreSQL's packages make
+// the first.
+var kind = private.Kind{Product: "PostgreSQL", Prefix: "hostlab-postgres-", Accounts: []string{"postgres", "nobody"}, Data: dataName, Leftover: leftover}
+
 // Server is a running one. Close must be called.
 type Server struct {
 	Programs Programs
 
-	account account
-	place   *place
-	wal     *place // nil: within the cluster
+	account private.Account
+	place   *private.Place
+	wal     *private.Place // nil: within the cluster
 	files   []*os.File
 	cfg     Config
-	log     tail
+	log     private.Tail
 
 	process *os.Process
 	done    chan struct{} // closed when the postmaster has ended
@@ -52,12 +57,12 @@ func Start(ctx context.Context, cfg Config) (_ *Server, err error) {
 	if s.Programs, err = Find(ctx); err != nil {
 		return nil, err
 	}
-	if s.account, err = serverAccount(); err != nil {
+	if s.account, err = kind.Account(); err != nil {
 		return nil, err
 	}
-	sweep(cfg.Parent)
+	kind.Sweep(cfg.Parent)
 	if cfg.WALDir != "" {
-		sweep(cfg.WALDir)
+		kind.Sweep(cfg.WALDir)
 	}
 	defer func() {
 		if err != nil {
@@ -69,27 +74,24 @@ func Start(ctx context.Context, cfg Config) (_ *Server, err error) {
 	if err := s.directories(); err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, startLimit, fmt.Errorf("PostgreSQL did not start within %s; look for a full or very slow disk below %s", startLimit, cfg.Parent))
+	limited, cancel := context.WithTimeoutCause(ctx, startLimit, fmt.Errorf("PostgreSQL's initdb did not end within %s; look for a full or very slow disk below %s", startLimit, cfg.Parent))
 	defer cancel()
-	if err := s.initdb(ctx); err != nil {
+	if err := s.initdb(limited); err != nil {
 		return nil, err
 	}
-	if err := s.launch(); err != nil {
-		return nil, err
-	}
-	return s, s.ready(ctx)
+	return s, s.start(ctx)
 }
 
 func (s *Server) directories() (err error) {
-	if s.place, err = newPlace(s.cfg.Parent); err != nil {
+	if s.place, err = kind.NewPlace(s.cfg.Parent); err != nil {
 		return err
 	}
 	if err := os.WriteFile(s.serviceFile(), []byte("[hostlab]\n"), 0o600); err != nil {
-		return cannotMake(s.cfg.Parent, err)
+		return kind.CannotMake(s.cfg.Parent, err)
 	}
 	names := []string{dataName, runName}
 	for _, name := range names {
-		f, err := s.place.sub(name, s.account)
+		f, err := s.place.Sub(name, s.account)
 		if err != nil {
 			return err
 		}
@@ -98,10 +100,10 @@ func (s *Server) directories() (err error) {
 	if s.cfg.WALDir == "" {
 		return nil
 	}
-	if s.wal, err = newPlace(s.cfg.WALDir); err != nil {
+	if s.wal, err = kind.NewPlace(s.cfg.WALDir); err != nil {
 		return err
 	}
-	f, err := s.wal.sub(walName, s.account)
+	f, err := s.wal.Sub(walName, s.account)
 	if err != nil {
 		return err
 	}
@@ -109,47 +111,17 @@ func (s *Server) directories() (err error) {
 	return nil
 }
 
-// command is one of PostgreSQL's programs, as the account, with nothing of our
-// environment and with the open directories from 3 on.
+// command is one of PostgreSQL's programs.
 func (s *Server) command(program string, args []string, death syscall.Signal) *exec.Cmd {
-	cmd := exec.Command(filepath.Join(s.Programs.Dir, program), args...)
-	cmd.Dir = "/" // ours may be one that the account cannot enter
-	cmd.Env = []string{"LC_ALL=C", "TZ=UTC", "PATH=" + s.Programs.Dir + ":/usr/bin:/bin"}
+	env := []string{"PATH=" + s.Programs.Dir + ":/usr/bin:/bin"}
 	if s.cfg.Mark != "" {
-		cmd.Env = append(cmd.Env, s.cfg.Mark)
+		env = append(env, s.cfg.Mark)
 	}
-	cmd.ExtraFiles = s.files
-	cmd.Stderr = &s.log
-	cmd.WaitDelay = 200 * time.Millisecond // a backend may hold the pipe longer than its postmaster lives
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: death, Credential: s.account.credential()}
-	return cmd
-}
-
-// keep starts a program and waits for its end on a thread that stays: Linux sends
-// Pdeathsig when the thread that started the program ends, and Go ends threads.
-func keep(cmd *exec.Cmd) (ended <-chan error, err error) {
-	started, done := make(chan error, 1), make(chan error, 1)
-	go func() {
-		runtime.LockOSThread()
-		defer runtime.UnlockOSThread()
-		err := cmd.Start()
-		started <- err
-		if err == nil {
-			done <- cmd.Wait()
-		}
-	}()
-	return done, <-started
+	return s.account.Command(filepath.Join(s.Programs.Dir, program), args, env, s.files, &s.log, death)
 }
 
 func (s *Server) startError(program string, err error) error {
-	hint := ""
-	switch {
-	case errors.Is(err, unix.EACCES):
-		hint = "; that account cannot enter its directory: install PostgreSQL where all may read it"
-	case errors.Is(err, unix.EPERM), errors.Is(err, unix.EINVAL):
-		hint = fmt.Sprintf("; this container may not let root become %s: run hostlab as a user other than root", s.account.name)
-	}
-	return fmt.Errorf("cannot start %s as %s: %w%s", filepath.Join(s.Programs.Dir, program), s.account.name, err, hint)
+	return kind.StartError(filepath.Join(s.Programs.Dir, program), s.account, err)
 }
 
 func (s *Server) initdb(ctx context.Context) error {
@@ -158,7 +130,7 @@ func (s *Server) initdb(ctx context.Context) error {
 		args = append(args, "-X", walFile)
 	}
 	cmd := s.command("initdb", args, syscall.SIGKILL)
-	ended, err := keep(cmd)
+	ended, err := private.Keep(cmd)
 	if err != nil {
 		return s.startError("initdb", err)
 	}
@@ -172,10 +144,10 @@ func (s *Server) initdb(ctx context.Context) error {
 	switch {
 	case err == nil:
 		return nil
-	case s.log.full():
+	case s.log.Full():
 		return s.diskFull()
 	}
-	return fmt.Errorf("PostgreSQL's initdb failed: %w%s", err, s.lastWords())
+	return fmt.Errorf("PostgreSQL's initdb failed: %w%s", err, s.log.LastWords())
 }
 
 func (s *Server) diskFull() error {
@@ -185,9 +157,9 @@ func (s *Server) diskFull() error {
 // launch starts the postmaster. Should we die it gets SIGQUIT, an immediate
 // shutdown: after SIGKILL its backends would first finish their queries.
 func (s *Server) launch() error {
-	s.log = tail{}
+	s.log.Reset()
 	cmd := s.command("postgres", arguments(dataFile, runFile, s.cfg.Settings), syscall.SIGQUIT)
-	ended, err := keep(cmd)
+	ended, err := private.Keep(cmd)
 	if err != nil {
 		return s.startError("postgres", err)
 	}
@@ -196,7 +168,7 @@ func (s *Server) launch() error {
 		<-ended //nolint:errcheck // what it says is in the state too
 		s.state = cmd.ProcessState
 		// Without a postmaster its backends would go on until their query has ended.
-		_ = endInside(s.Dir()) // Close tries again, and says so
+		_ = kind.EndInside(s.Dir()) // Close tries again, and says so
 		close(s.done)
 	}()
 	return nil
@@ -206,15 +178,15 @@ func (s *Server) launch() error {
 func (s *Server) ready(ctx context.Context) error {
 	for {
 		// Asked earlier it would log that it is starting up, as an error.
-		if s.log.contains("ready to accept connections") && s.tryConnect(ctx) == nil {
+		if s.log.Contains("ready to accept connections") && s.tryConnect(ctx) == nil {
 			return nil
 		}
 		select {
 		case <-s.done:
-			if s.log.full() {
+			if s.log.Full() {
 				return s.diskFull()
 			}
-			return fmt.Errorf("PostgreSQL did not start%s", s.lastWords())
+			return fmt.Errorf("PostgreSQL did not start%s", s.log.LastWords())
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		case <-time.After(10 * time.Millisecond):
@@ -247,29 +219,30 @@ func (s *Server) Err() error {
 	default:
 		return nil
 	}
-	how := "ended by itself"
-	if ws, ok := s.state.Sys().(syscall.WaitStatus); ok {
-		switch {
-		case ws.Signaled():
-			how = fmt.Sprintf("was ended by signal %d (%s)", int(ws.Signal()), unix.SignalName(ws.Signal()))
-		case ws.ExitStatus() != 0:
-			how = fmt.Sprintf("ended with status %d", ws.ExitStatus())
+	return errors.New("PostgreSQL " + private.Ended(s.state, &s.log))
+}
+
+// CPU reads what the server's processes have used so far; sessions by the process that
+// PostgreSQL tells as theirs.
+func (s *Server) CPU() (Usage, error) {
+	u, err := private.CPU(s.process.Pid)
+	if err != nil {
+		if serr := s.Err(); serr != nil {
+			return u, serr
 		}
+		return u, fmt.Errorf("CPU time of PostgreSQL: %w", err)
 	}
-	if s.log.full() {
-		how += " on a full disk"
-	}
-	return fmt.Errorf("PostgreSQL %s in the middle%s", how, s.lastWords())
+	return u, nil
 }
 
 // Dir is the directory of the cluster.
-func (s *Server) Dir() string { return filepath.Join(s.place.path, dataName) }
+func (s *Server) Dir() string { return filepath.Join(s.place.Path, dataName) }
 
 // SocketDir is where the socket lies, for other clients' --host. Those may find its
 // path too long; our own connections do not use it.
-func (s *Server) SocketDir() string { return filepath.Join(s.place.path, runName) }
+func (s *Server) SocketDir() string { return filepath.Join(s.place.Path, runName) }
 
-func (s *Server) serviceFile() string { return filepath.Join(s.place.path, "service.conf") }
+func (s *Server) serviceFile() string { return filepath.Join(s.place.Path, "service.conf") }
 
 // socket is its path through the directory that process pid holds open, which is ours.
 func (s *Server) socket(pid int) string {
@@ -301,9 +274,9 @@ func (s *Server) Close() error {
 		for _, f := range s.files {
 			f.Close()
 		}
-		for _, p := range []*place{s.place, s.wal} {
+		for _, p := range []*private.Place{s.place, s.wal} {
 			if p != nil {
-				s.closed = errors.Join(s.closed, p.remove())
+				s.closed = errors.Join(s.closed, p.Remove())
 			}
 		}
 	})

@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
-	"os/user"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -109,7 +108,7 @@ func TestServer(t *testing.T) {
 	if diff := cmp.Diff(map[string]string{"work_mem": "7MB", "listen_addresses": "", "unix_socket_permissions": "0700"}, got); diff != "" {
 		t.Error(diff)
 	}
-	segments, err := filepath.Glob(filepath.Join(wal, prefix+"*", walName, "0000*"))
+	segments, err := filepath.Glob(filepath.Join(wal, kind.Prefix+"*", walName, "0000*"))
 	if err != nil || len(segments) == 0 {
 		t.Errorf("no log in its directory: %v", err)
 	}
@@ -232,42 +231,6 @@ func TestParentKilled(t *testing.T) {
 	gone(t, second, pid)
 }
 
-// What is locked, or has another name, stays.
-func TestSweepLeavesOthers(t *testing.T) {
-	dir := t.TempDir()
-	live, err := newPlace(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range []string{"data", "hostlab-postgres"} {
-		if err := os.Mkdir(filepath.Join(dir, name), 0o700); err != nil {
-			t.Fatal(err)
-		}
-	}
-	target := t.TempDir()
-	if err := os.Symlink(target, filepath.Join(dir, prefix+"link")); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Mkdir(filepath.Join(dir, prefix+"dead"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	sweep(dir)
-	var left []string
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, e := range entries {
-		left = append(left, e.Name())
-	}
-	if diff := cmp.Diff([]string{"data", "hostlab-postgres", filepath.Base(live.path), prefix + "link"}, left); diff != "" {
-		t.Error(diff)
-	}
-	if err := live.remove(); err != nil {
-		t.Error(err)
-	}
-}
-
 func TestBadStarts(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
@@ -300,34 +263,4 @@ func TestBadStarts(t *testing.T) {
 		cancel()
 	}
 	gone(t, empty, -1)
-}
-
-func TestChooseAccount(t *testing.T) {
-	all := map[string]*user.User{"postgres": {Uid: "101", Gid: "104"}, "nobody": {Uid: "65534", Gid: "65534"}}
-	lookup := func(list map[string]*user.User) func(string) (*user.User, error) {
-		return func(name string) (*user.User, error) {
-			if u := list[name]; u != nil {
-				return u, nil
-			}
-			return nil, user.UnknownUserError(name)
-		}
-	}
-	for _, c := range []struct {
-		name  string
-		uid   int
-		users map[string]*user.User
-		want  account
-		fails bool
-	}{
-		{"not root", 1000, all, account{name: "uid 1000", uid: 1000, gid: 1000}, false},
-		{"root", 0, all, account{name: "postgres", uid: 101, gid: 104, other: true}, false},
-		{"root without postgres", 0, map[string]*user.User{"nobody": all["nobody"]}, account{name: "nobody", uid: 65534, gid: 65534, other: true}, false},
-		{"postgres is root", 0, map[string]*user.User{"postgres": {Uid: "0", Gid: "0"}}, account{}, true},
-		{"nobody is there", 0, nil, account{}, true},
-	} {
-		got, err := chooseAccount(c.uid, c.uid, lookup(c.users))
-		if (err != nil) != c.fails || got != c.want {
-			t.Errorf("%s: %+v, %v", c.name, got, err)
-		}
-	}
 }

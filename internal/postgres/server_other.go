@@ -5,7 +5,8 @@ package postgres
 import (
 	"context"
 	"errors"
-	"time"
+
+	"hostlab/internal/private"
 )
 
 var errLinux = errors.New("a private PostgreSQL takes Linux; use the embedded engine here")
@@ -13,7 +14,7 @@ var errLinux = errors.New("a private PostgreSQL takes Linux; use the embedded en
 // Server does not exist on this system.
 type Server struct {
 	Programs Programs
-	log      tail
+	log      private.Tail
 }
 
 // Start fails on this system.
@@ -34,17 +35,14 @@ func (s *Server) SocketDir() string { return "" }
 // PID is 0.
 func (s *Server) PID() int { return 0 }
 
+// MoveWAL fails.
+func (s *Server) MoveWAL(context.Context, string) error { return errLinux }
+
 // Close does nothing.
 func (s *Server) Close() error { return nil }
 
 func (s *Server) serviceFile() string { return "" }
 func (s *Server) socket(int) string   { return "" }
-
-// Usage is CPU time of the server's processes.
-type Usage struct {
-	All     time.Duration
-	Session map[int]time.Duration
-}
 
 // CPU fails.
 func (s *Server) CPU() (Usage, error) { return Usage{}, errLinux }

@@ -80,6 +80,14 @@ type Offering interface {
 	Context(cfg Config, m Machine) map[string]string
 }
 
+// Outside is a workload that may work on something of the user's that is neither this
+// host's nor the workload's own, such as a database server. Nobody does so unasked.
+type Outside interface {
+	// Outside says what the workload would do there, in a phrase that goes on after its
+	// name and holds nothing secret, or nothing where it stays with its own.
+	Outside(p Values) string
+}
+
 // Machine is where a workload is to run.
 type Machine struct {
 	Topology *host.Topology

@@ -6,6 +6,7 @@ import (
 
 	"hostlab/internal/workload"
 	"hostlab/internal/workload/burst"
+	"hostlab/internal/workload/client"
 	"hostlab/internal/workload/command"
 	"hostlab/internal/workload/corun"
 	"hostlab/internal/workload/dialog"
@@ -23,6 +24,8 @@ func Workloads() []workload.Workload {
 	return []workload.Workload{
 		command.Workload{},
 		burst.Workload{},
+		client.Copy{},
+		client.Delete{},
 		corun.Workload{},
 		dialog.Workload{},
 		extract.Workload{},

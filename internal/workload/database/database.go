@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 
+	"hostlab/internal/mariadb"
 	"hostlab/internal/postgres"
 	"hostlab/internal/workload"
 )
@@ -12,8 +13,23 @@ import (
 // Postgres starts a private server below the workload's own directory. The parameter
 // of that name chose it: it is at fault where the host has no PostgreSQL.
 func Postgres(ctx context.Context, work, param string, settings map[string]string) (*postgres.Server, error) {
-	s, err := postgres.Start(ctx, postgres.Config{Parent: work, Settings: settings, Mark: workload.Mark(work, session())})
+	return PostgresWith(ctx, work, "", param, settings)
+}
+
+// PostgresWith is Postgres with its log in a directory of its own below logDir, from
+// which it can move; empty: within the cluster.
+func PostgresWith(ctx context.Context, work, logDir, param string, settings map[string]string) (*postgres.Server, error) {
+	s, err := postgres.Start(ctx, postgres.Config{Parent: work, WALDir: logDir, Settings: settings, Mark: workload.Mark(work, session())})
 	if missing, ok := errors.AsType[*postgres.Missing](err); ok {
+		return nil, &workload.ParamError{Name: param, Text: missing.Error()}
+	}
+	return s, err
+}
+
+// MariaDB is PostgresWith for a MariaDB, whose log has a fixed size.
+func MariaDB(ctx context.Context, work, logDir string, logBytes int64, param string, settings map[string]string) (*mariadb.Server, error) {
+	s, err := mariadb.Start(ctx, mariadb.Config{Parent: work, LogDir: logDir, LogBytes: logBytes, Settings: settings, Mark: workload.Mark(work, session())})
+	if missing, ok := errors.AsType[*mariadb.Missing](err); ok {
 		return nil, &workload.ParamError{Name: param, Text: missing.Error()}
 	}
 	return s, err

@@ -1,4 +1,4 @@
-package postgres
+package private
 
 import (
 	"fmt"
@@ -25,10 +25,10 @@ func processes() (pids []int) {
 	return pids
 }
 
-// endInside kills the processes whose working directory is that one, until there are
-// none: that is what the postmaster and all its children have in common, as each
-// child makes a session of its own (setsid in InitPostmasterChild).
-func endInside(dir string) error {
+// EndInside kills the processes whose working directory is that one, until there are
+// none: that is what a server and all its children have in common, as those of
+// PostgreSQL make a session each (setsid in InitPostmasterChild).
+func (k Kind) EndInside(dir string) error {
 	want, err := os.Stat(dir)
 	if err != nil {
 		return nil //nolint:nilerr // it is not there, and so nobody is inside
@@ -45,38 +45,28 @@ func endInside(dir string) error {
 			return nil
 		}
 		if time.Now().After(end) {
-			return fmt.Errorf("PostgreSQL's process %d does not end; its directory %s is being removed all the same", left, filepath.Dir(dir))
+			return fmt.Errorf("process %d of %s does not end; its directory %s is being removed all the same", left, k.Product, filepath.Dir(dir))
 		}
 	}
-}
-
-// Usage is CPU time of the server's processes.
-type Usage struct {
-	All     time.Duration         // of all that live or have ended
-	Session map[int]time.Duration // of those that live, by process number
 }
 
 // userHz is the unit of times in /proc/PID/stat, the same on all platforms of Linux
 // that Go has.
 const userHz = 100
 
-// CPU reads what the server's processes have used so far. Those that live are read
-// to the nanosecond where the kernel has schedstat; those that have ended, such as
-// parallel workers, count in units of 10 ms altogether.
-func (s *Server) CPU() (Usage, error) {
+// CPU reads what a server's processes have used so far: the one of that number and its
+// children. Those that live are read to the nanosecond where the kernel has schedstat;
+// those that have ended, such as parallel workers, count in units of 10 ms altogether.
+func CPU(server int) (Usage, error) {
 	u := Usage{Session: map[int]time.Duration{}}
-	postmaster := s.process.Pid
-	own, _, ended, err := times(postmaster)
+	own, _, ended, err := times(server)
 	if err != nil {
-		if serr := s.Err(); serr != nil {
-			return u, serr
-		}
-		return u, fmt.Errorf("CPU time of PostgreSQL: %w", err)
+		return u, err
 	}
 	u.All = own + ended
 	for _, pid := range processes() {
 		// One that ends between these lines is in neither sum: it has used little since.
-		if cpu, parent, _, err := times(pid); err == nil && parent == postmaster {
+		if cpu, parent, _, err := times(pid); err == nil && parent == server {
 			u.Session[pid] = cpu
 			u.All += cpu
 		}
@@ -115,4 +105,15 @@ func times(pid int) (cpu time.Duration, parent int, ended time.Duration, err err
 		}
 	}
 	return cpu, int(n[0]), time.Duration(n[3]+n[4]) * tick, nil
+}
+
+// ProcessCPU is the CPU time of all threads of a process, to the nanosecond: its CPU
+// clock (clock_getcpuclockid(3), whose number the C library makes in this way).
+func ProcessCPU(pid int) (time.Duration, error) {
+	const cpuClockSched = 2
+	var t unix.Timespec
+	if err := unix.ClockGettime(int32(^pid<<3|cpuClockSched), &t); err != nil { //nolint:gosec // process numbers are below 2^22
+		return 0, err
+	}
+	return time.Duration(t.Nano()), nil
 }

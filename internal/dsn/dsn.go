@@ -1,0 +1,149 @@
+// Package dsn reads the name of a database server of the user's. A password is never
+// part of it, since names are recorded, printed and seen in the list of processes: it
+// comes from the environment or from the files that the database's own clients use.
+package dsn
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/go-sql-driver/mysql"
+	"github.com/jackc/pgx/v5"
+)
+
+// The engines.
+const (
+	Postgres = "postgres"
+	MariaDB  = "mariadb"
+)
+
+// Target is a server. One of Postgres and MariaDB is set.
+type Target struct {
+	Engine   string
+	Postgres *pgx.ConnConfig
+	MariaDB  *mysql.Config
+}
+
+// Forms says how names are written, for people.
+const Forms = "postgres://USER@HOST:PORT/DATABASE or mariadb://USER@HOST:PORT/DATABASE"
+
+// ErrPassword is a name with a password in it.
+var ErrPassword = errors.New("has a password, which would stand in records and lists of processes; leave it out, and put it into PGPASSWORD, ~/.pgpass, MYSQL_PWD or ~/.my.cnf")
+
+// Parse reads postgres:// and mariadb:// (or mysql://) addresses, PostgreSQL's
+// name=value words, and the Go driver's user@tcp(host:port)/database. Errors are one
+// line and never hold what was given.
+func Parse(text string) (Target, error) {
+	scheme, _, isURL := strings.Cut(text, "://")
+	switch {
+	case isURL && (scheme == "postgres" || scheme == "postgresql"):
+		return postgres(text, true)
+	case isURL && (scheme == "mariadb" || scheme == "mysql"):
+		return mariadbURL(text)
+	case isURL:
+		return Target{}, fmt.Errorf("starts with neither postgres:// nor mariadb://; write it as %s", Forms)
+	case strings.Contains(text, "@tcp(") || strings.Contains(text, "@unix("):
+		cfg, err := mysql.ParseDSN(text)
+		if err != nil {
+			return Target{}, unreadable()
+		}
+		if cfg.Passwd != "" {
+			return Target{}, ErrPassword
+		}
+		return mariadb(cfg)
+	case strings.Contains(text, "="):
+		return postgres(text, false)
+	}
+	return Target{}, unreadable()
+}
+
+func unreadable() error { return errors.New("cannot be read; write it as " + Forms) }
+
+func postgres(text string, isURL bool) (Target, error) {
+	if isURL {
+		u, err := url.Parse(text)
+		if err != nil {
+			return Target{}, unreadable()
+		}
+		if _, has := u.User.Password(); has || u.Query().Has("password") {
+			return Target{}, ErrPassword
+		}
+	} else if strings.Contains(strings.ReplaceAll(text, " ", ""), "password=") {
+		return Target{}, ErrPassword
+	}
+	cfg, err := pgx.ParseConfig(text)
+	if err != nil {
+		return Target{}, unreadable()
+	}
+	return Target{Engine: Postgres, Postgres: cfg}, nil
+}
+
+func mariadbURL(text string) (Target, error) {
+	u, err := url.Parse(text)
+	if err != nil {
+		return Target{}, unreadable()
+	}
+	if _, has := u.User.Password(); has || u.Query().Has("password") {
+		return Target{}, ErrPassword
+	}
+	cfg := mysql.NewConfig()
+	cfg.User, cfg.DBName, cfg.Net = u.User.Username(), strings.TrimPrefix(u.Path, "/"), "tcp"
+	cfg.Addr = u.Host
+	switch {
+	case u.Query().Get("socket") != "":
+		cfg.Net, cfg.Addr = "unix", u.Query().Get("socket")
+	case u.Host == "":
+		cfg.Addr = "localhost:3306"
+	case u.Port() == "":
+		cfg.Addr = u.Host + ":3306"
+	}
+	return mariadb(cfg)
+}
+
+// mariadb adds what MariaDB's own clients would take from elsewhere.
+func mariadb(cfg *mysql.Config) (Target, error) {
+	if cfg.Passwd = os.Getenv("MYSQL_PWD"); cfg.Passwd == "" {
+		if home, err := os.UserHomeDir(); err == nil {
+			cfg.Passwd = optionFile(filepath.Join(home, ".my.cnf"))
+		}
+	}
+	return Target{Engine: MariaDB, MariaDB: cfg}, nil
+}
+
+// optionFile is the password in the group [client] of an option file; empty: none.
+func optionFile(path string) string {
+	f, err := os.Open(path)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	group, password := "", ""
+	for lines := bufio.NewScanner(f); lines.Scan(); {
+		line := strings.TrimSpace(lines.Text())
+		if strings.HasPrefix(line, "[") {
+			group = line
+			continue
+		}
+		name, value, ok := strings.Cut(line, "=")
+		if ok && (group == "[client]" || group == "[client-mariadb]") && strings.TrimSpace(name) == "password" {
+			password = strings.Trim(strings.TrimSpace(value), `"'`)
+		}
+	}
+	return password
+}
+
+// String names the server for people, without anything secret.
+func (t Target) String() string {
+	if c := t.Postgres; c != nil {
+		return fmt.Sprintf("PostgreSQL at %s:%d, database %s, as %s", c.Host, c.Port, c.Database, c.User)
+	}
+	if c := t.MariaDB; c != nil {
+		return fmt.Sprintf("MariaDB at %s, as %s", c.Addr, c.User)
+	}
+	return "no server"
+}

@@ -1,0 +1,54 @@
+package dsn
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestParse(t *testing.T) {
+	t.Setenv("HOME", t.TempDir())
+	t.Setenv("PGPASSWORD", "secret")
+	t.Setenv("MYSQL_PWD", "secret")
+	for text, want := range map[string]string{
+		"postgres://ann@db.example:5433/erp":        "PostgreSQL at db.example:5433, database erp, as ann",
+		"host=/tmp user=ann dbname=erp port=5432":   "PostgreSQL at /tmp:5432, database erp, as ann",
+		"mariadb://ann@db.example/erp":              "MariaDB at db.example:3306, as ann",
+		"mysql://ann@localhost/?socket=/run/m.sock": "MariaDB at /run/m.sock, as ann",
+		"ann@tcp(10.0.0.1:3307)/erp":                "MariaDB at 10.0.0.1:3307, as ann",
+	} {
+		got, err := Parse(text)
+		if err != nil || got.String() != want {
+			t.Errorf("%s: %q, %v, expected %q", text, got, err, want)
+			continue
+		}
+		if got.Engine == Postgres && got.Postgres.Password != "secret" || got.Engine == MariaDB && got.MariaDB.Passwd != "secret" {
+			t.Errorf("%s: the password of the environment was not taken", text)
+		}
+	}
+}
+
+func TestParseRefuses(t *testing.T) {
+	for text, password := range map[string]bool{
+		"postgres://ann:s3cr3t@db/erp": true, "postgres://db/erp?password=s3cr3t": true, "host=db password=s3cr3t": true, "host=db password = s3cr3t": true,
+		"mariadb://ann:s3cr3t@db/erp": true, "ann:s3cr3t@tcp(db)/erp": true,
+		"postgres://ann:s3cr3t%zz@db/erp": false, "oracle://s3cr3t": false, "s3cr3t": false, "": false, "postgres://db:s3cr3t/x": false, "host=db sslmode=s3cr3t": false,
+	} {
+		_, err := Parse(text)
+		if err == nil || errors.Is(err, ErrPassword) != password || strings.Contains(err.Error(), "s3cr3t") || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
+
+func TestOptionFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), ".my.cnf")
+	if err := os.WriteFile(path, []byte("[mysqld]\npassword=no\n[client]\nuser=ann\npassword = \"yes\"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := optionFile(path); got != "yes" {
+		t.Errorf("%q", got)
+	}
+}

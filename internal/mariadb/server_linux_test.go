@@ -1,0 +1,246 @@
+package mariadb
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sys/unix"
+)
+
+const childEnv = "HOSTLAB_TEST_PARENT"
+
+// TestMain lets this binary be a hostlab that is killed while its server runs.
+func TestMain(m *testing.M) {
+	if dir := os.Getenv(childEnv); dir != "" {
+		s, err := Start(context.Background(), Config{Parent: dir, LogBytes: 8 << 20})
+		if err != nil {
+			fmt.Println(err)
+			os.Exit(1)
+		}
+		fmt.Println(s.PID())
+		select {}
+	}
+	os.Exit(m.Run())
+}
+
+func start(t *testing.T, cfg Config) *Server {
+	t.Helper()
+	cfg.LogBytes = 8 << 20
+	s, err := Start(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+// gone expects that a directory is empty and a process has ended.
+func gone(t *testing.T, dir string, pid int) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		t.Errorf("%s was left in %s", e.Name(), dir)
+	}
+	for end := time.Now().Add(10 * time.Second); alive(pid); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("process %d still runs", pid)
+		}
+	}
+}
+
+// alive leaves out zombies, which an init of a container may never reap.
+func alive(pid int) bool {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	return err == nil && !strings.Contains(string(b), ") Z ")
+}
+
+// closedDir is deeper than a socket's path may be long, and closed to others.
+func closedDir(t *testing.T) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), strings.Repeat("deep/", 30))
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// The server is private, its log lies where it was told, moves, and keeps what was
+// committed; nothing is left.
+func TestServer(t *testing.T) {
+	dir, first, second := closedDir(t), closedDir(t), closedDir(t)
+	s := start(t, Config{Parent: dir, LogDir: first, Settings: map[string]string{"innodb_buffer_pool_size": "33554432"}, Mark: "MARK=1"})
+	info, err := os.Stat(fmt.Sprintf("/proc/%d", s.PID()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if st, ok := info.Sys().(*syscall.Stat_t); !ok || st.Uid == 0 {
+		t.Error("it runs as root")
+	}
+	environ, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", s.PID()))
+	if err != nil || !strings.Contains(string(environ), "MARK=1") {
+		t.Errorf("environment %q, %v", environ, err)
+	}
+	db, err := s.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	got := map[string]string{}
+	for _, name := range []string{"skip_networking", "port", "innodb_buffer_pool_size", "innodb_flush_log_at_trx_commit"} {
+		var v string
+		if err := db.QueryRow("SELECT @@GLOBAL." + name).Scan(&v); err != nil {
+			t.Fatal(err)
+		}
+		got[name] = v
+	}
+	if diff := cmp.Diff(map[string]string{"skip_networking": "1", "port": "0", "innodb_buffer_pool_size": "33554432", "innodb_flush_log_at_trx_commit": "1"}, got); diff != "" {
+		t.Error(diff)
+	}
+	var tid int // takes a temporary table on disk
+	if err := db.QueryRow("SELECT tid FROM information_schema.processlist WHERE id = CONNECTION_ID()").Scan(&tid); err != nil || tid == 0 {
+		t.Errorf("thread %d, %v", tid, err)
+	}
+	before, err := s.CPU()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.Exec("CREATE TABLE t (n INT PRIMARY KEY) SELECT seq n FROM seq_1_to_20000"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.Exec("ANALYZE TABLE t"); err != nil {
+		t.Fatal(err)
+	}
+	if after, err := s.CPU(); err != nil || after.All <= before.All {
+		t.Errorf("CPU time %v, then %v; %v", before, after, err)
+	}
+	if logs, err := filepath.Glob(filepath.Join(first, kind.Prefix+"*", logName, "ib_logfile0")); err != nil || len(logs) != 1 {
+		t.Errorf("no log in its directory: %v", err)
+	}
+	old := s.PID()
+	if err := s.MoveLog(t.Context(), second); err != nil {
+		t.Fatal(err)
+	}
+	gone(t, first, old)
+	if logs, err := filepath.Glob(filepath.Join(second, kind.Prefix+"*", logName, "ib_logfile0")); err != nil || len(logs) != 1 {
+		t.Errorf("no log in its new directory: %v", err)
+	}
+	again, err := s.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer again.Close()
+	var n int
+	if err := again.QueryRow("SELECT count(*) FROM t").Scan(&n); err != nil || n != 20000 {
+		t.Errorf("%d rows after the move, %v", n, err)
+	}
+	if err := s.MoveLog(t.Context(), "/proc/nowhere"); err == nil || strings.Contains(err.Error(), "\n") {
+		t.Errorf("moved to nowhere: %v", err)
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	gone(t, dir, s.PID())
+	gone(t, second, s.PID())
+	if _, err := os.Stat(s.tmp); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("its temporary directory: %v", err)
+	}
+}
+
+// A server that is killed in a query fails that in one line, and leaves nothing.
+func TestKilledInTheMiddle(t *testing.T) {
+	dir := t.TempDir()
+	s := start(t, Config{Parent: dir})
+	db, err := s.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	time.AfterFunc(100*time.Millisecond, func() { _ = unix.Kill(s.PID(), unix.SIGKILL) })
+	_, err = db.ExecContext(t.Context(), "SELECT sleep(60)")
+	err = s.Explain(t.Context(), err)
+	if err == nil || !strings.Contains(err.Error(), "signal 9 (SIGKILL)") || strings.Contains(err.Error(), "\n") {
+		t.Errorf("killed: %v", err)
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	gone(t, dir, s.PID())
+}
+
+// When we are killed the server ends, and the next start removes its directory.
+func TestParentKilled(t *testing.T) {
+	dir := t.TempDir()
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := os.StartProcess(exe, []string{exe}, &os.ProcAttr{Env: append(os.Environ(), childEnv+"="+dir), Files: []*os.File{nil, w, os.Stderr}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.Close()
+	var pid int
+	if _, err := fmt.Fscan(r, &pid); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_, _ = p.Wait()
+	for end := time.Now().Add(10 * time.Second); alive(pid); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("its server %d still runs", pid)
+		}
+	}
+	kind.Sweep(dir)
+	gone(t, dir, pid)
+}
+
+func TestBadStarts(t *testing.T) {
+	file, empty := filepath.Join(t.TempDir(), "file"), t.TempDir()
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		cfg  Config
+		want string
+	}{
+		"no parent":  {Config{Parent: filepath.Join(file, "x")}, "cannot be made"},
+		"no log dir": {Config{Parent: empty, LogDir: "/proc/nowhere"}, "/proc/nowhere"},
+		"setting":    {Config{Parent: empty, Settings: map[string]string{"no_such_setting": "1"}}, "unknown variable 'no-such-setting=1'"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := Start(t.Context(), c.cfg)
+			if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
+				t.Errorf("%v, expected %q in one line", err, c.want)
+			}
+		})
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if s, err := Start(ctx, Config{Parent: empty}); err == nil {
+		s.Close() // a fast machine
+	} else if !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("cancelled: %v", err)
+	}
+	gone(t, empty, -1)
+}

@@ -1,0 +1,78 @@
+package private
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// Move makes a place in parent with a copy of the directory name of from, for a server
+// that has ended: the log moves, the data stay. The files are synced, so that the
+// server's first commit does not pay for them. What is neither a file nor a directory
+// stays behind. When it fails the new place is gone again.
+func (k Kind) Move(from *Place, parent, name string, a Account) (_ *Place, _ *os.File, err error) {
+	k.Sweep(parent)
+	to, err := k.NewPlace(parent)
+	if err != nil {
+		return nil, nil, err
+	}
+	dir, err := to.Sub(name, a)
+	if err == nil {
+		if err = copyTree(filepath.Join(from.Path, name), filepath.Join(to.Path, name), a); err == nil {
+			return to, dir, nil
+		}
+		dir.Close()
+		err = fmt.Errorf("the log of %s cannot be moved to %s: %w", k.Product, parent, err)
+	}
+	return nil, nil, errors.Join(err, to.Remove())
+}
+
+// copyTree follows no link out of from: its files are the account's, and we may be root.
+func copyTree(from, to string, a Account) error {
+	in, err := os.OpenRoot(from)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, err := os.OpenRoot(to)
+	if err != nil {
+		return err
+	}
+	defer out.Close()
+	return fs.WalkDir(in.FS(), ".", func(path string, e fs.DirEntry, err error) error {
+		switch {
+		case err != nil || path == ".":
+			return err
+		case e.IsDir():
+			err = out.Mkdir(path, 0o700)
+		case e.Type().IsRegular():
+			err = copyFile(in, out, path)
+		default:
+			return nil
+		}
+		if err == nil && a.Other {
+			err = out.Lchown(path, a.UID, a.GID)
+		}
+		return err
+	})
+}
+
+func copyFile(in, out *os.Root, path string) (err error) {
+	r, err := in.Open(path)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	w, err := out.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, w.Close()) }()
+	if _, err := io.Copy(w, r); err != nil {
+		return err
+	}
+	return w.Sync()
+}

@@ -1,0 +1,220 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"hostlab/internal/explain"
+	"hostlab/internal/workload"
+	"hostlab/internal/workload/workloadtest"
+)
+
+// did is what the run left, which the seed decides.
+func did(_ *testing.T, s workload.Session, _ workload.Sample) any { return s.(*session).did }
+
+func TestContract(t *testing.T) {
+	few := map[string]any{"rows": int64(300), "tables": int64(4), "package": int64(50), "work": int64(2)}
+	for _, c := range []struct {
+		w            workload.Workload
+		engine, mode string
+		commits      int64
+	}{
+		{Copy{}, embedded, application, 8}, {Copy{}, inPostgres, application, 8}, {Delete{}, embedded, server, 4}, {Delete{}, inMariaDB, application, 8},
+	} {
+		t.Run(c.w.Describe().Name+" "+c.engine+" "+c.mode, func(t *testing.T) {
+			given, long := map[string]any{"engine": c.engine, "mode": c.mode}, map[string]any{"engine": c.engine, "mode": c.mode}
+			for name, v := range few {
+				if _, ok := c.w.Describe().Param(name); ok {
+					given[name], long[name] = v, v
+				}
+			}
+			long["rows"], long["package"] = int64(60_000), int64(1)
+			workloadtest.Contract(t, c.w, workloadtest.Config{Params: given, Long: long, Operations: c.commits, Work: did})
+		})
+	}
+}
+
+func values(t *testing.T, w workload.Workload, given map[string]any) workload.Values {
+	t.Helper()
+	all := map[string]any{"rows": int64(300), "tables": int64(4), "package": int64(50)}
+	for name, v := range given {
+		all[name] = v
+	}
+	v, err := workload.Check(w.Describe(), all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+func begin(t *testing.T, w workload.Workload, given map[string]any) *session {
+	t.Helper()
+	s, err := w.Open(t.Context(), workload.Config{Params: values(t, w, given), Work: t.TempDir(), Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s.(*session)
+}
+
+// The log moves between directories within a session, packages and sizes change, and
+// the parts of the time add up.
+func TestLevels(t *testing.T) {
+	for _, engine := range []string{embedded, inPostgres, inMariaDB} {
+		t.Run(engine, func(t *testing.T) {
+			first, second := t.TempDir(), t.TempDir()
+			s := begin(t, Copy{}, map[string]any{"engine": engine, "log_dir": first})
+			for _, c := range []map[string]any{
+				{"log_dir": first}, {"log_dir": second}, {"log_dir": second, "rows": int64(7), "package": int64(1)}, {"log_dir": first, "tables": int64(3), "package": int64(100_000)}, {"mode": server},
+			} {
+				c["engine"] = engine
+				p := values(t, Copy{}, c)
+				got, err := s.Run(t.Context(), workload.Request{Params: p, Seed: 3})
+				if err != nil {
+					t.Fatalf("%v: %v", c, err)
+				}
+				for _, dir := range []string{first, second} {
+					ours, err := os.ReadDir(dir)
+					if want := dir == p.String("log_dir"); err != nil || len(ours) > 0 != want {
+						t.Errorf("%v: log in %s: %v, %v", c, dir, ours, err)
+					}
+				}
+				v := got.Values
+				if diff := v["duration"] - v["app_time"] - v["db_time"]; math.Abs(diff) > 1e-9 || v["db_time"] < v["commit_wait"] || !(v["log_gain_bound"] > 0) || v["log_gain_bound"] > 1 {
+					t.Errorf("%v: %+v", c, v)
+				}
+				if engine == inPostgres && (v["log_writes"] < 1 || v["log_bytes"] < 1000 || v["log_write_avg"] <= 0 || v["db_cpu"] <= 0) {
+					t.Errorf("%v: the server's counters: %+v", c, v)
+				}
+				sum := 0.0
+				for _, part := range Parts(v) {
+					sum += part.Seconds
+					if part.Name == explain.Application && part.Seconds <= 0 {
+						t.Errorf("%v: no application in %+v", c, Parts(v))
+					}
+				}
+				if sum < v["duration"]*0.999 {
+					t.Errorf("%v: parts of %g s add up to %g s", c, v["duration"], sum)
+				}
+			}
+		})
+	}
+}
+
+// More work is the application's alone.
+func TestWorkIsTheApplications(t *testing.T) {
+	s := begin(t, Copy{}, map[string]any{"engine": embedded})
+	app := func(work int64) float64 {
+		got, err := s.Run(t.Context(), workload.Request{Params: values(t, Copy{}, map[string]any{"engine": embedded, "work": work}), Seed: 3})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return got.Values["app_cpu"]
+	}
+	if none, much := app(0), app(20_000); much < 5*none {
+		t.Errorf("application's CPU time %g s without work, %g s with much", none, much)
+	}
+}
+
+// A job that leaves a row out, or one too many, is found.
+func TestVerify(t *testing.T) {
+	for name, spoil := range map[string]string{"gone": "DELETE FROM zclient01 WHERE mandt = '200' AND docno = '0000000001'", "source": "UPDATE zclient02 SET waers = 'XXX' WHERE mandt = '100'"} {
+		s := begin(t, Copy{}, map[string]any{"engine": embedded})
+		if _, err := s.Run(t.Context(), workload.Request{Params: values(t, Copy{}, map[string]any{"engine": embedded}), Seed: 3}); err != nil {
+			t.Fatal(err)
+		}
+		e := s.engine.(*sqliteEngine)
+		if err := e.execAll(t.Context(), spoil); err != nil {
+			t.Fatal(err)
+		}
+		l := e.made
+		if err := s.verify(t.Context(), l, 300); err == nil || !strings.Contains(err.Error(), "the job is broken") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// A server that is killed in the middle fails the run in one line; the next run has
+// another, and nothing is left.
+func TestServerDiesInTheMiddle(t *testing.T) {
+	for _, engine := range []string{inPostgres, inMariaDB} {
+		t.Run(engine, func(t *testing.T) {
+			logs := t.TempDir()
+			given := map[string]any{"engine": engine, "log_dir": logs}
+			s := begin(t, Copy{}, given)
+			given["rows"], given["work"] = int64(3000), int64(20_000)
+			timer := time.AfterFunc(time.Second, func() {
+				pid := 0
+				switch e := s.engine.(type) {
+				case *postgresEngine:
+					pid = e.server.PID()
+				case *mariadbEngine:
+					pid = e.server.PID()
+				}
+				_ = unix.Kill(pid, syscall.SIGKILL)
+			})
+			defer timer.Stop()
+			_, err := s.Run(t.Context(), workload.Request{Params: values(t, Copy{}, given), Seed: 3})
+			if err == nil || !strings.Contains(err.Error(), "signal 9") || strings.Contains(err.Error(), "\n") {
+				t.Errorf("killed: %v", err)
+			}
+			given["rows"], given["work"] = int64(100), int64(0)
+			if _, err := s.Run(t.Context(), workload.Request{Params: values(t, Copy{}, given), Seed: 3}); err != nil {
+				t.Errorf("after it: %v", err)
+			}
+			if err := s.Close(); err != nil {
+				t.Error(err)
+			}
+			for _, dir := range []string{logs, s.work} {
+				if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+					t.Errorf("left %v, %v", left, err)
+				}
+			}
+		})
+	}
+}
+
+func TestRefuses(t *testing.T) {
+	t.Setenv("HOME", t.TempDir())
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		given map[string]any
+		want  string
+	}{
+		{map[string]any{"log_dir": "/proc/self"}, "which the kernel makes up"},
+		{map[string]any{"log_dir": file}, "not a directory"},
+		{map[string]any{"log_dir": "nowhere"}, "does not exist"},
+		{map[string]any{"dsn": "postgres://ann:s3cr3t@db/erp"}, "has a password"},
+		{map[string]any{"dsn": "mariadb://ann@db/erp"}, "write engine=mariadb"},
+		{map[string]any{"dsn": "mariadb://ann@db/erp", "engine": embedded}, "has no server"},
+		{map[string]any{"dsn": "s3cr3t"}, "write it as"},
+		{map[string]any{"dsn": "postgres://ann@db/erp", "log_dir": "/tmp"}, "is not moved"},
+		{map[string]any{"dsn": "postgres://ann@db/erp", "schema": "a;b"}, "small letters"},
+		{map[string]any{"schema": "a"}, "leave it out"},
+		{map[string]any{"dsn": "postgres://ann@127.0.0.1:1/erp"}, "no server answers"},
+		{map[string]any{"dsn": "mariadb://ann@127.0.0.1:1/erp", "engine": inMariaDB}, "no server answers"},
+	} {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		_, err := Copy{}.Open(ctx, workload.Config{Params: values(t, Copy{}, c.given), Work: t.TempDir(), Dir: t.TempDir()})
+		cancel()
+		if _, ok := errors.AsType[*workload.ParamError](err); !ok || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") || strings.Contains(err.Error(), "s3cr3t") {
+			t.Errorf("%v: %v, expected %q", c.given, err, c.want)
+		}
+	}
+}

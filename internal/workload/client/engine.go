@@ -1,0 +1,84 @@
+package client
+
+import (
+	"context"
+	"time"
+)
+
+// engine is a database with the tables, and one session that does the job.
+type engine interface {
+	// fill has the tables of a layout with the rows of clients and nothing else, as if
+	// they had just been made: analysed, and all of it written.
+	fill(ctx context.Context, l *tables, clients []string) error
+
+	// read reads a package of the source's rows behind a key, keys of the target's keys.
+	read(ctx context.Context, t int, after key, into *pkg) error
+	keys(ctx context.Context, t int, after key, into *pkg) error
+	// all reads a client's rows, for a check.
+	all(ctx context.Context, t int, client string, into func(*pkg)) error
+
+	begin(ctx context.Context) error
+	insert(ctx context.Context, t int, p *pkg) error
+	remove(ctx context.Context, t int, after, upTo key) (rows int64, err error)
+	copyAll(ctx context.Context, t int) (rows int64, err error)
+	removeAll(ctx context.Context, t int) (rows int64, err error)
+	commit(ctx context.Context) error
+
+	counters(ctx context.Context) (counters, error)
+	// moveLog has the log in a directory.
+	moveLog(ctx context.Context, dir string) error
+	// explain says in one line what an error is, as far as the engine knows.
+	explain(ctx context.Context, err error) error
+	// alive is false once the engine cannot be used any more.
+	alive() bool
+	notes() []string
+	close() error
+}
+
+// tables is a layout with its rows' seed, and what a package is.
+type tables struct {
+	list []table
+	want []sums // of a client
+	seed uint64
+	size int // rows of a package
+}
+
+// counter is a number that only grows, and may be unknown.
+type counter struct {
+	value float64
+	why   string // it is unknown; empty: it is known
+}
+
+// counters are what an engine counts by itself.
+type counters struct {
+	cpu       counter // of all of it, s
+	session   counter // of the session, s
+	queued    counter // the session waited for a CPU, s
+	logWrites counter
+	logSyncs  counter
+	logIO     counter // writing and syncing the log, s
+	logBytes  counter
+	dataReads counter // waiting for blocks that are in no memory, s
+}
+
+// since is what was counted since an earlier reading.
+func (c counters) since(b counters) counters {
+	sub := func(a, b counter) counter {
+		if a.why == "" {
+			a.why = b.why
+		}
+		return counter{max(0, a.value-b.value), a.why}
+	}
+	return counters{sub(c.cpu, b.cpu), sub(c.session, b.session), sub(c.queued, b.queued), sub(c.logWrites, b.logWrites), sub(c.logSyncs, b.logSyncs),
+		sub(c.logIO, b.logIO), sub(c.logBytes, b.logBytes), sub(c.dataReads, b.dataReads)}
+}
+
+// unknown has nothing, for one reason.
+func unknown(why string) counters {
+	c := counter{why: why}
+	return counters{c, c, c, c, c, c, c, c}
+}
+
+func known(v float64) counter { return counter{value: v} }
+
+func seconds(d time.Duration) counter { return counter{value: d.Seconds()} }

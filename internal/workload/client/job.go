@@ -1,0 +1,199 @@
+package client
+
+import (
+	"context"
+	"time"
+
+	"hostlab/internal/workload/thread"
+)
+
+// timing is where the wall time of a job went, as its application sees it.
+type timing struct {
+	duration    time.Duration // from the first read to the last commit's answer
+	read, write time.Duration // within calls of the database
+	commits     []float64     // s each
+	rows        int64
+	inCalls     time.Duration // CPU time of this program, or of its thread, within the database's calls
+	inCommits   time.Duration // of that, in commits
+	cpu         time.Duration // and altogether
+	hasCPU      bool
+	sum         uint64 // of the application's work, so that no compiler leaves it out
+}
+
+func (t *timing) commit() (s float64) {
+	for _, c := range t.commits {
+		s += c
+	}
+	return s
+}
+
+// inDatabase is the time within calls, s.
+func (t *timing) inDatabase() float64 { return (t.read + t.write).Seconds() + t.commit() }
+
+// job is one run of a copy or a deletion.
+type job struct {
+	e      engine
+	l      *tables
+	work   int  // rounds of hashing a value
+	whole  bool // set-based, in the server
+	delete bool
+	// clock is CPU time: of the thread where the database works in it, else of the process.
+	clock func() (time.Duration, bool)
+
+	t timing
+	p pkg
+}
+
+// call times one call of the database.
+func (j *job) call(sum *time.Duration, f func() error) error {
+	began := time.Now()
+	cpu, _ := j.clock()
+	err := f()
+	after, _ := j.clock()
+	*sum += time.Since(began)
+	j.t.inCalls += after - cpu
+	return err
+}
+
+func (j *job) commit(ctx context.Context) error {
+	var took time.Duration
+	cpu := j.t.inCalls
+	err := j.call(&took, func() error { return j.e.commit(ctx) })
+	j.t.inCommits += j.t.inCalls - cpu
+	j.t.commits = append(j.t.commits, took.Seconds())
+	return err
+}
+
+// run does it all.
+func (j *job) run(ctx context.Context) error {
+	began := time.Now()
+	cpu, ok := j.clock()
+	for i := range j.l.list {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		step := j.copyTable
+		switch {
+		case j.whole:
+			step = j.wholeTable
+		case j.delete:
+			step = j.deleteTable
+		}
+		if err := step(ctx, i); err != nil {
+			return err
+		}
+	}
+	after, _ := j.clock()
+	j.t.cpu, j.t.hasCPU = after-cpu, ok
+	j.t.duration = time.Since(began)
+	return nil
+}
+
+// copyTable reads packages, works on them, and inserts each with a commit of its own.
+func (j *job) copyTable(ctx context.Context, i int) error {
+	var at key
+	for {
+		if err := j.call(&j.t.read, func() error { return j.e.read(ctx, i, at, &j.p) }); err != nil {
+			return err
+		}
+		rows := j.p.rows()
+		if rows == 0 {
+			return nil
+		}
+		if err := j.process(ctx); err != nil {
+			return err
+		}
+		at = j.p.last()
+		err := j.call(&j.t.write, func() error {
+			if err := j.e.begin(ctx); err != nil {
+				return err
+			}
+			return j.e.insert(ctx, i, &j.p)
+		})
+		if err != nil {
+			return err
+		}
+		if err := j.commit(ctx); err != nil {
+			return err
+		}
+		j.t.rows += int64(rows)
+		if rows < j.l.size {
+			return nil
+		}
+	}
+}
+
+// process is the application's share.
+func (j *job) process(ctx context.Context) error {
+	if j.work == 0 {
+		return nil
+	}
+	for n := range j.p.ends {
+		if n%64 == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		j.t.sum += process(j.p.value(n), j.work)
+	}
+	return nil
+}
+
+// deleteTable reads the keys of a package and deletes what lies between them.
+func (j *job) deleteTable(ctx context.Context, i int) error {
+	var at key
+	for {
+		if err := j.call(&j.t.read, func() error { return j.e.keys(ctx, i, at, &j.p) }); err != nil {
+			return err
+		}
+		rows := j.p.rows()
+		if rows == 0 {
+			return nil
+		}
+		upTo := j.p.last()
+		var gone int64
+		err := j.call(&j.t.write, func() (err error) {
+			if err := j.e.begin(ctx); err != nil {
+				return err
+			}
+			gone, err = j.e.remove(ctx, i, at, upTo)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		if err := j.commit(ctx); err != nil {
+			return err
+		}
+		at = upTo
+		j.t.rows += gone
+		if rows < j.l.size {
+			return nil
+		}
+	}
+}
+
+// wholeTable has the server do a table with one statement and one commit.
+func (j *job) wholeTable(ctx context.Context, i int) error {
+	var rows int64
+	err := j.call(&j.t.write, func() (err error) {
+		if err := j.e.begin(ctx); err != nil {
+			return err
+		}
+		if j.delete {
+			rows, err = j.e.removeAll(ctx, i)
+		} else {
+			rows, err = j.e.copyAll(ctx, i)
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	j.t.rows += rows
+	return j.commit(ctx)
+}
+
+// threadClock is the CPU time of the calling thread.
+func threadClock() (time.Duration, bool) { return thread.CPUTime() }
+
+// processClock is that of this process.
+func processClock() (time.Duration, bool) { return thread.ProcessCPU() }

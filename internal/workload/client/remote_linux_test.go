@@ -1,0 +1,160 @@
+package client
+
+import (
+	"database/sql"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"hostlab/internal/mariadb"
+	"hostlab/internal/postgres"
+	"hostlab/internal/workload"
+)
+
+// shortDir is one whose path leaves room for that of a socket.
+func shortDir(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "hl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	return dir
+}
+
+// remote is a server that stands for the user's: its address, and what it holds.
+type remote struct {
+	engine, dsn string
+	exec        func(sql string)
+	schemas     func() []string
+}
+
+func remotes(t *testing.T) []remote {
+	t.Helper()
+	pg, err := postgres.Start(t.Context(), postgres.Config{Parent: shortDir(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { pg.Close() })
+	conn, err := pg.Connect(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	maria, err := mariadb.Start(t.Context(), mariadb.Config{Parent: shortDir(t), LogBytes: 32 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { maria.Close() })
+	db, err := maria.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	list := func(rows interface {
+		Next() bool
+		Scan(...any) error
+	}) (out []string) {
+		for rows.Next() {
+			var s string
+			if err := rows.Scan(&s); err != nil {
+				t.Fatal(err)
+			}
+			out = append(out, s)
+		}
+		return out
+	}
+	return []remote{
+		{inPostgres, "host=" + pg.SocketDir() + " port=5432 user=" + postgres.Role + " dbname=" + postgres.Database, func(sql string) {
+			if _, err := conn.Exec(t.Context(), sql); err != nil {
+				t.Fatal(err)
+			}
+		}, func() []string {
+			rows, err := conn.Query(t.Context(), "SELECT nspname || '.' || coalesce(relname, '') FROM pg_namespace n LEFT JOIN pg_class c ON relnamespace = n.oid AND relkind = 'r' "+
+				"WHERE nspname !~ '^(pg_|information_schema)' ORDER BY 1")
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer rows.Close()
+			return list(rows)
+		}},
+		{inMariaDB, "mariadb://hostlab@/?socket=" + maria.SocketDir() + "/mariadb.sock", func(sql string) {
+			if _, err := db.Exec(sql); err != nil {
+				t.Fatal(err)
+			}
+		}, func() []string {
+			var rows *sql.Rows
+			rows, err := db.Query("SELECT concat(schema_name, '.', coalesce(table_name, '')) FROM information_schema.schemata LEFT JOIN information_schema.tables ON table_schema = schema_name " +
+				"WHERE schema_name NOT IN ('information_schema', 'performance_schema', 'mysql', 'sys') ORDER BY 1")
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer rows.Close()
+			return list(rows)
+		}},
+	}
+}
+
+// On a server of the user's only what was made is dropped, and what others have is
+// refused.
+func TestRemote(t *testing.T) {
+	for _, r := range remotes(t) {
+		t.Run(r.engine, func(t *testing.T) {
+			r.exec("CREATE SCHEMA foreign_data")
+			r.exec("CREATE TABLE foreign_data.precious (n integer)")
+			r.exec("CREATE SCHEMA empty_one")
+			before := r.schemas()
+			for _, name := range []string{"", "empty_one", "hostlab_new"} {
+				given := map[string]any{"engine": r.engine, "dsn": r.dsn, "schema": name}
+				for _, w := range []workload.Workload{Copy{}, Delete{}} {
+					s := begin(t, w, given)
+					got, err := s.Run(t.Context(), workload.Request{Params: values(t, w, given), Seed: 5})
+					if err != nil {
+						t.Fatalf("schema %q: %v", name, err)
+					}
+					if got.Missing["db_cpu"] == "" || !(got.Values["commit_wait"] > 0) {
+						t.Errorf("schema %q: %+v", name, got)
+					}
+					if diff := cmp.Diff(before, r.schemas()); diff == "" {
+						t.Error("nothing was made")
+					}
+					if err := s.Close(); err != nil {
+						t.Error(err)
+					}
+					if diff := cmp.Diff(before, r.schemas()); diff != "" {
+						t.Errorf("schema %q: left behind (-before +after):\n%s", name, diff)
+					}
+				}
+			}
+			_, err := Copy{}.Open(t.Context(), workload.Config{Params: values(t, Copy{}, map[string]any{"engine": r.engine, "dsn": r.dsn, "schema": "foreign_data"}), Work: t.TempDir()})
+			if err == nil || !strings.Contains(err.Error(), "holds data of others (precious)") || strings.Contains(err.Error(), "\n") {
+				t.Errorf("foreign data: %v", err)
+			}
+			// What somebody put into our schema meanwhile stays.
+			given := map[string]any{"engine": r.engine, "dsn": r.dsn, "schema": "hostlab_shared"}
+			s, err := Copy{}.Open(t.Context(), workload.Config{Params: values(t, Copy{}, given), Work: t.TempDir()})
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.exec("CREATE TABLE hostlab_shared.theirs (n integer)")
+			if err := s.Close(); err == nil || !strings.Contains(err.Error(), "theirs") {
+				t.Errorf("a table of others: %v", err)
+			}
+			if got := strings.Join(r.schemas(), " "); !strings.Contains(got, "hostlab_shared.theirs") || strings.Contains(got, "zclient") {
+				t.Error(got)
+			}
+		})
+	}
+}
+
+func TestOutside(t *testing.T) {
+	t.Setenv("PGPASSWORD", "s3cr3t")
+	given := map[string]any{"dsn": "postgres://ann@db.example/erp"}
+	if got := (Copy{}).Outside(values(t, Copy{}, given)); !strings.Contains(got, "db.example") || strings.Contains(got, "s3cr3t") {
+		t.Error(got)
+	}
+	if got := (Copy{}).Outside(values(t, Copy{}, nil)); got != "" {
+		t.Error(got)
+	}
+}

@@ -1,0 +1,136 @@
+package client
+
+import (
+	"fmt"
+
+	"hostlab/internal/explain"
+	"hostlab/internal/stats"
+	"hostlab/internal/workload"
+	"hostlab/internal/workload/latency"
+)
+
+// leastForP99 is how many commits a 99th percentile takes: two of them are beyond it.
+const leastForP99 = 200
+
+// overlap is the share of a run by which its parts may exceed it before it is said.
+const overlap = 0.03
+
+// sample turns what a run gave into responses.
+func sample(t *timing, c counters, embedded bool) workload.Sample {
+	d, commit, calls := t.duration.Seconds(), t.commit(), t.inDatabase()
+	out := workload.Sample{Operations: int64(len(t.commits)), Latency: latency.Distribution("commit", t.commits), Missing: map[string]string{}, Zero: map[string]string{}}
+	out.Values = map[string]float64{"duration": d, "rows_per_s": float64(t.rows) / d, "app_time": max(0, d-calls), "db_time": calls, "read_time": t.read.Seconds(),
+		"write_time": t.write.Seconds(), "commit_wait": commit, "log_gain_bound": commit / d}
+	set := func(name string, c counter) {
+		if c.why != "" {
+			out.Missing[name] = c.why
+			return
+		}
+		out.Values[name] = c.value
+	}
+	set("log_writes", c.logWrites)
+	set("log_io", c.logIO)
+	set("log_bytes", c.logBytes)
+	set("log_write_avg", average(c))
+	set("db_cpu", c.cpu)
+	if n := len(t.commits); n > 0 {
+		out.Values["commit_p50"] = stats.Quantile(t.commits, 0.5)
+		out.Missing["commit_p99"] = fmt.Sprintf("a run has %d commits; p99 takes %d", n, leastForP99)
+		if n >= leastForP99 {
+			delete(out.Missing, "commit_p99")
+			out.Values["commit_p99"] = stats.Quantile(t.commits, 0.99)
+		}
+	} else {
+		out.Missing["commit_p50"], out.Missing["commit_p99"] = "no commit was made", "no commit was made"
+	}
+	const silent = "this system does not tell"
+	switch {
+	case !t.hasCPU:
+		out.Missing["app_cpu"] = silent
+		if embedded {
+			out.Missing["db_cpu"] = silent
+		}
+	case embedded: // the clock is that of the one thread that does both
+		delete(out.Missing, "db_cpu")
+		out.Values["app_cpu"], out.Values["db_cpu"] = (t.cpu - t.inCalls).Seconds(), t.inCalls.Seconds()
+	default:
+		out.Values["app_cpu"] = t.cpu.Seconds()
+	}
+	parts(t, c, embedded, &out)
+	return out
+}
+
+// average is the time of a log write with its sync: all of the time by the syncs, or,
+// where the write is the sync (open_datasync), by the writes.
+func average(c counters) counter {
+	switch {
+	case c.logIO.why != "":
+		return c.logIO
+	case c.logSyncs.why == "" && c.logSyncs.value > 0:
+		return known(c.logIO.value / c.logSyncs.value)
+	case c.logWrites.why == "" && c.logWrites.value > 0:
+		return known(c.logIO.value / c.logWrites.value)
+	}
+	return counter{why: "the log was not written"}
+}
+
+// parts splits the elapsed time. What one source says twice is counted once: CPU time
+// of the driver is the application's, and a log wait that nobody times is that of the
+// commits, without the CPU time that is known of them.
+func parts(t *timing, c counters, embedded bool, out *workload.Sample) {
+	app := out.Values["app_time"]
+	session, logWait := c.session, c.logIO
+	if embedded {
+		if session = (counter{why: "this system does not tell"}); t.hasCPU {
+			session, logWait = seconds(t.inCalls), known(max(0, t.commit()-t.inCommits.Seconds()))
+		}
+	} else if t.hasCPU {
+		app += t.inCalls.Seconds()
+	}
+	if logWait.why != "" {
+		logWait = known(max(0, t.commit()-t.inCommits.Seconds()))
+	}
+	logWait.value = min(logWait.value, out.Values["db_time"])
+	rest := t.duration.Seconds() - app - logWait.value
+	out.Values["part_application"], out.Values["part_log_wait"] = app, logWait.value
+	// A wait for a CPU may fall into what is counted already, as behind a sync: it takes
+	// no more than what is left.
+	for _, p := range []struct {
+		name string
+		counter
+	}{{"part_database_cpu", session}, {"part_data_reads", c.dataReads}, {"part_other_waits", counter{min(c.queued.value, max(0, rest-session.value-c.dataReads.value)), c.queued.why}}} {
+		if p.why != "" {
+			out.Missing[p.name] = p.why
+			continue
+		}
+		out.Values[p.name] = p.value
+		rest -= p.value
+	}
+	if rest < -overlap*t.duration.Seconds() {
+		out.Warnings = append(out.Warnings, fmt.Sprintf("the parts of the elapsed time exceed it by %.0f %%: some of it was counted twice", -100*rest/t.duration.Seconds()))
+	}
+	out.Values["part_unexplained"] = max(0, rest)
+}
+
+// Parts are a run's parts of the elapsed time, from its values, in the order of package
+// explain. What is not known is left out, and so is in Unexplained.
+func Parts(values map[string]float64) (out []explain.Part) {
+	d := values["duration"]
+	for _, p := range []struct {
+		name     explain.PartName
+		response string
+		source   string
+	}{
+		{explain.Application, "part_application", "the job's clock outside of calls, and CPU time of the driver"},
+		{explain.DatabaseCPU, "part_database_cpu", "CPU time of the session (schedstat)"},
+		{explain.LogWait, "part_log_wait", "the server's log timing; commits where it has none"},
+		{explain.DataReads, "part_data_reads", "the server's block timing"},
+		{explain.OtherWaits, "part_other_waits", "the session's wait for a CPU (schedstat)"},
+		{explain.Unexplained, "part_unexplained", "the rest"},
+	} {
+		if v, ok := values[p.response]; ok && d > 0 {
+			out = append(out, explain.Part{Name: p.name, Seconds: v, Share: v / d, Low: v / d, High: v / d, Source: p.source})
+		}
+	}
+	return out
+}

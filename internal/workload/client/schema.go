@@ -1,0 +1,186 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"strings"
+
+	crand "crypto/rand"
+
+	"github.com/go-sql-driver/mysql"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"hostlab/internal/mariadb"
+	"hostlab/internal/workload"
+)
+
+// prefix starts the names of schemas that hostlab makes on servers of the user's.
+const prefix = "hostlab_"
+
+// schema is one of a server of the user's, in which our tables are.
+type schema struct {
+	name  string
+	made  bool // by us
+	notes []string
+}
+
+// schemas is what a server can do with them. MariaDB calls them databases.
+type schemas interface {
+	// find lists those whose name has our prefix, and what objects the named one has;
+	// exists is false where there is none of that name.
+	find(ctx context.Context, name string) (ours, objects []string, exists bool, err error)
+	make(ctx context.Context, name string) error
+	drop(ctx context.Context, name string) error
+	dropTables(ctx context.Context, tables []string) error
+}
+
+// claim makes a schema of a random name, or takes the named one if it is empty.
+func claim(ctx context.Context, s schemas, name string) (*schema, error) {
+	random := name == ""
+	if random {
+		name = prefix + strings.ToLower(crand.Text()[:10])
+	}
+	ours, objects, exists, err := s.find(ctx, name)
+	if err != nil {
+		return nil, explainRemote(ctx, err)
+	}
+	if len(objects) > 0 {
+		return nil, &workload.ParamError{Name: "schema", Text: fmt.Sprintf("%s holds data of others (%s), and nothing was touched", name, brief(objects)),
+			Hint: "name one that is empty or does not exist"}
+	}
+	out := &schema{name: name}
+	ours = slices.DeleteFunc(ours, func(s string) bool { return s == name })
+	if len(ours) > 0 {
+		out.notes = append(out.notes, fmt.Sprintf("the server has %s, of another hostlab that runs or was killed; drop what is left over by hand", brief(ours)))
+	}
+	if !exists {
+		if err := s.make(ctx, name); err != nil {
+			return nil, explainRemote(ctx, err)
+		}
+		out.made = true
+	}
+	return out, nil
+}
+
+// brief names the first few.
+func brief(names []string) string {
+	const most = 3
+	if len(names) <= most {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
+}
+
+// release drops what was made: the tables, and the schema if it was not there. What
+// somebody else has put into it meanwhile stays, and with it the schema.
+func (s *schema) release(ctx context.Context, on schemas, tables []string) error {
+	if len(tables) > 0 {
+		if err := on.dropTables(ctx, tables); err != nil {
+			return fmt.Errorf("the tables in schema %s could not be dropped: %w; drop them by hand", s.name, explainRemote(ctx, err))
+		}
+	}
+	if !s.made {
+		return nil
+	}
+	_, objects, exists, err := on.find(ctx, s.name)
+	if err == nil && len(objects) > 0 {
+		return fmt.Errorf("schema %s was not dropped: it holds %s, which hostlab did not make", s.name, brief(objects))
+	}
+	if err == nil && exists {
+		err = on.drop(ctx, s.name)
+	}
+	if err != nil {
+		return fmt.Errorf("schema %s could not be dropped: %w; drop it by hand", s.name, explainRemote(ctx, err))
+	}
+	return nil
+}
+
+// explainRemote puts an error of a server of the user's in one line, without anything
+// of how it is reached but its address.
+func explainRemote(ctx context.Context, err error) error {
+	if err == nil {
+		return nil
+	}
+	if cerr := ctx.Err(); cerr != nil {
+		return cerr
+	}
+	if already, ok := errors.AsType[*workload.ParamError](err); ok {
+		return already
+	}
+	fault := func(text, hint string) error {
+		return &workload.ParamError{Name: "dsn", Text: strings.ReplaceAll(text, "\n", " "), Hint: hint}
+	}
+	if a, ok := errors.AsType[*pgconn.PgError](err); ok {
+		switch {
+		case strings.HasPrefix(a.Code, "28"): // invalid_authorization_specification
+			return fault("the server refuses: "+a.Message, "see the user and the password (PGPASSWORD or ~/.pgpass)")
+		case a.Code == "3D000": // invalid_catalog_name
+			return fault("the server refuses: "+a.Message, "name a database that there is")
+		case a.Code == "42501": // insufficient_privilege
+			return fault("the user lacks a right: "+a.Message, "grant CREATE on the database to the user")
+		}
+		return fmt.Errorf("PostgreSQL: %s (%s)", a.Message, a.Code)
+	}
+	if a, ok := errors.AsType[*mysql.MySQLError](err); ok {
+		switch a.Number {
+		case 1045, 1698: // ER_ACCESS_DENIED_ERROR
+			return fault("the server refuses: "+a.Message, "see the user and the password (MYSQL_PWD or ~/.my.cnf)")
+		case 1044, 1142, 1227:
+			return fault("the user lacks a right: "+a.Message, "grant ALL ON `hostlab\\_%`.* to the user")
+		case 1049: // ER_BAD_DB_ERROR
+			return fault("the server refuses: "+a.Message, "name a database that there is")
+		}
+		return mariadb.Problem(a, "the server's")
+	}
+	if n, ok := errors.AsType[*net.OpError](err); ok && n.Op == "dial" {
+		return fault(fmt.Sprintf("no server answers at %s: %v", n.Addr, n.Err), "see the address, and whether the server runs")
+	}
+	if n, ok := errors.AsType[*net.DNSError](err); ok {
+		return fault(fmt.Sprintf("no host %s is known", n.Name), "see the address")
+	}
+	return fmt.Errorf("the connection to the server broke: %s", strings.ReplaceAll(err.Error(), "\n", " "))
+}
+
+// pgSchemas are PostgreSQL's.
+type pgSchemas struct{ e *postgresEngine }
+
+func (p pgSchemas) find(ctx context.Context, name string) (ours, objects []string, exists bool, err error) {
+	column := func(sql string) (out []string, err error) {
+		rows := p.e.conn.PgConn().ExecParams(ctx, sql, [][]byte{[]byte(name)}, nil, nil, nil)
+		for rows.NextRow() {
+			out = append(out, string(rows.Values()[0]))
+		}
+		_, err = rows.Close()
+		return out, err
+	}
+	names, err := column("SELECT nspname FROM pg_namespace WHERE nspname = $1 OR nspname ~ '^hostlab_[a-z0-9]{10}$' ORDER BY 1")
+	if err != nil {
+		return nil, nil, false, err
+	}
+	for _, n := range names {
+		exists = exists || n == name
+		if strings.HasPrefix(n, prefix) {
+			ours = append(ours, n)
+		}
+	}
+	objects, err = column("SELECT c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = $1 UNION ALL " +
+		"SELECT p.proname FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace WHERE n.nspname = $1 UNION ALL " +
+		"SELECT t.typname FROM pg_type t JOIN pg_namespace n ON n.oid = t.typnamespace WHERE n.nspname = $1 AND t.typrelid = 0 AND t.typelem = 0")
+	return ours, objects, exists, err
+}
+
+func (p pgSchemas) make(ctx context.Context, name string) error {
+	return p.e.exec(ctx, "CREATE SCHEMA "+name)
+}
+
+// drop is without CASCADE: what is not ours keeps the schema.
+func (p pgSchemas) drop(ctx context.Context, name string) error {
+	return p.e.exec(ctx, "DROP SCHEMA "+name)
+}
+
+func (p pgSchemas) dropTables(ctx context.Context, tables []string) error {
+	return p.e.exec(ctx, "DROP TABLE IF EXISTS "+strings.Join(tables, ", "))
+}

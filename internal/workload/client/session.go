@@ -1,0 +1,248 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	"hostlab/internal/dsn"
+	"hostlab/internal/host"
+	"hostlab/internal/workload"
+	"hostlab/internal/workload/logcommit"
+)
+
+// session has an engine, and knows what it was opened for.
+type session struct {
+	base, work string
+	delete     bool
+
+	engine engine // nil: none
+	kind   string // of the engine: its name and the server
+	logDir string
+
+	seed  uint64
+	shape [2]int // tables and rows that list has
+	list  []table
+	want  []sums
+
+	did uint64 // what the last run left, as far as the seed decides it
+}
+
+func open(ctx context.Context, cfg workload.Config, del bool) (workload.Session, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	s := &session{base: cfg.Dir, work: cfg.Work, delete: del}
+	if err := s.ready(ctx, cfg.Params); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+// ready has the engine that parameters name, with its log where they say.
+func (s *session) ready(ctx context.Context, p workload.Values) error {
+	if err := check(p); err != nil {
+		return err
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	dir := p.String("log_dir")
+	switch {
+	case dir == "":
+		dir = s.work
+	case !filepath.IsAbs(dir):
+		dir = filepath.Join(s.base, dir)
+	}
+	kind := strings.Join([]string{p.String("engine"), p.String("dsn"), p.String("schema")}, "\n")
+	if p.String("engine") == inMariaDB {
+		kind += fmt.Sprint("\n", logBytes(rowsOf(p))) // its log has a fixed size
+	}
+	same := s.engine != nil && s.kind == kind && s.engine.alive()
+	if same && s.logDir == dir {
+		return nil
+	}
+	if dir != s.work {
+		const least = 64 << 20
+		if err := logcommit.Preflight(host.Storage{}, dir, least); err != nil {
+			return asParam(err)
+		}
+	}
+	if same {
+		if err := s.engine.moveLog(ctx, dir); err != nil {
+			return errors.Join(s.engine.explain(ctx, err), s.Close()) // it is neither here nor there
+		}
+		s.logDir = dir
+		return nil
+	}
+	if err := s.Close(); err != nil {
+		return err
+	}
+	e, err := s.start(ctx, p, dir)
+	if err != nil {
+		return err
+	}
+	s.engine, s.kind, s.logDir = e, kind, dir
+	return nil
+}
+
+// start opens the engine.
+func (s *session) start(ctx context.Context, p workload.Values, logDir string) (engine, error) {
+	if text := p.String("dsn"); text != "" {
+		t, err := dsn.Parse(text)
+		if err != nil {
+			return nil, err
+		}
+		if t.Engine == dsn.Postgres {
+			e, err := usePostgres(ctx, t.Postgres, p.String("schema"))
+			if err != nil {
+				return nil, explainRemote(ctx, err)
+			}
+			return e, nil
+		}
+		return useMariaDB(ctx, t.MariaDB, p.String("schema"))
+	}
+	switch p.String("engine") {
+	case inPostgres:
+		return openPostgres(ctx, s.work, logDir)
+	case inMariaDB:
+		return openMariaDB(ctx, s.work, logDir, rowsOf(p))
+	}
+	return openSQLite(logDir)
+}
+
+// asParam puts what is wrong with the directory in a study's words.
+func asParam(err error) error {
+	d, ok := errors.AsType[*logcommit.DirError](err)
+	if !ok {
+		return err
+	}
+	return &workload.ParamError{Name: "log_dir", Text: d.Dir + ": " + d.Problem, Hint: strings.ReplaceAll(d.Remedy, "--log-dir", "the parameter log_dir")}
+}
+
+func rowsOf(p workload.Values) int {
+	if n := p.Int("rows"); n > 0 {
+		return int(n)
+	}
+	return sizes[p.String("size")]
+}
+
+// layout has the tables and what they must hold, once for a seed.
+func (s *session) layout(p workload.Values, seed uint64) (*tables, error) {
+	shape := [2]int{int(p.Int("tables")), rowsOf(p)}
+	if s.want == nil || s.shape != shape || s.seed != seed {
+		s.list, s.want = layout(shape[0], shape[1]), nil
+		for i := range s.list {
+			var sum sums
+			if err := generate(&s.list[i], i, seed, func(p *pkg) error { sum.add(p); return nil }); err != nil {
+				return nil, err
+			}
+			s.want = append(s.want, sum)
+		}
+		s.shape, s.seed = shape, seed
+	}
+	return &tables{list: s.list, want: s.want, seed: seed, size: int(p.Int("package"))}, nil
+}
+
+// sameTables reports whether what was made for one serves another.
+func sameTables(a, b *tables) bool {
+	return a.size == b.size && slices.EqualFunc(a.list, b.list, func(x, y table) bool {
+		return x.name == y.name && len(x.columns) == len(y.columns) && len(x.indexes) == len(y.indexes)
+	})
+}
+
+// Run implements workload.Session.
+func (s *session) Run(ctx context.Context, r workload.Request) (out workload.Sample, err error) {
+	p := r.Params
+	if err := s.ready(ctx, p); err != nil {
+		return out, err
+	}
+	l, err := s.layout(p, r.Seed)
+	if err != nil {
+		return out, err
+	}
+	defer func() {
+		if err != nil && s.engine != nil {
+			err = s.engine.explain(ctx, err)
+		}
+	}()
+	clients := []string{source}
+	if s.delete {
+		clients = append(clients, target)
+	}
+	if err := s.engine.fill(ctx, l, clients); err != nil {
+		return out, err
+	}
+	j := &job{e: s.engine, l: l, whole: p.String("mode") == server, delete: s.delete, clock: processClock}
+	if !s.delete {
+		j.work = int(p.Int("work"))
+	}
+	embeddedHere := p.String("engine") == embedded
+	if embeddedHere { // the database works in the calling thread
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		j.clock = threadClock
+	}
+	before, err := s.engine.counters(ctx)
+	if err != nil {
+		return out, err
+	}
+	if err := j.run(ctx); err != nil {
+		return out, err
+	}
+	after, err := s.engine.counters(ctx)
+	if err != nil {
+		return out, err
+	}
+	if err := s.verify(ctx, l, j.t.rows); err != nil {
+		return out, err
+	}
+	out = sample(&j.t, after.since(before), embeddedHere)
+	out.Warnings = append(out.Warnings, s.engine.notes()...)
+	if p.String("dsn") != "" {
+		out.Warnings = append(out.Warnings, "the log's numbers are the whole server's: what others wrote meanwhile is in them")
+	}
+	return out, nil
+}
+
+// verify compares what both clients hold with the seed.
+func (s *session) verify(ctx context.Context, l *tables, rows int64) error {
+	s.did = 0
+	total := 0
+	for i := range l.list {
+		for _, client := range []string{source, target} {
+			var got sums
+			if err := s.engine.all(ctx, i, client, got.add); err != nil {
+				return err
+			}
+			want := l.want[i]
+			if client == target && s.delete {
+				want = sums{}
+			}
+			if got != want {
+				return fmt.Errorf("table %s has %d rows of client %s with checksum %016x after the job, expected %d and %016x: the job is broken",
+					l.list[i].name, got.rows, client, got.hash, want.rows, want.hash)
+			}
+			s.did += got.hash
+		}
+		total += l.want[i].rows
+	}
+	if rows != int64(total) {
+		return fmt.Errorf("the job counted %d rows, expected %d: the job is broken", rows, total)
+	}
+	return nil
+}
+
+// Close implements workload.Session.
+func (s *session) Close() error {
+	if s.engine == nil {
+		return nil
+	}
+	err := s.engine.close()
+	s.engine = nil
+	return err
+}

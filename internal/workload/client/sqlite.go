@@ -1,0 +1,137 @@
+package client
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	_ "modernc.org/sqlite" // registers itself as "sqlite"
+)
+
+// sqliteEngine is the database in this program: a file and its log, which lie together.
+type sqliteEngine struct {
+	sqlSession
+	parent  string
+	dir     string // in parent
+	inserts []*sql.Stmt
+	args    []any
+}
+
+func openSQLite(dir string) (*sqliteEngine, error) {
+	e := &sqliteEngine{parent: dir}
+	return e, e.place()
+}
+
+// place has an empty database in a directory of its own.
+func (e *sqliteEngine) place() (err error) {
+	if e.dir, err = os.MkdirTemp(e.parent, "hostlab-client-"); err != nil {
+		return fmt.Errorf("cannot make the database's directory: %w", err)
+	}
+	// The log is not merged into the file in the middle of a run, whose commits alone
+	// are to be timed.
+	path := filepath.ToSlash(filepath.Join(e.dir, "client.db"))
+	e.db, err = sql.Open("sqlite", "file:"+path+"?_pragma=journal_mode(wal)&_pragma=synchronous(off)&_pragma=cache_size(-262144)&_pragma=wal_autocheckpoint(0)")
+	if err == nil {
+		e.db.SetMaxOpenConns(1)
+	}
+	return err
+}
+
+// fill starts with a new file.
+func (e *sqliteEngine) fill(ctx context.Context, l *tables, clients []string) error {
+	if err := errors.Join(e.close(), e.place()); err != nil {
+		return err
+	}
+	if err := e.connected(ctx); err != nil {
+		return err
+	}
+	if err := e.begin(ctx); err != nil {
+		return err
+	}
+	e.set(l)
+	for i := range l.list {
+		t := &l.list[i]
+		if err := e.execAll(ctx, t.create("", "TEXT")...); err != nil { // SQLite has no decimals, and a key of text is what others have
+			return err
+		}
+		s, err := e.conn.PrepareContext(ctx, "INSERT INTO "+t.name+" (mandt, "+t.names()+") VALUES ("+marks(len(t.columns)+1)+")")
+		if err != nil {
+			return err
+		}
+		e.inserts = append(e.inserts, s)
+		for _, client := range clients {
+			if err := generate(t, i, l.seed, func(p *pkg) error { return e.put(ctx, i, client, p) }); err != nil {
+				return err
+			}
+		}
+	}
+	e.made = l
+	return e.execAll(ctx, "COMMIT", "ANALYZE", "PRAGMA wal_checkpoint(TRUNCATE)", "PRAGMA synchronous = FULL")
+}
+
+func (e *sqliteEngine) put(ctx context.Context, t int, client string, p *pkg) error {
+	for r := range p.rows() {
+		e.args = append(e.args[:0], client)
+		for c := range p.columns {
+			e.args = append(e.args, string(p.value(r*p.columns+c)))
+		}
+		if _, err := e.inserts[t].ExecContext(ctx, e.args...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (e *sqliteEngine) insert(ctx context.Context, t int, p *pkg) error {
+	return e.put(ctx, t, target, p)
+}
+
+func (e *sqliteEngine) counters(context.Context) (counters, error) {
+	return unknown("SQLite does not tell"), nil
+}
+
+// moveLog has the next database elsewhere: its log cannot lie apart.
+func (e *sqliteEngine) moveLog(_ context.Context, dir string) error {
+	err := e.close()
+	e.parent = dir
+	return errors.Join(err, e.place())
+}
+
+func (e *sqliteEngine) alive() bool { return e.db != nil }
+
+func (e *sqliteEngine) explain(ctx context.Context, err error) error {
+	if err == nil {
+		return nil
+	}
+	_ = e.close() // with what was open; the next run makes it anew
+	if cerr := ctx.Err(); cerr != nil {
+		return cerr // SQLite says "interrupted"
+	}
+	if strings.Contains(err.Error(), "disk is full") { // SQLITE_FULL
+		return fmt.Errorf("the embedded database's disk is full: make room, take fewer rows, or choose another directory (%w)", err)
+	}
+	return err
+}
+
+func (e *sqliteEngine) notes() []string { return nil }
+
+func (e *sqliteEngine) close() error {
+	if e.db == nil {
+		return nil
+	}
+	for _, s := range e.inserts {
+		s.Close()
+	}
+	e.inserts = nil
+	if e.conn != nil {
+		e.conn.Close()
+		e.conn = nil
+	}
+	err := errors.Join(e.db.Close(), os.RemoveAll(e.dir))
+	e.db, e.made, e.dir = nil, nil, ""
+	return err
+}

@@ -1,0 +1,183 @@
+// Package client is the workload of two batch jobs of an ERP system: the copy of a client
+// (mandt), a key that leads every table, and its deletion. The application reads rows in
+// packages, works on them, writes them and commits, so that a run tells its own time,
+// the database's, and the wait for the log.
+package client
+
+import (
+	"context"
+	"errors"
+	"regexp"
+
+	"hostlab/internal/dsn"
+	"hostlab/internal/workload"
+)
+
+// Copy is the workload clientcopy.
+type Copy struct{}
+
+// Delete is the workload clientdelete.
+type Delete struct{}
+
+// The engines, the modes and the sizes.
+const (
+	embedded   = "embedded"
+	inPostgres = "postgres"
+	inMariaDB  = "mariadb"
+
+	application = "application"
+	server      = "server"
+
+	small = "small"
+	large = "large"
+)
+
+// sizes are rows of a client: large has as many as a client of a training system, small
+// a tenth.
+var sizes = map[string]int{small: 9_960, large: 99_600}
+
+func params(work string) []workload.Param {
+	list := []workload.Param{
+		{Name: "engine", Kind: workload.String, Default: inPostgres, Choices: []string{inPostgres, inMariaDB, embedded}, Help: "a private PostgreSQL or MariaDB, or SQLite in this program"},
+		{Name: "mode", Kind: workload.String, Default: application, Choices: []string{application, server}, Help: "packages through the application, or one statement a table in the server"},
+		{Name: "size", Kind: workload.String, Default: large, Choices: []string{small, large}, Help: "of the client: 9,960 or 99,600 rows"},
+		{Name: "rows", Kind: workload.Int, Default: int64(0), Max: 1e8, Help: "of the client; 0: by size"},
+		{Name: "tables", Kind: workload.Int, Default: int64(46), Min: 1, Max: 99, Help: "over which the rows are spread"},
+		{Name: "package", Kind: workload.Int, Default: int64(200), Min: 1, Max: 100_000, Help: "rows of a package, each with a commit"},
+	}
+	if work != "" {
+		list = append(list, workload.Param{Name: "work", Kind: workload.Int, Default: int64(100), Max: 1e6, Help: work})
+	}
+	return append(list,
+		workload.Param{Name: "log_dir", Kind: workload.String, Default: "", Help: "directory of the log (write-ahead or redo; embedded: of all); none: the experiment's own"},
+		workload.Param{Name: "dsn", Kind: workload.String, Default: "", Help: "a server of yours, without a password, as " + dsn.Forms + "; none: a private one"},
+		workload.Param{Name: "schema", Kind: workload.String, Default: "", Help: "with dsn: an empty schema (MariaDB: database) to use; none: a new one, hostlab_ and ten letters"},
+	)
+}
+
+func responses() []workload.Response {
+	low := func(name, title string) workload.Response {
+		return workload.Response{Name: name, Title: title, Unit: "s", Better: "lower"}
+	}
+	return []workload.Response{
+		low("duration", "Elapsed time of the job"),
+		{Name: "rows_per_s", Title: "Rows per second", Unit: "1/s", Better: "higher"},
+		low("app_time", "Time outside of calls of the database"),
+		low("db_time", "Time in calls of the database"),
+		low("read_time", "Time in reads"),
+		low("write_time", "Time in inserts and deletions"),
+		low("commit_wait", "Time in commits"),
+		low("commit_p50", "Median commit"),
+		low("commit_p99", "99th percentile of a commit"),
+		{Name: "log_gain_bound", Title: "Share of the elapsed time in commits: the most that a faster log can give", Better: "lower"},
+		{Name: "log_writes", Title: "Writes of the log", Better: "lower"},
+		low("log_write_avg", "Average log write with its sync"),
+		low("log_io", "Time in which the log was written and synced"),
+		{Name: "log_bytes", Title: "Log written", Unit: "B", Better: "lower"},
+		low("app_cpu", "CPU time of the application"),
+		low("db_cpu", "CPU time of the database, all of its processes"),
+		low("part_application", "Part of the elapsed time: application, its driver included"),
+		low("part_database_cpu", "Part of the elapsed time: CPU of the database's session"),
+		low("part_log_wait", "Part of the elapsed time: wait for the log"),
+		low("part_data_reads", "Part of the elapsed time: wait for data that are in no memory"),
+		low("part_other_waits", "Part of the elapsed time: wait of the session for a CPU"),
+		low("part_unexplained", "Part of the elapsed time that nothing explains"),
+	}
+}
+
+const common = " Tables (46, of 5, 15 or 40 fields, with none to three secondary indexes, all led by mandt) are generated from the block's seed and made anew before every run, " +
+	"analysed and checkpointed. Afterwards the rows of both clients are checked against the seed. The database is a PostgreSQL or MariaDB of its own, which takes the programs of " +
+	"either, is reached through a Unix socket only, never runs as root, and is removed afterwards; SQLite in this program (write-ahead log, synchronous full); or with dsn " +
+	"one of yours, where it works in a schema of its own. With log_dir a private server's log lies in another directory: the same data, restarted in between. " +
+	"log_gain_bound is the share of the elapsed time in commits, which a faster log cannot give more than. It is one session: group commit is not in it."
+
+// Describe implements workload.Workload.
+func (Copy) Describe() workload.Description {
+	return workload.Description{
+		Name:  "clientcopy",
+		Title: "a batch job that copies a client: reads packages, works on them, inserts, commits",
+		About: "All rows of client 100 are copied to client 200, table by table: the application reads a package of rows, hashes each value as often as work says, inserts the " +
+			"package and commits. With mode server it is one INSERT ... SELECT and one commit a table." + common,
+		Params:    params("times that the application hashes a value: its own share of the time; 0: none"),
+		Responses: responses(),
+	}
+}
+
+// Describe implements workload.Workload.
+func (Delete) Describe() workload.Description {
+	return workload.Description{
+		Name:  "clientdelete",
+		Title: "a batch job that deletes a client: reads keys in packages, deletes, commits",
+		About: "All rows of client 200, a copy of client 100, are deleted, table by table: the application reads the keys of a package, deletes its rows and commits. With mode server " +
+			"it is one DELETE and one commit a table." + common,
+		Params:    params(""),
+		Responses: responses(),
+	}
+}
+
+// Validate implements workload.Validator.
+func (Copy) Validate(cfg workload.Config) error { return check(cfg.Params) }
+
+// Validate implements workload.Validator.
+func (Delete) Validate(cfg workload.Config) error { return check(cfg.Params) }
+
+// Outside implements workload.Outside.
+func (Copy) Outside(p workload.Values) string { return outside(p) }
+
+// Outside implements workload.Outside.
+func (Delete) Outside(p workload.Values) string { return outside(p) }
+
+func outside(p workload.Values) string {
+	t, err := dsn.Parse(p.String("dsn"))
+	if p.String("dsn") == "" || err != nil {
+		return ""
+	}
+	where := "a new schema hostlab_..."
+	if name := p.String("schema"); name != "" {
+		where = "schema " + name
+	}
+	return "works on " + t.String() + ", in " + where + ", and drops what it made there"
+}
+
+// plain is how a schema may be named: what needs no quotes in any engine.
+var plain = regexp.MustCompile(`^[a-z_][a-z0-9_]{0,62}$`)
+
+func check(p workload.Values) error {
+	var errs []error
+	wrong := func(name, text, hint string) {
+		errs = append(errs, &workload.ParamError{Name: name, Text: text, Hint: hint})
+	}
+	name, engine := p.String("schema"), p.String("engine")
+	if p.String("dsn") == "" {
+		if name != "" {
+			wrong("schema", "is for a server that dsn names", "leave it out, or give dsn")
+		}
+		return errors.Join(errs...)
+	}
+	t, err := dsn.Parse(p.String("dsn"))
+	switch {
+	case err != nil:
+		wrong("dsn", err.Error(), "")
+	case engine == embedded:
+		wrong("dsn", "the embedded engine has no server", "leave dsn out, or choose engine=postgres or engine=mariadb")
+	case t.Engine != engine:
+		wrong("dsn", "names another kind of server than engine="+engine, "write engine="+t.Engine)
+	}
+	if p.String("log_dir") != "" {
+		wrong("log_dir", "the log of a server of yours is not moved", "leave it out, or leave dsn out for a private server")
+	}
+	if name != "" && !plain.MatchString(name) {
+		wrong("schema", "takes small letters, digits and _", "")
+	}
+	return errors.Join(errs...)
+}
+
+// Open implements workload.Workload.
+func (Copy) Open(ctx context.Context, cfg workload.Config) (workload.Session, error) {
+	return open(ctx, cfg, false)
+}
+
+// Open implements workload.Workload.
+func (Delete) Open(ctx context.Context, cfg workload.Config) (workload.Session, error) {
+	return open(ctx, cfg, true)
+}
