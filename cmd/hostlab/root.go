@@ -66,6 +66,7 @@ Exit status:
 		newCheck(std),
 		newPredict(std),
 		newExplainCheck(std),
+		newExplain(std),
 		newRun(std),
 		newStudy(std),
 		newWorkload(std),
