@@ -36,8 +36,8 @@ many log writes there were and how long one took, and for each lever the most
 that it could give: a faster log device takes away no more than the log wait.
 
 It only reads, in a session that cannot write, and takes under 1 % of one CPU.
-What it may not see, or what the server does not count, is said with the grant or
-the parameter that would show it; nothing is changed.
+What it may not see, or what the server does not count, is said with the grant
+or the parameter that would show it; nothing is changed.
 
 DSN: postgres://USER@HOST:5432/DB or key=value as libpq has it, mysql:// or
 mariadb://USER@HOST/DB (?socket=/PATH), sqlserver://USER@HOST?database=DB,
@@ -53,9 +53,9 @@ that $PGPASSFILE names, $PGPASSWORD or $MYSQL_PWD. It is never printed or saved.
 Rights: pg_read_all_stats or pg_monitor (PostgreSQL); PROCESS (MariaDB, MySQL);
 VIEW SERVER STATE (SQL Server); SELECT_CATALOG_ROLE (Oracle); MONITORING (HANA).
 
-Sampled shares have 95 % intervals (Wilson's, with samples that correlate counted
-for as many as their variance between stretches is worth). Log writes, and on
-this host CPU time, come from counters: samples overstate short waits.
+Sampled shares have 95 % intervals (Wilson's, with samples that correlate
+counted for as many as their variance between stretches is worth). Log writes,
+and on this host CPU time, come from counters: samples overstate short waits.
 
 --save FILE keeps the recording, as the JSON of --format json; --compare FILE
 sets this one beside an earlier one. docs/schema/explain.schema.json has all.

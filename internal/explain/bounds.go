@@ -34,7 +34,9 @@ func LeverTitle(lever string) (title, what string) {
 }
 
 // Bounds are what each lever could give at most, as shares of busy time. What is
-// unexplained might belong to any part that was sampled, so it counts for those.
+// unexplained might belong to any part that was sampled, so it counts for those. Waits
+// for locks may go with any other part: a commit on a slow log device holds its locks
+// for longer, so that a faster one shortens also the waits of others for them.
 func Bounds(r *Report) (out []Bound) {
 	for _, lever := range []struct {
 		name  string
@@ -59,6 +61,11 @@ func Bounds(r *Report) (out []Bound) {
 			if p.High > p.Low {
 				rest = r.Part(Unexplained).Seconds
 			}
+		}
+		b.Behind = []PartName{}
+		if lever.name != LockDesign && lever.event == "" {
+			b.Behind = append(b.Behind, Locks)
+			high += r.Part(Locks).High * r.Elapsed
 		}
 		found := lever.event == ""
 		for _, e := range r.Events {

@@ -115,8 +115,7 @@ func (d *decomposition) counted(c Counted) {
 	}
 	share, low, high := 1.0, 1.0, 1.0
 	if c.All && all > 0 {
-		share, low, high = ratio(clientBy, allBy, d.looks)
-		high = 1 // the counter itself is the limit
+		share, low, _ = ratio(clientBy, allBy, d.looks) // the upper limit is the counter itself
 		if share == 1 {
 			low = 1
 		}
@@ -269,7 +268,7 @@ func (d *decomposition) parts(rest float64) (out []Part) {
 			low, high = low+l*d.elapsed*min(1, shrunk/raw), high+h*d.elapsed
 		}
 		sort.Strings(sources)
-		p.Share, p.Source = p.Seconds/d.elapsed, strings.Join(sources, ", ")
+		p.Share, p.Source = min(1, p.Seconds/d.elapsed), strings.Join(sources, ", ")
 		p.Low, p.High = min(p.Share, low/d.elapsed), min(1, max(p.Share, high/d.elapsed))
 		out = append(out, p)
 	}
@@ -279,7 +278,8 @@ func (d *decomposition) parts(rest float64) (out []Part) {
 func (d *decomposition) events() (out []Event) {
 	for _, l := range d.lines {
 		e := l.Event
-		e.Share, e.Low, e.High = l.Seconds/d.elapsed, min(l.Seconds, l.low)/d.elapsed, min(1, max(l.Seconds, l.high)/d.elapsed)
+		e.Share = min(1, l.Seconds/d.elapsed)
+		e.Low, e.High = min(e.Share, l.low/d.elapsed), min(1, max(e.Share, l.high/d.elapsed))
 		if e.Share > 0 || e.Count > 0 {
 			out = append(out, e)
 		}

@@ -102,8 +102,11 @@ type Event struct {
 
 // Bound is what a lever can give at most.
 type Bound struct {
-	Lever  string     `json:"lever"`
-	Parts  []PartName `json:"parts"`            // that it touches
+	Lever string     `json:"lever"`
+	Parts []PartName `json:"parts"` // that it touches
+	// Behind are parts that may shrink with those: who waits for a lock waits for
+	// somebody who may hold it over one of Parts. AtMost counts them, Share does not.
+	Behind []PartName `json:"behind"`
 	Event  string     `json:"event,omitempty"`  // the one event that it touches, where it is not whole parts
 	Share  float64    `json:"share"`            // of Busy
 	AtMost float64    `json:"at_most"`          // gain as a share of Busy, if that took no time at all; upper end of its interval
@@ -151,7 +154,7 @@ type Report struct {
 	Busy         float64  `json:"busy"`
 	Samples      int      `json:"samples"`         // 0: nothing was sampled
 	Interval     float64  `json:"sample_interval"` // s, mean
-	Cost         float64  `json:"sampling_share"`  // of Wall in which the server was asked: an upper limit of what asking took of one CPU
+	Cost         float64  `json:"sampling_share"`  // of one CPU that asking took, in the server and here; where that cannot be seen, the share of Wall until answers came, an upper limit
 	Method       string   `json:"method"`          // how intervals come about
 	Transactions int64    `json:"transactions"`    // -1 unknown
 	Parts        []Part   `json:"parts"`

@@ -69,6 +69,7 @@ type recorder struct {
 	covered float64
 	costs   []float64 // s, of the last samples
 	asked   float64   // s in all
+	cpu     float64   // of the server's side, at the last look
 	masked  int
 	resets  int
 }
@@ -88,7 +89,7 @@ func (r *recorder) run(ctx context.Context) (Report, error) {
 	defer context.AfterFunc(ctx, func() { time.AfterFunc(time.Second, stop) })()
 
 	server := r.src.Server()
-	tick := min(max(time.Second, r.For/most), 10*time.Second)
+	tick := min(max(time.Second, r.For/600), 10*time.Second)
 	err := r.count(ask, 0)
 	if err != nil {
 		return Report{}, err
@@ -96,7 +97,10 @@ func (r *recorder) run(ctx context.Context) (Report, error) {
 	if _, err = r.sample(ask, 0); err != nil { // the first is slow, and has no time before it
 		return Report{}, err
 	}
+	r.costs, r.asked = nil, 0
 	start, wall := r.clock.Now(), r.clock.Wall()
+	began, _ := r.own()
+	here := processCPU()
 	last, counted, kept := start, start, start
 	samples, ended := 0, ""
 	for {
@@ -151,6 +155,9 @@ func (r *recorder) run(ctx context.Context) (Report, error) {
 	}
 	if total := r.clock.Now().Sub(start).Seconds(); total > 0 {
 		rep.Cost = r.asked / total
+		if used, ok := r.own(); ok {
+			rep.Cost = (used - began + processCPU() - here) / total
+		}
 		if step := r.clock.Wall().Sub(wall).Seconds() - total; step > 0.5 || step < -0.5 {
 			rep.Warnings = append(rep.Warnings, "this host's clock was stepped by "+trim(step, 1)+" s meanwhile; times here do not come from it")
 		}
@@ -200,6 +207,10 @@ func (r *recorder) sample(ctx context.Context, seconds float64) (int, error) {
 	}
 	cost := r.clock.Now().Sub(begin).Seconds()
 	r.asked += cost
+	if used, ok := r.own(); ok {
+		// What we use here is about as much again.
+		cost, r.cpu = min(cost, 2*(used-r.cpu)), used
+	}
 	r.costs = append(r.costs, cost)
 	if len(r.costs) > 64 {
 		r.costs = r.costs[1:]
@@ -215,6 +226,15 @@ func (r *recorder) sample(ctx context.Context, seconds float64) (int, error) {
 		r.add(s, dt)
 	}
 	return len(shots), nil
+}
+
+// own is what the server's side has used, where it tells.
+func (r *recorder) own() (float64, bool) {
+	c, ok := r.src.(Costed)
+	if !ok {
+		return 0, false
+	}
+	return c.OwnCPU()
 }
 
 // add counts one snapshot that stands for dt seconds.

@@ -131,4 +131,3 @@ func (c *Comparison) Faster() Number {
 	}
 	return Number(1 - float64(a/b))
 }
-

@@ -21,6 +21,12 @@ type Source interface {
 	Close() error
 }
 
+// Costed is a Source that knows what the server's side of its own session has used
+// of a CPU, in s; ok is false where it does not.
+type Costed interface {
+	OwnCPU() (seconds float64, ok bool)
+}
+
 // Server is what is known of a server before it is recorded.
 type Server struct {
 	Vendor  string // PostgreSQL, MariaDB, ...

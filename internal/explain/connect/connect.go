@@ -189,6 +189,14 @@ func (g *guarded) Sample(ctx context.Context) ([]explain.Snapshot, error) {
 	return s, g.dsn.problem(err)
 }
 
+// OwnCPU implements explain.Costed.
+func (g *guarded) OwnCPU() (float64, bool) {
+	if c, ok := g.Source.(explain.Costed); ok {
+		return c.OwnCPU()
+	}
+	return 0, false
+}
+
 func (g *guarded) Count(ctx context.Context) (explain.Counters, error) {
 	c, err := g.Source.Count(ctx)
 	return c, g.dsn.problem(err)

@@ -102,7 +102,7 @@ func Parse(text string) (*DSN, error) {
 
 // pgReason is why pgx refuses a DSN, without what it quotes of it.
 func pgReason(err error, text string) string {
-	var inner error = err
+	inner := err
 	for e := errors.Unwrap(err); e != nil; e = errors.Unwrap(e) {
 		inner = e
 	}

@@ -60,4 +60,3 @@ func settled(ctx context.Context, c driver.Connector, first []string) (ask.Asker
 	}
 	return a, nil
 }
-

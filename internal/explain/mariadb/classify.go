@@ -31,7 +31,7 @@ func classify(command, state string) (part explain.PartName, event string, backg
 		return explain.Application, state, false
 	case has("user sleep", "user lock"):
 		return explain.OtherWaits, state, false
-	case has("waiting for", "system lock", "locked") && has("lock", "table flush", "flush"):
+	case has("waiting for", "locked") && has("lock", "table flush", "flush"):
 		return explain.Locks, state, false
 	case has("waiting"):
 		return explain.OtherWaits, state, false

@@ -45,8 +45,8 @@ type Source struct {
 	processes ask.Query
 	files     bool
 	threads   *explain.Threads
+	own       int64   // the thread that serves us
 	clients   []int64 // system's thread numbers, of the last sample
-	own       int64
 	shots     int
 }
 
@@ -56,7 +56,7 @@ func New(ctx context.Context, a ask.Asker, o Options) (*Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Source{ask: a, own: r.Int(2)}
+	s := &Source{ask: a}
 	s.maria = strings.Contains(strings.ToLower(r.Text(0)+r.Text(1)), "mariadb")
 	s.info = explain.Server{Vendor: "MySQL", Version: r.Text(0), Target: o.Target}
 	if s.maria {
@@ -125,7 +125,7 @@ func (s *Source) local(ctx context.Context, o Options) {
 			// Threads of mariadbd are called mariadbd, or since 10.8 one_connection.
 			comm := o.Comm(r.Int(4))
 			if _, _, err := o.SchedStat(r.Int(4)); err == nil && (strings.HasPrefix(comm, "maria") || strings.HasPrefix(comm, "mysql") || comm == "one_connection" || comm == "connection") {
-				s.threads = &explain.Threads{Read: o.SchedStat}
+				s.threads, s.own = &explain.Threads{Read: o.SchedStat}, r.Int(4)
 				return
 			}
 		}
@@ -233,6 +233,15 @@ func (s *Source) Account(g explain.Growth) explain.Account {
 		}
 	}
 	return a
+}
+
+// OwnCPU implements explain.Costed.
+func (s *Source) OwnCPU() (float64, bool) {
+	if s.threads == nil {
+		return 0, false
+	}
+	run, _, err := s.threads.Read(s.own)
+	return run, err == nil
 }
 
 // Meaning implements explain.Source.

@@ -17,7 +17,7 @@ const ms = 1e-3
 
 // Account implements explain.Source.
 func (s *Source) Account(g explain.Growth) explain.Account {
-	a := explain.Account{Log: explain.NoLog(), Transactions: int64(g.Get("transactions"))}
+	a := explain.Account{Log: explain.NoLog(), Transactions: int64(max(0, g.Get("transactions")-g.Get("own_transactions")))}
 	s.log(g, &a)
 	if g.Has("read_time") {
 		a.Counted = append(a.Counted, explain.Counted{Part: explain.DataReads, Events: readEvents, Seconds: g.Get("read_time") * ms,

@@ -34,6 +34,7 @@ type Source struct {
 	threads             *explain.Threads
 	clients             []int64 // of the last sample
 	parallel, shots     int
+	own, asked          int64 // our backend, and the statements that we had it run
 }
 
 // New asks what server it is. The error is one line.
@@ -92,7 +93,7 @@ func (s *Source) local(own int64, o Options) {
 		s.info.Missing = append(s.info.Missing, "CPU time to the nanosecond: this kernel has no schedstat; it is sampled, with the wait for a CPU in it")
 		return
 	}
-	s.threads = &explain.Threads{Read: o.SchedStat}
+	s.threads, s.own = &explain.Threads{Read: o.SchedStat}, own
 }
 
 // quote writes an identifier as SQL does.
@@ -103,6 +104,7 @@ func (s *Source) Server() explain.Server { return s.info }
 
 // Sample implements explain.Source.
 func (s *Source) Sample(ctx context.Context) ([]explain.Snapshot, error) {
+	s.asked++
 	rows, err := s.ask.Ask(ctx, s.activity)
 	if err != nil {
 		return nil, err
@@ -140,7 +142,8 @@ func (s *Source) Count(ctx context.Context) (explain.Counters, error) {
 		return c, err
 	}
 	c.Epoch = r.Text(0) + " " + r.Text(4)
-	c.Values["transactions"] = r.Float(1)
+	s.asked++
+	c.Values["transactions"], c.Values["own_transactions"] = r.Float(1), float64(s.asked)
 	switch {
 	case s.number >= 180000:
 		r, err = ask.One(ctx, s.ask, wal18)
@@ -153,6 +156,7 @@ func (s *Source) Count(ctx context.Context) (explain.Counters, error) {
 		return c, err
 	}
 	if r != nil {
+		s.asked++
 		for i, name := range []string{"wal_bytes", "wal_write", "wal_sync", "wal_write_time", "wal_sync_time", "", "client_write", "client_sync", "client_write_time", "client_sync_time"} {
 			if name != "" && !r.Null(i) {
 				c.Values[name] = r.Float(i)
@@ -164,6 +168,7 @@ func (s *Source) Count(ctx context.Context) (explain.Counters, error) {
 		if r, err = ask.One(ctx, s.ask, reads16); err != nil {
 			return c, err
 		}
+		s.asked++
 		c.Values["reads"], c.Values["read_time"] = r.Float(0), r.Float(1)
 	}
 	if s.threads != nil {
@@ -177,6 +182,15 @@ func (s *Source) Count(ctx context.Context) (explain.Counters, error) {
 		c.Values["cpu_run"], c.Values["cpu_queue"], _ = s.threads.Total()
 	}
 	return c, nil
+}
+
+// OwnCPU implements explain.Costed.
+func (s *Source) OwnCPU() (float64, bool) {
+	if s.threads == nil {
+		return 0, false
+	}
+	run, _, err := s.threads.Read(s.own)
+	return run, err == nil
 }
 
 // Meaning implements explain.Source.

@@ -25,6 +25,9 @@ func WriteText(w io.Writer, r *explain.Report, c *explain.Comparison, o TextOpti
 		t.Hang("! ", screen.Yellow, "It ended early, after "+seconds(r.Wall)+": "+r.Ended)
 	}
 	for _, s := range r.Warnings {
+		if r.Busy <= 0 && strings.HasPrefix(s, "nothing ran") {
+			continue // said above
+		}
 		t.Hang("! ", screen.Yellow, s)
 	}
 	t.Raw("")
@@ -95,7 +98,7 @@ func (t *text) events(r *explain.Report) {
 		return
 	}
 	t.Head("events, in the server's words and ours")
-	all := [][]string{{"event", "part", "of busy", "waits", "average", "meaning"}}
+	all := [][]string{{"event", "of busy", "waits", "average", "part: meaning"}}
 	for _, e := range shown[:min(rows, len(shown))] {
 		count, average := "-", "-"
 		if e.Count >= 0 {
@@ -104,9 +107,9 @@ func (t *text) events(r *explain.Report) {
 		if e.Average.Known() {
 			average = seconds(float64(e.Average))
 		}
-		all = append(all, []string{breakable(screen.Clean(e.Name), 20), e.Part.Title(), share(busy(r, e.Part, e.Share)), count, average, e.Meaning})
+		all = append(all, []string{breakable(screen.Clean(e.Name), 22), share(busy(r, e.Part, e.Share)), count, average, strings.TrimSuffix(e.Part.Title()+": "+e.Meaning, ": ")})
 	}
-	t.table([]int{20, 12, 7, 7, 7, t.Width - 67}, all)
+	t.table([]int{22, 7, 7, 7, t.Width - 53}, all)
 	if more := len(shown) - rows; more > 0 {
 		t.Text("  ", screen.Dim, fmt.Sprintf("and %d more; --format json has all. Events without a number of waits were sampled.", more))
 		return
@@ -124,6 +127,10 @@ func breakable(name string, width int) string {
 
 func (t *text) bounds(r *explain.Report) {
 	t.Head("what each lever could give at most")
+	if r.Busy <= 0 {
+		t.Text("  ", "", "Nothing, as nothing ran.")
+		return
+	}
 	all := [][]string{{"lever", "touches", "share", "at most", "measured"}}
 	for _, b := range r.Bounds {
 		title, what := explain.LeverTitle(b.Lever)
@@ -138,7 +145,7 @@ func (t *text) bounds(r *explain.Report) {
 		all = append(all, []string{title + " (" + what + ")", touches, s, most, measured(b.Gain)})
 	}
 	t.table([]int{27, 13, 6, 7, t.Width - 65}, all)
-	t.Text("  ", screen.Dim, "Shares are of busy time. A lever takes away at most what it touches, if that took no time at all: the upper end of the interval, and what is unexplained where the part was sampled.")
+	t.Text("  ", screen.Dim, "Shares are of busy time. A lever takes away at most what it touches, if that took no time at all: the upper end of the interval, and what is unexplained where the part was sampled. Waits for locks count too, as whoever holds one may be in that part.")
 }
 
 func (t *text) comparison(c *explain.Comparison) {

@@ -138,7 +138,7 @@ func logLines(r *explain.Report) [][2]string {
 // evidence says what it rests on.
 func evidence(r *explain.Report) string {
 	s := fmt.Sprintf("measured: %d samples, one every %s in the mean, and counters, over %s", r.Samples, seconds(r.Interval), result.Format(r.Wall, "s"))
-	return s + fmt.Sprintf("; asking took %s of the time", share(r.Cost))
+	return s + fmt.Sprintf("; asking took %s of one CPU", share(r.Cost))
 }
 
 // measured writes a gain.
