@@ -28,7 +28,7 @@ func newExplain(std streams) *cobra.Command {
 	o := explainRun{std: std}
 	cmd := &cobra.Command{
 		Use:   "explain [flags]",
-		Short: "Where a live database's time goes, and what levers could give at most",
+		Short: "Where a live database's time goes, and what could be gained",
 		Long: `explain watches a live database for a while and says where the time of its
 sessions goes: the application, database CPU, log wait, data reads, locks, other
 waits, idle. It shows the top wait events in the server's words and in ours, how
