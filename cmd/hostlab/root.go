@@ -67,6 +67,7 @@ Exit status:
 		newCheck(std),
 		newPredict(std),
 		newExplainCheck(std),
+		newExplain(std),
 		newRun(std),
 		newStudy(std),
 		newWorkload(std),

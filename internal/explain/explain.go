@@ -1,9 +1,14 @@
-// Package explain says where the time of a job or of a live database goes, and what
-// each lever could give at most: a part of the time that a lever touches bounds its
-// gain, whatever is bought. It is pure; how a server is asked is in the packages below.
+// Package explain says where the time of a live database goes, and what each lever
+// could give at most: the part of the time that a lever touches bounds its gain,
+// whatever is bought. It knows no vendor: how a server is asked is in the packages
+// below, behind Source.
 package explain
 
-import "time"
+import (
+	"encoding/json"
+	"math"
+	"time"
+)
 
 // Part is a share of the elapsed time. Parts add up to it; what no source explains is
 // the part Unexplained.
@@ -33,14 +38,63 @@ const (
 	Unexplained PartName = "unexplained"
 )
 
+// PartNames are all parts, in the order in which they are shown.
+var PartNames = []PartName{Application, DatabaseCPU, LogWait, DataReads, Locks, OtherWaits, Idle, Unexplained}
+
+// Title is a part's name for people.
+func (p PartName) Title() string {
+	switch p {
+	case DatabaseCPU:
+		return "database CPU"
+	case LogWait:
+		return "log wait"
+	case DataReads:
+		return "data reads"
+	case OtherWaits:
+		return "other waits"
+	}
+	return string(p)
+}
+
+// Number is a number that may be unknown: NaN, which JSON has as null.
+type Number float64
+
+// Unknown is the Number that is not known.
+func Unknown() Number { return Number(math.NaN()) }
+
+// Known reports whether there is a number.
+func (n Number) Known() bool { return !math.IsNaN(float64(n)) && !math.IsInf(float64(n), 0) }
+
+// MarshalJSON writes null for what is not known.
+func (n Number) MarshalJSON() ([]byte, error) {
+	if !n.Known() {
+		return []byte("null"), nil
+	}
+	return json.Marshal(float64(n))
+}
+
+// UnmarshalJSON reads null as unknown.
+func (n *Number) UnmarshalJSON(b []byte) error {
+	var v *float64
+	if err := json.Unmarshal(b, &v); err != nil {
+		return err
+	}
+	*n = Unknown()
+	if v != nil {
+		*n = Number(*v)
+	}
+	return nil
+}
+
 // Event is a wait event in the vendor's words.
 type Event struct {
 	Name    string   `json:"name"`    // IO:WALSync, log file sync, WRITELOG, ...
+	Meaning string   `json:"meaning"` // in ours; "" where we have no words for it
 	Part    PartName `json:"part"`    // that it belongs to
 	Count   int64    `json:"count"`   // waits; -1 unknown, as where it was only sampled
-	Seconds float64  `json:"seconds"` // in all sessions together
-	Average float64  `json:"average"` // s a wait; NaN, written as null, unknown
-	Share   float64  `json:"share"`   // of database time
+	Seconds float64  `json:"seconds"` // in all client sessions together
+	Average Number   `json:"average"` // s a wait
+	Share   float64  `json:"share"`   // of Elapsed
 	Low     float64  `json:"low"`
 	High    float64  `json:"high"`
 	Source  string   `json:"source"`
@@ -48,43 +102,84 @@ type Event struct {
 
 // Bound is what a lever can give at most.
 type Bound struct {
-	Lever    string     `json:"lever"`
-	Parts    []PartName `json:"parts"`    // that it touches
-	Share    float64    `json:"share"`    // of the elapsed time
-	AtMost   float64    `json:"at_most"`  // gain as a share of the elapsed time, if those parts took no time at all; upper end of its interval
-	Measured *Gain      `json:"measured"` // by a probe or an experiment; nil: not
+	Lever string     `json:"lever"`
+	Parts []PartName `json:"parts"` // that it touches
+	// Behind are parts that may shrink with those: who waits for a lock waits for
+	// somebody who may hold it over one of Parts. AtMost counts them, Share does not.
+	Behind []PartName `json:"behind"`
+	Event  string     `json:"event,omitempty"`  // the one event that it touches, where it is not whole parts
+	Share  float64    `json:"share"`            // of Busy
+	AtMost float64    `json:"at_most"`          // gain as a share of Busy, if that took no time at all; upper end of its interval
+	Gain   *Gain      `json:"measured"`         // by a probe or an experiment; nil: not
+	Reason string     `json:"reason,omitempty"` // why nothing is known of it
 }
 
-// Gain is a measured gain, as a share of the elapsed time.
+// Gain is a measured gain, as a share of the time before.
 type Gain struct {
-	Value, Low, High float64
-	N                int
-	Source           string
+	Value  float64 `json:"value"`
+	Low    float64 `json:"low"`
+	High   float64 `json:"high"`
+	N      int     `json:"n"`
+	Source string  `json:"source"`
 }
 
-// Log is the log device's own account.
+// Log is the log device's own account: all that the server wrote, for whichever session.
 type Log struct {
-	Writes  int64   `json:"writes"`
-	Syncs   int64   `json:"syncs"`
-	Bytes   int64   `json:"bytes"`
-	Seconds float64 `json:"seconds"` // of writing and syncing
-	Average float64 `json:"average"` // s a log write; NaN unknown
-	Source  string  `json:"source"`
+	Writes  int64  `json:"writes"`  // -1 unknown
+	Syncs   int64  `json:"syncs"`   // -1 unknown
+	Bytes   int64  `json:"bytes"`   // -1 unknown
+	Seconds Number `json:"seconds"` // of writing and syncing
+	Average Number `json:"average"` // s a log write, with its sync
+	Source  string `json:"source"`
 }
 
-// Report is the decomposition of one interval. Elapsed is wall time, times sessions for
-// a live server (its database time).
+// NoLog is an account of which nothing is known.
+func NoLog() Log {
+	return Log{Writes: -1, Syncs: -1, Bytes: -1, Seconds: Unknown(), Average: Unknown()}
+}
+
+// Report is the decomposition of one interval. It is also what is saved and compared.
 type Report struct {
-	Vendor   string    `json:"vendor"`
-	Version  string    `json:"version"`
-	Started  time.Time `json:"started"`
-	Wall     float64   `json:"wall"`    // s
-	Elapsed  float64   `json:"elapsed"` // s, that parts add up to
-	Samples  int       `json:"samples"` // 0: nothing was sampled
-	Parts    []Part    `json:"parts"`
-	Events   []Event   `json:"events"`
-	Log      Log       `json:"log"`
-	Bounds   []Bound   `json:"bounds"`
-	Missing  []string  `json:"missing"` // what could not be seen, and which grant would show it
-	Warnings []string  `json:"warnings"`
+	Schema  int       `json:"schema"`
+	Tool    string    `json:"hostlab"` // version of the program
+	Vendor  string    `json:"vendor"`
+	Version string    `json:"version"`
+	Target  string    `json:"target"` // host, port, database and user; never a password
+	Started time.Time `json:"started"`
+	Wall    float64   `json:"wall"` // s that were recorded
+	// Elapsed is the time of all client sessions together, s: what parts add up to. Ten
+	// sessions that stay for a minute have 600 s.
+	Elapsed float64 `json:"elapsed"`
+	// Busy is Elapsed without Idle: the time that jobs take. Bounds are shares of it.
+	Busy         float64  `json:"busy"`
+	Samples      int      `json:"samples"`         // 0: nothing was sampled
+	Interval     float64  `json:"sample_interval"` // s, mean
+	Cost         float64  `json:"sampling_share"`  // of one CPU that asking took, in the server and here; where that cannot be seen, the share of Wall until answers came, an upper limit
+	Method       string   `json:"method"`          // how intervals come about
+	Transactions int64    `json:"transactions"`    // -1 unknown
+	Parts        []Part   `json:"parts"`
+	Events       []Event  `json:"events"`
+	Log          Log      `json:"log"`
+	Bounds       []Bound  `json:"bounds"`
+	Missing      []string `json:"missing"` // what could not be seen, and which grant would show it
+	Warnings     []string `json:"warnings"`
+	Ended        string   `json:"ended"` // why it ended early; "" where it did not
+}
+
+// Part finds a part; zero where there is none.
+func (r *Report) Part(name PartName) Part {
+	for _, p := range r.Parts {
+		if p.Name == name {
+			return p
+		}
+	}
+	return Part{Name: name}
+}
+
+// PerTransaction is the busy time of a transaction, in s.
+func (r *Report) PerTransaction() Number {
+	if r.Transactions <= 0 {
+		return Unknown()
+	}
+	return Number(r.Busy / float64(r.Transactions))
 }

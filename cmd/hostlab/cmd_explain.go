@@ -1,0 +1,221 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"hostlab/internal/explain"
+	"hostlab/internal/explain/connect"
+	"hostlab/internal/explain/show"
+)
+
+// explainFormats are what explain writes, by name.
+var explainFormats = []string{"text", "json", "html"}
+
+// The shortest recording that says something, and the longest.
+const leastRecording, mostRecording = time.Second, 24 * time.Hour
+
+// dsnVariable holds a DSN that need not be in a process list.
+const dsnVariable = "HOSTLAB_DSN"
+
+func newExplain(std streams) *cobra.Command {
+	o := explainRun{std: std}
+	cmd := &cobra.Command{
+		Use:   "explain [flags]",
+		Short: "Where a live database's time goes, and what could be gained",
+		Long: `explain watches a live database for a while and says where the time of its
+sessions goes: the application, database CPU, log wait, data reads, locks, other
+waits, idle. It shows the top wait events in the server's words and in ours, how
+many log writes there were and how long one took, and for each lever the most
+that it could give: a faster log device takes away no more than the log wait.
+
+It only reads, in a session that cannot write, and takes under 1 % of one CPU.
+What it may not see, or what the server does not count, is said with the grant
+or the parameter that would show it; nothing is changed.
+
+DSN: postgres://USER@HOST:5432/DB or key=value as libpq has it, mysql:// or
+mariadb://USER@HOST/DB (?socket=/PATH), sqlserver://USER@HOST?database=DB,
+oracle://USER@HOST:1521/SERVICE, hdb://USER@HOST:30015. What was tried on live
+servers: PostgreSQL 15 and MariaDB 10.11. The readers for SQL Server, Oracle and
+SAP HANA follow the vendors' documentation and are not yet tried on a live
+server. ` + oracleNote() + `
+
+Passwords: everyone on this host can see a command line. Put the DSN into
+$` + dsnVariable + ` or a file (--dsn-file), or the password into ~/.pgpass, the file
+that $PGPASSFILE names, $PGPASSWORD or $MYSQL_PWD. It is never printed or saved.
+
+Rights: pg_read_all_stats or pg_monitor (PostgreSQL); PROCESS (MariaDB, MySQL);
+VIEW SERVER STATE (SQL Server); SELECT_CATALOG_ROLE (Oracle); MONITORING (HANA).
+
+Sampled shares have 95 % intervals (Wilson's, with samples that correlate
+counted for as many as their variance between stretches is worth). Log writes,
+and on this host CPU time, come from counters: samples overstate short waits.
+
+--save FILE keeps the recording, as the JSON of --format json; --compare FILE
+sets this one beside an earlier one. docs/schema/explain.schema.json has all.
+
+Exit status: 0 done; 1 the server went away: what was seen until then is printed
+and saved; 2 unusable flag, DSN, file or connection; 130 interrupted, likewise.`,
+		Example: `  hostlab explain --dsn postgres://monitor@db1/prod
+  HOSTLAB_DSN=mysql://monitor:SECRET@db2/ hostlab explain --for 5m
+  hostlab explain --dsn 'host=/var/run/postgresql user=postgres' --save mon.json
+  hostlab explain --dsn-file ~/.prod --compare mon.json --format html > log.html
+  hostlab explain --dsn-file ~/.prod --format json | jq '.bounds[0].at_most'`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd) },
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.dsn, "dsn", "", "data source `NAME` of the server (default $"+dsnVariable+")")
+	f.StringVar(&o.dsnFile, "dsn-file", "", "`FILE` that holds the DSN")
+	f.DurationVar(&o.lasts, "for", time.Minute, "how long to watch")
+	f.StringVar(&o.compare, "compare", "", "earlier recording, a `FILE` of --save, to set beside this one")
+	f.StringVar(&o.save, "save", "", "also keep the recording in `FILE`")
+	choiceFlag(cmd, &o.format, "format", "text", "output", explainFormats)
+	f.BoolVarP(&o.quiet, "quiet", "q", false, "no progress")
+	for _, name := range []string{"dsn", "for"} {
+		cobra.CheckErr(cmd.RegisterFlagCompletionFunc(name, cobra.NoFileCompletions))
+	}
+	return cmd
+}
+
+func oracleNote() string {
+	if connect.HasOracle {
+		return "Oracle's driver is built in."
+	}
+	return "Oracle's driver\nis 18 MB and not in this build: 'go build -tags oracle' adds it."
+}
+
+// explainRun is what the command line asks for.
+type explainRun struct {
+	std                                 streams
+	dsn, dsnFile, compare, save, format string
+	lasts                               time.Duration
+	quiet                               bool
+}
+
+func (o *explainRun) run(cmd *cobra.Command) error {
+	before, dsn, err := o.check(cmd)
+	if err != nil {
+		return err
+	}
+	ctx := cmd.Context()
+	src, err := connect.Open(ctx, dsn)
+	switch {
+	case ctx.Err() != nil:
+		return context.Canceled
+	case connect.IsUsage(err):
+		return usageError{err}
+	case err != nil:
+		return err
+	}
+	defer src.Close()
+	p := newProgress(o.std.err, o.quiet, o.lasts)
+	step := p.step("watching "+src.Server().Vendor, o.lasts)
+	rep, err := explain.Record(ctx, src, explain.Options{For: o.lasts, Tool: versionText(), Progress: func(done time.Duration) { step(done, o.lasts) }})
+	p.clear()
+	if err != nil {
+		return err
+	}
+	if o.dsn != "" && dsn.HasPassword() {
+		fmt.Fprintln(o.std.err, "hostlab: warning: the password on the command line was visible to everyone on this host; put the DSN into $"+dsnVariable+" or a file (--dsn-file)")
+	}
+	if o.save != "" {
+		if err := writeFile(o.save, func(f *os.File) error { return rep.Write(f) }); err != nil {
+			return err
+		}
+	}
+	if err := o.print(&rep, before); err != nil {
+		return err
+	}
+	switch rep.Ended {
+	case "":
+		return nil
+	case "interrupted":
+		return context.Canceled
+	}
+	return fmt.Errorf("the server went away after %.1f s: %s", rep.Wall, rep.Ended)
+}
+
+// check finds all mistakes before anything is asked.
+func (o *explainRun) check(cmd *cobra.Command) (before *explain.Report, dsn *connect.DSN, err error) {
+	if err := notEmpty(cmd, "dsn", "dsn-file", "compare", "save"); err != nil {
+		return nil, nil, err
+	}
+	if err := oneOf("format", o.format, explainFormats); err != nil {
+		return nil, nil, err
+	}
+	if o.lasts < leastRecording || o.lasts > mostRecording {
+		return nil, nil, usagef("--for %s: expected 1s to 24h", o.lasts)
+	}
+	if tty, _ := terminal(o.std.out); tty && o.format == "html" {
+		return nil, nil, usagef("a page is not for a terminal; write it to a file, as in --format html > explain.html")
+	}
+	if o.save != "" {
+		if err := checkWritable("save", o.save); err != nil {
+			return nil, nil, err
+		}
+	}
+	if o.compare != "" {
+		b, err := os.ReadFile(o.compare)
+		if err != nil {
+			return nil, nil, usagef("--compare %s: %w", o.compare, plain(err))
+		}
+		if before, err = explain.Read(b); err != nil {
+			return nil, nil, usagef("--compare %s: %w", o.compare, err)
+		}
+	}
+	text, err := o.source()
+	if err != nil {
+		return nil, nil, err
+	}
+	dsn, err = connect.Parse(text)
+	if err != nil {
+		return nil, nil, usageError{err}
+	}
+	return before, dsn, nil
+}
+
+// source is the DSN, from wherever it was given.
+func (o *explainRun) source() (string, error) {
+	switch {
+	case o.dsn != "" && o.dsnFile != "":
+		return "", usagef("--dsn and --dsn-file both name a server; give one")
+	case o.dsn != "":
+		return o.dsn, nil
+	case o.dsnFile != "":
+		b, err := os.ReadFile(o.dsnFile)
+		if err != nil {
+			return "", usagef("--dsn-file %s: %w", o.dsnFile, plain(err))
+		}
+		for line := range strings.Lines(string(b)) {
+			if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {
+				return line, nil
+			}
+		}
+		return "", usagef("--dsn-file %s holds no DSN", o.dsnFile)
+	case os.Getenv(dsnVariable) != "":
+		return os.Getenv(dsnVariable), nil
+	}
+	return "", usageError{errors.New("explain needs a server: --dsn, --dsn-file or $" + dsnVariable + "; it takes " + connect.Forms)}
+}
+
+func (o *explainRun) print(rep, before *explain.Report) error {
+	var c *explain.Comparison
+	if before != nil {
+		c = explain.Compare(before, rep)
+	}
+	switch o.format {
+	case "json":
+		return rep.Write(o.std.out)
+	case "html":
+		return show.WriteHTML(o.std.out, rep, c)
+	}
+	_, width := terminal(o.std.out)
+	return show.WriteText(o.std.out, rep, c, show.TextOptions{Width: width, Color: colour(o.std.out), Saved: o.save})
+}

@@ -1,0 +1,212 @@
+// Package connect opens what a DSN names, with a session that reads only, and keeps
+// its password to itself.
+package connect
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+
+	"hostlab/internal/spelling"
+)
+
+// Forms are the DSNs that are understood.
+const Forms = "postgres://USER@HOST:5432/DB, mysql://USER@HOST/DB, mariadb://, sqlserver://, oracle://USER@HOST/SERVICE, hdb://, or PostgreSQL's key=value"
+
+// Vendor is whose server a DSN names.
+type Vendor string
+
+// The vendors.
+const (
+	Postgres  Vendor = "postgres"
+	MariaDB   Vendor = "mariadb"
+	SQLServer Vendor = "sqlserver"
+	Oracle    Vendor = "oracle"
+	HANA      Vendor = "hdb"
+)
+
+var schemes = map[string]Vendor{
+	"postgres": Postgres, "postgresql": Postgres, "mysql": MariaDB, "mariadb": MariaDB, "sqlserver": SQLServer, "mssql": SQLServer,
+	"oracle": Oracle, "hdb": HANA, "hana": HANA,
+}
+
+// DSN is a data source name that was understood. It prints without its password.
+type DSN struct {
+	Vendor Vendor
+	text   string
+	url    *url.URL        // nil for key=value
+	pg     *pgx.ConnConfig // of PostgreSQL
+	secret []string        // all forms in which the password might appear
+}
+
+// Parse reads a DSN. No error quotes it, as it may hold a password.
+func Parse(text string) (*DSN, error) {
+	text = strings.TrimSpace(text)
+	scheme, _, isURL := strings.Cut(text, "://")
+	d := &DSN{text: text, Vendor: Postgres}
+	if isURL {
+		v, ok := schemes[strings.ToLower(scheme)]
+		if !ok {
+			known := make([]string, 0, len(schemes))
+			for s := range schemes {
+				known = append(known, s)
+			}
+			slices.Sort(known)
+			hint := ""
+			if near := spelling.Meant(strings.ToLower(scheme), known); near != "" {
+				hint = "; did you mean " + near + "://?"
+			}
+			return nil, fmt.Errorf("the DSN begins with a scheme that is not known%s; it takes %s", hint, Forms)
+		}
+		d.Vendor = v
+		u, err := url.Parse(text)
+		if err != nil {
+			// url.Error quotes the whole text. Its reason may quote a part.
+			return nil, errors.New("the DSN is not a URL that can be read; in a user name or password, characters such as @ / : # ? % have to be written as %40 %2F %3A %23 %3F %25")
+		}
+		d.url = u
+		if pw, ok := u.User.Password(); ok {
+			d.hide(pw)
+			if _, raw, ok := strings.Cut(u.User.String(), ":"); ok {
+				d.hide(raw)
+			}
+		}
+		for k, v := range u.Query() {
+			if strings.Contains(strings.ToLower(k), "password") {
+				d.hide(v...)
+			}
+		}
+	} else if !strings.Contains(text, "=") {
+		return nil, fmt.Errorf("the DSN is neither a URL nor key=value; it takes %s", Forms)
+	}
+	if d.Vendor == Postgres {
+		c, err := pgx.ParseConfig(d.text)
+		if err != nil {
+			return nil, errors.New("the DSN cannot be used: " + d.clean(pgReason(err, d.text)))
+		}
+		d.hide(c.Password)
+		d.pg = c
+		return d, nil
+	}
+	if d.url.Host == "" && d.url.Query().Get("socket") == "" {
+		return nil, fmt.Errorf("the DSN names no host, as in %s://USER@HOST", d.Vendor)
+	}
+	return d, nil
+}
+
+// pgReason is why pgx refuses a DSN, without what it quotes of it.
+func pgReason(err error, text string) string {
+	inner := err
+	for e := errors.Unwrap(err); e != nil; e = errors.Unwrap(e) {
+		inner = e
+	}
+	reason := inner.Error()
+	if before, after, ok := strings.Cut(reason, "`: "); ok && strings.HasPrefix(before, "cannot parse `") {
+		reason = after
+	}
+	if strings.Contains(reason, text) {
+		return "it is not key=value"
+	}
+	return reason
+}
+
+func (d *DSN) hide(words ...string) {
+	for _, w := range words {
+		if w != "" && !slices.Contains(d.secret, w) {
+			d.secret = append(d.secret, w, url.QueryEscape(w), url.PathEscape(w))
+		}
+	}
+}
+
+// HasPassword reports whether the DSN itself holds one.
+func (d *DSN) HasPassword() bool {
+	if d.url != nil {
+		if _, ok := d.url.User.Password(); ok {
+			return true
+		}
+		for k := range d.url.Query() {
+			if strings.Contains(strings.ToLower(k), "password") {
+				return true
+			}
+		}
+		return false
+	}
+	return strings.Contains(strings.ToLower(d.text), "password=") || strings.Contains(strings.ToLower(strings.ReplaceAll(d.text, " ", "")), "password=")
+}
+
+// clean takes the password out of a text.
+func (d *DSN) clean(s string) string {
+	s = strings.ReplaceAll(s, d.text, "the DSN")
+	for _, w := range d.secret {
+		if len(w) >= 3 || strings.Contains(s, ":"+w+"@") {
+			s = strings.ReplaceAll(s, w, "xxxxx")
+		}
+	}
+	return s
+}
+
+// Target says where it goes: host, port, database and user.
+func (d *DSN) Target() string {
+	if d.pg != nil {
+		return target(d.pg.User, d.pg.Host, fmt.Sprint(d.pg.Port), d.pg.Database)
+	}
+	db := strings.Trim(d.url.Path, "/")
+	if n := d.url.Query().Get("database"); n != "" {
+		db = n
+	}
+	host := d.url.Hostname()
+	if s := d.url.Query().Get("socket"); s != "" {
+		host = s
+	}
+	return target(d.url.User.Username(), host, d.url.Port(), db)
+}
+
+func (d *DSN) String() string { return d.Target() }
+
+// GoString keeps %#v from printing what is inside.
+func (d *DSN) GoString() string { return d.Target() }
+
+func target(user, host, port, db string) string {
+	s := host
+	if port != "" && !strings.HasPrefix(host, "/") {
+		s = net.JoinHostPort(host, port)
+	}
+	if user != "" {
+		s = user + " at " + s
+	}
+	if db != "" {
+		s += ", database " + db
+	}
+	return s
+}
+
+// local reports whether a host name is this host's.
+func local(host string) bool {
+	if host == "" || strings.HasPrefix(host, "/") || strings.HasPrefix(host, "@") || strings.EqualFold(host, "localhost") {
+		return true
+	}
+	ip := net.ParseIP(host)
+	if ip == nil {
+		name, err := os.Hostname()
+		return err == nil && strings.EqualFold(host, name)
+	}
+	if ip.IsLoopback() {
+		return true
+	}
+	own, err := net.InterfaceAddrs()
+	if err != nil {
+		return false
+	}
+	for _, a := range own {
+		if n, ok := a.(*net.IPNet); ok && n.IP.Equal(ip) {
+			return true
+		}
+	}
+	return false
+}

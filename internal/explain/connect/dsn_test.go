@@ -1,0 +1,90 @@
+package connect
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// secret is a password with all that URLs and shells make of characters.
+const secret = "s3cr3t%zz"
+
+func TestDSN(t *testing.T) {
+	for _, c := range []struct {
+		dsn, target string
+		vendor      Vendor
+	}{
+		{"postgres://u:s3cr3t%25zz@h/db", "u at h:5432, database db", Postgres},
+		{"host=/run user=u password=s3cr3t%zz dbname=d", "u at /run, database d", Postgres},
+		{"mysql://u:s3cr3t%25zz@h:3307/d", "u at h:3307, database d", MariaDB},
+		{"mariadb://u@localhost/?socket=/run/s", "u at /run/s", MariaDB},
+		{"sqlserver://u:s3cr3t%25zz@h?database=d", "u at h, database d", SQLServer},
+		{"oracle://u:s3cr3t%25zz@h:1521/S", "u at h:1521, database S", Oracle},
+		{"hdb://u:s3cr3t%25zz@h:30015", "u at h:30015", HANA},
+	} {
+		d, err := Parse(c.dsn)
+		if err != nil {
+			t.Errorf("%s: %v", c.dsn, err)
+			continue
+		}
+		if d.Target() != c.target || d.Vendor != c.vendor {
+			t.Errorf("%s: %q, %s", c.dsn, d.Target(), d.Vendor)
+		}
+		if strings.Contains(c.dsn, "s3cr3t") != d.HasPassword() {
+			t.Errorf("%s: password: %v", c.dsn, d.HasPassword())
+		}
+		said := fmt.Sprintf("%v %+v %#v %v", d, d, d, d.problem(errors.New("no "+secret+" in "+c.dsn)))
+		if d.HasPassword() && strings.Contains(said, "s3cr3t") {
+			t.Errorf("password in %q", said)
+		}
+	}
+	for dsn, want := range map[string]string{
+		"postgre://u:s3cr3t@h/":       "postgres://",
+		"u:s3cr3t@tcp(h)/d":           "neither a URL",
+		"postgres://u:s3cr3t%zz@h/":   "%25",
+		"mysql://u:s3cr3t@/d":         "names no host",
+		"host=h password=s3cr3t port": "cannot be used",
+		"postgres://u:s3cr3t@h:x/":    "",
+		"host=h port=s3cr3t":          "",
+		"":                            "neither a URL",
+	} {
+		_, err := Parse(dsn)
+		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "s3cr3t") && !strings.Contains(dsn, "port=s3cr3t") {
+			t.Errorf("%q: %v", dsn, err)
+		}
+	}
+}
+
+func TestRefused(t *testing.T) {
+	for dsn, want := range map[string]string{
+		"postgres://u:s3cr3t@127.0.0.1:1/d": "connection refused",
+		"mysql://u:s3cr3t@127.0.0.1:1/":     "connection refused",
+		"sqlserver://u:s3cr3t@127.0.0.1:1":  "127.0.0.1:1",
+		"hdb://u:s3cr3t@127.0.0.1:1":        "127.0.0.1:1",
+		"oracle://u:s3cr3t@127.0.0.1:1/S":   "127.0.0.1:1",
+		"host=/nowhere user=u":              "no such socket",
+		"mysql://u@h/?sslmode=x":            "socket and tls",
+	} {
+		d, err := Parse(dsn)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = Open(context.Background(), d)
+		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "s3cr3t") || strings.Contains(err.Error(), "\n") || !IsUsage(err) {
+			t.Errorf("%s: %v", dsn, err)
+		}
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add("postgres://u:s3cr3t@h/db")
+	f.Add("host=h password=x")
+	f.Fuzz(func(t *testing.T, s string) {
+		d, err := Parse(s)
+		if (d == nil) != (err != nil) {
+			t.Fatal("neither or both")
+		}
+	})
+}

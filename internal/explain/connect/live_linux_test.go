@@ -1,0 +1,80 @@
+package connect
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"hostlab/internal/explain"
+	server "hostlab/internal/postgres"
+)
+
+// TestPostgres explains a server of our own that commits, then one that is killed
+// meanwhile.
+func TestPostgres(t *testing.T) {
+	s, err := server.Start(t.Context(), server.Config{Parent: t.TempDir(), Settings: map[string]string{"track_wal_io_timing": "on", "track_io_timing": "on"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	ctx, stop := context.WithCancel(t.Context())
+	var work sync.WaitGroup
+	defer work.Wait()
+	defer stop()
+	c, err := s.Connect(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Exec(ctx, "create table t(a int); create role blind login"); err != nil {
+		t.Fatal(err)
+	}
+	work.Go(func() {
+		defer c.Close(context.Background())
+		for ctx.Err() == nil {
+			if _, err := c.Exec(ctx, "insert into t select generate_series(1, 50)"); err != nil {
+				return
+			}
+		}
+	})
+	explainAs := func(user string, lasts time.Duration, during func()) explain.Report {
+		t.Helper()
+		d, err := Parse("host=" + s.SocketDir() + " user=" + user + " dbname=postgres password=s3cr3t")
+		if err != nil {
+			t.Fatal(err)
+		}
+		src, err := Open(t.Context(), d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer src.Close()
+		if during != nil {
+			time.AfterFunc(1500*time.Millisecond, during)
+		}
+		r, err := explain.Record(t.Context(), src, explain.Options{For: lasts})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	r := explainAs(server.Role, 4*time.Second, nil)
+	var sum float64
+	for _, p := range r.Parts {
+		sum += p.Share
+	}
+	if sum < 0.97 || sum > 1.03 || r.Part(explain.LogWait).Seconds <= 0 || r.Part(explain.DatabaseCPU).Seconds <= 0 {
+		t.Errorf("parts add up to %v: %+v", sum, r.Parts)
+	}
+	if r.Log.Syncs <= 0 || !r.Log.Average.Known() || r.Transactions <= 0 || r.Bounds[0].AtMost < r.Bounds[0].Share {
+		t.Errorf("log %+v, %d transactions, bounds %+v", r.Log, r.Transactions, r.Bounds)
+	}
+	if r = explainAs("blind", time.Second, nil); !strings.Contains(strings.Join(r.Missing, "; "), `grant pg_read_all_stats (or pg_monitor) to "blind"`) {
+		t.Errorf("a user without rights: %q", r.Missing)
+	}
+	r = explainAs(server.Role, time.Minute, func() { _ = syscall.Kill(s.PID(), syscall.SIGKILL) })
+	if !strings.Contains(r.Ended, "server") || r.Wall <= 0 || r.Wall > 30 {
+		t.Errorf("killed: %q after %v s", r.Ended, r.Wall)
+	}
+}

@@ -1,0 +1,14 @@
+//go:build oracle
+
+package connect
+
+import (
+	"database/sql/driver"
+
+	ora "github.com/sijms/go-ora/v2"
+)
+
+// HasOracle reports whether this program was built with Oracle's driver.
+const HasOracle = true
+
+func oracleConnector(dsn string) (driver.Connector, error) { return ora.NewConnector(dsn), nil }

@@ -1,0 +1,72 @@
+package connect
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"strings"
+	"syscall"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"hostlab/internal/screen"
+)
+
+// Problem is what is wrong with a connection, in one line without a password.
+type Problem struct {
+	text string
+	err  error
+}
+
+func (p *Problem) Error() string { return p.text }
+
+// Unwrap keeps what the driver said for errors.Is; it is not printed.
+func (p *Problem) Unwrap() error { return p.err }
+
+// problem says what the user can do something about. nil stays nil.
+func (d *DSN) problem(err error) error {
+	if err == nil {
+		return nil
+	}
+	at := d.Target()
+	var (
+		pg  *pgconn.PgError
+		dns *net.DNSError
+	)
+	text := ""
+	switch {
+	case errors.Is(err, context.Canceled):
+		return context.Canceled
+	case errors.As(err, &pg):
+		text = pg.Message + " (SQLSTATE " + pg.Code + ")"
+		switch {
+		case pg.Code == "28P01" || pg.Code == "28000":
+			text += "; the password can be in a file that PGPASSFILE names, in ~/.pgpass, or in the DSN of $HOSTLAB_DSN"
+		case pg.Code == "42501":
+			text += "; grant pg_monitor to this role"
+		case strings.Contains(pg.Message, "unsupported startup parameter"):
+			text += "; a pooler such as pgbouncer does not pass the session's settings on: connect to the server itself"
+		case pg.Code == "57P01" || pg.Code == "57P02":
+			text = "the server was shut down: " + text
+		}
+	case errors.As(err, &dns):
+		text = "no such host: " + dns.Name
+	case errors.Is(err, syscall.ECONNREFUSED):
+		text = "connection refused: nothing listens there; check host and port"
+	case errors.Is(err, os.ErrNotExist):
+		text = "there is no such socket; is the server running?"
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded):
+		text = "no answer in time"
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE),
+		strings.Contains(err.Error(), "bad connection"), strings.Contains(err.Error(), "conn closed"), strings.Contains(err.Error(), "invalid connection"):
+		text = "the connection broke; the server may have been stopped"
+	default:
+		text = err.Error()
+		if strings.Contains(text, "Access denied") {
+			text += "; a password can be in $MYSQL_PWD or in the DSN of $HOSTLAB_DSN"
+		}
+	}
+	return &Problem{screen.Clean(strings.Join(strings.Fields(d.clean(at+": "+text)), " ")), err}
+}

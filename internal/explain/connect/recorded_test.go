@@ -1,0 +1,79 @@
+package connect
+
+import (
+	"math"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"hostlab/internal/explain"
+	"hostlab/internal/explain/ask"
+	"hostlab/internal/explain/hana"
+	"hostlab/internal/explain/oracle"
+	"hostlab/internal/explain/postgres"
+	"hostlab/internal/explain/sqlserver"
+)
+
+// TestRecorded reads answers that were made from vendors' documentation. Nobody has
+// recorded them from a server.
+func TestRecorded(t *testing.T) {
+	open := func(name string) *ask.Recorded {
+		b, err := os.ReadFile("testdata/" + name + ".txtar")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return ask.NewRecorded(b)
+	}
+	for _, c := range []struct {
+		name     string
+		open     func(a ask.Asker) (explain.Source, error)
+		event    string
+		waits    int64
+		log      explain.PartName
+		average  float64 // s a log write
+		missing  string
+		required map[explain.PartName]bool
+	}{
+		{name: "sqlserver", open: func(a ask.Asker) (explain.Source, error) { return source(sqlserver.New(t.Context(), a, "")) }, event: "WRITELOG", waits: 1000, average: 0.0015,
+			missing: "grant view server state", required: map[explain.PartName]bool{explain.LogWait: true, explain.DatabaseCPU: true, explain.DataReads: true}},
+		{name: "oracle", open: func(a ask.Asker) (explain.Source, error) { return source(oracle.New(t.Context(), a, "")) }, event: "log file sync", waits: 500, average: 0.002,
+			missing: "not been tried", required: map[explain.PartName]bool{explain.LogWait: true, explain.DatabaseCPU: true, explain.Locks: true}},
+		{name: "hana", open: func(a ask.Asker) (explain.Source, error) { return source(hana.New(t.Context(), a, "")) }, event: "Semaphore Wait (LogBufferFlush)", waits: -1, average: 0.0004,
+			missing: "not been tried", required: map[explain.PartName]bool{explain.LogWait: true, explain.DatabaseCPU: true}},
+		{name: "postgres18", open: func(a ask.Asker) (explain.Source, error) {
+			return source(postgres.New(t.Context(), a, postgres.Options{}))
+		}, event: "IO:WalSync", waits: 200, average: 0.0025, missing: "grant pg_read_all_stats", required: map[explain.PartName]bool{explain.LogWait: true, explain.DatabaseCPU: true}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			src, err := c.open(open(c.name))
+			if err != nil {
+				t.Fatal(err)
+			}
+			r, err := explain.Record(t.Context(), src, explain.Options{For: time.Second, Interval: 50 * time.Millisecond})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for p := range c.required {
+				if r.Part(p).Seconds <= 0 {
+					t.Errorf("no %s in %+v", p, r.Parts)
+				}
+			}
+			found := false
+			for _, e := range r.Events {
+				if e.Name == c.event {
+					found = true
+					if e.Part != explain.LogWait || e.Count != c.waits {
+						t.Errorf("%+v", e)
+					}
+				}
+			}
+			if !found || math.Abs(float64(r.Log.Average)-c.average) > 1e-9 {
+				t.Errorf("%s found: %v; average log write %v, expected %v; events %+v", c.event, found, r.Log.Average, c.average, r.Events)
+			}
+			if !strings.Contains(strings.Join(r.Missing, "; "), c.missing) {
+				t.Errorf("not said to be missing: %q", r.Missing)
+			}
+		})
+	}
+}

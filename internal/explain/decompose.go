@@ -1,0 +1,304 @@
+package explain
+
+import (
+	"math"
+	"slices"
+	"sort"
+	"strings"
+)
+
+// Key is what samples are counted by.
+type Key struct {
+	Part       PartName
+	Event      string
+	Background bool
+}
+
+// Batch is a stretch of a recording.
+type Batch struct {
+	Wall      float64 // s
+	Seconds   map[Key]float64
+	Snapshots int
+}
+
+// tolerance is the share of the elapsed time by which parts may miss it before that
+// is worth a word.
+const tolerance = 0.03
+
+// line is an event on its way to the report.
+type line struct {
+	Event
+	counted   bool
+	low, high float64 // s
+}
+
+// Decompose makes parts and events of what was sampled in stretches and what was
+// counted over all of them. Seconds of parts add up to elapsed, the time of all client
+// sessions. What is counted stands as it is. Where that and the samples are together
+// less than elapsed, the rest is unexplained; where they are more, samples of short
+// waits were too many, and the sampled parts are made smaller.
+func Decompose(batches []Batch, a Account) (elapsed float64, parts []Part, events []Event, warnings []string) {
+	looks, clients := 0, make([]float64, len(batches))
+	seconds := map[Key][]float64{}
+	for i, b := range batches {
+		looks += b.Snapshots
+		for k, s := range b.Seconds {
+			if seconds[k] == nil {
+				seconds[k] = make([]float64, len(batches))
+			}
+			seconds[k][i] += s
+			if !k.Background {
+				clients[i] += s
+				elapsed += s
+			}
+		}
+	}
+	if elapsed <= 0 {
+		return 0, noParts(), nil, nil
+	}
+	d := decomposition{elapsed: elapsed, looks: looks, clients: clients, seconds: seconds, lines: map[string]*line{}}
+	d.sampled()
+	for _, c := range a.Counted {
+		d.counted(c)
+	}
+	d.cpu(a.CPU)
+	rest := d.fit()
+	parts, events = d.parts(rest), d.events()
+	return elapsed, parts, events, d.warnings
+}
+
+func noParts() (parts []Part) {
+	for _, n := range PartNames {
+		if n != Unexplained {
+			parts = append(parts, Part{Name: n, Source: "samples"})
+		}
+	}
+	return parts
+}
+
+type decomposition struct {
+	elapsed  float64
+	looks    int
+	clients  []float64 // by batch
+	seconds  map[Key][]float64
+	lines    map[string]*line
+	warnings []string
+}
+
+// sampled makes a line of each event of clients.
+func (d *decomposition) sampled() {
+	for k, by := range d.seconds {
+		if k.Background {
+			continue
+		}
+		p, low, high := ratio(by, d.clients, d.looks)
+		// An event may be in two parts: a wait for the client is idle or not.
+		d.lines[string(k.Part)+"/"+k.Event] = &line{Event: Event{Name: k.Event, Part: k.Part, Count: -1, Average: Unknown(),
+			Seconds: p * d.elapsed, Source: "samples"}, low: low * d.elapsed, high: high * d.elapsed}
+	}
+}
+
+// counted puts a counter in the place of samples.
+func (d *decomposition) counted(c Counted) {
+	var client, all float64
+	clientBy, allBy := make([]float64, len(d.clients)), make([]float64, len(d.clients))
+	for k, by := range d.seconds {
+		if !slices.Contains(c.Events, k.Event) {
+			continue
+		}
+		for i, s := range by {
+			all, allBy[i] = all+s, allBy[i]+s
+			if !k.Background {
+				client, clientBy[i] = client+s, clientBy[i]+s
+			}
+		}
+	}
+	share, low, high := 1.0, 1.0, 1.0
+	if c.All && all > 0 {
+		share, low, _ = ratio(clientBy, allBy, d.looks) // the upper limit is the counter itself
+		if share == 1 {
+			low = 1
+		}
+	}
+	left := c.Seconds * share
+	var named []*line
+	for _, l := range d.lines {
+		if slices.Contains(c.Events, l.Name) && l.Part == c.Part && !l.counted {
+			named = append(named, l)
+		}
+	}
+	if len(named) == 0 {
+		if left <= 0 {
+			return
+		}
+		l := &line{Event: Event{Name: c.Events[0], Part: c.Part, Count: -1, Average: Unknown()}}
+		d.lines[string(c.Part)+"/"+l.Name] = l
+		named = []*line{l}
+	}
+	for _, l := range named {
+		f := 1 / float64(len(named))
+		if client > 0 {
+			f = l.Seconds / client
+		}
+		l.Seconds, l.low, l.high = left*f, c.Seconds*low*f, c.Seconds*high*f
+		l.counted, l.Source = true, c.Source
+		if len(named) == 1 && c.Count >= 0 {
+			l.Count = c.Count
+			if c.Count > 0 {
+				l.Average = Number(c.Seconds / float64(c.Count))
+			}
+		}
+	}
+	if c.From == "" {
+		return
+	}
+	for _, l := range d.lines {
+		if l.Name == c.From && !l.counted {
+			take := min(left, l.Seconds)
+			l.Seconds, l.low, l.high = l.Seconds-take, max(0, l.low-take), l.high-take
+		}
+	}
+}
+
+// cpu puts counted CPU time in the place of sampled. Waiting for a CPU also goes on
+// within what is sampled as waits, until the one who waits runs again: it is given only
+// what the samples leave.
+func (d *decomposition) cpu(c *CPUTime) {
+	if c == nil {
+		return
+	}
+	for key, l := range d.lines {
+		if l.Part == DatabaseCPU && !l.counted {
+			delete(d.lines, key)
+		}
+	}
+	run := min(c.Run, d.elapsed)
+	d.lines["cpu"] = &line{Event: Event{Name: OnCPU, Part: DatabaseCPU, Count: -1, Average: Unknown(), Seconds: run, Source: c.Source},
+		low: run, high: run, counted: true}
+	if left := d.elapsed - d.total(); c.Queue > 0 && left > 0 {
+		q := min(c.Queue, left)
+		d.lines["queue"] = &line{Event: Event{Name: CPUQueue, Part: OtherWaits, Count: -1, Average: Unknown(), Seconds: q, Source: c.Source},
+			low: q, high: min(c.Queue, d.elapsed), counted: true}
+	}
+}
+
+func (d *decomposition) total() (sum float64) {
+	for _, l := range d.lines {
+		sum += l.Seconds
+	}
+	return sum
+}
+
+// fit makes the parts add up and returns what is unexplained, in s.
+func (d *decomposition) fit() float64 {
+	excess := d.total() - d.elapsed
+	if excess <= 0 {
+		return -excess
+	}
+	if excess > tolerance*d.elapsed {
+		d.warnings = append(d.warnings, "counters and samples add up to "+percent(1+excess/d.elapsed)+" of the elapsed time; short waits were sampled too often, so the sampled parts were made smaller")
+	}
+	// First what is sampled as short waits, then idle, then even what was counted.
+	for _, may := range []func(*line) bool{
+		func(l *line) bool { return !l.counted && l.Part != Idle },
+		func(l *line) bool { return !l.counted },
+		func(*line) bool { return true },
+	} {
+		var sum float64
+		for _, l := range d.lines {
+			if may(l) {
+				sum += l.Seconds
+			}
+		}
+		if sum <= 0 || excess <= 0 {
+			continue
+		}
+		f := max(0, 1-excess/sum)
+		excess -= sum * (1 - f)
+		for _, l := range d.lines {
+			if may(l) {
+				l.Seconds, l.low = l.Seconds*f, l.low*f
+			}
+		}
+	}
+	return 0
+}
+
+// parts adds up events by part.
+func (d *decomposition) parts(rest float64) (out []Part) {
+	for _, name := range PartNames {
+		p := Part{Name: name}
+		if name == Unexplained {
+			if rest/d.elapsed < 0.0005 {
+				continue // rounding
+			}
+			p.Seconds, p.Share, p.Source = rest, rest/d.elapsed, "elapsed time less all parts"
+			p.Low, p.High = p.Share, p.Share
+			out = append(out, p)
+			continue
+		}
+		var sources []string
+		var low, high, shrunk, raw float64
+		by := make([]float64, len(d.clients))
+		for _, l := range d.lines {
+			if l.Part != name {
+				continue
+			}
+			p.Seconds += l.Seconds
+			if !slices.Contains(sources, l.Source) {
+				sources = append(sources, l.Source)
+			}
+			if l.counted {
+				low, high = low+l.low, high+l.high
+				continue
+			}
+			shrunk += l.Seconds
+			for i, s := range d.seconds[Key{Part: name, Event: l.Name}] {
+				by[i] += s
+				raw += s
+			}
+		}
+		switch {
+		case len(sources) == 0:
+			sources = []string{"samples"}
+			_, _, h := ratio(by, d.clients, d.looks)
+			high = h * d.elapsed
+		case raw > 0:
+			_, l, h := ratio(by, d.clients, d.looks)
+			low, high = low+l*d.elapsed*min(1, shrunk/raw), high+h*d.elapsed
+		}
+		sort.Strings(sources)
+		p.Share, p.Source = min(1, p.Seconds/d.elapsed), strings.Join(sources, ", ")
+		p.Low, p.High = min(p.Share, low/d.elapsed), min(1, max(p.Share, high/d.elapsed))
+		out = append(out, p)
+	}
+	return out
+}
+
+func (d *decomposition) events() (out []Event) {
+	for _, l := range d.lines {
+		e := l.Event
+		e.Share = min(1, l.Seconds/d.elapsed)
+		e.Low, e.High = min(e.Share, l.low/d.elapsed), min(1, max(e.Share, l.high/d.elapsed))
+		if e.Share > 0 || e.Count > 0 {
+			out = append(out, e)
+		}
+	}
+	slices.SortFunc(out, func(a, b Event) int {
+		switch {
+		case a.Seconds > b.Seconds:
+			return -1
+		case a.Seconds < b.Seconds:
+			return 1
+		}
+		return strings.Compare(a.Name+string(a.Part), b.Name+string(b.Part))
+	})
+	return out
+}
+
+func percent(share float64) string {
+	if math.Abs(share) < 0.0995 {
+		return trim(share*100, 1) + " %"
+	}
+	return trim(share*100, 0) + " %"
+}

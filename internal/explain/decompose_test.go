@@ -1,0 +1,258 @@
+package explain
+
+import (
+	"context"
+	"errors"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+// even makes stretches of one second, all alike.
+func even(n int, s map[Key]float64) (out []Batch) {
+	for range n {
+		out = append(out, Batch{Wall: 1, Snapshots: 50, Seconds: s})
+	}
+	return out
+}
+
+func find(parts []Part, name PartName) Part {
+	for _, p := range parts {
+		if p.Name == name {
+			return p
+		}
+	}
+	return Part{}
+}
+
+func near(t *testing.T, what string, got, want float64) {
+	t.Helper()
+	if math.Abs(got-want) > 1e-9 {
+		t.Errorf("%s: %v, expected %v", what, got, want)
+	}
+}
+
+func TestDecompose(t *testing.T) {
+	sampled := map[Key]float64{{Part: DatabaseCPU, Event: OnCPU}: 0.5, {Part: LogWait, Event: "IO:WALSync"}: 0.3, {Part: Application, Event: "Client:ClientRead"}: 0.2,
+		{Part: LogWait, Event: "IO:WALSync", Background: true}: 0.1}
+	t.Run("counters take the place of samples", func(t *testing.T) {
+		a := Account{Counted: []Counted{{Part: LogWait, Events: []string{"IO:WALSync"}, Seconds: 2, Count: 1000, Source: "pg_stat_wal", All: true}}}
+		elapsed, parts, events, _ := Decompose(even(10, sampled), a)
+		near(t, "elapsed", elapsed, 10)
+		near(t, "clients' part of the log", find(parts, LogWait).Seconds, 1.5)
+		near(t, "what the samples had too much is unexplained", find(parts, Unexplained).Seconds, 1.5)
+		for _, e := range events {
+			if e.Name == "IO:WALSync" && (e.Count != 1000 || math.Abs(float64(e.Average)-0.002) > 1e-12) {
+				t.Errorf("event: %+v", e)
+			}
+		}
+	})
+	t.Run("counted CPU fills up", func(t *testing.T) {
+		a := Account{Counted: []Counted{{Part: LogWait, Events: []string{"IO:WALSync"}, Seconds: 1.5}}, CPU: &CPUTime{Run: 4, Queue: 9, Source: "schedstat"}}
+		_, parts, _, warnings := Decompose(even(10, sampled), a)
+		near(t, "CPU", find(parts, DatabaseCPU).Seconds, 4)
+		near(t, "the wait for a CPU has only what is left", find(parts, OtherWaits).Seconds, 2.5)
+		near(t, "unexplained", find(parts, Unexplained).Seconds, 0)
+		if warnings != nil {
+			t.Errorf("warnings: %q", warnings)
+		}
+	})
+	t.Run("too much is taken from what was sampled", func(t *testing.T) {
+		_, parts, _, warnings := Decompose(even(10, sampled), Account{CPU: &CPUTime{Run: 7}})
+		near(t, "CPU", find(parts, DatabaseCPU).Seconds, 7)
+		near(t, "application", find(parts, Application).Seconds, 1.2)
+		if len(warnings) != 1 {
+			t.Errorf("warnings: %q", warnings)
+		}
+	})
+	t.Run("nothing", func(t *testing.T) {
+		elapsed, parts, _, _ := Decompose(even(3, nil), Account{})
+		if elapsed != 0 || len(parts) != 7 {
+			t.Errorf("%v s, %d parts", elapsed, len(parts))
+		}
+	})
+}
+
+// Whatever is sampled and counted, parts add up, and intervals hold their shares.
+func TestPartsAddUp(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var batches []Batch
+		for range rapid.IntRange(1, 40).Draw(t, "stretches") {
+			s := map[Key]float64{}
+			for _, p := range PartNames[:7] {
+				s[Key{Part: p, Event: string(p)}] = rapid.Float64Range(0, 5).Draw(t, "s")
+			}
+			batches = append(batches, Batch{Wall: 1, Snapshots: 20, Seconds: s})
+		}
+		a := Account{Counted: []Counted{{Part: LogWait, Events: []string{"log_wait"}, Seconds: rapid.Float64Range(0, 500).Draw(t, "log"), All: rapid.Bool().Draw(t, "all")},
+			{Part: Locks, Events: []string{"row"}, Seconds: rapid.Float64Range(0, 50).Draw(t, "row"), From: "database_cpu"}}}
+		if rapid.Bool().Draw(t, "cpu known") {
+			a.CPU = &CPUTime{Run: rapid.Float64Range(0, 500).Draw(t, "run"), Queue: rapid.Float64Range(0, 500).Draw(t, "queue")}
+		}
+		elapsed, parts, events, _ := Decompose(batches, a)
+		var sum, ev float64
+		for _, p := range parts {
+			sum += p.Seconds
+			if p.Seconds < 0 || !(p.Low <= p.Share && p.Share <= p.High) || p.Low < 0 || p.High > 1 {
+				t.Fatalf("part %+v", p)
+			}
+			if p.Name == Unexplained {
+				ev += p.Seconds
+			}
+		}
+		for _, e := range events {
+			ev += e.Seconds
+		}
+		if math.Abs(sum-elapsed) > 0.001*elapsed || math.Abs(ev-elapsed) > 0.001*elapsed {
+			t.Fatalf("parts %v, events %v, elapsed %v", sum, ev, elapsed)
+		}
+	})
+}
+
+// An interval from samples that correlate is wider than one from as many that do not.
+func TestRatio(t *testing.T) {
+	den := make([]float64, 30)
+	same, runs := make([]float64, 30), make([]float64, 30)
+	for i := range den {
+		den[i], same[i] = 1, 0.1+0.01*float64(i%3)
+		if i < 3 {
+			runs[i] = 1
+		}
+	}
+	p, l, h := ratio(same, den, 3000)
+	q, l2, h2 := ratio(runs, den, 3000)
+	if !(l < p && p < h && l2 < q && q < h2) || h2-l2 < 3*(h-l) {
+		t.Errorf("[%v %v %v], [%v %v %v]", l, p, h, l2, q, h2)
+	}
+	if p, _, h := ratio(make([]float64, 30), den, 300); p != 0 || h < 0.005 || h > 0.05 {
+		t.Errorf("never seen in 300 looks: %v up to %v", p, h)
+	}
+}
+
+// fake is a server with one session that a script decides.
+type fake struct {
+	sample func(n int) (Snapshot, error)
+	count  func(n int) (Counters, error)
+	s, c   int
+}
+
+func (f *fake) Server() Server        { return Server{Vendor: "Fake", Version: "1"} }
+func (f *fake) Meaning(string) string { return "" }
+func (f *fake) Close() error          { return nil }
+func (f *fake) Account(g Growth) Account {
+	return Account{Log: NoLog(), Transactions: int64(g.Get("n"))}
+}
+func (f *fake) Sample(context.Context) ([]Snapshot, error) {
+	f.s++
+	s, err := f.sample(f.s)
+	return []Snapshot{s}, err
+}
+func (f *fake) Count(context.Context) (Counters, error) {
+	f.c++
+	return f.count(f.c)
+}
+
+// ticks is a clock that moves when somebody sleeps.
+type ticks struct {
+	now  time.Time
+	step time.Duration // by which the time of day is off after the start
+	n    int
+}
+
+func (c *ticks) Now() time.Time { return c.now }
+func (c *ticks) Wall() time.Time {
+	c.n++
+	if c.n > 1 {
+		return c.now.Add(c.step)
+	}
+	return c.now
+}
+func (c *ticks) Sleep(_ context.Context, d time.Duration) { c.now = c.now.Add(d) }
+
+func busySession(int) (Snapshot, error) {
+	return Snapshot{Sessions: []Session{{ID: 1, Part: DatabaseCPU, Event: OnCPU}}}, nil
+}
+
+func steady(n int) (Counters, error) {
+	return Counters{Epoch: "a", Values: map[string]float64{"n": float64(10 * n)}}, nil
+}
+
+func record(t *testing.T, f *fake, c *ticks) Report {
+	t.Helper()
+	c.now = time.Unix(0, 0)
+	r, err := Record(t.Context(), f, Options{For: 10 * time.Second, clock: c})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func warned(r Report, text string) bool {
+	return strings.Contains(strings.Join(r.Warnings, "; "), text)
+}
+
+func TestRecord(t *testing.T) {
+	r := record(t, &fake{sample: busySession, count: steady}, &ticks{})
+	near(t, "elapsed", r.Elapsed, 10)
+	near(t, "CPU", r.Part(DatabaseCPU).Share, 1)
+	if r.Ended != "" || r.Transactions < 90 {
+		t.Errorf("%+v", r)
+	}
+
+	r = record(t, &fake{sample: busySession, count: steady}, &ticks{step: time.Hour})
+	if near(t, "wall", r.Wall, 10); !warned(r, "stepped by 3600.0 s") {
+		t.Errorf("clock step: %q", r.Warnings)
+	}
+
+	r = record(t, &fake{sample: busySession, count: func(n int) (Counters, error) {
+		c, _ := steady(n)
+		if n > 5 { // restarted: everything from 0
+			c.Epoch, c.Values["n"] = "b", float64(n-5)
+		}
+		return c, nil
+	}}, &ticks{})
+	if !warned(r, "began anew") || r.Elapsed > 9.5 {
+		t.Errorf("restart: %v s, %q", r.Elapsed, r.Warnings)
+	}
+
+	r = record(t, &fake{count: steady, sample: func(n int) (Snapshot, error) {
+		if n > 150 {
+			return Snapshot{}, errors.New("gone")
+		}
+		return busySession(n)
+	}}, &ticks{})
+	if r.Ended != "gone" || r.Wall < 1 || r.Wall > 9 {
+		t.Errorf("killed: %q after %v s", r.Ended, r.Wall)
+	}
+
+	none := func(int) (Snapshot, error) { return Snapshot{}, nil }
+	if r = record(t, &fake{sample: none, count: steady}, &ticks{}); r.Busy != 0 || !warned(r, "nothing ran") || r.Bounds[0].Reason == "" {
+		t.Errorf("idle server: %+v", r)
+	}
+
+	// Short pauses are the application's, long ones are idle from their start.
+	c := &ticks{}
+	pause := func(length float64) func(int) (Snapshot, error) {
+		return func(int) (Snapshot, error) {
+			age := math.Mod(float64(c.now.UnixNano())/1e9, length)
+			return Snapshot{Sessions: []Session{{ID: 1, Part: Idle, Event: "Sleep", Pause: age}}}, nil
+		}
+	}
+	if r = record(t, &fake{sample: pause(0.5), count: steady}, c); r.Part(Application).Share < 0.999 {
+		t.Errorf("short pauses: %+v", r.Parts)
+	}
+	if r = record(t, &fake{sample: pause(100), count: steady}, c); r.Part(Idle).Share < 0.999 {
+		t.Errorf("a long pause: %+v", r.Parts)
+	}
+}
+
+func TestBoundsHoldLocksBehind(t *testing.T) {
+	r := Report{Elapsed: 10, Busy: 8, Parts: []Part{{Name: LogWait, Seconds: 2, Share: 0.2, Low: 0.1, High: 0.3}, {Name: Locks, Seconds: 1, Share: 0.1, Low: 0.1, High: 0.1},
+		{Name: Idle, Seconds: 2, Share: 0.2}, {Name: Unexplained, Seconds: 0.4}}}
+	b := Bounds(&r)[0]
+	near(t, "share", b.Share, 0.25)
+	near(t, "at most", b.AtMost, (3+1+0.4)/8)
+}

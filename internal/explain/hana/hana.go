@@ -1,0 +1,178 @@
+// Package hana asks SAP HANA where its threads' time goes. It was written from the
+// documentation of the monitoring views and has not been tried on a live server.
+//
+//   - M_SERVICE_THREAD_SAMPLES: HANA's own samples, one a second by default
+//     (global.ini, [resource_tracking] service_thread_sampling_monitor_sample_interval)
+//   - M_VOLUME_IO_TOTAL_STATISTICS: writes of the log volumes, TYPE = 'LOG'
+package hana
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"hostlab/internal/explain"
+	"hostlab/internal/explain/ask"
+)
+
+var (
+	server = ask.Query{Name: "server", SQL: `select version, current_user from m_database`}
+	now    = ask.Query{Name: "now", SQL: `select to_varchar(current_timestamp, 'YYYY-MM-DD HH24:MI:SS.FF3') from dummy`}
+	counts = ask.Query{Name: "log", SQL: `select sum(total_writes + total_trigger_async_writes), sum(total_write_size), sum(total_write_time) from m_volume_io_total_statistics where type = 'LOG'`}
+	epoch  = ask.Query{Name: "epoch", SQL: `select to_varchar(min(start_time), 'YYYY-MM-DD HH24:MI:SS') from m_service_statistics`}
+	commit = ask.Query{Name: "commits", SQL: `select sum(commit_count + rollback_count) from m_workload`}
+)
+
+func samples(since string) ask.Query {
+	return ask.Query{Name: "samples", SQL: fmt.Sprintf(`select to_varchar("TIMESTAMP", 'YYYY-MM-DD HH24:MI:SS.FF3'), connection_id, thread_state, lock_wait_name, count(*) from m_service_thread_samples
+ where "TIMESTAMP" > '%s' and connection_id > 0 and connection_id <> current_connection group by "TIMESTAMP", connection_id, thread_state, lock_wait_name order by 1`, since)}
+}
+
+// Source implements explain.Source.
+type Source struct {
+	ask   ask.Asker
+	info  explain.Server
+	since string
+}
+
+// New asks what server it is.
+func New(ctx context.Context, a ask.Asker, to string) (*Source, error) {
+	r, err := ask.One(ctx, a, server)
+	if err != nil {
+		return nil, err
+	}
+	s := &Source{ask: a, info: explain.Server{Vendor: "SAP HANA", Version: r.Text(0), Target: to, OwnRate: 1}}
+	t, err := ask.One(ctx, a, now)
+	if err != nil {
+		return nil, err
+	}
+	if s.since = t.Text(0); !clean(s.since) {
+		return nil, fmt.Errorf("the server tells its time as %q, which cannot be used", s.since)
+	}
+	if _, err := a.Ask(ctx, counts); err != nil {
+		return nil, fmt.Errorf("%w; grant system privilege MONITORING (or role sap.hana.admin.roles::Monitoring) to %s", err, r.Text(1))
+	}
+	s.info.Missing = append(s.info.Missing,
+		"how well this reads SAP HANA: it follows the documentation and has not been tried on a live server",
+		"sessions that do nothing: HANA samples working threads only, so that time in the application does not show")
+	return s, nil
+}
+
+// clean is true of the time that goes into the next question.
+func clean(t string) bool { return t != "" && strings.Trim(t, "0123456789-:. ") == "" }
+
+// Server implements explain.Source.
+func (s *Source) Server() explain.Server { return s.info }
+
+// part says where a thread state belongs.
+func part(state, lock string) explain.PartName {
+	switch {
+	case strings.Contains(lock, "LogWait"), strings.Contains(lock, "LogBuffer"), strings.Contains(lock, "Log Write"), strings.Contains(lock, "Log write"), strings.Contains(state, "Log"):
+		return explain.LogWait
+	}
+	switch state {
+	case "Running":
+		return explain.DatabaseCPU
+	case "IO Wait", "Resource Load Wait":
+		return explain.DataReads
+	case "Exclusive Lock Enter", "Shared Lock Enter", "Mutex Wait", "Semaphore Wait", "Barrier Wait", "Conditional Variable Wait", "RecordLock Wait":
+		return explain.Locks
+	case "Network Read", "Network Write", "Network Poll":
+		return explain.Application
+	case "Inactive":
+		return explain.Idle
+	}
+	return explain.OtherWaits
+}
+
+// Sample implements explain.Source: all samples that the server took since the last
+// call. A connection with several threads in one sample is one session.
+func (s *Source) Sample(ctx context.Context) ([]explain.Snapshot, error) {
+	rows, err := s.ask.Ask(ctx, samples(s.since))
+	if err != nil {
+		return nil, err
+	}
+	var out []explain.Snapshot
+	seen := map[int64]bool{}
+	for _, r := range rows {
+		if t := r.Text(0); t != s.since || len(out) == 0 {
+			if !clean(t) {
+				continue
+			}
+			s.since = t
+			out = append(out, explain.Snapshot{})
+			clear(seen)
+		}
+		id := r.Int(1)
+		if seen[id] {
+			continue
+		}
+		seen[id] = true
+		x := explain.Session{ID: id, Part: part(r.Text(2), r.Text(3)), Event: r.Text(2)}
+		if lock := r.Text(3); lock != "" {
+			x.Event += " (" + lock + ")"
+		}
+		if x.Part == explain.DatabaseCPU {
+			x.Event = explain.OnCPU
+		}
+		shot := &out[len(out)-1]
+		shot.Sessions = append(shot.Sessions, x)
+	}
+	if len(out) == 0 { // nothing worked
+		out = append(out, explain.Snapshot{})
+	}
+	return out, nil
+}
+
+// Count implements explain.Source. Times are in microseconds.
+func (s *Source) Count(ctx context.Context) (explain.Counters, error) {
+	c := explain.Counters{Values: map[string]float64{}}
+	r, err := ask.One(ctx, s.ask, epoch)
+	if err != nil {
+		return c, err
+	}
+	c.Epoch = r.Text(0)
+	if r, err = ask.One(ctx, s.ask, counts); err != nil {
+		return c, err
+	}
+	c.Values["writes"], c.Values["bytes"], c.Values["us"] = r.Float(0), r.Float(1), r.Float(2)
+	if r, err = ask.One(ctx, s.ask, commit); err == nil && !r.Null(0) { // not every release sums it up
+		c.Values["transactions"] = r.Float(0)
+	}
+	return c, nil
+}
+
+// Account implements explain.Source.
+func (s *Source) Account(g explain.Growth) explain.Account {
+	a := explain.Account{Log: explain.NoLog(), Transactions: -1}
+	if g.Has("transactions") {
+		a.Transactions = int64(g.Get("transactions"))
+	}
+	a.Log.Writes, a.Log.Bytes, a.Log.Seconds = int64(g.Get("writes")), int64(g.Get("bytes")), explain.Number(g.Get("us")/1e6)
+	a.Log.Source = "M_VOLUME_IO_TOTAL_STATISTICS"
+	if a.Log.Writes > 0 {
+		a.Log.Average = explain.Number(g.Get("us") / 1e6 / float64(a.Log.Writes))
+	}
+	return a
+}
+
+// Meaning implements explain.Source.
+func (s *Source) Meaning(event string) string {
+	state, _, _ := strings.Cut(event, " (")
+	switch state {
+	case explain.OnCPU:
+		return "runs on a CPU"
+	case "IO Wait":
+		return "data from disk"
+	case "RecordLock Wait":
+		return "a row that another changes"
+	case "Semaphore Wait", "Conditional Variable Wait":
+		return "another thread"
+	case "Network Read":
+		return "the application works"
+	}
+	return ""
+}
+
+// Close implements explain.Source.
+func (s *Source) Close() error { return s.ask.Close() }

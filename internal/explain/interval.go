@@ -1,0 +1,71 @@
+package explain
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
+// Method says in a sentence how intervals come about.
+const Method = "95 % Wilson intervals; samples correlate, so their number is replaced by the one that has the variance seen between stretches of the recording (batch means)"
+
+// most is how many batches an interval is made from: stretches should be long against
+// the time over which samples correlate, and 20 to 30 of them are enough for a variance.
+const most = 30
+
+// ratio is the share that num has of den, both in session seconds by stretch, with
+// its 95 % interval. looks is how many snapshots there were in all.
+//
+// Sessions that are seen together, and snapshots that follow each other, tell the same
+// thing twice. The variance of the ratio is therefore taken between stretches (Cochran,
+// Sampling Techniques, ratio estimator), turned into the number of independent samples
+// that would have it, and that number goes into Wilson's interval, which also holds
+// where nothing or everything was seen. Student's quantile stands for the normal one,
+// as the variance is estimated from few stretches.
+func ratio(num, den []float64, looks int) (p, low, high float64) {
+	num, den = merge(num, most), merge(den, most)
+	var sn, sd float64
+	for i := range num {
+		sn, sd = sn+num[i], sd+den[i]
+	}
+	if sd <= 0 || looks == 0 {
+		return 0, 0, 1
+	}
+	p = min(1, max(0, sn/sd))
+	n, z := float64(looks), 1.96
+	if b := float64(len(num)); b >= 2 {
+		var ss float64
+		for i := range num {
+			e := num[i] - p*den[i]
+			ss += e * e
+		}
+		z = distuv.StudentsT{Mu: 0, Sigma: 1, Nu: b - 1}.Quantile(0.975)
+		if v := ss * b / (b - 1) / (sd * sd); v > 0 && p > 0 && p < 1 {
+			n = p * (1 - p) / v
+			// Never more than if every snapshot were worth all its sessions.
+			n = max(1, min(n, float64(looks)*max(1, sd/float64(len(num)))))
+		}
+	}
+	low, high = wilson(p, n, z)
+	return p, min(p, low), max(p, high)
+}
+
+// wilson is Wilson's interval of a share p of n samples.
+func wilson(p, n, z float64) (low, high float64) {
+	d := 1 + z*z/n
+	mid := (p + z*z/(2*n)) / d
+	half := z / d * math.Sqrt(p*(1-p)/n+z*z/(4*n*n))
+	return max(0, mid-half), min(1, mid+half)
+}
+
+// merge joins neighbours so that at most n are left.
+func merge(x []float64, n int) []float64 {
+	if len(x) <= n {
+		return x
+	}
+	out := make([]float64, n)
+	for i, v := range x {
+		out[i*n/len(x)] += v
+	}
+	return out
+}

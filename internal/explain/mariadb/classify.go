@@ -1,0 +1,60 @@
+package mariadb
+
+import (
+	"strings"
+
+	"hostlab/internal/explain"
+)
+
+// classify says what a session does whose COMMAND and STATE are these. background:
+// a thread of the server's own.
+func classify(command, state string) (part explain.PartName, event string, background bool) {
+	switch command {
+	case "Sleep":
+		return explain.Idle, "Sleep", false
+	case "Daemon", "Binlog Dump", "Binlog Dump GTID", "Slave_IO", "Slave_SQL", "Slave_worker", "Connect", "Group Replication":
+		return explain.OtherWaits, command, true
+	}
+	s := strings.ToLower(state)
+	has := func(words ...string) bool {
+		for _, w := range words {
+			if strings.Contains(s, w) {
+				return true
+			}
+		}
+		return false
+	}
+	switch {
+	case has("commit", "semi-sync ack", "waiting for handler commit"):
+		return explain.LogWait, state, false
+	case has("writing to net", "reading from net", "sending to client", "receiving from client", "waiting for client"):
+		return explain.Application, state, false
+	case has("user sleep", "user lock"):
+		return explain.OtherWaits, state, false
+	case has("waiting for", "locked") && has("lock", "table flush", "flush"):
+		return explain.Locks, state, false
+	case has("waiting"):
+		return explain.OtherWaits, state, false
+	}
+	return explain.DatabaseCPU, explain.Executing, false
+}
+
+// meanings of states in our words, by lower-case name.
+var meanings = map[string]string{
+	"on cpu":            "runs on a CPU",
+	"waiting for a cpu": "ready to run, no CPU is free",
+	"executing":         "executes a statement; reads and InnoDB's row locks do not show",
+	"sleep":             "the application works",
+	"commit":            "commit: log on its way to the device",
+	"starting commit":   "commit: log on its way to the device",
+	"waiting for prior transaction to commit": "commit: behind another one's",
+	"waiting for handler commit":              "commit: log on its way to the device",
+	"writing to net":                          "the application reads slowly",
+	"sending to client":                       "the application reads slowly",
+	"reading from net":                        "the application sends slowly",
+	"innodb row lock":                         "a row that another changes",
+	"waiting for table metadata lock":         "a lock on a table",
+	"wait/io/file/innodb/innodb_data_file":    "data from disk",
+	"wait/io/file/innodb/innodb_log_file":     "log on its way to the device",
+	"user sleep":                              "SLEEP() was called",
+}

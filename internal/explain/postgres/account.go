@@ -1,0 +1,86 @@
+package postgres
+
+import (
+	"fmt"
+
+	"hostlab/internal/explain"
+)
+
+// Events of log I/O, as before 17 and since.
+var (
+	syncEvents  = []string{"IO:WALSync", "IO:WalSync"}
+	writeEvents = []string{"IO:WALWrite", "IO:WalWrite"}
+	readEvents  = []string{"IO:DataFileRead"}
+)
+
+const ms = 1e-3
+
+// Account implements explain.Source.
+func (s *Source) Account(g explain.Growth) explain.Account {
+	a := explain.Account{Log: explain.NoLog(), Transactions: int64(max(0, g.Get("transactions")-g.Get("own_transactions")))}
+	s.log(g, &a)
+	if g.Has("read_time") {
+		a.Counted = append(a.Counted, explain.Counted{Part: explain.DataReads, Events: readEvents, Seconds: g.Get("read_time") * ms,
+			Count: int64(g.Get("reads")), Source: "pg_stat_io"})
+	}
+	if s.threads != nil {
+		s.cpu(g, &a)
+	}
+	return a
+}
+
+// log takes the log's account, and the exact part of log waits. Waits for another
+// session's write (LWLock:WALWrite) and for a standby stay sampled.
+func (s *Source) log(g explain.Growth, a *explain.Account) {
+	if !g.Has("wal_bytes") {
+		return
+	}
+	view := "pg_stat_wal"
+	if s.number >= 180000 {
+		view = "pg_stat_io, pg_stat_wal"
+	}
+	a.Log.Source = view
+	a.Log.Bytes, a.Log.Writes, a.Log.Syncs = int64(g.Get("wal_bytes")), int64(g.Get("wal_write")), int64(g.Get("wal_sync"))
+	if !s.walTiming {
+		return
+	}
+	write, sync := g.Get("wal_write_time")*ms, g.Get("wal_sync_time")*ms
+	a.Log.Seconds = explain.Number(write + sync)
+	// open_datasync and open_sync write through and count no syncs.
+	if n := max(a.Log.Syncs, 0); n > 0 {
+		a.Log.Average = explain.Number((write + sync) / float64(n))
+	} else if a.Log.Writes > 0 {
+		a.Log.Average = explain.Number((write + sync) / float64(a.Log.Writes))
+	}
+	counted := func(events []string, seconds float64, n int64) {
+		c := explain.Counted{Part: explain.LogWait, Events: events, Seconds: seconds, Count: n, All: true, Source: view + " by samples"}
+		a.Counted = append(a.Counted, c)
+	}
+	if g.Has("client_write_time") {
+		for _, x := range []struct {
+			events []string
+			time   string
+			count  string
+		}{{syncEvents[1:], "client_sync_time", "client_sync"}, {writeEvents[1:], "client_write_time", "client_write"}} {
+			a.Counted = append(a.Counted, explain.Counted{Part: explain.LogWait, Events: x.events, Seconds: g.Get(x.time) * ms,
+				Count: int64(g.Get(x.count)), Source: "pg_stat_io"})
+		}
+		return
+	}
+	counted(syncEvents, sync, a.Log.Syncs)
+	counted(writeEvents, write, a.Log.Writes)
+}
+
+// cpu takes the kernel's account of client sessions, unless too much of it was missed.
+func (s *Source) cpu(g explain.Growth, a *explain.Account) {
+	_, _, ended := s.threads.Total()
+	switch {
+	case s.parallel > 0:
+		a.Missing = append(a.Missing, "CPU time to the nanosecond: parallel workers shared the work; it is sampled")
+	case float64(ended) > 0.5*g.Seconds:
+		// Of each that ended, what it used since the last look is missing.
+		a.Missing = append(a.Missing, fmt.Sprintf("CPU time to the nanosecond: %d sessions ended meanwhile, too many to follow; it is sampled", ended))
+	default:
+		a.CPU = &explain.CPUTime{Run: g.Get("cpu_run"), Queue: g.Get("cpu_queue"), Source: "schedstat"}
+	}
+}

@@ -1,0 +1,93 @@
+package postgres
+
+import (
+	"strings"
+
+	"hostlab/internal/explain"
+)
+
+// classify says what a session does that pg_stat_activity shows so. Names of events
+// are of 10 to 18; 17 writes them in another way (WALSync, WalSync), so that case does
+// not count.
+func classify(state, kind, event string) (part explain.PartName, name string) {
+	name = kind + ":" + event
+	switch {
+	case strings.HasPrefix(state, "idle in transaction"):
+		return explain.Application, "Client:ClientRead"
+	case state == "idle":
+		return explain.Idle, "Client:ClientRead"
+	case kind == "":
+		return explain.DatabaseCPU, explain.OnCPU
+	}
+	e := strings.ToLower(event)
+	switch strings.ToLower(kind) {
+	case "client":
+		if strings.Contains(e, "walsender") {
+			return explain.OtherWaits, name
+		}
+		return explain.Application, name
+	case "lock", "bufferpin":
+		return explain.Locks, name
+	case "lwlock", "lwlocknamed", "lwlocktranche":
+		if e == "walwrite" || e == "walwritelock" || e == "walbufmapping" || e == "walbufmappinglock" {
+			return explain.LogWait, name
+		}
+		return explain.Locks, name
+	case "io":
+		switch {
+		case strings.HasPrefix(e, "wal") && !strings.Contains(e, "read") && !strings.Contains(e, "sender"):
+			return explain.LogWait, name
+		case e == "datafileread", e == "datafileprefetch", e == "slruread", e == "aioiocompletion", strings.HasPrefix(e, "aioiouring"):
+			return explain.DataReads, name
+		}
+	case "ipc":
+		switch e {
+		case "syncrep":
+			return explain.LogWait, name
+		case "bufferio":
+			return explain.DataReads, name
+		}
+	case "timeout":
+		if e == "commitdelay" {
+			return explain.LogWait, name
+		}
+	}
+	return explain.OtherWaits, name
+}
+
+// meanings of events in our words, by lower-case name.
+var meanings = map[string]string{
+	"on cpu":                      "runs on a CPU",
+	"waiting for a cpu":           "ready to run, no CPU is free",
+	"client:clientread":           "the application works",
+	"client:clientwrite":          "the application reads slowly",
+	"io:walsync":                  "log on its way to the device",
+	"io:walwrite":                 "log on its way to the kernel",
+	"io:walinitwrite":             "a new log file is made",
+	"io:walinitsync":              "a new log file is made",
+	"lwlock:walwrite":             "another session writes the log",
+	"lwlock:walbufmapping":        "log buffers are full",
+	"lwlock:walinsert":            "place in the log buffers",
+	"ipc:syncrep":                 "a standby confirms",
+	"io:datafileread":             "data from disk",
+	"io:datafileextend":           "a table grows",
+	"io:datafilewrite":            "data to disk",
+	"ipc:bufferio":                "another session reads the page",
+	"ipc:aioiocompletion":         "data from disk, asynchronously",
+	"io:aioiocompletion":          "data from disk, asynchronously",
+	"lock:transactionid":          "a row that another changes",
+	"lock:tuple":                  "a row that others wait for",
+	"lock:relation":               "a lock on a table",
+	"lock:extend":                 "a table grows",
+	"timeout:pgsleep":             "pg_sleep was called",
+	"ipc:executegather":           "parallel workers",
+	"io:buffileread":              "temporary files",
+	"io:buffilewrite":             "temporary files",
+	"lwlock:buffercontent":        "a page that another changes",
+	"lwlock:buffermapping":        "cache administration",
+	"lwlock:lockmanager":          "lock administration",
+	"lwlock:procarray":            "snapshots",
+	"ipc:procarraygroupupdate":    "end of transactions, grouped",
+	"ipc:xactgroupupdate":         "end of transactions, grouped",
+	"ipc:backgroundworkerstartup": "parallel workers start",
+}

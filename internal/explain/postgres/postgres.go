@@ -1,0 +1,200 @@
+// Package postgres asks PostgreSQL 10 to 18 where its sessions' time goes: samples of
+// what they do, and counters of the log.
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"hostlab/internal/explain"
+	"hostlab/internal/explain/ask"
+)
+
+// Options are what only who connects knows.
+type Options struct {
+	Target string
+	// Local is set where the connection does not leave this host, so that a process
+	// number of the server may be one of ours.
+	Local bool
+	// SchedStat and Comm read /proc; nil: of this host.
+	SchedStat func(id int64) (run, queue float64, err error)
+	Comm      func(id int64) string
+}
+
+// Source implements explain.Source.
+type Source struct {
+	ask    ask.Asker
+	info   explain.Server
+	number int // 150004
+	user   string
+
+	walTiming, ioTiming bool
+	activity            ask.Query
+	threads             *explain.Threads
+	clients             []int64 // of the last sample
+	parallel, shots     int
+	own, asked          int64 // our backend, and the statements that we had it run
+}
+
+// New asks what server it is. The error is one line.
+func New(ctx context.Context, a ask.Asker, o Options) (*Source, error) {
+	r, err := ask.One(ctx, a, server)
+	if err != nil {
+		return nil, err
+	}
+	s := &Source{ask: a, number: int(r.Int(1)), user: r.Text(3), walTiming: r.Bool(5), ioTiming: r.Bool(6), activity: activity13}
+	s.info = explain.Server{Vendor: "PostgreSQL", Version: r.Text(0), Target: o.Target}
+	major := s.number / 10000
+	switch {
+	case s.number == 0:
+		return nil, fmt.Errorf("the server does not tell its version as PostgreSQL does (server_version_num %q)", r.Text(1))
+	case major < 10:
+		return nil, fmt.Errorf("this is PostgreSQL %s; explain needs 10 or later, which show what kind of process waits", r.Text(0))
+	case major < 13:
+		s.activity = activity10
+	}
+	miss := func(format string, a ...any) { s.info.Missing = append(s.info.Missing, fmt.Sprintf(format, a...)) }
+	if !r.Bool(7) {
+		return nil, fmt.Errorf("track_activities is off, so the server does not tell what sessions do; an administrator can set it to on for all, without a restart")
+	}
+	if !r.Bool(8) {
+		miss("what sessions of other roles do: grant pg_read_all_stats (or pg_monitor) to %s", quote(s.user))
+	}
+	switch {
+	case major < 14:
+		miss("how long log writes take: PostgreSQL counts that from 14 on; log waits are sampled only")
+	case !s.walTiming:
+		miss("how long log writes take: track_wal_io_timing is off; log waits are sampled only, and short ones are overstated. An administrator can set it to on without a restart")
+	}
+	if major >= 16 && !s.ioTiming {
+		miss("how long data reads take: track_io_timing is off; they are sampled only")
+	}
+	if major > 18 {
+		miss("PostgreSQL %d is newer than what this was written for (10 to 18); views may have changed", major)
+	}
+	s.local(r.Int(2), o)
+	return s, nil
+}
+
+// local finds out whether the server's processes are ours to read.
+func (s *Source) local(own int64, o Options) {
+	if o.SchedStat == nil {
+		o.SchedStat = explain.SchedStat
+	}
+	if o.Comm == nil {
+		o.Comm = explain.Comm
+	}
+	if !o.Local || !strings.HasPrefix(o.Comm(own), "post") { // postgres, postmaster
+		s.info.Missing = append(s.info.Missing, "CPU time to the nanosecond: the server's processes are not of this host, or hidden; it is sampled, with the wait for a CPU in it")
+		return
+	}
+	if _, _, err := o.SchedStat(own); err != nil {
+		s.info.Missing = append(s.info.Missing, "CPU time to the nanosecond: this kernel has no schedstat; it is sampled, with the wait for a CPU in it")
+		return
+	}
+	s.threads, s.own = &explain.Threads{Read: o.SchedStat}, own
+}
+
+// quote writes an identifier as SQL does.
+func quote(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
+
+// Server implements explain.Source.
+func (s *Source) Server() explain.Server { return s.info }
+
+// Sample implements explain.Source.
+func (s *Source) Sample(ctx context.Context) ([]explain.Snapshot, error) {
+	s.asked++
+	rows, err := s.ask.Ask(ctx, s.activity)
+	if err != nil {
+		return nil, err
+	}
+	var shot explain.Snapshot
+	s.clients = s.clients[:0]
+	for _, r := range rows {
+		if r.Bool(7) {
+			shot.Masked++
+			continue
+		}
+		x := explain.Session{ID: r.Int(0), Pause: max(0, r.Float(6)), Background: r.Text(4) != "client backend"}
+		x.Part, x.Event = classify(r.Text(1), r.Text(2), r.Text(3))
+		if r.Text(4) == "parallel worker" {
+			// Whose leader is not told (before 13) is nobody's time.
+			if x.Leader = r.Int(5); x.Leader == 0 {
+				continue
+			}
+			s.parallel++
+		}
+		if !x.Background {
+			s.clients = append(s.clients, x.ID)
+		}
+		shot.Sessions = append(shot.Sessions, x)
+	}
+	s.shots++
+	return []explain.Snapshot{shot}, nil
+}
+
+// Count implements explain.Source.
+func (s *Source) Count(ctx context.Context) (explain.Counters, error) {
+	c := explain.Counters{Values: map[string]float64{}}
+	r, err := ask.One(ctx, s.ask, database)
+	if err != nil {
+		return c, err
+	}
+	c.Epoch = r.Text(0) + " " + r.Text(4)
+	s.asked++
+	c.Values["transactions"], c.Values["own_transactions"] = r.Float(1), float64(s.asked)
+	switch {
+	case s.number >= 180000:
+		r, err = ask.One(ctx, s.ask, wal18)
+	case s.number >= 140000:
+		r, err = ask.One(ctx, s.ask, wal14)
+	default:
+		r = nil
+	}
+	if err != nil {
+		return c, err
+	}
+	if r != nil {
+		s.asked++
+		for i, name := range []string{"wal_bytes", "wal_write", "wal_sync", "wal_write_time", "wal_sync_time", "", "client_write", "client_sync", "client_write_time", "client_sync_time"} {
+			if name != "" && !r.Null(i) {
+				c.Values[name] = r.Float(i)
+			}
+		}
+		c.Epoch += " " + r.Text(5)
+	}
+	if s.number >= 160000 && s.ioTiming {
+		if r, err = ask.One(ctx, s.ask, reads16); err != nil {
+			return c, err
+		}
+		s.asked++
+		c.Values["reads"], c.Values["read_time"] = r.Float(0), r.Float(1)
+	}
+	if s.threads != nil {
+		if s.shots == 0 { // the first count comes before the first sample
+			if _, err := s.Sample(ctx); err != nil {
+				return c, err
+			}
+			s.shots = 0
+		}
+		s.threads.Watch(s.clients)
+		c.Values["cpu_run"], c.Values["cpu_queue"], _ = s.threads.Total()
+	}
+	return c, nil
+}
+
+// OwnCPU implements explain.Costed.
+func (s *Source) OwnCPU() (float64, bool) {
+	if s.threads == nil {
+		return 0, false
+	}
+	run, _, err := s.threads.Read(s.own)
+	return run, err == nil
+}
+
+// Meaning implements explain.Source.
+func (s *Source) Meaning(event string) string { return meanings[strings.ToLower(event)] }
+
+// Close implements explain.Source.
+func (s *Source) Close() error { return s.ask.Close() }

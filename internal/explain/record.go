@@ -1,0 +1,405 @@
+package explain
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"time"
+)
+
+// Options say how to record.
+type Options struct {
+	For      time.Duration
+	Interval time.Duration // mean time between samples; 0: chosen by what one costs
+	Tool     string        // version of the program, for the report
+	// Progress is told now and then how far it is; may be nil.
+	Progress func(done time.Duration)
+	clock    clock
+}
+
+// clock is time as a recording sees it; tests have their own.
+type clock interface {
+	// Now has a monotonic reading.
+	Now() time.Time
+	// Wall is the time of day, which may be stepped.
+	Wall() time.Time
+	// Sleep returns early when ctx ends.
+	Sleep(ctx context.Context, d time.Duration)
+}
+
+type realClock struct{}
+
+func (realClock) Now() time.Time  { return time.Now() }
+func (realClock) Wall() time.Time { return time.Now().Round(0) }
+func (realClock) Sleep(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+	case <-t.C:
+	}
+}
+
+// Record watches a server and says where its sessions' time went. When ctx ends, or
+// the server goes away, the report is of what was seen until then, Ended says so and
+// the error is nil: there is none unless nothing was seen at all. Time is monotonic.
+func Record(ctx context.Context, src Source, o Options) (Report, error) {
+	if o.clock == nil {
+		o.clock = realClock{}
+	}
+	r := &recorder{src: src, Options: o, pending: map[int64]*pause{}, growth: map[string]float64{}}
+	return r.run(ctx)
+}
+
+// patience is for how long one question may take. A server that is stopped or
+// overloaded so much is not explained but noticed.
+const patience = 10 * time.Second
+
+type recorder struct {
+	Options
+	src Source
+
+	batches []Batch
+	open    Batch // since the last count
+	pending map[int64]*pause
+	last    Counters
+	growth  map[string]float64
+	covered float64
+	costs   []float64 // s, of the last samples
+	asked   float64   // s in all
+	cpu     float64   // of the server's side, at the last look
+	masked  int
+	resets  int
+}
+
+// pause is a wait for the client that is not yet known to be short or long.
+type pause struct {
+	event   string
+	seconds []float64 // by batch, from first on
+	first   int
+}
+
+func (r *recorder) run(ctx context.Context) (Report, error) {
+	// A question under way when we are interrupted may still be answered, as a broken-off
+	// one costs the connection and with it the counters; but not for long.
+	ask, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	defer context.AfterFunc(ctx, func() { time.AfterFunc(time.Second, stop) })()
+
+	server := r.src.Server()
+	tick := min(max(time.Second, r.For/600), 10*time.Second)
+	err := r.count(ask, 0)
+	if err != nil {
+		return Report{}, err
+	}
+	if _, err = r.sample(ask, 0); err != nil { // the first is slow, and has no time before it
+		return Report{}, err
+	}
+	r.costs, r.asked = nil, 0
+	start, wall := r.clock.Now(), r.clock.Wall()
+	began, _ := r.own()
+	here := processCPU()
+	last, counted, kept := start, start, start
+	samples, ended := 0, ""
+	for {
+		now := r.clock.Now()
+		left := r.For - now.Sub(start)
+		if ctx.Err() != nil || left <= 0 {
+			if ctx.Err() != nil {
+				ended = "interrupted"
+			}
+			if now.Sub(counted) > 0 && r.open.Snapshots > 0 {
+				if err := r.count(ask, now.Sub(counted).Seconds()); err != nil {
+					ended = err.Error()
+				} else {
+					kept = last
+				}
+			}
+			break
+		}
+		r.clock.Sleep(ctx, min(left, r.next(server)))
+		if ctx.Err() != nil {
+			continue
+		}
+		// A snapshot stands for the time since the one before.
+		now = r.clock.Now()
+		n, err := r.sample(ask, now.Sub(last).Seconds())
+		if err != nil {
+			ended = err.Error()
+			break
+		}
+		last, samples = now, samples+n
+		if now.Sub(counted) >= tick {
+			if err := r.count(ask, now.Sub(counted).Seconds()); err != nil {
+				ended = err.Error()
+				break
+			}
+			counted, kept = now, now
+		}
+		if r.Progress != nil {
+			r.Progress(now.Sub(start))
+		}
+	}
+	if len(r.batches) == 0 {
+		if ended != "" && ended != "interrupted" {
+			return Report{}, fmt.Errorf("the server went away before anything was seen: %s", ended)
+		}
+		return Report{}, context.Canceled
+	}
+	rep := r.report(server, kept.Sub(start).Seconds())
+	rep.Started, rep.Samples, rep.Ended = wall, samples, ended
+	if samples > 0 {
+		rep.Interval = rep.Wall / float64(samples)
+	}
+	if total := r.clock.Now().Sub(start).Seconds(); total > 0 {
+		rep.Cost = r.asked / total
+		if used, ok := r.own(); ok {
+			rep.Cost = (used - began + processCPU() - here) / total
+		}
+		if step := r.clock.Wall().Sub(wall).Seconds() - total; step > 0.5 || step < -0.5 {
+			rep.Warnings = append(rep.Warnings, "this host's clock was stepped by "+trim(step, 1)+" s meanwhile; times here do not come from it")
+		}
+	}
+	return rep, nil
+}
+
+// next is the time until the next sample: random around its mean, so that it does not
+// fall into step with what the server does at regular times.
+func (r *recorder) next(s Server) time.Duration {
+	mean := r.Interval
+	if mean == 0 {
+		mean = Pace(r.costs)
+	}
+	if s.OwnRate > 0 {
+		mean = max(mean, time.Duration(2*s.OwnRate*float64(time.Second)))
+	}
+	return time.Duration(float64(mean) * (0.5 + rand.Float64()))
+}
+
+// Pace is the time between samples at which asking takes about half a percent of one
+// CPU, from what the last ones took, in s: 10 to 100 ms, and more where one takes more
+// than a millisecond. The lower quartile is what one takes when it does not wait for a
+// CPU itself.
+func Pace(costs []float64) time.Duration {
+	if len(costs) == 0 {
+		return 20 * time.Millisecond
+	}
+	c := slices.Clone(costs)
+	slices.Sort(c)
+	cost := time.Duration(c[len(c)/4] * float64(time.Second))
+	if cost > time.Millisecond {
+		return min(100*cost, time.Second)
+	}
+	return min(max(200*cost, 10*time.Millisecond), 100*time.Millisecond)
+}
+
+// sample takes what the source has and adds it to the open stretch. seconds is the
+// time since the sample before; 0: the first, which is not counted.
+func (r *recorder) sample(ctx context.Context, seconds float64) (int, error) {
+	begin := r.clock.Now()
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	shots, err := r.src.Sample(ctx)
+	if err != nil {
+		return 0, err
+	}
+	cost := r.clock.Now().Sub(begin).Seconds()
+	r.asked += cost
+	if used, ok := r.own(); ok {
+		// What we use here is about as much again.
+		cost, r.cpu = min(cost, 2*(used-r.cpu)), used
+	}
+	r.costs = append(r.costs, cost)
+	if len(r.costs) > 64 {
+		r.costs = r.costs[1:]
+	}
+	if seconds == 0 {
+		return 0, nil
+	}
+	for _, s := range shots {
+		dt := seconds / float64(len(shots))
+		if s.Seconds > 0 {
+			dt = s.Seconds
+		}
+		r.add(s, dt)
+	}
+	return len(shots), nil
+}
+
+// own is what the server's side has used, where it tells.
+func (r *recorder) own() (float64, bool) {
+	c, ok := r.src.(Costed)
+	if !ok {
+		return 0, false
+	}
+	return c.OwnCPU()
+}
+
+// add counts one snapshot that stands for dt seconds.
+func (r *recorder) add(s Snapshot, dt float64) {
+	if r.open.Seconds == nil {
+		r.open.Seconds = map[Key]float64{}
+	}
+	r.open.Snapshots++
+	r.open.Wall += dt
+	r.masked = max(r.masked, s.Masked)
+	seen := map[int64]bool{}
+	workers := map[int64][]*Session{}
+	for i := range s.Sessions {
+		if w := &s.Sessions[i]; w.Leader != 0 && w.Leader != w.ID {
+			workers[w.Leader] = append(workers[w.Leader], w)
+		}
+	}
+	for _, x := range s.Sessions {
+		if x.Leader != 0 && x.Leader != x.ID {
+			continue
+		}
+		if x.Part == Idle && !x.Background {
+			seen[x.ID] = true
+			r.wait(x, dt)
+			continue
+		}
+		// Who waits for parallel workers does what they do.
+		if team := workers[x.ID]; len(team) > 0 && x.Part == OtherWaits {
+			for _, w := range team {
+				r.open.Seconds[Key{Part: w.Part, Event: w.Event}] += dt / float64(len(team))
+			}
+			continue
+		}
+		r.open.Seconds[Key{Part: x.Part, Event: x.Event, Background: x.Background}] += dt
+	}
+	for id := range r.pending {
+		if !seen[id] {
+			r.settle(id, Application)
+		}
+	}
+}
+
+// wait notes a wait for the client between transactions.
+func (r *recorder) wait(x Session, dt float64) {
+	p := r.pending[x.ID]
+	if p != nil && x.Pause < float64(dt)/2 && x.Pause < p.total() {
+		r.settle(x.ID, Application) // another pause than before
+		p = nil
+	}
+	if p == nil {
+		p = &pause{event: x.Event, first: len(r.batches)}
+		r.pending[x.ID] = p
+	}
+	at := len(r.batches) - p.first
+	for len(p.seconds) <= at {
+		p.seconds = append(p.seconds, 0)
+	}
+	p.seconds[at] += dt
+	if x.Pause >= LongestPause {
+		r.settle(x.ID, Idle)
+	}
+}
+
+func (p *pause) total() (sum float64) {
+	for _, s := range p.seconds {
+		sum += s
+	}
+	return sum
+}
+
+// settle books a pause as the application's or as idle.
+func (r *recorder) settle(id int64, part PartName) {
+	p := r.pending[id]
+	delete(r.pending, id)
+	for i, s := range p.seconds {
+		b := &r.open
+		if at := p.first + i; at < len(r.batches) {
+			b = &r.batches[at]
+		}
+		if b.Seconds == nil {
+			b.Seconds = map[Key]float64{}
+		}
+		b.Seconds[Key{Part: part, Event: p.event}] += s
+	}
+}
+
+// count reads the counters and closes the open stretch, so that both cover the same
+// time.
+func (r *recorder) count(ctx context.Context, seconds float64) error {
+	begin := r.clock.Now()
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	c, err := r.src.Count(ctx)
+	if err != nil {
+		return err
+	}
+	r.asked += r.clock.Now().Sub(begin).Seconds()
+	reset := r.last.Values != nil && c.Epoch != r.last.Epoch
+	for name, v := range c.Values {
+		if old, ok := r.last.Values[name]; ok && v < old {
+			reset = true
+		}
+	}
+	if r.last.Values != nil {
+		if reset {
+			r.resets++
+		} else {
+			r.covered += seconds
+			for name, v := range c.Values {
+				if old, ok := r.last.Values[name]; ok {
+					r.growth[name] += v - old
+				}
+			}
+		}
+	}
+	r.last = c
+	if seconds > 0 {
+		if r.open.Seconds == nil {
+			r.open.Seconds = map[Key]float64{}
+		}
+		if reset {
+			// What was counted of this stretch is lost, so what was sampled of it goes too.
+			for id, p := range r.pending {
+				if p.first >= len(r.batches) {
+					delete(r.pending, id)
+				}
+			}
+			r.open = Batch{}
+			return nil
+		}
+		r.batches = append(r.batches, r.open)
+		r.open = Batch{}
+	}
+	return nil
+}
+
+func (r *recorder) report(server Server, wall float64) Report {
+	for id := range r.pending {
+		r.settle(id, Application)
+	}
+	account := r.src.Account(Growth{Seconds: r.covered, Values: r.growth})
+	rep := Report{Schema: 1, Tool: r.Tool, Vendor: server.Vendor, Version: server.Version, Target: server.Target, Wall: wall, Method: Method,
+		Transactions: account.Transactions, Log: account.Log, Missing: slices.Concat(server.Missing, account.Missing), Warnings: account.Warnings}
+	if r.masked > 0 {
+		rep.Missing = append(rep.Missing, strconv.Itoa(r.masked)+" sessions of others are hidden from this user")
+	}
+	if r.resets > 0 {
+		rep.Warnings = append(rep.Warnings, "the server's counters began anew meanwhile (restart or reset); what was seen between two readings around that is left out")
+	}
+	var more []string
+	rep.Elapsed, rep.Parts, rep.Events, more = Decompose(r.batches, account)
+	rep.Warnings = append(rep.Warnings, more...)
+	for i := range rep.Events {
+		rep.Events[i].Meaning = r.src.Meaning(rep.Events[i].Name)
+	}
+	rep.Busy = rep.Elapsed - rep.Part(Idle).Seconds
+	if rep.Busy < 1e-9*rep.Elapsed {
+		rep.Busy = 0
+	}
+	if rep.Busy == 0 {
+		rep.Warnings = append(rep.Warnings, "nothing ran: no client session did anything meanwhile")
+	}
+	if rep.Part(Unexplained).Share > tolerance {
+		rep.Warnings = append(rep.Warnings, percent(rep.Part(Unexplained).Share)+" of the time is unexplained")
+	}
+	rep.Bounds = Bounds(&rep)
+	return rep
+}

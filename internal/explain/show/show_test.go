@@ -1,0 +1,89 @@
+package show
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"hostlab/internal/explain"
+)
+
+func sample() *explain.Report {
+	r := &explain.Report{Schema: 1, Tool: "test", Vendor: "PostgreSQL", Version: "15.18", Target: "u at h:5432 </script>", Wall: 10, Elapsed: 40, Busy: 30, Samples: 300,
+		Interval: 0.033, Cost: 0.005, Method: explain.Method, Transactions: 1000, Missing: []string{"grant something"}, Warnings: []string{"a warning"},
+		Parts: []explain.Part{{Name: explain.Application, Seconds: 9, Share: 0.225, Low: 0.2, High: 0.25, Source: "samples"}, {Name: explain.DatabaseCPU, Seconds: 12, Share: 0.3, Low: 0.3, High: 0.3, Source: "schedstat"},
+			{Name: explain.LogWait, Seconds: 9, Share: 0.225, Low: 0.2, High: 0.25, Source: "pg_stat_wal by samples, samples"}, {Name: explain.Idle, Seconds: 10, Share: 0.25, Low: 0.2, High: 0.3, Source: "samples"}},
+		Events: []explain.Event{{Name: "IO:WALSync", Meaning: "log on its way to the device", Part: explain.LogWait, Count: 4000, Seconds: 9, Average: 0.00225, Share: 0.225, Low: 0.225, High: 0.225, Source: "pg_stat_wal"},
+			{Name: "on CPU", Part: explain.DatabaseCPU, Count: -1, Seconds: 12, Average: explain.Unknown(), Share: 0.3, Low: 0.3, High: 0.3}},
+		Log: explain.Log{Writes: 4000, Syncs: 4000, Bytes: 1 << 20, Seconds: 9, Average: 0.00225, Source: "pg_stat_wal"}}
+	r.Bounds = explain.Bounds(r)
+	return r
+}
+
+func TestText(t *testing.T) {
+	r := sample()
+	var b bytes.Buffer
+	if err := WriteText(&b, r, explain.Compare(r, r), TextOptions{Width: 80}); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"at most 33 % of it", "IO:WALSync", "grant something", "2.25 ms a log write", "BEFORE AND AFTER"} {
+		if !strings.Contains(strings.Join(strings.Fields(b.String()), " "), want) {
+			t.Errorf("no %q in\n%s", want, &b)
+		}
+	}
+	for l := range strings.Lines(b.String()) {
+		if utf8.RuneCountInString(strings.TrimRight(l, "\n")) > 80 {
+			t.Errorf("wider than 80 columns: %s", l)
+		}
+	}
+}
+
+func TestJSONFollowsItsSchema(t *testing.T) {
+	f, err := os.Open("../../../docs/schema/explain.schema.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	doc, err := jsonschema.UnmarshalJSON(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := jsonschema.NewCompiler()
+	if err := c.AddResource("s.json", doc); err != nil {
+		t.Fatal(err)
+	}
+	schema := c.MustCompile("s.json")
+	for _, r := range []*explain.Report{sample(), {Schema: 1, Vendor: "MariaDB", Log: explain.NoLog(), Parts: []explain.Part{}}} {
+		var b bytes.Buffer
+		if err := r.Write(&b); err != nil {
+			t.Fatal(err)
+		}
+		back, err := explain.Read(b.Bytes())
+		if err != nil || back.Log.Average.Known() != r.Log.Average.Known() {
+			t.Errorf("read back: %v", err)
+		}
+		var v any
+		if err := json.Unmarshal(b.Bytes(), &v); err != nil {
+			t.Fatal(err)
+		}
+		if err := schema.Validate(v); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestHTML(t *testing.T) {
+	r := sample()
+	var b bytes.Buffer
+	if err := WriteHTML(&b, r, explain.Compare(r, r)); err != nil {
+		t.Fatal(err)
+	}
+	if s := b.String(); strings.Contains(s, "h:5432 </script>") || !strings.Contains(s, "log wait") || !strings.Contains(s, "<svg") || strings.Contains(s, "http://") && strings.Contains(s, "src=\"http") {
+		t.Error("not a safe page with pictures")
+	}
+}

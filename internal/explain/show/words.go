@@ -1,0 +1,157 @@
+// Package show prints where a database's time goes: for a terminal and as a page.
+package show
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"hostlab/internal/explain"
+	"hostlab/internal/result"
+	"hostlab/internal/screen"
+)
+
+// rows is how many events are shown; the JSON document has all.
+const rows = 10
+
+// Sentence is the answer.
+func Sentence(r *explain.Report) string {
+	if r.Busy <= 0 {
+		if r.Elapsed <= 0 {
+			return fmt.Sprintf("Nothing ran: no client was connected to %s %s in %s.", r.Vendor, r.Version, result.Format(r.Wall, "s"))
+		}
+		return fmt.Sprintf("Nothing ran: %s of %s %s all waited for their clients for %s.", sessions(r), r.Vendor, r.Version, result.Format(r.Wall, "s"))
+	}
+	var said []string
+	for _, name := range explain.PartNames {
+		if p := r.Part(name); name != explain.Idle && p.Seconds/r.Busy >= 0.005 {
+			said = append(said, share(p.Seconds/r.Busy)+" "+name.Title())
+		}
+	}
+	return fmt.Sprintf("Of the busy time of %s: %s. %s", sessions(r), strings.Join(said, ", "), logSentence(r))
+}
+
+// logSentence is what the log device could give.
+func logSentence(r *explain.Report) string {
+	for _, b := range r.Bounds {
+		if b.Lever == explain.LogDevice && b.Reason == "" {
+			return fmt.Sprintf("However fast, another log device can take away at most %s of it.", share(b.AtMost))
+		}
+	}
+	return ""
+}
+
+// sessions is how many there were in the mean.
+func sessions(r *explain.Report) string {
+	n := r.Elapsed / r.Wall
+	if math.Abs(n-math.Round(n)) < 0.05 {
+		return screen.Count(int(math.Round(n)), "session")
+	}
+	return fmt.Sprintf("%.1f sessions", n)
+}
+
+func share(v float64) string {
+	switch p := 100 * v; {
+	case p == 0:
+		return "0 %"
+	case p < 0.05:
+		return "<0.1 %"
+	case p < 9.95:
+		return fmt.Sprintf("%.1f %%", p)
+	default:
+		return fmt.Sprintf("%.0f %%", p)
+	}
+}
+
+// interval is of a share; a counted one has none.
+func interval(low, high float64) string {
+	if high-low < 1e-9 {
+		return "counted"
+	}
+	l, h := strings.TrimSuffix(share(low), " %"), share(high)
+	return l + " to " + h
+}
+
+// busy is a share of elapsed time as one of busy time; that of Idle stays one of
+// elapsed time.
+func busy(r *explain.Report, part explain.PartName, v float64) float64 {
+	if part == explain.Idle || r.Busy <= 0 {
+		return v
+	}
+	return min(1, v*r.Elapsed/r.Busy)
+}
+
+// seconds writes a time, and zero as one.
+func seconds(v float64) string {
+	if v == 0 {
+		return "0 s"
+	}
+	return result.Format(v, "s")
+}
+
+// perTransaction writes a time that may be unknown.
+func perTransaction(n explain.Number) string {
+	if !n.Known() {
+		return "unknown"
+	}
+	return seconds(float64(n))
+}
+
+// logLines is the log's account, as label and text.
+func logLines(r *explain.Report) [][2]string {
+	l := &r.Log
+	var out [][2]string
+	add := func(label, text string) { out = append(out, [2]string{label, text}) }
+	rate := func(n int64) string { return fmt.Sprintf("%d (%s)", n, result.Format(float64(n)/r.Wall, "1/s")) }
+	if l.Source == "" {
+		add("account", "none: this server does not count log writes")
+		return out
+	}
+	if l.Writes >= 0 {
+		add("writes", rate(l.Writes))
+	}
+	if l.Syncs >= 0 {
+		add("syncs", rate(l.Syncs))
+	}
+	if l.Bytes >= 0 {
+		add("written", fmt.Sprintf("%s (%s/s)", result.Format(float64(l.Bytes), "B"), result.Format(float64(l.Bytes)/r.Wall, "B")))
+	}
+	switch {
+	case l.Average.Known():
+		add("average", seconds(float64(l.Average))+" a log write with its sync")
+	case l.Writes+l.Syncs == 0:
+		add("average", "unknown: nothing was written")
+	default:
+		add("average", "unknown: this server does not time log writes as it is set")
+	}
+	if r.Transactions >= 0 {
+		text := rate(r.Transactions)
+		if n := r.PerTransaction(); n.Known() {
+			text += ", " + seconds(float64(n)) + " busy time each"
+		}
+		add("transactions", text)
+	}
+	add("source", l.Source)
+	return out
+}
+
+// evidence says what it rests on.
+func evidence(r *explain.Report) string {
+	s := fmt.Sprintf("measured: %d samples, one every %s in the mean, and counters, over %s", r.Samples, seconds(r.Interval), result.Format(r.Wall, "s"))
+	return s + fmt.Sprintf("; asking took %s of one CPU", share(r.Cost))
+}
+
+// measured writes a gain.
+func measured(g *explain.Gain) string {
+	if g == nil {
+		return "not measured"
+	}
+	return fmt.Sprintf("%s [%s, %s], n %d", signed(g.Value), signed(g.Low), signed(g.High), g.N)
+}
+
+func signed(v float64) string {
+	if v < 0 {
+		return "-" + share(-v)
+	}
+	return share(v)
+}

@@ -1,0 +1,123 @@
+package explain
+
+import "context"
+
+// Source is one server that is asked. Implementations do not change anything in it.
+// Calls come one at a time. An error of Sample or Count ends a recording; its text is
+// one line without a password.
+type Source interface {
+	// Server tells what is known before the recording.
+	Server() Server
+	// Sample returns who did what since the last call: one snapshot of now, or those
+	// that the server has taken itself meanwhile.
+	Sample(ctx context.Context) ([]Snapshot, error)
+	// Count reads the server's counters.
+	Count(ctx context.Context) (Counters, error)
+	// Account makes of the counters' growth over the recording what they mean.
+	Account(d Growth) Account
+	// Meaning says an event in our words, or "".
+	Meaning(event string) string
+	// Close ends the session. It may be called again.
+	Close() error
+}
+
+// Costed is a Source that knows what the server's side of its own session has used
+// of a CPU, in s; ok is false where it does not.
+type Costed interface {
+	OwnCPU() (seconds float64, ok bool)
+}
+
+// Server is what is known of a server before it is recorded.
+type Server struct {
+	Vendor  string // PostgreSQL, MariaDB, ...
+	Version string
+	Target  string // host, port, database, user
+	Missing []string
+	// OwnRate is set where the server takes the samples itself, every so many seconds.
+	OwnRate float64
+}
+
+// Snapshot is who did what at one moment.
+type Snapshot struct {
+	Sessions []Session
+	Seconds  float64 // since the snapshot before; 0: as long as it was by our clock
+	Masked   int     // sessions whose state this user may not see
+}
+
+// Session is one of them.
+type Session struct {
+	ID    int64
+	Part  PartName
+	Event string // vendor's words
+	// Pause is for how long a session that waits for its client's next transaction has
+	// done so, in s. It is looked at where Part is Idle: a pause that ends before
+	// LongestPause was the application's, which worked meanwhile.
+	Pause      float64
+	Background bool  // of the server's own; never counted as time of a client
+	Leader     int64 // of a parallel worker: whose work it does
+}
+
+// LongestPause is the longest time between two transactions, in s, that counts as the
+// application working.
+const LongestPause = 1.0
+
+// The events that are not waits. A vendor that cannot tell running from runnable uses
+// Executing.
+const (
+	OnCPU     = "on CPU"
+	CPUQueue  = "waiting for a CPU"
+	Executing = "executing"
+)
+
+// Counters are a server's, since whenever.
+type Counters struct {
+	// Epoch changes when the counters begin anew: start time of the server, time of a
+	// reset.
+	Epoch  string
+	Values map[string]float64 // by names that only the source knows
+}
+
+// Growth is by how much counters grew while they were watched.
+type Growth struct {
+	Seconds float64 // that are covered
+	Values  map[string]float64
+}
+
+// Has reports whether a counter was there, and Get is its growth.
+func (g Growth) Has(name string) bool { _, ok := g.Values[name]; return ok }
+
+// Get is a counter's growth; 0 where there is none.
+func (g Growth) Get(name string) float64 { return g.Values[name] }
+
+// Account is what counters say of an interval.
+type Account struct {
+	Counted      []Counted
+	CPU          *CPUTime // of client sessions; nil unknown
+	Log          Log
+	Transactions int64 // -1 unknown
+	Missing      []string
+	Warnings     []string
+}
+
+// Counted is time that was counted, not sampled. It takes the place of what was
+// sampled of its events.
+type Counted struct {
+	Part    PartName
+	Events  []string // the first is its name where none was sampled
+	Seconds float64
+	Count   int64 // -1 unknown
+	Source  string
+	// All is set for a counter of all processes: clients are given the share of it that
+	// they have among the samples of its events.
+	All bool
+	// From is an event within which this time would be sampled, as the server does not
+	// tell it apart there; "" none.
+	From string
+}
+
+// CPUTime is what client sessions used, and how long they were ready to run and had
+// no CPU.
+type CPUTime struct {
+	Run, Queue float64 // s; Queue is 0 where it is not known
+	Source     string
+}
