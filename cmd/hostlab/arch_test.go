@@ -31,7 +31,8 @@ var mayImport = map[string][]string{
 	"internal/workload/latency": {"internal/result", "internal/stats", "internal/workload"},
 	"internal/workload/xmlquery": {"internal/postgres", "internal/workload", "internal/workload/cpus", "internal/workload/database",
 		"internal/workload/thread", "internal/workload/worker"},
-	"internal/workload/logcommit": {"internal/host", "internal/workload", "internal/workload/latency", "internal/workload/thread"},
+	"internal/workload/logcommit": {"internal/host", "internal/workload", "internal/workload/flush", "internal/workload/hot",
+		"internal/workload/latency", "internal/workload/thread"},
 	"internal/workload/all": {"internal/workload", "internal/workload/burst", "internal/workload/command", "internal/workload/corun",
 		"internal/workload/dialog", "internal/workload/extract", "internal/workload/logcommit", "internal/workload/null", "internal/workload/oltp",
 		"internal/workload/scanlock", "internal/workload/worker", "internal/workload/xmlquery"},
@@ -87,6 +88,7 @@ var mayImport = map[string][]string{
 	"internal/workload/database": {"internal/postgres", "internal/workload"},
 	"internal/workload/extract":  {"internal/postgres", "internal/workload", "internal/workload/database", "internal/workload/thread"},
 	"internal/explain":           {},
+	"internal/workload/flush":    {},
 }
 
 // free lists folders that no shipped package may use: test support and benchmarks.
