@@ -29,6 +29,7 @@ type session struct {
 	store     *store.Store
 	levels    *levels
 	emulation *emulation // nil: the study has none
+	places    *places    // directories that levels stand for
 	work      workload.Workload
 	open      workload.Session // nil: none
 	boot      string
