@@ -262,6 +262,10 @@ func (l *Log) Close() error {
 
 // prepare brings the file into its layout, durably, and goes back to its start.
 func (l *Log) prepare() error {
+	if l.cfg.Layout == Overwritten && l.count > 0 {
+		l.off = 0 // everything is there, and durable
+		return nil
+	}
 	err := l.layOut()
 	if err == nil {
 		err = l.f.Sync()
@@ -275,9 +279,6 @@ func (l *Log) prepare() error {
 
 func (l *Log) layOut() error {
 	if l.cfg.Layout == Overwritten {
-		if l.count > 0 {
-			return nil
-		}
 		// In large pieces: with O_DSYNC each is a commit of its own.
 		piece := aligned(int(min(l.cfg.Bytes, 1<<20/l.cfg.Block*l.cfg.Block)))
 		for n := 0; n < len(piece); {
