@@ -66,7 +66,7 @@ func serve(o order) (*fuse.Server, error) {
 	if err := syscall.Stat(o.Behind, &st); err != nil {
 		return nil, err
 	}
-	data := &fs.LoopbackRoot{Path: o.Behind, Dev: uint64(st.Dev)}
+	data := &fs.LoopbackRoot{Path: o.Behind, Dev: st.Dev}
 	root := &node{LoopbackNode: &fs.LoopbackNode{RootData: data}, delay: o.Delay}
 	data.RootNode = root
 	second := time.Second
