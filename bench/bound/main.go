@@ -31,6 +31,9 @@ func main() {
 	}
 }
 
+// Statuses with which 'hostlab report' tells verdicts.
+const effectStatus, undecidedStatus = 10, 11
+
 type interval struct{ Value, Low, High *float64 }
 
 func (i *interval) String() string {
@@ -62,7 +65,7 @@ func repeat(program, study, parent string, n int) (beyond int, err error) {
 			return beyond, fmt.Errorf("%w: %s", err, text)
 		}
 		text, err := exec.Command(program, "report", out, "--format", "json").Output()
-		if err != nil {
+		if e, ok := errors.AsType[*exec.ExitError](err); err != nil && (!ok || e.ExitCode() != effectStatus && e.ExitCode() != undecidedStatus) {
 			return beyond, err
 		}
 		cells, err := read(text)
