@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"strings"
 
@@ -172,12 +173,13 @@ func (o *revertOptions) change(ctx context.Context, std streams, sys *setting.Sy
 		_, err = fmt.Fprintln(std.out, text)
 		return err
 	}
-	if j.Problem() != nil { // run has seen that --force is given
+	damaged := ""
+	if p := j.Problem(); p != nil { // run has seen that --force is given
 		kept, err := j.Accept()
 		if err != nil {
 			return err
 		}
-		fmt.Fprintln(std.err, "hostlab: the journal as it was is kept as "+kept)
+		damaged = fmt.Sprintf("%s; what its damaged part had changed is NOT put back, and the journal as it was is kept as %s", plain(p), kept)
 	}
 	done, err := setting.Revert(ctx, sys, j, o.owner, o.force)
 	if o.format == "json" {
@@ -185,10 +187,13 @@ func (o *revertOptions) change(ctx context.Context, std streams, sys *setting.Sy
 	} else {
 		err = errors.Join(err, writeOutcomes(std.out, sys, slices.DeleteFunc(slices.Clone(done), asBefore)))
 	}
-	if err != nil {
-		return err
+	if err == nil {
+		err = o.sum(std, done)
 	}
-	return o.sum(std, done)
+	if damaged != "" {
+		err = errors.Join(err, errors.New(damaged))
+	}
+	return err
 }
 
 // asBefore reports an object that had its old value already, such as one that a change might have
@@ -259,6 +264,9 @@ unusable flag or journal.`,
 				return err
 			}
 			list, err := setting.Verify(sys, dir)
+			if at.root == "" && dir != setting.MachineDir && (len(list) == 0 || errors.Is(err, fs.ErrPermission)) {
+				list, err = setting.Verify(sys, setting.MachineDir) // what root has set is in force for all
+			}
 			if err != nil {
 				return err
 			}

@@ -156,6 +156,7 @@ func (o *runOptions) run(ctx context.Context, std streams, st *experiment.Study)
 	signal.Notify(pipe, syscall.SIGPIPE)
 	defer signal.Stop(pipe)
 
+	st.Out = o.dir
 	cfg := runner.Config{Study: st, Dir: o.dir, Resume: o.resume, Version: versionText()}
 	if o.restore {
 		return o.putBack(ctx, std, cfg)

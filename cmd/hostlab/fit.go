@@ -49,7 +49,7 @@ func fit(st *experiment.Study, m workload.Machine) (*experiment.Study, error) {
 	if !ok {
 		return st, nil // the runner tells
 	}
-	return experiment.Fit(st, w, m, runner.Lacks)
+	return experiment.Fit(st, w, m, runner.Look)
 }
 
 // fitHere is fit for this host, with what it reports of itself.

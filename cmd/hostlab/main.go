@@ -15,6 +15,7 @@ import (
 	"syscall"
 	"time"
 
+	"hostlab/internal/delayfs"
 	"hostlab/internal/emulate"
 	"hostlab/internal/experiment"
 	"hostlab/internal/experiment/runner"
@@ -52,7 +53,7 @@ func main() {
 }
 
 // jobs are all that worker processes of this program do.
-func jobs() []worker.Job { return slices.Concat(probe.Jobs(), all.Jobs(), emulate.Jobs()) }
+func jobs() []worker.Job { return slices.Concat(probe.Jobs(), all.Jobs(), emulate.Jobs(), delayfs.Jobs()) }
 
 // stopSignals are those that end a run in good order. One that was ignored from
 // the start, as nohup and shells' background jobs have it, stays ignored.

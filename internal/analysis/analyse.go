@@ -3,6 +3,7 @@ package analysis
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"hostlab/internal/result"
 	"hostlab/internal/stats"
@@ -68,7 +69,7 @@ func Analyse(x *result.Experiment, runs []result.Run, end *result.End) *Analysis
 			if err == nil && t.without(compared) {
 				continue
 			}
-			e := Effect{Contrast: c, Response: t.response, Evidence: x.Evidence}
+			e := Effect{Contrast: c, Response: t.response, Evidence: evidence(x, c)}
 			if err != nil {
 				a.Effects = append(a.Effects, unknown(e, err.Error()))
 				continue
@@ -88,6 +89,17 @@ func Analyse(x *result.Experiment, runs []result.Run, end *result.End) *Analysis
 	a.Repeats = r.repeats(used, tables, a.Seconds)
 	a.Warnings = append(a.Warnings, r.conditions(tables, used)...)
 	return a
+}
+
+// evidence is that of the experiment, but for a level that stands for something which is
+// not there: the record's context says so.
+func evidence(x *result.Experiment, c result.Contrast) result.Evidence {
+	for i, f := range c.Factors {
+		if i < len(c.Levels) && strings.HasPrefix(x.Context[f+" "+c.Levels[i]], string(result.Emulated)) {
+			return result.Emulated
+		}
+	}
+	return x.Evidence
 }
 
 // atLook returns the alpha of an interval at a look, from 1, where alpha is that of

@@ -103,14 +103,21 @@ func (s *Study) identity() string {
 func (f Factor) about() string {
 	var levels []string
 	for _, l := range f.Levels {
-		if l == f.Baseline {
-			l += " (baseline)"
+		text := l
+		if d, ok := f.Directories[l]; ok {
+			text += " = " + d.String()
 		}
-		levels = append(levels, l)
+		if l == f.Baseline {
+			text += " (baseline)"
+		}
+		levels = append(levels, text)
 	}
 	how := map[string]string{"setting": "setting " + f.Setting, "emulated": "power policies, emulated", "parameter": "parameter of the workload", "commands": "by commands", "manual": "by a person"}[f.Kind]
 	if f.Change != result.Online && string(f.Change) != f.Kind {
 		how += ", " + map[result.Change]string{result.RestartWorkload: "workload restarted", result.Reboot: "reboot", result.Manual: "a person's step"}[f.Change]
+	}
+	if f.Directories != nil {
+		how = "directories"
 	}
 	if f.Settle > 0 {
 		how += ", settles " + screen.Brief(f.Settle)
@@ -325,6 +332,11 @@ func (s *Study) Warnings() (list []string) {
 		unlimited.Budget = 0
 		if least, _ := Duration(&unlimited, 0); least > s.Budget {
 			list = append(list, fmt.Sprintf("the budget of %s is spent before the first look, which takes about %s", screen.Brief(s.Budget), rough(least)))
+		}
+	}
+	for _, k := range slices.Sorted(maps.Keys(s.Context)) {
+		if strings.HasPrefix(k, result.CautionKey) {
+			list = append(list, s.Context[k])
 		}
 	}
 	return list

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"hostlab/internal/result"
+	"hostlab/internal/screen"
 	"hostlab/internal/workload"
 )
 
@@ -18,28 +19,37 @@ const measuredSiblings = "measured_siblings"
 
 // Fit returns a study as a machine can run it: without the levels that its workload
 // w cannot have there, and with what w tells of the machine. A study that fits is
-// returned as it is. lacks says of the levels of factors of other kinds which the host
-// does not have, and why; it may be nil. Fit touches nothing. The error is a *Problems.
-func Fit(s *Study, w workload.Workload, m workload.Machine, lacks func(Factor) map[string]string) (*Study, error) {
-	why := map[string]map[string]string{}
-	if lacks != nil {
+// returned as it is. look says what the host is to the levels of a factor; it may be
+// nil. Fit touches nothing. The error is a *Problems.
+func Fit(s *Study, w workload.Workload, m workload.Machine, look func(*Study, Factor) Here) (*Study, error) {
+	why, tells := map[string]map[string]string{}, map[string]string{}
+	if look != nil {
 		for _, f := range s.Factors {
-			if list := lacks(f); len(list) > 0 {
-				why[f.Name] = list
+			here := look(s, f)
+			if err := s.given(f, here.Lacks); err != nil {
+				return nil, err
 			}
+			if len(here.Lacks) > 0 {
+				why[f.Name] = here.Lacks
+			}
+			maps.Copy(tells, here.Context)
 		}
 	}
 	o, ok := w.(workload.Offering)
 	if !ok || m.Topology == nil {
-		if len(why) == 0 {
+		if len(why) == 0 && len(tells) == 0 {
 			return s, nil
 		}
-		return Drop(s, why)
+		out, err := Drop(s, why)
+		if err == nil {
+			out.Context = tells
+		}
+		return out, err
 	}
 	fit := *s
 	fit.Machine = m
 	for _, f := range s.Factors {
-		if _, known := w.Describe().Param(f.Parameter); f.Kind == "parameter" && known {
+		if _, known := w.Describe().Param(f.Parameter); f.Kind == "parameter" && f.Directories == nil && known {
 			why[f.Name] = o.Offers(fit.Config(""), f.Parameter, f.Levels, m)
 		}
 	}
@@ -47,7 +57,10 @@ func Fit(s *Study, w workload.Workload, m workload.Machine, lacks func(Factor) m
 	if err != nil {
 		return nil, err
 	}
-	out.Context = maps.Clone(o.Context(out.Config(""), m))
+	maps.Copy(tells, o.Context(out.Config(""), m))
+	if out.Context = tells; len(tells) == 0 {
+		out.Context = nil
+	}
 	if m.Measured != nil {
 		if out.Context == nil {
 			out.Context = map[string]string{}
@@ -55,6 +68,23 @@ func Fit(s *Study, w workload.Workload, m workload.Machine, lacks func(Factor) m
 		out.Context[measuredSiblings] = pairsText(m.Measured)
 	}
 	return out, nil
+}
+
+// Here is what a host is to the levels of a factor.
+type Here struct {
+	Lacks   map[string]string // level that it does not have -> why
+	Context map[string]string // see result.Experiment; names that begin with result.CautionKey are warnings
+}
+
+// given refuses a directory that the command line names and that cannot be used: who
+// names it wants it.
+func (s *Study) given(f Factor, lacks map[string]string) error {
+	for _, l := range f.Levels {
+		if reason := lacks[l]; reason != "" && f.Directories[l].Given {
+			return &Problems{[]Problem{{File: "--set " + levelPrefix + l + "=" + screen.Short(s.Overrides[levelPrefix+l]), Text: reason}}}
+		}
+	}
+	return nil
 }
 
 // pairsText writes pairs of CPUs as "0+4, 1+5".
@@ -122,6 +152,9 @@ func Drop(s *Study, why map[string]map[string]string) (*Study, error) {
 		}
 		for _, l := range left.Levels {
 			out.Absent = append(out.Absent, result.Absent{Factor: f.Name, Level: l, Reason: reason})
+		}
+		if f.Directories != nil {
+			return nil, s.unfit(out.Absent, "factor "+f.Name+": "+reason)
 		}
 		if f.Kind == "parameter" {
 			if len(left.Levels) == 0 {

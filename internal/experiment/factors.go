@@ -36,6 +36,7 @@ func (p *parser) factors(list []fields) {
 		p.way(f, &x)
 		p.s.Factors = append(p.s.Factors, x)
 	}
+	p.strayLevels()
 }
 
 func (p *parser) levels(f fields, x *Factor) {
@@ -82,7 +83,7 @@ func (p *parser) way(f fields, x *Factor) {
 	x.Change = result.Change(get(f, "change", string(map[bool]result.Change{true: result.Manual, false: result.Online}[x.Kind == "manual"])))
 	belongs := func(key string, kinds ...string) {
 		if f.has(key) && !slices.Contains(kinds, x.Kind) {
-			p.add(f.place(key), "%s belongs to %s, not to %s", key, map[string]string{"read": "apply and manual", "restore": "apply", "floor": "emulate", "slice": "emulate", "method": "emulate"}[key], have[0])
+			p.add(f.place(key), "%s belongs to %s, not to %s", key, map[string]string{"read": "apply and manual", "restore": "apply", "floor": "emulate", "slice": "emulate", "method": "emulate", "directories": "parameter"}[key], have[0])
 		}
 	}
 	belongs("read", "commands", "manual")
@@ -90,6 +91,7 @@ func (p *parser) way(f fields, x *Factor) {
 	for _, key := range []string{"floor", "slice", "method"} {
 		belongs(key, "emulated")
 	}
+	belongs("directories", "parameter")
 	x.Read, x.Restore = arguments(f, "read"), arguments(f, "restore")
 	switch x.Kind {
 	case "setting":
@@ -205,6 +207,10 @@ func (p *parser) parameter(f fields, x *Factor) {
 	param, ok := p.desc.Param(x.Parameter)
 	if !ok {
 		p.placeholder(f, x)
+		return
+	}
+	if f.has("directories") {
+		p.directories(f, x, param)
 		return
 	}
 	same := map[string]string{}

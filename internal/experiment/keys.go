@@ -68,7 +68,7 @@ var Fingerprints = []string{"kernel", "microcode", "smt", "mounts", "cpu", "cpus
 
 // Sections are the names that study.section may have: those that package
 // report/effects shows.
-var Sections = []string{"smt", "table"}
+var Sections = []string{"log", "smt", "table"}
 
 // What becomes of a run that was void as often as it may be.
 const (
@@ -96,7 +96,7 @@ var sections = []section{
 		{name: "budget", kind: duration, help: "Time after which no further block starts, such as \"6h\".", min: 1e-3, max: forever},
 		{name: "evidence", kind: text, help: "measured on this host's own knobs, or emulated by something that stands for them.",
 			choices: []string{string(result.Measured), string(result.Emulated)}, standard: string(result.Measured)},
-		{name: "section", kind: text, help: "What the report has beside its effects: smt is the verdict on hyper-threading, table every combination of levels with its change against each baseline.", choices: Sections},
+		{name: "section", kind: text, help: "What the report has beside its effects: log is what a faster log device gave and what it could give at most, smt the verdict on hyper-threading, table every combination of levels with its change against each baseline.", choices: Sections},
 		{name: "instead", kind: name, help: "The built-in study to name where a host lacks what this one varies."},
 	}},
 	{name: "design", help: "How runs are arranged.", keys: []key{
@@ -119,6 +119,7 @@ var sections = []section{
 		{name: "floor", kind: share, help: "With emulate: the lowest speed; there are states every 5 %.", min: 0.05, max: 1, standard: 0.5},
 		{name: "slice", kind: duration, help: "With emulate: how long the workload computes at a stretch, which decides the method.", min: 1e-6, max: forever},
 		{name: "method", kind: text, help: "With emulate: stop sends signals every 2 ms, cgroup sets a quota every 8 ms and needs root; auto takes a quota for slices of 50 ms and more where it may.", choices: []string{"auto", "stop", "cgroup"}, standard: "auto"},
+		{name: "directories", kind: pairs, help: "With parameter: the directory that each level stands for: a path, {out} for the record's own, or delay:TIME or delay:TIME:PATH for one whose syncs take so much longer (emulated). A level without one is absent unless --set level.NAME=DIRECTORY names it."},
 		{name: "apply", kind: command, help: "Command that brings about a level: program and arguments, with {level} or {original}. No shell."},
 		{name: "read", kind: command, help: "Command that prints the level in force; read before and after every run."},
 		{name: "restore", kind: command, help: "Command that puts back what was; apply with what read printed at the start unless given."},

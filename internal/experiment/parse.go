@@ -183,13 +183,17 @@ func (p *parser) override(tree *value) {
 	for _, k := range slices.Sorted(maps.Keys(p.over.Set)) {
 		v := p.over.Set[k]
 		at := place{source: "--set " + screen.Short(k) + "=" + screen.Short(v)}
+		if strings.HasPrefix(k, levelPrefix) {
+			p.s.Overrides[k] = v // directories reads it
+			continue
+		}
 		name, ok := strings.CutPrefix(k, "workload.")
 		if !ok || name == "" {
 			hint := ""
 			if !strings.Contains(k, ".") && k != "" {
 				hint = "workload." + k
 			}
-			p.addHint(at, hint, "only keys of [workload] can be set, as in --set workload.KEY=VALUE")
+			p.addHint(at, hint, "only keys of [workload] can be set, as in --set workload.KEY=VALUE, and directories of levels, as in --set level.NAME=DIRECTORY")
 			continue
 		}
 		p.s.Overrides[k] = v

@@ -5,6 +5,7 @@ package experiment
 import (
 	"time"
 
+	"hostlab/internal/delayfs"
 	"hostlab/internal/result"
 	"hostlab/internal/workload"
 )
@@ -14,6 +15,7 @@ import (
 type Study struct {
 	File        string // as named by the user, or "NAME.toml" of an embedded one
 	Dir         string // absolute; where relative paths start
+	Out         string // directory of the record; "": not known yet. It is no part of the study's identity
 	BuiltIn     string // the name of one inside the binary; "" for a file
 	Source      []byte // the file's bytes
 	Name        string
@@ -32,7 +34,7 @@ type Study struct {
 	Absent      []result.Absent   // levels that Drop took out
 	Context     map[string]string // see result.Experiment
 	Machine     workload.Machine  // that Fit was told; without a Topology: not known
-	Overrides   map[string]string // what the command line set: workload.KEY, seed, blocks
+	Overrides   map[string]string // what the command line set: workload.KEY, level.NAME, seed, blocks
 
 	params []workload.Param // of the workload
 }
@@ -44,13 +46,25 @@ type Factor struct {
 	Settle    time.Duration // waited after every change
 	Setting   string        // kind setting: a setting's name
 	Parameter string        // kind parameter: of the workload; for command also a {name} in its arguments
-	Emulate   *Emulation    // kind emulated
-	Read      []string      // kind commands and manual: prints the level in force; may be nil
-	Apply     []string      // kind commands; {level}, {original}
-	Restore   []string      // kind commands; nil: Apply with what Read printed at the start
-	Manual    string        // kind manual: what the person is to do, with {level}
-	Timeout   time.Duration // of each command
+	// Directories are those that levels of a parameter stand for; nil: levels are values
+	// of it. A level that is not in it has none.
+	Directories map[string]Directory
+	Emulate     *Emulation    // kind emulated
+	Read        []string      // kind commands and manual: prints the level in force; may be nil
+	Apply       []string      // kind commands; {level}, {original}
+	Restore     []string      // kind commands; nil: Apply with what Read printed at the start
+	Manual      string        // kind manual: what the person is to do, with {level}
+	Timeout     time.Duration // of each command
 }
+
+// Directory is one that a level stands for.
+type Directory struct {
+	delayfs.Place
+	Given bool // by the command line, so that it has to be there
+}
+
+// OwnDirectory is the Dir of the record's own directory.
+const OwnDirectory = "{out}"
 
 // Emulation is how power policies are imitated: see package emulate.
 type Emulation struct {

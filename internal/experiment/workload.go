@@ -109,6 +109,9 @@ func (p *parser) params(f fields, factors []fields) {
 			continue
 		}
 		at[name] = x.place("parameter")
+		if x.has("directories") {
+			continue // each run gets its own; until then, the default
+		}
 		if base := baseline(x); base != "" {
 			if v, err := workload.ParseText(param, base); err == nil { // if not, its factor tells
 				given[name] = v

@@ -34,6 +34,9 @@ type Experiment struct {
 	Blocks     []Block           `json:"blocks"` // the whole plan, in order
 }
 
+// CautionKey begins the names in Context whose texts are warnings.
+const CautionKey = "caution "
+
 // Change says what it takes to go from one level of a factor to another.
 type Change string
 

@@ -29,6 +29,13 @@ func NewPlan(sys *System, want []Assignment) (*Plan, error) {
 		jobs = append(jobs, job{s, a})
 	}
 	slices.SortStableFunc(jobs, func(a, b job) int { return a.s.Order - b.s.Order })
+	for _, j := range jobs {
+		for _, k := range jobs {
+			if excludes(sys, j.s, k.s) {
+				return nil, fmt.Errorf("%s and %s exclude each other: the kernel keeps the one that is written last; set one of them", j.s.Name, k.s.Name)
+			}
+		}
+	}
 	at := map[string]int{} // path -> its index in steps
 	var steps []Step
 	for _, j := range jobs {
@@ -77,6 +84,14 @@ func moved(sys *System, same Step, steps []Step) bool {
 			return side.Object.Path == same.Object.Path
 		})
 	})
+}
+
+// excludes reports whether a write of one setting takes the other out of force.
+func excludes(sys *System, s, other Setting) bool {
+	if s.implied == nil || s.Name == other.Name {
+		return false
+	}
+	return slices.ContainsFunc(s.sides(sys, Object{}, ""), func(side Side) bool { return side.Setting == other.Name && other.implied != nil })
 }
 
 func held(sys *System, name string) bool {

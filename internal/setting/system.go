@@ -119,11 +119,14 @@ func (sys *System) find(name string) (Setting, bool) {
 // Find returns the setting of that name.
 func Find(name string) (Setting, bool) { return (&System{}).find(name) }
 
+// MachineDir is where root's journal lies, which all may read.
+const MachineDir = "/var/lib/hostlab"
+
 // JournalDir is where the journal lies: root's is the machine's, anybody else's their own.
 // The error is that of a user without a home directory.
 func JournalDir() (string, error) {
 	if os.Geteuid() == 0 {
-		return "/var/lib/hostlab", nil
+		return MachineDir, nil
 	}
 	if dir := os.Getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) {
 		return filepath.Join(dir, "hostlab"), nil

@@ -53,7 +53,7 @@ func (s *session) try(ctx context.Context, r *result.Run) error {
 	if err := s.setLevels(ctx, cell.Levels); err != nil {
 		return err
 	}
-	req, err := s.request(cell.Levels, s.x.Blocks[r.Block].Seed)
+	req, err := s.request(ctx, cell.Levels, s.x.Blocks[r.Block].Seed)
 	if err != nil {
 		return err
 	}
@@ -143,7 +143,7 @@ func (s *session) setLevels(ctx context.Context, want map[string]string) error {
 
 // request makes what the workload gets: the study's parameters with the levels of
 // factors that are parameters.
-func (s *session) request(levels map[string]string, seed uint64) (workload.Request, error) {
+func (s *session) request(ctx context.Context, levels map[string]string, seed uint64) (workload.Request, error) {
 	desc := s.work.Describe()
 	req := workload.Request{Params: maps.Clone(s.study.Workload.Params), Levels: levels, Seed: seed}
 	for _, f := range s.study.Factors {
@@ -153,6 +153,14 @@ func (s *session) request(levels map[string]string, seed uint64) (workload.Reque
 		p, ok := desc.Param(f.Parameter)
 		if !ok {
 			continue // a name in a command's arguments, which it finds in Levels
+		}
+		if f.Directories != nil {
+			dir, err := s.places.directory(ctx, f, levels[f.Name])
+			if err != nil {
+				return req, fmt.Errorf("factor %s: level %s: %w", f.Name, levels[f.Name], err)
+			}
+			req.Params[f.Parameter] = dir
+			continue
 		}
 		v, err := workload.ParseText(p, levels[f.Name])
 		if err != nil {

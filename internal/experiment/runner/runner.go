@@ -56,8 +56,10 @@ type system struct {
 	journal     string // directory of the settings' journal; "": the host's
 }
 
-// lacks is Lacks of the system's settings.
-func (sys *system) lacks(f experiment.Factor) map[string]string { return lacks(sys.settings, f) }
+// look is Look with the system's settings.
+func (sys *system) look(s *experiment.Study, f experiment.Factor) experiment.Here {
+	return look(sys.settings, s, f)
+}
 
 func realSystem(t host.Tree, ours []string) *system {
 	return &system{
@@ -152,6 +154,8 @@ func begin(ctx context.Context, cfg Config) (_ *session, err error) {
 	if cfg.sys == nil {
 		cfg.sys = realSystem(cfg.Tree, cfg.Study.Guard.Ours)
 	}
+	with := *cfg.Study
+	with.Out, cfg.Study = cfg.Dir, &with
 	work, ok := all.Find(cfg.Study.Workload.Name)
 	if !ok {
 		return nil, fmt.Errorf("no workload is known by the name %q", cfg.Study.Workload.Name)
@@ -164,7 +168,7 @@ func begin(ctx context.Context, cfg Config) (_ *session, err error) {
 	if cfg.Resume {
 		s.store, err = store.Open(cfg.Dir)
 	} else {
-		if s.study, err = experiment.Fit(s.study, work, cfg.Machine, cfg.sys.lacks); err != nil {
+		if s.study, err = experiment.Fit(s.study, work, cfg.Machine, cfg.sys.look); err != nil {
 			return nil, err
 		}
 		s.store, err = store.Create(cfg.Dir, s.head(now), s.study.Source)
@@ -186,7 +190,7 @@ func begin(ctx context.Context, cfg Config) (_ *session, err error) {
 		return nil, err
 	}
 	if cfg.Resume {
-		if s.study, err = refit(s.x, s.study, work, cfg.Machine, cfg.sys.lacks); err != nil {
+		if s.study, err = refit(s.x, s.study, work, cfg.Machine, cfg.sys.look); err != nil {
 			return nil, err
 		}
 	}
@@ -204,6 +208,9 @@ func begin(ctx context.Context, cfg Config) (_ *session, err error) {
 			err = errors.Join(err, s.emulation.close(), s.levels.set.close())
 		}
 	}()
+	if s.places, err = newPlaces(s.study, s.cfg.Dir, s.x.ID); err != nil {
+		return nil, err
+	}
 	if s.emulation, err = startEmulation(s.study); err != nil {
 		return nil, err
 	}
@@ -254,7 +261,7 @@ func (s *session) finish(ctx context.Context, err error) error {
 	ctx = context.WithoutCancel(ctx)
 	_, waiting := errors.AsType[*Waiting](err)
 	s.progress(Progress{Stage: "putting back"})
-	errs := []error{s.emulation.close(), s.closeWorkload()}
+	errs := []error{s.emulation.close(), s.closeWorkload(), s.places.close()}
 	if restored := s.levels.restore(ctx, waiting); restored != nil {
 		errs = append(errs, fmt.Errorf("NOT PUT BACK: %w; try again with: hostlab run --restore --out %s", restored, s.cfg.Dir))
 	}

@@ -30,6 +30,7 @@ type session struct {
 	levels    *levels
 	emulation *emulation // nil: the study has none
 	meter     *meter     // of energy; nil: the study does not ask for it
+	places    *places    // directories that levels stand for
 	work      workload.Workload
 	open      workload.Session // nil: none
 	boot      string

@@ -13,11 +13,17 @@ import (
 	"hostlab/internal/setting"
 )
 
-// Lacks says which levels of a factor this host does not have, and why: values that
-// its kernel does not offer or that need rights that we do not have.
-func Lacks(f experiment.Factor) map[string]string { return lacks(setting.Local(""), f) }
+// Look says which levels of a factor this host does not have, and why: values that its
+// kernel does not offer or that need rights that we do not have, and directories that
+// are not there; and on what the others lie.
+func Look(s *experiment.Study, f experiment.Factor) experiment.Here {
+	return look(setting.Local(""), s, f)
+}
 
-func lacks(sys *setting.System, f experiment.Factor) map[string]string {
+func look(sys *setting.System, s *experiment.Study, f experiment.Factor) experiment.Here {
+	if f.Directories != nil {
+		return lookAt(s, f)
+	}
 	out := map[string]string{}
 	for _, level := range f.Levels {
 		switch f.Kind {
@@ -35,7 +41,7 @@ func lacks(sys *setting.System, f experiment.Factor) map[string]string {
 			}
 		}
 	}
-	return out
+	return experiment.Here{Lacks: out}
 }
 
 // settings changes settings of the host for levels. The journal of the settings has

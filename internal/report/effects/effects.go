@@ -79,7 +79,7 @@ func (r *Report) head() *result.Experiment {
 // warnings are those of the record, then those of the analysis, each once.
 func (r *Report) warnings() []string {
 	var out []string
-	for _, w := range slices.Concat(r.Warnings, []string{r.unknownSection()}, r.Analysis.Warnings) {
+	for _, w := range slices.Concat(r.Warnings, []string{r.unknownSection()}, r.cautions(), r.Analysis.Warnings) {
 		if w != "" && !slices.Contains(out, w) {
 			out = append(out, w)
 		}

@@ -2,6 +2,7 @@ package effects
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -23,6 +24,7 @@ type extra interface {
 
 // extras lists them by name. Each gets the runs that count, in the order recorded.
 var extras = map[string]func(a *analysis.Analysis, runs []result.Run) extra{
+	"log":   newLogDevice,
 	"smt":   newSMT,
 	"table": newCross,
 }
@@ -90,6 +92,17 @@ func (r *Report) unknownSection() string {
 		return ""
 	}
 	return fmt.Sprintf("the record names %q as a section of its report, which this hostlab does not have: a newer one shows it", name)
+}
+
+// cautions are the warnings that were known before the first run.
+func (r *Report) cautions() (list []string) {
+	x := r.head()
+	for _, k := range slices.Sorted(maps.Keys(x.Context)) {
+		if strings.HasPrefix(k, result.CautionKey) {
+			list = append(list, x.Context[k])
+		}
+	}
+	return list
 }
 
 // namedSection is the JSON of a section that is not known.

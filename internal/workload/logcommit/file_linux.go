@@ -12,10 +12,14 @@ import (
 
 // create makes a new file in dir and locks it. Between the two, another run may
 // take it for a dead one's and remove it: then it has no links, and another is made.
-func create(dir string) (*os.File, error) {
+func create(dir string, sync Sync) (*os.File, error) {
+	flags := os.O_RDWR | os.O_CREATE | os.O_EXCL | unix.O_NOFOLLOW | unix.O_CLOEXEC
+	if sync == DSync || sync == Direct {
+		flags |= unix.O_DSYNC
+	}
 	for range 100 {
 		path := filepath.Join(dir, newName())
-		f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o600)
+		f, err := os.OpenFile(path, flags, 0o600)
 		if errors.Is(err, fs.ErrExist) {
 			continue
 		}
@@ -30,9 +34,28 @@ func create(dir string) (*os.File, error) {
 			f.Close()
 			continue
 		}
+		if sync == Direct {
+			// Not in open: where it is not supported, that fails and leaves the file.
+			if err := direct(f); err != nil {
+				return nil, errors.Join(err, discard(f, path))
+			}
+		}
 		return f, nil
 	}
 	return nil, errors.New("no name was free for the log file")
+}
+
+// direct sets O_DIRECT.
+func direct(f *os.File) error {
+	flags, err := unix.FcntlInt(f.Fd(), unix.F_GETFL, 0)
+	if err == nil {
+		_, err = unix.FcntlInt(f.Fd(), unix.F_SETFL, flags|unix.O_DIRECT)
+	}
+	if errors.Is(err, unix.EINVAL) {
+		return &DirError{Dir: filepath.Dir(f.Name()), Err: err, Problem: "the file system there has no writes past the cache (O_DIRECT)",
+			Remedy: "make blocks durable in another way, or " + elsewhere}
+	}
+	return wrap("fcntl", f, err)
 }
 
 // sweep removes the files in dir whose owner is dead: the kernel drops a flock

@@ -11,14 +11,22 @@ import (
 
 // create makes a new file that Windows itself removes with its last handle,
 // however the process ends. Nobody else may open it meanwhile.
-func create(dir string) (*os.File, error) {
+func create(dir string, sync Sync) (*os.File, error) {
+	attributes := uint32(windows.FILE_ATTRIBUTE_NORMAL | windows.FILE_FLAG_DELETE_ON_CLOSE)
+	switch sync {
+	case DSync:
+		attributes |= windows.FILE_FLAG_WRITE_THROUGH
+	case Direct:
+		attributes |= windows.FILE_FLAG_WRITE_THROUGH | windows.FILE_FLAG_NO_BUFFERING
+	case DataSync, Mapped:
+	}
 	path := filepath.Join(dir, newName())
 	name, err := windows.UTF16PtrFromString(path)
 	if err != nil {
 		return nil, &fs.PathError{Op: "create", Path: path, Err: err}
 	}
 	h, err := windows.CreateFile(name, windows.GENERIC_READ|windows.GENERIC_WRITE|windows.DELETE, 0, nil,
-		windows.CREATE_NEW, windows.FILE_ATTRIBUTE_NORMAL|windows.FILE_FLAG_DELETE_ON_CLOSE, 0)
+		windows.CREATE_NEW, attributes, 0)
 	if err != nil {
 		return nil, &fs.PathError{Op: "create", Path: path, Err: err}
 	}

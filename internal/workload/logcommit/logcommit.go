@@ -1,7 +1,9 @@
-// Package logcommit is the workload of a database's log writer: append 4 KiB,
-// make them durable, repeat. What it times is what a session waits for at commit.
+// Package logcommit is the workload of a database's log writer: append a block, make it
+// durable, repeat. What it times is what a session waits for at commit. Several writers
+// commit together, as sessions of a database do (group.go); how a block is made durable
+// is one of Syncs.
 //
-// The pattern is that of
+// Unless told otherwise, the pattern is that of
 //
 //	fio --rw=write --bs=4k --fdatasync=1 --ioengine=sync --numjobs=1
 //
@@ -24,16 +26,25 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
+	"unsafe"
 
 	crand "crypto/rand"
 )
 
-// CommitBytes is the size of one commit: a page, and the largest block that every
-// device writes atomically in practice.
+// CommitBytes is the size of one commit unless a Config says otherwise: a page, and the
+// largest block that every device writes atomically in practice.
 const CommitBytes = 4096
+
+// A block is within these, a multiple of sector.
+const (
+	LeastBlock = 512
+	MostBlock  = 64 << 10
+	sector     = 512
+)
 
 // MaxFileBytes bounds what a run may take from a file system that others need.
 const MaxFileBytes = 64 << 20
@@ -51,17 +62,57 @@ const (
 	Overwritten Layout = "overwritten" // written before: a recycled log
 )
 
+// Sync says how a block is made durable.
+type Sync string
+
+// The ways. Direct goes past the page cache too, and Mapped is a store into a mapping of
+// persistent memory whose cache lines are written back, without a system call.
+const (
+	DataSync Sync = "fdatasync"    // write, then fdatasync
+	DSync    Sync = "dsync"        // a write with O_DSYNC
+	Direct   Sync = "direct-dsync" // a write with O_DIRECT and O_DSYNC
+	Mapped   Sync = "mapped"       // MAP_SYNC on DAX
+)
+
+// Syncs are all ways.
+var Syncs = []Sync{DataSync, DSync, Direct, Mapped}
+
 // Config says where and how to commit.
 type Config struct {
 	Dir    string
-	Bytes  int64 // of the file before it starts again at 0; a multiple of CommitBytes, at most MaxFileBytes
+	Bytes  int64 // of the file before it starts again at 0; a multiple of Block, at most MaxFileBytes
+	Block  int64 // bytes of one commit, a multiple of 512 from LeastBlock to MostBlock; 0: CommitBytes
 	Layout Layout
+	Sync   Sync   // "": DataSync
 	Seed   uint64 // of the content, which does not compress
 }
 
 // DefaultConfig has the size of a PostgreSQL log segment and fio's layout.
 func DefaultConfig(dir string) Config {
-	return Config{Dir: dir, Bytes: 16 << 20, Layout: Allocated, Seed: 1}
+	return Config{Dir: dir, Bytes: 16 << 20, Block: CommitBytes, Layout: Allocated, Sync: DataSync, Seed: 1}
+}
+
+// check fills in defaults, and says what cannot be.
+func (c *Config) check() error {
+	if c.Block == 0 {
+		c.Block = CommitBytes
+	}
+	if c.Sync == "" {
+		c.Sync = DataSync
+	}
+	switch {
+	case c.Block < LeastBlock || c.Block > MostBlock || c.Block%sector != 0:
+		return fmt.Errorf("commits of %d bytes: want a multiple of %d from %d to %d", c.Block, sector, LeastBlock, MostBlock)
+	case c.Bytes < c.Block || c.Bytes > MaxFileBytes || c.Bytes%c.Block != 0:
+		return fmt.Errorf("a log of %d bytes: want a multiple of %d up to %d", c.Bytes, c.Block, int64(MaxFileBytes))
+	case c.Layout != Allocated && c.Layout != Extending && c.Layout != Overwritten:
+		return fmt.Errorf("unknown layout %q", c.Layout)
+	case !slices.Contains(Syncs, c.Sync):
+		return fmt.Errorf("unknown way to make a block durable: %q", c.Sync)
+	case c.Sync == Mapped && c.Layout == Extending:
+		return errors.New("a mapped log cannot grow with each commit: its layout is allocated or overwritten")
+	}
+	return nil
 }
 
 // Log is a file that is being committed to. It is not safe for concurrent use.
@@ -69,9 +120,10 @@ type Log struct {
 	cfg   Config
 	f     *os.File
 	path  string
-	buf   []byte
+	buf   []byte // of one commit, on a page's boundary, as O_DIRECT asks for
 	off   int64
 	count uint64
+	mem   []byte // the file, with Mapped
 }
 
 // Open makes the log file in cfg.Dir, after removing those that killed runs left
@@ -83,25 +135,32 @@ type Log struct {
 //
 // Errors are *DirError when the directory is at fault.
 func Open(cfg Config) (*Log, error) {
-	if cfg.Bytes < CommitBytes || cfg.Bytes > MaxFileBytes || cfg.Bytes%CommitBytes != 0 {
-		return nil, fmt.Errorf("a log of %d bytes: want a multiple of %d up to %d", cfg.Bytes, CommitBytes, int64(MaxFileBytes))
-	}
-	switch cfg.Layout {
-	case Allocated, Extending, Overwritten:
-	default:
-		return nil, fmt.Errorf("unknown layout %q", cfg.Layout)
+	if err := cfg.check(); err != nil {
+		return nil, err
 	}
 	sweep(cfg.Dir)
-	f, err := create(cfg.Dir)
+	f, err := create(cfg.Dir, cfg.Sync)
 	if err != nil {
 		return nil, dirError(cfg.Dir, err)
 	}
-	l := &Log{cfg: cfg, f: f, path: f.Name(), buf: make([]byte, CommitBytes)}
+	l := &Log{cfg: cfg, f: f, path: f.Name(), buf: aligned(int(cfg.Block))}
 	l.fill(cfg.Seed)
-	if err := l.prepare(); err != nil {
+	err = l.prepare()
+	if err == nil && cfg.Sync == Mapped {
+		err = l.mapFile()
+	}
+	if err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
 	return l, nil
+}
+
+// aligned returns n bytes that start on a page's boundary.
+func aligned(n int) []byte {
+	const page = 4096
+	b := make([]byte, n+page)
+	off := -int(uintptr(unsafe.Pointer(&b[0]))) & (page - 1)
+	return b[off : off+n : off+n]
 }
 
 // fill draws the content of the commits to come.
@@ -125,38 +184,54 @@ func (l *Log) Layout() Layout { return l.cfg.Layout }
 // Path is where the file is, until Close.
 func (l *Log) Path() string { return l.path }
 
-// Commit appends CommitBytes and makes them durable. It returns the time from
-// before the write until the sync returned. It starts the file again when it is
-// full, outside of that time.
+// Commit appends a block and makes it durable. It returns the time from before the
+// write until it was durable. It starts the file again when it is full, outside of
+// that time.
 func (l *Log) Commit() (time.Duration, error) {
-	if l.full() {
+	if l.full(1) {
 		if err := l.prepare(); err != nil {
 			return 0, err
 		}
 	}
-	l.count++
-	stamp(l.buf, l.count)
+	l.stamp(l.buf)
+	return l.put(l.buf)
+}
+
+// put appends blocks that have their stamps, and makes them durable together. There
+// has to be room for them.
+func (l *Log) put(b []byte) (time.Duration, error) {
 	start := time.Now()
-	err := writeAt(l.f, l.buf, l.off)
-	if err == nil {
+	var err error
+	if l.cfg.Sync == Mapped {
+		err = l.store(b)
+	} else if err = writeAt(l.f, b, l.off); err == nil && l.cfg.Sync == DataSync {
 		err = datasync(l.f)
 	}
 	took := time.Since(start)
 	if err != nil {
-		return took, dirError(l.cfg.Dir, fmt.Errorf("commit %d: %w", l.count, err))
+		return took, l.failed(fmt.Errorf("commit %d: %w", l.count, err))
 	}
-	l.off += CommitBytes
+	l.off += int64(len(b))
 	return took, nil
 }
 
-// full reports whether the next commit starts the file again.
-func (l *Log) full() bool { return l.off+CommitBytes > l.cfg.Bytes }
+// failed is the error of a write. O_DIRECT takes whole blocks of the device only.
+func (l *Log) failed(err error) error {
+	if l.cfg.Sync == Direct && errors.Is(err, syscall.EINVAL) {
+		return &DirError{Dir: l.cfg.Dir, Err: err, Problem: fmt.Sprintf("blocks of %d bytes cannot be written past the cache there (O_DIRECT)", l.cfg.Block),
+			Remedy: "commit 4 KiB or more, or make blocks durable in another way"}
+	}
+	return dirError(l.cfg.Dir, err)
+}
+
+// full reports whether the next n commits start the file again.
+func (l *Log) full(n int) bool { return l.off+int64(n)*l.cfg.Block > l.cfg.Bytes }
 
 // Block commits n times and appends the times in seconds to into, which it
 // returns. It makes room before the first of them, never in between, and ends
 // early with ctx's error when that is cancelled; one commit is not interrupted.
 func (l *Log) Block(ctx context.Context, n int, into []float64) ([]float64, error) {
-	if l.off+int64(n)*CommitBytes > l.cfg.Bytes {
+	if l.full(n) {
 		if err := l.prepare(); err != nil {
 			return into, err
 		}
@@ -179,31 +254,38 @@ func (l *Log) Close() error {
 	if l.f == nil {
 		return nil
 	}
-	err := discard(l.f, l.path)
+	err := l.unmap()
+	err = errors.Join(err, discard(l.f, l.path))
 	l.f = nil
 	return err
 }
 
 // prepare brings the file into its layout, durably, and goes back to its start.
 func (l *Log) prepare() error {
+	if l.cfg.Layout == Overwritten && l.count > 0 {
+		l.off = 0 // everything is there, and durable
+		return nil
+	}
 	err := l.layOut()
 	if err == nil {
 		err = l.f.Sync()
 	}
 	l.off = 0
 	if err != nil {
-		return dirError(l.cfg.Dir, fmt.Errorf("lay out %d MiB: %w", l.cfg.Bytes>>20, err))
+		return l.failed(fmt.Errorf("lay out %d MiB: %w", l.cfg.Bytes>>20, err))
 	}
 	return nil
 }
 
 func (l *Log) layOut() error {
 	if l.cfg.Layout == Overwritten {
-		if l.count > 0 {
-			return nil
+		// In large pieces: with O_DSYNC each is a commit of its own.
+		piece := aligned(int(min(l.cfg.Bytes, 1<<20/l.cfg.Block*l.cfg.Block)))
+		for n := 0; n < len(piece); {
+			n += copy(piece[n:], l.buf)
 		}
-		for off := int64(0); off < l.cfg.Bytes; off += CommitBytes {
-			if err := writeAt(l.f, l.buf, off); err != nil {
+		for off := int64(0); off < l.cfg.Bytes; off += int64(len(piece)) {
+			if err := writeAt(l.f, piece[:min(int64(len(piece)), l.cfg.Bytes-off)], off); err != nil {
 				return err
 			}
 		}
@@ -224,9 +306,10 @@ func (l *Log) layOut() error {
 
 // stamp makes each commit differ from the last in every sector, lest a device or
 // file system that deduplicates write nothing.
-func stamp(b []byte, n uint64) {
-	for s := 0; s < len(b); s += 512 {
-		x := (n + uint64(s)) * 0x9e3779b97f4a7c15
+func (l *Log) stamp(b []byte) {
+	l.count++
+	for s := 0; s < len(b); s += sector {
+		x := (l.count + uint64(s)) * 0x9e3779b97f4a7c15
 		for i := range 8 {
 			b[s+i] = byte(x >> (8 * i))
 		}

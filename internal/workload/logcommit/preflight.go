@@ -89,6 +89,9 @@ func preflight(s host.Storage, dir string, need int64, k kernel) error {
 // does not know keeps the kernel's.
 func dirError(dir string, err error) error {
 	e := &DirError{Dir: dir, Remedy: elsewhere, Err: err}
+	if told, ok := errors.AsType[*DirError](err); ok {
+		return told
+	}
 	switch {
 	case err == nil:
 		return nil

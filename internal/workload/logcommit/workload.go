@@ -5,14 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"time"
 
 	"hostlab/internal/host"
 	"hostlab/internal/workload"
 	"hostlab/internal/workload/latency"
-	"hostlab/internal/workload/thread"
 )
 
 // Workload implements workload.Workload.
@@ -23,15 +21,22 @@ func (Workload) Describe() workload.Description {
 	return workload.Description{
 		Name:  "logcommit",
 		Title: "commits as a database's log writer does",
-		About: "One writer appends 4 KiB to a file, makes it durable with fdatasync (FlushFileBuffers on Windows) and repeats. What is timed is " +
-			"what a session waits for at commit. With a rate, commits arrive as sessions would send them, and each is timed from the moment " +
-			"that it was due, so that one which waits for the one before counts its wait, and its wake-up. It does not group commits, and " +
-			"says nothing about reads, other block sizes or several writers.",
+		About: "Writers append blocks to a log file, make them durable and repeat. What is timed is what a session waits for at commit. Several " +
+			"writers commit together: one makes durable what all who wait have written. With a rate, commits arrive as sessions would send " +
+			"them, and each is timed from the moment that it was due, so that one which waits for the one before counts its wait, and its " +
+			"wake-up. With work, each writer computes before it commits, as an application does, so that a run tells which share of its " +
+			"time is the log's. It says nothing about reads.",
 		Params: []workload.Param{
 			{Name: "dir", Kind: workload.String, Default: "", Help: "directory of the log; none: the experiment's own"},
 			{Name: "layout", Kind: workload.String, Default: string(Allocated), Choices: []string{string(Allocated), string(Extending), string(Overwritten)},
 				Help: "what a commit meets: a new file, a growing one, or a recycled one"},
-			{Name: "size", Kind: workload.Bytes, Default: int64(16 << 20), Min: CommitBytes, Max: MaxFileBytes, Help: "of the file, before it starts again"},
+			{Name: "size", Kind: workload.Bytes, Default: int64(16 << 20), Min: LeastBlock, Max: MaxFileBytes, Help: "of the file, before it starts again"},
+			{Name: "block", Kind: workload.Bytes, Default: int64(CommitBytes), Min: LeastBlock, Max: MostBlock, Help: "of one commit, a multiple of 512"},
+			{Name: "sync", Kind: workload.String, Default: string(DataSync), Choices: syncNames(),
+				Help: "how it is made durable: write and fdatasync (FlushFileBuffers on Windows), O_DSYNC, O_DIRECT with O_DSYNC, or a store to persistent memory (DAX)"},
+			{Name: "writers", Kind: workload.Int, Default: int64(1), Min: 1, Max: mostWriters, Help: "that commit at the same time"},
+			{Name: "group", Kind: workload.Bool, Default: true, Help: "writers who wait share one write; false: each makes its own"},
+			{Name: "work", Kind: workload.Int, Default: int64(0), Max: 1e8, Help: "additions that a writer computes before each commit; not with a rate"},
 			{Name: "count", Kind: workload.Int, Default: int64(1000), Min: 1, Max: 1e6, Help: "commits of a run, at most"},
 			{Name: "duration", Kind: workload.Duration, Default: time.Duration(0), Max: 3600, Help: "a run ends after it even if fewer were made; 0: never"},
 			{Name: "rate", Kind: workload.Float, Default: 0.0, Unit: "1/s", Max: 1e6, Help: "commits that arrive a second; 0: one after the other"},
@@ -40,8 +45,44 @@ func (Workload) Describe() workload.Description {
 		},
 		Responses: append(latency.Responses("commit"),
 			workload.Response{Name: "commits_per_s", Title: "Commits per second", Unit: "1/s", Better: "higher"},
-			workload.Response{Name: "wall", Title: "Elapsed time of a run", Unit: "s", Better: "lower"}),
+			workload.Response{Name: "wall", Title: "Elapsed time of a run", Unit: "s", Better: "lower"},
+			workload.Response{Name: "log_write", Title: "Average log write", Unit: "s", Better: "lower"},
+			workload.Response{Name: "log_writes", Title: "Log writes of a run", Unit: "", Better: "lower"},
+			workload.Response{Name: "log_wait", Title: "Waiting for commits, a writer", Unit: "s", Better: "lower"},
+			workload.Response{Name: "log_share", Title: "Share of the time that waits for commits", Unit: "", Better: "lower"},
+			workload.Response{Name: "application", Title: "Computing before commits, a writer", Unit: "s", Better: "lower"}),
 	}
+}
+
+const mostWriters = 256
+
+func syncNames() (list []string) {
+	for _, s := range Syncs {
+		list = append(list, string(s))
+	}
+	return list
+}
+
+// Validate implements workload.Validator.
+func (Workload) Validate(cfg workload.Config) error {
+	p := cfg.Params
+	wrong := func(name, format string, a ...any) error {
+		return &workload.ParamError{Name: name, Text: fmt.Sprintf(format, a...)}
+	}
+	block, size := p.Int("block"), p.Int("size")
+	switch {
+	case block%sector != 0:
+		return wrong("block", "%d is not a multiple of %d", block, sector)
+	case size%block != 0:
+		return wrong("size", "%d is not a multiple of %d, the block", size, block)
+	case size < block*p.Int("writers"):
+		return wrong("size", "%d has no room for a block of each of %d writers", size, p.Int("writers"))
+	case Sync(p.String("sync")) == Mapped && Layout(p.String("layout")) == Extending:
+		return wrong("layout", "a mapped log cannot grow with each commit; take allocated or overwritten")
+	case p.Int("work") > 0 && p.Float("rate") > 0:
+		return wrong("work", "commits that arrive at a rate wait for nobody's computing; take one of work and rate")
+	}
+	return nil
 }
 
 // Open implements workload.Workload.
@@ -73,15 +114,15 @@ func (s *session) open(p workload.Values) error {
 	case !filepath.IsAbs(dir):
 		dir = filepath.Join(s.base, dir)
 	}
-	cfg := Config{Dir: dir, Bytes: p.Int("size"), Layout: Layout(p.String("layout")), Seed: 1}
+	if err := (Workload{}).Validate(workload.Config{Params: p}); err != nil {
+		return err
+	}
+	cfg := Config{Dir: dir, Bytes: p.Int("size"), Block: p.Int("block"), Layout: Layout(p.String("layout")), Sync: Sync(p.String("sync")), Seed: 1}
 	if s.log != nil && cfg == s.made {
 		return nil
 	}
 	if err := s.Close(); err != nil {
 		return err
-	}
-	if cfg.Bytes%CommitBytes != 0 {
-		return &workload.ParamError{Name: "size", Text: fmt.Sprintf("%d is not a multiple of %d", cfg.Bytes, CommitBytes)}
 	}
 	err := Preflight(host.Storage{}, dir, cfg.Bytes+1<<20)
 	if err == nil {
@@ -122,89 +163,33 @@ func (s *session) Run(ctx context.Context, r workload.Request) (out workload.Sam
 			return out, asParam(err)
 		}
 	}
-	times := make([]float64, 0, p.Int("count"))
-	begin := time.Now()
-	aside, err := s.commits(ctx, r, begin, &times)
-	if err != nil {
+	writers := int(p.Int("writers"))
+	c := newCrew(newGroup(s.log, newClock(), writers, p.Bool("group")), r)
+	c.delay = s.delay
+	if err := c.run(ctx, writers); err != nil {
 		return out, asParam(err)
 	}
-	wall := (time.Since(begin) - aside).Seconds()
-	latency.Fill(&out, "commit", times)
+	wall := c.clock.now().Seconds()
+	latency.Fill(&out, "commit", c.times)
 	out.Values["wall"] = wall
-	out.Values["commits_per_s"] = float64(len(times)) / wall
+	out.Values["commits_per_s"] = float64(len(c.times)) / wall
+	out.Values["log_writes"] = float64(c.group.writes)
+	out.Values["log_wait"] = c.wait.Seconds() / float64(writers)
+	out.Values["log_share"] = out.Values["log_wait"] / wall
+	if c.group.writes > 0 {
+		out.Values["log_write"] = c.group.took.Seconds() / float64(c.group.writes)
+	} else {
+		out.Missing["log_write"] = out.Missing["p50"]
+	}
+	if p.Int("work") > 0 {
+		out.Values["application"] = c.app.Seconds() / float64(writers)
+	} else {
+		out.Missing["application"] = "the writers compute nothing; set work"
+	}
 	if got, asked := s.log.Layout(), Layout(p.String("layout")); got != asked {
 		out.Warnings = append(out.Warnings, fmt.Sprintf("the file system cannot allocate ahead: layout %s was used instead of %s", got, asked))
 	}
 	return out, nil
-}
-
-// commits makes the commits of a run. It returns how long it laid out the file
-// anew in between, which is no part of them.
-func (s *session) commits(ctx context.Context, r workload.Request, begin time.Time, times *[]float64) (aside time.Duration, err error) {
-	p := r.Params
-	var arrivals *latency.Arrivals
-	if rate := p.Float("rate"); rate > 0 {
-		arrivals = latency.Even(begin, rate)
-		if p.String("arrivals") == "random" {
-			arrivals = latency.Poisson(begin, rate, r.Seed)
-		}
-		// The thread sleeps itself: the runtime would have another one wake it.
-		runtime.LockOSThread()
-		defer runtime.UnlockOSThread()
-	}
-	limit := p.Duration("duration")
-	for n := range cap(*times) {
-		if err := ctx.Err(); err != nil {
-			return aside, err
-		}
-		if limit > 0 && time.Since(begin)-aside >= limit {
-			break
-		}
-		if s.log.full() {
-			was := time.Now()
-			if err := s.log.prepare(); err != nil {
-				return aside, err
-			}
-			d := time.Since(was)
-			aside += d
-			if arrivals != nil {
-				arrivals.Shift(d)
-			}
-		}
-		due := time.Now()
-		if arrivals != nil {
-			due = arrivals.Next()
-			if limit > 0 && due.Sub(begin)-aside >= limit {
-				break
-			}
-			if err := sleepUntil(ctx, due); err != nil {
-				return aside, err
-			}
-		}
-		if s.delay != nil {
-			s.delay(n)
-		}
-		if _, err := s.log.Commit(); err != nil {
-			return aside, err
-		}
-		*times = append(*times, time.Since(due).Seconds())
-	}
-	return aside, nil
-}
-
-// sleepUntil sleeps in parts, so that it can be cancelled.
-func sleepUntil(ctx context.Context, due time.Time) error {
-	const part = 50 * time.Millisecond
-	for left := time.Until(due); left > 0; left = time.Until(due) {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		if left > part {
-			left = part
-		}
-		thread.Sleep(left)
-	}
-	return nil
 }
 
 // Close implements workload.Session.

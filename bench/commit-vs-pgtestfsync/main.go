@@ -1,0 +1,160 @@
+// Commit-vs-pgtestfsync compares hostlab's rate of commits with that which PostgreSQL's
+// pg_test_fsync reports for the same pattern: one block of 8 KiB of a file that was
+// filled before, written over and over, made durable by fdatasync or by a write with
+// O_DIRECT and O_DSYNC. They run in turn, in random order.
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"hostlab/internal/stats"
+	"hostlab/internal/workload/logcommit"
+)
+
+func main() {
+	dir := flag.String("dir", ".", "directory on the device")
+	program := flag.String("program", "pg_test_fsync", "pg_test_fsync; Debian has it below /usr/lib/postgresql")
+	rounds := flag.Int("rounds", 15, "rounds; an interval takes 6")
+	seed := flag.Uint64("seed", uint64(time.Now().UnixNano()), "of the order")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := compare(ctx, *dir, *program, *rounds, *seed); err != nil {
+		fmt.Fprintln(os.Stderr, "commit-vs-pgtestfsync:", err)
+		os.Exit(1)
+	}
+}
+
+// pattern is one that both have.
+type pattern struct {
+	sync logcommit.Sync
+	name string // in pg_test_fsync's output
+	rate map[string][]float64
+}
+
+const (
+	blockBytes = 8192
+	each       = time.Second // of a run, the least that pg_test_fsync takes
+)
+
+func compare(ctx context.Context, parent, program string, rounds int, seed uint64) (err error) {
+	dir, err := os.MkdirTemp(parent, ".hostlab-pgtestfsync-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	patterns := []*pattern{{logcommit.DataSync, "fdatasync", map[string][]float64{}}, {logcommit.Direct, "open_datasync", map[string][]float64{}}}
+	rng := rand.New(rand.NewPCG(seed, 0))
+	fmt.Printf("%d rounds of %v each, seed %d; commits of %d bytes a second\n", rounds, each, seed, blockBytes)
+	for range rounds {
+		conds := []func() error{func() error { return postgres(ctx, program, dir, patterns) }}
+		for _, p := range patterns {
+			for _, who := range []string{"hostlab", "again"} {
+				conds = append(conds, func() error {
+					rate, err := ours(ctx, dir, p.sync)
+					p.rate[who] = append(p.rate[who], rate)
+					return err
+				})
+			}
+		}
+		rng.Shuffle(len(conds), func(i, j int) { conds[i], conds[j] = conds[j], conds[i] })
+		for _, run := range conds {
+			if err := run(); err != nil {
+				return err
+			}
+		}
+	}
+	for _, p := range patterns {
+		ratio := stats.PairedRatio(p.rate["hostlab"], p.rate["pg"], 0.05)
+		aa := stats.PairedRatio(p.rate["hostlab"], p.rate["again"], 0.05)
+		word := "not decided by so many rounds"
+		switch {
+		case ratio.Low >= 0.9 && ratio.High <= 1.1:
+			word = "yes"
+		case ratio.High < 0.9 || ratio.Low > 1.1:
+			word = "no"
+		}
+		fmt.Printf("%-14s hostlab %7.0f/s  pg_test_fsync %7.0f/s  ratio %.3f [%.3f, %.3f]  A/A %.3f [%.3f, %.3f]  n=%d  within 10 %%: %s\n", p.name,
+			stats.Median(p.rate["hostlab"]), stats.Median(p.rate["pg"]), ratio.Estimate, ratio.Low, ratio.High, aa.Estimate, aa.Low, aa.High, ratio.N, word)
+	}
+	return nil
+}
+
+// ours commits for a second, to one block.
+func ours(ctx context.Context, dir string, sync logcommit.Sync) (rate float64, err error) {
+	l, err := logcommit.Open(logcommit.Config{Dir: dir, Bytes: blockBytes, Block: blockBytes, Layout: logcommit.Overwritten, Sync: sync, Seed: 1})
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, l.Close()) }()
+	n, began := 0, time.Now()
+	for ; time.Since(began) < each; n++ {
+		if _, err := l.Block(ctx, 1, nil); err != nil {
+			return 0, err
+		}
+	}
+	return float64(n) / time.Since(began).Seconds(), nil
+}
+
+// postgres runs pg_test_fsync until it has told both patterns, which are its first.
+func postgres(ctx context.Context, program, dir string, patterns []*pattern) error {
+	path, err := filepath.Abs(filepath.Join(dir, "pg_test_fsync.out"))
+	if err != nil {
+		return err
+	}
+	cmd := exec.CommandContext(ctx, program, "-s", "1", "-f", path)
+	cmd.Dir = dir
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	if err := cmd.Start(); err != nil {
+		return fmt.Errorf("%w; name it with -program", err)
+	}
+	rates, err := read(out, patterns)
+	_ = cmd.Process.Signal(syscall.SIGTERM) // it removes its file
+	_ = cmd.Wait()
+	if err != nil {
+		return err
+	}
+	for _, p := range patterns {
+		p.rate["pg"] = append(p.rate["pg"], rates[p.name])
+	}
+	return nil
+}
+
+// read finds the rates of "Compare file sync methods using one 8kB write".
+func read(out io.Reader, patterns []*pattern) (map[string]float64, error) {
+	rates := map[string]float64{}
+	for s := bufio.NewScanner(out); s.Scan(); {
+		f := strings.Fields(s.Text())
+		for _, p := range patterns {
+			if len(f) < 3 || f[0] != p.name || f[2] != "ops/sec" {
+				continue
+			}
+			v, err := strconv.ParseFloat(f[1], 64)
+			if err != nil {
+				return nil, fmt.Errorf("pg_test_fsync: %w", err)
+			}
+			if rates[p.name] = v; len(rates) == len(patterns) {
+				return rates, nil
+			}
+		}
+	}
+	return nil, errors.New("pg_test_fsync ended without the rates of one 8kB write")
+}

@@ -1,0 +1,33 @@
+//go:build !linux
+
+package delayfs
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"hostlab/internal/workload/worker"
+)
+
+const noFUSE = "slowed directories need FUSE, which is Linux's"
+
+// Lacking says why nothing can be mounted here.
+func Lacking() string { return noFUSE }
+
+// Jobs lists what worker processes of this package do.
+func Jobs() []worker.Job { return nil }
+
+// Mount is one file system.
+type Mount struct{}
+
+// New fails.
+func New(context.Context, string, string, time.Duration) (*Mount, error) {
+	return nil, errors.New(noFUSE)
+}
+
+// Close does nothing.
+func (m *Mount) Close() error { return nil }
+
+// Sweep does nothing.
+func Sweep() {}

@@ -1,0 +1,177 @@
+package delayfs
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"hostlab/internal/workload/worker"
+)
+
+const holdVar = "HOSTLAB_DELAYFS_HOLD"
+
+func TestMain(m *testing.M) {
+	worker.Main(Jobs())
+	if base := os.Getenv(holdVar); base != "" {
+		if _, err := New(context.Background(), filepath.Join(base, "behind"), filepath.Join(base, "at"), time.Millisecond); err != nil {
+			println(err.Error())
+			os.Exit(1)
+		}
+		println("mounted")
+		select {}
+	}
+	os.Exit(m.Run())
+}
+
+// dirs makes the two directories, or reports that nothing can be mounted here, where
+// Lacking has to say why.
+func dirs(t *testing.T) (base string, ok bool) {
+	t.Helper()
+	base = t.TempDir()
+	for _, name := range []string{"behind", "at"} {
+		if err := os.Mkdir(filepath.Join(base, name), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if why := Lacking(); why != "" {
+		if _, err := New(t.Context(), base+"/behind", base+"/at", 1); err == nil {
+			t.Errorf("mounted, though %s", why)
+		}
+		t.Logf("nothing mounted: %s", why)
+		return base, false
+	}
+	return base, true
+}
+
+// Syncs and synchronous writes take at least the delay, plain writes arrive behind, and
+// after Close nothing is mounted.
+func TestDelays(t *testing.T) {
+	base, ok := dirs(t)
+	if !ok {
+		return
+	}
+	const delay = 20 * time.Millisecond
+	m, err := New(t.Context(), base+"/behind", base+"/at", delay)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	for _, c := range []struct {
+		name  string
+		flags int
+		sync  func(fd int) error
+		slow  bool // the write itself
+	}{
+		{"fdatasync", 0, unix.Fdatasync, false},
+		{"fsync", 0, unix.Fsync, false},
+		{"dsync", unix.O_DSYNC, nil, true},
+		{"sync", unix.O_SYNC, nil, true},
+		{"direct", unix.O_DSYNC | unix.O_DIRECT, nil, true},
+	} {
+		path := filepath.Join(base, "at", c.name)
+		fd, err := unix.Open(path, unix.O_RDWR|unix.O_CREAT|unix.O_CLOEXEC|c.flags, 0o600)
+		if err != nil {
+			t.Fatalf("%s: %v", c.name, err)
+		}
+		block := bytes.Repeat([]byte{7}, 8192)
+		began := time.Now()
+		n, err := unix.Pwrite(fd, block, 0)
+		if took := time.Since(began); err != nil || n != len(block) || c.slow && took < delay {
+			t.Errorf("%s: wrote %d bytes in %v: %v", c.name, n, took, err)
+		}
+		if c.sync != nil {
+			began = time.Now()
+			if err := c.sync(fd); err != nil || time.Since(began) < delay {
+				t.Errorf("%s took %v: %v", c.name, time.Since(began), err)
+			}
+		}
+		_ = unix.Close(fd)
+		if got, err := os.ReadFile(filepath.Join(base, "behind", c.name)); err != nil || !bytes.Equal(got, block) {
+			t.Errorf("%s: %d bytes arrived behind: %v", c.name, len(got), err)
+		}
+	}
+	d, err := os.Open(base + "/at")
+	if err != nil {
+		t.Fatal(err)
+	}
+	began := time.Now()
+	if err := d.Sync(); err != nil || time.Since(began) < delay {
+		t.Errorf("the sync of a directory took %v: %v", time.Since(began), err)
+	}
+	names, err := d.Readdirnames(-1)
+	if err != nil || len(names) != 5 {
+		t.Errorf("names %v: %v", names, err)
+	}
+	// It is unmounted although the directory is still open.
+	for range 2 {
+		if err := m.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	_ = d.Close()
+	if mounted(base + "/at") {
+		t.Error("still mounted")
+	}
+	if left, err := os.ReadDir(base + "/at"); err != nil || len(left) != 0 {
+		t.Errorf("%d files at the mount point after Close: %v", len(left), err)
+	}
+}
+
+// The mount ends with the process that made it, however that ends, and what a killed
+// server leaves is unmounted by the next start.
+func TestKilled(t *testing.T) {
+	base, ok := dirs(t)
+	if !ok {
+		return
+	}
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), holdVar+"="+base)
+	out, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	line := make([]byte, 8)
+	if _, err := out.Read(line); err != nil || !mounted(base+"/at") {
+		t.Fatalf("not mounted: %s %v", line, err)
+	}
+	_ = cmd.Process.Kill()
+	_ = cmd.Wait()
+	for end := time.Now().Add(10 * time.Second); mounted(base + "/at"); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("still mounted 10 s after SIGKILL")
+		}
+	}
+
+	m, err := New(t.Context(), base+"/behind", base+"/at", time.Millisecond)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server, err := os.FindProcess(m.session.PID())
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = server.Kill()
+	for end := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
+		if _, err := os.Stat(base + "/at"); errors.Is(err, unix.ENOTCONN) {
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatal("the mount answers 10 s after its server was killed")
+		}
+	}
+	Sweep()
+	if mounted(base + "/at") {
+		t.Error("Sweep left a dead mount")
+	}
+	_ = m.Close()
+}

@@ -1,0 +1,97 @@
+package experiment
+
+import (
+	"slices"
+	"strings"
+
+	"hostlab/internal/delayfs"
+	"hostlab/internal/result"
+	"hostlab/internal/screen"
+	"hostlab/internal/spelling"
+	"hostlab/internal/workload"
+)
+
+// levelPrefix begins what the command line sets of a level.
+const levelPrefix = "level."
+
+// directories reads what levels stand for, from the file and from the command line.
+func (p *parser) directories(f fields, x *Factor, param workload.Param) {
+	if param.Kind != workload.String {
+		p.add(f.place("directories"), "parameter %s of workload %s is no directory", param.Name, p.desc.Name)
+		return
+	}
+	x.Directories = map[string]Directory{}
+	for _, d := range get(f, "directories", []named(nil)) {
+		if !slices.Contains(x.Levels, d.name) {
+			p.addHint(d.at, spelling.Meant(d.name, x.Levels), "directories: factor %s has no level %q", x.Name, screen.Short(d.name))
+			continue
+		}
+		p.directory(x, d.name, d.text, d.textAt, false)
+	}
+	for _, l := range x.Levels {
+		if text, ok := p.over.Set[levelPrefix+l]; ok {
+			p.directory(x, l, text, place{source: "--set " + levelPrefix + screen.Short(l) + "=" + screen.Short(text)}, true)
+		}
+	}
+	if x.Directories[x.Baseline].Delay > 0 {
+		p.s.Evidence = result.Emulated // every comparison is with it
+	}
+}
+
+func (p *parser) directory(x *Factor, level, text string, at place, given bool) {
+	d, err := delayfs.ParsePlace(text)
+	switch {
+	case err != nil:
+		p.add(at, "%v", err)
+	case text == "":
+		p.add(at, "names no directory")
+	default:
+		x.Directories[level] = Directory{d, given}
+	}
+}
+
+// strayLevels tells of directories on the command line that no factor takes.
+func (p *parser) strayLevels() {
+	var known []string
+	for _, f := range p.s.Factors {
+		if f.Directories != nil {
+			known = append(known, f.Levels...)
+		}
+	}
+	for _, k := range sortedSets(p.over.Set) {
+		l, ok := strings.CutPrefix(k, levelPrefix)
+		if !ok || slices.Contains(known, l) {
+			continue
+		}
+		at := place{source: "--set " + screen.Short(k) + "=" + screen.Short(p.over.Set[k])}
+		if len(known) == 0 {
+			p.add(at, "no factor of this study has levels that stand for directories")
+			continue
+		}
+		hint := spelling.Meant(l, known)
+		if hint != "" {
+			hint = levelPrefix + hint
+		}
+		p.addHint(at, hint, "no level %q stands for a directory: there are %s", screen.Short(l), strings.Join(known, ", "))
+	}
+}
+
+func sortedSets(m map[string]string) (keys []string) {
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// String is the directory as it was written.
+func (d Directory) String() string {
+	if d.Delay == 0 {
+		return d.Dir
+	}
+	text := "delay:" + screen.Brief(d.Delay)
+	if d.Dir != "" {
+		text += ":" + d.Dir
+	}
+	return text
+}

@@ -1,0 +1,213 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"hostlab/internal/delayfs"
+	"hostlab/internal/experiment"
+	"hostlab/internal/host"
+	"hostlab/internal/result"
+	"hostlab/internal/workload/logcommit"
+)
+
+// leastRoom is what a level's directory has to have free before anything is run; what a
+// workload takes beyond that it finds out itself.
+const leastRoom = 1 << 20
+
+// lookAt says which levels have no directory here, on what the others lie, and which of
+// them lie on the same device, between which there is nothing to see.
+func lookAt(s *experiment.Study, f experiment.Factor) experiment.Here {
+	here := experiment.Here{Lacks: map[string]string{}, Context: map[string]string{}}
+	on := map[string]string{} // device -> level
+	for _, l := range f.Levels {
+		d, named := f.Directories[l]
+		if !named {
+			here.Lacks[l] = fmt.Sprintf("no directory was named for it: --set level.%s=DIRECTORY", l)
+			continue
+		}
+		own := d.Dir == "" || d.Dir == experiment.OwnDirectory
+		if d.Delay > 0 {
+			if why := delayfs.Lacking(); why != "" {
+				here.Lacks[l] = why
+				continue
+			}
+		}
+		dir, told := absolute(s.Dir, d.Dir), ""
+		if own {
+			dir, told = "", "the record's directory"
+			if s.Out != "" {
+				dir = standing(s.Out)
+			}
+		} else {
+			told = dir
+		}
+		device := ""
+		if dir != "" {
+			storage := host.StorageOf(host.Tree{}, dir)
+			if err := logcommit.Preflight(storage, dir, leastRoom); err != nil {
+				here.Lacks[l] = unusable(err)
+				continue
+			}
+			where := ""
+			where, device = lies(storage)
+			told += where
+		}
+		key := f.Name + " " + l
+		if here.Context[key] = told; d.Delay > 0 {
+			here.Context[key] = fmt.Sprintf("emulated: each sync takes %s longer (FUSE), over %s", d.Delay, told)
+			here.Context[result.CautionKey+key] = fmt.Sprintf("factor %s: level %s is emulated: a file system of hostlab adds %s to each sync, in place of a slow device", f.Name, l, d.Delay)
+			continue // it is slower than what is behind it, so that there is a contrast
+		}
+		if first, same := on[device]; same && device != "" {
+			here.Context[result.CautionKey+key] = fmt.Sprintf("factor %s: levels %s and %s lie on the same device (%s): expect no contrast between them",
+				f.Name, first, l, strings.TrimPrefix(device, "/dev/"))
+		} else {
+			on[device] = l
+		}
+	}
+	return here
+}
+
+// standing is the nearest directory above one that is to be made which is there.
+func standing(dir string) string {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return ""
+	}
+	for {
+		if info, err := os.Stat(dir); err == nil && info.IsDir() || dir == filepath.Dir(dir) {
+			return dir
+		}
+		dir = filepath.Dir(dir)
+	}
+}
+
+// unusable is what is wrong with a directory in a study's words.
+func unusable(err error) string {
+	if d, ok := errors.AsType[*logcommit.DirError](err); ok {
+		return d.Dir + " cannot be used: " + d.Problem
+	}
+	return err.Error()
+}
+
+// lies says on what a directory lies: " on /dev/sda1 (ext4)". device is what two
+// directories have in common that have nothing to be compared.
+func lies(s host.Storage) (where, device string) {
+	source, fsType := s.Device.Or(""), s.FSType.Or("")
+	device = source
+	if n := len(s.Stack); n > 0 {
+		device = s.Stack[n-1].Name
+	}
+	switch {
+	case source == "" && fsType == "":
+		return "", ""
+	case source == "" || source == fsType:
+		return " on " + fsType, device
+	}
+	return " on " + source + " (" + fsType + ")", device
+}
+
+func absolute(base, dir string) string {
+	if filepath.IsAbs(dir) {
+		return dir
+	}
+	return filepath.Join(base, dir)
+}
+
+// places are the directories that levels stand for. Slowed ones are mounted when they
+// are first needed.
+type places struct {
+	study  *experiment.Study
+	root   string                    // of mounts, below the record's directory
+	id     string                    // of the record
+	behind []string                  // made by us, in directories of the user's
+	mounts map[string]*delayfs.Mount // by level
+	at     map[string]string
+}
+
+// newPlaces removes what a killed session has left.
+func newPlaces(s *experiment.Study, record, id string) (*places, error) {
+	record, err := filepath.Abs(record)
+	if err != nil {
+		return nil, err
+	}
+	p := &places{study: s, root: filepath.Join(record, "slow"), id: id, mounts: map[string]*delayfs.Mount{}, at: map[string]string{}}
+	for _, f := range s.Factors {
+		for _, d := range f.Directories {
+			if d.Delay > 0 && d.Dir != "" && d.Dir != experiment.OwnDirectory {
+				p.behind = append(p.behind, p.behindIn(d))
+			}
+		}
+	}
+	if _, err := os.Lstat(p.root); err == nil {
+		delayfs.Sweep()
+	}
+	return p, p.remove()
+}
+
+// behindIn is the directory of ours in one of the user's.
+func (p *places) behindIn(d experiment.Directory) string {
+	return filepath.Join(absolute(p.study.Dir, d.Dir), ".hostlab-delay-"+p.id)
+}
+
+// directory is what a level stands for, as a workload's parameter: "" is the workload's
+// own directory.
+func (p *places) directory(ctx context.Context, f experiment.Factor, level string) (string, error) {
+	d, ok := f.Directories[level]
+	switch {
+	case !ok:
+		return "", errors.New("no directory was named for it") // such a level is taken out before
+	case d.Delay == 0 && d.Dir == experiment.OwnDirectory:
+		return "", nil
+	case d.Delay == 0:
+		return absolute(p.study.Dir, d.Dir), nil
+	case p.at[f.Name+" "+level] != "":
+		return p.at[f.Name+" "+level], nil
+	}
+	base := filepath.Join(p.root, fmt.Sprint(len(p.mounts)))
+	at, behind := filepath.Join(base, "at"), filepath.Join(base, "behind")
+	if d.Dir != "" && d.Dir != experiment.OwnDirectory {
+		behind = p.behindIn(d)
+	}
+	for _, dir := range []string{at, behind} {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return "", err
+		}
+	}
+	m, err := delayfs.New(ctx, behind, at, d.Delay)
+	if err != nil {
+		return "", err
+	}
+	p.mounts[f.Name+" "+level], p.at[f.Name+" "+level] = m, at
+	return at, nil
+}
+
+// close unmounts and removes everything. It may be called again, and on nil.
+func (p *places) close() error {
+	if p == nil {
+		return nil
+	}
+	var errs []error
+	for name, m := range p.mounts {
+		errs = append(errs, m.Close())
+		delete(p.mounts, name)
+	}
+	if err := errors.Join(errs...); err != nil {
+		return err // nothing is removed through a mount
+	}
+	return p.remove()
+}
+
+func (p *places) remove() error {
+	errs := []error{os.RemoveAll(p.root)}
+	for _, dir := range slices.Compact(slices.Sorted(slices.Values(p.behind))) {
+		errs = append(errs, os.RemoveAll(dir))
+	}
+	return errors.Join(errs...)
+}

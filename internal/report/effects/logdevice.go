@@ -1,0 +1,181 @@
+package effects
+
+import (
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"hostlab/internal/analysis"
+	"hostlab/internal/result"
+	"hostlab/internal/stats"
+)
+
+// logDevice is the section "log": what a job gained on each log device, what it waited
+// for, and whether the gain stayed below what the baseline's wait for its log allows.
+type logDevice struct {
+	x        *result.Experiment
+	factor   *result.Factor    // whose levels are devices; nil: the record has none
+	duration *result.Response  // nil: none was recorded, and there is nothing to show
+	write    *result.Response  // average log write; nil: not recorded
+	share    *result.Response  // of the time that waits for the log; nil: no bound
+	parts    []result.Response // of the duration
+	rows     []logRow
+}
+
+// logRow is a combination of the other factors' levels, such as a size.
+type logRow struct {
+	name  string
+	cells []logCell // by level of the factor
+}
+
+// logCell is one device at one size.
+type logCell struct {
+	level   string
+	n       int     // blocks
+	median  float64 // of the duration, s; NaN: no run
+	write   float64
+	share   float64
+	parts   []float64      // as logDevice.parts, s
+	gain    stats.Interval // share of the baseline's duration; N 0: the baseline itself, or no pair
+	writes  stats.Interval // change of the average log write; N 0 as above
+	bound   stats.Interval // of the row's baseline: the share that waits for the log
+	exceeds bool           // the gain is beyond the bound by more than both intervals leave open
+}
+
+// Responses by what they are called in the workloads that have them.
+var (
+	logDurations = []string{"duration", "elapsed", "wall"}
+	logWrites    = []string{"log_write", "log_write_avg"}
+	logShares    = []string{"log_share", "log_wait_share"}
+	logParts     = []string{"application", "app_time", "database_cpu", "db_cpu", "db_read", "db_write", "log_wait", "commit_wait", "data_reads", "locks", "other_waits", "unexplained"}
+)
+
+func newLogDevice(a *analysis.Analysis, runs []result.Run) extra {
+	x := a.Experiment
+	s := &logDevice{x: x}
+	for i := range x.Factors {
+		if f := &x.Factors[i]; f.Name == "log" || s.factor == nil && i == len(x.Factors)-1 {
+			s.factor = f
+			break
+		}
+	}
+	s.duration, s.write, s.share = s.response(logDurations), s.response(logWrites), s.response(logShares)
+	for _, name := range logParts {
+		if r := s.response([]string{name}); r != nil && r.Unit == "s" {
+			s.parts = append(s.parts, *r)
+		}
+	}
+	if s.factor == nil || s.duration == nil {
+		return s
+	}
+	s.fill(runs)
+	return s
+}
+
+func (s *logDevice) response(names []string) *result.Response {
+	for _, name := range names {
+		for i := range s.x.Responses {
+			if s.x.Responses[i].Name == name {
+				return &s.x.Responses[i]
+			}
+		}
+	}
+	return nil
+}
+
+// fill makes a row for each combination of the other factors.
+func (s *logDevice) fill(runs []result.Run) {
+	means := func(r *result.Response, compare result.Comparison) []map[int]float64 {
+		if r == nil {
+			return make([]map[int]float64, len(s.x.Cells))
+		}
+		other := *r
+		other.Compare = compare
+		return analysis.BlockMeans(s.x, runs, &other)
+	}
+	duration, write, share := means(s.duration, result.Ratio), means(s.write, result.Ratio), means(s.share, result.Difference)
+	var parts [][]map[int]float64
+	for i := range s.parts {
+		parts = append(parts, means(&s.parts[i], result.Difference))
+	}
+	ratio := result.Response{Compare: result.Ratio}
+	for base := range s.x.Cells {
+		if s.x.Cells[base].Duplicate || s.x.Cells[base].Levels[s.factor.Name] != s.factor.Baseline {
+			continue
+		}
+		row := logRow{name: s.others(base)}
+		bound := stats.Interval{Estimate: math.NaN(), Low: math.NaN(), High: math.NaN()}
+		if len(share[base]) > 0 {
+			bound = stats.HodgesLehmann(slices.Collect(maps.Values(share[base])), crossAlpha)
+		}
+		for _, level := range s.factor.Levels {
+			i := besides(s.x, base, s.factor.Name, level)
+			if i < 0 {
+				continue
+			}
+			c := logCell{level: level, n: len(duration[i]), bound: bound,
+				median: math.Exp(middle(duration[i])), write: math.Exp(middle(write[i])), share: middle(share[i])}
+			for _, p := range parts {
+				c.parts = append(c.parts, middle(p[i]))
+			}
+			if i != base {
+				c.gain = negated(paired(s.x, &ratio, duration[i], duration[base]))
+				c.writes = paired(s.x, &ratio, write[i], write[base])
+				c.exceeds = c.gain.Low > bound.High
+			}
+			row.cells = append(row.cells, c)
+		}
+		s.rows = append(s.rows, row)
+	}
+}
+
+// middle is the median of the blocks; NaN for none.
+func middle(m map[int]float64) float64 {
+	if len(m) == 0 {
+		return math.NaN()
+	}
+	return stats.Median(slices.Collect(maps.Values(m)))
+}
+
+// negated turns a change of a duration into a gain.
+func negated(iv stats.Interval) stats.Interval {
+	iv.Estimate, iv.Low, iv.High = -iv.Estimate, -iv.High, -iv.Low
+	return iv
+}
+
+// others are the levels of a cell's other factors, as people read them.
+func (s *logDevice) others(cell int) string {
+	var parts []string
+	for _, f := range s.x.Factors {
+		if f.Name != s.factor.Name {
+			parts = append(parts, f.Name+" "+s.x.Cells[cell].Levels[f.Name])
+		}
+	}
+	if len(parts) == 0 {
+		return "all runs"
+	}
+	return strings.Join(parts, ", ")
+}
+
+// emulated reports whether a level stands for a device that is not there.
+func (s *logDevice) emulated(level string) bool {
+	return s.x.Evidence == result.Emulated || strings.HasPrefix(s.x.Context[s.factor.Name+" "+level], string(result.Emulated))
+}
+
+// volatile reports whether nothing on a level's device survives a power cut.
+func (s *logDevice) volatile(level string) bool {
+	return strings.HasSuffix(s.x.Context[s.factor.Name+" "+level], " on tmpfs")
+}
+
+// exceeding are the rows and levels whose gain is beyond the bound.
+func (s *logDevice) exceeding() (list []string) {
+	for _, r := range s.rows {
+		for _, c := range r.cells {
+			if c.exceeds {
+				list = append(list, s.factor.Name+" "+c.level+" at "+r.name)
+			}
+		}
+	}
+	return list
+}

@@ -1,0 +1,85 @@
+package effects
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"hostlab/internal/analysis"
+	"hostlab/internal/result"
+)
+
+// logRecord has so many blocks of two devices at one size, with the gain and the share
+// of log waits given.
+func logRecord(blocks int, gain, share float64) (*result.Experiment, []result.Run) {
+	x := &result.Experiment{Name: "log", Section: "log", Evidence: result.Measured, Workload: "logcommit",
+		Context:   map[string]string{"log disk": "/log on /dev/vda (ext4)", "log fast": "/dev/shm on tmpfs", result.CautionKey + "log fast": "factor log: a caution"},
+		Factors:   []result.Factor{{Name: "log", Kind: "parameter", Levels: []string{"disk", "fast"}, Baseline: "disk"}},
+		Responses: []result.Response{{Name: "wall", Title: "Elapsed time", Unit: "s", Better: "lower", Compare: result.Ratio, Margin: 0.02, Primary: true}, {Name: "log_share", Better: "lower", Compare: result.Difference, Margin: 0.01}, {Name: "log_wait", Title: "Waiting for the log", Unit: "s", Better: "lower", Compare: result.Ratio, Margin: 0.02}},
+		Contrasts: []result.Contrast{{Factors: []string{"log"}, Levels: []string{"fast"}, Primary: true}},
+		Design:    result.Design{Kind: "rcbd", Alpha: 0.05, Looks: []int{blocks}, Repeats: 1},
+		Cells:     []result.Cell{{Levels: map[string]string{"log": "disk"}}, {Levels: map[string]string{"log": "fast"}}}}
+	var runs []result.Run
+	for b := range blocks {
+		x.Blocks = append(x.Blocks, result.Block{Plots: [][]int{{0, 1}}})
+		for c := range 2 {
+			wall := 10 + 0.01*float64(b)
+			if c == 1 {
+				wall *= 1 - gain + 0.0005*float64(b%3)
+			}
+			runs = append(runs, result.Run{Seq: len(runs), Block: b, Slot: c, Cell: c, Attempt: 1, Status: result.OK,
+				Values: map[string]float64{"wall": wall, "log_share": share + 0.001*float64(b%4), "log_wait": share * wall}})
+		}
+	}
+	return x, runs
+}
+
+func TestLogDevice(t *testing.T) {
+	for _, c := range []struct {
+		blocks      int
+		gain, share float64
+		verdict     string
+		exceeds     bool
+	}{
+		{10, 0.10, 0.20, "within the bound", false},
+		{10, 0.30, 0.20, "BEYOND the bound", true},
+		{10, -0.10, 0.20, "slower", false},
+		{10, 0, 0.20, "no gain seen", false},
+		{3, 0.30, 0.20, "too few blocks", false},
+	} {
+		x, runs := logRecord(c.blocks, c.gain, c.share)
+		a := analysis.Analyse(x, runs, &result.End{Blocks: c.blocks})
+		s := newLogDevice(a, runs).(*logDevice)
+		content := s.content("")
+		if got := len(content.Told) == 1; got != c.exceeds {
+			t.Errorf("gain %v of share %v: told %q", c.gain, c.share, content.Told)
+		}
+		last := content.Grids[len(content.Grids)-1]
+		if got := last.Rows[0].Cells[2][0]; got != c.verdict {
+			t.Errorf("gain %v of share %v, %d blocks: %q, want %q", c.gain, c.share, c.blocks, got, c.verdict)
+		}
+		if c.blocks > 6 && c.gain > 0 {
+			if d := s.rows[0].cells[1].gain.Estimate - c.gain; d > 0.002 || d < -0.002 {
+				t.Errorf("gain %v came out as %v", c.gain, s.rows[0].cells[1].gain.Estimate)
+			}
+		}
+		if text := fmt.Sprint(content.Notes); !strings.Contains(text, "loses everything with the power") || strings.Contains(text, "disk is memory") {
+			t.Errorf("notes %q", content.Notes)
+		}
+		if fmt.Sprint(s.json()) == "" {
+			t.Error("no JSON")
+		}
+	}
+}
+
+// A record without a duration or a factor shows that, and does not fail.
+func TestLogDeviceOfAnOddRecord(t *testing.T) {
+	x, runs := logRecord(8, 0.1, 0.2)
+	x.Responses = x.Responses[1:2]
+	s := newLogDevice(analysis.Analyse(x, runs, nil), runs)
+	if c := s.content(""); len(c.Grids) != 0 || len(c.Lead) != 1 {
+		t.Errorf("%+v", c)
+	}
+	x.Factors, x.Contrasts = nil, nil
+	_ = newLogDevice(analysis.Analyse(x, runs, nil), runs).json()
+}

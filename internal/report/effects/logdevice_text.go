@@ -1,0 +1,231 @@
+package effects
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"hostlab/internal/result"
+	"hostlab/internal/stats"
+)
+
+func (s *logDevice) content(string) content {
+	out := content{Title: "The log device"}
+	if len(s.rows) == 0 {
+		out.Lead = []string{"The record has no factor of log devices or no duration, so that there is nothing to set beside each other."}
+		return out
+	}
+	if list := s.exceeding(); len(list) > 0 {
+		out.Told = append(out.Told, fmt.Sprintf("Warning: %s gained more than the baseline waited for its log, beyond both intervals. "+
+			"Something else changed with the device; do not trust this gain.", strings.Join(list, "; ")))
+	}
+	out.Lead = []string{fmt.Sprintf("Medians of the blocks, %s. Gains are paired within blocks: the part of the time with %s %s that was saved. "+
+		"Their %s intervals hold each by itself, not corrected for their number nor for the looks.", s.x.Evidence, s.factor.Name, s.factor.Baseline, confidence(crossAlpha))}
+	out.Grids = append(out.Grids, s.runTimes())
+	if s.write != nil {
+		out.Grids = append(out.Grids, s.logWrites())
+	}
+	if len(s.parts) > 0 {
+		for i := range s.rows {
+			out.Grids = append(out.Grids, s.waits(&s.rows[i]))
+		}
+	}
+	if s.share != nil {
+		out.Grids = append(out.Grids, s.bounds())
+	} else {
+		out.Notes = append(out.Notes, "The record does not tell which share of the time waited for the log, so that gains have no bound.")
+	}
+	for _, l := range s.factor.Levels {
+		told := s.x.Context[s.factor.Name+" "+l]
+		if told != "" {
+			out.Notes = append(out.Notes, s.factor.Name+" "+l+": "+told+".")
+		}
+		if s.volatile(l) {
+			out.Notes = append(out.Notes, s.factor.Name+" "+l+" is memory, which loses everything with the power: what it gains bounds what persistent memory could. No log belongs there.")
+		}
+	}
+	return out
+}
+
+// heads name the devices.
+func (s *logDevice) heads() (list []string) {
+	for _, l := range s.factor.Levels {
+		if s.emulated(l) {
+			l += " (emulated)"
+		}
+		list = append(list, l)
+	}
+	return list
+}
+
+// table has a row for each of the section's and a column for each device.
+func (s *logDevice) table(title, lead string, cell func(c *logCell) gridCell) grid {
+	g := grid{Title: title, Lead: lead, Corner: "run", Head: s.heads()}
+	for i := range s.rows {
+		row := gridRow{Label: s.rows[i].name}
+		for _, l := range s.factor.Levels {
+			row.Cells = append(row.Cells, s.rows[i].at(l, cell))
+		}
+		g.Rows = append(g.Rows, row)
+	}
+	return g
+}
+
+func (r *logRow) at(level string, cell func(c *logCell) gridCell) gridCell {
+	for i := range r.cells {
+		if r.cells[i].level == level && r.cells[i].n > 0 {
+			return cell(&r.cells[i])
+		}
+	}
+	return gridCell{"not run"}
+}
+
+func (s *logDevice) runTimes() grid {
+	return s.table("Run times", "", func(c *logCell) gridCell {
+		out := gridCell{result.Format(c.median, s.duration.Unit)}
+		if c.level == s.factor.Baseline {
+			return append(out, fmt.Sprintf("baseline, n = %d", c.n))
+		}
+		return append(out, fmt.Sprintf("gain %s, n = %d", percentOf(c.gain.Estimate), c.gain.N), gainSpan(c.gain))
+	})
+}
+
+func (s *logDevice) logWrites() grid {
+	ratio := result.Response{Compare: result.Ratio}
+	return s.table(label(s.write), "", func(c *logCell) gridCell {
+		out := gridCell{result.Format(c.write, s.write.Unit)}
+		if c.level == s.factor.Baseline || math.IsNaN(c.write) {
+			return out
+		}
+		return append(out, fmt.Sprintf("%s, n = %d", amount(c.writes.Estimate, &ratio), c.writes.N), span(c.writes.Low, c.writes.High, &ratio))
+	})
+}
+
+// waits are the parts of the time with each device.
+func (s *logDevice) waits(r *logRow) grid {
+	g := grid{Title: "What the time went to, " + r.name, Lead: "Seconds of a run, and their share of it.", Corner: "part", Head: s.heads()}
+	for p := range s.parts {
+		row := gridRow{Label: label(&s.parts[p])}
+		for _, l := range s.factor.Levels {
+			row.Cells = append(row.Cells, r.at(l, func(c *logCell) gridCell {
+				if math.IsNaN(c.parts[p]) {
+					return gridCell{"unknown"}
+				}
+				return gridCell{result.Format(c.parts[p], "s"), percentOf(c.parts[p] / c.median)}
+			}))
+		}
+		g.Rows = append(g.Rows, row)
+	}
+	return g
+}
+
+// bounds set each gain beside the most that it could be.
+func (s *logDevice) bounds() grid {
+	g := grid{Title: "Gain measured against gain bounded", Corner: "device",
+		Lead: fmt.Sprintf("The bound is the share of its time that the job waited for its log with %s %s: no device gives more.", s.factor.Name, s.factor.Baseline),
+		Head: []string{"measured", "at most", "verdict"}}
+	for i := range s.rows {
+		for k := range s.rows[i].cells {
+			c := &s.rows[i].cells[k]
+			if c.level == s.factor.Baseline || c.n == 0 {
+				continue
+			}
+			name := c.level
+			if s.emulated(c.level) {
+				name += " (emulated)"
+			}
+			if len(s.rows) > 1 {
+				name += ", " + s.rows[i].name
+			}
+			g.Rows = append(g.Rows, gridRow{Label: name, Cells: []gridCell{
+				{percentOf(c.gain.Estimate), gainSpan(c.gain)}, {percentOf(c.bound.Estimate), gainSpan(c.bound)}, {c.word()}}})
+		}
+	}
+	return g
+}
+
+// word says how the gain stands to its bound.
+func (c *logCell) word() string {
+	switch {
+	case math.IsNaN(c.bound.High) || math.IsNaN(c.gain.Low):
+		return "too few blocks"
+	case c.exceeds:
+		return "BEYOND the bound"
+	case c.gain.High < 0:
+		return "slower"
+	case c.gain.Low <= 0:
+		return "no gain seen"
+	}
+	return "within the bound"
+}
+
+// percentOf prints a share of the time.
+func percentOf(v float64) string {
+	if math.IsNaN(v) {
+		return "unknown"
+	}
+	return strings.TrimPrefix(number(v), "+") + " %"
+}
+
+func gainSpan(iv stats.Interval) string {
+	if math.IsNaN(iv.Low) || math.IsNaN(iv.High) {
+		return "no interval"
+	}
+	return strings.TrimPrefix(number(iv.Low), "+") + " to " + percentOf(iv.High)
+}
+
+type logJSON struct {
+	Name     string        `json:"name"`
+	Alpha    float64       `json:"alpha"`
+	Factor   string        `json:"factor"`
+	Baseline string        `json:"baseline"`
+	Cells    []logJSONCell `json:"cells"`
+}
+
+type logJSONCell struct {
+	At       string              `json:"at"`
+	Level    string              `json:"level"`
+	Emulated bool                `json:"emulated"`
+	N        int                 `json:"n"`
+	Duration *float64            `json:"duration"`
+	LogWrite *float64            `json:"log_write"`
+	LogShare *float64            `json:"log_share"`
+	Parts    map[string]*float64 `json:"parts"`
+	Gain     *logJSONInterval    `json:"gain"`
+	AtMost   *logJSONInterval    `json:"at_most"`
+	Exceeds  bool                `json:"exceeds"`
+}
+
+type logJSONInterval struct {
+	Value *float64 `json:"value"`
+	Low   *float64 `json:"low"`
+	High  *float64 `json:"high"`
+	N     int      `json:"n"`
+}
+
+func jsonInterval(iv stats.Interval) *logJSONInterval {
+	return &logJSONInterval{result.Finite(iv.Estimate), result.Finite(iv.Low), result.Finite(iv.High), iv.N}
+}
+
+func (s *logDevice) json() any {
+	out := logJSON{Name: "log", Alpha: crossAlpha, Cells: []logJSONCell{}}
+	if s.factor == nil {
+		return out
+	}
+	out.Factor, out.Baseline = s.factor.Name, s.factor.Baseline
+	for _, r := range s.rows {
+		for i := range r.cells {
+			c := &r.cells[i]
+			one := logJSONCell{At: r.name, Level: c.level, Emulated: s.emulated(c.level), N: c.n, Duration: result.Finite(c.median), LogWrite: result.Finite(c.write),
+				LogShare: result.Finite(c.share), Parts: map[string]*float64{}, Exceeds: c.exceeds}
+			for p := range s.parts {
+				one.Parts[s.parts[p].Name] = result.Finite(c.parts[p])
+			}
+			if c.level != s.factor.Baseline {
+				one.Gain, one.AtMost = jsonInterval(c.gain), jsonInterval(c.bound)
+			}
+			out.Cells = append(out.Cells, one)
+		}
+	}
+	return out
+}

@@ -1,0 +1,19 @@
+package flush
+
+import "testing"
+
+func TestRange(t *testing.T) {
+	if (Check() == nil) != (Method() != "") {
+		t.Errorf("Check gives %v for %q", Check(), Method())
+	}
+	if Check() != nil {
+		return
+	}
+	b := []byte("a log record")
+	Range(b)
+	Range(nil)
+	Range(b[:0])
+	if string(b) != "a log record" {
+		t.Errorf("%q", b)
+	}
+}
