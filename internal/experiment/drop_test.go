@@ -47,7 +47,7 @@ exhausted = "mark"
 
 func parsed(t testing.TB, text string) *Study {
 	t.Helper()
-	s, err := Parse("t.toml", "/", []byte(text), Overrides{}, known())
+	s, err := Parse("t.toml", "/", []byte(text), Overrides{}, Everything())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -235,7 +235,7 @@ func TestSectionAndExhausted(t *testing.T) {
 		t.Error("stop marks")
 	}
 	for was, now := range map[string][2]string{`"smt"`: {`"smd"`, "did you mean smt?"}, `"mark"`: {`"marks"`, "did you mean mark?"}} {
-		_, err := Parse("t.toml", "/", []byte(strings.Replace(twoFactors, was, now[0], 1)), Overrides{}, known())
+		_, err := Parse("t.toml", "/", []byte(strings.Replace(twoFactors, was, now[0], 1)), Overrides{}, Everything())
 		if err == nil || !strings.Contains(err.Error(), now[1]) {
 			t.Errorf("%s gave %v", now[0], err)
 		}

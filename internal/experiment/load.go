@@ -36,8 +36,8 @@ type Setting struct {
 	Levels []string // it takes no other; nil: any
 }
 
-// known is what this binary has. Which values a setting takes is a matter of the host.
-func known() Known {
+// Everything is what this binary has. Which values a setting takes is a matter of the host.
+func Everything() Known {
 	k := Known{Workloads: all.Workloads()}
 	for _, s := range setting.All() {
 		k.Settings = append(k.Settings, Setting{Name: s.Name})
@@ -63,7 +63,7 @@ func Load(file string, o Overrides) (*Study, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
-	return Parse(file, dir, source, o, known())
+	return Parse(file, dir, source, o, Everything())
 }
 
 // readFile reads a study's bytes. It reads plain files only: opening a pipe may
@@ -131,7 +131,7 @@ func Find(nameOrFile string, o Overrides) (*Study, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := Parse(nameOrFile+".toml", dir, source, o, known())
+	s, err := Parse(nameOrFile+".toml", dir, source, o, Everything())
 	if s != nil {
 		s.BuiltIn = nameOrFile
 	}

@@ -32,7 +32,7 @@ name = "null"
 
 func parse(t *testing.T, text string, o Overrides) *Study {
 	t.Helper()
-	s, err := Parse("small.toml", t.TempDir(), []byte(text), o, known())
+	s, err := Parse("small.toml", t.TempDir(), []byte(text), o, Everything())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -206,7 +206,7 @@ func TestEquiv(t *testing.T) {
 	} {
 		text := strings.Replace(full, `unit = "s"`, `unit = "`+c.unit+`"`, 1)
 		text = strings.Replace(text, `equiv = "0.5ms"`, "equiv = "+c.equiv, 1)
-		s, err := Parse("x.toml", "/", []byte(text), Overrides{}, known())
+		s, err := Parse("x.toml", "/", []byte(text), Overrides{}, Everything())
 		if err != nil {
 			t.Errorf("unit %q, equiv %s: %v", c.unit, c.equiv, err)
 			continue
@@ -241,7 +241,7 @@ func TestOverrides(t *testing.T) {
 		{"jitter", "1", "--set jitter=1: only keys of [workload] can be set, as in --set workload.KEY=VALUE; did you mean workload.jitter?"},
 		{"study.seed", "1", "--set study.seed=1: only keys of [workload] can be set, as in --set workload.KEY=VALUE"},
 	} {
-		_, err := Parse("x.toml", "/", []byte(smallest), Overrides{Set: map[string]string{c.key: c.value}}, known())
+		_, err := Parse("x.toml", "/", []byte(smallest), Overrides{Set: map[string]string{c.key: c.value}}, Everything())
 		if got := fmt.Sprint(err); got != c.want {
 			t.Errorf("got  %s\nwant %s", got, c.want)
 		}
@@ -277,7 +277,7 @@ func TestHash(t *testing.T) {
 
 func TestSettings(t *testing.T) {
 	text := "[[factor]]\nname = \"power\"\nsetting = \"cpu.governor\"\nlevels = [\"performance\", \"powersave\"]\n[workload]\nname = \"null\"\n"
-	k := known()
+	k := Everything()
 	k.Settings = []Setting{{Name: "cpu.governor", Levels: []string{"performance", "powersave"}}}
 	s, err := Parse("x.toml", "/", []byte(text), Overrides{}, k)
 	if err != nil || s.Factors[0].Setting != "cpu.governor" || s.Factors[0].Kind != "setting" {
@@ -366,7 +366,7 @@ func TestManyProblems(t *testing.T) {
 	for i := range keys {
 		fmt.Fprintf(&b, "key%d = 1\n", i)
 	}
-	_, err := Parse("x.toml", "/", []byte(b.String()), Overrides{}, known())
+	_, err := Parse("x.toml", "/", []byte(b.String()), Overrides{}, Everything())
 	if bad, ok := errors.AsType[*Problems](err); !ok || len(bad.List) != maxProblems+1 || bad.List[maxProblems].Text != fmt.Sprintf("and %d more problems", keys+2-maxProblems) {
 		t.Errorf("%v", err)
 	}
@@ -383,7 +383,7 @@ func TestLargeFiles(t *testing.T) {
 		"a long command": smallest + "[[factor]]\nname = \"x\"\nlevels = [1, 2]\napply = [" + strings.Repeat("\"a\",", 15_000) + "]\n",
 	} {
 		start := time.Now()
-		_, err := Parse("x.toml", "/", []byte(text), Overrides{}, known())
+		_, err := Parse("x.toml", "/", []byte(text), Overrides{}, Everything())
 		if err == nil {
 			t.Errorf("%s is accepted", name)
 		} else if n := len(err.Error()); n > 10_000 {
@@ -411,7 +411,7 @@ func FuzzParse(f *testing.F) {
 		if key != "" {
 			o.Set = map[string]string{key: value}
 		}
-		s, err := Parse("x.toml", "/", data, o, known())
+		s, err := Parse("x.toml", "/", data, o, Everything())
 		if (s == nil) == (err == nil) {
 			t.Fatalf("study %v and error %v", s, err)
 		}

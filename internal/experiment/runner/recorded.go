@@ -8,7 +8,6 @@ import (
 
 	"hostlab/internal/experiment"
 	"hostlab/internal/result/store"
-	"hostlab/internal/workload/all"
 )
 
 // Recorded returns the study of a record, with what the command line had set in it,
@@ -27,7 +26,7 @@ func Recorded(dir string, over *experiment.Overrides) (*experiment.Study, error)
 		}
 		over = &o
 	}
-	return experiment.Parse(x.File, filepath.Dir(x.File), r.Study, *over, experiment.Known{Workloads: all.Workloads()})
+	return experiment.Parse(x.File, filepath.Dir(x.File), r.Study, *over, experiment.Everything())
 }
 
 // Overrides returns what the command line had set in a study. A study's own text is
