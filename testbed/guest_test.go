@@ -106,7 +106,7 @@ func (g guest) start(t *testing.T, environ []string, args ...string) *boot {
 	t.Cleanup(func() {
 		_ = b.cmd.Process.Signal(os.Interrupt)
 		select {
-		case <-b.done:
+		case <-b.done: //nolint:errcheck // wait has told it
 		case <-time.After(10 * time.Second):
 			_ = b.cmd.Process.Kill()
 		}

@@ -76,6 +76,9 @@ func (o *revertOptions) run(ctx context.Context, std streams) error {
 	}
 	pending = o.owned(pending)
 	if len(pending) == 0 && err == nil {
+		if o.owner == "" && !o.dryRun && !o.forget {
+			_ = setting.Tidy(sys, dir) // whoever may not do it has nothing to put back all the same
+		}
 		return o.nothing(std)
 	}
 	if o.dryRun {

@@ -339,3 +339,25 @@ func TestHugePagesAndTheReserve(t *testing.T) {
 	b.value(minFree, "5000")
 	b.value(thpFile, "madvise")
 }
+
+// A CPU that was offline comes back with an EPP of its own; the governor that locks it is put back all
+// the same, and the EPP that it forces is the original.
+func TestEPPOfACPUThatWasOffline(t *testing.T) {
+	b := newBench(t)
+	for i := range 4 {
+		b.m.files[policyDir(i)+"scaling_governor"], b.m.files[policyDir(i)+"energy_performance_preference"] = "performance", "performance"
+	}
+	before := b.m.values()
+	b.must("set", "governor@policy2=powersave")
+	b.m.files[policyDir(2)+"energy_performance_preference"] = "balance_power" // as it comes online
+	got := b.revert("", false)
+	if got["governor@policy2"] != Restored || got["epp@policy2"] != Restored {
+		t.Errorf("%v", got)
+	}
+	if diff := cmp.Diff(before, b.m.values()); diff != "" {
+		t.Error(diff)
+	}
+	if len(b.j.Entries()) != 0 {
+		t.Errorf("left in the journal: %v", b.j.Entries())
+	}
+}

@@ -234,3 +234,20 @@ func TestIntentAfterAReboot(t *testing.T) {
 		t.Error(diff, m.disk)
 	}
 }
+
+// A journal of intents alone is nobody's change, and is removed.
+func TestTidy(t *testing.T) {
+	m := newMachine(1)
+	lines := bytes.SplitAfter(leave(t, m), []byte("\n"))
+	if err := Tidy(m.system(), "/j"); err != nil || m.disk["/j/"+journalFile] == nil {
+		t.Errorf("an open journal: %v", err)
+	}
+	m.disk["/j/"+journalFile].data = bytes.Join(lines[:2], nil)
+	if err := Tidy(m.system(), "/j"); err != nil || m.disk["/j/"+journalFile] != nil {
+		t.Errorf("%v, %v", err, m.disk)
+	}
+	calls := m.calls
+	if err := Tidy(m.system(), "/j"); err != nil || m.calls > calls {
+		t.Errorf("without a journal: %v, %d calls", err, m.calls)
+	}
+}

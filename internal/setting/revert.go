@@ -65,6 +65,9 @@ type undo struct {
 	s      Setting
 	to     string
 	layers []int // dropped when it is back
+	// original and open are to and layers of an object that somebody else has changed.
+	original string
+	open     []int
 	// ours: it may be written, or it has the value already.
 	ours bool
 	// hold: to is somebody else's value, which our writes to other objects must not change.
@@ -177,6 +180,7 @@ func (w *writer) look(u *undo, force bool) {
 		u.ours = true
 	default:
 		u.out.Result, u.out.Reason = Foreign, changedMeanwhile(v)
+		u.original, u.open = u.to, u.layers
 		u.ours, u.hold, u.to, u.layers = true, true, v, nil
 	}
 }
@@ -277,6 +281,11 @@ func (u *undo) stale() bool {
 // judge says what became of an object.
 func (w *writer) judge(u *undo, stopped error) {
 	switch {
+	case u.hold && u.open != nil && u.out.Read == u.original:
+		// Another object's way back has brought this one back, as the governor performance does
+		// with an EPP that a CPU has got anew.
+		u.to, u.layers = u.original, u.open
+		u.out.To, u.out.Result, u.out.Reason = u.to, Restored, ""
 	case u.hold, !u.ours:
 	case u.settled:
 		u.out.Result, u.out.Reason = Restored, ""

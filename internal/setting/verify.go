@@ -20,6 +20,22 @@ func Pending(sys *System, dir string) ([]Entry, error) {
 	return st.entries(), err
 }
 
+// Tidy removes a journal in which nothing is open, as a kill leaves one between the first line and
+// the first write, or between the last line and its removal. One that is in use is left.
+func Tidy(sys *System, dir string) error {
+	if _, err := sys.Disk.ReadFile(filepath.Join(dir, journalFile)); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	j, err := OpenJournal(sys, dir)
+	if err != nil {
+		return err
+	}
+	if j.problem == nil {
+		err = j.drop(nil, false)
+	}
+	return errors.Join(err, j.Close())
+}
+
 func peek(sys *System, dir string) (*state, error) {
 	j := &Journal{sys: sys, dir: filepath.Clean(dir)}
 	if err := j.load(); err != nil {

@@ -71,6 +71,7 @@ func kill(n int) {
 			}
 			_ = echo("60", swappiness)
 		}
+		line("note", i+1, where)
 		r := hostlab("revert")
 		if r.code != 0 || journalLeft() {
 			fail("kill", "%s: revert: exit %d: %s %s", where, r.code, r.out, r.err)

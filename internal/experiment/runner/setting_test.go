@@ -151,7 +151,10 @@ func TestSettingKilled(t *testing.T) {
 			switch way {
 			case "restore":
 				cfg := b.cfg
-				cfg.Study = b.study
+				var err error
+				if cfg.Study, err = Recorded(b.cfg.Dir, nil); err != nil { // as the command does
+					t.Fatal(err)
+				}
 				if err := Restore(context.Background(), cfg); err != nil {
 					t.Fatal(err)
 				}
