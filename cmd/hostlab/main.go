@@ -53,7 +53,9 @@ func main() {
 }
 
 // jobs are all that worker processes of this program do.
-func jobs() []worker.Job { return slices.Concat(probe.Jobs(), all.Jobs(), emulate.Jobs(), delayfs.Jobs()) }
+func jobs() []worker.Job {
+	return slices.Concat(probe.Jobs(), all.Jobs(), emulate.Jobs(), delayfs.Jobs())
+}
 
 // stopSignals are those that end a run in good order. One that was ignored from
 // the start, as nohup and shells' background jobs have it, stays ignored.
