@@ -1,3 +1,5 @@
+//go:build linux
+
 // Commit-vs-pgtestfsync compares hostlab's rate of commits with that which PostgreSQL's
 // pg_test_fsync reports for the same pattern: one block of 8 KiB of a file that was
 // filled before, written over and over, made durable by fdatasync or by a write with

@@ -75,12 +75,6 @@ func arguments(dataDir, socketDir string, settings map[string]string) []string {
 // Usage is CPU time of the server's processes.
 type Usage = private.Usage
 
-// Limits on how long the server may take.
-const (
-	startLimit = 60 * time.Second // recovery is not needed, but a slow disk is
-	stopLimit  = 6 * time.Second  // PostgreSQL itself gives its children five
-)
-
 // Address is where a server is to be found by another process of ours, such as a
 // worker, as long as the one that started it lives.
 type Address struct {

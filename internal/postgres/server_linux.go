@@ -17,6 +17,12 @@ import (
 	"hostlab/internal/private"
 )
 
+// Limits on how long the server may take.
+const (
+	startLimit = 60 * time.Second // recovery is not needed, but a slow disk is
+	stopLimit  = 6 * time.Second  // PostgreSQL itself gives its children five
+)
+
 // Names within a place, and the numbers that their open files have in the server.
 const (
 	dataName, runName, walName = "data", "run", "wal"

@@ -123,7 +123,7 @@ type Log struct {
 	buf   []byte // of one commit, on a page's boundary, as O_DIRECT asks for
 	off   int64
 	count uint64
-	mem   []byte // the file, with Mapped
+	mapping
 }
 
 // Open makes the log file in cfg.Dir, after removing those that killed runs left
@@ -203,7 +203,9 @@ func (l *Log) put(b []byte) (time.Duration, error) {
 	start := time.Now()
 	var err error
 	if l.cfg.Sync == Mapped {
-		err = l.store(b)
+		if err = l.store(b, l.off); err != nil {
+			err = &os.PathError{Op: "store", Path: l.path, Err: err}
+		}
 	} else if err = writeAt(l.f, b, l.off); err == nil && l.cfg.Sync == DataSync {
 		err = datasync(l.f)
 	}

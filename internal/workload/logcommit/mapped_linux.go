@@ -3,13 +3,15 @@ package logcommit
 import (
 	"errors"
 	"fmt"
-	"os"
 	"runtime/debug"
 
 	"golang.org/x/sys/unix"
 
 	"hostlab/internal/workload/flush"
 )
+
+// mapping is the file in memory, with Mapped.
+type mapping struct{ mem []byte }
 
 // mapFile maps the whole file such that stores are durable once their cache lines are
 // written back: MAP_SYNC, which file systems have on persistent memory with DAX alone
@@ -30,26 +32,26 @@ func (l *Log) mapFile() error {
 	return nil
 }
 
-// store copies b into the mapping and writes its cache lines back. Memory that is
+// store copies b to offset off and writes its cache lines back. Memory that is
 // broken, or a file system that is full, gives a signal rather than an error.
-func (l *Log) store(b []byte) (err error) {
+func (m *mapping) store(b []byte, off int64) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
 		if r := recover(); r != nil {
-			err = &os.PathError{Op: "store", Path: l.path, Err: fmt.Errorf("%w: %v", unix.EIO, r)}
+			err = fmt.Errorf("%w: %v", unix.EIO, r)
 		}
 	}()
-	to := l.mem[l.off : l.off+int64(len(b))]
+	to := m.mem[off : off+int64(len(b))]
 	copy(to, b)
 	flush.Range(to)
 	return nil
 }
 
-func (l *Log) unmap() error {
-	if l.mem == nil {
+func (m *mapping) unmap() error {
+	if m.mem == nil {
 		return nil
 	}
-	err := unix.Munmap(l.mem)
-	l.mem = nil
+	err := unix.Munmap(m.mem)
+	m.mem = nil
 	return err
 }
