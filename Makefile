@@ -44,8 +44,8 @@ race: ## the tests that run things side by side, under the race detector (needs 
 fuzz: ## each fuzz target for ten seconds
 	./scripts/fuzz.sh 10s
 
-bench: build ## the figures of the README: see bench/README.md
-	./bench/run.sh
+bench: build ## the figures of the README, or one: make bench BENCH=scanlock; see bench/README.md
+	./bench/run.sh $(BENCH)
 
 fixtures: ## record the test-bed guests again (QEMU; see testbed/README.md)
 	./testbed/record.sh

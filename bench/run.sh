@@ -1,30 +1,70 @@
 #!/bin/bash
-# run.sh: hostlab's own figures, each as a ratio within one interleaved run. See README.md beside it.
+# run.sh [NAME...]: hostlab's own figures, each as a ratio within one interleaved run; without a
+# name all of them, in this order. See README.md beside it.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-command -v fio >/dev/null || { echo "bench: fio is not installed: apt-get install fio" >&2; exit 2; }
 dir=$(mktemp -d); trap 'rm -rf "$dir"' EXIT
-echo "== binary"; ls -l bin/hostlab | awk '{printf "%.1f MB\n", $5 / 1e6}'
-echo "== check on this machine, against cat of the same files"
-go run ./bench/checktime -n "${ROUNDS:-21}" bin/hostlab
-echo "== check on a made host of 512 CPUs, against cat of the same files"
-go run ./internal/host/hosttest/mkhost "$dir/made512"
-go run ./bench/checktime -n "${ROUNDS:-21}" bin/hostlab "$dir/made512"
-echo "== assess, whole"
-for args in --quick ""; do
-  begin=$(date +%s.%N)
-  bin/hostlab assess $args --quiet --log-dir "$dir" --html "$dir/a.html" --json "$dir/a.json"
-  awk -v a="$begin" -v b="$(date +%s.%N)" -v w="assess $args" 'BEGIN {printf "%s: %.1f s\n", w, b - a}'
+
+# What needs nothing but Go comes first, then what needs programs of others, then the long ones.
+all=(binary checktime assess overhead verdicts scanlock watch bound commit-vs-fio commit-vs-pgtestfsync
+  xmlquery-vs-psql extract-vs-copy clientcopy-vs-pgbench explain-cost engines kill settingkill emulated)
+
+# needs NAME PACKAGE: stops where a program is missing that `apt-get install PACKAGE` brings.
+needs() {
+  command -v "$1" >/dev/null || compgen -G "/usr/lib/postgresql/*/bin/$1" >/dev/null || {
+    echo "bench: $1 is not installed: apt-get install $2" >&2
+    return 2
+  }
+}
+
+one() {
+  case $1 in
+  binary) ls -l bin/hostlab | awk '{printf "%.1f MB\n", $5 / 1e6}' ;;
+  checktime)
+    echo "this machine, against cat of the same files:"
+    go run ./bench/checktime -n "${ROUNDS:-21}" bin/hostlab
+    echo "a made host of 512 CPUs, against cat of the same files:"
+    go run ./internal/host/hosttest/mkhost "$dir/made512"
+    go run ./bench/checktime -n "${ROUNDS:-21}" bin/hostlab "$dir/made512" ;;
+  assess)
+    local args begin
+    for args in --quick ""; do
+      begin=$(date +%s.%N)
+      bin/hostlab assess $args --quiet --log-dir "$dir" --html "$dir/a.html" --json "$dir/a.json"
+      awk -v a="$begin" -v b="$(date +%s.%N)" -v w="assess $args" 'BEGIN {printf "%s: %.1f s\n", w, b - a}'
+    done ;;
+  overhead) # of the runner, the record, the analysis and the report
+    go test -run '^$' -bench 'Overhead|100k|Append|Analyse|Report' -benchtime 3x ./internal/experiment/runner ./internal/result/store ./internal/analysis ./cmd/hostlab ;;
+  verdicts) go run ./bench/verdicts -n "${EXPERIMENTS:-2000}" ;;
+  scanlock) needs gcc gcc && ./bench/scanlock/run.sh -n "${SCANLOCK_ROUNDS:-15}" ;;
+  watch) needs tmux tmux && go run ./bench/watch ;;
+  bound) go run ./bench/bound -dir "${COMMIT_DIR:-.}" ;;
+  commit-vs-fio) needs fio fio && ./bench/commit-vs-fio/run.sh "${COMMIT_DIR:-.}" ;;
+  commit-vs-pgtestfsync) needs pg_test_fsync postgresql && ./bench/commit-vs-pgtestfsync/run.sh "${COMMIT_DIR:-.}" ;;
+  xmlquery-vs-psql) needs postgres postgresql && go run ./bench/xmlquery-vs-psql ;;
+  extract-vs-copy) needs postgres postgresql && go run ./bench/extract-vs-copy ;;
+  clientcopy-vs-pgbench) needs postgres postgresql && go run ./bench/clientcopy-vs-pgbench ;;
+  explain-cost) needs pgbench postgresql && go run ./bench/explain-cost ;;
+  engines) ./bench/engines/run.sh ;;
+  kill) ./bench/kill/run.sh "${KILLS:-200}" ;;
+  settingkill) ./bench/settingkill/run.sh "${SETTING_KILLS:-1000}" ;;
+  emulated) go run ./bench/emulated -processes ;;
+  esac
+}
+
+for name in "$@"; do
+  [[ " ${all[*]} " == *" $name "* ]] || { echo "bench: there is no $name; there are: ${all[*]}" >&2; exit 2; }
 done
-echo "== commit probe against fio"
-./bench/commit-vs-fio/run.sh "${COMMIT_DIR:-.}"
-echo "== what the runner, the record, the analysis and the report cost"
-go test -run '^$' -bench 'Overhead|100k|Append|Analyse|Report' -benchtime 3x ./internal/experiment/runner ./internal/result/store ./internal/analysis ./cmd/hostlab
-echo "== killed at random moments, resumed, counted"
-./bench/kill/run.sh "${KILLS:-200}"
-echo "== verdicts, on simulated experiments whose truth is known"
-go run ./bench/verdicts -n "${EXPERIMENTS:-2000}"
-echo "== the model's engine against other simulation engines"
-./bench/engines/run.sh
-echo "== scan and lock loops against the same program in C"
-./bench/scanlock/run.sh -n "${SCANLOCK_ROUNDS:-15}"
+[[ -x bin/hostlab ]] || { echo "bench: bin/hostlab is missing: make build" >&2; exit 2; }
+(($#)) || set -- "${all[@]}"
+# One that fails, or lacks a program, does not keep the others from running.
+failed=()
+for name; do
+  echo "== $name"
+  set +e # in a condition, the shell would go on after an error in the middle
+  (set -e; one "$name")
+  status=$?
+  set -e
+  ((status == 0)) || failed+=("$name")
+done
+((${#failed[@]} == 0)) || { echo "bench: failed: ${failed[*]}" >&2; exit 1; }

@@ -35,9 +35,10 @@ addresses and the host's name are left out.
 
 With --probe it measures instead which CPUs share a core, and prints that beside
 what the system reports: hypervisors hide siblings, or make them up. Threads on
-pairs of CPUs do short chunks of work alone and together, for about a second on
-a small host and 10 s on a large one. A host with siblings to confirm the
-thresholds was not at hand, so take "siblings" as likely, not as certain.
+pairs of CPUs do short chunks of work alone and together, again where others
+disturb them: a few seconds on a small host that does nothing else, 10 to 15 s
+on a large or a busy one. A host with siblings to confirm the thresholds was not
+at hand, so take "siblings" as likely, not as certain.
 
 Exit status: 0 done, 1 the measurement broke, 2 unusable flag or path, 3 nothing
 to inspect, 130 interrupted.`,

@@ -39,7 +39,7 @@ are compared, with a warning for every condition that differs.
 
 Exit status, the highest that any of the experiments asks for:
   0   no primary effect is beyond its practical margin
-  10  a primary effect is: it costs more or less
+  10  a primary effect is: it costs more or less, or a rate is lower or higher
   11  not decided: inconclusive, unresolved, or void by the A/A duplicate
       (10 goes before 11)
   2   a flag or a directory that cannot be used

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -62,7 +63,8 @@ spins_per_s and scans_per_s.
 
 Exit status: 0 done, also after Ctrl-C without --duration; 1 a worker process
 died or hung; 2 unusable flag or CPU; 3 nothing to inspect; 130 interrupted
-before --duration was over. After Ctrl-C the figures so far are printed.`,
+before --duration was over. After Ctrl-C, and after the end of a worker, the
+figures so far are printed, the latter marked as incomplete.`,
 		Example: `  hostlab scanlock                            # until Ctrl-C
   hostlab scanlock -s8 -l7 --duration 30s     # masks, as in 2005
   hostlab scanlock -s cpu:0 -l 1-3,64-67 --duration 10s --format json
@@ -172,9 +174,10 @@ func (o *scanlockRun) run(ctx context.Context) error {
 		w.Each = func(t scanlock.Table) error { return o.table(t, plan, width) }
 	}
 	res, err := w.Run(ctx, plan)
-	if err != nil {
+	if err != nil && res.Lost == "" {
 		return err
 	}
+	lost := err
 	if o.format == "json" {
 		d := scanlock.NewDocument(plan, res)
 		d.Tool, d.Host, d.Started = versionText(), facts.Identity.Hostname.Or("unknown host"), started
@@ -185,7 +188,7 @@ func (o *scanlockRun) run(ctx context.Context) error {
 	if err == nil && res.Interrupted {
 		return context.Canceled
 	}
-	return err
+	return cmp.Or(lost, err)
 }
 
 // joined is what is wrong and, where there is one, the hint.
@@ -210,7 +213,18 @@ func (o *scanlockRun) total(res scanlock.Result, p scanlock.Plan, width int) err
 		if err := o.blank(); err != nil {
 			return err
 		}
-		if err := res.Total.Write(o.std.out, p, "Whole run, "+result.Format(res.Total.Seconds, "s"), width); err != nil {
+		title := "Whole run, "
+		if res.Lost != "" {
+			title = "Incomplete run, "
+		}
+		if err := res.Total.Write(o.std.out, p, title+result.Format(res.Total.Seconds, "s"), width); err != nil {
+			return err
+		}
+	}
+	if res.Lost != "" {
+		t := screen.NewPrinter(o.std.out, width, false)
+		t.Hang("  Incomplete: ", "", "these are the figures of the first "+result.Format(res.Total.Seconds, "s")+"; "+res.Lost)
+		if err := t.Err(); err != nil {
 			return err
 		}
 	}

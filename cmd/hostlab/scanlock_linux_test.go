@@ -110,7 +110,10 @@ func TestScanlockWorkerDies(t *testing.T) {
 			t.Fatal(err)
 		}
 		sent := time.Now()
-		status, _ := r.end(t)
+		status, rest := r.end(t)
+		if !strings.Contains(rest, "Incomplete: these are the figures of the first") {
+			t.Errorf("%v: the figures until then are not marked:\n%s", signal, rest)
+		}
 		if took := time.Since(sent); took > 10*time.Second {
 			t.Errorf("%v: took %v", signal, took)
 		} else {

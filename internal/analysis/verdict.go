@@ -39,9 +39,15 @@ func (j *judge) verdict(e *Effect, t *table, iv stats.Interval, c comparison, aa
 	case low > delta:
 		e.Verdict = CostsMore
 		e.Reason = fmt.Sprintf("The whole interval, %s, costs more than the margin of %s.", span, margin)
+		if t.cost() < 0 {
+			e.Reason = fmt.Sprintf("The whole interval, %s, is lower by more than the margin of %s.", span, margin)
+		}
 	case high < -delta:
 		e.Verdict = CostsLess
 		e.Reason = fmt.Sprintf("The whole interval, %s, costs less by more than the margin of %s.", span, margin)
+		if t.cost() < 0 {
+			e.Reason = fmt.Sprintf("The whole interval, %s, is higher by more than the margin of %s.", span, margin)
+		}
 	case low >= -delta && high <= delta:
 		j.none(e, t, c, aa, delta, span)
 	case low > 0 || high < 0:

@@ -13,6 +13,7 @@ import (
 	"hostlab/internal/result"
 	"hostlab/internal/screen"
 	"hostlab/internal/workload"
+	"hostlab/internal/workload/all"
 )
 
 // Describe writes what a study does, for a screen of that width: what it varies
@@ -56,7 +57,7 @@ func Describe(w io.Writer, s *Study, width int) error {
 	}
 	p.row("Alpha", fmt.Sprintf("%v in all; %s at %s: %s for each interval", s.Design.Alpha, screen.Count(tests, "primary comparison"), screen.Count(looks, "look"),
 		strings.Join(each, ", then ")))
-	p.row("Guards", s.Guard.text(s.Workload.Retries))
+	p.row("Guards", s.Guard.text(s.Workload.Retries, s.doubts()))
 	for i, line := range s.changes() {
 		p.row(map[bool]string{true: "Changes"}[i == 0], line)
 	}
@@ -257,7 +258,19 @@ func (s *Study) secondary() string {
 	return strings.Join(list, ", ")
 }
 
-func (g Guard) text(retries int) string {
+// doubts are the guards that the workload has itself.
+func (s *Study) doubts() (list []string) {
+	w, ok := all.Find(s.Workload.Name)
+	if !ok {
+		return nil
+	}
+	for _, d := range w.Describe().Doubts {
+		list = append(list, "by the workload: "+d)
+	}
+	return list
+}
+
+func (g Guard) text(retries int, own []string) string {
 	var list []string
 	limit := func(what string, share *float64) {
 		if share != nil {
@@ -272,6 +285,7 @@ func (g Guard) text(retries int) string {
 	if len(g.Fingerprint) > 0 {
 		list = append(list, "unchanged "+strings.Join(g.Fingerprint, ", "))
 	}
+	list = append(list, own...)
 	if len(list) == 0 {
 		return "none; others' CPU and steal are recorded"
 	}

@@ -23,6 +23,7 @@ type Document struct {
 	Started     time.Time        `json:"started"`
 	Seconds     float64          `json:"seconds"` // that were counted
 	Interrupted bool             `json:"interrupted"`
+	Incomplete  *string          `json:"incomplete"` // why the run ended before it should have; null: it did not
 	Evidence    result.Evidence  `json:"evidence"`
 	Lock        threads.LockKind `json:"lock"`
 	Critical    int              `json:"critical"`
@@ -79,6 +80,9 @@ func NewDocument(p Plan, r Result) Document {
 		Threads: []threadJSON{}, Rate: result.Finite(t.PerSecond), Jain: result.Finite(t.Jain), Warnings: append(result.OrEmpty(p.Warnings), t.Warnings()...)}
 	if t.Locks > 0 {
 		d.FairShare = result.Finite(1 / float64(t.Locks))
+	}
+	if r.Lost != "" {
+		d.Incomplete = &r.Lost
 	}
 	scans := 0.0
 	for _, r := range t.Rows {

@@ -1,6 +1,7 @@
 package scanlock
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -27,17 +28,26 @@ type Watch struct {
 // Result is what a run gave.
 type Result struct {
 	Total       Table
-	Told        bool // Each was given all of Total in one table
-	Interrupted bool // before its duration was over
+	Told        bool   // Each was given all of Total in one table
+	Interrupted bool   // before its duration was over
+	Lost        string // why the worker was lost while the run was not over: Total is what was read until then; "" else
 }
 
 // pulse is how often a worker's health is looked at: its contract is to tell of a
 // death or a hang within two seconds.
 const pulse = 200 * time.Millisecond
 
+// keep is how often counts are read between tables, so that not all is lost with the
+// worker: seldom, as each reading takes a CPU for a moment.
+const keep = time.Second
+
+// grace is what a worker has for its last counts when the run is to end: one that
+// waits for a CPU may take long.
+const grace = 2 * time.Second
+
 // Run runs a plan. When ctx is cancelled the run ends with what it has so far, and
 // without an error; before anything was counted, with ctx's error. An error of the
-// worker ends it at once.
+// worker ends it at once, with that error and, as Result.Lost, what was read before.
 func (w Watch) Run(ctx context.Context, p Plan) (res Result, err error) {
 	if err := ctx.Err(); err != nil {
 		return res, err
@@ -62,12 +72,19 @@ func (w Watch) Run(ctx context.Context, p Plan) (res Result, err error) {
 			err = cerr
 		}
 	}()
+	defer context.AfterFunc(ctx, func() {
+		select {
+		case <-time.After(grace):
+			kill()
+		case <-life.Done():
+		}
+	})()
 	if ended, err := wait(ctx, s, time.Now().Add(w.WarmUp)); err != nil || ended {
 		return res, errors.Join(err, ctx.Err())
 	}
 	first, err := s.Snapshot()
 	if err != nil {
-		return res, err
+		return res, cmp.Or(ctx.Err(), err)
 	}
 	began := time.Now()
 	last, tables := first, 0
@@ -77,15 +94,24 @@ func (w Watch) Run(ctx context.Context, p Plan) (res Result, err error) {
 		if end := began.Add(w.Duration); w.Duration > 0 && !until.Add(w.Interval/20).Before(end) {
 			until, final = end, true
 		}
-		ended, err := wait(ctx, s, until)
-		if err != nil {
+		now, ended, err := follow(ctx, s, until, last)
+		res.Told = res.Told && now.At == last.At
+		if now.At > first.At {
+			res.Total = Between(p, first, now)
+		}
+		switch {
+		case err != nil && ctx.Err() != nil: // too late for its last counts
+			res.Interrupted = w.Duration > 0
+			if now.At == first.At {
+				return res, ctx.Err()
+			}
+			return res, nil
+		case err != nil:
+			if now.At > first.At {
+				res.Lost = err.Error()
+			}
 			return res, err
 		}
-		now, err := s.Snapshot()
-		if err != nil {
-			return res, err
-		}
-		res.Total = Between(p, first, now)
 		// Of a last interval that was cut short only a long part is worth a table.
 		whole := now.At-last.At >= w.Interval/2
 		if w.Each != nil && (tables == 0 || whole) {
@@ -101,6 +127,27 @@ func (w Watch) Run(ctx context.Context, p Plan) (res Result, err error) {
 		if ended || final {
 			res.Interrupted = ended && w.Duration > 0
 			return res, nil
+		}
+	}
+}
+
+// follow reads the counts at a moment, or when ctx ends before; with an error, it
+// returns the latest that could be read.
+func follow(ctx context.Context, s Session, until time.Time, latest threads.Snapshot) (_ threads.Snapshot, ended bool, err error) {
+	for {
+		next, whole := until, true
+		if at := time.Now().Add(keep); at.Add(keep / 2).Before(until) {
+			next, whole = at, false
+		}
+		if ended, err = wait(ctx, s, next); err != nil {
+			return latest, ended, err
+		}
+		now, err := s.Snapshot()
+		if err != nil {
+			return latest, ended, err
+		}
+		if latest = now; ended || whole {
+			return latest, ended, nil
 		}
 	}
 }

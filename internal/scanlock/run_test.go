@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	threads "hostlab/internal/workload/scanlock"
@@ -150,5 +151,68 @@ func TestWorkerThatDies(t *testing.T) {
 	w = Watch{Start: f.start, Interval: time.Millisecond, Each: func(Table) error { return full }}
 	if _, err := w.Run(t.Context(), planned(t)); !errors.Is(err, full) || f.closed != 1 {
 		t.Errorf("an output that is full: %v", err)
+	}
+}
+
+// What was read before the worker was lost is kept, with the reason.
+func TestLostLater(t *testing.T) {
+	gone := errors.New("the worker was killed")
+	for _, c := range []struct {
+		name     string
+		interval time.Duration
+		lost     int // the snapshot that fails, from 1
+		seconds  float64
+		tables   int
+		told     bool
+	}{
+		{"in the first second", 10 * time.Second, 2, 0, 0, false},
+		{"in the first interval", 10 * time.Second, 4, 2, 0, false},
+		{"just after the first table", time.Second, 3, 1, 1, true},
+		{"in the second interval", 2 * time.Second, 5, 3, 1, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f, tables := &fake{}, 0
+				f.at = func(n int) {
+					if n == c.lost {
+						f.fail = gone
+					}
+				}
+				w := Watch{Start: f.start, Interval: c.interval, Duration: time.Hour, Each: func(Table) error { tables++; return nil }}
+				res, err := w.Run(t.Context(), planned(t))
+				if !errors.Is(err, gone) || res.Total.Seconds != c.seconds || (res.Lost == gone.Error()) != (c.seconds > 0) || tables != c.tables || res.Told != c.told || f.closed != 1 {
+					t.Errorf("%d tables, %+v, %v", tables, res, err)
+				}
+			})
+		})
+	}
+}
+
+// Ctrl-C does not wait for long for the last counts of a worker that waits for a CPU.
+func TestInterruptedWhileStarved(t *testing.T) {
+	for _, late := range []int{1, 5} { // the snapshot that does not come
+		synctest.Test(t, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			f := &fake{}
+			w := Watch{Interval: time.Hour, Start: func(life context.Context, c threads.Cell) (Session, error) {
+				f.at = func(n int) {
+					if n == late {
+						time.AfterFunc(time.Second, cancel)
+						<-life.Done()
+						f.fail, f.snapshots = life.Err(), 2
+					}
+				}
+				return f.start(life, c)
+			}}
+			begin := time.Now()
+			res, err := w.Run(ctx, planned(t))
+			if took := time.Since(begin); took > time.Duration(late-1)*time.Second+time.Second+grace {
+				t.Errorf("it took %v", took)
+			}
+			if late == 1 && err != context.Canceled || late > 1 && (err != nil || res.Total.Seconds != 3 || res.Lost != "") { //nolint:errorlint // a bare one, as main wants it
+				t.Errorf("snapshot %d: %+v, %v", late, res, err)
+			}
+		})
 	}
 }

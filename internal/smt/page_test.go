@@ -65,6 +65,7 @@ leaves less than one of half of L1, without a rise between; else **issue slots**
 where they are contaminated, it is **unknown**.
 
 `, "`", percent(margin), percent(contaminated), percent(harmBelow), percent(harmApart), percent(cachesBelow))
+	b.WriteString("## Cores of several classes\n\nOn a hybrid processor all placements but the rotation are looked for on cores of the lock thread's class, since another class\ndiffers in more than in its place. So a verdict is about one class, and a scanner on a core of another is not part of it: the\nreport says so and names the classes. `--set workload.victim=N` looks from another class, and a level such as `scan@N` puts the\nscanner on any CPU; its column names the class where that is another.\n\n")
 	b.WriteString("## The published runs\n\nTwo cores of two threads; CPUs 1 and 4 (by their masks) share a core, and 2 and 8. One thread scans 1 MiB, the other\nthree want one lock. The figures are counts of 10 s, as printed.\n\n")
 	b.WriteString("| Command | Scanner | Its sibling | took the lock | The others took it | Sibling's share of their mean |\n|---|--:|--:|--:|--:|--:|\n")
 	for _, r := range SeedRuns {

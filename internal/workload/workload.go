@@ -36,6 +36,7 @@ type Description struct {
 	Params    []Param
 	Responses []Response // those it always has
 	Picks     bool       // responses of the user's own can be picked from its output
+	Doubts    []string   // what has to hold lest it puts a run in doubt (Sample.Doubt), each as a phrase with its limit
 }
 
 // Response is one that a workload offers; the study may change its margin.

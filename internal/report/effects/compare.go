@@ -160,7 +160,7 @@ func (t *term) comparison(s *Set) {
 		t.Text("  ", screen.Bold, row.Name)
 		for i, e := range row.Effects {
 			if e != nil {
-				t.Hang("    ", verdictStyle[e.Verdict], fmt.Sprintf("%s: %s; %s", s.Reports[i].Dir, figure(s.Reports[i].head(), e), verdictWord(e.Verdict)))
+				t.Hang("    ", verdictStyle[e.Verdict], fmt.Sprintf("%s: %s; %s", s.Reports[i].Dir, figure(s.Reports[i].head(), e), verdictWord(e)))
 			}
 		}
 		for _, n := range row.Notes {

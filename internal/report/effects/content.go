@@ -65,7 +65,12 @@ func (t *term) grid(g *grid) {
 		}
 		t.gridLines(label, width[from:to], g.Corner, plainCells(g.Head[from:to]), screen.Dim)
 		for _, r := range g.Rows {
-			t.gridLines(label, width[from:to], r.Label, r.Cells[from:to], "")
+			switch {
+			case r.Across == nil:
+				t.gridLines(label, width[from:to], r.Label, r.Cells[from:to], "")
+			case from == 0:
+				t.gridLines(label, []int{room - label - gridGap}, r.Label, []gridCell{r.Across}, "")
+			}
 		}
 		from = to
 	}
@@ -75,6 +80,9 @@ func (t *term) grid(g *grid) {
 func (g *grid) width(c int) int {
 	w := min(utf8.RuneCountInString(g.Head[c]), 14)
 	for _, r := range g.Rows {
+		if r.Across != nil {
+			continue
+		}
 		for _, l := range r.Cells[c] {
 			w = max(w, utf8.RuneCountInString(l))
 		}
@@ -141,7 +149,11 @@ func markdownContent(b *bytes.Buffer, c *content) {
 		b.WriteString("\n|---|" + strings.Repeat("--:|", len(g.Head)) + "\n")
 		for _, r := range g.Rows {
 			fmt.Fprintf(b, "| %s |", md(r.Label))
-			for _, cell := range r.Cells {
+			cells := r.Cells
+			if r.Across != nil { // there is no such thing in Markdown
+				cells = append([]gridCell{r.Across}, make([]gridCell, max(0, len(g.Head)-1))...)
+			}
+			for _, cell := range cells {
 				fmt.Fprintf(b, " %s |", md(strings.Join(cell, "; ")))
 			}
 			b.WriteString("\n")

@@ -48,10 +48,11 @@ type grid struct {
 	Rows   []gridRow
 }
 
-// gridRow has a cell for each column.
+// gridRow has a cell for each column, or one across all of them.
 type gridRow struct {
-	Label string
-	Cells []gridCell
+	Label  string
+	Cells  []gridCell
+	Across gridCell // lines, where there are no Cells
 }
 
 // gridCell is the figure first, then its interval and n. Empty: nothing to show.

@@ -167,7 +167,7 @@ func newSection(key string, r *Report) section {
 func newEffectRow(x *result.Experiment, e *analysis.Effect) effectRow {
 	r := &e.Response
 	row := effectRow{Response: label(r), What: subject(&e.Contrast), Against: against(x, e), Change: amount(e.Value, r), Interval: span(e.Low, e.High, r),
-		N: fmt.Sprintf("%d %s", e.N, e.Unit), Margin: within(r.Margin, r), Floor: within(e.NoiseFloor, r), Verdict: verdictWord(e.Verdict), Class: string(e.Verdict),
+		N: fmt.Sprintf("%d %s", e.N, e.Unit), Margin: within(r.Margin, r), Floor: within(e.NoiseFloor, r), Verdict: verdictWord(e), Class: string(e.Verdict),
 		Evidence: evidence(x, e), Why: glued.Replace(e.Reason), Notes: notes(e), Sort: e.Value, Known: known(e.Value)}
 	if known(e.Baseline, e.Level) && !interaction(e) {
 		row.Sides = result.Format(e.Baseline, r.Unit) + " to " + result.Format(e.Level, r.Unit)

@@ -22,7 +22,7 @@ func WriteMarkdown(w io.Writer, s *Set) error {
 					continue
 				}
 				r := &s.Reports[i]
-				fmt.Fprintf(&b, "| %s | %s | %s | %s | %d %s | %s | %s |\n", md(row.Name), md(r.Dir), amount(e.Value, &e.Response), span(e.Low, e.High, &e.Response), e.N, e.Unit, verdictWord(e.Verdict), evidence(r.head(), e))
+				fmt.Fprintf(&b, "| %s | %s | %s | %s | %d %s | %s | %s |\n", md(row.Name), md(r.Dir), amount(e.Value, &e.Response), span(e.Low, e.High, &e.Response), e.N, e.Unit, verdictWord(e), evidence(r.head(), e))
 			}
 		}
 		b.WriteString("\n")
@@ -69,7 +69,7 @@ func markdown(b *bytes.Buffer, r *Report) {
 				change += " (mean " + amount(e.Mean, p) + ")"
 			}
 			fmt.Fprintf(b, "| %s | %s | %s | %d %s | %s | %s | %s | %s |\n", md(effectName(x, e)), change, span(e.Low, e.High, p), e.N, e.Unit,
-				within(p.Margin, p), within(e.NoiseFloor, p), verdictWord(e.Verdict), evidence(x, e))
+				within(p.Margin, p), within(e.NoiseFloor, p), verdictWord(e), evidence(x, e))
 		}
 		b.WriteString("\n")
 		for _, n := range footnotes(x, a, true) {

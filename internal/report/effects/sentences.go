@@ -18,7 +18,10 @@ func sentence(x *result.Experiment, e *analysis.Effect) string {
 	r := &e.Response
 	switch e.Verdict {
 	case analysis.CostsMore, analysis.CostsLess:
-		what += " " + verdictWord(e.Verdict)
+		if what += " "; r.Better == "higher" {
+			what += "comes out "
+		}
+		what += verdictWord(e)
 		if interaction(e) {
 			what += " together than " + combined(r)
 		} else if base != "" {
@@ -65,7 +68,7 @@ func combined(r *result.Response) string {
 
 // interactionLead explains the figures of interactions.
 func interactionLead(all []*analysis.Effect) string {
-	s := "How much more, or less, one level costs where the other is set too."
+	s := "How much more, or less, one level does where the other is set too."
 	var ratios, differences bool
 	for _, e := range all {
 		d := e.Response.Compare == result.Difference

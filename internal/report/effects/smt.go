@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"hostlab/internal/host"
 	"hostlab/internal/result"
 	"hostlab/internal/smt"
 	"hostlab/internal/stats"
@@ -19,6 +20,7 @@ type smtSection struct {
 	verdict            smt.Verdict
 	alone              smtCell
 	cells              []smtCell      // beside an antagonist
+	rotating           *smtCell       // all others want one lock while the scanner goes round; nil: not in the study
 	rotation           stats.Interval // what the scanner's sibling gets of the mean of the others, as in the published program; N 0: not run
 	caches             []smtCache
 	absent             map[string]string // placement -> why this host does not have it
@@ -28,7 +30,7 @@ type smtSection struct {
 
 // smtCell is one placement of an antagonist.
 type smtCell struct {
-	place      string         // sibling, core, llc, socket
+	place      string         // sibling, core, llc, socket, rotation, or the number of a CPU
 	antagonist string         // scan, alu, fma, pause
 	size       int64          // of the scan, in bytes; 0: no scan, or not known
 	sizeName   string         // half-l1, 2xllc, ...
@@ -37,6 +39,12 @@ type smtCell struct {
 	main       bool           // the verdict is about this scan
 	medians    map[string]float64
 }
+
+// classKey begins the names in a record's context that have the CPUs of a class of cores.
+const classKey = "class_"
+
+// rotation is the level of the published program, and the place of its scanner.
+const rotation = "rotation"
 
 // smtCache is the size of a cache that the sweep crosses.
 type smtCache struct {
@@ -85,6 +93,23 @@ func (c *smtCell) row() string {
 	return s
 }
 
+// title is a column's head: of a CPU's number, with its class where that is another
+// than the lock thread's.
+func (s *smtSection) title(place string) string {
+	cpu, err := strconv.Atoi(place)
+	if err != nil {
+		return placeTitle(place)
+	}
+	for key, list := range s.x.Context {
+		if name, ok := strings.CutPrefix(key, classKey); ok && name != s.x.Context["class"] {
+			if cpus, err := host.ParseList(list); err == nil && slices.Contains(cpus, cpu) {
+				return fmt.Sprintf("CPU %d, of class %s", cpu, name)
+			}
+		}
+	}
+	return fmt.Sprintf("CPU %d", cpu)
+}
+
 // placeTitle is a column's head; an unknown placement keeps its name.
 func placeTitle(name string) string {
 	for _, p := range smtPlaces {
@@ -93,6 +118,22 @@ func placeTitle(name string) string {
 		}
 	}
 	return name
+}
+
+// rotatingLines are what the rotation gave: the share that was published of it, and
+// what the lock thread keeps, which is less for the others that want its lock.
+func (s *smtSection) rotatingLines() (out []string) {
+	if s.rotation.N > 0 {
+		out = append(out, percentFigure(s.rotation)+": the scanner's sibling against the mean of the others")
+	}
+	if r := s.rotating; r != nil && r.ratio.N > 0 {
+		text := percentFigure(r.ratio)
+		if r.marked > 0 {
+			text += fmt.Sprintf(", %d c", r.marked)
+		}
+		out = append(out, text+": the lock thread against alone, as all others want its lock")
+	}
+	return out
 }
 
 // rows in the order of the cells, each once.

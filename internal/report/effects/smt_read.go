@@ -84,10 +84,16 @@ func (s *smtSection) readCells(rounds *smt.Rounds, alpha float64) {
 	alone := rounds.Logs(smt.Alone, smt.LockRate, false)
 	for _, level := range rounds.Factor.Levels {
 		antagonist, size, place, ok := smtLevel(level)
-		if !ok {
+		if !ok && level != rotation {
 			continue
 		}
 		c := read(level)
+		if level == rotation {
+			c.antagonist, c.place, c.size = "scan", rotation, smt.Size(x.Context["scan"])
+			c.ratio = smt.Ratio(rounds.Logs(level, smt.LockRate, false), alone, alpha)
+			s.rotating = &c
+			continue
+		}
 		c.antagonist, c.place, c.sizeName = antagonist, place, size
 		c.main = antagonist == "scan" && (size == "" || size == "2xl2" && !slices.Contains(rounds.Factor.Levels, "scan@"+place))
 		if antagonist == "scan" {
@@ -108,7 +114,7 @@ func (s *smtSection) readCells(rounds *smt.Rounds, alpha float64) {
 			}
 		}
 	}
-	s.rotation = smt.Estimate(rounds.Logs("rotation", "seed_share", false), alpha)
+	s.rotation = smt.Estimate(rounds.Logs(rotation, "seed_share", false), alpha)
 	slices.SortStableFunc(s.cells, func(a, b smtCell) int {
 		return cmp.Or(cmp.Compare(antagonistRank(a.antagonist), antagonistRank(b.antagonist)), cmp.Compare(a.size, b.size))
 	})

@@ -125,7 +125,7 @@ func TestSMTPictures(t *testing.T) {
 		if n := strings.Count(matrix, `class="hatch"`); n != c.hatched {
 			t.Errorf("%s: %d hatched cells, want %d", name, n, c.hatched)
 		}
-		if n := strings.Count(matrix, `incell figure`); n != 36-c.hatched {
+		if n := strings.Count(matrix, `incell figure`); n != 36-c.hatched+len([]string{"rotating against the others", "and against alone"}) {
 			t.Errorf("%s: %d cells with figures, want %d", name, n, 36-c.hatched)
 		}
 		if !strings.Contains(matrix, "there is no CPU on another socket than CPU 0") {
@@ -152,4 +152,54 @@ func figure(t *testing.T, page, id string) string {
 		t.Fatalf("no picture %s", id)
 	}
 	return svg
+}
+
+// The rotation has a row of its own, which says that the scanner goes round, in every
+// format, and a cell in the document.
+func TestSMTRotating(t *testing.T) {
+	for name, write := range texts {
+		text := strings.Join(strings.Fields(dataElement.ReplaceAllString(string(written(t, samples["smt-caches"](), write)), "")), " ")
+		for _, want := range []string{"rotating scan 2 MiB", "the scanner's sibling against the mean of the others", "the lock thread against alone", "rotating, scan 2 MiB"} {
+			if !strings.Contains(strings.ReplaceAll(text, "&#39;", "'"), want) {
+				t.Errorf("%s does not say %q", name, want)
+			}
+		}
+	}
+	n := 0
+	for _, c := range decoded[smtDocument](t, samples["smt-caches"]()).Experiments[0].Section.Cells {
+		if c.Placement == "rotation" {
+			n++
+			if c.N != 15 || c.Ratio == nil || math.Abs(*c.Ratio-0.5) > 0.01 {
+				t.Errorf("%+v", c)
+			}
+		}
+	}
+	if n != 1 {
+		t.Errorf("%d cells of the rotation", n)
+	}
+}
+
+// On a hybrid host the section says which class it is about, and a scanner on a CPU of
+// another class has it in its head.
+func TestSMTClasses(t *testing.T) {
+	s := samples["smt-caches"]()
+	x := s.Reports[0].Analysis.Experiment
+	for k, v := range map[string]string{"victim": "CPU 0", "class": "performance", "class_performance": "0-7", "class_efficiency": "8-15"} {
+		x.Context[k] = v
+	}
+	rename := func(l string) string { return strings.Replace(l, "@llc", "@8", 1) }
+	for i, l := range x.Factors[0].Levels {
+		x.Factors[0].Levels[i] = rename(l)
+	}
+	for i := range x.Cells {
+		x.Cells[i].Levels["cell"] = rename(x.Cells[i].Levels["cell"])
+	}
+	for name, write := range texts {
+		text := strings.Join(strings.Fields(string(written(t, s, write))), " ")
+		for _, want := range []string{"efficiency (CPUs 8-15), performance (CPUs 0-7)", "of class performance, that of CPU 0", "workload.victim=8", "CPU 8, of class"} {
+			if !strings.Contains(text, want) {
+				t.Errorf("%s does not say %q", name, want)
+			}
+		}
+	}
 }

@@ -3,10 +3,13 @@ package effects
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
+	"hostlab/internal/host"
 	"hostlab/internal/result"
 	"hostlab/internal/smt"
 	"hostlab/internal/stats"
@@ -29,8 +32,14 @@ func (s *smtSection) content(key string) content {
 	for i := range s.cells {
 		marked += s.cells[i].marked
 	}
+	if s.rotating != nil {
+		marked += s.rotating.marked
+	}
 	if marked > 0 {
 		out.Notes = append(out.Notes, "c: contaminated runs among them, see the warning.")
+	}
+	if text := s.classes(); text != "" {
+		out.Notes = append(out.Notes, text)
 	}
 	out.Notes = append(out.Notes, s.published())
 	if f, ok := s.matrix(key + "-smt-matrix"); ok {
@@ -52,6 +61,31 @@ func (s *smtSection) published() string {
 		text += fmt.Sprintf(" The same rotation here, %s: %s.", s.x.Evidence, percentFigure(s.rotation))
 	}
 	return text
+}
+
+// classes says on a hybrid host that both threads were on cores of one class; "" on
+// others.
+func (s *smtSection) classes() string {
+	own, victim := s.x.Context["class"], s.x.Context["victim"]
+	if own == "" {
+		return ""
+	}
+	var all []string
+	other := "N"
+	for _, key := range slices.Sorted(maps.Keys(s.x.Context)) {
+		if name, ok := strings.CutPrefix(key, classKey); ok {
+			all = append(all, fmt.Sprintf("%s (CPUs %s)", name, s.x.Context[key]))
+			if cpus, err := host.ParseList(s.x.Context[key]); err == nil && len(cpus) > 0 && name != own {
+				other = strconv.Itoa(cpus[0])
+			}
+		}
+	}
+	text := "The cores here are of several classes"
+	if len(all) > 1 {
+		text += ": " + strings.Join(all, ", ")
+	}
+	return text + fmt.Sprintf(". At sibling, core, other LLC and socket both threads are on cores of class %s, that of %s, so the verdict is about this class only; the rotation takes all of them. --set workload.victim=%s looks from another class, and a level such as scan@%s puts the scanner on one.",
+		own, victim, other, other)
 }
 
 // told is the verdict: what was decided and why, with the figures.
@@ -174,7 +208,7 @@ func (s *smtSection) placements() grid {
 		Lead: "100 % is its rate alone; paired within blocks, with 95 % intervals, each by itself."}
 	columns := slices.DeleteFunc(s.columns(), func(p string) bool { return !s.has(p) })
 	for _, p := range columns {
-		g.Head = append(g.Head, placeTitle(p))
+		g.Head = append(g.Head, s.title(p))
 	}
 	for _, row := range s.rows() {
 		r := gridRow{Label: row}
@@ -186,6 +220,9 @@ func (s *smtSection) placements() grid {
 			}
 		}
 		g.Rows = append(g.Rows, r)
+	}
+	if lines := s.rotatingLines(); len(lines) > 0 {
+		g.Rows = append(g.Rows, gridRow{Label: "rotating " + s.rotating.row(), Across: lines})
 	}
 	return g
 }
@@ -213,7 +250,10 @@ func (s *smtSection) responses() grid {
 	}
 	add("alone", &s.alone)
 	for i := range s.cells {
-		add(placeTitle(s.cells[i].place)+", "+s.cells[i].row(), &s.cells[i])
+		add(s.title(s.cells[i].place)+", "+s.cells[i].row(), &s.cells[i])
+	}
+	if s.rotating != nil {
+		add("rotating, "+s.rotating.row(), s.rotating)
 	}
 	if gaps {
 		g.Lead += " " + noValue + ": nothing to measure there."
@@ -268,6 +308,9 @@ func (s *smtSection) json() any {
 		Cited: []smtCited{{"Oks, Be aware: To Hyper or not to Hyper, 2005", low, high, len(smt.SeedRuns)}}}
 	for i := range s.cells {
 		out.Cells = append(out.Cells, s.cells[i].json())
+	}
+	if s.rotating != nil {
+		out.Cells = append(out.Cells, s.rotating.json())
 	}
 	for _, c := range s.caches {
 		out.Caches[c.name] = c.bytes

@@ -60,7 +60,7 @@ func effectsPicture(id, title string, x *result.Experiment, effects []*analysis.
 	var names, verdicts []string
 	for _, e := range effects {
 		names = append(names, label(&e.Response)+": "+subject(&e.Contrast))
-		verdicts = append(verdicts, amount(e.Value, &e.Response)+", "+verdictWord(e.Verdict))
+		verdicts = append(verdicts, amount(e.Value, &e.Response)+", "+verdictWord(e))
 	}
 	left, pitch := labelColumn(names, verdicts)
 	const top = 8.0
@@ -77,7 +77,7 @@ func effectsPicture(id, title string, x *result.Experiment, effects []*analysis.
 		y := top + pitch*float64(i)
 		mid, m := y+pitch/2, e.Response.Margin
 		s.Rect(sc.at(-m), mid-9, sc.at(m)-sc.at(-m), 18, "floor", "practical margin "+within(m, &e.Response))
-		said := effectName(x, e) + ": " + amount(e.Value, &e.Response) + " (" + span(e.Low, e.High, &e.Response) + "), " + sample(e) + ", " + verdictWord(e.Verdict)
+		said := effectName(x, e) + ": " + amount(e.Value, &e.Response) + " (" + span(e.Low, e.High, &e.Response) + "), " + sample(e) + ", " + verdictWord(e)
 		says = append(says, said)
 		labelled(s, y, left, names[i], verdicts[i])
 		if f := e.NoiseFloor; known(f) {

@@ -114,5 +114,5 @@ func interactionFigure(id string, x *result.Experiment, runs []result.Run, e *an
 	title := short(label(r), 40) + ": " + short(fa, 24) + " x " + short(fb, 24)
 	return picture.Figure{Title: title, SVG: s.Done(title, strings.Join(says, "; ")), Table: t,
 		Note: fmt.Sprintf("Medians of the runs. %s; %s x %s: %s (%s), %s.",
-			how, fa, fb, amount(e.Value, r), span(e.Low, e.High, r), verdictWord(e.Verdict))}, true
+			how, fa, fb, amount(e.Value, r), span(e.Low, e.High, r), verdictWord(e))}, true
 }

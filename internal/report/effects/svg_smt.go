@@ -31,7 +31,7 @@ var heats = []heat{
 // claim an effect.
 func heatOf(iv stats.Interval) heat {
 	v := iv.Estimate
-	if !known(iv.Low, iv.High) || iv.Low < 1 && iv.High > 1 {
+	if iv.N == 0 || !known(iv.Low, iv.High) || iv.Low < 1 && iv.High > 1 {
 		v = 1
 	}
 	for _, h := range heats {
@@ -59,7 +59,7 @@ func (s *smtSection) matrix(id string) (picture.Figure, bool) {
 	pic := &picture.SVG{ID: id, W: 480}
 	wide := (pic.W - heatLeft) / float64(len(columns))
 	for c, p := range columns {
-		pic.Text(heatLeft+wide*(float64(c)+0.5), heatTop-8, "middle", "name", short(placeTitle(p), int(wide/8)))
+		pic.Text(heatLeft+wide*(float64(c)+0.5), heatTop-8, "middle", "name", short(s.title(p), int(wide/8)))
 	}
 	var says, gone []string
 	for r, row := range rows {
@@ -70,17 +70,17 @@ func (s *smtSection) matrix(id string) (picture.Figure, bool) {
 			cell := s.at(row, p)
 			if cell == nil || cell.ratio.N == 0 {
 				word, why := s.gap(p)
-				pic.Rect(x+1, y+1, wide-2, heatRow-2, "heat-gone", placeTitle(p)+": "+why)
+				pic.Rect(x+1, y+1, wide-2, heatRow-2, "heat-gone", s.title(p)+": "+why)
 				hatch(pic, x+1, y+1, wide-2, heatRow-2)
 				pic.Rect(x+wide/2-30, y+heatRow/2-10, 60, 20, "heat-gone", "")
 				pic.Text(x+wide/2, y+heatRow/2+4, "middle", "incell", word)
-				if g := placeTitle(p) + " (" + why + ")"; word == "absent" && !slices.Contains(gone, g) {
+				if g := s.title(p) + " (" + why + ")"; word == "absent" && !slices.Contains(gone, g) {
 					gone = append(gone, g)
 				}
 				continue
 			}
 			iv := cell.ratio
-			said := row + ", " + placeTitle(p) + ": " + percentFigure(iv)
+			said := row + ", " + s.title(p) + ": " + percentFigure(iv)
 			says = append(says, said)
 			pic.Rect(x+1, y+1, wide-2, heatRow-2, "heat-"+heatOf(iv).class, said)
 			mark := ""
@@ -100,9 +100,26 @@ func (s *smtSection) matrix(id string) (picture.Figure, bool) {
 			}
 		}
 	}
-	end := s.heatLegend(pic, heatTop+heatRow*float64(len(rows))+16)
+	bottom := heatTop + heatRow*float64(len(rows))
+	if lines := s.rotatingLines(); len(lines) > 0 {
+		row := "rotating " + s.rotating.row()
+		pic.Label(0, bottom+heatRow/2-4, heatLeft-6, 2, "name", row)
+		pic.Rect(heatLeft+1, bottom+1, pic.W-heatLeft-2, heatRow-2, "heat-"+heatOf(s.rotation).class, row+": "+strings.Join(lines, "; "))
+		for k, l := range lines {
+			figure, of, _ := strings.Cut(l, ": ")
+			for half, text := range []string{figure, of} {
+				pic.Text(heatLeft+(pic.W-heatLeft)/2, bottom+heatRow/2+4+14*(float64(2*k+half)-float64(2*len(lines)-1)/2), "middle", []string{"incell figure", "incell"}[half], text)
+			}
+		}
+		says = append(says, row+": "+strings.Join(lines, "; "))
+		bottom += heatRow
+	}
+	end := s.heatLegend(pic, bottom+16)
 	pic.H = end
 	note := "What a lock-taking thread keeps of its rate beside each antagonist: 100 % is all of it. Orange is loss, blue gain, and grey none or unsure, where the interval holds 100 %; each cell has the share and its interval, c marks contaminated runs."
+	if s.rotating != nil {
+		note += " Rotating is the published program: one CPU scans in turn and all others want one lock; its colour is that of the scanner's sibling against the others."
+	}
 	if len(gone) > 0 {
 		note += " Absent, not on this host: " + strings.Join(gone, "; ") + "."
 	}

@@ -171,7 +171,7 @@ func (t *term) effects(title string, x *result.Experiment, all []analysis.Effect
 			what += " " + against(x, e)
 		}
 		rows = append(rows, []string{what, amount(e.Value, r), span(e.Low, e.High, r), fmt.Sprint(e.N), within(r.Margin, r), within(e.NoiseFloor, r),
-			verdictWord(e.Verdict) + ", " + evidence(x, e)})
+			verdictWord(e) + ", " + evidence(x, e)})
 		styles = append(styles, verdictStyle[e.Verdict])
 	}
 	t.Table(width, rows, styles)

@@ -20,11 +20,18 @@ var verdictWords = map[analysis.Verdict]string{
 	analysis.Unresolved: "unresolved", analysis.Inconclusive: "inconclusive", analysis.VoidVerdict: "void",
 }
 
-func verdictWord(v analysis.Verdict) string {
-	if w, ok := verdictWords[v]; ok {
+// risen are those of a response such as a rate, of which more is better: what costs
+// more has less of it.
+var risen = map[analysis.Verdict]string{analysis.CostsMore: "lower", analysis.CostsLess: "higher"}
+
+func verdictWord(e *analysis.Effect) string {
+	if w, ok := risen[e.Verdict]; ok && e.Response.Better == "higher" {
 		return w
 	}
-	return string(v)
+	if w, ok := verdictWords[e.Verdict]; ok {
+		return w
+	}
+	return string(e.Verdict)
 }
 
 // subject names what an effect is of: "power powersave", "power powersave x logdev

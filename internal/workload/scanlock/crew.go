@@ -64,6 +64,7 @@ func muster(c Cell, clock hot.Clock) *crew {
 
 // serve is one thread's life.
 func (w *crew) serve(i int) error {
+	thread.Name(loopName)
 	work, err := w.work(i)
 	if err != nil {
 		return err

@@ -13,7 +13,8 @@ import (
 
 // A worker is asked at least every beat, and given up when it does not answer within
 // patience: together well under the two seconds that Session promises, for hosts on
-// which this process has to wait for its CPU, too.
+// which this process has to wait for its CPU, too. One that waits for a CPU itself,
+// as far as the system tells, is left more time: see within.
 const (
 	beat     = 300 * time.Millisecond
 	patience = 1200 * time.Millisecond
@@ -97,7 +98,8 @@ func (s *Session) beat() {
 }
 
 // Snapshot reads the counters while the threads run. A worker that does not answer
-// within two seconds is killed, and one that died is told with its reason.
+// within two seconds, though it has its CPUs, is killed; one that waits for a CPU,
+// after starving; and one that died is told with its reason.
 func (s *Session) Snapshot() (Snapshot, error) {
 	r, err := s.ask(request{Read: true})
 	if err != nil {
@@ -118,16 +120,17 @@ func (s *Session) ask(q request) (reply, error) {
 	}
 	var r reply
 	type answer struct{ err error }
-	answered := make(chan answer, 1)
-	go func() { answered <- answer{s.worker.Call(q, &r)} }()
-	got, silent := within(answered, patience)
-	err := got.err
+	got := make(chan answer, 1)
+	hungry := newHunger(func() map[int]use { return usesOf(s.worker.PID()) })
+	go func() { got <- answer{s.worker.Call(q, &r)} }()
+	a, how := within(got, hungry)
+	err := a.err
 	s.asked = time.Now()
 	switch {
-	case silent:
+	case how != answered:
 		s.kill()
-		<-answered // comes at once, since the process is gone
-		err = fmt.Errorf("the worker process %d did not answer for %g s, stopped or without a CPU, and was killed", s.worker.PID(), patience.Seconds())
+		<-got // comes at once, since the process is gone
+		err = lost(s.worker.PID(), how)
 	case err == nil && r.Failure != nil:
 		err = r.Failure.err()
 	}
@@ -140,24 +143,12 @@ func (s *Session) ask(q request) (reply, error) {
 	return r, err
 }
 
-// within waits for an answer in short steps, each of which begins after the one
-// before: of a pause that stopped this process too, such as one of the whole guest,
-// only one of them is lost.
-func within[T any](answer <-chan T, d time.Duration) (v T, silent bool) {
-	const steps = 6
-	for range steps {
-		select {
-		case v = <-answer:
-			return v, false
-		case <-time.After(d / steps):
-		}
+// lost is the error of a worker that was silent for too long.
+func lost(pid int, how silence) error {
+	if how == starved {
+		return fmt.Errorf("the worker process %d waited %g s for a CPU to answer on, as others had them all, and was killed", pid, starving.Seconds())
 	}
-	select {
-	case v = <-answer:
-		return v, false
-	default:
-		return v, true
-	}
+	return fmt.Errorf("the worker process %d did not answer for %g s, stopped or hanging, and was killed", pid, patience.Seconds())
 }
 
 // err is the failure as an error of this process.
@@ -192,7 +183,7 @@ func (s *Session) end(why error) error {
 }
 
 // Check returns why the worker is of no more use, within two seconds of its death or
-// of its hanging; nil while it runs. It may be called at any time.
+// of its hanging; nil while it runs, or waits for a CPU. It may be called at any time.
 func (s *Session) Check() error {
 	s.state.Lock()
 	defer s.state.Unlock()

@@ -13,6 +13,7 @@ import (
 	"hostlab/internal/placement"
 	"hostlab/internal/result"
 	"hostlab/internal/workload"
+	"hostlab/internal/workload/hot"
 	"hostlab/internal/workload/thread"
 )
 
@@ -32,6 +33,8 @@ func (Workload) Describe() workload.Description {
 			"of the published program: one thread scans, all other CPUs want one lock, and the scanner goes round. Before and after each cell a cache line is " +
 			"thrown between the two CPUs: where that changes by more than a fifth, or others take 2 % of a CPU of the threads or of a sibling of theirs, the run is in doubt: it is made again, and at last left out or marked, as the study says. It shows the extremes, " +
 			"not what a mixed load sees.",
+		Doubts: []string{fmt.Sprintf("placement probe (ping-pong): the time for a cache line between the two CPUs before and after differs by up to %.0f %%", 100*movedShare),
+			fmt.Sprintf("others up to %.0f %% of a CPU of the threads, or of a sibling of theirs", 100*disturbedShare)},
 		Params: []workload.Param{
 			{Name: "cell", Kind: workload.String, Default: cellNone, Help: "what runs beside the lock thread, and where: none, scan@sibling, alu@core, scan-half-l1@sibling, own@sibling, scan@3, rotation"},
 			{Name: "victim", Kind: workload.Int, Default: int64(-1), Min: -1, Max: 1 << 16, Help: "number of the CPU of the lock thread; -1: the lowest that may be used and has a sibling, else the lowest"},
@@ -41,7 +44,7 @@ func (Workload) Describe() workload.Description {
 			{Name: "parallel", Kind: workload.Int, Default: int64(0), Max: 1 << 20, Help: "dependent additions between release and the next try"},
 			{Name: "no_pause", Kind: workload.Bool, Default: false, Help: "spin without PAUSE"},
 			{Name: "layout", Kind: workload.String, Default: string(Padded), Choices: []string{string(Padded), string(Seed)}, Help: "where the threads' counters lie: each in lines of its own, or as in the published program four in one"},
-			{Name: "scan_size", Kind: workload.Bytes, Default: int64(0), Max: maxBlock, Help: "memory that a scan overwrites; 0: twice the L2 cache"},
+			{Name: "scan_size", Kind: workload.Bytes, Default: int64(0), Max: maxBlock, Help: "memory that a scan overwrites, 128 B or more; 0: twice the L2 cache"},
 			{Name: "warm_up", Kind: workload.Duration, Default: 100 * time.Millisecond, Min: 1e-3, Max: 60, Help: "before the measured stretch"},
 			{Name: "duration", Kind: workload.Duration, Default: 250 * time.Millisecond, Min: 1e-3, Max: maxSeconds, Help: "of the measured stretch, in the rotation of each position"},
 		},
@@ -61,6 +64,10 @@ func (Workload) Describe() workload.Description {
 
 // Validate implements workload.Validator.
 func (Workload) Validate(cfg workload.Config) error {
+	if n := cfg.Params.Int("scan_size"); n > 0 && n < hot.LineSize {
+		return &workload.ParamError{Name: "scan_size", Text: fmt.Sprintf("%d B is less than a scan writes at once", n),
+			Hint: fmt.Sprintf("it takes %d B or more, or 0 for twice the L2 cache", hot.LineSize)}
+	}
 	_, err := parseCell(cfg.Params.String("cell"))
 	if err == nil && cfg.Params.Int("victim") == -1 {
 		return nil
@@ -94,13 +101,20 @@ func (Workload) Offers(cfg workload.Config, param string, levels []string, m wor
 	return out
 }
 
-// Context implements workload.Offering: the victim and the class of its core, the
-// sizes of its caches and of the scans, and the CPU at each place.
+// Context implements workload.Offering: the victim, the class of its core and the CPUs
+// of each class where there are several, the sizes of its caches and of the scans, and the CPU at each place.
 func (Workload) Context(cfg workload.Config, m workload.Machine) map[string]string {
 	s := newSite(placement.New(m.Topology, m.Allowed, m.Measured), cfg.Params)
 	out := map[string]string{"victim": fmt.Sprintf("CPU %d", s.victim), "cpus": strconv.Itoa(len(s.m.CPUs()))}
 	if class := s.m.Class(s.victim); class != "" {
 		out["class"] = class
+		classes := map[string][]int{}
+		for _, cpu := range s.m.CPUs() {
+			classes[s.m.Class(cpu)] = append(classes[s.m.Class(cpu)], cpu)
+		}
+		for name, cpus := range classes {
+			out["class_"+name] = host.FormatList(cpus)
+		}
 	}
 	for name, level := range map[string]int{"l1": 1, "l2": 2, "llc": 0} {
 		if n := s.m.Cache(s.victim, level); n > 0 {

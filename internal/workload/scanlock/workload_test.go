@@ -246,6 +246,21 @@ func TestParseCell(t *testing.T) {
 	}
 }
 
+// A scan of less than what is written at once would be rounded to nothing; one that
+// fits has a rate, however short the run.
+func TestLeastScan(t *testing.T) {
+	for text, ok := range map[string]bool{"0": true, "1B": false, "127B": false, "128B": true, "200B": true, "1GiB": true} {
+		p := params(t, map[string]any{"scan_size": text})
+		err := Workload{}.Validate(workload.Config{Params: p})
+		if bad := err != nil; bad == ok || bad && (!strings.Contains(err.Error(), "scan_size") || strings.Contains(err.Error(), "\n")) {
+			t.Errorf("%s: %v", text, err)
+		}
+		if n, why := (site{m: placement.New(smt4(), nil, nil)}).scan("", p.Int("scan_size")); ok && (n < 128 || why != "") {
+			t.Errorf("%s: a scan of %d bytes: %s", text, n, why)
+		}
+	}
+}
+
 // The rotation has each CPU scan once while all others take the lock.
 func TestRotation(t *testing.T) {
 	s := site{m: placement.New(smt4(), nil, nil)}

@@ -1,0 +1,69 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"hostlab/internal/scanlock"
+	threads "hostlab/internal/workload/scanlock"
+)
+
+// shortLived is a session whose worker is lost at its third reading.
+type shortLived struct {
+	cell  threads.Cell
+	reads int
+}
+
+func (s *shortLived) Snapshot() (threads.Snapshot, error) {
+	s.reads++
+	if s.reads > 2 {
+		return threads.Snapshot{}, errors.New("the worker process 7 did not answer")
+	}
+	out := threads.Snapshot{At: time.Duration(s.reads) * time.Second}
+	for _, t := range s.cell.Threads {
+		out.Counts = append(out.Counts, threads.Count{Thread: t, Acquisitions: uint64(1000 * s.reads)})
+	}
+	return out, nil
+}
+func (s *shortLived) Check() error { return nil }
+func (s *shortLived) Close() error { return nil }
+
+// A worker that is lost leaves what was measured until then, marked, with its reason.
+func TestScanlockLost(t *testing.T) {
+	schema, err := jsonschema.NewCompiler().Compile("../../docs/schema/scanlock.schema.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, format := range formats {
+		var out bytes.Buffer
+		o := scanlockRun{std: streams{nil, &out, &out}, interval: 10 * time.Millisecond, duration: time.Hour, format: format,
+			ask:   scanlock.Ask{Scan: scanlock.None, Antagonist: threads.Scan, Cell: threads.Cell{ScanSize: 1 << 20, Lock: threads.TTAS, Layout: threads.Padded}},
+			start: func(_ context.Context, c threads.Cell) (scanlock.Session, error) { return &shortLived{cell: c}, nil }}
+		err := o.run(t.Context())
+		if err == nil || err.Error() != "the worker process 7 did not answer" {
+			t.Errorf("%s: %v", format, err)
+		}
+		if format != "json" {
+			if text := strings.Join(strings.Fields(out.String()), " "); !strings.Contains(text, "Incomplete: these are the figures of the first 1.00 s; the worker process 7") {
+				t.Errorf("%s:\n%s", format, text)
+			}
+			continue
+		}
+		v, err := jsonschema.UnmarshalJSON(&out)
+		if err == nil {
+			err = schema.Validate(v)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if doc := v.(map[string]any); doc["incomplete"] != "the worker process 7 did not answer" || doc["threads"].([]any)[0].(map[string]any)["role"] != "lock" {
+			t.Errorf("%v", doc)
+		}
+	}
+}
