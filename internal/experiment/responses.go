@@ -66,7 +66,7 @@ func (p *parser) responses(list []fields) {
 		with := *p.desc
 		with.Responses = append(slices.Clip(with.Responses),
 			workload.Response{Name: EmulatedCPU, Title: "CPU time of the workload's processes at the emulated clock", Unit: "s", Better: "lower"},
-			workload.Response{Name: EmulatedExtra, Title: "CPU time that the emulated clock adds: throttled", Unit: "s", Better: "lower"},
+			workload.Response{Name: EmulatedExtra, Title: "Throttled time that the emulated clock adds to CPU time", Unit: "s", Better: "lower"},
 			workload.Response{Name: EmulatedEach, Title: "CPU time of the workload's processes at the emulated clock, per operation", Unit: "s", Better: "lower"})
 		p.desc = &with
 	}

@@ -3,6 +3,7 @@ package runner
 import (
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	"hostlab/internal/emulate"
@@ -80,16 +81,17 @@ func (m *emulation) end(sample *workload.Sample, took time.Duration) error {
 	if sample.Doubt == "" {
 		sample.Doubt = doubt
 	}
+	extra := math.Round((did.Clocked-did.Used)*1e9) / 1e9 // of ns; two sums differ by less without a cause
 	switch n := operations(sample); {
 	case did.Used <= 0:
 		missing(sample, "the workload had no process of its own that computed, so nothing was slowed down", experiment.EmulatedCPU, experiment.EmulatedExtra, experiment.EmulatedEach)
 	case n == 0:
 		have(sample, experiment.EmulatedCPU, did.Clocked)
-		have(sample, experiment.EmulatedExtra, did.Clocked-did.Used)
+		have(sample, experiment.EmulatedExtra, extra)
 		missing(sample, noCount, experiment.EmulatedEach)
 	default:
 		have(sample, experiment.EmulatedCPU, did.Clocked)
-		have(sample, experiment.EmulatedExtra, did.Clocked-did.Used)
+		have(sample, experiment.EmulatedExtra, extra)
 		have(sample, experiment.EmulatedEach, did.Clocked/float64(n))
 	}
 	return m.e.Release()
