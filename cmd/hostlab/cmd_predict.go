@@ -11,6 +11,7 @@ import (
 
 	"hostlab/internal/model"
 	"hostlab/internal/predict"
+	"hostlab/internal/screen"
 )
 
 // predictFlags is what was asked for, as it was typed.
@@ -38,12 +39,10 @@ Host: 'this' takes the facts of this host; what it hides, as guests hide their
 P-states, is assumed and named. A recording of 'facts --record' or a host file
 (TOML) can be given instead, or a built-in one: ` + names(model.Machines(), func(m model.Machine) string { return m.Name }) + `.
 
-Workload: a built-in one (` + names(model.Workloads(), func(w model.Workload) string { return w.Name }) + `),
-a workload file (TOML), or a record of burst and idle lengths of CPUs (JSON
-lines). Built-in ones run on the host they were published for unless --host is
-given. Of a record, --load lets its bursts arrive at random at that load;
-without it each CPU replays its own load. What 'watch --record' writes has no
-bursts and cannot be used.
+` + paragraph("Workload: a built-in one ("+names(model.Workloads(), func(w model.Workload) string { return w.Name })+
+			"), a workload file (TOML), or a record of burst and idle lengths of CPUs (JSON lines). Built-in ones run on the host they were published for "+
+			"unless --host is given. Of a record, --load lets its bursts arrive at random at that load; without it each CPU replays its own load. "+
+			"What 'watch --record' writes has no bursts and cannot be used.") + `
 
 Policy: NAME, or NAME,KEY=VALUE,... with the parameters' own names.
   ` + policyNames() + `
@@ -162,6 +161,9 @@ func (s *spinner) step(title string) {
 	s.drawn = true
 	fmt.Fprintf(s.w, "\r\033[K%.*s", s.width-1, fmt.Sprintf("  simulating, %.0f s so far: %s", time.Since(s.begin).Seconds(), title))
 }
+
+// paragraph is text for a help of 80 columns, where names in it come from elsewhere.
+func paragraph(text string) string { return strings.Join(screen.Wrap(text, 80), "\n") }
 
 func names[T any](list []T, name func(T) string) string {
 	var out []string

@@ -51,18 +51,19 @@ kill or a power cut, 'hostlab run --resume --out DIR' goes on where it was, and
 meanwhile is refused.
 
 Workloads keep their files below DIR/work, but for what the program of workload
-'command' writes by itself, and for a directory that the study names. Beside that,
-only what factors are for is changed on the host, and a database server of yours
-is only used where the study names one: run says what, and asks first, or needs
---yes where nobody can be asked. Levels are put back on every way out:
-those that a boot or a person brings about, with the next boot or by that person.
+'command' writes by itself, and for a directory that the study names. Beside
+that, only what factors are for is changed on the host, and a database server of
+yours is only used where the study names one: run says what, and asks first, or
+needs --yes where nobody can be asked. Levels are put back on every way out:
+those that a boot or a person brings about, with the next boot or by that
+person.
 
 Where a factor needs a reboot or a person, run ends with status 4 and says what
 to do; --resume goes on.
 
 Exit status: 0 finished, whatever the verdict ('report' tells that), 1 failed on
-the way, 2 unusable study, flag or directory, 4 waiting for a reboot or a person,
-130 interrupted.`,
+the way, 2 unusable study, flag or directory, 4 waiting for a reboot or a
+person, 130 interrupted.`,
 		Example: `  hostlab run gzip-level --dry-run
   hostlab run my.toml --out results/first --yes
   hostlab run --resume --out results/first`,
@@ -234,13 +235,6 @@ func (o *runOptions) plan(w io.Writer, st *experiment.Study) error {
 	for _, line := range screen.Wrap(to, width-len(head)) {
 		fmt.Fprintln(&b, head+line)
 		head = screen.Pad("", len(head))
-	}
-	for _, text := range st.Warnings() {
-		head := "  Note     "
-		for _, line := range screen.Wrap(text, width-len(head)) {
-			fmt.Fprintln(&b, head+line)
-			head = screen.Pad("", len(head))
-		}
 	}
 	_, err := io.WriteString(w, b.String())
 	return err

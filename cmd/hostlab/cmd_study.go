@@ -113,8 +113,8 @@ func newStudyList(std streams) *cobra.Command {
 	return &cobra.Command{
 		Use:   "list",
 		Short: "The studies that are built in",
-		Long: `list names the studies inside the binary. 'hostlab study check NAME' says what one
-does, 'hostlab study show NAME' prints its file.
+		Long: `list names the studies inside the binary. 'hostlab study check NAME' says what
+one does, 'hostlab study show NAME' prints its file.
 
 Exit status: 0.`,
 		Example: `  hostlab study list`,
@@ -168,9 +168,9 @@ func newStudySchema(std streams) *cobra.Command {
 	return &cobra.Command{
 		Use:   "schema",
 		Short: "Print the JSON Schema of study files, for editors",
-		Long: `schema prints the JSON Schema (2020-12) of study files. Editors that know Taplo or
-Even Better TOML complete and check a study whose first line names it, as those
-of the built-in studies do: #:schema ./study.schema.json
+		Long: `schema prints the JSON Schema (2020-12) of study files. Editors that know
+Taplo or Even Better TOML complete and check a study whose first line names it,
+as those of the built-in studies do: #:schema ./study.schema.json
 
 Exit status: 0.`,
 		Example: `  hostlab study schema > study.schema.json`,

@@ -105,7 +105,7 @@ Exit status: 0 done, 1 a run failed, 2 a parameter or flag that cannot be used,
 	}
 	show := &cobra.Command{
 		Use:   "show NAME",
-		Short: "Describe a workload: what it does, its parameters and its responses",
+		Short: "Describe a workload: what it does, its parameters, its responses",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			w, err := findWorkload(args[0])

@@ -153,7 +153,7 @@ func (g *group) home(pid int) string {
 	return ""
 }
 
-func (g *group) set(speed float64, threads int) error {
+func (g *group) set(speed float64, threads load) error {
 	if _, err := os.Stat(g.path); errors.Is(err, fs.ErrNotExist) { // after a release
 		if err := os.Mkdir(g.path, 0o755); err != nil {
 			return err
@@ -161,7 +161,7 @@ func (g *group) set(speed float64, threads int) error {
 		g.now = ""
 		g.join(g.pids)
 	}
-	file, text := g.quota(speed, threads)
+	text := g.quota(speed, threads.running) + "\n" + g.weight(threads.ready)
 	if text == g.now {
 		return nil
 	}
@@ -169,14 +169,31 @@ func (g *group) set(speed float64, threads int) error {
 	for line := range strings.Lines(text) {
 		f, v, _ := strings.Cut(strings.TrimSpace(line), "=")
 		if err := put(filepath.Join(g.path, f), v); err != nil {
-			return fmt.Errorf("%s: %w", file, err)
+			return fmt.Errorf("%s: %w", f, err)
 		}
 	}
 	return nil
 }
 
+// Weights of a group for one thread, and the largest: what a process outside of a group
+// has (cgroup-v2.rst, cpu.weight; MAX_SHARES in kernel/sched/sched.h).
+const (
+	sharesEach, sharesMost = 1024, 262144
+	weightEach, weightMost = 100, 10000
+)
+
+// weight is what to write so that threads threads of the group get as much of busy
+// CPUs as they would by themselves: a group has the weight of one for all of them, and
+// others on the host would slow it down more than the policy does.
+func (g *group) weight(threads int) string {
+	if g.v2 {
+		return fmt.Sprintf("cpu.weight=%d", min(threads*weightEach, weightMost))
+	}
+	return fmt.Sprintf("cpu.shares=%d", min(threads*sharesEach, sharesMost))
+}
+
 // quota is what to write for a speed of some running threads: lines of file=value.
-func (g *group) quota(speed float64, threads int) (file, text string) {
+func (g *group) quota(speed float64, threads int) string {
 	p := max(period, time.Duration(float64(minQuota)/speed/float64(threads)))
 	q := time.Duration(speed * float64(p) * float64(threads))
 	if g.v2 {
@@ -184,12 +201,12 @@ func (g *group) quota(speed float64, threads int) (file, text string) {
 		if speed >= 1 {
 			v = "max"
 		}
-		return "cpu.max", "cpu.max=" + v
+		return "cpu.max=" + v
 	}
 	if speed >= 1 {
-		return "cpu.cfs_quota_us", "cpu.cfs_quota_us=-1"
+		return "cpu.cfs_quota_us=-1"
 	}
-	return "cpu.cfs_quota_us", fmt.Sprintf("cpu.cfs_period_us=%d\ncpu.cfs_quota_us=%d", p.Microseconds(), q.Microseconds())
+	return fmt.Sprintf("cpu.cfs_period_us=%d\ncpu.cfs_quota_us=%d", p.Microseconds(), q.Microseconds())
 }
 
 // release moves all processes back to where they were, and removes the group.

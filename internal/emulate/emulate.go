@@ -54,6 +54,10 @@ func Choose(m Method, slice time.Duration) (Method, error) {
 	return Stop, usable(Stop)
 }
 
+// Resolution is how often processes are looked at. One that lives shorter may never be
+// seen, and is neither slowed down nor billed.
+const Resolution = 8 * time.Millisecond
+
 // Config is what to emulate.
 type Config struct {
 	Method Method  // Stop or Group, of Choose
@@ -163,12 +167,18 @@ type use struct {
 	waited time.Duration // ready to run, but others had the CPU, or a quota was used up
 }
 
+// load is how many threads there were in a sample, each at least 1.
+type load struct {
+	running int // on a CPU, at the host's clock
+	ready   int // those and who wanted one
+}
+
 // target is the processes that are slowed down.
 type target interface {
 	// used is the time of each thread so far, by a key that is not used again soon.
 	used() map[int]use
-	// set keeps threads threads on their CPUs for a share of the time, 1: all of it.
-	set(speed float64, threads int) error
+	// set keeps threads on their CPUs for a share of the time, 1: all of it.
+	set(speed float64, threads load) error
 	// release undoes all. It may be called again, and set after it.
 	release() error
 }

@@ -215,9 +215,55 @@ func TestQuota(t *testing.T) {
 		{true, 1, 2, "cpu.max=max"},
 	} {
 		g := group{groups: groups{v2: c.v2}}
-		if _, got := g.quota(c.speed, c.threads); got != c.want {
+		if got := g.quota(c.speed, c.threads); got != c.want {
 			t.Errorf("%+v: %q", c, got)
 		}
+	}
+}
+
+// What is written to a group's files: no quota at full speed, whatever was before, and a
+// weight for each thread, so that company on the host takes no more than it would outside.
+func TestGroupFiles(t *testing.T) {
+	const quota, period, shares = "cpu.cfs_quota_us", "cpu.cfs_period_us", "cpu.shares"
+	dir := t.TempDir()
+	g := group{groups: groups{dir: dir}, path: dir}
+	for _, f := range []string{quota, period, shares} {
+		if err := os.WriteFile(filepath.Join(dir, f), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range []struct {
+		speed        float64
+		threads      load
+		quota, share string
+	}{
+		{0.5, load{1, 1}, "4000", "1024"},
+		{1, load{1, 2}, "-1", "2048"},
+		{1, load{2, 2}, "-1", "2048"},
+		{0.5, load{2, 3}, "8000", "3072"},
+		{1, load{1, 1000}, "-1", "262144"},
+	} {
+		for _, f := range []string{quota, shares} { // the kernel takes a write as a whole, a file does not
+			if err := os.Truncate(filepath.Join(dir, f), 0); err != nil {
+				t.Fatal(err)
+			}
+		}
+		g.now = ""
+		if err := g.set(c.speed, c.threads); err != nil {
+			t.Fatal(err)
+		}
+		for f, want := range map[string]string{quota: c.quota, shares: c.share} {
+			if got, _ := os.ReadFile(filepath.Join(dir, f)); string(got) != want {
+				t.Errorf("%+v: %s has %q, want %q", c, f, got, want)
+			}
+		}
+	}
+	g.v2 = true
+	if got := g.weight(3); got != "cpu.weight=300" {
+		t.Error(got)
+	}
+	if err := g.set(1, load{1, 1}); err == nil || !strings.Contains(err.Error(), "cpu.max") {
+		t.Errorf("a group without the file: %v", err)
 	}
 }
 

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // Processes are looked for when one was started anywhere, and now and then in any case,
@@ -120,6 +122,16 @@ func (f *family) used() map[int]use {
 		}
 	}
 	return out
+}
+
+// Reaped is the CPU time of this process's descendants that have ended and were waited
+// for: getrusage(2).
+func Reaped() time.Duration {
+	var u unix.Rusage
+	if unix.Getrusage(unix.RUSAGE_CHILDREN, &u) != nil {
+		return 0
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
 // useOf reads the first two fields of schedstat, ns: the time on a CPU and that ready

@@ -22,7 +22,7 @@ const (
 
 // sample is how often the governor looks: two ticks of the common 250 Hz, as the
 // accounts of scheduler quotas are finest at multiples of a tick.
-const sample = 8 * time.Millisecond
+const sample = Resolution
 
 // busyShare is the share of a sample from which a thread counts as running, for a
 // quota that all threads of a group share.
@@ -145,7 +145,7 @@ func (g *governor) look(now time.Duration) error {
 		speed = 1 // of the first look
 	}
 	carry := make(map[int]time.Duration, len(used))
-	busiest, running := time.Duration(0), 0
+	busiest, threads := time.Duration(0), load{}
 	for key, total := range used {
 		before, known := g.last[key]
 		if !known && g.last == nil {
@@ -168,7 +168,10 @@ func (g *governor) look(now time.Duration) error {
 		}
 		busiest = max(busiest, busy)
 		if float64(own) > busyShare*float64(span) { // threads that a quota alone keeps are none
-			running++
+			threads.running++
+		}
+		if float64(busy) > busyShare*float64(span) {
+			threads.ready++
 		}
 	}
 	g.totals.Wall += span.Seconds()
@@ -186,5 +189,5 @@ func (g *governor) look(now time.Duration) error {
 		g.clock.Stop(from + busiest)
 	}
 	g.totals.Speed = min(1, g.clock.Speed(now-g.began))
-	return g.target.set(g.totals.Speed, max(1, running))
+	return g.target.set(g.totals.Speed, load{max(1, threads.running), max(1, threads.ready)})
 }

@@ -4,6 +4,8 @@ import (
 	"math"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // fakeTask is one thread that works for a slice of CPU time and then waits, as often
@@ -24,9 +26,9 @@ type fakeTask struct {
 	waited  time.Duration // ready, but not on the CPU
 }
 
-func (f *fakeTask) used() map[int]use              { return map[int]use{1: {f.cpu, f.waited}} }
-func (f *fakeTask) set(speed float64, _ int) error { f.speed = speed; return nil }
-func (f *fakeTask) release() error                 { f.speed = 1; return nil }
+func (f *fakeTask) used() map[int]use               { return map[int]use{1: {f.cpu, f.waited}} }
+func (f *fakeTask) set(speed float64, _ load) error { f.speed = speed; return nil }
+func (f *fakeTask) release() error                  { f.speed = 1; return nil }
 
 // run passes time in small steps.
 func (f *fakeTask) run(d time.Duration) {
@@ -117,6 +119,52 @@ func TestCompany(t *testing.T) {
 		if billed := total.Clocked / total.Used; billed < 1.5 {
 			t.Errorf("quota %v, mostly idle: CPU seconds only %.3f times as many", quota, billed)
 		}
+	}
+}
+
+// loads keeps what it was told to keep threads to.
+type loads struct {
+	uses []map[int]use
+	told []load
+	low  float64
+}
+
+func (l *loads) used() map[int]use {
+	u := l.uses[0]
+	l.uses = l.uses[1:]
+	return u
+}
+func (l *loads) set(speed float64, threads load) error {
+	l.low, l.told = min(l.low, speed), append(l.told, threads)
+	return nil
+}
+func (l *loads) release() error { return nil }
+
+// High performance keeps nobody from a CPU, however much company there is; and threads
+// that wait for company are ready, though they do not run.
+func TestLoads(t *testing.T) {
+	clock, err := newClock("high-performance", 0.5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const ms = time.Millisecond
+	l := &loads{low: 1, uses: []map[int]use{
+		{1: {}, 2: {}, 3: {}},
+		{1: {8 * ms, 0}, 2: {0, 8 * ms}, 3: {}},
+		{1: {12 * ms, 4 * ms}, 2: {4 * ms, 12 * ms}, 3: {}},
+		{1: {12 * ms, 4 * ms}, 2: {4 * ms, 12 * ms}, 3: {}},
+	}}
+	g := &governor{target: l, clock: clock, quota: true}
+	for i := 1; len(l.uses) > 0; i++ {
+		if err := g.look(time.Duration(i) * sample); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if diff := cmp.Diff([]load{{1, 1}, {1, 2}, {2, 2}, {1, 1}}, l.told, cmp.AllowUnexported(load{})); diff != "" {
+		t.Error(diff)
+	}
+	if l.low != 1 || g.totals.Slow != 0 || g.totals.Clocked != g.totals.Used {
+		t.Errorf("slowest %g, %+v", l.low, g.totals)
 	}
 }
 

@@ -72,9 +72,9 @@ func newStopper(root int) *stopper {
 	return s
 }
 
-func (s *stopper) set(speed float64, threads int) error {
+func (s *stopper) set(speed float64, threads load) error {
 	s.mu.Lock()
-	s.present, s.threads = s.pids, threads
+	s.present, s.threads = s.pids, threads.running
 	s.mu.Unlock()
 	s.speed.Store(math.Float64bits(speed))
 	if speed < 1 && s.quit == nil {

@@ -35,10 +35,12 @@ const defaultMargin = 0.02
 // EmulatedCPU is a response of every workload whose processes are slowed down by an
 // emulated policy: the CPU time that they had, divided by the speed they had it at. A
 // process that is kept from its CPU is not billed for that; on a slow clock it is.
-// EmulatedEach is that by operation, for workloads that do as many as they come to.
+// EmulatedEach is that by operation, for workloads that do as many as they come to;
+// EmulatedExtra is what of EmulatedCPU the emulated clock adds, 0 at full speed.
 const (
-	EmulatedCPU  = "emulated_cpu_s"
-	EmulatedEach = "emulated_cpu_op_s"
+	EmulatedCPU   = "emulated_cpu_s"
+	EmulatedEach  = "emulated_cpu_op_s"
+	EmulatedExtra = "emulated_throttled_s"
 )
 
 // Energy and EnergyEach are responses of every workload: what the CPU packages used
@@ -64,6 +66,7 @@ func (p *parser) responses(list []fields) {
 		with := *p.desc
 		with.Responses = append(slices.Clip(with.Responses),
 			workload.Response{Name: EmulatedCPU, Title: "CPU time of the workload's processes at the emulated clock", Unit: "s", Better: "lower"},
+			workload.Response{Name: EmulatedExtra, Title: "Throttled time that the emulated clock adds to CPU time", Unit: "s", Better: "lower"},
 			workload.Response{Name: EmulatedEach, Title: "CPU time of the workload's processes at the emulated clock, per operation", Unit: "s", Better: "lower"})
 		p.desc = &with
 	}
@@ -100,6 +103,9 @@ func (p *parser) allResponses() {
 		p.add(p.whole(), "no [[response]], and workload %s has none of its own", p.desc.Name)
 	}
 	for i, w := range p.desc.Responses {
+		if w.Name == EmulatedExtra {
+			continue // 0 at full speed, of which there is no ratio
+		}
 		p.s.Responses = append(p.s.Responses, Response{From: w.Name, Scale: 1, Response: result.Response{Name: w.Name, Title: w.Title, Unit: w.Unit,
 			Better: w.Better, Compare: result.Ratio, Margin: defaultMargin, Primary: i == 0}})
 	}

@@ -28,6 +28,13 @@ type Session interface {
 	Close() error
 }
 
+// Preparer is a Session that has to make something before a run which is none of the
+// run's work, such as the rows of a block's seed. The runner calls it before it begins
+// to count CPU time, energy and neighbours; a Run without it prepares by itself.
+type Preparer interface {
+	Prepare(ctx context.Context, r Request) error
+}
+
 // Description is what people and study files may know of a workload.
 type Description struct {
 	Name      string

@@ -3,6 +3,7 @@ package runner
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"hostlab/internal/experiment"
 	"hostlab/internal/result"
@@ -19,7 +20,7 @@ floor = 0.05
 method = "stop"
 [workload]
 name = "command"
-run = ["sh", "-c", "i=0; while [ $i -lt 80000 ]; do i=$((i+1)); done"]
+run = ["sh", "-c", "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done"]
 warmup = 1
 [[response]]
 name = "emulated_cpu_s"
@@ -47,6 +48,60 @@ name = "cpu"
 	}
 	if ratio := sum["high-performance emulated"] / sum["high-performance cpu"]; ratio < 0.6 || ratio > 1.1 {
 		t.Errorf("at full speed %.2f of the CPU time was seen: %v", ratio, sum)
+	}
+}
+
+// What is too short to be slowed down gives no figures, and says why in one line.
+func TestEmulatedTooShort(t *testing.T) {
+	b := newBench(t, head(6, "evidence = \"emulated\"")+`
+[[factor]]
+name = "policy"
+emulate = "policy"
+levels = ["high-performance", "fixed:50"]
+method = "stop"
+[workload]
+name = "command"
+run = ["true"]
+retries = 1
+[[response]]
+name = "wall"
+primary = true
+`)
+	err := b.run()
+	if err == nil || !strings.Contains(err.Error(), "to emulate a clock") || strings.Contains(err.Error(), "\n") {
+		t.Errorf("%v", err)
+	}
+	for _, run := range b.record().Runs {
+		if run.Status == result.OK {
+			t.Errorf("a run of %g s counts", run.Values["wall"])
+		}
+	}
+}
+
+func TestTooFine(t *testing.T) {
+	const ms = time.Millisecond
+	for _, c := range []struct {
+		took        time.Duration
+		seen, ended float64
+		doubt, err  string
+	}{
+		{5 * ms, 0.005, 0, "", "took 5ms, too short to emulate a clock: processes are looked at every 8ms, and a run has to last 40ms"},
+		{39 * ms, 0.039, 0.039, "", "too short"},
+		{40 * ms, 0.04, 0, "", ""}, // a worker that lives on
+		{time.Second, 0.99, 1, "", ""},
+		{time.Second, 0.1, 1, "", "saw 10 % of the CPU time"},
+		{time.Second, 0, 1, "", "saw 0 % of the CPU time"},
+		{time.Second, 0.7, 1, "saw only 70 % of the CPU time", ""},
+		{time.Second, 0, 0.0005, "", ""}, // it slept
+		{time.Second, 5, 1, "", ""},
+	} {
+		doubt, err := tooFine(c.took, c.seen, c.ended)
+		if (err != nil) != (c.err != "") || err != nil && !strings.Contains(err.Error(), c.err) {
+			t.Errorf("%+v: error %v", c, err)
+		}
+		if (doubt != "") != (c.doubt != "") || !strings.Contains(doubt, c.doubt) {
+			t.Errorf("%+v: doubt %q", c, doubt)
+		}
 	}
 }
 

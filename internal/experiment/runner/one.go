@@ -67,6 +67,11 @@ func (s *session) try(ctx context.Context, r *result.Run) error {
 	if f, is, should := wrong(cell.Levels, r.Before); f != "" {
 		return fmt.Errorf("factor %s reads %q after it was set to %q", f, is, should)
 	}
+	if p, ok := s.open.(workload.Preparer); ok {
+		if err := p.Prepare(ctx, req); err != nil {
+			return err
+		}
+	}
 	if err := s.emulation.begin(); err != nil {
 		return err
 	}
@@ -80,7 +85,7 @@ func (s *session) try(ctx context.Context, r *result.Run) error {
 	sample, err := s.open.Run(runCtx, req)
 	r.Seconds = s.sys.now().Sub(r.Start).Seconds()
 	used(&sample)
-	emulated := s.emulation.end(&sample)
+	emulated := s.emulation.end(&sample, s.sys.now().Sub(r.Start))
 	tooLong := errors.Is(runCtx.Err(), context.DeadlineExceeded)
 	cancel()
 	c := stop()

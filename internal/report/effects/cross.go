@@ -16,7 +16,7 @@ import (
 const crossAlpha = 0.05
 
 // cross is the section "table": every combination of levels with the median of each
-// primary response, and what it costs against the baseline of each factor where the
+// response that decides, and of energy and throttled time, and what it costs against the baseline of each factor where the
 // other factors are at the same levels. It is the table in which Olontsev (2012)
 // sets BIOS, power plan and degree of parallelism beside each other.
 type cross struct {
@@ -48,7 +48,7 @@ type crossEffect struct {
 func newCross(a *analysis.Analysis, runs []result.Run) extra {
 	x := a.Experiment
 	out := &cross{x: x}
-	for _, r := range shown(x) {
+	for _, r := range tabled(x, runs) {
 		one := crossResponse{Response: r}
 		values := analysis.BlockMeans(x, runs, &r)
 		for i := range x.Cells {
@@ -72,6 +72,24 @@ func newCross(a *analysis.Analysis, runs []result.Run) extra {
 			one.cells = append(one.cells, c)
 		}
 		out.responses = append(out.responses, one)
+	}
+	return out
+}
+
+// besideThem are responses of the runner's own that explain the others and get a table
+// too where a study records them: what a slow clock adds, and what power is used for.
+var besideThem = []string{"emulated_throttled_s", "energy_j", "energy_op_j"}
+
+// tabled are the responses that get a table: those shown, and of besideThem those that
+// some run has.
+func tabled(x *result.Experiment, runs []result.Run) []result.Response {
+	out := shown(x)
+	for _, r := range x.Responses {
+		has := slices.ContainsFunc(runs, func(run result.Run) bool { _, ok := run.Values[r.Name]; return ok })
+		listed := slices.ContainsFunc(out, func(o result.Response) bool { return o.Name == r.Name })
+		if has && !listed && slices.Contains(besideThem, r.Name) {
+			out = append(out, r)
+		}
 	}
 	return out
 }

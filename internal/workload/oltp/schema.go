@@ -111,6 +111,31 @@ func readTotals(ctx context.Context, db *sql.DB) (t totals, err error) {
 	return t, nil
 }
 
+// table is what a table holds at the start: so many rows, whose numbers count from 1.
+type table struct {
+	name string
+	rows int64
+	row  func(id int64) []any
+}
+
+// tables are those of a new database, in the order of schema.
+func tables(rows int64) []table {
+	owed := make([]int64, rows+1)
+	for id := range ordersEach * rows {
+		o := firstOrder(id+1, rows)
+		owed[o.customer] += o.amount
+	}
+	note := strings.Repeat("n", 100)
+	return []table{
+		{"customer", rows, func(id int64) []any { return []any{id, nameOf(id), creditOf(id), owed[id], note} }},
+		{"item", items(rows), func(id int64) []any { return []any{id, nameOf(id), priceOf(id), int64(firstStock)} }},
+		{"orders", ordersEach * rows, func(id int64) []any {
+			o := firstOrder(id, rows)
+			return []any{o.id, o.customer, o.item, o.quantity, o.amount}
+		}},
+	}
+}
+
 // build fills a new database file, in one transaction.
 func build(ctx context.Context, file string, rows int64, maxPages int) error {
 	db, err := open(file, "", maxPages)
@@ -141,23 +166,10 @@ func build(ctx context.Context, file string, rows int64, maxPages int) error {
 		}
 		return nil
 	}
-	owed := make([]int64, rows+1)
-	for id := range ordersEach * rows {
-		o := firstOrder(id+1, rows)
-		owed[o.customer] += o.amount
-	}
-	note := strings.Repeat("n", 100)
-	if err := insert("customer", 5, rows, func(id int64) []any { return []any{id, nameOf(id), creditOf(id), owed[id], note} }); err != nil {
-		return err
-	}
-	if err := insert("item", 4, items(rows), func(id int64) []any { return []any{id, nameOf(id), priceOf(id), int64(firstStock)} }); err != nil {
-		return err
-	}
-	if err := insert("orders", 5, ordersEach*rows, func(id int64) []any {
-		o := firstOrder(id, rows)
-		return []any{o.id, o.customer, o.item, o.quantity, o.amount}
-	}); err != nil {
-		return err
+	for _, t := range tables(rows) {
+		if err := insert(t.name, len(t.row(1)), t.rows, t.row); err != nil {
+			return err
+		}
 	}
 	if err := tx.Commit(); err != nil {
 		return err

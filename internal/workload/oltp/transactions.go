@@ -82,8 +82,14 @@ func (t *totals) add(x transaction) {
 	}
 }
 
-// client is one worker's connection, with its statements.
-type client struct {
+// client is one worker's connection.
+type client interface {
+	do(ctx context.Context, t transaction) (sum uint64, err error)
+	close() error
+}
+
+// fileClient is one to SQLite, with its statements.
+type fileClient struct {
 	conn                                          *sql.Conn
 	customer, orders, price, stock, charge, order *sql.Stmt
 	begin, commit, rollback                       *sql.Stmt
@@ -93,12 +99,12 @@ type client struct {
 	rows    int64
 }
 
-func newClient(ctx context.Context, db *sql.DB, rows int64, writers *sync.Mutex) (*client, error) {
+func newFileClient(ctx context.Context, db *sql.DB, rows int64, writers *sync.Mutex) (*fileClient, error) {
 	conn, err := db.Conn(ctx)
 	if err != nil {
 		return nil, err
 	}
-	c := &client{conn: conn, writers: writers, rows: rows}
+	c := &fileClient{conn: conn, writers: writers, rows: rows}
 	for _, s := range []struct {
 		to   **sql.Stmt
 		text string
@@ -114,8 +120,10 @@ func newClient(ctx context.Context, db *sql.DB, rows int64, writers *sync.Mutex)
 	return c, nil
 }
 
+func (c *fileClient) close() error { return c.conn.Close() }
+
 // do makes a transaction and returns the sum of what it read.
-func (c *client) do(ctx context.Context, t transaction) (sum uint64, err error) {
+func (c *fileClient) do(ctx context.Context, t transaction) (sum uint64, err error) {
 	switch t.kind {
 	case pointRead:
 		var credit int64
@@ -142,7 +150,7 @@ func (c *client) do(ctx context.Context, t transaction) (sum uint64, err error) 
 	return sum, nil
 }
 
-func (c *client) readOrders(ctx context.Context, t transaction) (sum uint64, err error) {
+func (c *fileClient) readOrders(ctx context.Context, t transaction) (sum uint64, err error) {
 	rows, err := c.orders.QueryContext(ctx, t.at, t.last(c.rows))
 	if err != nil {
 		return 0, err
@@ -158,7 +166,7 @@ func (c *client) readOrders(ctx context.Context, t transaction) (sum uint64, err
 	return sum, rows.Err()
 }
 
-func (c *client) write(ctx context.Context, o order) (uint64, error) {
+func (c *fileClient) write(ctx context.Context, o order) (uint64, error) {
 	var price int64
 	if err := c.price.QueryRowContext(ctx, o.item).Scan(&price); err != nil {
 		return 0, err

@@ -26,7 +26,8 @@ func Jobs() []worker.Job {
 
 // question asks for a database, and with a count for a run on a copy of it.
 type question struct {
-	Dir      string // of the files
+	Dir      string   // of the files
+	Server   *cluster // PostgreSQL; nil: SQLite
 	Rows     int64
 	Count    int64
 	Reads    float64
@@ -59,8 +60,10 @@ const heap = 1 << 30
 
 // server is the state of a worker process.
 type server struct {
-	start totals // of a new database
-	rows  int64
+	start  totals // of a new database
+	rows   int64
+	filled int    // PID of the PostgreSQL that has them
+	synced string // what that is set to
 }
 
 func (s *server) answer(q question) (a answer, err error) {
@@ -71,6 +74,9 @@ func (s *server) answer(q question) (a answer, err error) {
 	a, err = s.run(context.Background(), q) // a run that is cancelled ends with this process
 	if errors.Is(err, thread.ErrNoCPU) {
 		return answer{Gone: err.Error()}, nil
+	}
+	if q.Server != nil {
+		return a, plainServer(q.Server.Address.Dir, err)
 	}
 	return a, plain(q.Dir, err)
 }
@@ -100,6 +106,9 @@ func (s *server) base(ctx context.Context, q question) (string, error) {
 }
 
 func (s *server) run(ctx context.Context, q question) (a answer, err error) {
+	if q.Server != nil {
+		return s.runServer(ctx, q)
+	}
 	from, err := s.base(ctx, q)
 	if err != nil || q.Count == 0 {
 		return a, err
@@ -118,12 +127,47 @@ func (s *server) run(ctx context.Context, q question) (a answer, err error) {
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
 	var writers sync.Mutex
-	clients := make([]*client, q.Workers)
-	for i := range clients {
-		if clients[i], err = newClient(ctx, db, q.Rows, &writers); err != nil {
+	return s.judged(ctx, q, func() (client, error) { return newFileClient(ctx, db, q.Rows, &writers) }, func() (totals, error) { return readTotals(ctx, db) })
+}
+
+// runServer is run on PostgreSQL, whose own copy of a database is what runs start from.
+func (s *server) runServer(ctx context.Context, q question) (a answer, err error) {
+	c := q.Server
+	if s.filled != c.PID || s.rows != q.Rows {
+		s.filled, s.rows, s.synced = 0, 0, ""
+		if err := c.fill(ctx, q.Rows); err != nil {
 			return a, err
 		}
-		defer clients[i].conn.Close()
+		s.filled, s.rows, s.start = c.PID, q.Rows, startTotals(q.Rows)
+	}
+	if q.Count == 0 {
+		return a, nil
+	}
+	if s.synced != q.Sync {
+		if err := c.sync(ctx, q.Sync); err != nil {
+			return a, err
+		}
+		s.synced = q.Sync
+	}
+	if err := c.admin(ctx, append(end(copied), "CREATE DATABASE "+copied+" TEMPLATE "+base, "CHECKPOINT")...); err != nil {
+		return a, err
+	}
+	a, err = s.judged(ctx, q, func() (client, error) { return newServerClient(ctx, c, q) }, func() (totals, error) { return c.totals(ctx) })
+	if err != nil {
+		return a, err // the next run drops the copy
+	}
+	return a, c.admin(ctx, end(copied)...)
+}
+
+// judged makes a run with clients, and compares what was read and what the database
+// then has with what its transactions say.
+func (s *server) judged(ctx context.Context, q question, connect func() (client, error), sums func() (totals, error)) (a answer, err error) {
+	clients := make([]client, q.Workers)
+	for i := range clients {
+		if clients[i], err = connect(); err != nil {
+			return a, err
+		}
+		defer clients[i].close() //nolint:errcheck // what it did was checked
 	}
 	r := &run{q: q, load: load{q.Rows, q.Reads, q.Seed}, clients: clients}
 	if a, err = r.timed(ctx); err != nil {
@@ -139,7 +183,7 @@ func (s *server) run(ctx context.Context, q question) (a answer, err error) {
 		return a, fmt.Errorf("the reads of a run returned other data than was written (checksum %x, expected %x): the database is broken", got, reads)
 	}
 	a.Check = reads
-	got, err := readTotals(ctx, db)
+	got, err := sums()
 	if err == nil && got != want {
 		err = fmt.Errorf("the database has %v, expected %v: transactions were lost, or made twice", got, want)
 	}
@@ -150,7 +194,7 @@ func (s *server) run(ctx context.Context, q question) (a answer, err error) {
 type run struct {
 	q       question
 	load    load
-	clients []*client
+	clients []client
 	all     []transaction
 	due     []time.Duration // of each, from the begin; nil: closed
 	next    atomic.Int64
@@ -175,7 +219,7 @@ func (r *run) timed(ctx context.Context) (a answer, err error) {
 		}
 	}
 	runtime.GC() // the heap of the run before
-	before, hasCPU := thread.ProcessCPU()
+	before, hasCPU := r.cpu()
 	if s != nil {
 		close(s.start)
 	}
@@ -184,7 +228,7 @@ func (r *run) timed(ctx context.Context) (a answer, err error) {
 		did, serr := s.finish()
 		a.Scan, err = did, errors.Join(err, serr)
 	}
-	after, _ := thread.ProcessCPU()
+	after, _ := r.cpu()
 	if err != nil {
 		return a, err
 	}
@@ -199,6 +243,16 @@ func (r *run) timed(ctx context.Context) (a answer, err error) {
 		}
 	}
 	return a, nil
+}
+
+// cpu is the CPU time of this process, and of the server's.
+func (r *run) cpu() (all time.Duration, ok bool) {
+	all, ok = thread.ProcessCPU()
+	if r.q.Server == nil {
+		return all, ok
+	}
+	more, err := serverCPU(r.q.Server.PID)
+	return all + more, ok && err == nil
 }
 
 // prepare draws all transactions and arrivals, so that drawing them is not timed.
@@ -261,7 +315,7 @@ func (r *run) work(ctx context.Context) ([]took, error) {
 	return times, errors.Join(errs...)
 }
 
-func (r *run) loop(ctx context.Context, c *client, begin time.Time, times []took) error {
+func (r *run) loop(ctx context.Context, c client, begin time.Time, times []took) error {
 	sum := uint64(0)
 	defer func() { r.read.Add(sum) }()
 	for !r.failed.Load() {

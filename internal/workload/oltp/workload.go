@@ -1,5 +1,5 @@
 // Package oltp is the workload of a database that many short transactions read and
-// few write: orders of customers in an embedded SQLite, with a thread beside it that
+// few write: orders of customers in an embedded SQLite or a private PostgreSQL, with a thread beside it that
 // scans memory, if wanted, as a lazy writer does.
 package oltp
 
@@ -31,17 +31,20 @@ const (
 func (Workload) Describe() workload.Description {
 	return workload.Description{
 		Name:  "oltp",
-		Title: "short transactions on an embedded database, most of which read",
-		About: "Workers make transactions on customers, items and orders in SQLite: reads of a customer by number (70 % of the reads) and of 20 orders " +
+		Title: "short transactions on a database of its own, most of which read",
+		About: "Workers make transactions on customers, items and orders in SQLite or PostgreSQL: reads of a customer by number (70 % of the reads) and of 20 orders " +
 			"that follow each other, and new orders, which change three tables. What each transaction does follows from the block's seed, and a run ends when all " +
 			"are made; sums of what was read, and of all orders, balances and stock, are checked after it. SQLite lets readers go on beside one " +
 			"writer, and writers one after the other: they wait in a queue of our own, and the wait counts. A scanner overwrites memory without a pause meanwhile, as the " +
 			"lazy writer of a database does. It shows what siblings, clocks and placement do to such a mix; it sends nothing over a network, and unless " +
-			"sync is full or normal it waits for no disk. It is no server: other databases lock otherwise, and scale further.",
+			"sync is full or normal it waits for no disk. SQLite is no server: other databases lock otherwise, and scale further. With database postgres, a PostgreSQL of its " +
+			"own makes the same transactions for a connection of each worker, over a Unix socket; its sessions are kept to the workers' CPUs, its CPU time counts, and " +
+			"it locks rows. It takes the programs of PostgreSQL, never runs as root (but as postgres, or nobody), and is removed afterwards.",
 		Params: []workload.Param{
 			{Name: "rows", Kind: workload.Int, Default: int64(20000), Min: 1, Max: maxRows, Help: "customers; with their orders and items 0.25 kB each, on disk and in its cache"},
 			{Name: "count", Kind: workload.Int, Default: int64(10000), Min: 1, Max: maxCount, Help: "transactions of a run"},
 			{Name: "reads", Kind: workload.Float, Default: 0.9, Max: 1, Help: "share of the transactions that only read, 0 to 1"},
+			{Name: "database", Kind: workload.String, Default: inSQLite, Choices: []string{inSQLite, inPostgres}, Help: "in the worker's process, or a private PostgreSQL"},
 			cpus.CountParam("workers", cpus.Threads, "sessions"),
 			cpus.Param(),
 			{Name: "rate", Kind: workload.Float, Default: 0.0, Unit: "1/s", Max: 1e6, Help: "transactions that arrive a second; 0: each worker makes one after the other"},
@@ -51,12 +54,12 @@ func (Workload) Describe() workload.Description {
 			{Name: "scan_size", Kind: workload.Bytes, Default: int64(2 << 20), Min: 128, Max: maxScan, Help: "memory that the scanner overwrites"},
 			{Name: "leave_room", Kind: workload.Bool, Default: false,
 				Help: "workers keep off the CPUs of the scanner's levels sibling and core, at each of its levels, so that these compare"},
-			{Name: "sync", Kind: workload.String, Default: "off", Choices: syncs, Help: "SQLite's synchronous: full makes each commit wait for the disk, normal checkpoints"},
+			{Name: "sync", Kind: workload.String, Default: "off", Choices: syncs, Help: "as SQLite's synchronous, on either database: full makes each commit wait for the disk, normal checkpoints"},
 		},
 		Responses: []workload.Response{
 			{Name: "tx_rate", Title: "Transactions per second", Unit: "1/s", Better: "higher"},
 			{Name: "wall", Title: "Elapsed time of a run", Unit: "s", Better: "lower"},
-			{Name: "cpu_s", Title: "CPU time of a transaction, without the scanner's", Unit: "s", Better: "lower"},
+			{Name: "cpu_s", Title: "CPU time of a transaction, the server's included, without the scanner's", Unit: "s", Better: "lower"},
 			{Name: "read_p50", Title: "Median read", Unit: "s", Better: "lower"},
 			{Name: "read_p95", Title: "95th percentile of a read", Unit: "s", Better: "lower"},
 			{Name: "read_p99", Title: "99th percentile of a read", Unit: "s", Better: "lower"},
@@ -117,7 +120,7 @@ func (w Workload) Open(ctx context.Context, cfg workload.Config) (_ workload.Ses
 	if err := w.Validate(cfg); err != nil {
 		return nil, err
 	}
-	s := &session{worker: worker.Kept{Job: job}}
+	s := &session{worker: worker.Kept{Job: job}, shelf: shelf{work: cfg.Work}}
 	if s.dir, err = os.MkdirTemp(cfg.Work, "oltp-"); err != nil {
 		return nil, plain(cfg.Work, err)
 	}
@@ -134,6 +137,7 @@ func (w Workload) Open(ctx context.Context, cfg workload.Config) (_ workload.Ses
 
 type session struct {
 	worker worker.Kept
+	shelf  shelf
 	dir    string
 	did    uint64        // sum of what the last run read
 	stall  time.Duration // a test's
@@ -154,13 +158,15 @@ func (s *session) question(ctx context.Context, p workload.Values) (q question, 
 	if p.String("scanner") != none {
 		q.Scan = int(p.Int("scan_size"))
 	}
-	q.Room, err = roomOf(here, p)
+	if q.Room, err = roomOf(here, p); err == nil && p.String("database") == inPostgres {
+		q.Server, err = s.shelf.stock(ctx, q)
+	}
 	return q, here.Notes(p, "cpus", "workers"), err
 }
 
 func (s *session) call(ctx context.Context, q question) (a answer, err error) {
 	if err := s.worker.Call(ctx, q.Workers+1, q, &a); err != nil {
-		return a, err
+		return a, s.shelf.explain(ctx, err)
 	}
 	if a.Gone != "" {
 		return a, &workload.ParamError{Name: "cpus", Text: a.Gone, Hint: "`hostlab facts` lists those that are there"}
@@ -229,7 +235,7 @@ func percentiles(out *workload.Sample, operation string, seconds []float64, name
 
 // Close implements workload.Session.
 func (s *session) Close() error {
-	err := s.worker.Close()
+	err := errors.Join(s.worker.Close(), s.shelf.close())
 	if s.dir != "" {
 		err = errors.Join(err, os.RemoveAll(s.dir))
 		s.dir = ""

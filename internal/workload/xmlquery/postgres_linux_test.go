@@ -94,14 +94,13 @@ func TestDatabase(t *testing.T) {
 		t.Errorf("another answer: %v", err)
 	}
 	d.size = 0
-	time.AfterFunc(300*time.Millisecond, func() { _ = syscall.Kill(d.Server().PID(), syscall.SIGKILL) })
-	if err := d.Load(t.Context(), 512<<10, 2); err == nil {
-		_, _, err = d.Run(t.Context(), 1, 1_000_000)
-		if err == nil || !strings.Contains(err.Error(), "signal 9") || strings.Contains(err.Error(), "\n") {
-			t.Errorf("killed: %v", err)
-		}
-	} else {
-		t.Errorf("killed too early: %v", err)
+	if err := d.Load(t.Context(), 512<<10, 2); err != nil {
+		t.Fatal(err)
+	}
+	server := d.Server().PID()
+	time.AfterFunc(300*time.Millisecond, func() { _ = syscall.Kill(server, syscall.SIGKILL) })
+	if _, _, err := d.Run(t.Context(), 1, 1_000_000); err == nil || !strings.Contains(err.Error(), "signal 9") || strings.Contains(err.Error(), "\n") {
+		t.Errorf("killed: %v", err)
 	}
 	if _, err := query(256<<10, 1, 2); err != nil {
 		t.Errorf("after it: %v", err)

@@ -139,6 +139,19 @@ func (s *session) Run(ctx context.Context, r workload.Request) (out workload.Sam
 	return a.sample(notes), nil
 }
 
+// Prepare implements workload.Preparer: it makes the table of the seed.
+func (s *session) Prepare(ctx context.Context, r workload.Request) error {
+	q, _, err := questionOf(ctx, r.Params)
+	if err != nil {
+		return err
+	}
+	if r.Params.String("engine") == inPostgres {
+		return s.database.Load(ctx, q.Size, r.Seed)
+	}
+	var a answer
+	return s.worker.Call(ctx, q.Degree, question{Size: q.Size, Seed: r.Seed}, &a)
+}
+
 // sample turns an answer into responses.
 func (a answer) sample(notes []string) workload.Sample {
 	out := workload.Sample{Operations: a.Documents, Warnings: notes, Missing: map[string]string{}, Values: map[string]float64{

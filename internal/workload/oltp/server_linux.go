@@ -1,0 +1,28 @@
+package oltp
+
+import (
+	"fmt"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"hostlab/internal/private"
+)
+
+// serverCPU is the CPU time of a server's processes so far.
+func serverCPU(postmaster int) (time.Duration, error) {
+	u, err := private.CPU(postmaster)
+	return u.All, err
+}
+
+// keepTo lets a process of the server's run on some CPUs only.
+func keepTo(pid int, cpus []int) error {
+	set := unix.NewCPUSet(1 << 13)
+	for _, cpu := range cpus {
+		set.Set(cpu)
+	}
+	if err := unix.SchedSetaffinityDynamic(pid, set); err != nil {
+		return fmt.Errorf("the server's process %d cannot be kept to CPUs %v: %w", pid, cpus, err)
+	}
+	return nil
+}
