@@ -78,7 +78,7 @@ and saved; 2 unusable flag, DSN, file or connection; 130 interrupted, likewise.`
 	f.StringVar(&o.dsnFile, "dsn-file", "", "`FILE` that holds the DSN")
 	f.DurationVar(&o.lasts, "for", time.Minute, "how long to watch")
 	f.StringVar(&o.compare, "compare", "", "earlier recording, a `FILE` of --save, to set beside this one")
-	f.StringSliceVar(&o.experiments, "experiment", nil, "record of 'hostlab run', a `DIR`, whose measured gain stands beside the bound; may be repeated")
+	f.StringArrayVar(&o.experiments, "experiment", nil, "record of 'hostlab run', a `DIR`, whose measured gain stands beside the bound; may be repeated")
 	f.StringVar(&o.save, "save", "", "also keep the recording in `FILE`")
 	choiceFlag(cmd, &o.format, "format", "text", "output", explainFormats)
 	f.BoolVarP(&o.quiet, "quiet", "q", false, "no progress")

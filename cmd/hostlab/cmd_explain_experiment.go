@@ -27,7 +27,7 @@ func (o *explainRun) gains() (map[string]*explain.Gain, error) {
 	}
 	set, err := loadSet(o.experiments)
 	if err != nil {
-		return nil, err
+		return nil, usagef("--experiment: %w", err)
 	}
 	for i := range set.Reports {
 		r := &set.Reports[i]

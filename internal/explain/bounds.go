@@ -81,6 +81,8 @@ func Bounds(r *Report) (out []Bound) {
 			}
 		}
 		switch {
+		case r.Busy <= 0 && r.Hidden:
+			b.Reason = "no session was seen that did anything"
 		case r.Busy <= 0:
 			b.Reason = "nothing ran"
 		case !found:

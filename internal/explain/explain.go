@@ -181,9 +181,9 @@ func (r *Report) Part(name PartName) Part {
 	return Part{Name: name}
 }
 
-// PerTransaction is the busy time of a transaction, in s.
+// PerTransaction is the busy time of a transaction, in s; unknown where none was seen.
 func (r *Report) PerTransaction() Number {
-	if r.Transactions <= 0 {
+	if r.Transactions <= 0 || r.Busy <= 0 {
 		return Unknown()
 	}
 	return Number(r.Busy / float64(r.Transactions))

@@ -397,7 +397,7 @@ func (r *recorder) report(server Server, wall float64) Report {
 	rep := Report{Schema: 1, Tool: r.Tool, Vendor: server.Vendor, Version: server.Version, Target: server.Target, Wall: wall, Method: Method,
 		Transactions: account.Transactions, Peak: r.peak, Hidden: server.Hidden || r.masked > 0, Log: account.Log, Missing: slices.Concat(server.Missing, account.Missing), Warnings: account.Warnings}
 	if r.masked > 0 {
-		rep.Missing = append(rep.Missing, strconv.Itoa(r.masked)+" sessions of others are hidden from this user")
+		rep.Missing = append(rep.Missing, strconv.Itoa(r.masked)+" sessions and processes of others are hidden from this user")
 	}
 	if r.resets > 0 {
 		rep.Warnings = append(rep.Warnings, "the server's counters began anew meanwhile (restart or reset); what was seen between two readings around that is left out")

@@ -128,7 +128,11 @@ func breakable(name string, width int) string {
 func (t *text) bounds(r *explain.Report) {
 	t.Head("what each lever could give at most")
 	if r.Busy <= 0 {
-		t.Text("  ", "", "Nothing, as nothing ran.")
+		why := "Nothing, as nothing ran."
+		if r.Hidden {
+			why = "Unknown, as no session was seen that did anything."
+		}
+		t.Text("  ", "", why)
 		return
 	}
 	all := [][]string{{"lever", "touches", "share", "at most", "measured"}}
