@@ -1,3 +1,5 @@
+//go:build linux
+
 // Command explain-cost measures what 'hostlab explain' takes of a server under load,
 // on a PostgreSQL of its own with pgbench, in two ways:
 //

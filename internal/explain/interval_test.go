@@ -45,9 +45,9 @@ func factor(in bool, share float64) float64 {
 
 // The upper end, which bounds are made from, is below the truth in at most 1 of 20
 // recordings, be what is looked for rare, often or long. The limit has 3 of the standard
-// errors of 400 recordings on top.
+// errors of 200 recordings on top.
 func TestUpperEndsHold(t *testing.T) {
-	const times, limit = 400, 0.05 + 3*0.011
+	const times, limit = 200, 0.05 + 3*0.0155
 	for _, c := range []struct {
 		name             string
 		sessions         int
