@@ -68,6 +68,7 @@ type recorder struct {
 	growth  map[string]float64
 	covered float64
 	costs   []float64                       // s, of the last samples
+	slower  float64                         // factor on the time between samples
 	spent   func() (share float64, ok bool) // of one CPU since the start, in the server and here; ok: both are known
 	asked   float64                         // s in all
 	cpu     float64                         // of the server's side, at the last look
@@ -178,10 +179,14 @@ func (r *recorder) next(s Server) time.Duration {
 	mean := r.Interval
 	if mean == 0 {
 		mean = Pace(r.costs)
-		// What counters and answers take is not in the costs of samples.
+		// What counters and answers take is not in the costs of samples, so samples come
+		// more seldom for as long as all of it together is too much.
 		if share, ok := r.spent(); ok && share > enough {
-			mean = min(time.Duration(float64(mean)*share/enough), time.Second)
+			r.slower = min(1.1*max(1, r.slower), 10)
+		} else {
+			r.slower = max(1, 0.97*r.slower)
 		}
+		mean = max(mean, min(time.Duration(float64(mean)*r.slower), time.Second))
 	}
 	if s.OwnRate > 0 {
 		mean = max(mean, time.Duration(2*s.OwnRate*float64(time.Second)))
