@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+	"strings"
 
 	"hostlab/internal/explain"
 	"hostlab/internal/report/picture"
@@ -54,7 +55,7 @@ func WriteHTML(w io.Writer, r *explain.Report, c *explain.Comparison) error {
 	if err != nil {
 		return err
 	}
-	p := page{Page: shell, Title: r.Vendor + " " + r.Version + ", " + r.Target, Sentence: Sentence(r), Evidence: evidence(r), Samples: r.Samples,
+	p := page{Page: shell, Title: r.Vendor + " " + r.Version + ", " + r.Target, Sentence: Sentence(r), Evidence: strings.TrimPrefix(evidence(r), "measured: "), Samples: r.Samples,
 		Warnings: r.Warnings, Missing: r.Missing, Method: r.Method, Notes: boundNotes(r)}
 	if r.Ended != "" {
 		p.Warnings = append([]string{"It ended early, after " + seconds(r.Wall) + ": " + r.Ended}, p.Warnings...)
