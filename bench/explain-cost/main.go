@@ -1,8 +1,19 @@
-// Command explain-cost measures what 'hostlab explain' takes of a PostgreSQL's
-// throughput under pgbench: pairs of runs with and without it, in random order, on a
-// server of its own.
+//go:build linux
+
+// Command explain-cost measures what 'hostlab explain' takes of a server under load,
+// on a PostgreSQL of its own with pgbench, in two ways:
 //
-//	go run ./bench/explain-cost [-hostlab bin/hostlab] [-pairs 15] [-seconds 6] [-clients 4] [-select]
+//   - CPU: what the process of explain and the backend that serves it have used, as a
+//     share of all CPUs' time meanwhile. It is counted by the kernel, so that a noisy host
+//     does not move it, and on a host whose CPUs are all busy it is what pgbench loses.
+//   - throughput: transactions in short slices, in pairs with explain at work and
+//     stopped in the middle of its recording (SIGSTOP), in random order. pgbench, its
+//     connections and the recording run on meanwhile, so that nothing else changes.
+//
+// It fails where the upper end of the CPU share is 1 % or more, or the throughput is
+// below 99 % by all of its interval.
+//
+//	go run ./bench/explain-cost [-hostlab bin/hostlab] [-pairs 150] [-slice 300ms] [-clients 4]
 package main
 
 import (
@@ -10,11 +21,10 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"os/exec"
-	"regexp"
-	"strconv"
+	"os/signal"
+	"runtime"
 	"time"
 
 	"hostlab/internal/postgres"
@@ -22,90 +32,82 @@ import (
 )
 
 func main() {
-	hostlab := flag.String("hostlab", "bin/hostlab", "the program")
-	pairs := flag.Int("pairs", 15, "pairs of runs")
-	seconds := flag.Int("seconds", 6, "length of a run")
-	clients := flag.Int("clients", 4, "pgbench clients")
-	reads := flag.Bool("select", false, "select only: CPU-bound")
+	o := options{}
+	flag.StringVar(&o.hostlab, "hostlab", "bin/hostlab", "the program")
+	flag.IntVar(&o.pairs, "pairs", 150, "pairs of slices")
+	flag.DurationVar(&o.slice, "slice", 300*time.Millisecond, "length of a slice")
+	flag.IntVar(&o.clients, "clients", 4, "pgbench clients")
 	flag.Parse()
-	if err := measure(*hostlab, *pairs, *seconds, *clients, *reads); err != nil {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ok, err := measure(ctx, o)
+	stop()
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "explain-cost:", err)
+	}
+	if err != nil || !ok {
 		os.Exit(1)
 	}
 }
 
-func measure(hostlab string, pairs, seconds, clients int, reads bool) error {
-	ctx := context.Background()
-	s, err := postgres.Start(ctx, postgres.Config{Parent: os.TempDir(), Settings: map[string]string{"track_wal_io_timing": "on"}})
+type options struct {
+	hostlab        string
+	pairs, clients int
+	slice          time.Duration
+}
+
+// limit is the share that explain may take.
+const limit = 0.01
+
+func measure(ctx context.Context, o options) (ok bool, err error) {
+	s, err := postgres.Start(ctx, postgres.Config{Parent: os.TempDir(), Settings: map[string]string{"track_wal_io_timing": "on", "track_io_timing": "on"}})
 	if err != nil {
-		return err
+		return false, err
 	}
-	defer s.Close()
+	defer func() { err = errors.Join(err, s.Close()) }()
 	at := []string{"-h", s.SocketDir(), "-U", postgres.Role}
-	if _, err := pgbench(append(at, "-i", "-q", "-s", "10", postgres.Database)...); err != nil {
-		return err
+	if out, err := exec.CommandContext(ctx, "pgbench", append(at, "-i", "-q", "-s", "10", postgres.Database)...).CombinedOutput(); err != nil { //nolint:gosec // pgbench's arguments
+		return false, fmt.Errorf("pgbench: %w: %s", err, out)
 	}
-	args := append(at, "-n", "-c", fmt.Sprint(clients), "-j", "2", "-T", fmt.Sprint(seconds))
-	if reads {
-		args = append(args, "-S", "-M", "prepared")
-	}
-	args = append(args, postgres.Database)
-	dsn := "host=" + s.SocketDir() + " user=" + postgres.Role + " dbname=" + postgres.Database
-	run := func(watched bool) (float64, error) {
-		if !watched {
-			return tps(args)
-		}
-		w := exec.Command(hostlab, "explain", "--dsn", dsn, "--for", fmt.Sprintf("%ds", seconds+2), "--format", "json")
-		if err := w.Start(); err != nil {
-			return 0, err
-		}
-		time.Sleep(200 * time.Millisecond)
-		v, err := tps(args)
-		return v, errors.Join(err, w.Wait())
-	}
-	var with, without []float64
-	for i := range pairs + 1 {
-		first := rand.IntN(2) == 0
-		a, err := run(first)
-		if err != nil {
-			return err
-		}
-		b, err := run(!first)
-		if err != nil {
-			return err
-		}
-		if !first {
-			a, b = b, a
-		}
-		if i == 0 {
-			continue // warm-up
-		}
-		with, without = append(with, a), append(without, b)
-		fmt.Printf("with %.0f tps, without %.0f tps\n", a, b)
-	}
-	r := stats.PairedRatio(with, without, 0.05)
-	fmt.Printf("throughput with explain against without: %+v\n", r)
-	return nil
-}
-
-var rate = regexp.MustCompile(`tps = ([0-9.]+) \(without`)
-
-func tps(args []string) (float64, error) {
-	out, err := pgbench(args...)
+	lasts := time.Duration(2*o.pairs)*(o.slice+settle) + 10*time.Second
+	args := append(at, "-n", "-c", fmt.Sprint(o.clients), "-j", "2", "-T", fmt.Sprint(int(lasts.Seconds())+5))
+	load, err := start(ctx, "pgbench", append(args, postgres.Database)...)
 	if err != nil {
-		return 0, err
+		return false, err
 	}
-	m := rate.FindSubmatch(out)
-	if m == nil {
-		return 0, fmt.Errorf("pgbench said no tps: %s", out)
+	defer load.end()
+	time.Sleep(2 * time.Second) // connections, warm-up
+	watch, err := start(ctx, o.hostlab, "explain", "--quiet", "--dsn", "host="+s.SocketDir()+" user="+postgres.Role+" dbname="+postgres.Database, "--for", lasts.String(), "--format", "json")
+	if err != nil {
+		return false, err
 	}
-	return strconv.ParseFloat(string(m[1]), 64)
+	defer watch.end()
+	c, err := s.Connect(ctx)
+	if err != nil {
+		return false, err
+	}
+	defer c.Close(context.Background())
+	m := &meter{conn: c, watch: watch.Process.Pid}
+	if err := m.find(ctx); err != nil {
+		return false, err
+	}
+	shares, with, without, err := m.pairs(ctx, o)
+	if err != nil {
+		return false, err
+	}
+	cpu, speed := stats.PairedT(shares, 0.05), stats.PairedRatio(with, without, 0.05)
+	fmt.Printf("CPU of explain and its backend: %.2f %% of one CPU [%.2f, %.2f], %.2f %% of %d CPUs, n = %d slices of %s\n",
+		100*cpu.Estimate, 100*cpu.Low, 100*cpu.High, 100*cpu.Estimate/cpus, runtime.NumCPU(), cpu.N, o.slice)
+	fmt.Printf("throughput with explain against without: %.4f [%.4f, %.4f], n = %d pairs, %.0f transactions/s without\n", speed.Estimate, speed.Low, speed.High, speed.N, stats.Median(without))
+	cheap, fast := cpu.High/cpus < limit, speed.High >= 1-limit
+	switch {
+	case !cheap || !fast:
+		fmt.Println("more than 1 %")
+	case speed.Low > 1-limit:
+		fmt.Println("under 1 % of the host's CPU time and of the throughput")
+	default:
+		fmt.Println("under 1 % of the host's CPU time; the throughput does not decide at this noise")
+	}
+	return cheap && fast, nil
 }
 
-func pgbench(args ...string) ([]byte, error) {
-	out, err := exec.Command("pgbench", args...).CombinedOutput()
-	if err != nil {
-		return nil, fmt.Errorf("pgbench: %w: %s", err, out)
-	}
-	return out, nil
-}
+var cpus = float64(runtime.NumCPU())

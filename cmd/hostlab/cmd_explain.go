@@ -58,7 +58,10 @@ counted for as many as their variance between stretches is worth). Log writes,
 and on this host CPU time, come from counters: samples overstate short waits.
 
 --save FILE keeps the recording, as the JSON of --format json; --compare FILE
-sets this one beside an earlier one. docs/schema/explain.schema.json has all.
+sets this one beside an earlier one. --experiment DIR takes the record of an
+experiment, such as 'hostlab run log-device', and shows the gain it measured
+beside the bound, with its interval and n. All is in
+docs/schema/explain.schema.json.
 
 Exit status: 0 done; 1 the server went away: what was seen until then is printed
 and saved; 2 unusable flag, DSN, file or connection; 130 interrupted, likewise.`,
@@ -75,6 +78,7 @@ and saved; 2 unusable flag, DSN, file or connection; 130 interrupted, likewise.`
 	f.StringVar(&o.dsnFile, "dsn-file", "", "`FILE` that holds the DSN")
 	f.DurationVar(&o.lasts, "for", time.Minute, "how long to watch")
 	f.StringVar(&o.compare, "compare", "", "earlier recording, a `FILE` of --save, to set beside this one")
+	f.StringArrayVar(&o.experiments, "experiment", nil, "record of 'hostlab run', a `DIR`, whose measured gain stands beside the bound; may be repeated")
 	f.StringVar(&o.save, "save", "", "also keep the recording in `FILE`")
 	choiceFlag(cmd, &o.format, "format", "text", "output", explainFormats)
 	f.BoolVarP(&o.quiet, "quiet", "q", false, "no progress")
@@ -95,12 +99,17 @@ func oracleNote() string {
 type explainRun struct {
 	std                                 streams
 	dsn, dsnFile, compare, save, format string
+	experiments                         []string
 	lasts                               time.Duration
 	quiet                               bool
 }
 
 func (o *explainRun) run(cmd *cobra.Command) error {
 	before, dsn, err := o.check(cmd)
+	if err != nil {
+		return err
+	}
+	gains, err := o.gains()
 	if err != nil {
 		return err
 	}
@@ -125,6 +134,7 @@ func (o *explainRun) run(cmd *cobra.Command) error {
 	if o.dsn != "" && dsn.HasPassword() {
 		fmt.Fprintln(o.std.err, "hostlab: warning: the password on the command line was visible to everyone on this host; put the DSN into $"+dsnVariable+" or a file (--dsn-file)")
 	}
+	measure(&rep, gains)
 	if o.save != "" {
 		if err := writeFile(o.save, func(f *os.File) error { return rep.Write(f) }); err != nil {
 			return err
@@ -144,7 +154,7 @@ func (o *explainRun) run(cmd *cobra.Command) error {
 
 // check finds all mistakes before anything is asked.
 func (o *explainRun) check(cmd *cobra.Command) (before *explain.Report, dsn *connect.DSN, err error) {
-	if err := notEmpty(cmd, "dsn", "dsn-file", "compare", "save"); err != nil {
+	if err := notEmpty(cmd, "dsn", "dsn-file", "compare", "experiment", "save"); err != nil {
 		return nil, nil, err
 	}
 	if err := oneOf("format", o.format, explainFormats); err != nil {

@@ -36,7 +36,10 @@ func LeverTitle(lever string) (title, what string) {
 // Bounds are what each lever could give at most, as shares of busy time. What is
 // unexplained might belong to any part that was sampled, so it counts for those. Waits
 // for locks may go with any other part: a commit on a slow log device holds its locks
-// for longer, so that a faster one shortens also the waits of others for them.
+// for longer, so that a faster one shortens also the waits of others for them. They
+// count up to what the part itself takes, once for each other session: where work waits
+// in turn, taking a second out of one's turn brings nobody on by more than a second
+// (Baccelli and others, Synchronization and Linearity, 1992: such systems do not expand).
 func Bounds(r *Report) (out []Bound) {
 	for _, lever := range []struct {
 		name  string
@@ -65,7 +68,11 @@ func Bounds(r *Report) (out []Bound) {
 		b.Behind = []PartName{}
 		if lever.name != LockDesign && lever.event == "" {
 			b.Behind = append(b.Behind, Locks)
-			high += r.Part(Locks).High * r.Elapsed
+			locks := r.Part(Locks).High * r.Elapsed
+			if r.Peak > 0 {
+				locks = min(locks, float64(r.Peak-1)*(high+rest))
+			}
+			high += locks
 		}
 		found := lever.event == ""
 		for _, e := range r.Events {
@@ -74,6 +81,8 @@ func Bounds(r *Report) (out []Bound) {
 			}
 		}
 		switch {
+		case r.Busy <= 0 && r.Hidden:
+			b.Reason = "no session was seen that did anything"
 		case r.Busy <= 0:
 			b.Reason = "nothing ran"
 		case !found:

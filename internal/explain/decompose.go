@@ -38,10 +38,10 @@ type line struct {
 // less than elapsed, the rest is unexplained; where they are more, samples of short
 // waits were too many, and the sampled parts are made smaller.
 func Decompose(batches []Batch, a Account) (elapsed float64, parts []Part, events []Event, warnings []string) {
-	looks, clients := 0, make([]float64, len(batches))
+	looks, wall, clients := 0, 0.0, make([]float64, len(batches))
 	seconds := map[Key][]float64{}
 	for i, b := range batches {
-		looks += b.Snapshots
+		looks, wall = looks+b.Snapshots, wall+b.Wall
 		for k, s := range b.Seconds {
 			if seconds[k] == nil {
 				seconds[k] = make([]float64, len(batches))
@@ -56,7 +56,11 @@ func Decompose(batches []Batch, a Account) (elapsed float64, parts []Part, event
 	if elapsed <= 0 {
 		return 0, noParts(), nil, nil
 	}
-	d := decomposition{elapsed: elapsed, looks: looks, clients: clients, seconds: seconds, lines: map[string]*line{}}
+	d := decomposition{elapsed: elapsed, looks: looks, clients: clients, seconds: seconds, lines: map[string]*line{}, whole: map[PartName]string{}}
+	if wall > 0 {
+		d.others = max(0, elapsed/wall-1)
+	}
+	d.worth()
 	d.sampled()
 	for _, c := range a.Counted {
 		d.counted(c)
@@ -79,10 +83,53 @@ func noParts() (parts []Part) {
 type decomposition struct {
 	elapsed  float64
 	looks    int
+	never    float64   // upper limit of the share of what no snapshot has shown
+	others   float64   // sessions besides one, in the mean
 	clients  []float64 // by batch
 	seconds  map[Key][]float64
 	lines    map[string]*line
+	whole    map[PartName]string // parts without which a counter would have grown, and its source
 	warnings []string
+}
+
+// worth finds how many independent samples the snapshots are worth, from what they
+// have shown: the median over parts, and no more than there were. What was never seen
+// says nothing of how it would have come, in a row or by itself.
+func (d *decomposition) worth() {
+	n := float64(d.looks)
+	var seen []float64
+	for _, name := range PartNames {
+		if p, _, _, worth := ratio(d.part(name), d.clients, d.looks); p > 0 && p < 1 {
+			seen = append(seen, worth)
+		}
+	}
+	if len(seen) > 0 {
+		slices.Sort(seen)
+		n = min(n, seen[(len(seen)-1)/2])
+	}
+	d.never = unseen(n)
+}
+
+// part is the time of a part as it was sampled, by stretch.
+func (d *decomposition) part(name PartName) []float64 {
+	by := make([]float64, len(d.clients))
+	for k, s := range d.seconds {
+		if k.Part == name && !k.Background {
+			for i := range s {
+				by[i] += s[i]
+			}
+		}
+	}
+	return by
+}
+
+// share is that of clients' time, with its interval.
+func (d *decomposition) share(by []float64) (p, low, high float64) {
+	p, low, high, _ = ratio(by, d.clients, d.looks)
+	if p == 0 {
+		high = d.never
+	}
+	return p, low, high
 }
 
 // sampled makes a line of each event of clients.
@@ -91,7 +138,7 @@ func (d *decomposition) sampled() {
 		if k.Background {
 			continue
 		}
-		p, low, high := ratio(by, d.clients, d.looks)
+		p, low, high := d.share(by)
 		// An event may be in two parts: a wait for the client is idle or not.
 		d.lines[string(k.Part)+"/"+k.Event] = &line{Event: Event{Name: k.Event, Part: k.Part, Count: -1, Average: Unknown(),
 			Seconds: p * d.elapsed, Source: "samples"}, low: low * d.elapsed, high: high * d.elapsed}
@@ -115,12 +162,21 @@ func (d *decomposition) counted(c Counted) {
 	}
 	share, low, high := 1.0, 1.0, 1.0
 	if c.All && all > 0 {
-		share, low, _ = ratio(clientBy, allBy, d.looks) // the upper limit is the counter itself
+		share, low, _, _ = ratio(clientBy, allBy, d.looks) // the upper limit is the counter itself
 		if share == 1 {
 			low = 1
 		}
 	}
-	left := c.Seconds * share
+	seen, _, most := d.share(clientBy)
+	late := min(c.Late, d.elapsed)
+	left := c.Seconds*share + seen*late
+	if c.Whole {
+		d.whole[c.Part] = c.Source
+		if c.Seconds == 0 && late == 0 {
+			d.none(c.Part)
+			return
+		}
+	}
 	var named []*line
 	for _, l := range d.lines {
 		if slices.Contains(c.Events, l.Name) && l.Part == c.Part && !l.counted {
@@ -128,7 +184,7 @@ func (d *decomposition) counted(c Counted) {
 		}
 	}
 	if len(named) == 0 {
-		if left <= 0 {
+		if left <= 0 && most*late <= 0 {
 			return
 		}
 		l := &line{Event: Event{Name: c.Events[0], Part: c.Part, Count: -1, Average: Unknown()}}
@@ -140,7 +196,7 @@ func (d *decomposition) counted(c Counted) {
 		if client > 0 {
 			f = l.Seconds / client
 		}
-		l.Seconds, l.low, l.high = left*f, c.Seconds*low*f, c.Seconds*high*f
+		l.Seconds, l.low, l.high = left*f, max(0, c.Seconds-c.Early)*low*f, (c.Seconds*high+most*late)*f
 		l.counted, l.Source = true, c.Source
 		if len(named) == 1 && c.Count >= 0 {
 			l.Count = c.Count
@@ -179,6 +235,15 @@ func (d *decomposition) cpu(c *CPUTime) {
 		q := min(c.Queue, left)
 		d.lines["queue"] = &line{Event: Event{Name: CPUQueue, Part: OtherWaits, Count: -1, Average: Unknown(), Seconds: q, Source: c.Source},
 			low: q, high: min(c.Queue, d.elapsed), counted: true}
+	}
+}
+
+// none takes out what was sampled of a part that a counter says took no time.
+func (d *decomposition) none(part PartName) {
+	for key, l := range d.lines {
+		if l.Part == part && !l.counted {
+			delete(d.lines, key)
+		}
 	}
 }
 
@@ -238,7 +303,7 @@ func (d *decomposition) parts(rest float64) (out []Part) {
 			continue
 		}
 		var sources []string
-		var low, high, shrunk, raw float64
+		var low, high, counted, shrunk, raw float64
 		by := make([]float64, len(d.clients))
 		for _, l := range d.lines {
 			if l.Part != name {
@@ -249,7 +314,7 @@ func (d *decomposition) parts(rest float64) (out []Part) {
 				sources = append(sources, l.Source)
 			}
 			if l.counted {
-				low, high = low+l.low, high+l.high
+				low, high, counted = low+l.low, high+l.high, counted+l.high
 				continue
 			}
 			shrunk += l.Seconds
@@ -259,13 +324,18 @@ func (d *decomposition) parts(rest float64) (out []Part) {
 			}
 		}
 		switch {
+		case len(sources) == 0 && d.whole[name] != "":
+			sources = []string{d.whole[name]}
 		case len(sources) == 0:
 			sources = []string{"samples"}
-			_, _, h := ratio(by, d.clients, d.looks)
-			high = h * d.elapsed
+			high = d.never * d.elapsed
 		case raw > 0:
-			_, l, h := ratio(by, d.clients, d.looks)
+			_, l, h := d.share(by)
 			low, high = low+l*d.elapsed*min(1, shrunk/raw), high+h*d.elapsed
+		case name == LogWait || name == DataReads:
+			// Others may wait behind the one that reads or writes, as for its page: no
+			// longer than that takes, each.
+			high += min(d.never*d.elapsed, d.others*counted)
 		}
 		sort.Strings(sources)
 		p.Share, p.Source = min(1, p.Seconds/d.elapsed), strings.Join(sources, ", ")

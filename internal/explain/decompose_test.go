@@ -122,12 +122,12 @@ func TestRatio(t *testing.T) {
 			runs[i] = 1
 		}
 	}
-	p, l, h := ratio(same, den, 3000)
-	q, l2, h2 := ratio(runs, den, 3000)
+	p, l, h, _ := ratio(same, den, 3000)
+	q, l2, h2, _ := ratio(runs, den, 3000)
 	if !(l < p && p < h && l2 < q && q < h2) || h2-l2 < 3*(h-l) {
 		t.Errorf("[%v %v %v], [%v %v %v]", l, p, h, l2, q, h2)
 	}
-	if p, _, h := ratio(make([]float64, 30), den, 300); p != 0 || h < 0.005 || h > 0.05 {
+	if p, _, h, _ := ratio(make([]float64, 30), den, 300); p != 0 || h < 0.005 || h > 0.05 {
 		t.Errorf("never seen in 300 looks: %v up to %v", p, h)
 	}
 }

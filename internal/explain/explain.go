@@ -107,20 +107,23 @@ type Bound struct {
 	// Behind are parts that may shrink with those: who waits for a lock waits for
 	// somebody who may hold it over one of Parts. AtMost counts them, Share does not.
 	Behind []PartName `json:"behind"`
-	Event  string     `json:"event,omitempty"`  // the one event that it touches, where it is not whole parts
-	Share  float64    `json:"share"`            // of Busy
-	AtMost float64    `json:"at_most"`          // gain as a share of Busy, if that took no time at all; upper end of its interval
-	Gain   *Gain      `json:"measured"`         // by a probe or an experiment; nil: not
-	Reason string     `json:"reason,omitempty"` // why nothing is known of it
+	Event  string     `json:"event,omitempty"` // the one event that it touches, where it is not whole parts
+	Share  float64    `json:"share"`           // of Busy
+	AtMost float64    `json:"at_most"`         // gain as a share of Busy, if that took no time at all; upper end of its interval
+	Gain   *Gain      `json:"measured"`        // by an experiment; nil: not
+	// Unmeasured is why Gain is nil.
+	Unmeasured string `json:"unmeasured,omitempty"`
+	Reason     string `json:"reason,omitempty"` // why nothing is known of it
 }
 
-// Gain is a measured gain, as a share of the time before.
+// Gain is a measured gain, as a share of the time before, with its 95 % interval.
 type Gain struct {
-	Value  float64 `json:"value"`
-	Low    float64 `json:"low"`
-	High   float64 `json:"high"`
-	N      int     `json:"n"`
-	Source string  `json:"source"`
+	Value    float64 `json:"value"`
+	Low      float64 `json:"low"`
+	High     float64 `json:"high"`
+	N        int     `json:"n"`        // blocks
+	Evidence string  `json:"evidence"` // measured or emulated
+	Source   string  `json:"source"`   // experiment and levels
 }
 
 // Log is the log device's own account: all that the server wrote, for whichever session.
@@ -152,18 +155,20 @@ type Report struct {
 	Elapsed float64 `json:"elapsed"`
 	// Busy is Elapsed without Idle: the time that jobs take. Bounds are shares of it.
 	Busy         float64  `json:"busy"`
-	Samples      int      `json:"samples"`         // 0: nothing was sampled
-	Interval     float64  `json:"sample_interval"` // s, mean
-	Cost         float64  `json:"sampling_share"`  // of one CPU that asking took, in the server and here; where that cannot be seen, the share of Wall until answers came, an upper limit
-	Method       string   `json:"method"`          // how intervals come about
-	Transactions int64    `json:"transactions"`    // -1 unknown
+	Peak         int      `json:"sessions_at_once"` // most client sessions that were seen busy together; 0 unknown
+	Samples      int      `json:"samples"`          // 0: nothing was sampled
+	Interval     float64  `json:"sample_interval"`  // s, mean
+	Cost         float64  `json:"sampling_share"`   // of one CPU that asking took, in the server and here; where that cannot be seen, the share of Wall until answers came, an upper limit
+	Method       string   `json:"method"`           // how intervals come about
+	Transactions int64    `json:"transactions"`     // -1 unknown
 	Parts        []Part   `json:"parts"`
 	Events       []Event  `json:"events"`
 	Log          Log      `json:"log"`
 	Bounds       []Bound  `json:"bounds"`
 	Missing      []string `json:"missing"` // what could not be seen, and which grant would show it
 	Warnings     []string `json:"warnings"`
-	Ended        string   `json:"ended"` // why it ended early; "" where it did not
+	Hidden       bool     `json:"sessions_hidden"` // sessions of others do not show to this user
+	Ended        string   `json:"ended"`           // why it ended early; "" where it did not
 }
 
 // Part finds a part; zero where there is none.
@@ -176,9 +181,9 @@ func (r *Report) Part(name PartName) Part {
 	return Part{Name: name}
 }
 
-// PerTransaction is the busy time of a transaction, in s.
+// PerTransaction is the busy time of a transaction, in s; unknown where none was seen.
 func (r *Report) PerTransaction() Number {
-	if r.Transactions <= 0 {
+	if r.Transactions <= 0 || r.Busy <= 0 {
 		return Unknown()
 	}
 	return Number(r.Busy / float64(r.Transactions))

@@ -7,32 +7,37 @@ import (
 )
 
 // Method says in a sentence how intervals come about.
-const Method = "95 % Wilson intervals; samples correlate, so their number is replaced by the one that has the variance seen between stretches of the recording (batch means)"
+const Method = "95 % Wilson intervals; samples correlate, so their number is replaced by the one that has the variance seen between stretches of the recording (batch means); what was never seen has the exact upper limit for that number (Clopper and Pearson)"
 
 // most is how many batches an interval is made from: stretches should be long against
 // the time over which samples correlate, and 20 to 30 of them are enough for a variance.
 const most = 30
 
 // ratio is the share that num has of den, both in session seconds by stretch, with
-// its 95 % interval. looks is how many snapshots there were in all.
+// its 95 % interval and the number of independent samples that it is worth. looks is
+// how many snapshots there were in all.
 //
 // Sessions that are seen together, and snapshots that follow each other, tell the same
 // thing twice. The variance of the ratio is therefore taken between stretches (Cochran,
 // Sampling Techniques, ratio estimator), turned into the number of independent samples
-// that would have it, and that number goes into Wilson's interval, which also holds
-// where nothing or everything was seen. Student's quantile stands for the normal one,
-// as the variance is estimated from few stretches.
-func ratio(num, den []float64, looks int) (p, low, high float64) {
+// that would have it, and that number goes into Wilson's interval. Student's quantile
+// stands for the normal one, as the variance is estimated from few stretches. What was
+// seen never or always has no variance: there every snapshot counts as one sample,
+// however many sessions it has, and unseen has the limit.
+func ratio(num, den []float64, looks int) (p, low, high, n float64) {
 	num, den = merge(num, most), merge(den, most)
 	var sn, sd float64
 	for i := range num {
 		sn, sd = sn+num[i], sd+den[i]
 	}
 	if sd <= 0 || looks == 0 {
-		return 0, 0, 1
+		return 0, 0, 1, 0
 	}
 	p = min(1, max(0, sn/sd))
 	n, z := float64(looks), 1.96
+	if p == 0 {
+		return p, 0, unseen(n), n
+	}
 	if b := float64(len(num)); b >= 2 {
 		var ss float64
 		for i := range num {
@@ -47,7 +52,16 @@ func ratio(num, den []float64, looks int) (p, low, high float64) {
 		}
 	}
 	low, high = wilson(p, n, z)
-	return p, min(p, low), max(p, high)
+	return p, min(p, low), max(p, high), n
+}
+
+// unseen is the upper end of the 95 % interval of what none of n samples saw (Clopper
+// and Pearson): about 3.7 of n.
+func unseen(n float64) float64 {
+	if n <= 0 {
+		return 1
+	}
+	return 1 - math.Pow(0.025, 1/n)
 }
 
 // wilson is Wilson's interval of a share p of n samples.

@@ -67,10 +67,13 @@ type recorder struct {
 	last    Counters
 	growth  map[string]float64
 	covered float64
-	costs   []float64 // s, of the last samples
-	asked   float64   // s in all
-	cpu     float64   // of the server's side, at the last look
+	costs   []float64                       // s, of the last samples
+	slower  float64                         // factor on the time between samples
+	spent   func() (share float64, ok bool) // of one CPU since the start, in the server and here; ok: both are known
+	asked   float64                         // s in all
+	cpu     float64                         // of the server's side, at the last look
 	masked  int
+	peak    int
 	resets  int
 }
 
@@ -101,6 +104,11 @@ func (r *recorder) run(ctx context.Context) (Report, error) {
 	start, wall := r.clock.Now(), r.clock.Wall()
 	began, _ := r.own()
 	here := processCPU()
+	r.spent = func() (float64, bool) {
+		used, ok := r.own()
+		total := r.clock.Now().Sub(start).Seconds()
+		return (used - began + processCPU() - here) / total, ok && total >= 1
+	}
 	last, counted, kept := start, start, start
 	samples, ended := 0, ""
 	for {
@@ -171,12 +179,23 @@ func (r *recorder) next(s Server) time.Duration {
 	mean := r.Interval
 	if mean == 0 {
 		mean = Pace(r.costs)
+		// What counters and answers take is not in the costs of samples, so samples come
+		// more seldom for as long as all of it together is too much.
+		if share, ok := r.spent(); ok && share > enough {
+			r.slower = min(1.1*max(1, r.slower), 10)
+		} else {
+			r.slower = max(1, 0.97*r.slower)
+		}
+		mean = max(mean, min(time.Duration(float64(mean)*r.slower), time.Second))
 	}
 	if s.OwnRate > 0 {
 		mean = max(mean, time.Duration(2*s.OwnRate*float64(time.Second)))
 	}
 	return time.Duration(float64(mean) * (0.5 + rand.Float64()))
 }
+
+// enough is the share of one CPU that asking may take: below the 1 % that is promised.
+const enough = 0.007
 
 // Pace is the time between samples at which asking takes about half a percent of one
 // CPU, from what the last ones took, in s: 10 to 100 ms, and more where one takes more
@@ -245,7 +264,7 @@ func (r *recorder) add(s Snapshot, dt float64) {
 	r.open.Snapshots++
 	r.open.Wall += dt
 	r.masked = max(r.masked, s.Masked)
-	seen := map[int64]bool{}
+	seen, busy := map[int64]bool{}, 0
 	workers := map[int64][]*Session{}
 	for i := range s.Sessions {
 		if w := &s.Sessions[i]; w.Leader != 0 && w.Leader != w.ID {
@@ -255,6 +274,9 @@ func (r *recorder) add(s Snapshot, dt float64) {
 	for _, x := range s.Sessions {
 		if x.Leader != 0 && x.Leader != x.ID {
 			continue
+		}
+		if !x.Background && (x.Part != Idle || x.Pause < LongestPause) {
+			busy++
 		}
 		if x.Part == Idle && !x.Background {
 			seen[x.ID] = true
@@ -270,6 +292,7 @@ func (r *recorder) add(s Snapshot, dt float64) {
 		}
 		r.open.Seconds[Key{Part: x.Part, Event: x.Event, Background: x.Background}] += dt
 	}
+	r.peak = max(r.peak, busy)
 	for id := range r.pending {
 		if !seen[id] {
 			r.settle(id, Application)
@@ -377,9 +400,9 @@ func (r *recorder) report(server Server, wall float64) Report {
 	}
 	account := r.src.Account(Growth{Seconds: r.covered, Values: r.growth})
 	rep := Report{Schema: 1, Tool: r.Tool, Vendor: server.Vendor, Version: server.Version, Target: server.Target, Wall: wall, Method: Method,
-		Transactions: account.Transactions, Log: account.Log, Missing: slices.Concat(server.Missing, account.Missing), Warnings: account.Warnings}
+		Transactions: account.Transactions, Peak: r.peak, Hidden: server.Hidden || r.masked > 0, Log: account.Log, Missing: slices.Concat(server.Missing, account.Missing), Warnings: account.Warnings}
 	if r.masked > 0 {
-		rep.Missing = append(rep.Missing, strconv.Itoa(r.masked)+" sessions of others are hidden from this user")
+		rep.Missing = append(rep.Missing, strconv.Itoa(r.masked)+" sessions and processes of others are hidden from this user")
 	}
 	if r.resets > 0 {
 		rep.Warnings = append(rep.Warnings, "the server's counters began anew meanwhile (restart or reset); what was seen between two readings around that is left out")
@@ -394,7 +417,10 @@ func (r *recorder) report(server Server, wall float64) Report {
 	if rep.Busy < 1e-9*rep.Elapsed {
 		rep.Busy = 0
 	}
-	if rep.Busy == 0 {
+	switch {
+	case rep.Busy == 0 && rep.Hidden:
+		rep.Warnings = append(rep.Warnings, "nothing is known of what ran: this user sees no sessions but its own")
+	case rep.Busy == 0:
 		rep.Warnings = append(rep.Warnings, "nothing ran: no client session did anything meanwhile")
 	}
 	if rep.Part(Unexplained).Share > tolerance {

@@ -33,6 +33,8 @@ type Server struct {
 	Version string
 	Target  string // host, port, database, user
 	Missing []string
+	// Hidden is set where sessions of others do not show to this user.
+	Hidden bool
 	// OwnRate is set where the server takes the samples itself, every so many seconds.
 	OwnRate float64
 }
@@ -110,6 +112,13 @@ type Counted struct {
 	// All is set for a counter of all processes: clients are given the share of it that
 	// they have among the samples of its events.
 	All bool
+	// Late is session time, in s, at the end of the recording of which the counter does not
+	// tell yet, as a transaction was still open: what was sampled stands in. Early is
+	// such time before the recording, which it may hold.
+	Late, Early float64
+	// Whole is set for a counter that grows with whatever happens in Part: where it stands
+	// still the part took no time, however few the samples.
+	Whole bool
 	// From is an event within which this time would be sampled, as the server does not
 	// tell it apart there; "" none.
 	From string

@@ -64,7 +64,7 @@ func (d *DSN) problem(err error) error {
 		text = "the connection broke; the server may have been stopped"
 	default:
 		text = err.Error()
-		if strings.Contains(text, "Access denied") {
+		if strings.Contains(text, "1045") {
 			text += "; a password can be in $MYSQL_PWD or in the DSN of $HOSTLAB_DSN"
 		}
 	}

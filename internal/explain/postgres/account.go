@@ -19,14 +19,31 @@ const ms = 1e-3
 func (s *Source) Account(g explain.Growth) explain.Account {
 	a := explain.Account{Log: explain.NoLog(), Transactions: int64(max(0, g.Get("transactions")-g.Get("own_transactions")))}
 	s.log(g, &a)
-	if g.Has("read_time") {
-		a.Counted = append(a.Counted, explain.Counted{Part: explain.DataReads, Events: readEvents, Seconds: g.Get("read_time") * ms,
-			Count: int64(g.Get("reads")), Source: "pg_stat_io"})
-	}
+	s.reads(g, &a)
 	if s.threads != nil {
 		s.cpu(g, &a)
 	}
 	return a
+}
+
+// reads takes the time of data reads: from 16 on that of clients, before that of all
+// sessions. Without their timing the number of reads tells only that there were none.
+func (s *Source) reads(g explain.Growth, a *explain.Account) {
+	c := explain.Counted{Part: explain.DataReads, Events: readEvents, Count: -1, Whole: true, Late: s.late(g), Early: s.early}
+	switch {
+	case g.Has("read_time"):
+		c.Seconds, c.Count, c.Source = g.Get("read_time")*ms, int64(g.Get("reads")), "pg_stat_io"
+	case s.ioTiming && g.Has("block_time"):
+		c.Seconds, c.Count, c.Source = g.Get("block_time")*ms, int64(g.Get("blocks_read")), "pg_stat_database"
+	case g.Has("blocks_read") && g.Get("blocks_read") == 0:
+		c.Count, c.Source = 0, "pg_stat_database"
+	default:
+		return
+	}
+	if c.Count == 0 {
+		c.Source += ": no reads"
+	}
+	a.Counted = append(a.Counted, c)
 }
 
 // log takes the log's account, and the exact part of log waits. Waits for another
@@ -53,7 +70,8 @@ func (s *Source) log(g explain.Growth, a *explain.Account) {
 		a.Log.Average = explain.Number((write + sync) / float64(a.Log.Writes))
 	}
 	counted := func(events []string, seconds float64, n int64) {
-		c := explain.Counted{Part: explain.LogWait, Events: events, Seconds: seconds, Count: n, All: true, Source: view + " by samples"}
+		c := explain.Counted{Part: explain.LogWait, Events: events, Seconds: seconds, Count: n, All: true, Source: view + " by samples",
+			Late: s.late(g), Early: s.early}
 		a.Counted = append(a.Counted, c)
 	}
 	if g.Has("client_write_time") {
@@ -63,12 +81,17 @@ func (s *Source) log(g explain.Growth, a *explain.Account) {
 			count  string
 		}{{syncEvents[1:], "client_sync_time", "client_sync"}, {writeEvents[1:], "client_write_time", "client_write"}} {
 			a.Counted = append(a.Counted, explain.Counted{Part: explain.LogWait, Events: x.events, Seconds: g.Get(x.time) * ms,
-				Count: int64(g.Get(x.count)), Source: "pg_stat_io"})
+				Count: int64(g.Get(x.count)), Source: "pg_stat_io", Late: s.late(g), Early: s.early})
 		}
 		return
 	}
 	counted(syncEvents, sync, a.Log.Syncs)
 	counted(writeEvents, write, a.Log.Writes)
+}
+
+// late is the time of clients that the server's counters do not hold yet, in s.
+func (s *Source) late(g explain.Growth) float64 {
+	return min(s.open, g.Seconds*float64(len(s.clients)))
 }
 
 // cpu takes the kernel's account of client sessions, unless too much of it was missed.

@@ -34,8 +34,14 @@ type Source struct {
 	threads             *explain.Threads
 	clients             []int64 // of the last sample
 	parallel, shots     int
-	own, asked          int64 // our backend, and the statements that we had it run
+	own, asked          int64   // our backend, and the statements that we had it run
+	open                float64 // s, of clients' transactions that were open at the last sample
+	early               float64 // the same at the first count
 }
+
+// flush is how old a transaction has to be, in s, that a session's counters lag behind:
+// they are told when one ends, at most once a second (pgstat.c).
+const flush = 1.0
 
 // New asks what server it is. The error is one line.
 func New(ctx context.Context, a ask.Asker, o Options) (*Source, error) {
@@ -59,6 +65,7 @@ func New(ctx context.Context, a ask.Asker, o Options) (*Source, error) {
 		return nil, fmt.Errorf("track_activities is off, so the server does not tell what sessions do; an administrator can set it to on for all, without a restart")
 	}
 	if !r.Bool(8) {
+		s.info.Hidden = true
 		miss("what sessions of other roles do: grant pg_read_all_stats (or pg_monitor) to %s", quote(s.user))
 	}
 	switch {
@@ -67,7 +74,7 @@ func New(ctx context.Context, a ask.Asker, o Options) (*Source, error) {
 	case !s.walTiming:
 		miss("how long log writes take: track_wal_io_timing is off; log waits are sampled only, and short ones are overstated. An administrator can set it to on without a restart")
 	}
-	if major >= 16 && !s.ioTiming {
+	if !s.ioTiming {
 		miss("how long data reads take: track_io_timing is off; they are sampled only")
 	}
 	if major > 18 {
@@ -110,7 +117,7 @@ func (s *Source) Sample(ctx context.Context) ([]explain.Snapshot, error) {
 		return nil, err
 	}
 	var shot explain.Snapshot
-	s.clients = s.clients[:0]
+	s.clients, s.open = s.clients[:0], 0
 	for _, r := range rows {
 		if r.Bool(7) {
 			shot.Masked++
@@ -127,6 +134,9 @@ func (s *Source) Sample(ctx context.Context) ([]explain.Snapshot, error) {
 		}
 		if !x.Background {
 			s.clients = append(s.clients, x.ID)
+			if age := r.Float(8); age > flush {
+				s.open += age
+			}
 		}
 		shot.Sessions = append(shot.Sessions, x)
 	}
@@ -144,6 +154,7 @@ func (s *Source) Count(ctx context.Context) (explain.Counters, error) {
 	c.Epoch = r.Text(0) + " " + r.Text(4)
 	s.asked++
 	c.Values["transactions"], c.Values["own_transactions"] = r.Float(1), float64(s.asked)
+	c.Values["blocks_read"], c.Values["block_time"] = r.Float(2), r.Float(3)
 	switch {
 	case s.number >= 180000:
 		r, err = ask.One(ctx, s.ask, wal18)
@@ -171,13 +182,13 @@ func (s *Source) Count(ctx context.Context) (explain.Counters, error) {
 		s.asked++
 		c.Values["reads"], c.Values["read_time"] = r.Float(0), r.Float(1)
 	}
-	if s.threads != nil {
-		if s.shots == 0 { // the first count comes before the first sample
-			if _, err := s.Sample(ctx); err != nil {
-				return c, err
-			}
-			s.shots = 0
+	if s.shots == 0 { // the first count comes before the first sample
+		if _, err := s.Sample(ctx); err != nil {
+			return c, err
 		}
+		s.shots, s.early = 0, s.open
+	}
+	if s.threads != nil {
 		s.threads.Watch(s.clients)
 		c.Values["cpu_run"], c.Values["cpu_queue"], _ = s.threads.Total()
 	}

@@ -27,7 +27,8 @@ var (
 
 func activity(leader string) string {
 	return `select pid, coalesce(state, ''), coalesce(wait_event_type, ''), coalesce(wait_event, ''), coalesce(backend_type, ''), ` + leader + `,
- coalesce(extract(epoch from clock_timestamp() - state_change), 0), query = '<insufficient privilege>'
+ coalesce(extract(epoch from clock_timestamp() - state_change), 0), query = '<insufficient privilege>',
+ coalesce(extract(epoch from clock_timestamp() - xact_start), 0)
  from pg_stat_get_activity(null)
  where pid <> pg_backend_pid() and (backend_type is null or backend_type in ('client backend', 'parallel worker') or wait_event ilike 'wal%')`
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+	"strings"
 
 	"hostlab/internal/explain"
 	"hostlab/internal/report/picture"
@@ -28,6 +29,7 @@ type page struct {
 	ComparedParts, ComparedEvent picture.Table
 	CompareWarnings              []string
 	Method                       string
+	Notes                        []string // on bounds
 }
 
 // WriteHTML writes one self-contained page, which loads nothing.
@@ -53,8 +55,8 @@ func WriteHTML(w io.Writer, r *explain.Report, c *explain.Comparison) error {
 	if err != nil {
 		return err
 	}
-	p := page{Page: shell, Title: r.Vendor + " " + r.Version + ", " + r.Target, Sentence: Sentence(r), Evidence: evidence(r), Samples: r.Samples,
-		Warnings: r.Warnings, Missing: r.Missing, Method: r.Method}
+	p := page{Page: shell, Title: r.Vendor + " " + r.Version + ", " + r.Target, Sentence: Sentence(r), Evidence: strings.TrimPrefix(evidence(r), "measured: "), Samples: r.Samples,
+		Warnings: r.Warnings, Missing: r.Missing, Method: r.Method, Notes: boundNotes(r)}
 	if r.Ended != "" {
 		p.Warnings = append([]string{"It ended early, after " + seconds(r.Wall) + ": " + r.Ended}, p.Warnings...)
 	}
@@ -76,7 +78,7 @@ func (p *page) tables(r *explain.Report) {
 		if x.Name == explain.Idle {
 			of = "-"
 		}
-		p.Parts.Rows = append(p.Parts.Rows, []string{x.Name.Title(), seconds(x.Seconds), share(x.Share), of, interval(x.Low, x.High), x.Source})
+		p.Parts.Rows = append(p.Parts.Rows, []string{x.Name.Title(), seconds(x.Seconds), share(x.Share), of, pageInterval(r, x), x.Source})
 	}
 	p.Events = picture.Table{Caption: "Events", Head: []string{"Event", "Meaning", "Part", "Time", "Of busy", "Waits", "Average", "Source"}}
 	for _, e := range r.Events {
@@ -104,12 +106,20 @@ func (p *page) tables(r *explain.Report) {
 		if b.Reason != "" {
 			s, most = "-", b.Reason
 		}
-		p.Bounds.Rows = append(p.Bounds.Rows, []string{title + " (" + what + ")", touches, s, most, measured(b.Gain)})
+		p.Bounds.Rows = append(p.Bounds.Rows, []string{title + " (" + what + ")", touches, s, most, measured(&b)})
 	}
 	p.Log = picture.Table{Caption: "The log's account", Head: []string{"What", "Figure"}}
 	for _, l := range logLines(r) {
 		p.Log.Rows = append(p.Log.Rows, []string{l[0], l[1]})
 	}
+}
+
+// pageInterval is a part's interval as a share of elapsed.
+func pageInterval(r *explain.Report, p explain.Part) string {
+	if s := partInterval(r, p); s == "-" || p.Name == explain.Unexplained {
+		return s
+	}
+	return interval(p.Low, p.High)
 }
 
 func (p *page) compare(c *explain.Comparison) {

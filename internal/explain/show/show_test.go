@@ -22,6 +22,8 @@ func sample() *explain.Report {
 			{Name: "on CPU", Part: explain.DatabaseCPU, Count: -1, Seconds: 12, Average: explain.Unknown(), Share: 0.3, Low: 0.3, High: 0.3}},
 		Log: explain.Log{Writes: 4000, Syncs: 4000, Bytes: 1 << 20, Seconds: 9, Average: 0.00225, Source: "pg_stat_wal"}}
 	r.Bounds = explain.Bounds(r)
+	r.Bounds[0].Gain = &explain.Gain{Value: 0.12, Low: 0.10, High: 0.14, N: 12, Evidence: "measured", Source: "experiment log-device in log, log tmpfs against disk"}
+	r.Bounds[1].Unmeasured = "the experiments given did not vary the others"
 	return r
 }
 
@@ -31,7 +33,8 @@ func TestText(t *testing.T) {
 	if err := WriteText(&b, r, explain.Compare(r, r), TextOptions{Width: 80}); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"at most 33 % of it", "IO:WALSync", "grant something", "2.25 ms a log write", "BEFORE AND AFTER"} {
+	for _, want := range []string{"at most 33 % of it", "IO:WALSync", "grant something", "2.25 ms a log write", "BEFORE AND AFTER",
+		"experiment log-device in log", "Not measured: the experiments"} {
 		if !strings.Contains(strings.Join(strings.Fields(b.String()), " "), want) {
 			t.Errorf("no %q in\n%s", want, &b)
 		}
@@ -40,6 +43,20 @@ func TestText(t *testing.T) {
 		if utf8.RuneCountInString(strings.TrimRight(l, "\n")) > 80 {
 			t.Errorf("wider than 80 columns: %s", l)
 		}
+	}
+}
+
+// Where sessions of others do not show, nothing is said to have run or not.
+func TestHidden(t *testing.T) {
+	r := &explain.Report{Vendor: "MariaDB", Version: "10.11", Wall: 3, Hidden: true, Transactions: 5, Log: explain.NoLog(), Parts: []explain.Part{{Name: explain.Application, Source: "samples"}}}
+	r.Bounds = explain.Bounds(r)
+	var b bytes.Buffer
+	if err := WriteText(&b, r, nil, TextOptions{Width: 80}); err != nil {
+		t.Fatal(err)
+	}
+	said := strings.Join(strings.Fields(b.String()), " ")
+	if !strings.Contains(said, "those of others do not show") || !strings.Contains(said, "Unknown, as no session") || strings.Contains(said, "othing ran") || strings.Contains(said, "counted") {
+		t.Error(said)
 	}
 }
 
@@ -83,7 +100,7 @@ func TestHTML(t *testing.T) {
 	if err := WriteHTML(&b, r, explain.Compare(r, r)); err != nil {
 		t.Fatal(err)
 	}
-	if s := b.String(); strings.Contains(s, "h:5432 </script>") || !strings.Contains(s, "log wait") || !strings.Contains(s, "<svg") || strings.Contains(s, "http://") && strings.Contains(s, "src=\"http") {
+	if s := b.String(); strings.Contains(s, "h:5432 </script>") || !strings.Contains(s, "log wait") || !strings.Contains(s, "12 % [10 %, 14 %], n 12, measured") || !strings.Contains(s, "<svg") || strings.Contains(s, "http://") && strings.Contains(s, "src=\"http") {
 		t.Error("not a safe page with pictures")
 	}
 }

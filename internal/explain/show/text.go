@@ -28,6 +28,9 @@ func WriteText(w io.Writer, r *explain.Report, c *explain.Comparison, o TextOpti
 		if r.Busy <= 0 && strings.HasPrefix(s, "nothing ran") {
 			continue // said above
 		}
+		if r.Hidden && r.Busy <= 0 && strings.HasPrefix(s, "nothing is known") {
+			continue
+		}
 		t.Hang("! ", screen.Yellow, s)
 	}
 	t.Raw("")
@@ -73,10 +76,7 @@ func (t *text) parts(r *explain.Report) {
 		if p.Name == explain.Idle {
 			of = "-"
 		}
-		ci := interval(busy(r, p.Name, p.Low), busy(r, p.Name, p.High))
-		if p.Name == explain.Unexplained {
-			ci = "the rest"
-		}
+		ci := partInterval(r, p)
 		if p.Name == explain.Idle {
 			ci = share(p.Share) + " of all"
 		}
@@ -128,7 +128,11 @@ func breakable(name string, width int) string {
 func (t *text) bounds(r *explain.Report) {
 	t.Head("what each lever could give at most")
 	if r.Busy <= 0 {
-		t.Text("  ", "", "Nothing, as nothing ran.")
+		why := "Nothing, as nothing ran."
+		if r.Hidden {
+			why = "Unknown, as no session was seen that did anything."
+		}
+		t.Text("  ", "", why)
 		return
 	}
 	all := [][]string{{"lever", "touches", "share", "at most", "measured"}}
@@ -142,10 +146,13 @@ func (t *text) bounds(r *explain.Report) {
 		if b.Reason != "" {
 			s, most, what = "-", "-", b.Reason
 		}
-		all = append(all, []string{title + " (" + what + ")", touches, s, most, measured(b.Gain)})
+		all = append(all, []string{title + " (" + what + ")", touches, s, most, measured(&b)})
 	}
-	t.table([]int{27, 13, 6, 7, t.Width - 65}, all)
-	t.Text("  ", screen.Dim, "Shares are of busy time. A lever takes away at most what it touches, if that took no time at all: the upper end of the interval, and what is unexplained where the part was sampled. Waits for locks count too, as whoever holds one may be in that part.")
+	t.table([]int{27, 12, 6, 7, t.Width - 64}, all)
+	t.Text("  ", screen.Dim, "Shares are of busy time. A lever takes away at most what it touches, if that took no time at all: the upper end of the interval, and what is unexplained where the part was sampled. Waits for locks count too, as whoever holds one may be in that part: up to what the part takes, once for each other session.")
+	for _, n := range boundNotes(r) {
+		t.Text("  ", "", n)
+	}
 }
 
 func (t *text) comparison(c *explain.Comparison) {

@@ -17,6 +17,9 @@ const rows = 10
 // Sentence is the answer.
 func Sentence(r *explain.Report) string {
 	if r.Busy <= 0 {
+		if r.Hidden {
+			return fmt.Sprintf("Nothing can be said of %s %s: this user sees no session that did anything, and those of others do not show to it.", r.Vendor, r.Version)
+		}
 		if r.Elapsed <= 0 {
 			return fmt.Sprintf("Nothing ran: no client was connected to %s %s in %s.", r.Vendor, r.Version, result.Format(r.Wall, "s"))
 		}
@@ -142,11 +145,46 @@ func evidence(r *explain.Report) string {
 }
 
 // measured writes a gain.
-func measured(g *explain.Gain) string {
+func measured(b *explain.Bound) string {
+	g := b.Gain
 	if g == nil {
 		return "not measured"
 	}
-	return fmt.Sprintf("%s [%s, %s], n %d", signed(g.Value), signed(g.Low), signed(g.High), g.N)
+	return fmt.Sprintf("%s [%s, %s], n %d, %s", signed(g.Value), signed(g.Low), signed(g.High), g.N, g.Evidence)
+}
+
+// boundNotes say what the table of bounds leaves open: where gains were measured, or
+// how to.
+func boundNotes(r *explain.Report) (notes []string) {
+	how := ""
+	for _, b := range r.Bounds {
+		title, _ := explain.LeverTitle(b.Lever)
+		switch {
+		case b.Gain != nil:
+			s := title + ": " + b.Gain.Source + "; 95 % interval, n in blocks."
+			if b.Reason == "" && b.Gain.Low > b.AtMost {
+				s += " That is more than this server can have: that job waits for more of its time."
+			}
+			notes = append(notes, s)
+		case b.Unmeasured != "":
+			how = b.Unmeasured
+		}
+	}
+	if how != "" {
+		notes = append(notes, "Not measured: "+how+".")
+	}
+	return notes
+}
+
+// partInterval is that of a part; none where there was no time.
+func partInterval(r *explain.Report, p explain.Part) string {
+	switch {
+	case r.Elapsed <= 0:
+		return "-"
+	case p.Name == explain.Unexplained:
+		return "the rest"
+	}
+	return interval(busy(r, p.Name, p.Low), busy(r, p.Name, p.High))
 }
 
 func signed(v float64) string {

@@ -1,0 +1,85 @@
+package effects
+
+import (
+	"math"
+	"slices"
+
+	"hostlab/internal/analysis"
+	"hostlab/internal/result"
+	"hostlab/internal/stats"
+)
+
+// Gain is what one level of a factor takes off the time of a job against another.
+type Gain struct {
+	Factor, From, To string         // To is the faster level by estimate, if any is
+	At               string         // levels of the other factors, or "all runs"
+	Response         string         // that is a time
+	Share            stats.Interval // of the time at From; N are blocks; of 95 %, or more where the experiment has more to decide
+	Evidence         result.Evidence
+}
+
+// Gains are those of an experiment's times, of each level against its baseline, in the
+// order of the record. An experiment of log devices has them for each size, others
+// for each contrast of the study with one factor. What has no interval is left out.
+func Gains(r *Report) (out []Gain) {
+	x := r.head()
+	if x.Section == "log" {
+		s, ok := newLogDevice(r.Analysis, r.Runs).(*logDevice)
+		if !ok || s.factor == nil || s.duration == nil {
+			return nil
+		}
+		for _, row := range s.rows {
+			for _, c := range row.cells {
+				if c.level == s.factor.Baseline || !finite(c.gain) {
+					continue
+				}
+				g := Gain{Factor: s.factor.Name, From: s.factor.Baseline, To: c.level, At: row.name, Response: s.duration.Name, Share: c.gain, Evidence: result.Measured}
+				if s.emulated(c.level) || s.emulated(s.factor.Baseline) {
+					g.Evidence = result.Emulated
+				}
+				out = append(out, g)
+			}
+		}
+		return out
+	}
+	for _, e := range r.Analysis.Effects {
+		f := slices.IndexFunc(x.Factors, func(f result.Factor) bool { return f.Name == e.Contrast.Factors[0] })
+		iv := stats.Interval{Estimate: e.Value, Low: e.Low, High: e.High, N: e.N}
+		if interaction(&e) || f < 0 || e.Response.Unit != "s" || e.Response.Compare != result.Ratio || e.Verdict == analysis.VoidVerdict || !finite(iv) {
+			continue
+		}
+		g := Gain{Factor: x.Factors[f].Name, From: x.Factors[f].Baseline, To: e.Contrast.Levels[0], At: levelsAt(x, e.Contrast), Response: e.Response.Name, Evidence: e.Evidence, Share: negated(iv)}
+		if iv.Estimate > 0 { // the baseline is the faster one: seen from the other
+			g.From, g.To = g.To, g.From
+			off := func(change float64) float64 { return change / (1 + change) }
+			g.Share = stats.Interval{Estimate: off(iv.Estimate), Low: off(iv.Low), High: off(iv.High), N: iv.N}
+		}
+		out = append(out, g)
+	}
+	return out
+}
+
+func finite(iv stats.Interval) bool {
+	for _, v := range []float64{iv.Estimate, iv.Low, iv.High} {
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return false
+		}
+	}
+	return iv.N > 0
+}
+
+// levelsAt are the levels at which a contrast holds other factors.
+func levelsAt(x *result.Experiment, c result.Contrast) (text string) {
+	for _, f := range x.Factors {
+		if l, ok := c.At[f.Name]; ok {
+			if text != "" {
+				text += ", "
+			}
+			text += f.Name + " " + l
+		}
+	}
+	if text == "" {
+		return "all runs"
+	}
+	return text
+}

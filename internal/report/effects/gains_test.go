@@ -1,0 +1,38 @@
+package effects
+
+import (
+	"math"
+	"testing"
+
+	"hostlab/internal/analysis"
+	"hostlab/internal/result"
+)
+
+// A gain is a share of the slower level's time, whichever of the two the study took
+// for its baseline.
+func TestGains(t *testing.T) {
+	for _, section := range []string{"log", ""} {
+		for _, gain := range []float64{0.10, -0.25} {
+			x, runs := logRecord(10, gain, 0.20)
+			x.Section = section
+			got := Gains(&Report{Analysis: analysis.Analyse(x, runs, &result.End{Blocks: 10}), Runs: runs})
+			if len(got) == 0 {
+				t.Fatalf("section %q, gain %v: none", section, gain)
+			}
+			g, want, from, to := got[0], gain, "disk", "fast"
+			if section == "" && gain < 0 {
+				want, from, to = 0.25/1.25, "fast", "disk"
+			}
+			if g.Factor != "log" || g.From != from || g.To != to || g.Response != "wall" || g.At != "all runs" || g.Share.N != 10 || g.Evidence != result.Measured {
+				t.Errorf("section %q, gain %v: %+v", section, gain, g)
+			}
+			if math.Abs(g.Share.Estimate-want) > 0.01 || g.Share.Low > g.Share.Estimate || g.Share.High < g.Share.Estimate {
+				t.Errorf("section %q: %+v, expected %v", section, g.Share, want)
+			}
+		}
+	}
+	x, _ := logRecord(10, 0.1, 0.2)
+	if got := Gains(&Report{Analysis: analysis.Analyse(x, nil, nil)}); len(got) != 0 {
+		t.Errorf("without a run: %+v", got)
+	}
+}
