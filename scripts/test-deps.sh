@@ -6,6 +6,7 @@ command -v chromium >/dev/null || command -v chromium-browser >/dev/null || comm
 command -v tmux >/dev/null || want+=(tmux)
 command -v pgrep >/dev/null || want+=(procps)
 command -v git >/dev/null || want+=(git)
+command -v jq >/dev/null || want+=(jq)
 # The tests start servers of their own from these programs; they do not skip without.
 command -v initdb >/dev/null || compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null || want+=(postgresql postgresql-contrib)
 command -v mariadbd >/dev/null || [ -x /usr/sbin/mariadbd ] || want+=(mariadb-server)

@@ -37,7 +37,7 @@ var guests = []guest{
 	{"acpi-cpufreq, one domain for the socket", []string{"SSDT=socket", "MODULES=" + drivers}, false},
 	{"acpi-cpufreq, coupled by the hardware", []string{"SSDT=socket-hw", "MODULES=" + drivers}, false},
 	{"acpi-cpufreq, a domain for each thread", []string{"SSDT=cpu", "MODULES=" + drivers}, false},
-	{"acpi-cpufreq, two sockets", []string{"SSDT=twosocket", "MODULES=" + drivers, "SMP=8,sockets=2,cores=2,threads=2"}, false},
+	{"acpi-cpufreq, two sockets", []string{"SSDT=twosocket", "MODULES=" + drivers, "SMP=4,sockets=2,cores=1,threads=2"}, false},
 	{"no cpufreq", []string{"PROFILE=bare", "MODULES="}, false},
 }
 
@@ -86,7 +86,7 @@ func (g guest) start(t *testing.T, environ []string, args ...string) *boot {
 	}
 	b := &boot{out: filepath.Join(tmp, "out"), pidFile: filepath.Join(tmp, "pid"), done: make(chan error, 1)}
 	b.cmd = exec.Command("./guest-run.sh", append([]string{filepath.Join(dir, "trial")}, args...)...)
-	b.cmd.Env = append(os.Environ(), "FILES="+filepath.Join(dir, "hostlab")+" study/governor.toml", "OUT="+b.out, "PIDFILE="+b.pidFile, "LOG="+filepath.Join(tmp, "console"), "TIMEOUT="+map[bool]string{true: "7200", false: "420"}[*full])
+	b.cmd.Env = append(os.Environ(), "FILES="+filepath.Join(dir, "hostlab")+" study/governor.toml study/emulated.toml", "OUT="+b.out, "PIDFILE="+b.pidFile, "LOG="+filepath.Join(tmp, "console"), "TIMEOUT="+map[bool]string{true: "7200", false: "600"}[*full])
 	b.cmd.Env = append(append(b.cmd.Env, g.environ...), environ...)
 	if g.disk {
 		img := filepath.Join(tmp, "disk.img")

@@ -160,17 +160,3 @@ func (b *boot) changed(t *testing.T) map[string]string {
 	}
 	return out
 }
-
-// TestStudyOfASetting runs an experiment whose factor is a setting, and kills it in the middle.
-func TestStudyOfASetting(t *testing.T) {
-	t.Parallel()
-	n := 1
-	if *full {
-		n = 20
-	}
-	b := guests[0].start(t, nil, "study", strconv.Itoa(n))
-	b.wait(t.Context(), t)
-	if rows := b.lines(t, "row"); len(rows) == 1 {
-		t.Logf("%s studies killed, %s of them with a governor changed: %s failures", rows[0][1], rows[0][2], rows[0][3])
-	}
-}

@@ -3,32 +3,148 @@
 package testbed
 
 import (
+	"encoding/json"
+	"flag"
+	"os"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
-// TestSettings sets, reads back, verifies and puts back every setting that a guest has.
+var update = flag.Bool("update", false, "try the settings in every guest, and write testdata/settings.json and docs/settings.md anew")
+
+// recorded is what guests have shown, by the guest's name.
+const recorded = "testdata/settings.json"
+
+// tried is what one guest has shown of all settings.
+type tried struct {
+	Guest   string            `json:"guest"`
+	Rows    []row             `json:"rows"`
+	Missing map[string]string `json:"missing"` // settings that were not tried, and why
+}
+
+// row is one value of one setting: what trial says of it.
+type row struct {
+	Setting string `json:"setting"`
+	Objects string `json:"objects"`
+	Before  string `json:"before"`
+	Set     string `json:"set"`
+	Read    string `json:"read"`
+	Oracle  string `json:"oracle"`
+	Verify  string `json:"verify"`
+	Revert  string `json:"revert"`
+}
+
+// TestSettings sets, reads back, verifies and puts back every setting that a guest has, and holds that
+// the record behind docs/settings.md is what these guests show now.
 func TestSettings(t *testing.T) {
-	for i, g := range guests {
-		if i > 1 && !*full {
-			break
+	record := readRecord(t)
+	var mu sync.Mutex
+	now := make([]tried, len(guests))    // those that have been tried without a failure
+	t.Run("guests", func(t *testing.T) { // returns when all have ended
+		for i, g := range guests {
+			if i > 1 && !*full && !*update {
+				break
+			}
+			t.Run(g.name, func(t *testing.T) {
+				t.Parallel()
+				args := []string{"each", "quick"}
+				if *full && !*update {
+					args = args[:1]
+				}
+				b := g.start(t, nil, args...)
+				b.wait(t.Context(), t)
+				got := b.tried(t, g.name)
+				if len(got.Rows) < 20 {
+					t.Errorf("only %d settings were tried", len(got.Rows))
+				}
+				if !*update {
+					compare(t, record, got)
+				} else if !t.Failed() {
+					mu.Lock()
+					now[i] = got
+					mu.Unlock()
+				}
+			})
 		}
-		t.Run(g.name, func(t *testing.T) {
-			t.Parallel()
-			args := []string{"each", "quick"}
-			if *full {
-				args = args[:1]
-			}
-			b := g.start(t, nil, args...)
-			b.wait(t.Context(), t)
-			rows := b.lines(t, "row")
-			if len(rows) < 20 {
-				t.Errorf("only %d settings were tried", len(rows))
-			}
-			for _, r := range rows {
-				t.Log("| " + strings.Join(r, " | ") + " |")
-			}
+	})
+	if *update {
+		writeRecord(t, record, now)
+	}
+}
+
+// tried reads the lines of trial.
+func (b *boot) tried(t *testing.T, guest string) tried {
+	t.Helper()
+	out := tried{Guest: guest, Missing: map[string]string{}}
+	for _, f := range b.lines(t, "row") {
+		if len(f) != 8 {
+			t.Fatalf("a row of %d fields: %q", len(f), f)
+		}
+		out.Rows = append(out.Rows, row{f[0], f[1], f[2], f[3], f[4], f[5], f[6], f[7]})
+		t.Log("| " + strings.Join(f, " | ") + " |")
+	}
+	for _, f := range b.lines(t, "missing") {
+		out.Missing[f[0]] = f[1]
+	}
+	return out
+}
+
+// compare requires that a guest shows what the record has of it, and with all values at least that.
+func compare(t *testing.T, record []tried, got tried) {
+	t.Helper()
+	i := slices.IndexFunc(record, func(r tried) bool { return r.Guest == got.Guest })
+	if i < 0 {
+		t.Fatalf("%s has nothing of this guest; run the test with -update", recorded)
+	}
+	if *full {
+		had := record[i].Rows
+		got.Rows = slices.DeleteFunc(got.Rows, func(r row) bool {
+			return !slices.ContainsFunc(had, func(h row) bool { return h.Setting == r.Setting && h.Set == r.Set })
 		})
+	}
+	order := func(a, b row) int { return strings.Compare(a.Setting+" "+a.Set, b.Setting+" "+b.Set) }
+	slices.SortFunc(got.Rows, order)
+	want := record[i]
+	want.Rows = slices.SortedFunc(slices.Values(want.Rows), order)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s and docs/settings.md have it otherwise; run the test with -update if this is right:\n%s", recorded, diff)
+	}
+}
+
+func readRecord(t *testing.T) (record []tried) {
+	t.Helper()
+	b, err := os.ReadFile(recorded)
+	if err == nil {
+		err = json.Unmarshal(b, &record)
+	}
+	if err != nil && !*update {
+		t.Fatal(err)
+	}
+	return record
+}
+
+// writeRecord keeps what the record has of guests that were not tried.
+func writeRecord(t *testing.T, had, record []tried) {
+	t.Helper()
+	for i, g := range guests {
+		if k := slices.IndexFunc(had, func(r tried) bool { return r.Guest == g.name }); record[i].Guest == "" && k >= 0 {
+			record[i] = had[k]
+		}
+	}
+	record = slices.DeleteFunc(record, func(r tried) bool { return r.Guest == "" })
+	b, err := json.MarshalIndent(record, "", " ")
+	if err == nil {
+		err = os.WriteFile(recorded, append(b, '\n'), 0o644)
+	}
+	if err == nil {
+		err = os.WriteFile(settingsPage, []byte(written(record)), 0o644)
+	}
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -150,7 +150,7 @@ var (
 
 var trials = []trial{
 	{setting: "governor", files: []string{policy + "scaling_governor"}, values: listed(policy+"scaling_available_governors", policy+"scaling_governor"), register: lineOfGovernor},
-	{setting: "epp", files: []string{policy + "energy_performance_preference"}, values: plain("performance", "balance_performance", "balance_power", "power"), first: governed("powersave")},
+	{setting: "epp", files: []string{policy + "energy_performance_preference"}, values: plain("balance_power", "balance_performance", "performance", "power"), first: governed("powersave")},
 	{setting: "boost", files: []string{cpu + "/cpufreq/boost"}, values: mapped("on", "1"), refused: "refuses to switch boost"},
 	{setting: "max_freq", files: []string{policy + "scaling_max_freq"}, values: frequencies("scaling_max_freq"), first: governed("performance"),
 		register: func(w string) (byte, bool) { l, known := lineOf[w]; return l, known }},
@@ -179,7 +179,7 @@ var trials = []trial{
 	{setting: "shmmni", files: kernel("shmmni"), values: plain("32768")},
 	{setting: "shmmax", files: kernel("shmmax"), values: plain("68719476736", "18446744073709551615")},
 	{setting: "shmall", files: kernel("shmall"), values: plain("16777216")},
-	{setting: "sem", files: kernel("sem"), values: plain("32000 1024000000 500 32000", "250 32000 32 128")},
+	{setting: "sem", files: kernel("sem"), values: plain("250 32000 32 128")},
 	{setting: "pid_max", files: kernel("pid_max"), values: plain("4194304")},
 	{setting: "aio_max_nr", files: []string{"/proc/sys/fs/aio-max-nr"}, values: plain("1048576", "18446744073709551615")},
 	{setting: "clocksource", files: []string{clock + "current_clocksource"}, values: listed(clock+"available_clocksource", clock+"current_clocksource")},

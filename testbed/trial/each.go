@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os/exec"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -20,6 +21,7 @@ func each(quick bool) {
 	var together []trial
 	for _, s := range k.Settings {
 		if len(s.Objects) == 0 {
+			line("missing", s.Name, s.Missing)
 			continue
 		}
 		names = append(names, s.Name)
@@ -36,7 +38,7 @@ func each(quick bool) {
 			continue
 		}
 		if t.offline && spinning() {
-			line("note", t.setting+" is left to machines without C-states")
+			line("missing", t.setting, "left to guests without C-states: a CPU that is offline keeps QEMU busy there")
 			continue
 		}
 		values := t.values()
@@ -48,8 +50,8 @@ func each(quick bool) {
 			continue
 		}
 		if quick {
-			values = values[:min(1, len(values))]
-			if t.first == nil && !t.offline && !strings.HasSuffix(t.setting, "_ratio") { // of a pair with bytes
+			values = t.few(values)
+			if t.first == nil && t.register == nil && !t.offline && !strings.HasSuffix(t.setting, "_ratio") { // of a pair with bytes
 				together = append(together, t)
 				continue
 			}
@@ -68,6 +70,18 @@ func each(quick bool) {
 // deepest C-state (acpi_idle_play_dead), and the emulated ones return at once.
 func spinning() bool { return len(glob(cpu+"/cpu0/cpuidle/state3")) > 0 }
 
+// few are the first value, or the first that the P-state registers know of.
+func (t trial) few(values []value) []value {
+	if t.register != nil {
+		for i, v := range values {
+			if _, known := t.register(v.word); known {
+				return values[i : i+1]
+			}
+		}
+	}
+	return values[:min(1, len(values))]
+}
+
 func (t trial) paths() (list []string) {
 	for _, f := range t.files {
 		list = append(list, glob(f)...)
@@ -75,33 +89,59 @@ func (t trial) paths() (list []string) {
 	return list
 }
 
-// try sets each value, and prints the row of the table.
+// try sets each value, and prints a row of the table for it.
 func (t trial) try(values []value) {
 	if t.first != nil {
 		defer t.first()()
 		time.Sleep(50 * time.Millisecond)
 	}
-	failed := failures
-	var words []string
-	objects, rounded, checked := 0, 0, false
 	for _, v := range values {
-		what := t.setting
-		if v.at != "" {
-			what += "@" + v.at
+		t.one(v)
+	}
+}
+
+// row is what the table says of one value of one setting.
+type row struct {
+	setting string
+	objects int
+	before  string // what the files read, by this program
+	set     string
+	read    string // what they read then
+	oracle  string // what else knows of it, and said
+	verify  string
+	revert  string
+}
+
+func (r row) print() {
+	line("row", r.setting, r.objects, r.before, r.set, r.read, r.oracle, r.verify, r.revert)
+}
+
+// wasSo is said of a value that was there already, so that nothing was set.
+const wasSo = "it was so already"
+
+// done is a word for the table: no failure since a count of them.
+func done(since int, word string) string {
+	if failures > since {
+		return "NO"
+	}
+	return word
+}
+
+// content is what the files of a setting read, with how many of them where they differ.
+func (t trial) content() string {
+	n := map[string]int{}
+	for _, f := range t.paths() {
+		n[chosen(cat(f))]++
+	}
+	var list []string
+	for v, files := range n {
+		if len(n) > 1 {
+			v = fmt.Sprintf("%s (%d)", v, files)
 		}
-		words = append(words, strings.TrimPrefix(what+"="+v.word, t.setting+"="))
-		n, r, reg := t.one(what+"="+v.word, v)
-		objects, rounded, checked = max(objects, n), rounded+r, checked || reg
+		list = append(list, v)
 	}
-	oracle := "file"
-	if checked {
-		oracle = "file, P-state register"
-	}
-	result := "yes"
-	if failures > failed {
-		result = "NO"
-	}
-	line("row", t.setting, objects, strings.Join(words, ", "), rounded, oracle, result)
+	slices.Sort(list)
+	return strings.Join(list, ", ")
 }
 
 // batch tries the first value of many settings with one set, one verify and one revert.
@@ -111,8 +151,10 @@ func batch(list []trial) {
 		args = append(args, t.setting+"="+t.values()[0].word)
 	}
 	expected := map[string]value{} // by setting; asked for before the set, which changes what is listed
+	rows := map[string]row{}
 	for _, t := range list {
 		expected[t.setting] = t.values()[0]
+		rows[t.setting] = row{setting: t.setting, objects: len(t.paths()), before: t.content(), set: expected[t.setting].word}
 	}
 	r := hostlab(args...)
 	if r.code != 0 {
@@ -124,41 +166,57 @@ func batch(list []trial) {
 				fail(t.setting, "%s reads %q, and should %q", f, read, want)
 			}
 		}
+		r := rows[t.setting]
+		r.read = t.content()
+		rows[t.setting] = r
 	}
-	if r := hostlab("verify", "--format", "json"); r.code != 0 {
-		fail("together", "verify: exit %d: %s %s", r.code, r.out, r.err)
-	}
-	revert("together")
-	same("together", before, dump())
+	var names []string
 	for _, t := range list {
-		line("row", t.setting, len(t.paths()), expected[t.setting].word, 0, "file", map[bool]string{true: "yes", false: "NO"}[failures == failed])
+		names = append(names, t.setting)
+	}
+	verified := inPlace("together", names...)
+	same("together", before, putBack("together", names...))
+	for _, t := range list {
+		r := rows[t.setting]
+		r.verify, r.revert = verified[t.setting], done(failed, "all as before")
+		r.print()
 	}
 }
 
 // refuse requires that hostlab reports the kernel's refusal, and that nothing has changed.
 func (t trial) refuse(v value) {
-	before := dump()
+	before, failed := dump(), failures
 	what := t.setting + "=" + v.word
+	out := row{setting: t.setting, objects: len(t.paths()), before: t.content(), set: v.word, verify: "nothing was set"}
 	r := hostlab("set", what, "--yes")
 	good := r.code == 1 && strings.Contains(r.err, t.refused)
 	require(what+" is refused, and that is told", good, "exit %d: %s %s", r.code, r.out, r.err)
-	good = same(what, before, dump()) && good && !journalLeft()
-	line("row", t.setting, len(t.paths()), v.word, 0, "refused by the kernel", map[bool]string{true: "as it was", false: "NO"}[good])
+	if journalLeft() {
+		fail(what, "the journal is still there")
+	}
+	same(what, before, dump())
+	out.read, out.revert = t.content()+": the kernel "+t.refused, done(failed, "all as before")
+	out.print()
 }
 
 // one sets, reads back, verifies, reverts and compares.
-func (t trial) one(what string, v value) (objects, rounded int, register bool) {
-	before := dump()
+func (t trial) one(v value) {
+	name := t.setting
+	if v.at != "" {
+		name += "@" + v.at
+	}
+	what := name + "=" + v.word
+	before, failed := dump(), failures
+	out := row{setting: t.setting, objects: len(t.paths()), before: t.content(), set: strings.TrimPrefix(what, t.setting+"=")}
 	set := hostlab("set", what, "--yes", "--format", "json")
 	c := set.change()
 	if set.code != 0 {
 		fail(what, "set: exit %d: %s %s", set.code, c.Error, set.err)
 		same(what+" failed, and", before, dump())
-		return 0, 0, false
+		return
 	}
 	n := c.results()
-	rounded = n["rounded"]
-	if n["changed"]+n["unchanged"]+rounded != len(c.Outcomes) {
+	if n["changed"]+n["unchanged"]+n["rounded"] != len(c.Outcomes) {
 		fail(what, "set: %v", n)
 	}
 	// Every file, also those that hostlab may not have thought of.
@@ -167,31 +225,98 @@ func (t trial) one(what string, v value) (objects, rounded int, register bool) {
 			fail(what, "%s reads %q, and should %q", f, read, v.reads(f))
 		}
 	}
+	out.read = t.content()
 	if t.register != nil && cat(policyDriver) == "acpi-cpufreq" {
 		if want, known := t.register(v.word); known {
-			register = true
 			requireRegisters(what, want)
+			out.oracle = fmt.Sprintf("P-state registers: line %d of _PSS", want)
 		}
 	}
-	if r := hostlab("verify", "--format", "json"); r.code != 0 {
-		fail(what, "verify: exit %d: %s %s", r.code, r.out, r.err)
+	if t.offline {
+		out.oracle = fmt.Sprintf("CPUs in /proc/stat: %s", running())
+		if got, want := running(), cat(cpu+"/online"); got == "" || strings.Count(got, " ")+1 != counted(want) {
+			fail(what, "/proc/stat has the CPUs %s, and %s/online %s", got, cpu, want)
+		}
 	}
-	revert(what)
-	if same(what, before, dump()) {
+	var names []string
+	if len(c.Outcomes) > 0 {
+		names = []string{t.setting}
+	}
+	out.verify = inPlace(what, names...)[t.setting]
+	if len(names) == 0 {
+		out.verify = wasSo
+	}
+	if same(what, before, putBack(what, names...)) {
 		ok(what)
 	}
-	return len(c.Outcomes) + len(c.Same), rounded, register
+	out.revert = done(failed, "all as before")
+	out.print()
 }
 
-// revert puts back, and requires that it could and that it says so.
-func revert(what string) {
+// running are the CPUs that the scheduler has, which only lists those that are online.
+func running() string {
+	var list []string
+	for l := range strings.Lines(cat("/proc/stat")) {
+		if n, found := strings.CutPrefix(strings.Fields(l)[0], "cpu"); found && n != "" {
+			list = append(list, n)
+		}
+	}
+	return strings.Join(list, " ")
+}
+
+// counted is the number of CPUs in a list such as 0-2,5.
+func counted(list string) (n int) {
+	for part := range strings.SplitSeq(list, ",") {
+		var from, to int
+		if k, _ := fmt.Sscanf(part, "%d-%d", &from, &to); k < 2 {
+			to = from
+		}
+		n += to - from + 1
+	}
+	return n
+}
+
+// inPlace runs verify, and requires that it finds every object of the settings as it was set. It says so by setting.
+func inPlace(what string, names ...string) map[string]string {
+	r := hostlab("verify", "--format", "json")
+	failed := failures
+	if r.code != 0 {
+		fail(what, "verify: exit %d: %s %s", r.code, r.out, r.err)
+	}
+	return told(what+": verify", r.change(), failed, "as set", names, "unchanged", "rounded")
+}
+
+// putBack reverts, requires that it could and says so of each setting, and returns what all files read then.
+func putBack(what string, names ...string) map[string]string {
 	r := hostlab("revert", "--format", "json")
+	failed := failures
 	if r.code != 0 {
 		fail(what, "revert: exit %d: %s %s", r.code, r.out, r.err)
 	}
 	if journalLeft() {
 		fail(what, "revert: the journal is still there")
 	}
+	told(what+": revert", r.change(), failed, "put back", names, "restored", "unchanged")
+	return dump()
+}
+
+// told requires that each of the settings has an outcome, and none another than those that are good.
+func told(what string, c change, failed int, word string, names []string, good ...string) map[string]string {
+	n := map[string]int{}
+	for _, o := range c.Outcomes {
+		n[o.Setting]++
+		if !slices.Contains(good, o.Result) {
+			fail(what, "%s of %s is %s: %s", o.Setting, o.Object, o.Result, o.Reason)
+		}
+	}
+	out := map[string]string{}
+	for _, name := range names {
+		if n[name] == 0 {
+			fail(what, "it does not name %s", name)
+		}
+		out[name] = done(failed, word)
+	}
+	return out
 }
 
 const policyDriver = cpu + "/cpufreq/policy0/scaling_driver"
@@ -231,18 +356,18 @@ func domainOf(policy string, index int) int {
 func held() {
 	const what = "cpu_dma_latency=70us"
 	failed := failures
-	before := dump()
+	before, read := dump(), ""
 	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGKILL} {
 		ctx, stop := context.WithTimeout(context.Background(), 20*time.Second)
 		cmd := command("set", what, "--yes")
 		if err := cmd.Start(); err != nil {
 			cannot(err.Error())
 		}
-		got := waitFor(ctx, 70)
-		if !got {
-			v, _ := dmaLatency()
-			fail(what, "not in force: it reads %d", v)
+		if !waitFor(ctx, 70) {
+			fail(what, "not in force")
 		}
+		v, _ := dmaLatency()
+		read = strconv.Itoa(v)
 		_ = cmd.Process.Signal(sig)
 		err := cmd.Wait()
 		if _, exited := err.(*exec.ExitError); sig == syscall.SIGINT && exited { //nolint:errorlint // of Wait
@@ -252,13 +377,10 @@ func held() {
 		same(what+" after "+sig.String(), before, dump())
 	}
 	revertNothing(what)
-	result := "yes"
-	if failures > failed {
-		result = "NO"
-	} else {
+	if failures == failed {
 		ok(what)
 	}
-	line("row", "cpu_dma_latency", 1, "70us", 0, "file", result)
+	row{"cpu_dma_latency", 1, before["/dev/cpu_dma_latency"], "70us", read, "", "in force while it runs", done(failed, "all as before, also after SIGKILL")}.print()
 }
 
 func waitFor(ctx context.Context, us int) bool {

@@ -9,6 +9,8 @@
 //	trial kill N                  N times: SIGKILL while hostlab sets or puts back, then revert
 //	trial study N                 a study of governors, and N killed ones that are put back
 //	trial cut [CALL]              sets and reverts until the plug is pulled, by itself at that system call
+//	trial smt                     placements on a processor with SMT, and the study that switches it
+//	trial emulate                 the emulated clock on control groups of version 2
 //	trial recover                 after a power cut: what the journal says, and revert
 //
 // Each line of its output is "ok", "FAIL", "row" or "note" and fields between tabs. Exit status: 0
@@ -51,7 +53,7 @@ func require(what string, good bool, format string, args ...any) {
 
 func main() {
 	if len(os.Args) < 2 {
-		cannot("name what to try: each, combine, kill, cut or recover")
+		cannot("name what to try: each, combine, kill, study, smt, emulate, cut or recover")
 	}
 	// A machine's journal is told from another's by this file.
 	if err := os.WriteFile("/etc/machine-id", []byte("0123456789abcdef0123456789abcdef\n"), 0o444); err != nil {
@@ -69,6 +71,10 @@ func main() {
 		study(number(args, 4))
 	case "cut":
 		cut(number(args, 0))
+	case "smt":
+		smt()
+	case "emulate":
+		emulated()
 	case "recover":
 		recoverJournal()
 	default:

@@ -1,0 +1,43 @@
+//go:build linux && amd64
+
+package testbed
+
+import (
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// TestStudyOfASetting runs an experiment whose factor is a setting, and kills it in the middle.
+func TestStudyOfASetting(t *testing.T) {
+	t.Parallel()
+	n := 1
+	if *full {
+		n = 20
+	}
+	b := guests[0].start(t, nil, "study", strconv.Itoa(n))
+	b.wait(t.Context(), t)
+	if rows := b.lines(t, "row"); len(rows) == 1 {
+		t.Logf("%s studies killed, %s of them with a governor changed: %s failures", rows[0][1], rows[0][2], rows[0][3])
+	}
+}
+
+// TestSMT runs what hostlab has for processors with two threads a core on one that has them: two cores.
+func TestSMT(t *testing.T) { bare(t, "SMP=4,sockets=1,cores=2,threads=2", "smt", 9) }
+
+// TestEmulatedClock slows a workload down by the quota of a control group of version 2.
+func TestEmulatedClock(t *testing.T) { bare(t, "SMP=2", "emulate", 11) }
+
+// bare plays a trial in a guest without cpufreq, of so many parts.
+func bare(t *testing.T, smp, trial string, parts int) {
+	t.Parallel()
+	b := guest{environ: []string{"PROFILE=bare", "MODULES=", smp}}.start(t, nil, trial)
+	b.wait(t.Context(), t)
+	good := b.lines(t, "ok")
+	for _, g := range good {
+		t.Log(strings.Join(g, ": "))
+	}
+	if len(good) != parts {
+		t.Errorf("%d parts were played, and there are %d", len(good), parts)
+	}
+}

@@ -1,0 +1,156 @@
+//go:build linux && amd64
+
+package main
+
+import (
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// slowed is a study that slows a shell down by the quota of a control group.
+const slowed = "/job/emulated.toml"
+
+const (
+	controlGroups = "/sys/fs/cgroup/"
+	ourGroups     = controlGroups + "hostlab-emulate-*"
+	quota         = "2000 8000" // us of each period: a quarter
+)
+
+// emulated tries the emulated clock on control groups of version 2, which is what a guest has: that the kernel
+// throttles, and that nothing stays, also after a kill of hostlab and of its governor with it.
+func emulated() {
+	r := hostlab("run", slowed, "--yes", "--quiet", "--blocks", "1", "--out", "/run/no")
+	require("without the cpu controller it says so", r.code != 0 && strings.Contains(r.err, "cgroup.subtree_control") && strings.Contains(r.err, "method stop"), "exit %d: %s %s", r.code, r.out, r.err)
+	if err := echo("+cpu", controlGroups+"cgroup.subtree_control"); err != nil {
+		cannot(err.Error())
+	}
+	before := groupsNow()
+
+	seen := watchGroups(func() {
+		if r := hostlab("run", slowed, "--yes", "--quiet", "--blocks", "1", "--out", "/run/whole"); r.code != 0 {
+			fail("emulated", "exit %d: %s %s", r.code, r.out, r.err)
+		}
+	})
+	require("the kernel throttles to the quota", seen.throttled > 0 && seen.quota == quota, "%+v", seen)
+	requireGroups("a study to its end", before)
+	r = hostlab("report", "/run/whole")
+	require("the report says that it is emulated", r.code == 11 && strings.Contains(r.out, "n = 1 block, emulated") && !strings.Contains(r.out, "measured"), "exit %d: %s %s", r.code, r.out, r.err)
+
+	groupKilled("hostlab killed", func(hostlab, _ int) []int { return []int{hostlab} })
+	requireGroups("hostlab killed", before)
+	groupKilled("its governor killed", func(_, governor int) []int { return []int{governor} })
+	requireGroups("its governor killed", before)
+	groupKilled("both killed", func(hostlab, governor int) []int { return []int{governor, hostlab} })
+	require("a group is left when there is nobody to remove it", len(glob(ourGroups)) == 1, "%v", groupsNow())
+	if r := hostlab("run", slowed, "--yes", "--quiet", "--blocks", "1", "--out", "/run/next"); r.code != 0 {
+		fail("the next start", "exit %d: %s %s", r.code, r.out, r.err)
+	}
+	requireGroups("the next start", before)
+	line("row", "cgroup2", seen.quota, seen.throttled, failures)
+}
+
+// groupsNow are the control groups.
+func groupsNow() []string { return glob(controlGroups + "*/cgroup.procs") }
+
+// requireGroups requires that there are no other groups than before; what a group held may take a moment to end.
+func requireGroups(what string, before []string) {
+	var now []string
+	for range 500 {
+		if now = groupsNow(); slices.Equal(now, before) {
+			ok(what + ": no group is left")
+			return
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	fail(what, "groups %v, and were %v", now, before)
+}
+
+// throttling is what was seen of the group.
+type throttling struct {
+	throttled int    // periods
+	quota     string // of a slow level
+}
+
+func watchGroups(do func()) (seen throttling) {
+	var wait sync.WaitGroup
+	stop := make(chan struct{})
+	wait.Go(func() {
+		for {
+			select {
+			case <-stop:
+				return
+			case <-time.After(20 * time.Millisecond):
+			}
+			for _, g := range glob(ourGroups) {
+				if q := cat(g + "/cpu.max"); q == quota {
+					seen.quota = q
+				}
+				for l := range strings.Lines(cat(g + "/cpu.stat")) {
+					if n, found := strings.CutPrefix(l, "nr_throttled "); found {
+						k, _ := strconv.Atoi(strings.TrimSpace(n))
+						seen.throttled = max(seen.throttled, k)
+					}
+				}
+			}
+		}
+	})
+	do()
+	close(stop)
+	wait.Wait()
+	return seen
+}
+
+// groupKilled kills in the middle of a slow level. What was in the group must end.
+func groupKilled(what string, whom func(hostlab, governor int) []int) {
+	cmd := command("run", slowed, "--yes", "--quiet", "--blocks", "4", "--out", "/run/"+strings.ReplaceAll(what, " ", "-"))
+	if err := cmd.Start(); err != nil {
+		cannot(err.Error())
+	}
+	group := ""
+	for range 3000 {
+		for _, g := range glob(ourGroups) {
+			if cat(g+"/cpu.max") == quota && cat(g+"/cgroup.procs") != "" {
+				group = g
+			}
+		}
+		if group != "" {
+			break
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	governor, err := strconv.Atoi(group[strings.LastIndexByte(group, '-')+1:])
+	if err != nil {
+		fail(what, "no group with a process and a quota was seen")
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+		return
+	}
+	inside := map[int]bool{}
+	for _, p := range strings.Fields(cat(group + "/cgroup.procs")) {
+		n, _ := strconv.Atoi(p)
+		inside[n] = true
+	}
+	for _, pid := range whom(cmd.Process.Pid, governor) {
+		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+			fail(what, "kill %d: %v", pid, err)
+		}
+	}
+	_ = cmd.Wait()
+	for pid := range inside { // the shell of that moment, and its like
+		for range 250 {
+			if _, err := os.Stat(filepath.Join("/proc", strconv.Itoa(pid))); err != nil {
+				delete(inside, pid)
+				break
+			}
+			time.Sleep(20 * time.Millisecond)
+		}
+	}
+	require(what+": what it had started has ended", len(inside) == 0, "%v", slices.Collect(maps.Keys(inside)))
+}
