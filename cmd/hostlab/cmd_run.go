@@ -297,6 +297,7 @@ func (o *runOptions) putBack(ctx context.Context, std streams, cfg runner.Config
 	if err != nil {
 		return usageError{err}
 	}
+	runner.Sweep()
 	changed := r.Changed()
 	if len(changed) == 0 {
 		_, err := fmt.Fprintf(std.out, "Nothing to put back: %s has no level that is still changed.\n", o.dir)

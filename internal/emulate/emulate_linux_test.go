@@ -3,7 +3,9 @@ package emulate
 import (
 	"bufio"
 	"bytes"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -308,4 +310,28 @@ func groupOf(pid int) bool {
 	}
 	_, err = os.Stat(filepath.Join(at.dir, namePrefix+strconv.Itoa(pid)))
 	return err == nil
+}
+
+func TestSweepRemovesGroupsOfTheDead(t *testing.T) {
+	at := groups{dir: t.TempDir()}
+	dead := exec.Command("true")
+	if err := dead.Run(); err != nil {
+		t.Fatal(err)
+	}
+	left := filepath.Join(at.dir, namePrefix+strconv.Itoa(dead.Process.Pid))
+	ours, foreign := filepath.Join(at.dir, namePrefix+strconv.Itoa(os.Getpid())), filepath.Join(at.dir, "web")
+	for _, dir := range []string{left, ours, foreign} {
+		if err := os.Mkdir(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	at.sweep()
+	if _, err := os.Stat(left); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the group of a process that has ended is still there: %v", err)
+	}
+	for _, dir := range []string{ours, foreign} {
+		if _, err := os.Stat(dir); err != nil {
+			t.Errorf("a group of the living, or of somebody else: %v", err)
+		}
+	}
 }

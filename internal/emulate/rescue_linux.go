@@ -28,12 +28,18 @@ func (e *Emulation) watch() {
 	}()
 }
 
-// rescue continues all descendants of a process, and removes the groups of governors
-// that have ended.
-func rescue(root int) {
+// Sweep lets go what governors that were killed together with their parent still hold:
+// it moves processes out of their groups, and removes these.
+func Sweep() {
 	if at, err := findGroups(); err == nil {
 		at.sweep()
 	}
+}
+
+// rescue continues all descendants of a process, and removes the groups of governors
+// that have ended.
+func rescue(root int) {
+	Sweep()
 	f := family{root: root}
 	f.look()
 	for _, pid := range f.pids {

@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"hostlab/internal/analysis"
+	"hostlab/internal/delayfs"
+	"hostlab/internal/emulate"
 	"hostlab/internal/experiment"
 	"hostlab/internal/host"
 	"hostlab/internal/result"
@@ -116,6 +118,13 @@ func Run(ctx context.Context, cfg Config) (a *analysis.Analysis, err error) {
 	}
 	r := s.store.Record()
 	return analysis.Analyse(s.x, r.Runs, r.End), nil
+}
+
+// Sweep removes what killed runs leave outside of their records: groups that keep
+// processes to a quota, and mounts that nobody answers for.
+func Sweep() {
+	emulate.Sweep()
+	delayfs.Sweep()
 }
 
 // Restore puts back the levels that a killed experiment left. cfg.Study has to be
