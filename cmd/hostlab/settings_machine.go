@@ -98,13 +98,20 @@ func inForce(sys *setting.System, dir string) string {
 	if len(entries) == 0 {
 		return ""
 	}
-	objects, sides := map[string]bool{}, 0
+	objects, sides, forgotten := map[string]bool{}, 0, 0
 	for _, e := range entries {
+		if e.Forgotten {
+			forgotten++
+			continue
+		}
 		if e.Side != "" {
 			sides++
 			continue
 		}
 		objects[e.Object.Path] = true
+	}
+	if forgotten == len(entries) {
+		return fmt.Sprintf("what was set on %s is gone with the reboot since; 'hostlab revert' strikes it off the journal", entries[0].At.Local().Format("2006-01-02 15:04"))
 	}
 	what := "hostlab set"
 	if e := entries[0]; e.Owner != ownerSet {

@@ -204,7 +204,7 @@ func FuzzReplay(f *testing.F) {
 				t.Errorf("%q", o.Path)
 			}
 		}
-		_ = st.entries()
+		_ = st.entries("")
 	})
 }
 
