@@ -84,7 +84,12 @@ func (o *revertOptions) run(ctx context.Context, std streams) error {
 		if o.owner == "" && !o.dryRun && !o.forget {
 			_ = setting.Tidy(sys, dir) // whoever may not do it has nothing to put back all the same
 		}
-		return o.nothing(std, all)
+		roots := 0
+		if machine := o.at.machineDir(dir); machine != dir {
+			list, _ := setting.Pending(sys, machine) // whoever may not read it cannot be told
+			roots = len(list)
+		}
+		return o.nothing(std, all, roots)
 	}
 	if o.dryRun {
 		return o.preview(std, sys, dir)
@@ -109,11 +114,14 @@ func (o *revertOptions) owned(list []setting.Entry) (out []setting.Entry) {
 
 // nothing says that there is nothing to put back. That is no failure, as with a journal without
 // entries; whose changes there are is told, since a mistyped owner looks the same.
-func (o *revertOptions) nothing(std streams, all []setting.Entry) error {
+func (o *revertOptions) nothing(std streams, all []setting.Entry, roots int) error {
 	if o.format == "json" {
 		return writeChange(std.out, map[bool]string{true: "plan", false: "revert"}[o.dryRun], nil, nil, nil)
 	}
 	text := "Nothing to put back: no change is in force."
+	if roots > 0 {
+		text = "Nothing of yours to put back. root has changed " + screen.Count(roots, "object") + ": run it as root."
+	}
 	if o.owner != "" {
 		text = "Nothing to put back for the owner " + screen.Clean(o.owner) + ": no change of theirs is in force."
 		var owners []string
@@ -285,10 +293,7 @@ unusable flag or journal.`,
 			if err != nil {
 				return err
 			}
-			list, err := setting.Verify(sys, dir)
-			if at.root == "" && dir != setting.MachineDir && (len(list) == 0 || errors.Is(err, fs.ErrPermission)) {
-				list, err = setting.Verify(sys, setting.MachineDir) // what root has set is in force for all
-			}
+			list, err := verified(sys, dir, at.machineDir(dir))
 			if err != nil {
 				return err
 			}
@@ -307,6 +312,16 @@ unusable flag or journal.`,
 	at.flags(cmd)
 	choiceFlag(cmd, &format, "format", "text", "output", formats)
 	return cmd
+}
+
+// verified verifies the journal of one directory; where nothing is set in it, or it may not be
+// read, that of the machine: what root has set is in force for all.
+func verified(sys *setting.System, dir, machine string) ([]setting.Outcome, error) {
+	list, err := setting.Verify(sys, dir)
+	if dir != machine && (err == nil && len(list) == 0 || errors.Is(err, fs.ErrPermission)) {
+		return setting.Verify(sys, machine)
+	}
+	return list, err
 }
 
 // writeVerified lists what was set, and first what is not as it was.

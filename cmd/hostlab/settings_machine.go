@@ -57,6 +57,14 @@ func (a *settingsAt) open() (sys *setting.System, dir string, err error) {
 	return setting.Local(abs), filepath.Join(abs, "var", "lib", "hostlab"), nil
 }
 
+// machineDir is where root's journal lies, of which dir may be another user's. A tree has one.
+func (a *settingsAt) machineDir(dir string) string {
+	if a.root != "" {
+		return dir
+	}
+	return setting.MachineDir
+}
+
 // journal opens the journal of a machine, for a change.
 func journal(sys *setting.System, dir string) (*setting.Journal, error) {
 	j, err := setting.OpenJournal(sys, dir)
