@@ -101,7 +101,7 @@ func TestPlans(t *testing.T) {
 		{"cloud-guest", "dirty_bytes=629145600B", []string{": 0 -> 629145600"}, ""},
 		{"cloud-guest", "dirty_bytes=18446744073709551615TiB", nil, "a whole number of B"},
 		{"smt-off", "governor=performance", []string{"policy0: schedutil -> performance", "policy2: schedutil -> performance"}, ""}, // the others' files say EBUSY
-		{"hybrid", "boost=off", []string{"intel_pstate: 0 -> 1"}, ""}, // no_turbo says the opposite
+		{"hybrid", "boost=off", []string{"intel_pstate: 0 -> 1"}, ""},                                                               // no_turbo says the opposite
 		{"hybrid", "epb@cpu3=performance", []string{"cpu3: 6 -> 0"}, ""},
 		{"hybrid", "min_perf_pct=100%", []string{": 9 -> 100"}, ""},
 		{"hybrid", "max_freq@policy0=100%", nil, ""},
