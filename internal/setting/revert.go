@@ -146,7 +146,7 @@ func (w *writer) look(u *undo, force bool) {
 	u.out.From, u.out.Read = v, v
 	mine := u.o.mine(v)
 	switch {
-	case again && !(force && v == u.o.Wrote && v != u.to): // what it reads now is none of ours
+	case again && (!force || v != u.o.Wrote || v == u.to): // what it reads now is none of ours
 		u.out.Result, u.out.Reason = Forgotten, u.o.restarted(v)
 	case force && v != u.to:
 		u.ours, u.forced = true, true
