@@ -27,7 +27,7 @@ so that all servers of a kind get the same:
   tuned      a profile for TuneD (tuned.conf)
   saptune    a note of one's own for saptune 3
   systemd    sysctl.d, tmpfiles.d, udev rules and a unit; --out DIR gets several
-             files, as below /etc
+             files, as below /etc, in place of those of an earlier export
   powercfg   a command file for Windows, with the aliases of powercfg
   dsc        a PowerShell DSC configuration for Windows
 
@@ -67,7 +67,7 @@ Exit status: 0 written, 2 unusable argument.`,
 			if err != nil {
 				return usageError{err}
 			}
-			if err := writeProfile(std.out, p, out); err != nil {
+			if err := writeProfile(std, p, out); err != nil {
 				return err
 			}
 			for _, m := range p.Missing {
@@ -132,8 +132,8 @@ func exportItems(want []setting.Assignment, role string) (items []export.Item, t
 
 // writeProfile writes a profile's file, or its files below a directory. On stdout each of
 // several begins with its name, as a comment.
-func writeProfile(w io.Writer, p export.Profile, out string) error {
-	several := p.Files[0].Path != ""
+func writeProfile(std streams, p export.Profile, out string) error {
+	w, several := std.out, p.Files[0].Path != ""
 	if out == "" {
 		for i, f := range p.Files {
 			if several {
@@ -157,17 +157,39 @@ func writeProfile(w io.Writer, p export.Profile, out string) error {
 	if info, err := os.Stat(out); err == nil && !info.IsDir() {
 		return usagef("--out %s: this profile has several files; name a directory", out)
 	}
+	return writeFiles(std, p, out)
+}
+
+// writeFiles writes a profile of several files below a directory, and removes those of an earlier
+// one that would stay in force beside them. What somebody else has written there is left.
+func writeFiles(std streams, p export.Profile, out string) error {
+	at := func(path string) string { return filepath.Join(out, filepath.FromSlash(path)) }
 	for _, f := range p.Files {
-		name := filepath.Join(out, filepath.FromSlash(f.Path))
+		if old, err := os.ReadFile(at(f.Path)); err == nil && !export.Ours(old) {
+			return usagef("--out %s: %s is there and not from 'hostlab export'; move it away, or name another directory", out, at(f.Path))
+		}
+	}
+	for _, f := range p.Files {
+		name := at(f.Path)
 		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil { //nolint:gosec // configuration, as below /etc
 			return usagef("--out %s: %w", out, plain(err))
 		}
 		if err := writeFile(name, func(file *os.File) error { _, err := file.WriteString(f.Text); return err }); err != nil {
 			return err
 		}
-		if _, err := fmt.Fprintln(w, name); err != nil {
+		if _, err := fmt.Fprintln(std.out, name); err != nil {
 			return err
 		}
+	}
+	for _, path := range p.Others {
+		old, err := os.ReadFile(at(path))
+		if err != nil || !export.Ours(old) {
+			continue
+		}
+		if err := os.Remove(at(path)); err != nil {
+			return fmt.Errorf("a file of an earlier profile stays in force: %w", err)
+		}
+		fmt.Fprintf(std.err, "hostlab: removed %s, which was of an earlier profile\n", at(path))
 	}
 	return nil
 }

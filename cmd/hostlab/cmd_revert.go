@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -74,15 +75,24 @@ func (o *revertOptions) run(ctx context.Context, std streams) error {
 	if _, damaged := errors.AsType[*setting.Problem](err); err != nil && (!damaged || !o.force && !o.forget) {
 		return err
 	}
+	all := pending
+	if abs, err := filepath.Abs(o.owner); err == nil && o.owner != "" && slices.ContainsFunc(all, func(e setting.Entry) bool { return e.Owner == abs }) {
+		o.owner = abs // an experiment's directory, as the journal has it
+	}
 	pending = o.owned(pending)
 	if len(pending) == 0 && err == nil {
 		if o.owner == "" && !o.dryRun && !o.forget {
 			_ = setting.Tidy(sys, dir) // whoever may not do it has nothing to put back all the same
 		}
-		return o.nothing(std)
+		roots := 0
+		if machine := o.at.machineDir(dir); machine != dir {
+			list, _ := setting.Pending(sys, machine) // whoever may not read it cannot be told
+			roots = len(list)
+		}
+		return o.nothing(std, all, roots)
 	}
 	if o.dryRun {
-		return o.preview(std, sys, pending)
+		return o.preview(std, sys, dir)
 	}
 	j, err := journal(sys, dir)
 	if err != nil {
@@ -102,60 +112,74 @@ func (o *revertOptions) owned(list []setting.Entry) (out []setting.Entry) {
 	return out
 }
 
-func (o *revertOptions) nothing(std streams) error {
+// nothing says that there is nothing to put back. That is no failure, as with a journal without
+// entries; whose changes there are is told, since a mistyped owner looks the same.
+func (o *revertOptions) nothing(std streams, all []setting.Entry, roots int) error {
 	if o.format == "json" {
-		return writeChange(std.out, "revert", nil, nil, nil)
+		return writeChange(std.out, map[bool]string{true: "plan", false: "revert"}[o.dryRun], nil, nil, nil)
 	}
-	of := ""
+	text := "Nothing to put back: no change is in force."
+	if roots > 0 {
+		text = "Nothing of yours to put back. root has changed " + screen.Count(roots, "object") + ": run it as root."
+	}
 	if o.owner != "" {
-		of = " of " + screen.Clean(o.owner)
+		text = "Nothing to put back for the owner " + screen.Clean(o.owner) + ": no change of theirs is in force."
+		var owners []string
+		for _, e := range all {
+			if !slices.Contains(owners, e.Owner) {
+				owners = append(owners, e.Owner)
+			}
+		}
+		if len(owners) > 0 {
+			text += " There are changes of " + screen.Clean(strings.Join(owners, ", ")) + "."
+		}
 	}
-	_, err := fmt.Fprintf(std.out, "Nothing to put back: no change%s is in force.\n", of)
-	return err
+	_, width := terminal(std.out)
+	out := screen.NewPrinter(std.out, width, colour(std.out))
+	out.Text("", "", text)
+	return out.Err()
 }
 
 // preview shows as a diff what would be put back. Nothing is promised: somebody may
 // change a value before.
-func (o *revertOptions) preview(std streams, sys *setting.System, pending []setting.Entry) error {
+func (o *revertOptions) preview(std streams, sys *setting.System, dir string) error {
+	list, err := setting.Preview(sys, dir, o.owner, o.force)
+	damaged, _ := errors.AsType[*setting.Problem](err)
+	if err != nil && (damaged == nil || !o.force) {
+		return err
+	}
 	p := &setting.Plan{}
-	seen := map[string]int{}
-	for _, e := range pending {
-		if i, ok := seen[e.Object.Path]; ok && i >= 0 {
-			continue // the oldest original is what comes back
-		}
-		now := ""
-		if s, ok := setting.Find(e.Setting); ok {
-			states, _ := s.Read(sys)
-			for _, st := range states {
-				if st.Object.Path == e.Object.Path {
-					now = st.Value
-				}
-			}
-		}
-		step := setting.Step{Setting: e.Setting, Object: e.Object, From: now, To: e.Original}
-		seen[e.Object.Path] = len(p.Steps)
+	var rest []setting.Outcome
+	for _, v := range list {
 		switch {
-		case now == e.Original:
-			p.Same = append(p.Same, step)
-		case now == "":
-			p.Skipped = append(p.Skipped, setting.Skip{Setting: e.Setting, Object: e.Object, Reason: "not there now"})
-		case !o.force && now != e.Wrote && now != e.Read && e.Side == "":
-			p.Skipped = append(p.Skipped, setting.Skip{Setting: e.Setting, Object: e.Object, Reason: "somebody else has changed it to " + shown(e.Setting, e.Object, now)})
+		case v.Result == setting.Planned:
+			p.Steps = append(p.Steps, v.Step)
+		case v.Result == setting.Unchanged && v.Reason == "":
+			p.Same = append(p.Same, v.Step)
 		default:
-			p.Steps = append(p.Steps, step)
+			rest = append(rest, v)
+			p.Skipped = append(p.Skipped, setting.Skip{Setting: v.Setting, Object: v.Object, Reason: outcomeText(v)})
 		}
 	}
 	if o.format == "json" {
-		return writeChange(std.out, "plan", p, nil, nil)
+		return writeChange(std.out, "plan", p, nil, err)
 	}
 	if err := writeDiff(std.out, sys, p, "now", "put back"); err != nil {
 		return err
 	}
-	if err := writeSkipped(std.out, sys, p.Skipped); err != nil {
+	if err := writeOutcomes(std.out, sys, rest); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintln(std.out, "Nothing was changed: --dry-run.")
-	return err
+	_, width := terminal(std.out)
+	out := screen.NewPrinter(std.out, width, colour(std.out))
+	if n := tally(rest)[setting.Forgotten]; n > 0 {
+		out.Text("", "", fmt.Sprintf("'hostlab revert' strikes %s off the journal and writes nothing there.", screen.Count(n, "change")))
+	}
+	if damaged != nil {
+		out.Text("", screen.Yellow, screen.Clean(plain(damaged).Error())+"; what the damaged part has changed would NOT be put back.")
+	}
+	out.Text("", "", "Nothing was changed: --dry-run.")
+	return out.Err()
 }
 
 // change does what was asked for with an open journal.
@@ -216,7 +240,10 @@ func (o *revertOptions) sum(std streams, done []setting.Outcome) error {
 	n := tally(done)
 	left := n[setting.Foreign] + n[setting.Gone] + n[setting.Failed]
 	if o.format == "text" {
-		text := screen.Count(n[setting.Restored]+n[setting.Unchanged]+n[setting.Forgotten]-already, "object") + " put back"
+		text := screen.Count(n[setting.Restored]+n[setting.Unchanged]-already, "object") + " put back"
+		if f := n[setting.Forgotten]; f > 0 {
+			text += fmt.Sprintf(", %d gone with the reboot and struck off the journal", f)
+		}
 		if left > 0 {
 			text += fmt.Sprintf(", %d not", left)
 		}
@@ -266,10 +293,7 @@ unusable flag or journal.`,
 			if err != nil {
 				return err
 			}
-			list, err := setting.Verify(sys, dir)
-			if at.root == "" && dir != setting.MachineDir && (len(list) == 0 || errors.Is(err, fs.ErrPermission)) {
-				list, err = setting.Verify(sys, setting.MachineDir) // what root has set is in force for all
-			}
+			list, err := verified(sys, dir, at.machineDir(dir))
 			if err != nil {
 				return err
 			}
@@ -288,6 +312,16 @@ unusable flag or journal.`,
 	at.flags(cmd)
 	choiceFlag(cmd, &format, "format", "text", "output", formats)
 	return cmd
+}
+
+// verified verifies the journal of one directory; where nothing is set in it, or it may not be
+// read, that of the machine: what root has set is in force for all.
+func verified(sys *setting.System, dir, machine string) ([]setting.Outcome, error) {
+	list, err := setting.Verify(sys, dir)
+	if dir != machine && (err == nil && len(list) == 0 || errors.Is(err, fs.ErrPermission)) {
+		return setting.Verify(sys, machine)
+	}
+	return list, err
 }
 
 // writeVerified lists what was set, and first what is not as it was.
@@ -329,6 +363,9 @@ func writeVerified(std streams, sys *setting.System, list []setting.Outcome) err
 	text := screen.Count(len(list), "object") + " as set."
 	if n > 0 {
 		text = fmt.Sprintf("%d of %s not as set.", n, screen.Count(len(list), "object"))
+	}
+	if tally(list)[setting.Forgotten] > 0 {
+		text += " 'hostlab revert' strikes off the journal what is gone with the reboot."
 	}
 	out.Text("", "", strings.TrimSpace(text))
 	return out.Err()

@@ -93,19 +93,24 @@ func (o *setOptions) run(ctx context.Context, std streams, want []setting.Assign
 		return err // a journal that cannot be trusted must be looked at before anything is added to it
 	}
 	text := o.format == "text"
+	refusal := o.whole(sys, p)
 	if line := inForce(sys, dir); line != "" {
 		fmt.Fprintln(std.err, "hostlab: "+line)
 	}
 	if text {
-		if err := o.show(std, sys, p, advice); err != nil {
+		left := skipLines(sys, p.Skipped)
+		if refusal != nil && len(left) == 1 {
+			left = nil // the error says it
+		}
+		if err := o.show(std, sys, p, left, advice); err != nil {
 			return err
 		}
 	}
-	if err := o.whole(sys, p); err != nil {
+	if refusal != nil {
 		if !text {
-			return errors.Join(writeChange(std.out, "plan", p, nil, err), err)
+			return errors.Join(writeChange(std.out, "plan", p, nil, refusal), refusal)
 		}
-		return err
+		return refusal
 	}
 	switch {
 	case o.dryRun && !text:
@@ -158,11 +163,11 @@ func (o *setOptions) advised(ctx context.Context, want []setting.Assignment) (_ 
 }
 
 // show prints what would change.
-func (o *setOptions) show(std streams, sys *setting.System, p *setting.Plan, notes []string) error {
+func (o *setOptions) show(std streams, sys *setting.System, p *setting.Plan, left, notes []string) error {
 	if err := writeDiff(std.out, sys, p, "now", "as asked"); err != nil {
 		return err
 	}
-	if err := writeSkipped(std.out, sys, p.Skipped); err != nil {
+	if err := writeSkipped(std.out, left); err != nil {
 		return err
 	}
 	_, width := terminal(std.out)
@@ -182,11 +187,14 @@ func (o *setOptions) whole(sys *setting.System, p *setting.Plan) error {
 	if len(p.Skipped) == 0 || o.keep && len(p.Steps)+len(p.Same) > 0 {
 		return nil
 	}
-	first := p.Skipped[0]
-	line := skipLines(sys, p.Skipped)[0]
-	text := fmt.Sprintf("cannot set %s", line)
-	if n := len(p.Skipped); n > 1 {
-		text = fmt.Sprintf("cannot set %s, the first %s: %s", screen.Count(n, "object"), strings.TrimSuffix(first.Setting+" of "+first.Object.Name, " of "), first.Reason)
+	lines := skipLines(sys, p.Skipped)
+	text := "cannot set " + lines[0]
+	if len(lines) > 1 {
+		where := "behind 'left out'"
+		if o.format == "json" {
+			where = "in .skipped"
+		}
+		text = fmt.Sprintf("cannot set %s, for the reasons %s", screen.Count(len(p.Skipped), "object"), where)
 	}
 	if len(p.Steps)+len(p.Same) > 0 {
 		text += "; nothing was changed (--keep sets the rest)"

@@ -79,12 +79,13 @@ type outcomeJSON struct {
 	To      string `json:"to,omitempty"`
 	Want    string `json:"want,omitempty"` // as typed, where that differs
 	Read    string `json:"read,omitempty"` // what it had afterwards
+	Note    string `json:"note,omitempty"` // how To comes from Want, such as a share that lies between two steps
 	Result  string `json:"result"`         // changed, unchanged, rounded, restored, foreign, gone, forgotten, failed; planned, same, skipped
 	Reason  string `json:"reason,omitempty"`
 }
 
 func stepJSON(s setting.Step, result string) outcomeJSON {
-	return outcomeJSON{Setting: s.Setting, Object: s.Object.Name, Path: s.Object.Path, From: s.From, To: s.To, Want: s.Want, Result: result}
+	return outcomeJSON{Setting: s.Setting, Object: s.Object.Name, Path: s.Object.Path, From: s.From, To: s.To, Want: s.Want, Note: s.Note, Result: result}
 }
 
 // writeChange prints a plan and what became of it.

@@ -57,6 +57,14 @@ func (a *settingsAt) open() (sys *setting.System, dir string, err error) {
 	return setting.Local(abs), filepath.Join(abs, "var", "lib", "hostlab"), nil
 }
 
+// machineDir is where root's journal lies, of which dir may be another user's. A tree has one.
+func (a *settingsAt) machineDir(dir string) string {
+	if a.root != "" {
+		return dir
+	}
+	return setting.MachineDir
+}
+
 // journal opens the journal of a machine, for a change.
 func journal(sys *setting.System, dir string) (*setting.Journal, error) {
 	j, err := setting.OpenJournal(sys, dir)
@@ -98,13 +106,20 @@ func inForce(sys *setting.System, dir string) string {
 	if len(entries) == 0 {
 		return ""
 	}
-	objects, sides := map[string]bool{}, 0
+	objects, sides, forgotten := map[string]bool{}, 0, 0
 	for _, e := range entries {
+		if e.Forgotten {
+			forgotten++
+			continue
+		}
 		if e.Side != "" {
 			sides++
 			continue
 		}
 		objects[e.Object.Path] = true
+	}
+	if forgotten == len(entries) {
+		return fmt.Sprintf("what was set on %s is gone with the reboot since; 'hostlab revert' strikes it off the journal", entries[0].At.Local().Format("2006-01-02 15:04"))
 	}
 	what := "hostlab set"
 	if e := entries[0]; e.Owner != ownerSet {

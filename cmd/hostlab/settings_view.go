@@ -84,7 +84,11 @@ func writeDiff(w io.Writer, sys *setting.System, p *setting.Plan, from, to strin
 		if s.From == s.To && !heldSetting(s.Setting) {
 			continue // another step may move it, and then it is written
 		}
-		gs.add(s.Setting, kindOf(sys, s.Setting, s.Object), s.Object.Name, shown(s.Setting, s.Object, s.From), shown(s.Setting, s.Object, s.To))
+		to := shown(s.Setting, s.Object, s.To)
+		if s.Note != "" {
+			to += " (" + s.Note + ")"
+		}
+		gs.add(s.Setting, kindOf(sys, s.Setting, s.Object), s.Object.Name, shown(s.Setting, s.Object, s.From), to)
 	}
 	if len(gs) > 0 {
 		out.Raw(out.Style(screen.Bold, "--- "+from))
@@ -105,10 +109,10 @@ func writeDiff(w io.Writer, sys *setting.System, p *setting.Plan, from, to strin
 }
 
 // writeSkipped says what is left out, and why.
-func writeSkipped(w io.Writer, sys *setting.System, list []setting.Skip) error {
+func writeSkipped(w io.Writer, lines []string) error {
 	_, width := terminal(w)
 	out := screen.NewPrinter(w, width, colour(w))
-	for _, line := range skipLines(sys, list) {
+	for _, line := range lines {
 		out.Hang("left out: ", "", line)
 	}
 	return out.Err()
@@ -157,18 +161,33 @@ func outcomeText(o setting.Outcome) string {
 	switch o.Result {
 	case setting.Changed:
 		text = from + " -> " + to
+		if o.Note != "" {
+			text += " (" + o.Note + ")"
+		}
 	case setting.Unchanged:
-		text = to + ", as it was"
+		if o.Reason != "" {
+			return o.Reason
+		}
+		return to + ", as it was"
 	case setting.Rounded:
-		text = fmt.Sprintf("%s -> %s, rounded by the kernel: %s was asked for", from, read, to)
+		if heldSetting(o.Setting) {
+			return from + " -> " + to + ": " + o.Reason
+		}
+		return fmt.Sprintf("%s -> %s, rounded by the kernel: %s was asked for", from, read, to)
 	case setting.Restored:
 		text = "put back to " + to
 	case setting.Foreign:
-		text = "somebody else has changed it to " + read
+		return "somebody else has changed it to " + read
 	case setting.Gone:
+		if o.Reason != "" {
+			return o.Reason
+		}
 		text = "not there any more"
 	case setting.Forgotten:
-		text = "the kernel has forgotten it, with a reboot"
+		text = "gone with the reboot"
+		if o.Read != "" {
+			text += ", it reads " + read
+		}
 	case setting.Failed:
 		text = "failed"
 	default:

@@ -4,6 +4,7 @@
 package export
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 	"strconv"
@@ -27,6 +28,9 @@ type File struct {
 type Profile struct {
 	Files   []File
 	Missing []string // what the target cannot express, a line each; it stands in the files as well
+	// Others are files below /etc that the target writes for other settings. One of an earlier
+	// profile would stay in force beside this one.
+	Others []string
 }
 
 // Targets are the tools, in the order of the help.
@@ -50,6 +54,7 @@ func Make(target, title string, items []Item) (Profile, error) {
 		if t.name == target {
 			items = slices.Clone(items)
 			slices.SortStableFunc(items, func(a, b Item) int { return rank(a) - rank(b) })
+			atBoot(items)
 			return t.write(clean(title), items), nil
 		}
 	}
@@ -58,6 +63,26 @@ func Make(target, title string, items []Item) (Profile, error) {
 		hint = "; did you mean " + near + "?"
 	}
 	return Profile{}, fmt.Errorf("%q: expected %s%s", target, strings.Join(Targets(), ", "), hint)
+}
+
+// atBoot writes values as they are right for what is applied at every boot. ksm=2 stops merging and
+// takes apart what was merged; at boot that is nothing, and 0, which only stops, is the same and is
+// what all tools take.
+func atBoot(items []Item) {
+	for i := range items {
+		if items[i].Setting == "ksm" && items[i].Value == "2" {
+			items[i].Value = "0"
+		}
+	}
+}
+
+// mark stands in the first line of every file that is written for systemd.
+const mark = "written by hostlab"
+
+// Ours reports whether the text of a file below /etc is that of an earlier profile.
+func Ours(text []byte) bool {
+	first, _, _ := bytes.Cut(text, []byte("\n"))
+	return bytes.HasPrefix(first, []byte("#")) && bytes.HasSuffix(bytes.TrimSpace(first), []byte(mark))
 }
 
 // clean keeps a text to one line of a comment.

@@ -23,10 +23,8 @@ func saptune(title string, items []Item) Profile {
 			s.add("cpu", "force_latency="+i.Value)
 		case i.Setting == "thp":
 			s.add("vm", "THP="+i.Value)
-		case i.Setting == "ksm" && i.Value != "2":
-			s.add("vm", "KSM="+i.Value)
 		case i.Setting == "ksm":
-			s.add("vm", "KSM=0" /* 2, taking merged pages apart, is for once */)
+			s.add("vm", "KSM="+i.Value)
 		case i.Setting == "io_scheduler", i.Setting == "read_ahead_kb":
 			section := "block"
 			if i.Object != "" {

@@ -2,6 +2,7 @@ package export
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -33,11 +34,15 @@ func systemd(title string, items []Item) Profile {
 			}
 		}
 	}
+	if !strings.HasSuffix(title, mark) {
+		title += ", " + mark
+	}
 	var p Profile
 	missing := lack.lines()
 	p.Missing = missing
 	add := func(path, use string, lines []string) {
 		if len(lines) == 0 {
+			p.Others = append(p.Others, path)
 			return
 		}
 		var b strings.Builder
@@ -51,14 +56,17 @@ func systemd(title string, items []Item) Profile {
 	add("sysctl.d/90-hostlab.conf", "At once: sysctl --load=/etc/sysctl.d/90-hostlab.conf", sysctl)
 	add("tmpfiles.d/hostlab.conf", "At once: systemd-tmpfiles --create /etc/tmpfiles.d/hostlab.conf", tmpfiles)
 	add("udev/rules.d/90-hostlab.rules", "At once: udevadm control --reload && udevadm trigger --subsystem-match=block", udev)
+	var service []string
 	if hold >= 0 {
-		add("systemd/system/hostlab-latency.service", "At once: systemctl daemon-reload && systemctl enable --now hostlab-latency", unit(hold))
+		service = unit(hold)
 	}
+	add("systemd/system/hostlab-latency.service", "At once: systemctl daemon-reload && systemctl enable --now hostlab-latency", service)
 	if len(p.Files) == 0 { // nothing but what is missing
 		var b strings.Builder
 		b.WriteString("# " + title + "\n")
 		comments(&b, missing)
 		p.Files = []File{{"tmpfiles.d/hostlab.conf", b.String()}}
+		p.Others = slices.DeleteFunc(p.Others, func(path string) bool { return path == p.Files[0].Path })
 	}
 	return p
 }

@@ -225,7 +225,7 @@ func TestReboot(t *testing.T) {
 	b.open()
 	b.m.writes = nil
 	got := b.revert("", false)
-	for name, want := range map[string]Result{"swappiness": Forgotten, "thp": Foreign, "platform_profile": Restored} {
+	for name, want := range map[string]Result{"swappiness": Forgotten, "thp": Forgotten, "platform_profile": Restored} {
 		if got[name] != want {
 			t.Errorf("%s %s, want %s", name, got[name], want)
 		}
@@ -234,6 +234,83 @@ func TestReboot(t *testing.T) {
 	b.value(thpFile, "never")
 	b.value("/sys/firmware/acpi/platform_profile", "balanced")
 	b.value(policyDir(0)+"energy_performance_preference", "power")
+	if left := b.j.Entries(); len(left) > 0 || b.m.disk["/j/"+journalFile] != nil {
+		t.Errorf("left in the journal: %+v", left)
+	}
+}
+
+// A preview says of each object what a revert then does, and writes nothing.
+func TestPreview(t *testing.T) {
+	reboot := func(b *bench) {
+		b.m.kernel, b.m.boot = b.m.reboot(), 2
+		b.m.files[thpFile] = "always madvise [never]"
+	}
+	foreign := func(b *bench) { b.m.files[swappinessFile] = "77" }
+	for name, c := range map[string]struct {
+		meanwhile func(*bench)
+		owner     string
+		force     bool
+		want      map[string]Result // some of the objects
+	}{
+		"as set":              {func(*bench) {}, "", false, map[string]Result{"swappiness": Planned, "thp": Planned, "governor@policy1": Planned}},
+		"foreign":             {foreign, "", false, map[string]Result{"swappiness": Foreign, "thp": Planned}},
+		"forced":              {foreign, "", true, map[string]Result{"swappiness": Planned}},
+		"put back by hand":    {func(b *bench) { b.m.files[swappinessFile] = "60" }, "", false, map[string]Result{"swappiness": Unchanged}},
+		"offline":             {func(b *bench) { b.m.files[k+"/cpu2/online"] = "0" }, "", false, map[string]Result{"governor@policy2": Gone, "governor@policy1": Planned}},
+		"another's lies over": {func(b *bench) { b.must("/exp", "swappiness=1") }, "set", false, map[string]Result{"swappiness": Unchanged, "thp": Planned}},
+		"nobody's":            {func(*bench) {}, "nobody", false, nil},
+		"a reboot":            {reboot, "", false, map[string]Result{"swappiness": Forgotten, "thp": Forgotten, "platform_profile": Planned}},
+		"a reboot, forced":    {reboot, "", true, map[string]Result{"swappiness": Forgotten, "thp": Planned}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			b.must("set", "swappiness=10", "thp=never", "governor=performance", "platform_profile=performance")
+			c.meanwhile(b)
+			b.m.locked = false
+			b.open()
+			b.m.writes = nil
+			list, err := Preview(b.sys, "/j", c.owner, c.force)
+			if err != nil || len(b.m.writes) > 0 {
+				t.Fatalf("%v, wrote %q", err, b.m.writes)
+			}
+			said := map[string]Result{}
+			for _, o := range list {
+				said[strings.TrimSuffix(o.Setting+"@"+o.Object.Name, "@")] = o.Result
+			}
+			for object, want := range c.want {
+				if said[object] != want {
+					t.Errorf("%s is %s, want %s", object, said[object], want)
+				}
+			}
+			did := b.revert(c.owner, c.force)
+			for object, r := range said {
+				if want := map[Result]Result{Planned: Restored, Unchanged: Restored}[r]; did[object] != r && did[object] != want {
+					t.Errorf("%s: said to be %s, and is %s", object, r, did[object])
+				}
+			}
+			for object, r := range did {
+				if said[object] == "" && r != Unchanged {
+					t.Errorf("%s is %s, and was not told", object, r)
+				}
+			}
+		})
+	}
+}
+
+// Limits of which the kernel keeps the one that is written last are not set together.
+func TestExclusive(t *testing.T) {
+	b := newBench(t)
+	for _, pair := range [][2]string{{"dirty_bytes", "dirty_ratio"}, {"dirty_background_bytes", "dirty_background_ratio"}} {
+		for i := range 2 {
+			_, err := NewPlan(b.sys, []Assignment{{pair[i], "", "10000"}, {pair[1-i], "", "10"}})
+			if err == nil || !strings.Contains(err.Error(), "exclude each other") || !strings.Contains(err.Error(), pair[0]) || !strings.Contains(err.Error(), pair[1]) {
+				t.Errorf("%s and %s: %v", pair[i], pair[1-i], err)
+			}
+		}
+	}
+	if _, err := NewPlan(b.sys, []Assignment{{"dirty_bytes", "", "10000"}, {"dirty_background_ratio", "", "5"}}); err != nil {
+		t.Error(err)
+	}
 }
 
 // Every reason names the file, and what would help.
@@ -250,6 +327,12 @@ func TestReasons(t *testing.T) {
 		}
 		_, err := Apply(context.Background(), b.sys, b.j, "set", p, false)
 		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), swappinessFile) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%v: %v", errno, err)
+		}
+	}
+	for errno, want := range map[syscall.Errno]string{syscall.EBUSY: "(EBUSY)", syscall.EACCES: "CAP_DAC_OVERRIDE", syscall.ENOENT: "/sys/x is not there"} {
+		err := unreadable(Object{Path: "/sys/x"}, errno)
+		if text := err.Error(); !strings.Contains(text, want) || strings.Contains(text, ": "+errno.Error()+":") || strings.HasSuffix(text, ": "+errno.Error()) || !errors.Is(err, errno) {
 			t.Errorf("%v: %v", errno, err)
 		}
 	}

@@ -49,9 +49,9 @@ var readAhead = Setting{
 	About: "How far ahead of a sequential reader the kernel fetches. A file system takes that of the device it is on, so of a stack the top (dm, md) decides. " +
 		"The kernel rounds to pages.",
 	Source:  "kernel documentation, ABI/stable/sysfs-block; tuned throughput-performance (4096 and more)",
-	Values:  "KiB, a whole number; name a disk: read_ahead_kb@dm-0=4096",
+	Values:  "KiB, a whole number, or a size such as 4MiB; name a disk: read_ahead_kb@dm-0=4096",
 	objects: queueFile("read_ahead_kb", func(name string) bool { return host.HasQueue(name) || host.IsStacked(name) }),
-	parse:   whole(0, 1<<22, "KiB", "kB", "K"), show: withUnit("KiB"),
+	parse:   size(0, 1<<22, 10), show: withUnit("KiB"),
 }
 
 var nvmeIOTimeout = Setting{

@@ -2,6 +2,7 @@ package setting
 
 import (
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -46,6 +47,22 @@ func TestAllIsInOrderAndDescribed(t *testing.T) {
 	}
 }
 
+// A share that is none of the steps, and a frequency between two, are said to be rounded.
+func TestRoundedFrequencies(t *testing.T) {
+	for want, note := range map[string]string{
+		"60%": "rounded to a step: 60% of 2.401 GHz is 1.4406 GHz", "1%": "the lowest: 1% of 2.401 GHz is 24.01 MHz", "100%": "", "max": "", "1.8GHz": "",
+		"1.5GHz": "no step here: the kernel rounds it to 1.2 GHz or 1.8 GHz",
+	} {
+		p, err := NewPlan(recorded(t, "intel-core-cst"), []Assignment{{"max_freq", "policy0", want}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := slices.Concat(p.Steps, p.Same)[0].Note; got != note {
+			t.Errorf("%s: %q, want %q", want, got, note)
+		}
+	}
+}
+
 // TestPlans holds what assignments mean on recorded machines: object, from, to.
 func TestPlans(t *testing.T) {
 	cases := []struct {
@@ -72,7 +89,19 @@ func TestPlans(t *testing.T) {
 		{"smt-off", "smt=on", []string{": off -> on"}, ""},
 		{"twosocket", "smt=off", nil, "has no SMT"},
 		{"cloud-guest", "io_scheduler=none", []string{"vda: mq-deadline -> none"}, ""},
-		{"hybrid", "boost=off", []string{"intel_pstate: 0 -> 1"}, ""}, // no_turbo says the opposite
+		{"cloud-guest", "read_ahead_kb@vda=4MiB", []string{"vda: 8192 -> 4096"}, ""},
+		{"cloud-guest", "read_ahead_kb@vda=4096kB", []string{"vda: 8192 -> 4096"}, ""},
+		{"cloud-guest", "read_ahead_kb@vda=1G", []string{"vda: 8192 -> 1048576"}, ""},
+		{"cloud-guest", "read_ahead_kb@vda=4096 KiB", []string{"vda: 8192 -> 4096"}, ""},
+		{"cloud-guest", "read_ahead_kb@vda=4MB", nil, "a whole number of KiB from 0 to 4194304, or one with KiB, MiB or GiB"},
+		{"cloud-guest", "read_ahead_kb@vda=5GiB", nil, "from 0 to 4194304"},
+		{"cloud-guest", "read_ahead_kb@vda=0.5MiB", nil, "a whole number"},
+		{"cloud-guest", "read_ahead_kb@vda=MiB", nil, "a whole number"},
+		{"cloud-guest", "dirty_bytes=600MiB", []string{": 0 -> 629145600"}, ""},
+		{"cloud-guest", "dirty_bytes=629145600B", []string{": 0 -> 629145600"}, ""},
+		{"cloud-guest", "dirty_bytes=18446744073709551615TiB", nil, "a whole number of B"},
+		{"smt-off", "governor=performance", []string{"policy0: schedutil -> performance", "policy2: schedutil -> performance"}, ""}, // the others' files say EBUSY
+		{"hybrid", "boost=off", []string{"intel_pstate: 0 -> 1"}, ""},                                                               // no_turbo says the opposite
 		{"hybrid", "epb@cpu3=performance", []string{"cpu3: 6 -> 0"}, ""},
 		{"hybrid", "min_perf_pct=100%", []string{": 9 -> 100"}, ""},
 		{"hybrid", "max_freq@policy0=100%", nil, ""},

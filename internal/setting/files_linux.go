@@ -81,6 +81,12 @@ func (f files) ReadFile(path string) ([]byte, error) {
 		}
 		n += m
 		if m == 0 || device {
+			if f.root == "" {
+				return buf[:n], nil
+			}
+			if err := marked(buf[:n]); err != nil {
+				return nil, &fs.PathError{Op: "read", Path: path, Err: err}
+			}
 			return buf[:n], nil
 		}
 		if n == len(buf) {
@@ -124,10 +130,14 @@ func (f files) writing(path string, value []byte) (int, error) {
 	if err != nil {
 		return -1, &fs.PathError{Op: "open", Path: path, Err: err}
 	}
+	write := func() (int, error) { return unix.Write(fd, value) }
 	if f.root != "" {
-		value = f.padded(fd, value)
+		if value, err = f.said(path, value); err != nil {
+			return fd, &fs.PathError{Op: "write", Path: path, Err: err}
+		}
+		write = func() (int, error) { return replace(fd, value) }
 	}
-	n, err := again(func() (int, error) { return unix.Write(fd, value) })
+	n, err := again(write)
 	if err == nil && n < len(value) {
 		err = io.ErrShortWrite
 	}
@@ -137,20 +147,13 @@ func (f files) writing(path string, value []byte) (int, error) {
 	return fd, err
 }
 
-// padded fills a value with newlines up to the length of a plain file, as stands for an
-// attribute below a root. An attribute takes a write as its whole value; a plain file
-// would keep the end of a longer one, and cutting it first would leave a moment in
-// which it is empty.
-func (files) padded(fd int, value []byte) []byte {
-	var st unix.Stat_t
-	if unix.Fstat(fd, &st) != nil || st.Size > maxValue {
-		return value
+// said is what a recorded file is to hold for a value that is written to it.
+func (f files) said(path string, value []byte) ([]byte, error) {
+	text, err := f.ReadFile(path)
+	if e, ok := errors.AsType[*fs.PathError](err); ok {
+		return nil, e.Err
 	}
-	out := append(append([]byte(nil), value...), '\n')
-	for int64(len(out)) < st.Size {
-		out = append(out, '\n')
-	}
-	return out
+	return chosen(text, value)
 }
 
 func (f files) Writable(path string) error {

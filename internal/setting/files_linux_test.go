@@ -40,6 +40,39 @@ func TestRootIsNotLeft(t *testing.T) {
 	}
 }
 
+// A file of a recorded machine answers as the kernel's would: a list of choices stays one, and
+// what could not be read is an error still.
+func TestRecordedFile(t *testing.T) {
+	for _, c := range []struct{ text, value, want string }{
+		{"always [madvise] never\n", "never", "always madvise [never]\n"},
+		{"none [mq-deadline] kyber bfq \n", "none", "[none] mq-deadline kyber bfq \n"},
+		{"always [madvise] never\n", "madvise", "always [madvise] never\n"},
+		{"always [madvise] never\n", "sometimes", "invalid argument"},
+		{"!errno EBUSY\n", "performance", "device or resource busy"},
+		{"!errno EACCES\n", "performance", "permission denied"},
+		{"0\n", "629145600", "629145600\n"},
+		{"629145600\n", "0", "0\n"},
+		{"32000\t1024000000\t500\t32000\n", "1 2 3 4", "1 2 3 4\n"},
+	} {
+		root := t.TempDir()
+		if err := os.WriteFile(filepath.Join(root, "v"), []byte(c.text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		err := files{root}.WriteFile("/v", []byte(c.value))
+		b, _ := os.ReadFile(filepath.Join(root, "v"))
+		if got = string(b); err != nil {
+			if got != c.text {
+				t.Errorf("%q, %s: refused, and left %q", c.text, c.value, got)
+			}
+			got = cause{err}.Error()
+		}
+		if got != c.want {
+			t.Errorf("%q, %s: %q, want %q", c.text, c.value, got, c.want)
+		}
+	}
+}
+
 // A shorter value leaves nothing of a longer one, in one write.
 func TestPlainFile(t *testing.T) {
 	root := t.TempDir()

@@ -147,7 +147,7 @@ var maxFreq = Setting{
 		"driver has, and takes a limit below the minimum by lowering the minimum with it until the limit is raised again.",
 	Source:  "kernel documentation, admin-guide/pm/cpufreq.rst; pyperf",
 	Values:  frequencyValues,
-	objects: policyFile("scaling_max_freq", noCPUFreq), parse: parseFrequency, offline: frequencyWord, show: showFrequency, note: rangeNote,
+	objects: policyFile("scaling_max_freq", noCPUFreq), parse: parseFrequency, offline: frequencyWord, show: showFrequency, note: rangeNote, rounded: roundedFrequency,
 	request:  true,
 	disturbs: samePolicy("min_freq", "scaling_min_freq"),
 	refused:  inactive,
@@ -159,7 +159,7 @@ var minFreq = Setting{
 		"driver has; under intel_pstate min_perf_pct counts as well, and the higher of the two wins.",
 	Source:  "kernel documentation, admin-guide/pm/cpufreq.rst; pyperf",
 	Values:  frequencyValues,
-	objects: policyFile("scaling_min_freq", noCPUFreq), parse: parseFrequency, offline: frequencyWord, show: showFrequency, note: rangeNote,
+	objects: policyFile("scaling_min_freq", noCPUFreq), parse: parseFrequency, offline: frequencyWord, show: showFrequency, note: rangeNote, rounded: roundedFrequency,
 	request: true, refused: inactive,
 }
 
@@ -198,11 +198,11 @@ func parseFrequency(sys *System, o Object, v string) (string, error) {
 	case word == "max":
 		khz = hi
 	case strings.HasSuffix(word, "%"):
-		share, err := strconv.ParseFloat(strings.TrimSuffix(word, "%"), 64)
-		if err != nil || !(share > 0 && share <= 100) {
+		exact, ok := shareOf(word, hi)
+		if !ok {
 			return "", fmt.Errorf("%q: expected a share of the highest frequency above 0%% and up to 100%%", screen.Short(v))
 		}
-		khz = nearest(int64(math.Round(share/100*float64(hi))), lo, hi, steps)
+		khz = nearest(exact, lo, hi, steps)
 	default:
 		if khz, err = kiloHertz(word); err != nil {
 			return "", fmt.Errorf("%q: expected %s", screen.Short(v), frequencyValues)
@@ -213,6 +213,39 @@ func parseFrequency(sys *System, o Object, v string) (string, error) {
 		return "", fmt.Errorf("%q: %s has %s to %s", screen.Short(v), o.Name, showFrequency(o, strconv.FormatInt(lo, 10)), showFrequency(o, strconv.FormatInt(hi, 10)))
 	}
 	return strconv.FormatInt(khz, 10), nil
+}
+
+// shareOf is a share of the highest frequency such as 60%, in kHz.
+func shareOf(word string, hi int64) (khz int64, ok bool) {
+	share, err := strconv.ParseFloat(strings.TrimSuffix(word, "%"), 64)
+	if err != nil || !(share > 0 && share <= 100) {
+		return 0, false
+	}
+	return int64(math.Round(share / 100 * float64(hi))), true
+}
+
+// roundedFrequency says that a share lies between steps, or a frequency that was typed does.
+func roundedFrequency(sys *System, o Object, want, to string) string {
+	lo, hi, steps, err := span(sys, o)
+	khz, bad := strconv.ParseInt(to, 10, 64)
+	if err != nil || bad != nil {
+		return ""
+	}
+	show := func(khz int64) string { return showFrequency(o, strconv.FormatInt(khz, 10)) }
+	if word := strings.ReplaceAll(want, " ", ""); strings.HasSuffix(word, "%") {
+		exact, ok := shareOf(word, hi)
+		switch {
+		case !ok || exact == khz:
+			return ""
+		case exact < lo:
+			return fmt.Sprintf("the lowest: %s of %s is %s", word, show(hi), show(exact))
+		}
+		return fmt.Sprintf("rounded to a step: %s of %s is %s", word, show(hi), show(exact))
+	}
+	if i, found := slices.BinarySearch(steps, khz); !found && i > 0 && i < len(steps) {
+		return fmt.Sprintf("no step here: the kernel rounds it to %s or %s", show(steps[i-1]), show(steps[i]))
+	}
+	return ""
 }
 
 // frequencyWord is parseFrequency without a processor to ask.

@@ -327,16 +327,18 @@ type Entry struct {
 	Wrote    string // what was last written
 	Read     string // what it read afterwards; "" if the process ended before it could
 	Side     string // not set itself: this setting changes it too; "" otherwise
+	// Forgotten: the machine has started again since, which has put it back.
+	Forgotten bool
 }
 
 // Entries are the open ones: changed and not put back, oldest first.
 func (j *Journal) Entries() []Entry {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	return j.st.entries()
+	return j.st.entries(j.sys.Boot())
 }
 
-func (st *state) entries() []Entry {
+func (st *state) entries(boot string) []Entry {
 	type numbered struct {
 		id int
 		e  Entry
@@ -345,7 +347,7 @@ func (st *state) entries() []Entry {
 	for _, o := range st.objects {
 		for _, l := range o.Layers {
 			e := Entry{Set: l.Set, Owner: l.Owner, At: l.At, Boot: o.Boot, Setting: o.Setting, Object: o.object(),
-				Original: l.Original, Wrote: o.Wrote, Side: l.Side}
+				Original: l.Original, Wrote: o.Wrote, Side: l.Side, Forgotten: rebooted(o, boot)}
 			if o.Done {
 				e.Read = o.Ours
 			}

@@ -45,9 +45,18 @@ func TestProblem(t *testing.T) {
 		"a lost line":          {func(b []byte) []byte { return bytes.Replace(b, line(b, 3), nil, 1) }, ":4: the journal is damaged: it is line 5", true},
 		"a line twice":         {func(b []byte) []byte { return bytes.Replace(b, line(b, 3), bytes.Repeat(line(b, 3), 2), 1) }, ":5: ", true},
 		"binary":               {func(b []byte) []byte { return append(append(b, 0, 1, 2, '\n'), "x\n"...) }, "it is not a line of a journal", true},
-		"a torn last line":     {func(b []byte) []byte { return b[:len(b)-3] }, "", true},
-		"zeros at the end":     {func(b []byte) []byte { return append(b, 0, 0, 0, 0) }, "", true},
-		"empty":                {func([]byte) []byte { return nil }, "", false},
+		"a last line too many": {func(b []byte) []byte { return append(b, line(b, 3)...) }, "it is line 4, so that others were lost or added", true},
+		"a lost line before the last": {func(b []byte) []byte {
+			n := bytes.Count(b, []byte("\n"))
+			return bytes.Replace(b, line(b, n-2), nil, 1)
+		}, "so that others were lost or added", false /* the lost one said that a write began */},
+		"a last line that says nothing": {func(b []byte) []byte {
+			r, _ := encodeRecord(&record{N: bytes.Count(b, []byte("\n")) + 1, Kind: "x"})
+			return append(b, r...)
+		}, "is no kind of line", true},
+		"a torn last line": {func(b []byte) []byte { return b[:len(b)-3] }, "", true},
+		"zeros at the end": {func(b []byte) []byte { return append(b, 0, 0, 0, 0) }, "", true},
+		"empty":            {func([]byte) []byte { return nil }, "", false},
 		"another machine's": {func(b []byte) []byte {
 			r, _ := encodeRecord(&record{N: 1, Kind: "head", Format: 1, Host: "0ther"})
 			return bytes.Replace(b, line(b, 0), r, 1)
@@ -195,7 +204,7 @@ func FuzzReplay(f *testing.F) {
 				t.Errorf("%q", o.Path)
 			}
 		}
-		_ = st.entries()
+		_ = st.entries("")
 	})
 }
 

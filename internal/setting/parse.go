@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -148,6 +149,40 @@ func whole(lo, hi uint64, units ...string) func(*System, Object, string) (string
 			return "", fmt.Errorf("%q: expected a whole number from %d to %d", screen.Short(v), lo, hi)
 		}
 		return strconv.FormatUint(n, 10), nil
+	}
+}
+
+// sizeUnits are the powers of 1024 by the names that are never taken for those of 1000. The
+// kernel's kB is the first of them.
+var sizeUnits = []struct {
+	name  string
+	shift uint
+}{{"KiB", 10}, {"MiB", 20}, {"GiB", 30}, {"TiB", 40}, {"K", 10}, {"M", 20}, {"G", 30}, {"T", 40}}
+
+// size takes a size in the kernel's unit, B or KiB (shift 0 or 10), or with its own: 4MiB. It
+// must be a whole number of the kernel's unit, from lo to hi of them.
+func size(lo, hi uint64, shift uint) func(*System, Object, string) (string, error) {
+	unit := map[uint]string{0: "B", 10: "KiB"}[shift]
+	return func(sys *System, o Object, v string) (string, error) {
+		plain := whole(lo, hi, map[uint][]string{0: {"B"}, 10: {"kB"}}[shift]...)
+		for _, u := range sizeUnits {
+			digits, ok := strings.CutSuffix(strings.TrimSpace(v), u.name)
+			if !ok {
+				continue
+			}
+			n, err := strconv.ParseUint(strings.TrimSpace(digits), 10, 64)
+			if err != nil || u.shift < shift || n > math.MaxUint64>>(u.shift-shift) {
+				break
+			}
+			if n, err := plain(sys, o, strconv.FormatUint(n<<(u.shift-shift), 10)); err == nil {
+				return n, nil
+			}
+			break
+		}
+		if n, err := plain(sys, o, v); err == nil {
+			return n, nil
+		}
+		return "", fmt.Errorf("%q: expected a whole number of %s from %d to %d, or one with KiB, MiB or GiB behind it", screen.Short(v), unit, lo, hi)
 	}
 }
 

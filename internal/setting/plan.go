@@ -146,6 +146,9 @@ func (s Setting) step(sys *System, o Object, want string) (_ Step, skip string, 
 	if to != want {
 		step.Want = want
 	}
+	if s.rounded != nil {
+		step.Note = s.rounded(sys, o, want, to)
+	}
 	return step, "", nil
 }
 

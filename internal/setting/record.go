@@ -86,6 +86,19 @@ func encodeRecord(r *record) ([]byte, error) {
 // decodeRecord reads a line without its newline. It takes exactly what encodeRecord
 // writes, so that no damage is read as something else.
 func decodeRecord(line []byte) (*record, error) {
+	text, err := intact(line)
+	if err != nil {
+		return nil, err
+	}
+	r := &record{}
+	if err := json.Unmarshal(text, r); err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// intact returns a line's record, which is as it was written; the error says why it is not.
+func intact(line []byte) ([]byte, error) {
 	rest, ok := bytes.CutPrefix(line, []byte(`{"crc":"`))
 	if !ok || len(rest) < 8 {
 		return nil, fmt.Errorf("it is not a line of a journal")
@@ -99,9 +112,5 @@ func decodeRecord(line []byte) (*record, error) {
 	if fmt.Sprintf("%08x", crc32.Checksum(rest, castagnoli)) != string(sum) {
 		return nil, fmt.Errorf("its checksum does not fit")
 	}
-	r := &record{}
-	if err := json.Unmarshal(rest, r); err != nil {
-		return nil, err
-	}
-	return r, nil
+	return rest, nil
 }

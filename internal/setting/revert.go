@@ -9,7 +9,9 @@ import (
 // Revert puts back open entries of an owner ("" all), the last first, each only where the
 // value is still ours, or with force in any case. What cannot be put back now, because it is
 // Foreign, Gone or Failed, stays in the journal. Outcomes are in the order of undoing. The error
-// is about the journal or the context; failures of objects are outcomes.
+// is about the journal or the context; failures of objects are outcomes. What was set before the
+// machine has started again is Forgotten: it is struck off the journal and not written, except with
+// force where it still reads what was set.
 //
 // Where a later owner's change lies over that of the owner, nothing is written: what was there
 // before both is then what the later one puts back. A foreign change is not seen where it falls
@@ -23,32 +25,7 @@ func Revert(ctx context.Context, sys *System, j *Journal, owner string, force bo
 	}
 	released := j.release(owner)
 	w := j.writer(sys, owner)
-	var list []*undo
-	var covered []int
-	var out []Outcome
-	for _, o := range j.st.open() {
-		u := &undo{o: o, s: sys.setting(o.Setting)}
-		if owner == "" {
-			u.to = o.Layers[0].Original
-			for _, l := range o.Layers {
-				u.layers = append(u.layers, l.ID)
-			}
-			list = append(list, u)
-			continue
-		}
-		l := o.layer(owner)
-		if l == nil {
-			continue
-		}
-		if top := o.Layers[len(o.Layers)-1]; top.ID != l.ID {
-			covered = append(covered, l.ID)
-			out = append(out, Outcome{Step: Step{Setting: o.Setting, Object: o.object(), From: o.Ours, To: l.Original}, Read: o.Ours,
-				Result: Unchanged, Reason: "left to " + top.Owner + ", which has changed it later"})
-			continue
-		}
-		u.to, u.layers = l.Original, []int{l.ID}
-		list = append(list, u)
-	}
+	list, covered, out := w.undos(owner)
 	err := errors.Join(released, j.drop(covered, true))
 	if err == nil {
 		err = w.restore(ctx, list, force)
@@ -86,7 +63,6 @@ const passes = 4
 // since each write may change others: from then on it knows what is whose.
 func (w *writer) restore(ctx context.Context, list []*undo, force bool) error {
 	for _, u := range list {
-		u.out.Step = Step{Setting: u.o.Setting, Object: u.o.object(), To: u.to}
 		w.look(u, force)
 	}
 	list = w.bystanders(list)
@@ -151,6 +127,7 @@ func (w *writer) steady(u *undo) (layers []int) {
 
 // look reads an object and decides whether it may be written.
 func (w *writer) look(u *undo, force bool) {
+	u.out.Step = Step{Setting: u.o.Setting, Object: u.o.object(), To: u.to}
 	again := w.forgotten(u.o)
 	v, err := u.s.read(w.sys, u.o.object())
 	switch {
@@ -169,13 +146,10 @@ func (w *writer) look(u *undo, force bool) {
 	u.out.From, u.out.Read = v, v
 	mine := u.o.mine(v)
 	switch {
+	case again && (!force || v != u.o.Wrote || v == u.to): // what it reads now is none of ours
+		u.out.Result, u.out.Reason = Forgotten, u.o.restarted(v)
 	case force && v != u.to:
 		u.ours, u.forced = true, true
-	case again && v == u.o.Wrote && v != u.to:
-		u.out.Result = Foreign
-		u.out.Reason = fmt.Sprintf("the machine has started again and it still reads %s, as hostlab had set it: something else sets it at start (tuned, sysctl.d, udev, firmware)", v)
-	case again:
-		u.out.Result, u.out.Reason = Forgotten, "the machine has started again since"
 	case v == u.to || mine:
 		u.ours = true
 	default:
@@ -183,6 +157,15 @@ func (w *writer) look(u *undo, force bool) {
 		u.original, u.open = u.to, u.layers
 		u.ours, u.hold, u.to, u.layers = true, true, v, nil
 	}
+}
+
+// restarted says what a reboot has made of an object that reads v now.
+func (o *object) restarted(v string) string {
+	if o.Wrote != "" && v == o.Wrote {
+		return "the machine has started again since; that it reads the same is not hostlab's doing, but the kernel's, the firmware's, or that of " +
+			"something that runs at start (tuned, sysctl.d, udev)"
+	}
+	return "the machine has started again since"
 }
 
 // bystanders adds objects that the writes to come would disturb and that are not

@@ -56,6 +56,9 @@ type Setting struct {
 	// implied reports a value that can be read but not written, such as 0 in
 	// dirty_bytes: it comes back when what the write disturbed is put back.
 	implied func(value string) bool
+	// rounded says how a value lies to what was asked for, where it is not just that: the step
+	// nearest to a share, or a frequency between two steps. nil, or "": it is.
+	rounded func(sys *System, o Object, want, to string) string
 	// show turns a value into what people see: kHz into GHz, no_turbo into on and off. nil: as it is.
 	show func(Object, string) string
 	// note says what to know of an object: its range, the latency of an idle state. It may
@@ -118,6 +121,7 @@ type Step struct {
 	From    string // what is there
 	To      string // what will be written
 	Want    string // what a person asked for, where that differs: "max"
+	Note    string // how To comes from Want, or what the kernel will make of To; or ""
 }
 
 // Plan is what would be written, in order, and what could not be.
@@ -147,7 +151,7 @@ type Outcome struct {
 // Result says what became of one object.
 type Result string
 
-// The results. Rounded is a value that the kernel took and changed; Foreign is one that
+// The results. Planned is what a preview would write; Rounded is a value that the kernel took and changed; Foreign is one that
 // somebody else has changed meanwhile, which a revert leaves; Gone is an object that is not
 // there any more; Forgotten is one that a reboot has put back already.
 const (
@@ -159,4 +163,5 @@ const (
 	Gone      Result = "gone"
 	Forgotten Result = "forgotten"
 	Failed    Result = "failed"
+	Planned   Result = "planned"
 )

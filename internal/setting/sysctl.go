@@ -3,6 +3,7 @@ package setting
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -20,6 +21,10 @@ func sysctl(key, title, about, source string, lo, hi uint64, units ...string) Se
 	}
 	if len(units) > 0 {
 		s.show = withUnit(units[0])
+	}
+	if slices.Contains(units, "B") {
+		s.Values += " B, or a size such as 600MiB"
+		s.parse = size(lo, hi, 0)
 	}
 	return s
 }

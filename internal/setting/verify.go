@@ -13,11 +13,11 @@ import (
 // back. The error is a *Problem where the journal is damaged or another machine's;
 // the entries are then what could be read of it.
 func Pending(sys *System, dir string) ([]Entry, error) {
-	st, err := peek(sys, dir)
-	if st == nil {
+	j, err := peek(sys, dir)
+	if err != nil {
 		return nil, err
 	}
-	return st.entries(), err
+	return j.st.entries(sys.Boot()), j.trouble()
 }
 
 // Tidy removes a journal in which nothing is open, as a kill leaves one between the first line and
@@ -36,7 +36,8 @@ func Tidy(sys *System, dir string) error {
 	return errors.Join(err, j.Close())
 }
 
-func peek(sys *System, dir string) (*state, error) {
+// peek reads a journal without its lock.
+func peek(sys *System, dir string) (*Journal, error) {
 	j := &Journal{sys: sys, dir: filepath.Clean(dir)}
 	if err := j.load(); err != nil {
 		if errors.Is(err, fs.ErrPermission) {
@@ -44,10 +45,15 @@ func peek(sys *System, dir string) (*state, error) {
 		}
 		return nil, err
 	}
+	return j, nil
+}
+
+// trouble is the journal's problem as an error.
+func (j *Journal) trouble() error {
 	if j.problem != nil {
-		return j.st, j.problem
+		return j.problem
 	}
-	return j.st, nil
+	return nil
 }
 
 // Verify compares what was set with what is there now; it needs no lock and no rights.
@@ -55,13 +61,13 @@ func peek(sys *System, dir string) (*state, error) {
 // Forgotten ones by a reboot; Gone and Failed ones cannot be read. The error is as
 // that of Pending.
 func Verify(sys *System, dir string) ([]Outcome, error) {
-	st, err := peek(sys, dir)
-	if st == nil {
+	j, err := peek(sys, dir)
+	if err != nil {
 		return nil, err
 	}
 	boot := sys.Boot()
 	var out []Outcome
-	open := st.open()
+	open := j.st.open()
 	slices.Reverse(open)
 	for _, o := range open {
 		if o.Wrote == "" && !rebooted(o, boot) || !slices.ContainsFunc(o.Layers, func(l layer) bool { return l.Side == "" }) {
@@ -69,12 +75,16 @@ func Verify(sys *System, dir string) ([]Outcome, error) {
 		}
 		out = append(out, o.verify(sys, boot))
 	}
-	return out, err
+	return out, j.trouble()
 }
 
 func (o *object) verify(sys *System, boot string) Outcome {
 	out := Outcome{Step: Step{Setting: o.Setting, Object: o.object(), From: o.Layers[0].Original, To: o.Wrote}}
 	v, err := sys.setting(o.Setting).read(sys, o.object())
+	if rebooted(o, boot) {
+		out.Read, out.Result, out.Reason = v, Forgotten, o.restarted(v)
+		return out
+	}
 	if err != nil {
 		out.Result, out.Reason = Failed, unreadable(o.object(), err).Error()
 		if gone(err) {
@@ -86,8 +96,6 @@ func (o *object) verify(sys *System, boot string) Outcome {
 	switch {
 	case v == o.Wrote:
 		out.Result = Unchanged
-	case rebooted(o, boot):
-		out.Result, out.Reason = Forgotten, "the machine has started again since"
 	case o.Done && v == o.Ours:
 		out.Result, out.Reason = Rounded, fmt.Sprintf("the kernel, or what was set after it, made %s of it", v)
 	case !o.Done && o.mine(v):

@@ -159,6 +159,13 @@ func TestSettingKilled(t *testing.T) {
 					t.Fatal(err)
 				}
 			case "resume":
+				var err error
+				if b.study, err = Recorded(b.cfg.Dir, nil); err != nil { // as the command does
+					t.Fatal(err)
+				}
+				if len(b.study.Factors) == 0 || b.study.Factors[0].Setting != "swappiness" {
+					t.Fatalf("the record's study has the factors %+v", b.study.Factors)
+				}
 				if err := b.run(); err != nil {
 					t.Fatal(err)
 				}

@@ -1,0 +1,131 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"hostlab/internal/host"
+)
+
+// recordedTree makes a tree of a recorded machine that has a boot ID.
+func recordedTree(t *testing.T, name string) (root string, write func(path, text string)) {
+	t.Helper()
+	data, err := os.ReadFile("../../internal/host/testdata/" + name + ".txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	root = t.TempDir()
+	if err := host.ExtractArchive(data, root); err != nil {
+		t.Fatal(err)
+	}
+	write = func(path, text string) {
+		t.Helper()
+		path = filepath.Join(root, path)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text+"\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(bootID, "one")
+	return root, write
+}
+
+const (
+	bootID      = "proc/sys/kernel/random/boot_id"
+	swappiness  = "proc/sys/vm/swappiness"
+	policy2     = "sys/devices/system/cpu/cpufreq/policy2/scaling_governor"
+	settingsDoc = "../../docs/schema/settings.schema.json"
+)
+
+// What settings, set, verify and revert write as JSON is what docs/schema/settings.schema.json
+// describes, whatever became of the objects, and the schema refuses what it does not describe.
+func TestSettingsSchema(t *testing.T) {
+	schema, err := jsonschema.NewCompiler().Compile(settingsDoc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	root, write := recordedTree(t, "intel-core-cst")
+	var last any
+	for _, step := range []struct {
+		before func()
+		args   string
+		status int
+		want   string // a result, or another piece of the document
+	}{
+		{nil, "settings", exitOK, `"missing": "the processor offers no EPB"`},
+		{nil, "settings governor", exitOK, `"levels"`},
+		{nil, "set governor=performance max_freq=60% --dry-run", exitOK, `"note": "rounded to a step`},
+		{nil, "set epb=0 swappiness=10 --yes", exitFailed, `"skipped"`},
+		{nil, "set governor=performance max_freq=60% swappiness=10 --yes", exitOK, `"changed"`},
+		{nil, "set governor=performance --yes", exitOK, `"same"`},
+		{nil, "verify", exitOK, `"unchanged"`},
+		{func() { write(policy2, "powersave") }, "verify", exitDrifted, `"foreign"`},
+		{nil, "revert --dry-run", exitOK, "somebody else has changed it to powersave"},
+		{nil, "revert", exitDrifted, `"restored"`},
+		{func() { write(bootID, "two") }, "verify", exitDrifted, `"forgotten"`},
+		{nil, "revert --dry-run", exitOK, `"action": "plan"`},
+		{nil, "revert", exitOK, `"forgotten"`},
+		{nil, "revert", exitOK, `"outcomes": []`},
+		{nil, "revert --owner nonsense", exitOK, `"outcomes": []`},
+		{func() { write(swappiness, "!errno EACCES") }, "settings swappiness", exitOK, `"problem"`},
+		{nil, "set swappiness=10 --dry-run", exitFailed, "may not be read"},
+	} {
+		if step.before != nil {
+			step.before()
+		}
+		var out, stderr bytes.Buffer
+		status := run(context.Background(), append(strings.Fields(step.args), "--root", root, "--format", "json"), streams{nil, &out, &stderr})
+		if text := out.String(); status != step.status || !strings.Contains(text, step.want) {
+			t.Errorf("%s: exit status %d, want %d and %s in:\n%s%s", step.args, status, step.status, step.want, text, stderr.String())
+		}
+		v, err := jsonschema.UnmarshalJSON(&out)
+		if err == nil {
+			err = schema.Validate(v)
+		}
+		if err != nil {
+			t.Errorf("%s: %v", step.args, err)
+		}
+		last = v
+	}
+	for name, spoil := range map[string]func(doc, outcome map[string]any){
+		"other version":  func(doc, _ map[string]any) { doc["schema"] = 2.0 },
+		"unknown action": func(doc, _ map[string]any) { doc["action"] = "undo" },
+		"null outcomes":  func(doc, _ map[string]any) { doc["outcomes"] = nil },
+		"another field":  func(doc, _ map[string]any) { doc["note"] = "x" },
+		"unknown result": func(_, o map[string]any) { o["result"] = "lost" },
+		"no reason":      func(_, o map[string]any) { delete(o, "reason") },
+		"a short path":   func(_, o map[string]any) { o["path"] = "sys" },
+	} {
+		doc := clone(last).(map[string]any)
+		spoil(doc, doc["skipped"].([]any)[0].(map[string]any))
+		if schema.Validate(doc) == nil {
+			t.Errorf("%s: accepted", name)
+		}
+	}
+}
+
+func clone(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		out := map[string]any{}
+		for k, e := range v {
+			out[k] = clone(e)
+		}
+		return out
+	case []any:
+		out := make([]any, len(v))
+		for i, e := range v {
+			out[i] = clone(e)
+		}
+		return out
+	}
+	return v
+}
