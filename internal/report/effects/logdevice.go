@@ -160,7 +160,7 @@ func (s *logDevice) fill(runs []result.Run) {
 func (r *logRow) origins(baseline string) []string {
 	list, slowest := []string{baseline}, -1
 	for i := range r.cells {
-		if w := r.cells[i].write; r.cells[i].n > 0 && !math.IsNaN(w) && (slowest < 0 || w > r.cells[slowest].write) {
+		if w := r.cells[i].slowness(); r.cells[i].n > 0 && !math.IsNaN(w) && (slowest < 0 || w > r.cells[slowest].slowness()) {
 			slowest = i
 		}
 	}
@@ -168,6 +168,15 @@ func (r *logRow) origins(baseline string) []string {
 		list = append(list, r.cells[slowest].level)
 	}
 	return list
+}
+
+// slowness orders devices: by their log writes, or, where no server times those, as
+// MariaDB, by the share of the time that waits.
+func (c *logCell) slowness() float64 {
+	if math.IsNaN(c.write) {
+		return c.share
+	}
+	return c.write
 }
 
 // from is what a device gave in place of another; nil: they were not compared.

@@ -118,6 +118,10 @@ func TestLogDeviceFromTheSlowest(t *testing.T) {
 		}
 	}
 	conforms(t, s.json())
+	x.Responses[1].Name = "other" // as of a server that does not time its log
+	if got := newLogDevice(analysis.Analyse(x, runs, &result.End{Blocks: 10}), runs).(*logDevice).rows[0].pairs; len(got) != 4 {
+		t.Errorf("without times of log writes: %+v", got)
+	}
 }
 
 // conforms compares a section with its part of the report's schema.

@@ -100,7 +100,7 @@ func (Copy) Describe() workload.Description {
 		Title: "a batch job that copies a client: reads packages, works on them, inserts, commits",
 		About: "All rows of client 100 are copied to client 200, table by table: the application reads a package of rows, hashes each value as often as work says, inserts the " +
 			"package and commits. With mode server it is one INSERT ... SELECT and one commit a table." + common,
-		Params:    params("times that the application hashes a value: its own share of the time; 0: none"),
+		Params:    params("times that the application hashes a value: 100 makes its own share of the time about a third on an idle host; 0: none"),
 		Responses: responses(),
 	}
 }
