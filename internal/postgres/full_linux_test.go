@@ -68,6 +68,30 @@ func fillDisks(base string) error {
 			_, err = c.Exec(ctx, "CREATE UNLOGGED TABLE t AS SELECT repeat('x', 1000) FROM generate_series(1, 200000)")
 			return s.Explain(ctx, err)
 		}},
+		{"10m", "PostgreSQL's disk is full in " + base + " or " + filepath.Join(base, "10m") + ": ", func(dir string) error {
+			s, err := Start(context.Background(), Config{Parent: base, WALDir: dir})
+			if err == nil {
+				return fmt.Errorf("it started: %w", s.Close())
+			}
+			return err
+		}},
+		{"40m", "PostgreSQL's log has no room left in ", func(dir string) error {
+			ctx := context.Background()
+			s, err := Start(ctx, Config{Parent: base, WALDir: dir, Settings: map[string]string{"max_wal_size": "16GB", "checkpoint_timeout": "1d", "autovacuum": "off"}})
+			if err != nil {
+				return err
+			}
+			defer s.Close() //nolint:errcheck // what it leaves is looked at
+			c, err := s.Connect(ctx)
+			if err != nil {
+				return err
+			}
+			if _, err = c.Exec(ctx, "CREATE TABLE t (x text)"); err != nil {
+				return err
+			}
+			_, err = c.Exec(ctx, "INSERT INTO t SELECT repeat('x', 1000) FROM generate_series(1, 60000)")
+			return s.Explain(ctx, err)
+		}},
 	} {
 		dir := filepath.Join(base, c.size)
 		if err := os.Mkdir(dir, 0o755); err != nil {

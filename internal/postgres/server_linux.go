@@ -156,7 +156,18 @@ func (s *Server) initdb(ctx context.Context) error {
 	return fmt.Errorf("PostgreSQL's initdb failed: %w%s", err, s.log.LastWords())
 }
 
+// walParent is where the log's directory was made.
+func (s *Server) walParent() string {
+	if s.wal == nil {
+		return s.cfg.Parent
+	}
+	return filepath.Dir(s.wal.Path)
+}
+
 func (s *Server) diskFull() error {
+	if s.wal != nil {
+		return fmt.Errorf("PostgreSQL's disk is full in %s or %s: a new cluster takes about 40 MB in the first and 20 MB in the second, for its log; make room, or choose other directories", s.cfg.Parent, s.walParent())
+	}
 	return fmt.Errorf("PostgreSQL's disk is full: a new cluster takes about 60 MB in %s; make room, or choose another directory with --out, or TMPDIR", s.cfg.Parent)
 }
 
@@ -224,6 +235,9 @@ func (s *Server) Err() error {
 	case <-s.done:
 	default:
 		return nil
+	}
+	if s.log.Full() && s.log.Contains("pg_wal") { // it panics, since it cannot go on without a log
+		return fmt.Errorf("PostgreSQL's log has no room left in %s: it keeps all that a run writes; make room, choose another directory for it, or write less%s", s.walParent(), s.log.LastWords())
 	}
 	return errors.New("PostgreSQL " + private.Ended(s.state, &s.log))
 }

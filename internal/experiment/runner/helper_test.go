@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"hostlab/internal/delayfs"
 	"hostlab/internal/emulate"
 	"hostlab/internal/experiment"
 	"hostlab/internal/host"
@@ -23,7 +25,7 @@ func TestMain(m *testing.M) {
 	if dir := os.Getenv("RUNNER_TEST_CHILD"); dir != "" {
 		killChild(dir)
 	}
-	worker.Main(emulate.Jobs())
+	worker.Main(slices.Concat(emulate.Jobs(), delayfs.Jobs()))
 	os.Exit(m.Run())
 }
 

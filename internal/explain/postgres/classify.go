@@ -6,10 +6,11 @@ import (
 	"hostlab/internal/explain"
 )
 
-// classify says what a session does that pg_stat_activity shows so. Names of events
+// Classify says what a session does that pg_stat_activity shows so: the part of the
+// time, and the event as TYPE:NAME. Names of events
 // are of 10 to 18; 17 writes them in another way (WALSync, WalSync), so that case does
 // not count.
-func classify(state, kind, event string) (part explain.PartName, name string) {
+func Classify(state, kind, event string) (part explain.PartName, name string) {
 	name = kind + ":" + event
 	switch {
 	case strings.HasPrefix(state, "idle in transaction"):

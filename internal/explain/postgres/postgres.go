@@ -124,7 +124,7 @@ func (s *Source) Sample(ctx context.Context) ([]explain.Snapshot, error) {
 			continue
 		}
 		x := explain.Session{ID: r.Int(0), Pause: max(0, r.Float(6)), Background: r.Text(4) != "client backend"}
-		x.Part, x.Event = classify(r.Text(1), r.Text(2), r.Text(3))
+		x.Part, x.Event = Classify(r.Text(1), r.Text(2), r.Text(3))
 		if r.Text(4) == "parallel worker" {
 			// Whose leader is not told (before 13) is nobody's time.
 			if x.Leader = r.Int(5); x.Leader == 0 {

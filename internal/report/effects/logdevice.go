@@ -27,29 +27,42 @@ type logDevice struct {
 type logRow struct {
 	name  string
 	cells []logCell // by level of the factor
+	pairs []logPair // from the baseline, and from the slowest log where that is another
 }
+
+// logPair is a log that was moved from one device to another.
+type logPair struct {
+	from, to string
+	gain     stats.Interval // share of the duration on from
+	bound    stats.Interval // share of that which waits for the log
+}
+
+// exceeds reports a gain that is beyond the bound by more than both intervals leave open.
+func (p *logPair) exceeds() bool { return p.gain.Low > p.bound.High }
 
 // logCell is one device at one size.
 type logCell struct {
-	level   string
-	n       int     // blocks
-	median  float64 // of the duration, s; NaN: no run
-	write   float64
-	share   float64
-	parts   []float64      // as logDevice.parts, s
-	gain    stats.Interval // share of the baseline's duration; N 0: the baseline itself, or no pair
-	writes  stats.Interval // change of the average log write; N 0 as above
-	bound   stats.Interval // of the row's baseline: the share that waits for the log
-	exceeds bool           // the gain is beyond the bound by more than both intervals leave open
+	level  string
+	n      int     // blocks
+	median float64 // of the duration, s; NaN: no run
+	write  float64
+	share  float64
+	parts  []float64      // as logDevice.parts, s
+	writes stats.Interval // change of the average log write; N 0: the baseline itself, or no pair
 }
 
 // Responses by what they are called in the workloads that have them.
 var (
 	logDurations = []string{"duration", "elapsed", "wall"}
 	logWrites    = []string{"log_write", "log_write_avg"}
-	logShares    = []string{"log_share", "log_wait_share"}
-	logParts     = []string{"application", "app_time", "database_cpu", "db_cpu", "db_read", "db_write", "log_wait", "commit_wait", "data_reads", "locks", "other_waits", "unexplained"}
+	logShares    = []string{inCommits, "log_share", "log_wait_share"} // the first bounds most
+	logParts     = []string{"part_application", "part_database_cpu", "part_log_wait", "part_data_reads", "part_locks", "part_other_waits", "part_unexplained",
+		"application", "app_time", "database_cpu", "db_cpu", "db_read", "db_write", "log_wait", "commit_wait", "data_reads", "locks", "other_waits", "unexplained"}
 )
+
+// inCommits is the share of the time in commits, of which the wait for the log is the
+// larger part.
+const inCommits = "log_gain_bound"
 
 func newLogDevice(a *analysis.Analysis, runs []result.Run) extra {
 	x := a.Experiment
@@ -61,9 +74,14 @@ func newLogDevice(a *analysis.Analysis, runs []result.Run) extra {
 		}
 	}
 	s.duration, s.write, s.share = s.response(logDurations), s.response(logWrites), s.response(logShares)
+	whole := false // parts that add up: others would tell the same twice
 	for _, name := range logParts {
+		if whole && !strings.HasPrefix(name, "part_") {
+			break
+		}
 		if r := s.response([]string{name}); r != nil && r.Unit == "s" {
 			s.parts = append(s.parts, *r)
+			whole = whole || strings.HasPrefix(name, "part_")
 		}
 	}
 	if s.factor == nil || s.duration == nil {
@@ -105,29 +123,70 @@ func (s *logDevice) fill(runs []result.Run) {
 			continue
 		}
 		row := logRow{name: s.others(base)}
-		bound := stats.Interval{Estimate: math.NaN(), Low: math.NaN(), High: math.NaN()}
-		if len(share[base]) > 0 {
-			bound = stats.HodgesLehmann(slices.Collect(maps.Values(share[base])), crossAlpha)
-		}
+		at := map[string]int{}
 		for _, level := range s.factor.Levels {
 			i := besides(s.x, base, s.factor.Name, level)
 			if i < 0 {
 				continue
 			}
-			c := logCell{level: level, n: len(duration[i]), bound: bound,
+			at[level] = i
+			c := logCell{level: level, n: len(duration[i]),
 				median: math.Exp(middle(duration[i])), write: math.Exp(middle(write[i])), share: middle(share[i])}
 			for _, p := range parts {
 				c.parts = append(c.parts, middle(p[i]))
 			}
 			if i != base {
-				c.gain = negated(paired(s.x, &ratio, duration[i], duration[base]))
 				c.writes = paired(s.x, &ratio, write[i], write[base])
-				c.exceeds = c.gain.Low > bound.High
 			}
 			row.cells = append(row.cells, c)
 		}
+		for _, from := range row.origins(s.factor.Baseline) {
+			bound := stats.Interval{Estimate: math.NaN(), Low: math.NaN(), High: math.NaN()}
+			if shares := share[at[from]]; len(shares) > 0 {
+				bound = stats.HodgesLehmann(slices.Collect(maps.Values(shares)), crossAlpha)
+			}
+			for _, c := range row.cells {
+				if c.level != from && c.n > 0 {
+					row.pairs = append(row.pairs, logPair{from, c.level, negated(paired(s.x, &ratio, duration[at[c.level]], duration[at[from]])), bound})
+				}
+			}
+		}
 		s.rows = append(s.rows, row)
 	}
+}
+
+// origins are the devices that a log is moved from: the baseline, and the slowest, which
+// is what somebody who thinks of buying a device has.
+func (r *logRow) origins(baseline string) []string {
+	list, slowest := []string{baseline}, -1
+	for i := range r.cells {
+		if w := r.cells[i].slowness(); r.cells[i].n > 0 && !math.IsNaN(w) && (slowest < 0 || w > r.cells[slowest].slowness()) {
+			slowest = i
+		}
+	}
+	if slowest >= 0 && r.cells[slowest].level != baseline {
+		list = append(list, r.cells[slowest].level)
+	}
+	return list
+}
+
+// slowness orders devices: by their log writes, or, where no server times those, as
+// MariaDB, by the share of the time that waits.
+func (c *logCell) slowness() float64 {
+	if math.IsNaN(c.write) {
+		return c.share
+	}
+	return c.write
+}
+
+// from is what a device gave in place of another; nil: they were not compared.
+func (r *logRow) from(from, to string) *logPair {
+	for i := range r.pairs {
+		if p := &r.pairs[i]; p.from == from && p.to == to {
+			return p
+		}
+	}
+	return nil
 }
 
 // middle is the median of the blocks; NaN for none.
@@ -171,9 +230,9 @@ func (s *logDevice) volatile(level string) bool {
 // exceeding are the rows and levels whose gain is beyond the bound.
 func (s *logDevice) exceeding() (list []string) {
 	for _, r := range s.rows {
-		for _, c := range r.cells {
-			if c.exceeds {
-				list = append(list, s.factor.Name+" "+c.level+" at "+r.name)
+		for _, p := range r.pairs {
+			if p.exceeds() {
+				list = append(list, s.factor.Name+" "+p.to+" at "+r.name)
 			}
 		}
 	}

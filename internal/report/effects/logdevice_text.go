@@ -16,7 +16,7 @@ func (s *logDevice) content(string) content {
 		return out
 	}
 	if list := s.exceeding(); len(list) > 0 {
-		out.Told = append(out.Told, fmt.Sprintf("Warning: %s gained more than the baseline waited for its log, beyond both intervals. "+
+		out.Told = append(out.Told, fmt.Sprintf("Warning: %s gained more than the job waited for its log where it was, beyond both intervals. "+
 			"Something else changed with the device; do not trust this gain.", strings.Join(list, "; ")))
 	}
 	out.Lead = []string{fmt.Sprintf("Medians of the blocks, %s. Gains are paired within blocks: the part of the time with %s %s that was saved. "+
@@ -50,16 +50,21 @@ func (s *logDevice) content(string) content {
 // heads name the devices.
 func (s *logDevice) heads() (list []string) {
 	for _, l := range s.factor.Levels {
-		if s.emulated(l) {
-			l += " (emulated)"
-		}
-		list = append(list, l)
+		list = append(list, s.called(l))
 	}
 	return list
 }
 
+// called is a level's name, with what it is not.
+func (s *logDevice) called(level string) string {
+	if s.emulated(level) {
+		return level + " (emulated)"
+	}
+	return level
+}
+
 // table has a row for each of the section's and a column for each device.
-func (s *logDevice) table(title, lead string, cell func(c *logCell) gridCell) grid {
+func (s *logDevice) table(title, lead string, cell func(r *logRow, c *logCell) gridCell) grid {
 	g := grid{Title: title, Lead: lead, Corner: "run", Head: s.heads()}
 	for i := range s.rows {
 		row := gridRow{Label: s.rows[i].name}
@@ -71,28 +76,29 @@ func (s *logDevice) table(title, lead string, cell func(c *logCell) gridCell) gr
 	return g
 }
 
-func (r *logRow) at(level string, cell func(c *logCell) gridCell) gridCell {
+func (r *logRow) at(level string, cell func(r *logRow, c *logCell) gridCell) gridCell {
 	for i := range r.cells {
 		if r.cells[i].level == level && r.cells[i].n > 0 {
-			return cell(&r.cells[i])
+			return cell(r, &r.cells[i])
 		}
 	}
 	return gridCell{"not run"}
 }
 
 func (s *logDevice) runTimes() grid {
-	return s.table("Run times", "", func(c *logCell) gridCell {
+	return s.table("Run times", "", func(r *logRow, c *logCell) gridCell {
 		out := gridCell{result.Format(c.median, s.duration.Unit)}
 		if c.level == s.factor.Baseline {
 			return append(out, fmt.Sprintf("baseline, n = %d", c.n))
 		}
-		return append(out, fmt.Sprintf("gain %s, n = %d", percentOf(c.gain.Estimate), c.gain.N), gainSpan(c.gain))
+		gain := r.from(s.factor.Baseline, c.level).gain
+		return append(out, fmt.Sprintf("gain %s, n = %d", percentOf(gain.Estimate), gain.N), gainSpan(gain))
 	})
 }
 
 func (s *logDevice) logWrites() grid {
 	ratio := result.Response{Compare: result.Ratio}
-	return s.table(label(s.write), "", func(c *logCell) gridCell {
+	return s.table(label(s.write), "", func(_ *logRow, c *logCell) gridCell {
 		out := gridCell{result.Format(c.write, s.write.Unit)}
 		if c.level == s.factor.Baseline || math.IsNaN(c.write) {
 			return out
@@ -105,9 +111,9 @@ func (s *logDevice) logWrites() grid {
 func (s *logDevice) waits(r *logRow) grid {
 	g := grid{Title: "What the time went to, " + r.name, Lead: "Seconds of a run, and their share of it.", Corner: "part", Head: s.heads()}
 	for p := range s.parts {
-		row := gridRow{Label: label(&s.parts[p])}
+		row := gridRow{Label: strings.TrimPrefix(label(&s.parts[p]), "Part of the elapsed time: ")}
 		for _, l := range s.factor.Levels {
-			row.Cells = append(row.Cells, r.at(l, func(c *logCell) gridCell {
+			row.Cells = append(row.Cells, r.at(l, func(_ *logRow, c *logCell) gridCell {
 				if math.IsNaN(c.parts[p]) {
 					return gridCell{"unknown"}
 				}
@@ -121,39 +127,37 @@ func (s *logDevice) waits(r *logRow) grid {
 
 // bounds set each gain beside the most that it could be.
 func (s *logDevice) bounds() grid {
+	what := "waited for its log"
+	if s.share.Name == inCommits {
+		what = "was in commits"
+	}
 	g := grid{Title: "Gain measured against gain bounded", Corner: "device",
-		Lead: fmt.Sprintf("The bound is the share of its time that the job waited for its log with %s %s: no device gives more.", s.factor.Name, s.factor.Baseline),
+		Lead: fmt.Sprintf("The bound is the share of its time that the job %s on the device that the log comes from: no other gives more.", what),
 		Head: []string{"measured", "at most", "verdict"}}
 	for i := range s.rows {
-		for k := range s.rows[i].cells {
-			c := &s.rows[i].cells[k]
-			if c.level == s.factor.Baseline || c.n == 0 {
-				continue
-			}
-			name := c.level
-			if s.emulated(c.level) {
-				name += " (emulated)"
-			}
+		for k := range s.rows[i].pairs {
+			p := &s.rows[i].pairs[k]
+			name := s.called(p.from) + " to " + s.called(p.to)
 			if len(s.rows) > 1 {
 				name += ", " + s.rows[i].name
 			}
 			g.Rows = append(g.Rows, gridRow{Label: name, Cells: []gridCell{
-				{percentOf(c.gain.Estimate), gainSpan(c.gain)}, {percentOf(c.bound.Estimate), gainSpan(c.bound)}, {c.word()}}})
+				{percentOf(p.gain.Estimate), gainSpan(p.gain)}, {percentOf(p.bound.Estimate), gainSpan(p.bound)}, {p.word()}}})
 		}
 	}
 	return g
 }
 
 // word says how the gain stands to its bound.
-func (c *logCell) word() string {
+func (p *logPair) word() string {
 	switch {
-	case math.IsNaN(c.bound.High) || math.IsNaN(c.gain.Low):
+	case math.IsNaN(p.bound.High) || math.IsNaN(p.gain.Low):
 		return "too few blocks"
-	case c.exceeds:
+	case p.exceeds():
 		return "BEYOND the bound"
-	case c.gain.High < 0:
+	case p.gain.High < 0:
 		return "slower"
-	case c.gain.Low <= 0:
+	case p.gain.Low <= 0:
 		return "no gain seen"
 	}
 	return "within the bound"
@@ -180,6 +184,7 @@ type logJSON struct {
 	Factor   string        `json:"factor"`
 	Baseline string        `json:"baseline"`
 	Cells    []logJSONCell `json:"cells"`
+	Pairs    []logJSONPair `json:"pairs"`
 }
 
 type logJSONCell struct {
@@ -196,6 +201,15 @@ type logJSONCell struct {
 	Exceeds  bool                `json:"exceeds"`
 }
 
+type logJSONPair struct {
+	At      string           `json:"at"`
+	From    string           `json:"from"`
+	To      string           `json:"to"`
+	Gain    *logJSONInterval `json:"gain"`
+	AtMost  *logJSONInterval `json:"at_most"`
+	Exceeds bool             `json:"exceeds"`
+}
+
 type logJSONInterval struct {
 	Value *float64 `json:"value"`
 	Low   *float64 `json:"low"`
@@ -208,7 +222,7 @@ func jsonInterval(iv stats.Interval) *logJSONInterval {
 }
 
 func (s *logDevice) json() any {
-	out := logJSON{Name: "log", Alpha: crossAlpha, Cells: []logJSONCell{}}
+	out := logJSON{Name: "log", Alpha: crossAlpha, Cells: []logJSONCell{}, Pairs: []logJSONPair{}}
 	if s.factor == nil {
 		return out
 	}
@@ -217,14 +231,17 @@ func (s *logDevice) json() any {
 		for i := range r.cells {
 			c := &r.cells[i]
 			one := logJSONCell{At: r.name, Level: c.level, Emulated: s.emulated(c.level), N: c.n, Duration: result.Finite(c.median), LogWrite: result.Finite(c.write),
-				LogShare: result.Finite(c.share), Parts: map[string]*float64{}, Exceeds: c.exceeds}
+				LogShare: result.Finite(c.share), Parts: map[string]*float64{}}
 			for p := range s.parts {
 				one.Parts[s.parts[p].Name] = result.Finite(c.parts[p])
 			}
-			if c.level != s.factor.Baseline {
-				one.Gain, one.AtMost = jsonInterval(c.gain), jsonInterval(c.bound)
+			if p := r.from(s.factor.Baseline, c.level); p != nil {
+				one.Gain, one.AtMost, one.Exceeds = jsonInterval(p.gain), jsonInterval(p.bound), p.exceeds()
 			}
 			out.Cells = append(out.Cells, one)
+		}
+		for _, p := range r.pairs {
+			out.Pairs = append(out.Pairs, logJSONPair{r.name, p.from, p.to, jsonInterval(p.gain), jsonInterval(p.bound), p.exceeds()})
 		}
 	}
 	return out

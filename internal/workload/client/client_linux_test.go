@@ -7,10 +7,12 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"golang.org/x/sys/unix"
 
 	"hostlab/internal/explain"
@@ -217,4 +219,92 @@ func TestRefuses(t *testing.T) {
 			t.Errorf("%v: %v, expected %q", c.given, err, c.want)
 		}
 	}
+}
+
+// Another session holds rows that the job wants: the wait is told as one for locks.
+func TestLocks(t *testing.T) {
+	for _, engine := range []string{inPostgres, inMariaDB} {
+		t.Run(engine, func(t *testing.T) {
+			s := begin(t, Delete{}, map[string]any{"engine": engine})
+			run := otherSession(t, s)
+			ctx, cancel := context.WithCancel(t.Context())
+			var other sync.WaitGroup
+			defer other.Wait()
+			defer cancel()
+			other.Go(func() {
+				for ctx.Err() == nil {
+					holdRows(ctx, run)
+				}
+			})
+			for range 20 { // a busy host may come to the job after the rows are free again
+				got, err := s.Run(t.Context(), workload.Request{Params: values(t, Delete{}, map[string]any{"engine": engine}), Seed: 3})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if v := got.Values; v["part_locks"] > 0.1 {
+					if v["part_locks"] > v["duration"] {
+						t.Errorf("%g s of locks in %g s", v["part_locks"], v["duration"])
+					}
+					return
+				}
+			}
+			t.Error("no run tells of locks")
+		})
+	}
+}
+
+// otherSession runs statements in a session beside the job's, and counts the rows of the last.
+func otherSession(t *testing.T, s *session) (run func(sql string) (rows int)) {
+	t.Helper()
+	if e, ok := s.engine.(*postgresEngine); ok {
+		c, err := pgx.ConnectConfig(t.Context(), e.config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { drop(&c) })
+		return func(sql string) (rows int) {
+			got, err := c.PgConn().Exec(context.Background(), sql).ReadAll()
+			if err == nil && len(got) > 0 {
+				rows = len(got[0].Rows)
+			}
+			return rows
+		}
+	}
+	db, err := s.engine.(*mariadbEngine).server.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	c, err := db.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func(sql string) (rows int) {
+		found, err := c.QueryContext(context.Background(), sql)
+		if err != nil {
+			return 0
+		}
+		defer found.Close()
+		for found.Next() {
+			rows++
+		}
+		if found.Err() != nil {
+			return 0
+		}
+		return rows
+	}
+}
+
+// holdRows locks rows of a filled table for a while.
+func holdRows(ctx context.Context, run func(string) int) {
+	run("BEGIN")
+	wait := time.Millisecond
+	if run("SELECT docno FROM zclient01 WHERE mandt = '200' ORDER BY docno DESC LIMIT 1 FOR UPDATE") == 1 {
+		wait = 700 * time.Millisecond
+	}
+	select {
+	case <-ctx.Done():
+	case <-time.After(wait):
+	}
+	run("ROLLBACK")
 }

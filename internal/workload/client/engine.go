@@ -24,6 +24,9 @@ type engine interface {
 	removeAll(ctx context.Context, t int) (rows int64, err error)
 	commit(ctx context.Context) error
 
+	// watch samples what the session waits for until stop is called, where only samples
+	// tell that. Readings of counters between the two have it.
+	watch(ctx context.Context) (stop func())
 	counters(ctx context.Context) (counters, error)
 	// moveLog has the log in a directory.
 	moveLog(ctx context.Context, dir string) error
@@ -59,6 +62,8 @@ type counters struct {
 	logIO     counter // writing and syncing the log, s
 	logBytes  counter
 	dataReads counter // waiting for blocks that are in no memory, s
+	locks     counter // waiting for a lock that another session or a thread of the server has, s
+	others    counter // waiting for anything else that the server tells, s
 }
 
 // since is what was counted since an earlier reading.
@@ -70,13 +75,13 @@ func (c counters) since(b counters) counters {
 		return counter{max(0, a.value-b.value), a.why}
 	}
 	return counters{sub(c.cpu, b.cpu), sub(c.session, b.session), sub(c.queued, b.queued), sub(c.logWrites, b.logWrites), sub(c.logSyncs, b.logSyncs),
-		sub(c.logIO, b.logIO), sub(c.logBytes, b.logBytes), sub(c.dataReads, b.dataReads)}
+		sub(c.logIO, b.logIO), sub(c.logBytes, b.logBytes), sub(c.dataReads, b.dataReads), sub(c.locks, b.locks), sub(c.others, b.others)}
 }
 
 // unknown has nothing, for one reason.
 func unknown(why string) counters {
 	c := counter{why: why}
-	return counters{c, c, c, c, c, c, c, c}
+	return counters{c, c, c, c, c, c, c, c, c, c}
 }
 
 func known(v float64) counter { return counter{value: v} }

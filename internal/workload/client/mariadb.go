@@ -245,6 +245,12 @@ func (e *mariadbEngine) counters(ctx context.Context) (c counters, err error) {
 		}
 		*to = known(v)
 	}
+	locked, err := e.status(ctx, "Innodb_row_lock_time") // ms
+	if err != nil {
+		return c, err
+	}
+	c.locks = known(locked / 1000)
+	c.others.why = "MariaDB does not tell"
 	c.logSyncs.why = "MariaDB does not tell"
 	c.logIO.why = "MariaDB does not time its redo log"
 	c.dataReads.why = "MariaDB does not time it"

@@ -24,6 +24,7 @@ type postgresEngine struct {
 	schema *schema // of the user's server; nil: a private one has no need
 
 	conn     *pgx.Conn
+	watched  watched
 	version  int // 150018
 	made     *tables
 	sql      []statements
@@ -87,13 +88,19 @@ func (e *postgresEngine) connected(ctx context.Context) error {
 }
 
 func (e *postgresEngine) disconnect() {
-	if e.conn == nil {
+	e.watched.disconnect()
+	drop(&e.conn)
+}
+
+// drop ends a connection that is broken, or not needed any more.
+func drop(c **pgx.Conn) {
+	if *c == nil {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
-	_ = e.conn.Close(ctx) // broken, or not needed any more
-	e.conn = nil
+	_ = (*c).Close(ctx)
+	*c = nil
 }
 
 func (e *postgresEngine) exec(ctx context.Context, sql string) error {

@@ -57,6 +57,10 @@ func sample(t *timing, c counters, embedded bool) workload.Sample {
 		out.Values["app_cpu"] = t.cpu.Seconds()
 	}
 	parts(t, c, embedded, &out)
+	out.Values["log_share"] = out.Values["part_log_wait"] / d
+	for _, name := range []string{"part_data_reads", "part_locks", "part_other_waits", "part_unexplained"} {
+		out.Zero[name] = "compare = \"difference\" takes it"
+	}
 	return out
 }
 
@@ -93,23 +97,38 @@ func parts(t *timing, c counters, embedded bool, out *workload.Sample) {
 	logWait.value = min(logWait.value, out.Values["db_time"])
 	rest := t.duration.Seconds() - app - logWait.value
 	out.Values["part_application"], out.Values["part_log_wait"] = app, logWait.value
-	// A wait for a CPU may fall into what is counted already, as behind a sync: it takes
-	// no more than what is left.
+	// What is sampled, and a wait for a CPU, may fall into what is counted already, as
+	// behind a sync: both take no more than what is left.
 	for _, p := range []struct {
-		name string
-		counter
-	}{{"part_database_cpu", session}, {"part_data_reads", c.dataReads}, {"part_other_waits", counter{min(c.queued.value, max(0, rest-session.value-c.dataReads.value)), c.queued.why}}} {
-		if p.why != "" {
-			out.Missing[p.name] = p.why
+		name    string
+		counter counter
+		counted bool
+	}{{"part_database_cpu", session, true}, {"part_data_reads", c.dataReads, true}, {"part_locks", c.locks, false}, {"part_other_waits", either(c.queued, c.others), false}} {
+		if p.counter.why != "" {
+			out.Missing[p.name] = p.counter.why
 			continue
 		}
-		out.Values[p.name] = p.value
-		rest -= p.value
+		if !p.counted {
+			p.counter.value = min(p.counter.value, max(0, rest))
+		}
+		out.Values[p.name] = p.counter.value
+		rest -= p.counter.value
 	}
 	if rest < -overlap*t.duration.Seconds() {
 		out.Warnings = append(out.Warnings, fmt.Sprintf("the parts of the elapsed time exceed it by %.0f %%: some of it was counted twice", -100*rest/t.duration.Seconds()))
 	}
 	out.Values["part_unexplained"] = max(0, rest)
+}
+
+// either is the sum of what is known of two; unknown where neither is.
+func either(a, b counter) counter {
+	switch {
+	case b.why != "":
+		return a
+	case a.why != "":
+		return b
+	}
+	return known(a.value + b.value)
 }
 
 // Parts are a run's parts of the elapsed time, from its values, in the order of package
@@ -125,7 +144,8 @@ func Parts(values map[string]float64) (out []explain.Part) {
 		{explain.DatabaseCPU, "part_database_cpu", "CPU time of the session (schedstat)"},
 		{explain.LogWait, "part_log_wait", "the server's log timing; commits where it has none"},
 		{explain.DataReads, "part_data_reads", "the server's block timing"},
-		{explain.OtherWaits, "part_other_waits", "the session's wait for a CPU (schedstat)"},
+		{explain.Locks, "part_locks", "samples of the session; InnoDB's own count"},
+		{explain.OtherWaits, "part_other_waits", "the session's wait for a CPU (schedstat), and samples of other waits"},
 		{explain.Unexplained, "part_unexplained", "the rest"},
 	} {
 		if v, ok := values[p.response]; ok && d > 0 {

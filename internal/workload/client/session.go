@@ -187,6 +187,8 @@ func (s *session) Run(ctx context.Context, r workload.Request) (out workload.Sam
 		defer runtime.UnlockOSThread()
 		j.clock = threadClock
 	}
+	stop := s.engine.watch(ctx)
+	defer stop()
 	before, err := s.engine.counters(ctx)
 	if err != nil {
 		return out, err
@@ -194,6 +196,7 @@ func (s *session) Run(ctx context.Context, r workload.Request) (out workload.Sam
 	if err := j.run(ctx); err != nil {
 		return out, err
 	}
+	stop()
 	after, err := s.engine.counters(ctx)
 	if err != nil {
 		return out, err

@@ -1,0 +1,154 @@
+package runner
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"hostlab/internal/delayfs"
+	"hostlab/internal/experiment"
+	"hostlab/internal/result"
+)
+
+// aFactor has a level for each directory, in the order of their names: a, b, c.
+func aFactor(dirs map[string]string) experiment.Factor {
+	f := experiment.Factor{Factor: result.Factor{Name: "log", Kind: kindParameter}, Parameter: "dir", Directories: map[string]experiment.Directory{}}
+	for _, l := range []string{"a", "b", "c"} {
+		text, ok := dirs[l]
+		if !ok {
+			continue
+		}
+		f.Levels = append(f.Levels, l)
+		if text == "" {
+			continue // a level that nobody named a directory for
+		}
+		d, err := delayfs.ParsePlace(text)
+		if err != nil {
+			panic(err)
+		}
+		f.Directories[l] = experiment.Directory{Place: d}
+	}
+	f.Baseline = f.Levels[0]
+	return f
+}
+
+func TestLookAt(t *testing.T) {
+	base := t.TempDir()
+	sub := filepath.Join(base, "sub")
+	if err := os.Mkdir(sub, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(base, "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		dirs     map[string]string
+		lacks    map[string]string // level -> what its reason holds
+		cautions map[string]string // level -> what its caution holds
+	}{
+		"one device twice":     {map[string]string{"a": base, "b": "sub"}, nil, map[string]string{"b": "factor log: levels a and b lie on the same device ("}},
+		"and a third time":     {map[string]string{"a": base, "b": sub, "c": experiment.OwnDirectory}, nil, map[string]string{"b": "levels a and b lie", "c": "levels a and c lie"}},
+		"two devices":          {map[string]string{"a": base, "b": "/dev/shm"}, nil, nil},
+		"no directory":         {map[string]string{"a": base, "b": ""}, map[string]string{"b": "no directory was named for it: --set level.b=DIRECTORY"}, nil},
+		"gone":                 {map[string]string{"a": base, "b": "gone"}, map[string]string{"b": filepath.Join(base, "gone") + " cannot be used: "}, nil},
+		"a file":               {map[string]string{"a": base, "b": file}, map[string]string{"b": "not a directory"}, nil},
+		"made up":              {map[string]string{"a": base, "b": "/proc/self"}, map[string]string{"b": "/proc/self cannot be used: "}, nil},
+		"slowed, same device":  {map[string]string{"a": base, "b": "delay:1ms:" + sub}, nil, map[string]string{"b": "level b is emulated: a file system of hostlab adds 1ms to each sync"}},
+		"slowed, what is gone": {map[string]string{"a": base, "b": "delay:1ms:gone"}, map[string]string{"b": "gone cannot be used: "}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if strings.HasPrefix(name, "slowed") && delayfs.Lacking() != "" {
+				c.lacks, c.cautions = map[string]string{"b": delayfs.Lacking()}, nil
+			}
+			f := aFactor(c.dirs)
+			here := lookAt(&experiment.Study{Dir: base, Out: filepath.Join(base, "out", "of", "this"), Factors: []experiment.Factor{f}}, f)
+			got := map[string]string{}
+			for k, text := range here.Context {
+				if level, ok := strings.CutPrefix(k, result.CautionKey+"log "); ok {
+					got[level] = text
+				} else if text == "" {
+					t.Errorf("%q tells nothing", k)
+				}
+			}
+			for what, list := range map[string][2]map[string]string{"lacks": {here.Lacks, c.lacks}, "cautions": {got, c.cautions}} {
+				if len(list[0]) != len(list[1]) {
+					t.Errorf("%s %q, want %q", what, list[0], list[1])
+				}
+				for level, want := range list[1] {
+					if text := list[0][level]; !strings.Contains(text, want) || strings.Contains(text, "\n") {
+						t.Errorf("%s of %s: %q, want %q in one line", what, level, text, want)
+					}
+				}
+			}
+		})
+	}
+}
+
+// Plain levels are their directories, the record's own is the workload's to make, and
+// what a killed session left in a directory of the user's is removed, nothing else.
+func TestPlaces(t *testing.T) {
+	base, record := t.TempDir(), t.TempDir()
+	for _, dir := range []string{"plain", "behind", "behind/.hostlab-delay-id/at", "behind/.hostlab-delay-other", "behind/theirs"} {
+		if err := os.MkdirAll(filepath.Join(base, dir), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.MkdirAll(filepath.Join(record, "slow", "0", "behind"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	f := aFactor(map[string]string{"a": experiment.OwnDirectory, "b": "plain", "c": "delay:1ms:behind"})
+	p, err := newPlaces(&experiment.Study{Dir: base, Factors: []experiment.Factor{f}}, record, "id")
+	if err != nil {
+		t.Fatal(err)
+	}
+	left, err := filepath.Glob(filepath.Join(base, "behind", "*"))
+	hidden, _ := filepath.Glob(filepath.Join(base, "behind", ".hostlab*"))
+	want := []string{filepath.Join(base, "behind", ".hostlab-delay-other"), filepath.Join(base, "behind", "theirs")}
+	if diff := cmp.Diff(want, append(hidden, left[len(left)-1])); diff != "" || err != nil {
+		t.Errorf("left %v", diff)
+	}
+	if _, err := os.Lstat(filepath.Join(record, "slow")); !os.IsNotExist(err) {
+		t.Errorf("the record's mounts: %v", err)
+	}
+	for level, want := range map[string]string{"a": "", "b": filepath.Join(base, "plain")} {
+		if got, err := p.directory(t.Context(), f, level); err != nil || got != want {
+			t.Errorf("level %s: %q, %v, want %q", level, got, err, want)
+		}
+	}
+	if got, err := p.directory(t.Context(), f, "d"); err == nil || got != "" {
+		t.Errorf("a level without a directory: %q", got)
+	}
+	if delayfs.Lacking() == "" {
+		slow(t, p, f, filepath.Join(base, "behind", ".hostlab-delay-id"))
+	}
+	for range 2 {
+		if err := p.close(); err != nil {
+			t.Error(err)
+		}
+	}
+	if _, err := os.Lstat(filepath.Join(base, "behind", ".hostlab-delay-id")); !os.IsNotExist(err) {
+		t.Errorf("behind the mount: %v", err)
+	}
+}
+
+// slow looks at a level that is slowed: it is mounted once, and shows what is behind it.
+func slow(t *testing.T, p *places, f experiment.Factor, behind string) {
+	t.Helper()
+	first, err := p.directory(t.Context(), f, "c")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, err := p.directory(t.Context(), f, "c"); err != nil || again != first {
+		t.Errorf("mounted again: %q, %v, want %q", again, err, first)
+	}
+	if err := os.WriteFile(filepath.Join(first, "x"), []byte("y"), 0o600); err != nil {
+		t.Error(err)
+	}
+	if got, err := os.ReadFile(filepath.Join(behind, "x")); err != nil || string(got) != "y" {
+		t.Errorf("behind it: %q, %v", got, err)
+	}
+}
