@@ -29,12 +29,12 @@ func Gains(r *Report) (out []Gain) {
 			return nil
 		}
 		for _, row := range s.rows {
-			for _, c := range row.cells {
-				if c.level == s.factor.Baseline || !finite(c.gain) {
+			for _, p := range row.pairs {
+				if p.from != s.factor.Baseline || !finite(p.gain) {
 					continue
 				}
-				g := Gain{Factor: s.factor.Name, From: s.factor.Baseline, To: c.level, At: row.name, Response: s.duration.Name, Share: c.gain, Evidence: result.Measured}
-				if s.emulated(c.level) || s.emulated(s.factor.Baseline) {
+				g := Gain{Factor: s.factor.Name, From: p.from, To: p.to, At: row.name, Response: s.duration.Name, Share: p.gain, Evidence: result.Measured}
+				if s.emulated(p.to) || s.emulated(p.from) {
 					g.Evidence = result.Emulated
 				}
 				out = append(out, g)
