@@ -13,12 +13,17 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"hostlab/internal/host"
+	"hostlab/internal/setting"
 	"hostlab/internal/workload/worker"
 )
 
 // TestMain makes this test binary serve as hostlab in scripts, and as its worker.
 func TestMain(m *testing.M) {
 	worker.Main(jobs())
+	setting.MachineDir = filepath.Join(os.Getenv("WORK"), "var", "lib", "hostlab") // $WORK is that of a script
+	if os.Getenv("WORK") == "" {
+		setting.MachineDir = "/nonexistent/hostlab"
+	}
 	testscript.Main(m, map[string]func(){"hostlab": main})
 }
 

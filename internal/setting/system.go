@@ -119,8 +119,9 @@ func (sys *System) find(name string) (Setting, bool) {
 // Find returns the setting of that name.
 func Find(name string) (Setting, bool) { return (&System{}).find(name) }
 
-// MachineDir is where root's journal lies, which all may read.
-const MachineDir = "/var/lib/hostlab"
+// MachineDir is where root's journal lies, which all may read. Tests of commands name
+// another, since what is open on the machine that they run on is not theirs.
+var MachineDir = "/var/lib/hostlab"
 
 // JournalDir is where the journal lies: root's is the machine's, anybody else's their own.
 // The error is that of a user without a home directory.
