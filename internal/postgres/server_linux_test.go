@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -152,19 +153,25 @@ func TestServer(t *testing.T) {
 	gone(t, wal, s.PID())
 }
 
-// segments counts System V segments, in which a killed server leaves one.
-func segments(t *testing.T) int {
+// segments counts the System V segments that a process has made. A killed server leaves
+// one. The fifth column of /proc/sysvipc/shm is the maker (ipc/shm.c in Linux).
+func segments(t *testing.T, maker int) (n int) {
 	t.Helper()
 	b, err := os.ReadFile("/proc/sysvipc/shm")
 	if err != nil {
 		t.Fatal(err)
 	}
-	return strings.Count(string(b), "\n")
+	for line := range strings.Lines(string(b)) {
+		if f := strings.Fields(line); len(f) > 4 && f[4] == strconv.Itoa(maker) {
+			n++
+		}
+	}
+	return n
 }
 
 // A server that is killed in a query fails that in one line, and leaves nothing.
 func TestKilledInTheMiddle(t *testing.T) {
-	dir, before := t.TempDir(), segments(t)
+	dir := t.TempDir()
 	s := start(t, Config{Parent: dir})
 	c, err := s.Connect(t.Context())
 	if err != nil {
@@ -173,7 +180,11 @@ func TestKilledInTheMiddle(t *testing.T) {
 	if err := s.Err(); err != nil {
 		t.Errorf("while it runs: %v", err)
 	}
-	time.AfterFunc(100*time.Millisecond, func() { _ = unix.Kill(s.PID(), unix.SIGKILL) })
+	pid := s.PID()
+	if n := segments(t, pid); n != 1 {
+		t.Errorf("while it runs: %d shared memory segments", n)
+	}
+	time.AfterFunc(100*time.Millisecond, func() { _ = unix.Kill(pid, unix.SIGKILL) })
 	_, err = c.Exec(t.Context(), "SELECT count(*) FROM generate_series(1, 1000000000)")
 	err = s.Explain(t.Context(), err)
 	if err == nil || !strings.Contains(err.Error(), "signal 9 (SIGKILL)") || !strings.Contains(err.Error(), "last log line") || strings.Contains(err.Error(), "\n") {
@@ -182,9 +193,9 @@ func TestKilledInTheMiddle(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Error(err)
 	}
-	gone(t, dir, s.PID())
-	if after := segments(t); after > before {
-		t.Errorf("%d shared memory segments, before %d", after, before)
+	gone(t, dir, pid)
+	if n := segments(t, pid); n != 0 {
+		t.Errorf("%d shared memory segments are left", n)
 	}
 }
 
