@@ -91,6 +91,7 @@ type client struct {
 	// waiting writers would poll, asleep in between for up to 100 ms.
 	writers *sync.Mutex
 	rows    int64
+	all     []*sql.Stmt
 }
 
 func newClient(ctx context.Context, db *sql.DB, rows int64, writers *sync.Mutex) (*client, error) {
@@ -107,11 +108,22 @@ func newClient(ctx context.Context, db *sql.DB, rows int64, writers *sync.Mutex)
 		{&c.begin, "BEGIN IMMEDIATE"}, {&c.commit, "COMMIT"}, {&c.rollback, "ROLLBACK"},
 	} {
 		if *s.to, err = conn.PrepareContext(ctx, s.text); err != nil {
-			conn.Close()
+			c.close()
 			return nil, err
 		}
+		c.all = append(c.all, *s.to)
 	}
 	return c, nil
+}
+
+// close ends the statements before their connection. SQLite keeps a connection with
+// statements and its files open (sqlite3_close_v2): removed files would take room
+// until the worker ends, and on Windows they cannot be removed.
+func (c *client) close() {
+	for _, s := range c.all {
+		_ = s.Close()
+	}
+	_ = c.conn.Close()
 }
 
 // do makes a transaction and returns the sum of what it read.

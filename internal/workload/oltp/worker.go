@@ -123,7 +123,7 @@ func (s *server) run(ctx context.Context, q question) (a answer, err error) {
 		if clients[i], err = newClient(ctx, db, q.Rows, &writers); err != nil {
 			return a, err
 		}
-		defer clients[i].conn.Close()
+		defer clients[i].close()
 	}
 	r := &run{q: q, load: load{q.Rows, q.Reads, q.Seed}, clients: clients}
 	if a, err = r.timed(ctx); err != nil {
