@@ -1,7 +1,7 @@
 #!/bin/bash
 # wine.sh: builds the Windows program and tries each command under Wine 8 (Debian 12), as far as Wine can show anything. Wine
 # is not Windows, and times mean nothing there. Installs wine64 and mingw where they are missing (1 GB, a minute; needs root);
-# then it takes about a minute. Says "ok" at the end, or which command went wrong and what that printed (exit status 1).
+# then it takes some minutes. Says "ok" at the end, or which command went wrong and what that printed (exit status 1).
 set -euo pipefail; cd "$(dirname "$0")/.."
 need="wine64 gcc-mingw-w64-x86-64"
 dpkg -s $need >/dev/null 2>&1 || apt-get install -y --no-install-recommends $need >/dev/null
