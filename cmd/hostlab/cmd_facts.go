@@ -91,6 +91,9 @@ func recordMachine(ctx context.Context, std streams, m *machine, file string) er
 		return err
 	}
 	defer done()
+	if tree.Foreign() {
+		return usagef("--record copies files of Linux, and this is no Linux: send 'hostlab facts --format json'")
+	}
 	if err := m.look(tree); err != nil {
 		return err
 	}

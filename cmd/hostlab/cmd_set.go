@@ -81,6 +81,9 @@ func (o *setOptions) run(ctx context.Context, std streams, want []setting.Assign
 	if err != nil {
 		return err
 	}
+	if sys.Missing != nil {
+		return cannotLook{sys.Missing}
+	}
 	want, advice, err := o.advised(ctx, want)
 	if err != nil {
 		return err

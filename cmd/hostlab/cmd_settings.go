@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hostlab/internal/export"
 	"hostlab/internal/screen"
 	"hostlab/internal/setting"
 	"hostlab/internal/spelling"
@@ -88,6 +89,11 @@ const mostGroups = 4
 func writeSettings(w io.Writer, sys *setting.System, list []setting.Setting) error {
 	_, width := terminal(w)
 	out := screen.NewPrinter(w, width, colour(w))
+	if sys.Missing != nil {
+		out.Text("", "", "No settings here: "+sys.Missing.Error()+".")
+		out.Text("", "", "They know "+strings.Join(export.WindowsNames(), ", ")+". 'hostlab settings NAME' says more of one.")
+		return out.Err()
+	}
 	rows := [][]string{{"setting", "objects", "now", "may be"}}
 	var missing [][2]string
 	for _, s := range list {

@@ -34,6 +34,9 @@ func (m *machine) open() (tree host.Tree, close func(), err error) {
 	if m.root == "" {
 		return host.Tree{}, close, nil
 	}
+	if tree.Foreign() {
+		return tree, close, usagef("--root %s: a recording is a tree with links and names such as 0000:00:04.0, which Windows' file systems do not take; use hostlab on Linux (WSL will do)", m.root)
+	}
 	info, err := os.Stat(m.root)
 	if err != nil {
 		return tree, close, usagef("--root %s: %w", m.root, plain(err))

@@ -48,6 +48,9 @@ func (o *watchOptions) run(ctx context.Context, std streams) (err error) {
 		return err
 	}
 	defer done()
+	if tree.Foreign() {
+		return cannotLook{errors.New("watch reads counters of Linux, and this is no Linux; on Windows, typeperf and perfmon show the same as counters of Processor Information; --analyze works here on a record made elsewhere")}
+	}
 	if err := o.m.look(tree); err != nil {
 		return err
 	}

@@ -68,7 +68,10 @@ func Run(f *host.Facts, role Role, checks []Check) []Result {
 func runOne(f *host.Facts, role Role, c Check) Result {
 	sev, applies := c.Severity[role]
 	o := Outcome{Status: NotApplicable, Detail: whyNotJudged(c, role)}
-	if applies {
+	switch {
+	case applies && f.Windows != nil && !slices.Contains(alsoWindows, c.ID):
+		o.Detail = notLinux
+	case applies:
 		o = behindMask(f, c, c.Look(f, role))
 	}
 	if o.Evidence == nil {
@@ -80,6 +83,13 @@ func runOne(f *host.Facts, role Role, c Check) Result {
 		Remedy: o.Remedy, Lever: c.Lever,
 	}
 }
+
+// notLinux is what most checks say of Windows.
+const notLinux = "a setting of Linux, and this is Windows"
+
+// alsoWindows are the checks that judge facts which Windows tells, too. All others
+// judge files of Linux.
+var alsoWindows = []string{"PWR-010", "PWR-011", "SMT-001", "STO-005", "STO-006", "STO-007"}
 
 // behindMask turns the answer that a check of the CPUs has nothing to look at into
 // unknown where their folder is hidden: the lists of policies and idle states are

@@ -13,6 +13,11 @@ const highPerformance = "8c5e7fda-e8bf-4a96-9a85-a6e23a8c635c"
 // processor is the subgroup of power settings for processors.
 const processor = "54533251-82be-4824-96c1-47b60b740d00"
 
+// WindowsNames are the settings that powercfg and dsc have a counterpart for.
+func WindowsNames() []string {
+	return []string{"governor", "epp", "boost", "min_perf_pct", "max_perf_pct", "min_freq", "max_freq"}
+}
+
 // powerSetting is one of Windows' processor power settings.
 type powerSetting struct {
 	alias, guid, about string

@@ -3,8 +3,6 @@ package host
 import (
 	"errors"
 	"fmt"
-	"os"
-	"runtime"
 	"unsafe"
 
 	"golang.org/x/sys/windows"
@@ -28,10 +26,20 @@ func collectOS(f *Facts) {
 	records, err := powerInformation(f.Topology.Threads.Or(0))
 	f.Windows.CPUMHz = windowsMHz(records, err)
 	f.Frequency.Current = windowsCurrent(f.Windows.CPUMHz)
-	windowsIdentity(f, reg)
-	if f.Memory.Total.State != StateOK {
-		f.Memory.Total = memoryTotal()
+	f.Identity = windowsIdentity(reg, windowsVersion())
+	f.Virt = Virt{Hypervisor: windowsHypervisor(reg)}
+	f.Frequency.Boost = Unknown[bool](f.Frequency.Boost.Source, errForeign)
+	for _, p := range []*Fact[float64]{&f.Kernel.PressureCPU, &f.Kernel.PressureIO} {
+		*p = Unknown[float64](p.Source, errForeign)
 	}
+	f.Memory.Total = memoryTotal()
+}
+
+// windowsVersion is what runs, which GetVersionEx tells only to programs whose
+// manifest names it (RtlGetVersion, wdm.h).
+func windowsVersion() [3]uint32 {
+	v := windows.RtlGetVersion()
+	return [3]uint32{v.MajorVersion, v.MinorVersion, v.BuildNumber}
 }
 
 // processorInformation calls GetLogicalProcessorInformationEx for all relations.
@@ -88,29 +96,6 @@ func memoryTotal() Fact[int64] {
 		return Unknown[int64](source, err)
 	}
 	return Known(int64(m.TotalPhys), "B", source)
-}
-
-func windowsIdentity(f *Facts, reg hklm) {
-	set := func(fact *Fact[string], value Fact[string]) {
-		if fact.State != StateOK {
-			*fact = value
-		}
-	}
-	const (
-		version = `SOFTWARE\Microsoft\Windows NT\CurrentVersion`
-		cpu     = `HARDWARE\DESCRIPTION\System\CentralProcessor\0`
-		bios    = `HARDWARE\DESCRIPTION\System\BIOS`
-	)
-	if name, err := os.Hostname(); err == nil {
-		set(&f.Identity.Hostname, Known(name, "", "GetComputerNameEx"))
-	}
-	set(&f.Identity.Arch, Known(runtime.GOARCH, "", "GetNativeSystemInfo"))
-	set(&f.Identity.OS, regText(reg, version, "ProductName"))
-	set(&f.Identity.Kernel, regText(reg, version, "CurrentBuildNumber"))
-	set(&f.Identity.CPUModel, regText(reg, cpu, "ProcessorNameString"))
-	set(&f.Identity.CPUVendor, regText(reg, cpu, "VendorIdentifier"))
-	set(&f.Identity.Product, regText(reg, bios, "SystemProductName"))
-	set(&f.Identity.BIOS, regText(reg, bios, "BIOSVersion"))
 }
 
 // localMachine reads the registry below HKEY_LOCAL_MACHINE.

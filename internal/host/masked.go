@@ -1,7 +1,6 @@
 package host
 
 import (
-	"runtime"
 	"slices"
 	"strings"
 )
@@ -38,7 +37,7 @@ func unmask[T any](t Tree, f Fact[T]) Fact[T] {
 // masked returns the reason why a file that is not there may exist all the same,
 // or nil.
 func (t Tree) masked(path string) error {
-	if t.Live() && runtime.GOOS != "linux" {
+	if t.Foreign() {
 		return nil
 	}
 	for _, root := range mountRoots {

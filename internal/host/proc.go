@@ -44,6 +44,9 @@ func firstKnown[T any](facts ...Fact[T]) Fact[T] {
 // itself, so a recording's must be a plain file, and failures that it holds as
 // marks are looked for first.
 func procFact[T any](t Tree, path string, parse func(procfs.FS) (T, error)) Fact[T] {
+	if t.Foreign() {
+		return Unknown[T](path, errForeign)
+	}
 	if !t.Live() {
 		if _, err := t.Read(path); err != nil {
 			return Unknown[T](path, err)

@@ -22,11 +22,25 @@ func (t Tree) begin(ctx context.Context) (_ Tree, end func()) {
 	return t, func() {}
 }
 
+// here returns where a path lies. /proc and /sys of the machine itself are nowhere,
+// whatever happens to be found at \proc of the current drive: a database server
+// has data there, and Wine has another system's files.
+func (t Tree) here(path string) (string, error) {
+	if t.Foreign() {
+		return "", errForeign
+	}
+	return t.Join(path), nil
+}
+
 func (t Tree) open(path string) (*os.File, error) {
 	if t.at != nil && t.at.ctx.Err() != nil {
 		return nil, errors.New("interrupted before it was read")
 	}
-	return os.Open(t.Join(path))
+	name, err := t.here(path)
+	if err != nil {
+		return nil, err
+	}
+	return os.Open(name)
 }
 
 func (t Tree) read(path string, use func([]byte) error) error {
@@ -54,9 +68,21 @@ func (t Tree) head(path string, n int) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, int64(n)))
 }
 
-func (t Tree) lstat(path string) (fs.FileMode, error) { return lstat(t.Join(path)) }
+func (t Tree) lstat(path string) (fs.FileMode, error) {
+	name, err := t.here(path)
+	if err != nil {
+		return 0, err
+	}
+	return lstat(name)
+}
 
-func (t Tree) readlink(path string) (string, error) { return os.Readlink(t.Join(path)) }
+func (t Tree) readlink(path string) (string, error) {
+	name, err := t.here(path)
+	if err != nil {
+		return "", err
+	}
+	return os.Readlink(name)
+}
 
 func (t Tree) list(path string) ([]string, error) {
 	f, err := t.open(path)
@@ -68,6 +94,9 @@ func (t Tree) list(path string) ([]string, error) {
 }
 
 func (t Tree) exists(path string) bool {
-	_, err := os.Stat(t.Join(path))
+	name, err := t.here(path)
+	if err == nil {
+		_, err = os.Stat(name)
+	}
 	return err == nil
 }

@@ -41,7 +41,11 @@ func StorageOf(t Tree, asked string) Storage {
 	if !t.Live() {
 		return storageOf(t, asked)
 	}
-	s, err := inTime(func() (Storage, error) { return storageOf(t, asked), nil })
+	ask := storageOf
+	if t.Foreign() {
+		ask = foreignStorage
+	}
+	s, err := inTime(func() (Storage, error) { return ask(t, asked), nil })
 	if err != nil {
 		return silentStorage(t, asked, err)
 	}

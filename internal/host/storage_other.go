@@ -5,15 +5,13 @@ package host
 import (
 	"io/fs"
 	"os"
-	"runtime"
 )
 
 // liveAttributes has no calls to ask on other systems.
 func liveAttributes(path string) attributes {
-	why := "not told on " + runtime.GOOS
 	return attributes{
-		free: absentFact[int64](path, why), readOnly: absentFact[bool](path, why),
-		isDAX: absentFact[bool](path, why), inherits: absentFact[bool](path, why),
+		free: Unknown[int64](path, errForeign), readOnly: Unknown[bool](path, errForeign),
+		isDAX: Unknown[bool](path, errForeign), inherits: Unknown[bool](path, errForeign),
 	}
 }
 

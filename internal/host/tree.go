@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -45,6 +46,29 @@ var markedErrors = map[string]error{
 
 // Live reports whether the tree is this machine itself.
 func (t Tree) Live() bool { return t.Root == "" || t.Root == "/" }
+
+// Foreign reports whether the tree is this machine itself, and that has no such
+// tree: it does not run Linux.
+func (t Tree) Foreign() bool { return t.Live() && runtime.GOOS != "linux" }
+
+// errForeign is the error of every file of a foreign tree.
+var errForeign error = notTold(NotTold)
+
+// NotTold is the reason of facts that only Linux tells, on another system.
+var NotTold = "not told on " + systemName(runtime.GOOS)
+
+type notTold string
+
+func (n notTold) Error() string        { return string(n) }
+func (n notTold) Is(target error) bool { return target == fs.ErrNotExist }
+
+// systemName is how people write Go's name of an operating system.
+func systemName(goos string) string {
+	if goos == "windows" {
+		return "Windows"
+	}
+	return goos
+}
 
 // Join returns where an absolute path of the machine lies for this process.
 func (t Tree) Join(path string) string {

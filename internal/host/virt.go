@@ -75,26 +75,35 @@ const azureTag = "7783-7084-3265-9085-8269-3286-77"
 // proves a guest.
 func dmiHypervisor(t Tree) (name, source string, certain bool) {
 	vendor, product := dmi(t, "sys_vendor"), dmi(t, "product_name")
+	name, byProduct, certain := vendorHypervisor(vendor.Or(""), product.Or(""))
+	if name == "" {
+		return "", "", false
+	}
+	source = vendor.Source
+	if byProduct {
+		source = product.Source
+	}
+	if tag := dmi(t, "chassis_asset_tag"); tag.Or("") == azureTag {
+		return "hyper-v (Azure)", tag.Source, true
+	} else if tag.Or("") == "OracleCloud.com" {
+		return "kvm (Oracle Cloud)", tag.Source, true
+	}
+	return name, source, certain
+}
+
+// vendorHypervisor looks up what DMI calls a machine. Name is "" for those that are
+// none of a hypervisor's; byProduct tells that the product had a say.
+func vendorHypervisor(vendor, product string) (name string, byProduct, certain bool) {
 	for _, v := range vendors {
-		if (v.vendor == "" && v.product == "") || !strings.HasPrefix(vendor.Or(""), v.vendor) ||
-			!strings.HasPrefix(product.Or(""), v.product) {
+		if v.vendor == "" && v.product == "" || !strings.HasPrefix(vendor, v.vendor) || !strings.HasPrefix(product, v.product) {
 			continue
 		}
-		name, source, certain = v.hypervisor, vendor.Source, v.certain
-		if v.product != "" {
-			source = product.Source
+		if v.hypervisor == "kvm (Amazon EC2)" && strings.Contains(product, ".metal") {
+			return "", false, false // the customer has the whole machine
 		}
-		if name == "kvm (Amazon EC2)" && strings.Contains(product.Or(""), ".metal") {
-			return "", "", false // the customer has the whole machine
-		}
-		if tag := dmi(t, "chassis_asset_tag"); tag.Or("") == azureTag {
-			return "hyper-v (Azure)", tag.Source, true
-		} else if tag.Or("") == "OracleCloud.com" {
-			return "kvm (Oracle Cloud)", tag.Source, true
-		}
-		return name, source, certain
+		return v.hypervisor, v.product != "", v.certain
 	}
-	return "", "", false
+	return "", false, false
 }
 
 // readHypervisor puts the witnesses in the order of what they prove: Xen's own

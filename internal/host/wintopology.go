@@ -33,7 +33,7 @@ func windowsTopology(buf []byte, err error) Topology {
 	if err == nil {
 		records, err = winRecords(buf)
 	}
-	none := Fact[string]{Source: winTopSource, State: StateAbsent, Reason: "Windows does not say"}
+	none := Unknown[string](winTopSource, notTold(NotTold))
 	top := Topology{SMTControl: none, Caches: []Cache{}, NUMA: []NUMANode{}, CoreTypes: []CoreType{}, CPUs: []CPU{}}
 	if err != nil {
 		top.Online = Unknown[[]int](winTopSource, err)

@@ -3,10 +3,16 @@
 package setting
 
 import (
+	"errors"
 	"io"
 	"io/fs"
 	"syscall"
 )
+
+// errElsewhere says what there is in place of settings.
+var errElsewhere = errors.New("settings are read and changed on Linux only; 'hostlab export powercfg' and 'hostlab export dsc' write files that set them on Windows")
+
+func noSettings() error { return errElsewhere }
 
 // files is a machine without settings: all of them are files of Linux.
 type files struct{ root string }

@@ -39,7 +39,7 @@ func NewPlan(sys *System, want []Assignment) (*Plan, error) {
 	at := map[string]int{} // path -> its index in steps
 	var steps []Step
 	for _, j := range jobs {
-		objects, err := j.s.objects(sys)
+		objects, err := j.s.here(sys)
 		if err != nil || len(objects) == 0 {
 			p.Skipped = append(p.Skipped, Skip{Setting: j.s.Name, Reason: nothing(j.s, err)})
 			continue

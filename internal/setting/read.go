@@ -2,10 +2,18 @@ package setting
 
 import "fmt"
 
+// here returns the objects of a setting. The error says why there are none.
+func (s Setting) here(sys *System) ([]Object, error) {
+	if sys.Missing != nil {
+		return nil, sys.Missing
+	}
+	return s.objects(sys)
+}
+
 // Read returns the state of each object. No objects: the host has no such knob, and
 // the error says why.
 func (s Setting) Read(sys *System) ([]State, error) {
-	objects, err := s.objects(sys)
+	objects, err := s.here(sys)
 	if err != nil {
 		return nil, err
 	}

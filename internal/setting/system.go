@@ -20,6 +20,8 @@ type System struct {
 	Boot func() string // an ID of this boot; "" unknown
 	Host func() string // an ID of this machine; "" unknown
 	Now  func() time.Time
+	// Missing is why this machine has no settings at all; nil: it may have some.
+	Missing error
 
 	settings func() []Setting    // a test's; nil: All
 	pause    func(time.Duration) // until the kernel has done what it does after a write; nil: at once
@@ -61,7 +63,7 @@ func Local(root string) *System {
 	if filepath.Clean(root) == string(filepath.Separator) {
 		root = ""
 	}
-	sys := &System{FS: files{root}, Disk: disk{}, Now: time.Now, pause: time.Sleep}
+	sys := &System{FS: files{root}, Disk: disk{}, Now: time.Now, Missing: noSettings(), pause: time.Sleep}
 	sys.Boot = func() string { return sys.id("/proc/sys/kernel/random/boot_id") }
 	sys.Host = func() string {
 		id := sys.id("/etc/machine-id")

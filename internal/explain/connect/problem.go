@@ -25,6 +25,14 @@ func (p *Problem) Error() string { return p.text }
 // Unwrap keeps what the driver said for errors.Is; it is not printed.
 func (p *Problem) Unwrap() error { return p.err }
 
+// Windows' numbers for what the other constants name elsewhere (winsock2.h); the
+// constants of Go's package are made up there, and no call returns them.
+const (
+	wsaAborted = syscall.Errno(10053)
+	wsaReset   = syscall.Errno(10054)
+	wsaRefused = syscall.Errno(10061)
+)
+
 // problem says what the user can do something about. nil stays nil.
 func (d *DSN) problem(err error) error {
 	if err == nil {
@@ -53,13 +61,13 @@ func (d *DSN) problem(err error) error {
 		}
 	case errors.As(err, &dns):
 		text = "no such host: " + dns.Name
-	case errors.Is(err, syscall.ECONNREFUSED):
+	case errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, wsaRefused):
 		text = "connection refused: nothing listens there; check host and port"
 	case errors.Is(err, os.ErrNotExist):
 		text = "there is no such socket; is the server running?"
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded):
 		text = "no answer in time"
-	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE),
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET), errors.Is(err, wsaReset), errors.Is(err, wsaAborted), errors.Is(err, syscall.EPIPE),
 		strings.Contains(err.Error(), "bad connection"), strings.Contains(err.Error(), "conn closed"), strings.Contains(err.Error(), "invalid connection"):
 		text = "the connection broke; the server may have been stopped"
 	default:

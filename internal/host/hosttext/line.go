@@ -23,23 +23,33 @@ const (
 // printer gathers lines of at most width characters.
 type printer struct {
 	b      strings.Builder
+	from   int      // where this section begins in b
+	begun  int      // where its lines do
+	other  bool     // the machine runs no Linux, whose files are not worth a word then
 	absent []string // labels of this section's absent facts
 }
 
 func (p *printer) section(title string) {
 	p.flush()
+	p.from = p.b.Len()
 	if p.b.Len() > 0 {
 		p.b.WriteByte('\n')
 	}
 	p.b.WriteString(title + "\n")
+	p.begun = p.b.Len()
 }
 
-// flush ends a section with the names of what this machine does not have.
+// flush ends a section with the names of what this machine does not have. One
+// without a line is left out.
 func (p *printer) flush() {
 	if len(p.absent) > 0 {
 		p.put("absent", strings.Join(p.absent, ", "), "")
 	}
 	p.absent = nil
+	if text := p.b.String(); len(text) == p.begun {
+		p.b.Reset()
+		p.b.WriteString(text[:p.from])
+	}
 }
 
 // put writes a label, a value on as many lines as it takes, and the source
@@ -98,6 +108,9 @@ func (p *printer) fact(label string, f host.AnyFact) {
 		if why == host.NoLimit {
 			p.put(label, why, source)
 			return
+		}
+		if p.other && (why == host.NotTold || why == "") {
+			return // Linux' own: no news for whoever knows what runs here
 		}
 		p.absent = append(p.absent, label)
 	default:
@@ -235,7 +248,9 @@ func (p *printer) group(label string, members []member) {
 		cpus = append(cpus, m.cpus...)
 	}
 	if len(lines) == 0 {
-		p.absent = append(p.absent, label)
+		if !p.other {
+			p.absent = append(p.absent, label)
+		}
 		return
 	}
 	if len(lines) > most && numbers == len(members) {

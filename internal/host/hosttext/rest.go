@@ -56,7 +56,7 @@ func (p *printer) storage(f *host.Facts) {
 	for _, b := range f.Block {
 		p.put(b.Name, device(b), "")
 	}
-	if len(f.Storage)+len(f.Block) == 0 {
+	if len(f.Storage)+len(f.Block) == 0 && f.Windows == nil {
 		p.absent = append(p.absent, "disks")
 	}
 }

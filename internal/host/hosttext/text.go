@@ -12,7 +12,7 @@ import (
 
 // Write writes all facts in sections.
 func Write(w io.Writer, f *host.Facts) error {
-	p := &printer{}
+	p := &printer{other: f.Windows != nil}
 	all := bySection(f)
 	p.section("Machine")
 	p.facts(all["identity"])
@@ -28,8 +28,9 @@ func Write(w io.Writer, f *host.Facts) error {
 	p.section("Virtualization and limits")
 	p.facts(all["virtualization"])
 	p.facts(all["limits"])
-	p.databases(f.Databases)
-	if f.Windows != nil {
+	if f.Windows == nil {
+		p.databases(f.Databases) // found in /proc
+	} else {
 		p.section("Windows power plan")
 		p.facts(all["windows"])
 	}

@@ -3,6 +3,7 @@ package oltp
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"sync"
@@ -97,6 +98,7 @@ type fileClient struct {
 	// waiting writers would poll, asleep in between for up to 100 ms.
 	writers *sync.Mutex
 	rows    int64
+	all     []*sql.Stmt
 }
 
 func newFileClient(ctx context.Context, db *sql.DB, rows int64, writers *sync.Mutex) (*fileClient, error) {
@@ -113,14 +115,23 @@ func newFileClient(ctx context.Context, db *sql.DB, rows int64, writers *sync.Mu
 		{&c.begin, "BEGIN IMMEDIATE"}, {&c.commit, "COMMIT"}, {&c.rollback, "ROLLBACK"},
 	} {
 		if *s.to, err = conn.PrepareContext(ctx, s.text); err != nil {
-			conn.Close()
-			return nil, err
+			return nil, errors.Join(err, c.close())
 		}
+		c.all = append(c.all, *s.to)
 	}
 	return c, nil
 }
 
-func (c *fileClient) close() error { return c.conn.Close() }
+// close ends the statements before their connection. SQLite keeps a connection with
+// statements and its files open (sqlite3_close_v2): removed files would take room
+// until the worker ends, and on Windows they cannot be removed.
+func (c *fileClient) close() error {
+	var errs []error
+	for _, s := range c.all {
+		errs = append(errs, s.Close())
+	}
+	return errors.Join(append(errs, c.conn.Close())...)
+}
 
 // do makes a transaction and returns the sum of what it read.
 func (c *fileClient) do(ctx context.Context, t transaction) (sum uint64, err error) {
