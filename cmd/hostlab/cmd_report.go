@@ -42,6 +42,8 @@ Exit status, the highest that any of the experiments asks for:
   10  a primary effect is: it costs more or less, or a rate is lower or higher
   11  not decided: inconclusive, unresolved, or void by the A/A duplicate
       (10 goes before 11)
+      A study whose section decides by a rule of its own exits by that rule, as
+      the study smt does: 10 harm, 0 none, 11 all else
   2   a flag or a directory that cannot be used
   1   it failed on the way`,
 		Example: `  hostlab report gzip

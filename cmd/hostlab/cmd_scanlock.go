@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"hostlab/internal/cpuset"
 	"hostlab/internal/result"
@@ -64,12 +65,19 @@ spins_per_s and scans_per_s.
 Exit status: 0 done, also after Ctrl-C without --duration; 1 a worker process
 died or hung; 2 unusable flag or CPU; 3 nothing to inspect; 130 interrupted
 before --duration was over. After Ctrl-C, and after the end of a worker, the
-figures so far are printed, the latter marked as incomplete.`,
+figures so far are printed, the latter marked as incomplete; of a worker that
+ends within about the first second there are none, as counts are read once a
+second.`,
 		Example: `  hostlab scanlock                            # until Ctrl-C
   hostlab scanlock -s8 -l7 --duration 30s     # masks, as in 2005
   hostlab scanlock -s cpu:0 -l 1-3,64-67 --duration 10s --format json
   hostlab scanlock -s none -l 0-1 --duration 5s --lock mcs --latency`,
-		Args: cobra.NoArgs,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if err := o.taken(cmd); err != nil {
+				return err
+			}
+			return cobra.NoArgs(cmd, args)
+		},
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := o.check(cmd); err != nil {
 				return err
@@ -120,6 +128,22 @@ func startThreads(ctx context.Context, c threads.Cell) (scanlock.Session, error)
 		return nil, err
 	}
 	return s, nil
+}
+
+// taken refuses a flag as the CPUs of another, whose own word was forgotten: no list
+// or mask begins with a dash.
+func (o *scanlockRun) taken(cmd *cobra.Command) (err error) {
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		v := f.Value.String()
+		if err != nil || !strings.HasPrefix(v, "-") {
+			return
+		}
+		switch f.Name {
+		case "scan-cpus", "lock-cpus", "S", "L":
+			err = usagef("-%s needs CPUs, as in -%s 0-2, and found %q in their place", f.Shorthand, f.Shorthand, v)
+		}
+	})
+	return err
 }
 
 // check reads the flags that need no host.

@@ -184,6 +184,9 @@ func (s *Study) takes() string {
 		if s.Design.Kind == SplitPlot {
 			text += ", boots not counted"
 		}
+		if s.guarded() {
+			text += "; more where guards void runs"
+		}
 	}
 	if s.Budget > 0 {
 		text += "; no run starts after " + screen.Brief(s.Budget) + " in all"
@@ -268,6 +271,12 @@ func (s *Study) doubts() (list []string) {
 		list = append(list, "by the workload: "+d)
 	}
 	return list
+}
+
+// guarded reports whether anything can void a run, which is then made again.
+func (s *Study) guarded() bool {
+	g := &s.Guard
+	return g.MaxForeignCPU != nil || g.MaxSteal != nil || g.Throttling || len(g.Fingerprint) > 0 || len(s.doubts()) > 0
 }
 
 func (g Guard) text(retries int, own []string) string {

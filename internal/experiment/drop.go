@@ -154,22 +154,22 @@ func Drop(s *Study, why map[string]map[string]string) (*Study, error) {
 			out.Absent = append(out.Absent, result.Absent{Factor: f.Name, Level: l, Reason: reason})
 		}
 		if f.Directories != nil {
-			return nil, s.unfit(out.Absent, "factor "+f.Name+": "+reason)
+			return nil, s.unfit(out.Absent, "factor "+f.Name+", "+reason+" on this host")
 		}
 		if f.Kind == "parameter" {
 			if len(left.Levels) == 0 {
-				return nil, s.unfit(out.Absent, "factor "+f.Name+" has no level left")
+				return nil, s.unfit(out.Absent, "factor "+f.Name+" has no level left on this host")
 			}
 			if left.Levels[0] != f.Baseline {
 				if err := out.hold(f.Parameter, left.Levels[0]); err != nil {
-					return nil, s.unfit(out.Absent, err.Error())
+					return nil, s.unfit(out.Absent, err.Error()+" on this host")
 				}
 			}
 			held[f.Name] = left.Levels[0]
 		}
 	}
 	if len(out.Factors) == 0 {
-		return nil, s.unfit(out.Absent, "nothing is left to compare")
+		return nil, s.unfit(out.Absent, "untestable here, nothing is left to compare on this host")
 	}
 	seen := map[string]bool{}
 	for _, c := range s.Contrasts {
@@ -179,7 +179,7 @@ func Drop(s *Study, why map[string]map[string]string) (*Study, error) {
 		}
 	}
 	if len(out.Contrasts) == 0 {
-		return nil, s.unfit(out.Absent, "nothing that it compares is left")
+		return nil, s.unfit(out.Absent, "untestable here, nothing that it compares is left on this host")
 	}
 	if !slices.ContainsFunc(out.Factors, wholePlot) && out.Design.Kind == SplitPlot {
 		out.Design.Kind, out.Design.Repeats = RCBD, 1
@@ -237,23 +237,49 @@ func (s *Study) unfit(absent []result.Absent, text string) error {
 	if s.Instead != "" {
 		also = "; what can be run here instead: hostlab run " + s.Instead
 	}
-	return &Problems{[]Problem{{File: s.File, Text: text + " on this host: " + absentText(absent) + also}}}
+	return &Problems{[]Problem{{File: s.File, Text: text + ": " + reasonsText(absent) + also}}}
+}
+
+// lacking is levels of a factor that are not there for one reason.
+type lacking struct {
+	factor, reason string
+	levels         []string
+}
+
+// byReason puts levels together that are not there for the same reason.
+func byReason(absent []result.Absent) (list []lacking) {
+	for _, a := range absent {
+		i := slices.IndexFunc(list, func(l lacking) bool { return l.factor == a.Factor && l.reason == a.Reason })
+		if i < 0 {
+			i, list = len(list), append(list, lacking{factor: a.Factor, reason: a.Reason})
+		}
+		list[i].levels = append(list[i].levels, a.Level)
+	}
+	return list
 }
 
 // absentText names levels with the reasons why they are not there, each reason once.
 func absentText(absent []result.Absent) string {
-	type why struct{ factor, reason string }
-	levels, order := map[why][]string{}, []why(nil)
-	for _, a := range absent {
-		w := why{a.Factor, a.Reason}
-		if levels[w] == nil {
-			order = append(order, w)
-		}
-		levels[w] = append(levels[w], a.Level)
-	}
 	var list []string
-	for _, w := range order {
-		list = append(list, fmt.Sprintf("%s %s (%s)", w.factor, strings.Join(levels[w], ", "), w.reason))
+	for _, l := range byReason(absent) {
+		list = append(list, fmt.Sprintf("%s %s (%s)", l.factor, strings.Join(l.levels, ", "), l.reason))
+	}
+	return strings.Join(list, "; ")
+}
+
+// mostNamed is how many levels that are not there for one reason are named one by one.
+const mostNamed = 4
+
+// reasonsText says why levels are not there, and names them behind that, or the first
+// of many.
+func reasonsText(absent []result.Absent) string {
+	var list []string
+	for _, l := range byReason(absent) {
+		names, what := l.levels, l.factor
+		if n := len(names); n > mostNamed {
+			what, names = screen.Count(n, "level")+" of "+what, append(slices.Clone(names[:mostNamed-1]), "...")
+		}
+		list = append(list, fmt.Sprintf("%s: %s %s", l.reason, what, strings.Join(names, ", ")))
 	}
 	return strings.Join(list, "; ")
 }

@@ -91,7 +91,7 @@ func TestDrop(t *testing.T) {
 				t.Errorf("the study was changed:\n%s\n%s", before, after)
 			}
 			if c.contrasts == nil {
-				want := "t.toml: nothing that it compares is left on this host: wait 1 (quick); wait 2, 3 (there is no 1 to compare it with)"
+				want := "t.toml: untestable here, nothing that it compares is left on this host: quick: wait 1; there is no 1 to compare it with: wait 2, 3"
 				if bad, ok := errors.AsType[*Problems](err); !ok || bad.Error() != want {
 					t.Fatalf("got %v, want %s", err, want)
 				}
@@ -281,5 +281,19 @@ func TestBuiltInsNameOthers(t *testing.T) {
 	}
 	if named < 2 {
 		t.Errorf("%d studies name another", named)
+	}
+}
+
+// Of many levels that lack for one reason a refusal names a few, behind the reason.
+func TestReasonsText(t *testing.T) {
+	absent := []result.Absent{{Factor: "cell", Level: "a", Reason: "no CPU 7"}, {Factor: "cpus", Level: "x", Reason: "no core"}}
+	for _, l := range []string{"b", "c", "d", "e"} {
+		absent = append(absent, result.Absent{Factor: "cell", Level: l, Reason: "no CPU 7"})
+	}
+	if got, want := reasonsText(absent), "no CPU 7: 5 levels of cell a, b, c, ...; no core: cpus x"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	if got, want := reasonsText(absent[1:5]), "no core: cpus x; no CPU 7: cell b, c, d"; got != want {
+		t.Errorf("%s, want %s", got, want)
 	}
 }

@@ -90,6 +90,25 @@ func (m *Machine) join(a, b int) {
 // CPUs lists those that may be used, ascending.
 func (m *Machine) CPUs() []int { return m.ids }
 
+// Only is the machine with no other CPUs to be used than those of a list.
+func (m *Machine) Only(list []int) *Machine {
+	fewer := *m
+	fewer.ids = slices.DeleteFunc(slices.Clone(m.ids), func(id int) bool { return !slices.Contains(list, id) })
+	return &fewer
+}
+
+// OnePerCore lists the first CPU of each core that may be used, ascending.
+func (m *Machine) OnePerCore() (out []int) {
+	seen := map[int]bool{}
+	for _, id := range m.ids {
+		if core := m.Core(id); !seen[core] {
+			seen[core] = true
+			out = append(out, id)
+		}
+	}
+	return out
+}
+
 // Has reports whether a CPU may be used.
 func (m *Machine) Has(cpu int) bool {
 	_, ok := slices.BinarySearch(m.ids, cpu)

@@ -50,11 +50,17 @@ Hodges-Lehmann estimate with its interval (Student's below the blocks that ranks
 | Verdict | Where | Why this limit |
 |---|---|---|
 | untestable | nothing was measured on a sibling | |
+| void | the lock thread alone differs surely (99 %%) from its hidden twin, or another decisive response does | no effect can be told from such a record, as in every other study |
 | inconclusive | the lock thread alone, measured twice, is not within %[2]s of itself | a host that differs from itself by more hides what is asked for |
 | inconclusive | more than %[3]s of all runs, or of the runs of one cell that decides, are contaminated | the estimate withstands 29 %% of wrong blocks at most, and a ratio takes two cells |
 | none | the interval of R beside the scanner on the sibling lies within %[2]s of 1 | less does not matter to most |
 | harm | it lies below %[4]s, and R on the sibling over R beside a scanner on another core below %[5]s | the second keeps what any scan costs, wherever it runs, from being blamed on the core |
 | inconclusive | else | |
+
+The verdict of the rule is the study's: it stands at the top of the report, and %[1]shostlab report%[1]s exits with 10 for harm, 0 for none and
+11 for the rest.
+
+A thread that had its CPU and never got the lock counts with half an acquisition, as a ratio takes no zero.
 
 All limits are conventions, set without data of a host with siblings. Cells that decide: the lock thread alone, its hidden
 twin, the scanner on the sibling and that on another core. A run is contaminated where other processes or the hypervisor took

@@ -18,6 +18,7 @@ type Decision string
 // The decisions, in the order in which they are tried.
 const (
 	Untestable   Decision = "untestable"   // no scanner on a sibling was measured
+	Void         Decision = "void"         // the A/A of the record says that no effect can be told from it
 	Inconclusive Decision = "inconclusive" // the A/A is wider than 5 %, or over 20 % of the runs, all or of one cell, are contaminated, or no rule applies
 	Harm         Decision = "harm"
 	None         Decision = "none"
@@ -63,6 +64,7 @@ const (
 // of the lock thread's rate in a cell to its rate alone. A nil slice is a cell that
 // this host cannot have or that was not measured.
 type Input struct {
+	Void       string    // why the whole record is void, in sentences; "": it is not
 	NoSiblings string    // why this host has no sibling to scan on, in a phrase; "": it has, or nobody asked
 	NoOther    string    // the same of a core to scan on that is not the lock thread's
 	Sibling    []float64 // scanner on the sibling
@@ -170,10 +172,12 @@ func (v *Verdict) decide(in Input) (Decision, Obstacle, string) {
 	least, most := v.Sibling.Low, v.Sibling.High
 	marked, over := overLimit(in.Marked)
 	switch {
+	case in.Void != "":
+		return Void, Noise, "Void, so nothing is decided. " + in.Void + " " + rest
 	case in.AA != nil && !known(v.AA):
 		return Inconclusive, FewRounds, "Inconclusive: too few rounds for an interval of the A/A. " + rest
-	case in.AA != nil && (v.AA.Low < 1-margin || v.AA.High > 1+margin):
-		return Inconclusive, Noise, fmt.Sprintf("Inconclusive: the lock thread alone, measured twice, differs by more than 5 %% from itself: %s. %s", ratio(v.AA), rest)
+	case v.noisy():
+		return Inconclusive, Noise, "Inconclusive: " + v.noise() + ". " + rest
 	case over:
 		why := Disturbed
 		if marked.Moved > marked.Disturbed {
@@ -192,14 +196,28 @@ func (v *Verdict) decide(in Input) (Decision, Obstacle, string) {
 	return Inconclusive, Wide, "Inconclusive: that is neither surely below 90 % nor surely within 5 % of unharmed. " + rest
 }
 
+// noisy reports whether the A/A leaves more than the margin open.
+func (v *Verdict) noisy() bool { return known(v.AA) && (v.AA.Low < 1-margin || v.AA.High > 1+margin) }
+
+// noise says how the lock thread differs from itself, or may.
+func (v *Verdict) noise() string {
+	differs := "may differ"
+	if v.AA.High < 1-margin || v.AA.Low > 1+margin {
+		differs = "differs"
+	}
+	return fmt.Sprintf("the lock thread alone, measured twice, %s by more than 5 %% from itself: %s", differs, ratio(v.AA))
+}
+
 // doubts says of a figure that decides nothing why it is worth little.
 func (v *Verdict) doubts(in Input, figure string) string {
 	marked, over := overLimit(in.Marked)
 	switch {
 	case figure == "":
 		return ""
-	case known(v.AA) && (v.AA.Low < 1-margin || v.AA.High > 1+margin):
-		return fmt.Sprintf(" That figure is inconclusive: the lock thread alone, measured twice, differs by up to more than 5 %% from itself: %s.", ratio(v.AA))
+	case in.Void != "":
+		return " That figure is void. " + in.Void
+	case v.noisy():
+		return " That figure is inconclusive: " + v.noise() + "."
 	case over:
 		return fmt.Sprintf(" That figure is inconclusive: %s.", marked)
 	}

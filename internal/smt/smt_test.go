@@ -42,10 +42,18 @@ func TestJudge(t *testing.T) {
 		cause Cause
 		says  string
 	}{
-		"no siblings":          {with(harm, func(in *Input) { in.Sibling = nil; in.NoSiblings = "no CPU shares a core with CPU 0" }), Untestable, "", "Untestable here: no CPU shares a core with CPU 0. Beside a scanner on another core the lock thread keeps 9"},
-		"not in the study":     {with(harm, func(in *Input) { in.Sibling, in.Other = nil, nil }), Untestable, "", "Not tested: the study measures no scanner on a sibling"},
-		"A/A too wide":         {with(harm, func(in *Input) { in.AA = logs(rand.New(rand.NewPCG(3, 4)), 15, 1, 0.2) }), Inconclusive, "", "measured twice, differs by more than 5 %"},
-		"A/A off":              {with(harm, func(in *Input) { in.AA = logs(rand.New(rand.NewPCG(3, 4)), 15, 1.06, 0.01) }), Inconclusive, "", "measured twice"},
+		"no siblings":      {with(harm, func(in *Input) { in.Sibling = nil; in.NoSiblings = "no CPU shares a core with CPU 0" }), Untestable, "", "Untestable here: no CPU shares a core with CPU 0. Beside a scanner on another core the lock thread keeps 9"},
+		"not in the study": {with(harm, func(in *Input) { in.Sibling, in.Other = nil, nil }), Untestable, "", "Not tested: the study measures no scanner on a sibling"},
+		"A/A too wide":     {with(harm, func(in *Input) { in.AA = logs(rand.New(rand.NewPCG(3, 4)), 15, 1, 0.2) }), Inconclusive, "", "measured twice, may differ by more than 5 % from itself"},
+		"A/A wide, no siblings": {with(harm, func(in *Input) {
+			in.Sibling, in.NoSiblings, in.AA = nil, "no CPU shares a core with CPU 0", logs(rand.New(rand.NewPCG(3, 4)), 15, 1, 0.2)
+		}), Untestable, "", "That figure is inconclusive: the lock thread alone, measured twice, may differ by more than 5 % from itself"},
+		"void":       {with(harm, func(in *Input) { in.Void = "The A/A differs." }), Void, "", "Void, so nothing is decided. The A/A differs. Beside a scanner on its sibling"},
+		"void, none": {with(made(0.99, 0.99, 1, flat), func(in *Input) { in.Void = "The A/A differs." }), Void, "", ""},
+		"void, no siblings": {with(harm, func(in *Input) {
+			in.Sibling, in.NoSiblings, in.Void = nil, "no CPU shares a core with CPU 0", "The A/A differs."
+		}), Untestable, "", "That figure is void. The A/A differs."},
+		"A/A off":              {with(harm, func(in *Input) { in.AA = logs(rand.New(rand.NewPCG(3, 4)), 15, 1.08, 0.01) }), Inconclusive, "", "measured twice, differs by more than 5 % from itself"},
 		"A/A of one":           {with(harm, func(in *Input) { in.AA = in.AA[:1] }), Inconclusive, "", "too few rounds for an interval of the A/A"},
 		"contaminated":         {with(harm, func(in *Input) { in.Marked = []Marked{{"", 300, 20, 41}} }), Inconclusive, "", "61 of 300 runs are contaminated, more than a fifth: in 20 the CPUs moved, in 41 others took part of them. Beside"},
 		"a fifth contaminated": {with(harm, func(in *Input) { in.Marked = []Marked{{"", 300, 20, 40}} }), Harm, Caches, ""},

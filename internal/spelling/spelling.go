@@ -3,26 +3,30 @@ package spelling
 
 import "strings"
 
-// Meant returns the known word that is near enough to s for a slip, or "".
+// Meant returns the known word that is near enough to s for a slip, or "": one letter
+// off, or half of the word's at most.
 func Meant(s string, known []string) string {
 	s = strings.TrimSpace(s)
 	best, at := len(s), ""
 	for _, w := range known {
-		if d := distance(strings.ToLower(s), strings.ToLower(w)); d < best && d <= max(2, len(w)/2) {
+		if d := distance(strings.ToLower(s), strings.ToLower(w)); d < best && d <= max(1, len(w)/2) {
 			best, at = d, w
 		}
 	}
 	return at
 }
 
-// distance is the Levenshtein distance in bytes.
+// distance is the Levenshtein distance in bytes, with two neighbours that changed
+// places as one step.
 func distance(a, b string) int {
-	row := make([]int, len(b)+1)
+	row, above := make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range row {
 		row[j] = j
 	}
 	for i := 1; i <= len(a); i++ {
 		diagonal := row[0]
+		before := above // the row of i-2
+		above = append([]int(nil), row...)
 		row[0] = i
 		for j := 1; j <= len(b); j++ {
 			change := diagonal
@@ -31,6 +35,9 @@ func distance(a, b string) int {
 			}
 			diagonal = row[j]
 			row[j] = min(change, row[j]+1, row[j-1]+1)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				row[j] = min(row[j], before[j-2]+1)
+			}
 		}
 	}
 	return row[len(b)]

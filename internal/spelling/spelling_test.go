@@ -3,9 +3,10 @@ package spelling
 import "testing"
 
 func TestMeant(t *testing.T) {
-	known := []string{"role", "format", "fail-on", "log-dir"}
+	known := []string{"role", "format", "fail-on", "log-dir", "fma", "scan"}
 	for typed, want := range map[string]string{
 		"rolle": "role", "Fromat": "format", "logdir": "log-dir", "xyzzy": "", "": "", "r": "",
+		"foo": "", "fmq": "fma", "amf": "", "fam": "fma", "mcs": "", "scna": "scan",
 	} {
 		if got := Meant(typed, known); got != want {
 			t.Errorf("Meant(%q) = %q, want %q", typed, got, want)

@@ -31,16 +31,21 @@ type Outcome int
 
 // The outcomes, in rising order of what asks for attention.
 const (
-	NoEffect Outcome = iota // every primary effect is within its margin
-	Open                    // a primary effect is inconclusive, unresolved or void, or there is none
-	Effect                  // a primary effect is beyond its margin
+	NoEffect Outcome = iota // every primary effect is within its margin, or the section's rule says none
+	Open                    // a primary effect is inconclusive, unresolved or void, or there is none, or the rule decides nothing
+	Effect                  // a primary effect is beyond its margin, or the rule says that there is one
 )
 
-// Outcome is the highest one among the primary effects of all experiments. One
+// Outcome is the highest one of all experiments: of one whose section decides by a
+// rule of its own what that says, else the highest one among its primary effects. One
 // with no primary effect that was judged is open.
 func (s *Set) Outcome() Outcome {
 	worst := NoEffect
 	for i := range s.Reports {
+		if d := s.Reports[i].decider(); d != nil {
+			worst = max(worst, d.outcome())
+			continue
+		}
 		judged := false
 		for _, e := range s.Reports[i].Analysis.Effects {
 			if !primary(&e) {

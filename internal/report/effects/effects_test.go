@@ -34,6 +34,8 @@ var samples = map[string]func() *effects.Set{
 	"smt-noisy":      func() *effects.Set { return set(experiments.SMTNoisy()) },
 	"smt-untestable": func() *effects.Set { return set(experiments.SMTUntestable()) },
 	"smt-one-core":   func() *effects.Set { return set(experiments.SMTOneCore()) },
+	"smt-void":       func() *effects.Set { return set(experiments.SMTVoid()) },
+	"smt-alike":      func() *effects.Set { return set(experiments.SMTAlike()) },
 	"smt-empty":      func() *effects.Set { return set(experiments.SMTEmpty()) },
 	"paused":         func() *effects.Set { return set(experiments.Paused()) },
 	"empty":          func() *effects.Set { return set(experiments.Empty()) },

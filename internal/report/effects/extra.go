@@ -22,6 +22,21 @@ type extra interface {
 	json() any
 }
 
+// decider is an extra whose verdict, by a rule of its own, is that of the study: it
+// stands at the top of the report and gives the outcome, in place of the primary
+// effects. Those share in it and are shown below as all others.
+type decider interface {
+	extra
+	// outcome is the answer; Told of the content are its sentences, at least one.
+	outcome() Outcome
+}
+
+// decider is the extra of the record that decides; nil for none.
+func (r *Report) decider() decider {
+	d, _ := r.extra().(decider)
+	return d
+}
+
 // extras lists them by name. Each gets the runs that count, in the order recorded.
 var extras = map[string]func(a *analysis.Analysis, runs []result.Run) extra{
 	"log":   newLogDevice,
@@ -72,14 +87,14 @@ func (r *Report) extra() extra {
 }
 
 // section is the content of the extra; nil for none. Its verdict is left out where it
-// stands at the top already, for want of a primary effect.
+// stands at the top already: where it decides, or for want of a primary effect.
 func (r *Report) section(key string) *content {
 	e := r.extra()
 	if e == nil {
 		return nil
 	}
 	c := e.content(key)
-	if len(deciding(r.Analysis)) == 0 {
+	if _, decides := e.(decider); decides || len(deciding(r.Analysis)) == 0 {
 		c.Told = nil
 	}
 	return &c

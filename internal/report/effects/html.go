@@ -124,13 +124,8 @@ func newSection(key string, r *Report) section {
 	a, x := r.Analysis, r.head()
 	out := section{Key: key, Dir: r.Dir, Name: x.Name, Title: x.Title, Lead: headLine(r), State: stateText(a), Counts: runsText(a.Runs), Absent: absentText(x), Extra: r.section(key),
 		Warnings: r.warnings(), Notes: footnotes(x, a, true), Steps: r.steps(), Study: studyText(r.Study)}
-	for _, e := range deciding(a) {
-		out.Told = append(out.Told, told{string(e.Verdict), glued.Replace(sentence(x, e)) + "."})
-	}
-	if len(out.Told) == 0 {
-		for _, v := range verdicts(r) {
-			out.Told = append(out.Told, told{"", v + "."})
-		}
+	for _, v := range headline(r) {
+		out.Told = append(out.Told, told{string(v.class), glued.Replace(v.text) + "."})
 	}
 	main := effectTable{Title: "Effects", Lead: "What each change costs. An effect counts where its whole interval lies beyond the practical margin."}
 	inter := effectTable{Title: "Interactions"}

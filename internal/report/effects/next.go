@@ -40,7 +40,8 @@ func (r *Report) steps() []step {
 	if r.Restore {
 		out = append(out, step{"levels are still applied; put them back", "hostlab run --restore --out " + Quote(r.Dir)})
 	}
-	need, void := 0, false
+	need := 0
+	void := slices.ContainsFunc(r.Analysis.AA, func(a analysis.AA) bool { return a.Void && a.Response.Primary })
 	for i := range r.Analysis.Effects {
 		e := &r.Analysis.Effects[i]
 		if !primary(e) {
@@ -50,6 +51,9 @@ func (r *Report) steps() []step {
 		if e.Verdict == analysis.Unresolved || e.Verdict == analysis.Inconclusive {
 			need = max(need, e.Need)
 		}
+	}
+	if d := r.decider(); d != nil && d.outcome() != Open {
+		need = 0
 	}
 	again := filepath.Clean(r.Dir) + "-2"
 	switch {

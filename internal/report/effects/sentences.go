@@ -216,27 +216,41 @@ func deciding(a *analysis.Analysis) []*analysis.Effect {
 	return out
 }
 
-// verdicts are the sentences of the primary effects, or why there is none.
-func verdicts(r *Report) []string {
-	var out []string
-	for _, e := range deciding(r.Analysis) {
-		out = append(out, sentence(r.head(), e))
+// verdict is a sentence of the headline without its full stop, with what it says of an
+// effect; "" where it is not of one.
+type verdict struct {
+	class analysis.Verdict
+	text  string
+}
+
+// headline is the verdict of the section where that decides, else the sentences of the
+// primary effects, or why there is none.
+func headline(r *Report) (out []verdict) {
+	if r.decider() == nil {
+		for _, e := range deciding(r.Analysis) {
+			out = append(out, verdict{e.Verdict, sentence(r.head(), e)})
+		}
 	}
-	if len(out) > 0 {
-		return out
-	}
-	if e := r.extra(); e != nil { // which may have one by a rule of its own
+	if e := r.extra(); e != nil && len(out) == 0 { // which may have one by a rule of its own
 		for _, s := range e.content("").Told {
-			out = append(out, strings.TrimSuffix(s, "."))
-		}
-		if len(out) > 0 {
-			return out
+			out = append(out, verdict{"", strings.TrimSuffix(s, ".")})
 		}
 	}
-	if len(r.Analysis.Effects) > 0 {
-		return []string{"no verdict: none of the effects is primary"}
+	switch {
+	case len(out) > 0:
+		return out
+	case len(r.Analysis.Effects) > 0:
+		return []verdict{{"", "no verdict: none of the effects is primary"}}
 	}
-	return []string{fmt.Sprintf("no verdict yet: %s, %s", screen.Count(r.Analysis.Blocks, "complete block"), runsText(r.Analysis.Runs))}
+	return []verdict{{"", fmt.Sprintf("no verdict yet: %s, %s", screen.Count(r.Analysis.Blocks, "complete block"), runsText(r.Analysis.Runs))}}
+}
+
+// verdicts are the sentences of the headline.
+func verdicts(r *Report) (out []string) {
+	for _, v := range headline(r) {
+		out = append(out, v.text)
+	}
+	return out
 }
 
 // footnotes explain the intervals of the effects shown, with or without those that are

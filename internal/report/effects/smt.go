@@ -120,6 +120,19 @@ func placeTitle(name string) string {
 	return name
 }
 
+// contested reports whether several threads want the lock in the rotation: of two
+// CPUs, one scans and one takes it.
+func (s *smtSection) contested() bool { return s.x.Context["cpus"] != "2" }
+
+// rotationColour is the ratio that the rotation is coloured by: that of its scanner's
+// siblings, or of the lock thread where the host has none.
+func (s *smtSection) rotationColour() stats.Interval {
+	if s.rotation.N == 0 && s.rotating != nil {
+		return s.rotating.ratio
+	}
+	return s.rotation
+}
+
 // rotatingLines are what the rotation gave: the share that was published of it, and
 // what the lock thread keeps, which is less for the others that want its lock.
 func (s *smtSection) rotatingLines() (out []string) {
@@ -131,7 +144,11 @@ func (s *smtSection) rotatingLines() (out []string) {
 		if r.marked > 0 {
 			text += fmt.Sprintf(", %d c", r.marked)
 		}
-		out = append(out, text+": the lock thread against alone, as all others want its lock")
+		why := ", as all others want its lock"
+		if !s.contested() {
+			why = ", with nobody else at its lock, as the other CPU scans"
+		}
+		out = append(out, text+": the lock thread against alone"+why)
 	}
 	return out
 }

@@ -27,6 +27,7 @@ func newSMT(a *analysis.Analysis, runs []result.Run) extra {
 	case len(runs) == 0:
 		s.verdict = smt.Verdict{Decision: smt.Inconclusive, Obstacle: smt.FewRounds, Reason: "No verdict yet: no block is complete."}
 	default:
+		in.Void = voided(a)
 		s.verdict = smt.Judge(in)
 	}
 	alpha := cmp.Or(in.Alpha, crossAlpha)
@@ -54,6 +55,17 @@ func newSMT(a *analysis.Analysis, runs []result.Run) extra {
 	slices.SortFunc(s.caches, func(a, b smtCache) int { return cmp.Or(cmp.Compare(a.bytes, b.bytes), cmp.Compare(a.name, b.name)) })
 	s.readCells(rounds, alpha)
 	return s
+}
+
+// voided is why the analysis is void for the verdict, by the A/A of the lock rate, of
+// which the verdict is made, or of what the study decides by; "" where it is not.
+func voided(a *analysis.Analysis) string {
+	for i := range a.AA {
+		if aa := &a.AA[i]; aa.Void && (aa.Response.Primary || aa.Response.Name == smt.LockRate) {
+			return cmp.Or(aa.Reason, "The baseline differs from its own hidden duplicate.")
+		}
+	}
+	return ""
 }
 
 // smtCaches are the sizes in a record's context that the sweep marks.

@@ -16,6 +16,8 @@ type share struct {
 }
 
 type smtDocument struct {
+	Outcome     string
+	Verdicts    []string
 	Experiments []struct {
 		Section struct {
 			Name, Decision, Cause, Reason, Advice string
@@ -51,6 +53,8 @@ func TestSMTSection(t *testing.T) {
 		{"smt-untestable", "untestable", "", 0, 0.995, "no CPU shares a core with CPU 0"},
 		{"smt-one-core", "inconclusive", "", 0.6, 0, "More blocks do not help here."},
 		{"smt-empty", "inconclusive", "", 0, 0, "No verdict yet"},
+		{"smt-void", "void", "", 0.5, 0.98, "Void, so nothing is decided. The baseline differs from its own hidden duplicate"},
+		{"smt-alike", "inconclusive", "", 0.5, 0.5, "a scanner on another core costs about as much"},
 	} {
 		s := samples[c.sample]()
 		got := decoded[smtDocument](t, s).Experiments[0].Section
@@ -91,6 +95,80 @@ func TestSMTSection(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// The rule's verdict is the study's: the headline, the outcome and with it the exit
+// status say the same as the section, also where a primary effect says something else.
+func TestSMTDecides(t *testing.T) {
+	for name, c := range map[string]struct {
+		want    effects.Outcome
+		outcome string
+		first   string
+	}{
+		"smt-caches":     {effects.Effect, "effect", "Sharing a core harms"},
+		"smt-none":       {effects.NoEffect, "no_practical_effect", "Sharing a core does not harm"},
+		"smt-noisy":      {effects.Open, "inconclusive", "Inconclusive: the lock thread alone, measured twice, may differ by more than 5 % from itself"},
+		"smt-untestable": {effects.Open, "inconclusive", "Untestable here"},
+		"smt-void":       {effects.Open, "inconclusive", "Void, so nothing is decided"},
+		"smt-alike":      {effects.Open, "inconclusive", "Inconclusive: a scanner on another core costs about as much"},
+		"smt-one-core":   {effects.Open, "inconclusive", "Inconclusive: without a scanner on another core"},
+		"smt-empty":      {effects.Open, "inconclusive", "No verdict yet"},
+	} {
+		s := samples[name]()
+		if got := s.Outcome(); got != c.want {
+			t.Errorf("%s: outcome %d, want %d", name, got, c.want)
+		}
+		doc := decoded[smtDocument](t, s)
+		if doc.Outcome != c.outcome || len(doc.Verdicts) == 0 || !strings.HasPrefix(doc.Verdicts[0], c.first) {
+			t.Errorf("%s: %s, %q", name, doc.Outcome, doc.Verdicts)
+		}
+		if got := string(written(t, s, texts["text"])); !strings.HasPrefix(strings.Join(strings.Fields(got), " "), c.first) {
+			t.Errorf("%s begins %.80q", name, got)
+		}
+		page := strings.ReplaceAll(string(written(t, s, effects.WriteHTML)), "\u00a0", " ")
+		if at := strings.Index(page, "<h1"); !strings.HasPrefix(afterTag(page[at:], `class="told`), c.first) {
+			t.Errorf("%s: the page's headline is %.120q", name, afterTag(page[at:], `class="told`))
+		}
+	}
+	// Without the rule, the primary effect of the same record would be the headline.
+	s := samples["smt-alike"]()
+	s.Reports[0].Analysis.Experiment.Section = ""
+	if s.Outcome() != effects.Effect {
+		t.Error("the record has no primary effect that the rule could contradict")
+	}
+}
+
+// afterTag is the text behind the first tag that has a word.
+func afterTag(page, word string) string {
+	_, rest, _ := strings.Cut(page, word)
+	_, rest, _ = strings.Cut(rest, ">")
+	return strings.TrimSpace(rest)
+}
+
+// A host without siblings has no share to colour the rotation by: then what the lock
+// thread lost does, and on two CPUs nobody else wants its lock.
+func TestSMTRotationWithoutSiblings(t *testing.T) {
+	made := func(cpus string) (page, text string) {
+		s := samples["smt-untestable"]()
+		r := &s.Reports[0]
+		r.Analysis.Experiment.Context["cpus"] = cpus
+		for _, run := range r.Analysis.Used {
+			delete(run.Values, "seed_share")
+		}
+		page = string(written(t, s, effects.WriteHTML))
+		return figure(t, page, "e0-smt-matrix"), strings.Join(strings.Fields(string(written(t, s, texts["text"]))), " ")
+	}
+	matrix, text := made("2")
+	_, row, _ := strings.Cut(matrix, "rotating scan")
+	if !strings.Contains(matrix, `class="heat-h3"><title>rotating`) && !strings.Contains(matrix, `class="heat-h2"><title>rotating`) {
+		t.Errorf("the rotation, which keeps half, is not coloured as loss: %.300s", row)
+	}
+	if !strings.Contains(text, "against alone, with nobody else at its lock, as the other CPU scans") || strings.Contains(text, "all others want its lock") {
+		t.Error("two CPUs: the text has others that want the lock")
+	}
+	if _, text := made("4"); !strings.Contains(text, "against alone, as all others want its lock") {
+		t.Error("four CPUs: the text has nobody else that wants the lock")
 	}
 }
 

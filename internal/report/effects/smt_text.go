@@ -88,6 +88,17 @@ func (s *smtSection) classes() string {
 		own, victim, other, other)
 }
 
+// outcome implements decider.
+func (s *smtSection) outcome() Outcome {
+	switch s.verdict.Decision {
+	case smt.Harm:
+		return Effect
+	case smt.None:
+		return NoEffect
+	}
+	return Open
+}
+
 // told is the verdict: what was decided and why, with the figures.
 func (s *smtSection) told() []string {
 	v := &s.verdict
@@ -98,7 +109,7 @@ func (s *smtSection) told() []string {
 		head = "Sharing a core harms threads that take locks here, " + cmp.Or(by, "by what is not known") + "."
 	case smt.None:
 		head = "Sharing a core does not harm threads that take locks here."
-	case smt.Untestable, smt.Inconclusive: // the reason says so first
+	case smt.Untestable, smt.Void, smt.Inconclusive: // the reason says so first
 		return []string{v.Reason}
 	}
 	return []string{head, v.Reason}

@@ -104,7 +104,7 @@ func (s *smtSection) matrix(id string) (picture.Figure, bool) {
 	if lines := s.rotatingLines(); len(lines) > 0 {
 		row := "rotating " + s.rotating.row()
 		pic.Label(0, bottom+heatRow/2-4, heatLeft-6, 2, "name", row)
-		pic.Rect(heatLeft+1, bottom+1, pic.W-heatLeft-2, heatRow-2, "heat-"+heatOf(s.rotation).class, row+": "+strings.Join(lines, "; "))
+		pic.Rect(heatLeft+1, bottom+1, pic.W-heatLeft-2, heatRow-2, "heat-"+heatOf(s.rotationColour()).class, row+": "+strings.Join(lines, "; "))
 		for k, l := range lines {
 			figure, of, _ := strings.Cut(l, ": ")
 			for half, text := range []string{figure, of} {
@@ -118,7 +118,17 @@ func (s *smtSection) matrix(id string) (picture.Figure, bool) {
 	pic.H = end
 	note := "What a lock-taking thread keeps of its rate beside each antagonist: 100 % is all of it. Orange is loss, blue gain, and grey none or unsure, where the interval holds 100 %; each cell has the share and its interval, c marks contaminated runs."
 	if s.rotating != nil {
-		note += " Rotating is the published program: one CPU scans in turn and all others want one lock; its colour is that of the scanner's sibling against the others."
+		note += " Rotating is the published program: one CPU scans in turn and "
+		if s.contested() {
+			note += "all others want one lock; "
+		} else {
+			note += "the other takes the lock; "
+		}
+		if s.rotation.N > 0 {
+			note += "its colour is that of the scanner's sibling against the others."
+		} else {
+			note += "its colour is that of the lock thread against alone."
+		}
 	}
 	if len(gone) > 0 {
 		note += " Absent, not on this host: " + strings.Join(gone, "; ") + "."

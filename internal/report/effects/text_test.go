@@ -51,7 +51,7 @@ func TestTextFits(t *testing.T) {
 
 // TestTextGolden holds what people read; HOSTLAB_UPDATE=1 writes it anew.
 func TestTextGolden(t *testing.T) {
-	for _, name := range []string{"gzip", "null", "noisy", "running", "void", "stalls", "power", "splitplot", "empty", "compared", "query", "dialog", "degree", "newer", "smt-caches", "smt-slots", "smt-none", "smt-noisy", "smt-untestable", "smt-one-core", "smt-empty"} {
+	for _, name := range []string{"gzip", "null", "noisy", "running", "void", "stalls", "power", "splitplot", "empty", "compared", "query", "dialog", "degree", "newer", "smt-caches", "smt-slots", "smt-none", "smt-noisy", "smt-untestable", "smt-one-core", "smt-empty", "smt-void", "smt-alike"} {
 		file := filepath.Join("testdata", name+".txt")
 		got := text(t, name, effects.Options{})
 		if os.Getenv("HOSTLAB_UPDATE") != "" {

@@ -10,6 +10,7 @@ import (
 	"hostlab/internal/result"
 	"hostlab/internal/spelling"
 	"hostlab/internal/workload"
+	"hostlab/internal/workload/cpus"
 )
 
 // The cells without a place.
@@ -178,11 +179,15 @@ func (s site) cells(c cellName, p workload.Values) ([]Cell, error) {
 		}
 		return []Cell{one}, nil
 	}
+	m, err := s.rotating(p.String("cpus"))
+	if err != nil {
+		return nil, err
+	}
 	var all []Cell
-	for _, scanner := range s.m.Positions(s.victim, maxPositions) {
+	for _, scanner := range m.Positions(s.victim, maxPositions) {
 		at := one
 		at.Threads = []Thread{{CPU: scanner, Role: Scan}}
-		for _, cpu := range s.m.CPUs() {
+		for _, cpu := range m.CPUs() {
 			if cpu != scanner {
 				at.Threads = append(at.Threads, Thread{CPU: cpu, Role: Lock})
 			}
@@ -190,4 +195,33 @@ func (s site) cells(c cellName, p workload.Values) ([]Cell, error) {
 		all = append(all, at)
 	}
 	return all, nil
+}
+
+// rotating is the machine with the CPUs that the rotation has, as the parameter cpus
+// says. The error is a *workload.ParamError.
+func (s site) rotating(text string) (*placement.Machine, error) {
+	wrong := func(why, hint string) error { return &workload.ParamError{Name: "cpus", Text: why, Hint: hint} }
+	list := s.m.CPUs()
+	switch text {
+	case cpus.All:
+	case cpus.OnePerCore:
+		list = s.m.OnePerCore()
+	default:
+		var err error
+		if list, err = cpus.List("cpus", text); err != nil {
+			return nil, err
+		}
+		for _, cpu := range list {
+			if !s.m.Has(cpu) {
+				return nil, wrong(fmt.Sprintf("CPU %d is offline, or not among the CPUs that may be used", cpu), "'hostlab facts' lists the CPUs and what they share")
+			}
+		}
+	}
+	switch {
+	case len(list) < 2:
+		return nil, wrong(fmt.Sprintf("%s: that is one CPU, and the rotation takes two", text), "")
+	case !slices.Contains(list, s.victim):
+		return nil, wrong(fmt.Sprintf("%s: CPU %d, that of the lock thread, is not among them", text, s.victim), "name a victim that is")
+	}
+	return s.m.Only(list), nil
 }

@@ -48,8 +48,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// cpus are two CPUs that this process may use; where there is only one, that one twice.
-func cpus(t *testing.T) [2]int {
+// twoCPUs are two CPUs that this process may use; where there is only one, that one twice.
+func twoCPUs(t *testing.T) [2]int {
 	t.Helper()
 	all, err := thread.Allowed()
 	if err != nil || len(all) == 0 {
@@ -111,7 +111,7 @@ func runCrew(t *testing.T, c Cell, ok func(Snapshot) bool) (*crew, Snapshot) {
 // Each lock lets one thread in at a time, and each thread sometime, in either layout,
 // timed or not.
 func TestLocksExclude(t *testing.T) {
-	on := cpus(t)
+	on := twoCPUs(t)
 	for _, kind := range Locks {
 		if kind == Mutex && runtime.GOOS != "linux" && runtime.GOOS != "windows" {
 			continue
@@ -142,7 +142,7 @@ func TestLocksExclude(t *testing.T) {
 
 // A mutex's waiters sleep: who waits for one that is held for long uses little CPU.
 func TestMutexSleeps(t *testing.T) {
-	on := cpus(t)
+	on := twoCPUs(t)
 	c := Cell{Threads: []Thread{{on[0], Lock}, {on[1], Lock}}, Lock: Mutex, Critical: 30_000_000}
 	_, s := runCrew(t, c, func(s Snapshot) bool { return s.Counts[0].Acquisitions+s.Counts[1].Acquisitions > 12 })
 	if n := s.Counts[0]; n.HasCPU && s.Counts[0].CPUTime+s.Counts[1].CPUTime > 3*s.At/2 {
@@ -152,7 +152,7 @@ func TestMutexSleeps(t *testing.T) {
 
 // Every role counts what it does and nothing else.
 func TestRoles(t *testing.T) {
-	on := cpus(t)
+	on := twoCPUs(t)
 	for _, role := range Roles {
 		c := Cell{Threads: []Thread{{on[0], role}}, ScanSize: 4096, Layout: Seed}
 		_, s := runCrew(t, c, func(s Snapshot) bool {
@@ -171,7 +171,7 @@ func TestRoles(t *testing.T) {
 
 // Threads with locks of their own never find them held.
 func TestOwnLocks(t *testing.T) {
-	on := cpus(t)
+	on := twoCPUs(t)
 	for _, kind := range []LockKind{TAS, TTAS, Ticket, MCS} {
 		c := Cell{Threads: []Thread{{on[0], Own}, {on[1], Own}}, Lock: kind}
 		_, s := runCrew(t, c, func(s Snapshot) bool { return s.Counts[0].Acquisitions > 1000 && s.Counts[1].Acquisitions > 1000 })
@@ -229,7 +229,7 @@ func TestChecked(t *testing.T) {
 
 func TestMissingCPUIsNamed(t *testing.T) {
 	for _, cpu := range []int{-1, 8191} {
-		_, err := Start(t.Context(), Cell{Threads: []Thread{{cpus(t)[0], Scan}, {cpu, Lock}}})
+		_, err := Start(t.Context(), Cell{Threads: []Thread{{twoCPUs(t)[0], Scan}, {cpu, Lock}}})
 		if !errors.Is(err, thread.ErrNoCPU) || !strings.Contains(err.Error(), "CPU "+map[int]string{-1: "-1", 8191: "8191"}[cpu]) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("CPU %d: %v", cpu, err)
 		}

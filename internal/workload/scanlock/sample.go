@@ -3,6 +3,7 @@ package scanlock
 import (
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"hostlab/internal/neighbours"
@@ -19,6 +20,11 @@ const (
 // adds to it at every tick of its own, 250 a second as distributions have it.
 const clockTick = 4 * time.Millisecond
 
+// leastTaken stands for no acquisition of a thread that had its CPU and starved for the
+// lock: a ratio takes no 0, and half of one is what counts of nothing are usually given
+// (F. J. Anscombe, "On Estimating Binomial Response Relations", Biometrika 43, 1956).
+const leastTaken = 0.5
+
 // measured is all that a run saw.
 type measured struct {
 	site
@@ -30,8 +36,14 @@ type measured struct {
 func (m *measured) sample() (out workload.Sample, err error) {
 	out = workload.Sample{Values: map[string]float64{}, Missing: map[string]string{}}
 	v, other := m.victimsPart()
-	if v.acquisitions == 0 {
+	switch {
+	case v.acquisitions > 0:
+	case !v.told:
+		return out, fmt.Errorf("the thread on CPU %d did not take the lock once in %.3g s, and this system does not tell whether others had its CPU", m.victim, v.seconds)
+	case !v.had:
 		return out, fmt.Errorf("the thread on CPU %d did not take the lock once in %.3g s: the CPU is taken by others", m.victim, v.seconds)
+	default:
+		v.acquisitions = leastTaken
 	}
 	out.Values["lock_rate"] = v.acquisitions / v.seconds
 	rates := m.lockers()
@@ -49,7 +61,7 @@ func (m *measured) sample() (out workload.Sample, err error) {
 		}
 		seconds += s.seconds
 	}
-	out.Values["total_rate"] = total / seconds
+	out.Values["total_rate"] = max(total, leastTaken) / seconds // the lock thread had its CPU
 	m.others(&out, other)
 	m.fairness(&out, rates)
 	m.seedShare(&out)
@@ -66,14 +78,31 @@ func (m *measured) sample() (out workload.Sample, err error) {
 }
 
 // part is what one thread did over the stretches in which it took part.
-type part struct{ acquisitions, spins, rounds, bytes, seconds float64 }
+type part struct {
+	acquisitions, spins, rounds, bytes, seconds float64
 
-func (p *part) add(c Count, seconds float64) {
+	had, told bool // it had its CPU in every stretch; the system tells
+}
+
+func (p *part) add(s *stretch, i int) {
+	c, seconds := &s.counts[i], s.seconds
+	had, told := s.had(i)
+	p.had, p.told = had && (p.had || p.seconds == 0), told && (p.told || p.seconds == 0)
 	p.acquisitions += float64(c.Acquisitions)
 	p.spins += float64(c.Spins)
 	p.rounds += float64(c.Rounds)
 	p.bytes += float64(c.Bytes)
 	p.seconds += seconds
+}
+
+// had reports whether a thread had its CPU for half of the stretch or more, so that
+// others did not keep it from the lock, and whether the system tells. A wait that lasts
+// is not in Waited yet, so that CPU time decides; a thread that sleeps on a mutex has
+// little, but some.
+func (s *stretch) had(i int) (yes, told bool) {
+	c, half := &s.counts[i], s.seconds/2
+	slept := s.cell.Lock == Mutex && c.HasWaited && c.CPUTime > 0 && c.Waited.Seconds() < half
+	return c.HasCPU && (slept || c.CPUTime.Seconds() >= half), c.HasCPU
 }
 
 // victimsPart sums what the lock thread did, where it did not scan, and what the
@@ -83,23 +112,30 @@ func (m *measured) victimsPart() (victim, other part) {
 		for i, t := range s.cell.Threads {
 			switch {
 			case t.CPU == m.victim && t.Role == Lock:
-				victim.add(s.counts[i], s.seconds)
+				victim.add(&s, i)
 			case m.name.role != "" || t.Role == Scan:
-				other.add(s.counts[i], s.seconds)
+				other.add(&s, i)
 			}
 		}
 	}
 	return victim, other
 }
 
-// lockers are the rates of the threads that want the same lock, of each stretch.
+// lockers are the rates of the threads that want the same lock, of each stretch; where
+// somebody took it, leastTaken is that of one that starved.
 func (m *measured) lockers() (rates [][]float64) {
 	for _, s := range m.stretches {
 		var list []float64
+		anybody := slices.ContainsFunc(s.counts, func(c Count) bool { return c.Role == Lock && c.Acquisitions > 0 })
 		for i, t := range s.cell.Threads {
-			if t.Role == Lock {
-				list = append(list, float64(s.counts[i].Acquisitions)/s.seconds)
+			if t.Role != Lock {
+				continue
 			}
+			n := float64(s.counts[i].Acquisitions)
+			if had, _ := s.had(i); n == 0 && had && anybody {
+				n = leastTaken
+			}
+			list = append(list, n/s.seconds)
 		}
 		rates = append(rates, list)
 	}
@@ -115,6 +151,9 @@ func (m *measured) others(out *workload.Sample, other part) {
 	case "":
 		out.Missing["other_rate"] = "there is no other thread"
 	case Lock, Own:
+		if other.acquisitions == 0 && other.had {
+			other.acquisitions = leastTaken
+		}
 		out.Values["other_rate"] = other.acquisitions / other.seconds
 	case Scan: // of a large block only parts are scanned in the time
 		out.Values["other_rate"] = other.bytes / other.seconds / float64(m.stretches[0].cell.ScanSize)
@@ -180,13 +219,14 @@ func Jain(x []float64) float64 {
 }
 
 // seedShare compares the scanner's siblings with the other lock threads, as the
-// published table does: the geometric mean over the positions.
+// published table does: the geometric mean over the positions. Siblings that got nothing
+// starved, and count with leastTaken, unless others had their CPU.
 func (m *measured) seedShare(out *workload.Sample) {
 	if m.name.text != cellRotation {
 		out.Missing["seed_share"] = "only the rotation has it"
 		return
 	}
-	logs, n := 0.0, 0
+	logs, n, taken := 0.0, 0, false
 	for _, s := range m.stretches {
 		scanner := s.cell.Threads[0].CPU
 		near := map[int]bool{}
@@ -194,6 +234,7 @@ func (m *measured) seedShare(out *workload.Sample) {
 			near[cpu] = true
 		}
 		var sum, count [2]float64 // of the siblings, of the others
+		had := [2]bool{true, true}
 		for i, t := range s.cell.Threads[1:] {
 			k := 1
 			if near[t.CPU] {
@@ -201,11 +242,22 @@ func (m *measured) seedShare(out *workload.Sample) {
 			}
 			sum[k] += float64(s.counts[i+1].Acquisitions)
 			count[k]++
+			yes, _ := s.had(i + 1)
+			had[k] = had[k] && yes
 		}
-		if sum[0] > 0 && sum[1] > 0 {
-			logs += math.Log(sum[0] / count[0] / (sum[1] / count[1]))
-			n++
+		if count[0] == 0 || count[1] == 0 {
+			continue
 		}
+		if sum[0]+sum[1] == 0 || sum[0] == 0 && !had[0] || sum[1] == 0 && !had[1] {
+			taken = true
+			continue
+		}
+		logs += math.Log(max(sum[0], leastTaken) / count[0] / (max(sum[1], leastTaken) / count[1]))
+		n++
+	}
+	if n == 0 && taken {
+		out.Missing["seed_share"] = "lock threads got nothing while others had their CPUs"
+		return
 	}
 	if n == 0 {
 		out.Missing["seed_share"] = "no lock thread shares a core with the scanner, while another does not"

@@ -16,7 +16,7 @@ import (
 
 func begin(t *testing.T, ctx context.Context) *Session {
 	t.Helper()
-	on := cpus(t)
+	on := twoCPUs(t)
 	s, err := Start(ctx, Cell{Threads: []Thread{{on[0], Scan}, {on[1], Lock}}})
 	if err != nil {
 		t.Fatal(err)

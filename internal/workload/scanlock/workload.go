@@ -13,6 +13,7 @@ import (
 	"hostlab/internal/placement"
 	"hostlab/internal/result"
 	"hostlab/internal/workload"
+	"hostlab/internal/workload/cpus"
 	"hostlab/internal/workload/hot"
 	"hostlab/internal/workload/thread"
 )
@@ -32,12 +33,13 @@ func (Workload) Describe() workload.Description {
 			"another thread scans memory, or in its place waits with PAUSE, fills the ports for integers or for floating point, or takes locks too. The cell rotation is that " +
 			"of the published program: one thread scans, all other CPUs want one lock, and the scanner goes round. Before and after each cell a cache line is " +
 			"thrown between the two CPUs: where that changes by more than a fifth, or others take 2 % of a CPU of the threads or of a sibling of theirs, the run is in doubt: it is made again, and at last left out or marked, as the study says. It shows the extremes, " +
-			"not what a mixed load sees.",
+			"not what a mixed load sees. A thread that had its CPU and never got the lock counts with half an acquisition, as a ratio takes no zero.",
 		Doubts: []string{fmt.Sprintf("placement probe (ping-pong): the time for a cache line between the two CPUs before and after differs by up to %.0f %%", 100*movedShare),
 			fmt.Sprintf("others up to %.0f %% of a CPU of the threads, or of a sibling of theirs", 100*disturbedShare)},
 		Params: []workload.Param{
 			{Name: "cell", Kind: workload.String, Default: cellNone, Help: "what runs beside the lock thread, and where: none, scan@sibling, alu@core, scan-half-l1@sibling, own@sibling, scan@3, rotation"},
 			{Name: "victim", Kind: workload.Int, Default: int64(-1), Min: -1, Max: 1 << 16, Help: "number of the CPU of the lock thread; -1: the lowest that may be used and has a sibling, else the lowest"},
+			{Name: "cpus", Kind: workload.String, Default: cpus.All, Help: "of the rotation: all that this process may use, one-per-core of these (one thread of each core), or a list such as 0-3,8"},
 			{Name: "lock", Kind: workload.String, Default: string(TTAS), Choices: []string{string(TAS), string(TTAS), string(Ticket), string(MCS), string(Mutex)}, Help: "how the lock is taken"},
 			{Name: "critical", Kind: workload.Int, Default: int64(0), Max: 1 << 20, Help: "dependent additions while the lock is held"},
 			{Name: "touch", Kind: workload.Bool, Default: false, Help: "the lock protects data, which is written; else nothing"},
@@ -68,6 +70,9 @@ func (Workload) Validate(cfg workload.Config) error {
 		return &workload.ParamError{Name: "scan_size", Text: fmt.Sprintf("%d B is less than a scan writes at once", n),
 			Hint: fmt.Sprintf("it takes %d B or more, or 0 for twice the L2 cache", hot.LineSize)}
 	}
+	if err := cpus.Check("cpus", cfg.Params.String("cpus")); err != nil {
+		return err
+	}
 	_, err := parseCell(cfg.Params.String("cell"))
 	if err == nil && cfg.Params.Int("victim") == -1 {
 		return nil
@@ -80,6 +85,9 @@ func (Workload) Validate(cfg workload.Config) error {
 
 // Offers implements workload.Offering.
 func (Workload) Offers(cfg workload.Config, param string, levels []string, m workload.Machine) map[string]string {
+	if param == "cpus" {
+		return cpus.Of(m).Offers(levels)
+	}
 	out := map[string]string{}
 	machine := placement.New(m.Topology, m.Allowed, m.Measured)
 	for _, l := range levels {
@@ -112,8 +120,8 @@ func (Workload) Context(cfg workload.Config, m workload.Machine) map[string]stri
 		for _, cpu := range s.m.CPUs() {
 			classes[s.m.Class(cpu)] = append(classes[s.m.Class(cpu)], cpu)
 		}
-		for name, cpus := range classes {
-			out["class_"+name] = host.FormatList(cpus)
+		for name, list := range classes {
+			out["class_"+name] = host.FormatList(list)
 		}
 	}
 	for name, level := range map[string]int{"l1": 1, "l2": 2, "llc": 0} {

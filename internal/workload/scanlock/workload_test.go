@@ -186,11 +186,133 @@ func TestDoubt(t *testing.T) {
 	}
 }
 
-// A lock that was never taken has no rate.
+// A lock that was never taken by a thread without its CPU has no rate; one that starved
+// for the lock has that of half an acquisition.
 func TestStarved(t *testing.T) {
-	m := measured{site: site{m: placement.New(smt4(), nil, nil)}, stretches: []stretch{counts([]Thread{{0, Lock}}, 0)}}
-	if _, err := m.sample(); err == nil || !strings.Contains(err.Error(), "CPU 0 did not take the lock once in 1 s") {
+	for name, c := range map[string]struct {
+		change func(*Count)
+		fails  string
+	}{
+		"had its CPU": {func(*Count) {}, ""},
+		"half of it":  {func(c *Count) { c.CPUTime = 500 * time.Millisecond }, ""},
+		"waited":      {func(c *Count) { c.Waited, c.CPUTime = 900*time.Millisecond, 100*time.Millisecond }, "CPU 0 did not take the lock once in 1 s: the CPU is taken by others"},
+		"still waits": {func(c *Count) { c.CPUTime = 0 }, "the CPU is taken by others"},
+		"not told":    {func(c *Count) { c.HasWaited, c.HasCPU = false, false }, "does not tell whether others had its CPU"},
+	} {
+		m := measured{site: site{m: placement.New(smt4(), nil, nil)}, name: cellName{text: "lock@2", role: Lock, cpu: 2}, before: 1e-8, after: 1e-8,
+			stretches: []stretch{counts([]Thread{{0, Lock}, {2, Lock}}, 0, 999)}}
+		c.change(&m.stretches[0].counts[0])
+		got, err := m.sample()
+		if c.fails != "" {
+			if err == nil || !strings.Contains(err.Error(), c.fails) {
+				t.Errorf("%s: %v", name, err)
+			}
+			continue
+		}
+		want := map[string]float64{"lock_rate": 0.5, "spins_per_lock": 20, "total_rate": 999, "other_rate": 999, "ping_pong": 1e-8, "share": 2 * 0.5 / 999.5, "jain": Jain([]float64{0.5, 999})}
+		if diff := cmp.Diff(want, got.Values); diff != "" || err != nil {
+			t.Errorf("%s: %v, -want +got:\n%s", name, err, diff)
+		}
+	}
+}
+
+// A thread that sleeps on a mutex had its CPU as long as nobody else did.
+func TestStarvedAsleep(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*Count)
+		want   bool
+	}{
+		"slept":       {func(c *Count) { c.CPUTime = 20 * time.Millisecond }, true},
+		"waited":      {func(c *Count) { c.CPUTime, c.Waited = 20*time.Millisecond, 800*time.Millisecond }, false},
+		"still waits": {func(c *Count) { c.CPUTime = 0 }, false},
+		"not told":    {func(c *Count) { c.CPUTime, c.HasWaited = 20*time.Millisecond, false }, false},
+	} {
+		s := counts([]Thread{{0, Lock}, {2, Lock}}, 0, 999)
+		s.cell.Lock = Mutex
+		c.change(&s.counts[0])
+		if got, _ := s.had(0); got != c.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
+// A position of the rotation in which the scanner's sibling never got the lock counts,
+// with half an acquisition, and one whose CPU others had does not.
+func TestSiblingStarved(t *testing.T) {
+	threads := []Thread{{3, Scan}, {0, Lock}, {1, Lock}, {2, Lock}}
+	at := func(siblings, others uint64) stretch { return counts(threads, 0, others, siblings, others) }
+	share := func(change func(*measured), all ...stretch) (float64, string) {
+		m := measured{site: site{m: placement.New(smt4(), nil, nil)}, name: cellName{text: cellRotation}, stretches: all}
+		change(&m)
+		got, err := m.sample()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return got.Values["seed_share"], got.Missing["seed_share"]
+	}
+	wait := func(m *measured) { m.stretches[0].counts[2].CPUTime = 0 }
+	none := func(*measured) {}
+	if got, _ := share(none, at(0, 1000), at(10, 1000)); math.Abs(got/math.Sqrt(0.0005*0.01)-1) > 1e-9 {
+		t.Errorf("starved once: %g", got)
+	}
+	if got, _ := share(none, at(1000, 0), at(1000, 1000)); math.Abs(got/math.Sqrt(4000)-1) > 1e-9 {
+		t.Errorf("the others starved once: %g", got)
+	}
+	if got, _ := share(wait, at(0, 1000), at(10, 1000)); math.Abs(got/0.01-1) > 1e-9 {
+		t.Errorf("without its CPU once: %g", got)
+	}
+	if got, why := share(wait, at(0, 1000)); got != 0 || why != "lock threads got nothing while others had their CPUs" {
+		t.Errorf("without its CPU: %g, %q", got, why)
+	}
+}
+
+// The rotation takes one thread of each core, or the CPUs of a list.
+func TestRotationOnSomeCPUs(t *testing.T) {
+	for _, c := range []struct {
+		cpus    string
+		allowed []int
+		want    []int
+		fails   string
+	}{
+		{"all", nil, []int{0, 1, 2, 3}, ""},
+		{"one-per-core", nil, []int{0, 1}, ""},
+		{"one-per-core", []int{0, 2, 3}, []int{0, 3}, ""},
+		{"0,2-3", nil, []int{0, 2, 3}, ""},
+		{"one-per-core", []int{0, 2}, nil, "one-per-core: that is one CPU, and the rotation takes two"},
+		{"1-2", nil, nil, "1-2: CPU 0, that of the lock thread, is not among them"},
+		{"0,9", nil, nil, "CPU 9 is offline"},
+	} {
+		s := site{m: placement.New(smt4(), c.allowed, nil)}
+		cells, err := s.cells(cellName{text: cellRotation}, params(t, map[string]any{"cpus": c.cpus}))
+		if c.fails != "" {
+			if err == nil || !strings.Contains(err.Error(), c.fails) {
+				t.Errorf("%s: %v, want %q", c.cpus, err, c.fails)
+			}
+			continue
+		}
+		var scanners []int
+		for _, cell := range cells {
+			scanners = append(scanners, cell.Threads[0].CPU)
+			if len(cell.Threads) != len(c.want) {
+				t.Errorf("%s: %+v", c.cpus, cell.Threads)
+			}
+			for _, th := range cell.Threads {
+				if !slices.Contains(c.want, th.CPU) {
+					t.Errorf("%s: a thread on CPU %d", c.cpus, th.CPU)
+				}
+			}
+		}
+		if !slices.Equal(scanners, c.want) || err != nil {
+			t.Errorf("%s: scanners %v, want %v, %v", c.cpus, scanners, c.want, err)
+		}
+	}
+	if err := (Workload{}).Validate(workload.Config{Params: params(t, map[string]any{"cpus": "one-per-cor"})}); err == nil || !strings.Contains(err.Error(), "did you mean one-per-core?") {
 		t.Errorf("%v", err)
+	}
+	flat := workload.Machine{Topology: &host.Topology{CPUs: []host.CPU{{ID: 0, Siblings: host.Known([]int{0}, "", "")}, {ID: 1, Siblings: host.Known([]int{1}, "", "")}}}, Allowed: []int{0, 1}}
+	cfg := workload.Config{Params: params(t, map[string]any{"cell": cellRotation}), Machine: flat}
+	if got := (Workload{}).Offers(cfg, "cpus", []string{"all", "one-per-core"}, flat); len(got) != 1 || got["one-per-core"] != "no core has two threads here" {
+		t.Errorf("%v", got)
 	}
 }
 

@@ -147,6 +147,26 @@ func SMTNoisy() effects.Report {
 	return p.build()
 }
 
+// SMTVoid is one on which a scan on the sibling harms, and whose baseline surely differs
+// from its hidden twin, by less than the rule's margin.
+func SMTVoid() effects.Report {
+	p := smt("smt-void", 48, func(_, _, place string) float64 {
+		if place == "sibling" {
+			return 0.5
+		}
+		return 0.98
+	})
+	p.bias, p.marked = 0.03, 0
+	return p.build()
+}
+
+// SMTAlike is one on which a scan costs as much from another core as from the sibling.
+func SMTAlike() effects.Report {
+	p := smt("smt-alike", 49, func(_, _, _ string) float64 { return 0.5 })
+	p.marked = 0
+	return p.build()
+}
+
 // SMTUntestable is a guest of two CPUs that share no core, as far as it is told. With
 // what the study asks about, its primary effect is absent too.
 func SMTUntestable() effects.Report {
