@@ -20,7 +20,13 @@ func TestClosedPipe(t *testing.T) {
 	r.Close()
 	signal.Ignore(syscall.SIGPIPE)
 	defer signal.Reset(syscall.SIGPIPE)
-	std := streams{nil, os.NewFile(w.Fd(), os.Stdout.Name()), io.Discard}
+	fd, err := syscall.Dup(int(w.Fd())) // each file closes its own, at the latest when it is collected
+	if err != nil {
+		t.Fatal(err)
+	}
+	stdout := os.NewFile(uintptr(fd), os.Stdout.Name())
+	defer stdout.Close()
+	std := streams{nil, stdout, io.Discard}
 	_, err = std.out.Write([]byte("x"))
 	if status, line := outcome(err); status != exitPipe || line != "" {
 		t.Errorf("%v gave %d, %q", err, status, line)
