@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/pelletier/go-toml/v2"
 )
@@ -21,6 +22,7 @@ var ofStudies = []string{"name", "settle", "expect", "timeout", "retries", "warm
 
 // before measures the share of its time that the job waits for its log on a directory's
 // device, as somebody does who has no other device yet.
+// A study whose baseline is a slowed directory has none: (nil, nil).
 func before(program, study, dir string) (*interval, error) {
 	source, err := os.ReadFile(study)
 	if err != nil {
@@ -28,11 +30,23 @@ func before(program, study, dir string) (*interval, error) {
 	}
 	var s struct {
 		Workload map[string]any `toml:"workload"`
+		Factor   []struct {
+			Parameter   string
+			Levels      []string
+			Directories map[string]string
+		} `toml:"factor"`
 	}
 	if err := toml.Unmarshal(source, &s); err != nil {
 		return nil, err
 	}
-	args := []string{"workload", fmt.Sprint(s.Workload["name"]), "dir=" + dir, "--runs", strconv.Itoa(runsBefore), "--format", "json"}
+	if len(s.Factor) != 1 || len(s.Factor[0].Levels) == 0 {
+		return nil, errors.New("the study has not one factor with levels")
+	}
+	f := s.Factor[0]
+	if strings.HasPrefix(f.Directories[f.Levels[0]], "delay:") {
+		return nil, nil
+	}
+	args := []string{"workload", fmt.Sprint(s.Workload["name"]), f.Parameter + "=" + dir, "--runs", strconv.Itoa(runsBefore), "--format", "json"}
 	for name, value := range s.Workload {
 		if !slices.Contains(ofStudies, name) {
 			args = append(args, fmt.Sprint(name, "=", value))

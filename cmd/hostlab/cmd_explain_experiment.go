@@ -6,6 +6,7 @@ import (
 	"hostlab/internal/explain"
 	"hostlab/internal/report/effects"
 	"hostlab/internal/result"
+	"hostlab/internal/screen"
 )
 
 // leverFactors are settings and what stands for them in a study, by the lever that
@@ -31,7 +32,7 @@ func (o *explainRun) gains() (map[string]*explain.Gain, error) {
 	}
 	for i := range set.Reports {
 		r := &set.Reports[i]
-		x, found := r.Analysis.Experiment, false
+		x, found, few := r.Analysis.Experiment, false, (*effects.Gain)(nil)
 		for _, g := range effects.Gains(r) {
 			lever := leverFactors[g.Factor]
 			if x.Section == "log" {
@@ -40,14 +41,22 @@ func (o *explainRun) gains() (map[string]*explain.Gain, error) {
 			if lever == "" {
 				continue
 			}
+			if !g.Decided() {
+				few = &g
+				continue
+			}
 			found = true
 			if now := out[lever]; now != nil && now.Value >= g.Share.Estimate {
 				continue
 			}
 			out[lever] = &explain.Gain{Value: g.Share.Estimate, Low: g.Share.Low, High: g.Share.High, N: g.Share.N, Evidence: string(g.Evidence), Source: gainSource(r.Dir, x, g)}
 		}
+		if !found && few != nil {
+			return nil, usagef("--experiment %s: %s of %s %s against %s give no interval of its gain; it takes %d or more: run it again with --blocks %d and another --out",
+				r.Dir, screen.Count(few.Share.N, "block"), few.Factor, few.To, few.From, few.Least, few.Least)
+		}
 		if !found {
-			return nil, usagef("--experiment %s: it says nothing of a lever that explain knows; it takes one of log devices, as of 'hostlab run log-device', or of a setting of the processor or the disks, with two blocks or more and a response in seconds", r.Dir)
+			return nil, usagef("--experiment %s: it says nothing of a lever that explain knows; it takes one of log devices, as of 'hostlab run log-device', or of a setting of the processor or the disks, with a response in seconds", r.Dir)
 		}
 	}
 	return out, nil
@@ -68,7 +77,9 @@ func measure(r *explain.Report, gains map[string]*explain.Gain) {
 		switch b.Gain = gains[b.Lever]; {
 		case b.Gain != nil:
 		case len(gains) > 0:
-			b.Unmeasured = "the experiments given did not vary the others"
+			b.Unmeasured = "the experiments given did not vary it"
+		case b.Lever != explain.LogDevice:
+			b.Unmeasured = "no experiment that varied it was given"
 		default:
 			b.Unmeasured = "'hostlab run log-device --out DIR' tells for the log device, and --experiment DIR shows it here"
 		}

@@ -440,3 +440,18 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// A parameter beside which that of a factor has no effect is refused, as the factor's
+// own is; its default is not.
+func TestOverridden(t *testing.T) {
+	const study = "[study]\nname = \"x\"\naa = false\n[design]\nlooks = [10]\n[[factor]]\nname = \"size\"\nparameter = \"size\"\nlevels = [\"small\", \"large\"]\n[workload]\nname = \"clientcopy\"\n[[response]]\nname = \"duration\"\nequiv = \"2%\"\n"
+	for rows, want := range map[string]string{
+		"0":   "<nil>",
+		"500": "--set workload.rows=500: rows is given here and makes all levels of factor size alike, which varies size; take it out here",
+	} {
+		_, err := Parse("x.toml", "/", []byte(study), Overrides{Set: map[string]string{"workload.rows": rows}}, Everything())
+		if got := fmt.Sprint(err); got != want {
+			t.Errorf("got  %s\nwant %s", got, want)
+		}
+	}
+}

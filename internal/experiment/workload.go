@@ -108,6 +108,11 @@ func (p *parser) params(f fields, factors []fields) {
 			failed = true
 			continue
 		}
+		if by := p.overriding(name, given); by != "" {
+			p.add(at[by], "%s is given here and makes all levels of factor %s alike, which varies %s; take it out here", by, get(x, "name", "?"), name)
+			failed = true
+			continue
+		}
 		at[name] = x.place("parameter")
 		if x.has("directories") {
 			continue // each run gets its own; until then, the default
@@ -143,6 +148,16 @@ func (p *parser) params(f fields, factors []fields) {
 			p.ramp(f, map[string]place{"ramp": x.at}, x.value)
 		}
 	}
+}
+
+// overriding is a given parameter beside which another has no effect; "" for none.
+func (p *parser) overriding(name string, given map[string]any) string {
+	for _, param := range p.desc.Params {
+		if v, ok := given[param.Name]; ok && param.Over == name && fmt.Sprint(v) != fmt.Sprint(param.Default) {
+			return param.Name
+		}
+	}
+	return ""
 }
 
 // ramp refuses a ramp that the timeout cuts short: it is part of the first run.

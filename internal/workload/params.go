@@ -28,6 +28,7 @@ type Param struct {
 	Unit     string // shown behind the default of plain numbers
 	Choices  []string
 	Numbers  bool    // of a string: TOML's whole numbers are taken too, as text
+	Over     string  // a parameter that has no effect beside any value of this one but the default
 	Min, Max float64 // range of numbers, seconds and bytes; both 0: any
 }
 

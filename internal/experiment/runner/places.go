@@ -24,7 +24,7 @@ const leastRoom = 1 << 20
 // them lie on the same device, between which there is nothing to see.
 func lookAt(s *experiment.Study, f experiment.Factor) experiment.Here {
 	here := experiment.Here{Lacks: map[string]string{}, Context: map[string]string{}}
-	on := map[string]string{} // device -> level
+	on := map[string]string{} // device, with its delay -> level
 	for _, l := range f.Levels {
 		d, named := f.Directories[l]
 		if !named {
@@ -47,7 +47,7 @@ func lookAt(s *experiment.Study, f experiment.Factor) experiment.Here {
 		} else {
 			told = dir
 		}
-		device := ""
+		device, doubt := "", ""
 		if dir != "" {
 			storage := host.StorageOf(host.Tree{}, dir)
 			if err := logcommit.Preflight(storage, dir, leastRoom); err != nil {
@@ -57,21 +57,52 @@ func lookAt(s *experiment.Study, f experiment.Factor) experiment.Here {
 			where := ""
 			where, device = lies(storage)
 			told += where
+			doubt = promised(l, storage)
 		}
 		key := f.Name + " " + l
+		var cautions []string
 		if here.Context[key] = told; d.Delay > 0 {
 			here.Context[key] = fmt.Sprintf("emulated: each sync takes %s longer (FUSE), over %s", d.Delay, told)
-			here.Context[result.CautionKey+key] = fmt.Sprintf("factor %s: level %s is emulated: a file system of hostlab adds %s to each sync, in place of a slow device", f.Name, l, d.Delay)
-			continue // it is slower than what is behind it, so that there is a contrast
+			cautions = append(cautions, fmt.Sprintf("factor %s: level %s is emulated: a file system of hostlab adds %s to each sync, in place of a slow device", f.Name, l, d.Delay))
+		} else if doubt != "" {
+			cautions = append(cautions, fmt.Sprintf("factor %s: level %s %s (%s); do not take it for what its name says", f.Name, l, doubt, told))
 		}
-		if first, same := on[device]; same && device != "" {
-			here.Context[result.CautionKey+key] = fmt.Sprintf("factor %s: levels %s and %s lie on the same device (%s): expect no contrast between them",
-				f.Name, first, l, strings.TrimPrefix(device, "/dev/"))
+		// A device that is slowed is slower than itself, so that there is a contrast.
+		at, slowed := fmt.Sprint(device, " ", d.Delay), ""
+		if d.Delay > 0 {
+			slowed = fmt.Sprintf(", slowed by %s", d.Delay)
+		}
+		if first, same := on[at]; same && device != "" {
+			cautions = append(cautions, fmt.Sprintf("factor %s: levels %s and %s lie on the same device (%s%s): expect no contrast between them",
+				f.Name, first, l, strings.TrimPrefix(device, "/dev/"), slowed))
 		} else {
-			on[device] = l
+			on[at] = l
+		}
+		if len(cautions) > 0 {
+			here.Context[result.CautionKey+key] = strings.Join(cautions, "; ")
 		}
 	}
 	return here
+}
+
+// promised is what a level does not have that its name says it has: the names are those
+// of the built-in studies. It is empty where it has it, or nothing tells.
+func promised(level string, s host.Storage) string {
+	switch level {
+	case "dax":
+		if dax, known := s.DAX.Get(); known && !dax {
+			return "has no DAX: its files are not mapped from the device itself"
+		}
+	case "tmpfs":
+		if fsType, known := s.FSType.Get(); known && fsType != "tmpfs" && fsType != "ramfs" {
+			return "is not in memory"
+		}
+	case "pmem":
+		if class, known := s.Class.Get(); known && class != host.ClassPmem && class != host.ClassPmemDAX {
+			return "is not on persistent memory"
+		}
+	}
+	return ""
 }
 
 // standing is the nearest directory above one that is to be made which is there.

@@ -1,8 +1,10 @@
 package runner
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -13,14 +15,11 @@ import (
 	"hostlab/internal/result"
 )
 
-// aFactor has a level for each directory, in the order of their names: a, b, c.
+// aFactor has a level for each directory, in the order of their names.
 func aFactor(dirs map[string]string) experiment.Factor {
 	f := experiment.Factor{Factor: result.Factor{Name: "log", Kind: kindParameter}, Parameter: "dir", Directories: map[string]experiment.Directory{}}
-	for _, l := range []string{"a", "b", "c"} {
-		text, ok := dirs[l]
-		if !ok {
-			continue
-		}
+	for _, l := range slices.Sorted(maps.Keys(dirs)) {
+		text := dirs[l]
 		f.Levels = append(f.Levels, l)
 		if text == "" {
 			continue // a level that nobody named a directory for
@@ -50,19 +49,28 @@ func TestLookAt(t *testing.T) {
 		lacks    map[string]string // level -> what its reason holds
 		cautions map[string]string // level -> what its caution holds
 	}{
-		"one device twice":     {map[string]string{"a": base, "b": "sub"}, nil, map[string]string{"b": "factor log: levels a and b lie on the same device ("}},
-		"and a third time":     {map[string]string{"a": base, "b": sub, "c": experiment.OwnDirectory}, nil, map[string]string{"b": "levels a and b lie", "c": "levels a and c lie"}},
-		"two devices":          {map[string]string{"a": base, "b": "/dev/shm"}, nil, nil},
-		"no directory":         {map[string]string{"a": base, "b": ""}, map[string]string{"b": "no directory was named for it: --set level.b=DIRECTORY"}, nil},
-		"gone":                 {map[string]string{"a": base, "b": "gone"}, map[string]string{"b": filepath.Join(base, "gone") + " cannot be used: "}, nil},
-		"a file":               {map[string]string{"a": base, "b": file}, map[string]string{"b": "not a directory"}, nil},
-		"made up":              {map[string]string{"a": base, "b": "/proc/self"}, map[string]string{"b": "/proc/self cannot be used: "}, nil},
-		"slowed, same device":  {map[string]string{"a": base, "b": "delay:1ms:" + sub}, nil, map[string]string{"b": "level b is emulated: a file system of hostlab adds 1ms to each sync"}},
+		"one device twice":    {map[string]string{"a": base, "b": "sub"}, nil, map[string]string{"b": "factor log: levels a and b lie on the same device ("}},
+		"and a third time":    {map[string]string{"a": base, "b": sub, "c": experiment.OwnDirectory}, nil, map[string]string{"b": "levels a and b lie", "c": "levels a and c lie"}},
+		"two devices":         {map[string]string{"a": base, "b": "/dev/shm"}, nil, nil},
+		"no directory":        {map[string]string{"a": base, "b": ""}, map[string]string{"b": "no directory was named for it: --set level.b=DIRECTORY"}, nil},
+		"gone":                {map[string]string{"a": base, "b": "gone"}, map[string]string{"b": filepath.Join(base, "gone") + " cannot be used: "}, nil},
+		"a file":              {map[string]string{"a": base, "b": file}, map[string]string{"b": "not a directory"}, nil},
+		"made up":             {map[string]string{"a": base, "b": "/proc/self"}, map[string]string{"b": "/proc/self cannot be used: "}, nil},
+		"slowed, same device": {map[string]string{"a": base, "b": "delay:1ms:" + sub}, nil, map[string]string{"b": "level b is emulated: a file system of hostlab adds 1ms to each sync"}},
+		"slowed alike":        {map[string]string{"a": "delay:1ms", "b": "delay:1ms:" + sub}, nil, map[string]string{"a": "level a is emulated", "b": "levels a and b lie on the same device ("}},
+		"slowed otherwise":    {map[string]string{"a": "delay:1ms", "b": "delay:2ms:" + sub}, nil, map[string]string{"a": "level a is emulated", "b": "adds 2ms to each sync, in place of a slow device"}},
+		"not what it is called": {map[string]string{"dax": "/dev/shm", "pmem": "/dev/shm", "tmpfs": "/dev/shm"}, nil,
+			map[string]string{"dax": "has no DAX", "pmem": "is not on persistent memory", "tmpfs": "lie on the same device"}},
 		"slowed, what is gone": {map[string]string{"a": base, "b": "delay:1ms:gone"}, map[string]string{"b": "gone cannot be used: "}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if strings.HasPrefix(name, "slowed") && delayfs.Lacking() != "" {
-				c.lacks, c.cautions = map[string]string{"b": delayfs.Lacking()}, nil
+				c.lacks, c.cautions = map[string]string{}, nil
+				for l, dir := range c.dirs {
+					if strings.HasPrefix(dir, "delay:") {
+						c.lacks[l] = delayfs.Lacking()
+					}
+				}
 			}
 			f := aFactor(c.dirs)
 			here := lookAt(&experiment.Study{Dir: base, Out: filepath.Join(base, "out", "of", "this"), Factors: []experiment.Factor{f}}, f)

@@ -34,7 +34,7 @@ func TestText(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"at most 33 % of it", "IO:WALSync", "grant something", "2.25 ms a log write", "BEFORE AND AFTER",
-		"experiment log-device in log", "Not measured: the experiments"} {
+		"experiment log-device in log", "not measured; the experiments"} {
 		if !strings.Contains(strings.Join(strings.Fields(b.String()), " "), want) {
 			t.Errorf("no %q in\n%s", want, &b)
 		}

@@ -4,6 +4,7 @@ package show
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"hostlab/internal/explain"
@@ -156,7 +157,11 @@ func measured(b *explain.Bound) string {
 // boundNotes say what the table of bounds leaves open: where gains were measured, or
 // how to.
 func boundNotes(r *explain.Report) (notes []string) {
-	how := ""
+	type group struct {
+		why    string
+		levers []string
+	}
+	var open []group // by why
 	for _, b := range r.Bounds {
 		title, _ := explain.LeverTitle(b.Lever)
 		switch {
@@ -167,11 +172,15 @@ func boundNotes(r *explain.Report) (notes []string) {
 			}
 			notes = append(notes, s)
 		case b.Unmeasured != "":
-			how = b.Unmeasured
+			i := slices.IndexFunc(open, func(g group) bool { return g.why == b.Unmeasured })
+			if i < 0 {
+				i, open = len(open), append(open, group{why: b.Unmeasured})
+			}
+			open[i].levers = append(open[i].levers, title)
 		}
 	}
-	if how != "" {
-		notes = append(notes, "Not measured: "+how+".")
+	for _, g := range open {
+		notes = append(notes, strings.Join(g.levers, "; ")+": not measured; "+g.why+".")
 	}
 	return notes
 }

@@ -79,11 +79,16 @@ func (r *Report) extra() extra {
 	if !ok {
 		return nil
 	}
+	return build(r.Analysis, r.used())
+}
+
+// used are the runs that count: no warm-up, and none that is void.
+func (r *Report) used() []result.Run {
 	runs := make([]result.Run, len(r.Analysis.Used))
 	for i, run := range r.Analysis.Used {
 		runs[i] = *run
 	}
-	return build(r.Analysis, runs)
+	return runs
 }
 
 // section is the content of the extra; nil for none. Its verdict is left out where it

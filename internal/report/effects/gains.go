@@ -16,24 +16,29 @@ type Gain struct {
 	Response         string         // that is a time
 	Share            stats.Interval // of the time at From; N are blocks; of 95 %, or more where the experiment has more to decide
 	Evidence         result.Evidence
+	Least            int // blocks that an interval takes
 }
+
+// Decided reports whether a gain has an interval.
+func (g *Gain) Decided() bool { return finite(g.Share) }
 
 // Gains are those of an experiment's times, of each level against its baseline, in the
 // order of the record. An experiment of log devices has them for each size, others
-// for each contrast of the study with one factor. What has no interval is left out.
+// for each contrast of the study with one factor. Too few blocks give no interval: see
+// Gain.Decided.
 func Gains(r *Report) (out []Gain) {
 	x := r.head()
 	if x.Section == "log" {
-		s, ok := newLogDevice(r.Analysis, r.Runs).(*logDevice)
+		s, ok := newLogDevice(r.Analysis, r.used()).(*logDevice)
 		if !ok || s.factor == nil || s.duration == nil {
 			return nil
 		}
 		for _, row := range s.rows {
 			for _, p := range row.pairs {
-				if p.from != s.factor.Baseline || !finite(p.gain) {
+				if p.from != s.factor.Baseline {
 					continue
 				}
-				g := Gain{Factor: s.factor.Name, From: p.from, To: p.to, At: row.name, Response: s.duration.Name, Share: p.gain, Evidence: result.Measured}
+				g := Gain{Factor: s.factor.Name, From: p.from, To: p.to, At: row.name, Response: s.duration.Name, Share: p.gain, Evidence: result.Measured, Least: stats.MinBlocks(crossAlpha)}
 				if s.emulated(p.to) || s.emulated(p.from) {
 					g.Evidence = result.Emulated
 				}
@@ -45,10 +50,10 @@ func Gains(r *Report) (out []Gain) {
 	for _, e := range r.Analysis.Effects {
 		f := slices.IndexFunc(x.Factors, func(f result.Factor) bool { return f.Name == e.Contrast.Factors[0] })
 		iv := stats.Interval{Estimate: e.Value, Low: e.Low, High: e.High, N: e.N}
-		if interaction(&e) || f < 0 || e.Response.Unit != "s" || e.Response.Compare != result.Ratio || e.Verdict == analysis.VoidVerdict || !finite(iv) {
+		if interaction(&e) || f < 0 || e.Response.Unit != "s" || e.Response.Compare != result.Ratio || e.Verdict == analysis.VoidVerdict {
 			continue
 		}
-		g := Gain{Factor: x.Factors[f].Name, From: x.Factors[f].Baseline, To: e.Contrast.Levels[0], At: levelsAt(x, e.Contrast), Response: e.Response.Name, Evidence: e.Evidence, Share: negated(iv)}
+		g := Gain{Factor: x.Factors[f].Name, From: x.Factors[f].Baseline, To: e.Contrast.Levels[0], At: levelsAt(x, e.Contrast), Response: e.Response.Name, Evidence: e.Evidence, Share: negated(iv), Least: stats.MinBlocks(e.Alpha)}
 		if iv.Estimate > 0 { // the baseline is the faster one: seen from the other
 			g.From, g.To = g.To, g.From
 			off := func(change float64) float64 { return change / (1 + change) }

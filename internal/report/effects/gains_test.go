@@ -4,6 +4,8 @@ import (
 	"math"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"hostlab/internal/analysis"
 	"hostlab/internal/result"
 )
@@ -34,5 +36,32 @@ func TestGains(t *testing.T) {
 	x, _ := logRecord(10, 0.1, 0.2)
 	if got := Gains(&Report{Analysis: analysis.Analyse(x, nil, nil)}); len(got) != 0 {
 		t.Errorf("without a run: %+v", got)
+	}
+}
+
+// Warm-up runs and void ones count for no gain, and too few blocks decide none.
+func TestGainsOfRunsThatCount(t *testing.T) {
+	x, runs := logRecord(10, 0.1, 0.2)
+	analyse := func(runs []result.Run) *Report {
+		return &Report{Analysis: analysis.Analyse(x, runs, &result.End{Blocks: 10}), Runs: runs}
+	}
+	want := Gains(analyse(runs))
+	for b := range 10 {
+		for _, status := range []result.Status{result.WarmUp, result.Void} {
+			odd := runs[2*b+1]
+			odd.Seq, odd.Status, odd.Values = len(runs), status, map[string]float64{"wall": 1000, "log_share": 0.9}
+			runs = append(runs, odd)
+		}
+	}
+	if diff := cmp.Diff(want, Gains(analyse(runs))); diff != "" || !want[0].Decided() {
+		t.Errorf("with runs that do not count:\n%s", diff)
+	}
+	x, runs = logRecord(2, 0.1, 0.2)
+	for _, section := range []string{"log", ""} {
+		x.Section = section
+		got := Gains(analyse(runs))
+		if len(got) == 0 || got[0].Decided() || got[0].Share.N != 2 || got[0].Least != 6 {
+			t.Errorf("section %q, two blocks: %+v", section, got)
+		}
 	}
 }

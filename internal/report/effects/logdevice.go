@@ -43,11 +43,12 @@ func (p *logPair) exceeds() bool { return p.gain.Low > p.bound.High }
 // logCell is one device at one size.
 type logCell struct {
 	level  string
-	n      int     // blocks
-	median float64 // of the duration, s; NaN: no run
+	n      int     // blocks, of which all but writes are means
+	mean   float64 // of the duration, s; NaN: no run
 	write  float64
 	share  float64
-	parts  []float64      // as logDevice.parts, s
+	parts  []float64      // as logDevice.parts, s; NaN: unknown
+	rest   float64        // of the duration that is in none of them, s; below 0: they overlap by so much
 	writes stats.Interval // change of the average log write; N 0: the baseline itself, or no pair
 }
 
@@ -61,7 +62,7 @@ var (
 )
 
 // inCommits is the share of the time in commits, of which the wait for the log is the
-// larger part.
+// larger part, and in waits for it within other statements.
 const inCommits = "log_gain_bound"
 
 func newLogDevice(a *analysis.Analysis, runs []result.Run) extra {
@@ -112,7 +113,9 @@ func (s *logDevice) fill(runs []result.Run) {
 		other.Compare = compare
 		return analysis.BlockMeans(s.x, runs, &other)
 	}
+	// Gains are of logarithms; what is shown is plain, so that parts add up to a duration.
 	duration, write, share := means(s.duration, result.Ratio), means(s.write, result.Ratio), means(s.share, result.Difference)
+	seconds, written := means(s.duration, result.Difference), means(s.write, result.Difference)
 	var parts [][]map[int]float64
 	for i := range s.parts {
 		parts = append(parts, means(&s.parts[i], result.Difference))
@@ -131,9 +134,13 @@ func (s *logDevice) fill(runs []result.Run) {
 			}
 			at[level] = i
 			c := logCell{level: level, n: len(duration[i]),
-				median: math.Exp(middle(duration[i])), write: math.Exp(middle(write[i])), share: middle(share[i])}
+				mean: mean(seconds[i]), write: mean(written[i]), share: mean(share[i])}
+			c.rest = c.mean
 			for _, p := range parts {
-				c.parts = append(c.parts, middle(p[i]))
+				v := over(p[i], seconds[i])
+				if c.parts = append(c.parts, v); !math.IsNaN(v) {
+					c.rest -= v
+				}
 			}
 			if i != base {
 				c.writes = paired(s.x, &ratio, write[i], write[base])
@@ -189,12 +196,23 @@ func (r *logRow) from(from, to string) *logPair {
 	return nil
 }
 
-// middle is the median of the blocks; NaN for none.
-func middle(m map[int]float64) float64 {
-	if len(m) == 0 {
+// mean is that of the blocks; NaN for none.
+func mean(m map[int]float64) float64 { return over(m, m) }
+
+// over is the mean of a part over the blocks of a whole: what is unknown in some of them
+// is in the rest of those. NaN where it is unknown in all.
+func over(part, whole map[int]float64) float64 {
+	sum, n := 0.0, 0
+	for _, b := range slices.Sorted(maps.Keys(part)) {
+		if _, ok := whole[b]; ok {
+			sum += part[b]
+			n++
+		}
+	}
+	if n == 0 {
 		return math.NaN()
 	}
-	return stats.Median(slices.Collect(maps.Values(m)))
+	return sum / float64(len(whole))
 }
 
 // negated turns a change of a duration into a gain.
@@ -217,9 +235,35 @@ func (s *logDevice) others(cell int) string {
 	return strings.Join(parts, ", ")
 }
 
-// emulated reports whether a level stands for a device that is not there.
+// emulated reports whether a level stands for a device that is not there. The record's
+// evidence is that of comparisons, and says so of all levels only where no level does.
 func (s *logDevice) emulated(level string) bool {
-	return s.x.Evidence == result.Emulated || strings.HasPrefix(s.x.Context[s.factor.Name+" "+level], string(result.Emulated))
+	if s.standsIn(level) {
+		return true
+	}
+	return s.x.Evidence == result.Emulated && !slices.ContainsFunc(s.factor.Levels, s.standsIn)
+}
+
+// standsIn reports whether the record says that a level is emulated.
+func (s *logDevice) standsIn(level string) bool {
+	return strings.HasPrefix(s.x.Context[s.factor.Name+" "+level], string(result.Emulated))
+}
+
+// evidence labels the figures of all levels.
+func (s *logDevice) evidence() string {
+	emulated := 0
+	for _, l := range s.factor.Levels {
+		if s.emulated(l) {
+			emulated++
+		}
+	}
+	switch emulated {
+	case 0:
+		return string(s.x.Evidence)
+	case len(s.factor.Levels):
+		return string(result.Emulated)
+	}
+	return string(result.Measured) + " where no device is marked as emulated"
 }
 
 // volatile reports whether nothing on a level's device survives a power cut.

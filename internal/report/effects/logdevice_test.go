@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 
@@ -112,7 +113,7 @@ func TestLogDeviceFromTheSlowest(t *testing.T) {
 		t.Errorf("parts %+v", s.parts)
 	}
 	text := fmt.Sprint(s.content("").Grids)
-	for _, want := range []string{"san (emulated) to disk", "was in commits"} {
+	for _, want := range []string{"san (emulated) to disk", "was in commits, or waited"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in %s", want, text)
 		}
@@ -158,4 +159,63 @@ func TestLogDeviceOfAnOddRecord(t *testing.T) {
 	}
 	x.Factors, x.Contrasts = nil, nil
 	_ = newLogDevice(analysis.Analyse(x, runs, nil), runs).json()
+}
+
+// Parts add up to the run time that is shown, whatever its distribution, with what is
+// unknown in some blocks, and where they overlap.
+func TestLogPartsAddUp(t *testing.T) {
+	x, runs := logRecord(8, 0.1, 0.2)
+	x.Responses[0].Name = "duration"
+	part := func(name string) result.Response {
+		return result.Response{Name: name, Title: name, Unit: "s", Better: "lower", Compare: result.Difference, Margin: 1}
+	}
+	x.Responses = append(x.Responses[:1], part("part_application"), part("part_log_wait"), part("part_locks"), part("part_unexplained"))
+	for i := range runs {
+		d := []float64{1, 9, 2, 30}[runs[i].Block%4]
+		runs[i].Values = map[string]float64{"duration": d, "part_application": 0.5, "part_log_wait": d / 2, "part_locks": 0.1, "part_unexplained": d/2 - 0.6}
+		if runs[i].Block == 3 { // its time is in the rest
+			delete(runs[i].Values, "part_locks")
+			runs[i].Values["part_unexplained"] = d/2 - 0.5
+		}
+		if runs[i].Cell == 1 {
+			runs[i].Values["part_log_wait"] += 0.25
+		}
+	}
+	s := newLogDevice(analysis.Analyse(x, runs, &result.End{Blocks: 8}), runs).(*logDevice)
+	for _, c := range s.rows[0].cells {
+		sum := 0.0
+		for _, p := range c.parts {
+			sum += p
+		}
+		if math.Abs(c.mean-10.5) > 1e-9 || math.Abs(sum+c.rest-c.mean) > 1e-9 || math.Abs(c.rest+[]float64{0, 0.25}[map[string]int{"fast": 1}[c.level]]) > 1e-9 {
+			t.Errorf("%s: %g s, parts of %g s and a rest of %g s", c.level, c.mean, sum, c.rest)
+		}
+	}
+	grids := s.content("").Grids
+	last := grids[len(grids)-1].Rows
+	if got := last[len(last)-1]; got.Label != "counted twice" || got.Cells[1][0] != "-250 ms" {
+		t.Errorf("%+v", got)
+	}
+}
+
+// Only levels that are emulated are called so, whatever the comparisons rest on.
+func TestLogDeviceEmulated(t *testing.T) {
+	for _, c := range []struct {
+		evidence result.Evidence
+		disk     string
+		heads    string
+		label    string
+	}{
+		{result.Measured, "/log", "[disk fast]", "blocks, measured. "},
+		{result.Emulated, "emulated: each sync takes 1ms longer", "[disk (emulated) fast]", "blocks, measured where no device is marked as emulated. "},
+		{result.Measured, "emulated: each sync takes 1ms longer", "[disk (emulated) fast]", "blocks, measured where no device is marked as emulated. "},
+		{result.Emulated, "/log", "[disk (emulated) fast (emulated)]", "blocks, emulated. "},
+	} {
+		x, runs := logRecord(8, 0.1, 0.2)
+		x.Evidence, x.Context["log disk"] = c.evidence, c.disk
+		s := newLogDevice(analysis.Analyse(x, runs, &result.End{Blocks: 8}), runs).(*logDevice)
+		if got := fmt.Sprint(s.heads()); got != c.heads || !strings.Contains(s.content("").Lead[0], c.label) {
+			t.Errorf("%+v: %s; %s", c, got, s.content("").Lead[0])
+		}
+	}
 }

@@ -19,8 +19,8 @@ func (s *logDevice) content(string) content {
 		out.Told = append(out.Told, fmt.Sprintf("Warning: %s gained more than the job waited for its log where it was, beyond both intervals. "+
 			"Something else changed with the device; do not trust this gain.", strings.Join(list, "; ")))
 	}
-	out.Lead = []string{fmt.Sprintf("Medians of the blocks, %s. Gains are paired within blocks: the part of the time with %s %s that was saved. "+
-		"Their %s intervals hold each by itself, not corrected for their number nor for the looks.", s.x.Evidence, s.factor.Name, s.factor.Baseline, confidence(crossAlpha))}
+	out.Lead = []string{fmt.Sprintf("Means of the blocks, %s. Gains are paired within blocks: the part of the time with %s %s that was saved. "+
+		"Their %s intervals hold each by itself, not corrected for their number nor for the looks.", s.evidence(), s.factor.Name, s.factor.Baseline, confidence(crossAlpha))}
 	out.Grids = append(out.Grids, s.runTimes())
 	if s.write != nil {
 		out.Grids = append(out.Grids, s.logWrites())
@@ -87,7 +87,7 @@ func (r *logRow) at(level string, cell func(r *logRow, c *logCell) gridCell) gri
 
 func (s *logDevice) runTimes() grid {
 	return s.table("Run times", "", func(r *logRow, c *logCell) gridCell {
-		out := gridCell{result.Format(c.median, s.duration.Unit)}
+		out := gridCell{result.Format(c.mean, s.duration.Unit)}
 		if c.level == s.factor.Baseline {
 			return append(out, fmt.Sprintf("baseline, n = %d", c.n))
 		}
@@ -109,7 +109,7 @@ func (s *logDevice) logWrites() grid {
 
 // waits are the parts of the time with each device.
 func (s *logDevice) waits(r *logRow) grid {
-	g := grid{Title: "What the time went to, " + r.name, Lead: "Seconds of a run, and their share of it.", Corner: "part", Head: s.heads()}
+	g := grid{Title: "What the time went to, " + r.name, Lead: "Seconds of a run, and their share of it: they add up to the run times above.", Corner: "part", Head: s.heads()}
 	for p := range s.parts {
 		row := gridRow{Label: strings.TrimPrefix(label(&s.parts[p]), "Part of the elapsed time: ")}
 		for _, l := range s.factor.Levels {
@@ -117,19 +117,47 @@ func (s *logDevice) waits(r *logRow) grid {
 				if math.IsNaN(c.parts[p]) {
 					return gridCell{"unknown"}
 				}
-				return gridCell{result.Format(c.parts[p], "s"), percentOf(c.parts[p] / c.median)}
+				return c.part(c.parts[p])
 			}))
 		}
 		g.Rows = append(g.Rows, row)
 	}
+	rests := func(name string, of func(c *logCell) float64) {
+		row, some := gridRow{Label: name}, false
+		for _, l := range s.factor.Levels {
+			row.Cells = append(row.Cells, r.at(l, func(_ *logRow, c *logCell) gridCell {
+				some = some || of(c) != 0
+				return c.part(of(c))
+			}))
+		}
+		if some {
+			g.Rows = append(g.Rows, row)
+		}
+	}
+	rests("in none of these", func(c *logCell) float64 { return max(0, c.unaccounted()) })
+	rests("counted twice", func(c *logCell) float64 { return min(0, c.unaccounted()) })
 	return g
+}
+
+// part is one of a duration.
+func (c *logCell) part(v float64) gridCell {
+	return gridCell{result.Format(v, "s"), percentOf(v / c.mean)}
+}
+
+// unaccounted is the rest, or 0 where rounding alone makes it.
+func (c *logCell) unaccounted() float64 {
+	const least = 1e-4 // of the duration: no share is printed finer
+	if math.Abs(c.rest) < least*c.mean {
+		return 0
+	}
+	return c.rest
 }
 
 // bounds set each gain beside the most that it could be.
 func (s *logDevice) bounds() grid {
 	what := "waited for its log"
 	if s.share.Name == inCommits {
-		what = "was in commits"
+		what = "was in commits, or waited for its log elsewhere,"
 	}
 	g := grid{Title: "Gain measured against gain bounded", Corner: "device",
 		Lead: fmt.Sprintf("The bound is the share of its time that the job %s on the device that the log comes from: no other gives more.", what),
@@ -196,6 +224,7 @@ type logJSONCell struct {
 	LogWrite *float64            `json:"log_write"`
 	LogShare *float64            `json:"log_share"`
 	Parts    map[string]*float64 `json:"parts"`
+	Rest     *float64            `json:"rest"`
 	Gain     *logJSONInterval    `json:"gain"`
 	AtMost   *logJSONInterval    `json:"at_most"`
 	Exceeds  bool                `json:"exceeds"`
@@ -230,7 +259,7 @@ func (s *logDevice) json() any {
 	for _, r := range s.rows {
 		for i := range r.cells {
 			c := &r.cells[i]
-			one := logJSONCell{At: r.name, Level: c.level, Emulated: s.emulated(c.level), N: c.n, Duration: result.Finite(c.median), LogWrite: result.Finite(c.write),
+			one := logJSONCell{At: r.name, Level: c.level, Emulated: s.emulated(c.level), N: c.n, Duration: result.Finite(c.mean), Rest: result.Finite(c.rest), LogWrite: result.Finite(c.write),
 				LogShare: result.Finite(c.share), Parts: map[string]*float64{}}
 			for p := range s.parts {
 				one.Parts[s.parts[p].Name] = result.Finite(c.parts[p])

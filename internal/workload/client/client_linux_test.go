@@ -202,6 +202,7 @@ func TestRefuses(t *testing.T) {
 		{map[string]any{"log_dir": "/proc/self"}, "which the kernel makes up"},
 		{map[string]any{"log_dir": file}, "not a directory"},
 		{map[string]any{"log_dir": "nowhere"}, "does not exist"},
+		{map[string]any{"log_dir": "delay:20ms"}, "slowed ones are for levels of a study"},
 		{map[string]any{"dsn": "postgres://ann:s3cr3t@db/erp"}, "has a password"},
 		{map[string]any{"dsn": "mariadb://ann@db/erp"}, "write engine=mariadb"},
 		{map[string]any{"dsn": "mariadb://ann@db/erp", "engine": embedded}, "has no server"},

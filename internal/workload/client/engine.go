@@ -59,7 +59,9 @@ type counters struct {
 	queued    counter // the session waited for a CPU, s
 	logWrites counter
 	logSyncs  counter
-	logIO     counter // writing and syncing the log, s
+	logIO     counter // writing and syncing the log, by whichever process did it, s
+	logElse   counter // the session waited for the log outside of commits, s
+	logFull   counter // times that it did, where nothing tells how long
 	logBytes  counter
 	dataReads counter // waiting for blocks that are in no memory, s
 	locks     counter // waiting for a lock that another session or a thread of the server has, s
@@ -75,13 +77,13 @@ func (c counters) since(b counters) counters {
 		return counter{max(0, a.value-b.value), a.why}
 	}
 	return counters{sub(c.cpu, b.cpu), sub(c.session, b.session), sub(c.queued, b.queued), sub(c.logWrites, b.logWrites), sub(c.logSyncs, b.logSyncs),
-		sub(c.logIO, b.logIO), sub(c.logBytes, b.logBytes), sub(c.dataReads, b.dataReads), sub(c.locks, b.locks), sub(c.others, b.others)}
+		sub(c.logIO, b.logIO), sub(c.logElse, b.logElse), sub(c.logFull, b.logFull), sub(c.logBytes, b.logBytes), sub(c.dataReads, b.dataReads), sub(c.locks, b.locks), sub(c.others, b.others)}
 }
 
 // unknown has nothing, for one reason.
 func unknown(why string) counters {
 	c := counter{why: why}
-	return counters{c, c, c, c, c, c, c, c, c, c}
+	return counters{c, c, c, c, c, c, c, c, c, c, c, c}
 }
 
 func known(v float64) counter { return counter{value: v} }

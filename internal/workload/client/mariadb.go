@@ -251,7 +251,16 @@ func (e *mariadbEngine) counters(ctx context.Context) (c counters, err error) {
 	}
 	c.locks = known(locked / 1000)
 	c.others.why = "MariaDB does not tell"
+	switch full, err := e.status(ctx, "Innodb_log_waits"); {
+	case errors.Is(err, sql.ErrNoRows):
+		c.logFull.why = "this version does not count it"
+	case err != nil:
+		return c, err
+	default:
+		c.logFull = known(full)
+	}
 	c.logSyncs.why = "MariaDB does not tell"
+	c.logElse.why = "MariaDB does not time it"
 	c.logIO.why = "MariaDB does not time its redo log"
 	c.dataReads.why = "MariaDB does not time it"
 	return c, nil

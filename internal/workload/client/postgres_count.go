@@ -34,7 +34,7 @@ func (e *postgresEngine) counters(ctx context.Context) (c counters, err error) {
 			c.queued = counter{why: "this kernel does not tell"}
 		}
 	}
-	c.locks, c.others = e.watched.counted()
+	c.locks, c.others, c.logElse = e.watched.counted()
 	if e.version < 150000 {
 		old := counter{why: "takes PostgreSQL 15 or later"}
 		c.logWrites, c.logSyncs, c.logIO, c.logBytes, c.dataReads = old, old, old, old, old

@@ -2,6 +2,7 @@ package client
 
 import (
 	"database/sql"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -27,6 +28,7 @@ func shortDir(t *testing.T) string {
 // remote is a server that stands for the user's: its address, and what it holds.
 type remote struct {
 	engine, dsn string
+	precious    string // the table's name in its words
 	exec        func(sql string)
 	schemas     func() []string
 }
@@ -66,7 +68,7 @@ func remotes(t *testing.T) []remote {
 		return out
 	}
 	return []remote{
-		{inPostgres, "host=" + pg.SocketDir() + " port=5432 user=" + postgres.Role + " dbname=" + postgres.Database, func(sql string) {
+		{inPostgres, "host=" + pg.SocketDir() + " port=5432 user=" + postgres.Role + " dbname=" + postgres.Database, "table foreign_data.precious", func(sql string) {
 			if _, err := conn.Exec(t.Context(), sql); err != nil {
 				t.Fatal(err)
 			}
@@ -79,7 +81,7 @@ func remotes(t *testing.T) []remote {
 			defer rows.Close()
 			return list(rows)
 		}},
-		{inMariaDB, "mariadb://hostlab@/?socket=" + maria.SocketDir() + "/mariadb.sock", func(sql string) {
+		{inMariaDB, "mariadb://hostlab@/?socket=" + maria.SocketDir() + "/mariadb.sock", "precious", func(sql string) {
 			if _, err := db.Exec(sql); err != nil {
 				t.Fatal(err)
 			}
@@ -128,7 +130,7 @@ func TestRemote(t *testing.T) {
 				}
 			}
 			_, err := Copy{}.Open(t.Context(), workload.Config{Params: values(t, Copy{}, map[string]any{"engine": r.engine, "dsn": r.dsn, "schema": "foreign_data"}), Work: t.TempDir()})
-			if err == nil || !strings.Contains(err.Error(), "holds data of others (precious)") || strings.Contains(err.Error(), "\n") {
+			if err == nil || !strings.Contains(err.Error(), "holds data of others ("+r.precious+")") || strings.Contains(err.Error(), "\n") {
 				t.Errorf("foreign data: %v", err)
 			}
 			// What somebody put into our schema meanwhile stays.
@@ -145,6 +147,37 @@ func TestRemote(t *testing.T) {
 				t.Error(got)
 			}
 		})
+	}
+}
+
+// Objects that are in no list of tables keep a schema from being taken, too.
+func TestOddObjects(t *testing.T) {
+	r := remotes(t)[0]
+	for name, text := range map[string]string{
+		"collation":            "CREATE COLLATION %s.odd FROM \"C\"",
+		"conversion":           "CREATE CONVERSION %s.odd FOR 'LATIN1' TO 'UTF8' FROM iso8859_1_to_utf8",
+		"operator":             "CREATE OPERATOR %s.### (LEFTARG = integer, RIGHTARG = integer, FUNCTION = int4pl)",
+		"text search":          "CREATE TEXT SEARCH CONFIGURATION %s.odd (COPY = pg_catalog.simple)",
+		"type":                 "CREATE DOMAIN %s.odd AS integer",
+		"function":             "CREATE FUNCTION %s.odd() RETURNS integer LANGUAGE sql AS 'SELECT 1'",
+		"nothing, with rights": "ALTER DEFAULT PRIVILEGES IN SCHEMA %s GRANT SELECT ON TABLES TO PUBLIC",
+	} {
+		schema := "odd_" + strings.NewReplacer(" ", "_", ",", "").Replace(name)
+		r.exec("CREATE SCHEMA " + schema)
+		r.exec(fmt.Sprintf(text, schema))
+		s, err := Copy{}.Open(t.Context(), workload.Config{Params: values(t, Copy{}, map[string]any{"dsn": r.dsn, "schema": schema}), Work: t.TempDir()})
+		if err == nil {
+			if err := s.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+		if strings.HasPrefix(name, "nothing") {
+			if err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		} else if err == nil || !strings.Contains(err.Error(), "holds data of others ("+name) {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
 

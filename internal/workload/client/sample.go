@@ -20,7 +20,7 @@ func sample(t *timing, c counters, embedded bool) workload.Sample {
 	d, commit, calls := t.duration.Seconds(), t.commit(), t.inDatabase()
 	out := workload.Sample{Operations: int64(len(t.commits)), Latency: latency.Distribution("commit", t.commits), Missing: map[string]string{}, Zero: map[string]string{}}
 	out.Values = map[string]float64{"duration": d, "rows_per_s": float64(t.rows) / d, "app_time": max(0, d-calls), "db_time": calls, "read_time": t.read.Seconds(),
-		"write_time": t.write.Seconds(), "commit_wait": commit, "log_gain_bound": commit / d}
+		"write_time": t.write.Seconds(), "commit_wait": commit}
 	set := func(name string, c counter) {
 		if c.why != "" {
 			out.Missing[name] = c.why
@@ -56,8 +56,9 @@ func sample(t *timing, c counters, embedded bool) workload.Sample {
 	default:
 		out.Values["app_cpu"] = t.cpu.Seconds()
 	}
-	parts(t, c, embedded, &out)
-	out.Values["log_share"] = out.Values["part_log_wait"] / d
+	most := mostOfLog(t, c, embedded)
+	parts(t, c, embedded, most, &out)
+	out.Values["log_share"], out.Values["log_gain_bound"] = out.Values["part_log_wait"]/d, most/d
 	for _, name := range []string{"part_data_reads", "part_locks", "part_other_waits", "part_unexplained"} {
 		out.Zero[name] = "compare = \"difference\" takes it"
 	}
@@ -78,10 +79,29 @@ func average(c counters) counter {
 	return counter{why: "the log was not written"}
 }
 
+// mostOfLog is the most of a job's time, s, that can have been a wait for its log: all
+// of the commits, and what other statements waited. Where nothing tells that, it is all
+// of their time in which the session had no CPU.
+func mostOfLog(t *timing, c counters, embedded bool) float64 {
+	commit, calls := t.commit(), t.inDatabase()
+	switch {
+	case c.logElse.why == "":
+		return min(calls, commit+c.logElse.value)
+	case c.logFull.why == "" && c.logFull.value == 0:
+		return commit
+	case embedded && t.hasCPU:
+		return max(commit, calls-t.inCalls.Seconds())
+	case c.session.why == "" && !embedded:
+		return max(commit, calls-c.session.value)
+	}
+	return calls
+}
+
 // parts splits the elapsed time. What one source says twice is counted once: CPU time
 // of the driver is the application's, and a log wait that nobody times is that of the
-// commits, without the CPU time that is known of them.
-func parts(t *timing, c counters, embedded bool, out *workload.Sample) {
+// commits, without the CPU time that is known of them. The time that the server was
+// writing its log is no wait where the session had a CPU, or did not wait for it.
+func parts(t *timing, c counters, embedded bool, most float64, out *workload.Sample) {
 	app := out.Values["app_time"]
 	session, logWait := c.session, c.logIO
 	if embedded {
@@ -94,30 +114,35 @@ func parts(t *timing, c counters, embedded bool, out *workload.Sample) {
 	if logWait.why != "" {
 		logWait = known(max(0, t.commit()-t.inCommits.Seconds()))
 	}
-	logWait.value = min(logWait.value, out.Values["db_time"])
-	rest := t.duration.Seconds() - app - logWait.value
-	out.Values["part_application"], out.Values["part_log_wait"] = app, logWait.value
-	// What is sampled, and a wait for a CPU, may fall into what is counted already, as
-	// behind a sync: both take no more than what is left.
+	if c.logElse.why == "" { // a new segment of the log is in no counter
+		logWait.value = max(logWait.value, c.logElse.value)
+	}
+	logWait.value = min(logWait.value, most)
+	rest, twice := t.duration.Seconds(), 0.0
+	// What is told of one moment twice, as of the CPU time of a sync, or by a wait for a
+	// CPU behind one, is counted where it is known best: each takes no more than what is
+	// left, so that the parts add up.
 	for _, p := range []struct {
 		name    string
 		counter counter
 		counted bool
-	}{{"part_database_cpu", session, true}, {"part_data_reads", c.dataReads, true}, {"part_locks", c.locks, false}, {"part_other_waits", either(c.queued, c.others), false}} {
+	}{{"part_application", known(app), true}, {"part_database_cpu", session, true}, {"part_log_wait", logWait, true}, {"part_data_reads", c.dataReads, true},
+		{"part_locks", c.locks, false}, {"part_other_waits", either(c.queued, c.others), false}} {
 		if p.counter.why != "" {
 			out.Missing[p.name] = p.counter.why
 			continue
 		}
-		if !p.counted {
-			p.counter.value = min(p.counter.value, max(0, rest))
+		v := min(p.counter.value, rest)
+		if p.counted {
+			twice += p.counter.value - v
 		}
-		out.Values[p.name] = p.counter.value
-		rest -= p.counter.value
+		out.Values[p.name] = v
+		rest -= v
 	}
-	if rest < -overlap*t.duration.Seconds() {
-		out.Warnings = append(out.Warnings, fmt.Sprintf("the parts of the elapsed time exceed it by %.0f %%: some of it was counted twice", -100*rest/t.duration.Seconds()))
+	if twice > overlap*t.duration.Seconds() {
+		out.Warnings = append(out.Warnings, fmt.Sprintf("the parts of the elapsed time exceed it by %.0f %%: some of it was counted twice", 100*twice/t.duration.Seconds()))
 	}
-	out.Values["part_unexplained"] = max(0, rest)
+	out.Values["part_unexplained"] = rest
 }
 
 // either is the sum of what is known of two; unknown where neither is.
@@ -142,7 +167,7 @@ func Parts(values map[string]float64) (out []explain.Part) {
 	}{
 		{explain.Application, "part_application", "the job's clock outside of calls, and CPU time of the driver"},
 		{explain.DatabaseCPU, "part_database_cpu", "CPU time of the session (schedstat)"},
-		{explain.LogWait, "part_log_wait", "the server's log timing; commits where it has none"},
+		{explain.LogWait, "part_log_wait", "the server's log timing, as far as the session can have waited; commits where it has none"},
 		{explain.DataReads, "part_data_reads", "the server's block timing"},
 		{explain.Locks, "part_locks", "samples of the session; InnoDB's own count"},
 		{explain.OtherWaits, "part_other_waits", "the session's wait for a CPU (schedstat), and samples of other waits"},

@@ -166,9 +166,10 @@ func (p pgSchemas) find(ctx context.Context, name string) (ours, objects []strin
 			ours = append(ours, n)
 		}
 	}
-	objects, err = column("SELECT c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = $1 UNION ALL " +
-		"SELECT p.proname FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace WHERE n.nspname = $1 UNION ALL " +
-		"SELECT t.typname FROM pg_type t JOIN pg_namespace n ON n.oid = t.typnamespace WHERE n.nspname = $1 AND t.typrelid = 0 AND t.typelem = 0")
+	// Whatever kind of object there is in a schema depends on it. Rights that new objects
+	// would be given are none.
+	objects, err = column("SELECT coalesce(pg_describe_object(classid, objid, 0), 'an object') FROM pg_depend " +
+		"WHERE refclassid = 'pg_namespace'::regclass AND classid <> 'pg_default_acl'::regclass AND refobjid = (SELECT oid FROM pg_namespace WHERE nspname = $1) ORDER BY 1")
 	return ours, objects, exists, err
 }
 

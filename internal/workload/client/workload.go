@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"regexp"
+	"strings"
 
 	"hostlab/internal/dsn"
 	"hostlab/internal/workload"
@@ -41,7 +42,7 @@ func params(work string) []workload.Param {
 		{Name: "engine", Kind: workload.String, Default: inPostgres, Choices: []string{inPostgres, inMariaDB, embedded}, Help: "a private PostgreSQL or MariaDB, or SQLite in this program"},
 		{Name: "mode", Kind: workload.String, Default: application, Choices: []string{application, server}, Help: "packages through the application, or one statement a table in the server"},
 		{Name: "size", Kind: workload.String, Default: large, Choices: []string{small, large}, Help: "of the client: 9,960 or 99,600 rows"},
-		{Name: "rows", Kind: workload.Int, Default: int64(0), Max: 1e8, Help: "of the client; 0: by size"},
+		{Name: "rows", Kind: workload.Int, Default: int64(0), Max: 1e8, Over: "size", Help: "of the client; 0: by size"},
 		{Name: "tables", Kind: workload.Int, Default: int64(46), Min: 1, Max: 99, Help: "over which the rows are spread"},
 		{Name: "package", Kind: workload.Int, Default: int64(200), Min: 1, Max: 100_000, Help: "rows of a package, each with a commit"},
 	}
@@ -69,7 +70,7 @@ func responses() []workload.Response {
 		low("commit_wait", "Time in commits"),
 		low("commit_p50", "Median commit"),
 		low("commit_p99", "99th percentile of a commit"),
-		{Name: "log_gain_bound", Title: "Share of the elapsed time in commits: the most that a faster log can give", Better: "lower"},
+		{Name: "log_gain_bound", Title: "Share of the elapsed time in commits and in other waits for the log: the most that a faster log can give", Better: "lower"},
 		{Name: "log_share", Title: "Share of the elapsed time that waits for the log", Better: "lower"},
 		{Name: "log_writes", Title: "Writes of the log", Better: "lower"},
 		low("log_write_avg", "Average log write with its sync"),
@@ -91,7 +92,8 @@ const common = " Tables (46, of 5, 15 or 40 fields, with none to three secondary
 	"analysed and checkpointed. Afterwards the rows of both clients are checked against the seed. The database is a PostgreSQL or MariaDB of its own, which takes the programs of " +
 	"either, is reached through a Unix socket only, never runs as root, and is removed afterwards; SQLite in this program (write-ahead log, synchronous full); or with dsn " +
 	"one of yours, where it works in a schema of its own. With log_dir a private server's log lies in another directory: the same data, restarted in between. " +
-	"log_gain_bound is the share of the elapsed time in commits, which a faster log cannot give more than. It is one session: group commit is not in it."
+	"log_gain_bound is the share of the elapsed time in commits, and in waits for the log within other statements: a faster log gives no more. PostgreSQL tells those by samples; " +
+	"where nothing tells them, they are all of the statements' time without a CPU. It is one session: group commit is not in it."
 
 // Describe implements workload.Workload.
 func (Copy) Describe() workload.Description {
@@ -150,6 +152,10 @@ func check(p workload.Values) error {
 		errs = append(errs, &workload.ParamError{Name: name, Text: text, Hint: hint})
 	}
 	name, engine := p.String("schema"), p.String("engine")
+	if dir := p.String("log_dir"); strings.HasPrefix(dir, "delay:") {
+		wrong("log_dir", dir+" is no directory: slowed ones are for levels of a study", "give it to one, as in 'hostlab run log-device --set level.delay="+dir+"'")
+		return errors.Join(errs...)
+	}
 	if p.String("dsn") == "" {
 		if name != "" {
 			wrong("schema", "is for a server that dsn names", "leave it out, or give dsn")

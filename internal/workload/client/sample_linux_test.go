@@ -1,0 +1,58 @@
+package client
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"hostlab/internal/delayfs"
+	"hostlab/internal/workload"
+	"hostlab/internal/workload/worker"
+)
+
+// TestMain serves slow directories, in a process of their own.
+func TestMain(m *testing.M) {
+	worker.Main(delayfs.Jobs())
+	os.Exit(m.Run())
+}
+
+// One statement fills more than a segment of the log: it syncs the full one and makes
+// the next before any commit, so that the commit alone bounds nothing.
+func TestStatementsThatWaitForTheLog(t *testing.T) {
+	if why := delayfs.Lacking(); why != "" {
+		t.Log("no slow device here: " + why)
+		return
+	}
+	base := t.TempDir()
+	at, behind := filepath.Join(base, "at"), filepath.Join(base, "behind")
+	for _, dir := range []string{at, behind} {
+		if err := os.Mkdir(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const each = 300 * time.Millisecond
+	m, err := delayfs.New(t.Context(), behind, at, each)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := m.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	given := map[string]any{"mode": server, "log_dir": at, "tables": int64(1), "rows": int64(120_000)}
+	s := begin(t, Copy{}, given)
+	got, err := s.Run(t.Context(), workload.Request{Params: values(t, Copy{}, given), Seed: 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := got.Values
+	if v["log_bytes"] < 17<<20 {
+		t.Fatalf("%g bytes of log fill no segment: the test needs more rows", v["log_bytes"])
+	}
+	if most := v["log_gain_bound"] * v["duration"]; most < v["commit_wait"]+each.Seconds()/2 || v["log_share"] > v["log_gain_bound"] {
+		t.Errorf("at most %g s of %g s, %g s in the commit: the statement's waits are not in it (log's I/O %g s)", most, v["duration"], v["commit_wait"], v["log_io"])
+	}
+	t.Logf("%.0f B: duration %.2f s, commit %.2f s, bound %.3f, share %.3f, log_io %.2f s, unexplained %.2f s, others %.2f s", v["log_bytes"], v["duration"], v["commit_wait"], v["log_gain_bound"], v["log_share"], v["log_io"], v["part_unexplained"], v["part_other_waits"])
+}

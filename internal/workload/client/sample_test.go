@@ -1,0 +1,79 @@
+package client
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"hostlab/internal/explain"
+)
+
+// The bound takes in what statements waited for the log outside of commits, is never
+// below the wait for the log that is shown, and parts add up to the time.
+func TestBound(t *testing.T) {
+	why := counter{why: "not told"}
+	timed := func() *timing { // 10 s: 2 of the application, 1 of reads, 5 of writes, 2 in four commits
+		return &timing{duration: 10 * time.Second, read: time.Second, write: 5 * time.Second, commits: []float64{0.5, 0.5, 0.5, 0.5}, hasCPU: true, inCalls: 500 * time.Millisecond}
+	}
+	for name, c := range map[string]struct {
+		counters func(*counters)
+		embedded bool
+		bound    float64
+		log      float64
+	}{
+		"in commits only":                      {func(c *counters) { c.logElse, c.logIO, c.session = known(0), known(1.5), known(3) }, false, 0.2, 1.5},
+		"in statements too":                    {func(c *counters) { c.logElse, c.logIO, c.session = known(3), known(4), known(3) }, false, 0.5, 4},
+		"written behind the session's back":    {func(c *counters) { c.logElse, c.logIO, c.session = known(0.5), known(8), known(1) }, false, 0.25, 2.5},
+		"a new segment, which no counter has":  {func(c *counters) { c.logElse, c.logIO, c.session = known(3), known(1), known(2) }, false, 0.5, 3},
+		"more samples than time":               {func(c *counters) { c.logElse, c.logIO, c.session = known(30), known(30), known(2) }, false, 0.8, 5.5},
+		"no samples":                           {func(c *counters) { c.logIO, c.session = known(4), known(3) }, false, 0.5, 4},
+		"nothing is told":                      {func(*counters) {}, false, 0.8, 2},
+		"a log that was never full":            {func(c *counters) { c.logFull, c.session = known(0), known(3) }, false, 0.2, 2},
+		"a log that was full, for who knows":   {func(c *counters) { c.logFull, c.session = known(7), known(3) }, false, 0.5, 2},
+		"in this program":                      {func(*counters) {}, true, 0.75, 2},
+		"the CPU time of syncs is not of both": {func(c *counters) { c.logElse, c.logIO, c.session = known(6), known(6), known(5) }, false, 0.8, 2.5},
+	} {
+		t.Run(name, func(t *testing.T) {
+			all := counters{why, why, why, why, why, why, why, why, why, why, why, why}
+			c.counters(&all)
+			got := sample(timed(), all, c.embedded)
+			v, sum := got.Values, 0.0
+			if math.Abs(v["log_gain_bound"]-c.bound) > 1e-9 || math.Abs(v["part_log_wait"]-c.log) > 1e-9 {
+				t.Errorf("bound %g, expected %g; log %g s, expected %g s", v["log_gain_bound"], c.bound, v["part_log_wait"], c.log)
+			}
+			if v["log_share"] > v["log_gain_bound"]+1e-9 || v["log_gain_bound"] < v["commit_wait"]/v["duration"] {
+				t.Errorf("share %g, bound %g, commits %g s", v["log_share"], v["log_gain_bound"], v["commit_wait"])
+			}
+			for _, p := range Parts(v) {
+				if sum += p.Seconds; p.Seconds < 0 {
+					t.Errorf("%+v", p)
+				}
+			}
+			if math.Abs(sum-v["duration"]) > 1e-9 {
+				t.Errorf("parts add up to %g s: %+v", sum, Parts(v))
+			}
+		})
+	}
+}
+
+// What was seen counts as a wait for the log only outside of commits, which are timed.
+func TestSeen(t *testing.T) {
+	for _, c := range []struct {
+		seen seen
+		want bool
+	}{
+		{seen{explain.LogWait, "IO:WALSync", false}, true},
+		{seen{explain.LogWait, "LWLock:WALWrite", false}, true},
+		{seen{explain.Locks, "LWLock:WALInsert", false}, true},
+		{seen{explain.Locks, "LWLock:WALInsert", true}, false},
+		{seen{explain.LogWait, "IO:WALSync", true}, false},
+		{seen{explain.Locks, "Lock:tuple", false}, false},
+		{seen{explain.DatabaseCPU, "", false}, false},
+	} {
+		w := watched{sums: map[explain.PartName]float64{}}
+		w.add(c.seen, 0.5)
+		if _, _, log := w.counted(); (log.value == 0.5) != c.want {
+			t.Errorf("%+v: %g s of log", c.seen, log.value)
+		}
+	}
+}
