@@ -181,7 +181,7 @@ var scenes = []scene{
 		for _, n := range cpus {
 			s.put("0", cpu+"/cpu"+n+"/online")
 		}
-		s.hostlab(1, "not there", "verify")
+		s.hostlab(1, "offline", "verify")
 		s.hostlab(1, "stays in the journal", "revert")
 		for _, n := range cpus {
 			s.put("1", cpu+"/cpu"+n+"/online")
