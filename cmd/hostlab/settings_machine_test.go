@@ -135,7 +135,7 @@ func TestRevertOfRootsChanges(t *testing.T) {
 
 // A set that holds a setting in the foreground keeps nobody from changing and reverting others.
 func TestHeldInTheForeground(t *testing.T) {
-	root, write := recordedTree(t, "intel-core-cst")
+	root, write := recordedTree(t, "smt-off")
 	write("dev/cpu_dma_latency", "\x00\x94\x35\x77")
 	ctx, end := context.WithCancel(context.Background())
 	defer end()

@@ -172,9 +172,9 @@ func minAboveMax(sys *System, step Step, planned func(string) (string, bool)) er
 	if !both {
 		limit, _ = sys.text(file)
 	}
-	lo, errLow := strconv.ParseInt(step.To, 10, 64)
-	hi, errHigh := strconv.ParseInt(limit, 10, 64)
-	if errLow != nil || errHigh != nil || lo <= hi || !both && step.From == step.To {
+	lo, _ := strconv.ParseInt(step.To, 10, 64)
+	hi, err := strconv.ParseInt(limit, 10, 64)
+	if known := err == nil; !known || lo <= hi || !both && step.From == step.To {
 		return nil
 	}
 	text := fmt.Sprintf("%s cannot be %s: max_freq ", label("min_freq", step.Object.Name), showFrequency(step.Object, step.To))

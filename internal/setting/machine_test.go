@@ -134,7 +134,7 @@ func (f machineFS) Hold(path string, value []byte) (io.Closer, error) {
 		return nil, syscall.ENOENT
 	}
 	f.m.held++
-	return hold{f.m}, nil
+	return hold(f), nil
 }
 
 const dmaLatency = "/dev/cpu_dma_latency"
