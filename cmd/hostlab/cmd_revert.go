@@ -39,8 +39,8 @@ A damaged journal, or that of another machine, is refused: --force takes what
 can be read of it, and --forget sets it aside and changes nothing. Without a
 problem, --forget drops all entries and leaves the values as they are.
 
-What root has changed is put back by root alone. cpu_dma_latency is in no journal:
-it ends with the 'hostlab set' in the foreground that holds it.
+What root has changed is put back by root alone. cpu_dma_latency is in no
+journal: it ends with the 'hostlab set' in the foreground that holds it.
 
 Exit status: 0 all is put back, 1 something is not, 2 unusable flag or journal.`,
 		Example: `  hostlab revert --dry-run
