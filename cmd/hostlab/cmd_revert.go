@@ -39,6 +39,9 @@ A damaged journal, or that of another machine, is refused: --force takes what
 can be read of it, and --forget sets it aside and changes nothing. Without a
 problem, --forget drops all entries and leaves the values as they are.
 
+What root has changed is put back by root alone. cpu_dma_latency is in no
+journal: it ends with the 'hostlab set' in the foreground that holds it.
+
 Exit status: 0 all is put back, 1 something is not, 2 unusable flag or journal.`,
 		Example: `  hostlab revert --dry-run
   hostlab revert
@@ -71,6 +74,12 @@ func (o *revertOptions) run(ctx context.Context, std streams) error {
 	if err != nil {
 		return err
 	}
+	return o.putBack(ctx, std, sys, dir, o.at.machineDir(dir))
+}
+
+// putBack puts back what the journal of one directory has. What that of the machine has, where it is
+// another, can only be told.
+func (o *revertOptions) putBack(ctx context.Context, std streams, sys *setting.System, dir, machine string) error {
 	pending, err := setting.Pending(sys, dir)
 	if _, damaged := errors.AsType[*setting.Problem](err); err != nil && (!damaged || !o.force && !o.forget) {
 		return err
@@ -84,12 +93,12 @@ func (o *revertOptions) run(ctx context.Context, std streams) error {
 		if o.owner == "" && !o.dryRun && !o.forget {
 			_ = setting.Tidy(sys, dir) // whoever may not do it has nothing to put back all the same
 		}
-		roots := 0
-		if machine := o.at.machineDir(dir); machine != dir {
-			list, _ := setting.Pending(sys, machine) // whoever may not read it cannot be told
-			roots = len(list)
+		if machine != dir {
+			if err := o.roots(std, sys, machine); err != nil {
+				return err
+			}
 		}
-		return o.nothing(std, all, roots)
+		return o.nothing(std, all)
 	}
 	if o.dryRun {
 		return o.preview(std, sys, dir)
@@ -112,16 +121,46 @@ func (o *revertOptions) owned(list []setting.Entry) (out []setting.Entry) {
 	return out
 }
 
+// roots fails where changes of root's are in force: they are not put back, and whoever asked
+// for it must not take them for it.
+func (o *revertOptions) roots(std streams, sys *setting.System, machine string) error {
+	list, err := setting.Pending(sys, machine)
+	if damaged, ok := errors.AsType[*setting.Problem](err); ok {
+		return fmt.Errorf("nothing of yours to put back, and root's: %w", damaged)
+	}
+	if err != nil {
+		return nil //nolint:nilerr // whoever may not read it cannot be told
+	}
+	list = changed(o.owned(list))
+	if len(list) == 0 {
+		return nil
+	}
+	err = fmt.Errorf("nothing was put back: root has changed %s; run hostlab revert as root", screen.Count(len(list), "object"))
+	if o.format == "text" {
+		return err
+	}
+	p := &setting.Plan{}
+	for _, e := range list {
+		p.Skipped = append(p.Skipped, setting.Skip{Setting: e.Setting, Object: e.Object, Reason: "root has changed it; run as root"})
+	}
+	return errors.Join(writeChange(std.out, o.action(), p, nil, err), err)
+}
+
+// action is what the JSON calls it.
+func (o *revertOptions) action() string {
+	if o.dryRun {
+		return "plan"
+	}
+	return "revert"
+}
+
 // nothing says that there is nothing to put back. That is no failure, as with a journal without
 // entries; whose changes there are is told, since a mistyped owner looks the same.
-func (o *revertOptions) nothing(std streams, all []setting.Entry, roots int) error {
+func (o *revertOptions) nothing(std streams, all []setting.Entry) error {
 	if o.format == "json" {
-		return writeChange(std.out, map[bool]string{true: "plan", false: "revert"}[o.dryRun], nil, nil, nil)
+		return writeChange(std.out, o.action(), nil, nil, nil)
 	}
 	text := "Nothing to put back: no change is in force."
-	if roots > 0 {
-		text = "Nothing of yours to put back. root has changed " + screen.Count(roots, "object") + ": run it as root."
-	}
 	if o.owner != "" {
 		text = "Nothing to put back for the owner " + screen.Clean(o.owner) + ": no change of theirs is in force."
 		var owners []string

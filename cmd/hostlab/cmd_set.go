@@ -243,9 +243,10 @@ func (o *setOptions) apply(ctx context.Context, std streams, sys *setting.System
 	if len(held) == 0 {
 		return nil
 	}
+	hold := j.Leave() // the lock is for changes; nobody has to wait for what is only held
 	fmt.Fprintln(std.err, strings.Join(held, ", ")+" is in force as long as this runs. Ctrl-C ends it.")
 	<-ctx.Done()
-	return nil
+	return hold.Close()
 }
 
 func heldNames(p *setting.Plan) (names []string) {

@@ -86,10 +86,11 @@ func policy(flag, text string, m model.Machine) (model.Policy, error) {
 		}
 		for _, part := range strings.Split(text, ",")[1:] {
 			if !strings.Contains(part, "=") {
-				hint = "; for several policies, repeat --" + flag
+				several := "for several policies, repeat --" + flag
 				if flag == "baseline" {
-					hint = "; there is one baseline"
+					several = "there is one baseline"
 				}
+				return p, usagef("--%s %s: %s; for a parameter of %s, write KEY=VALUE instead of %q", flag, text, several, name, strings.TrimSpace(part))
 			}
 		}
 		return p, usagef("--%s: %w%s", flag, err, hint)

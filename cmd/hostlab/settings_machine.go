@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -106,30 +107,40 @@ func inForce(sys *setting.System, dir string) string {
 	if len(entries) == 0 {
 		return ""
 	}
-	objects, sides, forgotten := map[string]bool{}, 0, 0
-	for _, e := range entries {
-		if e.Forgotten {
-			forgotten++
-			continue
-		}
-		if e.Side != "" {
-			sides++
-			continue
-		}
-		objects[e.Object.Path] = true
-	}
-	if forgotten == len(entries) {
+	list := changed(entries)
+	if len(list) == 0 {
 		return fmt.Sprintf("what was set on %s is gone with the reboot since; 'hostlab revert' strikes it off the journal", entries[0].At.Local().Format("2006-01-02 15:04"))
 	}
 	what := "hostlab set"
 	if e := entries[0]; e.Owner != ownerSet {
 		what = "an experiment's change"
 	}
-	n := len(objects)
-	if n == 0 {
-		n = sides
+	return fmt.Sprintf("%s of %s is still in force: %s; 'hostlab revert' puts back", what, entries[0].At.Local().Format("2006-01-02 15:04"), screen.Count(len(list), "object"))
+}
+
+// changed is one entry for each object that is still changed: of those that were set, or where
+// only these are left, of those that a setting has changed beside it.
+func changed(entries []setting.Entry) []setting.Entry {
+	var set, sides []setting.Entry
+	add := func(list []setting.Entry, e setting.Entry) []setting.Entry {
+		if slices.ContainsFunc(list, func(old setting.Entry) bool { return old.Object.Path == e.Object.Path }) {
+			return list // of another owner
+		}
+		return append(list, e)
 	}
-	return fmt.Sprintf("%s of %s is still in force: %s; 'hostlab revert' puts back", what, entries[0].At.Local().Format("2006-01-02 15:04"), screen.Count(n, "object"))
+	for _, e := range entries {
+		switch {
+		case e.Forgotten:
+		case e.Side != "":
+			sides = add(sides, e)
+		default:
+			set = add(set, e)
+		}
+	}
+	if len(set) == 0 {
+		return sides
+	}
+	return set
 }
 
 // remind writes that line, for commands that measure or judge the host as it is now.

@@ -1,11 +1,15 @@
 package main
 
 import (
+	"bufio"
+	"bytes"
 	"context"
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"hostlab/internal/setting"
@@ -63,5 +67,99 @@ func TestVerifyOfTheMachine(t *testing.T) {
 	}
 	if list, err := verified(sys, own, machine); !errors.As(err, new(*setting.Problem)) || errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("%+v, %v", list, err)
+	}
+}
+
+// Who asks to put back what only root can is told so by the status as well, and how many objects
+// there are as verify counts them.
+func TestRevertOfRootsChanges(t *testing.T) {
+	root, write := recordedTree(t, "intel-core-cst")
+	sys := setting.Local(root)
+	own, machine := filepath.Join(root, "own"), filepath.Join(root, "machine")
+	revert := func(o revertOptions) (status int, stdout string) {
+		t.Helper()
+		if o.format == "" {
+			o.format = "text"
+		}
+		var out, errs bytes.Buffer
+		status, line := outcome(o.putBack(context.Background(), streams{nil, &out, &errs}, sys, own, machine))
+		if strings.Contains(line, "\n") || errs.Len() > 0 {
+			t.Errorf("%q, %q", line, errs.String())
+		}
+		return status, out.String() + line
+	}
+	if status, text := revert(revertOptions{}); status != exitOK || !strings.Contains(text, "no change is in force") {
+		t.Errorf("nothing is set: %d, %s", status, text)
+	}
+	p, err := setting.NewPlan(sys, []setting.Assignment{{Name: "dirty_bytes", Value: "629145600"}, {Name: "swappiness", Value: "10"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	j, err := setting.OpenJournal(sys, machine)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := setting.Apply(context.Background(), sys, j, ownerSet, p, false); err != nil {
+		t.Fatal(err)
+	}
+	if err := j.Close(); err != nil {
+		t.Fatal(err)
+	}
+	const said = "nothing was put back: root has changed 2 objects; run hostlab revert as root"
+	for name, o := range map[string]revertOptions{"plain": {}, "force": {force: true}, "forget": {forget: true}, "dry run": {dryRun: true}, "owner": {owner: ownerSet}} {
+		if status, text := revert(o); status != exitDrifted || text != said {
+			t.Errorf("%s: %d, %s", name, status, text)
+		}
+	}
+	if status, text := revert(revertOptions{format: "json"}); status != exitDrifted || !strings.Contains(text, `"error": "`+said) ||
+		strings.Count(text, `"result": "skipped"`) != 2 || !strings.Contains(text, `"action": "revert"`) {
+		t.Errorf("%d, %s", status, text)
+	}
+	if status, text := revert(revertOptions{owner: "/nowhere"}); status != exitOK {
+		t.Errorf("another owner: %d, %s", status, text)
+	}
+	if list, err := setting.Verify(sys, machine); err != nil || len(list) != 2 {
+		t.Errorf("verify: %v, %v", list, err)
+	}
+	write(bootID, "two") // and all is gone
+	if status, text := revert(revertOptions{}); status != exitOK {
+		t.Errorf("after a reboot: %d, %s", status, text)
+	}
+	if err := os.WriteFile(filepath.Join(machine, "settings.journal"), []byte("x\ny\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if status, text := revert(revertOptions{}); status != exitUsage || !strings.Contains(text, "nothing of yours to put back, and root's: ") {
+		t.Errorf("a damaged journal: %d, %s", status, text)
+	}
+}
+
+// A set that holds a setting in the foreground keeps nobody from changing and reverting others.
+func TestHeldInTheForeground(t *testing.T) {
+	root, write := recordedTree(t, "smt-off")
+	write("dev/cpu_dma_latency", "\x00\x94\x35\x77")
+	ctx, end := context.WithCancel(context.Background())
+	defer end()
+	r, w := io.Pipe()
+	ended := make(chan int, 1)
+	go func() {
+		ended <- run(ctx, []string{"set", "--root", root, "cpu_dma_latency=70us", "swappiness=10", "--yes"}, streams{nil, io.Discard, w})
+		_ = w.Close()
+	}()
+	line, err := bufio.NewReader(r).ReadString('\n')
+	if err != nil || !strings.HasPrefix(line, "cpu_dma_latency is in force as long as this runs") {
+		t.Fatalf("%q, %v", line, err)
+	}
+	for _, args := range []string{"set thp=always --yes", "verify", "revert"} {
+		var out, errs bytes.Buffer
+		if status := run(context.Background(), append(strings.Fields(args), "--root", root), streams{nil, &out, &errs}); status != exitOK {
+			t.Errorf("%s: %d: %s%s", args, status, out.String(), errs.String())
+		}
+	}
+	if len(ended) > 0 {
+		t.Error("it no longer holds")
+	}
+	end()
+	if status := <-ended; status != exitOK {
+		t.Errorf("status %d", status)
 	}
 }

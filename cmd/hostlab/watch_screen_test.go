@@ -168,4 +168,7 @@ func TestWatchServes(t *testing.T) {
 	if !strings.Contains(note.String(), "can be reached from other hosts") {
 		t.Errorf("no warning: %s", note.String())
 	}
+	if !strings.HasPrefix(open.url, "http://0.0.0.0:") {
+		t.Errorf("0.0.0.0 is served at %s: IPv6 was not asked for", open.url)
+	}
 }

@@ -9,6 +9,7 @@ import (
 	"log"
 	"net"
 	"net/http"
+	"net/netip"
 	"time"
 
 	"hostlab/internal/screen"
@@ -20,7 +21,7 @@ func (w *watcher) serve(ctx context.Context, note io.Writer) error {
 	if err != nil {
 		return err
 	}
-	l, err := net.Listen("tcp", addr)
+	l, err := net.Listen(network(addr), addr)
 	if err != nil {
 		if op, ok := errors.AsType[*net.OpError](err); ok {
 			err = op.Err
@@ -43,6 +44,15 @@ func (w *watcher) serve(ctx context.Context, note io.Writer) error {
 	context.AfterFunc(ctx, func() { _ = server.Close() })
 	go func() { _ = server.Serve(l) }() // ends when it is closed, or with the process
 	return nil
+}
+
+// network is tcp4 for an IPv4 address: for 0.0.0.0 under tcp, Go would listen on [::], which is every
+// IPv6 address as well.
+func network(addr string) string {
+	if ap, err := netip.ParseAddrPort(addr); err == nil && ap.Addr().Is4() {
+		return "tcp4"
+	}
+	return "tcp"
 }
 
 func (w *watcher) handler() http.Handler {

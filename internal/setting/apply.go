@@ -17,7 +17,8 @@ import (
 // already has an open entry of the owner keeps its original, unless somebody else has
 // changed it meanwhile: then what is there now is what will be put back.
 //
-// Held settings stay in force until the journal is closed or the owner's changes are reverted.
+// Held settings stay in force until the journal, or what Journal.Leave has made of it, is closed, or the
+// owner's changes are reverted with the same journal.
 func Apply(ctx context.Context, sys *System, j *Journal, owner string, p *Plan, keep bool) ([]Outcome, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()

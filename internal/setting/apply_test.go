@@ -381,7 +381,16 @@ func TestRequestBehindALimit(t *testing.T) {
 // What was asked for and is there already is looked at again when another step may move it.
 func TestAskedForAndMovedByAnother(t *testing.T) {
 	b := newBench(t)
-	out := b.must("set", "min_freq=1.2GHz", "max_freq=0.8GHz")
+	p := b.plan("min_freq=1.2GHz", "max_freq=2GHz")
+	for i, s := range p.Steps { // below the minimum, which no plan is
+		if s.Setting == "max_freq" {
+			p.Steps[i].To = "800000"
+		}
+	}
+	out, err := Apply(context.Background(), b.sys, b.j, "set", p, false)
+	if err != nil {
+		t.Fatal(err)
+	}
 	got := map[string]Result{}
 	for _, o := range out {
 		got[o.Setting+"@"+o.Object.Name] = o.Result

@@ -52,7 +52,10 @@ func TestRecordedFile(t *testing.T) {
 		{"!errno EACCES\n", "performance", "permission denied"},
 		{"0\n", "629145600", "629145600\n"},
 		{"629145600\n", "0", "0\n"},
-		{"32000\t1024000000\t500\t32000\n", "1 2 3 4", "1 2 3 4\n"},
+		{"32000\t1024000000\t500\t32000\n", "1 2 3 4", "1\t2\t3\t4\n"},
+		{"1 2\n", "3 4", "3 4\n"},
+		{"60", "10", "10"},
+		{"", "10", "10\n"},
 	} {
 		root := t.TempDir()
 		if err := os.WriteFile(filepath.Join(root, "v"), []byte(c.text), 0o644); err != nil {

@@ -160,7 +160,28 @@ var minFreq = Setting{
 	Source:  "kernel documentation, admin-guide/pm/cpufreq.rst; pyperf",
 	Values:  frequencyValues,
 	objects: policyFile("scaling_min_freq", noCPUFreq), parse: parseFrequency, offline: frequencyWord, show: showFrequency, note: rangeNote, rounded: roundedFrequency,
-	request: true, refused: inactive,
+	request: true, refused: inactive, against: minAboveMax,
+}
+
+// minAboveMax refuses a lower limit above the upper one, which the kernel would take and keep down
+// without a word. The reverse, an upper limit alone that is below the lower one in force, has its effect: the
+// lower one gives way.
+func minAboveMax(sys *System, step Step, planned func(string) (string, bool)) error {
+	file := beside("scaling_max_freq")(step.Object)
+	limit, both := planned(file)
+	if !both {
+		limit, _ = sys.text(file)
+	}
+	lo, _ := strconv.ParseInt(step.To, 10, 64)
+	hi, err := strconv.ParseInt(limit, 10, 64)
+	if known := err == nil; !known || lo <= hi || !both && step.From == step.To {
+		return nil
+	}
+	text := fmt.Sprintf("%s cannot be %s: max_freq ", label("min_freq", step.Object.Name), showFrequency(step.Object, step.To))
+	if both {
+		return errors.New(text + "is to be " + showFrequency(step.Object, limit) + ", which is below it")
+	}
+	return errors.New(text + "is " + showFrequency(step.Object, limit) + " now; set a max_freq of at least as much with it")
 }
 
 // span is what a policy's processor can do, in kHz, and its steps, rising.

@@ -362,12 +362,26 @@ func (st *state) entries(boot string) []Entry {
 	return out
 }
 
+// Leave closes the journal and goes on to hold its Held settings, until hold is closed: others may
+// change settings meanwhile. That is safe, since the journal has nothing of what is held: it ends with its
+// process, and its end writes to no file.
+func (j *Journal) Leave() (hold io.Closer) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	rest := &Journal{held: j.held, unlock: func() {}}
+	j.held = nil
+	j.unlock()
+	j.unlock = func() {}
+	return rest
+}
+
 // Close unlocks the journal, and ends Held settings.
 func (j *Journal) Close() error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	err := j.release("")
 	j.unlock()
+	j.unlock = func() {}
 	return err
 }
 

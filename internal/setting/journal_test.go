@@ -260,3 +260,34 @@ func TestTidy(t *testing.T) {
 		t.Errorf("without a journal: %v, %d calls", err, m.calls)
 	}
 }
+
+// What is only held keeps nobody from changing settings, and ends with its hold alone.
+func TestLeave(t *testing.T) {
+	b := newBench(t)
+	b.m.files[dmaLatency] = "\x46\x00\x00\x00"
+	b.must("set", "cpu_dma_latency=70us", "swappiness=10")
+	hold := b.j.Leave()
+	other, err := OpenJournal(b.sys, "/j")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := b.j.Close(); err != nil { // it has given up its lock, and must not take another's away
+		t.Fatal(err)
+	}
+	if _, err := OpenJournal(b.sys, "/j"); !errors.As(err, new(*Busy)) {
+		t.Fatalf("the lock of the other is gone: %v", err)
+	}
+	if _, err := Revert(context.Background(), b.sys, other, "", false); err != nil {
+		t.Fatal(err)
+	}
+	b.value(swappinessFile, "60")
+	if b.m.held != 1 {
+		t.Fatalf("%d requests are held, want 1", b.m.held)
+	}
+	if err := errors.Join(other.Close(), hold.Close()); err != nil || b.m.held != 0 {
+		t.Errorf("%v, %d requests are held", err, b.m.held)
+	}
+	if list, err := Pending(b.sys, "/j"); err != nil || len(list) > 0 {
+		t.Errorf("%v, %v", list, err)
+	}
+}

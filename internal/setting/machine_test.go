@@ -23,6 +23,7 @@ type machine struct {
 	disk   map[string]*inode // as the running system sees it
 	stored map[string]*inode // names that are durable
 	locked bool
+	held   int // requests that are in force
 
 	calls  int
 	fate   fate
@@ -128,7 +129,20 @@ func (f machineFS) WriteFile(path string, value []byte) error {
 	}, nil)
 }
 
-func (f machineFS) Hold(string, []byte) (io.Closer, error) { return nil, syscall.ENOENT }
+func (f machineFS) Hold(path string, value []byte) (io.Closer, error) {
+	if path != dmaLatency {
+		return nil, syscall.ENOENT
+	}
+	f.m.held++
+	return hold(f), nil
+}
+
+const dmaLatency = "/dev/cpu_dma_latency"
+
+// hold ends one request of the machine.
+type hold struct{ m *machine }
+
+func (h hold) Close() error { h.m.held--; return nil }
 
 func (f machineFS) Writable(path string) error {
 	return f.m.call("access", path, func() error {

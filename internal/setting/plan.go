@@ -45,7 +45,7 @@ func NewPlan(sys *System, want []Assignment) (*Plan, error) {
 			continue
 		}
 		if j.a.Object != "" {
-			if objects, err = only(j.s, objects, j.a.Object); err != nil {
+			if objects, err = only(sys, j.s, objects, j.a.Object); err != nil {
 				return nil, err
 			}
 		}
@@ -64,6 +64,13 @@ func NewPlan(sys *System, want []Assignment) (*Plan, error) {
 			}
 			at[o.Path] = len(steps)
 			steps = append(steps, step)
+		}
+	}
+	for _, s := range steps {
+		if against := sys.setting(s.Setting).against; against != nil {
+			if err := against(sys, s, writes(steps)); err != nil {
+				return nil, err
+			}
 		}
 	}
 	for _, s := range steps {
@@ -111,19 +118,24 @@ func (s Setting) among(sys *System, o Object, steps []Step) Setting {
 	if s.freed == nil {
 		return s
 	}
-	levels := s.freed(sys, o, func(path string) (string, bool) {
-		i := slices.IndexFunc(steps, func(st Step) bool { return st.Object.Path == path })
-		if i < 0 {
-			return "", false
-		}
-		return steps[i].To, true
-	})
+	levels := s.freed(sys, o, writes(steps))
 	if levels == nil {
 		return s
 	}
 	s.levels = fixed(levels...)
 	s.parse = oneOf(s.levels)
 	return s
+}
+
+// writes gives what steps will write to a path.
+func writes(steps []Step) func(path string) (string, bool) {
+	return func(path string) (string, bool) {
+		i := slices.IndexFunc(steps, func(st Step) bool { return st.Object.Path == path })
+		if i < 0 {
+			return "", false
+		}
+		return steps[i].To, true
+	}
 }
 
 // step is what would be written to one object; skip says why nothing can be. The error
@@ -174,7 +186,7 @@ func (s Setting) target(sys *System, o Object, want string) (string, error) {
 	return to, nil
 }
 
-func only(s Setting, objects []Object, name string) ([]Object, error) {
+func only(sys *System, s Setting, objects []Object, name string) ([]Object, error) {
 	var names []string
 	for _, o := range objects {
 		if o.Name == name {
@@ -187,14 +199,30 @@ func only(s Setting, objects []Object, name string) ([]Object, error) {
 	if len(names) == 0 {
 		return nil, fmt.Errorf("%s@%s: %s has one value for the whole machine; leave out @%s", s.Name, name, s.Name, name)
 	}
+	if s.absent != nil {
+		if why := s.absent(sys, name); why != "" {
+			return nil, fmt.Errorf("%s@%s: %s", s.Name, name, why)
+		}
+	}
 	text := "it has " + names[0]
 	if len(names) > 1 {
 		text += " ... " + names[len(names)-1]
 	}
-	if near := spelling.Meant(name, names); near != "" {
+	// One of another number is another thing, and not what was meant.
+	if near := spelling.Meant(name, names); near != "" && stem(near) != stem(name) {
 		text = "did you mean " + near + "?"
 	}
 	return nil, fmt.Errorf("%s@%s: there is no such object; %s", s.Name, name, text)
+}
+
+// stem is a name without its numbers: cpu/state of cpu3/state2.
+func stem(name string) string {
+	return strings.Map(func(r rune) rune {
+		if r >= '0' && r <= '9' {
+			return -1
+		}
+		return r
+	}, name)
 }
 
 func unknown(sys *System, name string) error {

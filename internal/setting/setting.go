@@ -47,6 +47,12 @@ type Setting struct {
 	// journaled first and put back with it. It is asked before each write, also before
 	// those that put back, and must list the same objects for every value.
 	disturbs func(sys *System, o Object, value string) ([]Side, error)
+	// against says why a step of a plan cannot be together with what the plan, or the machine where it
+	// plans nothing, has for another setting. planned gives what a step will write to a path. nil: never.
+	against func(sys *System, step Step, planned func(path string) (string, bool)) error
+	// absent says why an object that somebody named is none of this setting here; "": there is no such
+	// thing. nil: "".
+	absent func(sys *System, name string) string
 	// refused says more about an error of writing, from what is known of this file: "" leaves
 	// it at the general reason. It may be nil.
 	refused func(sys *System, o Object, value string, err error) string

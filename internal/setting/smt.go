@@ -3,6 +3,10 @@ package setting
 import (
 	"errors"
 	"fmt"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
 	"syscall"
 
 	"hostlab/internal/screen"
@@ -77,6 +81,13 @@ var cpuOnline = Setting{
 	objects: perCPU("online", "no CPU can be taken offline here"),
 	levels:  fixed("1", "0"),
 	parse:   func(_ *System, _ Object, v string) (string, error) { return onOff(v) },
+	against: siblingWithoutSMT,
+	absent: func(sys *System, name string) string {
+		if !slices.Contains(sys.numbered(cpuDir, "cpu"), name) {
+			return ""
+		}
+		return name + " cannot go offline here"
+	},
 	show: func(_ Object, v string) string {
 		switch v {
 		case "1":
@@ -95,4 +106,41 @@ var cpuOnline = Setting{
 		}
 		return ""
 	},
+}
+
+// siblingWithoutSMT refuses to bring a sibling online while SMT is off, or is to be, as the kernel
+// would. Who its siblings are an offline CPU does not tell: then the kernel is asked.
+func siblingWithoutSMT(sys *System, step Step, planned func(string) (string, bool)) error {
+	control, both := planned(smtControl)
+	if !both {
+		control, _ = sys.text(smtControl)
+	}
+	if step.To != "1" || control != "off" || !both && step.From == step.To {
+		return nil
+	}
+	cpu := step.Object.Name
+	first := firstSibling(sys, cpu)
+	if first == "" || first == cpu {
+		return nil
+	}
+	if both {
+		return fmt.Errorf("smt=off and %s=on exclude each other: %s is a sibling of %s, which smt=off takes offline; set one of them", "cpu_online@"+cpu, cpu, first)
+	}
+	return fmt.Errorf("%s cannot be on: it is a sibling of %s, and SMT is off; set smt=on with it", label("cpu_online", cpu), first)
+}
+
+// firstSibling is the thread of a CPU's core that stays when SMT is off; "" unknown.
+func firstSibling(sys *System, cpu string) string {
+	list, err := sys.text(path.Join(cpuDir, cpu, "topology/thread_siblings_list"))
+	if err != nil {
+		return ""
+	}
+	n := strings.FieldsFunc(list, func(r rune) bool { return r == ',' || r == '-' }) // rising: "0,4" or "0-1"
+	if len(n) == 0 {
+		return ""
+	}
+	if _, err := strconv.ParseUint(n[0], 10, 32); err != nil {
+		return ""
+	}
+	return "cpu" + n[0]
 }

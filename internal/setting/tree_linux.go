@@ -28,13 +28,18 @@ func marked(text []byte) error {
 }
 
 // chosen is what a file with a list of choices says once value is written to it: the same
-// list with value in brackets. A value that is not in it is EINVAL. Other files say the value.
+// list with value in brackets. A value that is not in it is EINVAL. Other files say the value, with
+// tabs between its numbers where they have them, as kernel.sem has. Its end, a newline as a rule, stays.
 func chosen(text, value []byte) ([]byte, error) {
 	word := strings.TrimSpace(string(value))
 	list := strings.Fields(string(text))
 	now := slices.IndexFunc(list, func(w string) bool { return len(w) > 2 && w[0] == '[' && w[len(w)-1] == ']' })
+	end := ending(text)
 	if now < 0 {
-		return value, nil
+		if fields := strings.Fields(string(value)); len(list) > 1 && len(fields) == len(list) && bytes.Contains(text, []byte("\t")) {
+			value = []byte(strings.Join(fields, "\t"))
+		}
+		return append(bytes.Clone(value), end...), nil
 	}
 	list[now] = list[now][1 : len(list[now])-1]
 	i := slices.Index(list, word)
@@ -42,11 +47,20 @@ func chosen(text, value []byte) ([]byte, error) {
 		return nil, unix.EINVAL
 	}
 	list[i] = "[" + word + "]"
-	out := strings.Join(list, " ")
-	if bytes.HasSuffix(text, []byte(" \n")) { // as queue/scheduler ends
-		out += " "
+	return []byte(strings.Join(list, " ") + end), nil
+}
+
+// ending is the white space at the end of a file: queue/scheduler has a blank before the newline.
+func ending(text []byte) string {
+	for _, end := range []string{" \n", "\n"} {
+		if bytes.HasSuffix(text, []byte(end)) {
+			return end
+		}
 	}
-	return []byte(out), nil
+	if len(text) == 0 {
+		return "\n"
+	}
+	return ""
 }
 
 // replace makes a value all that a plain file holds. An attribute takes a write as its whole
@@ -60,7 +74,7 @@ func replace(fd int, value []byte) (n int, err error) {
 	if st.Mode&unix.S_IFMT != unix.S_IFREG || st.Size > maxValue {
 		return again(func() (int, error) { return unix.Write(fd, value) })
 	}
-	whole := append(bytes.Clone(value), '\n')
+	whole := bytes.Clone(value)
 	size := len(whole)
 	for int64(len(whole)) < st.Size {
 		whole = append(whole, '\n')

@@ -1,0 +1,74 @@
+package setting
+
+import (
+	"strings"
+	"testing"
+)
+
+// What cannot be together is refused before anything is written, also against what is in force.
+func TestContradictions(t *testing.T) {
+	topology := func(b *bench) {
+		for cpu, list := range map[string]string{"cpu0": "0-1", "cpu1": "0-1", "cpu2": "2,3", "cpu3": "2,3"} {
+			b.m.files[k+"/"+cpu+"/topology/thread_siblings_list"] = list
+		}
+	}
+	capped := func(b *bench) { b.m.files[policyDir(2)+"scaling_max_freq"] = "1600000" }
+	off := func(b *bench) { topology(b); b.m.files[k+"/smt/control"] = "off" }
+	online := func(b *bench) { off(b); b.m.files[k+"/cpu0/online"] = "0" }
+	for _, c := range []struct {
+		before func(*bench)
+		want   []string
+		err    string // "" none
+	}{
+		{nil, []string{"max_freq=1.2GHz", "min_freq=2.4GHz"}, "min_freq of policy0 cannot be 2.4 GHz: max_freq is to be 1.2 GHz, which is below it"},
+		{nil, []string{"min_freq=2GHz", "max_freq=2.4GHz", "max_freq@policy1=1.6GHz"}, "min_freq of policy1 cannot be 2 GHz: max_freq is to be 1.6 GHz, which is below it"},
+		{nil, []string{"min_freq=1.2GHz", "max_freq=0.8GHz"}, "min_freq of policy0 cannot be 1.2 GHz: max_freq is to be 800 MHz, which is below it"},
+		{capped, []string{"min_freq=2GHz"}, "min_freq of policy2 cannot be 2 GHz: max_freq is 1.6 GHz now; set a max_freq of at least as much with it"},
+		{capped, []string{"min_freq=2GHz", "max_freq=2GHz"}, ""},
+		{capped, []string{"min_freq=1.6GHz"}, ""},
+		{nil, []string{"max_freq=0.8GHz"}, ""}, // the minimum gives way
+		{topology, []string{"smt=off", "cpu_online@cpu1=on"}, "smt=off and cpu_online@cpu1=on exclude each other: cpu1 is a sibling of cpu0, which smt=off takes offline; set one of them"},
+		{topology, []string{"cpu_online=on", "smt=off"}, "smt=off and cpu_online@cpu1=on exclude each other"},
+		{topology, []string{"smt=off", "cpu_online@cpu2=on"}, ""},
+		{topology, []string{"smt=off", "cpu_online@cpu3=off"}, ""},
+		{topology, []string{"cpu_online@cpu3=on"}, ""},
+		{off, []string{"cpu_online@cpu3=on"}, "cpu_online of cpu3 cannot be on: it is a sibling of cpu2, and SMT is off; set smt=on with it"},
+		{off, []string{"smt=on", "cpu_online@cpu3=on"}, ""},
+		{online, []string{"cpu_online@cpu0=on"}, ""},
+		{nil, []string{"smt=off", "cpu_online@cpu1=on"}, ""}, // who its siblings are is not known: the kernel says no
+	} {
+		b := newBench(t)
+		if c.before != nil {
+			c.before(b)
+		}
+		var want []Assignment
+		for _, text := range c.want {
+			left, value, _ := strings.Cut(text, "=")
+			name, object, _ := strings.Cut(left, "@")
+			want = append(want, Assignment{name, object, value})
+		}
+		_, err := NewPlan(b.sys, want)
+		if c.err == "" && err != nil || c.err != "" && (err == nil || !strings.HasPrefix(err.Error(), c.err)) {
+			t.Errorf("%v: %v, want %q", c.want, err, c.err)
+		}
+	}
+}
+
+// An object that is none is answered by what there is, and by no other one of another number.
+func TestNoSuchObject(t *testing.T) {
+	b := newBench(t)
+	delete(b.m.files, k+"/cpu0/online")
+	b.m.files[k+"/cpu0/topology/core_id"] = "0"
+	for _, c := range []struct{ want, err string }{
+		{"cpu_online@cpu0=off", "cpu_online@cpu0: cpu0 cannot go offline here"},
+		{"cpu_online@cpu9=off", "cpu_online@cpu9: there is no such object; it has cpu1 ... cpu3"},
+		{"cpu_online@cpi1=off", "cpu_online@cpi1: there is no such object; did you mean cpu1?"},
+		{"governor@policy7=performance", "governor@policy7: there is no such object; it has policy0 ... policy2"},
+	} {
+		left, value, _ := strings.Cut(c.want, "=")
+		name, object, _ := strings.Cut(left, "@")
+		if _, err := NewPlan(b.sys, []Assignment{{name, object, value}}); err == nil || err.Error() != c.err {
+			t.Errorf("%s: %v, want %q", c.want, err, c.err)
+		}
+	}
+}
