@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -17,6 +18,7 @@ import (
 // period is that of the quota: 8 ms is a multiple of the tick at 250 and 1000 Hz, and
 // the kernel takes no quota below a millisecond (cpu.cfs_quota_us, sched-bwc.rst).
 const (
+	stay     = 0.1 // share by which a quota may be off before it is written anew
 	period   = 8 * time.Millisecond
 	minQuota = time.Millisecond
 )
@@ -84,6 +86,10 @@ type group struct {
 	path  string
 	homes map[int]string // where a process was before
 	now   string         // what was last written
+	limit string         // of it, the quota
+	share float64        // that limit stands for, in CPUs
+
+	before, throttled time.Duration // throttled time of earlier groups of this path, and of this one
 }
 
 func newGroup(root int) (*group, error) {
@@ -161,11 +167,25 @@ func (g *group) set(speed float64, threads load) error {
 		g.now = ""
 		g.join(g.pids)
 	}
-	text := g.quota(speed, threads.running) + "\n" + g.weight(threads.ready)
+	// Each write of a quota gives the group a whole new one at once (tg_set_cfs_bandwidth in
+	// kernel/sched/core.c), so that small changes would let it run all the time.
+	share := speed * threads.running
+	if speed >= 1 {
+		share = math.Inf(1)
+	}
+	if g.share == 0 || share != g.share && !(math.Abs(share-g.share) < stay*g.share) || g.now == "" {
+		g.share, g.limit = share, g.quota(speed, threads.running)
+	}
+	weight := g.weight(threads.ready)
+	text := g.limit + "\n" + weight
 	if text == g.now {
 		return nil
 	}
-	g.now = text
+	if strings.HasPrefix(g.now, g.limit+"\n") {
+		g.now, text = text, weight
+	} else {
+		g.now = text
+	}
 	for line := range strings.Lines(text) {
 		f, v, _ := strings.Cut(strings.TrimSpace(line), "=")
 		if err := put(filepath.Join(g.path, f), v); err != nil {
@@ -193,9 +213,9 @@ func (g *group) weight(threads int) string {
 }
 
 // quota is what to write for a speed of some running threads: lines of file=value.
-func (g *group) quota(speed float64, threads int) string {
-	p := max(period, time.Duration(float64(minQuota)/speed/float64(threads)))
-	q := time.Duration(speed * float64(p) * float64(threads))
+func (g *group) quota(speed, threads float64) string {
+	p := max(period, time.Duration(float64(minQuota)/speed/threads))
+	q := time.Duration(speed * float64(p) * threads)
 	if g.v2 {
 		v := fmt.Sprintf("%d %d", q.Microseconds(), p.Microseconds())
 		if speed >= 1 {
@@ -207,6 +227,31 @@ func (g *group) quota(speed float64, threads int) string {
 		return "cpu.cfs_quota_us=-1"
 	}
 	return fmt.Sprintf("cpu.cfs_period_us=%d\ncpu.cfs_quota_us=%d", p.Microseconds(), q.Microseconds())
+}
+
+// kept is the throttled time of cpu.stat: throttled_time in ns in version 1
+// (sched-bwc.rst), throttled_usec in version 2 (cgroup-v2.rst). Each CPU counts by itself.
+// What groups that were removed had is in before.
+func (g *group) kept() time.Duration {
+	b, err := os.ReadFile(filepath.Join(g.path, "cpu.stat"))
+	if err == nil {
+		g.throttled = throttledIn(string(b))
+	}
+	return g.before + g.throttled
+}
+
+func throttledIn(stat string) time.Duration {
+	for line := range strings.Lines(stat) {
+		name, value, _ := strings.Cut(strings.TrimSpace(line), " ")
+		n, _ := strconv.ParseInt(value, 10, 64)
+		switch name {
+		case "throttled_time":
+			return time.Duration(n)
+		case "throttled_usec":
+			return time.Duration(n) * time.Microsecond
+		}
+	}
+	return 0
 }
 
 // release moves all processes back to where they were, and removes the group.
@@ -227,8 +272,9 @@ func (g *group) release() error {
 				_ = put(filepath.Join(g.dir, "cgroup.procs"), p)
 			}
 		}
+		g.kept()
 		if err = os.Remove(g.path); err == nil {
-			g.now = ""
+			g.before, g.throttled, g.now = g.before+g.throttled, 0, ""
 			return nil
 		}
 		time.Sleep(2 * time.Millisecond)

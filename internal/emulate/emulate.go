@@ -85,6 +85,9 @@ func newClock(policy string, floor float64) (*model.Clock, error) {
 type Totals struct {
 	Used    float64 `json:"used"`    // s of CPU time that the processes had
 	Clocked float64 `json:"clocked"` // s of CPU time that they would have had at the emulated clock: Used over speed, summed
+	Asked   float64 `json:"asked"`   // s of wall time that the policy asked to keep the processes from their CPUs while they had work
+	Kept    float64 `json:"kept"`    // s of wall time that they were kept from them while they had work, as measured
+	Billed  float64 `json:"billed"`  // s of Kept, times the threads that it hit at once
 	Wall    float64 `json:"wall"`    // s
 	Slow    float64 `json:"slow"`    // s of Wall below full speed
 	Speed   float64 `json:"speed"`   // now
@@ -95,6 +98,9 @@ type Totals struct {
 func (t Totals) Sub(before Totals) Totals {
 	t.Used -= before.Used
 	t.Clocked -= before.Clocked
+	t.Asked -= before.Asked
+	t.Kept -= before.Kept
+	t.Billed -= before.Billed
 	t.Wall -= before.Wall
 	t.Slow -= before.Slow
 	return t
@@ -105,7 +111,12 @@ func (t Totals) Sub(before Totals) Totals {
 type Emulation struct {
 	s       *worker.Session
 	closing atomic.Bool
+	lost    chan struct{}
 }
+
+// Lost is closed when the governor has ended without Close: everything then runs at full
+// speed, and calls give errors.
+func (e *Emulation) Lost() <-chan struct{} { return e.lost }
 
 // request is what the governor's process is asked.
 type request struct {
@@ -126,7 +137,7 @@ func Start(cfg Config) (*Emulation, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &Emulation{s: s}
+	e := &Emulation{s: s, lost: make(chan struct{})}
 	e.watch()
 	if err := e.call(request{Config: cfg, Root: os.Getpid(), Action: actionStart}, nil); err != nil {
 		return nil, errors.Join(err, s.Close())
@@ -147,9 +158,15 @@ func (e *Emulation) Totals() (t Totals, err error) {
 // Release lets all processes run at full speed, until Set.
 func (e *Emulation) Release() error { return e.call(request{Action: actionRelease}, nil) }
 
-// Close lets everything go and ends the governor.
+// Close lets everything go and ends the governor. Of one that was lost nothing is held.
 func (e *Emulation) Close() error {
 	e.closing.Store(true)
+	select {
+	case <-e.lost:
+		_ = e.s.Close() // says how it ended
+		return nil
+	default:
+	}
 	err := e.Release()
 	return errors.Join(err, e.s.Close())
 }
@@ -169,8 +186,8 @@ type use struct {
 
 // load is how many threads there were in a sample, each at least 1.
 type load struct {
-	running int // on a CPU, at the host's clock
-	ready   int // those and who wanted one
+	running float64 // at once, on average over the time in which any did
+	ready   int     // those and who wanted a CPU
 }
 
 // target is the processes that are slowed down.
@@ -179,6 +196,9 @@ type target interface {
 	used() map[int]use
 	// set keeps threads on their CPUs for a share of the time, 1: all of it.
 	set(speed float64, threads load) error
+	// kept is how long threads that had work have been kept from their CPUs so far:
+	// a quota counts each CPU by itself.
+	kept() time.Duration
 	// release undoes all. It may be called again, and set after it.
 	release() error
 }

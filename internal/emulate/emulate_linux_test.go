@@ -97,6 +97,10 @@ func TestSpeed(t *testing.T) {
 				after, _ := useOf(filepath.Join("/proc", strconv.Itoa(pid), "task", strconv.Itoa(pid), "schedstat"))
 				return float64(after.ran-before.ran) / float64(time.Since(began))
 			}
+			before, err := e.Totals()
+			if err != nil {
+				t.Fatal(err)
+			}
 			// Others on this host can only take from it, so that a share has a bound above alone.
 			if got := share("fixed:30"); got > 0.4 {
 				t.Errorf("a process at 30 %% of its speed got %.2f of the time", got)
@@ -104,6 +108,10 @@ func TestSpeed(t *testing.T) {
 			total, err := e.Totals()
 			if err != nil || !(total.Clocked > 1.1*total.Used) || !(total.Slow > 0) {
 				t.Errorf("totals %+v, error %v", total, err)
+			}
+			// A quota on a CPU that others have too keeps less, as the process does not come to it.
+			if did := total.Sub(before); !(did.Asked > 0) || !(did.Kept > 0.4*did.Asked) || did.Kept > 1.25*did.Asked {
+				t.Errorf("kept from its CPU for %.3f s of %.3f s asked", did.Kept, did.Asked)
 			}
 			if err := e.Close(); err != nil {
 				t.Error(err)
@@ -206,11 +214,12 @@ func TestQuota(t *testing.T) {
 	for _, c := range []struct {
 		v2      bool
 		speed   float64
-		threads int
+		threads float64
 		want    string
 	}{
 		{false, 0.5, 1, "cpu.cfs_period_us=8000\ncpu.cfs_quota_us=4000"},
 		{false, 0.5, 4, "cpu.cfs_period_us=8000\ncpu.cfs_quota_us=16000"},
+		{false, 0.5, 1.1, "cpu.cfs_period_us=8000\ncpu.cfs_quota_us=4400"},
 		{false, 0.05, 1, "cpu.cfs_period_us=20000\ncpu.cfs_quota_us=1000"},
 		{false, 1, 3, "cpu.cfs_quota_us=-1"},
 		{true, 0.5, 2, "cpu.max=8000 8000"},
@@ -219,6 +228,52 @@ func TestQuota(t *testing.T) {
 		g := group{groups: groups{v2: c.v2}}
 		if got := g.quota(c.speed, c.threads); got != c.want {
 			t.Errorf("%+v: %q", c, got)
+		}
+	}
+}
+
+// A second of work that is never interrupted is stopped for as long as it asks, whatever
+// late wake-ups make of single stops; and a stop that hit nobody is owed on.
+func TestLedger(t *testing.T) {
+	const ms = time.Millisecond
+	var l ledger
+	hit, ran := time.Duration(0), time.Duration(0)
+	for i := 0; ran < time.Second; i++ {
+		free := ms
+		if i%10 == 0 {
+			free = 12 * ms // it woke up late
+		}
+		ran += free
+		hit += l.ran(free, free, 0.5)
+		if l.owed > 0 {
+			l.stopped(min(l.owed, longStop) + ms/5)
+		}
+	}
+	if off := hit - ran; off < -20*ms || off > 20*ms {
+		t.Errorf("stopped for %s of %s asked", hit, ran)
+	}
+
+	l = ledger{}
+	l.ran(ms, ms, 0.5)
+	l.stopped(ms)
+	for range 6 {
+		if hit := l.ran(0, ms, 0.5); hit != 0 {
+			t.Errorf("a stop of nobody counts %s", hit)
+		}
+	}
+	if l.owed != ms {
+		t.Errorf("after a stop that hit nobody %s is owed, want 1ms", l.owed)
+	}
+}
+
+func TestThrottledIn(t *testing.T) {
+	for stat, want := range map[string]time.Duration{
+		"nr_periods 9\nnr_throttled 4\nthrottled_time 123456789\nnr_bursts 0\n": 123456789,
+		"usage_usec 5\nnr_periods 9\nthrottled_usec 4500\n":                     4500 * time.Microsecond,
+		"": 0,
+	} {
+		if got := throttledIn(stat); got != want {
+			t.Errorf("%q: %s", stat, got)
 		}
 	}
 }
@@ -258,6 +313,21 @@ func TestGroupFiles(t *testing.T) {
 			if got, _ := os.ReadFile(filepath.Join(dir, f)); string(got) != want {
 				t.Errorf("%+v: %s has %q, want %q", c, f, got, want)
 			}
+		}
+	}
+	// A small change leaves the quota alone: each write gives the group a whole new one.
+	for _, c := range []struct {
+		running float64
+		quota   string
+	}{{1, "4000"}, {1.05, ""}, {0.96, ""}, {2, "8000"}, {2, ""}} {
+		if err := os.Truncate(filepath.Join(dir, quota), 0); err != nil {
+			t.Fatal(err)
+		}
+		if err := g.set(0.5, load{c.running, int(10 * c.running)}); err != nil {
+			t.Fatal(err)
+		}
+		if got, _ := os.ReadFile(filepath.Join(dir, quota)); string(got) != c.quota {
+			t.Errorf("%g threads: %s has %q written to it, want %q", c.running, quota, got, c.quota)
 		}
 	}
 	g.v2 = true

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"sync"
 	"time"
 
@@ -24,8 +25,8 @@ const (
 // accounts of scheduler quotas are finest at multiples of a tick.
 const sample = Resolution
 
-// busyShare is the share of a sample from which a thread counts as running, for a
-// quota that all threads of a group share.
+// busyShare is the share of a sample from which a thread counts as ready, for the
+// weight of a group.
 const busyShare = 0.05
 
 // Jobs lists what this package's worker processes do.
@@ -43,6 +44,7 @@ type server struct {
 	stopped chan struct{}
 	quit    chan struct{}
 	failed  error
+	began   time.Time
 }
 
 func (s *server) answer(params json.RawMessage) (any, error) {
@@ -60,12 +62,25 @@ func (s *server) answer(params json.RawMessage) (any, error) {
 			if err != nil {
 				return nil, err
 			}
-			return nil, s.with(func(g *governor) error { g.clock, g.began, g.task = clock, g.at, model.Task{}; return nil })
+			return nil, s.with(func(g *governor) error {
+				g.clock, g.began, g.task = clock, g.at, model.Task{}
+				g.owed, g.pending = 0, [2]time.Duration{}
+				return nil
+			})
 		case actionRelease:
 			return nil, s.with(func(g *governor) error { g.clock = nil; g.totals.Speed = 1; return g.target.release() })
 		case actionRead:
 			var t Totals
-			err := s.with(func(g *governor) error { t = g.totals; return nil })
+			err := s.with(func(g *governor) error {
+				// Up to now, and not up to the last look, unless that was just before.
+				if now := time.Since(s.began); now-g.at > sample/4 {
+					if s.failed = g.look(now); s.failed != nil {
+						return errors.Join(s.failed, g.target.release())
+					}
+				}
+				t = g.totals
+				return nil
+			})
 			return t, err
 		}
 		return nil, fmt.Errorf("no action %q", r.Action)
@@ -86,10 +101,9 @@ func (s *server) with(f func(*governor) error) error {
 }
 
 func (s *server) start(g *governor) {
-	s.g, s.stopped, s.quit = g, make(chan struct{}), make(chan struct{})
+	s.g, s.stopped, s.quit, s.began = g, make(chan struct{}), make(chan struct{}), time.Now()
 	go func() {
 		defer close(s.stopped)
-		began := time.Now()
 		tick := time.NewTicker(sample)
 		defer tick.Stop()
 		for {
@@ -99,7 +113,7 @@ func (s *server) start(g *governor) {
 			case <-tick.C:
 				s.mu.Lock()
 				if s.failed == nil {
-					if s.failed = g.look(time.Since(began)); s.failed != nil {
+					if s.failed = g.look(time.Since(s.began)); s.failed != nil {
 						_ = g.target.release()
 					}
 				}
@@ -125,15 +139,19 @@ func (s *server) stop() error {
 // governor feeds a policy's clock with what the processes use, and makes them keep to
 // its speed.
 type governor struct {
-	target target
-	quota  bool         // target keeps threads by a quota
-	clock  *model.Clock // nil: full speed
-	task   model.Task
-	began  time.Duration // of the clock's time
-	at     time.Duration // of the last look
-	last   map[int]use
-	carry  map[int]time.Duration // busy time of a thread that did not fit into the sample it was seen in
-	totals Totals
+	target  target
+	quota   bool         // target keeps threads by a quota
+	clock   *model.Clock // nil: full speed
+	task    model.Task
+	began   time.Duration // of the clock's time
+	at      time.Duration // of the last look
+	last    map[int]use
+	carry   map[int]time.Duration // busy time of a thread that did not fit into the sample it was seen in
+	was     time.Duration         // that the target had kept threads at the last look
+	pending [2]time.Duration      // of a quota: throttled, and waited, that has no counterpart yet
+	smooth  float64               // threads at once, for a quota
+	owed    float64               // s asked since the policy was set, and not kept
+	totals  Totals
 }
 
 // look is one sample: it reads, feeds, and sets.
@@ -146,6 +164,7 @@ func (g *governor) look(now time.Duration) error {
 	}
 	carry := make(map[int]time.Duration, len(used))
 	busiest, threads := time.Duration(0), load{}
+	var all overlap
 	for key, total := range used {
 		before, known := g.last[key]
 		if !known && g.last == nil {
@@ -157,6 +176,7 @@ func (g *governor) look(now time.Duration) error {
 		// A thread that was kept from its CPU had work all the same, whoever kept it. With
 		// a quota, waiting has the throttled time in it already.
 		own, waited := time.Duration(float64(did)/speed), max(0, total.waited-before.waited)
+		all.add(did, waited, own)
 		busy := own + waited
 		if g.quota {
 			busy = max(own, did+waited)
@@ -167,9 +187,6 @@ func (g *governor) look(now time.Duration) error {
 			busy = span
 		}
 		busiest = max(busiest, busy)
-		if float64(own) > busyShare*float64(span) { // threads that a quota alone keeps are none
-			threads.running++
-		}
 		if float64(busy) > busyShare*float64(span) {
 			threads.ready++
 		}
@@ -178,6 +195,18 @@ func (g *governor) look(now time.Duration) error {
 	if speed < 1 {
 		g.totals.Slow += span.Seconds()
 	}
+	kept := g.target.kept()
+	hit := kept - g.was
+	g.was = kept
+	free := span
+	if !g.quota {
+		free -= hit
+	}
+	threads.running = all.atOnce(max(free, span/8))
+	if g.quota {
+		hit = g.throttled(hit, all.waited())
+	}
+	g.account(all.did.Seconds()/threads.running*(1/speed-1), hit.Seconds(), threads.running)
 	from := g.at - g.began
 	g.last, g.carry, g.at, g.totals.Threads = used, carry, now, len(used)
 	g.totals.Speed = 1
@@ -189,5 +218,91 @@ func (g *governor) look(now time.Duration) error {
 		g.clock.Stop(from + busiest)
 	}
 	g.totals.Speed = min(1, g.clock.Speed(now-g.began))
-	return g.target.set(g.totals.Speed, load{max(1, threads.running), max(1, threads.ready)})
+	if g.quota {
+		g.smooth = max(1, g.smooth+(threads.running-g.smooth)/4)
+		threads.running = g.smooth
+	}
+	return g.target.set(g.toSet(), load{threads.running, max(1, threads.ready)})
+}
+
+// account adds what the policy asked of a sample and what threads were kept from their
+// CPUs in it, both in s of wall time.
+func (g *governor) account(asked, kept, threads float64) {
+	g.totals.Asked += asked
+	g.totals.Kept += kept
+	g.totals.Billed += kept * threads
+	const most = 0.05 // what a host that stood still has left is forgiven beyond it
+	g.owed = min(max(g.owed+asked-kept, -most), most)
+}
+
+// settle is the time over which a quota makes good what it has kept too little or too
+// much; grain is what it cannot tell, as throttled time counts when its period ends.
+const (
+	settle = 8 * sample
+	grain  = sample
+)
+
+// toSet is the speed for the target. Signals keep to what is owed by themselves.
+func (g *governor) toSet() float64 {
+	speed := g.totals.Speed
+	if !g.quota || speed >= 1 {
+		return speed
+	}
+	off := math.Copysign(max(0, math.Abs(g.owed)-grain.Seconds()), g.owed)
+	return min(1, speed*(1-min(0.5, off/settle.Seconds())))
+}
+
+// throttled is for how long a quota has kept a thread that had work: no longer than the
+// group was throttled, as others on the host make threads wait too, and no longer than
+// threads waited, as a helper's CPU may have been throttled alone. The kernel counts the
+// one when a period ends and the other when a thread is on a CPU again.
+func (g *governor) throttled(group, waited time.Duration) time.Duration {
+	g.pending[0] += group
+	g.pending[1] += waited
+	hit := min(g.pending[0], g.pending[1])
+	for i := range g.pending {
+		g.pending[i] = min(g.pending[i]-hit, 4*sample)
+	}
+	return hit
+}
+
+// overlap tells how many threads run at once from what each did in a sample. A thread
+// that does little beside another must not count as a second one: half the time of both
+// would then be taken for that of each.
+type overlap struct {
+	did, most time.Duration // CPU time of all, and of the busiest
+	ready     time.Duration // that and what they waited for it
+	each      []use
+}
+
+// waited is the time that the busiest threads waited for a CPU, on average.
+func (o *overlap) waited() time.Duration {
+	var sum, n time.Duration
+	for _, u := range o.each {
+		if u.ran > 0 && u.ran >= o.most/4 {
+			sum, n = sum+u.waited, n+1
+		}
+	}
+	return sum / max(1, n)
+}
+
+// others are the times that a thread may have waited for each that it ran: a helper that
+// hardly runs and waits long is none that would compute meanwhile.
+const others = 3
+
+func (o *overlap) add(did, waited, own time.Duration) {
+	all := waited
+	waited = min(waited, others*own)
+	o.did, o.most = o.did+did, max(o.most, did)
+	o.each = append(o.each, use{did, all})
+	o.ready += did + waited
+}
+
+// atOnce is between 1, for threads that run in turns, and the number that explains
+// that none ran for longer than the busiest. free is the time in which they could.
+func (o *overlap) atOnce(free time.Duration) float64 {
+	if o.most <= 0 || free <= 0 {
+		return 1
+	}
+	return max(1, min(float64(o.did)/float64(o.most), float64(o.ready)/float64(free)))
 }

@@ -24,10 +24,13 @@ type fakeTask struct {
 	company float64       // share of the CPU that others take while it wants it
 	quota   bool          // throttled time counts as waiting
 	waited  time.Duration // ready, but not on the CPU
+	missed  float64       // share of what it should be kept that it is not
+	lost    time.Duration // kept from its CPU
 }
 
 func (f *fakeTask) used() map[int]use               { return map[int]use{1: {f.cpu, f.waited}} }
 func (f *fakeTask) set(speed float64, _ load) error { f.speed = speed; return nil }
+func (f *fakeTask) kept() time.Duration             { return f.lost }
 func (f *fakeTask) release() error                  { f.speed = 1; return nil }
 
 // run passes time in small steps.
@@ -41,10 +44,11 @@ func (f *fakeTask) run(d time.Duration) {
 			f.busy, f.left, f.began = true, f.slice, f.now
 		}
 		// For each time on the CPU it waits for others, and is kept from it for the clock.
-		waits, kept := f.company/(1-f.company), (1-f.speed)/f.speed
+		waits, kept := f.company/(1-f.company), (1-f.speed)/f.speed*(1-f.missed)
 		did := time.Duration(float64(dt) / (1 + waits + kept))
 		f.cpu += did
 		f.waited += time.Duration(waits * float64(did))
+		f.lost += time.Duration(kept * float64(did))
 		if f.quota {
 			f.waited += time.Duration(kept * float64(did))
 		}
@@ -138,7 +142,56 @@ func (l *loads) set(speed float64, threads load) error {
 	l.low, l.told = min(l.low, speed), append(l.told, threads)
 	return nil
 }
-func (l *loads) release() error { return nil }
+func (l *loads) kept() time.Duration { return 0 }
+func (l *loads) release() error      { return nil }
+
+// What threads were kept from their CPUs is what was measured, not what it should be; a
+// quota that keeps them too little is tightened until it does.
+func TestKept(t *testing.T) {
+	for _, c := range []struct {
+		quota     bool
+		missed    float64
+		low, high float64 // Kept over Asked
+	}{
+		{false, 0, 0.97, 1.03},
+		{true, 0, 0.97, 1.03},
+		{false, 0.4, 0.57, 0.63}, // signals keep to what is owed by themselves
+		{true, 0.3, 0.97, 1.03},
+	} {
+		_, total := play(t, "fixed:50", &fakeTask{slice: time.Second, quota: c.quota, missed: c.missed})
+		if got := total.Kept / total.Asked; got < c.low || got > c.high || total.Asked < 15 {
+			t.Errorf("%+v: kept %.2f of %.3g s", c, got, total.Asked)
+		}
+		if total.Billed < 0.99*total.Kept || total.Billed > 1.01*total.Kept {
+			t.Errorf("%+v: one thread is billed %.3g s for %.3g s", c, total.Billed, total.Kept)
+		}
+	}
+}
+
+// A helper is no second thread, whatever it waits for, and threads that take turns are one.
+func TestAtOnce(t *testing.T) {
+	const us = time.Microsecond
+	for _, c := range []struct {
+		name      string
+		uses      []use
+		low, high float64
+	}{
+		{"nobody", nil, 1, 1},
+		{"one", []use{{7000 * us, 1000 * us}}, 1, 1},
+		{"two", []use{{8000 * us, 0}, {8000 * us, 0}}, 2, 2},
+		{"two that others leave half of their CPUs", []use{{4000 * us, 4000 * us}, {4000 * us, 4000 * us}}, 2, 2},
+		{"two that take turns", []use{{4000 * us, 0}, {4000 * us, 0}}, 1, 1},
+		{"one with helpers", []use{{7200 * us, 200 * us}, {240 * us, 500 * us}, {40 * us, 2650 * us}, {120 * us, 3000 * us}}, 1, 1.1},
+	} {
+		var o overlap
+		for _, u := range c.uses {
+			o.add(u.ran, u.waited, u.ran)
+		}
+		if got := o.atOnce(8 * time.Millisecond); got < c.low || got > c.high {
+			t.Errorf("%s: %.3g at once, want %g to %g", c.name, got, c.low, c.high)
+		}
+	}
+}
 
 // High performance keeps nobody from a CPU, however much company there is; and threads
 // that wait for company are ready, though they do not run.
@@ -160,7 +213,7 @@ func TestLoads(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if diff := cmp.Diff([]load{{1, 1}, {1, 2}, {2, 2}, {1, 1}}, l.told, cmp.AllowUnexported(load{})); diff != "" {
+	if diff := cmp.Diff([]load{{1, 1}, {1, 2}, {1.25, 2}, {1.1875, 1}}, l.told, cmp.AllowUnexported(load{})); diff != "" {
 		t.Error(diff)
 	}
 	if l.low != 1 || g.totals.Slow != 0 || g.totals.Clocked != g.totals.Used {

@@ -24,6 +24,7 @@ func (e *Emulation) watch() {
 		}
 		if !e.closing.Load() {
 			rescue(os.Getpid())
+			close(e.lost)
 		}
 	}()
 }

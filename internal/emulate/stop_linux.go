@@ -52,18 +52,25 @@ func hurry() {
 // 0.5 with 2 ms, with gaps of 1 ms.
 const cycle = 2 * time.Millisecond
 
+// Bounds of what is owed: a stop lasts at most longStop, as long as a quota's gaps, and
+// what a host that stood still has left is forgiven beyond mostOwed.
+const (
+	longStop = 4 * cycle
+	mostOwed = 50 * time.Millisecond
+)
+
 // stopper stops and continues processes.
 type stopper struct {
 	family
 	speed atomic.Uint64 // math.Float64bits
 	quit  chan struct{}
 	done  sync.WaitGroup
+	sum   atomic.Int64 // ns that processes with work were stopped
 
 	mu      sync.Mutex // of what follows
 	present []int
-	threads int                   // of them that run
+	threads float64               // of them that run at once
 	clocks  map[int]time.Duration // CPU time of each process when it was looked at last
-	stopped bool
 }
 
 func newStopper(root int) *stopper {
@@ -85,14 +92,20 @@ func (s *stopper) set(speed float64, threads load) error {
 	return nil
 }
 
-// loop keeps the duty: a stop makes up for the CPU time that the processes have had
-// since the last one, so that what others take from them is not taken twice. What a
-// late wake-up made a stop too long is made good by the next ones.
+func (s *stopper) kept() time.Duration { return time.Duration(s.sum.Load()) }
+
+// loop keeps the duty: stops make up for the CPU time that the processes have had, so
+// that what others take from them is not taken twice.
 func (s *stopper) loop(quit chan struct{}) {
 	defer s.done.Done()
 	runtime.LockOSThread() // nanosleep(2) below blocks a thread
 	defer s.signal(unix.SIGCONT)
-	debt, last := time.Duration(0), time.Now()
+	s.mu.Lock()
+	s.clocks = nil // what ran before has been at full speed
+	s.mu.Unlock()
+	s.ran(0)
+	last, stopped := time.Now(), time.Duration(0)
+	var due ledger
 	for {
 		select {
 		case <-quit:
@@ -100,32 +113,63 @@ func (s *stopper) loop(quit chan struct{}) {
 		default:
 		}
 		speed := math.Float64frombits(s.speed.Load())
-		nap(time.Duration(speed * float64(cycle)))
+		nap(max(time.Duration(speed*float64(cycle)), cycle/20))
+		// From one reading of the clocks to the next, so that what runs while signals are
+		// on their way is counted too.
 		now := time.Now()
-		ran := min(now.Sub(last), s.ran())
-		last = now
-		debt += time.Duration(float64(ran) * (1 - speed) / speed)
-		if speed >= 1 {
-			debt = 0
-			continue
-		}
-		if debt <= 0 {
+		free := now.Sub(last) - stopped
+		s.sum.Add(int64(due.ran(s.ran(free), free, speed)))
+		last, stopped = now, 0
+		if due.owed <= 0 {
 			continue
 		}
 		s.signal(unix.SIGSTOP)
-		nap(min(debt, cycle))
+		began := time.Now()
+		nap(min(due.owed, longStop))
+		stopped = time.Since(began)
 		s.signal(unix.SIGCONT)
-		now = time.Now()
-		debt -= now.Sub(last)
-		debt = max(debt, -4*cycle)
-		last = now
+		due.stopped(stopped)
 	}
 }
 
-// ran is the CPU time of a running thread since the last call, on average.
-func (s *stopper) ran() (sum time.Duration) {
+// ledger is what the processes of a stopper are still to be kept from their CPUs.
+type ledger struct {
+	owed time.Duration // below 0: stopped too long, as who wakes late does
+	open time.Duration // the last stop, until it is known whether it hit anybody
+	idle time.Duration // since then
+}
+
+// ran books what a running thread had in a time without stops. It returns how much of
+// stops before was time in which the processes had work.
+func (l *ledger) ran(did, free time.Duration, speed float64) (hit time.Duration) {
+	l.idle += free
+	switch {
+	case l.open == 0:
+	case did > free/50: // it ran right on, or had to wait for others on the host
+		hit, l.open = l.open, 0
+	case l.idle > 2*cycle: // nobody had work: it is owed as before
+		l.owed += l.open
+		l.open = 0
+	}
+	l.owed += time.Duration(float64(did) * (1 - speed) / speed)
+	l.owed = min(max(l.owed, -mostOwed), mostOwed)
+	return hit
+}
+
+func (l *ledger) stopped(d time.Duration) {
+	l.owed -= d
+	if l.open == 0 {
+		l.idle = 0
+	}
+	l.open += d
+}
+
+// ran is the CPU time of a running thread since the last call, on average: a time in
+// which nothing was stopped. Processes that were not known may have begun before it.
+func (s *stopper) ran(free time.Duration) time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	var sum, late time.Duration
 	now := make(map[int]time.Duration, len(s.present))
 	for _, pid := range s.present {
 		var ts unix.Timespec
@@ -137,10 +181,13 @@ func (s *stopper) ran() (sum time.Duration) {
 		now[pid] = time.Duration(ts.Nano())
 		if before, known := s.clocks[pid]; known {
 			sum += now[pid] - before
+		} else if s.clocks != nil {
+			late += now[pid]
 		}
 	}
 	s.clocks = now
-	return sum / time.Duration(max(1, s.threads))
+	each := func(d time.Duration) time.Duration { return time.Duration(float64(d) / max(1, s.threads)) }
+	return min(free, each(sum)) + min(2*sample, each(late))
 }
 
 // nap sleeps by nanosleep(2), which wakes some 50 us late where the runtime's timers
@@ -159,7 +206,6 @@ func (s *stopper) signal(sig unix.Signal) {
 			_ = unix.Kill(pid, sig)
 		}
 	}
-	s.stopped = sig == unix.SIGSTOP
 }
 
 func (s *stopper) release() error {

@@ -36,7 +36,8 @@ const defaultMargin = 0.02
 // emulated policy: the CPU time that they had, divided by the speed they had it at. A
 // process that is kept from its CPU is not billed for that; on a slow clock it is.
 // EmulatedEach is that by operation, for workloads that do as many as they come to;
-// EmulatedExtra is what of EmulatedCPU the emulated clock adds, 0 at full speed.
+// EmulatedExtra is for how long threads with work were really kept from their CPUs for
+// it, as measured, 0 at full speed.
 const (
 	EmulatedCPU   = "emulated_cpu_s"
 	EmulatedEach  = "emulated_cpu_op_s"
@@ -66,7 +67,7 @@ func (p *parser) responses(list []fields) {
 		with := *p.desc
 		with.Responses = append(slices.Clip(with.Responses),
 			workload.Response{Name: EmulatedCPU, Title: "CPU time of the workload's processes at the emulated clock", Unit: "s", Better: "lower"},
-			workload.Response{Name: EmulatedExtra, Title: "Throttled time that the emulated clock adds to CPU time", Unit: "s", Better: "lower"},
+			workload.Response{Name: EmulatedExtra, Title: "Throttled time of the workload's processes, as measured", Unit: "s", Better: "lower"},
 			workload.Response{Name: EmulatedEach, Title: "CPU time of the workload's processes at the emulated clock, per operation", Unit: "s", Better: "lower"})
 		p.desc = &with
 	}

@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -16,6 +17,7 @@ import (
 // of it outlives this process, so no journal has it.
 type emulation struct {
 	factor experiment.Factor
+	config emulate.Config
 	e      *emulate.Emulation
 	before emulate.Totals
 	reaped time.Duration // of processes that ended before the run
@@ -31,19 +33,30 @@ func startEmulation(s *experiment.Study) (*emulation, error) {
 		if err != nil {
 			return nil, err
 		}
-		e, err := emulate.Start(emulate.Config{Method: m, Floor: f.Emulate.Floor})
+		config := emulate.Config{Method: m, Floor: f.Emulate.Floor}
+		e, err := emulate.Start(config)
 		if err != nil {
 			return nil, err
 		}
-		return &emulation{factor: f, e: e}, nil
+		return &emulation{factor: f, config: config, e: e}, nil
 	}
 	return nil, nil
 }
 
-// set puts a cell's policy in force, from the state of an idle host.
+// set puts a cell's policy in force, from the state of an idle host, with a new governor
+// where the last one has ended.
 func (m *emulation) set(levels map[string]string) error {
 	if m == nil {
 		return nil
+	}
+	select {
+	case <-m.e.Lost():
+		e, err := emulate.Start(m.config)
+		if err != nil {
+			return fmt.Errorf("factor %s: %w", m.factor.Name, err)
+		}
+		m.e = e
+	default:
 	}
 	if err := m.e.Set(levels[m.factor.Name], m.factor.Emulate.Floor); err != nil {
 		return fmt.Errorf("factor %s: %w", m.factor.Name, err)
@@ -68,20 +81,25 @@ func (m *emulation) end(sample *workload.Sample, took time.Duration) error {
 	}
 	after, err := m.e.Totals()
 	if err != nil {
-		return err
+		select {
+		case <-m.e.Lost():
+			return errLost
+		default:
+			return err
+		}
 	}
 	did := after.Sub(m.before)
 	if wall, ok := sample.Values["wall"]; ok { // without what a workload prepares
 		took = min(took, time.Duration(wall*float64(time.Second)))
 	}
-	doubt, err := tooFine(took, did.Used, (emulate.Reaped() - m.reaped).Seconds())
+	doubt, err := tooFine(took, did, (emulate.Reaped() - m.reaped).Seconds())
 	if err != nil {
 		return errors.Join(err, m.e.Release())
 	}
 	if sample.Doubt == "" {
 		sample.Doubt = doubt
 	}
-	extra := math.Round((did.Clocked-did.Used)*1e9) / 1e9 // of ns; two sums differ by less without a cause
+	extra := math.Round(did.Billed*1e9) / 1e9 // of ns; two sums differ by less without a cause
 	switch n := operations(sample); {
 	case did.Used <= 0:
 		missing(sample, "the workload had no process of its own that computed, so nothing was slowed down", experiment.EmulatedCPU, experiment.EmulatedExtra, experiment.EmulatedEach)
@@ -97,36 +115,81 @@ func (m *emulation) end(sample *workload.Sample, took time.Duration) error {
 	return m.e.Release()
 }
 
-// leastLooks is how many looks of the governor a run has to last: what a process does
-// before the first look that sees it runs at full speed, and after the last one unseen.
-// A fifth of a slice is also what gaps of the quota may take of it.
-const leastLooks = 5
+// leastLooks is how many looks of the governor a run has to last: fewer tell nothing of
+// what a policy would have done. What a process does before the first look that sees it
+// runs at full speed, and what a gap took too much or too little at the end is not made
+// good: a look each. Of slowedLooks they are the tenth that offMost allows.
+const (
+	leastLooks  = 5
+	slowedLooks = 20
+)
+
+// offMost is the share of what the policy asked by which what was kept may be off.
+const offMost = 0.1
 
 // Shares of the CPU time of processes that ended in a run: the governor saw less than
 // seenLeast, and the run says nothing; or less than seenWell, and it is in doubt.
 const seenLeast, seenWell = 0.5, 0.8
 
-// tooFine judges whether a run could be slowed down: how long it took, the CPU seconds
-// that the governor saw, and those of processes that ended meanwhile. An error is a run
-// that will not be better when it is made again.
-func tooFine(took time.Duration, seen, ended float64) (doubt string, err error) {
-	const least = leastLooks * emulate.Resolution
+// useless is the error of a run that cannot be better when it is made again.
+type useless struct{ error }
+
+// tooFine judges whether a run was slowed down: how long it took, what the governor saw
+// and did, and the CPU seconds of processes that ended meanwhile. An error is *useless.
+func tooFine(took time.Duration, did emulate.Totals, ended float64) (doubt string, err error) {
+	least := leastLooks * emulate.Resolution
+	if did.Asked > emulate.Resolution.Seconds() {
+		least = slowedLooks * emulate.Resolution
+	}
 	const short = time.Millisecond
 	share := 1.0
 	if ended > short.Seconds() { // below it, accounts are coarse and a clock changes nothing
-		share = seen / ended
+		share = did.Used / ended
+	}
+	off := math.Abs(did.Kept - did.Asked)
+	kind := "at full speed"
+	if least > leastLooks*emulate.Resolution {
+		kind = "that is slowed down"
 	}
 	switch {
 	case took < least:
-		return "", fmt.Errorf("the run took %s, too short to emulate a clock: processes are looked at every %s, and a run has to last %s; give it more to do",
-			screen.Brief(took.Round(100*time.Microsecond)), screen.Brief(emulate.Resolution), screen.Brief(least))
+		return "", &useless{fmt.Errorf("the run took %s, too short to emulate a clock: processes are looked at every %s, and a run %s has to last %s; give it more to do",
+			screen.Brief(took.Round(100*time.Microsecond)), screen.Brief(emulate.Resolution), kind, screen.Brief(least))}
 	case share < seenLeast:
-		return "", fmt.Errorf("the governor saw %.0f %% of the CPU time of the workload's processes: they live too short to emulate a clock, which looks at them every %s; "+
-			"let one process do the work", 100*share, screen.Brief(emulate.Resolution))
+		return "", &useless{fmt.Errorf("the governor saw %.0f %% of the CPU time of the workload's processes: they live too short to emulate a clock, which looks at them every %s; "+
+			"let one process do the work", 100*share, screen.Brief(emulate.Resolution))}
 	case share < seenWell:
 		return fmt.Sprintf("the governor saw only %.0f %% of the CPU time of the workload's processes", 100*share), nil
+	case off > max(offMost*did.Asked, emulate.Resolution.Seconds()): // a look is what any run may miss
+		return fmt.Sprintf("the workload's processes were kept from their CPUs for %s, and the policy asked for %s",
+			brief(did.Kept), brief(did.Asked)), nil
 	}
 	return "", nil
+}
+
+// brief writes seconds to three places.
+func brief(seconds float64) string {
+	return screen.Brief(time.Duration(seconds * float64(time.Second)).Round(time.Millisecond))
+}
+
+// errLost ends a run whose governor has ended: it would go on at full speed.
+var errLost = errors.New("the governor of the emulated policy has ended before the run; was it killed?")
+
+// during is ctx, but ends with errLost as its cause when the governor does.
+func (m *emulation) during(ctx context.Context) (context.Context, context.CancelFunc) {
+	if m == nil {
+		return ctx, func() {}
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	lost := m.e.Lost()
+	go func() {
+		select {
+		case <-lost:
+			cancel(errLost)
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, func() { cancel(nil) }
 }
 
 func (m *emulation) close() error {

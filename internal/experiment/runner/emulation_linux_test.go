@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"hostlab/internal/emulate"
 	"hostlab/internal/experiment"
 	"hostlab/internal/result"
 )
@@ -71,6 +72,10 @@ primary = true
 	if err == nil || !strings.Contains(err.Error(), "to emulate a clock") || strings.Contains(err.Error(), "\n") {
 		t.Errorf("%v", err)
 	}
+	// It would be no longer when it is made again, or when it is resumed.
+	if n := len(b.record().Runs); n != 1 || err != nil && strings.Contains(err.Error(), "--resume") {
+		t.Errorf("%d runs, and then %v", n, err)
+	}
 	for _, run := range b.record().Runs {
 		if run.Status == result.OK {
 			t.Errorf("a run of %g s counts", run.Values["wall"])
@@ -80,22 +85,34 @@ primary = true
 
 func TestTooFine(t *testing.T) {
 	const ms = time.Millisecond
+	seen := func(s float64) emulate.Totals { return emulate.Totals{Used: s} }
+	slowed := func(asked, kept float64) emulate.Totals {
+		return emulate.Totals{Used: 1, Asked: asked, Kept: kept}
+	}
 	for _, c := range []struct {
-		took        time.Duration
-		seen, ended float64
-		doubt, err  string
+		took       time.Duration
+		did        emulate.Totals
+		ended      float64
+		doubt, err string
 	}{
-		{5 * ms, 0.005, 0, "", "took 5ms, too short to emulate a clock: processes are looked at every 8ms, and a run has to last 40ms"},
-		{39 * ms, 0.039, 0.039, "", "too short"},
-		{40 * ms, 0.04, 0, "", ""}, // a worker that lives on
-		{time.Second, 0.99, 1, "", ""},
-		{time.Second, 0.1, 1, "", "saw 10 % of the CPU time"},
-		{time.Second, 0, 1, "", "saw 0 % of the CPU time"},
-		{time.Second, 0.7, 1, "saw only 70 % of the CPU time", ""},
-		{time.Second, 0, 0.0005, "", ""}, // it slept
-		{time.Second, 5, 1, "", ""},
+		{5 * ms, seen(0.005), 0, "", "took 5ms, too short to emulate a clock: processes are looked at every 8ms, and a run at full speed has to last 40ms"},
+		{39 * ms, seen(0.039), 0.039, "", "too short"},
+		{40 * ms, seen(0.04), 0, "", ""}, // a worker that lives on
+		{159 * ms, slowed(0.08, 0.08), 0, "", "a run that is slowed down has to last 160ms"},
+		{160 * ms, slowed(0.08, 0.08), 0, "", ""},
+		{160 * ms, slowed(0.08, 0.073), 0, "", ""}, // a look is what it may miss
+		{160 * ms, slowed(0.08, 0.07), 0, "kept from their CPUs for 70ms, and the policy asked for 80ms", ""},
+		{time.Second, slowed(0.5, 0.46), 0, "", ""},
+		{time.Second, slowed(0.5, 0.44), 0, "kept from their CPUs", ""},
+		{time.Second, slowed(0.5, 0.56), 0, "kept from their CPUs", ""},
+		{time.Second, seen(0.99), 1, "", ""},
+		{time.Second, seen(0.1), 1, "", "saw 10 % of the CPU time"},
+		{time.Second, seen(0), 1, "", "saw 0 % of the CPU time"},
+		{time.Second, seen(0.7), 1, "saw only 70 % of the CPU time", ""},
+		{time.Second, seen(0), 0.0005, "", ""}, // it slept
+		{time.Second, seen(5), 1, "", ""},
 	} {
-		doubt, err := tooFine(c.took, c.seen, c.ended)
+		doubt, err := tooFine(c.took, c.did, c.ended)
 		if (err != nil) != (c.err != "") || err != nil && !strings.Contains(err.Error(), c.err) {
 			t.Errorf("%+v: error %v", c, err)
 		}

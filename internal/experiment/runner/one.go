@@ -27,6 +27,7 @@ func (s *session) one(ctx context.Context, at slot, warmUp bool) (*result.Run, e
 	if ctx.Err() != nil {
 		return nil, ctx.Err() // whatever it did, it was cut short
 	}
+	s.last = err
 	if err != nil {
 		r.Status, r.Reason = result.Failed, err.Error()
 		if file := s.keepOutput(r, err, warmUp); file != "" {
@@ -76,9 +77,10 @@ func (s *session) try(ctx context.Context, r *result.Run) error {
 		return err
 	}
 	stop := s.sys.watch()
-	runCtx, cancel := ctx, context.CancelFunc(func() {})
+	runCtx, undo := s.emulation.during(ctx)
+	cancel := undo
 	if t := s.study.Workload.Timeout; t > 0 {
-		runCtx, cancel = context.WithTimeout(ctx, t)
+		runCtx, cancel = context.WithTimeout(runCtx, t)
 	}
 	used := s.meter.begin()
 	r.Start = s.sys.now()
@@ -87,7 +89,9 @@ func (s *session) try(ctx context.Context, r *result.Run) error {
 	used(&sample)
 	emulated := s.emulation.end(&sample, s.sys.now().Sub(r.Start))
 	tooLong := errors.Is(runCtx.Err(), context.DeadlineExceeded)
+	lost := errors.Is(context.Cause(runCtx), errLost)
 	cancel()
+	undo()
 	c := stop()
 	r.Conditions = c.record()
 	if !s.blind {
@@ -99,6 +103,8 @@ func (s *session) try(ctx context.Context, r *result.Run) error {
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
+	case lost:
+		return errLost
 	case err != nil && tooLong:
 		return &late{s.study.Workload.Timeout, err}
 	case err != nil:

@@ -44,6 +44,7 @@ type session struct {
 	times     times
 	lastRun   time.Duration // without what was waited for things to settle
 	slept     time.Duration
+	last      error // of the last run
 	latest    *analysis.Analysis
 	analysing time.Duration // what the last analysis took
 	blind     bool          // told which guards cannot be kept
@@ -223,7 +224,7 @@ func (s *session) runBlock(ctx context.Context) error {
 				if !s.study.Guard.Mark || r.Status != result.Void || next.attempt > s.study.Workload.Retries {
 					failures[next.slot]++
 				}
-				if failures[next.slot] > s.study.Workload.Retries {
+				if failures[next.slot] > s.study.Workload.Retries || s.uselessRun() {
 					return s.giveUp(r, failures[next.slot])
 				}
 				next.attempt++
@@ -303,7 +304,7 @@ func (s *session) warmUp(ctx context.Context, at slot) error {
 			n++
 			continue
 		}
-		if failures++; failures > s.study.Workload.Retries {
+		if failures++; failures > s.study.Workload.Retries || s.uselessRun() {
 			return s.giveUp(r, failures)
 		}
 	}
@@ -311,11 +312,20 @@ func (s *session) warmUp(ctx context.Context, at slot) error {
 	return nil
 }
 
+// uselessRun reports whether the last run failed for good.
+func (s *session) uselessRun() bool {
+	_, ok := errors.AsType[*useless](s.last)
+	return ok
+}
+
 // giveUp is the error of a run that fails again and again.
 func (s *session) giveUp(r *result.Run, times int) error {
 	what := "a run of " + cellText(s.x, r.Cell)
 	if r.Status == result.WarmUp {
 		what = "the warm-up run of " + cellText(s.x, r.Cell)
+	}
+	if s.uselessRun() {
+		return fmt.Errorf("%s failed, and would again: %s; a resume cannot change that: change the study or what --set gives it, and begin anew with another --out", what, r.Reason)
 	}
 	return fmt.Errorf("%s was void or failed %d times, the last time because %s; see to it, then go on with: hostlab run --resume --out %s",
 		what, times, r.Reason, s.cfg.Dir)
