@@ -298,6 +298,18 @@ func (o *runOptions) putBack(ctx context.Context, std streams, cfg runner.Config
 		return usageError{err}
 	}
 	runner.Sweep()
+	var ended []string
+	if r.End == nil {
+		ended, err = runner.EndLeftovers(o.dir)
+	}
+	if len(ended) > 0 {
+		if _, err := fmt.Fprintf(std.out, "Ended what the killed run had left running: %s\n", screen.Clean(strings.Join(ended, ", "))); err != nil {
+			return err
+		}
+	}
+	if err != nil {
+		return err
+	}
 	changed := r.Changed()
 	if len(changed) == 0 {
 		_, err := fmt.Fprintf(std.out, "Nothing to put back: %s has no level that is still changed.\n", o.dir)

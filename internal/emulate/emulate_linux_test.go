@@ -256,7 +256,7 @@ func TestLedger(t *testing.T) {
 	l = ledger{}
 	l.ran(ms, ms, 0.5)
 	l.stopped(ms)
-	for range 6 {
+	for range 20 {
 		if hit := l.ran(0, ms, 0.5); hit != 0 {
 			t.Errorf("a stop of nobody counts %s", hit)
 		}

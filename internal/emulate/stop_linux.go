@@ -147,7 +147,7 @@ func (l *ledger) ran(did, free time.Duration, speed float64) (hit time.Duration)
 	case l.open == 0:
 	case did > free/50: // it ran right on, or had to wait for others on the host
 		hit, l.open = l.open, 0
-	case l.idle > 2*cycle: // nobody had work: it is owed as before
+	case l.idle > 8*cycle: // nobody had work: it is owed as before
 		l.owed += l.open
 		l.open = 0
 	}

@@ -135,7 +135,8 @@ const seenLeast, seenWell = 0.5, 0.8
 type useless struct{ error }
 
 // tooFine judges whether a run was slowed down: how long it took, what the governor saw
-// and did, and the CPU seconds of processes that ended meanwhile. An error is *useless.
+// and did, and the CPU seconds of processes that ended meanwhile. One that is too short will be so
+// again: *useless.
 func tooFine(took time.Duration, did emulate.Totals, ended float64) (doubt string, err error) {
 	least := leastLooks * emulate.Resolution
 	if did.Asked > emulate.Resolution.Seconds() {
@@ -156,8 +157,8 @@ func tooFine(took time.Duration, did emulate.Totals, ended float64) (doubt strin
 		return "", &useless{fmt.Errorf("the run took %s, too short to emulate a clock: processes are looked at every %s, and a run %s has to last %s; give it more to do",
 			screen.Brief(took.Round(100*time.Microsecond)), screen.Brief(emulate.Resolution), kind, screen.Brief(least))}
 	case share < seenLeast:
-		return "", &useless{fmt.Errorf("the governor saw %.0f %% of the CPU time of the workload's processes: they live too short to emulate a clock, which looks at them every %s; "+
-			"let one process do the work", 100*share, screen.Brief(emulate.Resolution))}
+		return "", fmt.Errorf("the governor saw %.0f %% of the CPU time of the workload's processes: they live too short to emulate a clock, which looks at them every %s; "+
+			"let one process do the work", 100*share, screen.Brief(emulate.Resolution))
 	case share < seenWell:
 		return fmt.Sprintf("the governor saw only %.0f %% of the CPU time of the workload's processes", 100*share), nil
 	case off > max(offMost*did.Asked, emulate.Resolution.Seconds()): // a look is what any run may miss

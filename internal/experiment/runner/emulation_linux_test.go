@@ -1,9 +1,15 @@
 package runner
 
 import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"hostlab/internal/emulate"
 	"hostlab/internal/experiment"
@@ -22,7 +28,8 @@ method = "stop"
 [workload]
 name = "command"
 run = ["sh", "-c", "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done"]
-warmup = 1
+warmup = 0
+retries = 30
 [[response]]
 name = "emulated_cpu_s"
 primary = true
@@ -79,6 +86,63 @@ primary = true
 	for _, run := range b.record().Runs {
 		if run.Status == result.OK {
 			t.Errorf("a run of %g s counts", run.Values["wall"])
+		}
+	}
+}
+
+// A governor that is killed ends its run at once, and the next run has a new one.
+func TestGovernorLost(t *testing.T) {
+	b := newBench(t, head(6, "evidence = \"emulated\"")+`
+[[factor]]
+name = "policy"
+emulate = "policy"
+levels = ["high-performance", "fixed:95"]
+method = "stop"
+[workload]
+name = "command"
+run = ["sh", "-c", "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done"]
+warmup = 0
+retries = 30
+[[response]]
+name = "wall"
+primary = true
+`)
+	watch, started := b.cfg.Watch, 0
+	b.cfg.Watch = func(p Progress) {
+		watch(p)
+		if p.Stage == "running" && p.Cell != nil {
+			if started++; started == 3 {
+				time.AfterFunc(60*time.Millisecond, killGovernor)
+			}
+		}
+	}
+	if err := b.run(); err != nil {
+		t.Fatal(err)
+	}
+	b.complete()
+	failed := 0
+	for _, r := range b.record().Runs {
+		if r.Status == result.Failed {
+			failed++
+			if !strings.Contains(r.Reason, errLost.Error()) {
+				t.Errorf("it failed as %s", r.Reason)
+			}
+		}
+	}
+	if failed != 1 {
+		t.Errorf("%d runs failed, want that one", failed)
+	}
+}
+
+// killGovernor kills the worker that this process has started.
+func killGovernor() {
+	list, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+	for _, file := range list {
+		line, _ := os.ReadFile(file)
+		status, _ := os.ReadFile(filepath.Join(filepath.Dir(file), "status"))
+		if strings.HasPrefix(string(line), "hostlab-worker") && strings.Contains(string(status), fmt.Sprintf("PPid:\t%d\n", os.Getpid())) {
+			pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(file)))
+			_ = unix.Kill(pid, unix.SIGKILL)
 		}
 	}
 }

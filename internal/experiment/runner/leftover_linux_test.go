@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -28,6 +29,11 @@ primary = true
 // What the workload of a killed session has left is ended before a resume measures
 // anything. A daemon, and a process that only looks alike, stay.
 func TestLeftovers(t *testing.T) {
+	t.Run("resume", func(t *testing.T) { testLeftovers(t, false) })
+	t.Run("restore", func(t *testing.T) { testLeftovers(t, true) })
+}
+
+func testLeftovers(t *testing.T, restore bool) {
 	dir := t.TempDir()
 	b := &bench{t: t, dir: dir, cfg: Config{Dir: filepath.Join(dir, "record")}}
 	b.write("level", "original\n")
@@ -53,6 +59,13 @@ func TestLeftovers(t *testing.T) {
 	t.Cleanup(func() { _ = unix.Kill(child, unix.SIGKILL); _ = unix.Kill(daemon, unix.SIGKILL) })
 	if !runs(child) || !runs(daemon) {
 		t.Fatal("nothing was left: the test tests nothing")
+	}
+	if restore {
+		names, err := EndLeftovers(b.cfg.Dir)
+		if err != nil || !slices.Contains(names, "sleep "+strconv.Itoa(child)) || runs(child) || !runs(daemon) {
+			t.Errorf("ended %q, error %v; the child runs: %v, the daemon: %v", names, err, runs(child), runs(daemon))
+		}
+		return
 	}
 	b.write("quick", "")
 	b.load(head(6, "") + leftoverStudy)

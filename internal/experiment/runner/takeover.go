@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"hostlab/internal/result/store"
 )
 
 // takeOver looks, before a resume does anything, after what a session that was
@@ -17,15 +19,31 @@ func (s *session) takeOver(ctx context.Context) error {
 	if err := s.levels.untouched(ctx, s.cfg.Dir); err != nil {
 		return err
 	}
-	work, err := filepath.Abs(filepath.Join(s.cfg.Dir, workDir))
-	if err != nil {
-		return err
-	}
-	names, err := endLeftovers(work)
+	names, err := endLeftoversOf(s.cfg.Dir)
 	if len(names) > 0 {
 		s.note("the session that was killed had left %s running, which was ended", strings.Join(names, ", "))
 	}
 	return err
+}
+
+// EndLeftovers ends what the workload of a killed session of a record has left running,
+// and returns the names of what it ended. It leaves a session that runs alone: its lock
+// gives *store.Busy.
+func EndLeftovers(dir string) (names []string, err error) {
+	st, err := store.Open(dir)
+	if err != nil {
+		return nil, &Refused{err}
+	}
+	defer st.Close() //nolint:errcheck // nothing was written
+	return endLeftoversOf(dir)
+}
+
+func endLeftoversOf(dir string) ([]string, error) {
+	work, err := filepath.Abs(filepath.Join(dir, workDir))
+	if err != nil {
+		return nil, err
+	}
+	return endLeftovers(work)
 }
 
 // untouched reports a level that somebody has changed since a session was killed:

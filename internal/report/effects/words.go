@@ -125,7 +125,7 @@ func span(low, high float64, r *result.Response) string {
 func within(v float64, r *result.Response) string {
 	switch {
 	case math.IsNaN(v):
-		return "none"
+		return "unknown"
 	case r.Compare == result.Difference:
 		return "±" + picture.Round(v, r.Unit)
 	}
