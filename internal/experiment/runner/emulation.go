@@ -161,7 +161,7 @@ func tooFine(took time.Duration, did emulate.Totals, ended float64) (doubt strin
 			"let one process do the work", 100*share, screen.Brief(emulate.Resolution))
 	case share < seenWell:
 		return fmt.Sprintf("the governor saw only %.0f %% of the CPU time of the workload's processes", 100*share), nil
-	case off > max(offMost*did.Asked, emulate.Resolution.Seconds()): // a look is what any run may miss
+	case off > offMost*did.Asked+2*emulate.Resolution.Seconds(): // the look at each end is what any run may miss
 		return fmt.Sprintf("the workload's processes were kept from their CPUs for %s, and the policy asked for %s",
 			brief(did.Kept), brief(did.Asked)), nil
 	}

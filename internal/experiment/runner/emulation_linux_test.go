@@ -164,11 +164,11 @@ func TestTooFine(t *testing.T) {
 		{40 * ms, seen(0.04), 0, "", ""}, // a worker that lives on
 		{159 * ms, slowed(0.08, 0.08), 0, "", "a run that is slowed down has to last 160ms"},
 		{160 * ms, slowed(0.08, 0.08), 0, "", ""},
-		{160 * ms, slowed(0.08, 0.073), 0, "", ""}, // a look is what it may miss
-		{160 * ms, slowed(0.08, 0.07), 0, "kept from their CPUs for 70ms, and the policy asked for 80ms", ""},
-		{time.Second, slowed(0.5, 0.46), 0, "", ""},
-		{time.Second, slowed(0.5, 0.44), 0, "kept from their CPUs", ""},
-		{time.Second, slowed(0.5, 0.56), 0, "kept from their CPUs", ""},
+		{160 * ms, slowed(0.08, 0.057), 0, "", ""}, // a look at each end is what it may miss
+		{160 * ms, slowed(0.08, 0.055), 0, "kept from their CPUs for 55ms, and the policy asked for 80ms", ""},
+		{time.Second, slowed(0.5, 0.44), 0, "", ""},
+		{time.Second, slowed(0.5, 0.43), 0, "kept from their CPUs", ""},
+		{time.Second, slowed(0.5, 0.57), 0, "kept from their CPUs", ""},
 		{time.Second, seen(0.99), 1, "", ""},
 		{time.Second, seen(0.1), 1, "", "saw 10 % of the CPU time"},
 		{time.Second, seen(0), 1, "", "saw 0 % of the CPU time"},
