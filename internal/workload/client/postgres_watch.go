@@ -15,9 +15,9 @@ import (
 // look is the prepared question.
 const look = "look"
 
-// every is how often the session is looked at: ten milliseconds cost some half a percent
-// of a CPU.
-const every = 10 * time.Millisecond
+// every is how often the session is looked at. Every 10 ms cost the server 1 % of a CPU
+// (PostgreSQL 15 on a cloud guest, 80 ms in 8 s), which is as much as a job may pay.
+const every = 20 * time.Millisecond
 
 // watched is what another session of the same server saw of the one that works: waits
 // for locks, for what no counter has, and for the log outside of commits, s. Commits and
