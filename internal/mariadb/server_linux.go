@@ -44,9 +44,7 @@ type Server struct {
 	cfg     Config
 	log     private.Tail
 
-	process *os.Process
-	done    chan struct{} // closed when the server has ended
-	state   *os.ProcessState
+	running *private.Running // nil: it was not started yet
 	closing sync.Once
 	closed  error
 }
@@ -174,24 +172,17 @@ func (s *Server) command(more ...string) *exec.Cmd {
 func (s *Server) bootstrap(ctx context.Context) error {
 	cmd := s.command("--bootstrap", "--innodb-flush-method=nosync")
 	cmd.Stdin = strings.NewReader(bootstrap)
-	ended, err := private.Keep(cmd)
+	failed, err := kind.Run(ctx, cmd, s.account)
 	if err != nil {
-		return kind.StartError(s.Programs.Server, s.account, err)
-	}
-	select {
-	case err = <-ended:
-	case <-ctx.Done():
-		_ = unix.Kill(-cmd.Process.Pid, unix.SIGKILL)
-		<-ended //nolint:errcheck // it was killed
-		return context.Cause(ctx)
+		return err
 	}
 	switch {
-	case err == nil:
+	case failed == nil:
 		return nil
 	case s.log.Full():
 		return s.diskFull()
 	}
-	return fmt.Errorf("MariaDB could not make its data: %w%s", err, s.log.LastWords())
+	return fmt.Errorf("MariaDB could not make its data: %w%s", failed, s.log.LastWords())
 }
 
 func (s *Server) diskFull() error {
@@ -207,24 +198,17 @@ func (s *Server) start(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, startLimit, s.slow("start"))
 	defer cancel()
 	s.log.Reset()
-	cmd := s.command()
-	ended, err := private.Keep(cmd)
+	running, err := kind.Launch(s.command(), s.account, nil)
 	if err != nil {
-		return kind.StartError(s.Programs.Server, s.account, err)
+		return err
 	}
-	done := make(chan struct{})
-	s.process, s.done = cmd.Process, done
-	go func() {
-		<-ended //nolint:errcheck // what it says is in the state too
-		s.state = cmd.ProcessState
-		close(done)
-	}()
+	s.running = running
 	for {
 		if s.log.Contains("ready for connections") && s.tryConnect(ctx) == nil {
 			return nil
 		}
 		select {
-		case <-s.done:
+		case <-running.Done():
 			if s.log.Full() {
 				return s.diskFull()
 			}
@@ -278,43 +262,23 @@ func (s *Server) MoveLog(ctx context.Context, dir string) error {
 
 // stop asks for a shutdown, which makes the data whole without the log.
 func (s *Server) stop(ctx context.Context) error {
-	select {
-	case <-s.done:
-		return s.Err()
-	default:
-	}
-	if err := unix.Kill(s.process.Pid, unix.SIGTERM); err != nil {
-		return fmt.Errorf("MariaDB cannot be shut down: %w", err)
-	}
-	select {
-	case <-s.done:
-		if !s.state.Success() {
-			return s.Err()
-		}
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-time.After(startLimit):
-		return s.slow("shut down")
-	}
+	return s.running.ShutDown(ctx, unix.SIGTERM, startLimit, s.Err, s.slow("shut down"))
 }
 
 // Done is closed when the server has ended, for whatever reason.
-func (s *Server) Done() <-chan struct{} { return s.done }
+func (s *Server) Done() <-chan struct{} { return s.running.Done() }
 
 // Err is nil while the server runs, and afterwards says in one line how it ended.
 func (s *Server) Err() error {
-	select {
-	case <-s.done:
-		return errors.New("MariaDB " + private.Ended(s.state, &s.log))
-	default:
-		return nil
+	if s.running.HasEnded() {
+		return errors.New(s.running.HowItEnded(&s.log))
 	}
+	return nil
 }
 
 // CPU reads what the server's threads have used so far, those that have ended too.
 func (s *Server) CPU() (Usage, error) {
-	t, err := private.ProcessCPU(s.process.Pid)
+	t, err := private.ProcessCPU(s.running.PID())
 	if err != nil {
 		if serr := s.Err(); serr != nil {
 			return Usage{}, serr
@@ -337,23 +301,14 @@ func (s *Server) socket() string {
 }
 
 // PID is the server's.
-func (s *Server) PID() int { return s.process.Pid }
+func (s *Server) PID() int { return s.running.PID() }
 
 // Close ends the server and removes everything. It may be called again. Nothing is
 // written before: the files are removed.
 func (s *Server) Close() error {
 	s.closing.Do(func() {
-		if s.done != nil {
-			// Not reaped before done is closed, so the number is still its own.
-			select {
-			case <-s.done:
-			default:
-				_ = unix.Kill(-s.process.Pid, unix.SIGKILL)
-			}
-			select {
-			case <-s.done:
-			case <-time.After(stopLimit):
-			}
+		if s.running != nil {
+			s.running.End(stopLimit, unix.SIGKILL)
 		}
 		for _, f := range s.files {
 			f.Close()

@@ -45,9 +45,7 @@ type Server struct {
 	cfg     Config
 	log     private.Tail
 
-	process *os.Process
-	done    chan struct{} // closed when the postmaster has ended
-	state   *os.ProcessState
+	running *private.Running // nil: it was not started yet
 	closing sync.Once
 	closed  error
 }
@@ -126,34 +124,23 @@ func (s *Server) command(program string, args []string, death syscall.Signal) *e
 	return s.account.Command(filepath.Join(s.Programs.Dir, program), args, env, s.files, &s.log, death)
 }
 
-func (s *Server) startError(program string, err error) error {
-	return kind.StartError(filepath.Join(s.Programs.Dir, program), s.account, err)
-}
-
 func (s *Server) initdb(ctx context.Context) error {
 	args := []string{"-D", dataFile, "--no-sync", "--auth-local=trust", "--auth-host=reject", "-U", Role, "-E", "UTF8", "--locale=C"}
 	if s.wal != nil {
 		args = append(args, "-X", walFile)
 	}
 	cmd := s.command("initdb", args, syscall.SIGKILL)
-	ended, err := private.Keep(cmd)
+	failed, err := kind.Run(ctx, cmd, s.account)
 	if err != nil {
-		return s.startError("initdb", err)
-	}
-	select {
-	case err = <-ended:
-	case <-ctx.Done():
-		_ = unix.Kill(-cmd.Process.Pid, unix.SIGKILL)
-		<-ended //nolint:errcheck // it was killed
-		return context.Cause(ctx)
+		return err
 	}
 	switch {
-	case err == nil:
+	case failed == nil:
 		return nil
 	case s.log.Full():
 		return s.diskFull()
 	}
-	return fmt.Errorf("PostgreSQL's initdb failed: %w%s", err, s.log.LastWords())
+	return fmt.Errorf("PostgreSQL's initdb failed: %w%s", failed, s.log.LastWords())
 }
 
 // walParent is where the log's directory was made.
@@ -176,18 +163,14 @@ func (s *Server) diskFull() error {
 func (s *Server) launch() error {
 	s.log.Reset()
 	cmd := s.command("postgres", arguments(dataFile, runFile, s.cfg.Settings), syscall.SIGQUIT)
-	ended, err := private.Keep(cmd)
-	if err != nil {
-		return s.startError("postgres", err)
-	}
-	s.process, s.done = cmd.Process, make(chan struct{})
-	go func() {
-		<-ended //nolint:errcheck // what it says is in the state too
-		s.state = cmd.ProcessState
+	running, err := kind.Launch(cmd, s.account, func() {
 		// Without a postmaster its backends would go on until their query has ended.
 		_ = kind.EndInside(s.Dir()) // Close tries again, and says so
-		close(s.done)
-	}()
+	})
+	if err != nil {
+		return err
+	}
+	s.running = running
 	return nil
 }
 
@@ -199,7 +182,7 @@ func (s *Server) ready(ctx context.Context) error {
 			return nil
 		}
 		select {
-		case <-s.done:
+		case <-s.running.Done():
 			if s.log.Full() {
 				return s.diskFull()
 			}
@@ -227,25 +210,23 @@ func (s *Server) tryConnect(ctx context.Context) error {
 }
 
 // Done is closed when the server has ended, for whatever reason.
-func (s *Server) Done() <-chan struct{} { return s.done }
+func (s *Server) Done() <-chan struct{} { return s.running.Done() }
 
 // Err is nil while the server runs, and afterwards says in one line how it ended.
 func (s *Server) Err() error {
-	select {
-	case <-s.done:
-	default:
+	if !s.running.HasEnded() {
 		return nil
 	}
 	if s.log.Full() && s.log.Contains("pg_wal") { // it panics, since it cannot go on without a log
 		return fmt.Errorf("PostgreSQL's log has no room left in %s: it keeps all that a run writes; make room, choose another directory for it, or write less%s", s.walParent(), s.log.LastWords())
 	}
-	return errors.New("PostgreSQL " + private.Ended(s.state, &s.log))
+	return errors.New(s.running.HowItEnded(&s.log))
 }
 
 // CPU reads what the server's processes have used so far; sessions by the process that
 // PostgreSQL tells as theirs.
 func (s *Server) CPU() (Usage, error) {
-	u, err := private.CPU(s.process.Pid)
+	u, err := private.CPU(s.running.PID())
 	if err != nil {
 		if serr := s.Err(); serr != nil {
 			return u, serr
@@ -270,26 +251,15 @@ func (s *Server) socket(pid int) string {
 }
 
 // PID is the postmaster's.
-func (s *Server) PID() int { return s.process.Pid }
+func (s *Server) PID() int { return s.running.PID() }
 
 // Close ends the server and removes everything. It may be called again. It asks for
 // an immediate shutdown: a fast one would first write all of shared_buffers to the
 // files that are then removed, and the next measurement would feel it.
 func (s *Server) Close() error {
 	s.closing.Do(func() {
-		if s.done != nil {
-			for _, sig := range []unix.Signal{unix.SIGQUIT, unix.SIGKILL} {
-				// Not reaped before done is closed, so the number is still its own.
-				select {
-				case <-s.done:
-				default:
-					_ = unix.Kill(-s.process.Pid, sig)
-				}
-				select {
-				case <-s.done:
-				case <-time.After(stopLimit):
-				}
-			}
+		if s.running != nil {
+			s.running.End(stopLimit, unix.SIGQUIT, unix.SIGKILL)
 		}
 		for _, f := range s.files {
 			f.Close()

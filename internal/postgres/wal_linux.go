@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -32,25 +31,8 @@ func (s *Server) MoveWAL(ctx context.Context, dir string) error {
 
 // stop is a fast shutdown, with a checkpoint.
 func (s *Server) stop(ctx context.Context) error {
-	select {
-	case <-s.done:
-		return s.Err()
-	default:
-	}
-	if err := unix.Kill(s.process.Pid, unix.SIGINT); err != nil {
-		return fmt.Errorf("PostgreSQL cannot be shut down: %w", err)
-	}
-	select {
-	case <-s.done:
-		if !s.state.Success() {
-			return s.Err()
-		}
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-time.After(startLimit):
-		return fmt.Errorf("PostgreSQL did not shut down within %s; look for a very slow disk below %s", startLimit, s.cfg.Parent)
-	}
+	return s.running.ShutDown(ctx, unix.SIGINT, startLimit, s.Err,
+		fmt.Errorf("PostgreSQL did not shut down within %s; look for a very slow disk below %s", startLimit, s.cfg.Parent))
 }
 
 // start launches the server of a cluster that there is, and waits for it.

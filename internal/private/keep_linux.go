@@ -54,9 +54,9 @@ func (k Kind) StartError(path string, a Account, err error) error {
 	return fmt.Errorf("cannot start %s as %s: %w%s", path, a.Name, err, hint)
 }
 
-// Ended says in words how a server ended that nobody told to, as the end of a sentence
+// ended says in words how a server ended that nobody told to, as the end of a sentence
 // that starts with its name.
-func Ended(state *os.ProcessState, log *Tail) string {
+func ended(state *os.ProcessState, log *Tail) string {
 	how := "ended by itself"
 	if ws, ok := state.Sys().(syscall.WaitStatus); ok {
 		switch {
