@@ -4,6 +4,7 @@ package database
 import (
 	"context"
 	"errors"
+	"time"
 
 	"hostlab/internal/mariadb"
 	"hostlab/internal/postgres"
@@ -41,4 +42,18 @@ func MariaDB(ctx context.Context, work, logDir string, logBytes int64, param str
 func Quiet() map[string]string {
 	return map[string]string{"autovacuum": "off", "fsync": "off", "full_page_writes": "off", "wal_level": "minimal", "max_wal_senders": "0",
 		"checkpoint_timeout": "1d", "max_wal_size": "64GB", "bgwriter_lru_maxpages": "0", "jit": "off", "synchronize_seqscans": "off"}
+}
+
+// Cause puts the end of a server, if that is what happened, in the place of what followed
+// from it in a worker. Without a server the error stays.
+func Cause(ctx context.Context, s *postgres.Server, err error) error {
+	if err == nil || ctx.Err() != nil || s == nil {
+		return err
+	}
+	select {
+	case <-s.Done():
+		return s.Err()
+	case <-time.After(time.Second): // its end may take a moment longer than that of a connection
+		return err
+	}
 }

@@ -17,6 +17,7 @@ import (
 	"hostlab/internal/stats"
 	"hostlab/internal/workload"
 	"hostlab/internal/workload/cpus"
+	"hostlab/internal/workload/database"
 	"hostlab/internal/workload/latency"
 	"hostlab/internal/workload/worker"
 )
@@ -165,7 +166,7 @@ func (s *session) stock(ctx context.Context, p *plan) (err error) {
 
 func (s *session) call(ctx context.Context, p plan) (r reply, err error) {
 	if err := s.worker.Call(ctx, len(p.CPUs)+p.Stock.Clients, p, &r); err != nil {
-		return r, s.shelf.explain(ctx, err)
+		return r, database.Cause(ctx, s.shelf.server, err)
 	}
 	if r.Gone != "" {
 		return r, &workload.ParamError{Name: "cpus", Text: r.Gone, Hint: "`hostlab facts` lists those that are there"}

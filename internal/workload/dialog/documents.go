@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 	_ "modernc.org/sqlite" // registers itself as "sqlite"
@@ -175,20 +174,6 @@ func (r *itemReader) Read(p []byte) (int, error) {
 	n := copy(p, r.left)
 	r.left = r.left[n:]
 	return n, nil
-}
-
-// explain puts the end of the server, if that is what happened, in the place of what
-// followed from it.
-func (h *shelf) explain(ctx context.Context, err error) error {
-	if err == nil || ctx.Err() != nil || h.server == nil {
-		return err
-	}
-	select {
-	case <-h.server.Done():
-		return h.server.Err()
-	case <-time.After(time.Second): // its end may take a moment longer than that of a connection
-		return err
-	}
 }
 
 func (h *shelf) closeFile() error {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strconv"
-	"time"
 
 	"hostlab/internal/postgres"
 	"hostlab/internal/workload/database"
@@ -41,20 +40,6 @@ func (h *shelf) stock(ctx context.Context, q question) (_ *cluster, err error) {
 		h.clients, h.rows = q.Workers, q.Rows
 	}
 	return &cluster{h.server.Address(), h.server.PID()}, nil
-}
-
-// explain puts the end of the server, if that is what happened, in the place of what
-// followed from it.
-func (h *shelf) explain(ctx context.Context, err error) error {
-	if err == nil || ctx.Err() != nil || h.server == nil {
-		return err
-	}
-	select {
-	case <-h.server.Done():
-		return h.server.Err()
-	case <-time.After(time.Second): // its end may take a moment longer than that of a connection
-		return err
-	}
 }
 
 // close ends the server and removes it. It may be called again.

@@ -14,6 +14,7 @@ import (
 
 	"hostlab/internal/workload"
 	"hostlab/internal/workload/cpus"
+	"hostlab/internal/workload/database"
 	"hostlab/internal/workload/latency"
 	"hostlab/internal/workload/worker"
 )
@@ -166,7 +167,7 @@ func (s *session) question(ctx context.Context, p workload.Values) (q question, 
 
 func (s *session) call(ctx context.Context, q question) (a answer, err error) {
 	if err := s.worker.Call(ctx, q.Workers+1, q, &a); err != nil {
-		return a, s.shelf.explain(ctx, err)
+		return a, database.Cause(ctx, s.shelf.server, err)
 	}
 	if a.Gone != "" {
 		return a, &workload.ParamError{Name: "cpus", Text: a.Gone, Hint: "`hostlab facts` lists those that are there"}
