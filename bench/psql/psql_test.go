@@ -1,0 +1,36 @@
+package psql
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+func TestSocket(t *testing.T) {
+	work := t.TempDir()
+	if got, err := Socket(work); err == nil {
+		t.Errorf("found %q where no server is", got)
+	}
+	for i, server := range []string{"one", "two"} {
+		run := filepath.Join(work, server, "run")
+		if err := os.MkdirAll(run, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		got, err := Socket(work)
+		if alone := i == 0; (err == nil) != alone || alone && got != run {
+			t.Errorf("with %d servers: %q, %v", i+1, got, err)
+		}
+	}
+}
+
+func TestRead(t *testing.T) {
+	got, err := read([]byte("\nTime: 1234.5 ms (00:01.235)\nTime: 9 ms\n"))
+	if err != nil || got != 1.2345 {
+		t.Errorf("%v, %v", got, err)
+	}
+	for _, bad := range []string{"", "Time: unknown\n", "Time: 1.2.3 ms\n"} {
+		if got, err := read([]byte(bad)); err == nil {
+			t.Errorf("%q gave %v", bad, got)
+		}
+	}
+}
