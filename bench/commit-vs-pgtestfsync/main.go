@@ -13,16 +13,15 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"os"
 	"os/exec"
-	"os/signal"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
 	"time"
 
+	"hostlab/bench/rounds"
 	"hostlab/internal/stats"
 	"hostlab/internal/workload/logcommit"
 )
@@ -30,15 +29,7 @@ import (
 func main() {
 	dir := flag.String("dir", ".", "directory on the device")
 	program := flag.String("program", "pg_test_fsync", "pg_test_fsync; Debian has it below /usr/lib/postgresql")
-	rounds := flag.Int("rounds", 15, "rounds; an interval takes 6")
-	seed := flag.Uint64("seed", uint64(time.Now().UnixNano()), "of the order")
-	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := compare(ctx, *dir, *program, *rounds, *seed); err != nil {
-		fmt.Fprintln(os.Stderr, "commit-vs-pgtestfsync:", err)
-		os.Exit(1)
-	}
+	rounds.Main("commit-vs-pgtestfsync", 15, func(ctx context.Context, p rounds.Plan) error { return compare(ctx, *dir, *program, p) })
 }
 
 // pattern is one that both have.
@@ -53,45 +44,31 @@ const (
 	each       = time.Second // of a run, the least that pg_test_fsync takes
 )
 
-func compare(ctx context.Context, parent, program string, rounds int, seed uint64) (err error) {
+func compare(ctx context.Context, parent, program string, plan rounds.Plan) (err error) {
 	dir, err := os.MkdirTemp(parent, ".hostlab-pgtestfsync-")
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	patterns := []*pattern{{logcommit.DataSync, "fdatasync", map[string][]float64{}}, {logcommit.Direct, "open_datasync", map[string][]float64{}}}
-	rng := rand.New(rand.NewPCG(seed, 0))
-	fmt.Printf("%d rounds of %v each, seed %d; commits of %d bytes a second\n", rounds, each, seed, blockBytes)
-	for range rounds {
-		conds := []func() error{func() error { return postgres(ctx, program, dir, patterns) }}
-		for _, p := range patterns {
-			for _, who := range []string{"hostlab", "again"} {
-				conds = append(conds, func() error {
-					rate, err := ours(ctx, dir, p.sync)
-					p.rate[who] = append(p.rate[who], rate)
-					return err
-				})
-			}
-		}
-		rng.Shuffle(len(conds), func(i, j int) { conds[i], conds[j] = conds[j], conds[i] })
-		for _, run := range conds {
-			if err := run(); err != nil {
+	fmt.Printf("%d rounds of %v each, seed %d; commits of %d bytes a second\n", plan.Rounds, each, plan.Seed, blockBytes)
+	runs := []func() error{func() error { return postgres(ctx, program, dir, patterns) }}
+	for _, p := range patterns {
+		for _, who := range []string{"hostlab", "again"} {
+			runs = append(runs, func() error {
+				rate, err := ours(ctx, dir, p.sync)
+				p.rate[who] = append(p.rate[who], rate)
 				return err
-			}
+			})
 		}
 	}
+	if err := plan.Play(runs, func(int) {}); err != nil {
+		return err
+	}
 	for _, p := range patterns {
-		ratio := stats.PairedRatio(p.rate["hostlab"], p.rate["pg"], 0.05)
-		aa := stats.PairedRatio(p.rate["hostlab"], p.rate["again"], 0.05)
-		word := "not decided by so many rounds"
-		switch {
-		case ratio.Low >= 0.9 && ratio.High <= 1.1:
-			word = "yes"
-		case ratio.High < 0.9 || ratio.Low > 1.1:
-			word = "no"
-		}
-		fmt.Printf("%-14s hostlab %7.0f/s  pg_test_fsync %7.0f/s  ratio %.3f [%.3f, %.3f]  A/A %.3f [%.3f, %.3f]  n=%d  within 10 %%: %s\n", p.name,
-			stats.Median(p.rate["hostlab"]), stats.Median(p.rate["pg"]), ratio.Estimate, ratio.Low, ratio.High, aa.Estimate, aa.Low, aa.High, ratio.N, word)
+		ratio, aa := rounds.Ratio(p.rate["hostlab"], p.rate["pg"]), rounds.Ratio(p.rate["hostlab"], p.rate["again"])
+		fmt.Printf("%-14s hostlab %7.0f/s  pg_test_fsync %7.0f/s  ratio %.3f [%.3f, %.3f]  A/A %.3f [%.3f, %.3f]  n=%d  %s\n", p.name,
+			stats.Median(p.rate["hostlab"]), stats.Median(p.rate["pg"]), ratio.Estimate, ratio.Low, ratio.High, aa.Estimate, aa.Low, aa.High, ratio.N, rounds.Within(ratio, 0.1))
 	}
 	return nil
 }
