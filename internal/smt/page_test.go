@@ -51,7 +51,7 @@ Hodges-Lehmann estimate with its interval (Student's below the blocks that ranks
 |---|---|---|
 | untestable | nothing was measured on a sibling | |
 | void | the lock thread alone differs surely (99 %%) from its hidden twin, or another decisive response does | no effect can be told from such a record, as in every other study |
-| inconclusive | the lock thread alone, measured twice, is not within %[2]s of itself | a host that differs from itself by more hides what is asked for |
+| inconclusive | the lock thread alone was not measured twice (%[1]saa = false%[1]s), or is not within %[2]s of itself then | a host that differs from itself by more hides what is asked for |
 | inconclusive | more than %[3]s of all runs, or of the runs of one cell that decides, are contaminated | the estimate withstands 29 %% of wrong blocks at most, and a ratio takes two cells |
 | none | the interval of R beside the scanner on the sibling lies within %[2]s of 1 | less does not matter to most |
 | harm | it lies below %[4]s, and R on the sibling over R beside a scanner on another core below %[5]s | the second keeps what any scan costs, wherever it runs, from being blamed on the core |
@@ -67,8 +67,8 @@ twin, the scanner on the sibling and that on another core. A run is contaminated
 more than 2 %% of the CPUs, or where the time for a cache line between the two CPUs changed by more than 20 %%, and so again each time it was made.
 
 Harm has a cause: **caches**, where R beside the scan over R beside an ALU loop on the sibling lies below %[6]s and a scan of twice L2 surely
-leaves less than one of half of L1, without a rise between; else **issue slots**, which both threads want. Without those cells, or
-where they are contaminated, it is **unknown**.
+leaves less than one of half of L1, without a rise between; else **issue slots**, which both threads want, where the ALU loop too surely
+costs something. Where it does not, without those cells, or where they are contaminated, it is **unknown**.
 
 `, "`", percent(margin), percent(contaminated), percent(harmBelow), percent(harmApart), percent(cachesBelow))
 	b.WriteString("## Cores of several classes\n\nOn a hybrid processor all placements but the rotation are looked for on cores of the lock thread's class, since another class\ndiffers in more than in its place. So a verdict is about one class, and a scanner on a core of another is not part of it: the\nreport says so and names the classes. `--set workload.victim=N` looks from another class, and a level such as `scan@N` puts the\nscanner on any CPU; its column names the class where that is another.\n\n")

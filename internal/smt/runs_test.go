@@ -99,6 +99,7 @@ func TestFromRunsOfTwoFactors(t *testing.T) {
 	}
 	runs[3].Status = result.Failed // the lock alone without touch, whose rate is a hundred times that of what is left
 	in, ok := FromRuns(x, runs)
+	in.Published = true // no A/A
 	v := Judge(in)
 	if want := math.Sqrt(0.5 * 0.25); !ok || v.Sibling.N != 7 || math.Abs(v.Sibling.Low-want) > 1e-9 || math.Abs(v.Sibling.High-want) > 1e-9 || v.Decision != Harm {
 		t.Errorf("%+v, want %g in 7 blocks", v, want)

@@ -43,6 +43,7 @@ const (
 	NotInStudy Obstacle = "not in study"  // a scanner on the sibling
 	NoOther    Obstacle = "no other core" // that was measured
 	Noise      Obstacle = "noise"         // of the lock thread alone
+	NoAA       Obstacle = "no A/A"        // so that the noise is not known
 	Moved      Obstacle = "moved"         // the CPUs, more often than others took part of them
 	Disturbed  Obstacle = "disturbed"
 	FewRounds  Obstacle = "few rounds"
@@ -64,6 +65,7 @@ const (
 // of the lock thread's rate in a cell to its rate alone. A nil slice is a cell that
 // this host cannot have or that was not measured.
 type Input struct {
+	Published  bool      // figures of somebody's without an A/A, which is not asked for then
 	Void       string    // why the whole record is void, in sentences; "": it is not
 	NoSiblings string    // why this host has no sibling to scan on, in a phrase; "": it has, or nobody asked
 	NoOther    string    // the same of a core to scan on that is not the lock thread's
@@ -71,7 +73,7 @@ type Input struct {
 	Other      []float64 // scanner on another core: of the same last-level cache if there is one
 	ALU        []float64 // ALU loop on the sibling
 	Sweep      []Step    // scanner on the sibling, by size, rising
-	AA         []float64 // the lock alone against its duplicate; nil where nobody ran it, as in published figures
+	AA         []float64 // the lock alone against its duplicate; nil where nobody ran it
 	Yield      []float64 // lock threads on both siblings, each with a lock of its own: their sum over one alone
 	// Marked counts the contaminated runs of the whole record and of each cell that the
 	// decision rests on, CauseMarked those of the other cells that the cause rests on.
@@ -174,7 +176,9 @@ func (v *Verdict) decide(in Input) (Decision, Obstacle, string) {
 	switch {
 	case in.Void != "":
 		return Void, Noise, "Void, so nothing is decided. " + in.Void + " " + rest
-	case in.AA != nil && !known(v.AA):
+	case in.AA == nil && !in.Published:
+		return Inconclusive, NoAA, "Inconclusive: the study did not measure the lock thread alone twice (aa = false), so nobody knows how far this host differs from itself. " + rest
+	case !in.Published && !known(v.AA):
 		return Inconclusive, FewRounds, "Inconclusive: too few rounds for an interval of the A/A. " + rest
 	case v.noisy():
 		return Inconclusive, Noise, "Inconclusive: " + v.noise() + ". " + rest
@@ -210,18 +214,26 @@ func (v *Verdict) noise() string {
 
 // doubts says of a figure that decides nothing why it is worth little.
 func (v *Verdict) doubts(in Input, figure string) string {
-	marked, over := overLimit(in.Marked)
 	switch {
 	case figure == "":
 		return ""
 	case in.Void != "":
 		return " That figure is void. " + in.Void
-	case v.noisy():
-		return " That figure is inconclusive: " + v.noise() + "."
-	case over:
-		return fmt.Sprintf(" That figure is inconclusive: %s.", marked)
 	}
-	return ""
+	var why []string
+	if in.AA == nil && !in.Published {
+		why = append(why, "the lock thread alone was not measured twice (aa = false)")
+	}
+	if v.noisy() {
+		why = append(why, v.noise())
+	}
+	if marked, over := overLimit(in.Marked); over {
+		why = append(why, marked.String())
+	}
+	if len(why) == 0 {
+		return ""
+	}
+	return " That figure is inconclusive: " + strings.Join(why, "; ") + "."
 }
 
 // apart decides where the scanner on the sibling costs enough for harm: on another core
@@ -265,8 +277,12 @@ func (v *Verdict) cause(in Input, alpha float64) (Cause, string) {
 	}
 	rises := grows.High < 1 && l1.Estimate <= 1 && l2.Estimate <= 1
 	figures := fmt.Sprintf("against an ALU loop there it keeps %s, and against a scan of half of L1, one of twice L2 leaves %s", ratio(v.ScanOverALU), ratio(grows))
-	if v.ScanOverALU.High < cachesBelow && rises {
+	switch {
+	case v.ScanOverALU.High < cachesBelow && rises:
 		return Caches, "The caches are to blame: " + figures + "."
+	case !(v.ALU.High < 1): // what keeps the ports busy costs nothing, so they are not it
+		return Unknown, fmt.Sprintf("%s: an ALU loop there, which only wants issue slots, is not seen to cost anything (%s), and the scan does not cost more the larger it is, as it would through caches (%s).",
+			unknown, ratio(v.ALU), ratio(grows))
 	}
 	return IssueSlots, "Issue slots that both threads want are to blame rather than caches: " + figures + "."
 }

@@ -44,7 +44,11 @@ func TestJudge(t *testing.T) {
 	}{
 		"no siblings":      {with(harm, func(in *Input) { in.Sibling = nil; in.NoSiblings = "no CPU shares a core with CPU 0" }), Untestable, "", "Untestable here: no CPU shares a core with CPU 0. Beside a scanner on another core the lock thread keeps 9"},
 		"not in the study": {with(harm, func(in *Input) { in.Sibling, in.Other = nil, nil }), Untestable, "", "Not tested: the study measures no scanner on a sibling"},
-		"A/A too wide":     {with(harm, func(in *Input) { in.AA = logs(rand.New(rand.NewPCG(3, 4)), 15, 1, 0.2) }), Inconclusive, "", "measured twice, may differ by more than 5 % from itself"},
+		"no A/A":           {with(harm, func(in *Input) { in.AA = nil }), Inconclusive, "", "the study did not measure the lock thread alone twice (aa = false)"},
+		"no A/A, no siblings": {with(harm, func(in *Input) {
+			in.Sibling, in.NoSiblings, in.AA, in.Marked = nil, "no CPU shares a core with CPU 0", nil, []Marked{{"", 300, 20, 41}}
+		}), Untestable, "", "That figure is inconclusive: the lock thread alone was not measured twice (aa = false); 61 of 300 runs are contaminated"},
+		"A/A too wide": {with(harm, func(in *Input) { in.AA = logs(rand.New(rand.NewPCG(3, 4)), 15, 1, 0.2) }), Inconclusive, "", "measured twice, may differ by more than 5 % from itself"},
 		"A/A wide, no siblings": {with(harm, func(in *Input) {
 			in.Sibling, in.NoSiblings, in.AA = nil, "no CPU shares a core with CPU 0", logs(rand.New(rand.NewPCG(3, 4)), 15, 1, 0.2)
 		}), Untestable, "", "That figure is inconclusive: the lock thread alone, measured twice, may differ by more than 5 % from itself"},
@@ -61,6 +65,7 @@ func TestJudge(t *testing.T) {
 		"yield":                {harm, Harm, Caches, "make together 12"},
 		"as much as ALU":       {made(0.5, 0.98, 0.5, grows), Harm, IssueSlots, "Issue slots"},
 		"not by size":          {made(0.5, 0.98, 0.7, flat), Harm, IssueSlots, "Issue slots"},
+		"ALU costs nothing":    {made(0.3, 0.98, 1, [3]float64{0.3, 0.3, 0.3}), Harm, Unknown, "an ALU loop there, which only wants issue slots, is not seen to cost anything (9"},
 		"only up to L2":        {made(0.5, 0.98, 0.7, [3]float64{0.8, 0.4, 0.5}), Harm, IssueSlots, ""},
 		"no ALU loop":          {with(harm, func(in *Input) { in.ALU = nil }), Harm, Unknown, "is not known"},
 		"no sweep":             {with(harm, func(in *Input) { in.Sweep = in.Sweep[:2] }), Harm, Unknown, "is not known"},
@@ -105,7 +110,7 @@ func TestJudgeIsMonotone(t *testing.T) {
 		draw := func(name string) []float64 {
 			return rapid.SliceOfN(rapid.Float64Range(-1.2, 0.2), n, n).Draw(t, name)
 		}
-		in := Input{Sibling: draw("sibling"), Other: draw("other"), Marked: []Marked{{Runs: 100, Moved: rapid.IntRange(0, 40).Draw(t, "moved")}}}
+		in := Input{Sibling: draw("sibling"), Other: draw("other"), Marked: []Marked{{Runs: 100, Moved: rapid.IntRange(0, 40).Draw(t, "moved")}}, Published: true}
 		worse, better := in, in
 		worse.Sibling, better.Sibling = slices.Clone(in.Sibling), slices.Clone(in.Sibling)
 		by := rapid.Float64Range(0, 2).Draw(t, "by")

@@ -107,7 +107,7 @@ func TestSMTDecides(t *testing.T) {
 		first   string
 	}{
 		"smt-caches":     {effects.Effect, "effect", "Sharing a core harms"},
-		"smt-none":       {effects.NoEffect, "no_practical_effect", "Sharing a core does not harm"},
+		"smt-none":       {effects.NoEffect, "no_practical_effect", "A scanner on the sibling does not harm"},
 		"smt-noisy":      {effects.Open, "inconclusive", "Inconclusive: the lock thread alone, measured twice, may differ by more than 5 % from itself"},
 		"smt-untestable": {effects.Open, "inconclusive", "Untestable here"},
 		"smt-void":       {effects.Open, "inconclusive", "Void, so nothing is decided"},

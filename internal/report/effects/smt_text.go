@@ -108,7 +108,7 @@ func (s *smtSection) told() []string {
 		by := map[smt.Cause]string{smt.Caches: "through the caches", smt.IssueSlots: "through the issue slots"}[v.Cause]
 		head = "Sharing a core harms threads that take locks here, " + cmp.Or(by, "by what is not known") + "."
 	case smt.None:
-		head = "Sharing a core does not harm threads that take locks here."
+		head = "A scanner on the sibling does not harm threads that take locks here."
 	case smt.Untestable, smt.Void, smt.Inconclusive: // the reason says so first
 		return []string{v.Reason}
 	}
@@ -123,7 +123,10 @@ func (s *smtSection) advice() string {
 	case smt.Harm:
 		return compare
 	case smt.None:
-		return "For threads that take locks there is nothing to gain here. Other work may still gain or lose by sharing cores: run it at as many threads as there are CPUs and as there are cores."
+		if together := s.verdict.Yield; together.N > 0 && together.High < 1 {
+			return "Keeping scans away from the siblings of such threads gains nothing here. Two of them on one core make less than one alone, though. " + compare
+		}
+		return "Keeping scans away from the siblings of threads that take locks gains nothing here. Other work may still gain or lose by sharing cores: run it at as many threads as there are CPUs and as there are cores."
 	}
 	switch s.verdict.Obstacle {
 	case smt.NoSibling:
@@ -141,6 +144,8 @@ func (s *smtSection) advice() string {
 		return "More blocks do not help: both figures above are what there is to decide by. Weigh them under your own load."
 	case smt.Moved:
 		return "Before you change anything, have the guest's CPUs pinned to the host's, or measure on the host itself, and run it again: nobody knows which CPUs these figures are about."
+	case smt.NoAA:
+		return "Before you change anything, run it again as the built-in study smt does: without aa = false."
 	case smt.Noise, smt.Disturbed:
 		return "Before you change anything, run it again on a quieter host, or at a quieter time."
 	}
