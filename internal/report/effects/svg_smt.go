@@ -107,6 +107,7 @@ func (s *smtSection) matrix(id string) (picture.Figure, bool) {
 		pic.Rect(heatLeft+1, bottom+1, pic.W-heatLeft-2, heatRow-2, "heat-"+heatOf(s.rotationColour()).class, row+": "+strings.Join(lines, "; "))
 		for k, l := range lines {
 			figure, of, _ := strings.Cut(l, ": ")
+			of, _, _ = strings.Cut(of, ", ") // there is no room for why; it is in the title
 			for half, text := range []string{figure, of} {
 				pic.Text(heatLeft+(pic.W-heatLeft)/2, bottom+heatRow/2+4+14*(float64(2*k+half)-float64(2*len(lines)-1)/2), "middle", []string{"incell figure", "incell"}[half], text)
 			}
