@@ -84,7 +84,7 @@ var mayImport = map[string][]string{
 	"internal/placement": {"internal/host"},
 	"internal/cpuset":    {"internal/host", "internal/screen"},
 	"internal/scanlock": {"internal/cpuset", "internal/host", "internal/placement", "internal/result", "internal/screen", "internal/stats",
-		"internal/workload/scanlock"},
+		"internal/workload/hot", "internal/workload/scanlock"},
 	"internal/relation":          {"internal/host", "internal/probe", "internal/result", "internal/screen"},
 	"internal/emulate":           {"internal/model", "internal/workload/worker"},
 	"internal/export":            {"internal/screen", "internal/setting", "internal/spelling"},

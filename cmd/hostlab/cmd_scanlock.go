@@ -86,14 +86,13 @@ second.`,
 		},
 	}
 	f := cmd.Flags()
-	f.StringVarP(&o.ask.Scan, "scan-cpus", "s", "", "`CPUS` that scan (default: the first that may be used)")
-	f.StringVarP(&o.ask.Lock, "lock-cpus", "l", "", "`CPUS` that take the lock (default: all others)")
+	scan, lock := &onceCPUs{cpus: &o.ask.Scan}, &onceCPUs{cpus: &o.ask.Lock}
+	f.VarP(scan, "scan-cpus", "s", "`CPUS` that scan (default: the first that may be used)")
+	f.VarP(lock, "lock-cpus", "l", "`CPUS` that take the lock (default: all others)")
 	// The program of 2005 takes either case.
-	f.StringVarP(&o.ask.Scan, "S", "S", "", "as -s")
-	f.StringVarP(&o.ask.Lock, "L", "L", "", "as -l")
+	f.VarP(scan, "S", "S", "as -s")
+	f.VarP(lock, "L", "L", "as -l")
 	cobra.CheckErr(errors.Join(f.MarkHidden("S"), f.MarkHidden("L")))
-	cmd.MarkFlagsMutuallyExclusive("scan-cpus", "S")
-	cmd.MarkFlagsMutuallyExclusive("lock-cpus", "L")
 	f.DurationVar(&o.interval, "interval", 10*time.Second, "time between tables")
 	f.DurationVar(&o.duration, "duration", 0, "how long to run; 0: until Ctrl-C")
 	choiceFlag(cmd, &o.lock, "lock", string(threads.TTAS), "how the lock is taken (mutex: the operating system's)", lockKinds)
@@ -110,6 +109,24 @@ second.`,
 		cobra.CheckErr(cmd.RegisterFlagCompletionFunc(name, cobra.NoFileCompletions))
 	}
 	return cmd
+}
+
+// onceCPUs is a pflag.Value of CPUs under one name or two, which is given once: the
+// last of several sets would win, and the others be lost without a word.
+type onceCPUs struct {
+	cpus  *string
+	given bool
+}
+
+func (v *onceCPUs) String() string { return *cmp.Or(v.cpus, new(string)) }
+func (v *onceCPUs) Type() string   { return "string" }
+
+func (v *onceCPUs) Set(text string) error {
+	if v.given {
+		return fmt.Errorf("it was given already, as %q; join sets by +, as in %s", *v.cpus, screen.Short(*v.cpus+"+"+text))
+	}
+	*v.cpus, v.given = text, true
+	return nil
 }
 
 // scanlockRun is what the command line asks for.
@@ -148,7 +165,7 @@ func (o *scanlockRun) taken(cmd *cobra.Command) (err error) {
 
 // check reads the flags that need no host.
 func (o *scanlockRun) check(cmd *cobra.Command) error {
-	if err := notEmpty(cmd, "scan-cpus", "lock-cpus", "scan-size"); err != nil {
+	if err := notEmpty(cmd, "scan-cpus", "lock-cpus", "S", "L", "scan-size"); err != nil {
 		return err
 	}
 	for _, w := range []struct {

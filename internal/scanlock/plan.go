@@ -9,6 +9,7 @@ import (
 	"hostlab/internal/placement"
 	"hostlab/internal/result"
 	"hostlab/internal/screen"
+	"hostlab/internal/workload/hot"
 	threads "hostlab/internal/workload/scanlock"
 )
 
@@ -50,6 +51,7 @@ func Make(ask Ask, m Machine) (Plan, error) {
 		return Plan{}, err
 	}
 	p := Plan{Cell: ask.Cell, Antagonist: ask.Antagonist}
+	p.Cell.ScanSize = hot.Whole(ask.Cell.ScanSize) // what is told is what is written
 	p.Cell.Threads = nil
 	for _, cpu := range scan {
 		p.Cell.Threads = append(p.Cell.Threads, threads.Thread{CPU: cpu, Role: ask.Antagonist})

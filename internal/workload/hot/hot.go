@@ -43,7 +43,7 @@ func New[T any]() *T {
 // Buffer returns n bytes (rounded up to whole lines) that start on a multiple of
 // LineSize, written once so that every page is really there.
 func Buffer(n int) []uint64 {
-	n = (max(n, LineSize) + LineSize - 1) / LineSize * LineSize / 8
+	n = Whole(n) / 8
 	buf := make([]uint64, n+LineSize/8)
 	off := -int(uintptr(unsafe.Pointer(&buf[0]))) & (LineSize - 1) / 8
 	buf = buf[off : off+n : off+n]
@@ -52,6 +52,9 @@ func Buffer(n int) []uint64 {
 	}
 	return buf
 }
+
+// Whole is n bytes rounded up to whole lines, one at least.
+func Whole(n int) int { return (max(n, LineSize) + LineSize - 1) / LineSize * LineSize }
 
 // scanPart is how many bytes are scanned before the scan looks whether to stop: few
 // enough to count them, and enough that looking costs nothing.
@@ -67,7 +70,7 @@ func Scan(buf []uint64, stop *Word, parts *uint64) {
 // Scanned returns the whole passes and the bytes that Scan has done of a Buffer of n
 // bytes, by its parts.
 func Scanned(n int, parts uint64) (passes, bytes uint64) {
-	size := uint64(max(n, LineSize)+LineSize-1) / LineSize * LineSize
+	size := uint64(Whole(n))
 	each := (size + scanPart - 1) / scanPart
 	passes = parts / each
 	return passes, passes*size + parts%each*scanPart

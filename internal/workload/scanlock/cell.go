@@ -11,6 +11,7 @@ import (
 	"hostlab/internal/spelling"
 	"hostlab/internal/workload"
 	"hostlab/internal/workload/cpus"
+	"hostlab/internal/workload/hot"
 )
 
 // The cells without a place.
@@ -157,11 +158,15 @@ func (s site) scan(size string, asked int64) (n int64, why string) {
 	if of > maxBlock {
 		return 0, fmt.Sprintf("a scan of %d MiB is more than the %d MiB that one may take", of>>20, maxBlock>>20)
 	}
-	return of &^ 127, ""
+	return int64(hot.Whole(int(of))), ""
 }
 
 // cells returns what a cell runs, one after another: more than one for the rotation.
 func (s site) cells(c cellName, p workload.Values) ([]Cell, error) {
+	list, err := s.listed(p.String("cpus")) // wrong is wrong, also where the cell has no use for it
+	if err != nil {
+		return nil, err
+	}
 	other, why := s.other(c, p.Int("scan_size"))
 	if why != "" {
 		return nil, &workload.ParamError{Name: "cell", Text: c.text + ": " + why, Hint: "'hostlab facts' lists the CPUs and what they share"}
@@ -179,7 +184,7 @@ func (s site) cells(c cellName, p workload.Values) ([]Cell, error) {
 		}
 		return []Cell{one}, nil
 	}
-	m, err := s.rotating(p.String("cpus"))
+	m, err := s.rotating(p.String("cpus"), list)
 	if err != nil {
 		return nil, err
 	}
@@ -197,26 +202,30 @@ func (s site) cells(c cellName, p workload.Values) ([]Cell, error) {
 	return all, nil
 }
 
-// rotating is the machine with the CPUs that the rotation has, as the parameter cpus
-// says. The error is a *workload.ParamError.
-func (s site) rotating(text string) (*placement.Machine, error) {
-	wrong := func(why, hint string) error { return &workload.ParamError{Name: "cpus", Text: why, Hint: hint} }
-	list := s.m.CPUs()
+// listed is the CPUs that the parameter cpus names. The error is a *workload.ParamError.
+func (s site) listed(text string) ([]int, error) {
 	switch text {
 	case cpus.All:
+		return s.m.CPUs(), nil
 	case cpus.OnePerCore:
-		list = s.m.OnePerCore()
-	default:
-		var err error
-		if list, err = cpus.List("cpus", text); err != nil {
-			return nil, err
-		}
-		for _, cpu := range list {
-			if !s.m.Has(cpu) {
-				return nil, wrong(fmt.Sprintf("CPU %d is offline, or not among the CPUs that may be used", cpu), "'hostlab facts' lists the CPUs and what they share")
-			}
+		return s.m.OnePerCore(), nil
+	}
+	list, err := cpus.List("cpus", text)
+	if err != nil {
+		return nil, err
+	}
+	for _, cpu := range list {
+		if !s.m.Has(cpu) {
+			return nil, &workload.ParamError{Name: "cpus", Text: fmt.Sprintf("CPU %d is offline, or not among the CPUs that may be used", cpu), Hint: "'hostlab facts' lists the CPUs and what they share"}
 		}
 	}
+	return list, nil
+}
+
+// rotating is the machine with the CPUs that the rotation has, those of the parameter
+// cpus. The error is a *workload.ParamError.
+func (s site) rotating(text string, list []int) (*placement.Machine, error) {
+	wrong := func(why, hint string) error { return &workload.ParamError{Name: "cpus", Text: why, Hint: hint} }
 	switch {
 	case len(list) < 2:
 		return nil, wrong(fmt.Sprintf("%s: that is one CPU, and the rotation takes two", text), "")
