@@ -102,7 +102,7 @@ var mayImport = map[string][]string{
 		"internal/postgres", "internal/private", "internal/stats", "internal/workload", "internal/workload/database", "internal/workload/latency",
 		"internal/workload/logcommit", "internal/workload/thread"},
 	"internal/explain/ask": {},
-	"internal/explain/connect": {"internal/explain", "internal/explain/ask", "internal/explain/hana", "internal/explain/mariadb",
+	"internal/explain/connect": {"internal/dsn", "internal/explain", "internal/explain/ask", "internal/explain/hana", "internal/explain/mariadb",
 		"internal/explain/oracle", "internal/explain/postgres", "internal/explain/sqlserver", "internal/screen", "internal/spelling"},
 	"internal/explain/hana":      {"internal/explain", "internal/explain/ask"},
 	"internal/explain/mariadb":   {"internal/explain", "internal/explain/ask"},

@@ -7,7 +7,6 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
-	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -52,7 +51,7 @@ func Parse(text string) (Target, error) {
 		if err != nil {
 			return Target{}, unreadable()
 		}
-		if cfg.Passwd != "" {
+		if cfg.Passwd != "" || WordsHavePassword(text) {
 			return Target{}, ErrPassword
 		}
 		return mariadb(cfg)
@@ -65,30 +64,33 @@ func Parse(text string) (Target, error) {
 func unreadable() error { return errors.New("cannot be read; write it as " + Forms) }
 
 func postgres(text string, isURL bool) (Target, error) {
+	has := !isURL && WordsHavePassword(text)
 	if isURL {
-		u, err := url.Parse(text)
+		u, err := Address(text)
 		if err != nil {
-			return Target{}, unreadable()
+			return Target{}, err
 		}
-		if _, has := u.User.Password(); has || u.Query().Has("password") {
-			return Target{}, ErrPassword
-		}
-	} else if strings.Contains(strings.ReplaceAll(text, " ", ""), "password=") {
+		has = HasPassword(u)
+	}
+	if has {
 		return Target{}, ErrPassword
 	}
-	cfg, err := pgx.ParseConfig(text)
-	if err != nil {
+	cfg, err := PostgresConfig(text)
+	switch {
+	case errors.Is(err, ErrWord), errors.Is(err, ErrADO):
+		return Target{}, err
+	case err != nil:
 		return Target{}, unreadable()
 	}
 	return Target{Engine: Postgres, Postgres: cfg}, nil
 }
 
 func mariadbURL(text string) (Target, error) {
-	u, err := url.Parse(text)
+	u, err := Address(text)
 	if err != nil {
-		return Target{}, unreadable()
+		return Target{}, err
 	}
-	if _, has := u.User.Password(); has || u.Query().Has("password") {
+	if HasPassword(u) {
 		return Target{}, ErrPassword
 	}
 	cfg := mysql.NewConfig()
@@ -107,12 +109,21 @@ func mariadbURL(text string) (Target, error) {
 
 // mariadb adds what MariaDB's own clients would take from elsewhere.
 func mariadb(cfg *mysql.Config) (Target, error) {
-	if cfg.Passwd = os.Getenv("MYSQL_PWD"); cfg.Passwd == "" {
-		if home, err := os.UserHomeDir(); err == nil {
-			cfg.Passwd = optionFile(filepath.Join(home, ".my.cnf"))
-		}
-	}
+	cfg.Passwd = MariaDBPassword()
 	return Target{Engine: MariaDB, MariaDB: cfg}, nil
+}
+
+// MariaDBPassword is what MariaDB's own clients would use: that of $MYSQL_PWD, else of
+// ~/.my.cnf; empty: none.
+func MariaDBPassword() string {
+	if p := os.Getenv("MYSQL_PWD"); p != "" {
+		return p
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return ""
+	}
+	return optionFile(filepath.Join(home, ".my.cnf"))
 }
 
 // optionFile is the password in the group [client] of an option file; empty: none.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"hostlab/internal/dsn"
 	"hostlab/internal/spelling"
 )
 
@@ -65,10 +66,9 @@ func Parse(text string) (*DSN, error) {
 			return nil, fmt.Errorf("the DSN begins with a scheme that is not known%s; it takes %s", hint, Forms)
 		}
 		d.Vendor = v
-		u, err := url.Parse(text)
+		u, err := dsn.Address(text)
 		if err != nil {
-			// url.Error quotes the whole text. Its reason may quote a part.
-			return nil, errors.New("the DSN is not a URL that can be read; in a user name or password, characters such as @ / : # ? % have to be written as %40 %2F %3A %23 %3F %25")
+			return nil, fmt.Errorf("the DSN %w", err)
 		}
 		d.url = u
 		if pw, ok := u.User.Password(); ok {
@@ -86,8 +86,11 @@ func Parse(text string) (*DSN, error) {
 		return nil, fmt.Errorf("the DSN is neither a URL nor key=value; it takes %s", Forms)
 	}
 	if d.Vendor == Postgres {
-		c, err := pgx.ParseConfig(d.text)
-		if err != nil {
+		c, err := dsn.PostgresConfig(d.text)
+		switch {
+		case errors.Is(err, dsn.ErrWord), errors.Is(err, dsn.ErrADO):
+			return nil, fmt.Errorf("the DSN %w", err)
+		case err != nil:
 			return nil, errors.New("the DSN cannot be used: " + d.clean(pgReason(err, d.text)))
 		}
 		d.hide(c.Password)
@@ -113,6 +116,9 @@ func pgReason(err error, text string) string {
 	if strings.Contains(reason, text) {
 		return "it is not key=value"
 	}
+	if strings.Contains(reason, "missing \"=\"") { // which quotes a word, maybe of a password
+		return "a word in it has no =; a value with spaces stands in quotes, as in dbname='my data'"
+	}
 	return reason
 }
 
@@ -127,17 +133,9 @@ func (d *DSN) hide(words ...string) {
 // HasPassword reports whether the DSN itself holds one.
 func (d *DSN) HasPassword() bool {
 	if d.url != nil {
-		if _, ok := d.url.User.Password(); ok {
-			return true
-		}
-		for k := range d.url.Query() {
-			if strings.Contains(strings.ToLower(k), "password") {
-				return true
-			}
-		}
-		return false
+		return dsn.HasPassword(d.url)
 	}
-	return strings.Contains(strings.ToLower(d.text), "password=") || strings.Contains(strings.ToLower(strings.ReplaceAll(d.text, " ", "")), "password=")
+	return dsn.WordsHavePassword(d.text)
 }
 
 // clean takes the password out of a text.

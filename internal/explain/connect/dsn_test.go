@@ -48,7 +48,22 @@ func TestDSN(t *testing.T) {
 		"host=h password=s3cr3t port": "cannot be used",
 		"postgres://u:s3cr3t@h:x/":    "",
 		"host=h port=s3cr3t":          "",
-		"":                            "neither a URL",
+		// A password with / ? or # as they are would be taken for a host and what follows it.
+		"postgres://u:1234/s3cr3t@127.0.0.1:5/db":      "%40 %2F",
+		"postgres://u:s3@cr3t/s3cr3t@127.0.0.1:5/db":   "%40 %2F",
+		"postgres://u:12?s3cr3t@127.0.0.1/db":          "%40 %2F",
+		"mysql://u:12?s3cr3t=x@127.0.0.1/db":           "%40 %2F",
+		"mariadb://u:12#s3cr3t@127.0.0.1/db":           "%40 %2F",
+		"sqlserver://u:1/s3cr3t@127.0.0.1:1":           "%40 %2F",
+		"oracle://u:1/s3cr3t@127.0.0.1:1/S":            "%40 %2F",
+		"hdb://u:1/s3cr3t@127.0.0.1:1":                 "%40 %2F",
+		"host=h password=x s3cr3t=y":                   "do not know",
+		"postgres://u@h/db?s3cr3t=y":                   "do not know",
+		"Server=h;User Id=sa;Password=s3cr3t":          "ADO",
+		"server=h;database=d;uid=sa;pwd=s3cr3t":        "ADO",
+		"Data Source=h,1433;User Id=u;Password=s3cr3t": "ADO",
+		"host=h password=x s3cr3t port=1":              "quotes",
+		"":                                             "neither a URL",
 	} {
 		_, err := Parse(dsn)
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "s3cr3t") && !strings.Contains(dsn, "port=s3cr3t") {
