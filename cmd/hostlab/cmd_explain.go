@@ -46,9 +46,11 @@ servers: PostgreSQL 15 and MariaDB 10.11. The readers for SQL Server, Oracle and
 SAP HANA follow the vendors' documentation and are not yet tried on a live
 server. ` + oracleNote() + `
 
-Passwords: everyone on this host can see a command line. Put the DSN into
-$` + dsnVariable + ` or a file (--dsn-file), or the password into ~/.pgpass, the file
-that $PGPASSFILE names, $PGPASSWORD or $MYSQL_PWD. It is never printed or saved.
+Passwords: everyone on this host can see a command line, so --dsn takes none.
+Put it where the vendor's own clients look: ~/.pgpass, the file that $PGPASSFILE
+names or $PGPASSWORD; ~/.my.cnf ([client]) or $MYSQL_PWD; $SQLCMDPASSWORD. Or
+put the whole DSN into a file (--dsn-file) or $` + dsnVariable + `, which is the way
+for Oracle and SAP HANA. It is never printed or saved.
 
 Rights: pg_read_all_stats or pg_monitor (PostgreSQL); PROCESS (MariaDB, MySQL);
 VIEW SERVER STATE (SQL Server); SELECT_CATALOG_ROLE (Oracle); MONITORING (HANA).
@@ -66,7 +68,7 @@ docs/schema/explain.schema.json.
 Exit status: 0 done; 1 the server went away: what was seen until then is printed
 and saved; 2 unusable flag, DSN, file or connection; 130 interrupted, likewise.`,
 		Example: `  hostlab explain --dsn postgres://monitor@db1/prod
-  HOSTLAB_DSN=mysql://monitor:SECRET@db2/ hostlab explain --for 5m
+  hostlab explain --dsn mysql://monitor@db2/ --for 5m   # ~/.my.cnf: password
   hostlab explain --dsn 'host=/var/run/postgresql user=postgres' --save mon.json
   hostlab explain --dsn-file ~/.prod --compare mon.json --format html > log.html
   hostlab explain --dsn-file ~/.prod --format json | jq '.bounds[0].at_most'`,
@@ -74,8 +76,8 @@ and saved; 2 unusable flag, DSN, file or connection; 130 interrupted, likewise.`
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd) },
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.dsn, "dsn", "", "data source `NAME` of the server (default $"+dsnVariable+")")
-	f.StringVar(&o.dsnFile, "dsn-file", "", "`FILE` that holds the DSN")
+	f.StringVar(&o.dsn, "dsn", "", "data source `NAME` of the server, without a password (default $"+dsnVariable+")")
+	f.StringVar(&o.dsnFile, "dsn-file", "", "`FILE` that holds the DSN, maybe with a password")
 	f.DurationVar(&o.lasts, "for", time.Minute, "how long to watch")
 	f.StringVar(&o.compare, "compare", "", "earlier recording, a `FILE` of --save, to set beside this one")
 	f.StringArrayVar(&o.experiments, "experiment", nil, "record of 'hostlab run', a `DIR`, whose measured gain stands beside the bound; may be repeated")
@@ -131,9 +133,6 @@ func (o *explainRun) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	if o.dsn != "" && dsn.HasPassword() {
-		fmt.Fprintln(o.std.err, "hostlab: warning: the password on the command line was visible to everyone on this host; put the DSN into $"+dsnVariable+" or a file (--dsn-file)")
-	}
 	measure(&rep, gains)
 	if o.save != "" {
 		if err := writeFile(o.save, func(f *os.File) error { return rep.Write(f) }); err != nil {
@@ -187,6 +186,9 @@ func (o *explainRun) check(cmd *cobra.Command) (before *explain.Report, dsn *con
 	dsn, err = connect.Parse(text)
 	if err != nil {
 		return nil, nil, usageError{err}
+	}
+	if o.dsn != "" && dsn.HasPassword() {
+		return nil, nil, usagef("--dsn has a password, which everyone on this host would see in the list of processes; leave it out: it can be in %s", dsn.PasswordPlaces())
 	}
 	return before, dsn, nil
 }

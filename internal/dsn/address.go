@@ -33,7 +33,7 @@ func Address(text string) (*url.URL, error) {
 // HasPassword reports whether a URL holds a password, as one of its user or as a
 // parameter.
 func HasPassword(u *url.URL) bool {
-	if _, has := u.User.Password(); has {
+	if password, _ := u.User.Password(); password != "" {
 		return true
 	}
 	// url.Values leaves out what holds a semicolon.

@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"time"
 
@@ -112,10 +111,8 @@ func (d *DSN) openMariaDB(ctx context.Context) (ask.Asker, error) {
 	c := mysql.NewConfig()
 	q := d.url.Query()
 	c.User, c.DBName, c.Net, c.Addr = d.url.User.Username(), strings.Trim(d.url.Path, "/"), "tcp", d.url.Host
-	c.Passwd, _ = d.url.User.Password()
-	if pw := os.Getenv("MYSQL_PWD"); c.Passwd == "" && pw != "" {
-		c.Passwd = pw
-		d.hide(pw)
+	if c.Passwd, _ = d.url.User.Password(); c.Passwd == "" {
+		c.Passwd = d.elsewhere()
 	}
 	for k := range q {
 		switch k {

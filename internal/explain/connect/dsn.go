@@ -138,6 +138,36 @@ func (d *DSN) HasPassword() bool {
 	return dsn.WordsHavePassword(d.text)
 }
 
+// PasswordPlaces says where the password can stand, other than on a command line, which
+// everyone on the host can see: where the vendor's own clients take it from, as far as
+// they have such a place that drivers know, and for all in a whole DSN.
+func (d *DSN) PasswordPlaces() string {
+	own := ""
+	switch d.Vendor {
+	case Postgres:
+		own = "~/.pgpass, the file that $PGPASSFILE names, $PGPASSWORD, or "
+	case MariaDB:
+		own = "~/.my.cnf ([client] password=), $MYSQL_PWD, or "
+	case SQLServer:
+		own = "$SQLCMDPASSWORD, or "
+	}
+	return own + "a DSN from a file (--dsn-file) or $HOSTLAB_DSN"
+}
+
+// elsewhere is the password where a DSN has none: that of the vendor's own clients. It
+// does not show from then on.
+func (d *DSN) elsewhere() string {
+	password := ""
+	switch d.Vendor {
+	case MariaDB:
+		password = dsn.MariaDBPassword()
+	case SQLServer:
+		password = os.Getenv("SQLCMDPASSWORD") // sqlcmd's
+	}
+	d.hide(password)
+	return password
+}
+
 // clean takes the password out of a text.
 func (d *DSN) clean(s string) string {
 	s = strings.ReplaceAll(s, d.text, "the DSN")

@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -91,6 +94,68 @@ func TestRefused(t *testing.T) {
 			t.Errorf("%s: %v", dsn, err)
 		}
 	}
+}
+
+// Every vendor has a place for the password that is not the command line, and what is
+// taken from there does not show.
+func TestPasswordElsewhere(t *testing.T) {
+	home := t.TempDir()
+	t.Setenv("HOME", home)
+	if err := os.WriteFile(filepath.Join(home, ".my.cnf"), []byte("[client]\npassword=s3cr3t\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ dsn, variable, place string }{
+		{"postgres://u@127.0.0.1:1/d", "PGPASSWORD", "~/.pgpass"},
+		{"mysql://u@127.0.0.1:1/", "MYSQL_PWD", "~/.my.cnf"},
+		{"mysql://u@127.0.0.1:1/", "", "$MYSQL_PWD"},
+		{"sqlserver://u@127.0.0.1:1", "SQLCMDPASSWORD", "$SQLCMDPASSWORD"},
+		{"oracle://u@127.0.0.1:1/S", "", "a DSN from a file (--dsn-file) or $HOSTLAB_DSN"},
+		{"hdb://u@127.0.0.1:1", "", "a DSN from a file (--dsn-file) or $HOSTLAB_DSN"},
+	} {
+		t.Run(c.dsn[:5]+c.variable, func(t *testing.T) {
+			if c.variable != "" {
+				t.Setenv(c.variable, "s3cr3t")
+			}
+			d, err := Parse(c.dsn)
+			if err != nil || d.HasPassword() || !strings.Contains(d.PasswordPlaces(), c.place) {
+				t.Fatalf("%v, password %v, places %q", err, d.HasPassword(), d.PasswordPlaces())
+			}
+			got := "s3cr3t"
+			switch d.Vendor {
+			case Postgres:
+				got = d.pg.Password
+			case MariaDB:
+				got = d.elsewhere()
+			case SQLServer:
+				got, _ = d.sqlServer().User.Password()
+				if p, _ := (&DSN{Vendor: SQLServer, url: mustURL(t, "sqlserver://h")}).sqlServer().User.Password(); p != "" {
+					t.Error("a password without a user")
+				}
+			default:
+				d.hide("s3cr3t")
+			}
+			if said := d.problem(errors.New("no s3cr3t")).Error(); got != "s3cr3t" || strings.Contains(said, "s3cr3t") {
+				t.Errorf("taken: %v, said %q", got == "s3cr3t", said)
+			}
+		})
+	}
+	for vendor, text := range map[string]string{"mysql": "Error 1045 (28000): Access denied", "sqlserver": "mssql: login error: Login failed for user 'u'.", "oracle": "ORA-01017: x", "hdb": "authentication failed"} {
+		d, err := Parse(vendor + "://u@h/d")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if said := d.problem(errors.New(text)).Error(); !strings.HasSuffix(said, "; the password can be in "+d.PasswordPlaces()) {
+			t.Error(said)
+		}
+	}
+}
+
+func mustURL(t *testing.T, text string) *url.URL {
+	u, err := url.Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u
 }
 
 func FuzzParse(f *testing.F) {

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"fmt"
+	"net/url"
 
 	hdb "github.com/SAP/go-hdb/driver"
 	mssql "github.com/microsoft/go-mssqldb"
@@ -21,16 +22,7 @@ func (d *DSN) openOther(ctx context.Context) (ask.Asker, error) {
 	)
 	switch d.Vendor {
 	case SQLServer:
-		u := *d.url
-		u.Scheme = "sqlserver"
-		q := u.Query()
-		q.Set("app name", application)
-		q.Set("ApplicationIntent", "ReadOnly")
-		if q.Get("database") == "" && q.Get("ApplicationIntent") != "" {
-			q.Set("database", "master") // the driver asks for one with this intent
-		}
-		u.RawQuery = q.Encode()
-		c, err = mssql.NewConnector(u.String())
+		c, err = mssql.NewConnector(d.sqlServer().String())
 		first = []string{"set transaction isolation level read uncommitted", "set lock_timeout 1000"}
 	case Oracle:
 		c, err = oracleConnector(d.url.String())
@@ -59,4 +51,23 @@ func settled(ctx context.Context, c driver.Connector, first []string) (ask.Asker
 		}
 	}
 	return a, nil
+}
+
+// sqlServer is the address as its driver takes it.
+func (d *DSN) sqlServer() *url.URL {
+	u := *d.url
+	u.Scheme = "sqlserver"
+	q := u.Query()
+	q.Set("app name", application)
+	q.Set("ApplicationIntent", "ReadOnly")
+	if q.Get("database") == "" {
+		q.Set("database", "master") // the driver asks for one with this intent
+	}
+	u.RawQuery = q.Encode()
+	if user := u.User.Username(); user != "" && !d.HasPassword() {
+		if password := d.elsewhere(); password != "" {
+			u.User = url.UserPassword(user, password)
+		}
+	}
+	return &u
 }

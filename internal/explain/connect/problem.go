@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -33,6 +34,12 @@ const (
 	wsaRefused = syscall.Errno(10061)
 )
 
+// refusals are how drivers of database/sql tell of a wrong password: MariaDB's number,
+// SQL Server's, Oracle's and HANA's words.
+var refusals = []string{"Error 1045", "Login failed for user", "ORA-01017", "authentication failed"}
+
+func (d *DSN) refused() string { return "; the password can be in " + d.PasswordPlaces() }
+
 // problem says what the user can do something about. nil stays nil.
 func (d *DSN) problem(err error) error {
 	if err == nil {
@@ -51,7 +58,7 @@ func (d *DSN) problem(err error) error {
 		text = pg.Message + " (SQLSTATE " + pg.Code + ")"
 		switch {
 		case pg.Code == "28P01" || pg.Code == "28000":
-			text += "; the password can be in a file that PGPASSFILE names, in ~/.pgpass, or in the DSN of $HOSTLAB_DSN"
+			text += d.refused()
 		case pg.Code == "42501":
 			text += "; grant pg_monitor to this role"
 		case strings.Contains(pg.Message, "unsupported startup parameter"):
@@ -72,8 +79,8 @@ func (d *DSN) problem(err error) error {
 		text = "the connection broke; the server may have been stopped"
 	default:
 		text = err.Error()
-		if strings.Contains(text, "1045") {
-			text += "; a password can be in $MYSQL_PWD or in the DSN of $HOSTLAB_DSN"
+		if slices.ContainsFunc(refusals, func(r string) bool { return strings.Contains(text, r) }) {
+			text += d.refused()
 		}
 	}
 	return &Problem{screen.Clean(strings.Join(strings.Fields(d.clean(at+": "+text)), " ")), err}
