@@ -86,7 +86,7 @@ func Bounds(r *Report) (out []Bound) {
 		case r.Busy <= 0:
 			b.Reason = "nothing ran"
 		case !found:
-			continue // whether anybody waited for a CPU was not seen
+			continue // nobody waited for a CPU, or that was not seen
 		default:
 			b.Share, b.AtMost = min(1, seconds/r.Busy), min(1, (high+rest)/r.Busy)
 		}

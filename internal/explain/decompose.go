@@ -217,8 +217,9 @@ func (d *decomposition) counted(c Counted) {
 }
 
 // cpu puts counted CPU time in the place of sampled. Waiting for a CPU also goes on
-// within what is sampled as waits, until the one who waits runs again: it is given only
-// what the samples leave.
+// within what is sampled as waits, as who waits shows its last wait until it runs again:
+// it is given only what the samples leave, which may be nothing, and all that was counted
+// is its upper end.
 func (d *decomposition) cpu(c *CPUTime) {
 	if c == nil {
 		return
@@ -231,10 +232,16 @@ func (d *decomposition) cpu(c *CPUTime) {
 	run := min(c.Run, d.elapsed)
 	d.lines["cpu"] = &line{Event: Event{Name: OnCPU, Part: DatabaseCPU, Count: -1, Average: Unknown(), Seconds: run, Source: c.Source},
 		low: run, high: run, counted: true}
-	if left := d.elapsed - d.total(); c.Queue > 0 && left > 0 {
-		q := min(c.Queue, left)
-		d.lines["queue"] = &line{Event: Event{Name: CPUQueue, Part: OtherWaits, Count: -1, Average: Unknown(), Seconds: q, Source: c.Source},
-			low: q, high: min(c.Queue, d.elapsed), counted: true}
+	if c.Queue <= 0 {
+		return
+	}
+	queue := min(c.Queue, d.elapsed)
+	q := min(queue, max(0, d.elapsed-d.total()))
+	d.lines["queue"] = &line{Event: Event{Name: CPUQueue, Part: OtherWaits, Count: -1, Average: Unknown(), Seconds: q, Source: c.Source},
+		low: q, high: queue, counted: true}
+	if within := (queue - q) / d.elapsed; within > tolerance {
+		d.warnings = append(d.warnings, "for "+percent(queue/d.elapsed)+" of the time sessions were ready to run and had no CPU, for "+percent(within)+
+			" within what was sampled as another wait: a session shows its last one, such as that for its client, until it runs, so that application and waits have this in them")
 	}
 }
 
@@ -350,7 +357,7 @@ func (d *decomposition) events() (out []Event) {
 		e := l.Event
 		e.Share = min(1, l.Seconds/d.elapsed)
 		e.Low, e.High = min(e.Share, l.low/d.elapsed), min(1, max(e.Share, l.high/d.elapsed))
-		if e.Share > 0 || e.Count > 0 {
+		if e.Share > 0 || e.Count > 0 || e.Name == CPUQueue && e.High > 0 {
 			out = append(out, e)
 		}
 	}

@@ -56,9 +56,27 @@ func TestDecompose(t *testing.T) {
 		near(t, "CPU", find(parts, DatabaseCPU).Seconds, 4)
 		near(t, "the wait for a CPU has only what is left", find(parts, OtherWaits).Seconds, 2.5)
 		near(t, "unexplained", find(parts, Unexplained).Seconds, 0)
-		if warnings != nil {
+		if len(warnings) != 1 || !strings.Contains(warnings[0], "65 %") { // 9 s were counted, 2.5 were left
 			t.Errorf("warnings: %q", warnings)
 		}
+	})
+	t.Run("the wait for a CPU stays where samples leave nothing", func(t *testing.T) {
+		waits := map[Key]float64{{Part: Application, Event: "Client:ClientRead"}: 0.95, {Part: DatabaseCPU, Event: OnCPU}: 0.05}
+		elapsed, parts, events, warnings := Decompose(even(10, waits), Account{CPU: &CPUTime{Run: 1, Queue: 4, Source: "schedstat"}})
+		r := Report{Elapsed: elapsed, Busy: elapsed, Parts: parts, Events: events}
+		near(t, "parts", find(parts, OtherWaits).Seconds, 0)
+		near(t, "upper end of the part", find(parts, OtherWaits).High, 0.4)
+		for _, b := range Bounds(&r) {
+			if b.Lever == MoreCPUs {
+				near(t, "share", b.Share, 0)
+				near(t, "at most", b.AtMost, 0.4)
+				if len(warnings) != 2 || !strings.Contains(warnings[0], "had no CPU, for 40 %") {
+					t.Errorf("warnings: %q", warnings)
+				}
+				return
+			}
+		}
+		t.Errorf("no lever %s in %+v", MoreCPUs, events)
 	})
 	t.Run("too much is taken from what was sampled", func(t *testing.T) {
 		_, parts, _, warnings := Decompose(even(10, sampled), Account{CPU: &CPUTime{Run: 7}})

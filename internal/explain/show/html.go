@@ -89,7 +89,7 @@ func (p *page) tables(r *explain.Report) {
 		if e.Average.Known() {
 			average = seconds(float64(e.Average))
 		}
-		of := share(busy(r, e.Part, e.Share))
+		of := eventShare(r, e)
 		if e.Part == explain.Idle {
 			of = "-"
 		}

@@ -46,6 +46,21 @@ func TestText(t *testing.T) {
 	}
 }
 
+// An event that was counted, yet may lie within others, shows its upper end.
+func TestUpperEndOnly(t *testing.T) {
+	r := sample()
+	r.Events = append(r.Events, explain.Event{Name: explain.CPUQueue, Part: explain.OtherWaits, Count: -1, Average: explain.Unknown(), High: 0.3})
+	r.Bounds = explain.Bounds(r)
+	var b bytes.Buffer
+	if err := WriteText(&b, r, nil, TextOptions{Width: 80}); err != nil {
+		t.Fatal(err)
+	}
+	said := strings.Join(strings.Fields(b.String()), " ")
+	if !strings.Contains(said, "waiting for a CPU <40 %") || !strings.Contains(said, "more CPUs (for those that waiting for 0 % 40 %") {
+		t.Error(b.String())
+	}
+}
+
 // Where sessions of others do not show, nothing is said to have run or not.
 func TestHidden(t *testing.T) {
 	r := &explain.Report{Vendor: "MariaDB", Version: "10.11", Wall: 3, Hidden: true, Transactions: 5, Log: explain.NoLog(), Parts: []explain.Part{{Name: explain.Application, Source: "samples"}}}

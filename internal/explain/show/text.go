@@ -90,7 +90,7 @@ func (t *text) parts(r *explain.Report) {
 func (t *text) events(r *explain.Report) {
 	var shown []explain.Event
 	for _, e := range r.Events {
-		if e.Part != explain.Idle && e.Seconds > 0 {
+		if e.Part != explain.Idle && (e.Seconds > 0 || e.High > 0) {
 			shown = append(shown, e)
 		}
 	}
@@ -107,7 +107,7 @@ func (t *text) events(r *explain.Report) {
 		if e.Average.Known() {
 			average = seconds(float64(e.Average))
 		}
-		all = append(all, []string{breakable(screen.Clean(e.Name), 22), share(busy(r, e.Part, e.Share)), count, average, strings.TrimSuffix(e.Part.Title()+": "+e.Meaning, ": ")})
+		all = append(all, []string{breakable(screen.Clean(e.Name), 22), eventShare(r, e), count, average, strings.TrimSuffix(e.Part.Title()+": "+e.Meaning, ": ")})
 	}
 	t.table([]int{22, 7, 7, 7, t.Width - 53}, all)
 	if more := len(shown) - rows; more > 0 {
@@ -115,6 +115,15 @@ func (t *text) events(r *explain.Report) {
 		return
 	}
 	t.Text("  ", screen.Dim, "Events without a number of waits were sampled.")
+}
+
+// eventShare is an event's share of busy time. One that was counted, yet may lie all
+// within what was sampled as others, has an upper end only.
+func eventShare(r *explain.Report, e explain.Event) string {
+	if e.Seconds == 0 && e.High > 0 {
+		return "<" + strings.TrimPrefix(share(busy(r, e.Part, e.High)), "<")
+	}
+	return share(busy(r, e.Part, e.Share))
 }
 
 // breakable lets a long name of a wait break where its parts meet.
