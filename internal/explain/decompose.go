@@ -56,7 +56,7 @@ func Decompose(batches []Batch, a Account) (elapsed float64, parts []Part, event
 	if elapsed <= 0 {
 		return 0, noParts(), nil, nil
 	}
-	d := decomposition{elapsed: elapsed, looks: looks, clients: clients, seconds: seconds, lines: map[string]*line{}, whole: map[PartName]string{}}
+	d := decomposition{elapsed: elapsed, wall: wall, looks: looks, clients: clients, seconds: seconds, lines: map[string]*line{}, whole: map[PartName]string{}}
 	if wall > 0 {
 		d.others = max(0, elapsed/wall-1)
 	}
@@ -82,6 +82,7 @@ func noParts() (parts []Part) {
 
 type decomposition struct {
 	elapsed  float64
+	wall     float64 // s
 	looks    int
 	never    float64   // upper limit of the share of what no snapshot has shown
 	others   float64   // sessions besides one, in the mean
@@ -99,7 +100,7 @@ func (d *decomposition) worth() {
 	n := float64(d.looks)
 	var seen []float64
 	for _, name := range PartNames {
-		if p, _, _, worth := ratio(d.part(name), d.clients, d.looks); p > 0 && p < 1 {
+		if p, _, _, worth := ratio(d.part(name), d.clients, d.looks, d.wall); p > 0 && p < 1 {
 			seen = append(seen, worth)
 		}
 	}
@@ -125,7 +126,7 @@ func (d *decomposition) part(name PartName) []float64 {
 
 // share is that of clients' time, with its interval.
 func (d *decomposition) share(by []float64) (p, low, high float64) {
-	p, low, high, _ = ratio(by, d.clients, d.looks)
+	p, low, high, _ = ratio(by, d.clients, d.looks, d.wall)
 	if p == 0 {
 		high = d.never
 	}
@@ -162,7 +163,7 @@ func (d *decomposition) counted(c Counted) {
 	}
 	share, low, high := 1.0, 1.0, 1.0
 	if c.All && all > 0 {
-		share, low, _, _ = ratio(clientBy, allBy, d.looks) // the upper limit is the counter itself
+		share, low, _, _ = ratio(clientBy, allBy, d.looks, d.wall) // the upper limit is the counter itself
 		if share == 1 {
 			low = 1
 		}

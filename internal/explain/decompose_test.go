@@ -140,13 +140,29 @@ func TestRatio(t *testing.T) {
 			runs[i] = 1
 		}
 	}
-	p, l, h, _ := ratio(same, den, 3000)
-	q, l2, h2, _ := ratio(runs, den, 3000)
+	p, l, h, _ := ratio(same, den, 3000, 30)
+	q, l2, h2, _ := ratio(runs, den, 3000, 30)
 	if !(l < p && p < h && l2 < q && q < h2) || h2-l2 < 3*(h-l) {
 		t.Errorf("[%v %v %v], [%v %v %v]", l, p, h, l2, q, h2)
 	}
-	if p, _, h, _ := ratio(make([]float64, 30), den, 300); p != 0 || h < 0.005 || h > 0.05 {
+	if p, _, h, _ := ratio(make([]float64, 30), den, 300, 30); p != 0 || h < 0.005 || h > 0.05 {
 		t.Errorf("never seen in 300 looks: %v up to %v", p, h)
+	}
+}
+
+// Equal stretches have no variance between them: the number of samples is what was
+// looked at, whatever the length of a stretch.
+func TestSamplesAreNoMoreThanLooks(t *testing.T) {
+	for _, c := range []struct{ sessions, stretch, looks float64 }{{1, 120, 3600}, {1, 2, 60}, {4, 120, 3600}, {4, 0.5, 60}} {
+		num, den := make([]float64, 30), make([]float64, 30)
+		for i := range den {
+			den[i] = c.sessions * c.stretch
+			num[i] = 0.3 * den[i] * (1 + 1e-6*float64(i%2))
+		}
+		_, low, high, n := ratio(num, den, int(c.looks), 30*c.stretch)
+		if near(t, "samples", n, c.looks*c.sessions); high-low < 2*1.96*math.Sqrt(0.21/(c.looks*c.sessions)) {
+			t.Errorf("%+v: [%v, %v]", c, low, high)
+		}
 	}
 }
 

@@ -15,7 +15,7 @@ const most = 30
 
 // ratio is the share that num has of den, both in session seconds by stretch, with
 // its 95 % interval and the number of independent samples that it is worth. looks is
-// how many snapshots there were in all.
+// how many snapshots there were in all, over wall seconds.
 //
 // Sessions that are seen together, and snapshots that follow each other, tell the same
 // thing twice. The variance of the ratio is therefore taken between stretches (Cochran,
@@ -24,7 +24,7 @@ const most = 30
 // stands for the normal one, as the variance is estimated from few stretches. What was
 // seen never or always has no variance: there every snapshot counts as one sample,
 // however many sessions it has, and unseen has the limit.
-func ratio(num, den []float64, looks int) (p, low, high, n float64) {
+func ratio(num, den []float64, looks int, wall float64) (p, low, high, n float64) {
 	num, den = merge(num, most), merge(den, most)
 	var sn, sd float64
 	for i := range num {
@@ -47,8 +47,13 @@ func ratio(num, den []float64, looks int) (p, low, high, n float64) {
 		z = distuv.StudentsT{Mu: 0, Sigma: 1, Nu: b - 1}.Quantile(0.975)
 		if v := ss * b / (b - 1) / (sd * sd); v > 0 && p > 0 && p < 1 {
 			n = p * (1 - p) / v
-			// Never more than if every snapshot were worth all its sessions.
-			n = max(1, min(n, float64(looks)*max(1, sd/float64(len(num)))))
+			// Never more than if every snapshot were worth all its sessions, of which there
+			// were sd/wall in the mean.
+			sessions := 1.0
+			if wall > 0 {
+				sessions = max(1, sd/wall)
+			}
+			n = max(1, min(n, float64(looks)*sessions))
 		}
 	}
 	low, high = wilson(p, n, z)
