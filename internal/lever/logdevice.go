@@ -113,19 +113,20 @@ func (in *input) logClass() string {
 
 func known(m *result.Measurement) bool { return m != nil && m.Known() }
 
+// dsnForms are how 'hostlab explain' is told of a database on this host, by kind.
+var dsnForms = map[string]string{
+	"postgresql": "postgres://USER@localhost/DB", "mariadb": "mariadb://USER@localhost/", "mysql": "mysql://USER@localhost/",
+	"oracle": "oracle://USER@localhost:1521/SERVICE", "sqlserver": "sqlserver://USER@localhost", "hana": "hdb://USER@localhost:30015",
+}
+
 // logShare is how to learn the share of log waits from the database at hand.
 func (in *input) logShare() string {
+	dsn := "DSN"
 	for _, d := range in.facts.Databases {
-		switch d.Kind {
-		case "postgresql":
-			return `psql -Xc "select wait_event_type, wait_event, count(*) from pg_stat_activity where state = 'active' group by 1, 2"   # every second during the job; WALSync and WALWrite are the log`
-		case "mariadb", "mysql":
-			return `mysql -e "select event_name, sum_timer_wait/1e12 as s from performance_schema.events_stages_summary_global_by_event_name where event_name like '%commit%'"   # before and after the job`
-		case "oracle":
-			return `sqlplus -S / as sysdba <<< "select event, time_waited_micro_fg from v\$system_event where event = 'log file sync';"   # before and after the job`
-		case "sqlserver":
-			return `sqlcmd -Q "select wait_time_ms from sys.dm_os_wait_stats where wait_type = 'WRITELOG'"   # before and after the job`
+		if form := dsnForms[d.Kind]; form != "" {
+			dsn = form
+			break
 		}
 	}
-	return "# read the log-wait time in your database before and after the job (PostgreSQL WALSync, Oracle log file sync, SQL Server WRITELOG)"
+	return "hostlab explain --dsn " + dsn + " --for 5m   # while the job runs: the most that another log device can take off it"
 }

@@ -1,6 +1,7 @@
 package lever
 
 import (
+	"strings"
 	"testing"
 
 	"hostlab/internal/check"
@@ -79,6 +80,16 @@ func TestDegree(t *testing.T) {
 	})
 }
 
+// Each kind of database that facts find is sent to explain, in the words of its scheme.
+func TestLogShare(t *testing.T) {
+	for kind, scheme := range map[string]string{"postgresql": "postgres://", "mariadb": "mariadb://", "mysql": "mysql://", "oracle": "oracle://", "sqlserver": "sqlserver://", "hana": "hdb://"} {
+		in := input{facts: &host.Facts{Databases: []host.Database{{Kind: "unheard of"}, {Kind: kind}}}}
+		if got := in.logShare(); !strings.HasPrefix(got, "hostlab explain --dsn "+scheme+"USER@localhost") {
+			t.Errorf("%s: %s", kind, got)
+		}
+	}
+}
+
 func TestLogDevice(t *testing.T) {
 	const l = check.LeverLog
 	in := func(class string) *host.Facts {
@@ -90,11 +101,11 @@ func TestLogDevice(t *testing.T) {
 	fast := ratio("commit.gain", 1, 0.98, 1.02, 0.01)
 	decisions(t, []decision{
 		{name: "slow commits", lever: l, facts: guest(), outcomes: ran(fresh, mem, gain),
-			want: Unresolved, evidence: result.Measured, says: []string{"80.0 us [72.0 us, 88.0 us] into newly allocated blocks", "WALSync"}, bound: 0.96},
+			want: Unresolved, evidence: result.Measured, says: []string{"80.0 us [72.0 us, 88.0 us] into newly allocated blocks", "hostlab explain --dsn DSN --for 5m   # while the job runs"}, bound: 0.96},
 		{name: "a recycled log counts", lever: l, facts: guest(), outcomes: ran(fresh, commits, mem, gain),
 			want: Unresolved, evidence: result.Measured, says: []string{"53.0 us", "5000 commits in 11.2 s, worth n 24", "recycled"}, bound: 0.96, from: BoundMeasured},
 		{name: "slow commits, PostgreSQL", lever: l, facts: &host.Facts{Databases: []host.Database{{Kind: "postgresql"}}}, outcomes: ran(fresh, mem),
-			want: Unresolved, evidence: result.Measured, says: []string{"psql"}, bound: 0.95, from: BoundComputed},
+			want: Unresolved, evidence: result.Measured, says: []string{"hostlab explain --dsn postgres://USER@localhost/DB --for 5m"}, bound: 0.95, from: BoundComputed},
 		{name: "commits as in memory", lever: l, facts: in(host.ClassPmem), outcomes: ran(seconds("commit.p50", 4e-6), mem, fast),
 			want: NoEffect, evidence: result.Measured, bound: 1 - 0.98},
 		{name: "as in memory without an interval", lever: l, facts: in(host.ClassPmem), outcomes: ran(seconds("commit.p50", 4e-6), mem, ratio("commit.gain", 1, nan, nan, 0.01)),
