@@ -45,7 +45,7 @@ func TestRecorded(t *testing.T) {
 			missing: "not been tried", required: map[explain.PartName]bool{explain.LogWait: true, explain.DatabaseCPU: true}},
 		{name: "mariadb", open: func(a ask.Asker) (explain.Source, error) {
 			return source(mariadb.New(t.Context(), a, mariadb.Options{}))
-		}, event: "Commit", waits: -1, average: unknown, missing: "grant PROCESS on *.* to poor@localhost; how long data reads take: performance_schema is off",
+		}, event: "Commit", waits: -1, average: unknown, missing: "grant PROCESS on *.* to 'poor'@'localhost'; how long data reads take: performance_schema is off",
 			required: map[explain.PartName]bool{explain.LogWait: true, explain.DatabaseCPU: true, explain.Application: true, explain.Locks: true}},
 		{name: "mysql8", open: func(a ask.Asker) (explain.Source, error) {
 			return source(mariadb.New(t.Context(), a, mariadb.Options{}))

@@ -78,7 +78,7 @@ func New(ctx context.Context, a ask.Asker, o Options) (*Source, error) {
 		rows, err := a.Ask(ctx, files)
 		switch {
 		case err != nil:
-			miss("how long reads and log writes take: grant select on performance_schema.* to %s", r.Text(3))
+			miss("how long reads and log writes take: grant select on performance_schema.* to %s", account(r.Text(3)))
 		default:
 			s.files = len(rows) > 0
 		}
@@ -109,8 +109,19 @@ func (s *Source) rights(ctx context.Context, user string, miss func(string, ...a
 		}
 	}
 	s.info.Hidden = true
-	miss("sessions of other users: grant PROCESS on *.* to %s", user)
+	miss("sessions of other users: grant PROCESS on *.* to %s", account(user))
 	return nil
+}
+
+// account writes what current_user() tells as SQL takes it: 'user'@'host'. A user's name
+// may hold an @, a host's does not.
+func account(user string) string {
+	quote := func(s string) string { return "'" + strings.NewReplacer(`\`, `\\`, `'`, `''`).Replace(s) + "'" }
+	i := strings.LastIndex(user, "@")
+	if i < 0 { // a role
+		return quote(user)
+	}
+	return quote(user[:i]) + "@" + quote(user[i+1:])
 }
 
 // local finds out whether the server's threads are ours to read: the one that serves

@@ -39,7 +39,7 @@ func New(ctx context.Context, a ask.Asker, to string) (*Source, error) {
 	}
 	s := &Source{ask: a, info: explain.Server{Vendor: "SQL Server", Version: strings.TrimSpace(r.Text(0) + " " + r.Text(1)), Target: to}}
 	if !r.Bool(3) {
-		s.info.Missing = append(s.info.Missing, "sessions of others and all counters: grant view server state (2022: view server performance state) to "+r.Text(2))
+		s.info.Missing = append(s.info.Missing, "sessions of others and all counters: grant view server state (2022: view server performance state) to ["+strings.ReplaceAll(r.Text(2), "]", "]]")+"]")
 	}
 	s.info.Missing = append(s.info.Missing, "how well this reads SQL Server: it follows the documentation and has not been tried on a live server")
 	return s, nil
