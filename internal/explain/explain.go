@@ -134,6 +134,8 @@ type Log struct {
 	Seconds Number `json:"seconds"` // of writing and syncing
 	Average Number `json:"average"` // s a log write, with its sync
 	Source  string `json:"source"`
+	// Untimed is why Average is not known though there were log writes.
+	Untimed string `json:"untimed,omitempty"`
 }
 
 // NoLog is an account of which nothing is known.

@@ -35,6 +35,7 @@ func TestRecorded(t *testing.T) {
 		log      explain.PartName
 		average  float64 // s a log write
 		missing  string
+		untimed  string
 		required map[explain.PartName]bool
 	}{
 		{name: "sqlserver", open: func(a ask.Asker) (explain.Source, error) { return source(sqlserver.New(t.Context(), a, "")) }, event: "WRITELOG", waits: 1000, average: 0.0015,
@@ -45,7 +46,7 @@ func TestRecorded(t *testing.T) {
 			missing: "not been tried", required: map[explain.PartName]bool{explain.LogWait: true, explain.DatabaseCPU: true}},
 		{name: "mariadb", open: func(a ask.Asker) (explain.Source, error) {
 			return source(mariadb.New(t.Context(), a, mariadb.Options{}))
-		}, event: "Commit", waits: -1, average: unknown, missing: "grant PROCESS on *.* to 'poor'@'localhost'; how long data reads take: performance_schema is off",
+		}, event: "Commit", waits: -1, average: unknown, untimed: "MariaDB has no counter for it", missing: "grant PROCESS on *.* to 'poor'@'localhost'; how long data reads take: performance_schema is off",
 			required: map[explain.PartName]bool{explain.LogWait: true, explain.DatabaseCPU: true, explain.Application: true, explain.Locks: true}},
 		{name: "mysql8", open: func(a ask.Asker) (explain.Source, error) {
 			return source(mariadb.New(t.Context(), a, mariadb.Options{}))
@@ -87,6 +88,9 @@ func TestRecorded(t *testing.T) {
 			}
 			if !found || r.Log.Average.Known() != (c.average != unknown) || r.Log.Average.Known() && math.Abs(float64(r.Log.Average)-c.average) > 1e-9 {
 				t.Errorf("%s found: %v; average log write %v, expected %v; events %+v", c.event, found, r.Log.Average, c.average, r.Events)
+			}
+			if r.Log.Untimed != c.untimed {
+				t.Errorf("log writes are not timed: %q, expected %q", r.Log.Untimed, c.untimed)
 			}
 			if !strings.Contains(strings.Join(r.Missing, "; "), c.missing) {
 				t.Errorf("not said to be missing: %q", r.Missing)

@@ -225,6 +225,12 @@ func (s *Source) Account(g explain.Growth) explain.Account {
 	if g.Has("innodb_os_log_fsyncs") {
 		a.Log.Syncs = int64(g.Get("innodb_os_log_fsyncs"))
 	}
+	switch {
+	case s.maria:
+		a.Log.Untimed = "MariaDB has no counter for it"
+	case !s.files:
+		a.Log.Untimed = "the performance schema, which times it, is off or hidden"
+	}
 	const ps = 1e-12
 	if g.Has("log_writes") && g.Get("log_writes")+g.Get("log_syncs") > 0 {
 		seconds := (g.Get("log_write_time") + g.Get("log_sync_time")) * ps

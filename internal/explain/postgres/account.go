@@ -59,6 +59,7 @@ func (s *Source) log(g explain.Growth, a *explain.Account) {
 	a.Log.Source = view
 	a.Log.Bytes, a.Log.Writes, a.Log.Syncs = int64(g.Get("wal_bytes")), int64(g.Get("wal_write")), int64(g.Get("wal_sync"))
 	if !s.walTiming {
+		a.Log.Untimed = "track_wal_io_timing is off"
 		return
 	}
 	write, sync := g.Get("wal_write_time")*ms, g.Get("wal_sync_time")*ms

@@ -3,6 +3,7 @@ package show
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -42,6 +43,17 @@ func TestText(t *testing.T) {
 	for l := range strings.Lines(b.String()) {
 		if utf8.RuneCountInString(strings.TrimRight(l, "\n")) > 80 {
 			t.Errorf("wider than 80 columns: %s", l)
+		}
+	}
+}
+
+// Why log writes have no time is said as it is under NOT SEEN.
+func TestUntimed(t *testing.T) {
+	for untimed, want := range map[string]string{"MariaDB has no counter for it": "unknown: MariaDB has no counter for it", "": "unknown: this server does not tell"} {
+		r := sample()
+		r.Log.Average, r.Log.Untimed = explain.Unknown(), untimed
+		if said := fmt.Sprint(logLines(r)); !strings.Contains(said, want) {
+			t.Error(said)
 		}
 	}
 }

@@ -125,8 +125,10 @@ func logLines(r *explain.Report) [][2]string {
 		add("average", seconds(float64(l.Average))+" a log write with its sync")
 	case l.Writes+l.Syncs == 0:
 		add("average", "unknown: nothing was written")
+	case l.Untimed != "":
+		add("average", "unknown: "+l.Untimed)
 	default:
-		add("average", "unknown: this server does not time log writes as it is set")
+		add("average", "unknown: this server does not tell how long log writes take")
 	}
 	if r.Transactions >= 0 {
 		text := rate(r.Transactions)
