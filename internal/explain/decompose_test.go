@@ -283,6 +283,48 @@ func TestRecord(t *testing.T) {
 	}
 }
 
+// costly is a server that tells what it uses until it goes away: 0.1 % of a CPU.
+type costly struct {
+	*fake
+	clock *ticks
+	until time.Time
+}
+
+func (c *costly) OwnCPU() (float64, bool) {
+	if c.clock.now.After(c.until) {
+		return 0, false
+	}
+	return c.clock.now.Sub(time.Unix(0, 0)).Seconds() * 0.001, true
+}
+
+// Sample answers after 30 ms, in which next to no CPU is used.
+func (c *costly) Sample(ctx context.Context) ([]Snapshot, error) {
+	c.clock.now = c.clock.now.Add(30 * time.Millisecond)
+	if c.clock.now.After(c.until) {
+		return nil, errors.New("gone")
+	}
+	return c.fake.Sample(ctx)
+}
+
+// What asking takes is CPU time also where the server has gone since; where it never
+// told, the time until answers came is called an upper limit.
+func TestCost(t *testing.T) {
+	run := func(wrap func(*costly) Source) Report {
+		clock := &ticks{now: time.Unix(0, 0)}
+		r, err := Record(t.Context(), wrap(&costly{&fake{sample: busySession, count: steady}, clock, time.Unix(6, 0)}), Options{For: 10 * time.Second, Interval: 100 * time.Millisecond, clock: clock})
+		if err != nil || r.Ended != "gone" {
+			t.Fatalf("%v, ended %q", err, r.Ended)
+		}
+		return r
+	}
+	if r := run(func(c *costly) Source { return c }); r.CostAtMost || r.Cost > 0.05 {
+		t.Errorf("a server that told and has gone: %v, upper limit %v", r.Cost, r.CostAtMost)
+	}
+	if r := run(func(c *costly) Source { return struct{ Source }{c} }); !r.CostAtMost || r.Cost < 0.15 {
+		t.Errorf("a server that does not tell: %v, upper limit %v", r.Cost, r.CostAtMost)
+	}
+}
+
 func TestBoundsHoldLocksBehind(t *testing.T) {
 	r := Report{Elapsed: 10, Busy: 8, Parts: []Part{{Name: LogWait, Seconds: 2, Share: 0.2, Low: 0.1, High: 0.3}, {Name: Locks, Seconds: 1, Share: 0.1, Low: 0.1, High: 0.1},
 		{Name: Idle, Seconds: 2, Share: 0.2}, {Name: Unexplained, Seconds: 0.4}}}

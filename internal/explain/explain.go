@@ -157,12 +157,13 @@ type Report struct {
 	Elapsed float64 `json:"elapsed"`
 	// Busy is Elapsed without Idle: the time that jobs take. Bounds are shares of it.
 	Busy         float64  `json:"busy"`
-	Peak         int      `json:"sessions_at_once"` // most client sessions that were seen busy together; 0 unknown
-	Samples      int      `json:"samples"`          // 0: nothing was sampled
-	Interval     float64  `json:"sample_interval"`  // s, mean
-	Cost         float64  `json:"sampling_share"`   // of one CPU that asking took, in the server and here; where that cannot be seen, the share of Wall until answers came, an upper limit
-	Method       string   `json:"method"`           // how intervals come about
-	Transactions int64    `json:"transactions"`     // -1 unknown
+	Peak         int      `json:"sessions_at_once"`                 // most client sessions that were seen busy together; 0 unknown
+	Samples      int      `json:"samples"`                          // 0: nothing was sampled
+	Interval     float64  `json:"sample_interval"`                  // s, mean
+	Cost         float64  `json:"sampling_share"`                   // of one CPU that asking took, in the server and here
+	CostAtMost   bool     `json:"sampling_share_at_most,omitempty"` // Cost is an upper limit, the share of Wall until answers came: the server's side cannot be seen
+	Method       string   `json:"method"`                           // how intervals come about
+	Transactions int64    `json:"transactions"`                     // -1 unknown
 	Parts        []Part   `json:"parts"`
 	Events       []Event  `json:"events"`
 	Log          Log      `json:"log"`

@@ -72,6 +72,8 @@ type recorder struct {
 	spent   func() (share float64, ok bool) // of one CPU since the start, in the server and here; ok: both are known
 	asked   float64                         // s in all
 	cpu     float64                         // of the server's side, at the last look
+	told    float64                         // the same, as it told last
+	tells   bool
 	masked  int
 	peak    int
 	resets  int
@@ -102,12 +104,12 @@ func (r *recorder) run(ctx context.Context) (Report, error) {
 	}
 	r.costs, r.asked = nil, 0
 	start, wall := r.clock.Now(), r.clock.Wall()
-	began, _ := r.own()
+	began, tells := r.own()
 	here := processCPU()
 	r.spent = func() (float64, bool) {
 		used, ok := r.own()
 		total := r.clock.Now().Sub(start).Seconds()
-		return (used - began + processCPU() - here) / total, ok && total >= 1
+		return (used - began + processCPU() - here) / total, ok && tells && total >= 1
 	}
 	last, counted, kept := start, start, start
 	samples, ended := 0, ""
@@ -162,9 +164,9 @@ func (r *recorder) run(ctx context.Context) (Report, error) {
 		rep.Interval = rep.Wall / float64(samples)
 	}
 	if total := r.clock.Now().Sub(start).Seconds(); total > 0 {
-		rep.Cost = r.asked / total
-		if used, ok := r.own(); ok {
-			rep.Cost = (used - began + processCPU() - here) / total
+		rep.Cost, rep.CostAtMost = r.asked/total, true
+		if used, ok := r.own(); ok && tells {
+			rep.Cost, rep.CostAtMost = (used-began+processCPU()-here)/total, false
 		}
 		if step := r.clock.Wall().Sub(wall).Seconds() - total; step > 0.5 || step < -0.5 {
 			rep.Warnings = append(rep.Warnings, "this host's clock was stepped by "+trim(step, 1)+" s meanwhile; times here do not come from it")
@@ -247,13 +249,15 @@ func (r *recorder) sample(ctx context.Context, seconds float64) (int, error) {
 	return len(shots), nil
 }
 
-// own is what the server's side has used, where it tells.
+// own is what the server's side has used, where it tells. One that has gone tells
+// nothing: what it told last stands.
 func (r *recorder) own() (float64, bool) {
-	c, ok := r.src.(Costed)
-	if !ok {
-		return 0, false
+	if c, ok := r.src.(Costed); ok {
+		if used, ok := c.OwnCPU(); ok {
+			r.told, r.tells = used, true
+		}
 	}
-	return c.OwnCPU()
+	return r.told, r.tells
 }
 
 // add counts one snapshot that stands for dt seconds.

@@ -47,6 +47,17 @@ func TestText(t *testing.T) {
 	}
 }
 
+func TestCostAtMost(t *testing.T) {
+	r := sample()
+	if said := evidence(r); !strings.HasSuffix(said, "asking took 0.5 % of one CPU") {
+		t.Error(said)
+	}
+	r.CostAtMost = true
+	if said := evidence(r); !strings.Contains(said, "asking took at most 0.5 % of one CPU") {
+		t.Error(said)
+	}
+}
+
 // Why log writes have no time is said as it is under NOT SEEN.
 func TestUntimed(t *testing.T) {
 	for untimed, want := range map[string]string{"MariaDB has no counter for it": "unknown: MariaDB has no counter for it", "": "unknown: this server does not tell"} {

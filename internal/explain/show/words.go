@@ -144,6 +144,9 @@ func logLines(r *explain.Report) [][2]string {
 // evidence says what it rests on.
 func evidence(r *explain.Report) string {
 	s := fmt.Sprintf("measured: %d samples, one every %s in the mean, and counters, over %s", r.Samples, seconds(r.Interval), result.Format(r.Wall, "s"))
+	if r.CostAtMost {
+		return s + fmt.Sprintf("; asking took at most %s of one CPU: so long it was until answers came, as the server's part does not show", share(r.Cost))
+	}
 	return s + fmt.Sprintf("; asking took %s of one CPU", share(r.Cost))
 }
 
