@@ -169,6 +169,11 @@ func (o *explainRun) check(cmd *cobra.Command) (before *explain.Report, dsn *con
 		if err := checkWritable("save", o.save); err != nil {
 			return nil, nil, err
 		}
+		for flag, read := range map[string]string{"compare": o.compare, "dsn-file": o.dsnFile} {
+			if read != "" && sameFile(o.save, read) {
+				return nil, nil, usagef("--save %s and --%s %s are one file, which would be replaced; give --save another name", o.save, flag, read)
+			}
+		}
 	}
 	if o.compare != "" {
 		b, err := os.ReadFile(o.compare)
@@ -191,6 +196,17 @@ func (o *explainRun) check(cmd *cobra.Command) (before *explain.Report, dsn *con
 		return nil, nil, usagef("--dsn has a password, which everyone on this host would see in the list of processes; leave it out: it can be in %s", dsn.PasswordPlaces())
 	}
 	return before, dsn, nil
+}
+
+// sameFile reports whether two names lead to one file, by links too. One that is not
+// there is no other.
+func sameFile(a, b string) bool {
+	x, err := os.Stat(a)
+	if err != nil {
+		return false
+	}
+	y, err := os.Stat(b)
+	return err == nil && os.SameFile(x, y)
 }
 
 // source is the DSN, from wherever it was given.
