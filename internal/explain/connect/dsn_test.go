@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/jackc/pgx/v5/pgconn"
 )
 
 // secret is a password with all that URLs and shells make of characters.
@@ -71,6 +73,24 @@ func TestDSN(t *testing.T) {
 		_, err := Parse(dsn)
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "s3cr3t") && !strings.Contains(dsn, "port=s3cr3t") {
 			t.Errorf("%q: %v", dsn, err)
+		}
+	}
+}
+
+// A server that was killed was not shut down.
+func TestEnds(t *testing.T) {
+	d, err := Parse("host=h user=u")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ code, message, want string }{
+		{"57P01", "terminating connection due to unexpected postmaster exit", "the server was killed or crashed: "},
+		{"57P01", "Verbindung wird abgebrochen wegen unerwartetem Ende des Postmasters", "the server was killed or crashed: "},
+		{"57P01", "terminating connection due to administrator command", "the server was shut down, or this session ended: "},
+		{"57P02", "terminating connection because of crash of another server process", "the server starts anew, as one of its processes crashed: "},
+	} {
+		if said := d.problem(&pgconn.PgError{Code: c.code, Message: c.message}).Error(); !strings.Contains(said, c.want) {
+			t.Error(said)
 		}
 	}
 }

@@ -63,8 +63,14 @@ func (d *DSN) problem(err error) error {
 			text += "; grant pg_monitor to this role"
 		case strings.Contains(pg.Message, "unsupported startup parameter"):
 			text += "; a pooler such as pgbouncer does not pass the session's settings on: connect to the server itself"
-		case pg.Code == "57P01" || pg.Code == "57P02":
-			text = "the server was shut down: " + text
+		// Sessions end with the same code when postmaster is gone; the word is in all
+		// translations.
+		case pg.Code == "57P01" && strings.Contains(strings.ToLower(pg.Message), "postmaster"):
+			text = "the server was killed or crashed: " + text
+		case pg.Code == "57P01":
+			text = "the server was shut down, or this session ended: " + text
+		case pg.Code == "57P02":
+			text = "the server starts anew, as one of its processes crashed: " + text
 		}
 	case errors.As(err, &dns):
 		text = "no such host: " + dns.Name
