@@ -65,7 +65,7 @@ file, 3 nothing to inspect, 130 interrupted.`,
 		Example: `  hostlab assess
   hostlab assess --role production-app --log-dir /oracle/redo --html db7.html
   hostlab assess --quick --quiet --html= --json - | jq .verdict`,
-		Args: cobra.NoArgs,
+		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			if o.role, err = check.ParseRole(role); err != nil {
 				return usageError{err}

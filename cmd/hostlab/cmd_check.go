@@ -32,7 +32,7 @@ Exit status: 0 nothing at or above --fail-on, 1 findings, 2 unusable flag,
   hostlab check --role production-app --fail-on high && echo fit for production
   hostlab check --format json | jq '.results[] | select(.status == "finding")'
   hostlab explain-check PWR-001`,
-		Args: cobra.NoArgs,
+		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := oneOf("format", format, formats); err != nil {
 				return err

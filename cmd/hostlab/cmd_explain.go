@@ -72,7 +72,7 @@ and saved; 2 unusable flag, DSN, file or connection; 130 interrupted, likewise.`
   hostlab explain --dsn 'host=/var/run/postgresql user=postgres' --save mon.json
   hostlab explain --dsn-file ~/.prod --compare mon.json --format html > log.html
   hostlab explain --dsn-file ~/.prod --format json | jq '.bounds[0].at_most'`,
-		Args: cobra.NoArgs,
+		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd) },
 	}
 	f := cmd.Flags()

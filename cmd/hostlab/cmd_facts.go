@@ -47,7 +47,7 @@ to inspect, 130 interrupted.`,
   hostlab facts --path /var/lib/postgresql --format json
   hostlab facts --record this-host.txtar
   hostlab facts --root this-host.txtar`,
-		Args: cobra.NoArgs,
+		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := oneOf("format", format, formats); err != nil {
 				return err

@@ -59,7 +59,7 @@ inspect, 130 interrupted.`,
   hostlab predict --workload mine.toml --policy balanced-rs1,PERFCHECK=30ms
   hostlab predict --host this --sweep --html map.html
   hostlab predict --workload sap-extract --format json | jq '.cells[0]'`,
-		Args: cobra.NoArgs,
+		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runPredict(cmd, std, o) },
 	}
 	f := cmd.Flags()

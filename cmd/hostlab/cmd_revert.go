@@ -46,7 +46,7 @@ Exit status: 0 all is put back, 1 something is not, 2 unusable flag or journal.`
 		Example: `  hostlab revert --dry-run
   hostlab revert
   hostlab revert --owner set              # not what an experiment has changed`,
-		Args: cobra.NoArgs,
+		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := oneOf("format", o.format, formats); err != nil {
 				return err
@@ -320,7 +320,7 @@ Exit status: 0 all is as it was set (or nothing is), 1 something is not, 2
 unusable flag or journal.`,
 		Example: `  hostlab verify || hostlab set --role production-db --yes
   hostlab verify --format json | jq '.outcomes[].result'`,
-		Args: cobra.NoArgs,
+		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := oneOf("format", format, formats); err != nil {
 				return err

@@ -76,7 +76,7 @@ second.`,
 			if err := o.taken(cmd); err != nil {
 				return err
 			}
-			return cobra.NoArgs(cmd, args)
+			return noArgs(cmd, args)
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := o.check(cmd); err != nil {

@@ -118,7 +118,7 @@ one does, 'hostlab study show NAME' prints its file.
 
 Exit status: 0.`,
 		Example: `  hostlab study list`,
-		Args:    cobra.NoArgs,
+		Args:    noArgs,
 		RunE: func(*cobra.Command, []string) error {
 			studies, longest := experiment.Embedded(), 0
 			for _, s := range studies {
@@ -174,7 +174,7 @@ as those of the built-in studies do: #:schema ./study.schema.json
 
 Exit status: 0.`,
 		Example: `  hostlab study schema > study.schema.json`,
-		Args:    cobra.NoArgs,
+		Args:    noArgs,
 		RunE: func(*cobra.Command, []string) error {
 			_, err := std.out.Write(experiment.Schema())
 			return err

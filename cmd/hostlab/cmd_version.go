@@ -19,7 +19,7 @@ func newVersion(std streams) *cobra.Command {
 		Use:     "version",
 		Short:   "Print version, commit, Go release and platform",
 		Example: "  hostlab version",
-		Args:    cobra.NoArgs,
+		Args:    noArgs,
 		RunE: func(*cobra.Command, []string) error {
 			_, err := fmt.Fprintf(std.out, "hostlab %s\n", versionText())
 			return err

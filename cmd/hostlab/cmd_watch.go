@@ -71,7 +71,7 @@ that cannot be used, 3 nothing to watch. With --analyze: 0 load spread evenly,
   hostlab watch --analyze night.jsonl
   hostlab watch --format json --count 1 | jq '.cpus[] | select(.deep > 0.9)'
   hostlab watch --interval 10s --listen 127.0.0.1:9750`,
-		Args: cobra.NoArgs,
+		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := notEmpty(cmd, "root", "format", "log-dir", "record", "listen", "textfile", "analyze"); err != nil {
 				return err

@@ -100,7 +100,7 @@ Exit status: 0 done, 1 a run failed, 2 a parameter or flag that cannot be used,
 	list := &cobra.Command{
 		Use:   "list",
 		Short: "Name the workloads",
-		Args:  cobra.NoArgs,
+		Args:  noArgs,
 		RunE:  func(*cobra.Command, []string) error { return listWorkloads(std.out) },
 	}
 	show := &cobra.Command{

@@ -108,3 +108,16 @@ func flagError(cmd *cobra.Command, err error) string {
 	}
 	return text
 }
+
+// noArgs is for commands without any below them, of which cobra's own would say that
+// they do not know the command. What was given is not quoted: it may be a DSN.
+func noArgs(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	hint := ""
+	if cmd.Flags().Lookup("dsn") != nil {
+		hint = ", a server as --dsn NAME"
+	}
+	return usagef("%s takes flags only%s; '%s --help' lists them", cmd.CommandPath(), hint, cmd.CommandPath())
+}
