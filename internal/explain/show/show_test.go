@@ -58,6 +58,25 @@ func TestCostAtMost(t *testing.T) {
 	}
 }
 
+// Where no session was seen, the log's account does not speak against that.
+func TestNothingRan(t *testing.T) {
+	for _, c := range []struct {
+		log         explain.Log
+		want, never string
+	}{
+		{explain.Log{Writes: 0, Syncs: 0, Bytes: 54, Average: explain.Unknown(), Source: "pg_stat_wal"}, "made 54 B, none of it written meanwhile", "[written"},
+		{explain.Log{Writes: 0, Syncs: 0, Bytes: 0, Average: explain.Unknown(), Source: "pg_stat_wal"}, "there was no log write", "nothing was written"},
+		{explain.Log{Writes: 3, Syncs: 2, Bytes: 54, Average: 1e-3, Source: "pg_stat_wal"}, "written 54 B", "[made"},
+		{explain.Log{Writes: -1, Syncs: 1, Bytes: 54, Average: explain.Unknown(), Source: "x"}, "written 54 B", "no log write"},
+	} {
+		r := &explain.Report{Vendor: "PostgreSQL", Version: "15", Wall: 5, Transactions: 5, Log: c.log}
+		said := Sentence(r) + fmt.Sprint(logLines(r))
+		if !strings.Contains(said, c.want) || strings.Contains(said, c.never) || !strings.Contains(said, "5 (1.00 /s) of sessions that did not show") || strings.Contains(said, "was connected") {
+			t.Error(said)
+		}
+	}
+}
+
 // Why log writes have no time is said as it is under NOT SEEN.
 func TestUntimed(t *testing.T) {
 	for untimed, want := range map[string]string{"MariaDB has no counter for it": "unknown: MariaDB has no counter for it", "": "unknown: this server does not tell"} {

@@ -22,7 +22,7 @@ func Sentence(r *explain.Report) string {
 			return fmt.Sprintf("Nothing can be said of %s %s: this user sees no session that did anything, and those of others do not show to it.", r.Vendor, r.Version)
 		}
 		if r.Elapsed <= 0 {
-			return fmt.Sprintf("Nothing ran: no client was connected to %s %s in %s.", r.Vendor, r.Version, result.Format(r.Wall, "s"))
+			return fmt.Sprintf("Nothing ran: no client was seen at %s %s in %s.", r.Vendor, r.Version, result.Format(r.Wall, "s"))
 		}
 		return fmt.Sprintf("Nothing ran: %s of %s %s all waited for their clients for %s.", sessions(r), r.Vendor, r.Version, result.Format(r.Wall, "s"))
 	}
@@ -117,14 +117,19 @@ func logLines(r *explain.Report) [][2]string {
 	if l.Syncs >= 0 {
 		add("syncs", rate(l.Syncs))
 	}
-	if l.Bytes >= 0 {
+	none := l.Writes == 0 && l.Syncs <= 0
+	switch {
+	case l.Bytes > 0 && none:
+		// A server counts what it makes, and writes it when somebody waits for it.
+		add("made", result.Format(float64(l.Bytes), "B")+", none of it written meanwhile")
+	case l.Bytes >= 0:
 		add("written", fmt.Sprintf("%s (%s/s)", result.Format(float64(l.Bytes), "B"), result.Format(float64(l.Bytes)/r.Wall, "B")))
 	}
 	switch {
 	case l.Average.Known():
 		add("average", seconds(float64(l.Average))+" a log write with its sync")
-	case l.Writes+l.Syncs == 0:
-		add("average", "unknown: nothing was written")
+	case none:
+		add("average", "unknown: there was no log write")
 	case l.Untimed != "":
 		add("average", "unknown: "+l.Untimed)
 	default:
@@ -134,6 +139,8 @@ func logLines(r *explain.Report) [][2]string {
 		text := rate(r.Transactions)
 		if n := r.PerTransaction(); n.Known() {
 			text += ", " + seconds(float64(n)) + " busy time each"
+		} else if r.Transactions > 0 {
+			text += " of sessions that did not show: the server's own, others' or short ones"
 		}
 		add("transactions", text)
 	}
