@@ -241,8 +241,8 @@ func (d *decomposition) cpu(c *CPUTime) {
 	d.lines["queue"] = &line{Event: Event{Name: CPUQueue, Part: OtherWaits, Count: -1, Average: Unknown(), Seconds: q, Source: c.Source},
 		low: q, high: queue, counted: true}
 	if within := (queue - q) / d.elapsed; within > tolerance {
-		d.warnings = append(d.warnings, "for "+percent(queue/d.elapsed)+" of the time sessions were ready to run and had no CPU, for "+percent(within)+
-			" within what was sampled as another wait: a session shows its last one, such as that for its client, until it runs, so that application and waits have this in them")
+		d.warnings = append(d.warnings, "for "+percent(queue/d.elapsed)+" of the time sessions were ready to run and had no CPU; "+percent(within)+
+			" of the time is also in what was sampled as waits: a session shows its last one, such as that for its client, until it runs")
 	}
 }
 

@@ -70,7 +70,7 @@ func TestDecompose(t *testing.T) {
 			if b.Lever == MoreCPUs {
 				near(t, "share", b.Share, 0)
 				near(t, "at most", b.AtMost, 0.4)
-				if len(warnings) != 2 || !strings.Contains(warnings[0], "had no CPU, for 40 %") {
+				if len(warnings) != 2 || !strings.Contains(warnings[0], "had no CPU; 40 %") {
 					t.Errorf("warnings: %q", warnings)
 				}
 				return
