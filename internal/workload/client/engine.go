@@ -46,6 +46,17 @@ type tables struct {
 	size int // rows of a package
 }
 
+// in names the tables as they are called in a schema (empty: none). nil has none.
+func (l *tables) in(schema string) (names []string) {
+	if l == nil {
+		return nil
+	}
+	for _, t := range l.list {
+		names = append(names, qualified(schema, t.name))
+	}
+	return names
+}
+
 // counter is a number that only grows, and may be unknown.
 type counter struct {
 	value float64

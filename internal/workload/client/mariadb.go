@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"errors"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -25,7 +24,7 @@ var errEnd = driver.ErrBadConn
 type mariadbEngine struct {
 	sqlSession
 	server *mariadb.Server // nil: the user's
-	schema *schema
+	schema schema
 	id     int64 // of the session in the server
 	tid    int   // of its thread in the kernel; 0: not known
 	text   []byte
@@ -131,11 +130,9 @@ func (e *mariadbEngine) fill(ctx context.Context, l *tables, clients []string) e
 	if err := e.execAll(ctx, "SET SESSION unique_checks = 0, foreign_key_checks = 0"); err != nil {
 		return err
 	}
-	var names []string
-	for i := range l.list {
+	names := l.in(e.into)
+	for i, name := range names {
 		t := &l.list[i]
-		name := qualified(e.into, t.name)
-		names = append(names, name)
 		if !fresh {
 			if err := e.execAll(ctx, "TRUNCATE TABLE "+name); err != nil {
 				return err
@@ -191,12 +188,10 @@ func (e *mariadbEngine) checkpoint(ctx context.Context) error {
 
 func (e *mariadbEngine) create(ctx context.Context, l *tables) error {
 	var all []string
-	if e.made != nil {
-		for _, t := range e.made.list {
-			all = append(all, "DROP TABLE IF EXISTS "+qualified(e.into, t.name))
-		}
-		e.made = nil
+	for _, name := range e.made.in(e.into) {
+		all = append(all, "DROP TABLE IF EXISTS "+name)
 	}
+	e.made = nil
 	e.set(l)
 	for i := range l.list {
 		all = append(all, l.list[i].create(e.into, "")...)
@@ -286,31 +281,11 @@ func (e *mariadbEngine) explain(ctx context.Context, err error) error {
 	return explainRemote(ctx, err)
 }
 
-func (e *mariadbEngine) notes() []string {
-	if e.schema == nil {
-		return nil
-	}
-	return e.schema.notes
-}
+func (e *mariadbEngine) notes() []string { return e.schema.notes }
 
 func (e *mariadbEngine) close() error {
-	var err error
-	if e.schema != nil {
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-		defer cancel()
-		var made []string
-		if e.made != nil {
-			for _, t := range e.made.list {
-				made = append(made, qualified(e.into, t.name))
-			}
-		}
-		if err = e.connected(ctx); err == nil {
-			err = e.schema.release(ctx, mariaSchemas{e}, made)
-		} else {
-			err = fmt.Errorf("database %s could not be removed: %w; drop it by hand", e.schema.name, explainRemote(ctx, err))
-		}
-		e.schema = nil
-	}
+	err := e.schema.release(mariaSchemas{e}, "database", e.made)
+	e.schema = schema{}
 	e.sqlSession.disconnect()
 	e.db.Close()
 	if e.server != nil {
@@ -321,11 +296,11 @@ func (e *mariadbEngine) close() error {
 }
 
 // mariaSchemas are MariaDB's databases.
-type mariaSchemas struct{ e *mariadbEngine }
+type mariaSchemas struct{ *mariadbEngine }
 
 func (m mariaSchemas) find(ctx context.Context, name string) (ours, objects []string, exists bool, err error) {
 	column := func(sql string, args ...any) (out []string, err error) {
-		rows, err := m.e.conn.QueryContext(ctx, sql, args...)
+		rows, err := m.conn.QueryContext(ctx, sql, args...)
 		if err != nil {
 			return nil, err
 		}
@@ -360,14 +335,14 @@ func (m mariaSchemas) find(ctx context.Context, name string) (ours, objects []st
 }
 
 func (m mariaSchemas) make(ctx context.Context, name string) error {
-	return m.e.execAll(ctx, "CREATE DATABASE "+name+" CHARACTER SET utf8mb4 COLLATE utf8mb4_bin")
+	return m.execAll(ctx, "CREATE DATABASE "+name+" CHARACTER SET utf8mb4 COLLATE utf8mb4_bin")
 }
 
 // drop is only asked for a database that is empty.
 func (m mariaSchemas) drop(ctx context.Context, name string) error {
-	return m.e.execAll(ctx, "DROP DATABASE "+name)
+	return m.execAll(ctx, "DROP DATABASE "+name)
 }
 
 func (m mariaSchemas) dropTables(ctx context.Context, tables []string) error {
-	return m.e.execAll(ctx, "DROP TABLE IF EXISTS "+strings.Join(tables, ", "))
+	return m.execAll(ctx, "DROP TABLE IF EXISTS "+strings.Join(tables, ", "))
 }

@@ -21,7 +21,7 @@ import (
 type postgresEngine struct {
 	server *postgres.Server // nil: the user's
 	config *pgx.ConnConfig
-	schema *schema // of the user's server; nil: a private one has no need
+	schema schema // of the user's server
 
 	conn     *pgx.Conn
 	watched  watched
@@ -108,13 +108,6 @@ func (e *postgresEngine) exec(ctx context.Context, sql string) error {
 	return err
 }
 
-func (e *postgresEngine) in() string {
-	if e.schema == nil {
-		return ""
-	}
-	return e.schema.name
-}
-
 func (e *postgresEngine) fill(ctx context.Context, l *tables, clients []string) error {
 	if err := e.connected(ctx); err != nil {
 		return err
@@ -149,7 +142,7 @@ func (e *postgresEngine) fill(ctx context.Context, l *tables, clients []string) 
 					return err
 				}))
 			}()
-			_, err := e.conn.PgConn().CopyFrom(ctx, r, "COPY "+qualified(e.in(), t.name)+" FROM STDIN")
+			_, err := e.conn.PgConn().CopyFrom(ctx, r, "COPY "+qualified(e.schema.name, t.name)+" FROM STDIN")
 			r.Close()
 			if err != nil {
 				return err
@@ -170,13 +163,7 @@ func (e *postgresEngine) fill(ctx context.Context, l *tables, clients []string) 
 }
 
 // list names all tables.
-func (e *postgresEngine) list(l *tables) string {
-	var names []string
-	for _, t := range l.list {
-		names = append(names, qualified(e.in(), t.name))
-	}
-	return strings.Join(names, ", ")
-}
+func (e *postgresEngine) list(l *tables) string { return strings.Join(l.in(e.schema.name), ", ") }
 
 func (e *postgresEngine) create(ctx context.Context, l *tables) error {
 	if e.made != nil {
@@ -193,8 +180,8 @@ func (e *postgresEngine) create(ctx context.Context, l *tables) error {
 	var all []string
 	for i := range l.list {
 		t := &l.list[i]
-		all = append(all, t.create(e.in(), "")...)
-		e.sql = append(e.sql, t.statements(e.in(), l.size, func(n int) string { return "$" + strconv.Itoa(n) }))
+		all = append(all, t.create(e.schema.name, "")...)
+		e.sql = append(e.sql, t.statements(e.schema.name, l.size, func(n int) string { return "$" + strconv.Itoa(n) }))
 	}
 	return e.exec(ctx, strings.Join(all, "; "))
 }
@@ -239,7 +226,7 @@ func (e *postgresEngine) keys(ctx context.Context, t int, after key, into *pkg) 
 
 func (e *postgresEngine) all(ctx context.Context, t int, client string, into func(*pkg)) error {
 	tab := &e.made.list[t]
-	rows := e.conn.PgConn().ExecParams(ctx, "SELECT "+tab.names()+" FROM "+qualified(e.in(), tab.name)+" WHERE mandt = $1", [][]byte{[]byte(client)}, nil, nil, nil)
+	rows := e.conn.PgConn().ExecParams(ctx, "SELECT "+tab.names()+" FROM "+qualified(e.schema.name, tab.name)+" WHERE mandt = $1", [][]byte{[]byte(client)}, nil, nil, nil)
 	var p pkg
 	for rows.NextRow() {
 		p.reset(len(tab.columns))
@@ -287,7 +274,7 @@ func (e *postgresEngine) insert(ctx context.Context, t int, p *pkg) error {
 func (e *postgresEngine) insertText(t, rows int) string {
 	tab := &e.made.list[t]
 	var b strings.Builder
-	b.WriteString("INSERT INTO " + qualified(e.in(), tab.name) + " (mandt, " + tab.names() + ") VALUES ")
+	b.WriteString("INSERT INTO " + qualified(e.schema.name, tab.name) + " (mandt, " + tab.names() + ") VALUES ")
 	n := 0
 	for r := range rows {
 		if r > 0 {
@@ -344,29 +331,11 @@ func (e *postgresEngine) explain(ctx context.Context, err error) error {
 	return explainRemote(ctx, err)
 }
 
-func (e *postgresEngine) notes() []string {
-	if e.schema == nil {
-		return nil
-	}
-	return e.schema.notes
-}
+func (e *postgresEngine) notes() []string { return e.schema.notes }
 
 func (e *postgresEngine) close() error {
-	var err error
-	if e.schema != nil {
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-		defer cancel()
-		var made []string
-		if e.made != nil {
-			made = strings.Split(e.list(e.made), ", ")
-		}
-		if err = e.connected(ctx); err == nil {
-			err = e.schema.release(ctx, pgSchemas{e}, made)
-		} else {
-			err = fmt.Errorf("schema %s could not be removed: %w; drop it by hand", e.schema.name, explainRemote(ctx, err))
-		}
-		e.schema = nil
-	}
+	err := e.schema.release(pgSchemas{e}, "schema", e.made)
+	e.schema = schema{}
 	e.disconnect()
 	if e.server != nil {
 		err = errors.Join(err, e.server.Close())

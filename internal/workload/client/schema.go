@@ -7,6 +7,7 @@ import (
 	"net"
 	"slices"
 	"strings"
+	"time"
 
 	crand "crypto/rand"
 
@@ -22,13 +23,15 @@ const prefix = "hostlab_"
 
 // schema is one of a server of the user's, in which our tables are.
 type schema struct {
-	name  string
-	made  bool // by us
+	name  string // empty: there is none, as a private server has no need of it
+	made  bool   // by us
 	notes []string
 }
 
 // schemas is what a server can do with them. MariaDB calls them databases.
 type schemas interface {
+	// connected sees to a session, on which the others work.
+	connected(ctx context.Context) error
 	// find lists those whose name has our prefix, and what objects the named one has;
 	// exists is false where there is none of that name.
 	find(ctx context.Context, name string) (ours, objects []string, exists bool, err error)
@@ -38,27 +41,27 @@ type schemas interface {
 }
 
 // claim makes a schema of a random name, or takes the named one if it is empty.
-func claim(ctx context.Context, s schemas, name string) (*schema, error) {
+func claim(ctx context.Context, s schemas, name string) (schema, error) {
 	random := name == ""
 	if random {
 		name = prefix + strings.ToLower(crand.Text()[:10])
 	}
 	ours, objects, exists, err := s.find(ctx, name)
 	if err != nil {
-		return nil, explainRemote(ctx, err)
+		return schema{}, explainRemote(ctx, err)
 	}
 	if len(objects) > 0 {
-		return nil, &workload.ParamError{Name: "schema", Text: fmt.Sprintf("%s holds data of others (%s), and nothing was touched", name, brief(objects)),
+		return schema{}, &workload.ParamError{Name: "schema", Text: fmt.Sprintf("%s holds data of others (%s), and nothing was touched", name, brief(objects)),
 			Hint: "name one that is empty or does not exist"}
 	}
-	out := &schema{name: name}
+	out := schema{name: name}
 	ours = slices.DeleteFunc(ours, func(s string) bool { return s == name })
 	if len(ours) > 0 {
 		out.notes = append(out.notes, fmt.Sprintf("the server has %s, of another hostlab that runs or was killed; drop what is left over by hand", brief(ours)))
 	}
 	if !exists {
 		if err := s.make(ctx, name); err != nil {
-			return nil, explainRemote(ctx, err)
+			return schema{}, explainRemote(ctx, err)
 		}
 		out.made = true
 	}
@@ -75,9 +78,18 @@ func brief(names []string) string {
 }
 
 // release drops what was made: the tables, and the schema if it was not there. What
-// somebody else has put into it meanwhile stays, and with it the schema.
-func (s *schema) release(ctx context.Context, on schemas, tables []string) error {
-	if len(tables) > 0 {
+// somebody else has put into it meanwhile stays, and with it the schema. word is the
+// server's for it.
+func (s schema) release(on schemas, word string, made *tables) error {
+	if s.name == "" {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	if err := on.connected(ctx); err != nil {
+		return fmt.Errorf("%s %s could not be removed: %w; drop it by hand", word, s.name, explainRemote(ctx, err))
+	}
+	if tables := made.in(s.name); len(tables) > 0 {
 		if err := on.dropTables(ctx, tables); err != nil {
 			return fmt.Errorf("the tables in schema %s could not be dropped: %w; drop them by hand", s.name, explainRemote(ctx, err))
 		}
@@ -145,11 +157,11 @@ func explainRemote(ctx context.Context, err error) error {
 }
 
 // pgSchemas are PostgreSQL's.
-type pgSchemas struct{ e *postgresEngine }
+type pgSchemas struct{ *postgresEngine }
 
 func (p pgSchemas) find(ctx context.Context, name string) (ours, objects []string, exists bool, err error) {
 	column := func(sql string) (out []string, err error) {
-		rows := p.e.conn.PgConn().ExecParams(ctx, sql, [][]byte{[]byte(name)}, nil, nil, nil)
+		rows := p.conn.PgConn().ExecParams(ctx, sql, [][]byte{[]byte(name)}, nil, nil, nil)
 		for rows.NextRow() {
 			out = append(out, string(rows.Values()[0]))
 		}
@@ -174,14 +186,14 @@ func (p pgSchemas) find(ctx context.Context, name string) (ours, objects []strin
 }
 
 func (p pgSchemas) make(ctx context.Context, name string) error {
-	return p.e.exec(ctx, "CREATE SCHEMA "+name)
+	return p.exec(ctx, "CREATE SCHEMA "+name)
 }
 
 // drop is without CASCADE: what is not ours keeps the schema.
 func (p pgSchemas) drop(ctx context.Context, name string) error {
-	return p.e.exec(ctx, "DROP SCHEMA "+name)
+	return p.exec(ctx, "DROP SCHEMA "+name)
 }
 
 func (p pgSchemas) dropTables(ctx context.Context, tables []string) error {
-	return p.e.exec(ctx, "DROP TABLE IF EXISTS "+strings.Join(tables, ", "))
+	return p.exec(ctx, "DROP TABLE IF EXISTS "+strings.Join(tables, ", "))
 }
