@@ -53,6 +53,16 @@ func (t *Threads) Watch(ids []int64) {
 // of those up to one tick each was missed.
 func (t *Threads) Total() (run, queue float64, ended int) { return t.run, t.queue, t.ended }
 
+// Used is what one thread has used so far, in s; ok is false where that cannot be read. A
+// nil Threads knows none.
+func (t *Threads) Used(id int64) (seconds float64, ok bool) {
+	if t == nil {
+		return 0, false
+	}
+	run, _, err := t.Read(id)
+	return run, err == nil
+}
+
 // SchedStat reads a process's or a thread's own account on Linux.
 func SchedStat(id int64) (run, queue float64, err error) {
 	return readSchedStat(fmt.Sprintf("/proc/%d/schedstat", id))

@@ -196,13 +196,7 @@ func (s *Source) Count(ctx context.Context) (explain.Counters, error) {
 }
 
 // OwnCPU implements explain.Costed.
-func (s *Source) OwnCPU() (float64, bool) {
-	if s.threads == nil {
-		return 0, false
-	}
-	run, _, err := s.threads.Read(s.own)
-	return run, err == nil
-}
+func (s *Source) OwnCPU() (float64, bool) { return s.threads.Used(s.own) }
 
 // Meaning implements explain.Source.
 func (s *Source) Meaning(event string) string { return meanings[strings.ToLower(event)] }
