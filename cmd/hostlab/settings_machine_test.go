@@ -15,6 +15,25 @@ import (
 	"hostlab/internal/setting"
 )
 
+// setIn does what set does, with the journal in a directory.
+func setIn(t *testing.T, sys *setting.System, dir string, list ...setting.Assignment) {
+	t.Helper()
+	p, err := setting.NewPlan(sys, list)
+	if err != nil {
+		t.Fatal(err)
+	}
+	j, err := setting.OpenJournal(sys, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := setting.Apply(context.Background(), sys, j, ownerSet, p, false); err != nil {
+		t.Fatal(err)
+	}
+	if err := j.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // What root has set is verified by everybody: from the machine's journal, where their own says
 // nothing.
 func TestVerifyOfTheMachine(t *testing.T) {
@@ -29,27 +48,10 @@ func TestVerifyOfTheMachine(t *testing.T) {
 		}
 		return list
 	}
-	set := func(dir, name, value string) {
-		t.Helper()
-		p, err := setting.NewPlan(sys, []setting.Assignment{{Name: name, Value: value}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		j, err := setting.OpenJournal(sys, dir)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := setting.Apply(context.Background(), sys, j, ownerSet, p, false); err != nil {
-			t.Fatal(err)
-		}
-		if err := j.Close(); err != nil {
-			t.Fatal(err)
-		}
-	}
 	if list := verify(); len(list) != 0 {
 		t.Errorf("nothing is set, and yet %+v", list)
 	}
-	set(machine, "swappiness", "10")
+	setIn(t, sys, machine, setting.Assignment{Name: "swappiness", Value: "10"})
 	if list := verify(); len(list) != 1 || list[0].Setting != "swappiness" || list[0].Result != setting.Unchanged {
 		t.Errorf("%+v", list)
 	}
@@ -57,7 +59,7 @@ func TestVerifyOfTheMachine(t *testing.T) {
 	if list := verify(); len(list) != 1 || list[0].Result != setting.Foreign {
 		t.Errorf("%+v", list)
 	}
-	set(own, "thp", "madvise")
+	setIn(t, sys, own, setting.Assignment{Name: "thp", Value: "madvise"})
 	if list := verify(); len(list) != 1 || list[0].Setting != "thp" {
 		t.Errorf("%+v", list)
 	}
@@ -91,20 +93,7 @@ func TestRevertOfRootsChanges(t *testing.T) {
 	if status, text := revert(revertOptions{}); status != exitOK || !strings.Contains(text, "no change is in force") {
 		t.Errorf("nothing is set: %d, %s", status, text)
 	}
-	p, err := setting.NewPlan(sys, []setting.Assignment{{Name: "dirty_bytes", Value: "629145600"}, {Name: "swappiness", Value: "10"}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	j, err := setting.OpenJournal(sys, machine)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := setting.Apply(context.Background(), sys, j, ownerSet, p, false); err != nil {
-		t.Fatal(err)
-	}
-	if err := j.Close(); err != nil {
-		t.Fatal(err)
-	}
+	setIn(t, sys, machine, setting.Assignment{Name: "dirty_bytes", Value: "629145600"}, setting.Assignment{Name: "swappiness", Value: "10"})
 	const said = "nothing was put back: root has changed 2 objects; run hostlab revert as root"
 	for name, o := range map[string]revertOptions{"plain": {}, "force": {force: true}, "forget": {forget: true}, "dry run": {dryRun: true}, "owner": {owner: ownerSet}} {
 		if status, text := revert(o); status != exitDrifted || text != said {
