@@ -16,20 +16,30 @@ import (
 	"hostlab/internal/result"
 )
 
-// A program that computes takes longer at 30 % of its speed, and is billed for it.
-func TestEmulatedFactor(t *testing.T) {
-	b := newBench(t, head(6, "evidence = \"emulated\"")+`
+// emulated is the beginning of a study at full speed and at a slower level; more is of
+// its factor.
+func emulated(level, more string) string {
+	return head(6, "evidence = \"emulated\"") + `
 [[factor]]
 name = "policy"
 emulate = "policy"
-levels = ["high-performance", "fixed:30"]
-floor = 0.05
+levels = ["high-performance", "` + level + `"]
 method = "stop"
+` + more + "\n"
+}
+
+// computing is a program that does.
+const computing = `
 [workload]
 name = "command"
 run = ["sh", "-c", "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done"]
 warmup = 0
 retries = 30
+`
+
+// A program that computes takes longer at 30 % of its speed, and is billed for it.
+func TestEmulatedFactor(t *testing.T) {
+	b := newBench(t, emulated("fixed:30", "floor = 0.05")+computing+`
 [[response]]
 name = "emulated_cpu_s"
 primary = true
@@ -61,12 +71,7 @@ name = "cpu"
 
 // What is too short to be slowed down gives no figures, and says why in one line.
 func TestEmulatedTooShort(t *testing.T) {
-	b := newBench(t, head(6, "evidence = \"emulated\"")+`
-[[factor]]
-name = "policy"
-emulate = "policy"
-levels = ["high-performance", "fixed:50"]
-method = "stop"
+	b := newBench(t, emulated("fixed:50", "")+`
 [workload]
 name = "command"
 run = ["true"]
@@ -92,17 +97,7 @@ primary = true
 
 // A governor that is killed ends its run at once, and the next run has a new one.
 func TestGovernorLost(t *testing.T) {
-	b := newBench(t, head(6, "evidence = \"emulated\"")+`
-[[factor]]
-name = "policy"
-emulate = "policy"
-levels = ["high-performance", "fixed:95"]
-method = "stop"
-[workload]
-name = "command"
-run = ["sh", "-c", "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done"]
-warmup = 0
-retries = 30
+	b := newBench(t, emulated("fixed:95", "")+computing+`
 [[response]]
 name = "wall"
 primary = true
@@ -120,17 +115,8 @@ primary = true
 		t.Fatal(err)
 	}
 	b.complete()
-	failed := 0
-	for _, r := range b.record().Runs {
-		if r.Status == result.Failed {
-			failed++
-			if !strings.Contains(r.Reason, errLost.Error()) {
-				t.Errorf("it failed as %s", r.Reason)
-			}
-		}
-	}
-	if failed != 1 {
-		t.Errorf("%d runs failed, want that one", failed)
+	if failed := b.failed(); len(failed) != 1 || !strings.Contains(failed[0], errLost.Error()) {
+		t.Errorf("failed runs: %q, want that one", failed)
 	}
 }
 

@@ -214,6 +214,16 @@ func (b *bench) fails(err error, want ...string) {
 	}
 }
 
+// failed are the reasons of the runs that have failed, in order.
+func (b *bench) failed() (reasons []string) {
+	for _, r := range b.record().Runs {
+		if r.Status == result.Failed {
+			reasons = append(reasons, r.Reason)
+		}
+	}
+	return reasons
+}
+
 // statuses of the runs that are no warm-up, in order.
 func (b *bench) statuses() (list []string) {
 	for _, r := range b.record().Runs {

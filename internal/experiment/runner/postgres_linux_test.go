@@ -8,8 +8,6 @@ import (
 	"syscall"
 	"testing"
 	"time"
-
-	"hostlab/internal/result"
 )
 
 // inside lists the processes that work below a directory.
@@ -71,13 +69,7 @@ name = "wall"
 		t.Fatal(err)
 	}
 	b.complete()
-	var failed []string
-	for _, r := range b.record().Runs {
-		if r.Status == result.Failed {
-			failed = append(failed, r.Reason)
-		}
-	}
-	if len(failed) != 1 || !strings.HasPrefix(failed[0], "PostgreSQL was ended by signal 9") || strings.Contains(failed[0], "\n") {
+	if failed := b.failed(); len(failed) != 1 || !strings.HasPrefix(failed[0], "PostgreSQL was ended by signal 9") || strings.Contains(failed[0], "\n") {
 		t.Errorf("failed runs: %q", failed)
 	}
 	if _, err := os.Stat(filepath.Join(b.cfg.Dir, workDir)); err == nil {

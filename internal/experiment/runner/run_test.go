@@ -188,17 +188,14 @@ func TestWorkloadFailsNowAndThen(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.complete()
-	failed := 0
-	for _, r := range b.record().Runs {
-		if r.Status == result.Failed {
-			failed++
-			if !strings.Contains(r.Reason, "fails, as") {
-				t.Errorf("reason %q", r.Reason)
-			}
+	failed := b.failed()
+	for _, reason := range failed {
+		if !strings.Contains(reason, "fails, as") {
+			t.Errorf("reason %q", reason)
 		}
 	}
-	if failed < 4 {
-		t.Errorf("%d failed", failed)
+	if len(failed) < 4 {
+		t.Errorf("%d failed", len(failed))
 	}
 }
 
