@@ -95,7 +95,7 @@ func (s *Server) Explain(ctx context.Context, err error) error {
 	if wait == 0 {
 		return err
 	}
-	return fmt.Errorf("the connection to MariaDB broke: %w%s", err, s.log.LastWords())
+	return fmt.Errorf("the connection to MariaDB broke: %w%s", err, s.Log.LastWords())
 }
 
 // Problem puts what a server answered in one line, with what to do where that is known.

@@ -128,7 +128,7 @@ func TestServer(t *testing.T) {
 	if after, err := s.CPU(); err != nil || after.All <= before.All {
 		t.Errorf("CPU time %v, then %v; %v", before, after, err)
 	}
-	if logs, err := filepath.Glob(filepath.Join(first, kind.Prefix+"*", logName, "ib_logfile0")); err != nil || len(logs) != 1 {
+	if logs, err := filepath.Glob(filepath.Join(first, kind.Prefix+"*", "log", "ib_logfile0")); err != nil || len(logs) != 1 {
 		t.Errorf("no log in its directory: %v", err)
 	}
 	old := s.PID()
@@ -136,7 +136,7 @@ func TestServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	gone(t, first, old)
-	if logs, err := filepath.Glob(filepath.Join(second, kind.Prefix+"*", logName, "ib_logfile0")); err != nil || len(logs) != 1 {
+	if logs, err := filepath.Glob(filepath.Join(second, kind.Prefix+"*", "log", "ib_logfile0")); err != nil || len(logs) != 1 {
 		t.Errorf("no log in its new directory: %v", err)
 	}
 	again, err := s.Open()

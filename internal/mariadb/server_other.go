@@ -14,8 +14,8 @@ var errLinux = errors.New("a private MariaDB takes Linux; use the embedded engin
 
 // Server does not exist on this system.
 type Server struct {
+	private.Server
 	Programs Programs
-	log      private.Tail
 }
 
 // Start fails on this system.
@@ -27,23 +27,11 @@ func (s *Server) Open() (*sql.DB, error) { return nil, errLinux }
 // MoveLog fails.
 func (s *Server) MoveLog(context.Context, string) error { return errLinux }
 
-// Done is never closed.
-func (s *Server) Done() <-chan struct{} { return nil }
-
 // Err says that there is no server.
 func (s *Server) Err() error { return errLinux }
 
 // CPU fails.
 func (s *Server) CPU() (Usage, error) { return Usage{}, errLinux }
-
-// Dir is empty.
-func (s *Server) Dir() string { return "" }
-
-// SocketDir is empty.
-func (s *Server) SocketDir() string { return "" }
-
-// PID is 0.
-func (s *Server) PID() int { return 0 }
 
 // Close does nothing.
 func (s *Server) Close() error { return nil }

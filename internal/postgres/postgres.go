@@ -171,7 +171,7 @@ func (s *Server) Explain(ctx context.Context, err error) error {
 	case wait == 0:
 		return err
 	}
-	return fmt.Errorf("the connection to PostgreSQL broke: %w%s", err, s.log.LastWords())
+	return fmt.Errorf("the connection to PostgreSQL broke: %w%s", err, s.Log.LastWords())
 }
 
 // broken reports an error of the connection rather than of what was asked.

@@ -109,7 +109,7 @@ func TestServer(t *testing.T) {
 	if diff := cmp.Diff(map[string]string{"work_mem": "7MB", "listen_addresses": "", "unix_socket_permissions": "0700"}, got); diff != "" {
 		t.Error(diff)
 	}
-	segments, err := filepath.Glob(filepath.Join(wal, kind.Prefix+"*", walName, "0000*"))
+	segments, err := filepath.Glob(filepath.Join(wal, kind.Prefix+"*", "log", "0000*"))
 	if err != nil || len(segments) == 0 {
 		t.Errorf("no log in its directory: %v", err)
 	}

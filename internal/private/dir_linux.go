@@ -84,7 +84,7 @@ func (p *Place) Sub(name string, a Account) (*os.File, error) {
 
 // Remove ends what still runs in it, and removes everything. The lock goes last.
 func (p *Place) Remove() error {
-	data := filepath.Join(p.Path, p.kind.Data)
+	data := filepath.Join(p.Path, dataName)
 	var more func()
 	if p.kind.Leftover != nil {
 		more = p.kind.Leftover(data)

@@ -9,19 +9,18 @@ import (
 	"path/filepath"
 )
 
-// Move makes a place in parent with a copy of the directory name of from, for a server
-// that has ended: the log moves, the data stay. The files are synced, so that the
-// server's first commit does not pay for them. What is neither a file nor a directory
-// stays behind. When it fails the new place is gone again.
-func (k Kind) Move(from *Place, parent, name string, a Account) (_ *Place, _ *os.File, err error) {
+// move makes a place in parent with a copy of the log in from, whose server has ended.
+// The files are synced, so that the server's first commit does not pay for them. What is
+// neither a file nor a directory stays behind. When it fails the new place is gone again.
+func (k Kind) move(from *Place, parent string, a Account) (_ *Place, _ *os.File, err error) {
 	k.Sweep(parent)
 	to, err := k.NewPlace(parent)
 	if err != nil {
 		return nil, nil, err
 	}
-	dir, err := to.Sub(name, a)
+	dir, err := to.Sub(logName, a)
 	if err == nil {
-		if err = copyTree(filepath.Join(from.Path, name), filepath.Join(to.Path, name), a); err == nil {
+		if err = copyTree(filepath.Join(from.Path, logName), filepath.Join(to.Path, logName), a); err == nil {
 			return to, dir, nil
 		}
 		dir.Close()

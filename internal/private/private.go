@@ -1,6 +1,6 @@
 // Package private has what servers share that we start for the time of an experiment,
-// whatever their make: who they run as, directories that go with their owner, the end
-// of their processes, and what they wrote to stderr.
+// whatever their make: who they run as, directories that go with their owner, their
+// processes from start to end, and what they wrote to stderr.
 //
 // It takes Linux, but for Tail.
 package private
@@ -10,7 +10,6 @@ type Kind struct {
 	Product  string   // as users know it: PostgreSQL
 	Prefix   string   // starts the name of every directory of ours, and of no other's: hostlab-postgres-
 	Accounts []string // tried in this order where we are root; the first that exists is taken
-	Data     string   // name within a directory of ours of the one that all processes of a server work in (cwd)
 	// Leftover is asked before what runs in a data directory is ended, and gives what
 	// removes more than files; both may be nil.
 	Leftover func(data string) (remove func())

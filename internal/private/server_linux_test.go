@@ -11,7 +11,7 @@ import (
 
 // What is locked, or has another name, stays.
 func TestSweepLeavesOthers(t *testing.T) {
-	dir, k := t.TempDir(), Kind{Product: "Server", Prefix: "hostlab-server-", Data: "data"}
+	dir, k := t.TempDir(), Kind{Product: "Server", Prefix: "hostlab-server-"}
 	live, err := k.NewPlace(dir)
 	if err != nil {
 		t.Fatal(err)
