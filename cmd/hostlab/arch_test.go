@@ -115,7 +115,7 @@ var mayImport = map[string][]string{
 }
 
 // free lists folders that no shipped package may use: test support and benchmarks.
-var free = []string{"internal/workload/workloadtest", "internal/host/hosttest", "internal/report/reporttest", "internal/watch/watchtest", "bench", "testbed"}
+var free = []string{"internal/workload/workloadtest", "internal/host/hosttest", "internal/report/reporttest", "internal/watch/watchtest", "internal/private/privatetest", "bench", "testbed"}
 
 func TestImportsPointDown(t *testing.T) {
 	const root = "../.."

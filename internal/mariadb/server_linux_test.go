@@ -3,31 +3,27 @@ package mariadb
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
-)
 
-const childEnv = "HOSTLAB_TEST_PARENT"
+	"hostlab/internal/private/privatetest"
+)
 
 // TestMain lets this binary be a hostlab that is killed while its server runs.
 func TestMain(m *testing.M) {
-	if dir := os.Getenv(childEnv); dir != "" {
+	privatetest.Parent(func(dir string) (int, error) {
 		s, err := Start(context.Background(), Config{Parent: dir, LogBytes: 8 << 20})
 		if err != nil {
-			fmt.Println(err)
-			os.Exit(1)
+			return 0, err
 		}
-		fmt.Println(s.PID())
-		select {}
-	}
+		return s.PID(), nil
+	})
 	os.Exit(m.Run())
 }
 
@@ -46,54 +42,13 @@ func start(t *testing.T, cfg Config) *Server {
 	return s
 }
 
-// gone expects that a directory is empty and a process has ended.
-func gone(t *testing.T, dir string, pid int) {
-	t.Helper()
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, e := range entries {
-		t.Errorf("%s was left in %s", e.Name(), dir)
-	}
-	for end := time.Now().Add(10 * time.Second); alive(pid); time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("process %d still runs", pid)
-		}
-	}
-}
-
-// alive leaves out zombies, which an init of a container may never reap.
-func alive(pid int) bool {
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	return err == nil && !strings.Contains(string(b), ") Z ")
-}
-
-// closedDir is deeper than a socket's path may be long, and closed to others.
-func closedDir(t *testing.T) string {
-	t.Helper()
-	dir := filepath.Join(t.TempDir(), strings.Repeat("deep/", 30))
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	return dir
-}
-
 // The server is private, its log lies where it was told, moves, and keeps what was
 // committed; nothing is left.
 func TestServer(t *testing.T) {
-	dir, first, second := closedDir(t), closedDir(t), closedDir(t)
+	dir, first, second := privatetest.ClosedDir(t), privatetest.ClosedDir(t), privatetest.ClosedDir(t)
 	s := start(t, Config{Parent: dir, LogDir: first, Settings: map[string]string{"innodb_buffer_pool_size": "33554432"}, Mark: "MARK=1"})
-	info, err := os.Stat(fmt.Sprintf("/proc/%d", s.PID()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if st, ok := info.Sys().(*syscall.Stat_t); !ok || st.Uid == 0 {
-		t.Error("it runs as root")
-	}
-	environ, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", s.PID()))
-	if err != nil || !strings.Contains(string(environ), "MARK=1") {
-		t.Errorf("environment %q, %v", environ, err)
+	if environ := privatetest.Environ(t, s.PID()); !strings.Contains(environ, "MARK=1") {
+		t.Errorf("environment %q", environ)
 	}
 	db, err := s.Open()
 	if err != nil {
@@ -135,7 +90,7 @@ func TestServer(t *testing.T) {
 	if err := s.MoveLog(t.Context(), second); err != nil {
 		t.Fatal(err)
 	}
-	gone(t, first, old)
+	privatetest.Gone(t, first, old)
 	if logs, err := filepath.Glob(filepath.Join(second, kind.Prefix+"*", "log", "ib_logfile0")); err != nil || len(logs) != 1 {
 		t.Errorf("no log in its new directory: %v", err)
 	}
@@ -154,8 +109,8 @@ func TestServer(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Error(err)
 	}
-	gone(t, dir, s.PID())
-	gone(t, second, s.PID())
+	privatetest.Gone(t, dir, s.PID())
+	privatetest.Gone(t, second, s.PID())
 	if _, err := os.Stat(s.tmp); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("its temporary directory: %v", err)
 	}
@@ -179,40 +134,16 @@ func TestKilledInTheMiddle(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Error(err)
 	}
-	gone(t, dir, s.PID())
+	privatetest.Gone(t, dir, s.PID())
 }
 
 // When we are killed the server ends, and the next start removes its directory.
 func TestParentKilled(t *testing.T) {
 	dir := t.TempDir()
-	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, w, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := os.StartProcess(exe, []string{exe}, &os.ProcAttr{Env: append(os.Environ(), childEnv+"="+dir), Files: []*os.File{nil, w, os.Stderr}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	w.Close()
-	var pid int
-	if _, err := fmt.Fscan(r, &pid); err != nil {
-		t.Fatal(err)
-	}
-	if err := p.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	_, _ = p.Wait()
-	for end := time.Now().Add(10 * time.Second); alive(pid); time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("its server %d still runs", pid)
-		}
-	}
+	pid := privatetest.KillParent(t, dir)
+	privatetest.Ends(t, pid)
 	kind.Sweep(dir)
-	gone(t, dir, pid)
+	privatetest.Gone(t, dir, pid)
 }
 
 func TestBadStarts(t *testing.T) {
@@ -242,5 +173,5 @@ func TestBadStarts(t *testing.T) {
 	} else if !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("cancelled: %v", err)
 	}
-	gone(t, empty, -1)
+	privatetest.Gone(t, empty, -1)
 }

@@ -6,31 +6,27 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
-)
 
-const childEnv = "HOSTLAB_TEST_PARENT"
+	"hostlab/internal/private/privatetest"
+)
 
 // TestMain lets this binary be a hostlab that is killed while its server runs.
 func TestMain(m *testing.M) {
-	if dir := os.Getenv(childEnv); dir != "" {
+	privatetest.Parent(func(dir string) (int, error) {
 		s, err := Start(context.Background(), Config{Parent: dir})
 		if err != nil {
-			fmt.Println(err)
-			os.Exit(1)
+			return 0, err
 		}
-		fmt.Println(s.PID())
-		select {}
-	}
+		return s.PID(), nil
+	})
 	if dir := os.Getenv(fullEnv); dir != "" {
 		if err := fillDisks(dir); err != nil {
 			fmt.Println(err)
@@ -55,44 +51,11 @@ func start(t *testing.T, cfg Config) *Server {
 	return s
 }
 
-// gone expects that a directory is empty and a process has ended.
-func gone(t *testing.T, dir string, pid int) {
-	t.Helper()
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, e := range entries {
-		t.Errorf("%s was left in %s", e.Name(), dir)
-	}
-	for end := time.Now().Add(10 * time.Second); alive(pid); time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("process %d still runs", pid)
-		}
-	}
-}
-
-// alive leaves out zombies, which an init of a container may never reap.
-func alive(pid int) bool {
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	return err == nil && !strings.Contains(string(b), ") Z ")
-}
-
-// longDir is deeper than a socket's path may be long, and closed to others.
-func longDir(t *testing.T) string {
-	t.Helper()
-	dir := filepath.Join(t.TempDir(), strings.Repeat("deep/", 30))
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	return dir
-}
-
 func TestServer(t *testing.T) {
 	for name, value := range map[string]string{"PGHOST": "nowhere", "PGSERVICE": "none", "PGOPTIONS": "-c work_mem=1", "PGPASSWORD": "x", "PGTARGETSESSIONATTRS": "standby", "PGREQUIREAUTH": "scram-sha-256"} {
 		t.Setenv(name, value) // none of them is for our server
 	}
-	dir, wal := longDir(t), longDir(t)
+	dir, wal := privatetest.ClosedDir(t), privatetest.ClosedDir(t)
 	s := start(t, Config{Parent: dir, WALDir: wal, Settings: map[string]string{"work_mem": "7MB"}, Mark: "MARK=1"})
 	c, err := s.Connect(t.Context())
 	if err != nil {
@@ -113,16 +76,8 @@ func TestServer(t *testing.T) {
 	if err != nil || len(segments) == 0 {
 		t.Errorf("no log in its directory: %v", err)
 	}
-	info, err := os.Stat(fmt.Sprintf("/proc/%d", s.PID()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if st, ok := info.Sys().(*syscall.Stat_t); !ok || st.Uid == 0 {
-		t.Error("it runs as root")
-	}
-	environ, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", s.PID()))
-	if err != nil || !strings.Contains(string(environ), "MARK=1") || strings.Contains(string(environ), "PGHOST") {
-		t.Errorf("environment %q, %v", environ, err)
+	if environ := privatetest.Environ(t, s.PID()); !strings.Contains(environ, "MARK=1") || strings.Contains(environ, "PGHOST") {
+		t.Errorf("environment %q", environ)
 	}
 	before, err := s.CPU()
 	if err != nil {
@@ -149,8 +104,8 @@ func TestServer(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Error(err)
 	}
-	gone(t, dir, s.PID())
-	gone(t, wal, s.PID())
+	privatetest.Gone(t, dir, s.PID())
+	privatetest.Gone(t, wal, s.PID())
 }
 
 // segments counts the System V segments that a process has made. A killed server leaves
@@ -193,7 +148,7 @@ func TestKilledInTheMiddle(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Error(err)
 	}
-	gone(t, dir, pid)
+	privatetest.Gone(t, dir, pid)
 	if n := segments(t, pid); n != 0 {
 		t.Errorf("%d shared memory segments are left", n)
 	}
@@ -208,38 +163,18 @@ func TestParentKilled(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.Command(exe)
-	cmd.Env = append(os.Environ(), childEnv+"="+first)
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	var pid int
-	if _, err := fmt.Fscan(out, &pid); err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	_ = cmd.Wait()
+	pid := privatetest.KillParent(t, first)
 	s := start(t, Config{Parent: second})
 	if _, err := os.Stat(first); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the killed one's directory: %v", err)
 	}
-	if alive(pid) {
+	if privatetest.Alive(pid) {
 		t.Errorf("its server %d still runs", pid)
 	}
 	if err := s.Close(); err != nil {
 		t.Error(err)
 	}
-	gone(t, second, pid)
+	privatetest.Gone(t, second, pid)
 }
 
 func TestBadStarts(t *testing.T) {
@@ -273,5 +208,5 @@ func TestBadStarts(t *testing.T) {
 		}
 		cancel()
 	}
-	gone(t, empty, -1)
+	privatetest.Gone(t, empty, -1)
 }
