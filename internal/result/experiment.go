@@ -156,6 +156,7 @@ type Run struct {
 
 	Operations int64         `json:"operations,omitempty"`
 	Latency    *Distribution `json:"latency,omitempty"` // of single operations, where the workload tells
+	Waits      *Waits        `json:"waits,omitempty"`   // of the session that did the work, where the workload looked at one
 
 	Before     map[string]string  `json:"before,omitempty"` // factor -> what it read before the run
 	After      map[string]string  `json:"after,omitempty"`
@@ -164,6 +165,20 @@ type Run struct {
 	// Contaminated is why a run that counts should have been void: it was repeated as
 	// often as the study allows, and its guard has exhausted = "mark".
 	Contaminated string `json:"contaminated,omitempty"`
+}
+
+// Waits is what the database session that did a run's work was seen doing, from
+// outside and now and then: short waits are overstated.
+type Waits struct {
+	Looks  int    `json:"looks"`
+	Events []Wait `json:"events"` // most time first
+}
+
+// Wait is an event of a session.
+type Wait struct {
+	Name    string  `json:"name"`    // in the server's words: IO:WALSync, Commit
+	Part    string  `json:"part"`    // of the time that it belongs to, as package explain calls them: log_wait
+	Seconds float64 `json:"seconds"` // each look stands for the time since the one before
 }
 
 // End says why an experiment is over. Without one it can be resumed.

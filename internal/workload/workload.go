@@ -143,6 +143,7 @@ type Sample struct {
 	Operations int64
 	Done       int64                // operations with those that are not counted, as in a warm-up, for what is measured over the whole run; 0: Operations
 	Latency    *result.Distribution // of single operations, each from its intended start; nil where there is none
+	Waits      *result.Waits        // of the session that did the work, in its server's words; nil where none was looked at
 	Warnings   []string
 	// Doubt says why the run should not count although it went well, as where the
 	// hypervisor moved the CPUs meanwhile. It is then void, and made again.

@@ -112,7 +112,7 @@ func (s *session) try(ctx context.Context, r *result.Run) error {
 	case emulated != nil:
 		return emulated
 	}
-	r.Operations, r.Latency, r.Warnings = sample.Operations, sample.Latency, sample.Warnings
+	r.Operations, r.Latency, r.Waits, r.Warnings = sample.Operations, sample.Latency, sample.Waits, sample.Warnings
 	if err := s.responses(r, sample); err != nil {
 		return err
 	}

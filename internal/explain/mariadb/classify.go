@@ -6,9 +6,9 @@ import (
 	"hostlab/internal/explain"
 )
 
-// classify says what a session does whose COMMAND and STATE are these. background:
+// Classify says what a session does whose COMMAND and STATE are these. background:
 // a thread of the server's own.
-func classify(command, state string) (part explain.PartName, event string, background bool) {
+func Classify(command, state string) (part explain.PartName, event string, background bool) {
 	switch command {
 	case "Sleep":
 		return explain.Idle, "Sleep", false

@@ -161,7 +161,7 @@ func (s *Source) Sample(ctx context.Context) ([]explain.Snapshot, error) {
 	s.clients = s.clients[:0]
 	for _, r := range rows {
 		x := explain.Session{ID: r.Int(0), Pause: max(0, r.Float(3))}
-		x.Part, x.Event, x.Background = classify(r.Text(1), r.Text(2))
+		x.Part, x.Event, x.Background = Classify(r.Text(1), r.Text(2))
 		shot.Sessions = append(shot.Sessions, x)
 		if !x.Background && !r.Null(4) {
 			s.clients = append(s.clients, r.Int(4))

@@ -49,6 +49,7 @@ type logCell struct {
 	share  float64
 	parts  []float64      // as logDevice.parts, s; NaN: unknown
 	rest   float64        // of the duration that is in none of them, s; below 0: they overlap by so much
+	waits  *logWaits      // the server's events; nil: nobody looked
 	writes stats.Interval // change of the average log write; N 0: the baseline itself, or no pair
 }
 
@@ -142,6 +143,7 @@ func (s *logDevice) fill(runs []result.Run) {
 					c.rest -= v
 				}
 			}
+			c.waits = s.waitsOf(runs, i)
 			if i != base {
 				c.writes = paired(s.x, &ratio, write[i], write[base])
 			}
@@ -213,6 +215,11 @@ func over(part, whole map[int]float64) float64 {
 		return math.NaN()
 	}
 	return sum / float64(len(whole))
+}
+
+// sampled reports whether any device has the server's wait events.
+func (r *logRow) sampled() bool {
+	return slices.ContainsFunc(r.cells, func(c logCell) bool { return c.waits != nil })
 }
 
 // negated turns a change of a duration into a gain.

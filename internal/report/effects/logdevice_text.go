@@ -3,6 +3,7 @@ package effects
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"hostlab/internal/result"
@@ -25,15 +26,21 @@ func (s *logDevice) content(string) content {
 	if s.write != nil {
 		out.Grids = append(out.Grids, s.logWrites())
 	}
-	if len(s.parts) > 0 {
-		for i := range s.rows {
+	for i := range s.rows {
+		if len(s.parts) > 0 {
 			out.Grids = append(out.Grids, s.waits(&s.rows[i]))
+		}
+		if s.rows[i].sampled() {
+			out.Grids = append(out.Grids, s.events(&s.rows[i]))
 		}
 	}
 	if s.share != nil {
 		out.Grids = append(out.Grids, s.bounds())
 	} else {
 		out.Notes = append(out.Notes, "The record does not tell which share of the time waited for the log, so that gains have no bound.")
+	}
+	if len(s.parts) > 0 && !slices.ContainsFunc(s.rows, func(r logRow) bool { return r.sampled() }) {
+		out.Notes = append(out.Notes, "The record has no wait events in a server's words: no session was looked at.")
 	}
 	for _, l := range s.factor.Levels {
 		told := s.x.Context[s.factor.Name+" "+l]
@@ -228,6 +235,7 @@ type logJSONCell struct {
 	Gain     *logJSONInterval    `json:"gain"`
 	AtMost   *logJSONInterval    `json:"at_most"`
 	Exceeds  bool                `json:"exceeds"`
+	Waits    *logJSONWaits       `json:"waits"`
 }
 
 type logJSONPair struct {
@@ -260,7 +268,7 @@ func (s *logDevice) json() any {
 		for i := range r.cells {
 			c := &r.cells[i]
 			one := logJSONCell{At: r.name, Level: c.level, Emulated: s.emulated(c.level), N: c.n, Duration: result.Finite(c.mean), Rest: result.Finite(c.rest), LogWrite: result.Finite(c.write),
-				LogShare: result.Finite(c.share), Parts: map[string]*float64{}}
+				LogShare: result.Finite(c.share), Parts: map[string]*float64{}, Waits: c.waits.json()}
 			for p := range s.parts {
 				one.Parts[s.parts[p].Name] = result.Finite(c.parts[p])
 			}

@@ -243,6 +243,12 @@ func (c *cursor) run(r *result.Run) bool {
 			}
 			r.Latency = &result.Distribution{}
 			return c.distribution(r.Latency)
+		case "waits":
+			if r.Waits != nil {
+				return false
+			}
+			r.Waits = &result.Waits{}
+			return c.waits(r.Waits)
 		case "before":
 			return readMap(c, &r.Before, c.text)
 		case "after":
@@ -256,6 +262,32 @@ func (c *cursor) run(r *result.Run) bool {
 	})
 	r.Status = result.Status(status)
 	return ok
+}
+
+func (c *cursor) waits(w *result.Waits) bool {
+	return c.object(func(name []byte) bool {
+		switch string(name) {
+		case "looks":
+			return c.int(&w.Looks)
+		case "events":
+			return readSlice(c, &w.Events, c.wait)
+		}
+		return false
+	})
+}
+
+func (c *cursor) wait(w *result.Wait) bool {
+	return c.object(func(name []byte) bool {
+		switch string(name) {
+		case "name":
+			return c.text(&w.Name)
+		case "part":
+			return c.text(&w.Part)
+		case "seconds":
+			return c.float(&w.Seconds)
+		}
+		return false
+	})
 }
 
 func (c *cursor) distribution(d *result.Distribution) bool {

@@ -32,6 +32,7 @@ func FuzzDecodeRun(f *testing.F) {
 	for _, s := range []string{
 		`{"seq":7,"block":1,"plot":0,"slot":2,"cell":1,"attempt":1,"status":"ok","start":"2026-11-22T00:30:30.059188931Z","seconds":3.5e-06,"values":{"t":0.98}}` + "\n",
 		`{"latency":{"name":"a","title":"","unit":"s","edges":[1,2.5],"counts":[3,4]},"warnings":["x"],"missing":{}}`,
+		`{"waits":{"looks":9,"events":[{"name":"IO:WALSync","part":"log_wait","seconds":0.25},{"name":"on CPU","part":"database_cpu","seconds":1}]}}`, `{"waits":{},"waits":{}}`, `{"waits":{"events":[{}],"events":[]}}`, `{"waits":{"events":null}}`,
 		`{"block":01}`, `{"block":1.0}`, `{"block":-1}`, `{"seconds":1e999}`, `{"seconds":.5}`, `{"values":{"a":1,"a":2}}`, `{"block":1,"block":2}`,
 		`{"Block":3}`, `{"reason":"\u00e4"}`, `{"reason":"ä"}`, `{"values":null}`, ` {"block":1}`, `{"block":1}x`, `{"block":1,}`, `{"start":"x"}`, `null`, `[]`, `{}`, "{}\v",
 		`{"status":"ok","status":"void"}`, `{"latency":{},"latency":{}}`, `{"warnings":[]}`, `{"before":{}}`, `{"block":9223372036854775808}`, `{"edges":[1]}`, `{"seq":1,"seq":1}`, `{"seq":1.5}`, `{"block":+1}`, `{"block":1e2}`,
@@ -52,6 +53,7 @@ func TestDecodeRun(t *testing.T) {
 			Before:   rapid.MapOf(text, text).Draw(t, "before"),
 			Warnings: rapid.SliceOf(text).Draw(t, "warnings"),
 			Latency:  &result.Distribution{Edge: rapid.SliceOf(number).Draw(t, "edges"), Count: rapid.SliceOf(rapid.Int()).Draw(t, "counts")},
+			Waits:    &result.Waits{Looks: rapid.Int().Draw(t, "looks"), Events: []result.Wait{{Name: text.Draw(t, "event"), Part: text.Draw(t, "part"), Seconds: number.Draw(t, "waited")}}},
 		}
 		line, err := marshal(r)
 		if err != nil {
@@ -65,6 +67,7 @@ func TestDecodeRun(t *testing.T) {
 func TestDecodeRunIsUsed(t *testing.T) {
 	r := okRun(3, 1)
 	r.Latency = &result.Distribution{Name: "commit", Unit: "s", Edge: []float64{1e-3}, Count: []int{4}}
+	r.Waits = &result.Waits{Looks: 3, Events: []result.Wait{{Name: "IO:WALSync", Part: "log_wait", Seconds: 0.06}}}
 	line, err := marshal(r)
 	if err != nil {
 		t.Fatal(err)

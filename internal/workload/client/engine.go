@@ -3,6 +3,8 @@ package client
 import (
 	"context"
 	"time"
+
+	"hostlab/internal/result"
 )
 
 // engine is a database with the tables, and one session that does the job.
@@ -24,9 +26,11 @@ type engine interface {
 	removeAll(ctx context.Context, t int) (rows int64, err error)
 	commit(ctx context.Context) error
 
-	// watch samples what the session waits for until stop is called, where only samples
-	// tell that. Readings of counters between the two have it.
+	// watch samples what the session waits for until stop is called, where the engine
+	// tells that. Readings of counters between the two have what only samples tell.
 	watch(ctx context.Context) (stop func())
+	// waits are the events that were seen since the last watch; nil: none are known.
+	waits() *result.Waits
 	counters(ctx context.Context) (counters, error)
 	// moveLog has the log in a directory.
 	moveLog(ctx context.Context, dir string) error

@@ -23,11 +23,12 @@ var errEnd = driver.ErrBadConn
 // mariadbEngine is a private server, or one of the user's.
 type mariadbEngine struct {
 	sqlSession
-	server *mariadb.Server // nil: the user's
-	schema schema
-	id     int64 // of the session in the server
-	tid    int   // of its thread in the kernel; 0: not known
-	text   []byte
+	server  *mariadb.Server // nil: the user's
+	schema  schema
+	id      int64 // of the session in the server
+	tid     int   // of its thread in the kernel; 0: not known
+	watched watched
+	text    []byte
 }
 
 // logBytes is how large a redo log has to be for a run to fit in, so that none of it
@@ -101,6 +102,7 @@ func (e *mariadbEngine) connected(ctx context.Context) error {
 // disconnect also ends what the session does in the server: MariaDB itself only looks
 // for a client that has gone when it wants to answer.
 func (e *mariadbEngine) disconnect() {
+	e.watched.disconnect()
 	if e.conn == nil {
 		return
 	}
@@ -262,6 +264,7 @@ func (e *mariadbEngine) counters(ctx context.Context) (c counters, err error) {
 }
 
 func (e *mariadbEngine) moveLog(ctx context.Context, dir string) error {
+	e.watched.disconnect()
 	e.sqlSession.disconnect()
 	if err := e.server.MoveLog(ctx, dir); err != nil {
 		return err
@@ -286,6 +289,7 @@ func (e *mariadbEngine) notes() []string { return e.schema.notes }
 func (e *mariadbEngine) close() error {
 	err := e.schema.release(mariaSchemas{e}, "database", e.made)
 	e.schema = schema{}
+	e.watched.disconnect()
 	e.sqlSession.disconnect()
 	e.db.Close()
 	if e.server != nil {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"hostlab/internal/delayfs"
+	"hostlab/internal/explain"
 	"hostlab/internal/workload"
 	"hostlab/internal/workload/worker"
 )
@@ -55,4 +56,52 @@ func TestStatementsThatWaitForTheLog(t *testing.T) {
 		t.Errorf("at most %g s of %g s, %g s in the commit: the statement's waits are not in it (log's I/O %g s)", most, v["duration"], v["commit_wait"], v["log_io"])
 	}
 	t.Logf("%.0f B: duration %.2f s, commit %.2f s, bound %.3f, share %.3f, log_io %.2f s, unexplained %.2f s, others %.2f s", v["log_bytes"], v["duration"], v["commit_wait"], v["log_gain_bound"], v["log_share"], v["log_io"], v["part_unexplained"], v["part_other_waits"])
+}
+
+// What the job's session was seen doing on a slow log device stands in the server's own
+// words, and makes up the time.
+func TestWaitEvents(t *testing.T) {
+	if why := delayfs.Lacking(); why != "" {
+		t.Log("no slow device here: " + why)
+		return
+	}
+	for engine, want := range map[string]string{inPostgres: "IO:WALSync", inMariaDB: "Commit"} {
+		base := shortDir(t)
+		at, behind := filepath.Join(base, "at"), filepath.Join(base, "behind")
+		for _, dir := range []string{at, behind} {
+			if err := os.Mkdir(dir, 0o755); err != nil {
+				t.Fatal(err)
+			}
+		}
+		m, err := delayfs.New(t.Context(), behind, at, 30*time.Millisecond)
+		if err != nil {
+			t.Fatal(err)
+		}
+		given := map[string]any{"engine": engine, "log_dir": at, "package": int64(20)}
+		s := begin(t, Copy{}, given)
+		for range 2 { // the second looks through the session of the first
+			got, err := s.Run(t.Context(), workload.Request{Params: values(t, Copy{}, given), Seed: 3})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got.Waits == nil {
+				t.Fatalf("%s: none", engine)
+			}
+			sum, log := 0.0, 0.0
+			for _, e := range got.Waits.Events {
+				if sum += e.Seconds; e.Name == want && e.Part == string(explain.LogWait) {
+					log = e.Seconds
+				}
+			}
+			if d := got.Values["duration"]; sum < d/2 || sum > d*1.1 || log < d/4 || got.Waits.Looks < 5 {
+				t.Errorf("%s: %g s in %d looks of %g s: %+v", engine, sum, got.Waits.Looks, d, got.Waits.Events)
+			}
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+		if err := m.Close(); err != nil {
+			t.Error(err)
+		}
+	}
 }

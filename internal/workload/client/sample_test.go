@@ -1,11 +1,15 @@
 package client
 
 import (
+	"errors"
 	"math"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"hostlab/internal/explain"
+	"hostlab/internal/result"
 )
 
 // The bound takes in what statements waited for the log outside of commits, is never
@@ -70,10 +74,34 @@ func TestSeen(t *testing.T) {
 		{seen{explain.Locks, "Lock:tuple", false}, false},
 		{seen{explain.DatabaseCPU, "", false}, false},
 	} {
-		w := watched{sums: map[explain.PartName]float64{}}
+		w := watched{}
+		w.reset()
 		w.add(c.seen, 0.5)
 		if _, _, log := w.counted(); (log.value == 0.5) != c.want {
 			t.Errorf("%+v: %g s of log", c.seen, log.value)
 		}
+	}
+}
+
+// Events are told in the server's words, most time first; a commit is no event of its
+// own, and between statements a job's session waits for its application. What could not
+// be seen to the end tells nothing.
+func TestWaits(t *testing.T) {
+	w := watched{}
+	w.reset()
+	if got := w.waits(); got != nil {
+		t.Errorf("nothing seen: %+v", got)
+	}
+	for _, s := range []seen{{explain.LogWait, "IO:WALSync", true}, {explain.DatabaseCPU, "on CPU", false}, {explain.LogWait, "IO:WALSync", false}, {explain.Idle, "Client:ClientRead", false},
+		{explain.Application, "Client:ClientRead", false}, {explain.Idle, "Client:ClientRead", true}} {
+		w.add(s, 0.5)
+	}
+	want := &result.Waits{Looks: 6, Events: []result.Wait{{Name: "Client:ClientRead", Part: "application", Seconds: 1.5}, {Name: "IO:WALSync", Part: "log_wait", Seconds: 1}, {Name: "on CPU", Part: "database_cpu", Seconds: 0.5}}}
+	if diff := cmp.Diff(want, w.waits()); diff != "" {
+		t.Error(diff)
+	}
+	w.fail(errors.New("gone"))
+	if got := w.waits(); got != nil {
+		t.Errorf("broken: %+v", got)
 	}
 }

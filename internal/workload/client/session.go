@@ -205,6 +205,7 @@ func (s *session) Run(ctx context.Context, r workload.Request) (out workload.Sam
 		return out, err
 	}
 	out = sample(&j.t, after.since(before), embeddedHere)
+	out.Waits = s.engine.waits()
 	out.Warnings = append(out.Warnings, s.engine.notes()...)
 	if p.String("dsn") != "" {
 		out.Warnings = append(out.Warnings, "the log's numbers are the whole server's: what others wrote meanwhile is in them")

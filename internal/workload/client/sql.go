@@ -37,9 +37,6 @@ func (e *sqlSession) disconnect() {
 	e.conn = nil
 }
 
-// watch has nothing to do: neither of the two shows a session's waits to another.
-func (e *sqlSession) watch(context.Context) (stop func()) { return func() {} }
-
 func (e *sqlSession) exec(ctx context.Context, sql string, args ...any) (int64, error) {
 	res, err := e.conn.ExecContext(ctx, sql, args...)
 	if err != nil {

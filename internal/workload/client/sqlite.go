@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	_ "modernc.org/sqlite" // registers itself as "sqlite"
+
+	"hostlab/internal/result"
 )
 
 // sqliteEngine is the database in this program: a file and its log, which lie together.
@@ -20,6 +22,12 @@ type sqliteEngine struct {
 	inserts []*sql.Stmt
 	args    []any
 }
+
+// watch has nothing to do: no session of SQLite shows what another one waits for.
+func (e *sqliteEngine) watch(context.Context) (stop func()) { return func() {} }
+
+// waits implements engine.
+func (e *sqliteEngine) waits() *result.Waits { return nil }
 
 func openSQLite(dir string) (*sqliteEngine, error) {
 	e := &sqliteEngine{parent: dir}

@@ -1,0 +1,119 @@
+package effects
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+
+	"hostlab/internal/analysis"
+	"hostlab/internal/result"
+)
+
+// sampledRecord is logRecord with looks at the job's session: its waits for the log go
+// away with the fast device.
+func sampledRecord(blocks int) (*result.Experiment, []result.Run) {
+	x, runs := logRecord(blocks, 0.2, 0.3)
+	for i := range runs {
+		r := &runs[i]
+		d := r.Values["wall"]
+		r.Waits = &result.Waits{Looks: 500, Events: []result.Wait{{Name: "on CPU", Part: "database_cpu", Seconds: 0.5 * d}, {Name: "Client:ClientRead", Part: "application", Seconds: 0.1 * d}}}
+		if r.Cell == 0 {
+			r.Waits.Events = append(r.Waits.Events, result.Wait{Name: "IO:WALSync", Part: "log_wait", Seconds: 0.3 * d}, result.Wait{Name: "LWLock:WALWrite", Part: "log_wait", Seconds: 0.1 * d})
+		} else {
+			r.Waits.Events = append(r.Waits.Events, result.Wait{Name: "IO:WALSync", Part: "log_wait", Seconds: 0.05 * d})
+		}
+		for n := range 5 { // few, each in one look
+			r.Waits.Events = append(r.Waits.Events, result.Wait{Name: fmt.Sprint("Lock:rare", n), Part: "locks", Seconds: 0.001 * d})
+		}
+	}
+	return x, runs
+}
+
+// The report has the wait events before and after in the server's words, beside the
+// parts, with what they were seen in.
+func TestLogDeviceWaitEvents(t *testing.T) {
+	x, runs := sampledRecord(8)
+	a := analysis.Analyse(x, runs, &result.End{Blocks: 8})
+	s := newLogDevice(a, runs).(*logDevice)
+	grids := s.content("").Grids
+	at := slices.IndexFunc(grids, func(g grid) bool { return strings.HasPrefix(g.Title, "Wait events in the server's words") })
+	if at < 1 || !strings.HasPrefix(grids[at-1].Title, "What the time went to") {
+		t.Fatalf("no events beside the parts: %+v", grids)
+	}
+	g := grids[at]
+	got := map[string][]gridCell{}
+	var order []string
+	for _, r := range g.Rows {
+		order = append(order, r.Label)
+		got[r.Label] = r.Cells
+	}
+	if diff := cmp.Diff([]string{"on CPU, database CPU", "IO:WALSync, log wait", "Client:ClientRead, application", "LWLock:WALWrite, log wait", "Lock:rare0, locks", "Lock:rare1, locks", "3 other events", "sampled"}, order); diff != "" {
+		t.Error(diff)
+	}
+	want := []gridCell{{"3.01 s", "30.0 %"}, {"402 ms", "5.0 %"}}
+	if diff := cmp.Diff(want, got["IO:WALSync, log wait"]); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]gridCell{{"1.00 s", "10.0 %"}, {"not seen"}}, got["LWLock:WALWrite, log wait"]); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]gridCell{{"8 runs", "4000 looks"}, {"8 runs", "4000 looks"}}, got["sampled"]); diff != "" {
+		t.Error(diff)
+	}
+	if !strings.Contains(g.Lead, "sampled every 15.3 ms") { // ms: what a look stood for
+		t.Errorf("lead %q", g.Lead)
+	}
+	conforms(t, s.json())
+	set := &Set{Reports: []Report{{Dir: "log", Analysis: a}}}
+	for name, write := range map[string]func(io.Writer, *Set) error{"html": WriteHTML, "json": WriteJSON, "markdown": WriteMarkdown, "text": func(w io.Writer, s *Set) error { return WriteText(w, s, Options{}) }} {
+		var b bytes.Buffer
+		if err := write(&b, set); err != nil {
+			t.Fatal(err)
+		}
+		for _, word := range []string{"IO:WALSync", "LWLock:WALWrite"} {
+			if !strings.Contains(b.String(), word) {
+				t.Errorf("%s: no %s", name, word)
+			}
+		}
+		for _, line := range strings.Split(b.String(), "\n") {
+			if name == "text" && utf8.RuneCountInString(line) > 80 {
+				t.Errorf("%d columns: %s", utf8.RuneCountInString(line), line)
+			}
+		}
+	}
+}
+
+// Runs in which nobody looked, as all of an older record, take no part in shares; a
+// record without any has no table of events, and says so where a server was asked.
+func TestLogDeviceWithoutWaitEvents(t *testing.T) {
+	x, runs := sampledRecord(4)
+	for i := range runs {
+		if runs[i].Block == 0 {
+			runs[i].Waits, runs[i].Values["wall"] = nil, 1000
+		}
+	}
+	w := newLogDevice(analysis.Analyse(x, runs, nil), runs).(*logDevice).rows[0].cells[0].waits
+	if share := w.events[event{"IO:WALSync", "log_wait"}] / w.mean; w.runs != 3 || share < 0.299 || share > 0.301 {
+		t.Errorf("%d runs, share %g", w.runs, share)
+	}
+	for i := range runs {
+		runs[i].Waits = nil
+	}
+	s := newLogDevice(analysis.Analyse(x, runs, nil), runs).(*logDevice)
+	c := s.content("")
+	for _, g := range c.Grids {
+		if strings.Contains(g.Title, "Wait events") {
+			t.Errorf("%+v", g)
+		}
+	}
+	if !strings.Contains(fmt.Sprint(c.Notes), "no wait events") {
+		t.Errorf("notes %q", c.Notes)
+	}
+	conforms(t, s.json())
+}
