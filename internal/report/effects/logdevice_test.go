@@ -219,3 +219,15 @@ func TestLogDeviceEmulated(t *testing.T) {
 		}
 	}
 }
+
+// What is advised repeats the same experiment: directories of levels are part of it.
+func TestNextKeepsLevels(t *testing.T) {
+	x, runs := logRecord(2, 0.1, 0.2)
+	x.BuiltIn, x.Overrides = "log-device", map[string]string{"blocks": "2", "seed": "7", "level.delay": "delay:1ms", "level.second": "/mnt/n vme", "workload.engine": "mariadb"}
+	r := Report{Dir: "log", Analysis: analysis.Analyse(x, runs, &result.End{Blocks: 2})}
+	got := fmt.Sprint(r.steps())
+	want := "hostlab run log-device --set level.delay=delay:1ms --set 'level.second=/mnt/n vme' --set workload.engine=mariadb --blocks 6 --out log-2"
+	if !strings.Contains(got, want) {
+		t.Errorf("%s\nexpected %s", got, want)
+	}
+}

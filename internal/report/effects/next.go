@@ -32,7 +32,7 @@ func (r *Report) steps() []step {
 	x := r.head()
 	run := "hostlab run " + Quote(cmp.Or(x.BuiltIn, x.File, x.Name))
 	for _, k := range slices.Sorted(maps.Keys(x.Overrides)) {
-		if strings.HasPrefix(k, "workload.") {
+		if strings.HasPrefix(k, "workload.") || strings.HasPrefix(k, "level.") { // not blocks and seed, which are for another experiment
 			run += " --set " + Quote(k+"="+x.Overrides[k])
 		}
 	}
