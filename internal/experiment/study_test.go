@@ -455,3 +455,17 @@ func TestOverridden(t *testing.T) {
 		}
 	}
 }
+
+// The log of a server of the user's is not moved: a study of log devices says so before
+// its plan, and not in each run.
+func TestDirectoriesThatTheWorkloadRefuses(t *testing.T) {
+	for engine, dsn := range map[string]string{"postgres": "postgres://ann@db1/erp", "mariadb": "mariadb://ann@db1/erp"} {
+		_, err := Find("log-device", Overrides{Set: map[string]string{"workload.dsn": dsn, "workload.engine": engine}})
+		if err == nil || !strings.Contains(err.Error(), "log_dir: the log of a server of yours (dsn) is not moved") || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%s: %v", engine, err)
+		}
+	}
+	if _, err := Find("log-device", Overrides{Set: map[string]string{"workload.engine": "mariadb", "level.disk": "delay:1ms"}}); err != nil {
+		t.Error(err)
+	}
+}

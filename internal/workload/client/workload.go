@@ -172,7 +172,7 @@ func check(p workload.Values) error {
 		wrong("dsn", "names another kind of server than engine="+engine, "write engine="+t.Engine)
 	}
 	if p.String("log_dir") != "" {
-		wrong("log_dir", "the log of a server of yours is not moved", "leave it out, or leave dsn out for a private server")
+		wrong("log_dir", "the log of a server of yours (dsn) is not moved", "leave log_dir out, or leave dsn out for a private server")
 	}
 	if name != "" && !plain.MatchString(name) {
 		wrong("schema", "takes small letters, digits and _", "")
