@@ -1,12 +1,12 @@
 package main
 
 import (
+	"fmt"
 	"strings"
 
 	"hostlab/internal/explain"
 	"hostlab/internal/report/effects"
 	"hostlab/internal/result"
-	"hostlab/internal/screen"
 )
 
 // leverFactors are settings and what stands for them in a study, by the lever that
@@ -19,20 +19,26 @@ var leverFactors = map[string]string{
 	"io_scheduler": explain.DataStorage, "nomerges": explain.DataStorage, "read_ahead_kb": explain.DataStorage,
 }
 
+// gains are what experiments have measured, by lever.
+type gains struct {
+	of   map[string]*explain.Gain
+	open map[string]string // why an experiment that moved the lever tells none
+}
+
 // gains reads experiments and gives what each lever that they moved has given: the
 // most of its levels, as that is what a bound is compared with.
-func (o *explainRun) gains() (map[string]*explain.Gain, error) {
-	out := map[string]*explain.Gain{}
+func (o *explainRun) gains() (out gains, err error) {
+	out = gains{map[string]*explain.Gain{}, map[string]string{}}
 	if len(o.experiments) == 0 {
 		return out, nil
 	}
 	set, err := loadSet(o.experiments)
 	if err != nil {
-		return nil, usagef("--experiment: %w", err)
+		return out, usagef("--experiment: %w", err)
 	}
 	for i := range set.Reports {
 		r := &set.Reports[i]
-		x, found, few := r.Analysis.Experiment, false, (*effects.Gain)(nil)
+		x, found := r.Analysis.Experiment, false
 		for _, g := range effects.Gains(r) {
 			lever := leverFactors[g.Factor]
 			if x.Section == "log" {
@@ -41,25 +47,33 @@ func (o *explainRun) gains() (map[string]*explain.Gain, error) {
 			if lever == "" {
 				continue
 			}
-			if !g.Decided() {
-				few = &g
-				continue
-			}
 			found = true
-			if now := out[lever]; now != nil && now.Value >= g.Share.Estimate {
+			if !g.Decided() {
+				out.open[lever] = tooFew(r.Dir, &g)
 				continue
 			}
-			out[lever] = &explain.Gain{Value: g.Share.Estimate, Low: g.Share.Low, High: g.Share.High, N: g.Share.N, Evidence: string(g.Evidence), Source: gainSource(r.Dir, x, g)}
+			if now := out.of[lever]; now != nil && now.Value >= g.Share.Estimate {
+				continue
+			}
+			out.of[lever] = &explain.Gain{Value: g.Share.Estimate, Low: g.Share.Low, High: g.Share.High, N: g.Share.N, Evidence: string(g.Evidence), Source: gainSource(r.Dir, x, g)}
 		}
-		if !found && few != nil {
-			return nil, usagef("--experiment %s: %s of %s %s against %s give no interval of its gain; it takes %d or more: run it again with --blocks %d and another --out",
-				r.Dir, screen.Count(few.Share.N, "block"), few.Factor, few.To, few.From, few.Least, few.Least)
+		if !found && x.Section == "log" && r.Analysis.Blocks == 0 {
+			out.open[explain.LogDevice], found = "no block is complete in experiment "+r.Dir, true
 		}
 		if !found {
-			return nil, usagef("--experiment %s: it says nothing of a lever that explain knows; it takes one of log devices, as of 'hostlab run log-device', or of a setting of the processor or the disks, with a response in seconds", r.Dir)
+			return out, usagef("--experiment %s: it says nothing of a lever that explain knows; it takes one of log devices, as of 'hostlab run log-device', or of a setting of the processor or the disks, with a response in seconds", r.Dir)
 		}
 	}
 	return out, nil
+}
+
+// tooFew says why a gain has no interval, and what to do.
+func tooFew(dir string, g *effects.Gain) string {
+	if g.Share.N >= g.Least {
+		return fmt.Sprintf("experiment %s gives no interval of the gain of %s %s against %s", dir, g.Factor, g.To, g.From)
+	}
+	return fmt.Sprintf("too few blocks in experiment %s: %d of %s %s against %s, where an interval and a verdict take %d; run it again with --blocks %d and another --out",
+		dir, g.Share.N, g.Factor, g.To, g.From, g.Least, g.Least)
 }
 
 func gainSource(dir string, x *result.Experiment, g effects.Gain) string {
@@ -71,12 +85,14 @@ func gainSource(dir string, x *result.Experiment, g effects.Gain) string {
 }
 
 // measure sets gains beside bounds.
-func measure(r *explain.Report, gains map[string]*explain.Gain) {
+func measure(r *explain.Report, g gains) {
 	for i := range r.Bounds {
 		b := &r.Bounds[i]
-		switch b.Gain = gains[b.Lever]; {
+		switch b.Gain = g.of[b.Lever]; {
 		case b.Gain != nil:
-		case len(gains) > 0:
+		case g.open[b.Lever] != "":
+			b.Unmeasured = g.open[b.Lever]
+		case len(g.of)+len(g.open) > 0:
 			b.Unmeasured = "the experiments given did not vary it"
 		case b.Lever != explain.LogDevice:
 			b.Unmeasured = "no experiment that varied it was given"

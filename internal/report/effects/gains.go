@@ -16,7 +16,7 @@ type Gain struct {
 	Response         string         // that is a time
 	Share            stats.Interval // of the time at From; N are blocks; of 95 %, or more where the experiment has more to decide
 	Evidence         result.Evidence
-	Least            int // blocks that an interval takes
+	Least            int // blocks that an interval takes, and the verdicts of the experiment too
 }
 
 // Decided reports whether a gain has an interval.
@@ -27,7 +27,7 @@ func (g *Gain) Decided() bool { return finite(g.Share) }
 // for each contrast of the study with one factor. Too few blocks give no interval: see
 // Gain.Decided.
 func Gains(r *Report) (out []Gain) {
-	x := r.head()
+	x, least := r.head(), r.least()
 	if x.Section == "log" {
 		s, ok := newLogDevice(r.Analysis, r.used()).(*logDevice)
 		if !ok || s.factor == nil || s.duration == nil {
@@ -38,7 +38,7 @@ func Gains(r *Report) (out []Gain) {
 				if p.from != s.factor.Baseline {
 					continue
 				}
-				g := Gain{Factor: s.factor.Name, From: p.from, To: p.to, At: row.name, Response: s.duration.Name, Share: p.gain, Evidence: result.Measured, Least: stats.MinBlocks(crossAlpha)}
+				g := Gain{Factor: s.factor.Name, From: p.from, To: p.to, At: row.name, Response: s.duration.Name, Share: p.gain, Evidence: result.Measured, Least: max(least, stats.MinBlocks(crossAlpha))}
 				if s.emulated(p.to) || s.emulated(p.from) {
 					g.Evidence = result.Emulated
 				}
@@ -53,7 +53,7 @@ func Gains(r *Report) (out []Gain) {
 		if interaction(&e) || f < 0 || e.Response.Unit != "s" || e.Response.Compare != result.Ratio || e.Verdict == analysis.VoidVerdict {
 			continue
 		}
-		g := Gain{Factor: x.Factors[f].Name, From: x.Factors[f].Baseline, To: e.Contrast.Levels[0], At: levelsAt(x, e.Contrast), Response: e.Response.Name, Evidence: e.Evidence, Share: negated(iv), Least: stats.MinBlocks(e.Alpha)}
+		g := Gain{Factor: x.Factors[f].Name, From: x.Factors[f].Baseline, To: e.Contrast.Levels[0], At: levelsAt(x, e.Contrast), Response: e.Response.Name, Evidence: e.Evidence, Share: negated(iv), Least: max(least, stats.MinBlocks(e.Alpha))}
 		if iv.Estimate > 0 { // the baseline is the faster one: seen from the other
 			g.From, g.To = g.To, g.From
 			off := func(change float64) float64 { return change / (1 + change) }
@@ -62,6 +62,17 @@ func Gains(r *Report) (out []Gain) {
 		out = append(out, g)
 	}
 	return out
+}
+
+// least is how many blocks the primary effects without an interval take: what the report
+// advises, so that nobody runs an experiment again for a gain and gets no verdict.
+func (r *Report) least() (n int) {
+	for i := range r.Analysis.Effects {
+		if e := &r.Analysis.Effects[i]; primary(e) && (math.IsNaN(e.Low) || math.IsNaN(e.High)) {
+			n = max(n, e.Need)
+		}
+	}
+	return n
 }
 
 func finite(iv stats.Interval) bool {

@@ -1,7 +1,9 @@
 package effects
 
 import (
+	"fmt"
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -62,6 +64,33 @@ func TestGainsOfRunsThatCount(t *testing.T) {
 		got := Gains(analyse(runs))
 		if len(got) == 0 || got[0].Decided() || got[0].Share.N != 2 || got[0].Least != 6 {
 			t.Errorf("section %q, two blocks: %+v", section, got)
+		}
+	}
+}
+
+// With several primary effects a verdict takes more blocks than one gain by itself: one
+// number is told everywhere.
+func TestGainsTellWhatTheReportAdvises(t *testing.T) {
+	x, _ := logRecord(0, 0, 0)
+	x.Factors[0].Levels = append(x.Factors[0].Levels, "san")
+	x.Cells = append(x.Cells, result.Cell{Levels: map[string]string{"log": "san"}})
+	x.Contrasts = append(x.Contrasts, result.Contrast{Factors: []string{"log"}, Levels: []string{"san"}, Primary: true})
+	x.Design.Looks = []int{2}
+	var runs []result.Run
+	for b := range 2 {
+		x.Blocks = append(x.Blocks, result.Block{Plots: [][]int{{0, 1, 2}}})
+		for c := range 3 {
+			runs = append(runs, result.Run{Seq: len(runs), Block: b, Slot: c, Cell: c, Attempt: 1, Status: result.OK, Values: map[string]float64{"wall": 10 + float64(c) + 0.1*float64(b), "log_share": 0.1, "log_wait": 1}})
+		}
+	}
+	for _, section := range []string{"log", ""} {
+		x.Section = section
+		r := &Report{Dir: "log", Analysis: analysis.Analyse(x, runs, &result.End{Blocks: 2}), Runs: runs}
+		advice := fmt.Sprint(r.steps())
+		for _, g := range Gains(r) {
+			if g.Decided() || !strings.Contains(advice, fmt.Sprint("--blocks ", g.Least, " ")) || g.Least != 7 {
+				t.Errorf("section %q: %d blocks for %s; the report advises %s", section, g.Least, g.To, advice)
+			}
 		}
 	}
 }
