@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"errors"
+	"net"
 	"slices"
 	"strconv"
 	"strings"
@@ -25,6 +26,7 @@ type mariadbEngine struct {
 	sqlSession
 	server  *mariadb.Server // nil: the user's
 	schema  schema
+	here    bool  // the user's server is on this host
 	id      int64 // of the session in the server
 	tid     int   // of its thread in the kernel; 0: not known
 	watched watched
@@ -68,10 +70,13 @@ func useMariaDB(ctx context.Context, cfg *mysql.Config, name string) (_ *mariadb
 	if err != nil {
 		return nil, err
 	}
-	e := &mariadbEngine{sqlSession: sqlSession{db: sql.OpenDB(connector)}}
+	e := &mariadbEngine{sqlSession: sqlSession{db: sql.OpenDB(connector)}, here: cfg.Net == "unix"}
 	if err := e.connected(ctx); err != nil {
 		e.db.Close()
 		return nil, explainRemote(ctx, err)
+	}
+	if at, err := net.ResolveTCPAddr("tcp", cfg.Addr); cfg.Net == "tcp" && err == nil {
+		e.here = isHere(at)
 	}
 	if e.schema, err = claim(ctx, mariaSchemas{e}, name); err != nil {
 		return nil, errors.Join(err, e.close())
@@ -92,10 +97,8 @@ func (e *mariadbEngine) connected(ctx context.Context) error {
 		e.sqlSession.disconnect()
 		return err
 	}
-	if e.server != nil {
-		// Best effort: without it the session's CPU time is not known.
-		_ = e.conn.QueryRowContext(ctx, "SELECT TID FROM information_schema.PROCESSLIST WHERE ID = ?", e.id).Scan(&e.tid)
-	}
+	// Best effort: without it the session's CPU time is not known. MySQL has no such column.
+	_ = e.conn.QueryRowContext(ctx, "SELECT TID FROM information_schema.PROCESSLIST WHERE ID = ?", e.id).Scan(&e.tid)
 	return nil
 }
 
@@ -234,6 +237,8 @@ func (e *mariadbEngine) counters(ctx context.Context) (c counters, err error) {
 		} else {
 			c.session.why, c.queued.why = "this kernel does not tell", "this kernel does not tell"
 		}
+	} else {
+		c.session, c.queued = account(e.here, e.tid, "maria", "mysql", "one_connection", "connection") // the last two are threads' names since 10.8
 	}
 	for name, to := range map[string]*counter{"Innodb_log_writes": &c.logWrites, "Innodb_os_log_written": &c.logBytes} {
 		v, err := e.status(ctx, name)

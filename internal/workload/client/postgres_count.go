@@ -33,6 +33,9 @@ func (e *postgresEngine) counters(ctx context.Context) (c counters, err error) {
 			c.session = seconds(u.Session[pid])
 			c.queued = counter{why: "this kernel does not tell"}
 		}
+	} else {
+		conn := e.conn.PgConn()
+		c.session, c.queued = account(isHere(conn.Conn().RemoteAddr()), int(conn.PID()), "post") // postgres, postmaster
 	}
 	c.locks, c.others, c.logElse = e.watched.counted()
 	if e.version < 150000 {

@@ -3,6 +3,7 @@ package client
 import (
 	"database/sql"
 	"fmt"
+	"net"
 	"os"
 	"strings"
 	"testing"
@@ -118,6 +119,10 @@ func TestRemote(t *testing.T) {
 					if got.Missing["db_cpu"] == "" || !(got.Values["commit_wait"] > 0) {
 						t.Errorf("schema %q: %+v", name, got)
 					}
+					// The server is of this host, so that its kernel tells what the session took.
+					if v := got.Values; !(v["part_database_cpu"] > 0) || got.Missing["part_other_waits"] != "" || v["part_unexplained"] > 0.5*v["duration"] {
+						t.Errorf("schema %q: the session's CPU time: %+v", name, got)
+					}
 					if diff := cmp.Diff(before, r.schemas()); diff == "" {
 						t.Error("nothing was made")
 					}
@@ -189,5 +194,38 @@ func TestOutside(t *testing.T) {
 	}
 	if got := (Copy{}).Outside(values(t, Copy{}, nil)); got != "" {
 		t.Error(got)
+	}
+}
+
+// Whether a session's number is one of this host's is a matter of the connection and of
+// the process's name.
+func TestAccount(t *testing.T) {
+	for text, want := range map[string]bool{"127.0.0.1:5432": true, "[::1]:5432": true, "192.0.2.7:5432": false} {
+		a, err := net.ResolveTCPAddr("tcp", text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if isHere(a) != want {
+			t.Errorf("%s: %v", text, !want)
+		}
+	}
+	if !isHere(&net.UnixAddr{Net: "unix"}) || isHere(nil) {
+		t.Error("a socket is here, and nothing is not")
+	}
+	own, err := os.ReadFile("/proc/self/comm")
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := strings.TrimSpace(string(own))
+	for _, c := range []struct {
+		here  bool
+		id    int
+		name  string
+		known bool
+	}{{true, os.Getpid(), name, true}, {false, os.Getpid(), name, false}, {true, os.Getpid(), "post", false}, {true, 0, name, false}, {true, 1 << 30, "", false}} {
+		session, queued := account(c.here, c.id, c.name)
+		if (session.why == "") != c.known || (queued.why == "") != c.known || session.value > 0 != c.known {
+			t.Errorf("%+v: %+v, %+v", c, session, queued)
+		}
 	}
 }

@@ -93,7 +93,8 @@ const common = " Tables (46, of 5, 15 or 40 fields, with none to three secondary
 	"either, is reached through a Unix socket only, never runs as root, and is removed afterwards; SQLite in this program (write-ahead log, synchronous full); or with dsn " +
 	"one of yours, where it works in a schema of its own. With log_dir a private server's log lies in another directory: the same data, restarted in between. " +
 	"log_gain_bound is the share of the elapsed time in commits, and in waits for the log within other statements: a faster log gives no more. PostgreSQL tells those by samples; " +
-	"where nothing tells them, they are all of the statements' time without a CPU. It is one session: group commit is not in it."
+	"where nothing tells them, they are all of the statements' time without a CPU. It is one session: group commit is not in it. " +
+	"On a server of yours the part of the session's CPU, and its wait for one, are told where that runs on this host and shows its processes; from elsewhere they are in what nothing explains."
 
 // Describe implements workload.Workload.
 func (Copy) Describe() workload.Description {
