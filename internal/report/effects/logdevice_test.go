@@ -231,3 +231,29 @@ func TestNextKeepsLevels(t *testing.T) {
 		t.Errorf("%s\nexpected %s", got, want)
 	}
 }
+
+// A record that ended before two devices could be compared has no tables of nothing.
+func TestLogDeviceWithoutBlocks(t *testing.T) {
+	for _, n := range []int{0, 1} {
+		x, runs := logRecord(2, 0.1, 0.2)
+		runs = runs[:n]
+		s := newLogDevice(analysis.Analyse(x, runs, nil), runs).(*logDevice)
+		if c := s.content(""); len(c.Grids) > 0 || len(c.Lead) != 1 || !strings.Contains(c.Lead[0], "nothing to set beside") {
+			t.Errorf("%d runs: %+v", n, c)
+		}
+		_ = s.json()
+	}
+	// One size has runs, the other none yet.
+	x, runs := logRecord(2, 0.1, 0.2)
+	x.Factors = append(x.Factors, result.Factor{Name: "size", Kind: "parameter", Levels: []string{"small", "large"}, Baseline: "small"})
+	for i := range x.Cells {
+		x.Cells[i].Levels["size"] = "small"
+		x.Cells = append(x.Cells, result.Cell{Levels: map[string]string{"log": x.Cells[i].Levels["log"], "size": "large"}})
+	}
+	s := newLogDevice(analysis.Analyse(x, runs, nil), runs).(*logDevice)
+	for _, g := range s.content("").Grids {
+		if strings.HasPrefix(g.Title, "What the time went to") && strings.Contains(g.Title, "large") {
+			t.Errorf("%+v", g)
+		}
+	}
+}

@@ -16,6 +16,10 @@ func (s *logDevice) content(string) content {
 		out.Lead = []string{"The record has no factor of log devices or no duration, so that there is nothing to set beside each other."}
 		return out
 	}
+	if !slices.ContainsFunc(s.rows, func(r logRow) bool { return len(r.pairs) > 0 }) {
+		out.Lead = []string{"No two devices have a run that counts yet, so that there is nothing to set beside each other."}
+		return out
+	}
 	if list := s.exceeding(); len(list) > 0 {
 		out.Told = append(out.Told, fmt.Sprintf("Warning: %s gained more than the job waited for its log where it was, beyond both intervals. "+
 			"Something else changed with the device; do not trust this gain.", strings.Join(list, "; ")))
@@ -27,6 +31,9 @@ func (s *logDevice) content(string) content {
 		out.Grids = append(out.Grids, s.logWrites())
 	}
 	for i := range s.rows {
+		if len(s.rows[i].pairs) == 0 {
+			continue // the tables above say that it was not run
+		}
 		if len(s.parts) > 0 {
 			out.Grids = append(out.Grids, s.waits(&s.rows[i]))
 		}
