@@ -210,6 +210,10 @@ func TestRefuses(t *testing.T) {
 		{map[string]any{"dsn": "postgres://ann@db/erp", "log_dir": "/tmp"}, "is not moved"},
 		{map[string]any{"dsn": "postgres://ann@db/erp", "schema": "a;b"}, "small letters"},
 		{map[string]any{"schema": "a"}, "leave it out"},
+		{map[string]any{"dsn": "postgres://ann@127.0.0.1:1/erp", "schema": "pg_catalog"}, "pg_catalog is the server's own; name one"},
+		{map[string]any{"dsn": "postgres://ann@127.0.0.1:1/erp", "schema": "information_schema"}, "is the server's own; name one"},
+		{map[string]any{"dsn": "mariadb://ann@127.0.0.1:1/erp", "engine": inMariaDB, "schema": "mysql"}, "is the server's own; name one"},
+		{map[string]any{"dsn": "mariadb://ann@127.0.0.1:1/erp", "engine": inMariaDB, "schema": "pg_catalog"}, "no server answers"},
 		{map[string]any{"dsn": "postgres://ann@127.0.0.1:1/erp"}, "no server answers"},
 		{map[string]any{"dsn": "mariadb://ann@127.0.0.1:1/erp", "engine": inMariaDB}, "no server answers"},
 	} {

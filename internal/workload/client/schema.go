@@ -132,7 +132,7 @@ func explainRemote(ctx context.Context, err error) error {
 		case a.Code == "3D000": // invalid_catalog_name
 			return fault("the server refuses: "+a.Message, "name a database that there is")
 		case a.Code == "42501": // insufficient_privilege
-			return fault("the user lacks a right: "+a.Message, "grant CREATE on the database to the user")
+			return fault("the user lacks a right: "+a.Message, "grant CREATE on the database to the user, or with schema=NAME on that schema")
 		}
 		return fmt.Errorf("PostgreSQL: %s (%s)", a.Message, a.Code)
 	}

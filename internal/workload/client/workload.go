@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"regexp"
+	"slices"
 	"strings"
 
 	"hostlab/internal/dsn"
@@ -147,6 +148,15 @@ func outside(p workload.Values) string {
 // plain is how a schema may be named: what needs no quotes in any engine.
 var plain = regexp.MustCompile(`^[a-z_][a-z0-9_]{0,62}$`)
 
+// serversOwn reports whether a schema is the server's: PostgreSQL keeps all names that
+// begin with pg_ for itself, and shows nothing of what those hold.
+func serversOwn(engine, name string) bool {
+	if engine == inPostgres && strings.HasPrefix(name, "pg_") || name == "information_schema" {
+		return true
+	}
+	return engine == inMariaDB && slices.Contains([]string{"mysql", "performance_schema", "sys"}, name)
+}
+
 func check(p workload.Values) error {
 	var errs []error
 	wrong := func(name, text, hint string) {
@@ -175,8 +185,11 @@ func check(p workload.Values) error {
 	if p.String("log_dir") != "" {
 		wrong("log_dir", "the log of a server of yours (dsn) is not moved", "leave log_dir out, or leave dsn out for a private server")
 	}
-	if name != "" && !plain.MatchString(name) {
+	switch {
+	case name != "" && !plain.MatchString(name):
 		wrong("schema", "takes small letters, digits and _", "")
+	case serversOwn(engine, name):
+		wrong("schema", name+" is the server's own", "name one that is empty or does not exist")
 	}
 	return errors.Join(errs...)
 }
