@@ -79,7 +79,7 @@ func (s *logDevice) events(r *logRow) grid {
 		}
 	}
 	g := grid{Title: "Wait events in the server's words, " + r.name, Corner: "event, part", Head: s.heads(),
-		Lead: fmt.Sprintf("What the job's session was seen doing: seconds of a run, and their share of it, sampled every %s. Samples overstate short waits; the parts above count what the server counts.",
+		Lead: fmt.Sprintf("What the job's session was seen doing: seconds of a run, and their share of it, sampled every %s. Samples overstate short waits, and who has no event is on a CPU or wants one: the parts above count both.",
 			result.Format(seen/float64(looks), "s"))}
 	row := func(label string, cell func(w *logWaits) gridCell) {
 		line := gridRow{Label: label}
