@@ -200,8 +200,15 @@ func (o *revertOptions) preview(std streams, sys *setting.System, dir string) er
 			p.Skipped = append(p.Skipped, setting.Skip{Setting: v.Setting, Object: v.Object, Reason: outcomeText(v)})
 		}
 	}
+	var accepted error // what --force passes over
+	switch {
+	case damaged != nil && damaged.OtherHost:
+		fmt.Fprintln(std.err, "hostlab: "+screen.Clean(damaged.Found())+"; --force takes it as this one's")
+	case damaged != nil:
+		accepted = errors.New(damaged.Found() + "; what the damaged part has changed would NOT be put back")
+	}
 	if o.format == "json" {
-		return writeChange(std.out, "plan", p, nil, err)
+		return writeChange(std.out, "plan", p, nil, accepted)
 	}
 	if err := writeDiff(std.out, sys, p, "now", "put back"); err != nil {
 		return err
@@ -214,8 +221,8 @@ func (o *revertOptions) preview(std streams, sys *setting.System, dir string) er
 	if n := tally(rest)[setting.Forgotten]; n > 0 {
 		out.Text("", "", fmt.Sprintf("'hostlab revert' strikes %s off the journal and writes nothing there.", screen.Count(n, "change")))
 	}
-	if damaged != nil {
-		out.Text("", screen.Yellow, screen.Clean(plain(damaged).Error())+"; what the damaged part has changed would NOT be put back.")
+	if accepted != nil {
+		out.Text("", screen.Yellow, screen.Clean(accepted.Error())+".")
 	}
 	out.Text("", "", "Nothing was changed: --dry-run.")
 	return out.Err()
@@ -242,10 +249,14 @@ func (o *revertOptions) change(ctx context.Context, std streams, sys *setting.Sy
 	damaged := ""
 	if p := j.Problem(); p != nil { // run has seen that --force is given
 		kept, err := j.Accept()
-		if err != nil {
+		switch {
+		case err != nil:
 			return err
+		case p.OtherHost: // all of it could be read
+			fmt.Fprintln(std.err, "hostlab: "+screen.Clean(p.Found()+", taken as this one's; as it was it is kept as "+kept))
+		default:
+			damaged = fmt.Sprintf("%s; what its damaged part had changed is NOT put back, and the journal as it was is kept as %s", p.Found(), kept)
 		}
-		damaged = fmt.Sprintf("%s; what its damaged part had changed is NOT put back, and the journal as it was is kept as %s", plain(p), kept)
 	}
 	done, err := setting.Revert(ctx, sys, j, o.owner, o.force)
 	if o.format == "json" {

@@ -50,10 +50,17 @@ type Problem struct {
 
 func (p *Problem) Error() string {
 	if p.OtherHost {
-		return fmt.Sprintf("%s: it is the journal of another machine (%s). Use \"hostlab revert --force\" if it is this one's all the same, or \"hostlab revert --forget\" to set it aside", p.Path, p.What)
+		return p.Found() + ". Use \"hostlab revert --force\" if it is this one's all the same, or \"hostlab revert --forget\" to set it aside"
 	}
-	return fmt.Sprintf("%s:%d: the journal is damaged: %s. Look at it; \"hostlab revert --force\" then puts back what could be read of it, and \"hostlab revert --forget\" sets it aside",
-		p.Path, p.Line, p.What)
+	return p.Found() + ". Look at it; \"hostlab revert --force\" then puts back what could be read of it, and \"hostlab revert --forget\" sets it aside"
+}
+
+// Found is what is wrong, without the advice: for those who have followed it.
+func (p *Problem) Found() string {
+	if p.OtherHost {
+		return fmt.Sprintf("%s: it is the journal of another machine (%s)", p.Path, p.What)
+	}
+	return fmt.Sprintf("%s:%d: the journal is damaged: %s", p.Path, p.Line, p.What)
 }
 
 // OpenJournal opens and locks the journal of a directory, and reads what a process that
