@@ -13,7 +13,6 @@ import (
 	"hostlab/internal/export"
 	"hostlab/internal/screen"
 	"hostlab/internal/setting"
-	"hostlab/internal/spelling"
 )
 
 func newExport(std streams) *cobra.Command {
@@ -109,23 +108,15 @@ func exportItems(want []setting.Assignment, role string) (items []export.Item, t
 	if len(want) == 0 {
 		return nil, "", usagef("name settings, as governor=performance, or --role ROLE")
 	}
-	for _, a := range want {
-		s, ok := setting.Find(a.Name)
-		if !ok {
-			hint := ""
-			if near := spelling.Meant(a.Name, setting.Names()); near != "" {
-				hint = "; did you mean " + near + "?"
-			}
-			return nil, "", usagef("%s: there is no such setting%s", screen.Short(screen.Clean(a.Name)), hint)
-		}
-		value, err := s.Spell(a.Value)
-		if err != nil {
-			return nil, "", usagef("%s: %w", a.Name, err)
-		}
+	spelled, err := setting.Offline(want)
+	if err != nil {
+		return nil, "", usageError{err}
+	}
+	for _, a := range spelled {
 		if strings.Trim(a.Object, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-!/") != "" || strings.HasPrefix(a.Object, "/") {
 			return nil, "", usagef("%s@%s: that is no name of an object", a.Name, screen.Short(screen.Clean(a.Object)))
 		}
-		items = append(items, export.Item{Setting: a.Name, Object: a.Object, Value: value})
+		items = append(items, export.Item{Setting: a.Name, Object: a.Object, Value: a.Value})
 	}
 	return items, title, nil
 }

@@ -32,7 +32,8 @@ var ioScheduler = Setting{
 		"only adds latency; a machine's own rotating disks gain from mq-deadline. Requests in flight are waited for while it is switched.",
 	Source:  "kernel documentation, block/switching-sched.rst; SAP notes 2578899, 1984787, 2161991, sapconf, AWS (none)",
 	Values:  "a scheduler that the disk offers; name a disk: io_scheduler@sda=none",
-	objects: queueFile("scheduler", host.HasQueue), levels: choices, parse: oneOf(choices), offline: word,
+	objects: queueFile("scheduler", host.HasQueue), levels: choices, parse: oneOf(choices),
+	offline: known("none", "mq-deadline", "kyber", "bfq", "noop", "deadline", "cfq"), // the last three before Linux 5.0
 }
 
 var noMerges = Setting{

@@ -163,6 +163,9 @@ func withUnit(unit string) func(Object, string) string {
 	}
 }
 
+// profileWords are the kernel's (drivers/acpi/platform_profile.c). It has custom as well, which is only read.
+var profileWords = []string{"low-power", "cool", "quiet", "balanced", "balanced-performance", "performance", "max-power"}
+
 var profileLevels = wordsOf(func(Object) string { return profileFile + "_choices" })
 
 var platformProfile = Setting{
@@ -171,7 +174,7 @@ var platformProfile = Setting{
 		"set before those.",
 	Source:  "kernel documentation, ABI/testing/sysfs-platform_profile; tuned throughput-performance, latency-performance",
 	Values:  "a profile that the firmware offers",
-	objects: single(profileFile, "the firmware has no platform profiles"), levels: profileLevels, parse: oneOf(profileLevels), offline: word,
+	objects: single(profileFile, "the firmware has no platform profiles"), levels: profileLevels, parse: oneOf(profileLevels), offline: known(profileWords...),
 	disturbs: func(sys *System, _ Object, _ string) (list []Side, err error) {
 		for _, p := range policies(sys) {
 			if file := p.Path + "/energy_performance_preference"; sys.exists(file) {

@@ -94,6 +94,9 @@ func inactive(_ *System, _ Object, _ string, err error) string {
 
 var governorLevels = wordsOf(beside("scaling_available_governors"))
 
+// governorWords are those of the kernel itself (admin-guide/pm/cpufreq.rst).
+var governorWords = []string{"performance", "powersave", "userspace", "ondemand", "conservative", "schedutil"}
+
 var governor = Setting{
 	Name: "governor", Title: "CPU frequency governor", Order: rankGovernor,
 	About: "The governor picks a policy's frequency. performance asks for the highest at all times; ondemand, conservative and schedutil " +
@@ -101,7 +104,7 @@ var governor = Setting{
 		"only lets EPP have its say. Costs energy while CPUs are busy, little while they are in idle states.",
 	Source:  "kernel documentation, admin-guide/pm/cpufreq.rst; SAP notes 2205917, 2684254, 3577842; tuned",
 	Values:  "a governor that the driver offers",
-	objects: policyFile("scaling_governor", noCPUFreq), levels: governorLevels, parse: oneOf(governorLevels), offline: word,
+	objects: policyFile("scaling_governor", noCPUFreq), levels: governorLevels, parse: oneOf(governorLevels), offline: known(governorWords...),
 	// amd-pstate-epp forces EPP performance along with the governor performance; intel_pstate
 	// keeps the older EPP and shows another.
 	disturbs: samePolicy("epp", "energy_performance_preference"),
@@ -121,9 +124,9 @@ var epp = Setting{
 	Source:  "kernel documentation, admin-guide/pm/intel_pstate.rst and amd-pstate.rst; tuned throughput-performance",
 	Values:  "a preference that the driver offers",
 	objects: policyFile("energy_performance_preference", "the frequency driver has no EPP"), levels: eppLevels,
-	parse: oneOf(eppLevels), offline: word,
-	freed: func(_ *System, o Object, planned func(string) (string, bool)) []string {
-		if g, ok := planned(beside("scaling_governor")(o)); ok && g != "performance" {
+	parse: oneOf(eppLevels), offline: known(eppWords...),
+	freed: func(_ *System, o Object, all steps) []string {
+		if g, ok := all.value("governor", o.Name); ok && g != "performance" {
 			return eppWords
 		}
 		return nil
@@ -166,15 +169,12 @@ var minFreq = Setting{
 // minAboveMax refuses a lower limit above the upper one, which the kernel would take and keep down
 // without a word. The reverse, an upper limit alone that is below the lower one in force, has its effect: the
 // lower one gives way.
-func minAboveMax(sys *System, step Step, planned func(string) (string, bool)) error {
-	file := beside("scaling_max_freq")(step.Object)
-	limit, both := planned(file)
+func minAboveMax(sys *System, step Step, all steps) error {
+	limit, both := all.value("max_freq", step.Object.Name)
 	if !both {
-		limit, _ = sys.text(file)
+		limit, _ = sys.text(beside("scaling_max_freq")(step.Object))
 	}
-	lo, _ := strconv.ParseInt(step.To, 10, 64)
-	hi, err := strconv.ParseInt(limit, 10, 64)
-	if known := err == nil; !known || lo <= hi || !both && step.From == step.To {
+	if !above(step.To, limit) || !both && step.From == step.To {
 		return nil
 	}
 	text := fmt.Sprintf("%s cannot be %s: max_freq ", label("min_freq", step.Object.Name), showFrequency(step.Object, step.To))
@@ -182,6 +182,23 @@ func minAboveMax(sys *System, step Step, planned func(string) (string, bool)) er
 		return errors.New(text + "is to be " + showFrequency(step.Object, limit) + ", which is below it")
 	}
 	return errors.New(text + "is " + showFrequency(step.Object, limit) + " now; set a max_freq of at least as much with it")
+}
+
+// above reports whether a limit is surely above another: of two in kHz, or two that are shares of the
+// highest, as they are while the processor is not known.
+func above(lo, hi string) bool {
+	a, aShare, aOK := limitOf(lo)
+	b, bShare, bOK := limitOf(hi)
+	return aOK && bOK && aShare == bShare && a > b
+}
+
+func limitOf(v string) (n float64, share, ok bool) {
+	if w, found := map[string]string{"min": "0%", "max": "100%"}[v]; found {
+		v = w
+	}
+	v, share = strings.CutSuffix(v, "%")
+	n, err := strconv.ParseFloat(v, 64)
+	return n, share, err == nil
 }
 
 // span is what a policy's processor can do, in kHz, and its steps, rising.

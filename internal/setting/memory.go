@@ -13,7 +13,7 @@ var thp = Setting{
 		"never none. Pages that are in use already stay as they are.",
 	Source:  "kernel documentation, admin-guide/mm/transhuge.rst; never: SAP note 2205917, tuned oracle, postgresql; madvise: SAP note 3577842, sapconf; always: tuned mssql",
 	Values:  "always, madvise or never",
-	objects: single(thpDir+"enabled", noTHP), levels: choices, parse: oneOf(choices), offline: word,
+	objects: single(thpDir+"enabled", noTHP), levels: choices, parse: oneOf(choices), offline: known("always", "madvise", "never"),
 	// With huge pages the kernel raises its reserve to have room to compact. Without them it computes
 	// the reserve anew, or leaves it raised where somebody had set one (mm/khugepaged.c,
 	// set_recommended_min_free_kbytes; seen with Linux 6.12).
@@ -31,7 +31,8 @@ var thpDefrag = Setting{
 		"to a background task, never gives a small page.",
 	Source:  "kernel documentation, admin-guide/mm/transhuge.rst; the sources of thp",
 	Values:  "always, defer, defer+madvise, madvise or never",
-	objects: single(thpDir+"defrag", noTHP), levels: choices, parse: oneOf(choices), offline: word,
+	objects: single(thpDir+"defrag", noTHP), levels: choices, parse: oneOf(choices),
+	offline: known("always", "defer", "defer+madvise", "madvise", "never"),
 }
 
 var ksm = Setting{

@@ -3,7 +3,6 @@ package setting
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"math"
 	"slices"
@@ -115,24 +114,6 @@ func word(v string) (string, error) {
 	}
 	return v, nil
 }
-
-// Spell reads a value that somebody typed, without a host that could say what it offers:
-// the word, the number in the kernel's unit, or min, max, all and shares as they are.
-func (s Setting) Spell(value string) (string, error) {
-	if s.offline != nil {
-		return s.offline(value)
-	}
-	return s.parse(&System{FS: nowhere{}}, Object{}, value)
-}
-
-// nowhere is a machine without any file.
-type nowhere struct{}
-
-func (nowhere) ReadFile(string) ([]byte, error)        { return nil, fs.ErrNotExist }
-func (nowhere) WriteFile(string, []byte) error         { return fs.ErrNotExist }
-func (nowhere) Hold(string, []byte) (io.Closer, error) { return nil, fs.ErrNotExist }
-func (nowhere) Writable(string) error                  { return fs.ErrNotExist }
-func (nowhere) ReadDir(string) ([]string, error)       { return nil, fs.ErrNotExist }
 
 // whole takes a whole number from lo to hi, with one of units behind it if any are given.
 func whole(lo, hi uint64, units ...string) func(*System, Object, string) (string, error) {

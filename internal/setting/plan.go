@@ -13,11 +13,61 @@ import (
 // error is about the assignments: an unknown name, a value that cannot be.
 func NewPlan(sys *System, want []Assignment) (*Plan, error) {
 	p := &Plan{}
-	type job struct {
-		s Setting
-		a Assignment
+	jobs, err := sys.jobs(want)
+	if err != nil {
+		return nil, err
 	}
-	var jobs []job
+	at := map[string]int{} // path -> its index in list
+	var list steps
+	for _, j := range jobs {
+		objects, err := j.s.here(sys)
+		if err != nil || len(objects) == 0 {
+			p.Skipped = append(p.Skipped, Skip{Setting: j.s.Name, Reason: nothing(j.s, err)})
+			continue
+		}
+		if j.a.Object != "" {
+			if objects, err = only(sys, j.s, objects, j.a.Object); err != nil {
+				return nil, err
+			}
+		}
+		for _, o := range objects {
+			step, skip, err := j.s.among(sys, o, list).step(sys, o, j.a.Value)
+			if err != nil {
+				return nil, err
+			}
+			if skip != "" {
+				p.Skipped = append(p.Skipped, Skip{Setting: j.s.Name, Object: o, Reason: skip})
+				continue
+			}
+			if i, twice := at[o.Path]; twice { // NAME=A NAME@OBJECT=B: the last one counts
+				list[i] = step
+				continue
+			}
+			at[o.Path] = len(list)
+			list = append(list, step)
+		}
+	}
+	if err := list.contradiction(sys); err != nil {
+		return nil, err
+	}
+	for _, s := range list {
+		if s.From == s.To && !held(sys, s.Setting) && !moved(sys, s, list) {
+			p.Same = append(p.Same, s)
+		} else {
+			p.Steps = append(p.Steps, s)
+		}
+	}
+	return p, nil
+}
+
+// job is an assignment with its setting.
+type job struct {
+	s Setting
+	a Assignment
+}
+
+// jobs are assignments in the order of writing. The error is about those that are wrong on any host.
+func (sys *System) jobs(want []Assignment) (jobs []job, _ error) {
 	for _, a := range want {
 		s, ok := sys.find(a.Name)
 		if !ok {
@@ -36,57 +86,37 @@ func NewPlan(sys *System, want []Assignment) (*Plan, error) {
 			}
 		}
 	}
-	at := map[string]int{} // path -> its index in steps
-	var steps []Step
-	for _, j := range jobs {
-		objects, err := j.s.here(sys)
-		if err != nil || len(objects) == 0 {
-			p.Skipped = append(p.Skipped, Skip{Setting: j.s.Name, Reason: nothing(j.s, err)})
-			continue
-		}
-		if j.a.Object != "" {
-			if objects, err = only(sys, j.s, objects, j.a.Object); err != nil {
-				return nil, err
-			}
-		}
-		for _, o := range objects {
-			step, skip, err := j.s.among(sys, o, steps).step(sys, o, j.a.Value)
-			if err != nil {
-				return nil, err
-			}
-			if skip != "" {
-				p.Skipped = append(p.Skipped, Skip{Setting: j.s.Name, Object: o, Reason: skip})
-				continue
-			}
-			if i, twice := at[o.Path]; twice { // NAME=A NAME@OBJECT=B: the last one counts
-				steps[i] = step
-				continue
-			}
-			at[o.Path] = len(steps)
-			steps = append(steps, step)
-		}
+	return jobs, nil
+}
+
+// steps are those of one plan.
+type steps []Step
+
+// value is what they write to an object of a setting.
+func (list steps) value(setting, object string) (string, bool) {
+	i := slices.IndexFunc(list, func(s Step) bool { return s.Setting == setting && s.Object.Name == object })
+	if i < 0 {
+		return "", false
 	}
-	for _, s := range steps {
+	return list[i].To, true
+}
+
+// contradiction is why they cannot be together, or with what is in force.
+func (list steps) contradiction(sys *System) error {
+	for _, s := range list {
 		if against := sys.setting(s.Setting).against; against != nil {
-			if err := against(sys, s, writes(steps)); err != nil {
-				return nil, err
+			if err := against(sys, s, list); err != nil {
+				return err
 			}
 		}
 	}
-	for _, s := range steps {
-		if s.From == s.To && !held(sys, s.Setting) && !moved(sys, s, steps) {
-			p.Same = append(p.Same, s)
-		} else {
-			p.Steps = append(p.Steps, s)
-		}
-	}
-	return p, nil
+	return nil
 }
 
 // moved reports whether another step may change an object that has its value already: it must be
 // looked at afterwards, as a minimum that was asked for together with a maximum below it.
-func moved(sys *System, same Step, steps []Step) bool {
-	return slices.ContainsFunc(steps, func(s Step) bool {
+func moved(sys *System, same Step, list steps) bool {
+	return slices.ContainsFunc(list, func(s Step) bool {
 		return s.From != s.To && slices.ContainsFunc(sys.setting(s.Setting).sides(sys, s.Object, s.To), func(side Side) bool {
 			return side.Object.Path == same.Object.Path
 		})
@@ -114,28 +144,17 @@ func nothing(s Setting, err error) string {
 }
 
 // among is the setting as it will be for an object when the steps before it are done.
-func (s Setting) among(sys *System, o Object, steps []Step) Setting {
+func (s Setting) among(sys *System, o Object, before steps) Setting {
 	if s.freed == nil {
 		return s
 	}
-	levels := s.freed(sys, o, writes(steps))
+	levels := s.freed(sys, o, before)
 	if levels == nil {
 		return s
 	}
 	s.levels = fixed(levels...)
 	s.parse = oneOf(s.levels)
 	return s
-}
-
-// writes gives what steps will write to a path.
-func writes(steps []Step) func(path string) (string, bool) {
-	return func(path string) (string, bool) {
-		i := slices.IndexFunc(steps, func(st Step) bool { return st.Object.Path == path })
-		if i < 0 {
-			return "", false
-		}
-		return steps[i].To, true
-	}
 }
 
 // step is what would be written to one object; skip says why nothing can be. The error

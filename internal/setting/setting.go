@@ -33,8 +33,8 @@ type Setting struct {
 	// levels are the values that may be written to an object here; nil: any that parse accepts.
 	levels func(*System, Object) ([]string, error)
 	// freed are the levels that an object will have once earlier steps of the plan are done, where
-	// those that it has now are fewer. planned gives what a step will write to a path. nil: as now.
-	freed func(sys *System, o Object, planned func(path string) (string, bool)) []string
+	// those that it has now are fewer. nil: as now.
+	freed func(sys *System, o Object, all steps) []string
 	// parse turns what a person wrote (2.4GHz, max, never) into what the object will read
 	// afterwards, and says what is expected otherwise. nil: one of the levels, as it is.
 	parse func(*System, Object, string) (string, error)
@@ -48,8 +48,9 @@ type Setting struct {
 	// those that put back, and must list the same objects for every value.
 	disturbs func(sys *System, o Object, value string) ([]Side, error)
 	// against says why a step of a plan cannot be together with what the plan, or the machine where it
-	// plans nothing, has for another setting. planned gives what a step will write to a path. nil: never.
-	against func(sys *System, step Step, planned func(path string) (string, bool)) error
+	// plans nothing, has for another setting. Without a host to ask, values are as Spell gives them and the
+	// machine says nothing. nil: never.
+	against func(sys *System, step Step, all steps) error
 	// absent says why an object that somebody named is none of this setting here; "": there is no such
 	// thing. nil: "".
 	absent func(sys *System, name string) string

@@ -110,8 +110,8 @@ var cpuOnline = Setting{
 
 // siblingWithoutSMT refuses to bring a sibling online while SMT is off, or is to be, as the kernel
 // would. Who its siblings are an offline CPU does not tell: then the kernel is asked.
-func siblingWithoutSMT(sys *System, step Step, planned func(string) (string, bool)) error {
-	control, both := planned(smtControl)
+func siblingWithoutSMT(sys *System, step Step, all steps) error {
+	control, both := all.value("smt", "")
 	if !both {
 		control, _ = sys.text(smtControl)
 	}

@@ -1,0 +1,99 @@
+package setting
+
+import (
+	"fmt"
+	"io"
+	"io/fs"
+	"slices"
+)
+
+// Offline reads assignments for hosts that are not at hand, as a profile for them has them: in the
+// order in which they were given, each value as Spell gives it. What NewPlan refuses on any host it
+// refuses alike: an unknown name or value, an object of what has one value only, and settings that
+// exclude each other.
+func Offline(want []Assignment) ([]Assignment, error) {
+	nobody := &System{FS: nowhere{}}
+	jobs, err := nobody.jobs(want)
+	if err != nil {
+		return nil, err
+	}
+	names := []string{""} // of objects: those that are named, and before them all others
+	for _, j := range jobs {
+		if !slices.Contains(names, j.a.Object) {
+			names = append(names, j.a.Object)
+		}
+	}
+	spelled := map[Assignment]string{}
+	at := map[string]int{}
+	var list steps
+	for _, j := range jobs {
+		value, err := j.s.Spell(j.a.Value)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", label(j.s.Name, j.a.Object), err)
+		}
+		if one := j.s.alone(); j.a.Object != "" && one != nil {
+			_, err := only(nobody, j.s, one, j.a.Object)
+			return nil, err
+		}
+		spelled[j.a] = value
+		for _, name := range names {
+			if j.a.Object != "" && j.a.Object != name {
+				continue
+			}
+			step := Step{Setting: j.s.Name, Object: Object{Name: name}, To: value}
+			key := j.s.Name + "@" + name
+			if i, twice := at[key]; twice { // NAME=A NAME@OBJECT=B: the last one counts
+				list[i] = step
+				continue
+			}
+			at[key] = len(list)
+			list = append(list, step)
+		}
+	}
+	if err := list.contradiction(nobody); err != nil {
+		return nil, err
+	}
+	out := slices.Clone(want)
+	for i, a := range want {
+		out[i].Value = spelled[a]
+	}
+	return out, nil
+}
+
+// alone is the object of a setting that has one for the whole machine; nil: it has several.
+func (s Setting) alone() []Object {
+	list, err := s.objects(&System{FS: everywhere{}})
+	if err != nil || len(list) != 1 || list[0].Name != "" {
+		return nil
+	}
+	return list
+}
+
+// Spell reads a value that somebody typed, without a host that could say what it offers:
+// the word, the number in the kernel's unit, or min, max, all and shares as they are.
+func (s Setting) Spell(value string) (string, error) {
+	if s.offline != nil {
+		return s.offline(value)
+	}
+	return s.parse(&System{FS: nowhere{}}, Object{}, value)
+}
+
+// nowhere is a machine without any file.
+type nowhere struct{}
+
+func (nowhere) ReadFile(string) ([]byte, error)        { return nil, fs.ErrNotExist }
+func (nowhere) WriteFile(string, []byte) error         { return fs.ErrNotExist }
+func (nowhere) Hold(string, []byte) (io.Closer, error) { return nil, fs.ErrNotExist }
+func (nowhere) Writable(string) error                  { return fs.ErrNotExist }
+func (nowhere) ReadDir(string) ([]string, error)       { return nil, fs.ErrNotExist }
+
+// everywhere is a machine that has every file, and no CPU or device.
+type everywhere struct{ nowhere }
+
+func (everywhere) ReadFile(string) ([]byte, error) { return nil, nil }
+
+// known takes one of the words that the kernel has, of which a host may offer fewer.
+func known(words ...string) func(string) (string, error) {
+	parse := oneOf(fixed(words...))
+	return func(v string) (string, error) { return parse(nil, Object{}, v) }
+}
