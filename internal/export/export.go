@@ -28,6 +28,7 @@ type File struct {
 type Profile struct {
 	Files   []File
 	Missing []string // what the target cannot express, a line each; it stands in the files as well
+	lacks   lacks
 	// Others are files below /etc that the target writes for other settings. One of an earlier
 	// profile would stay in force beside this one.
 	Others []string
@@ -48,14 +49,20 @@ var targets = []struct {
 	{"tuned", tuned}, {"saptune", saptune}, {"systemd", systemd}, {"powercfg", powercfg}, {"dsc", dsc},
 }
 
-// Make writes a profile. Title says in a line what it is. The error is about the target.
+// Make writes a profile. Title says in a line what it is. The error is about the target, or says why it
+// has words for nothing of this: such a profile would do nothing, and look as if it did.
 func Make(target, title string, items []Item) (Profile, error) {
 	for _, t := range targets {
 		if t.name == target {
 			items = slices.Clone(items)
 			slices.SortStableFunc(items, func(a, b Item) int { return rank(a) - rank(b) })
 			atBoot(items)
-			return t.write(clean(title), items), nil
+			p := t.write(clean(title), items)
+			p.Missing = p.lacks.lines()
+			if p.lacks.count() == len(items) {
+				return Profile{}, fmt.Errorf("%s has words for nothing of this: %s", target, strings.Join(p.Missing, "; "))
+			}
+			return p, nil
 		}
 	}
 	hint := ""
@@ -124,22 +131,35 @@ func (s *sections) add(section, line string) {
 func (s *sections) cannot(i Item, why string) { s.missing.add(i, why) }
 
 // lacks are the settings that a target cannot express, by reason.
-type lacks []struct{ what, why string }
+type lacks []lack
+
+type lack struct {
+	items []string
+	why   string
+}
 
 func (l *lacks) add(i Item, why string) {
 	for n := range *l {
 		if (*l)[n].why == why {
-			(*l)[n].what += ", " + i.String()
+			(*l)[n].items = append((*l)[n].items, i.String())
 			return
 		}
 	}
-	*l = append(*l, struct{ what, why string }{i.String(), why})
+	*l = append(*l, lack{[]string{i.String()}, why})
+}
+
+// count is the number of settings.
+func (l lacks) count() (n int) {
+	for _, m := range l {
+		n += len(m.items)
+	}
+	return n
 }
 
 // lines are a line for each reason.
 func (l lacks) lines() (out []string) {
 	for _, m := range l {
-		out = append(out, m.what+" ("+m.why+")")
+		out = append(out, strings.Join(m.items, ", ")+" ("+m.why+")")
 	}
 	return out
 }

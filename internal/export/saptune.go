@@ -46,5 +46,5 @@ func saptune(title string, items []Item) Profile {
 	}
 	return Profile{Files: []File{{Text: s.text(
 		"# A note for saptune 3. Install it as /etc/saptune/extra/hostlab.conf, then:\n" +
-			"# saptune note apply hostlab\n")}}, Missing: s.missing.lines()}
+			"# saptune note apply hostlab\n")}}, lacks: s.missing}
 }

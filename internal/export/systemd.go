@@ -2,7 +2,6 @@ package export
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 )
 
@@ -38,8 +37,7 @@ func systemd(title string, items []Item) Profile {
 		title += ", " + mark
 	}
 	var p Profile
-	missing := lack.lines()
-	p.Missing = missing
+	p.lacks = lack
 	add := func(path, use string, lines []string) {
 		if len(lines) == 0 {
 			p.Others = append(p.Others, path)
@@ -48,7 +46,7 @@ func systemd(title string, items []Item) Profile {
 		var b strings.Builder
 		fmt.Fprintf(&b, "# %s\n# %s\n", title, use)
 		if len(p.Files) == 0 {
-			comments(&b, missing)
+			comments(&b, lack.lines())
 		}
 		b.WriteString(strings.Join(lines, "\n") + "\n")
 		p.Files = append(p.Files, File{path, b.String()})
@@ -61,13 +59,6 @@ func systemd(title string, items []Item) Profile {
 		service = unit(hold)
 	}
 	add("systemd/system/hostlab-latency.service", "At once: systemctl daemon-reload && systemctl enable --now hostlab-latency", service)
-	if len(p.Files) == 0 { // nothing but what is missing
-		var b strings.Builder
-		b.WriteString("# " + title + "\n")
-		comments(&b, missing)
-		p.Files = []File{{"tmpfiles.d/hostlab.conf", b.String()}}
-		p.Others = slices.DeleteFunc(p.Others, func(path string) bool { return path == p.Files[0].Path })
-	}
 	return p
 }
 

@@ -67,5 +67,5 @@ func tuned(title string, items []Item) Profile {
 	}
 	return Profile{Files: []File{{Text: s.text(
 		"# A tuned profile. Install it as /etc/tuned/hostlab/tuned.conf (since 2.25\n" +
-			"# /etc/tuned/profiles/hostlab/tuned.conf), then: tuned-adm profile hostlab\n")}}, Missing: s.missing.lines()}
+			"# /etc/tuned/profiles/hostlab/tuned.conf), then: tuned-adm profile hostlab\n")}}, lacks: s.missing}
 }

@@ -34,8 +34,7 @@ var powerGUIDs = map[string]string{
 var eppShares = map[string]int{"performance": 0, "balance_performance": 50, "balance_power": 75, "power": 100}
 
 // windows translates what Windows has a counterpart for.
-func windows(items []Item) (plan bool, list []powerSetting, _ []string) {
-	var missing lacks
+func windows(items []Item) (plan bool, list []powerSetting, missing lacks) {
 	add := func(i Item, alias string, value int) {
 		s := powerSetting{alias, powerGUIDs[alias], i.String(), value}
 		if n := slices.IndexFunc(list, func(o powerSetting) bool { return o.alias == alias }); n >= 0 {
@@ -81,7 +80,7 @@ func windows(items []Item) (plan bool, list []powerSetting, _ []string) {
 			cannot("Windows has no counterpart that a power plan holds")
 		}
 	}
-	return plan, list, missing.lines()
+	return plan, list, missing
 }
 
 // powercfg writes a command file. Its lines end as cmd.exe wants them.
@@ -89,7 +88,7 @@ func powercfg(title string, items []Item) Profile {
 	plan, list, missing := windows(items)
 	var b strings.Builder
 	b.WriteString("@echo off\nrem " + cmdText(title) + "\nrem Run it as administrator. A plan that group policy sets wins over this one.\n")
-	for _, m := range missing {
+	for _, m := range missing.lines() {
 		b.WriteString("rem Not in here: " + cmdText(m) + "\n")
 	}
 	if plan {
@@ -101,7 +100,7 @@ func powercfg(title string, items []Item) Profile {
 	if len(list) > 0 {
 		b.WriteString("powercfg /setactive SCHEME_CURRENT\n")
 	}
-	return Profile{Files: []File{{Text: strings.ReplaceAll(b.String(), "\n", "\r\n")}}, Missing: missing}
+	return Profile{Files: []File{{Text: strings.ReplaceAll(b.String(), "\n", "\r\n")}}, lacks: missing}
 }
 
 // cmdText makes a comment safe: cmd.exe expands % also behind rem, and looks for redirections.
@@ -115,7 +114,7 @@ func dsc(title string, items []Item) Profile {
 	plan, list, missing := windows(items)
 	var b strings.Builder
 	b.WriteString("# " + title + "\n")
-	comments(&b, missing)
+	comments(&b, missing.lines())
 	b.WriteString("# Needs the module ComputerManagementDsc. Compile: . .\\hostlab.ps1; HostlabPower\n# Apply: Start-DscConfiguration -Path .\\HostlabPower -Wait\n\n")
 	b.WriteString("Configuration HostlabPower\n{\n    Import-DscResource -ModuleName PSDesiredStateConfiguration\n")
 	if plan {
@@ -150,5 +149,5 @@ func dsc(title string, items []Item) Profile {
 `, s.about, s.alias, read, read, s.value, s.alias, s.value, s.alias, depends)
 	}
 	b.WriteString("    }\n}\n")
-	return Profile{Files: []File{{Text: b.String()}}, Missing: missing}
+	return Profile{Files: []File{{Text: b.String()}}, lacks: missing}
 }

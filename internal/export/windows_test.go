@@ -19,7 +19,7 @@ func TestWindowsNames(t *testing.T) {
 		_, _, missing := windows([]Item{{Setting: s.Name, Value: v}})
 		listed := slices.Contains(WindowsNames(), s.Name)
 		if listed != (len(missing) == 0) {
-			t.Errorf("%s listed %v, but %s", s.Name, listed, strings.Join(missing, "; "))
+			t.Errorf("%s listed %v, but %s", s.Name, listed, strings.Join(missing.lines(), "; "))
 		}
 	}
 	for _, name := range WindowsNames() {
