@@ -39,7 +39,8 @@ A damaged journal, or that of another machine, is refused: --force takes what
 can be read of it, and --forget sets it aside and changes nothing. Without a
 problem, --forget drops all entries and leaves the values as they are.
 
-What root has changed is put back by root alone. cpu_dma_latency is in no
+What root has changed is put back by root alone; --dry-run shows it to anybody.
+cpu_dma_latency is in no
 journal: it ends with the 'hostlab set' in the foreground that holds it.
 
 Exit status: 0 all is put back, 1 something is not, 2 unusable flag or journal.`,
@@ -81,6 +82,9 @@ func (o *revertOptions) run(ctx context.Context, std streams) error {
 // another, can only be told.
 func (o *revertOptions) putBack(ctx context.Context, std streams, sys *setting.System, dir, machine string) error {
 	pending, err := setting.Pending(sys, dir)
+	if dir != machine && errors.Is(err, fs.ErrPermission) {
+		err = nil // it is another user's, as with root's HOME: of theirs there is nothing
+	}
 	if _, damaged := errors.AsType[*setting.Problem](err); err != nil && (!damaged || !o.force && !o.forget) {
 		return err
 	}
@@ -94,14 +98,14 @@ func (o *revertOptions) putBack(ctx context.Context, std streams, sys *setting.S
 			_ = setting.Tidy(sys, dir) // whoever may not do it has nothing to put back all the same
 		}
 		if machine != dir {
-			if err := o.roots(std, sys, machine); err != nil {
+			if told, err := o.roots(std, sys, machine); told || err != nil {
 				return err
 			}
 		}
 		return o.nothing(std, all)
 	}
 	if o.dryRun {
-		return o.preview(std, sys, dir)
+		return o.preview(std, sys, dir, "")
 	}
 	j, err := journal(sys, dir)
 	if err != nil {
@@ -122,28 +126,31 @@ func (o *revertOptions) owned(list []setting.Entry) (out []setting.Entry) {
 }
 
 // roots fails where changes of root's are in force: they are not put back, and whoever asked
-// for it must not take them for it.
-func (o *revertOptions) roots(std streams, sys *setting.System, machine string) error {
+// for it must not take them for it. What would be put back anybody may see, as with verify.
+func (o *revertOptions) roots(std streams, sys *setting.System, machine string) (told bool, _ error) {
 	list, err := setting.Pending(sys, machine)
 	if damaged, ok := errors.AsType[*setting.Problem](err); ok {
-		return fmt.Errorf("nothing of yours to put back, and root's: %w", damaged)
+		return false, fmt.Errorf("nothing of yours to put back, and root's: %w", damaged)
 	}
 	if err != nil {
-		return nil //nolint:nilerr // whoever may not read it cannot be told
+		return false, nil //nolint:nilerr // whoever may not read it cannot be told
 	}
 	list = changed(o.owned(list))
 	if len(list) == 0 {
-		return nil
+		return false, nil
+	}
+	if o.dryRun {
+		return true, o.preview(std, sys, machine, " Root has changed it: run 'hostlab revert' as root.")
 	}
 	err = fmt.Errorf("nothing was put back: root has changed %s; run hostlab revert as root", screen.Count(len(list), "object"))
 	if o.format == "text" {
-		return err
+		return false, err
 	}
 	p := &setting.Plan{}
 	for _, e := range list {
 		p.Skipped = append(p.Skipped, setting.Skip{Setting: e.Setting, Object: e.Object, Reason: "root has changed it; run as root"})
 	}
-	return errors.Join(writeChange(std.out, o.action(), p, nil, err), err)
+	return false, errors.Join(writeChange(std.out, o.action(), p, nil, err), err)
 }
 
 // action is what the JSON calls it.
@@ -180,8 +187,8 @@ func (o *revertOptions) nothing(std streams, all []setting.Entry) error {
 }
 
 // preview shows as a diff what would be put back. Nothing is promised: somebody may
-// change a value before.
-func (o *revertOptions) preview(std streams, sys *setting.System, dir string) error {
+// change a value before. The last line ends with more.
+func (o *revertOptions) preview(std streams, sys *setting.System, dir, more string) error {
 	list, err := setting.Preview(sys, dir, o.owner, o.force)
 	damaged, _ := errors.AsType[*setting.Problem](err)
 	if err != nil && (damaged == nil || !o.force) {
@@ -224,7 +231,7 @@ func (o *revertOptions) preview(std streams, sys *setting.System, dir string) er
 	if accepted != nil {
 		out.Text("", screen.Yellow, screen.Clean(accepted.Error())+".")
 	}
-	out.Text("", "", "Nothing was changed: --dry-run.")
+	out.Text("", "", "Nothing was changed: --dry-run."+more)
 	return out.Err()
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"strings"
 
@@ -81,6 +82,11 @@ func (o *setOptions) run(ctx context.Context, std streams, want []setting.Assign
 	if err != nil {
 		return err
 	}
+	return o.set(ctx, std, sys, dir, want)
+}
+
+// set is run on a machine, with the directory of its journal.
+func (o *setOptions) set(ctx context.Context, std streams, sys *setting.System, dir string, want []setting.Assignment) error {
 	if sys.Missing != nil {
 		return cannotLook{sys.Missing}
 	}
@@ -92,8 +98,10 @@ func (o *setOptions) run(ctx context.Context, std streams, want []setting.Assign
 	if err != nil {
 		return usageError{err}
 	}
-	if _, err := setting.Pending(sys, dir); err != nil {
-		return err // a journal that cannot be trusted must be looked at before anything is added to it
+	// A journal that cannot be trusted must be looked at before anything is added to it. Of one that may
+	// not be read, as with root's HOME, what is to be set tells more: the objects say which right is missing.
+	if _, err := setting.Pending(sys, dir); err != nil && !errors.Is(err, fs.ErrPermission) {
+		return err
 	}
 	text := o.format == "text"
 	refusal := o.whole(sys, p)

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"hostlab/internal/setting"
@@ -95,7 +96,7 @@ func TestRevertOfRootsChanges(t *testing.T) {
 	}
 	setIn(t, sys, machine, setting.Assignment{Name: "dirty_bytes", Value: "629145600"}, setting.Assignment{Name: "swappiness", Value: "10"})
 	const said = "nothing was put back: root has changed 2 objects; run hostlab revert as root"
-	for name, o := range map[string]revertOptions{"plain": {}, "force": {force: true}, "forget": {forget: true}, "dry run": {dryRun: true}, "owner": {owner: ownerSet}} {
+	for name, o := range map[string]revertOptions{"plain": {}, "force": {force: true}, "forget": {forget: true}, "owner": {owner: ownerSet}} {
 		if status, text := revert(o); status != exitDrifted || text != said {
 			t.Errorf("%s: %d, %s", name, status, text)
 		}
@@ -103,6 +104,17 @@ func TestRevertOfRootsChanges(t *testing.T) {
 	if status, text := revert(revertOptions{format: "json"}); status != exitDrifted || !strings.Contains(text, `"error": "`+said) ||
 		strings.Count(text, `"result": "skipped"`) != 2 || !strings.Contains(text, `"action": "revert"`) {
 		t.Errorf("%d, %s", status, text)
+	}
+	for format, want := range map[string][]string{
+		"text": {"@@ swappiness\n-10\n+60\n", "--dry-run. Root has changed it: run 'hostlab revert' as"},
+		"json": {`"setting": "swappiness"`, `"result": "planned"`, `"action": "plan"`},
+	} {
+		status, text := revert(revertOptions{dryRun: true, format: format})
+		for _, w := range want {
+			if status != exitOK || !strings.Contains(text, w) {
+				t.Errorf("dry run: %d, %s, want %s", status, text, w)
+			}
+		}
 	}
 	if status, text := revert(revertOptions{owner: "/nowhere"}); status != exitOK {
 		t.Errorf("another owner: %d, %s", status, text)
@@ -119,6 +131,73 @@ func TestRevertOfRootsChanges(t *testing.T) {
 	}
 	if status, text := revert(revertOptions{}); status != exitUsage || !strings.Contains(text, "nothing of yours to put back, and root's: ") {
 		t.Errorf("a damaged journal: %d, %s", status, text)
+	}
+}
+
+// closedTo is a disk on which a directory may not be looked into.
+type closedTo struct {
+	setting.Disk
+	dir string
+}
+
+func (d closedTo) denied(path string) error {
+	if path == d.dir || filepath.Dir(path) == d.dir {
+		return &fs.PathError{Op: "open", Path: path, Err: fs.ErrPermission}
+	}
+	return nil
+}
+
+func (d closedTo) ReadFile(path string) ([]byte, error) {
+	if err := d.denied(path); err != nil {
+		return nil, err
+	}
+	return d.Disk.ReadFile(path)
+}
+
+func (d closedTo) MkdirAll(path string) error {
+	if err := d.denied(path); err != nil {
+		return err
+	}
+	return d.Disk.MkdirAll(path)
+}
+
+// readOnly are files that only root may write.
+type readOnly struct{ setting.FS }
+
+func (readOnly) Writable(path string) error {
+	return &fs.PathError{Op: "access", Path: path, Err: syscall.EACCES}
+}
+
+// With another user's HOME, as sudo may keep root's, the journal's directory is closed. What is to be
+// set is looked at all the same, and the object says which right is missing.
+func TestAnotherUsersHome(t *testing.T) {
+	root, _ := recordedTree(t, "intel-core-cst")
+	sys := setting.Local(root)
+	own, machine := filepath.Join(root, "root-home"), filepath.Join(root, "machine")
+	sys.Disk = closedTo{sys.Disk, own}
+	swap := []setting.Assignment{{Name: "swappiness", Value: "10"}}
+	set := func(o setOptions) (int, string) {
+		var out, errs bytes.Buffer
+		o.format = "text"
+		status, line := outcome(o.set(context.Background(), streams{nil, &out, &errs}, sys, own, swap))
+		return status, out.String() + errs.String() + line
+	}
+	if status, text := set(setOptions{dryRun: true}); status != exitOK || !strings.Contains(text, "-60\n+10\n") {
+		t.Errorf("dry run: %d, %s", status, text)
+	}
+	if status, text := set(setOptions{yes: true}); status != exitFailed || !strings.Contains(text, "cannot make the directory of the journal") {
+		t.Errorf("set: %d, %s", status, text)
+	}
+	for _, dry := range []bool{true, false} {
+		o := revertOptions{format: "text", dryRun: dry}
+		var out bytes.Buffer
+		if status, line := outcome(o.putBack(context.Background(), streams{nil, &out, &out}, sys, own, machine)); status != exitOK || !strings.Contains(out.String(), "Nothing to put back") {
+			t.Errorf("revert, dry run %v: %d, %s%s", dry, status, out.String(), line)
+		}
+	}
+	sys.FS = readOnly{sys.FS}
+	if status, text := set(setOptions{dryRun: true}); status != exitFailed || !strings.Contains(text, "cannot set swappiness: /proc/sys/vm/swappiness: ") || !strings.Contains(text, "CAP_DAC_OVERRIDE") {
+		t.Errorf("set: %d, %s", status, text)
 	}
 }
 
