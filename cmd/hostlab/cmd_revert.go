@@ -360,7 +360,7 @@ unusable flag or journal.`,
 				err = writeVerified(std, sys, list)
 			}
 			n := tally(list)
-			if err == nil && n[setting.Unchanged]+n[setting.Rounded] < len(list) {
+			if err == nil && n[setting.Unchanged]+n[setting.Rounded]+n[setting.Moved] < len(list) {
 				return errDrifted
 			}
 			return err
@@ -376,9 +376,14 @@ unusable flag or journal.`,
 func verified(sys *setting.System, dir, machine string) ([]setting.Outcome, error) {
 	list, err := setting.Verify(sys, dir)
 	if dir != machine && (err == nil && len(list) == 0 || errors.Is(err, fs.ErrPermission)) {
-		return setting.Verify(sys, machine)
+		dir = machine
+		list, err = setting.Verify(sys, machine)
 	}
-	return list, err
+	if err != nil {
+		return nil, err
+	}
+	moved, err := setting.Beside(sys, dir)
+	return append(list, moved...), err
 }
 
 // writeVerified lists what was set, and first what is not as it was.
@@ -389,7 +394,8 @@ func writeVerified(std streams, sys *setting.System, list []setting.Outcome) err
 		out.Text("", "", "Nothing is set: no change of hostlab's is in force.")
 		return out.Err()
 	}
-	var good, bad groups
+	var good, bad, beside groups
+	all := screen.Count(len(list)-tally(list)[setting.Moved], "object")
 	for _, v := range list {
 		kind := kindOf(sys, v.Setting, v.Object)
 		read, to := shown(v.Setting, v.Object, v.Read), shown(v.Setting, v.Object, v.To)
@@ -398,28 +404,30 @@ func writeVerified(std streams, sys *setting.System, list []setting.Outcome) err
 			good.add(v.Setting, kind, v.Object.Name, to+", as set")
 		case setting.Rounded:
 			good.add(v.Setting, kind, v.Object.Name, read+", as the kernel made of "+to)
+		case setting.Moved:
+			beside.add(v.Setting, kind, v.Object.Name, outcomeText(v))
 		case setting.Foreign:
 			bad.add(v.Setting, kind, v.Object.Name, read+", no longer "+to)
 		default:
 			bad.add(v.Setting, kind, v.Object.Name, outcomeText(v))
 		}
 	}
-	for i, gs := range []groups{bad, good} {
+	for i, gs := range []groups{bad, good, beside} {
 		for _, g := range gs {
 			text := g.texts[0]
 			if where := g.where(); where != "" {
 				text = where + ": " + text
 			}
-			out.Hang("  "+screen.Pad(g.setting, 16)+" ", []string{screen.Yellow, ""}[i], text)
+			out.Hang("  "+screen.Pad(g.setting, 16)+" ", []string{screen.Yellow, "", ""}[i], text)
 		}
 	}
 	n := 0
 	for _, g := range bad {
 		n += max(1, len(g.names))
 	}
-	text := screen.Count(len(list), "object") + " as set."
+	text := all + " as set."
 	if n > 0 {
-		text = fmt.Sprintf("%d of %s not as set.", n, screen.Count(len(list), "object"))
+		text = fmt.Sprintf("%d of %s not as set.", n, all)
 	}
 	if tally(list)[setting.Forgotten] > 0 {
 		text += " 'hostlab revert' strikes off the journal what is gone with the reboot."

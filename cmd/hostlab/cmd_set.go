@@ -186,6 +186,9 @@ func (o *setOptions) show(std streams, sys *setting.System, p *setting.Plan, lef
 	for _, n := range notes {
 		out.Hang("left out: ", "", screen.Clean(n))
 	}
+	if len(p.Moves) > 0 {
+		out.Text("", "", "The kernel may change with it, and revert puts back: "+screen.Clean(strings.Join(p.Moves, ", "))+".")
+	}
 	if n := len(p.Same); n > 0 {
 		out.Text("", "", screen.Count(n, "object")+" "+map[bool]string{true: "has", false: "have"}[n == 1]+" the value already.")
 	}
@@ -239,6 +242,9 @@ func (o *setOptions) apply(ctx context.Context, std streams, sys *setting.System
 	}
 	defer func() { err = errors.Join(err, j.Close()) }()
 	done, err := setting.Apply(ctx, sys, j, ownerSet, p, o.keep)
+	if err == nil || o.keep {
+		done = append(done, beside(sys, dir, p)...)
+	}
 	if o.format == "json" {
 		err = errors.Join(err, writeChange(std.out, "set", p, done, err))
 	} else {
@@ -255,6 +261,15 @@ func (o *setOptions) apply(ctx context.Context, std streams, sys *setting.System
 	fmt.Fprintln(std.err, strings.Join(held, ", ")+" is in force as long as this runs. Ctrl-C ends it.")
 	<-ctx.Done()
 	return hold.Close()
+}
+
+// beside is what has changed with the settings of a plan. A journal that cannot be read for it has
+// nothing more to tell: what was set is told all the same.
+func beside(sys *setting.System, dir string, p *setting.Plan) []setting.Outcome {
+	list, _ := setting.Beside(sys, dir)
+	return slices.DeleteFunc(list, func(o setting.Outcome) bool {
+		return !slices.ContainsFunc(p.Steps, func(s setting.Step) bool { return o.Reason == "with "+s.Setting })
+	})
 }
 
 func heldNames(p *setting.Plan) (names []string) {

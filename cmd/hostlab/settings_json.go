@@ -80,7 +80,7 @@ type outcomeJSON struct {
 	Want    string `json:"want,omitempty"` // as typed, where that differs
 	Read    string `json:"read,omitempty"` // what it had afterwards
 	Note    string `json:"note,omitempty"` // how To comes from Want, such as a share that lies between two steps
-	Result  string `json:"result"`         // changed, unchanged, rounded, restored, foreign, gone, forgotten, failed; planned, same, skipped
+	Result  string `json:"result"`         // changed, unchanged, rounded, restored, foreign, gone, forgotten, failed, moved; planned, same, skipped
 	Reason  string `json:"reason,omitempty"`
 }
 
@@ -101,6 +101,9 @@ func writeChange(w io.Writer, action string, p *setting.Plan, list []setting.Out
 		if action == "plan" {
 			for _, s := range p.Steps {
 				out.Outcomes = append(out.Outcomes, stepJSON(s, "planned"))
+			}
+			for _, s := range p.Sides {
+				out.Outcomes = append(out.Outcomes, stepJSON(s, "moved"))
 			}
 		}
 	}

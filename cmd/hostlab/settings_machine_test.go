@@ -201,6 +201,47 @@ func TestAnotherUsersHome(t *testing.T) {
 	}
 }
 
+// limits are files of a kernel that takes the limit in % out of force with the one in bytes.
+type limits struct{ setting.FS }
+
+func (l limits) WriteFile(path string, value []byte) error {
+	if path == "/proc/sys/vm/dirty_bytes" {
+		if err := l.FS.WriteFile("/proc/sys/vm/dirty_ratio", []byte("0")); err != nil {
+			return err
+		}
+	}
+	return l.FS.WriteFile(path, value)
+}
+
+// What the kernel has changed with a setting is told with it, and by verify; it is no drift.
+func TestMovedBeside(t *testing.T) {
+	root, _ := recordedTree(t, "intel-core-cst")
+	sys := setting.Local(root)
+	sys.FS = limits{sys.FS}
+	dir := filepath.Join(root, "j")
+	const line = "  dirty_ratio      20 % -> 0 (not in force), with dirty_bytes\n"
+	var out bytes.Buffer
+	o := setOptions{format: "text", yes: true}
+	if err := o.set(context.Background(), streams{nil, &out, &out}, sys, dir, []setting.Assignment{{Name: "dirty_bytes", Value: "629145600"}}); err != nil {
+		t.Fatal(err)
+	}
+	if text := out.String(); strings.Count(text, line) != 1 || !strings.Contains(text, "1 object set.") {
+		t.Errorf("set: %s", text)
+	}
+	list, err := verified(sys, dir, dir)
+	if err != nil || len(list) != 2 || list[1].Result != setting.Moved {
+		t.Fatalf("verify: %+v, %v", list, err)
+	}
+	out.Reset()
+	if err := writeVerified(streams{nil, &out, &out}, sys, list); err != nil || !strings.Contains(out.String(), line+"1 object as set.") {
+		t.Errorf("verify: %s, %v", out.String(), err)
+	}
+	out.Reset() // what does not move it does not tell it again
+	if err := o.set(context.Background(), streams{nil, &out, &out}, sys, dir, []setting.Assignment{{Name: "swappiness", Value: "10"}}); err != nil || strings.Contains(out.String(), "dirty_ratio") {
+		t.Errorf("%s, %v", out.String(), err)
+	}
+}
+
 // A set that holds a setting in the foreground keeps nobody from changing and reverting others.
 func TestHeldInTheForeground(t *testing.T) {
 	root, write := recordedTree(t, "smt-off")

@@ -80,7 +80,7 @@ func writeDiff(w io.Writer, sys *setting.System, p *setting.Plan, from, to strin
 	_, width := terminal(w)
 	out := screen.NewPrinter(w, width, colour(w))
 	var gs groups
-	for _, s := range p.Steps {
+	for _, s := range slices.Concat(p.Steps, p.Sides) {
 		if s.From == s.To && !heldSetting(s.Setting) {
 			continue // another step may move it, and then it is written
 		}
@@ -188,6 +188,8 @@ func outcomeText(o setting.Outcome) string {
 		if o.Read != "" {
 			text += ", it reads " + read
 		}
+	case setting.Moved:
+		return from + " -> " + to + ", " + o.Reason
 	case setting.Failed:
 		text = "failed"
 	default:

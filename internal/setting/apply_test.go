@@ -432,6 +432,47 @@ func TestHugePagesAndTheReserve(t *testing.T) {
 	b.value(thpFile, "madvise")
 }
 
+// What a plan changes beside what was asked for is in it as far as it is known; what has moved is told
+// until it is put back, or somebody else has changed it.
+func TestBeside(t *testing.T) {
+	b := newBench(t)
+	p := b.plan("dirty_bytes=600MiB", "thp=always", "governor=powersave", "swappiness=10")
+	ratio := Object{Path: "/proc/sys/vm/dirty_ratio"}
+	if diff := cmp.Diff([]Step{{Setting: "dirty_ratio", Object: ratio, From: "20", To: "0", Note: "with dirty_bytes"}}, p.Sides); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]string{"min_free_kbytes"}, p.Moves); diff != "" { // the governor is powersave already
+		t.Error(diff)
+	}
+	if p := b.plan("max_freq=2GHz", "min_freq=1.6GHz"); p.Sides != nil || p.Moves != nil {
+		t.Errorf("what is asked for is not beside it: %+v", p)
+	}
+	moved := func() (list []string) {
+		out, err := Beside(b.sys, "/j")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, o := range out {
+			list = append(list, o.Setting+" "+o.From+" "+o.Read+" "+string(o.Result)+" "+o.Reason)
+		}
+		return list
+	}
+	b.must("set", "dirty_bytes=600MiB", "thp=always", "swappiness=10")
+	both := []string{"min_free_kbytes 5000 67584 moved with thp", "dirty_ratio 20 0 moved with dirty_bytes"}
+	if diff := cmp.Diff(both, moved()); diff != "" {
+		t.Error(diff)
+	}
+	b.m.files[minFree] = "9000"
+	if diff := cmp.Diff(both[1:], moved()); diff != "" {
+		t.Error(diff)
+	}
+	b.m.files[minFree] = "67584"
+	b.revert("", false)
+	if diff := cmp.Diff([]string(nil), moved()); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // A CPU that was offline comes back with an EPP of its own; the governor that locks it is put back all
 // the same, and the EPP that it forces is the original.
 func TestEPPOfACPUThatWasOffline(t *testing.T) {

@@ -57,7 +57,33 @@ func NewPlan(sys *System, want []Assignment) (*Plan, error) {
 			p.Steps = append(p.Steps, s)
 		}
 	}
+	p.beside(sys, list)
 	return p, nil
+}
+
+// beside finds what the steps change that is not asked for.
+func (p *Plan) beside(sys *System, list steps) {
+	seen := map[string]bool{}
+	for _, s := range list {
+		seen[s.Object.Path] = true
+	}
+	for _, s := range p.Steps {
+		for _, side := range sys.setting(s.Setting).sides(sys, s.Object, s.To) {
+			from, err := sys.setting(side.Setting).read(sys, side.Object)
+			if seen[side.Object.Path] || err != nil || s.From == s.To {
+				continue
+			}
+			seen[side.Object.Path] = true
+			switch {
+			case len(side.Becomes) != 1:
+				if !slices.Contains(p.Moves, side.Setting) {
+					p.Moves = append(p.Moves, side.Setting)
+				}
+			case side.Becomes[0] != from:
+				p.Sides = append(p.Sides, Step{Setting: side.Setting, Object: side.Object, From: from, To: side.Becomes[0], Note: "with " + s.Setting})
+			}
+		}
+	}
 }
 
 // job is an assignment with its setting.

@@ -136,6 +136,11 @@ type Plan struct {
 	Steps   []Step
 	Same    []Step // objects that have the value already
 	Skipped []Skip // objects that are absent or denied, with the reason and the capability or file mode that is missing
+	// Sides are objects of other settings that the steps are known to change as well, and to what: a limit
+	// in % that one in bytes takes out of force. They are put back with the steps.
+	Sides []Step
+	// Moves are the settings whose objects the steps may change as well, in a way that only the kernel knows.
+	Moves []string
 }
 
 // Skip is an object that cannot be changed.
@@ -160,7 +165,8 @@ type Result string
 
 // The results. Planned is what a preview would write; Rounded is a value that the kernel took and changed; Foreign is one that
 // somebody else has changed meanwhile, which a revert leaves; Gone is an object that is not
-// there any more; Forgotten is one that a reboot has put back already.
+// there any more; Forgotten is one that a reboot has put back already; Moved is one that was not set,
+// and that the kernel has changed with one that was.
 const (
 	Changed   Result = "changed"
 	Unchanged Result = "unchanged"
@@ -171,4 +177,5 @@ const (
 	Forgotten Result = "forgotten"
 	Failed    Result = "failed"
 	Planned   Result = "planned"
+	Moved     Result = "moved"
 )

@@ -78,6 +78,32 @@ func Verify(sys *System, dir string) ([]Outcome, error) {
 	return out, j.trouble()
 }
 
+// Beside are the objects that nobody has set, and that the kernel has changed with one that was, as the
+// journal knows it and as they read still: each Moved, from what it was, with the reason "with" and the setting.
+// Revert puts them back. It needs no lock and no rights; the error is as that of Pending.
+func Beside(sys *System, dir string) (out []Outcome, _ error) {
+	j, err := peek(sys, dir)
+	if err != nil {
+		return nil, err
+	}
+	boot := sys.Boot()
+	open := j.st.open()
+	slices.Reverse(open)
+	for _, o := range open {
+		if rebooted(o, boot) || slices.ContainsFunc(o.Layers, func(l layer) bool { return l.Side == "" }) {
+			continue
+		}
+		first := o.Layers[0]
+		v, err := sys.setting(o.Setting).read(sys, o.object())
+		if err != nil || v == first.Original || !o.mine(v) {
+			continue
+		}
+		out = append(out, Outcome{Step: Step{Setting: o.Setting, Object: o.object(), From: first.Original, To: v}, Read: v,
+			Result: Moved, Reason: "with " + first.Side})
+	}
+	return out, j.trouble()
+}
+
 func (o *object) verify(sys *System, boot string) Outcome {
 	out := Outcome{Step: Step{Setting: o.Setting, Object: o.object(), From: o.Layers[0].Original, To: o.Wrote}}
 	v, err := sys.setting(o.Setting).read(sys, o.object())
