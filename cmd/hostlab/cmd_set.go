@@ -44,8 +44,9 @@ What is set lasts until 'hostlab revert' or a reboot. To keep it, 'hostlab
 export' writes a profile for the tool that does so. cpu_dma_latency is in force
 only while set stays in the foreground: Ctrl-C ends it.
 
-Exit status: 0 set, 1 failed on the way (and undone), 2 no such setting or
-value, 3 nothing to inspect, 130 interrupted (and undone).`,
+Exit status: 0 set, 1 not all of it could be set (and what was is undone, or
+with --keep is kept), 2 no such setting or value, 3 nothing to inspect, 130
+interrupted (and undone).`,
 		Example: `  hostlab set governor=performance --dry-run
   hostlab set governor=performance max_freq@policy0=2.4GHz cstate_latency=70us
   hostlab set --role production-db --yes
@@ -104,16 +105,16 @@ func (o *setOptions) set(ctx context.Context, std streams, sys *setting.System, 
 		return err
 	}
 	text := o.format == "text"
-	refusal := o.whole(sys, p)
+	refusal, left := o.whole(sys, p), o.kept(sys, p)
 	if line := inForce(sys, dir); line != "" {
 		fmt.Fprintln(std.err, "hostlab: "+line)
 	}
 	if text {
-		left := skipLines(sys, p.Skipped)
-		if refusal != nil && len(left) == 1 {
-			left = nil // the error says it
+		lines := skipLines(sys, p.Skipped)
+		if len(lines) == 1 {
+			lines = nil // the error says it
 		}
-		if err := o.show(std, sys, p, left, advice); err != nil {
+		if err := o.show(std, sys, p, lines, advice); err != nil {
 			return err
 		}
 	}
@@ -125,15 +126,15 @@ func (o *setOptions) set(ctx context.Context, std streams, sys *setting.System, 
 	}
 	switch {
 	case o.dryRun && !text:
-		return writeChange(std.out, "plan", p, nil, nil)
+		return errors.Join(writeChange(std.out, "plan", p, nil, left), left)
 	case o.dryRun:
 		_, err := fmt.Fprintln(std.out, "Nothing was changed: --dry-run.")
-		return err
+		return errors.Join(err, left)
 	case len(p.Steps) == 0 && text:
 		_, err := fmt.Fprintln(std.out, "Nothing to change.")
-		return err
+		return errors.Join(err, left)
 	case len(p.Steps) == 0:
-		return writeChange(std.out, "set", p, nil, nil)
+		return errors.Join(writeChange(std.out, "set", p, nil, left), left)
 	}
 	if err := o.permitted(ctx, std, p); err != nil {
 		return err
@@ -201,19 +202,47 @@ func (o *setOptions) whole(sys *setting.System, p *setting.Plan) error {
 	if len(p.Skipped) == 0 || o.keep && len(p.Steps)+len(p.Same) > 0 {
 		return nil
 	}
-	lines := skipLines(sys, p.Skipped)
-	text := "cannot set " + lines[0]
-	if len(lines) > 1 {
-		where := "behind 'left out'"
-		if o.format == "json" {
-			where = "in .skipped"
-		}
-		text = fmt.Sprintf("cannot set %s, for the reasons %s", screen.Count(len(p.Skipped), "object"), where)
-	}
+	text := "cannot set " + o.leftOut(sys, p)
 	if len(p.Steps)+len(p.Same) > 0 {
 		text += "; nothing was changed (--keep sets the rest)"
 	}
 	return errors.New(text)
+}
+
+// leftOut is what cannot be set, and why or where that stands. What this host does not have at all is no
+// object.
+func (o *setOptions) leftOut(sys *setting.System, p *setting.Plan) string {
+	lines := skipLines(sys, p.Skipped)
+	if len(lines) == 1 {
+		return lines[0]
+	}
+	where := "see 'left out'"
+	if o.format == "json" {
+		where = "see .skipped"
+	}
+	absent := 0
+	for _, s := range p.Skipped {
+		if s.Object.Path == "" {
+			absent++
+		}
+	}
+	var what []string
+	if absent > 0 {
+		what = append(what, screen.Count(absent, "setting")+" that this host does not have")
+	}
+	if n := len(p.Skipped) - absent; n > 0 {
+		what = append(what, screen.Count(n, "object"))
+	}
+	return strings.Join(what, " and ") + " (" + where + ")"
+}
+
+// kept is the error of a plan of which all was set but what was left out: whoever asked for more than
+// that must not take it for done.
+func (o *setOptions) kept(sys *setting.System, p *setting.Plan) error {
+	if len(p.Skipped) == 0 {
+		return nil
+	}
+	return errors.New("not set: " + o.leftOut(sys, p))
 }
 
 func (o *setOptions) permitted(ctx context.Context, std streams, p *setting.Plan) error {
@@ -245,22 +274,20 @@ func (o *setOptions) apply(ctx context.Context, std streams, sys *setting.System
 	if err == nil || o.keep {
 		done = append(done, beside(sys, dir, p)...)
 	}
+	left := o.kept(sys, p)
 	if o.format == "json" {
-		err = errors.Join(err, writeChange(std.out, "set", p, done, err))
+		err = errors.Join(err, writeChange(std.out, "set", p, done, errors.Join(err, left)))
 	} else {
 		err = errors.Join(err, o.report(std, sys, done, err))
 	}
-	if err != nil {
-		return err
-	}
 	held := heldNames(p)
-	if len(held) == 0 {
-		return nil
+	if err != nil || len(held) == 0 {
+		return errors.Join(err, left)
 	}
 	hold := j.Leave() // the lock is for changes; nobody has to wait for what is only held
 	fmt.Fprintln(std.err, strings.Join(held, ", ")+" is in force as long as this runs. Ctrl-C ends it.")
 	<-ctx.Done()
-	return hold.Close()
+	return errors.Join(hold.Close(), left)
 }
 
 // beside is what has changed with the settings of a plan. A journal that cannot be read for it has

@@ -216,7 +216,7 @@ func (t trial) one(v value) {
 		return
 	}
 	n := c.results()
-	if n["changed"]+n["unchanged"]+n["rounded"] != len(c.Outcomes) {
+	if n["changed"]+n["unchanged"]+n["rounded"]+n["moved"] != len(c.Outcomes) {
 		fail(what, "set: %v", n)
 	}
 	// Every file, also those that hostlab may not have thought of.
@@ -283,7 +283,7 @@ func inPlace(what string, names ...string) map[string]string {
 	if r.code != 0 {
 		fail(what, "verify: exit %d: %s %s", r.code, r.out, r.err)
 	}
-	return told(what+": verify", r.change(), failed, "as set", names, "unchanged", "rounded")
+	return told(what+": verify", r.change(), failed, "as set", names, "unchanged", "rounded", "moved")
 }
 
 // putBack reverts, requires that it could and says so of each setting, and returns what all files read then.
