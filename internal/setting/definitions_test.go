@@ -87,7 +87,8 @@ func TestPlans(t *testing.T) {
 		{"amd-epp", "epp=power", nil, "expected performance"}, // the governor performance allows no other
 		{"amd-epp", "boost=on", []string{"cpufreq: 0 -> 1"}, ""},
 		{"smt-off", "smt=on", []string{": off -> on"}, ""},
-		{"twosocket", "smt=off", nil, "has no SMT"},
+		{"twosocket", "smt=off", []string{": left out, the processor, or what the hypervisor shows of it, has no SMT"}, ""},
+		{"twosocket", "smt=maybe", nil, "expected on or off"},
 		{"cloud-guest", "io_scheduler=none", []string{"vda: mq-deadline -> none"}, ""},
 		{"cloud-guest", "read_ahead_kb@vda=4MiB", []string{"vda: 8192 -> 4096"}, ""},
 		{"cloud-guest", "read_ahead_kb@vda=4096kB", []string{"vda: 8192 -> 4096"}, ""},
@@ -132,6 +133,9 @@ func TestPlans(t *testing.T) {
 			var got []string
 			for _, s := range p.Steps {
 				got = append(got, s.Object.Name+": "+s.From+" -> "+s.To)
+			}
+			for _, s := range p.Skipped {
+				got = append(got, s.Object.Name+": left out, "+s.Reason)
 			}
 			if diff := cmp.Diff(c.steps, got); diff != "" {
 				t.Errorf("steps (-expected +got):\n%s", diff)

@@ -227,7 +227,7 @@ func span(sys *System, o Object) (lo, hi int64, steps []int64, err error) {
 func parseFrequency(sys *System, o Object, v string) (string, error) {
 	lo, hi, steps, err := span(sys, o)
 	if err != nil {
-		return "", err
+		return "", unsettable{err}
 	}
 	khz := int64(0)
 	switch word := strings.ToLower(strings.ReplaceAll(v, " ", "")); {

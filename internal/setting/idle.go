@@ -35,7 +35,7 @@ var cstateLatency = Setting{
 		}
 		latency, ok := sys.number(beside("latency")(o))
 		if !ok {
-			return "", fmt.Errorf("the exit latency of %s cannot be read", o.Name)
+			return "", unsettable{fmt.Errorf("the exit latency of %s cannot be read", o.Name)}
 		}
 		if latency > int64(most) {
 			return "1", nil

@@ -80,7 +80,7 @@ func oneOf(levels func(*System, Object) ([]string, error)) func(*System, Object,
 	return func(sys *System, o Object, v string) (string, error) {
 		words, err := levels(sys, o)
 		if err != nil {
-			return "", fmt.Errorf("what is offered here cannot be read: %w", err)
+			return "", unsettable{fmt.Errorf("what is offered here cannot be read: %w", err)}
 		}
 		if slices.Contains(words, v) {
 			return v, nil

@@ -191,6 +191,9 @@ func (s Setting) step(sys *System, o Object, want string) (_ Step, skip string, 
 		return Step{}, unreadable(o, err).Error(), nil
 	}
 	to, err := s.target(sys, o, want)
+	if u, ok := errors.AsType[unsettable](err); ok {
+		return Step{}, u.Error(), nil
+	}
 	if err != nil {
 		return Step{}, "", err
 	}
@@ -208,6 +211,9 @@ func (s Setting) step(sys *System, o Object, want string) (_ Step, skip string, 
 	}
 	return step, "", nil
 }
+
+// unsettable is an error of parse that is not about the value: nothing can be set on the object here.
+type unsettable struct{ error }
 
 // target is the value that a person's word stands for.
 func (s Setting) target(sys *System, o Object, want string) (string, error) {

@@ -36,7 +36,7 @@ type Setting struct {
 	// those that it has now are fewer. nil: as now.
 	freed func(sys *System, o Object, all steps) []string
 	// parse turns what a person wrote (2.4GHz, max, never) into what the object will read
-	// afterwards, and says what is expected otherwise. nil: one of the levels, as it is.
+	// afterwards, and says what is expected otherwise; or is unsettable. nil: one of the levels, as it is.
 	parse func(*System, Object, string) (string, error)
 	// decode turns the file's content into the value; nil: Value.
 	decode func([]byte) string

@@ -8,8 +8,6 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
-
-	"hostlab/internal/screen"
 )
 
 const smtControl = cpuDir + "/smt/control"
@@ -44,12 +42,12 @@ var smt = Setting{
 			return "", errors.New(`"forceoff": cannot be undone before a reboot; off can`)
 		}
 		now, err := sys.text(o.Path)
-		if why := smtWhy[now]; err == nil && why != "" {
-			return "", errors.New(why)
+		w, bad := onOff(v)
+		if bad != nil {
+			return "", bad
 		}
-		w, err := onOff(v)
-		if err != nil {
-			return "", fmt.Errorf("%q: expected on or off", screen.Short(v))
+		if why := smtWhy[now]; err == nil && why != "" {
+			return "", unsettable{errors.New(why)}
 		}
 		return map[string]string{"1": "on", "0": "off"}[w], nil
 	},
