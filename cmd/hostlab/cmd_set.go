@@ -139,7 +139,7 @@ func (o *setOptions) set(ctx context.Context, std streams, sys *setting.System, 
 	if err := o.permitted(ctx, std, p); err != nil {
 		return err
 	}
-	return o.apply(ctx, std, sys, dir, p)
+	return o.apply(ctx, std, sys, dir, want, p)
 }
 
 // advised adds what the role's checks advise to what was typed, which wins.
@@ -263,14 +263,23 @@ func (o *setOptions) permitted(ctx context.Context, std streams, p *setting.Plan
 	return err
 }
 
-// apply makes the changes, and stays while one is held.
-func (o *setOptions) apply(ctx context.Context, std streams, sys *setting.System, dir string, p *setting.Plan) (err error) {
+// apply makes the changes, and stays while one is held. Others may have set the same before the journal
+// was free: what is there now counts, and where it is not what was shown, that is told.
+func (o *setOptions) apply(ctx context.Context, std streams, sys *setting.System, dir string, want []setting.Assignment, saw *setting.Plan) (err error) {
 	j, err := journal(sys, dir)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, j.Close()) }()
+	p, err := setting.NewPlan(sys, want)
+	if err != nil {
+		return err
+	}
+	if err := o.whole(sys, p); err != nil {
+		return err
+	}
 	done, err := setting.Apply(ctx, sys, j, ownerSet, p, o.keep)
+	done = meanwhile(done, saw, p)
 	if err == nil || o.keep {
 		done = append(done, beside(sys, dir, p)...)
 	}
@@ -288,6 +297,27 @@ func (o *setOptions) apply(ctx context.Context, std streams, sys *setting.System
 	fmt.Fprintln(std.err, strings.Join(held, ", ")+" is in force as long as this runs. Ctrl-C ends it.")
 	<-ctx.Done()
 	return errors.Join(hold.Close(), left)
+}
+
+// meanwhile tells of outcomes what was not so when the plan was shown, and adds what has got its value
+// since then from somebody else.
+func meanwhile(done []setting.Outcome, saw, p *setting.Plan) []setting.Outcome {
+	was := map[string]setting.Step{}
+	for _, s := range slices.Concat(saw.Steps, saw.Same) {
+		was[s.Object.Path] = s
+	}
+	for i, d := range done {
+		if s, ok := was[d.Object.Path]; ok && s.From != d.From && d.Reason == "" && d.Result != setting.Unchanged {
+			done[i].Reason = "somebody else has changed it since the above was shown, from " + shown(s.Setting, s.Object, s.From)
+		}
+	}
+	for _, s := range p.Same {
+		if old, ok := was[s.Object.Path]; ok && old.From != s.From {
+			done = append(done, setting.Outcome{Step: s, Read: s.To, Result: setting.Unchanged,
+				Reason: shown(s.Setting, s.Object, s.To) + " already: somebody else has set it since the above was shown"})
+		}
+	}
+	return done
 }
 
 // beside is what has changed with the settings of a plan. A journal that cannot be read for it has

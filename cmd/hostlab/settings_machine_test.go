@@ -201,6 +201,50 @@ func TestAnotherUsersHome(t *testing.T) {
 	}
 }
 
+// lateLock is a disk whose lock comes when somebody else has done something.
+type lateLock struct {
+	setting.Disk
+	before func()
+}
+
+func (d lateLock) Lock(dir string) (func(), error) {
+	d.before()
+	return d.Disk.Lock(dir)
+}
+
+// What somebody else has set between the diff and the lock is set all the same, and told.
+func TestSetMeanwhile(t *testing.T) {
+	for _, c := range []struct{ name, meanwhile, want string }{
+		{"from another value", "26", "  swappiness       26 -> 23: somebody else has changed it since the above was\n"},
+		{"to what was asked for", "23", "  swappiness       23 already: somebody else has set it since the above was\n"},
+		{"not at all", "60", "  swappiness       60 -> 23\n"},
+	} {
+		root, write := recordedTree(t, "intel-core-cst")
+		sys := setting.Local(root)
+		sys.Disk = lateLock{sys.Disk, func() { write(swappiness, c.meanwhile) }}
+		var out bytes.Buffer
+		o := setOptions{format: "text", yes: true}
+		err := o.set(context.Background(), streams{nil, &out, &out}, sys, filepath.Join(root, "j"), []setting.Assignment{{Name: "swappiness", Value: "23"}})
+		now, _ := os.ReadFile(filepath.Join(root, swappiness))
+		if err != nil || !strings.Contains(out.String(), "-60\n+23\n") || !strings.Contains(out.String(), c.want) || strings.TrimSpace(string(now)) != "23" {
+			t.Errorf("%s: %v, %s now %s", c.name, err, out.String(), now)
+		}
+	}
+	// Also what had the value already, and no longer has.
+	root, write := recordedTree(t, "intel-core-cst")
+	sys := setting.Local(root)
+	sys.Disk = lateLock{sys.Disk, func() { write(swappiness, "26") }}
+	var out bytes.Buffer
+	o := setOptions{format: "text", yes: true}
+	want := []setting.Assignment{{Name: "swappiness", Value: "60"}, {Name: "thp", Value: "madvise"}}
+	if err := o.set(context.Background(), streams{nil, &out, &out}, sys, filepath.Join(root, "j"), want); err != nil {
+		t.Fatal(err)
+	}
+	if now, _ := os.ReadFile(filepath.Join(root, swappiness)); strings.TrimSpace(string(now)) != "60" || !strings.Contains(out.String(), "26 -> 60: somebody else") {
+		t.Errorf("%s: %s", now, out.String())
+	}
+}
+
 // limits are files of a kernel that takes the limit in % out of force with the one in bytes.
 type limits struct{ setting.FS }
 
