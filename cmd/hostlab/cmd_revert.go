@@ -61,7 +61,7 @@ Exit status: 0 all is put back, 1 something is not, 2 unusable flag or journal.`
 			return o.run(cmd.Context(), std)
 		},
 	}
-	o.at.flags(cmd)
+	o.at.flags(cmd, false)
 	choiceFlag(cmd, &o.format, "format", "text", "output", formats)
 	cmd.Flags().StringVar(&o.owner, "owner", "", "only what `OWNER` has changed: set, or the directory of an experiment")
 	cmd.Flags().BoolVar(&o.dryRun, "dry-run", false, "show what would be put back, and change nothing")
@@ -366,7 +366,7 @@ unusable flag or journal.`,
 			return err
 		},
 	}
-	at.flags(cmd)
+	at.flags(cmd, true)
 	choiceFlag(cmd, &format, "format", "text", "output", formats)
 	return cmd
 }

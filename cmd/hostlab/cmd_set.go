@@ -69,7 +69,7 @@ interrupted (and undone).`,
 			return o.run(cmd.Context(), std, want)
 		},
 	}
-	o.at.flags(cmd)
+	o.at.flags(cmd, false)
 	choiceFlag(cmd, &o.role, "role", "", "also set what is advised for the role", roleNames())
 	choiceFlag(cmd, &o.format, "format", "text", "output", formats)
 	cmd.Flags().BoolVar(&o.dryRun, "dry-run", false, "show what would change, and change nothing")

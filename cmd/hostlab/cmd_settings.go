@@ -77,7 +77,7 @@ Exit status: 0 done, 2 no such setting or unusable flag, 3 nothing to inspect.`,
 			return writeSettings(std.out, sys, list)
 		},
 	}
-	at.flags(cmd)
+	at.flags(cmd, true)
 	choiceFlag(cmd, &format, "format", "text", "output", formats)
 	return cmd
 }

@@ -19,8 +19,13 @@ import (
 // stands for one, so that commands can be tried and tested without changing anything real.
 type settingsAt struct{ root string }
 
-func (a *settingsAt) flags(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&a.root, "root", "", "a directory tree that stands for a machine, in place of this one; its files are changed")
+// flags adds the flag of a command that changes what is there, or with reads that only reads.
+func (a *settingsAt) flags(cmd *cobra.Command, reads bool) {
+	usage := "a directory tree that stands for a machine, in place of this one"
+	if !reads {
+		usage += "; its files are changed"
+	}
+	cmd.Flags().StringVar(&a.root, "root", "", usage)
 	cobra.CheckErr(cmd.MarkFlagDirname("root"))
 }
 
