@@ -230,6 +230,13 @@ func sysfsFile(i Item) string {
 			return "" // a share or a word differs between processors
 		}
 		return cpu + "cpufreq/" + object("policy*") + "/scaling_" + strings.TrimSuffix(i.Setting, "_freq") + "_freq"
+	case "boost":
+		switch {
+		case strings.HasPrefix(i.Object, "policy"):
+			return cpu + "cpufreq/" + i.Object + "/boost"
+		case i.Object == "cpufreq":
+			return cpu + "cpufreq/boost"
+		}
 	case "epb":
 		return cpu + object("cpu[0-9]*") + "/power/energy_perf_bias"
 	case "pm_qos_resume_latency_us":
@@ -276,6 +283,8 @@ func whyNot(i Item) string {
 		return noCState
 	case "cpu_online":
 		return "name the CPU: cpu_online@cpu3=off"
+	case "boost":
+		return "name a policy, as boost@policy0, or leave the object out"
 	}
 	return "this tool has no words for it"
 }

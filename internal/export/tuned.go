@@ -29,8 +29,12 @@ func tuned(title string, items []Item) Profile {
 		case "min_perf_pct", "max_perf_pct":
 			s.add("cpu", i.Setting+"="+i.Value)
 		case "boost":
+			if file := sysfsFile(i); file != "" {
+				s.add("sysfs", file+"="+i.Value)
+				continue
+			}
 			if i.Object != "" {
-				s.cannot(i, "the profile is for all processors")
+				s.cannot(i, whyNot(i))
 				continue
 			}
 			s.add("cpu", "no_turbo="+map[string]string{"1": "0", "0": "1"}[i.Value])
