@@ -43,7 +43,7 @@ type Config struct {
 // Some is the number of operations where that depends on the host.
 const Some = -1
 
-// soon is within what a cancelled run has to end. On an idle host it is a tenth of that;
+// soon is within what a cancelled run has to end. It is far more than an idle host needs:
 // a busy one has been seen to take two seconds.
 const soon = 5 * time.Second
 
