@@ -21,7 +21,7 @@ var groups = []struct{ name, title, text string }{
 	{Theory, "Closed forms", "Queues whose mean response is known exactly. The model has to come within 1 % and the exact value has to lie in its interval."},
 	{Ramp, "Ramp times", "From the start of a long slice on an idle CPU to the highest frequency, in the middle of what the rule and the phase of its check interval allow. The model has to come within one check interval."},
 	{SAP, "SAP: twice the CPU seconds", "An extract that takes 5000 CPU seconds at full speed took 10000 on servers under Balanced; a dialog step nearly doubled at low, evenly spread load, and nothing happened at high load."},
-	{Governors, "Policies by load", "The dialog workload on 40 CPUs: ratios to High performance that another model of the same rules gave, which shows what differs between two readings of the same documentation."},
+	{Governors, "Policies by load", "The dialog workload on 40 CPUs: ratios to High performance that a second simulation of the same rules gave, which shows what differs between two readings of the same documentation."},
 	{Olontsev, "SQL Server: BIOS, plan and degree", "A fully cached XML query on two E5-2650. Six cells have one frequency throughout; two depend on what the source does not say."},
 	{Emulation, "Emulated on a real host", "A user-space governor on a CPU quota with a real SQLite query in slices of 100 ms CPU and waits of 300 ms, and the same case in the model."},
 	{Spun, "Emulated against simulated", "The built-in study power-emulated: the workload dialog with each CPU's clock emulated by inserted spins, interleaved with High performance in random order within blocks, lowest speed 50 %. Sources give the interval of the measured ratio (Hodges-Lehmann) and the number of blocks; go run ./bench/emulated measures again. The rule is the model's own, so a residual is what a real scheduler, its clock ticks and neighbours do, and at open loads the few steps of a run."},
@@ -89,7 +89,7 @@ the row shows it. %[2]d of %[3]d judged cases are met; %[4]d cases in all.
 - Closed forms, ramp times and everything at one frequency are judged: their expectation follows from the case alone.
 - CPU time is judged, since it depends on the rule and on slices. Under schedutil that is up to 20 %% load only, but for
   the bound at 95 %%.
-- Step times are judged up to 20 %% load. Above, they hold queueing, and how the reference placed and queued slices is not recorded;
+- Step times are judged up to 20 %% load. Above, they hold queueing, and how the second simulation placed and queued slices is not published;
   the same goes for schedutil at 50, 70 and 95 %%, which follows a process over the CPUs that it is placed on.
 - Of readings of a rule that its vendor does not document, one is judged; the others are recorded beside it.
 - What was measured on a real host is judged where all steps are alike; with random steps a run holds too few of them.

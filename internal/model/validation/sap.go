@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	sapSeed      = "SAP seed: Effect of Windows Power Mode on SAP Netweaver Applications"
-	powerStudies = "an independent simulation of the same mechanism; its placement and distributions are not recorded"
+	sapSeed      = "SAP on SQL Server blog: Effect of Windows Power Mode on SAP Netweaver Applications"
+	powerStudies = "a second simulation, written from the same documents, not published"
 )
 
 func sap() []Case {
@@ -49,8 +49,8 @@ func sap() []Case {
 
 var tableLoads = []float64{0.05, 0.20, 0.50, 0.70, 0.95}
 
-// tablePolicies are the rows of the study's table: step time and CPU time against
-// High performance by load. judged says whether the model describes what the study
+// tablePolicies are the rows of the second simulation's table: step time and CPU time against
+// High performance by load. judged says whether the model describes what that
 // simulated; schedutil's row there fits utilisation without UTIL_EST, which Linux 6.12
 // has on, so the default is recorded beside it.
 var tablePolicies = []struct {
@@ -68,8 +68,8 @@ var tablePolicies = []struct {
 }
 
 // governors is that table. Judged within 3 % are the CPU times, and the step times up
-// to a load of 20 %: above, step times hold queueing, which depends on how the
-// study placed and queued slices, and at 95 % on its luck (a ratio below 1 cannot come from a
+// to a load of 20 %: above, step times hold queueing, which depends on how that
+// simulation placed and queued slices, and at 95 % on its luck (a ratio below 1 cannot come from a
 // slower processor).
 func governors() []Case {
 	var out []Case
