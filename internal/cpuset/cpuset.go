@@ -104,24 +104,6 @@ func parseMask(text string, group int) ([]int, error) {
 	return cpus, nil
 }
 
-// Masks writes a rising set as masks of its groups, such as 0xff or 0x1+2:0x3. Parse
-// reads it.
-func Masks(cpus []int) string {
-	var parts []string
-	for i := 0; i < len(cpus); {
-		group, mask := cpus[i]/GroupSize, uint64(0)
-		for ; i < len(cpus) && cpus[i]/GroupSize == group; i++ {
-			mask |= 1 << (cpus[i] % GroupSize)
-		}
-		part := fmt.Sprintf("%#x", mask)
-		if group > 0 {
-			part = fmt.Sprintf("%d:%s", group, part)
-		}
-		parts = append(parts, part)
-	}
-	return strings.Join(parts, "+")
-}
-
 // Affinity writes the mask of one CPU as the program of 2005 prints it: eight
 // hexadecimal digits or more, with the group in front where that is not 0.
 func Affinity(cpu int) string {

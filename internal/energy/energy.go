@@ -79,14 +79,6 @@ func Open(t host.Tree) (*Meter, error) {
 	return m, err
 }
 
-// Packages names those that are counted.
-func (m *Meter) Packages() (list []string) {
-	for _, z := range m.zones {
-		list = append(list, z.name)
-	}
-	return list
-}
-
 func (m *Meter) number(file string) (uint64, error) {
 	f := m.tree.Int(file, "", 1)
 	v, ok := f.Get()

@@ -42,9 +42,6 @@ func (h *Holder) File(path string) *Held {
 	return f
 }
 
-// Path is the machine's own path of the file.
-func (f *Held) Path() string { return f.path }
-
 // Read returns the content as it is now, without white space at its ends. It lies
 // in *buf, which grows as needed and must not be used for another file before
 // the content has been. A file that went and came back, as those of a CPU that

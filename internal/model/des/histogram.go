@@ -34,9 +34,6 @@ func (h *Histogram) Record(t Time) {
 	h.counts[bucket(t)]++
 }
 
-// N is the number of values.
-func (h *Histogram) N() int64 { return int64(h.n) }
-
 // Mean is the exact mean in seconds, NaN without values.
 func (h *Histogram) Mean() float64 { return h.sum / float64(h.n) / 1e9 }
 

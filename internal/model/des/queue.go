@@ -60,14 +60,6 @@ func (q *Queue) Grow(n int) {
 	}
 }
 
-// Len is the number of events pending.
-func (q *Queue) Len() int {
-	if q.hole {
-		return len(q.heap) - 1
-	}
-	return len(q.heap)
-}
-
 // Pending reports whether the slot has an event.
 func (q *Queue) Pending(slot int32) bool { return q.pos[slot] >= 0 }
 

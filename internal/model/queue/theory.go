@@ -19,12 +19,6 @@ func MMC(c int, rate, service float64) float64 {
 	return service + ErlangC(c, a)*service/(float64(c)-a)
 }
 
-// MM1Quantile is the quantile q of the response time of M/M/1, which is
-// exponential, in seconds.
-func MM1Quantile(rate, service, q float64) float64 {
-	return -math.Log(1-q) / (1/service - rate)
-}
-
 // MG1 is the mean response of M/G/1 first come first served (Pollaczek and
 // Khinchine) for a service with the given mean and coefficient of variation.
 func MG1(rate, mean, cv float64) float64 {

@@ -15,9 +15,6 @@ import (
 // ErrNone means that this processor has no instruction for it.
 var ErrNone = errors.New("this processor has no instruction that writes cache lines back to persistent memory")
 
-// Method names the instruction that Range uses; "" for none.
-func Method() string { return method }
-
 // Check returns ErrNone where Range cannot be used.
 func Check() error {
 	if method == "" {

@@ -21,7 +21,7 @@ func TestInstructions(t *testing.T) {
 			p := uintptr(unsafe.Pointer(&b[r[0]]))
 			use(m, p&^(line-1), p+uintptr(r[1]))
 		}
-		if m == Method() {
+		if m == method {
 			break
 		}
 	}

@@ -3,8 +3,8 @@ package flush
 import "testing"
 
 func TestRange(t *testing.T) {
-	if (Check() == nil) != (Method() != "") {
-		t.Errorf("Check gives %v for %q", Check(), Method())
+	if (Check() == nil) != (method != "") {
+		t.Errorf("Check gives %v for %q", Check(), method)
 	}
 	if Check() != nil {
 		return

@@ -31,9 +31,6 @@ type Lock struct {
 	_       [LineSize - 8]byte
 }
 
-// Free reports whether nobody has the lock.
-func (l *Lock) Free() bool { return uint32(l.State) == uint32(l.State>>32) }
-
 // Counts is what one lock thread counts. It alone writes; others may read with
 // atomic loads while it runs, and must subtract snapshots, never reset.
 type Counts struct {

@@ -70,7 +70,7 @@ func TestLocksExclude(t *testing.T) {
 					if l := all[0].Lock; like.Touch && sum != l.Guarded || !like.Touch && l.Guarded != 0 {
 						t.Errorf("threads counted %d acquisitions, the protected counter %d", sum, l.Guarded)
 					}
-					if l := all[0].Lock; k != MCS && k != Ticket && l.State != 0 || k == MCS && l.State != 0 || !l.Free() {
+					if l := all[0].Lock; k != MCS && k != Ticket && l.State != 0 || k == MCS && l.State != 0 || !l.free() {
 						t.Errorf("the lock stayed taken: %#x", l.State)
 					}
 					if like.Waits != nil && waits != sum {
@@ -110,7 +110,7 @@ func TestLockWaits(t *testing.T) {
 			eventually(t, kindNames[k]+" takes a free lock", func() bool { return atomic.LoadUint64(&x.Counts.Locked) > 0 })
 			atomic.StoreUint32(&stop.V, 1)
 			<-done
-			if !lock.Free() {
+			if !lock.free() {
 				t.Errorf("%s left the lock taken", kindNames[k])
 			}
 		}
@@ -266,3 +266,6 @@ func TestScanned(t *testing.T) {
 		}
 	}
 }
+
+// free reports whether nobody has the lock.
+func (l *Lock) free() bool { return uint32(l.State) == uint32(l.State>>32) }

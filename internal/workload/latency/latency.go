@@ -134,7 +134,3 @@ func (a *Arrivals) Next() time.Time {
 	a.next = a.next.Add(a.gap())
 	return a.next
 }
-
-// Shift delays all that are still to come, by the time of something that is none
-// of the workload's.
-func (a *Arrivals) Shift(d time.Duration) { a.next = a.next.Add(d) }

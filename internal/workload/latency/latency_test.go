@@ -96,10 +96,4 @@ func TestArrivals(t *testing.T) {
 	if mean, share := sum/5000, long/5000; math.Abs(mean-0.01) > 0.0006 || math.Abs(share-math.Exp(-1)) > 0.03 {
 		t.Errorf("gaps of %.4f s on average, %.3f longer than 10 ms", mean, share)
 	}
-	c := Even(start, 100)
-	c.Next()
-	c.Shift(time.Second)
-	if got := c.Next().Sub(start); got != time.Second+20*time.Millisecond {
-		t.Errorf("after a shift: %v", got)
-	}
 }

@@ -154,13 +154,6 @@ func (w *crew) run() {
 	atomic.StoreUint32(&w.start.V, running)
 }
 
-// end stops the threads and waits for them.
-func (w *crew) end() {
-	atomic.StoreUint32(&w.stop.V, 1)
-	atomic.StoreUint32(&w.start.V, running)
-	w.ended.Wait()
-}
-
 // snapshot reads the counters while the threads run: all of them first, then what
 // takes longer.
 func (w *crew) snapshot() (Snapshot, *failure) {

@@ -10,6 +10,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 	"unsafe"
@@ -234,4 +235,11 @@ func TestMissingCPUIsNamed(t *testing.T) {
 			t.Errorf("CPU %d: %v", cpu, err)
 		}
 	}
+}
+
+// end stops the threads and waits for them.
+func (w *crew) end() {
+	atomic.StoreUint32(&w.stop.V, 1)
+	atomic.StoreUint32(&w.start.V, running)
+	w.ended.Wait()
 }

@@ -155,16 +155,6 @@ func (s *Session) Close() error {
 	return err
 }
 
-// Run starts a worker with a few threads, calls it once and ends it.
-func Run(ctx context.Context, name string, params, out any) error {
-	s, err := Start(ctx, name, 2)
-	if err != nil {
-		return err
-	}
-	defer s.Close()
-	return s.Call(params, out)
-}
-
 // head keeps the beginning of what a worker wrote to stderr: a panic's reason is
 // in its first line.
 type head struct {

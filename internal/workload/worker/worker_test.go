@@ -109,7 +109,7 @@ func TestRunAndEnvironment(t *testing.T) {
 	t.Setenv("GOGC", "50")
 	t.Setenv("GODEBUG", "madvdontneed=1")
 	var got map[string]string
-	if err := Run(t.Context(), "env", 0, &got); err != nil {
+	if err := once(t.Context(), "env", 0, &got); err != nil {
 		t.Fatal(err)
 	}
 	if got["GOGC"] != "off" || got["GODEBUG"] != "asyncpreemptoff=1" || got["procs"] != "4" {
@@ -133,17 +133,17 @@ func TestProcessorsForAll(t *testing.T) {
 }
 
 func TestFailures(t *testing.T) {
-	err := Run(t.Context(), "no-such", 0, nil)
+	err := once(t.Context(), "no-such", 0, nil)
 	if err == nil || !strings.Contains(err.Error(), "no such job") {
 		t.Errorf("an unknown job gave %v", err)
 	}
-	err = Run(t.Context(), "panic", 0, nil)
+	err = once(t.Context(), "panic", 0, nil)
 	if err == nil || !strings.Contains(err.Error(), "as asked") || strings.Contains(err.Error(), "\n") {
 		t.Errorf("a panic gave %q, want one line with its text", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := Run(ctx, "count", 1, nil); !errors.Is(err, context.Canceled) {
+	if err := once(ctx, "count", 1, nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("a cancelled context gave %v", err)
 	}
 }
@@ -225,4 +225,14 @@ func waitGone(t *testing.T, pid int, within time.Duration) {
 			t.Fatalf("worker %d still runs %v later", pid, within)
 		}
 	}
+}
+
+// once starts a worker with a few threads, calls it once and ends it.
+func once(ctx context.Context, name string, params, out any) error {
+	s, err := Start(ctx, name, 2)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	return s.Call(params, out)
 }
