@@ -56,9 +56,9 @@ It measures, each with n, interval and noise floor:
   commit    the latency of a durable 4 KiB append in the log directory
   degree    how a cached query speeds up with its degree of parallelism
 
-Nothing on the host is changed. The commit probe writes one file of at most
-64 MiB into the log directory and removes it. Root is not needed. Run it on a
-host that is otherwise quiet, or read the warnings.
+Nothing on the host is changed. The commit probe writes two files of 8 MiB into
+the log directory, and one of 1 MiB in memory, and removes them. Root is not
+needed. Run it on a host that is otherwise quiet, or read the warnings.
 
 Exit status: 0 done, 1 failed on the way, 2 unusable flag, log directory or
 file, 3 nothing to inspect, 130 interrupted.`,

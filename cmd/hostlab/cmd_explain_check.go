@@ -11,7 +11,8 @@ func newExplainCheck(std streams) *cobra.Command {
 		Use:   "explain-check ID",
 		Short: "Why a check matters, who says so and who disagrees",
 		Long: `explain-check prints the long text of one check: what it looks at, why it
-matters, its severity in each role, the sources and where they disagree.
+matters, its severity in each role, the sources and where they disagree. 'list'
+in place of an ID names all checks.
 
 Exit status: 0 done, 2 no such check.`,
 		Example: `  hostlab explain-check PWR-001

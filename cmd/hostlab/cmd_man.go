@@ -12,8 +12,12 @@ import (
 // packagers, so it is not listed.
 func newMan() *cobra.Command {
 	return &cobra.Command{
-		Use:     "man DIR",
-		Short:   "Write the manual pages into a directory",
+		Use:   "man DIR",
+		Short: "Write the manual pages into a directory",
+		Long: `man writes a manual page for each command into a directory, which it makes where
+it is missing. They have the texts of --help.
+
+Exit status: 0 done, 1 a page cannot be written, 2 the directory cannot be made.`,
 		Example: "  hostlab man /usr/local/share/man/man1",
 		Hidden:  true,
 		Args:    cobra.ExactArgs(1),

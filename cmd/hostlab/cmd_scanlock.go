@@ -40,7 +40,7 @@ func newScanlock(std streams) *cobra.Command {
 		Long: `scanlock pins threads to CPUs: some take and release one lock as often as they
 can, others overwrite memory, as a database's lazy writer does. It shows how
 often each gets the lock, and what sharing a core or a cache with a scanner
-costs. It is the program of "Be aware: To Hyper or not to hyper" (2005), with
+costs. It is the program of "Be aware: To Hyper or not to Hyper" (2005), with
 its masks: -s8 -l7 scans on CPU 3 and takes the lock on CPUs 0 to 2. Without
 masks the first CPU scans and all others take the lock.
 
@@ -102,7 +102,7 @@ second.`,
 	f.BoolVar(&o.ask.Cell.NoPause, "no-pause", false, "spin without the PAUSE (YIELD on arm64) that spares a sibling")
 	f.StringVar(&o.size, "scan-size", "1MiB", "memory that each scanner overwrites")
 	choiceFlag(cmd, &o.antagonist, "antagonist", string(threads.Scan), "what scanners do; other than scan they touch no memory", antagonists)
-	choiceFlag(cmd, &o.layout, "layout", string(threads.Padded), "where counters lie: apart, or in shared cache lines as in 2005", layouts)
+	choiceFlag(cmd, &o.layout, "layout", string(threads.Padded), "where counters lie: apart, or in shared cache lines (seed: the program of 2005)", layouts)
 	f.BoolVar(&o.ask.Cell.Timed, "latency", false, "also print how long acquisitions took; costs more than the lock itself")
 	choiceFlag(cmd, &o.format, "format", "text", "output", formats)
 	for _, name := range []string{"scan-cpus", "lock-cpus", "interval", "duration", "critical", "parallel", "scan-size"} {

@@ -16,8 +16,12 @@ var (
 
 func newVersion(std streams) *cobra.Command {
 	return &cobra.Command{
-		Use:     "version",
-		Short:   "Print version, commit, Go release and platform",
+		Use:   "version",
+		Short: "Print version, commit, Go release and platform",
+		Long: `version prints one line: what make or git named this build, its commit, the Go
+release that it was built with, and the platform that it is for.
+
+Exit status: 0.`,
 		Example: "  hostlab version",
 		Args:    noArgs,
 		RunE: func(*cobra.Command, []string) error {

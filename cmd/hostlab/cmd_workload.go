@@ -100,13 +100,26 @@ Exit status: 0 done, 1 a run failed, 2 a parameter or flag that cannot be used,
 	list := &cobra.Command{
 		Use:   "list",
 		Short: "Name the workloads",
-		Args:  noArgs,
-		RunE:  func(*cobra.Command, []string) error { return listWorkloads(std.out) },
+		Long: `list names the workloads inside the binary. 'hostlab workload show NAME' says
+what one does and what its parameters are.
+
+Exit status: 0.`,
+		Example: `  hostlab workload list`,
+		Args:    noArgs,
+		RunE: func(*cobra.Command, []string) error {
+			_, width := terminal(std.out)
+			return listWorkloads(std.out, width)
+		},
 	}
 	show := &cobra.Command{
 		Use:   "show NAME",
 		Short: "Describe a workload: what it does, its parameters, its responses",
-		Args:  cobra.ExactArgs(1),
+		Long: `show prints what a workload does and does not show, its parameters with their
+defaults and limits, and the responses that it has in every run.
+
+Exit status: 0 done, 2 no such workload.`,
+		Example: `  hostlab workload show burst`,
+		Args:    cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			w, err := findWorkload(args[0])
 			if err != nil {

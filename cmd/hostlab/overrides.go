@@ -17,9 +17,9 @@ type overrideFlags struct {
 }
 
 func (o *overrideFlags) add(cmd *cobra.Command) {
-	cmd.Flags().IntVar(&o.blocks, "blocks", 0, "exactly so many `blocks`, in place of the study's looks")
+	cmd.Flags().IntVar(&o.blocks, "blocks", 0, "exactly `N` blocks, in place of the study's looks")
 	cmd.Flags().StringVar(&o.seed, "seed", "", "`number` that the random order follows from, in place of the study's")
-	cmd.Flags().StringArrayVar(&o.set, "set", nil, "`workload.KEY=VALUE`: a key of [workload] or a parameter, or level.NAME=DIRECTORY; may be given again")
+	cmd.Flags().StringArrayVar(&o.set, "set", nil, "`KEY=VALUE`: workload.KEY (a key of [workload] or a parameter), or level.NAME=DIRECTORY; may be given again")
 }
 
 // overrides returns what was given on the command line of cmd.

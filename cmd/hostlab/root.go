@@ -23,10 +23,11 @@ commits, to siblings on one core and to parallel queries. It runs experiments on
 any workload, whose verdicts hold the second time, and predicts what power
 policies would cost, before anyone touches production.
 
-Only set, revert and run change anything, run when a study's factors say so. set
-and run ask first, and everything can be put back. The others only look. None
-needs root to look: what an unprivileged user may not see is said, and the rest
-is done.
+Only set, revert, run and, on a server that you name, workload change anything.
+set, run and workload ask first, or need --yes, and settings can be put back.
+The others only look, but for files that you name, and small files that assess
+and watch --probe-commits write to time commits. None needs root to look: what
+an unprivileged user may not see is said, and the rest is done.
 
 Exit status:
   0    done

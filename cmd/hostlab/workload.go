@@ -13,6 +13,7 @@ import (
 	"hostlab/internal/screen"
 	"hostlab/internal/stats"
 	"hostlab/internal/workload"
+	"hostlab/internal/workload/all"
 )
 
 // workloadRun is what the command line asks of one workload.
@@ -133,11 +134,11 @@ func (o *workloadRun) run(ctx context.Context, w workload.Workload) (rep workloa
 			}
 		}
 	}
-	all := slices.Clone(d.Responses)
+	responses := slices.Clone(d.Responses)
 	for _, p := range o.picks {
-		all = append(all, workload.Response{Name: p.Name, Title: p.From})
+		responses = append(responses, workload.Response{Name: p.Name, Title: p.From})
 	}
-	for _, r := range all {
+	for _, r := range responses {
 		x := values[r.Name]
 		out := workloadResponse{Name: r.Name, Title: r.Title, Unit: r.Unit, N: len(x), Missing: missing[r.Name]}
 		if len(x) > 0 {
@@ -197,14 +198,19 @@ func bullet(b *strings.Builder, text string, width int) {
 	}
 }
 
-func listWorkloads(w io.Writer) error {
+func listWorkloads(w io.Writer, width int) error {
 	var b strings.Builder
+	longest := 0
 	for _, name := range workloadNames() {
-		x, err := findWorkload(name)
-		if err != nil {
-			return err
+		longest = max(longest, len(name))
+	}
+	for _, x := range all.Workloads() {
+		d := x.Describe()
+		head := screen.Pad(d.Name, longest) + "  "
+		for _, line := range screen.Wrap(d.Title, width-len(head)) {
+			b.WriteString(head + line + "\n")
+			head = strings.Repeat(" ", len(head))
 		}
-		fmt.Fprintf(&b, "%s  %s\n", screen.Pad(name, 10), x.Describe().Title)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -219,7 +225,7 @@ func showWorkload(w io.Writer, d workload.Description, width int) error {
 		if p.Required {
 			text += ", required"
 		} else if def := workload.Text(p, p.Default); def != "" {
-			text += ", default " + strings.TrimSpace(def+" "+p.Unit)
+			text += ", default " + strings.TrimSpace(def+" "+strings.TrimPrefix(p.Unit, "1"))
 		}
 		text += "): " + p.Help
 		if len(p.Choices) > 0 {

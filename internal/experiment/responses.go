@@ -36,8 +36,8 @@ const defaultMargin = 0.02
 // emulated policy: the CPU time that they had, divided by the speed they had it at. A
 // process that is kept from its CPU is not billed for that; on a slow clock it is.
 // EmulatedEach is that by operation, for workloads that do as many as they come to;
-// EmulatedExtra is for how long threads with work were really kept from their CPUs for
-// it, as measured, 0 at full speed.
+// EmulatedExtra is the thread-seconds for which they were really kept from their CPUs
+// while they had work, as measured: two threads kept for 1 s are 2 s; 0 at full speed.
 const (
 	EmulatedCPU   = "emulated_cpu_s"
 	EmulatedEach  = "emulated_cpu_op_s"

@@ -102,7 +102,7 @@ func didWork(m *result.Measurement, top int) string {
 // noGain says that parallelism was not seen to help.
 func noGain(m *result.Measurement, top int) string {
 	k := float64(top)
-	return fmt.Sprintf("a query took %s [%s, %s] the speed of one CPU: no gain shown", result.Format(m.Estimate.Value*k, "ratio"),
+	return fmt.Sprintf("a query ran at %s [%s, %s] the speed of one CPU: no gain shown", result.Format(m.Estimate.Value*k, "ratio"),
 		result.Format(m.Estimate.Low*k, "ratio"), result.Format(m.Estimate.High*k, "ratio"))
 }
 

@@ -128,7 +128,7 @@ func newLeverRow(l *lever.Lever) leverRow {
 		}
 	}
 	if m := l.Measurement; m != nil && m.Known() {
-		r.Value, r.Interval, r.N = result.Format(m.Estimate.Value, m.Unit), interval(m), countText(m)
+		r.Value, r.Interval, r.N = valueText(m), interval(m), countText(m)
 		r.Floor, r.SortValue, r.Known = floorText(m), m.Estimate.Value, true
 	}
 	r.Command, r.Note = splitNext(l.Next)

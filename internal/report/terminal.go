@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"hostlab/internal/lever"
-	"hostlab/internal/result"
 	"hostlab/internal/screen"
 )
 
@@ -92,7 +91,7 @@ func (t *term) levers(levers []lever.Lever) {
 			l := &levers[i]
 			figure, n := "not measured", ""
 			if m := l.Measurement; m != nil && m.Known() {
-				figure, n = result.Format(m.Estimate.Value, m.Unit)+" "+interval(m), countText(m)
+				figure, n = valueText(m)+" "+interval(m), countText(m)
 			}
 			most := boundText(l)
 			if foreignBound(l) {

@@ -136,6 +136,16 @@ func orUnknown(f host.Fact[string], what string) string {
 	return what + " unknown"
 }
 
+// valueText prints a known estimate in a lever's row, where no title says what a speed-up
+// is divided by.
+func valueText(m *result.Measurement) string {
+	text := result.Format(m.Estimate.Value, m.Unit)
+	if m.Probe == "degree" {
+		text += " per CPU"
+	}
+	return text
+}
+
 // interval prints "[low, high]".
 func interval(m *result.Measurement) string {
 	if m == nil || !m.Known() {

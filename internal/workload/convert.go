@@ -160,18 +160,18 @@ func within(p Param, v any) error {
 	return nil
 }
 
-// Range writes the range of a parameter for people, as in "1 to 64" or "1 ms to
-// 10 s", or "" where it has none.
+// Range writes the range of a parameter for people, as in "1 to 64" or "1ms to
+// 1h", or "" where it has none.
 func Range(p Param) string {
 	if p.Min == 0 && p.Max == 0 {
 		return ""
 	}
-	unit := p.Unit
+	limit := func(x float64) string { return result.Format(x, p.Unit) }
 	switch p.Kind {
-	case Duration:
-		unit = "s"
+	case Duration: // as one is written
+		limit = func(x float64) string { return screen.Brief(time.Duration(math.Round(x * 1e9))) }
 	case Bytes:
-		unit = "B"
+		limit = func(x float64) string { return result.Format(x, "B") }
 	}
-	return result.Format(p.Min, unit) + " to " + result.Format(p.Max, unit)
+	return limit(p.Min) + " to " + limit(p.Max)
 }

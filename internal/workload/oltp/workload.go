@@ -44,7 +44,7 @@ func (Workload) Describe() workload.Description {
 		Params: []workload.Param{
 			{Name: "rows", Kind: workload.Int, Default: int64(20000), Min: 1, Max: maxRows, Help: "customers; with their orders and items 0.25 kB each, on disk and in its cache"},
 			{Name: "count", Kind: workload.Int, Default: int64(10000), Min: 1, Max: maxCount, Help: "transactions of a run"},
-			{Name: "reads", Kind: workload.Float, Default: 0.9, Max: 1, Help: "share of the transactions that only read, 0 to 1"},
+			{Name: "reads", Kind: workload.Float, Default: 0.9, Max: 1, Help: "share of the transactions that only read"},
 			{Name: "database", Kind: workload.String, Default: inSQLite, Choices: []string{inSQLite, inPostgres}, Help: "in the worker's process, or a private PostgreSQL"},
 			cpus.CountParam("workers", cpus.Threads, "sessions"),
 			cpus.Param(),
