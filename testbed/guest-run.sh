@@ -8,8 +8,9 @@
 #   MODULES="..."       modules for the guest to load          APPEND="..."  more kernel parameters
 #   QEMU_EXTRA="..."    more QEMU arguments                    TIMEOUT=120   LOG=FILE  console log
 #   OUT=FILE  stdout goes live into FILE instead            PIDFILE=FILE  QEMU's pid (kill -9 it = power cut)
-#   TOOLS=1  add out/tools.cpio (mke2fs, dmsetup, crun)        PRE="..."  shell lines (sh -e) that init runs first; 126 if they fail; a
-#     program that they leave running must not keep stdout and stderr
+#   TOOLS=1  add out/tools.cpio (mke2fs, mkfs.xfs, dmsetup, mdadm, lvm, crun)
+#   PRE="..."  shell lines (sh -e) that init runs first; 126 if they fail; a program that they leave running must not
+#     keep stdout and stderr
 set -euo pipefail
 T=$(cd "$(dirname "$0")" && pwd)
 KVER=${KVER:-$(ls "$T/k" 2>/dev/null | sort -V | tail -n1 || true)} PROFILE=${PROFILE:-intel} SSDT=${SSDT:-core} TIMEOUT=${TIMEOUT:-120} MEM=${MEM:-512M} SMP=${SMP:-4,sockets=1,cores=2,threads=2}
