@@ -31,6 +31,7 @@ type Server struct {
 	private.Server
 	Programs Programs
 	cfg      Config
+	meter    *private.Meter // of its processes; nil: it was not started yet
 }
 
 // Start makes a cluster and starts its server. It first removes what servers of
@@ -109,6 +110,7 @@ func (s *Server) start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	s.meter = &private.Meter{Server: s.PID()}
 	return s.Ready(ctx, "ready to accept connections", s.tryConnect, s.diskFull)
 }
 
@@ -121,8 +123,17 @@ func (s *Server) tryConnect(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return c.Close(ctx)
+	pid := int(c.PgConn().PID())
+	if err := c.Close(ctx); err != nil {
+		return err
+	}
+	s.AwaitEnd(pid)
+	return nil
 }
+
+// AwaitEnd waits, but for no more than a second, until the process of a connection that
+// was closed has ended: it does so somewhat later, and what is measured next would feel it.
+func (s *Server) AwaitEnd(pid int) { private.WaitGone(s.PID(), pid) }
 
 // Err is nil while the server runs, and afterwards says in one line how it ended.
 func (s *Server) Err() error {
@@ -133,9 +144,9 @@ func (s *Server) Err() error {
 }
 
 // CPU reads what the server's processes have used so far; sessions by the process that
-// PostgreSQL tells as theirs.
+// PostgreSQL tells as theirs. For two readings see Usage.Since.
 func (s *Server) CPU() (Usage, error) {
-	u, err := private.CPU(s.PID())
+	u, err := s.meter.Read()
 	if err != nil {
 		if serr := s.Err(); serr != nil {
 			return u, serr

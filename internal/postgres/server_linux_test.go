@@ -210,3 +210,26 @@ func TestBadStarts(t *testing.T) {
 	}
 	privatetest.Gone(t, empty, -1)
 }
+
+// The process of a connection that was closed is in no later reading.
+func TestAwaitEnd(t *testing.T) {
+	s := start(t, Config{Parent: t.TempDir()})
+	for range 20 {
+		c, err := s.Connect(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		pid := int(c.PgConn().PID())
+		if err := c.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		s.AwaitEnd(pid)
+		u, err := s.CPU()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, there := u.Session[pid]; there {
+			t.Error("it is there still")
+		}
+	}
+}

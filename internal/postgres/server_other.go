@@ -32,5 +32,8 @@ func (s *Server) Close() error { return nil }
 func (s *Server) serviceFile() string { return "" }
 func (s *Server) socket(int) string   { return "" }
 
+// AwaitEnd does nothing.
+func (s *Server) AwaitEnd(int) {}
+
 // CPU fails.
 func (s *Server) CPU() (Usage, error) { return Usage{}, errLinux }

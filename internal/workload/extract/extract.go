@@ -161,9 +161,12 @@ func (s *session) job(ctx context.Context, r workload.Request, app *application)
 	out = workload.Sample{Operations: app.rows, Missing: map[string]string{}, Values: map[string]float64{"wall": wall,
 		"bytes_per_s": float64(s.want.Bytes) / wall, "rows_per_s": float64(app.rows) / wall, "db_wait_s": u.wait.Seconds()}}
 	const why = "this system does not tell"
-	if u.hasCPU {
+	switch {
+	case u.hasCPU:
 		out.Values["db_cpu_s"] = u.cpu.Seconds()
-	} else {
+	case u.doubt != "":
+		out.Missing["db_cpu_s"] = u.doubt
+	default:
 		out.Missing["db_cpu_s"] = why
 	}
 	own := after - before

@@ -21,6 +21,7 @@ type usage struct {
 	wait   time.Duration // within its calls
 	cpu    time.Duration
 	hasCPU bool
+	doubt  string // why not, where that is known
 }
 
 // engine is a database with the table.

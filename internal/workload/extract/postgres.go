@@ -18,6 +18,7 @@ import (
 type inServer struct {
 	server *postgres.Server
 	conn   *pgx.Conn
+	last   int // process of the connection before, which may not have ended yet; 0: none
 }
 
 func openPostgres(ctx context.Context, work string) (*inServer, error) {
@@ -38,6 +39,10 @@ func (s *inServer) connected(ctx context.Context) (err error) {
 		return nil
 	}
 	s.disconnect()
+	if s.last != 0 {
+		s.server.AwaitEnd(s.last)
+		s.last = 0
+	}
 	c, err := s.server.Connect(ctx)
 	if err != nil {
 		return err
@@ -52,6 +57,7 @@ func (s *inServer) disconnect() {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
+	s.last = int(s.conn.PgConn().PID())
 	_ = s.conn.Close(ctx) // broken, or its server ends anyway
 	s.conn = nil
 }
@@ -128,8 +134,12 @@ func (s *inServer) read(ctx context.Context, o options, each func(pkg) error) (u
 		return u, s.server.Explain(ctx, err)
 	}
 	after, err := s.server.CPU()
-	u.cpu, u.hasCPU = after.All-before.All, true
-	return u, err
+	if err != nil {
+		return u, err
+	}
+	u.cpu, u.doubt = after.Since(before)
+	u.hasCPU = u.doubt == ""
+	return u, nil
 }
 
 // cursor reads as batch jobs do: a cursor, and so many rows a call. Values come as text.

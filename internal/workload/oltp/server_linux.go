@@ -2,17 +2,15 @@ package oltp
 
 import (
 	"fmt"
-	"time"
 
 	"golang.org/x/sys/unix"
 
 	"hostlab/internal/private"
 )
 
-// serverCPU is the CPU time of a server's processes so far.
-func serverCPU(postmaster int) (time.Duration, error) {
-	u, err := private.CPU(postmaster)
-	return u.All, err
+// serverMeter reads the CPU time of a server's processes.
+func serverMeter(postmaster int) func() (private.Usage, error) {
+	return (&private.Meter{Server: postmaster}).Read
 }
 
 // keepTo lets a process of the server's run on some CPUs only.

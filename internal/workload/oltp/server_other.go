@@ -4,10 +4,14 @@ package oltp
 
 import (
 	"errors"
-	"time"
+
+	"hostlab/internal/private"
 )
 
 var errServer = errors.New("a private PostgreSQL takes Linux")
 
-func serverCPU(int) (time.Duration, error) { return 0, errServer }
-func keepTo(int, []int) error              { return errServer }
+func serverMeter(int) func() (private.Usage, error) {
+	return func() (private.Usage, error) { return private.Usage{}, errServer }
+}
+
+func keepTo(int, []int) error { return errServer }

@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"hostlab/internal/private"
 	"hostlab/internal/workload/latency"
 	"hostlab/internal/workload/thread"
 	"hostlab/internal/workload/worker"
@@ -50,6 +51,7 @@ type answer struct {
 	Wall   float64
 	CPU    float64 // of all but the scanner
 	HasCPU bool
+	NoCPU  string // why not, where that is known
 	Scan   scan
 	Check  uint64 // sum of what the reads returned
 }
@@ -219,7 +221,7 @@ func (r *run) timed(ctx context.Context) (a answer, err error) {
 		}
 	}
 	runtime.GC() // the heap of the run before
-	before, hasCPU := r.cpu()
+	used := r.cpu()
 	if s != nil {
 		close(s.start)
 	}
@@ -228,12 +230,12 @@ func (r *run) timed(ctx context.Context) (a answer, err error) {
 		did, serr := s.finish()
 		a.Scan, err = did, errors.Join(err, serr)
 	}
-	after, _ := r.cpu()
+	a.CPU, a.HasCPU, a.NoCPU = used()
 	if err != nil {
 		return a, err
 	}
-	a.CPU = (after - before).Seconds() - a.Scan.CPU
-	a.HasCPU = hasCPU && (s == nil || a.Scan.HasCPU)
+	a.CPU -= a.Scan.CPU
+	a.HasCPU = a.HasCPU && (s == nil || a.Scan.HasCPU)
 	a.Wall = wall(times)
 	for i, t := range r.all {
 		if t.kind == newOrder {
@@ -245,14 +247,24 @@ func (r *run) timed(ctx context.Context) (a answer, err error) {
 	return a, nil
 }
 
-// cpu is the CPU time of this process, and of the server's.
-func (r *run) cpu() (all time.Duration, ok bool) {
-	all, ok = thread.ProcessCPU()
-	if r.q.Server == nil {
-		return all, ok
+// cpu begins to count the CPU time of this process, and of the server's. used is what
+// they have used since, in seconds; why is why it is not ok, where that is known.
+func (r *run) cpu() (used func() (cpu float64, ok bool, why string)) {
+	server := func() (private.Usage, error) { return private.Usage{}, nil }
+	if r.q.Server != nil {
+		server = serverMeter(r.q.Server.PID)
 	}
-	more, err := serverCPU(r.q.Server.PID)
-	return all + more, ok && err == nil
+	theirs, err := server()
+	own, ok := thread.ProcessCPU()
+	return func() (float64, bool, string) {
+		after, _ := thread.ProcessCPU()
+		u, uerr := server()
+		if err := errors.Join(err, uerr); err != nil {
+			return 0, false, err.Error()
+		}
+		more, doubt := u.Since(theirs)
+		return (after - own + more).Seconds(), ok && doubt == "", doubt
+	}
 }
 
 // prepare draws all transactions and arrivals, so that drawing them is not timed.

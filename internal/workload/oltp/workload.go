@@ -4,6 +4,7 @@
 package oltp
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -208,7 +209,7 @@ func sample(q question, a answer) workload.Sample {
 	if a.HasCPU {
 		out.Values["cpu_s"] = a.CPU / n
 	} else {
-		out.Missing["cpu_s"] = "this system does not tell the CPU time of workers and scanner apart"
+		out.Missing["cpu_s"] = cmp.Or(a.NoCPU, "this system does not tell the CPU time of workers and scanner apart")
 	}
 	if q.Scan == 0 {
 		out.Missing["scan_rate"] = "nothing scans"

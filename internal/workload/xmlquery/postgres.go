@@ -218,13 +218,14 @@ func (d *Database) run(ctx context.Context, degree, passes int) (a answer, doubt
 	if err != nil {
 		return a, "", err
 	}
-	a.CPU, a.HasCPU = (after.All - before.All).Seconds(), true
+	used, unknown := after.Since(before)
+	a.CPU, a.HasCPU, a.NoCPU = used.Seconds(), unknown == "", unknown
 	leader := int(d.conn.PgConn().PID())
 	return a, leaderDoubt(degree, (after.Session[leader] - before.Session[leader]).Seconds(), a.CPU), nil
 }
 
 // leaderDoubt says that the leader did the workers' work: more than midway between its
-// share and all of it. CPU times of workers come in units of 10 ms, so that runs of
+// share and all of it. CPU times of workers that have ended are coarse, so that runs of
 // less than 0.2 s cannot be told.
 func leaderDoubt(degree int, leader, all float64) string {
 	share := leader / all

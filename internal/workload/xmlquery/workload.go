@@ -1,6 +1,7 @@
 package xmlquery
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -159,7 +160,7 @@ func (a answer) sample(notes []string) workload.Sample {
 	if a.HasCPU {
 		out.Values["cpu_s"] = a.CPU
 	} else {
-		out.Missing["cpu_s"] = "this system does not tell"
+		out.Missing["cpu_s"] = cmp.Or(a.NoCPU, "this system does not tell")
 	}
 	return out
 }
@@ -189,6 +190,7 @@ type answer struct {
 	Wall      float64
 	CPU       float64
 	HasCPU    bool
+	NoCPU     string `json:",omitempty"` // why not, where that is known
 }
 
 // server keeps the last table.
