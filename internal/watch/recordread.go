@@ -18,6 +18,10 @@ const (
 	maxLine    = 4 << 20  // bytes
 	maxValues  = 80 << 20 // numbers of CPUs in all samples: two weeks of 64 CPUs at 1 s
 	maxSeconds = 3600     // of one sample
+
+	maxSum      = 102  // %: four shares, each rounded to a whole one
+	maxRatio    = 1000 // %: a boost is above the highest frequency that some drivers tell
+	maxPressure = 2    // share: its clock and that of the sample are read one after the other
 )
 
 // Point is a sample of a record. Values have one entry for each of Record.CPUs.
@@ -194,6 +198,16 @@ func (r *recordReader) sample(text []byte) error {
 		if parsed[i], err = parseRuns(f.text, n); err != nil {
 			return fmt.Errorf("%s: %w", f.name, err)
 		}
+		for j, v := range parsed[i] {
+			if v > 100 {
+				return fmt.Errorf("%s: %g %% of the time of CPU %d is more than all of it", f.name, v, r.now.CPUs[j])
+			}
+		}
+	}
+	for j, c := range r.now.CPUs {
+		if sum := parsed[0][j] + parsed[1][j] + parsed[2][j] + parsed[3][j]; sum > maxSum {
+			return fmt.Errorf("user, sys, iow and steal of CPU %d are %g %% of its time together, more than all of it", c, sum)
+		}
 	}
 	p.Busy = r.spread(func(i int) float64 { return min(1, (parsed[0][i]+parsed[1][i])/100) })
 	p.IOWait, p.Steal = average(parsed[2])/100, average(parsed[3])/100
@@ -208,10 +222,17 @@ func (r *recordReader) sample(text []byte) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", f.name, err)
 		}
+		for j, v := range v {
+			if f.name == "freq" && v > maxRatio {
+				return fmt.Errorf("freq: CPU %d at %g %% of its highest frequency, which none reaches", r.now.CPUs[j], v)
+			}
+		}
 		*f.into = r.spread(func(i int) float64 { return v[i] / 100 })
 	}
 	if len(l.PSI) > 0 && l.PSI[0] != nil {
-		p.Pressure = *l.PSI[0] / 100
+		if p.Pressure = *l.PSI[0] / 100; p.Pressure < 0 || p.Pressure > maxPressure {
+			return fmt.Errorf("psi: tasks waited for a CPU in %g %% of the time; expected 0 to 100", *l.PSI[0])
+		}
 	}
 	r.resumed = false
 	r.Points = append(r.Points, p)

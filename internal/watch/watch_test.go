@@ -250,6 +250,10 @@ func TestReadRecordRefuses(t *testing.T) {
 		{"too many", head + strings.Replace(first, `"iow":"0*2"`, `"iow":"0*3"`, 1), "line 2: iow: more than 2 numbers"},
 		{"too few", head + strings.Replace(first, `"iow":"0*2"`, `"iow":"0"`, 1), "line 2: iow: fewer numbers"},
 		{"negative", head + strings.Replace(first, `"iow":"0*2"`, `"iow":"-1 0"`, 1), "line 2: iow: expected numbers"},
+		{"share above all", head + strings.Replace(first, `"iow":"0*2"`, `"iow":"0 400"`, 1), "line 2: iow: 400 % of the time of CPU 1 is more than all of it"},
+		{"shares above all", head + strings.Replace(first, `"iow":"0*2","steal":"0*2"`, `"iow":"60 0","steal":"60 0"`, 1), "line 2: user, sys, iow and steal of CPU 0 are "},
+		{"impossible clock", head + first[:len(first)-2] + `,"freq":"100 4000"}` + "\n", "line 2: freq: CPU 1 at 4000 %"},
+		{"pressure", head + first[:len(first)-2] + `,"psi":[-1,0,0]}` + "\n", "line 2: psi: tasks waited for a CPU in -1 %"},
 		{"bomb", head + strings.Replace(first, `"iow":"0*2"`, `"iow":"0*999999999999"`, 1), "line 2: iow: more than 2 numbers"},
 		{"cut at once", head + first[:20], "line 2: expected JSON"},
 	} {
