@@ -110,9 +110,38 @@ func (Workload) Validate(cfg workload.Config) error {
 	if err != nil {
 		return err
 	}
+	if len(cfg.Factors) == 0 { // in a study, a level may be what gives it an effect
+		if err := idle(cfg.Params); err != nil {
+			return err
+		}
+	}
 	if p.Policy != "" && cfg.Evidence == result.Measured {
 		return &workload.ParamError{Name: "policy", Text: fmt.Sprintf("%s emulates a clock, and this study says that it measures this host's own", cfg.Params.String("policy")),
 			Hint: `write evidence = "emulated" under [study]`}
+	}
+	return nil
+}
+
+// idle refuses parameters that have no effect beside the others.
+func idle(v workload.Values) error {
+	d := Workload{}.Describe()
+	for _, c := range []struct {
+		is    bool
+		names []string
+		text  string
+		hint  string
+	}{
+		{v.Float("load") > 0, []string{"think", "think_dist"}, "users think, and arrivals with a load have none", "leave out one of it and load"},
+		{v.Duration("think") == 0, []string{"think_dist"}, "users do not think", "give think too"},
+		{v.Duration("wait") == 0, []string{"wait_dist"}, "there is no wait", "give wait too"},
+		{v.String("policy") == none, []string{"floor", "check"}, "it is of an emulated clock, and this is the host's own", "give a policy too"},
+		{v.String("database") == none, []string{"documents", "items"}, "there is no database", "give database too"},
+	} {
+		for _, name := range c.names {
+			if p, _ := d.Param(name); c.is && v[name] != p.Default {
+				return &workload.ParamError{Name: name, Text: "it has no effect: " + c.text, Hint: c.hint}
+			}
+		}
 	}
 	return nil
 }

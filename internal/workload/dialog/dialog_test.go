@@ -60,6 +60,13 @@ func TestRefuses(t *testing.T) {
 		{map[string]any{"cpus": "0-"}, "parameter cpus: "},
 		{map[string]any{"cpus": "0,0"}, "parameter cpus: CPU 0 is there twice; write all, one-per-core, or a list such as 0-3,8"},
 		{map[string]any{"slice": "20us", "duration": "1h"}, "parameter slice: a run could have more than a million slices; make slices longer, duration shorter, or cpus fewer"},
+		{map[string]any{"load": 0.5, "think": "1s"}, "parameter think: it has no effect: users think, and arrivals with a load have none; leave out one of it and load"},
+		{map[string]any{"think_dist": "exp"}, "parameter think_dist: it has no effect: users do not think; give think too"},
+		{map[string]any{"wait_dist": "exp"}, "parameter wait_dist: it has no effect: there is no wait; give wait too"},
+		{map[string]any{"floor": 0.3}, "parameter floor: it has no effect: it is of an emulated clock"},
+		{map[string]any{"check": "15ms"}, "parameter check: it has no effect: it is of an emulated clock"},
+		{map[string]any{"documents": int64(3)}, "parameter documents: it has no effect: there is no database; give database too"},
+		{map[string]any{"items": int64(3)}, "parameter items: it has no effect: there is no database; give database too"},
 		{map[string]any{"policy": "turbo"}, `parameter policy: no policy is called "turbo"`},
 		{map[string]any{"policy": "hwp"}, "parameter policy: policy hwp: the hardware chooses the frequency"},
 		{map[string]any{"policy": "fixed:40"}, "parameter policy: policy fixed:40: 40 % of nominal"},
@@ -71,6 +78,10 @@ func TestRefuses(t *testing.T) {
 		if err == nil || !strings.HasPrefix(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%v: %v\nwant %s", c.given, err, c.want)
 		}
+	}
+	// In a study a factor may give it an effect.
+	if err := (Workload{}).Validate(workload.Config{Params: values(t, map[string]any{"floor": 0.3}), Factors: []string{"clock"}}); err != nil {
+		t.Error(err)
 	}
 	for _, given := range []map[string]any{{"cpus": "5000"}, {"record": "no/such/directory"}} {
 		if s, err := (Workload{}).Open(t.Context(), workload.Config{Params: values(t, given), Dir: t.TempDir()}); err == nil {
