@@ -93,7 +93,7 @@ func (s *Server) diskFull() error {
 	if s.Logs != nil {
 		return fmt.Errorf("PostgreSQL's disk is full in %s or %s: a new cluster takes about 40 MB in the first and 20 MB in the second, for its log; make room, or choose other directories", s.cfg.Parent, s.walParent())
 	}
-	return fmt.Errorf("PostgreSQL's disk is full: a new cluster takes about 60 MB in %s; make room, or choose another directory with --out, or TMPDIR", s.cfg.Parent)
+	return fmt.Errorf("PostgreSQL's disk is full: a new cluster takes about 60 MB in %s; make room, or choose another directory with TMPDIR, or of a study with --out", s.cfg.Parent)
 }
 
 // start launches the server of a cluster that there is, and waits for it. Should we die

@@ -61,7 +61,7 @@ func (k Kind) CannotMake(parent string, err error) error {
 	if errors.As(err, &pe) {
 		err = pe.Err
 	}
-	return fmt.Errorf("%s needs a directory of its own in %s, and that cannot be made: %w; choose another with --out, or TMPDIR", k.Product, parent, err)
+	return fmt.Errorf("%s needs a directory of its own in %s, and that cannot be made: %w; choose another with TMPDIR, or for a study with --out", k.Product, parent, err)
 }
 
 // Sub makes a directory of the account's within and opens it.

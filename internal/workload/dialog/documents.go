@@ -130,7 +130,7 @@ func (h *shelf) fill(ctx context.Context, documents, items int) (err error) {
 // full says what to do about a full disk. nil stays nil.
 func full(err error) error {
 	if err != nil && strings.Contains(err.Error(), "disk is full") { // SQLITE_FULL
-		return fmt.Errorf("the embedded database's disk is full: make room, make documents fewer, or choose another directory with --out, or TMPDIR (%w)", err)
+		return fmt.Errorf("the embedded database's disk is full: make room, make documents fewer, or choose another directory with TMPDIR, or of a study with --out (%w)", err)
 	}
 	return err
 }

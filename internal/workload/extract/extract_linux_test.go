@@ -105,6 +105,34 @@ func TestCheck(t *testing.T) {
 	}
 }
 
+// A full disk's error names what chooses a directory for whoever reads it.
+func TestDiskIsFull(t *testing.T) {
+	app, err := newApplication(t.Context(), t.TempDir(), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer app.close()
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer full.Close()
+	app.out.Reset(full)
+	var p pkg
+	p.field(make([]byte, 100), true)
+	if err := app.take(p); err != nil {
+		t.Fatal(err)
+	}
+	const want = "make room, or choose another directory with TMPDIR, or of a study with --out"
+	first := app.finish()
+	p.field(make([]byte, 1<<20), true)
+	for _, err := range []error{first, app.take(p)} {
+		if err == nil || !strings.HasSuffix(err.Error(), want) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%v, expected %q", err, want)
+		}
+	}
+}
+
 func TestServerDiesInTheMiddle(t *testing.T) {
 	dir := t.TempDir()
 	given := map[string]any{"engine": inPostgres, "rows": int64(5000), "package": int64(10), "work": int64(20_000)}

@@ -90,7 +90,7 @@ func (a *application) take(p pkg) error {
 	}
 	a.rows += int64(p.rows())
 	if _, err := a.out.Write(p.text); err != nil {
-		return fmt.Errorf("cannot write the file: %w; make room, or choose another directory with --out, or TMPDIR", err)
+		return fmt.Errorf("cannot write the file: %w; make room, or choose another directory with TMPDIR, or of a study with --out", err)
 	}
 	return nil
 }
@@ -99,7 +99,7 @@ func (a *application) take(p pkg) error {
 // question, and not this job's.
 func (a *application) finish() error {
 	if err := a.out.Flush(); err != nil {
-		return fmt.Errorf("cannot write the file: %w; make room, or choose another directory with --out, or TMPDIR", err)
+		return fmt.Errorf("cannot write the file: %w; make room, or choose another directory with TMPDIR, or of a study with --out", err)
 	}
 	return nil
 }

@@ -42,7 +42,7 @@ func openSQLite(ctx context.Context, work string) (_ *sqlite, err error) {
 // oneLine says what to do about a full disk. nil stays nil.
 func oneLine(err error) error {
 	if err != nil && strings.Contains(err.Error(), "disk is full") { // SQLITE_FULL
-		return fmt.Errorf("the embedded database's disk is full: make room, make rows fewer, or choose another directory with --out, or TMPDIR (%w)", err)
+		return fmt.Errorf("the embedded database's disk is full: make room, make rows fewer, or choose another directory with TMPDIR, or of a study with --out (%w)", err)
 	}
 	return err
 }
