@@ -167,6 +167,16 @@ func (o *runOptions) run(ctx context.Context, std streams, st *experiment.Study)
 			return usageError{err}
 		}
 	}
+	if err := needs(ctx, st); err != nil {
+		switch {
+		case ctx.Err() != nil:
+			return err
+		case !o.dryRun:
+			return usageError{fmt.Errorf("workload %s: %w", st.Workload.Name, err)}
+		}
+		// The plan may be for another host.
+		defer fmt.Fprintf(std.err, "hostlab: this host cannot run it: %s\n", oneLine(err))
+	}
 	m, err := machineFor(ctx, st)
 	if err != nil {
 		return err

@@ -77,6 +77,13 @@ type Validator interface {
 	Validate(cfg Config) error
 }
 
+// Needing is a workload that takes programs which not every host has.
+type Needing interface {
+	// Needs looks for those that runs with these parameters take. It starts none but to
+	// ask for its version. The error is a *ParamError.
+	Needs(ctx context.Context, p Values) error
+}
+
 // Offering is a workload of whose levels a host may not have all, such as the
 // placements of two threads on CPUs that share no core.
 type Offering interface {

@@ -36,6 +36,21 @@ func MariaDB(ctx context.Context, work, logDir string, logBytes int64, param str
 	return s, err
 }
 
+// Installed looks for the programs of a server that a parameter chose: postgres or
+// mariadb; other values take none. The error is a *workload.ParamError of that parameter.
+func Installed(ctx context.Context, param, server string) (err error) {
+	switch server {
+	case "postgres":
+		_, err = postgres.Find(ctx)
+	case "mariadb":
+		_, err = mariadb.Find(ctx)
+	}
+	if err != nil && ctx.Err() == nil {
+		return &workload.ParamError{Name: param, Text: err.Error()}
+	}
+	return ctx.Err()
+}
+
 // Quiet are settings of a server whose data are made anew for every experiment and
 // whose commits are not what is measured: nothing runs in the background, and
 // nothing is made durable.

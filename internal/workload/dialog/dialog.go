@@ -146,6 +146,11 @@ func idle(v workload.Values) error {
 	return nil
 }
 
+// Needs implements workload.Needing.
+func (Workload) Needs(ctx context.Context, p workload.Values) error {
+	return database.Installed(ctx, "database", p.String("database"))
+}
+
 // Open implements workload.Workload.
 func (w Workload) Open(ctx context.Context, cfg workload.Config) (workload.Session, error) {
 	if err := w.Validate(cfg); err != nil {

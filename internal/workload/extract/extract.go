@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"hostlab/internal/workload"
+	"hostlab/internal/workload/database"
 	"hostlab/internal/workload/thread"
 )
 
@@ -58,6 +59,11 @@ func check(p workload.Values) error {
 		return &workload.ParamError{Name: "read", Text: "COPY is PostgreSQL's, and the engine is embedded", Hint: "write engine=postgres, or read=cursor"}
 	}
 	return nil
+}
+
+// Needs implements workload.Needing.
+func (Workload) Needs(ctx context.Context, p workload.Values) error {
+	return database.Installed(ctx, "engine", p.String("engine"))
 }
 
 // Open implements workload.Workload.

@@ -114,6 +114,11 @@ func (Workload) Context(cfg workload.Config, m workload.Machine) map[string]stri
 	return out
 }
 
+// Needs implements workload.Needing.
+func (Workload) Needs(ctx context.Context, p workload.Values) error {
+	return database.Installed(ctx, "database", p.String("database"))
+}
+
 // Open implements workload.Workload.
 func (w Workload) Open(ctx context.Context, cfg workload.Config) (_ workload.Session, err error) {
 	if err := ctx.Err(); err != nil {

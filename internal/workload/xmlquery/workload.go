@@ -11,6 +11,7 @@ import (
 
 	"hostlab/internal/workload"
 	"hostlab/internal/workload/cpus"
+	"hostlab/internal/workload/database"
 	"hostlab/internal/workload/thread"
 	"hostlab/internal/workload/worker"
 )
@@ -70,6 +71,11 @@ func (Workload) Offers(_ workload.Config, param string, levels []string, m workl
 // Context implements workload.Offering.
 func (Workload) Context(_ workload.Config, m workload.Machine) map[string]string {
 	return cpus.Of(m).Context()
+}
+
+// Needs implements workload.Needing.
+func (Workload) Needs(ctx context.Context, p workload.Values) error {
+	return database.Installed(ctx, "engine", p.String("engine"))
 }
 
 // Open implements workload.Workload.
