@@ -13,6 +13,7 @@ import (
 
 	"hostlab/internal/dsn"
 	"hostlab/internal/workload"
+	"hostlab/internal/workload/database"
 )
 
 // Copy is the workload clientcopy.
@@ -126,6 +127,19 @@ func (Copy) Validate(cfg workload.Config) error { return check(cfg.Params) }
 
 // Validate implements workload.Validator.
 func (Delete) Validate(cfg workload.Config) error { return check(cfg.Params) }
+
+// Needs implements workload.Needing.
+func (Copy) Needs(ctx context.Context, p workload.Values) error { return needs(ctx, p) }
+
+// Needs implements workload.Needing.
+func (Delete) Needs(ctx context.Context, p workload.Values) error { return needs(ctx, p) }
+
+func needs(ctx context.Context, p workload.Values) error {
+	if p.String("dsn") != "" {
+		return nil // a server of the user's
+	}
+	return database.Installed(ctx, "engine", p.String("engine"))
+}
 
 // Outside implements workload.Outside.
 func (Copy) Outside(p workload.Values) string { return outside(p) }
