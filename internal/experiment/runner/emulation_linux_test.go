@@ -28,13 +28,16 @@ method = "stop"
 ` + more + "\n"
 }
 
-// computing is a program that does.
+// computing is a program that does. What a busy host keeps a run from is tried again, but
+// not until it happens to fit: it counts then.
 const computing = `
+[guard]
+exhausted = "mark"
 [workload]
 name = "command"
 run = ["sh", "-c", "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done"]
 warmup = 0
-retries = 30
+retries = 5
 `
 
 // A program that computes takes longer at 30 % of its speed, and is billed for it.
