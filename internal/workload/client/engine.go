@@ -32,6 +32,8 @@ type engine interface {
 	// waits are the events that were seen since the last watch; nil: none are known.
 	waits() *result.Waits
 	counters(ctx context.Context) (counters, error)
+	// session is the CPU time of the job's session in the server, and its wait for a CPU.
+	session() (cpu, queued counter)
 	// moveLog has the log in a directory.
 	moveLog(ctx context.Context, dir string) error
 	// explain says in one line what an error is, as far as the engine knows.

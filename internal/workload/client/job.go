@@ -15,6 +15,7 @@ type timing struct {
 	rows        int64
 	inCalls     time.Duration // CPU time of this program, or of its thread, within the database's calls
 	inCommits   time.Duration // of that, in commits
+	onServer    float64       // CPU time of the session in commits, s; 0 also where nobody tells it
 	cpu         time.Duration // and altogether
 	hasCPU      bool
 	sum         uint64 // of the application's work, so that no compiler leaves it out
@@ -26,6 +27,10 @@ func (t *timing) commit() (s float64) {
 	}
 	return s
 }
+
+// busyInCommits is the time of commits that were no wait, s: one side or the other had
+// a CPU, and while the one does the other does not.
+func (t *timing) busyInCommits() float64 { return t.inCommits.Seconds() + t.onServer }
 
 // inDatabase is the time within calls, s.
 func (t *timing) inDatabase() float64 { return (t.read + t.write).Seconds() + t.commit() }
@@ -58,7 +63,11 @@ func (j *job) call(sum *time.Duration, f func() error) error {
 func (j *job) commit(ctx context.Context) error {
 	var took time.Duration
 	cpu := j.t.inCalls
+	before, _ := j.e.session()
 	err := j.call(&took, func() error { return j.e.commit(ctx) })
+	if after, _ := j.e.session(); before.why == "" && after.why == "" {
+		j.t.onServer += after.value - before.value
+	}
 	j.t.inCommits += j.t.inCalls - cpu
 	j.t.commits = append(j.t.commits, took.Seconds())
 	return err

@@ -222,6 +222,18 @@ func (e *mariadbEngine) status(ctx context.Context, name string) (v float64, err
 	return v, err
 }
 
+// session implements engine.
+func (e *mariadbEngine) session() (cpu, queued counter) {
+	if e.server == nil {
+		return account(e.here, e.tid, "maria", "mysql", "one_connection", "connection") // the last two are threads' names since 10.8
+	}
+	if on, waited, ok := private.Thread(e.server.PID(), e.tid); ok && e.tid > 0 {
+		return seconds(on), seconds(waited)
+	}
+	silent := counter{why: "this kernel does not tell"}
+	return silent, silent
+}
+
 // counters: MariaDB counts writes of its log, and does not time them.
 func (e *mariadbEngine) counters(ctx context.Context) (c counters, err error) {
 	c = unknown("the server is not ours, and does not tell")
@@ -231,15 +243,8 @@ func (e *mariadbEngine) counters(ctx context.Context) (c counters, err error) {
 			return c, err
 		}
 		c.cpu = seconds(u.All)
-		cpu, waited, ok := private.Thread(e.server.PID(), e.tid)
-		if ok && e.tid > 0 {
-			c.session, c.queued = seconds(cpu), seconds(waited)
-		} else {
-			c.session.why, c.queued.why = "this kernel does not tell", "this kernel does not tell"
-		}
-	} else {
-		c.session, c.queued = account(e.here, e.tid, "maria", "mysql", "one_connection", "connection") // the last two are threads' names since 10.8
 	}
+	c.session, c.queued = e.session()
 	for name, to := range map[string]*counter{"Innodb_log_writes": &c.logWrites, "Innodb_os_log_written": &c.logBytes} {
 		v, err := e.status(ctx, name)
 		if err != nil {

@@ -7,6 +7,20 @@ import (
 	"hostlab/internal/private"
 )
 
+// session implements engine.
+func (e *postgresEngine) session() (cpu, queued counter) {
+	conn := e.conn.PgConn()
+	pid := int(conn.PID())
+	if e.server == nil {
+		return account(isHere(conn.Conn().RemoteAddr()), pid, "post") // postgres, postmaster
+	}
+	if on, waited, ok := private.Thread(pid, pid); ok {
+		return seconds(on), seconds(waited)
+	}
+	silent := counter{why: "this kernel does not tell"}
+	return silent, silent
+}
+
 // counters reads what PostgreSQL and the kernel count. Sessions report to the views
 // now and then; from version 15 on they can be told to do it now.
 func (e *postgresEngine) counters(ctx context.Context) (c counters, err error) {
@@ -26,17 +40,8 @@ func (e *postgresEngine) counters(ctx context.Context) (c counters, err error) {
 			return c, err
 		}
 		c.cpu = seconds(u.All)
-		pid := int(e.conn.PgConn().PID())
-		if cpu, waited, ok := private.Thread(pid, pid); ok {
-			c.session, c.queued = seconds(cpu), seconds(waited)
-		} else {
-			c.session = seconds(u.Session[pid])
-			c.queued = counter{why: "this kernel does not tell"}
-		}
-	} else {
-		conn := e.conn.PgConn()
-		c.session, c.queued = account(isHere(conn.Conn().RemoteAddr()), int(conn.PID()), "post") // postgres, postmaster
 	}
+	c.session, c.queued = e.session()
 	c.locks, c.others, c.logElse = e.watched.counted()
 	if e.version < 150000 {
 		old := counter{why: "takes PostgreSQL 15 or later"}

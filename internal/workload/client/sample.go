@@ -97,27 +97,28 @@ func mostOfLog(t *timing, c counters, embedded bool) float64 {
 	return calls
 }
 
-// parts splits the elapsed time. What one source says twice is counted once: CPU time
-// of the driver is the application's, and a log wait that nobody times is that of the
-// commits, without the CPU time that is known of them. The time that the server was
-// writing its log is no wait where the session had a CPU, or did not wait for it.
+// parts splits the elapsed time. What one source says twice is counted once: a log wait
+// that nobody times is that of the commits, without the CPU time that is known of them.
+// The time that the server was writing its log is no wait where the session had a CPU,
+// or did not wait for it. CPU time of the driver is the application's as far as nothing
+// else fills that time: it makes and reads messages while the session works on others.
 func parts(t *timing, c counters, embedded bool, most float64, out *workload.Sample) {
-	app := out.Values["app_time"]
+	app, driver := out.Values["app_time"], 0.0
 	session, logWait := c.session, c.logIO
 	if embedded {
 		if session = (counter{why: "this system does not tell"}); t.hasCPU {
-			session, logWait = seconds(t.inCalls), known(max(0, t.commit()-t.inCommits.Seconds()))
+			session, logWait = seconds(t.inCalls), known(max(0, t.commit()-t.busyInCommits()))
 		}
 	} else if t.hasCPU {
-		app += t.inCalls.Seconds()
+		driver = t.inCalls.Seconds()
 	}
 	if logWait.why != "" {
-		logWait = known(max(0, t.commit()-t.inCommits.Seconds()))
+		logWait = known(max(0, t.commit()-t.busyInCommits()))
 	}
 	if c.logElse.why == "" { // a new segment of the log is in no counter
 		logWait.value = max(logWait.value, c.logElse.value)
 	}
-	logWait.value = min(logWait.value, most)
+	logWait.value = min(logWait.value, max(0, most-t.busyInCommits()))
 	rest, twice := t.duration.Seconds(), 0.0
 	// What is told of one moment twice, as of the CPU time of a sync, or by a wait for a
 	// CPU behind one, is counted where it is known best: each takes no more than what is
@@ -139,6 +140,9 @@ func parts(t *timing, c counters, embedded bool, most float64, out *workload.Sam
 		out.Values[p.name] = v
 		rest -= v
 	}
+	beside := min(driver, rest)
+	out.Values["part_application"] += beside
+	rest -= beside
 	if twice > overlap*t.duration.Seconds() {
 		out.Warnings = append(out.Warnings, fmt.Sprintf("the parts of the elapsed time exceed it by %.0f %%: some of it was counted twice", 100*twice/t.duration.Seconds()))
 	}
@@ -165,7 +169,7 @@ func Parts(values map[string]float64) (out []explain.Part) {
 		response string
 		source   string
 	}{
-		{explain.Application, "part_application", "the job's clock outside of calls, and CPU time of the driver"},
+		{explain.Application, "part_application", "the job's clock outside of calls, and CPU time of the driver that no other part fills"},
 		{explain.DatabaseCPU, "part_database_cpu", "CPU time of the session (schedstat)"},
 		{explain.LogWait, "part_log_wait", "the server's log timing, as far as the session can have waited; commits where it has none"},
 		{explain.DataReads, "part_data_reads", "the server's block timing"},

@@ -29,13 +29,13 @@ func TestBound(t *testing.T) {
 		"in statements too":                    {func(c *counters) { c.logElse, c.logIO, c.session = known(3), known(4), known(3) }, false, 0.5, 4},
 		"written behind the session's back":    {func(c *counters) { c.logElse, c.logIO, c.session = known(0.5), known(8), known(1) }, false, 0.25, 2.5},
 		"a new segment, which no counter has":  {func(c *counters) { c.logElse, c.logIO, c.session = known(3), known(1), known(2) }, false, 0.5, 3},
-		"more samples than time":               {func(c *counters) { c.logElse, c.logIO, c.session = known(30), known(30), known(2) }, false, 0.8, 5.5},
+		"more samples than time":               {func(c *counters) { c.logElse, c.logIO, c.session = known(30), known(30), known(2) }, false, 0.8, 6},
 		"no samples":                           {func(c *counters) { c.logIO, c.session = known(4), known(3) }, false, 0.5, 4},
 		"nothing is told":                      {func(*counters) {}, false, 0.8, 2},
 		"a log that was never full":            {func(c *counters) { c.logFull, c.session = known(0), known(3) }, false, 0.2, 2},
 		"a log that was full, for who knows":   {func(c *counters) { c.logFull, c.session = known(7), known(3) }, false, 0.5, 2},
 		"in this program":                      {func(*counters) {}, true, 0.75, 2},
-		"the CPU time of syncs is not of both": {func(c *counters) { c.logElse, c.logIO, c.session = known(6), known(6), known(5) }, false, 0.8, 2.5},
+		"the CPU time of syncs is not of both": {func(c *counters) { c.logElse, c.logIO, c.session = known(6), known(6), known(5) }, false, 0.8, 3},
 	} {
 		t.Run(name, func(t *testing.T) {
 			all := counters{why, why, why, why, why, why, why, why, why, why, why, why}
@@ -57,6 +57,32 @@ func TestBound(t *testing.T) {
 				t.Errorf("parts add up to %g s: %+v", sum, Parts(v))
 			}
 		})
+	}
+}
+
+// A driver that works while the session does takes nothing from the waits of commits, in
+// which neither does: they are what a faster log gives.
+func TestDriverBeside(t *testing.T) {
+	why := counter{why: "not told"}
+	all := counters{why, why, why, why, why, why, why, why, why, why, why, why}
+	all.logElse, all.logIO, all.session = known(0), known(2), known(6)
+	// 10 s: 2 of the application, 6 in calls without a commit, 2 in commits, of which a
+	// half was a wait.
+	clock := &timing{duration: 10 * time.Second, read: time.Second, write: 5 * time.Second, commits: []float64{1, 1}, hasCPU: true,
+		inCalls: 3 * time.Second, inCommits: 200 * time.Millisecond, onServer: 0.8}
+	got := sample(clock, all, false)
+	want := map[string]float64{"part_application": 3, "part_database_cpu": 6, "part_log_wait": 1, "part_unexplained": 0, "log_gain_bound": 0.2}
+	for name, v := range want {
+		if math.Abs(got.Values[name]-v) > 1e-9 {
+			t.Errorf("%s: %g, expected %g", name, got.Values[name], v)
+		}
+	}
+	if len(got.Warnings) > 0 {
+		t.Errorf("%q", got.Warnings)
+	}
+	all.session = known(8) // that is counted twice: 2 of the application, 8 of the session, 1 of commits
+	if got := sample(clock, all, false); len(got.Warnings) != 1 {
+		t.Errorf("%q", got.Warnings)
 	}
 }
 

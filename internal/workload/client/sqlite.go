@@ -129,6 +129,12 @@ func (e *sqliteEngine) explain(ctx context.Context, err error) error {
 
 func (e *sqliteEngine) notes() []string { return nil }
 
+// session implements engine: the job's own thread is it.
+func (e *sqliteEngine) session() (cpu, queued counter) {
+	own := counter{why: "the database works in the job's thread"}
+	return own, own
+}
+
 func (e *sqliteEngine) close() error {
 	if e.db == nil {
 		return nil

@@ -80,7 +80,7 @@ func responses() []workload.Response {
 		{Name: "log_bytes", Title: "Log written", Unit: "B", Better: "lower"},
 		low("app_cpu", "CPU time of the application"),
 		low("db_cpu", "CPU time of the database, all of its processes"),
-		low("part_application", "Part of the elapsed time: application, its driver included"),
+		low("part_application", "Part of the elapsed time: application, with its driver where that works alone"),
 		low("part_database_cpu", "Part of the elapsed time: CPU of the database's session"),
 		low("part_log_wait", "Part of the elapsed time: wait for the log"),
 		low("part_data_reads", "Part of the elapsed time: wait for data that are in no memory"),
