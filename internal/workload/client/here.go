@@ -2,6 +2,7 @@ package client
 
 import (
 	"net"
+	"slices"
 	"strings"
 
 	"hostlab/internal/explain"
@@ -28,25 +29,34 @@ func isHere(a net.Addr) bool {
 	return false
 }
 
-// account is the CPU time of a session of a server of the user's and its wait for a
-// CPU, where the server says which process or thread serves it and that is one of this
-// host, by its name: behind a forwarded port or in a container the number is another's.
-func account(here bool, id int, names ...string) (session, queued counter) {
-	away := counter{why: "the server's processes are not of this host, or hidden"}
-	if !here || id <= 0 {
-		return away, away
+// backend is the process or thread of this host that serves the job's session.
+type backend struct {
+	task int    // its number in the kernel
+	why  string // it is not known; empty: it is
+}
+
+// backendOf is that of a server of the user's, where the server says which process or
+// thread it is and that is one of this host, by its name: behind a forwarded port or in a
+// container the number is another's.
+func backendOf(here bool, id int, names ...string) backend {
+	if here && id > 0 {
+		comm := explain.Comm(int64(id))
+		if slices.ContainsFunc(names, func(n string) bool { return strings.HasPrefix(comm, n) }) {
+			return backend{task: id}
+		}
 	}
-	comm, known := explain.Comm(int64(id)), false
-	for _, n := range names {
-		known = known || strings.HasPrefix(comm, n)
+	return backend{why: "the server's processes are not of this host, or hidden"}
+}
+
+// session implements engine.
+func (b backend) session() (cpu, queued counter) {
+	why := b.why
+	if why == "" {
+		run, queue, err := explain.SchedStat(int64(b.task))
+		if err == nil {
+			return known(run), known(queue)
+		}
+		why = "this kernel does not tell"
 	}
-	if !known {
-		return away, away
-	}
-	run, queue, err := explain.SchedStat(int64(id))
-	if err != nil {
-		silent := counter{why: "this kernel does not tell"}
-		return silent, silent
-	}
-	return counter{value: run}, counter{value: queue}
+	return counter{why: why}, counter{why: why}
 }

@@ -14,7 +14,6 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"hostlab/internal/mariadb"
-	"hostlab/internal/private"
 	"hostlab/internal/workload/database"
 )
 
@@ -24,11 +23,11 @@ var errEnd = driver.ErrBadConn
 // mariadbEngine is a private server, or one of the user's.
 type mariadbEngine struct {
 	sqlSession
+	backend
 	server  *mariadb.Server // nil: the user's
+	config  *mysql.Config   // of the user's
 	schema  schema
-	here    bool  // the user's server is on this host
 	id      int64 // of the session in the server
-	tid     int   // of its thread in the kernel; 0: not known
 	watched watched
 	text    []byte
 }
@@ -70,13 +69,10 @@ func useMariaDB(ctx context.Context, cfg *mysql.Config, name string) (_ *mariadb
 	if err != nil {
 		return nil, err
 	}
-	e := &mariadbEngine{sqlSession: sqlSession{db: sql.OpenDB(connector)}, here: cfg.Net == "unix"}
+	e := &mariadbEngine{sqlSession: sqlSession{db: sql.OpenDB(connector)}, config: cfg}
 	if err := e.connected(ctx); err != nil {
 		e.db.Close()
 		return nil, explainRemote(ctx, err)
-	}
-	if at, err := net.ResolveTCPAddr("tcp", cfg.Addr); cfg.Net == "tcp" && err == nil {
-		e.here = isHere(at)
 	}
 	if e.schema, err = claim(ctx, mariaSchemas{e}, name); err != nil {
 		return nil, errors.Join(err, e.close())
@@ -92,14 +88,26 @@ func (e *mariadbEngine) connected(ctx context.Context) error {
 	if err := e.sqlSession.connected(ctx); err != nil {
 		return err
 	}
-	e.tid = 0
 	if err := e.conn.QueryRowContext(ctx, "SELECT CONNECTION_ID()").Scan(&e.id); err != nil {
 		e.sqlSession.disconnect()
 		return err
 	}
 	// Best effort: without it the session's CPU time is not known. MySQL has no such column.
-	_ = e.conn.QueryRowContext(ctx, "SELECT TID FROM information_schema.PROCESSLIST WHERE ID = ?", e.id).Scan(&e.tid)
+	tid := 0
+	_ = e.conn.QueryRowContext(ctx, "SELECT TID FROM information_schema.PROCESSLIST WHERE ID = ?", e.id).Scan(&tid)
+	if e.backend = (backend{task: tid}); e.server == nil {
+		e.backend = backendOf(e.isHere(), tid, "maria", "mysql", "one_connection", "connection") // the last two are threads' names since 10.8
+	}
 	return nil
+}
+
+// isHere reports whether the user's server is on this host.
+func (e *mariadbEngine) isHere() bool {
+	if e.config.Net != "tcp" {
+		return e.config.Net == "unix"
+	}
+	at, err := net.ResolveTCPAddr("tcp", e.config.Addr)
+	return err == nil && isHere(at)
 }
 
 // disconnect also ends what the session does in the server: MariaDB itself only looks
@@ -220,18 +228,6 @@ func (e *mariadbEngine) status(ctx context.Context, name string) (v float64, err
 	var n string
 	err = e.conn.QueryRowContext(ctx, "SHOW GLOBAL STATUS LIKE '"+name+"'").Scan(&n, &v)
 	return v, err
-}
-
-// session implements engine.
-func (e *mariadbEngine) session() (cpu, queued counter) {
-	if e.server == nil {
-		return account(e.here, e.tid, "maria", "mysql", "one_connection", "connection") // the last two are threads' names since 10.8
-	}
-	if on, waited, ok := private.Thread(e.server.PID(), e.tid); ok && e.tid > 0 {
-		return seconds(on), seconds(waited)
-	}
-	silent := counter{why: "this kernel does not tell"}
-	return silent, silent
 }
 
 // counters: MariaDB counts writes of its log, and does not time them.

@@ -19,6 +19,7 @@ import (
 
 // postgresEngine is a private server, or one of the user's.
 type postgresEngine struct {
+	backend
 	server *postgres.Server // nil: the user's
 	config *pgx.ConnConfig
 	schema schema // of the user's server
@@ -83,6 +84,10 @@ func (e *postgresEngine) connected(ctx context.Context) error {
 		return err
 	}
 	e.conn, e.prepared = c, map[string]bool{}
+	pid := int(c.PgConn().PID())
+	if e.backend = (backend{task: pid}); e.server == nil {
+		e.backend = backendOf(isHere(c.PgConn().Conn().RemoteAddr()), pid, "post") // postgres, postmaster
+	}
 	// A package's statements are planned once.
 	return e.exec(ctx, "SET plan_cache_mode = force_generic_plan; SET client_min_messages = warning; SET synchronize_seqscans = off")
 }

@@ -3,23 +3,7 @@ package client
 import (
 	"context"
 	"strconv"
-
-	"hostlab/internal/private"
 )
-
-// session implements engine.
-func (e *postgresEngine) session() (cpu, queued counter) {
-	conn := e.conn.PgConn()
-	pid := int(conn.PID())
-	if e.server == nil {
-		return account(isHere(conn.Conn().RemoteAddr()), pid, "post") // postgres, postmaster
-	}
-	if on, waited, ok := private.Thread(pid, pid); ok {
-		return seconds(on), seconds(waited)
-	}
-	silent := counter{why: "this kernel does not tell"}
-	return silent, silent
-}
 
 // counters reads what PostgreSQL and the kernel count. Sessions report to the views
 // now and then; from version 15 on they can be told to do it now.

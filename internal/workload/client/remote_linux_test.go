@@ -223,7 +223,7 @@ func TestAccount(t *testing.T) {
 		name  string
 		known bool
 	}{{true, os.Getpid(), name, true}, {false, os.Getpid(), name, false}, {true, os.Getpid(), "post", false}, {true, 0, name, false}, {true, 1 << 30, "", false}} {
-		session, queued := account(c.here, c.id, c.name)
+		session, queued := backendOf(c.here, c.id, c.name).session()
 		if (session.why == "") != c.known || (queued.why == "") != c.known || session.value > 0 != c.known {
 			t.Errorf("%+v: %+v, %+v", c, session, queued)
 		}

@@ -17,6 +17,7 @@ import (
 // sqliteEngine is the database in this program: a file and its log, which lie together.
 type sqliteEngine struct {
 	sqlSession
+	backend // none
 	parent  string
 	dir     string // in parent
 	inserts []*sql.Stmt
@@ -30,7 +31,7 @@ func (e *sqliteEngine) watch(context.Context) (stop func()) { return func() {} }
 func (e *sqliteEngine) waits() *result.Waits { return nil }
 
 func openSQLite(dir string) (*sqliteEngine, error) {
-	e := &sqliteEngine{parent: dir}
+	e := &sqliteEngine{parent: dir, backend: backend{why: "the database works in the job's thread"}}
 	return e, e.place()
 }
 
@@ -128,12 +129,6 @@ func (e *sqliteEngine) explain(ctx context.Context, err error) error {
 }
 
 func (e *sqliteEngine) notes() []string { return nil }
-
-// session implements engine: the job's own thread is it.
-func (e *sqliteEngine) session() (cpu, queued counter) {
-	own := counter{why: "the database works in the job's thread"}
-	return own, own
-}
 
 func (e *sqliteEngine) close() error {
 	if e.db == nil {
