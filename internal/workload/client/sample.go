@@ -105,20 +105,22 @@ func mostOfLog(t *timing, c counters, embedded bool) float64 {
 func parts(t *timing, c counters, embedded bool, most float64, out *workload.Sample) {
 	app, driver := out.Values["app_time"], 0.0
 	session, logWait := c.session, c.logIO
+	busy := t.busyInCommits()
+	waited := known(max(0, t.commit()-busy))
 	if embedded {
 		if session = (counter{why: "this system does not tell"}); t.hasCPU {
-			session, logWait = seconds(t.inCalls), known(max(0, t.commit()-t.busyInCommits()))
+			session, logWait = seconds(t.inCalls), waited
 		}
 	} else if t.hasCPU {
 		driver = t.inCalls.Seconds()
 	}
 	if logWait.why != "" {
-		logWait = known(max(0, t.commit()-t.busyInCommits()))
+		logWait = waited
 	}
 	if c.logElse.why == "" { // a new segment of the log is in no counter
 		logWait.value = max(logWait.value, c.logElse.value)
 	}
-	logWait.value = min(logWait.value, max(0, most-t.busyInCommits()))
+	logWait.value = min(logWait.value, max(0, most-busy))
 	rest, twice := t.duration.Seconds(), 0.0
 	// What is told of one moment twice, as of the CPU time of a sync, or by a wait for a
 	// CPU behind one, is counted where it is known best: each takes no more than what is
