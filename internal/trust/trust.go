@@ -1,0 +1,156 @@
+// Package trust opens what this process may act upon: files and directories that nobody
+// but its own user and root could have written, renamed or replaced. Everything below a
+// directory is reached through an [os.Root], so that a path that changes meanwhile does
+// not change what is opened.
+package trust
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Refused is the error of a path that another user controls, or that is no regular file.
+type Refused struct {
+	Path string
+	Why  string // a clause whose subject is the path: "belongs to uid 1000"
+}
+
+func (r *Refused) Error() string { return r.Path + " " + r.Why }
+
+// OpenFile opens a regular file below root. It never follows a link at name, never waits
+// for a FIFO, and truncates (os.O_TRUNC) only after its checks. A file with a second hard
+// link is refused when it is opened for writing, since its other name may be anywhere.
+// Errors: *Refused, *fs.PathError.
+func OpenFile(root *os.Root, name string, flag int, perm fs.FileMode) (*os.File, error) {
+	path := filepath.Join(root.Name(), name)
+	named, err := root.Lstat(name)
+	switch {
+	case err == nil && !named.Mode().IsRegular():
+		return nil, &Refused{path, "is " + kind(named.Mode()) + ", not a regular file"}
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return nil, err
+	}
+	f, err := root.OpenFile(name, flag&^os.O_TRUNC|nonblock, perm)
+	if err != nil {
+		return nil, err
+	}
+	if err := check(root, name, f, flag); err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+func check(root *os.Root, name string, f *os.File, flag int) error {
+	path := filepath.Join(root.Name(), name)
+	open, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	named, err := root.Lstat(name)
+	if err != nil {
+		return err
+	}
+	if !open.Mode().IsRegular() || !os.SameFile(open, named) {
+		return &Refused{path, "was replaced while it was opened"}
+	}
+	writes := flag&(os.O_WRONLY|os.O_RDWR) != 0
+	if n := links(open); writes && n > 1 {
+		return &Refused{path, fmt.Sprintf("has %d names (hard links)", n)}
+	}
+	if flag&os.O_TRUNC != 0 && open.Size() > 0 {
+		return f.Truncate(0)
+	}
+	return nil
+}
+
+func kind(m fs.FileMode) string {
+	switch {
+	case m&fs.ModeSymlink != 0:
+		return "a symbolic link"
+	case m.IsDir():
+		return "a directory"
+	case m&fs.ModeNamedPipe != 0:
+		return "a FIFO"
+	case m&fs.ModeSocket != 0:
+		return "a socket"
+	}
+	if m.IsRegular() {
+		return "a file"
+	}
+	return "a device"
+}
+
+// Ours refuses an open file or directory that another user owns or may write to.
+func Ours(f *os.File) error {
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	if why := foreign(info); why != "" {
+		return &Refused{f.Name(), why}
+	}
+	return nil
+}
+
+// maxLinks bounds the links of one path, as the kernel does (path_resolution(7)).
+const maxLinks = 40
+
+// Parents refuses a directory that another user could rename or replace: path, each
+// directory above it and each link on the way must belong to this user or to root, and no
+// other may write to them. A directory like /tmp is allowed above path, since its sticky
+// bit keeps others from renaming what is not theirs. Parents returns the path without
+// links; as long as the answer is nil it stays what it is.
+func Parents(path string) (string, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return "", err
+	}
+	at := filepath.VolumeName(path) + string(filepath.Separator)
+	rest := strings.Split(strings.TrimPrefix(path, at), string(filepath.Separator))
+	for n := 0; ; {
+		info, err := os.Lstat(at)
+		if err != nil {
+			return "", err
+		}
+		switch {
+		case info.Mode()&fs.ModeSymlink != 0:
+			if why := foreign(info); why != "" {
+				return "", &Refused{at, why}
+			}
+			if n++; n > maxLinks {
+				return "", &Refused{at, "leads through too many links"}
+			}
+			to, err := os.Readlink(at)
+			if err != nil {
+				return "", err
+			}
+			if !filepath.IsAbs(to) {
+				to = filepath.Join(filepath.Dir(at), to)
+			}
+			rest = append(strings.Split(strings.TrimPrefix(filepath.Clean(to), string(filepath.Separator)), string(filepath.Separator)), rest...)
+			at = string(filepath.Separator)
+			continue
+		case !info.IsDir():
+			return "", &Refused{at, "is " + kind(info.Mode()) + ", not a directory"}
+		}
+		for len(rest) > 0 && (rest[0] == "" || rest[0] == ".") {
+			rest = rest[1:]
+		}
+		why := foreign(info)
+		if len(rest) > 0 && why != "" && sticky(info) {
+			why = ""
+		}
+		if why != "" {
+			return "", &Refused{at, why}
+		}
+		if len(rest) == 0 {
+			return at, nil
+		}
+		at, rest = filepath.Join(at, rest[0]), rest[1:]
+	}
+}

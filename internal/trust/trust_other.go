@@ -1,0 +1,16 @@
+//go:build !unix
+
+package trust
+
+import "io/fs"
+
+// Windows opens no FIFO by a path below a directory.
+const nonblock = 0
+
+func links(fs.FileInfo) int { return 1 }
+
+// foreign knows no owners here: Windows keeps them in access lists, which hostlab does
+// not read. hostlab changes nothing there for another user.
+func foreign(fs.FileInfo) string { return "" }
+
+func sticky(fs.FileInfo) bool { return false }

@@ -1,0 +1,47 @@
+//go:build unix
+
+package trust
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"syscall"
+)
+
+const nonblock = syscall.O_NONBLOCK
+
+func links(info fs.FileInfo) int {
+	if st, ok := info.Sys().(*syscall.Stat_t); ok {
+		return int(st.Nlink) //nolint:gosec,unconvert // its type differs between systems
+	}
+	return 1
+}
+
+// foreign says which other user owns the file or may write to it; "" for none. A group of
+// this process's own is not another user: many systems give each user one.
+func foreign(info fs.FileInfo) string {
+	st, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return "does not tell its owner"
+	}
+	mode := info.Mode()
+	switch {
+	case int(st.Uid) != os.Geteuid() && st.Uid != 0:
+		return fmt.Sprintf("belongs to uid %d", st.Uid)
+	case mode&fs.ModeSymlink != 0: // a link's permissions mean nothing
+		return ""
+	case mode.Perm()&0o002 != 0:
+		return "may be written to by everyone"
+	case mode.Perm()&0o020 != 0 && int(st.Gid) != os.Getegid() && st.Gid != 0:
+		return fmt.Sprintf("may be written to by group %d", st.Gid)
+	}
+	return ""
+}
+
+// sticky reports that the directory is root's or ours, and that only the owner of what it
+// holds may rename that.
+func sticky(info fs.FileInfo) bool {
+	st, ok := info.Sys().(*syscall.Stat_t)
+	return ok && info.Mode()&fs.ModeSticky != 0 && (st.Uid == 0 || int(st.Uid) == os.Geteuid())
+}
