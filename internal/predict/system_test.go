@@ -101,7 +101,7 @@ func TestHostDecides(t *testing.T) {
 		if err := predict.WriteJSON(&doc, a); err != nil {
 			t.Fatal(err)
 		}
-		begin := "Before all else: this is a guest (" + hypervisor + ")"
+		begin := "Before all else: this is a guest of " + hypervisor + ","
 		if !strings.HasPrefix(text.String(), begin) || !strings.Contains(strings.Join(strings.Fields(text.String()), " "), ask) {
 			t.Errorf("the text begins with %.100q", text.String())
 		}
