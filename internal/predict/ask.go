@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"hostlab/internal/model"
+	"hostlab/internal/result"
 )
 
 // Answer is a question with all that was simulated for it.
@@ -110,9 +111,9 @@ func sensitivity(ctx context.Context, c model.Case, q Question, o model.Options)
 			s := model.Setting{Value: value}
 			if e, ok := row.Ratio[Headline]; ok {
 				s.Ratio = e
-				low, high = min(low, e.Mean), max(high, e.Mean)
+				low, high = min(low, e.Value), max(high, e.Value)
 			} else {
-				s.Ratio = model.Estimate{Mean: math.NaN(), Low: math.NaN(), High: math.NaN()}
+				s.Ratio = result.Unknown()
 				s.Note = first(row.Warnings, "no ratio")
 				high = math.Inf(1)
 			}

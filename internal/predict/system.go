@@ -93,8 +93,8 @@ type HostDecides struct {
 
 // Text says so.
 func (h *HostDecides) Text() string {
-	return "Before all else: this is a guest of " + h.Hypervisor + ", without a clock of its own to set. The hypervisor's host decides, and no policy that is chosen in here changes it. " +
-		"What follows is for a machine of this shape whose policy takes effect, so read it as what the host's policy may cost here. Ask the host's owner:"
+	return "The hypervisor's host decides: this is a guest of " + h.Hypervisor + ", and no policy set in it changes its clock. Ask the host's owner (below). " +
+		"The figures say what that host's policy may cost here."
 }
 
 // questions are what to ask the owner of a hypervisor's host.
