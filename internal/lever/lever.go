@@ -43,7 +43,7 @@ type Lever struct {
 	BoundWhy    string              `json:"bound_why"`
 	Measurement *result.Measurement `json:"measured"`  // the one that decides; null: none
 	Cost        bool                `json:"cost"`      // its interval lies beyond its noise floor, on the side of a cost, and nothing disturbed it
-	Disturbed   string              `json:"disturbed"` // what spoiled the measurement, as in "the CPU was not idle in 9 of 12 pauses"; "": nothing
+	Disturbed   string              `json:"disturbed"` // what spoiled the measurement, as in "only 4 of 16 rounds were clean and it takes 6"; "": nothing
 	Evidence    result.Evidence     `json:"evidence"`  // that the verdict rests on; "" where there is none
 	Verdict     Verdict             `json:"verdict"`
 	Summary     string              `json:"summary"` // one or two sentences in plain words, the last without a full stop
