@@ -115,7 +115,7 @@ func newPage(a *Assessment) (*page, error) {
 }
 
 // verdictOrder sorts levers by what asks for action.
-var verdictOrder = []lever.Verdict{lever.Worthwhile, lever.Recommended, lever.Unresolved, lever.NotForRole, lever.NoEffect, lever.Settled, lever.Untestable}
+var verdictOrder = []lever.Verdict{lever.Worthwhile, lever.Recommended, lever.Unresolved, lever.NotHere, lever.NotForRole, lever.NoEffect, lever.Settled, lever.Untestable}
 
 func newLeverRow(l *lever.Lever) leverRow {
 	r := leverRow{Lever: *l, Word: verdictWord(l.Verdict), Most: boundText(l), Of: boundOf(l), SortMost: -1, Value: "not measured"}

@@ -315,7 +315,7 @@ func TestSchema(t *testing.T) {
 		t.Errorf("%d complaints about a document with two faults", n)
 	}
 	verdicts := schema["$defs"].(map[string]any)["lever"].(map[string]any)["properties"].(map[string]any)["verdict"].(map[string]any)["enum"].([]any)
-	for _, v := range []lever.Verdict{lever.Worthwhile, lever.NoEffect, lever.Unresolved, lever.Recommended, lever.Settled, lever.Untestable, lever.NotForRole} {
+	for _, v := range []lever.Verdict{lever.Worthwhile, lever.NoEffect, lever.Unresolved, lever.Recommended, lever.Settled, lever.Untestable, lever.NotForRole, lever.NotHere} {
 		if !slices.Contains(verdicts, any(string(v))) {
 			t.Errorf("the schema does not know the verdict %s", v)
 		}

@@ -56,7 +56,7 @@ func WriteTerminal(w io.Writer, a *Assessment, opt Options) error {
 
 var verdictStyle = map[lever.Verdict]string{
 	lever.Worthwhile: screen.Yellow, lever.Recommended: screen.Cyan, lever.NoEffect: screen.Green, lever.Settled: screen.Green,
-	lever.Unresolved: "", lever.Untestable: screen.Dim, lever.NotForRole: screen.Dim,
+	lever.Unresolved: "", lever.Untestable: screen.Dim, lever.NotForRole: screen.Dim, lever.NotHere: "",
 }
 
 // term writes the parts of an assessment.

@@ -23,7 +23,8 @@ var verdictWords = map[lever.Verdict]string{
 	lever.Recommended: "recommended",
 	lever.Settled:     "settled",
 	lever.Untestable:  "not testable",
-	lever.NotForRole:  "not here",
+	lever.NotForRole:  "not for role",
+	lever.NotHere:     "not here",
 }
 
 func verdictWord(v lever.Verdict) string {
