@@ -216,7 +216,7 @@ func splitNext(next string) (command, note string) {
 }
 
 // headlines are a probe's figures for a summary: the worst wake-up penalties, the
-// commit quantiles, the speed-up at the highest degree, and for a probe that this
+// commits' mean and quantiles, the speed-up at the highest degree, and for a probe that this
 // code does not know its first two.
 func headlines(o *probe.Outcome, all []result.Measurement) []result.Measurement {
 	var own []result.Measurement
@@ -236,8 +236,8 @@ func headlines(o *probe.Outcome, all []result.Measurement) []result.Measurement 
 	}
 	var out []result.Measurement
 	for _, prefix := range []string{"wakeup.alu.", "wakeup.mixed.", "wakeup.cold.", "wakeup.latency.p50.", "siblings.slowdown.", "siblings.harm.sibling", "siblings.harm.other",
-		"commit.overwritten.p50", "commit.p50", "commit.p99", "commit.memory.p50", "degree.speedup."} {
-		if m := pick(prefix); m != nil {
+		"commit.overwritten.mean", "commit.overwritten.p99", "commit.overwritten.p50", "commit.mean", "commit.p99", "commit.memory.mean", "commit.drift", "degree.speedup."} {
+		if m := pick(prefix); m != nil && (prefix != "commit.drift" || m.Labels["drift"] != "") {
 			out = append(out, *m)
 		}
 	}
