@@ -85,7 +85,7 @@ func newPage(a *Assessment) (*page, error) {
 	}
 	p := &page{Assessment: a, Page: shell,
 		When: a.Started.Format("2006-01-02 15:04 MST"), RoleWord: strings.ReplaceAll(string(a.Role), "-", " "),
-		Lines: hostLines(a.Facts), Tally: tally(a.Results), Found: findings(a.Results), Tables: factTables(a.Facts),
+		Lines: hostLines(a), Tally: tally(a.Results), Found: findings(a.Results), Tables: factTables(a.Facts),
 		Pictures: pictures(a),
 		Evidence: [][2]string{
 			{string(result.Measured), "on this host, with its own settings"},

@@ -72,7 +72,8 @@ func tally(results []check.Result) string {
 }
 
 // hostLines describe the machine in three lines: processor, system, storage.
-func hostLines(f *host.Facts) []string {
+func hostLines(a *Assessment) []string {
+	f := a.Facts
 	if f == nil {
 		return []string{"nothing is known of this host"}
 	}
@@ -109,14 +110,14 @@ func hostLines(f *host.Facts) []string {
 	if q, ok := f.Limits.CPUQuota.Get(); ok {
 		system += fmt.Sprintf(", limited to %g CPUs", q)
 	}
-	return []string{cpu, system, storageLine(f)}
+	return []string{cpu, system, storageLine(a)}
 }
 
-func storageLine(f *host.Facts) string {
-	if len(f.Storage) == 0 {
+func storageLine(a *Assessment) string {
+	if len(a.Facts.Storage) == 0 {
 		return "no log directory was looked at"
 	}
-	s := f.Storage[0]
+	s := a.Facts.Storage[0]
 	line := s.Purpose + " " + s.Path
 	if fs, ok := s.FSType.Get(); ok {
 		line += ": " + fs
@@ -126,6 +127,9 @@ func storageLine(f *host.Facts) string {
 	}
 	if c, ok := s.Class.Get(); ok {
 		line += ", " + c
+	}
+	if a.LogDirWhy != "" {
+		line += "; " + a.LogDirWhy
 	}
 	return line
 }
