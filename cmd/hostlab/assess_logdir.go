@@ -36,7 +36,7 @@ func findLog(t host.Tree, servers []host.Database, here string, used func(pid in
 	busiest := slices.MaxFunc(servers, func(a, b host.Database) int { return cmp.Compare(used(a.PID), used(b.PID)) }) // the first of equals
 	who := fmt.Sprintf("%s (process %d)", cmp.Or(logProduct[busiest.Kind], busiest.Kind), busiest.PID)
 	if n := len(servers); n > 1 {
-		who += fmt.Sprintf(", which of the %d database servers here has used the most CPU time", n)
+		who += fmt.Sprintf(", the one of %d database servers here that has used the most CPU time", n)
 	}
 	log, known := busiest.LogDir.Get()
 	var why string
@@ -60,7 +60,7 @@ func findLog(t host.Tree, servers []host.Database, here string, used func(pid in
 				p := logPlace{dir: dir, why: fmt.Sprintf("on the same device (%s), as %s", device, why)}
 				if near != log {
 					p.why = fmt.Sprintf("on the device of %s (%s), as %s", near, device, why)
-					p.wrong = "its log may be on another device than " + near
+					p.wrong = fmt.Sprintf("the log of %s may be on another device than %s", who, near)
 				}
 				return p
 			}

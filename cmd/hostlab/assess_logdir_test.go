@@ -44,11 +44,11 @@ func TestFindLog(t *testing.T) {
 	}{
 		"none":          {nil, here, false, []string{"the current directory, as no database server was found"}, ""},
 		"one":           {[]host.Database{pg}, wal, true, []string{"the log directory of PostgreSQL (process 1)"}, ""},
-		"the busiest":   {[]host.Database{pg, server("mariadb", 2, known(here))}, here, true, []string{"MariaDB (process 2), which of the 2 database servers here has used the most CPU time"}, ""},
+		"the busiest":   {[]host.Database{pg, server("mariadb", 2, known(here))}, here, true, []string{"MariaDB (process 2), the one of 2 database servers here that has used the most CPU time"}, ""},
 		"MySQL's own":   {[]host.Database{server("mysql", 3, known(redo))}, filepath.Dir(redo), true, []string{"MySQL (process 3)"}, ""},
 		"a link":        {[]host.Database{server("postgresql", 1, known(link))}, here, false, []string{"on the same device", "left alone", "symbolic link"}, ""},
 		"gone":          {[]host.Database{server("postgresql", 1, known(real+"/none"))}, here, false, []string{"left alone (does not exist)"}, "another device"},
-		"not to be had": {[]host.Database{server("postgresql", 1, denied)}, here, false, []string{"on the device of " + filepath.Dir(wal), "is not known (not allowed to look)"}, "its log may be on another device"},
+		"not to be had": {[]host.Database{server("postgresql", 1, denied)}, here, false, []string{"on the device of " + filepath.Dir(wal), "is not known (not allowed to look)"}, "the log of PostgreSQL (process 1) may be on another device than"},
 		"a container":   {[]host.Database{server("postgresql", 1, known("/proc/1/root/wal"))}, here, false, []string{"it is in a container"}, "?"},
 		"elsewhere":     {[]host.Database{{Kind: "oracle", PID: 1, LogDir: known("/proc/none")}}, here, false, []string{"the current directory, as"}, "the log of Oracle (process 1) may be on another device"},
 	} {

@@ -44,7 +44,7 @@ type Lever struct {
 	BoundWhy    string              `json:"bound_why"`
 	Measurement *result.Measurement `json:"measured"`  // the one that decides; null: none
 	Cost        bool                `json:"cost"`      // its interval lies beyond its noise floor, on the side of a cost, and nothing disturbed it
-	Disturbed   string              `json:"disturbed"` // what spoiled the measurement, as in "only 4 of 16 rounds were clean and it takes 6"; "": nothing
+	Disturbed   string              `json:"disturbed"` // what spoiled the measurement, as in "4 of 16 rounds were clean, 6 are needed"; "": nothing
 	Evidence    result.Evidence     `json:"evidence"`  // that the verdict rests on; "" where there is none
 	Verdict     Verdict             `json:"verdict"`
 	SetBy       string              `json:"set_by"`  // who sets it where this host has no knob for it; "": this host, or not known

@@ -95,8 +95,8 @@ func (u usedRounds) describe(m *result.Measurement, alpha float64) {
 	}
 }
 
-// spoilWords complete a sentence that begins with "the CPU".
-var spoilWords = [spoils]string{notIdle: "was not idle in the pause of %d", offCPU: "did other work in %d", stolen: "was taken by the hypervisor in %d"}
+// spoilWords complete a clause that begins with "the CPU".
+var spoilWords = [spoils]string{notIdle: "was not idle in the pause of %d", offCPU: "did other work during %d", stolen: "was taken by the hypervisor during %d"}
 
 // why says why disturbed rounds count: how many were clean, of how many it takes, and
 // what happened to the others.
@@ -107,7 +107,7 @@ func (u usedRounds) why(alpha float64) string {
 			parts = append(parts, fmt.Sprintf(words, n))
 		}
 	}
-	return fmt.Sprintf("only %d of %d rounds were clean and it takes %d (the CPU %s)", u.count[unspoilt], u.of, stats.MinBlocks(alpha), strings.Join(parts, ", "))
+	return fmt.Sprintf("%d of %d rounds were clean, %d are needed (the CPU %s)", u.count[unspoilt], u.of, stats.MinBlocks(alpha), strings.Join(parts, ", "))
 }
 
 // stillRising is the gain in speed within a busy stretch from which on its clock
@@ -181,7 +181,7 @@ func (r *wakeRun) latencies(t wakeTarget, alpha float64) []result.Measurement {
 	}
 	disturbed := ""
 	if least := stats.MinBlocks(alpha); len(idle) < least && slept < of {
-		disturbed = fmt.Sprintf("only %d of %d rounds had a clean pause and it takes %d (the CPU was idle in %d of %d pauses)", len(idle), len(all), least, slept, of)
+		disturbed = fmt.Sprintf("%d of %d rounds had a clean pause, %d are needed (the CPU was idle in %d of %d pauses)", len(idle), len(all), least, slept, of)
 		idle = all
 	}
 	one := func(name, title string, rounds [][]float64, q float64, least int) result.Measurement {

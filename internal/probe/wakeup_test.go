@@ -184,7 +184,7 @@ func TestWakeupNeverIdle(t *testing.T) {
 	}
 	for _, name := range []string{"wakeup.alu.10ms.cpu0", "wakeup.cold.10ms.cpu0", "wakeup.latency.p50.cpu0", "wakeup.frequency.after-sleep.cpu0"} {
 		m := named(t, o, name)
-		if got := m.Labels["disturbed"]; !strings.HasPrefix(got, "only 0 of ") || !strings.Contains(got, "idle in ") {
+		if got := m.Labels["disturbed"]; !strings.HasPrefix(got, "0 of ") || !strings.Contains(got, "idle in ") {
 			t.Errorf("%s: disturbed %q", name, got)
 		}
 	}
@@ -212,9 +212,9 @@ func TestWakeupReason(t *testing.T) {
 		spoilt map[spoil]int
 		want   string
 	}{
-		{map[spoil]int{unspoilt: 4, notIdle: 1, offCPU: 9, stolen: 2}, "only 4 of 16 rounds were clean and it takes 6 (the CPU was not idle in the pause of 1, did other work in 9, was taken by the hypervisor in 2)"},
-		{map[spoil]int{unspoilt: 4, offCPU: 12}, "only 4 of 16 rounds were clean and it takes 6 (the CPU did other work in 12)"},
-		{map[spoil]int{notIdle: 16}, "only 0 of 16 rounds were clean and it takes 6 (the CPU was not idle in the pause of 16)"},
+		{map[spoil]int{unspoilt: 4, notIdle: 1, offCPU: 9, stolen: 2}, "4 of 16 rounds were clean, 6 are needed (the CPU was not idle in the pause of 1, did other work during 9, was taken by the hypervisor during 2)"},
+		{map[spoil]int{unspoilt: 4, offCPU: 12}, "4 of 16 rounds were clean, 6 are needed (the CPU did other work during 12)"},
+		{map[spoil]int{notIdle: 16}, "0 of 16 rounds were clean, 6 are needed (the CPU was not idle in the pause of 16)"},
 		{map[spoil]int{unspoilt: 6, offCPU: 10}, ""},
 		{map[spoil]int{unspoilt: 3}, ""}, // too few, but nobody's fault
 	} {
@@ -231,7 +231,7 @@ func TestWakeupReason(t *testing.T) {
 		}
 		r.pauses[0] = append(r.pauses[0], p)
 	}
-	const want = "only 4 of 16 rounds had a clean pause and it takes 6 (the CPU was idle in 4 of 28 pauses)"
+	const want = "4 of 16 rounds had a clean pause, 6 are needed (the CPU was idle in 4 of 28 pauses)"
 	if got := r.latencies(target, 0.05)[0].Labels["disturbed"]; got != want {
 		t.Errorf("lateness: %q", got)
 	}
