@@ -33,7 +33,7 @@ func readPostgres(p process) (Database, bool) {
 		wal = "pg_xlog"
 	}
 	at := dir + "/" + wal
-	if link, err := readLink(p.t, at); err == nil && strings.HasPrefix(link, "/proc/self/") {
+	if link, err := readPath(p.t, at); err == nil && strings.HasPrefix(link, "/proc/self/") {
 		at = p.seen(link)
 	}
 	db.LogDir = p.follow(Known(at, "", db.DataDir.Source))
