@@ -86,6 +86,9 @@ func (v *verdict) answer() string {
 		}
 		return s
 	}
+	if len(measured) == 0 {
+		measured = v.filter(func(l Lever) bool { return known(l.Measurement) && l.Verdict == NotHere })
+	}
 	s := fmt.Sprintf("It cannot be told whether this platform costs a %s anything, because %s", v.whom, v.reason(measured))
 	if len(effects) > 0 {
 		s += "; no cost was found in: " + titles(effects)

@@ -52,6 +52,8 @@ func TestVerdictLine(t *testing.T) {
 		{name: "busy host", facts: guest(), runs: ran(busy, good), starts: "It cannot be told", has: []string{"this host was busy: the CPU was not idle in 9 of 12 pauses", "assess again while the host is quieter", "no cost was found in: parallelism"}},
 		{name: "a lever without a knob here is no open question", facts: guest(), runs: ran(ratio("wakeup.alu.10ms.cpu0", 1.1, 0.9, 1.3, 0.01), good), starts: "No cost was found in what could be measured: parallelism",
 			has: []string{"Not set here but by the owner of the kvm hypervisor: frequency policy, idle states."}, never: []string{"Not decided", "not decided"}},
+		{name: "nothing measured but a lever without a knob here", facts: guest(), runs: ran(ratio("wakeup.alu.10ms.cpu0", 1.1, 0.9, 1.3, 0.01)), starts: "It cannot be told",
+			has: []string{"nothing measured decides it (frequency policy: the true ratio may be 1"}, never: []string{"nothing could be measured"}},
 		{name: "unresolved", runs: ran(ratio("wakeup.alu.10ms.cpu0", 1.1, 0.9, 1.3, 0.01)), starts: "It cannot be told", has: []string{"frequency policy: the true ratio may be 1"}},
 		{name: "blind", results: []check.Result{answer(check.LeverFrequency, check.Unknown)}, runs: skipped("wakeup", "this process may not sleep"),
 			starts: "It cannot be told", has: []string{"this process may not sleep", "CHK-unknown could not look"}},
