@@ -3,8 +3,10 @@ package proc
 import (
 	"os"
 	"os/signal"
+	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -15,7 +17,8 @@ import (
 type Adoption struct {
 	before  map[int]bool // children that were there
 	session int          // ours
-	group   atomic.Int64
+	of      atomic.Pointer[program]
+	known   sync.Map // numbers of orphans that were found by the mark, which none has any more when it has ended
 	quit    chan struct{}
 	done    sync.WaitGroup
 }
@@ -53,14 +56,24 @@ func Adopt() *Adoption {
 	return a
 }
 
-// Of says which process group is that of the program whose leftovers are adopted.
-func (a *Adoption) Of(group int) { a.group.Store(int64(group)) }
+// program is whose leftovers are adopted: its process group, and a variable of its
+// environment.
+type program struct {
+	group int
+	mark  string
+}
+
+// Of says which program that is.
+func (a *Adoption) Of(group int, mark string) { a.of.Store(&program{group, mark}) }
 
 // End ends it. What was adopted stays a child.
 func (a *Adoption) End() {
 	close(a.quit)
 	a.done.Wait()
-	a.reap()
+	// A process shows as ended as soon as its first thread has, and is reaped after the last.
+	for end := time.Now().Add(time.Second); a.reap() && time.Now().Before(end); {
+		time.Sleep(time.Millisecond)
+	}
 	adopting.Lock()
 	defer adopting.Unlock()
 	if adopting.n--; adopting.n == 0 {
@@ -79,17 +92,42 @@ func (a *Adoption) Adopted() (list []Stat) {
 	return list
 }
 
-// orphan tells them from children that we have started otherwise meanwhile: those lead
-// groups of their own, or are in ours, in our session.
+// orphan tells them from children that we have started otherwise meanwhile: those are in
+// our session, and without the mark.
 func (a *Adoption) orphan(c Stat) bool {
-	group := int(a.group.Load())
-	return group != 0 && !a.before[c.PID] && c.PID != group && (c.Group == group || c.Session != a.session)
+	of := a.of.Load()
+	if of == nil || a.before[c.PID] || c.PID == of.group {
+		return false
+	}
+	if c.Group == of.group || c.Session != a.session {
+		return true
+	}
+	if _, known := a.known.Load(c.PID); !known && marked(c.PID, of.mark) {
+		a.known.Store(c.PID, true)
+	}
+	_, known := a.known.Load(c.PID)
+	return known
 }
 
-func (a *Adoption) reap() {
+func marked(pid int, mark string) bool {
+	h, err := Hold(pid)
+	if err != nil {
+		return false
+	}
+	defer h.Close()
+	return slices.Contains(h.Environ(), mark)
+}
+
+// reap reports whether one that has ended is there still.
+func (a *Adoption) reap() (more bool) {
 	for _, c := range Children() {
-		if a.orphan(c) && c.State == 'Z' {
-			_, _ = unix.Wait4(c.PID, nil, unix.WNOHANG, nil)
+		if c.Ended() && a.orphan(c) {
+			pid, err := unix.Wait4(c.PID, nil, unix.WNOHANG, nil)
+			more = more || pid == 0 && err == nil
+			if pid == c.PID {
+				a.known.Delete(pid)
+			}
 		}
 	}
+	return more
 }

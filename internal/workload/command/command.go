@@ -152,7 +152,7 @@ const splitHint = "user and system of a short program are often 0, as they are t
 // sample turns a run that succeeded into its responses.
 func (s *session) sample(done ended) workload.Sample {
 	u := done.usage
-	out := workload.Sample{Operations: 1, Warnings: done.warnings, Missing: map[string]string{},
+	out := workload.Sample{Operations: 1, Warnings: done.warnings, Contaminated: done.left, Missing: map[string]string{},
 		Values: map[string]float64{"wall": done.wall.Seconds(), "user": u.user.Seconds(), "system": u.system.Seconds(),
 			"cpu": (u.user + u.system).Seconds()}}
 	if u.noMaxRSS == "" {
@@ -161,6 +161,9 @@ func (s *session) sample(done ended) workload.Sample {
 		out.Missing["max_rss"] = u.noMaxRSS
 	}
 	out.Zero = map[string]string{"user": splitHint, "system": splitHint}
+	if done.left != "" {
+		out.Warnings = append(out.Warnings, done.left)
+	}
 	for _, p := range s.picks {
 		if hint := out.Zero[p.measured]; hint != "" {
 			out.Zero[p.Name] = hint
