@@ -33,15 +33,15 @@ type Place struct {
 // name, so it says whose it is. Between making and locking it another process may
 // take it for a dead one's and remove it: then another is made.
 func (k Kind) NewPlace(parent string) (*Place, error) {
-	_, doubt := trust.Holder(parent)
+	refused := trust.AsRoot(parent)
 	in, err := os.OpenRoot(parent)
 	if err != nil {
 		return nil, k.CannotMake(parent, err)
 	}
 	// What is removed in the end, and whose processes are ended, has to be what was made.
-	if refused, ok := errors.AsType[*trust.Refused](doubt); ok && os.Geteuid() == 0 {
+	if refused != nil {
 		in.Close()
-		return nil, fmt.Errorf("%s takes no directory as root that another user can replace: %w; name one of root's on the same disk", k.Product, refused)
+		return nil, refused
 	}
 	for range 100 {
 		name := fmt.Sprintf("%s%d-%s", k.Prefix, os.Getpid(), strings.ToLower(crand.Text()[:8]))

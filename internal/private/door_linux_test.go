@@ -107,7 +107,7 @@ func TestDirectoryOfAnother(t *testing.T) {
 	var s Server
 	err := s.Prepare(door, parent, "")
 	var refused *trust.Refused
-	if !errors.As(err, &refused) || !strings.Contains(err.Error(), "belongs to uid 54321; name one of root's") || strings.Contains(err.Error(), "\n") {
+	if !errors.As(err, &refused) || !strings.Contains(err.Error(), "belongs to uid 54321; name a directory of root's") || strings.Contains(err.Error(), "\n") {
 		t.Errorf("prepared: %v", err)
 	}
 	must(t, s.End(0))

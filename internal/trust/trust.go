@@ -111,6 +111,17 @@ func Parents(path string) (string, error) { return walk(path, false) }
 // /tmp too, where others can make names but not rename what is ours.
 func Holder(path string) (string, error) { return walk(path, true) }
 
+// AsRoot refuses a directory in which another user could put something in the place of what
+// root makes there, such as a link. It refuses root alone: others lose what is theirs at
+// most. That a directory is missing is for its use to tell.
+func AsRoot(path string) error {
+	_, err := Holder(path)
+	if refused, ok := errors.AsType[*Refused](err); ok && os.Geteuid() == 0 {
+		return fmt.Errorf("root makes nothing where another user can replace it: %w; name a directory of root's on the same disk", refused)
+	}
+	return nil
+}
+
 func walk(path string, sharable bool) (string, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
