@@ -25,7 +25,7 @@ const (
 // the directory work; daemons too, which a run that ends well does not leave either.
 // It returns the names of what it ended.
 func endLeftovers(work string) (names []string, err error) {
-	find := func() []*proc.Held { return marked(strangers(), workload.Mark(work)) }
+	find := func() []*proc.Held { return bearing(strangers(), workload.Mark(work)) }
 	names = namesOf(find())
 	if len(names) == 0 {
 		return nil, nil
@@ -48,7 +48,7 @@ func namesOf(list []*proc.Held) (names []string) {
 
 // leftByLevels names what the commands of factors have left running. Some are there to
 // start a server, so that nothing is ended.
-func leftByLevels(id string) []string { return namesOf(marked(proc.All(), levelMark(id))) }
+func leftByLevels(id string) []string { return namesOf(bearing(proc.All(), levelMark(id))) }
 
 // strangers are the processes that this one has not started.
 func strangers() []proc.Stat {
@@ -60,10 +60,10 @@ func strangers() []proc.Stat {
 	return slices.DeleteFunc(all, func(s proc.Stat) bool { return ours[s.PID] })
 }
 
-// marked finds those with a variable in their environment. Root finds those of other users
+// bearing finds those with a variable in their environment. Root finds those of other users
 // too: its own commands may have changed the user. But a program with the set-user-ID bit
 // has the environment of who started it, who may not end it.
-func marked(list []proc.Stat, variable string) []*proc.Held {
+func bearing(list []proc.Stat, variable string) []*proc.Held {
 	group, user := unix.Getpgrp(), os.Geteuid()
 	return proc.Find(list, func(h *proc.Held) bool {
 		return h.Group > 1 && h.Group != group && slices.Contains(h.Environ(), variable) && (h.RunsAs(user) || user == 0 && h.OneUser())
