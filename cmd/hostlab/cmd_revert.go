@@ -265,6 +265,9 @@ func (o *revertOptions) change(ctx context.Context, std streams, sys *setting.Sy
 			damaged = fmt.Sprintf("%s; what its damaged part had changed is NOT put back, and the journal as it was is kept as %s", p.Found(), kept)
 		}
 	}
+	if j.Cut() {
+		damaged = "the journal ends within a set that was made, so that lines of it are lost; what was set later is not in it, and may still be changed: compare 'hostlab settings' with what this host should have"
+	}
 	done, err := setting.Revert(ctx, sys, j, o.owner, o.force)
 	if o.format == "json" {
 		err = errors.Join(err, writeChange(std.out, "revert", nil, done, err))

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 )
@@ -25,8 +26,12 @@ type Journal struct {
 	st      *state
 	problem *Problem
 	unlock  func()
-	// broken says that an Append failed and may have left a piece of a line.
+	// broken says that the next line goes into a new file: an Append failed and may have left
+	// a piece of a line, or the file has what is no longer so.
 	broken bool
+	// cut says that lines are lost: what the last set has intended is there, and no line
+	// says that it began.
+	cut    bool
 	exists bool
 	size   int // bytes of the file
 	held   []holding
@@ -44,12 +49,19 @@ type Problem struct {
 	Path string // of the journal
 	Line int    // 0: all of it
 	What string
+	// Names are the objects that may still be changed.
+	Names []string
+	// Lost says that no change could be read at all.
+	Lost bool
 	// OtherHost says that it is intact, and of another machine.
 	OtherHost bool
 }
 
 func (p *Problem) Error() string {
-	if p.OtherHost {
+	switch {
+	case p.Lost:
+		return p.Found() + ". Compare \"hostlab settings\" with what this host should have, or start it again; \"hostlab revert --forget\" then sets the journal aside"
+	case p.OtherHost:
 		return p.Found() + ". Use \"hostlab revert --force\" if it is this one's all the same, or \"hostlab revert --forget\" to set it aside"
 	}
 	return p.Found() + ". Look at it; \"hostlab revert --force\" then puts back what could be read of it, and \"hostlab revert --forget\" sets it aside"
@@ -57,14 +69,24 @@ func (p *Problem) Error() string {
 
 // Found is what is wrong, without the advice: for those who have followed it.
 func (p *Problem) Found() string {
-	if p.OtherHost {
-		return fmt.Sprintf("%s: it is the journal of another machine (%s)", p.Path, p.What)
+	text := fmt.Sprintf("%s:%d: the journal is damaged: %s", p.Path, p.Line, p.What)
+	switch {
+	case p.OtherHost:
+		text = fmt.Sprintf("%s: it is the journal of another machine (%s)", p.Path, p.What)
+	case p.Lost:
+		text += ", so that values may still be changed, and which is not known"
+	case len(p.Names) > 0:
+		const most = 6
+		text += "; it names what may still be changed: " + strings.Join(p.Names[:min(most, len(p.Names))], ", ")
+		if more := len(p.Names) - most; more > 0 {
+			text += fmt.Sprintf(" and %d more", more)
+		}
 	}
-	return fmt.Sprintf("%s:%d: the journal is damaged: %s", p.Path, p.Line, p.What)
+	return text
 }
 
 // OpenJournal opens and locks the journal of a directory, and reads what a process that
-// was killed has left. The error is *Busy where another hostlab has it. A journal that
+// was killed has left. The error is *lockfile.Busy where another hostlab has it. A journal that
 // may not be used opens as well: see Problem.
 func OpenJournal(sys *System, dir string) (*Journal, error) {
 	if err := sys.Disk.MkdirAll(dir); err != nil {
@@ -78,6 +100,10 @@ func OpenJournal(sys *System, dir string) (*Journal, error) {
 	if err := j.load(); err != nil {
 		unlock()
 		return nil, err
+	}
+	// Nobody is at work: what an earlier set has intended and not begun never will be.
+	if len(j.st.planned) > 0 || j.st.format < format {
+		j.st.planned, j.broken = map[string]intent{}, true
 	}
 	return j, nil
 }
@@ -94,7 +120,11 @@ func (j *Journal) load() error {
 	}
 	j.exists, j.size = true, len(b)
 	j.st, j.broken, j.problem = replay(b)
+	if j.problem != nil {
+		j.problem.Names = j.st.names()
+	}
 	j.st.afterReboot(j.sys.Boot())
+	j.cut = j.st.doubt(j.sys.Boot(), func(name string, o Object) (string, error) { return j.sys.setting(name).read(j.sys, o) })
 	if host := j.sys.Host(); j.problem == nil && j.st.host != "" && host != "" && j.st.host != host {
 		j.problem = &Problem{OtherHost: true, What: fmt.Sprintf("its machine ID %.8s... is not %.8s..., this one's", j.st.host, host)}
 	}
@@ -122,12 +152,21 @@ func (j *Journal) Accept() (kept string, err error) {
 	if err != nil {
 		return "", err
 	}
-	if err := j.rewrite(); err != nil {
+	if len(j.st.objects) == 0 {
+		err = j.clear()
+	} else {
+		err = j.rewrite()
+	}
+	if err != nil {
 		return kept, err
 	}
 	j.problem = nil
 	return kept, nil
 }
+
+// Cut reports that lines of the journal are lost, though what is left of it is intact: it
+// ends within a set, and what that has intended is there. What was set later is not in it.
+func (j *Journal) Cut() bool { return j.cut }
 
 // keep copies the journal beside itself, under a name that is free.
 func (j *Journal) keep() (string, error) {
@@ -200,8 +239,12 @@ func (j *Journal) drop(layers []int, pass bool) error {
 		return nil
 	}
 	slices.Sort(layers)
-	if err := j.append(true, &record{Kind: "drop", Layers: layers, Pass: pass}); err != nil {
-		return err
+	dropped := &record{Kind: "drop", Layers: layers, Pass: pass}
+	if err := j.append(true, dropped); err != nil {
+		// The disk may be full: what all is put back needs no line that says so.
+		if e := j.st.apply(dropped); e != nil || len(j.st.objects) > 0 {
+			return err
+		}
 	}
 	return j.compact()
 }
@@ -228,18 +271,18 @@ func (j *Journal) clear() error {
 	if err != nil {
 		return fmt.Errorf("cannot remove the journal %s: %w", j.path(), cause{err})
 	}
-	host := j.st.host
 	next := j.st
 	j.st = newState()
-	j.st.host, j.st.nextID, j.st.nextSet = host, next.nextID, next.nextSet
+	j.st.nextID, j.st.nextSet = next.nextID, next.nextSet
 	j.st.paths = next.paths
 	j.exists, j.broken, j.size = false, false, 0
 	return nil
 }
 
 // rewrite replaces the file by one that says the same in few lines: written beside it,
-// synced and renamed over it, so that at any moment one of both is there (rename(2)).
-func (j *Journal) rewrite() error {
+// synced and renamed over it, so that at any moment one of both is there (rename(2)). Lines
+// that are to be added are in it from the first moment: a journal without a change is damage.
+func (j *Journal) rewrite(more ...*record) error {
 	var b bytes.Buffer
 	n := 0
 	line := func(r *record) error {
@@ -259,10 +302,18 @@ func (j *Journal) rewrite() error {
 			return err
 		}
 	}
+	for _, r := range more {
+		if err := line(r); err != nil {
+			return err
+		}
+	}
 	next := j.path() + ".new"
 	err := j.sys.Disk.Remove(next) // what a kill has left
 	if err == nil {
 		err = j.store(next, b.Bytes())
+	}
+	if err == nil && len(more) > 0 && more[0].Kind == "intend" {
+		err = j.sys.Disk.Reserve(next, j.room(more))
 	}
 	if err == nil {
 		err = j.sys.Disk.Rename(next, j.path())
@@ -274,22 +325,39 @@ func (j *Journal) rewrite() error {
 		return fmt.Errorf("cannot rewrite the journal %s: %w", j.path(), cause{err})
 	}
 	// Objects that were intended and not begun are not in the file.
-	j.st.lines, j.st.planned = n, map[string]intent{}
+	j.st.lines, j.st.planned, j.st.format = n-len(more), map[string]intent{}, format
 	j.exists, j.broken, j.size = true, false, b.Len()
+	return j.take(more)
+}
+
+// take takes lines that are in the file into the state.
+func (j *Journal) take(records []*record) error {
+	for _, r := range records {
+		if err := j.st.apply(r); err != nil {
+			return fmt.Errorf("%s: %w", j.path(), err)
+		}
+		j.st.lines++
+	}
 	return nil
+}
+
+// room is how much the lines may take that put back what is open and what lines intend:
+// for each object that its write began and ended, in some passes, and its part in the lines of
+// those that disturb it.
+func (j *Journal) room(records []*record) int {
+	const each, least = 2 << 10, 4 << 10
+	n := len(j.st.objects)
+	for _, r := range records {
+		n += len(r.Objects)
+	}
+	return least + n*each
 }
 
 // append adds lines and takes them into the state. It returns when they are as
 // durable as asked.
 func (j *Journal) append(durable bool, records ...*record) error {
-	if j.broken {
-		if err := j.rewrite(); err != nil {
-			return err
-		}
-	}
-	created := !j.exists
-	if created {
-		records = append([]*record{{Kind: "head", Format: format, Host: j.sys.Host()}}, records...)
+	if j.broken || !j.exists {
+		return j.rewrite(records...)
 	}
 	var b bytes.Buffer
 	for i, r := range records {
@@ -300,26 +368,23 @@ func (j *Journal) append(durable bool, records ...*record) error {
 		}
 		b.Write(line)
 	}
-	err := j.sys.Disk.Append(j.path(), b.Bytes())
+	var err error
+	if records[0].Kind == "intend" { // before anything is changed, so that a full disk cannot keep it so
+		err = j.sys.Disk.Reserve(j.path(), b.Len()+j.room(records))
+	}
+	if err != nil {
+		return fmt.Errorf("cannot reserve room in the journal %s: %w", j.path(), cause{err})
+	}
+	err = j.sys.Disk.Append(j.path(), b.Bytes())
 	if err == nil && durable {
 		err = j.sys.Disk.Sync(j.path())
-	}
-	if err == nil && created {
-		err = j.sys.Disk.Sync(j.dir)
 	}
 	if err != nil {
 		j.broken = true
 		return fmt.Errorf("cannot write the journal %s: %w", j.path(), cause{err})
 	}
-	j.exists = true
 	j.size += b.Len()
-	for _, r := range records {
-		if err := j.st.apply(r); err != nil {
-			return fmt.Errorf("%s: %w", j.path(), err)
-		}
-		j.st.lines++
-	}
-	return nil
+	return j.take(records)
 }
 
 // Entry is one object that was changed, and is not put back.

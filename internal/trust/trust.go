@@ -6,7 +6,6 @@ package trust
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -58,9 +57,10 @@ func check(root *os.Root, name string, f *os.File, flag int) error {
 	if !open.Mode().IsRegular() || !os.SameFile(open, named) {
 		return &Refused{path, "was replaced while it was opened"}
 	}
-	writes := flag&(os.O_WRONLY|os.O_RDWR) != 0
-	if n := links(open); writes && n > 1 {
-		return &Refused{path, fmt.Sprintf("has %d names (hard links)", n)}
+	if flag&(os.O_WRONLY|os.O_RDWR) != 0 {
+		if err := oneName(path, open); err != nil {
+			return err
+		}
 	}
 	if flag&os.O_TRUNC != 0 && open.Size() > 0 {
 		return f.Truncate(0)

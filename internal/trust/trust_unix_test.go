@@ -111,3 +111,37 @@ func write(t *testing.T, path, text string) {
 		t.Fatal(err)
 	}
 }
+
+func TestBelow(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(dir, "a", "b"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for name, to := range map[string]string{"inside": "a", "outside": t.TempDir(), "a/up": ".."} {
+		if err := os.Symlink(to, filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	for _, name := range []string{"inside", "inside/b", "outside", "a/up/a"} {
+		_, err := Below(root, name)
+		refused(t, err, "symbolic link")
+	}
+	for _, name := range []string{".", "a", "a/b"} {
+		got, err := Below(root, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := got.Mkdir("made", 0o755); err != nil {
+			t.Error(err)
+		}
+		got.Close()
+		if _, err := os.Stat(filepath.Join(dir, name, "made")); err != nil {
+			t.Error(err)
+		}
+	}
+}
