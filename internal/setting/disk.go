@@ -35,7 +35,7 @@ func (d disk) below(path string) (rel string, ok bool) {
 func (d disk) dir(path string) (*os.Root, error) {
 	rel, ok := d.below(path)
 	if !ok {
-		return os.OpenRoot(path)
+		return trust.Directory(path)
 	}
 	root, err := os.OpenRoot(d.root)
 	if err != nil {

@@ -173,7 +173,7 @@ func TestRevertOnAFullDisk(t *testing.T) {
 			was := tree(t, root)
 			sys := Local(root)
 			set(t, sys, dir, "set", Assignment{"swappiness", "", "10"}, Assignment{"governor", "", "performance"})
-			set(t, sys, dir, "exp", Assignment{"swappiness", "", "1"}, Assignment{"epp", "", "power"})
+			set(t, sys, dir, "exp", Assignment{"swappiness", "", "1"}, Assignment{"governor", "", "ondemand"}, Assignment{"epp", "", "power"}, Assignment{"min_freq", "", "1600000"}, Assignment{"max_freq", "", "2000000"})
 			if file := filepath.Join(dir, journalFile); !c.reserve {
 				b, err := os.ReadFile(file)
 				if err == nil {

@@ -8,6 +8,18 @@ import (
 	"strings"
 )
 
+// Directory opens a directory. Other than os.OpenRoot it does not wait for the writer of a FIFO.
+func Directory(path string) (*os.Root, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.IsDir() {
+		return nil, &Refused{path, "is " + kind(info.Mode()) + ", not a directory"}
+	}
+	return os.OpenRoot(path)
+}
+
 // Below opens a directory below root and follows no link on the way, not even one that
 // stays below root. Errors: *Refused, *fs.PathError.
 func Below(root *os.Root, path string) (*os.Root, error) {
