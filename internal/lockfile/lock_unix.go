@@ -9,9 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// try locks an open file, alone or shared with other readers. It is false where another
+// Try locks an open file, alone or shared with other readers. It is false where another
 // process has it.
-func try(f *os.File, alone bool) (bool, error) {
+func Try(f *os.File, alone bool) (bool, error) {
 	how := unix.LOCK_SH
 	if alone {
 		how = unix.LOCK_EX

@@ -7,10 +7,10 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// try locks an open file, alone or shared with other readers. It is false where another
+// Try locks an open file, alone or shared with other readers. It is false where another
 // process has it. What is locked lies far behind the end, since Windows lets nobody read
 // or write what another has locked, and the process ID is to be read.
-func try(f *os.File, alone bool) (bool, error) {
+func Try(f *os.File, alone bool) (bool, error) {
 	how := uint32(windows.LOCKFILE_FAIL_IMMEDIATELY)
 	if alone {
 		how |= windows.LOCKFILE_EXCLUSIVE_LOCK

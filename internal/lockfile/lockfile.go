@@ -53,7 +53,7 @@ func Take(root *os.Root, name, work string) (*Lock, error) {
 		if err != nil {
 			return nil, err
 		}
-		ok, err := try(f, true)
+		ok, err := Try(f, true)
 		switch {
 		case err != nil:
 			f.Close()
@@ -108,7 +108,7 @@ func Held(root *os.Root, name string) bool {
 		return false
 	}
 	defer f.Close()
-	ok, err := try(f, false) // shared, so that readers do not find one another
+	ok, err := Try(f, false) // shared, so that readers do not find one another
 	return err == nil && !ok
 }
 

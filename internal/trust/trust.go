@@ -105,7 +105,11 @@ const maxLinks = 40
 // other may write to them. A directory like /tmp is allowed above path, since its sticky
 // bit keeps others from renaming what is not theirs. Parents returns the path without
 // links; as long as the answer is nil it stays what it is.
-func Parents(path string) (string, error) {
+func Parents(path string) (string, error) { return resolve(path, true) }
+
+// resolve returns the path of a directory without links. Links of other users are refused,
+// and with parents also directories that are not safe from them.
+func resolve(path string, parents bool) (string, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
 		return "", err
@@ -145,7 +149,7 @@ func Parents(path string) (string, error) {
 		if len(rest) > 0 && why != "" && sticky(info) {
 			why = ""
 		}
-		if why != "" {
+		if why != "" && parents {
 			return "", &Refused{at, why}
 		}
 		if len(rest) == 0 {
