@@ -37,7 +37,8 @@ reboot has put back already is only struck off the journal.
 
 A damaged journal, or that of another machine, is refused: --force takes what
 can be read of it, and --forget sets it aside and changes nothing. Without a
-problem, --forget drops all entries and leaves the values as they are.
+problem, --forget drops all entries and leaves the values as they are. One that
+was cut within a set is put back as far as it tells, and fails.
 
 What root has changed is put back by root alone; --dry-run shows it to anybody.
 cpu_dma_latency is in no

@@ -70,6 +70,9 @@ func (f *folder) foreign(err error) error {
 	if !ok {
 		return err
 	}
+	if f.present() != nil {
+		return fmt.Errorf("%s %s, so that what is recorded there could be changed; name a new directory", filepath.Clean(r.Path), r.Why)
+	}
 	return fmt.Errorf("%s %s, and the commands of a record would be run as you; read those in %s, then copy the record as yourself (cp -r) and name the copy, or run as that user",
 		filepath.Clean(r.Path), r.Why, filepath.Join(f.Name(), studyFile))
 }
