@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -270,6 +271,9 @@ func (o *revertOptions) change(ctx context.Context, std streams, sys *setting.Sy
 		damaged = "the journal ends within a set that was made, so that lines of it are lost; what was set later is not in it, and may still be changed: compare 'hostlab settings' with what this host should have"
 	}
 	done, err := setting.Revert(ctx, sys, j, o.owner, o.force)
+	if errors.Is(err, syscall.ENOSPC) {
+		err = fmt.Errorf("%w; what was put back stays so: make room, then run 'hostlab revert' again", err)
+	}
 	if o.format == "json" {
 		err = errors.Join(err, writeChange(std.out, "revert", nil, done, err))
 	} else {

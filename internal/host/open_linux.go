@@ -15,7 +15,7 @@ import (
 // opened, and one with a second name, which may be anywhere, only to read it: whoever made the tree
 // may have planted devices, FIFOs and hard links.
 func OpenIn(root int, path string, flags int) (int, error) {
-	if flags&unix.O_PATH != 0 { // it opens nothing, and other flags beside it are refused
+	if flags&(unix.O_PATH|unix.O_DIRECTORY) != 0 { // it opens nothing, or a directory alone
 		return openat2(root, path, flags)
 	}
 	named, err := openat2(root, path, unix.O_PATH)
