@@ -8,9 +8,7 @@ import (
 	"io/fs"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
-	"time"
 )
 
 // journalFile holds what was changed and is not yet put back. There is none when
@@ -41,48 +39,6 @@ type Journal struct {
 type holding struct {
 	owner, path string
 	file        io.Closer
-}
-
-// Problem is why a journal may not be used until a person has decided: see
-// Journal.Accept and Journal.Forget.
-type Problem struct {
-	Path string // of the journal
-	Line int    // 0: all of it
-	What string
-	// Names are the objects that may still be changed.
-	Names []string
-	// Lost says that no change could be read at all.
-	Lost bool
-	// OtherHost says that it is intact, and of another machine.
-	OtherHost bool
-}
-
-func (p *Problem) Error() string {
-	switch {
-	case p.Lost:
-		return p.Found() + ". Compare \"hostlab settings\" with what this host should have, or start it again; \"hostlab revert --forget\" then sets the journal aside"
-	case p.OtherHost:
-		return p.Found() + ". Use \"hostlab revert --force\" if it is this one's all the same, or \"hostlab revert --forget\" to set it aside"
-	}
-	return p.Found() + ". Look at it; \"hostlab revert --force\" then puts back what could be read of it, and \"hostlab revert --forget\" sets it aside"
-}
-
-// Found is what is wrong, without the advice: for those who have followed it.
-func (p *Problem) Found() string {
-	text := fmt.Sprintf("%s:%d: the journal is damaged: %s", p.Path, p.Line, p.What)
-	switch {
-	case p.OtherHost:
-		text = fmt.Sprintf("%s: it is the journal of another machine (%s)", p.Path, p.What)
-	case p.Lost:
-		text += ", so that values may still be changed, and which is not known"
-	case len(p.Names) > 0:
-		const most = 6
-		text += "; it names what may still be changed: " + strings.Join(p.Names[:min(most, len(p.Names))], ", ")
-		if more := len(p.Names) - most; more > 0 {
-			text += fmt.Sprintf(" and %d more", more)
-		}
-	}
-	return text
 }
 
 // OpenJournal opens and locks the journal of a directory, and reads what a process that
@@ -385,53 +341,6 @@ func (j *Journal) append(durable bool, records ...*record) error {
 	}
 	j.size += b.Len()
 	return j.take(records)
-}
-
-// Entry is one object that was changed, and is not put back.
-type Entry struct {
-	Set      int    // number of the set of changes that it belongs to
-	Owner    string // who made it: "set", or the directory of an experiment
-	At       time.Time
-	Boot     string
-	Setting  string
-	Object   Object
-	Original string // before the owner's first change
-	Wrote    string // what was last written
-	Read     string // what it read afterwards; "" if the process ended before it could
-	Side     string // not set itself: this setting changes it too; "" otherwise
-	// Forgotten: the machine has started again since, which has put it back.
-	Forgotten bool
-}
-
-// Entries are the open ones: changed and not put back, oldest first.
-func (j *Journal) Entries() []Entry {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.st.entries(j.sys.Boot())
-}
-
-func (st *state) entries(boot string) []Entry {
-	type numbered struct {
-		id int
-		e  Entry
-	}
-	var all []numbered
-	for _, o := range st.objects {
-		for _, l := range o.Layers {
-			e := Entry{Set: l.Set, Owner: l.Owner, At: l.At, Boot: o.Boot, Setting: o.Setting, Object: o.object(),
-				Original: l.Original, Wrote: o.Wrote, Side: l.Side, Forgotten: rebooted(o, boot)}
-			if o.Done {
-				e.Read = o.Ours
-			}
-			all = append(all, numbered{l.ID, e})
-		}
-	}
-	slices.SortFunc(all, func(a, b numbered) int { return a.id - b.id })
-	out := make([]Entry, len(all))
-	for i, n := range all {
-		out[i] = n.e
-	}
-	return out
 }
 
 // Leave closes the journal and goes on to hold its Held settings, until hold is closed: others may
