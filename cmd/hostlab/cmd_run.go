@@ -48,7 +48,8 @@ its verdicts are decided, and prints them. STUDY is the name of a built-in study
 Each run is recorded when it ends, in the directory of --out. After Ctrl-C, a
 kill or a power cut, 'hostlab run --resume --out DIR' goes on where it was, and
 --restore only puts back what had been changed. A study or host that has changed
-meanwhile is refused.
+meanwhile is refused, and so is a record that another user wrote or can write:
+its commands would be run as you.
 
 When the first runs fail, or break a guard, it says so at once, also with
 --quiet: each kind of problem in one line on stderr, with the guard, its limit

@@ -93,7 +93,7 @@ func sleep(ctx context.Context, d time.Duration) error {
 // Run runs an experiment, or goes on with one. It returns once the experiment is
 // over, and otherwise with an error after which it can be resumed: *Waiting for a
 // reboot or a person, ctx's error when it was cancelled. *Refused is one that was
-// not begun, with *Changed or *store.Busy in it where it may not be resumed. Levels
+// not begun, with *Changed or *lockfile.Busy in it where it may not be resumed. Levels
 // are put back in any case, but those that a *Waiting is for; if that did not work,
 // *Cleanup is in the error. What was recorded stays recorded.
 func Run(ctx context.Context, cfg Config) (a *analysis.Analysis, err error) {

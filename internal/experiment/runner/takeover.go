@@ -28,7 +28,7 @@ func (s *session) takeOver(ctx context.Context) error {
 
 // EndLeftovers ends what the workload of a killed session of a record has left running,
 // and returns the names of what it ended. It leaves a session that runs alone: its lock
-// gives *store.Busy.
+// gives *lockfile.Busy.
 func EndLeftovers(dir string) (names []string, err error) {
 	st, err := store.Open(dir)
 	if err != nil {
