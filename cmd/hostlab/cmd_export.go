@@ -114,9 +114,6 @@ func exportItems(want []setting.Assignment, role string) (items []export.Item, t
 		return nil, "", usageError{err}
 	}
 	for _, a := range spelled {
-		if strings.Trim(a.Object, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-!/") != "" || strings.HasPrefix(a.Object, "/") {
-			return nil, "", usagef("%s@%s: that is no name of an object", a.Name, screen.Short(screen.Clean(a.Object)))
-		}
 		items = append(items, export.Item{Setting: a.Name, Object: a.Object, Value: a.Value})
 	}
 	return items, title, nil

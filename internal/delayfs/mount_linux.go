@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"hostlab/internal/screen"
 	"hostlab/internal/workload/worker"
 )
 
@@ -81,7 +82,7 @@ func (m *Mount) Close() error {
 		detach(m.at) // it was killed
 	}
 	if mounted(m.at) {
-		return errors.Join(err, fmt.Errorf("%s cannot be unmounted; try: umount -l %s", m.at, m.at))
+		return errors.Join(err, fmt.Errorf("%s cannot be unmounted; try: umount -l %s", m.at, screen.Operand(m.at)))
 	}
 	return nil
 }

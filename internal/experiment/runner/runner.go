@@ -21,6 +21,7 @@ import (
 	"hostlab/internal/host"
 	"hostlab/internal/result"
 	"hostlab/internal/result/store"
+	"hostlab/internal/screen"
 	"hostlab/internal/setting"
 	"hostlab/internal/workload"
 	"hostlab/internal/workload/all"
@@ -272,7 +273,7 @@ func (s *session) finish(ctx context.Context, err error) error {
 	s.progress(Progress{Stage: "putting back"})
 	errs := []error{s.emulation.close(), s.closeWorkload(), s.places.close()}
 	if restored := s.levels.restore(ctx, waiting); restored != nil {
-		errs = append(errs, fmt.Errorf("NOT PUT BACK: %w; try again with: hostlab run --restore --out %s", restored, s.cfg.Dir))
+		errs = append(errs, fmt.Errorf("NOT PUT BACK: %w; try again with: hostlab run --restore --out %s", restored, screen.Operand(s.cfg.Dir)))
 	}
 	errs = append(errs, s.levels.set.close(), os.RemoveAll(filepath.Join(s.cfg.Dir, workDir)))
 	if r := s.store.Record(); err != nil && ctxErr == nil && !waiting && !s.cfg.Resume && len(r.Runs) == 0 && len(r.Changed()) == 0 {
