@@ -1,14 +1,17 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"hostlab/internal/bounded"
 	"hostlab/internal/check"
 	"hostlab/internal/export"
 	"hostlab/internal/screen"
@@ -154,7 +157,7 @@ func writeProfile(std streams, p export.Profile, out string) error {
 func writeFiles(std streams, p export.Profile, out string) error {
 	at := func(path string) string { return filepath.Join(out, filepath.FromSlash(path)) }
 	for _, f := range p.Files {
-		if old, err := os.ReadFile(at(f.Path)); err == nil && !export.Ours(old) {
+		if old, err := bounded.ReadFile(at(f.Path), 1<<20); !errors.Is(err, fs.ErrNotExist) && !export.Ours(old) {
 			return usagef("--out %s: %s is there and not from 'hostlab export'; move it away, or name another directory", out, at(f.Path))
 		}
 	}
@@ -171,7 +174,7 @@ func writeFiles(std streams, p export.Profile, out string) error {
 		}
 	}
 	for _, path := range p.Others {
-		old, err := os.ReadFile(at(path))
+		old, err := bounded.ReadFile(at(path), 1<<20)
 		if err != nil || !export.Ours(old) {
 			continue
 		}

@@ -10,12 +10,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hostlab/internal/bounded"
 	"hostlab/internal/host"
 	"hostlab/internal/result"
 )
 
 // largestRecording bounds what is read as one: that of a 512-CPU host has 5 MB.
-const largestRecording = 256 << 20
+const largestRecording = 128 << 20
 
 // machine is where facts come from: this host, or a recording of another.
 type machine struct {
@@ -51,7 +52,7 @@ func (m *machine) open() (tree host.Tree, close func(), err error) {
 	if !info.Mode().IsRegular() || info.Size() > largestRecording {
 		return tree, close, usagef("--root %s: expected a directory, or a recording of at most %s", m.root, result.Format(largestRecording, "B"))
 	}
-	data, err := os.ReadFile(root)
+	data, err := bounded.ReadFile(root, largestRecording)
 	if err != nil {
 		return tree, close, usagef("--root %s: %w", m.root, plain(err))
 	}

@@ -19,7 +19,7 @@ import (
 type disk struct{}
 
 // maxJournal bounds what is read as a journal: it is rewritten long before.
-const maxJournal = 256 << 20
+const maxJournal = 32 << 20
 
 func (disk) ReadFile(path string) ([]byte, error) {
 	f, err := os.Open(path)
@@ -29,7 +29,7 @@ func (disk) ReadFile(path string) ([]byte, error) {
 	defer f.Close()
 	b, err := io.ReadAll(io.LimitReader(f, maxJournal+1))
 	if err == nil && len(b) > maxJournal {
-		return nil, &fs.PathError{Op: "read", Path: path, Err: errors.New("larger than 256 MiB")}
+		return nil, &fs.PathError{Op: "read", Path: path, Err: errors.New("larger than 32 MiB")}
 	}
 	return b, err
 }

@@ -12,7 +12,16 @@ import (
 	"runtime"
 	"sync"
 
+	"hostlab/internal/bounded"
 	"hostlab/internal/result"
+)
+
+// The largest files of a record that are read. 100,000 runs have some 60 MB, and take up to
+// three times that in memory.
+const (
+	maxStudy = 1 << 20
+	maxHead  = 64 << 20
+	maxLines = 128 << 20
 )
 
 // Record is all that a directory holds of an experiment.
@@ -62,7 +71,7 @@ func load(dir string) (*loaded, error) {
 		return nil, err
 	}
 	var err error
-	if r.Study, err = os.ReadFile(filepath.Join(dir, studyFile)); err != nil {
+	if r.Study, err = bounded.ReadFile(filepath.Join(dir, studyFile), maxStudy); err != nil {
 		return nil, fmt.Errorf("%s: %w", filepath.Join(dir, studyFile), why(err))
 	}
 	if err := readJSON(dir, endFile, &r.End); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -124,7 +133,7 @@ func checkHead(name string, x *result.Experiment) error {
 // readJSON reads a file that holds one value.
 func readJSON(dir, name string, v any) error {
 	name = filepath.Join(dir, name)
-	data, err := os.ReadFile(name)
+	data, err := bounded.ReadFile(name, maxHead)
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, why(err))
 	}
@@ -167,7 +176,7 @@ func told(err error) string {
 // its last whole line ends.
 func readLines[T any](r *Record, name, torn string, one func([]byte, *T, *interner) error) (out []T, size int64, err error) {
 	name = filepath.Join(r.Dir, name)
-	data, err := os.ReadFile(name)
+	data, err := bounded.ReadFile(name, maxLines)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, 0, nil
 	}
