@@ -4,6 +4,7 @@
 package screen
 
 import (
+	"bytes"
 	"strconv"
 	"strings"
 	"time"
@@ -23,6 +24,20 @@ func Clean(s string) string {
 		}
 		return r
 	}, s)
+}
+
+// CleanPage does for a whole page what Clean does for a line: spaces and line ends stay,
+// what steers a terminal or the direction of text goes (Unicode TR 36, 3.5).
+func CleanPage(page []byte) []byte {
+	return bytes.Map(func(r rune) rune {
+		switch {
+		case r == '\n' || r == '\t':
+			return r
+		case r == utf8.RuneError || unicode.IsControl(r) || unicode.Is(unicode.Cf, r):
+			return '?'
+		}
+		return r
+	}, page)
 }
 
 // Count writes a number with its noun, which takes an s in the plural.

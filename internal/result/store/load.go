@@ -22,6 +22,7 @@ const (
 	maxStudy = 1 << 20
 	maxHead  = 64 << 20
 	maxLines = 128 << 20
+	maxRuns  = 400_000 // lines
 )
 
 // Record is all that a directory holds of an experiment.
@@ -184,6 +185,9 @@ func readLines[T any](r *Record, name, torn string, one func([]byte, *T, *intern
 		return nil, 0, fmt.Errorf("%s: %w", name, why(err))
 	}
 	whole := wholeLines(data)
+	if n := bytes.Count(data, []byte("\n")); n > maxRuns {
+		return nil, 0, fmt.Errorf("%s: holds %d lines; at most %d are read", name, n, maxRuns)
+	}
 	lines := bytes.SplitAfter(data[:whole], []byte("\n"))
 	lines = lines[:len(lines)-1] // the empty one behind the last line's end
 	if whole < len(data) {
