@@ -47,7 +47,7 @@ func (m *machine) open() (tree host.Tree, close func(), err error) {
 		return tree, close, err
 	}
 	if info.IsDir() {
-		return host.Tree{Root: root}, close, nil
+		return host.Tree{Root: root}, close, ofLinux(root)
 	}
 	if !info.Mode().IsRegular() || info.Size() > largestRecording {
 		return tree, close, usagef("--root %s: expected a directory, or a recording of at most %s", m.root, result.Format(largestRecording, "B"))
@@ -65,7 +65,33 @@ func (m *machine) open() (tree host.Tree, close func(), err error) {
 		close()
 		return tree, func() {}, usagef("--root %s: %w", m.root, err)
 	}
+	if err := ofLinux(dir); err != nil {
+		close()
+		return tree, func() {}, err
+	}
 	return host.Tree{Root: dir}, close, nil
+}
+
+// largestMachine is twice the CPUs that a Linux kernel can have (CONFIG_NR_CPUS), with
+// whatever else lies beside their directories.
+const largestMachine = 2 * 8192
+
+// ofLinux refuses a tree with more CPUs than a kernel knows: each is asked some fifty
+// questions.
+func ofLinux(root string) error {
+	dir := filepath.Join(root, "sys/devices/system/cpu")
+	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+		return nil // what is not there is absent
+	}
+	d, err := os.Open(dir)
+	if err != nil {
+		return nil // and what may not be read says so itself
+	}
+	defer d.Close()
+	if names, _ := d.Readdirnames(largestMachine + 1); len(names) > largestMachine {
+		return usagef("--root %s: sys/devices/system/cpu has more than %d entries; no kernel has so many CPUs", root, largestMachine)
+	}
+	return nil
 }
 
 // collect reads all facts of the machine. Purpose says what the paths are.
