@@ -374,7 +374,7 @@ func (o *runOptions) explain(ctx context.Context, std streams, st *experiment.St
 	if _, ok := errors.AsType[*runner.Cleanup](err); ok {
 		return err
 	}
-	resume := "hostlab run --resume --out " + shellWord(o.dir)
+	resume := "hostlab run --resume --out " + screen.Operand(o.dir)
 	if _, ok := errors.AsType[*runner.Waiting](err); ok {
 		return fmt.Errorf("%w Then: %s", err, resume)
 	}
@@ -401,7 +401,7 @@ func (o *runOptions) leftover(st *experiment.Study) string {
 	}
 	text := " and all levels are put back"
 	if len(open) > 0 {
-		text = fmt.Sprintf(", and all levels are put back but that of %s (for which: hostlab run --restore --out %s)", strings.Join(open, ", "), shellWord(o.dir))
+		text = fmt.Sprintf(", and all levels are put back but that of %s (for which: hostlab run --restore --out %s)", strings.Join(open, ", "), screen.Operand(o.dir))
 	}
 	if len(boot) > 0 {
 		text += "; that of " + strings.Join(boot, ", ") + " takes effect with the next boot"
@@ -414,14 +414,3 @@ type stopped struct{ text string }
 
 func (s stopped) Error() string        { return s.text }
 func (s stopped) Is(target error) bool { return target == context.Canceled }
-
-// shellWord quotes a word for a shell where it needs that.
-func shellWord(s string) string {
-	plain := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("/._-+,:@%", r)
-	}
-	if s != "" && !strings.ContainsFunc(s, func(r rune) bool { return !plain(r) }) {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
-}

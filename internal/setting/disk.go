@@ -3,13 +3,13 @@ package setting
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
 	"syscall"
 
+	"hostlab/internal/bounded"
 	"hostlab/internal/lockfile"
 	"hostlab/internal/trust"
 )
@@ -20,7 +20,7 @@ import (
 type disk struct{ root string }
 
 // maxJournal bounds what is read as a journal: it is rewritten long before.
-const maxJournal = 256 << 20
+const maxJournal = 32 << 20
 
 // below returns a path below the root; not ok: it lies elsewhere.
 func (d disk) below(path string) (rel string, ok bool) {
@@ -77,9 +77,7 @@ func (d disk) open(path string, flag int, f func(*os.File) error) error {
 
 func (d disk) ReadFile(path string) (b []byte, err error) {
 	err = d.open(path, os.O_RDONLY, func(f *os.File) (err error) {
-		if b, err = io.ReadAll(io.LimitReader(f, maxJournal+1)); err == nil && len(b) > maxJournal {
-			err = &fs.PathError{Op: "read", Path: path, Err: errors.New("larger than 256 MiB")}
-		}
+		b, err = bounded.File(f, maxJournal)
 		return err
 	})
 	return b, err

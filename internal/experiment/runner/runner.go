@@ -22,6 +22,7 @@ import (
 	"hostlab/internal/host"
 	"hostlab/internal/result"
 	"hostlab/internal/result/store"
+	"hostlab/internal/screen"
 	"hostlab/internal/setting"
 	"hostlab/internal/workload"
 	"hostlab/internal/workload/all"
@@ -273,7 +274,7 @@ func (s *session) finish(ctx context.Context, err error) error {
 	s.progress(Progress{Stage: "putting back"})
 	errs := []error{s.emulation.close(), s.closeWorkload(), s.places.close()}
 	if restored := s.levels.restore(ctx, waiting); restored != nil {
-		errs = append(errs, fmt.Errorf("NOT PUT BACK: %w; try again with: hostlab run --restore --out %s", restored, s.cfg.Dir))
+		errs = append(errs, fmt.Errorf("NOT PUT BACK: %w; try again with: hostlab run --restore --out %s", restored, screen.Operand(s.cfg.Dir)))
 	}
 	if left := leftByLevels(s.x.ID); len(left) > 0 {
 		s.note("commands of the study's factors have left %s running; hostlab leaves it alone, since some are there to start a server: end it if nobody needs it", strings.Join(left, ", "))

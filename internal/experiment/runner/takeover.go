@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"hostlab/internal/result/store"
+	"hostlab/internal/screen"
 )
 
 // takeOver looks, before a resume does anything, after what a session that was
@@ -64,7 +65,7 @@ func (ls *levels) untouched(ctx context.Context, dir string) error {
 		}
 		if v != l.original && !slices.Contains(l.Levels, v) {
 			return fmt.Errorf("%s, so nothing was done; set it to %q or to a level of the study and resume, or put the original back with: hostlab run --restore --yes --out %s",
-				ls.foreign(l, v), l.original, dir)
+				ls.foreign(l, v), l.original, screen.Operand(dir))
 		}
 	}
 	return nil

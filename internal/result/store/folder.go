@@ -3,11 +3,11 @@ package store
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 
+	"hostlab/internal/bounded"
 	"hostlab/internal/lockfile"
 	"hostlab/internal/trust"
 )
@@ -90,13 +90,14 @@ func (f *folder) open(name string, flag int) (*os.File, error) {
 	return file, nil
 }
 
-func (f *folder) read(name string) ([]byte, error) {
+// read reads a file of at most limit bytes.
+func (f *folder) read(name string, limit int64) ([]byte, error) {
 	file, err := f.open(name, os.O_RDONLY)
 	if err != nil {
 		return nil, err
 	}
 	defer file.Close()
-	return io.ReadAll(file)
+	return bounded.File(file, limit)
 }
 
 func (f *folder) lock() (*lockfile.Lock, error) {

@@ -15,6 +15,15 @@ import (
 	"hostlab/internal/result"
 )
 
+// The largest files of a record that are read. 100,000 runs have some 60 MB, and take up to
+// three times that in memory.
+const (
+	maxStudy = 1 << 20
+	maxHead  = 64 << 20
+	maxLines = 128 << 20
+	maxRuns  = 400_000 // lines
+)
+
 // Record is all that a directory holds of an experiment.
 type Record struct {
 	Dir        string
@@ -74,7 +83,7 @@ func load(f *folder) (*loaded, error) {
 		return nil, err
 	}
 	var err error
-	if r.Study, err = f.read(studyFile); err != nil {
+	if r.Study, err = f.read(studyFile, maxStudy); err != nil {
 		return nil, fmt.Errorf("%s: %w", filepath.Join(dir, studyFile), why(err))
 	}
 	if err := readJSON(f, endFile, &r.End); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -135,7 +144,7 @@ func checkHead(name string, x *result.Experiment) error {
 
 // readJSON reads a file that holds one value.
 func readJSON(f *folder, name string, v any) error {
-	data, err := f.read(name)
+	data, err := f.read(name, maxHead)
 	name = filepath.Join(f.Name(), name)
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, why(err))
@@ -178,7 +187,7 @@ func told(err error) string {
 // readLines reads a file of JSON lines, none if there is no file. size is where
 // its last whole line ends.
 func readLines[T any](f *folder, r *Record, name, torn string, one func([]byte, *T, *interner) error) (out []T, size int64, err error) {
-	data, err := f.read(name)
+	data, err := f.read(name, maxLines)
 	name = filepath.Join(f.Name(), name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, 0, nil
@@ -187,6 +196,9 @@ func readLines[T any](f *folder, r *Record, name, torn string, one func([]byte, 
 		return nil, 0, fmt.Errorf("%s: %w", name, why(err))
 	}
 	whole := wholeLines(data)
+	if n := bytes.Count(data, []byte("\n")); n > maxRuns {
+		return nil, 0, fmt.Errorf("%s: holds %d lines; at most %d are read", name, n, maxRuns)
+	}
 	lines := bytes.SplitAfter(data[:whole], []byte("\n"))
 	lines = lines[:len(lines)-1] // the empty one behind the last line's end
 	if whole < len(data) {
