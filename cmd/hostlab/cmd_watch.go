@@ -60,7 +60,8 @@ CPU did while busy wakes no CPU that sleeps. What is hidden here is said once.
 
 --listen serves the same to Prometheus, to requests that name this host as
 localhost, by the address they came to or as --listen has it; --textfile
-writes it for the textfile collector of node_exporter. Names begin with hostlab_.
+writes it for the textfile collector of node_exporter. Names begin with
+hostlab_.
 
 Exit status: 0 done, also when ended by q, Ctrl-C or SIGTERM; 130 interrupted
 before --count or --duration was reached, 1 failed on the way, 2 a flag or file
