@@ -40,10 +40,10 @@ func request(t *testing.T, at, method, named string) int {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	if _, err := fmt.Fprintf(c, "%s / HTTP/1.1\r\nHost: %s\r\n\r\n", method, named); err != nil {
+	if _, err := fmt.Fprintf(c, "%s / HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n\r\n", method, named); err != nil {
 		t.Fatal(err)
 	}
-	r, err := http.ReadResponse(bufio.NewReader(c), nil)
+	r, err := http.ReadResponse(bufio.NewReader(c), &http.Request{Method: method})
 	if err != nil {
 		t.Fatal(err)
 	}
