@@ -114,6 +114,52 @@ func kind(m fs.FileMode) string {
 	return "a device"
 }
 
+// OpenDir opens a directory without following a link anywhere on the way to it, so that
+// nobody can lead this process elsewhere. Errors: *Refused, *fs.PathError.
+func OpenDir(path string) (*os.Root, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return nil, err
+	}
+	top := filepath.VolumeName(path) + string(filepath.Separator)
+	root, err := os.OpenRoot(top)
+	if err != nil {
+		return nil, err
+	}
+	for name := range strings.SplitSeq(strings.TrimPrefix(path, top), string(filepath.Separator)) {
+		if name == "" {
+			continue
+		}
+		below, err := openBelow(root, name)
+		root.Close()
+		if err != nil {
+			return nil, err
+		}
+		root = below
+	}
+	return root, nil
+}
+
+func openBelow(root *os.Root, name string) (*os.Root, error) {
+	path := filepath.Join(root.Name(), name)
+	named, err := root.Lstat(name)
+	if err != nil {
+		return nil, err
+	}
+	if !named.IsDir() {
+		return nil, &Refused{path, "is " + kind(named.Mode()) + ", not a directory"}
+	}
+	below, err := root.OpenRoot(name)
+	if err != nil {
+		return nil, err
+	}
+	if open, err := below.Stat("."); err != nil || !os.SameFile(open, named) {
+		below.Close()
+		return nil, &Refused{path, "was replaced while it was opened"}
+	}
+	return below, nil
+}
+
 // Ours refuses an open file or directory that another user owns or may write to.
 func Ours(f *os.File) error {
 	info, err := f.Stat()
