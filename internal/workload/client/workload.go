@@ -53,7 +53,7 @@ func params(work string) []workload.Param {
 	}
 	return append(list,
 		workload.Param{Name: "log_dir", Kind: workload.String, Default: "", Help: "directory of the log (write-ahead or redo; embedded: of all); none: the experiment's own"},
-		workload.Param{Name: "dsn", Kind: workload.String, Default: "", Help: "a server of yours, without a password, as " + dsn.Forms + "; none: a private one"},
+		workload.Param{Name: "dsn", Kind: workload.String, Default: "", Help: "a server of yours, without a password, as " + dsn.Forms + "; to another host with TLS, unless it has sslmode= or tls=; none: a private one"},
 		workload.Param{Name: "schema", Kind: workload.String, Default: "", Help: "with dsn: an empty schema (MariaDB: database) to use; none: a new one, hostlab_ and ten letters"},
 	)
 }
