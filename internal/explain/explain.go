@@ -175,8 +175,8 @@ type Report struct {
 	CostAtMost   bool    `json:"sampling_share_at_most,omitempty"` // Cost is an upper limit, the share of Wall until answers came: the server's side cannot be seen
 	Method       string  `json:"method"`                           // how intervals come about
 	Transactions int64   `json:"transactions"`                     // -1 unknown
-	// TransactionsLow and TransactionsHigh are what they are between; 0: that is not known
-	// either, or they were counted.
+	// TransactionsLow and TransactionsHigh are what they are between where they were not
+	// counted; 0: they were, or that is not known either.
 	TransactionsLow  int64    `json:"transactions_low,omitempty"`
 	TransactionsHigh int64    `json:"transactions_high,omitempty"`
 	Parts            []Part   `json:"parts"`

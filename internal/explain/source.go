@@ -91,8 +91,8 @@ type Account struct {
 	CPU          *CPUTime // of client sessions; nil unknown
 	Log          Log
 	Transactions int64 // -1 unknown
-	// TransactionsLow and TransactionsHigh are between what they are, where that is all that
-	// is known; 0 where they are counted or nothing is known.
+	// TransactionsLow and TransactionsHigh are between what they are, where they were not
+	// counted; Transactions is then the likely number, or unknown.
 	TransactionsLow, TransactionsHigh int64
 	Missing                           []string
 	Warnings                          []string

@@ -60,9 +60,10 @@ func (s *Source) within(ctx context.Context, selects int) (ids map[int64]bool, e
 		s.seen.selects += selects
 		for _, r := range rows {
 			switch {
+			case r.Bool(4):
+				s.seen.alone++
 			case r.Bool(1):
 				ids[r.Int(0)] = true
-				s.seen.idle++
 				if r.Bool(3) {
 					s.seen.wrote++
 				}

@@ -12,11 +12,11 @@ var tables = []string{"com_select", "qcache_hits", "com_insert", "com_insert_sel
 
 var statements = "'" + strings.Join(tables, "', '") + "'"
 
-// modes are what was seen of transactions that are opened, at the looks at who is
-// within one.
+// modes are what was seen of transactions at the looks at who is within one.
 type modes struct {
-	selects, inside int // SELECTs that ran, and those of them within a transaction
-	idle, wrote     int // sessions between statements of one, and of those, that had written
+	selects       int // SELECTs that ran
+	inside, alone int // those of them within a transaction that had been opened, and those that were all of one
+	wrote         int // sessions between statements of one that had written
 }
 
 // least is how many sightings say something, and nearly the share that does not matter.
@@ -51,26 +51,26 @@ func (s *Source) transactions(g explain.Growth, a *explain.Account) {
 		wrote = min(writes, g.Get("innodb_max_trx_id")/2)
 	}
 	low, high := max(opened, wrote), opened+wrote+reads
-	if s.seen.allOpened(opened, reads) && (wrote <= nearly*opened || s.seen.wrote >= least) {
-		high = low
-	} else if s.seen.selects >= 5*least && s.seen.inside == 0 && opened <= nearly*(reads+writes) {
-		low = high - opened
-	}
-	if a.TransactionsLow, a.TransactionsHigh = int64(low), int64(high); high-low <= nearly*low {
-		a.Transactions = int64((low + high) / 2)
+	switch {
+	case high-low <= nearly*low:
+		a.Transactions = int64(low)
 		return
+	case s.seen.allOpened(opened, wrote, reads):
+		a.Transactions = int64(low)
+	default:
+		a.Missing = append(a.Missing, fmt.Sprintf("how many transactions there were: from %.0f to %.0f, as the server counts statements and COMMIT, and not all statements were seen in transactions that had been opened; "+
+			"with performance_schema=ON its instrument 'transaction' counts them", low, high))
 	}
-	a.Missing = append(a.Missing, fmt.Sprintf("how many transactions there were: from %.0f to %.0f, as the server counts statements and COMMIT, and some sessions open transactions and others do not; "+
-		"with performance_schema=ON its instrument 'transaction' counts them", low, high))
+	a.TransactionsLow, a.TransactionsHigh = int64(low), int64(high)
 }
 
-// allOpened reports whether, as far as was seen, all statements ran within transactions
-// that had been opened. The first SELECT of one enters it while it runs, so that of m
-// only m - 1 are sure to be seen there.
-func (m *modes) allOpened(opened, reads float64) bool {
-	if reads <= nearly*opened {
-		return m.idle >= least
+// allOpened reports whether all statements that were seen ran within transactions that
+// had been opened. The first SELECT of one enters it while it runs, so that of m only
+// m - 1 are sure to be seen there.
+func (m *modes) allOpened(opened, wrote, reads float64) bool {
+	if m.alone > 0 || wrote > nearly*opened && reads > nearly*opened && m.wrote == 0 {
+		return false
 	}
 	each := reads / opened
-	return m.idle >= least && m.selects >= least && float64(m.inside) >= 0.85*max(0.3, (each-1)/each)*float64(m.selects)
+	return reads <= nearly*opened || m.selects >= least && float64(m.inside) >= 0.85*max(0.3, (each-1)/each)*float64(m.selects)
 }

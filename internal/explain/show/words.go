@@ -158,16 +158,20 @@ func logLines(r *explain.Report) [][2]string {
 	default:
 		add("average", "unknown: this server does not tell how long log writes take")
 	}
-	if r.TransactionsHigh > 0 {
-		add("transactions", fmt.Sprintf("from %d to %d: the server does not count them", r.TransactionsLow, r.TransactionsHigh))
-	} else if r.Transactions >= 0 {
+	switch {
+	case r.Transactions >= 0:
 		text := rate(r.Transactions)
 		if n := r.PerTransaction(); n.Known() {
 			text += ", " + seconds(float64(n)) + " busy time each"
 		} else if r.Transactions > 0 {
 			text += " of sessions that did not show: the server's own, others' or short ones"
 		}
+		if r.TransactionsHigh > 0 {
+			text += fmt.Sprintf("; not counted: so many were opened, and all statements that were seen ran within those, but at most there were %d", r.TransactionsHigh)
+		}
 		add("transactions", text)
+	case r.TransactionsHigh > 0:
+		add("transactions", fmt.Sprintf("from %d to %d: the server does not count them", r.TransactionsLow, r.TransactionsHigh))
 	}
 	add("source", l.Source)
 	return out
