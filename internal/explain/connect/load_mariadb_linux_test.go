@@ -95,9 +95,9 @@ func TestMariaDBLoads(t *testing.T) {
 		})
 	}
 	t.Run("some within", func(t *testing.T) {
-		var slept atomic.Int64
+		var count float64
 		r := during(t, dsn, 3*time.Second, func() {
-			load(4, 3*time.Second, func(c *sql.Conn, n int) error {
+			count = load(4, 3*time.Second, func(c *sql.Conn, n int) error {
 				if n%2 == 0 {
 					return do(c, read)
 				}
