@@ -81,11 +81,11 @@ func TestMariaDBLoads(t *testing.T) {
 		{"reads alone", func(c *sql.Conn, _ int) error { return do(c, read) }},
 		{"writes alone", func(c *sql.Conn, n int) error { return do(c, write+row(n)) }},
 		{"reads within", func(c *sql.Conn, _ int) error { return do(c, "begin", read, read, read, "commit") }},
-		{"writes within", func(c *sql.Conn, n int) error { return do(c, "begin", read, write+row(n), read, "commit") }},
+		{"writes within", func(c *sql.Conn, n int) error { return do(c, "begin", read, read, write+row(n), read, "commit") }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var count float64
-			r := during(t, dsn, 3*time.Second, func() { count = load(4, 3*time.Second, c.job) })
+			r := during(t, dsn, 5*time.Second, func() { count = load(4, 5*time.Second, c.job) })
 			within(t, "transactions", float64(r.Transactions), count, 0.02)
 			for _, e := range r.Events {
 				if strings.HasSuffix(c.name, "alone") && e.Name == "Sleep in transaction" && e.Share > 0.02 {
