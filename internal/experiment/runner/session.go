@@ -48,6 +48,7 @@ type session struct {
 	latest    *analysis.Analysis
 	analysing time.Duration // what the last analysis took
 	blind     bool          // told which guards cannot be kept
+	early     early
 }
 
 // start begins the session, or goes on with it after a pause.
@@ -230,7 +231,11 @@ func (s *session) runBlock(ctx context.Context) error {
 				next.attempt++
 				q = append(q, next) // at the end, in the order voided
 			}
-			s.progress(Progress{Stage: "running", Last: r})
+			say, err := s.judge(r)
+			s.progress(Progress{Stage: "running", Last: r, Say: say})
+			if err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -299,7 +304,11 @@ func (s *session) warmUp(ctx context.Context, at slot) error {
 		if err != nil {
 			return err
 		}
-		s.progress(Progress{Stage: "warming up", Last: r})
+		say, err := s.judge(r)
+		s.progress(Progress{Stage: "warming up", Last: r, Say: say})
+		if err != nil {
+			return err
+		}
 		if r.Reason == "" {
 			n++
 			continue
