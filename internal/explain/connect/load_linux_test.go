@@ -126,7 +126,7 @@ func pauses(t *testing.T, s *server.Server, dsn string) {
 				t.Errorf("application %v, idle %v", app, idle)
 			}
 			log := r.Part(explain.LogWait).Seconds / r.Busy
-			if c.idle && log < 0.1 {
+			if c.idle && log < 0.02 {
 				t.Errorf("the log is %v of the time within transactions", log)
 			}
 		})
