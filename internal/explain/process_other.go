@@ -7,5 +7,5 @@ import (
 	"time"
 )
 
-// ProcessCPU is told on Linux only.
+// ProcessCPU is known on Linux only.
 func ProcessCPU(int64) (time.Duration, error) { return 0, errors.ErrUnsupported }

@@ -155,7 +155,7 @@ func (s *Source) Sample(ctx context.Context) ([]explain.Snapshot, error) {
 // Count implements explain.Source.
 func (s *Source) Count(ctx context.Context) (explain.Counters, error) {
 	c := explain.Counters{Values: map[string]int64{}}
-	if s.number >= 150000 { // ours are told once a second, unless we ask for it
+	if s.number >= 150000 { // ours reach the counters once a second, unless we ask for it
 		if _, err := s.put(ctx, flush15); err != nil {
 			return c, err
 		}
