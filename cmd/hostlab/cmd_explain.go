@@ -32,10 +32,11 @@ func newExplain(std streams) *cobra.Command {
 		Use:   "explain [flags]",
 		Short: "Where a live database's time goes, and what could be gained",
 		Long: `explain watches a live database for a while and says where the time of its
-sessions goes: the application, database CPU, log wait, data reads, locks, other
-waits, idle. It shows the top wait events in the server's words and in ours, how
-many log writes there were and how long one took, and for each lever the most
-that it could give: a faster log device takes away no more than the log wait.
+sessions goes: the application, database CPU, the wait for a CPU, log wait, data
+reads, locks, other waits, idle: pauses between transactions. It shows the top
+wait events in the server's words and in ours, how many log writes there were
+and how long one took, and for each lever the likely and the greatest gain: a
+faster log device takes away no more than the log wait and lock waits behind it.
 
 It only reads, in a session that cannot write, and takes under 1 % of one CPU.
 What it may not see, or what the server does not count, is said with the grant
@@ -81,7 +82,7 @@ and saved; 2 unusable flag, DSN, file or connection; 130 interrupted, likewise.`
   hostlab explain --dsn mysql://monitor@db2/ --for 5m   # ~/.my.cnf: password
   hostlab explain --dsn 'host=/var/run/postgresql user=postgres' --save mon.json
   hostlab explain --dsn-file ~/.prod --compare mon.json --format html > log.html
-  hostlab explain --dsn-file ~/.prod --format json | jq '.bounds[0].at_most'`,
+  hostlab explain --dsn-file ~/.prod --format json | jq .bounds`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd) },
 	}
