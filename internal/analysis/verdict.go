@@ -25,6 +25,9 @@ func (j *judge) verdict(e *Effect, t *table, iv stats.Interval, c comparison, aa
 		return
 	case !(delta > 0) || math.IsInf(delta, 0):
 		e.Reason = fmt.Sprintf("The response has no practical margin above 0 (it is %g), so that no effect can be judged.", t.response.Margin)
+		if t.fraction > 0 {
+			e.Reason = fmt.Sprintf("%s of a baseline's median of 0 is no margin; give one in the response's unit: compare = \"difference\".", percent(t.fraction))
+		}
 		return
 	case e.N == 0 || math.IsNaN(iv.Low) || !j.judged:
 		j.tooFew(e, t, iv, delta)
