@@ -17,6 +17,7 @@ const (
 	Survivors Limit = "failures" // runs fail at a level, or are void, and those left may be the good ones
 	Coarse    Limit = "coarse"   // values come in steps beside which the margin is small
 	Tail      Limit = "tail"     // the mean of rare slow runs is not within the margin
+	Trend     Limit = "trend"    // the effect is another at other times
 )
 
 // tiedShare is how many differences may be one and the same number: a clock whose step
@@ -149,21 +150,27 @@ func mostTied(d []float64) float64 {
 	return float64(most) / float64(len(d))
 }
 
-// trend warns where the differences of e rise or fall with the blocks: the effect is
-// then another at other times.
+// trend judges whether the differences of e rise or fall with the blocks, by more than
+// the margin: the effect is then another at other times, and its mean over those seen stands for none of them.
 func (j *judge) trend(e *Effect, t *table) {
 	d := e.Differences
 	rho, p := stats.Trend(d)
-	if !(p < trendAlpha) {
+	if !(p < trendAlpha) || e.Verdict == VoidVerdict {
 		return
 	}
 	third := len(d) / 3
+	first, last := stats.Median(d[:third]), stats.Median(d[len(d)-third:])
+	if !(math.Abs(last-first) > t.margin()) {
+		return
+	}
 	way := "rises"
 	if rho < 0 {
 		way = "falls"
 	}
-	e.Warnings = append(e.Warnings, fmt.Sprintf("the effect %s with time (p = %.2g): %s in the first third of the %s, %s in the last; it holds for the hours that the runs saw, %s",
-		way, p, t.signed(t.effect(stats.Median(d[:third]))), e.Unit, t.signed(t.effect(stats.Median(d[len(d)-third:]))), j.hours))
+	text := fmt.Sprintf("the effect %s with time (p = %.2g): %s in the first third of the %s, %s in the last; it holds for the hours that the runs saw, %s",
+		way, p, t.signed(t.effect(first)), e.Unit, t.signed(t.effect(last)), j.hours)
+	e.Warnings = append(e.Warnings, text)
+	e.forbid(Trend, capital(text)+".", e.Verdict == NoEffect)
 }
 
 // trendAlpha is rare enough that a study without a trend seldom warns.
