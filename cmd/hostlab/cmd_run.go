@@ -50,6 +50,11 @@ kill or a power cut, 'hostlab run --resume --out DIR' goes on where it was, and
 --restore only puts back what had been changed. A study or host that has changed
 meanwhile is refused.
 
+The order is drawn anew for every experiment and its seed recorded, unless the
+study or --seed gives one. A run that fails, or during which a guard is broken or
+hostlab itself was stopped, is made again at a random place of its block; how
+often runs fail is part of the result.
+
 Workloads keep their files below DIR/work, but for what the program of workload
 'command' writes by itself, and for a directory that the study names. Beside
 that, only what factors are for is changed on the host, and a database server of

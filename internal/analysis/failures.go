@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -11,7 +12,8 @@ import (
 // failShare is how many of a cell's runs may fail while the others still stand for it.
 const failShare = 0.05
 
-// Failures is how the first tries of a cell's runs went. Retries are not in it: what a
+// Failures is how the first tries of a cell's runs went, a hidden duplicate's with its
+// twin's. Retries are not in it: what a
 // retry gives has survived a failure, and how often there is one depends on the first.
 type Failures struct {
 	Cell   int // index of Experiment.Cells
@@ -70,6 +72,18 @@ func (f *Failures) first(run *result.Run, tried, decided *bool) {
 	}
 }
 
+// pool adds the runs of hidden duplicates to those of their twins, which they are like.
+func (r *record) pool() {
+	c, _ := r.duplicates()
+	for i, cell := range c.level {
+		twin := &r.failures[c.base[i]]
+		reason := twin.Reason
+		twin.add(r.failures[cell])
+		twin.Reason = cmp.Or(reason, r.failures[cell].Reason)
+		r.failures[cell] = Failures{Cell: cell}
+	}
+}
+
 // failing sums up the cells of a comparison; nil where no run of them failed and void
 // ones tell nothing.
 func (r *record) failing(c comparison) *Failing {
@@ -97,8 +111,8 @@ const alike = 0.05
 
 func (f *Failing) differ() bool { return f.Failed < alike }
 
-// text says how often the sides of e fail.
-func (f *Failing) text(c result.Contrast) string {
+// Text says how often the sides fail.
+func (f *Failing) Text(c result.Contrast) string {
 	if f.Level.often() || f.Base.often() || f.differ() || f.Voids >= alike {
 		return fmt.Sprintf("runs fail: %s in %s, what it is compared with in %s (Fisher's exact test: p = %.2g)", Name(c), f.Level.text(), f.Base.text(), f.Failed)
 	}
@@ -119,11 +133,7 @@ func (a *Analysis) Failing() string {
 		for _, factor := range a.Experiment.Factors {
 			levels = append(levels, factor.Name+"="+cell.Levels[factor.Name])
 		}
-		name := strings.Join(levels, " ")
-		if cell.Duplicate {
-			name += " (the duplicate)"
-		}
-		list = append(list, name+" in "+f.text())
+		list = append(list, strings.Join(levels, " ")+" in "+f.text())
 	}
 	if len(list) == 0 {
 		return ""

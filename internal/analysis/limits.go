@@ -67,7 +67,7 @@ func (j *judge) survivors(e *Effect, t *table, f *Failing) {
 	case f.Voids < alike:
 		more = sign(share(f.Level.Void, f.Level.Tried) - share(f.Base.Void, f.Base.Tried))
 	}
-	text := f.text(e.Contrast)
+	text := f.Text(e.Contrast)
 	e.Warnings = append(e.Warnings, text)
 	e.forbid(Survivors, capital(text)+". The runs that are left do not stand for those.", e.Verdict == NoEffect || better != 0 && better == more)
 }

@@ -63,6 +63,7 @@ func read(x *result.Experiment, runs []result.Run) *record {
 		has[run.Block*len(x.Cells)+run.Cell] = true
 		r.runs = append(r.runs, run)
 	}
+	r.pool()
 	for b, block := range x.Blocks {
 		if blockComplete(block, has[b*len(x.Cells):(b+1)*len(x.Cells)]) {
 			r.complete = append(r.complete, b)
