@@ -6,7 +6,7 @@ LDFLAGS := -s -w -X main.version=$(VERSION) -X main.commit=$(COMMIT)
 GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 export CGO_ENABLED := 0
 
-.PHONY: build demo test test-deps lint race fuzz cross man bench fixtures clean help
+.PHONY: build demo test tidy test-deps lint race fuzz cross man bench fixtures clean help
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -18,15 +18,19 @@ demo: build ## build, assess this host, say where the report is
 	./bin/hostlab assess --log-dir . --html hostlab-report.html --json hostlab-report.json
 
 test: test-deps ## install what the tests need and run them all
-	go vet ./...
-	go test -timeout 20m ./...
+	go vet ./... ./bench/...
+	go test -timeout 20m ./... ./bench/...
+
+tidy: ## go.mod and go.sum of both modules name what is imported, and nothing else
+	GOWORK=off go mod tidy -diff
+	cd bench && GOWORK=off go mod tidy -diff
 
 test-deps: ## Debian packages that tests use
 	./scripts/test-deps.sh
 
 lint: ## golangci-lint, pinned; built from source the first time
 	GOBIN=$(CURDIR)/bin go install $(GOLANGCI)
-	./bin/golangci-lint run --allow-parallel-runners ./...
+	./bin/golangci-lint run --allow-parallel-runners ./... ./bench/...
 	GOOS=windows ./bin/golangci-lint run --allow-parallel-runners ./...
 
 cross: ## the other platforms

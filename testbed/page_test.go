@@ -57,6 +57,7 @@ In each guest a program that shares no code with hostlab reads the setting's fil
 the setting and find it as set; then %[1]shostlab revert%[1]s, which must name it too. "All as before" means that no file below
 %[1]s/sys/devices/system/cpu%[1]s, %[1]s/sys/kernel/mm%[1]s, the disks' queues and %[1]s/proc/sys/{vm,kernel,fs}%[1]s differs, and that the journal is gone.
 Numbers in brackets count files that read so. Values are the kernel's own words; frequencies are in kHz.
+A name in brackets is the setting's sysctl, which %[1]shostlab set%[1]s and %[1]shostlab settings%[1]s take too.
 
 `, "`")
 	for i, g := range record {
@@ -79,7 +80,7 @@ Numbers in brackets count files that read so. Values are the kernel's own words;
 			}
 		}
 		for _, r := range rows {
-			fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s | %s | %s | %s |\n", r.Setting, where[r], r.Objects, r.Before, r.Set, r.Read, dash(r.Oracle), r.Verify, r.Revert)
+			fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s | %s | %s | %s |\n", titled(name), where[r], r.Objects, r.Before, r.Set, r.Read, dash(r.Oracle), r.Verify, r.Revert)
 		}
 		if len(rows) == 0 {
 			never = append(never, name)
@@ -95,7 +96,7 @@ trees alone (%[3]sinternal/setting%[3]s). What %[3]shostlab settings%[3]s says o
 |---|---|
 `, len(setting.Names())-len(never), len(setting.Names()), "`")
 	for _, name := range never {
-		fmt.Fprintf(&b, "| %s | %s |\n", name, why(record, name))
+		fmt.Fprintf(&b, "| %s | %s |\n", titled(name), why(record, name))
 	}
 	b.WriteString("\nSettings that only some guests have:\n\n| Setting | Guests | Why not there |\n|---|---|---|\n")
 	for _, name := range setting.Names() {
@@ -111,11 +112,19 @@ trees alone (%[3]sinternal/setting%[3]s). What %[3]shostlab settings%[3]s says o
 				}
 			}
 			for _, r := range reasons {
-				fmt.Fprintf(&b, "| %s | %s | %s |\n", name, where[r], r)
+				fmt.Fprintf(&b, "| %s | %s | %s |\n", titled(name), where[r], r)
 			}
 		}
 	}
 	return b.String()
+}
+
+// titled is a setting's name with that of its sysctl, which hostlab set takes too.
+func titled(name string) string {
+	if s, _ := setting.Find(name); s.Sysctl != "" {
+		return name + " (" + s.Sysctl + ")"
+	}
+	return name
 }
 
 func dash(s string) string {

@@ -31,9 +31,10 @@ so that all servers of a kind get the same:
   dsc        a PowerShell DSC configuration for Windows
 
 --role takes what 'hostlab check' recommends for a role, whatever this host
-has; NAME=VALUE beside it wins. What a tool has no words for is said in the
-file and on stderr; where that is all, nothing is written. Settings that exclude
-each other are refused, as by 'hostlab set'. Nothing on this host is changed.
+has; NAME=VALUE beside it wins, and NAME may be a sysctl's (vm.swappiness). What
+a tool has no words for is said in the file and on stderr; where that is all,
+nothing is written. Settings that exclude each other are refused, as by 'hostlab
+set'. Nothing on this host is changed.
 
 Exit status: 0 written, 2 unusable argument.`,
 		Example: `  hostlab export tuned --role production-db --out tuned.conf

@@ -21,7 +21,7 @@ type predictFlags struct {
 	replications, users              int
 	seed                             uint64
 	format, html, show               string
-	sweep, quiet                     bool
+	sweep, quiet, all                bool
 }
 
 func newPredict(std streams) *cobra.Command {
@@ -48,6 +48,12 @@ Policy: NAME, or NAME,KEY=VALUE,... with the parameters' own names.
   ` + policyNames() + `
 hwp and amd-pstate-epp choose in hardware: only bounds are given.
 
+Unless --policy names some, a Linux host is answered with the governors that its
+driver offers, the one in force first, a Windows host with the power plans, and
+a built-in host or a host file with both. --all adds those of the other system.
+In a guest that has no cpufreq, the hypervisor's host decides: that is said
+before all else, and what to ask its owner.
+
 --show host and --show workload print a file with all keys and comments; with
 --host or --workload, that one as a file to change.
 
@@ -65,9 +71,10 @@ inspect, 130 interrupted.`,
 	f := cmd.Flags()
 	f.StringVar(&o.host, "host", "", "`HOST`: this (its facts), a recording, a host file or a built-in name (default: that of the workload)")
 	f.StringVar(&o.workload, "workload", "sap-dialog", "`WORKLOAD`: a workload file, a record of bursts, or a built-in name")
-	f.StringArrayVar(&o.policies, "policy", nil, "`POLICY` to compare with the baseline (may be repeated; default "+strings.Join(predict.DefaultPolicies(), ", ")+")")
+	f.StringArrayVar(&o.policies, "policy", nil, "`POLICY` to compare with the baseline (may be repeated; default: those of the host's system)")
+	f.BoolVar(&o.all, "all", false, "also the policies of the other system")
 	f.StringArrayVar(&o.loads, "load", nil, "`LOAD` of an open workload, as 5% or 0.05 (may be repeated; default 5%, 20%, 50%, 70%, 95%)")
-	f.StringVar(&o.baseline, "baseline", "high-performance", "`POLICY` that ratios are to")
+	f.StringVar(&o.baseline, "baseline", "", "`POLICY` that ratios are to (default: performance, or high-performance beside a Windows plan)")
 	choiceFlag(cmd, &o.domain, "domain", "", "what shares one frequency, in place of the host's", scopeNames())
 	f.IntVar(&o.users, "users", 0, "a closed loop of so many users of a dialog workload, in place of --load")
 	f.IntVar(&o.replications, "replications", predict.Replications, "`N` independent replications, at least 2")

@@ -55,6 +55,12 @@ study or --seed gives one. A run that fails, or during which a guard is broken o
 hostlab itself was stopped, is made again at a random place of its block; how
 often runs fail is part of the result.
 
+When the first runs fail, or break a guard, it says so at once, also with
+--quiet: each kind of problem in one line on stderr, with the guard, its limit
+and what was read. When none has counted after two blocks' worth of runs (after
+one, if that takes half an hour) it stops with status 1 and can be resumed. A
+study with guard.exhausted = "mark" goes on, since its disturbed runs count.
+
 Workloads keep their files below DIR/work, but for what the program of workload
 'command' writes by itself, and for a directory that the study names. Beside
 that, only what factors are for is changed on the host, and a database server of
@@ -67,8 +73,8 @@ Where a factor needs a reboot or a person, run ends with status 4 and says what
 to do; --resume goes on.
 
 Exit status: 0 finished, whatever the verdict ('report' tells that), 1 failed on
-the way, 2 unusable study, flag or directory, 4 waiting for a reboot or a
-person, 130 interrupted.`,
+the way or stopped since no run counted, 2 unusable study, flag or directory, 4
+waiting for a reboot or a person, 130 interrupted.`,
 		Example: `  hostlab run gzip-level --dry-run
   hostlab run my.toml --out results/first --yes
   hostlab run --resume --out results/first`,
@@ -101,7 +107,7 @@ person, 130 interrupted.`,
 	cmd.Flags().BoolVar(&o.resume, "resume", false, "go on with the experiment in the directory of --out")
 	cmd.Flags().BoolVar(&o.restore, "restore", false, "only put back what a killed run of --out had changed; with --yes also where somebody changed it since")
 	cmd.Flags().BoolVar(&o.yes, "yes", false, "do not ask before levels are changed, or a server of yours is used")
-	cmd.Flags().BoolVarP(&o.quiet, "quiet", "q", false, "no plan and no progress, only the verdicts")
+	cmd.Flags().BoolVarP(&o.quiet, "quiet", "q", false, "no plan and no progress, only the verdicts and what goes wrong")
 	over.add(cmd)
 	cobra.CheckErr(cmd.MarkFlagDirname("out"))
 	return cmd

@@ -31,11 +31,12 @@ func newSet(std streams) *cobra.Command {
 		Use:   "set [flags] NAME=VALUE... | --role ROLE",
 		Short: "Change settings, so that they can be put back exactly",
 		Long: `set changes settings on every object that has them, or on one alone with
-NAME@OBJECT=VALUE. It shows first what would change, as diff does, and asks;
-where nobody can be asked it needs --yes. Each original value is in a journal
-on the disk before the first write, and each write is read back. If one fails,
-what was done is undone. 'hostlab revert' puts all back, also after a kill or a
-power cut.
+NAME@OBJECT=VALUE. NAME is one that 'hostlab settings' lists, or the name of its
+sysctl: swappiness, vm.swappiness. It shows first what would change, as diff
+does, and asks; where nobody can be asked it needs --yes. Each original value is
+in a journal on the disk before the first write, and each write is read back. If
+one fails, what was done is undone. 'hostlab revert' puts all back, also after a
+kill or a power cut.
 
 With --role it sets what 'hostlab check' finds and advises for that role, as
 far as that is a setting; NAME=VALUE beside it wins.

@@ -11,7 +11,6 @@ import (
 	"hostlab/internal/export"
 	"hostlab/internal/screen"
 	"hostlab/internal/setting"
-	"hostlab/internal/spelling"
 )
 
 func newSettings(std streams) *cobra.Command {
@@ -25,12 +24,14 @@ func newSettings(std streams) *cobra.Command {
 		Long: `settings lists what 'hostlab set' can change here: each setting with its
 objects (CPUs, frequency policies, disks), their values now, and what they may
 have. What this host does not have is named with the reason. With NAME it says
-all of one: what it does, its files, and what to know. Nothing is written, and
-root is not needed.
+all of one: what it does, its files, and what to know. NAME may be a sysctl's:
+vm.swappiness or vm/swappiness for swappiness. Nothing is written, and root is
+not needed.
 
 Exit status: 0 done, 2 no such setting or unusable flag, 3 nothing to inspect.`,
 		Example: `  hostlab settings
   hostlab settings governor
+  hostlab settings vm.swappiness
   hostlab settings --format json | jq '.settings[] | select(.missing == null)'`,
 		Args: cobra.MaximumNArgs(1),
 		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
@@ -51,13 +52,9 @@ Exit status: 0 done, 2 no such setting or unusable flag, 3 nothing to inspect.`,
 			}
 			list := setting.All()
 			if len(args) > 0 {
-				s, ok := setting.Find(args[0])
-				if !ok {
-					hint := ""
-					if near := spelling.Meant(args[0], setting.Names()); near != "" {
-						hint = "; did you mean " + near + "?"
-					}
-					return usagef("%q: there is no such setting%s ('hostlab settings' lists them)", screen.Short(screen.Clean(args[0])), hint)
+				s, err := setting.Named(args[0])
+				if err != nil {
+					return usageError{err}
 				}
 				list = []setting.Setting{s}
 			}
@@ -169,6 +166,9 @@ func writeSetting(w io.Writer, sys *setting.System, s setting.Setting) error {
 	out.Raw("")
 	out.Text("  ", "", s.About)
 	out.Raw("")
+	if s.Sysctl != "" {
+		out.Hang("  sysctl   ", "", s.Sysctl)
+	}
 	out.Hang("  takes    ", "", s.Values)
 	if s.Held {
 		out.Hang("  lasts    ", "", "as long as 'hostlab set' stays in the foreground")

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io/fs"
 	"math"
@@ -226,15 +225,7 @@ func (o *watchOptions) judge(std streams) error {
 		return usagef("--analyze %s: it holds one sample only; let the recording run through a quiet time and the load after it", name)
 	}
 	a := watch.Analyze(r, q)
-	if o.format == "json" {
-		enc := json.NewEncoder(std.out)
-		enc.SetIndent("", "  ")
-		err = enc.Encode(a)
-	} else {
-		_, width := terminal(std.out)
-		err = a.WriteText(std.out, width, colour(std.out))
-	}
-	switch {
+	switch err := printDocument(std, a.Document(), o.format); {
 	case err != nil:
 		return err
 	case a.Found():

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"time"
 
@@ -48,11 +47,5 @@ func probePairs(cmd *cobra.Command, std streams, format string) error {
 	if out.Skipped != "" {
 		r.Evidence = result.Evidence("")
 	}
-	if format == "json" {
-		enc := json.NewEncoder(std.out)
-		enc.SetIndent("", "  ")
-		return enc.Encode(r)
-	}
-	_, width := terminal(std.out)
-	return r.Write(std.out, width)
+	return printDocument(std, r.Document(), format)
 }

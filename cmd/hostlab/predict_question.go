@@ -38,14 +38,18 @@ func (o predictFlags) question(cmd *cobra.Command) (q predict.Question, err erro
 	if q.Machine, err = o.readMachine(cmd, q.Workload.Name); err != nil {
 		return q, err
 	}
+	if len(o.policies) == 0 || o.all {
+		o.policies = append(o.policies, predict.DefaultPolicies(q.Machine, o.all)...)
+	}
+	if o.baseline == "" {
+		first, _ := model.ParsePolicy(o.policies[0]) // what is wrong with it is said below
+		o.baseline = predict.DefaultBaseline(first, q.Machine)
+	}
 	if q.Baseline, err = policy("baseline", o.baseline, q.Machine.Machine); err != nil {
 		return q, err
 	}
 	if q.Baseline.Bounds {
 		return q, usagef("--baseline %s: the hardware chooses its frequency, so it has only bounds; take another one", o.baseline)
-	}
-	if len(o.policies) == 0 {
-		o.policies = predict.DefaultPolicies()
 	}
 	for _, text := range o.policies {
 		p, err := policy("policy", text, q.Machine.Machine)

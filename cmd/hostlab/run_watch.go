@@ -43,16 +43,42 @@ func (v *runWatch) show(p runner.Progress) {
 	switch {
 	case p.Note != "":
 		v.line("Note: " + p.Note) // said also with --quiet: somebody has to do something about it
+	case p.Say:
+		v.line(runLine(p.Last) + v.once(p.Last))
 	case v.quiet:
-	case p.Last != nil && p.Last.Reason != "" && p.Last.Status == result.WarmUp:
-		v.line(fmt.Sprintf("The warm-up failed: %s; it is run again", p.Last.Reason))
-	case p.Last != nil && p.Last.Reason != "" && (!v.marks || p.Last.Status != result.Void):
-		v.line(fmt.Sprintf("Block %d: a run was %s: %s; it is run again", p.Last.Block+1, p.Last.Status, p.Last.Reason))
+	case p.Last != nil && p.Last.Reason != "" && !v.silent(p.Last):
+		v.line(runLine(p.Last))
 	case p.AtLook:
 		v.line(lookLine(p))
 	case v.tty && (time.Since(v.last) > 200*time.Millisecond || !v.drawn):
 		v.draw(p)
 	}
+}
+
+// silent reports a run that is spoken of only where the runner says so.
+func (v *runWatch) silent(r *result.Run) bool {
+	return v.quiet || r.Contaminated != "" || v.marks && r.Status == result.Void
+}
+
+// once says that runs like r are not spoken of again.
+func (v *runWatch) once(r *result.Run) string {
+	if v.silent(r) {
+		return " (said once)"
+	}
+	return ""
+}
+
+// runLine says what was wrong with a run.
+func runLine(r *result.Run) string {
+	switch {
+	case r.Status == result.WarmUp && r.Contaminated != "":
+		return "The warm-up was disturbed: " + r.Contaminated
+	case r.Status == result.WarmUp:
+		return fmt.Sprintf("The warm-up failed: %s; it is run again", r.Reason)
+	case r.Contaminated != "":
+		return fmt.Sprintf("Block %d: a run counts and is marked: %s", r.Block+1, r.Contaminated)
+	}
+	return fmt.Sprintf("Block %d: a run was %s: %s; it is run again", r.Block+1, r.Status, r.Reason)
 }
 
 // line writes a line that stays.

@@ -12,6 +12,7 @@ const settingsSchema = 1
 
 type settingJSON struct {
 	Name    string       `json:"name"`
+	Sysctl  string       `json:"sysctl,omitempty"` // vm.swappiness
 	Title   string       `json:"title"`
 	Values  string       `json:"values"`
 	Held    bool         `json:"held"`
@@ -42,7 +43,7 @@ func writeSettingsJSON(w io.Writer, sys *setting.System, list []setting.Setting)
 		Settings []settingJSON `json:"settings"`
 	}{settingsSchema, []settingJSON{}}
 	for _, s := range list {
-		j := settingJSON{Name: s.Name, Title: s.Title, Values: s.Values, Held: s.Held, Objects: []objectJSON{}}
+		j := settingJSON{Name: s.Name, Sysctl: s.Sysctl, Title: s.Title, Values: s.Values, Held: s.Held, Objects: []objectJSON{}}
 		states, err := s.Read(sys)
 		if err != nil {
 			j.Missing = err.Error()

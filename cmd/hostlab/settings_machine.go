@@ -91,10 +91,13 @@ func assignments(args []string) (list []setting.Assignment, err error) {
 		if name == "" || at && object == "" {
 			return nil, usagef("%q: expected NAME=VALUE or NAME@OBJECT=VALUE", screen.Short(screen.Clean(arg)))
 		}
+		if s, err := setting.Named(name); err == nil { // vm.swappiness and swappiness are one
+			name = s.Name
+		}
 		a := setting.Assignment{Name: name, Object: object, Value: strings.TrimSpace(value)}
 		for _, b := range list {
 			if b.Name == a.Name && b.Object == a.Object {
-				return nil, usagef("%s is given twice", strings.TrimSpace(left))
+				return nil, usagef("%s is given twice", screen.Short(screen.Clean(strings.TrimSpace(left))))
 			}
 		}
 		list = append(list, a)

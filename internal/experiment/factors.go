@@ -10,6 +10,7 @@ import (
 	"hostlab/internal/emulate"
 	"hostlab/internal/result"
 	"hostlab/internal/screen"
+	"hostlab/internal/setting"
 	"hostlab/internal/spelling"
 	"hostlab/internal/workload"
 )
@@ -136,6 +137,10 @@ func (p *parser) setting(f fields, x *Factor) {
 		p.add(f.place("change"), "change = %q: hostlab changes a setting at once; change is online or restart-workload", x.Change)
 		x.Change = result.Online
 	}
+	named, err := setting.Named(x.Setting) // a sysctl's name is one here, and in the record the setting's
+	if err == nil {
+		x.Setting = named.Name
+	}
 	var names []string
 	for _, s := range p.known.Settings {
 		if s.Name != x.Setting {
@@ -149,11 +154,11 @@ func (p *parser) setting(f fields, x *Factor) {
 		}
 		return
 	}
-	also := ""
-	if len(names) == 0 {
-		also = "; commands can be used instead: read and apply"
+	if len(names) > 0 {
+		p.add(f.place("setting"), "%s", err)
+		return
 	}
-	p.addHint(f.place("setting"), spelling.Meant(x.Setting, names), "no setting is known by the name %q%s", screen.Short(x.Setting), also)
+	p.add(f.place("setting"), "no setting is known by the name %q; commands can be used instead: read and apply", screen.Short(x.Setting))
 }
 
 // emulated checks a factor whose levels are power policies.

@@ -113,7 +113,7 @@ var sections = []section{
 			choices: []string{string(result.Online), string(result.RestartWorkload), string(result.Reboot), string(result.Manual)}},
 		{name: "settle", kind: duration, help: "Waited after every change, such as \"20s\".", max: forever, standard: "0s"},
 		{name: "timeout", kind: duration, help: "Of each command of the factor.", min: 1e-3, max: forever, standard: "1m"},
-		{name: "setting", kind: text, help: "A setting that hostlab reads, applies, verifies and restores."},
+		{name: "setting", kind: text, help: "A setting that hostlab reads, applies, verifies and restores, by its name in 'hostlab settings' or its sysctl's."},
 		{name: "parameter", kind: text, help: "A parameter of the workload. For command: the factor's own name, held by its arguments as {name}."},
 		{name: "emulate", kind: text, help: "policy: the levels are power policies as 'hostlab predict' knows them, such as balanced-rs1 or fixed:60, whose clock is imitated by keeping the workload's processes from their CPUs.", choices: []string{"policy"}},
 		{name: "floor", kind: share, help: "With emulate: the lowest speed; there are states every 5 %.", min: 0.05, max: 1, standard: 0.5},

@@ -276,20 +276,40 @@ func TestHash(t *testing.T) {
 }
 
 func TestSettings(t *testing.T) {
-	text := "[[factor]]\nname = \"power\"\nsetting = \"cpu.governor\"\nlevels = [\"performance\", \"powersave\"]\n[workload]\nname = \"null\"\n"
+	text := "[[factor]]\nname = \"power\"\nsetting = \"governor\"\nlevels = [\"performance\", \"powersave\"]\n[workload]\nname = \"null\"\n"
 	k := Everything()
-	k.Settings = []Setting{{Name: "cpu.governor", Levels: []string{"performance", "powersave"}}}
+	k.Settings = []Setting{{Name: "governor", Levels: []string{"performance", "powersave"}}}
 	s, err := Parse("x.toml", "/", []byte(text), Overrides{}, k)
-	if err != nil || s.Factors[0].Setting != "cpu.governor" || s.Factors[0].Kind != "setting" {
+	if err != nil || s.Factors[0].Setting != "governor" || s.Factors[0].Kind != "setting" {
 		t.Errorf("%+v, %v", s, err)
 	}
 	for old, c := range map[string]struct{ new, want string }{
-		"cpu.governor": {"cpu.governer", `x.toml:3:11: no setting is known by the name "cpu.governer"; did you mean cpu.governor?`},
-		"powersave":    {"powersafe", `x.toml:4:26: setting cpu.governor has no level "powersafe": performance, powersave; did you mean powersave?`},
+		"governor":  {"governer", `x.toml:3:11: governer: there is no such setting; did you mean governor?`},
+		"powersave": {"powersafe", `x.toml:4:26: setting governor has no level "powersafe": performance, powersave; did you mean powersave?`},
 	} {
 		_, err := Parse("x.toml", "/", []byte(strings.Replace(text, old, c.new, 1)), Overrides{}, k)
 		if fmt.Sprint(err) != c.want {
 			t.Errorf("got  %v\nwant %s", err, c.want)
+		}
+	}
+}
+
+// A sysctl's name is the setting's, so that records and journals have one name of it.
+func TestSysctlFactor(t *testing.T) {
+	text := "[[factor]]\nname = \"swap\"\nsetting = \"NAME\"\nlevels = [\"10\", \"60\"]\n[workload]\nname = \"null\"\n"
+	for typed, want := range map[string]string{"vm.swappiness": "swappiness", "vm/swappiness": "swappiness", "kernel.pid_max": "pid_max"} {
+		s, err := Parse("x.toml", "/", []byte(strings.Replace(text, "NAME", typed, 1)), Overrides{}, Everything())
+		if err != nil || s.Factors[0].Setting != want {
+			t.Errorf("%s: %+v, %v", typed, s, err)
+		}
+	}
+	for typed, want := range map[string]string{
+		"vm.swapiness":    "x.toml:3:11: vm.swapiness: no such sysctl is known; did you mean vm.swappiness?",
+		"vm.nr_hugepages": "x.toml:3:11: vm.nr_hugepages: hostlab does not set this sysctl; it knows only kernel.numa_balancing, vm.swappiness, ",
+	} {
+		_, err := Parse("x.toml", "/", []byte(strings.Replace(text, "NAME", typed, 1)), Overrides{}, Everything())
+		if !strings.HasPrefix(fmt.Sprint(err), want) {
+			t.Errorf("got  %v\nwant %s", err, want)
 		}
 	}
 }

@@ -202,12 +202,10 @@ func latency(items []Item) int {
 	return lowest
 }
 
-// sysctls are the kernel's names of the settings that sysctl(8) writes.
-var sysctls = map[string]string{
-	"numa_balancing": "kernel.numa_balancing", "swappiness": "vm.swappiness", "dirty_bytes": "vm.dirty_bytes", "dirty_ratio": "vm.dirty_ratio",
-	"dirty_background_bytes": "vm.dirty_background_bytes", "dirty_background_ratio": "vm.dirty_background_ratio", "max_map_count": "vm.max_map_count",
-	"shmmni": "kernel.shmmni", "shmmax": "kernel.shmmax", "shmall": "kernel.shmall", "sem": "kernel.sem", "pid_max": "kernel.pid_max",
-	"aio_max_nr": "fs.aio-max-nr",
+// sysctl is the name of an item for sysctl(8), or "".
+func sysctl(i Item) string {
+	s, _ := setting.Find(i.Setting)
+	return s.Sysctl
 }
 
 // sysfsFile is the file, with a pattern for all objects, that a setting without words of

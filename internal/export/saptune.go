@@ -32,8 +32,8 @@ func saptune(title string, items []Item) Profile {
 			}
 			option := map[string]string{"io_scheduler": "IO_SCHEDULER", "read_ahead_kb": "READ_AHEAD_KB"}[i.Setting]
 			s.add(section, option+"="+i.Value)
-		case sysctls[i.Setting] != "":
-			s.add("sysctl", sysctls[i.Setting]+"="+i.Value)
+		case sysctl(i) != "":
+			s.add("sysctl", sysctl(i)+"="+i.Value)
 		default:
 			// [sys] takes single files below /sys, with dots for slashes, and no patterns.
 			file := sysfsFile(i)

@@ -8,13 +8,13 @@ import (
 // systemd writes what a host with systemd alone applies at boot: sysctl.d(5), tmpfiles.d(5),
 // udev rules for disks, which may come later, and a unit that holds a latency limit.
 func systemd(title string, items []Item) Profile {
-	var sysctl, tmpfiles, udev []string
+	var kernel, tmpfiles, udev []string
 	var lack lacks
 	hold := latency(items)
 	for _, i := range items {
 		switch {
-		case sysctls[i.Setting] != "":
-			sysctl = append(sysctl, sysctls[i.Setting]+" = "+i.Value)
+		case sysctl(i) != "":
+			kernel = append(kernel, sysctl(i)+" = "+i.Value)
 		case i.Setting == "io_scheduler", i.Setting == "nomerges", i.Setting == "read_ahead_kb":
 			udev = append(udev, udevRule(i))
 		case i.Setting == "boost" && i.Object == "":
@@ -51,7 +51,7 @@ func systemd(title string, items []Item) Profile {
 		b.WriteString(strings.Join(lines, "\n") + "\n")
 		p.Files = append(p.Files, File{path, b.String()})
 	}
-	add("sysctl.d/90-hostlab.conf", "At once: sysctl --load=/etc/sysctl.d/90-hostlab.conf", sysctl)
+	add("sysctl.d/90-hostlab.conf", "At once: sysctl --load=/etc/sysctl.d/90-hostlab.conf", kernel)
 	add("tmpfiles.d/hostlab.conf", "At once: systemd-tmpfiles --create /etc/tmpfiles.d/hostlab.conf", tmpfiles)
 	add("udev/rules.d/90-hostlab.rules", "At once: udevadm control --reload && udevadm trigger --subsystem-match=block", udev)
 	var service []string

@@ -60,7 +60,7 @@ func tuned(title string, items []Item) Profile {
 			s.add(name, "devices="+i.Object)
 			s.add(name, option+"="+i.Value)
 		default:
-			if name := sysctls[i.Setting]; name != "" {
+			if name := sysctl(i); name != "" {
 				s.add("sysctl", name+"="+i.Value)
 			} else if file := sysfsFile(i); file != "" {
 				s.add("sysfs", file+"="+i.Value)

@@ -224,6 +224,27 @@ func ParsePolicy(text string) (Policy, error) {
 	return p, nil
 }
 
+// System is an operating system that power policies belong to.
+type System string
+
+// The systems.
+const (
+	Windows System = "windows"
+	Linux   System = "linux"
+)
+
+// System is the one that has the policy; "" for a fixed frequency. Its bounds show it: those of a
+// plan, or those of cpufreq.
+func (p Policy) System() System {
+	switch {
+	case p.index(pThrottleMax) >= 0:
+		return Windows
+	case p.index(pMaxFreq) >= 0:
+		return Linux
+	}
+	return ""
+}
+
 func findPolicy(name string) (Policy, error) {
 	if percent, ok := strings.CutPrefix(name, "fixed:"); ok {
 		v, err := strconv.ParseFloat(strings.TrimSuffix(percent, "%"), 64)

@@ -68,7 +68,7 @@ func render(t *testing.T, a *predict.Answer) string {
 
 // TestInBrowser looks at pages in both themes, on a desk and on a phone.
 func TestInBrowser(t *testing.T) {
-	all := ask(t, "sap", "sap-dialog", append(predict.DefaultPolicies(), "hwp"), []float64{0.05, 0.9}, true)
+	all := ask(t, "sap", "sap-dialog", append(predict.DefaultPolicies(predict.Machine{}, false), "hwp"), []float64{0.05, 0.9}, true)
 	hostile := ask(t, "sap", "sap-extract", []string{"balanced-rs1,PERFCHECK=30ms"}, nil, false)
 	hostile.Workload.Name, hostile.Machine.Name = strings.Repeat("<script>alert(1)</script>", 8), strings.Repeat("very-long-name", 20)
 	hostile.Warnings = []string{"</script><img src=x onerror=alert(1)>"}

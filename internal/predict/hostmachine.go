@@ -40,6 +40,7 @@ func FromFacts(f *host.Facts, name string) (Machine, error) {
 	if err := r.topology(); err != nil {
 		return Machine{}, err
 	}
+	r.system()
 	r.frequencies()
 	r.domain()
 	r.idle()
@@ -83,7 +84,7 @@ func (r *reader) topology() error {
 	if n := len(t.CoreTypes); n > 1 {
 		r.Warnings = append(r.Warnings, fmt.Sprintf("this processor has %d types of core; the model knows one, and takes the frequencies of the first", n))
 	}
-	if v, ok := r.f.Virt.Hypervisor.Get(); ok && v != "none" {
+	if v, ok := r.f.Virt.Hypervisor.Get(); ok && v != "none" && len(r.f.Frequency.Policies) > 0 { // without any: HostDecides
 		r.Warnings = append(r.Warnings, fmt.Sprintf("this is a guest (%s): its hypervisor's host sets the frequency, so a policy chosen here may do nothing. The answer is for a machine of this shape whose policy takes effect", v))
 	}
 	return nil

@@ -35,7 +35,7 @@ func WriteHTML(w io.Writer, a *Answer) error {
 	p := page{
 		Page: shell, Title: a.Workload.Name + " on " + a.Machine.Name, Sentence: a.Sentence(), Depends: a.depends(), Baseline: a.Baseline.Name,
 		Lines: lines(a), Seed: a.Options.Seed, N: a.Options.Replications,
-		Warnings: a.Warnings, Assumptions: a.Assumptions, Test: a.TestCommand(), TestNote: a.TestNote(),
+		HostDecides: a.Machine.HostDecides, Warnings: a.Warnings, Assumptions: a.Assumptions, Test: a.TestCommand(), TestNote: a.TestNote(),
 	}
 	for _, c := range a.Comparisons {
 		p.Loads = append(p.Loads, newLoadView(c))
@@ -65,6 +65,7 @@ type page struct {
 	Page                               picture.Page
 	Title, Sentence, Depends, Baseline string
 	Lines, Warnings                    []string
+	HostDecides                        *HostDecides
 	Seed                               uint64
 	N                                  int
 	Loads                              []loadView

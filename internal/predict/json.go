@@ -12,12 +12,14 @@ import (
 // What is not known is null, never 0.
 type Document struct {
 	Schema       int             `json:"schema"`
-	Evidence     string          `json:"evidence"` // always "simulated"
+	Evidence     string          `json:"evidence"`               // always "simulated"
+	HostDecides  *HostDecides    `json:"host_decides,omitempty"` // before all else: the machine is a guest that has no say in its clock
 	Answer       string          `json:"answer"`
 	Seed         uint64          `json:"seed"`
 	Replications int             `json:"replications"`
 	Level        float64         `json:"level"`
 	Machine      model.Machine   `json:"machine"`
+	System       model.System    `json:"system,omitempty"` // whose policies the machine has
 	Workload     docWorkload     `json:"workload"`
 	Baseline     string          `json:"baseline"`
 	Policies     []model.Policy  `json:"policies"` // the baseline first
@@ -149,7 +151,7 @@ func intervalOf(e model.Estimate) *docInterval {
 // NewDocument makes the JSON document of an answer.
 func NewDocument(a *Answer) Document {
 	d := Document{
-		Schema: 1, Evidence: "simulated", Answer: a.Sentence(), Seed: a.Options.Seed, Replications: a.Options.Replications, Level: 0.95,
+		Schema: 1, Evidence: "simulated", HostDecides: a.Machine.HostDecides, System: a.Machine.System, Answer: a.Sentence(), Seed: a.Options.Seed, Replications: a.Options.Replications, Level: 0.95,
 		Machine: a.Machine.Machine, Workload: docOfWorkload(a.Workload), Baseline: a.Baseline.String(), Policies: append([]model.Policy{a.Baseline}, a.Policies...),
 		Cells: []Cell{}, Residency: []docResidency{}, Refused: []docRefused{}, VanishesAt: []docVanishing{},
 		Assumptions: append([]Assumption{}, a.Assumptions...), Warnings: append([]string{}, a.Warnings...), Test: a.TestCommand(),

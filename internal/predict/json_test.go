@@ -15,7 +15,10 @@ import (
 
 // cases covers each part of the document: open and closed, refused, bounded, a map.
 func cases(t *testing.T) map[string]*predict.Answer {
+	guest := ask(t, "sap", "sap-dialog", []string{"schedutil"}, []float64{0.2}, false)
+	guest.Machine.System, guest.Machine.HostDecides = model.Linux, &predict.HostDecides{Hypervisor: "kvm", Ask: []string{"Which governor?"}}
 	return map[string]*predict.Answer{
+		"guest":  guest,
 		"open":   ask(t, "sap", "sap-dialog", []string{"balanced", "power-saver", "hwp", "powersave"}, []float64{0.05, 0.9}, true),
 		"closed": ask(t, "olontsev", "olontsev", []string{"ondemand"}, nil, false),
 		"commit": ask(t, "amd", "log-commit", []string{"schedutil"}, nil, false),

@@ -34,8 +34,12 @@ type Machine struct {
 	model.Machine
 	Assumptions []Assumption
 	Varied      []Varied
-	This        bool // the host that predicts
+	This        bool         // the host that predicts
+	System      model.System // "": not known
+	HostDecides *HostDecides // nil: the machine has its clock to itself, or none is known
 	Warnings    []string
+
+	offered []string // policies of its driver, with facts of Linux
 }
 
 // Workload is a workload with what was assumed of it.
@@ -82,11 +86,6 @@ const Headline = model.CPUSeconds
 // Replications when nothing else is asked for: enough for a t-interval that does
 // not hang on its degrees of freedom.
 const Replications = 10
-
-// DefaultPolicies are compared when none is asked for.
-func DefaultPolicies() []string {
-	return []string{"balanced-rs1", "balanced-rs2", "power-saver", "ondemand", "schedutil"}
-}
 
 // DefaultLoads are those of the published table.
 func DefaultLoads() []float64 { return []float64{0.05, 0.2, 0.5, 0.7, 0.95} }

@@ -25,6 +25,13 @@ type TextOptions struct {
 // rests on.
 func WriteText(w io.Writer, a *Answer, o TextOptions) error {
 	t := &text{screen.NewPrinter(w, o.Width, o.Color), a}
+	if h := a.Machine.HostDecides; h != nil {
+		t.Text("", screen.Yellow, h.Text())
+		for _, s := range h.Ask {
+			t.Hang("- ", "", s)
+		}
+		t.Raw("")
+	}
 	t.Text("", screen.Bold, a.Sentence())
 	if d := a.depends(); d != "" {
 		t.Text("", "", d)

@@ -4,11 +4,11 @@ package relation
 
 import (
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"time"
 
+	"hostlab/internal/document"
 	"hostlab/internal/host"
 	"hostlab/internal/probe"
 	"hostlab/internal/result"
@@ -162,54 +162,49 @@ func (r Report) verdict() string {
 	return strings.Join(parts, " ")
 }
 
-// mostRows is how many pairs the text has.
-const mostRows = 24
-
-// Write writes the report as text.
-func (r Report) Write(w io.Writer, width int) error {
-	t := screen.NewPrinter(w, width, false)
-	t.Text("", "", "What CPUs share, reported against measured")
-	t.Raw("")
-	t.Text("  ", "", r.Verdict)
+// Document is the report for people.
+func (r Report) Document() *document.Document {
+	d := &document.Document{Name: "facts", Title: "What CPUs share, reported against measured", Answer: []document.Line{{Text: r.Verdict}},
+		About: []string{"What CPUs share, reported against measured."}, Data: r}
 	if len(r.Pairs) > 0 {
-		t.Raw("")
-		r.table(t)
-		t.Raw("")
-		t.Text("  ", "", fmt.Sprintf("%d of %s of the CPUs that may be used here, measured in %s. Slow-down: integer work on both at the same time against alone. "+
-			"Line: a cache line from one to the other, one way. Brackets hold 95 %% intervals; n counts rounds.",
-			len(r.Pairs), screen.Count(r.Possible, "pair"), result.Format(r.Seconds, "s")))
+		d.Sections = append(d.Sections, document.Section{Title: "Pairs of CPUs", Blocks: []document.Block{r.table()}})
 	}
+	notes := document.List{}
 	for _, p := range r.Pairs {
 		if p.Measured == string(probe.UnknownPair) {
 			text := fmt.Sprintf("CPUs %d and %d", p.A, p.B)
 			if n := r.Counts[p.Measured]; n > 1 {
 				text = fmt.Sprintf("%s, as one of %d pairs", text, n)
 			}
-			t.Hang("  Undecided: ", "", text+": "+p.Reason)
+			notes = append(notes, document.Line{Text: "Undecided: " + text + ": " + p.Reason})
 			break
 		}
 	}
 	for _, text := range r.Warnings {
-		t.Hang("  Note: ", "", text)
+		notes = append(notes, document.Line{Text: text, Tone: document.Caution})
 	}
-	t.Hang("  Note: ", "", "the thresholds that tell siblings come from published figures; no host with siblings was at hand to confirm them (no positive control).")
-	return t.Err()
+	notes = append(notes, document.Line{Text: "The thresholds that tell siblings come from published figures. No host with siblings has confirmed them (no positive control)."})
+	d.Sections = append(d.Sections, document.Section{Title: "Notes", Blocks: []document.Block{notes}})
+	return d
 }
 
-func (r Report) table(t *screen.Printer) {
-	line := func(cells ...any) { t.Raw(fmt.Sprintf("  %-11v %-8v %-11v %-20v %-20v %3v", cells...)) }
-	line("CPUs", "reported", "measured", "slow-down", "line", "n")
-	for i, p := range r.Pairs {
-		if i == mostRows {
-			t.Raw(fmt.Sprintf("  and %s more: --format json has all", screen.Count(len(r.Pairs)-mostRows, "pair")))
-			return
-		}
+// mostRows is how many pairs a terminal shows.
+const mostRows = 24
+
+func (r Report) table() *document.Table {
+	t := &document.Table{Columns: document.Headings("CPUs", "reported", "measured", "slow-down", "line", "n"), Most: mostRows,
+		Lead: fmt.Sprintf("%d of %s of the CPUs that may be used here, measured in %s. Slow-down: integer work on both at the same time against alone. "+
+			"Line: a cache line from one to the other, one way. Brackets hold 95 %% intervals; n counts rounds.",
+			len(r.Pairs), screen.Count(r.Possible, "pair"), result.Format(r.Seconds, "s"))}
+	for _, p := range r.Pairs {
 		n := "-"
 		if p.SlowDown != nil {
 			n = fmt.Sprint(p.SlowDown.N)
 		}
-		line(fmt.Sprintf("%d and %d", p.A, p.B), p.Reported, p.Measured, p.SlowDown.text("%.2f", 1, "x"), p.PingPong.text("%.3g", 1e9, " ns"), n)
+		t.Rows = append(t.Rows, document.Row{Cells: []document.Cell{document.Text(fmt.Sprintf("%d and %d", p.A, p.B)), document.Text(p.Reported), document.Text(p.Measured),
+			document.Text(p.SlowDown.text("%.2f", 1, "x")), document.Text(p.PingPong.text("%.3g", 1e9, " ns")), document.Text(n)}})
 	}
+	return t
 }
 
 // text is a number with its interval: in which format, times what, in which unit.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"hostlab/internal/document"
 	"hostlab/internal/host"
 	"hostlab/internal/probe"
 	"hostlab/internal/result"
@@ -79,7 +80,7 @@ func TestVerdicts(t *testing.T) {
 			t.Errorf("%q, want %q", r.Verdict, want)
 		}
 		var b bytes.Buffer
-		if err := r.Write(&b, 80); err != nil {
+		if err := document.WriteText(&b, r.Document(), document.TextOptions{}); err != nil {
 			t.Fatal(err)
 		}
 		for l := range strings.Lines(b.String()) {
@@ -109,10 +110,10 @@ func TestPairs(t *testing.T) {
 		t.Errorf("got  %s\nwant %s", text, want)
 	}
 	var b bytes.Buffer
-	if err := r.Write(&b, 80); err != nil {
+	if err := document.WriteText(&b, r.Document(), document.TextOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"1 and 3     siblings siblings    0.00x [0.00, 0.00]   104 ns [100, 120]      8", "unknown", " 15 ns ", "Undecided: CPUs 0 and 3: because"} {
+	for _, want := range []string{"1 and 3  siblings  siblings     0.00x [0.00, 0.00]  104 ns [100, 120]  8", "unknown", " 15 ns ", "Undecided: CPUs 0 and 3: because"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("no %q in:\n%s", want, b.String())
 		}
@@ -125,7 +126,7 @@ func TestManyPairs(t *testing.T) {
 		r.Pairs = append(r.Pairs, r.Pairs[5])
 	}
 	var b bytes.Buffer
-	if err := r.Write(&b, 80); err != nil || strings.Count(b.String(), "\n") > 40 || !strings.Contains(b.String(), "and 82 pairs more") {
+	if err := document.WriteText(&b, r.Document(), document.TextOptions{}); err != nil || strings.Count(b.String(), "\n") > 40 || !strings.Contains(b.String(), "and 82 more rows") {
 		t.Errorf("%v:\n%s", err, b.String())
 	}
 }

@@ -47,6 +47,46 @@ func TestAllIsInOrderAndDescribed(t *testing.T) {
 	}
 }
 
+// What people know a setting by is its sysctl, and sysctl(8) takes dots and slashes.
+func TestSysctlNames(t *testing.T) {
+	for typed, want := range map[string]string{
+		"swappiness": "swappiness", "vm.swappiness": "swappiness", "vm/swappiness": "swappiness", "/proc/sys/vm/swappiness": "swappiness",
+		"fs.aio-max-nr": "aio_max_nr", "kernel.sem": "sem", "governor": "governor",
+		"vm.swapiness":     "vm.swapiness: no such sysctl is known; did you mean vm.swappiness?",
+		"kernel.swappines": "kernel.swappines: no such sysctl is known; did you mean vm.swappiness?",
+		"vn.swappiness":    "vn.swappiness: there is no such setting; did you mean swappiness?",
+		"cpu.governor":     "cpu.governor: there is no such setting; did you mean governor?",
+		"governer":         "governer: there is no such setting; did you mean governor?",
+		"vm.min_free_kbytes": "vm.min_free_kbytes: hostlab does not set this sysctl; it knows only kernel.numa_balancing, vm.swappiness, vm.dirty_background_bytes, " +
+			"vm.dirty_background_ratio, vm.dirty_bytes, vm.dirty_ratio, vm.max_map_count, kernel.shmmni, kernel.shmmax, kernel.shmall, kernel.sem, kernel.pid_max, fs.aio-max-nr",
+	} {
+		s, err := Named(typed)
+		if got := s.Name; got != want && (err == nil || err.Error() != want) {
+			t.Errorf("%s: %q, %v; want %s", typed, got, err, want)
+		}
+	}
+	// Most sysctls that a person might try are none of ours, and near to none.
+	for _, key := range []string{"vm.nr_hugepages", "vm.overcommit_memory", "vm.overcommit_ratio", "vm.dirty_expire_centisecs", "vm.dirty_writeback_centisecs",
+		"vm.zone_reclaim_mode", "kernel.threads-max", "kernel.sched_autogroup_enabled", "net.core.somaxconn", "fs.file-max", "kernel.shm_rmid_forced"} {
+		if _, err := Named(key); err == nil || strings.Contains(err.Error(), "did you mean") {
+			t.Errorf("%s: %v", key, err)
+		}
+	}
+	sys := recorded(t, "intel-core-cst")
+	p, err := NewPlan(sys, []Assignment{{"vm.swappiness", "", "10"}})
+	if err != nil || len(p.Steps) != 1 || p.Steps[0].Setting != "swappiness" {
+		t.Errorf("%+v, %v", p, err)
+	}
+	if list, err := Offline([]Assignment{{"vm/swappiness", "", "10"}}); err != nil || list[0].Name != "swappiness" {
+		t.Errorf("%+v, %v", list, err)
+	}
+	for _, s := range All() {
+		if file := "/proc/sys/" + strings.ReplaceAll(s.Sysctl, ".", "/"); s.Sysctl != "" && s.alone()[0].Path != file {
+			t.Errorf("%s: %s is not %s", s.Name, s.alone()[0].Path, file)
+		}
+	}
+}
+
 // A share that is none of the steps, and a frequency between two, are said to be rounded.
 func TestRoundedFrequencies(t *testing.T) {
 	for want, note := range map[string]string{

@@ -55,7 +55,8 @@ func Offline(want []Assignment) ([]Assignment, error) {
 	}
 	out := slices.Clone(want)
 	for i, a := range want {
-		out[i].Value = spelled[a]
+		s, _ := nobody.named(a.Name)
+		out[i].Name, out[i].Value = s.Name, spelled[a]
 	}
 	return out, nil
 }

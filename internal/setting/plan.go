@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"hostlab/internal/screen"
 	"hostlab/internal/spelling"
 )
 
@@ -95,9 +96,9 @@ type job struct {
 // jobs are assignments in the order of writing. The error is about those that are wrong on any host.
 func (sys *System) jobs(want []Assignment) (jobs []job, _ error) {
 	for _, a := range want {
-		s, ok := sys.find(a.Name)
-		if !ok {
-			return nil, unknown(sys, a.Name)
+		s, err := sys.named(a.Name)
+		if err != nil {
+			return nil, err
 		}
 		if a.Value == "" {
 			return nil, fmt.Errorf("%s: no value; %s takes %s", a.Name, s.Name, s.Values)
@@ -282,10 +283,10 @@ func unknown(sys *System, name string) error {
 		names = append(names, s.Name)
 	}
 	if near := spelling.Meant(name, names); near != "" {
-		return fmt.Errorf("%s: there is no such setting; did you mean %s?", name, near)
+		return fmt.Errorf("%s: there is no such setting; did you mean %s?", screen.Short(name), near)
 	}
 	if len(names) == 0 {
 		return errors.New("there are no settings on this system")
 	}
-	return fmt.Errorf("%s: there is no such setting; \"hostlab settings\" lists them", name)
+	return fmt.Errorf("%s: there is no such setting; \"hostlab settings\" lists them", screen.Short(name))
 }

@@ -7,6 +7,7 @@ package setting
 // Setting is one thing that can be changed, on each of its objects.
 type Setting struct {
 	Name   string // as the kernel or its file has it: governor, epp, thp, ...
+	Sysctl string // its name for sysctl(8), with dots: vm.swappiness; "" where it is none
 	Title  string // one line
 	About  string // what it does, what it costs, what to know; a paragraph
 	Source string // where that is documented

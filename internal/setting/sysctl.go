@@ -8,14 +8,54 @@ import (
 	"strings"
 
 	"hostlab/internal/screen"
+	"hostlab/internal/spelling"
 )
+
+// Named returns the setting that a person names: by its name here, or by its sysctl's as sysctl(8)
+// takes it, vm.swappiness or vm/swappiness. The error spells what was perhaps meant.
+func Named(name string) (Setting, error) { return (&System{}).named(name) }
+
+func (sys *System) named(name string) (Setting, error) {
+	key := sysctlKey(name)
+	var keys, last []string
+	for _, s := range sys.all() {
+		if s.Name == name || s.Sysctl != "" && s.Sysctl == key {
+			return s, nil
+		}
+		if s.Sysctl != "" {
+			keys, last = append(keys, s.Sysctl), append(last, lastPart(s.Sysctl))
+		}
+	}
+	if key == "" || len(keys) == 0 {
+		return Setting{}, unknown(sys, name)
+	}
+	// Only the last parts are compared: that all lie in vm makes no two of them alike.
+	if near := spelling.Meant(lastPart(key), last); near != "" {
+		return Setting{}, fmt.Errorf("%s: no such sysctl is known; did you mean %s?", screen.Short(name), keys[slices.Index(last, near)])
+	}
+	return Setting{}, fmt.Errorf("%s: hostlab does not set this sysctl; it knows only %s", screen.Short(name), strings.Join(keys, ", "))
+}
+
+// sysctlRoots are the directories of /proc/sys (kernel documentation, admin-guide/sysctl/index.rst).
+var sysctlRoots = []string{"abi", "crypto", "debug", "dev", "fs", "kernel", "net", "sunrpc", "user", "vm"}
+
+// sysctlKey writes a sysctl's name or file with dots; "" for a name that is none.
+func sysctlKey(name string) string {
+	key := strings.ReplaceAll(strings.TrimPrefix(name, "/proc/sys/"), "/", ".")
+	if root, _, dotted := strings.Cut(key, "."); !dotted || !slices.Contains(sysctlRoots, root) {
+		return ""
+	}
+	return key
+}
+
+func lastPart(key string) string { return key[strings.LastIndex(key, ".")+1:] }
 
 // sysctl makes a setting of a file below /proc/sys that holds one whole number.
 func sysctl(key, title, about, source string, lo, hi uint64, units ...string) Setting {
 	file := "/proc/sys/" + strings.ReplaceAll(key, ".", "/")
 	_, name, _ := strings.Cut(key, ".")
 	s := Setting{
-		Name: strings.ReplaceAll(name, "-", "_"), Title: title + " (" + key + ")", About: about, Source: source, Order: rankSysctl,
+		Name: strings.ReplaceAll(name, "-", "_"), Sysctl: key, Title: title + " (" + key + ")", About: about, Source: source, Order: rankSysctl,
 		Values:  fmt.Sprintf("a whole number from %d to %d", lo, hi),
 		objects: single(file, "the kernel does not show "+key), parse: whole(lo, hi, units...),
 	}
@@ -90,7 +130,7 @@ var (
 )
 
 var sem = Setting{
-	Name: "sem", Title: "System V semaphores (kernel.sem)", Order: rankSysctl,
+	Name: "sem", Sysctl: "kernel.sem", Title: "System V semaphores (kernel.sem)", Order: rankSysctl,
 	About: "Four limits in one: semaphores in a set, in all, operations in a call, and sets. Work processes of SAP instances wait for each other on them. " +
 		"They reserve nothing.",
 	Source:  sysvSource + " (32000 1024000000 500 32000)",

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"hostlab/internal/document"
 	"hostlab/internal/watch"
 	"hostlab/internal/watch/watchtest"
 )
@@ -55,7 +56,7 @@ func TestAnalyzeMadeDays(t *testing.T) {
 			}
 			a := watch.Analyze(r, watch.DefaultQuestion())
 			var text bytes.Buffer
-			if err := a.WriteText(&text, 80, false); err != nil {
+			if err := document.WriteText(&text, a.Document(), document.TextOptions{Width: 80, Color: false}); err != nil {
 				t.Fatal(err)
 			}
 			t.Log("\n" + text.String())

@@ -2,53 +2,58 @@ package watch
 
 import (
 	"fmt"
-	"io"
 	"strings"
 	"time"
 
+	"hostlab/internal/document"
 	"hostlab/internal/screen"
 )
 
-// WriteText writes an answer for people.
-func (a *Answer) WriteText(w io.Writer, width int, color bool) error {
-	p := screen.NewPrinter(w, width, color)
-	code := screen.Yellow
+// Document is the answer for people.
+func (a *Answer) Document() *document.Document {
+	tone := document.Caution
 	if a.Verdict == Even {
-		code = screen.Green
+		tone = document.Good
 	}
-	p.Text("", code, a.headline())
-	p.Raw("")
-	p.Hang("Record   ", "", fmt.Sprintf("%s, %s, %s to %s, %s", screen.Clean(orSo(a.Host, "a host without a name")), screen.Count(a.CPUs, "CPU"),
-		stamp(a.From), stamp(a.To), screen.Count(a.Samples, "sample")))
-	if a.Missing > 1 {
-		p.Hang("Gaps     ", "", fmt.Sprintf("%s of it were not recorded", lasting(time.Duration(a.Missing*float64(time.Second)))))
+	d := &document.Document{Name: "watch", Title: "Load after a quiet time on " + orSo(a.Host, "a host without a name"), Answer: []document.Line{{Text: a.headline(), Tone: tone}}, Data: a}
+	add := func(title string, blocks ...document.Block) {
+		d.Sections = append(d.Sections, document.Section{Title: title, Blocks: blocks})
 	}
-	if a.Quiet != nil {
-		p.Hang("Quiet    ", "", fmt.Sprintf("%s to %s (%s), CPUs %.1f %% busy", stamp(a.Quiet.From), stamp(a.Quiet.To), lasting(a.Quiet.length()), 100*a.Quiet.Busy))
+	add("Record", a.record())
+	if t := a.table(); len(t.Rows) > 0 {
+		add("After the load began", t)
 	}
-	if a.Onset != nil && a.First != nil && a.First.Busy != nil {
-		p.Hang("Load     ", "", fmt.Sprintf("began at %s; %s in the first %s", stamp(*a.Onset), Percent(*a.First.Busy), lasting(a.First.To)))
-	}
-	a.table(p)
 	if lines := a.findings(); len(lines) > 0 {
-		p.Head("What it shows")
-		for _, l := range lines {
-			p.Hang("  - ", "", l)
-		}
+		add("What it shows", document.Points(lines...))
 	}
 	if lines := a.readings(); len(lines) > 0 {
-		p.Head("How to read it")
-		for _, l := range lines {
-			p.Hang("  - ", "", l)
-		}
+		add("How to read it", document.Points(lines...))
 	}
-	for _, warning := range a.Warnings {
-		p.Hang("Note: ", "", screen.Clean(warning))
-	}
+	d.Warnings = a.Warnings
+	var missing document.List
 	for _, u := range a.Unknown {
-		p.Hang("Not in the record: ", screen.Dim, screen.Clean(u.What+": "+u.Why))
+		missing = append(missing, document.Line{Text: u.What + ": " + u.Why, Tone: document.Quiet})
 	}
-	return p.Err()
+	if len(missing) > 0 {
+		add("Not in the record", missing)
+	}
+	return d
+}
+
+// record says what was recorded, and when it was quiet and when load began.
+func (a *Answer) record() document.Pairs {
+	out := document.Pairs{{Name: "Record", Value: fmt.Sprintf("%s, %s, %s to %s, %s", orSo(a.Host, "a host without a name"), screen.Count(a.CPUs, "CPU"),
+		stamp(a.From), stamp(a.To), screen.Count(a.Samples, "sample"))}}
+	if a.Missing > 1 {
+		out = append(out, document.Pair{Name: "Gaps", Value: fmt.Sprintf("%s of it were not recorded", lasting(time.Duration(a.Missing*float64(time.Second))))})
+	}
+	if a.Quiet != nil {
+		out = append(out, document.Pair{Name: "Quiet", Value: fmt.Sprintf("%s to %s (%s), CPUs %.1f %% busy", stamp(a.Quiet.From), stamp(a.Quiet.To), lasting(a.Quiet.length()), 100*a.Quiet.Busy)})
+	}
+	if a.Onset != nil && a.First != nil && a.First.Busy != nil {
+		out = append(out, document.Pair{Name: "Load", Value: fmt.Sprintf("began at %s; %s in the first %s", stamp(*a.Onset), Percent(*a.First.Busy), lasting(a.First.To))})
+	}
+	return out
 }
 
 func (a *Answer) headline() string {
@@ -84,28 +89,27 @@ func (r Range) String() string {
 	return fmt.Sprintf("%.0f %% [%.0f, %.0f]", 100*r.Mean, 100*r.Low, 100*r.High)
 }
 
-func (a *Answer) table(p *screen.Printer) {
-	if len(a.Windows) == 0 {
-		return
-	}
-	p.Head("After the load began")
-	rows := [][]string{{"minutes", "busy", "busiest quarter did", "by chance (95 %)", "n", "idle CPUs", "deep", "clock"}}
-	styles := []string{""}
+func (a *Answer) table() *document.Table {
+	t := &document.Table{Columns: document.Headings("minutes", "busy", "busiest quarter did", "by chance (95 %)", "n", "idle CPUs", "deep", "clock"),
+		Lead: "idle CPUs: below 5 % busy; deep: their time in deep sleep; clock: that of busy CPUs, in % of the highest; n: blocks that chance deals out; -: unknown"}
 	for _, w := range a.Windows {
-		row := []string{fmt.Sprintf("%s-%s", minutes(w.From), minutes(w.To)), percentOf(w.Busy), "-", "-", "0", percentOf(w.IdleCPUs), percentOf(w.Deep), percentOf(w.Clock)}
+		quarter, chance, n := "-", "-", "0"
 		if w.Spread != nil {
-			row[2], row[4] = Percent(w.Spread.Quarter), fmt.Sprint(w.Spread.Blocks)
+			quarter, n = Percent(w.Spread.Quarter), fmt.Sprint(w.Spread.Blocks)
 			if w.Spread.Blocks >= leastBlocks {
-				row[3] = w.Spread.Chance.String()
+				chance = w.Spread.Chance.String()
 			}
 			if w.Spread.uneven() {
-				row[2] += " uneven"
+				quarter += " uneven"
 			}
 		}
-		rows, styles = append(rows, row), append(styles, "")
+		var cells []document.Cell
+		for _, s := range []string{minutes(w.From) + "-" + minutes(w.To), percentOf(w.Busy), quarter, chance, n, percentOf(w.IdleCPUs), percentOf(w.Deep), percentOf(w.Clock)} {
+			cells = append(cells, document.Text(s))
+		}
+		t.Rows = append(t.Rows, document.Row{Cells: cells})
 	}
-	p.Table([]int{9, 6, 14, 16, 4, 7, 6, 6}, rows, styles)
-	p.Text("  ", screen.Dim, "idle CPUs: below 5 % busy; deep: their time in deep sleep; clock: that of busy CPUs, in % of the highest; n: blocks that chance deals out; - unknown")
+	return t
 }
 
 func (a *Answer) findings() (out []string) {
@@ -122,7 +126,7 @@ func (a *Answer) findings() (out []string) {
 	switch {
 	case f.Deep != nil && f.Both != nil && f.IdleCPUs != nil:
 		out = append(out, fmt.Sprintf("Idle CPUs spent %s of their time in deep sleep (%s). In %s of the samples a quarter of the CPUs or more slept so while another was 90 %% busy (n = %d).",
-			Percent(*f.Deep), orSo(screen.Clean(a.deepest), "states that take 50 us or more to leave"), Percent(*f.Both), f.Samples))
+			Percent(*f.Deep), orSo(a.deepest, "states that take 50 us or more to leave"), Percent(*f.Both), f.Samples))
 	default:
 		out = append(out, "Whether idle CPUs were in deep sleep is unknown: the record has no idle states.")
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"hostlab/internal/document"
 	"hostlab/internal/host"
 	"hostlab/internal/watch"
 	"hostlab/internal/watch/watchtest"
@@ -277,7 +278,7 @@ func FuzzReadRecord(f *testing.F) {
 		q := watch.DefaultQuestion()
 		q.QuietFor = time.Second
 		var out bytes.Buffer
-		if err := watch.Analyze(r, q).WriteText(&out, 80, false); err != nil || out.Len() == 0 {
+		if err := document.WriteText(&out, watch.Analyze(r, q).Document(), document.TextOptions{Width: 80}); err != nil || out.Len() == 0 {
 			t.Error(err)
 		}
 	})

@@ -112,7 +112,7 @@ func (c conditions) breach(g *experiment.Guard) string {
 	case over(c.Steal, g.MaxSteal):
 		return fmt.Sprintf("the hypervisor took %s of the CPUs, above max_steal %s", percent(c.Steal), percent(*g.MaxSteal))
 	case g.Throttling && c.throttles > 0:
-		return fmt.Sprintf("the CPUs were throttled for their heat %.0f times", c.throttles)
+		return fmt.Sprintf("the CPUs were throttled for their heat %.0f times, and guard.throttling allows none", c.throttles)
 	}
 	return ""
 }

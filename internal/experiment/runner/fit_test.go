@@ -95,7 +95,7 @@ func TestDoubt(t *testing.T) {
 		"guard first":    {doubt: "the CPUs moved", foreign: 0.1, want: result.Run{Status: result.Void, Reason: "other processes took 10 % of the CPUs, above max_foreign_cpu 3 %"}},
 		"not exhausted":  {mark: true, attempt: 2, doubt: "the CPUs moved", want: result.Run{Status: result.Void, Reason: "the CPUs moved"}},
 		"exhausted":      {mark: true, attempt: 3, doubt: "the CPUs moved", want: result.Run{Status: result.OK, Contaminated: "the CPUs moved"}},
-		"another kernel": {mark: true, attempt: 3, doubt: "the CPUs moved", host: "6.2", want: result.Run{Status: result.Void, Reason: "the host changed: kernel"}},
+		"another kernel": {mark: true, attempt: 3, doubt: "the CPUs moved", host: "6.2", want: result.Run{Status: result.Void, Reason: "the host changed, in what guard.fingerprint lists: kernel"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := &session{levels: &levels{}, x: &result.Experiment{Host: map[string]string{"kernel": "6.1"}},

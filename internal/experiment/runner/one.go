@@ -274,6 +274,6 @@ func (s *session) guard(ctx context.Context, r *result.Run, c conditions, want m
 		return
 	}
 	if diff := differences(names, s.x.Host, s.sys.fingerprint(names)); len(diff) > 0 {
-		void("the host changed: %s", diff[0])
+		void("the host changed, in what guard.fingerprint lists: %s", diff[0])
 	}
 }

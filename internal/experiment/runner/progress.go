@@ -26,6 +26,7 @@ type Progress struct {
 	Analysis *analysis.Analysis
 	AtLook   bool
 	Last     *result.Run // the run that ended just now, if one did
+	Say      bool        // Last shows a problem to speak of, also where single runs are not
 	Note     string      // something to tell in a line of its own
 }
 

@@ -323,7 +323,7 @@ func TestHostChanges(t *testing.T) {
 		}
 		return conditions{told: true, throttles: -1}
 	}
-	b.fails(b.run(), "the host changed: kernel was 6.1 and is 6.2")
+	b.fails(b.run(), "the host changed, in what guard.fingerprint lists: kernel was 6.1 and is 6.2")
 	b.putBack()
 	b.fails(b.run(), "the host has changed since", "kernel was 6.1 and is 6.2")
 	b.host["kernel"], b.under = "6.1", nil

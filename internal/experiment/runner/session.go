@@ -49,6 +49,7 @@ type session struct {
 	analysing time.Duration // what the last analysis took
 	blind     bool          // told which guards cannot be kept
 	stops     *stopWatch
+	early     early
 }
 
 // start begins the session, or goes on with it after a pause.
@@ -234,7 +235,11 @@ func (s *session) runBlock(ctx context.Context) error {
 				next.attempt++
 				q = requeue(s.x, q, next)
 			}
-			s.progress(Progress{Stage: "running", Last: r})
+			say, err := s.judge(r)
+			s.progress(Progress{Stage: "running", Last: r, Say: say})
+			if err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -303,7 +308,11 @@ func (s *session) warmUp(ctx context.Context, at slot) error {
 		if err != nil {
 			return err
 		}
-		s.progress(Progress{Stage: "warming up", Last: r})
+		say, err := s.judge(r)
+		s.progress(Progress{Stage: "warming up", Last: r, Say: say})
+		if err != nil {
+			return err
+		}
 		if r.Reason == "" {
 			n++
 			continue

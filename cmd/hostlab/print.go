@@ -1,0 +1,18 @@
+package main
+
+import "hostlab/internal/document"
+
+// printDocument prints a document on standard output in a format that the command's flag has
+// checked: text, json, html or markdown.
+func printDocument(std streams, d *document.Document, format string) error {
+	switch format {
+	case "json":
+		return document.WriteJSON(std.out, d.Data)
+	case "html":
+		return document.WriteHTML(std.out, d)
+	case "markdown":
+		return document.WriteMarkdown(std.out, d)
+	}
+	_, width := terminal(std.out)
+	return document.WriteText(std.out, d, document.TextOptions{Width: width, Color: colour(std.out)})
+}

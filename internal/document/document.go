@@ -1,0 +1,181 @@
+// Package document holds what a command reports, apart from how it looks: an answer, what
+// limits it, and sections of sentences, tables, figures and commands. [WriteText],
+// [WriteMarkdown], [WriteHTML] and [WriteJSON] each print any document. A command builds
+// one Document; it knows no widths, no escapes and no tags.
+//
+// All text may come from the host: each writer makes it safe for its own medium.
+package document
+
+import (
+	"math"
+
+	"hostlab/internal/report/picture"
+)
+
+// Document is one report.
+type Document struct {
+	Name     string    // what reports: "assess", "experiment"; the page shows it as its brand
+	Title    string    // of the page, as in "PostgreSQL on db1"
+	Answer   []Line    // sentences, the most important first; at least one
+	About    []string  // what was looked at, where, when, with which evidence
+	Warnings []string  // what limits the answer
+	Sections []Section // in the order in which they are read
+	Footer   string    // of the page
+	// Data is the report as JSON: a struct with the schema that docs/schema has of it.
+	Data any
+	// Style holds CSS rules of figures that only this report draws.
+	Style []byte
+}
+
+// Line is a sentence or two.
+type Line struct {
+	Text string
+	Tone Tone
+}
+
+// Tone says how a line or a cell is meant. No meaning hangs on it alone: the words say it.
+type Tone string
+
+// The tones. The zero value is plain.
+const (
+	Strong  Tone = "strong"
+	Quiet   Tone = "quiet"
+	Good    Tone = "good"
+	Caution Tone = "caution" // something is wrong, or costs
+	Notice  Tone = "notice"  // something is better than what it is compared with
+)
+
+// Section is a heading with what stands below it.
+type Section struct {
+	Title  string
+	Blocks []Block
+	// Where says which media show it; the zero value is all of them.
+	Where Medium
+	// Folded sections are closed on a page until the reader opens them.
+	Folded bool
+}
+
+// Medium is where a section is shown.
+type Medium int
+
+// The media of sections.
+const (
+	Everywhere Medium = iota
+	Terminal          // text alone: a short form of what the page has in full
+	Page              // HTML and Markdown alone: too much for a terminal
+)
+
+// Block is a part of a section: Line, List, Pairs, *Table, Figure or Commands.
+type Block interface{ block() }
+
+// List holds points of equal rank.
+type List []Line
+
+// Pairs holds named values, as facts are.
+type Pairs []Pair
+
+// Pair is a name and its value. Further lines stand below the value.
+type Pair struct {
+	Name, Value string
+	More        []string
+	Tone        Tone
+}
+
+// Commands holds what the reader may type next.
+type Commands []Command
+
+// Command is one shell command, or several lines of them, with the reason for it.
+type Command struct {
+	Why  string // a sentence without its full stop; "" for none
+	Line string
+}
+
+// Figure is a picture; only a page shows it. A table of the document, or the figure's own
+// table, says the same in figures.
+type Figure struct{ picture.Figure }
+
+// Table is a table whose first column names its rows.
+type Table struct {
+	Title   string // "" where the section's title says it
+	Lead    string // how to read it
+	Columns []Column
+	Rows    []Row
+	// Most is how many rows a terminal shows; 0 for all. Pages and Markdown show all.
+	Most int
+}
+
+// Column is a column of a table.
+type Column struct {
+	Head  string
+	Right bool // figures: aligned to the right on a page
+}
+
+// Row has a cell for each column. A row with Across has its name alone in Cells, and
+// Across in place of all other columns.
+type Row struct {
+	Cells  []Cell
+	Across string
+	Notes  []Line // stand below the row
+}
+
+// Cell holds the figure first, then lines on how sure it is: its interval, its n.
+type Cell struct {
+	Text string
+	More []string
+	Tone Tone
+	Sort float64 // what a page sorts the column by; NaN or 0: by the text
+}
+
+// Text makes a cell of plain text.
+func Text(s string, more ...string) Cell { return Cell{Text: s, More: more} }
+
+// Number makes a cell that sorts by its value.
+func Number(v float64, s string, more ...string) Cell { return Cell{Text: s, More: more, Sort: v} }
+
+// Headings makes columns whose cells are figures, behind a first one of names.
+func Headings(names string, figures ...string) []Column {
+	out := []Column{{Head: names}}
+	for _, f := range figures {
+		out = append(out, Column{Head: f, Right: true})
+	}
+	return out
+}
+
+// Lines makes lines of one tone.
+func Lines(tone Tone, texts ...string) []Block {
+	out := make([]Block, len(texts))
+	for i, s := range texts {
+		out[i] = Line{s, tone}
+	}
+	return out
+}
+
+// Points makes a list of plain lines.
+func Points(texts ...string) List {
+	out := make(List, len(texts))
+	for i, s := range texts {
+		out[i].Text = s
+	}
+	return out
+}
+
+func (Line) block()     {}
+func (List) block()     {}
+func (Pairs) block()    {}
+func (Commands) block() {}
+func (Figure) block()   {}
+func (*Table) block()   {}
+
+// sortable reports whether a page sorts the cell by its number.
+func (c Cell) sortable() bool { return c.Sort != 0 && !math.IsNaN(c.Sort) && !math.IsInf(c.Sort, 0) }
+
+// shown are the sections for a medium that have something in it.
+func (d *Document) shown(where Medium) []Section {
+	var out []Section
+	for _, s := range d.Sections {
+		if len(s.Blocks) > 0 && (s.Where == Everywhere || s.Where == where) {
+			out = append(out, s)
+		}
+	}
+	return out
+}

@@ -1,0 +1,113 @@
+package document
+
+import (
+	"bytes"
+	"flag"
+	"html/template"
+	"os"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+
+	"hostlab/internal/report/picture"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// sample has every kind of block, and text that is hostile to each medium.
+func sample() *Document {
+	table := &Table{
+		Title: "Effects", Lead: "Each change against its baseline.", Columns: append(Headings("change", "effect", "n", "margin"), Column{Head: "verdict"}), Most: 2,
+		Rows: []Row{
+			{Cells: []Cell{Text("governor powersave", "against performance"), Number(0.482, "+48.2 %", "[47.1 %, 49.3 %]"), Text("20 blocks"), Text("2 %"), {Text: "costs more", Tone: Caution}},
+				Notes: []Line{{Text: "The mean is +51 %: some runs stalled.", Tone: Caution}}},
+			{Cells: []Cell{Text("thp never")}, Across: "This kernel has no transparent huge pages, so that this level was left out of the design."},
+			{Cells: []Cell{Text("swappiness 10"), Number(0.001, "+0.1 %", "[-0.4 %, 0.6 %]"), Text("20 blocks"), Text("2 %"), {Text: "no practical effect", Tone: Good}}},
+		},
+	}
+	return &Document{
+		Name: "experiment", Title: "Governors on db1", Answer: []Line{{Text: "The governor powersave costs 48 % more CPU time."}, {Text: "Set performance.", Tone: Quiet}},
+		About: []string{"20 blocks on 22 November 2026."}, Warnings: []string{"other processes took 9 % of the CPUs"},
+		Sections: []Section{
+			{Title: "Effects", Blocks: []Block{Line{Text: "An effect inside its margin is none."}, table, Figure{picture.Figure{Title: "Effects", SVG: template.HTML("<svg></svg>")}}}},
+			{Title: "Pictures", Blocks: []Block{Figure{picture.Figure{Title: "Runs", SVG: template.HTML("<svg></svg>")}}}},
+			{Title: "Host", Folded: true, Blocks: []Block{Pairs{{Name: "kernel", Value: "6.12"}, {Name: "a name that is longer than its column", Value: "<b>|`x`\x1b[31m", More: []string{"second line"}}}}},
+			{Title: "Short", Where: Terminal, Blocks: Lines(Quiet, "Only a terminal shows this.")},
+			{Title: "Long", Where: Page, Blocks: []Block{Points("Only a page shows this.", "</script>*_#")}},
+			{Title: "Empty"},
+			{Title: "Next", Blocks: []Block{Commands{{Why: "to keep it", Line: "sudo hostlab set governor=performance\nhostlab export tuned"}}}},
+		},
+		Footer: "hostlab 1.0", Data: map[string]any{"x": "</script>"},
+	}
+}
+
+func TestGolden(t *testing.T) {
+	for name, write := range map[string]func(*bytes.Buffer) error{
+		"80.txt": func(b *bytes.Buffer) error { return WriteText(b, sample(), TextOptions{}) },
+		"40.txt": func(b *bytes.Buffer) error { return WriteText(b, sample(), TextOptions{Width: 40}) },
+		"md.txt": func(b *bytes.Buffer) error { return WriteMarkdown(b, sample()) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			var b bytes.Buffer
+			if err := write(&b); err != nil {
+				t.Fatal(err)
+			}
+			file := "testdata/" + name
+			if *update {
+				if err := os.WriteFile(file, b.Bytes(), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(string(want), b.String()); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// No line of a terminal is longer than asked, from 40 columns on.
+func TestTextFits(t *testing.T) {
+	for width := 40; width <= 130; width++ {
+		var b bytes.Buffer
+		if err := WriteText(&b, sample(), TextOptions{Width: width}); err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(b.String()) {
+			line = strings.TrimRight(line, "\n")
+			if n := utf8.RuneCountInString(line); n > width {
+				t.Errorf("at %d columns a line has %d: %q", width, n, line)
+			}
+			if strings.ContainsRune(line, '\x1b') {
+				t.Errorf("an escape of the host's: %q", line)
+			}
+		}
+	}
+}
+
+// Hostile text stays text on the page, and a page shows what is for pages.
+func TestHTML(t *testing.T) {
+	var b bytes.Buffer
+	if err := WriteHTML(&b, sample()); err != nil {
+		t.Fatal(err)
+	}
+	page := b.String()
+	for _, want := range []string{"Only a page shows this.", "&lt;b&gt;", "<details class=\"block\">", `data-sort="0.482"`, `colspan="4"`, "The mean is &#43;51 %"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page lacks %q", want)
+		}
+	}
+	for _, bad := range []string{"<b>", "\x1b", "Only a terminal", "ZgotmplZ", ">Empty<"} {
+		if strings.Contains(page, bad) {
+			t.Errorf("the page has %q", bad)
+		}
+	}
+	if n := strings.Count(page, "</script>"); n != 2 {
+		t.Errorf("%d script elements end, want 2", n)
+	}
+}

@@ -1,0 +1,80 @@
+package document
+
+import (
+	"embed"
+	"encoding/json"
+	"fmt"
+	"html/template"
+	"io"
+
+	"hostlab/internal/report/picture"
+	"hostlab/internal/screen"
+)
+
+//go:embed web
+var web embed.FS
+
+var page = picture.Template(web, "document.html", template.FuncMap{
+	"clean": screen.Clean,
+	"kind": func(b Block) string {
+		switch b.(type) {
+		case Line:
+			return "line"
+		case List:
+			return "list"
+		case Pairs:
+			return "pairs"
+		case Commands:
+			return "commands"
+		case Figure:
+			return "figure"
+		}
+		return "table"
+	},
+	"sort": func(c Cell) template.HTMLAttr {
+		if !c.sortable() {
+			return ""
+		}
+		return template.HTMLAttr(fmt.Sprintf(` data-sort="%g"`, c.Sort))
+	},
+	"rest": func(columns []Column) int { return len(columns) - 1 },
+	"last": func(i int, blocks []Block) bool {
+		if i+1 < len(blocks) {
+			_, ok := blocks[i+1].(Figure)
+			return !ok
+		}
+		return true
+	},
+	"first": func(i int, blocks []Block) bool {
+		if i > 0 {
+			_, ok := blocks[i-1].(Figure)
+			return !ok
+		}
+		return true
+	},
+})
+
+// view is what the template shows.
+type view struct {
+	*Document
+	Page  picture.Page
+	Shown []Section
+}
+
+// WriteHTML prints a document as one page that loads nothing from anywhere. The page holds
+// the document's JSON, so that its reader can save it.
+func WriteHTML(w io.Writer, d *Document) error {
+	css, err := web.ReadFile("web/document.css")
+	if err != nil {
+		return err
+	}
+	data, err := json.Marshal(d.Data)
+	if err != nil {
+		return err
+	}
+	shell, err := picture.NewPage(d.Title, append(css, d.Style...), data)
+	if err != nil {
+		return err
+	}
+	return picture.Render(w, page, &view{d, shell, d.shown(Page)})
+}

@@ -1,0 +1,203 @@
+package document
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+
+	"hostlab/internal/screen"
+)
+
+// TextOptions say how text is laid out.
+type TextOptions struct {
+	Width int  // columns; 0 means 80
+	Color bool // ANSI colours; the caller honours NO_COLOR
+}
+
+var codes = map[Tone]string{Strong: screen.Bold, Quiet: screen.Dim, Good: screen.Green, Caution: screen.Yellow, Notice: screen.Cyan}
+
+// WriteText prints a document for a terminal: the answer, what it is about, what limits
+// it, then the sections.
+func WriteText(w io.Writer, d *Document, o TextOptions) error {
+	t := &text{screen.NewPrinter(w, o.Width, o.Color)}
+	for _, l := range d.Answer {
+		if l.Tone == "" {
+			l.Tone = Strong
+		}
+		t.Text("", codes[l.Tone], l.Text)
+	}
+	if len(d.About) > 0 {
+		t.Raw("")
+	}
+	for _, s := range d.About {
+		t.Text("", screen.Dim, s)
+	}
+	for i, s := range d.Warnings {
+		if i == 0 {
+			t.Raw("")
+		}
+		t.Hang("! ", screen.Yellow, s)
+	}
+	for _, s := range d.shown(Terminal) {
+		t.section(&s)
+	}
+	return t.Err()
+}
+
+type text struct{ *screen.Printer }
+
+const indent = "  "
+
+func (t *text) section(s *Section) {
+	head := false
+	for i, b := range s.Blocks {
+		if f, ok := b.(Figure); ok && (f.Table == nil || f.Table.Head == nil) {
+			continue // the tables say it
+		}
+		if !head {
+			t.Head(s.Title)
+			head = true
+		}
+		t.block(b, i > 0)
+	}
+}
+
+func (t *text) block(b Block, between bool) {
+	switch b := b.(type) {
+	case Line:
+		t.Text(indent, codes[b.Tone], b.Text)
+	case List:
+		for _, l := range b {
+			t.Hang(indent+"- ", codes[l.Tone], l.Text)
+		}
+	case Pairs:
+		t.pairs(b)
+	case Commands:
+		for _, c := range b {
+			if c.Why != "" {
+				t.Text(indent, screen.Dim, "# "+c.Why)
+			}
+			for _, l := range screen.Commands(c.Line, t.Width-len(indent)) {
+				t.Raw(indent + l)
+			}
+		}
+	case *Table:
+		if between {
+			t.Raw("")
+		}
+		t.table(b)
+	}
+}
+
+// pairs pads names to the longest one, within a third of the line.
+func (t *text) pairs(all Pairs) {
+	width := 0
+	for _, p := range all {
+		width = max(width, min(t.Width/3, utf8.RuneCountInString(screen.Clean(p.Name))))
+	}
+	for _, p := range all {
+		name := screen.Clean(p.Name)
+		label := indent + screen.Pad(name, width) + "  "
+		if utf8.RuneCountInString(name) > width {
+			t.Text(indent, screen.Dim, name)
+			label = indent + strings.Repeat(" ", width+2)
+		}
+		t.Hang(label, codes[p.Tone], p.Value)
+		for _, m := range p.More {
+			t.Hang(indent+strings.Repeat(" ", width+2), screen.Dim, m)
+		}
+	}
+}
+
+func (t *text) table(b *Table) {
+	if b.Title != "" {
+		t.Text(indent, screen.Bold, b.Title)
+	}
+	if b.Lead != "" {
+		t.Text(indent, screen.Dim, b.Lead)
+	}
+	rows := b.Rows
+	if b.Most > 0 && len(rows) > b.Most {
+		rows = rows[:b.Most]
+	}
+	layout := newLayout(b.Columns, rows, t.Width-len(indent))
+	for i, part := range layout.parts() {
+		if i > 0 {
+			t.Raw("")
+		}
+		t.row(layout, part, headCells(b.Columns), screen.Dim)
+		for _, r := range rows {
+			switch {
+			case r.Across != "" && i == 0:
+				t.across(layout, r)
+			case r.Across == "":
+				t.row(layout, part, r.Cells, "")
+			}
+			if i == layout.last() {
+				for _, n := range r.Notes {
+					t.Hang(indent+"  - ", codes[n.Tone], n.Text)
+				}
+			}
+		}
+	}
+	if more := len(b.Rows) - len(rows); more > 0 {
+		t.Text(indent, screen.Dim, fmt.Sprintf("... and %s in --format html and json.", screen.Count(more, "more row")))
+	}
+}
+
+func headCells(columns []Column) []Cell {
+	out := make([]Cell, len(columns))
+	for i, c := range columns {
+		out[i].Text = c.Head
+	}
+	return out
+}
+
+// row writes the cells of some columns; the first always stands before them.
+func (t *text) row(l *layout, part []int, cells []Cell, code string) {
+	var columns [][]string
+	height := 1
+	for _, c := range part {
+		var lines []string
+		for _, s := range append([]string{cells[c].Text}, cells[c].More...) {
+			lines = append(lines, screen.WrapFigures(s, l.width[c])...)
+		}
+		columns = append(columns, lines)
+		height = max(height, len(lines))
+	}
+	for h := range height {
+		line := indent
+		for i, c := range part {
+			s := ""
+			if h < len(columns[i]) {
+				s = columns[i][h]
+			}
+			if i > 0 {
+				line += strings.Repeat(" ", gap)
+			}
+			style := code
+			if style == "" {
+				style = codes[cells[c].Tone]
+			}
+			line += t.Style(style, s) + strings.Repeat(" ", max(0, l.width[c]-utf8.RuneCountInString(s)))
+		}
+		t.Raw(line)
+	}
+}
+
+// across writes a row that has one text in place of its cells.
+func (t *text) across(l *layout, r Row) {
+	name := screen.WrapFigures(r.Cells[0].Text, l.width[0])
+	lines := screen.WrapFigures(r.Across, l.room-l.width[0]-gap)
+	for h := range max(len(name), len(lines)) {
+		line := strings.Repeat(" ", l.width[0])
+		if h < len(name) {
+			line = screen.Pad(name[h], l.width[0])
+		}
+		if h < len(lines) {
+			line += strings.Repeat(" ", gap) + lines[h]
+		}
+		t.Raw(indent + line)
+	}
+}

@@ -1,0 +1,70 @@
+package runner
+
+import (
+	"fmt"
+	"regexp"
+	"time"
+
+	"hostlab/internal/result"
+)
+
+// early judges the runs of a session while they come, so that nobody waits for an hour to hear that
+// none of them counts.
+type early struct {
+	tried int             // runs so far, as long as none has counted
+	count bool            // one has, unmarked
+	row   int             // runs in a row that did not count, or are marked
+	told  map[string]bool // kinds of problems that were said
+	noted bool            // that disturbed runs cost time
+}
+
+// mostKinds bounds what is said: a command that prints a random name would make a kind of every run.
+const mostKinds = 5
+
+// A session in which no run has counted ends after two blocks of them, or after one where that takes
+// long; but not within the first minute, since a cron job may disturb so many short runs.
+const (
+	earliest = time.Minute
+	longest  = 30 * time.Minute
+)
+
+// varying is what differs between two reports of one problem: quoted words, numbers, and where output is.
+var varying = regexp.MustCompile(`"[^"]*"|[0-9.e+-]*[0-9]|\(its output is in .*`)
+
+// judge takes in a run. say reports that it shows a problem of which people should hear at once: one that
+// is new, and no run has counted yet, or half a block in a row has not. The error ends the session.
+func (s *session) judge(r *result.Run) (say bool, _ error) {
+	e, why := &s.early, r.Reason+r.Contaminated
+	if why == "" {
+		if r.Status == result.OK {
+			e.count, e.row = true, 0
+		}
+		return false, nil
+	}
+	e.tried++
+	e.row++
+	block := 0
+	for _, plot := range s.x.Blocks[r.Block].Plots {
+		block += len(plot)
+	}
+	kind := varying.ReplaceAllString(why, "")
+	if !e.told[kind] && len(e.told) < mostKinds && (!e.count || 2*e.row >= block) {
+		if e.told == nil {
+			e.told = map[string]bool{}
+		}
+		e.told[kind], say = true, true
+	}
+	if e.count {
+		return say, nil
+	}
+	after := s.sys.now().Sub(s.began)
+	switch marks := s.study.Guard.Mark && (r.Contaminated != "" || r.Status == result.Void); {
+	case marks && e.tried >= block && !e.noted:
+		e.noted = true
+		s.note("none of the first %d runs was undisturbed, the last since %s; each is made up to %d times and then counts, marked (guard.exhausted), so that all takes as many times as long; "+
+			"to spare that, stop with Ctrl-C, see to it, and go on with: hostlab run --resume --out %s", e.tried, why, s.study.Workload.Retries+1, s.cfg.Dir)
+	case !marks && (e.tried >= 2*block && after >= earliest || e.tried >= block && after >= longest):
+		return say, fmt.Errorf("stopped, since none of the first %d runs has counted, the last because %s; see to it, then go on with: hostlab run --resume --out %s", e.tried, why, s.cfg.Dir)
+	}
+	return say, nil
+}

@@ -1,0 +1,114 @@
+package predict
+
+import (
+	"slices"
+	"strings"
+
+	"hostlab/internal/host"
+	"hostlab/internal/model"
+)
+
+// Policies that are compared when none is asked for, by the system that has them.
+var (
+	windowsPolicies = []string{"balanced-rs1", "balanced-rs2", "power-saver"}
+	linuxPolicies   = []string{"schedutil", "ondemand", "conservative", "powersave"}
+)
+
+// DefaultPolicies are compared on a machine when none is asked for: those of its system, the one in
+// force first; with all those of the other one too. Of a machine that tells no system, which the
+// published ones are, the Windows plans of the published measurements and two governors.
+func DefaultPolicies(m Machine, all bool) []string {
+	switch {
+	case m.System == model.Linux && all:
+		return slices.Concat(m.offered, windowsPolicies)
+	case m.System == model.Linux:
+		return m.offered
+	case m.System == model.Windows && !all:
+		return windowsPolicies
+	case all:
+		return slices.Concat(windowsPolicies, linuxPolicies)
+	}
+	return append(slices.Clone(windowsPolicies), "ondemand", "schedutil")
+}
+
+// DefaultBaseline is what ratios are to when nothing is asked for: full speed, by the name that the
+// first policy's system has for it.
+func DefaultBaseline(first model.Policy, m Machine) string {
+	system := first.System()
+	if system == "" {
+		system = m.System
+	}
+	if system == model.Linux {
+		return "performance"
+	}
+	return "high-performance"
+}
+
+// system notes whose policies the host has, and whether it has any say in them.
+func (r *reader) system() {
+	r.System = model.Linux
+	if r.f.Windows != nil {
+		r.System = model.Windows
+	}
+	if v, ok := r.f.Virt.Technology(); ok && v != "none" && len(r.f.Frequency.Policies) == 0 {
+		r.HostDecides = &HostDecides{Hypervisor: r.f.Virt.Hypervisor.Value, Ask: questions(v)}
+	}
+	r.offered = linuxPolicies
+	if len(r.f.Frequency.Policies) > 0 {
+		r.offered = offered(r.f.Frequency.Policies[0])
+	}
+}
+
+// offered are the modelled policies that a driver has, the one in force first.
+func offered(p host.Policy) (list []string) {
+	driver, now := p.Driver.Or(""), p.Governor.Or("")
+	switch hardware := p.EPP.State == host.StateOK; {
+	case driver == "amd-pstate-epp":
+		return []string{"amd-pstate-epp", "schedutil", "ondemand"} // the hardware's own has only bounds
+	case driver == "intel_pstate" && hardware:
+		return []string{"hwp", "schedutil", "ondemand"}
+	case driver == "intel_pstate": // its powersave is no lowest frequency
+		return []string{"intel_pstate", "schedutil", "ondemand"}
+	}
+	has := strings.Fields(p.Governors.Or(""))
+	for _, name := range linuxPolicies {
+		switch {
+		case name == now:
+			list = slices.Insert(list, 0, name)
+		case slices.Contains(has, name):
+			list = append(list, name)
+		}
+	}
+	if len(list) == 0 {
+		return linuxPolicies
+	}
+	return list
+}
+
+// HostDecides is a guest that has no say in its clock.
+type HostDecides struct {
+	Hypervisor string   `json:"hypervisor"`
+	Ask        []string `json:"ask"` // of the owner of the hypervisor's host
+}
+
+// Text says so.
+func (h *HostDecides) Text() string {
+	return "Before all else: this is a guest of " + h.Hypervisor + ", without a clock of its own to set. The hypervisor's host decides, and no policy that is chosen in here changes it. " +
+		"What follows is for a machine of this shape whose policy takes effect, so read it as what the host's policy may cost here. Ask the host's owner:"
+}
+
+// questions are what to ask the owner of a hypervisor's host.
+func questions(hypervisor string) []string {
+	first := "Which policy has that host for the clock of its CPUs? It should be the one for performance."
+	switch hypervisor {
+	case "kvm", "qemu", "xen":
+		first = "Which governor has that host (cat /sys/devices/system/cpu/cpufreq/policy*/scaling_governor; with Xen: xenpm get-cpufreq-para)? It should be performance."
+	case "hyper-v":
+		first = "Which power plan has that host (powercfg /getactivescheme)? It should be High performance."
+	case "vmware":
+		first = "Which power policy has that host (vSphere Client: Configure, Hardware, Overview, Power Management)? It should be High performance."
+	}
+	return []string{first,
+		"Does its firmware leave the clock to the system, or has it a power profile of its own that saves energy?",
+		"Are this guest's CPUs shared with other guests, or capped? Time taken away looks like a slow clock; 'hostlab watch' shows it as steal."}
+}

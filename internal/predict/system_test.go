@@ -1,0 +1,125 @@
+package predict_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"hostlab/internal/host"
+	"hostlab/internal/model"
+	"hostlab/internal/predict"
+)
+
+// facts are those of a machine of four CPUs with a driver and its governors; without a driver it hides its clock.
+func facts(driver, governor, governors, epp, hypervisor string) *host.Facts {
+	f := &host.Facts{}
+	f.Topology.Threads, f.Topology.Cores, f.Topology.Sockets = host.Known(4, "", ""), host.Known(4, "", ""), host.Known(1, "", "")
+	f.Virt.Hypervisor = host.Known(hypervisor, "", "")
+	if driver == "" {
+		return f
+	}
+	p := host.Policy{Driver: host.Known(driver, "", ""), Governor: host.Known(governor, "", ""), Governors: host.Known(governors, "", ""),
+		HWMin: host.Known[int64](1e9, "Hz", ""), HWMax: host.Known[int64](2e9, "Hz", "")}
+	if epp != "" {
+		p.EPP = host.Known(epp, "", "")
+	}
+	f.Frequency.Policies = []host.Policy{p}
+	return f
+}
+
+// A host is answered with the policies of its own system: those that its driver has, first the one in force.
+func TestPoliciesOfTheSystem(t *testing.T) {
+	windows := facts("", "", "", "", "none")
+	windows.Windows = &host.Windows{}
+	all := "performance powersave schedutil ondemand conservative userspace"
+	for name, c := range map[string]struct {
+		facts    *host.Facts
+		all      bool
+		want     string
+		baseline string
+	}{
+		"schedutil":       {facts("acpi-cpufreq", "schedutil", all, "", "none"), false, "schedutil ondemand conservative powersave", "performance"},
+		"ondemand":        {facts("acpi-cpufreq", "ondemand", all, "", "none"), false, "ondemand schedutil conservative powersave", "performance"},
+		"two governors":   {facts("acpi-cpufreq", "performance", "performance schedutil", "", "none"), false, "schedutil", "performance"},
+		"intel_pstate":    {facts("intel_pstate", "powersave", "performance powersave", "", "none"), false, "intel_pstate schedutil ondemand", "performance"},
+		"hwp":             {facts("intel_pstate", "powersave", "performance powersave", "balance_performance", "none"), false, "hwp schedutil ondemand", "performance"},
+		"amd":             {facts("amd-pstate-epp", "powersave", "performance powersave", "power", "none"), false, "amd-pstate-epp schedutil ondemand", "performance"},
+		"guest":           {facts("", "", "", "", "kvm"), false, "schedutil ondemand conservative powersave", "performance"},
+		"all of Linux":    {facts("", "", "", "", "kvm"), true, "schedutil ondemand conservative powersave balanced-rs1 balanced-rs2 power-saver", "performance"},
+		"Windows":         {windows, false, "balanced-rs1 balanced-rs2 power-saver", "high-performance"},
+		"all of Windows":  {windows, true, "balanced-rs1 balanced-rs2 power-saver schedutil ondemand conservative powersave", "high-performance"},
+		"nothing is told": {nil, false, "balanced-rs1 balanced-rs2 power-saver ondemand schedutil", "high-performance"},
+	} {
+		m := predict.Machine{}
+		if c.facts != nil {
+			var err error
+			if m, err = predict.FromFacts(c.facts, "test"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		list := predict.DefaultPolicies(m, c.all)
+		if got := strings.Join(list, " "); got != c.want {
+			t.Errorf("%s: %s, want %s", name, got, c.want)
+		}
+		if got := predict.DefaultBaseline(parse(t, list[0]), m); got != c.baseline {
+			t.Errorf("%s: baseline %s", name, got)
+		}
+		if got := predict.DefaultBaseline(parse(t, "balanced"), m); got != "high-performance" {
+			t.Errorf("%s: beside a plan the baseline is %s", name, got)
+		}
+	}
+	for _, name := range model.PolicyNames() {
+		if p := parse(t, strings.Replace(name, "PERCENT", "50", 1)); p.System() == "" != strings.HasPrefix(name, "fixed") {
+			t.Errorf("%s is of %q", name, p.System())
+		}
+	}
+}
+
+// A guest without cpufreq hears first that the hypervisor's host decides, and what to ask there.
+func TestHostDecides(t *testing.T) {
+	for hypervisor, ask := range map[string]string{"kvm (Firecracker)": "scaling_governor", "hyper-v": "powercfg /getactivescheme", "vmware": "Power Management", "bhyve": "for performance"} {
+		m, err := predict.FromFacts(facts("", "", "", "", hypervisor), "test")
+		if err != nil {
+			t.Fatal(err)
+		}
+		q := question(t, "sap", "sap-dialog", []string{"schedutil"}, []float64{0.1})
+		q.Machine = m
+		a, err := predict.Ask(context.Background(), q, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var text, page, doc bytes.Buffer
+		if err := predict.WriteText(&text, a, predict.TextOptions{Width: 80}); err != nil {
+			t.Fatal(err)
+		}
+		if err := predict.WriteHTML(&page, a); err != nil {
+			t.Fatal(err)
+		}
+		if err := predict.WriteJSON(&doc, a); err != nil {
+			t.Fatal(err)
+		}
+		begin := "Before all else: this is a guest of " + hypervisor + ","
+		if !strings.HasPrefix(text.String(), begin) || !strings.Contains(strings.Join(strings.Fields(text.String()), " "), ask) {
+			t.Errorf("the text begins with %.100q", text.String())
+		}
+		if at, answer := strings.Index(page.String(), begin), strings.Index(page.String(), "<p>Linux schedutil"); at < 0 || at > answer {
+			t.Errorf("the page says it at %d, the answer at %d", at, answer)
+		}
+		d := predict.Document{}
+		if err := json.Unmarshal(doc.Bytes(), &d); err != nil {
+			t.Fatal(err)
+		}
+		if d.HostDecides == nil || !slices.ContainsFunc(d.HostDecides.Ask, func(s string) bool { return strings.Contains(s, ask) }) ||
+			bytes.Index(doc.Bytes(), []byte(`"host_decides"`)) > bytes.Index(doc.Bytes(), []byte(`"answer"`)) {
+			t.Errorf("%.200s", doc.Bytes())
+		}
+	}
+	for name, f := range map[string]*host.Facts{"bare": facts("", "", "", "", "none"), "with cpufreq": facts("acpi-cpufreq", "ondemand", "ondemand", "", "kvm")} {
+		if m, err := predict.FromFacts(f, "test"); err != nil || m.HostDecides != nil {
+			t.Errorf("%s: %v, %v", name, m.HostDecides, err)
+		}
+	}
+}
