@@ -29,11 +29,11 @@ floor of the hidden A/A duplicate, a verdict, and what deciding would take. It
 only reads, also while the experiment is still running. Several directories
 are compared, with a warning for every condition that differs.
 
-No effect is claimed where runs fail more often at one level than at another or in
-more than 5 %, where values come in steps beside which the margin is small, where
-rare slow runs move the mean beyond the margin, or where the effect changes with
-time. The reason is then the headline. A value of 0 counts as any other: such a
-response is compared by difference.
+It does not say "no practical difference" where runs fail more often at one
+level than at another, or in more than 5 %. Nor does it where values come in
+steps as large as the margin, where rare slow runs move the mean beyond it, or
+where the effect changes with time: that is then the headline. A value of 0 is
+a value, and its response is compared by difference.
 
   text      for a terminal (default)
   html      one self-contained page with pictures, to send

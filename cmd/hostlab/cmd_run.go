@@ -50,10 +50,10 @@ kill or a power cut, 'hostlab run --resume --out DIR' goes on where it was, and
 --restore only puts back what had been changed. A study or host that has changed
 meanwhile is refused.
 
-The order is drawn anew for every experiment and its seed recorded, unless the
-study or --seed gives one. A run that fails, or during which a guard is broken or
-hostlab itself was stopped, is made again at a random place of its block; how
-often runs fail is part of the result.
+The order follows from a seed, drawn at random and recorded, unless the study
+or --seed gives one. A run that fails, breaks a guard, or in which hostlab
+itself was stopped, is made again at a random place of its block. How often runs
+fail is part of the result.
 
 When the first runs fail, or break a guard, it says so at once, also with
 --quiet: each kind of problem in one line on stderr, with the guard, its limit
