@@ -23,7 +23,7 @@ var layers = [][]string{
 	{"internal/explain", "internal/setting", "internal/watch", "internal/emulate", "internal/delayfs", "internal/postgres", "internal/mariadb", "internal/energy", "internal/model"},
 	{"internal/host", "internal/placement", "internal/cpuset", "internal/neighbours", "internal/private", "internal/dsn", "internal/result", "internal/report/picture", "internal/document"},
 	{"internal/workload/hot", "internal/workload/thread", "internal/workload/worker", "internal/workload/flush"},
-	{"internal/stats", "internal/screen", "internal/spelling", "internal/trust", "studies"},
+	{"internal/stats", "internal/screen", "internal/spelling", "internal/trust", "internal/proc", "studies"},
 }
 
 // layer returns the line of a package, -1 for none, and the folder that decided it.

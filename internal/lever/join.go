@@ -39,6 +39,7 @@ func Join(role check.Role, facts *host.Facts, results []check.Result, outcomes [
 			"limits cost nothing until they are reached, and then the work stops; that is not a share of time"),
 	}
 	for i := range levers {
+		in.elsewhere(&levers[i])
 		levers[i].Evidence = evidence(&levers[i])
 	}
 	return levers
@@ -50,7 +51,7 @@ func evidence(l *Lever) result.Evidence {
 	switch l.Verdict {
 	case Recommended, Settled:
 		return result.Cited
-	case Worthwhile, NoEffect, Unresolved, NotForRole:
+	case Worthwhile, NoEffect, Unresolved, NotForRole, NotHere:
 		if known(l.Measurement) {
 			return l.Measurement.Evidence
 		}

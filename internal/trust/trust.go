@@ -85,6 +85,52 @@ func kind(m fs.FileMode) string {
 	return "a device"
 }
 
+// OpenDir opens a directory without following a link anywhere on the way to it, so that
+// nobody can lead this process elsewhere. Errors: *Refused, *fs.PathError.
+func OpenDir(path string) (*os.Root, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return nil, err
+	}
+	top := filepath.VolumeName(path) + string(filepath.Separator)
+	root, err := os.OpenRoot(top)
+	if err != nil {
+		return nil, err
+	}
+	for name := range strings.SplitSeq(strings.TrimPrefix(path, top), string(filepath.Separator)) {
+		if name == "" {
+			continue
+		}
+		below, err := openBelow(root, name)
+		root.Close()
+		if err != nil {
+			return nil, err
+		}
+		root = below
+	}
+	return root, nil
+}
+
+func openBelow(root *os.Root, name string) (*os.Root, error) {
+	path := filepath.Join(root.Name(), name)
+	named, err := root.Lstat(name)
+	if err != nil {
+		return nil, err
+	}
+	if !named.IsDir() {
+		return nil, &Refused{path, "is " + kind(named.Mode()) + ", not a directory"}
+	}
+	below, err := root.OpenRoot(name)
+	if err != nil {
+		return nil, err
+	}
+	if open, err := below.Stat("."); err != nil || !os.SameFile(open, named) {
+		below.Close()
+		return nil, &Refused{path, "was replaced while it was opened"}
+	}
+	return below, nil
+}
+
 // Ours refuses an open file or directory that another user owns or may write to.
 func Ours(f *os.File) error {
 	info, err := f.Stat()
@@ -105,7 +151,24 @@ const maxLinks = 40
 // other may write to them. A directory like /tmp is allowed above path, since its sticky
 // bit keeps others from renaming what is not theirs. Parents returns the path without
 // links; as long as the answer is nil it stays what it is.
-func Parents(path string) (string, error) {
+func Parents(path string) (string, error) { return walk(path, false) }
+
+// Holder is Parents for a directory in which one of ours is to be: path itself may be like
+// /tmp too, where others can make names but not rename what is ours.
+func Holder(path string) (string, error) { return walk(path, true) }
+
+// AsRoot refuses a directory in which another user could put something in the place of what
+// root makes there, such as a link. It refuses root alone: others lose what is theirs at
+// most. That a directory is missing is for its use to tell.
+func AsRoot(path string) error {
+	_, err := Holder(path)
+	if refused, ok := errors.AsType[*Refused](err); ok && os.Geteuid() == 0 {
+		return fmt.Errorf("root makes nothing where another user can replace it: %w; name a directory of root's on the same disk", refused)
+	}
+	return nil
+}
+
+func walk(path string, sharable bool) (string, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
 		return "", err
@@ -142,7 +205,7 @@ func Parents(path string) (string, error) {
 			rest = rest[1:]
 		}
 		why := foreign(info)
-		if len(rest) > 0 && why != "" && sticky(info) {
+		if (len(rest) > 0 || sharable) && why != "" && sticky(info) {
 			why = ""
 		}
 		if why != "" {

@@ -111,3 +111,37 @@ func write(t *testing.T, path, text string) {
 		t.Fatal(err)
 	}
 }
+
+func TestOpenDir(t *testing.T) {
+	real, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	made := filepath.Join(real, "a", "b")
+	if err := os.MkdirAll(made, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(made, "file"), "here")
+	root, err := OpenDir(made)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	if b, err := root.ReadFile("file"); err != nil || string(b) != "here" || root.Name() != made {
+		t.Errorf("%q in %s, %v", b, root.Name(), err)
+	}
+	for link, to := range map[string]string{"absolute": made, "relative": "a", "magic": "/proc/self/cwd"} {
+		if err := os.Symlink(to, filepath.Join(real, link)); err != nil {
+			t.Fatal(err)
+		}
+		_, err := OpenDir(filepath.Join(real, link))
+		refused(t, err, "symbolic link")
+		_, err = OpenDir(filepath.Join(real, link, "b"))
+		refused(t, err, "symbolic link")
+	}
+	_, err = OpenDir(filepath.Join(made, "file"))
+	refused(t, err, "not a directory")
+	if _, err = OpenDir(filepath.Join(made, "none")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("%v", err)
+	}
+}

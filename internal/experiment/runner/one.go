@@ -123,6 +123,9 @@ func (s *session) try(ctx context.Context, r *result.Run) error {
 	}
 	r.Status = result.OK
 	s.guard(ctx, r, c, cell.Levels, sample.Doubt)
+	if r.Status == result.OK && r.Contaminated == "" {
+		r.Contaminated = sample.Contaminated
+	}
 	return ctx.Err()
 }
 

@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"hostlab/internal/analysis"
@@ -275,6 +276,9 @@ func (s *session) finish(ctx context.Context, err error) error {
 	errs := []error{s.emulation.close(), s.closeWorkload(), s.places.close()}
 	if restored := s.levels.restore(ctx, waiting); restored != nil {
 		errs = append(errs, fmt.Errorf("NOT PUT BACK: %w; try again with: hostlab run --restore --out %s", restored, s.cfg.Dir))
+	}
+	if left := leftByLevels(s.x.ID); len(left) > 0 {
+		s.note("commands of the study's factors have left %s running; hostlab leaves it alone, since some are there to start a server: end it if nobody needs it", strings.Join(left, ", "))
 	}
 	errs = append(errs, s.levels.set.close(), os.RemoveAll(filepath.Join(s.cfg.Dir, workDir)))
 	if r := s.store.Record(); err != nil && ctxErr == nil && !waiting && !s.cfg.Resume && len(r.Runs) == 0 && len(r.Changed()) == 0 {
