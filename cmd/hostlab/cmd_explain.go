@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hostlab/internal/bounded"
 	"hostlab/internal/explain"
 	"hostlab/internal/explain/connect"
 	"hostlab/internal/explain/show"
@@ -176,7 +177,7 @@ func (o *explainRun) check(cmd *cobra.Command) (before *explain.Report, dsn *con
 		}
 	}
 	if o.compare != "" {
-		b, err := os.ReadFile(o.compare)
+		b, err := bounded.ReadFile(o.compare, largestReport)
 		if err != nil {
 			return nil, nil, usagef("--compare %s: %w", o.compare, plain(err))
 		}
@@ -198,6 +199,9 @@ func (o *explainRun) check(cmd *cobra.Command) (before *explain.Report, dsn *con
 	return before, dsn, nil
 }
 
+// largestReport bounds what is read as a recording of explain.
+const largestReport = 32 << 20
+
 // sameFile reports whether two names lead to one file, by links too. One that is not
 // there is no other.
 func sameFile(a, b string) bool {
@@ -217,7 +221,7 @@ func (o *explainRun) source() (string, error) {
 	case o.dsn != "":
 		return o.dsn, nil
 	case o.dsnFile != "":
-		b, err := os.ReadFile(o.dsnFile)
+		b, err := bounded.ReadFile(o.dsnFile, 1<<20)
 		if err != nil {
 			return "", usagef("--dsn-file %s: %w", o.dsnFile, plain(err))
 		}

@@ -13,6 +13,7 @@ import (
 	"hostlab/internal/analysis"
 	"hostlab/internal/report/effects"
 	"hostlab/internal/result/store"
+	"hostlab/internal/screen"
 )
 
 // reportFormats are what `report` writes, by name.
@@ -166,7 +167,7 @@ func loadSet(dirs []string) (*effects.Set, error) {
 				names = append(names, e.Factor+was)
 			}
 			one.Restore = true
-			one.Warnings = append(one.Warnings, "levels of this experiment are still applied: "+strings.Join(names, ", ")+"; unless it is running, put them back: hostlab run --restore --out "+effects.Quote(dir))
+			one.Warnings = append(one.Warnings, "levels of this experiment are still applied: "+strings.Join(names, ", ")+"; unless it is running, put them back: hostlab run --restore --out "+screen.Operand(dir))
 		}
 		set.Reports = append(set.Reports, one)
 	}

@@ -7,6 +7,7 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -134,7 +135,7 @@ func optionFile(path string) string {
 	}
 	defer f.Close()
 	group, password := "", ""
-	for lines := bufio.NewScanner(f); lines.Scan(); {
+	for lines := bufio.NewScanner(io.LimitReader(f, 1<<20)); lines.Scan(); {
 		line := strings.TrimSpace(lines.Text())
 		if strings.HasPrefix(line, "[") {
 			group = line

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"os/user"
+	"strconv"
 	"syscall"
 )
 
@@ -28,7 +30,7 @@ func foreign(info fs.FileInfo) string {
 	mode := info.Mode()
 	switch {
 	case int(st.Uid) != os.Geteuid() && st.Uid != 0:
-		return fmt.Sprintf("belongs to uid %d", st.Uid)
+		return "belongs to " + account(st.Uid)
 	case mode&fs.ModeSymlink != 0: // a link's permissions mean nothing
 		return ""
 	case mode.Perm()&0o002 != 0:
@@ -37,6 +39,15 @@ func foreign(info fs.FileInfo) string {
 		return fmt.Sprintf("may be written to by group %d", st.Gid)
 	}
 	return ""
+}
+
+// account names a user as people know them.
+func account(uid uint32) string {
+	id := strconv.FormatUint(uint64(uid), 10)
+	if u, err := user.LookupId(id); err == nil {
+		return u.Username + " (uid " + id + ")"
+	}
+	return "uid " + id
 }
 
 // sticky reports that the directory is root's or ours, and that only the owner of what it

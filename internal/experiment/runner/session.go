@@ -13,6 +13,7 @@ import (
 	"hostlab/internal/experiment"
 	"hostlab/internal/result"
 	"hostlab/internal/result/store"
+	"hostlab/internal/screen"
 	"hostlab/internal/workload"
 )
 
@@ -341,5 +342,5 @@ func (s *session) giveUp(r *result.Run, times int) error {
 		return fmt.Errorf("%s failed, and would again: %s; a resume cannot change that: change the study or what --set gives it, and begin anew with another --out", what, r.Reason)
 	}
 	return fmt.Errorf("%s was void or failed %d times, the last time because %s; see to it, then go on with: hostlab run --resume --out %s",
-		what, times, r.Reason, s.cfg.Dir)
+		what, times, r.Reason, screen.Operand(s.cfg.Dir))
 }

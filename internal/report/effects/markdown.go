@@ -39,7 +39,7 @@ func WriteMarkdown(w io.Writer, s *Set) error {
 	for i := range s.Reports {
 		markdown(&b, &s.Reports[i])
 	}
-	_, err := w.Write(b.Bytes())
+	_, err := w.Write(screen.CleanPage(b.Bytes()))
 	return err
 }
 

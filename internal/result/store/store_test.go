@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"hostlab/internal/lockfile"
 	"hostlab/internal/result"
 )
 
@@ -168,7 +169,7 @@ func tree(t *testing.T, dir string) map[string]string {
 func TestLock(t *testing.T) {
 	s, dir := create(t, 1)
 	_, err := Open(dir)
-	busy, ok := errors.AsType[*Busy](err)
+	busy, ok := errors.AsType[*lockfile.Busy](err)
 	if !ok || busy.PID != os.Getpid() {
 		t.Fatalf("opened twice: %v", err)
 	}
