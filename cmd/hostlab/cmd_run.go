@@ -51,6 +51,11 @@ kill or a power cut, 'hostlab run --resume --out DIR' goes on where it was, and
 meanwhile is refused, and so is a record that another user wrote or can write:
 its commands would be run as you.
 
+The order follows from a seed, drawn at random and recorded, unless the study
+or --seed gives one. A run that fails, breaks a guard, or in which hostlab
+itself was stopped, is made again at a random place of its block. How often runs
+fail is part of the result.
+
 When the first runs fail, or break a guard, it says so at once, also with
 --quiet: each kind of problem in one line on stderr, with the guard, its limit
 and what was read. When none has counted after two blocks' worth of runs (after
