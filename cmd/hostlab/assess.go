@@ -31,30 +31,36 @@ func assess(ctx context.Context, o assessOptions, p *progress) (*report.Assessme
 	if err := host.Look(tree); err != nil {
 		return nil, cannotLook{err}
 	}
-	var paths []host.PathQuery
-	if o.logDir != "" {
-		paths = []host.PathQuery{{Path: o.logDir, Purpose: "log-dir"}}
-	}
-	facts := host.Collect(ctx, host.Options{Tree: tree, Paths: paths})
+	facts := host.Collect(ctx, host.Options{Tree: tree})
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
+	place := logPlace{dir: o.logDir, why: "named with --log-dir"}
+	if !o.asked {
+		place = findLog(tree, facts.Databases, o.logDir, serverCPU)
+	}
 	cfg := probe.Config{
-		Facts: facts, LogDir: o.logDir, MemDir: memoryDir(tree), CPUs: usableCPUs(facts),
+		Facts: facts, LogDir: place.dir, LogFound: place.found, MemDir: memoryDir(tree), CPUs: usableCPUs(facts),
 		Seed: uint64(started.UnixNano()), Alpha: alpha,
 	}
-	if o.logDir == "" {
-		cfg.NoLog = o.noLog
-	} else if err := logcommit.Preflight(logStorage(facts), o.logDir, probe.CommitRoom); err != nil {
-		if o.asked {
-			return nil, usageError{err}
+	if place.dir == "" {
+		cfg.NoLog, place.why = o.noLog, ""
+	} else {
+		s := host.StorageOf(tree, place.dir)
+		s.Purpose = "log-dir"
+		facts.Storage = append([]host.Storage{s}, facts.Storage...)
+		if err := logcommit.Preflight(s, place.dir, probe.CommitRoom); err != nil {
+			if o.asked {
+				return nil, usageError{err}
+			}
+			slog.Info("no commit probe", "why", err)
+			cfg.LogDir, cfg.NoLog, place.why = "", err.Error(), ""
 		}
-		slog.Info("no commit probe", "why", err)
-		cfg.LogDir, cfg.NoLog = "", err.Error()
 	}
 	a := &report.Assessment{
 		Schema: 1, Tool: versionText(), Started: started, Host: facts.Identity.Hostname.Or("unknown host"),
 		Role: o.role, Facts: facts, Results: check.Run(facts, o.role, check.All()),
+		LogDir: cfg.LogDir, LogDirWhy: place.why,
 	}
 	for _, pr := range probe.All() {
 		budget := time.Duration(float64(o.budget) * pr.Share())
@@ -69,6 +75,9 @@ func assess(ctx context.Context, o assessOptions, p *progress) (*report.Assessme
 	a.Levers = lever.Join(o.role, facts, a.Results, a.Runs)
 	a.Verdict = lever.VerdictLine(o.role, a.Levers)
 	a.Warnings = report.BusyWarnings(a.Runs)
+	if place.wrong != "" && cfg.LogDir != "" {
+		a.Warnings = append(a.Warnings, fmt.Sprintf("Commits were timed in %s: %s. Name a directory with --log-dir, or run it as root.", place.dir, place.wrong))
+	}
 	a.Seconds = time.Since(started).Seconds()
 	return a, nil
 }
@@ -107,16 +116,6 @@ func usableCPUs(f *host.Facts) []int {
 		return cpus
 	}
 	return f.Topology.Online.Or(nil)
-}
-
-// logStorage finds what lies under the log directory.
-func logStorage(f *host.Facts) host.Storage {
-	for _, s := range f.Storage {
-		if s.Purpose == "log-dir" {
-			return s
-		}
-	}
-	return host.Storage{}
 }
 
 // memoryDir returns a directory in memory to compare the log device with, or "".

@@ -57,8 +57,14 @@ It measures, each with n, interval and noise floor:
   degree    how a cached query speeds up with its degree of parallelism
 
 Nothing on the host is changed. The commit probe writes two files of 8 MiB into
-the log directory, and one of 1 MiB in memory, and removes them. Root is not
-needed. Run it on a host that is otherwise quiet, or read the warnings.
+the log directory, and one of 1 MiB in memory, which have no names and are gone
+with it. Root is not needed. Run it on a host that is otherwise quiet, or read
+the warnings.
+
+Without --log-dir that is the log directory of the database server that runs
+here, or of the one of several that has used the most CPU time. Where this user
+may not write to it (root may), it is another directory on the same device, else
+the current directory, as where no server runs. The report says which and why.
 
 Exit status: 0 done, 1 failed on the way, 2 unusable flag, log directory or
 file, 3 nothing to inspect, 130 interrupted.`,
@@ -88,7 +94,7 @@ file, 3 nothing to inspect, 130 interrupted.`,
 		},
 	}
 	choiceFlag(cmd, &role, "role", string(check.ProductionDB), "what the host is for", roleNames())
-	cmd.Flags().StringVar(&o.logDir, "log-dir", ".", "directory on the device of the database's log")
+	cmd.Flags().StringVar(&o.logDir, "log-dir", "", "directory on the device of the database's log (default: the log directory of a server that runs here, else the current directory)")
 	cmd.Flags().StringVar(&o.html, "html", "", "write the HTML report to `FILE` (- for stdout; default: a new file in $XDG_STATE_HOME/hostlab; --html= writes none)")
 	cmd.Flags().StringVar(&o.json, "json", "", "write everything as JSON to `FILE` (- for stdout)")
 	cmd.Flags().BoolVar(&quick, "quick", false, "measure for 20 s instead of a minute: wider intervals, fewer answers")

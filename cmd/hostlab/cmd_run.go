@@ -48,7 +48,13 @@ its verdicts are decided, and prints them. STUDY is the name of a built-in study
 Each run is recorded when it ends, in the directory of --out. After Ctrl-C, a
 kill or a power cut, 'hostlab run --resume --out DIR' goes on where it was, and
 --restore only puts back what had been changed. A study or host that has changed
-meanwhile is refused.
+meanwhile is refused, and so is a record that another user wrote or can write:
+its commands would be run as you.
+
+The order follows from a seed, drawn at random and recorded, unless the study
+or --seed gives one. A run that fails, breaks a guard, or in which hostlab
+itself was stopped, is made again at a random place of its block. How often runs
+fail is part of the result.
 
 When the first runs fail, or break a guard, it says so at once, also with
 --quiet: each kind of problem in one line on stderr, with the guard, its limit
@@ -373,7 +379,7 @@ func (o *runOptions) explain(ctx context.Context, std streams, st *experiment.St
 	if _, ok := errors.AsType[*runner.Cleanup](err); ok {
 		return err
 	}
-	resume := "hostlab run --resume --out " + shellWord(o.dir)
+	resume := "hostlab run --resume --out " + screen.Operand(o.dir)
 	if _, ok := errors.AsType[*runner.Waiting](err); ok {
 		return fmt.Errorf("%w Then: %s", err, resume)
 	}
@@ -400,7 +406,7 @@ func (o *runOptions) leftover(st *experiment.Study) string {
 	}
 	text := " and all levels are put back"
 	if len(open) > 0 {
-		text = fmt.Sprintf(", and all levels are put back but that of %s (for which: hostlab run --restore --out %s)", strings.Join(open, ", "), shellWord(o.dir))
+		text = fmt.Sprintf(", and all levels are put back but that of %s (for which: hostlab run --restore --out %s)", strings.Join(open, ", "), screen.Operand(o.dir))
 	}
 	if len(boot) > 0 {
 		text += "; that of " + strings.Join(boot, ", ") + " takes effect with the next boot"
@@ -413,14 +419,3 @@ type stopped struct{ text string }
 
 func (s stopped) Error() string        { return s.text }
 func (s stopped) Is(target error) bool { return target == context.Canceled }
-
-// shellWord quotes a word for a shell where it needs that.
-func shellWord(s string) string {
-	plain := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("/._-+,:@%", r)
-	}
-	if s != "" && !strings.ContainsFunc(s, func(r rune) bool { return !plain(r) }) {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
-}

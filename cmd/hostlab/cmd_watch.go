@@ -58,8 +58,10 @@ Nothing is written but the files you name, unless --probe-commits makes a few
 small durable commits a second in --log-dir. Reading the counters of what a
 CPU did while busy wakes no CPU that sleeps. What is hidden here is said once.
 
---listen serves the same to Prometheus; --textfile writes it for the textfile
-collector of node_exporter. Names begin with hostlab_.
+--listen serves the same to Prometheus, to requests that name this host as
+localhost, by the address they came to or as --listen has it; --textfile
+writes it for the textfile collector of node_exporter. Names begin with
+hostlab_.
 
 Exit status: 0 done, also when ended by q, Ctrl-C or SIGTERM; 130 interrupted
 before --count or --duration was reached, 1 failed on the way, 2 a flag or file

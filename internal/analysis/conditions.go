@@ -79,26 +79,39 @@ func (r *record) readBack(used []*result.Run) []string {
 }
 
 // contaminated counts the runs that count although a guard was broken each time
-// they were made.
-func contaminated(used []*result.Run) []string {
-	n, why := 0, ""
+// they were made, and those that their own workload has marked.
+func contaminated(used []*result.Run) (w []string) {
+	var guard, own []*result.Run
 	for _, run := range used {
-		if run.Contaminated != "" {
-			if n == 0 {
-				why = run.Contaminated
-			}
-			n++
+		switch {
+		case run.Contaminated == "":
+		case ownMark(run, run.Contaminated):
+			own = append(own, run)
+		default:
+			guard = append(guard, run)
 		}
 	}
-	if n == 0 {
-		return nil
+	for _, c := range []struct {
+		runs []*result.Run
+		text string
+	}{
+		{guard, ": made again as often as the study allows, with a guard broken each time, and counted after all"},
+		{own, " by what the workload itself did, and counted"},
+	} {
+		if n := len(c.runs); n > 0 {
+			are := "are"
+			if n == 1 {
+				are = "is"
+			}
+			w = append(w, fmt.Sprintf("%d of %s %s contaminated%s (the first: %s)", n, plural(len(used), "run", "runs"), are, c.text, c.runs[0].Contaminated))
+		}
 	}
-	are := "are"
-	if n == 1 {
-		are = "is"
-	}
-	return []string{fmt.Sprintf("%d of %s %s contaminated: made again as often as the study allows, with a guard broken each time, and counted after all (the first: %s)",
-		n, plural(len(used), "run", "runs"), are, why)}
+	return w
+}
+
+// ownMark reports whether a warning of a run is why it is contaminated.
+func ownMark(run *result.Run, warning string) bool {
+	return run.Contaminated == warning && slices.Contains(run.Warnings, warning)
 }
 
 // quoted lists the keys of m, the first few of them.
@@ -202,7 +215,9 @@ func ofRuns(used []*result.Run) []string {
 	count := map[string]int{}
 	for _, run := range used {
 		for _, w := range run.Warnings {
-			count[w]++
+			if !ownMark(run, w) { // told as such
+				count[w]++
+			}
 		}
 	}
 	texts := slices.SortedFunc(maps.Keys(count), func(a, b string) int {

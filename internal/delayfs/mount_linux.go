@@ -5,13 +5,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
 
+	"hostlab/internal/screen"
 	"hostlab/internal/workload/worker"
 )
 
@@ -77,58 +81,104 @@ func New(ctx context.Context, behind, at string, delay time.Duration) (*Mount, e
 // Close unmounts it, also where files of it are open still. It may be called again.
 func (m *Mount) Close() error {
 	err := m.session.Close() // the server unmounts before it ends
+	detach(m.at)             // where it was killed
 	if mounted(m.at) {
-		detach(m.at) // it was killed
-	}
-	if mounted(m.at) {
-		return errors.Join(err, fmt.Errorf("%s cannot be unmounted; try: umount -l %s", m.at, m.at))
+		return errors.Join(err, fmt.Errorf("%s cannot be unmounted; try: umount -l %s", m.at, screen.Operand(m.at)))
 	}
 	return nil
 }
 
-// Sweep unmounts what servers that were killed have left anywhere: nothing there
-// answers any more.
+// Sweep unmounts what servers of this user that were killed have left anywhere: nothing
+// there answers any more.
 func Sweep() {
-	for _, at := range mounts() {
-		if _, err := os.Stat(at); errors.Is(err, unix.ENOTCONN) {
-			detach(at)
-		}
+	for _, m := range mounts() {
+		m.detach(true)
 	}
 }
 
-// detach takes a mount out of the tree at once. What still uses it gets errors when the
-// server ends.
+// detach takes our mounts at a place out of the tree at once. What still uses them gets
+// errors when the server ends.
 func detach(at string) {
-	if unix.Unmount(at, unix.MNT_DETACH|unix.UMOUNT_NOFOLLOW) == nil {
-		return
-	}
-	if program, err := fusermount(); err == nil {
-		_ = exec.Command(program, "-u", "-z", "--", at).Run() // who asks looks whether it is gone
+	for _, m := range mounts() {
+		if m.at == at {
+			m.detach(false)
+		}
 	}
 }
 
 func mounted(at string) bool {
-	for _, m := range mounts() {
-		if m == at {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(mounts(), func(m mount) bool { return m.at == at })
 }
 
-// mounts are where file systems of ours are mounted.
-func mounts() (list []string) {
+// mount is a line of proc_pid_mountinfo(5): a file system of ours that this user mounted.
+type mount struct {
+	id int
+	at string
+}
+
+// detach unmounts this mount and no other, whatever its path leads to by now: another user
+// may have replaced a directory on the way. dead leaves one alone that answers.
+func (m mount) detach(dead bool) {
+	fd, err := unix.Open(m.at, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return
+	}
+	defer unix.Close(fd)
+	if mountOf(fd) != m.id {
+		return
+	}
+	var st unix.Stat_t
+	if dead && !errors.Is(unix.Fstat(fd, &st), unix.ENOTCONN) {
+		return
+	}
+	// What is held is followed, and nothing else.
+	if unix.Unmount(fmt.Sprintf("/proc/self/fd/%d", fd), unix.MNT_DETACH) == nil || unix.Geteuid() == 0 {
+		return
+	}
+	// It has the rights of this user only, and takes only mounts of this user.
+	if program, err := fusermount(); err == nil {
+		_ = exec.Command(program, "-u", "-z", "--", m.at).Run() // who asks looks whether it is gone
+	}
+}
+
+// mountOf is the number of the mount that an open file lies in. statx(2) would ask the
+// file's server, which may be dead.
+func mountOf(fd int) int {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/self/fdinfo/%d", fd))
+	if err != nil {
+		return -1
+	}
+	_, rest, _ := strings.Cut(string(b), "\nmnt_id:")
+	line, _, _ := strings.Cut(rest, "\n")
+	id, err := strconv.Atoi(strings.TrimSpace(line))
+	if err != nil {
+		return -1
+	}
+	return id
+}
+
+// mounts are the file systems of ours that this user has mounted. Others may give theirs
+// the same type, and the kernel tells whose each is (fuse_show_options in fs/fuse/inode.c).
+func mounts() []mount {
 	f, err := os.Open("/proc/self/mountinfo")
 	if err != nil {
 		return nil
 	}
 	defer f.Close()
+	return parseMounts(f, fmt.Sprintf("user_id=%d", unix.Geteuid()))
+}
+
+func parseMounts(r io.Reader, ours string) (list []mount) {
 	unescape := strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`)
-	for s := bufio.NewScanner(f); s.Scan(); {
-		// 36 35 98:0 /root /at options [...] - type source options: proc_pid_mountinfo(5)
+	for s := bufio.NewScanner(r); s.Scan(); {
+		// 36 35 98:0 /root /at options [...] - type source options
 		before, after, ok := strings.Cut(s.Text(), " - ")
-		if fields := strings.Fields(before); ok && len(fields) > 4 && strings.HasPrefix(after, Type+" ") {
-			list = append(list, unescape.Replace(fields[4]))
+		first, last := strings.Fields(before), strings.Fields(after)
+		if !ok || len(first) < 5 || len(last) < 3 || last[0] != Type || !slices.Contains(strings.Split(last[2], ","), ours) {
+			continue
+		}
+		if id, err := strconv.Atoi(first[0]); err == nil {
+			list = append(list, mount{id, unescape.Replace(first[4])})
 		}
 	}
 	return list

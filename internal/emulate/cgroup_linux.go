@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"hostlab/internal/proc"
 )
 
 // period is that of the quota: 8 ms is a multiple of the tick at 250 and 1000 Hz, and
@@ -112,7 +114,7 @@ func (at groups) sweep() {
 	left, _ := filepath.Glob(filepath.Join(at.dir, namePrefix+"*"))
 	for _, dir := range left {
 		pid, err := strconv.Atoi(strings.TrimPrefix(filepath.Base(dir), namePrefix))
-		if err != nil || !errors.Is(unix.Kill(pid, 0), unix.ESRCH) && !ended(pid) {
+		if err != nil || runs(pid) {
 			continue // that of another, which may be one of another user
 		}
 		procs, _ := os.ReadFile(filepath.Join(dir, "cgroup.procs"))
@@ -121,6 +123,14 @@ func (at groups) sweep() {
 		}
 		_ = os.Remove(dir)
 	}
+}
+
+// runs reports a process that has not ended, also one that /proc hides (hidepid).
+func runs(pid int) bool {
+	if s, err := proc.Read(pid); err == nil {
+		return !s.Ended()
+	}
+	return !errors.Is(unix.Kill(pid, 0), unix.ESRCH) // 0 is no signal: it asks
 }
 
 // join moves processes into the group, and remembers where they were. What they start

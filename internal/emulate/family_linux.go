@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"hostlab/internal/proc"
 )
 
 // Processes are looked for when one was started anywhere, and now and then in any case,
@@ -22,10 +24,11 @@ const (
 type family struct {
 	root   int
 	pids   []int
-	member map[int]bool // of all processes that were seen
-	newest string       // process ID that the kernel gave last
-	next   time.Time    // of a look in any case
-	rest   time.Time    // no look before it
+	held   []*proc.Held       // those of pids, which are signalled by this alone
+	member map[int]*proc.Held // of all processes that were seen; nil: no member
+	newest string             // process ID that the kernel gave last
+	next   time.Time          // of a look in any case
+	rest   time.Time          // no look before it
 	found  func(added []int)
 }
 
@@ -54,55 +57,47 @@ func newestPID() string {
 }
 
 // look brings pids up to date and returns those that are new. A process whose parent
-// has ended is init's then, and stays a member.
+// has ended is init's then, and stays a member. Each is held before its parent is read, so
+// that a later process with its number is none.
 func (f *family) look() (added []int) {
-	entries, err := os.ReadDir("/proc")
+	numbers, err := proc.Numbers()
 	if err != nil {
 		return nil
 	}
-	seen, parents := map[int]bool{}, map[int]int{}
-	for _, e := range entries {
-		pid, err := strconv.Atoi(e.Name())
-		if err != nil {
-			continue
-		}
-		if member, known := f.member[pid]; known {
+	seen, fresh := map[int]*proc.Held{}, map[int]*proc.Held{}
+	for _, pid := range numbers {
+		if member, known := f.member[pid]; known && (member == nil || !member.Gone()) {
 			seen[pid] = member
-		} else if parent, ok := parentOf(pid); ok {
-			seen[pid], parents[pid] = false, parent
+		} else if h, err := proc.Hold(pid); err == nil {
+			fresh[pid] = h
 		}
 	}
 	for grew := true; grew; {
 		grew = false
-		for pid, parent := range parents {
-			if !seen[pid] && pid != os.Getpid() && (parent == f.root || seen[parent]) {
-				seen[pid], grew = true, true
+		for pid, h := range fresh {
+			if pid != os.Getpid() && (h.Parent == f.root || seen[h.Parent] != nil) {
+				seen[pid], grew = h, true
+				delete(fresh, pid)
 				added = append(added, pid)
 			}
 		}
 	}
-	f.member, f.pids = seen, nil
-	for pid, member := range seen {
-		if member {
-			f.pids = append(f.pids, pid)
+	for pid, h := range fresh {
+		seen[pid] = nil
+		h.Close()
+	}
+	for pid, h := range f.member {
+		if h != nil && seen[pid] != h {
+			h.Close()
+		}
+	}
+	f.member, f.pids, f.held = seen, nil, nil
+	for pid, h := range seen {
+		if h != nil {
+			f.pids, f.held = append(f.pids, pid), append(f.held, h)
 		}
 	}
 	return added
-}
-
-// parentOf reads the fourth field of proc_pid_stat(5); the second may hold anything.
-func parentOf(pid int) (int, bool) {
-	b, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
-	shut := bytes.LastIndexByte(b, ')')
-	if err != nil || shut < 0 {
-		return 0, false
-	}
-	fields := bytes.Fields(b[shut+1:])
-	if len(fields) < 2 {
-		return 0, false
-	}
-	parent, err := strconv.Atoi(string(fields[1]))
-	return parent, err == nil
 }
 
 // used is the time of each thread of the family.

@@ -1,13 +1,11 @@
 package emulate
 
 import (
-	"bytes"
-	"errors"
 	"os"
-	"path/filepath"
-	"strconv"
 
 	"golang.org/x/sys/unix"
+
+	"hostlab/internal/proc"
 )
 
 // watch lets go what the governor holds if that is killed: processes that it had stopped
@@ -15,13 +13,7 @@ import (
 func (e *Emulation) watch() {
 	pid := e.s.PID()
 	go func() {
-		for {
-			// The session itself reaps the governor, so this only looks.
-			err := unix.Waitid(unix.P_PID, pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
-			if !errors.Is(err, unix.EINTR) {
-				break
-			}
-		}
+		proc.AwaitEnd(pid) // the session itself reaps it
 		if !e.closing.Load() {
 			rescue(os.Getpid())
 			close(e.lost)
@@ -43,14 +35,8 @@ func rescue(root int) {
 	Sweep()
 	f := family{root: root}
 	f.look()
-	for _, pid := range f.pids {
-		_ = unix.Kill(pid, unix.SIGCONT)
+	for _, h := range f.held {
+		_ = h.Signal(unix.SIGCONT)
+		h.Close()
 	}
-}
-
-// ended reports whether a process only waits to be reaped.
-func ended(pid int) bool {
-	b, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
-	shut := bytes.LastIndexByte(b, ')')
-	return err == nil && shut >= 0 && bytes.HasPrefix(b[shut+1:], []byte(" Z"))
 }

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"hostlab/internal/proc"
 )
 
 // usable says why a method cannot be had on this host.
@@ -68,7 +70,7 @@ type stopper struct {
 	sum   atomic.Int64 // ns that processes with work were stopped
 
 	mu      sync.Mutex // of what follows
-	present []int
+	present []*proc.Held
 	threads float64               // of them that run at once
 	clocks  map[int]time.Duration // CPU time of each process when it was looked at last
 }
@@ -81,7 +83,7 @@ func newStopper(root int) *stopper {
 
 func (s *stopper) set(speed float64, threads load) error {
 	s.mu.Lock()
-	s.present, s.threads = s.pids, threads.running
+	s.present, s.threads = s.held, threads.running
 	s.mu.Unlock()
 	s.speed.Store(math.Float64bits(speed))
 	if speed < 1 && s.quit == nil {
@@ -171,7 +173,8 @@ func (s *stopper) ran(free time.Duration) time.Duration {
 	defer s.mu.Unlock()
 	var sum, late time.Duration
 	now := make(map[int]time.Duration, len(s.present))
-	for _, pid := range s.present {
+	for _, h := range s.present {
+		pid := h.PID
 		var ts unix.Timespec
 		// The clock of another process: CPUCLOCK_SCHED (2) with the inverted number above
 		// (include/linux/posix-timers.h).
@@ -201,9 +204,9 @@ func nap(d time.Duration) {
 func (s *stopper) signal(sig unix.Signal) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, pid := range s.present {
-		if pid != os.Getpid() {
-			_ = unix.Kill(pid, sig)
+	for _, h := range s.present {
+		if h.PID != os.Getpid() {
+			_ = h.Signal(sig)
 		}
 	}
 }

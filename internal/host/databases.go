@@ -209,6 +209,9 @@ func (p process) cwd() Fact[string] {
 
 // seen turns a path of the server into one for this process.
 func (p process) seen(dir string) string {
+	if rest, its := strings.CutPrefix(dir, "/proc/self/"); its { // a descriptor that it was started with
+		return p.file(rest)
+	}
 	if p.root != "" && !within(dir, p.root) {
 		return path.Clean(p.root + "/" + dir)
 	}

@@ -32,7 +32,11 @@ func readPostgres(p process) (Database, bool) {
 	if !p.exists(dir+"/pg_wal") && p.exists(dir+"/pg_xlog") { // before PostgreSQL 10
 		wal = "pg_xlog"
 	}
-	db.LogDir = p.follow(Known(dir+"/"+wal, "", db.DataDir.Source))
+	at := dir + "/" + wal
+	if link, err := readPath(p.t, at); err == nil && strings.HasPrefix(link, "/proc/self/") {
+		at = p.seen(link)
+	}
+	db.LogDir = p.follow(Known(at, "", db.DataDir.Source))
 	return db, true
 }
 

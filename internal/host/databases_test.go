@@ -43,6 +43,11 @@ func TestReadDatabases(t *testing.T) {
 			[]string{"postgresql 700 /var/lib/postgresql/15/main /wal/15"},
 		},
 		{
+			"WAL at a descriptor that the server was started with",
+			proc(700, 1, "postgres", debianPostgres) + "-- var/lib/postgresql/15/main/pg_wal -> /proc/self/fd/5 --\n-- proc/700/fd/5 -> /wal/15 --\n-- wal/15/ --\n",
+			[]string{"postgresql 700 /var/lib/postgresql/15/main /wal/15"},
+		},
+		{
 			"a data directory of another user",
 			proc(700, 1, "postgres", debianPostgres) + "-- var/lib/postgresql/15/main --\n!errno EACCES\n",
 			[]string{"postgresql 700 /var/lib/postgresql/15/main denied"},

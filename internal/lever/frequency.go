@@ -128,7 +128,10 @@ func (in *input) frequencyCosts(l *Lever, r reading) {
 		l.Verdict = NotForRole
 		l.Summary += "; a development system should save the energy instead"
 	case !in.hasFrequencyKnob():
-		l.Summary += "; this host has no knob for it: worth taking to whoever runs the " + in.below()
+		l.Summary += "; this host has no knob for it"
+		if who := in.owner(l.Name); who != "" {
+			l.Summary += ": " + who + " sets it"
+		}
 		l.Next = "hostlab check --role " + string(in.role) + "   # on the " + in.below() + "; or send this report"
 	case len(l.todo) > 0:
 		l.Next = remedy(l.todo)

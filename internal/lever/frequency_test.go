@@ -36,6 +36,13 @@ func capped() *host.Facts {
 	})
 }
 
+func limitedByFirmware() *host.Facts {
+	return change(func(p *host.Policy) {
+		p.Governor = host.Known("performance", "", "")
+		p.BIOSLimit = host.Known[int64](2_400_000_000, "Hz", "")
+	})
+}
+
 func pstate() *host.Facts {
 	return change(func(p *host.Policy) {
 		p.Driver = host.Known("intel_pstate", "", "")
@@ -61,7 +68,7 @@ func TestFrequency(t *testing.T) {
 		{name: "penalty beyond noise, governor found", lever: f, facts: metal(), outcomes: ran(slow), results: pwr("PWR-001"), cost: true,
 			want: Worthwhile, evidence: db, says: []string{"1.42x [1.31x, 1.55x] as long (n 24)", "cpupower frequency-set -g performance"}, bound: 1 - 1/1.55, from: BoundMeasured},
 		{name: "penalty in a guest without a knob", lever: f, facts: guest(), outcomes: ran(slow), cost: true,
-			want: Worthwhile, evidence: db, says: []string{"no knob", "whoever runs the kvm hypervisor"}, bound: 1 - 1/1.55},
+			want: Worthwhile, evidence: db, says: []string{"no knob for it: the owner of the kvm hypervisor sets it"}, bound: 1 - 1/1.55},
 		{name: "penalty, nothing found", lever: f, facts: metal(), outcomes: ran(slow), cost: true,
 			want: Worthwhile, evidence: db, says: []string{"firmware", "hostlab facts"}, bound: 1 - 1/1.55},
 		{name: "penalty in development", lever: f, role: check.Development, facts: metal(), outcomes: ran(slow), cost: true,
@@ -86,17 +93,17 @@ func TestFrequency(t *testing.T) {
 		{name: "too noisy for no effect", lever: f, facts: metal(), outcomes: ran(alu(1, 0.99, 1.01, 0.2)),
 			want: Unresolved, evidence: db, bound: 1 - 1/1.01},
 		{name: "faster after the pause", lever: f, facts: guest(), outcomes: ran(alu(0.6, 0.5, 0.7, 0.02)),
-			want: Unresolved, evidence: db, says: []string{"faster after the pause (0.60x [0.50x, 0.70x])", "broken"}, bound: -1},
+			want: NotHere, evidence: db, says: []string{"faster after the pause (0.60x [0.50x, 0.70x])", "broken"}, bound: -1},
 		{name: "faster in one comparison", lever: f, facts: guest(), outcomes: ran(same, ratio("wakeup.alu.10ms.cpu1", 0.6, 0.5, 0.7, 0.02)),
-			want: Unresolved, evidence: db, bound: -1},
+			want: NotHere, evidence: db, bound: -1},
 		{name: "never idle", lever: f, facts: guest(), outcomes: ran(with(same, "disturbed", "the CPU was not idle in 15 of 15 pauses")),
-			want: Unresolved, evidence: db, says: []string{"not idle in 15 of 15 pauses"}, bound: -1},
+			want: NotHere, evidence: db, says: []string{"not idle in 15 of 15 pauses"}, bound: -1},
 		{name: "penalty while disturbed", lever: f, facts: metal(), outcomes: ran(with(alu(1.42, 1.31, 1.55, 0.02), "disturbed", "the CPU was not idle in 9 of 12 pauses")),
 			want: Unresolved, evidence: db, says: []string{"9 of 12"}, bound: -1},
 		{name: "one CPU disturbed, one quiet", lever: f, facts: guest(), outcomes: ran(alu(1, 0.99, 1.01, 0.01), with(ratio("wakeup.alu.10ms.cpu1", 1, 0.99, 1.01, 0.01), "disturbed", "the CPU was not idle in 9 of 12 pauses")),
-			want: Unresolved, evidence: db, says: []string{"9 of 12"}, bound: -1},
+			want: NotHere, evidence: db, says: []string{"9 of 12"}, bound: -1},
 		{name: "reference still ramping", lever: f, facts: guest(), outcomes: ran(with(alu(1, 0.99, 1.01, 0.01), "ramping", "true")),
-			want: Unresolved, evidence: db, says: []string{"still getting faster"}, bound: -1},
+			want: NotHere, evidence: db, says: []string{"still getting faster"}, bound: -1},
 		{name: "penalty with a ramping reference", lever: f, facts: metal(), outcomes: ran(with(alu(1.42, 1.31, 1.55, 0.02), "ramping", "true")), cost: true,
 			want: Worthwhile, evidence: db, says: []string{"may be more"}, bound: -1},
 
@@ -122,6 +129,8 @@ func TestFrequency(t *testing.T) {
 			want: NoEffect, evidence: db, never: []string{"cap"}, bound: 1 - 1/1.01, from: BoundMeasured},
 		{name: "the clock stays under its maximum", lever: f, facts: free(), outcomes: ran(same, busy(1.5e9)),
 			want: Unresolved, evidence: db, says: []string{"about 1.50 GHz of the 3.00 GHz", "permanent cap"}, bound: 1 - 0.5/1.01, from: BoundComputed},
+		{name: "the firmware caps it", lever: f, facts: limitedByFirmware(), outcomes: ran(same),
+			want: NotHere, evidence: db, says: []string{"the firmware caps the clock at 2.40 GHz of 3.00 GHz", "the firmware sets it, not this host"}, bound: 1 - 0.8/1.01, from: BoundComputed},
 		{name: "maximum known, clock not measured", lever: f, facts: free(), outcomes: ran(same, unknown("wakeup.frequency.busy.cpu0", "no round")),
 			want: Unresolved, evidence: db, says: []string{"permanent cap"}, bound: 1 - 1/1.01},
 
@@ -134,6 +143,10 @@ func TestFrequency(t *testing.T) {
 			want: Settled, evidence: result.Cited, bound: -1},
 		{name: "skipped, check could not look", lever: f, facts: metal(), results: []check.Result{answer(f, check.Unknown)},
 			want: Untestable, says: []string{"could not look", "explain-check CHK-unknown"}, bound: -1},
+		{name: "a guest, nothing measured", lever: f, facts: guest(), outcomes: skipped("wakeup", "interrupted"),
+			want: NotHere, evidence: result.Cited, says: []string{"the owner of the kvm hypervisor sets it, not this host; not measured: interrupted", "ask the owner"}, bound: -1},
+		{name: "a machine without a driver", lever: f, facts: &host.Facts{Virt: host.Virt{Hypervisor: host.Known("none", "", "")}}, outcomes: ran(alu(1.1, 0.98, 1.2, 0.01)),
+			want: NotHere, evidence: db, says: []string{"the firmware sets it, not this host", "power profile in the firmware's setup"}, bound: 1 - 1/1.2},
 		{name: "nothing at all", lever: f, want: Untestable, says: []string{"hostlab assess"}, bound: -1},
 	})
 }

@@ -19,15 +19,18 @@ const reached = 0.95
 type heldClock struct {
 	share float64 // of the frequency that the table of P-states ends at, in (0, 1)
 	says  string  // a clause
+	by    string  // who sets it, where this host cannot: the firmware; "" here
 }
 
 // held finds the tightest limit in force; nil where none is known of.
 func (in *input) held() *heldClock {
 	var out *heldClock
-	limit := func(share float64, format string, args ...any) {
-		if share > 0 && share < 0.995 && (out == nil || share < out.share) {
-			out = &heldClock{share, fmt.Sprintf(format, args...)}
+	limit := func(share float64, format string, args ...any) bool {
+		tighter := share > 0 && share < 0.995 && (out == nil || share < out.share)
+		if tighter {
+			out = &heldClock{share: share, says: fmt.Sprintf(format, args...)}
 		}
+		return tighter
 	}
 	for _, p := range in.facts.Frequency.Policies {
 		top := ceiling(p)
@@ -39,7 +42,9 @@ func (in *input) held() *heldClock {
 			limit(float64(hz)/top, "scaling_max_freq caps the clock at %s", of(hz))
 		}
 		if hz, ok := p.BIOSLimit.Get(); ok {
-			limit(float64(hz)/top, "the firmware caps the clock at %s", of(hz))
+			if limit(float64(hz)/top, "the firmware caps the clock at %s", of(hz)) {
+				out.by = firmware
+			}
 		}
 		if hz, ok := lowest(p); ok && pinsLowest(p) {
 			limit(float64(hz)/top, "the governor powersave under %s holds the clock at its lowest, %s", p.Driver.Value, of(hz))

@@ -144,7 +144,7 @@ func (in *input) askBelow() string {
 	if len(in.facts.Idle.States) > 0 {
 		return "hostlab facts   # names the idle states in use"
 	}
-	return "# ask whoever runs the " + in.below() + " which idle states its CPUs may enter"
+	return "# ask the owner of the " + in.below() + " which idle states its CPUs may enter"
 }
 
 // idleBound adds the lateness, measured or else as the kernel states it, to what

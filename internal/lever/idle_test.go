@@ -26,9 +26,9 @@ func TestIdle(t *testing.T) {
 		{name: "cold caches in development", lever: l, facts: metal(), role: check.Development, outcomes: ran(dear), cost: true,
 			want: NotForRole, evidence: result.Measured, bound: 1 - 0.01/(0.016+133e-6)},
 		{name: "cold caches in a guest", lever: l, facts: guest(), outcomes: ran(dear), cost: true,
-			want: Unresolved, evidence: result.Measured, says: []string{"cause is not known", "ask whoever runs the kvm hypervisor"}, never: []string{"other tenants"}, bound: -1},
+			want: NotHere, evidence: result.Measured, says: []string{"cause is not known", "ask the owner of the kvm hypervisor"}, never: []string{"other tenants"}, bound: -1},
 		{name: "cold caches while others ran", lever: l, facts: guest(), outcomes: ran(with(cold(1.73, 1.6, 1.9), "disturbed", "the CPU was not idle in 11 of 15 pauses")),
-			want: Unresolved, evidence: result.Measured, says: []string{"1.73x", "11 of 15 pauses", "repeat when it is quiet"}, bound: -1},
+			want: NotHere, evidence: result.Measured, says: []string{"1.73x", "11 of 15 pauses", "repeat when it is quiet"}, bound: -1},
 		{name: "cited latency only", lever: l, facts: metal(), results: pwr,
 			want: Recommended, evidence: result.Cited, says: []string{"PWR-020", "limit it"}, bound: 133e-6 / (133e-6 + 0.010), from: BoundCited},
 		{name: "latency limit keeps C6 out", lever: l, facts: limited(), want: Untestable, says: []string{"did not run"}, bound: 2e-6 / (2e-6 + 0.010), from: BoundCited},
@@ -39,18 +39,35 @@ func TestIdle(t *testing.T) {
 		{name: "warm, wakes 2 ms late", lever: l, facts: &host.Facts{Idle: deepIdle(2e-3)}, outcomes: ran(both(warm, 2000, 1)...), cost: true,
 			want: Worthwhile, evidence: result.Measured, says: []string{"2.00 ms"}, bound: 1 - 0.01/(0.0102+high(2000, 1))},
 		{name: "warm, wakes 2 ms late in a guest", lever: l, facts: guest(), outcomes: ran(both(warm, 2000, 1)...), cost: true,
-			want: Unresolved, evidence: result.Measured, says: []string{"2.00 ms", "ask whoever"}, bound: 1 - 0.01/(0.0102+high(2000, 1))},
+			want: NotHere, evidence: result.Measured, says: []string{"2.00 ms", "ask the owner of"}, bound: 1 - 0.01/(0.0102+high(2000, 1))},
 		{name: "warm, wakes 60 us late", lever: l, facts: guest(), outcomes: ran(both(warm, 60, 1)...),
-			want: Unresolved, evidence: result.Measured, says: []string{"60.0 us", "how often the work sleeps"}, bound: 1 - 0.01/(0.0102+high(60, 1))},
+			want: NotHere, evidence: result.Measured, says: []string{"60.0 us", "how often the work sleeps"}, bound: 1 - 0.01/(0.0102+high(60, 1))},
+		{name: "warm, wakes 60 us late in a guest with haltpoll", lever: l, facts: haltpoll(), outcomes: ran(both(warm, 60, 1)...),
+			want: NotHere, evidence: result.Measured, says: []string{"the owner of the kvm hypervisor sets it, not this host"}, bound: 1 - 0.01/(0.0102+high(60, 1))},
+		{name: "a guest that may enter deep states itself", lever: l, facts: deepGuest(), outcomes: ran(both(warm, 60, 1)...),
+			want: Unresolved, evidence: result.Measured, never: []string{"not this host"}, bound: 1 - 0.01/(0.0102+high(60, 1))},
 		{name: "lateness without a control", lever: l, facts: guest(), outcomes: ran(warm, seconds("wakeup.latency.p50.cpu0", 4e-6)),
-			want: Unresolved, evidence: result.Measured, says: []string{"no control"}, bound: -1},
+			want: NotHere, evidence: result.Measured, says: []string{"no control"}, bound: -1},
 		{name: "lateness disturbed", lever: l, facts: guest(), outcomes: ran(warm, with(seconds("wakeup.latency.p50.cpu0", 4e-6), "disturbed", "the CPU was not idle in 9 of 12 pauses"), seconds("wakeup.latency.floor.cpu0", 1e-6)),
-			want: Unresolved, evidence: result.Measured, says: []string{"9 of 12"}, bound: -1},
+			want: NotHere, evidence: result.Measured, says: []string{"9 of 12"}, bound: -1},
 		{name: "a finding is not dismissed by warm caches", lever: l, facts: metal(), outcomes: ran(both(warm, 4, 1)...), results: pwr,
 			want: Recommended, evidence: result.Cited, says: []string{"PWR-020", "4.00 us"}, bound: 1 - 0.01/(0.0102+high(4, 1))},
 		{name: "older data without a cold ratio", lever: l, facts: guest(), outcomes: ran(ratio("wakeup.mixed.10ms.cpu0", 1.5, 1.4, 1.6, 0.01)),
-			want: Untestable, says: []string{"the wakeup probe gave no figure for it"}, bound: -1},
+			want: NotHere, evidence: result.Cited, says: []string{"the wakeup probe gave no figure for it"}, bound: -1},
 	})
+}
+
+// haltpoll is a guest whose states are POLL and a halt, after which the host decides.
+func haltpoll() *host.Facts {
+	f := guest()
+	f.Idle = deepIdle(1e-6)
+	return f
+}
+
+func deepGuest() *host.Facts {
+	f := guest()
+	f.Idle = deepIdle(133e-6)
+	return f
 }
 
 func deepIdle(latency float64) host.Idle {

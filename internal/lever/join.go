@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode"
 
 	"hostlab/internal/check"
 	"hostlab/internal/host"
 	"hostlab/internal/probe"
 	"hostlab/internal/result"
+	"hostlab/internal/screen"
 )
 
 // Join makes the table: one lever for each of check's Lever constants, in the
@@ -39,6 +39,7 @@ func Join(role check.Role, facts *host.Facts, results []check.Result, outcomes [
 			"limits cost nothing until they are reached, and then the work stops; that is not a share of time"),
 	}
 	for i := range levers {
+		in.elsewhere(&levers[i])
 		levers[i].Evidence = evidence(&levers[i])
 	}
 	return levers
@@ -50,7 +51,7 @@ func evidence(l *Lever) result.Evidence {
 	switch l.Verdict {
 	case Recommended, Settled:
 		return result.Cited
-	case Worthwhile, NoEffect, Unresolved, NotForRole:
+	case Worthwhile, NoEffect, Unresolved, NotForRole, NotHere:
 		if known(l.Measurement) {
 			return l.Measurement.Evidence
 		}
@@ -154,20 +155,10 @@ func Again(role check.Role, facts *host.Facts) string {
 	}
 	for _, s := range facts.Storage {
 		if s.Purpose == "log-dir" {
-			flags += " --log-dir " + quoted(s.Path)
+			flags += " --log-dir " + screen.Word(s.Path)
 		}
 	}
 	return flags
-}
-
-// quoted is a path as one word of a shell.
-func quoted(path string) string {
-	if strings.ContainsFunc(path, func(r rune) bool {
-		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("/._-+:@,", r)
-	}) {
-		return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
-	}
-	return path
 }
 
 // new starts a lever with its findings.

@@ -22,6 +22,7 @@ const (
 	Settled     Verdict = "settled"      // checked, and already as it should be
 	Untestable  Verdict = "untestable"   // this host cannot show it
 	NotForRole  Verdict = "not_for_role" // a cost is here that this role should bear
+	NotHere     Verdict = "not_here"     // nothing on this host sets it; SetBy says who does
 )
 
 // The kinds of bounds.
@@ -43,9 +44,10 @@ type Lever struct {
 	BoundWhy    string              `json:"bound_why"`
 	Measurement *result.Measurement `json:"measured"`  // the one that decides; null: none
 	Cost        bool                `json:"cost"`      // its interval lies beyond its noise floor, on the side of a cost, and nothing disturbed it
-	Disturbed   string              `json:"disturbed"` // what spoiled the measurement, as in "the CPU was not idle in 9 of 12 pauses"; "": nothing
+	Disturbed   string              `json:"disturbed"` // what spoiled the measurement, as in "4 of 16 rounds were clean, 6 are needed"; "": nothing
 	Evidence    result.Evidence     `json:"evidence"`  // that the verdict rests on; "" where there is none
 	Verdict     Verdict             `json:"verdict"`
+	SetBy       string              `json:"set_by"`  // who sets it where this host has no knob for it; "": this host, or not known
 	Summary     string              `json:"summary"` // one or two sentences in plain words, the last without a full stop
 	Next        string              `json:"next"`    // what to type: "command   # note", or "# note" where no command does it
 

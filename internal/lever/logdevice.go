@@ -3,6 +3,7 @@ package lever
 import (
 	"fmt"
 	"math"
+	"strings"
 
 	"hostlab/internal/check"
 	"hostlab/internal/host"
@@ -16,12 +17,15 @@ import (
 func (in *input) logDevice() Lever {
 	l := in.new(check.LeverLog, "Log device")
 	l.BoundOf, l.BoundBy = "a commit's time", "any faster device"
-	log, into := in.named("commit.overwritten.p50"), "into a recycled log"
-	if !known(log) { // a probe that only writes blocks for the first time
-		log, into = in.named("commit.p50"), "into newly allocated blocks"
+	name, into := "commit.overwritten", "into a recycled log"
+	if !known(in.named(name + ".p50")) { // a probe that only writes blocks for the first time
+		name, into = "commit", "into newly allocated blocks"
 	}
+	log, mean := in.named(name+".p50"), in.named(name+".mean")
 	mem, gain := in.named("commit.memory.p50"), in.named("commit.gain")
-	l.Measurement = log
+	if l.Measurement = log; known(mean) {
+		l.Measurement = mean
+	}
 	if !known(log) {
 		l.unbounded("no commit was timed")
 		in.rest(&l, in.whyUnmeasured("commit", "commit.p50"))
@@ -32,12 +36,21 @@ func (in *input) logDevice() Lever {
 		l.Disturbed = gain.Labels["disturbed"]
 	}
 	takes := fmt.Sprintf("a commit takes %s %s (%s)", short(log), into, Count(log))
+	if known(mean) {
+		takes = fmt.Sprintf("a commit %s takes %s in the mean", into, short(mean))
+		if p99 := in.named(name + ".p99"); known(p99) {
+			takes += ", " + strings.Replace(short(p99), ", no interval", " (no interval)", 1) + " at the 99th percentile"
+		}
+		takes += fmt.Sprintf(" and %s in the median (%s)", result.Format(log.Estimate.Value, "s"), Count(mean))
+		takes += in.drifted()
+	}
 	if in.logClass() == host.ClassMemory {
 		in.logInMemory(&l)
 		return l
 	}
 	l.says = takes
 	in.logBound(&l, log, mem, gain)
+	in.meanBound(&l, mean, in.named("commit.memory.mean"))
 	switch {
 	case len(l.todo) > 0:
 		in.rest(&l, "")
@@ -85,6 +98,26 @@ func (in *input) logBound(l *Lever, log, mem, gain *result.Measurement) {
 	}
 	l.bounded(1-ratio, from, "")
 	l.BoundWhy = fmt.Sprintf("%s. No device can take more than %s off a commit; how much of a job that is depends on its log waits", why, Percent(*l.Bound))
+}
+
+// meanBound widens the bound where stalls make the mean lose more than the median: a job
+// waits for all commits, not for the typical one.
+func (in *input) meanBound(l *Lever, log, mem *result.Measurement) {
+	if l.Bound == nil || !known(log) || !known(mem) || !log.Estimate.HasInterval() {
+		return
+	}
+	if share := 1 - mem.Estimate.Value/log.Estimate.High; share > *l.Bound {
+		l.bounded(share, BoundMeasured, fmt.Sprintf("a commit takes up to %s in the mean; in memory, which forgets it at a power cut, %s. No device can take more than %s off a commit; how much of a job that is depends on its log waits",
+			result.Format(log.Estimate.High, "s"), result.Format(mem.Estimate.Value, "s"), Percent(share)))
+	}
+}
+
+// drifted says that the device was not the same all the time; "" where it was.
+func (in *input) drifted() string {
+	if m := in.named("commit.drift"); known(m) && m.Labels["drift"] != "" && len(m.Warnings) > 0 {
+		return "; " + m.Warnings[0]
+	}
+	return ""
 }
 
 // logInMemory is for a directory that forgets: its latency says nothing of the

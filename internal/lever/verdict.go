@@ -3,6 +3,7 @@ package lever
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -17,7 +18,7 @@ func VerdictLine(role check.Role, levers []Lever) string {
 	v := &verdict{role: role, whom: roleWords[role], levers: levers, by: map[Verdict][]Lever{}}
 	for _, l := range levers {
 		v.by[l.Verdict] = append(v.by[l.Verdict], l)
-		if l.Cost && (l.Verdict == Unresolved || l.Verdict == Recommended) {
+		if l.Cost && (l.Verdict == Unresolved || l.Verdict == Recommended || l.Verdict == NotHere) {
 			v.loose = append(v.loose, l)
 		}
 	}
@@ -52,7 +53,10 @@ type verdict struct {
 
 // answer says whether the platform costs something, and what.
 func (v *verdict) answer() string {
-	measured := v.filter(func(l Lever) bool { return known(l.Measurement) && l.Verdict != NotForRole })
+	// What nobody here can set is no open question, unless another run may answer it.
+	measured := v.filter(func(l Lever) bool {
+		return known(l.Measurement) && l.Verdict != NotForRole && (l.Verdict != NotHere || l.Disturbed != "")
+	})
 	effects := v.filter(func(l Lever) bool { return l.Verdict == NoEffect })
 	power := v.filter(func(l Lever) bool { return l.Verdict == NotForRole && (l.Cost || l.held != "") })
 	held := v.filter(func(l Lever) bool { return l.held != "" && l.Verdict != NotForRole && l.Bound != nil })
@@ -71,6 +75,8 @@ func (v *verdict) answer() string {
 			s += "; measured, with a cause that is not known: " + more
 		}
 		return s
+	case len(v.loose) > 0 && len(v.loose) == len(v.filter(func(l Lever) bool { return l.Cost && l.Verdict == NotHere })):
+		return "A cost was measured that no setting of this host takes away: " + says(v.loose)
 	case len(v.loose) > 0:
 		return "A cost was measured, but its cause is not known: " + says(v.loose)
 	case len(effects) > 0 && len(effects) == len(measured):
@@ -79,6 +85,9 @@ func (v *verdict) answer() string {
 			s += "; and no check finds anything to change"
 		}
 		return s
+	}
+	if len(measured) == 0 {
+		measured = v.filter(func(l Lever) bool { return known(l.Measurement) && l.Verdict == NotHere })
 	}
 	s := fmt.Sprintf("It cannot be told whether this platform costs a %s anything, because %s", v.whom, v.reason(measured))
 	if len(effects) > 0 {
@@ -184,11 +193,18 @@ func step(next, title string) string {
 	return `run "` + command + `"` + note
 }
 
-// open says what was not decided.
+// open says what was not decided, and what is set elsewhere.
 func (v *verdict) open() string {
 	var parts []string
 	if u := v.by[Unresolved]; len(u) > 0 {
 		parts = append(parts, "not decided: "+titles(u))
+	}
+	by := map[string][]Lever{}
+	for _, l := range v.by[NotHere] {
+		by[l.SetBy] = append(by[l.SetBy], l)
+	}
+	for _, who := range slices.Sorted(maps.Keys(by)) {
+		parts = append(parts, "not set here but by "+who+": "+titles(by[who]))
 	}
 	settings := 0
 	for _, l := range v.by[Recommended] {

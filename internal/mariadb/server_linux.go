@@ -77,7 +77,7 @@ func (s *Server) temporary() (err error) {
 			return err
 		}
 		s.More = append(s.More, in)
-		if err := os.Chmod(in.Path, 0o711); err != nil { //nolint:gosec // to walk through; what is within is the account's
+		if err := in.LetThrough(); err != nil {
 			return kind.CannotMake(parents[i], err)
 		}
 	}

@@ -3,11 +3,13 @@ package postgres
 import (
 	"io"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"hostlab/internal/trust"
 )
 
 // shm is the System V segment by which PostgreSQL keeps a second server from a
@@ -20,15 +22,19 @@ type shm struct {
 
 // segment reads it from postmaster.pid, whose seventh line has its key and number
 // (LOCK_FILE_LINE_SHMEM_KEY in src/include/utils/pidfile.h).
-func segment(data string) (s shm, ok bool) {
+func segment(data *os.Root) (s shm, ok bool) {
 	// What is there is the server's account's to choose, and we may be root.
-	f, err := os.OpenFile(filepath.Join(data, "postmaster.pid"), os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+	f, err := trust.OpenFile(data, "postmaster.pid", os.O_RDONLY, 0)
 	if err != nil {
 		return s, false
 	}
 	defer f.Close()
+	in, err := data.Stat(".")
+	if err != nil {
+		return s, false
+	}
 	var st unix.Stat_t
-	if err := unix.Fstat(int(f.Fd()), &st); err != nil {
+	if owner, ok := in.Sys().(*syscall.Stat_t); !ok || unix.Fstat(int(f.Fd()), &st) != nil || st.Uid != owner.Uid {
 		return s, false
 	}
 	b, err := io.ReadAll(io.LimitReader(f, 4096))
@@ -59,7 +65,7 @@ func (s shm) remove() {
 }
 
 // leftover is private.Kind's: the segment of a server that is about to be ended.
-func leftover(data string) func() {
+func leftover(data *os.Root) func() {
 	s, known := segment(data)
 	if !known {
 		return nil

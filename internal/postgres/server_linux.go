@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"syscall"
@@ -53,7 +52,7 @@ func Start(ctx context.Context, cfg Config) (_ *Server, err error) {
 	if err := s.Prepare(kind, cfg.Parent, cfg.WALDir); err != nil {
 		return nil, err
 	}
-	if err := os.WriteFile(s.serviceFile(), []byte("[hostlab]\n"), 0o600); err != nil {
+	if err := s.Home.Write(serviceName, "[hostlab]\n"); err != nil {
 		return nil, kind.CannotMake(cfg.Parent, err)
 	}
 	limited, cancel := context.WithTimeoutCause(ctx, startLimit, fmt.Errorf("PostgreSQL's initdb did not end within %s; look for a full or very slow disk below %s", startLimit, cfg.Parent))
@@ -105,7 +104,7 @@ func (s *Server) start(ctx context.Context) error {
 	cmd := s.program("postgres", arguments(private.DataFile, private.RunFile, s.cfg.Settings), syscall.SIGQUIT)
 	err := s.Launch(cmd, func() {
 		// Without a postmaster its backends would go on until their query has ended.
-		_ = kind.EndInside(s.Dir()) // Close tries again, and says so
+		_ = s.EndInside() // Close tries again, and says so
 	})
 	if err != nil {
 		return err
@@ -156,7 +155,9 @@ func (s *Server) CPU() (Usage, error) {
 	return u, nil
 }
 
-func (s *Server) serviceFile() string { return filepath.Join(s.Home.Path, "service.conf") }
+const serviceName = "service.conf"
+
+func (s *Server) serviceFile() string { return filepath.Join(s.Home.Path, serviceName) }
 
 // socket is its path through the directory that process pid holds open, which is ours.
 func (s *Server) socket(pid int) string {

@@ -11,48 +11,120 @@ import (
 	crand "crypto/rand"
 
 	"golang.org/x/sys/unix"
+
+	"hostlab/internal/trust"
 )
 
 // Place is a directory of ours, locked as long as we live: the kernel drops a flock
 // with its process, however that ends, so that the next start knows what nobody uses
 // any more. Only we can enter it; what the server needs lies within and is its.
+//
+// It is held open with its parent, and all that is done to it is done through these: its
+// name may be another directory's by then.
 type Place struct {
-	Path string // absolute
-	kind Kind
-	lock *os.File // the directory itself
+	Path   string // absolute, for messages and for other programs
+	kind   Kind
+	parent *os.Root
+	dir    *os.Root
+	lock   *os.File // the directory itself
 }
 
 // NewPlace makes one in parent, named after the kind and this process: users see the
 // name, so it says whose it is. Between making and locking it another process may
 // take it for a dead one's and remove it: then another is made.
 func (k Kind) NewPlace(parent string) (*Place, error) {
+	refused := trust.AsRoot(parent)
+	in, err := os.OpenRoot(parent)
+	if err != nil {
+		return nil, k.CannotMake(parent, err)
+	}
+	// What is removed in the end, and whose processes are ended, has to be what was made.
+	if refused != nil {
+		in.Close()
+		return nil, refused
+	}
 	for range 100 {
-		path := filepath.Join(parent, fmt.Sprintf("%s%d-%s", k.Prefix, os.Getpid(), strings.ToLower(crand.Text()[:8])))
-		err := os.Mkdir(path, 0o700)
+		name := fmt.Sprintf("%s%d-%s", k.Prefix, os.Getpid(), strings.ToLower(crand.Text()[:8]))
+		err := in.Mkdir(name, 0o700)
 		if errors.Is(err, fs.ErrExist) {
 			continue
 		}
 		if err != nil {
+			in.Close()
 			return nil, k.CannotMake(parent, err)
 		}
-		p := &Place{Path: path, kind: k}
-		if p.lock, err = os.Open(path); errors.Is(err, fs.ErrNotExist) {
+		p, err := k.open(in, name)
+		if errors.Is(err, fs.ErrNotExist) {
 			continue
-		} else if err != nil {
-			os.Remove(path)
-			return nil, k.CannotMake(parent, err)
+		}
+		if err != nil {
+			err = errors.Join(k.CannotMake(parent, err), in.Remove(name))
+			in.Close()
+			return nil, err
 		}
 		// Where there are no locks nobody else gets one either, and nobody removes
 		// what he cannot lock.
 		_ = unix.Flock(int(p.lock.Fd()), unix.LOCK_EX|unix.LOCK_NB)
-		if named, err := os.Lstat(path); err == nil {
-			if open, err := p.lock.Stat(); err == nil && os.SameFile(named, open) {
-				return p, nil
-			}
+		if p.named() {
+			return p, nil
 		}
-		p.lock.Close()
+		p.letGo()
 	}
+	in.Close()
 	return nil, k.CannotMake(parent, errors.New("no name was free"))
+}
+
+// open holds the directory of ours that has a name in parent, and follows no link.
+func (k Kind) open(parent *os.Root, name string) (*Place, error) {
+	dir, f, err := openDir(parent, name)
+	if err != nil {
+		return nil, err
+	}
+	if err := trust.Ours(f); err != nil {
+		dir.Close()
+		f.Close()
+		return nil, err
+	}
+	return &Place{Path: filepath.Join(parent.Name(), name), kind: k, parent: parent, dir: dir, lock: f}, nil
+}
+
+// openDir opens a directory that has its name in parent itself.
+func openDir(parent *os.Root, name string) (*os.Root, *os.File, error) {
+	named, err := parent.Lstat(name)
+	if err != nil {
+		return nil, nil, err
+	}
+	dir, err := parent.OpenRoot(name)
+	if err != nil {
+		return nil, nil, err
+	}
+	f, err := dir.Open(".")
+	if err != nil {
+		dir.Close()
+		return nil, nil, err
+	}
+	if open, err := f.Stat(); err != nil || !named.IsDir() || !os.SameFile(open, named) {
+		f.Close()
+		dir.Close()
+		return nil, nil, &trust.Refused{Path: filepath.Join(parent.Name(), name), Why: "was replaced by a link or another directory"}
+	}
+	return dir, f, nil
+}
+
+// named reports whether the place has its name still.
+func (p *Place) named() bool {
+	open, err := p.lock.Stat()
+	if err != nil {
+		return false
+	}
+	named, err := p.parent.Lstat(filepath.Base(p.Path))
+	return err == nil && os.SameFile(named, open)
+}
+
+// letGo closes the directory, and leaves the parent open.
+func (p *Place) letGo() {
+	p.dir.Close()
+	p.lock.Close()
 }
 
 // CannotMake says in one line that parent takes no directory of ours.
@@ -67,14 +139,14 @@ func (k Kind) CannotMake(parent string, err error) error {
 // Sub makes a directory of the account's within and opens it.
 func (p *Place) Sub(name string, a Account) (*os.File, error) {
 	k := p.kind
-	path := filepath.Join(p.Path, name)
-	if err := os.Mkdir(path, 0o700); err != nil {
+	if err := p.dir.Mkdir(name, 0o700); err != nil {
 		return nil, k.CannotMake(p.Path, err)
 	}
-	f, err := os.Open(path)
+	dir, f, err := openDir(p.dir, name)
 	if err != nil {
 		return nil, k.CannotMake(p.Path, err)
 	}
+	dir.Close()
 	if err := k.give(f, a); err != nil {
 		f.Close()
 		return nil, err
@@ -82,24 +154,47 @@ func (p *Place) Sub(name string, a Account) (*os.File, error) {
 	return f, nil
 }
 
+// Write makes a file of ours within.
+func (p *Place) Write(name, text string) error { return p.dir.WriteFile(name, []byte(text), 0o600) }
+
+// LetThrough lets other accounts walk to what is theirs within.
+func (p *Place) LetThrough() error { return p.lock.Chmod(0o711) }
+
 // Remove ends what still runs in it, and removes everything. The lock goes last.
 func (p *Place) Remove() error {
-	data := filepath.Join(p.Path, dataName)
-	var more func()
-	if p.kind.Leftover != nil {
-		more = p.kind.Leftover(data)
-	}
-	err := p.kind.EndInside(data)
-	if more != nil {
-		more()
+	defer p.parent.Close()
+	defer p.letGo()
+	var err error
+	if data, f, derr := openDir(p.dir, dataName); derr == nil {
+		var more func()
+		if p.kind.Leftover != nil {
+			more = p.kind.Leftover(data)
+		}
+		err = p.kind.endInside(f)
+		if more != nil {
+			more()
+		}
+		data.Close()
+		f.Close()
 	}
 	// Twice: a process that was just ended may have made a file meanwhile.
-	if rerr := os.RemoveAll(p.Path); rerr != nil {
-		if rerr = os.RemoveAll(p.Path); rerr != nil {
-			err = errors.Join(err, fmt.Errorf("cannot remove the directory of %s: %w; remove it by hand", p.kind.Product, rerr))
+	if rerr := p.empty(); rerr != nil {
+		if rerr = p.empty(); rerr != nil {
+			return errors.Join(err, fmt.Errorf("cannot remove the directory of %s: %w; remove it by hand", p.kind.Product, rerr))
 		}
 	}
-	p.lock.Close()
+	if !p.named() {
+		return errors.Join(err, fmt.Errorf("the directory of %s was emptied, but %s is another one by now; look for an empty directory near it and remove it by hand", p.kind.Product, p.Path))
+	}
+	return errors.Join(err, p.parent.Remove(filepath.Base(p.Path)))
+}
+
+// empty removes what is in the directory that is held, whatever its name.
+func (p *Place) empty() error {
+	entries, err := fs.ReadDir(p.dir.FS(), ".")
+	for _, e := range entries {
+		err = errors.Join(err, p.dir.RemoveAll(e.Name()))
+	}
 	return err
 }
 
@@ -122,29 +217,39 @@ func (k Kind) Sweep(parent string) {
 	}
 }
 
+// sweepIn does nothing where another user decides what the names stand for: they may be
+// planted, or a directory of ours renamed to one.
 func (k Kind) sweepIn(parent string) (found bool) {
-	entries, err := os.ReadDir(parent)
+	parent, err := trust.Holder(parent)
 	if err != nil {
 		return false // NewPlace says why
 	}
+	entries, err := os.ReadDir(parent)
+	if err != nil {
+		return false
+	}
 	for _, e := range entries {
 		if strings.HasPrefix(e.Name(), k.Prefix) && e.IsDir() {
-			found = k.sweepOne(filepath.Join(parent, e.Name())) || found
+			found = k.sweepOne(parent, e.Name()) || found
 		}
 	}
 	return found
 }
 
 // sweepOne touches only directories of this user: a name in /tmp may be planted.
-func (k Kind) sweepOne(path string) bool {
-	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+func (k Kind) sweepOne(parent, name string) bool {
+	in, err := os.OpenRoot(parent)
 	if err != nil {
 		return false
 	}
-	p := &Place{Path: path, kind: k, lock: os.NewFile(uintptr(fd), path)}
-	var st unix.Stat_t
-	if unix.Fstat(fd, &st) != nil || int(st.Uid) != os.Geteuid() || unix.Flock(fd, unix.LOCK_EX|unix.LOCK_NB) != nil {
-		p.lock.Close()
+	p, err := k.open(in, name)
+	if err != nil {
+		in.Close()
+		return false
+	}
+	if unix.Flock(int(p.lock.Fd()), unix.LOCK_EX|unix.LOCK_NB) != nil {
+		p.letGo()
+		in.Close()
 		return false
 	}
 	return p.Remove() == nil

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"hostlab/internal/proc"
 )
 
 // Meter reads what a server's processes have used so far: the one of that number and its
@@ -77,7 +79,7 @@ func family(pid int) (server process, live map[child]time.Duration, steady bool,
 	if server, err = readProcess(pid); err != nil {
 		return server, nil, false, err
 	}
-	pids, err := processes()
+	pids, err := proc.Numbers()
 	if err != nil {
 		return server, nil, false, err
 	}

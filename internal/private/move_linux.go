@@ -6,7 +6,9 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
+	"syscall"
+
+	"hostlab/internal/trust"
 )
 
 // move makes a place in parent with a copy of the log in from, whose server has ended.
@@ -20,7 +22,7 @@ func (k Kind) move(from *Place, parent string, a Account) (_ *Place, _ *os.File,
 	}
 	dir, err := to.Sub(logName, a)
 	if err == nil {
-		if err = copyTree(filepath.Join(from.Path, logName), filepath.Join(to.Path, logName), a); err == nil {
+		if err = copyTree(from, to, a); err == nil {
 			return to, dir, nil
 		}
 		dir.Close()
@@ -29,18 +31,20 @@ func (k Kind) move(from *Place, parent string, a Account) (_ *Place, _ *os.File,
 	return nil, nil, errors.Join(err, to.Remove())
 }
 
-// copyTree follows no link out of from: its files are the account's, and we may be root.
-func copyTree(from, to string, a Account) error {
-	in, err := os.OpenRoot(from)
+// copyTree follows no link: the files are the account's, and we may be root.
+func copyTree(from, to *Place, a Account) error {
+	in, f, err := openDir(from.dir, logName)
 	if err != nil {
 		return err
 	}
 	defer in.Close()
-	out, err := os.OpenRoot(to)
+	defer f.Close()
+	out, g, err := openDir(to.dir, logName)
 	if err != nil {
 		return err
 	}
 	defer out.Close()
+	defer g.Close()
 	return fs.WalkDir(in.FS(), ".", func(path string, e fs.DirEntry, err error) error {
 		switch {
 		case err != nil || path == ".":
@@ -48,7 +52,7 @@ func copyTree(from, to string, a Account) error {
 		case e.IsDir():
 			err = out.Mkdir(path, 0o700)
 		case e.Type().IsRegular():
-			err = copyFile(in, out, path)
+			err = copyFile(in, out, path, a)
 		default:
 			return nil
 		}
@@ -59,12 +63,21 @@ func copyTree(from, to string, a Account) error {
 	})
 }
 
-func copyFile(in, out *os.Root, path string) (err error) {
-	r, err := in.Open(path)
+// copyFile gives the account the text of files of its own only: another name (a hard link)
+// of a file that it may not read is not one.
+func copyFile(in, out *os.Root, path string, a Account) (err error) {
+	r, err := trust.OpenFile(in, path, os.O_RDONLY, 0)
 	if err != nil {
 		return err
 	}
 	defer r.Close()
+	info, err := r.Stat()
+	if err != nil {
+		return err
+	}
+	if st, ok := info.Sys().(*syscall.Stat_t); !ok || int(st.Uid) != a.UID {
+		return &trust.Refused{Path: path, Why: "does not belong to " + a.Name}
+	}
 	w, err := out.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err

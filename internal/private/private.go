@@ -5,6 +5,8 @@
 // It takes Linux, but for Tail.
 package private
 
+import "os"
+
 // Kind is what differs between makes of servers.
 type Kind struct {
 	Product  string   // as users know it: PostgreSQL
@@ -12,5 +14,5 @@ type Kind struct {
 	Accounts []string // tried in this order where we are root; the first that exists is taken
 	// Leftover is asked before what runs in a data directory is ended, and gives what
 	// removes more than files; both may be nil.
-	Leftover func(data string) (remove func())
+	Leftover func(data *os.Root) (remove func())
 }

@@ -4,47 +4,37 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strconv"
+	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"hostlab/internal/proc"
 )
 
-// processes lists the numbers of all that /proc shows.
-func processes() (pids []int, err error) {
-	entries, err := os.ReadDir("/proc")
-	for _, e := range entries {
-		if pid, err := strconv.Atoi(e.Name()); err == nil {
-			pids = append(pids, pid)
-		}
-	}
-	return pids, err
-}
-
-// EndInside kills the processes whose working directory is that one, until there are
+// endInside kills the processes whose working directory is that one, until there are
 // none: that is what a server and all its children have in common, as those of
-// PostgreSQL make a session each (setsid in InitPostmasterChild).
-func (k Kind) EndInside(dir string) error {
-	want, err := os.Stat(dir)
+// PostgreSQL make a session each (setsid in InitPostmasterChild). The directory is open and
+// was made by us, so that its owner is the account that the server runs as: processes of
+// others are left alone.
+func (k Kind) endInside(dir *os.File) error {
+	want, err := dir.Stat()
 	if err != nil {
-		return nil //nolint:nilerr // it is not there, and so nobody is inside
+		return err
 	}
-	for end := time.Now().Add(5 * time.Second); ; time.Sleep(5 * time.Millisecond) {
-		left := 0
-		pids, _ := processes() // without /proc nobody can be found
-		for _, pid := range pids {
-			if at, err := os.Stat(fmt.Sprintf("/proc/%d/cwd", pid)); err == nil && os.SameFile(at, want) {
-				left = pid
-				_ = unix.Kill(pid, unix.SIGKILL)
-			}
-		}
-		if left == 0 {
-			return nil
-		}
-		if time.Now().After(end) {
-			return fmt.Errorf("process %d of %s does not end; its directory %s is being removed all the same", left, k.Product, filepath.Dir(dir))
-		}
+	st, ok := want.Sys().(*syscall.Stat_t)
+	if !ok {
+		return nil
 	}
+	inside := func() []*proc.Held {
+		return proc.Find(proc.All(), func(h *proc.Held) bool {
+			return h.Inside(want) && h.RunsAs(int(st.Uid), os.Geteuid())
+		})
+	}
+	if left := proc.End(inside, proc.Step{Signal: unix.SIGKILL, Grace: 5 * time.Second}); len(left) > 0 {
+		return fmt.Errorf("process %d of %s does not end; its directory %s is being removed anyway", left[0].PID, k.Product, filepath.Dir(dir.Name()))
+	}
+	return nil
 }
 
 // ProcessCPU is the CPU time of all threads of a process, to the nanosecond: its CPU

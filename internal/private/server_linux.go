@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"hostlab/internal/proc"
 )
 
 // Names of the directories within a place, and those that they have in the server's
@@ -35,6 +37,7 @@ type Server struct {
 	kind    Kind
 	files   []*os.File // the directories, in the order of the constants
 	cmd     *exec.Cmd
+	leader  *proc.Leader
 	done    chan struct{} // nil: it was not started yet
 	closing sync.Once
 	closed  error
@@ -92,6 +95,9 @@ func (s *Server) PID() int { return s.cmd.Process.Pid }
 
 // Done is closed when the server has ended, for whatever reason.
 func (s *Server) Done() <-chan struct{} { return s.done }
+
+// EndInside kills what runs in the directory of the data.
+func (s *Server) EndInside() error { return s.kind.endInside(s.files[0]) }
 
 // HasEnded reports whether Done is closed.
 func (s *Server) HasEnded() bool {
@@ -156,7 +162,7 @@ func (s *Server) ShutDown(ctx context.Context, sig unix.Signal, limit time.Durat
 	if s.HasEnded() {
 		return wrong()
 	}
-	if err := unix.Kill(s.PID(), sig); err != nil {
+	if err := s.cmd.Process.Signal(sig); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return fmt.Errorf("%s cannot be shut down: %w", s.kind.Product, err)
 	}
 	select {
@@ -193,10 +199,7 @@ func (s *Server) End(limit time.Duration, signals ...unix.Signal) error {
 
 func (s *Server) signal(limit time.Duration, signals []unix.Signal) {
 	for _, sig := range signals {
-		// Not reaped before done is closed, so the number is still its own.
-		if !s.HasEnded() {
-			_ = unix.Kill(-s.PID(), sig)
-		}
+		s.leader.Signal(sig)
 		select {
 		case <-s.done:
 		case <-time.After(limit):

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"hostlab/internal/proc"
 )
 
 // Command is one of the server's programs, as its account, with nothing of our
@@ -29,14 +31,14 @@ func (s *Server) Command(path string, args, env []string, death syscall.Signal) 
 // Run runs a program that makes the data, to its end. failed says that it did, as the
 // beginning of a sentence; full is the error where the disk was full.
 func (s *Server) Run(ctx context.Context, cmd *exec.Cmd, failed string, full func() error) error {
-	ended, err := s.keep(cmd)
+	leader, ended, err := s.keep(cmd)
 	if err != nil {
 		return err
 	}
 	select {
 	case err = <-ended:
 	case <-ctx.Done():
-		_ = unix.Kill(-cmd.Process.Pid, unix.SIGKILL)
+		leader.Signal(unix.SIGKILL)
 		<-ended //nolint:errcheck // it was killed
 		return context.Cause(ctx)
 	}
@@ -53,12 +55,12 @@ func (s *Server) Run(ctx context.Context, cmd *exec.Cmd, failed string, full fun
 // is closed.
 func (s *Server) Launch(cmd *exec.Cmd, after func()) error {
 	s.Log.Reset()
-	ended, err := s.keep(cmd)
+	leader, ended, err := s.keep(cmd)
 	if err != nil {
 		return err
 	}
 	done := make(chan struct{})
-	s.cmd, s.done = cmd, done
+	s.cmd, s.leader, s.done = cmd, leader, done
 	go func() {
 		<-ended //nolint:errcheck // what it says is in the state too
 		if after != nil {
@@ -96,21 +98,24 @@ func (s *Server) Ready(ctx context.Context, says string, connect func(context.Co
 
 // keep starts a program and waits for its end on a thread that stays: Linux sends
 // Pdeathsig when the thread that started the program ends, and Go ends threads.
-func (s *Server) keep(cmd *exec.Cmd) (ended <-chan error, err error) {
+func (s *Server) keep(cmd *exec.Cmd) (leader *proc.Leader, ended <-chan error, err error) {
 	started, done := make(chan error, 1), make(chan error, 1)
 	go func() {
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 		err := cmd.Start()
+		if err == nil {
+			leader = proc.Lead(cmd)
+		}
 		started <- err
 		if err == nil {
-			done <- cmd.Wait()
+			done <- leader.Wait(nil)
 		}
 	}()
 	if err := <-started; err != nil {
-		return nil, s.startError(cmd.Path, err)
+		return nil, nil, s.startError(cmd.Path, err)
 	}
-	return done, nil
+	return leader, done, nil
 }
 
 // startError says in one line why a program could not be started.

@@ -2,6 +2,7 @@ package probe
 
 import (
 	"math"
+	"slices"
 
 	"hostlab/internal/result"
 	"hostlab/internal/stats"
@@ -34,6 +35,65 @@ func clusterQuantile(rounds [][]float64, all []float64, q, alpha float64) *resul
 		e.Low, e.High = min(lo, e.Value), max(hi, e.Value)
 	}
 	return e
+}
+
+// clusterMean is the mean of all with an interval from the means of rounds, which allows
+// for their resemblance as designEffect does. Unlike a median it moves with rare stalls,
+// which a job that waits for each commit pays for. Estimate.N is how many independent
+// rounds these are worth.
+func clusterMean(rounds [][]float64, alpha float64) *result.Estimate {
+	x := means(rounds)
+	k, following := float64(len(x)), resemblance(x)
+	e := &result.Estimate{Value: stats.Mean(slices.Concat(rounds...)), Low: math.NaN(), High: math.NaN(), N: max(1, int(k/following))}
+	if len(x) >= stats.MinBlocks(alpha) {
+		h := reach(k/following-1, alpha) * math.Sqrt(following*stats.Variance(x)/k)
+		e.Low, e.High = max(0, e.Value-h), e.Value+h
+	}
+	return e
+}
+
+// thirds is the ratio of the last third's mean to the first's, by the logarithms of the
+// means of rounds; nil where there are too few.
+func thirds(rounds [][]float64, alpha float64) *result.Estimate {
+	n := len(rounds) / 3
+	if n < 2 {
+		return nil
+	}
+	var rest []float64 // what is left of each without its third's mean
+	logs := func(part [][]float64) (mean float64) {
+		x := means(part)
+		for i := range x {
+			x[i] = math.Log(x[i])
+		}
+		mean = stats.Mean(x)
+		for _, v := range x {
+			rest = append(rest, v-mean)
+		}
+		return mean
+	}
+	change := -logs(rounds[:n]) + logs(rounds[len(rounds)-n:])
+	k, following := float64(n), resemblance(rest)
+	e := &result.Estimate{Value: math.Exp(change), Low: math.NaN(), High: math.NaN(), N: max(1, int(k/following))}
+	if n >= stats.MinBlocks(alpha) {
+		variance := stats.Variance(rest) * (2*k - 1) / (2*k - 2) // two means were taken away
+		h := reach(2*k/following-2, alpha) * math.Sqrt(following*variance*2/k)
+		e.Low, e.High = math.Exp(change-h), math.Exp(change+h)
+	}
+	return e
+}
+
+// reach is Student's quantile.
+func reach(df, alpha float64) float64 {
+	return math.Sqrt2 * math.Erfinv(1-alpha) * math.Sqrt(student(df, alpha))
+}
+
+// means are the means of each round.
+func means(rounds [][]float64) []float64 {
+	out := make([]float64, len(rounds))
+	for i, r := range rounds {
+		out[i] = stats.Mean(r)
+	}
+	return out
 }
 
 // tail reports whether a quantile has but few values beyond it.

@@ -59,3 +59,54 @@ func TestClusterQuantileCovers(t *testing.T) {
 		}
 	}
 }
+
+// likeRounds draws commits as TestClusterQuantileCovers does; those of the last third
+// take last times as long.
+func likeRounds(rng *rand.Rand, n int, rho, shift, last float64) [][]float64 {
+	rounds := make([][]float64, n)
+	at := rng.NormFloat64()
+	for i := range rounds {
+		at = rho*at + math.Sqrt(1-rho*rho)*rng.NormFloat64()
+		scale := 1.0
+		if i >= n-n/3 {
+			scale = last
+		}
+		for range 50 {
+			rounds[i] = append(rounds[i], scale*math.Exp(shift*at+0.1*rng.NormFloat64()))
+		}
+	}
+	return rounds
+}
+
+// The interval of the mean holds it, and thirds of rounds that are independent seldom drift.
+// Where rounds resemble those before them, a device does change between thirds.
+func TestMeanAndDrift(t *testing.T) {
+	const trials = 500
+	for _, c := range []struct{ rho, least, wrong float64 }{{0, 0.93, 0.08}, {0.5, 0.91, 0.15}, {0.8, 0.88, 0.20}} {
+		rng := rand.New(rand.NewPCG(5, 6))
+		truth := math.Exp((0.1*0.1 + 0.1*0.1) / 2)
+		covered, known, wrong, seen := 0, 0, 0, 0
+		for range trials {
+			rounds := likeRounds(rng, 50, c.rho, 0.1, 1)
+			if e := clusterMean(rounds, 0.05); e.HasInterval() {
+				known++
+				if e.Contains(truth) {
+					covered++
+				}
+			}
+			if drift(rounds, "d", "", map[string]string{}, 0.05).Labels["drift"] != "" {
+				wrong++
+			}
+			if drift(likeRounds(rng, 50, c.rho, 0.1, 1.5), "d", "", map[string]string{}, 0.05).Labels["drift"] != "" {
+				seen++
+			}
+		}
+		t.Logf("rho %g: the mean's interval holds it in %d of %d, drift wrongly said in %d and a drift of 1.5 in %d of %d", c.rho, covered, known, wrong, seen, trials)
+		if float64(covered) < c.least*float64(known) || known < trials*9/10 {
+			t.Errorf("rho %g: the interval holds the mean in %d of %d", c.rho, covered, known)
+		}
+		if float64(wrong) > c.wrong*trials || seen < trials*8/10 {
+			t.Errorf("rho %g: drift wrongly said in %d, rightly in %d of %d", c.rho, wrong, seen, trials)
+		}
+	}
+}

@@ -110,7 +110,7 @@ func (p commitProbe) Run(ctx context.Context, cfg Config) (Outcome, error) {
 
 func (commitProbe) measure(ctx context.Context, cfg Config, began time.Time) (runs commitRuns, warnings []string, err error) {
 	logCfg := logcommit.DefaultConfig(cfg.LogDir)
-	logCfg.Seed, logCfg.Bytes = cfg.Seed, commitFile
+	logCfg.Seed, logCfg.Bytes, logCfg.NoLinks = cfg.Seed, commitFile, cfg.LogFound
 	storage := storageOf(cfg.Facts, cfg.LogDir)
 	if err := logcommit.Preflight(storage, cfg.LogDir, CommitRoom); err != nil {
 		return runs, nil, err
@@ -135,7 +135,7 @@ func (commitProbe) measure(ctx context.Context, cfg Config, began time.Time) (ru
 	var mem *logcommit.Log
 	if logcommit.MemoryDir(cfg.MemDir) {
 		memCfg := logCfg
-		memCfg.Dir, memCfg.Bytes = cfg.MemDir, memoryFile
+		memCfg.Dir, memCfg.Bytes, memCfg.NoLinks = cfg.MemDir, memoryFile, false
 		if mem, err = logcommit.Open(memCfg); err != nil {
 			warnings = append(warnings, "no upper bound in memory: "+err.Error())
 			mem, err = nil, nil

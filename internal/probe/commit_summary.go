@@ -31,7 +31,8 @@ func (p commitProbe) summarise(out *Outcome, runs commitRuns, cfg Config) {
 	memLabels := map[string]string{"device": "memory", "seconds": labels["seconds"]}
 	out.Measurements = append(out.Measurements, device(disk, "commit", "on the log directory, "+during, labels, stats.Floor(aa), cfg.Alpha)...)
 	recycled := device(old, "commit.overwritten", "on the log directory over blocks written before, as in a recycled log, "+during, oldLabels, stats.Floor(oldAA), cfg.Alpha)
-	out.Measurements = append(out.Measurements, recycled[:2]...)
+	out.Measurements = append(out.Measurements, recycled[:3]...)
+	out.Measurements = append(out.Measurements, drift(together(disk, old), "commit.drift", during, labels, cfg.Alpha))
 
 	gain := result.Measurement{Probe: "commit", Name: "commit.gain", Unit: "ratio", Evidence: result.Measured, NoiseFloor: stats.Floor(oldAA),
 		Title: "Commit in memory over commit to a recycled log: what remains with the fastest device", Labels: map[string]string{"device": "memory"}}
@@ -78,11 +79,14 @@ func device(rounds [][]float64, name, where string, labels map[string]string, fl
 		return result.Measurement{Probe: "commit", Name: name + suffix, Title: title + " " + where, Unit: unit,
 			NoiseFloor: math.NaN(), Evidence: result.Measured, Labels: labels}
 	}
+	mean := m(".mean", "Mean commit", "s")
 	p50 := m(".p50", "Median commit", "s")
 	p99 := m(".p99", "99th percentile of commits", "s")
 	longest := m(".max", "Longest commit", "s")
 	rate := m(".rate", "Typical rate of commits between stalls, one after another,", "1/s")
 	if n > 0 {
+		mean.Estimate = clusterMean(rounds, alpha)
+		mean.Warnings = worth(mean.Estimate)
 		p50.Estimate = clusterQuantile(rounds, all, 0.50, alpha)
 		p50.Warnings = worth(p50.Estimate)
 		p50.NoiseFloor = floor * p50.Estimate.Value
@@ -106,7 +110,41 @@ func device(rounds [][]float64, name, where string, labels map[string]string, fl
 			p99.Reason = fmt.Sprintf("%d commits fitted into the time; a 99th percentile takes 1000", n)
 		}
 	}
-	return []result.Measurement{p50, p99, longest, rate}
+	return []result.Measurement{mean, p99, p50, longest, rate}
+}
+
+// drifted is the change between the first and the last third from which on it is said: less
+// is not worth a line.
+const drifted = 1.05
+
+// drift compares the last third of the rounds with the first. One figure for a device that
+// changes meanwhile holds for neither part.
+func drift(rounds [][]float64, name, during string, labels map[string]string, alpha float64) result.Measurement {
+	m := result.Measurement{Probe: "commit", Name: name, Unit: "ratio", Evidence: result.Measured, NoiseFloor: math.NaN(), Labels: maps.Clone(labels),
+		Title: "Mean commit on the log directory in the last third of the time over that in the first, " + during}
+	if m.Estimate = thirds(rounds, alpha); m.Estimate == nil {
+		m.Reason = fmt.Sprintf("%d rounds are too few for thirds", len(rounds))
+		return m
+	}
+	if !m.Estimate.HasInterval() {
+		m.Warnings = []string{tooFew(m.Estimate.N, alpha)}
+	}
+	if e := m.Estimate; e.HasInterval() && !e.Contains(1) && max(e.Value, 1/e.Value) >= drifted {
+		m.Labels["drift"] = "true"
+		third := len(rounds) / 3
+		m.Warnings = []string{fmt.Sprintf("the device was not the same all the time: the mean commit took %s at first and %s at last",
+			result.Format(stats.Mean(slices.Concat(rounds[:third]...)), "s"), result.Format(stats.Mean(slices.Concat(rounds[len(rounds)-third:]...)), "s"))}
+	}
+	return m
+}
+
+// together joins the rounds of two files.
+func together(a, b [][]float64) [][]float64 {
+	out := make([][]float64, len(a))
+	for i := range a {
+		out[i] = slices.Concat(a[i], b[i])
+	}
+	return out
 }
 
 // worth says why there is no interval, where there is none.

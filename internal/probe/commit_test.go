@@ -75,7 +75,10 @@ func TestCommitRun(t *testing.T) {
 		t.Errorf("%d reports, %v s, method %q", reports, out.Seconds, out.Method)
 	}
 	m := byName(t, out)
-	for _, name := range []string{"commit.p50", "commit.p99", "commit.max", "commit.rate", "commit.overwritten.p50", "commit.overwritten.p99",
+	if order := []string{out.Measurements[0].Name, out.Measurements[1].Name, out.Measurements[2].Name}; !slices.Equal(order, []string{"commit.mean", "commit.p99", "commit.p50"}) {
+		t.Errorf("the first figures are %q", order)
+	}
+	for _, name := range []string{"commit.mean", "commit.overwritten.mean", "commit.memory.mean", "commit.drift", "commit.p50", "commit.p99", "commit.max", "commit.rate", "commit.overwritten.p50", "commit.overwritten.p99",
 		"commit.overwritten.aa", "commit.memory.p50", "commit.memory.p99",
 		"commit.memory.max", "commit.memory.rate", "commit.gain", "commit.aa"} {
 		if _, ok := m[name]; !ok {

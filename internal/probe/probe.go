@@ -16,15 +16,16 @@ import (
 
 // Config is what a probe needs to know. DefaultConfig gives usual values.
 type Config struct {
-	Facts  *host.Facts
-	LogDir string                          // where the commit probe writes; absolute; "" for nowhere
-	NoLog  string                          // why LogDir is "": what is wrong and what to do
-	MemDir string                          // a tmpfs for its upper bound, "" if the host has none
-	CPUs   []int                           // CPUs this process may use, ascending
-	Budget time.Duration                   // how long the probe may take; it plans its rounds to fit
-	Seed   uint64                          // of the order of conditions
-	Alpha  float64                         // 1 - confidence
-	Report func(done, total time.Duration) // progress; may be nil
+	Facts    *host.Facts
+	LogDir   string                          // where the commit probe writes; absolute; "" for nowhere
+	LogFound bool                            // LogDir is a server's own, which nobody named: no link on the way to it is followed
+	NoLog    string                          // why LogDir is "": what is wrong and what to do
+	MemDir   string                          // a tmpfs for its upper bound, "" if the host has none
+	CPUs     []int                           // CPUs this process may use, ascending
+	Budget   time.Duration                   // how long the probe may take; it plans its rounds to fit
+	Seed     uint64                          // of the order of conditions
+	Alpha    float64                         // 1 - confidence
+	Report   func(done, total time.Duration) // progress; may be nil
 }
 
 // Outcome is what one probe found. A probe that could not run is an outcome

@@ -122,9 +122,28 @@ type wakeSamples map[wakeKey]*wakeTriple
 
 // wakeTriple is one slice under each condition.
 type wakeTriple struct {
-	Sample    [wakeConds]burst.Sample
-	Disturbed bool // in whatever way
-	Awake     bool // the CPU was not idle in its pause
+	Sample [wakeConds]burst.Sample
+	Spoilt spoil
+}
+
+// spoil is what others did to a comparison in a round. Of several the first counts: a
+// CPU that was not idle had no pause, whatever happened to its slices.
+type spoil int
+
+const (
+	unspoilt spoil = iota
+	notIdle        // the CPU was not idle in the pause
+	offCPU         // the thread was off its CPU in a slice
+	stolen         // the hypervisor took the CPU (steal)
+	spoils
+)
+
+// and joins what two looks at one round saw.
+func (s spoil) and(more spoil) spoil {
+	if s == unspoilt || more != unspoilt && more < s {
+		return more
+	}
+	return s
 }
 
 // wakePauses are the ends of one round's sleeps and spins on a CPU: seconds late.
@@ -232,10 +251,10 @@ func (r *wakeRun) round(ctx context.Context, now func() time.Time) (bool, error)
 		if pauses[cpu] == nil {
 			pauses[cpu] = &wakePauses{}
 		}
-		awake := false
+		woken := false
 		for i, s := range got {
 			if sleep := cell.Steps[i].Sleep; sleep > 0 && s.HasForeign {
-				awake = !idle(s, sleep)
+				woken = !idle(s, sleep)
 				foreign[cpu] += s.Foreign
 				slept[cpu] += sleep
 			}
@@ -250,8 +269,12 @@ func (r *wakeRun) round(ctx context.Context, now func() time.Time) (bool, error)
 			}
 			triple := samples[key]
 			triple.Sample[role.Cond] = s
-			triple.Awake = triple.Awake || awake
-			triple.Disturbed = triple.Disturbed || disturbed(s) || awake
+			switch {
+			case woken:
+				triple.Spoilt = triple.Spoilt.and(notIdle)
+			case disturbed(s):
+				triple.Spoilt = triple.Spoilt.and(offCPU)
+			}
 		}
 		if up := cell.climb(got); up > 0 {
 			key := wakeKey{CPU: cpu, Kernel: cell.Kernel}
@@ -264,13 +287,14 @@ func (r *wakeRun) round(ctx context.Context, now func() time.Time) (bool, error)
 	for key, triple := range samples {
 		// Little by little others may take more than the ticks of one pause show.
 		if foreign[key.CPU]-2*neighbours.Tick > disturbedShare*slept[key.CPU] {
-			triple.Disturbed, triple.Awake = true, true
+			triple.Spoilt = notIdle
 		}
 		if b, ok := before[key.CPU]; ok && known {
-			stolen := after[key.CPU].Steal - b.Steal
-			triple.Disturbed = triple.Disturbed || stolen-neighbours.Tick > disturbedShare*wall
+			if steal := after[key.CPU].Steal - b.Steal; steal-neighbours.Tick > disturbedShare*wall {
+				triple.Spoilt = triple.Spoilt.and(stolen)
+			}
 		}
-		any = any || triple.Disturbed
+		any = any || triple.Spoilt != unspoilt
 	}
 	for cpu, p := range pauses {
 		r.pauses[cpu] = append(r.pauses[cpu], *p)
@@ -311,9 +335,10 @@ func (t *wakeTriple) complete() bool {
 
 // usedRounds are the rounds of a comparison that count.
 type usedRounds struct {
-	use              []wakeSamples
-	clean, of, awake int  // rounds that nobody disturbed, of how many; in how many the CPU was not idle
-	kept             bool // disturbed ones count, for too few are clean
+	use   []wakeSamples
+	count [spoils]int // rounds by what others did to them
+	of    int         // of all
+	kept  bool        // disturbed ones count, for too few are clean
 }
 
 // usable returns the rounds of one comparison, or of several jointly, that nobody
@@ -321,27 +346,26 @@ type usedRounds struct {
 func (r *wakeRun) usable(alpha float64, keys ...wakeKey) (u usedRounds) {
 	var all []wakeSamples
 	for _, round := range r.rounds {
-		complete, disturbed, awake := true, false, false
+		complete, spoilt := true, unspoilt
 		for _, key := range keys {
 			t := round[key]
 			complete = complete && t.complete()
-			disturbed = disturbed || t != nil && t.Disturbed
-			awake = awake || t != nil && t.Awake
+			if t != nil {
+				spoilt = spoilt.and(t.Spoilt)
+			}
 		}
 		if !complete {
 			continue
 		}
 		all = append(all, round)
-		if awake {
-			u.awake++
-		}
-		if !disturbed {
+		u.count[spoilt]++
+		if spoilt == unspoilt {
 			u.use = append(u.use, round)
 		}
 	}
-	u.clean, u.of = len(u.use), len(all)
-	if u.clean < stats.MinBlocks(alpha) {
-		u.use, u.kept = all, u.clean < u.of
+	u.of = len(all)
+	if u.count[unspoilt] < stats.MinBlocks(alpha) {
+		u.use, u.kept = all, u.count[unspoilt] < u.of
 	}
 	return u
 }
@@ -360,7 +384,7 @@ func (r *wakeRun) warning() string {
 	disturbed := 0
 	for _, round := range r.rounds {
 		for _, t := range round {
-			if t.Disturbed {
+			if t.Spoilt != unspoilt {
 				disturbed++
 				break
 			}

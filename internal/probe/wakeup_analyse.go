@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"hostlab/internal/result"
 	"hostlab/internal/stats"
@@ -81,21 +82,32 @@ func (r *wakeRun) cold(t wakeTarget, slice, alpha float64) result.Measurement {
 
 // describe says in labels and warnings which rounds count.
 func (u usedRounds) describe(m *result.Measurement, alpha float64) {
-	m.Labels["clean"], m.Labels["rounds"] = strconv.Itoa(u.clean), strconv.Itoa(u.of)
-	switch left := u.of - u.clean; {
-	case u.kept && u.awake > 0:
-		m.Labels[disturbedLabel] = fmt.Sprintf("the CPU was not idle in %d of %d pauses", u.awake, u.of)
+	m.Labels["clean"], m.Labels["rounds"] = strconv.Itoa(u.count[unspoilt]), strconv.Itoa(u.of)
+	switch left := u.of - u.count[unspoilt]; {
 	case u.kept:
-		m.Labels[disturbedLabel] = fmt.Sprintf("others took part of the CPU in %d of %d rounds", left, u.of)
+		m.Labels[disturbedLabel] = u.why(alpha)
+		m.Warnings = append(m.Warnings, m.Labels[disturbedLabel]+"; so all count")
 	case left > 0:
 		m.Warnings = append(m.Warnings, fmt.Sprintf("%d more rounds, in which others took part of the CPU, are left out", left))
-	}
-	if u.kept {
-		m.Warnings = append(m.Warnings, m.Labels[disturbedLabel]+"; too few rounds are left without them, so all count")
 	}
 	if !m.Estimate.HasInterval() {
 		m.Warnings = append(m.Warnings, tooFew(len(u.use), alpha))
 	}
+}
+
+// spoilWords complete a clause that begins with "the CPU".
+var spoilWords = [spoils]string{notIdle: "was not idle in the pause of %d", offCPU: "did other work during %d", stolen: "was taken by the hypervisor during %d"}
+
+// why says why disturbed rounds count: how many were clean, of how many it takes, and
+// what happened to the others.
+func (u usedRounds) why(alpha float64) string {
+	var parts []string
+	for by, words := range spoilWords {
+		if n := u.count[by]; n > 0 && words != "" {
+			parts = append(parts, fmt.Sprintf(words, n))
+		}
+	}
+	return fmt.Sprintf("%d of %d rounds were clean, %d are needed (the CPU %s)", u.count[unspoilt], u.of, stats.MinBlocks(alpha), strings.Join(parts, ", "))
 }
 
 // stillRising is the gain in speed within a busy stretch from which on its clock
@@ -159,17 +171,18 @@ const leastTail = 100
 // how late threads that watched the clock instead saw the same time.
 func (r *wakeRun) latencies(t wakeTarget, alpha float64) []result.Measurement {
 	var idle, all, spun [][]float64
-	awake, of := 0, 0
+	slept, of := 0, 0
 	for _, p := range r.pauses[t.CPU] {
 		idle = appendSome(idle, p.late)
 		all = appendSome(all, slices.Concat(p.late, p.awake))
 		spun = appendSome(spun, p.spun)
-		awake += len(p.awake)
+		slept += len(p.late)
 		of += len(p.late) + len(p.awake)
 	}
 	disturbed := ""
-	if len(idle) < stats.MinBlocks(alpha) && awake > 0 {
-		idle, disturbed = all, fmt.Sprintf("the CPU was not idle in %d of %d pauses", awake, of)
+	if least := stats.MinBlocks(alpha); len(idle) < least && slept < of {
+		disturbed = fmt.Sprintf("%d of %d rounds had a clean pause, %d are needed (the CPU was idle in %d of %d pauses)", len(idle), len(all), least, slept, of)
+		idle = all
 	}
 	one := func(name, title string, rounds [][]float64, q float64, least int) result.Measurement {
 		m := t.measurement(fmt.Sprintf("wakeup.latency.%s.cpu%d", name, t.CPU), "s", "latency")

@@ -184,12 +184,56 @@ func TestWakeupNeverIdle(t *testing.T) {
 	}
 	for _, name := range []string{"wakeup.alu.10ms.cpu0", "wakeup.cold.10ms.cpu0", "wakeup.latency.p50.cpu0", "wakeup.frequency.after-sleep.cpu0"} {
 		m := named(t, o, name)
-		if got := m.Labels["disturbed"]; !strings.HasPrefix(got, "the CPU was not idle in ") || !strings.HasSuffix(got, " pauses") {
+		if got := m.Labels["disturbed"]; !strings.HasPrefix(got, "0 of ") || !strings.Contains(got, "idle in ") {
 			t.Errorf("%s: disturbed %q", name, got)
 		}
 	}
 	if m := named(t, o, "wakeup.alu.10ms.cpu0"); m.Labels["clean"] != "0" || m.Labels["rounds"] != strconv.Itoa(m.Estimate.N) {
 		t.Errorf("labels %v", m.Labels)
+	}
+}
+
+// The reason counts each round once, by the first thing that spoilt it, and names how
+// many were left and how many it takes.
+func TestWakeupReason(t *testing.T) {
+	key := wakeKey{0, burst.ALU, 0.010}
+	target := wakeTarget{CPU: 0, Class: "all", Socket: -1}
+	rounds := func(spoilt map[spoil]int) (r *wakeRun) {
+		r = &wakeRun{plan: wakePlans[3], targets: []wakeTarget{target}, pauses: map[int][]wakePauses{}}
+		for _, by := range []spoil{unspoilt, notIdle, offCPU, stolen} {
+			for range spoilt[by] {
+				s := burst.Sample{N: 1e6, Wall: 0.010, CPU: 0.010, HasCPU: true}
+				r.rounds = append(r.rounds, wakeSamples{key: &wakeTriple{Sample: [wakeConds]burst.Sample{s, s, s}, Spoilt: by}})
+			}
+		}
+		return r
+	}
+	for _, c := range []struct {
+		spoilt map[spoil]int
+		want   string
+	}{
+		{map[spoil]int{unspoilt: 4, notIdle: 1, offCPU: 9, stolen: 2}, "4 of 16 rounds were clean, 6 are needed (the CPU was not idle in the pause of 1, did other work during 9, was taken by the hypervisor during 2)"},
+		{map[spoil]int{unspoilt: 4, offCPU: 12}, "4 of 16 rounds were clean, 6 are needed (the CPU did other work during 12)"},
+		{map[spoil]int{notIdle: 16}, "0 of 16 rounds were clean, 6 are needed (the CPU was not idle in the pause of 16)"},
+		{map[spoil]int{unspoilt: 6, offCPU: 10}, ""},
+		{map[spoil]int{unspoilt: 3}, ""}, // too few, but nobody's fault
+	} {
+		m := rounds(c.spoilt).ratio(target, key, 0.05)
+		if got := m.Labels["disturbed"]; got != c.want || m.Labels["clean"] != strconv.Itoa(c.spoilt[unspoilt]) {
+			t.Errorf("%v: %q, labels %v", c.spoilt, got, m.Labels)
+		}
+	}
+	r := rounds(map[spoil]int{unspoilt: 16})
+	for i := range 16 { // the CPU was idle in four pauses of 28
+		p := wakePauses{late: []float64{1e-6}}
+		if i >= 4 {
+			p = wakePauses{awake: []float64{1e-6, 1e-6}}
+		}
+		r.pauses[0] = append(r.pauses[0], p)
+	}
+	const want = "4 of 16 rounds had a clean pause, 6 are needed (the CPU was idle in 4 of 28 pauses)"
+	if got := r.latencies(target, 0.05)[0].Labels["disturbed"]; got != want {
+		t.Errorf("lateness: %q", got)
 	}
 }
 

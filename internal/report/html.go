@@ -85,7 +85,7 @@ func newPage(a *Assessment) (*page, error) {
 	}
 	p := &page{Assessment: a, Page: shell,
 		When: a.Started.Format("2006-01-02 15:04 MST"), RoleWord: strings.ReplaceAll(string(a.Role), "-", " "),
-		Lines: hostLines(a.Facts), Tally: tally(a.Results), Found: findings(a.Results), Tables: factTables(a.Facts),
+		Lines: hostLines(a), Tally: tally(a.Results), Found: findings(a.Results), Tables: factTables(a.Facts),
 		Pictures: pictures(a),
 		Evidence: [][2]string{
 			{string(result.Measured), "on this host, with its own settings"},
@@ -115,7 +115,7 @@ func newPage(a *Assessment) (*page, error) {
 }
 
 // verdictOrder sorts levers by what asks for action.
-var verdictOrder = []lever.Verdict{lever.Worthwhile, lever.Recommended, lever.Unresolved, lever.NotForRole, lever.NoEffect, lever.Settled, lever.Untestable}
+var verdictOrder = []lever.Verdict{lever.Worthwhile, lever.Recommended, lever.Unresolved, lever.NotHere, lever.NotForRole, lever.NoEffect, lever.Settled, lever.Untestable}
 
 func newLeverRow(l *lever.Lever) leverRow {
 	r := leverRow{Lever: *l, Word: verdictWord(l.Verdict), Most: boundText(l), Of: boundOf(l), SortMost: -1, Value: "not measured"}

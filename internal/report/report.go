@@ -22,19 +22,21 @@ const Schema = 1
 
 // Assessment is everything that one run of `hostlab assess` learned.
 type Assessment struct {
-	Schema   int                  `json:"schema"`
-	Tool     string               `json:"version"` // of hostlab
-	Started  time.Time            `json:"started"`
-	Seconds  float64              `json:"seconds"` // the whole run took
-	Host     string               `json:"host"`
-	Role     check.Role           `json:"role"`
-	Facts    *host.Facts          `json:"facts"`
-	Results  []check.Result       `json:"results"`
-	Probes   []result.Measurement `json:"probes"` // the numbers of all Runs, flat
-	Runs     []probe.Outcome      `json:"probe_runs"`
-	Levers   []lever.Lever        `json:"levers"`
-	Verdict  string               `json:"verdict"`
-	Warnings []string             `json:"warnings"`
+	Schema    int                  `json:"schema"`
+	Tool      string               `json:"version"` // of hostlab
+	Started   time.Time            `json:"started"`
+	Seconds   float64              `json:"seconds"` // the whole run took
+	Host      string               `json:"host"`
+	Role      check.Role           `json:"role"`
+	LogDir    string               `json:"log_dir"`     // where commits were timed; "" nowhere
+	LogDirWhy string               `json:"log_dir_why"` // why there, as in "the log directory of PostgreSQL (process 812)"
+	Facts     *host.Facts          `json:"facts"`
+	Results   []check.Result       `json:"results"`
+	Probes    []result.Measurement `json:"probes"` // the numbers of all Runs, flat
+	Runs      []probe.Outcome      `json:"probe_runs"`
+	Levers    []lever.Lever        `json:"levers"`
+	Verdict   string               `json:"verdict"`
+	Warnings  []string             `json:"warnings"`
 }
 
 // WriteJSON writes the document, indented, with empty lists instead of null.

@@ -104,6 +104,42 @@ func (f *failing) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
+// A job pays for the mean and for the tail; the median says what is typical. What changed
+// between stretches is said where it did, and only there.
+func TestCommitsInOrder(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*report.Assessment)
+		drift  bool
+	}{
+		"drifted": {func(*report.Assessment) {}, true},
+		"steady": {func(a *report.Assessment) {
+			for i := range a.Probes {
+				delete(a.Probes[i].Labels, "drift")
+			}
+		}, false},
+	} {
+		a := reporttest.Guest()
+		c.change(a)
+		var text bytes.Buffer
+		if err := report.WriteTerminal(&text, a, report.Options{Width: 100}); err != nil {
+			t.Fatal(err)
+		}
+		_, measured, _ := strings.Cut(text.String(), "Durable 4 KiB appends")
+		at := func(s string) int { return strings.Index(measured, s) }
+		if mean, p99, p50 := at("overwritten.mean of a commit"), at("overwritten.p99 of a commit"), at("overwritten.p50 of a commit"); mean < 0 || p99 < mean || p50 < p99 {
+			t.Errorf("%s: mean at %d, p99 at %d, median at %d in %s", name, mean, p99, p50, measured)
+		}
+		if got := at("mean commit in the last third") >= 0; got != c.drift {
+			t.Errorf("%s: drift in the text: %v", name, got)
+		}
+	}
+	for _, l := range reporttest.Guest().Levers {
+		if l.Name == "log-device" && (l.Measurement == nil || l.Measurement.Name != "commit.overwritten.mean" || !strings.Contains(l.Summary, "at first and")) {
+			t.Errorf("the lever rests on %+v and says %s", l.Measurement, l.Summary)
+		}
+	}
+}
+
 func TestWriteErrorsAreReturned(t *testing.T) {
 	a := reporttest.Guest()
 	for name, write := range map[string]func(io.Writer) error{
@@ -315,7 +351,7 @@ func TestSchema(t *testing.T) {
 		t.Errorf("%d complaints about a document with two faults", n)
 	}
 	verdicts := schema["$defs"].(map[string]any)["lever"].(map[string]any)["properties"].(map[string]any)["verdict"].(map[string]any)["enum"].([]any)
-	for _, v := range []lever.Verdict{lever.Worthwhile, lever.NoEffect, lever.Unresolved, lever.Recommended, lever.Settled, lever.Untestable, lever.NotForRole} {
+	for _, v := range []lever.Verdict{lever.Worthwhile, lever.NoEffect, lever.Unresolved, lever.Recommended, lever.Settled, lever.Untestable, lever.NotForRole, lever.NotHere} {
 		if !slices.Contains(verdicts, any(string(v))) {
 			t.Errorf("the schema does not know the verdict %s", v)
 		}

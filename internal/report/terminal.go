@@ -28,7 +28,7 @@ const topFindings = 5
 func WriteTerminal(w io.Writer, a *Assessment, opt Options) error {
 	t := &term{screen.NewPrinter(w, opt.Width, opt.Color)}
 	t.Text("", screen.Bold, fmt.Sprintf("%s as %s", a.Host, a.Role))
-	for _, l := range hostLines(a.Facts) {
+	for _, l := range hostLines(a) {
 		t.Text("  ", "", l)
 	}
 	t.Head("Verdict")
@@ -56,7 +56,7 @@ func WriteTerminal(w io.Writer, a *Assessment, opt Options) error {
 
 var verdictStyle = map[lever.Verdict]string{
 	lever.Worthwhile: screen.Yellow, lever.Recommended: screen.Cyan, lever.NoEffect: screen.Green, lever.Settled: screen.Green,
-	lever.Unresolved: "", lever.Untestable: screen.Dim, lever.NotForRole: screen.Dim,
+	lever.Unresolved: "", lever.Untestable: screen.Dim, lever.NotForRole: screen.Dim, lever.NotHere: "",
 }
 
 // term writes the parts of an assessment.

@@ -23,7 +23,8 @@ var verdictWords = map[lever.Verdict]string{
 	lever.Recommended: "recommended",
 	lever.Settled:     "settled",
 	lever.Untestable:  "not testable",
-	lever.NotForRole:  "not here",
+	lever.NotForRole:  "not for role",
+	lever.NotHere:     "not here",
 }
 
 func verdictWord(v lever.Verdict) string {
@@ -71,7 +72,8 @@ func tally(results []check.Result) string {
 }
 
 // hostLines describe the machine in three lines: processor, system, storage.
-func hostLines(f *host.Facts) []string {
+func hostLines(a *Assessment) []string {
+	f := a.Facts
 	if f == nil {
 		return []string{"nothing is known of this host"}
 	}
@@ -108,14 +110,14 @@ func hostLines(f *host.Facts) []string {
 	if q, ok := f.Limits.CPUQuota.Get(); ok {
 		system += fmt.Sprintf(", limited to %g CPUs", q)
 	}
-	return []string{cpu, system, storageLine(f)}
+	return []string{cpu, system, storageLine(a)}
 }
 
-func storageLine(f *host.Facts) string {
-	if len(f.Storage) == 0 {
+func storageLine(a *Assessment) string {
+	if len(a.Facts.Storage) == 0 {
 		return "no log directory was looked at"
 	}
-	s := f.Storage[0]
+	s := a.Facts.Storage[0]
 	line := s.Purpose + " " + s.Path
 	if fs, ok := s.FSType.Get(); ok {
 		line += ": " + fs
@@ -125,6 +127,9 @@ func storageLine(f *host.Facts) string {
 	}
 	if c, ok := s.Class.Get(); ok {
 		line += ", " + c
+	}
+	if a.LogDirWhy != "" {
+		line += "; " + a.LogDirWhy
 	}
 	return line
 }
@@ -215,7 +220,7 @@ func splitNext(next string) (command, note string) {
 }
 
 // headlines are a probe's figures for a summary: the worst wake-up penalties, the
-// commit quantiles, the speed-up at the highest degree, and for a probe that this
+// commits' mean and quantiles, the speed-up at the highest degree, and for a probe that this
 // code does not know its first two.
 func headlines(o *probe.Outcome, all []result.Measurement) []result.Measurement {
 	var own []result.Measurement
@@ -235,8 +240,8 @@ func headlines(o *probe.Outcome, all []result.Measurement) []result.Measurement 
 	}
 	var out []result.Measurement
 	for _, prefix := range []string{"wakeup.alu.", "wakeup.mixed.", "wakeup.cold.", "wakeup.latency.p50.", "siblings.slowdown.", "siblings.harm.sibling", "siblings.harm.other",
-		"commit.overwritten.p50", "commit.p50", "commit.p99", "commit.memory.p50", "degree.speedup."} {
-		if m := pick(prefix); m != nil {
+		"commit.overwritten.mean", "commit.overwritten.p99", "commit.overwritten.p50", "commit.mean", "commit.p99", "commit.memory.mean", "commit.drift", "degree.speedup."} {
+		if m := pick(prefix); m != nil && (prefix != "commit.drift" || m.Labels["drift"] != "") {
 			out = append(out, *m)
 		}
 	}

@@ -84,6 +84,10 @@ func (d countedDisk) Append(path string, b []byte) error {
 	return d.c.call(func() error { return d.Disk.Append(path, b) }, func() { _ = d.Disk.Append(path, b[:rand.IntN(len(b))]) })
 }
 
+func (d countedDisk) Reserve(path string, more int) error {
+	return d.c.call(func() error { return d.Disk.Reserve(path, more) }, nil)
+}
+
 func (d countedDisk) Sync(path string) error {
 	return d.c.call(func() error { return d.Disk.Sync(path) }, nil)
 }

@@ -27,6 +27,18 @@ func PairedT(d []float64, alpha float64) Interval {
 	return iv
 }
 
+// Mean returns the mean of x, NaN for none.
+func Mean(x []float64) float64 {
+	mean, _ := moments(x)
+	return mean
+}
+
+// Variance returns the unbiased variance of x, NaN for fewer than two.
+func Variance(x []float64) float64 {
+	_, variance := moments(x)
+	return variance
+}
+
 // moments returns the mean of d and its unbiased variance, NaN where there are
 // too few values for them.
 func moments(d []float64) (mean, variance float64) {

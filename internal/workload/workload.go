@@ -155,4 +155,7 @@ type Sample struct {
 	// Doubt says why the run should not count although it went well, as where the
 	// hypervisor moved the CPUs meanwhile. It is then void, and made again.
 	Doubt string
+	// Contaminated says why the run counts, but marked: what it did besides may have changed
+	// it or the next, and making it again would not help.
+	Contaminated string
 }

@@ -41,8 +41,8 @@ func (f *failure) Unwrap() error { return f.err }
 // command runs an argument list in dir and returns what it printed to standard
 // output. No shell is involved. When ctx is cancelled or the time is up, its whole
 // process group is ended. What it started may live on if it ends by itself: to
-// restart a server is what some are for.
-func command(ctx context.Context, dir string, args []string, timeout time.Duration) (string, error) {
+// restart a server is what some are for. env is added to our environment.
+func command(ctx context.Context, dir string, args []string, timeout time.Duration, env ...string) (string, error) {
 	if len(args) == 0 {
 		return "", errors.New("an empty command")
 	}
@@ -61,6 +61,7 @@ func command(ctx context.Context, dir string, args []string, timeout time.Durati
 	cmd := exec.Command(program(dir, args[0]), args[1:]...)
 	cmd.Args[0] = args[0]
 	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), env...)
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	cmd.SysProcAttr = attributes()
 	cmd.WaitDelay = graceOpen
@@ -86,6 +87,10 @@ func command(ctx context.Context, dir string, args []string, timeout time.Durati
 	}
 	return "", &failure{err, append(append([]byte(nil), stderr.Bytes()...), stdout.Bytes()...)}
 }
+
+// levelMark is a variable in the environment of the commands of a record's factors, by
+// which what they leave running is found.
+func levelMark(id string) string { return "HOSTLAB_LEVELS=" + id }
 
 // program resolves a program that is named with a directory against dir; exec
 // would resolve it against ours.

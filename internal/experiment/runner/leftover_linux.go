@@ -1,17 +1,14 @@
 package runner
 
 import (
-	"bytes"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
 
+	"hostlab/internal/proc"
 	"hostlab/internal/workload"
 )
 
@@ -22,96 +19,53 @@ const (
 	graceKilled = 5 * time.Second
 )
 
-// leftover is a process that the workload of a session that was killed has left.
-type leftover struct {
-	pid, group int
-	name       string
-}
-
 // endLeftovers ends what the workload of a session that was killed has left running:
 // the kernel ends the program itself with us (PR_SET_PDEATHSIG in prctl(2)), and not
 // what that had started. They are known by the mark in their environment, which has
-// the directory work. A daemon, which has made a session of its own (setsid(2)), was
-// meant to outlive the program and is left. It returns the names of what it ended.
+// the directory work; daemons too, which a run that ends well does not leave either.
+// It returns the names of what it ended.
 func endLeftovers(work string) (names []string, err error) {
-	left := leftovers(work)
-	for _, p := range left {
-		names = append(names, fmt.Sprintf("%s %d", p.name, p.pid))
+	find := func() []*proc.Held { return bearing(strangers(), workload.Mark(work)) }
+	names = namesOf(find())
+	if len(names) == 0 {
+		return nil, nil
 	}
-	for _, step := range []struct {
-		signal unix.Signal
-		grace  time.Duration
-	}{{unix.SIGTERM, graceAsked}, {unix.SIGKILL, graceKilled}} {
-		for end := time.Now().Add(step.grace); len(left) > 0 && time.Now().Before(end); left = leftovers(work) {
-			for _, p := range left { // again and again: one may have started another meanwhile
-				_ = unix.Kill(-p.group, step.signal)
-				_ = unix.Kill(-p.group, unix.SIGCONT) // those that are stopped would not see it
-			}
-			time.Sleep(20 * time.Millisecond)
-		}
-	}
+	left := proc.End(find, proc.Step{Signal: unix.SIGTERM, Grace: graceAsked}, proc.Step{Signal: unix.SIGKILL, Grace: graceKilled})
 	if len(left) > 0 {
-		return nil, fmt.Errorf("%s %d, which the workload of a killed session has left, does not end; runs beside it would be worth nothing: end it, then resume", left[0].name, left[0].pid)
+		return nil, fmt.Errorf("%s %d, which the workload of a killed session has left, does not end; runs beside it would be worth nothing: end it, then resume", left[0].Name, left[0].PID)
 	}
 	return names, nil
 }
 
-// leftovers finds processes with the mark of work. Those of other users cannot be
-// read, and are none of ours.
-func leftovers(work string) (list []leftover) {
-	entries, err := os.ReadDir("/proc")
-	if err != nil {
-		return nil
+// namesOf lets them go.
+func namesOf(list []*proc.Held) (names []string) {
+	for _, h := range list {
+		names = append(names, fmt.Sprintf("%s %d", h.Name, h.PID))
+		h.Close()
 	}
-	ours := unix.Getpgrp()
-	parents := map[int]int{}
-	for _, e := range entries {
-		pid, err := strconv.Atoi(e.Name())
-		if err != nil {
-			continue
-		}
-		dir := filepath.Join("/proc", e.Name())
-		stat, err := os.ReadFile(filepath.Join(dir, "stat"))
-		if err != nil {
-			continue
-		}
-		// pid (comm) state ppid pgrp session: proc_pid_stat(5); comm may hold anything.
-		open, shut := bytes.IndexByte(stat, '('), bytes.LastIndexByte(stat, ')')
-		if open < 0 || shut < open {
-			continue
-		}
-		f := strings.Fields(string(stat[shut+1:]))
-		if len(f) < 4 {
-			continue
-		}
-		parents[pid], _ = strconv.Atoi(f[1])
-		group, _ := strconv.Atoi(f[2])
-		if f[0] == "Z" || f[0] == "X" || group <= 1 || group == ours {
-			continue
-		}
-		env, err := os.ReadFile(filepath.Join(dir, "environ"))
-		if err != nil {
-			continue
-		}
-		for v := range bytes.SplitSeq(env, []byte{0}) {
-			if session, ok := workload.Marked(string(v), work); ok && strconv.Itoa(session) == f[3] {
-				list = append(list, leftover{pid, group, string(stat[open+1 : shut])})
-			}
-		}
-	}
-	return slices.DeleteFunc(list, func(p leftover) bool { return descends(p.pid, os.Getpid(), parents) })
+	return names
 }
 
-// descends reports whether a process is from, or was started by it or by what it
-// had started.
-func descends(pid, from int, parents map[int]int) bool {
-	for range len(parents) {
-		if pid == from {
-			return true
-		}
-		if pid = parents[pid]; pid <= 1 {
-			return false
-		}
+// leftByLevels names what the commands of factors have left running. Some are there to
+// start a server, so that nothing is ended.
+func leftByLevels(id string) []string { return namesOf(bearing(proc.All(), levelMark(id))) }
+
+// strangers are the processes that this one has not started.
+func strangers() []proc.Stat {
+	all := proc.All()
+	ours := map[int]bool{}
+	for _, s := range proc.Below(all, os.Getpid()) {
+		ours[s.PID] = true
 	}
-	return false
+	return slices.DeleteFunc(all, func(s proc.Stat) bool { return ours[s.PID] })
+}
+
+// bearing finds those with a variable in their environment. Root finds those of other users
+// too: its own commands may have changed the user. But a program with the set-user-ID bit
+// has the environment of who started it, who may not end it.
+func bearing(list []proc.Stat, variable string) []*proc.Held {
+	group, user := unix.Getpgrp(), os.Geteuid()
+	return proc.Find(list, func(h *proc.Held) bool {
+		return h.Group > 1 && h.Group != group && slices.Contains(h.Environ(), variable) && (h.RunsAs(user) || user == 0 && h.OneUser())
+	})
 }

@@ -1,20 +1,25 @@
 package runner
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"hostlab/internal/proc"
+	"hostlab/internal/workload"
 )
 
 // leftoverStudy has a workload that starts a process and waits for it, and one that
-// is a daemon. With the file "quick" it only works.
+// is a daemon, in a session of its own. With the file "quick" it only works.
 const leftoverStudy = levelFactor + `
 [workload]
 name = "command"
@@ -27,7 +32,7 @@ primary = true
 `
 
 // What the workload of a killed session has left is ended before a resume measures
-// anything. A daemon, and a process that only looks alike, stay.
+// anything, daemons too.
 func TestLeftovers(t *testing.T) {
 	t.Run("resume", func(t *testing.T) { testLeftovers(t, false) })
 	t.Run("restore", func(t *testing.T) { testLeftovers(t, true) })
@@ -62,7 +67,7 @@ func testLeftovers(t *testing.T, restore bool) {
 	}
 	if restore {
 		names, err := EndLeftovers(b.cfg.Dir)
-		if err != nil || !slices.Contains(names, "sleep "+strconv.Itoa(child)) || runs(child) || !runs(daemon) {
+		if err != nil || !slices.Contains(names, "sleep "+strconv.Itoa(child)) || !slices.Contains(names, "sleep "+strconv.Itoa(daemon)) || runs(child) || runs(daemon) {
 			t.Errorf("ended %q, error %v; the child runs: %v, the daemon: %v", names, err, runs(child), runs(daemon))
 		}
 		return
@@ -74,7 +79,7 @@ func testLeftovers(t *testing.T, restore bool) {
 		if p.Note != "" {
 			b.notes = append(b.notes, p.Note)
 		}
-		if p.Last != nil && runs(child) {
+		if p.Last != nil && (runs(child) || runs(daemon)) {
 			t.Error("a run beside what was left")
 		}
 	}
@@ -82,11 +87,92 @@ func testLeftovers(t *testing.T, restore bool) {
 		t.Fatal(err)
 	}
 	b.complete()
-	if runs(child) || !runs(daemon) {
+	if runs(child) || runs(daemon) {
 		t.Errorf("the child runs: %v, the daemon: %v", runs(child), runs(daemon))
 	}
-	if text := strings.Join(b.notes, "\n"); !strings.Contains(text, "sleep "+strconv.Itoa(child)+" running, which was ended") {
+	if text := strings.Join(b.notes, "\n"); !strings.Contains(text, "sleep "+strconv.Itoa(child)) || !strings.Contains(text, "running, which was ended") {
 		t.Errorf("notes %q", text)
+	}
+}
+
+// A run whose program leaves a daemon counts, but marked, and the daemon is ended.
+func TestRunLeavesDaemon(t *testing.T) {
+	b := newBench(t, head(6, "")+strings.Replace(leftoverStudy, "test -e quick && exit; setsid sleep 300 & echo $! > daemon; sleep 300 & echo $! > child.new; mv child.new child; wait", "setsid sleep 300 & echo $! > daemon", 1))
+	if err := b.run(); err != nil {
+		t.Fatal(err)
+	}
+	const why = "left a process running (sleep, in a session of its own), which was ended"
+	b.complete()
+	for _, r := range b.record().Runs {
+		if !strings.Contains(r.Contaminated, why) || len(r.Warnings) != 1 {
+			t.Errorf("contaminated %q, warnings %q", r.Contaminated, r.Warnings)
+		}
+	}
+	if daemon := b.pid("daemon"); runs(daemon) {
+		t.Errorf("daemon %d runs", daemon)
+	}
+}
+
+// What a factor's commands start may be a server that the runs need: it lives, and is told
+// of in the end.
+func TestLevelsStartServer(t *testing.T) {
+	b := newBench(t, head(6, "")+strings.Replace(levelFactor, `echo {level} > level"]`, `echo {level} > level; test -e server || { setsid sleep 300 >/dev/null 2>&1 & echo $! > server; }"]`, 1)+nullWorkload)
+	defer func() { _ = unix.Kill(b.pid("server"), unix.SIGKILL) }()
+	if err := b.run(); err != nil {
+		t.Fatal(err)
+	}
+	server := b.pid("server")
+	if !runs(server) {
+		t.Error("the server was ended")
+	}
+	if text := strings.Join(b.notes, "\n"); !strings.Contains(text, "have left sleep "+strconv.Itoa(server)+" running") {
+		t.Errorf("notes %q", text)
+	}
+}
+
+// The mark in a program with the set-user-ID bit was put there by who started it, whose
+// process it is not.
+func TestPlantedMark(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Fatal("this test takes root")
+	}
+	const eve = 54321
+	dir := t.TempDir()
+	program := filepath.Join(dir, "sleep")
+	real, err := exec.LookPath("sleep")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(real)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(os.Chmod(filepath.Dir(dir), 0o755), os.WriteFile(program, text, 0o755), os.Chmod(program, os.ModeSetuid|0o755)); err != nil { //nolint:gosec // she has to get there
+		t.Fatal(err)
+	}
+	work := filepath.Join(dir, "work")
+	cmd := exec.Command("setsid", "-f", program, "300")
+	cmd.Env = append(os.Environ(), workload.Mark(work))
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: eve, Gid: eve}}
+	if err := cmd.Run(); err != nil {
+		t.Fatal(err)
+	}
+	var planted *proc.Held
+	for end := time.Now().Add(10 * time.Second); planted == nil; time.Sleep(time.Millisecond) {
+		for _, h := range proc.Find(proc.All(), func(h *proc.Held) bool { return h.Name == "sleep" && slices.Contains(h.Environ(), workload.Mark(work)) }) {
+			planted = h
+		}
+		if time.Now().After(end) {
+			t.Fatal("it has not started")
+		}
+	}
+	defer planted.Close()
+	defer func() { _ = planted.Signal(unix.SIGKILL) }()
+	if planted.RunsAs(0) || planted.OneUser() {
+		t.Fatal("it runs as one user: the test tests nothing")
+	}
+	if names, err := endLeftovers(work); err != nil || len(names) > 0 || !runs(planted.PID) {
+		t.Errorf("ended %q, %v", names, err)
 	}
 }
 

@@ -137,11 +137,15 @@ func (ls *levels) read(ctx context.Context, l *lever) (string, error) {
 		}
 		return v, nil
 	}
-	out, err := command(ctx, ls.dir, l.Read, l.Timeout)
+	out, err := ls.command(ctx, l, l.Read)
 	if err != nil {
 		return "", fmt.Errorf("factor %s cannot be read: %w", l.Name, err)
 	}
 	return strings.TrimSpace(out), nil
+}
+
+func (ls *levels) command(ctx context.Context, l *lever, args []string) (string, error) {
+	return command(ctx, ls.dir, args, l.Timeout, levelMark(ls.store.Record().Experiment.ID))
 }
 
 // readAll reads the levels of all factors that can be read.
@@ -179,7 +183,7 @@ func (ls *levels) apply(ctx context.Context, l *lever, level string) error {
 	if l.Kind == kindSetting {
 		err = ls.set.apply(ctx, l, level)
 	} else {
-		_, err = command(ctx, ls.dir, ls.fill(l.Apply, l, level), l.Timeout)
+		_, err = ls.command(ctx, l, ls.fill(l.Apply, l, level))
 	}
 	if err != nil {
 		return fmt.Errorf("factor %s cannot be set to %s: %w", l.Name, level, err)
@@ -247,7 +251,7 @@ func (ls *levels) putBack(ctx context.Context, l *lever) (bool, error) {
 			ls.note("factor %s cannot be read, so it was set to its baseline %s", l.Name, to)
 		}
 	}
-	if _, err := command(ctx, ls.dir, ls.fill(args, l, to), l.Timeout); err != nil {
+	if _, err := ls.command(ctx, l, ls.fill(args, l, to)); err != nil {
 		return false, fmt.Errorf("factor %s could not be put back to %q: %w", l.Name, to, err)
 	}
 	switch {

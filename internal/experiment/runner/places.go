@@ -13,6 +13,7 @@ import (
 	"hostlab/internal/experiment"
 	"hostlab/internal/host"
 	"hostlab/internal/result"
+	"hostlab/internal/trust"
 	"hostlab/internal/workload/logcommit"
 )
 
@@ -46,6 +47,12 @@ func lookAt(s *experiment.Study, f experiment.Factor) experiment.Here {
 			}
 		} else {
 			told = dir
+		}
+		if d.Delay > 0 && !own {
+			if err := trust.AsRoot(dir); err != nil {
+				here.Lacks[l] = err.Error()
+				continue
+			}
 		}
 		device, doubt := "", ""
 		if dir != "" {
@@ -205,6 +212,9 @@ func (p *places) directory(ctx context.Context, f experiment.Factor, level strin
 	at, behind := filepath.Join(base, "at"), filepath.Join(base, "behind")
 	if d.Dir != "" && d.Dir != experiment.OwnDirectory {
 		behind = p.behindIn(d)
+		if err := trust.AsRoot(filepath.Dir(behind)); err != nil {
+			return "", err
+		}
 	}
 	for _, dir := range []string{at, behind} {
 		if err := os.MkdirAll(dir, 0o755); err != nil {

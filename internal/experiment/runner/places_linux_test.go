@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"errors"
 	"maps"
 	"os"
 	"path/filepath"
@@ -44,6 +45,10 @@ func TestLookAt(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
+	hers := filepath.Join(base, "hers")
+	if err := errors.Join(os.Mkdir(hers, 0o700), os.Chown(hers, 54321, 54321)); err != nil { // takes root
+		t.Fatal(err)
+	}
 	for name, c := range map[string]struct {
 		dirs     map[string]string
 		lacks    map[string]string // level -> what its reason holds
@@ -61,6 +66,7 @@ func TestLookAt(t *testing.T) {
 		"slowed otherwise":    {map[string]string{"a": "delay:1ms", "b": "delay:2ms:" + sub}, nil, map[string]string{"a": "level a is emulated", "b": "adds 2ms to each sync, in place of a slow device"}},
 		"not what it is called": {map[string]string{"dax": "/dev/shm", "pmem": "/dev/shm", "tmpfs": "/dev/shm"}, nil,
 			map[string]string{"dax": "has no DAX", "pmem": "is not on persistent memory", "tmpfs": "lie on the same device"}},
+		"slowed, another's":    {map[string]string{"a": base, "b": "delay:1ms:" + hers}, map[string]string{"b": "hers belongs to uid 54321; name a directory of root's"}, nil},
 		"slowed, what is gone": {map[string]string{"a": base, "b": "delay:1ms:gone"}, map[string]string{"b": "gone cannot be used: "}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {

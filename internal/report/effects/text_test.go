@@ -38,7 +38,7 @@ func TestTextFits(t *testing.T) {
 				most = 80
 			}
 			for _, line := range strings.Split(plain, "\n") {
-				if n := utf8.RuneCountInString(line); n > most {
+				if n := utf8.RuneCountInString(line); n > most && !strings.HasPrefix(strings.TrimSpace(line), "$'") { // a quoted word is not broken
 					t.Errorf("%s at %d: %d columns: %s", name, width, n, line)
 				}
 				if strings.ContainsFunc(line, func(r rune) bool { return r < ' ' }) {
@@ -51,7 +51,7 @@ func TestTextFits(t *testing.T) {
 
 // TestTextGolden holds what people read; HOSTLAB_UPDATE=1 writes it anew.
 func TestTextGolden(t *testing.T) {
-	for _, name := range []string{"gzip", "null", "noisy", "running", "void", "stalls", "power", "splitplot", "empty", "compared", "query", "dialog", "degree", "newer", "smt-caches", "smt-slots", "smt-none", "smt-noisy", "smt-untestable", "smt-one-core", "smt-empty", "smt-void", "smt-alike"} {
+	for _, name := range []string{"gzip", "null", "noisy", "running", "void", "failing", "stalls", "power", "splitplot", "empty", "compared", "query", "dialog", "degree", "newer", "smt-caches", "smt-slots", "smt-none", "smt-noisy", "smt-untestable", "smt-one-core", "smt-empty", "smt-void", "smt-alike"} {
 		file := filepath.Join("testdata", name+".txt")
 		got := text(t, name, effects.Options{})
 		if os.Getenv("HOSTLAB_UPDATE") != "" {
@@ -119,7 +119,7 @@ func TestHTMLIsSelfContained(t *testing.T) {
 			if n := strings.Count(whole, "<script"); n != 2 {
 				t.Errorf("%d script elements", n)
 			}
-			if len(whole) > 400_000 {
+			if len(whole) > 450_000 {
 				t.Errorf("%d bytes", len(whole))
 			}
 		})

@@ -7,12 +7,21 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"runtime"
 	"sync"
 
+	"hostlab/internal/lockfile"
 	"hostlab/internal/result"
+)
+
+// The largest files of a record that are read. 100,000 runs have some 60 MB, and take up to
+// three times that in memory.
+const (
+	maxStudy = 1 << 20
+	maxHead  = 64 << 20
+	maxLines = 128 << 20
+	maxRuns  = 400_000 // lines
 )
 
 // Record is all that a directory holds of an experiment.
@@ -29,16 +38,27 @@ type Record struct {
 // Load reads a record without locking it, so that a running experiment can be
 // reported on. A torn last line is dropped, with a warning unless it is being written
 // just now; all other damage is an error that names file and line.
-func Load(dir string) (*Record, error) {
-	if err := present(dir); err != nil {
+func Load(dir string) (*Record, error) { return loadAs(dir, false) }
+
+// LoadToRun is Load of a record of which commands will be run: one that another user has
+// written, or could write, is refused.
+func LoadToRun(dir string) (*Record, error) { return loadAs(dir, true) }
+
+func loadAs(dir string, ours bool) (*Record, error) {
+	f, err := openFolder(dir, ours)
+	if err != nil {
 		return nil, err
 	}
-	l, err := load(dir)
+	defer f.Close()
+	if err := f.present(); err != nil {
+		return nil, err
+	}
+	l, err := load(f)
 	if err != nil {
 		return nil, err
 	}
 	// Where a hostlab is at work, the line is being written.
-	if len(l.record.Warnings) > 0 && held(dir) {
+	if len(l.record.Warnings) > 0 && lockfile.Held(f.Root, lockFile) {
 		l.record.Warnings = nil
 	}
 	return l.record, nil
@@ -52,24 +72,25 @@ type loaded struct {
 	reopened             bool // ended.json counts a run whose line was torn
 }
 
-func load(dir string) (*loaded, error) {
+func load(f *folder) (*loaded, error) {
+	dir := f.Name()
 	r := &Record{Dir: dir}
 	out := &loaded{record: r, places: places{}}
-	if err := readJSON(dir, headFile, &r.Experiment); err != nil {
+	if err := readJSON(f, headFile, &r.Experiment); err != nil {
 		return nil, err
 	}
 	if err := checkHead(filepath.Join(dir, headFile), r.Experiment); err != nil {
 		return nil, err
 	}
 	var err error
-	if r.Study, err = os.ReadFile(filepath.Join(dir, studyFile)); err != nil {
+	if r.Study, err = f.read(studyFile, maxStudy); err != nil {
 		return nil, fmt.Errorf("%s: %w", filepath.Join(dir, studyFile), why(err))
 	}
-	if err := readJSON(dir, endFile, &r.End); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := readJSON(f, endFile, &r.End); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
 	before := len(r.Warnings)
-	if r.Runs, out.runsSize, err = readLines(r, runsFile, "the run is to be done again", decodeRun); err != nil {
+	if r.Runs, out.runsSize, err = readLines(f, r, runsFile, "the run is to be done again", decodeRun); err != nil {
 		return nil, err
 	}
 	torn := len(r.Warnings) > before
@@ -83,7 +104,7 @@ func load(dir string) (*loaded, error) {
 		}
 	}
 	decodeEntry := func(line []byte, e *Entry, _ *interner) error { return json.Unmarshal(line, e) }
-	if r.Journal, out.levelsSize, err = readLines(r, levelsFile, "what it was to announce had not happened yet", decodeEntry); err != nil {
+	if r.Journal, out.levelsSize, err = readLines(f, r, levelsFile, "what it was to announce had not happened yet", decodeEntry); err != nil {
 		return nil, err
 	}
 	for i := range r.Journal {
@@ -92,7 +113,7 @@ func load(dir string) (*loaded, error) {
 		}
 	}
 	// It is made before anything is written to the journal.
-	if _, err := os.Stat(filepath.Join(dir, runsFile)); errors.Is(err, fs.ErrNotExist) && (r.End != nil || len(r.Journal) > 0) {
+	if _, err := f.Lstat(runsFile); errors.Is(err, fs.ErrNotExist) && (r.End != nil || len(r.Journal) > 0) {
 		return nil, fmt.Errorf("%s is missing, though the experiment had begun: its runs are lost unless there is a copy", filepath.Join(dir, runsFile))
 	}
 	if out.reopened, err = r.checkCount(torn); err != nil {
@@ -122,9 +143,9 @@ func checkHead(name string, x *result.Experiment) error {
 }
 
 // readJSON reads a file that holds one value.
-func readJSON(dir, name string, v any) error {
-	name = filepath.Join(dir, name)
-	data, err := os.ReadFile(name)
+func readJSON(f *folder, name string, v any) error {
+	data, err := f.read(name, maxHead)
+	name = filepath.Join(f.Name(), name)
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, why(err))
 	}
@@ -165,9 +186,9 @@ func told(err error) string {
 
 // readLines reads a file of JSON lines, none if there is no file. size is where
 // its last whole line ends.
-func readLines[T any](r *Record, name, torn string, one func([]byte, *T, *interner) error) (out []T, size int64, err error) {
-	name = filepath.Join(r.Dir, name)
-	data, err := os.ReadFile(name)
+func readLines[T any](f *folder, r *Record, name, torn string, one func([]byte, *T, *interner) error) (out []T, size int64, err error) {
+	data, err := f.read(name, maxLines)
+	name = filepath.Join(f.Name(), name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, 0, nil
 	}
@@ -175,6 +196,9 @@ func readLines[T any](r *Record, name, torn string, one func([]byte, *T, *intern
 		return nil, 0, fmt.Errorf("%s: %w", name, why(err))
 	}
 	whole := wholeLines(data)
+	if n := bytes.Count(data, []byte("\n")); n > maxRuns {
+		return nil, 0, fmt.Errorf("%s: holds %d lines; at most %d are read", name, n, maxRuns)
+	}
 	lines := bytes.SplitAfter(data[:whole], []byte("\n"))
 	lines = lines[:len(lines)-1] // the empty one behind the last line's end
 	if whole < len(data) {

@@ -12,6 +12,7 @@ import (
 	_ "modernc.org/sqlite" // registers itself as "sqlite"
 
 	"hostlab/internal/result"
+	"hostlab/internal/trust"
 )
 
 // sqliteEngine is the database in this program: a file and its log, which lie together.
@@ -37,6 +38,9 @@ func openSQLite(dir string) (*sqliteEngine, error) {
 
 // place has an empty database in a directory of its own.
 func (e *sqliteEngine) place() (err error) {
+	if err := trust.AsRoot(e.parent); err != nil { // SQLite opens its files by name
+		return err
+	}
 	if e.dir, err = os.MkdirTemp(e.parent, "hostlab-client-"); err != nil {
 		return fmt.Errorf("cannot make the database's directory: %w", err)
 	}

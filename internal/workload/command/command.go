@@ -26,7 +26,8 @@ func (Workload) Describe() workload.Description {
 		About: "A program is started with its arguments, without a shell, and timed until it ends. In arguments, environment and stdin, " +
 			"{name} stands for the level of a factor or for a parameter, {seed} for the block's seed, {out} for an empty directory that " +
 			"is removed after the run, and {{ for a brace. Times and memory are those of the program and of the children that it waited " +
-			"for: what servers did on its behalf, or processes that it left running, is not in them. Responses can be picked from what it " +
+			"for: what servers did on its behalf, or processes that it left running, is not in them. What it leaves running, daemons too, is ended " +
+			"after it, and the run is marked as contaminated: start servers by the commands of a factor. Responses can be picked from what it " +
 			"prints: json:PATH (RFC 9535) from stdout, regex:EXPR with one group, or gobench:NAME UNIT (the mean where the name comes several " +
 			"times; ns/op comes in s, MB/s in B/s, B/op in B, x/s in 1/s, without a scale), the last two also from stderr where stdout has no match.",
 		Params: []workload.Param{
@@ -152,7 +153,7 @@ const splitHint = "user and system of a short program are often 0, as they are t
 // sample turns a run that succeeded into its responses.
 func (s *session) sample(done ended) workload.Sample {
 	u := done.usage
-	out := workload.Sample{Operations: 1, Warnings: done.warnings, Missing: map[string]string{},
+	out := workload.Sample{Operations: 1, Warnings: done.warnings, Contaminated: done.left, Missing: map[string]string{},
 		Values: map[string]float64{"wall": done.wall.Seconds(), "user": u.user.Seconds(), "system": u.system.Seconds(),
 			"cpu": (u.user + u.system).Seconds()}}
 	if u.noMaxRSS == "" {
@@ -161,6 +162,9 @@ func (s *session) sample(done ended) workload.Sample {
 		out.Missing["max_rss"] = u.noMaxRSS
 	}
 	out.Zero = map[string]string{"user": splitHint, "system": splitHint}
+	if done.left != "" {
+		out.Warnings = append(out.Warnings, done.left)
+	}
 	for _, p := range s.picks {
 		if hint := out.Zero[p.measured]; hint != "" {
 			out.Zero[p.Name] = hint

@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"hostlab/internal/proc"
 	"hostlab/internal/workload"
 	"hostlab/internal/workload/workloadtest"
 )
@@ -179,8 +181,8 @@ func TestRamp(t *testing.T) {
 // are left.
 func TestNothingLeft(t *testing.T) {
 	calls := 0
-	list = func(group int) []string { calls++; return members(group) }
-	defer func() { list = members }()
+	list = func() []proc.Stat { calls++; return proc.All() }
+	defer func() { list = proc.All }()
 	for range 20 {
 		if _, err := (trial{given: map[string]any{"run": []string{"true"}}}).run(t, t.Context()); err != nil {
 			t.Fatal(err)
@@ -196,7 +198,7 @@ func TestNothingLeft(t *testing.T) {
 	if calls == 0 {
 		t.Error("processes not listed for a program that left one")
 	}
-	endPID(t, pidFile, false)
+	gone(t, pidFile)
 }
 
 // What goes wrong, in one line that says what, where and what to do.
@@ -263,23 +265,60 @@ func TestHangEnds(t *testing.T) {
 	}
 }
 
-// A program may leave a process behind that holds its output.
-func TestGrandchild(t *testing.T) {
-	for how, want := range map[string]string{"leaves": "left a process running", "leaves-daemon": "still holds its output open"} {
-		pidFile := filepath.Join(t.TempDir(), "pid")
-		began := time.Now()
-		got, err := trial{given: self(t, how, pidFile), picks: []workload.Pick{{Name: "x", From: "regex:x=(.*)"}}}.run(t, t.Context())
-		took := time.Since(began)
-		if err != nil || got.Values["x"] != 1 || took > 30*time.Second {
-			t.Errorf("%s: %+v, %v after %v", how, got, err, took)
+// What a program leaves running is ended, however far it went from it, and the run is
+// marked.
+func TestLeavesRunning(t *testing.T) {
+	script := func(text string) func(string) map[string]any {
+		return func(pidFile string) map[string]any {
+			return map[string]any{"run": []string{"sh", "-c", "echo x=1; " + text, pidFile}}
 		}
-		if text := strings.Join(got.Warnings, "; "); !strings.Contains(text, want) {
-			t.Errorf("%s warned %q, want %q", how, text, want)
-		}
-		if wall := time.Duration(got.Values["wall"] * 1e9); wall > took-graceLeft {
-			t.Errorf("%s: the wait for what was left counts: %v of %v", how, wall, took)
-		}
-		endPID(t, pidFile, how == "leaves-daemon")
+	}
+	const daemon = "left a process running (sleep, in a session of its own), which was ended"
+	for name, c := range map[string]struct {
+		given func(pidFile string) map[string]any
+		want  string
+	}{
+		"holds the output":     {func(f string) map[string]any { return self(t, "leaves", f) }, "left a process running (command.test), which was ended"},
+		"daemon with output":   {func(f string) map[string]any { return self(t, "leaves-daemon", f) }, "in a session of its own"},
+		"daemon":               {script(`setsid sleep 300 >/dev/null 2>&1 & echo $! > $0; sleep 0.2`), daemon},
+		"forks twice":          {script(`(setsid sh -c 'echo $$ > "$0"; exec sleep 300' $0 >/dev/null 2>&1 &) ; while [ ! -s $0 ]; do :; done`), daemon},
+		"without environment":  {script(`env -i setsid sh -c 'echo $$ > "$0"; exec sleep 300' $0 >/dev/null 2>&1 & while [ ! -s $0 ]; do :; done`), daemon},
+		"as another user":      {script(`: > $0; chmod 666 $0; chmod 711 $(dirname $0) $(dirname $(dirname $0)); setsid setpriv --reuid 54321 --clear-groups sh -c 'echo $$ > "$0"; exec sleep 300' $0 >/dev/null 2>&1 & while [ ! -s $0 ]; do :; done`), daemon},
+		"deaf":                 {script(`setsid sh -c 'trap "" TERM; echo $$ > "$0"; while :; do sleep 1; done' $0 >/dev/null 2>&1 & while [ ! -s $0 ]; do :; done`), "in a session of its own"},
+		"a group of its own":   {script(`exec bash -mc 'sleep 300 >/dev/null 2>&1 & echo $! > "$0"' $0`), "left a process running (sleep), which was ended"},
+		"child of a daemon":    {script(`setsid sh -c 'setsid sleep 300 & echo $! > "$0"; wait' $0 >/dev/null 2>&1 & while [ ! -s $0 ]; do :; done`), "left 2 processes running (sh, in a session of its own, sleep, in a session of its own), which were ended"},
+		"stopped":              {script(`setsid sleep 300 >/dev/null 2>&1 & echo $! > $0; sleep 0.2; kill -STOP $!`), daemon},
+		"in the fork's moment": {script(`sleep 300 >/dev/null 2>&1 & echo $! > $0`), "left a process running (s"}, // sh, or sleep already
+	} {
+		t.Run(name, func(t *testing.T) {
+			pidFile := filepath.Join(t.TempDir(), "pid")
+			began := time.Now()
+			got, err := trial{given: c.given(pidFile), picks: []workload.Pick{{Name: "x", From: "regex:x=(.*)"}}}.run(t, t.Context())
+			took := time.Since(began)
+			if err != nil || got.Values["x"] != 1 || took > 30*time.Second {
+				t.Errorf("%+v, %v after %v", got, err, took)
+			}
+			if text := strings.Join(got.Warnings, "; "); !strings.Contains(text, c.want) || !strings.Contains(got.Contaminated, c.want) {
+				t.Errorf("warned %q, marked %q, want %q", text, got.Contaminated, c.want)
+			}
+			if wall := time.Duration(got.Values["wall"] * 1e9); wall > took-graceLeft {
+				t.Errorf("the wait for what was left counts: %v of %v", wall, took)
+			}
+			gone(t, pidFile)
+		})
+	}
+}
+
+// A daemon that the program itself ends is waited for by its number: it must not stay
+// there as a zombie, and is no leftover.
+func TestEndsItsDaemon(t *testing.T) {
+	got, err := trial{given: map[string]any{"run": []string{"timeout", "20", "sh", "-c",
+		`pid=$(setsid sh -c 'sleep 300 >/dev/null 2>&1 & echo $!'); kill $pid; while kill -0 $pid 2>/dev/null; do sleep 0.01; done`}}}.run(t, t.Context())
+	if err != nil || len(got.Warnings) > 0 || got.Contaminated != "" {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if zombies := proc.Children(); slices.ContainsFunc(zombies, func(s proc.Stat) bool { return s.Ended() }) {
+		t.Errorf("left %v", zombies)
 	}
 }
 

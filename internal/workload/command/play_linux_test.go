@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"hostlab/internal/proc"
 )
 
 // play is what the programs of the tests do.
@@ -101,26 +103,20 @@ func writePID(file string, c *exec.Cmd) {
 	must(os.WriteFile(file, []byte(strconv.Itoa(c.Process.Pid)), 0o600))
 }
 
-// endPID ends the process whose number is in the file, which runs if it should.
-func endPID(t *testing.T, file string, runs bool) {
+// gone expects that the process whose number is in the file is gone, without a zombie.
+func gone(t *testing.T, file string) {
 	t.Helper()
 	b, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	stat, err := os.ReadFile("/proc/" + string(b) + "/stat")
-	alive := err == nil && !strings.Contains(string(stat), ") Z ")
-	if alive != runs {
-		t.Errorf("process %s: runs %v, want %v", b, alive, runs)
+	pid, err := strconv.Atoi(strings.TrimSpace(string(b)))
+	if err != nil {
+		t.Fatal(err)
 	}
-	if alive {
-		pid, err := strconv.Atoi(string(b))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
-			t.Error(err)
-		}
+	if s, err := proc.Read(pid); err == nil {
+		t.Errorf("process %d is there: %+v", pid, s)
+		_ = syscall.Kill(pid, syscall.SIGKILL)
 	}
 }
 

@@ -5,12 +5,15 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"hostlab/internal/proc"
 )
 
 // attributes puts the program into a process group of its own, which can be ended
@@ -20,98 +23,82 @@ func attributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }
 
-func terminate(p *os.Process) { toGroup(p.Pid, unix.SIGTERM) }
-func kill(p *os.Process)      { toGroup(p.Pid, unix.SIGKILL) }
-
-// toGroup signals the group, and wakes stopped members so that they see it.
-func toGroup(group int, s unix.Signal) {
-	_ = unix.Kill(-group, s) // ESRCH: gone already
-	_ = unix.Kill(-group, unix.SIGCONT)
-}
-
 // await waits until the program has ended and calls then before it is reaped: up
 // to there its number is not given to others.
-func await(cmd *exec.Cmd, then func()) error {
-	for errors.Is(unix.Waitid(unix.P_PID, cmd.Process.Pid, nil, unix.WEXITED|unix.WNOWAIT, nil), unix.EINTR) {
+func (p *running) await(then func()) error { return p.leader.Wait(then) }
+
+// running is a program and its process group.
+type running struct {
+	leader  *proc.Leader
+	adopted *proc.Adoption
+}
+
+// launch starts a program, in whose environment mark is. From then on this process is the
+// parent of what that leaves behind, until end.
+func launch(cmd *exec.Cmd, mark string) (*running, error) {
+	a := proc.Adopt()
+	if err := cmd.Start(); err != nil {
+		a.End()
+		return nil, err
 	}
-	then()
-	return cmd.Wait()
+	a.Of(cmd.Process.Pid, mark)
+	return &running{proc.Lead(cmd), a}, nil
 }
 
-// sessionID is the session (setsid(2)) that the programs start in.
-func sessionID() int {
-	id, _ := unix.Getsid(0) // fails for no process of ours
-	return id
-}
+func (p *running) terminate() { p.leader.Signal(unix.SIGTERM) }
+func (p *running) kill()      { p.leader.Signal(unix.SIGKILL) }
 
-// list is members; a test counts its calls.
-var list = members
+// list reads all processes of the host; a test counts its calls.
+var list = proc.All
 
-// endGroup ends what is left of a group whose leader has been reaped, and says so,
-// or returns "". Only with the leader gone does the kernel tell at once that the
-// group is empty; listing its members takes longer than many a program, the longer
-// the more processes the host has. The number is not given to others while a member
-// has it, and afterwards only when all other numbers have had their turn.
-func endGroup(group int) string {
-	left := remaining(group)
-	for end := time.Now().Add(graceLeft); len(left) > 0 && time.Now().Before(end); left = remaining(group) {
+// end ends what the program, which has been reaped, has left running: what is still in its
+// group, and daemons that have made a session of their own (setsid(2)), since these would
+// take CPUs from the next runs and find their work done. It says so, or returns "".
+func (p *running) end() string {
+	defer p.adopted.End()
+	names := p.left()
+	for end := time.Now().Add(graceLeft); len(names) > 0 && time.Now().Before(end); names = p.left() {
 		time.Sleep(5 * time.Millisecond) // they may be ending too
 	}
-	if len(left) == 0 {
+	if len(names) == 0 {
 		return ""
 	}
-	found := fmt.Sprintf("left %d processes running (%s), which were ended; what they used is not in the responses", len(left), strings.Join(left, ", "))
-	if len(left) == 1 {
-		found = fmt.Sprintf("left a process running (%s), which was ended; what it used is not in the responses", left[0])
+	found := "left a process running (%s), which was ended; what it used is not in the responses"
+	if len(names) > 1 {
+		found = "left " + strconv.Itoa(len(names)) + " processes running (%s), which were ended; what they used is not in the responses"
 	}
-	toGroup(group, unix.SIGTERM)
-	for end := time.Now().Add(graceTerm); len(remaining(group)) > 0; time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(end) {
-			toGroup(group, unix.SIGKILL)
-			break
-		}
+	if left := proc.End(p.remaining, proc.Step{Signal: unix.SIGTERM, Grace: graceTerm}, proc.Step{Signal: unix.SIGKILL, Grace: graceKilled}); len(left) > 0 {
+		found = "left " + left[0].Name + " " + strconv.Itoa(left[0].PID) + " running, which does not end: it takes from the next runs (it left %s)"
 	}
-	return found
+	return fmt.Sprintf(found, strings.Join(names, ", "))
 }
 
-// remaining lists the members of a group, if there are any.
-func remaining(group int) []string {
-	if unix.Kill(-group, 0) != nil {
-		return nil
-	}
-	return list(group)
-}
-
-// members names the processes of a group that have not ended. Zombies are left
-// out: an init of a container may never reap them. So is a group of another
-// session, which can only have got the number anew.
-func members(group int) (names []string) {
-	entries, err := os.ReadDir("/proc")
-	if err != nil {
-		return nil
-	}
-	session, err := unix.Getsid(0)
-	if err != nil {
-		return nil
-	}
-	for _, e := range entries {
-		if _, err := strconv.Atoi(e.Name()); err != nil {
-			continue
+// left names what is left. Names only: numbers would make each run's warning another one.
+func (p *running) left() (names []string) {
+	for _, h := range p.remaining() {
+		name := h.Name
+		if session, _ := unix.Getsid(0); h.Session != session { // fails for no process of ours
+			name += ", in a session of its own"
 		}
-		b, err := os.ReadFile("/proc/" + e.Name() + "/stat")
-		if err != nil {
-			continue
-		}
-		// pid (comm) state ppid pgrp session: proc_pid_stat(5); comm may hold anything.
-		open, shut := strings.IndexByte(string(b), '('), strings.LastIndexByte(string(b), ')')
-		if open < 0 || shut < open {
-			continue
-		}
-		if f := strings.Fields(string(b[shut+1:])); len(f) > 3 && f[2] == strconv.Itoa(group) && f[3] == strconv.Itoa(session) && f[0] != "Z" && f[0] != "X" {
-			names = append(names, string(b[open+1:shut])+" "+e.Name())
-		}
+		names = append(names, name)
+		h.Close()
 	}
+	slices.Sort(names)
 	return names
+}
+
+// remaining holds what is left. All of it descends from orphans that are ours now; only
+// where there are any, all processes of the host are looked through, which takes longer
+// than many a program.
+func (p *running) remaining() []*proc.Held {
+	var roots []int
+	for _, s := range p.adopted.Adopted() {
+		roots = append(roots, s.PID)
+	}
+	if len(roots) == 0 {
+		return nil
+	}
+	return proc.Find(proc.Below(list(), roots...), func(h *proc.Held) bool { return true })
 }
 
 // ownPeak is this process's own peak of memory in bytes.

@@ -11,19 +11,22 @@ import (
 // Elsewhere only the program itself is ended, not what it started.
 func attributes() *syscall.SysProcAttr { return nil }
 
-func terminate(p *os.Process) { _ = p.Kill() }
-func kill(p *os.Process)      { _ = p.Kill() }
+// running is a program.
+type running struct{ cmd *exec.Cmd }
+
+func launch(cmd *exec.Cmd, _ string) (*running, error) { return &running{cmd}, cmd.Start() }
+
+func (p *running) terminate() { _ = p.cmd.Process.Kill() }
+func (p *running) kill()      { _ = p.cmd.Process.Kill() }
 
 // await waits until the program has ended and calls then.
-func await(cmd *exec.Cmd, then func()) error {
-	err := cmd.Wait()
+func (p *running) await(then func()) error {
+	err := p.cmd.Wait()
 	then()
 	return err
 }
 
-func sessionID() int { return 0 }
-
-func endGroup(int) string { return "" }
+func (p *running) end() string { return "" }
 
 func usageOf(state *os.ProcessState) usage {
 	if state == nil {

@@ -19,8 +19,9 @@ import (
 // How long processes get to end: after SIGTERM before SIGKILL, and after the
 // program's own end before those that it left behind are ended.
 const (
-	graceTerm = 250 * time.Millisecond
-	graceLeft = 100 * time.Millisecond
+	graceTerm   = 250 * time.Millisecond
+	graceLeft   = 100 * time.Millisecond
+	graceKilled = 5 * time.Second
 )
 
 // ended is a program that ran to its end.
@@ -29,6 +30,7 @@ type ended struct {
 	usage          usage
 	stdout, stderr output
 	warnings       []string
+	left           string // what it left running, or ""
 }
 
 // usage is what the kernel counted for a program and the children it waited for.
@@ -46,7 +48,8 @@ func start(ctx context.Context, c call) (done ended, err error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 
-	cmd := &exec.Cmd{Path: c.path, Args: c.args, Dir: c.dir, Env: append(append(os.Environ(), workload.Mark(c.work, sessionID())), c.env...), SysProcAttr: attributes()}
+	mark := workload.Mark(c.work)
+	cmd := &exec.Cmd{Path: c.path, Args: c.args, Dir: c.dir, Env: append(append(os.Environ(), mark), c.env...), SysProcAttr: attributes()}
 	if c.stdin != "" {
 		f, err := os.Open(c.stdin)
 		if err != nil {
@@ -68,20 +71,20 @@ func start(ctx context.Context, c call) (done ended, err error) {
 	cmd.Stdout, cmd.Stderr = stdout.write, stderr.write // files: exec starts no copying of its own, and Wait waits for the process alone
 
 	begin := time.Now()
-	if err := cmd.Start(); err != nil {
+	p, err := launch(cmd, mark)
+	if err != nil {
 		return done, fmt.Errorf("cannot start %s: %w%s", c.name, bare(err), startHint(err))
 	}
 	stdout.started()
 	stderr.started()
-	group := cmd.Process.Pid
-	unwatch := watch(ctx, cmd.Process)
+	unwatch := watch(ctx, p)
 	cancelled := false
-	werr := await(cmd, func() {
+	werr := p.await(func() {
 		done.wall = time.Since(begin)
 		cancelled = unwatch()
 	})
-	if left := endGroup(group); left != "" && !cancelled {
-		done.warnings = append(done.warnings, left)
+	if left := p.end(); !cancelled {
+		done.left = left
 	}
 	if !stdout.finish() || !stderr.finish() {
 		done.warnings = append(done.warnings, "a process that it started still holds its output open; what that prints is not read")
@@ -111,7 +114,7 @@ func (s *stopped) Unwrap() error { return s.cause }
 
 // watch ends the process group when ctx is cancelled. The function that it returns
 // must be called before the process is reaped; it reports whether that happened.
-func watch(ctx context.Context, p *os.Process) (unwatch func() bool) {
+func watch(ctx context.Context, p *running) (unwatch func() bool) {
 	stop, stopped := make(chan struct{}), make(chan bool)
 	go func() {
 		select {
@@ -120,13 +123,13 @@ func watch(ctx context.Context, p *os.Process) (unwatch func() bool) {
 			return
 		case <-ctx.Done():
 		}
-		terminate(p)
+		p.terminate()
 		timer := time.NewTimer(graceTerm)
 		defer timer.Stop()
 		select {
 		case <-stop:
 		case <-timer.C:
-			kill(p)
+			p.kill()
 			<-stop
 		}
 		stopped <- true

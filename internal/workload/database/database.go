@@ -20,7 +20,7 @@ func Postgres(ctx context.Context, work, param string, settings map[string]strin
 // PostgresWith is Postgres with its log in a directory of its own below logDir, from
 // which it can move; empty: within the cluster.
 func PostgresWith(ctx context.Context, work, logDir, param string, settings map[string]string) (*postgres.Server, error) {
-	s, err := postgres.Start(ctx, postgres.Config{Parent: work, WALDir: logDir, Settings: settings, Mark: workload.Mark(work, session())})
+	s, err := postgres.Start(ctx, postgres.Config{Parent: work, WALDir: logDir, Settings: settings, Mark: workload.Mark(work)})
 	if missing, ok := errors.AsType[*postgres.Missing](err); ok {
 		return nil, &workload.ParamError{Name: param, Text: missing.Error()}
 	}
@@ -29,7 +29,7 @@ func PostgresWith(ctx context.Context, work, logDir, param string, settings map[
 
 // MariaDB is PostgresWith for a MariaDB, whose log has a fixed size.
 func MariaDB(ctx context.Context, work, logDir string, logBytes int64, param string, settings map[string]string) (*mariadb.Server, error) {
-	s, err := mariadb.Start(ctx, mariadb.Config{Parent: work, LogDir: logDir, LogBytes: logBytes, Settings: settings, Mark: workload.Mark(work, session())})
+	s, err := mariadb.Start(ctx, mariadb.Config{Parent: work, LogDir: logDir, LogBytes: logBytes, Settings: settings, Mark: workload.Mark(work)})
 	if missing, ok := errors.AsType[*mariadb.Missing](err); ok {
 		return nil, &workload.ParamError{Name: param, Text: missing.Error()}
 	}

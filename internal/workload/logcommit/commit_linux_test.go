@@ -29,8 +29,8 @@ func TestMain(m *testing.M) {
 	switch role := os.Getenv(roleVar); role {
 	case "":
 		os.Exit(m.Run())
-	case "commit":
-		os.Exit(commitUntilSignal(os.Getenv(dirVar)))
+	case "commit", "commit-named":
+		os.Exit(commitUntilSignal(os.Getenv(dirVar), role == "commit-named"))
 	case "mounts":
 		os.Exit(tryMounts(os.Getenv(dirVar)))
 	default:
@@ -39,10 +39,12 @@ func TestMain(m *testing.M) {
 }
 
 // commitUntilSignal commits as the command does: until a signal cancels it.
-func commitUntilSignal(dir string) int {
+func commitUntilSignal(dir string, named bool) int {
 	ctx, stop := signal.NotifyContext(context.Background(), unix.SIGINT, unix.SIGTERM)
 	defer stop()
-	l, err := Open(DefaultConfig(dir))
+	cfg := DefaultConfig(dir)
+	cfg.named = named
+	l, err := Open(cfg)
 	if err != nil {
 		println(err.Error())
 		return 1
@@ -57,10 +59,10 @@ func commitUntilSignal(dir string) int {
 	return 0
 }
 
-func startCommitting(t *testing.T, dir string) *exec.Cmd {
+func startCommitting(t *testing.T, role, dir string) *exec.Cmd {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), roleVar+"=commit", dirVar+"="+dir)
+	cmd.Env = append(os.Environ(), roleVar+"="+role, dirVar+"="+dir)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
 	if err != nil {
@@ -79,7 +81,7 @@ func startCommitting(t *testing.T, dir string) *exec.Cmd {
 func TestSignals(t *testing.T) {
 	dir := t.TempDir()
 	for _, sig := range []os.Signal{unix.SIGINT, unix.SIGTERM} {
-		cmd := startCommitting(t, dir)
+		cmd := startCommitting(t, "commit-named", dir)
 		time.Sleep(10 * time.Millisecond)
 		_ = cmd.Process.Signal(sig)
 		if err := cmd.Wait(); err != nil {
@@ -89,19 +91,21 @@ func TestSignals(t *testing.T) {
 	}
 
 	// The next start removes what SIGKILL left, but not the file of a run that lives.
-	dead := startCommitting(t, dir)
-	live := startCommitting(t, dir)
-	if n := len(leftBehind(dir)); n != 2 {
+	dead := startCommitting(t, "commit-named", dir)
+	live := startCommitting(t, "commit-named", dir)
+	if n := len(names(t, dir)); n != 2 {
 		t.Fatalf("%d log files of 2 runs", n)
 	}
 	_ = dead.Process.Kill()
 	_ = dead.Wait()
-	if n := len(leftBehind(dir)); n != 2 {
+	if n := len(names(t, dir)); n != 2 {
 		t.Fatalf("%d log files after SIGKILL: this test tests nothing", n)
 	}
-	l := open(t, small(dir, Allocated))
-	if n := len(leftBehind(dir)); n != 2 {
-		t.Errorf("%d log files, want the live run's and the new one: %v", n, leftBehind(dir))
+	cfg := small(dir, Allocated)
+	cfg.named = true
+	l := open(t, cfg)
+	if n := len(names(t, dir)); n != 2 {
+		t.Errorf("%d log files, want the live run's and the new one: %v", n, names(t, dir))
 	}
 	if err := l.Close(); err != nil {
 		t.Error(err)
@@ -111,6 +115,58 @@ func TestSignals(t *testing.T) {
 		t.Error(err)
 	}
 	mustBeEmpty(t, dir)
+}
+
+// Where the file system makes files without a name, nothing is ever to be seen, nor left.
+func TestNothingIsLeft(t *testing.T) {
+	dir := t.TempDir()
+	cmd := startCommitting(t, "commit", dir)
+	mustBeEmpty(t, dir)
+	if err := cmd.Process.Kill(); err != nil {
+		t.Error(err)
+	}
+	_ = cmd.Wait()
+	mustBeEmpty(t, dir)
+}
+
+// A directory that was found is not followed through a link that its owner put there.
+func TestNoLinks(t *testing.T) {
+	real, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	victim, log := filepath.Join(real, "victim"), filepath.Join(real, "data", "log")
+	for _, d := range []string{victim, log} {
+		if err := os.MkdirAll(d, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cfg := small(log, Allocated)
+	cfg.NoLinks = true
+	if err := open(t, cfg).Close(); err != nil {
+		t.Error(err)
+	}
+	for _, swapped := range []string{log, filepath.Dir(log)} {
+		if err := errors.Join(os.RemoveAll(swapped), os.Symlink(victim, swapped)); err != nil {
+			t.Fatal(err)
+		}
+		if l, err := Open(cfg); err == nil {
+			t.Errorf("committed through a link at %s", swapped)
+			_ = l.Close()
+		} else if de, ok := errors.AsType[*DirError](err); !ok || !strings.Contains(de.Problem, "symbolic link") {
+			t.Errorf("%v", err)
+		}
+	}
+}
+
+// names lists the log files in dir.
+func names(t *testing.T, dir string) []string {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	return leftBehind(root)
 }
 
 // TestSweepTouchesOnlyOurs plants what looks like a log file and is none.
@@ -136,7 +192,12 @@ func TestSweepTouchesOnlyOurs(t *testing.T) {
 	if err := os.WriteFile(stale, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	sweep(dir)
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	sweep(root)
 	for name := range plant {
 		if _, err := os.Lstat(filepath.Join(dir, name)); err != nil {
 			t.Errorf("removed: %s", name)
@@ -259,7 +320,7 @@ func tryMounts(base string) int {
 		if _, ok := errors.AsType[*DirError](err); !ok || !errors.Is(err, syscall.ENOSPC) {
 			complain(string(layout)+" on a full file system", err)
 		}
-		if n := len(leftBehind(tiny)); n != 0 {
+		if n := len(names(nil, tiny)); n != 0 {
 			complain(string(layout)+" left a file", nil)
 		}
 	}

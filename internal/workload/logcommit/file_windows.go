@@ -11,16 +11,16 @@ import (
 
 // create makes a new file that Windows itself removes with its last handle,
 // however the process ends. Nobody else may open it meanwhile.
-func create(dir string, sync Sync) (*os.File, error) {
+func create(dir *os.Root, cfg Config) (*os.File, error) {
 	attributes := uint32(windows.FILE_ATTRIBUTE_NORMAL | windows.FILE_FLAG_DELETE_ON_CLOSE)
-	switch sync {
+	switch cfg.Sync {
 	case DSync:
 		attributes |= windows.FILE_FLAG_WRITE_THROUGH
 	case Direct:
 		attributes |= windows.FILE_FLAG_WRITE_THROUGH | windows.FILE_FLAG_NO_BUFFERING
 	case DataSync, Mapped:
 	}
-	path := filepath.Join(dir, newName())
+	path := filepath.Join(dir.Name(), newName())
 	name, err := windows.UTF16PtrFromString(path)
 	if err != nil {
 		return nil, &fs.PathError{Op: "create", Path: path, Err: err}
@@ -35,13 +35,13 @@ func create(dir string, sync Sync) (*os.File, error) {
 
 // sweep removes what a power cut left, when not even Windows could: a file in use
 // cannot be removed, as it is open without sharing.
-func sweep(dir string) {
-	for _, path := range leftBehind(dir) {
-		_ = os.Remove(path)
+func sweep(dir *os.Root) {
+	for _, name := range leftBehind(dir) {
+		_ = dir.Remove(name)
 	}
 }
 
-func discard(f *os.File, _ string) error { return f.Close() }
+func discard(_ *os.Root, f *os.File) error { return f.Close() }
 
 // allocate: NTFS zeroes between the valid data length and a write beyond it, so
 // that a file made longer in advance is no cheaper to append to. It grows instead.

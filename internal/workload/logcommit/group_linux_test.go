@@ -39,7 +39,7 @@ func TestWritersCommitTogether(t *testing.T) {
 		if g.writes > int64(g.added) || g.writes < each {
 			t.Errorf("%s: %d writes of %d blocks", sync, g.writes, g.added)
 		}
-		b, err := os.ReadFile(l.Path())
+		b, err := contents(l)
 		if err != nil {
 			t.Fatal(err)
 		}

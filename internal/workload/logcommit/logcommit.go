@@ -25,7 +25,6 @@ import (
 	"io/fs"
 	"math/rand/v2"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -33,6 +32,8 @@ import (
 	"unsafe"
 
 	crand "crypto/rand"
+
+	"hostlab/internal/trust"
 )
 
 // CommitBytes is the size of one commit unless a Config says otherwise: a page, and the
@@ -85,6 +86,12 @@ type Config struct {
 	Layout Layout
 	Sync   Sync   // "": DataSync
 	Seed   uint64 // of the content, which does not compress
+
+	// NoLinks refuses a link on the way to Dir: for one that was found rather than named,
+	// whose owner could lead root elsewhere.
+	NoLinks bool
+
+	named bool // a test's: as where the file system makes no files without a name
 }
 
 // DefaultConfig has the size of a PostgreSQL log segment and fio's layout.
@@ -118,8 +125,8 @@ func (c *Config) check() error {
 // Log is a file that is being committed to. It is not safe for concurrent use.
 type Log struct {
 	cfg   Config
+	dir   *os.Root
 	f     *os.File
-	path  string
 	buf   []byte // of one commit, on a page's boundary, as O_DIRECT asks for
 	off   int64
 	count uint64
@@ -127,23 +134,28 @@ type Log struct {
 }
 
 // Open makes the log file in cfg.Dir, after removing those that killed runs left
-// there. The file has a name, unlike one of O_TMPFILE, for two reasons. btrfs long
-// left inodes without links out of its log, as nobody could find them after a
-// crash, so that their sync is not a commit (btrfs_log_inode_parent in
-// fs/btrfs/tree-log.c of Linux 6.12). And who looks into the directory shall see
-// whose file takes the space.
+// there. It has a name only where it must.
 //
 // Errors are *DirError when the directory is at fault.
 func Open(cfg Config) (*Log, error) {
 	if err := cfg.check(); err != nil {
 		return nil, err
 	}
-	sweep(cfg.Dir)
-	f, err := create(cfg.Dir, cfg.Sync)
+	open := os.OpenRoot
+	if cfg.NoLinks {
+		open = trust.OpenDir
+	}
+	dir, err := open(cfg.Dir)
 	if err != nil {
 		return nil, dirError(cfg.Dir, err)
 	}
-	l := &Log{cfg: cfg, f: f, path: f.Name(), buf: aligned(int(cfg.Block))}
+	sweep(dir)
+	f, err := create(dir, cfg)
+	if err != nil {
+		dir.Close()
+		return nil, dirError(cfg.Dir, err)
+	}
+	l := &Log{cfg: cfg, dir: dir, f: f, buf: aligned(int(cfg.Block))}
 	l.fill(cfg.Seed)
 	err = l.prepare()
 	if err == nil && cfg.Sync == Mapped {
@@ -181,9 +193,6 @@ func newName() string {
 // Layout is the one in force: Extending where the file system cannot allocate.
 func (l *Log) Layout() Layout { return l.cfg.Layout }
 
-// Path is where the file is, until Close.
-func (l *Log) Path() string { return l.path }
-
 // Commit appends a block and makes it durable. It returns the time from before the
 // write until it was durable. It starts the file again when it is full, outside of
 // that time.
@@ -204,7 +213,7 @@ func (l *Log) put(b []byte) (time.Duration, error) {
 	var err error
 	if l.cfg.Sync == Mapped {
 		if err = l.store(b, l.off); err != nil {
-			err = &os.PathError{Op: "store", Path: l.path, Err: err}
+			err = &os.PathError{Op: "store", Path: l.f.Name(), Err: err}
 		}
 	} else if err = writeAt(l.f, b, l.off); err == nil && l.cfg.Sync == DataSync {
 		err = datasync(l.f)
@@ -257,7 +266,7 @@ func (l *Log) Close() error {
 		return nil
 	}
 	err := l.unmap()
-	err = errors.Join(err, discard(l.f, l.path))
+	err = errors.Join(err, discard(l.dir, l.f), l.dir.Close())
 	l.f = nil
 	return err
 }
@@ -319,16 +328,15 @@ func (l *Log) stamp(b []byte) {
 }
 
 // leftBehind lists the files in dir that have a name of ours.
-func leftBehind(dir string) []string {
-	entries, err := os.ReadDir(dir)
+func leftBehind(dir *os.Root) (names []string) {
+	entries, err := fs.ReadDir(dir.FS(), ".")
 	if err != nil {
 		return nil // Open's create says why
 	}
-	var paths []string
 	for _, e := range entries {
 		if strings.HasPrefix(e.Name(), prefix) && e.Type()&fs.ModeType == 0 {
-			paths = append(paths, filepath.Join(dir, e.Name()))
+			names = append(names, e.Name())
 		}
 	}
-	return paths
+	return names
 }

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"math"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -71,6 +72,10 @@ type bench struct {
 func newBench(t *testing.T, w workload.Workload, cfg Config) *bench {
 	t.Helper()
 	b := &bench{w: w, cfg: cfg, dir: t.TempDir(), work: t.TempDir()}
+	// The first watch of a signal starts a goroutine of package os/signal that stays.
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt)
+	signal.Stop(signals)
 	before := b.state(t)
 	t.Cleanup(func() {
 		var diff string

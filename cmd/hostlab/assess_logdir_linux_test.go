@@ -1,0 +1,80 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"hostlab/internal/host"
+	"hostlab/internal/postgres"
+	"hostlab/internal/workload/logcommit"
+)
+
+// Beside a server that runs, commits go to its log directory, a link in its data
+// directory, and leave nothing there, also where root looks into another account's.
+func TestLogOfRunningServer(t *testing.T) {
+	data, wal := serverDir(t), serverDir(t)
+	s, err := postgres.Start(t.Context(), postgres.Config{Parent: data, WALDir: wal})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	servers := slices.DeleteFunc(host.Collect(t.Context(), host.Options{}).Databases, func(d host.Database) bool {
+		return !strings.HasPrefix(d.DataDir.Or(""), data)
+	})
+	if len(servers) != 1 {
+		t.Fatalf("servers below %s: %+v", data, servers)
+	}
+	if serverCPU(servers[0].PID) <= 0 {
+		t.Error("the server has used no CPU time")
+	}
+	got := findLog(host.Tree{}, servers, t.TempDir(), serverCPU)
+	if !got.found || !strings.HasPrefix(got.dir, wal) || got.wrong != "" {
+		t.Fatalf("%+v, want below %s", got, wal)
+	}
+	before := list(t, got.dir)
+	cfg := logcommit.DefaultConfig(got.dir)
+	cfg.NoLinks = true
+	l, err := logcommit.Open(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.Commit(); err != nil {
+		t.Error(err)
+	}
+	if during := list(t, got.dir); !slices.Equal(before, during) {
+		t.Errorf("before %q, meanwhile %q", before, during)
+	}
+	if err := l.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// serverDir is a directory that the server's account may reach.
+func serverDir(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("/var/tmp", "hostlab-test-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	dir, err = filepath.EvalSymlinks(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+func list(t *testing.T, dir string) (names []string) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	return names
+}

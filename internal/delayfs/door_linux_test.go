@@ -1,0 +1,71 @@
+package delayfs
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sys/unix"
+)
+
+// Who may rename a directory above a mount of ours puts a link in its place: what that leads
+// to stays mounted.
+func TestReplacedPath(t *testing.T) {
+	base, ok := dirs(t)
+	if !ok {
+		return
+	}
+	above, moved, other := filepath.Join(base, "above"), filepath.Join(base, "moved"), filepath.Join(base, "other")
+	at, innocent := filepath.Join(above, "at"), filepath.Join(other, "at")
+	for _, dir := range []string{above, other, at, innocent} {
+		if err := os.Mkdir(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := unix.Mount("innocent", innocent, "tmpfs", 0, ""); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = unix.Unmount(innocent, unix.MNT_DETACH) }()
+	m, err := New(t.Context(), filepath.Join(base, "behind"), at, time.Millisecond)
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := mounts()
+	if err := errors.Join(os.Rename(above, moved), os.Symlink(other, above)); err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range seen {
+		if s.at == at {
+			s.detach(false)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(innocent, "file"), nil, 0o600); err != nil {
+		t.Error(err)
+	}
+	var st unix.Statfs_t
+	if err := unix.Statfs(innocent, &st); err != nil || st.Type != unix.TMPFS_MAGIC {
+		t.Errorf("the other file system was unmounted: type %x, %v", st.Type, err)
+	}
+	if !mounted(filepath.Join(moved, "at")) {
+		t.Error("ours was unmounted by the name of another")
+	}
+	if err := errors.Join(os.Remove(above), os.Rename(moved, above), m.Close()); err != nil || mounted(at) {
+		t.Errorf("not closed: %v", err)
+	}
+}
+
+// Only what this user mounted is swept: others may call theirs the same.
+func TestMountsOfOthers(t *testing.T) {
+	const info = `36 35 98:0 / /home/eve/at rw - fuse.hostlab-delay hostlab-delay rw,user_id=54321,group_id=0
+37 35 98:1 / /var/lib/with\040space rw,nosuid shared:1 - fuse.hostlab-delay hostlab-delay rw,user_id=0,group_id=0,allow_other
+38 35 98:2 / /mnt rw - ext4 /dev/user_id=0 rw,user_id=0
+39 35 98:3 / /odd rw - fuse.hostlab-delay hostlab-delay rw,user_id=00
+`
+	if diff := cmp.Diff([]mount{{37, "/var/lib/with space"}}, parseMounts(strings.NewReader(info), "user_id=0"), cmp.AllowUnexported(mount{})); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -1,0 +1,67 @@
+package lever
+
+import "hostlab/internal/check"
+
+// firmware is who sets what a machine without a hypervisor has no knob for.
+const firmware = "the firmware"
+
+// owner says who sets a lever whose knob is not on this host; "" where it is here, or
+// where that is not known.
+func (in *input) owner(name string) string {
+	hv, known := in.facts.Virt.Hypervisor.Get()
+	guest := known && hv != "none" && hv != ""
+	switch name {
+	case check.LeverFrequency:
+		if held := in.held(); held != nil && held.by != "" {
+			return held.by
+		}
+		if in.hasFrequencyKnob() {
+			return ""
+		}
+	case check.LeverIdle:
+		// A guest's own states, as haltpoll's, only hand the CPU back to the hypervisor.
+		deep := in.deepest()
+		if in.facts.Windows != nil || deep != nil && deep.Latency.Or(0) > deepLatency || !guest && len(in.facts.Idle.States) > 0 {
+			return ""
+		}
+	default:
+		return ""
+	}
+	switch {
+	case guest:
+		return "the owner of the " + hv + " hypervisor"
+	case known:
+		return firmware
+	}
+	return ""
+}
+
+// elsewhere says of a lever who sets it, where this host does not. What nobody here can
+// move is not left undecided here either.
+func (in *input) elsewhere(l *Lever) {
+	l.SetBy = in.owner(l.Name)
+	switch {
+	case l.SetBy == "" || l.Verdict != Unresolved && l.Verdict != Untestable:
+		return
+	case l.Verdict == Untestable && len(l.blind) > 0:
+		return // a knob may be here, and hidden
+	case l.Verdict == Untestable:
+		l.Summary = l.SetBy + " sets it, not this host"
+		if l.why != "" {
+			l.Summary += "; not measured: " + l.why
+		}
+	default:
+		l.Summary += "; " + l.SetBy + " sets it, not this host"
+	}
+	l.Verdict, l.Next = NotHere, in.ask(l)
+}
+
+// ask is the next step with a lever that is set elsewhere.
+func (in *input) ask(l *Lever) string {
+	what := map[string]string{check.LeverFrequency: "which power policy its CPUs run under", check.LeverIdle: "which idle states its CPUs may enter"}
+	if l.SetBy == firmware {
+		what = map[string]string{check.LeverFrequency: "power profile", check.LeverIdle: "idle states (C-states)"}
+		return "# look at the " + what[l.Name] + " in the firmware's setup"
+	}
+	return "# ask " + l.SetBy + " " + what[l.Name]
+}

@@ -1,5 +1,0 @@
-//go:build !linux
-
-package database
-
-func session() int { return 0 }
