@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 
+	"hostlab/internal/document"
 	"hostlab/internal/result"
 )
 
@@ -16,10 +17,7 @@ func (r *Report) Write(w io.Writer) error {
 	d.Parts, d.Events, d.Bounds = result.OrEmpty(d.Parts), result.OrEmpty(d.Events), result.OrEmpty(d.Bounds)
 	d.Log.Stretches = result.OrEmpty(d.Log.Stretches)
 	d.Missing, d.Warnings = result.OrEmpty(d.Missing), result.OrEmpty(d.Warnings)
-	e := json.NewEncoder(w)
-	e.SetIndent("", "  ")
-	e.SetEscapeHTML(false)
-	return e.Encode(&d)
+	return document.WriteJSON(w, &d)
 }
 
 // Read reads what Write has written.
