@@ -334,9 +334,9 @@ func (r *recorder) count(ctx context.Context, seconds float64) error {
 
 func (r *recorder) report(server Server, wall float64) Report {
 	account := r.src.Account(Growth{Seconds: r.covered, Values: r.growth})
-	rep := Report{Schema: 1, Tool: r.Tool, Vendor: server.Vendor, Version: server.Version, Target: server.Target, Wall: wall, Method: Method,
+	rep := Report{Schema: 2, Tool: r.Tool, Vendor: server.Vendor, Version: server.Version, Target: server.Target, Wall: wall, Method: Method,
 		Transactions: account.Transactions, TransactionsLow: account.TransactionsLow, TransactionsHigh: account.TransactionsHigh, Peak: r.peak, Hidden: server.Hidden || r.masked > 0, Log: account.Log, Missing: slices.Concat(server.Missing, account.Missing), Warnings: account.Warnings}
-	if account.Log.Average.Known() {
+	if account.Log.Average != nil {
 		rep.Log.Stretches = r.logStretches()
 	}
 	if r.masked > 0 {
@@ -354,12 +354,6 @@ func (r *recorder) report(server Server, wall float64) Report {
 	rep.Busy = rep.Elapsed - rep.Part(Idle).Seconds
 	if rep.Busy < 1e-9*rep.Elapsed {
 		rep.Busy = 0
-	}
-	switch {
-	case rep.Busy == 0 && rep.Hidden:
-		rep.Warnings = append(rep.Warnings, "nothing is known of what ran: this user sees no sessions but its own")
-	case rep.Busy == 0:
-		rep.Warnings = append(rep.Warnings, "nothing ran: no client session did anything meanwhile")
 	}
 	if rep.Part(Unexplained).Share > tolerance {
 		rep.Warnings = append(rep.Warnings, percent(rep.Part(Unexplained).Share)+" of the time is unexplained")
@@ -382,8 +376,8 @@ func (r *recorder) logStretches() (out []float64) {
 		}
 	}
 	for _, g := range by {
-		if l := r.src.Account(g).Log; l.Average.Known() {
-			out = append(out, float64(l.Average))
+		if l := r.src.Account(g).Log; l.Average != nil {
+			out = append(out, *l.Average)
 		}
 	}
 	return out

@@ -17,6 +17,7 @@ func TestEstimate(t *testing.T) {
 		{Estimate{0.001, 0.00098, 0.00102, 4, "s", ""}, "1.00 ms [980 us, 1.02 ms], n 4", `{"value":0.001,"low":0.00098,"high":0.00102,"n":4,"unit":"s"}`},
 		{Estimate{0.25, 0.2, 0.3, 0, "", ""}, "0.25 [0.2, 0.3]", `{"value":0.25,"low":0.2,"high":0.3,"n":0}`},
 		{Estimate{0.253, 0.2, 0.3, 7, "", ""}.Percent(), "25.3 % [20, 30], n 7", `{"value":25.3,"low":20,"high":30,"n":7,"unit":"%"}`},
+		{Estimate{0.12, 0.1, 0.14, 12, "", Emulated}.Percent(), "12 % [10, 14], n 12", `{"value":12,"low":10,"high":14.000000000000002,"n":12,"unit":"%","evidence":"emulated"}`},
 		{Estimate{2, nan, nan, 1, "s", ""}, "2.00 s, n 1", `{"value":2,"low":null,"high":null,"n":1,"unit":"s"}`},
 		{Estimate{math.Inf(1), 0.5, math.Inf(1), 32, "s", ""}, "infinite [500 ms, infinite], n 32", `{"value":null,"low":0.5,"high":null,"n":32,"unit":"s"}`},
 		{Unknown(), "unknown", "null"},

@@ -45,7 +45,7 @@ func TestTable(t *testing.T) {
 PLAN
   scan  1 thread on CPU 3: overwrite 1 MiB each, over and over
   lock  3 threads on CPUs 0-2: one ttas lock, nothing under it
-        on the core of a scanner: 1
+        on a scanner's core: 1
         same last-level cache: 0,2
   - the lock thread on CPU 1 shares a core with a scanner, as the system reports
     it: what one does there costs the other
@@ -58,7 +58,7 @@ Jain's index 0.71 (1: all equal, 0.33: one has all). 1 scanner: 904 /s scans,
   there are too low by that, and a lock held meanwhile slows all
 
 THREADS
-  id  role  CPU  place                    rate      spins/lock  of fair  waited
+  id  role  CPU  place                  rate      spins/lock  of fair  waited
 `
 	if diff := cmp.Diff(want, b.String()[:min(len(want), b.Len())]); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -92,7 +92,7 @@ func TestManyThreads(t *testing.T) {
 		if lines := strings.Count(old.String(), "\n"); lines != n && n <= most2005 || lines > most2005 {
 			t.Errorf("%d threads: %d lines in the old form", n, lines)
 		}
-		if !strings.Contains(ours.String(), "on the core of a scanner") {
+		if !strings.Contains(ours.String(), "on a scanner's core") {
 			t.Errorf("%s", ours.String())
 		}
 	}

@@ -24,7 +24,7 @@ var nears = []Near{SameCore, SameCache, SameSocket, OtherSocket, NotKnown}
 
 // words are the distances in a sentence.
 var words = map[Near]string{
-	SameCore: "on the core of a scanner", SameCache: "same last-level cache", SameSocket: "same socket",
+	SameCore: "on a scanner's core", SameCache: "same last-level cache", SameSocket: "same socket",
 	OtherSocket: "other socket", NotKnown: "distance not known",
 }
 

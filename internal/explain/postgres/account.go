@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"hostlab/internal/explain"
+	"hostlab/internal/result"
 )
 
 // Events of log I/O, as before 17 and since.
@@ -63,12 +64,12 @@ func (s *Source) log(g explain.Growth, a *explain.Account) {
 		return
 	}
 	write, sync := g.Get("wal_write_time")*us, g.Get("wal_sync_time")*us
-	a.Log.Seconds = explain.Number(write + sync)
+	a.Log.Seconds = result.Finite(write + sync)
 	// open_datasync and open_sync write through and count no syncs.
 	if n := max(a.Log.Syncs, 0); n > 0 {
-		a.Log.Average = explain.Number((write + sync) / float64(n))
+		a.Log.Average = result.Finite((write + sync) / float64(n))
 	} else if a.Log.Writes > 0 {
-		a.Log.Average = explain.Number((write + sync) / float64(a.Log.Writes))
+		a.Log.Average = result.Finite((write + sync) / float64(a.Log.Writes))
 	}
 	counted := func(events []string, seconds float64, n int64) {
 		c := explain.Counted{Part: explain.LogWait, Events: events, Seconds: seconds, Count: n, All: true, Source: view + " by samples",
