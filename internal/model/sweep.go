@@ -27,7 +27,7 @@ func LoadWhereEffectVanishes(ctx context.Context, c Case, baseline Policy, r Res
 	if err := between("limit", limit, 1, 100, ""); err != nil {
 		return Vanishing{}, err
 	}
-	// An effect that ends at the limit has to be told from the limit.
+	// An effect that ends at the limit has to be distinguished from the limit.
 	o = o.withDefaults()
 	o.Precision, o.target, o.ratios = min(o.Precision, max(1e-4, (limit-1)/10)), r, true
 	v := Vanishing{Policy: c.Policy.String(), Load: math.NaN()}

@@ -29,7 +29,7 @@ func SweepSlices() []float64 { return []float64{0.002, 0.005, 0.01, 0.02, 0.05, 
 // SweepLoads are the loads that a map covers.
 func SweepLoads() []float64 { return []float64{0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95} }
 
-// Ask simulates. step is told what begins; it may be nil. The answer depends on the
+// Ask simulates. step is called with what begins; it may be nil. The answer depends on the
 // question only, whatever Options.Workers is. Errors are of the question, or the
 // context's.
 func Ask(ctx context.Context, q Question, step func(title string)) (*Answer, error) {

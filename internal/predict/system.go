@@ -15,7 +15,7 @@ var (
 )
 
 // DefaultPolicies are compared on a machine when none is asked for: those of its system, the one in
-// force first; with all those of the other one too. Of a machine that tells no system, which the
+// force first; with all those of the other one too. Of a machine without a known system, which the
 // published ones are, the Windows plans of the published measurements and two governors.
 func DefaultPolicies(m Machine, all bool) []string {
 	switch {

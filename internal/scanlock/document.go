@@ -141,7 +141,7 @@ func (t Table) Document(p Plan, stretch, lost string) *document.Document {
 func (t Table) headline(p Plan) string {
 	var parts []string
 	if t.Locks > 0 {
-		text := fmt.Sprintf("%s took it %s", screen.Count(t.Locks, "lock thread"), result.Format(t.PerSecond, "1/s"))
+		text := fmt.Sprintf("%s took the lock %s", screen.Count(t.Locks, "lock thread"), result.Format(t.PerSecond, "1/s"))
 		if t.Locks > 1 && !math.IsNaN(t.Jain) {
 			text += fmt.Sprintf(" in all; a fair share is %s; Jain's index %.2f (1: all equal, %.2g: one has all)",
 				result.Format(t.PerSecond/float64(t.Locks), "1/s"), t.Jain, 1/float64(t.Locks))

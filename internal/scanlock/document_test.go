@@ -50,9 +50,9 @@ PLAN
   - the lock thread on CPU 1 shares a core with a scanner, as the system reports
     it: what one does there costs the other
   - on 1 core two or more lock threads share the core
-Last 10.0 s: 3 lock threads took it 2.02 M/s in all; a fair share is 675 k/s;
-Jain's index 0.71 (1: all equal, 0.33: one has all). 1 scanner: 904 /s scans,
-904 MiB/s. Measured.
+Last 10.0 s: 3 lock threads took the lock 2.02 M/s in all; a fair share is
+675 k/s; Jain's index 0.71 (1: all equal, 0.33: one has all). 1 scanner: 904 /s
+scans, 904 MiB/s. Measured.
 
 ! the thread on CPU 0 waited up to 10 % of the time: others had the CPU. Rates
   there are too low by that, and a lock held meanwhile slows all

@@ -17,7 +17,7 @@ const (
 	SameCache   Near = "cache"   // another core with the same last-level cache
 	SameSocket  Near = "socket"  // another last-level cache of the same socket
 	OtherSocket Near = "remote"  // another socket
-	NotKnown    Near = "unknown" // the system does not tell
+	NotKnown    Near = "unknown" // the system does not report it
 )
 
 var nears = []Near{SameCore, SameCache, SameSocket, OtherSocket, NotKnown}
