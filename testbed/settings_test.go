@@ -4,17 +4,16 @@ package testbed
 
 import (
 	"encoding/json"
-	"flag"
 	"os"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 
+	"hostlab/internal/golden"
+
 	"github.com/google/go-cmp/cmp"
 )
-
-var update = flag.Bool("update", false, "try the settings in every guest, and write testdata/settings.json and docs/settings.md anew")
 
 // recorded is what guests have shown, by the guest's name.
 const recorded = "testdata/settings.json"
@@ -46,13 +45,13 @@ func TestSettings(t *testing.T) {
 	now := make([]tried, len(guests))    // those that have been tried without a failure
 	t.Run("guests", func(t *testing.T) { // returns when all have ended
 		for i, g := range guests {
-			if i > 1 && !*full && !*update {
+			if i > 1 && !*full && !golden.Update() {
 				break
 			}
 			t.Run(g.name, func(t *testing.T) {
 				t.Parallel()
 				args := []string{"each", "quick"}
-				if *full && !*update {
+				if *full && !golden.Update() {
 					args = args[:1]
 				}
 				b := g.start(t, nil, args...)
@@ -61,7 +60,7 @@ func TestSettings(t *testing.T) {
 				if len(got.Rows) < 20 {
 					t.Errorf("only %d settings were tried", len(got.Rows))
 				}
-				if !*update {
+				if !golden.Update() {
 					compare(t, record, got)
 				} else if !t.Failed() {
 					mu.Lock()
@@ -71,7 +70,7 @@ func TestSettings(t *testing.T) {
 			})
 		}
 	})
-	if *update {
+	if golden.Update() {
 		writeRecord(t, record, now)
 	}
 }
@@ -121,7 +120,7 @@ func readRecord(t *testing.T) (record []tried) {
 	if err == nil {
 		err = json.Unmarshal(b, &record)
 	}
-	if err != nil && !*update {
+	if err != nil && !golden.Update() {
 		t.Fatal(err)
 	}
 	return record
