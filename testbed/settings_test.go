@@ -1,4 +1,4 @@
-//go:build linux && amd64
+//go:build linux && amd64 && system
 
 package testbed
 
@@ -14,28 +14,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 )
-
-// recorded is what guests have shown, by the guest's name.
-const recorded = "testdata/settings.json"
-
-// tried is what one guest has shown of all settings.
-type tried struct {
-	Guest   string            `json:"guest"`
-	Rows    []row             `json:"rows"`
-	Missing map[string]string `json:"missing"` // settings that were not tried, and why
-}
-
-// row is one value of one setting: what trial says of it.
-type row struct {
-	Setting string `json:"setting"`
-	Objects string `json:"objects"`
-	Before  string `json:"before"`
-	Set     string `json:"set"`
-	Read    string `json:"read"`
-	Oracle  string `json:"oracle"`
-	Verify  string `json:"verify"`
-	Revert  string `json:"revert"`
-}
 
 // TestSettings sets, reads back, verifies and puts back every setting that a guest has, and holds that
 // the record behind docs/settings.md is what these guests show now.
@@ -112,18 +90,6 @@ func compare(t *testing.T, record []tried, got tried) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("%s and docs/settings.md have it otherwise; run the test with -update if this is right:\n%s", recorded, diff)
 	}
-}
-
-func readRecord(t *testing.T) (record []tried) {
-	t.Helper()
-	b, err := os.ReadFile(recorded)
-	if err == nil {
-		err = json.Unmarshal(b, &record)
-	}
-	if err != nil && !golden.Update() {
-		t.Fatal(err)
-	}
-	return record
 }
 
 // writeRecord keeps what the record has of guests that were not tried.
