@@ -56,8 +56,7 @@ func row(cells ...string) (r document.Row) {
 
 func parts(r *explain.Report) *document.Table {
 	t := &document.Table{Columns: append(document.Headings("part", "time", "of busy", "95 % CI"), document.Column{Head: "source"}),
-		Lead: fmt.Sprintf("Together %s: the time of %s over %s. Idle: waits for the client between transactions, which are no busy time; within one they are the application's.",
-			seconds(r.Elapsed), sessions(r), seconds(r.Wall))}
+		Lead: fmt.Sprintf("Together %s: the time of %s over %s. %s", seconds(r.Elapsed), sessions(r), seconds(r.Wall), idleNote)}
 	for _, name := range leading(r) {
 		p := r.Part(name)
 		if p.Source == "" {
@@ -109,9 +108,7 @@ func bounds(r *explain.Report) []document.Block {
 		}
 		return document.Lines("", "Nothing, as nothing ran.")
 	}
-	t := &document.Table{Columns: append(document.Headings("lever", "share", "likely", "at most", "of cycle"), document.Column{Head: "measured"}),
-		Lead: "Share, likely and at most are of busy time; of cycle: at most, of the time with the pauses between transactions. Likely: what the lever touches takes no time, and waits for locks shrink with it. " +
-			"At most: the upper end of the interval, unexplained time where the part was sampled, and lock waits up to what the part takes, once for each other session."}
+	t := &document.Table{Columns: append(document.Headings("lever", "share", "likely", "at most", "of cycle"), document.Column{Head: "measured"}), Lead: boundsNote}
 	for _, b := range r.Bounds {
 		title, what := explain.LeverTitle(b.Lever)
 		s, likely, most, cycle := share(b.Share), share(b.Likely), share(b.AtMost), share(b.CycleAtMost)
