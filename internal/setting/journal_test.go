@@ -318,3 +318,28 @@ func TestLeave(t *testing.T) {
 		t.Errorf("%v, %v", list, err)
 	}
 }
+
+// An experiment that sets levels before every run never makes a journal that is too large
+// to be read.
+func TestJournalStaysSmall(t *testing.T) {
+	b := newBench(t)
+	largest := 0
+	for i := range 40_000 {
+		b.must("set", "swappiness="+[]string{"10", "20"}[i%2])
+		largest = max(largest, b.j.size)
+		if largest > 4<<20 {
+			break
+		}
+	}
+	if largest > 6<<20 {
+		t.Errorf("the journal grew to %d bytes", largest)
+	}
+	b.must("set", "swappiness=30")
+	if n := len(b.m.disk["/j/"+journalFile].data); largest < 4<<20 || n > 1<<20 {
+		t.Errorf("%d bytes after %d", n, largest)
+	}
+	if _, err := Revert(context.Background(), b.sys, b.j, "", false); err != nil {
+		t.Fatal(err)
+	}
+	b.value(swappinessFile, "60")
+}
