@@ -41,7 +41,8 @@ func newStudyCheck(std streams) *cobra.Command {
 runs, its time, what decides, and what it changes on the host. It names levels
 that this host lacks and leaves them out. It runs nothing.
 
-For a file that cannot be used, it lists every problem as FILE:LINE:COLUMN: TEXT.
+For a file that cannot be used, it lists every problem as
+FILE:LINE:COLUMN: TEXT.
 A word without a slash that does not end in .toml names a built-in study.
 
 --blocks, --seed and --set belong to the identity of a study: a record that was

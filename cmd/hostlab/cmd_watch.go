@@ -44,11 +44,11 @@ CPU. It also shows how long writes and flushes of the log device take. On a
 terminal it fills the screen (q quits, h lists the keys). Elsewhere, or with
 --format, it writes a line a sample.
 
---record FILE appends samples to a file. A day of 64 CPUs at 1 s takes 15 MB when
-quiet and 75 MB when busy. --interval 10s makes it a tenth, and gzip a tenth of
-that. --analyze FILE reads such a record, also a gzipped one. Was the night
-quiet? When did load begin? Did it spread evenly over the CPUs? Were some asleep
-or slow? It compares how uneven the load is with chance at the same load.
+--record FILE appends samples to a file. A day of 64 CPUs at 1 s takes 15 MB
+when quiet and 75 MB when busy. --interval 10s makes it a tenth, and gzip a
+tenth of that. --analyze FILE reads such a record, also a gzipped one. Was the
+night quiet? When did load begin? Did it spread evenly over the CPUs? Were some
+asleep or slow? It compares how uneven the load is with chance at the same load.
 
 A record has the busy share of each second, not the bursts within it. 'hostlab
 predict --workload' needs bursts and does not take it.

@@ -27,7 +27,19 @@ Only set, revert, run and, on a server that you name, workload change anything.
 set, run and workload ask first, or need --yes, and settings can be restored.
 The others write only the files that you name, and small files with which assess
 and watch --probe-commits time commits. None needs root to look: hostlab names
-what an unprivileged user may not see, and does the rest.`,
+what an unprivileged user may not see, and does the rest.
+
+Exit status:
+  0    done
+  1    check: findings at or above --fail-on; verify: something is not as it was
+       set; revert: something is not restored; otherwise: it failed on the way
+  2    a flag, argument or file cannot be used
+  3    there is nothing to inspect: /proc and /sys are missing
+  4    run: waits for a reboot or a person; resume it then
+  10   report: an effect beyond its margin; watch --analyze: CPUs left out
+  11   report, watch --analyze: undecided
+  130  interrupted
+  141  broken pipe, as in | head`,
 		Example: `  hostlab assess                          # the whole answer, in about a minute
   hostlab check --role production-app     # settings only, for scripts
   hostlab facts --format json | jq .frequency
