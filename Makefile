@@ -3,6 +3,7 @@ SHELL := /bin/bash
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
 COMMIT  := $(shell git rev-parse --short=12 HEAD 2>/dev/null)
 LDFLAGS := -s -w -X main.version=$(VERSION) -X main.commit=$(COMMIT)
+DEADCODE := golang.org/x/tools/cmd/deadcode@v0.52.0
 GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 # With it, tests are built that take root, servers, guests or many seconds (CONTRIBUTING.md).
 SYSTEM := -tags=system
@@ -35,10 +36,12 @@ tidy: ## go.mod and go.sum of both modules name what is imported, and nothing el
 test-deps: ## Debian packages that tests use
 	./scripts/test-deps.sh
 
-lint: ## golangci-lint, pinned; built from source the first time
+lint: ## golangci-lint and deadcode, pinned; built from source the first time
 	GOBIN=$(CURDIR)/bin go install $(GOLANGCI)
 	./bin/golangci-lint run --allow-parallel-runners ./... ./bench/...
 	GOOS=windows ./bin/golangci-lint run --allow-parallel-runners ./...
+	GOBIN=$(CURDIR)/bin go install $(DEADCODE)
+	@dead=$$(./bin/deadcode -test $(SYSTEM) ./... ./bench/...) && [ -z "$$dead" ] || { echo "$$dead" >&2; exit 1; }
 
 cross: ## the other platforms
 	GOOS=linux GOARCH=amd64 go build -trimpath -ldflags '$(LDFLAGS)' -o dist/hostlab-linux-amd64 ./cmd/hostlab
