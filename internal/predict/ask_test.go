@@ -5,6 +5,7 @@ import (
 	"context"
 	"testing"
 
+	"hostlab/internal/document"
 	"hostlab/internal/model"
 	"hostlab/internal/predict"
 )
@@ -57,7 +58,7 @@ func parse(t *testing.T, text string) model.Policy {
 func render(t *testing.T, a *predict.Answer) string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := predict.WriteHTML(&b, a); err != nil {
+	if err := document.WriteHTML(&b, a.Document()); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()

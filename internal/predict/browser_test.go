@@ -11,7 +11,6 @@ import (
 	"hostlab/internal/report/reporttest/chrome"
 )
 
-// ask answers a question about a built-in case, quickly.
 // TestInBrowser looks at pages in both themes, on a desk and on a phone.
 func TestInBrowser(t *testing.T) {
 	all := ask(t, "sap", "sap-dialog", append(predict.DefaultPolicies(predict.Machine{}, false), "hwp"), []float64{0.05, 0.9}, true)
@@ -36,7 +35,7 @@ func TestInBrowser(t *testing.T) {
 						}
 					}
 					if width == 1280 {
-						if bad := chrome.Eval[[]string](t, b, `[...document.querySelectorAll(".scroll:has(> .loads)")].filter((s) => s.scrollWidth > s.clientWidth + 1).map((s) => s.scrollWidth + " in " + s.clientWidth)`); len(bad) > 0 {
+						if bad := chrome.Eval[[]string](t, b, `[...document.querySelectorAll(".scroll")].filter((s) => s.scrollWidth > s.clientWidth + 1).map((s) => s.scrollWidth + " in " + s.clientWidth)`); len(bad) > 0 {
 							t.Errorf("figures cut off: %s", strings.Join(bad, ", "))
 						}
 					} else if bad := chrome.Eval[[]string](t, b, `[...document.querySelectorAll("svg.pic")].filter((s) => [...s.querySelectorAll("text")].some((x) => x.getBoundingClientRect().height < 11) || !s.closest("[tabindex]")).map((s) => s.textContent.slice(0, 20))`); len(bad) > 0 {
