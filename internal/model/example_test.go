@@ -22,7 +22,7 @@ func ExampleRamp() {
 		if err != nil {
 			panic(err)
 		}
-		fmt.Printf("%s: %.0f ms\n", name, 1000*t.Mean)
+		fmt.Printf("%s: %.0f ms\n", name, 1000*t.Value)
 	}
 	// Output:
 	// balanced: 456 ms
@@ -44,7 +44,7 @@ func ExampleCompare() {
 	}
 	for _, r := range got.Rows {
 		e := r.Ratio[model.CPUSeconds]
-		fmt.Printf("%s: %.2f times the CPU time [%.2f, %.2f]\n", r.Policy, e.Mean, e.Low, e.High)
+		fmt.Printf("%s: %.2f times the CPU time [%.2f, %.2f]\n", r.Policy, e.Value, e.Low, e.High)
 	}
 	// Output:
 	// balanced-rs1: 1.74 times the CPU time [1.72, 1.76]
