@@ -74,7 +74,7 @@ func (a *applying) run(p *Plan) error {
 			continue
 		}
 		step.From = v
-		in.addSides(s, a.disturbed(s, step.Object, step.To))
+		in.addSides(s, a.disturbed(s, step.Object))
 		in.add(s, step.Object, v, step.To, "")
 		steps = append(steps, step)
 	}
@@ -109,7 +109,7 @@ func (a *applying) run(p *Plan) error {
 // the maximum, say, before the maximum is raised.
 func (a *applying) eased(path string, steps []Step) bool {
 	return slices.ContainsFunc(steps, func(step Step) bool {
-		return slices.ContainsFunc(a.sys.setting(step.Setting).sides(a.sys, step.Object, step.To), func(s Side) bool { return s.Object.Path == path })
+		return slices.ContainsFunc(a.sys.setting(step.Setting).sides(a.sys, step.Object), func(s Side) bool { return s.Object.Path == path })
 	})
 }
 
@@ -179,7 +179,7 @@ func (a *applying) write(s Setting, step Step, seen string) (string, error) {
 	case journalErr != nil:
 		return "", journalErr
 	case writeErr != nil:
-		return "", s.refuse(a.sys, step.Object, step.To, writeErr)
+		return "", s.refuse(step.Object, step.To, writeErr)
 	case readErr != nil:
 		return "", unreadable(step.Object, readErr)
 	}
@@ -197,7 +197,7 @@ func took(step Step, read string) Outcome {
 // disturbed, such as a minimum that was kept below the old maximum, is written once more.
 func (a *applying) settle(steps []Step, retry []int) error {
 	var lost error
-	if slices.ContainsFunc(a.out, func(o Outcome) bool { return o.Result == Changed && a.sys.setting(o.Setting).disturbs != nil }) {
+	if slices.ContainsFunc(a.out, func(o Outcome) bool { return o.Result == Changed && a.sys.setting(o.Setting).disturbs() }) {
 		a.sys.wait()
 	}
 	for i := range a.out {
@@ -254,7 +254,7 @@ func (a *applying) turn(o *Outcome, first, err error) error {
 func (a *applying) holdOne(s Setting, step Step) error {
 	file, err := a.sys.FS.Hold(step.Object.Path, s.bytes(step.To))
 	if err != nil {
-		return s.refuse(a.sys, step.Object, step.To, err)
+		return s.refuse(step.Object, step.To, err)
 	}
 	a.held = append(a.held, holding{a.owner, step.Object.Path, file})
 	read, err := s.read(a.sys, step.Object)

@@ -38,7 +38,7 @@ func TestAllIsInOrderAndDescribed(t *testing.T) {
 			t.Errorf("%s has rank %d, after one of %d", s.Name, s.Order, last)
 		}
 		last = s.Order
-		if s.Name == "" || s.Title == "" || s.About == "" || s.Source == "" || s.Values == "" || s.objects == nil || s.parse == nil {
+		if s.Name == "" || s.Title == "" || s.About == "" || s.Source == "" || s.Values == "" || s.Absent == "" || s.Takes == nil {
 			t.Errorf("%s lacks a text or a function", s.Name)
 		}
 		if got, ok := Find(s.Name); !ok || got.Title != s.Title {

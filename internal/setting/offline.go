@@ -61,23 +61,9 @@ func Offline(want []Assignment) ([]Assignment, error) {
 	return out, nil
 }
 
-// alone is the object of a setting that has one for the whole machine; nil: it has several.
-func (s Setting) alone() []Object {
-	list, err := s.objects(&System{FS: everywhere{}})
-	if err != nil || len(list) != 1 || list[0].Name != "" {
-		return nil
-	}
-	return list
-}
-
-// Spell reads a value that somebody typed, without a host that could say what it offers:
+// Spell reads a value as it was typed, without a host that could say what it offers:
 // the word, the number in the kernel's unit, or min, max, all and shares as they are.
-func (s Setting) Spell(value string) (string, error) {
-	if s.offline != nil {
-		return s.offline(value)
-	}
-	return s.parse(&System{FS: nowhere{}}, Object{}, value)
-}
+func (s Setting) Spell(value string) (string, error) { return s.Takes.spell(value) }
 
 // nowhere is a machine without any file.
 type nowhere struct{}
@@ -87,14 +73,3 @@ func (nowhere) WriteFile(string, []byte) error         { return fs.ErrNotExist }
 func (nowhere) Hold(string, []byte) (io.Closer, error) { return nil, fs.ErrNotExist }
 func (nowhere) Writable(string) error                  { return fs.ErrNotExist }
 func (nowhere) ReadDir(string) ([]string, error)       { return nil, fs.ErrNotExist }
-
-// everywhere is a machine that has every file, and no CPU or device.
-type everywhere struct{ nowhere }
-
-func (everywhere) ReadFile(string) ([]byte, error) { return nil, nil }
-
-// known takes one of the words that the kernel has, of which a host may offer fewer.
-func known(words ...string) func(string) (string, error) {
-	parse := oneOf(fixed(words...))
-	return func(v string) (string, error) { return parse(nil, Object{}, v) }
-}

@@ -77,11 +77,11 @@ func (r *Refused) Error() string {
 func (r *Refused) Unwrap() error { return r.Err }
 
 // refuse says why an object did not take a value, in one line.
-func (s Setting) refuse(sys *System, o Object, value string, err error) *Refused {
+func (s Setting) refuse(o Object, value string, err error) *Refused {
 	r := &Refused{Setting: s.Name, Object: o, Value: value, Err: err}
-	if s.refused != nil {
-		if text := s.refused(sys, o, value, err); text != "" {
-			r.Reason = fmt.Sprintf("%s: %s (%v)", o.Path, text, cause{err})
+	for _, known := range s.refusals {
+		if errors.Is(err, known.errno) {
+			r.Reason = fmt.Sprintf("%s: %s (%v)", o.Path, known.means, cause{err})
 			return r
 		}
 	}

@@ -34,23 +34,10 @@ func (sys *System) setting(name string) Setting {
 	return s
 }
 
-// sides are what a write would disturb, and can be read. What cannot be asked for is
-// no reason against a write.
-func (s Setting) sides(sys *System, o Object, to string) []Side {
-	if s.disturbs == nil {
-		return nil
-	}
-	list, err := s.disturbs(sys, o, to)
-	if err != nil {
-		return nil
-	}
-	return slices.DeleteFunc(list, func(side Side) bool { return side.Object.Path == o.Path || !settable(side.Object.Path) })
-}
-
 // disturbed are the sides of a write, and all that were listed before: a directory that
 // fails to be read once must not make us forget what was there.
-func (w *writer) disturbed(s Setting, o Object, to string) []Side {
-	list := s.sides(w.sys, o, to)
+func (w *writer) disturbed(s Setting, o Object) []Side {
+	list := s.sides(w.sys, o)
 	for _, old := range w.sides[o.Path] {
 		if !slices.ContainsFunc(list, func(side Side) bool { return side.Object.Path == old.Object.Path }) {
 			list = append(list, old)
@@ -166,7 +153,7 @@ func (w *writer) remember(r *record) { _ = w.j.st.apply(r) }
 // reads is known where readErr is nil, whether the write failed or not. careless goes on
 // without a journal that cannot be written: to leave a value changed would be worse.
 func (w *writer) put(s Setting, o Object, seen, to string, careless bool) (read string, readErr, writeErr, journalErr error) {
-	sides := w.disturbed(s, o, to)
+	sides := w.disturbed(s, o)
 	in := w.intends()
 	in.addSides(s, sides)
 	if err := in.commit(); err != nil {
