@@ -26,12 +26,7 @@ func newExport(std streams) *cobra.Command {
 		Long: `export writes settings as a profile for a tool that applies them at every boot,
 so that all servers of a kind get the same:
 
-  tuned      a profile for TuneD (tuned.conf)
-  saptune    a note of one's own for saptune 3
-  systemd    sysctl.d, tmpfiles.d, udev rules and a unit; --out DIR gets several
-             files, as below /etc, in place of those of an earlier export
-  powercfg   a command file for Windows, with the aliases of powercfg
-  dsc        a PowerShell DSC configuration for Windows
+` + export.Help() + `
 
 --role takes what 'hostlab check' recommends for a role, whatever this host
 has; NAME=VALUE beside it wins, and NAME may be a sysctl's (vm.swappiness). What

@@ -225,6 +225,13 @@ func (frequency) spell(v string) (string, error) {
 	return strconv.FormatInt(khz, 10), nil
 }
 
+func (frequency) inFile(_, v string) (string, error) {
+	if strings.Trim(v, "0123456789") != "" {
+		return "", errors.New("it means another value on each processor; give a frequency, or leave it out for the processor's own range")
+	}
+	return v, nil
+}
+
 // nearest is the step that a share means; a share below the range means its low end.
 func nearest(khz, lo, hi int64, steps []int64) int64 {
 	if len(steps) == 0 {

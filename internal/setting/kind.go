@@ -37,6 +37,10 @@ type (
 	rounder interface {
 		rounded(sys *System, o Object, want, to string) string
 	}
+	// filer is a kind of which a spelled value is another in a file, or none that fits all hosts.
+	filer interface {
+		inFile(path, v string) (string, error)
+	}
 	// coder is a kind of file that holds no text.
 	coder interface {
 		decode(b []byte) string
@@ -227,10 +231,17 @@ func (onOff) levels(*System, Object) ([]string, error) { return []string{"1", "0
 
 func (k onOff) parse(_ *System, o Object, v string) (string, error) {
 	w, err := k.spell(v)
-	if err == nil && o.Path != "" && o.Path == k.inverted {
-		w = opposite[w]
+	if err != nil {
+		return "", err
 	}
-	return w, err
+	return k.inFile(o.Path, w)
+}
+
+func (k onOff) inFile(path, v string) (string, error) {
+	if path != "" && path == k.inverted {
+		v = opposite[v]
+	}
+	return v, nil
 }
 
 func (onOff) spell(v string) (string, error) {

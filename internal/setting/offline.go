@@ -65,6 +65,15 @@ func Offline(want []Assignment) ([]Assignment, error) {
 // the word, the number in the kernel's unit, or min, max, all and shares as they are.
 func (s Setting) Spell(value string) (string, error) { return s.Takes.spell(value) }
 
+// Written returns what is written to a file for a value as Spell gives it. The error is of one that
+// means different things on different hosts.
+func (s Setting) Written(file, value string) (string, error) {
+	if k, ok := s.Takes.(filer); ok {
+		return k.inFile(file, value)
+	}
+	return value, nil
+}
+
 // nowhere is a machine without any file.
 type nowhere struct{}
 
