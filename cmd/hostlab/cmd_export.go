@@ -149,7 +149,7 @@ func writeProfile(std streams, p export.Profile, out string) error {
 }
 
 // writeFiles writes a profile of several files below a directory, and removes those of an earlier
-// one that would stay in force beside them. What somebody else has written there is left.
+// one that would stay in force beside them. What another program has written there is left.
 func writeFiles(std streams, p export.Profile, out string) error {
 	at := func(path string) string { return filepath.Join(out, filepath.FromSlash(path)) }
 	for _, f := range p.Files {

@@ -14,7 +14,7 @@ import (
 // the first failure; outcomes are those of all steps that were tried, in the plan's order.
 //
 // Values that the kernel has rounded or clamped are Rounded and no failure. An object that
-// already has an open entry of the owner keeps its original, unless somebody else has
+// already has an open entry of the owner keeps its original, unless another program has
 // changed it meanwhile: then what is there now is what will be put back.
 //
 // Held settings stay in force until the journal, or what Journal.Leave has made of it, is closed, or the

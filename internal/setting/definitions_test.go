@@ -58,11 +58,11 @@ func TestSysctlNames(t *testing.T) {
 	for typed, want := range map[string]string{
 		"swappiness": "swappiness", "vm.swappiness": "swappiness", "vm/swappiness": "swappiness", "/proc/sys/vm/swappiness": "swappiness",
 		"fs.aio-max-nr": "aio_max_nr", "kernel.sem": "sem", "governor": "governor",
-		"vm.swapiness":     "vm.swapiness: no such sysctl is known; did you mean vm.swappiness?",
-		"kernel.swappines": "kernel.swappines: no such sysctl is known; did you mean vm.swappiness?",
-		"vn.swappiness":    "vn.swappiness: there is no such setting; did you mean swappiness?",
-		"cpu.governor":     "cpu.governor: there is no such setting; did you mean governor?",
-		"governer":         "governer: there is no such setting; did you mean governor?",
+		"vm.swapiness":       "vm.swapiness: no such sysctl is known; did you mean vm.swappiness?",
+		"kernel.swappines":   "kernel.swappines: no such sysctl is known; did you mean vm.swappiness?",
+		"vn.swappiness":      "vn.swappiness: there is no such setting; did you mean swappiness?",
+		"cpu.governor":       "cpu.governor: there is no such setting; did you mean governor?",
+		"governer":           "governer: there is no such setting; did you mean governor?",
 		"vm.min_free_kbytes": "vm.min_free_kbytes: hostlab does not set this sysctl; it knows only " + strings.Join(known, ", "),
 	} {
 		s, err := Named(typed)

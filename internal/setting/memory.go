@@ -16,7 +16,7 @@ var memory = []Setting{
 		Source: "kernel documentation, admin-guide/mm/transhuge.rst; never: SAP note 2205917, tuned oracle, postgresql; madvise: SAP note 3577842, sapconf; always: tuned mssql",
 		File:   thpDir + "enabled", Absent: noTHP, Takes: words{from: ".", known: []string{"always", "madvise", "never"}},
 		// With huge pages the kernel raises its reserve to have room to compact. Without them it computes
-		// the reserve anew, or leaves it raised where somebody had set one (mm/khugepaged.c,
+		// the reserve anew, or leaves it raised where it had been set (mm/khugepaged.c,
 		// set_recommended_min_free_kbytes; seen with Linux 6.12).
 		Moves:  []Move{{Setting: "min_free_kbytes", File: minFree}},
 		Advice: map[string]string{"MEM-001": "madvise"},

@@ -42,12 +42,12 @@ type undo struct {
 	s      Setting
 	to     string
 	layers []int // dropped when it is back
-	// original and open are to and layers of an object that somebody else has changed.
+	// original and open are to and layers of an object that another program has changed.
 	original string
 	open     []int
 	// ours: it may be written, or it has the value already.
 	ours bool
-	// hold: to is somebody else's value, which our writes to other objects must not change.
+	// hold: to is another program's value, which our writes to other objects must not change.
 	hold bool
 	// forced: it is written whatever it reads.
 	forced  bool
@@ -100,7 +100,7 @@ func (w *writer) restore(ctx context.Context, list []*undo, force bool) error {
 			if u.o.mine(u.out.Read) || len(u.o.Layers) == len(u.layers) {
 				continue
 			}
-			read := u.out.Read // somebody else put back what another owner had set
+			read := u.out.Read // another program restored what another owner had set
 			journal = errors.Join(journal, w.j.append(false, &record{Kind: "is", ID: u.o.ID, Read: &read}))
 		}
 	}

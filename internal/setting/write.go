@@ -145,7 +145,7 @@ func rebooted(o *object, boot string) bool {
 // errMeanwhile says that an object changed between the look at it and its write.
 var errMeanwhile = errors.New("it changed just before it was written")
 
-// remember takes a line that could not be written into the state all the same. The next
+// remember takes a line that could not be written into the state. The next
 // append that succeeds writes the whole state first.
 func (w *writer) remember(r *record) { _ = w.j.st.apply(r) }
 
@@ -217,5 +217,5 @@ func (w *writer) put(s Setting, o Object, seen, to string, careless bool) (read 
 }
 
 func changedMeanwhile(value string) string {
-	return fmt.Sprintf("somebody else has changed it: it reads %s", value)
+	return fmt.Sprintf("another program has changed it: it reads %s", value)
 }

@@ -161,7 +161,7 @@ var trials = append([]trial{
 		values: func() []value {
 			return []value{bound(70), bound(2), bound(1), bound(150), {word: "all", reads: func(string) string { return "0" }}}
 		},
-		first: func() func() { // one that somebody has disabled by hand, which only a bound above leaves
+		first: func() func() { // one that was disabled by hand, which only a bound above leaves
 			f := cpu + "/cpu1/cpuidle/state3/disable"
 			_ = echo("1", f)
 			return func() { _ = echo("0", f) }
