@@ -97,6 +97,13 @@ var sysctls = []Setting{
 		Tries:  []Try{{"2147483647", ""}},
 	},
 	{
+		Sysctl: "vm.zone_reclaim_mode", Title: "Reclaim within a node first", Takes: number{hi: 7},
+		About: "With 1, a NUMA node that runs short of memory frees page cache of its own before it takes another node's. That keeps memory local, and costs " +
+			"time and cache; 2 adds writing of dirty pages, 4 swapping. With 0 the other node's memory is taken.",
+		Source: "kernel documentation, admin-guide/sysctl/vm.rst (0 where programs benefit from cached files)",
+		Tries:  []Try{{"1", ""}},
+	},
+	{
 		Sysctl: "kernel.shmmni", Title: "Number of shared memory segments", Takes: number{hi: 1 << 24}, Source: sysvSource,
 		About:  "How many System V shared memory segments there may be. A limit, which reserves nothing.",
 		Advice: map[string]string{"KRN-001": "32768"},
