@@ -11,14 +11,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"hostlab/internal/bounded"
+	"hostlab/internal/document"
 	"hostlab/internal/explain"
 	"hostlab/internal/explain/connect"
 	"hostlab/internal/explain/show"
 	"hostlab/internal/trust"
 )
-
-// explainFormats are what explain writes, by name.
-var explainFormats = []string{"text", "json", "html"}
 
 // The shortest recording that says something, and the longest.
 const leastRecording, mostRecording = time.Second, 24 * time.Hour
@@ -47,7 +45,8 @@ mariadb://USER@HOST/DB (?socket=/PATH), sqlserver://USER@HOST?database=DB,
 oracle://USER@HOST:1521/SERVICE, hdb://USER@HOST:30015. What was tried on live
 servers: PostgreSQL 15 and MariaDB 10.11. The readers for SQL Server, Oracle and
 SAP HANA follow the vendors' documentation and are not yet tried on a live
-server. ` + oracleNote() + `
+server.
+` + oracleNote() + `
 
 Passwords: everyone on this host can see a command line, so --dsn takes none.
 Put it where the vendor's own clients look: ~/.pgpass, the file that $PGPASSFILE
@@ -93,7 +92,7 @@ and saved; 2 unusable flag, DSN, file or connection; 130 interrupted, likewise.`
 	f.StringVar(&o.compare, "compare", "", "earlier recording, a `FILE` of --save, to set beside this one")
 	f.StringArrayVar(&o.experiments, "experiment", nil, "record of 'hostlab run', a `DIR`, whose measured gain stands beside the bound; may be repeated")
 	f.StringVar(&o.save, "save", "", "also keep the recording in `FILE`")
-	choiceFlag(cmd, &o.format, "format", "text", "output", explainFormats)
+	choiceFlag(cmd, &o.format, "format", "text", "output", documentFormats)
 	f.BoolVarP(&o.quiet, "quiet", "q", false, "no progress")
 	for _, name := range []string{"dsn", "for"} {
 		cobra.CheckErr(cmd.RegisterFlagCompletionFunc(name, cobra.NoFileCompletions))
@@ -105,7 +104,7 @@ func oracleNote() string {
 	if connect.HasOracle {
 		return "Oracle's driver is built in."
 	}
-	return "Oracle's driver\nis 18 MB and not in this build: 'go build -tags oracle' adds it."
+	return "Oracle's driver is 18 MB and not in this build: 'go build -tags oracle' adds it."
 }
 
 // explainRun is what the command line asks for.
@@ -167,7 +166,7 @@ func (o *explainRun) check(cmd *cobra.Command) (before *explain.Report, dsn *con
 	if err := notEmpty(cmd, "dsn", "dsn-file", "compare", "experiment", "save"); err != nil {
 		return nil, nil, err
 	}
-	if err := oneOf("format", o.format, explainFormats); err != nil {
+	if err := oneOf("format", o.format, documentFormats); err != nil {
 		return nil, nil, err
 	}
 	if o.lasts < leastRecording || o.lasts > mostRecording {
@@ -269,12 +268,9 @@ func (o *explainRun) print(rep, before *explain.Report) error {
 	if before != nil {
 		c = explain.Compare(before, rep)
 	}
-	switch o.format {
-	case "json":
-		return rep.Write(o.std.out)
-	case "html":
-		return show.WriteHTML(o.std.out, rep, c)
+	d := show.Document(rep, c)
+	if o.save != "" && o.format == "text" {
+		d.Sections = append(d.Sections, document.Section{Title: "Saved", Blocks: document.Lines("", o.save)})
 	}
-	_, width := terminal(o.std.out)
-	return show.WriteText(o.std.out, rep, c, show.TextOptions{Width: width, Color: colour(o.std.out), Saved: o.save})
+	return printDocument(o.std, d, o.format)
 }

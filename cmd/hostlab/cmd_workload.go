@@ -1,13 +1,13 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"hostlab/internal/document"
 	"hostlab/internal/spelling"
 	"hostlab/internal/workload"
 	"hostlab/internal/workload/all"
@@ -70,9 +70,7 @@ Exit status: 0 done, 1 a run failed, 2 a parameter or flag that cannot be used,
 				return err
 			}
 			if format == "json" {
-				enc := json.NewEncoder(std.out)
-				enc.SetIndent("", "  ")
-				return enc.Encode(rep)
+				return document.WriteJSON(std.out, rep)
 			}
 			_, width := terminal(std.out)
 			return rep.writeText(std.out, width)
@@ -95,7 +93,7 @@ Exit status: 0 done, 1 a run failed, 2 a parameter or flag that cannot be used,
 	cmd.Flags().IntVar(&o.runs, "runs", 5, "how many runs")
 	cmd.Flags().Uint64Var(&o.seed, "seed", 1, "seed of the work")
 	cmd.Flags().StringArrayVar(&picks, "pick", nil, "NAME=FROM: a response from a command's output, such as t=json:$.elapsed")
-	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask before a server of yours is used")
+	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask before your server is used")
 	choiceFlag(cmd, &format, "format", "text", "output", formats)
 	list := &cobra.Command{
 		Use:   "list",
@@ -114,8 +112,8 @@ Exit status: 0.`,
 	show := &cobra.Command{
 		Use:   "show NAME",
 		Short: "Describe a workload: what it does, its parameters, its responses",
-		Long: `show prints what a workload does and does not show, its parameters with their
-defaults and limits, and the responses that it has in every run.
+		Long: `show prints what a workload does and does not show. It lists its parameters with
+their defaults and limits, and the responses that every run has.
 
 Exit status: 0 done, 2 no such workload.`,
 		Example: `  hostlab workload show burst`,
