@@ -1,9 +1,6 @@
 package main
 
 import (
-	"io"
-
-	"hostlab/internal/document"
 	"hostlab/internal/setting"
 )
 
@@ -30,11 +27,14 @@ type objectJSON struct {
 	Problem string   `json:"problem,omitempty"`
 }
 
-func writeSettingsJSON(w io.Writer, sys *setting.System, list []setting.Setting) error {
-	out := struct {
-		Schema   int           `json:"schema"`
-		Settings []settingJSON `json:"settings"`
-	}{settingsSchema, []settingJSON{}}
+// settingsListJSON is what settings prints with --format json.
+type settingsListJSON struct {
+	Schema   int           `json:"schema"`
+	Settings []settingJSON `json:"settings"`
+}
+
+func settingsList(sys *setting.System, list []setting.Setting) settingsListJSON {
+	out := settingsListJSON{settingsSchema, []settingJSON{}}
 	for _, s := range list {
 		j := settingJSON{Name: s.Name, Sysctl: s.Sysctl, Title: s.Title, Values: s.Values, Held: s.Held, Objects: []objectJSON{}}
 		states, err := s.Read(sys)
@@ -52,7 +52,7 @@ func writeSettingsJSON(w io.Writer, sys *setting.System, list []setting.Setting)
 		}
 		out.Settings = append(out.Settings, j)
 	}
-	return document.WriteJSON(w, out)
+	return out
 }
 
 // changeJSON is what set, revert and verify print with --format json.
@@ -82,8 +82,8 @@ func stepJSON(s setting.Step, result string) outcomeJSON {
 	return outcomeJSON{Setting: s.Setting, Object: s.Object.Name, Path: s.Object.Path, From: s.From, To: s.To, Want: s.Want, Note: s.Note, Result: result}
 }
 
-// writeChange prints a plan and what became of it.
-func writeChange(w io.Writer, action string, p *setting.Plan, list []setting.Outcome, failure error) error {
+// change is a plan and what became of it.
+func change(action string, p *setting.Plan, list []setting.Outcome, failure error) changeJSON {
 	out := changeJSON{Schema: settingsSchema, Action: action, Outcomes: []outcomeJSON{}, Same: []outcomeJSON{}, Skipped: []outcomeJSON{}}
 	if p != nil {
 		for _, s := range p.Same {
@@ -109,5 +109,5 @@ func writeChange(w io.Writer, action string, p *setting.Plan, list []setting.Out
 	if failure != nil {
 		out.Error = oneLine(failure)
 	}
-	return document.WriteJSON(w, out)
+	return out
 }

@@ -159,7 +159,7 @@ func (j *Journal) store(name string, b []byte) error {
 }
 
 // Forget drops the open entries of an owner ("" all) and leaves the values as they
-// are. A journal with a problem is set aside as a whole, whoever the owner is: it is
+// are. A journal with a problem is set aside as a whole, for any owner: it is
 // kept beside the new one, under the name that is returned.
 func (j *Journal) Forget(owner string) (kept string, err error) {
 	j.mu.Lock()
