@@ -275,7 +275,7 @@ func otherSession(t *testing.T, s *session) (run func(sql string) (rows int)) {
 			return rows
 		}
 	}
-	db, err := s.engine.(*mariadbEngine).server.Open()
+	db, err := s.engine.(*mariadbEngine).server.OpenMariaDB()
 	if err != nil {
 		t.Fatal(err)
 	}

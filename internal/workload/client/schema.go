@@ -14,7 +14,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"hostlab/internal/mariadb"
+	"hostlab/internal/privatedb"
 	"hostlab/internal/workload"
 )
 
@@ -134,7 +134,7 @@ func explainRemote(ctx context.Context, err error) error {
 		case a.Code == "42501": // insufficient_privilege
 			return fault("the user lacks a right: "+a.Message, "grant CREATE on the database to the user, or with schema=NAME on that schema")
 		}
-		return fmt.Errorf("PostgreSQL: %s (%s)", a.Message, a.Code)
+		return privatedb.PostgreSQL.Answer(a, "the server's directory")
 	}
 	if a, ok := errors.AsType[*mysql.MySQLError](err); ok {
 		switch a.Number {
@@ -145,7 +145,7 @@ func explainRemote(ctx context.Context, err error) error {
 		case 1049: // ER_BAD_DB_ERROR
 			return fault("the server refuses: "+a.Message, "name a database that there is")
 		}
-		return mariadb.Problem(a, "the server's")
+		return privatedb.MariaDB.Answer(a, "the server's directory")
 	}
 	if n, ok := errors.AsType[*net.OpError](err); ok && n.Op == "dial" {
 		return fault(fmt.Sprintf("no server answers at %s: %v", n.Addr, n.Err), "see the address, and whether the server runs")

@@ -10,13 +10,13 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"hostlab/internal/postgres"
+	"hostlab/internal/privatedb"
 	"hostlab/internal/workload/database"
 )
 
 // inServer is the engine postgres.
 type inServer struct {
-	server *postgres.Server
+	server *privatedb.Server
 	conn   *pgx.Conn
 	last   int // process of the connection before, which may not have ended yet; 0: none
 }
@@ -26,7 +26,7 @@ func openPostgres(ctx context.Context, work string) (*inServer, error) {
 	settings["shared_buffers"] = "256MB"
 	// A cursor is read to its end, so that is what its plan must be good for.
 	settings["cursor_tuple_fraction"] = "1"
-	server, err := database.Postgres(ctx, work, "engine", settings)
+	server, err := database.Start(ctx, privatedb.PostgreSQL, "engine", privatedb.Config{Parent: work, Settings: settings})
 	if err != nil {
 		return nil, err
 	}
