@@ -33,6 +33,14 @@ func Name(c result.Contrast) string {
 	return s
 }
 
+// capital writes the beginning of a sentence.
+func capital(s string) string {
+	if s == "" {
+		return s
+	}
+	return strings.ToUpper(s[:1]) + s[1:]
+}
+
 // plural writes a number with the right one of two nouns.
 func plural(n int, one, many string) string {
 	if n == 1 {

@@ -45,6 +45,35 @@ func OpenFile(root *os.Root, name string, flag int, perm fs.FileMode) (*os.File,
 	return f, nil
 }
 
+// OpenRegular opens a regular file for reading, as OpenFile does.
+func OpenRegular(path string) (*os.File, error) {
+	root, err := os.OpenRoot(filepath.Dir(path))
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	return OpenFile(root, filepath.Base(path), os.O_RDONLY, 0)
+}
+
+// Secret refuses an open file with a secret in it that other users may read or write, as
+// libpq does with ~/.pgpass (src/interfaces/libpq/fe-connect.c, passwordFromFile).
+func Secret(f *os.File) error { return secret(f, false) }
+
+// SecretKey is Secret for a private key, which root may also give to a group to read, as
+// libpq has it (fe-secure-openssl.c, initialize_SSL).
+func SecretKey(f *os.File) error { return secret(f, true) }
+
+func secret(f *os.File, key bool) error {
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	if exposed(info, key) {
+		return &Refused{f.Name(), fmt.Sprintf("holds a secret that other users may read or change (mode %04o); give it mode 0600", info.Mode().Perm())}
+	}
+	return nil
+}
+
 func check(root *os.Root, name string, f *os.File, flag int) error {
 	path := filepath.Join(root.Name(), name)
 	open, err := f.Stat()

@@ -56,3 +56,13 @@ func sticky(info fs.FileInfo) bool {
 	st, ok := info.Sys().(*syscall.Stat_t)
 	return ok && info.Mode()&fs.ModeSticky != 0 && (st.Uid == 0 || int(st.Uid) == os.Geteuid())
 }
+
+// exposed reports that others than the owner may use the file.
+func exposed(info fs.FileInfo, key bool) bool {
+	const root, groupReads = 0, 0o040
+	mode := info.Mode().Perm()
+	if st, ok := info.Sys().(*syscall.Stat_t); ok && key && st.Uid == root {
+		mode &^= groupReads
+	}
+	return mode&0o077 != 0
+}

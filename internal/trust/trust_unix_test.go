@@ -105,6 +105,35 @@ func TestParents(t *testing.T) {
 	refused(t, err, "not a directory")
 }
 
+func TestSecret(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "pass")
+	write(t, path, "s3cr3t")
+	for mode, want := range map[os.FileMode][2]bool{0o600: {true, true}, 0o400: {true, true}, 0o640: {false, os.Geteuid() == 0}, 0o660: {}, 0o604: {}, 0o644: {}, 0o601: {}} {
+		if err := os.Chmod(path, mode); err != nil {
+			t.Fatal(err)
+		}
+		f, err := OpenRegular(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, err := range []error{Secret(f), SecretKey(f)} {
+			if (err == nil) != want[i] {
+				t.Errorf("mode %o, key %v: %v", mode, i == 1, err)
+			}
+			if err != nil {
+				refused(t, err, path+" holds a secret")
+			}
+		}
+		f.Close()
+	}
+	link := path + "-link"
+	if err := os.Symlink(path, link); err != nil {
+		t.Fatal(err)
+	}
+	_, err := OpenRegular(link)
+	refused(t, err, "symbolic link")
+}
+
 func write(t *testing.T, path, text string) {
 	t.Helper()
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {

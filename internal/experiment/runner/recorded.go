@@ -27,7 +27,11 @@ func Recorded(dir string, over *experiment.Overrides) (*experiment.Study, error)
 		}
 		over = &o
 	}
-	return experiment.Parse(x.File, filepath.Dir(x.File), r.Study, *over, experiment.Everything())
+	st, err := experiment.Parse(x.File, filepath.Dir(x.File), r.Study, *over, experiment.Everything())
+	if err == nil && !st.Seeded {
+		st.Design.Seed = x.Design.Seed
+	}
+	return st, err
 }
 
 // Overrides returns what the command line had set in a study. A study's own text is

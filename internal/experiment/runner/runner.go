@@ -182,6 +182,7 @@ func begin(ctx context.Context, cfg Config) (_ *session, err error) {
 		if s.study, err = experiment.Fit(s.study, work, cfg.Machine, cfg.sys.look); err != nil {
 			return nil, err
 		}
+		experiment.Draw(s.study)
 		s.store, err = store.Create(cfg.Dir, s.head(now), s.study.Source)
 	}
 	if err != nil {
@@ -271,6 +272,7 @@ func (s *session) finish(ctx context.Context, err error) error {
 	ctxErr := ctx.Err()
 	ctx = context.WithoutCancel(ctx)
 	_, waiting := errors.AsType[*Waiting](err)
+	s.stops.close()
 	s.progress(Progress{Stage: "putting back"})
 	errs := []error{s.emulation.close(), s.closeWorkload(), s.places.close()}
 	if restored := s.levels.restore(ctx, waiting); restored != nil {

@@ -49,6 +49,7 @@ type session struct {
 	latest    *analysis.Analysis
 	analysing time.Duration // what the last analysis took
 	blind     bool          // told which guards cannot be kept
+	stops     *stopWatch
 	early     early
 }
 
@@ -56,6 +57,9 @@ type session struct {
 func (s *session) start() error {
 	s.began = s.sys.now()
 	s.times.started(s.began)
+	if s.stops == nil {
+		s.stops = watchStops()
+	}
 	return s.store.Journal(store.Entry{Op: store.Started, At: s.began, Boot: s.boot, PID: os.Getpid()})
 }
 
@@ -230,7 +234,7 @@ func (s *session) runBlock(ctx context.Context) error {
 					return s.giveUp(r, failures[next.slot])
 				}
 				next.attempt++
-				q = append(q, next) // at the end, in the order voided
+				q = requeue(s.x, q, next)
 			}
 			say, err := s.judge(r)
 			s.progress(Progress{Stage: "running", Last: r, Say: say})

@@ -95,18 +95,18 @@ func (p *page) tables(r *explain.Report) {
 		}
 		p.Events.Rows = append(p.Events.Rows, []string{e.Name, e.Meaning, e.Part.Title(), seconds(e.Seconds), of, count, average, e.Source})
 	}
-	p.Bounds = picture.Table{Caption: "Bounds", Head: []string{"Lever", "Touches", "Share of busy", "At most", "Measured"}}
+	p.Bounds = picture.Table{Caption: "Bounds", Head: []string{"Lever", "Touches", "Time", "Share of busy", "Likely", "At most", "At most, of cycle", "Measured"}}
 	for _, b := range r.Bounds {
 		title, what := explain.LeverTitle(b.Lever)
-		touches := b.Event
+		touches := ""
 		for _, x := range b.Parts {
 			touches = x.Title()
 		}
-		s, most := share(b.Share), share(b.AtMost)
+		s, likely, most, cycle := share(b.Share), share(b.Likely), share(b.AtMost), share(b.CycleAtMost)
 		if b.Reason != "" {
-			s, most = "-", b.Reason
+			s, likely, most, cycle = "-", "-", b.Reason, "-"
 		}
-		p.Bounds.Rows = append(p.Bounds.Rows, []string{title + " (" + what + ")", touches, s, most, measured(&b)})
+		p.Bounds.Rows = append(p.Bounds.Rows, []string{title + " (" + what + ")", touches, seconds(b.Seconds), s, likely, most, cycle, measured(&b)})
 	}
 	p.Log = picture.Table{Caption: "The log's account", Head: []string{"What", "Figure"}}
 	for _, l := range logLines(r) {

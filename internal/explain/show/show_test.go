@@ -88,18 +88,30 @@ func TestUntimed(t *testing.T) {
 	}
 }
 
-// An event that was counted, yet may lie within others, shows its upper end.
-func TestUpperEndOnly(t *testing.T) {
+// The wait for a CPU leads where there is much of it.
+func TestCrowded(t *testing.T) {
 	r := sample()
-	r.Events = append(r.Events, explain.Event{Name: explain.CPUQueue, Part: explain.OtherWaits, Count: -1, Average: explain.Unknown(), High: 0.3})
+	r.Parts = append(r.Parts, explain.Part{Name: explain.RunQueue, Seconds: 6, Share: 0.15, Low: 0.15, High: 0.15, Source: "schedstat"})
 	r.Bounds = explain.Bounds(r)
 	var b bytes.Buffer
 	if err := WriteText(&b, r, nil, TextOptions{Width: 80}); err != nil {
 		t.Fatal(err)
 	}
 	said := strings.Join(strings.Fields(b.String()), " ")
-	if !strings.Contains(said, "waiting for a CPU <40 %") || !strings.Contains(said, "more CPUs (for those that waiting for 0 % 40 %") {
+	if !strings.Contains(said, "25 % of all time): 20 % wait for a CPU, 30 % application") || !strings.Contains(said, "more CPUs (for those that 20 %") {
 		t.Error(b.String())
+	}
+	if r.Bounds[0].Lever != explain.Processor || r.Bounds[len(r.Bounds)-1].Lever != explain.AppTier {
+		t.Errorf("not in order: %+v", r.Bounds)
+	}
+}
+
+// How a log write's mean moved is beside it.
+func TestStretches(t *testing.T) {
+	r := sample()
+	r.Log.Stretches = []float64{0.0002, 0.0002, 0.008, 0.006}
+	if said := fmt.Sprint(logLines(r)); !strings.Contains(said, "2.25 ms a log write with its sync, the mean; over 4 stretches 200 us to 8.00 ms, second half 35.00 times the first") {
+		t.Error(said)
 	}
 }
 

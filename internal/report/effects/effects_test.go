@@ -27,6 +27,7 @@ var samples = map[string]func() *effects.Set{
 	"noisy":          func() *effects.Set { return set(experiments.Noisy()) },
 	"running":        func() *effects.Set { return set(experiments.Running()) },
 	"void":           func() *effects.Set { return set(experiments.Void()) },
+	"failing":        func() *effects.Set { return set(experiments.Failing()) },
 	"stalls":         func() *effects.Set { return set(experiments.Stalls()) },
 	"power":          func() *effects.Set { return set(experiments.Power()) },
 	"splitplot":      func() *effects.Set { return set(experiments.SplitPlot()) },
