@@ -28,9 +28,9 @@ func TestContract(t *testing.T) {
 	for _, c := range []struct {
 		w            workload.Workload
 		engine, mode string
-		commits      int64
+		operations   int64 // commits, or rows
 	}{
-		{Copy{}, embedded, application, 8}, {Copy{}, inPostgres, application, 8}, {Delete{}, embedded, server, 4}, {Delete{}, inMariaDB, application, 8},
+		{Extract{}, embedded, application, 300}, {Extract{}, inPostgres, server, 300}, {Copy{}, embedded, application, 8}, {Copy{}, inPostgres, application, 8}, {Delete{}, embedded, server, 4}, {Delete{}, inMariaDB, application, 8},
 	} {
 		t.Run(c.w.Describe().Name+" "+c.engine+" "+c.mode, func(t *testing.T) {
 			given, long := map[string]any{"engine": c.engine, "mode": c.mode}, map[string]any{"engine": c.engine, "mode": c.mode}
@@ -40,7 +40,7 @@ func TestContract(t *testing.T) {
 				}
 			}
 			long["rows"], long["package"] = int64(60_000), int64(1)
-			workloadtest.Contract(t, c.w, workloadtest.Config{Params: given, Long: long, Operations: c.commits, Work: did})
+			workloadtest.Contract(t, c.w, workloadtest.Config{Params: given, Long: long, Operations: c.operations, Work: did})
 		})
 	}
 }
