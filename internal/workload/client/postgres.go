@@ -244,7 +244,7 @@ func (e *postgresEngine) all(ctx context.Context, t int, client string, into fun
 func (e *postgresEngine) begin(ctx context.Context) error  { return e.exec(ctx, "BEGIN") }
 func (e *postgresEngine) commit(ctx context.Context) error { return e.exec(ctx, commitText) }
 
-// commitText is how commits are known to whoever watches the session.
+// commitText is what a watched session shows while it commits.
 const commitText = "COMMIT"
 
 // maxParams is how many parameters a message has at most: their number has 16 bits.

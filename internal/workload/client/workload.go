@@ -50,7 +50,7 @@ func params(work string) []workload.Param {
 		{Name: "size", Kind: workload.String, Default: large, Choices: []string{small, large}, Help: "of the client: 9,960 or 99,600 rows"},
 		{Name: "rows", Kind: workload.Int, Default: int64(0), Max: 1e8, Over: "size", Help: "of the client; 0: by size"},
 		{Name: "tables", Kind: workload.Int, Default: int64(46), Min: 1, Max: 99, Help: "over which the rows are spread"},
-		{Name: "package", Kind: workload.Int, Default: int64(200), Min: 1, Max: 100_000, Help: "rows of a package, each with a commit"},
+		{Name: "package", Kind: workload.Int, Default: int64(200), Min: 1, Max: 100_000, Help: "rows of a package; a copy and a deletion commit each"},
 	}
 	if work != "" {
 		list = append(list, workload.Param{Name: "work", Kind: workload.Int, Default: int64(100), Max: 1e6, Help: work})
@@ -96,13 +96,15 @@ func responses() []workload.Response {
 	}
 }
 
-const about = " Tables (46, of 5, 15 or 40 fields, with none to three secondary indexes, all led by mandt) are generated from the block's seed and made anew before every run, " +
+const data = " Tables (46, of 5, 15 or 40 fields, with none to three secondary indexes, all led by mandt) are generated from the block's seed and made anew before every run, " +
 	"analysed and checkpointed. Afterwards the rows of both clients are checked against the seed. The database is a PostgreSQL or MariaDB of its own, which takes the programs of " +
 	"either, is reached through a Unix socket only, never runs as root, and is removed afterwards; SQLite in this program (write-ahead log, synchronous full); or with dsn " +
-	"one of yours, where it works in a schema of its own. With log_dir a private server's log lies in another directory: the same data, restarted in between. " +
+	"one of yours, where it works in a schema of its own. It is one session."
+
+const about = data + " Group commit is not in it. With log_dir a private server's log lies in another directory: the same data, restarted in between. " +
 	"log_gain_bound is the share of the elapsed time in commits, and in waits for the log within other statements: a faster log gives no more. PostgreSQL tells those by samples; " +
-	"where nothing tells them, they are all of the statements' time without a CPU. It is one session: group commit is not in it. " +
-	"On a server of yours the part of the session's CPU, and its wait for one, are told where that runs on this host and shows its processes; from elsewhere they are in what nothing explains."
+	"where nothing tells them, they are all of the statements' time without a CPU." +
+	" On a server of yours the part of the session's CPU, and its wait for one, are told where that runs on this host and shows its processes; from elsewhere they are in what nothing explains."
 
 // Describe implements workload.Workload.
 func (Copy) Describe() workload.Description {
@@ -132,9 +134,9 @@ func (Delete) Describe() workload.Description {
 func (Extract) Describe() workload.Description {
 	return workload.Description{
 		Name:  "extract",
-		Title: "a batch job that unloads tables: reads rows in packages, works on them, writes a file",
+		Title: "a batch job that unloads tables into a file",
 		About: "All rows of client 100 are read, table by table: the application reads a package of rows, hashes each value as often as work says, and writes them to a file, " +
-			"which is checked after the run. With mode server it is one SELECT a table, of which packages are made as its rows come. Nothing is committed, so it says nothing about log devices." + about,
+			"which is checked after the run. With mode server it is one SELECT a table, of which packages are made as its rows come. Nothing is committed, so it says nothing about log devices." + data,
 		Params:    slices.DeleteFunc(params("times that the application hashes a value: its own share of the time; 0: none"), func(p workload.Param) bool { return p.Name == "log_dir" }),
 		Responses: unloadResponses(),
 	}
