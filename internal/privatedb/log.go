@@ -19,13 +19,13 @@ func (t *Tail) Write(p []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.text = append(t.text, p...)
-	if extra := len(t.text) - tailBytes; extra > 0 {
-		t.text = append(t.text[:0], t.text[extra:]...)
+	if surplus := len(t.text) - tailBytes; surplus > 0 {
+		t.text = append(t.text[:0], t.text[surplus:]...)
 	}
 	return len(p), nil
 }
 
-// lines are those written so far that are not empty.
+// Lines returns those written so far that are not empty.
 func (t *Tail) Lines() (out []string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -37,7 +37,7 @@ func (t *Tail) Lines() (out []string) {
 	return out
 }
 
-// Last is the line that says most about an end: the last error, or else the last
+// Last returns the line that says most about an end: the last error, or else the last
 // line.
 func (t *Tail) Last() string {
 	lines := t.Lines()

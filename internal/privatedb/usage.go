@@ -24,7 +24,7 @@ const userHz = 100
 const Coarse = 2 * time.Second / userHz
 
 // Since is what was used since an earlier reading of the same meter. doubt is why it
-// should not be told, where its error may be more than a tenth of it; or empty.
+// should not be shown, where its error may be more than a tenth of it; or empty.
 func (u Usage) Since(before Usage) (cpu time.Duration, doubt string) {
 	cpu = u.All - before.All
 	if u.Ended != before.Ended && cpu < 10*Coarse {

@@ -79,7 +79,7 @@ func brief(names []string) string {
 }
 
 // release drops what was made: the tables, and the schema if it was not there. What
-// somebody else has put into it meanwhile stays, and with it the schema. word is the
+// others have put into it meanwhile stays, and with it the schema. word is the
 // server's for it.
 func (s schema) release(on schemas, word string, made *tables) error {
 	if s.name == "" {

@@ -57,7 +57,7 @@ func params(work string) []workload.Param {
 	}
 	return append(list,
 		workload.Param{Name: "log_dir", Kind: workload.String, Default: "", Help: "directory of the log (write-ahead or redo; embedded: of all); none: the experiment's own"},
-		workload.Param{Name: "dsn", Kind: workload.String, Default: "", Help: "a server of yours, without a password, as " + dsn.Forms + "; to another host with TLS, unless it has sslmode= or tls=; none: a private one"},
+		workload.Param{Name: "dsn", Kind: workload.String, Default: "", Help: "your own server, without a password, as " + dsn.Forms + "; to another host with TLS, unless it has sslmode= or tls=; none: a private one"},
 		workload.Param{Name: "schema", Kind: workload.String, Default: "", Help: "with dsn: an empty schema (MariaDB: database) to use; none: a new one, hostlab_ and ten letters"},
 	)
 }
@@ -99,12 +99,12 @@ func responses() []workload.Response {
 const data = " Tables (46, of 5, 15 or 40 fields, with none to three secondary indexes, all led by mandt) are generated from the block's seed and made anew before every run, " +
 	"analysed and checkpointed. Afterwards the rows of both clients are checked against the seed. The database is a PostgreSQL or MariaDB of its own, which takes the programs of " +
 	"either, is reached through a Unix socket only, never runs as root, and is removed afterwards; SQLite in this program (write-ahead log, synchronous full); or with dsn " +
-	"one of yours, where it works in a schema of its own. It is one session."
+	"your own server, in a schema of its own. It is one session."
 
 const about = data + " Group commit is not in it. With log_dir a private server's log lies in another directory: the same data, restarted in between. " +
-	"log_gain_bound is the share of the elapsed time in commits, and in waits for the log within other statements: a faster log gives no more. PostgreSQL tells those by samples; " +
-	"where nothing tells them, they are all of the statements' time without a CPU." +
-	" On a server of yours the part of the session's CPU, and its wait for one, are told where that runs on this host and shows its processes; from elsewhere they are in what nothing explains."
+	"log_gain_bound is the share of the elapsed time in commits, and in waits for the log within other statements: a faster log gives no more. For PostgreSQL those are sampled; " +
+	"for other servers they are all of the statements' time without a CPU. Of your own server the session's CPU time and run-queue wait are shown if " +
+	"it runs on this host and shows its processes; otherwise they are unexplained time."
 
 // Describe implements workload.Workload.
 func (Copy) Describe() workload.Description {
@@ -214,11 +214,11 @@ func check(p workload.Values) error {
 		wrong("dsn", err.Error(), "")
 	case engine == embedded:
 		wrong("dsn", "the embedded engine has no server", "leave dsn out, or choose engine=postgres or engine=mariadb")
-	case t.Engine != engine:
-		wrong("dsn", "names another kind of server than engine="+engine, "write engine="+t.Engine)
+	case string(t.Engine) != engine:
+		wrong("dsn", "names another kind of server than engine="+engine, "write engine="+string(t.Engine))
 	}
 	if logDir(p) != "" {
-		wrong("log_dir", "the log of a server of yours (dsn) is not moved", "leave log_dir out, or leave dsn out for a private server")
+		wrong("log_dir", "the log of your own server (dsn) is not moved", "leave log_dir out, or leave dsn out for a private server")
 	}
 	switch {
 	case name != "" && !plain.MatchString(name):

@@ -114,9 +114,9 @@ func (s *Server) Explain(ctx context.Context, err error) error {
 	return s.server.Explain(ctx, err)
 }
 
-// Cause puts the end of the server, if that is what happened, in the place of what followed
-// from it in a worker.
-func (s *Server) Cause(ctx context.Context, err error) error {
+// EndOr returns the end of the server, if that is what happened, in the place of what
+// followed from it in a worker.
+func (s *Server) EndOr(ctx context.Context, err error) error {
 	if err == nil || ctx.Err() != nil || s.server == nil {
 		return err
 	}

@@ -209,7 +209,7 @@ func (d *Database) run(ctx context.Context, degree, passes int) (a answer, doubt
 
 // leaderDoubt says that the leader did the workers' work: more than midway between its
 // share and all of it. CPU times of workers that have ended are coarse, so that runs of
-// less than 0.2 s cannot be told.
+// less than 0.2 s are not judged.
 func leaderDoubt(degree int, leader, all float64) string {
 	share := leader / all
 	if fair := 1 / float64(degree); degree < 2 || all < 0.2 || share <= (1+fair)/2 {
