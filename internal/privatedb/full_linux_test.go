@@ -1,3 +1,5 @@
+//go:build system
+
 package privatedb
 
 import (
@@ -10,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 
+	"hostlab/internal/systemtest"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -17,9 +21,7 @@ import (
 // that are mounted in a name space of a child. That takes root, which a name space for
 // users cannot give here: the server runs as another account.
 func TestFullDisk(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Fatal("this test takes root")
-	}
+	systemtest.Root(t)
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), fullEnv+"="+t.TempDir())
 	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWNS}

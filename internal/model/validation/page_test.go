@@ -2,17 +2,13 @@ package validation
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"math"
-	"os"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"hostlab/internal/golden"
 )
-
-var update = flag.Bool("update", false, "rewrite docs/validation.md")
 
 const page = "../../../docs/validation.md"
 
@@ -31,19 +27,7 @@ var groups = []struct{ name, title, text string }{
 // fixed, so the page changes with the model only; figures are rounded to four digits,
 // which hides how processors round.
 func TestPage(t *testing.T) {
-	got := write(t)
-	if *update {
-		if err := os.WriteFile(page, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(page)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("docs/validation.md is not current; go test ./internal/model/validation -run Page -update rewrites it:\n%s", diff)
-	}
+	golden.Equal(t, page, write(t))
 }
 
 func write(t *testing.T) string {
