@@ -20,7 +20,7 @@ import (
 type disk struct{ root string }
 
 // maxJournal bounds what is read as a journal: it is rewritten long before.
-const maxJournal = 32 << 20
+const maxJournal = 8 << 20
 
 // below returns a path below the root; not ok: it lies elsewhere.
 func (d disk) below(path string) (rel string, ok bool) {
