@@ -27,7 +27,7 @@ import (
 	"runtime"
 	"time"
 
-	"hostlab/internal/postgres"
+	"hostlab/internal/privatedb"
 	"hostlab/internal/stats"
 )
 
@@ -59,24 +59,24 @@ type options struct {
 const limit = 0.01
 
 func measure(ctx context.Context, o options) (ok bool, err error) {
-	s, err := postgres.Start(ctx, postgres.Config{Parent: os.TempDir(), Settings: map[string]string{"track_wal_io_timing": "on", "track_io_timing": "on"}})
+	s, err := privatedb.Start(ctx, privatedb.PostgreSQL, privatedb.Config{Parent: os.TempDir(), Settings: map[string]string{"track_wal_io_timing": "on", "track_io_timing": "on"}})
 	if err != nil {
 		return false, err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	at := []string{"-h", s.SocketDir(), "-U", postgres.Role}
-	if out, err := exec.CommandContext(ctx, "pgbench", append(at, "-i", "-q", "-s", "10", postgres.Database)...).CombinedOutput(); err != nil { //nolint:gosec // pgbench's arguments
+	at := []string{"-h", s.SocketDir(), "-U", privatedb.Role}
+	if out, err := exec.CommandContext(ctx, "pgbench", append(at, "-i", "-q", "-s", "10", privatedb.Postgres)...).CombinedOutput(); err != nil { //nolint:gosec // pgbench's arguments
 		return false, fmt.Errorf("pgbench: %w: %s", err, out)
 	}
 	lasts := time.Duration(2*o.pairs)*(o.slice+settle) + 10*time.Second
 	args := append(at, "-n", "-c", fmt.Sprint(o.clients), "-j", "2", "-T", fmt.Sprint(int(lasts.Seconds())+5))
-	load, err := start(ctx, "pgbench", append(args, postgres.Database)...)
+	load, err := start(ctx, "pgbench", append(args, privatedb.Postgres)...)
 	if err != nil {
 		return false, err
 	}
 	defer load.end()
 	time.Sleep(2 * time.Second) // connections, warm-up
-	watch, err := start(ctx, o.hostlab, "explain", "--quiet", "--dsn", "host="+s.SocketDir()+" user="+postgres.Role+" dbname="+postgres.Database, "--for", lasts.String(), "--format", "json")
+	watch, err := start(ctx, o.hostlab, "explain", "--quiet", "--dsn", "host="+s.SocketDir()+" user="+privatedb.Role+" dbname="+privatedb.Postgres, "--for", lasts.String(), "--format", "json")
 	if err != nil {
 		return false, err
 	}

@@ -1,5 +1,5 @@
 // Extract-vs-copy compares how fast the workload extract reads PostgreSQL, with no
-// work of its own, with COPY ... TO STDOUT through psql into a file, on the same
+// work of its own, in packages and with one statement, with COPY ... TO STDOUT through psql into a file, on the same
 // server and rows. All run in every round, in random order.
 package main
 
@@ -14,7 +14,7 @@ import (
 	"hostlab/bench/psql"
 	"hostlab/bench/rounds"
 	"hostlab/internal/workload"
-	"hostlab/internal/workload/extract"
+	"hostlab/internal/workload/client"
 )
 
 func main() {
@@ -30,23 +30,23 @@ func compare(ctx context.Context, rows, size int, p rounds.Plan) error {
 	}
 	defer os.RemoveAll(work)
 	params := map[string]workload.Values{}
-	for _, read := range []string{"cursor", "copy"} {
-		v, err := workload.Check(extract.Workload{}.Describe(), map[string]any{"engine": "postgres", "rows": int64(rows), "package": int64(size), "work": int64(0), "read": read})
+	for _, read := range []string{"application", "server"} {
+		v, err := workload.Check(client.Extract{}.Describe(), map[string]any{"engine": "postgres", "rows": int64(rows), "package": int64(size), "tables": int64(1), "work": int64(0), "mode": read})
 		if err != nil {
 			return err
 		}
 		params[read] = v
 	}
-	s, err := extract.Workload{}.Open(ctx, workload.Config{Params: params["cursor"], Work: work})
+	s, err := client.Extract{}.Open(ctx, workload.Config{Params: params["application"], Work: work})
 	if err != nil {
 		return err
 	}
 	defer s.Close()
 	ours := func(read string) (float64, error) {
 		got, err := s.Run(ctx, workload.Request{Params: params[read], Seed: 1})
-		return got.Values["wall"], err
+		return got.Values["duration"], err
 	}
-	if _, err := ours("cursor"); err != nil { // loads the table
+	if _, err := ours("application"); err != nil { // loads the table
 		return err
 	}
 	socket, err := psql.Socket(work)
@@ -55,8 +55,8 @@ func compare(ctx context.Context, rows, size int, p rounds.Plan) error {
 	}
 	theirs := func() (float64, error) { return unload(ctx, socket, filepath.Join(work, "psql.txt")) }
 	kinds := []rounds.Kind{
-		{Name: "cursor", Run: func() (float64, error) { return ours("cursor") }},
-		{Name: "copy", Run: func() (float64, error) { return ours("copy") }},
+		{Name: "packages", Run: func() (float64, error) { return ours("application") }},
+		{Name: "one statement", Run: func() (float64, error) { return ours("server") }},
 		{Name: "psql", Run: theirs},
 		{Name: "psql again", Run: theirs},
 	}
@@ -73,7 +73,7 @@ func compare(ctx context.Context, rows, size int, p rounds.Plan) error {
 // so that its start and its connection do not count against it.
 func unload(ctx context.Context, socket, file string) (float64, error) {
 	defer os.Remove(file)
-	took, err := psql.Timed(ctx, socket, "\\timing on\n\\o "+file+"\nCOPY lines TO STDOUT;\n")
+	took, err := psql.Timed(ctx, socket, "\\timing on\n\\o "+file+"\nCOPY zclient01 TO STDOUT;\n")
 	if err != nil {
 		return 0, err
 	}

@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"strings"
 
-	"hostlab/internal/postgres"
+	"hostlab/internal/privatedb"
 )
 
 // Socket is the directory of the socket of the one server that a workload has started
@@ -26,7 +26,7 @@ func Socket(work string) (string, error) {
 // Run has psql run a script up to its first error, with more arguments, and returns
 // what it printed.
 func Run(ctx context.Context, socket, script string, more ...string) ([]byte, error) {
-	args := append([]string{"-X", "-q", "-v", "ON_ERROR_STOP=1", "-h", socket, "-U", postgres.Role, "-d", postgres.Database}, more...)
+	args := append([]string{"-X", "-q", "-v", "ON_ERROR_STOP=1", "-h", socket, "-U", privatedb.Role, "-d", privatedb.Postgres}, more...)
 	cmd := exec.CommandContext(ctx, "psql", args...)
 	cmd.Stdin = strings.NewReader(script)
 	out, err := cmd.CombinedOutput()

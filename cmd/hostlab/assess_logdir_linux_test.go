@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"hostlab/internal/host"
-	"hostlab/internal/postgres"
+	"hostlab/internal/privatedb"
 	"hostlab/internal/workload/logcommit"
 )
 
@@ -18,7 +18,7 @@ import (
 // directory, and leave nothing there, also where root looks into another account's.
 func TestLogOfRunningServer(t *testing.T) {
 	data, wal := serverDir(t), serverDir(t)
-	s, err := postgres.Start(t.Context(), postgres.Config{Parent: data, WALDir: wal})
+	s, err := privatedb.Start(t.Context(), privatedb.PostgreSQL, privatedb.Config{Parent: data, LogDir: wal})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -25,7 +25,7 @@ name = "engine"
 parameter = "engine"
 levels = ["embedded", "postgres"]
 [[response]]
-name = "wall"
+name = "duration"
 equiv = "5%"
 `
 	if err := os.WriteFile(factor, []byte(text), 0o600); err != nil {

@@ -97,10 +97,10 @@ func PostgresConfig(text string) (*pgx.ConnConfig, error) {
 	return requireTLS(cfg, set)
 }
 
-// Plain reports whether an error of PostgresConfig can be printed as it is.
+// Plain reports whether an error of Read or PostgresConfig can be printed as it is.
 func Plain(err error) bool {
 	_, refused := errors.AsType[*trust.Refused](err)
-	return refused || errors.Is(err, errWord) || errors.Is(err, errADO) || errors.Is(err, errMode)
+	return refused || errors.Is(err, ErrAddress) || errors.Is(err, errWord) || errors.Is(err, errADO) || errors.Is(err, errMode)
 }
 
 // errWord is a name=value word that PostgreSQL's clients do not know.

@@ -20,15 +20,9 @@ import (
 	"hostlab/internal/trust"
 )
 
-// The engines.
-const (
-	Postgres = "postgres"
-	MariaDB  = "mariadb"
-)
-
 // Target is a server. One of Postgres and MariaDB is set.
 type Target struct {
-	Engine   string
+	Engine   Vendor
 	Postgres *pgx.ConnConfig
 	MariaDB  *mysql.Config
 }
@@ -43,69 +37,40 @@ var ErrPassword = errors.New("has a password, which would stand in records and l
 // name=value words, and the Go driver's user@tcp(host:port)/database. Errors are one
 // line and never hold what was given.
 func Parse(text string) (Target, error) {
-	scheme, _, isURL := strings.Cut(text, "://")
-	switch {
-	case isURL && (scheme == "postgres" || scheme == "postgresql"):
-		return postgres(text, true)
-	case isURL && (scheme == "mariadb" || scheme == "mysql"):
-		return mariadbURL(text)
-	case isURL:
-		return Target{}, fmt.Errorf("starts with neither postgres:// nor mariadb://; write it as %s", Forms)
-	case strings.Contains(text, "@tcp(") || strings.Contains(text, "@unix("):
+	if !strings.Contains(text, "://") && (strings.Contains(text, "@tcp(") || strings.Contains(text, "@unix(")) {
 		cfg, err := mysql.ParseDSN(text)
-		if err != nil {
+		switch {
+		case err != nil:
 			return Target{}, unreadable()
-		}
-		if cfg.Passwd != "" || WordsHavePassword(text) {
+		case cfg.Passwd != "" || WordsHavePassword(text):
 			return Target{}, ErrPassword
 		}
 		protect(cfg)
 		return mariadb(cfg)
-	case strings.Contains(text, "="):
-		return postgres(text, false)
 	}
-	return Target{}, unreadable()
-}
-
-func unreadable() error { return errors.New("cannot be read; write it as " + Forms) }
-
-func postgres(text string, isURL bool) (Target, error) {
-	has := !isURL && WordsHavePassword(text)
-	if isURL {
-		u, err := Address(text)
-		if err != nil {
-			return Target{}, err
-		}
-		has = HasPassword(u)
-	}
-	if has {
-		return Target{}, ErrPassword
-	}
-	cfg, err := PostgresConfig(text)
+	n, err := Read(text)
 	switch {
-	case err == nil:
-	case Plain(err):
-		return Target{}, err
-	default:
+	case n.Scheme != "" && n.Vendor != Postgres && n.Vendor != MariaDB:
+		return Target{}, fmt.Errorf("starts with neither postgres:// nor mariadb://; write it as %s", Forms)
+	case n.Vendor == "":
 		return Target{}, unreadable()
-	}
-	return Target{Engine: Postgres, Postgres: cfg}, nil
-}
-
-func mariadbURL(text string) (Target, error) {
-	u, err := Address(text)
-	if err != nil {
-		return Target{}, err
-	}
-	if HasPassword(u) {
+	case n.HasPassword() && !errors.Is(err, ErrAddress):
 		return Target{}, ErrPassword
+	case err != nil && !Plain(err):
+		return Target{}, unreadable()
+	case err != nil:
+		return Target{}, err
+	case n.Vendor == Postgres:
+		return Target{Engine: Postgres, Postgres: n.Postgres}, nil
 	}
-	cfg, err := MariaDBConfig(u)
+	cfg, err := MariaDBConfig(n.URL)
 	if err != nil {
 		return Target{}, err
 	}
 	return mariadb(cfg)
 }
+
+func unreadable() error { return errors.New("cannot be read; write it as " + Forms) }
 
 // tlsValues are what the Go driver takes, by what is written.
 var tlsValues = []string{"true", "skip-verify", "preferred", "false"}

@@ -3,8 +3,8 @@ package explain
 import (
 	"time"
 
-	"hostlab/internal/private"
+	"hostlab/internal/privatedb"
 )
 
 // ProcessCPU is the CPU time of all threads of a process, those that have ended too.
-func ProcessCPU(process int64) (time.Duration, error) { return private.ProcessCPU(int(process)) }
+func ProcessCPU(process int64) (time.Duration, error) { return privatedb.ProcessCPU(int(process)) }

@@ -49,12 +49,12 @@ func open(ctx context.Context, d *DSN) (explain.Source, error) {
 		err error
 	)
 	switch d.Vendor {
-	case Postgres:
+	case dsn.Postgres:
 		if a, err = d.openPostgres(ctx); err != nil {
 			return nil, err
 		}
 		src, err = source(postgres.New(ctx, a, postgres.Options{Target: d.Target(), Local: local(d.pg.Host)}))
-	case MariaDB:
+	case dsn.MariaDB:
 		if a, err = d.openMariaDB(ctx); err != nil {
 			return nil, err
 		}
@@ -64,9 +64,9 @@ func open(ctx context.Context, d *DSN) (explain.Source, error) {
 			return nil, err
 		}
 		switch d.Vendor {
-		case SQLServer:
+		case dsn.SQLServer:
 			src, err = source(sqlserver.New(ctx, a, d.Target()))
-		case Oracle:
+		case dsn.Oracle:
 			src, err = source(oracle.New(ctx, a, d.Target()))
 		default:
 			src, err = source(hana.New(ctx, a, d.Target()))

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"net/url"
 	"os"
@@ -22,26 +23,9 @@ import (
 // Forms are the DSNs that are understood.
 const Forms = "postgres://USER@HOST:5432/DB, mysql://USER@HOST/DB, mariadb://, sqlserver://, oracle://USER@HOST/SERVICE, hdb://, or PostgreSQL's key=value"
 
-// Vendor is whose server a DSN names.
-type Vendor string
-
-// The vendors.
-const (
-	Postgres  Vendor = "postgres"
-	MariaDB   Vendor = "mariadb"
-	SQLServer Vendor = "sqlserver"
-	Oracle    Vendor = "oracle"
-	HANA      Vendor = "hdb"
-)
-
-var schemes = map[string]Vendor{
-	"postgres": Postgres, "postgresql": Postgres, "mysql": MariaDB, "mariadb": MariaDB, "sqlserver": SQLServer, "mssql": SQLServer,
-	"oracle": Oracle, "hdb": HANA, "hana": HANA,
-}
-
 // DSN is a data source name that was understood. It prints without its password.
 type DSN struct {
-	Vendor Vendor
+	Vendor dsn.Vendor
 	text   string
 	url    *url.URL        // nil for key=value
 	pg     *pgx.ConnConfig // of PostgreSQL
@@ -53,29 +37,19 @@ type DSN struct {
 
 // Parse reads a DSN. No error quotes it, as it may hold a password.
 func Parse(text string) (*DSN, error) {
-	text = strings.TrimSpace(text)
-	scheme, _, isURL := strings.Cut(text, "://")
-	d := &DSN{text: text, Vendor: Postgres}
-	if isURL {
-		v, ok := schemes[strings.ToLower(scheme)]
-		if !ok {
-			known := make([]string, 0, len(schemes))
-			for s := range schemes {
-				known = append(known, s)
-			}
-			slices.Sort(known)
-			hint := ""
-			if near := spelling.Meant(strings.ToLower(scheme), known); near != "" {
-				hint = "; did you mean " + near + "://?"
-			}
-			return nil, fmt.Errorf("the DSN begins with a scheme that is not known%s; it takes %s", hint, Forms)
+	n, err := dsn.Read(strings.TrimSpace(text))
+	d := &DSN{Vendor: n.Vendor, text: strings.TrimSpace(text), url: n.URL, pg: n.Postgres}
+	switch {
+	case n.Vendor == "" && n.Scheme == "":
+		return nil, fmt.Errorf("the DSN is neither a URL nor key=value; it takes %s", Forms)
+	case n.Vendor == "":
+		hint := ""
+		if near := spelling.Meant(n.Scheme, slices.Sorted(maps.Keys(dsn.Schemes))); near != "" {
+			hint = "; did you mean " + near + "://?"
 		}
-		d.Vendor = v
-		u, err := dsn.Address(text)
-		if err != nil {
-			return nil, fmt.Errorf("the DSN %w", err)
-		}
-		d.url = u
+		return nil, fmt.Errorf("the DSN begins with a scheme that is not known%s; it takes %s", hint, Forms)
+	}
+	if u := n.URL; u != nil {
 		if pw, ok := u.User.Password(); ok {
 			d.hide(pw)
 			if _, raw, ok := strings.Cut(u.User.String(), ":"); ok {
@@ -87,26 +61,18 @@ func Parse(text string) (*DSN, error) {
 				d.hide(v...)
 			}
 		}
-	} else if !strings.Contains(text, "=") {
-		return nil, fmt.Errorf("the DSN is neither a URL nor key=value; it takes %s", Forms)
 	}
-	if d.Vendor == Postgres {
-		c, err := dsn.PostgresConfig(d.text)
-		refused, isRefused := errors.AsType[*trust.Refused](err)
-		switch {
-		case err == nil:
-		case isRefused:
-			return nil, refused
-		case dsn.Plain(err):
-			return nil, fmt.Errorf("the DSN %w", err)
-		default:
-			return nil, errors.New("the DSN cannot be used: " + d.clean(pgReason(err, d.text)))
-		}
-		d.hide(c.Password)
-		d.pg = c
-		return d, nil
-	}
-	if d.url.Host == "" && d.url.Query().Get("socket") == "" {
+	refused, isRefused := errors.AsType[*trust.Refused](err)
+	switch {
+	case isRefused:
+		return nil, refused
+	case err != nil && dsn.Plain(err):
+		return nil, fmt.Errorf("the DSN %w", err)
+	case err != nil:
+		return nil, errors.New("the DSN cannot be used: " + d.clean(pgReason(err, d.text)))
+	case d.pg != nil:
+		d.hide(d.pg.Password)
+	case d.url.Host == "" && d.url.Query().Get("socket") == "":
 		return nil, fmt.Errorf("the DSN names no host, as in %s://USER@HOST", d.Vendor)
 	}
 	return d, nil
@@ -153,11 +119,11 @@ func (d *DSN) HasPassword() bool {
 func (d *DSN) PasswordPlaces() string {
 	own := ""
 	switch d.Vendor {
-	case Postgres:
+	case dsn.Postgres:
 		own = "~/.pgpass, the file that $PGPASSFILE names, $PGPASSWORD, or "
-	case MariaDB:
+	case dsn.MariaDB:
 		own = "~/.my.cnf ([client] password=), $MYSQL_PWD, or "
-	case SQLServer:
+	case dsn.SQLServer:
 		own = "$SQLCMDPASSWORD, or "
 	}
 	return own + "a DSN from a file (--dsn-file) or $HOSTLAB_DSN"
@@ -167,9 +133,9 @@ func (d *DSN) PasswordPlaces() string {
 // does not show from then on. An error is a *trust.Refused.
 func (d *DSN) elsewhere() (password string, err error) {
 	switch d.Vendor {
-	case MariaDB:
+	case dsn.MariaDB:
 		password, err = dsn.MariaDBPassword()
-	case SQLServer:
+	case dsn.SQLServer:
 		password = os.Getenv("SQLCMDPASSWORD") // sqlcmd's
 	}
 	d.hide(password)

@@ -11,13 +11,13 @@ import (
 	"time"
 
 	"hostlab/internal/explain"
-	server "hostlab/internal/postgres"
+	"hostlab/internal/privatedb"
 )
 
 // TestPostgres explains a server of our own that commits, then one that is killed
 // meanwhile.
 func TestPostgres(t *testing.T) {
-	s, err := server.Start(t.Context(), server.Config{Parent: t.TempDir(), Settings: map[string]string{"track_wal_io_timing": "on", "track_io_timing": "on"}})
+	s, err := privatedb.Start(t.Context(), privatedb.PostgreSQL, privatedb.Config{Parent: t.TempDir(), Settings: map[string]string{"track_wal_io_timing": "on", "track_io_timing": "on"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,7 +61,7 @@ func TestPostgres(t *testing.T) {
 		}
 		return r
 	}
-	r := explainAs(server.Role, 4*time.Second, nil)
+	r := explainAs(privatedb.Role, 4*time.Second, nil)
 	var sum float64
 	for _, p := range r.Parts {
 		sum += p.Share
@@ -75,7 +75,7 @@ func TestPostgres(t *testing.T) {
 	if r = explainAs("blind", time.Second, nil); !strings.Contains(strings.Join(r.Missing, "; "), `grant pg_read_all_stats (or pg_monitor) to "blind"`) {
 		t.Errorf("a user without rights: %q", r.Missing)
 	}
-	r = explainAs(server.Role, time.Minute, func() { _ = syscall.Kill(s.PID(), syscall.SIGKILL) })
+	r = explainAs(privatedb.Role, time.Minute, func() { _ = syscall.Kill(s.PID(), syscall.SIGKILL) })
 	if !strings.Contains(r.Ended, "server") || r.Wall <= 0 || r.Wall > 30 {
 		t.Errorf("killed: %q after %v s", r.Ended, r.Wall)
 	}

@@ -12,13 +12,13 @@ import (
 	"time"
 
 	"hostlab/internal/explain"
-	"hostlab/internal/mariadb"
+	"hostlab/internal/privatedb"
 )
 
 // TestMariaDB explains a server of our own that commits and waits for rows, and is
 // killed meanwhile.
 func TestMariaDB(t *testing.T) {
-	s, err := mariadb.Start(t.Context(), mariadb.Config{Parent: t.TempDir(), LogBytes: 8 << 20})
+	s, err := privatedb.Start(t.Context(), privatedb.MariaDB, privatedb.Config{Parent: t.TempDir(), LogBytes: 8 << 20})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -27,7 +27,7 @@ func TestMariaDB(t *testing.T) {
 	var work sync.WaitGroup
 	defer work.Wait()
 	defer stop()
-	db, err := s.Open()
+	db, err := s.OpenMariaDB()
 	if err != nil {
 		t.Fatal(err)
 	}

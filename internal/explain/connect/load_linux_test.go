@@ -17,7 +17,7 @@ import (
 
 	"hostlab/internal/explain"
 	"hostlab/internal/explain/show"
-	server "hostlab/internal/postgres"
+	"hostlab/internal/privatedb"
 )
 
 // around is what a recording lasts before and after the load that it holds.
@@ -59,9 +59,9 @@ func within(t *testing.T, what string, got, want, share float64) {
 	}
 }
 
-func startPostgres(t *testing.T) (s *server.Server, dsn string) {
+func startPostgres(t *testing.T) (s *privatedb.Server, dsn string) {
 	t.Helper()
-	s, err := server.Start(t.Context(), server.Config{Parent: t.TempDir(), Settings: map[string]string{"track_wal_io_timing": "on", "track_io_timing": "on", "autovacuum": "off"}})
+	s, err := privatedb.Start(t.Context(), privatedb.PostgreSQL, privatedb.Config{Parent: t.TempDir(), Settings: map[string]string{"track_wal_io_timing": "on", "track_io_timing": "on", "autovacuum": "off"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,18 +74,18 @@ func startPostgres(t *testing.T) (s *server.Server, dsn string) {
 	if _, err := c.Exec(t.Context(), "create table t(a int)"); err != nil {
 		t.Fatal(err)
 	}
-	return s, "host=" + s.SocketDir() + " user=" + server.Role + " dbname=postgres"
+	return s, "host=" + s.SocketDir() + " user=" + privatedb.Role + " dbname=postgres"
 }
 
 // pgbench runs a script and returns how many transactions the client counts.
-func pgbench(t *testing.T, s *server.Server, script string, args ...string) (transactions float64) {
+func pgbench(t *testing.T, s *privatedb.Server, script string, args ...string) (transactions float64) {
 	name := filepath.Join(t.TempDir(), "script")
 	if err := os.WriteFile(name, []byte(script), 0o600); err != nil {
 		t.Error(err)
 		return 0
 	}
-	args = append([]string{"-n", "-h", s.SocketDir(), "-U", server.Role, "-f", name}, append(args, "postgres")...)
-	bench := []string{filepath.Join(s.Programs.Dir, "pgbench")}
+	args = append([]string{"-n", "-h", s.SocketDir(), "-U", privatedb.Role, "-f", name}, append(args, "postgres")...)
+	bench := []string{filepath.Join(filepath.Dir(s.Programs.Server), "pgbench")}
 	if more, _ := filepath.Glob("/usr/lib/postgresql/*/bin/pgbench"); len(more) > 0 { // Debian's wrappers are elsewhere
 		bench = more
 	}
@@ -110,7 +110,7 @@ func TestLoads(t *testing.T) {
 
 // Clients that think between transactions are idle, also in a pause that is still open
 // when the recording ends; those that think within one are not.
-func pauses(t *testing.T, s *server.Server, dsn string) {
+func pauses(t *testing.T, s *privatedb.Server, dsn string) {
 	t.Helper()
 	for _, c := range []struct {
 		name, script string
@@ -137,7 +137,7 @@ func pauses(t *testing.T, s *server.Server, dsn string) {
 
 // CPU time of sessions that connect anew for each transaction is all there, and so are
 // transactions.
-func reconnects(t *testing.T, s *server.Server, dsn string) {
+func reconnects(t *testing.T, s *privatedb.Server, dsn string) {
 	t.Helper()
 	var count, used float64
 	r := during(t, dsn, 5*time.Second, func() {
@@ -154,7 +154,7 @@ func reconnects(t *testing.T, s *server.Server, dsn string) {
 }
 
 // Sessions that wait for a CPU are said to, first of all.
-func starved(t *testing.T, s *server.Server, dsn string) {
+func starved(t *testing.T, s *privatedb.Server, dsn string) {
 	t.Helper()
 	var count, used, queued float64
 	r := during(t, dsn, 5*time.Second, func() {
@@ -207,7 +207,7 @@ func waited(server int) (sum float64) {
 }
 
 // A log that is written in two modes shows both: its mean hides neither.
-func modes(t *testing.T, s *server.Server, dsn string) {
+func modes(t *testing.T, s *privatedb.Server, dsn string) {
 	t.Helper()
 	r := during(t, dsn, 6*time.Second, func() {
 		pgbench(t, s, "insert into t values (1);\n", "-c", "1", "-T", "2")

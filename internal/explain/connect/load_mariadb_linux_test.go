@@ -13,17 +13,17 @@ import (
 	"time"
 
 	"hostlab/internal/explain"
-	"hostlab/internal/mariadb"
+	"hostlab/internal/privatedb"
 )
 
 // TestMariaDBLoads explains what clients of ours do, beside their own count and the kernel's.
 func TestMariaDBLoads(t *testing.T) {
-	s, err := mariadb.Start(t.Context(), mariadb.Config{Parent: t.TempDir(), LogBytes: 8 << 20})
+	s, err := privatedb.Start(t.Context(), privatedb.MariaDB, privatedb.Config{Parent: t.TempDir(), LogBytes: 8 << 20})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	db, err := s.Open()
+	db, err := s.OpenMariaDB()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -26,10 +26,10 @@ func (d *DSN) openOther(ctx context.Context) (ask.Asker, error) {
 		first []string
 	)
 	switch d.Vendor {
-	case SQLServer:
+	case dsn.SQLServer:
 		c, err = d.sqlServerConnector()
 		first = []string{"set transaction isolation level read uncommitted", "set lock_timeout 1000"}
-	case Oracle:
+	case dsn.Oracle:
 		u, way := d.oracle()
 		c, err = oracleConnector(u.String(), way)
 		first = []string{"set transaction read only"}

@@ -96,14 +96,14 @@ func (d *DSN) refusedTLS(err error) string {
 	var record tls.RecordHeaderError
 	text := err.Error()
 	plain := errors.As(err, &record) || strings.Contains(text, "does not look like a TLS handshake") || errors.Is(err, errPlain)
-	if plain || d.Vendor == SQLServer && strings.Contains(text, "server does not support encryption") {
+	if plain || d.Vendor == dsn.SQLServer && strings.Contains(text, "server does not support encryption") {
 		return allows[d.Vendor]
 	}
 	return dsn.RefusedTLS(err)
 }
 
 // allows are the parameters that permit to go on without TLS.
-var allows = map[Vendor]string{SQLServer: "encrypt=disable", Oracle: "SSL=false", HANA: "encrypt=false"}
+var allows = map[dsn.Vendor]string{dsn.SQLServer: "encrypt=disable", dsn.Oracle: "SSL=false", dsn.HANA: "encrypt=false"}
 
 // perhapsNoTLS is what else may be wrong where a server said nothing to a TLS handshake:
 // one that expects none hangs up, or waits for more.

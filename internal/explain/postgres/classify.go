@@ -56,6 +56,14 @@ func Classify(state, kind, event string) (part explain.PartName, name string) {
 	return explain.OtherWaits, name
 }
 
+// WaitsForLog reports whether a session that shows such an event may wait for the log's device:
+// where it syncs the log or makes its next segment, and where another process has to write
+// the buffers that it wants. A wait for a place in those (WALInsert) is a lock's, yet the
+// session that has it may wait for the device.
+func WaitsForLog(part explain.PartName, event string) bool {
+	return part == explain.LogWait || strings.EqualFold(event, "LWLock:WALInsert")
+}
+
 // meanings of events in our words, by lower-case name.
 var meanings = map[string]string{
 	"on cpu":                      "runs on a CPU",

@@ -10,7 +10,6 @@ import (
 	"hostlab/internal/workload/command"
 	"hostlab/internal/workload/corun"
 	"hostlab/internal/workload/dialog"
-	"hostlab/internal/workload/extract"
 	"hostlab/internal/workload/logcommit"
 	"hostlab/internal/workload/null"
 	"hostlab/internal/workload/oltp"
@@ -28,7 +27,7 @@ func Workloads() []workload.Workload {
 		client.Delete{},
 		corun.Workload{},
 		dialog.Workload{},
-		extract.Workload{},
+		client.Extract{},
 		logcommit.Workload{},
 		oltp.Workload{},
 		scanlock.Workload{},

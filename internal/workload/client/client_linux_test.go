@@ -30,9 +30,9 @@ func TestContract(t *testing.T) {
 	for _, c := range []struct {
 		w            workload.Workload
 		engine, mode string
-		commits      int64
+		operations   int64 // commits, or rows
 	}{
-		{Copy{}, embedded, application, 8}, {Copy{}, inPostgres, application, 8}, {Delete{}, embedded, server, 4}, {Delete{}, inMariaDB, application, 8},
+		{Extract{}, embedded, application, 300}, {Extract{}, inPostgres, server, 300}, {Copy{}, embedded, application, 8}, {Copy{}, inPostgres, application, 8}, {Delete{}, embedded, server, 4}, {Delete{}, inMariaDB, application, 8},
 	} {
 		t.Run(c.w.Describe().Name+" "+c.engine+" "+c.mode, func(t *testing.T) {
 			given, long := map[string]any{"engine": c.engine, "mode": c.mode}, map[string]any{"engine": c.engine, "mode": c.mode}
@@ -42,7 +42,7 @@ func TestContract(t *testing.T) {
 				}
 			}
 			long["rows"], long["package"] = int64(60_000), int64(1)
-			workloadtest.Contract(t, c.w, workloadtest.Config{Params: given, Long: long, Operations: c.commits, Work: did})
+			workloadtest.Contract(t, c.w, workloadtest.Config{Params: given, Long: long, Operations: c.operations, Work: did})
 		})
 	}
 }
@@ -277,7 +277,7 @@ func otherSession(t *testing.T, s *session) (run func(sql string) (rows int)) {
 			return rows
 		}
 	}
-	db, err := s.engine.(*mariadbEngine).server.Open()
+	db, err := s.engine.(*mariadbEngine).server.OpenMariaDB()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -35,13 +35,23 @@ func (t *timing) busyInCommits() float64 { return t.inCommits.Seconds() + t.onSe
 // inDatabase is the time within calls, s.
 func (t *timing) inDatabase() float64 { return (t.read + t.write).Seconds() + t.commit() }
 
-// job is one run of a copy or a deletion.
+// task is what a job does.
+type task int
+
+const (
+	copies task = iota
+	deletes
+	extracts
+)
+
+// job is one run of a task.
 type job struct {
 	e      engine
 	l      *tables
 	work   int  // rounds of hashing a value
 	whole  bool // set-based, in the server
-	delete bool
+	task   task
+	unload *unload // of an extract
 	// clock is CPU time: of the thread where the database works in it, else of the process.
 	clock func() (time.Duration, bool)
 
@@ -81,14 +91,16 @@ func (j *job) run(ctx context.Context) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		step := j.copyTable
-		switch {
-		case j.whole:
-			step = j.wholeTable
-		case j.delete:
-			step = j.deleteTable
+		steps := [...]func(context.Context, int) error{copies: j.copyTable, deletes: j.deleteTable, extracts: j.unloadTable}
+		if j.whole {
+			steps = [...]func(context.Context, int) error{copies: j.wholeTable, deletes: j.wholeTable, extracts: j.unloadWhole}
 		}
-		if err := step(ctx, i); err != nil {
+		if err := steps[j.task](ctx, i); err != nil {
+			return err
+		}
+	}
+	if j.unload != nil {
+		if err := j.unload.finish(); err != nil {
 			return err
 		}
 	}
@@ -98,10 +110,9 @@ func (j *job) run(ctx context.Context) error {
 	return nil
 }
 
-// copyTable reads packages, works on them, and inserts each with a commit of its own.
-func (j *job) copyTable(ctx context.Context, i int) error {
-	var at key
-	for {
+// packages reads the rows of a table in packages, works on them, and hands each to put.
+func (j *job) packages(ctx context.Context, i int, put func() error) error {
+	for at := (key{}); ; at = j.p.last() {
 		if err := j.call(&j.t.read, func() error { return j.e.read(ctx, i, at, &j.p) }); err != nil {
 			return err
 		}
@@ -112,7 +123,19 @@ func (j *job) copyTable(ctx context.Context, i int) error {
 		if err := j.process(ctx); err != nil {
 			return err
 		}
-		at = j.p.last()
+		if err := put(); err != nil {
+			return err
+		}
+		j.t.rows += int64(rows)
+		if rows < j.l.size {
+			return nil
+		}
+	}
+}
+
+// copyTable inserts each package with a commit of its own.
+func (j *job) copyTable(ctx context.Context, i int) error {
+	return j.packages(ctx, i, func() error {
 		err := j.call(&j.t.write, func() error {
 			if err := j.e.begin(ctx); err != nil {
 				return err
@@ -122,14 +145,8 @@ func (j *job) copyTable(ctx context.Context, i int) error {
 		if err != nil {
 			return err
 		}
-		if err := j.commit(ctx); err != nil {
-			return err
-		}
-		j.t.rows += int64(rows)
-		if rows < j.l.size {
-			return nil
-		}
-	}
+		return j.commit(ctx)
+	})
 }
 
 // process is the application's share.
@@ -187,7 +204,7 @@ func (j *job) wholeTable(ctx context.Context, i int) error {
 		if err := j.e.begin(ctx); err != nil {
 			return err
 		}
-		if j.delete {
+		if j.task == deletes {
 			rows, err = j.e.removeAll(ctx, i)
 		} else {
 			rows, err = j.e.copyAll(ctx, i)

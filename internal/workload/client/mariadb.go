@@ -13,7 +13,7 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 
-	"hostlab/internal/mariadb"
+	"hostlab/internal/privatedb"
 	"hostlab/internal/workload/database"
 )
 
@@ -24,8 +24,8 @@ var errEnd = driver.ErrBadConn
 type mariadbEngine struct {
 	sqlSession
 	backend
-	server  *mariadb.Server // nil: the user's
-	config  *mysql.Config   // of the user's
+	server  *privatedb.Server // nil: the user's
+	config  *mysql.Config     // of the user's
 	schema  schema
 	id      int64 // of the session in the server
 	watched watched
@@ -42,7 +42,7 @@ func logBytes(rows int) int64 {
 
 func openMariaDB(ctx context.Context, work, logDir string, rows int) (_ *mariadbEngine, err error) {
 	settings := map[string]string{"innodb_buffer_pool_size": "256M", "innodb_stats_auto_recalc": "OFF", "innodb_max_dirty_pages_pct": "90", "innodb_adaptive_flushing": "OFF"}
-	server, err := database.MariaDB(ctx, work, logDir, logBytes(rows), "engine", settings)
+	server, err := database.Start(ctx, privatedb.MariaDB, "engine", privatedb.Config{Parent: work, LogDir: logDir, LogBytes: logBytes(rows), Settings: settings})
 	if err != nil {
 		return nil, err
 	}
@@ -58,7 +58,7 @@ func (e *mariadbEngine) reopen() (err error) {
 	if e.db != nil {
 		e.db.Close()
 	}
-	e.db, err = e.server.Open()
+	e.db, err = e.server.OpenMariaDB()
 	return err
 }
 

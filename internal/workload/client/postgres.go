@@ -10,17 +10,15 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
-	"github.com/jackc/pgx/v5/pgconn/ctxwatch"
 
-	"hostlab/internal/postgres"
+	"hostlab/internal/privatedb"
 	"hostlab/internal/workload/database"
 )
 
 // postgresEngine is a private server, or one of the user's.
 type postgresEngine struct {
 	backend
-	server *postgres.Server // nil: the user's
+	server *privatedb.Server // nil: the user's
 	config *pgx.ConnConfig
 	schema schema // of the user's server
 
@@ -41,27 +39,26 @@ func openPostgres(ctx context.Context, work, logDir string) (*postgresEngine, er
 		"autovacuum": "off", "wal_level": "minimal", "max_wal_senders": "0", "checkpoint_timeout": "1d", "max_wal_size": "16GB",
 		"bgwriter_lru_maxpages": "0", "jit": "off", "shared_buffers": "256MB", "track_wal_io_timing": "on", "track_io_timing": "on",
 	}
-	server, err := database.PostgresWith(ctx, work, logDir, "engine", settings)
+	cfg := privatedb.Config{Parent: work, LogDir: logDir, Settings: settings}
+	server, err := database.Start(ctx, privatedb.PostgreSQL, "engine", cfg)
 	if err != nil && strings.Contains(err.Error(), `"track_wal_io_timing"`) { // came with version 14
 		delete(settings, "track_wal_io_timing")
-		server, err = database.PostgresWith(ctx, work, logDir, "engine", settings)
+		server, err = database.Start(ctx, privatedb.PostgreSQL, "engine", cfg)
 	}
 	if err != nil {
 		return nil, err
 	}
-	cfg, err := server.ConnConfig()
+	config, err := server.Address().ConnConfig()
 	if err != nil {
 		return nil, errors.Join(err, server.Close())
 	}
-	return &postgresEngine{server: server, config: cfg}, nil
+	return &postgresEngine{server: server, config: config}, nil
 }
 
 // usePostgres takes a server of the user's.
 func usePostgres(ctx context.Context, cfg *pgx.ConnConfig, name string) (_ *postgresEngine, err error) {
 	cfg.RuntimeParams["application_name"] = "hostlab"
-	cfg.BuildContextWatcherHandler = func(c *pgconn.PgConn) ctxwatch.Handler {
-		return &pgconn.CancelRequestContextWatcherHandler{Conn: c, DeadlineDelay: 500 * time.Millisecond}
-	}
+	cfg.BuildContextWatcherHandler = privatedb.CancelQueries
 	e := &postgresEngine{config: cfg}
 	if err := e.connected(ctx); err != nil {
 		return nil, err
@@ -247,7 +244,7 @@ func (e *postgresEngine) all(ctx context.Context, t int, client string, into fun
 func (e *postgresEngine) begin(ctx context.Context) error  { return e.exec(ctx, "BEGIN") }
 func (e *postgresEngine) commit(ctx context.Context) error { return e.exec(ctx, commitText) }
 
-// commitText is how commits are known to whoever watches the session.
+// commitText is what a watched session shows while it commits.
 const commitText = "COMMIT"
 
 // maxParams is how many parameters a message has at most: their number has 16 bits.
@@ -324,7 +321,7 @@ func (e *postgresEngine) removeAll(ctx context.Context, t int) (int64, error) {
 
 func (e *postgresEngine) moveLog(ctx context.Context, dir string) error {
 	e.disconnect()
-	return e.server.MoveWAL(ctx, dir)
+	return e.server.MoveLog(ctx, dir)
 }
 
 func (e *postgresEngine) alive() bool { return e.server == nil || e.server.Err() == nil }

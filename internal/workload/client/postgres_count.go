@@ -6,7 +6,7 @@ import (
 )
 
 // counters reads what PostgreSQL and the kernel count. Sessions report to the views
-// now and then; from version 15 on they can be told to do it now.
+// now and then; from version 15 on a function makes them do it now.
 func (e *postgresEngine) counters(ctx context.Context) (c counters, err error) {
 	if e.version == 0 {
 		row, err := e.row(ctx, "SELECT current_setting('server_version_num')")

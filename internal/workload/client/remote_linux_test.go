@@ -12,8 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"hostlab/internal/mariadb"
-	"hostlab/internal/postgres"
+	"hostlab/internal/privatedb"
 	"hostlab/internal/workload"
 )
 
@@ -38,7 +37,7 @@ type remote struct {
 
 func remotes(t *testing.T) []remote {
 	t.Helper()
-	pg, err := postgres.Start(t.Context(), postgres.Config{Parent: shortDir(t)})
+	pg, err := privatedb.Start(t.Context(), privatedb.PostgreSQL, privatedb.Config{Parent: shortDir(t)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,12 +46,12 @@ func remotes(t *testing.T) []remote {
 	if err != nil {
 		t.Fatal(err)
 	}
-	maria, err := mariadb.Start(t.Context(), mariadb.Config{Parent: shortDir(t), LogBytes: 32 << 20})
+	maria, err := privatedb.Start(t.Context(), privatedb.MariaDB, privatedb.Config{Parent: shortDir(t), LogBytes: 32 << 20})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { maria.Close() })
-	db, err := maria.Open()
+	db, err := maria.OpenMariaDB()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,7 +70,7 @@ func remotes(t *testing.T) []remote {
 		return out
 	}
 	return []remote{
-		{inPostgres, "host=" + pg.SocketDir() + " port=5432 user=" + postgres.Role + " dbname=" + postgres.Database, "table foreign_data.precious", func(sql string) {
+		{inPostgres, "host=" + pg.SocketDir() + " port=5432 user=" + privatedb.Role + " dbname=" + privatedb.Postgres, "table foreign_data.precious", func(sql string) {
 			if _, err := conn.Exec(t.Context(), sql); err != nil {
 				t.Fatal(err)
 			}

@@ -131,7 +131,7 @@ func parts(t *timing, c counters, embedded bool, most float64, out *workload.Sam
 	}
 	logWait.value = min(logWait.value, max(0, most-busy))
 	rest, twice := t.duration.Seconds(), 0.0
-	// What is told of one moment twice, as of the CPU time of a sync, or by a wait for a
+	// What two sources say of one moment, as of the CPU time of a sync, or by a wait for a
 	// CPU behind one, is counted where it is known best: each takes no more than what is
 	// left, so that the parts add up.
 	for _, p := range []struct {

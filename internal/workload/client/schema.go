@@ -15,7 +15,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"hostlab/internal/dsn"
-	"hostlab/internal/mariadb"
+	"hostlab/internal/privatedb"
 	"hostlab/internal/workload"
 )
 
@@ -79,7 +79,7 @@ func brief(names []string) string {
 }
 
 // release drops what was made: the tables, and the schema if it was not there. What
-// somebody else has put into it meanwhile stays, and with it the schema. word is the
+// others have put into it meanwhile stays, and with it the schema. word is the
 // server's for it.
 func (s schema) release(on schemas, word string, made *tables) error {
 	if s.name == "" {
@@ -135,7 +135,7 @@ func explainRemote(ctx context.Context, err error) error {
 		case a.Code == "42501": // insufficient_privilege
 			return fault("the user lacks a right: "+a.Message, "grant CREATE on the database to the user, or with schema=NAME on that schema")
 		}
-		return fmt.Errorf("PostgreSQL: %s (%s)", a.Message, a.Code)
+		return privatedb.PostgreSQL.Answer(a, "the server's directory")
 	}
 	if a, ok := errors.AsType[*mysql.MySQLError](err); ok {
 		switch a.Number {
@@ -146,7 +146,7 @@ func explainRemote(ctx context.Context, err error) error {
 		case 1049: // ER_BAD_DB_ERROR
 			return fault("the server refuses: "+a.Message, "name a database that there is")
 		}
-		return mariadb.Problem(a, "the server's")
+		return privatedb.MariaDB.Answer(a, "the server's directory")
 	}
 	if allow := dsn.RefusedTLS(err); allow != "" {
 		return fault(dsn.NoTLS, dsn.TrustNetwork(allow))

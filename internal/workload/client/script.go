@@ -67,7 +67,7 @@ func Prepare(ctx context.Context, open workload.Session, r workload.Request) err
 		return err
 	}
 	clients := []string{source}
-	if s.delete {
+	if s.task == deletes {
 		clients = append(clients, target)
 	}
 	return s.engine.explain(ctx, s.engine.fill(ctx, l, clients))

@@ -18,7 +18,7 @@ import (
 // session has an engine, and knows what it was opened for.
 type session struct {
 	base, work string
-	delete     bool
+	task       task
 
 	engine engine // nil: none
 	kind   string // of the engine: its name and the server
@@ -32,11 +32,11 @@ type session struct {
 	did uint64 // what the last run left, as far as the seed decides it
 }
 
-func open(ctx context.Context, cfg workload.Config, del bool) (workload.Session, error) {
+func open(ctx context.Context, cfg workload.Config, t task) (workload.Session, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	s := &session{base: cfg.Dir, work: cfg.Work, delete: del}
+	s := &session{base: cfg.Dir, work: cfg.Work, task: t}
 	if err := s.ready(ctx, cfg.Params); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
@@ -51,7 +51,7 @@ func (s *session) ready(ctx context.Context, p workload.Values) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	dir := p.String("log_dir")
+	dir := logDir(p)
 	switch {
 	case dir == "":
 		dir = s.work
@@ -171,15 +171,21 @@ func (s *session) Run(ctx context.Context, r workload.Request) (out workload.Sam
 		}
 	}()
 	clients := []string{source}
-	if s.delete {
+	if s.task == deletes {
 		clients = append(clients, target)
 	}
 	if err := s.engine.fill(ctx, l, clients); err != nil {
 		return out, err
 	}
-	j := &job{e: s.engine, l: l, whole: p.String("mode") == server, delete: s.delete, clock: processClock}
-	if !s.delete {
+	j := &job{e: s.engine, l: l, whole: p.String("mode") == server, task: s.task, clock: processClock}
+	if s.task != deletes {
 		j.work = int(p.Int("work"))
+	}
+	if s.task == extracts {
+		if j.unload, err = newUnload(s.work); err != nil {
+			return out, err
+		}
+		defer func() { err = errors.Join(err, j.unload.close()) }()
 	}
 	embeddedHere := p.String("engine") == embedded
 	if embeddedHere { // the database works in the calling thread
@@ -205,6 +211,12 @@ func (s *session) Run(ctx context.Context, r workload.Request) (out workload.Sam
 		return out, err
 	}
 	out = sample(&j.t, after.since(before), embeddedHere)
+	if j.unload != nil {
+		if err := j.unload.verify(l); err != nil {
+			return out, err
+		}
+		out = unloaded(out, j.t.rows, j.unload.bytes)
+	}
 	out.Waits = s.engine.waits()
 	out.Warnings = append(out.Warnings, s.engine.notes()...)
 	if p.String("dsn") != "" {
@@ -224,7 +236,7 @@ func (s *session) verify(ctx context.Context, l *tables, rows int64) error {
 				return err
 			}
 			want := l.want[i]
-			if client == target && s.delete {
+			if client == target && s.task != copies {
 				want = sums{}
 			}
 			if got != want {

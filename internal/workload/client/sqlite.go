@@ -7,12 +7,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
-
-	_ "modernc.org/sqlite" // registers itself as "sqlite"
 
 	"hostlab/internal/result"
 	"hostlab/internal/trust"
+	"hostlab/internal/workload/database"
 )
 
 // sqliteEngine is the database in this program: a file and its log, which lie together.
@@ -46,8 +44,7 @@ func (e *sqliteEngine) place() (err error) {
 	}
 	// The log is not merged into the file in the middle of a run, whose commits alone
 	// are to be timed.
-	path := filepath.ToSlash(filepath.Join(e.dir, "client.db"))
-	e.db, err = sql.Open("sqlite", "file:"+path+"?_pragma=journal_mode(wal)&_pragma=synchronous(off)&_pragma=cache_size(-262144)&_pragma=wal_autocheckpoint(0)")
+	e.db, err = database.OpenFile(filepath.Join(e.dir, "client.db"), "", "journal_mode(wal)", "synchronous(off)", "cache_size(-262144)", "wal_autocheckpoint(0)")
 	if err == nil {
 		e.db.SetMaxOpenConns(1)
 	}
@@ -122,14 +119,15 @@ func (e *sqliteEngine) explain(ctx context.Context, err error) error {
 	if err == nil {
 		return nil
 	}
+	dir := e.dir
 	_ = e.close() // with what was open; the next run makes it anew
 	if cerr := ctx.Err(); cerr != nil {
 		return cerr // SQLite says "interrupted"
 	}
-	if strings.Contains(err.Error(), "disk is full") { // SQLITE_FULL
-		return fmt.Errorf("the embedded database's disk is full: make room, take fewer rows, or choose another directory (%w)", err)
+	if dir == "" {
+		return err // it has been through this
 	}
-	return err
+	return database.ExplainFile(dir, err)
 }
 
 func (e *sqliteEngine) notes() []string { return nil }

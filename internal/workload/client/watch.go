@@ -3,12 +3,15 @@ package client
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 	"sync"
 	"time"
 
 	"hostlab/internal/explain"
+	"hostlab/internal/explain/ask"
+	"hostlab/internal/explain/postgres"
 	"hostlab/internal/result"
 )
 
@@ -20,7 +23,7 @@ const every = 20 * time.Millisecond
 // wait events, waits for locks, for what no counter has, and for the log outside of
 // commits, s. Commits and data reads are timed exactly.
 type watched struct {
-	by     watcher // nil: none
+	by     *watcher // nil: none
 	mu     sync.Mutex
 	looks  int
 	events map[seen]float64
@@ -29,26 +32,11 @@ type watched struct {
 	why    string  // nothing was seen; empty: it was
 }
 
-// watcher is a session beside the job's. One ask at a time.
-type watcher interface {
-	// ask tells what the job's session does now.
-	ask(ctx context.Context) (seen, error)
-	close()
-}
-
 // seen is what the session did at one moment.
 type seen struct {
 	part   explain.PartName
 	event  string // in the server's words
 	commit bool   // it was committing
-}
-
-// log reports whether the session waited for its log outside of commits: an INSERT syncs
-// the segment of the log that it fills, makes the next, or waits until another process
-// has written the buffers that it wants. A wait for a place in those (WALInsert) is a
-// lock's, yet whoever has that may wait for the device.
-func (s seen) log() bool {
-	return !s.commit && (s.part == explain.LogWait || s.event == "LWLock:WALInsert")
 }
 
 // reset forgets what was seen.
@@ -59,14 +47,14 @@ func (w *watched) reset() {
 
 func (w *watched) disconnect() {
 	if w.by != nil {
-		w.by.close()
+		_ = w.by.Close() // it is not needed any more
 		w.by = nil
 	}
 }
 
 // start looks until stop is called, in the session that there is or a new one. What
 // fails here fails no run: the job is what is measured.
-func (w *watched) start(ctx context.Context, connect func() (watcher, error)) (stop func()) {
+func (w *watched) start(ctx context.Context, query ask.Query, connect func() (*watcher, error)) (stop func()) {
 	if w.why != "" {
 		w.disconnect() // it may be broken
 	}
@@ -74,11 +62,12 @@ func (w *watched) start(ctx context.Context, connect func() (watcher, error)) (s
 	if w.by == nil {
 		by, err := connect()
 		if err != nil {
-			w.fail(err)
+			w.fail(fmt.Errorf("the session could not be watched: %w", err))
 			return func() {}
 		}
 		w.by = by
 	}
+	w.by.query = query // the job's session may be another one
 	ctx, cancel := context.WithCancel(ctx)
 	var ended sync.WaitGroup
 	ended.Go(func() { w.look(ctx, w.by) })
@@ -91,7 +80,7 @@ func (w *watched) start(ctx context.Context, connect func() (watcher, error)) (s
 // look samples until ctx ends. Each sample stands for the time since the one before. A
 // question that is under way when the job ends is answered: to cancel it would take the
 // connection with it.
-func (w *watched) look(ctx context.Context, by watcher) {
+func (w *watched) look(ctx context.Context, by *watcher) {
 	const limit = 5 * time.Second // only a server that hangs takes so long
 	tick := time.NewTicker(every)
 	defer tick.Stop()
@@ -103,7 +92,7 @@ func (w *watched) look(ctx context.Context, by watcher) {
 		case <-tick.C:
 		}
 		one, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
-		what, err := by.ask(one)
+		what, err := by.look(one)
 		cancel()
 		if err != nil {
 			w.fail(err)
@@ -118,7 +107,7 @@ func (w *watched) look(ctx context.Context, by watcher) {
 func (w *watched) fail(err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.why = "the session could not be watched: " + err.Error()
+	w.why = err.Error()
 }
 
 // add takes what was seen after so many seconds.
@@ -127,7 +116,7 @@ func (w *watched) add(s seen, seconds float64) {
 	defer w.mu.Unlock()
 	w.looks++
 	w.sums[s.part] += seconds
-	if s.log() {
+	if !s.commit && postgres.WaitsForLog(s.part, s.event) {
 		w.log += seconds
 	}
 	s.commit = false

@@ -1,5 +1,5 @@
-// Package client is the workload of two batch jobs of an ERP system: the copy of a client
-// (mandt), a key that leads every table, and its deletion. The application reads rows in
+// Package client is the workload of three batch jobs of an ERP system: the copy of a client
+// (mandt), a key that leads every table, its deletion, and its extract into a file. The application reads rows in
 // packages, works on them, writes them and commits, so that a run tells its own time,
 // the database's, and the wait for the log.
 package client
@@ -16,11 +16,15 @@ import (
 	"hostlab/internal/workload/database"
 )
 
-// Copy is the workload clientcopy.
-type Copy struct{}
+// Copy is the workload clientcopy, Delete clientdelete, and Extract extract.
+type (
+	Copy    struct{ common }
+	Delete  struct{ common }
+	Extract struct{ common }
+)
 
-// Delete is the workload clientdelete.
-type Delete struct{}
+// common is what they share.
+type common struct{}
 
 // The engines, the modes and the sizes.
 const (
@@ -46,14 +50,14 @@ func params(work string) []workload.Param {
 		{Name: "size", Kind: workload.String, Default: large, Choices: []string{small, large}, Help: "of the client: 9,960 or 99,600 rows"},
 		{Name: "rows", Kind: workload.Int, Default: int64(0), Max: 1e8, Over: "size", Help: "of the client; 0: by size"},
 		{Name: "tables", Kind: workload.Int, Default: int64(46), Min: 1, Max: 99, Help: "over which the rows are spread"},
-		{Name: "package", Kind: workload.Int, Default: int64(200), Min: 1, Max: 100_000, Help: "rows of a package, each with a commit"},
+		{Name: "package", Kind: workload.Int, Default: int64(200), Min: 1, Max: 100_000, Help: "rows of a package; a copy and a deletion commit each"},
 	}
 	if work != "" {
 		list = append(list, workload.Param{Name: "work", Kind: workload.Int, Default: int64(100), Max: 1e6, Help: work})
 	}
 	return append(list,
 		workload.Param{Name: "log_dir", Kind: workload.String, Default: "", Help: "directory of the log (write-ahead or redo; embedded: of all); none: the experiment's own"},
-		workload.Param{Name: "dsn", Kind: workload.String, Default: "", Help: "a server of yours, without a password, as " + dsn.Forms + "; to another host with TLS, unless it has sslmode= or tls=; none: a private one"},
+		workload.Param{Name: "dsn", Kind: workload.String, Default: "", Help: "your own server, without a password, as " + dsn.Forms + "; to another host with TLS, unless it has sslmode= or tls=; none: a private one"},
 		workload.Param{Name: "schema", Kind: workload.String, Default: "", Help: "with dsn: an empty schema (MariaDB: database) to use; none: a new one, hostlab_ and ten letters"},
 	)
 }
@@ -92,13 +96,15 @@ func responses() []workload.Response {
 	}
 }
 
-const common = " Tables (46, of 5, 15 or 40 fields, with none to three secondary indexes, all led by mandt) are generated from the block's seed and made anew before every run, " +
+const data = " Tables (46, of 5, 15 or 40 fields, with none to three secondary indexes, all led by mandt) are generated from the block's seed and made anew before every run, " +
 	"analysed and checkpointed. Afterwards the rows of both clients are checked against the seed. The database is a PostgreSQL or MariaDB of its own, which takes the programs of " +
 	"either, is reached through a Unix socket only, never runs as root, and is removed afterwards; SQLite in this program (write-ahead log, synchronous full); or with dsn " +
-	"one of yours, where it works in a schema of its own. With log_dir a private server's log lies in another directory: the same data, restarted in between. " +
-	"log_gain_bound is the share of the elapsed time in commits, and in waits for the log within other statements: a faster log gives no more. PostgreSQL tells those by samples; " +
-	"where nothing tells them, they are all of the statements' time without a CPU. It is one session: group commit is not in it. " +
-	"On a server of yours the part of the session's CPU, and its wait for one, are told where that runs on this host and shows its processes; from elsewhere they are in what nothing explains."
+	"your own server, in a schema of its own. It is one session."
+
+const about = data + " Group commit is not in it. With log_dir a private server's log lies in another directory: the same data, restarted in between. " +
+	"log_gain_bound is the share of the elapsed time in commits, and in waits for the log within other statements: a faster log gives no more. For PostgreSQL those are sampled; " +
+	"for other servers they are all of the statements' time without a CPU. Of your own server the session's CPU time and run-queue wait are shown if " +
+	"it runs on this host and shows its processes; otherwise they are unexplained time."
 
 // Describe implements workload.Workload.
 func (Copy) Describe() workload.Description {
@@ -106,7 +112,7 @@ func (Copy) Describe() workload.Description {
 		Name:  "clientcopy",
 		Title: "a batch job that copies a client: reads packages, works on them, inserts, commits",
 		About: "All rows of client 100 are copied to client 200, table by table: the application reads a package of rows, hashes each value as often as work says, inserts the " +
-			"package and commits. With mode server it is one INSERT ... SELECT and one commit a table." + common,
+			"package and commits. With mode server it is one INSERT ... SELECT and one commit a table." + about,
 		Params:    params("times that the application hashes a value: 100 makes its own share of the time about a third on an idle host; 0: none"),
 		Responses: responses(),
 	}
@@ -118,25 +124,37 @@ func (Delete) Describe() workload.Description {
 		Name:  "clientdelete",
 		Title: "a batch job that deletes a client: reads keys in packages, deletes, commits",
 		About: "All rows of client 200, a copy of client 100, are deleted, table by table: the application reads the keys of a package, deletes its rows and commits. With mode server " +
-			"it is one DELETE and one commit a table." + common,
+			"it is one DELETE and one commit a table." + about,
 		Params:    params(""),
 		Responses: responses(),
 	}
 }
 
-// Validate implements workload.Validator.
-func (Copy) Validate(cfg workload.Config) error { return check(cfg.Params) }
+// Describe implements workload.Workload.
+func (Extract) Describe() workload.Description {
+	return workload.Description{
+		Name:  "extract",
+		Title: "a batch job that unloads tables into a file",
+		About: "All rows of client 100 are read, table by table: the application reads a package of rows, hashes each value as often as work says, and writes them to a file, " +
+			"which is checked after the run. With mode server it is one SELECT a table, of which packages are made as its rows come. Nothing is committed, so it says nothing about log devices." + data,
+		Params:    slices.DeleteFunc(params("times that the application hashes a value: its own share of the time; 0: none"), func(p workload.Param) bool { return p.Name == "log_dir" }),
+		Responses: unloadResponses(),
+	}
+}
+
+// unloadResponses are those of a job without commits.
+func unloadResponses() []workload.Response {
+	all := slices.DeleteFunc(responses(), func(r workload.Response) bool {
+		return strings.HasPrefix(r.Name, "commit_") || strings.HasPrefix(r.Name, "log_") || r.Name == "read_time" || r.Name == "write_time"
+	})
+	return slices.Insert(all, 2, workload.Response{Name: "bytes_per_s", Title: "File written per second", Unit: "B/s", Better: "higher"})
+}
 
 // Validate implements workload.Validator.
-func (Delete) Validate(cfg workload.Config) error { return check(cfg.Params) }
+func (common) Validate(cfg workload.Config) error { return check(cfg.Params) }
 
 // Needs implements workload.Needing.
-func (Copy) Needs(ctx context.Context, p workload.Values) error { return needs(ctx, p) }
-
-// Needs implements workload.Needing.
-func (Delete) Needs(ctx context.Context, p workload.Values) error { return needs(ctx, p) }
-
-func needs(ctx context.Context, p workload.Values) error {
+func (common) Needs(ctx context.Context, p workload.Values) error {
 	if p.String("dsn") != "" {
 		return nil // a server of the user's
 	}
@@ -144,12 +162,7 @@ func needs(ctx context.Context, p workload.Values) error {
 }
 
 // Outside implements workload.Outside.
-func (Copy) Outside(p workload.Values) string { return outside(p) }
-
-// Outside implements workload.Outside.
-func (Delete) Outside(p workload.Values) string { return outside(p) }
-
-func outside(p workload.Values) string {
+func (common) Outside(p workload.Values) string {
 	t, err := dsn.Parse(p.String("dsn"))
 	if p.String("dsn") == "" || err != nil {
 		return ""
@@ -173,13 +186,19 @@ func serversOwn(engine, name string) bool {
 	return engine == inMariaDB && slices.Contains([]string{"mysql", "performance_schema", "sys"}, name)
 }
 
+// logDir is empty for a job that has no such parameter.
+func logDir(p workload.Values) string {
+	dir, _ := p["log_dir"].(string)
+	return dir
+}
+
 func check(p workload.Values) error {
 	var errs []error
 	wrong := func(name, text, hint string) {
 		errs = append(errs, &workload.ParamError{Name: name, Text: text, Hint: hint})
 	}
 	name, engine := p.String("schema"), p.String("engine")
-	if dir := p.String("log_dir"); strings.HasPrefix(dir, "delay:") {
+	if dir := logDir(p); strings.HasPrefix(dir, "delay:") {
 		wrong("log_dir", dir+" is no directory: slowed ones are for levels of a study", "give it to one, as in 'hostlab run log-device --set level.delay="+dir+"'")
 		return errors.Join(errs...)
 	}
@@ -195,11 +214,11 @@ func check(p workload.Values) error {
 		wrong("dsn", err.Error(), "")
 	case engine == embedded:
 		wrong("dsn", "the embedded engine has no server", "leave dsn out, or choose engine=postgres or engine=mariadb")
-	case t.Engine != engine:
-		wrong("dsn", "names another kind of server than engine="+engine, "write engine="+t.Engine)
+	case string(t.Engine) != engine:
+		wrong("dsn", "names another kind of server than engine="+engine, "write engine="+string(t.Engine))
 	}
-	if p.String("log_dir") != "" {
-		wrong("log_dir", "the log of a server of yours (dsn) is not moved", "leave log_dir out, or leave dsn out for a private server")
+	if logDir(p) != "" {
+		wrong("log_dir", "the log of your own server (dsn) is not moved", "leave log_dir out, or leave dsn out for a private server")
 	}
 	switch {
 	case name != "" && !plain.MatchString(name):
@@ -212,10 +231,15 @@ func check(p workload.Values) error {
 
 // Open implements workload.Workload.
 func (Copy) Open(ctx context.Context, cfg workload.Config) (workload.Session, error) {
-	return open(ctx, cfg, false)
+	return open(ctx, cfg, copies)
 }
 
 // Open implements workload.Workload.
 func (Delete) Open(ctx context.Context, cfg workload.Config) (workload.Session, error) {
-	return open(ctx, cfg, true)
+	return open(ctx, cfg, deletes)
+}
+
+// Open implements workload.Workload.
+func (Extract) Open(ctx context.Context, cfg workload.Config) (workload.Session, error) {
+	return open(ctx, cfg, extracts)
 }

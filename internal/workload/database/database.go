@@ -1,4 +1,5 @@
-// Package database starts the databases that workloads bring along.
+// Package database holds the databases that workloads bring along: private servers, which it
+// starts, connects to and fills, and files of SQLite.
 package database
 
 import (
@@ -6,69 +7,135 @@ import (
 	"errors"
 	"time"
 
-	"hostlab/internal/mariadb"
-	"hostlab/internal/postgres"
+	"github.com/jackc/pgx/v5"
+
+	"hostlab/internal/privatedb"
 	"hostlab/internal/workload"
 )
 
-// Postgres starts a private server below the workload's own directory. The parameter
-// of that name chose it: it is at fault where the host has no PostgreSQL.
-func Postgres(ctx context.Context, work, param string, settings map[string]string) (*postgres.Server, error) {
-	return PostgresWith(ctx, work, "", param, settings)
-}
+// Values of the parameters that choose a database.
+const (
+	SQLite   = "sqlite"
+	Embedded = "embedded" // SQLite, where the parameter is called engine
+	Postgres = "postgres"
+	MariaDB  = "mariadb"
+)
 
-// PostgresWith is Postgres with its log in a directory of its own below logDir, from
-// which it can move; empty: within the cluster.
-func PostgresWith(ctx context.Context, work, logDir, param string, settings map[string]string) (*postgres.Server, error) {
-	s, err := postgres.Start(ctx, postgres.Config{Parent: work, WALDir: logDir, Settings: settings, Mark: workload.Mark(work)})
-	if missing, ok := errors.AsType[*postgres.Missing](err); ok {
+// Start starts a private server below cfg.Parent, the workload's own directory. The
+// parameter param chose it: it is at fault where the host has no such server.
+func Start(ctx context.Context, v *privatedb.Vendor, param string, cfg privatedb.Config) (*privatedb.Server, error) {
+	cfg.Mark = workload.Mark(cfg.Parent)
+	s, err := privatedb.Start(ctx, v, cfg)
+	if missing, ok := errors.AsType[*privatedb.Missing](err); ok {
 		return nil, &workload.ParamError{Name: param, Text: missing.Error()}
 	}
 	return s, err
 }
 
-// MariaDB is PostgresWith for a MariaDB, whose log has a fixed size.
-func MariaDB(ctx context.Context, work, logDir string, logBytes int64, param string, settings map[string]string) (*mariadb.Server, error) {
-	s, err := mariadb.Start(ctx, mariadb.Config{Parent: work, LogDir: logDir, LogBytes: logBytes, Settings: settings, Mark: workload.Mark(work)})
-	if missing, ok := errors.AsType[*mariadb.Missing](err); ok {
-		return nil, &workload.ParamError{Name: param, Text: missing.Error()}
+// Installed looks for the programs of the server that a parameter chose; what is no server
+// takes none. The error is a *workload.ParamError of that parameter.
+func Installed(ctx context.Context, param, server string) error {
+	v := privatedb.Named(server)
+	if v == nil {
+		return ctx.Err()
 	}
-	return s, err
-}
-
-// Installed looks for the programs of a server that a parameter chose: postgres or
-// mariadb; other values take none. The error is a *workload.ParamError of that parameter.
-func Installed(ctx context.Context, param, server string) (err error) {
-	switch server {
-	case "postgres":
-		_, err = postgres.Find(ctx)
-	case "mariadb":
-		_, err = mariadb.Find(ctx)
-	}
-	if err != nil && ctx.Err() == nil {
+	if _, err := v.Find(ctx); err != nil && ctx.Err() == nil {
 		return &workload.ParamError{Name: param, Text: err.Error()}
 	}
 	return ctx.Err()
 }
 
-// Quiet are settings of a server whose data are made anew for every experiment and
-// whose commits are not what is measured: nothing runs in the background, and
-// nothing is made durable.
+// Quiet returns settings of a PostgreSQL whose data are made anew for every experiment and
+// whose commits are not what is measured: nothing runs in the background, and nothing is
+// made durable.
 func Quiet() map[string]string {
 	return map[string]string{"autovacuum": "off", "fsync": "off", "full_page_writes": "off", "wal_level": "minimal", "max_wal_senders": "0",
 		"checkpoint_timeout": "1d", "max_wal_size": "64GB", "bgwriter_lru_maxpages": "0", "jit": "off", "synchronize_seqscans": "off"}
 }
 
-// Cause puts the end of a server, if that is what happened, in the place of what followed
-// from it in a worker. Without a server the error stays.
-func Cause(ctx context.Context, s *postgres.Server, err error) error {
-	if err == nil || ctx.Err() != nil || s == nil {
+// Server holds the private PostgreSQL of a session and a connection to it. Close must be
+// called. It is not safe for concurrent use.
+type Server struct {
+	Work  string // the workload's own directory
+	Param string // the parameter that chose it
+	Holds any    // what its tables hold, as the workload says it; nil after a start
+
+	server *privatedb.Server // nil: none
+	room   []int64           // what it was started for
+	conn   *pgx.Conn
+}
+
+// Ready starts a server with these settings, unless one runs that has room for as much.
+func (s *Server) Ready(ctx context.Context, settings map[string]string, room ...int64) (err error) {
+	enough := len(s.room) == len(room)
+	for i, n := range room {
+		enough = enough && s.room[i] >= n
+	}
+	if enough && s.server != nil && s.server.Err() == nil {
+		return nil
+	}
+	if err := s.Close(); err != nil {
+		return err
+	}
+	s.server, err = Start(ctx, privatedb.PostgreSQL, s.Param, privatedb.Config{Parent: s.Work, Settings: settings})
+	s.room = room
+	return err
+}
+
+// Private returns the server, nil before Ready.
+func (s *Server) Private() *privatedb.Server { return s.server }
+
+// Conn returns the session's connection, a new one where the last was lost.
+func (s *Server) Conn(ctx context.Context) (_ *pgx.Conn, fresh bool, err error) {
+	if s.conn != nil && !s.conn.IsClosed() && s.conn.PgConn().TxStatus() == 'I' {
+		return s.conn, false, nil
+	}
+	s.disconnect()
+	s.conn, err = s.server.Connect(ctx)
+	return s.conn, true, err
+}
+
+func (s *Server) disconnect() {
+	if s.conn == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	_ = s.conn.Close(ctx) // broken, or its server ends anyway
+	s.server.AwaitEnd(int(s.conn.PgConn().PID()))
+	s.conn = nil
+}
+
+// Explain returns what a user can act on in an error of the server or of a connection.
+func (s *Server) Explain(ctx context.Context, err error) error {
+	if s.server == nil {
+		return err
+	}
+	return s.server.Explain(ctx, err)
+}
+
+// EndOr returns the end of the server, if that is what happened, in the place of what
+// followed from it in a worker.
+func (s *Server) EndOr(ctx context.Context, err error) error {
+	if err == nil || ctx.Err() != nil || s.server == nil {
 		return err
 	}
 	select {
-	case <-s.Done():
-		return s.Err()
+	case <-s.server.Done():
+		return s.server.Err()
 	case <-time.After(time.Second): // its end may take a moment longer than that of a connection
 		return err
 	}
+}
+
+// Close ends the server and removes it. It may be called again.
+func (s *Server) Close() error {
+	s.Holds = nil
+	if s.server == nil {
+		return nil
+	}
+	s.disconnect()
+	err := s.server.Close()
+	s.server = nil
+	return err
 }

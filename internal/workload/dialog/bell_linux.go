@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// bell lets a thread sleep until a moment or until somebody rings. The thread itself
+// bell lets a thread sleep until a moment or until it is rung. The thread itself
 // sleeps in the kernel: a Go timer would be awaited by another thread, on another
 // CPU, and the wake-up would not be that of the CPU which idled.
 type bell struct{ fd int }

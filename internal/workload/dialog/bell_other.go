@@ -4,7 +4,7 @@ package dialog
 
 import "time"
 
-// bell lets a thread sleep until a moment or until somebody rings.
+// bell lets a thread sleep until a moment or until it is rung.
 type bell struct{ c chan struct{} }
 
 func newBell() (*bell, error) { return &bell{make(chan struct{}, 1)}, nil }

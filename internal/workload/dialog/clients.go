@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"hostlab/internal/workload/database"
 )
 
 // garbage is how much may gather before it is collected. The collector is off in
@@ -39,7 +41,7 @@ func (c *clients) drop() { c.asks = nil }
 // ask lets a step wait for the answer to a query, for the document at a share of all.
 func (x *pool) ask(s *step, share float64, now time.Duration) {
 	s.asked = now
-	x.clients.asks = append(x.clients.asks, query{s, int(share * float64(x.plan.Stock.Documents))})
+	x.clients.asks = append(x.clients.asks, query{s, int(share * float64(x.plan.Source.Documents))})
 	x.clients.more.Signal()
 }
 
@@ -57,8 +59,8 @@ func (x *pool) hire() (fire func(), err error) {
 			r.close()
 		}
 	}
-	for range x.plan.Stock.Clients {
-		r, err := x.plan.Stock.connect(context.Background()) // a run that is cancelled ends with this process
+	for range x.plan.Source.Clients {
+		r, err := x.plan.Source.connect(context.Background()) // a run that is cancelled ends with this process
 		if err != nil {
 			closeAll()
 			return nil, err
@@ -97,8 +99,8 @@ func (x *pool) serve(r reader) {
 		c.under++
 		x.mu.Unlock()
 		n, err := r.read(q.document)
-		if err == nil && n != x.plan.Stock.Items {
-			err = fmt.Errorf("the database gave %d items of document %d, and it has %d", n, q.document, x.plan.Stock.Items)
+		if err == nil && n != x.plan.Source.Items {
+			err = fmt.Errorf("the database gave %d items of document %d, and it has %d", n, q.document, x.plan.Source.Items)
 		}
 		x.mu.Lock()
 		c.under--
@@ -128,7 +130,7 @@ type reader interface {
 	close()
 }
 
-func (s stock) connect(ctx context.Context) (reader, error) {
+func (s source) connect(ctx context.Context) (reader, error) {
 	if s.File != "" {
 		return openFile(ctx, s.File)
 	}
@@ -151,7 +153,7 @@ type inFile struct {
 }
 
 func openFile(ctx context.Context, file string) (reader, error) {
-	db, err := sql.Open("sqlite", "file:"+file+"?mode=ro")
+	db, err := database.OpenFile(file, "ro")
 	if err != nil {
 		return nil, err
 	}

@@ -43,7 +43,7 @@ func (Workload) Describe() workload.Description {
 			{Name: "slice_dist", Kind: workload.String, Default: fixed, Choices: kinds, Help: "all slices alike, or exponential"},
 			{Name: "wait", Kind: workload.Duration, Default: time.Duration(0), Max: 60, Help: "mean wait for the database between two slices"},
 			{Name: "wait_dist", Kind: workload.String, Default: fixed, Choices: kinds, Help: "all waits alike, or exponential"},
-			{Name: "database", Kind: workload.String, Default: none, Choices: []string{none, inSQLite, inPostgres},
+			{Name: "database", Kind: workload.String, Default: none, Choices: []string{none, database.SQLite, database.Postgres},
 				Help: "none: waits are asleep; else a step queries a database of its own between two slices"},
 			{Name: "documents", Kind: workload.Int, Default: int64(200), Min: 1, Max: 1e6, Help: "database: documents in it, of which a query reads one by its key"},
 			{Name: "items", Kind: workload.Int, Default: int64(200), Min: 1, Max: 1e5, Help: "database: items of a document, rows of 400 bytes"},
@@ -160,11 +160,11 @@ func (w Workload) Open(ctx context.Context, cfg workload.Config) (workload.Sessi
 	if err != nil {
 		return nil, err
 	}
-	s := &session{worker: worker.Kept{Job: job}, dir: cfg.Dir, shelf: shelf{work: cfg.Work}, labelled: cfg.Evidence == result.Emulated}
+	s := &session{worker: worker.Kept{Job: job}, dir: cfg.Dir, databases: databases{work: cfg.Work, postgres: database.Server{Work: cfg.Work, Param: "database"}}, labelled: cfg.Evidence == result.Emulated}
 	if err := s.recordable(cfg.Params.String("record")); err != nil {
 		return nil, err
 	}
-	if err := s.stock(ctx, &p); err != nil {
+	if err := s.connect(ctx, &p); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	p.Rate = 0
@@ -179,28 +179,28 @@ func (w Workload) Open(ctx context.Context, cfg workload.Config) (workload.Sessi
 }
 
 type session struct {
-	worker   worker.Kept
-	rate     float64 // operations a second at full speed
-	dir      string
-	shelf    shelf // of databases
-	labelled bool  // the study says that it is emulated
+	worker    worker.Kept
+	rate      float64 // operations a second at full speed
+	dir       string
+	databases databases
+	labelled  bool // the study says that it is emulated
 }
 
-// stock has the database that a plan asks for.
-func (s *session) stock(ctx context.Context, p *plan) (err error) {
+// connect puts the database that a plan asks for into it.
+func (s *session) connect(ctx context.Context, p *plan) (err error) {
 	if p.Database == "" {
 		return nil
 	}
-	if p.Stock, err = s.shelf.stock(ctx, p.Database, p.Stock.Documents, p.Stock.Items); err != nil && ctx.Err() != nil {
+	if p.Source, err = s.databases.source(ctx, p.Database, p.Source.Documents, p.Source.Items); err != nil && ctx.Err() != nil {
 		return ctx.Err() // SQLite says "interrupted"
 	}
-	p.Stock.Clients = p.clients()
+	p.Source.Clients = p.clients()
 	return err
 }
 
 func (s *session) call(ctx context.Context, p plan) (r reply, err error) {
-	if err := s.worker.Call(ctx, len(p.CPUs)+p.Stock.Clients, p, &r); err != nil {
-		return r, database.Cause(ctx, s.shelf.server, err)
+	if err := s.worker.Call(ctx, len(p.CPUs)+p.Source.Clients, p, &r); err != nil {
+		return r, s.databases.postgres.EndOr(ctx, err)
 	}
 	if r.Gone != "" {
 		return r, &workload.ParamError{Name: "cpus", Text: r.Gone, Hint: "`hostlab facts` lists those that are there"}
@@ -219,7 +219,7 @@ func (s *session) Run(ctx context.Context, r workload.Request) (out workload.Sam
 	if err := s.recordable(file); err != nil {
 		return out, err
 	}
-	if err := s.stock(ctx, &p); err != nil {
+	if err := s.connect(ctx, &p); err != nil {
 		return out, err
 	}
 	began := time.Now()
@@ -244,7 +244,7 @@ func (s *session) Run(ctx context.Context, r workload.Request) (out workload.Sam
 }
 
 // Close implements workload.Session.
-func (s *session) Close() error { return errors.Join(s.worker.Close(), s.shelf.close()) }
+func (s *session) Close() error { return errors.Join(s.worker.Close(), s.databases.close()) }
 
 // sample turns a run into responses.
 func sample(r reply) (out workload.Sample, err error) {

@@ -2,25 +2,16 @@ package dialog
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
-	_ "modernc.org/sqlite" // registers itself as "sqlite"
 
-	"hostlab/internal/postgres"
+	"hostlab/internal/privatedb"
 	"hostlab/internal/workload/database"
-)
-
-// The databases that a step may wait for. none: it sleeps.
-const (
-	inSQLite   = "sqlite"
-	inPostgres = "postgres"
 )
 
 // itemBytes is the length of an item's text, and maxText that of all documents.
@@ -29,58 +20,49 @@ const (
 	maxText   = 1 << 30
 )
 
-// stock is where a run's documents are, as the worker is told. A document is some
-// items, which one query reads by the document's key.
-type stock struct {
+// source is where a run reads its documents. A document is some items, which one query
+// reads by the document's key.
+type source struct {
 	Documents, Items int
-	Clients          int              // connections: what waits for one waits for the database
-	File             string           `json:",omitempty"` // of SQLite
-	Server           postgres.Address // where there is no File
+	Clients          int               // connections: what waits for one waits for the database
+	File             string            `json:",omitempty"` // of SQLite
+	Server           privatedb.Address // where there is no File
 }
 
-// shelf keeps the databases of a session. A value with a work directory is ready.
-type shelf struct {
-	work   string
-	file   string // of SQLite; "": none
-	filled [2]int // documents and items that it holds
-	server *postgres.Server
-	holds  [2]int
+// databases are those of a session, and the documents and items that they hold.
+type databases struct {
+	work     string
+	file     string // of SQLite; empty: none
+	holds    [2]int // by file
+	postgres database.Server
 }
 
-// stock has a database with so many documents of so many items.
-func (h *shelf) stock(ctx context.Context, kind string, documents, items int) (s stock, err error) {
+// source returns a database with so many documents of so many items.
+func (d *databases) source(ctx context.Context, kind string, documents, items int) (s source, err error) {
 	want := [2]int{documents, items}
-	s = stock{Documents: documents, Items: items}
-	if kind == inSQLite {
-		if h.file == "" || h.filled != want {
-			if err := h.fill(ctx, documents, items); err != nil {
-				return s, full(err)
+	s = source{Documents: documents, Items: items}
+	if kind == database.SQLite {
+		if d.file == "" || d.holds != want {
+			if err := d.fillFile(ctx, documents, items); err != nil {
+				return s, database.ExplainFile(filepath.Join(d.work, "dialog"), err)
 			}
-			h.filled = want
+			d.holds = want
 		}
-		s.File = h.file
+		s.File = d.file
 		return s, ctx.Err()
 	}
-	if h.server != nil && h.server.Err() != nil {
-		if err := h.closeServer(); err != nil {
-			return s, err
-		}
+	settings := database.Quiet()
+	settings["shared_buffers"] = fmt.Sprintf("%dkB", 65536+documents*items*itemBytes*2>>10)
+	if err := d.postgres.Ready(ctx, settings, int64(documents)*int64(items)); err != nil {
+		return s, err
 	}
-	if h.server == nil {
-		settings := database.Quiet()
-		settings["shared_buffers"] = fmt.Sprintf("%dkB", 65536+documents*items*itemBytes*2>>10)
-		if h.server, err = database.Postgres(ctx, h.work, "database", settings); err != nil {
-			h.server = nil
-			return s, err
+	if d.postgres.Holds != want {
+		if err := d.fillServer(ctx, documents, items); err != nil {
+			return s, d.postgres.Explain(ctx, err)
 		}
+		d.postgres.Holds = want
 	}
-	if h.holds != want {
-		if err := h.load(ctx, documents, items); err != nil {
-			return s, h.server.Explain(ctx, err)
-		}
-		h.holds = want
-	}
-	s.Server = h.server.Address()
+	s.Server = d.postgres.Private().Address()
 	return s, nil
 }
 
@@ -90,63 +72,42 @@ func item(n int) string {
 	return head + strings.Repeat("x", itemBytes-len(head))
 }
 
-// fill makes the file of SQLite, anew.
-func (h *shelf) fill(ctx context.Context, documents, items int) (err error) {
-	if err := h.closeFile(); err != nil {
+// table holds the items of all documents.
+func table(documents, items int) database.Table {
+	return database.Table{Name: "items", Columns: []string{"document", "item", "body"}, Rows: int64(documents) * int64(items), Row: func(n int64) []any {
+		return []any{n / int64(items), n % int64(items), item(int(n))}
+	}}
+}
+
+// fillFile makes the file of SQLite, anew.
+func (d *databases) fillFile(ctx context.Context, documents, items int) error {
+	if err := d.closeFile(); err != nil {
 		return err
 	}
-	dir, err := os.MkdirTemp(h.work, "dialog-")
+	dir, err := os.MkdirTemp(d.work, "dialog-")
 	if err != nil {
 		return fmt.Errorf("cannot make the database's directory: %w", err)
 	}
-	h.file = filepath.Join(dir, "documents.db")
-	db, err := sql.Open("sqlite", "file:"+h.file+"?_pragma=journal_mode(off)&_pragma=synchronous(off)")
+	d.file = filepath.Join(dir, "documents.db")
+	db, err := database.OpenFile(d.file, "", "journal_mode(off)", "synchronous(off)")
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, db.Close()) }()
-	db.SetMaxOpenConns(1)
-	if _, err := db.ExecContext(ctx, "CREATE TABLE items (document INTEGER, item INTEGER, body TEXT, PRIMARY KEY (document, item)) WITHOUT ROWID"); err != nil {
-		return err
-	}
-	tx, err := db.BeginTx(ctx, nil)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = tx.Rollback() }() // nothing after Commit
-	insert, err := tx.PrepareContext(ctx, "INSERT INTO items VALUES (?, ?, ?)")
-	if err != nil {
-		return err
-	}
-	defer insert.Close()
-	for n := range documents * items {
-		if _, err := insert.ExecContext(ctx, n/items, n%items, item(n)); err != nil {
-			return err
-		}
-	}
-	return tx.Commit()
+	create := []string{"CREATE TABLE items (document INTEGER, item INTEGER, body TEXT, PRIMARY KEY (document, item)) WITHOUT ROWID"}
+	return errors.Join(database.Fill(ctx, db, create, table(documents, items)), db.Close())
 }
 
-// full says what to do about a full disk. nil stays nil.
-func full(err error) error {
-	if err != nil && strings.Contains(err.Error(), "disk is full") { // SQLITE_FULL
-		return fmt.Errorf("the embedded database's disk is full: make room, make documents fewer, or choose another directory with TMPDIR, or of a study with --out (%w)", err)
-	}
-	return err
-}
-
-// load makes the table in PostgreSQL, anew.
-func (h *shelf) load(ctx context.Context, documents, items int) error {
-	h.holds = [2]int{}
-	c, err := h.server.Connect(ctx)
+// fillServer makes the table in PostgreSQL, anew.
+func (d *databases) fillServer(ctx context.Context, documents, items int) error {
+	d.postgres.Holds = nil
+	c, _, err := d.postgres.Conn(ctx)
 	if err != nil {
 		return err
 	}
-	defer c.Close(context.WithoutCancel(ctx)) //nolint:errcheck // the server ends anyway
 	if _, err := c.Exec(ctx, "DROP TABLE IF EXISTS items; CREATE UNLOGGED TABLE items (document integer, item integer, body text)", pgx.QueryExecModeSimpleProtocol); err != nil {
 		return err
 	}
-	if _, err := c.PgConn().CopyFrom(ctx, &itemReader{items: items, all: documents * items}, "COPY items FROM STDIN"); err != nil {
+	if err := table(documents, items).Copy(ctx, c); err != nil {
 		return err
 	}
 	if _, err := c.Exec(ctx, "ALTER TABLE items ADD PRIMARY KEY (document, item)"); err != nil {
@@ -156,44 +117,14 @@ func (h *shelf) load(ctx context.Context, documents, items int) error {
 	return err
 }
 
-// itemReader gives the items in COPY's text format.
-type itemReader struct {
-	items, all, next int
-	left             []byte
-}
-
-// Read implements io.Reader.
-func (r *itemReader) Read(p []byte) (int, error) {
-	if len(r.left) == 0 {
-		if r.next == r.all {
-			return 0, io.EOF
-		}
-		r.left = fmt.Appendf(nil, "%d\t%d\t%s\n", r.next/r.items, r.next%r.items, item(r.next))
-		r.next++
-	}
-	n := copy(p, r.left)
-	r.left = r.left[n:]
-	return n, nil
-}
-
-func (h *shelf) closeFile() error {
-	if h.file == "" {
+func (d *databases) closeFile() error {
+	if d.file == "" {
 		return nil
 	}
-	err := os.RemoveAll(filepath.Dir(h.file))
-	h.file = ""
-	return err
-}
-
-func (h *shelf) closeServer() error {
-	h.holds = [2]int{}
-	if h.server == nil {
-		return nil
-	}
-	err := h.server.Close()
-	h.server = nil
+	err := os.RemoveAll(filepath.Dir(d.file))
+	d.file = ""
 	return err
 }
 
 // close ends the databases and removes them. It may be called again.
-func (h *shelf) close() error { return errors.Join(h.closeFile(), h.closeServer()) }
+func (d *databases) close() error { return errors.Join(d.closeFile(), d.postgres.Close()) }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"hostlab/internal/workload"
+	"hostlab/internal/workload/database"
 	"hostlab/internal/workload/workloadtest"
 )
 
@@ -24,7 +25,7 @@ func asking(kind string, more ...any) map[string]any {
 }
 
 func TestContractWithDatabase(t *testing.T) {
-	for _, kind := range []string{inSQLite, inPostgres} {
+	for _, kind := range []string{database.SQLite, database.Postgres} {
 		t.Run(kind, func(t *testing.T) {
 			workloadtest.Contract(t, Workload{}, workloadtest.Config{
 				Params: asking(kind), Long: asking(kind, "duration", "30s"), Operations: workloadtest.Some,
@@ -52,7 +53,7 @@ func open(t *testing.T, params map[string]any) (*session, workload.Values) {
 // Steps wait for their queries in place of sleeping: a larger document takes longer,
 // open and closed, with and without an emulated clock.
 func TestQueries(t *testing.T) {
-	for _, kind := range []string{inSQLite, inPostgres} {
+	for _, kind := range []string{database.SQLite, database.Postgres} {
 		s, _ := open(t, asking(kind))
 		for _, c := range []map[string]any{
 			asking(kind, "policy", "balanced-rs1"),
@@ -73,14 +74,14 @@ func TestQueries(t *testing.T) {
 
 // A server that dies fails the run in one line, and the next run has a new one.
 func TestServerDies(t *testing.T) {
-	s, v := open(t, asking(inPostgres, "duration", "20s"))
-	pid := s.shelf.server.PID()
+	s, v := open(t, asking(database.Postgres, "duration", "20s"))
+	pid := s.databases.postgres.Private().PID()
 	time.AfterFunc(300*time.Millisecond, func() { _ = syscall.Kill(pid, syscall.SIGKILL) })
 	_, err := s.Run(t.Context(), workload.Request{Params: v, Seed: 1})
 	if err == nil || !strings.Contains(err.Error(), "PostgreSQL was ended by signal 9") || strings.Contains(err.Error(), "\n") {
 		t.Errorf("killed: %v", err)
 	}
-	if _, err := s.Run(t.Context(), workload.Request{Params: values(t, asking(inPostgres)), Seed: 1}); err != nil {
+	if _, err := s.Run(t.Context(), workload.Request{Params: values(t, asking(database.Postgres)), Seed: 1}); err != nil {
 		t.Errorf("after it: %v", err)
 	}
 }
@@ -91,15 +92,15 @@ func TestDatabaseRefuses(t *testing.T) {
 		given map[string]any
 		want  string
 	}{
-		{asking(inSQLite, "slices", int64(1)), "parameter database: a step asks the database between its slices, and has one; make slices 2 or more"},
-		{asking(inSQLite, "wait", "1ms"), "parameter wait: a step that asks a database waits as long as the query takes; leave out one of wait and database"},
-		{asking(inSQLite, "documents", int64(1e6), "items", int64(1e5)), "parameter documents: 1000000 documents of 100000 items are above 1 GiB; make one of the two less"},
+		{asking(database.SQLite, "slices", int64(1)), "parameter database: a step asks the database between its slices, and has one; make slices 2 or more"},
+		{asking(database.SQLite, "wait", "1ms"), "parameter wait: a step that asks a database waits as long as the query takes; leave out one of wait and database"},
+		{asking(database.SQLite, "documents", int64(1e6), "items", int64(1e5)), "parameter documents: 1000000 documents of 100000 items are above 1 GiB; make one of the two less"},
 	} {
 		if err := (Workload{}).Validate(workload.Config{Params: values(t, c.given)}); err == nil || err.Error() != c.want {
 			t.Errorf("%v: %v\nwant %s", c.given, err, c.want)
 		}
 	}
-	for _, kind := range []string{inSQLite, inPostgres} {
+	for _, kind := range []string{database.SQLite, database.Postgres} {
 		_, err := (Workload{}).Open(t.Context(), workload.Config{Params: values(t, asking(kind)), Work: "/proc/nowhere"})
 		if err == nil || !strings.Contains(err.Error(), "/proc/nowhere") || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s in a directory that is not there: %v", kind, err)
@@ -108,8 +109,8 @@ func TestDatabaseRefuses(t *testing.T) {
 	work := t.TempDir()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	h := shelf{work: work}
-	if _, err := h.stock(ctx, inSQLite, 5, 5); err == nil {
+	h := databases{work: work}
+	if _, err := h.source(ctx, database.SQLite, 5, 5); err == nil {
 		t.Error("filled though it was cancelled")
 	}
 	if err := h.close(); err != nil {

@@ -45,7 +45,7 @@ type plan struct {
 	Seed               uint64
 	Record             bool // keep the bursts
 	Database           string
-	Stock              stock // of a Database
+	Source             source // of a Database
 }
 
 // The distributions, and the policy that leaves the clock alone.
@@ -71,7 +71,7 @@ func planOf(v workload.Values) (p plan, err error) {
 	}
 	if name := v.String("database"); name != none {
 		p.Database = name
-		p.Stock = stock{Documents: int(v.Int("documents")), Items: int(v.Int("items"))}
+		p.Source = source{Documents: int(v.Int("documents")), Items: int(v.Int("items"))}
 	}
 	if name := v.String("policy"); name != none {
 		policy, err := policyOf(name, v.Duration("check"))
@@ -126,8 +126,8 @@ func (p plan) validate() error {
 		return wrong("database", "a step asks the database between its slices, and has one", "make slices 2 or more")
 	case p.Wait.Mean > 0:
 		return wrong("wait", "a step that asks a database waits as long as the query takes", "leave out one of wait and database")
-	case p.Stock.Documents*p.Stock.Items > maxText/itemBytes:
-		return wrong("documents", fmt.Sprintf("%d documents of %d items are above 1 GiB", p.Stock.Documents, p.Stock.Items), "make one of the two less")
+	case p.Source.Documents*p.Source.Items > maxText/itemBytes:
+		return wrong("documents", fmt.Sprintf("%d documents of %d items are above 1 GiB", p.Source.Documents, p.Source.Items), "make one of the two less")
 	}
 	// The most that can happen: all CPUs busy, or all users without thinking.
 	if n := (p.WarmUp + p.Duration) * float64(len(p.CPUs)) / p.Slice.Mean; n > maxSlices {

@@ -54,7 +54,7 @@ func (s *session) recordable(file string) error {
 // that the workload left.
 const manyStalls = 0.05
 
-// described says what a record was told from, and what is wrong with it.
+// described returns what a record was made of, and what is wrong with it.
 func described(p plan, r reply) (source string, warnings []string) {
 	source = "workload dialog, on the host's own clock"
 	if p.Policy != "" {

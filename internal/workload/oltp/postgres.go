@@ -4,20 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 
-	"hostlab/internal/postgres"
-)
-
-// The databases that transactions can be made on.
-const (
-	inSQLite   = "sqlite"
-	inPostgres = "postgres"
+	"hostlab/internal/privatedb"
+	"hostlab/internal/workload/database"
 )
 
 // The databases of the server: what runs start from, while it is filled and when that
@@ -28,15 +22,28 @@ const (
 	copied  = "run"
 )
 
-// cluster is a private PostgreSQL, as the worker is told.
-type cluster struct {
-	Address postgres.Address
-	PID     int // of the postmaster
+// seats are connections beside those of the workers.
+const seats = 20
+
+// server has a private PostgreSQL with room for the workers and rows of a question.
+func (s *session) server(ctx context.Context, q question) (*cluster, error) {
+	settings := database.Quiet()
+	delete(settings, "fsync") // parameter sync sets it
+	delete(settings, "full_page_writes")
+	settings["max_connections"] = strconv.Itoa(q.Workers + seats)
+	settings["shared_buffers"] = fmt.Sprintf("%dkB", 128<<10+q.Rows) // two copies of 0.4 kB a row, and what is added
+	if err := s.postgres.Ready(ctx, settings, int64(q.Workers), q.Rows); err != nil {
+		return nil, err
+	}
+	return &cluster{s.postgres.Private().Address()}, nil
 }
+
+// cluster is where the worker finds that PostgreSQL.
+type cluster struct{ privatedb.Address }
 
 // connect opens a connection to a database. Commits wait for the log where durable.
 func (c *cluster) connect(ctx context.Context, name string, durable bool) (*pgx.Conn, error) {
-	cfg, err := c.Address.ConnConfig()
+	cfg, err := c.ConnConfig()
 	if err != nil {
 		return nil, err
 	}
@@ -48,7 +55,7 @@ func (c *cluster) connect(ctx context.Context, name string, durable bool) (*pgx.
 // admin executes statements on the database that is always there, one by one: those
 // about databases take no transaction around them.
 func (c *cluster) admin(ctx context.Context, statements ...string) error {
-	conn, err := c.connect(ctx, postgres.Database, false)
+	conn, err := c.connect(ctx, privatedb.Postgres, false)
 	if err != nil {
 		return err
 	}
@@ -83,7 +90,7 @@ func (c *cluster) fill(ctx context.Context, rows int64) error {
 		}
 	}
 	for _, t := range tables(rows) {
-		if _, err := conn.PgConn().CopyFrom(ctx, &tableReader{table: t}, "COPY "+t.name+" FROM STDIN"); err != nil {
+		if err := t.Copy(ctx, conn); err != nil {
 			return err
 		}
 	}
@@ -96,43 +103,15 @@ func (c *cluster) fill(ctx context.Context, rows int64) error {
 	return c.admin(ctx, "ALTER DATABASE "+filling+" RENAME TO "+base)
 }
 
-// tableReader gives a table in COPY's text format.
-type tableReader struct {
-	table table
-	next  int64
-	left  []byte
-}
-
-// Read implements io.Reader.
-func (r *tableReader) Read(p []byte) (int, error) {
-	if len(r.left) == 0 {
-		if r.next == r.table.rows {
-			return 0, io.EOF
-		}
-		r.next++
-		r.left = r.left[:0]
-		for i, v := range r.table.row(r.next) { // numbers and letters: nothing to escape
-			if i > 0 {
-				r.left = append(r.left, '\t')
-			}
-			r.left = fmt.Append(r.left, v)
-		}
-		r.left = append(r.left, '\n')
-	}
-	n := copy(p, r.left)
-	r.left = r.left[n:]
-	return n, nil
-}
-
-// sync makes the server write to the disk as the word of SQLite's says: off never, normal
+// sync makes the server write to the disk as SQLite's word says: off never, normal
 // at checkpoints, full also at commits, which each connection asks for.
 func (c *cluster) sync(ctx context.Context, word string) error {
 	want := map[bool]string{true: "off", false: "on"}[word == "off"]
 	if err := c.admin(ctx, "ALTER SYSTEM SET fsync = "+want, "SELECT pg_reload_conf()"); err != nil {
 		return err
 	}
-	for end := time.Now().Add(10 * time.Second); ; time.Sleep(5 * time.Millisecond) { // the postmaster is told by a signal
-		conn, err := c.connect(ctx, postgres.Database, false)
+	for end := time.Now().Add(10 * time.Second); ; time.Sleep(5 * time.Millisecond) { // the postmaster gets a signal
+		conn, err := c.connect(ctx, privatedb.Postgres, false)
 		if err != nil {
 			return err
 		}
@@ -257,16 +236,4 @@ func (c *serverClient) write(ctx context.Context, o order) (uint64, error) {
 		}
 	}
 	return mix(uint64(price)), tx.Commit(ctx)
-}
-
-// plainServer puts an error of PostgreSQL in one line that says what to do.
-func plainServer(dir string, err error) error {
-	answer, ok := errors.AsType[*pgconn.PgError](err)
-	switch {
-	case !ok:
-		return err
-	case answer.Code == "53100": // disk_full
-		return fmt.Errorf("PostgreSQL's disk is full: %s; make room, take fewer rows, or use a directory elsewhere (%s)", answer.Message, dir)
-	}
-	return fmt.Errorf("PostgreSQL: %s (%s)", answer.Message, answer.Code)
 }

@@ -13,11 +13,12 @@ import (
 
 	"hostlab/internal/workload"
 	"hostlab/internal/workload/cpus"
+	"hostlab/internal/workload/database"
 	"hostlab/internal/workload/workloadtest"
 )
 
 func onPostgres(more map[string]any) map[string]any {
-	p := map[string]any{"database": inPostgres, "rows": int64(300), "count": int64(600), "workers": int64(3), "scan_size": "200KiB"}
+	p := map[string]any{"database": database.Postgres, "rows": int64(300), "count": int64(600), "workers": int64(3), "scan_size": "200KiB"}
 	for name, v := range more {
 		p[name] = v
 	}
@@ -47,7 +48,7 @@ func TestPostgres(t *testing.T) {
 	run := func(more map[string]any) (workload.Sample, error) {
 		return s.Run(t.Context(), workload.Request{Params: values(t, onPostgres(more)), Seed: 5})
 	}
-	if _, err := run(map[string]any{"database": inSQLite}); err != nil {
+	if _, err := run(map[string]any{"database": database.SQLite}); err != nil {
 		t.Fatal(err)
 	}
 	want := s.did
@@ -63,7 +64,7 @@ func TestPostgres(t *testing.T) {
 			t.Errorf("%v: %+v", more, got.Values)
 		}
 	}
-	c := cluster{s.shelf.server.Address(), s.shelf.server.PID()}
+	c := cluster{s.postgres.Private().Address()}
 	conn, err := c.connect(t.Context(), base, false)
 	if err != nil {
 		t.Fatal(err)

@@ -3,8 +3,11 @@ package oltp
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"strings"
+
+	"hostlab/internal/workload/database"
 )
 
 // The schema: customers who order items. Everything in a row follows from its
@@ -111,68 +114,33 @@ func readTotals(ctx context.Context, db *sql.DB) (t totals, err error) {
 	return t, nil
 }
 
-// table is what a table holds at the start: so many rows, whose numbers count from 1.
-type table struct {
-	name string
-	rows int64
-	row  func(id int64) []any
-}
-
-// tables are those of a new database, in the order of schema.
-func tables(rows int64) []table {
+// tables are those of a new database, in the order of schema. Numbers of rows count from 1.
+func tables(rows int64) []database.Table {
 	owed := make([]int64, rows+1)
 	for id := range ordersEach * rows {
 		o := firstOrder(id+1, rows)
 		owed[o.customer] += o.amount
 	}
 	note := strings.Repeat("n", 100)
-	return []table{
-		{"customer", rows, func(id int64) []any { return []any{id, nameOf(id), creditOf(id), owed[id], note} }},
-		{"item", items(rows), func(id int64) []any { return []any{id, nameOf(id), priceOf(id), int64(firstStock)} }},
-		{"orders", ordersEach * rows, func(id int64) []any {
-			o := firstOrder(id, rows)
+	return []database.Table{
+		{Name: "customer", Columns: []string{"id", "name", "credit", "balance", "note"}, Rows: rows, Row: func(n int64) []any {
+			return []any{n + 1, nameOf(n + 1), creditOf(n + 1), owed[n+1], note}
+		}},
+		{Name: "item", Columns: []string{"id", "name", "price", "stock"}, Rows: items(rows), Row: func(n int64) []any {
+			return []any{n + 1, nameOf(n + 1), priceOf(n + 1), int64(firstStock)}
+		}},
+		{Name: "orders", Columns: []string{"id", "customer", "item", "quantity", "amount"}, Rows: ordersEach * rows, Row: func(n int64) []any {
+			o := firstOrder(n+1, rows)
 			return []any{o.id, o.customer, o.item, o.quantity, o.amount}
 		}},
 	}
 }
 
-// build fills a new database file, in one transaction.
+// build fills a new database file.
 func build(ctx context.Context, file string, rows int64, maxPages int) error {
 	db, err := open(file, "", maxPages)
 	if err != nil {
 		return err
 	}
-	defer db.Close()
-	tx, err := db.BeginTx(ctx, nil)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = tx.Rollback() }() // nothing after a commit
-	for _, text := range schema {
-		if _, err := tx.ExecContext(ctx, text); err != nil {
-			return err
-		}
-	}
-	insert := func(table string, columns int, n int64, row func(id int64) []any) error {
-		s, err := tx.PrepareContext(ctx, "INSERT INTO "+table+" VALUES (?"+strings.Repeat(", ?", columns-1)+")")
-		if err != nil {
-			return err
-		}
-		defer s.Close()
-		for id := range n {
-			if _, err := s.ExecContext(ctx, row(id+1)...); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	for _, t := range tables(rows) {
-		if err := insert(t.name, len(t.row(1)), t.rows, t.row); err != nil {
-			return err
-		}
-	}
-	if err := tx.Commit(); err != nil {
-		return err
-	}
-	return db.Close()
+	return errors.Join(database.Fill(ctx, db, schema, tables(rows)...), db.Close())
 }

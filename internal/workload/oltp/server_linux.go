@@ -4,14 +4,7 @@ import (
 	"fmt"
 
 	"golang.org/x/sys/unix"
-
-	"hostlab/internal/private"
 )
-
-// serverMeter reads the CPU time of a server's processes.
-func serverMeter(postmaster int) func() (private.Usage, error) {
-	return (&private.Meter{Server: postmaster}).Read
-}
 
 // keepTo lets a process of the server's run on some CPUs only.
 func keepTo(pid int, cpus []int) error {

@@ -12,7 +12,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"hostlab/internal/private"
+	"hostlab/internal/privatedb"
+	"hostlab/internal/workload/database"
 	"hostlab/internal/workload/latency"
 	"hostlab/internal/workload/thread"
 	"hostlab/internal/workload/worker"
@@ -78,9 +79,12 @@ func (s *server) answer(q question) (a answer, err error) {
 		return answer{Gone: err.Error()}, nil
 	}
 	if q.Server != nil {
-		return a, plainServer(q.Server.Address.Dir, err)
+		if said := privatedb.PostgreSQL.Answer(err, q.Server.Dir); said != nil {
+			err = said
+		}
+		return a, err
 	}
-	return a, plain(q.Dir, err)
+	return a, database.ExplainFile(q.Dir, err)
 }
 
 // base makes the database that runs start from, unless it is there.
@@ -250,9 +254,9 @@ func (r *run) timed(ctx context.Context) (a answer, err error) {
 // cpu begins to count the CPU time of this process, and of the server's. used is what
 // they have used since, in seconds; why is why it is not ok, where that is known.
 func (r *run) cpu() (used func() (cpu float64, ok bool, why string)) {
-	server := func() (private.Usage, error) { return private.Usage{}, nil }
+	server := func() (privatedb.Usage, error) { return privatedb.Usage{}, nil }
 	if r.q.Server != nil {
-		server = serverMeter(r.q.Server.PID)
+		server = (&privatedb.Meter{Server: r.q.Server.PID}).Read
 	}
 	theirs, err := server()
 	own, ok := thread.ProcessCPU()

@@ -2,13 +2,9 @@ package oltp
 
 import (
 	"database/sql"
-	"errors"
-	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -131,7 +127,7 @@ func change(t *testing.T, file, statement string) {
 // A full disk is told in one line, when the database is made and in a run, and leaves
 // no file of a run.
 func TestFull(t *testing.T) {
-	const want = "no space left for the database in "
+	const want = "SQLite's disk is full in "
 	q := asked(t.TempDir())
 	q.MaxPages = 5
 	s := &server{}
@@ -155,24 +151,5 @@ func TestFull(t *testing.T) {
 	q.MaxPages, q.Count = 0, 100
 	if _, err := s.answer(q); err != nil {
 		t.Errorf("after it: %v", err)
-	}
-}
-
-func TestPlain(t *testing.T) {
-	dir := filepath.Join(string(filepath.Separator)+"data", "work", "oltp-1")
-	for _, c := range []struct {
-		err  error
-		want string
-	}{
-		{&fs.PathError{Op: "mkdir", Path: dir, Err: syscall.EACCES}, "the database cannot be written in " + filepath.Dir(dir)},
-		{&fs.PathError{Op: "write", Path: filepath.Join(dir, "run.db"), Err: syscall.ENOSPC}, "no space left for the database in " + filepath.Dir(dir)},
-		{fmt.Errorf("open %s: odd", filepath.Join(dir, "run.db")), "open run.db: odd"},
-	} {
-		if got := plain(dir, c.err); !strings.HasPrefix(got.Error(), c.want) || strings.Contains(got.Error(), "oltp-1") {
-			t.Errorf("%v became %v", c.err, got)
-		}
-	}
-	if plain(dir, nil) != nil || errors.Is(plain(dir, errors.New("x")), os.ErrPermission) {
-		t.Error("an error out of nothing")
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -46,7 +47,7 @@ func (Workload) Describe() workload.Description {
 			{Name: "rows", Kind: workload.Int, Default: int64(20000), Min: 1, Max: maxRows, Help: "customers; with their orders and items 0.25 kB each, on disk and in its cache"},
 			{Name: "count", Kind: workload.Int, Default: int64(10000), Min: 1, Max: maxCount, Help: "transactions of a run"},
 			{Name: "reads", Kind: workload.Float, Default: 0.9, Max: 1, Help: "share of the transactions that only read"},
-			{Name: "database", Kind: workload.String, Default: inSQLite, Choices: []string{inSQLite, inPostgres}, Help: "in the worker's process, or a private PostgreSQL"},
+			{Name: "database", Kind: workload.String, Default: database.SQLite, Choices: []string{database.SQLite, database.Postgres}, Help: "in the worker's process, or a private PostgreSQL"},
 			cpus.CountParam("workers", cpus.Threads, "sessions"),
 			cpus.Param(),
 			{Name: "rate", Kind: workload.Float, Default: 0.0, Unit: "1/s", Max: 1e6, Help: "transactions that arrive a second; 0: each worker makes one after the other"},
@@ -127,9 +128,9 @@ func (w Workload) Open(ctx context.Context, cfg workload.Config) (_ workload.Ses
 	if err := w.Validate(cfg); err != nil {
 		return nil, err
 	}
-	s := &session{worker: worker.Kept{Job: job}, shelf: shelf{work: cfg.Work}}
+	s := &session{worker: worker.Kept{Job: job}, postgres: database.Server{Work: cfg.Work, Param: "database"}}
 	if s.dir, err = os.MkdirTemp(cfg.Work, "oltp-"); err != nil {
-		return nil, plain(cfg.Work, err)
+		return nil, database.ExplainFile(filepath.Join(cfg.Work, "oltp"), err)
 	}
 	q, _, err := s.question(ctx, cfg.Params)
 	if err == nil {
@@ -143,11 +144,11 @@ func (w Workload) Open(ctx context.Context, cfg workload.Config) (_ workload.Ses
 }
 
 type session struct {
-	worker worker.Kept
-	shelf  shelf
-	dir    string
-	did    uint64        // sum of what the last run read
-	stall  time.Duration // a test's
+	worker   worker.Kept
+	postgres database.Server
+	dir      string
+	did      uint64        // sum of what the last run read
+	stall    time.Duration // a test's
 }
 
 // question is what a run asks of the worker, with the words of the parameters in
@@ -165,15 +166,15 @@ func (s *session) question(ctx context.Context, p workload.Values) (q question, 
 	if p.String("scanner") != none {
 		q.Scan = int(p.Int("scan_size"))
 	}
-	if q.Room, err = roomOf(here, p); err == nil && p.String("database") == inPostgres {
-		q.Server, err = s.shelf.stock(ctx, q)
+	if q.Room, err = roomOf(here, p); err == nil && p.String("database") == database.Postgres {
+		q.Server, err = s.server(ctx, q)
 	}
 	return q, here.Notes(p, "cpus", "workers"), err
 }
 
 func (s *session) call(ctx context.Context, q question) (a answer, err error) {
 	if err := s.worker.Call(ctx, q.Workers+1, q, &a); err != nil {
-		return a, database.Cause(ctx, s.shelf.server, err)
+		return a, s.postgres.EndOr(ctx, err)
 	}
 	if a.Gone != "" {
 		return a, &workload.ParamError{Name: "cpus", Text: a.Gone, Hint: "`hostlab facts` lists those that are there"}
@@ -242,7 +243,7 @@ func percentiles(out *workload.Sample, operation string, seconds []float64, name
 
 // Close implements workload.Session.
 func (s *session) Close() error {
-	err := errors.Join(s.worker.Close(), s.shelf.close())
+	err := errors.Join(s.worker.Close(), s.postgres.Close())
 	if s.dir != "" {
 		err = errors.Join(err, os.RemoveAll(s.dir))
 		s.dir = ""

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"runtime/debug"
 	"strconv"
@@ -12,7 +11,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"hostlab/internal/postgres"
+	"hostlab/internal/privatedb"
 	"hostlab/internal/workload/database"
 )
 
@@ -20,26 +19,30 @@ import (
 // (MAX_PARALLEL_WORKER_LIMIT).
 const maxWorkers = 1024
 
+// loaded is the size and seed of the table that a server holds.
+type loaded struct {
+	size int
+	seed uint64
+}
+
 // Database is the table in a private PostgreSQL. A value from NewDatabase is ready;
 // Close must be called. It is not safe for concurrent use.
 type Database struct {
-	work    string
-	server  *postgres.Server
-	conn    *pgx.Conn
-	buffers int // bytes that shared_buffers was chosen for
-	size    int // of the table asked for; 0: there is none
-	seed    uint64
-	rows    int
-	bytes   int
-	want    Totals
-	degree  int // that the session is set to, and its plan was checked for; 0: none
+	postgres database.Server
+	conn     *pgx.Conn
+	rows     int
+	bytes    int
+	want     Totals
+	degree   int // that the session is set to, and its plan was checked for; 0: none
 }
 
 // NewDatabase is one whose server will live below work.
-func NewDatabase(work string) *Database { return &Database{work: work} }
+func NewDatabase(work string) *Database {
+	return &Database{postgres: database.Server{Work: work, Param: "engine"}}
+}
 
 // Server is the server, nil before Load.
-func (d *Database) Server() *postgres.Server { return d.server }
+func (d *Database) Server() *privatedb.Server { return d.postgres.Private() }
 
 // PostgresQuery is the SQL that is timed.
 const PostgresQuery = `SELECT sum(s.items)::bigint, sum(s."order")::bigint, sum(s.line)::bigint, sum(s.sku)::bigint, sum(s.description)::bigint, sum(s.unit)::bigint, ` +
@@ -81,20 +84,20 @@ const prewarm = `SELECT pg_prewarm(c.oid) + pg_prewarm(c.reltoastrelid) + (SELEC
 func (d *Database) Load(ctx context.Context, size int, seed uint64) error {
 	err := d.load(ctx, size, seed)
 	if err != nil {
-		d.size = 0
-		return d.explain(ctx, err)
+		d.postgres.Holds = nil
 	}
-	return nil
+	return d.postgres.Explain(ctx, err)
 }
 
 func (d *Database) load(ctx context.Context, size int, seed uint64) error {
 	if err := d.ready(ctx, size); err != nil {
 		return err
 	}
-	if d.size == size && d.seed == seed {
+	want := loaded{size, seed}
+	if d.postgres.Holds == want {
 		return nil
 	}
-	d.size, d.degree = 0, 0
+	d.postgres.Holds, d.degree = nil, 0
 	t, err := Generate(ctx, size, seed)
 	if err != nil {
 		return err
@@ -107,9 +110,10 @@ func (d *Database) load(ctx context.Context, size int, seed uint64) error {
 		if d.conn.PgConn().IsClosed() || ctx.Err() != nil {
 			return err
 		}
-		return fmt.Errorf("%w; PostgreSQL's contributed modules may be missing: install postgresql-contrib, and a server built with libxml", d.server.Explain(ctx, err))
+		return fmt.Errorf("%w; PostgreSQL's contributed modules may be missing: install postgresql-contrib, and a server built with libxml", d.postgres.Explain(ctx, err))
 	}
-	if _, err := d.conn.PgConn().CopyFrom(ctx, &rowReader{table: t}, "COPY orders FROM STDIN"); err != nil {
+	rows := database.Table{Name: "orders", Columns: []string{"id", "doc"}, Rows: int64(t.Rows()), Row: func(n int64) []any { return []any{n + 1, t.Row(int(n))} }}
+	if err := rows.Copy(ctx, d.conn); err != nil {
 		return err
 	}
 	if _, err := d.conn.Exec(ctx, "ANALYZE orders"); err != nil {
@@ -120,10 +124,10 @@ func (d *Database) load(ctx context.Context, size int, seed uint64) error {
 	if err := d.conn.QueryRow(ctx, prewarm, pgx.QueryExecModeSimpleProtocol).Scan(&pages, &buffers); err != nil {
 		return err
 	}
-	if pages*8192 > int64(bufferBytes(d.buffers)) {
+	if pages*8192 > int64(bufferBytes(size)) {
 		return fmt.Errorf("the table takes %d pages of 8 KiB and does not fit into shared_buffers of %s", pages, buffers)
 	}
-	d.size, d.seed, d.rows, d.bytes = size, seed, t.Rows(), t.Bytes()
+	d.postgres.Holds, d.rows, d.bytes = want, t.Rows(), t.Bytes()
 	return nil
 }
 
@@ -133,38 +137,17 @@ func bufferBytes(size int) int { return size + size/2 + 64<<20 }
 
 // ready has a server with memory for a table of that size, and a connection.
 func (d *Database) ready(ctx context.Context, size int) (err error) {
-	if d.server != nil && (d.server.Err() != nil || d.buffers < size) {
-		if err := d.Close(); err != nil {
-			return err
-		}
-	}
-	if d.server == nil {
-		settings := database.Quiet()
-		maps.Copy(settings, map[string]string{"shared_buffers": strconv.Itoa(bufferBytes(size)>>10) + "kB",
-			"max_worker_processes": strconv.Itoa(maxWorkers), "max_parallel_workers": strconv.Itoa(maxWorkers)})
-		if d.server, err = database.Postgres(ctx, d.work, "engine", settings); err != nil {
-			d.server = nil
-			return err
-		}
-		d.buffers = size
-	}
-	if d.conn != nil && !d.conn.IsClosed() {
-		return nil
-	}
-	d.conn, d.degree = nil, 0
-	c, err := d.server.Connect(ctx)
-	if err != nil {
+	settings := database.Quiet()
+	maps.Copy(settings, map[string]string{"shared_buffers": strconv.Itoa(bufferBytes(size)>>10) + "kB",
+		"max_worker_processes": strconv.Itoa(maxWorkers), "max_parallel_workers": strconv.Itoa(maxWorkers)})
+	if err := d.postgres.Ready(ctx, settings, int64(size)); err != nil {
 		return err
 	}
-	d.conn = c
-	return nil
-}
-
-func (d *Database) explain(ctx context.Context, err error) error {
-	if d.server == nil {
-		return err
+	var fresh bool
+	if d.conn, fresh, err = d.postgres.Conn(ctx); fresh {
+		d.degree = 0
 	}
-	return d.server.Explain(ctx, err)
+	return err
 }
 
 // Session are the statements that give a query that degree: so many workers and the
@@ -181,11 +164,11 @@ func Session(degree int) []string {
 // doubt is why the run should not count, or empty.
 func (d *Database) Run(ctx context.Context, degree, passes int) (a answer, doubt string, err error) {
 	a, doubt, err = d.run(ctx, degree, passes)
-	return a, doubt, d.explain(ctx, err)
+	return a, doubt, d.postgres.Explain(ctx, err)
 }
 
 func (d *Database) run(ctx context.Context, degree, passes int) (a answer, doubt string, err error) {
-	if d.size == 0 {
+	if d.postgres.Holds == nil {
 		return a, "", errors.New("no table was loaded")
 	}
 	if d.degree != degree {
@@ -193,7 +176,7 @@ func (d *Database) run(ctx context.Context, degree, passes int) (a answer, doubt
 			return a, "", err
 		}
 	}
-	before, err := d.server.CPU()
+	before, err := d.Server().CPU()
 	if err != nil {
 		return a, "", err
 	}
@@ -214,7 +197,7 @@ func (d *Database) run(ctx context.Context, degree, passes int) (a answer, doubt
 		a.Documents += int64(d.rows)
 		a.Bytes += int64(d.bytes)
 	}
-	after, err := d.server.CPU()
+	after, err := d.Server().CPU()
 	if err != nil {
 		return a, "", err
 	}
@@ -226,7 +209,7 @@ func (d *Database) run(ctx context.Context, degree, passes int) (a answer, doubt
 
 // leaderDoubt says that the leader did the workers' work: more than midway between its
 // share and all of it. CPU times of workers that have ended are coarse, so that runs of
-// less than 0.2 s cannot be told.
+// less than 0.2 s are not judged.
 func leaderDoubt(degree int, leader, all float64) string {
 	share := leader / all
 	if fair := 1 / float64(degree); degree < 2 || all < 0.2 || share <= (1+fair)/2 {
@@ -237,57 +220,8 @@ func leaderDoubt(degree int, leader, all float64) string {
 
 // Close ends the server and removes it. It may be called again.
 func (d *Database) Close() error {
-	d.size, d.degree = 0, 0
-	if d.conn != nil {
-		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-		defer cancel()
-		_ = d.conn.Close(ctx) // the server ends anyway
-		d.conn = nil
-	}
-	if d.server == nil {
-		return nil
-	}
-	err := d.server.Close()
-	d.server = nil
-	return err
-}
-
-// rowReader gives a table in COPY's text format: number, tab, document, line end.
-type rowReader struct {
-	table *Table
-	next  int
-	buf   []byte
-	left  []byte // of buf
-}
-
-// Read implements io.Reader.
-func (r *rowReader) Read(p []byte) (int, error) {
-	if len(r.left) == 0 {
-		if r.next == r.table.Rows() {
-			return 0, io.EOF
-		}
-		r.buf = append(strconv.AppendInt(r.buf[:0], int64(r.next+1), 10), '\t')
-		for _, c := range r.table.Row(r.next) {
-			switch c {
-			case '\\':
-				r.buf = append(r.buf, `\\`...)
-			case '\n':
-				r.buf = append(r.buf, `\n`...)
-			case '\r':
-				r.buf = append(r.buf, `\r`...)
-			case '\t':
-				r.buf = append(r.buf, `\t`...)
-			default:
-				r.buf = append(r.buf, c)
-			}
-		}
-		r.buf = append(r.buf, '\n')
-		r.left = r.buf
-		r.next++
-	}
-	n := copy(p, r.left)
-	r.left = r.left[n:]
-	return n, nil
+	d.degree = 0
+	return d.postgres.Close()
 }
 
 // Elapsed is how long one query took, in seconds, for comparisons with other clients.

@@ -4,7 +4,6 @@ package xmlquery
 
 import (
 	"context"
-	"io"
 	"math"
 	"strings"
 	"syscall"
@@ -95,7 +94,7 @@ func TestDatabase(t *testing.T) {
 	if _, err := query(512<<10, 2, 1); err == nil || !strings.Contains(err.Error(), "the query is broken") {
 		t.Errorf("another answer: %v", err)
 	}
-	d.size = 0
+	d.postgres.Holds = nil
 	if err := d.Load(t.Context(), 512<<10, 2); err != nil {
 		t.Fatal(err)
 	}
@@ -106,13 +105,6 @@ func TestDatabase(t *testing.T) {
 	}
 	if _, err := query(256<<10, 1, 2); err != nil {
 		t.Errorf("after it: %v", err)
-	}
-}
-
-func TestRowReader(t *testing.T) {
-	got, err := io.ReadAll(&rowReader{table: NewTable([]byte("a\tb\n"), []byte(`\N`))})
-	if want := "1\ta\\tb\\n\n2\t\\\\N\n"; err != nil || string(got) != want {
-		t.Errorf("%q, %v", got, err)
 	}
 }
 

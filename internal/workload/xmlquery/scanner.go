@@ -297,7 +297,7 @@ func entity(name []byte) (rune, bool) {
 }
 
 // inName holds the bytes of names: those of ASCII, and all of other characters,
-// which are not told apart.
+// which are treated alike.
 var inName = func() (t [256]bool) {
 	for c := range t {
 		t[c] = c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' ||

@@ -1,0 +1,201 @@
+//go:build system
+
+package privatedb
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sys/unix"
+)
+
+func TestServer(t *testing.T) {
+	for name, value := range map[string]string{"PGHOST": "nowhere", "PGSERVICE": "none", "PGOPTIONS": "-c work_mem=1", "PGPASSWORD": "x", "PGTARGETSESSIONATTRS": "standby", "PGREQUIREAUTH": "scram-sha-256"} {
+		t.Setenv(name, value) // none of them is for our server
+	}
+	dir, wal := closedDir(t), closedDir(t)
+	s := start(t, PostgreSQL, Config{Parent: dir, LogDir: wal, Settings: map[string]string{"work_mem": "7MB"}, Mark: "MARK=1"})
+	c, err := s.Connect(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]string{}
+	for _, name := range []string{"work_mem", "listen_addresses", "unix_socket_permissions"} {
+		var v string
+		if err := c.QueryRow(t.Context(), "SELECT current_setting($1)", name).Scan(&v); err != nil {
+			t.Fatal(err)
+		}
+		got[name] = v
+	}
+	if diff := cmp.Diff(map[string]string{"work_mem": "7MB", "listen_addresses": "", "unix_socket_permissions": "0700"}, got); diff != "" {
+		t.Error(diff)
+	}
+	segments, err := filepath.Glob(filepath.Join(wal, PostgreSQL.prefix+"*", "log", "0000*"))
+	if err != nil || len(segments) == 0 {
+		t.Errorf("no log in its directory: %v", err)
+	}
+	if env := environ(t, s.PID()); !strings.Contains(env, "MARK=1") || strings.Contains(env, "PGHOST") {
+		t.Errorf("environment %q", env)
+	}
+	before, err := s.CPU()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Exec(t.Context(), "SELECT count(*) FROM generate_series(1, 1000000)"); err != nil {
+		t.Fatal(err)
+	}
+	after, err := s.CPU()
+	pid := int(c.PgConn().PID())
+	if err != nil || after.All <= before.All || after.Session[pid] <= before.Session[pid] {
+		t.Errorf("CPU time %v, then %v; %v", before, after, err)
+	}
+	// A cancelled query ends in the server, and the connection lives on.
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	_, err = c.Exec(ctx, "SELECT pg_sleep(60)")
+	if err = s.Explain(ctx, err); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("cancelled: %v", err)
+	}
+	if _, err := c.Exec(t.Context(), "SELECT 1"); err != nil {
+		t.Errorf("after it: %v", err)
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	gone(t, dir, s.PID())
+	gone(t, wal, s.PID())
+}
+
+// segments counts the System V segments that a process has made. A killed server leaves
+// one. The fifth column of /proc/sysvipc/shm is the maker (ipc/shm.c in Linux).
+func segments(t *testing.T, maker int) (n int) {
+	t.Helper()
+	b, err := os.ReadFile("/proc/sysvipc/shm")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(b)) {
+		if f := strings.Fields(line); len(f) > 4 && f[4] == strconv.Itoa(maker) {
+			n++
+		}
+	}
+	return n
+}
+
+// A server that is killed in a query fails that in one line, and leaves nothing.
+func TestKilledInTheMiddle(t *testing.T) {
+	dir := t.TempDir()
+	s := start(t, PostgreSQL, Config{Parent: dir})
+	c, err := s.Connect(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Err(); err != nil {
+		t.Errorf("while it runs: %v", err)
+	}
+	pid := s.PID()
+	if n := segments(t, pid); n != 1 {
+		t.Errorf("while it runs: %d shared memory segments", n)
+	}
+	time.AfterFunc(100*time.Millisecond, func() { _ = unix.Kill(pid, unix.SIGKILL) })
+	_, err = c.Exec(t.Context(), "SELECT count(*) FROM generate_series(1, 1000000000)")
+	err = s.Explain(t.Context(), err)
+	if err == nil || !strings.Contains(err.Error(), "signal 9 (SIGKILL)") || !strings.Contains(err.Error(), "last log line") || strings.Contains(err.Error(), "\n") {
+		t.Errorf("killed: %v", err)
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	gone(t, dir, pid)
+	if n := segments(t, pid); n != 0 {
+		t.Errorf("%d shared memory segments are left", n)
+	}
+}
+
+// When we are killed the server ends, and the next start removes its directory.
+func TestParentKilled(t *testing.T) {
+	top := t.TempDir()
+	first, second := filepath.Join(top, "hostlab-1"), filepath.Join(top, "hostlab-2")
+	for _, dir := range []string{first, second} {
+		if err := os.Mkdir(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	pid := killParent(t, PostgreSQL, first)
+	s := start(t, PostgreSQL, Config{Parent: second})
+	if _, err := os.Stat(first); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the killed one's directory: %v", err)
+	}
+	if alive(pid) {
+		t.Errorf("its server %d still runs", pid)
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	gone(t, second, pid)
+}
+
+func TestBadStarts(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	empty := t.TempDir()
+	for name, c := range map[string]struct {
+		cfg  Config
+		want string
+	}{
+		"no parent":  {Config{Parent: filepath.Join(file, "x")}, "cannot be made"},
+		"no wal dir": {Config{Parent: empty, LogDir: "/proc/nowhere"}, "/proc/nowhere"},
+		"setting":    {Config{Parent: empty, Settings: map[string]string{"no_such_setting": "1"}}, `unrecognized configuration parameter "no_such_setting"`},
+		"memory":     {Config{Parent: empty, Settings: map[string]string{"shared_buffers": "64TB"}}, "did not start"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := Start(t.Context(), PostgreSQL, c.cfg)
+			if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
+				t.Errorf("%v, expected %q in one line", err, c.want)
+			}
+		})
+	}
+	for _, after := range []time.Duration{0, 100 * time.Millisecond, 900 * time.Millisecond} {
+		ctx, cancel := context.WithTimeout(t.Context(), after)
+		if s, err := Start(ctx, PostgreSQL, Config{Parent: empty}); err == nil {
+			s.Close() // a fast machine
+		} else if !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("cancelled after %v: %v", after, err)
+		}
+		cancel()
+	}
+	gone(t, empty, -1)
+}
+
+// The process of a connection that was closed is in no later reading.
+func TestAwaitEnd(t *testing.T) {
+	s := start(t, PostgreSQL, Config{Parent: t.TempDir()})
+	for range 20 {
+		c, err := s.Connect(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		pid := int(c.PgConn().PID())
+		if err := c.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		s.AwaitEnd(pid)
+		u, err := s.CPU()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, there := u.Session[pid]; there {
+			t.Error("it is there still")
+		}
+	}
+}

@@ -1,0 +1,111 @@
+//go:build system
+
+package database
+
+import (
+	"database/sql"
+	"errors"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/jackc/pgx/v5"
+)
+
+// Both engines hold what a table gives, whatever characters are in it, and in a file whose
+// name holds those of a URL.
+func TestTable(t *testing.T) {
+	want := [][]string{{"1", "a\tb\n\r"}, {"2", `\N`}, {"3", `\\.`}, {"4", "é 'x'"}}
+	table := Table{Name: "t", Columns: []string{"id", "body"}, Rows: int64(len(want)), Row: func(n int64) []any { return []any{n + 1, want[n][1]} }}
+	const create, read = "CREATE TABLE t (id integer, body text)", "SELECT CAST(id AS text), body FROM t ORDER BY id"
+	check := func(engine string, next func() bool, scan func(...any) error) {
+		t.Helper()
+		var got [][]string
+		for next() {
+			row := make([]string, 2)
+			if err := scan(&row[0], &row[1]); err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, row)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: %s", engine, diff)
+		}
+	}
+	db, err := OpenFile(filepath.Join(t.TempDir(), "50% of #1?.db"), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if err := Fill(t.Context(), db, []string{create}, table); err != nil {
+		t.Fatal(err)
+	}
+	rows, err := db.QueryContext(t.Context(), read)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	check("SQLite", rows.Next, rows.Scan)
+
+	s := Server{Work: t.TempDir(), Param: "database"}
+	defer s.Close()
+	if err := s.Ready(t.Context(), Quiet(), 1); err != nil {
+		t.Fatal(err)
+	}
+	c, fresh, err := s.Conn(t.Context())
+	if err != nil || !fresh {
+		t.Fatalf("first connection is fresh: %v, %v", fresh, err)
+	}
+	if _, err := c.Exec(t.Context(), create); err != nil {
+		t.Fatal(err)
+	}
+	if err := table.Copy(t.Context(), c); err != nil {
+		t.Fatal(err)
+	}
+	pgRows, err := c.Query(t.Context(), read, pgx.QueryExecModeSimpleProtocol)
+	if err != nil {
+		t.Fatal(err)
+	}
+	check("PostgreSQL", pgRows.Next, pgRows.Scan)
+}
+
+// A server stays while it has room, its connection is made anew when it was lost, and one
+// that is too small or was ended gives way to another.
+func TestServer(t *testing.T) {
+	s := Server{Work: t.TempDir(), Param: "database"}
+	defer s.Close()
+	ready := func(room int64) int {
+		t.Helper()
+		if err := s.Ready(t.Context(), Quiet(), room); err != nil {
+			t.Fatal(err)
+		}
+		return s.Private().PID()
+	}
+	first := ready(2)
+	s.Holds = "rows"
+	if ready(1) != first || s.Holds == nil {
+		t.Error("another server for less room")
+	}
+	c, _, err := s.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, fresh, err := s.Conn(t.Context()); again != c || fresh || err != nil {
+		t.Errorf("another connection, fresh %v, %v", fresh, err)
+	}
+	if _, err := c.Exec(t.Context(), "SELECT pg_terminate_backend(pg_backend_pid())"); err == nil {
+		t.Error("the connection lives")
+	}
+	if again, fresh, err := s.Conn(t.Context()); again == c || !fresh || err != nil {
+		t.Errorf("the lost connection, fresh %v, %v", fresh, err)
+	}
+	if ready(3) == first || s.Holds != nil {
+		t.Error("the same server for more room, or with its rows")
+	}
+	if err := s.Close(); err != nil || s.Private() != nil {
+		t.Error(err)
+	}
+	if err := s.Explain(t.Context(), sql.ErrNoRows); !errors.Is(err, sql.ErrNoRows) {
+		t.Error(err)
+	}
+}
