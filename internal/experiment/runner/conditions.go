@@ -94,7 +94,7 @@ func (c conditions) record() map[string]float64 {
 	if c.throttles >= 0 {
 		out[throttled] = c.throttles
 	}
-	if p := c.pause.stopped + c.pause.suspended; p >= stopLeast {
+	if p := c.pause.stopped + c.pause.suspended; p >= c.pause.limit() {
 		out[paused] = p.Seconds()
 	}
 	return out

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"time"
 
 	"hostlab/internal/result"
 	"hostlab/internal/workload"
@@ -95,6 +96,7 @@ func (s *session) try(ctx context.Context, r *result.Run) error {
 	undo()
 	c := stop()
 	c.pause = s.stops.sum().sub(stops)
+	c.pause.run = time.Duration(r.Seconds * float64(time.Second))
 	r.Conditions = c.record()
 	if !s.blind {
 		s.blind = true

@@ -2,6 +2,7 @@ package runner
 
 import (
 	"os"
+	"os/signal"
 	"runtime"
 	"strconv"
 	"strings"
@@ -17,7 +18,10 @@ type stopWatch struct{ ask chan chan pause }
 // thread's wait for a CPU is that of the watch.
 func watchStops() *stopWatch {
 	w := &stopWatch{ask: make(chan chan pause)}
+	continued := make(chan os.Signal, 1)
+	signal.Notify(continued, unix.SIGCONT)
 	go func() {
+		defer signal.Stop(continued)
 		runtime.LockOSThread() // never unlocked: the thread ends with the goroutine
 		tick := time.NewTicker(stopTick)
 		defer tick.Stop()
@@ -34,7 +38,7 @@ func watchStops() *stopWatch {
 				}
 			}
 			now := lookAtClocks()
-			p := gap(last, now, stopTick)
+			p := gap(last, now, stopTick, arrives(continued, now.monotonic-last.monotonic >= 2*stopTick))
 			sum.stopped, sum.suspended, last = sum.stopped+p.stopped, sum.suspended+p.suspended, now
 			if answer != nil {
 				answer <- sum
@@ -42,6 +46,21 @@ func watchStops() *stopWatch {
 		}
 	}()
 	return w
+}
+
+// arrives reports whether a signal has come since the last look. Where the look is late, the
+// signal may be on its way through the runtime.
+func arrives(c <-chan os.Signal, late bool) bool {
+	wait := time.Duration(0)
+	if late {
+		wait = stopTick / 2
+	}
+	select {
+	case <-c:
+		return true
+	case <-time.After(wait):
+		return false
+	}
 }
 
 // sum is how long hostlab did not run since the watch began.

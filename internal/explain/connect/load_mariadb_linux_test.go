@@ -111,6 +111,66 @@ func TestMariaDBLoads(t *testing.T) {
 			t.Error("not within what is said")
 		}
 	})
+	// Short transactions with pauses between them: hardly a statement is seen.
+	think := func(c *sql.Conn, q ...string) error {
+		err := do(c, q...)
+		time.Sleep(time.Duration(5+rand.IntN(20)) * time.Millisecond) //nolint:gosec // a load
+		return err
+	}
+	short := func(c *sql.Conn, n int) error {
+		return think(c, "begin", "select b from t where a = "+row(n), write+row(n), "commit")
+	}
+	again := func(job func(*sql.Conn, int) error) func(*sql.Conn, int) error {
+		return func(_ *sql.Conn, n int) error {
+			c, err := db.Conn(ctx)
+			if err != nil {
+				return err
+			}
+			defer c.Close()
+			return job(c, n)
+		}
+	}
+	for name, job := range map[string]func(*sql.Conn, int) error{"kept": short, "anew": again(short)} {
+		t.Run("think time, connections "+name, func(t *testing.T) {
+			if name == "anew" {
+				db.SetMaxIdleConns(0)
+				defer db.SetMaxIdleConns(2)
+			}
+			var count float64
+			r := during(t, dsn, 10*time.Second, func() { count = load(4, 10*time.Second, job) })
+			within(t, "transactions", float64(r.Transactions), count, 0.02)
+		})
+	}
+	t.Run("half of the sessions alone", func(t *testing.T) {
+		r := during(t, dsn, 10*time.Second, func() {
+			load(4, 10*time.Second, func(c *sql.Conn, n int) error {
+				if n%2 == 0 {
+					return think(c, "select b from t where a = "+row(n))
+				}
+				return short(c, n)
+			})
+		})
+		t.Logf("said %d, from %d to %d", r.Transactions, r.TransactionsLow, r.TransactionsHigh)
+		if r.Transactions >= 0 {
+			t.Error("taken for all within")
+		}
+	})
+	t.Run("InnoDB counts", func(t *testing.T) {
+		if _, err := db.Exec("set global innodb_monitor_enable = 'trx_%commits'"); err != nil {
+			t.Fatal(err)
+		}
+		defer db.Exec("set global innodb_monitor_disable = 'trx_%commits'") //nolint:errcheck // the next loads tell
+		var count float64
+		r := during(t, dsn, 3*time.Second, func() {
+			count = load(4, 3*time.Second, func(c *sql.Conn, n int) error {
+				if n%2 == 0 {
+					return do(c, read)
+				}
+				return short(c, n)
+			})
+		})
+		within(t, "transactions", float64(r.Transactions), count, 0.02)
+	})
 	t.Run("pauses", func(t *testing.T) {
 		var slept atomic.Int64
 		r := during(t, dsn, 3*time.Second, func() {

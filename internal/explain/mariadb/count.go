@@ -42,6 +42,18 @@ func (s *Source) Count(ctx context.Context) (explain.Counters, error) {
 		s.asked++
 		c.Values["counted"] = r.Int(0)
 	}
+	if s.metrics.SQL != "" {
+		r, err := ask.One(ctx, s.ask, s.metrics)
+		if err != nil {
+			return c, err
+		}
+		s.asked++
+		if r.Null(0) { // disabled meanwhile: it says nothing
+			s.metrics = ask.Query{}
+		} else {
+			c.Values["metrics"] = r.Int(0)
+		}
+	}
 	if s.threads != nil {
 		if err := s.watch(ctx); err != nil {
 			return c, err
@@ -50,6 +62,7 @@ func (s *Source) Count(ctx context.Context) (explain.Counters, error) {
 		c.Values["cpu_run"], c.Values["cpu_queue"] = int64(run), int64(queue)
 	}
 	c.Values["own"] = s.asked
+	s.counts = append(s.counts, c.Values)
 	return c, nil
 }
 

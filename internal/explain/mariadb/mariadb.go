@@ -38,12 +38,15 @@ var (
  where trx_mysql_thread_id not in (0, connection_id())`}
 
 	status = ask.Query{Name: "status", SQL: `show global status where variable_name in ('Uptime', 'Innodb_os_log_written', 'Innodb_log_writes', 'Innodb_os_log_fsyncs', 'Innodb_row_lock_time',
- 'Innodb_row_lock_waits', 'Innodb_data_reads', 'Com_commit', 'Com_rollback', 'Handler_rollback', 'Innodb_max_trx_id', ` + statements + `)`}
+ 'Innodb_row_lock_waits', 'Innodb_data_reads', 'Com_begin', 'Com_commit', 'Com_rollback', 'Handler_rollback', 'Innodb_max_trx_id', ` + statements + `)`}
 	// Times in ns.
 	files = ask.Query{Name: "files", SQL: `select event_name, count_read, sum_timer_read div 1000, count_write, sum_timer_write div 1000, count_misc, sum_timer_misc div 1000 from performance_schema.file_summary_by_event_name where event_name in ('wait/io/file/innodb/innodb_log_file', 'wait/io/file/innodb/innodb_data_file')`}
 	// Transactions where they are counted: by default MySQL 8 does.
 	counted = ask.Query{Name: "counted", SQL: `select count_star from performance_schema.events_transactions_summary_global_by_event_name where exists (select * from performance_schema.setup_instruments where name = 'transaction' and enabled = 'YES')
  and not exists (select * from performance_schema.setup_consumers where name in ('global_instrumentation', 'thread_instrumentation') and enabled = 'NO')`}
+	// InnoDB's own count, where all three of its kinds are enabled; by default none is. MySQL
+	// has the column status in the place of enabled.
+	metrics = ask.Query{Name: "metrics", SQL: `select sum(count) from information_schema.innodb_metrics where name in ('trx_rw_commits', 'trx_ro_commits', 'trx_nl_ro_commits') and enabled having count(*) = 3`}
 )
 
 // Source implements explain.Source.
@@ -55,7 +58,8 @@ type Source struct {
 	processes ask.Query
 	files     bool
 	counted   bool
-	blind     bool // who is within a transaction does not show
+	metrics   ask.Query // InnoDB's count of transactions; zero where it is not enabled
+	blind     bool      // who is within a transaction does not show
 	threads   *explain.Threads
 	own       int64          // the thread that serves us
 	clients   map[int64]bool // system's numbers of threads that have served a client since the last count
@@ -64,6 +68,8 @@ type Source struct {
 	owed      int   // of those, that are not yet in a snapshot
 	asked     int64 // our own statements
 	seen      modes
+	sessions  int                // of clients, most at a look
+	counts    []map[string]int64 // all that were read, in order
 	shots     int
 }
 
@@ -104,6 +110,11 @@ func New(ctx context.Context, a ask.Asker, o Options) (*Source, error) {
 	} else {
 		miss("how long data reads take: performance_schema is off, and only a restart with performance_schema=ON turns it on")
 	}
+	if m := s.ownCount(); !s.counted {
+		if rows, err := a.Ask(ctx, m); err == nil && len(rows) > 0 {
+			s.metrics = m
+		}
+	}
 	if s.maria {
 		miss("how long log writes take: MariaDB has no counter for it; commits are sampled only, and short ones are overstated")
 	}
@@ -113,6 +124,15 @@ func New(ctx context.Context, a ask.Asker, o Options) (*Source, error) {
 	}
 	s.local(ctx, o)
 	return s, nil
+}
+
+// ownCount is the question for InnoDB's count of transactions.
+func (s *Source) ownCount() ask.Query {
+	m := metrics
+	if !s.maria {
+		m.SQL = strings.Replace(m.SQL, "and enabled", "and status = 'enabled'", 1)
+	}
+	return m
 }
 
 // rights looks for the privilege without which only one's own sessions show.

@@ -36,6 +36,13 @@ func (s *Source) Sample(ctx context.Context) ([]explain.Snapshot, error) {
 		}
 		shot.Sessions = append(shot.Sessions, x)
 	}
+	clients := 0
+	for _, x := range shot.Sessions {
+		if !x.Background {
+			clients++
+		}
+	}
+	s.sessions = max(s.sessions, clients)
 	inside, err := s.within(ctx, selects)
 	if err != nil {
 		return nil, err

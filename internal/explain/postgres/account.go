@@ -19,6 +19,7 @@ const us = 1e-6
 // Account implements explain.Source.
 func (s *Source) Account(g explain.Growth) explain.Account {
 	a := explain.Account{Log: explain.NoLog(), Transactions: int64(max(0, g.Get("transactions")-g.Get("own_transactions")-g.Get("sessions")))}
+	untold(s.readings, &a)
 	s.log(g, &a)
 	s.reads(g, &a)
 	if s.threads != nil {

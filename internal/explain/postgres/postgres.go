@@ -39,6 +39,7 @@ type Source struct {
 	known               map[string]bool // questions that are prepared, each in a transaction too
 	open                float64         // s, of clients' transactions that were open at the last sample
 	early               float64         // the same at the first count
+	readings            []reading
 }
 
 // flush is how old a transaction has to be, in s, that a session's counters lag behind:
@@ -167,6 +168,7 @@ func (s *Source) Count(ctx context.Context) (explain.Counters, error) {
 	}
 	c.Epoch = r.Text(0) + " " + r.Text(4)
 	c.Values["transactions"], c.Values["own_transactions"], c.Values["sessions"] = r.Int(1), own, r.Int(5)
+	s.readings = append(s.readings, reading{time.Now(), r.Int(1) - own - r.Int(5)})
 	c.Values["blocks_read"], c.Values["block_time"] = r.Int(2), r.Int(3)
 	switch {
 	case s.number >= 180000:
