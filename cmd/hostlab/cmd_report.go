@@ -111,20 +111,12 @@ func writeReport(cmd *cobra.Command, std streams, dirs []string, format, out str
 	}
 	write := func(w io.Writer) error {
 		switch format {
-		case "html":
-			return effects.WriteHTML(w, set)
-		case "json":
-			return effects.WriteJSON(w, set)
 		case "csv":
 			return effects.WriteCSV(w, set)
-		case "markdown":
-			return effects.WriteMarkdown(w, set)
 		case "benchfmt":
 			return effects.WriteBenchfmt(w, set)
 		}
-		opt := effects.Options{Color: colour(w)}
-		_, opt.Width = terminal(w)
-		return effects.WriteText(w, set, opt)
+		return writeDocument(w, set.Document(), format)
 	}
 	if out == "" {
 		err = write(std.out)

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"hostlab/internal/analysis"
-	"hostlab/internal/screen"
+	"hostlab/internal/document"
 )
 
 // comparison is what several experiments have to say beside each other.
@@ -150,27 +150,31 @@ func (s *Set) values(d analysis.Difference) string {
 	return strings.Join(order, " | ")
 }
 
-// comparison prints the same effects of several experiments under each other, and
-// what speaks against comparing them after that.
-func (t *term) comparison(s *Set) {
-	t.Text("", screen.Bold, fmt.Sprintf("Comparison of %d experiments: each effect is judged by itself, nothing is pooled.", len(s.Reports)))
+// compared are the same effects of several experiments below each other, and then what
+// speaks against comparing them.
+func (s *Set) compared() []document.Section {
 	c := s.compare()
+	t := &document.Table{Columns: append(document.Headings("effect", "experiment", "change", "n"), document.Column{Head: "verdict"})}
+	t.Columns[1].Right = false
 	for _, row := range c.Rows {
-		t.Raw("")
-		t.Text("  ", screen.Bold, row.Name)
+		notes := document.Points(row.Notes...)
 		for i, e := range row.Effects {
-			if e != nil {
-				t.Hang("    ", verdictStyle[e.Verdict], fmt.Sprintf("%s: %s; %s", s.Reports[i].Dir, figure(s.Reports[i].head(), e), verdictWord(e)))
+			if e == nil {
+				continue
 			}
-		}
-		for _, n := range row.Notes {
-			t.Text("    ", screen.Dim, n)
+			r := &s.Reports[i]
+			t.Rows = append(t.Rows, document.Row{Notes: notes, Cells: []document.Cell{document.Text(row.Name), document.Text(r.Dir), changeCell(e),
+				document.Number(float64(e.N), fmt.Sprintf("%d %s", e.N, e.Unit)), verdictCell(r.head(), e)}})
+			notes = nil
 		}
 	}
-	for i, w := range c.Warnings {
-		if i == 0 {
-			t.Head("Not the same in all of them")
-		}
-		t.Hang("  ! ", screen.Yellow, w)
+	var out []document.Section
+	if len(t.Rows) > 0 {
+		out = append(out, document.Section{Title: "The same effects beside each other", Blocks: []document.Block{t}})
 	}
+	if len(c.Warnings) > 0 {
+		list := document.Points(c.Warnings...)
+		out = append(out, document.Section{Title: "Not the same in all of them", Folded: true, Blocks: []document.Block{list}})
+	}
+	return out
 }

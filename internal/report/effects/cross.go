@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"hostlab/internal/analysis"
+	"hostlab/internal/document"
 	"hostlab/internal/result"
 	"hostlab/internal/stats"
 )
@@ -151,20 +152,22 @@ func (c *cross) axes() (rows []string, column string) {
 	return rows[:len(rows)-1], rows[len(rows)-1]
 }
 
-func (c *cross) content(string) content {
-	out := content{Title: "Every combination"}
+func (c *cross) verdict() []string { return nil }
+
+func (c *cross) section(string) document.Section {
+	out := document.Section{Title: "Every combination"}
 	rows, column := c.axes()
 	if len(rows) == 0 || len(c.responses) == 0 {
-		out.Lead = []string{"The record has no factor or no response to make a table of."}
+		out.Blocks = document.Lines(document.Quiet, "The record has no factor or no response to make a table of.")
 		return out
 	}
-	out.Lead = []string{fmt.Sprintf("Medians of the blocks, %s. Changes are paired within blocks; their %s intervals are nominal: each holds by itself, not corrected for their number nor for the looks.",
-		c.x.Evidence, confidence(crossAlpha))}
+	out.Blocks = document.Lines(document.Quiet, fmt.Sprintf("Medians of the blocks, %s. Changes are paired within blocks; their %s intervals are nominal: each holds by itself, not corrected for their number nor for the looks.",
+		c.x.Evidence, confidence(crossAlpha)))
 	for i := range c.responses {
 		r := &c.responses[i]
 		// The last factor of the rows first: it is the one that stands closest.
 		for k, f := range slices.Backward(rows) {
-			out.Grids = append(out.Grids, c.grid(r, rows, column, f, k == len(rows)-1))
+			out.Blocks = append(out.Blocks, c.table(r, rows, column, f, k == len(rows)-1))
 		}
 	}
 	marked, few := 0, false
@@ -175,17 +178,20 @@ func (c *cross) content(string) content {
 		}
 	}
 	if few {
-		out.Notes = append(out.Notes, "With so few superblocks, changes and intervals are Student's.")
+		out.Blocks = append(out.Blocks, document.Line{Text: "With so few superblocks, changes and intervals are Student's.", Tone: document.Quiet})
 	}
 	if marked > 0 {
-		out.Notes = append(out.Notes, "c: contaminated runs among them, see the warning.")
+		out.Blocks = append(out.Blocks, contaminatedMark)
 	}
 	return out
 }
 
-// grid compares the levels of one factor of the rows. The first table has the
+// contaminatedMark explains the letter c behind an n.
+var contaminatedMark = document.Line{Text: "c: contaminated runs among them, see the warning.", Tone: document.Quiet}
+
+// table compares the levels of one factor of the rows. The first table has the
 // medians too.
-func (c *cross) grid(r *crossResponse, rows []string, column, factor string, medians bool) grid {
+func (c *cross) table(r *crossResponse, rows []string, column, factor string, medians bool) *document.Table {
 	base := ""
 	for _, f := range c.x.Factors {
 		if f.Name == factor {
@@ -196,26 +202,25 @@ func (c *cross) grid(r *crossResponse, rows []string, column, factor string, med
 	if r.Better != "" {
 		title += " (" + r.Better + " is better)"
 	}
-	g := grid{Title: title + ", by " + strings.Join(slices.DeleteFunc(slices.Concat(rows, []string{column}), func(s string) bool { return s == "" }), ", "), Corner: strings.Join(rows, ", ")}
-	g.Lead = "Changes are against " + factor + " " + base
+	t := &document.Table{Title: title + ", by " + strings.Join(slices.DeleteFunc(slices.Concat(rows, []string{column}), func(s string) bool { return s == "" }), ", ")}
+	t.Lead = "Changes are against " + factor + " " + base
 	if len(rows) > 1 || column != "" {
-		g.Lead += ", with all else the same"
+		t.Lead += ", with all else the same"
 	}
 	if !medians {
-		g.Title += ": against " + factor + " " + base
+		t.Title += ": against " + factor + " " + base
 	}
-	g.Lead += "."
-	columns := []string{""}
-	g.Head = []string{"median"}
+	t.Lead += "."
+	columns, heads := []string{""}, []string{"median"}
 	if column != "" {
-		columns, g.Head = nil, nil
+		columns, heads = nil, nil
 		for _, f := range c.x.Factors {
 			if f.Name == column {
 				columns = f.Levels
 			}
 		}
 		for _, l := range columns {
-			g.Head = append(g.Head, column+" "+l)
+			heads = append(heads, column+" "+l)
 		}
 	}
 	var names []string
@@ -235,29 +240,30 @@ func (c *cross) grid(r *crossResponse, rows []string, column, factor string, med
 		}
 	}
 	for _, name := range names {
-		row := gridRow{Label: name}
+		row := document.Row{Cells: []document.Cell{document.Text(name)}}
 		for _, l := range columns {
 			row.Cells = append(row.Cells, r.cell(at[name], column, l, factor, medians))
 		}
-		g.Rows = append(g.Rows, row)
+		t.Rows = append(t.Rows, row)
 	}
-	return g
+	t.Columns = document.Headings(strings.Join(rows, ", "), heads...)
+	return t
 }
 
 // cell prints the combination that has the levels given and one of the columns.
-func (r *crossResponse) cell(levels map[string]string, column, level, factor string, medians bool) gridCell {
+func (r *crossResponse) cell(levels map[string]string, column, level, factor string, medians bool) document.Cell {
 	want := maps.Clone(levels)
 	if column != "" {
 		want[column] = level
 	}
 	i := slices.IndexFunc(r.cells, func(c crossCell) bool { return maps.Equal(c.levels, want) })
 	if i < 0 {
-		return gridCell{"not run"}
+		return document.Text("not run")
 	}
 	c := &r.cells[i]
-	var out gridCell
+	var lines []string
 	if medians {
-		out = gridCell{result.Format(c.median, r.Unit)}
+		lines = []string{result.Format(c.median, r.Unit)}
 	}
 	n, mark := c.n, ""
 	if c.marked > 0 {
@@ -265,10 +271,10 @@ func (r *crossResponse) cell(levels map[string]string, column, level, factor str
 	}
 	k := slices.IndexFunc(c.against, func(e crossEffect) bool { return e.factor == factor })
 	if k < 0 {
-		return append(out, fmt.Sprintf("baseline, n = %d%s", n, mark))
+		return cell(append(lines, fmt.Sprintf("baseline, n = %d%s", n, mark))...)
 	}
 	e := c.against[k]
-	return append(out, fmt.Sprintf("%s, n = %d%s", amount(e.iv.Estimate, &r.Response), e.iv.N, mark), span(e.iv.Low, e.iv.High, &r.Response))
+	return cell(append(lines, fmt.Sprintf("%s, n = %d%s", amount(e.iv.Estimate, &r.Response), e.iv.N, mark), span(e.iv.Low, e.iv.High, &r.Response))...)
 }
 
 type crossJSON struct {

@@ -1,8 +1,7 @@
 package effects
 
 import (
-	"encoding/json"
-	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -14,9 +13,9 @@ import (
 // describes it. It rises when a key changes its meaning or goes.
 const Schema = 1
 
-// document has one shape for one experiment and for several, so that
+// data has one shape for one experiment and for several, so that
 // `jq .effects` works for both: every effect names its experiment.
-type document struct {
+type data struct {
 	Schema      int              `json:"schema"`
 	Version     string           `json:"version"`
 	Outcome     string           `json:"outcome"`
@@ -151,18 +150,25 @@ type rowJSON struct {
 	Apart   bool   `json:"apart"`
 }
 
-// WriteJSON writes the document, indented; unknown numbers are null.
-func WriteJSON(w io.Writer, s *Set) error {
-	enc := json.NewEncoder(w)
-	enc.SetIndent("", "  ")
-	enc.SetEscapeHTML(false)
-	return enc.Encode(newDocument(s))
+// mostDifferences is how many differences of one effect a page's own data keeps; the JSON
+// format has all.
+const mostDifferences = 1000
+
+// small is what a page holds of the data.
+func (d data) small() data {
+	d.Effects = slices.Clone(d.Effects)
+	for i := range d.Effects {
+		if len(d.Effects[i].Differs) > mostDifferences {
+			d.Effects[i].Differs = nil
+		}
+	}
+	return d
 }
 
 var outcomeNames = map[Outcome]string{NoEffect: "no_practical_effect", Open: "inconclusive", Effect: "effect"}
 
-func newDocument(s *Set) document {
-	d := document{Schema: Schema, Version: s.Version, Outcome: outcomeNames[s.Outcome()], Verdicts: []string{}, Effects: []effectJSON{}, Experiments: []experimentJSON{}}
+func newData(s *Set) data {
+	d := data{Schema: Schema, Version: s.Version, Outcome: outcomeNames[s.Outcome()], Verdicts: []string{}, Effects: []effectJSON{}, Experiments: []experimentJSON{}}
 	for i := range s.Reports {
 		r := &s.Reports[i]
 		d.Verdicts = append(d.Verdicts, verdicts(r)...)

@@ -6,56 +6,62 @@ import (
 	"slices"
 	"strings"
 
+	"hostlab/internal/document"
 	"hostlab/internal/result"
 	"hostlab/internal/stats"
 )
 
-func (s *logDevice) content(string) content {
-	out := content{Title: "The log device"}
+// verdict warns of a gain beyond its bound.
+func (s *logDevice) verdict() []string {
+	if list := s.exceeding(); len(list) > 0 {
+		return []string{fmt.Sprintf("Warning: %s gained more than the job waited for its log where it was, beyond both intervals. "+
+			"Something else changed with the device; do not trust this gain.", strings.Join(list, "; "))}
+	}
+	return nil
+}
+
+func (s *logDevice) section(string) document.Section {
+	out := document.Section{Title: "The log device"}
 	if len(s.rows) == 0 {
-		out.Lead = []string{"The record has no factor of log devices or no duration, so that there is nothing to set beside each other."}
+		out.Blocks = document.Lines(document.Quiet, "The record has no factor of log devices or no duration: there is nothing to compare.")
 		return out
 	}
 	if !slices.ContainsFunc(s.rows, func(r logRow) bool { return len(r.pairs) > 0 }) {
-		out.Lead = []string{"No two devices have a run that counts yet, so that there is nothing to set beside each other."}
+		out.Blocks = document.Lines(document.Quiet, "No two devices have a run that counts yet: there is nothing to compare.")
 		return out
 	}
-	if list := s.exceeding(); len(list) > 0 {
-		out.Told = append(out.Told, fmt.Sprintf("Warning: %s gained more than the job waited for its log where it was, beyond both intervals. "+
-			"Something else changed with the device; do not trust this gain.", strings.Join(list, "; ")))
-	}
-	out.Lead = []string{fmt.Sprintf("Means of the blocks, %s. Gains are paired within blocks: the part of the time with %s %s that was saved. "+
-		"Their %s intervals hold each by itself, not corrected for their number nor for the looks.", s.evidence(), s.factor.Name, s.factor.Baseline, confidence(crossAlpha))}
-	out.Grids = append(out.Grids, s.runTimes())
+	out.Blocks = document.Lines(document.Quiet, fmt.Sprintf("Means of the blocks, %s. Gains are paired within blocks: the part of the time with %s %s that was saved. "+
+		"Their %s intervals hold each by itself, not corrected for their number nor for the looks.", s.evidence(), s.factor.Name, s.factor.Baseline, confidence(crossAlpha)))
+	note := func(text string) { out.Blocks = append(out.Blocks, document.Line{Text: text, Tone: document.Quiet}) }
+	out.Blocks = append(out.Blocks, s.runTimes())
 	if s.write != nil {
-		out.Grids = append(out.Grids, s.logWrites())
+		out.Blocks = append(out.Blocks, s.logWrites())
 	}
 	for i := range s.rows {
 		if len(s.rows[i].pairs) == 0 {
 			continue // the tables above say that it was not run
 		}
 		if len(s.parts) > 0 {
-			out.Grids = append(out.Grids, s.waits(&s.rows[i]))
+			out.Blocks = append(out.Blocks, s.waits(&s.rows[i]))
 		}
 		if s.rows[i].sampled() {
-			out.Grids = append(out.Grids, s.events(&s.rows[i]))
+			out.Blocks = append(out.Blocks, s.events(&s.rows[i]))
 		}
 	}
 	if s.share != nil {
-		out.Grids = append(out.Grids, s.bounds())
+		out.Blocks = append(out.Blocks, s.bounds())
 	} else {
-		out.Notes = append(out.Notes, "The record does not tell which share of the time waited for the log, so that gains have no bound.")
+		note("The record does not tell which share of the time waited for the log, so that gains have no bound.")
 	}
 	if len(s.parts) > 0 && !slices.ContainsFunc(s.rows, func(r logRow) bool { return r.sampled() }) {
-		out.Notes = append(out.Notes, "The record has no wait events in a server's words: no session was looked at.")
+		note("The record has no wait events in a server's words: no session was sampled.")
 	}
 	for _, l := range s.factor.Levels {
-		told := s.x.Context[s.factor.Name+" "+l]
-		if told != "" {
-			out.Notes = append(out.Notes, s.factor.Name+" "+l+": "+told+".")
+		if what := s.x.Context[s.factor.Name+" "+l]; what != "" {
+			note(s.factor.Name+" "+l+": "+what+".")
 		}
 		if s.volatile(l) {
-			out.Notes = append(out.Notes, s.factor.Name+" "+l+" is memory, which loses everything with the power: what it gains bounds what persistent memory could. No log belongs there.")
+			note(s.factor.Name+" "+l+" is memory, which loses everything with the power: what it gains bounds what persistent memory could. No log belongs there.")
 		}
 	}
 	return out
@@ -78,84 +84,90 @@ func (s *logDevice) called(level string) string {
 }
 
 // table has a row for each of the section's and a column for each device.
-func (s *logDevice) table(title, lead string, cell func(r *logRow, c *logCell) gridCell) grid {
-	g := grid{Title: title, Lead: lead, Corner: "run", Head: s.heads()}
+func (s *logDevice) table(title string, of func(r *logRow, c *logCell) document.Cell) *document.Table {
+	t := &document.Table{Title: title, Columns: document.Headings("run", s.heads()...)}
 	for i := range s.rows {
-		row := gridRow{Label: s.rows[i].name}
-		for _, l := range s.factor.Levels {
-			row.Cells = append(row.Cells, s.rows[i].at(l, cell))
-		}
-		g.Rows = append(g.Rows, row)
+		r := &s.rows[i]
+		t.Rows = append(t.Rows, s.row(r, r.name, func(c *logCell) document.Cell { return of(r, c) }))
 	}
-	return g
+	return t
 }
 
-func (r *logRow) at(level string, cell func(r *logRow, c *logCell) gridCell) gridCell {
+// row has a cell for each device.
+func (s *logDevice) row(r *logRow, name string, of func(c *logCell) document.Cell) document.Row {
+	out := document.Row{Cells: []document.Cell{document.Text(name)}}
+	for _, l := range s.factor.Levels {
+		text := document.Text("not run")
+		if c := r.at(l); c != nil {
+			text = of(c)
+		}
+		out.Cells = append(out.Cells, text)
+	}
+	return out
+}
+
+// at returns the cell of a level that has runs; nil for none.
+func (r *logRow) at(level string) *logCell {
 	for i := range r.cells {
 		if r.cells[i].level == level && r.cells[i].n > 0 {
-			return cell(r, &r.cells[i])
+			return &r.cells[i]
 		}
 	}
-	return gridCell{"not run"}
+	return nil
 }
 
-func (s *logDevice) runTimes() grid {
-	return s.table("Run times", "", func(r *logRow, c *logCell) gridCell {
-		out := gridCell{result.Format(c.mean, s.duration.Unit)}
+func (s *logDevice) runTimes() *document.Table {
+	return s.table("Run times", func(r *logRow, c *logCell) document.Cell {
+		mean := result.Format(c.mean, s.duration.Unit)
 		if c.level == s.factor.Baseline {
-			return append(out, fmt.Sprintf("baseline, n = %d", c.n))
+			return document.Text(mean, fmt.Sprintf("baseline, n = %d", c.n))
 		}
 		gain := r.from(s.factor.Baseline, c.level).gain
-		return append(out, fmt.Sprintf("gain %s, n = %d", percentOf(gain.Estimate), gain.N), gainSpan(gain))
+		return document.Text(mean, fmt.Sprintf("gain %s, n = %d", percentOf(gain.Estimate), gain.N), gainSpan(gain))
 	})
 }
 
-func (s *logDevice) logWrites() grid {
+func (s *logDevice) logWrites() *document.Table {
 	ratio := result.Response{Compare: result.Ratio}
-	return s.table(label(s.write), "", func(_ *logRow, c *logCell) gridCell {
-		out := gridCell{result.Format(c.write, s.write.Unit)}
+	return s.table(label(s.write), func(_ *logRow, c *logCell) document.Cell {
+		mean := result.Format(c.write, s.write.Unit)
 		if c.level == s.factor.Baseline || math.IsNaN(c.write) {
-			return out
+			return document.Text(mean)
 		}
-		return append(out, fmt.Sprintf("%s, n = %d", amount(c.writes.Estimate, &ratio), c.writes.N), span(c.writes.Low, c.writes.High, &ratio))
+		return document.Text(mean, fmt.Sprintf("%s, n = %d", amount(c.writes.Estimate, &ratio), c.writes.N), span(c.writes.Low, c.writes.High, &ratio))
 	})
 }
 
 // waits are the parts of the time with each device.
-func (s *logDevice) waits(r *logRow) grid {
-	g := grid{Title: "What the time went to, " + r.name, Lead: "Seconds of a run, and their share of it: they add up to the run times above.", Corner: "part", Head: s.heads()}
+func (s *logDevice) waits(r *logRow) *document.Table {
+	t := &document.Table{Title: "What the time went to, " + r.name, Columns: document.Headings("part", s.heads()...),
+		Lead: "Seconds of a run, and their share of it: they add up to the run times above."}
 	for p := range s.parts {
-		row := gridRow{Label: strings.TrimPrefix(label(&s.parts[p]), "Part of the elapsed time: ")}
-		for _, l := range s.factor.Levels {
-			row.Cells = append(row.Cells, r.at(l, func(_ *logRow, c *logCell) gridCell {
-				if math.IsNaN(c.parts[p]) {
-					return gridCell{"unknown"}
-				}
-				return c.part(c.parts[p])
-			}))
-		}
-		g.Rows = append(g.Rows, row)
+		t.Rows = append(t.Rows, s.row(r, strings.TrimPrefix(label(&s.parts[p]), "Part of the elapsed time: "), func(c *logCell) document.Cell {
+			if math.IsNaN(c.parts[p]) {
+				return document.Text("unknown")
+			}
+			return c.part(c.parts[p])
+		}))
 	}
 	rests := func(name string, of func(c *logCell) float64) {
-		row, some := gridRow{Label: name}, false
-		for _, l := range s.factor.Levels {
-			row.Cells = append(row.Cells, r.at(l, func(_ *logRow, c *logCell) gridCell {
-				some = some || of(c) != 0
-				return c.part(of(c))
-			}))
-		}
+		some := false
+		row := s.row(r, name, func(c *logCell) document.Cell {
+			some = some || of(c) != 0
+			return c.part(of(c))
+		})
 		if some {
-			g.Rows = append(g.Rows, row)
+			t.Rows = append(t.Rows, row)
 		}
 	}
 	rests("in none of these", func(c *logCell) float64 { return max(0, c.unaccounted()) })
 	rests("counted twice", func(c *logCell) float64 { return min(0, c.unaccounted()) })
-	return g
+	return t
 }
 
 // part is one of a duration.
-func (c *logCell) part(v float64) gridCell {
-	return gridCell{result.Format(v, "s"), percentOf(v / c.mean)}
+func (c *logCell) part(v float64) document.Cell {
+	return document.Text(result.Format(v, "s"), percentOf(v/c.mean))
 }
 
 // unaccounted is the rest, or 0 where rounding alone makes it.
@@ -168,14 +180,13 @@ func (c *logCell) unaccounted() float64 {
 }
 
 // bounds set each gain beside the most that it could be.
-func (s *logDevice) bounds() grid {
+func (s *logDevice) bounds() *document.Table {
 	what := "waited for its log"
 	if s.share.Name == inCommits {
 		what = "was in commits, or waited for its log elsewhere,"
 	}
-	g := grid{Title: "Gain measured against gain bounded", Corner: "device",
-		Lead: fmt.Sprintf("The bound is the share of its time that the job %s on the device that the log comes from: no other gives more.", what),
-		Head: []string{"measured", "at most", "verdict"}}
+	t := &document.Table{Title: "Gain measured against gain bounded", Columns: document.Headings("device", "measured", "at most", "verdict"),
+		Lead: fmt.Sprintf("The bound is the share of its time that the job %s on the device that the log comes from: no other gives more.", what)}
 	for i := range s.rows {
 		for k := range s.rows[i].pairs {
 			p := &s.rows[i].pairs[k]
@@ -183,11 +194,11 @@ func (s *logDevice) bounds() grid {
 			if len(s.rows) > 1 {
 				name += ", " + s.rows[i].name
 			}
-			g.Rows = append(g.Rows, gridRow{Label: name, Cells: []gridCell{
-				{percentOf(p.gain.Estimate), gainSpan(p.gain)}, {percentOf(p.bound.Estimate), gainSpan(p.bound)}, {p.word()}}})
+			t.Rows = append(t.Rows, document.Row{Cells: []document.Cell{document.Text(name), document.Text(percentOf(p.gain.Estimate), gainSpan(p.gain)),
+				document.Text(percentOf(p.bound.Estimate), gainSpan(p.bound)), document.Text(p.word())}})
 		}
 	}
-	return g
+	return t
 }
 
 // word says how the gain stands to its bound.

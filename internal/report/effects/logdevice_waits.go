@@ -7,12 +7,13 @@ import (
 	"slices"
 	"strings"
 
+	"hostlab/internal/document"
 	"hostlab/internal/result"
 	"hostlab/internal/screen"
 )
 
 // logWaits are the server's wait events with one device at one size: of the runs in
-// which somebody looked at the job's session.
+// which the job's session was sampled.
 type logWaits struct {
 	runs, looks int
 	mean        float64 // of those runs' durations, s
@@ -70,7 +71,7 @@ func (r *logRow) top() []event {
 }
 
 // events are what the job's session was seen doing with each device, in the server's words.
-func (s *logDevice) events(r *logRow) grid {
+func (s *logDevice) events(r *logRow) *document.Table {
 	looks, seen := 0, 0.0
 	for i := range r.cells {
 		if w := r.cells[i].waits; w != nil {
@@ -78,34 +79,30 @@ func (s *logDevice) events(r *logRow) grid {
 			seen += w.seen * float64(w.runs)
 		}
 	}
-	g := grid{Title: "Wait events in the server's words, " + r.name, Corner: "event, part", Head: s.heads(),
-		Lead: fmt.Sprintf("What the job's session was seen doing: seconds of a run, and their share of it, sampled every %s. Samples overstate short waits, and who has no event is on a CPU or wants one: the parts above count both.",
+	t := &document.Table{Title: "Wait events in the server's words, " + r.name, Columns: document.Headings("event, part", s.heads()...),
+		Lead: fmt.Sprintf("What the job's session was seen doing: seconds of a run, and their share of it, sampled every %s. Samples overstate short waits. A session without an event is on a CPU or wants one: the parts above count both.",
 			result.Format(seen/float64(looks), "s"))}
-	row := func(label string, cell func(w *logWaits) gridCell) {
-		line := gridRow{Label: label}
-		for _, l := range s.factor.Levels {
-			line.Cells = append(line.Cells, r.at(l, func(_ *logRow, c *logCell) gridCell {
-				if c.waits == nil {
-					return gridCell{"not sampled"}
-				}
-				return cell(c.waits)
-			}))
-		}
-		g.Rows = append(g.Rows, line)
+	row := func(name string, of func(w *logWaits) document.Cell) {
+		t.Rows = append(t.Rows, s.row(r, name, func(c *logCell) document.Cell {
+			if c.waits == nil {
+				return document.Text("not sampled")
+			}
+			return of(c.waits)
+		}))
 	}
-	amount := func(w *logWaits, v float64) gridCell {
+	amount := func(w *logWaits, v float64) document.Cell {
 		if v == 0 {
-			return gridCell{"not seen"}
+			return document.Text("not seen")
 		}
-		return gridCell{result.Format(v, "s"), percentOf(v / w.mean)}
+		return document.Text(result.Format(v, "s"), percentOf(v/w.mean))
 	}
 	all := r.top()
 	few := all[:min(mostEvents, len(all))]
 	for _, e := range few {
-		row(screen.Clean(e.name)+", "+partWords(e.part), func(w *logWaits) gridCell { return amount(w, w.events[e]) })
+		row(screen.Clean(e.name)+", "+partWords(e.part), func(w *logWaits) document.Cell { return amount(w, w.events[e]) })
 	}
 	if more := all[len(few):]; len(more) > 0 {
-		row(screen.Count(len(more), "other event"), func(w *logWaits) gridCell {
+		row(screen.Count(len(more), "other event"), func(w *logWaits) document.Cell {
 			sum := 0.0
 			for _, e := range more {
 				sum += w.events[e]
@@ -113,10 +110,10 @@ func (s *logDevice) events(r *logRow) grid {
 			return amount(w, sum)
 		})
 	}
-	row("sampled", func(w *logWaits) gridCell {
-		return gridCell{screen.Count(w.runs, "run"), screen.Count(w.looks, "look")}
+	row("sampled", func(w *logWaits) document.Cell {
+		return document.Text(screen.Count(w.runs, "run"), screen.Count(w.looks, "look"))
 	})
-	return g
+	return t
 }
 
 // partWords is the name of a part for people.

@@ -254,7 +254,7 @@ func headline(r *Report) (out []verdict) {
 		}
 	}
 	if e := r.extra(); e != nil && len(out) == first { // which may have one by a rule of its own
-		for _, s := range e.content("").Told {
+		for _, s := range e.verdict() {
 			out = append(out, verdict{"", strings.TrimSuffix(s, ".")})
 		}
 	}
@@ -275,9 +275,8 @@ func verdicts(r *Report) (out []string) {
 	return out
 }
 
-// footnotes explain the intervals of the effects shown, with or without those that are
-// not primary, and what the next split plot may do better.
-func footnotes(x *result.Experiment, a *analysis.Analysis, others bool) []string {
+// footnotes explain the intervals, and what the next split plot may do better.
+func footnotes(x *result.Experiment, a *analysis.Analysis) []string {
 	var first, other *analysis.Effect
 	for i := range a.Effects {
 		e := &a.Effects[i]
@@ -295,13 +294,13 @@ func footnotes(x *result.Experiment, a *analysis.Analysis, others bool) []string
 		}
 		out = append(out, s+".")
 	}
-	if other != nil && others {
-		out = append(out, fmt.Sprintf("Others: %s intervals, not primary: not corrected for their number.", confidence(other.Alpha)))
+	if other != nil {
+		out = append(out, fmt.Sprintf("Secondary effects: %s intervals, not corrected for their number.", confidence(other.Alpha)))
 	}
 	if a.Repeats > 0 {
 		out = append(out, fmt.Sprintf("Repeats: by the variances and times seen, each cell is best run %s in a boot (Kalibera and Jones 2013); here it was %d.", screen.Count(a.Repeats, "time"), x.Design.Repeats))
 	}
-	if !abridged(x) {
+	if _, known := extras[x.Section]; !known {
 		for _, n := range a.Notes {
 			out = append(out, n+".")
 		}

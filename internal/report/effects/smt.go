@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"hostlab/internal/document"
 	"hostlab/internal/host"
 	"hostlab/internal/result"
 	"hostlab/internal/smt"
@@ -17,7 +18,7 @@ import (
 // locks, decided by the rule of package smt, and every placement that was measured.
 type smtSection struct {
 	x                  *result.Experiment
-	verdict            smt.Verdict
+	judged             smt.Verdict
 	alone              smtCell
 	cells              []smtCell      // beside an antagonist
 	rotating           *smtCell       // all others want one lock while the scanner goes round; nil: not in the study
@@ -223,14 +224,14 @@ func percentFigure(iv stats.Interval) string {
 	return fmt.Sprintf("%s (%s), n = %d", percent(iv.Estimate), percentSpan(iv), iv.N)
 }
 
-// lines of a cell in the table.
-func (c *smtCell) lines() gridCell {
+// text is the cell in the table.
+func (c *smtCell) text() document.Cell {
 	if c.ratio.N == 0 {
-		return gridCell{"no run"}
+		return document.Text("no run")
 	}
 	n := fmt.Sprintf("n = %d", c.ratio.N)
 	if c.marked > 0 {
 		n += fmt.Sprintf(", %d c", c.marked)
 	}
-	return gridCell{percent(c.ratio.Estimate), percentSpan(c.ratio), n}
+	return document.Text(percent(c.ratio.Estimate), percentSpan(c.ratio), n)
 }

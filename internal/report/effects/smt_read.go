@@ -22,13 +22,13 @@ func newSMT(a *analysis.Analysis, runs []result.Run) extra {
 	in, _ := smt.FromRuns(x, runs)
 	switch {
 	case !ok:
-		s.verdict = smt.Verdict{Decision: smt.Inconclusive, Obstacle: smt.NotInStudy, Reason: `No verdict: the record has no level "none", the lock thread alone, to compare with.`}
+		s.judged = smt.Verdict{Decision: smt.Inconclusive, Obstacle: smt.NotInStudy, Reason: `No verdict: the record has no level "none", the lock thread alone, to compare with.`}
 		return s
 	case len(runs) == 0:
-		s.verdict = smt.Verdict{Decision: smt.Inconclusive, Obstacle: smt.FewRounds, Reason: "No verdict yet: no block is complete."}
+		s.judged = smt.Verdict{Decision: smt.Inconclusive, Obstacle: smt.FewRounds, Reason: "No verdict yet: no block is complete."}
 	default:
 		in.Void = voided(a)
-		s.verdict = smt.Judge(in)
+		s.judged = smt.Judge(in)
 	}
 	alpha := cmp.Or(in.Alpha, crossAlpha)
 	for i := range x.Responses {

@@ -207,11 +207,3 @@ func effectName(x *result.Experiment, e *analysis.Effect) string {
 	return s + " " + against(x, e)
 }
 
-// pointers to the elements, which are large.
-func pointers[T any](all []T) []*T {
-	out := make([]*T, len(all))
-	for i := range all {
-		out[i] = &all[i]
-	}
-	return out
-}
