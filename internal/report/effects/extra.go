@@ -29,7 +29,7 @@ type extra interface {
 type decider interface {
 	extra
 	// outcome is the answer; verdict has its sentences, at least one.
-	outcome() Outcome
+	outcome() analysis.Outcome
 }
 
 // decider is the extra of the record that decides; nil for none.
@@ -51,16 +51,7 @@ func (r *Report) extra() extra {
 	if !ok {
 		return nil
 	}
-	return build(r.Analysis, r.used())
-}
-
-// used are the runs that count: no warm-up, and none that is void.
-func (r *Report) used() []result.Run {
-	runs := make([]result.Run, len(r.Analysis.Used))
-	for i, run := range r.Analysis.Used {
-		runs[i] = *run
-	}
-	return runs
+	return build(r.Analysis, r.Analysis.Counted())
 }
 
 // section is what people see of the extra; nil for none. Its verdict begins it, except

@@ -165,7 +165,7 @@ func (d data) small() data {
 	return d
 }
 
-var outcomeNames = map[Outcome]string{NoEffect: "no_practical_effect", Open: "inconclusive", Effect: "effect"}
+var outcomeNames = map[analysis.Outcome]string{analysis.NoneBeyond: "no_practical_effect", analysis.Open: "inconclusive", analysis.Beyond: "effect"}
 
 func newData(s *Set) data {
 	d := data{Schema: Schema, Version: s.Version, Outcome: outcomeNames[s.Outcome()], Verdicts: []string{}, Effects: []effectJSON{}, Experiments: []experimentJSON{}}
@@ -210,7 +210,7 @@ func newEffect(r *Report, e *analysis.Effect) effectJSON {
 	x := r.head()
 	out := effectJSON{
 		Experiment: r.Dir, Kind: "main", Factor: strings.Join(e.Contrast.Factors, " x "), Level: strings.Join(e.Contrast.Levels, " x "),
-		Baseline: strings.Join(baselines(x, &e.Contrast), " x "), At: orEmptyMap(e.Contrast.At), Response: e.Response.Name, Primary: primary(e),
+		Baseline: strings.Join(baselines(x, &e.Contrast), " x "), At: orEmptyMap(e.Contrast.At), Response: e.Response.Name, Primary: e.Primary(),
 		Compare: e.Response.Compare, ValueUnit: e.Response.Unit, Better: e.Response.Better,
 		Effect: result.Finite(e.Value), Low: result.Finite(e.Low), High: result.Finite(e.High), Alpha: result.Finite(e.Alpha), N: e.N, Unit: e.Unit,
 		Verdict: e.Verdict, Reason: e.Reason, Margin: result.Finite(e.Response.Margin), Floor: result.Finite(e.NoiseFloor), Evidence: evidence(x, e),

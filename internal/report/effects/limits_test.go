@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"hostlab/internal/analysis"
 	"hostlab/internal/report/effects"
 	"hostlab/internal/report/reporttest/experiments"
 )
@@ -13,7 +14,7 @@ import (
 // A level whose runs fail has the headline and exit status 11, in text as in JSON.
 func TestFailuresAreTheHeadline(t *testing.T) {
 	s := set(experiments.Failing())
-	if s.Outcome() != effects.Open {
+	if s.Outcome() != analysis.Open {
 		t.Errorf("outcome %v", s.Outcome())
 	}
 	var doc struct {

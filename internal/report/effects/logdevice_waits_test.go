@@ -41,7 +41,7 @@ func sampledRecord(blocks int) (*result.Experiment, []result.Run) {
 func TestLogDeviceWaitEvents(t *testing.T) {
 	x, runs := sampledRecord(8)
 	a := analysis.Analyse(x, runs, &result.End{Blocks: 8})
-	s := newLogDevice(a, runs).(*logDevice)
+	s := newLogDevice(a, runs).(logDevice)
 	grids, _ := parts(s)
 	at := slices.IndexFunc(grids, func(g *document.Table) bool { return strings.HasPrefix(g.Title, "Wait events in the server's words") })
 	if at < 1 || !strings.HasPrefix(grids[at-1].Title, "What the time went to") {
@@ -102,14 +102,14 @@ func TestLogDeviceWithoutWaitEvents(t *testing.T) {
 			runs[i].Waits, runs[i].Values["wall"] = nil, 1000
 		}
 	}
-	w := newLogDevice(analysis.Analyse(x, runs, nil), runs).(*logDevice).rows[0].cells[0].waits
-	if share := w.events[event{"IO:WALSync", "log_wait"}] / w.mean; w.runs != 3 || share < 0.299 || share > 0.301 {
-		t.Errorf("%d runs, share %g", w.runs, share)
+	w := newLogDevice(analysis.Analyse(x, runs, nil), runs).(logDevice).Rows[0].Cells[0].Waits
+	if share := w.Events[analysis.Event{Name: "IO:WALSync", Part: "log_wait"}] / w.Mean; w.Runs != 3 || share < 0.299 || share > 0.301 {
+		t.Errorf("%d runs, share %g", w.Runs, share)
 	}
 	for i := range runs {
 		runs[i].Waits = nil
 	}
-	s := newLogDevice(analysis.Analyse(x, runs, nil), runs).(*logDevice)
+	s := newLogDevice(analysis.Analyse(x, runs, nil), runs).(logDevice)
 	tables, lines := parts(s)
 	for _, g := range tables {
 		if strings.Contains(g.Title, "Wait events") {

@@ -42,7 +42,7 @@ func (r *Report) steps() (out document.Commands) {
 	void := slices.ContainsFunc(r.Analysis.AA, func(a analysis.AA) bool { return a.Void && a.Response.Primary })
 	for i := range r.Analysis.Effects {
 		e := &r.Analysis.Effects[i]
-		if !primary(e) {
+		if !e.Primary() {
 			continue
 		}
 		void = void || e.Verdict == analysis.VoidVerdict
@@ -50,7 +50,7 @@ func (r *Report) steps() (out document.Commands) {
 			need = max(need, e.Need)
 		}
 	}
-	if d := r.decider(); d != nil && d.outcome() != Open {
+	if d := r.decider(); d != nil && d.outcome() != analysis.Open {
 		need = 0
 	}
 	again := filepath.Clean(r.Dir) + "-2"

@@ -222,7 +222,7 @@ func stateText(a *analysis.Analysis) string {
 func deciding(a *analysis.Analysis) []*analysis.Effect {
 	var out []*analysis.Effect
 	for i := range a.Effects {
-		if e := &a.Effects[i]; primary(e) {
+		if e := &a.Effects[i]; e.Primary() {
 			out = append(out, e)
 		}
 	}
@@ -280,9 +280,9 @@ func footnotes(x *result.Experiment, a *analysis.Analysis) []string {
 	var first, other *analysis.Effect
 	for i := range a.Effects {
 		e := &a.Effects[i]
-		if primary(e) && first == nil {
+		if e.Primary() && first == nil {
 			first = e
-		} else if !primary(e) && other == nil {
+		} else if !e.Primary() && other == nil {
 			other = e
 		}
 	}

@@ -30,7 +30,7 @@ func newSMT(a *analysis.Analysis, runs []result.Run) extra {
 		in.Void = voided(a)
 		s.judged = smt.Judge(in)
 	}
-	alpha := cmp.Or(in.Alpha, crossAlpha)
+	alpha := cmp.Or(in.Alpha, analysis.NominalAlpha)
 	for i := range x.Responses {
 		switch r := &x.Responses[i]; r.Name {
 		case smt.LockRate:
@@ -87,7 +87,10 @@ func (s *smtSection) readCells(rounds *smt.Rounds, alpha float64) {
 		for i := range x.Responses {
 			r := &x.Responses[i]
 			if v := slices.DeleteFunc(rounds.Means(level, r, false), math.IsNaN); len(v) > 0 {
-				c.medians[r.Name] = onResponse(r, stats.Median(v))
+				c.medians[r.Name] = stats.Median(v)
+				if r.Compare != result.Difference {
+					c.medians[r.Name] = math.Exp(c.medians[r.Name])
+				}
 			}
 		}
 		return c

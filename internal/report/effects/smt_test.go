@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"hostlab/internal/analysis"
 	"hostlab/internal/report/effects"
 )
 
@@ -102,18 +103,18 @@ func TestSMTSection(t *testing.T) {
 // status say the same as the section, also where a primary effect says something else.
 func TestSMTDecides(t *testing.T) {
 	for name, c := range map[string]struct {
-		want    effects.Outcome
+		want    analysis.Outcome
 		outcome string
 		first   string
 	}{
-		"smt-caches":     {effects.Effect, "effect", "Sharing a core harms"},
-		"smt-none":       {effects.NoEffect, "no_practical_effect", "A scanner on the sibling does not harm"},
-		"smt-noisy":      {effects.Open, "inconclusive", "Inconclusive: the lock thread alone, measured twice, may differ by more than 5 % from itself"},
-		"smt-untestable": {effects.Open, "inconclusive", "Untestable here"},
-		"smt-void":       {effects.Open, "inconclusive", "Void, so nothing is decided"},
-		"smt-alike":      {effects.Open, "inconclusive", "Inconclusive: a scanner on another core costs about as much"},
-		"smt-one-core":   {effects.Open, "inconclusive", "Inconclusive: without a scanner on another core"},
-		"smt-empty":      {effects.Open, "inconclusive", "No verdict yet"},
+		"smt-caches":     {analysis.Beyond, "effect", "Sharing a core harms"},
+		"smt-none":       {analysis.NoneBeyond, "no_practical_effect", "A scanner on the sibling does not harm"},
+		"smt-noisy":      {analysis.Open, "inconclusive", "Inconclusive: the lock thread alone, measured twice, may differ by more than 5 % from itself"},
+		"smt-untestable": {analysis.Open, "inconclusive", "Untestable here"},
+		"smt-void":       {analysis.Open, "inconclusive", "Void, so nothing is decided"},
+		"smt-alike":      {analysis.Open, "inconclusive", "Inconclusive: a scanner on another core costs about as much"},
+		"smt-one-core":   {analysis.Open, "inconclusive", "Inconclusive: without a scanner on another core"},
+		"smt-empty":      {analysis.Open, "inconclusive", "No verdict yet"},
 	} {
 		s := samples[name]()
 		if got := s.Outcome(); got != c.want {
@@ -134,7 +135,7 @@ func TestSMTDecides(t *testing.T) {
 	// Without the rule, the primary effect of the same record would be the headline.
 	s := samples["smt-alike"]()
 	s.Reports[0].Analysis.Experiment.Section = ""
-	if s.Outcome() != effects.Effect {
+	if s.Outcome() != analysis.Beyond {
 		t.Error("the record has no primary effect that the rule could contradict")
 	}
 }

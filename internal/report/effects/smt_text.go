@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"hostlab/internal/analysis"
 	"hostlab/internal/document"
 	"hostlab/internal/host"
 	"hostlab/internal/result"
@@ -91,14 +92,14 @@ func (s *smtSection) classes() string {
 }
 
 // outcome implements decider.
-func (s *smtSection) outcome() Outcome {
+func (s *smtSection) outcome() analysis.Outcome {
 	switch s.judged.Decision {
 	case smt.Harm:
-		return Effect
+		return analysis.Beyond
 	case smt.None:
-		return NoEffect
+		return analysis.NoneBeyond
 	}
-	return Open
+	return analysis.Open
 }
 
 // verdict says what was decided and why, with the figures.

@@ -89,7 +89,7 @@ func effectsPicture(id, title string, x *result.Experiment, effects []*analysis.
 		}
 		s.Line(sc.at(0), mid-12, sc.at(0), mid+12, "none")
 		series := 0
-		if !primary(e) {
+		if !e.Primary() {
 			series = 1
 		}
 		if known(e.Low, e.High) {
@@ -101,7 +101,7 @@ func effectsPicture(id, title string, x *result.Experiment, effects []*analysis.
 		s.Dot(sc.at(e.Value), mid, series, said)
 	}
 	axis := ""
-	if slices.ContainsFunc(effects, primary) && slices.ContainsFunc(effects, func(e *analysis.Effect) bool { return !primary(e) }) {
+	if slices.ContainsFunc(effects, func(e *analysis.Effect) bool { return e.Primary() }) && slices.ContainsFunc(effects, func(e *analysis.Effect) bool { return !e.Primary() }) {
 		axis = "circles are primary effects, squares others; "
 	}
 	if total > len(effects) {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"hostlab/internal/analysis"
 	"hostlab/internal/report/effects"
 )
 
@@ -70,15 +71,15 @@ func TestTextGolden(t *testing.T) {
 }
 
 func TestOutcome(t *testing.T) {
-	for name, want := range map[string]effects.Outcome{"gzip": effects.Effect, "null": effects.NoEffect, "noisy": effects.Open, "running": effects.Open, "void": effects.Open,
-		"power": effects.Effect, "splitplot": effects.Effect, "empty": effects.Open, "compared": effects.Effect} {
+	for name, want := range map[string]analysis.Outcome{"gzip": analysis.Beyond, "null": analysis.NoneBeyond, "noisy": analysis.Open, "running": analysis.Open, "void": analysis.Open,
+		"power": analysis.Beyond, "splitplot": analysis.Beyond, "empty": analysis.Open, "compared": analysis.Beyond} {
 		if got := samples[name]().Outcome(); got != want {
 			t.Errorf("%s: %v, want %v", name, got, want)
 		}
 	}
 	both := samples["null"]()
 	both.Reports = append(both.Reports, samples["noisy"]().Reports...)
-	if got := both.Outcome(); got != effects.Open {
+	if got := both.Outcome(); got != analysis.Open {
 		t.Errorf("none and open: %v", got)
 	}
 }

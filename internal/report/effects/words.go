@@ -150,7 +150,7 @@ func confidence(alpha float64) string {
 // joint is the confidence that an effect's interval is printed with: primary ones
 // hold together, at all looks, at the study's alpha.
 func joint(x *result.Experiment, e *analysis.Effect) string {
-	if primary(e) && x.Design.Alpha > 0 {
+	if e.Primary() && x.Design.Alpha > 0 {
 		return confidence(x.Design.Alpha)
 	}
 	return confidence(e.Alpha)
@@ -206,4 +206,3 @@ func effectName(x *result.Experiment, e *analysis.Effect) string {
 	}
 	return s + " " + against(x, e)
 }
-
