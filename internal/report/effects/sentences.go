@@ -124,28 +124,16 @@ func evidence(x *result.Experiment, e *analysis.Effect) string {
 	return "evidence unknown"
 }
 
-// meanText says the mean where it tells another cost.
-func meanText(e *analysis.Effect) string {
-	return fmt.Sprintf("the mean is %s (%s interval by itself %s): rare slow runs move it and not the estimate, so count on both",
-		amount(e.Mean, &e.Response), confidence(e.Alpha), span(e.MeanLow, e.MeanHigh, &e.Response))
-}
-
-// notPrimary begins the analysis's warning that footnotes say once for all.
-const notPrimary = "not primary"
-
-// notes are an effect's warnings, and the mean where it tells another cost and none
-// of them says so.
+// notes are what a reader of an effect has to know beside its figures: its warnings, the
+// mean where it is another cost, and the reason of a verdict that is open.
 func notes(e *analysis.Effect) []string {
-	var out []string
-	told := false
-	for _, w := range e.Warnings {
-		told = told || strings.HasPrefix(w, "the mean ")
-		if !strings.HasPrefix(w, notPrimary) {
-			out = append(out, w)
-		}
+	out := slices.Clone(e.Warnings)
+	if e.Stalls || outside(e) {
+		out = append(out, fmt.Sprintf("the mean is %s (%s interval by itself %s): rare slow runs move it and not the estimate, so count on both",
+			amount(e.Mean, &e.Response), confidence(e.Alpha), span(e.MeanLow, e.MeanHigh, &e.Response)))
 	}
-	if stalls(e) && !told {
-		out = append(out, meanText(e))
+	if len(e.Limits) == 0 && (e.Verdict == analysis.Unresolved || !e.Primary() && e.Verdict == analysis.Inconclusive) {
+		out = append(out, e.Reason)
 	}
 	return out
 }

@@ -168,9 +168,9 @@ func sample(e *analysis.Effect) string {
 	return fmt.Sprintf("n = %d %s", e.N, unit)
 }
 
-// stalls reports whether the mean cost is another than the one that the interval
-// tells: rare stalls move it.
-func stalls(e *analysis.Effect) bool {
+// outside reports whether the mean is outside the interval of the estimate: rare stalls
+// move it.
+func outside(e *analysis.Effect) bool {
 	return !math.IsNaN(e.Mean) && !math.IsNaN(e.Low) && !math.IsNaN(e.High) && (e.Mean < e.Low || e.Mean > e.High)
 }
 
