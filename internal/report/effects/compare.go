@@ -7,6 +7,7 @@ import (
 
 	"hostlab/internal/analysis"
 	"hostlab/internal/document"
+	"hostlab/internal/report/picture"
 )
 
 // comparison is what several experiments have to say beside each other.
@@ -137,7 +138,7 @@ func (s *Set) values(d analysis.Difference) string {
 		case d.What == "study" && len(r) > hashDigits:
 			v = string(r[:hashDigits])
 		default:
-			v = short(v, 60)
+			v = picture.Short(v, 60)
 		}
 		if dirs[v] == nil {
 			order = append(order, v)
