@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"maps"
@@ -16,9 +15,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
-)
 
-var update = flag.Bool("update", false, "write NOTICE anew")
+	"hostlab/internal/golden"
+)
 
 // licenses are the names of files that have to go with a binary.
 var licenses = regexp.MustCompile(`(?i)^(un)?(licen[cs]e|copying|copyright|notice|patents)([-.].*)?$`)
@@ -97,13 +96,8 @@ func TestNotice(t *testing.T) {
 			section(name+": "+filepath.Base(file), file)
 		}
 	}
-	if *update {
-		if err := os.WriteFile("NOTICE", []byte(b.String()), 0o644); err != nil { //nolint:gosec // it is for everyone
-			t.Fatal(err)
-		}
-		return
-	}
-	if b.String() != Notice {
+	golden.Write(t, "NOTICE", b.String())
+	if b.String() != Notice && !golden.Update() { // the binary has it from its build
 		t.Error("NOTICE is not of the modules in go.mod: go test . -run Notice -update")
 	}
 }

@@ -47,7 +47,8 @@ mariadb://USER@HOST/DB (?socket=/PATH), sqlserver://USER@HOST?database=DB,
 oracle://USER@HOST:1521/SERVICE, hdb://USER@HOST:30015. What was tried on live
 servers: PostgreSQL 15 and MariaDB 10.11. The readers for SQL Server, Oracle and
 SAP HANA follow the vendors' documentation and are not yet tried on a live
-server. ` + oracleNote() + `
+server.
+` + oracleNote() + `
 
 Passwords: everyone on this host can see a command line, so --dsn takes none.
 Put it where the vendor's own clients look: ~/.pgpass, the file that $PGPASSFILE
@@ -105,7 +106,7 @@ func oracleNote() string {
 	if connect.HasOracle {
 		return "Oracle's driver is built in."
 	}
-	return "Oracle's driver\nis 18 MB and not in this build: 'go build -tags oracle' adds it."
+	return "Oracle's driver is 18 MB and not in this build: 'go build -tags oracle' adds it."
 }
 
 // explainRun is what the command line asks for.

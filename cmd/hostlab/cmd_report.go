@@ -31,10 +31,10 @@ only reads, also while the experiment is still running. Several directories
 are compared, with a warning for every condition that differs.
 
 It does not say "no practical difference" where runs fail more often at one
-level than at another, or in more than 5 %. Nor does it where values come in
-steps as large as the margin, where rare slow runs move the mean beyond it, or
-where the effect changes with time: that is then the headline. A value of 0 is
-a value, and its response is compared by difference.
+level than at another, or in more than 5 %. Coarse values, stalls that move the
+mean beyond the margin, and an effect that changes with time forbid it too. The
+headline then names which. A value of 0 is a value; its response is compared by
+difference.
 
   text      for a terminal (default)
   html      one self-contained page with pictures, to send

@@ -167,8 +167,8 @@ func (j *judge) trend(e *Effect, t *table) {
 	if rho < 0 {
 		way = "falls"
 	}
-	text := fmt.Sprintf("the effect %s with time (p = %.2g): %s in the first third of the %s, %s in the last; it holds for the hours that the runs saw, %s",
-		way, p, t.signed(t.effect(first)), e.Unit, t.signed(t.effect(last)), j.hours)
+	text := fmt.Sprintf("the effect %s with time (%s): %s in the first third of the %s, %s in the last; it holds for the hours that the runs saw, %s",
+		way, chance(p), t.signed(t.effect(first)), e.Unit, t.signed(t.effect(last)), j.hours)
 	e.Warnings = append(e.Warnings, text)
 	e.forbid(Trend, capital(text)+".", e.Verdict == NoEffect)
 }

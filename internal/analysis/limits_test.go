@@ -41,7 +41,7 @@ func TestFailuresAreAResult(t *testing.T) {
 		reason, again string
 	}{
 		{"none", 0, "on", result.Failed, 1000, NoEffect, "within the margin", ""},
-		{"the level fails", 0, "on", result.Failed, 3, Inconclusive, "mode=on in 6 of 20 runs (30 %", "p = 0.00077"},
+		{"the level fails", 0, "on", result.Failed, 3, Inconclusive, "mode=on in 6 of 20 runs (30 %", "p < 0.001"},
 		{"the baseline fails", 0, "off", result.Failed, 3, Inconclusive, "compared with in 13 of 40 runs (32.5 %", ""},
 		{"too often, though not for certain", 0, "on", result.Failed, 9, Inconclusive, "mode=on in 2 of 20 runs", ""},
 		{"once in 20", 0, "on", result.Failed, 20, NoEffect, "", ""},
@@ -172,7 +172,7 @@ func TestTrendIsSaid(t *testing.T) {
 		l.runs[i].Start = started.Add(time.Duration(i) * 3 * time.Minute)
 	}
 	a := l.ended("looks")
-	if !hasWarning(a.Effects[0].Warnings, "the effect rises with time (p = ") || !hasWarning(a.Effects[0].Warnings, "from 2026-03-01 12:00 to 14:57 UTC, in 3 of the day's 24 hours") {
+	if !hasWarning(a.Effects[0].Warnings, "the effect rises with time (p < 0.001)") || !hasWarning(a.Effects[0].Warnings, "from 2026-03-01 12:00 to 14:57 UTC, in 3 of the day's 24 hours") {
 		t.Errorf("%q", a.Effects[0].Warnings)
 	}
 	if a.Hours != 3 || !a.First.Equal(started) {

@@ -69,6 +69,14 @@ func (s scale) size(v float64) string {
 	return result.Format(v, s.response.Unit)
 }
 
+// chance writes the p of a test; none is 0.
+func chance(p float64) string {
+	if p < 0.001 {
+		return "p < 0.001"
+	}
+	return fmt.Sprintf("p = %.2g", p)
+}
+
 // percent writes a share with three significant digits or two after the point,
 // whichever shows more, and without zeros at the end.
 func percent(v float64) string {

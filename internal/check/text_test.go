@@ -8,6 +8,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"hostlab/internal/golden"
 	"hostlab/internal/host"
 	"hostlab/internal/screen"
 )
@@ -37,8 +38,8 @@ func render(t *testing.T, f *host.Facts, role Role, opt TextOptions) string {
 }
 
 func TestTextGolden(t *testing.T) {
-	golden(t, "testdata/findings.txt", render(t, sick(), ProductionDB, TextOptions{}))
-	golden(t, "testdata/verbose.txt", render(t, sick(), Development, TextOptions{Verbose: true}))
+	golden.Equal(t, "testdata/findings.txt", render(t, sick(), ProductionDB, TextOptions{}))
+	golden.Equal(t, "testdata/verbose.txt", render(t, sick(), Development, TextOptions{Verbose: true}))
 	var b strings.Builder
 	for _, id := range []string{"PWR-001", "MEM-004"} {
 		c, err := Find(id)
@@ -49,12 +50,12 @@ func TestTextGolden(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	golden(t, "testdata/long.txt", b.String())
+	golden.Equal(t, "testdata/long.txt", b.String())
 	b.Reset()
 	if err := WriteList(&b, All()); err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "testdata/list.txt", b.String())
+	golden.Equal(t, "testdata/list.txt", b.String())
 	for line := range strings.SplitSeq(b.String(), "\n") {
 		if len(line) > 80 {
 			t.Errorf("%d columns: %s", len(line), line)

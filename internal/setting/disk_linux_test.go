@@ -1,3 +1,5 @@
+//go:build system
+
 package setting
 
 import (
@@ -12,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"hostlab/internal/systemtest"
 	"hostlab/internal/trust"
 )
 
@@ -92,6 +95,7 @@ func TestTreeKeepsTheJournal(t *testing.T) {
 
 // Elsewhere, what another user has written is no journal: root would write what it says.
 func TestForeignJournal(t *testing.T) {
+	systemtest.Root(t)
 	root, dir := t.TempDir(), t.TempDir()
 	plant(t, root)
 	sys := Local(root)
@@ -132,6 +136,7 @@ func set(t *testing.T, sys *System, dir, owner string, want ...Assignment) {
 // tiny mounts a file system of 128 KiB, which is full but for what is reserved once fill is called.
 func tiny(t *testing.T) (dir string, fill, free func()) {
 	t.Helper()
+	systemtest.Root(t)
 	dir = t.TempDir()
 	if err := syscall.Mount("none", dir, "tmpfs", 0, "size=128k,mode=0755"); err != nil {
 		t.Fatal(err)

@@ -30,6 +30,7 @@ type page struct {
 	CompareWarnings              []string
 	Method                       string
 	Notes                        []string // on bounds
+	IdleNote, BoundsNote         string
 }
 
 // WriteHTML writes one self-contained page, which loads nothing.
@@ -56,7 +57,7 @@ func WriteHTML(w io.Writer, r *explain.Report, c *explain.Comparison) error {
 		return err
 	}
 	p := page{Page: shell, Title: r.Vendor + " " + r.Version + ", " + r.Target, Sentence: Sentence(r), Evidence: strings.TrimPrefix(evidence(r), "measured: "), Samples: r.Samples,
-		Warnings: r.Warnings, Missing: r.Missing, Method: r.Method, Notes: boundNotes(r)}
+		Warnings: r.Warnings, Missing: r.Missing, Method: r.Method, Notes: boundNotes(r), IdleNote: idleNote, BoundsNote: boundsNote}
 	if r.Ended != "" {
 		p.Warnings = append([]string{"It ended early, after " + seconds(r.Wall) + ": " + r.Ended}, p.Warnings...)
 	}
@@ -73,7 +74,11 @@ func WriteHTML(w io.Writer, r *explain.Report, c *explain.Comparison) error {
 
 func (p *page) tables(r *explain.Report) {
 	p.Parts = picture.Table{Caption: "Parts of the time", Head: []string{"Part", "Time", "Of elapsed", "Of busy", "95 % interval, of elapsed", "Source"}}
-	for _, x := range r.Parts {
+	for _, name := range leading(r) {
+		x := r.Part(name)
+		if x.Source == "" {
+			continue
+		}
 		of := share(busy(r, x.Name, x.Share))
 		if x.Name == explain.Idle {
 			of = "-"

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"html"
 	"os"
 	"strings"
 	"testing"
@@ -103,6 +104,29 @@ func TestCrowded(t *testing.T) {
 	}
 	if r.Bounds[0].Lever != explain.Processor || r.Bounds[len(r.Bounds)-1].Lever != explain.AppTier {
 		t.Errorf("not in order: %+v", r.Bounds)
+	}
+}
+
+// The page explains its words as the terminal does, and has the same order of parts.
+func TestPageSaysWhatTextSays(t *testing.T) {
+	r := sample()
+	r.Parts = append(r.Parts, explain.Part{Name: explain.RunQueue, Seconds: 6, Share: 0.15, Low: 0.15, High: 0.15, Source: "schedstat"})
+	var text, page bytes.Buffer
+	if err := WriteText(&text, r, nil, TextOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := WriteHTML(&page, r, nil); err != nil {
+		t.Fatal(err)
+	}
+	plain, tables := strings.Join(strings.Fields(text.String()), " "), html.UnescapeString(page.String())
+	for _, s := range []string{idleNote, boundsNote} {
+		if !strings.Contains(plain, s) || !strings.Contains(tables, s) {
+			t.Errorf("not in both: %q", s)
+		}
+	}
+	_, tables, _ = strings.Cut(tables, idleNote)
+	if first, second := strings.Index(tables, explain.RunQueue.Title()), strings.Index(tables, explain.DatabaseCPU.Title()); first < 0 || first > second {
+		t.Errorf("the wait for a CPU is at %d, the database's CPU at %d", first, second)
 	}
 }
 

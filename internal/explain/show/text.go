@@ -87,8 +87,7 @@ func (t *text) parts(r *explain.Report) {
 		all = append(all, []string{p.Name.Title(), seconds(p.Seconds), of, ci, p.Source})
 	}
 	t.table([]int{13, 8, 7, 14, t.Width - 54}, all)
-	t.Text("  ", screen.Dim, fmt.Sprintf("Together %s: the time of %s over %s. Idle: waits for the client between transactions, which are no busy time; within one they are the application's.",
-		seconds(r.Elapsed), sessions(r), seconds(r.Wall)))
+	t.Text("  ", screen.Dim, fmt.Sprintf("Together %s: the time of %s over %s. %s", seconds(r.Elapsed), sessions(r), seconds(r.Wall), idleNote))
 }
 
 func (t *text) events(r *explain.Report) {
@@ -154,7 +153,7 @@ func (t *text) bounds(r *explain.Report) {
 		all = append(all, []string{title + " (" + what + ")", s, likely, most, cycle, measured(&b)})
 	}
 	t.table([]int{27, 6, 6, 7, 8, t.Width - 66}, all)
-	t.Text("  ", screen.Dim, "In the order of the database's time that they touch; the application's lever last. Share, likely and at most are of busy time, which is time within transactions; of cycle: at most, of the time with the pauses between them. Likely: what it touches takes no time at all, and waits for locks shrink as the time does for which they are held. At most: the upper end of the interval, what is unexplained where the part was sampled, and waits for locks up to what the part takes, once for each other session.")
+	t.Text("  ", screen.Dim, boundsNote)
 	for _, n := range boundNotes(r) {
 		t.Text("  ", "", n)
 	}

@@ -209,6 +209,16 @@ func measured(b *explain.Bound) string {
 	return fmt.Sprintf("%s [%s, %s], n %d, %s", signed(g.Value), signed(g.Low), signed(g.High), g.N, g.Evidence)
 }
 
+// What the tables of parts and of bounds mean.
+const (
+	idleNote   = "Idle: waits for the client between transactions, which are no busy time; within one they are the application's."
+	boundsNote = "Levers are in the order of the database's time that they touch, the application's last. " +
+		"Share, likely and at most are of busy time, which is time within transactions; of cycle is at most, of the time with the pauses between them. " +
+		"Likely: what the lever touches takes no time at all, and waits for locks shrink with the time for which they are held. " +
+		"At most: the upper end of the interval, and what is unexplained where the part was sampled. " +
+		"Waits for locks add up to what the part takes, once for each other session."
+)
+
 // boundNotes say what the table of bounds leaves open: where gains were measured, or
 // how to.
 func boundNotes(r *explain.Report) (notes []string) {

@@ -3,6 +3,7 @@ package effects_test
 import (
 	"encoding/json"
 	"io"
+	"math"
 	"strings"
 	"testing"
 
@@ -54,5 +55,15 @@ func TestFailuresAreTheHeadline(t *testing.T) {
 	x := doc.Experiments[0]
 	if len(x.Failures) != 2 || x.Failures[1].Failed != 10 || x.Failures[1].Levels["level"] != "6" || !strings.Contains(x.Failures[1].Reason, "timeout") || x.Hours != 1 || x.First == "" {
 		t.Errorf("%+v", x)
+	}
+}
+
+// Where so many runs fail that there is no estimate, the headline says so too.
+func TestFailuresAreTheHeadlineWithoutAnEstimate(t *testing.T) {
+	r := experiments.Failing()
+	r.Analysis.Effects[0].Value = math.NaN()
+	first := strings.Join(strings.Fields(string(written(t, set(r), func(w io.Writer, s *effects.Set) error { return effects.WriteText(w, s, effects.Options{}) }))), " ")
+	if !strings.HasPrefix(first, "level 6 against 1 is inconclusive, as runs fail: level=6 in 10 of 30 runs") {
+		t.Errorf("%.300s", first)
 	}
 }

@@ -43,14 +43,18 @@ func sentence(x *result.Experiment, e *analysis.Effect) string {
 	if slices.Contains(e.Limits, analysis.Tail) && e.Verdict == analysis.Inconclusive {
 		what = fmt.Sprintf("%s has rare slow runs against %s: the mean of %s is %s (%s), while the typical run differs less", subject(&e.Contrast), base, label(r), amount(e.Mean, r), span(e.MeanLow, e.MeanHigh, r))
 	}
+	failing := slices.Contains(e.Limits, analysis.Survivors)
 	if math.IsNaN(e.Value) {
+		if failing {
+			what += ", as " + e.Failing.Text(e.Contrast)
+		}
 		return fmt.Sprintf("%s: no estimate of %s, %s, %s. %s", what, label(r), sample(e), evidence(x, e), strings.TrimSuffix(e.Reason, "."))
 	}
-	if slices.Contains(e.Limits, analysis.Survivors) && e.Verdict == analysis.Inconclusive {
-		return fmt.Sprintf("%s against %s: %s; of the runs left, %s", subject(&e.Contrast), base, e.Failing.Text(e.Contrast), figure(x, e))
+	if failing && e.Verdict == analysis.Inconclusive {
+		return fmt.Sprintf("%s against %s is inconclusive, as %s. Of the runs left: %s", subject(&e.Contrast), base, e.Failing.Text(e.Contrast), figure(x, e))
 	}
 	out := what + ": " + figure(x, e)
-	if e.Verdict != analysis.Inconclusive && slices.Contains(e.Limits, analysis.Survivors) {
+	if e.Verdict != analysis.Inconclusive && failing {
 		out += "; and " + e.Failing.Text(e.Contrast)
 	}
 	if (e.Verdict == analysis.Inconclusive || e.Verdict == "") && e.Reason != "" {

@@ -3,16 +3,14 @@ package effects_test
 import (
 	"bytes"
 	"io"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 	"unicode/utf8"
 
-	"github.com/google/go-cmp/cmp"
-
 	"hostlab/internal/analysis"
+	"hostlab/internal/golden"
 	"hostlab/internal/report/effects"
 )
 
@@ -50,23 +48,10 @@ func TestTextFits(t *testing.T) {
 	}
 }
 
-// TestTextGolden holds what people read; HOSTLAB_UPDATE=1 writes it anew.
+// TestTextGolden holds what people read; -update writes it anew.
 func TestTextGolden(t *testing.T) {
 	for _, name := range []string{"gzip", "null", "noisy", "running", "void", "failing", "stalls", "power", "splitplot", "empty", "compared", "query", "dialog", "degree", "newer", "smt-caches", "smt-slots", "smt-none", "smt-noisy", "smt-untestable", "smt-one-core", "smt-empty", "smt-void", "smt-alike"} {
-		file := filepath.Join("testdata", name+".txt")
-		got := text(t, name, effects.Options{})
-		if os.Getenv("HOSTLAB_UPDATE") != "" {
-			if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
-		want, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(string(want), got); diff != "" {
-			t.Errorf("%s: %s", name, diff)
-		}
+		golden.Equal(t, filepath.Join("testdata", name+".txt"), text(t, name, effects.Options{}))
 	}
 }
 

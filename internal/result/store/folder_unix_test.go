@@ -1,4 +1,4 @@
-//go:build unix
+//go:build unix && system
 
 package store
 
@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"hostlab/internal/systemtest"
 )
 
 const stranger = 12345
@@ -17,6 +19,7 @@ const stranger = 12345
 // What another user has written is not run: not by a resume, nor by a restore, nor as root.
 // Everything is refused before anything of it is written. Reading stays possible.
 func TestRecordOfAnotherUser(t *testing.T) {
+	systemtest.Root(t)
 	give := func(name string) func(dir, victim string) error {
 		return func(dir, _ string) error { return os.Chown(filepath.Join(dir, name), stranger, stranger) }
 	}
@@ -89,6 +92,7 @@ func TestRecordOfAnotherUser(t *testing.T) {
 
 // A directory of another user, or one with a planted lock, gets no record.
 func TestCreateInAnotherUsersDirectory(t *testing.T) {
+	systemtest.Root(t)
 	dir, victim := t.TempDir(), filepath.Join(t.TempDir(), "victim")
 	if err := errors.Join(os.WriteFile(victim, []byte("keep"), 0o644), os.Symlink(victim, filepath.Join(dir, lockFile))); err != nil {
 		t.Fatal(err)

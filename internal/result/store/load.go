@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"sync"
+	"sync/atomic"
 
 	"hostlab/internal/lockfile"
 	"hostlab/internal/result"
@@ -19,9 +20,11 @@ import (
 // three times that in memory.
 const (
 	maxStudy = 1 << 20
-	maxHead  = 64 << 20
+	maxHead  = 16 << 20 // in memory ten times that, if it is made for it
 	maxLines = 128 << 20
 	maxRuns  = 400_000 // lines
+	maxLine  = 1 << 20
+	maxHeld  = 200 << 20 // what the values of all runs take in memory
 )
 
 // Record is all that a directory holds of an experiment.
@@ -90,7 +93,7 @@ func load(f *folder) (*loaded, error) {
 		return nil, err
 	}
 	before := len(r.Warnings)
-	if r.Runs, out.runsSize, err = readLines(f, r, runsFile, "the run is to be done again", decodeRun); err != nil {
+	if r.Runs, out.runsSize, err = readLines(f, r, runsFile, "the run is to be done again", new(holding).decode); err != nil {
 		return nil, err
 	}
 	torn := len(r.Warnings) > before
@@ -205,8 +208,17 @@ func readLines[T any](f *folder, r *Record, name, torn string, one func([]byte, 
 		r.Warnings = append(r.Warnings, fmt.Sprintf("%s:%d: the last line is torn, as a power cut or a full disk leaves it; dropped: %s",
 			name, len(lines)+1, torn))
 	}
+	for i, line := range lines {
+		if len(line) > maxLine {
+			return nil, 0, fmt.Errorf("%s:%d: the line is longer than %d MiB, the most that is read of one", name, i+1, maxLine>>20)
+		}
+	}
 	out = make([]T, len(lines))
-	if i, err := decode(lines, out, one); err != nil {
+	i, err := decode(lines, out, one)
+	if errors.Is(err, errHeld) {
+		return nil, 0, fmt.Errorf("%s: %w", name, err)
+	}
+	if err != nil {
 		return nil, 0, fmt.Errorf("%s:%d: damaged: %s", name, i+1, told(err))
 	}
 	return out, int64(whole), nil
@@ -225,6 +237,38 @@ func wholeLines(data []byte) int {
 		return start
 	}
 	return end
+}
+
+var errHeld = fmt.Errorf("its runs hold more values than fit in %d MiB of memory, the most that is kept", maxHeld>>20)
+
+// holding adds up what decoded runs take in memory: a name of two bytes is forty there.
+type holding struct{ bytes atomic.Int64 }
+
+func (h *holding) decode(line []byte, r *result.Run, names *interner) error {
+	if err := decodeRun(line, r, names); err != nil {
+		return err
+	}
+	const empty, entry, number = 300, 50, 8 // bytes of a map, of what is in it, and in a list
+	n := 0
+	for _, m := range []struct {
+		there bool
+		n     int
+	}{{r.Values != nil, len(r.Values)}, {r.Missing != nil, len(r.Missing)}, {r.Before != nil, len(r.Before)}, {r.After != nil, len(r.After)}, {r.Conditions != nil, len(r.Conditions)}} {
+		if m.there {
+			n += empty + m.n*entry
+		}
+	}
+	n += len(r.Warnings) * entry
+	if r.Waits != nil {
+		n += len(r.Waits.Events) * entry
+	}
+	if r.Latency != nil {
+		n += empty + (len(r.Latency.Edge)+len(r.Latency.Count))*number
+	}
+	if h.bytes.Add(int64(n)) > maxHeld {
+		return errHeld
+	}
+	return nil
 }
 
 // decode decodes lines in parallel. The error is that of the first bad line.
