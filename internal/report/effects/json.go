@@ -11,7 +11,7 @@ import (
 
 // Schema is the version of the JSON document; docs/schema/report.schema.json
 // describes it. It rises when a key changes its meaning or goes.
-const Schema = 1
+const Schema = 2
 
 // data has one shape for one experiment and for several, so that
 // `jq .effects` works for both: every effect names its experiment.
@@ -53,6 +53,7 @@ type effectJSON struct {
 	MeanHigh   *float64          `json:"mean_high"`
 	BaseMedian *float64          `json:"baseline_median"`
 	Median     *float64          `json:"level_median"`
+	Stalls     bool              `json:"stalls"`
 	Need       *int              `json:"need"`
 	NeedTime   *float64          `json:"need_seconds"`
 	Limits     []analysis.Limit  `json:"limits"`
@@ -214,7 +215,7 @@ func newEffect(r *Report, e *analysis.Effect) effectJSON {
 		Compare: e.Response.Compare, ValueUnit: e.Response.Unit, Better: e.Response.Better,
 		Effect: result.Finite(e.Value), Low: result.Finite(e.Low), High: result.Finite(e.High), Alpha: result.Finite(e.Alpha), N: e.N, Unit: e.Unit,
 		Verdict: e.Verdict, Reason: e.Reason, Margin: result.Finite(e.Response.Margin), Floor: result.Finite(e.NoiseFloor), Evidence: evidence(x, e),
-		Mean: result.Finite(e.Mean), MeanLow: result.Finite(e.MeanLow), MeanHigh: result.Finite(e.MeanHigh),
+		Mean: result.Finite(e.Mean), MeanLow: result.Finite(e.MeanLow), MeanHigh: result.Finite(e.MeanHigh), Stalls: e.Stalls,
 		BaseMedian: result.Finite(e.Baseline), Median: result.Finite(e.Level), Limits: result.OrEmpty(e.Limits), Differs: []*float64{}, Warnings: result.OrEmpty(e.Warnings),
 	}
 	if f := e.Failing; f != nil {

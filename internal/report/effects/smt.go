@@ -7,10 +7,10 @@ import (
 	"strconv"
 	"strings"
 
+	"hostlab/internal/analysis/smt"
 	"hostlab/internal/document"
 	"hostlab/internal/host"
 	"hostlab/internal/result"
-	"hostlab/internal/smt"
 	"hostlab/internal/stats"
 )
 

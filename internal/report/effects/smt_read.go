@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"hostlab/internal/analysis"
+	"hostlab/internal/analysis/smt"
 	"hostlab/internal/result"
-	"hostlab/internal/smt"
 	"hostlab/internal/stats"
 )
 

@@ -10,10 +10,10 @@ import (
 	"strings"
 
 	"hostlab/internal/analysis"
+	"hostlab/internal/analysis/smt"
 	"hostlab/internal/document"
 	"hostlab/internal/host"
 	"hostlab/internal/result"
-	"hostlab/internal/smt"
 	"hostlab/internal/stats"
 )
 

@@ -2,7 +2,6 @@ package effects
 
 import (
 	"math"
-	"slices"
 )
 
 // known reports whether values have a place on an axis.
@@ -26,9 +25,4 @@ func quantile(sorted []float64, q float64) float64 {
 		return sorted[len(sorted)-1]
 	}
 	return sorted[i] + (h-float64(i))*(sorted[i+1]-sorted[i])
-}
-
-func median(values []float64) float64 {
-	v := slices.Sorted(slices.Values(values))
-	return quantile(v, 0.5)
 }

@@ -9,6 +9,7 @@ import (
 	"hostlab/internal/analysis"
 	"hostlab/internal/report/picture"
 	"hostlab/internal/result"
+	"hostlab/internal/stats"
 )
 
 // interactionFigures draws, for each pair of factors whose interaction was asked
@@ -59,7 +60,7 @@ func interactionFigure(id string, x *result.Experiment, runs []result.Run, e *an
 	medians := map[[2]string]float64{}
 	for _, a := range la {
 		for _, b := range lb {
-			m := median(values[[2]string{a, b}])
+			m := stats.Median(values[[2]string{a, b}])
 			if math.IsNaN(m) {
 				return picture.Figure{}, false
 			}

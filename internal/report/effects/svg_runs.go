@@ -10,6 +10,7 @@ import (
 	"hostlab/internal/report/picture"
 	"hostlab/internal/result"
 	"hostlab/internal/screen"
+	"hostlab/internal/stats"
 )
 
 // Runs are drawn one by one up to runPoints; more are drawn in runBins bins of time,
@@ -195,15 +196,15 @@ func driftRow(one *series, r *result.Response, end float64, relative bool) []str
 			last = append(last, one.Value[i])
 		}
 	}
-	a, b := median(first), median(last)
+	a, b := stats.Median(first), stats.Median(last)
 	drift := "unknown"
 	if relative && known(a, b) {
-		return []string{one.Name, fmt.Sprint(len(one.Value)), fmt.Sprint(len(one.Marks)), fmt.Sprint(one.Void), number(median(one.Value)) + " %", number(a) + " %", number(b) + " %", number((1+b)/(1+a)-1) + " %"}
+		return []string{one.Name, fmt.Sprint(len(one.Value)), fmt.Sprint(len(one.Marks)), fmt.Sprint(one.Void), number(stats.Median(one.Value)) + " %", number(a) + " %", number(b) + " %", number((1+b)/(1+a)-1) + " %"}
 	}
 	if a > 0 && known(a, b) {
 		drift = number(b/a-1) + " %"
 	}
-	return []string{one.Name, fmt.Sprint(len(one.Value)), fmt.Sprint(len(one.Marks)), fmt.Sprint(one.Void), result.Format(median(one.Value), r.Unit), result.Format(a, r.Unit), result.Format(b, r.Unit), drift}
+	return []string{one.Name, fmt.Sprint(len(one.Value)), fmt.Sprint(len(one.Marks)), fmt.Sprint(one.Void), result.Format(stats.Median(one.Value), r.Unit), result.Format(a, r.Unit), result.Format(b, r.Unit), drift}
 }
 
 func timeUnit(seconds float64) (div float64, unit string) {

@@ -8,7 +8,7 @@ import (
 	"hostlab/internal/golden"
 )
 
-const page = "../../docs/smt.md"
+const page = "../../../docs/smt.md"
 
 // TestPage holds that docs/smt.md is what the published runs and the rule give now.
 func TestPage(t *testing.T) {
@@ -20,7 +20,7 @@ func written() string {
 	percent := func(x float64) string { return fmt.Sprintf("%.0f %%", 100*x) }
 	fmt.Fprintf(&b, `# The verdict on shared cores
 
-This page is written by a test (%[1]sgo test ./internal/smt -run Page -update%[1]s) from the rule and the published runs in %[1]sinternal/smt%[1]s,
+This page is written by a test (%[1]sgo test ./internal/analysis/smt -run Page -update%[1]s) from the rule and the published runs in %[1]sinternal/analysis/smt%[1]s,
 and another run of that test holds that it is current.
 
 %[1]shostlab run smt%[1]s asks whether a thread that scans memory starves one that takes locks on the sibling of its core. The
