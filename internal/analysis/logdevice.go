@@ -48,7 +48,7 @@ type LogCell struct {
 	Share  float64
 	Parts  []float64      // as LogDevice.Parts, s; NaN: unknown
 	Rest   float64        // of the duration that is in none of them, s; below 0: they overlap by so much
-	Waits  *LogWaits      // the server's events; nil: nobody looked
+	Waits  *LogWaits      // the server's events; nil: not sampled
 	Writes stats.Interval // change of the average log write; N 0: the baseline itself, or no pair
 }
 

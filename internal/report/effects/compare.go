@@ -89,7 +89,7 @@ func (s *Set) copies() []string {
 }
 
 // differences are sentences about conditions. What follows from the studies not
-// being the same is told with that, in one.
+// being the same stands with that, in one.
 func (s *Set) differences(all []analysis.Difference) []string {
 	study := slices.IndexFunc(all, func(d analysis.Difference) bool { return d.What == "study" })
 	var out, alike, partly []string
@@ -112,14 +112,14 @@ func (s *Set) differences(all []analysis.Difference) []string {
 		}
 	}
 	if study >= 0 {
-		told := "the studies are not the same: " + s.values(all[study])
+		text := "the studies are not the same: " + s.values(all[study])
 		if len(alike) > 0 {
-			told += "; in them differ " + strings.Join(alike, "; ")
+			text += "; in them differ " + strings.Join(alike, "; ")
 		}
 		if len(partly) > 0 {
-			told += "; not all of them have " + strings.Join(partly, ", ")
+			text += "; not all of them have " + strings.Join(partly, ", ")
 		}
-		out = append([]string{told}, out...)
+		out = append([]string{text}, out...)
 	}
 	return out
 }

@@ -67,3 +67,34 @@ func TestFailuresAreTheHeadlineWithoutAnEstimate(t *testing.T) {
 		t.Errorf("%.300s", first)
 	}
 }
+
+// What the page says of an effect's kind and mean comes from typed fields, not from words.
+func TestWarningsRepeatNoField(t *testing.T) {
+	var doc struct {
+		Schema  int
+		Effects []struct {
+			Primary, Stalls bool
+			Warnings        []string
+		}
+	}
+	if err := json.Unmarshal(written(t, set(experiments.Stalls(), experiments.Gzip()), effects.WriteJSON), &doc); err != nil {
+		t.Fatal(err)
+	}
+	stalls, secondary := 0, 0
+	for _, e := range doc.Effects {
+		if e.Stalls {
+			stalls++
+		}
+		if !e.Primary {
+			secondary++
+		}
+		for _, w := range e.Warnings {
+			if strings.HasPrefix(w, "not primary") || strings.HasPrefix(w, "the mean ") {
+				t.Errorf("%q stands in a field already", w)
+			}
+		}
+	}
+	if doc.Schema != 2 || stalls == 0 || secondary == 0 {
+		t.Errorf("schema %d, %d effects with stalls, %d secondary", doc.Schema, stalls, secondary)
+	}
+}

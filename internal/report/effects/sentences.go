@@ -235,8 +235,8 @@ type verdict struct {
 // headline is the verdict of the section where that decides, else the sentences of the
 // primary effects, or why there is none.
 func headline(r *Report) (out []verdict) {
-	told := r.decider() == nil && slices.ContainsFunc(deciding(r.Analysis), func(e *analysis.Effect) bool { return slices.Contains(e.Limits, analysis.Survivors) })
-	if s := r.Analysis.Failing(); s != "" && !told {
+	said := r.decider() == nil && slices.ContainsFunc(deciding(r.Analysis), func(e *analysis.Effect) bool { return slices.Contains(e.Limits, analysis.Survivors) })
+	if s := r.Analysis.Failing(); s != "" && !said {
 		out = append(out, verdict{analysis.Inconclusive, s})
 	}
 	first := len(out)

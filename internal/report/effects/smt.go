@@ -63,7 +63,7 @@ var smtPlaces = []struct{ name, title string }{
 // sibling had of the mean of the others in the runs that Oks (2005) printed.
 func oks() (low, high float64) {
 	low, high = math.Inf(1), 0
-	for _, r := range smt.SeedRuns {
+	for _, r := range smt.PublishedRuns {
 		low, high = min(low, r.Share()), max(high, r.Share())
 	}
 	return low, high
@@ -147,7 +147,7 @@ func (s *smtSection) rotatingLines() (out []string) {
 		}
 		why := ", as all others want its lock"
 		if !s.contested() {
-			why = ", with nobody else at its lock, as the other CPU scans"
+			why = ", with no other thread at its lock, as the other CPU scans"
 		}
 		out = append(out, text+": the lock thread against alone"+why)
 	}

@@ -165,7 +165,7 @@ func TestSMTRotationWithoutSiblings(t *testing.T) {
 	if !strings.Contains(matrix, `class="heat-h3"><title>rotating`) && !strings.Contains(matrix, `class="heat-h2"><title>rotating`) {
 		t.Errorf("the rotation, which keeps half, is not coloured as loss: %.300s", row)
 	}
-	if !strings.Contains(text, "against alone, with nobody else at its lock, as the other CPU scans") || strings.Contains(text, "all others want its lock") {
+	if !strings.Contains(text, "against alone, with no other thread at its lock, as the other CPU scans") || strings.Contains(text, "all others want its lock") {
 		t.Error("two CPUs: the text has others that want the lock")
 	}
 	if _, text := made("4"); !strings.Contains(text, "against alone, as all others want its lock") {

@@ -58,8 +58,8 @@ func (s *smtSection) section(key string) document.Section {
 func (s *smtSection) published() string {
 	low, high := oks()
 	text := fmt.Sprintf("For comparison, cited: in the %d runs that Oks printed (\"Be aware: To Hyper or not to Hyper\", 2005; two cores of two threads, a scan of 1 MiB, all others want one lock), the lock thread on the scanner's sibling took the lock %.0f to %.0f %% as often as the other lock threads did on average.",
-		len(smt.SeedRuns), 100*low, 100*high)
-	text += fmt.Sprintf(" The rule of this verdict calls those runs %s.", smt.Judge(smt.FromSeed()).Decision)
+		len(smt.PublishedRuns), 100*low, 100*high)
+	text += fmt.Sprintf(" The rule of this verdict calls those runs %s.", smt.Judge(smt.FromPublished()).Decision)
 	if s.rotation.N > 0 {
 		text += fmt.Sprintf(" The same rotation here, %s: %s.", s.x.Evidence, percentFigure(s.rotation))
 	}
@@ -146,7 +146,7 @@ func (s *smtSection) advice() string {
 	case smt.Between:
 		return "More blocks do not help: both figures above are what there is to decide by. Weigh them under your own load."
 	case smt.Moved:
-		return "Before you change anything, have the guest's CPUs pinned to the host's, or measure on the host itself, and run it again: nobody knows which CPUs these figures are about."
+		return "Before you change anything, have the guest's CPUs pinned to the host's, or measure on the host itself, and run it again: it is unknown which CPUs these figures are about."
 	case smt.NoAA:
 		return "Before you change anything, run it again as the built-in study smt does: without aa = false."
 	case smt.Noise, smt.Disturbed:
@@ -328,7 +328,7 @@ func (s *smtSection) json() any {
 		Intervals: map[string]smtInterval{"sibling": intervalJSON(v.Sibling), "other": intervalJSON(v.Other), "sibling_over_other": intervalJSON(v.SiblingOverOther),
 			"alu": intervalJSON(v.ALU), "scan_over_alu": intervalJSON(v.ScanOverALU), "aa": intervalJSON(v.AA), "yield": intervalJSON(v.Yield)},
 		Rotation: intervalJSON(s.rotation), Alone: s.alone.json(), Cells: []smtCellJSON{}, Caches: map[string]int64{},
-		Cited: []smtCited{{"Oks, Be aware: To Hyper or not to Hyper, 2005", low, high, len(smt.SeedRuns)}}}
+		Cited: []smtCited{{"Oks, Be aware: To Hyper or not to Hyper, 2005", low, high, len(smt.PublishedRuns)}}}
 	for i := range s.cells {
 		out.Cells = append(out.Cells, s.cells[i].json())
 	}

@@ -41,5 +41,5 @@ func aaFigure(id string, all []analysis.AA) (picture.Figure, bool) {
 	const title = "The baseline against its hidden duplicate (A/A)"
 	return picture.Figure{Title: title, Table: t,
 		SVG:  barsPicture(id+"-aa", title, bars, -most, most, func(v float64) string { return fmt.Sprintf("%gx", math.Round(v*100)/100) }, "in units of the practical margin, the grey band"),
-		Note: "Nothing differs between the two, so that whatever shows here is noise. No smaller effect can be told, and where the baseline differs from itself by more than chance the whole study is void."}, true
+		Note: "Nothing differs between the two, so that any difference here is noise. No smaller effect can be shown, and where the baseline differs from itself by more than chance the whole study is void."}, true
 }
