@@ -1,9 +1,9 @@
 package main
 
 import (
-	"encoding/json"
 	"io"
 
+	"hostlab/internal/document"
 	"hostlab/internal/setting"
 )
 
@@ -30,13 +30,6 @@ type objectJSON struct {
 	Problem string   `json:"problem,omitempty"`
 }
 
-func writeJSON(w io.Writer, v any) error {
-	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	return enc.Encode(v)
-}
-
 func writeSettingsJSON(w io.Writer, sys *setting.System, list []setting.Setting) error {
 	out := struct {
 		Schema   int           `json:"schema"`
@@ -59,7 +52,7 @@ func writeSettingsJSON(w io.Writer, sys *setting.System, list []setting.Setting)
 		}
 		out.Settings = append(out.Settings, j)
 	}
-	return writeJSON(w, out)
+	return document.WriteJSON(w, out)
 }
 
 // changeJSON is what set, revert and verify print with --format json.
@@ -116,5 +109,5 @@ func writeChange(w io.Writer, action string, p *setting.Plan, list []setting.Out
 	if failure != nil {
 		out.Error = oneLine(failure)
 	}
-	return writeJSON(w, out)
+	return document.WriteJSON(w, out)
 }

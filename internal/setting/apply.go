@@ -25,6 +25,9 @@ func Apply(ctx context.Context, sys *System, j *Journal, owner string, p *Plan, 
 	if j.problem != nil {
 		return nil, j.problem
 	}
+	if err := j.shrink(); err != nil {
+		return nil, err
+	}
 	a := &applying{writer: j.writer(sys, owner), ctx: ctx, keep: keep, from: map[string]string{}}
 	err := a.run(p)
 	if err == nil || keep {

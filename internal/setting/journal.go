@@ -210,8 +210,14 @@ func (j *Journal) compact() error {
 	if len(j.st.objects) == 0 {
 		return j.clear()
 	}
-	const large = 4 << 20
-	if j.size > large && j.size/len(j.st.objects) > 16<<10 {
+	return j.shrink()
+}
+
+// shrink rewrites a journal that has grown, long before it is too large to be read: the
+// levels of an experiment add lines before every run.
+func (j *Journal) shrink() error {
+	const large, object = 4 << 20, 1 << 10 // bytes
+	if j.size > large && j.size > 2*object*len(j.st.objects) {
 		return j.rewrite()
 	}
 	return nil
