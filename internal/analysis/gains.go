@@ -34,7 +34,8 @@ func (a *Analysis) Gains() (out []Gain) {
 				if p.From != s.Factor.Baseline {
 					continue
 				}
-				g := Gain{Factor: s.Factor.Name, From: p.From, To: p.To, At: row.Name, Response: s.Duration.Name, Share: p.Gain, Evidence: result.Measured, Least: max(least, stats.MinBlocks(NominalAlpha))}
+				g := Gain{Factor: s.Factor.Name, From: p.From, To: p.To, At: row.Name,
+					Response: s.Duration.Name, Share: p.Gain, Evidence: result.Measured, Least: max(least, stats.MinBlocks(NominalAlpha))}
 				if s.Emulated(p.To) || s.Emulated(p.From) {
 					g.Evidence = result.Emulated
 				}
@@ -49,7 +50,8 @@ func (a *Analysis) Gains() (out []Gain) {
 		if len(e.Contrast.Factors) > 1 || f < 0 || e.Response.Unit != "s" || e.Response.Compare != result.Ratio || e.Verdict == VoidVerdict {
 			continue
 		}
-		g := Gain{Factor: x.Factors[f].Name, From: x.Factors[f].Baseline, To: e.Contrast.Levels[0], At: levelsAt(x, e.Contrast), Response: e.Response.Name, Evidence: e.Evidence, Share: negated(iv), Least: max(least, stats.MinBlocks(e.Alpha))}
+		g := Gain{Factor: x.Factors[f].Name, From: x.Factors[f].Baseline, To: e.Contrast.Levels[0],
+			At: levelsAt(x, e.Contrast), Response: e.Response.Name, Evidence: e.Evidence, Share: negated(iv), Least: max(least, stats.MinBlocks(e.Alpha))}
 		if iv.Estimate > 0 { // the baseline is the faster one: seen from the other
 			g.From, g.To = g.To, g.From
 			off := func(change float64) float64 { return change / (1 + change) }

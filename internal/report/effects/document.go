@@ -22,9 +22,12 @@ var style []byte
 const topSentences = 6
 
 // method says how an effect is estimated and judged.
-const method = "Every block holds each combination of levels once, in random order, and the baseline a second time under another name, which shows how far the host differs from itself. " +
-	"Effects are estimated within blocks (Hodges and Lehmann, on logarithms for ratios), with intervals from the exact signed-rank test that hold for all primary effects and all declared looks together. " +
-	"Inside the practical margin an effect is none; beyond it, it costs; across it, nothing is decided. Void and failed runs were queued again in their block."
+const method = "Every block holds each combination of levels once, in random order, and the baseline a second time under " +
+	"another name, which shows how far the host differs from itself. Effects are estimated within blocks " +
+	"(Hodges and Lehmann, on logarithms for ratios), with intervals from the exact signed-rank test that hold " +
+	"for all primary effects and all declared looks together. Inside the practical margin an effect is none; " +
+	"beyond it, it costs; across it, nothing is decided. Void and failed runs were queued again in their " +
+	"block."
 
 var verdictTones = map[analysis.Verdict]document.Tone{
 	analysis.CostsMore: document.Caution, analysis.CostsLess: document.Notice, analysis.NoEffect: document.Good, analysis.VoidVerdict: document.Caution,
