@@ -18,7 +18,7 @@ var layers = [][]string{
 	{"cmd"},
 	{"internal/report", "internal/explain/show", "internal/predict", "internal/scanlock", "internal/host/hosttext", "internal/watch/live", "internal/export"},
 	{"internal/experiment", "internal/lever"},
-	{"internal/probe", "internal/check", "internal/analysis", "internal/smt"},
+	{"internal/probe", "internal/check", "internal/analysis"},
 	{"internal/workload"},
 	{"internal/explain", "internal/setting", "internal/watch", "internal/emulate", "internal/delayfs", "internal/energy", "internal/model"},
 	{"internal/host", "internal/lockfile", "internal/placement", "internal/cpuset", "internal/neighbours", "internal/privatedb", "internal/dsn", "internal/result", "internal/report/picture", "internal/document"},

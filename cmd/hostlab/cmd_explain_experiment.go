@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strings"
 
+	"hostlab/internal/analysis"
 	"hostlab/internal/explain"
-	"hostlab/internal/report/effects"
 	"hostlab/internal/result"
 )
 
@@ -38,14 +38,14 @@ func (o *explainRun) gains() (out gains, err error) {
 	if len(o.experiments) == 0 {
 		return out, nil
 	}
-	set, err := loadSet(o.experiments)
+	records, err := loadRecords(o.experiments)
 	if err != nil {
 		return out, usagef("--experiment: %w", err)
 	}
-	for i := range set.Reports {
-		r := &set.Reports[i]
-		x, found := r.Analysis.Experiment, false
-		for _, g := range effects.Gains(r) {
+	for i, r := range records {
+		x, dir, found := r.Experiment, o.experiments[i], false
+		a := analysis.Analyse(x, r.Runs, r.End)
+		for _, g := range a.Gains() {
 			lever := leverFactors[g.Factor]
 			if x.Section == "log" {
 				lever = explain.LogDevice
@@ -55,26 +55,26 @@ func (o *explainRun) gains() (out gains, err error) {
 			}
 			found = true
 			if !g.Decided() {
-				out.open[lever] = tooFew(r.Dir, &g)
+				out.open[lever] = tooFew(dir, &g)
 				continue
 			}
 			if now, ok := out.of[lever]; ok && now.Value >= g.Share.Estimate {
 				continue
 			}
-			out.of[lever] = gain{result.Estimate{Value: g.Share.Estimate, Low: g.Share.Low, High: g.Share.High, N: g.Share.N, Evidence: g.Evidence}, gainSource(r.Dir, x, g)}
+			out.of[lever] = gain{result.Estimate{Value: g.Share.Estimate, Low: g.Share.Low, High: g.Share.High, N: g.Share.N, Evidence: g.Evidence}, gainSource(dir, x, g)}
 		}
-		if !found && x.Section == "log" && r.Analysis.Blocks == 0 {
-			out.open[explain.LogDevice], found = "no block is complete in experiment "+r.Dir, true
+		if !found && x.Section == "log" && a.Blocks == 0 {
+			out.open[explain.LogDevice], found = "no block is complete in experiment "+dir, true
 		}
 		if !found {
-			return out, usagef("--experiment %s: it says nothing of a lever that explain knows; it takes one of log devices, as of 'hostlab run log-device', or of a setting of the processor or the disks, with a response in seconds", r.Dir)
+			return out, usagef("--experiment %s: it says nothing of a lever that explain knows; it takes one of log devices, as of 'hostlab run log-device', or of a setting of the processor or the disks, with a response in seconds", dir)
 		}
 	}
 	return out, nil
 }
 
 // tooFew says why a gain has no interval, and what to do.
-func tooFew(dir string, g *effects.Gain) string {
+func tooFew(dir string, g *analysis.Gain) string {
 	if g.Share.N >= g.Least {
 		return fmt.Sprintf("experiment %s gives no interval of the gain of %s %s against %s", dir, g.Factor, g.To, g.From)
 	}
@@ -82,7 +82,7 @@ func tooFew(dir string, g *effects.Gain) string {
 		dir, g.Share.N, g.Factor, g.To, g.From, g.Least, g.Least)
 }
 
-func gainSource(dir string, x *result.Experiment, g effects.Gain) string {
+func gainSource(dir string, x *result.Experiment, g analysis.Gain) string {
 	s := []string{"experiment " + x.Name + " in " + dir, "workload " + x.Workload, g.Factor + " " + g.To + " against " + g.From}
 	if g.At != "all runs" {
 		s = append(s, g.At)

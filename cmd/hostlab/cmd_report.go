@@ -111,20 +111,12 @@ func writeReport(cmd *cobra.Command, std streams, dirs []string, format, out str
 	}
 	write := func(w io.Writer) error {
 		switch format {
-		case "html":
-			return effects.WriteHTML(w, set)
-		case "json":
-			return effects.WriteJSON(w, set)
 		case "csv":
 			return effects.WriteCSV(w, set)
-		case "markdown":
-			return effects.WriteMarkdown(w, set)
 		case "benchfmt":
 			return effects.WriteBenchfmt(w, set)
 		}
-		opt := effects.Options{Color: colour(w)}
-		_, opt.Width = terminal(w)
-		return effects.WriteText(w, set, opt)
+		return writeDocument(w, set.Document(), format)
 	}
 	if out == "" {
 		err = write(std.out)
@@ -135,28 +127,40 @@ func writeReport(cmd *cobra.Command, std streams, dirs []string, format, out str
 		return err
 	}
 	switch set.Outcome() {
-	case effects.Effect:
+	case analysis.Beyond:
 		return verdictStatus{exitEffect}
-	case effects.Open:
+	case analysis.Open:
 		return verdictStatus{exitUndecided}
-	case effects.NoEffect:
+	case analysis.NoneBeyond:
 	}
 	return nil
 }
 
-// loadSet reads and analyses the experiments.
-func loadSet(dirs []string) (*effects.Set, error) {
-	set := &effects.Set{Version: versionText()}
+// loadRecords reads the records of experiments, each of which is named once.
+func loadRecords(dirs []string) (out []*store.Record, err error) {
 	for i, dir := range dirs {
-		if at := slices.IndexFunc(dirs[:i], func(d string) bool { return filepath.Clean(d) == filepath.Clean(dir) }); at >= 0 {
+		if slices.ContainsFunc(dirs[:i], func(d string) bool { return filepath.Clean(d) == filepath.Clean(dir) }) {
 			return nil, usagef("%s is named twice", dir)
 		}
 		r, err := store.Load(dir)
 		if err != nil {
 			return nil, usageError{err}
 		}
-		a := analysis.Analyse(r.Experiment, r.Runs, r.End)
-		one := effects.Report{Dir: dir, Analysis: a, Study: r.Study, Runs: r.Runs, Warnings: r.Warnings}
+		out = append(out, r)
+	}
+	return out, nil
+}
+
+// loadSet reads and analyses the experiments.
+func loadSet(dirs []string) (*effects.Set, error) {
+	records, err := loadRecords(dirs)
+	if err != nil {
+		return nil, err
+	}
+	set := &effects.Set{Version: versionText()}
+	for i, r := range records {
+		dir := dirs[i]
+		one := effects.Report{Dir: dir, Analysis: analysis.Analyse(r.Experiment, r.Runs, r.End), Study: r.Study, Runs: r.Runs, Warnings: r.Warnings}
 		if open := r.Changed(); len(open) > 0 {
 			var names []string
 			for _, e := range open {

@@ -79,7 +79,7 @@ func TestReportStatus(t *testing.T) {
 		{[]string{gzip, noisy, null}, 10, "Comparison of 3 experiments"},
 		{[]string{gzip, others}, 10, "host kernel differs"},
 		{[]string{open}, 11, "hostlab run --restore --out " + open},
-		{[]string{gzip, "--format", "markdown"}, 10, "| Effect |"},
+		{[]string{gzip, "--format", "markdown"}, 10, "| effect |"},
 		{[]string{gzip, "--format", "csv"}, 10, "response.wall.s"},
 		{[]string{gzip, "--format", "benchfmt"}, 10, "BenchmarkGzip/level=6"},
 		{[]string{gzip, "--format", "html"}, 10, "<!DOCTYPE html>"},

@@ -1,6 +1,10 @@
 package main
 
-import "hostlab/internal/document"
+import (
+	"io"
+
+	"hostlab/internal/document"
+)
 
 // documentFormats are those that every document has.
 var documentFormats = []string{"text", "json", "html", "markdown"}
@@ -8,14 +12,19 @@ var documentFormats = []string{"text", "json", "html", "markdown"}
 // printDocument prints a document on standard output in a format that the command's flag has
 // checked: text, json, html or markdown.
 func printDocument(std streams, d *document.Document, format string) error {
+	return writeDocument(std.out, d, format)
+}
+
+// writeDocument is printDocument for any writer.
+func writeDocument(w io.Writer, d *document.Document, format string) error {
 	switch format {
 	case "json":
-		return document.WriteJSON(std.out, d.Data)
+		return document.WriteJSON(w, d.Data)
 	case "html":
-		return document.WriteHTML(std.out, d)
+		return document.WriteHTML(w, d)
 	case "markdown":
-		return document.WriteMarkdown(std.out, d)
+		return document.WriteMarkdown(w, d)
 	}
-	_, width := terminal(std.out)
-	return document.WriteText(std.out, d, document.TextOptions{Width: width, Color: colour(std.out)})
+	_, width := terminal(w)
+	return document.WriteText(w, d, document.TextOptions{Width: width, Color: colour(w)})
 }

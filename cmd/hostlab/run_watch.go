@@ -16,7 +16,6 @@ import (
 
 	"hostlab/internal/analysis"
 	"hostlab/internal/experiment/runner"
-	"hostlab/internal/report/effects"
 	"hostlab/internal/result"
 	"hostlab/internal/screen"
 )
@@ -204,9 +203,7 @@ func verdicts(w io.Writer, dir string) error {
 	if err != nil {
 		return err
 	}
-	opt := effects.Options{Color: colour(w)}
-	_, opt.Width = terminal(w)
-	return effects.WriteText(w, set, opt)
+	return writeDocument(w, set.Document(), "text")
 }
 
 // errNo is a question that was not answered with yes.

@@ -47,7 +47,7 @@ func (j *judge) floor(t *table) floor {
 	}
 	if v, method := j.voided(a.d); v.Low > 0 || v.High < 0 {
 		a.Void = true
-		a.Reason = fmt.Sprintf("The baseline differs from its own hidden duplicate: %s 99 %% interval of %s is %s, without 0. Something other than the factors moves the values, so that no effect can be told from it.",
+		a.Reason = fmt.Sprintf("The baseline differs from its own hidden duplicate: %s 99 %% interval of %s is %s, without 0. Something other than the factors moves the values, so that no effect can be separated from it.",
 			method, t.response.Name, t.span(t.effect(v.Low), t.effect(v.High)))
 	} else if math.IsNaN(a.iv.Low) {
 		a.Reason = fmt.Sprintf("there is no interval of the A/A duplicate below %d %s, and there are %d", stats.MinBlocks(alpha), c.unit, a.N)

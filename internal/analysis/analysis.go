@@ -37,6 +37,7 @@ type Effect struct {
 	Alpha            float64 // after multiplicity and looks
 	// Mean is the paired-t estimate beside it: rare stalls move it and not Value.
 	Mean, MeanLow, MeanHigh float64
+	Stalls                  bool // it tells another story than Value
 
 	Baseline, Level float64 // medians of the two sides, in the response's unit; NaN for interactions
 	NoiseFloor      float64 // of the A/A duplicate, on the scale of Value; NaN: none

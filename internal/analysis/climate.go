@@ -81,7 +81,7 @@ func (r *record) uneven(cells []climate) []string {
 			}
 			return side{k.of(sum), sum.runs}
 		}
-		told := func(s side) string {
+		taken := func(s side) string {
 			return fmt.Sprintf("%s (known in %d of %s)", k.text(s.seen), s.n, plural(s.runs, "run", "runs"))
 		}
 		worst, text, where, others := 0.0, "", "", []string(nil)
@@ -107,7 +107,7 @@ func (r *record) uneven(cells []climate) []string {
 				others = append(others, where)
 			}
 			worst, where = hi-lo, name
-			text = fmt.Sprintf("%s %s at %s and %s at its baseline: the difference may come from that, or that from the level", k.what, told(level), name, told(base))
+			text = fmt.Sprintf("%s %s at %s and %s at its baseline: the difference may come from that, or that from the level", k.what, taken(level), name, taken(base))
 		}
 		if len(others) > 0 {
 			text += "; so too at " + strings.Join(others, ", ")

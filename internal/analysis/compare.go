@@ -156,7 +156,7 @@ func (c *Comparison) differ() {
 	}
 }
 
-// facts lists the conditions of an experiment in the order they are told.
+// facts lists the conditions of an experiment in the order of the report.
 func facts(x *result.Experiment) [][2]string {
 	var f [][2]string
 	add := func(what, value string) { f = append(f, [2]string{what, value}) }

@@ -215,7 +215,7 @@ func ofRuns(used []*result.Run) []string {
 	count := map[string]int{}
 	for _, run := range used {
 		for _, w := range run.Warnings {
-			if !ownMark(run, w) { // told as such
+			if !ownMark(run, w) { // counted as such
 				count[w]++
 			}
 		}

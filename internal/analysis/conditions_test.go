@@ -139,7 +139,7 @@ func TestWarnings(t *testing.T) {
 			for _, i := range []int{1, 7} {
 				l.runs[i].Values["wall"] *= 3
 			}
-		}, "the mean cost is +", 0},
+		}, "stalls", 0},
 	} {
 		l := newLab().fill(10, noisy(3, 0.001, 0.05))
 		c.change(l)
@@ -162,6 +162,9 @@ func TestWarnings(t *testing.T) {
 		}
 		e := a.Effects[0]
 		all := append(append([]string{}, a.Warnings...), e.Warnings...)
+		if e.Stalls {
+			all = append(all, "stalls")
+		}
 		if c.want == "" && len(all) > 0 || c.want != "" && !hasWarning(all, c.want) {
 			t.Errorf("%s: warnings %q, want %q", c.name, all, c.want)
 		}

@@ -32,8 +32,6 @@ func (j *judge) effect(e Effect, c comparison, t *table, aa *floor) Effect {
 	e.Alpha = j.secondary
 	if e.Primary() {
 		e.Alpha = j.primary
-	} else {
-		e.Warnings = append(e.Warnings, "not primary: not corrected for their number")
 	}
 	d, lost := j.differences(c, t)
 	e.Differences, e.N, e.Unit = d, len(d), c.unit
@@ -44,9 +42,7 @@ func (j *judge) effect(e Effect, c comparison, t *table, aa *floor) Effect {
 	e.Value, e.Low, e.High = t.effect(iv.Estimate), t.effect(iv.Low), t.effect(iv.High)
 	e.Mean, e.MeanLow, e.MeanHigh = t.effect(mean.Estimate), t.effect(mean.Low), t.effect(mean.High)
 	e.Baseline, e.Level = t.median(c.base), t.median(c.level)
-	if w := disagree(t.scale, iv, mean); w != "" {
-		e.Warnings = append(e.Warnings, w)
-	}
+	e.Stalls = disagree(t.scale, iv, mean)
 	e.NoiseFloor = math.NaN()
 	if aa != nil && c.floored() {
 		e.NoiseFloor = aa.Floor
@@ -71,18 +67,14 @@ func (j *judge) interval(d []float64, alpha float64) (iv, mean stats.Interval, m
 	return iv, mean, ""
 }
 
-// disagree says so where mean and Hodges-Lehmann tell different stories: they are
+// disagree reports whether mean and Hodges-Lehmann tell different stories: they are
 // apart by more than a quarter of the interval (for normal differences that is more
 // than four standard errors of what is between them), or the interval of the mean is
 // more than twice as wide. What is below a quarter of the margin does not matter.
-func disagree(s scale, iv, mean stats.Interval) string {
+func disagree(s scale, iv, mean stats.Interval) bool {
 	width, meanWidth := iv.High-iv.Low, mean.High-mean.Low
 	apart, least := math.Abs(mean.Estimate-iv.Estimate), s.margin()/4
-	if !(apart > max(width/4, least) || meanWidth > max(2*width, least)) {
-		return ""
-	}
-	return fmt.Sprintf("the mean differs from the median-like estimate, as rare stalls make it: the mean cost is %s (%s)",
-		s.signed(s.effect(mean.Estimate)), s.span(s.effect(mean.Low), s.effect(mean.High)))
+	return apart > max(width/4, least) || meanWidth > max(2*width, least)
 }
 
 // differences returns that of every block in which all cells have a value, in the

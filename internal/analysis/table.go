@@ -142,7 +142,7 @@ func (r *record) tables(blocks []int) []*table {
 }
 
 // setApart finds the cells in which a secondary response means nothing. at is block ->
-// row+1. One of the reasons is told.
+// row+1. The note has one of the reasons.
 func (t *table) setApart(runs []*result.Run, at []int) {
 	if t.response.Primary {
 		return

@@ -23,6 +23,8 @@ type Document struct {
 	Footer   string    // of the page
 	// Data is the report as JSON: a struct with the schema that docs/schema has of it.
 	Data any
+	// PageData is what a page holds in place of Data where that is too large; nil: Data.
+	PageData any
 	// Style holds CSS rules of figures that only this report draws.
 	Style []byte
 }

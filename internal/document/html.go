@@ -1,6 +1,7 @@
 package document
 
 import (
+	"cmp"
 	"embed"
 	"encoding/json"
 	"fmt"
@@ -68,7 +69,7 @@ func WriteHTML(w io.Writer, d *Document) error {
 	if err != nil {
 		return err
 	}
-	data, err := json.Marshal(d.Data)
+	data, err := json.Marshal(cmp.Or(d.PageData, d.Data))
 	if err != nil {
 		return err
 	}

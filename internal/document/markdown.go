@@ -35,9 +35,15 @@ func WriteMarkdown(w io.Writer, d *Document) error {
 			}
 			if !head {
 				fmt.Fprintf(&b, "## %s\n\n", md(s.Title))
+				if s.Folded {
+					b.WriteString("<details><summary>Show</summary>\n\n")
+				}
 				head = true
 			}
 			mdBlock(&b, block)
+		}
+		if head && s.Folded {
+			b.WriteString("</details>\n\n")
 		}
 	}
 	_, err := w.Write(b.Bytes())

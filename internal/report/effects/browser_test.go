@@ -115,8 +115,8 @@ func TestPrintInBrowser(t *testing.T) {
 func TestPageWorksInBrowser(t *testing.T) {
 	s := samples["power"]()
 	b := chrome.Open(t, browser.Start(t), page(t, s), "", 1280)
-	b.Run(t, chromedp.Click(chromedp.CSS("table.effects thead th:nth-child(3) button")))
-	sorted := chrome.Eval[[]float64](t, b, `[...document.querySelector("table.effects").tBodies[0].rows].map((r) => parseFloat(r.cells[2].dataset.sort))`)
+	b.Run(t, chromedp.Click(chromedp.CSS("table.sortable thead th:nth-child(2) button")))
+	sorted := chrome.Eval[[]float64](t, b, `[...document.querySelector("table.sortable").tBodies[0].rows].map((r) => parseFloat(r.cells[1].dataset.sort))`)
 	for i := 1; i < len(sorted); i++ {
 		if sorted[i] < sorted[i-1] {
 			t.Errorf("not sorted: %v", sorted)

@@ -6,7 +6,8 @@ import (
 	"strings"
 
 	"hostlab/internal/analysis"
-	"hostlab/internal/screen"
+	"hostlab/internal/document"
+	"hostlab/internal/report/picture"
 )
 
 // comparison is what several experiments have to say beside each other.
@@ -88,7 +89,7 @@ func (s *Set) copies() []string {
 }
 
 // differences are sentences about conditions. What follows from the studies not
-// being the same is told with that, in one.
+// being the same stands with that, in one.
 func (s *Set) differences(all []analysis.Difference) []string {
 	study := slices.IndexFunc(all, func(d analysis.Difference) bool { return d.What == "study" })
 	var out, alike, partly []string
@@ -111,14 +112,14 @@ func (s *Set) differences(all []analysis.Difference) []string {
 		}
 	}
 	if study >= 0 {
-		told := "the studies are not the same: " + s.values(all[study])
+		text := "the studies are not the same: " + s.values(all[study])
 		if len(alike) > 0 {
-			told += "; in them differ " + strings.Join(alike, "; ")
+			text += "; in them differ " + strings.Join(alike, "; ")
 		}
 		if len(partly) > 0 {
-			told += "; not all of them have " + strings.Join(partly, ", ")
+			text += "; not all of them have " + strings.Join(partly, ", ")
 		}
-		out = append([]string{told}, out...)
+		out = append([]string{text}, out...)
 	}
 	return out
 }
@@ -137,7 +138,7 @@ func (s *Set) values(d analysis.Difference) string {
 		case d.What == "study" && len(r) > hashDigits:
 			v = string(r[:hashDigits])
 		default:
-			v = short(v, 60)
+			v = picture.Short(v, 60)
 		}
 		if dirs[v] == nil {
 			order = append(order, v)
@@ -150,27 +151,31 @@ func (s *Set) values(d analysis.Difference) string {
 	return strings.Join(order, " | ")
 }
 
-// comparison prints the same effects of several experiments under each other, and
-// what speaks against comparing them after that.
-func (t *term) comparison(s *Set) {
-	t.Text("", screen.Bold, fmt.Sprintf("Comparison of %d experiments: each effect is judged by itself, nothing is pooled.", len(s.Reports)))
+// compared are the same effects of several experiments below each other, and then what
+// speaks against comparing them.
+func (s *Set) compared() []document.Section {
 	c := s.compare()
+	t := &document.Table{Columns: append(document.Headings("effect", "experiment", "change", "n"), document.Column{Head: "verdict"})}
+	t.Columns[1].Right = false
 	for _, row := range c.Rows {
-		t.Raw("")
-		t.Text("  ", screen.Bold, row.Name)
+		notes := document.Points(row.Notes...)
 		for i, e := range row.Effects {
-			if e != nil {
-				t.Hang("    ", verdictStyle[e.Verdict], fmt.Sprintf("%s: %s; %s", s.Reports[i].Dir, figure(s.Reports[i].head(), e), verdictWord(e)))
+			if e == nil {
+				continue
 			}
-		}
-		for _, n := range row.Notes {
-			t.Text("    ", screen.Dim, n)
+			r := &s.Reports[i]
+			t.Rows = append(t.Rows, document.Row{Notes: notes, Cells: []document.Cell{document.Text(row.Name), document.Text(r.Dir), changeCell(e),
+				document.Number(float64(e.N), fmt.Sprintf("%d %s", e.N, e.Unit)), verdictCell(r.head(), e)}})
+			notes = nil
 		}
 	}
-	for i, w := range c.Warnings {
-		if i == 0 {
-			t.Head("Not the same in all of them")
-		}
-		t.Hang("  ! ", screen.Yellow, w)
+	var out []document.Section
+	if len(t.Rows) > 0 {
+		out = append(out, document.Section{Title: "The same effects beside each other", Blocks: []document.Block{t}})
 	}
+	if len(c.Warnings) > 0 {
+		list := document.Points(c.Warnings...)
+		out = append(out, document.Section{Title: "Not the same in all of them", Folded: true, Blocks: []document.Block{list}})
+	}
+	return out
 }

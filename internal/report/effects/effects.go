@@ -26,52 +26,20 @@ type Set struct {
 	Version string // of hostlab
 }
 
-// Outcome is what a script wants to know of a set.
-type Outcome int
-
-// The outcomes, in rising order of what asks for attention.
-const (
-	NoEffect Outcome = iota // every primary effect is within its margin, or the section's rule says none
-	Open                    // a primary effect is inconclusive, unresolved or void, or there is none, or the rule decides nothing, or runs of a cell fail
-	Effect                  // a primary effect is beyond its margin, or the rule says that there is one
-)
-
-// Outcome is the highest one of all experiments: of one whose section decides by a
-// rule of its own what that says, else the highest one among its primary effects. One
-// with no primary effect that was judged is open.
-func (s *Set) Outcome() Outcome {
-	worst := NoEffect
+// Outcome is the highest one of all experiments: of one whose section decides by a rule of
+// its own what that says, else that of its primary effects.
+func (s *Set) Outcome() analysis.Outcome {
+	worst := analysis.NoneBeyond
 	for i := range s.Reports {
-		if s.Reports[i].Analysis.Failing() != "" {
-			worst = max(worst, Open) // a claim of no effect would be of those runs that did not fail
-		}
-		if d := s.Reports[i].decider(); d != nil {
-			worst = max(worst, d.outcome())
-			continue
-		}
-		judged := false
-		for _, e := range s.Reports[i].Analysis.Effects {
-			if !primary(&e) {
-				continue
-			}
-			judged = true
-			switch e.Verdict {
-			case analysis.CostsMore, analysis.CostsLess:
-				worst = Effect
-			case analysis.NoEffect:
-			default:
-				worst = max(worst, Open)
-			}
-		}
-		if !judged {
-			worst = max(worst, Open)
+		r := &s.Reports[i]
+		if d := r.decider(); d != nil {
+			worst = max(worst, r.Analysis.Least(), d.outcome())
+		} else {
+			worst = max(worst, r.Analysis.Outcome())
 		}
 	}
 	return worst
 }
-
-// primary effects share in alpha and decide.
-func primary(e *analysis.Effect) bool { return e.Contrast.Primary && e.Response.Primary }
 
 // interaction reports whether an effect is how one factor changes another's.
 func interaction(e *analysis.Effect) bool { return len(e.Contrast.Factors) > 1 }

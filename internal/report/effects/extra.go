@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"hostlab/internal/analysis"
-	"hostlab/internal/report/picture"
+	"hostlab/internal/document"
 	"hostlab/internal/result"
 )
 
@@ -15,9 +15,10 @@ import (
 // its own, or the table of the document that it repeats. A study names it with
 // section = "..." and the record keeps the name.
 type extra interface {
-	// content is for people. Ids in it begin with key, so that several experiments
-	// can stand on one page.
-	content(key string) content
+	// verdict is one by a rule of its own, in sentences; nil for none.
+	verdict() []string
+	// section is for people. The ids of pictures in it begin with key.
+	section(key string) document.Section
 	// json goes into the report's JSON below "section", and has its name as "name".
 	json() any
 }
@@ -27,8 +28,8 @@ type extra interface {
 // effects. Those share in it and are shown below as all others.
 type decider interface {
 	extra
-	// outcome is the answer; Told of the content are its sentences, at least one.
-	outcome() Outcome
+	// outcome is the answer; verdict has its sentences, at least one.
+	outcome() analysis.Outcome
 }
 
 // decider is the extra of the record that decides; nil for none.
@@ -44,65 +45,27 @@ var extras = map[string]func(a *analysis.Analysis, runs []result.Run) extra{
 	"table": newCross,
 }
 
-// content is what people see of an extra, in every format.
-type content struct {
-	Title   string
-	Told    []string // a verdict by a rule of its own, in sentences
-	Lead    []string // paragraphs before the tables
-	Grids   []grid
-	Figures []picture.Figure // for the page only; each says nothing that no table says
-	Notes   []string         // paragraphs behind the tables
-}
-
-// grid is a table whose cells have several lines: what it is, then how sure.
-type grid struct {
-	Title  string
-	Lead   string
-	Corner string   // what its rows are
-	Head   []string // of the columns
-	Rows   []gridRow
-}
-
-// gridRow has a cell for each column, or one across all of them.
-type gridRow struct {
-	Label  string
-	Cells  []gridCell
-	Across gridCell // lines, where there are no Cells
-}
-
-// gridCell is the figure first, then its interval and n. Empty: nothing to show.
-type gridCell []string
-
 // extra is that of the record; nil where it names none, or one that is not known.
 func (r *Report) extra() extra {
 	build, ok := extras[r.head().Section]
 	if !ok {
 		return nil
 	}
-	return build(r.Analysis, r.used())
+	return build(r.Analysis, r.Analysis.Counted())
 }
 
-// used are the runs that count: no warm-up, and none that is void.
-func (r *Report) used() []result.Run {
-	runs := make([]result.Run, len(r.Analysis.Used))
-	for i, run := range r.Analysis.Used {
-		runs[i] = *run
-	}
-	return runs
-}
-
-// section is the content of the extra; nil for none. Its verdict is left out where it
-// stands at the top already: where it decides, or for want of a primary effect.
-func (r *Report) section(key string) *content {
+// section is what people see of the extra; nil for none. Its verdict begins it, except
+// where the top has it already: where it decides, or for want of a primary effect.
+func (r *Report) section(key string) *document.Section {
 	e := r.extra()
 	if e == nil {
 		return nil
 	}
-	c := e.content(key)
-	if _, decides := e.(decider); decides || len(deciding(r.Analysis)) == 0 {
-		c.Told = nil
+	s := e.section(key)
+	if _, decides := e.(decider); !decides && len(deciding(r.Analysis)) > 0 {
+		s.Blocks = append(document.Lines(document.Strong, e.verdict()...), s.Blocks...)
 	}
-	return &c
+	return &s
 }
 
 // unknownSection is the warning for a record of a newer hostlab; "" where there is

@@ -19,7 +19,7 @@ func TestGains(t *testing.T) {
 		for _, gain := range []float64{0.10, -0.25} {
 			x, runs := logRecord(10, gain, 0.20)
 			x.Section = section
-			got := Gains(&Report{Analysis: analysis.Analyse(x, runs, &result.End{Blocks: 10}), Runs: runs})
+			got := analysis.Analyse(x, runs, &result.End{Blocks: 10}).Gains()
 			if len(got) == 0 {
 				t.Fatalf("section %q, gain %v: none", section, gain)
 			}
@@ -36,7 +36,7 @@ func TestGains(t *testing.T) {
 		}
 	}
 	x, _ := logRecord(10, 0.1, 0.2)
-	if got := Gains(&Report{Analysis: analysis.Analyse(x, nil, nil)}); len(got) != 0 {
+	if got := analysis.Analyse(x, nil, nil).Gains(); len(got) != 0 {
 		t.Errorf("without a run: %+v", got)
 	}
 }
@@ -44,10 +44,10 @@ func TestGains(t *testing.T) {
 // Warm-up runs and void ones count for no gain, and too few blocks decide none.
 func TestGainsOfRunsThatCount(t *testing.T) {
 	x, runs := logRecord(10, 0.1, 0.2)
-	analyse := func(runs []result.Run) *Report {
-		return &Report{Analysis: analysis.Analyse(x, runs, &result.End{Blocks: 10}), Runs: runs}
+	analyse := func(runs []result.Run) *analysis.Analysis {
+		return analysis.Analyse(x, runs, &result.End{Blocks: 10})
 	}
-	want := Gains(analyse(runs))
+	want := analyse(runs).Gains()
 	for b := range 10 {
 		for _, status := range []result.Status{result.WarmUp, result.Void} {
 			odd := runs[2*b+1]
@@ -55,13 +55,13 @@ func TestGainsOfRunsThatCount(t *testing.T) {
 			runs = append(runs, odd)
 		}
 	}
-	if diff := cmp.Diff(want, Gains(analyse(runs))); diff != "" || !want[0].Decided() {
+	if diff := cmp.Diff(want, analyse(runs).Gains()); diff != "" || !want[0].Decided() {
 		t.Errorf("with runs that do not count:\n%s", diff)
 	}
 	x, runs = logRecord(2, 0.1, 0.2)
 	for _, section := range []string{"log", ""} {
 		x.Section = section
-		got := Gains(analyse(runs))
+		got := analyse(runs).Gains()
 		if len(got) == 0 || got[0].Decided() || got[0].Share.N != 2 || got[0].Least != 6 {
 			t.Errorf("section %q, two blocks: %+v", section, got)
 		}
@@ -87,7 +87,7 @@ func TestGainsTellWhatTheReportAdvises(t *testing.T) {
 		x.Section = section
 		r := &Report{Dir: "log", Analysis: analysis.Analyse(x, runs, &result.End{Blocks: 2}), Runs: runs}
 		advice := fmt.Sprint(r.steps())
-		for _, g := range Gains(r) {
+		for _, g := range r.Analysis.Gains() {
 			if g.Decided() || !strings.Contains(advice, fmt.Sprint("--blocks ", g.Least, " ")) || g.Least != 7 {
 				t.Errorf("section %q: %d blocks for %s; the report advises %s", section, g.Least, g.To, advice)
 			}

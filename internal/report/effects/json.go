@@ -1,8 +1,7 @@
 package effects
 
 import (
-	"encoding/json"
-	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -12,11 +11,11 @@ import (
 
 // Schema is the version of the JSON document; docs/schema/report.schema.json
 // describes it. It rises when a key changes its meaning or goes.
-const Schema = 1
+const Schema = 2
 
-// document has one shape for one experiment and for several, so that
+// data has one shape for one experiment and for several, so that
 // `jq .effects` works for both: every effect names its experiment.
-type document struct {
+type data struct {
 	Schema      int              `json:"schema"`
 	Version     string           `json:"version"`
 	Outcome     string           `json:"outcome"`
@@ -54,6 +53,7 @@ type effectJSON struct {
 	MeanHigh   *float64          `json:"mean_high"`
 	BaseMedian *float64          `json:"baseline_median"`
 	Median     *float64          `json:"level_median"`
+	Stalls     bool              `json:"stalls"`
 	Need       *int              `json:"need"`
 	NeedTime   *float64          `json:"need_seconds"`
 	Limits     []analysis.Limit  `json:"limits"`
@@ -151,18 +151,25 @@ type rowJSON struct {
 	Apart   bool   `json:"apart"`
 }
 
-// WriteJSON writes the document, indented; unknown numbers are null.
-func WriteJSON(w io.Writer, s *Set) error {
-	enc := json.NewEncoder(w)
-	enc.SetIndent("", "  ")
-	enc.SetEscapeHTML(false)
-	return enc.Encode(newDocument(s))
+// mostDifferences is how many differences of one effect a page's own data keeps; the JSON
+// format has all.
+const mostDifferences = 1000
+
+// small is what a page holds of the data.
+func (d data) small() data {
+	d.Effects = slices.Clone(d.Effects)
+	for i := range d.Effects {
+		if len(d.Effects[i].Differs) > mostDifferences {
+			d.Effects[i].Differs = nil
+		}
+	}
+	return d
 }
 
-var outcomeNames = map[Outcome]string{NoEffect: "no_practical_effect", Open: "inconclusive", Effect: "effect"}
+var outcomeNames = map[analysis.Outcome]string{analysis.NoneBeyond: "no_practical_effect", analysis.Open: "inconclusive", analysis.Beyond: "effect"}
 
-func newDocument(s *Set) document {
-	d := document{Schema: Schema, Version: s.Version, Outcome: outcomeNames[s.Outcome()], Verdicts: []string{}, Effects: []effectJSON{}, Experiments: []experimentJSON{}}
+func newData(s *Set) data {
+	d := data{Schema: Schema, Version: s.Version, Outcome: outcomeNames[s.Outcome()], Verdicts: []string{}, Effects: []effectJSON{}, Experiments: []experimentJSON{}}
 	for i := range s.Reports {
 		r := &s.Reports[i]
 		d.Verdicts = append(d.Verdicts, verdicts(r)...)
@@ -204,11 +211,11 @@ func newEffect(r *Report, e *analysis.Effect) effectJSON {
 	x := r.head()
 	out := effectJSON{
 		Experiment: r.Dir, Kind: "main", Factor: strings.Join(e.Contrast.Factors, " x "), Level: strings.Join(e.Contrast.Levels, " x "),
-		Baseline: strings.Join(baselines(x, &e.Contrast), " x "), At: orEmptyMap(e.Contrast.At), Response: e.Response.Name, Primary: primary(e),
+		Baseline: strings.Join(baselines(x, &e.Contrast), " x "), At: orEmptyMap(e.Contrast.At), Response: e.Response.Name, Primary: e.Primary(),
 		Compare: e.Response.Compare, ValueUnit: e.Response.Unit, Better: e.Response.Better,
 		Effect: result.Finite(e.Value), Low: result.Finite(e.Low), High: result.Finite(e.High), Alpha: result.Finite(e.Alpha), N: e.N, Unit: e.Unit,
 		Verdict: e.Verdict, Reason: e.Reason, Margin: result.Finite(e.Response.Margin), Floor: result.Finite(e.NoiseFloor), Evidence: evidence(x, e),
-		Mean: result.Finite(e.Mean), MeanLow: result.Finite(e.MeanLow), MeanHigh: result.Finite(e.MeanHigh),
+		Mean: result.Finite(e.Mean), MeanLow: result.Finite(e.MeanLow), MeanHigh: result.Finite(e.MeanHigh), Stalls: e.Stalls,
 		BaseMedian: result.Finite(e.Baseline), Median: result.Finite(e.Level), Limits: result.OrEmpty(e.Limits), Differs: []*float64{}, Warnings: result.OrEmpty(e.Warnings),
 	}
 	if f := e.Failing; f != nil {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"hostlab/internal/analysis"
 	"hostlab/internal/report/effects"
 	"hostlab/internal/report/reporttest/experiments"
 )
@@ -14,7 +15,7 @@ import (
 // A level whose runs fail has the headline and exit status 11, in text as in JSON.
 func TestFailuresAreTheHeadline(t *testing.T) {
 	s := set(experiments.Failing())
-	if s.Outcome() != effects.Open {
+	if s.Outcome() != analysis.Open {
 		t.Errorf("outcome %v", s.Outcome())
 	}
 	var doc struct {
@@ -64,5 +65,36 @@ func TestFailuresAreTheHeadlineWithoutAnEstimate(t *testing.T) {
 	first := strings.Join(strings.Fields(string(written(t, set(r), func(w io.Writer, s *effects.Set) error { return effects.WriteText(w, s, effects.Options{}) }))), " ")
 	if !strings.HasPrefix(first, "level 6 against 1 is inconclusive, as runs fail: level=6 in 10 of 30 runs") {
 		t.Errorf("%.300s", first)
+	}
+}
+
+// What the page says of an effect's kind and mean comes from typed fields, not from words.
+func TestWarningsRepeatNoField(t *testing.T) {
+	var doc struct {
+		Schema  int
+		Effects []struct {
+			Primary, Stalls bool
+			Warnings        []string
+		}
+	}
+	if err := json.Unmarshal(written(t, set(experiments.Stalls(), experiments.Gzip()), effects.WriteJSON), &doc); err != nil {
+		t.Fatal(err)
+	}
+	stalls, secondary := 0, 0
+	for _, e := range doc.Effects {
+		if e.Stalls {
+			stalls++
+		}
+		if !e.Primary {
+			secondary++
+		}
+		for _, w := range e.Warnings {
+			if strings.HasPrefix(w, "not primary") || strings.HasPrefix(w, "the mean ") {
+				t.Errorf("%q stands in a field already", w)
+			}
+		}
+	}
+	if doc.Schema != 2 || stalls == 0 || secondary == 0 {
+		t.Errorf("schema %d, %d effects with stalls, %d secondary", doc.Schema, stalls, secondary)
 	}
 }

@@ -57,22 +57,22 @@ func TestLogDevice(t *testing.T) {
 	} {
 		x, runs := logRecord(c.blocks, c.gain, c.share)
 		a := analysis.Analyse(x, runs, &result.End{Blocks: c.blocks})
-		s := newLogDevice(a, runs).(*logDevice)
-		content := s.content("")
-		if got := len(content.Told) == 1; got != c.exceeds {
-			t.Errorf("gain %v of share %v: told %q", c.gain, c.share, content.Told)
+		s := newLogDevice(a, runs).(logDevice)
+		if got := len(s.verdict()) == 1; got != c.exceeds {
+			t.Errorf("gain %v of share %v: verdict %q", c.gain, c.share, s.verdict())
 		}
-		last := content.Grids[len(content.Grids)-1]
-		if got := last.Rows[0].Cells[2][0]; got != c.verdict {
+		tables, lines := parts(s)
+		last := tables[len(tables)-1]
+		if got := last.Rows[0].Cells[3].Text; got != c.verdict {
 			t.Errorf("gain %v of share %v, %d blocks: %q, want %q", c.gain, c.share, c.blocks, got, c.verdict)
 		}
 		if c.blocks > 6 && c.gain > 0 {
-			if d := s.rows[0].pairs[0].gain.Estimate - c.gain; d > 0.002 || d < -0.002 {
-				t.Errorf("gain %v came out as %v", c.gain, s.rows[0].pairs[0].gain.Estimate)
+			if d := s.Rows[0].Pairs[0].Gain.Estimate - c.gain; d > 0.002 || d < -0.002 {
+				t.Errorf("gain %v came out as %v", c.gain, s.Rows[0].Pairs[0].Gain.Estimate)
 			}
 		}
-		if text := fmt.Sprint(content.Notes); !strings.Contains(text, "loses everything with the power") || strings.Contains(text, "disk is memory") {
-			t.Errorf("notes %q", content.Notes)
+		if text := fmt.Sprint(lines); !strings.Contains(text, "loses everything with the power") || strings.Contains(text, "disk is memory") {
+			t.Errorf("notes %q", lines)
 		}
 		if fmt.Sprint(s.json()) == "" {
 			t.Error("no JSON")
@@ -101,20 +101,20 @@ func TestLogDeviceFromTheSlowest(t *testing.T) {
 		}
 	}
 	a := analysis.Analyse(x, runs, &result.End{Blocks: 10})
-	s := newLogDevice(a, runs).(*logDevice)
+	s := newLogDevice(a, runs).(logDevice)
 	got := map[string]string{}
-	for _, p := range s.rows[0].pairs {
-		got[p.from+" "+p.to] = fmt.Sprintf("%.3f of %.2f: %s", p.gain.Estimate, p.bound.Estimate, p.word())
+	for _, p := range s.Rows[0].Pairs {
+		got[p.From+" "+p.To] = fmt.Sprintf("%.3f of %.2f: %s", p.Gain.Estimate, p.Bound.Estimate, boundWord(&p))
 	}
 	want := map[string]string{"disk fast": "0.020 of 0.10: within the bound", "disk san": "-0.400 of 0.10: slower",
 		"san disk": "0.286 of 0.33: within the bound", "san fast": "0.300 of 0.33: within the bound"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	if len(s.parts) != 1 || s.parts[0].Name != "part_locks" {
-		t.Errorf("parts %+v", s.parts)
+	if len(s.Parts) != 1 || s.Parts[0].Name != "part_locks" {
+		t.Errorf("parts %+v", s.Parts)
 	}
-	text := fmt.Sprint(s.content("").Grids)
+	text := printed(t, s)
 	for _, want := range []string{"san (emulated) to disk", "was in commits, or waited"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in %s", want, text)
@@ -122,7 +122,7 @@ func TestLogDeviceFromTheSlowest(t *testing.T) {
 	}
 	conforms(t, s.json())
 	x.Responses[1].Name = "other" // as of a server that does not time its log
-	if got := newLogDevice(analysis.Analyse(x, runs, &result.End{Blocks: 10}), runs).(*logDevice).rows[0].pairs; len(got) != 4 {
+	if got := newLogDevice(analysis.Analyse(x, runs, &result.End{Blocks: 10}), runs).(logDevice).Rows[0].Pairs; len(got) != 4 {
 		t.Errorf("without times of log writes: %+v", got)
 	}
 }
@@ -156,8 +156,8 @@ func TestLogDeviceOfAnOddRecord(t *testing.T) {
 	x, runs := logRecord(8, 0.1, 0.2)
 	x.Responses = x.Responses[1:2]
 	s := newLogDevice(analysis.Analyse(x, runs, nil), runs)
-	if c := s.content(""); len(c.Grids) != 0 || len(c.Lead) != 1 {
-		t.Errorf("%+v", c)
+	if tables, lines := parts(s); len(tables) != 0 || len(lines) != 1 {
+		t.Errorf("%+v %q", tables, lines)
 	}
 	x.Factors, x.Contrasts = nil, nil
 	_ = newLogDevice(analysis.Analyse(x, runs, nil), runs).json()
@@ -183,19 +183,19 @@ func TestLogPartsAddUp(t *testing.T) {
 			runs[i].Values["part_log_wait"] += 0.25
 		}
 	}
-	s := newLogDevice(analysis.Analyse(x, runs, &result.End{Blocks: 8}), runs).(*logDevice)
-	for _, c := range s.rows[0].cells {
+	s := newLogDevice(analysis.Analyse(x, runs, &result.End{Blocks: 8}), runs).(logDevice)
+	for _, c := range s.Rows[0].Cells {
 		sum := 0.0
-		for _, p := range c.parts {
+		for _, p := range c.Parts {
 			sum += p
 		}
-		if math.Abs(c.mean-10.5) > 1e-9 || math.Abs(sum+c.rest-c.mean) > 1e-9 || math.Abs(c.rest+[]float64{0, 0.25}[map[string]int{"fast": 1}[c.level]]) > 1e-9 {
-			t.Errorf("%s: %g s, parts of %g s and a rest of %g s", c.level, c.mean, sum, c.rest)
+		if math.Abs(c.Mean-10.5) > 1e-9 || math.Abs(sum+c.Rest-c.Mean) > 1e-9 || math.Abs(c.Rest+[]float64{0, 0.25}[map[string]int{"fast": 1}[c.Level]]) > 1e-9 {
+			t.Errorf("%s: %g s, parts of %g s and a rest of %g s", c.Level, c.Mean, sum, c.Rest)
 		}
 	}
-	grids := s.content("").Grids
-	last := grids[len(grids)-1].Rows
-	if got := last[len(last)-1]; got.Label != "counted twice" || got.Cells[1][0] != "-250 ms" {
+	tables, _ := parts(s)
+	last := tables[len(tables)-1].Rows
+	if got := last[len(last)-1].Cells; got[0].Text != "counted twice" || got[2].Text != "-250 ms" {
 		t.Errorf("%+v", got)
 	}
 }
@@ -215,9 +215,10 @@ func TestLogDeviceEmulated(t *testing.T) {
 	} {
 		x, runs := logRecord(8, 0.1, 0.2)
 		x.Evidence, x.Context["log disk"] = c.evidence, c.disk
-		s := newLogDevice(analysis.Analyse(x, runs, &result.End{Blocks: 8}), runs).(*logDevice)
-		if got := fmt.Sprint(s.heads()); got != c.heads || !strings.Contains(s.content("").Lead[0], c.label) {
-			t.Errorf("%+v: %s; %s", c, got, s.content("").Lead[0])
+		s := newLogDevice(analysis.Analyse(x, runs, &result.End{Blocks: 8}), runs).(logDevice)
+		_, lines := parts(s)
+		if got := fmt.Sprint(s.heads()); got != c.heads || !strings.Contains(lines[0], c.label) {
+			t.Errorf("%+v: %s; %s", c, got, lines[0])
 		}
 	}
 }
@@ -240,9 +241,9 @@ func TestNextKeepsHostileNamesData(t *testing.T) {
 		x, runs := logRecord(2, 0.1, 0.2)
 		x.BuiltIn, x.File, x.Overrides = "", name+".toml", map[string]string{"workload.note": name, "level." + name: "1"}
 		r := Report{Dir: name, Restore: true, Analysis: analysis.Analyse(x, runs, &result.End{Blocks: 2})}
-		for _, s := range r.next() {
-			screentest.Intact(t, s.Command, name)
-			screentest.Intact(t, strings.Join(screen.Commands(s.Command, 60), "\n"), name)
+		for _, s := range append(r.steps(), r.toSend()...) {
+			screentest.Intact(t, s.Line, name)
+			screentest.Intact(t, strings.Join(screen.Commands(s.Line, 60), "\n"), name)
 		}
 	}
 }
@@ -252,9 +253,9 @@ func TestLogDeviceWithoutBlocks(t *testing.T) {
 	for _, n := range []int{0, 1} {
 		x, runs := logRecord(2, 0.1, 0.2)
 		runs = runs[:n]
-		s := newLogDevice(analysis.Analyse(x, runs, nil), runs).(*logDevice)
-		if c := s.content(""); len(c.Grids) > 0 || len(c.Lead) != 1 || !strings.Contains(c.Lead[0], "nothing to set beside") {
-			t.Errorf("%d runs: %+v", n, c)
+		s := newLogDevice(analysis.Analyse(x, runs, nil), runs).(logDevice)
+		if tables, lines := parts(s); len(tables) > 0 || len(lines) != 1 || !strings.Contains(lines[0], "nothing to compare") {
+			t.Errorf("%d runs: %+v %q", n, tables, lines)
 		}
 		_ = s.json()
 	}
@@ -265,8 +266,9 @@ func TestLogDeviceWithoutBlocks(t *testing.T) {
 		x.Cells[i].Levels["size"] = "small"
 		x.Cells = append(x.Cells, result.Cell{Levels: map[string]string{"log": x.Cells[i].Levels["log"], "size": "large"}})
 	}
-	s := newLogDevice(analysis.Analyse(x, runs, nil), runs).(*logDevice)
-	for _, g := range s.content("").Grids {
+	s := newLogDevice(analysis.Analyse(x, runs, nil), runs).(logDevice)
+	tables, _ := parts(s)
+	for _, g := range tables {
 		if strings.HasPrefix(g.Title, "What the time went to") && strings.Contains(g.Title, "large") {
 			t.Errorf("%+v", g)
 		}

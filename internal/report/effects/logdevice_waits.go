@@ -7,116 +7,59 @@ import (
 	"slices"
 	"strings"
 
+	"hostlab/internal/analysis"
+	"hostlab/internal/document"
 	"hostlab/internal/result"
 	"hostlab/internal/screen"
 )
 
-// logWaits are the server's wait events with one device at one size: of the runs in
-// which somebody looked at the job's session.
-type logWaits struct {
-	runs, looks int
-	mean        float64 // of those runs' durations, s
-	seen        float64 // of a run, s: what the looks stand for
-	events      map[event]float64
-}
-
-// event is one in the server's words, and the part of the time that it belongs to.
-type event struct{ name, part string }
-
 // mostEvents is how many events have a row of their own; the section's JSON has all.
 const mostEvents = 6
 
-// waitsOf are those of a cell; nil where no run has any.
-func (s *logDevice) waitsOf(runs []result.Run, cell int) *logWaits {
-	w := &logWaits{events: map[event]float64{}}
-	for i := range runs {
-		r := &runs[i]
-		d, timed := r.Values[s.duration.Name]
-		if r.Cell != cell || r.Waits == nil || !timed {
-			continue
-		}
-		w.runs++
-		w.looks += r.Waits.Looks
-		w.mean += d
-		for _, e := range r.Waits.Events {
-			w.seen += e.Seconds
-			w.events[event{e.Name, e.Part}] += e.Seconds
-		}
-	}
-	if w.runs == 0 || w.looks == 0 || !(w.mean > 0) {
-		return nil
-	}
-	n := float64(w.runs)
-	w.mean, w.seen = w.mean/n, w.seen/n
-	for e := range w.events {
-		w.events[e] /= n
-	}
-	return w
-}
-
-// top are the events by the largest share that any device has.
-func (r *logRow) top() []event {
-	most := map[event]float64{}
-	for i := range r.cells {
-		if w := r.cells[i].waits; w != nil {
-			for e, v := range w.events {
-				most[e] = max(most[e], v/w.mean)
-			}
-		}
-	}
-	return slices.SortedFunc(maps.Keys(most), func(a, b event) int {
-		return cmp.Or(cmp.Compare(most[b], most[a]), cmp.Compare(a.name, b.name), cmp.Compare(a.part, b.part))
-	})
-}
-
 // events are what the job's session was seen doing with each device, in the server's words.
-func (s *logDevice) events(r *logRow) grid {
+func (s logDevice) events(r *analysis.LogRow) *document.Table {
 	looks, seen := 0, 0.0
-	for i := range r.cells {
-		if w := r.cells[i].waits; w != nil {
-			looks += w.looks
-			seen += w.seen * float64(w.runs)
+	for i := range r.Cells {
+		if w := r.Cells[i].Waits; w != nil {
+			looks += w.Looks
+			seen += w.Seen * float64(w.Runs)
 		}
 	}
-	g := grid{Title: "Wait events in the server's words, " + r.name, Corner: "event, part", Head: s.heads(),
-		Lead: fmt.Sprintf("What the job's session was seen doing: seconds of a run, and their share of it, sampled every %s. Samples overstate short waits, and who has no event is on a CPU or wants one: the parts above count both.",
+	t := &document.Table{Title: "Wait events in the server's words, " + r.Name, Columns: document.Headings("event, part", s.heads()...),
+		Lead: fmt.Sprintf("What the job's session was seen doing: seconds of a run, and their share of it, sampled every %s. Samples overstate short waits. A session without an event is on a CPU or wants one: the parts above count both.",
 			result.Format(seen/float64(looks), "s"))}
-	row := func(label string, cell func(w *logWaits) gridCell) {
-		line := gridRow{Label: label}
-		for _, l := range s.factor.Levels {
-			line.Cells = append(line.Cells, r.at(l, func(_ *logRow, c *logCell) gridCell {
-				if c.waits == nil {
-					return gridCell{"not sampled"}
-				}
-				return cell(c.waits)
-			}))
-		}
-		g.Rows = append(g.Rows, line)
+	row := func(name string, of func(w *analysis.LogWaits) document.Cell) {
+		t.Rows = append(t.Rows, s.row(r, name, func(c *analysis.LogCell) document.Cell {
+			if c.Waits == nil {
+				return document.Text("not sampled")
+			}
+			return of(c.Waits)
+		}))
 	}
-	amount := func(w *logWaits, v float64) gridCell {
+	amount := func(w *analysis.LogWaits, v float64) document.Cell {
 		if v == 0 {
-			return gridCell{"not seen"}
+			return document.Text("not seen")
 		}
-		return gridCell{result.Format(v, "s"), percentOf(v / w.mean)}
+		return document.Text(result.Format(v, "s"), percentOf(v/w.Mean))
 	}
-	all := r.top()
+	all := r.Top()
 	few := all[:min(mostEvents, len(all))]
 	for _, e := range few {
-		row(screen.Clean(e.name)+", "+partWords(e.part), func(w *logWaits) gridCell { return amount(w, w.events[e]) })
+		row(screen.Clean(e.Name)+", "+partWords(e.Part), func(w *analysis.LogWaits) document.Cell { return amount(w, w.Events[e]) })
 	}
 	if more := all[len(few):]; len(more) > 0 {
-		row(screen.Count(len(more), "other event"), func(w *logWaits) gridCell {
+		row(screen.Count(len(more), "other event"), func(w *analysis.LogWaits) document.Cell {
 			sum := 0.0
 			for _, e := range more {
-				sum += w.events[e]
+				sum += w.Events[e]
 			}
 			return amount(w, sum)
 		})
 	}
-	row("sampled", func(w *logWaits) gridCell {
-		return gridCell{screen.Count(w.runs, "run"), screen.Count(w.looks, "look")}
+	row("sampled", func(w *analysis.LogWaits) document.Cell {
+		return document.Text(screen.Count(w.Runs, "run"), screen.Count(w.Looks, "look"))
 	})
-	return g
+	return t
 }
 
 // partWords is the name of a part for people.
@@ -138,15 +81,15 @@ type logJSONEvent struct {
 	Share   *float64 `json:"share"`
 }
 
-func (w *logWaits) json() *logJSONWaits {
+func waitsJSON(w *analysis.LogWaits) *logJSONWaits {
 	if w == nil {
 		return nil
 	}
-	out := &logJSONWaits{Runs: w.runs, Looks: w.looks, Mean: result.Finite(w.mean), Events: []logJSONEvent{}}
-	for _, e := range slices.SortedFunc(maps.Keys(w.events), func(a, b event) int {
-		return cmp.Or(cmp.Compare(w.events[b], w.events[a]), cmp.Compare(a.name, b.name), cmp.Compare(a.part, b.part))
+	out := &logJSONWaits{Runs: w.Runs, Looks: w.Looks, Mean: result.Finite(w.Mean), Events: []logJSONEvent{}}
+	for _, e := range slices.SortedFunc(maps.Keys(w.Events), func(a, b analysis.Event) int {
+		return cmp.Or(cmp.Compare(w.Events[b], w.Events[a]), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Part, b.Part))
 	}) {
-		out.Events = append(out.Events, logJSONEvent{e.name, e.part, result.Finite(w.events[e]), result.Finite(w.events[e] / w.mean)})
+		out.Events = append(out.Events, logJSONEvent{e.Name, e.Part, result.Finite(w.Events[e]), result.Finite(w.Events[e] / w.Mean)})
 	}
 	return out
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"hostlab/internal/analysis"
+	"hostlab/internal/document"
 	"hostlab/internal/result"
 )
 
@@ -40,30 +41,33 @@ func sampledRecord(blocks int) (*result.Experiment, []result.Run) {
 func TestLogDeviceWaitEvents(t *testing.T) {
 	x, runs := sampledRecord(8)
 	a := analysis.Analyse(x, runs, &result.End{Blocks: 8})
-	s := newLogDevice(a, runs).(*logDevice)
-	grids := s.content("").Grids
-	at := slices.IndexFunc(grids, func(g grid) bool { return strings.HasPrefix(g.Title, "Wait events in the server's words") })
+	s := newLogDevice(a, runs).(logDevice)
+	grids, _ := parts(s)
+	at := slices.IndexFunc(grids, func(g *document.Table) bool { return strings.HasPrefix(g.Title, "Wait events in the server's words") })
 	if at < 1 || !strings.HasPrefix(grids[at-1].Title, "What the time went to") {
 		t.Fatalf("no events beside the parts: %+v", grids)
 	}
 	g := grids[at]
-	got := map[string][]gridCell{}
+	got := map[string][][]string{}
 	var order []string
 	for _, r := range g.Rows {
-		order = append(order, r.Label)
-		got[r.Label] = r.Cells
+		name := r.Cells[0].Text
+		order = append(order, name)
+		for _, c := range r.Cells[1:] {
+			got[name] = append(got[name], append([]string{c.Text}, c.More...))
+		}
 	}
 	if diff := cmp.Diff([]string{"on CPU, database CPU", "IO:WALSync, log wait", "Client:ClientRead, application", "LWLock:WALWrite, log wait", "Lock:rare0, locks", "Lock:rare1, locks", "3 other events", "sampled"}, order); diff != "" {
 		t.Error(diff)
 	}
-	want := []gridCell{{"3.01 s", "30.0 %"}, {"402 ms", "5.0 %"}}
+	want := [][]string{{"3.01 s", "30.0 %"}, {"402 ms", "5.0 %"}}
 	if diff := cmp.Diff(want, got["IO:WALSync, log wait"]); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff([]gridCell{{"1.00 s", "10.0 %"}, {"not seen"}}, got["LWLock:WALWrite, log wait"]); diff != "" {
+	if diff := cmp.Diff([][]string{{"1.00 s", "10.0 %"}, {"not seen"}}, got["LWLock:WALWrite, log wait"]); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff([]gridCell{{"8 runs", "4000 looks"}, {"8 runs", "4000 looks"}}, got["sampled"]); diff != "" {
+	if diff := cmp.Diff([][]string{{"8 runs", "4000 looks"}, {"8 runs", "4000 looks"}}, got["sampled"]); diff != "" {
 		t.Error(diff)
 	}
 	if !strings.Contains(g.Lead, "sampled every 15.3 ms") { // ms: what a look stood for
@@ -98,22 +102,22 @@ func TestLogDeviceWithoutWaitEvents(t *testing.T) {
 			runs[i].Waits, runs[i].Values["wall"] = nil, 1000
 		}
 	}
-	w := newLogDevice(analysis.Analyse(x, runs, nil), runs).(*logDevice).rows[0].cells[0].waits
-	if share := w.events[event{"IO:WALSync", "log_wait"}] / w.mean; w.runs != 3 || share < 0.299 || share > 0.301 {
-		t.Errorf("%d runs, share %g", w.runs, share)
+	w := newLogDevice(analysis.Analyse(x, runs, nil), runs).(logDevice).Rows[0].Cells[0].Waits
+	if share := w.Events[analysis.Event{Name: "IO:WALSync", Part: "log_wait"}] / w.Mean; w.Runs != 3 || share < 0.299 || share > 0.301 {
+		t.Errorf("%d runs, share %g", w.Runs, share)
 	}
 	for i := range runs {
 		runs[i].Waits = nil
 	}
-	s := newLogDevice(analysis.Analyse(x, runs, nil), runs).(*logDevice)
-	c := s.content("")
-	for _, g := range c.Grids {
+	s := newLogDevice(analysis.Analyse(x, runs, nil), runs).(logDevice)
+	tables, lines := parts(s)
+	for _, g := range tables {
 		if strings.Contains(g.Title, "Wait events") {
 			t.Errorf("%+v", g)
 		}
 	}
-	if !strings.Contains(fmt.Sprint(c.Notes), "no wait events") {
-		t.Errorf("notes %q", c.Notes)
+	if !strings.Contains(fmt.Sprint(lines), "no wait events") {
+		t.Errorf("notes %q", lines)
 	}
 	conforms(t, s.json())
 }

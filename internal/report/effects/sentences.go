@@ -128,28 +128,16 @@ func evidence(x *result.Experiment, e *analysis.Effect) string {
 	return "evidence unknown"
 }
 
-// meanText says the mean where it tells another cost.
-func meanText(e *analysis.Effect) string {
-	return fmt.Sprintf("the mean is %s (%s interval by itself %s): rare slow runs move it and not the estimate, so count on both",
-		amount(e.Mean, &e.Response), confidence(e.Alpha), span(e.MeanLow, e.MeanHigh, &e.Response))
-}
-
-// notPrimary begins the analysis's warning that footnotes say once for all.
-const notPrimary = "not primary"
-
-// notes are an effect's warnings, and the mean where it tells another cost and none
-// of them says so.
+// notes are what a reader of an effect has to know beside its figures: its warnings, the
+// mean where it is another cost, and the reason of a verdict that is open.
 func notes(e *analysis.Effect) []string {
-	var out []string
-	told := false
-	for _, w := range e.Warnings {
-		told = told || strings.HasPrefix(w, "the mean ")
-		if !strings.HasPrefix(w, notPrimary) {
-			out = append(out, w)
-		}
+	out := slices.Clone(e.Warnings)
+	if e.Stalls || outside(e) {
+		out = append(out, fmt.Sprintf("the mean is %s (%s interval by itself %s): rare slow runs move it and not the estimate, so count on both",
+			amount(e.Mean, &e.Response), confidence(e.Alpha), span(e.MeanLow, e.MeanHigh, &e.Response)))
 	}
-	if stalls(e) && !told {
-		out = append(out, meanText(e))
+	if len(e.Limits) == 0 && (e.Verdict == analysis.Unresolved || !e.Primary() && e.Verdict == analysis.Inconclusive) {
+		out = append(out, e.Reason)
 	}
 	return out
 }
@@ -226,7 +214,7 @@ func stateText(a *analysis.Analysis) string {
 func deciding(a *analysis.Analysis) []*analysis.Effect {
 	var out []*analysis.Effect
 	for i := range a.Effects {
-		if e := &a.Effects[i]; primary(e) {
+		if e := &a.Effects[i]; e.Primary() {
 			out = append(out, e)
 		}
 	}
@@ -247,8 +235,8 @@ type verdict struct {
 // headline is the verdict of the section where that decides, else the sentences of the
 // primary effects, or why there is none.
 func headline(r *Report) (out []verdict) {
-	told := r.decider() == nil && slices.ContainsFunc(deciding(r.Analysis), func(e *analysis.Effect) bool { return slices.Contains(e.Limits, analysis.Survivors) })
-	if s := r.Analysis.Failing(); s != "" && !told {
+	said := r.decider() == nil && slices.ContainsFunc(deciding(r.Analysis), func(e *analysis.Effect) bool { return slices.Contains(e.Limits, analysis.Survivors) })
+	if s := r.Analysis.Failing(); s != "" && !said {
 		out = append(out, verdict{analysis.Inconclusive, s})
 	}
 	first := len(out)
@@ -258,7 +246,7 @@ func headline(r *Report) (out []verdict) {
 		}
 	}
 	if e := r.extra(); e != nil && len(out) == first { // which may have one by a rule of its own
-		for _, s := range e.content("").Told {
+		for _, s := range e.verdict() {
 			out = append(out, verdict{"", strings.TrimSuffix(s, ".")})
 		}
 	}
@@ -279,15 +267,14 @@ func verdicts(r *Report) (out []string) {
 	return out
 }
 
-// footnotes explain the intervals of the effects shown, with or without those that are
-// not primary, and what the next split plot may do better.
-func footnotes(x *result.Experiment, a *analysis.Analysis, others bool) []string {
+// footnotes explain the intervals, and what the next split plot may do better.
+func footnotes(x *result.Experiment, a *analysis.Analysis) []string {
 	var first, other *analysis.Effect
 	for i := range a.Effects {
 		e := &a.Effects[i]
-		if primary(e) && first == nil {
+		if e.Primary() && first == nil {
 			first = e
-		} else if !primary(e) && other == nil {
+		} else if !e.Primary() && other == nil {
 			other = e
 		}
 	}
@@ -299,13 +286,13 @@ func footnotes(x *result.Experiment, a *analysis.Analysis, others bool) []string
 		}
 		out = append(out, s+".")
 	}
-	if other != nil && others {
-		out = append(out, fmt.Sprintf("Others: %s intervals, not primary: not corrected for their number.", confidence(other.Alpha)))
+	if other != nil {
+		out = append(out, fmt.Sprintf("Secondary effects: %s intervals, not corrected for their number.", confidence(other.Alpha)))
 	}
 	if a.Repeats > 0 {
 		out = append(out, fmt.Sprintf("Repeats: by the variances and times seen, each cell is best run %s in a boot (Kalibera and Jones 2013); here it was %d.", screen.Count(a.Repeats, "time"), x.Design.Repeats))
 	}
-	if !abridged(x) {
+	if _, known := extras[x.Section]; !known {
 		for _, n := range a.Notes {
 			out = append(out, n+".")
 		}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"hostlab/internal/result"
+	"hostlab/internal/stats"
 )
 
 // The most series that shapes and colours keep apart, the duplicate's included.
@@ -87,7 +88,7 @@ func cellMedians(x *result.Experiment, runs []result.Run, response string) (out 
 	}
 	out = make([]float64, len(values))
 	for i, v := range values {
-		if out[i] = median(v); len(v) > 0 && !(out[i] > 0) {
+		if out[i] = stats.Median(v); len(v) > 0 && !(out[i] > 0) {
 			return nil, false
 		}
 	}

@@ -7,9 +7,10 @@ import (
 	"strconv"
 	"strings"
 
+	"hostlab/internal/analysis/smt"
+	"hostlab/internal/document"
 	"hostlab/internal/host"
 	"hostlab/internal/result"
-	"hostlab/internal/smt"
 	"hostlab/internal/stats"
 )
 
@@ -17,7 +18,7 @@ import (
 // locks, decided by the rule of package smt, and every placement that was measured.
 type smtSection struct {
 	x                  *result.Experiment
-	verdict            smt.Verdict
+	judged             smt.Verdict
 	alone              smtCell
 	cells              []smtCell      // beside an antagonist
 	rotating           *smtCell       // all others want one lock while the scanner goes round; nil: not in the study
@@ -62,7 +63,7 @@ var smtPlaces = []struct{ name, title string }{
 // sibling had of the mean of the others in the runs that Oks (2005) printed.
 func oks() (low, high float64) {
 	low, high = math.Inf(1), 0
-	for _, r := range smt.SeedRuns {
+	for _, r := range smt.PublishedRuns {
 		low, high = min(low, r.Share()), max(high, r.Share())
 	}
 	return low, high
@@ -146,7 +147,7 @@ func (s *smtSection) rotatingLines() (out []string) {
 		}
 		why := ", as all others want its lock"
 		if !s.contested() {
-			why = ", with nobody else at its lock, as the other CPU scans"
+			why = ", with no other thread at its lock, as the other CPU scans"
 		}
 		out = append(out, text+": the lock thread against alone"+why)
 	}
@@ -223,14 +224,14 @@ func percentFigure(iv stats.Interval) string {
 	return fmt.Sprintf("%s (%s), n = %d", percent(iv.Estimate), percentSpan(iv), iv.N)
 }
 
-// lines of a cell in the table.
-func (c *smtCell) lines() gridCell {
+// text is the cell in the table.
+func (c *smtCell) text() document.Cell {
 	if c.ratio.N == 0 {
-		return gridCell{"no run"}
+		return document.Text("no run")
 	}
 	n := fmt.Sprintf("n = %d", c.ratio.N)
 	if c.marked > 0 {
 		n += fmt.Sprintf(", %d c", c.marked)
 	}
-	return gridCell{percent(c.ratio.Estimate), percentSpan(c.ratio), n}
+	return document.Text(percent(c.ratio.Estimate), percentSpan(c.ratio), n)
 }

@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"hostlab/internal/analysis"
+	"hostlab/internal/analysis/smt"
 	"hostlab/internal/result"
-	"hostlab/internal/smt"
 	"hostlab/internal/stats"
 )
 
@@ -22,15 +22,15 @@ func newSMT(a *analysis.Analysis, runs []result.Run) extra {
 	in, _ := smt.FromRuns(x, runs)
 	switch {
 	case !ok:
-		s.verdict = smt.Verdict{Decision: smt.Inconclusive, Obstacle: smt.NotInStudy, Reason: `No verdict: the record has no level "none", the lock thread alone, to compare with.`}
+		s.judged = smt.Verdict{Decision: smt.Inconclusive, Obstacle: smt.NotInStudy, Reason: `No verdict: the record has no level "none", the lock thread alone, to compare with.`}
 		return s
 	case len(runs) == 0:
-		s.verdict = smt.Verdict{Decision: smt.Inconclusive, Obstacle: smt.FewRounds, Reason: "No verdict yet: no block is complete."}
+		s.judged = smt.Verdict{Decision: smt.Inconclusive, Obstacle: smt.FewRounds, Reason: "No verdict yet: no block is complete."}
 	default:
 		in.Void = voided(a)
-		s.verdict = smt.Judge(in)
+		s.judged = smt.Judge(in)
 	}
-	alpha := cmp.Or(in.Alpha, crossAlpha)
+	alpha := cmp.Or(in.Alpha, analysis.NominalAlpha)
 	for i := range x.Responses {
 		switch r := &x.Responses[i]; r.Name {
 		case smt.LockRate:
@@ -87,7 +87,10 @@ func (s *smtSection) readCells(rounds *smt.Rounds, alpha float64) {
 		for i := range x.Responses {
 			r := &x.Responses[i]
 			if v := slices.DeleteFunc(rounds.Means(level, r, false), math.IsNaN); len(v) > 0 {
-				c.medians[r.Name] = onResponse(r, stats.Median(v))
+				c.medians[r.Name] = stats.Median(v)
+				if r.Compare != result.Difference {
+					c.medians[r.Name] = math.Exp(c.medians[r.Name])
+				}
 			}
 		}
 		return c

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"hostlab/internal/analysis"
 	"hostlab/internal/report/effects"
 )
 
@@ -102,18 +103,18 @@ func TestSMTSection(t *testing.T) {
 // status say the same as the section, also where a primary effect says something else.
 func TestSMTDecides(t *testing.T) {
 	for name, c := range map[string]struct {
-		want    effects.Outcome
+		want    analysis.Outcome
 		outcome string
 		first   string
 	}{
-		"smt-caches":     {effects.Effect, "effect", "Sharing a core harms"},
-		"smt-none":       {effects.NoEffect, "no_practical_effect", "A scanner on the sibling does not harm"},
-		"smt-noisy":      {effects.Open, "inconclusive", "Inconclusive: the lock thread alone, measured twice, may differ by more than 5 % from itself"},
-		"smt-untestable": {effects.Open, "inconclusive", "Untestable here"},
-		"smt-void":       {effects.Open, "inconclusive", "Void, so nothing is decided"},
-		"smt-alike":      {effects.Open, "inconclusive", "Inconclusive: a scanner on another core costs about as much"},
-		"smt-one-core":   {effects.Open, "inconclusive", "Inconclusive: without a scanner on another core"},
-		"smt-empty":      {effects.Open, "inconclusive", "No verdict yet"},
+		"smt-caches":     {analysis.Beyond, "effect", "Sharing a core harms"},
+		"smt-none":       {analysis.NoneBeyond, "no_practical_effect", "A scanner on the sibling does not harm"},
+		"smt-noisy":      {analysis.Open, "inconclusive", "Inconclusive: the lock thread alone, measured twice, may differ by more than 5 % from itself"},
+		"smt-untestable": {analysis.Open, "inconclusive", "Untestable here"},
+		"smt-void":       {analysis.Open, "inconclusive", "Void, so nothing is decided"},
+		"smt-alike":      {analysis.Open, "inconclusive", "Inconclusive: a scanner on another core costs about as much"},
+		"smt-one-core":   {analysis.Open, "inconclusive", "Inconclusive: without a scanner on another core"},
+		"smt-empty":      {analysis.Open, "inconclusive", "No verdict yet"},
 	} {
 		s := samples[name]()
 		if got := s.Outcome(); got != c.want {
@@ -127,14 +128,14 @@ func TestSMTDecides(t *testing.T) {
 			t.Errorf("%s begins %.80q", name, got)
 		}
 		page := strings.ReplaceAll(string(written(t, s, effects.WriteHTML)), "\u00a0", " ")
-		if at := strings.Index(page, "<h1"); !strings.HasPrefix(afterTag(page[at:], `class="told`), c.first) {
-			t.Errorf("%s: the page's headline is %.120q", name, afterTag(page[at:], `class="told`))
+		if at := strings.Index(page, `id="h-verdict"`); !strings.HasPrefix(afterTag(page[at:], "<p"), c.first) {
+			t.Errorf("%s: the page's headline is %.120q", name, afterTag(page[at:], "<p"))
 		}
 	}
 	// Without the rule, the primary effect of the same record would be the headline.
 	s := samples["smt-alike"]()
 	s.Reports[0].Analysis.Experiment.Section = ""
-	if s.Outcome() != effects.Effect {
+	if s.Outcome() != analysis.Beyond {
 		t.Error("the record has no primary effect that the rule could contradict")
 	}
 }
@@ -164,7 +165,7 @@ func TestSMTRotationWithoutSiblings(t *testing.T) {
 	if !strings.Contains(matrix, `class="heat-h3"><title>rotating`) && !strings.Contains(matrix, `class="heat-h2"><title>rotating`) {
 		t.Errorf("the rotation, which keeps half, is not coloured as loss: %.300s", row)
 	}
-	if !strings.Contains(text, "against alone, with nobody else at its lock, as the other CPU scans") || strings.Contains(text, "all others want its lock") {
+	if !strings.Contains(text, "against alone, with no other thread at its lock, as the other CPU scans") || strings.Contains(text, "all others want its lock") {
 		t.Error("two CPUs: the text has others that want the lock")
 	}
 	if _, text := made("4"); !strings.Contains(text, "against alone, as all others want its lock") {
@@ -237,7 +238,7 @@ func figure(t *testing.T, page, id string) string {
 func TestSMTRotating(t *testing.T) {
 	for name, write := range texts {
 		text := strings.Join(strings.Fields(dataElement.ReplaceAllString(string(written(t, samples["smt-caches"](), write)), "")), " ")
-		for _, want := range []string{"rotating scan 2 MiB", "the scanner's sibling against the mean of the others", "the lock thread against alone", "rotating, scan 2 MiB"} {
+		for _, want := range []string{"rotating scan 2 MiB", "the scanner's sibling against the mean of the others", "the lock thread against alone", "rotating,"} {
 			if !strings.Contains(strings.ReplaceAll(text, "&#39;", "'"), want) {
 				t.Errorf("%s does not say %q", name, want)
 			}

@@ -9,24 +9,33 @@ import (
 	"strconv"
 	"strings"
 
+	"hostlab/internal/analysis"
+	"hostlab/internal/analysis/smt"
+	"hostlab/internal/document"
 	"hostlab/internal/host"
 	"hostlab/internal/result"
-	"hostlab/internal/smt"
 	"hostlab/internal/stats"
 )
 
-func (s *smtSection) content(key string) content {
-	out := content{Title: "Does sharing a core harm threads that take locks?", Told: s.told()}
+func (s *smtSection) section(key string) document.Section {
+	out := document.Section{Title: "Does sharing a core harm threads that take locks?"}
 	if len(s.cells) == 0 || s.alone.medians[smt.LockRate] == 0 {
 		return out // nothing was measured yet
 	}
+	lines := func(texts ...string) { out.Blocks = append(out.Blocks, document.Lines(document.Quiet, texts...)...) }
 	if rates := s.rates(); rates != "" {
-		out.Lead = append(out.Lead, rates)
+		lines(rates)
 	}
-	out.Lead = append(out.Lead, s.advice(), fmt.Sprintf("All figures are %s; brackets are 95 %% intervals, each by itself.", s.x.Evidence))
-	out.Grids = append(out.Grids, s.placements())
+	lines(s.advice(), fmt.Sprintf("All figures are %s; brackets are 95 %% intervals, each by itself.", s.x.Evidence))
+	if f, ok := s.matrix(key + "-smt-matrix"); ok {
+		out.Blocks = append(out.Blocks, document.Figure{Figure: f})
+	}
+	if f, ok := s.sweep(key + "-smt-sweep"); ok {
+		out.Blocks = append(out.Blocks, document.Figure{Figure: f})
+	}
+	out.Blocks = append(out.Blocks, s.placements())
 	if len(s.others) > 0 {
-		out.Grids = append(out.Grids, s.responses())
+		out.Blocks = append(out.Blocks, s.responses())
 	}
 	marked := s.alone.marked
 	for i := range s.cells {
@@ -36,18 +45,12 @@ func (s *smtSection) content(key string) content {
 		marked += s.rotating.marked
 	}
 	if marked > 0 {
-		out.Notes = append(out.Notes, "c: contaminated runs among them, see the warning.")
+		out.Blocks = append(out.Blocks, contaminatedMark)
 	}
 	if text := s.classes(); text != "" {
-		out.Notes = append(out.Notes, text)
+		lines(text)
 	}
-	out.Notes = append(out.Notes, s.published())
-	if f, ok := s.matrix(key + "-smt-matrix"); ok {
-		out.Figures = append(out.Figures, f)
-	}
-	if f, ok := s.sweep(key + "-smt-sweep"); ok {
-		out.Figures = append(out.Figures, f)
-	}
+	lines(s.published())
 	return out
 }
 
@@ -55,8 +58,8 @@ func (s *smtSection) content(key string) content {
 func (s *smtSection) published() string {
 	low, high := oks()
 	text := fmt.Sprintf("For comparison, cited: in the %d runs that Oks printed (\"Be aware: To Hyper or not to Hyper\", 2005; two cores of two threads, a scan of 1 MiB, all others want one lock), the lock thread on the scanner's sibling took the lock %.0f to %.0f %% as often as the other lock threads did on average.",
-		len(smt.SeedRuns), 100*low, 100*high)
-	text += fmt.Sprintf(" The rule of this verdict calls those runs %s.", smt.Judge(smt.FromSeed()).Decision)
+		len(smt.PublishedRuns), 100*low, 100*high)
+	text += fmt.Sprintf(" The rule of this verdict calls those runs %s.", smt.Judge(smt.FromPublished()).Decision)
 	if s.rotation.N > 0 {
 		text += fmt.Sprintf(" The same rotation here, %s: %s.", s.x.Evidence, percentFigure(s.rotation))
 	}
@@ -89,19 +92,19 @@ func (s *smtSection) classes() string {
 }
 
 // outcome implements decider.
-func (s *smtSection) outcome() Outcome {
-	switch s.verdict.Decision {
+func (s *smtSection) outcome() analysis.Outcome {
+	switch s.judged.Decision {
 	case smt.Harm:
-		return Effect
+		return analysis.Beyond
 	case smt.None:
-		return NoEffect
+		return analysis.NoneBeyond
 	}
-	return Open
+	return analysis.Open
 }
 
-// told is the verdict: what was decided and why, with the figures.
-func (s *smtSection) told() []string {
-	v := &s.verdict
+// verdict says what was decided and why, with the figures.
+func (s *smtSection) verdict() []string {
+	v := &s.judged
 	head := ""
 	switch v.Decision {
 	case smt.Harm:
@@ -119,16 +122,16 @@ func (s *smtSection) told() []string {
 // ClickHouse 0.81 to 1.16 times the throughput (its pull request 69548).
 func (s *smtSection) advice() string {
 	const compare = "Try one thread per core by affinity for the database, which needs no reboot, against SMT off and against things as they are, under your own load: each of the two takes throughput away as well. Physical cores alone gave another database 0.81 to 1.16 times the throughput (cited: ClickHouse, pull request 69548)."
-	switch s.verdict.Decision {
+	switch s.judged.Decision {
 	case smt.Harm:
 		return compare
 	case smt.None:
-		if together := s.verdict.Yield; together.N > 0 && together.High < 1 {
+		if together := s.judged.Yield; together.N > 0 && together.High < 1 {
 			return "Keeping scans away from the siblings of such threads gains nothing here. Two of them on one core make less than one alone, though. " + compare
 		}
 		return "Keeping scans away from the siblings of threads that take locks gains nothing here. Other work may still gain or lose by sharing cores: run it at as many threads as there are CPUs and as there are cores."
 	}
-	switch s.verdict.Obstacle {
+	switch s.judged.Obstacle {
 	case smt.NoSibling:
 		return "To know what siblings do, run the study where this host's CPUs are threads of shared cores: on the hypervisor, or on a guest that shows its siblings."
 	case smt.NotInStudy:
@@ -143,7 +146,7 @@ func (s *smtSection) advice() string {
 	case smt.Between:
 		return "More blocks do not help: both figures above are what there is to decide by. Weigh them under your own load."
 	case smt.Moved:
-		return "Before you change anything, have the guest's CPUs pinned to the host's, or measure on the host itself, and run it again: nobody knows which CPUs these figures are about."
+		return "Before you change anything, have the guest's CPUs pinned to the host's, or measure on the host itself, and run it again: it is unknown which CPUs these figures are about."
 	case smt.NoAA:
 		return "Before you change anything, run it again as the built-in study smt does: without aa = false."
 	case smt.Noise, smt.Disturbed:
@@ -219,50 +222,54 @@ func (s *smtSection) scanner(places ...string) *smtCell {
 }
 
 // placements is the table of ratios.
-func (s *smtSection) placements() grid {
-	g := grid{Title: "What the lock thread keeps of its rate, by what runs beside it and where", Corner: "beside it",
+func (s *smtSection) placements() *document.Table {
+	t := &document.Table{Title: "What the lock thread keeps of its rate, by what runs beside it and where",
 		Lead: "100 % is its rate alone; paired within blocks, with 95 % intervals, each by itself."}
 	columns := slices.DeleteFunc(s.columns(), func(p string) bool { return !s.has(p) })
+	var heads []string
 	for _, p := range columns {
-		g.Head = append(g.Head, s.title(p))
+		heads = append(heads, s.title(p))
 	}
+	t.Columns = document.Headings("beside it", heads...)
 	for _, row := range s.rows() {
-		r := gridRow{Label: row}
+		r := document.Row{Cells: []document.Cell{document.Text(row)}}
 		for _, p := range columns {
 			if c := s.at(row, p); c != nil {
-				r.Cells = append(r.Cells, c.lines())
+				r.Cells = append(r.Cells, c.text())
 			} else {
-				r.Cells = append(r.Cells, gridCell{"not run"})
+				r.Cells = append(r.Cells, document.Text("not run"))
 			}
 		}
-		g.Rows = append(g.Rows, r)
+		t.Rows = append(t.Rows, r)
 	}
 	if lines := s.rotatingLines(); len(lines) > 0 {
-		g.Rows = append(g.Rows, gridRow{Label: "rotating " + s.rotating.row(), Across: lines})
+		t.Rows = append(t.Rows, document.Row{Cells: []document.Cell{document.Text("rotating " + s.rotating.row())}, Across: strings.Join(lines, "; ")})
 	}
-	return g
+	return t
 }
 
 // responses is the table of everything else that was measured.
-func (s *smtSection) responses() grid {
-	g := grid{Title: "What both threads did", Corner: "placement", Lead: "Medians of the blocks."}
+func (s *smtSection) responses() *document.Table {
+	t := &document.Table{Title: "What both threads did", Lead: "Medians of the blocks."}
+	var heads []string
 	for i := range s.others {
-		g.Head = append(g.Head, label(&s.others[i]))
+		heads = append(heads, label(&s.others[i]))
 	}
+	t.Columns = document.Headings("placement", heads...)
 	const noValue = "-"
 	gaps := false
 	add := func(name string, c *smtCell) {
-		r := gridRow{Label: name}
+		r := document.Row{Cells: []document.Cell{document.Text(name)}}
 		for i := range s.others {
 			o := &s.others[i]
 			text := noValue
 			if v, ok := c.medians[o.Name]; ok {
 				text = result.Format(v, o.Unit)
 			}
-			r.Cells = append(r.Cells, gridCell{text})
+			r.Cells = append(r.Cells, document.Text(text))
 		}
-		gaps = gaps || slices.ContainsFunc(r.Cells, func(c gridCell) bool { return c[0] == noValue })
-		g.Rows = append(g.Rows, r)
+		gaps = gaps || slices.ContainsFunc(r.Cells, func(c document.Cell) bool { return c.Text == noValue })
+		t.Rows = append(t.Rows, r)
 	}
 	add("alone", &s.alone)
 	for i := range s.cells {
@@ -272,9 +279,9 @@ func (s *smtSection) responses() grid {
 		add("rotating, "+s.rotating.row(), s.rotating)
 	}
 	if gaps {
-		g.Lead += " " + noValue + ": nothing to measure there."
+		t.Lead += " " + noValue + ": nothing to measure there."
 	}
-	return g
+	return t
 }
 
 type smtJSON struct {
@@ -315,13 +322,13 @@ type smtCited struct {
 }
 
 func (s *smtSection) json() any {
-	v := &s.verdict
+	v := &s.judged
 	low, high := oks()
 	out := smtJSON{Name: "smt", Decision: v.Decision, Cause: v.Cause, Reason: v.Reason, Advice: s.advice(),
 		Intervals: map[string]smtInterval{"sibling": intervalJSON(v.Sibling), "other": intervalJSON(v.Other), "sibling_over_other": intervalJSON(v.SiblingOverOther),
 			"alu": intervalJSON(v.ALU), "scan_over_alu": intervalJSON(v.ScanOverALU), "aa": intervalJSON(v.AA), "yield": intervalJSON(v.Yield)},
 		Rotation: intervalJSON(s.rotation), Alone: s.alone.json(), Cells: []smtCellJSON{}, Caches: map[string]int64{},
-		Cited: []smtCited{{"Oks, Be aware: To Hyper or not to Hyper, 2005", low, high, len(smt.SeedRuns)}}}
+		Cited: []smtCited{{"Oks, Be aware: To Hyper or not to Hyper, 2005", low, high, len(smt.PublishedRuns)}}}
 	for i := range s.cells {
 		out.Cells = append(out.Cells, s.cells[i].json())
 	}

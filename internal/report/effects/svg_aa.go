@@ -3,7 +3,6 @@ package effects
 import (
 	"fmt"
 	"math"
-	"strings"
 
 	"hostlab/internal/analysis"
 	"hostlab/internal/report/picture"
@@ -28,41 +27,19 @@ func aaFigure(id string, all []analysis.AA) (picture.Figure, bool) {
 	if len(rows) == 0 {
 		return picture.Figure{}, false
 	}
-	var names, states []string
-	for _, a := range rows {
-		state := "noise " + within(a.Floor, &a.Response)
-		if a.Void {
-			state = "void: " + state
-		}
-		names, states = append(names, label(&a.Response)), append(states, state)
-	}
-	left, pitch := labelColumn(names, states)
-	const top = 8.0
-	s := &picture.SVG{ID: id + "-aa", W: 480, H: top + pitch*float64(len(rows)) + 46}
-	sc := newScale(-most, most, left+labelGap, 468)
-	bottom := top + pitch*float64(len(rows))
-	axisX(s, sc, top, bottom, func(v float64) string { return fmt.Sprintf("%gx", math.Round(v*100)/100) })
 	t := &picture.Table{Caption: "The baseline against its hidden duplicate", Head: []string{"Response", "Difference", "Interval", "n", "Noise floor", "Margin"}}
-	var says []string
-	for i, a := range rows {
-		y, m, r := top+pitch*float64(i), a.Response.Margin, &a.Response
-		mid := y + pitch/2
-		s.Rect(sc.at(-1), mid-9, sc.at(1)-sc.at(-1), 18, "floor", "practical margin "+within(m, r))
-		said := aaText(a)
-		says = append(says, said)
-		labelled(s, y, left, names[i], states[i])
-		s.Line(sc.at(0), mid-12, sc.at(0), mid+12, "none")
-		if known(a.Low, a.High) {
-			s.Line(sc.at(a.Low/m), mid, sc.at(a.High/m), mid, "whisker k0")
-			for _, v := range []float64{a.Low, a.High} {
-				s.Line(sc.at(v/m), mid-4, sc.at(v/m), mid+4, "whisker k0")
-			}
+	var bars []bar
+	for _, a := range rows {
+		m, r := a.Response.Margin, &a.Response
+		b := bar{name: label(r), below: "noise " + within(a.Floor, r), said: aaText(a), value: a.Value / m, low: a.Low / m, high: a.High / m, margin: 1, band: within(m, r), floor: math.NaN()}
+		if a.Void {
+			b.below = "void: " + b.below
 		}
-		s.Dot(sc.at(a.Value/m), mid, 0, said)
+		bars = append(bars, b)
 		t.Rows = append(t.Rows, []string{label(r), amount(a.Value, r), span(a.Low, a.High, r), fmt.Sprint(a.N), within(a.Floor, r), within(m, r)})
 	}
-	s.Text(240, s.H-6, "middle", "axis", "in units of the practical margin, the grey band")
 	const title = "The baseline against its hidden duplicate (A/A)"
-	return picture.Figure{Title: title, SVG: s.Done(title, strings.Join(says, "; ")), Table: t,
-		Note: "Nothing differs between the two, so that whatever shows here is noise. No smaller effect can be told, and where the baseline differs from itself by more than chance the whole study is void."}, true
+	return picture.Figure{Title: title, Table: t,
+		SVG:  barsPicture(id+"-aa", title, bars, -most, most, func(v float64) string { return fmt.Sprintf("%gx", math.Round(v*100)/100) }, "in units of the practical margin, the grey band"),
+		Note: "Nothing differs between the two, so that any difference here is noise. No smaller effect can be shown, and where the baseline differs from itself by more than chance the whole study is void."}, true
 }

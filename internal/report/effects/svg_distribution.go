@@ -39,9 +39,9 @@ func distributionFigure(id string, x *result.Experiment, runs []result.Run, r *r
 	}
 	const top, pitch = 6.0, 44.0
 	s := &picture.SVG{ID: id, W: 480, H: top + pitch*float64(cells) + 40}
-	sc := newScale(lo, hi, 12, 468)
+	sc := picture.NewScale(lo, hi, 12, 468)
 	bottom := top + pitch*float64(cells)
-	axisX(s, sc, top, bottom, tick(r, lo, hi))
+	s.AxisX(sc, top, bottom, picture.Tick(r.Unit, lo, hi))
 	t := &picture.Table{Caption: "Distribution of " + label(r), Head: []string{"Cell", "Runs", "Lowest", "Quartile", "Median", "Quartile", "Highest"}}
 	var says []string
 	for i, v := range values {
@@ -58,7 +58,7 @@ func distributionFigure(id string, x *result.Experiment, runs []result.Run, r *r
 		}
 		says = append(says, fmt.Sprintf("%s: median %s of %d runs", name, row[4], len(v)))
 		mid := y + 30
-		a, b := sc.at(quantile(v, 0.25)), sc.at(quantile(v, 0.75))
+		a, b := sc.At(quantile(v, 0.25)), sc.At(quantile(v, 0.75))
 		s.Rect(a, mid-9, b-a, 18, "box", fmt.Sprintf("%s: half of the runs are between %s and %s", name, row[3], row[5]))
 		var pts [][2]float64
 		m := min(len(v), distPoints)
@@ -67,17 +67,17 @@ func distributionFigure(id string, x *result.Experiment, runs []result.Run, r *r
 			if len(v) > distPoints {
 				at = quantile(v, float64(k)/float64(m-1))
 			}
-			pts = append(pts, [2]float64{sc.at(at), mid + float64(k*7%11-5)*1.1})
+			pts = append(pts, [2]float64{sc.At(at), mid + float64(k*7%11-5)*1.1})
 		}
 		series := 0
 		if x.Cells[i].Duplicate {
 			series = 4
 		}
-		marks(s, series, pts)
-		c := sc.at(quantile(v, 0.5))
+		s.Marks(series, pts)
+		c := sc.At(quantile(v, 0.5))
 		s.Line(c, mid-11, c, mid+11, "none")
 	}
-	s.Text(240, s.H-4, "middle", "axis", short(label(r), 60))
+	s.Text(240, s.H-4, "middle", "axis", picture.Short(label(r), 60))
 	note := "Each mark is a run, up and down only to keep them apart; boxes hold the middle half, lines are medians. Drift widens these, and not the intervals of the effects."
 	if thinned {
 		note = fmt.Sprintf("%d runs: of cells with more than %d, as many quantiles are drawn instead. Boxes hold the middle half, lines are medians.", n, distPoints)
@@ -85,7 +85,7 @@ func distributionFigure(id string, x *result.Experiment, runs []result.Run, r *r
 	if len(x.Cells) > cells {
 		note += fmt.Sprintf(" The first %d of %d cells.", cells, len(x.Cells))
 	}
-	title := "Distribution of " + short(label(r), 50)
+	title := "Distribution of " + picture.Short(label(r), 50)
 	return picture.Figure{Title: title, SVG: s.Done(title, strings.Join(says, "; ")), Note: note, Table: t, Tall: cells > 6}, true
 }
 

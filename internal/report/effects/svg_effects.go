@@ -3,7 +3,6 @@ package effects
 import (
 	"fmt"
 	"html/template"
-	"slices"
 	"strings"
 
 	"hostlab/internal/analysis"
@@ -49,65 +48,77 @@ func effectsPicture(id, title string, x *result.Experiment, effects []*analysis.
 	total := len(effects)
 	effects = effects[:min(total, effectRows)]
 	lo, hi := 0.0, 0.0
+	var bars []bar
+	some := [2]bool{}
 	for _, e := range effects {
-		m := e.Response.Margin
-		for _, v := range []float64{e.Value, e.Low, e.High, m, -m} {
+		r := &e.Response
+		for _, v := range []float64{e.Value, e.Low, e.High, r.Margin, -r.Margin} {
 			if known(v) {
 				lo, hi = min(lo, v), max(hi, v)
 			}
 		}
+		b := bar{name: label(r) + ": " + subject(&e.Contrast), below: amount(e.Value, r) + ", " + verdictWord(e), value: e.Value, low: e.Low, high: e.High,
+			margin: r.Margin, band: within(r.Margin, r), floor: e.NoiseFloor,
+			said: effectName(x, e) + ": " + amount(e.Value, r) + " (" + span(e.Low, e.High, r) + "), " + sample(e) + ", " + verdictWord(e)}
+		if !e.Primary() {
+			b.series = 1
+		}
+		some[b.series] = true
+		bars = append(bars, b)
 	}
-	var names, verdicts []string
-	for _, e := range effects {
-		names = append(names, label(&e.Response)+": "+subject(&e.Contrast))
-		verdicts = append(verdicts, amount(e.Value, &e.Response)+", "+verdictWord(e))
-	}
-	left, pitch := labelColumn(names, verdicts)
-	const top = 8.0
-	s := &picture.SVG{ID: id, W: 480, H: top + pitch*float64(len(effects)) + 46}
-	sc := newScale(lo, hi, left+labelGap, 468)
-	bottom := top + pitch*float64(len(effects))
-	text := percentTick
+	text := picture.PercentTick
 	if effects[0].Response.Compare == result.Difference {
 		text = func(v float64) string { return signed(picture.Round(v, effects[0].Response.Unit)) }
 	}
-	axisX(s, sc, top, bottom, text)
-	var says []string
-	for i, e := range effects {
-		y := top + pitch*float64(i)
-		mid, m := y+pitch/2, e.Response.Margin
-		s.Rect(sc.at(-m), mid-9, sc.at(m)-sc.at(-m), 18, "floor", "practical margin "+within(m, &e.Response))
-		said := effectName(x, e) + ": " + amount(e.Value, &e.Response) + " (" + span(e.Low, e.High, &e.Response) + "), " + sample(e) + ", " + verdictWord(e)
-		says = append(says, said)
-		labelled(s, y, left, names[i], verdicts[i])
-		if f := e.NoiseFloor; known(f) {
-			for _, v := range []float64{-f, f} {
-				if v >= sc.lo && v <= sc.hi {
-					s.Line(sc.at(v), mid-6, sc.at(v), mid+6, "ideal")
-				}
-			}
-		}
-		s.Line(sc.at(0), mid-12, sc.at(0), mid+12, "none")
-		series := 0
-		if !primary(e) {
-			series = 1
-		}
-		if known(e.Low, e.High) {
-			s.Line(sc.at(e.Low), mid, sc.at(e.High), mid, fmt.Sprintf("whisker k%d", series))
-			for _, v := range []float64{e.Low, e.High} {
-				s.Line(sc.at(v), mid-4, sc.at(v), mid+4, fmt.Sprintf("whisker k%d", series))
-			}
-		}
-		s.Dot(sc.at(e.Value), mid, series, said)
-	}
 	axis := ""
-	if slices.ContainsFunc(effects, primary) && slices.ContainsFunc(effects, func(e *analysis.Effect) bool { return !primary(e) }) {
+	if some[0] && some[1] {
 		axis = "circles are primary effects, squares others; "
 	}
 	if total > len(effects) {
 		axis += fmt.Sprintf("the first %d of %d; ", len(effects), total)
 	}
-	s.Text(240, s.H-6, "middle", "axis", strings.TrimSuffix(axis, "; "))
+	return barsPicture(id, title, bars, lo, hi, text, strings.TrimSuffix(axis, "; "))
+}
+
+// bar is an estimate with its interval over the band of its margin.
+type bar struct {
+	name, below, said, band         string
+	value, low, high, margin, floor float64 // floor NaN: none
+	series                          int
+}
+
+// barsPicture draws bars below each other on one axis.
+func barsPicture(id, title string, bars []bar, lo, hi float64, text func(float64) string, axis string) template.HTML {
+	var names, below, says []string
+	for _, b := range bars {
+		names, below, says = append(names, b.name), append(below, b.below), append(says, b.said)
+	}
+	left, pitch := labelColumn(names, below)
+	const top = 8.0
+	bottom := top + pitch*float64(len(bars))
+	s := &picture.SVG{ID: id, W: 480, H: bottom + 46}
+	sc := picture.NewScale(lo, hi, left+labelGap, 468)
+	s.AxisX(sc, top, bottom, text)
+	for i, b := range bars {
+		y := top + pitch*float64(i)
+		mid, class := y+pitch/2, fmt.Sprintf("whisker k%d", b.series)
+		s.Rect(sc.At(-b.margin), mid-9, sc.At(b.margin)-sc.At(-b.margin), 18, "floor", "practical margin "+b.band)
+		labelled(s, y, left, b.name, b.below)
+		upright := func(v, half float64, class string) { s.Line(sc.At(v), mid-half, sc.At(v), mid+half, class) }
+		for _, v := range []float64{-b.floor, b.floor} {
+			if known(v) && v >= sc.Lo && v <= sc.Hi {
+				upright(v, 6, "ideal")
+			}
+		}
+		upright(0, 12, "none")
+		if known(b.low, b.high) {
+			s.Line(sc.At(b.low), mid, sc.At(b.high), mid, class)
+			upright(b.low, 4, class)
+			upright(b.high, 4, class)
+		}
+		s.Dot(sc.At(b.value), mid, b.series, b.said)
+	}
+	s.Text(240, s.H-6, "middle", "axis", axis)
 	return s.Done(title, strings.Join(says, "; "))
 }
 

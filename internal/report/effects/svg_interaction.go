@@ -9,6 +9,7 @@ import (
 	"hostlab/internal/analysis"
 	"hostlab/internal/report/picture"
 	"hostlab/internal/result"
+	"hostlab/internal/stats"
 )
 
 // interactionFigures draws, for each pair of factors whose interaction was asked
@@ -59,7 +60,7 @@ func interactionFigure(id string, x *result.Experiment, runs []result.Run, e *an
 	medians := map[[2]string]float64{}
 	for _, a := range la {
 		for _, b := range lb {
-			m := median(values[[2]string{a, b}])
+			m := stats.Median(values[[2]string{a, b}])
 			if math.IsNaN(m) {
 				return picture.Figure{}, false
 			}
@@ -75,24 +76,24 @@ func interactionFigure(id string, x *result.Experiment, runs []result.Run, e *an
 	for _, b := range lb {
 		names = append(names, fb+" "+b)
 	}
-	top := legend(s, names, 14) + 8
+	top := s.Legend(names, 14) + 8
 	const left, height = 66.0, 190.0
 	bottom := top + height
 	s.H = bottom + 44
-	y, how := newScale(lo, hi, bottom, top), "Where lines are parallel the effects add up"
+	y, how := picture.NewScale(lo, hi, bottom, top), "Where lines are parallel the effects add up"
 	ticks := picture.Ticks(lo, hi)
 	if r.Compare != result.Difference && lo > 0 {
-		y, how = newScale(math.Log(lo), math.Log(hi), bottom, top), "Where lines are parallel on this logarithmic scale the effects multiply"
-		y.log = true
+		y, how = picture.NewScale(math.Log(lo), math.Log(hi), bottom, top), "Where lines are parallel on this logarithmic scale the effects multiply"
+		y.Log = true
 	}
-	axisYAt(s, y, ticks, left, s.W-12, tick(r, lo, hi))
+	s.AxisYAt(y, ticks, left, s.W-12, picture.Tick(r.Unit, lo, hi))
 	gap := (s.W - 12 - left) / float64(len(la))
 	at := func(i int) float64 { return left + gap*(float64(i)+0.5) }
 	for i, a := range la {
-		s.Text(at(i), bottom+18, "middle", "tick", short(a, int(gap/8)))
+		s.Text(at(i), bottom+18, "middle", "tick", picture.Short(a, int(gap/8)))
 	}
 	s.Line(left, bottom, s.W-12, bottom, "base")
-	s.Text((left+s.W-12)/2, s.H-6, "middle", "axis", short(fa, 60))
+	s.Text((left+s.W-12)/2, s.H-6, "middle", "axis", picture.Short(fa, 60))
 	t := &picture.Table{Caption: "Medians of " + label(r), Head: append([]string{fa}, names...)}
 	for _, a := range la {
 		row := []string{a}
@@ -105,13 +106,13 @@ func interactionFigure(id string, x *result.Experiment, runs []result.Run, e *an
 	for j, b := range lb {
 		var pts [][2]float64
 		for i, a := range la {
-			pts = append(pts, [2]float64{at(i), y.at(medians[[2]string{a, b}])})
+			pts = append(pts, [2]float64{at(i), y.At(medians[[2]string{a, b}])})
 			says = append(says, fmt.Sprintf("%s %s with %s %s: %s", fa, a, fb, b, result.Format(medians[[2]string{a, b}], r.Unit)))
 		}
 		s.Path(pts, fmt.Sprintf("join k%d", j), false)
-		marks(s, j, pts)
+		s.Marks(j, pts)
 	}
-	title := short(label(r), 40) + ": " + short(fa, 24) + " x " + short(fb, 24)
+	title := picture.Short(label(r), 40) + ": " + picture.Short(fa, 24) + " x " + picture.Short(fb, 24)
 	return picture.Figure{Title: title, SVG: s.Done(title, strings.Join(says, "; ")), Table: t,
 		Note: fmt.Sprintf("Medians of the runs. %s; %s x %s: %s (%s), %s.",
 			how, fa, fb, amount(e.Value, r), span(e.Low, e.High, r), verdictWord(e))}, true

@@ -10,6 +10,7 @@ import (
 	"hostlab/internal/report/picture"
 	"hostlab/internal/result"
 	"hostlab/internal/screen"
+	"hostlab/internal/stats"
 )
 
 // Runs are drawn one by one up to runPoints; more are drawn in runBins bins of time,
@@ -38,25 +39,25 @@ func runsFigure(id string, x *result.Experiment, runs []result.Run, r *result.Re
 	for _, one := range all {
 		names = append(names, one.Name)
 	}
-	top := legend(s, names, 14) + 8
+	top := s.Legend(names, 14) + 8
 	if len(line.Pauses) > 0 {
 		top += 16 // for their labels
 	}
 	const left, right, height = 66.0, 12.0, 210.0
 	bottom := top + height
 	s.H = bottom + 44
-	y := newScale(lo, hi, bottom-14, top)
+	y := picture.NewScale(lo, hi, bottom-14, top)
 	binned := n > runPoints
 	if binned {
 		lo, hi = binRange(all, end)
-		y = newScale(lo, hi, bottom-14, top)
+		y = picture.NewScale(lo, hi, bottom-14, top)
 	}
 	x0 := newTimeScale(&line, left, s.W-right)
-	text := tick(r, y.lo, y.hi)
+	text := picture.Tick(r.Unit, y.Lo, y.Hi)
 	if relative {
-		text = percentTick
+		text = picture.PercentTick
 	}
-	axisY(s, y, left, s.W-right, text)
+	s.AxisY(y, left, s.W-right, text)
 	x0.axis(s, top, bottom)
 	t := &picture.Table{Caption: label(r) + " over time, by level", Head: []string{"Level", "Runs", "Contaminated", "Void or failed", "Median", "First third", "Last third", "Drift"}}
 	var says []string
@@ -67,10 +68,10 @@ func runsFigure(id string, x *result.Experiment, runs []result.Run, r *result.Re
 		} else {
 			var pts [][2]float64
 			for j, v := range one.Value {
-				pts = append(pts, [2]float64{x0.at(one.At[j]), y.at(v)})
+				pts = append(pts, [2]float64{x0.At(one.At[j]), y.At(v)})
 			}
 			trend(s, i, one, end, x0, y)
-			marks(s, i, pts)
+			s.Marks(i, pts)
 		}
 		t.Rows = append(t.Rows, driftRow(one, r, end, relative))
 		says = append(says, one.Name+": "+strings.Join(t.Rows[i][1:], ", "))
@@ -79,7 +80,7 @@ func runsFigure(id string, x *result.Experiment, runs []result.Run, r *result.Re
 	step := max(1, len(gone)/60)
 	var crosses strings.Builder
 	for i := 0; i < len(gone); i += step {
-		crosses.WriteString("M" + coordinate(x0.at(gone[i])) + " " + coordinate(bottom-6) + "m-3-3l6 6m0-6l-6 6")
+		crosses.WriteString("M" + picture.Num(x0.At(gone[i])) + " " + picture.Num(bottom-6) + "m-3-3l6 6m0-6l-6 6")
 	}
 	if len(gone) > 0 {
 		s.Raw(fmt.Sprintf(`<path d="%s" class="gone"><title>%s</title></path>`, crosses.String(), html.EscapeString(fmt.Sprintf("%d void or failed runs, queued again", len(gone)))))
@@ -102,17 +103,17 @@ func runsFigure(id string, x *result.Experiment, runs []result.Run, r *result.Re
 			note += fmt.Sprintf(" One of %d is drawn.", step)
 		}
 	}
-	title := short(label(r), 60) + " over time"
+	title := picture.Short(label(r), 60) + " over time"
 	return picture.Figure{Title: title, SVG: s.Done(title, strings.Join(says, "; ")), Note: note, Table: t}, true
 }
 
 // drawContaminated marks runs that count although a guard was broken, and returns how
 // many there are. Many are drawn sparsely.
-func drawContaminated(s *picture.SVG, all []series, x timeScale, y scale, bottom float64) int {
+func drawContaminated(s *picture.SVG, all []series, x timeScale, y picture.Scale, bottom float64) int {
 	var at [][2]float64
 	for i := range all {
 		for _, k := range all[i].Marks {
-			at = append(at, [2]float64{x.at(all[i].At[k]), min(y.at(all[i].Value[k]), bottom)})
+			at = append(at, [2]float64{x.At(all[i].At[k]), min(y.At(all[i].Value[k]), bottom)})
 		}
 	}
 	if len(at) == 0 {
@@ -120,17 +121,17 @@ func drawContaminated(s *picture.SVG, all []series, x timeScale, y scale, bottom
 	}
 	var b strings.Builder
 	for i := 0; i < len(at); i += max(1, len(at)/200) {
-		b.WriteString("M" + coordinate(at[i][0]) + " " + coordinate(at[i][1]-5) + "l-4.5-7h9z")
+		b.WriteString("M" + picture.Num(at[i][0]) + " " + picture.Num(at[i][1]-5) + "l-4.5-7h9z")
 	}
 	s.Raw(fmt.Sprintf(`<path d="%s" class="doubt"><title>%s</title></path>`, b.String(), html.EscapeString(fmt.Sprintf("contaminated runs: %d", len(at)))))
 	return len(at)
 }
 
 // trend joins medians of twelfths of the time.
-func trend(s *picture.SVG, i int, one *series, end float64, x timeScale, y scale) {
+func trend(s *picture.SVG, i int, one *series, end float64, x timeScale, y picture.Scale) {
 	var pts [][2]float64
 	for _, b := range bins(one, end, 12) {
-		pts = append(pts, [2]float64{x.at(b.at), y.at(quantile(b.values, 0.5))})
+		pts = append(pts, [2]float64{x.At(b.at), y.At(quantile(b.values, 0.5))})
 	}
 	if len(pts) > 2 {
 		s.Path(pts, fmt.Sprintf("trend k%d", i), false)
@@ -170,19 +171,19 @@ func binRange(all []series, end float64) (lo, hi float64) {
 	return lo, hi
 }
 
-func drawBins(s *picture.SVG, i int, one *series, end float64, x timeScale, y scale) {
+func drawBins(s *picture.SVG, i int, one *series, end float64, x timeScale, y picture.Scale) {
 	var pts [][2]float64
 	var bars strings.Builder
 	shift := (float64(i) - 1) * 1.2 // so that bars of series do not hide each other
 	for _, b := range bins(one, end, runBins) {
-		at := x.at(b.at) + shift
-		fmt.Fprintf(&bars, "M%s %sV%s", coordinate(at), coordinate(y.at(quantile(b.values, 0.05))), coordinate(y.at(quantile(b.values, 0.95))))
-		pts = append(pts, [2]float64{at, y.at(quantile(b.values, 0.5))})
+		at := x.At(b.at) + shift
+		fmt.Fprintf(&bars, "M%s %sV%s", picture.Num(at), picture.Num(y.At(quantile(b.values, 0.05))), picture.Num(y.At(quantile(b.values, 0.95))))
+		pts = append(pts, [2]float64{at, y.At(quantile(b.values, 0.5))})
 	}
 	if len(pts) > 0 {
 		s.Raw(fmt.Sprintf(`<path d="%s" class="bins k%d"/>`, bars.String(), i))
 	}
-	marks(s, i, pts)
+	s.Marks(i, pts)
 }
 
 // driftRow compares the first third of the time with the last.
@@ -195,15 +196,15 @@ func driftRow(one *series, r *result.Response, end float64, relative bool) []str
 			last = append(last, one.Value[i])
 		}
 	}
-	a, b := median(first), median(last)
+	a, b := stats.Median(first), stats.Median(last)
 	drift := "unknown"
 	if relative && known(a, b) {
-		return []string{one.Name, fmt.Sprint(len(one.Value)), fmt.Sprint(len(one.Marks)), fmt.Sprint(one.Void), number(median(one.Value)) + " %", number(a) + " %", number(b) + " %", number((1+b)/(1+a)-1) + " %"}
+		return []string{one.Name, fmt.Sprint(len(one.Value)), fmt.Sprint(len(one.Marks)), fmt.Sprint(one.Void), number(stats.Median(one.Value)) + " %", number(a) + " %", number(b) + " %", number((1+b)/(1+a)-1) + " %"}
 	}
 	if a > 0 && known(a, b) {
 		drift = number(b/a-1) + " %"
 	}
-	return []string{one.Name, fmt.Sprint(len(one.Value)), fmt.Sprint(len(one.Marks)), fmt.Sprint(one.Void), result.Format(median(one.Value), r.Unit), result.Format(a, r.Unit), result.Format(b, r.Unit), drift}
+	return []string{one.Name, fmt.Sprint(len(one.Value)), fmt.Sprint(len(one.Marks)), fmt.Sprint(one.Void), result.Format(stats.Median(one.Value), r.Unit), result.Format(a, r.Unit), result.Format(b, r.Unit), drift}
 }
 
 func timeUnit(seconds float64) (div float64, unit string) {

@@ -59,7 +59,7 @@ func (s *smtSection) matrix(id string) (picture.Figure, bool) {
 	pic := &picture.SVG{ID: id, W: 480}
 	wide := (pic.W - heatLeft) / float64(len(columns))
 	for c, p := range columns {
-		pic.Text(heatLeft+wide*(float64(c)+0.5), heatTop-8, "middle", "name", short(s.title(p), int(wide/8)))
+		pic.Text(heatLeft+wide*(float64(c)+0.5), heatTop-8, "middle", "name", picture.Short(s.title(p), int(wide/8)))
 	}
 	var says, gone []string
 	for r, row := range rows {
@@ -145,7 +145,7 @@ func hatch(pic *picture.SVG, x, y, w, h float64) {
 	for d := 10.0; d < w+h; d += 10 {
 		x1, y1 := x+min(d, w), y+max(0, d-w)
 		x2, y2 := x+max(0, d-h), y+min(d, h)
-		b.WriteString("M" + coordinate(x1) + " " + coordinate(y1) + "L" + coordinate(x2) + " " + coordinate(y2))
+		b.WriteString("M" + picture.Num(x1) + " " + picture.Num(y1) + "L" + picture.Num(x2) + " " + picture.Num(y2))
 	}
 	pic.Raw(`<path d="` + b.String() + `" class="hatch"/>`)
 }
@@ -198,24 +198,24 @@ func (s *smtSection) sweep(id string) (picture.Figure, bool) {
 			places, names = append(places, p), append(names, "scanner on "+map[string]string{"sibling": "the sibling", "core": "another core"}[p])
 		}
 	}
-	top := legend(pic, names, 14) + 24
+	top := pic.Legend(names, 14) + 24
 	const left, right, height = 56.0, 12.0, 200.0
 	bottom := top + height
 	pic.H = bottom + 44
-	x := newScale(math.Log(lo), math.Log(hi), left, pic.W-right)
-	x.log = true
-	y := newScale(max(0, least-0.02), most+0.02, bottom, top)
-	axisY(pic, y, left, pic.W-right, shareTick)
+	x := picture.NewScale(math.Log(lo), math.Log(hi), left, pic.W-right)
+	x.Log = true
+	y := picture.NewScale(max(0, least-0.02), most+0.02, bottom, top)
+	pic.AxisY(y, left, pic.W-right, shareTick)
 	var ticks []float64
-	for v := math.Exp2(math.Ceil(math.Log2(math.Exp(x.lo)))); v <= math.Exp(x.hi); v *= 4 {
+	for v := math.Exp2(math.Ceil(math.Log2(math.Exp(x.Lo)))); v <= math.Exp(x.Hi); v *= 4 {
 		ticks = append(ticks, v)
 	}
-	axisXAt(pic, ticks, x.at, top, bottom, func(v float64) string { return picture.Round(v, "B") })
-	pic.Line(left, y.at(1), pic.W-right, y.at(1), "none")
-	pic.Line(left, y.at(0.9), pic.W-right, y.at(0.9), "ideal")
+	pic.AxisXAt(ticks, x.At, top, bottom, func(v float64) string { return picture.Round(v, "B") })
+	pic.Line(left, y.At(1), pic.W-right, y.At(1), "none")
+	pic.Line(left, y.At(0.9), pic.W-right, y.At(0.9), "ideal")
 	free := -1e9
 	for _, c := range s.caches {
-		at := x.at(float64(c.bytes))
+		at := x.At(float64(c.bytes))
 		pic.Line(at, top-4, at, bottom, "mark")
 		if start := at - picture.TextWidth(c.name)/2; start > free {
 			pic.Text(at, top-8, picture.AnchorAt(at, pic.W), "note", c.name)
@@ -231,10 +231,10 @@ func (s *smtSection) sweep(id string) (picture.Figure, bool) {
 		slices.SortStableFunc(cells, func(a, b *smtCell) int { return int(min(max(a.size-b.size, -1), 1)) })
 		shift := (float64(k) - float64(len(places)-1)/2) * 4 // so that bars do not hide each other
 		for _, c := range cells {
-			at := x.at(float64(c.size)) + shift
-			pts = append(pts, [2]float64{at, y.at(c.ratio.Estimate)})
+			at := x.At(float64(c.size)) + shift
+			pts = append(pts, [2]float64{at, y.At(c.ratio.Estimate)})
 			if known(c.ratio.Low, c.ratio.High) {
-				pic.Line(at, y.at(c.ratio.Low), at, y.at(c.ratio.High), fmt.Sprintf("whisker k%d", k))
+				pic.Line(at, y.At(c.ratio.Low), at, y.At(c.ratio.High), fmt.Sprintf("whisker k%d", k))
 			}
 			if rows[c.size] == nil {
 				rows[c.size] = make([]string, len(places))
@@ -243,7 +243,7 @@ func (s *smtSection) sweep(id string) (picture.Figure, bool) {
 			says = append(says, c.row()+", "+names[k]+": "+percentFigure(c.ratio))
 		}
 		pic.Path(pts, fmt.Sprintf("join k%d", k), false)
-		marks(pic, k, pts)
+		pic.Marks(k, pts)
 	}
 	for _, size := range slices.Sorted(maps.Keys(rows)) {
 		row := []string{result.Format(float64(size), "B")}

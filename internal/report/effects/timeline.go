@@ -88,19 +88,20 @@ const pauseWidth = 16
 
 // timeScale maps a timeline to a picture, with room for cuts.
 type timeScale struct {
-	*timeline
-	scale
+	picture.Scale
+	line *timeline
 }
 
 func newTimeScale(t *timeline, from, to float64) timeScale {
-	s := timeScale{t, newScale(0, max(t.End, 1e-9), from, to-pauseWidth*float64(len(t.Pauses)))}
-	s.lo = 0
+	s := timeScale{picture.NewScale(0, max(t.End, 1e-9), from, to-pauseWidth*float64(len(t.Pauses))), t}
+	s.Lo = 0
 	return s
 }
 
-func (s timeScale) at(v float64) float64 {
-	x := s.scale.at(v)
-	for _, p := range s.Pauses {
+// At returns where a moment stands, behind the cuts before it.
+func (s timeScale) At(v float64) float64 {
+	x := s.Scale.At(v)
+	for _, p := range s.line.Pauses {
 		if v > p.At {
 			x += pauseWidth
 		}
@@ -110,23 +111,23 @@ func (s timeScale) at(v float64) float64 {
 
 // axis draws grid, ticks and cuts between top and bottom, and names the axis.
 func (s timeScale) axis(pic *picture.SVG, top, bottom float64) {
-	div, unit := timeUnit(s.End)
+	div, unit := timeUnit(s.line.End)
 	name := "time since the first run"
 	switch {
-	case s.Ordered:
+	case s.line.Ordered:
 		div, unit, name = 1, "", "runs in their order"
-	case len(s.Pauses) > 0:
+	case len(s.line.Pauses) > 0:
 		name = "time since the first run, without the pauses"
 	}
-	ticks := picture.Ticks(s.lo/div, s.hi/div)
-	if s.Ordered {
+	ticks := picture.Ticks(s.Lo/div, s.Hi/div)
+	if s.line.Ordered {
 		ticks = slices.DeleteFunc(ticks, func(v float64) bool { return v != math.Trunc(v) || v == 0 })
 	}
-	axisXAt(pic, ticks, func(v float64) float64 { return s.at(v * div) }, top, bottom,
+	pic.AxisXAt(ticks, func(v float64) float64 { return s.At(v * div) }, top, bottom,
 		func(v float64) string { return strings.TrimSpace(fmt.Sprintf("%g %s", math.Round(v*1e3)/1e3, unit)) })
 	free := 0.0
-	for _, p := range s.Pauses {
-		x := s.at(p.At) + pauseWidth/2
+	for _, p := range s.line.Pauses {
+		x := s.At(p.At) + pauseWidth/2
 		said := "pause of " + pauseText(p.Seconds)
 		pic.Rect(x-pauseWidth/4, top, pauseWidth/2, bottom-top, "cut", said)
 		pic.Line(x-7, bottom+5, x-1, bottom-5, "base")
@@ -138,7 +139,7 @@ func (s timeScale) axis(pic *picture.SVG, top, bottom float64) {
 			free = left + picture.TextWidth(said) + 8
 		}
 	}
-	pic.Text((s.from+pic.W-12)/2, pic.H-6, "middle", "axis", name)
+	pic.Text((s.From+pic.W-12)/2, pic.H-6, "middle", "axis", name)
 }
 
 // note says what the axis hides; "" for nothing.

@@ -57,7 +57,7 @@ func TestTimeline(t *testing.T) {
 			if (c.runs[i].Status == result.WarmUp) != math.IsNaN(at) {
 				t.Errorf("%s: run %d at %v", c.name, i, at)
 			}
-			x := scale.at(at)
+			x := scale.At(at)
 			if c.name != "out of order" && x <= last || x > 468 {
 				t.Errorf("%s: run %d at %v after %v", c.name, i, x, last)
 			}

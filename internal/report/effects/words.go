@@ -150,7 +150,7 @@ func confidence(alpha float64) string {
 // joint is the confidence that an effect's interval is printed with: primary ones
 // hold together, at all looks, at the study's alpha.
 func joint(x *result.Experiment, e *analysis.Effect) string {
-	if primary(e) && x.Design.Alpha > 0 {
+	if e.Primary() && x.Design.Alpha > 0 {
 		return confidence(x.Design.Alpha)
 	}
 	return confidence(e.Alpha)
@@ -168,9 +168,9 @@ func sample(e *analysis.Effect) string {
 	return fmt.Sprintf("n = %d %s", e.N, unit)
 }
 
-// stalls reports whether the mean cost is another than the one that the interval
-// tells: rare stalls move it.
-func stalls(e *analysis.Effect) bool {
+// outside reports whether the mean is outside the interval of the estimate: rare stalls
+// move it.
+func outside(e *analysis.Effect) bool {
 	return !math.IsNaN(e.Mean) && !math.IsNaN(e.Low) && !math.IsNaN(e.High) && (e.Mean < e.Low || e.Mean > e.High)
 }
 
@@ -205,13 +205,4 @@ func effectName(x *result.Experiment, e *analysis.Effect) string {
 		return s
 	}
 	return s + " " + against(x, e)
-}
-
-// pointers to the elements, which are large.
-func pointers[T any](all []T) []*T {
-	out := make([]*T, len(all))
-	for i := range all {
-		out[i] = &all[i]
-	}
-	return out
 }

@@ -21,12 +21,12 @@ type SVG struct {
 	b    strings.Builder
 }
 
-// num prints a coordinate with a tenth of a unit, which is finer than a pixel.
-func num(x float64) string { return strconv.FormatFloat(math.Round(x*10)/10, 'f', -1, 64) }
+// Num prints a coordinate with a tenth of a unit, which is finer than a pixel.
+func Num(x float64) string { return strconv.FormatFloat(math.Round(x*10)/10, 'f', -1, 64) }
 
 // Rect draws a rectangle, with a title where one is given.
 func (s *SVG) Rect(x, y, w, h float64, class, title string) {
-	fmt.Fprintf(&s.b, `<rect x="%s" y="%s" width="%s" height="%s" class="%s"`, num(x), num(y), num(max(w, 0)), num(max(h, 0)), class)
+	fmt.Fprintf(&s.b, `<rect x="%s" y="%s" width="%s" height="%s" class="%s"`, Num(x), Num(y), Num(max(w, 0)), Num(max(h, 0)), class)
 	if title == "" {
 		s.b.WriteString("/>")
 		return
@@ -36,7 +36,7 @@ func (s *SVG) Rect(x, y, w, h float64, class, title string) {
 
 // Line draws a straight line.
 func (s *SVG) Line(x1, y1, x2, y2 float64, class string) {
-	fmt.Fprintf(&s.b, `<path d="M%s %sL%s %s" class="%s"/>`, num(x1), num(y1), num(x2), num(y2), class)
+	fmt.Fprintf(&s.b, `<path d="M%s %sL%s %s" class="%s"/>`, Num(x1), Num(y1), Num(x2), Num(y2), class)
 }
 
 // Path draws points joined by straight lines; close fills to the first.
@@ -50,7 +50,7 @@ func (s *SVG) Path(points [][2]float64, class string, closed bool) {
 		if i == 0 {
 			c = "M"
 		}
-		s.b.WriteString(c + num(p[0]) + " " + num(p[1]))
+		s.b.WriteString(c + Num(p[0]) + " " + Num(p[1]))
 	}
 	if closed {
 		s.b.WriteString("Z")
@@ -60,7 +60,7 @@ func (s *SVG) Path(points [][2]float64, class string, closed bool) {
 
 // Text writes a label; anchor is start, middle or end.
 func (s *SVG) Text(x, y float64, anchor, class, t string) {
-	fmt.Fprintf(&s.b, `<text x="%s" y="%s" text-anchor="%s" class="%s">%s</text>`, num(x), num(y), anchor, class, html.EscapeString(t))
+	fmt.Fprintf(&s.b, `<text x="%s" y="%s" text-anchor="%s" class="%s">%s</text>`, Num(x), Num(y), anchor, class, html.EscapeString(t))
 }
 
 // Label writes text that starts at x in up to n lines of a width, 16 apart, with the
@@ -72,7 +72,7 @@ func (s *SVG) Label(x, y, width float64, n int, class, t string) int {
 		if cut {
 			title = "<title>" + html.EscapeString(t) + "</title>"
 		}
-		fmt.Fprintf(&s.b, `<text x="%s" y="%s" class="%s">%s%s</text>`, num(x), num(y+16*float64(i)), class, title, html.EscapeString(l))
+		fmt.Fprintf(&s.b, `<text x="%s" y="%s" class="%s">%s%s</text>`, Num(x), Num(y+16*float64(i)), class, title, html.EscapeString(l))
 	}
 	return len(lines)
 }
@@ -81,7 +81,7 @@ func (s *SVG) Label(x, y, width float64, n int, class, t string) int {
 // differ without colour.
 func (s *SVG) Dot(x, y float64, series int, title string) {
 	if series == 0 {
-		fmt.Fprintf(&s.b, `<circle cx="%s" cy="%s" r="4.5" class="s0"><title>%s</title></circle>`, num(x), num(y), html.EscapeString(title))
+		fmt.Fprintf(&s.b, `<circle cx="%s" cy="%s" r="4.5" class="s0"><title>%s</title></circle>`, Num(x), Num(y), html.EscapeString(title))
 		return
 	}
 	s.Rect(x-4, y-4, 8, 8, fmt.Sprintf("s%d", series), title)
@@ -96,7 +96,7 @@ func (s *SVG) Done(title, desc string) template.HTML {
 	}
 	return template.HTML(fmt.Sprintf(
 		`<svg xmlns="http://www.w3.org/2000/svg" class="%s" viewBox="0 0 %s %s" role="img" aria-labelledby="%s-t %s-d"><title id="%s-t">%s</title><desc id="%s-d">%s</desc>%s</svg>`,
-		class, num(s.W), num(s.H), s.ID, s.ID, s.ID, html.EscapeString(title), s.ID, html.EscapeString(desc), s.b.String()))
+		class, Num(s.W), Num(s.H), s.ID, s.ID, s.ID, html.EscapeString(title), s.ID, html.EscapeString(desc), s.b.String()))
 }
 
 // Raw adds an element that is written already; text in it has to be escaped.

@@ -170,7 +170,7 @@ func TestOneCore(t *testing.T) {
 		if decision != Inconclusive {
 			continue
 		}
-		for _, want := range []string{"without a scanner on another core (all CPUs share the core of CPU 0), nobody", "million acquisitions/s", "Beside an ALU loop there, which touches no memory, it keeps 69.8 %"} {
+		for _, want := range []string{"without a scanner on another core (all CPUs share the core of CPU 0), it is unknown", "million acquisitions/s", "Beside an ALU loop there, which touches no memory, it keeps 69.8 %"} {
 			if v.Obstacle != NoOther || !strings.Contains(v.Reason, want) {
 				t.Errorf("%q, not %q: %s", v.Obstacle, want, v.Reason)
 			}

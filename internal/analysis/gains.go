@@ -1,10 +1,9 @@
-package effects
+package analysis
 
 import (
 	"math"
 	"slices"
 
-	"hostlab/internal/analysis"
 	"hostlab/internal/result"
 	"hostlab/internal/stats"
 )
@@ -26,20 +25,18 @@ func (g *Gain) Decided() bool { return finite(g.Share) }
 // order of the record. An experiment of log devices has them for each size, others
 // for each contrast of the study with one factor. Too few blocks give no interval: see
 // Gain.Decided.
-func Gains(r *Report) (out []Gain) {
-	x, least := r.head(), r.least()
+func (a *Analysis) Gains() (out []Gain) {
+	x, least := a.Experiment, a.least()
 	if x.Section == "log" {
-		s, ok := newLogDevice(r.Analysis, r.used()).(*logDevice)
-		if !ok || s.factor == nil || s.duration == nil {
-			return nil
-		}
-		for _, row := range s.rows {
-			for _, p := range row.pairs {
-				if p.from != s.factor.Baseline {
+		s := NewLogDevice(x, a.Counted())
+		for _, row := range s.Rows {
+			for _, p := range row.Pairs {
+				if p.From != s.Factor.Baseline {
 					continue
 				}
-				g := Gain{Factor: s.factor.Name, From: p.from, To: p.to, At: row.name, Response: s.duration.Name, Share: p.gain, Evidence: result.Measured, Least: max(least, stats.MinBlocks(crossAlpha))}
-				if s.emulated(p.to) || s.emulated(p.from) {
+				g := Gain{Factor: s.Factor.Name, From: p.From, To: p.To, At: row.Name,
+					Response: s.Duration.Name, Share: p.Gain, Evidence: result.Measured, Least: max(least, stats.MinBlocks(NominalAlpha))}
+				if s.Emulated(p.To) || s.Emulated(p.From) {
 					g.Evidence = result.Emulated
 				}
 				out = append(out, g)
@@ -47,13 +44,14 @@ func Gains(r *Report) (out []Gain) {
 		}
 		return out
 	}
-	for _, e := range r.Analysis.Effects {
+	for _, e := range a.Effects {
 		f := slices.IndexFunc(x.Factors, func(f result.Factor) bool { return f.Name == e.Contrast.Factors[0] })
 		iv := stats.Interval{Estimate: e.Value, Low: e.Low, High: e.High, N: e.N}
-		if interaction(&e) || f < 0 || e.Response.Unit != "s" || e.Response.Compare != result.Ratio || e.Verdict == analysis.VoidVerdict {
+		if len(e.Contrast.Factors) > 1 || f < 0 || e.Response.Unit != "s" || e.Response.Compare != result.Ratio || e.Verdict == VoidVerdict {
 			continue
 		}
-		g := Gain{Factor: x.Factors[f].Name, From: x.Factors[f].Baseline, To: e.Contrast.Levels[0], At: levelsAt(x, e.Contrast), Response: e.Response.Name, Evidence: e.Evidence, Share: negated(iv), Least: max(least, stats.MinBlocks(e.Alpha))}
+		g := Gain{Factor: x.Factors[f].Name, From: x.Factors[f].Baseline, To: e.Contrast.Levels[0],
+			At: levelsAt(x, e.Contrast), Response: e.Response.Name, Evidence: e.Evidence, Share: negated(iv), Least: max(least, stats.MinBlocks(e.Alpha))}
 		if iv.Estimate > 0 { // the baseline is the faster one: seen from the other
 			g.From, g.To = g.To, g.From
 			off := func(change float64) float64 { return change / (1 + change) }
@@ -65,10 +63,10 @@ func Gains(r *Report) (out []Gain) {
 }
 
 // least is how many blocks the primary effects without an interval take: what the report
-// advises, so that nobody runs an experiment again for a gain and gets no verdict.
-func (r *Report) least() (n int) {
-	for i := range r.Analysis.Effects {
-		if e := &r.Analysis.Effects[i]; primary(e) && (math.IsNaN(e.Low) || math.IsNaN(e.High)) {
+// advises, so that a repeated experiment gives a verdict besides a gain.
+func (a *Analysis) least() (n int) {
+	for i := range a.Effects {
+		if e := &a.Effects[i]; e.Primary() && (math.IsNaN(e.Low) || math.IsNaN(e.High)) {
 			n = max(n, e.Need)
 		}
 	}

@@ -18,7 +18,7 @@ type Decision string
 // The decisions, in the order in which they are tried.
 const (
 	Untestable   Decision = "untestable"   // no scanner on a sibling was measured
-	Void         Decision = "void"         // the A/A of the record says that no effect can be told from it
+	Void         Decision = "void"         // the A/A of the record says that no effect can be separated from it
 	Inconclusive Decision = "inconclusive" // the A/A is wider than 5 %, or over 20 % of the runs, all or of one cell, are contaminated, or no rule applies
 	Harm         Decision = "harm"
 	None         Decision = "none"
@@ -48,7 +48,7 @@ const (
 	Disturbed  Obstacle = "disturbed"
 	FewRounds  Obstacle = "few rounds"
 	Alike      Obstacle = "alike"   // on the sibling and on another core
-	Between    Obstacle = "between" // the rule's limits, surely
+	Between    Obstacle = "between" // the rule's limits, with its whole interval
 	Wide       Obstacle = "wide"    // is an interval, so that it holds a limit
 )
 
@@ -65,15 +65,15 @@ const (
 // of the lock thread's rate in a cell to its rate alone. A nil slice is a cell that
 // this host cannot have or that was not measured.
 type Input struct {
-	Published  bool      // figures of somebody's without an A/A, which is not asked for then
+	Published  bool      // published figures without an A/A, which is not required then
 	Void       string    // why the whole record is void, in sentences; "": it is not
-	NoSiblings string    // why this host has no sibling to scan on, in a phrase; "": it has, or nobody asked
+	NoSiblings string    // why this host has no sibling to scan on, in a phrase; "": it has, or it is not known
 	NoOther    string    // the same of a core to scan on that is not the lock thread's
 	Sibling    []float64 // scanner on the sibling
 	Other      []float64 // scanner on another core: of the same last-level cache if there is one
 	ALU        []float64 // ALU loop on the sibling
 	Sweep      []Step    // scanner on the sibling, by size, rising
-	AA         []float64 // the lock alone against its duplicate; nil where nobody ran it
+	AA         []float64 // the lock alone against its duplicate; nil where it was not run
 	Yield      []float64 // lock threads on both siblings, each with a lock of its own: their sum over one alone
 	// Marked counts the contaminated runs of the whole record and of each cell that the
 	// decision rests on, CauseMarked those of the other cells that the cause rests on.
@@ -177,7 +177,7 @@ func (v *Verdict) decide(in Input) (Decision, Obstacle, string) {
 	case in.Void != "":
 		return Void, Noise, "Void, so nothing is decided. " + in.Void + " " + rest
 	case in.AA == nil && !in.Published:
-		return Inconclusive, NoAA, "Inconclusive: the study did not measure the lock thread alone twice (aa = false), so nobody knows how far this host differs from itself. " + rest
+		return Inconclusive, NoAA, "Inconclusive: the study did not measure the lock thread alone twice (aa = false), so how far this host differs from itself is unknown. " + rest
 	case !in.Published && !known(v.AA):
 		return Inconclusive, FewRounds, "Inconclusive: too few rounds for an interval of the A/A. " + rest
 	case v.noisy():
@@ -195,9 +195,9 @@ func (v *Verdict) decide(in Input) (Decision, Obstacle, string) {
 	case most < harmBelow:
 		return v.apart(in, beside)
 	case least >= harmBelow && most < 1-margin, least > 1+margin:
-		return Inconclusive, Between, "Inconclusive: that is surely more than 90 % and surely not within 5 % of unharmed, of which the rule says nothing. " + rest
+		return Inconclusive, Between, "Inconclusive: the whole interval is above 90 % and not within 5 % of unharmed, of which the rule says nothing. " + rest
 	}
-	return Inconclusive, Wide, "Inconclusive: that is neither surely below 90 % nor surely within 5 % of unharmed. " + rest
+	return Inconclusive, Wide, "Inconclusive: the interval is neither wholly below 90 % nor wholly within 5 % of unharmed. " + rest
 }
 
 // noisy reports whether the A/A leaves more than the margin open.
@@ -249,7 +249,7 @@ func (v *Verdict) apart(in Input, beside string) (Decision, Obstacle, string) {
 		if v.ALU.N > 0 {
 			beside += fmt.Sprintf(" Beside an ALU loop there, which touches no memory, it keeps %s.", ratio(v.ALU))
 		}
-		return Inconclusive, NoOther, "Inconclusive: without a scanner on another core" + why + ", nobody can tell whether sharing the core or the scan as such costs that. " + beside + v.yield()
+		return Inconclusive, NoOther, "Inconclusive: without a scanner on another core" + why + ", it is unknown whether sharing the core or the scan as such costs that. " + beside + v.yield()
 	case !known(v.SiblingOverOther):
 		return Inconclusive, FewRounds, "Inconclusive: too few rounds that have a scanner on another core too. " + rest
 	case v.SiblingOverOther.High < harmApart:

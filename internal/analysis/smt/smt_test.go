@@ -80,7 +80,7 @@ func TestJudge(t *testing.T) {
 		"none":                {made(0.99, 0.99, 1, flat), None, "", "Less than 5 % does not matter."},
 		"none, no other core": {with(made(0.99, 0.99, 1, flat), func(in *Input) { in.Other = nil }), None, "", ""},
 		"between":             {made(0.92, 0.99, 1, flat), Inconclusive, "", "of which the rule says nothing"},
-		"on the edge":         {made(0.9, 0.99, 1, flat), Inconclusive, "", "neither surely below 90 % nor surely within 5 %"},
+		"on the edge":         {made(0.9, 0.99, 1, flat), Inconclusive, "", "neither wholly below 90 % nor wholly within 5 %"},
 		"more":                {made(1.2, 0.99, 1, flat), Inconclusive, "", "of which the rule says nothing"},
 		"one round":           {with(harm, func(in *Input) { in.Sibling = in.Sibling[:1] }), Inconclusive, "", "too few rounds for an interval"},
 		"four rounds":         {with(harm, func(in *Input) { in.Sibling = in.Sibling[:4] }), Harm, Caches, "(n = 4)"},
@@ -178,17 +178,17 @@ func TestFalseHarm(t *testing.T) {
 // The published runs come out as harm, with the shares that their table shows.
 func TestSeed(t *testing.T) {
 	var percents []int
-	for _, r := range SeedRuns {
+	for _, r := range PublishedRuns {
 		percents = append(percents, int(math.Round(100*r.Share())))
 	}
 	if !slices.Equal(percents, []int{7, 7, 7, 14}) {
 		t.Errorf("the siblings' shares are %v %%", percents)
 	}
-	v := Judge(FromSeed())
+	v := Judge(FromPublished())
 	if v.Decision != Harm || v.Cause != Unknown || v.Sibling.N != 4 || v.Sibling.High > 0.2 || v.Sibling.Estimate < 0.07 || v.Sibling.Estimate > 0.14 {
 		t.Errorf("%+v", v)
 	}
-	for _, r := range SeedRuns {
+	for _, r := range PublishedRuns {
 		seen := 0
 		for _, l := range r.Lines {
 			seen |= l.Affinity

@@ -8,7 +8,7 @@ import (
 	"hostlab/internal/golden"
 )
 
-const page = "../../docs/smt.md"
+const page = "../../../docs/smt.md"
 
 // TestPage holds that docs/smt.md is what the published runs and the rule give now.
 func TestPage(t *testing.T) {
@@ -20,7 +20,7 @@ func written() string {
 	percent := func(x float64) string { return fmt.Sprintf("%.0f %%", 100*x) }
 	fmt.Fprintf(&b, `# The verdict on shared cores
 
-This page is written by a test (%[1]sgo test ./internal/smt -run Page -update%[1]s) from the rule and the published runs in %[1]sinternal/smt%[1]s,
+This page is written by a test (%[1]sgo test ./internal/analysis/smt -run Page -update%[1]s) from the rule and the published runs in %[1]sinternal/analysis/smt%[1]s,
 and another run of that test holds that it is current.
 
 %[1]shostlab run smt%[1]s asks whether a thread that scans memory starves one that takes locks on the sibling of its core. The
@@ -34,7 +34,7 @@ Hodges-Lehmann estimate with its interval (Student's below the blocks that ranks
 | Verdict | Where | Why this limit |
 |---|---|---|
 | untestable | nothing was measured on a sibling | |
-| void | the lock thread alone differs surely (99 %%) from its hidden twin, or another decisive response does | no effect can be told from such a record, as in every other study |
+| void | the lock thread alone differs (99 %% interval) from its hidden twin, or another decisive response does | no effect can be separated from such a record, as in every other study |
 | inconclusive | the lock thread alone was not measured twice (%[1]saa = false%[1]s), or is not within %[2]s of itself then | a host that differs from itself by more hides what is asked for |
 | inconclusive | more than %[3]s of all runs, or of the runs of one cell that decides, are contaminated | the estimate withstands 29 %% of wrong blocks at most, and a ratio takes two cells |
 | none | the interval of R beside the scanner on the sibling lies within %[2]s of 1 | less does not matter to most |
@@ -50,19 +50,19 @@ All limits are conventions, set without data of a host with siblings. Cells that
 twin, the scanner on the sibling and that on another core. A run is contaminated where other processes or the hypervisor took
 more than 2 %% of the CPUs, or where the time for a cache line between the two CPUs changed by more than 20 %%, and so again each time it was made.
 
-Harm has a cause: **caches**, where R beside the scan over R beside an ALU loop on the sibling lies below %[6]s and a scan of twice L2 surely
-leaves less than one of half of L1, without a rise between; else **issue slots**, which both threads want, where the ALU loop too surely
+Harm has a cause: **caches**, where R beside the scan over R beside an ALU loop on the sibling lies below %[6]s and a scan of twice L2 by its whole interval
+leaves less than one of half of L1, without a rise between; else **issue slots**, which both threads want, where the ALU loop too, by its whole interval,
 costs something. Where it does not, without those cells, or where they are contaminated, it is **unknown**.
 
 `, "`", percent(margin), percent(contaminated), percent(harmBelow), percent(harmApart), percent(cachesBelow))
 	b.WriteString("## Cores of several classes\n\nOn a hybrid processor all placements but the rotation are looked for on cores of the lock thread's class, since another class\ndiffers in more than in its place. So a verdict is about one class, and a scanner on a core of another is not part of it: the\nreport says so and names the classes. `--set workload.victim=N` looks from another class, and a level such as `scan@N` puts the\nscanner on any CPU; its column names the class where that is another.\n\n")
 	b.WriteString("## The published runs\n\nTwo cores of two threads; CPUs 1 and 4 (by their masks) share a core, and 2 and 8. One thread scans 1 MiB, the other\nthree want one lock. The figures are counts of 10 s, as printed.\n\n")
 	b.WriteString("| Command | Scanner | Its sibling | took the lock | The others took it | Sibling's share of their mean |\n|---|--:|--:|--:|--:|--:|\n")
-	for _, r := range SeedRuns {
+	for _, r := range PublishedRuns {
 		sibling, others := r.locked()
-		fmt.Fprintf(&b, "| `%s` | %d | %d | %d | %d, %d | %.1f %% |\n", r.Command, r.Scanner, seedSiblings[r.Scanner], sibling, others[0], others[1], 100*r.Share())
+		fmt.Fprintf(&b, "| `%s` | %d | %d | %d | %d, %d | %.1f %% |\n", r.Command, r.Scanner, publishedSiblings[r.Scanner], sibling, others[0], others[1], 100*r.Share())
 	}
-	v := Judge(FromSeed())
+	v := Judge(FromPublished())
 	fmt.Fprintf(&b, `
 The same code that judges a study says of them: **%s, cause %s**.
 

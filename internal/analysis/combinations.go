@@ -1,0 +1,93 @@
+package analysis
+
+import (
+	"maps"
+	"math"
+	"slices"
+
+	"hostlab/internal/result"
+	"hostlab/internal/stats"
+)
+
+// NominalAlpha is that of intervals that hold each by itself, as those of combinations.
+const NominalAlpha = 0.05
+
+// Combination is one cell of the design in one response.
+type Combination struct {
+	Levels  map[string]string
+	Median  float64 // of the blocks' means, in the response's unit; NaN: no run
+	N       int     // blocks
+	Marked  int     // contaminated runs
+	Against []Change
+}
+
+// Change compares a combination with the one that has a factor's baseline instead.
+type Change struct {
+	Factor, Baseline string
+	stats.Interval   // a fraction for ratios, else in the response's unit
+}
+
+// Combinations returns every combination of levels with its median of a response, and
+// what it costs against the baseline of each factor where the others are at the same
+// levels, in the record's order. It is the table in which Olontsev (2012) sets BIOS,
+// power plan and degree of parallelism beside each other.
+func Combinations(x *result.Experiment, runs []result.Run, r *result.Response) (out []Combination) {
+	values := BlockMeans(x, runs, r)
+	for i := range x.Cells {
+		if x.Cells[i].Duplicate {
+			continue
+		}
+		c := Combination{Levels: x.Cells[i].Levels, N: len(values[i]), Median: math.NaN()}
+		if c.N > 0 {
+			c.Median = scale{*r}.level(stats.Median(slices.Collect(maps.Values(values[i]))))
+		}
+		for k := range runs {
+			if runs[k].Cell == i && runs[k].Contaminated != "" {
+				c.Marked++
+			}
+		}
+		for _, f := range x.Factors {
+			if j := besides(x, i, f.Name, f.Baseline); j >= 0 && c.Levels[f.Name] != f.Baseline {
+				c.Against = append(c.Against, Change{f.Name, f.Baseline, paired(x, r, values[i], values[j])})
+			}
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+// besides is the cell that differs from cell i by a level of one factor, or -1.
+func besides(x *result.Experiment, i int, factor, level string) int {
+	want := maps.Clone(x.Cells[i].Levels)
+	want[factor] = level
+	return slices.IndexFunc(x.Cells, func(c result.Cell) bool { return !c.Duplicate && maps.Equal(c.Levels, want) })
+}
+
+// paired compares two cells within the blocks that have both.
+func paired(x *result.Experiment, r *result.Response, level, base map[int]float64) stats.Interval {
+	d := pairs(level, base)
+	iv := stats.HodgesLehmann(d, NominalAlpha)
+	if Student(x, len(d)) {
+		iv = stats.PairedT(d, NominalAlpha)
+	}
+	s := scale{*r}
+	iv.Estimate, iv.Low, iv.High = s.effect(iv.Estimate), s.effect(iv.Low), s.effect(iv.High)
+	return iv
+}
+
+// pairs are the differences between two cells, one for each block that has both.
+func pairs(level, base map[int]float64) []float64 {
+	var d []float64
+	for _, b := range slices.Sorted(maps.Keys(level)) {
+		if v, ok := base[b]; ok {
+			d = append(d, level[b]-v)
+		}
+	}
+	return d
+}
+
+// Student reports whether an interval is Student's, as the analysis has it for the few
+// superblocks of a split plot: ranks would have none.
+func Student(x *result.Experiment, n int) bool {
+	return x.Design.Kind == "split-plot" && n >= 2 && n < stats.MinBlocks(NominalAlpha)
+}

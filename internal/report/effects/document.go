@@ -1,0 +1,330 @@
+package effects
+
+import (
+	_ "embed"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"hostlab/internal/analysis"
+	"hostlab/internal/document"
+	"hostlab/internal/report/picture"
+	"hostlab/internal/result"
+	"hostlab/internal/screen"
+)
+
+//go:embed figures.css
+var style []byte
+
+// topSentences is how many sentences of the answer one experiment has; the table of its
+// effects has all.
+const topSentences = 6
+
+// method says how an effect is estimated and judged.
+const method = "Every block holds each combination of levels once, in random order, and the baseline a second time under " +
+	"another name, which shows how far the host differs from itself. Effects are estimated within blocks " +
+	"(Hodges and Lehmann, on logarithms for ratios), with intervals from the exact signed-rank test that hold " +
+	"for all primary effects and all declared looks together. Inside the practical margin an effect is none; " +
+	"beyond it, it costs; across it, nothing is decided. Void and failed runs were queued again in their " +
+	"block."
+
+var verdictTones = map[analysis.Verdict]document.Tone{
+	analysis.CostsMore: document.Caution, analysis.CostsLess: document.Notice, analysis.NoEffect: document.Good, analysis.VoidVerdict: document.Caution,
+}
+
+// Document is the report of a set: of one experiment, or of several beside each other.
+func (s *Set) Document() *document.Document {
+	data := newData(s)
+	d := &document.Document{Name: "experiment", Data: data, PageData: data.small(), Style: style, Footer: "hostlab " + s.Version}
+	if len(s.Reports) == 1 {
+		r := &s.Reports[0]
+		x := r.head()
+		d.Title, d.Answer, d.About, d.Warnings = x.Title, r.answer(), r.about(), r.warnings()
+		if d.Title == "" {
+			d.Title = x.Name
+		}
+		d.Sections = r.sections("e0")
+	} else {
+		d.Title = fmt.Sprintf("%d experiments compared", len(s.Reports))
+		d.Answer = []document.Line{{Text: fmt.Sprintf("Comparison of %d experiments: each effect is judged by itself, nothing is pooled.", len(s.Reports))}}
+		d.Sections = s.compared()
+		for i := range s.Reports {
+			d.Sections = append(d.Sections, s.Reports[i].compared(fmt.Sprintf("Experiment %d", i+1), fmt.Sprintf("e%d", i))...)
+		}
+	}
+	d.Sections = append(d.Sections, document.Section{Title: "Method", Where: document.Page, Blocks: document.Lines("", method)})
+	return d
+}
+
+// answer holds the sentences of the headline.
+func (r *Report) answer() (out []document.Line) {
+	all := verdicts(r)
+	for i, v := range all {
+		if i == topSentences {
+			return append(out, document.Line{Text: fmt.Sprintf("... and %s; all are in the table below.", screen.Count(len(all)-i, "more primary effect")), Tone: document.Quiet})
+		}
+		out = append(out, document.Line{Text: v + "."})
+	}
+	return out
+}
+
+// about says what ran, where and when, how far it came, and what this host does not have.
+func (r *Report) about() []string {
+	x := r.head()
+	parts := []string{x.Name}
+	if x.Title != "" {
+		parts[0] += ": " + x.Title
+	}
+	parts = append(parts, "workload "+x.Workload)
+	if h := x.Host["hostname"]; h != "" {
+		parts = append(parts, "on "+h)
+	}
+	if !x.Started.IsZero() {
+		parts = append(parts, "started "+x.Started.Format("2006-01-02 15:04 MST"))
+	}
+	out := []string{strings.Join(parts, ", ") + "; " + designText(&x.Design), stateText(r.Analysis) + "; " + runsText(r.Analysis.Runs) + "."}
+	for _, s := range []string{seenText(r.Analysis), absentText(x)} {
+		if s != "" {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// designText says how runs were arranged: "randomised complete blocks, seed 7".
+func designText(d *result.Design) string {
+	kind := map[string]string{"rcbd": "randomised complete blocks", "split-plot": "split plot"}[d.Kind]
+	if kind == "" {
+		kind = d.Kind
+	}
+	if d.Repeats > 1 {
+		kind += fmt.Sprintf(", %d repeats", d.Repeats)
+	}
+	return fmt.Sprintf("%s, seed %d", kind, d.Seed)
+}
+
+// compared are the sections of an experiment that stands beside others: its answer begins
+// them. Headings have no directory, as a terminal has them in capitals.
+func (r *Report) compared(name, key string) []document.Section {
+	own := document.Section{Title: name, Blocks: document.Lines(document.Quiet, "Recorded in "+r.Dir+".")}
+	for _, l := range r.answer() {
+		l.Tone = document.Strong
+		own.Blocks = append(own.Blocks, l)
+	}
+	own.Blocks = append(own.Blocks, document.Lines(document.Quiet, r.about()...)...)
+	if w := r.warnings(); len(w) > 0 {
+		list := document.Points(w...)
+		for i := range list {
+			list[i].Tone = document.Caution
+		}
+		own.Blocks = append(own.Blocks, list)
+	}
+	out := []document.Section{own}
+	for _, s := range r.sections(key) {
+		if s.Where != document.Terminal { // each report has its own page
+			s.Title = name + ": " + s.Title
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// sections are what stands below the answer, in the order in which it is read. The ids of
+// pictures begin with key.
+func (r *Report) sections(key string) []document.Section {
+	a, x := r.Analysis, r.head()
+	var out []document.Section
+	if s := r.section(key); s != nil {
+		out = append(out, *s)
+	}
+	out = append(out, r.effects()...)
+	var floors []string
+	for i := range a.AA {
+		floors = append(floors, aaText(&a.AA[i])+".")
+	}
+	add := func(title string, where document.Medium, folded bool, blocks ...document.Block) {
+		out = append(out, document.Section{Title: title, Where: where, Folded: folded, Blocks: blocks})
+	}
+	if len(floors) > 0 {
+		list := document.Points(floors...)
+		for i := range a.AA {
+			if a.AA[i].Void {
+				list[i].Tone = document.Caution
+			}
+		}
+		add("Noise floor (A/A)", document.Everywhere, false, list)
+	}
+	var needs document.List
+	for i := range a.Effects {
+		if e := &a.Effects[i]; e.Primary() && needText(e) != "" {
+			needs = append(needs, document.Line{Text: subject(&e.Contrast) + ": " + needText(e) + "."})
+		}
+	}
+	if len(needs) > 0 {
+		add("What deciding would take", document.Everywhere, false, needs)
+	}
+	var pictures []document.Block
+	for _, f := range figures(key, r) {
+		pictures = append(pictures, document.Figure{Figure: f})
+	}
+	add("Pictures", document.Page, false, pictures...)
+	if steps := r.steps(); len(steps) > 0 {
+		add("Next", document.Everywhere, false, steps)
+	}
+	var more []document.Block
+	if n := r.left(); n > 0 {
+		more = document.Lines(document.Quiet, screen.Count(n, "secondary effect")+" in --format html and json.")
+	}
+	add("More", document.Terminal, false, append(more, r.toSend())...)
+	add("Host, workload and design", document.Page, true, facts(x))
+	if len(r.Study) > 0 {
+		add("The study file", document.Page, true, document.Commands{{Line: studyText(r.Study)}})
+	}
+	return out
+}
+
+// left counts the effects that a terminal does not show.
+func (r *Report) left() (n int) {
+	for i := range r.Analysis.Effects {
+		if abridged(r.head(), &r.Analysis.Effects[i]) {
+			n++
+		}
+	}
+	return n
+}
+
+// effects are the tables of effects with what their figures mean.
+func (r *Report) effects() []document.Section {
+	a, x := r.Analysis, r.head()
+	var inter, rest, main []*analysis.Effect
+	for i := range a.Effects {
+		switch e := &a.Effects[i]; {
+		case interaction(e):
+			inter = append(inter, e)
+		case abridged(x, e):
+			rest = append(rest, e)
+		default:
+			main = append(main, e)
+		}
+	}
+	var out []document.Section
+	add := func(title, lead string, where document.Medium, folded bool, all []*analysis.Effect) {
+		if len(all) > 0 {
+			out = append(out, document.Section{Title: title, Where: where, Folded: folded, Blocks: []document.Block{effectTable(x, lead, all)}})
+		}
+	}
+	add("Effects", "What each change costs. An effect counts where its whole interval lies beyond the practical margin.", document.Everywhere, false, main)
+	add("Other effects", "Secondary effects, which the section above has at a glance.", document.Page, true, rest)
+	add("Interactions", interactionLead(inter), document.Everywhere, false, inter)
+	if n := footnotes(x, a); len(n) > 0 {
+		out = append(out, document.Section{Title: "About the intervals", Blocks: document.Lines(document.Quiet, n...)})
+	}
+	return out
+}
+
+// abridged reports whether secondary effects stand back: a section of the report has them
+// at a glance.
+func abridged(x *result.Experiment, e *analysis.Effect) bool {
+	_, known := extras[x.Section]
+	return known && !e.Primary() && !interaction(e)
+}
+
+// effectTable has a row for each effect.
+func effectTable(x *result.Experiment, lead string, all []*analysis.Effect) *document.Table {
+	t := &document.Table{Lead: lead, Columns: append(document.Headings("effect", "change", "n", "margin, noise"), document.Column{Head: "verdict"})}
+	for _, e := range all {
+		p := &e.Response
+		name := document.Text(label(p) + ": " + subject(&e.Contrast))
+		if !interaction(e) {
+			name.Text += " " + against(x, e)
+		}
+		change := changeCell(e)
+		if known(e.Baseline, e.Level) && !interaction(e) {
+			change.More = append(change.More, result.Format(e.Baseline, p.Unit)+" to "+result.Format(e.Level, p.Unit))
+		}
+		noise := "noise " + within(e.NoiseFloor, p)
+		if !known(e.NoiseFloor) {
+			noise = "noise unknown"
+		}
+		row := document.Row{Cells: []document.Cell{name, change, document.Number(float64(e.N), fmt.Sprintf("%d %s", e.N, e.Unit)),
+			document.Number(p.Margin, within(p.Margin, p), noise), verdictCell(x, e)}}
+		for _, n := range notes(e) {
+			row.Notes = append(row.Notes, document.Line{Text: n, Tone: document.Quiet})
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	return t
+}
+
+func changeCell(e *analysis.Effect) document.Cell {
+	return document.Number(e.Value, amount(e.Value, &e.Response), span(e.Low, e.High, &e.Response))
+}
+
+func verdictCell(x *result.Experiment, e *analysis.Effect) document.Cell {
+	return document.Cell{Text: verdictWord(e), More: []string{evidence(x, e)}, Tone: verdictTones[e.Verdict]}
+}
+
+// cell makes one of lines: the figure, then how sure it is.
+func cell(lines ...string) document.Cell { return document.Text(lines[0], lines[1:]...) }
+
+// figures in the order in which the page shows them; those without data are left
+// out.
+func figures(key string, r *Report) []picture.Figure {
+	a, x := r.Analysis, r.head()
+	out := effectFigures(key, x, a.Effects)
+	add := func(f picture.Figure, ok bool) {
+		if ok {
+			out = append(out, f)
+		}
+	}
+	for i, resp := range shown(x) {
+		add(runsFigure(fmt.Sprintf("%s-runs%d", key, i), x, r.Runs, &resp))
+	}
+	out = append(out, interactionFigures(key, x, r.Runs, a.Effects)...)
+	for i, resp := range shown(x) {
+		add(distributionFigure(fmt.Sprintf("%s-dist%d", key, i), x, r.Runs, &resp))
+	}
+	add(latencyFigure(key+"-latency", x, r.Runs))
+	add(aaFigure(key, a.AA))
+	return out
+}
+
+// facts are the host's fingerprint and what ran.
+func facts(x *result.Experiment) (out document.Pairs) {
+	add := func(name, value string) { out = append(out, document.Pair{Name: name, Value: value}) }
+	all := func(prefix string, m map[string]string) {
+		for _, k := range slices.Sorted(maps.Keys(m)) {
+			add(prefix+k, m[k])
+		}
+	}
+	all("host: ", x.Host)
+	add("workload", x.Workload)
+	all("workload: ", x.Parameters)
+	all("machine: ", x.Context)
+	for _, f := range x.Factors {
+		add("factor: "+f.Name, fmt.Sprintf("%s (baseline %s), %s, changed %s", strings.Join(f.Levels, ", "), f.Baseline, f.Kind, f.Change))
+	}
+	add("design", designText(&x.Design)+fmt.Sprintf(", looks after %v blocks, alpha %g", x.Design.Looks, x.Design.Alpha))
+	all("set on the command line: ", x.Overrides)
+	add("study file", x.File)
+	add("study SHA-256", x.Study)
+	add("experiment", x.ID)
+	add("recorded by", "hostlab "+x.Version)
+	return out
+}
+
+// studyText is the study file, safe to show; a long one is cut.
+func studyText(b []byte) string {
+	const most = 64 << 10
+	s := string(b[:min(len(b), most)])
+	lines := strings.Split(s, "\n")
+	for i := range lines {
+		lines[i] = screen.Clean(strings.ReplaceAll(lines[i], "\t", "    "))
+	}
+	s = strings.Join(lines, "\n")
+	if len(b) > most {
+		s += fmt.Sprintf("\n# ... and %d bytes more", len(b)-most)
+	}
+	return s
+}

@@ -1,0 +1,44 @@
+package effects
+
+import (
+	"io"
+	"strings"
+	"testing"
+
+	"hostlab/internal/document"
+)
+
+// The formats of documents, as the command prints them.
+
+func WriteHTML(w io.Writer, s *Set) error     { return document.WriteHTML(w, s.Document()) }
+func WriteMarkdown(w io.Writer, s *Set) error { return document.WriteMarkdown(w, s.Document()) }
+func WriteJSON(w io.Writer, s *Set) error     { return document.WriteJSON(w, s.Document().Data) }
+
+func WriteText(w io.Writer, s *Set, o Options) error {
+	return document.WriteText(w, s.Document(), o)
+}
+
+type Options = document.TextOptions
+
+// parts are the tables of a section and its lines.
+func parts(e extra) (tables []*document.Table, lines []string) {
+	for _, b := range e.section("").Blocks {
+		switch b := b.(type) {
+		case *document.Table:
+			tables = append(tables, b)
+		case document.Line:
+			lines = append(lines, b.Text)
+		}
+	}
+	return tables, lines
+}
+
+// printed is a section as Markdown.
+func printed(t *testing.T, e extra) string {
+	t.Helper()
+	var b strings.Builder
+	if err := document.WriteMarkdown(&b, &document.Document{Sections: []document.Section{e.section("")}}); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}

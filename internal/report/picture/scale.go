@@ -1,0 +1,127 @@
+package picture
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"hostlab/internal/result"
+)
+
+// Scale maps values to a picture's coordinates, linearly.
+type Scale struct {
+	Lo, Hi, From, To float64
+	Log              bool // of logarithms; Lo and Hi are logarithms then
+}
+
+// NewScale spans values with some air; extra values are kept in sight.
+func NewScale(lo, hi, from, to float64) Scale {
+	if !(hi > lo) {
+		d := math.Max(math.Abs(lo)*0.05, 1e-12)
+		lo, hi = lo-d, hi+d
+	}
+	air := (hi - lo) * 0.06
+	return Scale{Lo: lo - air, Hi: hi + air, From: from, To: to}
+}
+
+// At returns where a value stands; what is beyond the axis stands at its end.
+func (s Scale) At(v float64) float64 {
+	if s.Log {
+		v = math.Log(v)
+	}
+	v = min(max(v, s.Lo), s.Hi)
+	return s.From + (v-s.Lo)/(s.Hi-s.Lo)*(s.To-s.From)
+}
+
+// AxisX draws grid and ticks of a horizontal axis between top and bottom; where
+// labels would touch, only every second, third, ... tick has one.
+func (s *SVG) AxisX(x Scale, top, bottom float64, text func(float64) string) {
+	s.AxisXAt(Ticks(x.Lo, x.Hi), x.At, top, bottom, text)
+}
+
+// AxisXAt is AxisX with ticks and places of the caller's own.
+func (s *SVG) AxisXAt(ticks []float64, place func(float64) float64, top, bottom float64, text func(float64) string) {
+	every := 1
+	for every < len(ticks) && crowded(ticks, every, place, s.W, text) {
+		every++
+	}
+	origin := max(0, slices.Index(ticks, 0)) // 0 is never left without its label
+	for i, v := range ticks {
+		at := place(v)
+		s.Line(at, top, at, bottom, "grid")
+		if (i-origin)%every == 0 {
+			s.Text(at, bottom+18, AnchorAt(at, s.W), "tick", text(v))
+		}
+	}
+}
+
+// crowded reports whether labels at every so many ticks touch each other.
+func crowded(ticks []float64, every int, place func(float64) float64, width float64, text func(float64) string) bool {
+	origin, free := max(0, slices.Index(ticks, 0)), -1e9
+	for i, v := range ticks {
+		if (i-origin)%every != 0 {
+			continue
+		}
+		at, w := place(v), TextWidth(text(v))
+		left := at - w/2
+		switch AnchorAt(at, width) {
+		case "start":
+			left = at
+		case "end":
+			left = at - w
+		}
+		if left < free {
+			return true
+		}
+		free = left + w + 4
+	}
+	return false
+}
+
+// AxisY draws grid and ticks of a vertical axis.
+func (s *SVG) AxisY(y Scale, left, right float64, text func(float64) string) {
+	s.AxisYAt(y, Ticks(y.Lo, y.Hi), left, right, text)
+}
+
+// AxisYAt is AxisY with ticks of the caller's own.
+func (s *SVG) AxisYAt(y Scale, ticks []float64, left, right float64, text func(float64) string) {
+	for _, v := range ticks {
+		s.Line(left, y.At(v), right, y.At(v), "grid")
+		s.Text(left-6, y.At(v)+4, "end", "tick", text(v))
+	}
+}
+
+// Tick prints values of a unit on an axis from lo to hi: all in one step of the
+// unit, with as many digits as tell neighbours apart.
+func Tick(unit string, lo, hi float64) func(float64) string {
+	big := max(math.Abs(lo), math.Abs(hi))
+	n, step, _ := strings.Cut(result.Format(big, unit), " ")
+	shown, err := strconv.ParseFloat(n, 64)
+	if err != nil || big == 0 || shown == 0 {
+		return func(v float64) string { return Round(v, unit) }
+	}
+	base := 10.0
+	if strings.HasPrefix(unit, "B") {
+		base = 1024
+	}
+	by := math.Pow(base, math.Round(math.Log(shown/big)/math.Log(base)))
+	digits := min(6, max(0, 1-int(math.Floor(math.Log10((hi-lo)*by/6)))))
+	return func(v float64) string {
+		t := strconv.FormatFloat(v*by, 'f', digits, 64)
+		if strings.Contains(t, ".") {
+			t = strings.TrimRight(strings.TrimRight(t, "0"), ".")
+		}
+		return strings.TrimSpace(t + " " + step)
+	}
+}
+
+// PercentTick prints a fraction at an axis: "+10 %".
+func PercentTick(v float64) string {
+	p := math.Round(v*1e6) / 1e4
+	if p == 0 {
+		return "0 %"
+	}
+	return fmt.Sprintf("%+g %%", p)
+}
