@@ -218,7 +218,7 @@ func (o *revertOptions) preview(std streams, sys *setting.System, dir, more stri
 		damage = accepted.Error() + "."
 	}
 	d := settingsReport("revert", change("plan", p, nil, accepted), "Nothing was changed: --dry-run."+more, struck, damage)
-	d.Sections = []document.Section{{Title: "Now -> put back", Blocks: blocks(planned(sys, p))}, {Title: "Not put back", Blocks: blocks(outcomes(sys, rest))}}
+	d.Sections = []document.Section{part("Now -> put back", planned(sys, p)), part("Not put back", outcomes(sys, rest))}
 	return printDocument(std, d, o.format)
 }
 
@@ -256,7 +256,7 @@ func (o *revertOptions) change(ctx context.Context, std streams, sys *setting.Sy
 		err = fmt.Errorf("%w; what was put back stays so: make room, then run 'hostlab revert' again", err)
 	}
 	d := settingsReport("revert", change("revert", nil, done, err), o.sum(done))
-	d.Sections = []document.Section{{Title: "Objects", Blocks: blocks(outcomes(sys, slices.DeleteFunc(slices.Clone(done), asBefore)))}}
+	d.Sections = []document.Section{part("Objects", outcomes(sys, slices.DeleteFunc(slices.Clone(done), asBefore)))}
 	err = errors.Join(err, printDocument(std, d, o.format))
 	if n := tally(done); err == nil && n[setting.Foreign]+n[setting.Gone]+n[setting.Failed] > 0 {
 		err = errDrifted
@@ -394,7 +394,7 @@ func verification(sys *setting.System, list []setting.Outcome) *document.Documen
 	}
 	d := settingsReport("verify", data, text, struck)
 	caution := func(*group) document.Tone { return document.Caution }
-	d.Sections = []document.Section{{Title: "Not as set", Blocks: blocks(bad.pairs(caution))}, {Title: "As set", Blocks: blocks(good.pairs(plainTone))},
-		{Title: "Changed with them by the kernel", Blocks: blocks(beside.pairs(plainTone))}}
+	d.Sections = []document.Section{part("Not as set", bad.pairs(caution)), part("As set", good.pairs(plainTone)),
+		part("Changed with them by the kernel", beside.pairs(plainTone))}
 	return d
 }

@@ -188,7 +188,7 @@ func (o *setOptions) preview(sys *setting.System, p *setting.Plan, notes []strin
 	for _, n := range notes {
 		d.Warnings = append(d.Warnings, "left out: "+n)
 	}
-	d.Sections = []document.Section{{Title: "Now -> as asked", Blocks: blocks(planned(sys, p))}}
+	d.Sections = []document.Section{part("Now -> as asked", planned(sys, p))}
 	return d
 }
 
@@ -341,7 +341,7 @@ func (o *setOptions) report(sys *setting.System, done []setting.Outcome, failed 
 		}
 	}
 	d := settingsReport("set", data)
-	d.Sections = []document.Section{{Title: "Objects", Blocks: blocks(outcomes(sys, done))}}
+	d.Sections = []document.Section{part("Objects", outcomes(sys, done))}
 	switch {
 	case failed != nil && !o.keep:
 		d.Answer = []document.Line{{Text: "Not set."}}
@@ -356,7 +356,8 @@ func (o *setOptions) report(sys *setting.System, done []setting.Outcome, failed 
 		}
 		d.Answer = []document.Line{{Text: text + "."}}
 		d.Sections = append(d.Sections, document.Section{Title: "Next", Blocks: []document.Block{document.Commands{
-			{Why: "check that they stay", Line: "hostlab verify" + root}, {Why: "restore what was there", Line: "hostlab revert" + root}}}})
+			{Why: "check that they stay", Line: "hostlab verify" + root},
+			{Why: "restore what was there", Line: "hostlab revert" + root}}}})
 	default:
 		d.Answer = []document.Line{{Text: "Nothing was set."}}
 	}

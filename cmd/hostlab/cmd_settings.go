@@ -107,7 +107,7 @@ func listed(sys *setting.System, list []setting.Setting) *document.Document {
 	}
 	d.Answer = []document.Line{{Text: fmt.Sprintf("%s can be set here, %d cannot.", screen.Count(len(list)-len(missing), "setting"), len(missing))}}
 	d.About = []string{"'hostlab settings NAME' describes one, 'hostlab set NAME=VALUE' changes it."}
-	d.Sections = []document.Section{{Title: "Here", Blocks: blocks(here)}, {Title: "Not here", Blocks: blocks(missing)}}
+	d.Sections = []document.Section{part("Here", here), part("Not here", missing)}
 	return d
 }
 

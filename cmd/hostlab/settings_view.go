@@ -203,10 +203,10 @@ func heldSetting(name string) bool {
 	return s.Held
 }
 
-// blocks are pairs as the block of a section; none where there are none.
-func blocks(p document.Pairs) []document.Block {
+// part is a section of pairs; without any it is not shown.
+func part(title string, p document.Pairs) document.Section {
 	if len(p) == 0 {
-		return nil
+		return document.Section{}
 	}
-	return []document.Block{p}
+	return document.Section{Title: title, Blocks: []document.Block{p}}
 }

@@ -18,7 +18,10 @@ var block = []Setting{
 		File:   queueDir + "scheduler", Absent: noQueue,
 		// The last three before Linux 5.0.
 		Takes: words{from: ".", known: []string{"none", "mq-deadline", "kyber", "bfq", "noop", "deadline", "cfq"}},
-		Words: []Word{{Tool: "tuned", Option: "disk/elevator", Each: true}, {Tool: "saptune", Option: "block/IO_SCHEDULER", Each: true}},
+		Words: []Word{
+			{Tool: "tuned", Option: "disk/elevator", Each: true},
+			{Tool: "saptune", Option: "block/IO_SCHEDULER", Each: true},
+		},
 	},
 	{
 		Name: "nomerges", Title: "Merging of requests (queue/nomerges)", Order: rankBlock,
@@ -36,7 +39,10 @@ var block = []Setting{
 		Source: "kernel documentation, ABI/stable/sysfs-block; tuned throughput-performance (4096 and more)",
 		Values: "KiB, a whole number, or a size such as 4MiB; name a disk: read_ahead_kb@dm-0=4096",
 		File:   queueDir + "read_ahead_kb", Absent: noQueue, Stacked: true, Takes: size{hi: 1 << 22, kib: true},
-		Words: []Word{{Tool: "tuned", Option: "disk/readahead", Each: true}, {Tool: "saptune", Option: "block/READ_AHEAD_KB", Each: true}},
+		Words: []Word{
+			{Tool: "tuned", Option: "disk/readahead", Each: true},
+			{Tool: "saptune", Option: "block/READ_AHEAD_KB", Each: true},
+		},
 		Tries: []Try{{"4096", ""}},
 	},
 	{

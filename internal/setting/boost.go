@@ -42,7 +42,8 @@ var power = []Setting{
 		Files:  []string{noTurbo, freqDir + "/boost", policyFiles + "boost"}, Absent: "none of intel_pstate/no_turbo, cpufreq/boost and policyN/boost is there",
 		Takes: onOff{inverted: noTurbo},
 		// Boost moves the range that limits are kept within.
-		Moves: []Move{{Setting: "boost", File: policyFiles + "boost", Becomes: []string{"0", "1"}}, {Setting: "max_freq"}, {Setting: "min_freq"}},
+		Moves: []Move{{Setting: "boost", File: policyFiles + "boost", Becomes: []string{"0", "1"}},
+			{Setting: "max_freq"}, {Setting: "min_freq"}},
 		refusals: []refusal{
 			{syscall.EPERM, "if the firmware has switched turbo off, the kernel cannot switch it on"},
 			{syscall.EACCES, "if the firmware has switched turbo off, the kernel cannot switch it on"},
