@@ -44,6 +44,9 @@ type Effect struct {
 
 	Verdict Verdict
 	Reason  string // in a sentence, why this verdict
+	// Unseen is set where no effect is claimed: stalls in fewer than 1 of so many runs may
+	// not have been seen.
+	Unseen int
 	// Need is how many of Unit in all would be enough to decide at this noise, 0 when
 	// not known or decided; NeedSeconds is the time that the missing ones take.
 	Need        int

@@ -82,7 +82,8 @@ func (j *judge) none(e *Effect, t *table, c comparison, aa *floor, delta float64
 	e.Reason = fmt.Sprintf("The whole interval, %s, is within the margin of %s.", span, margin)
 	if n := len(t.of(c.level)); n > 0 {
 		// Of what has this share, n runs hold none in 1 of 20 cases.
-		e.Reason += fmt.Sprintf(" Stalls in fewer than 1 of %.0f runs may not have been seen.", 1/(1-math.Pow(0.05, 1/float64(n))))
+		e.Unseen = int(math.Round(1 / (1 - math.Pow(0.05, 1/float64(n)))))
+		e.Reason += fmt.Sprintf(" Stalls in fewer than 1 of %d runs may not have been seen.", e.Unseen)
 	}
 	if aa != nil && !c.floored() {
 		e.Reason += " The A/A duplicate is a boot of its own, and no noise floor for what is compared within boots."

@@ -60,6 +60,9 @@ func sentence(x *result.Experiment, e *analysis.Effect) string {
 	if (e.Verdict == analysis.Inconclusive || e.Verdict == "") && e.Reason != "" {
 		out += ". " + e.Reason
 	}
+	if e.Verdict == analysis.NoEffect && e.Unseen > 0 {
+		out += fmt.Sprintf(". Stalls in fewer than 1 of %d runs may not have been seen", e.Unseen)
+	}
 	return strings.TrimSuffix(out, ".")
 }
 
