@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -49,7 +48,7 @@ to inspect, 130 interrupted.`,
   hostlab facts --root this-host.txtar`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := oneOf("format", format, formats); err != nil {
+			if err := oneOf("format", format, documentFormats); err != nil {
 				return err
 			}
 			if err := notEmpty(cmd, "root", "path", "record"); err != nil {
@@ -65,17 +64,12 @@ to inspect, 130 interrupted.`,
 			if err != nil {
 				return err
 			}
-			if format == "json" {
-				enc := json.NewEncoder(std.out)
-				enc.SetIndent("", "  ")
-				return enc.Encode(f)
-			}
-			return hosttext.Write(std.out, f)
+			return printDocument(std, hosttext.Document(f), format)
 		},
 	}
 	m.flags(cmd)
 	cmd.Flags().StringArrayVar(&m.paths, "path", nil, "also tell what storage lies under this path (may be repeated)")
-	choiceFlag(cmd, &format, "format", "text", "output", formats)
+	choiceFlag(cmd, &format, "format", "text", "output", documentFormats)
 	cmd.Flags().StringVar(&record, "record", "", "write the files that facts are read from to `FILE` (- for stdout) instead")
 	cmd.Flags().BoolVar(&probe, "probe", false, "measure which CPUs share a core, and print that beside what is reported, instead")
 	return cmd

@@ -2,6 +2,9 @@ package main
 
 import "hostlab/internal/document"
 
+// documentFormats are those that every document has.
+var documentFormats = []string{"text", "json", "html", "markdown"}
+
 // printDocument prints a document on standard output in a format that the command's flag has
 // checked: text, json, html or markdown.
 func printDocument(std streams, d *document.Document, format string) error {

@@ -65,10 +65,6 @@ var relations = []probe.Relation{probe.Siblings, probe.TimeShared, probe.Unknown
 func New(out probe.Outcome, topo *host.Topology, cpus []int) Report {
 	r := Report{Schema: Schema, Seconds: out.Seconds, Evidence: result.Measured, Method: out.Method, CPUs: result.OrEmpty(cpus),
 		Possible: len(cpus) * (len(cpus) - 1) / 2, Skipped: out.Skipped, Counts: map[string]int{}, Pairs: []Pair{}, Warnings: result.OrEmpty(out.Warnings)}
-	named := map[string]result.Measurement{}
-	for _, m := range out.Measurements {
-		named[m.Name] = m
-	}
 	told := map[int]bool{}
 	for _, c := range topo.CPUs {
 		told[c.ID] = c.Siblings.State == host.StateOK
@@ -77,7 +73,7 @@ func New(out probe.Outcome, topo *host.Topology, cpus []int) Report {
 		r.Counts[string(rel)] = 0
 	}
 	for _, p := range out.Pairs {
-		x := Pair{A: p.A, B: p.B, Measured: p.Relation, Reported: string(probe.Separate), Reason: p.Reason}
+		x := Pair{A: p.A, B: p.B, Measured: string(p.Relation), Reported: string(probe.Separate), Reason: p.Reason}
 		switch {
 		case p.Reported:
 			x.Reported = string(probe.Siblings)
@@ -88,9 +84,16 @@ func New(out probe.Outcome, topo *host.Topology, cpus []int) Report {
 			agree := x.Reported == x.Measured
 			x.Agree = &agree
 		}
-		key := fmt.Sprintf("cpu%d-cpu%d", p.A, p.B)
-		x.SlowDown, x.PingPong = figure(named["siblings.slowdown."+key]), figure(named["siblings.pingpong."+key])
-		r.Counts[p.Relation]++
+		for _, m := range out.Measurements {
+			switch l := m.Labels; {
+			case l.CPUA == nil || l.CPUB == nil || *l.CPUA != p.A || *l.CPUB != p.B:
+			case m.Kind == probe.SlowDown:
+				x.SlowDown = figure(m)
+			case m.Kind == probe.PingPong:
+				x.PingPong = figure(m)
+			}
+		}
+		r.Counts[x.Measured]++
 		r.Pairs = append(r.Pairs, x)
 	}
 	slices.SortStableFunc(r.Pairs, func(x, y Pair) int { return x.rank() - y.rank() })

@@ -33,9 +33,9 @@ func made(reported, told bool, relations ...probe.Relation) Report {
 	}
 	out := probe.Outcome{Method: "how", Seconds: 2}
 	for i, p := range [][2]int{{0, 1}, {0, 2}, {0, 3}, {1, 2}, {1, 3}, {2, 3}} {
-		out.Pairs = append(out.Pairs, probe.PairResult{A: p[0], B: p[1], Reported: reported && p[1]-p[0] == 2, Relation: string(relations[i]), Reason: "because"})
-		for _, kind := range []string{"slowdown", "pingpong"} {
-			m := result.Measurement{Name: fmt.Sprintf("siblings.%s.cpu%d-cpu%d", kind, p[0], p[1]), Unit: "s"}
+		out.Pairs = append(out.Pairs, probe.PairResult{A: p[0], B: p[1], Reported: reported && p[1]-p[0] == 2, Relation: relations[i], Reason: "because"})
+		for _, kind := range []result.Kind{probe.SlowDown, probe.PingPong} {
+			m := result.Measurement{Kind: kind, Labels: result.Labels{CPUA: new(p[0]), CPUB: new(p[1])}, Unit: "s"}
 			switch i {
 			case 0: // unknown
 			case 1:
