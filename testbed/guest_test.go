@@ -1,4 +1,4 @@
-//go:build linux && amd64
+//go:build linux && amd64 && system
 
 // Package testbed tries hostlab in guests with real kernels. Its tests need what setup.sh makes, which `make test`
 // runs first. They do a part of what can be tried; settings.sh does all of it.

@@ -4,13 +4,11 @@ package testbed
 
 import (
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"hostlab/internal/golden"
 	"hostlab/internal/setting"
 )
 
@@ -19,13 +17,7 @@ const settingsPage = "../docs/settings.md"
 // TestSettingsPage holds that docs/settings.md is what the record says, and that it has every setting.
 func TestSettingsPage(t *testing.T) {
 	record := readRecord(t)
-	want, err := os.ReadFile(settingsPage)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), written(record)); diff != "" {
-		t.Errorf("docs/settings.md is not current; go test ./testbed -run TestSettings -update rewrites it:\n%s", diff)
-	}
+	golden.Equal(t, settingsPage, written(record))
 	for _, g := range record {
 		for _, r := range g.Rows {
 			if r.Verify == "it was so already" || r.Verify == "NO" || r.Revert == "NO" {

@@ -1,42 +1,19 @@
-//go:build linux && amd64
+//go:build linux && amd64 && system
 
 package testbed
 
 import (
 	"encoding/json"
-	"flag"
 	"os"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 
+	"hostlab/internal/golden"
+
 	"github.com/google/go-cmp/cmp"
 )
-
-var update = flag.Bool("update", false, "try the settings in every guest, and write testdata/settings.json and docs/settings.md anew")
-
-// recorded is what guests have shown, by the guest's name.
-const recorded = "testdata/settings.json"
-
-// tried is what one guest has shown of all settings.
-type tried struct {
-	Guest   string            `json:"guest"`
-	Rows    []row             `json:"rows"`
-	Missing map[string]string `json:"missing"` // settings that were not tried, and why
-}
-
-// row is one value of one setting: what trial says of it.
-type row struct {
-	Setting string `json:"setting"`
-	Objects string `json:"objects"`
-	Before  string `json:"before"`
-	Set     string `json:"set"`
-	Read    string `json:"read"`
-	Oracle  string `json:"oracle"`
-	Verify  string `json:"verify"`
-	Revert  string `json:"revert"`
-}
 
 // TestSettings sets, reads back, verifies and puts back every setting that a guest has, and holds that
 // the record behind docs/settings.md is what these guests show now.
@@ -46,13 +23,13 @@ func TestSettings(t *testing.T) {
 	now := make([]tried, len(guests))    // those that have been tried without a failure
 	t.Run("guests", func(t *testing.T) { // returns when all have ended
 		for i, g := range guests {
-			if i > 1 && !*full && !*update {
+			if i > 1 && !*full && !golden.Update() {
 				break
 			}
 			t.Run(g.name, func(t *testing.T) {
 				t.Parallel()
 				args := []string{"each", "quick"}
-				if *full && !*update {
+				if *full && !golden.Update() {
 					args = args[:1]
 				}
 				b := g.start(t, nil, args...)
@@ -61,7 +38,7 @@ func TestSettings(t *testing.T) {
 				if len(got.Rows) < 20 {
 					t.Errorf("only %d settings were tried", len(got.Rows))
 				}
-				if !*update {
+				if !golden.Update() {
 					compare(t, record, got)
 				} else if !t.Failed() {
 					mu.Lock()
@@ -71,7 +48,7 @@ func TestSettings(t *testing.T) {
 			})
 		}
 	})
-	if *update {
+	if golden.Update() {
 		writeRecord(t, record, now)
 	}
 }
@@ -113,18 +90,6 @@ func compare(t *testing.T, record []tried, got tried) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("%s and docs/settings.md have it otherwise; run the test with -update if this is right:\n%s", recorded, diff)
 	}
-}
-
-func readRecord(t *testing.T) (record []tried) {
-	t.Helper()
-	b, err := os.ReadFile(recorded)
-	if err == nil {
-		err = json.Unmarshal(b, &record)
-	}
-	if err != nil && !*update {
-		t.Fatal(err)
-	}
-	return record
 }
 
 // writeRecord keeps what the record has of guests that were not tried.

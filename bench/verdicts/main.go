@@ -4,7 +4,7 @@
 // is there, whether their intervals hold the truth, and how many runs all that takes
 // beside other tools. Every share has its own binomial interval.
 //
-//	go run ./bench/verdicts [-n 2000] [-seed 1] [-only noise,false,power,near,four,split,fewer]
+//	go run ./bench/verdicts [-n 2000] [-seed 1] [-only noise,false,power,near,four,split,traps,fewer]
 package main
 
 import (
@@ -32,6 +32,7 @@ var sections = []section{
 	{"near", nearMargin},
 	{"four", fourContrasts},
 	{"split", splitPlot},
+	{"traps", trapped},
 	{"fewer", fewer},
 }
 

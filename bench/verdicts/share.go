@@ -7,7 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"gonum.org/v1/gonum/stat/distuv"
+	"hostlab/internal/stats"
 )
 
 // share is a count of simulated experiments.
@@ -17,15 +17,7 @@ func (s share) value() float64 { return float64(s.k) / float64(s.n) }
 
 // interval is Clopper and Pearson's at 95 %: that of the simulation itself.
 func (s share) interval() (low, high float64) {
-	k, n := float64(s.k), float64(s.n)
-	high = 1
-	if s.k > 0 {
-		low = distuv.Beta{Alpha: k, Beta: n - k + 1}.Quantile(0.025)
-	}
-	if s.k < s.n {
-		high = distuv.Beta{Alpha: k + 1, Beta: n - k}.Quantile(0.975)
-	}
-	return low, high
+	return stats.Share(s.k, s.n, 0.05)
 }
 
 func (s share) String() string {

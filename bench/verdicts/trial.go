@@ -24,6 +24,7 @@ type trial struct {
 	boot    float64       // standard deviation of what a boot does to all its runs
 	looks   []int
 	repeats int
+	trap    func(rng *rand.Rand, z float64, level bool, way float64) (value float64, failed bool) // of a run; nil: its time is exp(z)
 }
 
 // outcome is what became of one trial.
@@ -33,6 +34,7 @@ type outcome struct {
 	aaVoid   bool
 	runs     int
 	blocks   int
+	stalled  bool             // a run at a level took more than thrice as long
 	inner    analysis.Verdict // of the factor inside the boots
 	// innerCovered is set where its interval holds its mean effect over all boots.
 	innerCovered bool
@@ -85,7 +87,8 @@ func (t trial) run(rng *rand.Rand) outcome {
 		}
 	}
 	noises := t.model.Series(rng, total)
-	var runs []result.Run
+	var runs, again []result.Run // again: that failed, and were made again
+	stalled := false
 	end := &result.End{Reason: "looks"}
 	for b, block := range head.Blocks {
 		for p, plot := range block.Plots {
@@ -96,21 +99,34 @@ func (t trial) run(rng *rand.Rand) outcome {
 				if levels["x"] == "level1" && levels["y"] == "other" {
 					z += math.Log1p(t.innerAt)
 				}
-				runs = append(runs, result.Run{Block: b, Plot: p, Slot: slot, Cell: cell, Attempt: 1, Status: result.OK,
-					Start: time.Unix(int64(len(runs)), 0), Seconds: math.Exp(z), Boot: fmt.Sprint(b, "-", p),
-					Values: map[string]float64{"time": math.Exp(z)}})
+				run := result.Run{Block: b, Plot: p, Slot: slot, Cell: cell, Attempt: 1, Status: result.OK,
+					Start: time.Unix(int64(len(runs)), 0), Seconds: math.Exp(z), Boot: fmt.Sprint(b, "-", p)}
+				value := math.Exp(z)
+				for failed := t.trap != nil; failed; {
+					if value, failed = t.trap(rng, z, levels["x"] != "base", float64(b)/float64(len(head.Blocks)-1)); failed {
+						bad := run
+						bad.Status, bad.Reason = result.Failed, "timeout"
+						again = append(again, bad)
+						run.Attempt++
+					}
+				}
+				stalled = stalled || value > 3 && levels["x"] != "base"
+				run.Values = map[string]float64{"time": value}
+				runs = append(runs, run)
 			}
 		}
 		if !slices.Contains(head.Design.Looks, b+1) {
 			continue
 		}
 		end.Blocks = b + 1
-		if b+1 < len(head.Blocks) && analysis.Analyse(head, runs, nil).Decided() {
+		if b+1 < len(head.Blocks) && analysis.Analyse(head, slices.Concat(again, runs), nil).Decided() {
 			end.Reason = "resolved"
 			break
 		}
 	}
-	return t.judge(analysis.Analyse(head, runs, end), len(runs), end.Blocks)
+	o := t.judge(analysis.Analyse(head, slices.Concat(again, runs), end), len(runs)+len(again), end.Blocks)
+	o.stalled = stalled
+	return o
 }
 
 func (t trial) judge(a *analysis.Analysis, runs, blocks int) outcome {

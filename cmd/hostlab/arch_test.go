@@ -21,9 +21,9 @@ var layers = [][]string{
 	{"internal/probe", "internal/check", "internal/analysis", "internal/smt"},
 	{"internal/workload"},
 	{"internal/explain", "internal/setting", "internal/watch", "internal/emulate", "internal/delayfs", "internal/postgres", "internal/mariadb", "internal/energy", "internal/model"},
-	{"internal/host", "internal/placement", "internal/cpuset", "internal/neighbours", "internal/private", "internal/dsn", "internal/result", "internal/report/picture", "internal/document"},
+	{"internal/host", "internal/lockfile", "internal/placement", "internal/cpuset", "internal/neighbours", "internal/private", "internal/dsn", "internal/result", "internal/report/picture", "internal/document"},
 	{"internal/workload/hot", "internal/workload/thread", "internal/workload/worker", "internal/workload/flush"},
-	{"internal/stats", "internal/screen", "internal/spelling", "internal/trust", "internal/proc", "studies"},
+	{"internal/stats", "internal/screen", "internal/spelling", "internal/trust", "internal/proc", "internal/bounded", "studies", "."},
 }
 
 // layer returns the line of a package, -1 for none, and the folder that decided it.
@@ -40,7 +40,7 @@ func layer(pkg string) (line int, folder string) {
 }
 
 // free lists folders that no shipped package may use: test support and benchmarks.
-var free = []string{"internal/workload/workloadtest", "internal/host/hosttest", "internal/report/reporttest", "internal/watch/watchtest", "internal/private/privatetest", "bench", "testbed"}
+var free = []string{"internal/workload/workloadtest", "internal/host/hosttest", "internal/screen/screentest", "internal/report/reporttest", "internal/watch/watchtest", "internal/private/privatetest", "internal/golden", "internal/systemtest", "bench", "testbed"}
 
 func TestImportsPointDown(t *testing.T) {
 	const root = "../.."

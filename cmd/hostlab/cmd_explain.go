@@ -10,9 +10,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hostlab/internal/bounded"
 	"hostlab/internal/explain"
 	"hostlab/internal/explain/connect"
 	"hostlab/internal/explain/show"
+	"hostlab/internal/trust"
 )
 
 // explainFormats are what explain writes, by name.
@@ -30,10 +32,11 @@ func newExplain(std streams) *cobra.Command {
 		Use:   "explain [flags]",
 		Short: "Where a live database's time goes, and what could be gained",
 		Long: `explain watches a live database for a while and says where the time of its
-sessions goes: the application, database CPU, log wait, data reads, locks, other
-waits, idle. It shows the top wait events in the server's words and in ours, how
-many log writes there were and how long one took, and for each lever the most
-that it could give: a faster log device takes away no more than the log wait.
+sessions goes: the application, database CPU, the wait for a CPU, log wait, data
+reads, locks, other waits, idle: pauses between transactions. It shows the top
+wait events in the server's words and in ours, how many log writes there were
+and how long one took, and for each lever the likely and the greatest gain: a
+faster log device takes away no more than the log wait and lock waits behind it.
 
 It only reads, in a session that cannot write, and takes under 1 % of one CPU.
 What it may not see, or what the server does not count, is said with the grant
@@ -44,13 +47,22 @@ mariadb://USER@HOST/DB (?socket=/PATH), sqlserver://USER@HOST?database=DB,
 oracle://USER@HOST:1521/SERVICE, hdb://USER@HOST:30015. What was tried on live
 servers: PostgreSQL 15 and MariaDB 10.11. The readers for SQL Server, Oracle and
 SAP HANA follow the vendors' documentation and are not yet tried on a live
-server. ` + oracleNote() + `
+server.
+` + oracleNote() + `
 
 Passwords: everyone on this host can see a command line, so --dsn takes none.
 Put it where the vendor's own clients look: ~/.pgpass, the file that $PGPASSFILE
 names or $PGPASSWORD; ~/.my.cnf ([client]) or $MYSQL_PWD; $SQLCMDPASSWORD. Or
 put the whole DSN into a file (--dsn-file) or $` + dsnVariable + `, which is the way
-for Oracle and SAP HANA. It is never printed or saved.
+for Oracle and SAP HANA. It is never printed or saved. A file that others may
+read is refused (chmod 600), as is a link, in place of being left out.
+
+TLS: to any host but localhost, 127.0.0.1, ::1 and a socket the session is
+encrypted, or it does not begin. The DSN alone can permit plain text:
+sslmode=prefer or disable (PostgreSQL; $PGSSLMODE does not count), tls=preferred
+or false (MariaDB, MySQL), encrypt=disable (SQL Server), SSL=false (Oracle),
+encrypt=false (SAP HANA). The server's certificate is checked on request:
+sslmode=verify-full, tls=true, encrypt=true, SSL=true, TLSRootCAFile=FILE.
 
 Rights: pg_read_all_stats or pg_monitor (PostgreSQL); PROCESS (MariaDB, MySQL);
 VIEW SERVER STATE (SQL Server); SELECT_CATALOG_ROLE (Oracle); MONITORING (HANA).
@@ -71,13 +83,13 @@ and saved; 2 unusable flag, DSN, file or connection; 130 interrupted, likewise.`
   hostlab explain --dsn mysql://monitor@db2/ --for 5m   # ~/.my.cnf: password
   hostlab explain --dsn 'host=/var/run/postgresql user=postgres' --save mon.json
   hostlab explain --dsn-file ~/.prod --compare mon.json --format html > log.html
-  hostlab explain --dsn-file ~/.prod --format json | jq '.bounds[0].at_most'`,
+  hostlab explain --dsn-file ~/.prod --format json | jq .bounds`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd) },
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.dsn, "dsn", "", "data source `NAME` of the server, without a password (default $"+dsnVariable+")")
-	f.StringVar(&o.dsnFile, "dsn-file", "", "`FILE` that holds the DSN, maybe with a password")
+	f.StringVar(&o.dsnFile, "dsn-file", "", "`FILE` that holds the DSN, maybe with a password: mode 0600")
 	f.DurationVar(&o.lasts, "for", time.Minute, "how long to watch")
 	f.StringVar(&o.compare, "compare", "", "earlier recording, a `FILE` of --save, to set beside this one")
 	f.StringArrayVar(&o.experiments, "experiment", nil, "record of 'hostlab run', a `DIR`, whose measured gain stands beside the bound; may be repeated")
@@ -94,7 +106,7 @@ func oracleNote() string {
 	if connect.HasOracle {
 		return "Oracle's driver is built in."
 	}
-	return "Oracle's driver\nis 18 MB and not in this build: 'go build -tags oracle' adds it."
+	return "Oracle's driver is 18 MB and not in this build: 'go build -tags oracle' adds it."
 }
 
 // explainRun is what the command line asks for.
@@ -176,7 +188,7 @@ func (o *explainRun) check(cmd *cobra.Command) (before *explain.Report, dsn *con
 		}
 	}
 	if o.compare != "" {
-		b, err := os.ReadFile(o.compare)
+		b, err := bounded.ReadFile(o.compare, largestReport)
 		if err != nil {
 			return nil, nil, usagef("--compare %s: %w", o.compare, plain(err))
 		}
@@ -198,6 +210,9 @@ func (o *explainRun) check(cmd *cobra.Command) (before *explain.Report, dsn *con
 	return before, dsn, nil
 }
 
+// largestReport bounds what is read as a recording of explain.
+const largestReport = 32 << 20
+
 // sameFile reports whether two names lead to one file, by links too. One that is not
 // there is no other.
 func sameFile(a, b string) bool {
@@ -217,7 +232,10 @@ func (o *explainRun) source() (string, error) {
 	case o.dsn != "":
 		return o.dsn, nil
 	case o.dsnFile != "":
-		b, err := os.ReadFile(o.dsnFile)
+		b, err := readSecret(o.dsnFile)
+		if refused, ok := errors.AsType[*trust.Refused](err); ok {
+			return "", usagef("--dsn-file %w", refused)
+		}
 		if err != nil {
 			return "", usagef("--dsn-file %s: %w", o.dsnFile, plain(err))
 		}
@@ -231,6 +249,20 @@ func (o *explainRun) source() (string, error) {
 		return os.Getenv(dsnVariable), nil
 	}
 	return "", usageError{errors.New("explain needs a server: --dsn, --dsn-file or $" + dsnVariable + "; it takes " + connect.Forms)}
+}
+
+// readSecret reads a file that nobody else may read, and of a longer one no more than any
+// DSN has.
+func readSecret(path string) ([]byte, error) {
+	f, err := trust.OpenRegular(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	if err := trust.Secret(f); err != nil {
+		return nil, err
+	}
+	return bounded.File(f, 64<<10)
 }
 
 func (o *explainRun) print(rep, before *explain.Report) error {

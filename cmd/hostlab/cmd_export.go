@@ -1,14 +1,17 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"hostlab/internal/bounded"
 	"hostlab/internal/check"
 	"hostlab/internal/export"
 	"hostlab/internal/screen"
@@ -115,9 +118,6 @@ func exportItems(want []setting.Assignment, role string) (items []export.Item, t
 		return nil, "", usageError{err}
 	}
 	for _, a := range spelled {
-		if strings.Trim(a.Object, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-!/") != "" || strings.HasPrefix(a.Object, "/") {
-			return nil, "", usagef("%s@%s: that is no name of an object", a.Name, screen.Short(screen.Clean(a.Object)))
-		}
 		items = append(items, export.Item{Setting: a.Name, Object: a.Object, Value: a.Value})
 	}
 	return items, title, nil
@@ -158,7 +158,7 @@ func writeProfile(std streams, p export.Profile, out string) error {
 func writeFiles(std streams, p export.Profile, out string) error {
 	at := func(path string) string { return filepath.Join(out, filepath.FromSlash(path)) }
 	for _, f := range p.Files {
-		if old, err := os.ReadFile(at(f.Path)); err == nil && !export.Ours(old) {
+		if old, err := bounded.ReadFile(at(f.Path), 1<<20); !errors.Is(err, fs.ErrNotExist) && !export.Ours(old) {
 			return usagef("--out %s: %s is there and not from 'hostlab export'; move it away, or name another directory", out, at(f.Path))
 		}
 	}
@@ -175,7 +175,7 @@ func writeFiles(std streams, p export.Profile, out string) error {
 		}
 	}
 	for _, path := range p.Others {
-		old, err := os.ReadFile(at(path))
+		old, err := bounded.ReadFile(at(path), 1<<20)
 		if err != nil || !export.Ours(old) {
 			continue
 		}

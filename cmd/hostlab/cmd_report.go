@@ -13,6 +13,7 @@ import (
 	"hostlab/internal/analysis"
 	"hostlab/internal/report/effects"
 	"hostlab/internal/result/store"
+	"hostlab/internal/screen"
 )
 
 // reportFormats are what `report` writes, by name.
@@ -29,6 +30,12 @@ floor of the hidden A/A duplicate, a verdict, and what deciding would take. It
 only reads, also while the experiment is still running. Several directories
 are compared, with a warning for every condition that differs.
 
+It does not say "no practical difference" where runs fail more often at one
+level than at another, or in more than 5 %. Coarse values, stalls that move the
+mean beyond the margin, and an effect that changes with time forbid it too. The
+headline then names which. A value of 0 is a value; its response is compared by
+difference.
+
   text      for a terminal (default)
   html      one self-contained page with pictures, to send
   json      documented in docs/schema/report.schema.json; .effects has one
@@ -41,7 +48,7 @@ Exit status, the highest that any of the experiments asks for:
   0   no primary effect is beyond its practical margin
   10  a primary effect is: it costs more or less, or a rate is lower or higher
   11  not decided: inconclusive, unresolved, or void by the A/A duplicate
-      (10 goes before 11)
+      (10 goes before 11), or runs fail in more than 5 % at some levels
       A study whose section decides by a rule of its own exits by that rule, as
       the study smt does: 10 harm, 0 none, 11 all else
   2   a flag or a directory that cannot be used
@@ -160,7 +167,7 @@ func loadSet(dirs []string) (*effects.Set, error) {
 				names = append(names, e.Factor+was)
 			}
 			one.Restore = true
-			one.Warnings = append(one.Warnings, "levels of this experiment are still applied: "+strings.Join(names, ", ")+"; unless it is running, put them back: hostlab run --restore --out "+effects.Quote(dir))
+			one.Warnings = append(one.Warnings, "levels of this experiment are still applied: "+strings.Join(names, ", ")+"; unless it is running, put them back: hostlab run --restore --out "+screen.Operand(dir))
 		}
 		set.Reports = append(set.Reports, one)
 	}

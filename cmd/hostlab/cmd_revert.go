@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -37,7 +38,8 @@ reboot has put back already is only struck off the journal.
 
 A damaged journal, or that of another machine, is refused: --force takes what
 can be read of it, and --forget sets it aside and changes nothing. Without a
-problem, --forget drops all entries and leaves the values as they are.
+problem, --forget drops all entries and leaves the values as they are. One that
+was cut within a set is put back as far as it tells, and fails.
 
 What root has changed is put back by root alone; --dry-run shows it to anybody.
 cpu_dma_latency is in no
@@ -265,7 +267,13 @@ func (o *revertOptions) change(ctx context.Context, std streams, sys *setting.Sy
 			damaged = fmt.Sprintf("%s; what its damaged part had changed is NOT put back, and the journal as it was is kept as %s", p.Found(), kept)
 		}
 	}
+	if j.Cut() {
+		damaged = "the journal ends within a set that was made, so that lines of it are lost; what was set later is not in it, and may still be changed: compare 'hostlab settings' with what this host should have"
+	}
 	done, err := setting.Revert(ctx, sys, j, o.owner, o.force)
+	if errors.Is(err, syscall.ENOSPC) {
+		err = fmt.Errorf("%w; what was put back stays so: make room, then run 'hostlab revert' again", err)
+	}
 	if o.format == "json" {
 		err = errors.Join(err, writeChange(std.out, "revert", nil, done, err))
 	} else {

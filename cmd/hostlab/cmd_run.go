@@ -41,35 +41,40 @@ func newRun(std streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run [flags] STUDY|FILE",
 		Short: "Run an experiment: what do these levels cost this workload?",
-		Long: `run prints what a study does, runs its cells in random order within blocks until
-its verdicts are decided, and prints them. STUDY is the name of a built-in study
-('hostlab study list') or a file.
+		Long: `run shows what a study does, runs its cells in random order within blocks until
+its verdicts are decided, and prints them. STUDY is a built-in study ('hostlab
+study list') or a file.
 
-Each run is recorded when it ends, in the directory of --out. After Ctrl-C, a
-kill or a power cut, 'hostlab run --resume --out DIR' goes on where it was, and
---restore only puts back what had been changed. A study or host that has changed
-meanwhile is refused.
+run records each run in the directory of --out when it ends. After Ctrl-C, a
+kill or a power cut, 'hostlab run --resume --out DIR' continues. --restore only
+restores what was changed. run refuses a record whose study or host has changed,
+or that another user could have written: it would run that user's commands.
 
-When the first runs fail, or break a guard, it says so at once, also with
---quiet: each kind of problem in one line on stderr, with the guard, its limit
-and what was read. When none has counted after two blocks' worth of runs (after
-one, if that takes half an hour) it stops with status 1 and can be resumed. A
-study with guard.exhausted = "mark" goes on, since its disturbed runs count.
+The order follows from a seed. It is drawn at random and recorded, unless the
+study or --seed gives one. A run that fails, breaks a guard, or in which hostlab
+was stopped is repeated at a random place of its block. How often runs fail is
+part of the result.
 
-Workloads keep their files below DIR/work, but for what the program of workload
-'command' writes by itself, and for a directory that the study names. Beside
-that, only what factors are for is changed on the host, and a database server of
-yours is only used where the study names one: run says what, and asks first, or
-needs --yes where nobody can be asked. Levels are put back on every way out:
-those that a boot or a person brings about, with the next boot or by that
-person.
+When the first runs fail or break a guard, run says so at once, also with
+--quiet: the guard, its limit and what was read. When no run has counted after
+two blocks, it stops with status 1 and can be resumed. A study with
+guard.exhausted = "mark" goes on, since its disturbed runs count.
+
+Workloads keep their files below DIR/work. The program of workload 'command' may
+write elsewhere, and a study may name another directory. run changes only what
+the factors name. It uses your database server only if the study names it. It
+shows both and asks first; without a terminal it needs --yes. It restores levels
+on every exit; a reboot or a person restores what they brought about.
 
 Where a factor needs a reboot or a person, run ends with status 4 and says what
 to do; --resume goes on.
 
-Exit status: 0 finished, whatever the verdict ('report' tells that), 1 failed on
-the way or stopped since no run counted, 2 unusable study, flag or directory, 4
-waiting for a reboot or a person, 130 interrupted.`,
+Exit status:
+  0    finished; 'hostlab report' has the verdict as a status
+  1    failed on the way, or stopped since no run counted
+  2    the study, a flag or the directory cannot be used
+  4    waits for a reboot or a person
+  130  interrupted`,
 		Example: `  hostlab run gzip-level --dry-run
   hostlab run my.toml --out results/first --yes
   hostlab run --resume --out results/first`,
@@ -100,8 +105,8 @@ waiting for a reboot or a person, 130 interrupted.`,
 	cmd.Flags().StringVar(&o.dir, "out", "", "`DIR` for the record (default: a new one in $XDG_STATE_HOME/hostlab)")
 	cmd.Flags().BoolVar(&o.dryRun, "dry-run", false, "print the plan, and do nothing")
 	cmd.Flags().BoolVar(&o.resume, "resume", false, "go on with the experiment in the directory of --out")
-	cmd.Flags().BoolVar(&o.restore, "restore", false, "only put back what a killed run of --out had changed; with --yes also where somebody changed it since")
-	cmd.Flags().BoolVar(&o.yes, "yes", false, "do not ask before levels are changed, or a server of yours is used")
+	cmd.Flags().BoolVar(&o.restore, "restore", false, "only restore what a killed run of --out had changed; with --yes also values changed since by others")
+	cmd.Flags().BoolVar(&o.yes, "yes", false, "do not ask before run changes levels or uses your server")
 	cmd.Flags().BoolVarP(&o.quiet, "quiet", "q", false, "no plan and no progress, only the verdicts and what goes wrong")
 	over.add(cmd)
 	cobra.CheckErr(cmd.MarkFlagDirname("out"))
@@ -373,7 +378,7 @@ func (o *runOptions) explain(ctx context.Context, std streams, st *experiment.St
 	if _, ok := errors.AsType[*runner.Cleanup](err); ok {
 		return err
 	}
-	resume := "hostlab run --resume --out " + shellWord(o.dir)
+	resume := "hostlab run --resume --out " + screen.Operand(o.dir)
 	if _, ok := errors.AsType[*runner.Waiting](err); ok {
 		return fmt.Errorf("%w Then: %s", err, resume)
 	}
@@ -400,7 +405,7 @@ func (o *runOptions) leftover(st *experiment.Study) string {
 	}
 	text := " and all levels are put back"
 	if len(open) > 0 {
-		text = fmt.Sprintf(", and all levels are put back but that of %s (for which: hostlab run --restore --out %s)", strings.Join(open, ", "), shellWord(o.dir))
+		text = fmt.Sprintf(", and all levels are put back but that of %s (for which: hostlab run --restore --out %s)", strings.Join(open, ", "), screen.Operand(o.dir))
 	}
 	if len(boot) > 0 {
 		text += "; that of " + strings.Join(boot, ", ") + " takes effect with the next boot"
@@ -413,14 +418,3 @@ type stopped struct{ text string }
 
 func (s stopped) Error() string        { return s.text }
 func (s stopped) Is(target error) bool { return target == context.Canceled }
-
-// shellWord quotes a word for a shell where it needs that.
-func shellWord(s string) string {
-	plain := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("/._-+,:@%", r)
-	}
-	if s != "" && !strings.ContainsFunc(s, func(r rune) bool { return !plain(r) }) {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
-}

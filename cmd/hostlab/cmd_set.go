@@ -356,14 +356,19 @@ func (o *setOptions) report(std streams, sys *setting.System, done []setting.Out
 	if failed != nil && !o.keep || set == 0 {
 		return nil
 	}
-	at := ""
-	if o.at.root != "" {
-		at = " --root " + shellWord(o.at.root)
-	}
 	text := fmt.Sprintf("%s set", screen.Count(set, "object"))
 	if r := n[setting.Rounded]; r > 0 {
 		text += fmt.Sprintf(", %d of them not exactly as asked", r)
 	}
-	out.Text("", "", text+". 'hostlab verify"+at+"' looks whether they stay, 'hostlab revert"+at+"' puts them back.")
+	if o.at.root == "" {
+		out.Text("", "", text+". 'hostlab verify' looks whether they stay, 'hostlab revert' puts them back.")
+		return out.Err()
+	}
+	out.Text("", "", text+". Look whether they stay, and put them back, with:")
+	for _, command := range []string{"verify", "revert"} {
+		for _, l := range screen.Commands("hostlab "+command+" --root "+screen.Operand(o.at.root), out.Width-2) {
+			out.Raw("  " + l)
+		}
+	}
 	return out.Err()
 }

@@ -37,11 +37,12 @@ func newStudyCheck(std streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check [flags] FILE|NAME...",
 		Short: "Say what a study would do, or all that is wrong with it",
-		Long: `check reads study files and says of each what it varies, in how many runs, how
-long it takes, what decides and what it changes on the host. Levels that this
-host does not have are left out, and named. It runs nothing.
+		Long: `check reads study files. For each it says what the study varies, its number of
+runs, its time, what decides, and what it changes on the host. It names levels
+that this host lacks and leaves them out. It runs nothing.
 
-Of a file that cannot be used, it lists every problem as FILE:LINE:COLUMN: TEXT.
+For a file that cannot be used, it lists every problem as
+FILE:LINE:COLUMN: TEXT.
 A word without a slash that does not end in .toml names a built-in study.
 
 --blocks, --seed and --set belong to the identity of a study: a record that was

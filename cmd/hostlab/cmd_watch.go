@@ -38,33 +38,40 @@ func newWatchCommand(std streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "watch [flags]",
 		Short: "What each CPU does: use, clock, sleep; judge a recorded night",
-		Long: `watch shows what the CPUs of this host do, once a second: their use, their
-frequency in % of the highest, the frequency while they were busy, the sleep
-they are in, whether tasks wait for a CPU, and how long writes and flushes of
-the log device take. On a terminal it fills the screen (q quits, h lists the
-keys); elsewhere, or with --format, it writes a line a sample.
+		Long: `watch shows what the CPUs of this host do, once a second: how busy they are,
+their clock in % of the highest, their idle states, and whether tasks wait for a
+CPU. It also shows how long writes and flushes of the log device take. On a
+terminal it fills the screen (q quits, h lists the keys). Elsewhere, or with
+--format, it writes a line a sample.
 
-With --record FILE samples are appended to a file, which is kept small: a day of
-64 CPUs at 1 s takes 15 MB when quiet and 75 MB when busy, a tenth with
---interval 10s, and gzip makes a tenth of either. With --analyze FILE such a
-record, also a gzipped one, answers: was the night quiet, when did load begin,
-did it spread evenly over the CPUs, and were some asleep or slow meanwhile? How
-uneven load is, is compared with what chance would make of the same load.
+--record FILE appends samples to a file. A day of 64 CPUs at 1 s takes 15 MB
+when quiet and 75 MB when busy. --interval 10s makes it a tenth, and gzip a
+tenth of that. --analyze FILE reads such a record, also a gzipped one. Was the
+night quiet? When did load begin? Did it spread evenly over the CPUs? Were some
+asleep or slow? It compares how uneven the load is with chance at the same load.
 
-A record tells how busy a CPU was in each second, not when it computed and when
-it waited. So 'hostlab predict --workload' cannot read it: that takes bursts.
+A record has the busy share of each second, not the bursts within it. 'hostlab
+predict --workload' needs bursts and does not take it.
 
-Nothing is written but the files you name, unless --probe-commits makes a few
-small durable commits a second in --log-dir. Reading the counters of what a
-CPU did while busy wakes no CPU that sleeps. What is hidden here is said once.
+watch writes only the files that you name. --probe-commits makes a few small
+durable commits a second in --log-dir. Reading a CPU's counters wakes no CPU.
+What is hidden here is said once.
 
---listen serves the same to Prometheus; --textfile writes it for the textfile
-collector of node_exporter. Names begin with hostlab_.
+--listen serves the same to Prometheus. It answers requests that name this host
+as localhost, by the address they came to, or as --listen has it. --textfile
+writes it for the textfile collector of node_exporter. Names begin with
+hostlab_.
 
-Exit status: 0 done, also when ended by q, Ctrl-C or SIGTERM; 130 interrupted
-before --count or --duration was reached, 1 failed on the way, 2 a flag or file
-that cannot be used, 3 nothing to watch. With --analyze: 0 load spread evenly,
-10 it left CPUs out, or busy CPUs were slow at first, 11 not decided.`,
+Exit status:
+  0    done, also when ended by q, Ctrl-C or SIGTERM
+  1    failed on the way
+  2    a flag or file cannot be used
+  3    there is nothing to watch
+  130  interrupted before --count or --duration was reached
+With --analyze:
+  0    the load spread evenly
+  10   it left CPUs out, or busy CPUs were slow at first
+  11   undecided`,
 		Example: `  hostlab watch --log-dir /var/lib/postgresql
   hostlab watch --interval 10s --record night.jsonl --duration 24h
   hostlab watch --analyze night.jsonl

@@ -95,7 +95,7 @@ Exit status: 0 done, 1 a run failed, 2 a parameter or flag that cannot be used,
 	cmd.Flags().IntVar(&o.runs, "runs", 5, "how many runs")
 	cmd.Flags().Uint64Var(&o.seed, "seed", 1, "seed of the work")
 	cmd.Flags().StringArrayVar(&picks, "pick", nil, "NAME=FROM: a response from a command's output, such as t=json:$.elapsed")
-	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask before a server of yours is used")
+	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask before your server is used")
 	choiceFlag(cmd, &format, "format", "text", "output", formats)
 	list := &cobra.Command{
 		Use:   "list",
@@ -114,8 +114,8 @@ Exit status: 0.`,
 	show := &cobra.Command{
 		Use:   "show NAME",
 		Short: "Describe a workload: what it does, its parameters, its responses",
-		Long: `show prints what a workload does and does not show, its parameters with their
-defaults and limits, and the responses that it has in every run.
+		Long: `show prints what a workload does and does not show. It lists its parameters with
+their defaults and limits, and the responses that every run has.
 
 Exit status: 0 done, 2 no such workload.`,
 		Example: `  hostlab workload show burst`,

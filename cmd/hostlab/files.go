@@ -4,55 +4,52 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
+
+	"hostlab/internal/trust"
 )
 
-// writeFile writes a file whole or not at all: beside it first, then renamed. A
-// link is written through, and what is not a file, such as a device or a pipe, is
-// written to: renaming over it would replace it.
+// writeFile writes a file whole or not at all: beside it first, then renamed. A link of
+// ours is written through, and what is not a file, such as a device or a pipe, is written to:
+// renaming over it would replace it. Another user's link is refused: it may lead anywhere.
 func writeFile(name string, write func(*os.File) error) (err error) {
 	defer func() {
 		if err != nil {
 			err = fmt.Errorf("cannot write %s: %w", name, plain(err))
 		}
 	}()
+	dir, base, err := trust.Place(name)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	// A report is to be shared as any new file is, and one that was there keeps its mode.
 	mode := fs.FileMode(0)
 	switch info, err := os.Stat(name); {
 	case err == nil && !info.Mode().IsRegular():
 		return writeInto(name, write)
 	case err == nil:
 		mode = info.Mode().Perm()
-		if name, err = filepath.EvalSymlinks(name); err != nil {
-			return err
-		}
-	case !errors.Is(err, fs.ErrNotExist):
-		return err
+	case errors.Is(err, fs.ErrNotExist):
+		mode = 0o666 &^ umask()
 	default:
-		if target, err := os.Readlink(name); err == nil { // to a file that is still to be made
-			if !filepath.IsAbs(target) {
-				target = filepath.Join(filepath.Dir(name), target)
-			}
-			name = target
-		}
+		return err
 	}
-	f, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".*")
+	tmp := fmt.Sprintf(".%s.%08x", base, rand.Uint32())
+	f, err := dir.OpenFile(tmp, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
 	}
 	defer func() {
 		if err != nil {
 			f.Close()
-			os.Remove(f.Name())
+			_ = dir.Remove(tmp)
 		}
 	}()
 	if err := write(f); err != nil {
 		return err
-	}
-	// CreateTemp makes files that only their owner can read. A report is to be
-	// shared as any new file is, and one that was there keeps its mode.
-	if mode == 0 {
-		mode = 0o666 &^ umask()
 	}
 	if err := f.Chmod(mode); err != nil {
 		return err
@@ -60,7 +57,7 @@ func writeFile(name string, write func(*os.File) error) (err error) {
 	if err := f.Close(); err != nil {
 		return err
 	}
-	return os.Rename(f.Name(), name)
+	return dir.Rename(tmp, base)
 }
 
 // writeInto writes to something that is there already.
@@ -75,6 +72,7 @@ func writeInto(name string, write func(*os.File) error) error {
 // checkWritable says early, before a minute of measuring, that a file cannot be
 // written. It writes nothing itself.
 func checkWritable(flag, name string) error {
+	given := name
 	info, err := os.Stat(name)
 	switch {
 	case err == nil && info.IsDir():
@@ -87,6 +85,11 @@ func checkWritable(flag, name string) error {
 		}
 	case !errors.Is(err, fs.ErrNotExist):
 		return usagef("--%s %s: %w", flag, name, plain(err))
+	}
+	if root, _, err := trust.Place(given); err == nil {
+		root.Close()
+	} else if r, refused := errors.AsType[*trust.Refused](err); refused {
+		return usagef("--%s %s: %w; name another file", flag, name, r)
 	}
 	dir := filepath.Dir(name)
 	if info, err = os.Stat(dir); err != nil {

@@ -3,20 +3,15 @@ package main
 import (
 	"bytes"
 	"context"
-	"flag"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"hostlab/internal/check"
+	"hostlab/internal/golden"
 	"hostlab/internal/host/hosttest"
 )
-
-var update = flag.Bool("update", false, "rewrite testdata/fixtures")
 
 // TestFixtures says in files what each recorded machine is told in each role, so
 // that a change of any decision is seen in the diff of a commit.
@@ -52,20 +47,5 @@ func tell(t *testing.T, name, root string) {
 		}
 		fmt.Fprintf(&out, "== %s: exit status %d\n%s", role, status, text.String())
 	}
-	golden := filepath.Join("testdata", "fixtures", name+".txt")
-	if *update {
-		if err := os.MkdirAll(filepath.Dir(golden), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(golden, out.Bytes(), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), out.String()); diff != "" {
-		t.Errorf("what %s is told has changed; if that is meant, run the test with -update (-file +now):\n%s", name, diff)
-	}
+	golden.Equal(t, filepath.Join("testdata", "fixtures", name+".txt"), out.String())
 }

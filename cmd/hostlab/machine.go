@@ -10,12 +10,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hostlab/internal/bounded"
 	"hostlab/internal/host"
 	"hostlab/internal/result"
 )
 
 // largestRecording bounds what is read as one: that of a 512-CPU host has 5 MB.
-const largestRecording = 256 << 20
+const largestRecording = 128 << 20
 
 // machine is where facts come from: this host, or a recording of another.
 type machine struct {
@@ -46,12 +47,12 @@ func (m *machine) open() (tree host.Tree, close func(), err error) {
 		return tree, close, err
 	}
 	if info.IsDir() {
-		return host.Tree{Root: root}, close, nil
+		return host.Tree{Root: root}, close, ofLinux(root)
 	}
 	if !info.Mode().IsRegular() || info.Size() > largestRecording {
 		return tree, close, usagef("--root %s: expected a directory, or a recording of at most %s", m.root, result.Format(largestRecording, "B"))
 	}
-	data, err := os.ReadFile(root)
+	data, err := bounded.ReadFile(root, largestRecording)
 	if err != nil {
 		return tree, close, usagef("--root %s: %w", m.root, plain(err))
 	}
@@ -64,7 +65,33 @@ func (m *machine) open() (tree host.Tree, close func(), err error) {
 		close()
 		return tree, func() {}, usagef("--root %s: %w", m.root, err)
 	}
+	if err := ofLinux(dir); err != nil {
+		close()
+		return tree, func() {}, err
+	}
 	return host.Tree{Root: dir}, close, nil
+}
+
+// largestMachine is twice the CPUs that a Linux kernel can have (CONFIG_NR_CPUS), with
+// whatever else lies beside their directories.
+const largestMachine = 2 * 8192
+
+// ofLinux refuses a tree with more CPUs than a kernel knows: each is asked some fifty
+// questions.
+func ofLinux(root string) error {
+	dir := filepath.Join(root, "sys/devices/system/cpu")
+	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+		return nil // what is not there is absent
+	}
+	d, err := os.Open(dir)
+	if err != nil {
+		return nil // and what may not be read says so itself
+	}
+	defer d.Close()
+	if names, _ := d.Readdirnames(largestMachine + 1); len(names) > largestMachine {
+		return usagef("--root %s: sys/devices/system/cpu has more than %d entries; no kernel has so many CPUs", root, largestMachine)
+	}
+	return nil
 }
 
 // collect reads all facts of the machine. Purpose says what the paths are.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"math"
 	"os"
@@ -15,6 +16,7 @@ import (
 	"github.com/pelletier/go-toml/v2"
 	"github.com/spf13/cobra"
 
+	"hostlab/internal/bounded"
 	"hostlab/internal/model"
 	"hostlab/internal/predict"
 	"hostlab/internal/screen"
@@ -23,6 +25,9 @@ import (
 
 // largestRecord bounds what is read as a workload: a day of a large host in bursts.
 const largestRecord = 4 << 30
+
+// largestHost bounds what is read as a host file.
+const largestHost = 1 << 20
 
 // policyNames lists all policies for the help, in lines of its width.
 func policyNames() string {
@@ -161,11 +166,12 @@ func (o predictFlags) readWorkload(cmd *cobra.Command) (w predict.Workload, err 
 	if found, err := model.FindWorkload(o.workload); err == nil {
 		w = predict.BuiltInWorkload(found)
 	} else {
-		data, err := readInput("workload", o.workload, largestRecord, modelWorkloads())
+		in, err := openInput("workload", o.workload, largestRecord, modelWorkloads())
 		if err != nil {
 			return w, err
 		}
-		if w, err = predict.ReadWorkload(o.workload, data, len(o.loads) == 0); err != nil {
+		defer in.Close()
+		if w, err = predict.ReadWorkload(o.workload, bounded.Reader(in, largestRecord), len(o.loads) == 0); err != nil {
 			return w, usageError{err}
 		}
 	}
@@ -210,7 +216,7 @@ func hostMachine(cmd *cobra.Command, name string) (m predict.Machine, err error)
 	info, statErr := os.Stat(name)
 	recording := statErr == nil && (info.IsDir() || strings.HasSuffix(name, ".txtar"))
 	if name != "this" && !recording {
-		data, err := readInput("host", name, 1<<20, append(modelMachines(), "this"))
+		data, err := readInput(name)
 		if err != nil {
 			return m, err
 		}
@@ -250,9 +256,23 @@ type renamed struct {
 func (r renamed) Error() string { return strings.Replace(r.error.Error(), r.old, r.new, 1) }
 func (r renamed) Unwrap() error { return r.error }
 
-// readInput reads a file that a flag names; a word that is no file may be a slip in
+// readInput reads a host file.
+func readInput(name string) ([]byte, error) {
+	in, err := openInput("host", name, largestHost, append(modelMachines(), "this"))
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close()
+	data, err := io.ReadAll(bounded.Reader(in, largestHost))
+	if err != nil {
+		return nil, usagef("--host %s: %w", name, plain(err))
+	}
+	return data, nil
+}
+
+// openInput opens a file that a flag names; a word that is no file may be a slip in
 // a name.
-func readInput(flag, name string, most int64, known []string) ([]byte, error) {
+func openInput(flag, name string, most int64, known []string) (*os.File, error) {
 	info, err := os.Stat(name)
 	if errors.Is(err, fs.ErrNotExist) && !strings.ContainsAny(name, `/\`) {
 		hint := ""
@@ -269,11 +289,11 @@ func readInput(flag, name string, most int64, known []string) ([]byte, error) {
 	case info.Size() > most:
 		return nil, usagef("--%s %s: expected at most %d MiB", flag, name, most>>20)
 	}
-	data, err := os.ReadFile(name)
+	in, err := os.Open(name)
 	if err != nil {
 		return nil, usagef("--%s %s: %w", flag, name, plain(err))
 	}
-	return data, nil
+	return in, nil
 }
 
 // showCase prints a file to start from.

@@ -16,30 +16,30 @@ func newRoot(std streams) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "hostlab",
 		Short: "What do this platform's settings cost, and what should change?",
-		Long: `hostlab tells the people who run databases and application servers what their
-platform's settings cost them. It inspects this host, checks its settings for
-its role, and measures what the platform does to short bursts of work, to
-commits, to siblings on one core and to parallel queries. It runs experiments on
-any workload, whose verdicts hold the second time, and predicts what power
-policies would cost, before anyone touches production.
+		Long: `hostlab shows the people who run databases and application servers what their
+platform costs them. It inspects this host and checks its settings for its role.
+It measures short bursts of work, commits, siblings of one core and parallel
+queries. It runs experiments on any workload, whose verdicts hold the second
+time. It predicts what power policies would cost, before anyone touches
+production.
 
 Only set, revert, run and, on a server that you name, workload change anything.
-set, run and workload ask first, or need --yes, and settings can be put back.
-The others only look, but for files that you name, and small files that assess
-and watch --probe-commits write to time commits. None needs root to look: what
-an unprivileged user may not see is said, and the rest is done.
+set, run and workload ask first, or need --yes, and settings can be restored.
+The others write only the files that you name, and small files with which assess
+and watch --probe-commits time commits. None needs root to look: hostlab names
+what an unprivileged user may not see, and does the rest.
 
 Exit status:
   0    done
   1    check: findings at or above --fail-on; verify: something is not as it was
-       set; revert: something is not put back; otherwise: it failed on the way
-  2    a flag, argument or file that cannot be used
-  3    nothing to inspect: /proc and /sys are missing
-  4    run: waiting for a reboot or a person; resume it then
+       set; revert: something is not restored; otherwise: it failed on the way
+  2    a flag, argument or file cannot be used
+  3    there is nothing to inspect: /proc and /sys are missing
+  4    run: waits for a reboot or a person; resume it then
   10   report: an effect beyond its margin; watch --analyze: CPUs left out
-  11   report, watch --analyze: not decided
+  11   report, watch --analyze: undecided
   130  interrupted
-  141  the reader of the output has gone, as in | head`,
+  141  broken pipe, as in | head`,
 		Example: `  hostlab assess                          # the whole answer, in about a minute
   hostlab check --role production-app     # settings only, for scripts
   hostlab facts --format json | jq .frequency

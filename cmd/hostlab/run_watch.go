@@ -78,7 +78,11 @@ func runLine(r *result.Run) string {
 	case r.Contaminated != "":
 		return fmt.Sprintf("Block %d: a run counts and is marked: %s", r.Block+1, r.Contaminated)
 	}
-	return fmt.Sprintf("Block %d: a run was %s: %s; it is run again", r.Block+1, r.Status, r.Reason)
+	what := "a run failed"
+	if r.Status == result.Void {
+		what = "a run was void"
+	}
+	return fmt.Sprintf("Block %d: %s: %s; it is run again", r.Block+1, what, r.Reason)
 }
 
 // line writes a line that stays.

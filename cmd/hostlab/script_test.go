@@ -27,15 +27,19 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"hostlab": main})
 }
 
-// TestScripts runs whole commands as a user types them: testdata/script/*.txtar.
-// $FIXTURES holds the recorded machines.
-func TestScripts(t *testing.T) {
+// TestScripts runs whole commands as a user types them: testdata/script/*.txtar. Those that
+// start servers or take many seconds stand in testdata/system.
+func TestScripts(t *testing.T) { scripts(t, "testdata/script") }
+
+// scripts runs the scripts of a folder. $FIXTURES holds the recorded machines.
+func scripts(t *testing.T, dir string) {
+	t.Helper()
 	fixtures, err := filepath.Abs("../../internal/host/testdata")
 	if err != nil {
 		t.Fatal(err)
 	}
 	testscript.Run(t, testscript.Params{
-		Dir: "testdata/script",
+		Dir: dir,
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("FIXTURES", fixtures)
 			e.Setenv("HOME", e.WorkDir)

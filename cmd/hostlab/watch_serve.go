@@ -10,8 +10,11 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"strings"
+	"sync"
 	"time"
 
+	"hostlab/internal/dsn"
 	"hostlab/internal/screen"
 )
 
@@ -33,17 +36,73 @@ func (w *watcher) serve(ctx context.Context, note io.Writer) error {
 	if tcp, ok := l.Addr().(*net.TCPAddr); ok && !tcp.IP.IsLoopback() {
 		fmt.Fprintf(note, "hostlab: warning: %s can be reached from other hosts, without a password or encryption\n", screen.Clean(l.Addr().String()))
 	}
+	name, _, err := net.SplitHostPort(addr)
+	if err != nil {
+		return err
+	}
 	server := &http.Server{
-		Handler:           w.handler(),
+		Handler:           onlyNamed(name, w.handler()),
 		ReadHeaderTimeout: 5 * time.Second,
+		ReadTimeout:       5 * time.Second,
 		WriteTimeout:      10 * time.Second,
-		IdleTimeout:       2 * time.Minute,
+		IdleTimeout:       time.Minute,
 		MaxHeaderBytes:    16 << 10,
 		ErrorLog:          log.New(io.Discard, "", 0), // a client that breaks off must not scribble over the screen
 	}
 	context.AfterFunc(ctx, func() { _ = server.Close() })
-	go func() { _ = server.Serve(l) }() // ends when it is closed, or with the process
+	go func() { _ = server.Serve(&limited{Listener: l, places: make(chan struct{}, mostClients)}) }() // ends when it is closed, or with the process
 	return nil
+}
+
+// mostClients are the connections that are served at a time; more wait.
+const mostClients = 16
+
+// limited is a listener that accepts no more connections than there are places.
+type limited struct {
+	net.Listener
+	places chan struct{}
+}
+
+// Accept waits for a place only where somebody waits to be served.
+func (l *limited) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	l.places <- struct{}{}
+	return &place{Conn: c, leave: sync.OnceFunc(func() { <-l.places })}, nil
+}
+
+type place struct {
+	net.Conn
+	leave func()
+}
+
+func (p *place) Close() error {
+	defer p.leave()
+	return p.Conn.Close()
+}
+
+// onlyNamed answers requests for this host and for the address that was listened to. A
+// page from elsewhere can have its own name lead to 127.0.0.1 and then read what its
+// browser gets from there (DNS rebinding); its name stays in the Host header.
+func onlyNamed(listens string, h http.Handler) http.Handler {
+	return http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
+		asked := r.Host
+		if name, _, err := net.SplitHostPort(asked); err == nil {
+			asked = name
+		}
+		asked = strings.Trim(asked, "[]")
+		came := ""
+		if at, ok := r.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr); ok {
+			came = at.IP.String()
+		}
+		if !dsn.Loopback(asked) && (asked == "" || !strings.EqualFold(asked, listens) && asked != came) {
+			http.Error(out, "hostlab watch: this is another host; ask for the address that it listens to, or start it with --listen NAME:PORT", http.StatusMisdirectedRequest)
+			return
+		}
+		h.ServeHTTP(out, r)
+	})
 }
 
 // network is tcp4 for an IPv4 address: for 0.0.0.0 under tcp, Go would listen on [::], which is every

@@ -31,6 +31,8 @@ func (j *judge) floor(t *table) floor {
 		a.Reason = "the record has no duplicate of the baseline"
 		return a
 	}
+	t = t.on(c)
+	a.Response = t.response
 	alpha := j.secondary
 	if t.response.Primary {
 		alpha = j.primary

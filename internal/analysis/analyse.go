@@ -45,8 +45,9 @@ func Analyse(x *result.Experiment, runs []result.Run, end *result.End) *Analysis
 	}
 	atLook := func(alpha float64) float64 { return atLook(alpha, x, a.Look) }
 	used := r.used(blocks)
-	a.Used = used
-	j := judge{record: r, judged: a.Look > 0, seconds: a.Seconds,
+	a.Used, a.Failures = used, r.failures
+	a.seen(used)
+	j := judge{record: r, judged: a.Look > 0, seconds: a.Seconds, hours: a.HoursText(),
 		primary: atLook(stats.Simultaneous(alpha, primary, 1)), secondary: atLook(alpha)}
 	if looks := x.Design.Looks; len(looks) > 0 {
 		j.firstLook = looks[0]

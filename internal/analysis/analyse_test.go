@@ -82,7 +82,7 @@ func TestVerdicts(t *testing.T) {
 		{name: "there, perhaps beyond", d: about(0.02, 0.01, 10), a: quiet, verdict: Unresolved, reason: "too near the margin"},
 		{name: "there, about twice the margin", d: about(0.03, 0.03, 10), a: quiet, verdict: Unresolved, reason: "not one below the margin", need: true},
 		{name: "less, perhaps beyond", d: about(-0.03, 0.03, 10), a: quiet, verdict: Unresolved, need: true},
-		{name: "just within the margin", d: slices.Repeat([]float64{delta - 1e-9}, 10), a: quiet, verdict: NoEffect},
+		{name: "just within the margin", d: about(delta-2e-6, 1e-6, 10), a: quiet, verdict: NoEffect},
 		{name: "wide", d: about(0, 0.1, 10), a: quiet, verdict: Inconclusive, reason: "too wide for a margin of 2 %", need: true},
 		{name: "floor above the margin", d: about(0, 0.01, 10), a: about(0.005, 0.05, 10), verdict: Inconclusive, reason: "differs from its own duplicate by up to", need: true},
 		{name: "floor above the margin, yet an effect beyond", d: about(0.1, 0.01, 10), a: about(0.005, 0.05, 10), verdict: CostsMore},

@@ -3,7 +3,11 @@
 // uses it at its looks and the reports show it, so that both say the same.
 package analysis
 
-import "hostlab/internal/result"
+import (
+	"time"
+
+	"hostlab/internal/result"
+)
 
 // Verdict is what an interval says about an effect, given the practical margin.
 type Verdict string
@@ -44,6 +48,11 @@ type Effect struct {
 	Need        int
 	NeedSeconds float64
 
+	// Limits are why the runs cannot carry a claim, or only a weaker one, each also in
+	// Warnings. Failing is how often the two sides failed; nil where that limits nothing.
+	Limits  []Limit
+	Failing *Failing
+
 	Differences []float64 // one a unit, in order, on the scale of the test (log ratio or difference)
 	Warnings    []string
 }
@@ -64,15 +73,18 @@ const FailedWarmUp result.Status = "failed warm-up"
 
 // Analysis is the outcome of one experiment.
 type Analysis struct {
-	Experiment *result.Experiment
-	Complete   bool   // it ended by itself
-	Ended      string // why it ended; "" while it has not
-	Blocks     int    // complete blocks that were analysed
-	Look       int    // the look they belong to, from 1; 0 before the first
-	Runs       map[result.Status]int
-	Used       []*result.Run // the runs that the estimates are of: good ones of the blocks analysed, as recorded
-	Effects    []Effect      // primary ones first, in the study's order
-	AA         []AA
+	Experiment  *result.Experiment
+	Complete    bool   // it ended by itself
+	Ended       string // why it ended; "" while it has not
+	Blocks      int    // complete blocks that were analysed
+	Look        int    // the look they belong to, from 1; 0 before the first
+	Runs        map[result.Status]int
+	Used        []*result.Run // the runs that the estimates are of: good ones of the blocks analysed, as recorded
+	Effects     []Effect      // primary ones first, in the study's order
+	AA          []AA
+	Failures    []Failures // of each cell, in their order
+	First, Last time.Time  // starts of the runs used; zero without any
+	Hours       int        // of the day's 24, in which runs began
 	// Repeats is how often a cell of a split plot is best run in each boot, from the
 	// variances and costs seen (Kalibera and Jones 2013); 0: not known, or any number
 	// will do.

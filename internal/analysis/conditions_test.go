@@ -42,11 +42,11 @@ func TestWarnings(t *testing.T) {
 		{"a run twice", func(l *lab) { l.runs = append(l.runs, l.runs[3]) }, "1 run does not count, because its place", 0},
 		{"a missing value", func(l *lab) { l.runs[3].Values = nil }, "wall is missing in 1 run", 9},
 		{"contaminated", func(l *lab) { l.runs[3].Contaminated, l.runs[5].Contaminated = "the CPUs moved", "busy" }, "2 of 30 runs are contaminated", 0},
+		{"zero", func(l *lab) { l.runs[3].Values["wall"] = 0 }, "wall is 0 in 1 run, of which there is no ratio", 10},
+		{"negative", func(l *lab) { l.runs[3].Values["wall"] = -1 }, "wall is negative, and compared as a ratio in 1 run", 9},
 		{"a daemon", func(l *lab) {
 			l.runs[3].Contaminated, l.runs[3].Warnings = "left a daemon", []string{"left a daemon"}
 		}, "1 of 30 runs is contaminated by what the workload itself did, and counted (the first: left a daemon)", 0},
-		{"zero", func(l *lab) { l.runs[3].Values["wall"] = 0 }, "wall is zero or negative, and compared as a ratio in 1 run", 9},
-		{"negative", func(l *lab) { l.runs[3].Values["wall"] = -1 }, "zero or negative", 9},
 		{"infinite", func(l *lab) { l.runs[3].Values["wall"] = math.Inf(1) }, "not a finite number in 1 run", 9},
 		{"not a number", func(l *lab) { l.runs[3].Values["wall"] = math.NaN() }, "not a finite number in 1 run", 9},
 		{"zero as a difference", func(l *lab) {

@@ -14,6 +14,7 @@ type judge struct {
 	firstLook          int
 	primary, secondary float64 // alpha of one interval
 	seconds            float64 // of a block; NaN: not known
+	hours              string  // that the runs saw
 }
 
 // unknown is an effect that cannot be had.
@@ -26,6 +27,8 @@ func unknown(e Effect, reason string) Effect {
 
 // effect estimates contrast c in the response of t.
 func (j *judge) effect(e Effect, c comparison, t *table, aa *floor) Effect {
+	t = t.on(c)
+	e.Response = t.response
 	e.Alpha = j.secondary
 	if e.Primary() {
 		e.Alpha = j.primary
@@ -49,6 +52,8 @@ func (j *judge) effect(e Effect, c comparison, t *table, aa *floor) Effect {
 		e.NoiseFloor = aa.Floor
 	}
 	j.verdict(&e, t, iv, c, aa)
+	j.limit(&e, t, iv, mean, c)
+	j.trend(&e, t)
 	if method != "" {
 		e.Reason += " " + method
 	}

@@ -14,7 +14,8 @@ type record struct {
 	runs     []*result.Run // OK ones, at most one for each slot of the plan, as recorded
 	complete []int         // blocks in which every planned cell has such a run, rising
 	status   map[result.Status]int
-	spans    []span // of each planned block
+	failures []Failures // of each cell
+	spans    []span     // of each planned block
 	warnings []string
 }
 
@@ -25,9 +26,12 @@ type span struct{ start, end time.Time }
 // read sorts runs into the plan of x. It trusts neither: records are edited,
 // merged and cut short.
 func read(x *result.Experiment, runs []result.Run) *record {
-	r := &record{x: x, status: map[result.Status]int{}, spans: make([]span, len(x.Blocks))}
+	r := &record{x: x, status: map[result.Status]int{}, spans: make([]span, len(x.Blocks)), failures: make([]Failures, len(x.Cells))}
+	for i := range r.failures {
+		r.failures[i].Cell = i
+	}
 	first, slots := slotNumbers(x)
-	taken := make([]bool, slots)
+	taken, tried, decided := make([]bool, slots), make([]bool, slots), make([]bool, slots)
 	has := make([]bool, len(x.Blocks)*len(x.Cells))
 	strangers, again := 0, 0
 	for i := range runs {
@@ -46,10 +50,11 @@ func read(x *result.Experiment, runs []result.Run) *record {
 			continue
 		}
 		r.spans[run.Block].add(run)
+		slot := first[run.Block][run.Plot] + run.Slot
+		r.failures[run.Cell].first(run, &tried[slot], &decided[slot])
 		if run.Status != result.OK {
 			continue
 		}
-		slot := first[run.Block][run.Plot] + run.Slot
 		if taken[slot] {
 			again++
 			continue
@@ -58,6 +63,7 @@ func read(x *result.Experiment, runs []result.Run) *record {
 		has[run.Block*len(x.Cells)+run.Cell] = true
 		r.runs = append(r.runs, run)
 	}
+	r.pool()
 	for b, block := range x.Blocks {
 		if blockComplete(block, has[b*len(x.Cells):(b+1)*len(x.Cells)]) {
 			r.complete = append(r.complete, b)

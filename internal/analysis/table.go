@@ -21,11 +21,14 @@ func (s scale) value(y float64) (z float64, reason string) {
 		return math.NaN(), "not a finite number"
 	case !s.ratio():
 		return y, ""
-	case y <= 0:
-		return math.NaN(), "zero or negative, and compared as a ratio"
+	case y <= 0: // of 0 there is no logarithm: where one is, table compares by difference
+		return math.NaN(), negative
 	}
 	return math.Log(y), ""
 }
+
+// negative is why a value is left out.
+const negative = "negative, and compared as a ratio"
 
 // effect turns a difference on the scale of the test into that of Effect.Value.
 func (s scale) effect(d float64) float64 {
@@ -68,6 +71,8 @@ type table struct {
 	cells    int
 	rows     []int // blocks
 	z        []float64
+	values   [][]float64 // by cell: those of all runs, in the response's unit
+	fraction float64     // margin of what is compared by difference for its zeros, of a median; 0: none is
 	warnings []string
 	notes    []string // what is as the workload says that it has to be
 	// apart are cells of which no run has the response, each with a reason of the
@@ -93,10 +98,11 @@ func (r *record) tables(blocks []int) []*table {
 	out := make([]*table, len(r.x.Responses))
 	count := make([]int, len(blocks)*len(r.x.Cells))
 	for i, response := range r.x.Responses {
-		t := &table{scale: scale{response}, cells: len(r.x.Cells), rows: blocks, z: make([]float64, len(count))}
+		t := &table{scale: scale{response}, cells: len(r.x.Cells), rows: blocks, z: make([]float64, len(count)), values: make([][]float64, len(r.x.Cells))}
 		clear(count)
 		bad := map[string]int{}
 		t.setApart(r.runs, at)
+		t.zeros(r, at)
 		for _, run := range r.runs {
 			row := at[run.Block] - 1
 			if row < 0 {
@@ -105,6 +111,9 @@ func (r *record) tables(blocks []int) []*table {
 			z, reason := math.NaN(), "missing"
 			if y, ok := run.Values[response.Name]; ok {
 				z, reason = t.value(y)
+				if reason == "" {
+					t.values[run.Cell] = append(t.values[run.Cell], y)
+				}
 			}
 			if reason != "" {
 				if t.apart == nil || !t.apart[run.Cell] {
@@ -122,7 +131,7 @@ func (r *record) tables(blocks []int) []*table {
 				t.z[k] = math.NaN()
 			}
 		}
-		for _, reason := range []string{"missing", "not a finite number", "zero or negative, and compared as a ratio"} {
+		for _, reason := range []string{"missing", "not a finite number", negative} {
 			if n := bad[reason]; n > 0 {
 				t.warnings = append(t.warnings, fmt.Sprintf("%s is %s in %s, which cannot count for it", response.Name, reason, plural(n, "run", "runs")))
 			}

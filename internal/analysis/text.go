@@ -33,6 +33,14 @@ func Name(c result.Contrast) string {
 	return s
 }
 
+// capital writes the beginning of a sentence.
+func capital(s string) string {
+	if s == "" {
+		return s
+	}
+	return strings.ToUpper(s[:1]) + s[1:]
+}
+
 // plural writes a number with the right one of two nouns.
 func plural(n int, one, many string) string {
 	if n == 1 {
@@ -59,6 +67,14 @@ func (s scale) size(v float64) string {
 		return percent(v)
 	}
 	return result.Format(v, s.response.Unit)
+}
+
+// chance writes the p of a test; none is 0.
+func chance(p float64) string {
+	if p < 0.001 {
+		return "p < 0.001"
+	}
+	return fmt.Sprintf("p = %.2g", p)
 }
 
 // percent writes a share with three significant digits or two after the point,

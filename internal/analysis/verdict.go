@@ -25,6 +25,9 @@ func (j *judge) verdict(e *Effect, t *table, iv stats.Interval, c comparison, aa
 		return
 	case !(delta > 0) || math.IsInf(delta, 0):
 		e.Reason = fmt.Sprintf("The response has no practical margin above 0 (it is %g), so that no effect can be judged.", t.response.Margin)
+		if t.fraction > 0 {
+			e.Reason = fmt.Sprintf("%s of a baseline's median of 0 is no margin; give one in the response's unit: compare = \"difference\".", percent(t.fraction))
+		}
 		return
 	case e.N == 0 || math.IsNaN(iv.Low) || !j.judged:
 		j.tooFew(e, t, iv, delta)
@@ -77,6 +80,10 @@ func (j *judge) none(e *Effect, t *table, c comparison, aa *floor, delta float64
 	}
 	e.Verdict = NoEffect
 	e.Reason = fmt.Sprintf("The whole interval, %s, is within the margin of %s.", span, margin)
+	if n := len(t.of(c.level)); n > 0 {
+		// Of what has this share, n runs hold none in 1 of 20 cases.
+		e.Reason += fmt.Sprintf(" Stalls in fewer than 1 of %.0f runs may not have been seen.", 1/(1-math.Pow(0.05, 1/float64(n))))
+	}
 	if aa != nil && !c.floored() {
 		e.Reason += " The A/A duplicate is a boot of its own, and no noise floor for what is compared within boots."
 	}

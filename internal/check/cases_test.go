@@ -37,6 +37,11 @@ func (c lookCase) facts0() *host.Facts {
 
 func (c lookCase) run(t *testing.T) Result {
 	t.Helper()
+	return c.runOn(t, c.facts0())
+}
+
+func (c lookCase) runOn(t *testing.T, f *host.Facts) Result {
+	t.Helper()
 	ck, err := Find(c.id)
 	if err != nil {
 		t.Fatal(err)
@@ -45,7 +50,7 @@ func (c lookCase) run(t *testing.T) Result {
 	if role == "" {
 		role = ProductionDB
 	}
-	return Run(c.facts0(), role, []Check{ck})[0]
+	return Run(f, role, []Check{ck})[0]
 }
 
 func TestLooks(t *testing.T) {

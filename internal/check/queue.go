@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"hostlab/internal/host"
+	"hostlab/internal/screen"
 )
 
 const (
@@ -95,11 +96,11 @@ func forDisks(list []host.BlockDevice, file, value string, wants func(host.Block
 	var names []string
 	for _, b := range list {
 		if wants(b) {
-			names = append(names, b.Name)
+			names = append(names, screen.Word(b.Name))
 		}
 	}
-	return "for d in " + strings.Join(names, " ") + "; do echo " + value + " | sudo tee /sys/block/$d/queue/" + file +
-		"; done\n" + keepQueue
+	return "for d in " + strings.Join(names, " ") + "; do echo " + value + " | sudo tee \"/sys/block/$d/queue/" + file +
+		"\"; done\n" + keepQueue
 }
 
 var noMerges = Check{

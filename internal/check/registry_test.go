@@ -1,18 +1,14 @@
 package check
 
 import (
-	"flag"
 	"fmt"
-	"os"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"hostlab/internal/golden"
 )
-
-var update = flag.Bool("update", false, "write docs/checks.md and golden files anew")
 
 func TestRegistry(t *testing.T) {
 	form := regexp.MustCompile(`^(PWR|IDL|SMT|MEM|KRN|STO|VRT)-\d{3}$`)
@@ -76,7 +72,7 @@ func TestAllIsACopy(t *testing.T) {
 }
 
 // TestDocs holds docs/checks.md to what the program does.
-func TestDocs(t *testing.T) { golden(t, "../../docs/checks.md", docs()) }
+func TestDocs(t *testing.T) { golden.Equal(t, "../../docs/checks.md", docs()) }
 
 func docs() string {
 	var b strings.Builder
@@ -100,20 +96,4 @@ func docs() string {
 		fmt.Fprintf(&b, "| %s |\n", strings.Join(row, " | "))
 	}
 	return b.String()
-}
-
-func golden(t *testing.T, path, got string) {
-	t.Helper()
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if d := cmp.Diff(string(want), got); d != "" {
-		t.Errorf("%s is out of date; run the test with -update (-file +now):\n%s", path, d)
-	}
 }

@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode"
 
 	"hostlab/internal/host"
+	"hostlab/internal/screen"
 )
 
 const noLogPath = "no log directory was named or found (--log-dir)"
@@ -53,27 +53,12 @@ func measureLog(s host.Storage) string {
 	if s.Raw() || s.NetworkFS() {
 		return measureDisk
 	}
-	return "hostlab assess --log-dir " + shellQuote(s.Path)
+	return "hostlab assess --log-dir " + screen.Word(s.Path)
 }
 
 // measureDisk finds a place that can be measured, where the log's own cannot.
 const measureDisk = "findmnt -o TARGET,FSTYPE,SOURCE --real # choose a file system on a disk, and measure it:\n" +
 	"hostlab assess --log-dir DIRECTORY"
-
-// shellQuote makes a path safe to paste. A name with control characters cannot
-// be shown on one line, so a word takes its place.
-func shellQuote(s string) string {
-	if strings.IndexFunc(s, unicode.IsControl) >= 0 {
-		return "DIRECTORY"
-	}
-	plain := func(r rune) bool {
-		return r == '/' || r == '.' || r == '-' || r == '_' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
-	}
-	if s != "" && strings.IndexFunc(s, func(r rune) bool { return !plain(r) }) < 0 {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
-}
 
 var discard = Check{
 	ID: "STO-004", Lever: LeverLog, Title: "Log file system mounted with discard",
@@ -95,7 +80,7 @@ var discard = Check{
 			bad: func([]reading) (string, string) {
 				var fix []string
 				for _, s := range logs(f) {
-					mount := "sudo mount -o remount,nodiscard " + shellQuote(s.MountPoint.Or(s.Path))
+					mount := "sudo mount -o remount,nodiscard " + screen.Word(s.MountPoint.Or(s.Path))
 					if discards(s.Options.Or("")) && !slices.Contains(fix, mount) {
 						fix = append(fix, mount)
 					}
@@ -159,12 +144,12 @@ func lookDAX(f *host.Facts, _ Role) Outcome {
 func daxFix(s host.Storage) string {
 	fix := "sudo ndctl list -N # the namespace must be of mode fsdax\n"
 	if fs, ok := s.FSType.Get(); ok && fs != "ext4" && fs != "xfs" {
-		return fix + "# " + fs + " has no DAX: make the file system anew as ext4 or xfs"
+		return fix + "# its file system has no DAX: make it anew as ext4 or xfs"
 	}
 	dir := s.MountPoint.Or(s.Path)
 	return fix + "# stop the database; dax cannot be switched on by a remount\n" +
-		"sudo umount " + shellQuote(dir) + "\n" +
-		"sudo mount -o dax=always " + shellQuote(s.Device.Or("/dev/pmem0")) + " " + shellQuote(dir)
+		"sudo umount " + screen.Word(dir) + "\n" +
+		"sudo mount -o dax=always " + screen.Word(s.Device.Or("/dev/pmem0")) + " " + screen.Word(dir)
 }
 
 var logInMemory = Check{

@@ -62,7 +62,7 @@ var storageCases = []lookCase{
 
 	{id: "STO-005", name: "pmem through the page cache", facts: logOn(host.ClassPmem, "ext4", "rw", dax(false)), want: Finding,
 		evidence: "statx (postgresql log /db/log on /db) = 0", remedy: "mount -o dax=always /dev/pmem0 /db"},
-	{id: "STO-005", name: "btrfs cannot", facts: logOn(host.ClassPmem, "btrfs", "rw", dax(false)), want: Finding, remedy: "btrfs has no DAX"},
+	{id: "STO-005", name: "btrfs cannot", facts: logOn(host.ClassPmem, "btrfs", "rw", dax(false)), want: Finding, remedy: "has no DAX"},
 	{id: "STO-005", name: "DAX", facts: logOn(host.ClassPmemDAX, "xfs", "rw,dax=always", dax(true)), want: OK},
 	{id: "STO-005", name: "SSD", facts: logOn(host.ClassSSD, "ext4", "rw", dax(false)), want: NotApplicable},
 	{id: "STO-005", name: "not readable", want: Unknown, facts: logOn(host.ClassPmem, "ext4", "rw", func(s *host.Storage) { s.DAX = failed[bool]("statx") })},

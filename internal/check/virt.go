@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"hostlab/internal/host"
+	"hostlab/internal/screen"
 )
 
 // stealTolerated is the share of time below which stolen CPU is noise; hostlab
@@ -69,7 +70,7 @@ func lookQuota(f *host.Facts, _ Role) Outcome {
 		bad: func(bad []reading) (string, string) {
 			return fmt.Sprintf("%s of quota, but threads may run on %s; seen from hostlab's own cgroup, a server's may differ",
 					bad[0].value, count(cpus, "CPU", "CPUs")),
-				"grep -H -e throttled " + shellQuote(cpuStat(f.Limits.CPUQuota)) + "\n" +
+				"grep -H -e throttled " + screen.Word(cpuStat(f.Limits.CPUQuota)) + "\n" +
 					"# raise the quota (systemctl set-property UNIT CPUQuota=, docker update --cpus), " +
 					"or set the server's degree of parallelism to it"
 		},

@@ -45,7 +45,7 @@ var virtCases = []lookCase{
 	{id: "VRT-001", name: "error", want: Unknown, facts: func(f *host.Facts) { f.Virt.Steal = failed[float64]("/proc/stat") }},
 
 	{id: "VRT-002", name: "two of eight", facts: limited(2, 8), want: Finding, evidence: "cpu.max = 2 CPUs", detail: "8 CPUs", remedy: "throttled /sys/fs/cgroup/docker/abc/cpu.stat"},
-	{id: "VRT-002", name: "version 1", want: Finding, remedy: "throttled '/sys/fs/cgroup/cpu,cpuacct/docker/abc/cpu.stat'", facts: func(f *host.Facts) {
+	{id: "VRT-002", name: "version 1", want: Finding, remedy: "throttled /sys/fs/cgroup/cpu,cpuacct/docker/abc/cpu.stat", facts: func(f *host.Facts) {
 		limited(2, 8)(f)
 		f.Limits.CgroupV = known(1, "/proc/self/cgroup")
 		f.Limits.CPUQuota = host.Known(2.0, "CPUs", "/sys/fs/cgroup/cpu,cpuacct/docker/abc/cpu.cfs_quota_us")

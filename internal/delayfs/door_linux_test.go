@@ -1,3 +1,5 @@
+//go:build system
+
 package delayfs
 
 import (
@@ -15,10 +17,7 @@ import (
 // Who may rename a directory above a mount of ours puts a link in its place: what that leads
 // to stays mounted.
 func TestReplacedPath(t *testing.T) {
-	base, ok := dirs(t)
-	if !ok {
-		return
-	}
+	base := dirs(t)
 	above, moved, other := filepath.Join(base, "above"), filepath.Join(base, "moved"), filepath.Join(base, "other")
 	at, innocent := filepath.Join(above, "at"), filepath.Join(other, "at")
 	for _, dir := range []string{above, other, at, innocent} {

@@ -15,6 +15,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"hostlab/internal/screen"
 	"hostlab/internal/workload/worker"
 )
 
@@ -82,7 +83,7 @@ func (m *Mount) Close() error {
 	err := m.session.Close() // the server unmounts before it ends
 	detach(m.at)             // where it was killed
 	if mounted(m.at) {
-		return errors.Join(err, fmt.Errorf("%s cannot be unmounted; try: umount -l %s", m.at, m.at))
+		return errors.Join(err, fmt.Errorf("%s cannot be unmounted; try: umount -l %s", m.at, screen.Operand(m.at)))
 	}
 	return nil
 }

@@ -1,3 +1,5 @@
+//go:build system
+
 package delayfs
 
 import (
@@ -12,6 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"hostlab/internal/systemtest"
 	"hostlab/internal/workload/worker"
 )
 
@@ -30,10 +33,10 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// dirs makes the two directories, or reports that nothing can be mounted here, where
-// Lacking has to say why.
-func dirs(t *testing.T) (base string, ok bool) {
+// dirs makes the two directories.
+func dirs(t *testing.T) (base string) {
 	t.Helper()
+	systemtest.Root(t)
 	base = t.TempDir()
 	for _, name := range []string{"behind", "at"} {
 		if err := os.Mkdir(filepath.Join(base, name), 0o700); err != nil {
@@ -41,22 +44,15 @@ func dirs(t *testing.T) (base string, ok bool) {
 		}
 	}
 	if why := Lacking(); why != "" {
-		if _, err := New(t.Context(), base+"/behind", base+"/at", 1); err == nil {
-			t.Errorf("mounted, though %s", why)
-		}
-		t.Logf("nothing mounted: %s", why)
-		return base, false
+		t.Fatal(why)
 	}
-	return base, true
+	return base
 }
 
 // Syncs and synchronous writes take at least the delay, plain writes arrive behind, and
 // after Close nothing is mounted.
 func TestDelays(t *testing.T) {
-	base, ok := dirs(t)
-	if !ok {
-		return
-	}
+	base := dirs(t)
 	const delay = 20 * time.Millisecond
 	m, err := New(t.Context(), base+"/behind", base+"/at", delay)
 	if err != nil {
@@ -127,10 +123,7 @@ func TestDelays(t *testing.T) {
 // The mount ends with the process that made it, however that ends, and what a killed
 // server leaves is unmounted by the next start.
 func TestKilled(t *testing.T) {
-	base, ok := dirs(t)
-	if !ok {
-		return
-	}
+	base := dirs(t)
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), holdVar+"="+base)
 	out, err := cmd.StderrPipe()

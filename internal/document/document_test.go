@@ -2,19 +2,14 @@ package document
 
 import (
 	"bytes"
-	"flag"
 	"html/template"
-	"os"
 	"strings"
 	"testing"
 	"unicode/utf8"
 
-	"github.com/google/go-cmp/cmp"
-
+	"hostlab/internal/golden"
 	"hostlab/internal/report/picture"
 )
-
-var update = flag.Bool("update", false, "write the golden files anew")
 
 // sample has every kind of block, and text that is hostile to each medium.
 func sample() *Document {
@@ -54,19 +49,7 @@ func TestGolden(t *testing.T) {
 			if err := write(&b); err != nil {
 				t.Fatal(err)
 			}
-			file := "testdata/" + name
-			if *update {
-				if err := os.WriteFile(file, b.Bytes(), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(string(want), b.String()); diff != "" {
-				t.Error(diff)
-			}
+			golden.Equal(t, "testdata/"+name, b.String())
 		})
 	}
 }

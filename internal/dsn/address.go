@@ -9,6 +9,8 @@ import (
 	"unicode"
 
 	"github.com/jackc/pgx/v5"
+
+	"hostlab/internal/trust"
 )
 
 // ErrAddress is a URL that cannot be read, or that splits elsewhere than was meant.
@@ -73,11 +75,15 @@ func WordsHavePassword(text string) bool {
 var settings = []string{"application_name", "client_encoding", "options", "search_path", "timezone"}
 
 // PostgresConfig reads a postgres:// URL, which Address has accepted, or name=value
-// words, with what the environment and files add. Errors are ErrWord and ErrADO, which
-// hold nothing of the text, or pgx's, which may.
+// words, with what the environment and files add. TLS is required as requireTLS says.
+// Errors that Plain accepts hold nothing of the text; pgx's may.
 func PostgresConfig(text string) (*pgx.ConnConfig, error) {
 	if !strings.Contains(text, "://") && ado.MatchString(text) {
-		return nil, ErrADO
+		return nil, errADO
+	}
+	set, err := readSettings(text)
+	if err != nil {
+		return nil, err
 	}
 	cfg, err := pgx.ParseConfig(text)
 	if err != nil {
@@ -85,17 +91,23 @@ func PostgresConfig(text string) (*pgx.ConnConfig, error) {
 	}
 	for name := range cfg.RuntimeParams {
 		if !slices.Contains(settings, name) {
-			return nil, ErrWord
+			return nil, errWord
 		}
 	}
-	return cfg, nil
+	return requireTLS(cfg, set)
 }
 
-// ErrWord is a name=value word that PostgreSQL's clients do not know.
-var ErrWord = errors.New("has a parameter that PostgreSQL's clients do not know; they take host, port, user, dbname, passfile, service, sslmode, options and the like")
+// Plain reports whether an error of PostgresConfig can be printed as it is.
+func Plain(err error) bool {
+	_, refused := errors.AsType[*trust.Refused](err)
+	return refused || errors.Is(err, errWord) || errors.Is(err, errADO) || errors.Is(err, errMode)
+}
 
-// ErrADO is a connection string of ADO.NET or ODBC.
-var ErrADO = errors.New("is a connection string of ADO or ODBC, which is not taken; write it as a URL, such as sqlserver://USER@HOST:1433?database=DB or postgres://USER@HOST:5432/DB")
+// errWord is a name=value word that PostgreSQL's clients do not know.
+var errWord = errors.New("has a parameter that PostgreSQL's clients do not know; they take host, port, user, dbname, passfile, service, sslmode, options and the like")
+
+// errADO is a connection string of ADO.NET or ODBC.
+var errADO = errors.New("is a connection string of ADO or ODBC, which is not taken; write it as a URL, such as sqlserver://USER@HOST:1433?database=DB or postgres://USER@HOST:5432/DB")
 
 // ado finds how such a string begins. PostgreSQL's clients have none of these words.
 var ado = regexp.MustCompile(`(?i)^\s*(server|data ?source|address|addr|initial catalog|driver|provider|uid|user ?id)\s*=`)

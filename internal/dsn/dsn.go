@@ -7,12 +7,17 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
+	"io"
+	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/go-sql-driver/mysql"
 	"github.com/jackc/pgx/v5"
+
+	"hostlab/internal/trust"
 )
 
 // The engines.
@@ -54,6 +59,7 @@ func Parse(text string) (Target, error) {
 		if cfg.Passwd != "" || WordsHavePassword(text) {
 			return Target{}, ErrPassword
 		}
+		protect(cfg)
 		return mariadb(cfg)
 	case strings.Contains(text, "="):
 		return postgres(text, false)
@@ -77,9 +83,10 @@ func postgres(text string, isURL bool) (Target, error) {
 	}
 	cfg, err := PostgresConfig(text)
 	switch {
-	case errors.Is(err, ErrWord), errors.Is(err, ErrADO):
+	case err == nil:
+	case Plain(err):
 		return Target{}, err
-	case err != nil:
+	default:
 		return Target{}, unreadable()
 	}
 	return Target{Engine: Postgres, Postgres: cfg}, nil
@@ -93,48 +100,73 @@ func mariadbURL(text string) (Target, error) {
 	if HasPassword(u) {
 		return Target{}, ErrPassword
 	}
-	cfg := mysql.NewConfig()
-	cfg.User, cfg.DBName, cfg.Net = u.User.Username(), strings.TrimPrefix(u.Path, "/"), "tcp"
-	cfg.Addr = u.Host
-	switch {
-	case u.Query().Get("socket") != "":
-		cfg.Net, cfg.Addr = "unix", u.Query().Get("socket")
-	case u.Host == "":
-		cfg.Addr = "localhost:3306"
-	case u.Port() == "":
-		cfg.Addr = u.Host + ":3306"
+	cfg, err := MariaDBConfig(u)
+	if err != nil {
+		return Target{}, err
 	}
 	return mariadb(cfg)
 }
 
+// tlsValues are what the Go driver takes, by what is written.
+var tlsValues = []string{"true", "skip-verify", "preferred", "false"}
+
+// MariaDBConfig reads a mariadb:// or mysql:// URL, which Address has accepted. The
+// password is the URL's. TLS is required as for PostgreSQL.
+func MariaDBConfig(u *url.URL) (*mysql.Config, error) {
+	cfg, q := mysql.NewConfig(), u.Query()
+	for name := range q {
+		if name != "socket" && name != "tls" {
+			return nil, errors.New("has a parameter that is not known here; it takes socket and tls")
+		}
+	}
+	cfg.User, cfg.DBName, cfg.Net, cfg.Addr = u.User.Username(), strings.Trim(u.Path, "/"), "tcp", u.Host
+	cfg.Passwd, _ = u.User.Password()
+	switch {
+	case q.Get("socket") != "":
+		cfg.Net, cfg.Addr = "unix", q.Get("socket")
+	case u.Hostname() == "":
+		cfg.Addr = "localhost:3306"
+	case u.Port() == "":
+		cfg.Addr = strings.TrimSuffix(u.Host, ":") + ":3306"
+	}
+	if cfg.TLSConfig = q.Get("tls"); cfg.TLSConfig != "" && !slices.Contains(tlsValues, cfg.TLSConfig) {
+		return nil, errors.New("has a tls= that is not known; it takes " + strings.Join(tlsValues, ", "))
+	}
+	protect(cfg)
+	return cfg, nil
+}
+
 // mariadb adds what MariaDB's own clients would take from elsewhere.
-func mariadb(cfg *mysql.Config) (Target, error) {
-	cfg.Passwd = MariaDBPassword()
-	return Target{Engine: MariaDB, MariaDB: cfg}, nil
+func mariadb(cfg *mysql.Config) (_ Target, err error) {
+	cfg.Passwd, err = MariaDBPassword()
+	return Target{Engine: MariaDB, MariaDB: cfg}, err
 }
 
 // MariaDBPassword is what MariaDB's own clients would use: that of $MYSQL_PWD, else of
-// ~/.my.cnf; empty: none.
-func MariaDBPassword() string {
+// ~/.my.cnf; empty: none. An error is a *trust.Refused.
+func MariaDBPassword() (string, error) {
 	if p := os.Getenv("MYSQL_PWD"); p != "" {
-		return p
+		return p, nil
 	}
 	home, err := os.UserHomeDir()
 	if err != nil {
-		return ""
+		return "", nil
 	}
 	return optionFile(filepath.Join(home, ".my.cnf"))
 }
 
 // optionFile is the password in the group [client] of an option file; empty: none.
-func optionFile(path string) string {
-	f, err := os.Open(path)
+func optionFile(path string) (string, error) {
+	f, err := trust.OpenRegular(path)
+	if refused, ok := errors.AsType[*trust.Refused](err); ok {
+		return "", refused
+	}
 	if err != nil {
-		return ""
+		return "", nil
 	}
 	defer f.Close()
 	group, password := "", ""
-	for lines := bufio.NewScanner(f); lines.Scan(); {
+	for lines := bufio.NewScanner(io.LimitReader(f, 1<<20)); lines.Scan(); {
 		line := strings.TrimSpace(lines.Text())
 		if strings.HasPrefix(line, "[") {
 			group = line
@@ -145,7 +177,10 @@ func optionFile(path string) string {
 			password = strings.Trim(strings.TrimSpace(value), `"'`)
 		}
 	}
-	return password
+	if password == "" {
+		return "", nil
+	}
+	return password, trust.Secret(f)
 }
 
 // String names the server for people, without anything secret.

@@ -1,16 +1,14 @@
 package experiment
 
 import (
-	"flag"
-	"os"
 	"strings"
 	"testing"
+
+	"hostlab/internal/golden"
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
 )
-
-var update = flag.Bool("update", false, "write what was found into testdata and docs")
 
 // TestBadStudies holds the exact lines that unusable studies get: each names file,
 // line and column, and what to do.
@@ -37,14 +35,10 @@ func TestBadStudies(t *testing.T) {
 		}
 		got := err.Error() + "\n"
 		out = append(out, f, txtar.File{Name: base + ".want", Data: []byte(got)})
-		if diff := cmp.Diff(want[base+".want"], got); diff != "" && !*update {
+		if diff := cmp.Diff(want[base+".want"], got); diff != "" && !golden.Update() {
 			t.Errorf("%s (-want +got):\n%s", f.Name, diff)
 		}
 	}
-	if *update {
-		a.Files = out
-		if err := os.WriteFile(name, txtar.Format(a), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
+	a.Files = out
+	golden.Write(t, name, string(txtar.Format(a)))
 }

@@ -90,7 +90,11 @@ func (p page) wrapped(head, text string) {
 }
 
 func (s *Study) identity() string {
-	text := fmt.Sprintf("%s, sha256 %s, seed %d", s.File, Hash(s)[:12], s.Design.Seed)
+	seed := "seed drawn at the start"
+	if s.Seeded || s.Design.Seed != 0 {
+		seed = fmt.Sprintf("seed %d", s.Design.Seed)
+	}
+	text := fmt.Sprintf("%s, sha256 %s, %s", s.File, Hash(s)[:12], seed)
 	var set []string
 	for _, k := range slices.Sorted(maps.Keys(s.Overrides)) {
 		set = append(set, k+"="+s.Overrides[k])

@@ -90,7 +90,7 @@ var sections = []section{
 		{name: "name", kind: name, help: "Short name, as in directories; the file's name unless given."},
 		{name: "title", kind: text, help: "One line for people."},
 		{name: "description", kind: text, help: "What the study asks and why."},
-		{name: "seed", kind: integer, help: "Of the random order and of the workload's data.", min: 0, max: 1 << 53, standard: 1},
+		{name: "seed", kind: integer, help: "Of the random order and of the workload's data. Without it, one is drawn when an experiment begins, and recorded.", min: 0, max: 1 << 53},
 		{name: "aa", kind: boolean, help: "Run the baseline twice in every block, unseen (A/A), to learn the noise floor.", standard: true},
 		{name: "alpha", kind: number, help: "Chance of any false verdict in the whole study, above 0 and up to 0.5.", max: 0.5, standard: 0.05},
 		{name: "budget", kind: duration, help: "Time after which no further block starts, such as \"6h\".", min: 1e-3, max: forever},

@@ -233,10 +233,11 @@ func (p *parser) study(f fields) {
 		p.add(f.place("alpha"), "alpha: %v: expected above 0 and up to 0.5", s.Design.Alpha)
 		s.Design.Alpha = 0.05
 	}
-	s.Design.Seed = uint64(get(f, "seed", int64(1)))
+	s.Design.Seed = uint64(get(f, "seed", int64(0)))
 	if p.over.Seed != nil {
 		s.Design.Seed = *p.over.Seed
 	}
+	s.Seeded = f.has("seed") || p.over.Seed != nil
 }
 
 func (p *parser) guard(f fields) {

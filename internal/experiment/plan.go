@@ -1,7 +1,9 @@
 package experiment
 
 import (
-	"math/rand/v2"
+	"crypto/rand"
+	"encoding/binary"
+	mathrand "math/rand/v2"
 	"slices"
 
 	"hostlab/internal/result"
@@ -9,6 +11,18 @@ import (
 
 // stream separates the plan's random numbers from others with the same seed.
 const stream = 0x686f73746c6162 // "hostlab"
+
+// Draw gives a study that names no seed one of its own: with the same for all, a study
+// that is repeated would have the same order again, and what disturbs that order once
+// would disturb it every time. 32 bits can be typed after --seed.
+func Draw(s *Study) {
+	if s.Seeded {
+		return
+	}
+	var b [4]byte
+	rand.Read(b[:]) //nolint:errcheck // never fails (crypto/rand)
+	s.Design.Seed = uint64(binary.BigEndian.Uint32(b[:]))
+}
 
 // Plan returns the cells of a study and all its blocks in order, up to the last
 // look. It is pure: the same study and seed give the same plan, and fewer blocks
@@ -23,7 +37,7 @@ const stream = 0x686f73746c6162 // "hostlab"
 func Plan(s *Study) ([]result.Cell, []result.Block) {
 	cells := cellsOf(s)
 	groups := plots(s, cells)
-	r := rand.New(rand.NewPCG(s.Design.Seed, stream))
+	r := mathrand.New(mathrand.NewPCG(s.Design.Seed, stream))
 	n := 0
 	if len(s.Design.Looks) > 0 {
 		n = s.Design.Looks[len(s.Design.Looks)-1]

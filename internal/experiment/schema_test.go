@@ -3,11 +3,11 @@ package experiment
 import (
 	"bytes"
 	"encoding/json"
-	"os"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"hostlab/internal/golden"
+
 	"github.com/pelletier/go-toml/v2"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
@@ -16,18 +16,7 @@ const schemaFile = "../../docs/schema/study.schema.json"
 
 // TestSchemaFile holds the copy for people equal to what the binary prints.
 func TestSchemaFile(t *testing.T) {
-	if *update {
-		if err := os.WriteFile(schemaFile, Schema(), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	have, err := os.ReadFile(schemaFile)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(have), string(Schema())); diff != "" {
-		t.Errorf("%s is not what keys.go says; go test ./internal/experiment -update writes it:\n%s", schemaFile, diff)
-	}
+	golden.Equal(t, schemaFile, string(Schema()))
 }
 
 func compiled(t *testing.T) *jsonschema.Schema {

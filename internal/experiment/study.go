@@ -24,6 +24,7 @@ type Study struct {
 	Evidence    result.Evidence // measured unless the study says emulated
 	Budget      time.Duration   // 0: none
 	Design      result.Design
+	Seeded      bool // the study or the command line has Design.Seed; else Draw does
 	Factors     []Factor
 	Workload    Workload
 	Responses   []Response

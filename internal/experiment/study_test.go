@@ -44,7 +44,7 @@ func TestDefaults(t *testing.T) {
 	want := &result.Experiment{Schema: 1, Name: "small", Title: "small", Study: Hash(s), Overrides: map[string]string{}, Evidence: result.Measured,
 		Workload: "null", Factors: []result.Factor{{Name: "effect", Kind: "parameter", Levels: []string{"1", "1.05"}, Baseline: "1", Change: result.Online}},
 		Contrasts: []result.Contrast{{Factors: []string{"effect"}, Levels: []string{"1.05"}, Primary: true}},
-		Design:    result.Design{Kind: RCBD, Seed: 1, Alpha: 0.05, Looks: []int{10, 14, 20, 30}, Repeats: 1, AA: true},
+		Design:    result.Design{Kind: RCBD, Alpha: 0.05, Looks: []int{10, 14, 20, 30}, Repeats: 1, AA: true},
 		Cells: []result.Cell{{Levels: map[string]string{"effect": "1"}}, {Levels: map[string]string{"effect": "1.05"}},
 			{Levels: map[string]string{"effect": "1"}, Duplicate: true}},
 	}

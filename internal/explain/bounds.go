@@ -1,6 +1,10 @@
 package explain
 
-import "strconv"
+import (
+	"cmp"
+	"slices"
+	"strconv"
+)
 
 func trim(v float64, digits int) string { return strconv.FormatFloat(v, 'f', digits, 64) }
 
@@ -33,64 +37,68 @@ func LeverTitle(lever string) (title, what string) {
 	return lever, ""
 }
 
-// Bounds are what each lever could give at most, as shares of busy time. What is
-// unexplained might belong to any part that was sampled, so it counts for those. Waits
-// for locks may go with any other part: a commit on a slow log device holds its locks
-// for longer, so that a faster one shortens also the waits of others for them. They
-// count up to what the part itself takes, once for each other session: where work waits
-// in turn, taking a second out of one's turn brings nobody on by more than a second
-// (Baccelli and others, Synchronization and Linearity, 1992: such systems do not expand).
+// Bounds are what each lever could give at most, as shares of busy time: of that within
+// transactions. What is unexplained might belong to any part that was sampled, so it
+// counts for those. Waits for locks may go with any other part: a commit on a slow log
+// device holds its locks for longer, so that a faster one shortens also the waits of
+// others for them. They count up to what the part itself takes, once for each other
+// session: where work waits in turn, taking a second out of one's turn brings nobody on by
+// more than a second (Baccelli and others, Synchronization and Linearity, 1992: such
+// systems do not expand). Most likely waits for locks shrink as the time does for which
+// they are held.
+//
+// The lever that touches most of the database's time comes first; the application's, which
+// takes none of it, last.
 func Bounds(r *Report) (out []Bound) {
 	for _, lever := range []struct {
-		name  string
-		parts []PartName
-		event string
-	}{
-		{LogDevice, []PartName{LogWait}, ""},
-		{Processor, []PartName{DatabaseCPU}, ""},
-		{MoreCPUs, nil, CPUQueue},
-		{DataStorage, []PartName{DataReads}, ""},
-		{LockDesign, []PartName{Locks}, ""},
-		{AppTier, []PartName{Application}, ""},
-	} {
-		b := Bound{Lever: lever.name, Parts: lever.parts, Event: lever.event}
-		if b.Parts == nil {
-			b.Parts = []PartName{}
+		name string
+		part PartName
+	}{{LogDevice, LogWait}, {Processor, DatabaseCPU}, {MoreCPUs, RunQueue}, {DataStorage, DataReads}, {LockDesign, Locks}, {AppTier, Application}} {
+		p := r.Part(lever.part)
+		if lever.part == RunQueue && p.Source == "" {
+			continue // not seen
 		}
-		var seconds, high, rest float64
-		for _, name := range lever.parts {
-			p := r.Part(name)
-			seconds, high = seconds+p.Seconds, high+p.High*r.Elapsed
-			if p.High > p.Low {
-				rest = r.Part(Unexplained).Seconds
-			}
+		b := Bound{Lever: lever.name, Parts: []PartName{lever.part}, Behind: []PartName{}, Seconds: p.Seconds}
+		high, rest, likely := p.High*r.Elapsed, 0.0, p.Seconds
+		if p.High > p.Low {
+			rest = r.Part(Unexplained).Seconds
 		}
-		b.Behind = []PartName{}
-		if lever.name != LockDesign && lever.event == "" {
+		if lever.name != LockDesign {
 			b.Behind = append(b.Behind, Locks)
-			locks := r.Part(Locks).High * r.Elapsed
+			held, locks := r.Busy-r.Part(Locks).Seconds, r.Part(Locks).High*r.Elapsed
+			if held > 0 {
+				likely += r.Part(Locks).Seconds * p.Seconds / held
+			}
 			if r.Peak > 0 {
 				locks = min(locks, float64(r.Peak-1)*(high+rest))
 			}
 			high += locks
-		}
-		found := lever.event == ""
-		for _, e := range r.Events {
-			if e.Name == lever.event && lever.event != "" {
-				seconds, high, found = seconds+e.Seconds, high+e.High*r.Elapsed, true
-			}
 		}
 		switch {
 		case r.Busy <= 0 && r.Hidden:
 			b.Reason = "no session was seen that did anything"
 		case r.Busy <= 0:
 			b.Reason = "nothing ran"
-		case !found:
-			continue // nobody waited for a CPU, or that was not seen
 		default:
-			b.Share, b.AtMost = min(1, seconds/r.Busy), min(1, (high+rest)/r.Busy)
+			b.Share, b.AtMost = min(1, p.Seconds/r.Busy), min(1, (high+rest)/r.Busy)
+			b.Likely = min(b.AtMost, likely/r.Busy)
+			cycle := r.Busy / r.Elapsed
+			b.CycleLikely, b.CycleAtMost = b.Likely*cycle, b.AtMost*cycle
 		}
 		out = append(out, b)
 	}
+	slices.SortStableFunc(out, func(a, b Bound) int {
+		if last := cmp.Compare(btoi(a.Lever == AppTier), btoi(b.Lever == AppTier)); last != 0 {
+			return last
+		}
+		return cmp.Compare(b.Seconds, a.Seconds)
+	})
 	return out
+}
+
+func btoi(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
 }

@@ -73,7 +73,7 @@ func Decompose(batches []Batch, a Account) (elapsed float64, parts []Part, event
 
 func noParts() (parts []Part) {
 	for _, n := range PartNames {
-		if n != Unexplained {
+		if n != Unexplained && n != RunQueue {
 			parts = append(parts, Part{Name: n, Source: "samples"})
 		}
 	}
@@ -217,35 +217,6 @@ func (d *decomposition) counted(c Counted) {
 	}
 }
 
-// cpu puts counted CPU time in the place of sampled. Waiting for a CPU also goes on
-// within what is sampled as waits, as who waits shows its last wait until it runs again:
-// it is given only what the samples leave, which may be nothing, and all that was counted
-// is its upper end.
-func (d *decomposition) cpu(c *CPUTime) {
-	if c == nil {
-		return
-	}
-	for key, l := range d.lines {
-		if l.Part == DatabaseCPU && !l.counted {
-			delete(d.lines, key)
-		}
-	}
-	run := min(c.Run, d.elapsed)
-	d.lines["cpu"] = &line{Event: Event{Name: OnCPU, Part: DatabaseCPU, Count: -1, Average: Unknown(), Seconds: run, Source: c.Source},
-		low: run, high: run, counted: true}
-	if c.Queue <= 0 {
-		return
-	}
-	queue := min(c.Queue, d.elapsed)
-	q := min(queue, max(0, d.elapsed-d.total()))
-	d.lines["queue"] = &line{Event: Event{Name: CPUQueue, Part: OtherWaits, Count: -1, Average: Unknown(), Seconds: q, Source: c.Source},
-		low: q, high: queue, counted: true}
-	if within := (queue - q) / d.elapsed; within > tolerance {
-		d.warnings = append(d.warnings, "for "+percent(queue/d.elapsed)+" of the time sessions were ready to run and had no CPU; "+percent(within)+
-			" of the time is also in what was sampled as waits: a session shows its last one, such as that for its client, until it runs")
-	}
-}
-
 // none takes out what was sampled of a part that a counter says took no time.
 func (d *decomposition) none(part PartName) {
 	for key, l := range d.lines {
@@ -332,6 +303,8 @@ func (d *decomposition) parts(rest float64) (out []Part) {
 			}
 		}
 		switch {
+		case len(sources) == 0 && name == RunQueue:
+			continue // it is within the database's CPU
 		case len(sources) == 0 && d.whole[name] != "":
 			sources = []string{d.whole[name]}
 		case len(sources) == 0:
@@ -358,7 +331,7 @@ func (d *decomposition) events() (out []Event) {
 		e := l.Event
 		e.Share = min(1, l.Seconds/d.elapsed)
 		e.Low, e.High = min(e.Share, l.low/d.elapsed), min(1, max(e.Share, l.high/d.elapsed))
-		if e.Share > 0 || e.Count > 0 || e.Name == CPUQueue && e.High > 0 {
+		if e.Share > 0 || e.Count > 0 {
 			out = append(out, e)
 		}
 	}

@@ -30,6 +30,7 @@ type PartName string
 const (
 	Application PartName = "application"
 	DatabaseCPU PartName = "database_cpu"
+	RunQueue    PartName = "run_queue"
 	LogWait     PartName = "log_wait"
 	DataReads   PartName = "data_reads"
 	Locks       PartName = "locks"
@@ -39,13 +40,15 @@ const (
 )
 
 // PartNames are all parts, in the order in which they are shown.
-var PartNames = []PartName{Application, DatabaseCPU, LogWait, DataReads, Locks, OtherWaits, Idle, Unexplained}
+var PartNames = []PartName{Application, DatabaseCPU, RunQueue, LogWait, DataReads, Locks, OtherWaits, Idle, Unexplained}
 
 // Title is a part's name for people.
 func (p PartName) Title() string {
 	switch p {
 	case DatabaseCPU:
 		return "database CPU"
+	case RunQueue:
+		return "wait for a CPU"
 	case LogWait:
 		return "log wait"
 	case DataReads:
@@ -106,11 +109,16 @@ type Bound struct {
 	Parts []PartName `json:"parts"` // that it touches
 	// Behind are parts that may shrink with those: who waits for a lock waits for
 	// somebody who may hold it over one of Parts. AtMost counts them, Share does not.
-	Behind []PartName `json:"behind"`
-	Event  string     `json:"event,omitempty"` // the one event that it touches, where it is not whole parts
-	Share  float64    `json:"share"`           // of Busy
-	AtMost float64    `json:"at_most"`         // gain as a share of Busy, if that took no time at all; upper end of its interval
-	Gain   *Gain      `json:"measured"`        // by an experiment; nil: not
+	Behind  []PartName `json:"behind"`
+	Seconds float64    `json:"seconds"` // of Parts
+	Share   float64    `json:"share"`   // of Busy
+	Likely  float64    `json:"likely"`  // gain as a share of Busy, if that took no time at all
+	AtMost  float64    `json:"at_most"` // the same, upper end of its interval
+	// CycleLikely and CycleAtMost are the same gains as shares of Elapsed: of the time
+	// from one transaction to the next, pauses between them included.
+	CycleLikely float64 `json:"cycle_likely"`
+	CycleAtMost float64 `json:"cycle_at_most"`
+	Gain        *Gain   `json:"measured"` // by an experiment; nil: not
 	// Unmeasured is why Gain is nil.
 	Unmeasured string `json:"unmeasured,omitempty"`
 	Reason     string `json:"reason,omitempty"` // why nothing is known of it
@@ -134,6 +142,9 @@ type Log struct {
 	Seconds Number `json:"seconds"` // of writing and syncing
 	Average Number `json:"average"` // s a log write, with its sync
 	Source  string `json:"source"`
+	// Stretches are means of Average over stretches of the recording, in order, as far as
+	// something was written in them: two modes of a device, or a drift, show there.
+	Stretches []float64 `json:"stretches"`
 	// Untimed is why Average is not known though there were log writes.
 	Untimed string `json:"untimed,omitempty"`
 }
@@ -156,22 +167,26 @@ type Report struct {
 	// sessions that stay for a minute have 600 s.
 	Elapsed float64 `json:"elapsed"`
 	// Busy is Elapsed without Idle: the time that jobs take. Bounds are shares of it.
-	Busy         float64  `json:"busy"`
-	Peak         int      `json:"sessions_at_once"`                 // most client sessions that were seen busy together; 0 unknown
-	Samples      int      `json:"samples"`                          // 0: nothing was sampled
-	Interval     float64  `json:"sample_interval"`                  // s, mean
-	Cost         float64  `json:"sampling_share"`                   // of one CPU that asking took, in the server and here
-	CostAtMost   bool     `json:"sampling_share_at_most,omitempty"` // Cost is an upper limit, the share of Wall until answers came: the server's side cannot be seen
-	Method       string   `json:"method"`                           // how intervals come about
-	Transactions int64    `json:"transactions"`                     // -1 unknown
-	Parts        []Part   `json:"parts"`
-	Events       []Event  `json:"events"`
-	Log          Log      `json:"log"`
-	Bounds       []Bound  `json:"bounds"`
-	Missing      []string `json:"missing"` // what could not be seen, and which grant would show it
-	Warnings     []string `json:"warnings"`
-	Hidden       bool     `json:"sessions_hidden"` // sessions of others do not show to this user
-	Ended        string   `json:"ended"`           // why it ended early; "" where it did not
+	Busy         float64 `json:"busy"`
+	Peak         int     `json:"sessions_at_once"`                 // most client sessions that were seen busy together; 0 unknown
+	Samples      int     `json:"samples"`                          // 0: nothing was sampled
+	Interval     float64 `json:"sample_interval"`                  // s, mean
+	Cost         float64 `json:"sampling_share"`                   // of one CPU that asking took, in the server and here
+	CostAtMost   bool    `json:"sampling_share_at_most,omitempty"` // Cost is an upper limit, the share of Wall until answers came: the server's side cannot be seen
+	Method       string  `json:"method"`                           // how intervals come about
+	Transactions int64   `json:"transactions"`                     // -1 unknown
+	// TransactionsLow and TransactionsHigh are what they are between where they were not
+	// counted; 0: they were, or that is not known either.
+	TransactionsLow  int64    `json:"transactions_low,omitempty"`
+	TransactionsHigh int64    `json:"transactions_high,omitempty"`
+	Parts            []Part   `json:"parts"`
+	Events           []Event  `json:"events"`
+	Log              Log      `json:"log"`
+	Bounds           []Bound  `json:"bounds"`
+	Missing          []string `json:"missing"` // what could not be seen, and which grant would show it
+	Warnings         []string `json:"warnings"`
+	Hidden           bool     `json:"sessions_hidden"` // sessions of others do not show to this user
+	Ended            string   `json:"ended"`           // why it ended early; "" where it did not
 }
 
 // Part finds a part; zero where there is none.

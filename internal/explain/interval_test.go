@@ -146,7 +146,7 @@ func TestBoundsHoldInAQueue(t *testing.T) {
 		for range 40 {
 			elapsed, part, locks, after := queue(rng, sessions, a, b, c)
 			r := Report{Elapsed: elapsed, Busy: elapsed, Peak: sessions, Parts: []Part{{Name: LogWait, Seconds: part, High: part / elapsed}, {Name: Locks, Seconds: locks, High: locks / elapsed}}}
-			bound := Bounds(&r)[0]
+			bound := bound(&r, LogDevice)
 			before, gained, most, share = before+elapsed, gained+elapsed-after, most+bound.AtMost*elapsed, share+part
 		}
 		if gained > most*1.0001 {

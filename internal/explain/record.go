@@ -49,7 +49,7 @@ func Record(ctx context.Context, src Source, o Options) (Report, error) {
 	if o.clock == nil {
 		o.clock = realClock{}
 	}
-	r := &recorder{src: src, Options: o, pending: map[int64]*pause{}, growth: map[string]float64{}}
+	r := &recorder{src: src, Options: o, growth: map[string]int64{}}
 	return r.run(ctx)
 }
 
@@ -63,9 +63,9 @@ type recorder struct {
 
 	batches []Batch
 	open    Batch // since the last count
-	pending map[int64]*pause
 	last    Counters
-	growth  map[string]float64
+	growth  map[string]int64
+	grown   []Growth // by stretch
 	covered float64
 	costs   []float64                       // s, of the last samples
 	slower  float64                         // factor on the time between samples
@@ -77,13 +77,6 @@ type recorder struct {
 	masked  int
 	peak    int
 	resets  int
-}
-
-// pause is a wait for the client that is not yet known to be short or long.
-type pause struct {
-	event   string
-	seconds []float64 // by batch, from first on
-	first   int
 }
 
 func (r *recorder) run(ctx context.Context) (Report, error) {
@@ -268,7 +261,7 @@ func (r *recorder) add(s Snapshot, dt float64) {
 	r.open.Snapshots++
 	r.open.Wall += dt
 	r.masked = max(r.masked, s.Masked)
-	seen, busy := map[int64]bool{}, 0
+	busy := 0
 	workers := map[int64][]*Session{}
 	for i := range s.Sessions {
 		if w := &s.Sessions[i]; w.Leader != 0 && w.Leader != w.ID {
@@ -279,13 +272,8 @@ func (r *recorder) add(s Snapshot, dt float64) {
 		if x.Leader != 0 && x.Leader != x.ID {
 			continue
 		}
-		if !x.Background && (x.Part != Idle || x.Pause < LongestPause) {
+		if !x.Background && x.Part != Idle {
 			busy++
-		}
-		if x.Part == Idle && !x.Background {
-			seen[x.ID] = true
-			r.wait(x, dt)
-			continue
 		}
 		// Who waits for parallel workers does what they do.
 		if team := workers[x.ID]; len(team) > 0 && x.Part == OtherWaits {
@@ -297,55 +285,6 @@ func (r *recorder) add(s Snapshot, dt float64) {
 		r.open.Seconds[Key{Part: x.Part, Event: x.Event, Background: x.Background}] += dt
 	}
 	r.peak = max(r.peak, busy)
-	for id := range r.pending {
-		if !seen[id] {
-			r.settle(id, Application)
-		}
-	}
-}
-
-// wait notes a wait for the client between transactions.
-func (r *recorder) wait(x Session, dt float64) {
-	p := r.pending[x.ID]
-	if p != nil && x.Pause < float64(dt)/2 && x.Pause < p.total() {
-		r.settle(x.ID, Application) // another pause than before
-		p = nil
-	}
-	if p == nil {
-		p = &pause{event: x.Event, first: len(r.batches)}
-		r.pending[x.ID] = p
-	}
-	at := len(r.batches) - p.first
-	for len(p.seconds) <= at {
-		p.seconds = append(p.seconds, 0)
-	}
-	p.seconds[at] += dt
-	if x.Pause >= LongestPause {
-		r.settle(x.ID, Idle)
-	}
-}
-
-func (p *pause) total() (sum float64) {
-	for _, s := range p.seconds {
-		sum += s
-	}
-	return sum
-}
-
-// settle books a pause as the application's or as idle.
-func (r *recorder) settle(id int64, part PartName) {
-	p := r.pending[id]
-	delete(r.pending, id)
-	for i, s := range p.seconds {
-		b := &r.open
-		if at := p.first + i; at < len(r.batches) {
-			b = &r.batches[at]
-		}
-		if b.Seconds == nil {
-			b.Seconds = map[Key]float64{}
-		}
-		b.Seconds[Key{Part: part, Event: p.event}] += s
-	}
 }
 
 // count reads the counters and closes the open stretch, so that both cover the same
@@ -370,41 +309,36 @@ func (r *recorder) count(ctx context.Context, seconds float64) error {
 			r.resets++
 		} else {
 			r.covered += seconds
+			grown := Growth{Seconds: seconds, Values: map[string]int64{}}
 			for name, v := range c.Values {
 				if old, ok := r.last.Values[name]; ok {
+					grown.Values[name] = v - old
 					r.growth[name] += v - old
 				}
 			}
+			r.grown = append(r.grown, grown)
 		}
 	}
 	r.last = c
 	if seconds > 0 {
-		if r.open.Seconds == nil {
-			r.open.Seconds = map[Key]float64{}
-		}
-		if reset {
-			// What was counted of this stretch is lost, so what was sampled of it goes too.
-			for id, p := range r.pending {
-				if p.first >= len(r.batches) {
-					delete(r.pending, id)
-				}
+		if !reset { // otherwise what was counted of this stretch is lost, and what was sampled goes too
+			if r.open.Seconds == nil {
+				r.open.Seconds = map[Key]float64{}
 			}
-			r.open = Batch{}
-			return nil
+			r.batches = append(r.batches, r.open)
 		}
-		r.batches = append(r.batches, r.open)
 		r.open = Batch{}
 	}
 	return nil
 }
 
 func (r *recorder) report(server Server, wall float64) Report {
-	for id := range r.pending {
-		r.settle(id, Application)
-	}
 	account := r.src.Account(Growth{Seconds: r.covered, Values: r.growth})
 	rep := Report{Schema: 1, Tool: r.Tool, Vendor: server.Vendor, Version: server.Version, Target: server.Target, Wall: wall, Method: Method,
-		Transactions: account.Transactions, Peak: r.peak, Hidden: server.Hidden || r.masked > 0, Log: account.Log, Missing: slices.Concat(server.Missing, account.Missing), Warnings: account.Warnings}
+		Transactions: account.Transactions, TransactionsLow: account.TransactionsLow, TransactionsHigh: account.TransactionsHigh, Peak: r.peak, Hidden: server.Hidden || r.masked > 0, Log: account.Log, Missing: slices.Concat(server.Missing, account.Missing), Warnings: account.Warnings}
+	if account.Log.Average.Known() {
+		rep.Log.Stretches = r.logStretches()
+	}
 	if r.masked > 0 {
 		rep.Missing = append(rep.Missing, strconv.Itoa(r.masked)+" sessions and processes of others are hidden from this user")
 	}
@@ -432,4 +366,25 @@ func (r *recorder) report(server Server, wall float64) Report {
 	}
 	rep.Bounds = Bounds(&rep)
 	return rep
+}
+
+// logStretches are the averages of a log write over stretches, no more than most of them.
+func (r *recorder) logStretches() (out []float64) {
+	by := make([]Growth, min(most, len(r.grown)))
+	for i, g := range r.grown {
+		to := &by[i*len(by)/len(r.grown)]
+		if to.Values == nil {
+			to.Values = map[string]int64{}
+		}
+		to.Seconds += g.Seconds
+		for name, v := range g.Values {
+			to.Values[name] += v
+		}
+	}
+	for _, g := range by {
+		if l := r.src.Account(g).Log; l.Average.Known() {
+			out = append(out, float64(l.Average))
+		}
+	}
+	return out
 }

@@ -14,6 +14,7 @@ import (
 func (r *Report) Write(w io.Writer) error {
 	d := *r
 	d.Parts, d.Events, d.Bounds = result.OrEmpty(d.Parts), result.OrEmpty(d.Events), result.OrEmpty(d.Bounds)
+	d.Log.Stretches = result.OrEmpty(d.Log.Stretches)
 	d.Missing, d.Warnings = result.OrEmpty(d.Missing), result.OrEmpty(d.Warnings)
 	e := json.NewEncoder(w)
 	e.SetIndent("", "  ")

@@ -3,55 +3,123 @@ package explain
 import (
 	"fmt"
 	"os"
+	"strconv"
 	"strings"
+	"time"
 )
 
-// Threads adds up what threads of a server on this host have used, from
-// /proc/PID/schedstat (Documentation/scheduler/sched-stats.rst: ns on a CPU, ns ready
-// and waiting for one).
+// Threads adds up what the threads of a server on this host have used that serve its
+// clients, from /proc/PID/schedstat (Documentation/scheduler/sched-stats.rst: ns on a CPU,
+// ns ready and waiting for one). A thread is a process where the server has one for each
+// session.
 type Threads struct {
-	// Read returns both of a thread, in s. Tests have their own.
-	Read func(id int64) (run, queue float64, err error)
+	// Read returns both of a thread.
+	Read func(id int64) (run, queue time.Duration, err error)
+	// Gone is what all threads that have ended had used in their lives, where those that
+	// live have used so much; nil: not known. Between two looks a thread may do all its work
+	// and end, as when clients reconnect.
+	Gone func(live time.Duration) (time.Duration, error)
 
-	started        bool
-	live           map[int64][2]float64
-	run, queue     float64
-	ended, renewed int
+	started    bool
+	tasks      map[int64]*task
+	run, queue time.Duration // of clients' threads that have ended, until they were seen last
+	gone, past time.Duration // Gone at the first look; what of it belongs to known ones until they were seen last
+	lost       time.Duration // what ended ones used after that
+	ended      int
 }
 
-// Watch reads all threads that there are now. What one used before the first call is
-// not counted; all of one that came later is.
-func (t *Threads) Watch(ids []int64) {
-	now := map[int64][2]float64{}
-	for _, id := range ids {
+// task is a thread since its first reading.
+type task struct {
+	client     bool
+	run, queue time.Duration // since the recording began
+	last       [2]time.Duration
+	seen       bool
+}
+
+// Watch reads all threads that there are now. What one used before the first call is not
+// counted: a thread that waits for its next session in a cache brings its past along. One
+// that comes later counts whole, so others must be all of the server that serve no client.
+// One that has served a client once is a client's.
+func (t *Threads) Watch(clients, others []int64) {
+	if t.tasks == nil {
+		t.tasks = map[int64]*task{}
+	}
+	var live time.Duration
+	for i, id := range append(clients[:len(clients):len(clients)], others...) {
 		run, queue, err := t.Read(id)
 		if err != nil {
 			continue // it has just ended
 		}
-		now[id] = [2]float64{run, queue}
-		if !t.started {
+		x := t.tasks[id]
+		switch {
+		case x != nil && x.seen:
 			continue
+		case x != nil && run < x.last[0]: // another thread with the same number
+			t.end(id, x)
+			x = nil
 		}
-		before, ok := t.live[id]
-		if ok && run < before[0] {
-			before = [2]float64{} // another thread with the same number
+		if x == nil {
+			x = &task{}
+			if !t.started {
+				x.last = [2]time.Duration{run, queue}
+			}
+			t.tasks[id] = x
 		}
-		if !ok {
-			t.renewed++
-		}
-		t.run, t.queue = t.run+run-before[0], t.queue+queue-before[1]
+		x.run, x.queue = x.run+run-x.last[0], x.queue+queue-x.last[1]
+		x.last, x.seen, x.client = [2]time.Duration{run, queue}, true, x.client || i < len(clients)
+		live += run
 	}
-	for id := range t.live {
-		if _, ok := now[id]; !ok {
-			t.ended++ // what it used since the last look is lost
+	for id, x := range t.tasks {
+		if !x.seen {
+			t.end(id, x)
+		}
+		x.seen = false
+	}
+	if t.Gone != nil {
+		gone, err := t.Gone(live)
+		switch {
+		case err != nil:
+			t.Gone = nil
+		case !t.started:
+			t.gone = gone
+		default:
+			t.lost = max(t.lost, gone-t.gone-t.past)
 		}
 	}
-	t.live, t.started = now, true
+	t.started = true
 }
 
-// Total is what they used since the first call, in s, and how many ended meanwhile:
-// of those up to one tick each was missed.
-func (t *Threads) Total() (run, queue float64, ended int) { return t.run, t.queue, t.ended }
+func (t *Threads) end(id int64, x *task) {
+	delete(t.tasks, id)
+	t.ended++
+	t.past += x.last[0]
+	if x.client {
+		t.run, t.queue = t.run+x.run, t.queue+x.queue
+	}
+}
+
+// Total is what clients' threads used since the first call. What those had used that ended
+// between two looks is in run where Gone tells it, but not in queue.
+func (t *Threads) Total() (run, queue time.Duration) {
+	run, queue = t.run+t.lost, t.queue
+	for _, x := range t.tasks {
+		if x.client {
+			run, queue = run+x.run, queue+x.queue
+		}
+	}
+	return run, queue
+}
+
+// Missed is how many threads ended of which the last use is not known.
+func (t *Threads) Missed() int {
+	if t.Gone != nil {
+		return 0
+	}
+	return t.ended
+}
+
+// Ended is how many threads ended: of those the last wait for a CPU is not known.
+func (t *Threads) Ended() int { return t.ended }
 
 // Used is what one thread has used so far, in s; ok is false where that cannot be read. A
 // nil Threads knows none.
@@ -60,24 +128,72 @@ func (t *Threads) Used(id int64) (seconds float64, ok bool) {
 		return 0, false
 	}
 	run, _, err := t.Read(id)
-	return run, err == nil
+	return run.Seconds(), err == nil
 }
 
 // SchedStat reads a process's or a thread's own account on Linux.
-func SchedStat(id int64) (run, queue float64, err error) {
-	return readSchedStat(fmt.Sprintf("/proc/%d/schedstat", id))
-}
-
-func readSchedStat(name string) (run, queue float64, err error) {
+func SchedStat(id int64) (run, queue time.Duration, err error) {
+	name := fmt.Sprintf("/proc/%d/schedstat", id)
 	b, err := os.ReadFile(name)
 	if err != nil {
 		return 0, 0, err
 	}
-	var r, q, slices uint64
-	if _, err := fmt.Sscan(string(b), &r, &q, &slices); err != nil {
+	var slices uint64
+	if _, err := fmt.Sscan(string(b), (*int64)(&run), (*int64)(&queue), &slices); err != nil {
 		return 0, 0, fmt.Errorf("%s: %w", name, err)
 	}
-	return float64(r) / 1e9, float64(q) / 1e9, nil
+	return run, queue, nil
+}
+
+// Stat is what the kernel tells of a process (proc_pid_stat(5)).
+type Stat struct {
+	Parent int64
+	Reaped time.Duration // CPU time of children that have ended and were waited for
+}
+
+// ReadStat reads it.
+func ReadStat(id int64) (s Stat, err error) {
+	name := fmt.Sprintf("/proc/%d/stat", id)
+	b, err := os.ReadFile(name)
+	if err != nil {
+		return s, err
+	}
+	f := strings.Fields(string(b[strings.LastIndexByte(string(b), ')')+1:])) // a name may hold spaces
+	const parent, utime, stime, tick = 1, 13, 14, 10 * time.Millisecond      // of children; USER_HZ is 100
+	if len(f) <= stime {
+		return s, fmt.Errorf("%s: %d fields", name, len(f))
+	}
+	for i, to := range map[int]*int64{parent: &s.Parent, utime: (*int64)(&s.Reaped), stime: (*int64)(&s.Reaped)} {
+		v, err := strconv.ParseInt(f[i], 10, 64)
+		if err != nil {
+			return s, fmt.Errorf("%s: %w", name, err)
+		}
+		if i != parent {
+			v *= int64(tick)
+		}
+		*to += v
+	}
+	return s, nil
+}
+
+// Tasks are the threads of the process that this thread belongs to, and the process.
+func Tasks(id int64) (process int64, threads []int64, err error) {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", id))
+	if err != nil {
+		return 0, nil, err
+	}
+	_, text, _ := strings.Cut(string(b), "\nTgid:")
+	text, _, _ = strings.Cut(text, "\n")
+	if process, err = strconv.ParseInt(strings.TrimSpace(text), 10, 64); err != nil {
+		return 0, nil, fmt.Errorf("/proc/%d/status: %w", id, err)
+	}
+	entries, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", process))
+	for _, e := range entries {
+		if n, err := strconv.ParseInt(e.Name(), 10, 64); err == nil {
+			threads = append(threads, n)
+		}
+	}
+	return process, threads, err
 }
 
 // Comm is the name of a process of this host; "" where there is none.

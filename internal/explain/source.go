@@ -48,20 +48,12 @@ type Snapshot struct {
 
 // Session is one of them.
 type Session struct {
-	ID    int64
-	Part  PartName
-	Event string // vendor's words
-	// Pause is for how long a session that waits for its client's next transaction has
-	// done so, in s. It is looked at where Part is Idle: a pause that ends before
-	// LongestPause was the application's, which worked meanwhile.
-	Pause      float64
-	Background bool  // of the server's own; never counted as time of a client
-	Leader     int64 // of a parallel worker: whose work it does
+	ID         int64
+	Part       PartName
+	Event      string // vendor's words
+	Background bool   // of the server's own; never counted as time of a client
+	Leader     int64  // of a parallel worker: whose work it does
 }
-
-// LongestPause is the longest time between two transactions, in s, that counts as the
-// application working.
-const LongestPause = 1.0
 
 // The events that are not waits. A vendor that cannot tell running from runnable uses
 // Executing.
@@ -75,21 +67,23 @@ const (
 type Counters struct {
 	// Epoch changes when the counters begin anew: start time of the server, time of a
 	// reset.
-	Epoch  string
-	Values map[string]float64 // by names that only the source knows
+	Epoch string
+	// Values are whole numbers, by names that only the source knows. One that falls has
+	// begun anew, so a sum of floats must not be among them: its last digit may fall.
+	Values map[string]int64
 }
 
 // Growth is by how much counters grew while they were watched.
 type Growth struct {
 	Seconds float64 // that are covered
-	Values  map[string]float64
+	Values  map[string]int64
 }
 
 // Has reports whether a counter was there, and Get is its growth.
 func (g Growth) Has(name string) bool { _, ok := g.Values[name]; return ok }
 
 // Get is a counter's growth; 0 where there is none.
-func (g Growth) Get(name string) float64 { return g.Values[name] }
+func (g Growth) Get(name string) float64 { return float64(g.Values[name]) }
 
 // Account is what counters say of an interval.
 type Account struct {
@@ -97,8 +91,11 @@ type Account struct {
 	CPU          *CPUTime // of client sessions; nil unknown
 	Log          Log
 	Transactions int64 // -1 unknown
-	Missing      []string
-	Warnings     []string
+	// TransactionsLow and TransactionsHigh are between what they are, where they were not
+	// counted; Transactions is then the likely number, or unknown.
+	TransactionsLow, TransactionsHigh int64
+	Missing                           []string
+	Warnings                          []string
 }
 
 // Counted is time that was counted, not sampled. It takes the place of what was
@@ -129,4 +126,6 @@ type Counted struct {
 type CPUTime struct {
 	Run, Queue float64 // s; Queue is 0 where it is not known
 	Source     string
+	// Partly is set where there was more of Queue than was counted.
+	Partly bool
 }

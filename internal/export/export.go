@@ -52,6 +52,14 @@ var targets = []struct {
 // Make writes a profile. Title says in a line what it is. The error is about the target, or says why it
 // has words for nothing of this: such a profile would do nothing, and look as if it did.
 func Make(target, title string, items []Item) (Profile, error) {
+	for _, i := range items {
+		if !madeOf(i.Object, inName) || strings.HasPrefix(i.Object, "/") {
+			return Profile{}, fmt.Errorf("%s@%s: that is no name of an object", i.Setting, screen.Short(screen.Clean(i.Object)))
+		}
+		if !madeOf(i.Value, inValue) {
+			return Profile{}, fmt.Errorf("%s=%s: expected letters, digits, spaces and . _ - %% : + !", i.Setting, screen.Short(screen.Clean(i.Value)))
+		}
+	}
 	for _, t := range targets {
 		if t.name == target {
 			items = slices.Clone(items)
@@ -92,8 +100,19 @@ func Ours(text []byte) bool {
 	return bytes.HasPrefix(first, []byte("#")) && bytes.HasSuffix(bytes.TrimSpace(first), []byte(mark))
 }
 
+// inName are the characters of objects of the kernel's, inValue those of its values. They
+// mean themselves in the format of each target, and to the shell or rule that reads it.
+const (
+	inName  = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-!/"
+	inValue = inName + ".:+% "
+)
+
+func madeOf(s, characters string) bool {
+	return !strings.HasPrefix(s, "-") && strings.Trim(s, characters) == ""
+}
+
 // clean keeps a text to one line of a comment.
-func clean(s string) string { return strings.Join(strings.Fields(s), " ") }
+func clean(s string) string { return strings.Join(strings.Fields(screen.Clean(s)), " ") }
 
 // String is the setting as it is typed.
 func (i Item) String() string {

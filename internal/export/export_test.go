@@ -3,6 +3,8 @@ package export
 import (
 	"strings"
 	"testing"
+
+	"hostlab/internal/screen/screentest"
 )
 
 // A tool that has words for nothing of what was asked for gets no profile: one would look as if it did
@@ -28,6 +30,28 @@ func TestNothingToWrite(t *testing.T) {
 			t.Errorf("%s: %v, %+v", c.target, err, p)
 		case c.err != "" && (err == nil || !strings.HasPrefix(err.Error(), c.err) || len(p.Files) > 0):
 			t.Errorf("%s: %v, want %s", c.target, err, c.err)
+		}
+	}
+}
+
+// Profiles are read by shells, udev and PowerShell, each with quotes of its own: a name that
+// needs them gets no profile.
+func TestHostileNamesAreRefused(t *testing.T) {
+	for _, target := range Targets() {
+		for n, name := range screentest.Hostile {
+			items := []Item{{"io_scheduler", name, "none"}}
+			if n > 1 { // spaces are part of values, a dash of names
+				items = append(items, Item{"io_scheduler", "", name}, Item{"governor", "policy" + name, "performance"}, Item{"sem", "", "1 " + name})
+			}
+			for _, i := range items {
+				p, err := Make(target, "t", []Item{i, {"governor", "", "performance"}, {"max_perf_pct", "", "100"}})
+				if err == nil || len(p.Files) > 0 || strings.ContainsAny(err.Error(), "\x1b\n\u009b") {
+					t.Errorf("%s with %+q: %v, %+v", target, i, err, p.Files)
+				}
+			}
+			if p, err := Make(target, name, []Item{{"governor", "", "performance"}}); err != nil || strings.ContainsAny(p.Files[0].Text, "\x1b\u009b\u202e") || strings.Contains(p.Files[0].Text, "\nmade") {
+				t.Errorf("%s, title %q: %v, %q", target, name, err, p.Files)
+			}
 		}
 	}
 }

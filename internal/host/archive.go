@@ -1,6 +1,7 @@
 package host
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -9,6 +10,13 @@ import (
 	"strings"
 
 	"golang.org/x/tools/txtar"
+)
+
+// The most of a recorded machine: one with 512 CPUs has some 60,000 members. Each becomes a
+// file, with the directories above it.
+const (
+	maxMembers = 200_000
+	maxBelow   = 24
 )
 
 // ExtractArchive writes a recorded machine, a txtar archive, into dir, which
@@ -22,6 +30,9 @@ import (
 // A link to an absolute path means one below the machine's root, and is written
 // as a relative one. Names and links that lead out of dir are refused.
 func ExtractArchive(data []byte, dir string) error {
+	if bytes.Count(data, []byte("\n-- ")) > maxMembers { // before they take memory
+		return fmt.Errorf("it has more than %d members; no recorded machine has so many", maxMembers)
+	}
 	a := txtar.Parse(data)
 	if len(a.Files) == 0 {
 		return errors.New(`no "-- name --" line: not a recorded machine in txtar form`)
@@ -38,6 +49,9 @@ func ExtractArchive(data []byte, dir string) error {
 		name = strings.TrimSuffix(strings.TrimPrefix(name, "./"), "/")
 		if !fs.ValidPath(name) || name == "." {
 			return fmt.Errorf("member %s: expected a path below the root, without \"..\"", clip(f.Name))
+		}
+		if strings.Count(name, "/") > maxBelow {
+			return fmt.Errorf("member %s: lies below more than %d directories", clip(f.Name), maxBelow)
 		}
 		switch {
 		case isLink:

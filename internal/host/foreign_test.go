@@ -75,3 +75,21 @@ func FuzzRecordMask(f *testing.F) {
 		}
 	})
 }
+
+// Members by the million, or below thousands of directories each, are refused before any is written.
+func TestExtractArchiveBounds(t *testing.T) {
+	for want, data := range map[string]string{
+		"more than 200000 members":  strings.Repeat("-- p --\n", maxMembers+2),
+		"more than 24 directories":  "-- " + strings.Repeat("a/", 2000) + "b --\n",
+		"recorded machine in txtar": "\n-- \n",
+	} {
+		dir := t.TempDir()
+		err := ExtractArchive([]byte(data), dir)
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+		if list, _ := os.ReadDir(dir); len(list) > 0 {
+			t.Errorf("%s: it wrote %v", want, list)
+		}
+	}
+}

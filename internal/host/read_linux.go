@@ -40,10 +40,7 @@ func (t Tree) begin(ctx context.Context) (_ Tree, end func()) {
 	}
 }
 
-// open opens a path of the machine. Below a recorded root, links are followed
-// as in a chroot (openat2 of Linux 5.6), since an absolute link in a recording
-// would else lead to files of the machine we run on. O_NONBLOCK keeps a FIFO in
-// such a tree from stopping us; sysfs and procfs ignore it.
+// open opens a path of the machine, below a recorded root as OpenIn does.
 func (t Tree) open(path string, flags int) (int, error) {
 	flags |= unix.O_CLOEXEC
 	if flags&unix.O_PATH == 0 { // openat2 refuses other flags beside O_PATH
@@ -67,21 +64,11 @@ func (t Tree) open(path string, flags int) (int, error) {
 		defer unix.Close(fd)
 		root = fd
 	}
-	rel := strings.TrimLeft(path, "/")
-	if rel == "" {
-		rel = "."
+	fd, err := OpenIn(root, path, flags)
+	if err == unix.ENOSYS || err == unix.EPERM {
+		return t.openOld(path, flags)
 	}
-	how := &unix.OpenHow{Flags: uint64(flags), Resolve: unix.RESOLVE_IN_ROOT | unix.RESOLVE_NO_MAGICLINKS}
-	for try := 0; ; try++ {
-		fd, err := unix.Openat2(root, rel, how)
-		switch {
-		case err == unix.EINTR, err == unix.EAGAIN && try < 100: // EAGAIN: something was renamed meanwhile
-			continue
-		case err == unix.ENOSYS, err == unix.EPERM: // an old kernel, or a seccomp filter of old
-			return openRetry(t.Join(path), flags)
-		}
-		return fd, err
-	}
+	return fd, err
 }
 
 func openRetry(path string, flags int) (int, error) {

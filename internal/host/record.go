@@ -15,6 +15,8 @@ import (
 	"syscall"
 	"time"
 
+	"hostlab/internal/bounded"
+
 	"golang.org/x/tools/txtar"
 )
 
@@ -211,14 +213,14 @@ func (r *recorder) file(p string, mode fs.FileMode) {
 	if !mode.IsRegular() {
 		return
 	}
-	data, err := os.ReadFile(r.t.Join(p)) // not Tree.Read: of a recording, failures are copied as they are
+	data, err := bounded.ReadFile(r.t.Join(p), recordLargest) // not Tree.Read: of a recording, failures are copied as they are
 	switch {
 	case errors.Is(err, fs.ErrNotExist): // gone since the directory was listed
 		return
+	case errors.As(err, new(*bounded.TooLarge)):
+		data = failed(syscall.EFBIG)
 	case err != nil:
 		data = failed(err)
-	case len(data) > recordLargest:
-		data = failed(syscall.EFBIG)
 	case r.t.Live() && bytes.HasPrefix(data, []byte(errnoMark)):
 		data = append([]byte(" "), data...) // text that is no failure
 	}

@@ -4,13 +4,12 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
-	"unicode"
 
 	"hostlab/internal/check"
 	"hostlab/internal/host"
 	"hostlab/internal/probe"
 	"hostlab/internal/result"
+	"hostlab/internal/screen"
 )
 
 // Join makes the table: one lever for each of check's Lever constants, in the
@@ -143,20 +142,10 @@ func Again(role check.Role, facts *host.Facts) string {
 	}
 	for _, s := range facts.Storage {
 		if s.Purpose == "log-dir" {
-			flags += " --log-dir " + quoted(s.Path)
+			flags += " --log-dir " + screen.Word(s.Path)
 		}
 	}
 	return flags
-}
-
-// quoted is a path as one word of a shell.
-func quoted(path string) string {
-	if strings.ContainsFunc(path, func(r rune) bool {
-		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("/._-+:@,", r)
-	}) {
-		return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
-	}
-	return path
 }
 
 // new starts a lever with its findings.

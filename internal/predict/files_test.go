@@ -1,6 +1,7 @@
 package predict_test
 
 import (
+	"bytes"
 	"strings"
 	"testing"
 
@@ -17,7 +18,7 @@ func TestTemplates(t *testing.T) {
 	if len(m.Assumptions) != 0 || m.CPUs() != 32 || m.Domain != model.PerCore || len(m.Turbo) != 2 || len(m.IdleStates) != 2 {
 		t.Errorf("%+v", m)
 	}
-	w, err := predict.ReadWorkload("w.toml", []byte(predict.WorkloadTemplate), true)
+	w, err := predict.ReadWorkload("w.toml", strings.NewReader(predict.WorkloadTemplate), true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,7 +92,7 @@ func TestReadWorkload(t *testing.T) {
 		{"record", "{\n", "w.toml: line 1: not a record of bursts"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if _, err := predict.ReadWorkload("w.toml", []byte(c.text), true); err == nil || !strings.HasPrefix(err.Error(), c.want) {
+			if _, err := predict.ReadWorkload("w.toml", strings.NewReader(c.text), true); err == nil || !strings.HasPrefix(err.Error(), c.want) {
 				t.Errorf("%v\nexpected %s", err, c.want)
 			}
 		})
@@ -120,7 +121,7 @@ func FuzzReadWorkload(f *testing.F) {
 	f.Add([]byte(predict.WorkloadTemplate))
 	f.Add([]byte("slice = 'values 5ms 6ms'\nusers = 3\nthink='exp 1s'"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		w, err := predict.ReadWorkload("w.toml", data, true)
+		w, err := predict.ReadWorkload("w.toml", bytes.NewReader(data), true)
 		if err == nil {
 			if err := w.Validate(); err != nil {
 				t.Errorf("a workload that was read is invalid: %v", err)

@@ -1,14 +1,17 @@
 package predict
 
 import (
+	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"hostlab/internal/bounded"
 	"hostlab/internal/model"
 	"hostlab/internal/model/burstlog"
 )
@@ -30,12 +33,21 @@ type workloadFile struct {
 	FlushWork   string  `toml:"flush_work"`
 }
 
+// maxWorkload bounds a workload file; records are read line by line.
+const maxWorkload = 1 << 20
+
 // ReadWorkload reads a workload file, or a record of bursts. Of a record, closed
 // asks for its replay at the load that it has, otherwise its bursts arrive at
 // random at any load. The workload is valid.
-func ReadWorkload(file string, data []byte, closed bool) (Workload, error) {
-	if bytes.HasPrefix(bytes.TrimLeft(data, " \t\r\n"), []byte("{")) {
-		return readRecord(file, data, closed)
+func ReadWorkload(file string, in io.Reader, closed bool) (Workload, error) {
+	text := bufio.NewReaderSize(in, 64<<10)
+	head, _ := text.Peek(64 << 10) // an error comes again with reading
+	if bytes.HasPrefix(bytes.TrimLeft(head, " \t\r\n"), []byte("{")) {
+		return readRecord(file, text, closed)
+	}
+	data, err := io.ReadAll(bounded.Reader(text, maxWorkload))
+	if err != nil {
+		return Workload{}, &FileError{File: file, Text: err.Error()}
 	}
 	f := workloadFile{Kind: string(model.Dialog), Slices: 1, Placement: string(model.Spread)}
 	present, err := decode(file, data, &f)
@@ -99,8 +111,8 @@ func fitting(w model.Workload, present map[string]bool) error {
 	return nil
 }
 
-func readRecord(file string, data []byte, closed bool) (Workload, error) {
-	r, err := burstlog.Read(bytes.NewReader(data))
+func readRecord(file string, in io.Reader, closed bool) (Workload, error) {
+	r, err := burstlog.Read(in)
 	if err != nil {
 		return Workload{}, &FileError{File: file, Text: err.Error()}
 	}

@@ -1,3 +1,5 @@
+//go:build system
+
 package private
 
 import (
@@ -12,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"hostlab/internal/proc"
+	"hostlab/internal/systemtest"
 	"hostlab/internal/trust"
 )
 
@@ -50,9 +53,7 @@ func must(t *testing.T, errs ...error) {
 // evesDir is one that she may rename in.
 func evesDir(t *testing.T) string {
 	t.Helper()
-	if os.Geteuid() != 0 {
-		t.Fatal("this test takes root")
-	}
+	systemtest.Root(t)
 	dir := t.TempDir()
 	must(t, os.Chown(dir, eve, eve))
 	return dir
@@ -125,9 +126,7 @@ func TestDirectoryOfAnother(t *testing.T) {
 func TestPlantedBeside(t *testing.T) {
 	top := t.TempDir()
 	must(t, os.Chmod(top, os.ModeSticky|0o777))
-	if os.Geteuid() != 0 {
-		t.Fatal("this test takes root")
-	}
+	systemtest.Root(t)
 	home, cmd := victim(t)
 	hers, ours := filepath.Join(top, "hostlab-eve"), filepath.Join(top, "hostlab-ours")
 	inHers, beside := filepath.Join(hers, door.Prefix+"1-a"), filepath.Join(ours, door.Prefix+"1-b")
@@ -146,9 +145,7 @@ func TestPlantedBeside(t *testing.T) {
 
 // A process in the directory of the data that runs as a third user is not ours to end.
 func TestStrangerInside(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Fatal("this test takes root")
-	}
+	systemtest.Root(t)
 	p, err := door.NewPlace(t.TempDir())
 	must(t, err)
 	data, err := p.Sub(dataName, Account{UID: 65534, GID: 65534, Other: true})

@@ -106,7 +106,7 @@ func TestCommitRun(t *testing.T) {
 		counted += c
 	}
 	if got := m["commit.p50"].Labels.Commits; got != counted || counted == 0 || counted > commitMost {
-		t.Errorf("label says %s commits, the distribution holds %d", got, counted)
+		t.Errorf("label says %d commits, the distribution holds %d", got, counted)
 	}
 	if left := append(leftovers(t, dir), leftovers(t, "/dev/shm")...); len(left) > 0 {
 		t.Errorf("left behind: %v", left)

@@ -160,7 +160,7 @@ type Run struct {
 
 	Before     map[string]string  `json:"before,omitempty"` // factor -> what it read before the run
 	After      map[string]string  `json:"after,omitempty"`
-	Conditions map[string]float64 `json:"conditions,omitempty"` // foreign_cpu and steal (shares of all CPUs), throttled (events)
+	Conditions map[string]float64 `json:"conditions,omitempty"` // foreign_cpu and steal (shares of all CPUs), throttled (events), paused (seconds in which hostlab was stopped)
 	Warnings   []string           `json:"warnings,omitempty"`
 	// Contaminated is why a run that counts should have been void: it was repeated as
 	// often as the study allows, and its guard has exhausted = "mark". Or it is what the

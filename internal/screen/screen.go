@@ -4,6 +4,7 @@
 package screen
 
 import (
+	"bytes"
 	"strconv"
 	"strings"
 	"time"
@@ -23,6 +24,20 @@ func Clean(s string) string {
 		}
 		return r
 	}, s)
+}
+
+// CleanPage does for a whole page what Clean does for a line: spaces and line ends stay,
+// what steers a terminal or the direction of text goes (Unicode TR 36, 3.5).
+func CleanPage(page []byte) []byte {
+	return bytes.Map(func(r rune) rune {
+		switch {
+		case r == '\n' || r == '\t':
+			return r
+		case r == utf8.RuneError || unicode.IsControl(r) || unicode.Is(unicode.Cf, r):
+			return '?'
+		}
+		return r
+	}, page)
 }
 
 // Count writes a number with its noun, which takes an s in the plural.
@@ -118,86 +133,4 @@ func breakable(w string, width int) string {
 		return w[:good]
 	}
 	return w[:end]
-}
-
-// Commands lays out one or more shell commands, a line each, so that it can be pasted into a shell: a
-// command that is too long goes on behind a backslash, a comment behind a new
-// hash. Quoted text stays whole unless it alone is longer than a line, where the
-// terminal would break it anyway.
-func Commands(remedy string, width int) []string {
-	var out []string
-	for line := range strings.SplitSeq(remedy, "\n") {
-		line = Clean(line)
-		if utf8.RuneCountInString(line) > width {
-			if command, comment, ok := strings.Cut(line, " # "); ok && !strings.HasPrefix(line, "#") {
-				out = append(out, Commands("# "+comment, width)...)
-				line = command
-			}
-		}
-		switch comment, ok := strings.CutPrefix(line, "# "); {
-		case utf8.RuneCountInString(line) <= width:
-			out = append(out, line)
-		case ok:
-			for _, l := range Wrap(comment, width-2) {
-				out = append(out, "# "+l)
-			}
-		default:
-			out = append(out, continued(line, width)...)
-		}
-	}
-	return out
-}
-
-// continued breaks a command at spaces outside quotes.
-func continued(command string, width int) []string {
-	var lines []string
-	line := ""
-	words := shellWords(command)
-	for i, w := range words {
-		switch {
-		case line == "":
-			line = w
-		case utf8.RuneCountInString(line)+1+utf8.RuneCountInString(w) > width-2:
-			lines, line = append(lines, line+" \\"), "  "+w
-		default:
-			line += " " + w
-		}
-		room := width
-		if i < len(words)-1 {
-			room -= 2 // of the backslash that may follow
-		}
-		for !fits(line, room) {
-			end := 0
-			for range room {
-				_, n := utf8.DecodeRuneInString(line[end:])
-				end += n
-			}
-			lines, line = append(lines, line[:end]), line[end:]
-		}
-	}
-	return append(lines, line)
-}
-
-// shellWords splits at spaces that are not within quotes.
-func shellWords(s string) []string {
-	var words []string
-	var quote rune
-	start := 0
-	for i, r := range s {
-		switch {
-		case quote == 0 && (r == '\'' || r == '"'):
-			quote = r
-		case r == quote:
-			quote = 0
-		case quote == 0 && r == ' ':
-			if i > start {
-				words = append(words, s[start:i])
-			}
-			start = i + 1
-		}
-	}
-	if start < len(s) {
-		words = append(words, s[start:])
-	}
-	return words
 }

@@ -36,7 +36,9 @@ func TestCommands(t *testing.T) {
 		{"echo a\necho b # why it is so", 20, []string{"echo a", "# why it is so", "echo b"}},
 		{`printf "a b c\n" | sudo tee -a /etc/x.conf`, 26, []string{`printf "a b c\n" | sudo \`, `  tee -a /etc/x.conf`}},
 		{"# a comment of two lines", 16, []string{"# a comment of", "# two lines"}},
-		{`"quoted and too long for it"`, 20, []string{`"quoted and too long`, ` for it"`}},
+		{`"quoted and too long for it"`, 20, []string{`"quoted and too long for it"`}},
+		{"hostlab report /a/long/directory/sbin/reboot", 20, []string{`hostlab report \`, "  /a/long/directory/sbin/reboot"}},
+		{`echo 'it'\''s a # b' c`, 14, []string{`echo \`, `  'it'\''s a # b' \`, "  c"}},
 		{"echo \x1b[31m", 20, []string{"echo ?[31m"}},
 	} {
 		if got := Commands(c.text, c.width); !slices.Equal(got, c.want) {
@@ -56,8 +58,9 @@ func TestLongWords(t *testing.T) {
 	long := strings.Repeat("ä", 3<<20)
 	begin := time.Now()
 	lines := Wrap(long, 80)
-	lines = append(lines, Commands("'"+long+"'", 80)...)
+	lines = append(lines, Commands("# "+long, 82)...)
 	for _, l := range lines {
+		l = strings.TrimPrefix(l, "# ")
 		if utf8.RuneCountInString(l) > 80 {
 			t.Fatalf("a line of %d", utf8.RuneCountInString(l))
 		}

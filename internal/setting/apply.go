@@ -27,6 +27,9 @@ func Apply(ctx context.Context, sys *System, j *Journal, owner string, p *Plan, 
 	}
 	a := &applying{writer: j.writer(sys, owner), ctx: ctx, keep: keep, from: map[string]string{}}
 	err := a.run(p)
+	if err == nil || keep {
+		err = errors.Join(err, a.end())
+	}
 	if err != nil && !keep {
 		err = a.back(err)
 	}
@@ -72,7 +75,7 @@ func (a *applying) run(p *Plan) error {
 		}
 		step.From = v
 		in.addSides(s, a.disturbed(s, step.Object, step.To))
-		in.add(s, step.Object, v, "")
+		in.add(s, step.Object, v, step.To, "")
 		steps = append(steps, step)
 	}
 	for _, pl := range in.list {
@@ -150,7 +153,7 @@ func (a *applying) attempt(s Setting, step Step) error {
 		// Somebody was quicker. What is there now is what will be put back.
 		step.From = v
 		in := a.intends()
-		in.add(s, step.Object, v, "")
+		in.add(s, step.Object, v, step.To, "")
 		if err := in.commit(); err != nil {
 			return err
 		}

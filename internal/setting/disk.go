@@ -3,154 +3,187 @@ package setting
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strconv"
-	"strings"
+	"runtime"
 	"syscall"
-	"time"
 
-	"github.com/gofrs/flock"
+	"hostlab/internal/bounded"
+	"hostlab/internal/lockfile"
+	"hostlab/internal/trust"
 )
 
-// disk is the file system of this process.
-type disk struct{}
+// disk is the file system of this process. What lies below a root belongs to a tree that
+// anybody may have made: there no link is followed, and no file with a second name is
+// touched. Elsewhere nobody but this user and root may have written what is read.
+type disk struct{ root string }
 
 // maxJournal bounds what is read as a journal: it is rewritten long before.
-const maxJournal = 256 << 20
+const maxJournal = 32 << 20
 
-func (disk) ReadFile(path string) ([]byte, error) {
-	f, err := os.Open(path)
+// below returns a path below the root; not ok: it lies elsewhere.
+func (d disk) below(path string) (rel string, ok bool) {
+	if d.root == "" {
+		return "", false
+	}
+	rel, err := filepath.Rel(d.root, path)
+	return rel, err == nil && filepath.IsLocal(rel)
+}
+
+// dir opens a directory.
+func (d disk) dir(path string) (*os.Root, error) {
+	rel, ok := d.below(path)
+	if !ok {
+		return trust.Directory(path)
+	}
+	root, err := os.OpenRoot(d.root)
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
-	b, err := io.ReadAll(io.LimitReader(f, maxJournal+1))
-	if err == nil && len(b) > maxJournal {
-		return nil, &fs.PathError{Op: "read", Path: path, Err: errors.New("larger than 256 MiB")}
-	}
-	return b, err
+	defer root.Close()
+	return trust.Below(root, rel)
 }
 
-func (disk) Append(path string, b []byte) error {
-	// Everybody may read it, since verify needs no rights.
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o644)
+// in calls f with the directory of a path, and the name in it.
+func (d disk) in(path string, f func(dir *os.Root, name string) error) error {
+	dir, err := d.dir(filepath.Dir(path))
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(b)
-	if e := f.Close(); err == nil {
-		err = e
-	}
-	return err
+	defer dir.Close()
+	return f(dir, filepath.Base(path))
+}
+
+// open calls f with an open file, and closes it.
+func (d disk) open(path string, flag int, f func(*os.File) error) error {
+	return d.in(path, func(dir *os.Root, name string) error {
+		// All may read it, since verify needs no rights.
+		file, err := trust.OpenFile(dir, name, flag, 0o644)
+		if err != nil {
+			return err
+		}
+		if _, tree := d.below(path); tree {
+			err = trust.OneName(file) // else a copy of the journal could be one of any file
+		} else {
+			err = trust.Ours(file) // root writes what it says
+		}
+		if err == nil {
+			err = f(file)
+		}
+		return errors.Join(err, file.Close())
+	})
+}
+
+func (d disk) ReadFile(path string) (b []byte, err error) {
+	err = d.open(path, os.O_RDONLY, func(f *os.File) (err error) {
+		b, err = bounded.File(f, maxJournal)
+		return err
+	})
+	return b, err
+}
+
+func (d disk) Append(path string, b []byte) error {
+	return d.open(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, func(f *os.File) error {
+		_, err := f.Write(b)
+		return err
+	})
+}
+
+func (d disk) Reserve(path string, more int) error {
+	return d.open(path, os.O_WRONLY, func(f *os.File) error {
+		info, err := f.Stat()
+		if err != nil {
+			return err
+		}
+		if err := reserve(f, info.Size(), int64(more)); err != nil {
+			return &fs.PathError{Op: "fallocate", Path: path, Err: err}
+		}
+		return nil
+	})
 }
 
 // Sync makes a file's content, or the names in a directory, durable: fsync(2) says that
 // a new file needs both. Some file systems cannot do it for directories, and say EINVAL.
-func (disk) Sync(path string) error {
-	info, err := os.Stat(path)
-	if err != nil {
-		return err
+func (d disk) Sync(path string) error {
+	dir, err := d.dir(path)
+	if err != nil { // a file, or nothing
+		return d.open(path, os.O_WRONLY, (*os.File).Sync)
 	}
-	if info.IsDir() {
-		if !dirsSync {
-			return nil
-		}
-		d, err := os.Open(path)
-		if err != nil {
-			return err
-		}
-		defer d.Close()
-		if err := d.Sync(); err != nil && !errors.Is(err, syscall.EINVAL) && !errors.Is(err, syscall.ENOTSUP) {
-			return err
-		}
+	defer dir.Close()
+	if runtime.GOOS == "windows" { // NTFS logs changes of names itself, and cannot flush a directory
 		return nil
 	}
-	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	f, err := dir.Open(".")
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	return f.Sync()
-}
-
-func (disk) Rename(from, to string) error { return os.Rename(from, to) }
-
-func (disk) Remove(path string) error {
-	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := f.Sync(); err != nil && !errors.Is(err, syscall.EINVAL) && !errors.Is(err, syscall.ENOTSUP) {
 		return err
 	}
 	return nil
 }
 
-func (d disk) MkdirAll(path string) error {
-	if info, err := os.Stat(path); err == nil && info.IsDir() {
-		return nil
-	}
-	parent := filepath.Dir(path)
-	if parent != path {
-		if err := d.MkdirAll(parent); err != nil {
+func (d disk) Rename(from, to string) error {
+	return d.in(from, func(dir *os.Root, name string) error { return dir.Rename(name, filepath.Base(to)) })
+}
+
+func (d disk) Remove(path string) error {
+	return d.in(path, func(dir *os.Root, name string) error {
+		if err := dir.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
+		return nil
+	})
+}
+
+func (d disk) MkdirAll(path string) error {
+	if dir, err := d.dir(path); !errors.Is(err, fs.ErrNotExist) {
+		if err == nil {
+			err = dir.Close()
+		}
+		return err
 	}
-	if err := os.Mkdir(path, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
+	parent := filepath.Dir(path)
+	if parent == path {
+		return &fs.PathError{Op: "mkdir", Path: path, Err: fs.ErrNotExist}
+	}
+	if err := d.MkdirAll(parent); err != nil {
+		return err
+	}
+	err := d.in(path, func(dir *os.Root, name string) error { return dir.Mkdir(name, 0o755) })
+	if err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
 	return d.Sync(parent)
 }
 
-// Busy is the error of a journal that another hostlab has open.
-type Busy struct {
-	Dir string
-	PID int // 0: unknown
-}
-
-func (b *Busy) Error() string {
-	who := "another hostlab"
-	if b.PID > 0 {
-		who += ", pid " + strconv.Itoa(b.PID) + ","
-	}
-	return fmt.Sprintf("%s is changing settings (it has the journal in %s); wait until it is done", who, b.Dir)
-}
-
 // lockFile is never removed, so that a lock on it is one on its name.
 const lockFile = "settings.lock"
 
-// patience is how long a lock may be busy before its holder is taken for another
-// hostlab: a child that a killed process had forked has it until its exec.
-const patience = time.Second
-
-func (disk) Lock(dir string) (func(), error) {
+// Lock also refuses a directory that another user could rename or replace, but for one of a tree.
+func (d disk) Lock(dir string) (func(), error) {
 	name := filepath.Join(dir, lockFile)
-	f := flock.New(name, flock.SetFlag(os.O_CREATE|os.O_RDWR), flock.SetPermissions(0o644))
-	for began := time.Now(); ; time.Sleep(patience / 50) {
-		ok, err := f.TryLock()
-		if err != nil {
+	if _, tree := d.below(dir); !tree {
+		if _, err := trust.Parents(dir); err != nil {
 			return nil, fmt.Errorf("cannot lock %s: %w", name, cause{err})
 		}
-		if ok {
-			break
-		}
-		if time.Since(began) > patience {
-			return nil, &Busy{Dir: dir, PID: holder(name)}
-		}
 	}
-	// For the other's message only: a full disk is no reason to stop here.
-	_ = os.WriteFile(name, []byte(strconv.Itoa(os.Getpid())+"\n"), 0o644)
-	return func() { _ = f.Unlock() }, nil
-}
-
-// holder returns the process ID in a lock file, 0 if there is none.
-func holder(name string) int {
-	b, err := os.ReadFile(name)
+	root, err := d.dir(dir)
 	if err != nil {
-		return 0
+		return nil, fmt.Errorf("cannot lock %s: %w", name, cause{err})
 	}
-	pid, err := strconv.Atoi(strings.TrimSpace(string(b)))
+	l, err := lockfile.Take(root, lockFile, fmt.Sprintf("is changing settings (it has the journal in %s); wait until it is done", dir))
 	if err != nil {
-		return 0
+		root.Close()
+		if _, busy := errors.AsType[*lockfile.Busy](err); busy {
+			return nil, err
+		}
+		return nil, fmt.Errorf("cannot lock %s: %w", name, cause{err})
 	}
-	return pid
+	return func() {
+		l.Release()
+		root.Close()
+	}, nil
 }

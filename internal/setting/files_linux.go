@@ -5,9 +5,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"strconv"
-	"strings"
 
 	"golang.org/x/sys/unix"
 
@@ -20,38 +18,19 @@ func noSettings() error { return nil }
 // files is the machine's files, or those below a root.
 type files struct{ root string }
 
-// open opens a path of the machine. Below a root, links are followed as in a chroot
-// (openat2(2), Linux 5.6): /sys is full of links, and an absolute one would else lead to
-// files of the machine that we run on, which must never be written instead. Kernels
+// open opens a path of the machine. What lies below a root may be anybody's making; kernels
 // without openat2 are refused there. O_NONBLOCK keeps a FIFO from stopping us; sysfs and
 // procfs ignore it.
 func (f files) open(path string, flags int) (int, error) {
-	flags |= unix.O_CLOEXEC
-	if flags&unix.O_PATH == 0 { // openat2 refuses other flags beside O_PATH
-		flags |= unix.O_NONBLOCK | unix.O_NOCTTY
-	}
 	if f.root == "" {
-		return again(func() (int, error) { return unix.Open(path, flags, 0) })
+		return again(func() (int, error) { return unix.Open(path, flags|unix.O_CLOEXEC|unix.O_NONBLOCK|unix.O_NOCTTY, 0) })
 	}
 	root, err := again(func() (int, error) { return unix.Open(f.root, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0) })
 	if err != nil {
 		return -1, err
 	}
 	defer unix.Close(root)
-	rel := strings.TrimLeft(filepath.Clean("/"+path), "/")
-	if rel == "" {
-		rel = "."
-	}
-	how := &unix.OpenHow{Flags: uint64(flags), Resolve: unix.RESOLVE_IN_ROOT | unix.RESOLVE_NO_MAGICLINKS}
-	tries := 0
-	return again(func() (int, error) {
-		fd, err := unix.Openat2(root, rel, how)
-		if errors.Is(err, unix.EAGAIN) && tries < 100 { // something was renamed meanwhile
-			tries++
-			err = unix.EINTR
-		}
-		return fd, err
-	})
+	return host.OpenIn(root, path, flags)
 }
 
 // again makes a call until no signal interrupts it.

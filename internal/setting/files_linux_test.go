@@ -5,6 +5,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -93,5 +95,36 @@ func TestPlainFile(t *testing.T) {
 	}
 	if err := f.Writable("/v"); err != nil {
 		t.Error(err)
+	}
+}
+
+// Whoever made a tree may have planted what is no value: it is neither read nor written, and
+// stops nobody.
+func TestPlantedFiles(t *testing.T) {
+	root, outside := t.TempDir(), filepath.Join(t.TempDir(), "victim")
+	if err := os.WriteFile(outside, []byte("keep"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, err := range []error{
+		os.Link(outside, filepath.Join(root, "hard")),
+		syscall.Mkfifo(filepath.Join(root, "fifo"), 0o666),
+		syscall.Mknod(filepath.Join(root, "device"), syscall.S_IFCHR|0o666, 1<<8|5), // zero
+		os.Symlink("/fifo", filepath.Join(root, "link")),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	f := files{root}
+	for name, want := range map[string]string{"/hard": "2 names", "/fifo": "no regular file", "/device": "no regular file", "/link": "no regular file"} {
+		if err := f.WriteFile(name, []byte("x")); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if _, err := f.ReadFile(name); name != "/hard" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if b, _ := os.ReadFile(outside); string(b) != "keep" {
+		t.Errorf("%q", b)
 	}
 }

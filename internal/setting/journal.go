@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
-	"time"
 )
 
 // journalFile holds what was changed and is not yet put back. There is none when
@@ -25,8 +24,12 @@ type Journal struct {
 	st      *state
 	problem *Problem
 	unlock  func()
-	// broken says that an Append failed and may have left a piece of a line.
+	// broken says that the next line goes into a new file: an Append failed and may have left
+	// a piece of a line, or the file has what is no longer so.
 	broken bool
+	// cut says that lines are lost: what the last set has intended is there, and no line
+	// says that it began.
+	cut    bool
 	exists bool
 	size   int // bytes of the file
 	held   []holding
@@ -38,33 +41,8 @@ type holding struct {
 	file        io.Closer
 }
 
-// Problem is why a journal may not be used until a person has decided: see
-// Journal.Accept and Journal.Forget.
-type Problem struct {
-	Path string // of the journal
-	Line int    // 0: all of it
-	What string
-	// OtherHost says that it is intact, and of another machine.
-	OtherHost bool
-}
-
-func (p *Problem) Error() string {
-	if p.OtherHost {
-		return p.Found() + ". Use \"hostlab revert --force\" if it is this one's all the same, or \"hostlab revert --forget\" to set it aside"
-	}
-	return p.Found() + ". Look at it; \"hostlab revert --force\" then puts back what could be read of it, and \"hostlab revert --forget\" sets it aside"
-}
-
-// Found is what is wrong, without the advice: for those who have followed it.
-func (p *Problem) Found() string {
-	if p.OtherHost {
-		return fmt.Sprintf("%s: it is the journal of another machine (%s)", p.Path, p.What)
-	}
-	return fmt.Sprintf("%s:%d: the journal is damaged: %s", p.Path, p.Line, p.What)
-}
-
 // OpenJournal opens and locks the journal of a directory, and reads what a process that
-// was killed has left. The error is *Busy where another hostlab has it. A journal that
+// was killed has left. The error is *lockfile.Busy where another hostlab has it. A journal that
 // may not be used opens as well: see Problem.
 func OpenJournal(sys *System, dir string) (*Journal, error) {
 	if err := sys.Disk.MkdirAll(dir); err != nil {
@@ -78,6 +56,10 @@ func OpenJournal(sys *System, dir string) (*Journal, error) {
 	if err := j.load(); err != nil {
 		unlock()
 		return nil, err
+	}
+	// Nobody is at work: what an earlier set has intended and not begun never will be.
+	if len(j.st.planned) > 0 || j.st.format < format {
+		j.st.planned, j.broken = map[string]intent{}, true
 	}
 	return j, nil
 }
@@ -94,7 +76,11 @@ func (j *Journal) load() error {
 	}
 	j.exists, j.size = true, len(b)
 	j.st, j.broken, j.problem = replay(b)
+	if j.problem != nil {
+		j.problem.Names = j.st.names()
+	}
 	j.st.afterReboot(j.sys.Boot())
+	j.cut = j.st.doubt(j.sys.Boot(), func(name string, o Object) (string, error) { return j.sys.setting(name).read(j.sys, o) })
 	if host := j.sys.Host(); j.problem == nil && j.st.host != "" && host != "" && j.st.host != host {
 		j.problem = &Problem{OtherHost: true, What: fmt.Sprintf("its machine ID %.8s... is not %.8s..., this one's", j.st.host, host)}
 	}
@@ -122,12 +108,21 @@ func (j *Journal) Accept() (kept string, err error) {
 	if err != nil {
 		return "", err
 	}
-	if err := j.rewrite(); err != nil {
+	if len(j.st.objects) == 0 {
+		err = j.clear()
+	} else {
+		err = j.rewrite()
+	}
+	if err != nil {
 		return kept, err
 	}
 	j.problem = nil
 	return kept, nil
 }
+
+// Cut reports that lines of the journal are lost, though what is left of it is intact: it
+// ends within a set, and what that has intended is there. What was set later is not in it.
+func (j *Journal) Cut() bool { return j.cut }
 
 // keep copies the journal beside itself, under a name that is free.
 func (j *Journal) keep() (string, error) {
@@ -200,8 +195,12 @@ func (j *Journal) drop(layers []int, pass bool) error {
 		return nil
 	}
 	slices.Sort(layers)
-	if err := j.append(true, &record{Kind: "drop", Layers: layers, Pass: pass}); err != nil {
-		return err
+	dropped := &record{Kind: "drop", Layers: layers, Pass: pass}
+	if err := j.append(true, dropped); err != nil {
+		// The disk may be full: what all is put back needs no line that says so.
+		if e := j.st.apply(dropped); e != nil || len(j.st.objects) > 0 {
+			return err
+		}
 	}
 	return j.compact()
 }
@@ -228,18 +227,18 @@ func (j *Journal) clear() error {
 	if err != nil {
 		return fmt.Errorf("cannot remove the journal %s: %w", j.path(), cause{err})
 	}
-	host := j.st.host
 	next := j.st
 	j.st = newState()
-	j.st.host, j.st.nextID, j.st.nextSet = host, next.nextID, next.nextSet
+	j.st.nextID, j.st.nextSet = next.nextID, next.nextSet
 	j.st.paths = next.paths
 	j.exists, j.broken, j.size = false, false, 0
 	return nil
 }
 
 // rewrite replaces the file by one that says the same in few lines: written beside it,
-// synced and renamed over it, so that at any moment one of both is there (rename(2)).
-func (j *Journal) rewrite() error {
+// synced and renamed over it, so that at any moment one of both is there (rename(2)). Lines
+// that are to be added are in it from the first moment: a journal without a change is damage.
+func (j *Journal) rewrite(more ...*record) error {
 	var b bytes.Buffer
 	n := 0
 	line := func(r *record) error {
@@ -259,10 +258,18 @@ func (j *Journal) rewrite() error {
 			return err
 		}
 	}
+	for _, r := range more {
+		if err := line(r); err != nil {
+			return err
+		}
+	}
 	next := j.path() + ".new"
 	err := j.sys.Disk.Remove(next) // what a kill has left
 	if err == nil {
 		err = j.store(next, b.Bytes())
+	}
+	if err == nil && len(more) > 0 && more[0].Kind == "intend" {
+		err = j.sys.Disk.Reserve(next, j.room(more))
 	}
 	if err == nil {
 		err = j.sys.Disk.Rename(next, j.path())
@@ -274,22 +281,39 @@ func (j *Journal) rewrite() error {
 		return fmt.Errorf("cannot rewrite the journal %s: %w", j.path(), cause{err})
 	}
 	// Objects that were intended and not begun are not in the file.
-	j.st.lines, j.st.planned = n, map[string]intent{}
+	j.st.lines, j.st.planned, j.st.format = n-len(more), map[string]intent{}, format
 	j.exists, j.broken, j.size = true, false, b.Len()
+	return j.take(more)
+}
+
+// take takes lines that are in the file into the state.
+func (j *Journal) take(records []*record) error {
+	for _, r := range records {
+		if err := j.st.apply(r); err != nil {
+			return fmt.Errorf("%s: %w", j.path(), err)
+		}
+		j.st.lines++
+	}
 	return nil
+}
+
+// room is how much the lines may take that put back what is open and what lines intend:
+// for each object that its write began and ended, in some passes, and its part in the lines of
+// those that disturb it.
+func (j *Journal) room(records []*record) int {
+	const each, least = 2 << 10, 4 << 10
+	n := len(j.st.objects)
+	for _, r := range records {
+		n += len(r.Objects)
+	}
+	return least + n*each
 }
 
 // append adds lines and takes them into the state. It returns when they are as
 // durable as asked.
 func (j *Journal) append(durable bool, records ...*record) error {
-	if j.broken {
-		if err := j.rewrite(); err != nil {
-			return err
-		}
-	}
-	created := !j.exists
-	if created {
-		records = append([]*record{{Kind: "head", Format: format, Host: j.sys.Host()}}, records...)
+	if j.broken || !j.exists {
+		return j.rewrite(records...)
 	}
 	var b bytes.Buffer
 	for i, r := range records {
@@ -300,73 +324,23 @@ func (j *Journal) append(durable bool, records ...*record) error {
 		}
 		b.Write(line)
 	}
-	err := j.sys.Disk.Append(j.path(), b.Bytes())
+	var err error
+	if records[0].Kind == "intend" { // before anything is changed, so that a full disk cannot keep it so
+		err = j.sys.Disk.Reserve(j.path(), b.Len()+j.room(records))
+	}
+	if err != nil {
+		return fmt.Errorf("cannot reserve room in the journal %s: %w", j.path(), cause{err})
+	}
+	err = j.sys.Disk.Append(j.path(), b.Bytes())
 	if err == nil && durable {
 		err = j.sys.Disk.Sync(j.path())
-	}
-	if err == nil && created {
-		err = j.sys.Disk.Sync(j.dir)
 	}
 	if err != nil {
 		j.broken = true
 		return fmt.Errorf("cannot write the journal %s: %w", j.path(), cause{err})
 	}
-	j.exists = true
 	j.size += b.Len()
-	for _, r := range records {
-		if err := j.st.apply(r); err != nil {
-			return fmt.Errorf("%s: %w", j.path(), err)
-		}
-		j.st.lines++
-	}
-	return nil
-}
-
-// Entry is one object that was changed, and is not put back.
-type Entry struct {
-	Set      int    // number of the set of changes that it belongs to
-	Owner    string // who made it: "set", or the directory of an experiment
-	At       time.Time
-	Boot     string
-	Setting  string
-	Object   Object
-	Original string // before the owner's first change
-	Wrote    string // what was last written
-	Read     string // what it read afterwards; "" if the process ended before it could
-	Side     string // not set itself: this setting changes it too; "" otherwise
-	// Forgotten: the machine has started again since, which has put it back.
-	Forgotten bool
-}
-
-// Entries are the open ones: changed and not put back, oldest first.
-func (j *Journal) Entries() []Entry {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.st.entries(j.sys.Boot())
-}
-
-func (st *state) entries(boot string) []Entry {
-	type numbered struct {
-		id int
-		e  Entry
-	}
-	var all []numbered
-	for _, o := range st.objects {
-		for _, l := range o.Layers {
-			e := Entry{Set: l.Set, Owner: l.Owner, At: l.At, Boot: o.Boot, Setting: o.Setting, Object: o.object(),
-				Original: l.Original, Wrote: o.Wrote, Side: l.Side, Forgotten: rebooted(o, boot)}
-			if o.Done {
-				e.Read = o.Ours
-			}
-			all = append(all, numbered{l.ID, e})
-		}
-	}
-	slices.SortFunc(all, func(a, b numbered) int { return a.id - b.id })
-	out := make([]Entry, len(all))
-	for i, n := range all {
-		out[i] = n.e
-	}
-	return out
+	return j.take(records)
 }
 
 // Leave closes the journal and goes on to hold its Held settings, until hold is closed: others may

@@ -1,3 +1,5 @@
+//go:build system
+
 package setting
 
 import (
@@ -82,6 +84,10 @@ type countedDisk struct {
 
 func (d countedDisk) Append(path string, b []byte) error {
 	return d.c.call(func() error { return d.Disk.Append(path, b) }, func() { _ = d.Disk.Append(path, b[:rand.IntN(len(b))]) })
+}
+
+func (d countedDisk) Reserve(path string, more int) error {
+	return d.c.call(func() error { return d.Disk.Reserve(path, more) }, nil)
 }
 
 func (d countedDisk) Sync(path string) error {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"hostlab/internal/host"
+	"hostlab/internal/lockfile"
 )
 
 // machine is a kernel and a disk whose calls can fail, or end the process. Each call has a
@@ -192,6 +193,10 @@ func (d machineDisk) Append(path string, b []byte) error {
 	return d.m.call("append", path, func() error { add(b); return nil }, func() { add(b[:d.m.rand.IntN(len(b)+1)]) })
 }
 
+func (d machineDisk) Reserve(path string, _ int) error {
+	return d.m.call("fallocate", path, func() error { return nil }, nil)
+}
+
 func (d machineDisk) Sync(name string) error {
 	return d.m.call("sync", name, func() error {
 		if f := d.m.disk[name]; f != nil {
@@ -230,7 +235,7 @@ func (d machineDisk) MkdirAll(path string) error {
 
 func (d machineDisk) Lock(string) (func(), error) {
 	if d.m.locked {
-		return nil, &Busy{Dir: "/j", PID: 7}
+		return nil, &lockfile.Busy{PID: 7}
 	}
 	err := d.m.call("lock", "/j", func() error { d.m.locked = true; return nil }, nil)
 	return func() { d.m.locked = false }, err

@@ -22,6 +22,8 @@ type object struct {
 	// we read what it had done. Any: whatever it reads is.
 	Maybe []string `json:"maybe,omitempty"`
 	Any   bool     `json:"any,omitempty"`
+	// Doubt: it was intended, and reads otherwise; no line says that its write began.
+	Doubt bool `json:"doubt,omitempty"`
 	// Layers are those who have changed it, each with what it found; the oldest first.
 	Layers []layer `json:"layers"`
 }
@@ -44,9 +46,15 @@ func (o *object) mine(value string) bool {
 	return value == o.Ours || o.Wrote != "" && value == o.Wrote || o.Any || slices.Contains(o.Maybe, value)
 }
 
+// restorable reports whether a revert may write over a value. What a layer has found is
+// one that a revert has put back, and could not say so in the journal of a full disk.
+func (o *object) restorable(value string) bool {
+	return o.mine(value) || slices.ContainsFunc(o.Layers, func(l layer) bool { return value == l.Original })
+}
+
 // settle records what the object reads after a write.
 func (o *object) settle(value string) {
-	o.Ours, o.Maybe, o.Any, o.Done = value, nil, false, true
+	o.Ours, o.Maybe, o.Any, o.Done, o.Doubt = value, nil, false, true, false
 }
 
 // disturbed records that a write to another object may have changed this one.

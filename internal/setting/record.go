@@ -29,7 +29,7 @@ type record struct {
 	Host   string `json:"host,omitempty"`
 
 	// intend
-	Set     int       `json:"set,omitempty"`
+	Set     int       `json:"set,omitempty"` // of go and end too
 	Owner   string    `json:"owner,omitempty"`
 	At      time.Time `json:"at,omitzero"`
 	Boot    string    `json:"boot,omitempty"`
@@ -61,6 +61,7 @@ type planned struct {
 	// Layer is the number of a new layer with From as its original; 0: the owner has one.
 	Layer int    `json:"layer,omitempty"`
 	From  string `json:"from"`
+	To    string `json:"to,omitempty"`   // what the set will make of it; "" of a side
 	Side  string `json:"side,omitempty"` // the setting that disturbs it
 	// Fresh forgets what we knew of the object: somebody else, or a reboot, changed it.
 	Fresh bool `json:"fresh,omitempty"`

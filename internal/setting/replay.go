@@ -10,14 +10,17 @@ import (
 	"time"
 )
 
-// format is the version of the journal's lines. A newer one is left alone.
-const format = 1
+// format is the version of the journal's lines. A newer one is left alone. In the first,
+// sets had no end, and an intent did not say what it would write.
+const format = 2
 
 // state is what the lines of a journal add up to.
 type state struct {
 	host    string
-	lines   int // good ones
-	nextID  int // of objects and layers
+	format  int
+	lines   int  // good ones
+	began   bool // a line names what was changed
+	nextID  int  // of objects and layers
 	nextSet int
 	objects map[string]*object // by path
 	planned map[string]intent  // by path: intended, and not begun
@@ -41,6 +44,27 @@ func newState() *state {
 // cut or a kill leaves it, and that it was left out. The error is a *Problem without
 // its path; the state is what the lines that could be read say.
 func replay(b []byte) (st *state, torn bool, problem *Problem) {
+	empty := hollow(b)
+	st, torn, problem = replayLines(b)
+	if problem == nil && !st.began {
+		problem = &Problem{Line: 1, What: empty, Lost: true}
+	}
+	return st, torn, problem
+}
+
+// hollow says of a journal without a change how that looks. hostlab leaves none such: the
+// file is renamed into its place once its first change is in it and on the disk.
+func hollow(b []byte) string {
+	switch {
+	case len(b) == 0:
+		return "it is empty"
+	case len(bytes.Trim(b, "\x00")) == 0:
+		return "it holds zero bytes alone"
+	}
+	return "it names no change"
+}
+
+func replayLines(b []byte) (st *state, torn bool, problem *Problem) {
 	st = newState()
 	for n := 1; len(b) > 0; n++ {
 		line, rest, whole := bytes.Cut(b, []byte("\n"))
@@ -78,11 +102,12 @@ func replay(b []byte) (st *state, torn bool, problem *Problem) {
 func (st *state) apply(r *record) error {
 	switch r.Kind {
 	case "head":
+		st.host, st.format = r.Host, r.Format
 		if r.Format > format {
 			return fmt.Errorf("a newer hostlab wrote it (format %d; this one knows %d)", r.Format, format)
 		}
-		st.host = r.Host
 	case "intend":
+		st.began = true
 		for _, p := range r.Objects {
 			if !settable(p.Path) {
 				return fmt.Errorf("%q is no path of a setting", p.Path)
@@ -108,6 +133,8 @@ func (st *state) apply(r *record) error {
 		}
 		o.settle(*r.Read)
 		o.Wrote = *r.Read
+	case "end":
+		maps.DeleteFunc(st.planned, func(_ string, p intent) bool { return p.set == r.Set })
 	case "drop":
 		for path, p := range st.planned {
 			if p.Layer > 0 && slices.Contains(r.Layers, p.Layer) {
@@ -125,6 +152,7 @@ func (st *state) apply(r *record) error {
 		if o == nil || !settable(o.Path) || len(o.Layers) == 0 {
 			return fmt.Errorf("it is no object")
 		}
+		st.began = true
 		st.objects[o.Path], st.paths[o.ID] = o, o.Path
 		st.nextID = max(st.nextID, o.ID+1)
 		for _, l := range o.Layers {
@@ -186,6 +214,46 @@ func (st *state) afterReboot(boot string) {
 			st.take(path, p.set)
 		}
 	}
+}
+
+// doubt opens what a set without an end has intended, not begun as far as the lines say,
+// and that does not read as before: lines are lost, or somebody has changed it. A kill
+// alone loses none that matters, since each is written before what it announces. What
+// reads as intended is ours; cut says that there is such. In the first format no set had
+// an end, so that only a journal in which nothing has begun can be doubted.
+func (st *state) doubt(boot string, read func(setting string, o Object) (string, error)) (cut bool) {
+	if st.format < 2 && len(st.objects) > 0 {
+		return false
+	}
+	for _, path := range slices.Sorted(maps.Keys(st.planned)) {
+		p, known := st.planned[path], st.objects[path]
+		if !p.Lasting && p.boot != "" && boot != "" && p.boot != boot {
+			continue // the kernel has forgotten it
+		}
+		v, err := read(p.Setting, Object{Name: p.Name, Path: p.Path})
+		done := p.To != "" && v == p.To
+		if err != nil || v == p.From || known == nil && p.Layer == 0 || known != nil && !done {
+			continue
+		}
+		o := st.take(path, p.set)
+		o.Doubt, o.Wrote, o.Done = true, p.To, false
+		cut = cut || done
+	}
+	return cut
+}
+
+// names lists what may have been changed, as far as the lines say.
+func (st *state) names() (out []string) {
+	for path, o := range st.objects {
+		out = append(out, label(o.Setting, o.Name)+" ("+path+")")
+	}
+	for path, p := range st.planned {
+		if st.objects[path] == nil {
+			out = append(out, label(p.Setting, p.Name)+" ("+path+")")
+		}
+	}
+	slices.Sort(out)
+	return out
 }
 
 // end takes what the write of an object was found to have done.

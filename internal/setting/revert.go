@@ -105,6 +105,9 @@ func (w *writer) restore(ctx context.Context, list []*undo, force bool) error {
 		}
 	}
 	err := w.j.drop(layers, false)
+	if err == nil {
+		err = w.end()
+	}
 	if err == nil && journal != nil && len(w.j.st.objects) == 0 {
 		journal = nil // all is back, and the journal says so
 	}
@@ -144,7 +147,7 @@ func (w *writer) look(u *undo, force bool) {
 		return
 	}
 	u.out.From, u.out.Read = v, v
-	mine := u.o.mine(v)
+	mine := u.o.restorable(v)
 	switch {
 	case again && (!force || v != u.o.Wrote || v == u.to): // what it reads now is none of ours
 		u.out.Result, u.out.Reason = Forgotten, u.o.restarted(v)
@@ -153,7 +156,7 @@ func (w *writer) look(u *undo, force bool) {
 	case v == u.to || mine:
 		u.ours = true
 	default:
-		u.out.Result, u.out.Reason = Foreign, changedMeanwhile(v)
+		u.out.Result, u.out.Reason = Foreign, u.o.changed(v)
 		u.original, u.open = u.to, u.layers
 		u.ours, u.hold, u.to, u.layers = true, true, v, nil
 	}
@@ -166,6 +169,18 @@ func (o *object) restarted(v string) string {
 			"something that runs at start (tuned, sysctl.d, udev)"
 	}
 	return "the machine has started again since"
+}
+
+// changed says of an object that reads v, which is none of our values, how that may be.
+func (o *object) changed(v string) string {
+	if !o.Doubt {
+		return changedMeanwhile(v)
+	}
+	text := fmt.Sprintf("it reads %s, and read %s before; the journal ends within the set that", v, o.Ours)
+	if o.Wrote == "" {
+		return text + " may have changed it"
+	}
+	return text + " was to make it " + o.Wrote
 }
 
 // bystanders adds objects that the writes to come would disturb and that are not
@@ -227,9 +242,9 @@ func (w *writer) undo(u *undo, pass int) (wrote bool, _ error) {
 		u.settled = true
 		return false, nil
 	}
-	if !u.forced && !u.o.mine(v) {
+	if !u.forced && !u.o.restorable(v) {
 		u.ours, u.settled = false, false
-		u.out.Result, u.out.Reason = Foreign, changedMeanwhile(v)
+		u.out.Result, u.out.Reason = Foreign, u.o.changed(v)
 		return false, nil
 	}
 	u.settled = false

@@ -48,22 +48,25 @@ type FS interface {
 type Disk interface {
 	ReadFile(path string) ([]byte, error)
 	Append(path string, b []byte) error // creates the file if need be; does not sync
-	Sync(path string) error             // fsync(2) of a file or a directory
+	// Reserve takes room for so many bytes behind the end of a file, so that a full disk
+	// takes them still.
+	Reserve(path string, more int) error
+	Sync(path string) error // fsync(2) of a file or a directory
 	Rename(from, to string) error
 	Remove(path string) error   // one that is not there is no error
 	MkdirAll(path string) error // with an fsync of each directory that got a new name
 	// Lock keeps other processes out until release or the end of this one. The
-	// error is *Busy if there is one.
+	// error is *lockfile.Busy if there is one.
 	Lock(dir string) (release func(), err error)
 }
 
 // Local is this machine. With a root, its files are those below that directory, which
-// no link leaves; only the journal lies where it says.
+// no link leaves.
 func Local(root string) *System {
 	if filepath.Clean(root) == string(filepath.Separator) {
 		root = ""
 	}
-	sys := &System{FS: files{root}, Disk: disk{}, Now: time.Now, Missing: noSettings(), pause: time.Sleep}
+	sys := &System{FS: files{root}, Disk: disk{root}, Now: time.Now, Missing: noSettings(), pause: time.Sleep}
 	sys.Boot = func() string { return sys.id("/proc/sys/kernel/random/boot_id") }
 	sys.Host = func() string {
 		id := sys.id("/etc/machine-id")

@@ -126,8 +126,10 @@ func (o *object) verify(sys *System, boot string) Outcome {
 		out.Result, out.Reason = Rounded, fmt.Sprintf("the kernel, or what was set after it, made %s of it", v)
 	case !o.Done && o.mine(v):
 		out.Result, out.Reason = Failed, "hostlab was killed while it set it"
+	case v == o.Layers[0].Original && !o.Doubt:
+		out.Result, out.Reason = Foreign, fmt.Sprintf("it reads %s again, as before it was set", v)
 	default:
-		out.Result, out.Reason = Foreign, changedMeanwhile(v)
+		out.Result, out.Reason = Foreign, o.changed(v)
 	}
 	return out
 }

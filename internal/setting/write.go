@@ -67,16 +67,16 @@ type intends struct {
 	at   map[string]int
 }
 
-// add plans one object that reads from; side is the setting that disturbs it, or "".
-func (in *intends) add(s Setting, o Object, from, side string) {
+// add plans one object that reads from and is to read to; side is the setting that disturbs it, or "".
+func (in *intends) add(s Setting, o Object, from, to, side string) {
 	if i, ok := in.at[o.Path]; ok {
 		if side == "" {
-			in.list[i].Side = ""
+			in.list[i].Side, in.list[i].To = "", to
 		}
 		return
 	}
 	st := in.w.j.st
-	p := planned{Setting: s.Name, Name: o.Name, Path: o.Path, Lasting: s.Lasting, From: from, Side: side}
+	p := planned{Setting: s.Name, Name: o.Name, Path: o.Path, Lasting: s.Lasting, From: from, To: to, Side: side}
 	known := st.objects[o.Path]
 	switch {
 	case known == nil:
@@ -106,7 +106,7 @@ func (in *intends) addSides(s Setting, sides []Side) {
 		if err != nil {
 			continue // what is not there has no value to keep
 		}
-		in.add(of, side.Object, v, s.Name)
+		in.add(of, side.Object, v, "", s.Name)
 	}
 }
 
@@ -135,6 +135,16 @@ func (in *intends) commit() error {
 
 func (in *intends) record() *record {
 	return &record{Kind: "intend", Set: in.w.set, Owner: in.w.owner, At: in.w.at, Boot: in.w.boot, Objects: in.list}
+}
+
+// end says that the set has ended: what it has intended and not begun is as it was.
+func (w *writer) end() error {
+	for _, p := range w.j.st.planned {
+		if p.set == w.set {
+			return w.j.append(false, &record{Kind: "end", Set: w.set})
+		}
+	}
+	return nil
 }
 
 // forgotten reports whether the kernel has started again since an object was written.

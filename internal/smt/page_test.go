@@ -1,34 +1,18 @@
 package smt
 
 import (
-	"flag"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"hostlab/internal/golden"
 )
-
-var update = flag.Bool("update", false, "rewrite docs/smt.md")
 
 const page = "../../docs/smt.md"
 
 // TestPage holds that docs/smt.md is what the published runs and the rule give now.
 func TestPage(t *testing.T) {
-	got := written()
-	if *update {
-		if err := os.WriteFile(page, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(page)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("docs/smt.md is not current; go test ./internal/smt -run Page -update rewrites it:\n%s", diff)
-	}
+	golden.Equal(t, page, written())
 }
 
 func written() string {

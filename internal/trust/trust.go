@@ -45,6 +45,35 @@ func OpenFile(root *os.Root, name string, flag int, perm fs.FileMode) (*os.File,
 	return f, nil
 }
 
+// OpenRegular opens a regular file for reading, as OpenFile does.
+func OpenRegular(path string) (*os.File, error) {
+	root, err := os.OpenRoot(filepath.Dir(path))
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	return OpenFile(root, filepath.Base(path), os.O_RDONLY, 0)
+}
+
+// Secret refuses an open file with a secret in it that other users may read or write, as
+// libpq does with ~/.pgpass (src/interfaces/libpq/fe-connect.c, passwordFromFile).
+func Secret(f *os.File) error { return secret(f, false) }
+
+// SecretKey is Secret for a private key, which root may also give to a group to read, as
+// libpq has it (fe-secure-openssl.c, initialize_SSL).
+func SecretKey(f *os.File) error { return secret(f, true) }
+
+func secret(f *os.File, key bool) error {
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	if exposed(info, key) {
+		return &Refused{f.Name(), fmt.Sprintf("holds a secret that other users may read or change (mode %04o); give it mode 0600", info.Mode().Perm())}
+	}
+	return nil
+}
+
 func check(root *os.Root, name string, f *os.File, flag int) error {
 	path := filepath.Join(root.Name(), name)
 	open, err := f.Stat()
@@ -58,9 +87,10 @@ func check(root *os.Root, name string, f *os.File, flag int) error {
 	if !open.Mode().IsRegular() || !os.SameFile(open, named) {
 		return &Refused{path, "was replaced while it was opened"}
 	}
-	writes := flag&(os.O_WRONLY|os.O_RDWR) != 0
-	if n := links(open); writes && n > 1 {
-		return &Refused{path, fmt.Sprintf("has %d names (hard links)", n)}
+	if flag&(os.O_WRONLY|os.O_RDWR) != 0 {
+		if err := oneName(path, open); err != nil {
+			return err
+		}
 	}
 	if flag&os.O_TRUNC != 0 && open.Size() > 0 {
 		return f.Truncate(0)
@@ -97,38 +127,11 @@ func OpenDir(path string) (*os.Root, error) {
 	if err != nil {
 		return nil, err
 	}
-	for name := range strings.SplitSeq(strings.TrimPrefix(path, top), string(filepath.Separator)) {
-		if name == "" {
-			continue
-		}
-		below, err := openBelow(root, name)
-		root.Close()
-		if err != nil {
-			return nil, err
-		}
-		root = below
+	defer root.Close()
+	if path == top {
+		return root.OpenRoot(".")
 	}
-	return root, nil
-}
-
-func openBelow(root *os.Root, name string) (*os.Root, error) {
-	path := filepath.Join(root.Name(), name)
-	named, err := root.Lstat(name)
-	if err != nil {
-		return nil, err
-	}
-	if !named.IsDir() {
-		return nil, &Refused{path, "is " + kind(named.Mode()) + ", not a directory"}
-	}
-	below, err := root.OpenRoot(name)
-	if err != nil {
-		return nil, err
-	}
-	if open, err := below.Stat("."); err != nil || !os.SameFile(open, named) {
-		below.Close()
-		return nil, &Refused{path, "was replaced while it was opened"}
-	}
-	return below, nil
+	return Below(root, strings.TrimPrefix(path, top))
 }
 
 // Ours refuses an open file or directory that another user owns or may write to.
@@ -151,11 +154,11 @@ const maxLinks = 40
 // other may write to them. A directory like /tmp is allowed above path, since its sticky
 // bit keeps others from renaming what is not theirs. Parents returns the path without
 // links; as long as the answer is nil it stays what it is.
-func Parents(path string) (string, error) { return walk(path, false) }
+func Parents(path string) (string, error) { return resolve(path, strict) }
 
 // Holder is Parents for a directory in which one of ours is to be: path itself may be like
 // /tmp too, where others can make names but not rename what is ours.
-func Holder(path string) (string, error) { return walk(path, true) }
+func Holder(path string) (string, error) { return resolve(path, shared) }
 
 // AsRoot refuses a directory in which another user could put something in the place of what
 // root makes there, such as a link. It refuses root alone: others lose what is theirs at
@@ -168,7 +171,17 @@ func AsRoot(path string) error {
 	return nil
 }
 
-func walk(path string, sharable bool) (string, error) {
+// demand is what resolve refuses on the way.
+type demand int
+
+const (
+	noLinks demand = iota // links of other users
+	shared                // and directories that others may change, but for sticky ones
+	strict                // and a last directory that others may change at all
+)
+
+// resolve returns the path of a directory without links.
+func resolve(path string, wants demand) (string, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
 		return "", err
@@ -205,10 +218,10 @@ func walk(path string, sharable bool) (string, error) {
 			rest = rest[1:]
 		}
 		why := foreign(info)
-		if (len(rest) > 0 || sharable) && why != "" && sticky(info) {
+		if (len(rest) > 0 || wants == shared) && why != "" && sticky(info) {
 			why = ""
 		}
-		if why != "" {
+		if why != "" && wants != noLinks {
 			return "", &Refused{at, why}
 		}
 		if len(rest) == 0 {

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"os/user"
+	"strconv"
 	"syscall"
 )
 
@@ -28,7 +30,7 @@ func foreign(info fs.FileInfo) string {
 	mode := info.Mode()
 	switch {
 	case int(st.Uid) != os.Geteuid() && st.Uid != 0:
-		return fmt.Sprintf("belongs to uid %d", st.Uid)
+		return "belongs to " + account(st.Uid)
 	case mode&fs.ModeSymlink != 0: // a link's permissions mean nothing
 		return ""
 	case mode.Perm()&0o002 != 0:
@@ -39,9 +41,28 @@ func foreign(info fs.FileInfo) string {
 	return ""
 }
 
+// account names a user as people know them.
+func account(uid uint32) string {
+	id := strconv.FormatUint(uint64(uid), 10)
+	if u, err := user.LookupId(id); err == nil {
+		return u.Username + " (uid " + id + ")"
+	}
+	return "uid " + id
+}
+
 // sticky reports that the directory is root's or ours, and that only the owner of what it
 // holds may rename that.
 func sticky(info fs.FileInfo) bool {
 	st, ok := info.Sys().(*syscall.Stat_t)
 	return ok && info.Mode()&fs.ModeSticky != 0 && (st.Uid == 0 || int(st.Uid) == os.Geteuid())
+}
+
+// exposed reports that others than the owner may use the file.
+func exposed(info fs.FileInfo, key bool) bool {
+	const root, groupReads = 0, 0o040
+	mode := info.Mode().Perm()
+	if st, ok := info.Sys().(*syscall.Stat_t); ok && key && st.Uid == root {
+		mode &^= groupReads
+	}
+	return mode&0o077 != 0
 }

@@ -105,6 +105,35 @@ func TestParents(t *testing.T) {
 	refused(t, err, "not a directory")
 }
 
+func TestSecret(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "pass")
+	write(t, path, "s3cr3t")
+	for mode, want := range map[os.FileMode][2]bool{0o600: {true, true}, 0o400: {true, true}, 0o640: {false, os.Geteuid() == 0}, 0o660: {}, 0o604: {}, 0o644: {}, 0o601: {}} {
+		if err := os.Chmod(path, mode); err != nil {
+			t.Fatal(err)
+		}
+		f, err := OpenRegular(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, err := range []error{Secret(f), SecretKey(f)} {
+			if (err == nil) != want[i] {
+				t.Errorf("mode %o, key %v: %v", mode, i == 1, err)
+			}
+			if err != nil {
+				refused(t, err, path+" holds a secret")
+			}
+		}
+		f.Close()
+	}
+	link := path + "-link"
+	if err := os.Symlink(path, link); err != nil {
+		t.Fatal(err)
+	}
+	_, err := OpenRegular(link)
+	refused(t, err, "symbolic link")
+}
+
 func write(t *testing.T, path, text string) {
 	t.Helper()
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
@@ -143,5 +172,81 @@ func TestOpenDir(t *testing.T) {
 	refused(t, err, "not a directory")
 	if _, err = OpenDir(filepath.Join(made, "none")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("%v", err)
+	}
+}
+
+func TestBelow(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(dir, "a", "b"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for name, to := range map[string]string{"inside": "a", "outside": t.TempDir(), "a/up": ".."} {
+		if err := os.Symlink(to, filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	for _, name := range []string{"inside", "inside/b", "outside", "a/up/a"} {
+		_, err := Below(root, name)
+		refused(t, err, "symbolic link")
+	}
+	for _, name := range []string{".", "a", "a/b"} {
+		got, err := Below(root, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := got.Mkdir("made", 0o755); err != nil {
+			t.Error(err)
+		}
+		got.Close()
+		if _, err := os.Stat(filepath.Join(dir, name, "made")); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// Links of ours lead to what is written, also where that is still to be made; another
+// user's do not, neither as the name nor on the way.
+func TestPlace(t *testing.T) {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(filepath.Join(dir, "to"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for name, to := range map[string]string{"made": "to/new", "way": "to", "chain": filepath.Join(dir, "way", "x"), "planted": "to/victim", "detour": "to"} {
+		if err := os.Symlink(to, filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{"planted", "detour"} {
+		if err := os.Lchown(filepath.Join(dir, name), 12345, 12345); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, want := range map[string]string{"plain": "plain", "made": "to/new", "way/y": "to/y", "chain": "to/x"} {
+		root, base, err := Place(filepath.Join(dir, name))
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		f, err := root.Create(base)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.Close()
+		root.Close()
+		if info, err := os.Lstat(filepath.Join(dir, want)); err != nil || !info.Mode().IsRegular() {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for _, name := range []string{"planted", "detour/z"} {
+		_, _, err := Place(filepath.Join(dir, name))
+		refused(t, err, "belongs to uid 12345")
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"hostlab/internal/screen"
 )
 
 // Exposer keeps what Prometheus is told: the counters of the last reading, and
@@ -56,7 +58,7 @@ func (f *family) putAs(name string, v float64, labels ...string) {
 	f.b.WriteString(name)
 	for i := 0; i < len(labels); i += 2 {
 		f.b.WriteByte("{,"[min(i, 1)])
-		f.b.WriteString(labels[i] + `="` + labelText.Replace(strings.ToValidUTF8(labels[i+1], "?")) + `"`)
+		f.b.WriteString(labels[i] + `="` + labelText.Replace(screen.Clean(labels[i+1])) + `"`)
 	}
 	if len(labels) > 0 {
 		f.b.WriteByte('}')

@@ -7,16 +7,17 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"time"
 
-	"github.com/gofrs/flock"
+	"hostlab/internal/lockfile"
+	"hostlab/internal/trust"
 )
 
 // Recorder appends samples to a file.
 type Recorder struct {
 	file     *os.File
-	lock     *flock.Flock
 	interval time.Duration
 	info     func() Info
 	head     Head
@@ -35,13 +36,22 @@ func (e *NotRecord) Error() string { return fmt.Sprintf("%s: %s", e.File, e.Why)
 
 // OpenRecorder opens a file to append to. What is there must be a record of the same
 // host; a last line that was cut off is removed. Another process that records to it
-// is a *NotRecord too. The file is made with the first sample, not before.
+// is a *NotRecord too, and so is what is no regular file, or one that has a second name: that
+// may be anywhere. An empty file that Close finds so is removed.
 func OpenRecorder(name string, hostname string, interval time.Duration, info func() Info) (*Recorder, error) {
-	f, err := os.OpenFile(name, os.O_RDWR|os.O_APPEND|os.O_CREATE, 0o644)
+	dir, err := trust.Directory(filepath.Dir(name))
 	if err != nil {
 		return nil, err
 	}
-	r := &Recorder{file: f, interval: interval, info: info, lock: flock.New(name)}
+	defer dir.Close()
+	f, err := trust.OpenFile(dir, filepath.Base(name), os.O_RDWR|os.O_APPEND|os.O_CREATE, 0o644)
+	if refused, ok := errors.AsType[*trust.Refused](err); ok {
+		return nil, &NotRecord{name, refused.Why + "; name a file that can be appended to"}
+	}
+	if err != nil {
+		return nil, err
+	}
+	r := &Recorder{file: f, interval: interval, info: info}
 	if err := r.begin(name, hostname); err != nil {
 		_ = r.Close()
 		return nil, err
@@ -54,11 +64,7 @@ func (r *Recorder) begin(name, hostname string) error {
 	if err != nil {
 		return err
 	}
-	if !stat.Mode().IsRegular() {
-		r.lock = nil
-		return &NotRecord{name, "not a file; name one that can be appended to"}
-	}
-	if ok, err := r.lock.TryLock(); err != nil {
+	if ok, err := lockfile.Try(r.file, true); err != nil {
 		return err
 	} else if !ok {
 		return &NotRecord{name, "another hostlab records to it; name another file, or end that one"}
@@ -139,9 +145,6 @@ func (r *Recorder) Close() error {
 	var err error
 	if stat, e := r.file.Stat(); e == nil && r.ours && stat.Size() == 0 && r.lines == 0 {
 		err = os.Remove(r.file.Name())
-	}
-	if r.lock != nil {
-		err = errors.Join(err, r.lock.Close())
 	}
 	return errors.Join(err, r.file.Close())
 }

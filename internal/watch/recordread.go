@@ -11,13 +11,17 @@ import (
 	"math"
 	"strconv"
 	"time"
+
+	"hostlab/internal/bounded"
 )
 
 // Limits of what is read.
 const (
-	maxLine    = 4 << 20  // bytes
-	maxValues  = 80 << 20 // numbers of CPUs in all samples: two weeks of 64 CPUs at 1 s
-	maxSeconds = 3600     // of one sample
+	maxLine     = 4 << 20  // bytes
+	maxValues   = 80 << 20 // numbers of CPUs in all samples: two weeks of 64 CPUs at 1 s
+	maxUnpacked = 1 << 30  // bytes of a gzipped record
+	maxEmpty    = 1000     // lines
+	maxSeconds  = 3600     // of one sample
 
 	maxSum      = 102  // %: four shares, each rounded to a whole one
 	maxRatio    = 1000 // %: a boost is above the highest frequency that some drivers tell
@@ -53,8 +57,9 @@ func ReadRecord(r io.Reader) (*Record, error) {
 		if err != nil {
 			return nil, fmt.Errorf("it is not gzip after all: %w", err)
 		}
-		in = bufio.NewReaderSize(z, 1<<16)
+		in = bufio.NewReaderSize(bounded.Reader(z, maxUnpacked), 1<<16)
 	}
+	empty := 0
 	rec := &recordReader{Record: &Record{}, at: map[int]int{}}
 	for {
 		text, err := readLine(in)
@@ -63,7 +68,11 @@ func ReadRecord(r io.Reader) (*Record, error) {
 		if err != nil && !cut && !errors.Is(err, io.ErrUnexpectedEOF) {
 			return nil, fmt.Errorf("line %d: %w", rec.line, err)
 		}
-		if len(bytes.TrimSpace(text)) > 0 {
+		if len(bytes.TrimSpace(text)) == 0 {
+			if empty++; empty > maxEmpty {
+				return nil, fmt.Errorf("line %d: more than %d empty lines: not a record", rec.line, maxEmpty)
+			}
+		} else {
 			switch e := rec.take(text); {
 			case e != nil && err != nil && len(rec.Points) > 0:
 				rec.Warnings = append(rec.Warnings, fmt.Sprintf("line %d is cut off and left out: the recording did not end in good order", rec.line))

@@ -16,6 +16,7 @@ const (
 	foreignCPU = "foreign_cpu"
 	stolen     = "steal"
 	throttled  = "throttled"
+	paused     = "paused"
 )
 
 // conditions is what others did to a run.
@@ -23,6 +24,7 @@ type conditions struct {
 	neighbours.Taken
 	told      bool    // whether Taken is known
 	throttles float64 // events of thermal throttling; negative: not known
+	pause     pause
 }
 
 // watcher watches conditions from one call to the next.
@@ -91,6 +93,9 @@ func (c conditions) record() map[string]float64 {
 	}
 	if c.throttles >= 0 {
 		out[throttled] = c.throttles
+	}
+	if p := c.pause.stopped + c.pause.suspended; p >= stopLeast {
+		out[paused] = p.Seconds()
 	}
 	return out
 }

@@ -113,7 +113,7 @@ func TestNoRunCounts(t *testing.T) {
 	}{
 		"short runs":   {25 * time.Second, limit3, 4, "stopped, since none of the first 4 runs has counted, the last because other processes took"},
 		"long runs":    {20 * time.Minute, limit3, 2, "none of the first 2 runs has counted"},
-		"blinks":       {time.Second, limit3, 11, "void or failed 6 times"}, // over before whatever disturbs may be
+		"blinks":       {time.Second, limit3, 10, "void or failed 6 times"}, // over before whatever disturbs may be; by the seed, one of two has had 4
 		"read-back":    {time.Minute, "", 4, "none of the first 4 runs has counted, the last because factor power reads"},
 		"with marking": {time.Minute, marked, 0, ""},
 	} {

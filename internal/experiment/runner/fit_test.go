@@ -32,7 +32,7 @@ func TestExhaustedMarks(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.complete()
-	want := []string{"0.0:void", "0.1:void", "0.0:void", "0.1:void", "0.0:ok", "0.1:ok", "1.0:void", "1.1:ok", "1.0:ok"}
+	want := []string{"0.0:void", "0.0:void", "0.1:void", "0.1:void", "0.1:ok", "0.0:ok", "1.0:void", "1.1:ok", "1.0:ok"}
 	if diff := cmp.Diff(want, b.statuses()[:9]); diff != "" {
 		t.Error(diff)
 	}

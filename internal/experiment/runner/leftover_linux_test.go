@@ -1,3 +1,5 @@
+//go:build system
+
 package runner
 
 import (
@@ -15,6 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"hostlab/internal/proc"
+	"hostlab/internal/systemtest"
 	"hostlab/internal/workload"
 )
 
@@ -133,9 +136,7 @@ func TestLevelsStartServer(t *testing.T) {
 // The mark in a program with the set-user-ID bit was put there by who started it, whose
 // process it is not.
 func TestPlantedMark(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Fatal("this test takes root")
-	}
+	systemtest.Root(t)
 	const eve = 54321
 	dir := t.TempDir()
 	program := filepath.Join(dir, "sleep")

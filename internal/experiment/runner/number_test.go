@@ -2,6 +2,7 @@ package runner
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 
@@ -60,21 +61,18 @@ func TestRunsAreNumbered(t *testing.T) {
 	}
 }
 
-// A response of 0, of which there is no ratio, says what can be done.
-func TestZeroHasNoRatio(t *testing.T) {
+// A response of 0, of which there is no ratio, is a value, and says what can be done.
+func TestZeroIsKeptWithAHint(t *testing.T) {
 	work, _ := all.Find("null")
 	sample := workload.Sample{Values: map[string]float64{"seconds": 0}, Zero: map[string]string{"seconds": "take hours"}}
-	for compare, want := range map[result.Comparison]string{
-		result.Ratio:      `response seconds is missing: it is 0, and ratios need values above 0 (compare = "difference" does not); take hours`,
-		result.Difference: "",
-	} {
+	for compare, want := range map[result.Comparison][]string{result.Ratio: {"seconds is 0: take hours"}, result.Difference: nil} {
 		s := &session{work: work, study: &experiment.Study{Responses: []experiment.Response{{Response: result.Response{Name: "seconds", Primary: true, Compare: compare}}}}}
-		got := ""
-		if err := s.responses(&result.Run{}, sample); err != nil {
-			got = err.Error()
+		r := &result.Run{}
+		if err := s.responses(r, sample); err != nil {
+			t.Error(err)
 		}
-		if got != want {
-			t.Errorf("%s: %q, want %q", compare, got, want)
+		if v, ok := r.Values["seconds"]; !ok || v != 0 || !slices.Equal(r.Warnings, want) {
+			t.Errorf("%s: %v, warnings %q, want %q", compare, r.Values, r.Warnings, want)
 		}
 	}
 }

@@ -76,6 +76,7 @@ func (s *session) try(ctx context.Context, r *result.Run) error {
 	if err := s.emulation.begin(); err != nil {
 		return err
 	}
+	stops := s.stops.sum()
 	stop := s.sys.watch()
 	runCtx, undo := s.emulation.during(ctx)
 	cancel := undo
@@ -93,6 +94,7 @@ func (s *session) try(ctx context.Context, r *result.Run) error {
 	cancel()
 	undo()
 	c := stop()
+	c.pause = s.stops.sum().sub(stops)
 	r.Conditions = c.record()
 	if !s.blind {
 		s.blind = true
@@ -105,6 +107,9 @@ func (s *session) try(ctx context.Context, r *result.Run) error {
 		return ctx.Err()
 	case lost:
 		return errLost
+	case err != nil && c.pause.text() != "": // it is not the level's failure
+		r.Status, r.Reason = result.Void, fmt.Sprintf("%s, and it failed: %s", c.pause.text(), err)
+		return nil
 	case err != nil && tooLong:
 		return &late{s.study.Workload.Timeout, err}
 	case err != nil:
@@ -214,11 +219,11 @@ func (s *session) responses(r *result.Run, sample workload.Sample) error {
 			why = "the workload gave none"
 		case there && (math.IsNaN(v) || math.IsInf(v, 0)):
 			there, why = false, fmt.Sprintf("it is %g, not a number", v)
-		case there && want.Compare == result.Ratio && v <= 0:
+		case there && want.Compare == result.Ratio && v < 0:
 			there, why = false, fmt.Sprintf("it is %g, and ratios need values above 0 (compare = \"difference\" does not)", v)
-			if hint := sample.Zero[name]; v == 0 && hint != "" {
-				why += "; " + hint
-			}
+		case there && want.Compare == result.Ratio && v == 0 && sample.Zero[name] != "":
+			// A value as any other: the analysis compares by difference.
+			r.Warnings = append(r.Warnings, fmt.Sprintf("%s is 0: %s", want.Name, sample.Zero[name]))
 		}
 		switch {
 		case there:
@@ -264,6 +269,7 @@ func (s *session) guard(ctx context.Context, r *result.Run, c conditions, want m
 	if f, is, should := wrong(want, r.After); f != "" {
 		void("factor %s read %q before the run and %q after it: somebody changed it meanwhile", f, should, is)
 	}
+	disturbed(c.pause.text())
 	disturbed(c.breach(&s.study.Guard))
 	disturbed(doubt)
 	names := s.guarded()

@@ -9,6 +9,7 @@ import (
 
 	"hostlab/internal/result"
 	"hostlab/internal/result/store"
+	"hostlab/internal/screen"
 )
 
 // Waiting is the error of an experiment that goes on after a reboot or after a
@@ -66,7 +67,7 @@ func (s *session) prepareReboot(ctx context.Context, l *lever, level string, blo
 		// We were killed before the command had ended, perhaps before it was started.
 	case pending != nil && !pending.Applied && l.Read == nil:
 		return "", fmt.Errorf("factor %s: the host went down before the command that sets it to %s had ended, and without a read nobody knows whether it did; to set it again: hostlab run --resume --out %s (a command that reboots by itself needs a read)",
-			l.Name, level, s.cfg.Dir)
+			l.Name, level, screen.Operand(s.cfg.Dir))
 	case pending != nil, s.ranHere(block, plot):
 		return "", s.inForce(ctx, l, level, "after the reboot")
 	}

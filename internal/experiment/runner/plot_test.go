@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"hostlab/internal/lockfile"
 	"hostlab/internal/result"
 	"hostlab/internal/result/store"
 )
@@ -396,7 +397,7 @@ func TestTwoAtOnce(t *testing.T) {
 	defer s.store.Close()
 	err = b.run()
 	b.fails(err, fmt.Sprintf("another hostlab, pid %d, is running in", os.Getpid()))
-	if _, ok := errors.AsType[*store.Busy](err); !ok {
+	if _, ok := errors.AsType[*lockfile.Busy](err); !ok {
 		t.Error("not busy")
 	}
 	if b.level() != "original" {

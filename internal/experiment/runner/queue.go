@@ -1,7 +1,9 @@
 package runner
 
 import (
-	"cmp"
+	"encoding/binary"
+	"hash/fnv"
+	"math/rand/v2"
 	"slices"
 	"strings"
 
@@ -18,31 +20,43 @@ type slot struct {
 	attempt int // from 1
 }
 
-// pending returns what is left of a plot, in the order to run: first what was
-// never tried, in the plan's order, then what was void or failed, in the order in
-// which that happened. It depends on the record alone, so that a resume goes on as
-// the killed session would have.
+// pending returns what is left of a plot, in the order to run: the plan's, but that a
+// run that was void or failed went back to a random place among what was left then. It
+// depends on the record alone, so that a resume goes on as the killed session would have.
 func pending(x *result.Experiment, runs []result.Run, block, plot int) []slot {
-	cells := x.Blocks[block].Plots[plot]
-	tried := make([]int, len(cells)) // how often
-	last := make([]int, len(cells))  // index in runs of the last attempt
-	ok := make([]bool, len(cells))
+	var left []slot
+	for i, c := range x.Blocks[block].Plots[plot] {
+		left = append(left, slot{place{block, plot, i}, c, 1})
+	}
 	for i := range runs {
 		r := &runs[i]
 		if r.Block != block || r.Plot != plot || r.Status == result.WarmUp {
 			continue
 		}
-		tried[r.Slot], last[r.Slot] = max(tried[r.Slot], r.Attempt), i+1
-		ok[r.Slot] = ok[r.Slot] || r.Status == result.OK
-	}
-	var left []slot
-	for i, c := range cells {
-		if !ok[i] {
-			left = append(left, slot{place{block, plot, i}, c, tried[i] + 1})
+		at := slices.IndexFunc(left, func(s slot) bool { return s.slot == r.Slot })
+		if at < 0 {
+			continue
+		}
+		again := left[at]
+		left = slices.Delete(left, at, at+1)
+		if r.Status != result.OK {
+			again.attempt = r.Attempt + 1
+			left = requeue(x, left, again)
 		}
 	}
-	slices.SortStableFunc(left, func(a, b slot) int { return cmp.Compare(last[a.slot], last[b.slot]) })
 	return left
+}
+
+// requeue puts a run that is made again at a random place among those left. At the end
+// of its block it would be out of the random order: what disturbs the ends of blocks
+// would disturb the levels most that fail most.
+func requeue(x *result.Experiment, left []slot, again slot) []slot {
+	h := fnv.New64a()
+	for _, v := range []int{again.block, again.plot, again.slot, again.attempt} {
+		h.Write(binary.BigEndian.AppendUint64(nil, uint64(v)))
+	}
+	at := rand.New(rand.NewPCG(x.Design.Seed, h.Sum64())).IntN(len(left) + 1)
+	return slices.Insert(left, at, again)
 }
 
 // cellText names a cell for people.

@@ -12,9 +12,10 @@ import (
 
 // Recorded returns the study of a record, with what the command line had set in it,
 // as it was when the experiment began; the file may have changed since, or be gone.
+// Since its commands will be run, a record of another user is refused.
 // With over, that is set in it instead, to be compared with the record.
 func Recorded(dir string, over *experiment.Overrides) (*experiment.Study, error) {
-	r, err := store.Load(dir)
+	r, err := store.LoadToRun(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -26,7 +27,11 @@ func Recorded(dir string, over *experiment.Overrides) (*experiment.Study, error)
 		}
 		over = &o
 	}
-	return experiment.Parse(x.File, filepath.Dir(x.File), r.Study, *over, experiment.Everything())
+	st, err := experiment.Parse(x.File, filepath.Dir(x.File), r.Study, *over, experiment.Everything())
+	if err == nil && !st.Seeded {
+		st.Design.Seed = x.Design.Seed
+	}
+	return st, err
 }
 
 // Overrides returns what the command line had set in a study. A study's own text is

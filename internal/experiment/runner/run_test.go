@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"hostlab/internal/experiment"
 	"hostlab/internal/neighbours"
 	"hostlab/internal/result"
 )
@@ -48,9 +49,8 @@ func TestRunsToTheEnd(t *testing.T) {
 	}
 }
 
-// A run whose guard is broken is done again at the end of its block, in the order
-// in which they were voided.
-func TestVoidRunsGoToTheEndOfTheirBlock(t *testing.T) {
+// A run whose guard is broken is done again within its block.
+func TestVoidRunsAreMadeAgain(t *testing.T) {
 	limit := "[guard]\nmax_foreign_cpu = \"3%\"\nmax_steal = \"1%\"\nthrottling = true\n"
 	b := newBench(t, head(7, "")+strings.Replace(levelFactor, `"low", "high"`, `"low", "high", "mid"`, 1)+nullWorkload+limit)
 	b.under = func(n int) conditions {
@@ -71,11 +71,12 @@ func TestVoidRunsGoToTheEndOfTheirBlock(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.complete()
-	want := []string{"0.0:void", "0.1:void", "0.2:ok", "0.0:void", "0.1:ok", "0.0:ok", "1.0:ok"}
-	if diff := cmp.Diff(want, b.statuses()[:7]); diff != "" {
-		t.Error(diff)
-	}
 	r := b.record()
+	for i, run := range r.Runs[1:8] {
+		if want := map[bool]result.Status{true: result.Void, false: result.OK}[i == 0 || i == 1 || i == 3]; run.Status != want || run.Block != i/6 {
+			t.Errorf("run %d: %s in block %d", i, run.Status, run.Block)
+		}
+	}
 	for i, want := range []string{"max_foreign_cpu 3 %", "max_steal 1 %", "", "throttled"} {
 		if !strings.Contains(r.Runs[i+1].Reason, want) {
 			t.Errorf("run %d: %q, want %q", i+1, r.Runs[i+1].Reason, want)
@@ -167,7 +168,7 @@ func TestWorkloadFails(t *testing.T) {
 	}{
 		"exits":   {"name = \"command\"\nrun = [\"sh\", \"-c\", \"echo out of cheese >&2; exit 4\"]\n[[response]]\nname = \"wall\"\nfrom = \"wall\"\nprimary = true\n", []string{"exit status 4", "out of cheese", "2 times"}},
 		"hangs":   {"name = \"command\"\ntimeout = \"150ms\"\nrun = [\"sleep\", \"60\"]\n[[response]]\nname = \"wall\"\nfrom = \"wall\"\nprimary = true\n", []string{"longer than the timeout of 150ms"}},
-		"zero":    {"name = \"null\"\nvalue = 0.0\n[[response]]\nname = \"seconds\"\nprimary = true\n", []string{"response seconds is missing: it is 0, and ratios need"}},
+		"below 0": {"name = \"null\"\nscript = [\"-1\"]\n[[response]]\nname = \"seconds\"\nprimary = true\n", []string{"response seconds is missing: it is -1, and ratios need"}},
 		"missing": {"name = \"null\"\nscript = [\"missing\"]\n[[response]]\nname = \"seconds\"\nprimary = true\n", []string{"response seconds is missing: left out"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -358,8 +359,90 @@ func TestPending(t *testing.T) {
 	}
 	runs := []result.Run{at(0, 1, result.WarmUp), at(0, 1, result.Void), at(1, 1, result.Failed), at(0, 2, result.Void)}
 	got := pending(x, runs, 0, 0)
-	want := []slot{{place{0, 0, 2}, 1, 1}, {place{0, 0, 1}, 0, 2}, {place{0, 0, 0}, 2, 3}}
-	if diff := cmp.Diff(want, got, cmp.AllowUnexported(slot{}, place{})); diff != "" {
+	// As the session that was killed would have gone on.
+	want := pending(x, nil, 0, 0)
+	for range 3 {
+		again := want[0]
+		again.attempt++
+		for _, run := range runs[1:] {
+			if run.Slot == again.slot && run.Attempt == again.attempt-1 {
+				want = requeue(x, want[1:], again)
+			}
+		}
+	}
+	if diff := cmp.Diff(len(want), len(got)); diff != "" {
 		t.Error(diff)
+	}
+	attempts := map[int]int{}
+	for _, s := range got {
+		attempts[s.slot] = s.attempt
+	}
+	if diff := cmp.Diff(map[int]int{0: 3, 1: 2, 2: 1}, attempts); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// A retry comes at any place among what is left, equally often, and again the same for
+// the same seed.
+func TestRetriesAreAtRandomPlaces(t *testing.T) {
+	counts := make([]int, 4)
+	for seed := range uint64(4000) {
+		x := &result.Experiment{Design: result.Design{Seed: seed}, Blocks: []result.Block{{Plots: [][]int{{2, 0, 1, 3}}}}}
+		runs := []result.Run{{Slot: 0, Attempt: 1, Status: result.Failed}}
+		got := pending(x, runs, 0, 0)
+		if len(got) != 4 {
+			t.Fatalf("%d left", len(got))
+		}
+		for i, s := range got {
+			if s.slot == 0 {
+				counts[i]++
+			}
+		}
+		if diff := cmp.Diff(got, pending(x, runs, 0, 0), cmp.AllowUnexported(slot{}, place{})); diff != "" {
+			t.Fatal(diff)
+		}
+	}
+	for i, n := range counts {
+		if n < 880 || n > 1120 { // 1000, and more than four standard deviations
+			t.Errorf("at place %d of 4 in %d of 4000", i, n)
+		}
+	}
+}
+
+// 0 is a value: a run that gives it counts, and is not made again.
+func TestZeroIsAValue(t *testing.T) {
+	b := newBench(t, head(6, "")+levelFactor+"[workload]\nwarmup = 1\nretries = 1\nname = \"null\"\nvalue = 0.0\n[[response]]\nname = \"seconds\"\nprimary = true\n")
+	if err := b.run(); err != nil {
+		t.Fatal(err)
+	}
+	b.complete()
+	for _, run := range b.record().Runs {
+		if v, ok := run.Values["seconds"]; !ok || v != 0 || run.Attempt != 1 {
+			t.Errorf("%+v", run)
+		}
+	}
+}
+
+// A study without a seed draws one, which the record keeps and a resume goes on with.
+func TestSeedIsDrawn(t *testing.T) {
+	seeds := map[uint64]bool{}
+	for range 3 {
+		b := newBench(t, strings.Replace(head(6, ""), "seed = 7\n", "", 1)+levelFactor+nullWorkload)
+		if err := b.run(); err != nil {
+			t.Fatal(err)
+		}
+		x := b.record().Experiment
+		seeds[x.Design.Seed] = true
+		st, err := Recorded(b.cfg.Dir, nil)
+		if err != nil || st.Design.Seed != x.Design.Seed {
+			t.Errorf("%v: the recorded study has seed %d, the record %d", err, st.Design.Seed, x.Design.Seed)
+		}
+		_, want := experiment.Plan(st)
+		if diff := cmp.Diff(want, x.Blocks); diff != "" {
+			t.Errorf("the seed does not give the plan again:\n%s", diff)
+		}
+	}
+	if len(seeds) != 3 {
+		t.Errorf("seeds %v", seeds)
 	}
 }

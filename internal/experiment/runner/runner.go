@@ -22,6 +22,7 @@ import (
 	"hostlab/internal/host"
 	"hostlab/internal/result"
 	"hostlab/internal/result/store"
+	"hostlab/internal/screen"
 	"hostlab/internal/setting"
 	"hostlab/internal/workload"
 	"hostlab/internal/workload/all"
@@ -93,7 +94,7 @@ func sleep(ctx context.Context, d time.Duration) error {
 // Run runs an experiment, or goes on with one. It returns once the experiment is
 // over, and otherwise with an error after which it can be resumed: *Waiting for a
 // reboot or a person, ctx's error when it was cancelled. *Refused is one that was
-// not begun, with *Changed or *store.Busy in it where it may not be resumed. Levels
+// not begun, with *Changed or *lockfile.Busy in it where it may not be resumed. Levels
 // are put back in any case, but those that a *Waiting is for; if that did not work,
 // *Cleanup is in the error. What was recorded stays recorded.
 func Run(ctx context.Context, cfg Config) (a *analysis.Analysis, err error) {
@@ -181,6 +182,7 @@ func begin(ctx context.Context, cfg Config) (_ *session, err error) {
 		if s.study, err = experiment.Fit(s.study, work, cfg.Machine, cfg.sys.look); err != nil {
 			return nil, err
 		}
+		experiment.Draw(s.study)
 		s.store, err = store.Create(cfg.Dir, s.head(now), s.study.Source)
 	}
 	if err != nil {
@@ -270,10 +272,11 @@ func (s *session) finish(ctx context.Context, err error) error {
 	ctxErr := ctx.Err()
 	ctx = context.WithoutCancel(ctx)
 	_, waiting := errors.AsType[*Waiting](err)
+	s.stops.close()
 	s.progress(Progress{Stage: "putting back"})
 	errs := []error{s.emulation.close(), s.closeWorkload(), s.places.close()}
 	if restored := s.levels.restore(ctx, waiting); restored != nil {
-		errs = append(errs, fmt.Errorf("NOT PUT BACK: %w; try again with: hostlab run --restore --out %s", restored, s.cfg.Dir))
+		errs = append(errs, fmt.Errorf("NOT PUT BACK: %w; try again with: hostlab run --restore --out %s", restored, screen.Operand(s.cfg.Dir)))
 	}
 	if left := leftByLevels(s.x.ID); len(left) > 0 {
 		s.note("commands of the study's factors have left %s running; hostlab leaves it alone, since some are there to start a server: end it if nobody needs it", strings.Join(left, ", "))

@@ -13,6 +13,7 @@ import (
 	"hostlab/internal/experiment"
 	"hostlab/internal/result"
 	"hostlab/internal/result/store"
+	"hostlab/internal/screen"
 	"hostlab/internal/workload"
 )
 
@@ -48,6 +49,7 @@ type session struct {
 	latest    *analysis.Analysis
 	analysing time.Duration // what the last analysis took
 	blind     bool          // told which guards cannot be kept
+	stops     *stopWatch
 	early     early
 }
 
@@ -55,6 +57,9 @@ type session struct {
 func (s *session) start() error {
 	s.began = s.sys.now()
 	s.times.started(s.began)
+	if s.stops == nil {
+		s.stops = watchStops()
+	}
 	return s.store.Journal(store.Entry{Op: store.Started, At: s.began, Boot: s.boot, PID: os.Getpid()})
 }
 
@@ -229,7 +234,7 @@ func (s *session) runBlock(ctx context.Context) error {
 					return s.giveUp(r, failures[next.slot])
 				}
 				next.attempt++
-				q = append(q, next) // at the end, in the order voided
+				q = requeue(s.x, q, next)
 			}
 			say, err := s.judge(r)
 			s.progress(Progress{Stage: "running", Last: r, Say: say})
@@ -337,5 +342,5 @@ func (s *session) giveUp(r *result.Run, times int) error {
 		return fmt.Errorf("%s failed, and would again: %s; a resume cannot change that: change the study or what --set gives it, and begin anew with another --out", what, r.Reason)
 	}
 	return fmt.Errorf("%s was void or failed %d times, the last time because %s; see to it, then go on with: hostlab run --resume --out %s",
-		what, times, r.Reason, s.cfg.Dir)
+		what, times, r.Reason, screen.Operand(s.cfg.Dir))
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"hostlab/internal/result/store"
+	"hostlab/internal/screen"
 )
 
 // takeOver looks, before a resume does anything, after what a session that was
@@ -28,7 +29,7 @@ func (s *session) takeOver(ctx context.Context) error {
 
 // EndLeftovers ends what the workload of a killed session of a record has left running,
 // and returns the names of what it ended. It leaves a session that runs alone: its lock
-// gives *store.Busy.
+// gives *lockfile.Busy.
 func EndLeftovers(dir string) (names []string, err error) {
 	st, err := store.Open(dir)
 	if err != nil {
@@ -64,7 +65,7 @@ func (ls *levels) untouched(ctx context.Context, dir string) error {
 		}
 		if v != l.original && !slices.Contains(l.Levels, v) {
 			return fmt.Errorf("%s, so nothing was done; set it to %q or to a level of the study and resume, or put the original back with: hostlab run --restore --yes --out %s",
-				ls.foreign(l, v), l.original, dir)
+				ls.foreign(l, v), l.original, screen.Operand(dir))
 		}
 	}
 	return nil

@@ -42,7 +42,12 @@ func (r Row) Float(i int) float64 {
 }
 
 // Int is column i as a whole number; 0 where it is none.
-func (r Row) Int(i int) int64 { return int64(r.Float(i)) }
+func (r Row) Int(i int) int64 {
+	if v, err := strconv.ParseInt(strings.TrimSpace(r.Text(i)), 10, 64); err == nil {
+		return v
+	}
+	return int64(r.Float(i))
+}
 
 // Bool is column i as PostgreSQL and others write it.
 func (r Row) Bool(i int) bool {

@@ -11,6 +11,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 	"github.com/jackc/pgx/v5"
 
+	"hostlab/internal/dsn"
 	"hostlab/internal/explain"
 	"hostlab/internal/explain/ask"
 	"hostlab/internal/explain/hana"
@@ -96,6 +97,9 @@ func (d *DSN) openPostgres(ctx context.Context) (ask.Asker, error) {
 	} {
 		c.RuntimeParams[k] = v
 	}
+	if d.dial != nil {
+		c.DialFunc, c.LookupFunc = d.dial, func(_ context.Context, host string) ([]string, error) { return []string{host}, nil }
+	}
 	conn, err := pgx.ConnectConfig(ctx, c)
 	if err != nil && strings.Contains(err.Error(), "unrecognized configuration parameter") { // jit came with 11
 		delete(c.RuntimeParams, "jit")
@@ -108,28 +112,16 @@ func (d *DSN) openPostgres(ctx context.Context) (ask.Asker, error) {
 }
 
 func (d *DSN) openMariaDB(ctx context.Context) (ask.Asker, error) {
-	c := mysql.NewConfig()
-	q := d.url.Query()
-	c.User, c.DBName, c.Net, c.Addr = d.url.User.Username(), strings.Trim(d.url.Path, "/"), "tcp", d.url.Host
-	if c.Passwd, _ = d.url.User.Password(); c.Passwd == "" {
-		c.Passwd = d.elsewhere()
+	c, err := dsn.MariaDBConfig(d.url)
+	if err != nil {
+		return nil, fmt.Errorf("the DSN %w", err)
 	}
-	for k := range q {
-		switch k {
-		case "socket":
-			c.Net, c.Addr = "unix", q.Get(k)
-		case "tls":
-			c.TLSConfig = q.Get(k)
-		default:
-			return nil, usage{fmt.Errorf("the DSN has ?%s=, which is not known here; it takes socket and tls", k)}
+	if c.Passwd == "" {
+		if c.Passwd, err = d.elsewhere(); err != nil {
+			return nil, err
 		}
 	}
-	if c.Net == "tcp" && d.url.Port() == "" {
-		c.Addr = d.url.Hostname() + ":3306"
-		if strings.Contains(d.url.Hostname(), ":") {
-			c.Addr = "[" + d.url.Hostname() + "]:3306"
-		}
-	}
+	c.DialFunc = d.dial
 	c.Timeout, c.ReadTimeout, c.WriteTimeout = patience, 2*statement, patience
 	c.ConnectionAttributes = "program_name:" + application
 	c.Logger = silent{}
@@ -171,9 +163,6 @@ func session(ctx context.Context, db *sql.DB) (ask.DB, error) {
 	}
 	return ask.DB{DB: db, Conn: conn}, nil
 }
-
-// usage is a mistake in the DSN.
-type usage struct{ error }
 
 // guarded keeps passwords out of the errors of a source and makes them one line.
 type guarded struct {

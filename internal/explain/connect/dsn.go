@@ -3,6 +3,7 @@
 package connect
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -15,6 +16,7 @@ import (
 
 	"hostlab/internal/dsn"
 	"hostlab/internal/spelling"
+	"hostlab/internal/trust"
 )
 
 // Forms are the DSNs that are understood.
@@ -44,6 +46,9 @@ type DSN struct {
 	url    *url.URL        // nil for key=value
 	pg     *pgx.ConnConfig // of PostgreSQL
 	secret []string        // all forms in which the password might appear
+
+	dial func(ctx context.Context, network, address string) (net.Conn, error) // nil: the network; for tests
+	way  *way                                                                 // of the drivers that have one
 }
 
 // Parse reads a DSN. No error quotes it, as it may hold a password.
@@ -87,10 +92,14 @@ func Parse(text string) (*DSN, error) {
 	}
 	if d.Vendor == Postgres {
 		c, err := dsn.PostgresConfig(d.text)
+		refused, isRefused := errors.AsType[*trust.Refused](err)
 		switch {
-		case errors.Is(err, dsn.ErrWord), errors.Is(err, dsn.ErrADO):
+		case err == nil:
+		case isRefused:
+			return nil, refused
+		case dsn.Plain(err):
 			return nil, fmt.Errorf("the DSN %w", err)
-		case err != nil:
+		default:
 			return nil, errors.New("the DSN cannot be used: " + d.clean(pgReason(err, d.text)))
 		}
 		d.hide(c.Password)
@@ -155,17 +164,16 @@ func (d *DSN) PasswordPlaces() string {
 }
 
 // elsewhere is the password where a DSN has none: that of the vendor's own clients. It
-// does not show from then on.
-func (d *DSN) elsewhere() string {
-	password := ""
+// does not show from then on. An error is a *trust.Refused.
+func (d *DSN) elsewhere() (password string, err error) {
 	switch d.Vendor {
 	case MariaDB:
-		password = dsn.MariaDBPassword()
+		password, err = dsn.MariaDBPassword()
 	case SQLServer:
 		password = os.Getenv("SQLCMDPASSWORD") // sqlcmd's
 	}
 	d.hide(password)
-	return password
+	return password, err
 }
 
 // clean takes the password out of a text.

@@ -145,10 +145,10 @@ func TestPasswordElsewhere(t *testing.T) {
 			case Postgres:
 				got = d.pg.Password
 			case MariaDB:
-				got = d.elsewhere()
+				got, err = d.elsewhere()
 			case SQLServer:
-				got, _ = d.sqlServer().User.Password()
-				if p, _ := (&DSN{Vendor: SQLServer, url: mustURL(t, "sqlserver://h")}).sqlServer().User.Password(); p != "" {
+				got = sqlServerPassword(t, d)
+				if sqlServerPassword(t, &DSN{Vendor: SQLServer, url: mustURL(t, "sqlserver://h")}) != "" {
 					t.Error("a password without a user")
 				}
 			default:
@@ -168,6 +168,16 @@ func TestPasswordElsewhere(t *testing.T) {
 			t.Error(said)
 		}
 	}
+}
+
+func sqlServerPassword(t *testing.T, d *DSN) string {
+	t.Helper()
+	u, err := d.sqlServer()
+	if err != nil {
+		t.Fatal(err)
+	}
+	password, _ := u.User.Password()
+	return password
 }
 
 func mustURL(t *testing.T, text string) *url.URL {

@@ -11,4 +11,10 @@ import (
 // HasOracle reports whether this program was built with Oracle's driver.
 const HasOracle = true
 
-func oracleConnector(dsn string) (driver.Connector, error) { return ora.NewConnector(dsn), nil }
+func oracleConnector(dsn string, w *way) (driver.Connector, error) {
+	c := ora.NewConnector(dsn)
+	if o, ok := c.(*ora.OracleConnector); ok {
+		o.Dialer(w)
+	}
+	return c, nil
+}

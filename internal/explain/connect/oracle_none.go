@@ -10,6 +10,6 @@ import (
 // HasOracle reports whether this program was built with Oracle's driver.
 const HasOracle = false
 
-func oracleConnector(string) (driver.Connector, error) {
+func oracleConnector(string, *way) (driver.Connector, error) {
 	return nil, errors.New("this hostlab was built without Oracle's driver, which would triple its size; build it with 'go build -tags oracle ./cmd/hostlab'")
 }

@@ -5,11 +5,16 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"fmt"
+	"log/slog"
 	"net/url"
+	"strconv"
+	"strings"
 
 	hdb "github.com/SAP/go-hdb/driver"
 	mssql "github.com/microsoft/go-mssqldb"
+	"github.com/microsoft/go-mssqldb/msdsn"
 
+	"hostlab/internal/dsn"
 	"hostlab/internal/explain/ask"
 )
 
@@ -22,15 +27,14 @@ func (d *DSN) openOther(ctx context.Context) (ask.Asker, error) {
 	)
 	switch d.Vendor {
 	case SQLServer:
-		c, err = mssql.NewConnector(d.sqlServer().String())
+		c, err = d.sqlServerConnector()
 		first = []string{"set transaction isolation level read uncommitted", "set lock_timeout 1000"}
 	case Oracle:
-		c, err = oracleConnector(d.url.String())
+		u, way := d.oracle()
+		c, err = oracleConnector(u.String(), way)
 		first = []string{"set transaction read only"}
 	default:
-		u := *d.url
-		u.Scheme = "hdb"
-		c, err = hdb.NewDSNConnector(u.String())
+		c, err = d.hanaConnector()
 		first = []string{"set transaction read only"}
 	}
 	if err != nil {
@@ -53,8 +57,31 @@ func settled(ctx context.Context, c driver.Connector, first []string) (ask.Asker
 	return a, nil
 }
 
+// sqlServerConnector asks for TLS where the DSN does not say encrypt=. The driver would
+// then send the password to what offers none, almost as it is.
+func (d *DSN) sqlServerConnector() (driver.Connector, error) {
+	u, err := d.sqlServer()
+	if err != nil {
+		return nil, err
+	}
+	cfg, err := msdsn.Parse(u.String())
+	if err != nil {
+		return nil, err
+	}
+	way := &way{dial: d.dial}
+	d.way = way
+	if cfg.Parameters[msdsn.Encrypt] == "" {
+		if way.here = dsn.Loopback(d.url.Hostname()); !way.here {
+			cfg.Encryption = msdsn.EncryptionRequired
+		}
+	}
+	c := mssql.NewConnectorConfig(cfg)
+	c.Dialer = way
+	return c, nil
+}
+
 // sqlServer is the address as its driver takes it.
-func (d *DSN) sqlServer() *url.URL {
+func (d *DSN) sqlServer() (*url.URL, error) {
 	u := *d.url
 	u.Scheme = "sqlserver"
 	q := u.Query()
@@ -65,9 +92,74 @@ func (d *DSN) sqlServer() *url.URL {
 	}
 	u.RawQuery = q.Encode()
 	if user := u.User.Username(); user != "" && !d.HasPassword() {
-		if password := d.elsewhere(); password != "" {
+		password, err := d.elsewhere()
+		if err != nil {
+			return nil, err
+		}
+		if password != "" {
 			u.User = url.UserPassword(user, password)
 		}
 	}
-	return &u
+	return &u, nil
+}
+
+// oracle is the address as its driver takes it, with TLS where the DSN says neither SSL=
+// nor, in a whole descriptor (connStr), which protocol.
+func (d *DSN) oracle() (*url.URL, *way) {
+	u, q := *d.url, d.url.Query()
+	has := map[string]bool{}
+	for name := range q {
+		has[strings.ToLower(name)] = true
+	}
+	way := &way{dial: d.dial}
+	d.way = way
+	if has["ssl"] || has["connstr"] {
+		return &u, way
+	}
+	if way.here = dsn.Loopback(u.Hostname()) && !has["server"] && !has["unix address"]; way.here {
+		return &u, way
+	}
+	way.encrypted = true
+	q.Set("SSL", "enable")
+	if !has["ssl verify"] {
+		q.Set("SSL VERIFY", "false")
+	}
+	u.RawQuery = q.Encode()
+	return &u, way
+}
+
+// hanaConnector takes encrypt= too, as SAP's own clients do; its driver has no such word.
+func (d *DSN) hanaConnector() (driver.Connector, error) {
+	u, q := *d.url, d.url.Query()
+	u.Scheme = "hdb"
+	way := &way{dial: d.dial, here: dsn.Loopback(u.Hostname())}
+	d.way = way
+	if text := q.Get("encrypt"); text != "" {
+		yes, err := strconv.ParseBool(text)
+		if err != nil {
+			return nil, fmt.Errorf("the DSN has encrypt=%s; it takes true or false", text)
+		}
+		way.encrypted, way.here = yes, false
+	} else {
+		way.encrypted = !way.here
+	}
+	q.Del("encrypt")
+	u.RawQuery = q.Encode()
+	c, err := hdb.NewDSNConnector(u.String())
+	if err != nil {
+		return nil, err
+	}
+	if c.TLSConfig() != nil {
+		way.encrypted, way.here = true, false
+	} else if way.encrypted {
+		if err := c.SetTLS(u.Hostname(), true); err != nil {
+			return nil, err
+		}
+	}
+	if q.Get(hdb.DSNTimeout) == "" {
+		c.SetTimeout(patience) // its driver waits for a silent server, whatever the context says
+	}
+	c.SetLogger(slog.New(slog.DiscardHandler)) // it would write beside what hostlab says
+	c.SetDialer(hanaWay{way})
+	return c, nil
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"hostlab/internal/dsn"
 	"hostlab/internal/screen"
 )
 
@@ -72,6 +73,8 @@ func (d *DSN) problem(err error) error {
 		case pg.Code == "57P02":
 			text = "the server starts anew, as one of its processes crashed: " + text
 		}
+	case d.refusedTLS(err) != "":
+		text = dsn.NoTLS + "; " + dsn.TrustNetwork(d.refusedTLS(err))
 	case errors.As(err, &dns):
 		text = "no such host: " + dns.Name
 	case errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, wsaRefused):
@@ -79,10 +82,10 @@ func (d *DSN) problem(err error) error {
 	case errors.Is(err, os.ErrNotExist):
 		text = "there is no such socket; is the server running?"
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded):
-		text = "no answer in time"
+		text = "no answer in time" + d.perhapsNoTLS()
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET), errors.Is(err, wsaReset), errors.Is(err, wsaAborted), errors.Is(err, syscall.EPIPE),
 		strings.Contains(err.Error(), "bad connection"), strings.Contains(err.Error(), "conn closed"), strings.Contains(err.Error(), "invalid connection"):
-		text = "the connection broke; the server may have been stopped"
+		text = "the connection broke; the server may have been stopped" + d.perhapsNoTLS()
 	default:
 		text = err.Error()
 		if slices.ContainsFunc(refusals, func(r string) bool { return strings.Contains(text, r) }) {

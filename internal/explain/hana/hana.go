@@ -126,7 +126,7 @@ func (s *Source) Sample(ctx context.Context) ([]explain.Snapshot, error) {
 
 // Count implements explain.Source. Times are in microseconds.
 func (s *Source) Count(ctx context.Context) (explain.Counters, error) {
-	c := explain.Counters{Values: map[string]float64{}}
+	c := explain.Counters{Values: map[string]int64{}}
 	r, err := ask.One(ctx, s.ask, epoch)
 	if err != nil {
 		return c, err
@@ -135,9 +135,9 @@ func (s *Source) Count(ctx context.Context) (explain.Counters, error) {
 	if r, err = ask.One(ctx, s.ask, counts); err != nil {
 		return c, err
 	}
-	c.Values["writes"], c.Values["bytes"], c.Values["us"] = r.Float(0), r.Float(1), r.Float(2)
+	c.Values["writes"], c.Values["bytes"], c.Values["us"] = r.Int(0), r.Int(1), r.Int(2)
 	if r, err = ask.One(ctx, s.ask, commit); err == nil && !r.Null(0) { // not every release sums it up
-		c.Values["transactions"] = r.Float(0)
+		c.Values["transactions"] = r.Int(0)
 	}
 	return c, nil
 }

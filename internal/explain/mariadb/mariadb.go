@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"hostlab/internal/explain"
 	"hostlab/internal/explain/ask"
@@ -16,7 +17,7 @@ type Options struct {
 	Target string
 	Local  bool // the connection does not leave this host
 	// SchedStat and Comm read /proc; nil: of this host.
-	SchedStat func(id int64) (run, queue float64, err error)
+	SchedStat func(id int64) (run, queue time.Duration, err error)
 	Comm      func(id int64) string
 }
 
@@ -25,15 +26,24 @@ var (
 	grants = ask.Query{Name: "grants", SQL: `show grants`}
 
 	// TID is MariaDB's: the number of the thread in the system.
-	processMaria = ask.Query{Name: "processes", SQL: `select id, command, coalesce(state, ''), time_ms / 1000, tid from information_schema.processlist where id <> connection_id()`}
+	processMaria = ask.Query{Name: "processes", SQL: `select id, command, coalesce(state, ''), tid, info like 'select%' from information_schema.processlist where id <> connection_id()`}
 	// The performance schema is read without the lock that the process list takes.
-	processThreads = ask.Query{Name: "processes", SQL: `select processlist_id, processlist_command, coalesce(processlist_state, ''), processlist_time, thread_os_id from performance_schema.threads where processlist_id is not null and processlist_id <> connection_id() and type = 'FOREGROUND'`}
-	processPlain   = ask.Query{Name: "processes", SQL: `select id, command, coalesce(state, ''), time, null from information_schema.processlist where id <> connection_id()`}
+	processThreads = ask.Query{Name: "processes", SQL: `select processlist_id, processlist_command, coalesce(processlist_state, ''), thread_os_id, processlist_info like 'select%' from performance_schema.threads where processlist_id is not null and processlist_id <> connection_id() and type = 'FOREGROUND'`}
+	processPlain   = ask.Query{Name: "processes", SQL: `select id, command, coalesce(state, ''), null, info like 'select%' from information_schema.processlist where id <> connection_id()`}
+	// Who is within a transaction: whether it runs no statement, a SELECT, one that is all of
+	// its transaction, and has written.
+	// InnoDB makes this table anew when nobody has read it for 0.1 s
+	// (trx_i_s_possibly_fetch_data_into_cache).
+	within = ask.Query{Name: "within", SQL: `select trx_mysql_thread_id, trx_query is null, coalesce(trx_query, '') like 'select%', trx_rows_modified > 0, trx_autocommit_non_locking from information_schema.innodb_trx
+ where trx_mysql_thread_id not in (0, connection_id())`}
 
-	status = ask.Query{Name: "status", SQL: `show global status where variable_name in ('Uptime', 'Com_commit', 'Com_insert', 'Com_update', 'Com_delete', 'Handler_commit', 'Innodb_os_log_written',
- 'Innodb_log_writes', 'Innodb_os_log_fsyncs', 'Innodb_row_lock_time', 'Innodb_row_lock_waits', 'Innodb_data_reads', 'Innodb_data_read', 'Questions')`}
-	// Times in picoseconds.
-	files = ask.Query{Name: "files", SQL: `select event_name, count_read, sum_timer_read, count_write, sum_timer_write, count_misc, sum_timer_misc from performance_schema.file_summary_by_event_name where event_name in ('wait/io/file/innodb/innodb_log_file', 'wait/io/file/innodb/innodb_data_file')`}
+	status = ask.Query{Name: "status", SQL: `show global status where variable_name in ('Uptime', 'Innodb_os_log_written', 'Innodb_log_writes', 'Innodb_os_log_fsyncs', 'Innodb_row_lock_time',
+ 'Innodb_row_lock_waits', 'Innodb_data_reads', 'Com_commit', 'Com_rollback', 'Handler_rollback', 'Innodb_max_trx_id', ` + statements + `)`}
+	// Times in ns.
+	files = ask.Query{Name: "files", SQL: `select event_name, count_read, sum_timer_read div 1000, count_write, sum_timer_write div 1000, count_misc, sum_timer_misc div 1000 from performance_schema.file_summary_by_event_name where event_name in ('wait/io/file/innodb/innodb_log_file', 'wait/io/file/innodb/innodb_data_file')`}
+	// Transactions where they are counted: by default MySQL 8 does.
+	counted = ask.Query{Name: "counted", SQL: `select count_star from performance_schema.events_transactions_summary_global_by_event_name where exists (select * from performance_schema.setup_instruments where name = 'transaction' and enabled = 'YES')
+ and not exists (select * from performance_schema.setup_consumers where name in ('global_instrumentation', 'thread_instrumentation') and enabled = 'NO')`}
 )
 
 // Source implements explain.Source.
@@ -44,9 +54,16 @@ type Source struct {
 
 	processes ask.Query
 	files     bool
+	counted   bool
+	blind     bool // who is within a transaction does not show
 	threads   *explain.Threads
-	own       int64   // the thread that serves us
-	clients   []int64 // system's thread numbers, of the last sample
+	own       int64          // the thread that serves us
+	clients   map[int64]bool // system's numbers of threads that have served a client since the last count
+	looked    time.Time
+	idle      int   // sessions within a transaction that ran no statement, at the last look
+	owed      int   // of those, that are not yet in a snapshot
+	asked     int64 // our own statements
+	seen      modes
 	shots     int
 }
 
@@ -56,7 +73,7 @@ func New(ctx context.Context, a ask.Asker, o Options) (*Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Source{ask: a}
+	s := &Source{ask: a, clients: map[int64]bool{}}
 	s.maria = strings.Contains(strings.ToLower(r.Text(0)+r.Text(1)), "mariadb")
 	s.info = explain.Server{Vendor: "MySQL", Version: r.Text(0), Target: o.Target}
 	if s.maria {
@@ -82,11 +99,17 @@ func New(ctx context.Context, a ask.Asker, o Options) (*Source, error) {
 		default:
 			s.files = len(rows) > 0
 		}
+		rows, err = a.Ask(ctx, counted)
+		s.counted = err == nil && len(rows) > 0
 	} else {
 		miss("how long data reads take: performance_schema is off, and only a restart with performance_schema=ON turns it on")
 	}
 	if s.maria {
 		miss("how long log writes take: MariaDB has no counter for it; commits are sampled only, and short ones are overstated")
+	}
+	if _, err := a.Ask(ctx, within); err != nil {
+		s.blind = true
+		miss("pauses of the application within transactions: they look idle without information_schema.innodb_trx; grant PROCESS on *.* to %s", account(r.Text(3)))
 	}
 	s.local(ctx, o)
 	return s, nil
@@ -136,11 +159,17 @@ func (s *Source) local(ctx context.Context, o Options) {
 	if o.Local && s.processes.SQL != processPlain.SQL {
 		own := s.processes
 		own.Name, own.SQL = "own", strings.Replace(own.SQL, "<> connection_id()", "= connection_id()", 1)
-		if r, err := ask.One(ctx, s.ask, own); err == nil && !r.Null(4) {
+		if r, err := ask.One(ctx, s.ask, own); err == nil && !r.Null(3) {
 			// Threads of mariadbd are called mariadbd, or since 10.8 one_connection.
-			comm := o.Comm(r.Int(4))
-			if _, _, err := o.SchedStat(r.Int(4)); err == nil && (strings.HasPrefix(comm, "maria") || strings.HasPrefix(comm, "mysql") || comm == "one_connection" || comm == "connection") {
-				s.threads, s.own = &explain.Threads{Read: o.SchedStat}, r.Int(4)
+			own, comm := r.Int(3), o.Comm(r.Int(3))
+			if _, _, err := o.SchedStat(own); err == nil && (strings.HasPrefix(comm, "maria") || strings.HasPrefix(comm, "mysql") || comm == "one_connection" || comm == "connection") {
+				s.threads, s.own = &explain.Threads{Read: o.SchedStat}, own
+				if process, _, err := explain.Tasks(own); err == nil {
+					s.threads.Gone = func(live time.Duration) (time.Duration, error) {
+						all, err := explain.ProcessCPU(process)
+						return all - live, err
+					}
+				}
 				return
 			}
 		}
@@ -150,114 +179,6 @@ func (s *Source) local(ctx context.Context, o Options) {
 
 // Server implements explain.Source.
 func (s *Source) Server() explain.Server { return s.info }
-
-// Sample implements explain.Source.
-func (s *Source) Sample(ctx context.Context) ([]explain.Snapshot, error) {
-	rows, err := s.ask.Ask(ctx, s.processes)
-	if err != nil {
-		return nil, err
-	}
-	var shot explain.Snapshot
-	s.clients = s.clients[:0]
-	for _, r := range rows {
-		x := explain.Session{ID: r.Int(0), Pause: max(0, r.Float(3))}
-		x.Part, x.Event, x.Background = Classify(r.Text(1), r.Text(2))
-		shot.Sessions = append(shot.Sessions, x)
-		if !x.Background && !r.Null(4) {
-			s.clients = append(s.clients, r.Int(4))
-		}
-	}
-	s.shots++
-	return []explain.Snapshot{shot}, nil
-}
-
-// Count implements explain.Source.
-func (s *Source) Count(ctx context.Context) (explain.Counters, error) {
-	c := explain.Counters{Values: map[string]float64{}}
-	rows, err := s.ask.Ask(ctx, status)
-	if err != nil {
-		return c, err
-	}
-	for _, r := range rows {
-		c.Values[strings.ToLower(r.Text(0))] = r.Float(1)
-	}
-	if s.files {
-		if rows, err = s.ask.Ask(ctx, files); err != nil {
-			return c, err
-		}
-		for _, r := range rows {
-			kind := "log_"
-			if strings.HasSuffix(r.Text(0), "data_file") {
-				kind = "data_"
-			}
-			for i, name := range []string{"reads", "read_time", "writes", "write_time", "syncs", "sync_time"} {
-				c.Values[kind+name] = r.Float(i + 1)
-			}
-		}
-	}
-	if s.threads != nil {
-		if s.shots == 0 { // the first count comes before the first sample
-			if _, err := s.Sample(ctx); err != nil {
-				return c, err
-			}
-			s.shots = 0
-		}
-		s.threads.Watch(s.clients)
-		c.Values["cpu_run"], c.Values["cpu_queue"], _ = s.threads.Total()
-	}
-	return c, nil
-}
-
-// Account implements explain.Source.
-func (s *Source) Account(g explain.Growth) explain.Account {
-	a := explain.Account{Log: explain.NoLog(), Transactions: -1}
-	if g.Has("handler_commit") {
-		// Every statement that changes something, and every COMMIT, ends in one.
-		a.Transactions = int64(g.Get("handler_commit"))
-	}
-	a.Log.Source = "Innodb_os_log_written"
-	if g.Has("innodb_os_log_written") {
-		a.Log.Bytes = int64(g.Get("innodb_os_log_written"))
-	}
-	if g.Has("innodb_log_writes") {
-		a.Log.Writes, a.Log.Source = int64(g.Get("innodb_log_writes")), "Innodb_log_writes"
-	}
-	if g.Has("innodb_os_log_fsyncs") {
-		a.Log.Syncs = int64(g.Get("innodb_os_log_fsyncs"))
-	}
-	switch {
-	case s.maria:
-		a.Log.Untimed = "MariaDB has no counter for it"
-	case !s.files:
-		a.Log.Untimed = "the performance schema, which times it, is off or hidden"
-	}
-	const ps = 1e-12
-	if g.Has("log_writes") && g.Get("log_writes")+g.Get("log_syncs") > 0 {
-		seconds := (g.Get("log_write_time") + g.Get("log_sync_time")) * ps
-		a.Log.Writes, a.Log.Syncs, a.Log.Seconds = int64(g.Get("log_writes")), int64(g.Get("log_syncs")), explain.Number(seconds)
-		a.Log.Average = explain.Number(seconds / max(1, min(g.Get("log_writes"), g.Get("log_syncs"))))
-		a.Log.Source = "performance_schema.file_summary_by_event_name"
-	}
-	if g.Get("innodb_row_lock_waits") > 0 || g.Get("innodb_row_lock_time") > 0 {
-		a.Counted = append(a.Counted, explain.Counted{Part: explain.Locks, Events: []string{"InnoDB row lock"}, Seconds: g.Get("innodb_row_lock_time") * 1e-3,
-			Count: int64(g.Get("innodb_row_lock_waits")), Source: "Innodb_row_lock_time", From: explain.Executing})
-	}
-	switch {
-	case g.Has("innodb_data_reads") && g.Get("innodb_data_reads") == 0:
-		a.Counted = append(a.Counted, explain.Counted{Part: explain.DataReads, Events: []string{"wait/io/file/innodb/innodb_data_file"}, Source: "Innodb_data_reads: no reads", Whole: true})
-	case g.Get("data_reads") > 0:
-		a.Counted = append(a.Counted, explain.Counted{Part: explain.DataReads, Events: []string{"wait/io/file/innodb/innodb_data_file"},
-			Seconds: g.Get("data_read_time") * ps, Count: int64(g.Get("data_reads")), Source: "performance_schema, threads of the server's own included", From: explain.Executing})
-	}
-	if s.threads != nil {
-		if _, _, ended := s.threads.Total(); float64(ended) > 0.5*g.Seconds {
-			a.Missing = append(a.Missing, fmt.Sprintf("CPU time: %d sessions ended meanwhile, too many to follow; what executes is taken for CPU", ended))
-		} else {
-			a.CPU = &explain.CPUTime{Run: g.Get("cpu_run"), Queue: g.Get("cpu_queue"), Source: "schedstat"}
-		}
-	}
-	return a
-}
 
 // OwnCPU implements explain.Costed.
 func (s *Source) OwnCPU() (float64, bool) { return s.threads.Used(s.own) }

@@ -21,7 +21,7 @@ import (
 var (
 	server   = ask.Query{Name: "server", SQL: `select version_full, user from product_component_version where rownum = 1`}
 	server12 = ask.Query{Name: "server12", SQL: `select version, user from product_component_version where rownum = 1`}
-	sessions = ask.Query{Name: "sessions", SQL: `select sid, status, state, wait_class, event, last_call_et, taddr from v$session where type = 'USER' and sid <> sys_context('userenv', 'sid')`}
+	sessions = ask.Query{Name: "sessions", SQL: `select sid, status, state, wait_class, event, taddr from v$session where type = 'USER' and sid <> sys_context('userenv', 'sid')`}
 	events   = ask.Query{Name: "events", SQL: `select event, wait_class, total_waits_fg, time_waited_micro_fg, total_waits, time_waited_micro from v$system_event where wait_class in ('Commit', 'User I/O', 'Concurrency', 'Application') or event = 'log file parallel write'`}
 	model    = ask.Query{Name: "model", SQL: `select stat_name, value from v$sys_time_model where stat_name in ('DB time', 'DB CPU')`}
 	stats    = ask.Query{Name: "stats", SQL: `select name, value from v$sysstat where name in ('redo size', 'redo writes', 'redo write time', 'user commits', 'user rollbacks')`}
@@ -88,14 +88,15 @@ func (s *Source) Sample(ctx context.Context) ([]explain.Snapshot, error) {
 	for _, r := range rows {
 		x := explain.Session{ID: r.Int(0), Event: r.Text(4)}
 		switch {
-		case r.Text(1) != "ACTIVE" && !r.Null(6): // within a transaction
+		case r.Text(1) != "ACTIVE" && !r.Null(5): // within a transaction
 			x.Part = explain.Application
 		case r.Text(1) != "ACTIVE":
-			x.Part, x.Pause = explain.Idle, r.Float(5) // whole seconds
+			x.Part = explain.Idle
 		case r.Text(2) != "WAITING": // the event is then the last one, which is over
 			x.Part, x.Event = explain.DatabaseCPU, explain.OnCPU
 		default:
-			if x.Part = part(r.Text(3), r.Text(4)); x.Part == explain.Idle {
+			// Sessions that wait for a message of a queue or a timer are called active too.
+			if x.Part = part(r.Text(3), r.Text(4)); x.Part == explain.Idle && !r.Null(5) && strings.HasPrefix(x.Event, "SQL*Net") {
 				x.Part = explain.Application
 			}
 		}
@@ -106,7 +107,7 @@ func (s *Source) Sample(ctx context.Context) ([]explain.Snapshot, error) {
 
 // Count implements explain.Source.
 func (s *Source) Count(ctx context.Context) (explain.Counters, error) {
-	c := explain.Counters{Values: map[string]float64{}}
+	c := explain.Counters{Values: map[string]int64{}}
 	r, err := ask.One(ctx, s.ask, instance)
 	if err != nil {
 		return c, err
@@ -118,7 +119,7 @@ func (s *Source) Count(ctx context.Context) (explain.Counters, error) {
 			return c, err
 		}
 		for _, r := range rows {
-			c.Values[r.Text(0)] = r.Float(1)
+			c.Values[r.Text(0)] = r.Int(1)
 		}
 	}
 	rows, err := s.ask.Ask(ctx, events)
@@ -128,10 +129,10 @@ func (s *Source) Count(ctx context.Context) (explain.Counters, error) {
 	for _, r := range rows {
 		name := r.Text(1) + "|" + r.Text(0)
 		if r.Text(0) == "log file parallel write" { // the log writer's, not of user sessions
-			c.Values["lgwr n"], c.Values["lgwr us"] = r.Float(4), r.Float(5)
+			c.Values["lgwr n"], c.Values["lgwr us"] = r.Int(4), r.Int(5)
 			continue
 		}
-		c.Values["n "+name], c.Values["us "+name] = r.Float(2), r.Float(3)
+		c.Values["n "+name], c.Values["us "+name] = r.Int(2), r.Int(3)
 	}
 	return c, nil
 }
@@ -149,7 +150,7 @@ func (s *Source) Account(g explain.Growth) explain.Account {
 	for name, v := range g.Values {
 		if key, ok := strings.CutPrefix(name, "us "); ok && v > 0 {
 			class, event, _ := strings.Cut(key, "|")
-			a.Counted = append(a.Counted, explain.Counted{Part: part(class, event), Events: []string{event}, Seconds: v / 1e6, Count: int64(g.Get("n " + key)), Source: "V$SYSTEM_EVENT"})
+			a.Counted = append(a.Counted, explain.Counted{Part: part(class, event), Events: []string{event}, Seconds: float64(v) / 1e6, Count: int64(g.Get("n " + key)), Source: "V$SYSTEM_EVENT"})
 		}
 	}
 	if g.Has("DB CPU") {

@@ -13,11 +13,11 @@ var (
 	readEvents  = []string{"IO:DataFileRead"}
 )
 
-const ms = 1e-3
+const us = 1e-6
 
 // Account implements explain.Source.
 func (s *Source) Account(g explain.Growth) explain.Account {
-	a := explain.Account{Log: explain.NoLog(), Transactions: int64(max(0, g.Get("transactions")-g.Get("own_transactions")))}
+	a := explain.Account{Log: explain.NoLog(), Transactions: int64(max(0, g.Get("transactions")-g.Get("own_transactions")-g.Get("sessions")))}
 	s.log(g, &a)
 	s.reads(g, &a)
 	if s.threads != nil {
@@ -32,9 +32,9 @@ func (s *Source) reads(g explain.Growth, a *explain.Account) {
 	c := explain.Counted{Part: explain.DataReads, Events: readEvents, Count: -1, Whole: true, Late: s.late(g), Early: s.early}
 	switch {
 	case g.Has("read_time"):
-		c.Seconds, c.Count, c.Source = g.Get("read_time")*ms, int64(g.Get("reads")), "pg_stat_io"
+		c.Seconds, c.Count, c.Source = g.Get("read_time")*us, int64(g.Get("reads")), "pg_stat_io"
 	case s.ioTiming && g.Has("block_time"):
-		c.Seconds, c.Count, c.Source = g.Get("block_time")*ms, int64(g.Get("blocks_read")), "pg_stat_database"
+		c.Seconds, c.Count, c.Source = g.Get("block_time")*us, int64(g.Get("blocks_read")), "pg_stat_database"
 	case g.Has("blocks_read") && g.Get("blocks_read") == 0:
 		c.Count, c.Source = 0, "pg_stat_database"
 	default:
@@ -62,7 +62,7 @@ func (s *Source) log(g explain.Growth, a *explain.Account) {
 		a.Log.Untimed = "track_wal_io_timing is off"
 		return
 	}
-	write, sync := g.Get("wal_write_time")*ms, g.Get("wal_sync_time")*ms
+	write, sync := g.Get("wal_write_time")*us, g.Get("wal_sync_time")*us
 	a.Log.Seconds = explain.Number(write + sync)
 	// open_datasync and open_sync write through and count no syncs.
 	if n := max(a.Log.Syncs, 0); n > 0 {
@@ -81,7 +81,7 @@ func (s *Source) log(g explain.Growth, a *explain.Account) {
 			time   string
 			count  string
 		}{{syncEvents[1:], "client_sync_time", "client_sync"}, {writeEvents[1:], "client_write_time", "client_write"}} {
-			a.Counted = append(a.Counted, explain.Counted{Part: explain.LogWait, Events: x.events, Seconds: g.Get(x.time) * ms,
+			a.Counted = append(a.Counted, explain.Counted{Part: explain.LogWait, Events: x.events, Seconds: g.Get(x.time) * us,
 				Count: int64(g.Get(x.count)), Source: "pg_stat_io", Late: s.late(g), Early: s.early})
 		}
 		return
@@ -92,19 +92,19 @@ func (s *Source) log(g explain.Growth, a *explain.Account) {
 
 // late is the time of clients that the server's counters do not hold yet, in s.
 func (s *Source) late(g explain.Growth) float64 {
-	return min(s.open, g.Seconds*float64(len(s.clients)))
+	return min(s.open, g.Seconds*float64(s.clients))
 }
 
 // cpu takes the kernel's account of client sessions, unless too much of it was missed.
 func (s *Source) cpu(g explain.Growth, a *explain.Account) {
-	_, _, ended := s.threads.Total()
+	missed := s.threads.Missed()
 	switch {
 	case s.parallel > 0:
 		a.Missing = append(a.Missing, "CPU time to the nanosecond: parallel workers shared the work; it is sampled")
-	case float64(ended) > 0.5*g.Seconds:
+	case float64(missed) > 0.5*g.Seconds:
 		// Of each that ended, what it used since the last look is missing.
-		a.Missing = append(a.Missing, fmt.Sprintf("CPU time to the nanosecond: %d sessions ended meanwhile, too many to follow; it is sampled", ended))
+		a.Missing = append(a.Missing, fmt.Sprintf("CPU time to the nanosecond: %d sessions ended meanwhile, too many to follow; it is sampled", missed))
 	default:
-		a.CPU = &explain.CPUTime{Run: g.Get("cpu_run"), Queue: g.Get("cpu_queue"), Source: "schedstat"}
+		a.CPU = &explain.CPUTime{Run: g.Get("cpu_run") * 1e-9, Queue: g.Get("cpu_queue") * 1e-9, Source: "schedstat", Partly: s.threads.Ended() > 0}
 	}
 }

@@ -15,7 +15,7 @@ func Classify(state, kind, event string) (part explain.PartName, name string) {
 	switch {
 	case strings.HasPrefix(state, "idle in transaction"):
 		return explain.Application, "Client:ClientRead"
-	case state == "idle":
+	case state == "idle", state == "" && strings.EqualFold(kind, "client"): // who has not logged in yet has no state
 		return explain.Idle, "Client:ClientRead"
 	case kind == "":
 		return explain.DatabaseCPU, explain.OnCPU

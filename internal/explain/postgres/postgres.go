@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"hostlab/internal/explain"
 	"hostlab/internal/explain/ask"
@@ -18,7 +19,7 @@ type Options struct {
 	// number of the server may be one of ours.
 	Local bool
 	// SchedStat and Comm read /proc; nil: of this host.
-	SchedStat func(id int64) (run, queue float64, err error)
+	SchedStat func(id int64) (run, queue time.Duration, err error)
 	Comm      func(id int64) string
 }
 
@@ -32,11 +33,12 @@ type Source struct {
 	walTiming, ioTiming bool
 	activity            ask.Query
 	threads             *explain.Threads
-	clients             []int64 // of the last sample
+	clients             int // in the last sample
 	parallel, shots     int
-	own, asked          int64   // our backend, and the statements that we had it run
-	open                float64 // s, of clients' transactions that were open at the last sample
-	early               float64 // the same at the first count
+	own, asked          int64           // our backend, and the transactions that it made for us
+	known               map[string]bool // questions that are prepared, each in a transaction too
+	open                float64         // s, of clients' transactions that were open at the last sample
+	early               float64         // the same at the first count
 }
 
 // flush is how old a transaction has to be, in s, that a session's counters lag behind:
@@ -49,7 +51,7 @@ func New(ctx context.Context, a ask.Asker, o Options) (*Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Source{ask: a, number: int(r.Int(1)), user: r.Text(3), walTiming: r.Bool(5), ioTiming: r.Bool(6), activity: activity13}
+	s := &Source{ask: a, number: int(r.Int(1)), user: r.Text(3), walTiming: r.Bool(5), ioTiming: r.Bool(6), activity: activity13, known: map[string]bool{}}
 	s.info = explain.Server{Vendor: "PostgreSQL", Version: r.Text(0), Target: o.Target}
 	major := s.number / 10000
 	switch {
@@ -101,6 +103,13 @@ func (s *Source) local(own int64, o Options) {
 		return
 	}
 	s.threads, s.own = &explain.Threads{Read: o.SchedStat}, own
+	if stat, err := explain.ReadStat(own); err == nil {
+		// Every session is a child of the postmaster, which waits for all that end.
+		s.threads.Gone = func(time.Duration) (time.Duration, error) {
+			stat, err := explain.ReadStat(stat.Parent)
+			return stat.Reaped, err
+		}
+	}
 }
 
 // quote writes an identifier as SQL does.
@@ -111,19 +120,18 @@ func (s *Source) Server() explain.Server { return s.info }
 
 // Sample implements explain.Source.
 func (s *Source) Sample(ctx context.Context) ([]explain.Snapshot, error) {
-	s.asked++
-	rows, err := s.ask.Ask(ctx, s.activity)
+	rows, err := s.put(ctx, s.activity)
 	if err != nil {
 		return nil, err
 	}
 	var shot explain.Snapshot
-	s.clients, s.open = s.clients[:0], 0
+	s.clients, s.open = 0, 0
 	for _, r := range rows {
-		if r.Bool(7) {
+		if r.Bool(6) {
 			shot.Masked++
 			continue
 		}
-		x := explain.Session{ID: r.Int(0), Pause: max(0, r.Float(6)), Background: r.Text(4) != "client backend"}
+		x := explain.Session{ID: r.Int(0), Background: r.Text(4) != "client backend"}
 		x.Part, x.Event = Classify(r.Text(1), r.Text(2), r.Text(3))
 		if r.Text(4) == "parallel worker" {
 			// Whose leader is not told (before 13) is nobody's time.
@@ -133,8 +141,8 @@ func (s *Source) Sample(ctx context.Context) ([]explain.Snapshot, error) {
 			s.parallel++
 		}
 		if !x.Background {
-			s.clients = append(s.clients, x.ID)
-			if age := r.Float(8); age > flush {
+			s.clients++
+			if age := r.Float(7); age > flush {
 				s.open += age
 			}
 		}
@@ -146,20 +154,25 @@ func (s *Source) Sample(ctx context.Context) ([]explain.Snapshot, error) {
 
 // Count implements explain.Source.
 func (s *Source) Count(ctx context.Context) (explain.Counters, error) {
-	c := explain.Counters{Values: map[string]float64{}}
-	r, err := ask.One(ctx, s.ask, database)
+	c := explain.Counters{Values: map[string]int64{}}
+	if s.number >= 150000 { // ours reach the counters once a second, unless we ask for it
+		if _, err := s.put(ctx, flush15); err != nil {
+			return c, err
+		}
+	}
+	own := s.asked
+	r, err := s.one(ctx, database(s.number))
 	if err != nil {
 		return c, err
 	}
 	c.Epoch = r.Text(0) + " " + r.Text(4)
-	s.asked++
-	c.Values["transactions"], c.Values["own_transactions"] = r.Float(1), float64(s.asked)
-	c.Values["blocks_read"], c.Values["block_time"] = r.Float(2), r.Float(3)
+	c.Values["transactions"], c.Values["own_transactions"], c.Values["sessions"] = r.Int(1), own, r.Int(5)
+	c.Values["blocks_read"], c.Values["block_time"] = r.Int(2), r.Int(3)
 	switch {
 	case s.number >= 180000:
-		r, err = ask.One(ctx, s.ask, wal18)
+		r, err = s.one(ctx, wal18)
 	case s.number >= 140000:
-		r, err = ask.One(ctx, s.ask, wal14)
+		r, err = s.one(ctx, wal14)
 	default:
 		r = nil
 	}
@@ -167,20 +180,18 @@ func (s *Source) Count(ctx context.Context) (explain.Counters, error) {
 		return c, err
 	}
 	if r != nil {
-		s.asked++
 		for i, name := range []string{"wal_bytes", "wal_write", "wal_sync", "wal_write_time", "wal_sync_time", "", "client_write", "client_sync", "client_write_time", "client_sync_time"} {
 			if name != "" && !r.Null(i) {
-				c.Values[name] = r.Float(i)
+				c.Values[name] = r.Int(i)
 			}
 		}
 		c.Epoch += " " + r.Text(5)
 	}
 	if s.number >= 160000 && s.ioTiming {
-		if r, err = ask.One(ctx, s.ask, reads16); err != nil {
+		if r, err = s.one(ctx, reads16); err != nil {
 			return c, err
 		}
-		s.asked++
-		c.Values["reads"], c.Values["read_time"] = r.Float(0), r.Float(1)
+		c.Values["reads"], c.Values["read_time"] = r.Int(0), r.Int(1)
 	}
 	if s.shots == 0 { // the first count comes before the first sample
 		if _, err := s.Sample(ctx); err != nil {
@@ -189,10 +200,48 @@ func (s *Source) Count(ctx context.Context) (explain.Counters, error) {
 		s.shots, s.early = 0, s.open
 	}
 	if s.threads != nil {
-		s.threads.Watch(s.clients)
-		c.Values["cpu_run"], c.Values["cpu_queue"], _ = s.threads.Total()
+		if err := s.watch(ctx); err != nil {
+			return c, err
+		}
+		run, queue := s.threads.Total()
+		c.Values["cpu_run"], c.Values["cpu_queue"] = int64(run), int64(queue)
 	}
 	return c, nil
+}
+
+// put asks, and counts the transactions that this makes.
+func (s *Source) put(ctx context.Context, q ask.Query) ([]ask.Row, error) {
+	if s.asked++; !s.known[q.Name] {
+		s.known[q.Name] = true
+		s.asked++
+	}
+	return s.ask.Ask(ctx, q)
+}
+
+func (s *Source) one(ctx context.Context, q ask.Query) (ask.Row, error) {
+	rows, err := s.put(ctx, q)
+	if err != nil || len(rows) == 0 {
+		return ask.Row{}, err
+	}
+	return rows[0], nil
+}
+
+// watch reads what the processes have used.
+func (s *Source) watch(ctx context.Context) error {
+	rows, err := s.put(ctx, backends)
+	if err != nil {
+		return err
+	}
+	var clients, others []int64
+	for _, r := range rows {
+		if r.Text(1) == "client backend" && r.Int(0) != s.own {
+			clients = append(clients, r.Int(0))
+		} else {
+			others = append(others, r.Int(0))
+		}
+	}
+	s.threads.Watch(clients, others)
+	return nil
 }
 
 // OwnCPU implements explain.Costed.

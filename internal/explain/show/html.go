@@ -30,6 +30,7 @@ type page struct {
 	CompareWarnings              []string
 	Method                       string
 	Notes                        []string // on bounds
+	IdleNote, BoundsNote         string
 }
 
 // WriteHTML writes one self-contained page, which loads nothing.
@@ -56,7 +57,7 @@ func WriteHTML(w io.Writer, r *explain.Report, c *explain.Comparison) error {
 		return err
 	}
 	p := page{Page: shell, Title: r.Vendor + " " + r.Version + ", " + r.Target, Sentence: Sentence(r), Evidence: strings.TrimPrefix(evidence(r), "measured: "), Samples: r.Samples,
-		Warnings: r.Warnings, Missing: r.Missing, Method: r.Method, Notes: boundNotes(r)}
+		Warnings: r.Warnings, Missing: r.Missing, Method: r.Method, Notes: boundNotes(r), IdleNote: idleNote, BoundsNote: boundsNote}
 	if r.Ended != "" {
 		p.Warnings = append([]string{"It ended early, after " + seconds(r.Wall) + ": " + r.Ended}, p.Warnings...)
 	}
@@ -73,7 +74,11 @@ func WriteHTML(w io.Writer, r *explain.Report, c *explain.Comparison) error {
 
 func (p *page) tables(r *explain.Report) {
 	p.Parts = picture.Table{Caption: "Parts of the time", Head: []string{"Part", "Time", "Of elapsed", "Of busy", "95 % interval, of elapsed", "Source"}}
-	for _, x := range r.Parts {
+	for _, name := range leading(r) {
+		x := r.Part(name)
+		if x.Source == "" {
+			continue
+		}
 		of := share(busy(r, x.Name, x.Share))
 		if x.Name == explain.Idle {
 			of = "-"
@@ -95,18 +100,18 @@ func (p *page) tables(r *explain.Report) {
 		}
 		p.Events.Rows = append(p.Events.Rows, []string{e.Name, e.Meaning, e.Part.Title(), seconds(e.Seconds), of, count, average, e.Source})
 	}
-	p.Bounds = picture.Table{Caption: "Bounds", Head: []string{"Lever", "Touches", "Share of busy", "At most", "Measured"}}
+	p.Bounds = picture.Table{Caption: "Bounds", Head: []string{"Lever", "Touches", "Time", "Share of busy", "Likely", "At most", "At most, of cycle", "Measured"}}
 	for _, b := range r.Bounds {
 		title, what := explain.LeverTitle(b.Lever)
-		touches := b.Event
+		touches := ""
 		for _, x := range b.Parts {
 			touches = x.Title()
 		}
-		s, most := share(b.Share), share(b.AtMost)
+		s, likely, most, cycle := share(b.Share), share(b.Likely), share(b.AtMost), share(b.CycleAtMost)
 		if b.Reason != "" {
-			s, most = "-", b.Reason
+			s, likely, most, cycle = "-", "-", b.Reason, "-"
 		}
-		p.Bounds.Rows = append(p.Bounds.Rows, []string{title + " (" + what + ")", touches, s, most, measured(&b)})
+		p.Bounds.Rows = append(p.Bounds.Rows, []string{title + " (" + what + ")", touches, seconds(b.Seconds), s, likely, most, cycle, measured(&b)})
 	}
 	p.Log = picture.Table{Caption: "The log's account", Head: []string{"What", "Figure"}}
 	for _, l := range logLines(r) {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"html"
 	"os"
 	"strings"
 	"testing"
@@ -88,18 +89,53 @@ func TestUntimed(t *testing.T) {
 	}
 }
 
-// An event that was counted, yet may lie within others, shows its upper end.
-func TestUpperEndOnly(t *testing.T) {
+// The wait for a CPU leads where there is much of it.
+func TestCrowded(t *testing.T) {
 	r := sample()
-	r.Events = append(r.Events, explain.Event{Name: explain.CPUQueue, Part: explain.OtherWaits, Count: -1, Average: explain.Unknown(), High: 0.3})
+	r.Parts = append(r.Parts, explain.Part{Name: explain.RunQueue, Seconds: 6, Share: 0.15, Low: 0.15, High: 0.15, Source: "schedstat"})
 	r.Bounds = explain.Bounds(r)
 	var b bytes.Buffer
 	if err := WriteText(&b, r, nil, TextOptions{Width: 80}); err != nil {
 		t.Fatal(err)
 	}
 	said := strings.Join(strings.Fields(b.String()), " ")
-	if !strings.Contains(said, "waiting for a CPU <40 %") || !strings.Contains(said, "more CPUs (for those that waiting for 0 % 40 %") {
+	if !strings.Contains(said, "25 % of all time): 20 % wait for a CPU, 30 % application") || !strings.Contains(said, "more CPUs (for those that 20 %") {
 		t.Error(b.String())
+	}
+	if r.Bounds[0].Lever != explain.Processor || r.Bounds[len(r.Bounds)-1].Lever != explain.AppTier {
+		t.Errorf("not in order: %+v", r.Bounds)
+	}
+}
+
+// The page explains its words as the terminal does, and has the same order of parts.
+func TestPageSaysWhatTextSays(t *testing.T) {
+	r := sample()
+	r.Parts = append(r.Parts, explain.Part{Name: explain.RunQueue, Seconds: 6, Share: 0.15, Low: 0.15, High: 0.15, Source: "schedstat"})
+	var text, page bytes.Buffer
+	if err := WriteText(&text, r, nil, TextOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := WriteHTML(&page, r, nil); err != nil {
+		t.Fatal(err)
+	}
+	plain, tables := strings.Join(strings.Fields(text.String()), " "), html.UnescapeString(page.String())
+	for _, s := range []string{idleNote, boundsNote} {
+		if !strings.Contains(plain, s) || !strings.Contains(tables, s) {
+			t.Errorf("not in both: %q", s)
+		}
+	}
+	_, tables, _ = strings.Cut(tables, idleNote)
+	if first, second := strings.Index(tables, explain.RunQueue.Title()), strings.Index(tables, explain.DatabaseCPU.Title()); first < 0 || first > second {
+		t.Errorf("the wait for a CPU is at %d, the database's CPU at %d", first, second)
+	}
+}
+
+// How a log write's mean moved is beside it.
+func TestStretches(t *testing.T) {
+	r := sample()
+	r.Log.Stretches = []float64{0.0002, 0.0002, 0.008, 0.006}
+	if said := fmt.Sprint(logLines(r)); !strings.Contains(said, "2.25 ms a log write with its sync, the mean; over 4 stretches 200 us to 8.00 ms, second half 35.00 times the first") {
+		t.Error(said)
 	}
 }
 

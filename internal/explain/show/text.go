@@ -71,7 +71,11 @@ func (t *text) table(width []int, rows [][]string) {
 func (t *text) parts(r *explain.Report) {
 	t.Head("parts")
 	all := [][]string{{"part", "time", "of busy", "95 %", "source"}}
-	for _, p := range r.Parts {
+	for _, name := range leading(r) {
+		p := r.Part(name)
+		if p.Source == "" {
+			continue
+		}
 		of := share(busy(r, p.Name, p.Share))
 		if p.Name == explain.Idle {
 			of = "-"
@@ -83,8 +87,7 @@ func (t *text) parts(r *explain.Report) {
 		all = append(all, []string{p.Name.Title(), seconds(p.Seconds), of, ci, p.Source})
 	}
 	t.table([]int{13, 8, 7, 14, t.Width - 54}, all)
-	t.Text("  ", screen.Dim, fmt.Sprintf("Together %s: the time of %s over %s. Idle: waits for the client of more than %g s between transactions; shorter ones are the application's.",
-		seconds(r.Elapsed), sessions(r), seconds(r.Wall), explain.LongestPause))
+	t.Text("  ", screen.Dim, fmt.Sprintf("Together %s: the time of %s over %s. %s", seconds(r.Elapsed), sessions(r), seconds(r.Wall), idleNote))
 }
 
 func (t *text) events(r *explain.Report) {
@@ -117,12 +120,8 @@ func (t *text) events(r *explain.Report) {
 	t.Text("  ", screen.Dim, "Events without a number of waits were sampled.")
 }
 
-// eventShare is an event's share of busy time. One that was counted, yet may lie all
-// within what was sampled as others, has an upper end only.
+// eventShare is an event's share of busy time.
 func eventShare(r *explain.Report, e explain.Event) string {
-	if e.Seconds == 0 && e.High > 0 {
-		return "<" + strings.TrimPrefix(share(busy(r, e.Part, e.High)), "<")
-	}
 	return share(busy(r, e.Part, e.Share))
 }
 
@@ -144,21 +143,17 @@ func (t *text) bounds(r *explain.Report) {
 		t.Text("  ", "", why)
 		return
 	}
-	all := [][]string{{"lever", "touches", "share", "at most", "measured"}}
+	all := [][]string{{"lever", "share", "likely", "at most", "of cycle", "measured"}}
 	for _, b := range r.Bounds {
 		title, what := explain.LeverTitle(b.Lever)
-		touches := b.Event
-		for _, p := range b.Parts {
-			touches = p.Title()
-		}
-		s, most := share(b.Share), share(b.AtMost)
+		s, likely, most, cycle := share(b.Share), share(b.Likely), share(b.AtMost), share(b.CycleAtMost)
 		if b.Reason != "" {
-			s, most, what = "-", "-", b.Reason
+			s, likely, most, cycle, what = "-", "-", "-", "-", b.Reason
 		}
-		all = append(all, []string{title + " (" + what + ")", touches, s, most, measured(&b)})
+		all = append(all, []string{title + " (" + what + ")", s, likely, most, cycle, measured(&b)})
 	}
-	t.table([]int{27, 12, 6, 7, t.Width - 64}, all)
-	t.Text("  ", screen.Dim, "Shares are of busy time. A lever takes away at most what it touches, if that took no time at all: the upper end of the interval, and what is unexplained where the part was sampled. Waits for locks count too, as whoever holds one may be in that part: up to what the part takes, once for each other session.")
+	t.table([]int{27, 6, 6, 7, 8, t.Width - 66}, all)
+	t.Text("  ", screen.Dim, boundsNote)
 	for _, n := range boundNotes(r) {
 		t.Text("  ", "", n)
 	}

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"gonum.org/v1/gonum/stat"
+
 	"hostlab/internal/explain"
 	"hostlab/internal/result"
 	"hostlab/internal/screen"
@@ -27,19 +29,40 @@ func Sentence(r *explain.Report) string {
 		return fmt.Sprintf("Nothing ran: %s of %s %s all waited for their clients for %s.", sessions(r), r.Vendor, r.Version, result.Format(r.Wall, "s"))
 	}
 	var said []string
-	for _, name := range explain.PartNames {
+	for _, name := range leading(r) {
 		if p := r.Part(name); name != explain.Idle && p.Seconds/r.Busy >= 0.005 {
 			said = append(said, share(p.Seconds/r.Busy)+" "+name.Title())
 		}
 	}
-	return fmt.Sprintf("Of the busy time of %s: %s. %s", sessions(r), strings.Join(said, ", "), logSentence(r))
+	idle := ""
+	if p := r.Part(explain.Idle); p.Share >= 0.005 {
+		idle = fmt.Sprintf(" (they were idle between transactions for %s of all time)", share(p.Share))
+	}
+	return fmt.Sprintf("Of the busy time of %s%s: %s. %s", sessions(r), idle, strings.Join(said, ", "), logSentence(r))
+}
+
+// crowded is the share of busy time from which on the wait for a CPU leads: it lengthens all
+// others.
+const crowded = 0.05
+
+// leading are all parts in the order in which they are said.
+func leading(r *explain.Report) []explain.PartName {
+	if p := r.Part(explain.RunQueue); p.Seconds >= crowded*r.Busy {
+		rest := slices.DeleteFunc(slices.Clone(explain.PartNames), func(n explain.PartName) bool { return n == explain.RunQueue })
+		return append([]explain.PartName{explain.RunQueue}, rest...)
+	}
+	return explain.PartNames
 }
 
 // logSentence is what the log device could give.
 func logSentence(r *explain.Report) string {
 	for _, b := range r.Bounds {
 		if b.Lever == explain.LogDevice && b.Reason == "" {
-			return fmt.Sprintf("However fast, another log device can take away at most %s of it.", share(b.AtMost))
+			s := fmt.Sprintf("However fast, another log device can take away at most %s of it, most likely %s", share(b.AtMost), share(b.Likely))
+			if r.Part(explain.Idle).Share >= 0.005 {
+				s += fmt.Sprintf("; of the time with the pauses between transactions, at most %s", share(b.CycleAtMost))
+			}
+			return s + "."
 		}
 	}
 	return ""
@@ -127,7 +150,7 @@ func logLines(r *explain.Report) [][2]string {
 	}
 	switch {
 	case l.Average.Known():
-		add("average", seconds(float64(l.Average))+" a log write with its sync")
+		add("average", seconds(float64(l.Average))+" a log write with its sync, the mean"+stretches(l))
 	case none:
 		add("average", "unknown: there was no log write")
 	case l.Untimed != "":
@@ -135,17 +158,37 @@ func logLines(r *explain.Report) [][2]string {
 	default:
 		add("average", "unknown: this server does not tell how long log writes take")
 	}
-	if r.Transactions >= 0 {
+	switch {
+	case r.Transactions >= 0:
 		text := rate(r.Transactions)
 		if n := r.PerTransaction(); n.Known() {
 			text += ", " + seconds(float64(n)) + " busy time each"
 		} else if r.Transactions > 0 {
 			text += " of sessions that did not show: the server's own, others' or short ones"
 		}
+		if r.TransactionsHigh > 0 {
+			text += fmt.Sprintf("; not counted: so many were opened, and all statements that were seen ran within those, but at most there were %d", r.TransactionsHigh)
+		}
 		add("transactions", text)
+	case r.TransactionsHigh > 0:
+		add("transactions", fmt.Sprintf("from %d to %d: the server does not count them", r.TransactionsLow, r.TransactionsHigh))
 	}
 	add("source", l.Source)
 	return out
+}
+
+// stretches says how the mean of a log write changed: a median of single ones would hide
+// two modes of a device, which the mean pays for. Servers count no single ones.
+func stretches(l *explain.Log) string {
+	n := len(l.Stretches)
+	if n < 2 {
+		return ""
+	}
+	s := fmt.Sprintf("; over %d stretches %s to %s", n, seconds(slices.Min(l.Stretches)), seconds(slices.Max(l.Stretches)))
+	if first, last := stat.Mean(l.Stretches[:n/2], nil), stat.Mean(l.Stretches[n-n/2:], nil); first > 0 {
+		s += fmt.Sprintf(", second half %.2f times the first", last/first)
+	}
+	return s
 }
 
 // evidence says what it rests on.
@@ -165,6 +208,16 @@ func measured(b *explain.Bound) string {
 	}
 	return fmt.Sprintf("%s [%s, %s], n %d, %s", signed(g.Value), signed(g.Low), signed(g.High), g.N, g.Evidence)
 }
+
+// What the tables of parts and of bounds mean.
+const (
+	idleNote   = "Idle: waits for the client between transactions, which are no busy time; within one they are the application's."
+	boundsNote = "Levers are in the order of the database's time that they touch, the application's last. " +
+		"Share, likely and at most are of busy time, which is time within transactions; of cycle is at most, of the time with the pauses between them. " +
+		"Likely: what the lever touches takes no time at all, and waits for locks shrink with the time for which they are held. " +
+		"At most: the upper end of the interval, and what is unexplained where the part was sampled. " +
+		"Waits for locks add up to what the part takes, once for each other session."
+)
 
 // boundNotes say what the table of bounds leaves open: where gains were measured, or
 // how to.

@@ -18,7 +18,7 @@ import (
 var (
 	server = ask.Query{Name: "server", SQL: `select cast(serverproperty('ProductVersion') as varchar(64)), cast(serverproperty('Edition') as varchar(64)), suser_sname(), has_perms_by_name(null, null, 'VIEW SERVER STATE')`}
 	// A session's status is running, sleeping or dormant; a request's running, runnable, suspended, rollback.
-	sessions = ask.Query{Name: "sessions", SQL: `select s.session_id, s.status, r.status, r.wait_type, s.open_transaction_count, datediff_big(millisecond, s.last_request_end_time, sysdatetime())
+	sessions = ask.Query{Name: "sessions", SQL: `select s.session_id, s.status, r.status, r.wait_type, s.open_transaction_count
  from sys.dm_exec_sessions s left join sys.dm_exec_requests r on r.session_id = s.session_id where s.is_user_process = 1 and s.session_id <> @@spid`}
 	waits = ask.Query{Name: "waits", SQL: `select wait_type, waiting_tasks_count, wait_time_ms, signal_wait_time_ms from sys.dm_os_wait_stats where wait_type in ('WRITELOG', 'HADR_SYNC_COMMIT') or wait_type like 'PAGEIOLATCH%' or wait_type like 'LCK[_]M[_]%'`}
 	logs  = ask.Query{Name: "log", SQL: `select sum(f.num_of_writes), sum(f.num_of_bytes_written), sum(f.io_stall_write_ms) from sys.master_files m cross apply sys.dm_io_virtual_file_stats(m.database_id, m.file_id) f where m.type = 1`}
@@ -41,7 +41,7 @@ func New(ctx context.Context, a ask.Asker, to string) (*Source, error) {
 	if !r.Bool(3) {
 		s.info.Missing = append(s.info.Missing, "sessions of others and all counters: grant view server state (2022: view server performance state) to ["+strings.ReplaceAll(r.Text(2), "]", "]]")+"]")
 	}
-	s.info.Missing = append(s.info.Missing, "how well this reads SQL Server: it follows the documentation and has not been tried on a live server")
+	s.info.Missing = append(s.info.Missing, "how many transactions there were, exactly: one that touches several databases counts in each (Transactions/sec)", "how well this reads SQL Server: it follows the documentation and has not been tried on a live server")
 	return s, nil
 }
 
@@ -79,14 +79,14 @@ func (s *Source) Sample(ctx context.Context) ([]explain.Snapshot, error) {
 	}
 	var shot explain.Snapshot
 	for _, r := range rows {
-		x := explain.Session{ID: r.Int(0), Pause: max(0, r.Float(5)/1e3)}
+		x := explain.Session{ID: r.Int(0)}
 		switch status, wait := strings.ToLower(r.Text(2)), r.Text(3); {
 		case r.Null(2) && r.Int(4) > 0:
 			x.Part, x.Event = explain.Application, "sleeping, transaction open"
 		case r.Null(2):
 			x.Part, x.Event = explain.Idle, "sleeping"
 		case status == "runnable":
-			x.Part, x.Event = explain.OtherWaits, explain.CPUQueue
+			x.Part, x.Event = explain.RunQueue, explain.CPUQueue
 		case status == "running" || wait == "":
 			x.Part, x.Event = explain.DatabaseCPU, explain.OnCPU
 		default:
@@ -99,23 +99,22 @@ func (s *Source) Sample(ctx context.Context) ([]explain.Snapshot, error) {
 
 // Count implements explain.Source.
 func (s *Source) Count(ctx context.Context) (explain.Counters, error) {
-	c := explain.Counters{Values: map[string]float64{}}
+	c := explain.Counters{Values: map[string]int64{}}
 	r, err := ask.One(ctx, s.ask, info)
 	if err != nil {
 		return c, err
 	}
-	c.Epoch, c.Values["transactions"] = r.Text(0), r.Float(1)
+	c.Epoch, c.Values["transactions"] = r.Text(0), r.Int(1)
 	if r, err = ask.One(ctx, s.ask, logs); err != nil {
 		return c, err
 	}
-	c.Values["log_writes"], c.Values["log_bytes"], c.Values["log_ms"] = r.Float(0), r.Float(1), r.Float(2)
+	c.Values["log_writes"], c.Values["log_bytes"], c.Values["log_ms"] = r.Int(0), r.Int(1), r.Int(2)
 	rows, err := s.ask.Ask(ctx, waits)
 	if err != nil {
 		return c, err
 	}
 	for _, r := range rows {
-		// The wait itself, without the time until a CPU was free.
-		c.Values["n "+r.Text(0)], c.Values["ms "+r.Text(0)] = r.Float(1), r.Float(2)-r.Float(3)
+		c.Values["n "+r.Text(0)], c.Values["ms "+r.Text(0)], c.Values["signal "+r.Text(0)] = r.Int(1), r.Int(2), r.Int(3)
 	}
 	return c, nil
 }
@@ -130,7 +129,9 @@ func (s *Source) Account(g explain.Growth) explain.Account {
 	}
 	for name, v := range g.Values {
 		if wait, ok := strings.CutPrefix(name, "ms "); ok && v > 0 {
-			a.Counted = append(a.Counted, explain.Counted{Part: part(wait), Events: []string{wait}, Seconds: v / 1e3, Count: int64(g.Get("n " + wait)), Source: "sys.dm_os_wait_stats"})
+			// The wait itself, without the time until a CPU was free.
+			v = max(0, v-g.Values["signal "+wait])
+			a.Counted = append(a.Counted, explain.Counted{Part: part(wait), Events: []string{wait}, Seconds: float64(v) / 1e3, Count: int64(g.Get("n " + wait)), Source: "sys.dm_os_wait_stats"})
 		}
 	}
 	return a

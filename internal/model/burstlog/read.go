@@ -18,7 +18,7 @@ import (
 const MaxHoles = 0.05
 
 // maxBursts bounds what is kept in memory: 16 bytes each.
-const maxBursts = 50_000_000
+const maxBursts = 8_000_000
 
 // Record is a record that was read: the lengths of all CPUs together. In a hole
 // nothing is known, so the idle time before it ends at the hole.

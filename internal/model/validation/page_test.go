@@ -2,48 +2,32 @@ package validation
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"math"
-	"os"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"hostlab/internal/golden"
 )
-
-var update = flag.Bool("update", false, "rewrite docs/validation.md")
 
 const page = "../../../docs/validation.md"
 
 // groups are the sections of the page.
 var groups = []struct{ name, title, text string }{
 	{Theory, "Closed forms", "Queues whose mean response is known exactly. The model has to come within 1 % and the exact value has to lie in its interval."},
-	{Ramp, "Ramp times", "From the start of a long slice on an idle CPU to the highest frequency, in the middle of what the rule and the phase of its check interval allow. The model has to come within one check interval."},
+	{Ramp, "Ramp times", "The time from the start of a long slice on an idle CPU to the highest frequency. The expected value is the middle of what the rule and the phase of its check interval allow. The model has to come within one check interval."},
 	{SAP, "SAP: twice the CPU seconds", "An extract that takes 5000 CPU seconds at full speed took 10000 on servers under Balanced; a dialog step nearly doubled at low, evenly spread load, and nothing happened at high load."},
 	{Governors, "Policies by load", "The dialog workload on 40 CPUs: ratios to High performance that a second simulation of the same rules gave, which shows what differs between two readings of the same documentation."},
 	{Olontsev, "SQL Server: BIOS, plan and degree", "A fully cached XML query on two E5-2650. Six cells have one frequency throughout; two depend on what the source does not say."},
-	{Emulation, "Emulated on a real host", "A user-space governor on a CPU quota with a real SQLite query in slices of 100 ms CPU and waits of 300 ms, and the same case in the model."},
-	{Spun, "Emulated against simulated", "The built-in study power-emulated: the workload dialog with each CPU's clock emulated by inserted spins, interleaved with High performance in random order within blocks, lowest speed 50 %. Sources give the interval of the measured ratio (Hodges-Lehmann) and the number of blocks; go run ./bench/emulated measures again. The rule is the model's own, so a residual is what a real scheduler, its clock ticks and neighbours do, and at open loads the few steps of a run."},
+	{Emulation, "Emulated on a real host", "A user-space governor on a CPU quota, with a real SQLite query in slices of 100 ms CPU and waits of 300 ms. The model has the same case."},
+	{Spun, "Emulated against simulated", "The built-in study power-emulated: the workload dialog with each CPU's clock emulated by inserted spins, interleaved with High performance in random order within blocks, lowest speed 50 %. Sources give the interval of the measured ratio (Hodges-Lehmann) and the number of blocks; go run ./bench/emulated measures again. The rule is the model's own. So a residual comes from a real scheduler, its clock ticks and neighbours. At open loads it also comes from the few steps of a run."},
 }
 
 // TestPage holds that docs/validation.md is what the cases give now. Seeds are
 // fixed, so the page changes with the model only; figures are rounded to four digits,
 // which hides how processors round.
 func TestPage(t *testing.T) {
-	got := write(t)
-	if *update {
-		if err := os.WriteFile(page, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(page)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("docs/validation.md is not current; go test ./internal/model/validation -run Page -update rewrites it:\n%s", diff)
-	}
+	golden.Equal(t, page, write(t))
 }
 
 func write(t *testing.T) string {
@@ -78,8 +62,8 @@ func write(t *testing.T) string {
 	}
 	head := fmt.Sprintf(`# How far the power model can be believed
 
-This page is written by a test (%[1]sgo test ./internal/model/validation -run Page -update%[1]s) from the list of cases in
-%[1]sinternal/model/validation%[1]s, and another run of that test holds that it is current. Every model figure is simulated with a
+A test writes this page from the cases in %[1]sinternal/model/validation%[1]s
+(%[1]sgo test ./internal/model/validation -run Page -update%[1]s). The same test fails when the page is not current. Every model figure is simulated with a
 fixed seed. "met" and "not met" are against the tolerance of the case; "recorded" is a residual that nothing is asked of, because
 the source leaves open what the model needs. An upper bound is judged by the mean: where its interval reaches beyond the bound,
 the row shows it. %[2]d of %[3]d judged cases are met; %[4]d cases in all.

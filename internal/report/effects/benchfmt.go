@@ -12,6 +12,7 @@ import (
 	"golang.org/x/perf/benchfmt"
 
 	"hostlab/internal/result"
+	"hostlab/internal/screen"
 )
 
 // WriteBenchfmt writes the runs that count in the Go benchmark format, a line each,
@@ -103,12 +104,7 @@ func benchConfig(r *Report) []benchfmt.Config {
 	x := r.head()
 	var out []benchfmt.Config
 	add := func(key, value string) {
-		value = strings.TrimSpace(strings.Map(func(c rune) rune {
-			if unicode.IsControl(c) {
-				return ' '
-			}
-			return c
-		}, value))
+		value = strings.TrimSpace(screen.Clean(value))
 		if value != "" {
 			out = append(out, benchfmt.Config{Key: key, Value: []byte(value), File: true})
 		}

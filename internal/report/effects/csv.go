@@ -5,9 +5,11 @@ import (
 	"io"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"hostlab/internal/result"
+	"hostlab/internal/screen"
 )
 
 // WriteCSV writes one row a run (RFC 4180, with a heading), void, failed and warm-up
@@ -59,7 +61,7 @@ func WriteCSV(w io.Writer, s *Set) error {
 	}
 	out := csv.NewWriter(w)
 	out.UseCRLF = true
-	if err := out.Write(row); err != nil {
+	if err := out.Write(cells(row)); err != nil {
 		return err
 	}
 	for i := range s.Reports {
@@ -81,13 +83,28 @@ func WriteCSV(w io.Writer, s *Set) error {
 			for _, c := range conditions {
 				row = append(row, optional(r.Conditions, c))
 			}
-			if err := out.Write(row); err != nil {
+			if err := out.Write(cells(row)); err != nil {
 				return err
 			}
 		}
 	}
 	out.Flush()
 	return out.Error()
+}
+
+// cells keeps foreign text from being a formula where a spreadsheet opens the file: OWASP,
+// "CSV Injection", has a quote put before it. Numbers stay numbers.
+func cells(row []string) []string {
+	for i, s := range row {
+		s = screen.Clean(s)
+		if first := strings.TrimLeft(s, " "); first != "" && strings.ContainsRune("=+-@", rune(first[0])) {
+			if _, err := strconv.ParseFloat(s, 64); err != nil {
+				s = "'" + s
+			}
+		}
+		row[i] = s
+	}
+	return row
 }
 
 func decimal(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }

@@ -32,7 +32,7 @@ type Outcome int
 // The outcomes, in rising order of what asks for attention.
 const (
 	NoEffect Outcome = iota // every primary effect is within its margin, or the section's rule says none
-	Open                    // a primary effect is inconclusive, unresolved or void, or there is none, or the rule decides nothing
+	Open                    // a primary effect is inconclusive, unresolved or void, or there is none, or the rule decides nothing, or runs of a cell fail
 	Effect                  // a primary effect is beyond its margin, or the rule says that there is one
 )
 
@@ -42,6 +42,9 @@ const (
 func (s *Set) Outcome() Outcome {
 	worst := NoEffect
 	for i := range s.Reports {
+		if s.Reports[i].Analysis.Failing() != "" {
+			worst = max(worst, Open) // a claim of no effect would be of those runs that did not fail
+		}
 		if d := s.Reports[i].decider(); d != nil {
 			worst = max(worst, d.outcome())
 			continue

@@ -67,21 +67,21 @@ type page struct {
 
 // section is one experiment.
 type section struct {
-	Key                 string
-	Dir, Name, Title    string
-	Lead, State, Counts string
-	Absent              string
-	Extra               *content
-	Told                []told
-	Warnings            []string
-	Tables              []effectTable
-	Notes               []string
-	Needs               []string
-	Steps               []step
-	Figures             []picture.Figure
-	AA                  []string
-	Facts               [][2]string
-	Study               string
+	Key                       string
+	Dir, Name, Title          string
+	Lead, State, Counts, Seen string
+	Absent                    string
+	Extra                     *content
+	Told                      []told
+	Warnings                  []string
+	Tables                    []effectTable
+	Notes                     []string
+	Needs                     []string
+	Steps                     []step
+	Figures                   []picture.Figure
+	AA                        []string
+	Facts                     [][2]string
+	Study                     string
 }
 
 // glued keeps a figure and its unit on one line.
@@ -122,7 +122,7 @@ func heading(s *Set) string {
 
 func newSection(key string, r *Report) section {
 	a, x := r.Analysis, r.head()
-	out := section{Key: key, Dir: r.Dir, Name: x.Name, Title: x.Title, Lead: headLine(r), State: stateText(a), Counts: runsText(a.Runs), Absent: absentText(x), Extra: r.section(key),
+	out := section{Key: key, Dir: r.Dir, Name: x.Name, Title: x.Title, Lead: headLine(r), State: stateText(a), Counts: runsText(a.Runs), Seen: seenText(a), Absent: absentText(x), Extra: r.section(key),
 		Warnings: r.warnings(), Notes: footnotes(x, a, true), Steps: r.steps(), Study: studyText(r.Study)}
 	for _, v := range headline(r) {
 		out.Told = append(out.Told, told{string(v.class), glued.Replace(v.text) + "."})

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"io"
 	"strings"
+	"time"
 
 	"hostlab/internal/analysis"
 	"hostlab/internal/result"
@@ -55,6 +56,8 @@ type effectJSON struct {
 	Median     *float64          `json:"level_median"`
 	Need       *int              `json:"need"`
 	NeedTime   *float64          `json:"need_seconds"`
+	Limits     []analysis.Limit  `json:"limits"`
+	Failing    *failingJSON      `json:"failing"`
 	Differs    []*float64        `json:"differences"`
 	Warnings   []string          `json:"warnings"`
 }
@@ -86,9 +89,43 @@ type experimentJSON struct {
 	Ended      *string           `json:"ended"`
 	Runs       map[string]int    `json:"runs"`
 	Marked     int               `json:"contaminated"`
+	Failures   []failuresJSON    `json:"failures"`
+	First      *string           `json:"first_run"`
+	Last       *string           `json:"last_run"`
+	Hours      int               `json:"hours_seen"`
 	AA         []aaJSON          `json:"aa"`
 	Section    any               `json:"section"`
 	Warnings   []string          `json:"warnings"`
+}
+
+// failuresJSON is how the first tries of a cell's runs went, its duplicate's included.
+type failuresJSON struct {
+	Levels map[string]string `json:"levels"`
+	countJSON
+	Reason string `json:"reason"`
+}
+
+type countJSON struct {
+	Runs   int      `json:"runs"`
+	Failed int      `json:"failed"`
+	Share  *float64 `json:"share"`
+	Low    *float64 `json:"low"`
+	High   *float64 `json:"high"`
+	Tried  int      `json:"tried"`
+	Void   int      `json:"void"`
+}
+
+// failingJSON compares the sides of an effect.
+type failingJSON struct {
+	Level    countJSON `json:"level"`
+	Baseline countJSON `json:"baseline"`
+	Failed   float64   `json:"p_failed"`
+	Void     float64   `json:"p_void"`
+}
+
+func newCount(f analysis.Failures) countJSON {
+	share, low, high := f.Share()
+	return countJSON{Runs: f.Runs, Failed: f.Failed, Share: result.Finite(share), Low: result.Finite(low), High: result.Finite(high), Tried: f.Tried, Void: f.Void}
 }
 
 type aaJSON struct {
@@ -172,7 +209,10 @@ func newEffect(r *Report, e *analysis.Effect) effectJSON {
 		Effect: result.Finite(e.Value), Low: result.Finite(e.Low), High: result.Finite(e.High), Alpha: result.Finite(e.Alpha), N: e.N, Unit: e.Unit,
 		Verdict: e.Verdict, Reason: e.Reason, Margin: result.Finite(e.Response.Margin), Floor: result.Finite(e.NoiseFloor), Evidence: evidence(x, e),
 		Mean: result.Finite(e.Mean), MeanLow: result.Finite(e.MeanLow), MeanHigh: result.Finite(e.MeanHigh),
-		BaseMedian: result.Finite(e.Baseline), Median: result.Finite(e.Level), Differs: []*float64{}, Warnings: result.OrEmpty(e.Warnings),
+		BaseMedian: result.Finite(e.Baseline), Median: result.Finite(e.Level), Limits: result.OrEmpty(e.Limits), Differs: []*float64{}, Warnings: result.OrEmpty(e.Warnings),
+	}
+	if f := e.Failing; f != nil {
+		out.Failing = &failingJSON{Level: newCount(f.Level), Baseline: newCount(f.Base), Failed: f.Failed, Void: f.Voids}
 	}
 	if interaction(e) {
 		out.Kind = "interaction"
@@ -193,12 +233,20 @@ func newExperiment(r *Report) experimentJSON {
 		Started: x.Started.Format("2006-01-02T15:04:05Z07:00"), Host: orEmptyMap(x.Host), Evidence: x.Evidence, Workload: x.Workload,
 		Parameters: orEmptyMap(x.Parameters), Context: orEmptyMap(x.Context), Factors: result.OrEmpty(x.Factors), Absent: result.OrEmpty(x.Absent), Responses: result.OrEmpty(x.Responses), Design: x.Design,
 		Blocks: a.Blocks, Planned: len(x.Blocks), Look: a.Look, Seconds: result.Finite(a.Seconds), Complete: a.Complete,
-		Runs: map[string]int{}, AA: []aaJSON{}, Section: r.sectionJSON(), Warnings: result.OrEmpty(r.warnings()),
+		Runs: map[string]int{}, Failures: []failuresJSON{}, Hours: a.Hours, AA: []aaJSON{}, Section: r.sectionJSON(), Warnings: result.OrEmpty(r.warnings()),
 	}
 	for _, run := range a.Used {
 		if run.Contaminated != "" {
 			out.Marked++
 		}
+	}
+	for _, f := range a.Failures {
+		if c := x.Cells[f.Cell]; !c.Duplicate { // which is counted with its twin
+			out.Failures = append(out.Failures, failuresJSON{Levels: orEmptyMap(c.Levels), countJSON: newCount(f), Reason: f.Reason})
+		}
+	}
+	if !a.First.IsZero() {
+		out.First, out.Last = new(a.First.Format(time.RFC3339)), new(a.Last.Format(time.RFC3339))
 	}
 	if a.Repeats > 0 {
 		out.Repeats = &a.Repeats

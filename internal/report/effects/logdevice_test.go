@@ -13,6 +13,8 @@ import (
 
 	"hostlab/internal/analysis"
 	"hostlab/internal/result"
+	"hostlab/internal/screen"
+	"hostlab/internal/screen/screentest"
 )
 
 // logRecord has so many blocks of two devices at one size, with the gain and the share
@@ -229,6 +231,19 @@ func TestNextKeepsLevels(t *testing.T) {
 	want := "hostlab run log-device --set level.delay=delay:1ms --set 'level.second=/mnt/n vme' --set workload.engine=mariadb --blocks 6 --out log-2"
 	if !strings.Contains(got, want) {
 		t.Errorf("%s\nexpected %s", got, want)
+	}
+}
+
+// Directories, files and values of parameters are other people's words.
+func TestNextKeepsHostileNamesData(t *testing.T) {
+	for _, name := range screentest.Hostile {
+		x, runs := logRecord(2, 0.1, 0.2)
+		x.BuiltIn, x.File, x.Overrides = "", name+".toml", map[string]string{"workload.note": name, "level." + name: "1"}
+		r := Report{Dir: name, Restore: true, Analysis: analysis.Analyse(x, runs, &result.End{Blocks: 2})}
+		for _, s := range r.next() {
+			screentest.Intact(t, s.Command, name)
+			screentest.Intact(t, strings.Join(screen.Commands(s.Command, 60), "\n"), name)
+		}
 	}
 }
 

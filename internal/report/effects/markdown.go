@@ -39,7 +39,7 @@ func WriteMarkdown(w io.Writer, s *Set) error {
 	for i := range s.Reports {
 		markdown(&b, &s.Reports[i])
 	}
-	_, err := w.Write(b.Bytes())
+	_, err := w.Write(screen.CleanPage(b.Bytes()))
 	return err
 }
 
@@ -49,7 +49,7 @@ func markdown(b *bytes.Buffer, r *Report) {
 	for _, v := range verdicts(r) {
 		fmt.Fprintf(b, "**%s.**\n\n", md(v))
 	}
-	fmt.Fprintf(b, "%s. %s; %s.\n\n", md(headLine(r)), stateText(a), runsText(a.Runs))
+	fmt.Fprintf(b, "%s. %s; %s. %s\n\n", md(headLine(r)), stateText(a), runsText(a.Runs), md(seenText(a)))
 	for _, w := range r.warnings() {
 		fmt.Fprintf(b, "> **Warning:** %s\n\n", md(w))
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"hostlab/internal/analysis"
+	"hostlab/internal/screen"
 )
 
 // step is something to type next, with why.
@@ -20,7 +21,7 @@ func (r *Report) next() []step {
 	if name == "." || name == ".." || name == string(filepath.Separator) {
 		name = "report"
 	}
-	return append(r.steps(), step{"a page with pictures, to send", "hostlab report " + Quote(r.Dir) + " --format html --out " + Quote(name+".html")})
+	return append(r.steps(), step{"a page with pictures, to send", "hostlab report " + screen.Operand(r.Dir) + " --format html --out " + screen.Operand(name+".html")})
 }
 
 // hopeless is how many times the blocks so far nobody would wait for, while a
@@ -30,15 +31,15 @@ const hopeless = 20
 // steps put levels back, go on, or start again with as many blocks as it takes.
 func (r *Report) steps() []step {
 	x := r.head()
-	run := "hostlab run " + Quote(cmp.Or(x.BuiltIn, x.File, x.Name))
+	run := "hostlab run " + screen.Operand(cmp.Or(x.BuiltIn, x.File, x.Name))
 	for _, k := range slices.Sorted(maps.Keys(x.Overrides)) {
 		if strings.HasPrefix(k, "workload.") || strings.HasPrefix(k, "level.") { // not blocks and seed, which are for another experiment
-			run += " --set " + Quote(k+"="+x.Overrides[k])
+			run += " --set " + screen.Word(k+"="+x.Overrides[k])
 		}
 	}
 	var out []step
 	if r.Restore {
-		out = append(out, step{"levels are still applied; put them back", "hostlab run --restore --out " + Quote(r.Dir)})
+		out = append(out, step{"levels are still applied; put them back", "hostlab run --restore --out " + screen.Operand(r.Dir)})
 	}
 	need := 0
 	void := slices.ContainsFunc(r.Analysis.AA, func(a analysis.AA) bool { return a.Void && a.Response.Primary })
@@ -58,29 +59,13 @@ func (r *Report) steps() []step {
 	again := filepath.Clean(r.Dir) + "-2"
 	switch {
 	case !r.Analysis.Complete:
-		out = append(out, step{"it has not ended; go on with it", "hostlab run --resume --out " + Quote(r.Dir)}) // the directory has the study, with what was set in it
+		out = append(out, step{"it has not ended; go on with it", "hostlab run --resume --out " + screen.Operand(r.Dir)}) // the directory has the study, with what was set in it
 	case void:
-		out = append(out, step{"find what disturbed the host, then run it again", run + " --out " + Quote(again)})
+		out = append(out, step{"find what disturbed the host, then run it again", run + " --out " + screen.Operand(again)})
 	case need > hopeless*r.Analysis.Blocks:
-		out = append(out, step{"this noise would take " + strconv.Itoa(need) + " blocks; find what disturbs the host, then run it again", run + " --out " + Quote(again)})
+		out = append(out, step{"this noise would take " + strconv.Itoa(need) + " blocks; find what disturbs the host, then run it again", run + " --out " + screen.Operand(again)})
 	case need > r.Analysis.Blocks:
-		out = append(out, step{"run it again with as many blocks as it takes", run + " --blocks " + strconv.Itoa(need) + " --out " + Quote(again)})
+		out = append(out, step{"run it again with as many blocks as it takes", run + " --blocks " + strconv.Itoa(need) + " --out " + screen.Operand(again)})
 	}
 	return out
-}
-
-// Quote makes one word for a POSIX shell.
-func Quote(s string) string {
-	const safe = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._/:@%+=,-"
-	plain := strings.Trim(s, safe) == ""
-	if plain && s != "" && !strings.HasPrefix(s, "-") {
-		return s
-	}
-	if strings.HasPrefix(s, "-") {
-		s = "./" + s
-		if plain {
-			return s
-		}
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }

@@ -40,10 +40,23 @@ func sentence(x *result.Experiment, e *analysis.Effect) string {
 	default:
 		what += " against " + base + " is inconclusive"
 	}
+	if slices.Contains(e.Limits, analysis.Tail) && e.Verdict == analysis.Inconclusive {
+		what = fmt.Sprintf("%s has rare slow runs against %s: the mean of %s is %s (%s), while the typical run differs less", subject(&e.Contrast), base, label(r), amount(e.Mean, r), span(e.MeanLow, e.MeanHigh, r))
+	}
+	failing := slices.Contains(e.Limits, analysis.Survivors)
 	if math.IsNaN(e.Value) {
+		if failing {
+			what += ", as " + e.Failing.Text(e.Contrast)
+		}
 		return fmt.Sprintf("%s: no estimate of %s, %s, %s. %s", what, label(r), sample(e), evidence(x, e), strings.TrimSuffix(e.Reason, "."))
 	}
+	if failing && e.Verdict == analysis.Inconclusive {
+		return fmt.Sprintf("%s against %s is inconclusive, as %s. Of the runs left: %s", subject(&e.Contrast), base, e.Failing.Text(e.Contrast), figure(x, e))
+	}
 	out := what + ": " + figure(x, e)
+	if e.Verdict != analysis.Inconclusive && failing {
+		out += "; and " + e.Failing.Text(e.Contrast)
+	}
 	if (e.Verdict == analysis.Inconclusive || e.Verdict == "") && e.Reason != "" {
 		out += ". " + e.Reason
 	}
@@ -185,6 +198,14 @@ func runsText(runs map[result.Status]int) string {
 	return out
 }
 
+// seenText says when the runs were: at other hours, neighbours may do other things.
+func seenText(a *analysis.Analysis) string {
+	if a.First.IsZero() {
+		return ""
+	}
+	return "Runs " + a.HoursText() + "."
+}
+
 // stateText says how far an experiment came.
 func stateText(a *analysis.Analysis) string {
 	s := screen.Count(a.Blocks, "complete block")
@@ -226,23 +247,28 @@ type verdict struct {
 // headline is the verdict of the section where that decides, else the sentences of the
 // primary effects, or why there is none.
 func headline(r *Report) (out []verdict) {
+	told := r.decider() == nil && slices.ContainsFunc(deciding(r.Analysis), func(e *analysis.Effect) bool { return slices.Contains(e.Limits, analysis.Survivors) })
+	if s := r.Analysis.Failing(); s != "" && !told {
+		out = append(out, verdict{analysis.Inconclusive, s})
+	}
+	first := len(out)
 	if r.decider() == nil {
 		for _, e := range deciding(r.Analysis) {
 			out = append(out, verdict{e.Verdict, sentence(r.head(), e)})
 		}
 	}
-	if e := r.extra(); e != nil && len(out) == 0 { // which may have one by a rule of its own
+	if e := r.extra(); e != nil && len(out) == first { // which may have one by a rule of its own
 		for _, s := range e.content("").Told {
 			out = append(out, verdict{"", strings.TrimSuffix(s, ".")})
 		}
 	}
 	switch {
-	case len(out) > 0:
+	case len(out) > first:
 		return out
 	case len(r.Analysis.Effects) > 0:
-		return []verdict{{"", "no verdict: none of the effects is primary"}}
+		return append(out, verdict{"", "no verdict: none of the effects is primary"})
 	}
-	return []verdict{{"", fmt.Sprintf("no verdict yet: %s, %s", screen.Count(r.Analysis.Blocks, "complete block"), runsText(r.Analysis.Runs))}}
+	return append(out, verdict{"", fmt.Sprintf("no verdict yet: %s, %s", screen.Count(r.Analysis.Blocks, "complete block"), runsText(r.Analysis.Runs))})
 }
 
 // verdicts are the sentences of the headline.

@@ -60,6 +60,9 @@ func (t *term) report(r *Report, alone bool) {
 	t.Raw("")
 	t.Text("", screen.Dim, headLine(r))
 	t.Text("", screen.Dim, stateText(a)+"; "+runsText(a.Runs)+".")
+	if s := seenText(a); s != "" {
+		t.Text("", screen.Dim, s)
+	}
 	if s := absentText(x); s != "" {
 		t.Text("", screen.Dim, s)
 	}
@@ -180,7 +183,7 @@ func (t *term) effects(title string, x *result.Experiment, all []analysis.Effect
 		for _, w := range notes(e) {
 			t.Hang("  ! ", "", label(&e.Response)+", "+subject(&e.Contrast)+": "+w)
 		}
-		if e.Reason != "" && (e.Verdict == analysis.Unresolved || !primary(e) && e.Verdict == analysis.Inconclusive) {
+		if e.Reason != "" && len(e.Limits) == 0 && (e.Verdict == analysis.Unresolved || !primary(e) && e.Verdict == analysis.Inconclusive) {
 			t.Hang("  - ", "", label(&e.Response)+", "+subject(&e.Contrast)+": "+e.Reason)
 		}
 	}

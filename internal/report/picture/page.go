@@ -11,6 +11,8 @@ import (
 	"io"
 	"io/fs"
 	"slices"
+
+	"hostlab/internal/screen"
 )
 
 //go:embed web
@@ -88,7 +90,7 @@ func Render(w io.Writer, t *template.Template, page any) error {
 	if err := t.Execute(&b, page); err != nil {
 		return err
 	}
-	_, err := w.Write(b.Bytes())
+	_, err := w.Write(screen.CleanPage(b.Bytes()))
 	return err
 }
 

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 
 	"hostlab/internal/result"
@@ -40,13 +39,13 @@ func (r *Record) checkCount(torn bool) (reopened bool, err error) {
 
 // removeEnd takes back the end of an experiment whose last run was lost, before its
 // torn line is cut off: afterwards, nothing would tell it from a file that was cut.
-func removeEnd(dir string) error {
-	name := filepath.Join(dir, endFile)
-	if err := os.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+func removeEnd(f *folder) error {
+	name := filepath.Join(f.Name(), endFile)
+	if err := f.Remove(endFile); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("cannot remove %s: %w", name, why(err))
 	}
-	if err := syncDir(dir); err != nil {
-		return fmt.Errorf("cannot record in %s: %w", dir, why(err))
+	if err := syncDir(f.Name()); err != nil {
+		return fmt.Errorf("cannot record in %s: %w", f.Name(), why(err))
 	}
 	return nil
 }

@@ -2,6 +2,10 @@ package store
 
 import (
 	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -76,5 +80,26 @@ func TestDecodeRunIsUsed(t *testing.T) {
 	var got result.Run
 	if !c.run(&got) {
 		t.Errorf("left to encoding/json: %s", line)
+	}
+}
+
+// What is short in the file and large in memory is refused before it is, and so are long lines.
+func TestLoadHeld(t *testing.T) {
+	names := strings.Builder{}
+	for i := range 5000 {
+		fmt.Fprintf(&names, `,"v%d":1`, i)
+	}
+	for want, text := range map[string]string{
+		"hold more values": strings.Repeat(`{"values":{"v":1`+names.String()+"}}\n", 900),
+		"runs.jsonl:1: the line is longer than 1 MiB": `{"reason":"` + strings.Repeat("x", maxLine) + "\"}\n",
+		"hold more values than fit":                   strings.Repeat(`{"waits":{"events":[{}`+strings.Repeat(",{}", 50_000)+"]}}\n", 90),
+	} {
+		_, dir := create(t, 2)
+		if err := os.WriteFile(filepath.Join(dir, runsFile), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Load(dir); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
 	}
 }

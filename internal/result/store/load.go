@@ -7,12 +7,24 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"runtime"
 	"sync"
+	"sync/atomic"
 
+	"hostlab/internal/lockfile"
 	"hostlab/internal/result"
+)
+
+// The largest files of a record that are read. 100,000 runs have some 60 MB, and take up to
+// three times that in memory.
+const (
+	maxStudy = 1 << 20
+	maxHead  = 16 << 20 // in memory ten times that, if it is made for it
+	maxLines = 128 << 20
+	maxRuns  = 400_000 // lines
+	maxLine  = 1 << 20
+	maxHeld  = 200 << 20 // what the values of all runs take in memory
 )
 
 // Record is all that a directory holds of an experiment.
@@ -29,16 +41,27 @@ type Record struct {
 // Load reads a record without locking it, so that a running experiment can be
 // reported on. A torn last line is dropped, with a warning unless it is being written
 // just now; all other damage is an error that names file and line.
-func Load(dir string) (*Record, error) {
-	if err := present(dir); err != nil {
+func Load(dir string) (*Record, error) { return loadAs(dir, false) }
+
+// LoadToRun is Load of a record of which commands will be run: one that another user has
+// written, or could write, is refused.
+func LoadToRun(dir string) (*Record, error) { return loadAs(dir, true) }
+
+func loadAs(dir string, ours bool) (*Record, error) {
+	f, err := openFolder(dir, ours)
+	if err != nil {
 		return nil, err
 	}
-	l, err := load(dir)
+	defer f.Close()
+	if err := f.present(); err != nil {
+		return nil, err
+	}
+	l, err := load(f)
 	if err != nil {
 		return nil, err
 	}
 	// Where a hostlab is at work, the line is being written.
-	if len(l.record.Warnings) > 0 && held(dir) {
+	if len(l.record.Warnings) > 0 && lockfile.Held(f.Root, lockFile) {
 		l.record.Warnings = nil
 	}
 	return l.record, nil
@@ -52,24 +75,25 @@ type loaded struct {
 	reopened             bool // ended.json counts a run whose line was torn
 }
 
-func load(dir string) (*loaded, error) {
+func load(f *folder) (*loaded, error) {
+	dir := f.Name()
 	r := &Record{Dir: dir}
 	out := &loaded{record: r, places: places{}}
-	if err := readJSON(dir, headFile, &r.Experiment); err != nil {
+	if err := readJSON(f, headFile, &r.Experiment); err != nil {
 		return nil, err
 	}
 	if err := checkHead(filepath.Join(dir, headFile), r.Experiment); err != nil {
 		return nil, err
 	}
 	var err error
-	if r.Study, err = os.ReadFile(filepath.Join(dir, studyFile)); err != nil {
+	if r.Study, err = f.read(studyFile, maxStudy); err != nil {
 		return nil, fmt.Errorf("%s: %w", filepath.Join(dir, studyFile), why(err))
 	}
-	if err := readJSON(dir, endFile, &r.End); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := readJSON(f, endFile, &r.End); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
 	before := len(r.Warnings)
-	if r.Runs, out.runsSize, err = readLines(r, runsFile, "the run is to be done again", decodeRun); err != nil {
+	if r.Runs, out.runsSize, err = readLines(f, r, runsFile, "the run is to be done again", new(holding).decode); err != nil {
 		return nil, err
 	}
 	torn := len(r.Warnings) > before
@@ -83,7 +107,7 @@ func load(dir string) (*loaded, error) {
 		}
 	}
 	decodeEntry := func(line []byte, e *Entry, _ *interner) error { return json.Unmarshal(line, e) }
-	if r.Journal, out.levelsSize, err = readLines(r, levelsFile, "what it was to announce had not happened yet", decodeEntry); err != nil {
+	if r.Journal, out.levelsSize, err = readLines(f, r, levelsFile, "what it was to announce had not happened yet", decodeEntry); err != nil {
 		return nil, err
 	}
 	for i := range r.Journal {
@@ -92,7 +116,7 @@ func load(dir string) (*loaded, error) {
 		}
 	}
 	// It is made before anything is written to the journal.
-	if _, err := os.Stat(filepath.Join(dir, runsFile)); errors.Is(err, fs.ErrNotExist) && (r.End != nil || len(r.Journal) > 0) {
+	if _, err := f.Lstat(runsFile); errors.Is(err, fs.ErrNotExist) && (r.End != nil || len(r.Journal) > 0) {
 		return nil, fmt.Errorf("%s is missing, though the experiment had begun: its runs are lost unless there is a copy", filepath.Join(dir, runsFile))
 	}
 	if out.reopened, err = r.checkCount(torn); err != nil {
@@ -122,9 +146,9 @@ func checkHead(name string, x *result.Experiment) error {
 }
 
 // readJSON reads a file that holds one value.
-func readJSON(dir, name string, v any) error {
-	name = filepath.Join(dir, name)
-	data, err := os.ReadFile(name)
+func readJSON(f *folder, name string, v any) error {
+	data, err := f.read(name, maxHead)
+	name = filepath.Join(f.Name(), name)
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, why(err))
 	}
@@ -165,9 +189,9 @@ func told(err error) string {
 
 // readLines reads a file of JSON lines, none if there is no file. size is where
 // its last whole line ends.
-func readLines[T any](r *Record, name, torn string, one func([]byte, *T, *interner) error) (out []T, size int64, err error) {
-	name = filepath.Join(r.Dir, name)
-	data, err := os.ReadFile(name)
+func readLines[T any](f *folder, r *Record, name, torn string, one func([]byte, *T, *interner) error) (out []T, size int64, err error) {
+	data, err := f.read(name, maxLines)
+	name = filepath.Join(f.Name(), name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, 0, nil
 	}
@@ -175,14 +199,26 @@ func readLines[T any](r *Record, name, torn string, one func([]byte, *T, *intern
 		return nil, 0, fmt.Errorf("%s: %w", name, why(err))
 	}
 	whole := wholeLines(data)
+	if n := bytes.Count(data, []byte("\n")); n > maxRuns {
+		return nil, 0, fmt.Errorf("%s: holds %d lines; at most %d are read", name, n, maxRuns)
+	}
 	lines := bytes.SplitAfter(data[:whole], []byte("\n"))
 	lines = lines[:len(lines)-1] // the empty one behind the last line's end
 	if whole < len(data) {
 		r.Warnings = append(r.Warnings, fmt.Sprintf("%s:%d: the last line is torn, as a power cut or a full disk leaves it; dropped: %s",
 			name, len(lines)+1, torn))
 	}
+	for i, line := range lines {
+		if len(line) > maxLine {
+			return nil, 0, fmt.Errorf("%s:%d: the line is longer than %d MiB, the most that is read of one", name, i+1, maxLine>>20)
+		}
+	}
 	out = make([]T, len(lines))
-	if i, err := decode(lines, out, one); err != nil {
+	i, err := decode(lines, out, one)
+	if errors.Is(err, errHeld) {
+		return nil, 0, fmt.Errorf("%s: %w", name, err)
+	}
+	if err != nil {
 		return nil, 0, fmt.Errorf("%s:%d: damaged: %s", name, i+1, told(err))
 	}
 	return out, int64(whole), nil
@@ -201,6 +237,38 @@ func wholeLines(data []byte) int {
 		return start
 	}
 	return end
+}
+
+var errHeld = fmt.Errorf("its runs hold more values than fit in %d MiB of memory, the most that is kept", maxHeld>>20)
+
+// holding adds up what decoded runs take in memory: a name of two bytes is forty there.
+type holding struct{ bytes atomic.Int64 }
+
+func (h *holding) decode(line []byte, r *result.Run, names *interner) error {
+	if err := decodeRun(line, r, names); err != nil {
+		return err
+	}
+	const empty, entry, number = 300, 50, 8 // bytes of a map, of what is in it, and in a list
+	n := 0
+	for _, m := range []struct {
+		there bool
+		n     int
+	}{{r.Values != nil, len(r.Values)}, {r.Missing != nil, len(r.Missing)}, {r.Before != nil, len(r.Before)}, {r.After != nil, len(r.After)}, {r.Conditions != nil, len(r.Conditions)}} {
+		if m.there {
+			n += empty + m.n*entry
+		}
+	}
+	n += len(r.Warnings) * entry
+	if r.Waits != nil {
+		n += len(r.Waits.Events) * entry
+	}
+	if r.Latency != nil {
+		n += empty + (len(r.Latency.Edge)+len(r.Latency.Count))*number
+	}
+	if h.bytes.Add(int64(n)) > maxHeld {
+		return errHeld
+	}
+	return nil
 }
 
 // decode decodes lines in parallel. The error is that of the first bad line.

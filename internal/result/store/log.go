@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
+
+	"hostlab/internal/trust"
 )
 
 // log is a file that only grows, a line at a time.
@@ -20,9 +22,9 @@ type log struct {
 }
 
 // openLog opens a file for appending and cuts it to its whole lines.
-func openLog(dir, name string, size int64) (*log, error) {
-	name = filepath.Join(dir, name)
-	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o644)
+func (d *folder) openLog(name string, size int64) (*log, error) {
+	f, err := d.open(name, os.O_RDWR|os.O_CREATE)
+	name = filepath.Join(d.Name(), name)
 	if err != nil {
 		return nil, fmt.Errorf("cannot write %s: %w", name, why(err))
 	}
@@ -96,15 +98,15 @@ func (l *log) close() error {
 }
 
 // writeWhole writes a file whole or not at all, durably.
-func writeWhole(dir, name string, data []byte) (err error) {
-	target, tmp := filepath.Join(dir, name), filepath.Join(dir, temporary(name))
+func (d *folder) writeWhole(name string, data []byte) (err error) {
+	tmp := temporary(name)
 	defer func() {
 		if err != nil {
-			os.Remove(tmp)
-			err = fmt.Errorf("cannot write %s: %w", target, full(err))
+			_ = d.Remove(tmp)
+			err = fmt.Errorf("cannot write %s: %w", filepath.Join(d.Name(), name), full(err))
 		}
 	}()
-	f, err := os.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o644)
+	f, err := d.open(tmp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC)
 	if err != nil {
 		return err
 	}
@@ -115,10 +117,10 @@ func writeWhole(dir, name string, data []byte) (err error) {
 	if err := errors.Join(err, f.Close()); err != nil {
 		return err
 	}
-	if err := os.Rename(tmp, target); err != nil {
+	if err := d.Rename(tmp, name); err != nil {
 		return err
 	}
-	return syncDir(dir)
+	return syncDir(d.Name())
 }
 
 func temporary(name string) string { return "." + name + ".new" }
@@ -136,6 +138,9 @@ func full(err error) error {
 func why(err error) error {
 	if pe, ok := errors.AsType[*fs.PathError](err); ok {
 		return pe.Err
+	}
+	if r, ok := errors.AsType[*trust.Refused](err); ok {
+		return errors.New(r.Why)
 	}
 	if le, ok := errors.AsType[*os.LinkError](err); ok {
 		return le.Err

@@ -76,8 +76,8 @@ func fits(r *result.Run, x *result.Experiment) error {
 		v, there := r.Values[want.Name]
 		_, missing := r.Missing[want.Name]
 		switch {
-		case there && want.Compare == result.Ratio && v <= 0:
-			return fmt.Errorf("%s is ok and has %s = %g, of which there is no logarithm", p, want.Name, v)
+		case there && want.Compare == result.Ratio && v < 0: // 0 is a value, which is compared by difference
+			return fmt.Errorf("%s is ok and has %s = %g, of which there is no ratio", p, want.Name, v)
 		case !there && !missing:
 			return fmt.Errorf("%s is ok and says nothing of %s", p, want.Name)
 		}

@@ -24,6 +24,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"hostlab/internal/lockfile"
 	"hostlab/internal/result"
 )
 
@@ -48,7 +49,8 @@ var ErrExists = errors.New("holds an experiment already")
 // be called at the same time.
 type Store struct {
 	record *Record
-	lock   *lock
+	dir    *folder
+	lock   *lockfile.Lock
 	runs   *log
 	levels *log
 	places places
@@ -72,82 +74,99 @@ func Create(dir string, x *result.Experiment, study []byte) (s *Store, err error
 	if err := vacant(dir); err != nil {
 		return nil, err
 	}
-	l, err := takeLock(dir)
+	f, err := openFolder(dir, true)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			f.Close()
+		}
+	}()
+	l, err := f.lock()
 	if err != nil {
 		return nil, err
 	}
 	if err := vacant(dir); err != nil { // another was quicker; its files stay
-		l.release()
+		l.Release()
 		return nil, err
 	}
 	defer func() {
 		if err != nil {
 			for _, name := range []string{headFile, studyFile, runsFile, levelsFile} {
-				os.Remove(filepath.Join(dir, name))
+				_ = f.Remove(name)
 			}
-			l.remove()
+			l.Remove()
 		}
 	}()
 	head, err := json.MarshalIndent(x, "", "  ")
 	if err != nil {
 		return nil, fmt.Errorf("cannot record the experiment: %w", err)
 	}
-	if err := writeWhole(dir, studyFile, study); err != nil {
+	if err := f.writeWhole(studyFile, study); err != nil {
 		return nil, advise(err)
 	}
 	// The head comes last: with it, there is a record.
-	if err := writeWhole(dir, headFile, append(head, '\n')); err != nil {
+	if err := f.writeWhole(headFile, append(head, '\n')); err != nil {
 		return nil, advise(err)
 	}
 	if err := syncDir(filepath.Dir(filepath.Clean(dir))); err != nil {
 		return nil, fmt.Errorf("cannot record %s: %w", dir, why(err))
 	}
-	return open(dir, l)
+	return open(f, l)
 }
 
 // Open locks a record and opens it for appending. A torn last line of runs.jsonl
 // or levels.jsonl is cut off, with a warning; all other damage is an error that
-// names file and line.
-func Open(dir string) (*Store, error) {
-	if err := present(dir); err != nil {
-		return nil, err
-	}
-	l, err := takeLock(dir)
+// names file and line. A record of which another user has written, or could write, any
+// file is refused.
+func Open(dir string) (s *Store, err error) {
+	f, err := openFolder(dir, true)
 	if err != nil {
 		return nil, err
 	}
-	s, err := open(dir, l)
-	if err != nil {
-		l.release()
+	defer func() {
+		if err != nil {
+			f.Close()
+		}
+	}()
+	if err := f.present(); err != nil {
 		return nil, err
 	}
-	return s, nil
+	l, err := f.lock()
+	if err != nil {
+		return nil, err
+	}
+	if s, err = open(f, l); err != nil {
+		l.Release()
+	}
+	return s, err
 }
 
-func open(dir string, l *lock) (s *Store, err error) {
-	loaded, err := load(dir)
+func open(f *folder, l *lockfile.Lock) (_ *Store, err error) {
+	loaded, err := load(f)
 	if err != nil {
 		return nil, err
 	}
-	s = &Store{record: loaded.record, lock: l, places: loaded.places}
+	s := &Store{record: loaded.record, dir: f, lock: l, places: loaded.places}
 	defer func() {
 		if err != nil {
 			s.closeLogs() //nolint:errcheck // the first error tells more
 		}
 	}()
 	if loaded.reopened {
-		if err := removeEnd(dir); err != nil {
+		if err := removeEnd(f); err != nil {
 			return nil, err
 		}
 	}
-	if s.runs, err = openLog(dir, runsFile, loaded.runsSize); err != nil {
+	if s.runs, err = f.openLog(runsFile, loaded.runsSize); err != nil {
 		return nil, err
 	}
-	if s.levels, err = openLog(dir, levelsFile, loaded.levelsSize); err != nil {
+	if s.levels, err = f.openLog(levelsFile, loaded.levelsSize); err != nil {
 		return nil, err
 	}
-	if err := syncDir(dir); err != nil {
-		return nil, fmt.Errorf("cannot record in %s: %w", dir, why(err))
+	if err := syncDir(f.Name()); err != nil {
+		return nil, fmt.Errorf("cannot record in %s: %w", f.Name(), why(err))
 	}
 	return s, nil
 }
@@ -180,7 +199,7 @@ func (s *Store) End(e result.End) error {
 	if err != nil {
 		return fmt.Errorf("cannot record the end: %w", err)
 	}
-	if err := writeWhole(s.record.Dir, endFile, append(data, '\n')); err != nil {
+	if err := s.dir.writeWhole(endFile, append(data, '\n')); err != nil {
 		return s.advise(err)
 	}
 	s.record.End = &e
@@ -191,7 +210,7 @@ func (s *Store) End(e result.End) error {
 // first asked for.
 func (s *Store) Output() (string, error) {
 	dir := filepath.Join(s.record.Dir, outputDir)
-	if err := os.Mkdir(dir, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
+	if err := s.dir.Mkdir(outputDir, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
 		return "", fmt.Errorf("cannot make %s: %w", dir, why(err))
 	}
 	return dir, nil
@@ -203,12 +222,13 @@ func (s *Store) Discard() error {
 	dir := s.record.Dir
 	// The head goes first: without it, there is no record.
 	for _, name := range []string{headFile, studyFile, runsFile, levelsFile} {
-		if err := os.Remove(filepath.Join(dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := s.dir.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return errors.Join(fmt.Errorf("cannot remove %s: %w", filepath.Join(dir, name), why(err)), s.Close())
 		}
 	}
 	err := s.closeLogs()
-	s.lock.remove()
+	s.lock.Remove()
+	s.dir.Close()
 	os.Remove(dir) // if nothing else is in it
 	return err
 }
@@ -216,7 +236,8 @@ func (s *Store) Discard() error {
 // Close gives the lock back. It may be called again.
 func (s *Store) Close() error {
 	err := s.closeLogs()
-	s.lock.release()
+	s.lock.Release()
+	s.dir.Close()
 	return err
 }
 
@@ -228,24 +249,6 @@ func (s *Store) closeLogs() error {
 		}
 	}
 	return errors.Join(errs...)
-}
-
-// present reports a directory without a record.
-func present(dir string) error {
-	info, err := os.Stat(dir)
-	switch {
-	case err != nil:
-		return fmt.Errorf("%s: %w", dir, why(err))
-	case !info.IsDir():
-		return fmt.Errorf("%s is not a directory", dir)
-	}
-	switch _, err := os.Stat(filepath.Join(dir, headFile)); {
-	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("%s %w (there is no %s in it)", dir, ErrNone, headFile)
-	case err != nil:
-		return fmt.Errorf("%s: %w", filepath.Join(dir, headFile), why(err))
-	}
-	return nil
 }
 
 // Vacant reports why Create would not make a record in dir.

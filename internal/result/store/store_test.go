@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"hostlab/internal/lockfile"
 	"hostlab/internal/result"
 )
 
@@ -168,7 +169,7 @@ func tree(t *testing.T, dir string) map[string]string {
 func TestLock(t *testing.T) {
 	s, dir := create(t, 1)
 	_, err := Open(dir)
-	busy, ok := errors.AsType[*Busy](err)
+	busy, ok := errors.AsType[*lockfile.Busy](err)
 	if !ok || busy.PID != os.Getpid() {
 		t.Fatalf("opened twice: %v", err)
 	}
@@ -316,8 +317,8 @@ func TestDamage(t *testing.T) {
 	elsewhere.Cell = 0
 	outside := okRun(0, 1)
 	outside.Block = 7
-	zero := okRun(0, 1)
-	zero.Values = map[string]float64{"t": 0}
+	negative := okRun(0, 1)
+	negative.Values = map[string]float64{"t": -1}
 	silent := okRun(0, 1)
 	silent.Values = nil
 	odd := okRun(0, 1)
@@ -328,24 +329,24 @@ func TestDamage(t *testing.T) {
 	for name, c := range map[string]struct {
 		file, content, want string
 	}{
-		"a line that is no JSON":       {runsFile, first + "{\"block\":0,\"pl\n" + line(okRun(0, 1)), runsFile + ":2: damaged"},
-		"a last line that is no JSON":  {runsFile, first + "garbage\n", runsFile + ":2: damaged"},
-		"an empty line":                {runsFile, first + "\n" + line(okRun(0, 1)), runsFile + ":2: damaged"},
-		"a run twice":                  {runsFile, first + line(second) + first, runsFile + ":3: the run of block 0, plot 0, slot 0 was recorded already"},
-		"a cell that is elsewhere":     {runsFile, first + line(elsewhere), runsFile + ":2: the run of block 0, plot 0, slot 1 has cell 0, the plan has cell 1 there"},
-		"a block that is not planned":  {runsFile, first + line(outside), runsFile + ":2: the run of block 7, plot 0, slot 1 is not in the plan"},
-		"a zero that has no logarithm": {runsFile, first + line(zero), runsFile + ":2: "},
-		"a run without its response":   {runsFile, first + line(silent), runsFile + ":2: "},
-		"a status of another world":    {runsFile, first + line(odd), runsFile + ":2: "},
-		"a journal that is no JSON":    {levelsFile, "{}x\n{}\n", levelsFile + ":1: damaged"},
-		"a journal of another world":   {levelsFile, "{\"op\":\"dance\"}\n", levelsFile + ":1: unknown entry"},
-		"a head that is cut":           {headFile, "{\n\"schema\": 1,\n\"name\"", headFile + ":3: damaged: it ends too early"},
-		"a head with a tail":           {headFile, "{\"schema\":1}\n{}", headFile + ":2: damaged"},
-		"a head of a later hostlab":    {headFile, "{\"schema\":2}", "this hostlab reads schema 1"},
-		"an empty head":                {headFile, "", headFile + ":1: damaged"},
-		"a null head":                  {headFile, "null", "null"},
-		"a head with a wild plan":      {headFile, `{"schema":1,"cells":[],"blocks":[{"plots":[[4]]}]}`, "cell 4 of 0"},
-		"an end that is cut":           {endFile, "{\"reason\":", endFile + ":1: damaged"},
+		"a line that is no JSON":      {runsFile, first + "{\"block\":0,\"pl\n" + line(okRun(0, 1)), runsFile + ":2: damaged"},
+		"a last line that is no JSON": {runsFile, first + "garbage\n", runsFile + ":2: damaged"},
+		"an empty line":               {runsFile, first + "\n" + line(okRun(0, 1)), runsFile + ":2: damaged"},
+		"a run twice":                 {runsFile, first + line(second) + first, runsFile + ":3: the run of block 0, plot 0, slot 0 was recorded already"},
+		"a cell that is elsewhere":    {runsFile, first + line(elsewhere), runsFile + ":2: the run of block 0, plot 0, slot 1 has cell 0, the plan has cell 1 there"},
+		"a block that is not planned": {runsFile, first + line(outside), runsFile + ":2: the run of block 7, plot 0, slot 1 is not in the plan"},
+		"a value that has no ratio":   {runsFile, first + line(negative), runsFile + ":2: "},
+		"a run without its response":  {runsFile, first + line(silent), runsFile + ":2: "},
+		"a status of another world":   {runsFile, first + line(odd), runsFile + ":2: "},
+		"a journal that is no JSON":   {levelsFile, "{}x\n{}\n", levelsFile + ":1: damaged"},
+		"a journal of another world":  {levelsFile, "{\"op\":\"dance\"}\n", levelsFile + ":1: unknown entry"},
+		"a head that is cut":          {headFile, "{\n\"schema\": 1,\n\"name\"", headFile + ":3: damaged: it ends too early"},
+		"a head with a tail":          {headFile, "{\"schema\":1}\n{}", headFile + ":2: damaged"},
+		"a head of a later hostlab":   {headFile, "{\"schema\":2}", "this hostlab reads schema 1"},
+		"an empty head":               {headFile, "", headFile + ":1: damaged"},
+		"a null head":                 {headFile, "null", "null"},
+		"a head with a wild plan":     {headFile, `{"schema":1,"cells":[],"blocks":[{"plots":[[4]]}]}`, "cell 4 of 0"},
+		"an end that is cut":          {endFile, "{\"reason\":", endFile + ":1: damaged"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, dir := create(t, 2)

@@ -1,3 +1,5 @@
+//go:build system
+
 package client
 
 import (
@@ -11,15 +13,14 @@ import (
 	"testing"
 	"time"
 
+	"hostlab/internal/systemtest"
 	"hostlab/internal/workload"
 )
 
 // Root has the log in a directory of another user, who plants one of her own in place of
 // the server's, with a link to where somebody else's process works: it lives on.
 func TestLogInDirectoryOfAnother(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Fatal("this test takes root")
-	}
+	systemtest.Root(t)
 	const eve = 54321
 	for _, engine := range []string{embedded, inPostgres, inMariaDB} {
 		t.Run(engine, func(t *testing.T) {

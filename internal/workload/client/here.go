@@ -54,7 +54,7 @@ func (b backend) session() (cpu, queued counter) {
 	if why == "" {
 		run, queue, err := explain.SchedStat(int64(b.task))
 		if err == nil {
-			return known(run), known(queue)
+			return known(run.Seconds()), known(queue.Seconds())
 		}
 		why = "this kernel does not tell"
 	}

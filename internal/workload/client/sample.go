@@ -3,6 +3,8 @@ package client
 import (
 	"fmt"
 
+	"gonum.org/v1/gonum/stat"
+
 	"hostlab/internal/explain"
 	"hostlab/internal/stats"
 	"hostlab/internal/workload"
@@ -34,14 +36,21 @@ func sample(t *timing, c counters, embedded bool) workload.Sample {
 	set("log_write_avg", average(c))
 	set("db_cpu", c.cpu)
 	if n := len(t.commits); n > 0 {
-		out.Values["commit_p50"] = stats.Quantile(t.commits, 0.5)
+		out.Values["commit_mean"], out.Values["commit_p50"] = stat.Mean(t.commits, nil), stats.Quantile(t.commits, 0.5)
+		out.Missing["commit_drift"] = "a half of one commit has none"
+		if n >= 2 {
+			delete(out.Missing, "commit_drift")
+			out.Values["commit_drift"] = stat.Mean(t.commits[n/2:], nil) / stat.Mean(t.commits[:n/2], nil)
+		}
 		out.Missing["commit_p99"] = fmt.Sprintf("a run has %d commits; p99 takes %d", n, leastForP99)
 		if n >= leastForP99 {
 			delete(out.Missing, "commit_p99")
 			out.Values["commit_p99"] = stats.Quantile(t.commits, 0.99)
 		}
 	} else {
-		out.Missing["commit_p50"], out.Missing["commit_p99"] = "no commit was made", "no commit was made"
+		for _, name := range []string{"commit_mean", "commit_p99", "commit_drift", "commit_p50"} {
+			out.Missing[name] = "no commit was made"
+		}
 	}
 	const silent = "this system does not tell"
 	switch {

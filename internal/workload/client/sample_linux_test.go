@@ -1,3 +1,5 @@
+//go:build system
+
 package client
 
 import (
@@ -22,8 +24,7 @@ func TestMain(m *testing.M) {
 // the next before any commit, so that the commit alone bounds nothing.
 func TestStatementsThatWaitForTheLog(t *testing.T) {
 	if why := delayfs.Lacking(); why != "" {
-		t.Log("no slow device here: " + why)
-		return
+		t.Fatal("no slow device here: " + why)
 	}
 	base := t.TempDir()
 	at, behind := filepath.Join(base, "at"), filepath.Join(base, "behind")
@@ -62,8 +63,7 @@ func TestStatementsThatWaitForTheLog(t *testing.T) {
 // words, and makes up the time.
 func TestWaitEvents(t *testing.T) {
 	if why := delayfs.Lacking(); why != "" {
-		t.Log("no slow device here: " + why)
-		return
+		t.Fatal("no slow device here: " + why)
 	}
 	for engine, want := range map[string]string{inPostgres: "IO:WALSync", inMariaDB: "Commit"} {
 		base := shortDir(t)

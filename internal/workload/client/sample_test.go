@@ -131,3 +131,20 @@ func TestWaits(t *testing.T) {
 		t.Errorf("broken: %+v", got)
 	}
 }
+
+// A log with two modes shows in the mean, the 99th percentile and the drift, where the
+// median is that of the fast mode alone.
+func TestModes(t *testing.T) {
+	run := &timing{duration: 10 * time.Second}
+	for i := range 1000 {
+		took := 0.000171
+		if i >= 500 && i%3 == 0 {
+			took = 0.008
+		}
+		run.commits = append(run.commits, took)
+	}
+	v := sample(run, counters{}, false).Values
+	if v["commit_p50"] != 0.000171 || v["commit_mean"] < 0.0014 || v["commit_p99"] != 0.008 || v["commit_drift"] < 10 {
+		t.Errorf("mean %v, p99 %v, drift %v, median %v", v["commit_mean"], v["commit_p99"], v["commit_drift"], v["commit_p50"])
+	}
+}

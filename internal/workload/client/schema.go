@@ -14,6 +14,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"hostlab/internal/dsn"
 	"hostlab/internal/mariadb"
 	"hostlab/internal/workload"
 )
@@ -146,6 +147,9 @@ func explainRemote(ctx context.Context, err error) error {
 			return fault("the server refuses: "+a.Message, "name a database that there is")
 		}
 		return mariadb.Problem(a, "the server's")
+	}
+	if allow := dsn.RefusedTLS(err); allow != "" {
+		return fault(dsn.NoTLS, dsn.TrustNetwork(allow))
 	}
 	if n, ok := errors.AsType[*net.OpError](err); ok && n.Op == "dial" {
 		return fault(fmt.Sprintf("no server answers at %s: %v", n.Addr, n.Err), "see the address, and whether the server runs")

@@ -25,6 +25,7 @@ type plan struct {
 	stalling  string  // only at this level; "" for all
 	bias      float64 // of the A/A duplicate
 	void      int     // every so many runs is void at first
+	failing   string  // at this level, every third run fails at first
 	marked    int     // every so many runs counts though it is contaminated
 	latency   bool
 	pause     time.Duration // after a warm-up, and between the halves
@@ -152,6 +153,13 @@ func (p *plan) simulate(rng *rand.Rand) []result.Run {
 					v.Conditions = map[string]float64{"foreign_cpu": 0.12, "steal": 0}
 					runs = append(runs, v)
 					at = at.Add(2 * time.Second)
+					r.Attempt = 1
+				}
+				if l := x.Cells[c].Levels[x.Factors[0].Name]; l == p.failing && b%3 == 0 {
+					v := r
+					v.Status, v.Reason, v.Start, v.Seconds = result.Failed, "took longer than the timeout of 2s", at, 2
+					runs = append(runs, v)
+					at = at.Add(3 * time.Second)
 					r.Attempt = 1
 				}
 				if p.marked > 0 && all%p.marked == 0 {

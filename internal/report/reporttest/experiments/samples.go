@@ -51,6 +51,14 @@ func Null() effects.Report {
 	return p.build()
 }
 
+// Failing has a level whose runs time out now and then, and those that do not are as
+// fast as at the baseline.
+func Failing() effects.Report {
+	p := gzip("gzip-failing", 31, 30, "looks", 0)
+	p.failing = "6"
+	return p.build()
+}
+
 // Noisy is too noisy to decide, after all looks.
 func Noisy() effects.Report {
 	p := gzip("gzip-noisy", 13, 30, "looks", 0.01)

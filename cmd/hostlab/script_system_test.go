@@ -1,0 +1,7 @@
+//go:build system
+
+package main
+
+import "testing"
+
+func TestSystemScripts(t *testing.T) { scripts(t, "testdata/system") }

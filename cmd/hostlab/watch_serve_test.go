@@ -1,0 +1,109 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"hostlab/internal/host"
+)
+
+// served is a watch that listens to an address; it returns where, as HOST:PORT.
+func served(t *testing.T, listen string) string {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	t.Cleanup(cancel)
+	w := &watcher{o: &watchOptions{interval: time.Second, listen: listen}}
+	t.Cleanup(func() { w.close() })
+	if err := w.open(ctx, host.Tree{}, io.Discard); err != nil {
+		t.Fatal(err)
+	}
+	u, err := url.Parse(w.url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u.Host
+}
+
+// request sends a request as it is written, and returns the status.
+func request(t *testing.T, at, method, named string) int {
+	t.Helper()
+	c, err := net.Dial("tcp", at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if _, err := fmt.Fprintf(c, "%s / HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n\r\n", method, named); err != nil {
+		t.Fatal(err)
+	}
+	r, err := http.ReadResponse(bufio.NewReader(c), &http.Request{Method: method})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Body.Close()
+	return r.StatusCode
+}
+
+// A page whose name leads to this host all at once (DNS rebinding) reads nothing.
+func TestWatchHost(t *testing.T) {
+	for _, listen := range []string{"127.0.0.1:0", "0.0.0.0:0"} {
+		at := strings.Replace(served(t, listen), "0.0.0.0", "127.0.0.1", 1)
+		for named, want := range map[string]int{
+			at: 200, "localhost": 200, "LOCALHOST:80": 200, "[::1]:9750": 200, "127.0.0.1": 200,
+			"evil.example": 421, "evil.example:9750": 421, "127.0.0.1.evil.example": 421, "localhost.evil.example": 421, "192.0.2.1": 421, "": 421,
+		} {
+			if got := request(t, at, "GET", named); got != want {
+				t.Errorf("%s, Host %q: %d", listen, named, got)
+			}
+		}
+		for method, want := range map[string]int{"HEAD": 200, "POST": 405, "PUT": 405, "DELETE": 405, "OPTIONS": 405} {
+			if got := request(t, at, method, "localhost"); got != want {
+				t.Errorf("%s: %d", method, got)
+			}
+		}
+	}
+}
+
+// Connections that say nothing keep no more places than there are, and not for long.
+func TestWatchLimit(t *testing.T) {
+	at := served(t, "127.0.0.1:0")
+	var idle []net.Conn
+	for range mostClients + 1 {
+		c, err := net.Dial("tcp", at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		idle = append(idle, c)
+	}
+	c, err := net.Dial("tcp", at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if _, err := c.Write([]byte("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.SetReadDeadline(time.Now().Add(time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := c.Read(make([]byte, 1)); n > 0 || err == nil {
+		t.Errorf("one more than %d connections was served", mostClients)
+	}
+	for _, c := range idle {
+		c.Close()
+	}
+	if err := c.SetReadDeadline(time.Now().Add(10 * time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	if r, err := http.ReadResponse(bufio.NewReader(c), nil); err != nil || r.StatusCode != http.StatusOK {
+		t.Errorf("after the others left: %v", err)
+	}
+}

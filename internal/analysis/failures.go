@@ -1,0 +1,142 @@
+package analysis
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"hostlab/internal/result"
+	"hostlab/internal/stats"
+)
+
+// failShare is how many of a cell's runs may fail while the others still stand for it.
+const failShare = 0.05
+
+// Failures is how the first tries of a cell's runs went, a hidden duplicate's with its
+// twin's. Retries are not in it: what a
+// retry gives has survived a failure, and how often there is one depends on the first.
+type Failures struct {
+	Cell   int // index of Experiment.Cells
+	Runs   int // places of the plan that were tried and whose first try was not void
+	Failed int
+	Tried  int // places whose first try was void, or not
+	Void   int
+	Reason string // of the first that failed
+}
+
+func (f *Failures) add(o Failures) {
+	f.Runs, f.Failed, f.Tried, f.Void = f.Runs+o.Runs, f.Failed+o.Failed, f.Tried+o.Tried, f.Void+o.Void
+}
+
+// Share is how many failed, with the interval of Clopper and Pearson at 95 %.
+func (f Failures) Share() (share, low, high float64) {
+	low, high = stats.Share(f.Failed, f.Runs, 0.05)
+	return float64(f.Failed) / float64(max(f.Runs, 1)), low, high
+}
+
+func (f Failures) often() bool {
+	share, _, _ := f.Share()
+	return share > failShare
+}
+
+func (f Failures) text() string {
+	share, low, high := f.Share()
+	return fmt.Sprintf("%d of %s (%s; 95 %% interval %s to %s)", f.Failed, plural(f.Runs, "run", "runs"), percent(share), percent(low), percent(high))
+}
+
+// Failing compares the sides of a contrast.
+type Failing struct {
+	Level, Base   Failures
+	Failed, Voids float64 // p of Fisher's exact test that both sides fail, or are void, alike
+}
+
+// first notes a run of slot in the counts of its cell, if it is the first try.
+func (f *Failures) first(run *result.Run, tried, decided *bool) {
+	if !*tried {
+		*tried = true
+		f.Tried++
+		if run.Status == result.Void {
+			f.Void++
+		}
+	}
+	if *decided || run.Status == result.Void {
+		return
+	}
+	*decided = true
+	f.Runs++
+	if run.Status == result.Failed {
+		if f.Failed == 0 {
+			f.Reason = run.Reason
+		}
+		f.Failed++
+	}
+}
+
+// pool adds the runs of hidden duplicates to those of their twins, which they are like.
+func (r *record) pool() {
+	c, _ := r.duplicates()
+	for i, cell := range c.level {
+		twin := &r.failures[c.base[i]]
+		reason := twin.Reason
+		twin.add(r.failures[cell])
+		twin.Reason = cmp.Or(reason, r.failures[cell].Reason)
+		r.failures[cell] = Failures{Cell: cell}
+	}
+}
+
+// failing sums up the cells of a comparison; nil where no run of them failed and void
+// ones tell nothing.
+func (r *record) failing(c comparison) *Failing {
+	var f Failing
+	often := false
+	for _, w := range c.weights {
+		side := &f.Base
+		if w.w > 0 {
+			side = &f.Level
+		}
+		side.add(r.failures[w.cell])
+		often = often || r.failures[w.cell].often()
+	}
+	f.Failed = stats.Fisher(f.Level.Failed, f.Level.Runs, f.Base.Failed, f.Base.Runs)
+	f.Voids = stats.Fisher(f.Level.Void, f.Level.Tried, f.Base.Void, f.Base.Tried)
+	if !often && !f.differ() && f.Voids >= alike {
+		return nil
+	}
+	return &f
+}
+
+// alike is the p below which two sides do not fail, or are not void, equally often. It
+// is not shared among contrasts: to err here costs more blocks and no wrong claim.
+const alike = 0.05
+
+func (f *Failing) differ() bool { return f.Failed < alike }
+
+// Text says how often the sides fail.
+func (f *Failing) Text(c result.Contrast) string {
+	if f.Level.often() || f.Base.often() || f.differ() || f.Voids >= alike {
+		return fmt.Sprintf("runs fail: %s in %s, what it is compared with in %s (Fisher's exact test: %s)", Name(c), f.Level.text(), f.Base.text(), chance(f.Failed))
+	}
+	return fmt.Sprintf("guards void %d of %s of %s, and %d of %d of what it is compared with (Fisher's exact test: %s)",
+		f.Level.Void, plural(f.Level.Tried, "first try", "first tries"), Name(c), f.Base.Void, f.Base.Tried, chance(f.Voids))
+}
+
+// Failing says in a sentence which cells fail in more than 5 % of their runs; "" for
+// none.
+func (a *Analysis) Failing() string {
+	var list []string
+	for _, f := range a.Failures {
+		if !f.often() {
+			continue
+		}
+		var levels []string
+		cell := a.Experiment.Cells[f.Cell]
+		for _, factor := range a.Experiment.Factors {
+			levels = append(levels, factor.Name+"="+cell.Levels[factor.Name])
+		}
+		list = append(list, strings.Join(levels, " ")+" in "+f.text())
+	}
+	if len(list) == 0 {
+		return ""
+	}
+	return "runs fail, and what is left does not stand for them: " + strings.Join(list, ", ")
+}

@@ -1,0 +1,177 @@
+package analysis
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"hostlab/internal/result"
+	"hostlab/internal/stats"
+)
+
+// Limit is why the runs cannot carry a claim that their interval alone would allow.
+type Limit string
+
+// The limits.
+const (
+	Survivors Limit = "failures" // runs fail at a level, or are void, and those left may be the good ones
+	Coarse    Limit = "coarse"   // values come in steps beside which the margin is small
+	Tail      Limit = "tail"     // the mean of rare slow runs is not within the margin
+	Trend     Limit = "trend"    // the effect is another at other times
+)
+
+// tiedShare is how many differences may be one and the same number: a clock whose step
+// noise does not blur makes more, and what is below its step is then not seen at all.
+const tiedShare = 0.3
+
+// limit takes back a verdict that the runs cannot carry, and says why.
+func (j *judge) limit(e *Effect, t *table, iv, mean stats.Interval, c comparison) {
+	none := e.Verdict == NoEffect
+	if f := j.record.failing(c); f != nil {
+		e.Failing = f
+		j.survivors(e, t, f)
+	}
+	j.coarse(e, t, iv, c)
+	delta := t.margin()
+	// Rare stalls move the mean and leave the middle where it is.
+	if none && !(mean.Low >= -delta && mean.High <= delta) {
+		e.forbid(Tail, fmt.Sprintf("The typical run is within the margin of %s, and the mean is not: it is %s (%s), as rare slow runs make it.",
+			t.size(t.response.Margin), t.signed(e.Mean), t.span(e.MeanLow, e.MeanHigh)), e.Verdict == NoEffect)
+	}
+}
+
+// forbid notes a limit, and where it takes a verdict back makes it inconclusive.
+func (e *Effect) forbid(l Limit, reason string, takes bool) {
+	e.Limits = append(e.Limits, l)
+	if takes {
+		e.Verdict, e.Reason, e.Need, e.NeedSeconds = Inconclusive, reason, 0, 0
+	}
+}
+
+// survivors judges failures. Slow runs are the ones that time out, so that the side
+// that fails more looks better than it is: "no effect" is refused, and a claim in favour
+// of that side.
+func (j *judge) survivors(e *Effect, t *table, f *Failing) {
+	better := 0 // the side that the verdict favours: 1 the level, -1 the baseline
+	switch e.Verdict {
+	case CostsLess:
+		better = 1
+	case CostsMore:
+		better = -1
+	}
+	more := 0 // the side that fails more, or is void more often
+	share := func(k, n int) float64 { return float64(k) / float64(max(n, 1)) }
+	switch {
+	case f.differ():
+		more = sign(share(f.Level.Failed, f.Level.Runs) - share(f.Base.Failed, f.Base.Runs))
+	case f.Voids < alike:
+		more = sign(share(f.Level.Void, f.Level.Tried) - share(f.Base.Void, f.Base.Tried))
+	}
+	text := f.Text(e.Contrast)
+	e.Warnings = append(e.Warnings, text)
+	e.forbid(Survivors, capital(text)+". The runs that are left do not stand for those.", e.Verdict == NoEffect || better != 0 && better == more)
+}
+
+func sign(v float64) int {
+	switch {
+	case v > 0:
+		return 1
+	case v < 0:
+		return -1
+	}
+	return 0
+}
+
+// coarse judges the steps in which values come. "No effect" is refused where the
+// smallest step is beyond the margin, or where too many differences are the same; an
+// effect, where it is beyond the margin by less than such a step. Bytes are exact: none
+// is lost between two of them.
+func (j *judge) coarse(e *Effect, t *table, iv stats.Interval, c comparison) {
+	values := t.raw(c)
+	if len(values) == 0 || t.response.Unit == "B" && !slices.ContainsFunc(values, func(v float64) bool { return v != math.Trunc(v) }) {
+		return
+	}
+	step := smallestStep(values)
+	delta, on := t.margin(), step // the step on the scale of the test
+	if t.ratio() {
+		on = math.Log1p(step / stats.Median(values))
+	}
+	tied := mostTied(e.Differences)
+	if !(on > delta) && tied <= tiedShare {
+		return
+	}
+	text := fmt.Sprintf("the values of %s come in steps of %s or more", t.response.Name, result.Format(step, t.response.Unit))
+	if step == 0 {
+		text = fmt.Sprintf("all values of %s are the same, so that the step in which it comes is not known", t.response.Name)
+	}
+	if on > delta {
+		text += ", beyond the margin of " + t.size(t.response.Margin)
+	}
+	if tied > tiedShare {
+		text += fmt.Sprintf(", and %s of the differences are one and the same number", percent(tied))
+	}
+	e.Warnings = append(e.Warnings, text)
+	takes := e.Verdict == NoEffect
+	if e.Verdict == CostsMore || e.Verdict == CostsLess {
+		takes = on > delta && min(math.Abs(iv.Low), math.Abs(iv.High))-on <= delta
+	}
+	e.forbid(Coarse, capital(text)+": smaller effects cannot be seen. A finer clock, or longer runs, would show them.", takes)
+}
+
+// smallestStep is the least distance of two different values; 0 where all are the same.
+func smallestStep(values []float64) float64 {
+	s := slices.Clone(values)
+	slices.Sort(s)
+	least := 0.0
+	for i := range s[1:] {
+		// What differs by rounding is the same.
+		if d := s[i+1] - s[i]; d > 1e-12*math.Abs(s[i+1]) && (least == 0 || d < least) {
+			least = d
+		}
+	}
+	return least
+}
+
+// mostTied is the share of the value that d has most often, and 0 where none comes twice.
+func mostTied(d []float64) float64 {
+	s := slices.Clone(d)
+	slices.Sort(s)
+	most, run := 1, 1
+	for i := 1; i < len(s); i++ {
+		if s[i]-s[i-1] > 1e-9*max(math.Abs(s[i]), 1e-3) {
+			run = 0
+		}
+		run++
+		most = max(most, run)
+	}
+	if most == 1 {
+		return 0
+	}
+	return float64(most) / float64(len(d))
+}
+
+// trend judges whether the differences of e rise or fall with the blocks, by more than
+// the margin: the effect is then another at other times, and its mean over those seen stands for none of them.
+func (j *judge) trend(e *Effect, t *table) {
+	d := e.Differences
+	rho, p := stats.Trend(d)
+	if !(p < trendAlpha) || e.Verdict == VoidVerdict {
+		return
+	}
+	third := len(d) / 3
+	first, last := stats.Median(d[:third]), stats.Median(d[len(d)-third:])
+	if !(math.Abs(last-first) > t.margin()) {
+		return
+	}
+	way := "rises"
+	if rho < 0 {
+		way = "falls"
+	}
+	text := fmt.Sprintf("the effect %s with time (%s): %s in the first third of the %s, %s in the last; it holds for the hours that the runs saw, %s",
+		way, chance(p), t.signed(t.effect(first)), e.Unit, t.signed(t.effect(last)), j.hours)
+	e.Warnings = append(e.Warnings, text)
+	e.forbid(Trend, capital(text)+".", e.Verdict == NoEffect)
+}
+
+// trendAlpha is rare enough that a study without a trend seldom warns.
+const trendAlpha = 0.01

@@ -1,0 +1,83 @@
+// Package bounded reads what may be larger than it should be: files that others wrote,
+// sparse ones, and compressed ones that unpack to a thousand times their size.
+package bounded
+
+import (
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+)
+
+// TooLarge is the error of data that goes on behind its limit.
+type TooLarge struct{ Limit int64 } // bytes
+
+func (t *TooLarge) Error() string {
+	if t.Limit < 1<<20 {
+		return fmt.Sprintf("larger than %d KiB, the most that is read of it", t.Limit>>10)
+	}
+	return fmt.Sprintf("larger than %d MiB, the most that is read of it", t.Limit>>20)
+}
+
+// Reader reads at most limit bytes of r. If more follow, the error is a *TooLarge.
+func Reader(r io.Reader, limit int64) io.Reader { return &reader{r, limit, limit} }
+
+type reader struct {
+	r           io.Reader
+	left, limit int64
+}
+
+func (b *reader) Read(p []byte) (int, error) {
+	if b.left < 0 {
+		return 0, &TooLarge{b.limit}
+	}
+	if int64(len(p)) > b.left+1 {
+		p = p[:b.left+1] // one more, to see whether there is more
+	}
+	n, err := b.r.Read(p)
+	if b.left -= int64(n); b.left < 0 {
+		return n - 1, &TooLarge{b.limit}
+	}
+	return n, err
+}
+
+// ReadFile reads a file of at most limit bytes, and nothing of a larger one. Errors:
+// *fs.PathError, which may hold a *TooLarge.
+func ReadFile(name string, limit int64) ([]byte, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return File(f, limit)
+}
+
+// File is ReadFile of an open file.
+func File(f *os.File, limit int64) ([]byte, error) {
+	size := int64(0) // of pipes and files in /proc
+	if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
+		if size = info.Size(); size > limit {
+			return nil, &fs.PathError{Op: "read", Path: f.Name(), Err: &TooLarge{limit}}
+		}
+	}
+	// One piece, since io.ReadAll's growth takes three times the size.
+	out := make([]byte, 0, size+512)
+	in := Reader(f, limit)
+	for {
+		n, err := in.Read(out[len(out):cap(out)])
+		out = out[:len(out)+n]
+		switch err.(type) { //nolint:errorlint // as reader gives it
+		case nil:
+		case *TooLarge:
+			return nil, &fs.PathError{Op: "read", Path: f.Name(), Err: err}
+		default:
+			if err == io.EOF { //nolint:errorlint // as io.Reader gives it
+				return out, nil
+			}
+			return out, err
+		}
+		if len(out) == cap(out) {
+			out = append(out, 0)[:len(out)]
+		}
+	}
+}

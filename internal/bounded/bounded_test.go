@@ -1,0 +1,58 @@
+package bounded
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"testing/iotest"
+)
+
+func TestReader(t *testing.T) {
+	for _, c := range []struct {
+		size  int
+		limit int64
+		fits  bool
+	}{{0, 0, true}, {1, 0, false}, {7, 7, true}, {8, 7, false}, {5000, 4999, false}, {5000, 5000, true}} {
+		text := strings.Repeat("x", c.size)
+		for _, in := range []io.Reader{strings.NewReader(text), iotest.OneByteReader(strings.NewReader(text)), iotest.DataErrReader(strings.NewReader(text))} {
+			got, err := io.ReadAll(Reader(in, c.limit))
+			var large *TooLarge
+			if int64(len(got)) != min(int64(c.size), c.limit) || c.fits && err != nil || !c.fits && !errors.As(err, &large) {
+				t.Errorf("%+v: %d bytes, %v", c, len(got), err)
+			}
+		}
+	}
+}
+
+func TestReadFile(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "file")
+	want := bytes.Repeat([]byte("line\n"), 1000)
+	if err := os.WriteFile(name, want, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := ReadFile(name, 5000); err != nil || !bytes.Equal(got, want) {
+		t.Errorf("%d bytes, %v", len(got), err)
+	}
+	if _, err := ReadFile(name, 4999); err == nil || !strings.Contains(err.Error(), "larger than 4 KiB") {
+		t.Errorf("a file that is too large: %v", err)
+	}
+	if got, err := ReadFile("/proc/self/status", 1<<20); runtime.GOOS == "linux" && (err != nil || len(got) == 0) { // which tells no size
+		t.Errorf("%d bytes, %v", len(got), err)
+	}
+	if err := os.Truncate(name, 1<<40); err != nil {
+		t.Fatal(err)
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	_, err := ReadFile(name, 16<<20)
+	runtime.ReadMemStats(&after)
+	var large *TooLarge
+	if !errors.As(err, &large) || after.TotalAlloc-before.TotalAlloc > 1<<20 {
+		t.Errorf("1 TiB without a block: %v, %d bytes taken", err, after.TotalAlloc-before.TotalAlloc)
+	}
+}

@@ -1,0 +1,227 @@
+//go:build system
+
+package connect
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"hostlab/internal/explain"
+	"hostlab/internal/explain/show"
+	server "hostlab/internal/postgres"
+)
+
+// around is what a recording lasts before and after the load that it holds.
+const around = 700 * time.Millisecond
+
+// during records while a load runs that begins and ends within the recording.
+func during(t *testing.T, dsn string, lasts time.Duration, load func()) explain.Report {
+	t.Helper()
+	d, err := Parse(dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	src, err := Open(t.Context(), d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer src.Close()
+	ended := make(chan bool)
+	go func() {
+		defer close(ended)
+		time.Sleep(around)
+		load()
+	}()
+	r, err := explain.Record(t.Context(), src, explain.Options{For: lasts + 2*around})
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-ended
+	t.Logf("%s %d transactions, busy %.2f of %.2f s, warnings %q", show.Sentence(&r), r.Transactions, r.Busy, r.Elapsed, r.Warnings)
+	return r
+}
+
+// within fails where a number is off by more than a share.
+func within(t *testing.T, what string, got, want, share float64) {
+	t.Helper()
+	t.Logf("%s: %.3f, independently %.3f", what, got, want)
+	if math.Abs(got-want) > share*want {
+		t.Errorf("%s: %.3f, independently %.3f", what, got, want)
+	}
+}
+
+func startPostgres(t *testing.T) (s *server.Server, dsn string) {
+	t.Helper()
+	s, err := server.Start(t.Context(), server.Config{Parent: t.TempDir(), Settings: map[string]string{"track_wal_io_timing": "on", "track_io_timing": "on", "autovacuum": "off"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	c, err := s.Connect(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close(context.Background())
+	if _, err := c.Exec(t.Context(), "create table t(a int)"); err != nil {
+		t.Fatal(err)
+	}
+	return s, "host=" + s.SocketDir() + " user=" + server.Role + " dbname=postgres"
+}
+
+// pgbench runs a script and returns how many transactions the client counts.
+func pgbench(t *testing.T, s *server.Server, script string, args ...string) (transactions float64) {
+	name := filepath.Join(t.TempDir(), "script")
+	if err := os.WriteFile(name, []byte(script), 0o600); err != nil {
+		t.Error(err)
+		return 0
+	}
+	args = append([]string{"-n", "-h", s.SocketDir(), "-U", server.Role, "-f", name}, append(args, "postgres")...)
+	bench := []string{filepath.Join(s.Programs.Dir, "pgbench")}
+	if more, _ := filepath.Glob("/usr/lib/postgresql/*/bin/pgbench"); len(more) > 0 { // Debian's wrappers are elsewhere
+		bench = more
+	}
+	out, err := exec.CommandContext(t.Context(), bench[0], args...).CombinedOutput()
+	m := regexp.MustCompile(`transactions actually processed: (\d+)`).FindSubmatch(out)
+	if err != nil || m == nil {
+		t.Errorf("pgbench: %v\n%s", err, out)
+		return 0
+	}
+	transactions, _ = strconv.ParseFloat(string(m[1]), 64)
+	return transactions
+}
+
+// TestLoads explains what pgbench does, beside its own count and the kernel's.
+func TestLoads(t *testing.T) {
+	s, dsn := startPostgres(t)
+	t.Run("pauses", func(t *testing.T) { pauses(t, s, dsn) })
+	t.Run("reconnects", func(t *testing.T) { reconnects(t, s, dsn) })
+	t.Run("starved", func(t *testing.T) { starved(t, s, dsn) })
+	t.Run("modes", func(t *testing.T) { modes(t, s, dsn) })
+}
+
+// Clients that think between transactions are idle, also in a pause that is still open
+// when the recording ends; those that think within one are not.
+func pauses(t *testing.T, s *server.Server, dsn string) {
+	t.Helper()
+	for _, c := range []struct {
+		name, script string
+		idle         bool
+	}{
+		{"between", "begin;\ninsert into t values (1);\nend;\n\\sleep 700 ms\n", true},
+		{"within", "begin;\ninsert into t values (1);\n\\sleep 700 ms\nend;\n", false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var count float64
+			r := during(t, dsn, 4*time.Second, func() { count = pgbench(t, s, c.script, "-c", "10", "-T", "3") })
+			within(t, "transactions", float64(r.Transactions), count, 0.02)
+			app, idle := r.Part(explain.Application).Share, r.Part(explain.Idle).Share
+			if c.idle && (app > 0.02 || idle < 0.9) || !c.idle && (app < 0.9 || idle > 0.06) {
+				t.Errorf("application %v, idle %v", app, idle)
+			}
+			log := r.Part(explain.LogWait).Seconds / r.Busy
+			if c.idle && log < 0.02 {
+				t.Errorf("the log is %v of the time within transactions", log)
+			}
+		})
+	}
+}
+
+// CPU time of sessions that connect anew for each transaction is all there, and so are
+// transactions.
+func reconnects(t *testing.T, s *server.Server, dsn string) {
+	t.Helper()
+	var count, used float64
+	r := during(t, dsn, 5*time.Second, func() {
+		before, err := s.CPU()
+		count = pgbench(t, s, "select sum(length(md5(i::text))) from generate_series(1, 60000) i;\n", "-c", "3", "-C", "-T", "4")
+		after, err2 := s.CPU()
+		if err != nil || err2 != nil {
+			t.Error(err, err2)
+		}
+		used = (after.All - before.All).Seconds()
+	})
+	within(t, "transactions", float64(r.Transactions), count, 0.02)
+	within(t, "CPU", r.Part(explain.DatabaseCPU).Seconds, used, 0.1)
+}
+
+// Sessions that wait for a CPU are said to, first of all.
+func starved(t *testing.T, s *server.Server, dsn string) {
+	t.Helper()
+	var count, used, queued float64
+	r := during(t, dsn, 5*time.Second, func() {
+		before, err := s.CPU()
+		ended := make(chan float64)
+		go func() {
+			ended <- pgbench(t, s, "select sum(length(md5(i::text))) from generate_series(1, 5000) i;\n", "-c", "8", "-T", "4")
+		}()
+		for end := time.Now().Add(3900 * time.Millisecond); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
+			queued = max(queued, waited(s.PID()))
+		}
+		count = <-ended
+		after, err2 := s.CPU()
+		if err != nil || err2 != nil {
+			t.Error(err, err2)
+		}
+		used = (after.All - before.All).Seconds()
+	})
+	within(t, "transactions", float64(r.Transactions), count, 0.02)
+	within(t, "CPU", r.Part(explain.DatabaseCPU).Seconds, used, 0.1)
+	within(t, "wait for a CPU", r.Part(explain.RunQueue).Seconds, queued, 0.1)
+	if said := show.Sentence(&r); !regexp.MustCompile(`busy time[^:]*: \d+ % wait for a CPU`).MatchString(said) {
+		t.Error(said)
+	}
+	if r.Bounds[0].Lever != explain.MoreCPUs && r.Bounds[1].Lever != explain.MoreCPUs {
+		t.Errorf("levers: %+v", r.Bounds)
+	}
+}
+
+// waited is for how long processes of a server that serve clients have waited for a CPU, in s.
+func waited(server int) (sum float64) {
+	names, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+	for _, name := range names {
+		line, _ := os.ReadFile(name)
+		if !strings.Contains(string(line), "[local]") || !strings.Contains(string(line), "SELECT") && !strings.Contains(string(line), "idle") {
+			continue
+		}
+		dir := filepath.Dir(name)
+		stat, _ := os.ReadFile(dir + "/stat")
+		if f := strings.Fields(string(stat)); len(f) < 4 || f[3] != strconv.Itoa(server) {
+			continue
+		}
+		b, _ := os.ReadFile(dir + "/schedstat")
+		var run, queue, n float64
+		if _, err := fmt.Sscan(string(b), &run, &queue, &n); err == nil {
+			sum += queue / 1e9
+		}
+	}
+	return sum
+}
+
+// A log that is written in two modes shows both: its mean hides neither.
+func modes(t *testing.T, s *server.Server, dsn string) {
+	t.Helper()
+	r := during(t, dsn, 6*time.Second, func() {
+		pgbench(t, s, "insert into t values (1);\n", "-c", "1", "-T", "2")
+		pgbench(t, s, "insert into t select generate_series(1, 40000);\n", "-c", "1", "-T", "3")
+	})
+	n := len(r.Log.Stretches)
+	if n < 4 {
+		t.Fatalf("stretches: %v", r.Log.Stretches)
+	}
+	least, most := math.Inf(1), 0.0
+	for _, v := range r.Log.Stretches {
+		least, most = min(least, v), max(most, v)
+	}
+	if most < 2*least || float64(r.Log.Average) < least || float64(r.Log.Average) > most {
+		t.Errorf("average %v, stretches %v", r.Log.Average, r.Log.Stretches)
+	}
+}

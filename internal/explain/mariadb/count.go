@@ -1,0 +1,101 @@
+package mariadb
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"hostlab/internal/explain"
+	"hostlab/internal/explain/ask"
+)
+
+// Count implements explain.Source.
+func (s *Source) Count(ctx context.Context) (explain.Counters, error) {
+	c := explain.Counters{Values: map[string]int64{}}
+	rows, err := s.ask.Ask(ctx, status)
+	if err != nil {
+		return c, err
+	}
+	for _, r := range rows {
+		c.Values[strings.ToLower(r.Text(0))] = r.Int(1)
+	}
+	if s.files {
+		if rows, err = s.ask.Ask(ctx, files); err != nil {
+			return c, err
+		}
+		for _, r := range rows {
+			kind := "log_"
+			if strings.HasSuffix(r.Text(0), "data_file") {
+				kind = "data_"
+			}
+			for i, name := range []string{"reads", "read_time", "writes", "write_time", "syncs", "sync_time"} {
+				c.Values[kind+name] = r.Int(i + 1)
+			}
+		}
+	}
+	if s.counted {
+		r, err := ask.One(ctx, s.ask, counted)
+		if err != nil {
+			return c, err
+		}
+		s.asked++
+		c.Values["counted"] = r.Int(0)
+	}
+	if s.threads != nil {
+		if err := s.watch(ctx); err != nil {
+			return c, err
+		}
+		run, queue := s.threads.Total()
+		c.Values["cpu_run"], c.Values["cpu_queue"] = int64(run), int64(queue)
+	}
+	c.Values["own"] = s.asked
+	return c, nil
+}
+
+// Account implements explain.Source.
+func (s *Source) Account(g explain.Growth) explain.Account {
+	a := explain.Account{Log: explain.NoLog(), Transactions: -1}
+	s.transactions(g, &a)
+	a.Log.Source = "Innodb_os_log_written"
+	if g.Has("innodb_os_log_written") {
+		a.Log.Bytes = int64(g.Get("innodb_os_log_written"))
+	}
+	if g.Has("innodb_log_writes") {
+		a.Log.Writes, a.Log.Source = int64(g.Get("innodb_log_writes")), "Innodb_log_writes"
+	}
+	if g.Has("innodb_os_log_fsyncs") {
+		a.Log.Syncs = int64(g.Get("innodb_os_log_fsyncs"))
+	}
+	switch {
+	case s.maria:
+		a.Log.Untimed = "MariaDB has no counter for it"
+	case !s.files:
+		a.Log.Untimed = "the performance schema, which times it, is off or hidden"
+	}
+	const ns = 1e-9
+	if g.Has("log_writes") && g.Get("log_writes")+g.Get("log_syncs") > 0 {
+		seconds := (g.Get("log_write_time") + g.Get("log_sync_time")) * ns
+		a.Log.Writes, a.Log.Syncs, a.Log.Seconds = int64(g.Get("log_writes")), int64(g.Get("log_syncs")), explain.Number(seconds)
+		a.Log.Average = explain.Number(seconds / max(1, min(g.Get("log_writes"), g.Get("log_syncs"))))
+		a.Log.Source = "performance_schema.file_summary_by_event_name"
+	}
+	if g.Get("innodb_row_lock_waits") > 0 || g.Get("innodb_row_lock_time") > 0 {
+		a.Counted = append(a.Counted, explain.Counted{Part: explain.Locks, Events: []string{"InnoDB row lock"}, Seconds: g.Get("innodb_row_lock_time") * 1e-3,
+			Count: int64(g.Get("innodb_row_lock_waits")), Source: "Innodb_row_lock_time", From: explain.Executing})
+	}
+	switch {
+	case g.Has("innodb_data_reads") && g.Get("innodb_data_reads") == 0:
+		a.Counted = append(a.Counted, explain.Counted{Part: explain.DataReads, Events: []string{"wait/io/file/innodb/innodb_data_file"}, Source: "Innodb_data_reads: no reads", Whole: true})
+	case g.Get("data_reads") > 0:
+		a.Counted = append(a.Counted, explain.Counted{Part: explain.DataReads, Events: []string{"wait/io/file/innodb/innodb_data_file"},
+			Seconds: g.Get("data_read_time") * ns, Count: int64(g.Get("data_reads")), Source: "performance_schema, threads of the server's own included", From: explain.Executing})
+	}
+	if s.threads != nil {
+		if missed := s.threads.Missed(); float64(missed) > 0.5*g.Seconds {
+			a.Missing = append(a.Missing, fmt.Sprintf("CPU time: %d sessions ended meanwhile, too many to follow; what executes is taken for CPU", missed))
+		} else {
+			a.CPU = &explain.CPUTime{Run: g.Get("cpu_run") * ns, Queue: g.Get("cpu_queue") * ns, Source: "schedstat", Partly: s.threads.Ended() > 0}
+		}
+	}
+	return a
+}

@@ -1,0 +1,117 @@
+package mariadb
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"hostlab/internal/explain"
+)
+
+// fresh is how long nobody may ask who is within a transaction, for the answer to be new.
+const fresh = 150 * time.Millisecond
+
+// Sample implements explain.Source.
+func (s *Source) Sample(ctx context.Context) ([]explain.Snapshot, error) {
+	s.asked++
+	rows, err := s.ask.Ask(ctx, s.processes)
+	if err != nil {
+		return nil, err
+	}
+	var shot explain.Snapshot
+	var asleep []int
+	selects := 0
+	for _, r := range rows {
+		x := explain.Session{ID: r.Int(0)}
+		x.Part, x.Event, x.Background = Classify(r.Text(1), r.Text(2))
+		if !x.Background && !r.Null(3) {
+			s.clients[r.Int(3)] = true
+		}
+		switch {
+		case x.Part == explain.Idle:
+			asleep = append(asleep, len(shot.Sessions))
+		case !x.Background && r.Bool(4):
+			selects++
+		}
+		shot.Sessions = append(shot.Sessions, x)
+	}
+	inside, err := s.within(ctx, selects)
+	if err != nil {
+		return nil, err
+	}
+	s.split(&shot, asleep, inside)
+	s.shots++
+	return []explain.Snapshot{shot}, nil
+}
+
+// within asks who is within a transaction and runs no statement, now and then.
+func (s *Source) within(ctx context.Context, selects int) (ids map[int64]bool, err error) {
+	if s.blind {
+		return nil, nil
+	}
+	if time.Since(s.looked) >= fresh {
+		rows, err := s.ask.Ask(ctx, within)
+		s.asked, s.looked = s.asked+1, time.Now()
+		if err != nil {
+			return nil, err
+		}
+		ids = map[int64]bool{}
+		s.seen.selects += selects
+		for _, r := range rows {
+			switch {
+			case r.Bool(4):
+				s.seen.alone++
+			case r.Bool(1):
+				ids[r.Int(0)] = true
+				if r.Bool(3) {
+					s.seen.wrote++
+				}
+			case r.Bool(2):
+				s.seen.inside++
+			}
+		}
+		s.idle = len(ids)
+	}
+	s.owed += s.idle
+	return ids, nil
+}
+
+// split gives sleeping sessions that are within a transaction to the application. Both
+// lists are of different moments, and short statements end in between: how many there are
+// is right in the mean of each, so what finds no session in this snapshot waits for the
+// next one.
+func (s *Source) split(shot *explain.Snapshot, asleep []int, inside map[int64]bool) {
+	first := func(i int) int {
+		if inside[shot.Sessions[i].ID] {
+			return 0
+		}
+		return 1
+	}
+	slices.SortStableFunc(asleep, func(a, b int) int { return first(a) - first(b) })
+	for _, i := range asleep[:min(s.owed, len(asleep))] {
+		shot.Sessions[i].Part, shot.Sessions[i].Event = explain.Application, inTransaction
+		s.owed--
+	}
+}
+
+// inTransaction is what a session does that sleeps within a transaction. The server calls
+// both Sleep.
+const inTransaction = "Sleep in transaction"
+
+// watch reads what the server's threads have used.
+func (s *Source) watch(ctx context.Context) error {
+	if s.shots == 0 { // the first count comes before the first sample
+		if _, err := s.Sample(ctx); err != nil {
+			return err
+		}
+		s.shots = 0
+	}
+	_, all, err := explain.Tasks(s.own)
+	if err != nil {
+		return nil //nolint:nilerr // the server has gone, which the next question tells
+	}
+	s.threads.Watch(slices.Collect(maps.Keys(s.clients)), slices.DeleteFunc(all, func(id int64) bool { return s.clients[id] }))
+	clear(s.clients)
+	return nil
+}

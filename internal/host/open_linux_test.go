@@ -1,0 +1,56 @@
+package host
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// A tree that anybody made is not left, with openat2 or without it, and nothing but its
+// regular files is read.
+func TestTreeIsNotLeft(t *testing.T) {
+	dir := t.TempDir()
+	root, outside := filepath.Join(dir, "root"), filepath.Join(dir, "outside")
+	for _, err := range []error{
+		os.MkdirAll(filepath.Join(root, "sys"), 0o755), os.WriteFile(outside, []byte("secret"), 0o644),
+		os.WriteFile(filepath.Join(root, "sys", "v"), []byte("1\n"), 0o644),
+		os.Symlink(outside, filepath.Join(root, "sys", "absolute")), os.Symlink("../../outside", filepath.Join(root, "sys", "relative")),
+		os.Symlink("v", filepath.Join(root, "sys", "within")),
+		syscall.Mkfifo(filepath.Join(root, "sys", "fifo"), 0o666),
+		syscall.Mknod(filepath.Join(root, "sys", "device"), syscall.S_IFCHR|0o666, 1<<8|5), // zero
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	tree := Tree{Root: root}
+	for _, name := range []string{"absolute", "relative", "fifo", "device"} {
+		path := "/sys/" + name
+		if b, err := tree.Read(path); err == nil {
+			t.Errorf("%s: %q", path, b[:min(len(b), 10)])
+		}
+		if fd, err := tree.openOld(path, unix.O_RDONLY); err == nil {
+			unix.Close(fd)
+			t.Errorf("%s: opened without openat2", path)
+		}
+	}
+	if got := tree.Text("/sys/device"); !strings.Contains(got.Reason, "no regular file") {
+		t.Errorf("%+v", got)
+	}
+	if got := tree.Text("/sys/within"); got.Value != "1" {
+		t.Errorf("%+v", got)
+	}
+	fd, err := tree.openOld("/sys/within", unix.O_RDONLY)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(fd)
+	b := make([]byte, 9)
+	if n, err := unix.Read(fd, b); err != nil || string(b[:n]) != "1\n" {
+		t.Errorf("%q, %v", b[:n], err)
+	}
+}

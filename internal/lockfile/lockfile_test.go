@@ -1,0 +1,44 @@
+package lockfile
+
+import (
+	"errors"
+	"os"
+	"testing"
+)
+
+func open(t *testing.T) *os.Root {
+	t.Helper()
+	root, err := os.OpenRoot(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = root.Close() })
+	return root
+}
+
+// One at a time has it, and the other learns who; a removed file keeps nobody out.
+func TestTake(t *testing.T) {
+	root := open(t)
+	l, err := Take(root, "lock", "works here")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !Held(root, "lock") {
+		t.Error("it is not held")
+	}
+	_, err = Take(root, "lock", "works here")
+	if busy, ok := errors.AsType[*Busy](err); !ok || busy.PID != os.Getpid() {
+		t.Errorf("%v", err)
+	}
+	l.Remove()
+	if Held(root, "lock") {
+		t.Error("it is held still")
+	}
+	if l, err = Take(root, "lock", "works here"); err != nil {
+		t.Fatal(err)
+	}
+	l.Release()
+	if Held(root, "lock") {
+		t.Error("it is held still")
+	}
+}

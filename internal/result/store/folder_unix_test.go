@@ -1,0 +1,115 @@
+//go:build unix && system
+
+package store
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"hostlab/internal/systemtest"
+)
+
+const stranger = 12345
+
+// What another user has written is not run: not by a resume, nor by a restore, nor as root.
+// Everything is refused before anything of it is written. Reading stays possible.
+func TestRecordOfAnotherUser(t *testing.T) {
+	systemtest.Root(t)
+	give := func(name string) func(dir, victim string) error {
+		return func(dir, _ string) error { return os.Chown(filepath.Join(dir, name), stranger, stranger) }
+	}
+	replace := func(name string, by func(victim, path string) error) func(dir, victim string) error {
+		return func(dir, victim string) error {
+			path := filepath.Join(dir, name)
+			if err := os.Remove(path); err != nil {
+				return err
+			}
+			return by(victim, path)
+		}
+	}
+	fifo := func(_, path string) error { return syscall.Mkfifo(path, 0o666) }
+	writable := func(dir, _ string) error { return os.Chmod(filepath.Join(dir, runsFile), 0o666) }
+	const run = "belongs to uid 12345, and the commands of a record would be run as you; read those in "
+	for name, c := range map[string]struct {
+		plant func(dir, victim string) error
+		want  string
+		reads bool // Load still does
+	}{
+		"directory":        {give("."), run, true},
+		"study":            {give(studyFile), studyFile + " " + run, true},
+		"head":             {give(headFile), headFile + " " + run, true},
+		"runs":             {give(runsFile), run, true},
+		"levels":           {give(levelsFile), run, true},
+		"lock":             {give(lockFile), lockFile + " " + run, true},
+		"writable runs":    {writable, "may be written to by everyone, and the commands", true},
+		"linked lock":      {replace(lockFile, os.Symlink), lockFile + ": is a symbolic link, not a regular file; ", true},
+		"FIFO for a lock":  {replace(lockFile, fifo), lockFile + ": is a FIFO", true},
+		"linked levels":    {replace(levelsFile, os.Symlink), levelsFile + ": is a symbolic link", false},
+		"hard-linked runs": {replace(runsFile, os.Link), "has 2 names", true},
+		"FIFO for runs":    {replace(runsFile, fifo), runsFile + ": is a FIFO", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, dir := create(t, 1)
+			appendAll(t, s, okRun(0, 0))
+			s.Close()
+			victim := filepath.Join(t.TempDir(), "victim")
+			if err := os.WriteFile(victim, nil, 0o644); err != nil {
+				t.Fatal(err)
+			}
+			if name == "linked lock" {
+				if err := os.WriteFile(victim, []byte("keep"), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := c.plant(dir, victim); err != nil {
+				t.Fatal(err)
+			}
+			before, _ := os.ReadFile(victim)
+			began := time.Now()
+			if _, err := Open(dir); err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("Open: %v", err)
+			}
+			if _, err := LoadToRun(dir); name != "hard-linked runs" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+				t.Errorf("LoadToRun: %v", err)
+			}
+			if _, err := Load(dir); (err == nil) != c.reads {
+				t.Errorf("Load: %v", err)
+			}
+			if took := time.Since(began); took > 5*time.Second {
+				t.Errorf("it took %v", took)
+			}
+			if b, err := os.ReadFile(victim); err != nil || string(b) != string(before) {
+				t.Errorf("the victim holds %q, %v", b, err)
+			}
+		})
+	}
+}
+
+// A directory of another user, or one with a planted lock, gets no record.
+func TestCreateInAnotherUsersDirectory(t *testing.T) {
+	systemtest.Root(t)
+	dir, victim := t.TempDir(), filepath.Join(t.TempDir(), "victim")
+	if err := errors.Join(os.WriteFile(victim, []byte("keep"), 0o644), os.Symlink(victim, filepath.Join(dir, lockFile))); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Create(dir, sample(1), nil); err == nil || !strings.Contains(err.Error(), "is a symbolic link") {
+		t.Errorf("%v", err)
+	}
+	if b, err := os.ReadFile(victim); err != nil || string(b) != "keep" {
+		t.Errorf("the victim holds %q, %v", b, err)
+	}
+	if err := errors.Join(os.Remove(filepath.Join(dir, lockFile)), os.Chown(dir, stranger, stranger)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Create(dir, sample(1), nil); err == nil || !strings.Contains(err.Error(), "belongs to uid 12345") {
+		t.Errorf("%v", err)
+	}
+	if list, err := os.ReadDir(dir); err != nil || len(list) > 0 {
+		t.Errorf("left behind: %v, %v", list, err)
+	}
+}

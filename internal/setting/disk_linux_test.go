@@ -1,0 +1,252 @@
+//go:build system
+
+package setting
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"hostlab/internal/systemtest"
+	"hostlab/internal/trust"
+)
+
+// A tree is what another user made. Nothing in it leads the journal out of it, and a FIFO
+// stops nobody.
+func TestTreeKeepsTheJournal(t *testing.T) {
+	const lib = "var/lib/hostlab"
+	link := func(to func(outside string) string, name string) func(root, outside string) error {
+		return func(root, outside string) error { return os.Symlink(to(outside), filepath.Join(root, name)) }
+	}
+	file := func(outside string) string { return filepath.Join(outside, "victim") }
+	none := func(outside string) string { return filepath.Join(outside, "none") }
+	self := func(outside string) string { return outside }
+	fifo := func(name string) func(root, outside string) error {
+		return func(root, _ string) error { return syscall.Mkfifo(filepath.Join(root, name), 0o666) }
+	}
+	hard := func(name string) func(root, outside string) error {
+		return func(root, outside string) error { return os.Link(file(outside), filepath.Join(root, name)) }
+	}
+	for name, c := range map[string]struct {
+		dirs  string
+		plant func(root, outside string) error
+		want  string
+	}{
+		"linked lock":                {lib, link(file, lib+"/"+lockFile), "is a symbolic link"},
+		"dangling lock":              {lib, link(none, lib+"/"+lockFile), "is a symbolic link"},
+		"hard-linked lock":           {lib, hard(lib + "/" + lockFile), "has 2 names"},
+		"FIFO for a lock":            {lib, fifo(lib + "/" + lockFile), "is a FIFO"},
+		"linked journal":             {lib, link(file, lib+"/"+journalFile), "is a symbolic link"},
+		"dangling journal":           {lib, link(none, lib+"/"+journalFile), "is a symbolic link"},
+		"hard-linked journal":        {lib, hard(lib + "/" + journalFile), "has 2 names"},
+		"FIFO for a journal":         {lib, fifo(lib + "/" + journalFile), "is a FIFO"},
+		"linked directory":           {"var/lib", link(self, lib), "is a symbolic link"},
+		"linked parent":              {"var", link(self, "var/lib"), "is a symbolic link"},
+		"a link that stays within":   {"var/lib", link(func(string) string { return "." }, lib), "is a symbolic link"},
+		"a link for the next writer": {lib, link(file, lib+"/"+journalFile+".new"), ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			root, outside := t.TempDir(), t.TempDir()
+			plant(t, root)
+			if err := os.MkdirAll(filepath.Join(root, c.dirs), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(file(outside), []byte("keep"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if err := c.plant(root, outside); err != nil {
+				t.Fatal(err)
+			}
+			began := time.Now()
+			sys, dir := Local(root), filepath.Join(root, lib)
+			j, err := OpenJournal(sys, dir)
+			if err == nil {
+				var p *Plan
+				if p, err = NewPlan(sys, []Assignment{{"swappiness", "", "10"}}); err == nil {
+					_, err = Apply(context.Background(), sys, j, "set", p, false)
+				}
+				err = errors.Join(err, j.Close())
+			}
+			if r, ok := errors.AsType[*trust.Refused](err); c.want == "" && err != nil || c.want != "" && (!ok || r.Why[:len(c.want)] != c.want) {
+				t.Errorf("%v, want %q", err, c.want)
+			}
+			if took := time.Since(began); took > 10*time.Second {
+				t.Errorf("it took %v", took)
+			}
+			if b, err := os.ReadFile(file(outside)); err != nil || string(b) != "keep" {
+				t.Errorf("outside holds %q, %v", b, err)
+			}
+			if list, err := os.ReadDir(outside); err != nil || len(list) != 1 {
+				t.Errorf("outside: %v, %v", list, err)
+			}
+			if b, err := os.ReadFile(filepath.Join(root, swappinessFile)); err != nil || Value(b) != map[bool]string{true: "10", false: "60"}[c.want == ""] {
+				t.Errorf("swappiness is %q, %v", b, err)
+			}
+		})
+	}
+}
+
+// Elsewhere, what another user has written is no journal: root would write what it says.
+func TestForeignJournal(t *testing.T) {
+	systemtest.Root(t)
+	root, dir := t.TempDir(), t.TempDir()
+	plant(t, root)
+	sys := Local(root)
+	set(t, sys, dir, "set", Assignment{"swappiness", "", "10"})
+	if err := os.Chown(filepath.Join(dir, journalFile), 12345, 12345); err != nil {
+		t.Fatal(err)
+	}
+	for _, err := range []error{second(OpenJournal(sys, dir)), second(Pending(sys, dir))} {
+		if r, ok := errors.AsType[*trust.Refused](err); !ok || r.Why != "belongs to uid 12345" {
+			t.Errorf("%v", err)
+		}
+	}
+	if err := os.Chown(dir, 12345, 12345); err != nil {
+		t.Fatal(err)
+	}
+	if err := second(OpenJournal(sys, dir)); !errors.As(err, new(*trust.Refused)) {
+		t.Errorf("%v", err)
+	}
+}
+
+func second[T any](_ T, err error) error { return err }
+
+func set(t *testing.T, sys *System, dir, owner string, want ...Assignment) {
+	t.Helper()
+	j, err := OpenJournal(sys, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := NewPlan(sys, want)
+	if err == nil {
+		_, err = Apply(context.Background(), sys, j, owner, p, false)
+	}
+	if err := errors.Join(err, j.Close()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// tiny mounts a file system of 128 KiB, which is full but for what is reserved once fill is called.
+func tiny(t *testing.T) (dir string, fill, free func()) {
+	t.Helper()
+	systemtest.Root(t)
+	dir = t.TempDir()
+	if err := syscall.Mount("none", dir, "tmpfs", 0, "size=128k,mode=0755"); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = syscall.Unmount(dir, syscall.MNT_DETACH) })
+	name := filepath.Join(dir, "filler")
+	return dir, func() {
+		f, err := os.Create(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		for err == nil {
+			_, err = f.Write(make([]byte, 512))
+		}
+		if !errors.Is(err, syscall.ENOSPC) {
+			t.Fatal(err)
+		}
+	}, func() { _ = os.Remove(name) }
+}
+
+// A full disk keeps nothing changed: what puts back has its room since it was set. Without such
+// room, as on NFS, values are put back as well, and none is taken for another's later.
+func TestRevertOnAFullDisk(t *testing.T) {
+	for name, c := range map[string]struct {
+		reserve bool
+		owner   string // of the revert on the full disk
+		fails   bool   // it cannot be said in the journal
+	}{
+		"reserved":             {true, "", false},
+		"reserved, one of two": {true, "exp", false},
+		"no room":              {false, "", false},
+		"no room, one of two":  {false, "exp", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir, fill, free := tiny(t)
+			root := t.TempDir()
+			plant(t, root)
+			was := tree(t, root)
+			sys := Local(root)
+			set(t, sys, dir, "set", Assignment{"swappiness", "", "10"}, Assignment{"governor", "", "performance"})
+			set(t, sys, dir, "exp", Assignment{"swappiness", "", "1"}, Assignment{"governor", "", "ondemand"}, Assignment{"epp", "", "power"}, Assignment{"min_freq", "", "1600000"}, Assignment{"max_freq", "", "2000000"})
+			if file := filepath.Join(dir, journalFile); !c.reserve {
+				b, err := os.ReadFile(file)
+				if err == nil {
+					err = errors.Join(os.Remove(file), os.WriteFile(file, b, 0o644))
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			fill()
+			back := func(owner string, fails bool) {
+				t.Helper()
+				j, err := OpenJournal(sys, dir)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer j.Close() //nolint:errcheck // nothing is held
+				out, err := Revert(context.Background(), sys, j, owner, false)
+				if (err != nil) != fails || err != nil && !errors.Is(err, syscall.ENOSPC) {
+					t.Errorf("%v", err)
+				}
+				for _, o := range out {
+					if o.Result != Restored && o.Result != Unchanged {
+						t.Errorf("%s is %s: %s", o.Object.Path, o.Result, o.Reason)
+					}
+				}
+			}
+			back(c.owner, c.fails)
+			if c.owner != "" {
+				if b, _ := os.ReadFile(filepath.Join(root, swappinessFile)); string(bytes.TrimSpace(b)) != "10" {
+					t.Errorf("swappiness is %q", b)
+				}
+				free()
+				back("", false)
+			}
+			if diff := cmp.Diff(was, tree(t, root)); diff != "" {
+				t.Error(diff)
+			}
+			if _, err := os.Stat(filepath.Join(dir, journalFile)); err == nil {
+				t.Error("the journal is still there")
+			}
+		})
+	}
+}
+
+// On a disk that has no room to put back, nothing is set.
+func TestSetOnAFullDisk(t *testing.T) {
+	dir, fill, _ := tiny(t)
+	root := t.TempDir()
+	plant(t, root)
+	was := tree(t, root)
+	sys := Local(root)
+	fill()
+	if err := os.Truncate(filepath.Join(dir, "filler"), 120<<10); err != nil { // one page is free
+		t.Fatal(err)
+	}
+	j, err := OpenJournal(sys, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := NewPlan(sys, []Assignment{{"swappiness", "", "10"}, {"governor", "", "performance"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Apply(context.Background(), sys, j, "set", p, false); !errors.Is(err, syscall.ENOSPC) {
+		t.Errorf("%v", err)
+	}
+	if diff := cmp.Diff(was, tree(t, root)); diff != "" {
+		t.Error(diff)
+	}
+}

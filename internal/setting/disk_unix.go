@@ -1,5 +1,0 @@
-//go:build unix
-
-package setting
-
-const dirsSync = true

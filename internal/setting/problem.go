@@ -1,0 +1,48 @@
+package setting
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Problem is why a journal may not be used until a person has decided: see
+// Journal.Accept and Journal.Forget.
+type Problem struct {
+	Path string // of the journal
+	Line int    // 0: all of it
+	What string
+	// Names are the objects that may still be changed.
+	Names []string
+	// Lost says that no change could be read at all.
+	Lost bool
+	// OtherHost says that it is intact, and of another machine.
+	OtherHost bool
+}
+
+func (p *Problem) Error() string {
+	switch {
+	case p.Lost:
+		return p.Found() + ". Compare \"hostlab settings\" with what this host should have, or start it again; \"hostlab revert --forget\" then sets the journal aside"
+	case p.OtherHost:
+		return p.Found() + ". Use \"hostlab revert --force\" if it is this one's all the same, or \"hostlab revert --forget\" to set it aside"
+	}
+	return p.Found() + ". Look at it; \"hostlab revert --force\" then puts back what could be read of it, and \"hostlab revert --forget\" sets it aside"
+}
+
+// Found is what is wrong, without the advice: for those who have followed it.
+func (p *Problem) Found() string {
+	text := fmt.Sprintf("%s:%d: the journal is damaged: %s", p.Path, p.Line, p.What)
+	switch {
+	case p.OtherHost:
+		text = fmt.Sprintf("%s: it is the journal of another machine (%s)", p.Path, p.What)
+	case p.Lost:
+		text += ", so that values may still be changed, and which is not known"
+	case len(p.Names) > 0:
+		const most = 6
+		text += "; it names what may still be changed: " + strings.Join(p.Names[:min(most, len(p.Names))], ", ")
+		if more := len(p.Names) - most; more > 0 {
+			text += fmt.Sprintf(" and %d more", more)
+		}
+	}
+	return text
+}

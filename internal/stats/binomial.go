@@ -1,0 +1,73 @@
+package stats
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
+// Share returns the interval of a probability at confidence 1-alpha where k of n
+// trials had the event (Clopper and Pearson 1934): it is exact, and never too narrow.
+func Share(k, n int, alpha float64) (low, high float64) {
+	a, b := float64(k), float64(n-k)
+	high = 1
+	if k > 0 {
+		low = distuv.Beta{Alpha: a, Beta: b + 1}.Quantile(alpha / 2)
+	}
+	if k < n {
+		high = distuv.Beta{Alpha: a + 1, Beta: b}.Quantile(1 - alpha/2)
+	}
+	return low, high
+}
+
+// Fisher returns the two-sided p of Fisher's exact test of k1 events in n1 trials
+// against k2 in n2: the probability of all tables with these sums that are no more
+// probable than this one. It is 1 where there is nothing to compare.
+func Fisher(k1, n1, k2, n2 int) float64 {
+	k := k1 + k2
+	if n1 <= 0 || n2 <= 0 || k == 0 || k == n1+n2 {
+		return 1
+	}
+	all := logChoose(n1+n2, k)
+	table := func(i int) float64 { return logChoose(n1, i) + logChoose(n2, k-i) - all }
+	seen := table(k1) + 1e-7 // equal tables round differently
+	p := 0.0
+	for i := max(0, k-n2); i <= min(k, n1); i++ {
+		if l := table(i); l <= seen {
+			p += math.Exp(l)
+		}
+	}
+	return min(p, 1)
+}
+
+func logChoose(n, k int) float64 {
+	lg := func(i int) float64 { v, _ := math.Lgamma(float64(i + 1)); return v }
+	return lg(n) - lg(k) - lg(n-k)
+}
+
+// Trend returns Spearman's rank correlation of d with its order, and the two-sided p
+// of no trend, by Student's approximation. p is 1 below 8 values, for which that is
+// too coarse.
+func Trend(d []float64) (rho, p float64) {
+	n := len(d)
+	if n < 8 {
+		return 0, 1
+	}
+	r := Ranks(d)
+	mid := float64(n-1) / 2
+	var both, own, order float64
+	for i, v := range r {
+		both += (v - mid) * (float64(i) - mid)
+		own += (v - mid) * (v - mid)
+		order += (float64(i) - mid) * (float64(i) - mid)
+	}
+	if own == 0 {
+		return 0, 1
+	}
+	rho = both / math.Sqrt(own*order)
+	if rho*rho >= 1 {
+		return rho, 0
+	}
+	t := rho * math.Sqrt(float64(n-2)/(1-rho*rho))
+	return rho, 2 * distuv.StudentsT{Sigma: 1, Nu: float64(n - 2)}.Survival(math.Abs(t))
+}

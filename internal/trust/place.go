@@ -1,0 +1,66 @@
+package trust
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Place opens the directory in which a file is to be written, and returns it with the file's
+// name there. Links of this user and of root are followed, also to a file that is still to be
+// made; one of another user is refused, since it would let that user choose what we write to.
+// Errors: *Refused, *fs.PathError.
+func Place(path string) (*os.Root, string, error) {
+	for range maxLinks {
+		clean, err := resolve(filepath.Dir(path), noLinks)
+		if err != nil {
+			return nil, "", err
+		}
+		dir, err := straight(clean)
+		if err != nil {
+			return nil, "", err
+		}
+		base := filepath.Base(path)
+		info, err := dir.Lstat(base)
+		if errors.Is(err, fs.ErrNotExist) || err == nil && info.Mode()&fs.ModeSymlink == 0 {
+			return dir, base, nil
+		}
+		to := ""
+		if err == nil {
+			if why := foreign(info); why != "" {
+				err = &Refused{filepath.Join(clean, base), "is a symbolic link that " + why}
+			} else {
+				to, err = dir.Readlink(base)
+			}
+		}
+		dir.Close()
+		if err != nil {
+			return nil, "", err
+		}
+		if !filepath.IsAbs(to) {
+			to = filepath.Join(clean, to)
+		}
+		path = to
+	}
+	return nil, "", &Refused{path, "leads through too many links"}
+}
+
+// straight opens a directory by a path that has no links. Root follows none that have come
+// into it meanwhile; others cannot, as that takes the right to read each directory on the way.
+func straight(path string) (*os.Root, error) {
+	if os.Geteuid() != 0 {
+		return Directory(path)
+	}
+	root, err := os.OpenRoot(string(filepath.Separator))
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	rel := strings.TrimPrefix(path, string(filepath.Separator))
+	if rel == "" {
+		rel = "."
+	}
+	return Below(root, rel)
+}
