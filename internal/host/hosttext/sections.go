@@ -218,7 +218,8 @@ func table(name string, list reflect.Value) *document.Table {
 		if i == key || !any {
 			continue
 		}
-		out.Columns = append(out.Columns, document.Column{Head: label(t.Field(i))})
+		figures := !slices.ContainsFunc(column, func(s string) bool { return s != "" && (s[0] < '0' || s[0] > '9') })
+		out.Columns = append(out.Columns, document.Column{Head: label(t.Field(i)), Right: figures})
 		for j := range cells {
 			cells[j] = append(cells[j], column[j])
 		}
