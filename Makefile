@@ -3,10 +3,13 @@ SHELL := /bin/bash
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
 COMMIT  := $(shell git rev-parse --short=12 HEAD 2>/dev/null)
 LDFLAGS := -s -w -X main.version=$(VERSION) -X main.commit=$(COMMIT)
+DEADCODE := golang.org/x/tools/cmd/deadcode@v0.52.0
 GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
+# With it, tests are built that take root, servers, guests or many seconds (CONTRIBUTING.md).
+SYSTEM := -tags=system
 export CGO_ENABLED := 0
 
-.PHONY: build demo test tidy test-deps lint race fuzz cross man bench fixtures clean help
+.PHONY: build demo check test tidy test-deps lint race fuzz cross man bench fixtures clean help
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -17,9 +20,14 @@ build: ## bin/hostlab for this machine
 demo: build ## build, assess this host, say where the report is
 	./bin/hostlab assess --log-dir . --html hostlab-report.html --json hostlab-report.json
 
-test: test-deps ## install what the tests need and run them all
-	go vet ./... ./bench/...
-	go test -timeout 20m ./... ./bench/...
+check: ## gofmt, go vet and the tests that need neither root nor servers: a minute
+	@files=$$(gofmt -l cmd internal testbed bench *.go) && [ -z "$$files" ] || { echo "gofmt -w $$files" >&2; exit 1; }
+	go vet ./...
+	go test -vet=off -ldflags='-s -w' ./...
+
+test: test-deps ## install what the tests need and run them all, as root
+	go vet $(SYSTEM) ./... ./bench/...
+	go test $(SYSTEM) -vet=off -timeout 20m ./... ./bench/...
 
 tidy: ## go.mod and go.sum of both modules name what is imported, and nothing else
 	GOWORK=off go mod tidy -diff
@@ -28,10 +36,12 @@ tidy: ## go.mod and go.sum of both modules name what is imported, and nothing el
 test-deps: ## Debian packages that tests use
 	./scripts/test-deps.sh
 
-lint: ## golangci-lint, pinned; built from source the first time
+lint: ## golangci-lint and deadcode, pinned; built from source the first time
 	GOBIN=$(CURDIR)/bin go install $(GOLANGCI)
 	./bin/golangci-lint run --allow-parallel-runners ./... ./bench/...
 	GOOS=windows ./bin/golangci-lint run --allow-parallel-runners ./...
+	GOBIN=$(CURDIR)/bin go install $(DEADCODE)
+	@dead=$$(./bin/deadcode -test $(SYSTEM) ./... ./bench/...) && [ -z "$$dead" ] || { echo "$$dead" >&2; exit 1; }
 
 cross: ## the other platforms
 	GOOS=linux GOARCH=amd64 go build -trimpath -ldflags '$(LDFLAGS)' -o dist/hostlab-linux-amd64 ./cmd/hostlab
@@ -42,7 +52,7 @@ man: build ## manual pages into dist/man
 	./bin/hostlab man dist/man
 
 race: ## the tests that run things side by side, under the race detector (needs a C compiler)
-	CGO_ENABLED=1 go test -race ./internal/host/... ./internal/probe ./internal/lever ./internal/check ./internal/workload/worker ./internal/workload/xmlquery \
+	CGO_ENABLED=1 go test $(SYSTEM) -race ./internal/host/... ./internal/probe ./internal/lever ./internal/check ./internal/workload/worker ./internal/workload/xmlquery \
 		./internal/workload/command ./internal/neighbours ./internal/experiment/... ./internal/result/store
 
 fuzz: ## each fuzz target for ten seconds

@@ -41,10 +41,10 @@ func written(record []tried) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, `# Settings, tried on real kernels
 
-This page is written by a test (%[1]sgo test ./testbed -run TestSettings -update%[1]s) from what guests of the [test bed](../testbed/README.md) have shown,
-and %[1]sgo test ./testbed%[1]s holds that guests A and B show it still. %[1]stestbed/settings.sh%[1]s tries more values, in all guests.
+This page is written by a test (%[1]sgo test -tags=system ./testbed -run TestSettings -update%[1]s) from what guests of the [test bed](../testbed/README.md) have shown,
+and %[1]sgo test -tags=system ./testbed%[1]s holds that guests A and B show it still. %[1]stestbed/settings.sh%[1]s tries more values, in all guests.
 
-In each guest a program that shares no code with hostlab reads the setting's files, and all others that lie around them. Then
+In each guest a program that reads and writes by itself looks at the setting's files, and all others that lie around them. Then
 %[1]shostlab set%[1]s; it reads the files again, and what else the kernel or the processor tells of it; then %[1]shostlab verify%[1]s, which must name
 the setting and find it as set; then %[1]shostlab revert%[1]s, which must name it too. "All as before" means that no file below
 %[1]s/sys/devices/system/cpu%[1]s, %[1]s/sys/kernel/mm%[1]s, the disks' queues and %[1]s/proc/sys/{vm,kernel,fs}%[1]s differs, and that the journal is gone.

@@ -101,6 +101,9 @@ func writeRecord(t *testing.T, had, record []tried) {
 		}
 	}
 	record = slices.DeleteFunc(record, func(r tried) bool { return r.Guest == "" })
+	for _, r := range record { // so that another setting is some lines more
+		slices.SortStableFunc(r.Rows, func(a, b row) int { return strings.Compare(a.Setting, b.Setting) })
+	}
 	b, err := json.MarshalIndent(record, "", " ")
 	if err == nil {
 		err = os.WriteFile(recorded, append(b, '\n'), 0o644)

@@ -11,14 +11,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"hostlab/internal/bounded"
+	"hostlab/internal/document"
 	"hostlab/internal/explain"
 	"hostlab/internal/explain/connect"
 	"hostlab/internal/explain/show"
 	"hostlab/internal/trust"
 )
-
-// explainFormats are what explain writes, by name.
-var explainFormats = []string{"text", "json", "html"}
 
 // The shortest recording that says something, and the longest.
 const leastRecording, mostRecording = time.Second, 24 * time.Hour
@@ -94,7 +92,7 @@ and saved; 2 unusable flag, DSN, file or connection; 130 interrupted, likewise.`
 	f.StringVar(&o.compare, "compare", "", "earlier recording, a `FILE` of --save, to set beside this one")
 	f.StringArrayVar(&o.experiments, "experiment", nil, "record of 'hostlab run', a `DIR`, whose measured gain stands beside the bound; may be repeated")
 	f.StringVar(&o.save, "save", "", "also keep the recording in `FILE`")
-	choiceFlag(cmd, &o.format, "format", "text", "output", explainFormats)
+	choiceFlag(cmd, &o.format, "format", "text", "output", documentFormats)
 	f.BoolVarP(&o.quiet, "quiet", "q", false, "no progress")
 	for _, name := range []string{"dsn", "for"} {
 		cobra.CheckErr(cmd.RegisterFlagCompletionFunc(name, cobra.NoFileCompletions))
@@ -168,7 +166,7 @@ func (o *explainRun) check(cmd *cobra.Command) (before *explain.Report, dsn *con
 	if err := notEmpty(cmd, "dsn", "dsn-file", "compare", "experiment", "save"); err != nil {
 		return nil, nil, err
 	}
-	if err := oneOf("format", o.format, explainFormats); err != nil {
+	if err := oneOf("format", o.format, documentFormats); err != nil {
 		return nil, nil, err
 	}
 	if o.lasts < leastRecording || o.lasts > mostRecording {
@@ -270,12 +268,9 @@ func (o *explainRun) print(rep, before *explain.Report) error {
 	if before != nil {
 		c = explain.Compare(before, rep)
 	}
-	switch o.format {
-	case "json":
-		return rep.Write(o.std.out)
-	case "html":
-		return show.WriteHTML(o.std.out, rep, c)
+	d := show.Document(rep, c)
+	if o.save != "" && o.format == "text" {
+		d.Sections = append(d.Sections, document.Section{Title: "Saved", Blocks: document.Lines("", o.save)})
 	}
-	_, width := terminal(o.std.out)
-	return show.WriteText(o.std.out, rep, c, show.TextOptions{Width: width, Color: colour(o.std.out), Saved: o.save})
+	return printDocument(o.std, d, o.format)
 }

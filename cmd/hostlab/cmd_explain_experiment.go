@@ -19,16 +19,22 @@ var leverFactors = map[string]string{
 	"io_scheduler": explain.DataStorage, "nomerges": explain.DataStorage, "read_ahead_kb": explain.DataStorage,
 }
 
+// gain is what one experiment has measured.
+type gain struct {
+	result.Estimate
+	source string
+}
+
 // gains are what experiments have measured, by lever.
 type gains struct {
-	of   map[string]*explain.Gain
-	open map[string]string // why an experiment that moved the lever tells none
+	of   map[string]gain
+	open map[string]string // why an experiment that moved the lever gives none
 }
 
 // gains reads experiments and gives what each lever that they moved has given: the
 // most of its levels, as that is what a bound is compared with.
 func (o *explainRun) gains() (out gains, err error) {
-	out = gains{map[string]*explain.Gain{}, map[string]string{}}
+	out = gains{map[string]gain{}, map[string]string{}}
 	if len(o.experiments) == 0 {
 		return out, nil
 	}
@@ -52,10 +58,10 @@ func (o *explainRun) gains() (out gains, err error) {
 				out.open[lever] = tooFew(r.Dir, &g)
 				continue
 			}
-			if now := out.of[lever]; now != nil && now.Value >= g.Share.Estimate {
+			if now, ok := out.of[lever]; ok && now.Value >= g.Share.Estimate {
 				continue
 			}
-			out.of[lever] = &explain.Gain{Value: g.Share.Estimate, Low: g.Share.Low, High: g.Share.High, N: g.Share.N, Evidence: string(g.Evidence), Source: gainSource(r.Dir, x, g)}
+			out.of[lever] = gain{result.Estimate{Value: g.Share.Estimate, Low: g.Share.Low, High: g.Share.High, N: g.Share.N, Evidence: g.Evidence}, gainSource(r.Dir, x, g)}
 		}
 		if !found && x.Section == "log" && r.Analysis.Blocks == 0 {
 			out.open[explain.LogDevice], found = "no block is complete in experiment "+r.Dir, true
@@ -88,8 +94,9 @@ func gainSource(dir string, x *result.Experiment, g effects.Gain) string {
 func measure(r *explain.Report, g gains) {
 	for i := range r.Bounds {
 		b := &r.Bounds[i]
-		switch b.Gain = g.of[b.Lever]; {
-		case b.Gain != nil:
+		found := g.of[b.Lever]
+		switch b.Gain, b.GainSource = found.Estimate, found.source; {
+		case b.Gain.Known():
 		case g.open[b.Lever] != "":
 			b.Unmeasured = g.open[b.Lever]
 		case len(g.of)+len(g.open) > 0:
@@ -97,7 +104,7 @@ func measure(r *explain.Report, g gains) {
 		case b.Lever != explain.LogDevice:
 			b.Unmeasured = "no experiment that varied it was given"
 		default:
-			b.Unmeasured = "'hostlab run log-device --out DIR' tells for the log device, and --experiment DIR shows it here"
+			b.Unmeasured = "'hostlab run log-device --out DIR' measures it, and --experiment DIR shows it here"
 		}
 	}
 }

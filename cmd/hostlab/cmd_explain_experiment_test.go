@@ -13,11 +13,11 @@ import (
 
 // A measured gain stands beside its own lever only; the others say why they have none.
 func TestMeasure(t *testing.T) {
-	gain := &explain.Gain{Value: 0.1, N: 12, Evidence: "measured"}
-	for _, found := range []map[string]*explain.Gain{nil, {explain.LogDevice: gain}} {
+	measured := gain{result.Estimate{Value: 0.1, N: 12, Evidence: "measured"}, "experiment"}
+	for _, found := range []map[string]gain{nil, {explain.LogDevice: measured}} {
 		r := explain.Report{Bounds: []explain.Bound{{Lever: explain.LogDevice}, {Lever: explain.Processor}}}
 		measure(&r, gains{of: found})
-		if r.Bounds[0].Gain != found[explain.LogDevice] || (r.Bounds[0].Gain == nil) != (r.Bounds[0].Unmeasured != "") || r.Bounds[1].Gain != nil || r.Bounds[1].Unmeasured == "" || strings.Contains(r.Bounds[1].Unmeasured, "log-device") {
+		if r.Bounds[0].Gain != found[explain.LogDevice].Estimate || r.Bounds[0].Gain.Known() != (r.Bounds[0].Unmeasured == "") || r.Bounds[1].Gain.Known() || r.Bounds[1].Unmeasured == "" || strings.Contains(r.Bounds[1].Unmeasured, "log-device") {
 			t.Errorf("%+v", r.Bounds)
 		}
 	}
@@ -63,7 +63,7 @@ func TestGainsOfTooFewBlocks(t *testing.T) {
 		}
 		r := explain.Report{Bounds: []explain.Bound{{Lever: explain.LogDevice}, {Lever: explain.Processor}}}
 		measure(&r, g)
-		if got := r.Bounds[0]; got.Gain != nil || !strings.Contains(got.Unmeasured, want) || !strings.Contains(r.Bounds[1].Unmeasured, "did not vary it") {
+		if got := r.Bounds[0]; got.Gain.Known() || !strings.Contains(got.Unmeasured, want) || !strings.Contains(r.Bounds[1].Unmeasured, "did not vary it") {
 			t.Errorf("%d blocks: %+v", blocks, r.Bounds)
 		}
 		if blocks == 0 {

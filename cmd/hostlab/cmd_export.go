@@ -26,12 +26,7 @@ func newExport(std streams) *cobra.Command {
 		Long: `export writes settings as a profile for a tool that applies them at every boot,
 so that all servers of a kind get the same:
 
-  tuned      a profile for TuneD (tuned.conf)
-  saptune    a note of one's own for saptune 3
-  systemd    sysctl.d, tmpfiles.d, udev rules and a unit; --out DIR gets several
-             files, as below /etc, in place of those of an earlier export
-  powercfg   a command file for Windows, with the aliases of powercfg
-  dsc        a PowerShell DSC configuration for Windows
+` + export.Help() + `
 
 --role takes what 'hostlab check' recommends for a role, whatever this host
 has; NAME=VALUE beside it wins, and NAME may be a sysctl's (vm.swappiness). What
@@ -154,7 +149,7 @@ func writeProfile(std streams, p export.Profile, out string) error {
 }
 
 // writeFiles writes a profile of several files below a directory, and removes those of an earlier
-// one that would stay in force beside them. What somebody else has written there is left.
+// one that would stay in force beside them. What another program has written there is left.
 func writeFiles(std streams, p export.Profile, out string) error {
 	at := func(path string) string { return filepath.Join(out, filepath.FromSlash(path)) }
 	for _, f := range p.Files {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hostlab/internal/document"
 	"hostlab/internal/model"
 	"hostlab/internal/predict"
 	"hostlab/internal/screen"
@@ -81,7 +82,7 @@ inspect, 130 interrupted.`,
 	f.Uint64Var(&o.seed, "seed", 1, "`number` that all random numbers follow from")
 	f.BoolVar(&o.sweep, "sweep", false, "also a map of the first policy over loads and lengths of slices")
 	f.StringVar(&o.html, "html", "", "also write an HTML report to `FILE` (- for stdout)")
-	choiceFlag(cmd, &o.format, "format", "text", "output", formats)
+	choiceFlag(cmd, &o.format, "format", "text", "output", documentFormats)
 	f.StringVar(&o.show, "show", "", "print a file to start from instead of predicting: `host|workload`")
 	f.BoolVarP(&o.quiet, "quiet", "q", false, "no progress")
 	complete := func(flag string, words []string) {
@@ -99,7 +100,7 @@ func runPredict(cmd *cobra.Command, std streams, o predictFlags) error {
 	if err := notEmpty(cmd, "host", "workload", "policy", "load", "baseline", "domain", "html", "show"); err != nil {
 		return err
 	}
-	if err := oneOf("format", o.format, formats); err != nil {
+	if err := oneOf("format", o.format, documentFormats); err != nil {
 		return err
 	}
 	if o.show != "" {
@@ -110,8 +111,8 @@ func runPredict(cmd *cobra.Command, std streams, o predictFlags) error {
 			return err
 		}
 	}
-	if o.html == "-" && o.format == "json" {
-		return usagef("--html - and --format json would both write to stdout; name a file with --html")
+	if o.html == "-" && o.format != "text" {
+		return usagef("--html - and --format %s would both write to stdout; name a file with --html", o.format)
 	}
 	q, err := o.question(cmd)
 	if err != nil {
@@ -121,18 +122,15 @@ func runPredict(cmd *cobra.Command, std streams, o predictFlags) error {
 	if err != nil {
 		return err
 	}
-	html, err := output(std, o.html, func(w io.Writer) error { return predict.WriteHTML(w, a) })
-	if err != nil {
+	d := a.Document()
+	html, err := output(std, o.html, func(w io.Writer) error { return document.WriteHTML(w, d) })
+	if err != nil || o.html == "-" {
 		return err
 	}
-	switch {
-	case o.html == "-":
-		return nil
-	case o.format == "json":
-		return predict.WriteJSON(std.out, a)
+	if html != "" && o.format == "text" {
+		d.Sections = append(d.Sections, document.Section{Title: "Report", Blocks: document.Lines("", html)})
 	}
-	_, width := terminal(std.out)
-	return predict.WriteText(std.out, a, predict.TextOptions{Width: width, Color: colour(std.out), HTML: html})
+	return printDocument(std, d, o.format)
 }
 
 // answer asks the model, with a line of progress on a terminal. Whatever it refuses

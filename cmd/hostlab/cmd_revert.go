@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hostlab/internal/document"
 	"hostlab/internal/screen"
 	"hostlab/internal/setting"
 )
@@ -32,7 +33,7 @@ func newRevert(std streams) *cobra.Command {
 		Use:   "revert [flags]",
 		Short: "Put back every setting that was changed",
 		Long: `revert puts back what 'hostlab set' or an experiment has changed, the last
-change first, each object to the value that it had. What somebody else has
+change first, each object to the value that it had. What another program has
 changed since is left as it is and named; --force puts it back as well. What a
 reboot has put back already is only struck off the journal.
 
@@ -67,7 +68,7 @@ Exit status: 0 all is put back, 1 something is not, 2 unusable flag or journal.`
 	choiceFlag(cmd, &o.format, "format", "text", "output", formats)
 	cmd.Flags().StringVar(&o.owner, "owner", "", "only what `OWNER` has changed: set, or the directory of an experiment")
 	cmd.Flags().BoolVar(&o.dryRun, "dry-run", false, "show what would be put back, and change nothing")
-	cmd.Flags().BoolVar(&o.force, "force", false, "also where somebody else has changed the value since")
+	cmd.Flags().BoolVar(&o.force, "force", false, "also where another program has changed the value since")
 	cmd.Flags().BoolVar(&o.forget, "forget", false, "drop the journal's entries and leave the values as they are")
 	return cmd
 }
@@ -81,7 +82,7 @@ func (o *revertOptions) run(ctx context.Context, std streams) error {
 }
 
 // putBack puts back what the journal of one directory has. What that of the machine has, where it is
-// another, can only be told.
+// another, can only be named.
 func (o *revertOptions) putBack(ctx context.Context, std streams, sys *setting.System, dir, machine string) error {
 	pending, err := setting.Pending(sys, dir)
 	if dir != machine && errors.Is(err, fs.ErrPermission) {
@@ -97,10 +98,10 @@ func (o *revertOptions) putBack(ctx context.Context, std streams, sys *setting.S
 	pending = o.owned(pending)
 	if len(pending) == 0 && err == nil {
 		if o.owner == "" && !o.dryRun && !o.forget {
-			_ = setting.Tidy(sys, dir) // whoever may not do it has nothing to put back all the same
+			_ = setting.Tidy(sys, dir) // without the right to do it there is nothing to put back
 		}
 		if machine != dir {
-			if told, err := o.roots(std, sys, machine); told || err != nil {
+			if shown, err := o.roots(std, sys, machine); shown || err != nil {
 				return err
 			}
 		}
@@ -127,15 +128,14 @@ func (o *revertOptions) owned(list []setting.Entry) (out []setting.Entry) {
 	return out
 }
 
-// roots fails where changes of root's are in force: they are not put back, and whoever asked
-// for it must not take them for it. What would be put back anybody may see, as with verify.
-func (o *revertOptions) roots(std streams, sys *setting.System, machine string) (told bool, _ error) {
+// roots fails where changes of root's are in force: they are not put back, and the status must say so. What would be put back anybody may see, as with verify.
+func (o *revertOptions) roots(std streams, sys *setting.System, machine string) (shown bool, _ error) {
 	list, err := setting.Pending(sys, machine)
 	if damaged, ok := errors.AsType[*setting.Problem](err); ok {
-		return false, fmt.Errorf("nothing of yours to put back, and root's: %w", damaged)
+		return false, fmt.Errorf("your journal has nothing to put back, and root's: %w", damaged)
 	}
 	if err != nil {
-		return false, nil //nolint:nilerr // whoever may not read it cannot be told
+		return false, nil //nolint:nilerr // without the right to read it nothing is known of it
 	}
 	list = changed(o.owned(list))
 	if len(list) == 0 {
@@ -152,7 +152,7 @@ func (o *revertOptions) roots(std streams, sys *setting.System, machine string) 
 	for _, e := range list {
 		p.Skipped = append(p.Skipped, setting.Skip{Setting: e.Setting, Object: e.Object, Reason: "root has changed it; run as root"})
 	}
-	return false, errors.Join(writeChange(std.out, o.action(), p, nil, err), err)
+	return false, errors.Join(printDocument(std, settingsReport("revert", change(o.action(), p, nil, err)), o.format), err)
 }
 
 // action is what the JSON calls it.
@@ -164,11 +164,8 @@ func (o *revertOptions) action() string {
 }
 
 // nothing says that there is nothing to put back. That is no failure, as with a journal without
-// entries; whose changes there are is told, since a mistyped owner looks the same.
+// entries; the owners that there are stand in it, since a mistyped owner looks the same.
 func (o *revertOptions) nothing(std streams, all []setting.Entry) error {
-	if o.format == "json" {
-		return writeChange(std.out, o.action(), nil, nil, nil)
-	}
 	text := "Nothing to put back: no change is in force."
 	if o.owner != "" {
 		text = "Nothing to put back for the owner " + screen.Clean(o.owner) + ": no change of theirs is in force."
@@ -182,14 +179,11 @@ func (o *revertOptions) nothing(std streams, all []setting.Entry) error {
 			text += " There are changes of " + screen.Clean(strings.Join(owners, ", ")) + "."
 		}
 	}
-	_, width := terminal(std.out)
-	out := screen.NewPrinter(std.out, width, colour(std.out))
-	out.Text("", "", text)
-	return out.Err()
+	return printDocument(std, settingsReport("revert", change(o.action(), nil, nil, nil), text), o.format)
 }
 
-// preview shows as a diff what would be put back. Nothing is promised: somebody may
-// change a value before. The last line ends with more.
+// preview shows what would be put back. Nothing is promised: another program may
+// change a value before. The answer ends with more.
 func (o *revertOptions) preview(std streams, sys *setting.System, dir, more string) error {
 	list, err := setting.Preview(sys, dir, o.owner, o.force)
 	damaged, _ := errors.AsType[*setting.Problem](err)
@@ -216,25 +210,16 @@ func (o *revertOptions) preview(std streams, sys *setting.System, dir, more stri
 	case damaged != nil:
 		accepted = errors.New(damaged.Found() + "; what the damaged part has changed would NOT be put back")
 	}
-	if o.format == "json" {
-		return writeChange(std.out, "plan", p, nil, accepted)
-	}
-	if err := writeDiff(std.out, sys, p, "now", "put back"); err != nil {
-		return err
-	}
-	if err := writeOutcomes(std.out, sys, rest); err != nil {
-		return err
-	}
-	_, width := terminal(std.out)
-	out := screen.NewPrinter(std.out, width, colour(std.out))
+	struck, damage := "", ""
 	if n := tally(rest)[setting.Forgotten]; n > 0 {
-		out.Text("", "", fmt.Sprintf("'hostlab revert' strikes %s off the journal and writes nothing there.", screen.Count(n, "change")))
+		struck = fmt.Sprintf("'hostlab revert' strikes %s off the journal and writes nothing there.", screen.Count(n, "change"))
 	}
 	if accepted != nil {
-		out.Text("", screen.Yellow, screen.Clean(accepted.Error())+".")
+		damage = accepted.Error() + "."
 	}
-	out.Text("", "", "Nothing was changed: --dry-run."+more)
-	return out.Err()
+	d := settingsReport("revert", change("plan", p, nil, accepted), "Nothing was changed: --dry-run."+more, struck, damage)
+	d.Sections = []document.Section{{Title: "Now -> put back", Blocks: blocks(planned(sys, p))}, {Title: "Not put back", Blocks: blocks(outcomes(sys, rest))}}
+	return printDocument(std, d, o.format)
 }
 
 // change does what was asked for with an open journal.
@@ -245,15 +230,11 @@ func (o *revertOptions) change(ctx context.Context, std streams, sys *setting.Sy
 		if err != nil {
 			return err
 		}
-		if o.format == "json" {
-			return writeChange(std.out, "revert", nil, nil, nil)
-		}
 		text := fmt.Sprintf("Forgot %s; the values stay as they are.", screen.Count(n, "change"))
 		if kept != "" {
 			text += " The journal was set aside as " + kept + "."
 		}
-		_, err = fmt.Fprintln(std.out, text)
-		return err
+		return printDocument(std, settingsReport("revert", change("revert", nil, nil, nil), text), o.format)
 	}
 	damaged := ""
 	if p := j.Problem(); p != nil { // run has seen that --force is given
@@ -274,13 +255,11 @@ func (o *revertOptions) change(ctx context.Context, std streams, sys *setting.Sy
 	if errors.Is(err, syscall.ENOSPC) {
 		err = fmt.Errorf("%w; what was put back stays so: make room, then run 'hostlab revert' again", err)
 	}
-	if o.format == "json" {
-		err = errors.Join(err, writeChange(std.out, "revert", nil, done, err))
-	} else {
-		err = errors.Join(err, writeOutcomes(std.out, sys, slices.DeleteFunc(slices.Clone(done), asBefore)))
-	}
-	if err == nil {
-		err = o.sum(std, done)
+	d := settingsReport("revert", change("revert", nil, done, err), o.sum(done))
+	d.Sections = []document.Section{{Title: "Objects", Blocks: blocks(outcomes(sys, slices.DeleteFunc(slices.Clone(done), asBefore)))}}
+	err = errors.Join(err, printDocument(std, d, o.format))
+	if n := tally(done); err == nil && n[setting.Foreign]+n[setting.Gone]+n[setting.Failed] > 0 {
+		err = errDrifted
 	}
 	if damaged != "" {
 		err = errors.Join(err, errors.New(damaged))
@@ -295,7 +274,7 @@ func asBefore(o setting.Outcome) bool {
 }
 
 // sum says how it ended.
-func (o *revertOptions) sum(std streams, done []setting.Outcome) error {
+func (o *revertOptions) sum(done []setting.Outcome) string {
 	already := 0
 	for _, d := range done {
 		if asBefore(d) {
@@ -303,30 +282,18 @@ func (o *revertOptions) sum(std streams, done []setting.Outcome) error {
 		}
 	}
 	n := tally(done)
-	left := n[setting.Foreign] + n[setting.Gone] + n[setting.Failed]
-	if o.format == "text" {
-		text := screen.Count(n[setting.Restored]+n[setting.Unchanged]-already, "object") + " put back"
-		if f := n[setting.Forgotten]; f > 0 {
-			text += fmt.Sprintf(", %d gone with the reboot and struck off the journal", f)
-		}
-		if left > 0 {
-			text += fmt.Sprintf(", %d not", left)
-		}
-		text += "."
-		if n[setting.Foreign] > 0 && !o.force {
-			text += " --force puts back also what somebody else has changed; --forget leaves it."
-		}
-		_, width := terminal(std.out)
-		out := screen.NewPrinter(std.out, width, colour(std.out))
-		out.Text("", "", text)
-		if err := out.Err(); err != nil {
-			return err
-		}
+	text := screen.Count(n[setting.Restored]+n[setting.Unchanged]-already, "object") + " put back"
+	if f := n[setting.Forgotten]; f > 0 {
+		text += fmt.Sprintf(", %d gone with the reboot and struck off the journal", f)
 	}
-	if left > 0 {
-		return errDrifted
+	if left := n[setting.Foreign] + n[setting.Gone] + n[setting.Failed]; left > 0 {
+		text += fmt.Sprintf(", %d not", left)
 	}
-	return nil
+	text += "."
+	if n[setting.Foreign] > 0 && !o.force {
+		text += " --force also puts back what another program has changed; --forget leaves it."
+	}
+	return text
 }
 
 func newVerify(std streams) *cobra.Command {
@@ -362,11 +329,7 @@ unusable flag or journal.`,
 			if err != nil {
 				return err
 			}
-			if format == "json" {
-				err = writeChange(std.out, "verify", nil, list, nil)
-			} else {
-				err = writeVerified(std, sys, list)
-			}
+			err = printDocument(std, verification(sys, list), format)
 			n := tally(list)
 			if err == nil && n[setting.Unchanged]+n[setting.Rounded]+n[setting.Moved] < len(list) {
 				return errDrifted
@@ -394,16 +357,13 @@ func verified(sys *setting.System, dir, machine string) ([]setting.Outcome, erro
 	return append(list, moved...), err
 }
 
-// writeVerified lists what was set, and first what is not as it was.
-func writeVerified(std streams, sys *setting.System, list []setting.Outcome) error {
-	_, width := terminal(std.out)
-	out := screen.NewPrinter(std.out, width, colour(std.out))
+// verification lists what was set, and first what is not as it was.
+func verification(sys *setting.System, list []setting.Outcome) *document.Document {
+	data := change("verify", nil, list, nil)
 	if len(list) == 0 {
-		out.Text("", "", "Nothing is set: no change of hostlab's is in force.")
-		return out.Err()
+		return settingsReport("verify", data, "Nothing is set: no change by hostlab is in force.")
 	}
 	var good, bad, beside groups
-	all := screen.Count(len(list)-tally(list)[setting.Moved], "object")
 	for _, v := range list {
 		kind := kindOf(sys, v.Setting, v.Object)
 		read, to := shown(v.Setting, v.Object, v.Read), shown(v.Setting, v.Object, v.To)
@@ -420,26 +380,21 @@ func writeVerified(std streams, sys *setting.System, list []setting.Outcome) err
 			bad.add(v.Setting, kind, v.Object.Name, outcomeText(v))
 		}
 	}
-	for i, gs := range []groups{bad, good, beside} {
-		for _, g := range gs {
-			text := g.texts[0]
-			if where := g.where(); where != "" {
-				text = where + ": " + text
-			}
-			out.Hang("  "+screen.Pad(g.setting, 16)+" ", []string{screen.Yellow, "", ""}[i], text)
-		}
-	}
 	n := 0
 	for _, g := range bad {
 		n += max(1, len(g.names))
 	}
-	text := all + " as set."
+	all := screen.Count(len(list)-tally(list)[setting.Moved], "object")
+	text, struck := all+" as set.", ""
 	if n > 0 {
 		text = fmt.Sprintf("%d of %s not as set.", n, all)
 	}
 	if tally(list)[setting.Forgotten] > 0 {
-		text += " 'hostlab revert' strikes off the journal what is gone with the reboot."
+		struck = "'hostlab revert' strikes off the journal what is gone with the reboot."
 	}
-	out.Text("", "", strings.TrimSpace(text))
-	return out.Err()
+	d := settingsReport("verify", data, text, struck)
+	caution := func(*group) document.Tone { return document.Caution }
+	d.Sections = []document.Section{{Title: "Not as set", Blocks: blocks(bad.pairs(caution))}, {Title: "As set", Blocks: blocks(good.pairs(plainTone))},
+		{Title: "Changed with them by the kernel", Blocks: blocks(beside.pairs(plainTone))}}
+	return d
 }

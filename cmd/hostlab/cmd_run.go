@@ -20,6 +20,7 @@ import (
 	"hostlab/internal/result"
 	"hostlab/internal/result/store"
 	"hostlab/internal/screen"
+	"hostlab/internal/trust"
 )
 
 // runOptions is what was asked for.
@@ -168,6 +169,10 @@ func (o *runOptions) run(ctx context.Context, std streams, st *experiment.Study)
 	signal.Notify(pipe, syscall.SIGPIPE)
 	defer signal.Stop(pipe)
 
+	// What workloads write below it goes by name.
+	if err := trust.AsRoot(filepath.Dir(o.dir)); err != nil {
+		return usagef("--out %s: %w", o.dir, err)
+	}
 	st.Out = o.dir
 	cfg := runner.Config{Study: st, Dir: o.dir, Resume: o.resume, Version: versionText()}
 	if o.restore {

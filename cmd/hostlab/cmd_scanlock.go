@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"hostlab/internal/cpuset"
-	"hostlab/internal/result"
+	"hostlab/internal/document"
 	"hostlab/internal/scanlock"
 	"hostlab/internal/screen"
 	"hostlab/internal/workload"
@@ -58,9 +58,9 @@ one of n gets everything. The first 0.1 s are not counted.
 These are the figures of one run, without an interval, on CPUs that it keeps
 fully busy meanwhile. Nothing is changed, and root is not needed.
 
-With --format json one document comes at the end, as docs/schema/
-scanlock.schema.json describes: .threads has id, role, cpu, acquisitions_per_s,
-spins_per_s and scans_per_s.
+Other formats than text print one document at the end. docs/schema/
+scanlock.schema.json describes the JSON: .threads has id, role, cpu,
+acquisitions_per_s, spins_per_s and scans_per_s.
 
 Exit status: 0 done, also after Ctrl-C without --duration; 1 a worker process
 died or hung; 2 unusable flag or CPU; 3 nothing to inspect; 130 interrupted
@@ -104,7 +104,7 @@ second.`,
 	choiceFlag(cmd, &o.antagonist, "antagonist", string(threads.Scan), "what scanners do; other than scan they touch no memory", antagonists)
 	choiceFlag(cmd, &o.layout, "layout", string(threads.Padded), "where counters lie: apart, or in shared cache lines (seed: the program of 2005)", layouts)
 	f.BoolVar(&o.ask.Cell.Timed, "latency", false, "also print how long acquisitions took; costs more than the lock itself")
-	choiceFlag(cmd, &o.format, "format", "text", "output", formats)
+	choiceFlag(cmd, &o.format, "format", "text", "output", documentFormats)
 	for _, name := range []string{"scan-cpus", "lock-cpus", "interval", "duration", "critical", "parallel", "scan-size"} {
 		cobra.CheckErr(cmd.RegisterFlagCompletionFunc(name, cobra.NoFileCompletions))
 	}
@@ -171,7 +171,7 @@ func (o *scanlockRun) check(cmd *cobra.Command) error {
 	for _, w := range []struct {
 		flag, word string
 		words      []string
-	}{{"format", o.format, formats}, {"lock", o.lock, lockKinds}, {"antagonist", o.antagonist, antagonists}, {"layout", o.layout, layouts}} {
+	}{{"format", o.format, documentFormats}, {"lock", o.lock, lockKinds}, {"antagonist", o.antagonist, antagonists}, {"layout", o.layout, layouts}} {
 		if err := oneOf(w.flag, w.word, w.words); err != nil {
 			return err
 		}
@@ -206,25 +206,24 @@ func (o *scanlockRun) run(ctx context.Context) error {
 	if err != nil {
 		return usageError{err}
 	}
-	_, width := terminal(o.std.out)
 	w := scanlock.Watch{Start: o.start, WarmUp: 100 * time.Millisecond, Interval: o.interval, Duration: o.duration}
 	if o.format == "text" {
-		if err := plan.Write(o.std.out, width); err != nil {
+		if err := o.print(&document.Document{Sections: []document.Section{plan.Section()}}); err != nil {
 			return err
 		}
-		w.Each = func(t scanlock.Table) error { return o.table(t, plan, width) }
+		w.Each = func(t scanlock.Table) error { return o.table(t, plan) }
 	}
 	res, err := w.Run(ctx, plan)
 	if err != nil && res.Lost == "" {
 		return err
 	}
 	lost := err
-	if o.format == "json" {
-		d := scanlock.NewDocument(plan, res)
-		d.Tool, d.Host, d.Started = versionText(), facts.Identity.Hostname.Or("unknown host"), started
-		err = d.Write(o.std.out)
+	if o.format == "text" {
+		err = o.total(res, plan)
 	} else {
-		err = o.total(res, plan, width)
+		d := scanlock.NewData(plan, res)
+		d.Tool, d.Host, d.Started = versionText(), facts.Identity.Hostname.Or("unknown host"), started
+		err = o.print(scanlock.Document(plan, res, d))
 	}
 	if err == nil && res.Interrupted {
 		return context.Canceled
@@ -237,45 +236,29 @@ func joined(text, hint string) string {
 	return strings.TrimSuffix(text+"; "+hint, "; ")
 }
 
-// table prints one interval: in the old form, then in ours.
-func (o *scanlockRun) table(t scanlock.Table, p scanlock.Plan, width int) error {
-	if err := o.blank(); err != nil {
+func (o *scanlockRun) print(d *document.Document) error { return printDocument(o.std, d, o.format) }
+
+// table prints one interval: in the form of 2005, then as a table.
+func (o *scanlockRun) table(t scanlock.Table, p scanlock.Plan) error {
+	if err := errors.Join(o.blank(), t.Write2005(o.std.out), o.blank()); err != nil {
 		return err
 	}
-	if err := t.WriteSeed(o.std.out); err != nil {
-		return err
-	}
-	return t.Write(o.std.out, p, "Last "+result.Format(t.Seconds, "s"), width)
+	return o.print(t.Document(p, "Last ", ""))
 }
 
 // total prints the whole run, where it is more than the last table, and latencies.
-func (o *scanlockRun) total(res scanlock.Result, p scanlock.Plan, width int) error {
-	if !res.Told {
+func (o *scanlockRun) total(res scanlock.Result, p scanlock.Plan) error {
+	d := &document.Document{}
+	if !res.Told || res.Lost != "" {
 		if err := o.blank(); err != nil {
 			return err
 		}
-		title := "Whole run, "
-		if res.Lost != "" {
-			title = "Incomplete run, "
-		}
-		if err := res.Total.Write(o.std.out, p, title+result.Format(res.Total.Seconds, "s"), width); err != nil {
-			return err
-		}
+		d = res.Total.Document(p, "Whole run, ", res.Lost)
 	}
-	if res.Lost != "" {
-		t := screen.NewPrinter(o.std.out, width, false)
-		t.Hang("  Incomplete: ", "", "these are the figures of the first "+result.Format(res.Total.Seconds, "s")+"; "+res.Lost)
-		if err := t.Err(); err != nil {
-			return err
-		}
+	if o.ask.Cell.Timed {
+		d.Sections = append(d.Sections, res.Total.Latencies())
 	}
-	if !o.ask.Cell.Timed {
-		return nil
-	}
-	if err := o.blank(); err != nil {
-		return err
-	}
-	return res.Total.WriteLatency(o.std.out, width)
+	return o.print(d)
 }
 
 func (o *scanlockRun) blank() error {

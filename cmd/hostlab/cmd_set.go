@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"hostlab/internal/check"
+	"hostlab/internal/document"
 	"hostlab/internal/screen"
 	"hostlab/internal/setting"
 )
@@ -32,11 +34,10 @@ func newSet(std streams) *cobra.Command {
 		Short: "Change settings, so that they can be put back exactly",
 		Long: `set changes settings on every object that has them, or on one alone with
 NAME@OBJECT=VALUE. NAME is one that 'hostlab settings' lists, or the name of its
-sysctl: swappiness, vm.swappiness. It shows first what would change, as diff
-does, and asks; where nobody can be asked it needs --yes. Each original value is
-in a journal on the disk before the first write, and each write is read back. If
-one fails, what was done is undone. 'hostlab revert' puts all back, also after a
-kill or a power cut.
+sysctl: swappiness, vm.swappiness. It first shows what would change, and asks;
+without a terminal it needs --yes. Each original value is in a journal on the
+disk before the first write, and each write is read back. If one fails, what was
+done is undone. 'hostlab revert' restores all, also after a kill or a power cut.
 
 With --role it sets what 'hostlab check' finds and advises for that role, as
 far as that is a setting; NAME=VALUE beside it wins.
@@ -105,37 +106,21 @@ func (o *setOptions) set(ctx context.Context, std streams, sys *setting.System, 
 	if _, err := setting.Pending(sys, dir); err != nil && !errors.Is(err, fs.ErrPermission) {
 		return err
 	}
-	text := o.format == "text"
 	refusal, left := o.whole(sys, p), o.kept(sys, p)
 	if line := inForce(sys, dir); line != "" {
 		fmt.Fprintln(std.err, "hostlab: "+line)
 	}
-	if text {
-		lines := skipLines(sys, p.Skipped)
-		if len(lines) == 1 {
-			lines = nil // the error says it
-		}
-		if err := o.show(std, sys, p, lines, advice); err != nil {
+	action := "plan"
+	if len(p.Steps) == 0 && !o.dryRun && refusal == nil {
+		action = "set"
+	}
+	if failed := cmp.Or(refusal, left); refusal != nil || o.dryRun || len(p.Steps) == 0 {
+		return errors.Join(printDocument(std, o.preview(sys, p, advice, change(action, p, nil, failed), refusal != nil), o.format), failed)
+	}
+	if o.format == "text" {
+		if err := printDocument(std, o.preview(sys, p, advice, nil, false), o.format); err != nil {
 			return err
 		}
-	}
-	if refusal != nil {
-		if !text {
-			return errors.Join(writeChange(std.out, "plan", p, nil, refusal), refusal)
-		}
-		return refusal
-	}
-	switch {
-	case o.dryRun && !text:
-		return errors.Join(writeChange(std.out, "plan", p, nil, left), left)
-	case o.dryRun:
-		_, err := fmt.Fprintln(std.out, "Nothing was changed: --dry-run.")
-		return errors.Join(err, left)
-	case len(p.Steps) == 0 && text:
-		_, err := fmt.Fprintln(std.out, "Nothing to change.")
-		return errors.Join(err, left)
-	case len(p.Steps) == 0:
-		return errors.Join(writeChange(std.out, "set", p, nil, left), left)
 	}
 	if err := o.permitted(ctx, std, p); err != nil {
 		return err
@@ -175,26 +160,36 @@ func (o *setOptions) advised(ctx context.Context, want []setting.Assignment) (_ 
 	return want, notes, nil
 }
 
-// show prints what would change.
-func (o *setOptions) show(std streams, sys *setting.System, p *setting.Plan, left, notes []string) error {
-	if err := writeDiff(std.out, sys, p, "now", "as asked"); err != nil {
-		return err
+// preview is what a plan would change.
+func (o *setOptions) preview(sys *setting.System, p *setting.Plan, notes []string, data any, refused bool) *document.Document {
+	now := "Nothing to change."
+	if n := len(p.Steps); n > 0 {
+		now = screen.Count(n, "object") + " to change."
+		switch {
+		case o.dryRun:
+			now = screen.Count(n, "object") + " would change. Nothing was changed: --dry-run."
+		case refused:
+			now = screen.Count(n, "object") + " could change; nothing was changed."
+		}
+	} else if refused {
+		now = "Nothing was changed."
 	}
-	if err := writeSkipped(std.out, left); err != nil {
-		return err
-	}
-	_, width := terminal(std.out)
-	out := screen.NewPrinter(std.out, width, colour(std.out))
-	for _, n := range notes {
-		out.Hang("left out: ", "", screen.Clean(n))
+	same, sides := "", ""
+	if n := len(p.Same); n > 0 {
+		same = screen.Count(n, "object") + " " + map[bool]string{true: "has", false: "have"}[n == 1] + " the value already."
 	}
 	if len(p.Moves) > 0 {
-		out.Text("", "", "The kernel may change with it, and revert puts back: "+screen.Clean(strings.Join(p.Moves, ", "))+".")
+		sides = "Side effect: the kernel may also change " + strings.Join(p.Moves, ", ") + "; revert restores it."
 	}
-	if n := len(p.Same); n > 0 {
-		out.Text("", "", screen.Count(n, "object")+" "+map[bool]string{true: "has", false: "have"}[n == 1]+" the value already.")
+	d := settingsReport("set", data, now, same, sides)
+	if lines := skipLines(sys, p.Skipped); len(lines) > 1 { // of one, the error says it
+		notes = append(lines, notes...)
 	}
-	return out.Err()
+	for _, n := range notes {
+		d.Warnings = append(d.Warnings, "left out: "+n)
+	}
+	d.Sections = []document.Section{{Title: "Now -> as asked", Blocks: blocks(planned(sys, p))}}
+	return d
 }
 
 // whole refuses a plan that would do a part of what was asked, unless that was said to be
@@ -237,8 +232,7 @@ func (o *setOptions) leftOut(sys *setting.System, p *setting.Plan) string {
 	return strings.Join(what, " and ") + " (" + where + ")"
 }
 
-// kept is the error of a plan of which all was set but what was left out: whoever asked for more than
-// that must not take it for done.
+// kept is the error of a plan of which all was set but what was left out: it is not all that was asked for.
 func (o *setOptions) kept(sys *setting.System, p *setting.Plan) error {
 	if len(p.Skipped) == 0 {
 		return nil
@@ -265,7 +259,7 @@ func (o *setOptions) permitted(ctx context.Context, std streams, p *setting.Plan
 }
 
 // apply makes the changes, and stays while one is held. Others may have set the same before the journal
-// was free: what is there now counts, and where it is not what was shown, that is told.
+// was free: what is there now counts, and the outcome says where that is not what was shown.
 func (o *setOptions) apply(ctx context.Context, std streams, sys *setting.System, dir string, want []setting.Assignment, saw *setting.Plan) (err error) {
 	j, err := journal(sys, dir)
 	if err != nil {
@@ -285,11 +279,10 @@ func (o *setOptions) apply(ctx context.Context, std streams, sys *setting.System
 		done = append(done, beside(sys, dir, p)...)
 	}
 	left := o.kept(sys, p)
-	if o.format == "json" {
-		err = errors.Join(err, writeChange(std.out, "set", p, done, errors.Join(err, left)))
-	} else {
-		err = errors.Join(err, o.report(std, sys, done, err))
+	if o.format == "text" {
+		fmt.Fprintln(std.out) // below the plan
 	}
+	err = errors.Join(err, printDocument(std, o.report(sys, done, err, change("set", p, done, errors.Join(err, left))), o.format))
 	held := heldNames(p)
 	if err != nil || len(held) == 0 {
 		return errors.Join(err, left)
@@ -300,8 +293,8 @@ func (o *setOptions) apply(ctx context.Context, std streams, sys *setting.System
 	return errors.Join(hold.Close(), left)
 }
 
-// meanwhile tells of outcomes what was not so when the plan was shown, and adds what has got its value
-// since then from somebody else.
+// meanwhile notes at outcomes what has changed since the plan was shown, and adds what another program has
+// set to its value since then.
 func meanwhile(done []setting.Outcome, saw, p *setting.Plan) []setting.Outcome {
 	was := map[string]setting.Step{}
 	for _, s := range slices.Concat(saw.Steps, saw.Same) {
@@ -309,20 +302,19 @@ func meanwhile(done []setting.Outcome, saw, p *setting.Plan) []setting.Outcome {
 	}
 	for i, d := range done {
 		if s, ok := was[d.Object.Path]; ok && s.From != d.From && d.Reason == "" && d.Result != setting.Unchanged {
-			done[i].Reason = "somebody else has changed it since the above was shown, from " + shown(s.Setting, s.Object, s.From)
+			done[i].Reason = "another program has changed it since the above was shown, from " + shown(s.Setting, s.Object, s.From)
 		}
 	}
 	for _, s := range p.Same {
 		if old, ok := was[s.Object.Path]; ok && old.From != s.From {
 			done = append(done, setting.Outcome{Step: s, Read: s.To, Result: setting.Unchanged,
-				Reason: shown(s.Setting, s.Object, s.To) + " already: somebody else has set it since the above was shown"})
+				Reason: shown(s.Setting, s.Object, s.To) + " already: another program has set it since the above was shown"})
 		}
 	}
 	return done
 }
 
-// beside is what has changed with the settings of a plan. A journal that cannot be read for it has
-// nothing more to tell: what was set is told all the same.
+// beside is what has changed with the settings of a plan; nothing where the journal cannot be read.
 func beside(sys *setting.System, dir string, p *setting.Plan) []setting.Outcome {
 	list, _ := setting.Beside(sys, dir)
 	return slices.DeleteFunc(list, func(o setting.Outcome) bool {
@@ -340,12 +332,7 @@ func heldNames(p *setting.Plan) (names []string) {
 }
 
 // report says what became of each object, and how to go on.
-func (o *setOptions) report(std streams, sys *setting.System, done []setting.Outcome, failed error) error {
-	if err := writeOutcomes(std.out, sys, done); err != nil {
-		return err
-	}
-	_, width := terminal(std.out)
-	out := screen.NewPrinter(std.out, width, colour(std.out))
+func (o *setOptions) report(sys *setting.System, done []setting.Outcome, failed error, data any) *document.Document {
 	n := tally(done)
 	set := n[setting.Changed] + n[setting.Rounded]
 	for _, d := range done {
@@ -353,22 +340,25 @@ func (o *setOptions) report(std streams, sys *setting.System, done []setting.Out
 			set-- // it ends by itself
 		}
 	}
-	if failed != nil && !o.keep || set == 0 {
-		return nil
-	}
-	text := fmt.Sprintf("%s set", screen.Count(set, "object"))
-	if r := n[setting.Rounded]; r > 0 {
-		text += fmt.Sprintf(", %d of them not exactly as asked", r)
-	}
-	if o.at.root == "" {
-		out.Text("", "", text+". 'hostlab verify' looks whether they stay, 'hostlab revert' puts them back.")
-		return out.Err()
-	}
-	out.Text("", "", text+". Look whether they stay, and put them back, with:")
-	for _, command := range []string{"verify", "revert"} {
-		for _, l := range screen.Commands("hostlab "+command+" --root "+screen.Operand(o.at.root), out.Width-2) {
-			out.Raw("  " + l)
+	d := settingsReport("set", data)
+	d.Sections = []document.Section{{Title: "Objects", Blocks: blocks(outcomes(sys, done))}}
+	switch {
+	case failed != nil && !o.keep:
+		d.Answer = []document.Line{{Text: "Not set."}}
+	case set > 0:
+		text := screen.Count(set, "object") + " set"
+		if r := n[setting.Rounded]; r > 0 {
+			text += fmt.Sprintf(", %d of them not exactly as asked", r)
 		}
+		root := ""
+		if o.at.root != "" {
+			root = " --root " + screen.Operand(o.at.root)
+		}
+		d.Answer = []document.Line{{Text: text + "."}}
+		d.Sections = append(d.Sections, document.Section{Title: "Next", Blocks: []document.Block{document.Commands{
+			{Why: "check that they stay", Line: "hostlab verify" + root}, {Why: "restore what was there", Line: "hostlab revert" + root}}}})
+	default:
+		d.Answer = []document.Line{{Text: "Nothing was set."}}
 	}
-	return out.Err()
+	return d
 }

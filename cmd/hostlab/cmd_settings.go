@@ -2,12 +2,12 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"hostlab/internal/document"
 	"hostlab/internal/export"
 	"hostlab/internal/screen"
 	"hostlab/internal/setting"
@@ -62,16 +62,13 @@ Exit status: 0 done, 2 no such setting or unusable flag, 3 nothing to inspect.`,
 			if err != nil {
 				return err
 			}
-			if format == "json" {
-				return writeSettingsJSON(std.out, sys, list)
-			}
 			if len(args) > 0 {
-				return writeSetting(std.out, sys, list[0])
+				return printDocument(std, described(sys, list[0]), format)
 			}
-			if line := inForce(sys, dir); line != "" {
+			if line := inForce(sys, dir); line != "" && format == "text" {
 				fmt.Fprintln(std.err, "hostlab: "+line)
 			}
-			return writeSettings(std.out, sys, list)
+			return printDocument(std, listed(sys, list), format)
 		},
 	}
 	at.flags(cmd, true)
@@ -82,57 +79,40 @@ Exit status: 0 done, 2 no such setting or unusable flag, 3 nothing to inspect.`,
 // mostGroups is how many different values of one setting the list shows.
 const mostGroups = 4
 
-// writeSettings lists the settings that are here, a line or so each, and then those that are not.
-func writeSettings(w io.Writer, sys *setting.System, list []setting.Setting) error {
-	_, width := terminal(w)
-	out := screen.NewPrinter(w, width, colour(w))
+// listed is the settings that are here, a row or so each, and then those that are not.
+func listed(sys *setting.System, list []setting.Setting) *document.Document {
+	d := settingsReport("settings", settingsList(sys, list))
 	if sys.Missing != nil {
-		out.Text("", "", "No settings here: "+sys.Missing.Error()+".")
-		out.Text("", "", "They know "+strings.Join(export.WindowsNames(), ", ")+". 'hostlab settings NAME' says more of one.")
-		return out.Err()
+		d.Answer = []document.Line{{Text: "No settings here: " + sys.Missing.Error() + "."}}
+		d.About = []string{"They have words for " + strings.Join(export.WindowsNames(), ", ") + ". 'hostlab settings NAME' describes one."}
+		return d
 	}
-	rows := [][]string{{"setting", "objects", "now", "may be"}}
-	var missing [][2]string
+	var here document.Pairs
+	var missing document.Pairs
 	for _, s := range list {
 		states, err := s.Read(sys)
 		if err != nil {
-			missing = append(missing, [2]string{s.Name, err.Error()})
+			missing = append(missing, document.Pair{Name: s.Name, Value: err.Error()})
 			continue
 		}
-		gs := stateGroups(sys, s, states)
-		for i, g := range gs {
-			if i == mostGroups && len(gs) > mostGroups+1 {
-				rows = append(rows, []string{"", fmt.Sprintf("%d more: 'hostlab settings %s'", len(gs)-i, s.Name), "", ""})
+		name := s.Name
+		for i, text := range current(sys, s, states) {
+			if i == mostGroups {
+				here = append(here, document.Pair{Value: "...: 'hostlab settings " + s.Name + "' shows all"})
 				break
 			}
-			row := []string{"", g.where(), g.texts[0], g.texts[1]}
-			if g.kind != "" {
-				row[1], row[2] = g.kind, g.texts[0]+" on "+g.cpus()
-			}
-			if i == 0 {
-				row[0] = s.Name
-			} else if g.texts[1] == gs[i-1].texts[1] {
-				row[3] = ""
-			}
-			rows = append(rows, row)
+			here = append(here, document.Pair{Name: name, Value: text})
+			name = ""
 		}
 	}
-	if len(rows) > 1 {
-		out.Table([]int{24, 12, 21, 17}, rows, make([]string, len(rows)))
-	}
-	if len(missing) > 0 {
-		out.Head("Not here")
-		for _, m := range missing {
-			out.Hang("  "+screen.Pad(m[0], 24)+" ", "", screen.Clean(m[1]))
-		}
-	}
-	out.Raw("")
-	out.Text("", "", "'hostlab settings NAME' says more of one, 'hostlab set NAME=VALUE' changes it.")
-	return out.Err()
+	d.Answer = []document.Line{{Text: fmt.Sprintf("%s can be set here, %d cannot.", screen.Count(len(list)-len(missing), "setting"), len(missing))}}
+	d.About = []string{"'hostlab settings NAME' describes one, 'hostlab set NAME=VALUE' changes it."}
+	d.Sections = []document.Section{{Title: "Here", Blocks: blocks(here)}, {Title: "Not here", Blocks: blocks(missing)}}
+	return d
 }
 
-// stateGroups joins objects that have the same value and may have the same.
-func stateGroups(sys *setting.System, s setting.Setting, states []setting.State) groups {
+// current is what objects have and may have, a line for those of which both are the same.
+func current(sys *setting.System, s setting.Setting, states []setting.State) (lines []string) {
 	var gs groups
 	for _, st := range states {
 		value, may := shown(s.Name, st.Object, st.Value), levelText(s, st)
@@ -141,13 +121,19 @@ func stateGroups(sys *setting.System, s setting.Setting, states []setting.State)
 		}
 		kind := ""
 		if s.Kinds() {
-			kind, may = screen.Clean(s.Note(sys, st.Object)), "by latency, or all"
+			kind, may = screen.Clean(s.Note(sys, st.Object)), ""
 		} else if may == "" {
 			may = s.Note(sys, st.Object)
 		}
-		gs.add(s.Name, kind, st.Object.Name, value, may)
+		if may != "" {
+			value += " (may be: " + may + ")"
+		}
+		gs.add(s.Name, kind, st.Object.Name, value)
 	}
-	return gs
+	for _, p := range gs.pairs(plainTone) {
+		lines = append(lines, p.Value)
+	}
+	return lines
 }
 
 func levelText(s setting.Setting, st setting.State) string {
@@ -158,47 +144,29 @@ func levelText(s setting.Setting, st setting.State) string {
 	return strings.Join(words, " ")
 }
 
-// writeSetting says all of one setting.
-func writeSetting(w io.Writer, sys *setting.System, s setting.Setting) error {
-	_, width := terminal(w)
-	out := screen.NewPrinter(w, width, colour(w))
-	out.Text("", screen.Bold, s.Name+": "+s.Title)
-	out.Raw("")
-	out.Text("  ", "", s.About)
-	out.Raw("")
+// described says all of one setting.
+func described(sys *setting.System, s setting.Setting) *document.Document {
+	d := settingsReport("settings", settingsList(sys, []setting.Setting{s}), s.Name+": "+s.Title)
+	d.About = []string{s.About}
+	facts := document.Pairs{{Name: "takes", Value: s.Values}, {Name: "source", Value: s.Source}}
 	if s.Sysctl != "" {
-		out.Hang("  sysctl   ", "", s.Sysctl)
+		facts = append(facts, document.Pair{Name: "sysctl", Value: s.Sysctl})
 	}
-	out.Hang("  takes    ", "", s.Values)
 	if s.Held {
-		out.Hang("  lasts    ", "", "as long as 'hostlab set' stays in the foreground")
+		facts = append(facts, document.Pair{Name: "lasts", Value: "as long as 'hostlab set' stays in the foreground"})
 	}
-	out.Hang("  source   ", "", s.Source)
 	states, err := s.Read(sys)
 	if err != nil {
-		out.Raw("")
-		out.Hang("  not here ", "", screen.Clean(err.Error()))
-		return out.Err()
+		facts = append(facts, document.Pair{Name: "not here", Value: err.Error()})
 	}
-	out.Raw("")
-	for _, g := range stateGroups(sys, s, states) {
-		label := "  now      "
-		text := g.texts[0]
-		if where := g.where(); where != "" {
-			text = where + ": " + text
-		}
-		if g.texts[1] != "" && !s.Kinds() {
-			text += " (may be: " + g.texts[1] + ")"
-		}
-		out.Hang(label, "", text)
+	for _, text := range current(sys, s, states) {
+		facts = append(facts, document.Pair{Name: "now", Value: text})
 	}
-	out.Raw("")
-	label := "  file     "
 	for _, p := range filePatterns(states) {
-		out.Hang(label, "", p)
-		label = "           "
+		facts = append(facts, document.Pair{Name: "file", Value: p})
 	}
-	return out.Err()
+	d.Sections = []document.Section{{Title: "On this host", Blocks: []document.Block{facts}}}
+	return d
 }
 
 // filePatterns are the files of objects, with the number of a CPU or policy as a star.

@@ -1,13 +1,13 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"hostlab/internal/document"
 	"hostlab/internal/spelling"
 	"hostlab/internal/workload"
 	"hostlab/internal/workload/all"
@@ -70,9 +70,7 @@ Exit status: 0 done, 1 a run failed, 2 a parameter or flag that cannot be used,
 				return err
 			}
 			if format == "json" {
-				enc := json.NewEncoder(std.out)
-				enc.SetIndent("", "  ")
-				return enc.Encode(rep)
+				return document.WriteJSON(std.out, rep)
 			}
 			_, width := terminal(std.out)
 			return rep.writeText(std.out, width)

@@ -7,7 +7,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"hostlab/internal/probe"
-	"hostlab/internal/relation"
 	"hostlab/internal/result"
 )
 
@@ -42,7 +41,7 @@ func probePairs(cmd *cobra.Command, std streams, format string) error {
 	if out.Failed != "" {
 		return errors.New("the pairs of CPUs could not be measured: " + out.Failed)
 	}
-	r := relation.New(out, &facts.Topology, cpus)
+	r := probe.NewPairsReport(out, &facts.Topology, cpus)
 	r.Tool, r.Host, r.Started = versionText(), facts.Identity.Hostname.Or("unknown host"), started
 	if out.Skipped != "" {
 		r.Evidence = result.Evidence("")

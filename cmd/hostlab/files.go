@@ -29,10 +29,14 @@ func writeFile(name string, write func(*os.File) error) (err error) {
 	mode := fs.FileMode(0)
 	switch info, err := os.Stat(name); {
 	case err == nil && !info.Mode().IsRegular():
+		// It is opened by name, as /dev/stdout has to be: nobody else may choose what that is.
+		if err := trust.AsRoot(filepath.Dir(name)); err != nil {
+			return err
+		}
 		return writeInto(name, write)
-	case err == nil:
+	case err == nil && ours(dir, base):
 		mode = info.Mode().Perm()
-	case errors.Is(err, fs.ErrNotExist):
+	case err == nil, errors.Is(err, fs.ErrNotExist):
 		mode = 0o666 &^ umask()
 	default:
 		return err
@@ -58,6 +62,16 @@ func writeFile(name string, write func(*os.File) error) (err error) {
 		return err
 	}
 	return dir.Rename(tmp, base)
+}
+
+// ours reports a file that no other user has put there, or may write to.
+func ours(dir *os.Root, name string) bool {
+	f, err := trust.OpenFile(dir, name, os.O_RDONLY, 0)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	return trust.Ours(f) == nil
 }
 
 // writeInto writes to something that is there already.

@@ -40,7 +40,7 @@ func TestScanlockLost(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, format := range formats {
+	for _, format := range documentFormats {
 		var out bytes.Buffer
 		o := scanlockRun{std: streams{nil, &out, &out}, interval: 10 * time.Millisecond, duration: time.Hour, format: format,
 			ask:   scanlock.Ask{Scan: scanlock.None, Antagonist: threads.Scan, Cell: threads.Cell{ScanSize: 1 << 20, Lock: threads.TTAS, Layout: threads.Padded}},

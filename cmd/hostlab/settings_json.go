@@ -1,9 +1,6 @@
 package main
 
 import (
-	"encoding/json"
-	"io"
-
 	"hostlab/internal/setting"
 )
 
@@ -30,18 +27,14 @@ type objectJSON struct {
 	Problem string   `json:"problem,omitempty"`
 }
 
-func writeJSON(w io.Writer, v any) error {
-	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	return enc.Encode(v)
+// settingsListJSON is what settings prints with --format json.
+type settingsListJSON struct {
+	Schema   int           `json:"schema"`
+	Settings []settingJSON `json:"settings"`
 }
 
-func writeSettingsJSON(w io.Writer, sys *setting.System, list []setting.Setting) error {
-	out := struct {
-		Schema   int           `json:"schema"`
-		Settings []settingJSON `json:"settings"`
-	}{settingsSchema, []settingJSON{}}
+func settingsList(sys *setting.System, list []setting.Setting) settingsListJSON {
+	out := settingsListJSON{settingsSchema, []settingJSON{}}
 	for _, s := range list {
 		j := settingJSON{Name: s.Name, Sysctl: s.Sysctl, Title: s.Title, Values: s.Values, Held: s.Held, Objects: []objectJSON{}}
 		states, err := s.Read(sys)
@@ -59,7 +52,7 @@ func writeSettingsJSON(w io.Writer, sys *setting.System, list []setting.Setting)
 		}
 		out.Settings = append(out.Settings, j)
 	}
-	return writeJSON(w, out)
+	return out
 }
 
 // changeJSON is what set, revert and verify print with --format json.
@@ -89,8 +82,8 @@ func stepJSON(s setting.Step, result string) outcomeJSON {
 	return outcomeJSON{Setting: s.Setting, Object: s.Object.Name, Path: s.Object.Path, From: s.From, To: s.To, Want: s.Want, Note: s.Note, Result: result}
 }
 
-// writeChange prints a plan and what became of it.
-func writeChange(w io.Writer, action string, p *setting.Plan, list []setting.Outcome, failure error) error {
+// change is a plan and what became of it.
+func change(action string, p *setting.Plan, list []setting.Outcome, failure error) changeJSON {
 	out := changeJSON{Schema: settingsSchema, Action: action, Outcomes: []outcomeJSON{}, Same: []outcomeJSON{}, Skipped: []outcomeJSON{}}
 	if p != nil {
 		for _, s := range p.Same {
@@ -116,5 +109,5 @@ func writeChange(w io.Writer, action string, p *setting.Plan, list []setting.Out
 	if failure != nil {
 		out.Error = oneLine(failure)
 	}
-	return writeJSON(w, out)
+	return out
 }

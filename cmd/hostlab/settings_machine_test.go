@@ -106,7 +106,7 @@ func TestRevertOfRootsChanges(t *testing.T) {
 		t.Errorf("%d, %s", status, text)
 	}
 	for format, want := range map[string][]string{
-		"text": {"@@ swappiness\n-10\n+60\n", "--dry-run. Root has changed it: run 'hostlab revert' as"},
+		"text": {"  swappiness   10 -> 60\n", "--dry-run. Root has changed it: run 'hostlab revert' as"},
 		"json": {`"setting": "swappiness"`, `"result": "planned"`, `"action": "plan"`},
 	} {
 		status, text := revert(revertOptions{dryRun: true, format: format})
@@ -129,7 +129,7 @@ func TestRevertOfRootsChanges(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(machine, "settings.journal"), []byte("x\ny\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if status, text := revert(revertOptions{}); status != exitUsage || !strings.Contains(text, "nothing of yours to put back, and root's: ") {
+	if status, text := revert(revertOptions{}); status != exitUsage || !strings.Contains(text, "your journal has nothing to put back, and root's: ") {
 		t.Errorf("a damaged journal: %d, %s", status, text)
 	}
 }
@@ -182,7 +182,7 @@ func TestAnotherUsersHome(t *testing.T) {
 		status, line := outcome(o.set(context.Background(), streams{nil, &out, &errs}, sys, own, swap))
 		return status, out.String() + errs.String() + line
 	}
-	if status, text := set(setOptions{dryRun: true}); status != exitOK || !strings.Contains(text, "-60\n+10\n") {
+	if status, text := set(setOptions{dryRun: true}); status != exitOK || !strings.Contains(text, "  swappiness  60 -> 10\n") {
 		t.Errorf("dry run: %d, %s", status, text)
 	}
 	if status, text := set(setOptions{yes: true}); status != exitFailed || !strings.Contains(text, "cannot make the directory of the journal") {
@@ -201,7 +201,7 @@ func TestAnotherUsersHome(t *testing.T) {
 	}
 }
 
-// lateLock is a disk whose lock comes when somebody else has done something.
+// lateLock is a disk whose lock comes when another program has done something.
 type lateLock struct {
 	setting.Disk
 	before func()
@@ -212,12 +212,12 @@ func (d lateLock) Lock(dir string) (func(), error) {
 	return d.Disk.Lock(dir)
 }
 
-// What somebody else has set between the diff and the lock is set all the same, and told.
+// What another program has set between the diff and the lock is set all the same, and told.
 func TestSetMeanwhile(t *testing.T) {
 	for _, c := range []struct{ name, meanwhile, want string }{
-		{"from another value", "26", "  swappiness       26 -> 23: somebody else has changed it since the above was\n"},
-		{"to what was asked for", "23", "  swappiness       23 already: somebody else has set it since the above was\n"},
-		{"not at all", "60", "  swappiness       60 -> 23\n"},
+		{"from another value", "26", "  swappiness  26 -> 23: another program has changed it since the above was\n"},
+		{"to what was asked for", "23", "  swappiness  23 already: another program has set it since the above was shown\n"},
+		{"not at all", "60", "  swappiness  60 -> 23\n"},
 	} {
 		root, write := recordedTree(t, "intel-core-cst")
 		sys := setting.Local(root)
@@ -226,7 +226,7 @@ func TestSetMeanwhile(t *testing.T) {
 		o := setOptions{format: "text", yes: true}
 		err := o.set(context.Background(), streams{nil, &out, &out}, sys, filepath.Join(root, "j"), []setting.Assignment{{Name: "swappiness", Value: "23"}})
 		now, _ := os.ReadFile(filepath.Join(root, swappiness))
-		if err != nil || !strings.Contains(out.String(), "-60\n+23\n") || !strings.Contains(out.String(), c.want) || strings.TrimSpace(string(now)) != "23" {
+		if err != nil || !strings.Contains(out.String(), "  swappiness  60 -> 23\n") || !strings.Contains(out.String(), c.want) || strings.TrimSpace(string(now)) != "23" {
 			t.Errorf("%s: %v, %s now %s", c.name, err, out.String(), now)
 		}
 	}
@@ -240,7 +240,7 @@ func TestSetMeanwhile(t *testing.T) {
 	if err := o.set(context.Background(), streams{nil, &out, &out}, sys, filepath.Join(root, "j"), want); err != nil {
 		t.Fatal(err)
 	}
-	if now, _ := os.ReadFile(filepath.Join(root, swappiness)); strings.TrimSpace(string(now)) != "60" || !strings.Contains(out.String(), "26 -> 60: somebody else") {
+	if now, _ := os.ReadFile(filepath.Join(root, swappiness)); strings.TrimSpace(string(now)) != "60" || !strings.Contains(out.String(), "26 -> 60: another program") {
 		t.Errorf("%s: %s", now, out.String())
 	}
 }
@@ -263,7 +263,7 @@ func TestMovedBeside(t *testing.T) {
 	sys := setting.Local(root)
 	sys.FS = limits{sys.FS}
 	dir := filepath.Join(root, "j")
-	const line = "  dirty_ratio      20 % -> 0 (not in force), with dirty_bytes\n"
+	const line = "  dirty_ratio  20 % -> 0 (not in force), with dirty_bytes\n"
 	var out bytes.Buffer
 	o := setOptions{format: "text", yes: true}
 	if err := o.set(context.Background(), streams{nil, &out, &out}, sys, dir, []setting.Assignment{{Name: "dirty_bytes", Value: "629145600"}}); err != nil {
@@ -277,7 +277,8 @@ func TestMovedBeside(t *testing.T) {
 		t.Fatalf("verify: %+v, %v", list, err)
 	}
 	out.Reset()
-	if err := writeVerified(streams{nil, &out, &out}, sys, list); err != nil || !strings.Contains(out.String(), line+"1 object as set.") {
+	if err := printDocument(streams{nil, &out, &out}, verification(sys, list), "text"); err != nil || !strings.Contains(out.String(), line) ||
+		!strings.HasPrefix(out.String(), "1 object as set.\n") {
 		t.Errorf("verify: %s, %v", out.String(), err)
 	}
 	out.Reset() // what does not move it does not tell it again

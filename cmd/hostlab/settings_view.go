@@ -2,15 +2,15 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
+	"hostlab/internal/document"
 	"hostlab/internal/screen"
 	"hostlab/internal/setting"
 )
 
-// group is objects of one setting that have the same to tell: of 64 CPUs with one value
+// group is objects of one setting of which the same is said: of 64 CPUs with one value
 // a person needs one line.
 type group struct {
 	setting string
@@ -22,7 +22,7 @@ type group struct {
 // groups collects objects in the order of their first.
 type groups []*group
 
-func (gs *groups) add(s string, kind, object string, texts ...string) {
+func (gs *groups) add(s string, kind, object string, texts ...string) *group {
 	for i, t := range texts {
 		texts[i] = screen.Clean(t)
 	}
@@ -34,6 +34,7 @@ func (gs *groups) add(s string, kind, object string, texts ...string) {
 	if object != "" {
 		(*gs)[i].names = append((*gs)[i].names, screen.Clean(object))
 	}
+	return (*gs)[i]
 }
 
 // where names a group's objects, and what they are.
@@ -74,48 +75,60 @@ func shown(name string, o setting.Object, value string) string {
 	return value
 }
 
-// writeDiff writes what a plan would change, as diff does: a head for each group of objects,
-// what is there, and what comes.
-func writeDiff(w io.Writer, sys *setting.System, p *setting.Plan, from, to string) error {
-	_, width := terminal(w)
-	out := screen.NewPrinter(w, width, colour(w))
+// pairs are groups as named values.
+func (gs groups) pairs(tone func(*group) document.Tone) document.Pairs {
+	var out document.Pairs
+	for _, g := range gs {
+		text := g.texts[0]
+		if where := g.where(); where != "" {
+			text = where + ": " + text
+		}
+		out = append(out, document.Pair{Name: g.setting, Value: text, Tone: tone(g)})
+	}
+	return out
+}
+
+func plainTone(*group) document.Tone { return "" }
+
+// planned is what a plan would change, by group.
+func planned(sys *setting.System, p *setting.Plan) document.Pairs {
 	var gs groups
 	for _, s := range slices.Concat(p.Steps, p.Sides) {
 		if s.From == s.To && !heldSetting(s.Setting) {
 			continue // another step may move it, and then it is written
 		}
-		to := shown(s.Setting, s.Object, s.To)
+		text := shown(s.Setting, s.Object, s.From) + " -> " + shown(s.Setting, s.Object, s.To)
 		if s.Note != "" {
-			to += " (" + s.Note + ")"
+			text += " (" + s.Note + ")"
 		}
-		gs.add(s.Setting, kindOf(sys, s.Setting, s.Object), s.Object.Name, shown(s.Setting, s.Object, s.From), to)
+		gs.add(s.Setting, kindOf(sys, s.Setting, s.Object), s.Object.Name, text)
 	}
-	if len(gs) > 0 {
-		out.Raw(out.Style(screen.Bold, "--- "+from))
-		out.Raw(out.Style(screen.Bold, "+++ "+to))
-	}
-	for _, g := range gs {
-		head := strings.TrimSuffix("@@ "+g.setting+" "+g.where(), " ")
-		for i, l := range screen.Wrap(head, out.Width-6) {
-			if i > 0 {
-				l = "   " + l
-			}
-			out.Raw(out.Style(screen.Cyan, l))
-		}
-		out.Raw(out.Style(screen.Yellow, "-"+g.texts[0]))
-		out.Raw(out.Style(screen.Green, "+"+g.texts[1]))
-	}
-	return out.Err()
+	return gs.pairs(plainTone)
 }
 
-// writeSkipped says what is left out, and why.
-func writeSkipped(w io.Writer, lines []string) error {
-	_, width := terminal(w)
-	out := screen.NewPrinter(w, width, colour(w))
-	for _, line := range lines {
-		out.Hang("left out: ", "", line)
+// outcomes say what became of each object, by group.
+func outcomes(sys *setting.System, list []setting.Outcome) document.Pairs {
+	var gs groups
+	tones := map[*group]document.Tone{}
+	for _, o := range list {
+		g := gs.add(o.Setting, kindOf(sys, o.Setting, o.Object), o.Object.Name, outcomeText(o))
+		switch o.Result {
+		case setting.Failed, setting.Foreign, setting.Rounded, setting.Gone:
+			tones[g] = document.Caution
+		}
 	}
-	return out.Err()
+	return gs.pairs(func(g *group) document.Tone { return tones[g] })
+}
+
+// settingsReport makes a report of a command on settings: sentences, then sections.
+func settingsReport(command string, data any, sentences ...string) *document.Document {
+	d := &document.Document{Name: command, Title: "hostlab " + command, Data: data}
+	for _, s := range sentences {
+		if s != "" {
+			d.Answer = append(d.Answer, document.Line{Text: s})
+		}
+	}
+	return d
 }
 
 func skipLines(sys *setting.System, list []setting.Skip) (lines []string) {
@@ -127,31 +140,6 @@ func skipLines(sys *setting.System, list []setting.Skip) (lines []string) {
 		lines = append(lines, strings.TrimSuffix(g.setting+" "+g.where(), " ")+": "+g.texts[0])
 	}
 	return lines
-}
-
-// writeOutcomes says what became of each object, in groups.
-func writeOutcomes(w io.Writer, sys *setting.System, list []setting.Outcome) error {
-	_, width := terminal(w)
-	out := screen.NewPrinter(w, width, colour(w))
-	var gs groups
-	styles := map[string]string{}
-	for _, o := range list {
-		text := outcomeText(o)
-		gs.add(o.Setting, kindOf(sys, o.Setting, o.Object), o.Object.Name, text)
-		switch o.Result {
-		case setting.Failed, setting.Foreign, setting.Rounded, setting.Gone:
-			styles[screen.Clean(text)] = screen.Yellow
-		}
-	}
-	for _, g := range gs {
-		label := "  " + screen.Pad(g.setting, 16) + " "
-		text := g.texts[0]
-		if where := g.where(); where != "" {
-			text = where + ": " + text
-		}
-		out.Hang(label, styles[g.texts[0]], text)
-	}
-	return out.Err()
 }
 
 // outcomeText says what became of an object.
@@ -177,7 +165,7 @@ func outcomeText(o setting.Outcome) string {
 	case setting.Restored:
 		text = "put back to " + to
 	case setting.Foreign:
-		return "somebody else has changed it to " + read
+		return "another program has changed it to " + read
 	case setting.Gone:
 		if o.Reason != "" {
 			return o.Reason
@@ -213,4 +201,12 @@ func tally(list []setting.Outcome) map[setting.Result]int {
 func heldSetting(name string) bool {
 	s, _ := setting.Find(name)
 	return s.Held
+}
+
+// blocks are pairs as the block of a section; none where there are none.
+func blocks(p document.Pairs) []document.Block {
+	if len(p) == 0 {
+		return nil
+	}
+	return []document.Block{p}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"hostlab/internal/host"
+	"hostlab/internal/setting"
 )
 
 // Advice is a setting that a check recommends, in the words of package setting.
@@ -17,34 +18,14 @@ type Advice struct {
 	Value   string // performance
 }
 
-// advisers say what to set where a check has found something, by its ID. A check that is
-// missing here advises nothing that a program should write by itself: unsettable says why.
+// advisers say what to set where that depends on the host. All other advice is a value of its setting, by the
+// check's ID. A check with neither advises nothing that a program should write by itself: Unsettable says why.
 var advisers = map[string]func(f *host.Facts, r Role) []Advice{
-	governor.ID:         always("governor", "performance"),
-	hardwareGovernor.ID: always("governor", "performance"),
-	epp.ID:              adviseEPP,
-	epb.ID:              always("epb", "0"),
-	boost.ID:            always("boost", "on"),
-	minPerf.ID:          always("min_perf_pct", "100"),
-	frequencyRange.ID:   adviseRange,
-	platformProfile.ID:  always("platform_profile", "performance"),
-	deepIdle.ID:         always("cstate_latency", "70us"),
-	thpEnabled.ID:       always("thp", "madvise"),
-	thpDefrag.ID:        always("thp_defrag", "madvise"),
-	ksm.ID:              always("ksm", "2"),
-	numaBalancing.ID:    always("numa_balancing", "0"),
-	dirtyLimits.ID: func(*host.Facts, Role) []Advice {
-		return []Advice{{Setting: "dirty_background_bytes", Value: strconv.Itoa(dirtyBackgroundMax)}, {Setting: "dirty_bytes", Value: strconv.Itoa(dirtyBytesMax)}}
-	},
-	swappiness.ID: always("swappiness", "10"),
+	epp.ID:            adviseEPP,
+	frequencyRange.ID: adviseRange,
 	maxMapCount.ID: func(f *host.Facts, r Role) []Advice {
 		return []Advice{{Setting: "max_map_count", Value: strconv.FormatInt(mapsWanted(f, r), 10)}}
 	},
-	shmMni.ID:     always("shmmni", "32768"),
-	shmMax.ID:     always("shmmax", "18446744073709551615"),
-	shmAll.ID:     always("shmall", "1152921504606846720"),
-	semaphores.ID: always("sem", "32000 1024000000 500 32000"),
-	pidMax.ID:     always("pid_max", "4194304"),
 	aioMaxNr.ID: func(f *host.Facts, _ Role) []Advice {
 		return []Advice{{Setting: "aio_max_nr", Value: aioWanted(f)}}
 	},
@@ -71,6 +52,19 @@ var advisers = map[string]func(f *host.Facts, r Role) []Advice{
 	},
 }
 
+// ask returns what a check advises to set.
+func ask(id string, f *host.Facts, r Role) (list []Advice) {
+	if adviser := advisers[id]; adviser != nil {
+		return adviser(f, r)
+	}
+	for _, s := range setting.All() {
+		if v := s.Advice[id]; v != "" {
+			list = append(list, Advice{Setting: s.Name, Value: v})
+		}
+	}
+	return list
+}
+
 // Unsettable says why a finding of a check is not something to write: what a person, a reboot or a
 // daemon must do. Checks that are neither here nor advised are left to a person.
 var Unsettable = map[string]string{
@@ -83,20 +77,15 @@ var Unsettable = map[string]string{
 	shmSize.ID:      "it is a mount option",
 }
 
-// always advises one value for all objects.
-func always(setting, value string) func(*host.Facts, Role) []Advice {
-	return func(*host.Facts, Role) []Advice { return []Advice{{Setting: setting, Value: value}} }
-}
-
 // adviseEPP advises nothing where EPP is locked: choosing the governor anew is what makes
 // the kernel write it, which is more than one value (PWR-003).
-func adviseEPP(f *host.Facts, r Role) []Advice {
+func adviseEPP(f *host.Facts, _ Role) []Advice {
 	for _, p := range onlinePolicies(f) {
 		if p.Governor.Or("") == "performance" && !fullEPP(p.EPP.Or("performance")) && p.Driver.Or("") != "amd-pstate-epp" {
 			return nil
 		}
 	}
-	return always("epp", "performance")(f, r)
+	return []Advice{{Setting: "epp", Value: "performance"}}
 }
 
 func adviseRange(f *host.Facts, _ Role) (list []Advice) {
@@ -121,9 +110,7 @@ func Advise(f *host.Facts, r Role, results []Result, least Severity) (list []Adv
 			continue
 		}
 		n := len(list)
-		if ask := advisers[res.ID]; ask != nil {
-			list = add(list, res.ID, ask(f, r))
-		}
+		list = add(list, res.ID, ask(res.ID, f, r))
 		if len(list) == n && !slices.ContainsFunc(list, func(a Advice) bool { return advises(f, r, res.ID, a) }) {
 			rest = append(rest, res)
 		}
@@ -133,8 +120,7 @@ func Advise(f *host.Facts, r Role, results []Result, least Severity) (list []Adv
 
 // advises reports that a check asks for what another one has asked for already.
 func advises(f *host.Facts, r Role, id string, a Advice) bool {
-	ask := advisers[id]
-	return ask != nil && slices.ContainsFunc(ask(f, r), func(b Advice) bool { return a.Setting == b.Setting && a.Object == b.Object })
+	return slices.ContainsFunc(ask(id, f, r), func(b Advice) bool { return a.Setting == b.Setting && a.Object == b.Object })
 }
 
 // Recommended returns what the checks of a role recommend on any host, whatever this one
@@ -143,15 +129,14 @@ func Recommended(r Role) (list []Advice) {
 	f := &host.Facts{}
 	for _, c := range all {
 		sev, applies := c.Severity[r]
-		ask := advisers[c.ID]
 		switch {
-		case !applies || sev < Low || ask == nil || c.ID == nvmeTimeout.ID:
+		case !applies || sev < Low || c.ID == nvmeTimeout.ID:
 		case c.ID == scheduler.ID:
 			list = append(list, Advice{c.ID, "io_scheduler", "", "none"})
 		case c.ID == frequencyRange.ID:
 			list = append(list, Advice{c.ID, "max_perf_pct", "", "100"}) // a boot leaves max_freq at the processor's own
 		default:
-			list = add(list, c.ID, ask(f, r))
+			list = add(list, c.ID, ask(c.ID, f, r))
 		}
 	}
 	return list

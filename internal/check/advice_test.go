@@ -5,7 +5,27 @@ import (
 	"testing"
 
 	"hostlab/internal/host"
+	"hostlab/internal/setting"
 )
+
+// What settings say that checks advise is advice of a check that there is, in a value that can be set.
+func TestAdviceOfSettings(t *testing.T) {
+	n := 0
+	for _, s := range setting.All() {
+		for id, value := range s.Advice {
+			n++
+			if _, err := s.Spell(value); err != nil {
+				t.Errorf("%s: %v", s.Name, err)
+			}
+			if _, err := Find(id); err != nil || advisers[id] != nil || Unsettable[id] != "" {
+				t.Errorf("%s names %s, which is no check without another answer", s.Name, id)
+			}
+		}
+	}
+	if n < 15 {
+		t.Errorf("only %d settings are advised", n)
+	}
+}
 
 // TestAdviceIsTheRemedy holds that what is advised to set is what the check's own command does.
 func TestAdviceIsTheRemedy(t *testing.T) {

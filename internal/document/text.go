@@ -51,15 +51,16 @@ const indent = "  "
 
 func (t *text) section(s *Section) {
 	head := false
-	for i, b := range s.Blocks {
+	for _, b := range s.Blocks {
 		if f, ok := b.(Figure); ok && (f.Table == nil || f.Table.Head == nil) {
 			continue // the tables say it
 		}
+		between := head
 		if !head {
 			t.Head(s.Title)
 			head = true
 		}
-		t.block(b, i > 0)
+		t.block(b, between)
 	}
 }
 

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"sort"
 	"strings"
+
+	"hostlab/internal/result"
 )
 
 // Key is what samples are counted by.
@@ -141,7 +143,7 @@ func (d *decomposition) sampled() {
 		}
 		p, low, high := d.share(by)
 		// An event may be in two parts: a wait for the client is idle or not.
-		d.lines[string(k.Part)+"/"+k.Event] = &line{Event: Event{Name: k.Event, Part: k.Part, Count: -1, Average: Unknown(),
+		d.lines[string(k.Part)+"/"+k.Event] = &line{Event: Event{Name: k.Event, Part: k.Part, Count: -1,
 			Seconds: p * d.elapsed, Source: "samples"}, low: low * d.elapsed, high: high * d.elapsed}
 	}
 }
@@ -188,7 +190,7 @@ func (d *decomposition) counted(c Counted) {
 		if left <= 0 && most*late <= 0 {
 			return
 		}
-		l := &line{Event: Event{Name: c.Events[0], Part: c.Part, Count: -1, Average: Unknown()}}
+		l := &line{Event: Event{Name: c.Events[0], Part: c.Part, Count: -1}}
 		d.lines[string(c.Part)+"/"+l.Name] = l
 		named = []*line{l}
 	}
@@ -202,7 +204,7 @@ func (d *decomposition) counted(c Counted) {
 		if len(named) == 1 && c.Count >= 0 {
 			l.Count = c.Count
 			if c.Count > 0 {
-				l.Average = Number(c.Seconds / float64(c.Count))
+				l.Average = result.Finite(c.Seconds / float64(c.Count))
 			}
 		}
 	}

@@ -16,7 +16,7 @@ func (d *decomposition) cpu(c *CPUTime) {
 		}
 	}
 	run := min(c.Run, d.elapsed)
-	d.lines["cpu"] = &line{Event: Event{Name: OnCPU, Part: DatabaseCPU, Count: -1, Average: Unknown(), Seconds: run, Source: c.Source},
+	d.lines["cpu"] = &line{Event: Event{Name: OnCPU, Part: DatabaseCPU, Count: -1, Seconds: run, Source: c.Source},
 		low: run, high: run, counted: true}
 	if c.Run > (1+tolerance)*d.elapsed {
 		d.warnings = append(d.warnings, "sessions used "+trim(c.Run, 1)+" s of CPU, more than they were seen for: some of it before they had logged in; "+trim(run, 1)+" s of that are shown")
@@ -39,7 +39,7 @@ func (d *decomposition) cpu(c *CPUTime) {
 	if queue <= 0 {
 		return
 	}
-	d.lines["queue"] = &line{Event: Event{Name: CPUQueue, Part: RunQueue, Count: -1, Average: Unknown(), Seconds: queue, Source: source},
+	d.lines["queue"] = &line{Event: Event{Name: CPUQueue, Part: RunQueue, Count: -1, Seconds: queue, Source: source},
 		low: queue, high: queue, counted: true}
 	hidden := queue - max(0, ran-run)
 	var clients float64

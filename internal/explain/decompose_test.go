@@ -54,7 +54,7 @@ func TestDecompose(t *testing.T) {
 		near(t, "clients' part of the log", find(parts, LogWait).Seconds, 1.5)
 		near(t, "what the samples had too much is unexplained", find(parts, Unexplained).Seconds, 1.5)
 		for _, e := range events {
-			if e.Name == "IO:WALSync" && (e.Count != 1000 || math.Abs(float64(e.Average)-0.002) > 1e-12) {
+			if e.Name == "IO:WALSync" && (e.Count != 1000 || math.Abs(*e.Average-0.002) > 1e-12) {
 				t.Errorf("event: %+v", e)
 			}
 		}
@@ -272,7 +272,7 @@ func TestRecord(t *testing.T) {
 	}
 
 	none := func(int) (Snapshot, error) { return Snapshot{}, nil }
-	if r = record(t, &fake{sample: none, count: steady}, &ticks{}); r.Busy != 0 || !warned(r, "nothing ran") || r.Bounds[0].Reason == "" {
+	if r = record(t, &fake{sample: none, count: steady}, &ticks{}); r.Busy != 0 || r.Bounds[0].Reason == "" {
 		t.Errorf("idle server: %+v", r)
 	}
 

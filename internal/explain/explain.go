@@ -5,9 +5,9 @@
 package explain
 
 import (
-	"encoding/json"
-	"math"
 	"time"
+
+	"hostlab/internal/result"
 )
 
 // Part is a share of the elapsed time. Parts add up to it; what no source explains is
@@ -59,36 +59,6 @@ func (p PartName) Title() string {
 	return string(p)
 }
 
-// Number is a number that may be unknown: NaN, which JSON has as null.
-type Number float64
-
-// Unknown is the Number that is not known.
-func Unknown() Number { return Number(math.NaN()) }
-
-// Known reports whether there is a number.
-func (n Number) Known() bool { return !math.IsNaN(float64(n)) && !math.IsInf(float64(n), 0) }
-
-// MarshalJSON writes null for what is not known.
-func (n Number) MarshalJSON() ([]byte, error) {
-	if !n.Known() {
-		return []byte("null"), nil
-	}
-	return json.Marshal(float64(n))
-}
-
-// UnmarshalJSON reads null as unknown.
-func (n *Number) UnmarshalJSON(b []byte) error {
-	var v *float64
-	if err := json.Unmarshal(b, &v); err != nil {
-		return err
-	}
-	*n = Unknown()
-	if v != nil {
-		*n = Number(*v)
-	}
-	return nil
-}
-
 // Event is a wait event in the vendor's words.
 type Event struct {
 	Name    string   `json:"name"`    // IO:WALSync, log file sync, WRITELOG, ...
@@ -96,7 +66,7 @@ type Event struct {
 	Part    PartName `json:"part"`    // that it belongs to
 	Count   int64    `json:"count"`   // waits; -1 unknown, as where it was only sampled
 	Seconds float64  `json:"seconds"` // in all client sessions together
-	Average Number   `json:"average"` // s a wait
+	Average *float64 `json:"average"` // s a wait; nil: not known
 	Share   float64  `json:"share"`   // of Elapsed
 	Low     float64  `json:"low"`
 	High    float64  `json:"high"`
@@ -107,8 +77,8 @@ type Event struct {
 type Bound struct {
 	Lever string     `json:"lever"`
 	Parts []PartName `json:"parts"` // that it touches
-	// Behind are parts that may shrink with those: who waits for a lock waits for
-	// somebody who may hold it over one of Parts. AtMost counts them, Share does not.
+	// Behind are parts that may shrink with those: a session that waits for a
+	// lock waits for one that may hold it over one of Parts. AtMost counts them, Share does not.
 	Behind  []PartName `json:"behind"`
 	Seconds float64    `json:"seconds"` // of Parts
 	Share   float64    `json:"share"`   // of Busy
@@ -118,30 +88,22 @@ type Bound struct {
 	// from one transaction to the next, pauses between them included.
 	CycleLikely float64 `json:"cycle_likely"`
 	CycleAtMost float64 `json:"cycle_at_most"`
-	Gain        *Gain   `json:"measured"` // by an experiment; nil: not
-	// Unmeasured is why Gain is nil.
+	// Gain is by an experiment, as a share of the time before; unknown where none measured it.
+	Gain       result.Estimate `json:"measured"`
+	GainSource string          `json:"measured_source,omitempty"` // the experiment, and the levels that it compared
+	// Unmeasured is why Gain is unknown.
 	Unmeasured string `json:"unmeasured,omitempty"`
 	Reason     string `json:"reason,omitempty"` // why nothing is known of it
 }
 
-// Gain is a measured gain, as a share of the time before, with its 95 % interval.
-type Gain struct {
-	Value    float64 `json:"value"`
-	Low      float64 `json:"low"`
-	High     float64 `json:"high"`
-	N        int     `json:"n"`        // blocks
-	Evidence string  `json:"evidence"` // measured or emulated
-	Source   string  `json:"source"`   // experiment and levels
-}
-
-// Log is the log device's own account: all that the server wrote, for whichever session.
+// Log is the log device's own account: all that the server wrote, for all sessions.
 type Log struct {
-	Writes  int64  `json:"writes"`  // -1 unknown
-	Syncs   int64  `json:"syncs"`   // -1 unknown
-	Bytes   int64  `json:"bytes"`   // -1 unknown
-	Seconds Number `json:"seconds"` // of writing and syncing
-	Average Number `json:"average"` // s a log write, with its sync
-	Source  string `json:"source"`
+	Writes  int64    `json:"writes"`  // -1 unknown
+	Syncs   int64    `json:"syncs"`   // -1 unknown
+	Bytes   int64    `json:"bytes"`   // -1 unknown
+	Seconds *float64 `json:"seconds"` // of writing and syncing; nil: not known
+	Average *float64 `json:"average"` // s a log write; nil: not known, with its sync
+	Source  string   `json:"source"`
 	// Stretches are means of Average over stretches of the recording, in order, as far as
 	// something was written in them: two modes of a device, or a drift, show there.
 	Stretches []float64 `json:"stretches"`
@@ -151,7 +113,7 @@ type Log struct {
 
 // NoLog is an account of which nothing is known.
 func NoLog() Log {
-	return Log{Writes: -1, Syncs: -1, Bytes: -1, Seconds: Unknown(), Average: Unknown()}
+	return Log{Writes: -1, Syncs: -1, Bytes: -1}
 }
 
 // Report is the decomposition of one interval. It is also what is saved and compared.
@@ -200,9 +162,9 @@ func (r *Report) Part(name PartName) Part {
 }
 
 // PerTransaction is the busy time of a transaction, in s; unknown where none was seen.
-func (r *Report) PerTransaction() Number {
+func (r *Report) PerTransaction() *float64 {
 	if r.Transactions <= 0 || r.Busy <= 0 {
-		return Unknown()
+		return nil
 	}
-	return Number(r.Busy / float64(r.Transactions))
+	return result.Finite(r.Busy / float64(r.Transactions))
 }

@@ -17,8 +17,8 @@ const most = 30
 // its 95 % interval and the number of independent samples that it is worth. looks is
 // how many snapshots there were in all, over wall seconds.
 //
-// Sessions that are seen together, and snapshots that follow each other, tell the same
-// thing twice. The variance of the ratio is therefore taken between stretches (Cochran,
+// Sessions that are seen together, and snapshots that follow each other, hold the same
+// information twice. The variance of the ratio is therefore taken between stretches (Cochran,
 // Sampling Techniques, ratio estimator), turned into the number of independent samples
 // that would have it, and that number goes into Wilson's interval. Student's quantile
 // stands for the normal one, as the variance is estimated from few stretches. What was

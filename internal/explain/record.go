@@ -14,7 +14,7 @@ type Options struct {
 	For      time.Duration
 	Interval time.Duration // mean time between samples; 0: chosen by what one costs
 	Tool     string        // version of the program, for the report
-	// Progress is told now and then how far it is; may be nil.
+	// Progress is called now and then with the time done; may be nil.
 	Progress func(done time.Duration)
 	clock    clock
 }
@@ -72,8 +72,8 @@ type recorder struct {
 	spent   func() (share float64, ok bool) // of one CPU since the start, in the server and here; ok: both are known
 	asked   float64                         // s in all
 	cpu     float64                         // of the server's side, at the last look
-	told    float64                         // the same, as it told last
-	tells   bool
+	used    float64                         // the same, as last reported
+	reports bool
 	masked  int
 	peak    int
 	resets  int
@@ -97,12 +97,12 @@ func (r *recorder) run(ctx context.Context) (Report, error) {
 	}
 	r.costs, r.asked = nil, 0
 	start, wall := r.clock.Now(), r.clock.Wall()
-	began, tells := r.own()
+	began, reports := r.own()
 	here := processCPU()
 	r.spent = func() (float64, bool) {
 		used, ok := r.own()
 		total := r.clock.Now().Sub(start).Seconds()
-		return (used - began + processCPU() - here) / total, ok && tells && total >= 1
+		return (used - began + processCPU() - here) / total, ok && reports && total >= 1
 	}
 	last, counted, kept := start, start, start
 	samples, ended := 0, ""
@@ -158,7 +158,7 @@ func (r *recorder) run(ctx context.Context) (Report, error) {
 	}
 	if total := r.clock.Now().Sub(start).Seconds(); total > 0 {
 		rep.Cost, rep.CostAtMost = r.asked/total, true
-		if used, ok := r.own(); ok && tells {
+		if used, ok := r.own(); ok && reports {
 			rep.Cost, rep.CostAtMost = (used-began+processCPU()-here)/total, false
 		}
 		if step := r.clock.Wall().Sub(wall).Seconds() - total; step > 0.5 || step < -0.5 {
@@ -242,15 +242,15 @@ func (r *recorder) sample(ctx context.Context, seconds float64) (int, error) {
 	return len(shots), nil
 }
 
-// own is what the server's side has used, where it tells. One that has gone tells
-// nothing: what it told last stands.
+// own is what the server's side has used, where it reports it. Of one that has gone
+// the last report stands.
 func (r *recorder) own() (float64, bool) {
 	if c, ok := r.src.(Costed); ok {
 		if used, ok := c.OwnCPU(); ok {
-			r.told, r.tells = used, true
+			r.used, r.reports = used, true
 		}
 	}
-	return r.told, r.tells
+	return r.used, r.reports
 }
 
 // add counts one snapshot that stands for dt seconds.
@@ -334,9 +334,9 @@ func (r *recorder) count(ctx context.Context, seconds float64) error {
 
 func (r *recorder) report(server Server, wall float64) Report {
 	account := r.src.Account(Growth{Seconds: r.covered, Values: r.growth})
-	rep := Report{Schema: 1, Tool: r.Tool, Vendor: server.Vendor, Version: server.Version, Target: server.Target, Wall: wall, Method: Method,
+	rep := Report{Schema: 2, Tool: r.Tool, Vendor: server.Vendor, Version: server.Version, Target: server.Target, Wall: wall, Method: Method,
 		Transactions: account.Transactions, TransactionsLow: account.TransactionsLow, TransactionsHigh: account.TransactionsHigh, Peak: r.peak, Hidden: server.Hidden || r.masked > 0, Log: account.Log, Missing: slices.Concat(server.Missing, account.Missing), Warnings: account.Warnings}
-	if account.Log.Average.Known() {
+	if account.Log.Average != nil {
 		rep.Log.Stretches = r.logStretches()
 	}
 	if r.masked > 0 {
@@ -354,12 +354,6 @@ func (r *recorder) report(server Server, wall float64) Report {
 	rep.Busy = rep.Elapsed - rep.Part(Idle).Seconds
 	if rep.Busy < 1e-9*rep.Elapsed {
 		rep.Busy = 0
-	}
-	switch {
-	case rep.Busy == 0 && rep.Hidden:
-		rep.Warnings = append(rep.Warnings, "nothing is known of what ran: this user sees no sessions but its own")
-	case rep.Busy == 0:
-		rep.Warnings = append(rep.Warnings, "nothing ran: no client session did anything meanwhile")
 	}
 	if rep.Part(Unexplained).Share > tolerance {
 		rep.Warnings = append(rep.Warnings, percent(rep.Part(Unexplained).Share)+" of the time is unexplained")
@@ -382,8 +376,8 @@ func (r *recorder) logStretches() (out []float64) {
 		}
 	}
 	for _, g := range by {
-		if l := r.src.Account(g).Log; l.Average.Known() {
-			out = append(out, float64(l.Average))
+		if l := r.src.Account(g).Log; l.Average != nil {
+			out = append(out, *l.Average)
 		}
 	}
 	return out

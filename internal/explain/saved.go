@@ -6,20 +6,21 @@ import (
 	"fmt"
 	"io"
 
+	"hostlab/internal/document"
 	"hostlab/internal/result"
 )
 
 // Write writes the report as a JSON document, as docs/schema/explain.schema.json
 // describes it. It is also the file that is saved and compared.
-func (r *Report) Write(w io.Writer) error {
+func (r *Report) Write(w io.Writer) error { return document.WriteJSON(w, r.Complete()) }
+
+// Complete returns a report whose lists are empty where they are nil.
+func (r *Report) Complete() *Report {
 	d := *r
 	d.Parts, d.Events, d.Bounds = result.OrEmpty(d.Parts), result.OrEmpty(d.Events), result.OrEmpty(d.Bounds)
 	d.Log.Stretches = result.OrEmpty(d.Log.Stretches)
 	d.Missing, d.Warnings = result.OrEmpty(d.Missing), result.OrEmpty(d.Warnings)
-	e := json.NewEncoder(w)
-	e.SetIndent("", "  ")
-	e.SetEscapeHTML(false)
-	return e.Encode(&d)
+	return &d
 }
 
 // Read reads what Write has written.
@@ -34,8 +35,8 @@ func Read(b []byte) (*Report, error) {
 	switch {
 	case r.Schema == 0 || r.Parts == nil || r.Vendor == "":
 		return nil, errors.New("not a recording of 'hostlab explain --save': it has no schema, vendor or parts")
-	case r.Schema != 1:
-		return nil, fmt.Errorf("a recording of schema %d; this hostlab knows 1", r.Schema)
+	case r.Schema > 2: // 1 had the source of a gain within it, which is of no use here
+		return nil, fmt.Errorf("a recording of schema %d; this hostlab knows 1 and 2", r.Schema)
 	case !(r.Elapsed >= 0) || !(r.Busy >= 0) || r.Busy > r.Elapsed*(1+1e-9):
 		return nil, errors.New("its elapsed and busy times contradict each other")
 	}
@@ -46,8 +47,8 @@ func Read(b []byte) (*Report, error) {
 type Change struct {
 	Name, Part    string
 	Before, After float64 // share of busy time; of elapsed for Idle
-	// PerBefore and PerAfter are seconds a transaction; NaN unknown.
-	PerBefore, PerAfter Number
+	// PerBefore and PerAfter are seconds a transaction; nil: not known.
+	PerBefore, PerAfter *float64
 }
 
 // Comparison is two recordings side by side.
@@ -107,7 +108,7 @@ func (r *Report) event(e Event) float64 {
 }
 
 func change(name, part string, b, a float64, before, after *Report) Change {
-	c := Change{Name: name, Part: part, PerBefore: Unknown(), PerAfter: Unknown()}
+	c := Change{Name: name, Part: part}
 	if before.Busy > 0 {
 		c.Before = b / before.Busy
 	}
@@ -115,20 +116,10 @@ func change(name, part string, b, a float64, before, after *Report) Change {
 		c.After = a / after.Busy
 	}
 	if before.Transactions > 0 {
-		c.PerBefore = Number(b / float64(before.Transactions))
+		c.PerBefore = result.Finite(b / float64(before.Transactions))
 	}
 	if after.Transactions > 0 {
-		c.PerAfter = Number(a / float64(after.Transactions))
+		c.PerAfter = result.Finite(a / float64(after.Transactions))
 	}
 	return c
-}
-
-// Faster is the gain from before to after in busy time a transaction, as a share of
-// that before; unknown where transactions were not counted.
-func (c *Comparison) Faster() Number {
-	b, a := c.Before.PerTransaction(), c.After.PerTransaction()
-	if !b.Known() || !a.Known() || b <= 0 {
-		return Unknown()
-	}
-	return Number(1 - float64(a/b))
 }

@@ -99,7 +99,7 @@ func (t *Threads) end(id int64, x *task) {
 }
 
 // Total is what clients' threads used since the first call. What those had used that ended
-// between two looks is in run where Gone tells it, but not in queue.
+// between two looks is in run where Gone knows it, but not in queue.
 func (t *Threads) Total() (run, queue time.Duration) {
 	run, queue = t.run+t.lost, t.queue
 	for _, x := range t.tasks {
@@ -145,7 +145,7 @@ func SchedStat(id int64) (run, queue time.Duration, err error) {
 	return run, queue, nil
 }
 
-// Stat is what the kernel tells of a process (proc_pid_stat(5)).
+// Stat holds what the kernel reports of a process (proc_pid_stat(5)).
 type Stat struct {
 	Parent int64
 	Reaped time.Duration // CPU time of children that have ended and were waited for

@@ -6,7 +6,7 @@ import "context"
 // Calls come one at a time. An error of Sample or Count ends a recording; its text is
 // one line without a password.
 type Source interface {
-	// Server tells what is known before the recording.
+	// Server returns what is known before the recording.
 	Server() Server
 	// Sample returns who did what since the last call: one snapshot of now, or those
 	// that the server has taken itself meanwhile.
@@ -55,7 +55,7 @@ type Session struct {
 	Leader     int64  // of a parallel worker: whose work it does
 }
 
-// The events that are not waits. A vendor that cannot tell running from runnable uses
+// The events that are not waits. A vendor that cannot separate running from runnable uses
 // Executing.
 const (
 	OnCPU     = "on CPU"
@@ -109,15 +109,15 @@ type Counted struct {
 	// All is set for a counter of all processes: clients are given the share of it that
 	// they have among the samples of its events.
 	All bool
-	// Late is session time, in s, at the end of the recording of which the counter does not
-	// tell yet, as a transaction was still open: what was sampled stands in. Early is
+	// Late is session time, in s, at the end of the recording that the counter lacks
+	// yet, as a transaction was still open: what was sampled stands in. Early is
 	// such time before the recording, which it may hold.
 	Late, Early float64
-	// Whole is set for a counter that grows with whatever happens in Part: where it stands
+	// Whole is set for a counter that grows with all that happens in Part: where it stands
 	// still the part took no time, however few the samples.
 	Whole bool
 	// From is an event within which this time would be sampled, as the server does not
-	// tell it apart there; "" none.
+	// separate it there; "" none.
 	From string
 }
 

@@ -42,11 +42,28 @@ func Targets() (names []string) {
 	return names
 }
 
+// targets hold the tools: to add one, add its value here, and its words to the settings that have some.
 var targets = []struct {
 	name  string
+	about string // of the help
 	write func(title string, items []Item) Profile
 }{
-	{"tuned", tuned}, {"saptune", saptune}, {"systemd", systemd}, {"powercfg", powercfg}, {"dsc", dsc},
+	{"tuned", "a profile for TuneD (tuned.conf)", tuned},
+	{"saptune", "a custom note for saptune 3", saptune},
+	{"systemd", "sysctl.d, tmpfiles.d, udev rules and a unit; --out DIR gets several files, as below /etc, in place of those of an earlier export", systemd},
+	{"powercfg", "a command file for Windows, with the aliases of powercfg", powercfg},
+	{"dsc", "a PowerShell DSC configuration for Windows", dsc},
+}
+
+// Help lists the tools with what is written for each, in lines of a help text.
+func Help() string {
+	var b strings.Builder
+	for _, t := range targets {
+		for i, l := range screen.Wrap(t.about, 65) {
+			fmt.Fprintf(&b, "  %-9s  %s\n", map[bool]string{true: t.name}[i == 0], l)
+		}
+	}
+	return strings.TrimSuffix(b.String(), "\n")
 }
 
 // Make writes a profile. Title says in a line what it is. The error is about the target, or says why it
@@ -62,9 +79,7 @@ func Make(target, title string, items []Item) (Profile, error) {
 	}
 	for _, t := range targets {
 		if t.name == target {
-			items = slices.Clone(items)
-			slices.SortStableFunc(items, func(a, b Item) int { return rank(a) - rank(b) })
-			atBoot(items)
+			items := prepare(items)
 			p := t.write(clean(title), items)
 			p.Missing = p.lacks.lines()
 			if p.lacks.count() == len(items) {
@@ -80,15 +95,37 @@ func Make(target, title string, items []Item) (Profile, error) {
 	return Profile{}, fmt.Errorf("%q: expected %s%s", target, strings.Join(Targets(), ", "), hint)
 }
 
-// atBoot writes values as they are right for what is applied at every boot. ksm=2 stops merging and
-// takes apart what was merged; at boot that is nothing, and 0, which only stops, is the same and is
-// what all tools take.
-func atBoot(items []Item) {
+// prepare sorts items in the order of writing, and gives them the values that are right at every boot. Limits of the
+// wake-up latency all get the lowest of them, so that tools that hold a limit need no list of states.
+func prepare(items []Item) []Item {
+	items = slices.Clone(items)
+	slices.SortStableFunc(items, func(a, b Item) int { return a.known().Order - b.known().Order })
+	lowest := -1
 	for i := range items {
-		if items[i].Setting == "ksm" && items[i].Value == "2" {
-			items[i].Value = "0"
+		if v, ok := items[i].known().AtBoot[items[i].Value]; ok {
+			items[i].Value = v
+		}
+		if us, err := strconv.Atoi(items[i].Value); err == nil && items[i].bounds() && (lowest < 0 || us < lowest) {
+			lowest = us
 		}
 	}
+	for i := range items {
+		if items[i].bounds() {
+			items[i].Value = strconv.Itoa(lowest)
+		}
+	}
+	return items
+}
+
+// known is the item's setting.
+func (i Item) known() setting.Setting {
+	s, _ := setting.Find(i.Setting)
+	return s
+}
+
+// bounds reports a limit of the wake-up latency. Of cstate_latency, all is none.
+func (i Item) bounds() bool {
+	return (i.known().Held || i.known().Kinds()) && i.Value != "all"
 }
 
 // mark stands in the first line of every file that is written for systemd.
@@ -137,7 +174,7 @@ func (s *sections) add(section, line string) {
 	if s.lines[section] == nil {
 		s.order = append(s.order, section)
 	}
-	// A key may stand once only; the later item is what somebody typed.
+	// A key may stand once only; the later item was typed, the earlier advised.
 	key, _, _ := strings.Cut(line, "=")
 	if i := slices.IndexFunc(s.lines[section], func(l string) bool { return strings.HasPrefix(l, key+"=") }); i >= 0 {
 		s.lines[section][i] = line
@@ -206,108 +243,57 @@ func comments(b *strings.Builder, missing []string) {
 	}
 }
 
-// latency is the lowest limit of the wake-up latency that items ask for, in us; -1: none does.
-// Tools that hold a limit need no list of states.
-func latency(items []Item) int {
-	lowest := -1
-	for _, i := range items {
-		if i.Setting != "cpu_dma_latency" && i.Setting != "cstate_latency" {
-			continue
-		}
-		if us, err := strconv.Atoi(i.Value); err == nil && (lowest < 0 || us < lowest) {
-			lowest = us
-		}
+// place is where a value goes: an option of the tool's own, a sysctl or a file.
+type place struct{ option, sysctl, file, value string }
+
+// places are where a tool takes an item; why says why it does not.
+func (i Item) places(tool string) (list []place, why string) {
+	s := i.known()
+	word, has := s.Word(tool)
+	translated, known := word.Values[i.Value]
+	if !known {
+		translated = i.Value
 	}
-	return lowest
+	has = has && (i.Object == "" || word.Each) && i.Value != "all"
+	switch {
+	case has && word.Only != "" && !known:
+		return nil, word.Only
+	case has:
+		list = []place{{option: word.Option, value: translated}}
+	case s.Sysctl != "":
+		return []place{{sysctl: s.Sysctl, value: i.Value}}, ""
+	}
+	files, why := i.files()
+	if why != "" && !has {
+		return nil, why
+	}
+	if has {
+		files = files[min(1, len(files)):] // the option stands for the first
+	}
+	return append(list, files...), ""
 }
 
-// sysctl is the name of an item for sysctl(8), or "".
-func sysctl(i Item) string {
-	s, _ := setting.Find(i.Setting)
-	return s.Sysctl
-}
-
-// sysfsFile is the file, with a pattern for all objects, that a setting without words of
-// its own in a tool is written to; "" where one value does not fit all of its files.
-func sysfsFile(i Item) string {
-	const cpu = "/sys/devices/system/cpu/"
-	object := func(all string) string {
-		if i.Object != "" {
-			return i.Object
-		}
-		return all
+// files are the files of an item, or a pattern of them, with what is written to each.
+func (i Item) files() (list []place, why string) {
+	s := i.known()
+	files := s.Files
+	if i.Object != "" {
+		files = []string{s.FileOf(i.Object)}
 	}
-	switch i.Setting {
-	case "governor":
-		return cpu + "cpufreq/" + object("policy*") + "/scaling_governor"
-	case "epp":
-		return cpu + "cpufreq/" + object("policy*") + "/energy_performance_preference"
-	case "max_freq", "min_freq":
-		if strings.Trim(i.Value, "0123456789") != "" {
-			return "" // a share or a word differs between processors
-		}
-		return cpu + "cpufreq/" + object("policy*") + "/scaling_" + strings.TrimSuffix(i.Setting, "_freq") + "_freq"
-	case "boost":
-		switch {
-		case strings.HasPrefix(i.Object, "policy"):
-			return cpu + "cpufreq/" + i.Object + "/boost"
-		case i.Object == "cpufreq":
-			return cpu + "cpufreq/boost"
-		}
-	case "epb":
-		return cpu + object("cpu[0-9]*") + "/power/energy_perf_bias"
-	case "pm_qos_resume_latency_us":
-		return cpu + object("cpu[0-9]*") + "/power/pm_qos_resume_latency_us"
-	case "min_perf_pct", "max_perf_pct":
-		return cpu + "intel_pstate/" + i.Setting
-	case "platform_profile":
-		return "/sys/firmware/acpi/platform_profile"
-	case "smt":
-		return cpu + "smt/control"
-	case "cpu_online":
-		if i.Object != "" {
-			return cpu + i.Object + "/online"
-		}
-	case "thp":
-		return "/sys/kernel/mm/transparent_hugepage/enabled"
-	case "thp_defrag":
-		return "/sys/kernel/mm/transparent_hugepage/defrag"
-	case "ksm":
-		return "/sys/kernel/mm/ksm/run"
-	case "clocksource":
-		return "/sys/devices/system/clocksource/clocksource0/current_clocksource"
-	case "io_scheduler":
-		return "/sys/block/" + object("*") + "/queue/scheduler"
-	case "nomerges", "read_ahead_kb":
-		return "/sys/block/" + object("*") + "/queue/" + i.Setting
-	case "nvme_io_timeout":
-		return "/sys/module/nvme_core/parameters/io_timeout"
+	switch {
+	case s.Held:
+		return nil, "it is in force only while a program holds " + s.File
+	case files[0] == "" || i.Object == "" && s.Named != "" && len(files) == 1:
+		return nil, s.Named
+	case s.Kinds() && i.Value != "all":
+		return nil, "states are chosen by the latency of each, which a fixed list of files cannot do"
 	}
-	return ""
-}
-
-const (
-	noCState = "states are chosen by the latency of each, which a fixed list of files cannot do"
-	differs  = "it means another value on each processor; give a frequency, or leave it out for the processor's own range"
-)
-
-// whyNot says why a setting has no file.
-func whyNot(i Item) string {
-	switch i.Setting {
-	case "max_freq", "min_freq":
-		return differs
-	case "cstate_latency":
-		return noCState
-	case "cpu_online":
-		return "name the CPU: cpu_online@cpu3=off"
-	case "boost":
-		return "name a policy, as boost@policy0, or leave the object out"
+	for _, f := range files {
+		value, err := s.Written(f, i.Value)
+		if err != nil {
+			return nil, err.Error()
+		}
+		list = append(list, place{file: f, value: value})
 	}
-	return "this tool has no words for it"
-}
-
-// rank is the order of writing: the governor before EPP, both before limits.
-func rank(i Item) int {
-	s, _ := setting.Find(i.Setting)
-	return s.Order
+	return list, ""
 }

@@ -1,47 +1,42 @@
 package export
 
-import "strings"
+import (
+	"path"
+	"strings"
+)
 
-// saptune writes a note of one's own (saptune-note(5), saptune 3).
+// saptune writes a custom note (saptune-note(5), saptune 3).
 func saptune(title string, items []Item) Profile {
 	var s sections
 	// The line is a comment, and yet what saptune reads the note's name from.
 	s.add("version", `# SAP-NOTE=hostlab CATEGORY=CUSTOM VERSION=1 DATE=01.01.2026 NAME="`+strings.ReplaceAll(title, `"`, "'")+`"`)
 	for _, i := range items {
-		switch {
-		case i.Object != "" && i.Setting != "io_scheduler" && i.Setting != "read_ahead_kb":
-			s.cannot(i, "saptune sets all CPUs alike")
-		case i.Setting == "governor":
-			s.add("cpu", "governor="+i.Value)
-		case i.Setting == "epb":
-			if w := epbWords[i.Value]; w != "" {
-				s.add("cpu", "energy_perf_bias="+w)
-			} else {
-				s.cannot(i, "saptune has performance (0), normal (6) and powersave (15) only")
+		places, why := i.places("saptune")
+		// [sys] takes single files below /sys, with dots for slashes, and no patterns.
+		for _, p := range places {
+			if word, _ := i.known().Word("saptune"); i.Object != "" && !word.Each {
+				why = "saptune sets all CPUs alike"
+			} else if p.file != "" && (len(places) > 1 || strings.Contains(p.file, "*")) {
+				why = "saptune takes single files, and this has one for each CPU, policy or disk"
 			}
-		case i.Setting == "cstate_latency" && i.Value != "all":
-			s.add("cpu", "force_latency="+i.Value)
-		case i.Setting == "thp":
-			s.add("vm", "THP="+i.Value)
-		case i.Setting == "ksm":
-			s.add("vm", "KSM="+i.Value)
-		case i.Setting == "io_scheduler", i.Setting == "read_ahead_kb":
-			section := "block"
-			if i.Object != "" {
-				section += ":blkpat=" + i.Object
+		}
+		if why != "" {
+			s.cannot(i, why)
+			continue
+		}
+		for _, p := range places {
+			switch {
+			case p.sysctl != "":
+				s.add("sysctl", p.sysctl+"="+p.value)
+			case p.file != "":
+				s.add("sys", strings.ReplaceAll(strings.TrimPrefix(p.file, "/sys/"), "/", ".")+"="+p.value)
+			default:
+				section := path.Dir(p.option)
+				if i.Object != "" {
+					section += ":blkpat=" + i.Object
+				}
+				s.add(section, path.Base(p.option)+"="+p.value)
 			}
-			option := map[string]string{"io_scheduler": "IO_SCHEDULER", "read_ahead_kb": "READ_AHEAD_KB"}[i.Setting]
-			s.add(section, option+"="+i.Value)
-		case sysctl(i) != "":
-			s.add("sysctl", sysctl(i)+"="+i.Value)
-		default:
-			// [sys] takes single files below /sys, with dots for slashes, and no patterns.
-			file := sysfsFile(i)
-			if file == "" || strings.ContainsAny(file, "*") {
-				s.cannot(i, "saptune has no words for it")
-				continue
-			}
-			s.add("sys", strings.ReplaceAll(strings.TrimPrefix(file, "/sys/"), "/", ".")+"="+i.Value)
 		}
 	}
 	return Profile{Files: []File{{Text: s.text(

@@ -1,10 +1,13 @@
 package export
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
+
+	"hostlab/internal/setting"
 )
 
 // highPerformance is the plan that asks for the top state with turbo and parks nothing.
@@ -14,8 +17,13 @@ const highPerformance = "8c5e7fda-e8bf-4a96-9a85-a6e23a8c635c"
 const processor = "54533251-82be-4824-96c1-47b60b740d00"
 
 // WindowsNames are the settings that powercfg and dsc have a counterpart for.
-func WindowsNames() []string {
-	return []string{"governor", "epp", "boost", "min_perf_pct", "max_perf_pct", "min_freq", "max_freq"}
+func WindowsNames() (names []string) {
+	for _, s := range setting.All() {
+		if _, ok := s.Word("windows"); ok {
+			names = append(names, s.Name)
+		}
+	}
+	return names
 }
 
 // powerSetting is one of Windows' processor power settings.
@@ -29,58 +37,43 @@ var powerGUIDs = map[string]string{
 	"PERFBOOSTMODE": "be337238-0d82-4146-a960-4f3749d470c7", "PERFEPP": "36687f9e-e3a5-4dbf-b1dc-15eb381c6863",
 }
 
-// eppShares are the names' values as hardware has them (0, 0x80, 0xC0, 0xFF), in the
-// percent that PERFEPP takes.
-var eppShares = map[string]int{"performance": 0, "balance_performance": 50, "balance_power": 75, "power": 100}
-
-// windows translates what Windows has a counterpart for.
+// windows translates what Windows has a counterpart for. Its values are whole numbers, mostly shares.
 func windows(items []Item) (plan bool, list []powerSetting, missing lacks) {
-	add := func(i Item, alias string, value int) {
-		s := powerSetting{alias, powerGUIDs[alias], i.String(), value}
-		if n := slices.IndexFunc(list, func(o powerSetting) bool { return o.alias == alias }); n >= 0 {
+	for _, i := range items {
+		word, has := i.known().Word("windows")
+		value, known := word.Values[i.Value]
+		share, err := percent(cmp.Or(value, i.Value))
+		switch {
+		case i.Object != "":
+			missing.add(i, "Windows sets all processors alike")
+			continue
+		case !has:
+			missing.add(i, "Windows has no counterpart that a power plan holds")
+			continue
+		case word.Only != "" && !known && (word.Values != nil || !strings.HasSuffix(i.Value, "%") && i.Value != "max"), err != nil:
+			missing.add(i, word.Only)
+			continue
+		case powerGUIDs[word.Option] == "":
+			plan = true
+			continue
+		}
+		s := powerSetting{word.Option, powerGUIDs[word.Option], i.String(), share}
+		if n := slices.IndexFunc(list, func(o powerSetting) bool { return o.alias == s.alias }); n >= 0 {
 			list[n] = s // two of ours are one of theirs
-			return
+			continue
 		}
 		list = append(list, s)
 	}
-	for _, i := range items {
-		cannot := func(why string) { missing.add(i, why) }
-		if i.Object != "" {
-			cannot("Windows sets all processors alike")
-			continue
-		}
-		switch i.Setting {
-		case "governor":
-			if i.Value == "performance" {
-				plan = true
-			} else {
-				cannot("Windows has power plans; only performance has a counterpart, High performance")
-			}
-		case "epp":
-			if share, ok := eppShares[i.Value]; ok {
-				add(i, "PERFEPP", share)
-			} else {
-				cannot("Windows takes 0 to 100 %, and this word has none")
-			}
-		case "boost":
-			add(i, "PERFBOOSTMODE", map[string]int{"1": 2, "0": 0}[i.Value]) // 2 is aggressive, as in High performance
-		case "min_perf_pct", "max_perf_pct", "min_freq", "max_freq":
-			alias := "PROCTHROTTLE" + strings.ToUpper(i.Setting[:3])
-			value := strings.TrimSuffix(i.Value, "%")
-			if i.Value == "max" {
-				value = "100"
-			}
-			share, err := strconv.ParseFloat(value, 64)
-			if err != nil || strings.HasSuffix(i.Setting, "freq") && i.Value != "max" && !strings.HasSuffix(i.Value, "%") {
-				cannot("Windows takes a share of the highest frequency, as 60%")
-				continue
-			}
-			add(i, alias, int(share+0.5))
-		default:
-			cannot("Windows has no counterpart that a power plan holds")
-		}
-	}
 	return plan, list, missing
+}
+
+// percent reads a share of the highest frequency as Windows takes it.
+func percent(value string) (int, error) {
+	if value == "max" {
+		return 100, nil
+	}
+	share, err := strconv.ParseFloat(strings.TrimSuffix(value, "%"), 64)
+	return int(share + 0.5), err
 }
 
 // powercfg writes a command file. Its lines end as cmd.exe wants them.

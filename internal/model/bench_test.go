@@ -81,7 +81,7 @@ func compareThousand(b *testing.B, m Machine) {
 			events += c.Baseline.Events
 			for _, r := range c.Rows {
 				events += r.Events
-				widest = max(widest, r.Ratio[StepTime].halfWidth())
+				widest = max(widest, halfWidth(r.Ratio[StepTime]))
 			}
 		}
 		spent := (cpuTime() - began).Seconds()

@@ -1,5 +1,7 @@
 package model
 
+import "hostlab/internal/result"
+
 // Case is one situation to simulate.
 type Case struct {
 	Machine  Machine
@@ -56,20 +58,14 @@ type ResponseInfo struct {
 	Better string
 }
 
-// Estimate is a mean over replications with its two-sided t-interval at
-// Options.Level. Low and High are NaN with N < 2; a quantity that the case does
-// not have is absent from its map, not 0.
-type Estimate struct {
-	Mean, Low, High float64
-	N               int // replications
-}
-
 // Outcome is what one case came to.
 type Outcome struct {
-	Policy    string
-	Bound     Bound
-	Load      float64 // as asked; for closed workloads NaN
-	Responses map[Response]Estimate
+	Policy string
+	Bound  Bound
+	Load   float64 // as asked; for closed workloads NaN
+	// Responses holds means over replications with two-sided t-intervals at Options.Level,
+	// none with N < 2; a quantity that the case does not have is absent.
+	Responses map[Response]result.Estimate
 	// PStates and IdleStates give shares of busy and of idle CPU time, summing to 1 each.
 	PStates    []Residency
 	IdleStates []Residency
@@ -94,9 +90,9 @@ const (
 
 // Residency is the share of time in one state.
 type Residency struct {
-	Name  string // C-state name or the frequency in text
-	Hz    float64
-	Share Estimate
+	Name  string          `json:"state"` // C-state name or the frequency in text
+	Hz    float64         `json:"hz,omitempty"`
+	Share result.Estimate `json:"share"`
 }
 
 // Row is one outcome beside the baseline's.
@@ -104,7 +100,7 @@ type Row struct {
 	Outcome
 	// Ratio is outcome/baseline for each response, from paired replications with
 	// common random numbers: the geometric mean with a t-interval of the log ratio.
-	Ratio map[Response]Estimate
+	Ratio map[Response]result.Estimate
 }
 
 // Comparison is several policies on one machine, workload and load.
@@ -114,46 +110,50 @@ type Comparison struct {
 	Rows     []Row
 }
 
+// All returns the baseline's row and then the others.
+func (c Comparison) All() []Row { return append([]Row{c.Baseline}, c.Rows...) }
+
 // Influence is how far one unknown parameter moves the answer.
 type Influence struct {
-	Parameter string // "domain", or a policy parameter's name
-	Unit      string
-	Source    string
-	Settings  []Setting // the assumed value first
-	Range     float64   // largest minus smallest ratio over Settings
+	Parameter string    `json:"parameter"` // "domain", or a policy parameter's name
+	Unit      string    `json:"unit"`
+	Source    string    `json:"source"`
+	Settings  []Setting `json:"settings"` // the assumed value first
+	Range     float64   `json:"-"`        // largest minus smallest ratio over Settings; infinite where one has none
 }
 
 // Setting is the answer at one value of a parameter.
 type Setting struct {
-	Value string // with unit
-	Ratio Estimate
-	Note  string // why there is no ratio, when there is none
+	Value string          `json:"value"` // with unit
+	Ratio result.Estimate `json:"ratio_to_baseline"`
+	Note  string          `json:"note,omitempty"` // why there is no ratio, when there is none
 }
 
 // Vanishing is where an effect ends.
 type Vanishing struct {
-	Policy string
+	Policy string `json:"policy"`
 	// Load is the smallest load tried from which on the upper bound of the ratio stays
 	// below the limit, found by bisection to 0.01. NaN when Found is false.
-	Load  float64
-	Found bool
+	Load  float64 `json:"-"`
+	Found bool    `json:"found"`
 	// Everywhere is set when the effect is below the limit at the lowest load already.
-	Everywhere bool
-	Points     []VanishingPoint // all loads tried, rising
+	Everywhere bool             `json:"-"`
+	Points     []VanishingPoint `json:"points"` // all loads tried, rising
 }
 
 // VanishingPoint is one load that the search tried.
 type VanishingPoint struct {
-	Load  float64
-	Ratio Estimate
-	Note  string // for instance that the policy cannot carry this load
+	Load  float64         `json:"load"`
+	Ratio result.Estimate `json:"ratio_to_baseline"`
+	Note  string          `json:"note,omitempty"` // for instance that the policy cannot carry this load
 }
 
 // Map is a sweep over loads and slice lengths.
 type Map struct {
-	Policy, Baseline string
-	Response         Response
-	Loads            []float64    // rows
-	Slices           []float64    // columns: mean slice length, s
-	Ratios           [][]Estimate // [load][slice]; N 0 where the policy cannot carry the load
+	Policy   string              `json:"policy"`
+	Baseline string              `json:"baseline"`
+	Response Response            `json:"response"`
+	Loads    []float64           `json:"loads"`  // rows
+	Slices   []float64           `json:"slices"` // columns: mean slice length, s
+	Ratios   [][]result.Estimate `json:"ratios"` // [load][slice]; unknown where the policy cannot carry the load
 }

@@ -77,7 +77,7 @@ func NewClock(p Policy, m Machine, phase float64) (*Clock, error) {
 	return c, nil
 }
 
-// Start tells that t runs from now on, after an idle time or at once after another.
+// Start says that t runs from now on, after an idle time or at once after another.
 func (c *Clock) Start(now time.Duration, t *Task) {
 	at := des.Time(now)
 	if c.g.rule == ruleSchedutil {
@@ -112,7 +112,7 @@ func (t *Task) leave(to *Clock, now des.Time) {
 	}
 }
 
-// Stop tells that the CPU idles from now on.
+// Stop says that the CPU idles from now on.
 func (c *Clock) Stop(now time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -48,7 +48,7 @@ func TestClockIsTheSimulatedGovernor(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				want, got := out.Responses[CPUSeconds].Mean, 0.0
+				want, got := out.Responses[CPUSeconds].Value, 0.0
 				for k := range phases {
 					c, err := NewClock(p, m, (float64(k)+0.5)/phases)
 					if err != nil {

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+
+	"hostlab/internal/result"
 )
 
 // Compare simulates c under each policy and under baseline with common random
@@ -133,7 +135,7 @@ func comparison(runs []*run, rows []bounded, o Options) (Comparison, error) {
 
 // compared adds the ratios to the baseline's responses.
 func compared(x, base Outcome, o Options) Row {
-	row := Row{Outcome: x, Ratio: map[Response]Estimate{}}
+	row := Row{Outcome: x, Ratio: map[Response]result.Estimate{}}
 	for r, v := range x.samples {
 		if b, ok := base.samples[r]; ok {
 			row.Ratio[r] = pairedRatio(v, b, o.Level)

@@ -1,5 +1,7 @@
 package model
 
+import "encoding/json"
+
 // DistKind names a distribution.
 type DistKind string
 
@@ -21,4 +23,21 @@ type Dist struct {
 	Mean   float64   // s; of Values when empirical
 	CV     float64   // standard deviation / mean
 	Values []float64 // s, empirical only
+}
+
+// MarshalJSON sums a distribution up: values of a record are many. The zero value is null.
+func (d Dist) MarshalJSON() ([]byte, error) {
+	if d.IsZero() {
+		return []byte("null"), nil
+	}
+	kind := d.Kind
+	if kind == "" {
+		kind = DistFixed
+	}
+	return json.Marshal(struct {
+		Kind   DistKind `json:"kind"`
+		Mean   float64  `json:"mean"`
+		CV     float64  `json:"cv,omitempty"`
+		Values int      `json:"values,omitempty"` // how many
+	}{kind, d.Mean, d.CV, len(d.Values)})
 }

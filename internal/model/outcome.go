@@ -3,6 +3,8 @@ package model
 import (
 	"fmt"
 	"math"
+
+	"hostlab/internal/result"
 )
 
 var responses = []ResponseInfo{
@@ -24,7 +26,7 @@ func Responses() []ResponseInfo { return append([]ResponseInfo(nil), responses..
 
 // outcome summarises a case's replications.
 func outcome(r *run, o Options) Outcome {
-	out := Outcome{Policy: r.c.Policy.String(), Load: math.NaN(), Responses: map[Response]Estimate{},
+	out := Outcome{Policy: r.c.Policy.String(), Load: math.NaN(), Responses: map[Response]result.Estimate{},
 		samples: map[Response][]float64{}, Events: r.events}
 	if r.c.Workload.Open() {
 		out.Load = r.c.Load
@@ -32,7 +34,7 @@ func outcome(r *run, o Options) Outcome {
 	for _, info := range responses {
 		if x := samples(r.reps, info.Name); len(x) == len(r.reps) {
 			out.samples[info.Name] = x
-			out.Responses[info.Name] = estimate(x, o.Level)
+			out.Responses[info.Name] = estimate(x, o.Level, info.Unit)
 		}
 	}
 	if ramp, err := Ramp(r.c.Machine, r.c.Policy); err == nil {
@@ -61,18 +63,18 @@ func outcome(r *run, o Options) Outcome {
 	if p := r.plan; p.warmUp < p.settle {
 		out.Warnings = append(out.Warnings, fmt.Sprintf("the simulation was cut to the events allowed: %d steps before the measurement instead of the %d that queues and policies may take to forget their start, so the figures may still hold the start; allow more events", p.warmUp, p.settle))
 	}
-	if w := out.Responses[StepTime].halfWidth(); o.Steps == 0 && w > 2*o.Precision && r.c.Workload.Kind != Batch && r.c.Workload.Kind != Query {
+	if w := halfWidth(out.Responses[StepTime]); o.Steps == 0 && w > 2*o.Precision && r.c.Workload.Kind != Batch && r.c.Workload.Kind != Query {
 		out.Warnings = append(out.Warnings, fmt.Sprintf("step time is known to +-%.1f %% only; allow more events or replications", w*100))
 	}
 	return out
 }
 
-func shareOf(reps []replicate, get func(replicate) []float64, i int, o Options) Estimate {
+func shareOf(reps []replicate, get func(replicate) []float64, i int, o Options) result.Estimate {
 	var x []float64
 	for _, p := range reps {
 		if s := get(p); s != nil {
 			x = append(x, s[i])
 		}
 	}
-	return estimate(x, o.Level)
+	return estimate(x, o.Level, "")
 }

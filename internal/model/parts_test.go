@@ -245,7 +245,7 @@ func TestSearches(t *testing.T) {
 		if i > 0 && f.Range > found[i-1].Range {
 			t.Errorf("%s ranks below %s but moves the answer more", f.Parameter, found[i-1].Parameter)
 		}
-		if len(f.Settings) < 2 || f.Settings[0].Ratio.Mean < 1.2 {
+		if len(f.Settings) < 2 || f.Settings[0].Ratio.Value < 1.2 {
 			t.Errorf("%s: %+v", f.Parameter, f.Settings)
 		}
 	}
@@ -274,7 +274,7 @@ func TestSearches(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if short, long, busy := m.Ratios[0][0].Mean, m.Ratios[0][1].Mean, m.Ratios[1][1].Mean; short < 1.9 || long > 1.5 || busy > long {
+	if short, long, busy := m.Ratios[0][0].Value, m.Ratios[0][1].Value, m.Ratios[1][1].Value; short < 1.9 || long > 1.5 || busy > long {
 		t.Errorf("short slices %.2f, long ones %.2f, long ones under load %.2f", short, long, busy)
 	}
 
@@ -287,7 +287,7 @@ func TestSearches(t *testing.T) {
 	c.Workload.Users = 0
 	k, err := Compare(ctx, c, base, []Policy{testPolicy("hwp"), testPolicy("power-saver")}, o)
 	if err != nil || len(k.Rows) != 3 || k.Rows[0].Bound != AtLowestHertz || k.Rows[1].Bound != AtTopHertz || k.Rows[2].Bound != Exact ||
-		math.Abs(k.Rows[0].Ratio[CPUSeconds].Mean-2) > 1e-6 || k.Rows[1].Ratio[CPUSeconds].Mean != 1 {
+		math.Abs(k.Rows[0].Ratio[CPUSeconds].Value-2) > 1e-6 || k.Rows[1].Ratio[CPUSeconds].Value != 1 {
 		t.Errorf("bounds: %+v, %v", k.Rows, err)
 	}
 	// One that cannot carry the load is a row that says so.

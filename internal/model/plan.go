@@ -142,7 +142,7 @@ func lengthen(group []*run, o Options) (plan, bool) {
 		}
 		total := float64(now.steps + now.warmUp)
 		most = min(most, float64(o.Events)/float64(r.events)*total)
-		e, precision := estimate(samples(r.reps, o.target), o.Level), o.Precision
+		e, precision := estimate(samples(r.reps, o.target), o.Level, ""), o.Precision
 		switch {
 		case i > 0:
 			e = pairedRatio(samples(r.reps, o.target), samples(base.reps, o.target), o.Level)
@@ -151,7 +151,7 @@ func lengthen(group []*run, o Options) (plan, bool) {
 		case len(group) > 1:
 			precision *= baselines
 		}
-		if h := e.halfWidth() / precision; h > 1 && !math.IsInf(h, 1) {
+		if h := halfWidth(e) / precision; h > 1 && !math.IsInf(h, 1) {
 			// A tenth more, since the pilot's width is itself an estimate.
 			factor = max(factor, 1.1*h*h)
 		}

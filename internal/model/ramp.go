@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"hostlab/internal/model/des"
+	"hostlab/internal/result"
 )
 
 // rampPhases is how many positions within the check interval Ramp averages over.
@@ -15,17 +16,17 @@ const rampLimit = 60 * des.Second
 // Ramp measures how long a CPU that was idle takes, from the start of a long
 // slice, to reach the policy's highest frequency: the mean over phases of the check
 // interval, with the shortest and the longest as Low and High. Infinite when it never does.
-func Ramp(m Machine, p Policy) (Estimate, error) {
+func Ramp(m Machine, p Policy) (result.Estimate, error) {
 	c := Case{Machine: m, Policy: p, Workload: Workload{Name: "ramp", Kind: Batch, Users: 1,
 		Slice: Dist{Mean: 10 * des.Seconds(rampLimit)}, Work: 10 * des.Seconds(rampLimit), Placement: Packed}}
 	if err := c.Validate(); err != nil {
-		return Estimate{}, err
+		return result.Estimate{}, err
 	}
 	g, err := compileGovernor(p, m)
 	if err != nil {
-		return Estimate{}, err
+		return result.Estimate{}, err
 	}
-	e := Estimate{Low: math.Inf(1), High: math.Inf(-1), N: rampPhases}
+	e := result.Estimate{Low: math.Inf(1), High: math.Inf(-1), N: rampPhases, Unit: "s"}
 	for k := range rampPhases {
 		s := newSim(c, g, 0, 0)
 		s.meter.warmUp, s.meter.steps = 0, 1
@@ -33,7 +34,7 @@ func Ramp(m Machine, p Policy) (Estimate, error) {
 			s.cpus[i].phase = des.Time((float64(k) + 0.5) / rampPhases * float64(g.period))
 		}
 		t := rampOnce(s)
-		e.Mean += t / rampPhases
+		e.Value += t / rampPhases
 		e.Low, e.High = min(e.Low, t), max(e.High, t)
 	}
 	return e, nil

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"hostlab/internal/result"
 )
 
 // Sensitivity varies each unknown one at a time: the frequency domain's scope and
@@ -65,12 +67,12 @@ func Sensitivity(ctx context.Context, c Case, baseline Policy, r Response, o Opt
 				if len(row.Warnings) > 0 {
 					s.Note = row.Warnings[0]
 				}
-				s.Ratio = Estimate{Mean: math.NaN(), Low: math.NaN(), High: math.NaN()}
+				s.Ratio = result.Unknown()
 				high = math.Inf(1) // the policy cannot carry this load at all
 				continue
 			}
 			s.Ratio = e
-			low, high = min(low, e.Mean), max(high, e.Mean)
+			low, high = min(low, e.Value), max(high, e.Value)
 		}
 		out[i].Range = max(0, high-low)
 	}

@@ -38,7 +38,7 @@ func (s *sim) request(i, request int32) {
 // schedutil, the request of an idle CPU falls with its utilisation
 // (cpufreq_schedutil.c, sugov_next_freq_shared). That is worked out only for those
 // whose request could be the highest: the others' may be out of date, but only above
-// what they would ask for now, and they are below the highest all the same.
+// what they would ask for now, and they are still below the highest.
 func (s *sim) highest(i int32) int32 {
 	h := &s.hw
 	d := s.cpus[i].domain

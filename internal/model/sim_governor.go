@@ -25,7 +25,7 @@ func (s *sim) unpark(i int32, wasBusy bool) {
 	s.q.Set(s.checkSlot(i), evCheck, k.start+s.g.period)
 }
 
-// governStart tells the governor that an idle CPU got work.
+// governStart notes that an idle CPU got work.
 func (s *sim) governStart(i int32) {
 	if s.g.rule == ruleSchedutil {
 		s.wakeBoost(i)
@@ -37,7 +37,7 @@ func (s *sim) governStart(i int32) {
 	}
 }
 
-// governStop tells it that a CPU became idle.
+// governStop notes that a CPU became idle.
 func (s *sim) governStop(i int32) {
 	if s.g.rule == ruleSchedutil {
 		s.settle(i)

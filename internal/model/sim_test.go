@@ -157,17 +157,17 @@ func TestSameSeedSameOutcome(t *testing.T) {
 	many := must(Compare(context.Background(), c, base, []Policy{c.Policy, base}, o))
 	for i := range one.Rows {
 		for r, e := range one.Rows[i].Responses {
-			if e != many.Rows[i].Responses[r] && !(math.IsNaN(e.Mean) || r == RampTime && math.IsInf(e.Mean, 1)) {
+			if e != many.Rows[i].Responses[r] && !(math.IsNaN(e.Value) || r == RampTime && math.IsInf(e.Value, 1)) {
 				t.Errorf("%s: %v with one worker, %v with seven", r, e, many.Rows[i].Responses[r])
 			}
 		}
 	}
 	// Common random numbers: the baseline against itself is exactly 1, and a policy's
 	// ratio is known far better than its step time.
-	if e := one.Rows[1].Ratio[StepTime]; e.Mean != 1 || e.Low != 1 || e.High != 1 {
+	if e := one.Rows[1].Ratio[StepTime]; e.Value != 1 || e.Low != 1 || e.High != 1 {
 		t.Errorf("the baseline against itself: %+v", e)
 	}
-	if ratio, alone := one.Rows[0].Ratio[StepTime].halfWidth(), one.Rows[0].Responses[StepTime].halfWidth(); ratio > alone*0.7 {
+	if ratio, alone := halfWidth(one.Rows[0].Ratio[StepTime]), halfWidth(one.Rows[0].Responses[StepTime]); ratio > alone*0.7 {
 		t.Errorf("the ratio is known to %.4f, the step time to %.4f: the random numbers are not common", ratio, alone)
 	}
 	o.Seed = 4
@@ -220,7 +220,7 @@ func TestMechanisms(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := out.Responses[c.response].Mean; math.Abs(got-c.want) > 0.003*c.want {
+			if got := out.Responses[c.response].Value; math.Abs(got-c.want) > 0.003*c.want {
 				t.Errorf("%s is %v, worked out by hand %v", c.response, got, c.want)
 			}
 		})
@@ -236,7 +236,7 @@ func TestEnergy(t *testing.T) {
 		watts  float64
 	}{{"fixed:100", 10 + 2*8}, {"fixed:50", 10 + 2*4}} {
 		out := must(Simulate(context.Background(), Case{Machine: m, Workload: w, Policy: testPolicy(c.policy)}, Options{Replications: 2}))
-		if got := out.Responses[Watts].Mean; math.Abs(got-c.watts) > 1e-6 {
+		if got := out.Responses[Watts].Value; math.Abs(got-c.watts) > 1e-6 {
 			t.Errorf("%s: %v W, worked out by hand %v W", c.policy, got, c.watts)
 		}
 	}

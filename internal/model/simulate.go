@@ -130,7 +130,7 @@ func simulateGroups(ctx context.Context, groups [][]Case, o Options) ([][]*run, 
 }
 
 // part is the factor by which a long batch job is shortened: a job repeats slices
-// and waits, so a part of it tells of the whole, and its figures are scaled up.
+// and waits, so a part of it stands for the whole, and its figures are scaled up.
 func part(c Case, o Options) float64 {
 	const eventsPerSlice = 10 // start, end, wake-up and some checks
 	w := c.Workload

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"hostlab/internal/result"
 )
 
 // Bounds of the search for the load at which an effect vanishes, and its step.
@@ -25,7 +27,7 @@ func LoadWhereEffectVanishes(ctx context.Context, c Case, baseline Policy, r Res
 	if err := between("limit", limit, 1, 100, ""); err != nil {
 		return Vanishing{}, err
 	}
-	// An effect that ends at the limit has to be told from the limit.
+	// An effect that ends at the limit has to be distinguished from the limit.
 	o = o.withDefaults()
 	o.Precision, o.target, o.ratios = min(o.Precision, max(1e-4, (limit-1)/10)), r, true
 	v := Vanishing{Policy: c.Policy.String(), Load: math.NaN()}
@@ -85,12 +87,12 @@ func (v *Vanishing) try(ctx context.Context, c Case, baseline Policy, r Response
 	return nil
 }
 
-// ratioOf is NaN with N 0 where there is none.
-func ratioOf(row Row, r Response) Estimate {
+// ratioOf is unknown where there is none.
+func ratioOf(row Row, r Response) result.Estimate {
 	if e, ok := row.Ratio[r]; ok {
 		return e
 	}
-	return Estimate{Mean: math.NaN(), Low: math.NaN(), High: math.NaN()}
+	return result.Unknown()
 }
 
 // Sweep gives the ratio of response to the baseline's over loads x mean slice
@@ -119,7 +121,7 @@ func Sweep(ctx context.Context, c Case, baseline Policy, r Response, loads, slic
 		return Map{}, err
 	}
 	for range loads {
-		var row []Estimate
+		var row []result.Estimate
 		for range slices {
 			row = append(row, ratioOf(all[0].Rows[0], r))
 			all = all[1:]

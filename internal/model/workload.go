@@ -43,15 +43,15 @@ type Workload struct {
 	Source string `toml:"source" json:"source"`
 	Kind   Kind   `toml:"kind" json:"kind"`
 
-	Users  int     `toml:"users" json:"users,omitempty"`   // closed: users, jobs, workers or writers. Dialog with 0 is open
-	Slices int     `toml:"slices" json:"slices,omitempty"` // Dialog: slices of a step
-	Slice  Dist    `toml:"slice" json:"slice"`             // length of one slice of CPU work, s
-	Wait   Dist    `toml:"wait" json:"wait"`               // database wait between two slices, s; may be zero
-	Think  Dist    `toml:"think" json:"think"`             // Dialog closed, Commit: between steps, s; may be zero
-	Work   float64 `toml:"work" json:"work,omitempty"`     // Batch, Query: CPU work of a job or worker, s
+	Users  int     `toml:"users" json:"users"`         // closed: users, jobs, workers or writers. Dialog with 0 is open
+	Slices int     `toml:"slices" json:"slices"`       // Dialog: slices of a step
+	Slice  Dist    `toml:"slice" json:"slice"`         // length of one slice of CPU work, s
+	Wait   Dist    `toml:"wait" json:"wait"`           // database wait between two slices, s; may be zero
+	Think  Dist    `toml:"think" json:"think"`         // Dialog closed, Commit: between steps, s; may be zero
+	Work   float64 `toml:"work" json:"work,omitempty"` // Batch, Query: CPU work of a job or worker, s
 	// MemoryShare is the share of the work that does not scale with frequency, 0 to
 	// 1: a second of work takes (1-MemoryShare)*nominal/f + MemoryShare.
-	MemoryShare float64   `toml:"memory_share" json:"memory_share,omitempty"`
+	MemoryShare float64   `toml:"memory_share" json:"memory_share"`
 	Placement   Placement `toml:"placement" json:"placement"`
 
 	Device    Dist `toml:"device" json:"device"`         // Commit: latency of one flush, s

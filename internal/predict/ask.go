@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"hostlab/internal/model"
+	"hostlab/internal/result"
 )
 
 // Answer is a question with all that was simulated for it.
@@ -28,7 +29,7 @@ func SweepSlices() []float64 { return []float64{0.002, 0.005, 0.01, 0.02, 0.05, 
 // SweepLoads are the loads that a map covers.
 func SweepLoads() []float64 { return []float64{0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95} }
 
-// Ask simulates. step is told what begins; it may be nil. The answer depends on the
+// Ask simulates. step is called with what begins; it may be nil. The answer depends on the
 // question only, whatever Options.Workers is. Errors are of the question, or the
 // context's.
 func Ask(ctx context.Context, q Question, step func(title string)) (*Answer, error) {
@@ -110,9 +111,9 @@ func sensitivity(ctx context.Context, c model.Case, q Question, o model.Options)
 			s := model.Setting{Value: value}
 			if e, ok := row.Ratio[Headline]; ok {
 				s.Ratio = e
-				low, high = min(low, e.Mean), max(high, e.Mean)
+				low, high = min(low, e.Value), max(high, e.Value)
 			} else {
-				s.Ratio = model.Estimate{Mean: math.NaN(), Low: math.NaN(), High: math.NaN()}
+				s.Ratio = result.Unknown()
 				s.Note = first(row.Warnings, "no ratio")
 				high = math.Inf(1)
 			}

@@ -46,10 +46,10 @@ func FromFacts(f *host.Facts, name string) (Machine, error) {
 	r.idle()
 	if r.ThreadsPerCore > 1 {
 		r.SMTRate = assumedSMT
-		r.assume("smt_rate", strconv.FormatFloat(assumedSMT, 'g', -1, 64), "no host tells it: a usual gain of a quarter from two threads")
+		r.assume("smt_rate", strconv.FormatFloat(assumedSMT, 'g', -1, 64), "no host reports it: a usual gain of a quarter from two threads")
 	}
 	r.Power = typicalPower()
-	r.assume("power", "50 W a socket, 6 W a core", "no host tells it: typical of servers; only energy depends on it")
+	r.assume("power", "50 W a socket, 6 W a core", "no host reports it: typical of servers; only energy depends on it")
 	if err := r.Validate(); err != nil {
 		return Machine{}, fmt.Errorf("the facts of this host make no machine: %w; give it in a host file ('hostlab predict --show host' prints one)", err)
 	}
@@ -64,7 +64,7 @@ func (r *reader) topology() error {
 		threads = len(t.Online.Or(nil))
 	}
 	if threads == 0 {
-		return errors.New("this host does not tell how many CPUs it has; give sockets, cores_per_socket and threads_per_core in a host file ('hostlab predict --show host' prints one)")
+		return errors.New("this host does not report how many CPUs it has; give sockets, cores_per_socket and threads_per_core in a host file ('hostlab predict --show host' prints one)")
 	}
 	sockets, ok := t.Sockets.Get()
 	if !ok || sockets < 1 {
@@ -142,11 +142,11 @@ func (r *reader) frequencies() {
 	r.ladder(float64(low))
 	if boost, known := r.f.Frequency.Boost.Get(); float64(highest) > r.Nominal*1.001 && (boost || !known) {
 		r.Turbo = []model.TurboBin{{ActiveCores: r.CoresPerSocket, Hz: float64(highest)}}
-		r.assume("turbo", hz(float64(highest))+" with any number of cores", "cpuinfo_max_freq; no host tells the bins by active cores, so turbo under load is overstated")
+		r.assume("turbo", hz(float64(highest))+" with any number of cores", "cpuinfo_max_freq; no host reports the bins by active cores, so turbo under load is overstated")
 	}
 }
 
-// policy is the first frequency policy that tells anything.
+// policy returns the first frequency policy that holds a value.
 func (r *reader) policy() *host.Policy {
 	for i := range r.f.Frequency.Policies {
 		p := &r.f.Frequency.Policies[i]
@@ -158,7 +158,7 @@ func (r *reader) policy() *host.Policy {
 }
 
 func (r *reader) turboUnknown() {
-	r.assume("turbo", "none", "the driver has a turbo state but does not tell its frequency")
+	r.assume("turbo", "none", "the driver has a turbo state but does not report its frequency")
 }
 
 // named is the frequency in the processor's name in Hz, or 0.
@@ -233,8 +233,8 @@ func (r *reader) domain() {
 	}
 }
 
-// idle takes the states that are enabled on some CPU. What a state saves is told
-// nowhere: shares fall by depth.
+// idle takes the states that are enabled on some CPU. No host reports what a state
+// saves: shares fall by depth.
 func (r *reader) idle() {
 	for _, s := range r.f.Idle.States {
 		exit, ok1 := s.Latency.Get()
@@ -257,7 +257,7 @@ func (r *reader) idle() {
 		r.IdleStates[i].PowerShare = share
 		share = max(0.02, share*0.4)
 	}
-	r.assume("power_share", "0.5 of the shallowest state, 0.4 times that for each deeper one", "no host tells it; only energy depends on it")
+	r.assume("power_share", "0.5 of the shallowest state, 0.4 times that for each deeper one", "no host reports it; only energy depends on it")
 }
 
 func hz(v float64) string      { return result.Format(v, "Hz") }

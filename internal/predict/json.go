@@ -1,163 +1,101 @@
 package predict
 
 import (
-	"encoding/json"
-	"io"
+	"slices"
+	"strings"
 
 	"hostlab/internal/model"
 	"hostlab/internal/result"
 )
 
-// Document is the answer as JSON; docs/schema/predict.schema.json describes it.
+// Data is the answer as JSON; docs/schema/predict.schema.json describes it.
 // What is not known is null, never 0.
-type Document struct {
-	Schema       int             `json:"schema"`
-	Evidence     string          `json:"evidence"`               // always "simulated"
-	HostDecides  *HostDecides    `json:"host_decides,omitempty"` // before all else: the machine is a guest that has no say in its clock
-	Answer       string          `json:"answer"`
-	Seed         uint64          `json:"seed"`
-	Replications int             `json:"replications"`
-	Level        float64         `json:"level"`
-	Machine      model.Machine   `json:"machine"`
-	System       model.System    `json:"system,omitempty"` // whose policies the machine has
-	Workload     docWorkload     `json:"workload"`
-	Baseline     string          `json:"baseline"`
-	Policies     []model.Policy  `json:"policies"` // the baseline first
-	Cells        []Cell          `json:"cells"`
-	Residency    []docResidency  `json:"residency"`
-	Refused      []docRefused    `json:"refused"` // policies that cannot carry a load
-	VanishesAt   []docVanishing  `json:"vanishes_at"`
-	Sensitivity  *docSensitivity `json:"sensitivity"`
-	Map          *docMap         `json:"map"`
-	Assumptions  []Assumption    `json:"assumptions"`
-	Warnings     []string        `json:"warnings"`
-	Test         string          `json:"test"` // a command that would test the answer on the host
+type Data struct {
+	Schema       int              `json:"schema"`
+	Evidence     result.Evidence  `json:"evidence"`               // of all estimates
+	HostDecides  *HostDecides     `json:"host_decides,omitempty"` // before all else: the machine is a guest that has no say in its clock
+	Answer       string           `json:"answer"`
+	Seed         uint64           `json:"seed"`
+	Replications int              `json:"replications"`
+	Level        float64          `json:"level"`
+	Machine      model.Machine    `json:"machine"`
+	System       model.System     `json:"system,omitempty"` // whose policies the machine has
+	Workload     dataWorkload     `json:"workload"`
+	Baseline     string           `json:"baseline"`
+	Policies     []model.Policy   `json:"policies"` // the baseline first
+	Cells        []Cell           `json:"cells"`
+	Residency    []dataResidency  `json:"residency"`
+	Refused      []dataRefused    `json:"refused"` // policies that cannot carry a load
+	VanishesAt   []dataVanishing  `json:"vanishes_at"`
+	Sensitivity  *dataSensitivity `json:"sensitivity"`
+	Map          *model.Map       `json:"map"`
+	Assumptions  []Assumption     `json:"assumptions"`
+	Warnings     []string         `json:"warnings"`
+	Test         string           `json:"test"` // a command that would test the answer on the host
+}
+
+// row names a row of a comparison.
+type row struct {
+	Policy string      `json:"policy"`
+	Bound  model.Bound `json:"bound,omitempty"` // a bound, not a prediction
+	Load   *float64    `json:"load"`            // null for closed workloads
 }
 
 // Cell is one figure of one policy at one load.
 type Cell struct {
-	Policy   string       `json:"policy"`
-	Bound    string       `json:"bound,omitempty"` // "lowest frequency", "highest frequency": a bound, not a prediction
-	Load     *float64     `json:"load"`            // null for closed workloads
-	Response string       `json:"response"`
-	Mean     *float64     `json:"mean"` // null when infinite: a ramp that never ends
-	Low      *float64     `json:"low"`
-	High     *float64     `json:"high"`
-	Unit     string       `json:"unit"`
-	Ratio    *docInterval `json:"ratio_to_baseline"`
-	N        int          `json:"n"`
+	row
+	Response model.Response  `json:"response"`
+	Estimate result.Estimate `json:"estimate"` // its value is null when infinite: a ramp that never ends
+	Ratio    result.Estimate `json:"ratio_to_baseline"`
 }
 
-type docInterval struct {
-	Mean *float64 `json:"mean"`
-	Low  *float64 `json:"low"`
-	High *float64 `json:"high"`
+type dataWorkload struct {
+	model.Workload
+	Open       bool     `json:"open"`
+	RecordLoad *float64 `json:"record_load"` // of the record it was made of
 }
 
-type docWorkload struct {
-	Name        string   `json:"name"`
-	Source      string   `json:"source"`
-	Kind        string   `json:"kind"`
-	Open        bool     `json:"open"`
-	Users       int      `json:"users"`
-	Slices      int      `json:"slices"`
-	Slice       *docDist `json:"slice"`
-	Wait        *docDist `json:"wait"`
-	Think       *docDist `json:"think"`
-	Device      *docDist `json:"device"`
-	FlushWork   *docDist `json:"flush_work"`
-	Work        *float64 `json:"work"`
-	MemoryShare float64  `json:"memory_share"`
-	Placement   string   `json:"placement"`
-	RecordLoad  *float64 `json:"record_load"` // of the record it was made of
+type dataResidency struct {
+	row
+	Of string `json:"of"` // busy, idle
+	model.Residency
 }
 
-// docDist sums up a distribution; a record has thousands of values.
-type docDist struct {
-	Kind   string  `json:"kind"`
-	Mean   float64 `json:"mean"`
-	CV     float64 `json:"cv,omitempty"`
-	Values int     `json:"values,omitempty"`
+type dataRefused struct {
+	row
+	Reason string `json:"reason"`
 }
 
-type docResidency struct {
-	Policy string   `json:"policy"`
-	Bound  string   `json:"bound,omitempty"`
-	Load   *float64 `json:"load"`
-	Of     string   `json:"of"` // busy, idle
-	State  string   `json:"state"`
-	Hz     *float64 `json:"hz"`
-	Mean   *float64 `json:"mean"`
-	Low    *float64 `json:"low"`
-	High   *float64 `json:"high"`
+type dataVanishing struct {
+	model.Vanishing
+	Response model.Response `json:"response"`
+	Limit    float64        `json:"limit"`
+	Load     *float64       `json:"load"` // null where it does not vanish
 }
 
-type docRefused struct {
-	Policy string   `json:"policy"`
-	Load   *float64 `json:"load"`
-	Reason string   `json:"reason"`
+type dataSensitivity struct {
+	Policy     string          `json:"policy"`
+	Load       *float64        `json:"load"`
+	Response   model.Response  `json:"response"`
+	Influences []dataInfluence `json:"influences"` // largest range first
 }
 
-type docVanishing struct {
-	Policy   string     `json:"policy"`
-	Response string     `json:"response"`
-	Limit    float64    `json:"limit"`
-	Load     *float64   `json:"load"` // null where it does not vanish
-	Found    bool       `json:"found"`
-	Points   []docPoint `json:"points"`
+type dataInfluence struct {
+	model.Influence
+	Range *float64 `json:"range"` // null: at one of the values the policy cannot carry the load
 }
 
-type docPoint struct {
-	Load  float64      `json:"load"`
-	Ratio *docInterval `json:"ratio_to_baseline"`
-}
-
-type docSensitivity struct {
-	Policy     string         `json:"policy"`
-	Load       *float64       `json:"load"`
-	Response   string         `json:"response"`
-	Influences []docInfluence `json:"influences"` // largest range first
-}
-
-type docInfluence struct {
-	Parameter string       `json:"parameter"`
-	Unit      string       `json:"unit"`
-	Source    string       `json:"source"`
-	Range     *float64     `json:"range"` // null: at one of the values the policy cannot carry the load
-	Settings  []docSetting `json:"settings"`
-}
-
-type docSetting struct {
-	Value string       `json:"value"`
-	Ratio *docInterval `json:"ratio_to_baseline"`
-	Note  string       `json:"note,omitempty"`
-}
-
-type docMap struct {
-	Policy   string           `json:"policy"`
-	Response string           `json:"response"`
-	Loads    []float64        `json:"loads"`
-	Slices   []float64        `json:"slices"`
-	Ratios   [][]*docInterval `json:"ratios"`
-}
-
-func intervalOf(e model.Estimate) *docInterval {
-	if e.N == 0 || result.Finite(e.Mean) == nil {
-		return nil
-	}
-	return &docInterval{result.Finite(e.Mean), result.Finite(e.Low), result.Finite(e.High)}
-}
-
-// NewDocument makes the JSON document of an answer.
-func NewDocument(a *Answer) Document {
-	d := Document{
-		Schema: 1, Evidence: "simulated", HostDecides: a.Machine.HostDecides, System: a.Machine.System, Answer: a.Sentence(), Seed: a.Options.Seed, Replications: a.Options.Replications, Level: 0.95,
-		Machine: a.Machine.Machine, Workload: docOfWorkload(a.Workload), Baseline: a.Baseline.String(), Policies: append([]model.Policy{a.Baseline}, a.Policies...),
-		Cells: []Cell{}, Residency: []docResidency{}, Refused: []docRefused{}, VanishesAt: []docVanishing{},
-		Assumptions: append([]Assumption{}, a.Assumptions...), Warnings: append([]string{}, a.Warnings...), Test: a.TestCommand(),
+// Data returns the answer as JSON prints it.
+func (a *Answer) Data() Data {
+	d := Data{
+		Schema: 2, Evidence: result.Simulated, HostDecides: a.Machine.HostDecides, System: a.Machine.System, Answer: strings.Join(a.Sentences(), " "),
+		Seed: a.Options.Seed, Replications: a.Options.Replications, Level: 0.95, Machine: a.Machine.Machine,
+		Workload: dataWorkload{a.Workload.Workload, a.Workload.Open(), result.Finite(a.Workload.Load)}, Baseline: a.Baseline.String(),
+		Policies: slices.Concat([]model.Policy{a.Baseline}, a.Policies), Cells: []Cell{}, Residency: []dataResidency{}, Refused: []dataRefused{},
+		VanishesAt: []dataVanishing{}, Map: a.Map, Assumptions: result.OrEmpty(a.Assumptions), Warnings: result.OrEmpty(slices.Clone(a.Warnings)), Test: a.TestCommand(),
 	}
 	for _, c := range a.Comparisons {
-		for _, r := range append([]model.Row{c.Baseline}, c.Rows...) {
+		for _, r := range c.All() {
 			d.add(c, r)
 		}
 		for _, w := range shared(c) {
@@ -165,92 +103,33 @@ func NewDocument(a *Answer) Document {
 		}
 	}
 	for _, v := range a.Vanishing {
-		x := docVanishing{Policy: v.Policy, Response: string(Headline), Limit: Limit, Load: result.Finite(v.Load), Found: v.Found, Points: []docPoint{}}
-		for _, p := range v.Points {
-			x.Points = append(x.Points, docPoint{p.Load, intervalOf(p.Ratio)})
-		}
-		d.VanishesAt = append(d.VanishesAt, x)
+		d.VanishesAt = append(d.VanishesAt, dataVanishing{v, Headline, Limit, result.Finite(v.Load)})
 	}
 	if len(a.Sensitivity) > 0 {
-		s := &docSensitivity{Policy: a.focus().String(), Load: result.Finite(a.Comparisons[0].Baseline.Load), Response: string(Headline)}
+		s := &dataSensitivity{Policy: a.focus().String(), Load: result.Finite(a.Comparisons[0].Baseline.Load), Response: Headline}
 		for _, i := range a.Sensitivity {
-			x := docInfluence{Parameter: i.Parameter, Unit: i.Unit, Source: i.Source, Range: result.Finite(i.Range)}
-			for _, v := range i.Settings {
-				x.Settings = append(x.Settings, docSetting{v.Value, intervalOf(v.Ratio), v.Note})
-			}
-			s.Influences = append(s.Influences, x)
+			s.Influences = append(s.Influences, dataInfluence{i, result.Finite(i.Range)})
 		}
 		d.Sensitivity = s
-	}
-	if m := a.Map; m != nil {
-		d.Map = &docMap{Policy: m.Policy, Response: string(m.Response), Loads: m.Loads, Slices: m.Slices}
-		for _, row := range m.Ratios {
-			var out []*docInterval
-			for _, e := range row {
-				out = append(out, intervalOf(e))
-			}
-			d.Map.Ratios = append(d.Map.Ratios, out)
-		}
 	}
 	return d
 }
 
-func (d *Document) add(c model.Comparison, r model.Row) {
-	load := result.Finite(c.Baseline.Load)
+func (d *Data) add(c model.Comparison, r model.Row) {
+	of := row{r.Policy, r.Bound, result.Finite(c.Baseline.Load)}
 	if len(r.Responses) == 0 {
-		d.Refused = append(d.Refused, docRefused{r.Policy, load, reason(r)})
+		d.Refused = append(d.Refused, dataRefused{of, reason(r)})
 		return
 	}
 	for _, i := range model.Responses() {
-		e, ok := r.Responses[i.Name]
-		if !ok {
-			continue
-		}
-		cell := Cell{Policy: r.Policy, Bound: string(r.Bound), Load: load, Response: string(i.Name),
-			Mean: result.Finite(e.Mean), Low: result.Finite(e.Low), High: result.Finite(e.High), Unit: i.Unit, N: e.N}
-		if q, ok := r.Ratio[i.Name]; ok {
-			cell.Ratio = intervalOf(q)
-		}
-		d.Cells = append(d.Cells, cell)
-	}
-	for _, of := range []struct {
-		name string
-		list []model.Residency
-	}{{"busy", r.PStates}, {"idle", r.IdleStates}} {
-		for _, s := range of.list {
-			x := docResidency{Policy: r.Policy, Bound: string(r.Bound), Load: load, Of: of.name, State: s.Name,
-				Mean: result.Finite(s.Share.Mean), Low: result.Finite(s.Share.Low), High: result.Finite(s.Share.High)}
-			if s.Hz > 0 {
-				x.Hz = result.Finite(s.Hz)
-			}
-			d.Residency = append(d.Residency, x)
+		if e, ok := r.Responses[i.Name]; ok {
+			d.Cells = append(d.Cells, Cell{of, i.Name, e, r.Ratio[i.Name]})
 		}
 	}
-}
-
-func docOfWorkload(w Workload) docWorkload {
-	dist := func(d model.Dist) *docDist {
-		if d.IsZero() {
-			return nil
-		}
-		kind := d.Kind
-		if kind == "" {
-			kind = model.DistFixed
-		}
-		return &docDist{string(kind), d.Mean, d.CV, len(d.Values)}
+	for _, s := range r.PStates {
+		d.Residency = append(d.Residency, dataResidency{of, "busy", s})
 	}
-	out := docWorkload{Name: w.Name, Source: w.Source, Kind: string(w.Kind), Open: w.Open(), Users: w.Users, Slices: w.Slices,
-		Slice: dist(w.Slice), Wait: dist(w.Wait), Think: dist(w.Think), Device: dist(w.Device), FlushWork: dist(w.FlushWork),
-		MemoryShare: w.MemoryShare, Placement: string(w.Placement), RecordLoad: result.Finite(w.Load)}
-	if w.Work > 0 {
-		out.Work = result.Finite(w.Work)
+	for _, s := range r.IdleStates {
+		d.Residency = append(d.Residency, dataResidency{of, "idle", s})
 	}
-	return out
-}
-
-// WriteJSON writes the document.
-func WriteJSON(w io.Writer, a *Answer) error {
-	enc := json.NewEncoder(w)
-	enc.SetIndent("", "  ")
-	return enc.Encode(NewDocument(a))
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"hostlab/internal/document"
 	"hostlab/internal/model"
 	"hostlab/internal/predict"
 )
@@ -36,7 +37,7 @@ func TestJSONSchema(t *testing.T) {
 	}
 	for name, a := range cases(t) {
 		var b bytes.Buffer
-		if err := predict.WriteJSON(&b, a); err != nil {
+		if err := document.WriteJSON(&b, a.Data()); err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
 		doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(b.Bytes()))
@@ -53,31 +54,31 @@ func TestJSONSchema(t *testing.T) {
 // with a ratio whose interval holds its mean.
 func TestCells(t *testing.T) {
 	a := cases(t)["open"]
-	d := predict.NewDocument(a)
+	d := a.Data()
 	seen := map[[3]string]predict.Cell{}
 	for _, c := range d.Cells {
-		if c.Load == nil || *c.Load <= 0 || *c.Load >= 1 || c.N < 2 {
+		if c.Load == nil || *c.Load <= 0 || *c.Load >= 1 || c.Estimate.N < 2 {
 			t.Errorf("%+v", c)
 		}
 		load := "low"
 		if *c.Load > 0.5 {
 			load = "high"
 		}
-		seen[[3]string{c.Policy + c.Bound, load, c.Response}] = c
-		if r := c.Ratio; r != nil && !(*r.Low <= *r.Mean && *r.Mean <= *r.High) {
-			t.Errorf("%+v: ratio %v %v %v", c, *r.Low, *r.Mean, *r.High)
+		seen[[3]string{c.Policy + string(c.Bound), load, string(c.Response)}] = c
+		if r := c.Ratio; r.Known() && !(r.Low <= r.Value && r.Value <= r.High) {
+			t.Errorf("%+v: ratio %v %v %v", c, r.Low, r.Value, r.High)
 		}
 	}
 	cpu, ok := seen[[3]string{"balanced-rs1", "low", "cpu_seconds"}]
-	if !ok || cpu.Unit != "s" || *cpu.Ratio.Mean < 1.7 || *cpu.Ratio.Mean > 1.85 {
+	if !ok || cpu.Estimate.Unit != "s" || cpu.Ratio.Value < 1.7 || cpu.Ratio.Value > 1.85 {
 		t.Errorf("CPU seconds of balanced-rs1 at 5 %%: %+v", cpu)
 	}
-	if r := seen[[3]string{"high-performance", "low", "step_time"}].Ratio; *r.Mean != 1 || *r.Low != 1 || *r.High != 1 {
-		t.Errorf("the baseline's ratio to itself is %v", *r.Mean)
+	if r := seen[[3]string{"high-performance", "low", "step_time"}].Ratio; r.Value != 1 || r.Low != 1 || r.High != 1 {
+		t.Errorf("the baseline's ratio to itself is %v", r.Value)
 	}
 	low, high := seen[[3]string{"hwplowest frequency", "low", "step_time"}], seen[[3]string{"hwphighest frequency", "low", "step_time"}]
-	if !(*low.Mean > *high.Mean) {
-		t.Errorf("the bounds of hwp are %v and %v", *low.Mean, *high.Mean)
+	if !(low.Estimate.Value > high.Estimate.Value) {
+		t.Errorf("the bounds of hwp are %v and %v", low.Estimate, high.Estimate)
 	}
 	if diff := cmp.Diff(1, len(d.Map.Ratios)/len(predict.SweepLoads())); diff != "" {
 		t.Error(diff)
@@ -100,7 +101,7 @@ func TestDeterministic(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		b, err := json.Marshal(predict.NewDocument(a))
+		b, err := json.Marshal(a.Data())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -80,7 +80,7 @@ func (q Question) focus() model.Policy {
 // Limit is the ratio to the baseline below which an effect counts as gone.
 const Limit = 1.05
 
-// Headline is the response that most is said of: what the seeds' job was billed for.
+// Headline is the response that most is said of: what the published jobs were billed for.
 const Headline = model.CPUSeconds
 
 // Replications when nothing else is asked for: enough for a t-interval that does

@@ -1,14 +1,17 @@
 package predict
 
 import (
+	_ "embed"
 	"fmt"
 	"math"
-	"strings"
 
 	"hostlab/internal/model"
 	"hostlab/internal/report/picture"
 	"hostlab/internal/result"
 )
+
+//go:embed web/predict.css
+var css []byte
 
 // heatMap shows where a policy hurts: ratios over loads and lengths of slices, each
 // number in its cell.
@@ -16,28 +19,23 @@ func heatMap(m *model.Map) picture.Figure {
 	const cellW, cellH, left, top = 76.0, 34.0, 66.0, 44.0
 	s := picture.SVG{ID: "map", W: left + cellW*float64(len(m.Slices)) + 10, H: top + cellH*float64(len(m.Loads)) + 52, Wide: true}
 	s.Text(left, 14, "start", "name", "mean length of a slice of work")
-	table := picture.Table{Caption: "CPU seconds against " + m.Baseline + ", by load and slice", Head: []string{"Load"}}
 	for k, slice := range m.Slices {
 		s.Text(left+cellW*(float64(k)+0.5), top-8, "middle", "label", shortSeconds(slice))
-		table.Head = append(table.Head, shortSeconds(slice))
 	}
 	for i, load := range m.Loads {
 		y := top + cellH*float64(i)
 		s.Text(left-8, y+cellH/2+4, "end", "label", percent(load))
-		row := []string{percent(load)}
 		for k, e := range m.Ratios[i] {
 			x := left + cellW*float64(k)
 			class, ink := shade(e)
 			text, title := "-", "cannot carry this load"
-			if e.N > 0 {
-				text = fmt.Sprintf("%.2f", e.Mean)
-				title = fmt.Sprintf("%s %s at %s load, slices of %s", times(e), interval(e), percent(load), shortSeconds(m.Slices[k]))
+			if e.Known() {
+				text = fmt.Sprintf("%.2f", e.Value)
+				title = fmt.Sprintf("%s at %s load, slices of %s", e.Brief(), percent(load), shortSeconds(m.Slices[k]))
 			}
 			s.Rect(x+1, y+1, cellW-2, cellH-2, class, title)
 			s.Text(x+cellW/2, y+cellH/2+4, "middle", "cpu "+ink, text)
-			row = append(row, strings.TrimSpace(times(e)+" "+interval(e)))
 		}
-		table.Rows = append(table.Rows, row)
 	}
 	y := top + cellH*float64(len(m.Loads)) + 14
 	x := 8.0
@@ -47,10 +45,10 @@ func heatMap(m *model.Map) picture.Figure {
 		x += 34 + picture.TextWidth(l.text)
 	}
 	return picture.Figure{
-		Title: "Where " + m.Policy + " hurts", Wide: true, Table: &table,
-		Note: "CPU seconds a step against " + m.Baseline + ", simulated. Rows are loads, columns mean lengths of a slice; waits scale with slices, so that a step keeps its shape. " +
+		Title: "Where " + m.Policy + " hurts", Wide: true,
+		Note: "CPU time of a step against " + m.Baseline + ", simulated. Rows are loads, columns mean lengths of a slice; waits scale with slices, so that a step keeps its shape. " +
 			"Point at a cell for its interval.",
-		SVG: s.Done("Map of "+m.Policy, "Ratios of CPU seconds to "+m.Baseline+" by load and slice length; the table below holds the same figures."),
+		SVG: s.Done("Map of "+m.Policy, "Ratios of CPU time to "+m.Baseline+" by load and slice length; the table below holds the same figures."),
 	}
 }
 
@@ -59,9 +57,9 @@ var legend = []struct{ class, text string }{
 }
 
 // shade is a cell's class and that of the text in it.
-func shade(e model.Estimate) (class, ink string) {
-	switch r := e.Mean; {
-	case e.N == 0 || math.IsNaN(r):
+func shade(e result.Estimate) (class, ink string) {
+	switch r := e.Value; {
+	case !e.Known():
 		return "hn", "low"
 	case r < 0.98:
 		return "hl", "low"
@@ -88,7 +86,7 @@ func curves(a *Answer) picture.Figure {
 	low, high := 0.95, 1.1
 	for _, v := range a.Vanishing {
 		for _, p := range v.Points {
-			if p.Ratio.N > 0 {
+			if p.Ratio.Known() {
 				low, high = min(low, p.Ratio.Low), max(high, p.Ratio.High)
 			}
 		}
@@ -105,22 +103,20 @@ func curves(a *Answer) picture.Figure {
 	}
 	s.Line(left, y(1), w-right, y(1), "base")
 	s.Line(left, y(Limit), w-right, y(Limit), "ideal")
-	table := picture.Table{Caption: "Ratios by load", Head: []string{"Policy", "Load", "Ratio", "Interval"}}
 	for i, v := range a.Vanishing {
 		series := i % 6
 		var points [][2]float64
 		for _, p := range v.Points {
-			if p.Ratio.N == 0 {
+			if !p.Ratio.Known() {
 				continue
 			}
-			points = append(points, [2]float64{x(p.Load), y(p.Ratio.Mean)})
+			points = append(points, [2]float64{x(p.Load), y(p.Ratio.Value)})
 			s.Line(x(p.Load), y(p.Ratio.Low), x(p.Load), y(p.Ratio.High), fmt.Sprintf("whisker k%d", series))
-			table.Rows = append(table.Rows, []string{v.Policy, percent(p.Load), times(p.Ratio), interval(p.Ratio)})
 		}
 		s.Path(points, fmt.Sprintf("trace k%d", series), false)
-		for k, p := range v.Points {
-			if p.Ratio.N > 0 && k < len(v.Points) {
-				s.Dot(x(p.Load), y(p.Ratio.Mean), series, fmt.Sprintf("%s: %s %s at %s load", v.Policy, times(p.Ratio), interval(p.Ratio), percent(p.Load)))
+		for _, p := range v.Points {
+			if p.Ratio.Known() {
+				s.Dot(x(p.Load), y(p.Ratio.Value), series, fmt.Sprintf("%s: %s at %s load", v.Policy, p.Ratio.Brief(), percent(p.Load)))
 			}
 		}
 		lx, ly := left+float64(i%2)*(w-left-right)/2, h+10+22*float64(i/2)
@@ -128,9 +124,9 @@ func curves(a *Answer) picture.Figure {
 		s.Text(lx+18, ly, "start", "label", v.Policy)
 	}
 	return picture.Figure{
-		Title: "From which load on it does not matter", Wide: true, Table: &table,
-		Note: fmt.Sprintf("CPU seconds a step against %s over the load, simulated, with intervals over %d replications. The dashed line is 5 %%, below which an effect counts as gone.", a.Baseline.Name, a.Options.Replications),
-		SVG:  s.Done("Ratios over loads", "CPU seconds of each policy against the baseline over the load; the table below holds the same figures."),
+		Title: "From which load on it does not matter", Wide: true,
+		Note: fmt.Sprintf("CPU time of a step against %s over the load, simulated, with intervals over %d replications. The dashed line is 5 %%, below which an effect counts as gone.", a.Baseline.Name, a.Options.Replications),
+		SVG:  s.Done("Ratios over loads", "CPU time of each policy against the baseline over the load; the table below holds the same figures."),
 	}
 }
 
@@ -142,8 +138,8 @@ func tornado(a *Answer) picture.Figure {
 	low, high := math.Inf(1), math.Inf(-1)
 	for _, i := range bars {
 		for _, v := range i.Settings {
-			if v.Ratio.N > 0 {
-				low, high = min(low, v.Ratio.Mean), max(high, v.Ratio.Mean)
+			if v.Ratio.Known() {
+				low, high = min(low, v.Ratio.Value), max(high, v.Ratio.Value)
 			}
 		}
 	}
@@ -158,8 +154,7 @@ func tornado(a *Answer) picture.Figure {
 		s.Line(x(r), top, x(r), bottom, "grid")
 		s.Text(x(r), bottom+18, picture.AnchorAt(x(r), w), "label", fmt.Sprintf("%.3gx", r))
 	}
-	table := picture.Table{Caption: "The answer by unknown and value", Head: []string{"Unknown", "Value", "Ratio", "Interval"}}
-	assumed := bars[0].Settings[0].Ratio.Mean
+	assumed := bars[0].Settings[0].Ratio.Value
 	if result.Finite(assumed) != nil {
 		s.Line(x(assumed), top, x(assumed), bottom, "mark")
 	}
@@ -168,23 +163,22 @@ func tornado(a *Answer) picture.Figure {
 		s.Text(left-10, y+4, "end", "name", i.Parameter)
 		from, to := math.Inf(1), math.Inf(-1)
 		for _, v := range i.Settings {
-			if v.Ratio.N > 0 {
-				from, to = min(from, v.Ratio.Mean), max(to, v.Ratio.Mean)
+			if v.Ratio.Known() {
+				from, to = min(from, v.Ratio.Value), max(to, v.Ratio.Value)
 			}
 		}
 		if to > from {
 			s.Rect(x(from), y-7, x(to)-x(from), 14, "bar", fmt.Sprintf("%s: %.2fx to %.2fx", i.Parameter, from, to))
 		}
 		for _, v := range i.Settings {
-			if v.Ratio.N > 0 {
-				s.Line(x(v.Ratio.Mean), y-10, x(v.Ratio.Mean), y+10, "none")
+			if v.Ratio.Known() {
+				s.Line(x(v.Ratio.Value), y-10, x(v.Ratio.Value), y+10, "none")
 			}
-			table.Rows = append(table.Rows, []string{i.Parameter, v.Value, settingText(v), interval(v.Ratio)})
 		}
 	}
 	return picture.Figure{
-		Title: "What the answer depends on", Wide: true, Table: &table,
-		Note: fmt.Sprintf("CPU seconds of %s against %s%s, simulated, with one unknown changed at a time over the values that sources leave open. The dashed line is the value assumed.",
+		Title: "What the answer depends on", Wide: true,
+		Note: fmt.Sprintf("CPU time of %s against %s%s, simulated, with one unknown changed at a time over the values that sources leave open. The dashed line is the value assumed.",
 			a.focus().String(), a.Baseline.Name, at(a.Comparisons[0])),
 		SVG: s.Done("Sensitivity", "Range of the answer by unknown parameter; the table below holds the values."),
 	}

@@ -15,7 +15,7 @@ var (
 )
 
 // DefaultPolicies are compared on a machine when none is asked for: those of its system, the one in
-// force first; with all those of the other one too. Of a machine that tells no system, which the
+// force first; with all those of the other one too. Of a machine without a known system, which the
 // published ones are, the Windows plans of the published measurements and two governors.
 func DefaultPolicies(m Machine, all bool) []string {
 	switch {
@@ -93,8 +93,8 @@ type HostDecides struct {
 
 // Text says so.
 func (h *HostDecides) Text() string {
-	return "Before all else: this is a guest of " + h.Hypervisor + ", without a clock of its own to set. The hypervisor's host decides, and no policy that is chosen in here changes it. " +
-		"What follows is for a machine of this shape whose policy takes effect, so read it as what the host's policy may cost here. Ask the host's owner:"
+	return "The hypervisor's host decides: this is a guest of " + h.Hypervisor + ", and no policy set in it changes its clock. Ask the host's owner (below). " +
+		"The figures say what that host's policy may cost here."
 }
 
 // questions are what to ask the owner of a hypervisor's host.

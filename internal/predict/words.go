@@ -3,75 +3,87 @@ package predict
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
 	"hostlab/internal/model"
+	"hostlab/internal/result"
 )
 
-// Sentence is the answer in a sentence or two: what the first policy would cost
-// this workload, and from which load on it does not matter.
-func (a *Answer) Sentence() string {
-	c := a.Comparisons[0]
+// Sentences returns the answer: what the first policy would cost this workload, from which
+// load on it does not matter, and what that depends on most.
+func (a *Answer) Sentences() []string {
+	out := []string{a.cost()}
 	p := a.Policies[0]
-	rows := rowsOf(c, p)
-	base := a.Baseline.Name
-	who := p.Title + " (" + p.String() + ")"
-	if len(rows) == 0 {
-		return who + " is the baseline itself."
+	if i := slices.IndexFunc(a.Vanishing, func(v model.Vanishing) bool { return v.Policy == p.String() }); i >= 0 && a.ratio(Headline).Known() {
+		out = append(out, "The effect on CPU time "+a.vanishes(a.Vanishing[i])+".")
 	}
-	if len(rows) == 2 {
-		low, high := rows[1].Ratio[model.StepTime], rows[0].Ratio[model.StepTime]
-		if high.N == 0 {
-			return fmt.Sprintf("%s can only be bounded, since the hardware chooses: at its lowest frequency it cannot carry this workload%s, and at its highest the workload would take %s the step time, against %s.",
-				who, at(c), times(low), base)
-		}
-		return fmt.Sprintf("%s can only be bounded, since the hardware chooses: this workload would take between %s and %s the step time%s, against %s.",
-			who, times(low), times(high), at(c), base)
+	if s := a.depends(); s != "" {
+		out = append(out, s)
 	}
-	r := rows[0]
-	if len(r.Responses) == 0 {
-		return fmt.Sprintf("%s cannot carry this workload%s: its queue would grow without end.", who, at(c))
-	}
-	step, cpu := r.Ratio[model.StepTime], r.Ratio[Headline]
-	out := fmt.Sprintf("%s would cost this workload %s step time %s and %s CPU seconds %s%s, against %s (simulated, n = %d)",
-		who, times(step), interval(step), times(cpu), interval(cpu), at(c), base, step.N)
-	if cpu.Low <= 1.02 && cpu.High >= 0.98 && step.Low <= 1.02 && step.High >= 0.98 {
-		out = fmt.Sprintf("%s would cost this workload next to nothing%s: %s step time %s and %s CPU seconds %s, against %s (simulated, n = %d)",
-			who, at(c), times(step), interval(step), times(cpu), interval(cpu), base, step.N)
-	}
-	for _, v := range a.Vanishing {
-		if v.Policy == p.String() {
-			return out + "; " + a.vanishes(v) + "."
-		}
-	}
-	return out + "."
+	return out
 }
 
-// vanishes says where an effect ends. The load at which it does lies between the
+// ratio returns the first policy's at the lowest load; unknown where it has none or two.
+func (a *Answer) ratio(x model.Response) result.Estimate {
+	if rows := rowsOf(a.Comparisons[0], a.Policies[0]); len(rows) == 1 {
+		return rows[0].Ratio[x]
+	}
+	return result.Unknown()
+}
+
+// cost says what the first policy would cost.
+func (a *Answer) cost() string {
+	c, p := a.Comparisons[0], a.Policies[0]
+	rows := rowsOf(c, p)
+	policy := p.Title + " (" + p.String() + ")"
+	switch len(rows) {
+	case 0:
+		return policy + " is the baseline itself."
+	case 2:
+		low, high := rows[1].Ratio[model.StepTime], rows[0].Ratio[model.StepTime]
+		if !high.Known() {
+			return fmt.Sprintf("%s can only be bounded, since the hardware chooses: its lowest frequency cannot carry this workload%s, its highest takes %s the step time of %s.",
+				policy, at(c), low.Text(), a.Baseline.Name)
+		}
+		return fmt.Sprintf("%s can only be bounded, since the hardware chooses: %s to %s the step time of %s%s.", policy, low.Text(), high.Text(), a.Baseline.Name, at(c))
+	}
+	if len(rows[0].Responses) == 0 {
+		return fmt.Sprintf("%s cannot carry this workload%s: its queue would grow without end.", policy, at(c))
+	}
+	step, cpu := a.ratio(model.StepTime), a.ratio(Headline)
+	cost := "would cost"
+	if cpu.Low <= 1.02 && cpu.High >= 0.98 && step.Low <= 1.02 && step.High >= 0.98 {
+		cost = "would cost next to nothing:"
+	}
+	return fmt.Sprintf("%s %s %s the CPU time and %s the step time of %s%s (simulated, n %d).", policy, cost, cpu.Brief(), step.Brief(), a.Baseline.Name, at(c), step.N)
+}
+
+// vanishes says where an effect ends, as a predicate. The load at which it does lies between the
 // last one at which the interval is above the limit, and the first from which on all
 // that were tried have it below.
 func (a *Answer) vanishes(v model.Vanishing) string {
 	limit := fmt.Sprintf("%.0f %%", (Limit-1)*100)
 	last := math.NaN() // the highest load at which there is an effect
 	for _, p := range v.Points {
-		if p.Ratio.N > 0 && p.Ratio.Low > Limit && !(p.Load <= last) && !(v.Found && p.Load >= v.Load) {
+		if p.Ratio.Low > Limit && !(p.Load <= last) && !(v.Found && p.Load >= v.Load) {
 			last = p.Load
 		}
 	}
 	switch {
 	case v.Everywhere:
-		return "the effect on CPU seconds is below " + limit + " at every load tried"
+		return "is below " + limit + " at every load tried"
 	case v.Found:
-		out := fmt.Sprintf("the effect on CPU seconds is surely below %s from %s load on", limit, percent(v.Load))
+		out := fmt.Sprintf("is below %s at loads of %s and more (95 %% CI)", limit, percent(v.Load))
 		if !math.IsNaN(last) {
-			out += fmt.Sprintf(", and surely above it up to %s", percent(last))
+			out += ", and above it up to " + percent(last)
 		}
 		return out
 	}
 	carried := math.NaN()
-	try := func(load float64, e model.Estimate) {
-		if e.N > 0 && e.High >= Limit && !(load <= carried) {
+	try := func(load float64, e result.Estimate) {
+		if e.Known() && e.High >= Limit && !(load <= carried) {
 			carried = load
 		}
 	}
@@ -86,9 +98,9 @@ func (a *Answer) vanishes(v model.Vanishing) string {
 		}
 	}
 	if math.IsNaN(carried) {
-		return "it carries no load that was tried"
+		return "is unknown: the policy carries no load that was tried"
 	}
-	return "the effect does not vanish up to " + percent(carried) + " load, the highest that was tried and that it carries"
+	return "does not vanish up to " + percent(carried) + " load, the highest that was tried and that the policy carries"
 }
 
 // depends names what the answer depends on most.
@@ -102,20 +114,17 @@ func (a *Answer) depends() string {
 	}
 	var parts []string
 	for _, s := range i.Settings {
-		parts = append(parts, settingText(s)+" at "+s.Value)
+		ratio := "no ratio"
+		if s.Ratio.Known() {
+			ratio = s.Ratio.Text()
+		}
+		parts = append(parts, ratio+" at "+s.Value)
 	}
-	subject := "It"
+	subject := "The answer"
 	if p := a.focus(); p.Name != a.Policies[0].Name {
-		subject = "The answer for " + p.String()
+		subject += " for " + p.String()
 	}
-	return fmt.Sprintf("%s depends most on %s (%s): CPU seconds %s.", subject, i.Parameter, i.Source, strings.Join(parts, ", "))
-}
-
-func settingText(s model.Setting) string {
-	if s.Ratio.N == 0 {
-		return "no ratio"
-	}
-	return times(s.Ratio)
+	return fmt.Sprintf("%s depends most on %s: %s.", subject, i.Parameter, strings.Join(parts, ", "))
 }
 
 // at names the load of a comparison; closed workloads have none.
@@ -159,30 +168,6 @@ func percent(share float64) string {
 		text = strings.TrimSuffix(strings.TrimRight(text, "0"), ".")
 	}
 	return text + " %"
-}
-
-func times(e model.Estimate) string {
-	if e.N == 0 || math.IsNaN(e.Mean) {
-		return "unknown"
-	}
-	return strconv.FormatFloat(e.Mean, 'f', 2, 64) + "x"
-}
-
-// interval is that of a ratio; one of no width comes from a policy that treats all
-// work alike.
-func interval(e model.Estimate) string {
-	if math.IsNaN(e.Low) || e.N == 0 {
-		return "[no interval]"
-	}
-	return fmt.Sprintf("[%.2f, %.2f]", e.Low, e.High)
-}
-
-// plusMinus is a ratio with half of its interval's width.
-func plusMinus(e model.Estimate) string {
-	if e.N == 0 || math.IsNaN(e.Mean) {
-		return "-"
-	}
-	return fmt.Sprintf("%.2f+-%.2f", e.Mean, (e.High-e.Low)/2)
 }
 
 // reason is why a row has no figures.

@@ -7,11 +7,11 @@ import (
 	"hostlab/internal/predict"
 )
 
-// TestLoadsAreTold holds that no load is written as nothing or as all.
-func TestLoadsAreTold(t *testing.T) {
+// TestLoadsAreNamed holds that no load is written as nothing or as all.
+func TestLoadsAreNamed(t *testing.T) {
 	for load, want := range map[float64]string{1e-5: "at 0.001 % load", 0.05: "at 5 % load", 0.9999: "at 99.99 % load"} {
 		a := ask(t, "sap", "sap-dialog", []string{"hwp"}, []float64{load}, false)
-		if s := a.Sentence(); !strings.Contains(s, want) {
+		if s := strings.Join(a.Sentences(), " "); !strings.Contains(s, want) {
 			t.Errorf("%g: %s", load, s)
 		}
 	}
@@ -19,7 +19,7 @@ func TestLoadsAreTold(t *testing.T) {
 
 func TestBoundsThatCannotCarry(t *testing.T) {
 	a := ask(t, "sap", "sap-dialog", []string{"hwp", "balanced"}, []float64{0.7}, false)
-	if s := a.Sentence(); !strings.Contains(s, "at its lowest frequency it cannot carry this workload at 70 % load") || strings.Contains(s, "unknown") {
+	if s := strings.Join(a.Sentences(), " "); !strings.Contains(s, "its lowest frequency cannot carry this workload at 70 % load") || strings.Contains(s, "unknown") {
 		t.Error(s)
 	}
 	if len(a.Sensitivity) == 0 {
@@ -30,7 +30,7 @@ func TestBoundsThatCannotCarry(t *testing.T) {
 // TestVanishingKnowsWhatIsCarried holds that the load of the table counts too.
 func TestVanishingKnowsWhatIsCarried(t *testing.T) {
 	a := ask(t, "sap", "sap-dialog", []string{"power-saver"}, []float64{0.7}, false)
-	if s := a.Sentence(); !strings.Contains(s, "does not vanish up to 70 % load") {
+	if s := strings.Join(a.Sentences(), " "); !strings.Contains(s, "does not vanish up to 70 % load") {
 		t.Error(s)
 	}
 }

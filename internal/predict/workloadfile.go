@@ -90,8 +90,8 @@ func ReadWorkload(file string, in io.Reader, closed bool) (Workload, error) {
 	return out, nil
 }
 
-// fitting refuses keys that the kind of the workload has no use for: whoever wrote
-// them expects something of them. A 0 says the same as leaving a key out.
+// fitting refuses keys that the kind of the workload has no use for: they would
+// have no effect. A 0 says the same as leaving a key out.
 func fitting(w model.Workload, present map[string]bool) error {
 	of := map[model.Kind][]string{
 		model.Dialog: {"slices", "wait", "think"}, model.Batch: {"wait", "work"}, model.Query: {"wait", "work"},
@@ -127,7 +127,7 @@ func readRecord(file string, in io.Reader, closed bool) (Workload, error) {
 	w.Assumptions = []Assumption{
 		{"workload", "slice", fmt.Sprintf("%d bursts of %s on average", len(r.Busy), seconds(w.Slice.Mean)),
 			"the record: taken as work at nominal frequency, whatever frequency the CPUs had when it was made"},
-		{"workload", "memory_share", "0", "the record does not tell: all work scales with frequency"},
+		{"workload", "memory_share", "0", "not in the record: all work scales with frequency"},
 	}
 	if closed {
 		w.Assumptions = append(w.Assumptions, Assumption{"workload", "think", seconds(w.Think.Mean) + " on average", "the record: idle times do not depend on how long bursts take"})

@@ -52,6 +52,9 @@ type PairResult struct {
 	Reported bool     `json:"reported"` // as siblings
 	Relation Relation `json:"relation"`
 	Reason   string   `json:"reason"` // the signals that decided it, or why there are none
+
+	SlowDown result.Estimate `json:"-"` // of integer work on both against alone
+	PingPong result.Estimate `json:"-"` // of a cache line, one way
 }
 
 // Probe is one quick measurement. Run must return soon (well under a second)

@@ -124,10 +124,21 @@ func (r *siblingsRun) pairResults() ([]PairResult, []result.Measurement) {
 		} else if why := p.contaminated(); why != "" {
 			res.Reason = why + "; " + res.Reason
 		}
-		pairs = append(pairs, res)
-		out = append(out, p.slowdown(r.alpha), p.latency(r.alpha))
+		slow, line := p.slowdown(r.alpha), p.latency(r.alpha)
+		res.SlowDown, res.PingPong = withUnit(slow), withUnit(line)
+		pairs, out = append(pairs, res), append(out, slow, line)
 	}
 	return pairs, out
+}
+
+// withUnit returns a measurement's estimate by itself.
+func withUnit(m result.Measurement) result.Estimate {
+	if !m.Known() {
+		return result.Unknown()
+	}
+	e := *m.Estimate
+	e.Unit = m.Unit
+	return e
 }
 
 // contaminated says what others did, where it was too much every time.

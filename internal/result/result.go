@@ -2,10 +2,7 @@
 // sample size and the kind of evidence they are, and how they are printed.
 package result
 
-import (
-	"encoding/json"
-	"math"
-)
+import "encoding/json"
 
 // Evidence says how a number came to be. It is printed beside every effect.
 type Evidence string
@@ -17,20 +14,6 @@ const (
 	Simulated Evidence = "simulated" // from the model
 	Cited     Evidence = "cited"     // from a source that is named
 )
-
-// Estimate is a value with its two-sided confidence interval.
-type Estimate struct {
-	Value float64 // in Measurement.Unit
-	Low   float64 // NaN where no interval can be given
-	High  float64
-	N     int // blocks, rounds or operations: whatever the interval counts
-}
-
-// HasInterval reports whether both bounds are known.
-func (e Estimate) HasInterval() bool { return !math.IsNaN(e.Low) && !math.IsNaN(e.High) }
-
-// Contains reports whether v lies in the interval; false without one.
-func (e Estimate) Contains(v float64) bool { return e.HasInterval() && e.Low <= v && v <= e.High }
 
 // Measurement is one number of a probe or an experiment. It is unknown, with
 // Reason saying why, while Estimate is nil.

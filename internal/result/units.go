@@ -105,7 +105,8 @@ func fixed(x float64) string {
 }
 
 func plain(x float64) string {
-	if x == math.Trunc(x) && math.Abs(x) < 1e15 {
+	// A share times 100 may be off by the last bit: 14.000000000000002.
+	if math.Abs(x-math.Round(x)) <= 1e-12*math.Abs(x) && math.Abs(x) < 1e15 {
 		return strconv.FormatFloat(x, 'f', 0, 64)
 	}
 	if math.Abs(x) >= 1e6 {

@@ -94,7 +94,7 @@ func Between(p Plan, from, to threads.Snapshot) Table {
 	return t
 }
 
-// group is rows that are told in one line.
+// group holds rows that share one line.
 type group struct {
 	role       threads.Role
 	near       Near

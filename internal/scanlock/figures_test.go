@@ -12,8 +12,8 @@ import (
 	threads "hostlab/internal/workload/scanlock"
 )
 
-// seedRun is the first run that the seed's author printed, -s8 -l7, of 10 s.
-func seedRun() threads.Snapshot {
+// publishedRun is the first run that the program's author printed, -s8 -l7, of 10 s.
+func publishedRun() threads.Snapshot {
 	count := func(cpu int, role threads.Role, locked, spin, rounds uint64) threads.Count {
 		return threads.Count{Thread: threads.Thread{CPU: cpu, Role: role}, Acquisitions: locked, Spins: spin, Rounds: rounds}
 	}
@@ -22,8 +22,8 @@ func seedRun() threads.Snapshot {
 		count(1, threads.Lock, 676397, 40879794, 0), count(2, threads.Lock, 10274030, 42433521, 0)}}
 }
 
-// seedPlan is its plan: on that host CPUs 1 and 3 share a core.
-func seedPlan(t *testing.T) Plan {
+// publishedPlan is its plan: on that host CPUs 1 and 3 share a core.
+func publishedPlan(t *testing.T) Plan {
 	t.Helper()
 	p, err := Make(asked("8", "7"), made(4))
 	if err != nil {
@@ -33,13 +33,13 @@ func seedPlan(t *testing.T) Plan {
 }
 
 func TestBetween(t *testing.T) {
-	before := seedRun()
+	before := publishedRun()
 	before.At = 5 * time.Second
 	for i := range before.Counts {
 		c := &before.Counts[i]
 		c.Acquisitions, c.Spins, c.Rounds = c.Acquisitions/2, c.Spins/2, c.Rounds/2
 	}
-	got := Between(seedPlan(t), before, seedRun())
+	got := Between(publishedPlan(t), before, publishedRun())
 	nan := math.NaN()
 	near := cmp.Options{cmpopts.EquateNaNs(), cmpopts.EquateApprox(1e-3, 0)}
 	want := Row{ID: 2, CPU: 1, Role: threads.Lock, Near: SameCore, Acquisitions: 338199, Spins: 20439897, PerSecond: 67639.8, SpinsPerSecond: 4087979,
@@ -56,11 +56,11 @@ func TestBetween(t *testing.T) {
 }
 
 func TestNothingIsNotZero(t *testing.T) {
-	s := seedRun()
+	s := publishedRun()
 	for i := range s.Counts {
 		s.Counts[i].Acquisitions = 0
 	}
-	got := Between(seedPlan(t), threads.Snapshot{}, s)
+	got := Between(publishedPlan(t), threads.Snapshot{}, s)
 	if !math.IsNaN(got.Jain) || !math.IsNaN(got.Rows[1].Share) || !math.IsNaN(got.Rows[1].SpinsPer) || got.PerSecond != 0 {
 		t.Errorf("%+v", got)
 	}
@@ -69,9 +69,9 @@ func TestNothingIsNotZero(t *testing.T) {
 // Jain's index lies between 1/n and 1, is 1 for equal shares only, and does not
 // depend on the unit; shares add up to 1.
 func TestShares(t *testing.T) {
-	p := seedPlan(t)
+	p := publishedPlan(t)
 	rapid.Check(t, func(t *rapid.T) {
-		s, k := seedRun(), rapid.Uint64Range(1, 1000).Draw(t, "factor")
+		s, k := publishedRun(), rapid.Uint64Range(1, 1000).Draw(t, "factor")
 		equal, first := true, uint64(0)
 		for i := range s.Counts[1:] {
 			n := rapid.Uint64Range(1, 1<<40).Draw(t, "acquisitions")

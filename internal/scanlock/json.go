@@ -1,8 +1,6 @@
 package scanlock
 
 import (
-	"encoding/json"
-	"io"
 	"time"
 
 	"hostlab/internal/cpuset"
@@ -14,9 +12,9 @@ import (
 // describes it.
 const Schema = 1
 
-// Document is the JSON document of a run. What is not known is null; what a thread of
+// Data holds a run as JSON. What is not known is null; what a thread of
 // its role does not do is 0.
-type Document struct {
+type Data struct {
 	Schema      int              `json:"schema"`
 	Tool        string           `json:"hostlab"`
 	Host        string           `json:"host"`
@@ -72,10 +70,10 @@ type latencyJSON struct {
 	Counts []uint64  `json:"counts"`
 }
 
-// NewDocument puts a run together.
-func NewDocument(p Plan, r Result) Document {
+// NewData puts a run together.
+func NewData(p Plan, r Result) Data {
 	t, c := r.Total, p.Cell
-	d := Document{Schema: Schema, Seconds: t.Seconds, Interrupted: r.Interrupted, Evidence: result.Measured, Lock: c.Lock, Critical: c.Critical,
+	d := Data{Schema: Schema, Seconds: t.Seconds, Interrupted: r.Interrupted, Evidence: result.Measured, Lock: c.Lock, Critical: c.Critical,
 		Touch: c.Touch, Parallel: c.Parallel, Pause: !c.NoPause, Antagonist: p.Antagonist, ScanSize: c.ScanSize, Layout: c.Layout,
 		Threads: []threadJSON{}, Rate: result.Finite(t.PerSecond), Jain: result.Finite(t.Jain), Warnings: append(result.OrEmpty(p.Warnings), t.Warnings()...)}
 	if t.Locks > 0 {
@@ -104,11 +102,4 @@ func NewDocument(p Plan, r Result) Document {
 		d.Latency = &latencyJSON{"s", l.N, l.P50, l.P99, l.Max, l.Edges, l.Counts}
 	}
 	return d
-}
-
-// Write writes the document.
-func (d Document) Write(w io.Writer) error {
-	enc := json.NewEncoder(w)
-	enc.SetIndent("", "  ")
-	return enc.Encode(d)
 }

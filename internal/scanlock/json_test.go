@@ -7,20 +7,21 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"hostlab/internal/document"
 	threads "hostlab/internal/workload/scanlock"
 )
 
-// docs/schema/scanlock.schema.json describes what Write writes, and refuses what it
+// docs/schema/scanlock.schema.json describes Data as JSON, and refuses what it
 // does not.
 func TestSchema(t *testing.T) {
 	schema, err := jsonschema.NewCompiler().Compile("../../docs/schema/scanlock.schema.json")
 	if err != nil {
 		t.Fatal(err)
 	}
-	valid := func(d Document) error {
+	valid := func(d Data) error {
 		d.Tool, d.Host, d.Started = "hostlab", "made", time.Unix(0, 0).UTC()
 		var b bytes.Buffer
-		if err := d.Write(&b); err != nil {
+		if err := document.WriteJSON(&b, d); err != nil {
 			t.Fatal(err)
 		}
 		v, err := jsonschema.UnmarshalJSON(&b)
@@ -29,25 +30,25 @@ func TestSchema(t *testing.T) {
 		}
 		return schema.Validate(v)
 	}
-	seed := NewDocument(seedPlan(t), Result{Total: Between(seedPlan(t), threads.Snapshot{}, seedRun())})
-	timed := seedRun()
+	published := NewData(publishedPlan(t), Result{Total: Between(publishedPlan(t), threads.Snapshot{}, publishedRun())})
+	timed := publishedRun()
 	timed.Waits = make([]uint64, len(threads.WaitEdges()))
 	timed.Waits[7] = 12
-	idle := seedRun()
+	idle := publishedRun()
 	for i := range idle.Counts {
 		idle.Counts[i] = threads.Count{Thread: idle.Counts[i].Thread, HasCPU: true, HasWaited: true}
 	}
-	for name, d := range map[string]Document{
-		"seed":  seed,
-		"timed": NewDocument(seedPlan(t), Result{Interrupted: true, Total: Between(seedPlan(t), threads.Snapshot{}, timed)}),
-		"idle":  NewDocument(seedPlan(t), Result{Total: Between(seedPlan(t), threads.Snapshot{}, idle)}),
+	for name, d := range map[string]Data{
+		"published": published,
+		"timed":     NewData(publishedPlan(t), Result{Interrupted: true, Total: Between(publishedPlan(t), threads.Snapshot{}, timed)}),
+		"idle":      NewData(publishedPlan(t), Result{Total: Between(publishedPlan(t), threads.Snapshot{}, idle)}),
 	} {
 		if err := valid(d); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	seed.Threads[0].Role = "own"
-	if valid(seed) == nil {
+	published.Threads[0].Role = "own"
+	if valid(published) == nil {
 		t.Error("an unknown role is not refused")
 	}
 }

@@ -2,11 +2,11 @@ package scanlock
 
 import (
 	"fmt"
-	"io"
+	"slices"
 	"strings"
 
+	"hostlab/internal/document"
 	"hostlab/internal/result"
-	"hostlab/internal/screen"
 	threads "hostlab/internal/workload/scanlock"
 )
 
@@ -48,33 +48,29 @@ func LatencyOf(counts []uint64) *Latency {
 	return l
 }
 
-// WriteLatency writes the histogram of acquisition latency, or why there is none.
-func (t Table) WriteLatency(w io.Writer, width int) error {
-	if l := LatencyOf(t.Waits); l != nil {
-		return l.Write(w, width)
+// Latencies returns percentiles and the histogram of acquisitions, or why there are none.
+// Classes without any are left out at both ends, and neighbours joined until a screen holds them.
+func (t Table) Latencies() document.Section {
+	out := document.Section{Title: "How long acquisitions took"}
+	l := LatencyOf(t.Waits)
+	if l == nil {
+		out.Blocks = document.Lines("", "No acquisition was timed.")
+		return out
 	}
-	_, err := io.WriteString(w, "No acquisition was timed.\n")
-	return err
-}
-
-// Write writes percentiles and the histogram, classes without any left out at both
-// ends and neighbours joined until a screen holds them.
-func (l *Latency) Write(w io.Writer, width int) error {
-	out := screen.NewPrinter(w, width, false)
 	sec := func(v float64) string { return result.Format(v, "s") }
-	out.Text("", "", fmt.Sprintf("An acquisition took at most %s in the median, %s at the 99th percentile and %s at the longest (n = %d, upper edges of classes, measured). Reading the clock is part of it.",
-		sec(l.P50), sec(l.P99), sec(l.Max), l.N))
+	table := &document.Table{Columns: document.Headings("up to", "share", "")}
 	edges, counts := l.trimmed(20)
-	var most uint64
-	for _, c := range counts {
-		most = max(most, c)
-	}
 	const bar = 40
+	most := slices.Max(counts)
 	for i, c := range counts {
 		length := int((c*bar + most - 1) / most) // one at least, where there is any
-		out.Raw(fmt.Sprintf("  to %9s %7s  %s", sec(edges[i]), percentOf(c, l.N), strings.Repeat("#", length)))
+		table.Rows = append(table.Rows, textRow(sec(edges[i]), percentOf(c, l.N), strings.Repeat("#", length)))
 	}
-	return out.Err()
+	table.Columns[2].Right = false
+	table.Lead = fmt.Sprintf("An acquisition took at most %s in the median, %s at the 99th percentile and %s at the longest (n %d, upper edges of classes, measured). It includes reading the clock.",
+		sec(l.P50), sec(l.P99), sec(l.Max), l.N)
+	out.Blocks = []document.Block{table}
+	return out
 }
 
 func percentOf(c, n uint64) string {

@@ -23,7 +23,7 @@ type Machine struct {
 }
 
 // MachineOf takes what a plan needs from facts. Without an affinity, as on systems
-// that do not tell it, all CPUs that are online may be used.
+// that do not report it, all CPUs that are online may be used.
 func MachineOf(f *host.Facts) Machine {
 	m := Machine{Present: f.Topology.Present, Online: f.Topology.Online, CPUSet: f.Limits.CPUSet, Quota: f.Limits.CPUQuota,
 		Memory: f.Memory.Total, Topology: &f.Topology, Guest: f.Virt.Hypervisor.Or("none") != "none"}

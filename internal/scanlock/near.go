@@ -17,14 +17,14 @@ const (
 	SameCache   Near = "cache"   // another core with the same last-level cache
 	SameSocket  Near = "socket"  // another last-level cache of the same socket
 	OtherSocket Near = "remote"  // another socket
-	NotKnown    Near = "unknown" // the system does not tell
+	NotKnown    Near = "unknown" // the system does not report it
 )
 
 var nears = []Near{SameCore, SameCache, SameSocket, OtherSocket, NotKnown}
 
 // words are the distances in a sentence.
 var words = map[Near]string{
-	SameCore: "on the core of a scanner", SameCache: "same last-level cache", SameSocket: "same socket",
+	SameCore: "on a scanner's core", SameCache: "same last-level cache", SameSocket: "same socket",
 	OtherSocket: "other socket", NotKnown: "distance not known",
 }
 

@@ -51,7 +51,7 @@ func Make(ask Ask, m Machine) (Plan, error) {
 		return Plan{}, err
 	}
 	p := Plan{Cell: ask.Cell, Antagonist: ask.Antagonist}
-	p.Cell.ScanSize = hot.Whole(ask.Cell.ScanSize) // what is told is what is written
+	p.Cell.ScanSize = hot.Whole(ask.Cell.ScanSize) // the plan names what is written
 	p.Cell.Threads = nil
 	for _, cpu := range scan {
 		p.Cell.Threads = append(p.Cell.Threads, threads.Thread{CPU: cpu, Role: ask.Antagonist})
@@ -96,7 +96,7 @@ func choose(ask Ask, m Machine) (scan, lock []int, err error) {
 		return nil, nil, errors.New("-s none and -l none: nothing is left to run")
 	}
 	if len(m.Allowed) == 0 {
-		return nil, nil, errors.New("the CPUs that this process may use cannot be told: name them with -s and -l")
+		return nil, nil, errors.New("the CPUs that this process may use are unknown: name them with -s and -l")
 	}
 	if ask.Scan == "" {
 		free := without(m.Allowed, lock)
@@ -184,7 +184,7 @@ func (p *Plan) warn(at *placement.Machine, m Machine, lock []int) {
 		note("on %s two or more lock threads share the core", screen.Count(shared, "core"))
 	}
 	if len(dark) > 0 {
-		note("what %s %s with a scanner is not known: the system does not tell", cpuset.Names(dark), plural(dark, "shares", "share"))
+		note("what %s %s with a scanner is not known: the system does not report it", cpuset.Names(dark), plural(dark, "shares", "share"))
 	} else if m.Guest && len(beside) == 0 && len(p.Near) > 1 {
 		note("this is a guest, and a hypervisor may hide which CPUs share a core: `hostlab facts --probe` measures it")
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"hostlab/internal/document"
 	"hostlab/internal/host"
 	"hostlab/internal/host/hosttest"
 	threads "hostlab/internal/workload/scanlock"
@@ -45,7 +46,7 @@ func TestMake(t *testing.T) {
 		scan, lock string
 		want       string
 	}{
-		{"", "", "scan0 lock1=cache lock2=core lock3=cache"}, // the seed's default
+		{"", "", "scan0 lock1=cache lock2=core lock3=cache"}, // the default of 2005
 		{"8", "7", "scan3 lock0=cache lock1=core lock2=cache"},
 		{"0x4", "", "scan2 lock0=core lock1=cache lock3=cache"},
 		{"", "cpu:0", "scan1 lock0=cache"},
@@ -171,7 +172,7 @@ func TestProcessorGroups(t *testing.T) {
 	for _, th := range p.Cell.Threads {
 		s.Counts = append(s.Counts, threads.Count{Thread: th})
 	}
-	if err := Between(p, threads.Snapshot{}, s).WriteSeed(&b); err != nil {
+	if err := Between(p, threads.Snapshot{}, s).Write2005(&b); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"Affinity = 1:00000002\t", "Affinity = 00000008\t", "Affinity = 1:00000004\t"} {
@@ -228,7 +229,7 @@ func Test512(t *testing.T) {
 		t.Errorf("distances (-want +got):\n%s", diff)
 	}
 	var b bytes.Buffer
-	if err := p.Write(&b, 80); err != nil {
+	if err := document.WriteText(&b, &document.Document{Sections: []document.Section{p.Section()}}, document.TextOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	checkScreen(t, b.String(), 20)

@@ -33,7 +33,7 @@ type Result struct {
 	Lost        string // why the worker was lost while the run was not over: Total is what was read until then; "" else
 }
 
-// pulse is how often a worker's health is looked at: its contract is to tell of a
+// pulse is how often a worker's health is looked at: its contract is to report a
 // death or a hang within two seconds.
 const pulse = 200 * time.Millisecond
 

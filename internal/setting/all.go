@@ -1,20 +1,40 @@
 package setting
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
 
-// all lists every setting in the order in which they are applied. To add one, declare it
-// beside its subject (frequency.go, boost.go, idle.go, smt.go, memory.go, sysctl.go,
-// block.go) and add it here; a test holds that Order rises along the list.
-var all = []Setting{
-	platformProfile,
-	governor, epp, epb, boost,
-	maxPerfPct, minPerfPct, maxFreq, minFreq,
-	cstateLatency, resumeLatency, cpuDMALatency,
-	thp, thpDefrag, ksm,
-	numaBalancing, swappiness, dirtyBackgroundBytes, dirtyBackgroundRatio, dirtyBytes, dirtyRatio, maxMapCount,
-	shmMni, shmMax, shmAll, sem, pidMax, aioMaxNr, clocksource,
-	ioScheduler, noMerges, readAhead, nvmeIOTimeout,
-	cpuOnline, smt,
+// all holds every setting in the order in which they are applied. To add one, add its value to the
+// list of its subject: frequency.go, boost.go, idle.go, memory.go, sysctl.go, block.go, smt.go.
+var all = completed(power, frequencies, idle, sysctls, memory, block, cpus)
+
+// completed fills in what follows from other fields, and sorts by rank.
+func completed(lists ...[]Setting) []Setting {
+	out := slices.Concat(lists...)
+	for i := range out {
+		s := &out[i]
+		if s.Sysctl != "" {
+			_, name, _ := strings.Cut(s.Sysctl, ".")
+			s.Name = strings.ReplaceAll(name, "-", "_")
+			s.Title += " (" + s.Sysctl + ")"
+			s.File = "/proc/sys/" + strings.ReplaceAll(s.Sysctl, ".", "/")
+			s.Absent = "the kernel does not show " + s.Sysctl
+			s.Order = rankSysctl
+		}
+		if s.Files == nil {
+			s.Files = []string{s.File}
+		}
+		if s.Values == "" {
+			s.Values = s.Takes.describe()
+		}
+		if s.Rival != "" {
+			s.Moves = append(s.Moves, Move{Setting: s.Rival, Becomes: []string{"0"}})
+		}
+	}
+	slices.SortStableFunc(out, func(a, b Setting) int { return cmp.Compare(a.Order, b.Order) })
+	return out
 }
 
 // All lists the settings in the order in which they are applied.

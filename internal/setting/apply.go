@@ -14,7 +14,7 @@ import (
 // the first failure; outcomes are those of all steps that were tried, in the plan's order.
 //
 // Values that the kernel has rounded or clamped are Rounded and no failure. An object that
-// already has an open entry of the owner keeps its original, unless somebody else has
+// already has an open entry of the owner keeps its original, unless another program has
 // changed it meanwhile: then what is there now is what will be put back.
 //
 // Held settings stay in force until the journal, or what Journal.Leave has made of it, is closed, or the
@@ -24,6 +24,9 @@ func Apply(ctx context.Context, sys *System, j *Journal, owner string, p *Plan, 
 	defer j.mu.Unlock()
 	if j.problem != nil {
 		return nil, j.problem
+	}
+	if err := j.shrink(); err != nil {
+		return nil, err
 	}
 	a := &applying{writer: j.writer(sys, owner), ctx: ctx, keep: keep, from: map[string]string{}}
 	err := a.run(p)
@@ -74,7 +77,7 @@ func (a *applying) run(p *Plan) error {
 			continue
 		}
 		step.From = v
-		in.addSides(s, a.disturbed(s, step.Object, step.To))
+		in.addSides(s, a.disturbed(s, step.Object))
 		in.add(s, step.Object, v, step.To, "")
 		steps = append(steps, step)
 	}
@@ -109,7 +112,7 @@ func (a *applying) run(p *Plan) error {
 // the maximum, say, before the maximum is raised.
 func (a *applying) eased(path string, steps []Step) bool {
 	return slices.ContainsFunc(steps, func(step Step) bool {
-		return slices.ContainsFunc(a.sys.setting(step.Setting).sides(a.sys, step.Object, step.To), func(s Side) bool { return s.Object.Path == path })
+		return slices.ContainsFunc(a.sys.setting(step.Setting).sides(a.sys, step.Object), func(s Side) bool { return s.Object.Path == path })
 	})
 }
 
@@ -179,7 +182,7 @@ func (a *applying) write(s Setting, step Step, seen string) (string, error) {
 	case journalErr != nil:
 		return "", journalErr
 	case writeErr != nil:
-		return "", s.refuse(a.sys, step.Object, step.To, writeErr)
+		return "", s.refuse(step.Object, step.To, writeErr)
 	case readErr != nil:
 		return "", unreadable(step.Object, readErr)
 	}
@@ -197,7 +200,7 @@ func took(step Step, read string) Outcome {
 // disturbed, such as a minimum that was kept below the old maximum, is written once more.
 func (a *applying) settle(steps []Step, retry []int) error {
 	var lost error
-	if slices.ContainsFunc(a.out, func(o Outcome) bool { return o.Result == Changed && a.sys.setting(o.Setting).disturbs != nil }) {
+	if slices.ContainsFunc(a.out, func(o Outcome) bool { return o.Result == Changed && a.sys.setting(o.Setting).disturbs() }) {
 		a.sys.wait()
 	}
 	for i := range a.out {
@@ -254,7 +257,7 @@ func (a *applying) turn(o *Outcome, first, err error) error {
 func (a *applying) holdOne(s Setting, step Step) error {
 	file, err := a.sys.FS.Hold(step.Object.Path, s.bytes(step.To))
 	if err != nil {
-		return s.refuse(a.sys, step.Object, step.To, err)
+		return s.refuse(step.Object, step.To, err)
 	}
 	a.held = append(a.held, holding{a.owner, step.Object.Path, file})
 	read, err := s.read(a.sys, step.Object)

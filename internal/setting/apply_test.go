@@ -433,7 +433,7 @@ func TestHugePagesAndTheReserve(t *testing.T) {
 }
 
 // What a plan changes beside what was asked for is in it as far as it is known; what has moved is told
-// until it is put back, or somebody else has changed it.
+// until it is put back, or another program has changed it.
 func TestBeside(t *testing.T) {
 	b := newBench(t)
 	p := b.plan("dirty_bytes=600MiB", "thp=always", "governor=powersave", "swappiness=10")

@@ -67,7 +67,7 @@ func TestCutAnywhere(t *testing.T) {
 	t.Logf("cut at each of %d bytes: all put back %d times, %d objects named, %d problems", len(whole), back, named, problems)
 }
 
-// A kill before a write began leaves nothing to doubt; what somebody else has set meanwhile
+// A kill before a write began leaves nothing to doubt; what another program has set meanwhile
 // stays, and is named.
 func TestForeignWithinACutSet(t *testing.T) {
 	m := newMachine(1)

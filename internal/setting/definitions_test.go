@@ -38,7 +38,7 @@ func TestAllIsInOrderAndDescribed(t *testing.T) {
 			t.Errorf("%s has rank %d, after one of %d", s.Name, s.Order, last)
 		}
 		last = s.Order
-		if s.Name == "" || s.Title == "" || s.About == "" || s.Source == "" || s.Values == "" || s.objects == nil || s.parse == nil {
+		if s.Name == "" || s.Title == "" || s.About == "" || s.Source == "" || s.Values == "" || s.Absent == "" || s.Takes == nil {
 			t.Errorf("%s lacks a text or a function", s.Name)
 		}
 		if got, ok := Find(s.Name); !ok || got.Title != s.Title {
@@ -49,16 +49,21 @@ func TestAllIsInOrderAndDescribed(t *testing.T) {
 
 // What people know a setting by is its sysctl, and sysctl(8) takes dots and slashes.
 func TestSysctlNames(t *testing.T) {
+	var known []string
+	for _, s := range All() {
+		if s.Sysctl != "" {
+			known = append(known, s.Sysctl)
+		}
+	}
 	for typed, want := range map[string]string{
 		"swappiness": "swappiness", "vm.swappiness": "swappiness", "vm/swappiness": "swappiness", "/proc/sys/vm/swappiness": "swappiness",
 		"fs.aio-max-nr": "aio_max_nr", "kernel.sem": "sem", "governor": "governor",
-		"vm.swapiness":     "vm.swapiness: no such sysctl is known; did you mean vm.swappiness?",
-		"kernel.swappines": "kernel.swappines: no such sysctl is known; did you mean vm.swappiness?",
-		"vn.swappiness":    "vn.swappiness: there is no such setting; did you mean swappiness?",
-		"cpu.governor":     "cpu.governor: there is no such setting; did you mean governor?",
-		"governer":         "governer: there is no such setting; did you mean governor?",
-		"vm.min_free_kbytes": "vm.min_free_kbytes: hostlab does not set this sysctl; it knows only kernel.numa_balancing, vm.swappiness, vm.dirty_background_bytes, " +
-			"vm.dirty_background_ratio, vm.dirty_bytes, vm.dirty_ratio, vm.max_map_count, kernel.shmmni, kernel.shmmax, kernel.shmall, kernel.sem, kernel.pid_max, fs.aio-max-nr",
+		"vm.swapiness":       "vm.swapiness: no such sysctl is known; did you mean vm.swappiness?",
+		"kernel.swappines":   "kernel.swappines: no such sysctl is known; did you mean vm.swappiness?",
+		"vn.swappiness":      "vn.swappiness: there is no such setting; did you mean swappiness?",
+		"cpu.governor":       "cpu.governor: there is no such setting; did you mean governor?",
+		"governer":           "governer: there is no such setting; did you mean governor?",
+		"vm.min_free_kbytes": "vm.min_free_kbytes: hostlab does not set this sysctl; it knows only " + strings.Join(known, ", "),
 	} {
 		s, err := Named(typed)
 		if got := s.Name; got != want && (err == nil || err.Error() != want) {
@@ -67,7 +72,7 @@ func TestSysctlNames(t *testing.T) {
 	}
 	// Most sysctls that a person might try are none of ours, and near to none.
 	for _, key := range []string{"vm.nr_hugepages", "vm.overcommit_memory", "vm.overcommit_ratio", "vm.dirty_expire_centisecs", "vm.dirty_writeback_centisecs",
-		"vm.zone_reclaim_mode", "kernel.threads-max", "kernel.sched_autogroup_enabled", "net.core.somaxconn", "fs.file-max", "kernel.shm_rmid_forced"} {
+		"vm.stat_interval", "kernel.threads-max", "kernel.sched_autogroup_enabled", "net.core.somaxconn", "fs.file-max", "kernel.shm_rmid_forced"} {
 		if _, err := Named(key); err == nil || strings.Contains(err.Error(), "did you mean") {
 			t.Errorf("%s: %v", key, err)
 		}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"math/big"
-	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,157 +13,80 @@ import (
 	"hostlab/internal/screen"
 )
 
-const (
-	cpuDir    = "/sys/devices/system/cpu"
-	freqDir   = cpuDir + "/cpufreq"
-	noCPUFreq = "no frequency policy: in a guest, the hypervisor's host decides"
-)
-
-// policies are the folders of the frequency policies that have an online CPU; the kernel answers
-// EBUSY to every question about the others (cpufreq.c, policy_is_inactive). Before Linux 4.3 a policy was a
-// folder of its first CPU, with links from the others.
-func policies(sys *System) (dirs []Object) {
-	for _, name := range sys.numbered(freqDir, "policy") {
-		cpus, err := sys.text(freqDir + "/" + name + "/affected_cpus")
-		if errors.Is(err, syscall.EBUSY) || err == nil && cpus == "" {
-			continue
-		}
-		dirs = append(dirs, Object{Name: name, Path: freqDir + "/" + name})
-	}
-	if len(dirs) > 0 {
-		return dirs
-	}
-	covered := map[string]bool{}
-	for _, cpu := range sys.numbered(cpuDir, "cpu") {
-		dir := cpuDir + "/" + cpu + "/cpufreq"
-		related, err := sys.text(dir + "/related_cpus")
-		if err != nil || covered[cpu] {
-			continue
-		}
-		for _, n := range strings.Fields(related) {
-			covered["cpu"+n] = true
-		}
-		dirs = append(dirs, Object{Name: "policy" + strings.TrimPrefix(cpu, "cpu"), Path: dir})
-	}
-	return dirs
-}
-
-// policyFile makes objects of a file that each policy has.
-func policyFile(file, missing string) func(*System) ([]Object, error) {
-	return func(sys *System) ([]Object, error) {
-		list := policies(sys)
-		if len(list) == 0 {
-			return nil, errors.New(noCPUFreq)
-		}
-		var out []Object
-		for _, p := range list {
-			if p.Path += "/" + file; sys.exists(p.Path) {
-				out = append(out, p)
-			}
-		}
-		if len(out) == 0 {
-			return nil, errors.New(missing)
-		}
-		return out, nil
-	}
-}
-
-// beside is another file of the same folder.
-func beside(file string) func(Object) string {
-	return func(o Object) string { return path.Join(path.Dir(o.Path), file) }
-}
-
-// samePolicy names another file of the policy, which a write changes too.
-func samePolicy(setting, file string) func(*System, Object, string) ([]Side, error) {
-	return func(sys *System, o Object, _ string) (list []Side, err error) {
-		if path := beside(file)(o); sys.exists(path) {
-			list = append(list, Side{Setting: setting, Object: Object{Name: o.Name, Path: path}})
-		}
-		return list, nil
-	}
-}
-
 // inactive says what EBUSY means in a policy.
-func inactive(_ *System, _ Object, _ string, err error) string {
-	if errors.Is(err, syscall.EBUSY) {
-		return "no CPU of this policy is online"
-	}
-	return ""
-}
+var inactive = []refusal{{syscall.EBUSY, "no CPU of this policy is online"}}
 
-var governorLevels = wordsOf(beside("scaling_available_governors"))
+// shareOfHighest is why Windows takes no frequency in Hz.
+const shareOfHighest = "Windows takes a share of the highest frequency, as 60%"
 
-// governorWords are those of the kernel itself (admin-guide/pm/cpufreq.rst).
-var governorWords = []string{"performance", "powersave", "userspace", "ondemand", "conservative", "schedutil"}
-
-var governor = Setting{
-	Name: "governor", Title: "CPU frequency governor", Order: rankGovernor,
-	About: "The governor picks a policy's frequency. performance asks for the highest at all times; ondemand, conservative and schedutil " +
-		"follow the load, and answer a burst only after it has begun. Under intel_pstate and amd-pstate-epp the hardware picks, and powersave " +
-		"only lets EPP have its say. Costs energy while CPUs are busy, little while they are in idle states.",
-	Source:  "kernel documentation, admin-guide/pm/cpufreq.rst; SAP notes 2205917, 2684254, 3577842; tuned",
-	Values:  "a governor that the driver offers",
-	objects: policyFile("scaling_governor", noCPUFreq), levels: governorLevels, parse: oneOf(governorLevels), offline: known(governorWords...),
-	// amd-pstate-epp forces EPP performance along with the governor performance; intel_pstate
-	// keeps the older EPP and shows another.
-	disturbs: samePolicy("epp", "energy_performance_preference"),
-	refused:  inactive,
-}
-
-var eppLevels = wordsOf(beside("energy_performance_available_preferences"))
-
-// eppWords are the kernel's, of which drivers list performance alone under the governor of that
-// name (intel_pstate.c and amd-pstate.c, energy_perf_strings).
-var eppWords = []string{"default", "performance", "balance_performance", "balance_power", "power"}
-
-var epp = Setting{
-	Name: "epp", Title: "Energy performance preference", Order: rankEPP, Rounds: true, // default reads back as another word
-	About: "EPP tells a processor that picks its own frequency how much response time it may give up for energy. While the governor is performance " +
-		"it cannot be changed: the kernel then answers EBUSY, or takes performance only. The word default reads back as what it stands for.",
-	Source:  "kernel documentation, admin-guide/pm/intel_pstate.rst and amd-pstate.rst; tuned throughput-performance",
-	Values:  "a preference that the driver offers",
-	objects: policyFile("energy_performance_preference", "the frequency driver has no EPP"), levels: eppLevels,
-	parse: oneOf(eppLevels), offline: known(eppWords...),
-	freed: func(_ *System, o Object, all steps) []string {
-		if g, ok := all.value("governor", o.Name); ok && g != "performance" {
-			return eppWords
-		}
-		return nil
+// frequencies holds the settings of the frequency policies.
+var frequencies = []Setting{
+	{
+		Name: "governor", Title: "CPU frequency governor", Order: rankGovernor,
+		About: "The governor picks a policy's frequency. performance asks for the highest at all times; ondemand, conservative and schedutil " +
+			"follow the load, and answer a burst only after it has begun. Under intel_pstate and amd-pstate-epp the hardware picks, and powersave " +
+			"only lets EPP have its say. Costs energy while CPUs are busy, little while they are in idle states.",
+		Source: "kernel documentation, admin-guide/pm/cpufreq.rst; SAP notes 2205917, 2684254, 3577842; tuned",
+		Values: "a governor that the driver offers",
+		File:   policyFiles + "scaling_governor", Absent: noCPUFreq,
+		// Those of the kernel itself (admin-guide/pm/cpufreq.rst).
+		Takes: words{from: "scaling_available_governors", known: []string{"performance", "powersave", "userspace", "ondemand", "conservative", "schedutil"}},
+		// amd-pstate-epp forces EPP performance along with the governor performance; intel_pstate
+		// keeps the older EPP and shows another.
+		Moves: []Move{{Setting: "epp"}}, refusals: inactive,
+		Advice: map[string]string{"PWR-001": "performance", "PWR-002": "performance"},
+		Words: []Word{
+			{Tool: "tuned", Option: "cpu/governor"}, {Tool: "saptune", Option: "cpu/governor"},
+			{Tool: "windows", Option: "SCHEME_MIN", Values: map[string]string{"performance": "1"},
+				Only: "Windows has power plans; only performance has a counterpart, High performance"},
+		},
 	},
-	refused: func(_ *System, _ Object, _ string, err error) string {
-		switch {
-		case errors.Is(err, syscall.EBUSY):
-			return "EPP is locked while the governor is performance"
-		case errors.Is(err, syscall.EINVAL):
-			return "the driver has no EPP of this value"
-		}
-		return ""
+	{
+		Name: "epp", Title: "Energy performance preference", Order: rankEPP, Rounds: true, // default reads back as another word
+		About: "EPP tells a processor that picks its own frequency how much response time it may give up for energy. While the governor is performance " +
+			"it cannot be changed: the kernel then answers EBUSY, or takes performance only. The word default reads back as what it stands for.",
+		Source: "kernel documentation, admin-guide/pm/intel_pstate.rst and amd-pstate.rst; tuned throughput-performance",
+		Values: "a preference that the driver offers",
+		File:   policyFiles + "energy_performance_preference", Absent: "the frequency driver has no EPP",
+		// The kernel's, of which drivers list performance alone under the governor of that
+		// name (intel_pstate.c and amd-pstate.c, energy_perf_strings).
+		Takes: words{from: "energy_performance_available_preferences",
+			known: []string{"default", "performance", "balance_performance", "balance_power", "power"}},
+		LockedBy: "governor", LockedAt: "performance",
+		refusals: []refusal{{syscall.EBUSY, "EPP is locked while the governor is performance"}, {syscall.EINVAL, "the driver has no EPP of this value"}},
+		Words: []Word{
+			{Tool: "tuned", Option: "cpu/energy_performance_preference"},
+			// The names' values as hardware has them (0, 0x80, 0xC0, 0xFF), in the percent that PERFEPP takes.
+			{Tool: "windows", Option: "PERFEPP", Values: map[string]string{"performance": "0", "balance_performance": "50", "balance_power": "75", "power": "100"},
+				Only: "Windows takes 0 to 100 %, and this word has none"},
+		},
+	},
+	{
+		Name: "max_freq", Title: "Upper limit of the frequency (scaling_max_freq)", Order: rankMax, Rounds: true,
+		About: "The highest frequency that the governor may ask for. A cap costs every CPU-bound second in proportion. The kernel rounds to a step that the " +
+			"driver has, and takes a limit below the minimum by lowering the minimum with it until the limit is raised again.",
+		Source: "kernel documentation, admin-guide/pm/cpufreq.rst; pyperf",
+		File:   policyFiles + "scaling_max_freq", Absent: noCPUFreq, Takes: frequency{},
+		Moves: []Move{{Setting: "min_freq"}}, request: true, refusals: inactive,
+		Words: []Word{{Tool: "windows", Option: "PROCTHROTTLEMAX", Only: shareOfHighest}},
+	},
+	{
+		Name: "min_freq", Title: "Lower limit of the frequency (scaling_min_freq)", Order: rankMin, Rounds: true,
+		About: "The lowest frequency that the governor may ask for. At max the clock never falls, whatever the governor. The kernel rounds to a step that the " +
+			"driver has; under intel_pstate min_perf_pct counts as well, and the higher of the two wins.",
+		Source: "kernel documentation, admin-guide/pm/cpufreq.rst; pyperf",
+		File:   policyFiles + "scaling_min_freq", Absent: noCPUFreq, Takes: frequency{},
+		request: true, refusals: inactive, against: minAboveMax,
+		Words: []Word{{Tool: "windows", Option: "PROCTHROTTLEMIN", Only: shareOfHighest}},
 	},
 }
+
+// frequency is a limit in kHz, typed in any unit, as min or max, or as a share of the highest.
+type frequency struct{ anything }
 
 const frequencyValues = "a frequency such as 2.4GHz, 2400MHz or kHz; min; max; or a share of the highest such as 60%"
 
-var maxFreq = Setting{
-	Name: "max_freq", Title: "Upper limit of the frequency (scaling_max_freq)", Order: rankMax, Rounds: true,
-	About: "The highest frequency that the governor may ask for. A cap costs every CPU-bound second in proportion. The kernel rounds to a step that the " +
-		"driver has, and takes a limit below the minimum by lowering the minimum with it until the limit is raised again.",
-	Source:  "kernel documentation, admin-guide/pm/cpufreq.rst; pyperf",
-	Values:  frequencyValues,
-	objects: policyFile("scaling_max_freq", noCPUFreq), parse: parseFrequency, offline: frequencyWord, show: showFrequency, note: rangeNote, rounded: roundedFrequency,
-	request:  true,
-	disturbs: samePolicy("min_freq", "scaling_min_freq"),
-	refused:  inactive,
-}
-
-var minFreq = Setting{
-	Name: "min_freq", Title: "Lower limit of the frequency (scaling_min_freq)", Order: rankMin, Rounds: true,
-	About: "The lowest frequency that the governor may ask for. At max the clock never falls, whatever the governor. The kernel rounds to a step that the " +
-		"driver has; under intel_pstate min_perf_pct counts as well, and the higher of the two wins.",
-	Source:  "kernel documentation, admin-guide/pm/cpufreq.rst; pyperf",
-	Values:  frequencyValues,
-	objects: policyFile("scaling_min_freq", noCPUFreq), parse: parseFrequency, offline: frequencyWord, show: showFrequency, note: rangeNote, rounded: roundedFrequency,
-	request: true, refused: inactive, against: minAboveMax,
-}
+func (frequency) describe() string { return frequencyValues }
 
 // minAboveMax refuses a lower limit above the upper one, which the kernel would take and keep down
 // without a word. The reverse, an upper limit alone that is below the lower one in force, has its effect: the
@@ -172,7 +94,7 @@ var minFreq = Setting{
 func minAboveMax(sys *System, step Step, all steps) error {
 	limit, both := all.value("max_freq", step.Object.Name)
 	if !both {
-		limit, _ = sys.text(beside("scaling_max_freq")(step.Object))
+		limit, _ = sys.text(beside(step.Object, "scaling_max_freq"))
 	}
 	if !above(step.To, limit) || !both && step.From == step.To {
 		return nil
@@ -184,7 +106,7 @@ func minAboveMax(sys *System, step Step, all steps) error {
 	return errors.New(text + "is " + showFrequency(step.Object, limit) + " now; set a max_freq of at least as much with it")
 }
 
-// above reports whether a limit is surely above another: of two in kHz, or two that are shares of the
+// above reports whether a limit is above another in any case: of two in kHz, or two that are shares of the
 // highest, as they are while the processor is not known.
 func above(lo, hi string) bool {
 	a, aShare, aOK := limitOf(lo)
@@ -203,9 +125,9 @@ func limitOf(v string) (n float64, share, ok bool) {
 
 // span is what a policy's processor can do, in kHz, and its steps, rising.
 func span(sys *System, o Object) (lo, hi int64, steps []int64, err error) {
-	lo, okLow := sys.number(beside("cpuinfo_min_freq")(o))
-	hi, okHigh := sys.number(beside("cpuinfo_max_freq")(o))
-	if t, err := sys.text(beside("scaling_available_frequencies")(o)); err == nil {
+	lo, okLow := sys.number(beside(o, "cpuinfo_min_freq"))
+	hi, okHigh := sys.number(beside(o, "cpuinfo_max_freq"))
+	if t, err := sys.text(beside(o, "scaling_available_frequencies")); err == nil {
 		for _, w := range strings.Fields(t) {
 			if n, err := strconv.ParseInt(w, 10, 64); err == nil && n > 0 {
 				steps = append(steps, n)
@@ -224,7 +146,7 @@ func span(sys *System, o Object) (lo, hi int64, steps []int64, err error) {
 	return lo, hi, nil, nil
 }
 
-func parseFrequency(sys *System, o Object, v string) (string, error) {
+func (frequency) parse(sys *System, o Object, v string) (string, error) {
 	lo, hi, steps, err := span(sys, o)
 	if err != nil {
 		return "", unsettable{err}
@@ -262,8 +184,8 @@ func shareOf(word string, hi int64) (khz int64, ok bool) {
 	return int64(math.Round(share / 100 * float64(hi))), true
 }
 
-// roundedFrequency says that a share lies between steps, or a frequency that was typed does.
-func roundedFrequency(sys *System, o Object, want, to string) string {
+// rounded says that a share lies between steps, or a frequency that was typed does.
+func (frequency) rounded(sys *System, o Object, want, to string) string {
 	lo, hi, steps, err := span(sys, o)
 	khz, bad := strconv.ParseInt(to, 10, 64)
 	if err != nil || bad != nil {
@@ -286,8 +208,7 @@ func roundedFrequency(sys *System, o Object, want, to string) string {
 	return ""
 }
 
-// frequencyWord is parseFrequency without a processor to ask.
-func frequencyWord(v string) (string, error) {
+func (frequency) spell(v string) (string, error) {
 	word := strings.ToLower(strings.ReplaceAll(v, " ", ""))
 	if share, ok := strings.CutSuffix(word, "%"); ok {
 		if p, err := strconv.ParseFloat(share, 64); err == nil && p > 0 && p <= 100 {
@@ -302,6 +223,13 @@ func frequencyWord(v string) (string, error) {
 		return "", fmt.Errorf("%q: expected %s", screen.Short(v), frequencyValues)
 	}
 	return strconv.FormatInt(khz, 10), nil
+}
+
+func (frequency) inFile(_, v string) (string, error) {
+	if strings.Trim(v, "0123456789") != "" {
+		return "", errors.New("it means another value on each processor; give a frequency, or leave it out for the processor's own range")
+	}
+	return v, nil
 }
 
 // nearest is the step that a share means; a share below the range means its low end.
@@ -337,6 +265,8 @@ func kiloHertz(word string) (int64, error) {
 	return r.Num().Int64(), nil
 }
 
+func (frequency) show(o Object, khz string) string { return showFrequency(o, khz) }
+
 // showFrequency writes kHz in GHz or MHz, to the last digit.
 func showFrequency(_ Object, khz string) string {
 	n, err := strconv.ParseInt(khz, 10, 64)
@@ -349,7 +279,7 @@ func showFrequency(_ Object, khz string) string {
 	return strconv.FormatFloat(float64(n)/1e3, 'f', -1, 64) + " MHz"
 }
 
-func rangeNote(sys *System, o Object) string {
+func (frequency) note(sys *System, o Object) string {
 	lo, hi, steps, err := span(sys, o)
 	if err != nil {
 		return ""

@@ -159,7 +159,7 @@ func (j *Journal) store(name string, b []byte) error {
 }
 
 // Forget drops the open entries of an owner ("" all) and leaves the values as they
-// are. A journal with a problem is set aside as a whole, whoever the owner is: it is
+// are. A journal with a problem is set aside as a whole, for any owner: it is
 // kept beside the new one, under the name that is returned.
 func (j *Journal) Forget(owner string) (kept string, err error) {
 	j.mu.Lock()
@@ -210,8 +210,14 @@ func (j *Journal) compact() error {
 	if len(j.st.objects) == 0 {
 		return j.clear()
 	}
-	const large = 4 << 20
-	if j.size > large && j.size/len(j.st.objects) > 16<<10 {
+	return j.shrink()
+}
+
+// shrink rewrites a journal that has grown, long before it is too large to be read: the
+// levels of an experiment add lines before every run.
+func (j *Journal) shrink() error {
+	const large, object = 4 << 20, 1 << 10 // bytes
+	if j.size > large && j.size > 2*object*len(j.st.objects) {
 		return j.rewrite()
 	}
 	return nil

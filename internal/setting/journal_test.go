@@ -196,6 +196,14 @@ type noSync struct{ Disk }
 
 func (noSync) Sync(string) error { return nil }
 
+// Millions of empty values are refused before they take memory.
+func TestReplayDense(t *testing.T) {
+	line := `{"n":2,"kind":"intend","objects":[{}` + strings.Repeat(",{}", 10_000) + `]}`
+	if _, _, problem := replay([]byte(line + "\n")); problem == nil || !problem.Lost || !strings.Contains(problem.What, "10002 values") {
+		t.Errorf("%v", problem)
+	}
+}
+
 func FuzzReplay(f *testing.F) {
 	m := newMachine(1)
 	sys := m.system()
@@ -309,4 +317,29 @@ func TestLeave(t *testing.T) {
 	if list, err := Pending(b.sys, "/j"); err != nil || len(list) > 0 {
 		t.Errorf("%v, %v", list, err)
 	}
+}
+
+// An experiment that sets levels before every run never makes a journal that is too large
+// to be read.
+func TestJournalStaysSmall(t *testing.T) {
+	b := newBench(t)
+	largest := 0
+	for i := range 40_000 {
+		b.must("set", "swappiness="+[]string{"10", "20"}[i%2])
+		largest = max(largest, b.j.size)
+		if largest > 4<<20 {
+			break
+		}
+	}
+	if largest > 6<<20 {
+		t.Errorf("the journal grew to %d bytes", largest)
+	}
+	b.must("set", "swappiness=30")
+	if n := len(b.m.disk["/j/"+journalFile].data); largest < 4<<20 || n > 1<<20 {
+		t.Errorf("%d bytes after %d", n, largest)
+	}
+	if _, err := Revert(context.Background(), b.sys, b.j, "", false); err != nil {
+		t.Fatal(err)
+	}
+	b.value(swappinessFile, "60")
 }

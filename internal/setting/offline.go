@@ -61,22 +61,17 @@ func Offline(want []Assignment) ([]Assignment, error) {
 	return out, nil
 }
 
-// alone is the object of a setting that has one for the whole machine; nil: it has several.
-func (s Setting) alone() []Object {
-	list, err := s.objects(&System{FS: everywhere{}})
-	if err != nil || len(list) != 1 || list[0].Name != "" {
-		return nil
-	}
-	return list
-}
-
-// Spell reads a value that somebody typed, without a host that could say what it offers:
+// Spell reads a value as it was typed, without a host that could say what it offers:
 // the word, the number in the kernel's unit, or min, max, all and shares as they are.
-func (s Setting) Spell(value string) (string, error) {
-	if s.offline != nil {
-		return s.offline(value)
+func (s Setting) Spell(value string) (string, error) { return s.Takes.spell(value) }
+
+// Written returns what is written to a file for a value as Spell gives it. The error is of one that
+// means different things on different hosts.
+func (s Setting) Written(file, value string) (string, error) {
+	if k, ok := s.Takes.(filer); ok {
+		return k.inFile(file, value)
 	}
-	return s.parse(&System{FS: nowhere{}}, Object{}, value)
+	return value, nil
 }
 
 // nowhere is a machine without any file.
@@ -87,14 +82,3 @@ func (nowhere) WriteFile(string, []byte) error         { return fs.ErrNotExist }
 func (nowhere) Hold(string, []byte) (io.Closer, error) { return nil, fs.ErrNotExist }
 func (nowhere) Writable(string) error                  { return fs.ErrNotExist }
 func (nowhere) ReadDir(string) ([]string, error)       { return nil, fs.ErrNotExist }
-
-// everywhere is a machine that has every file, and no CPU or device.
-type everywhere struct{ nowhere }
-
-func (everywhere) ReadFile(string) ([]byte, error) { return nil, nil }
-
-// known takes one of the words that the kernel has, of which a host may offer fewer.
-func known(words ...string) func(string) (string, error) {
-	parse := oneOf(fixed(words...))
-	return func(v string) (string, error) { return parse(nil, Object{}, v) }
-}

@@ -32,7 +32,7 @@ func NewPlan(sys *System, want []Assignment) (*Plan, error) {
 			}
 		}
 		for _, o := range objects {
-			step, skip, err := j.s.among(sys, o, list).step(sys, o, j.a.Value)
+			step, skip, err := j.s.among(o, list).step(sys, o, j.a.Value)
 			if err != nil {
 				return nil, err
 			}
@@ -69,7 +69,7 @@ func (p *Plan) beside(sys *System, list steps) {
 		seen[s.Object.Path] = true
 	}
 	for _, s := range p.Steps {
-		for _, side := range sys.setting(s.Setting).sides(sys, s.Object, s.To) {
+		for _, side := range sys.setting(s.Setting).sides(sys, s.Object) {
 			from, err := sys.setting(side.Setting).read(sys, side.Object)
 			if seen[side.Object.Path] || err != nil || s.From == s.To {
 				continue
@@ -108,7 +108,7 @@ func (sys *System) jobs(want []Assignment) (jobs []job, _ error) {
 	slices.SortStableFunc(jobs, func(a, b job) int { return a.s.Order - b.s.Order })
 	for _, j := range jobs {
 		for _, k := range jobs {
-			if excludes(sys, j.s, k.s) {
+			if j.s.Rival != "" && j.s.Rival == k.s.Name {
 				return nil, fmt.Errorf("%s and %s exclude each other: the kernel keeps the one that is written last; set one of them", j.s.Name, k.s.Name)
 			}
 		}
@@ -144,18 +144,10 @@ func (list steps) contradiction(sys *System) error {
 // looked at afterwards, as a minimum that was asked for together with a maximum below it.
 func moved(sys *System, same Step, list steps) bool {
 	return slices.ContainsFunc(list, func(s Step) bool {
-		return s.From != s.To && slices.ContainsFunc(sys.setting(s.Setting).sides(sys, s.Object, s.To), func(side Side) bool {
+		return s.From != s.To && slices.ContainsFunc(sys.setting(s.Setting).sides(sys, s.Object), func(side Side) bool {
 			return side.Object.Path == same.Object.Path
 		})
 	})
-}
-
-// excludes reports whether a write of one setting takes the other out of force.
-func excludes(sys *System, s, other Setting) bool {
-	if s.implied == nil || s.Name == other.Name {
-		return false
-	}
-	return slices.ContainsFunc(s.sides(sys, Object{}, ""), func(side Side) bool { return side.Setting == other.Name && other.implied != nil })
 }
 
 func held(sys *System, name string) bool {
@@ -171,16 +163,12 @@ func nothing(s Setting, err error) string {
 }
 
 // among is the setting as it will be for an object when the steps before it are done.
-func (s Setting) among(sys *System, o Object, before steps) Setting {
-	if s.freed == nil {
-		return s
+func (s Setting) among(o Object, before steps) Setting {
+	if v, ok := before.value(s.LockedBy, o.Name); ok && v != s.LockedAt {
+		if w, ok := s.Takes.(words); ok {
+			s.Takes = words{known: w.known}
+		}
 	}
-	levels := s.freed(sys, o, before)
-	if levels == nil {
-		return s
-	}
-	s.levels = fixed(levels...)
-	s.parse = oneOf(s.levels)
 	return s
 }
 
@@ -200,35 +188,26 @@ func (s Setting) step(sys *System, o Object, want string) (_ Step, skip string, 
 	}
 	if from != to || s.Held {
 		if err := sys.FS.Writable(o.Path); err != nil {
-			return Step{}, s.refuse(sys, o, to, err).Reason, nil
+			return Step{}, s.refuse(o, to, err).Reason, nil
 		}
 	}
 	step := Step{Setting: s.Name, Object: o, From: from, To: to}
 	if to != want {
 		step.Want = want
 	}
-	if s.rounded != nil {
-		step.Note = s.rounded(sys, o, want, to)
+	if k, ok := s.Takes.(rounder); ok {
+		step.Note = k.rounded(sys, o, want, to)
 	}
 	return step, "", nil
 }
 
-// unsettable is an error of parse that is not about the value: nothing can be set on the object here.
-type unsettable struct{ error }
-
 // target is the value that a person's word stands for.
 func (s Setting) target(sys *System, o Object, want string) (string, error) {
-	to := want
-	if s.parse != nil {
-		var err error
-		if to, err = s.parse(sys, o, want); err != nil {
-			return "", fmt.Errorf("%s: %w", label(s.Name, o.Name), err)
-		}
+	to, err := s.Takes.parse(sys, o, want)
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", label(s.Name, o.Name), err)
 	}
-	if s.levels == nil {
-		return to, nil
-	}
-	levels, err := s.levels(sys, o)
+	levels, err := s.Takes.levels(sys, o)
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", label(s.Name, o.Name), err)
 	}
@@ -251,10 +230,8 @@ func only(sys *System, s Setting, objects []Object, name string) ([]Object, erro
 	if len(names) == 0 {
 		return nil, fmt.Errorf("%s@%s: %s has one value for the whole machine; leave out @%s", s.Name, name, s.Name, name)
 	}
-	if s.absent != nil {
-		if why := s.absent(sys, name); why != "" {
-			return nil, fmt.Errorf("%s@%s: %s", s.Name, name, why)
-		}
+	if file := s.FileOf(name); strings.HasPrefix(file, cpuDir) && slices.Contains(sys.numbered(cpuDir, "cpu"), name) {
+		return nil, fmt.Errorf("%s@%s: %s cannot be changed here; the kernel has no %s", s.Name, name, name, file)
 	}
 	text := "it has " + names[0]
 	if len(names) > 1 {

@@ -60,7 +60,7 @@ func TestNoSuchObject(t *testing.T) {
 	delete(b.m.files, k+"/cpu0/online")
 	b.m.files[k+"/cpu0/topology/core_id"] = "0"
 	for _, c := range []struct{ want, err string }{
-		{"cpu_online@cpu0=off", "cpu_online@cpu0: cpu0 cannot go offline here"},
+		{"cpu_online@cpu0=off", "cpu_online@cpu0: cpu0 cannot be changed here; the kernel has no /sys/devices/system/cpu/cpu0/online"},
 		{"cpu_online@cpu9=off", "cpu_online@cpu9: there is no such object; it has cpu1 ... cpu3"},
 		{"cpu_online@cpi1=off", "cpu_online@cpi1: there is no such object; did you mean cpu1?"},
 		{"governor@policy7=performance", "governor@policy7: there is no such object; it has policy0 ... policy2"},

@@ -24,7 +24,7 @@ func (p *Problem) Error() string {
 	case p.Lost:
 		return p.Found() + ". Compare \"hostlab settings\" with what this host should have, or start it again; \"hostlab revert --forget\" then sets the journal aside"
 	case p.OtherHost:
-		return p.Found() + ". Use \"hostlab revert --force\" if it is this one's all the same, or \"hostlab revert --forget\" to set it aside"
+		return p.Found() + ". Use \"hostlab revert --force\" if it is this one's, or \"hostlab revert --forget\" to set it aside"
 	}
 	return p.Found() + ". Look at it; \"hostlab revert --force\" then puts back what could be read of it, and \"hostlab revert --forget\" sets it aside"
 }

@@ -1,6 +1,13 @@
 package setting
 
-import "fmt"
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strconv"
+	"strings"
+)
 
 // here returns the objects of a setting. The error says why there are none.
 func (s Setting) here(sys *System) ([]Object, error) {
@@ -29,10 +36,43 @@ func (s Setting) Read(sys *System) ([]State, error) {
 			continue
 		}
 		states[i].Value = v
-		if s.levels != nil {
-			// Levels that cannot be listed do not keep the value from being shown.
-			states[i].Levels, _ = s.levels(sys, o)
-		}
+		// Levels that cannot be listed do not keep the value from being shown.
+		states[i].Levels, _ = s.Takes.levels(sys, o)
 	}
 	return states, nil
+}
+
+// text reads a file of the machine, without white space around it.
+func (sys *System) text(path string) (string, error) {
+	b, err := sys.FS.ReadFile(path)
+	return strings.TrimSpace(string(b)), err
+}
+
+// number reads a whole number; ok is false where there is none.
+func (sys *System) number(path string) (n int64, ok bool) {
+	t, err := sys.text(path)
+	if err != nil {
+		return 0, false
+	}
+	n, err = strconv.ParseInt(t, 10, 64)
+	return n, err == nil
+}
+
+// exists reports whether a file is there, also one that may not be read or that fails.
+func (sys *System) exists(path string) bool {
+	_, err := sys.FS.ReadFile(path)
+	return err == nil || !errors.Is(err, fs.ErrNotExist)
+}
+
+// numbered lists the names in a directory that are a prefix and a number, with the number.
+func (sys *System) numbered(dir, prefix string) (names []string) {
+	all, err := sys.FS.ReadDir(dir)
+	if err != nil {
+		return nil
+	}
+	return slices.DeleteFunc(all, func(name string) bool {
+		digits, ok := strings.CutPrefix(name, prefix)
+		_, err := strconv.ParseUint(digits, 10, 32)
+		return !ok || err != nil
+	})
 }

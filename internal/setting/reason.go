@@ -29,25 +29,25 @@ func gone(err error) bool {
 func unreadable(o Object, err error) error {
 	switch {
 	case errors.Is(err, syscall.EBUSY):
-		return told{o.Path + " is not in use now (EBUSY), as when its CPUs are offline", err}
+		return phrased{o.Path + " is not in use now (EBUSY), as when its CPUs are offline", err}
 	case errors.Is(err, fs.ErrNotExist):
-		return told{o.Path + " is not there", err}
+		return phrased{o.Path + " is not there", err}
 	case gone(err):
 		return fmt.Errorf("%s is not there: %w", o.Path, cause{err})
 	case errors.Is(err, fs.ErrPermission):
-		return told{o.Path + " may not be read: " + right(err), err}
+		return phrased{o.Path + " may not be read: " + right(err), err}
 	}
 	return fmt.Errorf("%s cannot be read: %w", o.Path, cause{err})
 }
 
-// told is an error whose text says all that its cause would.
-type told struct {
+// phrased is an error whose text says all that its cause would.
+type phrased struct {
 	text string
 	err  error
 }
 
-func (t told) Error() string { return t.text }
-func (t told) Unwrap() error { return t.err }
+func (p phrased) Error() string { return p.text }
+func (p phrased) Unwrap() error { return p.err }
 
 // cause is an error without the path, which the sentence before it has named.
 type cause struct{ err error }
@@ -77,11 +77,11 @@ func (r *Refused) Error() string {
 func (r *Refused) Unwrap() error { return r.Err }
 
 // refuse says why an object did not take a value, in one line.
-func (s Setting) refuse(sys *System, o Object, value string, err error) *Refused {
+func (s Setting) refuse(o Object, value string, err error) *Refused {
 	r := &Refused{Setting: s.Name, Object: o, Value: value, Err: err}
-	if s.refused != nil {
-		if text := s.refused(sys, o, value, err); text != "" {
-			r.Reason = fmt.Sprintf("%s: %s (%v)", o.Path, text, cause{err})
+	for _, known := range s.refusals {
+		if errors.Is(err, known.errno) {
+			r.Reason = fmt.Sprintf("%s: %s (%v)", o.Path, known.means, cause{err})
 			return r
 		}
 	}

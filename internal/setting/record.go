@@ -17,11 +17,11 @@ import (
 //	intend what will be changed, with what is there: synced before the first write
 //	go     the write of one object begins
 //	done   it has ended; what the object and those it disturbs read
-//	is     what an object was found to read, put back by somebody else
+//	is     what an object was found to read, restored by another program
 //	drop   layers that are put back, or given up
 //	object all that is known of an object, where the journal was rewritten
 type record struct {
-	N    int    `json:"n"` // 1, 2, ...: a line that was lost is told
+	N    int    `json:"n"` // 1, 2, ...: a gap shows that a line was lost
 	Kind string `json:"kind"`
 
 	// head
@@ -63,7 +63,7 @@ type planned struct {
 	From  string `json:"from"`
 	To    string `json:"to,omitempty"`   // what the set will make of it; "" of a side
 	Side  string `json:"side,omitempty"` // the setting that disturbs it
-	// Fresh forgets what we knew of the object: somebody else, or a reboot, changed it.
+	// Fresh forgets what we knew of the object: another program, or a reboot, changed it.
 	Fresh bool `json:"fresh,omitempty"`
 }
 

@@ -44,6 +44,12 @@ func newState() *state {
 // cut or a kill leaves it, and that it was left out. The error is a *Problem without
 // its path; the state is what the lines that could be read say.
 func replay(b []byte) (st *state, torn bool, problem *Problem) {
+	// A value in braces takes two bytes here and hundreds in memory; what hostlab writes has
+	// fifty and more for each.
+	const least, few = 24, 100
+	if n := bytes.Count(b, []byte("{")); n > len(b)/least+few {
+		return newState(), false, &Problem{Line: 1, What: fmt.Sprintf("it has %d values in %d bytes, which hostlab does not write", n, len(b)), Lost: true}
+	}
 	empty := hollow(b)
 	st, torn, problem = replayLines(b)
 	if problem == nil && !st.began {
@@ -207,7 +213,7 @@ func (st *state) take(path string, set int) *object {
 
 // afterReboot opens what an earlier boot has intended and is not known to have begun: the lines that
 // would say so are not synced, and a power cut may have taken them. The kernel has forgotten it, and
-// that is what is to be told. Of what lasts, the beginning is synced as well.
+// that is what a command must say. Of what lasts, the beginning is synced as well.
 func (st *state) afterReboot(boot string) {
 	for _, path := range slices.Sorted(maps.Keys(st.planned)) {
 		if p := st.planned[path]; !p.Lasting && p.Layer > 0 && p.boot != "" && boot != "" && p.boot != boot {
@@ -217,7 +223,7 @@ func (st *state) afterReboot(boot string) {
 }
 
 // doubt opens what a set without an end has intended, not begun as far as the lines say,
-// and that does not read as before: lines are lost, or somebody has changed it. A kill
+// and that does not read as before: lines are lost, or another program has changed it. A kill
 // alone loses none that matters, since each is written before what it announces. What
 // reads as intended is ours; cut says that there is such. In the first format no set had
 // an end, so that only a journal in which nothing has begun can be doubted.
@@ -266,7 +272,7 @@ func (st *state) end(r *record) error {
 		o.settle(*r.Read)
 	}
 	for path, v := range r.Saw {
-		// What is none of the values that our write could give is somebody else's.
+		// What is none of the values that our write could give is another program's.
 		if side := st.objects[path]; side != nil && side.mine(v) {
 			done := side.Done
 			side.settle(v)

@@ -42,12 +42,12 @@ type undo struct {
 	s      Setting
 	to     string
 	layers []int // dropped when it is back
-	// original and open are to and layers of an object that somebody else has changed.
+	// original and open are to and layers of an object that another program has changed.
 	original string
 	open     []int
 	// ours: it may be written, or it has the value already.
 	ours bool
-	// hold: to is somebody else's value, which our writes to other objects must not change.
+	// hold: to is another program's value, which our writes to other objects must not change.
 	hold bool
 	// forced: it is written whatever it reads.
 	forced  bool
@@ -82,7 +82,7 @@ func (w *writer) restore(ctx context.Context, list []*undo, force bool) error {
 			}
 			did, err := w.undo(u, pass)
 			wrote = wrote || did
-			disturbing = disturbing || did && u.s.disturbs != nil
+			disturbing = disturbing || did && u.s.disturbs()
 			journal = errors.Join(journal, err)
 		}
 		if !wrote || stopped != nil {
@@ -100,7 +100,7 @@ func (w *writer) restore(ctx context.Context, list []*undo, force bool) error {
 			if u.o.mine(u.out.Read) || len(u.o.Layers) == len(u.layers) {
 				continue
 			}
-			read := u.out.Read // somebody else put back what another owner had set
+			read := u.out.Read // another program restored what another owner had set
 			journal = errors.Join(journal, w.j.append(false, &record{Kind: "is", ID: u.o.ID, Read: &read}))
 		}
 	}
@@ -194,7 +194,7 @@ func (w *writer) bystanders(list []*undo) []*undo {
 		if !u.ours || u.hold || u.out.From == u.to {
 			continue
 		}
-		for _, side := range w.disturbed(u.s, u.o.object(), u.to) {
+		for _, side := range w.disturbed(u.s, u.o.object()) {
 			if b := have[side.Object.Path]; b != nil {
 				if !b.ours && b.out.Read != "" {
 					b.ours, b.hold, b.to = true, true, b.out.Read
@@ -248,7 +248,7 @@ func (w *writer) undo(u *undo, pass int) (wrote bool, _ error) {
 		return false, nil
 	}
 	u.settled = false
-	if u.s.implied != nil && u.s.implied(u.to) && pass < passes-2 {
+	if u.s.Rival != "" && u.to == "0" && pass < passes-2 {
 		return true, nil // comes back with another object, or is tried by itself in the end
 	}
 	if pass == passes-1 {
@@ -259,7 +259,7 @@ func (w *writer) undo(u *undo, pass int) (wrote bool, _ error) {
 	switch {
 	case errors.Is(writeErr, errMeanwhile): // the next pass looks whose it is
 	case writeErr != nil:
-		u.out.Result, u.out.Reason = Failed, u.s.refuse(w.sys, object, u.to, writeErr).Reason
+		u.out.Result, u.out.Reason = Failed, u.s.refuse(object, u.to, writeErr).Reason
 	case readErr != nil:
 		u.out.Result, u.out.Reason = Failed, unreadable(object, readErr).Error()
 	}

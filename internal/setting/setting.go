@@ -1,97 +1,137 @@
 // Package setting reads, changes and puts back what a host lets change while it
 // runs: governors, frequency limits, idle states, SMT, memory and kernel settings.
-// Each is one file here and a line in All; the journal keeps what was there, so that
+// Each is one value in the list of its subject; the journal keeps what was there, so that
 // every change can be undone object by object, also after a kill or a power cut.
 package setting
 
-// Setting is one thing that can be changed, on each of its objects.
+import (
+	"slices"
+	"syscall"
+)
+
+// Setting is one thing that can be changed, on each of its objects. It is data: the file, what may be
+// written, what changes with it, what checks advise, what other tools call it, and how the test bed tries it.
 type Setting struct {
 	Name   string // as the kernel or its file has it: governor, epp, thp, ...
 	Sysctl string // its name for sysctl(8), with dots: vm.swappiness; "" where it is none
 	Title  string // one line
 	About  string // what it does, what it costs, what to know; a paragraph
 	Source string // where that is documented
-	Values string // what may be written, for people: "a governor that the driver offers"
+	Values string // what may be written, for people; "": as its kind describes it
+	// File is the file, with a pattern for those of several objects:
+	// /sys/devices/system/cpu/cpufreq/policy*/scaling_governor. "": that of Sysctl.
+	File   string
+	Absent string // why a host may have none
+	// Files are the patterns where several kinds of files hold the setting, in the order of writing.
+	Files []string
+	// Stacked takes in the disks that are made of others (dm, md).
+	Stacked bool
+	Takes   kind
+
 	// Order is its rank when several are applied: lower first; undone in reverse. The
 	// governor comes before EPP, and both before frequency limits.
 	Order int
 	// Held is a setting that is in force only as long as hostlab runs, such as
 	// cpu_dma_latency, which ends when its file is closed.
 	Held bool
-
-	// Lasting is a value that a reboot does not put back, since firmware keeps it.
+	// Lasting is a value that a reboot does not restore, since firmware keeps it.
 	Lasting bool
 	// Rounds is a setting of which the kernel may take another value than the one
 	// written, and call that success: frequencies, limits.
 	Rounds bool
 	// request is a file that shows less than it keeps: a frequency limit reads what is in force of
-	// what was asked for. It is not put back before the old value is written, though it may read it.
+	// what was asked for. It is not restored before the old value is written, though it may read it.
 	request bool
 
-	// objects lists what there is here, in the order of writing. None, or an error
-	// that says why, where the host has no such knob.
-	objects func(*System) ([]Object, error)
-	// levels are the values that may be written to an object here; nil: any that parse accepts.
-	levels func(*System, Object) ([]string, error)
-	// freed are the levels that an object will have once earlier steps of the plan are done, where
-	// those that it has now are fewer. nil: as now.
-	freed func(sys *System, o Object, all steps) []string
-	// parse turns what a person wrote (2.4GHz, max, never) into what the object will read
-	// afterwards, and says what is expected otherwise; or is unsettable. nil: one of the levels, as it is.
-	parse func(*System, Object, string) (string, error)
-	// decode turns the file's content into the value; nil: Value.
-	decode func([]byte) string
-	// encode turns a value into what is written; nil: the value as it is.
-	encode func(string) []byte
-	// disturbs lists the objects of other settings, or of this one, that change as well when
-	// the value is written to the object: EPP by a governor, CPUs by SMT. Their values are
-	// journaled first and put back with it. It is asked before each write, also before
-	// those that put back, and must list the same objects for every value.
-	disturbs func(sys *System, o Object, value string) ([]Side, error)
-	// against says why a step of a plan cannot be together with what the plan, or the machine where it
+	// Moves are the settings that the kernel may change with it: EPP with a governor, CPUs with SMT.
+	// Their values are journaled first and restored with it.
+	Moves []Move
+	// Rival is a setting of which one write puts the other out of force, so that it reads 0. Nobody
+	// writes 0: it returns when the rival is restored. Both in one plan are refused.
+	Rival string
+	// LockedBy takes the words that the kernel knows as well where the plan sets that setting, on the same
+	// object, to another value than LockedAt.
+	LockedBy, LockedAt string
+	// refusals say more about an error of writing.
+	refusals []refusal
+	// against returns why a step of a plan cannot be together with what the plan, or the machine where it
 	// plans nothing, has for another setting. Without a host to ask, values are as Spell gives them and the
 	// machine says nothing. nil: never.
 	against func(sys *System, step Step, all steps) error
-	// absent says why an object that somebody named is none of this setting here; "": there is no such
-	// thing. nil: "".
-	absent func(sys *System, name string) string
-	// refused says more about an error of writing, from what is known of this file: "" leaves
-	// it at the general reason. It may be nil.
-	refused func(sys *System, o Object, value string, err error) string
-	// offline is parse without a host to ask, for profiles that other hosts take: kHz, us,
-	// min, max and shares stay. nil: parse needs none.
-	offline func(string) (string, error)
-	// implied reports a value that can be read but not written, such as 0 in
-	// dirty_bytes: it comes back when what the write disturbed is put back.
-	implied func(value string) bool
-	// rounded says how a value lies to what was asked for, where it is not just that: the step
-	// nearest to a share, or a frequency between two steps. nil, or "": it is.
-	rounded func(sys *System, o Object, want, to string) string
-	// show turns a value into what people see: kHz into GHz, no_turbo into on and off. nil: as it is.
-	show func(Object, string) string
-	// note says what to know of an object: its range, the latency of an idle state. It may
-	// be nil. With kinds, objects of different notes are different things, and are listed apart.
-	note  func(*System, Object) string
-	kinds bool
+
+	// Advice is the value for all objects that a check recommends, by its ID: the check has the roles.
+	Advice map[string]string
+	// Words are the options of tools that keep settings over a reboot. A tool without one takes the
+	// sysctl or the file.
+	Words []Word
+	// AtBoot are values that are others where they are applied at every boot.
+	AtBoot map[string]string
+	// Named is why a profile needs the object; "": one value fits all.
+	Named string
+	// Tries are the values that the test bed sets in its guests. Settings whose trial takes more
+	// preparation have theirs in testbed/trial.
+	Tries []Try
+}
+
+// Move is what the kernel may change with a setting: the object of the same name, or all.
+type Move struct {
+	Setting string
+	File    string // its pattern; "": the setting's own
+	// Becomes are the values that it may have after the write; nil: any.
+	Becomes []string
+}
+
+// refusal says what an error of writing means here.
+type refusal struct {
+	errno syscall.Errno
+	means string
+}
+
+// Word is what a tool calls a setting.
+type Word struct {
+	Tool   string // tuned, saptune, windows
+	Option string // section and option: cpu/governor
+	Each   bool   // it can be given for one object
+	// Values are the tool's words for values. With Only, which says why, it takes no others.
+	Values map[string]string
+	Only   string
+}
+
+// Try is a value that the test bed sets, and what each file must read then; "": the same.
+type Try struct{ Set, Reads string }
+
+// Word returns what a tool calls the setting.
+func (s Setting) Word(tool string) (Word, bool) {
+	i := slices.IndexFunc(s.Words, func(w Word) bool { return w.Tool == tool })
+	if i < 0 {
+		return Word{}, false
+	}
+	return s.Words[i], true
 }
 
 // Show returns an object's value as people see it.
 func (s Setting) Show(o Object, value string) string {
-	if s.show == nil || value == "" {
+	switch {
+	case value == "" || s.Takes == nil:
 		return value
+	case value == "0" && s.Rival != "":
+		return "0 (not in force)"
 	}
-	return s.show(o, value)
+	return s.Takes.show(o, value)
 }
 
 // Kinds reports that objects of different notes are different things, such as idle states.
-func (s Setting) Kinds() bool { return s.kinds }
+func (s Setting) Kinds() bool {
+	_, ok := s.Takes.(idleBound)
+	return ok
+}
 
-// Note says what to know of an object here, such as its range; or "".
+// Note returns what to know of an object here, such as its range; or "".
 func (s Setting) Note(sys *System, o Object) string {
-	if s.note == nil {
-		return ""
+	if k, ok := s.Takes.(noter); ok {
+		return k.note(sys, o)
 	}
-	return s.note(sys, o)
+	return ""
 }
 
 // Side is an object that a write to another one changes.
@@ -99,8 +139,8 @@ type Side struct {
 	Setting string
 	Object  Object
 	// Becomes are the values that it may have after the write; nil: any. It matters only
-	// if we are killed right then: such a value is taken as ours, any other as somebody
-	// else's. The value that it had before is always allowed.
+	// if we are killed right then: such a value is taken as ours, any other as foreign.
+	// The value that it had before is always allowed.
 	Becomes []string
 }
 
@@ -165,8 +205,8 @@ type Outcome struct {
 type Result string
 
 // The results. Planned is what a preview would write; Rounded is a value that the kernel took and changed; Foreign is one that
-// somebody else has changed meanwhile, which a revert leaves; Gone is an object that is not
-// there any more; Forgotten is one that a reboot has put back already; Moved is one that was not set,
+// another program has changed meanwhile, which a revert leaves; Gone is an object that is not
+// there any more; Forgotten is one that a reboot has restored already; Moved is one that was not set,
 // and that the kernel has changed with one that was.
 const (
 	Changed   Result = "changed"

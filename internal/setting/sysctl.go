@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"hostlab/internal/screen"
@@ -50,104 +49,104 @@ func sysctlKey(name string) string {
 
 func lastPart(key string) string { return key[strings.LastIndex(key, ".")+1:] }
 
-// sysctl makes a setting of a file below /proc/sys that holds one whole number.
-func sysctl(key, title, about, source string, lo, hi uint64, units ...string) Setting {
-	file := "/proc/sys/" + strings.ReplaceAll(key, ".", "/")
-	_, name, _ := strings.Cut(key, ".")
-	s := Setting{
-		Name: strings.ReplaceAll(name, "-", "_"), Sysctl: key, Title: title + " (" + key + ")", About: about, Source: source, Order: rankSysctl,
-		Values:  fmt.Sprintf("a whole number from %d to %d", lo, hi),
-		objects: single(file, "the kernel does not show "+key), parse: whole(lo, hi, units...),
-	}
-	if len(units) > 0 {
-		s.show = withUnit(units[0])
-	}
-	if slices.Contains(units, "B") {
-		s.Values += " B, or a size such as 600MiB"
-		s.parse = size(lo, hi, 0)
-	}
-	return s
-}
-
-var numaBalancing = sysctl("kernel.numa_balancing", "Automatic NUMA balancing",
-	"To learn which node uses a page, the kernel unmaps it and waits for the fault. That helps many independent processes that nobody has pinned, and "+
-		"costs one that shares a large cache between all nodes. 1 is on, 0 off; 2 moves pages between tiers of memory, 3 does both.",
-	"kernel documentation, admin-guide/sysctl/kernel.rst; 0: SAP HANA notes, tuned mssql and oracle, Scylla; 1: PerfSpect", 0, 3)
-
-var swappiness = sysctl("vm.swappiness", "Swappiness",
-	"Weighs swapping out programs' memory against dropping cached file pages: low keeps programs' memory. 0 swaps only when memory is almost out.",
-	"kernel documentation, admin-guide/sysctl/vm.rst; tuned (10; mssql 1; postgresql 3)", 0, 200)
-
-const dirtyAbout = "Writing the limit in bytes sets the one in % to 0, and the reverse: the one that was written last is in force. hostlab keeps both and puts " +
-	"both back. The kernel does not take 0 bytes; write the limit in % to leave bytes."
-
-const dirtySource = "kernel documentation, admin-guide/sysctl/vm.rst; bytes: SAP notes 2578899, 1984787, sapconf, tuned postgresql; %: tuned"
-
-// dirty makes one of a pair of limits, of which the kernel zeroes the other.
-func dirty(name, other, title string, lo, hi uint64, unit string) Setting {
-	s := sysctl("vm."+name, title, dirtyAbout, dirtySource, lo, hi, unit)
-	s.disturbs = func(*System, Object, string) ([]Side, error) {
-		return []Side{{Setting: other, Object: Object{Path: "/proc/sys/vm/" + other}, Becomes: []string{"0"}}}, nil
-	}
-	// 0 bytes is EINVAL, and 0 % would leave no limit for a moment.
-	s.implied = func(v string) bool { return v == "0" }
-	s.show = func(_ Object, v string) string {
-		if v == "0" {
-			return "0 (not in force)"
-		}
-		return v + " " + unit
-	}
-	return s
-}
-
-// dirty_bytes takes two pages at least (mm/page-writeback.c, dirty_bytes_min).
-var (
-	dirtyBytes           = dirty("dirty_bytes", "dirty_ratio", "Unwritten file data at which writers stop, in bytes", 8192, math.MaxInt64, "B")
-	dirtyRatio           = dirty("dirty_ratio", "dirty_bytes", "Unwritten file data at which writers stop, in % of memory", 1, 100, "%")
-	dirtyBackgroundBytes = dirty("dirty_background_bytes", "dirty_background_ratio", "Unwritten file data at which writing starts, in bytes", 1, math.MaxInt64, "B")
-	dirtyBackgroundRatio = dirty("dirty_background_ratio", "dirty_background_bytes", "Unwritten file data at which writing starts, in % of memory", 1, 100, "%")
-)
-
-var maxMapCount = sysctl("vm.max_map_count", "Memory mappings that a process may have",
-	"A process that reaches the limit gets no more memory, although plenty is free. Column stores and large Java processes hold mappings by the hundred thousand.",
-	"kernel documentation, admin-guide/sysctl/vm.rst; SAP notes 1275776, 1980196, 900929 (2147483647); tuned mssql (1600000)", 0, math.MaxInt32)
-
-const sysvSource = "kernel documentation, admin-guide/sysctl/kernel.rst; SAP notes 941735, 1275776; tuned oracle, sap-netweaver"
-
-var (
-	shmMni = sysctl("kernel.shmmni", "Number of shared memory segments",
-		"How many System V shared memory segments there may be. A limit, which reserves nothing.", sysvSource, 0, 1<<24)
-	shmMax = sysctl("kernel.shmmax", "Largest shared memory segment",
-		"How large one System V shared memory segment may be, in bytes. A limit, which reserves nothing.", sysvSource, 0, math.MaxUint64, "B")
-	shmAll = sysctl("kernel.shmall", "Shared memory in all",
-		"How large all System V shared memory segments together may be, in pages. A limit, which reserves nothing.", sysvSource, 0, math.MaxUint64)
-	pidMax = sysctl("kernel.pid_max", "Process numbers",
-		"Every thread takes a number; when all are taken no process starts, not even a login. The kernel refuses less than it needs for its CPUs.",
-		"kernel documentation, admin-guide/sysctl/kernel.rst; SAP note 2578899 (4194304)", 301, 4194304)
-	aioMaxNr = sysctl("fs.aio-max-nr", "Asynchronous I/O requests",
-		"How many asynchronous requests may be reserved in all. Database servers reserve theirs at start, and fail to start when none are left.",
-		"kernel documentation, admin-guide/sysctl/fs.rst; tuned oracle (1048576); SAP note 1868829 (18446744073709551615)", 0, math.MaxUint64)
-)
-
-var sem = Setting{
-	Name: "sem", Sysctl: "kernel.sem", Title: "System V semaphores (kernel.sem)", Order: rankSysctl,
-	About: "Four limits in one: semaphores in a set, in all, operations in a call, and sets. Work processes of SAP instances wait for each other on them. " +
-		"They reserve nothing.",
-	Source:  sysvSource + " (32000 1024000000 500 32000)",
-	Values:  "four whole numbers, between blanks or commas",
-	objects: single("/proc/sys/kernel/sem", "the kernel does not show kernel.sem"),
-	parse: func(_ *System, _ Object, v string) (string, error) {
-		words := strings.FieldsFunc(v, func(r rune) bool { return r == ' ' || r == ',' || r == '\t' })
-		if len(words) != 4 {
-			return "", fmt.Errorf("%q: expected four whole numbers: SEMMSL SEMMNS SEMOPM SEMMNI", screen.Short(v))
-		}
-		for i, w := range words {
-			n, err := strconv.ParseInt(w, 10, 32)
-			if err != nil || n < 0 {
-				return "", fmt.Errorf("%q: expected a whole number from 0 to %d, found %q", screen.Short(v), math.MaxInt32, screen.Short(w))
-			}
-			words[i] = strconv.FormatInt(n, 10)
-		}
-		return strings.Join(words, " "), nil
+// sysctls holds the settings below /proc/sys, by their sysctl's name; name, file and rank follow from it.
+var sysctls = []Setting{
+	{
+		Sysctl: "kernel.numa_balancing", Title: "Automatic NUMA balancing", Takes: number{hi: 3},
+		About: "To learn which node uses a page, the kernel unmaps it and waits for the fault. That helps many independent processes that nobody has pinned, and " +
+			"costs one that shares a large cache between all nodes. 1 is on, 0 off; 2 moves pages between tiers of memory, 3 does both.",
+		Source: "kernel documentation, admin-guide/sysctl/kernel.rst; 0: SAP HANA notes, tuned mssql and oracle, Scylla; 1: PerfSpect",
+		Advice: map[string]string{"MEM-004": "0"},
+		Tries:  []Try{{"1", ""}},
+	},
+	{
+		Sysctl: "vm.swappiness", Title: "Swappiness", Takes: number{hi: 200},
+		About:  "Weighs swapping out programs' memory against dropping cached file pages: low keeps programs' memory. 0 swaps only when memory is almost out.",
+		Source: "kernel documentation, admin-guide/sysctl/vm.rst; tuned (10; mssql 1; postgresql 3)",
+		Advice: map[string]string{"MEM-006": "10"},
+		Tries:  []Try{{"10", ""}, {"0", ""}, {"200", ""}},
+	},
+	{
+		Sysctl: "vm.dirty_background_bytes", Title: "Unwritten file data at which writing starts, in bytes", Takes: size{lo: 1, hi: math.MaxInt64},
+		About: dirtyAbout, Source: dirtySource, Rival: "dirty_background_ratio",
+		Advice: map[string]string{"MEM-005": "314572800"},
+		Tries:  []Try{{"314572800", ""}},
+	},
+	{
+		Sysctl: "vm.dirty_background_ratio", Title: "Unwritten file data at which writing starts, in % of memory", Takes: number{lo: 1, hi: 100, unit: "%"},
+		About: dirtyAbout, Source: dirtySource, Rival: "dirty_background_bytes",
+		Tries: []Try{{"5%", "5"}},
+	},
+	{
+		// dirty_bytes takes two pages at least (mm/page-writeback.c, dirty_bytes_min).
+		Sysctl: "vm.dirty_bytes", Title: "Unwritten file data at which writers stop, in bytes", Takes: size{lo: 8192, hi: math.MaxInt64},
+		About: dirtyAbout, Source: dirtySource, Rival: "dirty_ratio",
+		Advice: map[string]string{"MEM-005": "629145600"},
+		Tries:  []Try{{"629145600", ""}},
+	},
+	{
+		Sysctl: "vm.dirty_ratio", Title: "Unwritten file data at which writers stop, in % of memory", Takes: number{lo: 1, hi: 100, unit: "%"},
+		About: dirtyAbout, Source: dirtySource, Rival: "dirty_bytes",
+		Tries: []Try{{"40", ""}},
+	},
+	{
+		Sysctl: "vm.max_map_count", Title: "Memory mappings that a process may have", Takes: number{hi: math.MaxInt32},
+		About: "A process that reaches the limit gets no more memory, although plenty is free. " +
+			"Column stores and large Java processes hold mappings by the hundred thousand.",
+		Source: "kernel documentation, admin-guide/sysctl/vm.rst; SAP notes 1275776, 1980196, 900929 (2147483647); tuned mssql (1600000)",
+		Tries:  []Try{{"2147483647", ""}},
+	},
+	{
+		Sysctl: "vm.zone_reclaim_mode", Title: "Reclaim within a node first", Takes: number{hi: 7},
+		About: "With 1, a NUMA node that runs short of memory frees page cache of its own before it takes another node's. That keeps memory local, and costs " +
+			"time and cache; 2 adds writing of dirty pages, 4 swapping. With 0 the other node's memory is taken.",
+		Source: "kernel documentation, admin-guide/sysctl/vm.rst (0 where programs benefit from cached files)",
+		Tries:  []Try{{"1", ""}},
+	},
+	{
+		Sysctl: "kernel.shmmni", Title: "Number of shared memory segments", Takes: number{hi: 1 << 24}, Source: sysvSource,
+		About:  "How many System V shared memory segments there may be. A limit, which reserves nothing.",
+		Advice: map[string]string{"KRN-001": "32768"},
+		Tries:  []Try{{"32768", ""}},
+	},
+	{
+		Sysctl: "kernel.shmmax", Title: "Largest shared memory segment", Takes: size{hi: math.MaxUint64}, Source: sysvSource,
+		About:  "How large one System V shared memory segment may be, in bytes. A limit, which reserves nothing.",
+		Advice: map[string]string{"KRN-002": "18446744073709551615"},
+		Tries:  []Try{{"68719476736", ""}, {"18446744073709551615", ""}},
+	},
+	{
+		Sysctl: "kernel.shmall", Title: "Shared memory in all", Takes: number{hi: math.MaxUint64}, Source: sysvSource,
+		About:  "How large all System V shared memory segments together may be, in pages. A limit, which reserves nothing.",
+		Advice: map[string]string{"KRN-003": "1152921504606846720"},
+		Tries:  []Try{{"16777216", ""}},
+	},
+	{
+		Sysctl: "kernel.sem", Title: "System V semaphores", Takes: numbers{names: "SEMMSL SEMMNS SEMOPM SEMMNI"},
+		About: "Four limits in one: semaphores in a set, in all, operations in a call, and sets. Work processes of SAP instances wait for each other on them. " +
+			"They reserve nothing.",
+		Source: sysvSource + " (32000 1024000000 500 32000)",
+		Advice: map[string]string{"KRN-004": "32000 1024000000 500 32000"},
+		Tries:  []Try{{"250 32000 32 128", ""}},
+	},
+	{
+		Sysctl: "kernel.pid_max", Title: "Process numbers", Takes: number{lo: 301, hi: 4194304},
+		About:  "Every thread takes a number; when all are taken no process starts, not even a login. The kernel refuses less than it needs for its CPUs.",
+		Source: "kernel documentation, admin-guide/sysctl/kernel.rst; SAP note 2578899 (4194304)",
+		Advice: map[string]string{"KRN-005": "4194304"},
+		Tries:  []Try{{"4194304", ""}},
+	},
+	{
+		Sysctl: "fs.aio-max-nr", Title: "Asynchronous I/O requests", Takes: number{hi: math.MaxUint64},
+		About:  "How many asynchronous requests may be reserved in all. Database servers reserve theirs at start, and fail to start when none are left.",
+		Source: "kernel documentation, admin-guide/sysctl/fs.rst; tuned oracle (1048576); SAP note 1868829 (18446744073709551615)",
+		Tries:  []Try{{"1048576", ""}, {"18446744073709551615", ""}},
 	},
 }
+
+const (
+	dirtyAbout = "Writing the limit in bytes sets the one in % to 0, and the reverse: the one that was written last is in force. hostlab keeps both and " +
+		"restores both. The kernel does not take 0 bytes; write the limit in % to leave bytes."
+	dirtySource = "kernel documentation, admin-guide/sysctl/vm.rst; bytes: SAP notes 2578899, 1984787, sapconf, tuned postgresql; %: tuned"
+	sysvSource  = "kernel documentation, admin-guide/sysctl/kernel.rst; SAP notes 941735, 1275776; tuned oracle, sap-netweaver"
+)

@@ -39,8 +39,8 @@ func (s Setting) read(sys *System, o Object) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if s.decode != nil {
-		return s.decode(b), nil
+	if k, ok := s.Takes.(coder); ok {
+		return k.decode(b), nil
 	}
 	return Value(b), nil
 }
@@ -51,8 +51,8 @@ func (s Setting) write(sys *System, o Object, value string) error {
 }
 
 func (s Setting) bytes(value string) []byte {
-	if s.encode != nil {
-		return s.encode(value)
+	if k, ok := s.Takes.(coder); ok {
+		return k.encode(value)
 	}
 	return []byte(value)
 }

@@ -34,23 +34,10 @@ func (sys *System) setting(name string) Setting {
 	return s
 }
 
-// sides are what a write would disturb, and can be read. What cannot be asked for is
-// no reason against a write.
-func (s Setting) sides(sys *System, o Object, to string) []Side {
-	if s.disturbs == nil {
-		return nil
-	}
-	list, err := s.disturbs(sys, o, to)
-	if err != nil {
-		return nil
-	}
-	return slices.DeleteFunc(list, func(side Side) bool { return side.Object.Path == o.Path || !settable(side.Object.Path) })
-}
-
 // disturbed are the sides of a write, and all that were listed before: a directory that
 // fails to be read once must not make us forget what was there.
-func (w *writer) disturbed(s Setting, o Object, to string) []Side {
-	list := s.sides(w.sys, o, to)
+func (w *writer) disturbed(s Setting, o Object) []Side {
+	list := s.sides(w.sys, o)
 	for _, old := range w.sides[o.Path] {
 		if !slices.ContainsFunc(list, func(side Side) bool { return side.Object.Path == old.Object.Path }) {
 			list = append(list, old)
@@ -158,7 +145,7 @@ func rebooted(o *object, boot string) bool {
 // errMeanwhile says that an object changed between the look at it and its write.
 var errMeanwhile = errors.New("it changed just before it was written")
 
-// remember takes a line that could not be written into the state all the same. The next
+// remember takes a line that could not be written into the state. The next
 // append that succeeds writes the whole state first.
 func (w *writer) remember(r *record) { _ = w.j.st.apply(r) }
 
@@ -166,7 +153,7 @@ func (w *writer) remember(r *record) { _ = w.j.st.apply(r) }
 // reads is known where readErr is nil, whether the write failed or not. careless goes on
 // without a journal that cannot be written: to leave a value changed would be worse.
 func (w *writer) put(s Setting, o Object, seen, to string, careless bool) (read string, readErr, writeErr, journalErr error) {
-	sides := w.disturbed(s, o, to)
+	sides := w.disturbed(s, o)
 	in := w.intends()
 	in.addSides(s, sides)
 	if err := in.commit(); err != nil {
@@ -230,5 +217,5 @@ func (w *writer) put(s Setting, o Object, seen, to string, careless bool) (read 
 }
 
 func changedMeanwhile(value string) string {
-	return fmt.Sprintf("somebody else has changed it: it reads %s", value)
+	return fmt.Sprintf("another program has changed it: it reads %s", value)
 }

@@ -3,9 +3,12 @@
 package main
 
 import (
+	"cmp"
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"hostlab/internal/setting"
 )
 
 const cpu = "/sys/devices/system/cpu"
@@ -138,9 +141,6 @@ func governed(word string) func() func() {
 	}
 }
 
-func vm(name string) []string     { return []string{"/proc/sys/vm/" + name} }
-func kernel(name string) []string { return []string{"/proc/sys/kernel/" + name} }
-
 var (
 	policy   = cpu + "/cpufreq/policy*/"
 	hugePage = "/sys/kernel/mm/transparent_hugepage/"
@@ -148,7 +148,8 @@ var (
 	queue    = "/sys/block/[vsn]*/queue/"
 )
 
-var trials = []trial{
+// trials are those that take more than a value to write and what it reads, and behind them those of the settings' own data.
+var trials = append([]trial{
 	{setting: "governor", files: []string{policy + "scaling_governor"}, values: listed(policy+"scaling_available_governors", policy+"scaling_governor"), register: lineOfGovernor},
 	{setting: "epp", files: []string{policy + "energy_performance_preference"}, values: plain("balance_power", "balance_performance", "performance", "power"), first: governed("powersave")},
 	{setting: "boost", files: []string{cpu + "/cpufreq/boost"}, values: mapped("on", "1"), refused: "refuses to switch boost"},
@@ -160,33 +161,30 @@ var trials = []trial{
 		values: func() []value {
 			return []value{bound(70), bound(2), bound(1), bound(150), {word: "all", reads: func(string) string { return "0" }}}
 		},
-		first: func() func() { // one that somebody has disabled by hand, which only a bound above leaves
+		first: func() func() { // one that was disabled by hand, which only a bound above leaves
 			f := cpu + "/cpu1/cpuidle/state3/disable"
 			_ = echo("1", f)
 			return func() { _ = echo("0", f) }
 		}},
-	{setting: "pm_qos_resume_latency_us", files: []string{cpu + "/cpu[0-9]*/power/pm_qos_resume_latency_us"}, values: mapped("70us", "70", "n/a", "n/a")},
 	{setting: "thp", files: []string{hugePage + "enabled"}, values: listed(hugePage+"enabled", hugePage+"enabled")},
 	{setting: "thp_defrag", files: []string{hugePage + "defrag"}, values: listed(hugePage+"defrag", hugePage+"defrag")},
-	{setting: "ksm", files: []string{"/sys/kernel/mm/ksm/run"}, values: plain("1", "2")},
-	{setting: "numa_balancing", files: kernel("numa_balancing"), values: plain("1")},
-	{setting: "swappiness", files: vm("swappiness"), values: plain("10", "0", "200")},
-	{setting: "dirty_background_bytes", files: vm("dirty_background_bytes"), values: plain("314572800")},
-	{setting: "dirty_background_ratio", files: vm("dirty_background_ratio"), values: mapped("5%", "5")},
-	{setting: "dirty_bytes", files: vm("dirty_bytes"), values: plain("629145600")},
-	{setting: "dirty_ratio", files: vm("dirty_ratio"), values: plain("40")},
-	{setting: "max_map_count", files: vm("max_map_count"), values: plain("2147483647")},
-	{setting: "shmmni", files: kernel("shmmni"), values: plain("32768")},
-	{setting: "shmmax", files: kernel("shmmax"), values: plain("68719476736", "18446744073709551615")},
-	{setting: "shmall", files: kernel("shmall"), values: plain("16777216")},
-	{setting: "sem", files: kernel("sem"), values: plain("250 32000 32 128")},
-	{setting: "pid_max", files: kernel("pid_max"), values: plain("4194304")},
-	{setting: "aio_max_nr", files: []string{"/proc/sys/fs/aio-max-nr"}, values: plain("1048576", "18446744073709551615")},
 	{setting: "clocksource", files: []string{clock + "current_clocksource"}, values: listed(clock+"available_clocksource", clock+"current_clocksource")},
 	{setting: "io_scheduler", files: []string{queue + "scheduler"}, values: listed(queue+"scheduler", queue+"scheduler")},
-	{setting: "nomerges", files: []string{queue + "nomerges"}, values: plain("2", "1")},
-	{setting: "read_ahead_kb", files: []string{queue + "read_ahead_kb"}, values: plain("4096")},
-	{setting: "nvme_io_timeout", files: []string{"/sys/module/nvme_core/parameters/io_timeout"}, values: plain("4294967295")},
 	{setting: "cpu_online", files: []string{cpu + "/cpu[0-9]*/online"}, offline: true, values: single("cpu1", "cpu2", "cpu3")},
 	{setting: "smt", files: []string{cpu + "/smt/control"}, offline: true, values: plain("off")},
+}, plainTrials()...)
+
+// plainTrials are the values that settings say themselves. Only that data is hostlab's: files are read and judged here.
+func plainTrials() (list []trial) {
+	for _, s := range setting.All() {
+		var pairs []string
+		for _, t := range s.Tries {
+			pairs = append(pairs, t.Set, cmp.Or(t.Reads, t.Set))
+		}
+		if len(pairs) > 0 {
+			file := strings.Replace(s.File, "/sys/block/*/", "/sys/block/[vsn]*/", 1) // no disk of memory
+			list = append(list, trial{setting: s.Name, files: []string{file}, values: mapped(pairs...)})
+		}
+	}
+	return list
 }

@@ -123,7 +123,7 @@ var scenes = []scene{
 		require(s.name+": exact", c.results()["changed"] == len(c.Outcomes), "%v", c.results())
 		s.hostlab(0, "", "revert")
 	}},
-	{"maximum below the minimum that somebody has set", acpiSteps, func(s *stage) {
+	{"maximum below the minimum that was set by hand", acpiSteps, func(s *stage) {
 		defer s.given("1800000", glob(policy+"scaling_min_freq")...)()
 		s.set(0, "", "max_freq=1.2GHz")
 		s.reads(p0+"scaling_min_freq", "1200000")
@@ -234,16 +234,16 @@ var scenes = []scene{
 		require(s.name+": one at least sets", errA == nil || errB == nil, "%v; %v", errA, errB)
 		s.hostlab(0, "", "revert")
 	}},
-	{"somebody else changes a value meanwhile", "", func(s *stage) {
+	{"another program changes a value meanwhile", "", func(s *stage) {
 		s.set(0, "", "swappiness=10", "thp_defrag=never")
 		s.put("33", swappiness)
 		s.hostlab(1, "33, no longer 10", "verify")
-		s.hostlab(1, "somebody else has changed it to 33", "revert")
+		s.hostlab(1, "another program has changed it to 33", "revert")
 		s.reads(swappiness, "33")
 		s.put("60", swappiness)
 		s.hostlab(0, "", "revert")
 	}},
-	{"--force puts back also what somebody else has changed", "", func(s *stage) {
+	{"--force puts back also what another program has changed", "", func(s *stage) {
 		s.set(0, "", "swappiness=10")
 		s.put("33", swappiness)
 		s.hostlab(0, "", "revert", "--force")
@@ -251,7 +251,7 @@ var scenes = []scene{
 	{"what fails on the way is undone", "", func(s *stage) {
 		s.set(1, "kernel does not take this value", "thp=always", "swappiness=10", "shmmni=40000") // 32768 at most
 	}},
-	{"huge pages and a reserve of memory that somebody has set", "", func(s *stage) {
+	{"huge pages and a reserve of memory that was set by hand", "", func(s *stage) {
 		reserve := "/proc/sys/vm/min_free_kbytes"
 		old := cat(reserve)
 		s.put("5000", reserve)

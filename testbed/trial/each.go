@@ -190,7 +190,7 @@ func (t trial) refuse(v value) {
 	out := row{setting: t.setting, objects: len(t.paths()), before: t.content(), set: v.word, verify: "nothing was set"}
 	r := hostlab("set", what, "--yes")
 	good := r.code == 1 && strings.Contains(r.err, t.refused)
-	require(what+" is refused, and that is told", good, "exit %d: %s %s", r.code, r.out, r.err)
+	require(what+" is refused, and hostlab says so", good, "exit %d: %s %s", r.code, r.out, r.err)
 	if journalLeft() {
 		fail(what, "the journal is still there")
 	}
@@ -283,7 +283,7 @@ func inPlace(what string, names ...string) map[string]string {
 	if r.code != 0 {
 		fail(what, "verify: exit %d: %s %s", r.code, r.out, r.err)
 	}
-	return told(what+": verify", r.change(), failed, "as set", names, "unchanged", "rounded", "moved")
+	return outcomesOf(what+": verify", r.change(), failed, "as set", names, "unchanged", "rounded", "moved")
 }
 
 // putBack reverts, requires that it could and says so of each setting, and returns what all files read then.
@@ -296,12 +296,12 @@ func putBack(what string, names ...string) map[string]string {
 	if journalLeft() {
 		fail(what, "revert: the journal is still there")
 	}
-	told(what+": revert", r.change(), failed, "put back", names, "restored", "unchanged")
+	outcomesOf(what+": revert", r.change(), failed, "put back", names, "restored", "unchanged")
 	return dump()
 }
 
-// told requires that each of the settings has an outcome, and none another than those that are good.
-func told(what string, c change, failed int, word string, names []string, good ...string) map[string]string {
+// outcomesOf requires that each of the settings has an outcome, and none another than those that are good.
+func outcomesOf(what string, c change, failed int, word string, names []string, good ...string) map[string]string {
 	n := map[string]int{}
 	for _, o := range c.Outcomes {
 		n[o.Setting]++

@@ -25,7 +25,7 @@ func busy() []string {
 }
 
 // kill kills hostlab n times, every third time at a random moment and else at a random system call that
-// touches files, in set or in revert; then all must come back. In every fourth round somebody else
+// touches files, in set or in revert; then all must come back. In every fourth round another program
 // changes a value in between, which must be left.
 func kill(n int) {
 	before := dump()
@@ -67,7 +67,7 @@ func kill(n int) {
 			foreign++
 			hostlab("revert")
 			if got := chosen(cat(swappiness)); got != "33" {
-				fail("kill", "%s: swappiness=33 was somebody else's and reads %s", where, got)
+				fail("kill", "%s: swappiness=33 was another program's and reads %s", where, got)
 			}
 			_ = echo("60", swappiness)
 		}

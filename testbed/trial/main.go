@@ -1,8 +1,8 @@
 //go:build linux && amd64
 
-// Command trial runs in a guest and tries hostlab's settings on its kernel. It knows nothing of
-// hostlab's packages: it runs the program, and reads the kernel's files and the P-state
-// registers by itself.
+// Command trial runs in a guest and tries hostlab's settings on its kernel. Of hostlab's packages
+// it takes what plain settings are to be tried with: it runs the program, and reads the kernel's
+// files and the P-state registers by itself.
 //
 //	trial each [quick]            every setting: set, read back, verify, revert, compare all files
 //	trial combine [NAME...]       settings together, refusals, other programs' changes
@@ -55,7 +55,7 @@ func main() {
 	if len(os.Args) < 2 {
 		cannot("name what to try: each, combine, kill, study, smt, emulate, cut or recover")
 	}
-	// A machine's journal is told from another's by this file.
+	// This file tells machines' journals apart.
 	if err := os.WriteFile("/etc/machine-id", []byte("0123456789abcdef0123456789abcdef\n"), 0o444); err != nil {
 		cannot(err.Error())
 	}

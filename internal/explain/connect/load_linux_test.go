@@ -46,7 +46,7 @@ func during(t *testing.T, dsn string, lasts time.Duration, load func()) explain.
 		t.Fatal(err)
 	}
 	<-ended
-	t.Logf("%s %d transactions, busy %.2f of %.2f s, warnings %q", show.Sentence(&r), r.Transactions, r.Busy, r.Elapsed, r.Warnings)
+	t.Logf("%s %d transactions, busy %.2f of %.2f s, warnings %q", strings.Join(show.Sentences(&r), " "), r.Transactions, r.Busy, r.Elapsed, r.Warnings)
 	return r
 }
 
@@ -176,7 +176,7 @@ func starved(t *testing.T, s *server.Server, dsn string) {
 	within(t, "transactions", float64(r.Transactions), count, 0.02)
 	within(t, "CPU", r.Part(explain.DatabaseCPU).Seconds, used, 0.1)
 	within(t, "wait for a CPU", r.Part(explain.RunQueue).Seconds, queued, 0.1)
-	if said := show.Sentence(&r); !regexp.MustCompile(`busy time[^:]*: \d+ % wait for a CPU`).MatchString(said) {
+	if said := strings.Join(show.Sentences(&r), " "); !regexp.MustCompile(`busy time[^:]*: \d+ % wait for a CPU`).MatchString(said) {
 		t.Error(said)
 	}
 	if r.Bounds[0].Lever != explain.MoreCPUs && r.Bounds[1].Lever != explain.MoreCPUs {
@@ -221,7 +221,7 @@ func modes(t *testing.T, s *server.Server, dsn string) {
 	for _, v := range r.Log.Stretches {
 		least, most = min(least, v), max(most, v)
 	}
-	if most < 2*least || float64(r.Log.Average) < least || float64(r.Log.Average) > most {
+	if most < 2*least || *r.Log.Average < least || *r.Log.Average > most {
 		t.Errorf("average %v, stretches %v", r.Log.Average, r.Log.Stretches)
 	}
 }

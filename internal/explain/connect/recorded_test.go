@@ -86,7 +86,7 @@ func TestRecorded(t *testing.T) {
 			if math.Abs(sum-1) > 0.03 {
 				t.Errorf("parts add up to %v: %+v", sum, r.Parts)
 			}
-			if !found || r.Log.Average.Known() != (c.average != unknown) || r.Log.Average.Known() && math.Abs(float64(r.Log.Average)-c.average) > 1e-9 {
+			if !found || r.Log.Average != nil != (c.average != unknown) || r.Log.Average != nil && math.Abs(*r.Log.Average-c.average) > 1e-9 {
 				t.Errorf("%s found: %v; average log write %v, expected %v; events %+v", c.event, found, r.Log.Average, c.average, r.Events)
 			}
 			if r.Log.Untimed != c.untimed {

@@ -13,6 +13,7 @@ import (
 
 	"hostlab/internal/explain"
 	"hostlab/internal/explain/ask"
+	"hostlab/internal/result"
 )
 
 var (
@@ -148,10 +149,10 @@ func (s *Source) Account(g explain.Growth) explain.Account {
 	if g.Has("transactions") {
 		a.Transactions = int64(g.Get("transactions"))
 	}
-	a.Log.Writes, a.Log.Bytes, a.Log.Seconds = int64(g.Get("writes")), int64(g.Get("bytes")), explain.Number(g.Get("us")/1e6)
+	a.Log.Writes, a.Log.Bytes, a.Log.Seconds = int64(g.Get("writes")), int64(g.Get("bytes")), result.Finite(g.Get("us")/1e6)
 	a.Log.Source = "M_VOLUME_IO_TOTAL_STATISTICS"
 	if a.Log.Writes > 0 {
-		a.Log.Average = explain.Number(g.Get("us") / 1e6 / float64(a.Log.Writes))
+		a.Log.Average = result.Finite(g.Get("us") / 1e6 / float64(a.Log.Writes))
 	}
 	return a
 }

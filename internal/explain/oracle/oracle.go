@@ -16,6 +16,7 @@ import (
 
 	"hostlab/internal/explain"
 	"hostlab/internal/explain/ask"
+	"hostlab/internal/result"
 )
 
 var (
@@ -142,9 +143,9 @@ func (s *Source) Account(g explain.Growth) explain.Account {
 	a := explain.Account{Log: explain.NoLog(), Transactions: int64(g.Get("user commits") + g.Get("user rollbacks"))}
 	a.Log.Writes, a.Log.Bytes, a.Log.Source = int64(g.Get("redo writes")), int64(g.Get("redo size")), "V$SYSSTAT, log file parallel write"
 	if g.Has("lgwr us") {
-		a.Log.Seconds = explain.Number(g.Get("lgwr us") / 1e6)
+		a.Log.Seconds = result.Finite(g.Get("lgwr us") / 1e6)
 		if n := g.Get("lgwr n"); n > 0 {
-			a.Log.Average = explain.Number(g.Get("lgwr us") / 1e6 / n)
+			a.Log.Average = result.Finite(g.Get("lgwr us") / 1e6 / n)
 		}
 	}
 	for name, v := range g.Values {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"hostlab/internal/explain"
+	"hostlab/internal/result"
 )
 
 // Events of log I/O, as before 17 and since.
@@ -27,7 +28,7 @@ func (s *Source) Account(g explain.Growth) explain.Account {
 }
 
 // reads takes the time of data reads: from 16 on that of clients, before that of all
-// sessions. Without their timing the number of reads tells only that there were none.
+// sessions. Without their timing the number of reads shows only that there were none.
 func (s *Source) reads(g explain.Growth, a *explain.Account) {
 	c := explain.Counted{Part: explain.DataReads, Events: readEvents, Count: -1, Whole: true, Late: s.late(g), Early: s.early}
 	switch {
@@ -63,12 +64,12 @@ func (s *Source) log(g explain.Growth, a *explain.Account) {
 		return
 	}
 	write, sync := g.Get("wal_write_time")*us, g.Get("wal_sync_time")*us
-	a.Log.Seconds = explain.Number(write + sync)
+	a.Log.Seconds = result.Finite(write + sync)
 	// open_datasync and open_sync write through and count no syncs.
 	if n := max(a.Log.Syncs, 0); n > 0 {
-		a.Log.Average = explain.Number((write + sync) / float64(n))
+		a.Log.Average = result.Finite((write + sync) / float64(n))
 	} else if a.Log.Writes > 0 {
-		a.Log.Average = explain.Number((write + sync) / float64(a.Log.Writes))
+		a.Log.Average = result.Finite((write + sync) / float64(a.Log.Writes))
 	}
 	counted := func(events []string, seconds float64, n int64) {
 		c := explain.Counted{Part: explain.LogWait, Events: events, Seconds: seconds, Count: n, All: true, Source: view + " by samples",
@@ -100,10 +101,10 @@ func (s *Source) cpu(g explain.Growth, a *explain.Account) {
 	missed := s.threads.Missed()
 	switch {
 	case s.parallel > 0:
-		a.Missing = append(a.Missing, "CPU time to the nanosecond: parallel workers shared the work; it is sampled")
+		a.Missing = append(a.Missing, "exact CPU time: parallel workers shared the work; CPU time is sampled")
 	case float64(missed) > 0.5*g.Seconds:
 		// Of each that ended, what it used since the last look is missing.
-		a.Missing = append(a.Missing, fmt.Sprintf("CPU time to the nanosecond: %d sessions ended meanwhile, too many to follow; it is sampled", missed))
+		a.Missing = append(a.Missing, fmt.Sprintf("exact CPU time: %d sessions ended meanwhile, too many to follow; CPU time is sampled", missed))
 	default:
 		a.CPU = &explain.CPUTime{Run: g.Get("cpu_run") * 1e-9, Queue: g.Get("cpu_queue") * 1e-9, Source: "schedstat", Partly: s.threads.Ended() > 0}
 	}

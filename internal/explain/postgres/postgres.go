@@ -42,7 +42,7 @@ type Source struct {
 }
 
 // flush is how old a transaction has to be, in s, that a session's counters lag behind:
-// they are told when one ends, at most once a second (pgstat.c).
+// they are reported when one ends, at most once a second (pgstat.c).
 const flush = 1.0
 
 // New asks what server it is. The error is one line.
@@ -56,7 +56,7 @@ func New(ctx context.Context, a ask.Asker, o Options) (*Source, error) {
 	major := s.number / 10000
 	switch {
 	case s.number == 0:
-		return nil, fmt.Errorf("the server does not tell its version as PostgreSQL does (server_version_num %q)", r.Text(1))
+		return nil, fmt.Errorf("the server does not report its version as PostgreSQL does (server_version_num %q)", r.Text(1))
 	case major < 10:
 		return nil, fmt.Errorf("this is PostgreSQL %s; explain needs 10 or later, which show what kind of process waits", r.Text(0))
 	case major < 13:
@@ -64,7 +64,7 @@ func New(ctx context.Context, a ask.Asker, o Options) (*Source, error) {
 	}
 	miss := func(format string, a ...any) { s.info.Missing = append(s.info.Missing, fmt.Sprintf(format, a...)) }
 	if !r.Bool(7) {
-		return nil, fmt.Errorf("track_activities is off, so the server does not tell what sessions do; an administrator can set it to on for all, without a restart")
+		return nil, fmt.Errorf("track_activities is off, so the server does not report what sessions do; an administrator can set it to on for all, without a restart")
 	}
 	if !r.Bool(8) {
 		s.info.Hidden = true
@@ -95,11 +95,11 @@ func (s *Source) local(own int64, o Options) {
 		o.Comm = explain.Comm
 	}
 	if !o.Local || !strings.HasPrefix(o.Comm(own), "post") { // postgres, postmaster
-		s.info.Missing = append(s.info.Missing, "CPU time to the nanosecond: the server's processes are not of this host, or hidden; it is sampled, with the wait for a CPU in it")
+		s.info.Missing = append(s.info.Missing, "exact CPU time: the server's processes are not of this host, or hidden; sampled CPU time includes run-queue wait")
 		return
 	}
 	if _, _, err := o.SchedStat(own); err != nil {
-		s.info.Missing = append(s.info.Missing, "CPU time to the nanosecond: this kernel has no schedstat; it is sampled, with the wait for a CPU in it")
+		s.info.Missing = append(s.info.Missing, "exact CPU time: this kernel has no schedstat; sampled CPU time includes run-queue wait")
 		return
 	}
 	s.threads, s.own = &explain.Threads{Read: o.SchedStat}, own
@@ -134,7 +134,7 @@ func (s *Source) Sample(ctx context.Context) ([]explain.Snapshot, error) {
 		x := explain.Session{ID: r.Int(0), Background: r.Text(4) != "client backend"}
 		x.Part, x.Event = Classify(r.Text(1), r.Text(2), r.Text(3))
 		if r.Text(4) == "parallel worker" {
-			// Whose leader is not told (before 13) is nobody's time.
+			// The time of a worker without a known leader (before 13) belongs to no session.
 			if x.Leader = r.Int(5); x.Leader == 0 {
 				continue
 			}

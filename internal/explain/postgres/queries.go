@@ -35,7 +35,7 @@ func database(number int) ask.Query {
 	return ask.Query{Name: "database", SQL: `select pg_postmaster_start_time()::text, sum(xact_commit + xact_rollback), sum(blks_read), sum(round(blk_read_time * 1000)::bigint), max(stats_reset)::text, ` + sessions + ` from pg_stat_database`}
 }
 
-// backends are all processes that the server tells of.
+// backends are all processes that the server reports.
 var backends = ask.Query{Name: "backends", SQL: `select pid, coalesce(backend_type, '') from pg_stat_get_activity(null)`}
 
 func activity(leader string) string {

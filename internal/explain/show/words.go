@@ -9,6 +9,7 @@ import (
 
 	"gonum.org/v1/gonum/stat"
 
+	"hostlab/internal/document"
 	"hostlab/internal/explain"
 	"hostlab/internal/result"
 	"hostlab/internal/screen"
@@ -17,35 +18,38 @@ import (
 // rows is how many events are shown; the JSON document has all.
 const rows = 10
 
-// Sentence is the answer.
-func Sentence(r *explain.Report) string {
+// Sentences returns the answer: the parts of the time, then what a log device could give.
+func Sentences(r *explain.Report) []string {
 	if r.Busy <= 0 {
 		if r.Hidden {
-			return fmt.Sprintf("Nothing can be said of %s %s: this user sees no session that did anything, and those of others do not show to it.", r.Vendor, r.Version)
+			return []string{fmt.Sprintf("Unknown: this user sees no session of %s %s that did anything, and those of others do not show.", r.Vendor, r.Version)}
 		}
 		if r.Elapsed <= 0 {
-			return fmt.Sprintf("Nothing ran: no client was seen at %s %s in %s.", r.Vendor, r.Version, result.Format(r.Wall, "s"))
+			return []string{fmt.Sprintf("Nothing ran: no client was seen at %s %s in %s.", r.Vendor, r.Version, result.Format(r.Wall, "s"))}
 		}
-		return fmt.Sprintf("Nothing ran: %s of %s %s all waited for their clients for %s.", sessions(r), r.Vendor, r.Version, result.Format(r.Wall, "s"))
+		return []string{fmt.Sprintf("Nothing ran: %s of %s %s all waited for their clients for %s.", sessions(r), r.Vendor, r.Version, result.Format(r.Wall, "s"))}
 	}
-	var said []string
+	var parts []string
 	for _, name := range leading(r) {
 		if p := r.Part(name); name != explain.Idle && p.Seconds/r.Busy >= 0.005 {
-			said = append(said, share(p.Seconds/r.Busy)+" "+name.Title())
+			parts = append(parts, share(p.Seconds/r.Busy)+" "+name.Title())
 		}
 	}
-	idle := ""
-	if p := r.Part(explain.Idle); p.Share >= 0.005 {
-		idle = fmt.Sprintf(" (they were idle between transactions for %s of all time)", share(p.Share))
+	out := []string{fmt.Sprintf("Of the busy time of %s: %s.", sessions(r), strings.Join(parts, ", "))}
+	if s := logSentence(r); s != "" {
+		out = append(out, s)
 	}
-	return fmt.Sprintf("Of the busy time of %s%s: %s. %s", sessions(r), idle, strings.Join(said, ", "), logSentence(r))
+	if p := r.Part(explain.Idle); p.Share >= 0.005 {
+		out = append(out, fmt.Sprintf("The sessions were idle between transactions for %s of all time.", share(p.Share)))
+	}
+	return out
 }
 
 // crowded is the share of busy time from which on the wait for a CPU leads: it lengthens all
 // others.
 const crowded = 0.05
 
-// leading are all parts in the order in which they are said.
+// leading are all parts in the order in which they are printed.
 func leading(r *explain.Report) []explain.PartName {
 	if p := r.Part(explain.RunQueue); p.Seconds >= crowded*r.Busy {
 		rest := slices.DeleteFunc(slices.Clone(explain.PartNames), func(n explain.PartName) bool { return n == explain.RunQueue })
@@ -58,9 +62,9 @@ func leading(r *explain.Report) []explain.PartName {
 func logSentence(r *explain.Report) string {
 	for _, b := range r.Bounds {
 		if b.Lever == explain.LogDevice && b.Reason == "" {
-			s := fmt.Sprintf("However fast, another log device can take away at most %s of it, most likely %s", share(b.AtMost), share(b.Likely))
+			s := fmt.Sprintf("A faster log device can save at most %s of it, most likely %s", share(b.AtMost), share(b.Likely))
 			if r.Part(explain.Idle).Share >= 0.005 {
-				s += fmt.Sprintf("; of the time with the pauses between transactions, at most %s", share(b.CycleAtMost))
+				s += fmt.Sprintf("; with the pauses between transactions, at most %s", share(b.CycleAtMost))
 			}
 			return s + "."
 		}
@@ -90,13 +94,12 @@ func share(v float64) string {
 	}
 }
 
-// interval is of a share; a counted one has none.
+// interval is that of a share; a counted one has none.
 func interval(low, high float64) string {
 	if high-low < 1e-9 {
 		return "counted"
 	}
-	l, h := strings.TrimSuffix(share(low), " %"), share(high)
-	return l + " to " + h
+	return result.Estimate{Low: low, High: high, N: 1}.Percent().Interval()
 }
 
 // busy is a share of elapsed time as one of busy time; that of Idle stays one of
@@ -116,19 +119,18 @@ func seconds(v float64) string {
 	return result.Format(v, "s")
 }
 
-// perTransaction writes a time that may be unknown.
-func perTransaction(n explain.Number) string {
-	if !n.Known() {
+// known writes a time that may be unknown.
+func known(v *float64) string {
+	if v == nil {
 		return "unknown"
 	}
-	return seconds(float64(n))
+	return seconds(*v)
 }
 
-// logLines is the log's account, as label and text.
-func logLines(r *explain.Report) [][2]string {
+// logPairs is the log's account.
+func logPairs(r *explain.Report) (out document.Pairs) {
 	l := &r.Log
-	var out [][2]string
-	add := func(label, text string) { out = append(out, [2]string{label, text}) }
+	add := func(label, text string) { out = append(out, document.Pair{Name: label, Value: text}) }
 	rate := func(n int64) string { return fmt.Sprintf("%d (%s)", n, result.Format(float64(n)/r.Wall, "1/s")) }
 	if l.Source == "" {
 		add("account", "none: this server does not count log writes")
@@ -143,26 +145,26 @@ func logLines(r *explain.Report) [][2]string {
 	none := l.Writes == 0 && l.Syncs <= 0
 	switch {
 	case l.Bytes > 0 && none:
-		// A server counts what it makes, and writes it when somebody waits for it.
+		// A server counts what it makes, and writes it when a session waits for it.
 		add("made", result.Format(float64(l.Bytes), "B")+", none of it written meanwhile")
 	case l.Bytes >= 0:
 		add("written", fmt.Sprintf("%s (%s/s)", result.Format(float64(l.Bytes), "B"), result.Format(float64(l.Bytes)/r.Wall, "B")))
 	}
 	switch {
-	case l.Average.Known():
-		add("average", seconds(float64(l.Average))+" a log write with its sync, the mean"+stretches(l))
+	case l.Average != nil:
+		add("average", seconds(*l.Average)+" a log write with its sync, the mean"+stretches(l))
 	case none:
 		add("average", "unknown: there was no log write")
 	case l.Untimed != "":
 		add("average", "unknown: "+l.Untimed)
 	default:
-		add("average", "unknown: this server does not tell how long log writes take")
+		add("average", "unknown: this server does not report how long log writes take")
 	}
 	switch {
 	case r.Transactions >= 0:
 		text := rate(r.Transactions)
-		if n := r.PerTransaction(); n.Known() {
-			text += ", " + seconds(float64(n)) + " busy time each"
+		if n := r.PerTransaction(); n != nil {
+			text += ", " + seconds(*n) + " busy time each"
 		} else if r.Transactions > 0 {
 			text += " of sessions that did not show: the server's own, others' or short ones"
 		}
@@ -195,18 +197,17 @@ func stretches(l *explain.Log) string {
 func evidence(r *explain.Report) string {
 	s := fmt.Sprintf("measured: %d samples, one every %s in the mean, and counters, over %s", r.Samples, seconds(r.Interval), result.Format(r.Wall, "s"))
 	if r.CostAtMost {
-		return s + fmt.Sprintf("; asking took at most %s of one CPU: so long it was until answers came, as the server's part does not show", share(r.Cost))
+		return s + fmt.Sprintf("; asking took at most %s of one CPU: the time until answers came, as the server's CPU time does not show", share(r.Cost))
 	}
 	return s + fmt.Sprintf("; asking took %s of one CPU", share(r.Cost))
 }
 
 // measured writes a gain.
 func measured(b *explain.Bound) string {
-	g := b.Gain
-	if g == nil {
+	if !b.Gain.Known() {
 		return "not measured"
 	}
-	return fmt.Sprintf("%s [%s, %s], n %d, %s", signed(g.Value), signed(g.Low), signed(g.High), g.N, g.Evidence)
+	return fmt.Sprintf("%s, %s", b.Gain.Percent(), b.Gain.Evidence)
 }
 
 // What the tables of parts and of bounds mean.
@@ -230,8 +231,8 @@ func boundNotes(r *explain.Report) (notes []string) {
 	for _, b := range r.Bounds {
 		title, _ := explain.LeverTitle(b.Lever)
 		switch {
-		case b.Gain != nil:
-			s := title + ": " + b.Gain.Source + "; 95 % interval, n in blocks."
+		case b.Gain.Known():
+			s := title + ": " + b.GainSource + "; 95 % interval, n in blocks."
 			if b.Reason == "" && b.Gain.Low > b.AtMost {
 				s += " That is more than this server can have: that job waits for more of its time."
 			}
@@ -248,22 +249,4 @@ func boundNotes(r *explain.Report) (notes []string) {
 		notes = append(notes, strings.Join(g.levers, "; ")+": not measured; "+g.why+".")
 	}
 	return notes
-}
-
-// partInterval is that of a part; none where there was no time.
-func partInterval(r *explain.Report, p explain.Part) string {
-	switch {
-	case r.Elapsed <= 0:
-		return "-"
-	case p.Name == explain.Unexplained:
-		return "the rest"
-	}
-	return interval(busy(r, p.Name, p.Low), busy(r, p.Name, p.High))
-}
-
-func signed(v float64) string {
-	if v < 0 {
-		return "-" + share(-v)
-	}
-	return share(v)
 }

@@ -13,6 +13,7 @@ import (
 
 	"hostlab/internal/explain"
 	"hostlab/internal/explain/ask"
+	"hostlab/internal/result"
 )
 
 var (
@@ -123,9 +124,9 @@ func (s *Source) Count(ctx context.Context) (explain.Counters, error) {
 func (s *Source) Account(g explain.Growth) explain.Account {
 	a := explain.Account{Log: explain.NoLog(), Transactions: int64(g.Get("transactions"))}
 	a.Log.Writes, a.Log.Bytes, a.Log.Source = int64(g.Get("log_writes")), int64(g.Get("log_bytes")), "sys.dm_io_virtual_file_stats"
-	a.Log.Seconds = explain.Number(g.Get("log_ms") / 1e3)
+	a.Log.Seconds = result.Finite(g.Get("log_ms") / 1e3)
 	if a.Log.Writes > 0 {
-		a.Log.Average = explain.Number(g.Get("log_ms") / 1e3 / float64(a.Log.Writes))
+		a.Log.Average = result.Finite(g.Get("log_ms") / 1e3 / float64(a.Log.Writes))
 	}
 	for name, v := range g.Values {
 		if wait, ok := strings.CutPrefix(name, "ms "); ok && v > 0 {

@@ -51,7 +51,7 @@ func ramps() []Case {
 func ramp(text string) func(context.Context) (Result, error) {
 	return func(context.Context) (Result, error) {
 		e, err := model.Ramp(must(model.FindMachine("sap")), policy(text))
-		return Result{Mean: e.Mean, Low: math.NaN(), High: math.NaN(), N: e.N, Note: "over phases of the check interval"}, err
+		return Result{Mean: e.Value, Low: math.NaN(), High: math.NaN(), N: e.N, Note: "over phases of the check interval"}, err
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"hostlab/internal/model"
+	"hostlab/internal/result"
 )
 
 // Groups of cases.
@@ -108,7 +109,7 @@ func shared[T any](f func(context.Context) (T, error)) func(context.Context) (T,
 	}
 }
 
-func of(e model.Estimate) Result { return Result{Mean: e.Mean, Low: e.Low, High: e.High, N: e.N} }
+func of(e result.Estimate) Result { return Result{Mean: e.Value, Low: e.Low, High: e.High, N: e.N} }
 
 // response runs a case and picks one response.
 func response(c func() model.Case, o model.Options, r model.Response) func(context.Context) (Result, error) {

@@ -72,7 +72,7 @@ func TestPoolIsTheModels(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if w := want.Responses[model.StepTime].Mean; got.Values["step_mean"]/w < 0.95 || got.Values["step_mean"]/w > 1.05 {
+		if w := want.Responses[model.StepTime].Value; got.Values["step_mean"]/w < 0.95 || got.Values["step_mean"]/w > 1.05 {
 			t.Errorf("%+v: steps take %.4g s, in the model %.4g s", p, got.Values["step_mean"], w)
 		}
 		count := make([]int, len(p.CPUs))

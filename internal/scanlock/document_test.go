@@ -9,14 +9,15 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"hostlab/internal/document"
 	threads "hostlab/internal/workload/scanlock"
 )
 
-// The seed's printed run comes out as the seed's program printed it, but for the
+// The published run comes out as the program of 2005 printed it, but for the
 // blanks that its publisher made of tabs.
-func TestSeedLines(t *testing.T) {
+func TestLinesOf2005(t *testing.T) {
 	var b bytes.Buffer
-	if err := Between(seedPlan(t), threads.Snapshot{}, seedRun()).WriteSeed(&b); err != nil {
+	if err := Between(publishedPlan(t), threads.Snapshot{}, publishedRun()).Write2005(&b); err != nil {
 		t.Fatal(err)
 	}
 	want := "Thread Id = 0\t, Thread Affinity = 00000008\t, Locked = 0\t, Spin = 9035\t\n" +
@@ -29,34 +30,40 @@ func TestSeedLines(t *testing.T) {
 }
 
 func TestTable(t *testing.T) {
-	p := seedPlan(t)
-	s := seedRun()
+	p := publishedPlan(t)
+	s := publishedRun()
 	s.Counts[1].Waited, s.Counts[1].HasWaited = time.Second, true
 	var b bytes.Buffer
-	if err := p.Write(&b, 80); err != nil {
-		t.Fatal(err)
-	}
-	if err := Between(p, threads.Snapshot{}, s).Write(&b, p, "Last 10 s", 80); err != nil {
-		t.Fatal(err)
+	plan := &document.Document{Sections: []document.Section{p.Section()}}
+	for _, d := range []*document.Document{plan, Between(p, threads.Snapshot{}, s).Document(p, "Last ", "")} {
+		if err := document.WriteText(&b, d, document.TextOptions{}); err != nil {
+			t.Fatal(err)
+		}
 	}
 	checkScreen(t, b.String(), 22)
-	want := `Plan
+	want := `
+PLAN
   scan  1 thread on CPU 3: overwrite 1 MiB each, over and over
   lock  3 threads on CPUs 0-2: one ttas lock, nothing under it
-        on the core of a scanner: 1
+        on a scanner's core: 1
         same last-level cache: 0,2
-  Note: the lock thread on CPU 1 shares a core with a scanner, as the system
-        reports it: what one does there costs the other
-  Note: on 1 core two or more lock threads share the core
-Last 10 s: 3 lock threads took it 2.02 M/s in all; a fair share is 675 k/s;
-Jain's index 0.71 (1: all equal, 0.33: one has all). 1 scanner: 904 /s scans,
-904 MiB/s. Measured.
-   id role   CPU  place                         rate spins/lock  of fair  waited
+  - the lock thread on CPU 1 shares a core with a scanner, as the system reports
+    it: what one does there costs the other
+  - on 1 core two or more lock threads share the core
+Last 10.0 s: 3 lock threads took the lock 2.02 M/s in all; a fair share is
+675 k/s; Jain's index 0.71 (1: all equal, 0.33: one has all). 1 scanner: 904 /s
+scans, 904 MiB/s. Measured.
+
+! the thread on CPU 0 waited up to 10 % of the time: others had the CPU. Rates
+  there are too low by that, and a lock held meanwhile slows all
+
+THREADS
+  id  role  CPU  place                  rate      spins/lock  of fair  waited
 `
 	if diff := cmp.Diff(want, b.String()[:min(len(want), b.Len())]); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	for _, want := range []string{"1 lock     0", "10 %", "60.4", "the thread on CPU 0 waited up to 10 % of the time"} {
+	for _, want := range []string{"1   lock  0 ", "10 %", "60.4"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("no %q in:\n%s", want, b.String())
 		}
@@ -74,18 +81,18 @@ func TestManyThreads(t *testing.T) {
 			s.Counts = append(s.Counts, threads.Count{Thread: th, Acquisitions: uint64(1e6 * i), Spins: 5e9, Rounds: 7})
 		}
 		table := Between(p, threads.Snapshot{}, s)
-		var seed, ours bytes.Buffer
-		if err := table.WriteSeed(&seed); err != nil {
+		var old, ours bytes.Buffer
+		if err := table.Write2005(&old); err != nil {
 			t.Fatal(err)
 		}
-		if err := table.Write(&ours, p, "Last 1 s", 80); err != nil {
+		if err := document.WriteText(&ours, table.Document(p, "Last ", ""), document.TextOptions{}); err != nil {
 			t.Fatal(err)
 		}
 		checkScreen(t, ours.String(), 20)
-		if lines := strings.Count(seed.String(), "\n"); lines != n && n <= mostSeedLines || lines > mostSeedLines {
+		if lines := strings.Count(old.String(), "\n"); lines != n && n <= most2005 || lines > most2005 {
 			t.Errorf("%d threads: %d lines in the old form", n, lines)
 		}
-		if !strings.Contains(ours.String(), "on the core of a scanner") {
+		if !strings.Contains(ours.String(), "on a scanner's core") {
 			t.Errorf("%s", ours.String())
 		}
 	}
@@ -100,7 +107,7 @@ func TestLatency(t *testing.T) {
 		t.Errorf("%+v", l)
 	}
 	var b bytes.Buffer
-	if err := l.Write(&b, 80); err != nil {
+	if err := document.WriteText(&b, &document.Document{Sections: []document.Section{Table{Waits: counts}.Latencies()}}, document.TextOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	checkScreen(t, b.String(), 26)

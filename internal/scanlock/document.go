@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"hostlab/internal/cpuset"
+	"hostlab/internal/document"
 	"hostlab/internal/host"
 	"hostlab/internal/result"
 	"hostlab/internal/screen"
@@ -15,16 +16,30 @@ import (
 	threads "hostlab/internal/workload/scanlock"
 )
 
-// Up to this many threads each has a line of its own: the seed's program has 64 at
-// most, and a table of ours is to fit a screen.
+// Up to this many threads each has a line of its own: the program of 2005 has 64 at
+// most, and a table is to fit a screen.
 const (
-	mostSeedLines = 64
-	mostRows      = 16
+	most2005 = 64
+	mostRows = 16
 )
 
-// Write tells a plan before it runs.
-func (p Plan) Write(w io.Writer, width int) error {
-	t := screen.NewPrinter(w, width, false)
+// Document returns a run as every format prints it; its Data still lacks tool, host and
+// start.
+func Document(p Plan, r Result, d Data) *document.Document {
+	out := r.Total.Document(p, "Whole run, ", r.Lost)
+	out.Title, out.Data = "A lock beside scans on "+d.Host, d
+	out.About = []string{"One run, without an interval; the first 0.1 s are not counted."}
+	out.Warnings = append(out.Warnings, p.Warnings...)
+	p.Warnings = nil // said above
+	out.Sections = append([]document.Section{p.Section()}, out.Sections...)
+	if p.Cell.Timed {
+		out.Sections = append(out.Sections, r.Total.Latencies())
+	}
+	return out
+}
+
+// Section returns a plan, as it is printed before it runs.
+func (p Plan) Section() document.Section {
 	c := p.Cell
 	var scan, lock []int
 	near := map[Near][]int{}
@@ -36,24 +51,26 @@ func (p Plan) Write(w io.Writer, width int) error {
 			scan = append(scan, th.CPU)
 		}
 	}
-	t.Raw("Plan")
+	var pairs document.Pairs
 	if len(scan) > 0 {
 		what := map[threads.Role]string{threads.Scan: "overwrite " + result.Format(float64(c.ScanSize), "B") + " each, over and over",
 			threads.Pause: "wait with PAUSE", threads.ALU: "fill the ports for integers", threads.FMA: "fill the ports for floating point"}[p.Antagonist]
-		t.Hang(fmt.Sprintf("  %-6s", p.Antagonist), "", fmt.Sprintf("%s on %s: %s", screen.Count(len(scan), "thread"), cpuset.Names(scan), what))
+		pairs = append(pairs, document.Pair{Name: string(p.Antagonist), Value: fmt.Sprintf("%s on %s: %s", screen.Count(len(scan), "thread"), cpuset.Names(scan), what)})
 	}
 	if len(lock) > 0 {
-		t.Hang("  lock  ", "", fmt.Sprintf("%s on %s: %s", screen.Count(len(lock), "thread"), cpuset.Names(lock), p.lockText()))
-	}
-	for _, n := range nears {
-		if cpus := near[n]; len(cpus) > 0 && len(scan) > 0 {
-			t.Hang("        ", "", words[n]+": "+host.FormatList(cpus))
+		pair := document.Pair{Name: "lock", Value: fmt.Sprintf("%s on %s: %s", screen.Count(len(lock), "thread"), cpuset.Names(lock), p.lockText())}
+		for _, n := range nears {
+			if cpus := near[n]; len(cpus) > 0 && len(scan) > 0 {
+				pair.More = append(pair.More, words[n]+": "+host.FormatList(cpus))
+			}
 		}
+		pairs = append(pairs, pair)
 	}
-	for _, text := range p.Warnings {
-		t.Hang("  Note: ", "", text)
+	out := document.Section{Title: "Plan", Blocks: []document.Block{pairs}}
+	if len(p.Warnings) > 0 {
+		out.Blocks = append(out.Blocks, document.Points(p.Warnings...))
 	}
-	return t.Err()
+	return out
 }
 
 // lockText describes the lock and what is done under it.
@@ -82,10 +99,10 @@ func (p Plan) lockText() string {
 	return strings.Join(parts, ", ")
 }
 
-// WriteSeed writes a line for each thread in the form of the program of 2005, scans
+// Write2005 writes a line for each thread in the form of the program of 2005, scans
 // as spins. More threads than it could have are left out.
-func (t Table) WriteSeed(w io.Writer) error {
-	if len(t.Rows) > mostSeedLines {
+func (t Table) Write2005(w io.Writer) error {
+	if len(t.Rows) > most2005 {
 		return nil
 	}
 	var b strings.Builder
@@ -100,26 +117,31 @@ func (t Table) WriteSeed(w io.Writer) error {
 	return err
 }
 
-// Write writes the table in our form, below a title such as "Last 10 s".
-func (t Table) Write(w io.Writer, p Plan, title string, width int) error {
-	out := screen.NewPrinter(w, width, false)
-	out.Text("", "", fmt.Sprintf("%s: %s", title, t.headline(p)))
-	if len(t.Rows) <= mostRows {
-		t.writeRows(out)
-	} else {
-		t.writeGroups(out)
+// Document returns what all threads did in a stretch of time, "Last " or "Whole run, ". lost is
+// why the run ended too early; "" else.
+func (t Table) Document(p Plan, stretch, lost string) *document.Document {
+	if lost != "" {
+		stretch = "Incomplete run, "
 	}
-	for _, text := range t.Warnings() {
-		out.Hang("  Note: ", "", text)
+	length := result.Format(t.Seconds, "s")
+	d := &document.Document{Name: "scanlock", Answer: []document.Line{{Text: fmt.Sprintf("%s%s: %s", stretch, length, t.headline(p))}}, Warnings: t.Warnings()}
+	if lost != "" {
+		d.Warnings = append(d.Warnings, "Incomplete: these are the figures of the first "+length+"; "+lost)
 	}
-	return out.Err()
+	rows := document.Section{Title: "Threads", Blocks: []document.Block{t.rows()}}
+	if len(t.Rows) > mostRows {
+		rows.Where = document.Page
+		d.Sections = append(d.Sections, document.Section{Title: "Groups of threads", Where: document.Terminal, Blocks: []document.Block{t.table()}})
+	}
+	d.Sections = append(d.Sections, rows)
+	return d
 }
 
 // headline is what all threads did together.
 func (t Table) headline(p Plan) string {
 	var parts []string
 	if t.Locks > 0 {
-		text := fmt.Sprintf("%s took it %s", screen.Count(t.Locks, "lock thread"), result.Format(t.PerSecond, "1/s"))
+		text := fmt.Sprintf("%s took the lock %s", screen.Count(t.Locks, "lock thread"), result.Format(t.PerSecond, "1/s"))
 		if t.Locks > 1 && !math.IsNaN(t.Jain) {
 			text += fmt.Sprintf(" in all; a fair share is %s; Jain's index %.2f (1: all equal, %.2g: one has all)",
 				result.Format(t.PerSecond/float64(t.Locks), "1/s"), t.Jain, 1/float64(t.Locks))
@@ -134,32 +156,41 @@ func (t Table) headline(p Plan) string {
 	return strings.Join(parts, ". ") + ". Measured."
 }
 
-func (t Table) writeRows(out *screen.Printer) {
-	line := func(cells ...any) { out.Raw(fmt.Sprintf("  %3v %-5v %4v  %-24v %9v %10v %8v %7v", cells...)) }
-	line("id", "role", "CPU", "place", "rate", "spins/lock", "of fair", "waited")
+func (t Table) rows() *document.Table {
+	out := &document.Table{Columns: document.Headings("id", "role", "CPU", "place", "rate", "spins/lock", "of fair", "waited")}
+	out.Columns[1].Right, out.Columns[3].Right = false, false
 	for _, r := range t.Rows {
 		rate := r.PerSecond
 		if !r.Locks() {
 			rate = r.RoundsPerSecond
 		}
-		line(r.ID, r.Role, r.CPU, orDash(words[r.Near]), result.Format(rate, "1/s"), number(r.SpinsPer), percent(r.OfFair), waited(r.Waited))
+		out.Rows = append(out.Rows, textRow(r.ID, r.Role, r.CPU, orDash(words[r.Near]), result.Format(rate, "1/s"), number(r.SpinsPer), percent(r.OfFair), waited(r.Waited)))
 	}
+	return out
 }
 
-// writeGroups writes a line for all threads of one role and place.
-func (t Table) writeGroups(out *screen.Printer) {
-	line := func(cells ...any) { out.Raw(fmt.Sprintf("  %7v %-5v %-24v %9v %9v %9v %8v", cells...)) }
-	line("threads", "role", "place", "median", "least", "most", "of fair")
+// table returns a row for all threads of one role and place.
+func (t Table) table() *document.Table {
+	out := &document.Table{Columns: document.Headings("threads", "role", "place", "median", "least", "most", "of fair"), Lead: "--format json has every thread."}
+	out.Columns[1].Right, out.Columns[2].Right = false, false
 	for _, g := range t.groups() {
 		rate := func(v float64) string { return result.Format(v, "1/s") }
-		line(len(g.cpus), g.role, orDash(words[g.near]), rate(g.median()), rate(slices.Min(g.rates)), rate(slices.Max(g.rates)), percent(stats.Median(g.fair)))
+		row := textRow(len(g.cpus), g.role, orDash(words[g.near]), rate(g.median()), rate(slices.Min(g.rates)), rate(slices.Max(g.rates)), percent(stats.Median(g.fair)))
 		extra := cpuset.Names(rising(g.cpus))
 		if s := g.spinsPer(); !math.IsNaN(s) {
 			extra = fmt.Sprintf("%s spins a lock; %s", number(s), extra)
 		}
-		out.Hang("          ", "", extra)
+		row.Notes = []document.Line{{Text: extra}}
+		out.Rows = append(out.Rows, row)
 	}
-	out.Hang("  ", "", "--format json has every thread.")
+	return out
+}
+
+func textRow(cells ...any) (r document.Row) {
+	for _, c := range cells {
+		r.Cells = append(r.Cells, document.Text(fmt.Sprint(c)))
+	}
+	return r
 }
 
 func orDash(s string) string {

@@ -1,4 +1,4 @@
-package relation
+package probe
 
 import (
 	"bytes"
@@ -13,67 +13,65 @@ import (
 
 	"hostlab/internal/document"
 	"hostlab/internal/host"
-	"hostlab/internal/probe"
 	"hostlab/internal/result"
 )
 
 // made is an outcome on four CPUs, of which the system may report 0 and 2, 1 and 3 as
 // siblings, with the relations of the pairs 0-1, 0-2, 0-3, 1-2, 1-3, 2-3.
-func made(reported, told bool, relations ...probe.Relation) Report {
+func made(reported, known bool, relations ...Relation) PairsReport {
 	topo := &host.Topology{}
 	for c := range 4 {
 		x := host.CPU{ID: c}
-		if told {
+		if known {
 			x.Siblings = host.Known([]int{c}, "", "made")
 		}
-		if told && reported {
+		if known && reported {
 			x.Siblings = host.Known([]int{c % 2, c%2 + 2}, "", "made")
 		}
 		topo.CPUs = append(topo.CPUs, x)
 	}
-	out := probe.Outcome{Method: "how", Seconds: 2}
+	out := Outcome{Method: "how", Seconds: 2}
 	for i, p := range [][2]int{{0, 1}, {0, 2}, {0, 3}, {1, 2}, {1, 3}, {2, 3}} {
-		out.Pairs = append(out.Pairs, probe.PairResult{A: p[0], B: p[1], Reported: reported && p[1]-p[0] == 2, Relation: relations[i], Reason: "because"})
-		for _, kind := range []result.Kind{probe.SlowDown, probe.PingPong} {
-			m := result.Measurement{Kind: kind, Labels: result.Labels{CPUA: new(p[0]), CPUB: new(p[1])}, Unit: "s"}
-			switch i {
-			case 0: // unknown
-			case 1:
-				m.Estimate = &result.Estimate{Value: 1.5e-8, Low: math.NaN(), High: math.NaN(), N: 3}
-			default:
-				m.Estimate = &result.Estimate{Value: 1.04e-7, Low: 1.001e-7, High: 1.2e-7, N: 8}
-			}
-			out.Measurements = append(out.Measurements, m)
+		out.Pairs = append(out.Pairs, PairResult{A: p[0], B: p[1], Reported: reported && p[1]-p[0] == 2, Relation: relations[i], Reason: "because"})
+		pair := &out.Pairs[i]
+		switch i {
+		case 0: // unknown
+		case 1:
+			pair.PingPong = result.Estimate{Value: 1.5e-8, Low: math.NaN(), High: math.NaN(), N: 3, Unit: "s"}
+			pair.SlowDown = result.Estimate{Value: 1.9, Low: math.NaN(), High: math.NaN(), N: 3, Unit: "ratio"}
+		default:
+			pair.PingPong = result.Estimate{Value: 1.04e-7, Low: 1.001e-7, High: 1.2e-7, N: 8, Unit: "s"}
+			pair.SlowDown = result.Estimate{Value: 1.02, Low: 1.001, High: 1.04, N: 8, Unit: "ratio"}
 		}
 	}
-	r := New(out, topo, []int{0, 1, 2, 3})
+	r := NewPairsReport(out, topo, []int{0, 1, 2, 3})
 	r.Tool, r.Host, r.Started = "hostlab", "made", time.Unix(0, 0).UTC()
 	return r
 }
 
 const (
-	sib = probe.Siblings
-	sep = probe.Separate
-	sha = probe.TimeShared
-	unk = probe.UnknownPair
+	sib = Siblings
+	sep = Separate
+	sha = TimeShared
+	unk = UnknownPair
 )
 
-func reports() map[string]Report {
-	return map[string]Report{
-		"no pair that was decided shares a core":                          made(false, true, sep, sep, sep, sep, sep, sep),
-		"agrees with what the system reports: 2 pairs of CPUs share":      made(true, true, sep, sib, sep, sep, sib, sep),
+func reports() map[string]PairsReport {
+	return map[string]PairsReport{
+		"no decided pair shares a core":                                   made(false, true, sep, sep, sep, sep, sep, sep),
+		"agrees with the system: 2 pairs of CPUs share":                   made(true, true, sep, sib, sep, sep, sib, sep),
 		"2 pairs of CPUs share a core, and the system does not say so":    made(false, true, sep, sib, sep, sep, sib, sep),
-		"2 pairs of CPUs that are reported as siblings behave like":       made(true, true, sep, sep, sep, sep, sep, sep),
+		"2 pairs of CPUs are reported as siblings, but behave like":       made(true, true, sep, sep, sep, sep, sep, sep),
 		"1 pair of CPUs take turns on one CPU":                            made(false, true, sha, sep, sep, sep, sep, sep),
-		"does not tell what CPUs share; by measurement no pair":           made(false, false, sep, sep, sep, sep, sep, sep),
-		"What 6 pairs of CPUs share is not decided; on a quieter":         made(false, true, unk, unk, unk, unk, unk, unk),
-		"shares a core. What 1 pair of CPUs share is not decided":         made(false, true, unk, sep, sep, sep, sep, sep),
-		"Not measured: one CPU.":                                          New(probe.Outcome{Skipped: "one CPU", Method: "how"}, &host.Topology{}, []int{0}),
+		"does not report what CPUs share; by measurement no decided pair": made(false, false, sep, sep, sep, sep, sep, sep),
+		"6 pairs of CPUs stay undecided; repeat on a quieter":             made(false, true, unk, unk, unk, unk, unk, unk),
+		"shares a core. 1 pair of CPUs stay undecided":                    made(false, true, unk, sep, sep, sep, sep, sep),
+		"Not measured: one CPU.":                                          NewPairsReport(Outcome{Skipped: "one CPU", Method: "how"}, &host.Topology{}, []int{0}),
 		"6 pairs of CPUs share a core, and the system does not say so. W": made(false, false, sib, sib, sib, sib, sib, sib),
 	}
 }
 
-func TestVerdicts(t *testing.T) {
+func TestPairsVerdicts(t *testing.T) {
 	for want, r := range reports() {
 		want = strings.TrimSuffix(want, " W")
 		if !strings.Contains(r.Verdict, want) {
@@ -94,7 +92,7 @@ func TestVerdicts(t *testing.T) {
 	}
 }
 
-func TestPairs(t *testing.T) {
+func TestPairsReport(t *testing.T) {
 	r := made(true, true, sep, sep, unk, sep, sib, sha)
 	var got []string
 	for _, p := range r.Pairs {
@@ -113,7 +111,7 @@ func TestPairs(t *testing.T) {
 	if err := document.WriteText(&b, r.Document(), document.TextOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"1 and 3  siblings  siblings     0.00x [0.00, 0.00]  104 ns [100, 120]  8", "unknown", " 15 ns ", "Undecided: CPUs 0 and 3: because"} {
+	for _, want := range []string{"1 and 3  siblings  siblings     1.02x [1.00, 1.04]  104 ns [100, 120]  8", "unknown", " 15.0 ns ", "Undecided: CPUs 0 and 3: because"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("no %q in:\n%s", want, b.String())
 		}
@@ -132,12 +130,12 @@ func TestManyPairs(t *testing.T) {
 }
 
 // docs/schema/relation.schema.json describes the document.
-func TestSchema(t *testing.T) {
+func TestPairsSchema(t *testing.T) {
 	schema, err := jsonschema.NewCompiler().Compile("../../docs/schema/relation.schema.json")
 	if err != nil {
 		t.Fatal(err)
 	}
-	valid := func(r Report) error {
+	valid := func(r PairsReport) error {
 		b, err := json.Marshal(r)
 		if err != nil {
 			t.Fatal(err)

@@ -1,0 +1,5 @@
+//go:build system
+
+package main
+
+const systemTests = true

@@ -1,0 +1,255 @@
+package predict
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"hostlab/internal/document"
+	"hostlab/internal/model"
+	"hostlab/internal/result"
+)
+
+// Document returns the answer as every format prints it.
+func (a *Answer) Document() *document.Document {
+	d := &document.Document{Name: "prediction", Title: a.Workload.Name + " on " + a.Machine.Name, Warnings: a.Warnings, Style: css, Data: a.Data(),
+		About: []string{fmt.Sprintf("Simulated, not measured: %d replications on %d CPUs with common random numbers, seed %d; intervals at 95 %%.",
+			a.Options.Replications, a.Machine.CPUs(), a.Options.Seed)}}
+	add := func(s document.Section) { d.Sections = append(d.Sections, s) }
+	if h := a.Machine.HostDecides; h != nil {
+		d.Answer = append(d.Answer, document.Line{Text: h.Text(), Tone: document.Caution})
+		add(document.Section{Title: "Ask the owner of the hypervisor's host", Blocks: []document.Block{document.Points(h.Ask...)}})
+	}
+	for i, s := range a.Sentences() {
+		tone := document.Strong
+		if i > 0 {
+			tone = ""
+		}
+		d.Answer = append(d.Answer, document.Line{Text: s, Tone: tone})
+	}
+	add(document.Section{Title: "Case", Blocks: []document.Block{a.pairs()}})
+	for _, c := range a.Comparisons {
+		add(document.Section{Title: "Result" + at(c), Where: document.Terminal, Blocks: a.comparison(c, shortTable)})
+		add(document.Section{Title: "Result" + at(c), Where: document.Page, Blocks: a.comparison(c, longTable)})
+	}
+	if m := a.Map; m != nil {
+		add(document.Section{Title: "Where " + m.Policy + " costs most", Blocks: []document.Block{document.Figure{Figure: heatMap(m)}, mapTable(m)}})
+	}
+	if len(a.Vanishing) > 0 {
+		add(document.Section{Title: "Where the effect vanishes", Blocks: []document.Block{document.Figure{Figure: curves(a)}, a.vanishing()}})
+		add(document.Section{Title: "Ratios over loads", Where: document.Page, Folded: true, Blocks: []document.Block{a.points()}})
+	}
+	if len(a.Sensitivity) > 0 {
+		add(document.Section{Title: "What the answer depends on", Blocks: []document.Block{document.Figure{Figure: tornado(a)}, a.sensitivity()}})
+	}
+	for i, c := range a.Comparisons {
+		s := document.Section{Title: "Residency" + at(c), Folded: true, Blocks: []document.Block{residency(c)}}
+		if i > 0 {
+			s.Where = document.Page
+		}
+		add(s)
+	}
+	add(document.Section{Title: "Assumptions", Blocks: []document.Block{document.Line{Text: "These are not measured for this case, or no vendor documents them.", Tone: document.Quiet}, a.assumptions()}})
+	add(document.Section{Title: "Next", Blocks: []document.Block{document.Line{Text: a.TestNote()}, document.Commands{{Why: "to test it on this host", Line: a.TestCommand()}}}})
+	return d
+}
+
+func (a *Answer) pairs() document.Pairs {
+	out := document.Pairs{{Name: "host", Value: machineLine(a.Machine.Machine)}, {Name: "workload", Value: workloadLine(a.Workload.Workload)}}
+	if l := recordLine(a); l != "" {
+		out = append(out, document.Pair{Name: "record", Value: l})
+	}
+	return out
+}
+
+// column is a response in a table of results.
+type column struct {
+	response model.Response
+	head     string
+}
+
+// A page shows every response as value and ratio, a terminal the ratios.
+var (
+	longTable = []column{{model.StepTime, "step time"}, {model.StepTimeP95, "p95"}, {model.StepTimeP99, "p99"}, {model.CPUSeconds, "CPU time"},
+		{model.Throughput, "throughput"}, {model.JoulesPerStep, "energy"}, {model.Performance, "clock"}, {model.RampTime, "ramp"}}
+	shortTable = []column{{model.StepTime, "step time"}, {model.CPUSeconds, "CPU time"}, {model.StepTimeP99, "p99 step time"},
+		{model.JoulesPerStep, "energy"}, {model.Throughput, "throughput"}, {model.Performance, "clock"}, {model.RampTime, "ramp"}}
+)
+
+// comparison returns the table of one load, with what limits its rows.
+func (a *Answer) comparison(c model.Comparison, columns []column) []document.Block {
+	t := &document.Table{Columns: document.Headings("policy")}
+	if c.Baseline.Load == a.Comparisons[0].Baseline.Load || math.IsNaN(c.Baseline.Load) {
+		t.Lead = "A step's time, CPU time and energy under " + a.Baseline.Name + "; below it, ratios to that with 95 % intervals. " +
+			"Clock: mean frequency while busy, in % of nominal. Ramp: from a slice's start on an idle CPU to the highest frequency."
+	}
+	for _, x := range columns {
+		t.Columns = append(t.Columns, document.Column{Head: x.head, Right: true})
+	}
+	for i, r := range c.All() {
+		row := document.Row{Cells: []document.Cell{document.Text(label(r))}}
+		if len(r.Responses) == 0 {
+			row.Across = reason(r)
+			t.Rows = append(t.Rows, row)
+			continue
+		}
+		for _, x := range columns {
+			row.Cells = append(row.Cells, cell(r, x.response, i == 0, len(columns) == len(longTable)))
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	blocks := []document.Block{t}
+	var limits document.List
+	for _, w := range shared(c) {
+		limits = append(limits, document.Line{Text: w, Tone: document.Caution})
+	}
+	if len(limits) > 0 {
+		blocks = append(blocks, limits)
+	}
+	return blocks
+}
+
+// cell returns a response as its value, its ratio or both.
+func cell(r model.Row, x model.Response, baseline, both bool) document.Cell {
+	e, ok := r.Responses[x]
+	if !ok {
+		return document.Text("-")
+	}
+	out := document.Number(e.Value, e.Text())
+	switch ratio := r.Ratio[x]; {
+	case x == model.Performance:
+		out.Text = e.Percent().Text()
+	case x == model.RampTime && math.IsInf(e.Value, 1):
+		out.Text = "never"
+	case x == model.RampTime:
+	case baseline && both:
+		out.More = []string{e.Interval()}
+	case !baseline && both && ratio.Known():
+		out.More = []string{ratio.Text(), ratio.Interval()}
+	case !baseline && ratio.Known():
+		out = document.Number(ratio.Value, ratio.Brief())
+	}
+	return out
+}
+
+func residency(c model.Comparison) *document.Table {
+	t := &document.Table{Columns: []document.Column{{Head: "policy"}, {Head: "busy"}, {Head: "idle"}}}
+	for _, r := range c.All() {
+		if len(r.Responses) > 0 {
+			t.Rows = append(t.Rows, textRow(label(r), topStates(r.PStates), topStates(r.IdleStates)))
+		}
+	}
+	return t
+}
+
+func textRow(cells ...string) (r document.Row) {
+	for _, s := range cells {
+		r.Cells = append(r.Cells, document.Text(s))
+	}
+	return r
+}
+
+// topStates names the three states with the largest shares.
+func topStates(list []model.Residency) string {
+	list = slices.DeleteFunc(slices.Clone(list), func(r model.Residency) bool { return !(r.Share.Value >= 0.005) })
+	slices.SortStableFunc(list, func(a, b model.Residency) int {
+		switch {
+		case a.Share.Value > b.Share.Value:
+			return -1
+		case a.Share.Value < b.Share.Value:
+			return 1
+		}
+		return 0
+	})
+	var parts []string
+	for i, r := range list {
+		if i == 3 {
+			parts = append(parts, fmt.Sprintf("%d more", len(list)-3))
+			break
+		}
+		parts = append(parts, fmt.Sprintf("%s %.0f %%", r.Name, r.Share.Value*100))
+	}
+	if len(parts) == 0 {
+		return "never"
+	}
+	return strings.Join(parts, ", ")
+}
+
+func (a *Answer) vanishing() *document.Table {
+	t := &document.Table{Columns: []document.Column{{Head: "policy"}, {Head: "effect on CPU time"}}}
+	for _, v := range a.Vanishing {
+		t.Rows = append(t.Rows, textRow(v.Policy, a.vanishes(v)))
+	}
+	return t
+}
+
+func (a *Answer) points() *document.Table {
+	t := &document.Table{Columns: document.Headings("policy", "load", "ratio of CPU time")}
+	for _, v := range a.Vanishing {
+		for _, p := range v.Points {
+			t.Rows = append(t.Rows, textRow(v.Policy, percent(p.Load), p.Ratio.Brief()))
+		}
+	}
+	return t
+}
+
+func (a *Answer) sensitivity() *document.Table {
+	t := &document.Table{Columns: []document.Column{{Head: "unknown"}, {Head: "range", Right: true}, {Head: "value: ratio [interval]"}},
+		Lead: fmt.Sprintf("CPU time of %s against %s%s, with one unknown changed at a time; the assumed value comes first.", a.focus().String(), a.Baseline.Name, at(a.Comparisons[0]))}
+	for _, i := range a.Sensitivity {
+		var values, ratios []string
+		for _, s := range i.Settings {
+			values, ratios = append(values, s.Value), append(ratios, s.Value+": "+settingText(s))
+		}
+		moved, text := fmt.Sprintf("%.2f", i.Range), strings.Join(ratios, ", ")
+		switch {
+		case i.Range < 0.005:
+			text = "no difference: " + strings.Join(values, ", ")
+		case math.IsInf(i.Range, 1):
+			moved = "all"
+		}
+		t.Rows = append(t.Rows, textRow(i.Parameter, moved, text))
+	}
+	return t
+}
+
+func mapTable(m *model.Map) *document.Table {
+	t := &document.Table{Columns: document.Headings("load"), Lead: "CPU time of " + m.Policy + " against " + m.Baseline + ", by load and mean length of a slice; waits scale with slices."}
+	for _, s := range m.Slices {
+		t.Columns = append(t.Columns, document.Column{Head: shortSeconds(s), Right: true})
+	}
+	for i, l := range m.Loads {
+		row := textRow(percent(l))
+		for _, e := range m.Ratios[i] {
+			text := "-"
+			if e.Known() {
+				text = e.Text()
+			}
+			row.Cells = append(row.Cells, document.Text(text))
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	return t
+}
+
+func (a *Answer) assumptions() (out document.List) {
+	for _, x := range a.Assumptions {
+		out = append(out, document.Line{Text: fmt.Sprintf("%s %s = %s: %s", x.Of, x.Name, x.Value, x.Source)})
+	}
+	return out
+}
+
+func settingText(s model.Setting) string {
+	if !s.Ratio.Known() {
+		return "no ratio"
+	}
+	return s.Ratio.Brief()
+}
+
+func shortSeconds(s float64) string {
+	if s < 1 {
+		return fmt.Sprintf("%g ms", s*1e3)
+	}
+	return result.Format(s, "s")
+}

@@ -1,0 +1,109 @@
+package result
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"strings"
+)
+
+// Estimate is a value with its two-sided confidence interval. The zero Estimate is unknown.
+type Estimate struct {
+	Value    float64 // in Unit; NaN: unknown
+	Low      float64 // NaN where no interval can be given
+	High     float64
+	N        int      // blocks, rounds, replications or operations: whatever the interval counts
+	Unit     string   // as Format takes it; "" also where what holds the estimate names the unit
+	Evidence Evidence // "" where what holds the estimate names it
+}
+
+// Unknown returns an estimate without a value.
+func Unknown() Estimate { return Estimate{Value: math.NaN(), Low: math.NaN(), High: math.NaN()} }
+
+// Known reports whether there is a value; an infinite one is known.
+func (e Estimate) Known() bool { return !math.IsNaN(e.Value) && e != Estimate{} }
+
+// HasInterval reports whether both bounds are known.
+func (e Estimate) HasInterval() bool { return !math.IsNaN(e.Low) && !math.IsNaN(e.High) }
+
+// Contains reports whether v lies in the interval; false without one.
+func (e Estimate) Contains(v float64) bool { return e.HasInterval() && e.Low <= v && v <= e.High }
+
+// Percent returns a share of 1 as one of 100 %.
+func (e Estimate) Percent() Estimate {
+	e.Value, e.Low, e.High, e.Unit = 100*e.Value, 100*e.Low, 100*e.High, "%"
+	return e
+}
+
+// String returns the estimate as in "1.74x [1.72, 1.75], n 10".
+func (e Estimate) String() string {
+	if !e.Known() || e.N == 0 {
+		return e.Brief()
+	}
+	return fmt.Sprintf("%s, n %d", e.Brief(), e.N)
+}
+
+// Brief returns value and interval, as in "1.74x [1.72, 1.75]".
+func (e Estimate) Brief() string { return strings.TrimSpace(e.Text() + " " + e.Interval()) }
+
+// Text returns the value, as in "1.74x".
+func (e Estimate) Text() string {
+	if !e.Known() {
+		return "unknown"
+	}
+	return Format(e.Value, e.Unit)
+}
+
+// Interval returns the bounds without a unit that all three figures share, as in
+// "[1.72, 1.75]" and "[980 us, 1.02 ms]"; "" where there is no interval.
+func (e Estimate) Interval() string {
+	if !e.Known() || !e.HasInterval() {
+		return ""
+	}
+	if e.Unit == "ratio" {
+		return "[" + fixed(e.Low) + ", " + fixed(e.High) + "]"
+	}
+	low, high := Format(e.Low, e.Unit), Format(e.High, e.Unit)
+	if _, unit, ok := strings.Cut(e.Text(), " "); ok {
+		l, okLow := strings.CutSuffix(low, " "+unit)
+		h, okHigh := strings.CutSuffix(high, " "+unit)
+		if okLow && okHigh {
+			low, high = l, h
+		}
+	}
+	return "[" + low + ", " + high + "]"
+}
+
+// estimateJSON is an Estimate in JSON, which has no NaN.
+type estimateJSON struct {
+	Value    *float64 `json:"value"`
+	Low      *float64 `json:"low"`
+	High     *float64 `json:"high"`
+	N        int      `json:"n"`
+	Unit     string   `json:"unit,omitempty"`
+	Evidence Evidence `json:"evidence,omitempty"`
+}
+
+// MarshalJSON writes null for what is unknown.
+func (e Estimate) MarshalJSON() ([]byte, error) {
+	if !e.Known() {
+		return []byte("null"), nil
+	}
+	return json.Marshal(estimateJSON{Finite(e.Value), Finite(e.Low), Finite(e.High), e.N, e.Unit, e.Evidence})
+}
+
+// UnmarshalJSON reads what MarshalJSON wrote.
+func (e *Estimate) UnmarshalJSON(data []byte) error {
+	var j estimateJSON
+	if err := json.Unmarshal(data, &j); err != nil {
+		return err
+	}
+	number := func(p *float64) float64 {
+		if p == nil {
+			return math.NaN()
+		}
+		return *p
+	}
+	*e = Estimate{number(j.Value), number(j.Low), number(j.High), j.N, j.Unit, j.Evidence}
+	return nil
+}

@@ -1,0 +1,295 @@
+package setting
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"hostlab/internal/screen"
+	"hostlab/internal/spelling"
+)
+
+// kind is how values of a setting are typed, written and shown: words, number, size, onOff, and the
+// kinds of frequencies, idle states and SMT beside their settings.
+type kind interface {
+	// levels lists the values that may be written to an object here; nil: any that parse returns.
+	levels(sys *System, o Object) ([]string, error)
+	// parse turns what a person wrote (2.4GHz, max, never) into what the object will read
+	// afterwards. The error names what is expected, or is unsettable.
+	parse(sys *System, o Object, v string) (string, error)
+	// spell is parse without a host, for profiles that other hosts take: kHz, us, min, max and shares stay.
+	spell(v string) (string, error)
+	// show returns a value as people see it: kHz as GHz, no_turbo as on and off.
+	show(o Object, v string) string
+	// describe returns what may be written, for people.
+	describe() string
+}
+
+// Some kinds have more to say.
+type (
+	// noter describes an object: its range, or the latency of an idle state.
+	noter interface {
+		note(sys *System, o Object) string
+	}
+	// rounder reports how a value lies to what was asked for, such as the step nearest to a share; or "".
+	rounder interface {
+		rounded(sys *System, o Object, want, to string) string
+	}
+	// filer is a kind of which a spelled value is another in a file, or none that fits all hosts.
+	filer interface {
+		inFile(path, v string) (string, error)
+	}
+	// coder is a kind of file that holds no text.
+	coder interface {
+		decode(b []byte) string
+		encode(v string) []byte
+	}
+)
+
+// anything holds the defaults: no list of levels, and values that are shown as they are.
+type anything struct{}
+
+func (anything) levels(*System, Object) ([]string, error) { return nil, nil }
+func (anything) show(_ Object, v string) string           { return v }
+func (anything) describe() string                         { return "" }
+
+// words is one of the words that a file lists, or of those that are known.
+type words struct {
+	anything
+	from  string   // the file beside the object's that lists them; ".": the object's own, with the one in force in brackets; "": known
+	known []string // those of the kernel, of which a host may offer fewer; nil: any word
+}
+
+func (w words) levels(sys *System, o Object) ([]string, error) {
+	switch w.from {
+	case "":
+		return w.known, nil
+	case ".":
+		b, err := sys.FS.ReadFile(o.Path)
+		return Choices(b), err
+	}
+	t, err := sys.text(beside(o, w.from))
+	return strings.Fields(t), err
+}
+
+func (w words) parse(sys *System, o Object, v string) (string, error) {
+	list, err := w.levels(sys, o)
+	if err != nil {
+		return "", unsettable{fmt.Errorf("what is offered here cannot be read: %w", err)}
+	}
+	return oneOf(v, list)
+}
+
+func (w words) spell(v string) (string, error) {
+	if w.known != nil {
+		return oneOf(v, w.known)
+	}
+	if v == "" || len(v) > 40 || strings.Trim(v, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_+-") != "" {
+		return "", fmt.Errorf("%q: expected one word", screen.Short(v))
+	}
+	return v, nil
+}
+
+func (w words) describe() string {
+	if n := len(w.known); n > 1 {
+		return strings.Join(w.known[:n-1], ", ") + " or " + w.known[n-1]
+	}
+	return ""
+}
+
+// oneOf takes one of the words; the error names what is offered.
+func oneOf(v string, words []string) (string, error) {
+	switch {
+	case slices.Contains(words, v):
+		return v, nil
+	case len(words) == 0:
+		return "", fmt.Errorf("%q: nothing is offered here", screen.Short(v))
+	}
+	hint := ""
+	if near := spelling.Meant(v, words); near != "" {
+		hint = "; did you mean " + near + "?"
+	}
+	return "", fmt.Errorf("%q: expected %s%s", screen.Short(v), strings.Join(words, ", "), hint)
+}
+
+// number is a whole number from lo to hi, with its unit behind it or without.
+type number struct {
+	anything
+	lo, hi uint64
+	unit   string
+	names  map[string]string // the kernel's words for some of them
+}
+
+func (n number) parse(_ *System, _ Object, v string) (string, error) { return n.spell(v) }
+
+func (n number) spell(v string) (string, error) {
+	if named, ok := n.names[v]; ok {
+		return named, nil
+	}
+	value, err := strconv.ParseUint(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(v), n.unit)), 10, 64)
+	if err != nil || value < n.lo || value > n.hi {
+		return "", fmt.Errorf("%q: expected %s", screen.Short(v), n.describe())
+	}
+	return strconv.FormatUint(value, 10), nil
+}
+
+func (n number) show(_ Object, v string) string { return withUnit(v, n.unit) }
+
+func (n number) describe() string {
+	text := fmt.Sprintf("a whole number from %d to %d", n.lo, n.hi)
+	if len(n.names) == 0 {
+		return text
+	}
+	var names []string
+	for name := range n.names {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return text + ", or " + strings.Join(names, ", ")
+}
+
+// withUnit shows a number with its unit.
+func withUnit(v, unit string) string {
+	if _, err := strconv.ParseFloat(v, 64); err != nil || unit == "" {
+		return v
+	}
+	return v + " " + unit
+}
+
+// size is a size in the kernel's unit, B or KiB, or with its own: 4MiB. It must be a whole number
+// of the kernel's unit, from lo to hi of them.
+type size struct {
+	anything
+	lo, hi uint64
+	kib    bool // the kernel counts KiB
+}
+
+// sizeUnits are the powers of 1024 by the names that are never taken for those of 1000. The
+// kernel's kB is the first of them.
+var sizeUnits = []struct {
+	name  string
+	shift uint
+}{{"KiB", 10}, {"MiB", 20}, {"GiB", 30}, {"TiB", 40}, {"K", 10}, {"M", 20}, {"G", 30}, {"T", 40}}
+
+func (s size) unit() (name string, typed string, shift uint) {
+	if s.kib {
+		return "KiB", "kB", 10
+	}
+	return "B", "B", 0
+}
+
+func (s size) parse(_ *System, _ Object, v string) (string, error) { return s.spell(v) }
+
+func (s size) spell(v string) (string, error) {
+	name, typed, shift := s.unit()
+	plain := number{lo: s.lo, hi: s.hi, unit: typed}
+	for _, u := range sizeUnits {
+		digits, ok := strings.CutSuffix(strings.TrimSpace(v), u.name)
+		if !ok {
+			continue
+		}
+		n, err := strconv.ParseUint(strings.TrimSpace(digits), 10, 64)
+		if err != nil || u.shift < shift || n > math.MaxUint64>>(u.shift-shift) {
+			break
+		}
+		if n, err := plain.spell(strconv.FormatUint(n<<(u.shift-shift), 10)); err == nil {
+			return n, nil
+		}
+		break
+	}
+	if n, err := plain.spell(v); err == nil {
+		return n, nil
+	}
+	return "", fmt.Errorf("%q: expected a whole number of %s from %d to %d, or one with KiB, MiB or GiB behind it", screen.Short(v), name, s.lo, s.hi)
+}
+
+func (s size) show(_ Object, v string) string {
+	name, _, _ := s.unit()
+	return withUnit(v, name)
+}
+
+func (s size) describe() string {
+	name, _, _ := s.unit()
+	return fmt.Sprintf("a whole number from %d to %d %s, or a size such as 600MiB", s.lo, s.hi, name)
+}
+
+// onOff is a switch that reads 1 and 0.
+type onOff struct {
+	anything
+	inverted string // the file in which 1 is off
+}
+
+// switches are the words for on and off; 1 is on.
+var switches = map[string]string{"on": "1", "1": "1", "yes": "1", "true": "1", "off": "0", "0": "0", "no": "0", "false": "0"}
+
+// opposite is the other value of a switch.
+var opposite = map[string]string{"1": "0", "0": "1"}
+
+func (onOff) levels(*System, Object) ([]string, error) { return []string{"1", "0"}, nil }
+
+func (k onOff) parse(_ *System, o Object, v string) (string, error) {
+	w, err := k.spell(v)
+	if err != nil {
+		return "", err
+	}
+	return k.inFile(o.Path, w)
+}
+
+func (k onOff) inFile(path, v string) (string, error) {
+	if path != "" && path == k.inverted {
+		v = opposite[v]
+	}
+	return v, nil
+}
+
+func (onOff) spell(v string) (string, error) {
+	if w, ok := switches[strings.ToLower(v)]; ok {
+		return w, nil
+	}
+	return "", fmt.Errorf("%q: expected on or off", screen.Short(v))
+}
+
+func (k onOff) show(o Object, v string) string {
+	if o.Path != "" && o.Path == k.inverted && opposite[v] != "" {
+		v = opposite[v]
+	}
+	switch v {
+	case "1":
+		return "on"
+	case "0":
+		return "off"
+	}
+	return v
+}
+
+func (onOff) describe() string { return "on or off" }
+
+// numbers are the fields of a file that holds several in a row.
+type numbers struct {
+	anything
+	names string // of the fields: "SEMMSL SEMMNS SEMOPM SEMMNI"
+}
+
+func (n numbers) parse(_ *System, _ Object, v string) (string, error) { return n.spell(v) }
+
+func (n numbers) spell(v string) (string, error) {
+	fields := strings.FieldsFunc(v, func(r rune) bool { return r == ' ' || r == ',' || r == '\t' })
+	if len(fields) != len(strings.Fields(n.names)) {
+		return "", fmt.Errorf("%q: expected %s", screen.Short(v), n.describe())
+	}
+	for i, f := range fields {
+		value, err := strconv.ParseInt(f, 10, 32)
+		if err != nil || value < 0 {
+			return "", fmt.Errorf("%q: expected a whole number from 0 to %d, found %q", screen.Short(v), math.MaxInt32, screen.Short(f))
+		}
+		fields[i] = strconv.FormatInt(value, 10)
+	}
+	return strings.Join(fields, " "), nil
+}
+
+func (n numbers) describe() string { return "four whole numbers, between blanks or commas: " + n.names }
+
+// unsettable is an error of parse that is not about the value: nothing can be set on the object here.
+type unsettable struct{ error }

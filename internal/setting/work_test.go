@@ -1,0 +1,118 @@
+package setting
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// work is what a process does: it sets, an experiment sets over it and puts back, and
+// at the end all is put back.
+func work(sys *System) error {
+	j, err := OpenJournal(sys, "/j")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			panic(r) // the kernel unlocks
+		}
+		_ = j.Close()
+	}()
+	ctx := context.Background()
+	set := func(owner string, want ...string) error {
+		var list []Assignment
+		for _, w := range want {
+			name, v, _ := strings.Cut(w, "=")
+			name, object, _ := strings.Cut(name, "@")
+			list = append(list, Assignment{name, object, v})
+		}
+		p, err := NewPlan(sys, list)
+		if err != nil {
+			return err
+		}
+		_, err = Apply(ctx, sys, j, owner, p, false)
+		return err
+	}
+	revert := func(owner string) error {
+		out, err := Revert(ctx, sys, j, owner, false)
+		for _, o := range out {
+			if o.Result == Failed || o.Result == Gone {
+				err = errors.Join(err, fmt.Errorf("%s: %s: %s", o.Object.Path, o.Result, o.Reason))
+			}
+		}
+		return err
+	}
+	for _, f := range []func() error{
+		func() error {
+			return set("set", "governor=performance", "min_freq=1600000", "max_freq=2000000", "thp=never", "dirty_bytes=629145600", "platform_profile=performance")
+		},
+		func() error {
+			return set("/exp", "governor=ondemand", "epp=balance_power", "max_freq=800000", "io_scheduler=none", "swappiness=10", "smt=off", "dirty_ratio=40")
+		},
+		func() error { return set("/exp", "governor@policy0=performance", "swappiness=1") },
+		func() error { return revert("/exp") },
+		func() error { return revert("set") },
+	} {
+		if err := f(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// putBack puts back what a process has left.
+func putBack(sys *System) error {
+	j, err := OpenJournal(sys, "/j")
+	if err != nil {
+		return err
+	}
+	if p := j.Problem(); p != nil {
+		return p
+	}
+	out, err := Revert(context.Background(), sys, j, "", false)
+	for _, o := range out {
+		if o.Result == Failed || o.Result == Gone {
+			err = errors.Join(err, fmt.Errorf("%s: %s: %s", o.Object.Path, o.Result, o.Reason))
+		}
+	}
+	return errors.Join(err, j.Close())
+}
+
+// process runs f until it ends or is killed.
+func (m *machine) process(at fate, f func(*System) error) (died bool, err error) {
+	sys := m.system()
+	m.fate = at
+	defer func() {
+		m.fate = fate{}
+		if r := recover(); r != nil {
+			if _, ok := r.(killed); !ok {
+				panic(r)
+			}
+			died = true
+		}
+	}()
+	return false, f(sys)
+}
+
+func TestWorkPutsBack(t *testing.T) {
+	m := newMachine(1)
+	was := m.values()
+	if _, err := m.process(fate{}, work); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(was, m.values()); diff != "" {
+		t.Error(diff)
+	}
+	if len(m.writes) < 30 {
+		t.Errorf("only %d writes: %q", len(m.writes), m.writes)
+	}
+	if len(m.disk) != 0 {
+		t.Errorf("the journal is still there: %v", m.disk)
+	}
+	t.Logf("%d calls, %d writes", m.calls, len(m.writes))
+}
