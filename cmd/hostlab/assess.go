@@ -58,7 +58,7 @@ func assess(ctx context.Context, o assessOptions, p *progress) (*report.Assessme
 		}
 	}
 	a := &report.Assessment{
-		Schema: 1, Tool: versionText(), Started: started, Host: facts.Identity.Hostname.Or("unknown host"),
+		Schema: report.Schema, Tool: versionText(), Started: started, Host: facts.Identity.Hostname.Or("unknown host"),
 		Role: o.role, Facts: facts, Results: check.Run(facts, o.role, check.All()),
 		LogDir: cfg.LogDir, LogDirWhy: place.why,
 	}
@@ -104,7 +104,7 @@ func runProbe(ctx context.Context, pr probe.Probe, cfg probe.Config) (probe.Outc
 		out.Failed = err.Error()
 	}
 	if share, ok := others.Share(); ok && share > busyShare && out.Skipped == "" {
-		out.Warnings = append(out.Warnings, fmt.Sprintf("%s: others took %.0f %% of these CPUs' time meanwhile", report.NotQuiet, 100*share))
+		out.Busy = fmt.Sprintf("others took %.0f %% of these CPUs' time meanwhile", 100*share)
 	}
 	slog.Info("probe done", "probe", out.Probe, "seconds", out.Seconds, "measurements", len(out.Measurements), "skipped", out.Skipped, "failed", out.Failed)
 	return out, nil

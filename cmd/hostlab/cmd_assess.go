@@ -13,8 +13,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"hostlab/internal/check"
+	"hostlab/internal/document"
 	"hostlab/internal/report"
-	"hostlab/internal/screen"
 )
 
 // The time that all probes together may take. Facts, checks and the report come
@@ -46,7 +46,7 @@ func newAssess(std streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "assess [flags]",
 		Short: "Inspect, check, measure, report: the answer in a minute",
-		Long: `assess tells what this host is, which settings are wrong for its role, what the
+		Long: `assess shows what this host is, which settings are wrong for its role, what the
 platform measurably costs, what each lever could give at most, and what to do
 next: on the terminal, and in an HTML file to send to a colleague.
 
@@ -105,17 +105,17 @@ file, 3 nothing to inspect, 130 interrupted.`,
 	return cmd
 }
 
-// findLogDir makes the log directory absolute. Where the current directory cannot
-// be told, as when it was deleted, only a directory that was named is an error.
+// findLogDir makes the log directory absolute. Where the current directory is
+// unknown, as when it was deleted, only a directory that was named is an error.
 func (o *assessOptions) findLogDir() error {
 	abs, err := filepath.Abs(o.logDir)
 	switch {
 	case err == nil:
 		o.logDir = abs
 	case o.asked:
-		return usagef("--log-dir %s: the current directory cannot be told: %w", o.logDir, plain(err))
+		return usagef("--log-dir %s: the current directory is unknown: %w", o.logDir, plain(err))
 	default:
-		o.logDir, o.noLog = "", fmt.Sprintf("the current directory cannot be told: %v; name a directory with --log-dir", plain(err))
+		o.logDir, o.noLog = "", fmt.Sprintf("the current directory is unknown: %v; name a directory with --log-dir", plain(err))
 	}
 	return nil
 }
@@ -164,18 +164,19 @@ func assessAndReport(ctx context.Context, std streams, o assessOptions) error {
 	if err != nil {
 		return err
 	}
-	html, err1 := output(std, o.html, func(w io.Writer) error { return report.WriteHTML(w, a) })
-	json, err2 := output(std, o.json, func(w io.Writer) error { return report.WriteJSON(w, a) })
+	d := a.Document()
+	html, err1 := output(std, o.html, func(w io.Writer) error { return document.WriteHTML(w, d) })
+	json, err2 := output(std, o.json, func(w io.Writer) error { return document.WriteJSON(w, d.Data) })
 	if !o.quiet && o.json != "-" && o.html != "-" {
-		_, width := terminal(std.out)
-		opt := report.Options{Width: width, Color: colour(std.out), HTML: html, JSON: json}
-		if err := report.WriteTerminal(std.out, a, opt); err != nil {
-			return err
-		}
-		if o.noReport != "" {
-			for _, l := range screen.Wrap(o.noReport, width) {
-				fmt.Fprintln(std.out, l)
+		files := document.Section{Title: "Files"}
+		for _, f := range [][2]string{{"Report: ", html}, {"Data: ", json}, {"", o.noReport}} {
+			if f[1] != "" {
+				files.Blocks = append(files.Blocks, document.Line{Text: f[0] + f[1]})
 			}
+		}
+		d.Sections = append(d.Sections, files)
+		if err := printDocument(std, d, "text"); err != nil {
+			return err
 		}
 	}
 	return errors.Join(err1, err2, brokenProbes(a))

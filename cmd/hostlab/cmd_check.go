@@ -19,11 +19,10 @@ func newCheck(std streams) *cobra.Command {
 		Short: "Which settings are wrong for this host's role",
 		Long: `check compares this host's settings with what vendors and tuning tools recommend
 for its role. A production database or application server is there for short,
-determined response times; a development system may save energy instead, and
-is not asked to burn it.
+determined response times; a development system may favour power saving.
 
 Each finding has an ID, a severity, what was read and where, the reason, the
-source and a command that mends it. A setting that this host does not have is
+source and a command that changes it. A setting that this host does not have is
 not applicable, never a failure. Nothing is written, and root is not needed.
 
 Exit status: 0 nothing at or above --fail-on, 1 findings, 2 unusable flag,
@@ -34,7 +33,7 @@ Exit status: 0 nothing at or above --fail-on, 1 findings, 2 unusable flag,
   hostlab explain-check PWR-001`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := oneOf("format", format, formats); err != nil {
+			if err := oneOf("format", format, documentFormats); err != nil {
 				return err
 			}
 			if err := notEmpty(cmd, "root", "log-dir"); err != nil {
@@ -60,13 +59,7 @@ Exit status: 0 nothing at or above --fail-on, 1 findings, 2 unusable flag,
 			}
 			results := check.Run(f, r, check.All())
 			name := f.Identity.Hostname.Or("unknown host")
-			if format == "json" {
-				err = check.WriteJSON(std.out, name, r, results)
-			} else {
-				_, width := terminal(std.out)
-				err = check.WriteText(std.out, name, r, results, check.TextOptions{Width: width, Color: colour(std.out), Verbose: all})
-			}
-			if err != nil {
+			if err := printDocument(std, check.Document(name, r, results, all), format); err != nil {
 				return err
 			}
 			if worst, any := check.Worst(results); any && worst >= least {
@@ -77,10 +70,10 @@ Exit status: 0 nothing at or above --fail-on, 1 findings, 2 unusable flag,
 	}
 	m.flags(cmd)
 	choiceFlag(cmd, &role, "role", string(check.ProductionDB), "what the host is for", roleNames())
-	choiceFlag(cmd, &format, "format", "text", "output", formats)
+	choiceFlag(cmd, &format, "format", "text", "output", documentFormats)
 	choiceFlag(cmd, &failOn, "fail-on", "low", "lowest severity that makes the exit status 1", severityNames())
 	cmd.Flags().StringVar(&logDir, "log-dir", "", "directory of the database's log, whose storage is checked too")
-	cmd.Flags().BoolVar(&all, "all", false, "also list what is in order and what does not apply")
+	cmd.Flags().BoolVar(&all, "all", false, "also list what passed and what does not apply, and all that was read")
 	cobra.CheckErr(cmd.MarkFlagDirname("log-dir"))
 	return cmd
 }

@@ -29,13 +29,13 @@ Exit status: 0 done, 2 no such check.`,
 		},
 		RunE: func(_ *cobra.Command, args []string) error {
 			if args[0] == "list" {
-				return check.WriteList(std.out, check.All())
+				return printDocument(std, check.List(check.All()), "text")
 			}
 			c, err := check.Find(args[0])
 			if err != nil {
 				return usageError{err}
 			}
-			return check.WriteLong(std.out, c)
+			return printDocument(std, check.Explain(c), "text")
 		},
 	}
 }

@@ -6,7 +6,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"hostlab/internal/document"
 	"hostlab/internal/host"
 	"hostlab/internal/host/hosttext"
 )
@@ -58,9 +57,6 @@ to inspect, 130 interrupted.`,
 			if probe {
 				return probePairs(cmd, std, format)
 			}
-			if err := oneOf("format", format, formats); err != nil { // facts themselves are no document yet
-				return err
-			}
 			if record != "" {
 				return recordMachine(cmd.Context(), std, &m, record)
 			}
@@ -68,10 +64,7 @@ to inspect, 130 interrupted.`,
 			if err != nil {
 				return err
 			}
-			if format == "json" {
-				return document.WriteJSON(std.out, f)
-			}
-			return hosttext.Write(std.out, f)
+			return printDocument(std, hosttext.Document(f), format)
 		},
 	}
 	m.flags(cmd)

@@ -36,7 +36,7 @@ func measuredPairs(ctx context.Context, m workload.Machine) ([][2]int, error) {
 	}
 	pairs := [][2]int{}
 	for _, p := range out.Pairs {
-		if p.Relation == string(probe.Siblings) {
+		if p.Relation == probe.Siblings {
 			pairs = append(pairs, [2]int{p.A, p.B})
 		}
 	}

@@ -106,7 +106,7 @@ func adviseRange(f *host.Facts, _ Role) (list []Advice) {
 // written are returned as well.
 func Advise(f *host.Facts, r Role, results []Result, least Severity) (list []Advice, rest []Result) {
 	for _, res := range results {
-		if res.Status != Finding || Severity(slices.Index(severityNames, res.Severity)) < least {
+		if res.Status != Finding || res.Severity < least {
 			continue
 		}
 		n := len(list)

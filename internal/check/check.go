@@ -83,7 +83,7 @@ const (
 type Result struct {
 	ID       string     `json:"id"`
 	Title    string     `json:"title"`
-	Severity string     `json:"severity"`
+	Severity Severity   `json:"severity"`
 	Status   Status     `json:"status"`
 	Detail   string     `json:"detail"`
 	Evidence []Evidence `json:"evidence"`

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"hostlab/internal/document"
 	"hostlab/internal/host"
 
 	"pgregory.net/rapid"
@@ -90,7 +91,7 @@ func TestAnyFacts(t *testing.T) {
 			promises(t, r)
 		}
 		var b strings.Builder
-		if err := WriteText(&b, "host", role, results, TextOptions{Verbose: rapid.Bool().Draw(t, "verbose")}); err != nil {
+		if err := document.WriteText(&b, Document("host", role, results, rapid.Bool().Draw(t, "verbose")), document.TextOptions{}); err != nil {
 			t.Fatal(err)
 		}
 		for line := range strings.SplitSeq(b.String(), "\n") {

@@ -21,6 +21,9 @@ func (s Severity) String() string {
 	return severityNames[s]
 }
 
+// MarshalText writes the severity's name.
+func (s Severity) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
 // ParseSeverity is the inverse of String. Its error names the choices.
 func ParseSeverity(s string) (Severity, error) {
 	if i := slices.Index(severityNames, strings.ToLower(strings.TrimSpace(s))); i >= 0 {
@@ -78,7 +81,7 @@ func runOne(f *host.Facts, role Role, c Check) Result {
 		o.Evidence = []Evidence{}
 	}
 	return Result{
-		ID: c.ID, Title: c.Title, Severity: sev.String(), Status: o.Status, Detail: o.Detail,
+		ID: c.ID, Title: c.Title, Severity: sev, Status: o.Status, Detail: o.Detail,
 		Evidence: o.Evidence, Why: c.Why, Source: c.Source, Disagree: c.Disagree,
 		Remedy: o.Remedy, Lever: c.Lever,
 	}
@@ -119,9 +122,7 @@ func Worst(results []Result) (Severity, bool) {
 			continue
 		}
 		found = true
-		if s := Severity(slices.Index(severityNames, r.Severity)); s > worst {
-			worst = s
-		}
+		worst = max(worst, r.Severity)
 	}
 	return worst, found
 }
@@ -137,11 +138,12 @@ func withStatus(results []Result, status Status) []Result {
 	return out
 }
 
-// worstFirst sorts results by severity and keeps their order within one.
+// Findings returns the results that found something, the worst first, in their order within
+// a severity.
+func Findings(results []Result) []Result { return worstFirst(withStatus(results, Finding)) }
+
 func worstFirst(results []Result) []Result {
-	slices.SortStableFunc(results, func(a, b Result) int {
-		return cmp.Compare(slices.Index(severityNames, b.Severity), slices.Index(severityNames, a.Severity))
-	})
+	slices.SortStableFunc(results, func(a, b Result) int { return cmp.Compare(b.Severity, a.Severity) })
 	return results
 }
 

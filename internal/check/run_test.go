@@ -49,7 +49,7 @@ func TestParse(t *testing.T) {
 }
 
 func TestWorst(t *testing.T) {
-	r := func(s Status, severity string) Result { return Result{Status: s, Severity: severity} }
+	r := func(s Status, severity Severity) Result { return Result{Status: s, Severity: severity} }
 	for _, c := range []struct {
 		name    string
 		results []Result
@@ -57,9 +57,9 @@ func TestWorst(t *testing.T) {
 		found   bool
 	}{
 		{"nothing", nil, Info, false},
-		{"only good ones", []Result{r(OK, "high"), r(Unknown, "high"), r(NotApplicable, "high")}, Info, false},
-		{"info counts", []Result{r(Finding, "info")}, Info, true},
-		{"the worst", []Result{r(Finding, "low"), r(Finding, "medium"), r(OK, "high")}, Medium, true},
+		{"only good ones", []Result{r(OK, High), r(Unknown, High), r(NotApplicable, High)}, Info, false},
+		{"info counts", []Result{r(Finding, Info)}, Info, true},
+		{"the worst", []Result{r(Finding, Low), r(Finding, Medium), r(OK, High)}, Medium, true},
 	} {
 		if got, found := Worst(c.results); got != c.want || found != c.found {
 			t.Errorf("%s: %s, %v", c.name, got, found)

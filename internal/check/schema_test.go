@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"hostlab/internal/document"
 	"hostlab/internal/host"
 )
 
@@ -118,7 +119,7 @@ func loadSchema(t *testing.T) map[string]any {
 func output(t *testing.T, role Role, results []Result) any {
 	t.Helper()
 	var b bytes.Buffer
-	if err := WriteJSON(&b, "db1", role, results); err != nil {
+	if err := document.WriteJSON(&b, Document("db1", role, results, false).Data); err != nil {
 		t.Fatal(err)
 	}
 	var v any
@@ -141,8 +142,8 @@ func TestJSONConformsToSchema(t *testing.T) {
 			t.Errorf("no results: %v", err)
 		}
 	}
-	// A result that somebody made by hand: its evidence is [] nevertheless.
-	bare := []Result{{ID: "PWR-001", Title: "t", Severity: "info", Status: OK, Detail: "d", Why: "w", Source: "s"}}
+	// A result made by hand: its evidence is [] nevertheless.
+	bare := []Result{{ID: "PWR-001", Title: "t", Severity: Info, Status: OK, Detail: "d", Why: "w", Source: "s"}}
 	if err := conforms(schema, schema, output(t, Development, bare), ""); err != nil {
 		t.Errorf("no evidence: %v", err)
 	}
@@ -175,7 +176,7 @@ func TestSchemaRefuses(t *testing.T) {
 func TestJSONKeepsCommandsReadable(t *testing.T) {
 	var b bytes.Buffer
 	r := []Result{{ID: "PWR-001", Remedy: "a > b && c"}}
-	if err := WriteJSON(&b, "h", ProductionDB, r); err != nil {
+	if err := document.WriteJSON(&b, Document("h", ProductionDB, r, false).Data); err != nil {
 		t.Fatal(err)
 	}
 	if !strings.Contains(b.String(), "a > b && c") {

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"hostlab/internal/document"
 	"hostlab/internal/golden"
 	"hostlab/internal/host"
 	"hostlab/internal/screen"
@@ -28,54 +29,58 @@ func sick() *host.Facts {
 	return f
 }
 
-func render(t *testing.T, f *host.Facts, role Role, opt TextOptions) string {
+// options say how a document is rendered.
+type options struct {
+	document.TextOptions
+	all bool
+}
+
+func render(t *testing.T, f *host.Facts, role Role, opt options) string {
+	t.Helper()
+	return text(t, Document("db1", role, Run(f, role, All()), opt.all), opt.TextOptions)
+}
+
+func text(t *testing.T, d *document.Document, opt document.TextOptions) string {
 	t.Helper()
 	var b strings.Builder
-	if err := WriteText(&b, "db1", role, Run(f, role, All()), opt); err != nil {
+	if err := document.WriteText(&b, d, opt); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()
 }
 
 func TestTextGolden(t *testing.T) {
-	golden.Equal(t, "testdata/findings.txt", render(t, sick(), ProductionDB, TextOptions{}))
-	golden.Equal(t, "testdata/verbose.txt", render(t, sick(), Development, TextOptions{Verbose: true}))
+	golden.Equal(t, "testdata/findings.txt", render(t, sick(), ProductionDB, options{}))
+	golden.Equal(t, "testdata/verbose.txt", render(t, sick(), Development, options{all: true}))
 	var b strings.Builder
 	for _, id := range []string{"PWR-001", "MEM-004"} {
 		c, err := Find(id)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := WriteLong(&b, c); err != nil {
-			t.Fatal(err)
-		}
+		b.WriteString(text(t, Explain(c), document.TextOptions{}))
 	}
 	golden.Equal(t, "testdata/long.txt", b.String())
-	b.Reset()
-	if err := WriteList(&b, All()); err != nil {
-		t.Fatal(err)
-	}
-	golden.Equal(t, "testdata/list.txt", b.String())
-	for line := range strings.SplitSeq(b.String(), "\n") {
+	list := text(t, List(All()), document.TextOptions{})
+	golden.Equal(t, "testdata/list.txt", list)
+	for line := range strings.SplitSeq(list, "\n") {
 		if len(line) > 80 {
 			t.Errorf("%d columns: %s", len(line), line)
 		}
 	}
 }
 
-// TestWidth holds every line of every case within 80 columns, and narrower if
-// asked; only commands keep 80, since a break at will could change them.
+// TestWidth holds every line of every case within 80 columns, and narrower if asked; only
+// commands keep 80, since a break within a word would change them.
 func TestWidth(t *testing.T) {
 	for _, width := range []int{80, 60, 1} {
 		for _, c := range allCases() {
 			for _, role := range Roles {
-				out := render(t, c.facts0(), role, TextOptions{Width: width, Verbose: true})
-				inCommand := false
+				out := render(t, c.facts0(), role, options{document.TextOptions{Width: width}, true})
 				for line := range strings.SplitSeq(out, "\n") {
-					inCommand = strings.HasPrefix(line, "  do ") || inCommand && strings.HasPrefix(line, "        ")
 					limit := max(width, 40)
-					if inCommand {
-						limit = 80
+					if strings.HasSuffix(line, `\`) || len(strings.Fields(line)) == 1 || strings.HasSuffix(line, `"`) {
+						limit = 80 // of a command, whose words stay whole
 					}
 					if n := utf8.RuneCountInString(line); n > limit {
 						t.Errorf("%s/%s: %d columns at width %d: %s", c.id, c.name, n, width, line)
@@ -85,11 +90,7 @@ func TestWidth(t *testing.T) {
 		}
 	}
 	for _, c := range All() {
-		var b strings.Builder
-		if err := WriteLong(&b, c); err != nil {
-			t.Fatal(err)
-		}
-		for line := range strings.SplitSeq(b.String(), "\n") {
+		for line := range strings.SplitSeq(text(t, Explain(c), document.TextOptions{}), "\n") {
 			if utf8.RuneCountInString(line) > 80 {
 				t.Errorf("%s: %s", c.ID, line)
 			}
@@ -137,10 +138,10 @@ func bare(script string) string {
 }
 
 func TestFindingsComeFirstAndWorstOnTop(t *testing.T) {
-	out := render(t, sick(), ProductionDB, TextOptions{})
+	out := render(t, sick(), ProductionDB, options{})
 	last := High
 	n := 0
-	for _, m := range regexp.MustCompile(`(?m)^[A-Z]{3}-\d{3}  ([A-Z]+) `).FindAllStringSubmatch(out, -1) {
+	for _, m := range regexp.MustCompile(`(?m)^[A-Z]{3}-\d{3} ([A-Z]+): `).FindAllStringSubmatch(out, -1) {
 		s, err := ParseSeverity(m[1])
 		if err != nil {
 			t.Fatal(err)
@@ -154,17 +155,17 @@ func TestFindingsComeFirstAndWorstOnTop(t *testing.T) {
 	if n < 8 {
 		t.Errorf("%d findings shown", n)
 	}
-	if blind := strings.Index(out, "Could not look:"); blind < strings.LastIndex(out, "  do  ") {
+	if blind := strings.Index(out, "\nCOULD NOT LOOK\n"); blind < strings.LastIndex(out, " LOW: ") {
 		t.Error("what could not be seen stands before the last finding")
 	}
 }
 
 func TestColorOnlyWhenAsked(t *testing.T) {
-	plain := render(t, sick(), ProductionDB, TextOptions{})
+	plain := render(t, sick(), ProductionDB, options{})
 	if strings.Contains(plain, "\x1b") {
 		t.Error("escape sequences without colour")
 	}
-	colored := render(t, sick(), ProductionDB, TextOptions{Color: true})
+	colored := render(t, sick(), ProductionDB, options{TextOptions: document.TextOptions{Color: true}})
 	if got := regexp.MustCompile("\x1b\\[[0-9;]*m").ReplaceAllString(colored, ""); got != plain {
 		t.Error("colour moves or changes text")
 	}
@@ -176,7 +177,7 @@ func TestColorOnlyWhenAsked(t *testing.T) {
 func TestHostTextCannotDriveTheTerminal(t *testing.T) {
 	f := &host.Facts{}
 	governed(1, "acpi-cpufreq", "\x1b]0;owned\x07\u202epowersave\nPWR-999  HIGH", "")(f)
-	out := render(t, f, ProductionDB, TextOptions{Verbose: true})
+	out := render(t, f, ProductionDB, options{all: true})
 	if i := strings.IndexFunc(out, func(r rune) bool { return r != '\n' && r < ' ' || r == '\u202e' }); i >= 0 {
 		t.Errorf("control character in %q", out[i:])
 	}
@@ -191,10 +192,10 @@ func TestManyRowsAreCut(t *testing.T) {
 	for i := range f.Frequency.Policies {
 		f.Frequency.Policies[i].Governor.Value = strings.Repeat("g", i+1)
 	}
-	if out := render(t, f, ProductionDB, TextOptions{}); !strings.Contains(out, "and 15 more; --all lists them") {
+	if out := render(t, f, ProductionDB, options{}); !strings.Contains(out, "and 15 more; --all lists them") {
 		t.Error(out)
 	}
-	if out := render(t, f, ProductionDB, TextOptions{Verbose: true}); strings.Contains(out, " more; ") {
+	if out := render(t, f, ProductionDB, options{all: true}); strings.Contains(out, " more; ") {
 		t.Error(out)
 	}
 }
@@ -206,12 +207,10 @@ var errFull = errors.New("no space left on device")
 func (fullDisk) Write([]byte) (int, error) { return 0, errFull }
 
 func TestWriteErrorsAreReturned(t *testing.T) {
-	c := All()[0]
 	for name, err := range map[string]error{
-		"text": WriteText(fullDisk{}, "h", ProductionDB, nil, TextOptions{}),
-		"long": WriteLong(fullDisk{}, c),
-		"list": WriteList(fullDisk{}, All()),
-		"json": WriteJSON(fullDisk{}, "h", ProductionDB, nil),
+		"text": document.WriteText(fullDisk{}, Document("h", ProductionDB, nil, false), document.TextOptions{}),
+		"list": document.WriteText(fullDisk{}, List(All()), document.TextOptions{}),
+		"json": document.WriteJSON(fullDisk{}, Document("h", ProductionDB, nil, false).Data),
 	} {
 		if !errors.Is(err, errFull) {
 			t.Errorf("%s: %v", name, err)

@@ -79,6 +79,7 @@ type Pairs []Pair
 // Pair is a name and its value. Further lines stand below the value.
 type Pair struct {
 	Name, Value string
+	Source      string // where the value was read; a terminal shows it where there is room
 	More        []string
 	Tone        Tone
 }

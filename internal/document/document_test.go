@@ -28,7 +28,7 @@ func sample() *Document {
 		Sections: []Section{
 			{Title: "Effects", Blocks: []Block{Line{Text: "An effect inside its margin is none."}, table, Figure{picture.Figure{Title: "Effects", SVG: template.HTML("<svg></svg>")}}}},
 			{Title: "Pictures", Blocks: []Block{Figure{picture.Figure{Title: "Runs", SVG: template.HTML("<svg></svg>")}}}},
-			{Title: "Host", Folded: true, Blocks: []Block{Pairs{{Name: "kernel", Value: "6.12"}, {Name: "a name that is longer than its column", Value: "<b>|`x`\x1b[31m", More: []string{"second line"}}}}},
+			{Title: "Host", Folded: true, Blocks: []Block{Pairs{{Name: "kernel", Value: "6.12", Source: "/proc/sys/kernel/osrelease"}, {Name: "a name that is longer than its column", Value: "<b>|`x`\x1b[31m", More: []string{"second line"}}}}},
 			{Title: "Short", Where: Terminal, Blocks: Lines(Quiet, "Only a terminal shows this.")},
 			{Title: "Long", Where: Page, Blocks: []Block{Points("Only a page shows this.", "</script>*_#")}},
 			{Title: "Empty"},
@@ -92,5 +92,14 @@ func TestHTML(t *testing.T) {
 	}
 	if n := strings.Count(page, "</script>"); n != 2 {
 		t.Errorf("%d script elements end, want 2", n)
+	}
+}
+
+func TestShorten(t *testing.T) {
+	const path = "/sys/devices/system/cpu/online"
+	for room, want := range map[int]string{30: path, 29: ".../devices/system/cpu/online", 20: ".../cpu/online", 10: ".../online", 9: "", 0: "", -5: ""} {
+		if got := shorten(path, room); got != want {
+			t.Errorf("in %d characters: %q, want %q", room, got, want)
+		}
 	}
 }

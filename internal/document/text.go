@@ -104,11 +104,39 @@ func (t *text) pairs(all Pairs) {
 			t.Text(indent, screen.Dim, name)
 			label = indent + strings.Repeat(" ", width+2)
 		}
-		t.Hang(label, codes[p.Tone], p.Value)
+		if line, source := label+screen.Clean(p.Value), t.behind(label, p); source != "" {
+			t.Raw(line + t.Style(screen.Dim, source))
+		} else {
+			t.Hang(label, codes[p.Tone], p.Value)
+		}
 		for _, m := range p.More {
 			t.Hang(indent+strings.Repeat(" ", width+2), screen.Dim, m)
 		}
 	}
+}
+
+// behind is a pair's source with the space before it; "" where there is no room.
+func (t *text) behind(label string, p Pair) string {
+	used := utf8.RuneCountInString(label + screen.Clean(p.Value))
+	at := max(t.Width*3/5, used+gap)
+	if s := shorten(screen.Clean(p.Source), t.Width-at); s != "" {
+		return strings.Repeat(" ", at-used) + s
+	}
+	return ""
+}
+
+// shorten drops leading parts of a path until it fits; a path of which less than a name
+// would be left is dropped whole.
+func shorten(path string, room int) string {
+	if utf8.RuneCountInString(path) <= room {
+		return path
+	}
+	for i, r := range path {
+		if rest := path[i:]; i > 0 && (r == '/' || r == '\\') && utf8.RuneCountInString(rest)+3 <= room {
+			return "..." + rest
+		}
+	}
+	return ""
 }
 
 func (t *text) table(b *Table) {

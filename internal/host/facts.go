@@ -210,8 +210,8 @@ type Kernel struct {
 	AIOMaxNr      Fact[uint64]  `json:"aio_max_nr"`
 	NVMeIOTimeout Fact[uint64]  `json:"nvme_io_timeout"` // s
 	TunedProfile  Fact[string]  `json:"tuned_profile"`
-	PressureCPU   Fact[float64] `json:"pressure_cpu"` // share of time, some avg60
-	PressureIO    Fact[float64] `json:"pressure_io"`
+	PressureCPU   Fact[float64] `json:"pressure_cpu" show:"percent"` // share of time, some avg60
+	PressureIO    Fact[float64] `json:"pressure_io" show:"percent"`
 }
 
 // Mitigation is what the kernel does about one processor vulnerability.
@@ -222,9 +222,9 @@ type Mitigation struct {
 
 // Virt says on what the kernel runs and in what we run.
 type Virt struct {
-	Hypervisor Fact[string]  `json:"hypervisor"` // kvm, vmware, hyper-v, xen, ..., or none
-	Container  Fact[string]  `json:"container"`  // docker, podman, kubernetes, lxc, ..., or none
-	Steal      Fact[float64] `json:"steal"`      // share of CPU time since boot taken by the hypervisor
+	Hypervisor Fact[string]  `json:"hypervisor"`           // kvm, vmware, hyper-v, xen, ..., or none
+	Container  Fact[string]  `json:"container"`            // docker, podman, kubernetes, lxc, ..., or none
+	Steal      Fact[float64] `json:"steal" show:"percent"` // share of CPU time since boot taken by the hypervisor
 }
 
 // Limits is what this process and its cgroup may use.

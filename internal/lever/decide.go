@@ -3,7 +3,6 @@ package lever
 import (
 	"fmt"
 	"math"
-	"strconv"
 
 	"hostlab/internal/result"
 )
@@ -59,13 +58,13 @@ func decide(family []result.Measurement) reading {
 		if top == nil || e.Value > top.Estimate.Value {
 			top = m
 		}
-		if d := m.Labels["disturbed"]; d != "" {
+		if d := m.Labels.Disturbed; d != "" {
 			if r.disturbed == "" {
 				r.disturbed = d
 			}
 			continue
 		}
-		r.ramping = r.ramping || m.Labels["ramping"] == "true"
+		r.ramping = r.ramping || m.Labels.Ramping
 		if math.IsNaN(m.NoiseFloor) {
 			floored, quiet = false, false
 		} else if m.NoiseFloor > Margin {
@@ -105,20 +104,20 @@ func decide(family []result.Measurement) reading {
 		r.call, r.m = small, top
 	case faster != nil:
 		r.m = faster
-		r.why = fmt.Sprintf("faster after the pause (%s): the measure is broken, or the CPU was slowed in the busy stretch", short(faster))
+		r.why = fmt.Sprintf("faster after the pause (%s): the measurement is broken, or the CPU was throttled in the busy stretch", short(faster))
 	case r.beyond > 0:
 		r.cost = true
-		r.why = fmt.Sprintf("there is a cost (%s), but it may be less than %.0f %%", short(r.m), 100*Margin)
+		r.why = fmt.Sprintf("the cost (%s) may be less than %.0f %%", short(r.m), 100*Margin)
 	case math.IsNaN(r.worst):
 		r.m, r.why = top, "too few rounds for an interval"
 	case !floored:
 		r.m, r.why = top, "the probe has no noise floor to compare with"
 	case r.ramping:
-		r.m, r.why = top, "the CPU was still getting faster in the busy stretch, so that a cost would show too small"
+		r.m, r.why = top, "the CPU was still getting faster in the busy stretch, which hides part of a cost"
 	case top.Estimate.HasInterval() && top.Estimate.Low > 1:
-		r.m, r.why = top, "the cost is not larger than this host's noise"
+		r.m, r.why = top, "the cost is within this host's noise"
 	default:
-		r.m, r.why = top, "the true ratio may be 1: nothing shown, nothing ruled out"
+		r.m, r.why = top, "the 95 % confidence interval includes 1"
 	}
 	if r.disturbed != "" || r.ramping || faster != nil {
 		r.worst = math.NaN() // what was seen is no upper end then
@@ -133,25 +132,15 @@ func spread(show, silent []*result.Measurement) string {
 	}
 	longest, shortest := 0.0, math.Inf(1)
 	for _, m := range show {
-		longest = max(longest, sliceOf(m))
+		longest = max(longest, m.Labels.Slice)
 	}
 	for _, m := range silent {
-		shortest = min(shortest, sliceOf(m))
+		shortest = min(shortest, m.Labels.Slice)
 	}
 	if longest > 0 && longest < shortest {
 		return "longer bursts do not show it"
 	}
 	return fmt.Sprintf("%d of %d comparisons show it", len(show), len(show)+len(silent))
-}
-
-// sliceOf is the length in s of the work that a ratio was measured with; 0 where
-// it is not known.
-func sliceOf(m *result.Measurement) float64 {
-	s, err := strconv.ParseFloat(m.Labels["slice"], 64)
-	if err != nil {
-		return 0
-	}
-	return s
 }
 
 // inverse turns a ratio in which less than 1 is a cost into one in which more

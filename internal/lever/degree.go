@@ -2,9 +2,9 @@ package lever
 
 import (
 	"fmt"
-	"strconv"
 
 	"hostlab/internal/check"
+	"hostlab/internal/probe"
 	"hostlab/internal/result"
 )
 
@@ -17,16 +17,16 @@ func (in *input) degree() Lever {
 	l := in.new(check.LeverDegree, "Parallelism")
 	var widest *result.Measurement
 	top := 0
-	family := in.known("degree.efficiency.")
+	family := in.known(probe.Efficiency)
 	for i := range family {
-		if d, err := strconv.Atoi(family[i].Labels["degree"]); err == nil && d > top {
+		if d := family[i].Labels.Degree; d > top {
 			top, widest = d, &family[i]
 		}
 	}
 	l.BoundOf = "the CPU time of a cached query"
 	if widest == nil || top < 2 {
 		l.unbounded("no query was timed at more than one degree")
-		why := in.whyUnmeasured("degree", "degree.")
+		why := in.whyUnmeasured("degree", probe.Efficiency)
 		if top == 1 {
 			why = "there is one CPU to use"
 		}
@@ -35,7 +35,7 @@ func (in *input) degree() Lever {
 	}
 	l.BoundOf = fmt.Sprintf("the CPU time of a cached query at degree %d", top)
 	l.Measurement = widest
-	l.Disturbed = widest.Labels["disturbed"]
+	l.Disturbed = widest.Labels.Disturbed
 	e := widest.Estimate
 	switch {
 	case l.Disturbed != "":
@@ -54,7 +54,7 @@ func (in *input) degree() Lever {
 		l.says = didWork(widest, top) + " (" + Count(widest) + ")"
 	}
 	switch {
-	case r.call == costs && best > 0 && widest.Labels["quota"] == "":
+	case r.call == costs && best > 0 && widest.Labels.Quota == 0:
 		l.Verdict = Worthwhile
 		l.Summary = fmt.Sprintf("%s: a query is faster at degree %d than at %d, even alone", does, best, top)
 		l.Next = in.setDegree(best)
@@ -66,7 +66,7 @@ func (in *input) degree() Lever {
 		}
 	case r.call == costs:
 		l.Verdict, l.Next = Unresolved, in.assess()
-		l.why = "whether the degree, shared cores or other load takes the rest cannot be told"
+		l.why = "the degree, shared cores or other load may take the rest"
 		l.Summary = does + "; " + l.why
 		if e.Low*float64(top) > 1 {
 			l.Summary += "; a query still gains from all"
@@ -108,12 +108,12 @@ func noGain(m *result.Measurement, top int) string {
 
 // quotaSays tells what a control group's limit did meanwhile.
 func quotaSays(m *result.Measurement) string {
-	quota := m.Labels["quota"]
-	if quota == "" {
+	quota := m.Labels.Quota
+	if quota == 0 {
 		return ""
 	}
-	s := "; the limit is " + quota + " CPUs"
-	if throttled := m.Labels["throttled"]; throttled != "" {
+	s := fmt.Sprintf("; the limit is %.3g CPUs", quota)
+	if throttled := m.Labels.Throttled; throttled != "" {
 		return s + "; it stopped " + throttled + " periods"
 	}
 	return s + ", and how often it stopped the query is not known"
@@ -132,9 +132,9 @@ func (in *input) overtaken(family []result.Measurement, top int, widest *result.
 		best, low = 1, 1
 	}
 	for _, m := range family {
-		d, err := strconv.Atoi(m.Labels["degree"])
-		clean := m.Labels["disturbed"] == "" && m.Labels["quota"] == "" && m.Estimate.HasInterval()
-		if err == nil && d < top && clean && m.Estimate.Low*float64(d) > low {
+		d := m.Labels.Degree
+		clean := m.Labels.Disturbed == "" && m.Labels.Quota == 0 && m.Estimate.HasInterval()
+		if d > 0 && d < top && clean && m.Estimate.Low*float64(d) > low {
 			best, low = d, m.Estimate.Low*float64(d)
 		}
 	}
@@ -142,15 +142,15 @@ func (in *input) overtaken(family []result.Measurement, top int, widest *result.
 }
 
 // setDegree is how to set a degree in the database at hand.
-func (in *input) setDegree(best int) string {
+func (in *input) setDegree(best int) Next {
 	for _, d := range in.facts.Databases {
 		switch d.Kind {
 		case "postgresql":
 			// Workers come on top of the leader.
-			return fmt.Sprintf(`psql -c "alter system set max_parallel_workers_per_gather = %d" -c "select pg_reload_conf()"`, best-1)
+			return Next{Command: fmt.Sprintf(`psql -c "alter system set max_parallel_workers_per_gather = %d" -c "select pg_reload_conf()"`, best-1)}
 		case "sqlserver":
-			return fmt.Sprintf(`sqlcmd -Q "exec sp_configure 'max degree of parallelism', %d; reconfigure"`, best)
+			return Next{Command: fmt.Sprintf(`sqlcmd -Q "exec sp_configure 'max degree of parallelism', %d; reconfigure"`, best)}
 		}
 	}
-	return fmt.Sprintf("# try a degree of %d in the database (PostgreSQL max_parallel_workers_per_gather %d, SQL Server MAXDOP %d)", best, best-1, best)
+	return Next{Note: fmt.Sprintf("try a degree of %d in the database (PostgreSQL max_parallel_workers_per_gather %d, SQL Server MAXDOP %d)", best, best-1, best)}
 }

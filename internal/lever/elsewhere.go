@@ -57,11 +57,11 @@ func (in *input) elsewhere(l *Lever) {
 }
 
 // ask is the next step with a lever that is set elsewhere.
-func (in *input) ask(l *Lever) string {
+func (in *input) ask(l *Lever) Next {
 	what := map[string]string{check.LeverFrequency: "which power policy its CPUs run under", check.LeverIdle: "which idle states its CPUs may enter"}
 	if l.SetBy == firmware {
 		what = map[string]string{check.LeverFrequency: "power profile", check.LeverIdle: "idle states (C-states)"}
-		return "# look at the " + what[l.Name] + " in the firmware's setup"
+		return Next{Note: "look at the " + what[l.Name] + " in the firmware's setup"}
 	}
-	return "# ask " + l.SetBy + " " + what[l.Name]
+	return Next{Note: "ask " + l.SetBy + " " + what[l.Name]}
 }

@@ -4,10 +4,9 @@ import (
 	"cmp"
 	"fmt"
 	"math"
-	"strconv"
-	"strings"
 
 	"hostlab/internal/check"
+	"hostlab/internal/probe"
 	"hostlab/internal/result"
 )
 
@@ -18,7 +17,7 @@ import (
 func (in *input) frequency() Lever {
 	l := in.new(check.LeverFrequency, "Frequency policy")
 	l.BoundOf = "the CPU time of a short burst of work after a pause"
-	r, held, clock := decide(in.known("wakeup.alu.")), in.held(), in.clock()
+	r, held, clock := decide(in.known(probe.WakeALU)), in.held(), in.clock()
 	l.take(r)
 	in.frequencyBound(&l, r, held, clock)
 	if held != nil {
@@ -37,7 +36,7 @@ func (in *input) frequency() Lever {
 		l.Verdict = NotForRole
 		l.Summary = held.says + "; a development system should save the energy instead"
 	case held != nil:
-		l.Verdict, l.Next = Unresolved, "hostlab facts"
+		l.Verdict, l.Next = Unresolved, Next{Command: "hostlab facts"}
 		l.why = held.says
 		l.Summary = held.says + "; " + in.clockSays(r, clock)
 	case r.call == small && clock.full():
@@ -47,14 +46,14 @@ func (in *input) frequency() Lever {
 			l.Summary += ". A permanent cap would not show"
 		}
 	case r.call == small:
-		l.Verdict, l.Next = Unresolved, "hostlab facts"
+		l.Verdict, l.Next = Unresolved, Next{Command: "hostlab facts"}
 		l.Summary = in.clockSays(r, clock)
 		l.why = l.Summary
 	case r.call == undecided:
 		l.Verdict, l.Summary, l.Next = Unresolved, r.why, in.assess()
 	default:
-		in.rest(&l, in.whyUnmeasured("wakeup", "wakeup.alu."))
-		if l.Verdict == Untestable && l.Next == "" {
+		in.rest(&l, in.whyUnmeasured("wakeup", probe.WakeALU))
+		if l.Verdict == Untestable && l.Next == (Next{}) {
 			l.Next = in.assess()
 		}
 	}
@@ -100,7 +99,7 @@ func (in *input) clockSays(r reading, clock busyClock) string {
 	case undecided:
 		return "the wake-up test does not decide: " + r.why
 	default:
-		return "not measured: " + in.whyUnmeasured("wakeup", "wakeup.alu.")
+		return "not measured: " + in.whyUnmeasured("wakeup", probe.WakeALU)
 	}
 }
 
@@ -118,7 +117,7 @@ func (in *input) frequencyCosts(l *Lever, r reading) {
 	if l.held != "" {
 		l.Summary += "; and " + l.held
 	}
-	busy, slept := in.named("wakeup.frequency.busy.cpu"+r.m.Labels["cpu"]), in.named("wakeup.frequency.after-sleep.cpu"+r.m.Labels["cpu"])
+	busy, slept := in.alike(probe.ClockBusy, r.m), in.alike(probe.ClockSlept, r.m)
 	if known(busy) && known(slept) && slept.Estimate.Value < busy.Estimate.Value {
 		l.Summary += fmt.Sprintf("; the clock was seen at %s instead of %s",
 			result.Format(slept.Estimate.Value, "Hz"), result.Format(busy.Estimate.Value, "Hz"))
@@ -132,12 +131,12 @@ func (in *input) frequencyCosts(l *Lever, r reading) {
 		if who := in.owner(l.Name); who != "" {
 			l.Summary += ": " + who + " sets it"
 		}
-		l.Next = "hostlab check --role " + string(in.role) + "   # on the " + in.below() + "; or send this report"
+		l.Next = Next{"hostlab check --role " + string(in.role), "on the " + in.below() + "; or send this report"}
 	case len(l.todo) > 0:
 		l.Next = remedy(l.todo)
 	default:
 		l.Summary += "; no setting seen here explains it: look at the firmware's power profile"
-		l.Next = "hostlab facts   # and ask for the firmware's power profile"
+		l.Next = Next{"hostlab facts", "and ask for the firmware's power profile"}
 	}
 }
 
@@ -154,11 +153,4 @@ func (in *input) below() string {
 	default:
 		return hv + " hypervisor"
 	}
-}
-
-// cpuAfter parses the CPU number that ends a measurement's name.
-func cpuAfter(name, prefix string) (int, bool) {
-	text, ok := strings.CutPrefix(name, prefix)
-	cpu, err := strconv.Atoi(text)
-	return cpu, ok && err == nil
 }

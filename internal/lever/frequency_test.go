@@ -79,7 +79,7 @@ func TestFrequency(t *testing.T) {
 		{name: "one of twelve, beyond floor and margin", lever: f, facts: metal(), outcomes: ran(luckyTwelve()...), cost: true,
 			want: Worthwhile, evidence: db, says: []string{"1 of 12 comparisons show it"}, bound: 1 - 1/1.2},
 		{name: "interval contains 1", lever: f, facts: metal(), outcomes: ran(alu(1.1, 0.98, 1.2, 0.01)),
-			want: Unresolved, evidence: db, says: []string{"the true ratio may be 1", "hostlab assess --role production-db"}, bound: 1 - 1/1.2},
+			want: Unresolved, evidence: db, says: []string{"95 % confidence interval includes 1", "hostlab assess --role production-db"}, bound: 1 - 1/1.2},
 		{name: "penalty below the floor", lever: f, facts: metal(), outcomes: ran(alu(1.1, 1.06, 1.14, 0.2)),
 			want: Unresolved, evidence: db, says: []string{"noise"}, bound: 1 - 1/1.14},
 		{name: "no noise floor", lever: f, facts: metal(), outcomes: ran(alu(1.5, 1.4, 1.6, nan)),

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"hostlab/internal/host"
+	"hostlab/internal/probe"
 	"hostlab/internal/result"
 )
 
@@ -108,13 +109,12 @@ func (in *input) clock() busyClock {
 	out := busyClock{hz: math.NaN(), share: math.NaN()}
 	for i := range in.measured {
 		m := &in.measured[i]
-		cpu, ok := cpuAfter(m.Name, "wakeup.frequency.busy.cpu")
-		if !ok {
+		if m.Kind != probe.ClockBusy || m.Labels.CPU == nil {
 			continue
 		}
-		top := in.maximum(cpu)
+		top := in.maximum(*m.Labels.CPU)
 		out.max = max(out.max, top)
-		if !m.Known() || m.Labels["disturbed"] != "" {
+		if !m.Known() || m.Labels.Disturbed != "" {
 			continue
 		}
 		hz := m.Estimate.Value

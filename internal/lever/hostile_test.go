@@ -19,7 +19,7 @@ func TestHostileNamesStayData(t *testing.T) {
 		n := 0
 		next := []string{"hostlab assess" + Again(check.ProductionDB, facts)}
 		for _, l := range Join(check.ProductionDB, facts, nil, nil) {
-			next = append(next, l.Next)
+			next = append(next, l.Next.Command)
 		}
 		for _, s := range next {
 			if strings.Contains(s, screentest.Tag) {

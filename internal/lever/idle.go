@@ -4,10 +4,10 @@ import (
 	"cmp"
 	"fmt"
 	"math"
-	"strconv"
 
 	"hostlab/internal/check"
 	"hostlab/internal/host"
+	"hostlab/internal/probe"
 	"hostlab/internal/result"
 )
 
@@ -28,7 +28,7 @@ const l2Burst = "a %s burst that reads three quarters of the L2 cache"
 // arithmetic loses is the second, not clock.
 func (in *input) idle() Lever {
 	l := in.new(check.LeverIdle, "Idle states")
-	family := in.known("wakeup.cold.")
+	family := in.known(probe.WakeCold)
 	r, late, deep := decide(family), in.lateness(), in.deepest()
 	l.take(r)
 	if l.Measurement == nil || r.call != costs && late.costs() {
@@ -44,10 +44,10 @@ func (in *input) idle() Lever {
 	case len(l.todo) > 0:
 		why := ""
 		if r.call == unmeasured && late.m == nil {
-			why = in.whyUnmeasured("wakeup", "wakeup.")
+			why = in.whyUnmeasured("wakeup", probe.WakeCold)
 		}
 		in.rest(&l, why)
-		if s := late.says(); s != "" {
+		if s := late.full(); s != "" {
 			l.Summary += "; " + s
 		}
 	case r.disturbed != "":
@@ -55,14 +55,14 @@ func (in *input) idle() Lever {
 		l.Summary = fmt.Sprintf("caches: %s. Other work ran here: %s; repeat when it is quiet", Figure(r.m), r.disturbed)
 	case late.disturbed != "":
 		l.Verdict, l.Next, l.why = Unresolved, in.assess(), late.disturbed
-		l.Summary = late.says() + ". Other work ran here: " + late.disturbed + "; repeat when it is quiet"
+		l.Summary = late.full() + ". Other work ran here: " + late.disturbed + "; repeat when it is quiet"
 	case r.call == small && late.slight():
 		l.Verdict = NoEffect
 		l.Summary = fmt.Sprintf("%s, and work with memory takes no more than %s as long after a pause, beyond what frequency costs",
-			late.says(), result.Format(max(1, r.worst), "ratio"))
+			late.full(), result.Format(max(1, r.worst), "ratio"))
 	case r.call == undecided:
 		l.Verdict, l.Summary, l.Next = Unresolved, r.why, in.assess()
-		if s := late.says(); s != "" {
+		if s := late.full(); s != "" {
 			l.Summary += "; " + s
 		}
 	case late.m != nil:
@@ -72,7 +72,7 @@ func (in *input) idle() Lever {
 		l.why = "how late a thread wakes was not measured"
 		l.Summary = "caches stay warm over 100 ms of sleep; " + l.why
 	default:
-		in.rest(&l, in.whyUnmeasured("wakeup", "wakeup.cold."))
+		in.rest(&l, in.whyUnmeasured("wakeup", probe.WakeCold))
 	}
 	return l
 }
@@ -84,19 +84,18 @@ func (in *input) idleCosts(l *Lever, r reading, late lateness, deep *host.IdleSt
 		l.effect = saving(r.m.Estimate.Low)
 		l.says = fmt.Sprintf("work with memory takes up to %s as long after a pause (%s)", short(r.m), Count(r.m))
 		l.Summary = l.says + ", beyond what frequency costs"
-		if loss, err := strconv.ParseFloat(r.m.Labels["loss"], 64); err == nil && loss > 0 {
+		if loss := r.m.Labels.Loss; loss > 0 {
 			l.Summary += ": up to " + result.Format(loss, "s") + " for each burst"
 		}
 		if r.spread != "" {
 			l.Summary += "; " + r.spread
 		}
 		if late.m != nil {
-			l.Summary += "; " + late.says()
+			l.Summary += "; " + late.full()
 		}
 	} else {
 		l.effect = late.low / (burst + late.low)
-		l.says = late.says()
-		l.Summary = l.says
+		l.says, l.Summary = late.says(), late.full()
 	}
 	switch {
 	case in.role == check.Development:
@@ -106,13 +105,13 @@ func (in *input) idleCosts(l *Lever, r reading, late lateness, deep *host.IdleSt
 		l.Verdict = Unresolved
 		l.why = "the cause of cold caches or late wake-ups is not known"
 		l.Summary += "; no deep idle state is visible here, so the cause is not known"
-		if l.Next = remedy(l.todo); l.Next == "" {
+		if l.Next = remedy(l.todo); l.Next.Command == "" {
 			l.Next = in.askBelow()
 		}
 	default:
 		l.Verdict = Worthwhile
-		if l.Next = remedy(l.todo); l.Next == "" {
-			l.Next = "hostlab facts"
+		if l.Next = remedy(l.todo); l.Next.Command == "" {
+			l.Next = Next{Command: "hostlab facts"}
 		}
 	}
 }
@@ -120,7 +119,7 @@ func (in *input) idleCosts(l *Lever, r reading, late lateness, deep *host.IdleSt
 // lateOnly is for a lateness that is neither slight nor beyond the margin.
 func (in *input) lateOnly(l *Lever, r reading, late lateness) {
 	l.Verdict = Unresolved
-	l.Summary = late.says()
+	l.Summary = late.full()
 	switch {
 	case !late.complete:
 		l.why = "the lateness of wake-ups has no interval or no control"
@@ -140,11 +139,11 @@ func (in *input) lateOnly(l *Lever, r reading, late lateness) {
 }
 
 // askBelow is the next step where the states are chosen elsewhere.
-func (in *input) askBelow() string {
+func (in *input) askBelow() Next {
 	if len(in.facts.Idle.States) > 0 {
-		return "hostlab facts   # names the idle states in use"
+		return Next{"hostlab facts", "names the idle states in use"}
 	}
-	return "# ask the owner of the " + in.below() + " which idle states its CPUs may enter"
+	return Next{Note: "ask the owner of the " + in.below() + " which idle states its CPUs may enter"}
 }
 
 // idleBound adds the lateness, measured or else as the kernel states it, to what
@@ -172,7 +171,7 @@ func (in *input) idleBound(l *Lever, family []result.Measurement, r reading, lat
 	default:
 		most, slice := -1.0, ""
 		for i := range family {
-			s := sliceOf(&family[i])
+			s := family[i].Labels.Slice
 			if s <= 0 {
 				s = burst
 			}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 
 	"hostlab/internal/check"
 	"hostlab/internal/host"
@@ -72,66 +71,54 @@ type input struct {
 // findings returns the results that found something for a lever, worst first.
 func (in *input) findings(lever string) []check.Result {
 	var out []check.Result
-	for _, r := range in.results {
-		if r.Lever == lever && r.Status == check.Finding {
+	for _, r := range check.Findings(in.results) {
+		if r.Lever == lever {
 			out = append(out, r)
 		}
 	}
-	slices.SortStableFunc(out, func(a, b check.Result) int {
-		return cmp.Or(cmp.Compare(rank(b.Severity), rank(a.Severity)), cmp.Compare(a.ID, b.ID))
-	})
 	return out
-}
-
-// rank orders the severities as they are printed; what it does not know counts
-// as a finding to act on.
-func rank(severity string) int {
-	switch strings.ToLower(severity) {
-	case "info":
-		return 0
-	case "medium":
-		return 2
-	case "high":
-		return 3
-	default:
-		return 1
-	}
 }
 
 // actionable drops findings that only inform.
 func actionable(findings []check.Result) []check.Result {
-	return slices.DeleteFunc(slices.Clone(findings), func(r check.Result) bool { return rank(r.Severity) == 0 })
+	return slices.DeleteFunc(slices.Clone(findings), func(r check.Result) bool { return r.Severity == check.Info })
 }
 
-// named returns the measurement with a name, or nil.
-func (in *input) named(name string) *result.Measurement {
+// first returns the first measurement of a kind, or nil.
+func (in *input) first(kind result.Kind) *result.Measurement { return in.find(kind, nil) }
+
+// alike returns the measurement of a kind on the CPU of another one, or nil.
+func (in *input) alike(kind result.Kind, m *result.Measurement) *result.Measurement {
+	return in.find(kind, m.Labels.CPU)
+}
+
+func (in *input) find(kind result.Kind, cpu *int) *result.Measurement {
 	for i := range in.measured {
-		if in.measured[i].Name == name {
-			return &in.measured[i]
+		if m := &in.measured[i]; m.Kind == kind && (cpu == nil || m.Labels.On(*cpu)) {
+			return m
 		}
 	}
 	return nil
 }
 
-// known returns the known ratios whose names start with prefix.
-func (in *input) known(prefix string) []result.Measurement {
+// known returns the known measurements of a kind.
+func (in *input) known(kind result.Kind) []result.Measurement {
 	var out []result.Measurement
 	for _, m := range in.measured {
-		if strings.HasPrefix(m.Name, prefix) && m.Unit == "ratio" && m.Known() {
+		if m.Kind == kind && m.Known() {
 			out = append(out, m)
 		}
 	}
 	return out
 }
 
-// whyUnmeasured says in a clause why a probe gave no number for names that
-// start with prefix.
-func (in *input) whyUnmeasured(probeName, prefix string) string {
+// whyUnmeasured says in a clause why a probe gave no number of a kind.
+func (in *input) whyUnmeasured(probeName string, kind result.Kind) string {
 	if why := in.skipped[probeName]; why != "" {
 		return why
 	}
 	for _, m := range in.measured {
-		if strings.HasPrefix(m.Name, prefix) && !m.Known() && m.Reason != "" {
+		if m.Kind == kind && !m.Known() && m.Reason != "" {
 			return m.Reason
 		}
 	}
@@ -144,7 +131,7 @@ func (in *input) whyUnmeasured(probeName, prefix string) string {
 }
 
 // assess is the command that measures again.
-func (in *input) assess() string { return "hostlab assess" + Again(in.role, in.facts) }
+func (in *input) assess() Next { return Next{Command: "hostlab assess" + Again(in.role, in.facts)} }
 
 // Again are the flags with which another command looks at the same: the role, and
 // the log directory unless it was none.
@@ -223,11 +210,11 @@ func (in *input) rest(l *Lever, why string) {
 	case passed > 0:
 		l.Verdict = Settled
 		l.Summary = plural(passed, "check finds", "checks find") + " it as it should be; " + blind + " could not look"
-		l.Next = "hostlab explain-check " + blind
+		l.Next = Next{Command: "hostlab explain-check " + blind}
 	case blind != "":
 		l.Verdict = Untestable
 		l.Summary = "the checks could not look"
-		l.Next = "hostlab explain-check " + blind
+		l.Next = Next{Command: "hostlab explain-check " + blind}
 	default:
 		l.Verdict = Untestable
 		l.Summary = "this host shows no such setting"
@@ -238,14 +225,14 @@ func (in *input) rest(l *Lever, why string) {
 }
 
 // remedy is the command of the worst finding that has one.
-func remedy(findings []check.Result) string {
+func remedy(findings []check.Result) Next {
 	for _, f := range findings {
 		if f.Remedy != "" {
-			return f.Remedy
+			return Next{Command: f.Remedy}
 		}
 	}
 	if len(findings) > 0 {
-		return "hostlab explain-check " + findings[0].ID
+		return Next{Command: "hostlab explain-check " + findings[0].ID}
 	}
-	return ""
+	return Next{}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"hostlab/internal/probe"
 	"hostlab/internal/result"
 )
 
@@ -18,16 +19,15 @@ type lateness struct {
 	disturbed string
 }
 
-// lateness reads wakeup.latency.*.
+// lateness compares the wake-ups of each CPU with their control.
 func (in *input) lateness() lateness {
 	out := lateness{low: math.NaN(), high: math.NaN(), complete: true}
 	for i := range in.measured {
 		m := &in.measured[i]
-		cpu, ok := cpuAfter(m.Name, "wakeup.latency.p50.cpu")
-		if !ok {
+		if m.Kind != probe.LateMedian {
 			continue
 		}
-		floor := in.named(fmt.Sprintf("wakeup.latency.floor.cpu%d", cpu))
+		floor := in.alike(probe.LateControl, m)
 		if !known(m) || !m.Estimate.HasInterval() || !known(floor) {
 			out.complete = false
 			if known(m) && out.m == nil {
@@ -36,7 +36,7 @@ func (in *input) lateness() lateness {
 			continue
 		}
 		for _, x := range []*result.Measurement{m, floor} {
-			if d := x.Labels["disturbed"]; d != "" {
+			if d := x.Labels.Disturbed; d != "" {
 				out.complete, out.disturbed = false, d
 			}
 		}
@@ -47,7 +47,7 @@ func (in *input) lateness() lateness {
 		}
 		if high := m.Estimate.High - from; math.IsNaN(out.high) || high > out.high {
 			out.m, out.low, out.high = m, m.Estimate.Low-to, high
-			out.p99 = in.named(fmt.Sprintf("wakeup.latency.p99.cpu%d", cpu))
+			out.p99 = in.alike(probe.LateTail, m)
 		}
 	}
 	out.complete = out.complete && out.m != nil
@@ -67,9 +67,13 @@ func (w lateness) says() string {
 	if w.m == nil {
 		return ""
 	}
-	s := fmt.Sprintf("a thread wakes %s late after 100 ms asleep (%s", short(w.m), Count(w.m))
-	if known(w.p99) {
-		s += "; 1 in 100 wakes " + result.Format(w.p99.Estimate.Value, "s") + " late or later"
+	return fmt.Sprintf("a thread wakes %s late after 100 ms asleep (%s)", short(w.m), Count(w.m))
+}
+
+// full is says with the tail.
+func (w lateness) full() string {
+	if w.m == nil || !known(w.p99) {
+		return w.says()
 	}
-	return s + ")"
+	return w.says() + "; 1 in 100 wakes " + result.Format(w.p99.Estimate.Value, "s") + " late or later"
 }

@@ -49,7 +49,7 @@ type Lever struct {
 	Verdict     Verdict             `json:"verdict"`
 	SetBy       string              `json:"set_by"`  // who sets it where this host has no knob for it; "": this host, or not known
 	Summary     string              `json:"summary"` // one or two sentences in plain words, the last without a full stop
-	Next        string              `json:"next"`    // what to type: "command   # note", or "# note" where no command does it
+	Next        Next                `json:"next"`
 
 	todo   []check.Result // findings to act on, worst first
 	effect float64        // share that is certainly lost, to order costs by
@@ -57,6 +57,12 @@ type Lever struct {
 	why    string         // why nothing was measured, or why that decides nothing
 	held   string         // how the host's own settings hold the clock down, as a clause
 	blind  []string       // IDs of checks that could not look
+}
+
+// Next is what to do about a lever.
+type Next struct {
+	Command string `json:"command"` // what to type; "" where no command does it
+	Note    string `json:"note"`    // what it shows, or what to do instead; a clause
 }
 
 // bounded sets a bound, which is a share.

@@ -1,8 +1,10 @@
 package lever
 
 import (
-	"maps"
+	"encoding/json"
+	"fmt"
 	"math"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -18,21 +20,26 @@ var nan = math.NaN()
 
 // ratio makes a measurement with an interval.
 func ratio(name string, v, lo, hi, floor float64) result.Measurement {
-	labels := map[string]string{}
-	if _, cpu, ok := strings.Cut(name, ".cpu"); ok {
-		labels["cpu"] = cpu
-	}
-	if d, ok := strings.CutPrefix(name, "degree.efficiency."); ok {
-		labels["degree"] = d
-	}
-	for _, ms := range []string{"10", "30", "100"} {
-		if strings.Contains(name, "."+ms+"ms.") {
-			labels["slice"] = map[string]string{"10": "0.01", "30": "0.03", "100": "0.1"}[ms]
+	m := result.Measurement{Name: name, Unit: "ratio", NoiseFloor: floor, Evidence: result.Measured,
+		Estimate: &result.Estimate{Value: v, Low: lo, High: hi, N: 24}}
+	parts := strings.Split(name, ".")
+	m.Probe = parts[0]
+	var kind []string
+	for _, part := range parts {
+		n, err := strconv.Atoi(strings.TrimSuffix(strings.TrimPrefix(part, "cpu"), "ms"))
+		switch {
+		case err != nil:
+			kind = append(kind, part)
+		case strings.HasPrefix(part, "cpu"):
+			m.Labels.CPU = new(n)
+		case strings.HasSuffix(part, "ms"):
+			m.Labels.Slice = float64(n) / 1000
+		default:
+			m.Labels.Degree = n
 		}
 	}
-	p, _, _ := strings.Cut(name, ".")
-	return result.Measurement{Probe: p, Name: name, Unit: "ratio", NoiseFloor: floor, Evidence: result.Measured,
-		Estimate: &result.Estimate{Value: v, Low: lo, High: hi, N: 24}, Labels: labels}
+	m.Kind = result.Kind(strings.Join(kind, "."))
+	return m
 }
 
 func seconds(name string, v float64) result.Measurement {
@@ -56,12 +63,16 @@ func ran(ms ...result.Measurement) []probe.Outcome {
 }
 
 func finding(lever, id, severity, path, remedy string) check.Result {
-	return check.Result{ID: id, Lever: lever, Severity: severity, Status: check.Finding, Title: "Governor saves energy",
+	s, err := check.ParseSeverity(severity)
+	if err != nil {
+		panic(err)
+	}
+	return check.Result{ID: id, Lever: lever, Severity: s, Status: check.Finding, Title: "Governor saves energy",
 		Evidence: []check.Evidence{{Path: path, Value: "x"}}, Remedy: remedy}
 }
 
 func answer(lever string, s check.Status) check.Result {
-	return check.Result{ID: "CHK-" + string(s), Lever: lever, Status: s, Severity: "medium"}
+	return check.Result{ID: "CHK-" + string(s), Lever: lever, Status: s, Severity: check.Medium}
 }
 
 // bare metal has a policy and a deep idle state; a guest has neither.
@@ -90,8 +101,9 @@ const governor = "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"
 
 // with adds a label.
 func with(m result.Measurement, label, value string) result.Measurement {
-	m.Labels = maps.Clone(m.Labels)
-	m.Labels[label] = value
+	if err := json.Unmarshal(fmt.Appendf(nil, `{%q: %q}`, label, value), &m.Labels); err != nil {
+		panic(err)
+	}
 	return m
 }
 
@@ -144,12 +156,12 @@ func decisions(t *testing.T, tests []decision) {
 				t.Errorf("verdict %s (%s, cost %v), want %s (%s, cost %v); summary: %s", got.Verdict, got.Evidence, got.Cost, tt.want, tt.evidence, tt.cost, got.Summary)
 			}
 			for _, s := range tt.says {
-				if !strings.Contains(got.Summary+"\n"+got.Next, s) {
+				if !strings.Contains(got.Summary+"\n"+got.Next.Command+"\n"+got.Next.Note, s) {
 					t.Errorf("neither summary nor next says %q:\n%s\n%s", s, got.Summary, got.Next)
 				}
 			}
 			for _, s := range tt.never {
-				if strings.Contains(got.Summary+"\n"+got.Next, s) {
+				if strings.Contains(got.Summary+"\n"+got.Next.Command+"\n"+got.Next.Note, s) {
 					t.Errorf("says %q:\n%s\n%s", s, got.Summary, got.Next)
 				}
 			}

@@ -7,6 +7,7 @@ import (
 
 	"hostlab/internal/check"
 	"hostlab/internal/host"
+	"hostlab/internal/probe"
 	"hostlab/internal/result"
 )
 
@@ -17,28 +18,28 @@ import (
 func (in *input) logDevice() Lever {
 	l := in.new(check.LeverLog, "Log device")
 	l.BoundOf, l.BoundBy = "a commit's time", "any faster device"
-	name, into := "commit.overwritten", "into a recycled log"
-	if !known(in.named(name + ".p50")) { // a probe that only writes blocks for the first time
-		name, into = "commit", "into newly allocated blocks"
+	file, into := probe.Recycled, "into a recycled log"
+	if !known(in.first(file.Of(probe.Median))) { // a probe that only writes blocks for the first time
+		file, into = probe.NewBlocks, "into newly allocated blocks"
 	}
-	log, mean := in.named(name+".p50"), in.named(name+".mean")
-	mem, gain := in.named("commit.memory.p50"), in.named("commit.gain")
+	log, mean := in.first(file.Of(probe.Median)), in.first(file.Of(probe.Mean))
+	mem, gain := in.first(probe.InMemory.Of(probe.Median)), in.first(probe.CommitGain)
 	if l.Measurement = log; known(mean) {
 		l.Measurement = mean
 	}
 	if !known(log) {
 		l.unbounded("no commit was timed")
-		in.rest(&l, in.whyUnmeasured("commit", "commit.p50"))
+		in.rest(&l, in.whyUnmeasured("commit", probe.NewBlocks.Of(probe.Median)))
 		return l
 	}
-	l.Disturbed = log.Labels["disturbed"]
+	l.Disturbed = log.Labels.Disturbed
 	if l.Disturbed == "" && known(gain) {
-		l.Disturbed = gain.Labels["disturbed"]
+		l.Disturbed = gain.Labels.Disturbed
 	}
 	takes := fmt.Sprintf("a commit takes %s %s (%s)", short(log), into, Count(log))
 	if known(mean) {
 		takes = fmt.Sprintf("a commit %s takes %s in the mean", into, short(mean))
-		if p99 := in.named(name + ".p99"); known(p99) {
+		if p99 := in.first(file.Of(probe.Tail)); known(p99) {
 			takes += ", " + strings.Replace(short(p99), ", no interval", " (no interval)", 1) + " at the 99th percentile"
 		}
 		takes += fmt.Sprintf(" and %s in the median (%s)", result.Format(log.Estimate.Value, "s"), Count(mean))
@@ -48,9 +49,12 @@ func (in *input) logDevice() Lever {
 		in.logInMemory(&l)
 		return l
 	}
-	l.says = takes
+	l.says = fmt.Sprintf("a commit takes %s in the median (%s)", short(log), Count(log))
+	if known(mean) {
+		l.says = fmt.Sprintf("a commit takes %s in the mean (%s)", short(mean), Count(mean))
+	}
 	in.logBound(&l, log, mem, gain)
-	in.meanBound(&l, mean, in.named("commit.memory.mean"))
+	in.meanBound(&l, mean, in.first(probe.InMemory.Of(probe.Mean)))
 	switch {
 	case len(l.todo) > 0:
 		in.rest(&l, "")
@@ -58,7 +62,7 @@ func (in *input) logDevice() Lever {
 	case in.role == check.ProductionApp && len(in.facts.Databases) == 0:
 		l.Verdict, l.says = NotForRole, ""
 		l.Summary = takes + ", but an application server commits on its database server: assess that one"
-		l.Next = "hostlab assess --role production-db   # on the database server"
+		l.Next = Next{"hostlab assess --role production-db", "on the database server"}
 	case l.Disturbed != "":
 		l.Verdict, l.Next, l.why = Unresolved, in.assess(), l.Disturbed
 		l.Summary = takes + "; " + l.Disturbed
@@ -114,7 +118,7 @@ func (in *input) meanBound(l *Lever, log, mem *result.Measurement) {
 
 // drifted says that the device was not the same all the time; "" where it was.
 func (in *input) drifted() string {
-	if m := in.named("commit.drift"); known(m) && m.Labels["drift"] != "" && len(m.Warnings) > 0 {
+	if m := in.first(probe.CommitDrift); known(m) && m.Labels.Drift && len(m.Warnings) > 0 {
 		return "; " + m.Warnings[0]
 	}
 	return ""
@@ -131,7 +135,7 @@ func (in *input) logInMemory(l *Lever) {
 		return
 	}
 	l.Verdict, l.why, l.Summary = Unresolved, "the log directory is in memory", why
-	l.Next = in.assess() + " --log-dir DIR   # a directory on the device of the database's log"
+	l.Next = Next{in.assess().Command + " --log-dir DIR", "a directory on the device of the database's log"}
 }
 
 // logClass is the class of what lies under the log directory.
@@ -146,14 +150,14 @@ func (in *input) logClass() string {
 
 func known(m *result.Measurement) bool { return m != nil && m.Known() }
 
-// dsnForms are how 'hostlab explain' is told of a database on this host, by kind.
+// dsnForms name a database on this host for 'hostlab explain', by kind.
 var dsnForms = map[string]string{
 	"postgresql": "postgres://USER@localhost/DB", "mariadb": "mariadb://USER@localhost/", "mysql": "mysql://USER@localhost/",
 	"oracle": "oracle://USER@localhost:1521/SERVICE", "sqlserver": "sqlserver://USER@localhost", "hana": "hdb://USER@localhost:30015",
 }
 
 // logShare is how to learn the share of log waits from the database at hand.
-func (in *input) logShare() string {
+func (in *input) logShare() Next {
 	dsn := "DSN"
 	for _, d := range in.facts.Databases {
 		if form := dsnForms[d.Kind]; form != "" {
@@ -161,5 +165,5 @@ func (in *input) logShare() string {
 			break
 		}
 	}
-	return "hostlab explain --dsn " + dsn + " --for 5m   # while the job runs: the most that another log device can take off it"
+	return Next{"hostlab explain --dsn " + dsn + " --for 5m", "while the job runs: the most that another log device can take off it"}
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"hostlab/internal/check"
+	"hostlab/internal/probe"
 	"hostlab/internal/result"
 )
 
@@ -22,18 +23,18 @@ const (
 func (in *input) smt() Lever {
 	l := in.new(check.LeverSMT, "Siblings")
 	l.BoundOf = "the lock rate of a thread beside a memory scan"
-	sib, other := in.named("siblings.harm.sibling"), in.named("siblings.harm.other")
+	sib, other := in.first(probe.HarmSibling), in.first(probe.HarmOther)
 	l.Measurement = sib
 	if !known(sib) {
 		l.unbounded("the harm of a scanning sibling was not measured")
-		in.rest(&l, in.whyUnmeasured("siblings", "siblings.harm.sibling"))
+		in.rest(&l, in.whyUnmeasured("siblings", probe.HarmSibling))
 		if sib != nil && (l.Verdict == Settled || l.Verdict == Untestable) {
-			l.Verdict, l.Summary, l.Next = Untestable, untestable(sib.Reason), ""
+			l.Verdict, l.Summary, l.Next = Untestable, sib.Reason, Next{}
 		}
 		return l
 	}
 	e := sib.Estimate
-	l.Disturbed = sib.Labels["disturbed"]
+	l.Disturbed = sib.Labels.Disturbed
 	l.Verdict, l.Next = Unresolved, in.assess()
 	switch {
 	case l.Disturbed != "":
@@ -56,10 +57,10 @@ func (in *input) smt() Lever {
 	case 1-e.High > sib.NoiseFloor && e.High < harmSibling:
 		in.smtHarm(&l, sib, other)
 	case e.Low >= 1-Margin && e.High <= 1+Margin:
-		l.Verdict, l.Next = NoEffect, ""
+		l.Verdict, l.Next = NoEffect, Next{}
 		l.Summary = "a scan on the sibling takes nothing that matters from a thread that takes locks: it kept " + short(sib) + " of its rate"
 	case e.Contains(1):
-		l.why = "the true ratio may be 1: nothing shown, nothing ruled out"
+		l.why = "the 95 % confidence interval includes 1"
 		l.Summary = "with a scan on its sibling a lock thread kept " + short(sib) + " of its rate; " + l.why
 	default:
 		l.Cost = 1-e.High > sib.NoiseFloor
@@ -77,8 +78,8 @@ func (in *input) smtHarm(l *Lever, sib, other *result.Measurement) {
 	switch {
 	case !known(other) || !other.Estimate.HasInterval():
 		l.why = "whether a scan elsewhere does the same was not measured"
-	case other.Labels["disturbed"] != "":
-		l.why = "the comparison with another core was disturbed: " + other.Labels["disturbed"]
+	case other.Labels.Disturbed != "":
+		l.why = "the comparison with another core was disturbed: " + other.Labels.Disturbed
 	case !(other.NoiseFloor <= Margin):
 		l.why = "the comparison with another core is too noisy"
 	case sib.Estimate.High/other.Estimate.Low >= harmRelative:
@@ -86,9 +87,8 @@ func (in *input) smtHarm(l *Lever, sib, other *result.Measurement) {
 	default:
 		l.Verdict = Worthwhile
 		l.Summary = fmt.Sprintf("%s, %s with it on another core: keep scans and log writers on different cores", l.says, short(other))
-		l.says += ", " + short(other) + " with it on another core"
-		if l.Next = remedy(l.todo); l.Next == "" {
-			l.Next = "lscpu --extended=CPU,CORE,SOCKET   # shows the cores; pin scanning jobs to some of their own with taskset -c"
+		if l.Next = remedy(l.todo); l.Next.Command == "" {
+			l.Next = Next{"lscpu --extended=CPU,CORE,SOCKET", "shows the cores; pin scanning jobs to some of their own with taskset -c"}
 		}
 		l.Summary += in.throughputs()
 		return
@@ -100,23 +100,18 @@ func (in *input) smtHarm(l *Lever, sib, other *result.Measurement) {
 // of them trades the other's rate; "" where that was not measured.
 func (in *input) throughputs() string {
 	var parts []string
-	for _, p := range [][2]string{{"sibling", "on the sibling"}, {"other", "on another core"}} {
-		scans, locks := in.named("siblings.scans."+p[0]), in.named("siblings.acquisitions."+p[0])
+	for _, p := range []struct {
+		scans, locks result.Kind
+		where        string
+	}{{probe.ScansSibling, probe.LocksSibling, "on the sibling"}, {probe.ScansOther, probe.LocksOther, "on another core"}} {
+		scans, locks := in.first(p.scans), in.first(p.locks)
 		if known(scans) && known(locks) {
 			parts = append(parts, fmt.Sprintf("with the scan %s: %s scans and %s locks",
-				p[1], result.Format(scans.Estimate.Value, "1/s"), result.Format(locks.Estimate.Value, "1/s")))
+				p.where, result.Format(scans.Estimate.Value, "1/s"), result.Format(locks.Estimate.Value, "1/s")))
 		}
 	}
 	if len(parts) == 0 {
 		return ""
 	}
 	return ". Rates " + strings.Join(parts, "; ")
-}
-
-// untestable drops what the verdict says already.
-func untestable(reason string) string {
-	for _, p := range []string{"untestable here: ", "not testable here: ", "untestable: "} {
-		reason = strings.TrimPrefix(reason, p)
-	}
-	return reason
 }

@@ -11,11 +11,16 @@ import (
 	"hostlab/internal/check"
 )
 
-// VerdictLine answers in one to four plain sentences: is the platform costing us
-// (yes, no cost was found, or it cannot be told and why), what exactly, what
-// should be changed first, and what was not decided. levers come from Join.
+// The lengths of a verdict, in words.
+const (
+	mostWords     = 60
+	sentenceWords = 25
+)
+
+// VerdictLine says whether the platform costs something, then how much, what to type first
+// and what was not decided: sentences of at most 25 words, 60 in all. levers come from Join.
 func VerdictLine(role check.Role, levers []Lever) string {
-	v := &verdict{role: role, whom: roleWords[role], levers: levers, by: map[Verdict][]Lever{}}
+	v := &verdict{role: role, levers: levers, by: map[Verdict][]Lever{}}
 	for _, l := range levers {
 		v.by[l.Verdict] = append(v.by[l.Verdict], l)
 		if l.Cost && (l.Verdict == Unresolved || l.Verdict == Recommended || l.Verdict == NotHere) {
@@ -26,33 +31,42 @@ func VerdictLine(role check.Role, levers []Lever) string {
 	v.worth = slices.Clone(v.by[Worthwhile])
 	slices.SortStableFunc(v.worth, largest)
 	slices.SortStableFunc(v.loose, largest)
-	var out []string
-	for _, s := range []string{v.answer(), v.commit(), v.first(), v.open()} {
-		if s != "" {
-			out = append(out, sentence(s))
-		}
-	}
-	return strings.Join(out, " ")
+	return compose(v.answer(), v.commit(), v.first(), v.open())
 }
 
-// roleWords are the roles in a sentence.
-var roleWords = map[check.Role]string{
-	check.ProductionDB:  "production database server",
-	check.ProductionApp: "production application server",
-	check.Development:   "development system",
+// compose joins sentences as far as there is room for them: the first two of the answer,
+// then what to type, then the rest.
+func compose(answer, commit, first, open []string) string {
+	room := mostWords
+	var parts [4][]string
+	take := func(part int, sentences ...string) {
+		for _, s := range sentences {
+			s = sentence(s)
+			if n := len(strings.Fields(s)); n <= min(room, sentenceWords) {
+				parts[part], room = append(parts[part], s), room-n
+			}
+		}
+	}
+	must := min(2, len(answer))
+	take(0, answer[:must]...)
+	take(2, first...)
+	take(0, answer[must:]...)
+	take(1, commit...)
+	take(3, open...)
+	return strings.Join(slices.Concat(parts[:]...), " ")
 }
 
 type verdict struct {
 	role   check.Role
-	whom   string
 	levers []Lever
 	by     map[Verdict][]Lever
 	worth  []Lever // worthwhile, the largest measured effect first
 	loose  []Lever // with a cost that no lever is known to take away, likewise
 }
 
-// answer says whether the platform costs something, and what.
-func (v *verdict) answer() string {
+// answer says whether the platform costs something, then how much.
+func (v *verdict) answer() []string {
+	whom := v.role.Noun()
 	// What nobody here can set is no open question, unless another run may answer it.
 	measured := v.filter(func(l Lever) bool {
 		return known(l.Measurement) && l.Verdict != NotForRole && (l.Verdict != NotHere || l.Disturbed != "")
@@ -61,86 +75,84 @@ func (v *verdict) answer() string {
 	power := v.filter(func(l Lever) bool { return l.Verdict == NotForRole && (l.Cost || l.held != "") })
 	held := v.filter(func(l Lever) bool { return l.held != "" && l.Verdict != NotForRole && l.Bound != nil })
 	switch {
+	// What a synthetic scan takes from synthetic locks, a workload may never lose.
+	case slices.ContainsFunc(v.worth, func(l Lever) bool { return !synthetic(l) }):
+		return says("Yes, this platform measurably slows a "+whom, append(v.worth, v.loose...))
 	case len(v.worth) > 0:
-		// What a synthetic scan takes from synthetic locks, a workload may never lose.
-		if slices.ContainsFunc(v.worth, func(l Lever) bool { return !synthetic(l) }) {
-			return fmt.Sprintf("Yes, this platform measurably costs a %s something: %s", v.whom, says(append(v.worth, v.loose...)))
-		}
-		return fmt.Sprintf("This platform could cost a %s something: %s", v.whom, says(append(v.worth, v.loose...)))
+		return says("This platform could slow a "+whom, append(v.worth, v.loose...))
 	case len(power) > 0:
-		return fmt.Sprintf("Yes, the power policy costs short bursts of work something, and for a %s that is the better bargain, since it saves energy: %s", v.whom, says(power))
+		return says("Yes, the power policy slows short bursts of work, and a "+whom+" should save the energy", power)
 	case len(held) > 0: // no ratio of a CPU with itself shows it
-		s := fmt.Sprintf("This platform could cost a %s something: %s, which may take up to %s of %s (computed, not measured)", v.whom, held[0].held, Percent(*held[0].Bound), held[0].BoundOf)
-		if more := says(v.loose); more != "" {
-			s += "; measured, with a cause that is not known: " + more
-		}
-		return s
+		most := fmt.Sprintf("It may cost short bursts up to %s (computed, not measured)", Percent(*held[0].Bound))
+		return says(fmt.Sprintf("This platform could slow a %s: %s", whom, held[0].held), v.loose, most)
 	case len(v.loose) > 0 && len(v.loose) == len(v.filter(func(l Lever) bool { return l.Cost && l.Verdict == NotHere })):
-		return "A cost was measured that no setting of this host takes away: " + says(v.loose)
+		return says("A cost was measured that no setting of this host removes", v.loose)
 	case len(v.loose) > 0:
-		return "A cost was measured, but its cause is not known: " + says(v.loose)
+		return says("A cost was measured; its cause is not known", v.loose)
 	case len(effects) > 0 && len(effects) == len(measured):
-		s := "No cost was found in what could be measured: " + titles(effects)
+		out := []string{"No cost was found in what was measured: " + titles(effects)}
 		if len(v.by[Recommended]) == 0 {
-			s += "; and no check finds anything to change"
+			out = append(out, "No check found anything to change")
 		}
-		return s
+		return out
 	}
 	if len(measured) == 0 {
 		measured = v.filter(func(l Lever) bool { return known(l.Measurement) && l.Verdict == NotHere })
 	}
-	s := fmt.Sprintf("It cannot be told whether this platform costs a %s anything, because %s", v.whom, v.reason(measured))
+	out := append([]string{"Inconclusive: no platform cost was shown or excluded"}, v.reason(measured)...)
 	if len(effects) > 0 {
-		s += "; no cost was found in: " + titles(effects)
+		out = append(out, "No cost was found in: "+titles(effects))
 	}
-	return s
+	return out
 }
 
-// reason says why nothing can be told.
-func (v *verdict) reason(measured []Lever) string {
+// reason says why the measurements decide nothing.
+func (v *verdict) reason(measured []Lever) []string {
 	for _, l := range measured {
 		if l.Disturbed != "" {
-			return "this host was busy: " + l.Disturbed
+			return []string{orShort("This host was busy: "+l.Disturbed, "This host was busy during the measurements")}
 		}
 	}
 	if len(measured) > 0 {
 		for _, l := range measured {
 			if l.why != "" {
-				return fmt.Sprintf("nothing measured decides it (%s: %s)", lowerFirst(l.Title), l.why)
+				return []string{orShort(l.Title+": "+l.why, "The measurements are too uncertain")}
 			}
 		}
-		return "nothing measured decides it"
+		return []string{"The measurements are too uncertain"}
 	}
-	var why, blind []string
+	const none = "Nothing was measured"
+	out := []string{none}
+	var blind []string
 	for _, l := range v.levers {
-		if l.why != "" {
-			why = append(why, lowerFirst(l.Title)+": "+l.why)
+		if l.why != "" && out[0] == none {
+			out[0] = orShort(fmt.Sprintf("%s (%s: %s)", none, lowerFirst(l.Title), l.why), none)
 		}
 		blind = append(blind, l.blind...)
 	}
-	s := "nothing could be measured"
-	if len(why) > 0 {
-		s += " (" + strings.Join(why[:min(len(why), 2)], "; ")
-		if len(why) > 2 {
-			s += fmt.Sprintf("; and %d more", len(why)-2)
-		}
-		s += ")"
-	}
 	if len(blind) > 0 {
-		s += "; the checks " + strings.Join(blind, ", ") + " could not look"
+		out = append(out, "Checks that could not look: "+strings.Join(blind, ", "))
+	}
+	return out
+}
+
+// orShort returns a sentence, or another where it is too long.
+func orShort(s, short string) string {
+	if len(strings.Fields(s)) > sentenceWords {
+		return short
 	}
 	return s
 }
 
 // commit is the time of a commit: what it costs a job only the job's log waits
-// tell, but it belongs to the answer.
-func (v *verdict) commit() string {
+// say, but it belongs to the answer.
+func (v *verdict) commit() []string {
 	for _, l := range v.levers {
-		if l.Name == check.LeverLog {
-			return l.says
+		if l.Name == check.LeverLog && l.says != "" {
+			return []string{l.says}
 		}
 	}
-	return ""
+	return nil
 }
 
 // longest is how many characters of a command fit into a sentence.
@@ -148,63 +160,60 @@ const longest = 70
 
 // first says what to change first: the largest measured effect, else the worst
 // finding, else how to get an answer.
-func (v *verdict) first() string {
+func (v *verdict) first() []string {
 	if len(v.worth) > 0 {
-		return "First: " + step(v.worth[0].Next, v.worth[0].Title)
+		return step("First: ", v.worth[0].Next, v.worth[0].Title)
 	}
 	if rec := v.by[Recommended]; len(rec) > 0 {
-		l := slices.MaxFunc(rec, func(a, b Lever) int { return cmp.Compare(rank(a.todo[0].Severity), rank(b.todo[0].Severity)) }) // the first of equals
+		l := slices.MaxFunc(rec, func(a, b Lever) int { return cmp.Compare(a.todo[0].Severity, b.todo[0].Severity) }) // the first of equals
 		f := l.todo[0]
-		what := fmt.Sprintf("%s, %s (advised, its gain was not measured)", f.ID, lowerFirst(f.Title))
-		return "First: " + what + ": " + step(remedy(l.todo), l.Title)
+		return append([]string{fmt.Sprintf("First change %s, %s; its gain was not measured", f.ID, lowerFirst(f.Title))}, step("", remedy(l.todo), l.Title)...)
 	}
 	if len(v.by[NotForRole]) > 0 && v.role == check.Development {
-		return "Change nothing"
+		return []string{"Change nothing"}
 	}
 	if len(v.loose) > 0 {
-		return "First: " + step(v.loose[0].Next, v.loose[0].Title)
+		return step("First: ", v.loose[0].Next, v.loose[0].Title)
 	}
 	for _, l := range v.levers {
 		switch {
 		case l.Disturbed != "":
-			return "No change can be recommended from this run; first assess again while the host is quieter"
+			return []string{"Change nothing yet: assess again on a quieter host"}
 		case l.Verdict == Unresolved:
-			return "No change can be recommended from this run; the levers below say how to find out"
+			return []string{"Change nothing yet: the levers below say how to find out"}
 		}
 	}
 	if len(v.by[NoEffect]) > 0 || len(v.by[Settled]) > 0 {
-		return "Change nothing"
+		return []string{"Change nothing"}
 	}
-	return "No change can be recommended from this run"
+	return []string{"This run recommends no change"}
 }
 
 // step puts a lever's next step into a sentence.
-func step(next, title string) string {
-	if note, ok := strings.CutPrefix(next, "# "); ok {
-		return note
+func step(lead string, next Next, title string) []string {
+	switch note := next.Note; {
+	case next.Command == "":
+		return []string{lead + note}
+	case strings.Contains(next.Command, "\n") || utf8.RuneCountInString(next.Command) > longest:
+		return []string{lead + "the command stands under " + title}
+	case note != "":
+		return []string{orShort(lead+`run "`+next.Command+`" (`+note+")", lead+`run "`+next.Command+`"`)}
 	}
-	command, note, _ := strings.Cut(next, "   # ")
-	if strings.Contains(command, "\n") || utf8.RuneCountInString(command) > longest {
-		return "the command stands under " + title
-	}
-	if note != "" {
-		note = " (" + note + ")"
-	}
-	return `run "` + command + `"` + note
+	return []string{lead + `run "` + next.Command + `"`}
 }
 
 // open says what was not decided, and what is set elsewhere.
-func (v *verdict) open() string {
+func (v *verdict) open() []string {
 	var parts []string
 	if u := v.by[Unresolved]; len(u) > 0 {
-		parts = append(parts, "not decided: "+titles(u))
+		parts = append(parts, "Not decided: "+titles(u))
 	}
 	by := map[string][]Lever{}
 	for _, l := range v.by[NotHere] {
 		by[l.SetBy] = append(by[l.SetBy], l)
 	}
 	for _, who := range slices.Sorted(maps.Keys(by)) {
-		parts = append(parts, "not set here but by "+who+": "+titles(by[who]))
+		parts = append(parts, who+" sets: "+titles(by[who]))
 	}
 	settings := 0
 	for _, l := range v.by[Recommended] {
@@ -213,10 +222,13 @@ func (v *verdict) open() string {
 	if len(v.worth) == 0 {
 		settings-- // the first was named
 	}
-	if settings > 0 {
-		parts = append(parts, "not measured: what "+plural(settings, "more setting", "more settings")+" that sources advise against cost"+map[bool]string{true: "s"}[settings == 1])
+	switch {
+	case settings == 1:
+		parts = append(parts, "1 other setting differs from recommendations; its cost was not measured")
+	case settings > 1:
+		parts = append(parts, fmt.Sprintf("%d other settings differ from recommendations; their cost was not measured", settings))
 	}
-	return strings.Join(parts, "; ")
+	return parts
 }
 
 func (v *verdict) filter(keep func(Lever) bool) []Lever {
@@ -226,15 +238,16 @@ func (v *verdict) filter(keep func(Lever) bool) []Lever {
 // synthetic levers are measured with work that no database does as such.
 func synthetic(l Lever) bool { return l.Name == check.LeverSMT || l.Name == check.LeverDegree }
 
-// says lists what was measured, or else what holds the clock down.
-func says(levers []Lever) string {
-	var out []string
+// says follows an answer by further sentences and by what was measured of levers, or else
+// what holds the clock down.
+func says(answer string, levers []Lever, more ...string) []string {
+	out := append([]string{answer}, more...)
 	for _, l := range levers {
 		if s := cmp.Or(l.says, l.held); s != "" {
 			out = append(out, s)
 		}
 	}
-	return strings.Join(out, "; ")
+	return out
 }
 
 // titles lists levers in a sentence.

@@ -1,6 +1,8 @@
 package lever
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -30,33 +32,33 @@ func TestVerdictLine(t *testing.T) {
 		has     []string
 		never   []string
 	}{
-		{name: "worthwhile", results: found, runs: ran(slow, commit), starts: "Yes, this platform measurably costs a production database server something:",
-			has: []string{"1.42x [1.31x, 1.55x] as long (n 24)", "A commit takes 124 us", "5000 commits in 12 s, worth n 24", "First: run \"hostlab facts\"", "Not decided: log device", "2 more settings"}},
+		{name: "worthwhile", results: found, runs: ran(slow, commit), starts: "Yes, this platform measurably slows a production database server.",
+			has: []string{"1.42x [1.31x, 1.55x] as long (n 24)", "A commit takes 124 us", "5000 commits in 12 s, worth n 24", "First: run \"hostlab facts\""}},
 		{name: "the largest effect first", runs: ran(slow, cold), starts: "Yes,", has: []string{"2.10x [1.90x, 2.20x]", "1.42x"}},
-		{name: "siblings only could cost", runs: ran(sib...), starts: "This platform could cost", has: []string{"0.55x", "lscpu"}, never: []string{"Yes"}},
-		{name: "development", role: check.Development, runs: ran(slow), starts: "Yes, the power policy", has: []string{"saves energy", "Change nothing."}},
+		{name: "siblings only could cost", runs: ran(sib...), starts: "This platform could slow", has: []string{"0.55x", "lscpu"}, never: []string{"Yes"}},
+		{name: "development", role: check.Development, runs: ran(slow), starts: "Yes, the power policy", has: []string{"should save the energy", "Change nothing."}},
 		{name: "a clock held at its lowest", facts: pinned(), results: []check.Result{finding(check.LeverMemory, "MEM-001", "high", "x", "do"), finding(check.LeverFrequency, "PWR-001", "high", governor, "cpupower frequency-set -g performance")},
-			runs: ran(same, good), starts: "This platform could cost a production database server something: the governor powersave under acpi-cpufreq holds the clock at its lowest, 1.50 GHz of 3.00 GHz",
-			has: []string{"up to 50 %", "computed, not measured", "First: PWR-001", "cpupower frequency-set -g performance"}, never: []string{"No cost", "no cost was found in: frequency"}},
-		{name: "a clock held in development", role: check.Development, facts: pinned(), runs: ran(same, good), starts: "Yes, the power policy", has: []string{"holds the clock at its lowest", "saves energy", "Change nothing."}},
+			runs: ran(same, good), starts: "This platform could slow a production database server: the governor powersave under acpi-cpufreq holds the clock at its lowest, 1.50 GHz of 3.00 GHz",
+			has: []string{"up to 50 %", "computed, not measured", "First change PWR-001", "cpupower frequency-set -g performance"}, never: []string{"No cost", "no cost was found in: frequency"}},
+		{name: "a clock held in development", role: check.Development, facts: pinned(), runs: ran(same, good), starts: "Yes, the power policy", has: []string{"holds the clock at its lowest", "should save the energy", "Change nothing."}},
 		{name: "an application server's commits are another host's", role: check.ProductionApp, facts: guest(), runs: ran(same, good, commit), starts: "No cost was found", never: []string{"A commit takes"}},
 		{name: "one CPU disturbed, a cost on another", runs: ran(slow, with(ratio("wakeup.alu.10ms.cpu1", 1, 0.99, 1.01, 0.01), "disturbed", "the CPU was not idle in 9 of 12 pauses")), starts: "Yes,", has: []string{"1.42x"}, never: []string{"9 of 12"}},
-		{name: "a cost without a cause", facts: guest(), results: found, runs: ran(same, cold, commit), starts: "A cost was measured that no setting of this host takes away:",
-			has: []string{"2.10x [1.90x, 2.20x]", "A commit takes 124 us", "First: KRN-001", "run \"do this\"", "Not decided: log device; not set here but by the owner of the kvm hypervisor: idle states; not measured: what 1 more setting that sources advise against costs"}, never: []string{"No cost"}},
-		{name: "recommended, worst first, nothing measured", results: found, starts: "It cannot be told", has: []string{"nothing could be measured", "the wakeup probe did not run", "First: KRN-001, governor saves energy (advised, its gain was not measured): run \"do this\""}},
-		{name: "a long command is pointed to", results: long, starts: "It cannot be told", has: []string{"the command stands under Kernel limits"}, never: []string{"echo $p"}},
-		{name: "one lever without effect is not the platform", facts: guest(), runs: ran(same, commit), starts: "It cannot be told",
-			has: []string{"log device: what a faster device gives", "no cost was found in: frequency policy", "No change can be recommended from this run", "Not decided: log device"}},
-		{name: "all that was measured costs nothing", facts: guest(), runs: ran(same, good), starts: "No cost was found in what could be measured: frequency policy, parallelism", has: []string{"no check finds anything", "Change nothing."}},
-		{name: "no cost, but settings differ", facts: guest(), results: found, runs: ran(same, good), starts: "No cost was found", has: []string{"First: KRN-001", "1 more setting"}, never: []string{"Change nothing"}},
-		{name: "busy host", facts: guest(), runs: ran(busy, good), starts: "It cannot be told", has: []string{"this host was busy: the CPU was not idle in 9 of 12 pauses", "assess again while the host is quieter", "no cost was found in: parallelism"}},
-		{name: "a lever without a knob here is no open question", facts: guest(), runs: ran(ratio("wakeup.alu.10ms.cpu0", 1.1, 0.9, 1.3, 0.01), good), starts: "No cost was found in what could be measured: parallelism",
-			has: []string{"Not set here but by the owner of the kvm hypervisor: frequency policy, idle states."}, never: []string{"Not decided", "not decided"}},
-		{name: "nothing measured but a lever without a knob here", facts: guest(), runs: ran(ratio("wakeup.alu.10ms.cpu0", 1.1, 0.9, 1.3, 0.01)), starts: "It cannot be told",
-			has: []string{"nothing measured decides it (frequency policy: the true ratio may be 1"}, never: []string{"nothing could be measured"}},
-		{name: "unresolved", runs: ran(ratio("wakeup.alu.10ms.cpu0", 1.1, 0.9, 1.3, 0.01)), starts: "It cannot be told", has: []string{"frequency policy: the true ratio may be 1"}},
+		{name: "a cost without a cause", facts: guest(), results: found, runs: ran(same, cold, commit), starts: "A cost was measured that no setting of this host removes.",
+			has: []string{"2.10x [1.90x, 2.20x]", "First change KRN-001", "Run \"do this\""}, never: []string{"No cost"}},
+		{name: "recommended, worst first, nothing measured", results: found, starts: "Inconclusive: no platform cost was shown or excluded.", has: []string{"Nothing was measured (", "the wakeup probe did not run", "First change KRN-001, governor saves energy; its gain was not measured. Run \"do this\"."}},
+		{name: "a long command is pointed to", results: long, starts: "Inconclusive: no platform cost was shown or excluded.", has: []string{"The command stands under Kernel limits"}, never: []string{"echo $p"}},
+		{name: "one lever without effect is not the platform", facts: guest(), runs: ran(same, commit), starts: "Inconclusive: no platform cost was shown or excluded.",
+			has: []string{"Log device: what a faster device gives", "No cost was found in: frequency policy", "Change nothing yet"}},
+		{name: "all that was measured costs nothing", facts: guest(), runs: ran(same, good), starts: "No cost was found in what was measured: frequency policy, parallelism", has: []string{"No check found anything", "Change nothing."}},
+		{name: "no cost, but settings differ", facts: guest(), results: found, runs: ran(same, good), starts: "No cost was found", has: []string{"First change KRN-001", "1 other setting differs"}, never: []string{"Change nothing"}},
+		{name: "busy host", facts: guest(), runs: ran(busy, good), starts: "Inconclusive: no platform cost was shown or excluded.", has: []string{"This host was busy: the CPU was not idle in 9 of 12 pauses", "assess again on a quieter host", "No cost was found in: parallelism"}},
+		{name: "a lever without a knob here is no open question", facts: guest(), runs: ran(ratio("wakeup.alu.10ms.cpu0", 1.1, 0.9, 1.3, 0.01), good), starts: "No cost was found in what was measured: parallelism",
+			has: []string{"The owner of the kvm hypervisor sets: frequency policy, idle states."}, never: []string{"Not decided", "not decided"}},
+		{name: "nothing measured but a lever without a knob here", facts: guest(), runs: ran(ratio("wakeup.alu.10ms.cpu0", 1.1, 0.9, 1.3, 0.01)), starts: "Inconclusive: no platform cost was shown or excluded.",
+			has: []string{"Frequency policy: the 95 % confidence interval includes 1."}, never: []string{"Nothing was measured"}},
+		{name: "unresolved", runs: ran(ratio("wakeup.alu.10ms.cpu0", 1.1, 0.9, 1.3, 0.01)), starts: "Inconclusive: no platform cost was shown or excluded.", has: []string{"Frequency policy: the 95 % confidence interval includes 1"}},
 		{name: "blind", results: []check.Result{answer(check.LeverFrequency, check.Unknown)}, runs: skipped("wakeup", "this process may not sleep"),
-			starts: "It cannot be told", has: []string{"this process may not sleep", "CHK-unknown could not look"}},
+			starts: "Inconclusive: no platform cost was shown or excluded.", has: []string{"this process may not sleep", "Checks that could not look: CHK-unknown"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -71,6 +73,7 @@ func TestVerdictLine(t *testing.T) {
 			if !strings.HasPrefix(got, tt.starts) {
 				t.Errorf("got %q, want it to start with %q", got, tt.starts)
 			}
+			brief(t, got)
 			for _, s := range tt.has {
 				if !strings.Contains(got, s) {
 					t.Errorf("%q does not say %q", got, s)
@@ -82,6 +85,53 @@ func TestVerdictLine(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// brief holds the lengths of a verdict: 25 words a sentence, 60 in all.
+func brief(t interface {
+	Helper()
+	Errorf(string, ...any)
+}, verdict string) {
+	t.Helper()
+	if n := len(strings.Fields(verdict)); n == 0 || n > 60 {
+		t.Errorf("%d words: %s", n, verdict)
+	}
+	for s := range strings.SplitSeq(verdict, ". ") {
+		if n := len(strings.Fields(s)); n > 25 {
+			t.Errorf("%d words in a sentence: %s", n, s)
+		}
+	}
+}
+
+// Each recorded machine has a short verdict in each role, with and without measurements.
+func TestVerdictsAreBrief(t *testing.T) {
+	recorded, err := filepath.Glob("../host/testdata/*.txtar")
+	if err != nil || len(recorded) < 10 {
+		t.Fatalf("%d recorded machines: %v", len(recorded), err)
+	}
+	slow, same := ratio("wakeup.alu.10ms.cpu0", 1.42, 1.31, 1.55, 0.02), ratio("wakeup.alu.10ms.cpu0", 1, 0.99, 1.01, 0.01)
+	cold, commit := ratio("wakeup.cold.10ms.cpu0", 2.1, 1.9, 2.2, 0.01), with(with(seconds("commit.overwritten.mean", 124e-6), "commits", "5000"), "seconds", "12")
+	spoilt := with(slow, "disturbed", "3 of 16 rounds were clean, 6 are needed (the CPU was not idle in the pause of 9, did other work during 7, was taken by the hypervisor during 2)")
+	runs := [][]probe.Outcome{nil, ran(slow, commit, seconds("commit.overwritten.p50", 1e-4)), ran(same, cold), ran(spoilt, commit), ran(append(wakes(2000, 1), same, cold, ratio("degree.efficiency.8", 0.4, 0.3, 0.5, 0.01))...),
+		ran(ratio("siblings.harm.sibling", 0.55, 0.5, 0.6, 0.02), ratio("siblings.harm.other", 0.98, 0.96, 1.0, 0.02)),
+		skipped("wakeup", "this process may use one CPU only, and it takes two: run it where more are allowed (see taskset -p, and the container's CPU set), or as root")}
+	for _, file := range recorded {
+		dir := t.TempDir()
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := host.ExtractArchive(data, dir); err != nil {
+			t.Fatal(err)
+		}
+		facts := host.Collect(t.Context(), host.Options{Tree: host.Tree{Root: dir}})
+		for _, role := range check.Roles {
+			results := check.Run(facts, role, check.All())
+			for _, r := range runs {
+				brief(t, VerdictLine(role, Join(role, facts, results, r)))
+			}
+		}
 	}
 }
 

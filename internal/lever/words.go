@@ -2,11 +2,11 @@ package lever
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
+	"hostlab/internal/probe"
 	"hostlab/internal/result"
 )
 
@@ -36,12 +36,11 @@ func short(m *result.Measurement) string {
 // ones that they are worth, and the real count stands before it: "5000 commits in
 // 4 s, worth n 122".
 func Count(m *result.Measurement) string {
-	commits := m.Labels["commits"]
-	if commits == "" || m.Estimate == nil {
+	if m.Labels.Commits == 0 || m.Estimate == nil {
 		return fmt.Sprintf("n %d", n(m))
 	}
-	s := commits + " commits"
-	if span, err := strconv.ParseFloat(m.Labels["seconds"], 64); err == nil && span > 0 {
+	s := fmt.Sprintf("%d commits", m.Labels.Commits)
+	if span := m.Labels.Seconds; span > 0 {
 		s += fmt.Sprintf(" in %.3g s", span)
 	}
 	return fmt.Sprintf("%s, worth n %d", s, n(m))
@@ -56,7 +55,7 @@ func n(m *result.Measurement) int {
 
 // work names what a wake-up ratio was measured with, in a sentence.
 func work(m *result.Measurement) string {
-	if strings.HasPrefix(m.Name, "wakeup.alu.") {
+	if m.Kind == probe.WakeALU {
 		return sliceWords(m) + " of arithmetic"
 	}
 	return "work with memory"
@@ -64,13 +63,8 @@ func work(m *result.Measurement) string {
 
 // sliceWords is the length of the work that a ratio was measured with.
 func sliceWords(m *result.Measurement) string {
-	if s := sliceOf(m); s > 0 {
+	if s := m.Labels.Slice; s > 0 {
 		return fmt.Sprintf("%.3g ms", 1000*s)
-	}
-	for part := range strings.SplitSeq(m.Name, ".") {
-		if ms, ok := strings.CutSuffix(part, "ms"); ok {
-			return ms + " ms"
-		}
 	}
 	return "a short burst"
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"hostlab/internal/result"
 	"hostlab/internal/stats"
 )
 
@@ -94,10 +95,10 @@ func TestMeanAndDrift(t *testing.T) {
 					covered++
 				}
 			}
-			if drift(rounds, "d", "", map[string]string{}, 0.05).Labels["drift"] != "" {
+			if drift(rounds, "", result.Labels{}, 0.05).Labels.Drift {
 				wrong++
 			}
-			if drift(likeRounds(rng, 50, c.rho, 0.1, 1.5), "d", "", map[string]string{}, 0.05).Labels["drift"] != "" {
+			if drift(likeRounds(rng, 50, c.rho, 0.1, 1.5), "", result.Labels{}, 0.05).Labels.Drift {
 				seen++
 			}
 		}

@@ -2,10 +2,8 @@ package probe
 
 import (
 	"fmt"
-	"maps"
 	"math"
 	"slices"
-	"strconv"
 
 	"hostlab/internal/result"
 	"hostlab/internal/stats"
@@ -25,18 +23,18 @@ func (p commitProbe) summarise(out *Outcome, runs commitRuns, cfg Config) {
 	}
 	disk, aa := both(runs.new)
 	old, oldAA := both(runs.old)
-	labels := map[string]string{"device": "log-dir", "layout": string(runs.layout), "seconds": strconv.FormatFloat(runs.seconds, 'f', 1, 64)}
-	oldLabels := maps.Clone(labels)
-	oldLabels["layout"] = string(logcommit.Overwritten)
-	memLabels := map[string]string{"device": "memory", "seconds": labels["seconds"]}
-	out.Measurements = append(out.Measurements, device(disk, "commit", "on the log directory, "+during, labels, stats.Floor(aa), cfg.Alpha)...)
-	recycled := device(old, "commit.overwritten", "on the log directory over blocks written before, as in a recycled log, "+during, oldLabels, stats.Floor(oldAA), cfg.Alpha)
+	labels := result.Labels{Device: "log-dir", Layout: string(runs.layout), Seconds: math.Round(10*runs.seconds) / 10}
+	oldLabels := labels
+	oldLabels.Layout = string(logcommit.Overwritten)
+	memLabels := result.Labels{Device: "memory", Seconds: labels.Seconds}
+	out.Measurements = append(out.Measurements, device(disk, NewBlocks, "on the log directory, "+during, labels, stats.Floor(aa), cfg.Alpha)...)
+	recycled := device(old, Recycled, "on the log directory over blocks written before, as in a recycled log, "+during, oldLabels, stats.Floor(oldAA), cfg.Alpha)
 	out.Measurements = append(out.Measurements, recycled[:3]...)
-	out.Measurements = append(out.Measurements, drift(together(disk, old), "commit.drift", during, labels, cfg.Alpha))
+	out.Measurements = append(out.Measurements, drift(together(disk, old), during, labels, cfg.Alpha))
 
-	gain := result.Measurement{Probe: "commit", Name: "commit.gain", Unit: "ratio", Evidence: result.Measured, NoiseFloor: stats.Floor(oldAA),
-		Title: "Commit in memory over commit to a recycled log: what remains with the fastest device", Labels: map[string]string{"device": "memory"}}
-	memory := device(runs.mem, "commit.memory", "in memory, "+during, memLabels, math.NaN(), cfg.Alpha)
+	gain := result.Measurement{Probe: "commit", Kind: CommitGain, Name: "commit.gain", Unit: "ratio", Evidence: result.Measured, NoiseFloor: stats.Floor(oldAA),
+		Title: "Commit in memory over commit to a recycled log: what remains with the fastest device", Labels: result.Labels{Device: "memory"}}
+	memory := device(runs.mem, InMemory, "in memory, "+during, memLabels, math.NaN(), cfg.Alpha)
 	if len(runs.mem) > 0 {
 		gain.Estimate = ratio(stats.PairedRatio(medians(runs.mem), medians(old), cfg.Alpha))
 	} else {
@@ -46,19 +44,19 @@ func (p commitProbe) summarise(out *Outcome, runs commitRuns, cfg Config) {
 		}
 	}
 	out.Measurements = append(append(out.Measurements, memory...), gain,
-		twice("commit.aa", "on the log directory", aa, labels), twice("commit.overwritten.aa", "in a recycled log", oldAA, oldLabels))
+		twice(NewBlocks, "on the log directory", aa, labels), twice(Recycled, "in a recycled log", oldAA, oldLabels))
 
 	edges := latency.Edges(slices.Concat(slices.Concat(disk...), slices.Concat(old...), slices.Concat(runs.mem...)), 10)
-	out.Distributions = append(out.Distributions, latency.Histogram("commit", "Commits on the log directory", edges, disk...))
+	out.Distributions = append(out.Distributions, latency.Histogram(string(NewBlocks), "Commits on the log directory", edges, disk...))
 	if len(runs.mem) > 0 {
-		out.Distributions = append(out.Distributions, latency.Histogram("commit.memory", "Commits in memory", edges, runs.mem...))
+		out.Distributions = append(out.Distributions, latency.Histogram(string(InMemory), "Commits in memory", edges, runs.mem...))
 	}
-	out.Distributions = append(out.Distributions, latency.Histogram("commit.overwritten", "Commits to a recycled log", edges, old...))
+	out.Distributions = append(out.Distributions, latency.Histogram(string(Recycled), "Commits to a recycled log", edges, old...))
 }
 
 // twice is the A/A measurement of one file.
-func twice(name, where string, aa stats.Interval, labels map[string]string) result.Measurement {
-	m := result.Measurement{Probe: "commit", Name: name, Unit: "ratio", Evidence: result.Measured, NoiseFloor: math.NaN(),
+func twice(f CommitFile, where string, aa stats.Interval, labels result.Labels) result.Measurement {
+	m := result.Measurement{Probe: "commit", Kind: f.Of(Twice), Name: string(f.Of(Twice)), Unit: "ratio", Evidence: result.Measured, NoiseFloor: math.NaN(),
 		Title: "Second block over first " + where + ": the noise floor", Estimate: ratio(aa), Labels: labels}
 	if m.Estimate == nil {
 		m.Reason = "no block had a time"
@@ -69,21 +67,20 @@ func twice(name, where string, aa stats.Interval, labels map[string]string) resu
 }
 
 // device describes the commits on one of them. floor is the A/A ratio's.
-func device(rounds [][]float64, name, where string, labels map[string]string, floor, alpha float64) []result.Measurement {
+func device(rounds [][]float64, f CommitFile, where string, labels result.Labels, floor, alpha float64) []result.Measurement {
 	all := slices.Concat(rounds...)
 	slices.Sort(all)
 	n := len(all)
-	labels = maps.Clone(labels)
-	labels["commits"] = strconv.Itoa(n)
-	m := func(suffix, title, unit string) result.Measurement {
-		return result.Measurement{Probe: "commit", Name: name + suffix, Title: title + " " + where, Unit: unit,
+	labels.Commits = n
+	m := func(s Stat, title, unit string) result.Measurement {
+		return result.Measurement{Probe: "commit", Kind: f.Of(s), Name: string(f.Of(s)), Title: title + " " + where, Unit: unit,
 			NoiseFloor: math.NaN(), Evidence: result.Measured, Labels: labels}
 	}
-	mean := m(".mean", "Mean commit", "s")
-	p50 := m(".p50", "Median commit", "s")
-	p99 := m(".p99", "99th percentile of commits", "s")
-	longest := m(".max", "Longest commit", "s")
-	rate := m(".rate", "Typical rate of commits between stalls, one after another,", "1/s")
+	mean := m(Mean, "Mean commit", "s")
+	p50 := m(Median, "Median commit", "s")
+	p99 := m(Tail, "99th percentile of commits", "s")
+	longest := m(Longest, "Longest commit", "s")
+	rate := m(Rate, "Typical rate of commits between stalls, one after another,", "1/s")
 	if n > 0 {
 		mean.Estimate = clusterMean(rounds, alpha)
 		mean.Warnings = worth(mean.Estimate)
@@ -119,8 +116,8 @@ const drifted = 1.05
 
 // drift compares the last third of the rounds with the first. One figure for a device that
 // changes meanwhile holds for neither part.
-func drift(rounds [][]float64, name, during string, labels map[string]string, alpha float64) result.Measurement {
-	m := result.Measurement{Probe: "commit", Name: name, Unit: "ratio", Evidence: result.Measured, NoiseFloor: math.NaN(), Labels: maps.Clone(labels),
+func drift(rounds [][]float64, during string, labels result.Labels, alpha float64) result.Measurement {
+	m := result.Measurement{Probe: "commit", Kind: CommitDrift, Name: string(CommitDrift), Unit: "ratio", Evidence: result.Measured, NoiseFloor: math.NaN(), Labels: labels,
 		Title: "Mean commit on the log directory in the last third of the time over that in the first, " + during}
 	if m.Estimate = thirds(rounds, alpha); m.Estimate == nil {
 		m.Reason = fmt.Sprintf("%d rounds are too few for thirds", len(rounds))
@@ -130,7 +127,7 @@ func drift(rounds [][]float64, name, during string, labels map[string]string, al
 		m.Warnings = []string{tooFew(m.Estimate.N, alpha)}
 	}
 	if e := m.Estimate; e.HasInterval() && !e.Contains(1) && max(e.Value, 1/e.Value) >= drifted {
-		m.Labels["drift"] = "true"
+		m.Labels.Drift = true
 		third := len(rounds) / 3
 		m.Warnings = []string{fmt.Sprintf("the device was not the same all the time: the mean commit took %s at first and %s at last",
 			result.Format(stats.Mean(slices.Concat(rounds[:third]...)), "s"), result.Format(stats.Mean(slices.Concat(rounds[len(rounds)-third:]...)), "s"))}

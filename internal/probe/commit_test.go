@@ -89,10 +89,10 @@ func TestCommitRun(t *testing.T) {
 		t.Error("the median is above the maximum")
 	}
 	// A faster device ends no sooner: its rounds are spread over the time.
-	if s, err := strconv.ParseFloat(m["commit.p50"].Labels["seconds"], 64); err != nil || s < 1.5 || s > 3 {
-		t.Errorf("the rounds took %q s of 3", m["commit.p50"].Labels["seconds"])
+	if s := m["commit.p50"].Labels.Seconds; s < 1.5 || s > 3 {
+		t.Errorf("the rounds took %g s of 3", s)
 	}
-	if a, b := m["commit.p50"].Labels["layout"], m["commit.overwritten.p50"].Labels["layout"]; a == b || b != "overwritten" {
+	if a, b := m["commit.p50"].Labels.Layout, m["commit.overwritten.p50"].Labels.Layout; a == b || b != "overwritten" {
 		t.Errorf("layouts %q and %q", a, b)
 	}
 	if max := m["commit.max"]; max.Estimate.HasInterval() || len(max.Warnings) != 1 || !strings.Contains(max.Warnings[0], "no interval") {
@@ -105,8 +105,8 @@ func TestCommitRun(t *testing.T) {
 	for _, c := range out.Distributions[0].Count {
 		counted += c
 	}
-	if got := m["commit.p50"].Labels["commits"]; got != strconv.Itoa(counted) || counted == 0 || counted > commitMost {
-		t.Errorf("label says %s commits, the distribution holds %d", got, counted)
+	if got := m["commit.p50"].Labels.Commits; got != counted || counted == 0 || counted > commitMost {
+		t.Errorf("label says %d commits, the distribution holds %d", got, counted)
 	}
 	if left := append(leftovers(t, dir), leftovers(t, "/dev/shm")...); len(left) > 0 {
 		t.Errorf("left behind: %v", left)
@@ -233,10 +233,10 @@ func TestP99TakesThousandCommits(t *testing.T) {
 	for range 40 {
 		rounds = append(rounds, round())
 	}
-	if m := device(rounds[:9], "x", "there", map[string]string{}, math.NaN(), 0.05)[1]; m.Known() || !strings.Contains(m.Reason, "900 commits") {
+	if m := device(rounds[:9], NewBlocks, "there", result.Labels{}, math.NaN(), 0.05)[1]; m.Known() || !strings.Contains(m.Reason, "900 commits") {
 		t.Errorf("of 900 commits: %+v", m)
 	}
-	if m := device(rounds, "x", "there", map[string]string{}, math.NaN(), 0.05)[1]; !m.Known() || !m.Estimate.HasInterval() || len(m.Warnings) > 0 {
+	if m := device(rounds, NewBlocks, "there", result.Labels{}, math.NaN(), 0.05)[1]; !m.Known() || !m.Estimate.HasInterval() || len(m.Warnings) > 0 {
 		t.Errorf("of 4000 commits: %+v", m.Estimate)
 	}
 }
@@ -249,7 +249,7 @@ func TestP99TakesManyRounds(t *testing.T) {
 			rounds[i] = append(rounds[i], 1+float64((j*7919+i)%1000)/1000)
 		}
 	}
-	m := device(rounds, "x", "there", map[string]string{}, math.NaN(), 0.05)[1]
+	m := device(rounds, NewBlocks, "there", result.Labels{}, math.NaN(), 0.05)[1]
 	if !m.Known() || m.Estimate.HasInterval() || len(m.Warnings) != 1 {
 		t.Errorf("%+v %q", m.Estimate, m.Warnings)
 	}

@@ -111,7 +111,7 @@ func TestRealCPUThatIsNotThere(t *testing.T) {
 	}
 	o, err = NewSiblings().Run(t.Context(), cpuConfig(time.Second, 0, 8000))
 	sane(t, o, err)
-	if o.Pairs[0].Relation != string(UnknownPair) || !strings.Contains(o.Pairs[0].Reason, "CPU 8000") {
+	if o.Pairs[0].Relation != UnknownPair || !strings.Contains(o.Pairs[0].Reason, "CPU 8000") {
 		t.Errorf("%+v", o.Pairs)
 	}
 }

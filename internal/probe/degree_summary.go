@@ -2,7 +2,6 @@ package probe
 
 import (
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -55,13 +54,7 @@ func (r *degreeRun) summarise(out *Outcome) {
 	for i := range base {
 		base[i] = math.Sqrt(base[i] * r.conds[1].times[i])
 	}
-	labels := func(degree string) map[string]string {
-		l := map[string]string{"degree": degree}
-		if disturbed != "" {
-			l[disturbedLabel] = disturbed
-		}
-		return l
-	}
+	labels := func(degree int) result.Labels { return result.Labels{Degree: degree, Disturbed: disturbed} }
 	var warnings []string
 	switch left := all - len(base); {
 	case disturbed != "":
@@ -71,18 +64,17 @@ func (r *degreeRun) summarise(out *Outcome) {
 		out.Warnings = append(out.Warnings, fmt.Sprintf("%d more rounds, in which others took part of the CPUs, are left out", left))
 	}
 	bytes := slices.Repeat([]float64{float64(r.table.Bytes())}, len(base))
-	throughput := result.Measurement{Probe: "degree", Name: "degree.throughput.1", Title: "XML scanned per second by one worker", Unit: "B/s",
-		Estimate: interval(stats.PairedRatio(bytes, base, cfg.Alpha)), Evidence: result.Measured, Labels: labels("1"), Warnings: warnings}
+	throughput := result.Measurement{Probe: "degree", Kind: Throughput, Name: "degree.throughput.1", Title: "XML scanned per second by one worker", Unit: "B/s",
+		Estimate: interval(stats.PairedRatio(bytes, base, cfg.Alpha)), Evidence: result.Measured, Labels: labels(1), Warnings: warnings}
 	throughput.NoiseFloor = floor * throughput.Estimate.Value
 	out.Measurements = append(out.Measurements, throughput)
 	for _, c := range r.conds[2:] {
 		d := strconv.Itoa(c.degree)
-		m := result.Measurement{Probe: "degree", Unit: "ratio", Evidence: result.Measured, NoiseFloor: math.NaN(), Labels: labels(d), Warnings: slices.Clone(warnings)}
+		m := result.Measurement{Probe: "degree", Unit: "ratio", Evidence: result.Measured, NoiseFloor: math.NaN(), Labels: labels(c.degree), Warnings: slices.Clone(warnings)}
 		r.throttling(&m, c)
 		speedup, efficiency := m, m
-		efficiency.Labels = maps.Clone(m.Labels)
-		speedup.Name, speedup.Title = "degree.speedup."+d, "Speed-up of "+d+" workers over one"
-		efficiency.Name, efficiency.Title = "degree.efficiency."+d, "Speed-up of "+d+" workers over "+d+" times one"
+		speedup.Kind, speedup.Name, speedup.Title = SpeedUp, "degree.speedup."+d, "Speed-up of "+d+" workers over one"
+		efficiency.Kind, efficiency.Name, efficiency.Title = Efficiency, "degree.efficiency."+d, "Speed-up of "+d+" workers over "+d+" times one"
 		if m.Reason == "" {
 			up, k := stats.PairedRatio(base, c.times, cfg.Alpha), float64(c.degree)
 			speedup.Estimate, speedup.NoiseFloor = interval(up), floor*up.Estimate // the baseline's noise scales with it
@@ -96,8 +88,8 @@ func (r *degreeRun) summarise(out *Outcome) {
 	if r.limit.cpus > 0 {
 		last := out.Measurements[len(out.Measurements)-1]
 		text := fmt.Sprintf("the control group allows %.3g of %d CPUs", r.limit.cpus, len(cfg.CPUs))
-		if got := last.Labels["throttled"]; got != "" {
-			text += fmt.Sprintf("; at degree %s it stopped the query in %s periods", last.Labels["degree"], got)
+		if got := last.Labels.Throttled; got != "" {
+			text += fmt.Sprintf("; at degree %d it stopped the query in %s periods", last.Labels.Degree, got)
 		}
 		out.Warnings = append(out.Warnings, text)
 	}
@@ -112,7 +104,7 @@ func (r *degreeRun) throttling(m *result.Measurement, c condition) {
 	if r.limit.cpus == 0 || float64(c.degree) <= r.limit.cpus {
 		return
 	}
-	m.Labels["quota"] = strconv.FormatFloat(r.limit.cpus, 'g', 3, 64)
+	m.Labels.Quota = r.limit.cpus
 	var total stops
 	for _, s := range c.stops {
 		total.periods += s.periods
@@ -129,8 +121,8 @@ func (r *degreeRun) throttling(m *result.Measurement, c condition) {
 		m.Reason = fmt.Sprintf("the limit is %.3g CPUs, and the runs were too short for it: %d periods in %d of them, and each takes %d",
 			r.limit.cpus, total.periods, len(c.stops), quotaPeriods)
 	default:
-		m.Labels["throttled"] = fmt.Sprintf("%d of %d", total.throttled, total.periods)
-		m.Warnings = append(m.Warnings, fmt.Sprintf("the limit is %.3g CPUs; it stopped the query in %s periods", r.limit.cpus, m.Labels["throttled"]))
+		m.Labels.Throttled = fmt.Sprintf("%d of %d", total.throttled, total.periods)
+		m.Warnings = append(m.Warnings, fmt.Sprintf("the limit is %.3g CPUs; it stopped the query in %s periods", r.limit.cpus, m.Labels.Throttled))
 	}
 }
 

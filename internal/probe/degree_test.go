@@ -104,7 +104,7 @@ func TestDegreeBesideAHog(t *testing.T) {
 	}
 	m := byName(t, out)
 	for _, name := range []string{"degree.speedup.2", "degree.efficiency.2", "degree.throughput.1"} {
-		if got := m[name].Labels["disturbed"]; !strings.Contains(got, "other work took more than 2 %") || len(m[name].Warnings) == 0 {
+		if got := m[name].Labels.Disturbed; !strings.Contains(got, "other work took more than 2 %") || len(m[name].Warnings) == 0 {
 			t.Errorf("%s: disturbed %q, warnings %q", name, got, m[name].Warnings)
 		}
 	}
@@ -114,7 +114,7 @@ func TestDegreeBesideAHog(t *testing.T) {
 	if out, err = p.Run(context.Background(), ioConfig("", 2*time.Second)); err != nil {
 		t.Fatal(err)
 	}
-	if l := byName(t, out)["degree.speedup.2"].Labels; l["disturbed"] != "" {
+	if l := byName(t, out)["degree.speedup.2"].Labels; l.Disturbed != "" {
 		t.Errorf("alone, and %v", l)
 	}
 }
@@ -142,7 +142,7 @@ func TestDegreeRun(t *testing.T) {
 	if m["degree.speedup.2"].Estimate.Value > 4 {
 		t.Errorf("2 workers are %v times as fast as one", m["degree.speedup.2"].Estimate.Value)
 	}
-	if len(m) != 5 || m["degree.speedup.3"].Labels["degree"] != "3" {
+	if len(m) != 5 || m["degree.speedup.3"].Labels.Degree != 3 {
 		t.Errorf("%d measurements", len(m))
 	}
 }
@@ -220,17 +220,17 @@ func TestDegreeUnderQuota(t *testing.T) {
 		}
 	}
 	out, m := summed(t, with(stops{6, 4}))
-	if x := m["degree.speedup.4"]; !x.Known() || x.Labels["quota"] != "2.5" || x.Labels["throttled"] != "48 of 72" || len(x.Warnings) != 1 {
+	if x := m["degree.speedup.4"]; !x.Known() || x.Labels.Quota != 2.5 || x.Labels.Throttled != "48 of 72" || len(x.Warnings) != 1 {
 		t.Errorf("stopped in 48 of 72: %+v %v", x.Estimate, x.Labels)
 	}
-	if x := m["degree.speedup.2"]; !x.Known() || x.Labels["quota"] != "" || len(x.Warnings) != 0 {
+	if x := m["degree.speedup.2"]; !x.Known() || x.Labels.Quota != 0 || len(x.Warnings) != 0 {
 		t.Errorf("below the quota: %+v", x)
 	}
 	if len(out.Warnings) != 1 || !strings.Contains(out.Warnings[0], "2.5 of 4 CPUs") || !strings.Contains(out.Warnings[0], "48 of 72 periods") {
 		t.Errorf("warnings %q", out.Warnings)
 	}
 	_, m = summed(t, with(stops{1, 0}))
-	if x := m["degree.efficiency.4"]; x.Known() || !strings.Contains(x.Reason, "too short") || x.Labels["quota"] != "2.5" {
+	if x := m["degree.efficiency.4"]; x.Known() || !strings.Contains(x.Reason, "too short") || x.Labels.Quota != 2.5 {
 		t.Errorf("one period a run: %+v", x)
 	}
 	_, m = summed(t, with())
@@ -247,7 +247,7 @@ func TestDegreeLeavesDisturbedOut(t *testing.T) {
 			r.conds[3].times[i] *= 3
 		}
 	})
-	if x := m["degree.speedup.4"]; x.Estimate.N != 7 || math.Abs(x.Estimate.Value-1/0.55) > 1e-9 || x.Labels["disturbed"] != "" {
+	if x := m["degree.speedup.4"]; x.Estimate.N != 7 || math.Abs(x.Estimate.Value-1/0.55) > 1e-9 || x.Labels.Disturbed != "" {
 		t.Errorf("%+v %v", x.Estimate, x.Labels)
 	}
 	_, m = summed(t, func(r *degreeRun) {
@@ -255,7 +255,7 @@ func TestDegreeLeavesDisturbedOut(t *testing.T) {
 			r.foreign[i] = 0.3
 		}
 	})
-	if x := m["degree.speedup.4"]; x.Estimate.N != 12 || !strings.Contains(x.Labels["disturbed"], "in 8 of 12 rounds, and 30 % in half of them") {
+	if x := m["degree.speedup.4"]; x.Estimate.N != 12 || !strings.Contains(x.Labels.Disturbed, "in 8 of 12 rounds, and 30 % in half of them") {
 		t.Errorf("%+v %v", x.Estimate, x.Labels)
 	}
 }

@@ -58,7 +58,7 @@ func NewPairsReport(out Outcome, topo *host.Topology, cpus []int) PairsReport {
 		r.Counts[string(rel)] = 0
 	}
 	for _, p := range out.Pairs {
-		x := ReportedPair{A: p.A, B: p.B, Measured: p.Relation, Reported: string(Separate), Reason: p.Reason, SlowDown: p.SlowDown, PingPong: p.PingPong}
+		x := ReportedPair{A: p.A, B: p.B, Measured: string(p.Relation), Reported: string(Separate), Reason: p.Reason, SlowDown: p.SlowDown, PingPong: p.PingPong}
 		switch {
 		case p.Reported:
 			x.Reported = string(Siblings)
@@ -69,7 +69,7 @@ func NewPairsReport(out Outcome, topo *host.Topology, cpus []int) PairsReport {
 			agree := x.Reported == x.Measured
 			x.Agree = &agree
 		}
-		r.Counts[p.Relation]++
+		r.Counts[x.Measured]++
 		r.Pairs = append(r.Pairs, x)
 	}
 	slices.SortStableFunc(r.Pairs, func(x, y ReportedPair) int { return x.rank() - y.rank() })

@@ -32,7 +32,7 @@ func made(reported, known bool, relations ...Relation) PairsReport {
 	}
 	out := Outcome{Method: "how", Seconds: 2}
 	for i, p := range [][2]int{{0, 1}, {0, 2}, {0, 3}, {1, 2}, {1, 3}, {2, 3}} {
-		out.Pairs = append(out.Pairs, PairResult{A: p[0], B: p[1], Reported: reported && p[1]-p[0] == 2, Relation: string(relations[i]), Reason: "because"})
+		out.Pairs = append(out.Pairs, PairResult{A: p[0], B: p[1], Reported: reported && p[1]-p[0] == 2, Relation: relations[i], Reason: "because"})
 		pair := &out.Pairs[i]
 		switch i {
 		case 0: // unknown

@@ -41,16 +41,17 @@ type Outcome struct {
 	Distributions []result.Distribution `json:"distributions,omitempty"`
 	Pairs         []PairResult          `json:"pairs,omitempty"` // siblings only
 	Warnings      []string              `json:"warnings,omitempty"`
+	Busy          string                `json:"busy,omitempty"` // what others took of the CPUs meanwhile, where that was much; set by the caller
 }
 
 // PairResult is what was found out about two CPUs: what the system reports of
 // them, and what measuring them says.
 type PairResult struct {
-	A        int    `json:"a"`
-	B        int    `json:"b"`
-	Reported bool   `json:"reported"` // as siblings
-	Relation string `json:"relation"` // siblings, separate, time-shared or unknown
-	Reason   string `json:"reason"`   // the signals that decided it, or why there are none
+	A        int      `json:"a"`
+	B        int      `json:"b"`
+	Reported bool     `json:"reported"` // as siblings
+	Relation Relation `json:"relation"`
+	Reason   string   `json:"reason"` // the signals that decided it, or why there are none
 
 	SlowDown result.Estimate `json:"-"` // of integer work on both against alone
 	PingPong result.Estimate `json:"-"` // of a cache line, one way

@@ -114,7 +114,7 @@ func (p *siblings) Run(ctx context.Context, cfg Config) (out Outcome, err error)
 func disagreements(pairs []PairResult) []string {
 	var out []string
 	for _, p := range pairs {
-		switch Relation(p.Relation) {
+		switch p.Relation {
 		case Siblings:
 			if !p.Reported {
 				out = append(out, fmt.Sprintf("CPUs %d and %d share a core, and the system does not say so: the hypervisor hides it (%s)", p.A, p.B, p.Reason))

@@ -3,7 +3,6 @@ package probe
 import (
 	"fmt"
 	"math"
-	"strconv"
 
 	"hostlab/internal/result"
 	"hostlab/internal/stats"
@@ -119,7 +118,7 @@ func (r *siblingsRun) pairResults() ([]PairResult, []result.Measurement) {
 	var pairs []PairResult
 	var out []result.Measurement
 	for _, p := range r.pairs {
-		res := PairResult{A: p.A, B: p.B, Reported: r.reported[p.pair], Relation: string(p.relation), Reason: p.signal.describe()}
+		res := PairResult{A: p.A, B: p.B, Reported: r.reported[p.pair], Relation: p.relation, Reason: p.signal.describe()}
 		if p.gone != "" {
 			res.Reason = p.gone
 		} else if why := p.contaminated(); why != "" {
@@ -153,7 +152,7 @@ func (p *pairRun) contaminated() string {
 // slowdown is how much two CPUs slow each other at the integer ports: the
 // geometric mean of both directions, within rounds.
 func (p *pairRun) slowdown(alpha float64) result.Measurement {
-	m := p.measurement("slowdown", "ratio", fmt.Sprintf("integer work on CPU %d and CPU %d at the same time, against alone", p.A, p.B))
+	m := p.measurement(SlowDown, "ratio", fmt.Sprintf("integer work on CPU %d and CPU %d at the same time, against alone", p.A, p.B))
 	both := func(x, y []float64) []float64 {
 		out := make([]float64, len(x))
 		for i := range x {
@@ -165,7 +164,7 @@ func (p *pairRun) slowdown(alpha float64) result.Measurement {
 		m.Reason = p.whyNone()
 		return m
 	}
-	m.Labels["kernel"] = cellALU
+	m.Labels.Kernel = cellALU
 	p.mark(&m)
 	m.Estimate = estimate(stats.PairedRatio(both(p.medians(cellALU, 2), p.medians(cellALU, 3)), both(p.medians(cellALU, 0), p.medians(cellALU, 1)), alpha))
 	m.NoiseFloor = stats.Floor(stats.PairedRatio(p.column(func(s *pairSample) float64 { return s.Again }), p.medians(cellALU, 0), alpha))
@@ -177,7 +176,7 @@ func (p *pairRun) slowdown(alpha float64) result.Measurement {
 
 // latency is the time of a cache line from one CPU to the other.
 func (p *pairRun) latency(alpha float64) result.Measurement {
-	m := p.measurement("pingpong", "s", fmt.Sprintf("a cache line from CPU %d to CPU %d, one way", p.A, p.B))
+	m := p.measurement(PingPong, "s", fmt.Sprintf("a cache line from CPU %d to CPU %d, one way", p.A, p.B))
 	pp := p.pingPongs()
 	switch {
 	case p.gone != "" || len(p.samples) == 0:
@@ -197,7 +196,7 @@ func (p *pairRun) latency(alpha float64) result.Measurement {
 // mark labels a measurement that others disturbed.
 func (p *pairRun) mark(m *result.Measurement) {
 	if why := p.contaminated(); why != "" {
-		m.Labels[disturbedLabel] = why
+		m.Labels.Disturbed = why
 		m.Warnings = append(m.Warnings, why)
 	}
 }
@@ -209,10 +208,10 @@ func (p *pairRun) whyNone() string {
 	return "no round was completed in the time allowed"
 }
 
-func (p *pairRun) measurement(what, unit, title string) result.Measurement {
+func (p *pairRun) measurement(kind result.Kind, unit, title string) result.Measurement {
 	return result.Measurement{
-		Probe: "siblings", Name: fmt.Sprintf("siblings.%s.cpu%d-cpu%d", what, p.A, p.B), Title: title, Unit: unit,
+		Probe: "siblings", Kind: kind, Name: fmt.Sprintf("%s.cpu%d-cpu%d", kind, p.A, p.B), Title: title, Unit: unit,
 		Evidence: result.Measured, NoiseFloor: math.NaN(),
-		Labels: map[string]string{"cpu_a": strconv.Itoa(p.A), "cpu_b": strconv.Itoa(p.B), "relation": string(p.relation)},
+		Labels: result.Labels{CPUA: new(p.A), CPUB: new(p.B), Relation: string(p.relation)},
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -68,11 +67,11 @@ func harmPlaces(cpus []int, pairs []*pairRun, reported map[pair]bool) harmPlace 
 			}
 		}
 	}
-	h.Why[harmSibling] = "untestable here: no two CPUs share a core, by measurement or by report"
+	h.Why[harmSibling] = "no two CPUs share a core, by measurement or by report"
 	if undecided > 0 {
-		h.Why[harmSibling] = "untestable here: no two CPUs are known to share a core, and measurement left some pairs undecided"
+		h.Why[harmSibling] = "no two CPUs are known to share a core, and measurement left some pairs undecided"
 	}
-	h.Why[harmOther] = "untestable here: no CPU is known to be on another core than the lock's"
+	h.Why[harmOther] = "no CPU is known to be on another core than the lock's"
 	return h
 }
 
@@ -160,9 +159,10 @@ var (
 
 // measurement is what all of them have in common; it says why it is unknown.
 func (h harmed) measurement(what, title, unit string, cond int) (m result.Measurement, known bool) {
+	name := "siblings." + what + "." + harmNames[cond]
 	m = result.Measurement{
-		Probe: "siblings", Name: "siblings." + what + "." + harmNames[cond], Title: title, Unit: unit, Evidence: result.Measured,
-		NoiseFloor: math.NaN(), Labels: map[string]string{"cpu_lock": strconv.Itoa(h.place.Lock)},
+		Probe: "siblings", Kind: result.Kind(name), Name: name, Title: title, Unit: unit, Evidence: result.Measured,
+		NoiseFloor: math.NaN(), Labels: result.Labels{CPULock: new(h.place.Lock)},
 	}
 	on := h.place.Lock
 	switch cond {
@@ -185,13 +185,13 @@ func (h harmed) measurement(what, title, unit string, cond int) (m result.Measur
 		return m, false
 	}
 	if cond == harmSibling || cond == harmOther {
-		m.Labels["cpu_scan"], m.Labels["relation_by"] = strconv.Itoa(on), h.place.Basis[cond]
+		m.Labels.CPUScan, m.Labels.RelationBy = new(on), h.place.Basis[cond]
 	}
 	left := h.all - h.clean
 	text := fmt.Sprintf("others took more than %.0f %% of a CPU in %d of %d rounds", disturbedShare*100, left, h.all)
 	switch {
 	case left > 0 && len(h.rounds) == h.all:
-		m.Labels[disturbedLabel] = text
+		m.Labels.Disturbed = text
 		m.Warnings = append(m.Warnings, text+"; too few are left without them, so all count")
 	case left > 0:
 		m.Warnings = append(m.Warnings, text+", which are left out")

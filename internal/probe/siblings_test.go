@@ -130,7 +130,7 @@ func TestSiblingsFindsCores(t *testing.T) {
 		if p.B-p.A == 2 {
 			want = Siblings
 		}
-		if p.Relation != string(want) || p.Reported || p.Reason == "" {
+		if p.Relation != want || p.Reported || p.Reason == "" {
 			t.Errorf("%+v, want %s", p, want)
 		}
 	}
@@ -144,7 +144,7 @@ func TestSiblingsFindsCores(t *testing.T) {
 		t.Errorf("ping-pong %+v", *m.Estimate)
 	}
 	m := named(t, o, "siblings.harm.sibling")
-	if !m.Estimate.Contains(0.6) || m.Labels["relation_by"] != "measured" || m.Labels["cpu_scan"] != "2" {
+	if !m.Estimate.Contains(0.6) || m.Labels.RelationBy != "measured" || *m.Labels.CPUScan != 2 {
 		t.Errorf("harm %+v %v", *m.Estimate, m.Labels)
 	}
 	if m := named(t, o, "siblings.harm.other"); !m.Estimate.Contains(1) || !(m.NoiseFloor < 0.05) {
@@ -165,11 +165,11 @@ func TestSiblingsAgainstReport(t *testing.T) {
 			t.Errorf("no warning %q in\n%s", want, all)
 		}
 	}
-	if m := named(t, o, "siblings.harm.sibling"); m.Known() || !strings.Contains(m.Reason, "untestable here") {
+	if m := named(t, o, "siblings.harm.sibling"); m.Known() || !strings.Contains(m.Reason, "no two CPUs share a core") {
 		t.Errorf("%+v", m)
 	}
 	// The one that takes turns with the lock's CPU may not play the other core.
-	if m := named(t, o, "siblings.harm.other"); m.Labels["cpu_scan"] == "1" || !m.Known() {
+	if m := named(t, o, "siblings.harm.other"); *m.Labels.CPUScan == 1 || !m.Known() {
 		t.Errorf("%+v", m)
 	}
 }
@@ -184,17 +184,17 @@ func TestSiblingsBesideAHog(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, p := range o.Pairs {
-		if beside := p.A == 0; beside != (p.Relation == string(UnknownPair)) || beside != strings.Contains(p.Reason, "other work took") {
+		if beside := p.A == 0; beside != (p.Relation == UnknownPair) || beside != strings.Contains(p.Reason, "other work took") {
 			t.Errorf("%+v", p)
 		}
 	}
 	if all := strings.Join(o.Warnings, "\n"); strings.Contains(all, "CPUs 0 and 2") || !strings.Contains(all, "CPUs 1 and 3") {
 		t.Errorf("warnings %q", all)
 	}
-	if m := named(t, o, "siblings.slowdown.cpu0-cpu2"); !strings.Contains(m.Labels["disturbed"], "of 4 attempts") {
+	if m := named(t, o, "siblings.slowdown.cpu0-cpu2"); !strings.Contains(m.Labels.Disturbed, "of 4 attempts") {
 		t.Errorf("labels %v", m.Labels)
 	}
-	if m := named(t, o, "siblings.slowdown.cpu1-cpu3"); m.Labels["disturbed"] != "" {
+	if m := named(t, o, "siblings.slowdown.cpu1-cpu3"); m.Labels.Disturbed != "" {
 		t.Errorf("labels %v", m.Labels)
 	}
 	// One that goes away in time only costs a repetition.
@@ -203,7 +203,7 @@ func TestSiblingsBesideAHog(t *testing.T) {
 	if o, err = f.probe().Run(t.Context(), cpuConfig(12*time.Second, 0, 1)); err != nil {
 		t.Fatal(err)
 	}
-	if o.Pairs[0].Relation != string(Siblings) {
+	if o.Pairs[0].Relation != Siblings {
 		t.Errorf("%+v", o.Pairs[0])
 	}
 }
@@ -216,7 +216,7 @@ func TestHarmRates(t *testing.T) {
 	for name, want := range map[string]float64{"siblings.acquisitions.alone": 4e8, "siblings.acquisitions.sibling": 2.4e8,
 		"siblings.acquisitions.other": 4e8, "siblings.scans.sibling": 1e4, "siblings.scans.other": 1e4} {
 		m := named(t, o, name)
-		if !m.Known() || math.Abs(m.Estimate.Value/want-1) > 0.02 || m.Unit != "1/s" || m.Labels["disturbed"] != "" {
+		if !m.Known() || math.Abs(m.Estimate.Value/want-1) > 0.02 || m.Unit != "1/s" || m.Labels.Disturbed != "" {
 			t.Errorf("%s: %+v %v, want %g", name, m.Estimate, m.Labels, want)
 		}
 	}
@@ -227,7 +227,7 @@ func TestSiblingsTwoCPUs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if o.Pairs[0].Relation != string(Siblings) {
+	if o.Pairs[0].Relation != Siblings {
 		t.Errorf("%+v", o.Pairs)
 	}
 	if m := named(t, o, "siblings.harm.other"); m.Known() || m.Reason == "" {
@@ -248,7 +248,7 @@ func TestPairsOnly(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, r := range o.Pairs {
-		if want := r.B-r.A == 2; want != (r.Relation == string(Siblings)) {
+		if want := r.B-r.A == 2; want != (r.Relation == Siblings) {
 			t.Errorf("%+v", r)
 		}
 	}
@@ -269,7 +269,7 @@ func TestSiblingsUndecided(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if o.Pairs[0].Relation != string(UnknownPair) {
+	if o.Pairs[0].Relation != UnknownPair {
 		t.Errorf("decided between the thresholds: %+v", o.Pairs[0])
 	}
 	if n := named(t, o, "siblings.slowdown.cpu0-cpu1").Estimate.N; n <= stats.MinBlocks(0.05)+2 {
@@ -290,14 +290,14 @@ func TestSiblingsSkipsAndOffline(t *testing.T) {
 	}
 	for _, p := range o.Pairs {
 		off := p.A == 1 || p.B == 1
-		if off != (p.Relation == string(UnknownPair)) || off && !strings.Contains(p.Reason, "offline") {
+		if off != (p.Relation == UnknownPair) || off && !strings.Contains(p.Reason, "offline") {
 			t.Errorf("%+v", p)
 		}
 	}
 	if m := named(t, o, "siblings.pingpong.cpu0-cpu1"); m.Known() || !strings.Contains(m.Reason, "offline") {
 		t.Errorf("%+v", m)
 	}
-	if m := named(t, o, "siblings.harm.other"); !m.Known() || m.Labels["cpu_scan"] != "2" {
+	if m := named(t, o, "siblings.harm.other"); !m.Known() || *m.Labels.CPUScan != 2 {
 		t.Errorf("%+v", m)
 	}
 }

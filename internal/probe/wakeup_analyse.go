@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"hostlab/internal/result"
@@ -34,9 +33,13 @@ var kernelWords = map[string]string{burst.ALU: "arithmetic", burst.Mixed: "arith
 
 // ratio is the wake-up penalty of one kind of slice on one CPU.
 func (r *wakeRun) ratio(t wakeTarget, key wakeKey, alpha float64) result.Measurement {
-	m := t.measurement("wakeup."+key.name(), "ratio", key.Kernel)
+	kind := WakeALU
+	if key.Kernel == burst.Mixed {
+		kind = WakeMixed
+	}
+	m := t.measurement(kind, "wakeup."+key.name(), "ratio", key.Kernel)
 	m.Title = fmt.Sprintf("%.0f ms of %s after 100 ms asleep, against awake", key.Slice*1000, kernelWords[key.Kernel])
-	m.Labels["slice"] = labelSeconds(key.Slice)
+	m.Labels.Slice = key.Slice
 	u := r.usable(alpha, key)
 	if len(u.use) == 0 {
 		m.Reason = r.whyNone(t.CPU)
@@ -53,9 +56,9 @@ func (r *wakeRun) ratio(t wakeTarget, key wakeKey, alpha float64) result.Measure
 // clock, but caches above all. It is estimated within rounds, both together.
 func (r *wakeRun) cold(t wakeTarget, slice, alpha float64) result.Measurement {
 	alu, mixed := wakeKey{t.CPU, burst.ALU, slice}, wakeKey{t.CPU, burst.Mixed, slice}
-	m := t.measurement("wakeup."+wakeKey{t.CPU, "cold", slice}.name(), "ratio", "cold")
+	m := t.measurement(WakeCold, "wakeup."+wakeKey{t.CPU, "cold", slice}.name(), "ratio", "cold")
 	m.Title = fmt.Sprintf("a burst of %.0f ms that reads three quarters of the L2 cache, after 100 ms asleep, against awake, beyond what arithmetic loses", slice*1000)
-	m.Labels["slice"] = labelSeconds(slice)
+	m.Labels.Slice = slice
 	u := r.usable(alpha, alu, mixed)
 	if len(u.use) == 0 {
 		m.Reason = r.whyNone(t.CPU)
@@ -74,7 +77,7 @@ func (r *wakeRun) cold(t wakeTarget, slice, alpha float64) result.Measurement {
 	m.Estimate = estimate(stats.PairedRatio(x, a, alpha))
 	xx, aa, _ := over(busyAgain)
 	m.NoiseFloor = stats.Floor(stats.PairedRatio(xx, aa, alpha))
-	m.Labels["loss"] = strconv.FormatFloat(stats.Median(lost), 'f', 6, 64)
+	m.Labels.Loss = stats.Median(lost)
 	u.describe(&m, alpha)
 	r.ramping(&m, mixed, alpha)
 	return m
@@ -82,11 +85,11 @@ func (r *wakeRun) cold(t wakeTarget, slice, alpha float64) result.Measurement {
 
 // describe says in labels and warnings which rounds count.
 func (u usedRounds) describe(m *result.Measurement, alpha float64) {
-	m.Labels["clean"], m.Labels["rounds"] = strconv.Itoa(u.count[unspoilt]), strconv.Itoa(u.of)
+	m.Labels.Clean, m.Labels.Rounds = new(u.count[unspoilt]), u.of
 	switch left := u.of - u.count[unspoilt]; {
 	case u.kept:
-		m.Labels[disturbedLabel] = u.why(alpha)
-		m.Warnings = append(m.Warnings, m.Labels[disturbedLabel]+"; so all count")
+		m.Labels.Disturbed = u.why(alpha)
+		m.Warnings = append(m.Warnings, m.Labels.Disturbed+"; so all count")
 	case left > 0:
 		m.Warnings = append(m.Warnings, fmt.Sprintf("%d more rounds, in which others took part of the CPU, are left out", left))
 	}
@@ -124,7 +127,7 @@ func (r *wakeRun) ramping(m *result.Measurement, key wakeKey, alpha float64) {
 	}
 	iv := stats.HodgesLehmann(logs, alpha)
 	if up := math.Exp(iv.Low); up > stillRising {
-		m.Labels["ramping"] = "true"
+		m.Labels.Ramping = true
 		m.Warnings = append(m.Warnings, fmt.Sprintf("the CPU still got faster while busy, by %.0f %% within a stretch: the ratio is too low", 100*(math.Exp(iv.Estimate)-1)))
 	}
 }
@@ -134,18 +137,19 @@ func (r *wakeRun) ramping(m *result.Measurement, key wakeKey, alpha float64) {
 func (r *wakeRun) clocks(t wakeTarget, alpha float64) []result.Measurement {
 	all := r.plan.slices(burst.ALU)
 	kinds := []struct {
+		kind        result.Kind
 		name, title string
 		slice       float64
 		cond        wakeCond
 	}{
-		{"busy", "additions per second, about the core clock, within a busy stretch", slices.Max(all), busy},
-		{"after-sleep", "additions per second, about the core clock, right after 100 ms asleep", slices.Min(all), afterSleep},
+		{ClockBusy, "busy", "additions per second, about the core clock, within a busy stretch", slices.Max(all), busy},
+		{ClockSlept, "after-sleep", "additions per second, about the core clock, right after 100 ms asleep", slices.Min(all), afterSleep},
 	}
 	var out []result.Measurement
 	for _, k := range kinds {
-		m := t.measurement(fmt.Sprintf("wakeup.frequency.%s.cpu%d", k.name, t.CPU), "Hz", "frequency")
+		m := t.measurement(k.kind, fmt.Sprintf("%s.cpu%d", k.kind, t.CPU), "Hz", "frequency")
 		m.Title = k.title
-		m.Labels["slice"], m.Labels["condition"] = labelSeconds(k.slice), k.name
+		m.Labels.Slice, m.Labels.Condition = k.slice, k.name
 		u := r.usable(alpha, wakeKey{t.CPU, burst.ALU, k.slice})
 		var hz []float64
 		for _, round := range u.use {
@@ -184,8 +188,8 @@ func (r *wakeRun) latencies(t wakeTarget, alpha float64) []result.Measurement {
 		disturbed = fmt.Sprintf("%d of %d rounds had a clean pause, %d are needed (the CPU was idle in %d of %d pauses)", len(idle), len(all), least, slept, of)
 		idle = all
 	}
-	one := func(name, title string, rounds [][]float64, q float64, least int) result.Measurement {
-		m := t.measurement(fmt.Sprintf("wakeup.latency.%s.cpu%d", name, t.CPU), "s", "latency")
+	one := func(kind result.Kind, title string, rounds [][]float64, q float64, least int) result.Measurement {
+		m := t.measurement(kind, fmt.Sprintf("%s.cpu%d", kind, t.CPU), "s", "latency")
 		m.Title = title
 		x := slices.Sorted(slices.Values(slices.Concat(rounds...)))
 		switch {
@@ -203,18 +207,18 @@ func (r *wakeRun) latencies(t wakeTarget, alpha float64) []result.Measurement {
 			m.Warnings = append(m.Warnings, fmt.Sprintf("no interval: %d wake-ups are too few for one", len(x)))
 		}
 		if m.Known() {
-			m.Labels["wakeups"] = strconv.Itoa(len(x))
+			m.Labels.Wakeups = len(x)
 		}
 		return m
 	}
 	out := []result.Measurement{
-		one("p50", "how late a thread wakes from a sleep of 100 ms, half of the time at most", idle, 0.5, 1),
-		one("p99", "how late a thread wakes from a sleep of 100 ms, 99 times of 100 at most", idle, 0.99, leastTail),
-		one("floor", "how late a thread that watches the clock instead sees its time come, half of the time at most", spun, 0.5, 1),
+		one(LateMedian, "how late a thread wakes from a sleep of 100 ms, half of the time at most", idle, 0.5, 1),
+		one(LateTail, "how late a thread wakes from a sleep of 100 ms, 99 times of 100 at most", idle, 0.99, leastTail),
+		one(LateControl, "how late a thread that watches the clock instead sees its time come, half of the time at most", spun, 0.5, 1),
 	}
 	if disturbed != "" {
 		for i := range out[:2] {
-			out[i].Labels[disturbedLabel] = disturbed
+			out[i].Labels.Disturbed = disturbed
 			out[i].Warnings = append(out[i].Warnings, disturbed)
 		}
 	}
@@ -235,14 +239,14 @@ func (r *wakeRun) whyNone(cpu int) string {
 	return "no round was completed in the time allowed"
 }
 
-func (t wakeTarget) measurement(name, unit, kernel string) result.Measurement {
-	return result.Measurement{Probe: "wakeup", Name: name, Unit: unit, Evidence: result.Measured, NoiseFloor: math.NaN(), Labels: t.labels(kernel)}
+func (t wakeTarget) measurement(kind result.Kind, name, unit, kernel string) result.Measurement {
+	return result.Measurement{Probe: "wakeup", Kind: kind, Name: name, Unit: unit, Evidence: result.Measured, NoiseFloor: math.NaN(), Labels: t.labels(kernel)}
 }
 
-func (t wakeTarget) labels(kernel string) map[string]string {
-	l := map[string]string{"cpu": strconv.Itoa(t.CPU), "class": t.Class, "kernel": kernel}
+func (t wakeTarget) labels(kernel string) result.Labels {
+	l := result.Labels{CPU: new(t.CPU), Class: t.Class, Kernel: kernel}
 	if t.Socket >= 0 {
-		l["socket"] = strconv.Itoa(t.Socket)
+		l.Socket = new(t.Socket)
 	}
 	return l
 }

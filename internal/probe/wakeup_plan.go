@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
-	"strconv"
 	"time"
 
 	"hostlab/internal/host"
@@ -247,6 +246,3 @@ func (c *wakeCell) add(s burst.Step, r wakeRole) {
 	c.Steps = append(c.Steps, s)
 	c.Roles = append(c.Roles, r)
 }
-
-// seconds formats a slice for a label, as in "0.010".
-func labelSeconds(s float64) string { return strconv.FormatFloat(s, 'f', 3, 64) }

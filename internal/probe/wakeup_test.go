@@ -2,7 +2,9 @@ package probe
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"strconv"
@@ -128,8 +130,12 @@ func TestWakeupFindsKnownPenalty(t *testing.T) {
 	}
 	labels := named(t, o, "wakeup.alu.10ms.cpu0").Labels
 	n := strconv.Itoa(named(t, o, "wakeup.alu.10ms.cpu0").Estimate.N)
-	want := map[string]string{"cpu": "0", "class": "all", "kernel": "alu", "slice": "0.010", "clean": n, "rounds": n}
-	if d := cmp.Diff(want, labels); d != "" {
+	want := map[string]string{"cpu": "0", "class": "all", "kernel": "alu", "slice": "0.01", "clean": n, "rounds": n}
+	var got map[string]string // as JSON has them
+	if b, err := json.Marshal(labels); err != nil || json.Unmarshal(b, &got) != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
 	}
 	if len(o.Warnings) != 0 || o.Skipped != "" || !f.closed {
@@ -184,11 +190,11 @@ func TestWakeupNeverIdle(t *testing.T) {
 	}
 	for _, name := range []string{"wakeup.alu.10ms.cpu0", "wakeup.cold.10ms.cpu0", "wakeup.latency.p50.cpu0", "wakeup.frequency.after-sleep.cpu0"} {
 		m := named(t, o, name)
-		if got := m.Labels["disturbed"]; !strings.HasPrefix(got, "0 of ") || !strings.Contains(got, "idle in ") {
+		if got := m.Labels.Disturbed; !strings.HasPrefix(got, "0 of ") || !strings.Contains(got, "idle in ") {
 			t.Errorf("%s: disturbed %q", name, got)
 		}
 	}
-	if m := named(t, o, "wakeup.alu.10ms.cpu0"); m.Labels["clean"] != "0" || m.Labels["rounds"] != strconv.Itoa(m.Estimate.N) {
+	if m := named(t, o, "wakeup.alu.10ms.cpu0"); *m.Labels.Clean != 0 || m.Labels.Rounds != m.Estimate.N {
 		t.Errorf("labels %v", m.Labels)
 	}
 }
@@ -219,7 +225,7 @@ func TestWakeupReason(t *testing.T) {
 		{map[spoil]int{unspoilt: 3}, ""}, // too few, but nobody's fault
 	} {
 		m := rounds(c.spoilt).ratio(target, key, 0.05)
-		if got := m.Labels["disturbed"]; got != c.want || m.Labels["clean"] != strconv.Itoa(c.spoilt[unspoilt]) {
+		if got := m.Labels.Disturbed; got != c.want || *m.Labels.Clean != c.spoilt[unspoilt] {
 			t.Errorf("%v: %q, labels %v", c.spoilt, got, m.Labels)
 		}
 	}
@@ -232,7 +238,7 @@ func TestWakeupReason(t *testing.T) {
 		r.pauses[0] = append(r.pauses[0], p)
 	}
 	const want = "4 of 16 rounds had a clean pause, 6 are needed (the CPU was idle in 4 of 28 pauses)"
-	if got := r.latencies(target, 0.05)[0].Labels["disturbed"]; got != want {
+	if got := r.latencies(target, 0.05)[0].Labels.Disturbed; got != want {
 		t.Errorf("lateness: %q", got)
 	}
 }
@@ -246,7 +252,7 @@ func TestWakeupOftenAwake(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, got := named(t, o, "wakeup.alu.10ms.cpu0").Labels["disturbed"]; got != want {
+		if got := named(t, o, "wakeup.alu.10ms.cpu0").Labels.Disturbed != ""; got != want {
 			t.Errorf("others in %g of the pause: disturbed %v", awake, got)
 		}
 	}
@@ -261,7 +267,7 @@ func TestWakeupExitLatency(t *testing.T) {
 		t.Fatal(err)
 	}
 	m := named(t, o, "wakeup.latency.p50.cpu0")
-	if m.Unit != "s" || math.Abs(m.Estimate.Value/0.002-1) > 0.02 || !m.Estimate.HasInterval() || m.Labels["kernel"] != "latency" {
+	if m.Unit != "s" || math.Abs(m.Estimate.Value/0.002-1) > 0.02 || !m.Estimate.HasInterval() || m.Labels.Kernel != "latency" {
 		t.Errorf("p50 %+v %v", m.Estimate, m.Labels)
 	}
 	if m := named(t, o, "wakeup.latency.floor.cpu0"); math.Abs(m.Estimate.Value-1e-7) > 1e-12 {
@@ -289,8 +295,8 @@ func TestWakeupCold(t *testing.T) {
 	if !m.Estimate.HasInterval() || math.Abs(m.Estimate.Value-1) > 0.01 || !(m.NoiseFloor < 0.02) {
 		t.Errorf("both kernels lose the same clock: %+v, floor %g", m.Estimate, m.NoiseFloor)
 	}
-	if loss, err := strconv.ParseFloat(m.Labels["loss"], 64); err != nil || math.Abs(loss) > 1e-4 {
-		t.Errorf("loss %q", m.Labels["loss"])
+	if loss := m.Labels.Loss; math.Abs(loss) > 1e-4 {
+		t.Errorf("loss %g", loss)
 	}
 	f = newFakeWake()
 	f.cold, f.noise = 0.004, 0.002
@@ -301,8 +307,8 @@ func TestWakeupCold(t *testing.T) {
 	if !m.Estimate.Contains(1.4) || m.Estimate.High-m.Estimate.Low > 0.05 {
 		t.Errorf("4 ms of 10 are lost to caches: %+v", m.Estimate)
 	}
-	if loss, err := strconv.ParseFloat(m.Labels["loss"], 64); err != nil || math.Abs(loss-0.004) > 1e-4 {
-		t.Errorf("loss %q", m.Labels["loss"])
+	if loss := m.Labels.Loss; math.Abs(loss-0.004) > 1e-4 {
+		t.Errorf("loss %g", loss)
 	}
 }
 
@@ -311,15 +317,15 @@ func TestWakeupRamping(t *testing.T) {
 	for _, c := range []struct {
 		ramp   float64
 		budget time.Duration
-		want   string
-	}{{0.8, 24 * time.Second, "true"}, {0.8, 6 * time.Second, "true"}, {0, 24 * time.Second, ""}} {
+		want   bool
+	}{{0.8, 24 * time.Second, true}, {0.8, 6 * time.Second, true}, {0, 24 * time.Second, false}} {
 		f := newFakeWake()
 		f.ramp, f.noise = c.ramp, 0.002
 		o, err := f.probe().Run(t.Context(), cpuConfig(c.budget, 0))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if m := named(t, o, "wakeup.alu.10ms.cpu0"); m.Labels["ramping"] != c.want {
+		if m := named(t, o, "wakeup.alu.10ms.cpu0"); m.Labels.Ramping != c.want {
 			t.Errorf("slower by %g at first, %v: %v, floor %g", c.ramp, c.budget, m.Labels, m.NoiseFloor)
 		}
 	}
@@ -428,7 +434,7 @@ func TestWakeRound(t *testing.T) {
 		cells := wakeRound(plan, targets, func(int, string) float64 { return 1e9 }, rnd)
 		count, order := map[wakeKey][wakeConds]int{}, ""
 		for _, c := range cells {
-			order += c.Kernel + labelSeconds(c.Roles[len(c.Roles)-1].Slice)
+			order += c.Kernel + fmt.Sprint(c.Roles[len(c.Roles)-1].Slice)
 			stretch := map[wakeCond]bool{}
 			for i, role := range c.Roles {
 				if role.Slice == 0 {

@@ -1,12 +1,8 @@
-// Package report prints an assessment: on a terminal, as one self-contained HTML
-// file to send to somebody, and as JSON for programs.
+// Package report makes a document of an assessment, with its pictures.
 package report
 
 import (
-	"encoding/json"
-	"io"
 	"slices"
-	"strings"
 	"time"
 
 	"hostlab/internal/check"
@@ -18,7 +14,7 @@ import (
 
 // Schema is the version of the JSON document; docs/schema/assess.schema.json
 // describes it. It rises when a key changes its meaning or goes.
-const Schema = 1
+const Schema = 2
 
 // Assessment is everything that one run of `hostlab assess` learned.
 type Assessment struct {
@@ -37,14 +33,6 @@ type Assessment struct {
 	Levers    []lever.Lever        `json:"levers"`
 	Verdict   string               `json:"verdict"`
 	Warnings  []string             `json:"warnings"`
-}
-
-// WriteJSON writes the document, indented, with empty lists instead of null.
-func WriteJSON(w io.Writer, a *Assessment) error {
-	enc := json.NewEncoder(w)
-	enc.SetIndent("", "  ")
-	enc.SetEscapeHTML(false)
-	return enc.Encode(complete(a))
 }
 
 // complete copies an assessment with every nil list made an empty one.
@@ -76,11 +64,15 @@ func explained(ms []result.Measurement) []result.Measurement {
 		switch {
 		case !m.Known():
 			m.Evidence = ""
-		case !m.Estimate.HasInterval() && m.Reason == "" && strings.HasSuffix(m.Name, ".max"):
+		case !m.Estimate.HasInterval() && m.Reason == "" && longest(m.Kind):
 			m.Reason = "a maximum has no interval: a longer run can only find a larger one"
 		case !m.Estimate.HasInterval() && m.Reason == "":
 			m.Reason = "too few independent values for an interval"
 		}
 	}
 	return out
+}
+
+func longest(kind result.Kind) bool {
+	return slices.ContainsFunc([]probe.CommitFile{probe.NewBlocks, probe.Recycled, probe.InMemory}, func(f probe.CommitFile) bool { return kind == f.Of(probe.Longest) })
 }

@@ -10,9 +10,8 @@ import (
 	"hostlab/internal/result"
 )
 
-// frequencyPicture draws each CPU's frequency as a share of its maximum, the
-// '% of maximum frequency' by which the seeds found sleeping processors. It says
-// so where the host shows none.
+// frequencyPicture draws each CPU's frequency as a share of its maximum, by
+// which sleeping processors are seen. It says so where the host shows none.
 func frequencyPicture(f *host.Facts) template.HTML {
 	type bar struct {
 		cpu      int

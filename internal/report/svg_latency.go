@@ -1,11 +1,13 @@
 package report
 
 import (
+	"cmp"
 	"html/template"
 	"math"
 	"strings"
 
 	"hostlab/internal/lever"
+	"hostlab/internal/probe"
 	"hostlab/internal/report/picture"
 	"hostlab/internal/result"
 )
@@ -48,42 +50,34 @@ func latencyPicture(dists []result.Distribution, all []result.Measurement) templ
 		base := top + float64(i)*(panel+gap) + panel
 		s.Histogram(d, i, x, base, panel-22)
 		s.Line(left, base, s.W-right, base, "base")
-		s.Text(left, base-panel+2, "start", "name", dist(d))
-		says = append(says, s.marks(d.Name, all, x, base, panel-22)...)
+		s.Text(left, base-panel+2, "start", "name", cmp.Or(d.Title, d.Name))
+		says = append(says, s.marks(probe.CommitFile(d.Name), all, x, base, panel-22)...)
 	}
 	return s.Done("Commit latency", "Distribution of single commits. "+strings.Join(says, "; "))
 }
 
-func dist(d result.Distribution) string {
-	if d.Title != "" {
-		return d.Title
-	}
-	return d.Name
-}
-
-// marks draws p50 and p99 of a distribution, with their values below the axis. The
-// measurements are named after it, as commit.memory.p50 is after commit.memory.
-func (s *svg) marks(name string, all []result.Measurement, x func(float64) float64, base, height float64) []string {
+// marks draws p50 and p99 of a distribution, with their values below the axis.
+func (s *svg) marks(file probe.CommitFile, all []result.Measurement, x func(float64) float64, base, height float64) []string {
 	var says []string
 	room := s.W // where the label of p50, which ends at its mark, has to end
-	for _, q := range []string{"p99", "p50"} {
+	for _, q := range []probe.Stat{probe.Tail, probe.Median} {
 		for i := range all {
 			m := &all[i]
-			if m.Name != name+"."+q || !drawable(m) {
+			if m.Kind != file.Of(q) || !drawable(m) {
 				continue
 			}
 			at := x(m.Estimate.Value)
 			s.Line(at, base-height, at, base+4, "mark")
-			text := q + " " + result.Format(m.Estimate.Value, m.Unit)
+			text := string(q) + " " + result.Format(m.Estimate.Value, m.Unit)
 			wide := 8 * float64(len(text))
-			if q == "p50" {
+			if q == probe.Median {
 				s.Text(max(wide, min(at+3, room)), base+17, "end", "note", text)
 			} else {
 				start := min(at-3, s.W-wide)
 				s.Text(start, base+17, "start", "note", text)
 				room = start - 8
 			}
-			says = append([]string{label(m) + " " + lever.Figure(m)}, says...)
+			says = append([]string{cmp.Or(m.Title, m.Name) + " " + lever.Figure(m)}, says...)
 		}
 	}
 	return says

@@ -5,10 +5,10 @@ import (
 	"html/template"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"hostlab/internal/lever"
+	"hostlab/internal/probe"
 	"hostlab/internal/report/picture"
 	"hostlab/internal/result"
 )
@@ -22,8 +22,7 @@ func speedupPicture(all []result.Measurement) template.HTML {
 	}
 	var pts []point
 	for _, m := range all {
-		d, err := strconv.Atoi(m.Labels["degree"])
-		if err == nil && d > 0 && strings.HasPrefix(m.Name, "degree.speedup.") && drawable(&m) {
+		if d := m.Labels.Degree; d > 0 && m.Kind == probe.SpeedUp && drawable(&m) {
 			pts = append(pts, point{d, m})
 		}
 	}

@@ -244,12 +244,12 @@ func (s *svg) links(pairs []probe.PairResult, at map[int]*box) []string {
 // siblings and the other does not.
 func pairKind(p probe.PairResult) string {
 	switch p.Relation {
-	case "siblings", "separate":
-		if (p.Relation == "siblings") != p.Reported {
+	case probe.Siblings, probe.Separate:
+		if (p.Relation == probe.Siblings) != p.Reported {
 			return "differs"
 		}
-		return p.Relation
-	case "time-shared":
+		return string(p.Relation)
+	case probe.TimeShared:
 		return "differs"
 	default:
 		return ""
@@ -298,17 +298,17 @@ func topologyText(f *host.Facts, pairs []probe.PairResult) string {
 	if c, ok := t.Cores.Get(); ok {
 		words = slices.Insert(words, 1, screen.Count(c, "core"))
 	}
-	var told []string
+	var joined []string
 	for _, p := range pairs {
-		if len(told) == 12 {
-			told = append(told, "and more")
+		if len(joined) == 12 {
+			joined = append(joined, "and more")
 			break
 		}
-		told = append(told, fmt.Sprintf("CPU %d and %d: %s", p.A, p.B, cmp.Or(p.Relation, "unknown")))
+		joined = append(joined, fmt.Sprintf("CPU %d and %d: %s", p.A, p.B, cmp.Or(p.Relation, probe.UnknownPair)))
 	}
 	out := strings.Join(words, ", ") + "."
-	if len(told) > 0 {
-		out += " Measured: " + strings.Join(told, "; ") + "."
+	if len(joined) > 0 {
+		out += " Measured: " + strings.Join(joined, "; ") + "."
 	}
 	return out
 }

@@ -6,10 +6,10 @@ import (
 	"html/template"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"hostlab/internal/lever"
+	"hostlab/internal/probe"
 	"hostlab/internal/report/picture"
 	"hostlab/internal/result"
 )
@@ -66,8 +66,8 @@ func wakeupPicture(all []result.Measurement) template.HTML {
 				continue
 			}
 			at := mid + (float64(k)-float64(len(kernels)-1)/2)*10
-			if floor := valueOr(m.NoiseFloor, 0); floor > 0 {
-				s.Rect(x(1-floor), at-4.5, x(1+floor)-x(1-floor), 9, "floor", "noise floor "+floorText(&m))
+			if band := valueOr(m.NoiseFloor, 0); band > 0 {
+				s.Rect(x(1-band), at-4.5, x(1+band)-x(1-band), 9, "floor", "noise floor "+floor(&m))
 			}
 			if m.Estimate.HasInterval() {
 				s.Line(x(m.Estimate.Low), at, x(m.Estimate.High), at, fmt.Sprintf("whisker k%d", k))
@@ -90,7 +90,7 @@ func wakeupPicture(all []result.Measurement) template.HTML {
 type wakeupRow struct {
 	slice float64 // s
 	cpu   int
-	by    map[string]result.Measurement
+	by    map[result.Kind]result.Measurement
 }
 
 func (r wakeupRow) worst() float64 {
@@ -102,40 +102,30 @@ func (r wakeupRow) worst() float64 {
 }
 
 // wakeupTable gathers the known ratios by slice and CPU; kernels come in the
-// order alu, mixed.
-func wakeupTable(all []result.Measurement) (rows []wakeupRow, kernels []string) {
-	at := map[string]int{}
+// order alu, mixed. The cold-cache ratio is a quotient of two that are drawn.
+func wakeupTable(all []result.Measurement) (rows []wakeupRow, kernels []result.Kind) {
 	for _, m := range all {
-		kernel, cpuText := m.Labels["kernel"], m.Labels["cpu"]
-		slice, err := strconv.ParseFloat(m.Labels["slice"], 64)
-		cpu, cpuErr := strconv.Atoi(cpuText)
-		// The cold-cache ratio is a quotient of two that are drawn.
-		if m.Probe != "wakeup" || strings.HasPrefix(m.Name, "wakeup.cold.") || m.Unit != "ratio" || !drawable(&m) || kernel == "" || err != nil || cpuErr != nil {
+		if m.Kind != probe.WakeALU && m.Kind != probe.WakeMixed || m.Labels.CPU == nil || !drawable(&m) {
 			continue
 		}
-		key := m.Labels["slice"] + " " + cpuText
-		i, ok := at[key]
-		if !ok {
+		slice, cpu := m.Labels.Slice, *m.Labels.CPU
+		i := slices.IndexFunc(rows, func(r wakeupRow) bool { return r.slice == slice && r.cpu == cpu })
+		if i < 0 {
 			i = len(rows)
-			at[key] = i
-			rows = append(rows, wakeupRow{slice: slice, cpu: cpu, by: map[string]result.Measurement{}})
+			rows = append(rows, wakeupRow{slice: slice, cpu: cpu, by: map[result.Kind]result.Measurement{}})
 		}
-		rows[i].by[kernel] = m
-		if !slices.Contains(kernels, kernel) {
-			kernels = append(kernels, kernel)
+		rows[i].by[m.Kind] = m
+		if !slices.Contains(kernels, m.Kind) {
+			kernels = append(kernels, m.Kind)
 		}
 	}
 	slices.Sort(kernels)
 	return rows, kernels
 }
 
-func kernelWord(k string) string {
-	switch k {
-	case "alu":
+func kernelWord(k result.Kind) string {
+	if k == probe.WakeALU {
 		return "arithmetic"
-	case "mixed":
-		return "with memory"
-	default:
-		return k
 	}
+	return "with memory"
 }

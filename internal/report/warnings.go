@@ -4,15 +4,10 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 
 	"hostlab/internal/probe"
 	"hostlab/internal/screen"
 )
-
-// NotQuiet starts the warning of a probe beside which others used the CPUs;
-// BusyWarnings knows it by that.
-const NotQuiet = "this host was not quiet"
 
 // BusyWarnings says in plain words where other load is part of the figures: what
 // disturbed measurements, and which probes did not run alone. They stand under
@@ -25,7 +20,7 @@ func BusyWarnings(runs []probe.Outcome) []string {
 		var why []string // each reason once, with its number of figures
 		figures := map[string]int{}
 		for _, m := range o.Measurements {
-			if d := m.Labels["disturbed"]; d != "" {
+			if d := m.Labels.Disturbed; d != "" {
 				if figures[d]++; figures[d] == 1 {
 					why = append(why, d)
 				}
@@ -43,10 +38,8 @@ func BusyWarnings(runs []probe.Outcome) []string {
 			}
 			out = append(out, s)
 		}
-		for _, w := range o.Warnings {
-			if busyNote(w) {
-				out = append(out, title+": "+strings.TrimPrefix(strings.TrimPrefix(w, NotQuiet), ": "))
-			}
+		if o.Busy != "" {
+			out = append(out, title+": "+o.Busy)
 		}
 	}
 	if len(out) == 0 {
@@ -54,6 +47,3 @@ func BusyWarnings(runs []probe.Outcome) []string {
 	}
 	return append([]string{"This host was busy: the figures below include others' load."}, out...)
 }
-
-// busyNote reports whether a probe's warning is one that BusyWarnings repeats.
-func busyNote(w string) bool { return strings.HasPrefix(w, NotQuiet) }

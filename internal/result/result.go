@@ -19,16 +19,54 @@ const (
 // Reason saying why, while Estimate is nil.
 type Measurement struct {
 	Probe      string    // the probe it belongs to, as in "wakeup"
-	Name       string    // unique in a report, as in "wakeup.alu.10ms.cpu0"
+	Kind       Kind      // what programs know it by, as in "wakeup.alu"
+	Name       string    // unique in a report, as in "wakeup.alu.10ms.cpu0"; for people and JSON
 	Title      string    // for people, as in "10 ms of arithmetic after 100 ms asleep, against awake"
 	Unit       string    // s, Hz, B, 1/s, or "ratio"
 	Estimate   *Estimate // nil: unknown
 	NoiseFloor float64   // of an A/A comparison, in Unit's scale (for a ratio: the largest |ratio-1| of its interval); NaN: none
 	Evidence   Evidence
-	Labels     map[string]string // what it was measured at: cpu, class, slice, kernel, degree, device
+	Labels     Labels
 	Warnings   []string
 	Reason     string // why it is unknown
 }
+
+// Kind is what a measurement is of. Package probe lists the kinds.
+type Kind string
+
+// Labels hold what a measurement was measured at, and what spoiled it. JSON has them as text.
+type Labels struct {
+	CPU        *int    `json:"cpu,omitempty,string"`
+	Class      string  `json:"class,omitempty"` // of the CPU
+	Socket     *int    `json:"socket,omitempty,string"`
+	Kernel     string  `json:"kernel,omitempty"`         // the kind of work
+	Slice      float64 `json:"slice,omitempty,string"`   // s of work
+	Condition  string  `json:"condition,omitempty"`      // of a clock
+	Rounds     int     `json:"rounds,omitempty,string"`  // in all
+	Clean      *int    `json:"clean,omitempty,string"`   // rounds that others did not disturb
+	Loss       float64 `json:"loss,omitempty,string"`    // s, of a burst
+	Wakeups    int     `json:"wakeups,omitempty,string"` // that were seen
+	Ramping    bool    `json:"ramping,omitempty,string"` // the reference was still getting faster
+	CPUA       *int    `json:"cpu_a,omitempty,string"`   // of a pair
+	CPUB       *int    `json:"cpu_b,omitempty,string"`
+	Relation   string  `json:"relation,omitempty"`
+	CPULock    *int    `json:"cpu_lock,omitempty,string"`
+	CPUScan    *int    `json:"cpu_scan,omitempty,string"`
+	RelationBy string  `json:"relation_by,omitempty"` // measured or reported
+	Device     string  `json:"device,omitempty"`      // log-dir or memory
+	Layout     string  `json:"layout,omitempty"`      // of the file
+	Commits    int     `json:"commits,omitempty,string"`
+	Seconds    float64 `json:"seconds,omitempty,string"` // that the rounds took
+	Drift      bool    `json:"drift,omitempty,string"`   // the device changed meanwhile
+	Degree     int     `json:"degree,omitempty,string"`
+	Quota      float64 `json:"quota,omitempty,string"` // CPUs
+	Throttled  string  `json:"throttled,omitempty"`    // periods, as in "48 of 72"
+	// Disturbed says what others did beyond repair, as in "4 of 16 rounds were clean, 6 are needed".
+	Disturbed string `json:"disturbed,omitempty"`
+}
+
+// On reports whether a measurement is of a CPU.
+func (l Labels) On(cpu int) bool { return l.CPU != nil && *l.CPU == cpu }
 
 // Known reports whether there is a value.
 func (m Measurement) Known() bool { return m.Estimate != nil }
@@ -36,19 +74,19 @@ func (m Measurement) Known() bool { return m.Estimate != nil }
 // MarshalJSON writes null for what is not known; JSON has no NaN.
 func (m Measurement) MarshalJSON() ([]byte, error) {
 	out := struct {
-		Probe      string            `json:"probe"`
-		Name       string            `json:"name"`
-		Title      string            `json:"title"`
-		Value      *float64          `json:"value"`
-		Unit       string            `json:"unit"`
-		Low        *float64          `json:"low"`
-		High       *float64          `json:"high"`
-		N          int               `json:"n"`
-		NoiseFloor *float64          `json:"noise_floor"`
-		Evidence   Evidence          `json:"evidence"`
-		Labels     map[string]string `json:"labels,omitempty"`
-		Warnings   []string          `json:"warnings,omitempty"`
-		Reason     string            `json:"reason,omitempty"`
+		Probe      string   `json:"probe"`
+		Name       string   `json:"name"`
+		Title      string   `json:"title"`
+		Value      *float64 `json:"value"`
+		Unit       string   `json:"unit"`
+		Low        *float64 `json:"low"`
+		High       *float64 `json:"high"`
+		N          int      `json:"n"`
+		NoiseFloor *float64 `json:"noise_floor"`
+		Evidence   Evidence `json:"evidence"`
+		Labels     Labels   `json:"labels,omitzero"`
+		Warnings   []string `json:"warnings,omitempty"`
+		Reason     string   `json:"reason,omitempty"`
 	}{Probe: m.Probe, Name: m.Name, Title: m.Title, Unit: m.Unit, Evidence: m.Evidence,
 		NoiseFloor: Finite(m.NoiseFloor), Labels: m.Labels, Warnings: m.Warnings, Reason: m.Reason}
 	if e := m.Estimate; e != nil {

@@ -4,22 +4,36 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"regexp"
 	"strings"
 	"testing"
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
-	"pgregory.net/rapid"
-
+	"hostlab/internal/document"
 	"hostlab/internal/host"
 	"hostlab/internal/host/hosttest"
 )
 
+func render(t *testing.T, f *host.Facts) string {
+	t.Helper()
+	var b strings.Builder
+	if err := document.WriteText(&b, Document(f), document.TextOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// flat is a text without its layout.
+func flat(s string) string { return strings.Join(strings.Fields(s), " ") }
+
 // section returns the lines below a title.
 func section(text, title string) string {
 	_, rest, _ := strings.Cut("\n"+text, "\n"+title+"\n")
-	body, _, _ := strings.Cut(rest, "\n\n")
-	return strings.TrimSuffix(body, "\n") + "\n"
+	if next := regexp.MustCompile(`\n\n[A-Z ]+\n`).FindStringIndex(rest); next != nil {
+		rest = rest[:next[0]]
+	}
+	return strings.TrimRight(rest, "\n") + "\n"
 }
 
 func TestHybrid(t *testing.T) {
@@ -27,44 +41,76 @@ func TestHybrid(t *testing.T) {
 	if err := hosttest.MadeHybrid(dir); err != nil {
 		t.Fatal(err)
 	}
-	var b strings.Builder
-	if err := Write(&b, host.Collect(context.Background(), host.Options{Tree: host.Tree{Root: dir}})); err != nil {
-		t.Fatal(err)
-	}
+	b := render(t, host.Collect(context.Background(), host.Options{Tree: host.Tree{Root: dir}}))
 	for title, want := range map[string]string{
-		"CPU topology": `  sockets             1                        .../topology/physical_package_id
-  cores               6                        .../cpu*/topology/core_cpus_list
-  threads             8                        /sys/devices/system/cpu/online
-  online              0-7                      /sys/devices/system/cpu/online
-  SMT control         on                       .../system/cpu/smt/control
-  SMT active          yes                      .../devices/system/cpu/smt/active
-  performance cores   capacity 1024 of 1024, cpus 0-3  .../cpu/cpu2/cpu_capacity
-  efficiency cores    capacity 640 of 1024, cpus 4-7  .../cpu/cpu4/cpu_capacity
-  L1d cache           2 x 48 KiB, each shared by 2 CPUs  .../cache/index0/size
-  L1d cache           4 x 32 KiB, each for one CPU  .../cpu*/cache/index0/size
-  L1i cache           2 x 32 KiB, each shared by 2 CPUs  .../cache/index1/size
-  L1i cache           4 x 64 KiB, each for one CPU  .../cpu*/cache/index1/size
-  L2 cache            2 x 2 MiB, each shared by 2 CPUs  .../cache/index2/size
-  L2 cache            1 x 4 MiB, shared by 4 CPUs  .../cpu*/cache/index2/size
-  L3 cache            1 x 24 MiB, shared by 8 CPUs  .../cpu*/cache/index3/size
-  NUMA node           32 GiB, cpus 0-7         .../system/node/node0/meminfo
+		"TOPOLOGY": `  online          0-7                           /sys/devices/system/cpu/online
+  offline         none                          /sys/devices/system/cpu/offline
+  present         0-7                           /sys/devices/system/cpu/present
+  sockets         1                             .../topology/physical_package_id
+  cores           6                             .../cpu*/topology/core_cpus_list
+  threads         8                             /sys/devices/system/cpu/online
+  SMT control     on                            .../system/cpu/smt/control
+  SMT active      yes                           .../system/cpu/smt/active
+  NUMA memory     32 GiB, cpus 0-7              .../system/node/node0/meminfo
+  NUMA distances  10, cpus 0-7                  .../system/node/node0/distance
+  socket          0, cpus 0-7                   .../topology/physical_package_id
+  die             0, cpus 0-7                   .../cpu/cpu*/topology/die_id
+  cluster         0, cpus 0-1                   .../cpu/cpu*/topology/cluster_id
+                  8, cpus 2-3                   .../cpu/cpu*/topology/cluster_id
+                  16, cpus 4-7                  .../cpu/cpu*/topology/cluster_id
+  core            0, cpus 0-1                   .../cpu/cpu*/topology/core_id
+                  4, cpus 2-3                   .../cpu/cpu*/topology/core_id
+                  8, cpu 4                      .../cpu/cpu4/topology/core_id
+                  9, cpu 5                      .../cpu/cpu5/topology/core_id
+                  10, cpu 6                     .../cpu/cpu6/topology/core_id
+                  11, cpu 7                     .../cpu/cpu7/topology/core_id
+  siblings        0-1, cpus 0-1                 .../cpu*/topology/core_cpus_list
+                  2-3, cpus 2-3                 .../cpu*/topology/core_cpus_list
+                  4, cpu 4                      .../cpu4/topology/core_cpus_list
+                  5, cpu 5                      .../cpu5/topology/core_cpus_list
+                  6, cpu 6                      .../cpu6/topology/core_cpus_list
+                  7, cpu 7                      .../cpu7/topology/core_cpus_list
+  NUMA node       0, cpus 0-7                   .../system/node/node*/cpulist
+
+  core types
+  CPUs  name         capacity
+  0-3   performance  1024
+  4-7   efficiency   640
+
+  caches
+  CPUs              level  type         size    line  ways
+  0-3               1      Data         48 KiB  64 B  12
+  2 of 2 CPUs each
+  4-7               1      Data         32 KiB  64 B  12
+  4 of 1 CPU each
+  0-3               1      Instruction  32 KiB  64 B  12
+  2 of 2 CPUs each
+  4-7               1      Instruction  64 KiB  64 B  12
+  4 of 1 CPU each
+  0-3               2      Unified      2 MiB   64 B  12
+  2 of 2 CPUs each
+  4-7               2      Unified      4 MiB   64 B  12
+  0-7               3      Unified      24 MiB  64 B  12
 `,
-		"Idle states": `  driver              intel_idle               .../cpu/cpuidle/current_driver
-  governor            menu                     .../cpu/cpuidle/current_governor
-  POLL                wakes in 0 s, pays from 0 s, enabled, cpus 0-7
-  C1E                 wakes in 2.00 us, pays from 6.00 us, enabled, cpus 0-7
-  C6                  wakes in 220 us, pays from 660 us, enabled, cpus 0-3
-  C6                  wakes in 270 us, pays from 810 us, enabled, cpus 4-7
-  latency of a CPU    no limit is set, cpus 0-7  .../pm_qos_resume_latency_us
-  absent              latency limit
+		"IDLE": `  driver          intel_idle                    .../cpu/cpuidle/current_driver
+  governor        menu                          .../cpu/cpuidle/current_governor
+  resume latency  no limit is set, cpus 0-7     .../pm_qos_resume_latency_us
+  absent          CPU DMA latency
+
+  states
+  CPUs  index  name  desc   latency  residency  disable
+  0-7   0      POLL  MWAIT  0 s      0 s        no
+  0-7   1      C1E   MWAIT  2.00 us  6.00 us    no
+  0-3   2      C6    MWAIT  220 us   660 us     no
+  4-7   2      C6    MWAIT  270 us   810 us     no
 `,
 	} {
-		if d := cmp.Diff(want, section(b.String(), title)); d != "" {
+		if d := cmp.Diff(want, section(b, title)); d != "" {
 			t.Errorf("%s (-want +got):\n%s", title, d)
 		}
 	}
-	if got := section(b.String(), "Frequency"); !strings.Contains(got, "hardware maximum    5.20 GHz, cpus 0-1 ") ||
-		!strings.Contains(got, "\n                      3.80 GHz, cpus 4-7 ") {
+	if got := section(b, "FREQUENCY"); !strings.Contains(flat(got), "hardware max 5.20 GHz, cpus 0-1 ") ||
+		!strings.Contains(flat(got), " 3.80 GHz, cpus 4-7 ") {
 		t.Errorf("policies that differ are not listed apart:\n%s", got)
 	}
 }
@@ -81,49 +127,25 @@ func TestStatesAreSaid(t *testing.T) {
 		f.Frequency.Policies = append(f.Frequency.Policies, host.Policy{ID: i, CPUs: host.Known([]int{i}, "", "x"),
 			HWMax: host.Known(int64(1+i)*1e9, "Hz", "/policy1/x"), Governor: host.Known(strings.Repeat("g", i+1), "", "/policy1/y")})
 	}
-	var b strings.Builder
-	if err := Write(&b, f); err != nil {
-		t.Fatal(err)
-	}
+	b := render(t, f)
 	for _, want := range []string{
-		"SMT control         denied: " + fs.ErrPermission.Error(),
-		"total               error: no line MemTotal",
-		"a?[31m b?\n                      longlong",
-		"pressure cpu        12.5 %",
-		"whether disabled: denied",
-		"hardware maximum    1.00 GHz to 9.00 GHz, cpus 0-8",
+		"SMT control denied: " + fs.ErrPermission.Error(),
+		"total error: no line MemTotal",
+		"a?[31m b? longlong",
+		"pressure CPU 12.5 %",
+		"0-2 0 C6 100 us 0-2 denied",
+		"hardware max 1.00 GHz to 9.00 GHz, cpus 0-8",
 		"and 3 other values",
 	} {
-		if !strings.Contains(b.String(), want) {
-			t.Errorf("no %q in\n%s", want, b.String())
+		if !strings.Contains(flat(b), want) {
+			t.Errorf("no %q in\n%s", want, b)
 		}
 	}
-	for line := range strings.Lines(b.String()) {
-		if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > width {
+	for line := range strings.Lines(b) {
+		if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > 80 {
 			t.Errorf("%d characters: %s", n, line)
 		}
 	}
-}
-
-func TestShorten(t *testing.T) {
-	const path = "/sys/devices/system/cpu/online"
-	for room, want := range map[int]string{30: path, 29: ".../devices/system/cpu/online", 20: ".../cpu/online", 10: ".../online", 9: "", 0: "", -5: ""} {
-		if got := shorten(path, room); got != want {
-			t.Errorf("in %d characters: %q, want %q", room, got, want)
-		}
-	}
-}
-
-func TestNoLineIsTooLong(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		p := &printer{}
-		p.put(rapid.String().Draw(t, "label"), rapid.String().Draw(t, "value"), "/"+rapid.String().Draw(t, "source"))
-		for line := range strings.Lines(p.b.String()) {
-			if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > width {
-				t.Fatalf("%d characters: %q", n, line)
-			}
-		}
-	})
 }
 
 func TestOfflinePoliciesAreOneLine(t *testing.T) {
@@ -134,16 +156,13 @@ func TestOfflinePoliciesAreOneLine(t *testing.T) {
 		{ID: 0, CPUs: host.Known([]int{0}, "", "x"), Governor: host.Known("ondemand", "", "x"), PStates: host.Known([]int64{2401e6, 2400e6}, "Hz", "x")},
 		{ID: 1, CPUs: host.Unknown[[]int]("x", errors.New("busy")), Governor: busy}, {ID: 2, CPUs: host.Known([]int{2}, "", "x"), Governor: busy},
 	}
-	var b strings.Builder
-	if err := Write(&b, f); err != nil {
-		t.Fatal(err)
-	}
-	for _, want := range []string{"without online CPU  policies 1-2", "governor            ondemand, cpu 0", "2401, 2400 MHz, cpu 0"} {
-		if !strings.Contains(b.String(), want) {
-			t.Errorf("no %q in\n%s", want, b.String())
+	b := render(t, f)
+	for _, want := range []string{"without online CPU policies 1-2", "governor ondemand, cpu 0", "2401, 2400 MHz, cpu 0"} {
+		if !strings.Contains(flat(b), want) {
+			t.Errorf("no %q in\n%s", want, b)
 		}
 	}
-	if strings.Contains(b.String(), "busy") {
-		t.Errorf("offline policies are listed line by line:\n%s", b.String())
+	if strings.Contains(b, "busy") {
+		t.Errorf("offline policies are listed line by line:\n%s", b)
 	}
 }

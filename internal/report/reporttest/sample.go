@@ -3,10 +3,12 @@
 package reporttest
 
 import (
+	"encoding/json"
 	"fmt"
 	"io/fs"
 	"maps"
 	"math"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -43,7 +45,7 @@ func Hostile() *report.Assessment {
 	rs[0].Title, rs[0].Detail, rs[0].Remedy, rs[0].Evidence[0].Value = evil, evil, evil, evil
 	runs := guestRuns()
 	runs[0].Title, runs[0].Method, runs[0].Warnings = evil, evil, []string{evil}
-	runs[0].Measurements[0].Title, runs[0].Measurements[0].Labels["cpu"] = evil, evil
+	runs[0].Measurements[0].Title, runs[0].Measurements[0].Labels.Class = evil, evil
 	runs[2].Distributions[0].Title = evil
 	a := assemble(evil, f, rs, runs)
 	a.Warnings = append(a.Warnings, evil)
@@ -69,8 +71,21 @@ func known[T any](v T, source string) host.Fact[T] { return host.Known(v, "", so
 func absent[T any](source string) host.Fact[T] { return host.Unknown[T](source, fs.ErrNotExist) }
 
 func measured(probeName, name, title, unit string, v, lo, hi float64, n int, floor float64, labels map[string]string) result.Measurement {
-	return result.Measurement{Probe: probeName, Name: name, Title: title, Unit: unit, NoiseFloor: floor, Evidence: result.Measured,
-		Estimate: &result.Estimate{Value: v, Low: lo, High: hi, N: n}, Labels: labels}
+	m := result.Measurement{Probe: probeName, Kind: kind(name), Name: name, Title: title, Unit: unit, NoiseFloor: floor, Evidence: result.Measured,
+		Estimate: &result.Estimate{Value: v, Low: lo, High: hi, N: n}}
+	text, err := json.Marshal(labels)
+	if err == nil {
+		err = json.Unmarshal(text, &m.Labels)
+	}
+	if err != nil {
+		panic(err)
+	}
+	return m
+}
+
+// kind is a name without what tells measurements of one kind apart.
+func kind(name string) result.Kind {
+	return result.Kind(regexp.MustCompile(`(\.(\d+ms|\d+|cpu\d+(-cpu\d+)?))+$`).ReplaceAllString(name, ""))
 }
 
 // wakeup makes the wake-up probe's numbers for some CPUs; worst is the penalty of
@@ -128,7 +143,7 @@ func commit(log, mem float64) probe.Outcome {
 			}
 			m := measured("commit", d.name+"."+q.name, q.name+" of a commit "+d.where, "s", d.median*q.factor, d.median*q.factor*0.96, d.median*q.factor*1.07, 412, math.NaN(), maps.Clone(l))
 			if recycled {
-				m.Labels["layout"] = "overwritten"
+				m.Labels.Layout = "overwritten"
 			}
 			if q.name == "max" {
 				m.Estimate.Low, m.Estimate.High = math.NaN(), math.NaN()
@@ -171,20 +186,20 @@ func guestRuns() []probe.Outcome {
 		Method:   "Short chunks of a kernel that fills one core's execution ports are timed alone and together with the same on another CPU. Two CPUs that share a core slow each other down.",
 		Warnings: []string{"the placement of a guest can change under it"},
 		Pairs:    []probe.PairResult{{A: 0, B: 1, Relation: "separate"}}}
-	pair := map[string]string{"a": "0", "b": "1"}
+	pair := map[string]string{"cpu_a": "0", "cpu_b": "1"}
 	sib.Measurements = []result.Measurement{
 		measured("siblings", "siblings.slowdown.cpu0-cpu1", "slow-down of CPU 0 and 1 together", "ratio", 1.01, 0.98, 1.04, 30, 0.02, pair),
 		measured("siblings", "siblings.pingpong.cpu0-cpu1", "cache line between CPU 0 and 1", "s", 72e-9, 66e-9, 81e-9, 30, math.NaN(), pair),
 	}
 	for _, n := range []string{"sibling", "other"} {
-		sib.Measurements = append(sib.Measurements, result.Measurement{Probe: "siblings", Name: "siblings.harm." + n, Unit: "ratio",
+		sib.Measurements = append(sib.Measurements, result.Measurement{Probe: "siblings", Kind: result.Kind("siblings.harm." + n), Name: "siblings.harm." + n, Unit: "ratio",
 			Title: "lock acquisitions with a scan on the " + n + ", against alone", NoiseFloor: math.NaN(), Evidence: result.Measured,
-			Reason: "untestable here: no two CPUs share a core"})
+			Reason: "no two CPUs share a core"})
 	}
 	query := degree([]int{2}, 0.01)
-	query.Warnings = []string{report.NotQuiet + ": others took 12 % of these CPUs' time meanwhile"}
+	query.Busy = "others took 12 % of these CPUs' time meanwhile"
 	for i := range query.Measurements {
-		query.Measurements[i].Labels["disturbed"] = "others took more than 2 % of the CPUs in 9 of 12 rounds"
+		query.Measurements[i].Labels.Disturbed = "others took more than 2 % of the CPUs in 9 of 12 rounds"
 	}
 	return []probe.Outcome{wakeup([]int{0, 1}, 1.42), sib, commit(81e-6, 3.4e-6), query}
 }
@@ -194,8 +209,8 @@ func bigRuns() []probe.Outcome {
 		Method: "Short chunks of a kernel that fills one core's execution ports are timed alone and together with the same on another CPU.",
 		Pairs:  []probe.PairResult{{A: 0, B: 256, Reported: true, Relation: "siblings"}, {A: 0, B: 1, Relation: "separate"}, {A: 9, B: 265, Reported: true, Relation: "unknown"}}}
 	sib.Measurements = []result.Measurement{
-		measured("siblings", "siblings.slowdown.cpu0-cpu256", "slow-down of CPU 0 and 256 together", "ratio", 1.62, 1.57, 1.66, 30, 0.02, map[string]string{"a": "0", "b": "256"}),
-		measured("siblings", "siblings.slowdown.cpu0-cpu1", "slow-down of CPU 0 and 1 together", "ratio", 1.0, 0.99, 1.01, 30, 0.02, map[string]string{"a": "0", "b": "1"}),
+		measured("siblings", "siblings.slowdown.cpu0-cpu256", "slow-down of CPU 0 and 256 together", "ratio", 1.62, 1.57, 1.66, 30, 0.02, map[string]string{"cpu_a": "0", "cpu_b": "256"}),
+		measured("siblings", "siblings.slowdown.cpu0-cpu1", "slow-down of CPU 0 and 1 together", "ratio", 1.0, 0.99, 1.01, 30, 0.02, map[string]string{"cpu_a": "0", "cpu_b": "1"}),
 		measured("siblings", "siblings.harm.sibling", "lock acquisitions with a scan on the sibling, against alone", "ratio", 0.55, 0.51, 0.58, 15, 0.02, nil),
 		measured("siblings", "siblings.harm.other", "lock acquisitions with a scan on another core, against alone", "ratio", 0.98, 0.96, 1.0, 15, 0.02, nil),
 	}
@@ -290,27 +305,27 @@ func bigFacts() *host.Facts {
 
 func guestResults() []check.Result {
 	return []check.Result{
-		{ID: "MEM-001", Title: "Transparent huge pages are always on", Severity: "high", Status: check.Finding, Detail: "transparent huge pages: always", Lever: check.LeverMemory,
+		{ID: "MEM-001", Title: "Transparent huge pages are always on", Severity: check.High, Status: check.Finding, Detail: "transparent huge pages: always", Lever: check.LeverMemory,
 			Evidence: []check.Evidence{{Path: "/sys/kernel/mm/transparent_hugepage/enabled", Value: "[always] madvise never"}},
 			Why:      "A database with its own buffer management touches memory sparsely; collapsing pages in the background stalls it at moments nobody chooses.",
 			Source:   "SAP note 2205917; tuned profiles oracle and postgresql", Disagree: "tuned's mssql profile wants always; SAP note 3577842 wants madvise.", Remedy: "echo never > /sys/kernel/mm/transparent_hugepage/enabled"},
-		{ID: "MEM-004", Title: "Swappiness is at its default", Severity: "low", Status: check.Finding, Detail: "vm.swappiness is 60", Lever: check.LeverMemory,
+		{ID: "MEM-004", Title: "Swappiness is at its default", Severity: check.Low, Status: check.Finding, Detail: "vm.swappiness is 60", Lever: check.LeverMemory,
 			Evidence: []check.Evidence{{Path: "/proc/sys/vm/swappiness", Value: "60"}}, Why: "The kernel may swap out a cache that the database believes to be in memory.", Source: "tuned throughput-performance, oracle", Remedy: "sysctl -w vm.swappiness=10"},
-		{ID: "STO-002", Title: "I/O scheduler on a virtual disk", Severity: "medium", Status: check.Finding, Detail: "vda uses mq-deadline", Lever: check.LeverLog,
+		{ID: "STO-002", Title: "I/O scheduler on a virtual disk", Severity: check.Medium, Status: check.Finding, Detail: "vda uses mq-deadline", Lever: check.LeverLog,
 			Evidence: []check.Evidence{{Path: "/sys/block/vda/queue/scheduler", Value: "[mq-deadline] none"}}, Why: "The host underneath sorts requests already.", Source: "SAP notes 2578899, 1984787", Remedy: "echo none > /sys/block/vda/queue/scheduler"},
-		{ID: "PWR-001", Title: "Frequency governor", Severity: "high", Status: check.NotApplicable, Detail: "this host has no cpufreq", Lever: check.LeverFrequency},
-		{ID: "PWR-010", Title: "Idle states deeper than 70 us", Severity: "medium", Status: check.NotApplicable, Detail: "this host has no cpuidle", Lever: check.LeverIdle},
-		{ID: "KRN-001", Title: "Clock source", Severity: "medium", Status: check.OK, Detail: "kvm-clock", Lever: check.LeverKernel, Evidence: []check.Evidence{{Path: "/sys/devices/system/clocksource/clocksource0/current_clocksource", Value: "kvm-clock"}}},
-		{ID: "KRN-004", Title: "AIO requests", Severity: "low", Status: check.Unknown, Detail: "/proc/sys/fs/aio-max-nr may not be read", Lever: check.LeverKernel},
+		{ID: "PWR-001", Title: "Frequency governor", Severity: check.High, Status: check.NotApplicable, Detail: "this host has no cpufreq", Lever: check.LeverFrequency},
+		{ID: "PWR-010", Title: "Idle states deeper than 70 us", Severity: check.Medium, Status: check.NotApplicable, Detail: "this host has no cpuidle", Lever: check.LeverIdle},
+		{ID: "KRN-001", Title: "Clock source", Severity: check.Medium, Status: check.OK, Detail: "kvm-clock", Lever: check.LeverKernel, Evidence: []check.Evidence{{Path: "/sys/devices/system/clocksource/clocksource0/current_clocksource", Value: "kvm-clock"}}},
+		{ID: "KRN-004", Title: "AIO requests", Severity: check.Low, Status: check.Unknown, Detail: "/proc/sys/fs/aio-max-nr may not be read", Lever: check.LeverKernel},
 	}
 }
 
 func bigResults() []check.Result {
 	rs := guestResults()
-	rs[3] = check.Result{ID: "PWR-001", Title: "Frequency governor saves energy", Severity: "high", Status: check.Finding, Detail: "512 of 512 policies use powersave", Lever: check.LeverFrequency,
+	rs[3] = check.Result{ID: "PWR-001", Title: "Frequency governor saves energy", Severity: check.High, Status: check.Finding, Detail: "512 of 512 policies use powersave", Lever: check.LeverFrequency,
 		Evidence: []check.Evidence{{Path: "/sys/devices/system/cpu/cpufreq/policy0/scaling_governor", Value: "powersave"}, {Path: "/sys/devices/system/cpu/cpufreq/policy1-511/scaling_governor", Value: "powersave"}},
 		Why:      "A governor that lowers the clock at low load makes every short burst wait for it to rise again.", Source: "SAP notes 2205917, 2684254, 3577842; tuned", Remedy: "cpupower frequency-set -g performance"}
-	rs[4] = check.Result{ID: "PWR-010", Title: "Idle states deeper than 70 us are enabled", Severity: "medium", Status: check.Finding, Detail: "C2 takes 350 us to leave", Lever: check.LeverIdle,
+	rs[4] = check.Result{ID: "PWR-010", Title: "Idle states deeper than 70 us are enabled", Severity: check.Medium, Status: check.Finding, Detail: "C2 takes 350 us to leave", Lever: check.LeverIdle,
 		Evidence: []check.Evidence{{Path: "/sys/devices/system/cpu/cpu0/cpuidle/state2/disable", Value: "0"}}, Why: "Leaving a deep state delays the first instruction after every wait.", Source: "SAP HANA notes; sapconf", Disagree: "Deep states of idle cores give turbo to the busy ones.", Remedy: "cpupower idle-set -D 70"}
 	return rs
 }

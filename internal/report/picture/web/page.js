@@ -71,14 +71,13 @@
   });
   addEventListener("afterprint", () => { for (const d of opened) d.open = false; });
 
-  // Download: facts of large hosts are packed and put back here.
+  // Download: large data are packed and put back here.
   document.getElementById("download").addEventListener("click", async () => {
-    const data = JSON.parse(document.getElementById("data").textContent);
-    if (data.facts_gzip) {
-      const bytes = Uint8Array.from(atob(data.facts_gzip), (c) => c.charCodeAt(0));
+    let data = JSON.parse(document.getElementById("data").textContent);
+    if (data.gzip) {
+      const bytes = Uint8Array.from(atob(data.gzip), (c) => c.charCodeAt(0));
       const plain = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
-      data.facts = JSON.parse(await new Response(plain).text());
-      delete data.facts_gzip;
+      data = JSON.parse(await new Response(plain).text());
     }
     const a = document.createElement("a");
     a.href = URL.createObjectURL(new Blob([JSON.stringify(data, null, 2) + "\n"], { type: "application/json" }));

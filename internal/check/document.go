@@ -1,0 +1,213 @@
+package check
+
+import (
+	"fmt"
+	"strings"
+
+	"hostlab/internal/document"
+	"hostlab/internal/screen"
+)
+
+// jsonSchema is the version of the output's form; docs/schema/check.schema.json
+// describes it.
+const jsonSchema = 1
+
+// evidenceRows is how many rows of evidence a finding shows on a terminal.
+const evidenceRows = 6
+
+var tones = map[Severity]document.Tone{High: document.Caution, Medium: document.Notice, Low: "", Info: document.Quiet}
+
+// Document reports results: findings first, the worst on top, then what could not be seen.
+// all lists what is ok and what does not apply too, with all evidence.
+func Document(host string, role Role, results []Result, all bool) *document.Document {
+	d := &document.Document{Name: "check", Title: orElse(host, "this host") + " as " + string(role)}
+	found := Findings(results)
+	if len(found) == 0 {
+		d.Answer = []document.Line{{Text: fmt.Sprintf("No check found anything to change for a %s.", role.Noun())}}
+	} else {
+		differ := map[bool]string{true: "1 setting differs", false: fmt.Sprintf("%d settings differ", len(found))}[len(found) == 1]
+		d.Answer = []document.Line{
+			{Text: fmt.Sprintf("%s from the recommendation for a %s: %s.", differ, role.Noun(), bySeverity(found))},
+			{Text: fmt.Sprintf(`Start with %s; "hostlab explain-check %s" gives the reason.`, found[0].ID, found[0].ID), Tone: document.Quiet},
+		}
+	}
+	d.About = []string{d.Title + ". " + purpose(role), Tally(results) + "." + map[bool]string{false: " --all lists them."}[all]}
+	d.Sections = Sections(results, all)
+	d.Data = struct {
+		Schema  int      `json:"schema"`
+		Host    string   `json:"host"`
+		Role    Role     `json:"role"`
+		Results []Result `json:"results"`
+	}{jsonSchema, host, role, complete(results)}
+	return d
+}
+
+// complete copies results; lists are never null.
+func complete(results []Result) []Result {
+	out := make([]Result, len(results))
+	copy(out, results)
+	for i := range out {
+		if out[i].Evidence == nil {
+			out[i].Evidence = []Evidence{}
+		}
+	}
+	return out
+}
+
+// Sections holds a section a finding, the worst first, then the other results. A page has
+// more of each than a terminal, unless all is asked for.
+func Sections(results []Result, all bool) []document.Section {
+	var out []document.Section
+	for _, r := range Findings(results) {
+		short, full := finding(r, evidenceRows), finding(r, len(r.Evidence))
+		if all {
+			out = append(out, full)
+			continue
+		}
+		short.Where, full.Where = document.Terminal, document.Page
+		full.Blocks = append(full.Blocks, reasons(r.Why, r.Source, r.Disagree))
+		out = append(out, short, full)
+	}
+	out = append(out, document.Section{Title: "Could not look", Blocks: listed(worstFirst(withStatus(results, Unknown)), false)})
+	for _, rest := range []struct {
+		title  string
+		status Status
+	}{{"Ok", OK}, {"Not applicable", NotApplicable}} {
+		s := document.Section{Title: rest.title, Blocks: listed(withStatus(results, rest.status), true), Folded: true}
+		if !all {
+			s.Where = document.Page
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+func finding(r Result, rows int) document.Section {
+	s := document.Section{Title: fmt.Sprintf("%s %s: %s", r.ID, r.Severity, r.Title),
+		Blocks: []document.Block{document.Line{Text: r.Detail, Tone: tones[r.Severity]}}}
+	shown := r.Evidence[:min(rows, len(r.Evidence))]
+	read := evidence(shown)
+	if n := len(r.Evidence) - len(shown); n > 0 {
+		read = append(read, document.Line{Text: fmt.Sprintf("and %d more; --all lists them", n), Tone: document.Quiet})
+	}
+	if len(read) > 0 {
+		s.Blocks = append(s.Blocks, read)
+	}
+	if r.Remedy != "" {
+		s.Blocks = append(s.Blocks, document.Commands{{Line: r.Remedy}})
+	}
+	return s
+}
+
+func evidence(rows []Evidence) (list document.List) {
+	for _, e := range rows {
+		list = append(list, document.Line{Text: e.Path + " = " + e.Value, Tone: document.Quiet})
+	}
+	return list
+}
+
+func reasons(why, source, disagree string) document.Pairs {
+	return document.Pairs{{Name: "why", Value: why}, {Name: "source", Value: orElse(source, "none")}, {Name: "sources disagree", Value: orElse(disagree, "no")}}
+}
+
+// listed holds a pair a result, with what was read where that is asked for.
+func listed(results []Result, read bool) []document.Block {
+	var pairs document.Pairs
+	for _, r := range results {
+		p := document.Pair{Name: r.ID, Value: r.Title + ": " + r.Detail}
+		for _, e := range r.Evidence {
+			if read {
+				p.More = append(p.More, e.Path+" = "+e.Value)
+			}
+		}
+		pairs = append(pairs, p)
+	}
+	if pairs == nil {
+		return nil
+	}
+	return []document.Block{pairs}
+}
+
+// Tally counts the answers: "41 checks: 5 found something, 20 passed, ...".
+func Tally(results []Result) string {
+	if len(results) == 0 {
+		return "no checks ran"
+	}
+	n := func(s Status) int { return len(withStatus(results, s)) }
+	return fmt.Sprintf("%s: %d found something, %d passed, %d could not look, %d do not apply here",
+		screen.Count(len(results), "check"), n(Finding), n(OK), n(Unknown), n(NotApplicable))
+}
+
+// bySeverity counts findings: "2 high, 1 low".
+func bySeverity(findings []Result) string {
+	n := map[Severity]int{}
+	for _, r := range findings {
+		n[r.Severity]++
+	}
+	var parts []string
+	for s := High; s >= Info; s-- {
+		if n[s] > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n[s], s))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// Noun names a machine of a role in a sentence.
+func (r Role) Noun() string {
+	switch r {
+	case ProductionDB:
+		return "production database server"
+	case ProductionApp:
+		return "production application server"
+	}
+	return "development system"
+}
+
+// purpose says what a role puts first.
+func purpose(r Role) string {
+	switch r {
+	case ProductionDB:
+		return "Determined response time comes before energy; commits must be fast and durable."
+	case ProductionApp:
+		return "Determined response time comes before energy."
+	}
+	return "Energy comes first; response times may vary."
+}
+
+// Explain is the long text of one check: why it matters, who says so, who disagrees, and how
+// much it weighs in each role.
+func Explain(c Check) *document.Document {
+	var weights document.Pairs
+	for _, r := range Roles {
+		weights = append(weights, document.Pair{Name: string(r), Value: weight(c, r, "not judged")})
+	}
+	return &document.Document{Name: "explain-check", Title: c.ID, Answer: []document.Line{{Text: c.ID + ": " + c.Title}},
+		Sections: []document.Section{
+			{Title: "Why", Blocks: document.Lines("", c.Why)},
+			{Title: "Who recommends it", Blocks: document.Lines("", c.Source)},
+			{Title: "Where the sources disagree", Blocks: document.Lines("", orElse(c.Disagree, "They do not."))},
+			{Title: "Severity by role", Blocks: []document.Block{weights}},
+		}}
+}
+
+// List names checks, with what they look at and how much they weigh in each role.
+func List(checks []Check) *document.Document {
+	t := &document.Table{Columns: []document.Column{{Head: "ID"}, {Head: "what is looked at"}, {Head: "db"}, {Head: "app"}, {Head: "dev"}}}
+	for _, c := range checks {
+		row := document.Row{Cells: []document.Cell{document.Text(c.ID), document.Text(c.Title)}}
+		for _, r := range Roles {
+			row.Cells = append(row.Cells, document.Text(weight(c, r, "-")))
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	return &document.Document{Name: "explain-check", Title: "Checks", Answer: []document.Line{{Text: screen.Count(len(checks), "check") + " and their severity by role."}},
+		Sections: []document.Section{{Title: "Checks", Blocks: []document.Block{t}}}}
+}
+
+func weight(c Check, r Role, none string) string {
+	if s, ok := c.Severity[r]; ok {
+		return s.String()
+	}
+	return none
+}

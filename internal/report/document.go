@@ -1,0 +1,307 @@
+package report
+
+import (
+	"cmp"
+	_ "embed"
+	"fmt"
+	"math"
+	"strings"
+
+	"hostlab/internal/check"
+	"hostlab/internal/document"
+	"hostlab/internal/host/hosttext"
+	"hostlab/internal/lever"
+	"hostlab/internal/probe"
+	"hostlab/internal/result"
+)
+
+//go:embed web/style.css
+var style []byte
+
+// topFindings is how many findings a terminal shows; a page has all.
+const topFindings = 5
+
+// Document reports an assessment: the verdict, the levers with what to do next, findings,
+// measurements and facts.
+func (a *Assessment) Document() *document.Document {
+	a = complete(a)
+	d := &document.Document{Name: "assessment", Title: a.Host, Answer: []document.Line{{Text: a.Verdict}}, Warnings: a.Warnings, Data: a, Style: style,
+		Footer: "hostlab " + a.Tool}
+	d.About = append(hostLines(a), fmt.Sprintf("Role %s; %s, %.0f s; nothing on this host was changed.", a.Role, a.Started.Format("2006-01-02 15:04 MST"), a.Seconds))
+	d.Sections = []document.Section{levers(a.Levers), next(a.Levers), pictures(a), findings(a)}
+	others := check.Sections(a.Results, false)
+	for i := range others {
+		if others[i].Where != document.Terminal {
+			others[i].Where = document.Page
+			d.Sections = append(d.Sections, others[i])
+		}
+	}
+	d.Sections = append(d.Sections, headlines(a))
+	for i := range a.Runs {
+		d.Sections = append(d.Sections, probeSection(&a.Runs[i], a.Probes))
+	}
+	if a.Facts != nil {
+		for _, s := range hosttext.Sections(a.Facts) {
+			s.Title, s.Where = "Facts: "+s.Title, document.Page
+			d.Sections = append(d.Sections, s)
+		}
+	}
+	d.Sections = append(d.Sections, document.Section{Title: "Method", Where: document.Page, Blocks: []document.Block{document.Line{Text: method}, evidence}})
+	return d
+}
+
+const method = "Time is made of parts: computing, waiting for the log, waiting for others. Each part is moved by one lever, its share bounds what that lever can give, " +
+	"and only an experiment shows what it does give. The probes are short: they interleave the conditions that they compare in random order, so that a drifting host " +
+	"does not become an effect, and repeat one of them to learn their own noise. An interval that includes no effect, or an effect no larger than that noise or than 5 %, " +
+	"recommends nothing; nor does anything that was measured while others ran."
+
+var evidence = document.Pairs{
+	{Name: string(result.Measured), Value: "on this host, with its own settings"},
+	{Name: string(result.Emulated), Value: "on this host, with a slower part imitated"},
+	{Name: string(result.Simulated), Value: "from a model"},
+	{Name: string(result.Cited), Value: "from a source that is named, or from settings that this host reports; not measured here"},
+}
+
+// hostLines describe the machine in three lines: processor, system, storage.
+func hostLines(a *Assessment) []string {
+	if a.Facts == nil {
+		return []string{"nothing is known of this host"}
+	}
+	if len(a.Facts.Storage) == 0 {
+		return append(hosttext.Summary(a.Facts), "no log directory was looked at")
+	}
+	s := a.Facts.Storage[0]
+	line := s.Purpose + " " + s.Path
+	if fs, ok := s.FSType.Get(); ok {
+		line += ": " + fs
+	}
+	if d, ok := s.Device.Get(); ok {
+		line += " on " + d
+	}
+	if c, ok := s.Class.Get(); ok {
+		line += ", " + c
+	}
+	if a.LogDirWhy != "" {
+		line += "; " + a.LogDirWhy
+	}
+	return append(hosttext.Summary(a.Facts), line)
+}
+
+// verdicts are in the order in which they ask for action.
+var verdicts = []struct {
+	verdict lever.Verdict
+	word    string
+	tone    document.Tone
+}{
+	{lever.Worthwhile, "worthwhile", document.Caution}, {lever.Recommended, "recommended", document.Notice}, {lever.Unresolved, "not decided", ""},
+	{lever.NotHere, "not here", ""}, {lever.NotForRole, "not for role", document.Quiet}, {lever.NoEffect, "no effect", document.Good},
+	{lever.Settled, "settled", document.Good}, {lever.Untestable, "not testable", document.Quiet},
+}
+
+func verdictCell(v lever.Verdict) document.Cell {
+	for i, x := range verdicts {
+		if x.verdict == v {
+			return document.Cell{Text: x.word, Tone: x.tone, Sort: float64(i + 1)}
+		}
+	}
+	return document.Text(string(v))
+}
+
+func levers(all []lever.Lever) document.Section {
+	t := &document.Table{Columns: append(document.Headings("lever", "at most", "measured"), document.Column{Head: "evidence"}, document.Column{Head: "verdict"}),
+		Lead: "What can be changed, the most that it could give, and what was measured, with 95 % intervals. Evidence is what the verdict rests on."}
+	for i := range all {
+		l := &all[i]
+		most := document.Text("unknown")
+		if l.Bound != nil {
+			most = document.Number(*l.Bound, lever.Percent(*l.Bound))
+		}
+		measured := document.Text("not measured")
+		if l.Measurement != nil && l.Measurement.Known() {
+			measured = figure(l.Measurement)
+			if l.Measurement.Kind == probe.Efficiency {
+				measured.Text += " per CPU" // no title says what a speed-up is divided by
+			}
+			measured.More = append(measured.More, "n "+count(l.Measurement), "noise "+floor(l.Measurement))
+		}
+		row := document.Row{Cells: []document.Cell{document.Text(l.Title), most, measured, document.Text(cmp.Or(string(l.Evidence), "none")), verdictCell(l.Verdict)},
+			Notes: []document.Line{{Text: l.Summary + "."}}}
+		if l.Bound != nil {
+			row.Notes = append(row.Notes, document.Line{Text: fmt.Sprintf("At most %s of %s: %s.", lever.Percent(*l.Bound), boundOf(l), l.BoundWhy), Tone: document.Quiet})
+		} else if l.BoundWhy != "" {
+			row.Notes = append(row.Notes, document.Line{Text: "The bound is " + l.BoundWhy + ".", Tone: document.Quiet})
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	if t.Rows == nil {
+		return document.Section{}
+	}
+	return document.Section{Title: "Levers", Blocks: []document.Block{t}}
+}
+
+// boundOf says what a bound is a share of, what would give it, and, where it was
+// not measured, how it is known.
+func boundOf(l *lever.Lever) string {
+	s := l.BoundOf
+	if l.BoundBy != "" {
+		s += ", by " + l.BoundBy
+		if l.Verdict == lever.Recommended {
+			s += ", not by the setting that is advised"
+		}
+	}
+	if l.BoundFrom != "" && l.BoundFrom != lever.BoundMeasured {
+		s += " (" + l.BoundFrom + ")"
+	}
+	return s
+}
+
+// next holds what to type, or to do, about each lever.
+func next(all []lever.Lever) document.Section {
+	s := document.Section{Title: "What to do next"}
+	for _, l := range all {
+		switch why := strings.TrimSuffix(l.Title+": "+l.Next.Note, ": "); {
+		case l.Next.Command != "":
+			s.Blocks = append(s.Blocks, document.Commands{{Why: why, Line: l.Next.Command}})
+		case l.Next.Note != "":
+			s.Blocks = append(s.Blocks, document.Line{Text: why})
+		}
+	}
+	return s
+}
+
+// findings is the short list for a terminal.
+func findings(a *Assessment) document.Section {
+	s := document.Section{Title: "Findings", Where: document.Terminal, Blocks: document.Lines("", check.Tally(a.Results)+".")}
+	found := check.Findings(a.Results)
+	var pairs document.Pairs
+	for _, f := range found[:min(topFindings, len(found))] {
+		p := document.Pair{Name: f.ID + " " + f.Severity.String(), Value: f.Title, More: []string{f.Detail}}
+		if f.Severity == check.High {
+			p.Tone = document.Caution
+		}
+		pairs = append(pairs, p)
+	}
+	if pairs != nil {
+		s.Blocks = append(s.Blocks, pairs)
+	}
+	if more := len(found) - len(pairs); more > 0 {
+		s.Blocks = append(s.Blocks, document.Commands{{Why: fmt.Sprintf("%d more findings", more), Line: "hostlab check" + lever.Again(a.Role, a.Facts)}})
+	}
+	return s
+}
+
+// shown are the kinds that a terminal shows, in their order; of several CPUs the worst.
+var shown = []result.Kind{probe.WakeALU, probe.WakeMixed, probe.WakeCold, probe.LateMedian, probe.SlowDown, probe.HarmSibling, probe.HarmOther,
+	probe.Recycled.Of(probe.Mean), probe.Recycled.Of(probe.Tail), probe.Recycled.Of(probe.Median), probe.NewBlocks.Of(probe.Mean), probe.NewBlocks.Of(probe.Tail),
+	probe.InMemory.Of(probe.Mean), probe.CommitDrift, probe.SpeedUp}
+
+// headlines are the probes' figures for a terminal.
+func headlines(a *Assessment) document.Section {
+	s := document.Section{Title: "Measured", Where: document.Terminal}
+	for i := range a.Runs {
+		o := &a.Runs[i]
+		var list document.List
+		switch {
+		case o.Skipped != "":
+			list = append(list, document.Line{Text: "skipped: " + o.Skipped, Tone: document.Quiet})
+		case o.Failed != "":
+			list = append(list, document.Line{Text: "failed: " + o.Failed, Tone: document.Caution})
+		}
+		for _, kind := range shown {
+			var worst *result.Measurement
+			for j := range a.Probes {
+				m := &a.Probes[j]
+				if m.Kind == kind && m.Probe == o.Probe && m.Known() && (kind != probe.CommitDrift || m.Labels.Drift) && (worst == nil || m.Estimate.Value > worst.Estimate.Value) {
+					worst = m
+				}
+			}
+			if worst != nil {
+				list = append(list, document.Line{Text: cmp.Or(worst.Title, worst.Name) + ": " + lever.Figure(worst)})
+			}
+		}
+		for _, w := range o.Warnings {
+			list = append(list, document.Line{Text: "note: " + w, Tone: document.Quiet})
+		}
+		s.Blocks = append(s.Blocks, document.Line{Text: fmt.Sprintf("%s (%.0f s)", cmp.Or(o.Title, o.Probe), o.Seconds)}, list)
+	}
+	return s
+}
+
+// probeSection shows all that a probe measured.
+func probeSection(o *probe.Outcome, all []result.Measurement) document.Section {
+	s := document.Section{Title: cmp.Or(o.Title, o.Probe), Where: document.Page}
+	if why := cmp.Or(o.Skipped, o.Failed); why != "" {
+		s.Blocks = append(s.Blocks, document.Line{Text: why, Tone: document.Caution})
+	}
+	s.Blocks = append(s.Blocks, document.Line{Text: o.Method, Tone: document.Quiet})
+	for _, w := range o.Warnings {
+		s.Blocks = append(s.Blocks, document.Line{Text: w, Tone: document.Caution})
+	}
+	t := &document.Table{Title: "Measurements", Columns: append(document.Headings("what", "value", "n", "noise floor"), document.Column{Head: "evidence"})}
+	for i := range all {
+		m := &all[i]
+		if m.Probe != o.Probe {
+			continue
+		}
+		row := document.Row{Cells: []document.Cell{document.Text(cmp.Or(m.Title, m.Name), m.Name)}}
+		if !m.Known() {
+			row.Across = "unknown: " + m.Reason
+			t.Rows = append(t.Rows, row)
+			continue
+		}
+		row.Cells = append(row.Cells, figure(m), document.Number(float64(m.Estimate.N), count(m)), document.Text(floor(m)), document.Text(string(m.Evidence)))
+		notes := m.Warnings
+		if d := m.Labels.Disturbed; d != "" {
+			notes = append([]string{"disturbed: " + d}, notes...)
+		}
+		if !m.Estimate.HasInterval() && m.Reason != "" {
+			notes = append(notes[:len(notes):len(notes)], m.Reason)
+		}
+		for _, n := range notes {
+			row.Notes = append(row.Notes, document.Line{Text: n})
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	if t.Rows != nil {
+		s.Blocks = append(s.Blocks, t)
+	}
+	if len(o.Pairs) > 0 {
+		pairs := &document.Table{Title: "Pairs of CPUs, as measured and as reported", Columns: []document.Column{{Head: "pair"}, {Head: "measured"}, {Head: "reported as siblings"}}}
+		for _, p := range o.Pairs {
+			pairs.Rows = append(pairs.Rows, document.Row{Cells: []document.Cell{document.Text(fmt.Sprintf("%d and %d", p.A, p.B)), document.Text(string(p.Relation)),
+				document.Text(map[bool]string{true: "yes", false: "no"}[p.Reported])}})
+		}
+		s.Blocks = append(s.Blocks, pairs)
+	}
+	return s
+}
+
+// figure is a known estimate with its interval.
+func figure(m *result.Measurement) document.Cell {
+	e := m.Estimate
+	c := document.Number(e.Value, result.Format(e.Value, m.Unit), "no interval")
+	if e.HasInterval() {
+		c.More[0] = "[" + result.Format(e.Low, m.Unit) + ", " + result.Format(e.High, m.Unit) + "]"
+	}
+	return c
+}
+
+// floor prints a noise floor.
+func floor(m *result.Measurement) string {
+	switch {
+	case math.IsNaN(m.NoiseFloor):
+		return "unknown"
+	case m.Unit == "ratio":
+		return fmt.Sprintf("±%.1f %%", 100*m.NoiseFloor)
+	}
+	return "±" + result.Format(m.NoiseFloor, m.Unit)
+}
+
+// count is the n of a table: "24", or "122 of 5000" where the real count of
+// operations is larger than the number of independent ones that they are worth.
+func count(m *result.Measurement) string {
+	if all := m.Labels.Commits; all != 0 && all != m.Estimate.N {
+		return fmt.Sprintf("%d of %d", m.Estimate.N, all)
+	}
+	return fmt.Sprint(m.Estimate.N)
+}
