@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"hostlab/internal/document"
 	"hostlab/internal/host"
 	"hostlab/internal/host/hosttest"
 	"hostlab/internal/host/hosttext"
@@ -138,7 +139,7 @@ func TestGarbledMachines(t *testing.T) {
 			t.Fatal(err)
 		}
 		var text strings.Builder
-		if err := hosttext.Write(&text, f); err != nil {
+		if err := document.WriteText(&text, hosttext.Document(f), document.TextOptions{}); err != nil {
 			t.Fatal(err)
 		}
 		for line := range strings.Lines(text.String()) {
