@@ -11,7 +11,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -87,7 +86,11 @@ func TestNotice(t *testing.T) {
 		}
 		fmt.Fprintf(&b, "\n%s\n%s\n\n%s\n", strings.Repeat("=", 80), title, strings.TrimSpace(strings.ReplaceAll(string(text), "\r\n", "\n")))
 	}
-	section("The Go standard library", filepath.Join(runtime.GOROOT(), "LICENSE"))
+	root, err := exec.Command("go", "env", "GOROOT").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	section("The Go standard library", filepath.Join(strings.TrimSpace(string(root)), "LICENSE"))
 	for _, name := range slices.Sorted(maps.Keys(modules)) {
 		if len(modules[name]) == 0 {
 			t.Errorf("%s has no license", name)

@@ -27,7 +27,7 @@ type logPlace struct {
 var logProduct = map[string]string{"postgresql": "PostgreSQL", "mariadb": "MariaDB", "mysql": "MySQL", "oracle": "Oracle", "hana": "SAP HANA", "sqlserver": "SQL Server"}
 
 // findLog looks for the log of the database server that runs here. here is the current
-// directory, which is taken where no server runs, "" where it cannot be told; used tells a
+// directory, which is taken where no server runs, "" where it is not known; used tells a
 // server's CPU time.
 func findLog(t host.Tree, servers []host.Database, here string, used func(pid int) float64) logPlace {
 	if len(servers) == 0 {
@@ -93,7 +93,7 @@ func problemOf(err error) string {
 }
 
 // deviceNear is the device of a server's log, or else that of its data, and whose it is;
-// "" where neither can be told.
+// "" where neither is known.
 func deviceNear(t host.Tree, d host.Database) (device, of string) {
 	for _, f := range []host.Fact[string]{d.LogDir, d.DataDir} {
 		dir, ok := f.Get()

@@ -3,7 +3,7 @@ package main
 import "hostlab/internal/privatedb"
 
 // serverCPU is the CPU time in seconds that a server has used, with its children; 0 where
-// that cannot be told.
+// that is not known.
 func serverCPU(pid int) float64 {
 	used, err := (&privatedb.Meter{Server: pid}).Read()
 	if err != nil {

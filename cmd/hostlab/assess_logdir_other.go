@@ -2,5 +2,5 @@
 
 package main
 
-// serverCPU is not told here: servers are looked for on Linux alone.
+// serverCPU is not known here: servers are looked for on Linux alone.
 func serverCPU(int) float64 { return 0 }

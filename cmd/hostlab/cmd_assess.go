@@ -46,9 +46,9 @@ func newAssess(std streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "assess [flags]",
 		Short: "Inspect, check, measure, report: the answer in a minute",
-		Long: `assess shows what this host is, which settings are wrong for its role, what the
-platform measurably costs, what each lever could give at most, and what to do
-next: on the terminal, and in an HTML file to send to a colleague.
+		Long: `assess shows what this host is and which settings are wrong for its role. It
+measures what the platform costs, and shows what each lever could give at most
+and what to do next. It prints text and writes an HTML file for a colleague.
 
 It measures, each with n, interval and noise floor:
   wake-up   what a short burst of work costs after the CPU was idle
@@ -56,18 +56,21 @@ It measures, each with n, interval and noise floor:
   commit    the latency of a durable 4 KiB append in the log directory
   degree    how a cached query speeds up with its degree of parallelism
 
-Nothing on the host is changed. The commit probe writes two files of 8 MiB into
-the log directory, and one of 1 MiB in memory, which have no names and are gone
-with it. Root is not needed. Run it on a host that is otherwise quiet, or read
-the warnings.
+assess changes nothing. The commit probe writes two files of 8 MiB into the log
+directory, and one of 1 MiB in memory. They have no names and end with the
+probe. Root is not needed. Run it on a quiet host, or read the warnings.
 
-Without --log-dir that is the log directory of the database server that runs
-here, or of the one of several that has used the most CPU time. Where this user
-may not write to it (root may), it is another directory on the same device, else
-the current directory, as where no server runs. The report says which and why.
+The log directory is that of --log-dir, or of the database server that runs
+here; of several, the one that has used the most CPU time. If this user may not
+write there, assess takes another directory on the same device, else the current
+one. The report says which and why.
 
-Exit status: 0 done, 1 failed on the way, 2 unusable flag, log directory or
-file, 3 nothing to inspect, 130 interrupted.`,
+Exit status:
+  0    done
+  1    failed on the way
+  2    a flag, the log directory or a file cannot be used
+  3    there is nothing to inspect
+  130  interrupted`,
 		Example: `  hostlab assess
   hostlab assess --role production-app --log-dir /oracle/redo --html db7.html
   hostlab assess --quick --quiet --html= --json - | jq .verdict`,

@@ -70,9 +70,9 @@ counted for as many as their variance between stretches is worth). Log writes,
 and on this host CPU time, come from counters: samples overstate short waits.
 
 --save FILE keeps the recording, as the JSON of --format json; --compare FILE
-sets this one beside an earlier one. --experiment DIR takes the record of an
-experiment, such as 'hostlab run log-device', and shows the gain it measured
-beside the bound, with its interval and n. All is in
+sets this one beside an earlier one. --experiment DIR reads the record of an
+experiment, such as 'hostlab run log-device'. It shows the measured gain beside
+the bound, with its interval and n. All is in
 docs/schema/explain.schema.json.
 
 Exit status: 0 done; 1 the server went away: what was seen until then is printed

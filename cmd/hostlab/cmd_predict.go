@@ -49,8 +49,8 @@ Policy: NAME, or NAME,KEY=VALUE,... with the parameters' own names.
   ` + policyNames() + `
 hwp and amd-pstate-epp choose in hardware: only bounds are given.
 
-Unless --policy names some, a Linux host is answered with the governors that its
-driver offers, the one in force first, a Windows host with the power plans, and
+Without --policy, a Linux host is answered with the governors that its driver
+offers, the one in force first. A Windows host is answered with its power plans,
 a built-in host or a host file with both. --all adds those of the other system.
 In a guest that has no cpufreq, the hypervisor's host decides: that is said
 before all else, and what to ask its owner.

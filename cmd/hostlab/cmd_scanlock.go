@@ -47,11 +47,10 @@ masks the first CPU scans and all others take the lock.
 ` + cpuset.Syntax + `
   none        no such threads at all
 
-Every --interval it prints a line a thread in the form of that program, for a
-scanner with its scans as Spin, and then its own table: the rate (acquisitions
-per second, or a scanner's scans), spins for each acquisition, what a thread got
-of a fair share, and how long it waited for its CPU because others had it. More
-than 16 threads are put together by role and place; more than 64 get no lines of
+Every --interval it prints a line a thread in the form of that program; Spin is
+a scanner's scans. Its own table follows: the rate (acquisitions or scans per
+second), spins for each acquisition, and the share of a fair share. The last
+column is how long a thread waited for its CPU because others had it. More than 16 threads are put together by role and place; more than 64 get no lines of
 the old form. Jain's index of fairness is 1 when all get the same, and 1/n when
 one of n gets everything. The first 0.1 s are not counted.
 

@@ -46,9 +46,12 @@ What is set lasts until 'hostlab revert' or a reboot. To keep it, 'hostlab
 export' writes a profile for the tool that does so. cpu_dma_latency is in force
 only while set stays in the foreground: Ctrl-C ends it.
 
-Exit status: 0 set, 1 not all of it could be set (and what was is undone, or
-with --keep is kept), 2 no such setting or value, 3 nothing to inspect, 130
-interrupted (and undone).`,
+Exit status:
+  0    set
+  1    not all could be set; what was set is undone, or kept with --keep
+  2    no such setting or value
+  3    there is nothing to inspect
+  130  interrupted, and undone`,
 		Example: `  hostlab set governor=performance --dry-run
   hostlab set governor=performance max_freq@policy0=2.4GHz cstate_latency=70us
   hostlab set --role production-db --yes

@@ -57,7 +57,7 @@ func jobs() []worker.Job {
 	return slices.Concat(probe.Jobs(), all.Jobs(), emulate.Jobs(), delayfs.Jobs())
 }
 
-// stopSignals are those that end a run in good order. One that was ignored from
+// stopSignals are those that end a run as asked. One that was ignored from
 // the start, as nohup and shells' background jobs have it, stays ignored.
 func stopSignals() (list []os.Signal) {
 	for _, s := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP} {

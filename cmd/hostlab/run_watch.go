@@ -41,7 +41,7 @@ func newWatch(w io.Writer, quiet bool) *runWatch {
 func (v *runWatch) show(p runner.Progress) {
 	switch {
 	case p.Note != "":
-		v.line("Note: " + p.Note) // said also with --quiet: somebody has to do something about it
+		v.line("Note: " + p.Note) // said also with --quiet: a person has to act on it
 	case p.Say:
 		v.line(runLine(p.Last) + v.once(p.Last))
 	case v.quiet:
@@ -209,7 +209,7 @@ func verdicts(w io.Writer, dir string) error {
 // errNo is a question that was not answered with yes.
 var errNo = errors.New("not confirmed")
 
-// askable reports whether there is somebody to ask.
+// askable reports whether there is a person to ask.
 func askable(std streams) bool {
 	f, ok := std.in.(*os.File)
 	if !ok || !term.IsTerminal(int(f.Fd())) {

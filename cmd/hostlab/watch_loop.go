@@ -26,7 +26,7 @@ import (
 // nothing to a device that serves a database.
 const commitsASample = 3
 
-// watcher takes samples and hands them to whoever wants them.
+// watcher takes samples and hands them to its users.
 type watcher struct {
 	o       *watchOptions
 	sampler *watch.Sampler
@@ -41,7 +41,7 @@ type watcher struct {
 	url    string
 }
 
-// run watches until it is told to end.
+// run watches until it is asked to end.
 func (o *watchOptions) run(ctx context.Context, std streams) (err error) {
 	tree, done, err := o.m.open()
 	if err != nil {
@@ -75,7 +75,7 @@ func (o *watchOptions) run(ctx context.Context, std streams) (err error) {
 	return w.lines(ctx, std.out)
 }
 
-// full reports whether the screen is to be filled: there is one, and somebody at it.
+// full reports whether the screen is to be filled: there is one, and a person at it.
 func (o *watchOptions) full(std streams) bool {
 	in, ok := std.in.(*os.File)
 	tty, _ := terminal(std.out)

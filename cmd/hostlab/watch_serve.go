@@ -63,7 +63,7 @@ type limited struct {
 	places chan struct{}
 }
 
-// Accept waits for a place only where somebody waits to be served.
+// Accept waits for a place only where a client waits to be served.
 func (l *limited) Accept() (net.Conn, error) {
 	c, err := l.Listener.Accept()
 	if err != nil {
@@ -126,7 +126,7 @@ func (w *watcher) handler() http.Handler {
 			return
 		}
 		out.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
-		_, _ = out.Write(b.Bytes()) // whoever asked may have gone
+		_, _ = out.Write(b.Bytes()) // the client may have gone
 	})
 	mux.HandleFunc("GET /{$}", func(out http.ResponseWriter, _ *http.Request) {
 		out.Header().Set("Content-Type", "text/plain; charset=utf-8")

@@ -29,7 +29,7 @@ func (j *judge) limit(e *Effect, t *table, iv, mean stats.Interval, c comparison
 	none := e.Verdict == NoEffect
 	if f := j.record.failing(c); f != nil {
 		e.Failing = f
-		j.survivors(e, t, f)
+		j.survivors(e, f)
 	}
 	j.coarse(e, t, iv, c)
 	delta := t.margin()
@@ -51,7 +51,7 @@ func (e *Effect) forbid(l Limit, reason string, takes bool) {
 // survivors judges failures. Slow runs are the ones that time out, so that the side
 // that fails more looks better than it is: "no effect" is refused, and a claim in favour
 // of that side.
-func (j *judge) survivors(e *Effect, t *table, f *Failing) {
+func (j *judge) survivors(e *Effect, f *Failing) {
 	better := 0 // the side that the verdict favours: 1 the level, -1 the baseline
 	switch e.Verdict {
 	case CostsLess:

@@ -162,7 +162,7 @@ func lookHardwareGovernor(f *host.Facts, _ Role) Outcome {
 		absent: "no cpufreq policy leaves the choice to the hardware",
 		ok:     "the hardware is asked for full frequency",
 		bad: func(bad []reading) (string, string) {
-			return "the hardware chooses the frequency and is not told to prefer performance (see PWR-003)", governorFix(f)
+			return "the hardware chooses the frequency and is not set to prefer performance (see PWR-003)", governorFix(f)
 		},
 	})
 }

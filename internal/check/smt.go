@@ -20,7 +20,7 @@ var smt = Check{
 		rs := []reading{read(f.Topology.SMTActive, isFalse), aside(f.Topology.SMTControl)}
 		return judge(rs, answers{
 			absent: "the kernel does not say whether SMT is in use",
-			ok:     "no two online CPUs share a core, as far as the kernel is told",
+			ok:     "no two online CPUs share a core, as far as the kernel knows",
 			bad: func([]reading) (string, string) {
 				return "siblings share cores; measure what a scanning sibling costs before deciding", "hostlab assess"
 			},

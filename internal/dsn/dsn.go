@@ -115,7 +115,7 @@ func MariaDBPassword() (string, error) {
 	}
 	home, err := os.UserHomeDir()
 	if err != nil {
-		return "", nil
+		return "", nil //nolint:nilerr // no home, no file in it
 	}
 	return optionFile(filepath.Join(home, ".my.cnf"))
 }

@@ -147,7 +147,7 @@ func (g *group) join(pids []int) {
 	}
 }
 
-// home is the directory of a process's group, "" where it cannot be told.
+// home is the directory of a process's group, "" where it is not known.
 func (g *group) home(pid int) string {
 	b, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "cgroup"))
 	if err != nil {

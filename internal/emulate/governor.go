@@ -173,7 +173,7 @@ func (g *governor) look(now time.Duration) error {
 		did := max(0, total.ran-before.ran)
 		g.totals.Used += did.Seconds()
 		g.totals.Clocked += did.Seconds() / speed
-		// A thread that was kept from its CPU had work all the same, whoever kept it. With
+		// A thread that was kept from its CPU had work nevertheless, for any reason. With
 		// a quota, waiting has the throttled time in it already.
 		own, waited := time.Duration(float64(did)/speed), max(0, total.waited-before.waited)
 		all.add(did, waited, own)

@@ -1,6 +1,6 @@
 // Package energy reads what the packages of the CPUs have used, from the counters of
 // RAPL (running average power limit; Linux' powercap class, kernel 3.13, which has those of
-// AMD since 5.8). They count for whoever uses the package: neighbours and idle cores
+// AMD since 5.8). They count for all that use the package: neighbours and idle cores
 // are in them, memory and the rest of the machine are not. Since kernel 5.10
 // (CVE-2020-8694) root alone may read them, and guests mostly have none.
 package energy

@@ -334,7 +334,7 @@ func (s *Study) changes() (list []string) {
 	return list
 }
 
-// shown writes an argument list so that its words can be told apart.
+// shown writes an argument list so that its words stay apart.
 func shown(args []string) string {
 	words := make([]string, len(args))
 	for i, a := range args {
@@ -345,7 +345,7 @@ func shown(args []string) string {
 	return "'" + strings.Join(words, " ") + "'"
 }
 
-// Warnings are what is wrong with a study that can be run all the same.
+// Warnings are what is wrong with a study that can be run nevertheless.
 func (s *Study) Warnings() (list []string) {
 	looks := s.Design.Looks
 	if least := s.MinBlocks(looks); len(looks) == 1 && looks[0] < least[0] {

@@ -78,7 +78,7 @@ func (p *parser) design(f fields) {
 func (p *parser) looks(f fields) {
 	d := &p.s.Design
 	if b := p.over.Blocks; b > 0 {
-		d.Looks = []int{b} // below MinBlocks too: a rehearsal is told so, not refused
+		d.Looks = []int{b} // below MinBlocks too: a rehearsal gets a warning, no refusal
 		return
 	}
 	given := get(f, "looks", []placed[int](nil))

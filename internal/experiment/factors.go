@@ -184,7 +184,7 @@ func (p *parser) emulated(f fields, x *Factor) {
 
 func (p *parser) commands(f fields, x *Factor) {
 	if x.Apply == nil {
-		return // told already
+		return // reported already
 	}
 	if !holds(x.Apply, "level") {
 		p.add(f.place("apply"), "apply holds {level} nowhere, so that it would do the same for all levels of factor %s", x.Name)

@@ -30,7 +30,7 @@ func Parse(file, dir string, source []byte, o Overrides, k Known) (*Study, error
 }
 
 // parser holds a study while it is read. Its steps go on after a problem where
-// they can, so that all are told at once.
+// they can, so that all are reported at once.
 type parser struct {
 	reader
 	file  string
@@ -205,7 +205,7 @@ func (p *parser) override(tree *value) {
 		}
 		w := tree.get("workload")
 		if w == nil {
-			continue // told by table
+			continue // reported by table
 		}
 		w.value.put(e)
 	}

@@ -19,7 +19,7 @@ import (
 // reader collects problems while a study is read.
 type reader struct{ list []Problem }
 
-// maxProblems is how many are told: more come from one mistake.
+// maxProblems is how many are reported: more come from one mistake.
 const maxProblems = 50
 
 func (r *reader) add(at place, format string, a ...any) { r.addHint(at, "", format, a...) }

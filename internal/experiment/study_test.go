@@ -284,7 +284,7 @@ func TestSettings(t *testing.T) {
 		t.Errorf("%+v, %v", s, err)
 	}
 	for old, c := range map[string]struct{ new, want string }{
-		"governor":  {"governer", `x.toml:3:11: governer: there is no such setting; did you mean governor?`},
+		"governor":  {"governr", `x.toml:3:11: governr: there is no such setting; did you mean governor?`},
 		"powersave": {"powersafe", `x.toml:4:26: setting governor has no level "powersafe": performance, powersave; did you mean powersave?`},
 	} {
 		_, err := Parse("x.toml", "/", []byte(strings.Replace(text, old, c.new, 1)), Overrides{}, k)

@@ -96,7 +96,7 @@ func (p *parser) params(f fields, factors []fields) {
 			continue
 		}
 		if first, twice := varied[name]; twice {
-			if own := get(x, "name", ""); own != first { // if not, the name is told to be there twice
+			if own := get(x, "name", ""); own != first { // if not, the name is reported as given twice
 				p.add(x.place("parameter"), "parameter %s is varied by factor %s already", name, first)
 			}
 			failed = true

@@ -74,7 +74,7 @@ func Make(target, title string, items []Item) (Profile, error) {
 			return Profile{}, fmt.Errorf("%s@%s: that is no name of an object", i.Setting, screen.Short(screen.Clean(i.Object)))
 		}
 		if !madeOf(i.Value, inValue) {
-			return Profile{}, fmt.Errorf("%s=%s: expected letters, digits, spaces and . _ - %% : + !", i.Setting, screen.Short(screen.Clean(i.Value)))
+			return Profile{}, fmt.Errorf("%s=%s: expected letters, digits, spaces and any of . _ - %% : + ! alone", i.Setting, screen.Short(screen.Clean(i.Value)))
 		}
 	}
 	for _, t := range targets {

@@ -57,7 +57,7 @@ func readContainer(t Tree) Fact[string] {
 }
 
 func containerHint(t Tree) hint {
-	// systemd inside a container notes what its manager told it.
+	// systemd inside a container notes what its manager passed it.
 	for _, p := range []string{"/run/systemd/container", "/run/host/container-manager"} {
 		if s := notEmpty(t.Text(p)); s.State == StateOK {
 			return hint{engineName(s.Value), p, true}

@@ -34,7 +34,7 @@ func unmask[T any](t Tree, f Fact[T]) Fact[T] {
 	return f
 }
 
-// masked returns the reason why a file that is not there may exist all the same,
+// masked returns the reason why a file that is not there may exist nevertheless,
 // or nil.
 func (t Tree) masked(path string) error {
 	if t.Foreign() {

@@ -12,7 +12,7 @@ import (
 // OpenIn opens a path of the machine whose tree lies below an open directory. Links are
 // followed as in a chroot (openat2(2), Linux 5.6): /sys is full of links, and an absolute one
 // would else lead to files of the machine that we run on. Only directories and regular files are
-// opened, and one with a second name, which may be anywhere, only to read it: whoever made the tree
+// opened, and one with a second name, which may be anywhere, only to read it: the maker of the tree
 // may have planted devices, FIFOs and hard links.
 func OpenIn(root int, path string, flags int) (int, error) {
 	if flags&(unix.O_PATH|unix.O_DIRECTORY) != 0 { // it opens nothing, or a directory alone

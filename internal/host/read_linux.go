@@ -65,7 +65,7 @@ func (t Tree) open(path string, flags int) (int, error) {
 		root = fd
 	}
 	fd, err := OpenIn(root, path, flags)
-	if err == unix.ENOSYS || err == unix.EPERM {
+	if errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.EPERM) {
 		return t.openOld(path, flags)
 	}
 	return fd, err

@@ -35,7 +35,7 @@ func readStorage(t Tree, q []PathQuery) ([]Storage, []BlockDevice) {
 // StorageOf tells where a path lies, from the mount down to the disks. It never
 // writes. A relative path counts from the working directory, or from / in a
 // recording. A path /proc/PID/root/... is looked up with that process's mounts,
-// which is how a database in a container is asked about. What cannot be told is
+// which is how a database in a container is asked about. What is not known is
 // an unknown fact with the reason; a path that does not exist has none known.
 func StorageOf(t Tree, asked string) Storage {
 	if !t.Live() {
@@ -104,7 +104,7 @@ func (s *Storage) describe(v view, mnt *mount) {
 	s.ReadOnly = Known(mnt.readOnly(), "", where)
 }
 
-// unknownStorage is a path of which nothing can be told, for one reason.
+// unknownStorage is a path of which nothing is known, for one reason.
 func unknownStorage(asked, source string, err error) Storage {
 	text := Unknown[string](source, err)
 	yes := Unknown[bool](source, err)

@@ -31,7 +31,7 @@ var (
 )
 
 // fsClass tells the class of file systems without a block device, or why it
-// cannot be told. Both are empty where the devices below decide.
+// is not known. Both are empty where the devices below decide.
 func fsClass(m *mount) (class, why string) {
 	switch fs := m.fsType; {
 	case networkFS[fs] != "":

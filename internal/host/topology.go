@@ -121,7 +121,7 @@ func topologyID(t Tree, path string) Fact[int] {
 		return int(v), nil
 	})
 	if f.State == StateOK && (f.Value == -1 || f.Value == 65535 && strings.HasSuffix(path, "cluster_id")) {
-		return Fact[int]{Source: path, State: StateAbsent, Reason: "the kernel was told none"}
+		return Fact[int]{Source: path, State: StateAbsent, Reason: "the kernel has none"}
 	}
 	return f
 }

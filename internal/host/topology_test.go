@@ -37,7 +37,7 @@ cpu1/topology/physical_package_id: -1
 cpu0/topology/core_id: -1
 cpu1/topology/core_id: -1
 cpu0/topology/core_cpus_list: 0
-cpu1/topology/core_cpus_list: 1`, "absent the kernel was told none", "2", "2"},
+cpu1/topology/core_cpus_list: 1`, "absent the kernel has none", "2", "2"},
 		{"high and sparse package numbers", `online: 0,5
 cpu0/topology/physical_package_id: 36
 cpu5/topology/physical_package_id: 4096

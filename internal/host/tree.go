@@ -26,7 +26,7 @@ type Tree struct {
 const maxFile = 16 << 20
 
 // errnoMark starts a recorded file whose reading failed: "!errno EACCES". A
-// recording cannot keep permissions, since whoever replays it may be root.
+// recording cannot keep permissions, since its reader may be root.
 const errnoMark = "!errno "
 
 var markedErrors = map[string]error{
@@ -55,7 +55,7 @@ func (t Tree) Foreign() bool { return t.Live() && runtime.GOOS != "linux" }
 var errForeign error = notTold(NotTold)
 
 // NotTold is the reason of facts that only Linux tells, on another system.
-var NotTold = "not told on " + systemName(runtime.GOOS)
+var NotTold = "not known on " + systemName(runtime.GOOS)
 
 type notTold string
 

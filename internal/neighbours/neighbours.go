@@ -70,7 +70,7 @@ type Taken struct {
 }
 
 // Share returns which part of the CPUs' time others have taken since, steal
-// included, from 0 to 1, and whether that can be told here.
+// included, from 0 to 1, and whether that is known here.
 func (n *Neighbours) Share() (share float64, ok bool) {
 	after, ok := Read(n.cpus)
 	if !ok || !n.ok {
@@ -80,7 +80,7 @@ func (n *Neighbours) Share() (share float64, ok bool) {
 	return Share(n.before, after, own, time.Since(n.began).Seconds()), true
 }
 
-// Taken returns what others took since, steal apart, and whether that can be told
+// Taken returns what others took since, steal apart, and whether that is known
 // here.
 func (n *Neighbours) Taken() (Taken, bool) {
 	after, ok := Read(n.cpus)

@@ -17,6 +17,13 @@ import (
 	"hostlab/internal/proc"
 )
 
+// startLimit is how long a server may take to start and to shut down: recovery is not
+// needed, but a slow disk is. stopLimit is for an end; PostgreSQL gives its children five.
+const (
+	startLimit = 60 * time.Second
+	stopLimit  = 6 * time.Second
+)
+
 // Names of the directories within a place, and those that they have in the server's
 // programs, which get them as open files.
 const (

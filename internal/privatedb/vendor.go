@@ -85,13 +85,6 @@ type Config struct {
 	Mark     string            // NAME=value for the environment of its processes, by which others find them; may be empty
 }
 
-// startLimit is how long a server may take to start and to shut down: recovery is not
-// needed, but a slow disk is. stopLimit is for an end; PostgreSQL gives its children five.
-const (
-	startLimit = 60 * time.Second
-	stopLimit  = 6 * time.Second
-)
-
 // DiskFull returns the error of a database that found no room in dirs; cause may be empty.
 func DiskFull(product, cause string, dirs ...string) error {
 	if cause != "" {

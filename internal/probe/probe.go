@@ -35,7 +35,7 @@ type Outcome struct {
 	Title         string                `json:"title"`
 	Method        string                `json:"method"`            // one paragraph, for the report
 	Skipped       string                `json:"skipped,omitempty"` // why nothing was measured, and what to do about it
-	Failed        string                `json:"failed,omitempty"`  // the probe itself broke; set by whoever runs it
+	Failed        string                `json:"failed,omitempty"`  // the probe itself broke; set by its caller
 	Seconds       float64               `json:"seconds"`
 	Measurements  []result.Measurement  `json:"-"` // listed flat in assess's JSON
 	Distributions []result.Distribution `json:"distributions,omitempty"`

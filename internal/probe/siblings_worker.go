@@ -108,7 +108,7 @@ func (w *pairWorker) chunks(req pairRequest) (pairReply, error) {
 			}
 		})
 		s.Median = stats.Median(times) / w.clock.Rate()
-		// Whoever is first keeps the other company to its end.
+		// The first keeps the other company to its end.
 		for done.Add(1); done.Load() < int32(len(req.CPUs)) && atomic.LoadUint32(&abort.V) == 0; {
 			run()
 		}

@@ -153,7 +153,7 @@ func (a *applying) attempt(s Setting, step Step) error {
 	fresh := pending && planned.set == a.set && planned.Fresh
 	ours := known != nil && known.mine(v) && !fresh
 	if v != step.From && !ours {
-		// Somebody was quicker. What is there now is what will be put back.
+		// Another program was quicker. What is there now is what will be put back.
 		step.From = v
 		in := a.intends()
 		in.add(s, step.Object, v, step.To, "")

@@ -62,7 +62,7 @@ func TestSysctlNames(t *testing.T) {
 		"kernel.swappines":   "kernel.swappines: no such sysctl is known; did you mean vm.swappiness?",
 		"vn.swappiness":      "vn.swappiness: there is no such setting; did you mean swappiness?",
 		"cpu.governor":       "cpu.governor: there is no such setting; did you mean governor?",
-		"governer":           "governer: there is no such setting; did you mean governor?",
+		"governr":            "governr: there is no such setting; did you mean governor?",
 		"vm.min_free_kbytes": "vm.min_free_kbytes: hostlab does not set this sysctl; it knows only " + strings.Join(known, ", "),
 	} {
 		s, err := Named(typed)

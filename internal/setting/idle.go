@@ -50,7 +50,7 @@ var idle = []Setting{
 }
 
 // idleBound disables idle states that take longer to leave than a bound.
-type idleBound struct{ anything }
+type idleBound struct{}
 
 func (idleBound) levels(*System, Object) ([]string, error) { return []string{"0", "1"}, nil }
 

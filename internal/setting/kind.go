@@ -53,7 +53,6 @@ type anything struct{}
 
 func (anything) levels(*System, Object) ([]string, error) { return nil, nil }
 func (anything) show(_ Object, v string) string           { return v }
-func (anything) describe() string                         { return "" }
 
 // words is one of the words that a file lists, or of those that are known.
 type words struct {
@@ -217,7 +216,6 @@ func (s size) describe() string {
 
 // onOff is a switch that reads 1 and 0.
 type onOff struct {
-	anything
 	inverted string // the file in which 1 is off
 }
 

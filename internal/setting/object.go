@@ -98,7 +98,7 @@ func (sys *System) expand(pattern string, stacked bool) (list []Object) {
 		parts = policies(sys)
 	case "":
 		names, _ := sys.FS.ReadDir(path.Clean(dir))
-		names = slices.DeleteFunc(names, func(n string) bool { return !host.HasQueue(n) && !(stacked && host.IsStacked(n)) })
+		names = slices.DeleteFunc(names, func(n string) bool { return !host.HasQueue(n) && (!stacked || !host.IsStacked(n)) })
 		parts = folders(dir, names)
 	default:
 		parts = folders(dir, sys.numbered(path.Clean(dir), stem))

@@ -1,4 +1,4 @@
-// Package spelling finds what somebody meant to type.
+// Package spelling finds what a person meant to type.
 package spelling
 
 import "strings"

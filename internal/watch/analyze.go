@@ -32,7 +32,7 @@ const (
 
 // Thresholds of the verdict.
 const (
-	leastBlocks  = 5    // below, no spread over time can be told from chance
+	leastBlocks  = 5    // below, no spread over time differs from chance
 	leastExcess  = 0.05 // of all work, by which the busiest quarter must exceed chance to matter
 	slowRatio    = 0.9  // of the later clock
 	waitedShare  = 0.05 // of the time, in which tasks waited for a CPU
@@ -87,7 +87,7 @@ type Answer struct {
 	deepest  string
 }
 
-// Limits are those of the question, for whoever reads the answer.
+// Limits are those of the question, for the reader of the answer.
 type Limits struct {
 	QuietBelow float64 `json:"quiet_below"`
 	LoadAbove  float64 `json:"load_above"`

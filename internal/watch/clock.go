@@ -22,7 +22,7 @@ type tally struct {
 }
 
 // leastBusy is how long a CPU must have been busy since it was asked before it is
-// asked again, in s: /proc/stat counts in ticks of 10 ms, and a frequency told from
+// asked again, in s: /proc/stat counts in ticks of 10 ms, and a frequency read from
 // less than five of them could be off by a fifth.
 const leastBusy = 0.05
 

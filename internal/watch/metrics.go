@@ -11,7 +11,7 @@ import (
 	"hostlab/internal/screen"
 )
 
-// Exposer keeps what Prometheus is told: the counters of the last reading, and
+// Exposer keeps what Prometheus reads: the counters of the last reading, and
 // commits counted over all of them. Its form is the text format 0.0.4, which
 // node_exporter's textfile collector reads too.
 //

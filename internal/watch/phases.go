@@ -15,7 +15,7 @@ type Span struct {
 
 func (s Span) length() time.Duration { return s.To.Sub(s.From) }
 
-// step is the length of the means by which quiet and load are told apart: shorter
+// step is the length of the means by which quiet and load are separated: shorter
 // than a minute, the jobs of cron and monitoring would end a night.
 const step = time.Minute
 

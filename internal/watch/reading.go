@@ -77,7 +77,7 @@ type Info struct {
 	Hostname  string
 	Highest   map[int]float64     // Hz, cpuinfo_max_freq of each CPU that has one
 	States    map[int][]IdleState // of each CPU that has some
-	Effective string              // what the effective frequency is told from; "" unknown
+	Effective string              // what the effective frequency is read from; "" unknown
 	Disks     []string            // under the log directory
 	Unknown   []Unknown
 }

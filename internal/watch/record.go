@@ -36,7 +36,7 @@ type Head struct {
 	CPUs      []int                  `json:"cpus"`                 // that were online
 	Highest   string                 `json:"highest,omitempty"`    // Hz of each CPU
 	States    map[string][]IdleState `json:"states,omitempty"`     // by the CPU that has them first; those after it have the same
-	Effective string                 `json:"effective,omitempty"`  // what "eff" is told from
+	Effective string                 `json:"effective,omitempty"`  // what "eff" is read from
 	Disks     []string               `json:"log_disks,omitempty"`  // under the log directory
 	Unknown   []Unknown              `json:"unknown,omitempty"`    // what is not in the record, and why
 	DeepAbove float64                `json:"deep_above,omitempty"` // s of exit latency from which "deep" counts

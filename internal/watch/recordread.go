@@ -75,7 +75,7 @@ func ReadRecord(r io.Reader) (*Record, error) {
 		} else {
 			switch e := rec.take(text); {
 			case e != nil && err != nil && len(rec.Points) > 0:
-				rec.Warnings = append(rec.Warnings, fmt.Sprintf("line %d is cut off and left out: the recording did not end in good order", rec.line))
+				rec.Warnings = append(rec.Warnings, fmt.Sprintf("line %d is cut off and left out: the recording was interrupted", rec.line))
 			case e != nil:
 				return nil, fmt.Errorf("line %d: %w", rec.line, e)
 			}

@@ -97,7 +97,7 @@ func (s Sample) cpu(info Info, a, b CPUReading) CPU {
 
 // share of the time that a counter of seconds went on. The kernel adds the time in a
 // state when it is left (cpuidle_enter_state), so that a sleep of 3 s is 0, 0 and 3 in
-// samples of 1 s: whoever shows one limits it to 1, whoever sums up does not.
+// samples of 1 s: what shows one limits it to 1, what sums up does not.
 func share(from, to, seconds float64) float64 {
 	if !(seconds > 0) || !known(from) || !known(to) {
 		return unknown

@@ -65,7 +65,7 @@ type Config struct {
 	Factors []string
 	// Evidence is what the study says that its runs are. Empty: there is no study.
 	Evidence result.Evidence
-	// Machine is where a study runs, as Offering was told. Without a Topology it is not
+	// Machine is where a study runs, as Offering was given it. Without a Topology it is not
 	// known, and an Offering workload looks for itself.
 	Machine Machine
 }

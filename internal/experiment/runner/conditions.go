@@ -88,7 +88,7 @@ func sum(t host.Tree, counters []string) (total float64) {
 // record is how a run's record has them. Unknown ones are left out.
 func (c conditions) record() map[string]float64 {
 	out := map[string]float64{}
-	if c.told && c.Resolution <= 0.5 { // in less than two ticks of the clock nothing can be told
+	if c.told && c.Resolution <= 0.5 { // in less than two ticks of the clock nothing shows
 		out[foreignCPU], out[stolen] = c.Foreign, c.Steal
 	}
 	if c.throttles >= 0 {

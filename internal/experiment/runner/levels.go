@@ -48,7 +48,7 @@ type levels struct {
 	set     *settings // nil without a factor that is one
 	note    func(format string, a ...any)
 	confirm func(prompt string) error // nil: there is nobody to ask
-	force   bool                      // also over what somebody else has changed since
+	force   bool                      // also over what another program has changed since
 }
 
 func newLevels(st *experiment.Study, s *store.Store, sys *system) (_ *levels, err error) {
@@ -74,7 +74,7 @@ func newLevels(st *experiment.Study, s *store.Store, sys *system) (_ *levels, er
 			return nil, fmt.Errorf("%s: the journal has factor %s, which the study has not", s.Record().Dir, e.Factor)
 		}
 		l.original, l.unread, l.changed = e.Value, e.Unread, true
-		l.unsure = true // whoever changed it was killed, perhaps on the way
+		l.unsure = true // the session that changed it was killed, perhaps on the way
 	}
 	return ls, nil
 }
@@ -238,10 +238,10 @@ func (ls *levels) putBack(ctx context.Context, l *lever) (bool, error) {
 	if l.Kind == kindManual {
 		return ls.putBackByHand(ctx, l, current, readable)
 	}
-	// What is neither a level of ours nor the original was put there by somebody else,
+	// What is neither a level of ours nor the original was put there by another program,
 	// who has a reason for it.
 	if readable && !l.unsure && !ls.force && current != l.original && !slices.Contains(l.Levels, current) {
-		return false, fmt.Errorf("%s, so it was left; run --restore --yes puts the original back all the same", ls.foreign(l, current))
+		return false, fmt.Errorf("%s, so it was left; run --restore --yes puts the original back nevertheless", ls.foreign(l, current))
 	}
 	args, to := l.Restore, l.original
 	if args == nil {
@@ -274,7 +274,7 @@ func (ls *levels) putBackByHand(ctx context.Context, l *lever, current string, r
 		return true, nil
 	}
 	if !ls.asked(l) {
-		return true, nil // nobody was ever told to change it
+		return true, nil // no person was asked to change it
 	}
 	to := l.original
 	if l.unread {

@@ -269,7 +269,7 @@ func (s *session) guard(ctx context.Context, r *result.Run, c conditions, want m
 		void("%s after the run", err)
 	}
 	if f, is, should := wrong(want, r.After); f != "" {
-		void("factor %s read %q before the run and %q after it: somebody changed it meanwhile", f, should, is)
+		void("factor %s read %q before the run and %q after it: another program changed it meanwhile", f, should, is)
 	}
 	disturbed(c.pause.text())
 	disturbed(c.breach(&s.study.Guard))

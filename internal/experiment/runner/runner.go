@@ -1,6 +1,6 @@
 // Package runner runs experiments: it brings about the levels of factors, runs the
 // workload in the planned order, records each run as it ends, decides at the
-// planned looks, and puts back what it changed on every way out. What it was doing
+// planned looks, and restores what it changed on every exit. What it was doing
 // when it was killed is found in the record, and gone on with.
 package runner
 
@@ -42,7 +42,7 @@ type Config struct {
 	// Machine is what the workload runs on: it decides which levels can be had. A resume
 	// takes Measured from the record.
 	Machine workload.Machine
-	// Force puts levels back also where somebody else has changed them since.
+	// Force puts levels back also where another program has changed them since.
 	Force bool
 
 	sys *system // nil: the real one
@@ -148,7 +148,7 @@ func Restore(ctx context.Context, cfg Config) error {
 	defer ls.set.close() //nolint:errcheck // what it held ends with this process at the latest
 	ls.confirm, ls.force = cfg.Confirm, cfg.Force
 	for _, l := range ls.levers {
-		// Whoever changed it was killed, perhaps on the way to a level. Since then somebody
+		// The session that changed it was killed, perhaps on the way to a level. Since then another
 		// may have seen to it, so what is no level of ours stays.
 		l.unsure = false
 	}

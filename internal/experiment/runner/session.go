@@ -48,7 +48,7 @@ type session struct {
 	last      error // of the last run
 	latest    *analysis.Analysis
 	analysing time.Duration // what the last analysis took
-	blind     bool          // told which guards cannot be kept
+	blind     bool          // has reported which guards cannot be kept
 	stops     *stopWatch
 	early     early
 }

@@ -151,14 +151,14 @@ func objectName(name string, o setting.Object) string {
 }
 
 // back puts back every object that this experiment has changed, of all factors.
-// Objects that somebody else has changed meanwhile are left, and are an error.
+// Objects that another program has changed meanwhile are left, and are an error.
 func (s *settings) back(ctx context.Context, force bool) error {
 	out, err := setting.Revert(ctx, s.sys, s.j, s.owner, force)
 	errs := []error{err}
 	for _, o := range out {
 		switch o.Result {
 		case setting.Foreign:
-			errs = append(errs, fmt.Errorf("%s reads %q, which somebody else has set, so it was left; run --restore --yes puts %q back all the same",
+			errs = append(errs, fmt.Errorf("%s reads %q, which another program has set, so it was left; run --restore --yes puts %q back nevertheless",
 				objectName(o.Setting, o.Object), o.Read, o.To))
 		case setting.Gone, setting.Failed:
 			if err == nil {

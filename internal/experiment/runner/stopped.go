@@ -40,7 +40,7 @@ func (p pause) text() string {
 }
 
 // moment is what the clocks show at one look.
-type moment struct {
+type moment struct { //nolint:unused // looks are taken on Linux
 	monotonic time.Duration // goes on while a process is stopped, not while the machine is suspended
 	boot      time.Duration // goes on in both
 	cpu       time.Duration // of the whole process
@@ -52,7 +52,7 @@ type moment struct {
 // as its wait, or by threads of its own process, which used CPU time. That account has
 // holes, as the runtime wakes one thread through another. So less than a second counts only
 // after a SIGCONT, which comes with the end of each stop by a signal.
-func gap(a, b moment, planned time.Duration, continued bool) (p pause) {
+func gap(a, b moment, planned time.Duration, continued bool) (p pause) { //nolint:unused // looks are taken on Linux
 	took := b.monotonic - a.monotonic
 	p.suspended = max(0, b.boot-a.boot-took)
 	late, least := took-planned, stopLeast

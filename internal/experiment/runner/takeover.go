@@ -12,7 +12,7 @@ import (
 )
 
 // takeOver looks, before a resume does anything, after what a session that was
-// killed has left: levels that somebody has changed since, and processes.
+// killed has left: levels that another program has changed since, and processes.
 func (s *session) takeOver(ctx context.Context) error {
 	if !s.cfg.Resume || s.store.Record().End != nil {
 		return nil
@@ -47,8 +47,8 @@ func endLeftoversOf(dir string) ([]string, error) {
 	return endLeftovers(work)
 }
 
-// untouched reports a level that somebody has changed since a session was killed:
-// what is neither a level of ours nor the original was put there by somebody who has
+// untouched reports a level that another program has changed since a session was killed:
+// what is neither a level of ours nor the original was put there by another who has
 // a reason for it, and to go on would overwrite it. A level that a boot or a person
 // was asked for is judged where it has to be in force.
 func (ls *levels) untouched(ctx context.Context, dir string) error {
@@ -57,7 +57,7 @@ func (ls *levels) untouched(ctx context.Context, dir string) error {
 			continue
 		}
 		v, err := ls.read(ctx, l)
-		if err != nil || v == "" { // told, with what to do, where the level is set
+		if err != nil || v == "" { // reported, with what to do, where the level is set
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
@@ -73,5 +73,5 @@ func (ls *levels) untouched(ctx context.Context, dir string) error {
 
 // foreign says that a factor is not as we left it.
 func (ls *levels) foreign(l *lever, current string) string {
-	return fmt.Sprintf("factor %s reads %q, which is neither a level of the study nor the original %q: somebody changed it", l.Name, current, l.original)
+	return fmt.Sprintf("factor %s reads %q, which is neither a level of the study nor the original %q: another program changed it", l.Name, current, l.original)
 }

@@ -147,7 +147,9 @@ func TestPasswordElsewhere(t *testing.T) {
 			case dsn.Postgres:
 				got = d.pg.Password
 			case dsn.MariaDB:
-				got, err = d.elsewhere()
+				if got, err = d.elsewhere(); err != nil {
+					t.Error(err)
+				}
 			case dsn.SQLServer:
 				got = sqlServerPassword(t, d)
 				if sqlServerPassword(t, &DSN{Vendor: dsn.SQLServer, url: mustURL(t, "sqlserver://h")}) != "" {

@@ -29,11 +29,11 @@ type Head struct {
 	Schema  int       `json:"schema"`
 	Kind    string    `json:"kind"`
 	Started time.Time `json:"started"`
-	// Interval is the time between the looks that the lengths were told from, in
+	// Interval is the time between the looks that the lengths were read from, in
 	// seconds: shorter bursts than that are not in it. 0 says that every switch was seen.
 	Interval float64 `json:"interval"`
 	CPUs     []int   `json:"cpus"`
-	Source   string  `json:"source"` // what the bursts were told from
+	Source   string  `json:"source"` // what the bursts were read from
 }
 
 // Burst is one stretch of computing of a CPU and the idle time after it.

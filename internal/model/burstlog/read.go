@@ -151,7 +151,7 @@ func (r *Record) finish(cpus map[int]*track) error {
 		r.Warnings = append(r.Warnings, fmt.Sprintf("gaps of up to %s in all were cut out of the record, on %d of %d CPUs", seconds(missing), of, r.Active))
 	}
 	if r.Waits() {
-		r.Warnings = append(r.Warnings, fmt.Sprintf("the record's source says that its bursts hold waiting (%s): they are taken as computing all the same, so lengths and load are too high", r.Source))
+		r.Warnings = append(r.Warnings, fmt.Sprintf("the record's source says that its bursts hold waiting (%s): they are taken as computing nevertheless, so lengths and load are too high", r.Source))
 	}
 	mean := 0.0
 	for _, b := range r.Busy {

@@ -12,7 +12,7 @@ import (
 	"hostlab/internal/trust"
 )
 
-// folder is the directory of a record, held open: whoever renames it meanwhile gives us no
+// folder is the directory of a record, held open: a user who renames it meanwhile gives us no
 // other one. Its files are opened in it without links.
 type folder struct {
 	*os.Root
@@ -40,7 +40,7 @@ func (f *folder) owned() error {
 	if !f.ours {
 		return nil
 	}
-	dir, err := f.Root.Open(".")
+	dir, err := f.Open(".")
 	if err != nil {
 		return fmt.Errorf("%s: %w", f.Name(), why(err))
 	}

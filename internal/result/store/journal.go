@@ -89,7 +89,7 @@ func (r *Record) LastRestored(factor string) *Entry {
 
 // Spent returns how long sessions took in all, pauses between them not counted. One
 // that was killed lasted until its last run ended, or its last change was announced.
-// Restored does not extend it: whoever puts back what it left does that later.
+// Restored does not extend it: what puts back what it left does that later.
 func (r *Record) Spent() time.Duration {
 	var all time.Duration
 	var began, last time.Time

@@ -160,7 +160,7 @@ func readJSON(f *folder, name string, v any) error {
 	}
 	if err != nil {
 		line := 1 + bytes.Count(data[:min(offset(err, d.InputOffset(), len(data)), int64(len(data)))], []byte("\n"))
-		return fmt.Errorf("%s:%d: damaged: %s", name, line, told(err))
+		return fmt.Errorf("%s:%d: damaged: %s", name, line, brief(err))
 	}
 	return nil
 }
@@ -179,8 +179,8 @@ func offset(err error, here int64, size int) int64 {
 	return here
 }
 
-// told is an error of encoding/json in a few words.
-func told(err error) string {
+// brief returns an error of encoding/json in a few words.
+func brief(err error) string {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return "it ends too early"
 	}
@@ -219,7 +219,7 @@ func readLines[T any](f *folder, r *Record, name, torn string, one func([]byte, 
 		return nil, 0, fmt.Errorf("%s: %w", name, err)
 	}
 	if err != nil {
-		return nil, 0, fmt.Errorf("%s:%d: damaged: %s", name, i+1, told(err))
+		return nil, 0, fmt.Errorf("%s:%d: damaged: %s", name, i+1, brief(err))
 	}
 	return out, int64(whole), nil
 }

@@ -54,7 +54,7 @@ func (d Day) Write(seed uint64) []byte {
 		clear(busy)
 		switch {
 		case since <= 0:
-			busy[rng.IntN(d.CPUs)] = min(0.3, 0.03*float64(d.CPUs)) * rng.Float64() // somebody's cron
+			busy[rng.IntN(d.CPUs)] = min(0.3, 0.03*float64(d.CPUs)) * rng.Float64() // a cron job
 		case d.Sessions > 0:
 			if d.Stay > 0 && since-moved >= d.Stay {
 				rng.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })

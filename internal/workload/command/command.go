@@ -148,7 +148,7 @@ func (s *session) once(ctx context.Context, r workload.Request) (done ended, err
 // splitHint is for times that are 0. Linux knows a process's CPU time to the
 // nanosecond, but divides it into user and system by what the timer ticks met
 // (cputime_adjust in kernel/sched/cputime.c).
-const splitHint = "user and system of a short program are often 0, as they are told apart at timer ticks only: take cpu, the sum of the two"
+const splitHint = "user and system of a short program are often 0, as the kernel separates them at timer ticks only: take cpu, the sum of the two"
 
 // sample turns a run that succeeded into its responses.
 func (s *session) sample(done ended) workload.Sample {

@@ -158,7 +158,7 @@ func (s *stream) started() {
 	s.done = pump(s.kept, s.read)
 }
 
-// finish reads what is left in the pipe. It reports false where somebody still
+// finish reads what is left in the pipe. It reports false where a process still
 // holds the other end open.
 func (s *stream) finish() bool {
 	select {

@@ -130,7 +130,7 @@ func (h Host) Count(param, text string) (int, error) {
 	return number(param, text)
 }
 
-// Check tells of a text for Choose what can be told without a host. The error is a
+// Check tells of a text for Choose what is known without a host. The error is a
 // *workload.ParamError.
 func Check(param, text string) error {
 	if text == All || text == OnePerCore {

@@ -23,7 +23,7 @@ const (
 type Lock struct {
 	// State is 0 when nobody has the lock, and then: 1 for TAS and TTAS; the next number
 	// and, above it, the one being served for Ticket (free when both are the same); the
-	// address of the last Node in the queue for MCS; for Taker.Mutex 1, or 2 when somebody
+	// address of the last Node in the queue for MCS; for Taker.Mutex 1, or 2 when another
 	// sleeps until it is free.
 	State   uint64
 	_       [LineSize - 8]byte
@@ -121,6 +121,6 @@ const (
 	Held            // the lock is taken; not to be returned
 	Released        // the lock was given back
 	Stopped         // *t.Stop is not 0; the lock is not held
-	Contended       // somebody else has the lock: to be slept for
-	Wake            // the lock was given back, and somebody sleeps until then
+	Contended       // another has the lock: to be slept for
+	Wake            // the lock was given back, and another sleeps until then
 )

@@ -21,7 +21,7 @@ func (t *Taker) run(k Kind) {
 }
 
 // Mutex takes and releases a mutex as C libraries on Linux do, with 1 for taken and
-// 2 for taken and waited for, until it has to sleep, to wake somebody or to stop: these
+// 2 for taken and waited for, until it has to sleep, to wake another or to stop: these
 // are for the operating system, and so the caller's. It looks at neither NoPause nor Node.
 func (t *Taker) Mutex(from Point) Point {
 	t.lse = lse

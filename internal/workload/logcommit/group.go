@@ -16,7 +16,7 @@ type group struct {
 
 	mu      sync.Mutex
 	woken   *sync.Cond
-	leading bool // somebody is at the log
+	leading bool // a writer is at the log
 	filling int  // buffer that blocks go to
 	buffer  [2]struct {
 		b []byte

@@ -3,7 +3,7 @@
 // commit together, as sessions of a database do (group.go); how a block is made durable
 // is one of Syncs.
 //
-// Unless told otherwise, the pattern is that of
+// By default the pattern is that of
 //
 //	fio --rw=write --bs=4k --fdatasync=1 --ioengine=sync --numjobs=1
 //
@@ -91,7 +91,7 @@ type Config struct {
 	// whose owner could lead root elsewhere.
 	NoLinks bool
 
-	named bool // a test's: as where the file system makes no files without a name
+	named bool //nolint:unused // a test's, on Linux: as where the file system makes no files without a name
 }
 
 // DefaultConfig has the size of a PostgreSQL log segment and fio's layout.
@@ -184,7 +184,7 @@ func (l *Log) fill(seed uint64) {
 }
 
 // newName returns a name that tells whose file it is. The process id is for
-// people; whether its owner lives is told by the lock on it, since a process id
+// people; the lock on it shows whether its owner lives, since a process id
 // means nothing outside of its container.
 func newName() string {
 	return fmt.Sprintf("%s%d-%s", prefix, os.Getpid(), strings.ToLower(crand.Text()[:10]))

@@ -1,4 +1,4 @@
-// Package null is the workload that does nothing and answers what it was told to:
+// Package null is the workload that does nothing and answers what it was asked for:
 // it tests the runner and the statistics, and shows what a run costs by itself.
 package null
 
@@ -21,7 +21,7 @@ type Workload struct{}
 func (Workload) Describe() workload.Description {
 	return workload.Description{
 		Name:  "null",
-		Title: "does nothing and answers what it was told to",
+		Title: "does nothing and answers what it was asked for",
 		About: "Responses are a number that is given, or numbers from a list in turn, times noise of a known size that depends on " +
 			"seeds alone. It shows what the runner adds to a run, rehearses a study without its benchmark, and lets verdicts be tested " +
 			"where the truth is known. It says nothing about the host.",
@@ -97,7 +97,7 @@ func (session) Run(ctx context.Context, r workload.Request) (workload.Sample, er
 		word = script[r.Run%uint64(len(script))]
 	}
 	if n := p.Int("fail"); word == wordFail || n > 0 && (r.Run+1)%uint64(n) == 0 {
-		return workload.Sample{}, fmt.Errorf("run %d fails, as the workload null was told to", r.Run+1)
+		return workload.Sample{}, fmt.Errorf("run %d fails, as the workload null was asked to", r.Run+1)
 	}
 	value := p.Float("value")
 	if word != "" && word != wordMissing {
@@ -114,7 +114,7 @@ func (session) Run(ctx context.Context, r workload.Request) (workload.Sample, er
 	}
 	out := workload.Sample{Operations: p.Int("operations"), Values: map[string]float64{"operations": float64(p.Int("operations"))}}
 	if word == wordMissing {
-		out.Missing = map[string]string{"seconds": "left out, as the workload null was told to"}
+		out.Missing = map[string]string{"seconds": "left out, as the workload null was asked to"}
 	} else {
 		out.Values["seconds"] = value
 	}

@@ -122,7 +122,7 @@ func (m *measured) victimsPart() (victim, other part) {
 }
 
 // lockers are the rates of the threads that want the same lock, of each stretch; where
-// somebody took it, leastTaken is that of one that starved.
+// another took it, leastTaken is that of one that starved.
 func (m *measured) lockers() (rates [][]float64) {
 	for _, s := range m.stretches {
 		var list []float64

@@ -99,7 +99,7 @@ func (s *Session) beat() {
 
 // Snapshot reads the counters while the threads run. A worker that does not answer
 // within two seconds, though it has its CPUs, is killed; one that waits for a CPU,
-// after starving; and one that died is told with its reason.
+// after starving; and one that died is reported with its reason.
 func (s *Session) Snapshot() (Snapshot, error) {
 	r, err := s.ask(request{Read: true})
 	if err != nil {

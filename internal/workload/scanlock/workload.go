@@ -95,7 +95,7 @@ func (Workload) Offers(cfg workload.Config, param string, levels []string, m wor
 		case "cell":
 			c, err := parseCell(l)
 			if err != nil {
-				continue // Validate told
+				continue // Validate reports it
 			}
 			if _, why := newSite(machine, cfg.Params).other(c, cfg.Params.Int("scan_size")); why != "" {
 				out[l] = why

@@ -1,5 +1,5 @@
 // Package thread pins the calling thread to a CPU and reads what the operating
-// system did to it: how long it ran and how long it waited to run. A measurement that shares its CPU with somebody must know it.
+// system did to it: how long it ran and how long it waited to run. A measurement that shares its CPU must know it.
 package thread
 
 import (

@@ -147,7 +147,7 @@ func SMTNoisy() effects.Report {
 	return p.build()
 }
 
-// SMTVoid is one on which a scan on the sibling harms, and whose baseline surely differs
+// SMTVoid is one on which a scan on the sibling harms, and whose baseline differs (99 %)
 // from its hidden twin, by less than the rule's margin.
 func SMTVoid() effects.Report {
 	p := smt("smt-void", 48, func(_, _, place string) float64 {
@@ -167,7 +167,7 @@ func SMTAlike() effects.Report {
 	return p.build()
 }
 
-// SMTUntestable is a guest of two CPUs that share no core, as far as it is told. With
+// SMTUntestable is a guest of two CPUs that share no core, as far as it knows. With
 // what the study asks about, its primary effect is absent too.
 func SMTUntestable() effects.Report {
 	p := smt("smt-untestable", 45, func(antagonist, size, _ string) float64 {
