@@ -73,34 +73,3 @@ func (t *Printer) Head(s string) {
 	t.Raw("")
 	t.Text("", Bold, strings.ToUpper(s))
 }
-
-// Table prints rows whose cells wrap within the widths of their columns; the
-// first row is the heading, and the last column of each row has its style.
-func (t *Printer) Table(width []int, rows [][]string, styles []string) {
-	for r, row := range rows {
-		cells := make([][]string, len(row))
-		height := 1
-		for c := range row {
-			cells[c] = WrapFigures(row[c], width[c])
-			height = max(height, len(cells[c]))
-		}
-		for h := range height {
-			line := "  "
-			for c := range row {
-				s := ""
-				if h < len(cells[c]) {
-					s = cells[c][h]
-				}
-				code := ""
-				switch {
-				case r == 0:
-					code = Dim
-				case c == len(row)-1:
-					code = styles[r]
-				}
-				line += t.Style(code, Pad(s, width[c])) + " "
-			}
-			t.Raw(line)
-		}
-	}
-}
