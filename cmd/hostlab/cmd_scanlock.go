@@ -50,9 +50,10 @@ masks the first CPU scans and all others take the lock.
 Every --interval it prints a line a thread in the form of that program; Spin is
 a scanner's scans. Its own table follows: the rate (acquisitions or scans per
 second), spins for each acquisition, and the share of a fair share. The last
-column is how long a thread waited for its CPU because others had it. More than 16 threads are put together by role and place; more than 64 get no lines of
-the old form. Jain's index of fairness is 1 when all get the same, and 1/n when
-one of n gets everything. The first 0.1 s are not counted.
+column is how long a thread waited for its CPU because others had it. More than
+16 threads are put together by role and place; more than 64 get no lines of the
+old form. Jain's index of fairness is 1 when all get the same, and 1/n when one
+of n gets everything. The first 0.1 s are not counted.
 
 These are the figures of one run, without an interval, on CPUs that it keeps
 fully busy meanwhile. Nothing is changed, and root is not needed.

@@ -481,7 +481,7 @@ func TestOverridden(t *testing.T) {
 func TestDirectoriesThatTheWorkloadRefuses(t *testing.T) {
 	for engine, dsn := range map[string]string{"postgres": "postgres://ann@db1/erp", "mariadb": "mariadb://ann@db1/erp"} {
 		_, err := Find("log-device", Overrides{Set: map[string]string{"workload.dsn": dsn, "workload.engine": engine}})
-		if err == nil || !strings.Contains(err.Error(), "log_dir: the log of a server of yours (dsn) is not moved") || strings.Contains(err.Error(), "\n") {
+		if err == nil || !strings.Contains(err.Error(), "log_dir: the log of your own server (dsn) is not moved") || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s: %v", engine, err)
 		}
 	}

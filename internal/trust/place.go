@@ -13,6 +13,9 @@ import (
 // made; one of another user is refused, since it would let that user choose what we write to.
 // Errors: *Refused, *fs.PathError.
 func Place(path string) (*os.Root, string, error) {
+	if _, err := filepath.Abs(path); err != nil {
+		return beside(path)
+	}
 	for range maxLinks {
 		clean, err := resolve(filepath.Dir(path), noLinks)
 		if err != nil {
@@ -45,6 +48,20 @@ func Place(path string) (*os.Root, string, error) {
 		path = to
 	}
 	return nil, "", &Refused{path, "leads through too many links"}
+}
+
+// beside is Place below a current directory that was deleted, which has no name any more.
+func beside(path string) (*os.Root, string, error) {
+	dir, err := os.OpenRoot(filepath.Dir(path))
+	if err != nil {
+		return nil, "", err
+	}
+	base := filepath.Base(path)
+	if info, err := dir.Lstat(base); err == nil && info.Mode()&fs.ModeSymlink != 0 {
+		dir.Close()
+		return nil, "", &Refused{path, "is a symbolic link"}
+	}
+	return dir, base, nil
 }
 
 // straight opens a directory by a path that has no links. Root follows none that have come

@@ -97,14 +97,14 @@ from = "wall"
 primary = true
 `)
 	err := b.run()
-	b.fails(err, "3 times", `read "`, `after it: somebody changed it`, "--resume --out "+b.cfg.Dir)
+	b.fails(err, "3 times", `read "`, `after it: another program changed it`, "--resume --out "+b.cfg.Dir)
 	// What it reads at the end is neither a level nor the original: it was left.
-	b.fails(err, "NOT PUT BACK", "mischief", "somebody changed it, so it was left")
+	b.fails(err, "NOT PUT BACK", "mischief", "another program changed it, so it was left")
 	if _, ok := errors.AsType[*Cleanup](err); !ok {
 		t.Error("not a *Cleanup")
 	}
 	if got := b.level(); got != "mischief" {
-		t.Errorf("overwrote what somebody else set: %q", got)
+		t.Errorf("overwrote what another program set: %q", got)
 	}
 	cfg := b.cfg
 	cfg.Study = b.study

@@ -39,7 +39,7 @@ func TestResumeKeepsWhatAPersonSet(t *testing.T) {
 			b.complete()
 			continue
 		}
-		b.fails(err, `factor power reads "42", which is neither a level of the study nor the original "original": somebody changed it`, "hostlab run --restore --yes --out "+b.cfg.Dir)
+		b.fails(err, `factor power reads "42", which is neither a level of the study nor the original "original": another program changed it`, "hostlab run --restore --yes --out "+b.cfg.Dir)
 		if no, ok := errors.AsType[*Refused](err); !ok {
 			t.Errorf("%v is not refused", no)
 		}

@@ -78,7 +78,7 @@ func TestMariaDB(t *testing.T) {
 		t.Errorf("not seen: %q", missing)
 	}
 	src := open()
-	time.AfterFunc(1500*time.Millisecond, func() { _ = syscall.Kill(s.PID(), syscall.SIGKILL) })
+	time.AfterFunc(4*time.Second, func() { _ = syscall.Kill(s.PID(), syscall.SIGKILL) })
 	r, err = explain.Record(t.Context(), src, explain.Options{For: time.Minute})
 	if err != nil || r.Ended == "" || strings.Contains(r.Ended, "s3cr3t") || strings.Contains(r.Ended, "\n") || r.Wall > 30 {
 		t.Errorf("killed: %q after %v s, %v", r.Ended, r.Wall, err)
