@@ -32,9 +32,9 @@ func newExplain(std streams) *cobra.Command {
 		Long: `explain watches a live database for a while and says where the time of its
 sessions goes: the application, database CPU, the wait for a CPU, log wait, data
 reads, locks, other waits, idle: pauses between transactions. It shows the top
-wait events in the server's words and in ours, how many log writes there were
-and how long one took, and for each lever the likely and the greatest gain: a
-faster log device takes away no more than the log wait and lock waits behind it.
+wait events in the server's words and in ours, the number of log writes and the
+time of one. For each lever it shows the likely and the greatest gain. A faster
+log device removes no more than the log wait and the lock waits behind it.
 
 It only reads, in a session that cannot write, and takes under 1 % of one CPU.
 What it may not see, or what the server does not count, is said with the grant

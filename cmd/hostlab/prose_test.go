@@ -1,0 +1,172 @@
+package main
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// What a person reads is plain: at most 25 words a sentence, and none of these words. They
+// hide who acts, or stand for a term of the field.
+var unplain = regexp.MustCompile(`(?i)\b(whoever|somebody|told|surely|all the same|of yours|in good order|(on|in) every way out|what nothing explains|it cannot be told)\b`)
+
+const mostWords = 25
+
+// README is what a stranger reads first.
+const readmeLines, readmeColumns = 160, 120
+
+func TestProse(t *testing.T) {
+	t.Run("documents", func(t *testing.T) {
+		for _, pattern := range []string{"../../*.md", "../../docs/*.md"} {
+			files, err := filepath.Glob(pattern)
+			if err != nil || len(files) == 0 {
+				t.Fatalf("%s: %d files, %v", pattern, len(files), err)
+			}
+			for _, f := range files {
+				b, err := os.ReadFile(f)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if name := filepath.Base(f); name == "smt.md" || name == "settings.md" {
+					continue // written by tests, and not yet in short sentences
+				}
+				readPlain(t, filepath.Base(f), markdownText(string(b)))
+			}
+		}
+	})
+	t.Run("README", func(t *testing.T) {
+		b, err := os.ReadFile("../../README.md")
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines := strings.Split(strings.TrimSuffix(string(b), "\n"), "\n")
+		if len(lines) > readmeLines {
+			t.Errorf("%d lines, at most %d", len(lines), readmeLines)
+		}
+		for i, l := range lines {
+			if n := utf8.RuneCountInString(l); n > readmeColumns {
+				t.Errorf("line %d has %d columns, at most %d", i+1, n, readmeColumns)
+			}
+		}
+	})
+	t.Run("help", func(t *testing.T) {
+		var walk func(c *cobra.Command)
+		walk = func(c *cobra.Command) {
+			readPlain(t, c.CommandPath()+" short", []string{c.Short})
+			readPlain(t, c.CommandPath(), markdownText(strings.ReplaceAll(c.Long, "\n  ", "\n    ")))
+			c.Flags().VisitAll(func(f *pflag.Flag) { readPlain(t, c.CommandPath()+" --"+f.Name, []string{f.Usage}) })
+			for _, sub := range c.Commands() {
+				walk(sub)
+			}
+		}
+		walk(newRoot(streams{}))
+	})
+	t.Run("sources", func(t *testing.T) {
+		err := filepath.WalkDir("../..", func(path string, d fs.DirEntry, err error) error {
+			switch {
+			case err != nil:
+				return err
+			case d.IsDir() && (d.Name() == "testdata" || d.Name() == "bench" || strings.HasPrefix(d.Name(), ".") && len(d.Name()) > 2):
+				return filepath.SkipDir
+			case !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go"):
+				return nil
+			}
+			b, err := os.ReadFile(path)
+			if err != nil {
+				return err
+			}
+			for i, line := range strings.Split(string(b), "\n") {
+				if word := unplain.FindString(prose(line)); word != "" {
+					t.Errorf("%s:%d: %q", path, i+1, word)
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+// prose is what of a line of Go a person reads: its comment and its strings.
+func prose(line string) string {
+	if i := strings.Index(line, "//"); i >= 0 {
+		return line[i:]
+	}
+	var out []string
+	for i, s := range strings.FieldsFunc(line, func(r rune) bool { return r == '"' || r == '`' }) {
+		if i%2 == 1 {
+			out = append(out, s)
+		}
+	}
+	return strings.Join(out, " ")
+}
+
+// readPlain reports sentences that are too long, and words of unplain.
+func readPlain(t *testing.T, name string, paragraphs []string) {
+	t.Helper()
+	for _, p := range paragraphs {
+		if word := unplain.FindString(p); word != "" {
+			t.Errorf("%s: %q in: %s", name, word, p)
+		}
+		for _, s := range sentences(p) {
+			if n := len(strings.Fields(s)); n > mostWords {
+				t.Errorf("%s: %d words: %s", name, n, s)
+			}
+		}
+	}
+}
+
+var (
+	sentenceEnd = regexp.MustCompile(`[.:;?!]["')\]]*\s+`)
+	codeSpan    = regexp.MustCompile("`[^`]*`")
+	link        = regexp.MustCompile(`\]\([^)]*\)`)
+)
+
+// sentences splits at full stops, and at colons and semicolons, which end a thought too.
+// A code span counts as one word.
+func sentences(p string) []string {
+	p = link.ReplaceAllString(codeSpan.ReplaceAllString(p, "code"), "]")
+	return sentenceEnd.Split(p, -1)
+}
+
+// markdownText holds the paragraphs and points of a text, without code, tables, headings
+// and pictures.
+func markdownText(s string) []string {
+	var out []string
+	fence := false
+	text := ""
+	flush := func() {
+		if text != "" {
+			out = append(out, text)
+		}
+		text = ""
+	}
+	for line := range strings.SplitSeq(s, "\n") {
+		if strings.HasPrefix(line, "```") {
+			fence = !fence
+			line = ""
+		}
+		switch trimmed := strings.TrimSpace(line); {
+		case fence || strings.HasPrefix(line, "    ") || strings.HasPrefix(line, "\t") || strings.HasPrefix(trimmed, "|") || strings.HasPrefix(trimmed, "#") || strings.HasPrefix(trimmed, "!["):
+			flush()
+		case trimmed == "":
+			flush()
+		case strings.HasPrefix(trimmed, "- ") || strings.HasPrefix(trimmed, "* "):
+			flush()
+			text = trimmed[2:]
+		default:
+			text = strings.TrimSpace(fmt.Sprintf("%s %s", text, trimmed))
+		}
+	}
+	flush()
+	return out
+}
