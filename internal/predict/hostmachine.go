@@ -53,7 +53,6 @@ func FromFacts(f *host.Facts, name string) (Machine, error) {
 	if err := r.Validate(); err != nil {
 		return Machine{}, fmt.Errorf("the facts of this host make no machine: %w; give it in a host file ('hostlab predict --show host' prints one)", err)
 	}
-	r.vary()
 	return r.Machine, nil
 }
 
@@ -139,7 +138,7 @@ func (r *reader) frequencies() {
 		r.hidden()
 		return
 	}
-	r.ladder(float64(low))
+	r.PStates = states(float64(low), r.Nominal)
 	if boost, known := r.f.Frequency.Boost.Get(); float64(highest) > r.Nominal*1.001 && (boost || !known) {
 		r.Turbo = []model.TurboBin{{ActiveCores: r.CoresPerSocket, Hz: float64(highest)}}
 		r.assume("turbo", hz(float64(highest))+" with any number of cores", "cpuinfo_max_freq; no host reports the bins by active cores, so turbo under load is overstated")
@@ -187,16 +186,14 @@ func (r *reader) hidden() {
 		r.Nominal = assumedNominal
 		r.assume("nominal", hz(r.Nominal), "hidden here; ratios depend on the steps below it, not on itself. Set nominal in a host file")
 	}
-	r.ladder(assumedFloor * r.Nominal)
+	r.PStates = states(assumedFloor*r.Nominal, r.Nominal)
 	r.assume("pstates", fmt.Sprintf("%s to %s", hz(r.PStates[0]), hz(r.Nominal)),
 		"hidden here; 50 % of nominal is the lowest state of the published AMD servers, 57 % of the Intel ones. Set pstates in a host file")
-	r.Varied = append(r.Varied, Varied{Name: "lowest of pstates", Source: "hidden here", Value: "50%"})
+	r.floorAssumed = true
 	r.assume("turbo", "none", "hidden here")
 }
 
-// ladder makes states in steps of 100 MHz from low to nominal.
-func (r *reader) ladder(low float64) { r.PStates = states(low, r.Nominal) }
-
+// states are in steps of 100 MHz from low to nominal, rising.
 func states(low, nominal float64) []float64 {
 	out := []float64{nominal}
 	for hz := nominal - stateStep; hz > low+stateStep/2; hz -= stateStep {
@@ -209,16 +206,18 @@ func states(low, nominal float64) []float64 {
 	return out
 }
 
-// vary makes the machines to try for what was assumed.
-func (r *reader) vary() {
-	for i := range r.Varied {
-		v := &r.Varied[i]
-		for _, share := range []float64{0.4, 0.57, 0.8} {
-			m := r.Machine.Machine
-			m.PStates = states(share*m.Nominal, m.Nominal)
-			v.Others, v.Machines = append(v.Others, strconv.FormatFloat(share*100, 'g', 3, 64)+"%"), append(v.Machines, m)
-		}
+// variations are the machines to try for what was assumed.
+func (m Machine) variations() []model.Variation {
+	if !m.floorAssumed {
+		return nil
 	}
+	v := model.Variation{Name: "lowest of pstates", Source: "hidden here"}
+	for _, share := range []float64{assumedFloor, 0.4, 0.57, 0.8} {
+		other := m.Machine
+		other.PStates = states(share*m.Nominal, m.Nominal)
+		v.Values, v.Machines = append(v.Values, strconv.FormatFloat(share*100, 'g', 3, 64)+"%"), append(v.Machines, other)
+	}
+	return []model.Variation{v}
 }
 
 func (r *reader) domain() {

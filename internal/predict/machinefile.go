@@ -55,13 +55,6 @@ func BuiltIn(m model.Machine) Machine {
 func (m Machine) WithDomain(s model.Scope) Machine {
 	m.Domain = s
 	m.Assumptions = slices.DeleteFunc(slices.Clone(m.Assumptions), func(a Assumption) bool { return a.Name == "domain" })
-	m.Varied = slices.Clone(m.Varied)
-	for i := range m.Varied {
-		m.Varied[i].Machines = slices.Clone(m.Varied[i].Machines)
-		for k := range m.Varied[i].Machines {
-			m.Varied[i].Machines[k].Domain = s
-		}
-	}
 	return m
 }
 
