@@ -11,11 +11,11 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"hostlab/internal/cpuset"
 	"hostlab/internal/document"
 	"hostlab/internal/scanlock"
 	"hostlab/internal/screen"
 	"hostlab/internal/workload"
+	"hostlab/internal/workload/cpus"
 	threads "hostlab/internal/workload/scanlock"
 )
 
@@ -44,7 +44,7 @@ costs. It is the program of "Be aware: To Hyper or not to Hyper" (2005), with
 its masks: -s8 -l7 scans on CPU 3 and takes the lock on CPUs 0 to 2. Without
 masks the first CPU scans and all others take the lock.
 
-` + cpuset.Syntax + `
+` + cpus.Syntax + `
   none        no such threads at all
 
 Every --interval it prints a line a thread in the form of that program; Spin is

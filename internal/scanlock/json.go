@@ -3,8 +3,8 @@ package scanlock
 import (
 	"time"
 
-	"hostlab/internal/cpuset"
 	"hostlab/internal/result"
+	"hostlab/internal/workload/cpus"
 	threads "hostlab/internal/workload/scanlock"
 )
 
@@ -84,7 +84,7 @@ func NewData(p Plan, r Result) Data {
 	}
 	scans := 0.0
 	for _, r := range t.Rows {
-		j := threadJSON{ID: r.ID, Role: r.Role, CPU: r.CPU, Affinity: cpuset.Affinity(r.CPU), Acquisitions: r.Acquisitions, Spins: r.Spins, Rounds: r.Rounds,
+		j := threadJSON{ID: r.ID, Role: r.Role, CPU: r.CPU, Affinity: cpus.Affinity(r.CPU), Acquisitions: r.Acquisitions, Spins: r.Spins, Rounds: r.Rounds,
 			PerSecond: result.Finite(r.PerSecond), SpinsSecond: result.Finite(r.SpinsPerSecond), ScansSecond: result.Finite(0),
 			RoundsSecond: result.Finite(r.RoundsPerSecond), SpinsPer: result.Finite(r.SpinsPer), Share: result.Finite(r.Share), OfFair: result.Finite(r.OfFair),
 			OnCPU: result.Finite(r.OnCPU), Waited: result.Finite(r.Waited)}

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"slices"
 
-	"hostlab/internal/cpuset"
 	"hostlab/internal/host"
+	"hostlab/internal/workload/cpus"
 )
 
 // Machine is what a plan has to know of a host.
@@ -38,28 +38,28 @@ func MachineOf(f *host.Facts) Machine {
 }
 
 // usable says why some of the CPUs cannot be used here, or nil.
-func (m Machine) usable(cpus []int) error {
+func (m Machine) usable(list []int) error {
 	if present, ok := m.Present.Get(); ok && len(present) > 0 {
-		if none := without(cpus, present); len(none) > 0 {
-			return fmt.Errorf("%s %s not exist; this host has %s", cpuset.Names(none), plural(none, "does", "do"), cpuset.Names(rising(present)))
+		if none := without(list, present); len(none) > 0 {
+			return fmt.Errorf("%s %s not exist; this host has %s", cpus.Named(none), plural(none, "does", "do"), cpus.Named(rising(present)))
 		}
 	}
 	if online, ok := m.Online.Get(); ok {
-		if off := without(cpus, online); len(off) > 0 {
+		if off := without(list, online); len(off) > 0 {
 			if m.Present.State != host.StateOK {
-				return fmt.Errorf("%s %s not there, or offline; online %s %s", cpuset.Names(off), plural(off, "is", "are"),
-					plural(online, "is", "are"), cpuset.Names(rising(online)))
+				return fmt.Errorf("%s %s not there, or offline; online %s %s", cpus.Named(off), plural(off, "is", "are"),
+					plural(online, "is", "are"), cpus.Named(rising(online)))
 			}
-			return fmt.Errorf("%s %s offline; online %s %s", cpuset.Names(off), plural(off, "is", "are"), plural(online, "is", "are"), cpuset.Names(rising(online)))
+			return fmt.Errorf("%s %s offline; online %s %s", cpus.Named(off), plural(off, "is", "are"), plural(online, "is", "are"), cpus.Named(rising(online)))
 		}
 	}
 	if set, ok := m.CPUSet.Get(); ok && len(set) > 0 {
-		if out := without(cpus, set); len(out) > 0 {
-			return fmt.Errorf("%s %s outside the cpuset of this control group, which has %s", cpuset.Names(out), plural(out, "lies", "lie"), cpuset.Names(rising(set)))
+		if out := without(list, set); len(out) > 0 {
+			return fmt.Errorf("%s %s outside the cpuset of this control group, which has %s", cpus.Named(out), plural(out, "lies", "lie"), cpus.Named(rising(set)))
 		}
 	}
-	if out := without(cpus, m.Allowed); len(out) > 0 {
-		return fmt.Errorf("this process may not use %s, only %s; was it started with taskset or the like?", cpuset.Names(out), cpuset.Names(m.Allowed))
+	if out := without(list, m.Allowed); len(out) > 0 {
+		return fmt.Errorf("this process may not use %s, only %s; was it started with taskset or the like?", cpus.Named(out), cpus.Named(m.Allowed))
 	}
 	return nil
 }

@@ -3,7 +3,7 @@ package scanlock
 import (
 	"slices"
 
-	"hostlab/internal/placement"
+	"hostlab/internal/workload/cpus"
 )
 
 // Near says how much a CPU shares with the nearest scanner, or what stands in its
@@ -29,11 +29,11 @@ var words = map[Near]string{
 }
 
 // nearOf is where a CPU is as seen from its nearest scanner.
-var nearOf = map[string]Near{placement.Sibling: SameCore, placement.Core: SameCache, placement.LLC: SameSocket, placement.Socket: OtherSocket}
+var nearOf = map[string]Near{cpus.Sibling: SameCore, cpus.Core: SameCache, cpus.LLC: SameSocket, cpus.Socket: OtherSocket}
 
 // near is how far a CPU is from the nearest of some scanners. Where the place of one
 // is not known that may be the nearest, so that only a shared core is sure.
-func near(m *placement.Machine, scan []int, cpu int) Near {
+func near(m *cpus.Machine, scan []int, cpu int) Near {
 	best := len(nears)
 	for _, s := range scan {
 		n, ok := nearOf[m.Place(s, cpu)]

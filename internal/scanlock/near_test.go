@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"hostlab/internal/host"
-	"hostlab/internal/placement"
+	"hostlab/internal/workload/cpus"
 )
 
 // The nearest scanner decides, a place that is not known leaves all but a shared core
@@ -36,7 +36,7 @@ func TestNear(t *testing.T) {
 		{hint, []int{0}, 5, SameSocket},
 		{nil, []int{0}, 1, NotKnown},
 	} {
-		if got := near(placement.New(c.topo, nil, nil), c.scan, c.cpu); got != c.want {
+		if got := near(cpus.New(c.topo, nil, nil), c.scan, c.cpu); got != c.want {
 			t.Errorf("CPU %d beside scanners on %v: %s, want %s", c.cpu, c.scan, got, c.want)
 		}
 	}

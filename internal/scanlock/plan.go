@@ -5,10 +5,9 @@ import (
 	"fmt"
 	"strings"
 
-	"hostlab/internal/cpuset"
-	"hostlab/internal/placement"
 	"hostlab/internal/result"
 	"hostlab/internal/screen"
+	"hostlab/internal/workload/cpus"
 	"hostlab/internal/workload/hot"
 	threads "hostlab/internal/workload/scanlock"
 )
@@ -63,7 +62,7 @@ func Make(ask Ask, m Machine) (Plan, error) {
 		return Plan{}, fmt.Errorf("--scan-size %s for %s takes more than half of the memory, %s", result.Format(float64(ask.Cell.ScanSize), "B"),
 			screen.Count(len(scan), "scanner"), result.Format(float64(most), "B"))
 	}
-	at := placement.New(m.Topology, nil, nil)
+	at := cpus.New(m.Topology, nil, nil)
 	p.place(at, scan)
 	p.warn(at, m, lock)
 	return p, nil
@@ -102,15 +101,15 @@ func choose(ask Ask, m Machine) (scan, lock []int, err error) {
 		free := without(m.Allowed, lock)
 		if len(free) == 0 {
 			return nil, nil, fmt.Errorf("-l %s takes every CPU that may be used here (%s): no CPU is left to scan; leave one out, or ask for -s none",
-				screen.Short(ask.Lock), cpuset.Names(m.Allowed))
+				screen.Short(ask.Lock), cpus.Named(m.Allowed))
 		}
 		scan = free[:1]
 	}
 	if ask.Lock == "" {
 		if lock = without(m.Allowed, scan); len(lock) == 0 {
-			why := fmt.Sprintf("-s %s takes every CPU that may be used here (%s)", screen.Short(ask.Scan), cpuset.Names(m.Allowed))
+			why := fmt.Sprintf("-s %s takes every CPU that may be used here (%s)", screen.Short(ask.Scan), cpus.Named(m.Allowed))
 			if ask.Scan == "" {
-				why = fmt.Sprintf("only %s may be used here, and it scans", cpuset.Names(m.Allowed))
+				why = fmt.Sprintf("only %s may be used here, and it scans", cpus.Named(m.Allowed))
 			}
 			return nil, nil, fmt.Errorf("%s: no CPU is left to take the lock; give it more CPUs, or ask for -s none or -l none", why)
 		}
@@ -121,7 +120,7 @@ func choose(ask Ask, m Machine) (scan, lock []int, err error) {
 			hint = "; a plain number is a mask, and a CPU by its number is cpu:N"
 		}
 		return nil, nil, fmt.Errorf("-s %s and -l %s both have %s: %s need as many CPUs%s", screen.Short(ask.Scan), screen.Short(ask.Lock),
-			cpuset.Names(both), screen.Count(len(scan)+len(lock), "thread"), hint)
+			cpus.Named(both), screen.Count(len(scan)+len(lock), "thread"), hint)
 	}
 	return scan, lock, nil
 }
@@ -134,7 +133,7 @@ func read(flag, text string, m Machine) ([]int, error) {
 	if text == "" || text == None {
 		return nil, nil
 	}
-	cpus, err := cpuset.Parse(text)
+	cpus, err := cpus.ParseSet(text)
 	if err == nil {
 		err = m.usable(cpus)
 	}
@@ -145,7 +144,7 @@ func read(flag, text string, m Machine) ([]int, error) {
 }
 
 // place says how near each lock thread is to a scanner.
-func (p *Plan) place(at *placement.Machine, scan []int) {
+func (p *Plan) place(at *cpus.Machine, scan []int) {
 	p.Near = make([]Near, len(p.Cell.Threads))
 	if len(scan) == 0 {
 		return
@@ -158,7 +157,7 @@ func (p *Plan) place(at *placement.Machine, scan []int) {
 }
 
 // warn collects what a reader of the figures should know beforehand.
-func (p *Plan) warn(at *placement.Machine, m Machine, lock []int) {
+func (p *Plan) warn(at *cpus.Machine, m Machine, lock []int) {
 	var beside, dark []int
 	for i, t := range p.Cell.Threads {
 		switch p.Near[i] {
@@ -171,7 +170,7 @@ func (p *Plan) warn(at *placement.Machine, m Machine, lock []int) {
 	note := func(format string, a ...any) { p.Warnings = append(p.Warnings, fmt.Sprintf(format, a...)) }
 	if len(beside) > 0 {
 		note("the lock %s on %s %s a core with a scanner, as the system reports it: what one does there costs the other",
-			plural(beside, "thread", "threads"), cpuset.Names(beside), plural(beside, "shares", "share"))
+			plural(beside, "thread", "threads"), cpus.Named(beside), plural(beside, "shares", "share"))
 	}
 	locks, shared := map[int]int{}, 0
 	for _, cpu := range lock {
@@ -184,7 +183,7 @@ func (p *Plan) warn(at *placement.Machine, m Machine, lock []int) {
 		note("on %s two or more lock threads share the core", screen.Count(shared, "core"))
 	}
 	if len(dark) > 0 {
-		note("what %s %s with a scanner is not known: the system does not report it", cpuset.Names(dark), plural(dark, "shares", "share"))
+		note("what %s %s with a scanner is not known: the system does not report it", cpus.Named(dark), plural(dark, "shares", "share"))
 	} else if m.Guest && len(beside) == 0 && len(p.Near) > 1 {
 		note("this is a guest, and a hypervisor may hide which CPUs share a core: `hostlab facts --probe` measures it")
 	}

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"hostlab/internal/neighbours"
-	"hostlab/internal/placement"
 	"hostlab/internal/workload"
+	"hostlab/internal/workload/cpus"
 	"hostlab/internal/workload/thread"
 	"hostlab/internal/workload/worker"
 )
@@ -25,7 +25,7 @@ func (w Workload) Open(ctx context.Context, cfg workload.Config) (workload.Sessi
 	}
 	s := &session{cfg: cfg, m: m, seen: now, chosen: -1, thrower: worker.Kept{Job: distanceJob}}
 	if known := cfg.Machine; known.Topology != nil {
-		s.chosen = placement.New(known.Topology, known.Allowed, known.Measured).Victim()
+		s.chosen = cpus.New(known.Topology, known.Allowed, known.Measured).Victim()
 	}
 	c, _ := parseCell(cfg.Params.String("cell"))
 	if _, err := s.site(cfg.Params).cells(c, cfg.Params); err != nil {
@@ -36,7 +36,7 @@ func (w Workload) Open(ctx context.Context, cfg workload.Config) (workload.Sessi
 
 type session struct {
 	cfg     workload.Config
-	m       *placement.Machine
+	m       *cpus.Machine
 	seen    []int // the CPUs that could be used when m was made
 	chosen  int   // the victim of all runs that name none; -1: to be chosen
 	thrower worker.Kept
@@ -117,7 +117,7 @@ func (s *session) Run(ctx context.Context, r workload.Request) (out workload.Sam
 // no other.
 func (s site) ends(c Cell) (a, b int) {
 	if len(c.Threads) != 2 {
-		for _, place := range []string{placement.Sibling, placement.Core} {
+		for _, place := range []string{cpus.Sibling, cpus.Core} {
 			if cpu, why := s.m.Find(s.victim, place); why == "" {
 				return s.victim, cpu
 			}
