@@ -79,6 +79,15 @@ func New(t *host.Topology, allowed []int, measured [][2]int) *Machine {
 	return m
 }
 
+// Usable lists the CPUs that this process may run on, ascending. Without an affinity, as
+// on systems that do not report it, these are all that are online.
+func Usable(f *host.Facts) []int {
+	if list, ok := f.Limits.Affinity.Get(); ok && len(list) > 0 {
+		return slices.Sorted(slices.Values(list))
+	}
+	return slices.Sorted(slices.Values(f.Topology.Online.Or(nil)))
+}
+
 // join makes two cores one.
 func (m *Machine) join(a, b int) {
 	if slices.Contains(m.core[a], b) || m.core[a] == nil || m.core[b] == nil {

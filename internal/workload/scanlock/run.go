@@ -169,7 +169,11 @@ func measure(ctx context.Context, c Cell, idle []int, warmUp, duration time.Dura
 	for _, t := range c.Threads {
 		cpus = append(cpus, t.CPU)
 	}
-	if err := wait(ctx, s, warmUp); err != nil {
+	pause := func(d time.Duration) error {
+		_, err := wait(ctx, s, time.Now().Add(d))
+		return either(ctx, err)
+	}
+	if err := pause(warmUp); err != nil {
 		return out, err
 	}
 	loads, okBefore := neighbours.Read(append(slices.Clip(cpus), idle...))
@@ -178,7 +182,7 @@ func measure(ctx context.Context, c Cell, idle []int, warmUp, duration time.Dura
 	if err != nil {
 		return out, either(ctx, err)
 	}
-	if err := wait(ctx, s, duration); err != nil {
+	if err := pause(duration); err != nil {
 		return out, err
 	}
 	after, err := s.Snapshot()
@@ -222,26 +226,6 @@ func (c Count) since(b Count) Count {
 	c.HasCPU = c.HasCPU && b.HasCPU
 	c.HasWaited = c.HasWaited && b.HasWaited
 	return c
-}
-
-// wait waits while the worker runs, and tells when it does not.
-func wait(ctx context.Context, s *Session, d time.Duration) error {
-	end := time.NewTimer(d)
-	defer end.Stop()
-	look := time.NewTicker(500 * time.Millisecond)
-	defer look.Stop()
-	for {
-		select {
-		case <-end.C:
-			return nil
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-look.C:
-			if err := s.Check(); err != nil {
-				return either(ctx, err)
-			}
-		}
-	}
 }
 
 // either is ctx's error where it ended: the worker died of that.

@@ -10,8 +10,8 @@ import (
 // The nearest scanner decides, a place that is not known leaves all but a shared core
 // open, and a cache that hints at siblings does not make a core of its own.
 func TestNear(t *testing.T) {
-	topo := made(16).Topology // cores 0+8 to 7+15, last-level caches of cores 0-3 and 4-7
-	hint := made(16).Topology
+	topo := &made(16).Topology // cores 0+8 to 7+15, last-level caches of cores 0-3 and 4-7
+	hint := &made(16).Topology
 	for i := range hint.CPUs {
 		hint.CPUs[i].Siblings = host.Fact[[]int]{}
 	}

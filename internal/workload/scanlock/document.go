@@ -13,7 +13,6 @@ import (
 	"hostlab/internal/screen"
 	"hostlab/internal/stats"
 	"hostlab/internal/workload/cpus"
-	threads "hostlab/internal/workload/scanlock"
 )
 
 // Up to this many threads each has a line of its own: the program of 2005 has 64 at
@@ -44,7 +43,7 @@ func (p Plan) Section() document.Section {
 	var scan, lock []int
 	near := map[Near][]int{}
 	for i, th := range c.Threads {
-		if th.Role == threads.Lock {
+		if th.Role == Lock {
 			lock = append(lock, th.CPU)
 			near[p.Near[i]] = append(near[p.Near[i]], th.CPU)
 		} else {
@@ -53,8 +52,8 @@ func (p Plan) Section() document.Section {
 	}
 	var pairs document.Pairs
 	if len(scan) > 0 {
-		what := map[threads.Role]string{threads.Scan: "overwrite " + result.Format(float64(c.ScanSize), "B") + " each, over and over",
-			threads.Pause: "wait with PAUSE", threads.ALU: "fill the ports for integers", threads.FMA: "fill the ports for floating point"}[p.Antagonist]
+		what := map[Role]string{Scan: "overwrite " + result.Format(float64(c.ScanSize), "B") + " each, over and over",
+			Pause: "wait with PAUSE", ALU: "fill the ports for integers", FMA: "fill the ports for floating point"}[p.Antagonist]
 		pairs = append(pairs, document.Pair{Name: string(p.Antagonist), Value: fmt.Sprintf("%s on %s: %s", screen.Count(len(scan), "thread"), cpus.Named(scan), what)})
 	}
 	if len(lock) > 0 {
@@ -93,7 +92,7 @@ func (p Plan) lockText() string {
 	if c.NoPause {
 		parts = append(parts, "no PAUSE while spinning")
 	}
-	if c.Layout == threads.Seed {
+	if c.Layout == Seed {
 		parts = append(parts, "counters packed as in the program of 2005")
 	}
 	return strings.Join(parts, ", ")
@@ -148,7 +147,7 @@ func (t Table) headline(p Plan) string {
 		}
 		parts = append(parts, text)
 	}
-	if n := len(t.Rows) - t.Locks; n > 0 && p.Antagonist == threads.Scan {
+	if n := len(t.Rows) - t.Locks; n > 0 && p.Antagonist == Scan {
 		parts = append(parts, fmt.Sprintf("%s: %s scans, %s", screen.Count(n, "scanner"), result.Format(t.Scans, "1/s"), result.Format(t.Scans*float64(p.Cell.ScanSize), "B/s")))
 	} else if n > 0 {
 		parts = append(parts, fmt.Sprintf("%s: %s rounds", screen.Count(n, string(p.Antagonist)+" thread"), result.Format(t.Scans, "1/s")))

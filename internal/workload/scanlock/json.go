@@ -5,7 +5,6 @@ import (
 
 	"hostlab/internal/result"
 	"hostlab/internal/workload/cpus"
-	threads "hostlab/internal/workload/scanlock"
 )
 
 // Schema is the version of the JSON document; docs/schema/scanlock.schema.json
@@ -15,49 +14,49 @@ const Schema = 1
 // Data holds a run as JSON. What is not known is null; what a thread of
 // its role does not do is 0.
 type Data struct {
-	Schema      int              `json:"schema"`
-	Tool        string           `json:"hostlab"`
-	Host        string           `json:"host"`
-	Started     time.Time        `json:"started"`
-	Seconds     float64          `json:"seconds"` // that were counted
-	Interrupted bool             `json:"interrupted"`
-	Incomplete  *string          `json:"incomplete"` // why the run ended before it should have; null: it did not
-	Evidence    result.Evidence  `json:"evidence"`
-	Lock        threads.LockKind `json:"lock"`
-	Critical    int              `json:"critical"`
-	Touch       bool             `json:"touch"`
-	Parallel    int              `json:"parallel"`
-	Pause       bool             `json:"pause"`
-	Antagonist  threads.Role     `json:"antagonist"`
-	ScanSize    int              `json:"scan_size"` // B
-	Layout      threads.Layout   `json:"layout"`
-	Threads     []threadJSON     `json:"threads"`
-	Rate        *float64         `json:"acquisitions_per_s"`
-	Scans       *float64         `json:"scans_per_s"`
-	FairShare   *float64         `json:"fair_share"`
-	Jain        *float64         `json:"jain"`
-	Latency     *latencyJSON     `json:"latency"`
-	Warnings    []string         `json:"warnings"`
+	Schema      int             `json:"schema"`
+	Tool        string          `json:"hostlab"`
+	Host        string          `json:"host"`
+	Started     time.Time       `json:"started"`
+	Seconds     float64         `json:"seconds"` // that were counted
+	Interrupted bool            `json:"interrupted"`
+	Incomplete  *string         `json:"incomplete"` // why the run ended before it should have; null: it did not
+	Evidence    result.Evidence `json:"evidence"`
+	Lock        LockKind        `json:"lock"`
+	Critical    int             `json:"critical"`
+	Touch       bool            `json:"touch"`
+	Parallel    int             `json:"parallel"`
+	Pause       bool            `json:"pause"`
+	Antagonist  Role            `json:"antagonist"`
+	ScanSize    int             `json:"scan_size"` // B
+	Layout      Layout          `json:"layout"`
+	Threads     []threadJSON    `json:"threads"`
+	Rate        *float64        `json:"acquisitions_per_s"`
+	Scans       *float64        `json:"scans_per_s"`
+	FairShare   *float64        `json:"fair_share"`
+	Jain        *float64        `json:"jain"`
+	Latency     *latencyJSON    `json:"latency"`
+	Warnings    []string        `json:"warnings"`
 }
 
 type threadJSON struct {
-	ID           int          `json:"id"`
-	Role         threads.Role `json:"role"`
-	CPU          int          `json:"cpu"`
-	Affinity     string       `json:"affinity"`
-	Place        *Near        `json:"place"`
-	Acquisitions uint64       `json:"acquisitions"`
-	Spins        uint64       `json:"spins"`
-	Rounds       uint64       `json:"rounds"`
-	PerSecond    *float64     `json:"acquisitions_per_s"`
-	SpinsSecond  *float64     `json:"spins_per_s"`
-	ScansSecond  *float64     `json:"scans_per_s"`
-	RoundsSecond *float64     `json:"rounds_per_s"`
-	SpinsPer     *float64     `json:"spins_per_acquisition"`
-	Share        *float64     `json:"share"`
-	OfFair       *float64     `json:"of_fair_share"`
-	OnCPU        *float64     `json:"on_cpu"`
-	Waited       *float64     `json:"waited"`
+	ID           int      `json:"id"`
+	Role         Role     `json:"role"`
+	CPU          int      `json:"cpu"`
+	Affinity     string   `json:"affinity"`
+	Place        *Near    `json:"place"`
+	Acquisitions uint64   `json:"acquisitions"`
+	Spins        uint64   `json:"spins"`
+	Rounds       uint64   `json:"rounds"`
+	PerSecond    *float64 `json:"acquisitions_per_s"`
+	SpinsSecond  *float64 `json:"spins_per_s"`
+	ScansSecond  *float64 `json:"scans_per_s"`
+	RoundsSecond *float64 `json:"rounds_per_s"`
+	SpinsPer     *float64 `json:"spins_per_acquisition"`
+	Share        *float64 `json:"share"`
+	OfFair       *float64 `json:"of_fair_share"`
+	OnCPU        *float64 `json:"on_cpu"`
+	Waited       *float64 `json:"waited"`
 }
 
 type latencyJSON struct {
@@ -91,7 +90,7 @@ func NewData(p Plan, r Result) Data {
 		if r.Near != "" {
 			j.Place = &r.Near
 		}
-		if r.Role == threads.Scan {
+		if r.Role == Scan {
 			j.ScansSecond = j.RoundsSecond
 			scans += r.RoundsPerSecond
 		}
