@@ -7,7 +7,6 @@ import (
 
 	"hostlab/internal/document"
 	"hostlab/internal/result"
-	threads "hostlab/internal/workload/scanlock"
 )
 
 // Latency is how long acquisitions took. Of a class only its bounds are known, so
@@ -21,7 +20,7 @@ type Latency struct {
 
 // LatencyOf sums a histogram up; nil where nothing was counted.
 func LatencyOf(counts []uint64) *Latency {
-	edges := threads.WaitEdges()
+	edges := WaitEdges()
 	n := min(len(edges), len(counts))
 	l := &Latency{Edges: edges[:n], Counts: counts[:n]}
 	for _, c := range l.Counts {

@@ -4,14 +4,14 @@ import (
 	"testing"
 
 	"hostlab/internal/host"
-	"hostlab/internal/placement"
+	"hostlab/internal/workload/cpus"
 )
 
 // The nearest scanner decides, a place that is not known leaves all but a shared core
 // open, and a cache that hints at siblings does not make a core of its own.
 func TestNear(t *testing.T) {
-	topo := made(16).Topology // cores 0+8 to 7+15, last-level caches of cores 0-3 and 4-7
-	hint := made(16).Topology
+	topo := &made(16).Topology // cores 0+8 to 7+15, last-level caches of cores 0-3 and 4-7
+	hint := &made(16).Topology
 	for i := range hint.CPUs {
 		hint.CPUs[i].Siblings = host.Fact[[]int]{}
 	}
@@ -36,7 +36,7 @@ func TestNear(t *testing.T) {
 		{hint, []int{0}, 5, SameSocket},
 		{nil, []int{0}, 1, NotKnown},
 	} {
-		if got := near(placement.New(c.topo, nil, nil), c.scan, c.cpu); got != c.want {
+		if got := near(cpus.New(c.topo, nil, nil), c.scan, c.cpu); got != c.want {
 			t.Errorf("CPU %d beside scanners on %v: %s, want %s", c.cpu, c.scan, got, c.want)
 		}
 	}

@@ -8,18 +8,16 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
-
-	threads "hostlab/internal/workload/scanlock"
 )
 
 // publishedRun is the first run that the program's author printed, -s8 -l7, of 10 s.
-func publishedRun() threads.Snapshot {
-	count := func(cpu int, role threads.Role, locked, spin, rounds uint64) threads.Count {
-		return threads.Count{Thread: threads.Thread{CPU: cpu, Role: role}, Acquisitions: locked, Spins: spin, Rounds: rounds}
+func publishedRun() Snapshot {
+	count := func(cpu int, role Role, locked, spin, rounds uint64) Count {
+		return Count{Thread: Thread{CPU: cpu, Role: role}, Acquisitions: locked, Spins: spin, Rounds: rounds}
 	}
-	return threads.Snapshot{At: 10 * time.Second, Counts: []threads.Count{
-		count(3, threads.Scan, 0, 0, 9035), count(0, threads.Lock, 9290331, 10373717, 0),
-		count(1, threads.Lock, 676397, 40879794, 0), count(2, threads.Lock, 10274030, 42433521, 0)}}
+	return Snapshot{At: 10 * time.Second, Counts: []Count{
+		count(3, Scan, 0, 0, 9035), count(0, Lock, 9290331, 10373717, 0),
+		count(1, Lock, 676397, 40879794, 0), count(2, Lock, 10274030, 42433521, 0)}}
 }
 
 // publishedPlan is its plan: on that host CPUs 1 and 3 share a core.
@@ -42,7 +40,7 @@ func TestBetween(t *testing.T) {
 	got := Between(publishedPlan(t), before, publishedRun())
 	nan := math.NaN()
 	near := cmp.Options{cmpopts.EquateNaNs(), cmpopts.EquateApprox(1e-3, 0)}
-	want := Row{ID: 2, CPU: 1, Role: threads.Lock, Near: SameCore, Acquisitions: 338199, Spins: 20439897, PerSecond: 67639.8, SpinsPerSecond: 4087979,
+	want := Row{ID: 2, CPU: 1, Role: Lock, Near: SameCore, Acquisitions: 338199, Spins: 20439897, PerSecond: 67639.8, SpinsPerSecond: 4087979,
 		SpinsPer: 60.44, Share: 0.03342, OfFair: 0.1003, OnCPU: nan, Waited: nan}
 	if diff := cmp.Diff(want, got.Rows[2], near); diff != "" {
 		t.Errorf("the starved thread (-want +got):\n%s", diff)
@@ -60,7 +58,7 @@ func TestNothingIsNotZero(t *testing.T) {
 	for i := range s.Counts {
 		s.Counts[i].Acquisitions = 0
 	}
-	got := Between(publishedPlan(t), threads.Snapshot{}, s)
+	got := Between(publishedPlan(t), Snapshot{}, s)
 	if !math.IsNaN(got.Jain) || !math.IsNaN(got.Rows[1].Share) || !math.IsNaN(got.Rows[1].SpinsPer) || got.PerSecond != 0 {
 		t.Errorf("%+v", got)
 	}
@@ -81,11 +79,11 @@ func TestShares(t *testing.T) {
 			equal = equal && n == first
 			s.Counts[i+1].Acquisitions = n
 		}
-		got := Between(p, threads.Snapshot{}, s)
+		got := Between(p, Snapshot{}, s)
 		for i := range s.Counts {
 			s.Counts[i].Acquisitions *= k
 		}
-		scaled := Between(p, threads.Snapshot{}, s)
+		scaled := Between(p, Snapshot{}, s)
 		sum := 0.0
 		for _, r := range got.Rows[1:] {
 			sum += r.Share

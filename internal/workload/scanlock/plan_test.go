@@ -12,19 +12,18 @@ import (
 	"hostlab/internal/document"
 	"hostlab/internal/host"
 	"hostlab/internal/host/hosttest"
-	threads "hostlab/internal/workload/scanlock"
 )
 
 // made is a host of one socket whose cores have two threads, n/2 apart, and caches of
 // the last level that four cores share.
-func made(n int) Machine {
+func made(n int) *host.Facts {
 	list := func(from, to int) (cpus []int) {
 		for i := from; i < to; i++ {
 			cpus = append(cpus, i)
 		}
 		return cpus
 	}
-	t := &host.Topology{}
+	t := &host.Topology{Present: host.Known(list(0, n), "", "made"), Online: host.Known(list(0, n), "", "made")}
 	for i := range n {
 		t.CPUs = append(t.CPUs, host.CPU{ID: i, Socket: host.Known(0, "", "made"), Siblings: host.Known([]int{i % (n / 2), i%(n/2) + n/2}, "", "made")})
 	}
@@ -33,12 +32,12 @@ func made(n int) Machine {
 		t.Caches = append(t.Caches, host.Cache{Level: 3, Type: "Unified", CPUs: append(list(i, end), list(i+n/2, end+n/2)...)})
 	}
 	all := list(0, n)
-	return Machine{Allowed: all, Present: host.Known(all, "", "made"), Online: host.Known(all, "", "made"), Topology: t}
+	return &host.Facts{Topology: *t, Limits: host.Limits{Affinity: host.Known(all, "", "made")}}
 }
 
 // asked is what the command line asks for by default.
 func asked(scan, lock string) Ask {
-	return Ask{Scan: scan, Lock: lock, Antagonist: threads.Scan, Cell: threads.Cell{Lock: threads.TTAS, ScanSize: 1 << 20, Layout: threads.Padded}}
+	return Ask{Scan: scan, Lock: lock, Antagonist: Scan, Cell: Cell{Lock: TTAS, ScanSize: 1 << 20, Layout: Padded}}
 }
 
 func TestMake(t *testing.T) {
@@ -77,15 +76,15 @@ func TestMake(t *testing.T) {
 
 func TestMakeSaysWhatIsWrong(t *testing.T) {
 	few := made(8)
-	few.Online.Value = []int{0, 1, 2, 4, 5, 6, 7}
-	few.CPUSet = host.Known([]int{0, 1, 2, 4, 5, 6}, "", "made")
-	few.Allowed = []int{0, 1, 4, 5}
+	few.Topology.Online.Value = []int{0, 1, 2, 4, 5, 6, 7}
+	few.Limits.CPUSet = host.Known([]int{0, 1, 2, 4, 5, 6}, "", "made")
+	few.Limits.Affinity.Value = []int{0, 1, 4, 5}
 	one := made(2)
-	one.Allowed = []int{1}
+	one.Limits.Affinity.Value = []int{1}
 	small := made(4)
-	small.Memory = host.Known[int64](1<<21, "B", "made")
+	small.Memory.Total = host.Known[int64](1<<21, "B", "made")
 	for _, c := range []struct {
-		m          Machine
+		m          *host.Facts
 		scan, lock string
 		edit       func(*Ask)
 		want       string
@@ -103,7 +102,7 @@ func TestMakeSaysWhatIsWrong(t *testing.T) {
 		{m: one, scan: "2", want: "-s 2 takes every CPU that may be used here"},
 		{m: one, lock: "2", want: "no CPU is left to scan"},
 		{m: made(4), scan: "none", lock: "none", want: "nothing is left"},
-		{m: Machine{}, want: "name them with -s and -l"},
+		{m: &host.Facts{}, want: "name them with -s and -l"},
 		{m: made(4), edit: func(a *Ask) { a.Cell.Critical = -1 }, want: "--critical -1: expected 0 to 1000000"},
 		{m: made(4), edit: func(a *Ask) { a.Cell.Parallel = 1e7 }, want: "--parallel 10000000: expected"},
 		{m: made(4), edit: func(a *Ask) { a.Cell.ScanSize = 1 << 31 }, want: "--scan-size 2 GiB: expected 128 B to 1 GiB"},
@@ -122,14 +121,14 @@ func TestMakeSaysWhatIsWrong(t *testing.T) {
 
 func TestWarnings(t *testing.T) {
 	quota, guest, dark := made(4), made(4), made(4)
-	quota.Quota = host.Known(1.5, "", "made")
-	guest.Guest = true
+	quota.Limits.CPUQuota = host.Known(1.5, "", "made")
+	guest.Virt.Hypervisor = host.Known("kvm", "", "made")
 	for i := range guest.Topology.CPUs {
 		guest.Topology.CPUs[i].Siblings.Value = []int{i}
 	}
-	dark.Topology = nil
+	dark.Topology = host.Topology{}
 	for _, c := range []struct {
-		m          Machine
+		m          *host.Facts
 		scan, lock string
 		want       []string
 	}{
@@ -163,16 +162,16 @@ func TestProcessorGroups(t *testing.T) {
 	for _, c := range online {
 		f.Topology.CPUs = append(f.Topology.CPUs, host.CPU{ID: c, Socket: host.Known(c/64, "", "made"), Siblings: host.Known([]int{c &^ 1, c | 1}, "", "made")})
 	}
-	p, err := Make(asked("1:0x2", "0:0xf+1:5"), MachineOf(f))
+	p, err := Make(asked("1:0x2", "0:0xf+1:5"), f)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var b bytes.Buffer
-	s := threads.Snapshot{At: time.Second}
+	s := Snapshot{At: time.Second}
 	for _, th := range p.Cell.Threads {
-		s.Counts = append(s.Counts, threads.Count{Thread: th})
+		s.Counts = append(s.Counts, Count{Thread: th})
 	}
-	if err := Between(p, threads.Snapshot{}, s).Write2005(&b); err != nil {
+	if err := Between(p, Snapshot{}, s).Write2005(&b); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"Affinity = 1:00000002\t", "Affinity = 00000008\t", "Affinity = 1:00000004\t"} {
@@ -183,7 +182,7 @@ func TestProcessorGroups(t *testing.T) {
 	if p.Near[1] != OtherSocket || p.Near[5] != SameCore {
 		t.Errorf("distances %v", p.Near)
 	}
-	_, err = Make(asked("1:0x10", "1"), MachineOf(f))
+	_, err = Make(asked("1:0x10", "1"), f)
 	if err == nil || !strings.Contains(err.Error(), "-s 1:0x10: CPU 68 is not there, or offline; online are CPUs 0-3,64-67") {
 		t.Error(err)
 	}
@@ -192,17 +191,15 @@ func TestProcessorGroups(t *testing.T) {
 // fast is how long the plan of 512 threads may take.
 const fast = 50 * time.Millisecond
 
-func made512(t testing.TB) Machine {
+func made512(t testing.TB) *host.Facts {
 	t.Helper()
 	dir := t.TempDir()
 	if err := hosttest.Made512(dir); err != nil {
 		t.Fatal(err)
 	}
 	f := host.Collect(t.Context(), host.Options{Tree: host.Tree{Root: dir}})
-	m := MachineOf(f)
-	m.Allowed = f.Topology.Online.Or(nil)
-	m.CPUSet = host.Fact[[]int]{}
-	return m
+	f.Limits.Affinity, f.Limits.CPUSet = f.Topology.Online, host.Fact[[]int]{}
+	return f
 }
 
 func Test512(t *testing.T) {

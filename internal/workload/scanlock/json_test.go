@@ -8,13 +8,12 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"hostlab/internal/document"
-	threads "hostlab/internal/workload/scanlock"
 )
 
 // docs/schema/scanlock.schema.json describes Data as JSON, and refuses what it
 // does not.
 func TestSchema(t *testing.T) {
-	schema, err := jsonschema.NewCompiler().Compile("../../docs/schema/scanlock.schema.json")
+	schema, err := jsonschema.NewCompiler().Compile("../../../docs/schema/scanlock.schema.json")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,18 +29,18 @@ func TestSchema(t *testing.T) {
 		}
 		return schema.Validate(v)
 	}
-	published := NewData(publishedPlan(t), Result{Total: Between(publishedPlan(t), threads.Snapshot{}, publishedRun())})
+	published := NewData(publishedPlan(t), Result{Total: Between(publishedPlan(t), Snapshot{}, publishedRun())})
 	timed := publishedRun()
-	timed.Waits = make([]uint64, len(threads.WaitEdges()))
+	timed.Waits = make([]uint64, len(WaitEdges()))
 	timed.Waits[7] = 12
 	idle := publishedRun()
 	for i := range idle.Counts {
-		idle.Counts[i] = threads.Count{Thread: idle.Counts[i].Thread, HasCPU: true, HasWaited: true}
+		idle.Counts[i] = Count{Thread: idle.Counts[i].Thread, HasCPU: true, HasWaited: true}
 	}
 	for name, d := range map[string]Data{
 		"published": published,
-		"timed":     NewData(publishedPlan(t), Result{Interrupted: true, Total: Between(publishedPlan(t), threads.Snapshot{}, timed)}),
-		"idle":      NewData(publishedPlan(t), Result{Total: Between(publishedPlan(t), threads.Snapshot{}, idle)}),
+		"timed":     NewData(publishedPlan(t), Result{Interrupted: true, Total: Between(publishedPlan(t), Snapshot{}, timed)}),
+		"idle":      NewData(publishedPlan(t), Result{Total: Between(publishedPlan(t), Snapshot{}, idle)}),
 	} {
 		if err := valid(d); err != nil {
 			t.Errorf("%s: %v", name, err)

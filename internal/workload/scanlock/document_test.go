@@ -10,14 +10,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"hostlab/internal/document"
-	threads "hostlab/internal/workload/scanlock"
 )
 
 // The published run comes out as the program of 2005 printed it, but for the
 // blanks that its publisher made of tabs.
 func TestLinesOf2005(t *testing.T) {
 	var b bytes.Buffer
-	if err := Between(publishedPlan(t), threads.Snapshot{}, publishedRun()).Write2005(&b); err != nil {
+	if err := Between(publishedPlan(t), Snapshot{}, publishedRun()).Write2005(&b); err != nil {
 		t.Fatal(err)
 	}
 	want := "Thread Id = 0\t, Thread Affinity = 00000008\t, Locked = 0\t, Spin = 9035\t\n" +
@@ -35,7 +34,7 @@ func TestTable(t *testing.T) {
 	s.Counts[1].Waited, s.Counts[1].HasWaited = time.Second, true
 	var b bytes.Buffer
 	plan := &document.Document{Sections: []document.Section{p.Section()}}
-	for _, d := range []*document.Document{plan, Between(p, threads.Snapshot{}, s).Document(p, "Last ", "")} {
+	for _, d := range []*document.Document{plan, Between(p, Snapshot{}, s).Document(p, "Last ", "")} {
 		if err := document.WriteText(&b, d, document.TextOptions{}); err != nil {
 			t.Fatal(err)
 		}
@@ -76,11 +75,11 @@ func TestManyThreads(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s := threads.Snapshot{At: time.Second}
+		s := Snapshot{At: time.Second}
 		for i, th := range p.Cell.Threads {
-			s.Counts = append(s.Counts, threads.Count{Thread: th, Acquisitions: uint64(1e6 * i), Spins: 5e9, Rounds: 7})
+			s.Counts = append(s.Counts, Count{Thread: th, Acquisitions: uint64(1e6 * i), Spins: 5e9, Rounds: 7})
 		}
-		table := Between(p, threads.Snapshot{}, s)
+		table := Between(p, Snapshot{}, s)
 		var old, ours bytes.Buffer
 		if err := table.Write2005(&old); err != nil {
 			t.Fatal(err)
@@ -99,7 +98,7 @@ func TestManyThreads(t *testing.T) {
 }
 
 func TestLatency(t *testing.T) {
-	edges := threads.WaitEdges()
+	edges := WaitEdges()
 	counts := make([]uint64, len(edges))
 	counts[5], counts[8], counts[30] = 98, 1, 1
 	l := LatencyOf(counts)

@@ -1,6 +1,4 @@
-// Package cpuset reads and writes sets of CPUs as people type them: affinity masks,
-// lists, and masks of processor groups.
-package cpuset
+package cpus
 
 import (
 	"errors"
@@ -14,13 +12,13 @@ import (
 	"hostlab/internal/screen"
 )
 
-// GroupSize is how many CPUs a group has: those of a Windows processor group. On
+// groupSize is how many CPUs a group has: those of a Windows processor group. On
 // Linux group g is CPUs 64 g to 64 g + 63.
-const GroupSize = 64
+const groupSize = 64
 
-// MaxCPUs bounds the numbers of CPUs: Linux has at most 8192 (CONFIG_NR_CPUS on x86,
+// maxCPUs bounds the numbers of CPUs: Linux has at most 8192 (CONFIG_NR_CPUS on x86,
 // 6.12), and Windows fewer.
-const MaxCPUs = 8192
+const maxCPUs = 8192
 
 // Syntax tells people how sets are written, in lines of at most 80 columns.
 const Syntax = `CPUs are written in one of these ways, or several joined by +:
@@ -29,9 +27,9 @@ const Syntax = `CPUs are written in one of these ways, or several joined by +:
   cpu:3       a list too, for a single CPU
   1:0xff      group:mask, for CPUs beyond 63: group 1 is CPUs 64 to 127`
 
-// Parse reads a set and returns its CPUs, rising, none twice. Syntax says how they
+// ParseSet reads a set and returns its CPUs, rising, none twice. Syntax says how they
 // are written. An error says what is wrong, and does not repeat the whole text.
-func Parse(text string) ([]int, error) {
+func ParseSet(text string) ([]int, error) {
 	if strings.TrimSpace(text) == "" {
 		return nil, errors.New("it is empty; is a variable unset?")
 	}
@@ -56,8 +54,8 @@ func parsePart(part string) ([]int, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%q: expected group:mask, such as 1:0xff, or cpu:list", screen.Short(part))
 		}
-		if g >= MaxCPUs/GroupSize {
-			return nil, fmt.Errorf("group %d: there are at most %d groups, of %d CPUs each", g, MaxCPUs/GroupSize, GroupSize)
+		if g >= maxCPUs/groupSize {
+			return nil, fmt.Errorf("group %d: there are at most %d groups, of %d CPUs each", g, maxCPUs/groupSize, groupSize)
 		}
 		return parseMask(mask, int(g))
 	}
@@ -74,8 +72,8 @@ func parseList(text string) ([]int, error) {
 	if err != nil || len(cpus) == 0 || strings.Contains(text, ":") {
 		return nil, fmt.Errorf("%q: expected CPU numbers such as 0-3,8", screen.Short(text))
 	}
-	if most := slices.Max(cpus); most >= MaxCPUs {
-		return nil, fmt.Errorf("CPU %d: CPUs are numbered from 0 to at most %d", most, MaxCPUs-1)
+	if most := slices.Max(cpus); most >= maxCPUs {
+		return nil, fmt.Errorf("CPU %d: CPUs are numbered from 0 to at most %d", most, maxCPUs-1)
 	}
 	return cpus, nil
 }
@@ -85,12 +83,12 @@ func parseMask(text string, group int) ([]int, error) {
 	if len(text) > 1 && (text[:2] == "0x" || text[:2] == "0X") {
 		digits, base = text[2:], 16
 	}
-	mask, err := strconv.ParseUint(digits, base, GroupSize)
+	mask, err := strconv.ParseUint(digits, base, groupSize)
 	switch {
 	case errors.Is(err, strconv.ErrRange):
-		return nil, fmt.Errorf("%q: a mask has %d CPUs; for those beyond write a list such as 64-71, or group:mask", screen.Short(text), GroupSize)
+		return nil, fmt.Errorf("%q: a mask has %d CPUs; for those beyond write a list such as 64-71, or group:mask", screen.Short(text), groupSize)
 	case err != nil:
-		if _, hex := strconv.ParseUint(text, 16, GroupSize); hex == nil {
+		if _, hex := strconv.ParseUint(text, 16, groupSize); hex == nil {
 			return nil, fmt.Errorf("%q: a mask in hexadecimal begins with 0x", screen.Short(text))
 		}
 		return nil, fmt.Errorf("%q: expected a mask such as 8 or 0xff, a list such as 0-3, or group:mask", screen.Short(text))
@@ -99,7 +97,7 @@ func parseMask(text string, group int) ([]int, error) {
 	}
 	var cpus []int
 	for ; mask != 0; mask &= mask - 1 {
-		cpus = append(cpus, group*GroupSize+bits.TrailingZeros64(mask))
+		cpus = append(cpus, group*groupSize+bits.TrailingZeros64(mask))
 	}
 	return cpus, nil
 }
@@ -107,15 +105,15 @@ func parseMask(text string, group int) ([]int, error) {
 // Affinity writes the mask of one CPU as the program of 2005 prints it: eight
 // hexadecimal digits or more, with the group in front where that is not 0.
 func Affinity(cpu int) string {
-	mask := fmt.Sprintf("%08X", uint64(1)<<(cpu%GroupSize))
-	if g := cpu / GroupSize; g > 0 {
+	mask := fmt.Sprintf("%08X", uint64(1)<<(cpu%groupSize))
+	if g := cpu / groupSize; g > 0 {
 		return fmt.Sprintf("%d:%s", g, mask)
 	}
 	return mask
 }
 
-// Names writes a rising set for a sentence: CPU 3, or CPUs 0-3,8.
-func Names(cpus []int) string {
+// Named writes a rising set for a sentence: CPU 3, or CPUs 0-3,8.
+func Named(cpus []int) string {
 	if len(cpus) == 1 {
 		return fmt.Sprintf("CPU %d", cpus[0])
 	}

@@ -1,8 +1,8 @@
-package flush
+package hot
 
 import "golang.org/x/sys/cpu"
 
-var method = func() string {
+var flushBy = func() string {
 	if cpu.ARM64.HasDCPOP {
 		return "dc cvap"
 	}

@@ -1,4 +1,4 @@
-package placement
+package cpus
 
 import (
 	"os"
@@ -27,7 +27,7 @@ func made(t testing.TB, write func(dir string) error) *host.Topology {
 // places finds all of them; a reason stands for a CPU that is not there.
 func places(m *Machine, victim int) map[string]any {
 	out := map[string]any{}
-	for _, p := range Names {
+	for _, p := range Places {
 		if cpu, why := m.Find(victim, p); why != "" {
 			out[p] = why
 		} else {
@@ -232,7 +232,7 @@ func Test512(t *testing.T) {
 		t.Errorf("it took %v", best)
 	}
 	m := New(topo, nil, nil)
-	for _, p := range Names {
+	for _, p := range Places {
 		cpu, ok := got[p].(int)
 		if !ok {
 			t.Errorf("no %s: %v", p, got[p])
@@ -262,7 +262,7 @@ func TestPlacesDiffer(t *testing.T) {
 		m := New(topo, allowed, measured)
 		victim := rapid.IntRange(0, all-1).Draw(t, "victim")
 		seen := map[int]string{victim: "victim"}
-		for _, p := range Names {
+		for _, p := range Places {
 			cpu, why := m.Find(victim, p)
 			switch {
 			case why != "" && cpu != -1, why == "" && !slices.Contains(allowed, cpu), why == "" && seen[cpu] != "":
@@ -284,7 +284,7 @@ func TestPlacesDiffer(t *testing.T) {
 // Recorded machines have places, or say why not.
 func TestRecorded(t *testing.T) {
 	for _, name := range []string{"twosocket", "cloud-guest", "smt-off", "container"} {
-		text, err := os.ReadFile("../host/testdata/" + name + ".txtar")
+		text, err := os.ReadFile("../../host/testdata/" + name + ".txtar")
 		if err != nil {
 			t.Fatal(err)
 		}

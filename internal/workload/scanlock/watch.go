@@ -5,20 +5,18 @@ import (
 	"context"
 	"errors"
 	"time"
-
-	threads "hostlab/internal/workload/scanlock"
 )
 
-// Session is a cell that runs: *workload/scanlock.Session, or a fake.
-type Session interface {
-	Snapshot() (threads.Snapshot, error)
+// Running is a cell that runs: a *Session, or a fake.
+type Running interface {
+	Snapshot() (Snapshot, error)
 	Check() error
 	Close() error
 }
 
 // Watch is how a cell is watched.
 type Watch struct {
-	Start    func(context.Context, threads.Cell) (Session, error)
+	Start    func(context.Context, Cell) (Running, error)
 	WarmUp   time.Duration     // before anything is counted
 	Interval time.Duration     // between calls of Each
 	Duration time.Duration     // 0: until ctx is cancelled
@@ -133,7 +131,7 @@ func (w Watch) Run(ctx context.Context, p Plan) (res Result, err error) {
 
 // follow reads the counts at a moment, or when ctx ends before; with an error, it
 // returns the latest that could be read.
-func follow(ctx context.Context, s Session, until time.Time, latest threads.Snapshot) (_ threads.Snapshot, ended bool, err error) {
+func follow(ctx context.Context, s Running, until time.Time, latest Snapshot) (_ Snapshot, ended bool, err error) {
 	for {
 		next, whole := until, true
 		if at := time.Now().Add(keep); at.Add(keep / 2).Before(until) {
@@ -154,7 +152,7 @@ func follow(ctx context.Context, s Session, until time.Time, latest threads.Snap
 
 // wait waits until a moment and looks after the session meanwhile. It reports
 // whether ctx ended first.
-func wait(ctx context.Context, s Session, until time.Time) (ended bool, err error) {
+func wait(ctx context.Context, s Running, until time.Time) (ended bool, err error) {
 	for {
 		if err := s.Check(); err != nil {
 			return false, err

@@ -1,6 +1,4 @@
-// Package placement finds where on a machine a second thread has to run to share a
-// core, a cache or nothing with a first one. It is pure.
-package placement
+package cpus
 
 import (
 	"fmt"
@@ -18,14 +16,15 @@ const (
 	Socket  = "socket"  // another socket
 )
 
-// Names lists the places, nearest first.
-var Names = []string{Sibling, Core, LLC, Socket}
+// Places lists the places, nearest first.
+var Places = []string{Sibling, Core, LLC, Socket}
 
 // Unknown is no place: what the system reports does not say where a CPU is.
 const Unknown = ""
 
 // Machine is what is known of the CPUs that may be used.
 type Machine struct {
+	hidden  bool                // a measurement found siblings, which a choice by words leaves out
 	ids     []int               // allowed and online, ascending
 	cpus    map[int]host.CPU    // all that are online
 	core    map[int][]int       // threads of the same core, itself included, by report or by measurement
@@ -66,6 +65,11 @@ func New(t *host.Topology, allowed []int, measured [][2]int) *Machine {
 			}
 		}
 	}
+	if len(t.CPUs) == 0 { // nothing is known but that they are there
+		for _, id := range allowed {
+			m.cpus[id] = host.CPU{ID: id}
+		}
+	}
 	for id := range m.cpus {
 		if allowed == nil || slices.Contains(allowed, id) {
 			m.ids = append(m.ids, id)
@@ -73,6 +77,15 @@ func New(t *host.Topology, allowed []int, measured [][2]int) *Machine {
 	}
 	slices.Sort(m.ids)
 	return m
+}
+
+// Usable lists the CPUs that this process may run on, ascending. Without an affinity, as
+// on systems that do not report it, these are all that are online.
+func Usable(f *host.Facts) []int {
+	if list, ok := f.Limits.Affinity.Get(); ok && len(list) > 0 {
+		return slices.Sorted(slices.Values(list))
+	}
+	return slices.Sorted(slices.Values(f.Topology.Online.Or(nil)))
 }
 
 // join makes two cores one.
@@ -97,16 +110,21 @@ func (m *Machine) Only(list []int) *Machine {
 	return &fewer
 }
 
-// OnePerCore lists the first CPU of each core that may be used, ascending.
-func (m *Machine) OnePerCore() (out []int) {
-	seen := map[int]bool{}
+// Cores lists the CPUs that may be used by core, in the order of their first.
+func (m *Machine) Cores() (cores [][]int) {
+	at := map[int]int{}
 	for _, id := range m.ids {
-		if core := m.Core(id); !seen[core] {
-			seen[core] = true
-			out = append(out, id)
+		i, known := at[id]
+		if !known {
+			i = len(cores)
+			cores = append(cores, nil)
+			for _, sibling := range m.core[id] {
+				at[sibling] = i
+			}
 		}
+		cores[i] = append(cores[i], id)
 	}
-	return out
+	return cores
 }
 
 // Has reports whether a CPU may be used.
@@ -292,7 +310,7 @@ func (m *Machine) noSibling(cpu int) string {
 }
 
 // Place says where a CPU is as seen from another, as far as the system or a
-// measurement tells: one of Names, or Unknown.
+// measurement tells: one of Places, or Unknown.
 func (m *Machine) Place(from, to int) string {
 	v, okV := m.cpus[from]
 	c, okC := m.cpus[to]

@@ -1,12 +1,12 @@
-package flush
+package hot
 
-// line is the size of a cache line, which CPUID tells in units of 8 bytes.
-var method, line = detect()
+// flushLine is the size of a cache line, which CPUID tells in units of 8 bytes.
+var flushBy, flushLine = detectFlush()
 
-// detect reads CPUID: leaf 1 has CLFSH in bit 19 of EDX and the size of a line in bits
+// detectFlush reads CPUID: leaf 1 has CLFSH in bit 19 of EDX and the size of a line in bits
 // 15 to 8 of EBX, leaf 7 has CLFLUSHOPT in bit 23 of EBX and CLWB in bit 24 (Intel SDM
 // vol. 2A, CPUID).
-func detect() (string, uintptr) {
+func detectFlush() (string, uintptr) {
 	highest, _, _, _ := cpuid(0, 0)
 	_, b, _, d := cpuid(1, 0)
 	size := uintptr(b>>8&0xff) * 8
@@ -25,18 +25,18 @@ func detect() (string, uintptr) {
 	return "clflush", size
 }
 
-func writeBack(p, n uintptr) { use(method, p&^(line-1), p+n) }
+func writeBack(p, n uintptr) { flushLines(flushBy, p&^(flushLine-1), p+n) }
 
-// use flushes the lines from start, which begins one, to end by an instruction that the
+// flushLines flushes the lines from start, which begins one, to end by an instruction that the
 // processor has.
-func use(method string, start, end uintptr) {
+func flushLines(method string, start, end uintptr) {
 	switch method {
 	case "clwb":
-		clwb(start, end, line)
+		clwb(start, end, flushLine)
 	case "clflushopt":
-		clflushopt(start, end, line)
+		clflushopt(start, end, flushLine)
 	default:
-		clflush(start, end, line)
+		clflush(start, end, flushLine)
 	}
 }
 

@@ -1,34 +1,27 @@
-package corun
+package scanlock
 
 import (
 	"fmt"
-	"math"
-	"os"
 	"strings"
 	"testing"
 
 	"hostlab/internal/workload"
-	"hostlab/internal/workload/worker"
 	"hostlab/internal/workload/workloadtest"
+
+	"github.com/google/go-cmp/cmp"
 )
 
-// TestMain lets this test binary be its own worker process.
-func TestMain(m *testing.M) {
-	worker.Main(Jobs())
-	os.Exit(m.Run())
-}
-
-func check(t *testing.T, given map[string]any) workload.Values {
+func pairParams(t *testing.T, given map[string]any) workload.Values {
 	t.Helper()
-	v, err := workload.Check(Workload{}.Describe(), given)
+	v, err := workload.Check(Pair{}.Describe(), given)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return v
 }
 
-func TestContract(t *testing.T) {
-	workloadtest.Contract(t, Workload{}, workloadtest.Config{
+func TestPairContract(t *testing.T) {
+	workloadtest.Contract(t, Pair{}, workloadtest.Config{
 		// Long enough for a turn on CPUs that others keep busy.
 		Params:     map[string]any{"duration": "200ms", "warm_up": "5ms"},
 		Long:       map[string]any{"duration": "20s"},
@@ -38,7 +31,7 @@ func TestContract(t *testing.T) {
 }
 
 func TestAntagonists(t *testing.T) {
-	s, err := Workload{}.Open(t.Context(), workload.Config{Params: check(t, nil)})
+	s, err := Pair{}.Open(t.Context(), workload.Config{Params: pairParams(t, nil)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,7 +41,7 @@ func TestAntagonists(t *testing.T) {
 			// Where others keep the CPUs busy the two may not meet in a short stretch.
 			wrong := ""
 			for _, duration := range []string{"20ms", "200ms", "2s"} {
-				got, err := s.Run(t.Context(), workload.Request{Params: check(t, map[string]any{"antagonist": a, "touch": touch, "duration": duration, "warm_up": "5ms"})})
+				got, err := s.Run(t.Context(), workload.Request{Params: pairParams(t, map[string]any{"antagonist": a, "touch": touch, "duration": duration, "warm_up": "5ms"})})
 				if err != nil {
 					wrong = err.Error()
 				} else {
@@ -70,34 +63,27 @@ func implausible(a string, got workload.Sample) string {
 	if got.Values["lock_rate"] < 1e5 {
 		return fmt.Sprintf("%v acquisitions a second", got.Values["lock_rate"])
 	}
-	if _, ok := got.Values["other_rate"]; ok != (a != None) || ok && got.Values["other_rate"] <= 0 {
+	if _, ok := got.Values["other_rate"]; ok != (a != cellNone) || ok && got.Values["other_rate"] <= 0 {
 		return fmt.Sprintf("other_rate %v", got.Values)
 	}
-	if _, ok := got.Values["scan_rate"]; ok != (a == Scan) {
+	if _, ok := got.Values["scan_rate"]; ok != (a == string(Scan)) {
 		return fmt.Sprintf("scan_rate %v", got.Values)
 	}
-	if spins := got.Values["spins_per_lock"]; spins != 0 && a != Lock {
+	if spins := got.Values["spins_per_lock"]; spins != 0 && a != string(Lock) {
 		return fmt.Sprintf("%v spins on a lock that nobody wants", spins)
 	}
 	return ""
 }
 
-func TestSample(t *testing.T) {
-	got, err := sample(Cell{CPUs: []int{2, 3}, Antagonist: Scan, Scan: 1000},
-		[]Side{{Wall: 2, Locked: 100, Spins: 50, HasWaited: true, Waited: 0.5}, {Wall: 4, Rounds: 8}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, want := range map[string]float64{"lock_rate": 50, "spins_per_lock": 0.5, "other_rate": 2, "scan_rate": 2000} {
-		if math.Abs(got.Values[name]-want) > 1e-9 {
-			t.Errorf("%s = %g, want %g", name, got.Values[name], want)
-		}
-	}
-	if len(got.Warnings) != 1 || got.Warnings[0] != "the thread on CPU 2 waited 25 % of the time for other work there" {
-		t.Errorf("warnings %q", got.Warnings)
-	}
-	if _, err := sample(Cell{CPUs: []int{2}, Seconds: 1}, []Side{{Wall: 1}}); err == nil {
-		t.Error("a lock that was never taken has a rate")
+// Of a run that others disturbed the figures stay, with a warning.
+func TestPaired(t *testing.T) {
+	got := paired(workload.Sample{Operations: 7, Doubt: "others took 25 % of a CPU that the threads ran on",
+		Values:  map[string]float64{"lock_rate": 50, "other_rate": 2, "ping_pong": 3},
+		Missing: map[string]string{"spins_per_lock": alone, "scan_rate": "nothing scans", "share": alone}})
+	want := workload.Sample{Operations: 7, Values: map[string]float64{"lock_rate": 50, "spins_per_lock": 0, "other_rate": 2},
+		Missing: map[string]string{"scan_rate": "nothing scans"}, Warnings: []string{"others took 25 % of a CPU that the threads ran on"}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
 	}
 }
 
@@ -107,7 +93,7 @@ func TestCPUsThatCannotBe(t *testing.T) {
 		"parameter other_cpu: CPU 5000: offline, or not among":         {"other_cpu": int64(5000)},
 		"parameter other_cpu: both threads are to run on CPU 1; spinn": {"lock_cpu": int64(1)},
 	} {
-		_, err := Workload{}.Open(t.Context(), workload.Config{Params: check(t, given)})
+		_, err := Pair{}.Open(t.Context(), workload.Config{Params: pairParams(t, given)})
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%v gave %v, want %q", given, err, want)
 		}

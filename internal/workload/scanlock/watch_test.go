@@ -6,14 +6,12 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
-
-	threads "hostlab/internal/workload/scanlock"
 )
 
 // fake is a session whose clock goes one second a snapshot, and whose threads do a
 // thousand times their number a second.
 type fake struct {
-	cell      threads.Cell
+	cell      Cell
 	snapshots int
 	fail      error // of the second snapshot
 	dead      error // of Check
@@ -21,12 +19,12 @@ type fake struct {
 	at        func(int) // told of each snapshot
 }
 
-func (f *fake) Snapshot() (threads.Snapshot, error) {
-	s := threads.Snapshot{At: time.Duration(f.snapshots) * time.Second}
+func (f *fake) Snapshot() (Snapshot, error) {
+	s := Snapshot{At: time.Duration(f.snapshots) * time.Second}
 	for i, th := range f.cell.Threads {
 		n := uint64(1000 * (i + 1) * f.snapshots)
-		c := threads.Count{Thread: th, CPUTime: s.At, HasCPU: true, Waited: s.At / 100, HasWaited: true}
-		if th.Role == threads.Lock {
+		c := Count{Thread: th, CPUTime: s.At, HasCPU: true, Waited: s.At / 100, HasWaited: true}
+		if th.Role == Lock {
 			c.Acquisitions, c.Spins = n, 2*n
 		} else {
 			c.Rounds = n
@@ -38,14 +36,14 @@ func (f *fake) Snapshot() (threads.Snapshot, error) {
 		f.at(f.snapshots)
 	}
 	if f.snapshots > 1 && f.fail != nil {
-		return threads.Snapshot{}, f.fail
+		return Snapshot{}, f.fail
 	}
 	return s, nil
 }
 func (f *fake) Check() error { return f.dead }
 func (f *fake) Close() error { f.closed++; return nil }
 
-func (f *fake) start(_ context.Context, c threads.Cell) (Session, error) {
+func (f *fake) start(_ context.Context, c Cell) (Running, error) {
 	f.cell = c
 	return f, nil
 }
@@ -93,7 +91,7 @@ func TestInterrupted(t *testing.T) {
 		f := &fake{}
 		var alive context.Context
 		w := Watch{Interval: time.Millisecond, Duration: duration, Each: func(Table) error { return nil },
-			Start: func(ctx context.Context, c threads.Cell) (Session, error) { alive = ctx; return f.start(ctx, c) }}
+			Start: func(ctx context.Context, c Cell) (Running, error) { alive = ctx; return f.start(ctx, c) }}
 		f.at = func(n int) {
 			if n == 3 {
 				cancel()
@@ -120,7 +118,7 @@ func TestInterruptedBeforeTheStart(t *testing.T) {
 	if _, err := w.Run(ctx, planned(t)); !errors.Is(err, context.Canceled) || f.closed != 1 || f.snapshots > 0 {
 		t.Errorf("in the warm-up: %v, closed %d times", err, f.closed)
 	}
-	w.Start = func(ctx context.Context, _ threads.Cell) (Session, error) {
+	w.Start = func(ctx context.Context, _ Cell) (Running, error) {
 		<-ctx.Done()
 		return nil, errors.New("killed")
 	}
@@ -142,7 +140,7 @@ func TestWorkerThatDies(t *testing.T) {
 			t.Errorf("%s: %v, closed %d times", name, err, f.closed)
 		}
 	}
-	w := Watch{Interval: time.Hour, Start: func(context.Context, threads.Cell) (Session, error) { return nil, gone }}
+	w := Watch{Interval: time.Hour, Start: func(context.Context, Cell) (Running, error) { return nil, gone }}
 	if _, err := w.Run(t.Context(), planned(t)); !errors.Is(err, gone) {
 		t.Errorf("that does not start: %v", err)
 	}
@@ -195,7 +193,7 @@ func TestInterruptedWhileStarved(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			f := &fake{}
-			w := Watch{Interval: time.Hour, Start: func(life context.Context, c threads.Cell) (Session, error) {
+			w := Watch{Interval: time.Hour, Start: func(life context.Context, c Cell) (Running, error) {
 				f.at = func(n int) {
 					if n == late {
 						time.AfterFunc(time.Second, cancel)

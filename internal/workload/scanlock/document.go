@@ -7,13 +7,12 @@ import (
 	"slices"
 	"strings"
 
-	"hostlab/internal/cpuset"
 	"hostlab/internal/document"
 	"hostlab/internal/host"
 	"hostlab/internal/result"
 	"hostlab/internal/screen"
 	"hostlab/internal/stats"
-	threads "hostlab/internal/workload/scanlock"
+	"hostlab/internal/workload/cpus"
 )
 
 // Up to this many threads each has a line of its own: the program of 2005 has 64 at
@@ -44,7 +43,7 @@ func (p Plan) Section() document.Section {
 	var scan, lock []int
 	near := map[Near][]int{}
 	for i, th := range c.Threads {
-		if th.Role == threads.Lock {
+		if th.Role == Lock {
 			lock = append(lock, th.CPU)
 			near[p.Near[i]] = append(near[p.Near[i]], th.CPU)
 		} else {
@@ -53,12 +52,12 @@ func (p Plan) Section() document.Section {
 	}
 	var pairs document.Pairs
 	if len(scan) > 0 {
-		what := map[threads.Role]string{threads.Scan: "overwrite " + result.Format(float64(c.ScanSize), "B") + " each, over and over",
-			threads.Pause: "wait with PAUSE", threads.ALU: "fill the ports for integers", threads.FMA: "fill the ports for floating point"}[p.Antagonist]
-		pairs = append(pairs, document.Pair{Name: string(p.Antagonist), Value: fmt.Sprintf("%s on %s: %s", screen.Count(len(scan), "thread"), cpuset.Names(scan), what)})
+		what := map[Role]string{Scan: "overwrite " + result.Format(float64(c.ScanSize), "B") + " each, over and over",
+			Pause: "wait with PAUSE", ALU: "fill the ports for integers", FMA: "fill the ports for floating point"}[p.Antagonist]
+		pairs = append(pairs, document.Pair{Name: string(p.Antagonist), Value: fmt.Sprintf("%s on %s: %s", screen.Count(len(scan), "thread"), cpus.Named(scan), what)})
 	}
 	if len(lock) > 0 {
-		pair := document.Pair{Name: "lock", Value: fmt.Sprintf("%s on %s: %s", screen.Count(len(lock), "thread"), cpuset.Names(lock), p.lockText())}
+		pair := document.Pair{Name: "lock", Value: fmt.Sprintf("%s on %s: %s", screen.Count(len(lock), "thread"), cpus.Named(lock), p.lockText())}
 		for _, n := range nears {
 			if cpus := near[n]; len(cpus) > 0 && len(scan) > 0 {
 				pair.More = append(pair.More, words[n]+": "+host.FormatList(cpus))
@@ -93,7 +92,7 @@ func (p Plan) lockText() string {
 	if c.NoPause {
 		parts = append(parts, "no PAUSE while spinning")
 	}
-	if c.Layout == threads.Seed {
+	if c.Layout == Seed {
 		parts = append(parts, "counters packed as in the program of 2005")
 	}
 	return strings.Join(parts, ", ")
@@ -111,7 +110,7 @@ func (t Table) Write2005(w io.Writer) error {
 		if !r.Locks() {
 			spin = r.Rounds
 		}
-		fmt.Fprintf(&b, "Thread Id = %d\t, Thread Affinity = %s\t, Locked = %d\t, Spin = %d\t\n", r.ID, cpuset.Affinity(r.CPU), r.Acquisitions, spin)
+		fmt.Fprintf(&b, "Thread Id = %d\t, Thread Affinity = %s\t, Locked = %d\t, Spin = %d\t\n", r.ID, cpus.Affinity(r.CPU), r.Acquisitions, spin)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -148,7 +147,7 @@ func (t Table) headline(p Plan) string {
 		}
 		parts = append(parts, text)
 	}
-	if n := len(t.Rows) - t.Locks; n > 0 && p.Antagonist == threads.Scan {
+	if n := len(t.Rows) - t.Locks; n > 0 && p.Antagonist == Scan {
 		parts = append(parts, fmt.Sprintf("%s: %s scans, %s", screen.Count(n, "scanner"), result.Format(t.Scans, "1/s"), result.Format(t.Scans*float64(p.Cell.ScanSize), "B/s")))
 	} else if n > 0 {
 		parts = append(parts, fmt.Sprintf("%s: %s rounds", screen.Count(n, string(p.Antagonist)+" thread"), result.Format(t.Scans, "1/s")))
@@ -176,7 +175,7 @@ func (t Table) table() *document.Table {
 	for _, g := range t.groups() {
 		rate := func(v float64) string { return result.Format(v, "1/s") }
 		row := textRow(len(g.cpus), g.role, orDash(words[g.near]), rate(g.median()), rate(slices.Min(g.rates)), rate(slices.Max(g.rates)), percent(stats.Median(g.fair)))
-		extra := cpuset.Names(rising(g.cpus))
+		extra := cpus.Named(rising(g.cpus))
 		if s := g.spinsPer(); !math.IsNaN(s) {
 			extra = fmt.Sprintf("%s spins a lock; %s", number(s), extra)
 		}
@@ -230,22 +229,22 @@ const waitedShare = 0.02
 
 // Warnings say which threads did not have their CPUs to themselves.
 func (t Table) Warnings() (out []string) {
-	var cpus, off []int
+	var late, off []int
 	most, least := 0.0, 1.0
 	for _, r := range t.Rows {
 		switch {
 		case r.Waited > waitedShare:
-			cpus, most = append(cpus, r.CPU), max(most, r.Waited)
+			late, most = append(late, r.CPU), max(most, r.Waited)
 		case math.IsNaN(r.Waited) && r.OnCPU < 1-waitedShare:
 			off, least = append(off, r.CPU), min(least, r.OnCPU)
 		}
 	}
-	if len(cpus) > 0 {
+	if len(late) > 0 {
 		out = append(out, fmt.Sprintf("%s on %s waited up to %.0f %% of the time: others had the CPU. Rates there are too low by that, and a lock held meanwhile slows all",
-			plural(cpus, "the thread", "threads"), cpuset.Names(rising(cpus)), 100*most))
+			plural(late, "the thread", "threads"), cpus.Named(rising(late)), 100*most))
 	}
 	if len(off) > 0 {
-		out = append(out, fmt.Sprintf("%s on %s had the CPU only %.0f %% of the time", plural(off, "the thread", "threads"), cpuset.Names(rising(off)), 100*least))
+		out = append(out, fmt.Sprintf("%s on %s had the CPU only %.0f %% of the time", plural(off, "the thread", "threads"), cpus.Named(rising(off)), 100*least))
 	}
 	return out
 }

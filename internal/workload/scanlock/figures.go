@@ -4,7 +4,6 @@ import (
 	"math"
 
 	"hostlab/internal/stats"
-	threads "hostlab/internal/workload/scanlock"
 )
 
 // Row is what one thread did in a stretch of time. What a thread of its role does not
@@ -12,7 +11,7 @@ import (
 type Row struct {
 	ID                          int // from 0, scanners first
 	CPU                         int
-	Role                        threads.Role
+	Role                        Role
 	Near                        Near
 	Acquisitions, Spins, Rounds uint64
 	PerSecond                   float64 // acquisitions, 1/s
@@ -25,7 +24,7 @@ type Row struct {
 }
 
 // Locks reports whether the thread takes the lock.
-func (r Row) Locks() bool { return r.Role == threads.Lock || r.Role == threads.Own }
+func (r Row) Locks() bool { return r.Role == Lock || r.Role == Own }
 
 // Table is what all threads did in a stretch of time.
 type Table struct {
@@ -39,13 +38,13 @@ type Table struct {
 }
 
 // Between is what a plan's threads did between two snapshots.
-func Between(p Plan, from, to threads.Snapshot) Table {
+func Between(p Plan, from, to Snapshot) Table {
 	t := Table{Seconds: (to.At - from.At).Seconds(), Jain: math.NaN()}
 	rate := func(n uint64) float64 { return float64(n) / t.Seconds }
 	var all uint64
 	var each []float64
 	for i, now := range to.Counts {
-		before := threads.Count{}
+		before := Count{}
 		if i < len(from.Counts) {
 			before = from.Counts[i]
 		}
@@ -74,7 +73,7 @@ func Between(p Plan, from, to threads.Snapshot) Table {
 	}
 	t.Locks, t.PerSecond = len(each), rate(all)
 	if all > 0 {
-		t.Jain = threads.Jain(each)
+		t.Jain = Jain(each)
 		for i := range t.Rows {
 			if r := &t.Rows[i]; r.Locks() {
 				r.Share = float64(r.Acquisitions) / float64(all)
@@ -96,7 +95,7 @@ func Between(p Plan, from, to threads.Snapshot) Table {
 
 // group holds rows that share one line.
 type group struct {
-	role       threads.Role
+	role       Role
 	near       Near
 	cpus       []int
 	rates      []float64

@@ -1,4 +1,4 @@
-package flush
+package hot
 
 import (
 	"testing"
@@ -7,9 +7,9 @@ import (
 
 // Every instruction up to the best that the processor has leaves the content as it is,
 // whatever the ends of the range.
-func TestInstructions(t *testing.T) {
-	if line < 32 || line > 256 || line&(line-1) != 0 {
-		t.Fatalf("a cache line of %d bytes", line)
+func TestFlushInstructions(t *testing.T) {
+	if flushLine < 32 || flushLine > 256 || flushLine&(flushLine-1) != 0 {
+		t.Fatalf("a cache line of %d bytes", flushLine)
 	}
 	methods := []string{"clflush", "clflushopt", "clwb"}
 	b := make([]byte, 4096)
@@ -19,9 +19,9 @@ func TestInstructions(t *testing.T) {
 	for _, m := range methods {
 		for _, r := range [][2]int{{0, 4096}, {1, 1}, {63, 2}, {100, 1000}, {4095, 1}} {
 			p := uintptr(unsafe.Pointer(&b[r[0]]))
-			use(m, p&^(line-1), p+uintptr(r[1]))
+			flushLines(m, p&^(flushLine-1), p+uintptr(r[1]))
 		}
-		if m == method {
+		if m == flushBy {
 			break
 		}
 	}

@@ -1,4 +1,4 @@
-package cpuset
+package cpus
 
 import (
 	"fmt"
@@ -11,7 +11,7 @@ import (
 	"hostlab/internal/host"
 )
 
-func TestParse(t *testing.T) {
+func TestParseSet(t *testing.T) {
 	for _, c := range []struct {
 		text string
 		want []int
@@ -35,7 +35,7 @@ func TestParse(t *testing.T) {
 		{"2,1,2", []int{1, 2}},
 		{"8191,0", []int{0, 8191}},
 	} {
-		got, err := Parse(c.text)
+		got, err := ParseSet(c.text)
 		if diff := cmp.Diff(c.want, got); diff != "" || (err != nil) != (c.want == nil) {
 			t.Errorf("%q: %v, %v, want %v", c.text, got, err, c.want)
 		}
@@ -68,7 +68,7 @@ func TestParseSaysWhatIsWrong(t *testing.T) {
 		"1++2":                 "expected a mask",
 		"all":                  "expected a mask",
 	} {
-		got, err := Parse(text)
+		got, err := ParseSet(text)
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%q: %v, %v, want an error with %q", text, got, err, want)
 		}
@@ -86,9 +86,9 @@ func TestAffinity(t *testing.T) {
 // Every set survives every way of writing it.
 func TestRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		want := sorted(rapid.SliceOfNDistinct(rapid.IntRange(0, MaxCPUs-1), 1, 200, rapid.ID[int]).Draw(t, "cpus"))
+		want := sorted(rapid.SliceOfNDistinct(rapid.IntRange(0, maxCPUs-1), 1, 200, rapid.ID[int]).Draw(t, "cpus"))
 		for _, text := range []string{masks(want), "cpu:" + host.FormatList(want), masks(want[:1]) + "+cpu:" + host.FormatList(want)} {
-			got, err := Parse(text)
+			got, err := ParseSet(text)
 			if err != nil || !cmp.Equal(got, want) {
 				t.Fatalf("%q: %v, %v, want %v", text, got, err, want)
 			}
@@ -101,7 +101,7 @@ func sorted(list []int) []int {
 	for _, c := range list {
 		seen[c] = true
 	}
-	for c := range MaxCPUs {
+	for c := range maxCPUs {
 		if seen[c] {
 			out = append(out, c)
 		}
@@ -109,12 +109,12 @@ func sorted(list []int) []int {
 	return out
 }
 
-func FuzzParse(f *testing.F) {
+func FuzzParseSet(f *testing.F) {
 	for _, s := range []string{"8", "0xff", "0-3,8", "cpu:3", "1:0xff", "0x1+2:3", "+", ":", "-", "0-8191", "cpu:0-10:2/4", "\x00"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		got, err := Parse(text)
+		got, err := ParseSet(text)
 		if err != nil {
 			if len(got) != 0 {
 				t.Errorf("%q: %v beside %v", text, got, err)
@@ -122,11 +122,11 @@ func FuzzParse(f *testing.F) {
 			return
 		}
 		for i, c := range got {
-			if c < 0 || c >= MaxCPUs || i > 0 && c <= got[i-1] {
+			if c < 0 || c >= maxCPUs || i > 0 && c <= got[i-1] {
 				t.Fatalf("%q: %v is not rising within bounds", text, got)
 			}
 		}
-		again, err := Parse(masks(got))
+		again, err := ParseSet(masks(got))
 		if len(got) == 0 || err != nil || !cmp.Equal(got, again) {
 			t.Errorf("%q: %v, written again %v, %v", text, got, again, err)
 		}
@@ -138,9 +138,9 @@ func FuzzParse(f *testing.F) {
 func masks(cpus []int) string {
 	var parts []string
 	for i := 0; i < len(cpus); {
-		group, mask := cpus[i]/GroupSize, uint64(0)
-		for ; i < len(cpus) && cpus[i]/GroupSize == group; i++ {
-			mask |= 1 << (cpus[i] % GroupSize)
+		group, mask := cpus[i]/groupSize, uint64(0)
+		for ; i < len(cpus) && cpus[i]/groupSize == group; i++ {
+			mask |= 1 << (cpus[i] % groupSize)
 		}
 		part := fmt.Sprintf("%#x", mask)
 		if group > 0 {
