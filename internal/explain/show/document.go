@@ -8,7 +8,7 @@ import (
 
 	"hostlab/internal/document"
 	"hostlab/internal/explain"
-	"hostlab/internal/report/picture"
+	"hostlab/internal/picture"
 )
 
 // Document returns a report as every format prints it, and what it is compared with where
