@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"hostlab/internal/explain"
-	"hostlab/internal/explain/show"
 	"hostlab/internal/privatedb"
 )
 
@@ -46,7 +45,7 @@ func during(t *testing.T, dsn string, lasts time.Duration, load func()) explain.
 		t.Fatal(err)
 	}
 	<-ended
-	t.Logf("%s %d transactions, busy %.2f of %.2f s, warnings %q", strings.Join(show.Sentences(&r), " "), r.Transactions, r.Busy, r.Elapsed, r.Warnings)
+	t.Logf("%s %d transactions, busy %.2f of %.2f s, warnings %q", strings.Join(explain.Sentences(&r), " "), r.Transactions, r.Busy, r.Elapsed, r.Warnings)
 	return r
 }
 
@@ -176,7 +175,7 @@ func starved(t *testing.T, s *privatedb.Server, dsn string) {
 	within(t, "transactions", float64(r.Transactions), count, 0.02)
 	within(t, "CPU", r.Part(explain.DatabaseCPU).Seconds, used, 0.1)
 	within(t, "wait for a CPU", r.Part(explain.RunQueue).Seconds, queued, 0.1)
-	if said := strings.Join(show.Sentences(&r), " "); !regexp.MustCompile(`busy time[^:]*: \d+ % wait for a CPU`).MatchString(said) {
+	if said := strings.Join(explain.Sentences(&r), " "); !regexp.MustCompile(`busy time[^:]*: \d+ % wait for a CPU`).MatchString(said) {
 		t.Error(said)
 	}
 	if r.Bounds[0].Lever != explain.MoreCPUs && r.Bounds[1].Lever != explain.MoreCPUs {
