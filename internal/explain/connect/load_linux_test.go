@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"hostlab/internal/explain"
-	"hostlab/internal/explain/show"
 	"hostlab/internal/privatedb"
 )
 
@@ -46,7 +45,7 @@ func during(t *testing.T, dsn string, lasts time.Duration, load func()) explain.
 		t.Fatal(err)
 	}
 	<-ended
-	t.Logf("%s %d transactions, busy %.2f of %.2f s, warnings %q", strings.Join(show.Sentences(&r), " "), r.Transactions, r.Busy, r.Elapsed, r.Warnings)
+	t.Logf("%s %d transactions, busy %.2f of %.2f s, warnings %q", strings.Join(explain.Sentences(&r), " "), r.Transactions, r.Busy, r.Elapsed, r.Warnings)
 	return r
 }
 
@@ -210,7 +209,7 @@ func starved(t *testing.T, s *privatedb.Server, dsn string) {
 	if q := r.Part(explain.RunQueue); queued < 0.9*q.Low*r.Elapsed || queued > 1.1*q.High*r.Elapsed {
 		t.Errorf("wait for a CPU: %.3f s [%.3f, %.3f], independently %.3f s", q.Seconds, q.Low*r.Elapsed, q.High*r.Elapsed, queued)
 	}
-	if said := strings.Join(show.Sentences(&r), " "); !regexp.MustCompile(`busy time[^:]*: \d+ % wait for a CPU`).MatchString(said) {
+	if said := strings.Join(explain.Sentences(&r), " "); !regexp.MustCompile(`busy time[^:]*: \d+ % wait for a CPU`).MatchString(said) {
 		t.Error(said)
 	}
 	if r.Bounds[0].Lever != explain.MoreCPUs && r.Bounds[1].Lever != explain.MoreCPUs {

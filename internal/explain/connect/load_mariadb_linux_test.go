@@ -18,7 +18,6 @@ import (
 
 	"hostlab/internal/document"
 	"hostlab/internal/explain"
-	"hostlab/internal/explain/show"
 	"hostlab/internal/privatedb"
 )
 
@@ -189,7 +188,7 @@ func TestMariaDBLoads(t *testing.T) {
 			r := during(t, dsn, c.lasts, func() { count = load(4, c.lasts, c.job) })
 			t.Logf("%v transactions, said %d, from %d to %d", count, r.Transactions, r.TransactionsLow, r.TransactionsHigh)
 			var text bytes.Buffer
-			if err := document.WriteText(&text, show.Document(&r, nil), document.TextOptions{}); err != nil {
+			if err := document.WriteText(&text, explain.Document(&r, nil), document.TextOptions{}); err != nil {
 				t.Fatal(err)
 			}
 			said := strings.Join(strings.Fields(text.String()), " ")
