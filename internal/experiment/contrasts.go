@@ -91,13 +91,13 @@ func interactions(a, b *Factor, primary bool, at map[string]string) (list []resu
 func (p *parser) contrast(f fields) []result.Contrast {
 	primary := get(f, "primary", true)
 	before := len(p.list)
-	one, two := f.has("factor") || f.has("factor!"), f.has("interaction") || f.has("interaction!")
+	one, two := f.present("factor"), f.present("interaction")
 	if one == two {
 		p.add(f.at, "[[contrast]] has %s interaction; give one", map[bool]string{true: "both factor and", false: "neither factor nor"}[one])
 		return nil
 	}
 	if two {
-		names := get(f, "interaction", []placed[string](nil))
+		names := list[string](f, "interaction")
 		if f.has("level") {
 			p.add(f.place("level"), "level belongs to factor; an interaction takes all levels")
 		}
@@ -164,7 +164,7 @@ func (p *parser) unknownLevel(at place, x *Factor, level string) {
 // at reads the factors that a contrast holds at a level.
 func (p *parser) at(f fields, own ...*Factor) map[string]string {
 	var out map[string]string
-	for _, n := range get(f, "at", []named(nil)) {
+	for _, n := range pairsOf(f, "at") {
 		x := p.mentioned(placed[string]{n.name, n.at})
 		switch {
 		case x == nil:

@@ -81,7 +81,7 @@ func (p *parser) looks(f fields) {
 		d.Looks = []int{b} // below MinBlocks too: a rehearsal gets a warning, no refusal
 		return
 	}
-	given := get(f, "looks", []placed[int](nil))
+	given := list[int64](f, "looks")
 	if given == nil {
 		d.Looks = slices.Clone(defaultLooks)
 		if d.Kind == SplitPlot {
@@ -98,13 +98,13 @@ func (p *parser) looks(f fields) {
 			p.add(l.at, "looks have to rise: %d after %d", l.v, given[i-1].v)
 			rising = false
 		}
-		d.Looks = append(d.Looks, l.v)
+		d.Looks = append(d.Looks, int(l.v))
 	}
 	if !rising || len(p.s.Contrasts) == 0 || len(p.s.Responses) == 0 {
 		return
 	}
 	for i, least := range p.s.MinBlocks(d.Looks) {
-		if l := given[i]; l.v < least {
+		if l := given[i]; int(l.v) < least {
 			p.add(l.at, "a look at %d blocks cannot decide: with %s and %s at alpha %v it takes %d; raise it or take it out",
 				l.v, screen.Count(p.s.Tests(), "primary comparison"), screen.Count(len(given), "look"), d.Alpha, least)
 		}

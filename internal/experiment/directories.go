@@ -24,7 +24,7 @@ func (p *parser) directories(f fields, x *Factor, param workload.Param) {
 	// Which directory a run gets is not known yet: any will do, to ask whether the workload
 	// takes one at all beside what else is given.
 	p.varied = append(p.varied, variant{x.Parameter, p.s.Dir, f.place("directories")})
-	for _, d := range get(f, "directories", []named(nil)) {
+	for _, d := range pairsOf(f, "directories") {
 		if !slices.Contains(x.Levels, d.name) {
 			p.addHint(d.at, spelling.Meant(d.name, x.Levels), "directories: factor %s has no level %q", x.Name, screen.Short(d.name))
 			continue

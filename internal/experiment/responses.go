@@ -75,7 +75,7 @@ func (p *parser) responses(list []fields) {
 		p.allResponses()
 		return
 	}
-	says := slices.ContainsFunc(list, func(f fields) bool { return f.has("primary") || f.has("primary!") })
+	says := slices.ContainsFunc(list, func(f fields) bool { return f.present("primary") })
 	seen := map[string]place{}
 	for i, f := range list {
 		r := Response{Scale: get(f, "scale", 1.0)}
@@ -129,7 +129,7 @@ func (p *parser) source(f fields, r *Response) {
 	own := find(r.Name)
 	switch {
 	case r.From == "" && own == nil:
-		if f.has("from!") {
+		if f.wrong("from") {
 			return
 		}
 		also := ""
@@ -182,10 +182,10 @@ func (p *parser) picked(f fields, r *Response, like *workload.Response) {
 		}
 		return
 	}
-	if !f.has("unit") && !f.has("unit!") {
+	if !f.has("unit") && !f.wrong("unit") {
 		p.add(f.place("name"), "response %s needs its unit: one of s, Hz, B, 1/s, B/s, J, W, ratio, %%, or \"\" for a plain number", r.Name)
 	}
-	if r.Better == "" && !f.has("better!") && !f.has("unit!") {
+	if r.Better == "" && !f.wrong("better") && !f.wrong("unit") {
 		if r.Better = direction[r.Unit]; r.Better == "" && f.has("unit") {
 			p.add(f.place("name"), "response %s needs better = \"lower\" or \"higher\"", r.Name)
 		}
@@ -217,7 +217,7 @@ func (p *parser) margin(f fields, r *Response) {
 	compare, equiv := result.Comparison(get(f, "compare", "")), strings.TrimSpace(get(f, "equiv", ""))
 	at := f.place("equiv")
 	if equiv == "" {
-		if compare == result.Difference && !f.has("equiv!") {
+		if compare == result.Difference && !f.wrong("equiv") {
 			p.add(f.place("compare"), "a difference needs equiv, the smallest that matters, in %s", unitName(r.Unit))
 		}
 		r.Compare = result.Comparison(get(f, "compare", string(result.Ratio)))

@@ -71,18 +71,10 @@ func (p *parser) params(f fields, factors []fields) {
 			p.unknownParam(e)
 			failed = true
 			continue
-		case e.value.kind == textOfParameter:
-			v, err := workload.ParseText(param, e.value.text)
+		default:
+			v, err := e.value.convert(param)
 			if err != nil {
 				p.paramErrors(err, at, f.at)
-				failed = true
-				continue
-			}
-			given[e.name] = v
-		default:
-			v, err := goValue(e.value)
-			if err != nil {
-				p.add(e.value.at, "%s: %v", e.name, err)
 				failed = true
 				continue
 			}
@@ -297,7 +289,7 @@ func paramNames(d workload.Description) string {
 
 // baseline is a factor's baseline, the first level unless given.
 func baseline(f fields) string {
-	if l := get(f, "levels", []placed[string](nil)); len(l) > 0 {
+	if l := list[string](f, "levels"); len(l) > 0 {
 		return get(f, "baseline", l[0].v)
 	}
 	return ""
