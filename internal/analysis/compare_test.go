@@ -181,7 +181,7 @@ func TestAnyRecord(t *testing.T) {
 		}
 		for _, a := range []*Analysis{l.analyse(), l.ended("budget")} {
 			for _, e := range a.Effects {
-				if e.Reason == "" || e.Verdict == "" || (e.Verdict == CostsMore || e.Verdict == CostsLess) && (math.IsNaN(e.Low) || math.IsNaN(e.High)) {
+				if e.Reason.Kind == "" || e.Verdict == "" || (e.Verdict == CostsMore || e.Verdict == CostsLess) && (math.IsNaN(e.Low) || math.IsNaN(e.High)) {
 					t.Fatalf("%+v", e)
 				}
 			}

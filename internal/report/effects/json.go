@@ -106,13 +106,13 @@ type failuresJSON struct {
 }
 
 type countJSON struct {
-	Runs   int      `json:"runs"`
-	Failed int      `json:"failed"`
-	Share  *float64 `json:"share"`
-	Low    *float64 `json:"low"`
-	High   *float64 `json:"high"`
-	Tried  int      `json:"tried"`
-	Void   int      `json:"void"`
+	Runs   int     `json:"runs"`
+	Failed int     `json:"failed"`
+	Share  float64 `json:"share"`
+	Low    float64 `json:"low"`
+	High   float64 `json:"high"`
+	Tried  int     `json:"tried"`
+	Void   int     `json:"void"`
 }
 
 // failingJSON compares the sides of an effect.
@@ -124,8 +124,8 @@ type failingJSON struct {
 }
 
 func newCount(f analysis.Failures) countJSON {
-	share, low, high := f.Share()
-	return countJSON{Runs: f.Runs, Failed: f.Failed, Share: result.Finite(share), Low: result.Finite(low), High: result.Finite(high), Tried: f.Tried, Void: f.Void}
+	share := f.Share()
+	return countJSON{Runs: f.Runs, Failed: f.Failed, Share: share.Value, Low: share.Low, High: share.High, Tried: f.Tried, Void: f.Void}
 }
 
 type aaJSON struct {
@@ -214,9 +214,9 @@ func newEffect(r *Report, e *analysis.Effect) effectJSON {
 		Baseline: strings.Join(baselines(x, &e.Contrast), " x "), At: orEmptyMap(e.Contrast.At), Response: e.Response.Name, Primary: e.Primary(),
 		Compare: e.Response.Compare, ValueUnit: e.Response.Unit, Better: e.Response.Better,
 		Effect: result.Finite(e.Value), Low: result.Finite(e.Low), High: result.Finite(e.High), Alpha: result.Finite(e.Alpha), N: e.N, Unit: e.Unit,
-		Verdict: e.Verdict, Reason: e.Reason, Margin: result.Finite(e.Response.Margin), Floor: result.Finite(e.NoiseFloor), Evidence: evidence(x, e),
+		Verdict: e.Verdict, Reason: reasonText(e), Margin: result.Finite(e.Response.Margin), Floor: result.Finite(e.NoiseFloor), Evidence: evidence(x, e),
 		Mean: result.Finite(e.Mean), MeanLow: result.Finite(e.MeanLow), MeanHigh: result.Finite(e.MeanHigh), Stalls: e.Stalls,
-		BaseMedian: result.Finite(e.Baseline), Median: result.Finite(e.Level), Limits: result.OrEmpty(e.Limits), Differs: []*float64{}, Warnings: result.OrEmpty(e.Warnings),
+		BaseMedian: result.Finite(e.Baseline), Median: result.Finite(e.Level), Limits: result.OrEmpty(e.Limits), Differs: []*float64{}, Warnings: result.OrEmpty(warned(e)),
 	}
 	if f := e.Failing; f != nil {
 		out.Failing = &failingJSON{Level: newCount(f.Level), Baseline: newCount(f.Base), Failed: f.Failed, Void: f.Voids}
@@ -265,7 +265,7 @@ func newExperiment(r *Report) experimentJSON {
 		out.Runs[string(s)] = a.Runs[s]
 	}
 	for _, v := range a.AA {
-		out.AA = append(out.AA, aaJSON{Response: v.Response.Name, Effect: result.Finite(v.Value), Low: result.Finite(v.Low), High: result.Finite(v.High), N: v.N, Floor: result.Finite(v.Floor), Void: v.Void, Reason: v.Reason})
+		out.AA = append(out.AA, aaJSON{Response: v.Response.Name, Effect: result.Finite(v.Value), Low: result.Finite(v.Low), High: result.Finite(v.High), N: v.N, Floor: result.Finite(v.Floor), Void: v.Void, Reason: aaReason(&v)})
 	}
 	return out
 }

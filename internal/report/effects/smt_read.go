@@ -50,7 +50,7 @@ func (s *smtSection) json() any { return s }
 func voided(a *analysis.Analysis) string {
 	for i := range a.AA {
 		if aa := &a.AA[i]; aa.Void && (aa.Response.Primary || aa.Response.Name == smt.LockRate) {
-			return cmp.Or(aa.Reason, "The baseline differs from its own hidden duplicate.")
+			return aaReason(aa)
 		}
 	}
 	return ""

@@ -66,8 +66,12 @@ func number(v float64) string {
 		digits = 2
 	}
 	s := strconv.FormatFloat(p, 'f', digits, 64)
-	if strings.Trim(s, "-0.") == "" {
+	switch {
+	case strings.Trim(s, "-0.") != "":
+	case math.Abs(p) < 1e-4:
 		return "0.0"
+	default: // what is not 0 does not look so
+		s = strconv.FormatFloat(p, 'f', 1-int(math.Floor(math.Log10(math.Abs(p)))), 64)
 	}
 	return signed(s)
 }
