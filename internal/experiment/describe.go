@@ -31,7 +31,7 @@ func Describe(w io.Writer, s *Study, width int) error {
 		p.row(map[bool]string{true: "Varies"}[i == 0], f.about())
 	}
 	if len(s.Absent) > 0 {
-		p.row("Absent", "not on this host: "+absentText(s.Absent))
+		p.row("Absent", "not on this host: "+result.AbsentText(s.Absent))
 	}
 	p.row("Workload", s.workloadText())
 	p.row("Blocks", s.blocksText())

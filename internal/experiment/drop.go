@@ -261,15 +261,6 @@ func byReason(absent []result.Absent) (list []lacking) {
 	return list
 }
 
-// absentText names levels with the reasons why they are not there, each reason once.
-func absentText(absent []result.Absent) string {
-	var list []string
-	for _, l := range byReason(absent) {
-		list = append(list, fmt.Sprintf("%s %s (%s)", l.factor, strings.Join(l.levels, ", "), l.reason))
-	}
-	return strings.Join(list, "; ")
-}
-
 // mostNamed is how many levels that are not there for one reason are named one by one.
 const mostNamed = 4
 
