@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"hostlab/internal/result"
 	"hostlab/internal/screen"
 	"hostlab/internal/stats"
 )
@@ -183,14 +182,4 @@ func (s *Study) RunsPerBlock() int {
 		n++
 	}
 	return n * max(1, s.Design.Repeats)
-}
-
-// primary returns the primary responses.
-func (s *Study) primary() (list []result.Response) {
-	for _, r := range s.Responses {
-		if r.Primary {
-			list = append(list, r.Response)
-		}
-	}
-	return list
 }
