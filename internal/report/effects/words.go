@@ -193,3 +193,13 @@ func effectName(x *result.Experiment, e *analysis.Effect) string {
 	}
 	return s + " " + against(x, e)
 }
+
+// known reports whether values have a place on an axis.
+func known(vs ...float64) bool {
+	for _, v := range vs {
+		if math.IsNaN(v) || math.Abs(v) > 1e15 {
+			return false
+		}
+	}
+	return true
+}
