@@ -29,18 +29,6 @@ type degreeProbe struct {
 	stops func(file string) (stops, bool)
 }
 
-// NewDegree returns the probe of the degree of parallelism.
-func NewDegree() Probe { return degreeProbe{load: neighbours.Read, stops: stopsIn} }
-
-// Name implements Probe.
-func (degreeProbe) Name() string { return "degree" }
-
-// Title implements Probe.
-func (degreeProbe) Title() string { return "Speed-up of a cached query with its degree of parallelism" }
-
-// Share implements Probe.
-func (degreeProbe) Share() float64 { return 0.20 }
-
 // degrees are the powers of two below n, and n. A limit in force leaves out what
 // lies between the first degree that reaches it and n: each takes long to run.
 func degrees(n int, limit float64) []int {
@@ -71,10 +59,9 @@ type degreeRun struct {
 	foreign []float64 // of each round: the share of the CPUs' time that others took
 }
 
-// Run implements Probe.
-func (p degreeProbe) Run(ctx context.Context, cfg Config) (Outcome, error) {
+// Run measures.
+func (p degreeProbe) Run(ctx context.Context, cfg Config) (out Outcome, err error) {
 	began := time.Now()
-	out := Outcome{Probe: p.Name(), Title: p.Title()}
 	if len(cfg.CPUs) < 2 {
 		out.Skipped = "this process may use one CPU only, and parallelism takes two: run it where more are allowed (see taskset -p, and the container's CPU set)"
 		return out, nil
@@ -95,7 +82,6 @@ func (p degreeProbe) Run(ctx context.Context, cfg Config) (Outcome, error) {
 	if err := p.measure(ctx, r, began); err != nil {
 		return out, err
 	}
-	out.Seconds = time.Since(began).Seconds()
 	if len(r.conds[0].times) == 0 {
 		out.Skipped = fmt.Sprintf("not one round fitted into %s: the host is too slow or too busy; run it again without --quick", cfg.Budget.Round(time.Second))
 		return out, nil
@@ -108,7 +94,6 @@ func (p degreeProbe) Run(ctx context.Context, cfg Config) (Outcome, error) {
 		out.Method += fmt.Sprintf(" Under the quota of %.3g CPUs each run lasts at least %d of its periods.", r.limit.cpus, quotaPeriods)
 	}
 	r.summarise(&out)
-	out.Measurements = settled(out.Measurements)
 	return out, nil
 }
 

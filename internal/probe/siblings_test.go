@@ -111,7 +111,7 @@ func (f *fakeCores) load(cpus []int) (map[int]neighbours.Load, bool) {
 
 func (f *fakeCores) close() { f.closed = true }
 func (f *fakeCores) probe() *siblings {
-	return &siblings{start: func(context.Context) (pairRunner, error) { return f, nil }, now: func() time.Time { return f.at }}
+	return &siblings{start: func(context.Context) (runner[pairRequest, pairReply], error) { return f, nil }, now: func() time.Time { return f.at }}
 }
 
 func withSiblings(cfg Config, half int) Config {

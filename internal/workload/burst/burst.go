@@ -59,7 +59,7 @@ func (Workload) Describe() workload.Description {
 
 // Open implements workload.Workload.
 func (Workload) Open(ctx context.Context, cfg workload.Config) (workload.Session, error) {
-	s := &session{worker: worker.Kept{Job: job}}
+	s := &session{worker: worker.Kept{Job: Job}}
 	// One short burst starts the worker, and tells whether the CPU can be used.
 	probe := Request{CPU: int(cfg.Params.Int("cpu")), WorkingSet: int(cfg.Params.Int("working_set")), Steps: []Step{{Kernel: cfg.Params.String("kernel"), N: 1000}}}
 	if _, err := s.call(ctx, probe); err != nil {

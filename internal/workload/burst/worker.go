@@ -1,7 +1,6 @@
 package burst
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -13,7 +12,8 @@ import (
 	"hostlab/internal/workload/worker"
 )
 
-const job = "burst"
+// Job is the name of the worker that answers a Request with a Reply.
+const Job = "burst"
 
 // The kernels: what a slice consists of.
 const (
@@ -87,10 +87,7 @@ type ring struct {
 }
 
 // Jobs lists what this package's worker processes do.
-func Jobs() []worker.Job { return []worker.Job{{Name: job, New: newServer}} }
-
-// Start starts a worker process that answers a Request with a Reply.
-func Start(ctx context.Context) (*worker.Session, error) { return worker.Start(ctx, job, 1) }
+func Jobs() []worker.Job { return []worker.Job{{Name: Job, New: newServer}} }
 
 func newServer() worker.Func {
 	w := &server{clock: hot.StartClock(), rings: map[int]*ring{}}
