@@ -9,7 +9,7 @@ import (
 
 	"hostlab/internal/analysis"
 	"hostlab/internal/document"
-	"hostlab/internal/report/picture"
+	"hostlab/internal/picture"
 	"hostlab/internal/result"
 	"hostlab/internal/screen"
 )

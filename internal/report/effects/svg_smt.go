@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"hostlab/internal/report/picture"
+	"hostlab/internal/picture"
 	"hostlab/internal/result"
 	"hostlab/internal/stats"
 )

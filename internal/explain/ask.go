@@ -1,15 +1,15 @@
-// Package ask puts questions to a database, or to a recording of its answers. What
-// reads a vendor's views sees rows of text and nothing of a driver.
-package ask
+package explain
 
 import (
 	"context"
 	"database/sql"
+	"fmt"
 	"strconv"
 	"strings"
 )
 
-// Query is a question. Its name is what recorded answers and errors call it by.
+// Query is a question to a database. Its name is what recorded answers and errors call it
+// by. What reads a vendor's views sees rows of text and nothing of a driver.
 type Query struct{ Name, SQL string }
 
 // Asker answers queries, one at a time.
@@ -102,4 +102,30 @@ func (d DB) Ask(ctx context.Context, q Query) ([]Row, error) {
 func (d DB) Close() error {
 	_ = d.Conn.Close() // the pool's error is the same
 	return d.DB.Close()
+}
+
+// Asked is what sources have in common: who is asked, what is known of the server, and its
+// events in our words, by their names in small letters.
+type Asked struct {
+	Asker
+	Info     Server
+	Meanings map[string]string
+}
+
+// Server implements Source.
+func (a *Asked) Server() Server { return a.Info }
+
+// Meaning implements Source. An event may have a detail in brackets behind its name.
+func (a *Asked) Meaning(event string) string {
+	event = strings.ToLower(event)
+	if m := a.Meanings[event]; m != "" {
+		return m
+	}
+	name, _, _ := strings.Cut(event, " (")
+	return a.Meanings[name]
+}
+
+// Miss adds to what could not be seen.
+func (a *Asked) Miss(format string, args ...any) {
+	a.Info.Missing = append(a.Info.Missing, fmt.Sprintf(format, args...))
 }

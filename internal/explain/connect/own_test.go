@@ -1,4 +1,4 @@
-package dsn
+package connect
 
 import (
 	"errors"
@@ -8,29 +8,35 @@ import (
 	"testing"
 )
 
-func TestParse(t *testing.T) {
+func TestParseOwn(t *testing.T) {
 	t.Setenv("HOME", t.TempDir())
 	t.Setenv("PGPASSWORD", "secret")
 	t.Setenv("MYSQL_PWD", "secret")
 	for text, want := range map[string]string{
-		"postgres://ann@db.example:5433/erp":        "PostgreSQL at db.example:5433, database erp, as ann",
-		"host=/tmp user=ann dbname=erp port=5432":   "PostgreSQL at /tmp:5432, database erp, as ann",
-		"mariadb://ann@db.example/erp":              "MariaDB at db.example:3306, as ann",
-		"mysql://ann@localhost/?socket=/run/m.sock": "MariaDB at /run/m.sock, as ann",
-		"ann@tcp(10.0.0.1:3307)/erp":                "MariaDB at 10.0.0.1:3307, as ann",
+		"postgres://ann@db.example:5433/erp":        "ann at db.example:5433, database erp",
+		"host=/tmp user=ann dbname=erp port=5432":   "ann at /tmp, database erp",
+		"mariadb://ann@db.example/erp":              "ann at db.example, database erp",
+		"mysql://ann@localhost/?socket=/run/m.sock": "ann at /run/m.sock",
+		"ann@tcp(10.0.0.1:3307)/erp":                "ann at 10.0.0.1:3307, database erp",
 	} {
-		got, err := Parse(text)
+		got, err := ParseOwn(text)
 		if err != nil || got.String() != want {
 			t.Errorf("%s: %q, %v, expected %q", text, got, err, want)
 			continue
 		}
-		if got.Engine == Postgres && got.Postgres.Password != "secret" || got.Engine == MariaDB && got.MariaDB.Passwd != "secret" {
+		password := ""
+		if got.Vendor == Postgres {
+			password = got.Postgres.Password
+		} else if cfg, err := got.MariaDBConfig(); err == nil {
+			password = cfg.Passwd
+		}
+		if password != "secret" {
 			t.Errorf("%s: the password of the environment was not taken", text)
 		}
 	}
 }
 
-func TestParseRefuses(t *testing.T) {
+func TestParseOwnRefuses(t *testing.T) {
 	for text, password := range map[string]bool{
 		"postgres://ann:s3cr3t@db/erp": true, "postgres://db/erp?password=s3cr3t": true, "host=db password=s3cr3t": true, "host=db password = s3cr3t": true,
 		"mariadb://ann:s3cr3t@db/erp": true, "ann:s3cr3t@tcp(db)/erp": true,
@@ -41,7 +47,7 @@ func TestParseRefuses(t *testing.T) {
 		"Server=db;User Id=ann;Pass=s3cr3t": false, "host=db s3cr3t=x": false, "postgres://ann@db/erp?s3cr3t=x": false, "postgres:ann:s3cr3t=x@db": false,
 		"postgres://ann:s3cr3t%zz@db/erp": false, "oracle://s3cr3t": false, "s3cr3t": false, "": false, "postgres://db:s3cr3t/x": false, "host=db sslmode=s3cr3t": false,
 	} {
-		_, err := Parse(text)
+		_, err := ParseOwn(text)
 		if err == nil || errors.Is(err, ErrPassword) != password || strings.Contains(err.Error(), "s3cr3t") || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s: %v", text, err)
 		}
@@ -59,9 +65,9 @@ func TestOptionFile(t *testing.T) {
 }
 
 // Names that servers and clients do have are taken, as an escaped @ is.
-func TestParseTakes(t *testing.T) {
+func TestParseOwnTakes(t *testing.T) {
 	for _, text := range []string{"postgres://ann%40corp@db/erp?application_name=x&sslmode=prefer", "host=db options='-c geqo=off' connect_timeout=3", "mariadb://ann@db/er%40p"} {
-		if _, err := Parse(text); err != nil {
+		if _, err := ParseOwn(text); err != nil {
 			t.Errorf("%s: %v", text, err)
 		}
 	}

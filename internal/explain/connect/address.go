@@ -1,4 +1,4 @@
-package dsn
+package connect
 
 import (
 	"errors"
@@ -13,28 +13,28 @@ import (
 	"hostlab/internal/trust"
 )
 
-// ErrAddress is a URL that cannot be read, or that splits elsewhere than was meant.
-var ErrAddress = errors.New("is not a URL that can be read; in a user name or password, characters such as @ / : # ? % have to be written as %40 %2F %3A %23 %3F %25, and an @ after the host as %40")
+// errAddress is a URL that cannot be read, or that splits elsewhere than was meant.
+var errAddress = errors.New("is not a URL that can be read; in a user name or password, characters such as @ / : # ? % have to be written as %40 %2F %3A %23 %3F %25, and an @ after the host as %40")
 
-// Address reads a URL. Where a password holds a / ? or # as it is, what stands before
+// address reads a URL. Where a password holds a / ? or # as it is, what stands before
 // is taken for host and port and the rest for path or parameters: pieces of the
 // password would be printed, and looked up as a host. An @ follows in that case, so
-// none is taken there. The error is ErrAddress: url.Error quotes what it was given.
-func Address(text string) (*url.URL, error) {
+// none is taken there. The error is errAddress: url.Error quotes what it was given.
+func address(text string) (*url.URL, error) {
 	u, err := url.Parse(text)
 	if err != nil || u.Opaque != "" {
-		return nil, ErrAddress
+		return nil, errAddress
 	}
 	_, rest, _ := strings.Cut(text, "://")
 	if i := strings.IndexAny(rest, "/?#"); i >= 0 && strings.Contains(rest[i:], "@") {
-		return nil, ErrAddress
+		return nil, errAddress
 	}
 	return u, nil
 }
 
-// HasPassword reports whether a URL holds a password, as one of its user or as a
+// hasPassword reports whether a URL holds a password, as one of its user or as a
 // parameter.
-func HasPassword(u *url.URL) bool {
+func hasPassword(u *url.URL) bool {
 	if password, _ := u.User.Password(); password != "" {
 		return true
 	}
@@ -58,8 +58,8 @@ func passwordName(name string) bool {
 	return strings.Contains(name, "password") || strings.Contains(name, "passwd") || name == "pwd"
 }
 
-// WordsHavePassword reports whether PostgreSQL's name=value words hold a password.
-func WordsHavePassword(text string) bool {
+// wordsHavePassword reports whether PostgreSQL's name=value words hold a password.
+func wordsHavePassword(text string) bool {
 	text = strings.Map(func(r rune) rune {
 		if unicode.IsSpace(r) {
 			return -1
@@ -74,10 +74,10 @@ func WordsHavePassword(text string) bool {
 // parameters by these.
 var settings = []string{"application_name", "client_encoding", "options", "search_path", "timezone"}
 
-// PostgresConfig reads a postgres:// URL, which Address has accepted, or name=value
+// postgresConfig reads a postgres:// URL, which address has accepted, or name=value
 // words, with what the environment and files add. TLS is required as requireTLS says.
-// Errors that Plain accepts hold nothing of the text; pgx's may.
-func PostgresConfig(text string) (*pgx.ConnConfig, error) {
+// Errors that plain accepts hold nothing of the text; pgx's may.
+func postgresConfig(text string) (*pgx.ConnConfig, error) {
 	if !strings.Contains(text, "://") && ado.MatchString(text) {
 		return nil, errADO
 	}
@@ -97,10 +97,10 @@ func PostgresConfig(text string) (*pgx.ConnConfig, error) {
 	return requireTLS(cfg, set)
 }
 
-// Plain reports whether an error of Read or PostgresConfig can be printed as it is.
-func Plain(err error) bool {
+// plain reports whether an error of read or postgresConfig can be printed as it is.
+func plain(err error) bool {
 	_, refused := errors.AsType[*trust.Refused](err)
-	return refused || errors.Is(err, ErrAddress) || errors.Is(err, errWord) || errors.Is(err, errADO) || errors.Is(err, errMode)
+	return refused || errors.Is(err, errAddress) || errors.Is(err, errWord) || errors.Is(err, errADO) || errors.Is(err, errMode)
 }
 
 // errWord is a name=value word that PostgreSQL's clients do not know.

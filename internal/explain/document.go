@@ -1,4 +1,4 @@
-package show
+package explain
 
 import (
 	"fmt"
@@ -7,13 +7,12 @@ import (
 	"unicode/utf8"
 
 	"hostlab/internal/document"
-	"hostlab/internal/explain"
-	"hostlab/internal/report/picture"
+	"hostlab/internal/picture"
 )
 
 // Document returns a report as every format prints it, and what it is compared with where
 // that is not nil.
-func Document(r *explain.Report, c *explain.Comparison) *document.Document {
+func Document(r *Report, c *Comparison) *document.Document {
 	d := &document.Document{Name: "explain", Title: "Where the time of " + r.Vendor + " goes", Warnings: r.Warnings, Data: r.Complete(), Footer: "Intervals: " + r.Method,
 		About: []string{r.Vendor + " " + r.Version + ", " + r.Target, evidence(r)}}
 	for i, s := range Sentences(r) {
@@ -54,7 +53,7 @@ func row(cells ...string) (r document.Row) {
 	return r
 }
 
-func parts(r *explain.Report) *document.Table {
+func parts(r *Report) *document.Table {
 	t := &document.Table{Columns: append(document.Headings("part", "time", "of busy", "95 % CI"), document.Column{Head: "source"}),
 		Lead: fmt.Sprintf("Together %s: the time of %s over %s. %s", seconds(r.Elapsed), sessions(r), seconds(r.Wall), idleNote)}
 	for _, name := range leading(r) {
@@ -64,9 +63,9 @@ func parts(r *explain.Report) *document.Table {
 		}
 		of, ci := share(busy(r, name, p.Share)), interval(busy(r, name, p.Low), busy(r, name, p.High))
 		switch name {
-		case explain.Idle:
+		case Idle:
 			of, ci = "-", share(p.Share)+" of all"
-		case explain.Unexplained:
+		case Unexplained:
 			ci = "the rest"
 		}
 		t.Rows = append(t.Rows, row(name.Title(), seconds(p.Seconds), of, ci, p.Source))
@@ -74,11 +73,11 @@ func parts(r *explain.Report) *document.Table {
 	return t
 }
 
-func events(r *explain.Report) *document.Table {
+func events(r *Report) *document.Table {
 	t := &document.Table{Columns: append(document.Headings("event", "of busy", "waits", "average"), document.Column{Head: "part: meaning"}), Most: rows,
 		Lead: "Events without a number of waits were sampled."}
 	for _, e := range r.Events {
-		if e.Part == explain.Idle || e.Seconds <= 0 && e.High <= 0 {
+		if e.Part == Idle || e.Seconds <= 0 && e.High <= 0 {
 			continue
 		}
 		count, average := "-", "-"
@@ -101,7 +100,7 @@ func breakable(name string, width int) string {
 	return strings.Replace(name, ":", ": ", 1)
 }
 
-func bounds(r *explain.Report) []document.Block {
+func bounds(r *Report) []document.Block {
 	if r.Busy <= 0 {
 		if r.Hidden {
 			return document.Lines("", "Unknown, as no session was seen that did anything.")
@@ -110,7 +109,7 @@ func bounds(r *explain.Report) []document.Block {
 	}
 	t := &document.Table{Columns: append(document.Headings("lever", "share", "likely", "at most", "of cycle"), document.Column{Head: "measured"}), Lead: boundsNote}
 	for _, b := range r.Bounds {
-		title, what := explain.LeverTitle(b.Lever)
+		title, what := LeverTitle(b.Lever)
 		s, likely, most, cycle := share(b.Share), share(b.Likely), share(b.AtMost), share(b.CycleAtMost)
 		if b.Reason != "" {
 			s, likely, most, cycle, what = "-", "-", "-", "-", b.Reason
@@ -124,15 +123,15 @@ func bounds(r *explain.Report) []document.Block {
 	return out
 }
 
-func comparison(c *explain.Comparison) (out []document.Block) {
+func comparison(c *Comparison) (out []document.Block) {
 	if len(c.Warnings) > 0 {
 		out = append(out, document.Points(c.Warnings...))
 	}
-	recording := func(name string, r *explain.Report) document.Pair {
+	recording := func(name string, r *Report) document.Pair {
 		return document.Pair{Name: name, Value: r.Started.Format("2006-01-02 15:04:05") + ", " + seconds(r.Wall) + ", " + sessions(r)}
 	}
 	out = append(out, document.Pairs{recording("before", c.Before), recording("after", c.After)})
-	table := func(first string, changes []explain.Change) *document.Table {
+	table := func(first string, changes []Change) *document.Table {
 		t := &document.Table{Columns: document.Headings(first, "before", "after", "a transaction before", "after"), Most: rows}
 		for _, x := range changes {
 			t.Rows = append(t.Rows, row(breakable(x.Name, 24), share(x.Before), share(x.After), known(x.PerBefore), known(x.PerAfter)))
@@ -148,7 +147,7 @@ func comparison(c *explain.Comparison) (out []document.Block) {
 
 // bars draws parts as bars with their intervals; those of a recording before stand
 // above, thinner.
-func bars(r *explain.Report, c *explain.Comparison) template.HTML {
+func bars(r *Report, c *Comparison) template.HTML {
 	const left, right, pitch, top = 130.0, 640.0, 34.0, 8.0
 	s := &picture.SVG{ID: "parts", W: 720, H: top + pitch*float64(len(r.Parts)) + 40, Wide: true}
 	x := func(v float64) float64 { return left + (right-left)*min(1, max(0, v)) }

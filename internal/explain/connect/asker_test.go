@@ -1,36 +1,35 @@
-package ask
+package connect
 
 import (
 	"context"
 	"fmt"
 	"strings"
-	"time"
 
 	"golang.org/x/tools/txtar"
+
+	"hostlab/internal/explain"
 )
 
-const closing = time.Second
-
-// Recorded answers from a txtar archive: the file NAME.N holds the rows of the Nth
+// recorded answers from a txtar archive: the file NAME.N holds the rows of the Nth
 // answer to the query NAME, a line each, columns apart by tabs, \N for NULL, lines that
 // begin with # left out. Where there are fewer answers than questions the last one is
 // given again. A first line "!error TEXT" is an error.
-type Recorded struct {
+type recorded struct {
 	files map[string]string
 	asked map[string]int
 }
 
-// NewRecorded reads an archive.
-func NewRecorded(archive []byte) *Recorded {
-	r := &Recorded{files: map[string]string{}, asked: map[string]int{}}
+// newRecorded reads an archive.
+func newRecorded(archive []byte) *recorded {
+	r := &recorded{files: map[string]string{}, asked: map[string]int{}}
 	for _, f := range txtar.Parse(archive).Files {
 		r.files[f.Name] = string(f.Data)
 	}
 	return r
 }
 
-// Ask implements Asker.
-func (r *Recorded) Ask(ctx context.Context, q Query) ([]Row, error) {
+// Ask implements explain.Asker.
+func (r *recorded) Ask(ctx context.Context, q explain.Query) ([]explain.Row, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -40,12 +39,12 @@ func (r *Recorded) Ask(ctx context.Context, q Query) ([]Row, error) {
 		if !ok {
 			continue
 		}
-		return parse(text)
+		return parseRows(text)
 	}
 	return nil, fmt.Errorf("no answer to %s was recorded", q.Name)
 }
 
-func parse(text string) (out []Row, err error) {
+func parseRows(text string) (out []explain.Row, err error) {
 	for line := range strings.Lines(text) {
 		line = strings.TrimRight(line, "\n")
 		if strings.HasPrefix(line, "#") || line == "" {
@@ -54,7 +53,7 @@ func parse(text string) (out []Row, err error) {
 		if e, ok := strings.CutPrefix(line, "!error "); ok {
 			return nil, fmt.Errorf("%s", e)
 		}
-		var row Row
+		var row explain.Row
 		for c := range strings.SplitSeq(line, "\t") {
 			row = append(row, struct {
 				String string
@@ -71,5 +70,5 @@ func parse(text string) (out []Row, err error) {
 	return out, nil
 }
 
-// Close implements Asker.
-func (r *Recorded) Close() error { return nil }
+// Close implements explain.Asker.
+func (r *recorded) Close() error { return nil }

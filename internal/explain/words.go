@@ -1,5 +1,5 @@
 // Package show prints where a database's time goes: for a terminal and as a page.
-package show
+package explain
 
 import (
 	"fmt"
@@ -10,7 +10,6 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"hostlab/internal/document"
-	"hostlab/internal/explain"
 	"hostlab/internal/result"
 	"hostlab/internal/screen"
 )
@@ -19,7 +18,7 @@ import (
 const rows = 10
 
 // Sentences returns the answer: the parts of the time, then what a log device could give.
-func Sentences(r *explain.Report) []string {
+func Sentences(r *Report) []string {
 	if r.Busy <= 0 {
 		if r.Hidden {
 			return []string{fmt.Sprintf("Unknown: this user sees no session of %s %s that did anything, and those of others do not show.", r.Vendor, r.Version)}
@@ -31,7 +30,7 @@ func Sentences(r *explain.Report) []string {
 	}
 	var parts []string
 	for _, name := range leading(r) {
-		if p := r.Part(name); name != explain.Idle && p.Seconds/r.Busy >= 0.005 {
+		if p := r.Part(name); name != Idle && p.Seconds/r.Busy >= 0.005 {
 			parts = append(parts, share(p.Seconds/r.Busy)+" "+name.Title())
 		}
 	}
@@ -39,7 +38,7 @@ func Sentences(r *explain.Report) []string {
 	if s := logSentence(r); s != "" {
 		out = append(out, s)
 	}
-	if p := r.Part(explain.Idle); p.Share >= 0.005 {
+	if p := r.Part(Idle); p.Share >= 0.005 {
 		out = append(out, fmt.Sprintf("The sessions were idle between transactions for %s of all time.", share(p.Share)))
 	}
 	return out
@@ -50,20 +49,20 @@ func Sentences(r *explain.Report) []string {
 const crowded = 0.05
 
 // leading are all parts in the order in which they are printed.
-func leading(r *explain.Report) []explain.PartName {
-	if p := r.Part(explain.RunQueue); p.Seconds >= crowded*r.Busy {
-		rest := slices.DeleteFunc(slices.Clone(explain.PartNames), func(n explain.PartName) bool { return n == explain.RunQueue })
-		return append([]explain.PartName{explain.RunQueue}, rest...)
+func leading(r *Report) []PartName {
+	if p := r.Part(RunQueue); p.Seconds >= crowded*r.Busy {
+		rest := slices.DeleteFunc(slices.Clone(PartNames), func(n PartName) bool { return n == RunQueue })
+		return append([]PartName{RunQueue}, rest...)
 	}
-	return explain.PartNames
+	return PartNames
 }
 
 // logSentence is what the log device could give.
-func logSentence(r *explain.Report) string {
+func logSentence(r *Report) string {
 	for _, b := range r.Bounds {
-		if b.Lever == explain.LogDevice && b.Reason == "" {
+		if b.Lever == LogDevice && b.Reason == "" {
 			s := fmt.Sprintf("A faster log device can save at most %s of it, most likely %s", share(b.AtMost), share(b.Likely))
-			if r.Part(explain.Idle).Share >= 0.005 {
+			if r.Part(Idle).Share >= 0.005 {
 				s += fmt.Sprintf("; with the pauses between transactions, at most %s", share(b.CycleAtMost))
 			}
 			return s + "."
@@ -73,7 +72,7 @@ func logSentence(r *explain.Report) string {
 }
 
 // sessions is how many there were in the mean.
-func sessions(r *explain.Report) string {
+func sessions(r *Report) string {
 	n := r.Elapsed / r.Wall
 	if math.Abs(n-math.Round(n)) < 0.05 {
 		return screen.Count(int(math.Round(n)), "session")
@@ -104,8 +103,8 @@ func interval(low, high float64) string {
 
 // busy is a share of elapsed time as one of busy time; that of Idle stays one of
 // elapsed time.
-func busy(r *explain.Report, part explain.PartName, v float64) float64 {
-	if part == explain.Idle || r.Busy <= 0 {
+func busy(r *Report, part PartName, v float64) float64 {
+	if part == Idle || r.Busy <= 0 {
 		return v
 	}
 	return min(1, v*r.Elapsed/r.Busy)
@@ -128,7 +127,7 @@ func known(v *float64) string {
 }
 
 // logPairs is the log's account.
-func logPairs(r *explain.Report) (out document.Pairs) {
+func logPairs(r *Report) (out document.Pairs) {
 	l := &r.Log
 	add := func(label, text string) { out = append(out, document.Pair{Name: label, Value: text}) }
 	rate := func(n int64) string { return fmt.Sprintf("%d (%s)", n, result.Format(float64(n)/r.Wall, "1/s")) }
@@ -169,7 +168,7 @@ func logPairs(r *explain.Report) (out document.Pairs) {
 			text += " of sessions that did not show: the server's own, others' or short ones"
 		}
 		if r.TransactionsHigh > 0 {
-			text += fmt.Sprintf("; not counted: so many were opened, and all statements that were seen ran within those, but at most there were %d", r.TransactionsHigh)
+			text += fmt.Sprintf("; not counted: taken from commits; at most there were %d", r.TransactionsHigh)
 		}
 		add("transactions", text)
 	case r.TransactionsHigh > 0:
@@ -181,7 +180,7 @@ func logPairs(r *explain.Report) (out document.Pairs) {
 
 // stretches says how the mean of a log write changed: a median of single ones would hide
 // two modes of a device, which the mean pays for. Servers count no single ones.
-func stretches(l *explain.Log) string {
+func stretches(l *Log) string {
 	n := len(l.Stretches)
 	if n < 2 {
 		return ""
@@ -194,7 +193,7 @@ func stretches(l *explain.Log) string {
 }
 
 // evidence says what it rests on.
-func evidence(r *explain.Report) string {
+func evidence(r *Report) string {
 	s := fmt.Sprintf("measured: %d samples, one every %s in the mean, and counters, over %s", r.Samples, seconds(r.Interval), result.Format(r.Wall, "s"))
 	if r.CostAtMost {
 		return s + fmt.Sprintf("; asking took at most %s of one CPU: the time until answers came, as the server's CPU time does not show", share(r.Cost))
@@ -203,7 +202,7 @@ func evidence(r *explain.Report) string {
 }
 
 // measured writes a gain.
-func measured(b *explain.Bound) string {
+func measured(b *Bound) string {
 	if !b.Gain.Known() {
 		return "not measured"
 	}
@@ -222,14 +221,14 @@ const (
 
 // boundNotes say what the table of bounds leaves open: where gains were measured, or
 // how to.
-func boundNotes(r *explain.Report) (notes []string) {
+func boundNotes(r *Report) (notes []string) {
 	type group struct {
 		why    string
 		levers []string
 	}
 	var open []group // by why
 	for _, b := range r.Bounds {
-		title, _ := explain.LeverTitle(b.Lever)
+		title, _ := LeverTitle(b.Lever)
 		switch {
 		case b.Gain.Known():
 			s := title + ": " + b.GainSource + "; 95 % interval, n in blocks."

@@ -1,21 +1,24 @@
-package ask
+package postgres
 
 import (
 	"context"
+	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"hostlab/internal/explain"
 )
 
-// Postgres is an Asker on a connection of pgx. Queries are prepared the first time, so
+// Asker is an explain.Asker on a connection of pgx. Queries are prepared the first time, so
 // that one asked a hundred times a second is not parsed and planned anew, and rows come
 // as text without a transaction around them.
-type Postgres struct {
+type Asker struct {
 	Conn     *pgx.Conn
 	prepared map[string]bool
 }
 
 // Ask implements Asker.
-func (p *Postgres) Ask(ctx context.Context, q Query) ([]Row, error) {
+func (p *Asker) Ask(ctx context.Context, q explain.Query) ([]explain.Row, error) {
 	if !p.prepared[q.Name] {
 		if _, err := p.Conn.Prepare(ctx, q.Name, q.SQL); err != nil {
 			return nil, err
@@ -29,9 +32,9 @@ func (p *Postgres) Ask(ctx context.Context, q Query) ([]Row, error) {
 	if res.Err != nil {
 		return nil, res.Err
 	}
-	out := make([]Row, 0, len(res.Rows))
+	out := make([]explain.Row, 0, len(res.Rows))
 	for _, cols := range res.Rows {
-		row := make(Row, len(cols))
+		row := make(explain.Row, len(cols))
 		for i, c := range cols {
 			row[i].String, row[i].Valid = string(c), c != nil
 		}
@@ -41,9 +44,9 @@ func (p *Postgres) Ask(ctx context.Context, q Query) ([]Row, error) {
 }
 
 // Close implements Asker.
-func (p *Postgres) Close() error {
+func (p *Asker) Close() error {
 	// A server that hangs must not keep us; the socket is closed in any case.
-	ctx, cancel := context.WithTimeout(context.Background(), closing)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
 	return p.Conn.Close(ctx)
 }
