@@ -11,8 +11,8 @@ import (
 	"hostlab/internal/check"
 	"hostlab/internal/host"
 	"hostlab/internal/lever"
-	"hostlab/internal/neighbours"
 	"hostlab/internal/probe"
+	"hostlab/internal/proc"
 	"hostlab/internal/report"
 	"hostlab/internal/workload/cpus"
 	"hostlab/internal/workload/logcommit"
@@ -86,7 +86,7 @@ func assess(ctx context.Context, o assessOptions, p *progress) (*report.Assessme
 // runProbe runs one probe. Only cancellation is an error: a probe that breaks is
 // reported in its outcome, and the others go on.
 func runProbe(ctx context.Context, pr probe.Probe, cfg probe.Config) (probe.Outcome, error) {
-	others := neighbours.Watch(cfg.CPUs)
+	others := proc.Watch(cfg.CPUs)
 	out, err := pr.Run(ctx, cfg)
 	if ctx.Err() != nil {
 		// Probes join what they could not clean up to the context's error.

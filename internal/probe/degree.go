@@ -9,7 +9,7 @@ import (
 	"runtime/debug"
 	"time"
 
-	"hostlab/internal/neighbours"
+	"hostlab/internal/proc"
 	"hostlab/internal/stats"
 	"hostlab/internal/workload/xmlquery"
 )
@@ -25,7 +25,7 @@ const (
 
 // degreeProbe measures what parallelism makes of a CPU-bound cached query.
 type degreeProbe struct {
-	load  func(cpus []int) (map[int]neighbours.Load, bool)
+	load  func(cpus []int) (map[int]proc.Load, bool)
 	stops func(file string) (stops, bool)
 }
 
@@ -153,7 +153,7 @@ func (p degreeProbe) measure(ctx context.Context, r *degreeRun, began time.Time)
 	for round := 0; !time.Now().Add(longest).After(end); round++ {
 		start := time.Now()
 		before, _ := p.load(r.cfg.CPUs)
-		own := neighbours.Own()
+		own := proc.Own()
 		times, counted := make([]float64, len(r.conds)), make([]*stops, len(r.conds))
 		for _, i := range rng.Perm(len(r.conds)) {
 			c := r.conds[i]
@@ -170,7 +170,7 @@ func (p degreeProbe) measure(ctx context.Context, r *degreeRun, began time.Time)
 				counted[i] = &stops{is.periods - was.periods, is.throttled - was.throttled}
 			}
 		}
-		own, wall := neighbours.Own()-own, time.Since(start)
+		own, wall := proc.Own()-own, time.Since(start)
 		longest = max(longest, wall)
 		if round == 0 && longest < r.cfg.Budget/8 {
 			continue // warm-up of threads, caches and frequency, if there is time for it
@@ -183,7 +183,7 @@ func (p degreeProbe) measure(ctx context.Context, r *degreeRun, began time.Time)
 		}
 		share := 0.0
 		if after, ok := p.load(r.cfg.CPUs); ok {
-			share = neighbours.Share(before, after, own, wall.Seconds())
+			share = proc.Share(before, after, own, wall.Seconds())
 		}
 		r.foreign = append(r.foreign, share)
 		if r.cfg.Report != nil {

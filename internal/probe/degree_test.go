@@ -16,7 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"hostlab/internal/host"
-	"hostlab/internal/neighbours"
+	"hostlab/internal/proc"
 	"hostlab/internal/result"
 	"hostlab/internal/workload/xmlquery"
 )
@@ -95,8 +95,8 @@ func TestLimitOf(t *testing.T) {
 // own.
 func TestDegreeBesideAHog(t *testing.T) {
 	began := time.Now()
-	p := degreeProbe{stops: stopsIn, load: func([]int) (map[int]neighbours.Load, bool) {
-		return map[int]neighbours.Load{0: {Busy: neighbours.Own()}, 1: {Busy: time.Since(began).Seconds()}}, true
+	p := degreeProbe{stops: stopsIn, load: func([]int) (map[int]proc.Load, bool) {
+		return map[int]proc.Load{0: {Busy: proc.Own()}, 1: {Busy: time.Since(began).Seconds()}}, true
 	}}
 	out, err := Probe{Name: "degree", run: p.Run}.Run(context.Background(), ioConfig("", 2*time.Second))
 	if err != nil || out.Skipped != "" {
@@ -108,8 +108,8 @@ func TestDegreeBesideAHog(t *testing.T) {
 			t.Errorf("%s: disturbed %q, warnings %q", name, got, m[name].Warnings)
 		}
 	}
-	p.load = func([]int) (map[int]neighbours.Load, bool) {
-		return map[int]neighbours.Load{0: {Busy: neighbours.Own()}, 1: {}}, true
+	p.load = func([]int) (map[int]proc.Load, bool) {
+		return map[int]proc.Load{0: {Busy: proc.Own()}, 1: {}}, true
 	}
 	if out, err = (Probe{Name: "degree", run: p.Run}).Run(context.Background(), ioConfig("", 2*time.Second)); err != nil {
 		t.Fatal(err)

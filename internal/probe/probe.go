@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"hostlab/internal/host"
-	"hostlab/internal/neighbours"
+	"hostlab/internal/proc"
 	"hostlab/internal/result"
 	"hostlab/internal/workload/burst"
 	"hostlab/internal/workload/worker"
@@ -93,7 +93,7 @@ func All() []Probe {
 		{"wakeup", "Wake-up penalty", 0.40, (&wakeup{start: startWorker[burst.Request, burst.Reply](burst.Job), now: time.Now}).Run},
 		{"siblings", "Siblings", 0.20, (&siblings{start: startWorker[pairRequest, pairReply](siblingsJob), now: time.Now}).Run},
 		{"commit", "Latency of a durable commit", 0.20, runCommit},
-		{"degree", "Speed-up of a cached query with its degree of parallelism", 0.20, degreeProbe{neighbours.Read, stopsIn}.Run},
+		{"degree", "Speed-up of a cached query with its degree of parallelism", 0.20, degreeProbe{proc.Loads, stopsIn}.Run},
 	}
 }
 

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"hostlab/internal/neighbours"
+	"hostlab/internal/proc"
 	"hostlab/internal/result"
 	"hostlab/internal/stats"
 	"hostlab/internal/workload/worker"
@@ -16,7 +16,7 @@ import (
 // runner executes what a probe asks for: a worker process, or a fake with fixed timings.
 type runner[Q, A any] interface {
 	run(Q) (A, error)
-	load(cpus []int) (map[int]neighbours.Load, bool)
+	load(cpus []int) (map[int]proc.Load, bool)
 	close()
 }
 
@@ -38,7 +38,7 @@ func (p process[Q, A]) run(q Q) (a A, err error) {
 	return a, err
 }
 
-func (p process[Q, A]) load(cpus []int) (map[int]neighbours.Load, bool) { return neighbours.Read(cpus) }
+func (p process[Q, A]) load(cpus []int) (map[int]proc.Load, bool) { return proc.Loads(cpus) }
 
 func (p process[Q, A]) close() { p.s.Close() }
 

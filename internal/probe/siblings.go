@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"hostlab/internal/host"
-	"hostlab/internal/neighbours"
+	"hostlab/internal/proc"
 )
 
 // siblings is the probe that finds by measurement which CPUs are threads of one core,
@@ -201,7 +201,7 @@ type company struct {
 func (c company) share() float64 {
 	var out float64
 	if c.wall > 0 {
-		out = max(0, c.others-2*neighbours.Tick) / (2 * c.wall)
+		out = max(0, c.others-2*proc.Tick.Seconds()) / (2 * c.wall)
 	}
 	if c.ran > 0 {
 		out = max(out, c.waited/c.ran)
@@ -234,7 +234,7 @@ func (r *siblingsRun) pairRound(ctx context.Context, p *pairRun) error {
 	cells = append([]cell{{cellControl, both, func(*pairSample, pairReply) {}}}, cells...)
 	sample := newPairSample()
 	before, _ := r.runner.load(both)
-	began, own := r.now(), neighbours.Own()+r.used
+	began, own := r.now(), proc.Own()+r.used
 	for i, c := range cells {
 		req := pairRequest{Kind: c.kind, CPUs: c.cpus, Chunks: r.plan.Chunks}
 		if i == 0 {
@@ -256,7 +256,7 @@ func (r *siblingsRun) pairRound(ctx context.Context, p *pairRun) error {
 			}
 		}
 	}
-	own = neighbours.Own() + r.used - own
+	own = proc.Own() + r.used - own
 	if after, ok := r.runner.load(both); ok {
 		wall := r.now().Sub(began).Seconds()
 		p.company.wall += wall

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"hostlab/internal/host"
-	"hostlab/internal/neighbours"
+	"hostlab/internal/proc"
 	"hostlab/internal/stats"
 	"hostlab/internal/workload/scanlock"
 )
@@ -94,12 +94,12 @@ func (f *fakeCores) run(req pairRequest) (pairReply, error) {
 }
 
 // load adds to each CPU's own use, of which the fake has none, what the hog takes.
-func (f *fakeCores) load(cpus []int) (map[int]neighbours.Load, bool) {
-	out := map[int]neighbours.Load{}
+func (f *fakeCores) load(cpus []int) (map[int]proc.Load, bool) {
+	out := map[int]proc.Load{}
 	for i, c := range cpus {
-		var l neighbours.Load
+		var l proc.Load
 		if i == 0 {
-			l.Busy = neighbours.Own()
+			l.Busy = proc.Own()
 		}
 		if c == f.hog {
 			l.Busy += f.share * min(f.at.Sub(time.Unix(1e9, 0)), f.until).Seconds()

@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"hostlab/internal/neighbours"
+	"hostlab/internal/proc"
 	"hostlab/internal/stats"
 	"hostlab/internal/workload/hot"
 	"hostlab/internal/workload/scanlock"
@@ -94,7 +94,7 @@ func newPairWorker() worker.Func {
 		if errors.Is(err, thread.ErrNoCPU) {
 			return pairReply{Gone: err.Error()}, nil
 		}
-		reply.Used = neighbours.Own()
+		reply.Used = proc.Own()
 		return reply, err
 	})
 }

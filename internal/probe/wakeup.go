@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"hostlab/internal/host"
-	"hostlab/internal/neighbours"
+	"hostlab/internal/proc"
 	"hostlab/internal/stats"
 	"hostlab/internal/workload/burst"
 )
@@ -256,11 +256,11 @@ func (r *wakeRun) round(ctx context.Context, now func() time.Time) (bool, error)
 	any := false
 	for key, triple := range samples {
 		// Little by little others may take more than the ticks of one pause show.
-		if foreign[key.CPU]-2*neighbours.Tick > disturbedShare*slept[key.CPU] {
+		if foreign[key.CPU]-2*proc.Tick.Seconds() > disturbedShare*slept[key.CPU] {
 			triple.Spoilt = notIdle
 		}
 		if b, ok := before[key.CPU]; ok && known {
-			if steal := after[key.CPU].Steal - b.Steal; steal-neighbours.Tick > disturbedShare*wall {
+			if steal := after[key.CPU].Steal - b.Steal; steal-proc.Tick.Seconds() > disturbedShare*wall {
 				triple.Spoilt = triple.Spoilt.and(stolen)
 			}
 		}
@@ -276,7 +276,7 @@ func (r *wakeRun) round(ctx context.Context, now func() time.Time) (bool, error)
 // idle reports whether the CPU was idle in a sleep of so many seconds, as far as
 // is known. A sleep of 100 ms is ten clock ticks long: one of them may be chance.
 func idle(s burst.Sample, sleep float64) bool {
-	return !s.HasForeign || s.Foreign-neighbours.Tick <= disturbedShare*sleep
+	return !s.HasForeign || s.Foreign-proc.Tick.Seconds() <= disturbedShare*sleep
 }
 
 // disturbed reports whether the thread was off its CPU for more than it may be.

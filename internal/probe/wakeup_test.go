@@ -15,7 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"hostlab/internal/host"
-	"hostlab/internal/neighbours"
+	"hostlab/internal/proc"
 	"hostlab/internal/result"
 	"hostlab/internal/workload/burst"
 )
@@ -83,9 +83,9 @@ func (f *fakeWake) run(req burst.Request) (burst.Reply, error) {
 	return reply, nil
 }
 
-func (f *fakeWake) pass(s float64)                             { f.at = f.at.Add(time.Duration(s * 1e9)) }
-func (f *fakeWake) load([]int) (map[int]neighbours.Load, bool) { return nil, false }
-func (f *fakeWake) close()                                     { f.closed = true }
+func (f *fakeWake) pass(s float64)                       { f.at = f.at.Add(time.Duration(s * 1e9)) }
+func (f *fakeWake) load([]int) (map[int]proc.Load, bool) { return nil, false }
+func (f *fakeWake) close()                               { f.closed = true }
 func (f *fakeWake) probe() *wakeup {
 	return &wakeup{start: func(context.Context) (runner[burst.Request, burst.Reply], error) { return f, nil }, now: func() time.Time { return f.at }}
 }
@@ -478,18 +478,18 @@ func TestWakeRound(t *testing.T) {
 }
 
 func TestForeignShare(t *testing.T) {
-	before := neighbours.Load{Busy: 100, Steal: 5}
+	before := proc.Load{Busy: 100, Steal: 5}
 	for _, c := range []struct {
-		after neighbours.Load
+		after proc.Load
 		own   float64
 		want  float64
 	}{
-		{neighbours.Load{Busy: 101, Steal: 5}, 1, 0},
-		{neighbours.Load{Busy: 101, Steal: 5}, 0.79, 0.1},
-		{neighbours.Load{Busy: 101, Steal: 5.21}, 1, 0.1},
-		{neighbours.Load{}, 1, 0},
+		{proc.Load{Busy: 101, Steal: 5}, 1, 0},
+		{proc.Load{Busy: 101, Steal: 5}, 0.79, 0.1},
+		{proc.Load{Busy: 101, Steal: 5.21}, 1, 0.1},
+		{proc.Load{}, 1, 0},
 	} {
-		if got := neighbours.Share(map[int]neighbours.Load{3: before}, map[int]neighbours.Load{3: c.after}, c.own, 2); math.Abs(got-c.want) > 1e-9 {
+		if got := proc.Share(map[int]proc.Load{3: before}, map[int]proc.Load{3: c.after}, c.own, 2); math.Abs(got-c.want) > 1e-9 {
 			t.Errorf("%+v, own %g: %g, want %g", c.after, c.own, got, c.want)
 		}
 	}

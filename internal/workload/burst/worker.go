@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"hostlab/internal/neighbours"
+	"hostlab/internal/proc"
 	"hostlab/internal/workload/hot"
 	"hostlab/internal/workload/thread"
 	"hostlab/internal/workload/worker"
@@ -127,13 +127,13 @@ func (w *server) steps(req Request) (samples []Sample, at uint64, err error) {
 	ticks := make([]uint64, len(req.Steps))
 	out := make([]Sample, len(req.Steps))
 	pause := -1 // the sleep whose end is awaited
-	var before neighbours.Load
+	var before proc.Load
 	var known bool
 	for i, step := range req.Steps {
 		s := &out[i]
 		if step.Sleep > 0 {
 			pause = i
-			before, known = neighbours.Of(req.CPU)
+			before, known = proc.LoadOf(req.CPU)
 			late, ok := thread.Sleep(time.Duration(step.Sleep * float64(time.Second)))
 			s.Late, s.HasLate = late.Seconds(), ok
 			continue
@@ -166,7 +166,7 @@ func (w *server) steps(req Request) (samples []Sample, at uint64, err error) {
 		}
 		if pause == i-1 && i > 0 && known {
 			// Read only now: reading it earlier would wake the CPU before the slice.
-			after, ok := neighbours.Of(req.CPU)
+			after, ok := proc.LoadOf(req.CPU)
 			sleep := &out[pause]
 			sleep.Foreign, sleep.HasForeign = after.Busy+after.Steal-before.Busy-before.Steal, ok
 		}
