@@ -2,12 +2,14 @@ package probe
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"time"
 
 	"hostlab/internal/host"
 	"hostlab/internal/proc"
+	"hostlab/internal/workload/thread"
 )
 
 // siblings is the probe that finds by measurement which CPUs are threads of one core,
@@ -241,12 +243,12 @@ func (r *siblingsRun) pairRound(ctx context.Context, p *pairRun) error {
 			req.Chunks = settleChunks
 		}
 		got, err := r.call(ctx, req)
+		if errors.Is(err, thread.ErrNoCPU) {
+			p.gone = err.Error()
+			return nil
+		}
 		if err != nil {
 			return err
-		}
-		if got.Gone != "" {
-			p.gone = got.Gone
-			return nil
 		}
 		c.into(sample, got)
 		for _, s := range got.Sides {
@@ -277,7 +279,7 @@ func (r *siblingsRun) call(ctx context.Context, req pairRequest) (pairReply, err
 	if err != nil {
 		return got, err
 	}
-	if want := len(req.CPUs); got.Gone == "" && req.Kind != cellPingPong && len(got.Sides)+len(got.Locks) != want {
+	if want := len(req.CPUs); req.Kind != cellPingPong && len(got.Sides)+len(got.Locks) != want {
 		return got, fmt.Errorf("the worker answered for %d CPUs, asked for %d", len(got.Sides)+len(got.Locks), want)
 	}
 	r.used = max(r.used, got.Used)

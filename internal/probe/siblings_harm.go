@@ -2,6 +2,7 @@ package probe
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"hostlab/internal/result"
 	"hostlab/internal/stats"
 	"hostlab/internal/workload/scanlock"
+	"hostlab/internal/workload/thread"
 )
 
 // Conditions of the lock cells.
@@ -96,11 +98,12 @@ func (r *siblingsRun) harm(ctx context.Context, budget time.Duration) ([]result.
 				req.CPUs = append(req.CPUs, scanner[c])
 			}
 			got, err := r.call(ctx, req)
+			if errors.Is(err, thread.ErrNoCPU) {
+				gone = err.Error()
+				break
+			}
 			if err != nil {
 				return nil, err
-			}
-			if gone = got.Gone; gone != "" {
-				break
 			}
 			round.did[c], round.seconds[c] = got.Locks, got.Seconds
 			for _, n := range got.Locks {

@@ -2,6 +2,7 @@ package probe
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -13,6 +14,7 @@ import (
 	"hostlab/internal/proc"
 	"hostlab/internal/stats"
 	"hostlab/internal/workload/scanlock"
+	"hostlab/internal/workload/thread"
 )
 
 // fakeCores is a host on which CPUs k and k+half share a core if smt is true, and
@@ -43,7 +45,7 @@ func (f *fakeCores) jitter() float64 { return 1 + f.noise*f.rnd.NormFloat64() }
 func (f *fakeCores) run(req pairRequest) (pairReply, error) {
 	f.calls++
 	if slices.Contains(req.CPUs, f.gone) {
-		return pairReply{Gone: "CPU 1: offline"}, nil
+		return pairReply{}, fmt.Errorf("CPU 1: %w", thread.ErrNoCPU)
 	}
 	two := len(req.CPUs) == 2
 	var p pair

@@ -44,9 +44,8 @@ type pairRequest struct {
 	Scan    int     `json:",omitempty"` // bytes that a lock cell's scanner overwrites
 }
 
-// pairReply has a side for each CPU, or Gone where one could not be used.
+// pairReply has a side for each CPU.
 type pairReply struct {
-	Gone     string `json:",omitempty"`
 	Sides    []side
 	Locks    []scanlock.Count // of a lock cell in place of Sides
 	Seconds  float64          // that they count
@@ -90,9 +89,6 @@ func newPairWorker() worker.Func {
 			reply, err = w.lock(req)
 		default:
 			reply, err = w.chunks(req)
-		}
-		if errors.Is(err, thread.ErrNoCPU) {
-			return pairReply{Gone: err.Error()}, nil
 		}
 		reply.Used = proc.Own()
 		return reply, err

@@ -12,6 +12,7 @@ import (
 	"hostlab/internal/proc"
 	"hostlab/internal/stats"
 	"hostlab/internal/workload/burst"
+	"hostlab/internal/workload/thread"
 )
 
 // wakeup is the probe that measures what a slice of work costs on a CPU that has slept,
@@ -183,11 +184,11 @@ func (r *wakeRun) call(ctx context.Context, req burst.Request) ([]burst.Sample, 
 	}
 	reply, err := r.runner.run(req)
 	switch {
+	case errors.Is(err, thread.ErrNoCPU):
+		r.gone[req.CPU] = err.Error()
+		return nil, nil
 	case err != nil:
 		return nil, err
-	case reply.Gone != "":
-		r.gone[req.CPU] = reply.Gone
-		return nil, nil
 	case len(reply.Samples) != len(req.Steps):
 		return nil, errors.New("the worker's answer does not fit the request")
 	}

@@ -18,6 +18,7 @@ import (
 	"hostlab/internal/proc"
 	"hostlab/internal/result"
 	"hostlab/internal/workload/burst"
+	"hostlab/internal/workload/thread"
 )
 
 // fakeWake is a processor with a known clock: full speed while busy, and for the
@@ -48,7 +49,7 @@ func newFakeWake() *fakeWake {
 func (f *fakeWake) run(req burst.Request) (burst.Reply, error) {
 	f.calls++
 	if req.CPU == f.goneCPU && f.calls > f.goneFrom {
-		return burst.Reply{Gone: "CPU 1: offline"}, nil
+		return burst.Reply{}, fmt.Errorf("CPU 1: %w", thread.ErrNoCPU)
 	}
 	const hz = 2e9
 	per := map[string]float64{burst.ALU: hz, burst.Mixed: hz / 40}

@@ -11,6 +11,7 @@ import (
 
 	"hostlab/internal/stats"
 	"hostlab/internal/workload"
+	"hostlab/internal/workload/cpus"
 	"hostlab/internal/workload/hot"
 	"hostlab/internal/workload/latency"
 	"hostlab/internal/workload/worker"
@@ -78,10 +79,7 @@ type session struct {
 func (s *session) call(ctx context.Context, q Request) ([]Sample, error) {
 	var reply Reply
 	if err := s.worker.Call(ctx, 1, q, &reply); err != nil {
-		return nil, err
-	}
-	if reply.Gone != "" {
-		return nil, &workload.ParamError{Name: "cpu", Text: reply.Gone, Hint: "`hostlab facts` lists those that are there"}
+		return nil, cpus.Unusable("cpu", err)
 	}
 	if len(reply.Samples) != len(q.Steps) {
 		return nil, fmt.Errorf("the worker answered %d steps of %d", len(reply.Samples), len(q.Steps))

@@ -1,7 +1,6 @@
 package burst
 
 import (
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"time"
@@ -40,9 +39,8 @@ type Step struct {
 	N      uint64  `json:",omitempty"`
 }
 
-// Reply has one sample a step, or Gone where the CPU could not be used.
+// Reply has one sample a step.
 type Reply struct {
-	Gone    string `json:",omitempty"`
 	Samples []Sample
 	At      uint64 // where the walk over the working set arrived
 }
@@ -103,9 +101,6 @@ func newServer() worker.Func {
 			}
 			return err
 		})
-		if errors.Is(err, thread.ErrNoCPU) {
-			return Reply{Gone: err.Error()}, nil
-		}
 		return reply, err
 	})
 }
