@@ -1,8 +1,7 @@
-// Package queue holds textbook queues: simulations that run on the same engine as
-// the power model, and the closed forms that they must come to. It validates the
-// engine, its random numbers and its statistics, and it is what the engine's speed
-// is measured with.
-package queue
+// Package modeltest holds what the power model is judged by: textbook queues that run on
+// the model's engine, with the closed forms that they must come to, and figures that were
+// measured under emulated policies.
+package modeltest
 
 import (
 	"math/rand/v2"

@@ -12,7 +12,7 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"hostlab/internal/model"
-	"hostlab/internal/model/queue"
+	"hostlab/internal/model/modeltest"
 )
 
 // replications of textbook queues, and jobs in each. 1 % of a mean response at
@@ -53,11 +53,11 @@ func replicated(f func(replication int) float64) func(context.Context) (Result, 
 func theory() []Case {
 	// Nine of ten services are short.
 	const p, short, long = 0.9, 0.5, 5.5
-	mean, cv := queue.HyperMoments(p, short, long)
+	mean, cv := modeltest.HyperMoments(p, short, long)
 	name := func(text string) string { return fmt.Sprintf("%s, cv %.4g", text, cv) }
-	hyper := queue.HyperExponential(p, short, long)
-	config := func(servers int, load, service float64, s queue.Service, replication int) queue.Config {
-		return queue.Config{Servers: servers, Rate: load * float64(servers) / service, Service: s,
+	hyper := modeltest.HyperExponential(p, short, long)
+	config := func(servers int, load, service float64, s modeltest.Service, replication int) modeltest.Config {
+		return modeltest.Config{Servers: servers, Rate: load * float64(servers) / service, Service: s,
 			Jobs: queueJobs, WarmUp: queueJobs / 10, Seed: seed, Replication: replication}
 	}
 	engine := func(name, source string, expected float64, run func(replication int) float64) Case {
@@ -65,22 +65,22 @@ func theory() []Case {
 			Expected: expected, Tolerance: 0.01, Run: replicated(run)}
 	}
 	stations := []float64{0.04, 0.1}
-	mva, _ := queue.MVA(20, 1, stations)
+	mva, _ := modeltest.MVA(20, 1, stations)
 	cases := []Case{
-		engine("M/M/1 at 0.8", "1/(mu-lambda)", queue.MMC(1, 0.8, 1), func(i int) float64 {
-			return queue.FIFO(config(1, 0.8, 1, queue.Exponential(1), i)).Response.Mean()
+		engine("M/M/1 at 0.8", "1/(mu-lambda)", modeltest.MMC(1, 0.8, 1), func(i int) float64 {
+			return modeltest.FIFO(config(1, 0.8, 1, modeltest.Exponential(1), i)).Response.Mean()
 		}),
-		engine("M/M/8 at 0.8", "Erlang C", queue.MMC(8, 6.4, 1), func(i int) float64 {
-			return queue.FIFO(config(8, 0.8, 1, queue.Exponential(1), i)).Response.Mean()
+		engine("M/M/8 at 0.8", "Erlang C", modeltest.MMC(8, 6.4, 1), func(i int) float64 {
+			return modeltest.FIFO(config(8, 0.8, 1, modeltest.Exponential(1), i)).Response.Mean()
 		}),
-		engine(name("M/G/1 first come first served at 0.6"), "Pollaczek and Khinchine", queue.MG1(0.6/mean, mean, cv), func(i int) float64 {
-			return queue.FIFO(config(1, 0.6, mean, hyper, i)).Response.Mean()
+		engine(name("M/G/1 first come first served at 0.6"), "Pollaczek and Khinchine", modeltest.MG1(0.6/mean, mean, cv), func(i int) float64 {
+			return modeltest.FIFO(config(1, 0.6, mean, hyper, i)).Response.Mean()
 		}),
-		engine(name("M/G/1 processor sharing at 0.6"), "E[S]/(1-rho)", queue.MG1PS(0.6/mean, mean), func(i int) float64 {
-			return queue.PS(config(1, 0.6, mean, hyper, i)).Response.Mean()
+		engine(name("M/G/1 processor sharing at 0.6"), "E[S]/(1-rho)", modeltest.MG1PS(0.6/mean, mean), func(i int) float64 {
+			return modeltest.PS(config(1, 0.6, mean, hyper, i)).Response.Mean()
 		}),
 		engine("closed network of 20 users, 2 stations", "exact mean value analysis", mva, func(i int) float64 {
-			return queue.Closed(queue.Network{Users: 20, Think: 1, Stations: stations, Cycles: 200_000, WarmUp: 5000,
+			return modeltest.Closed(modeltest.Network{Users: 20, Think: 1, Stations: stations, Cycles: 200_000, WarmUp: 5000,
 				Seed: seed, Replication: i}).Response.Mean()
 		}),
 	}
@@ -114,13 +114,13 @@ func machineTheory() []Case {
 			return model.Case{Machine: flat(4), Policy: policy("performance"), Workload: model.Workload{Name: "users", Kind: model.Dialog,
 				Users: users, Slices: 1, Slice: exp, Think: model.Dist{Kind: model.DistExponential, Mean: think}, Placement: model.Packed}}
 		}, model.Options{Replications: 10, Steps: 200_000}, model.StepTime)}
-	repair, _ := queue.Repair(users, 4, think, exp.Mean)
+	repair, _ := modeltest.Repair(users, 4, think, exp.Mean)
 	const cv = 0.5
 	return []Case{
-		name(open(1, 0.8, exp, 1_000_000), "M/M/1 at 0.8", "1/(mu-lambda)", queue.MMC(1, 8, 0.1)),
-		name(open(8, 0.8, exp, 500_000), "M/M/8 at 0.8", "Erlang C", queue.MMC(8, 64, 0.1)),
+		name(open(1, 0.8, exp, 1_000_000), "M/M/1 at 0.8", "1/(mu-lambda)", modeltest.MMC(1, 8, 0.1)),
+		name(open(8, 0.8, exp, 500_000), "M/M/8 at 0.8", "Erlang C", modeltest.MMC(8, 64, 0.1)),
 		name(open(1, 0.7, model.Dist{Kind: model.DistLognormal, Mean: 0.1, CV: cv}, 500_000),
-			"M/G/1 first come first served at 0.7, cv "+strconv.FormatFloat(cv, 'g', 3, 64), "Pollaczek and Khinchine", queue.MG1(7, 0.1, cv)),
+			"M/G/1 first come first served at 0.7, cv "+strconv.FormatFloat(cv, 'g', 3, 64), "Pollaczek and Khinchine", modeltest.MG1(7, 0.1, cv)),
 		name(closed, "60 users at 4 CPUs", "machine repairman, balance equations", repair),
 	}
 }

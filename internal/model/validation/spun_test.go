@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"hostlab/internal/model"
-	"hostlab/internal/model/validation/emulated"
+	"hostlab/internal/model/modeltest"
 )
 
 // spun compares with the workload dialog on clocks emulated by inserted spins, which
@@ -14,7 +14,7 @@ import (
 // into a run, and step times hold what others took from the CPUs.
 func spun() []Case {
 	var out []Case
-	for _, m := range must(emulated.All()) {
+	for _, m := range must(modeltest.AllMeasured()) {
 		r, what, tolerance := model.CPUSeconds, "CPU time / High performance", 0.05
 		if m.Response == "step_mean" {
 			r, what, tolerance = model.StepTime, "step time / High performance", 0

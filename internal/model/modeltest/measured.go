@@ -1,6 +1,4 @@
-// Package emulated holds what emulated policies were measured to cost, beside the
-// cases that the model simulates for the same workloads. bench/emulated writes it.
-package emulated
+package modeltest
 
 import (
 	_ "embed"
@@ -10,7 +8,8 @@ import (
 )
 
 // Measured is a policy's ratio to another, measured in interleaved runs of the
-// workload dialog with an emulated clock.
+// workload dialog with an emulated clock, beside the case that the model simulates for
+// it. bench/emulated writes them.
 type Measured struct {
 	Name     string // of the workload's case
 	Host     string
@@ -32,8 +31,8 @@ type Measured struct {
 //go:embed measured.json
 var data []byte
 
-// All lists what was measured.
-func All() ([]Measured, error) {
+// AllMeasured lists what was measured.
+func AllMeasured() ([]Measured, error) {
 	var out []Measured
 	return out, json.Unmarshal(data, &out)
 }
