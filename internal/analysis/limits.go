@@ -177,9 +177,9 @@ func (j *judge) trend(e *Effect, t *table) {
 }
 
 // early judges "no practical effect" of a study that has not come to the end of its plan: the
-// line through the differences, carried on to that end, must leave their mean within the
-// margin. A trend that is too weak to be seen yet is then followed to where it matters. At the
-// end of the plan that mean is the one that was measured, so that this forbids nothing there.
+// line through the differences, carried on to that end, must leave their mean within half the
+// margin. A trend that is too weak to be seen yet is then followed to where it matters. Half,
+// since the slope of a few blocks is known badly: bench/README.md has what it costs and saves.
 func (j *judge) early(e *Effect, t *table) {
 	done, planned := len(t.rows), len(j.record.x.Blocks)
 	if e.Verdict != NoEffect || done >= planned {
