@@ -29,9 +29,9 @@ func sentence(x *result.Experiment, e *analysis.Effect) string {
 		}
 	case analysis.NoEffect:
 		if interaction(e) {
-			what += ": the two effects " + combine(r) + "; no practical difference"
+			what += ": the two effects " + combine(r) + "; no practical difference to a typical run"
 		} else {
-			what += " makes no practical difference to " + base
+			what += " makes no practical difference to a typical run, compared with " + base
 		}
 	case analysis.Unresolved:
 		what += fmt.Sprintf(" differs from %s, but by more than %s or not is unresolved", base, strings.TrimPrefix(within(r.Margin, r), "±"))
