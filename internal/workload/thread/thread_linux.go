@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"hostlab/internal/proc"
+	"os"
 	"runtime"
 	"slices"
 	"strconv"
@@ -13,10 +14,6 @@ import (
 
 	"golang.org/x/sys/unix"
 )
-
-// Pin locks the goroutine to its thread and the thread to one CPU. The error is
-// ErrNoCPU, wrapped, when the kernel refuses that CPU (EINVAL).
-func Pin(cpu int) error { return confine([]int{cpu}) }
 
 // confine is Pin to some CPUs; nil: all that the process may use. CPUs that may not
 // be used go unnoticed as long as another may: the kernel takes what is left.
@@ -120,9 +117,8 @@ func Sleep(d time.Duration) (late time.Duration, ok bool) {
 
 // ProcessCPU is the CPU time of the whole process.
 func ProcessCPU() (time.Duration, bool) {
-	var ts unix.Timespec
-	err := unix.ClockGettime(unix.CLOCK_PROCESS_CPUTIME_ID, &ts)
-	return time.Duration(ts.Nano()), err == nil
+	used, err := proc.CPUTime(os.Getpid())
+	return used, err == nil
 }
 
 // Allowed lists the CPUs that the calling thread may use, rising.
