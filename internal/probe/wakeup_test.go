@@ -190,7 +190,7 @@ func TestWakeupNeverIdle(t *testing.T) {
 	}
 	for _, name := range []string{"wakeup.alu.10ms.cpu0", "wakeup.cold.10ms.cpu0", "wakeup.latency.p50.cpu0", "wakeup.frequency.after-sleep.cpu0"} {
 		m := named(t, o, name)
-		if got := m.Labels.Disturbed; !strings.HasPrefix(got, "0 of ") || !strings.Contains(got, "idle during") {
+		if got := m.Labels.Disturbed; !strings.HasPrefix(got, "0 of ") || !strings.Contains(got, "idle ") {
 			t.Errorf("%s: disturbed %q", name, got)
 		}
 	}
