@@ -41,9 +41,9 @@ func TestFailuresAreAResult(t *testing.T) {
 		reason, again string
 	}{
 		{"none", 0, "on", result.Failed, 1000, NoEffect, "within the margin", ""},
-		{"the level fails", 0, "on", result.Failed, 3, Inconclusive, "mode=on in 6 of 20 runs (30 %", "p < 0.001"},
+		{"the level fails", 0, "on", result.Failed, 3, Inconclusive, "mode on in 6 of 20 runs (30 %", "p < 0.001"},
 		{"the baseline fails", 0, "off", result.Failed, 3, Inconclusive, "compared with in 13 of 40 runs (32.5 %", ""},
-		{"too often, though not for certain", 0, "on", result.Failed, 9, Inconclusive, "mode=on in 2 of 20 runs", ""},
+		{"too often, though not for certain", 0, "on", result.Failed, 9, Inconclusive, "mode on in 2 of 20 runs", ""},
 		{"once in 20", 0, "on", result.Failed, 20, NoEffect, "", ""},
 		{"fails and costs more", 0.05, "on", result.Failed, 3, CostsMore, "", ""},
 		{"fails and costs less", -0.05, "on", result.Failed, 3, Inconclusive, "do not stand", ""},

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"hostlab/internal/explain"
-	"hostlab/internal/explain/ask"
 	"hostlab/internal/result"
 )
 
@@ -35,7 +34,7 @@ func (s *Source) Count(ctx context.Context) (explain.Counters, error) {
 		}
 	}
 	if s.counted {
-		r, err := ask.One(ctx, s.ask, counted)
+		r, err := explain.One(ctx, s.ask, counted)
 		if err != nil {
 			return c, err
 		}
@@ -43,13 +42,13 @@ func (s *Source) Count(ctx context.Context) (explain.Counters, error) {
 		c.Values["counted"] = r.Int(0)
 	}
 	if s.metrics.SQL != "" {
-		r, err := ask.One(ctx, s.ask, s.metrics)
+		r, err := explain.One(ctx, s.ask, s.metrics)
 		if err != nil {
 			return c, err
 		}
 		s.asked++
 		if r.Null(0) { // disabled meanwhile: it says nothing
-			s.metrics = ask.Query{}
+			s.metrics = explain.Query{}
 		} else {
 			c.Values["metrics"] = r.Int(0)
 		}
