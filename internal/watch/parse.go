@@ -4,13 +4,13 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"hostlab/internal/proc"
 	"math"
 	"strconv"
+	"time"
 )
 
-// userHZ is the clock tick of /proc/stat: 100 a second to user space on every
-// architecture that Go runs on (asm-generic/param.h).
-const userHZ = 100
+const userHZ = float64(time.Second / proc.Tick)
 
 // maxCPUs is the most that Linux supports (CONFIG_NR_CPUS on x86, 6.12) with room to spare.
 const maxCPUs = 65536
