@@ -79,6 +79,24 @@ func TestNothingRan(t *testing.T) {
 	}
 }
 
+// Transactions that were not counted are said so, with what they are at most, and nothing of
+// what was not seen.
+func TestUncountedTransactions(t *testing.T) {
+	for want, change := range map[string]func(*Report){
+		"1000 (100 /s), 30.0 ms busy time each; not counted: taken from commits; at most there were 4000  [": func(r *Report) { r.TransactionsLow, r.TransactionsHigh = 1000, 4000 },
+		"from 1000 to 4000: the server does not count them": func(r *Report) {
+			r.Transactions, r.TransactionsLow, r.TransactionsHigh = -1, 1000, 4000
+		},
+		"1000 (100 /s), 30.0 ms busy time each  [": func(*Report) {},
+	} {
+		r := sample()
+		change(r)
+		if said := fmt.Sprint(logPairs(r)); !strings.Contains(said, want) {
+			t.Errorf("no %q in %s", want, said)
+		}
+	}
+}
+
 // Why log writes have no time is said as it is under NOT SEEN.
 func TestUntimed(t *testing.T) {
 	for untimed, want := range map[string]string{"MariaDB has no counter for it": "unknown: MariaDB has no counter for it", "": "unknown: this server does not report"} {

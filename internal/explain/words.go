@@ -168,7 +168,7 @@ func logPairs(r *Report) (out document.Pairs) {
 			text += " of sessions that did not show: the server's own, others' or short ones"
 		}
 		if r.TransactionsHigh > 0 {
-			text += fmt.Sprintf("; not counted: so many were opened, and all statements that were seen ran within those, but at most there were %d", r.TransactionsHigh)
+			text += fmt.Sprintf("; not counted: taken from commits; at most there were %d", r.TransactionsHigh)
 		}
 		add("transactions", text)
 	case r.TransactionsHigh > 0:

@@ -57,8 +57,7 @@ func (s *Source) Count(ctx context.Context) (explain.Counters, error) {
 		if err := s.watch(ctx); err != nil {
 			return c, err
 		}
-		run, queue := s.threads.Total()
-		c.Values["cpu_run"], c.Values["cpu_queue"] = int64(run), int64(queue)
+		s.threads.Count(c.Values)
 	}
 	c.Values["own"] = s.asked
 	s.counts = append(s.counts, c.Values)
@@ -107,7 +106,7 @@ func (s *Source) Account(g explain.Growth) explain.Account {
 		if missed := s.threads.Missed(); float64(missed) > 0.5*g.Seconds {
 			a.Missing = append(a.Missing, fmt.Sprintf("CPU time: %d sessions ended meanwhile, too many to follow; what executes is taken for CPU", missed))
 		} else {
-			a.CPU = &explain.CPUTime{Run: g.Get("cpu_run") * ns, Queue: g.Get("cpu_queue") * ns, Source: "schedstat", Partly: s.threads.Ended() > 0}
+			a.CPU = s.threads.Account(g)
 		}
 	}
 	return a

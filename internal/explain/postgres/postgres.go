@@ -199,8 +199,7 @@ func (s *Source) Count(ctx context.Context) (explain.Counters, error) {
 		if err := s.watch(ctx); err != nil {
 			return c, err
 		}
-		run, queue := s.threads.Total()
-		c.Values["cpu_run"], c.Values["cpu_queue"] = int64(run), int64(queue)
+		s.threads.Count(c.Values)
 	}
 	return c, nil
 }
