@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"golang.org/x/sync/errgroup"
 )
 
 // process is a process that may be a database server.
@@ -115,17 +113,11 @@ func (s server) answer(t Tree) server {
 func readComms(t Tree, pids []string) []string {
 	const chunk = 256
 	comms := make([]string, len(pids))
-	var g errgroup.Group
-	g.SetLimit(8)
-	for from := 0; from < len(pids); from += chunk {
-		g.Go(func() error {
-			for i := from; i < min(from+chunk, len(pids)); i++ {
-				comms[i] = t.Text("/proc/" + pids[i] + "/comm").Or("")
-			}
-			return nil
-		})
-	}
-	_ = g.Wait() // nothing in it fails: a process that is gone has no name
+	each((len(pids)+chunk-1)/chunk, 8, func(k int) {
+		for i := k * chunk; i < min((k+1)*chunk, len(pids)); i++ {
+			comms[i] = t.Text("/proc/" + pids[i] + "/comm").Or("")
+		}
+	})
 	return comms
 }
 
