@@ -79,7 +79,7 @@ func execStatus(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 // interrupted starts a command, sends SIGINT after a while and expects status 130,
-// one line, and an end within a second.
+// one line, and an end long before that of the work (a busy machine takes seconds).
 //
 //	interrupted DELAY COMMAND [ARG...]
 func interrupted(ts *testscript.TestScript, _ bool, args []string) {
@@ -101,7 +101,7 @@ func interrupted(ts *testscript.TestScript, _ bool, args []string) {
 	if !ok || exit.ExitCode() != exitInterrupted {
 		ts.Fatalf("after Ctrl-C: %v, expected exit status %d; stderr: %s", err, exitInterrupted, stderr.String())
 	}
-	if took := time.Since(sent); took > 2*time.Second {
+	if took := time.Since(sent); took > 15*time.Second {
 		ts.Fatalf("took %v to stop", took)
 	}
 	if strings.Count(stderr.String(), "\n") != 1 {

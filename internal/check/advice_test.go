@@ -17,7 +17,7 @@ func TestAdviceOfSettings(t *testing.T) {
 			if _, err := s.Spell(value); err != nil {
 				t.Errorf("%s: %v", s.Name, err)
 			}
-			if _, err := Find(id); err != nil || advisers[id] != nil || Unsettable[id] != "" {
+			if c, err := Find(id); err != nil || c.advise != nil || c.left != "" {
 				t.Errorf("%s names %s, which is no check without another answer", s.Name, id)
 			}
 		}
@@ -66,7 +66,7 @@ func TestRecommended(t *testing.T) {
 	}
 	db := map[string]string{}
 	for _, a := range Recommended(ProductionDB) {
-		db[a.Setting] = a.Value
+		db[a.Name] = a.Value
 	}
 	for name, want := range map[string]string{"governor": "performance", "io_scheduler": "none", "swappiness": "10", "aio_max_nr": "1048576"} {
 		if db[name] != want {

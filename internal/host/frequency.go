@@ -300,3 +300,13 @@ func readUncore(t Tree) []Uncore {
 	}
 	return list
 }
+
+// Ceiling returns the highest frequency in Hz that scaling_max_freq can be set to. Since
+// Linux 5.11 acpi-cpufreq reports a boosted cpuinfo_max_freq on AMD processors, while the
+// policy's limit stays within its table of P-states.
+func (p Policy) Ceiling() Fact[int64] {
+	if ps, ok := p.PStates.Get(); ok && len(ps) > 0 {
+		return Known(slices.Max(ps), "Hz", p.PStates.Source)
+	}
+	return p.HWMax
+}

@@ -126,7 +126,7 @@ func TestCPUProbesAreCancelled(t *testing.T) {
 			if !errors.Is(err, context.DeadlineExceeded) {
 				t.Errorf("%s cancelled after %v: %v", p.Name(), after, err)
 			}
-			if d := time.Since(start) - after; d > time.Second {
+			if d := time.Since(start) - after; d > 10*time.Second {
 				t.Errorf("%s ended %v after it was cancelled", p.Name(), d)
 			}
 			noWorkers(t)

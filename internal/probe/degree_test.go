@@ -165,7 +165,7 @@ func TestDegreeIsCancelled(t *testing.T) {
 		if !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("after %v: %v", after, err)
 		}
-		if late := time.Since(began) - after; late > 2*time.Second {
+		if late := time.Since(began) - after; late > 10*time.Second {
 			t.Errorf("returned %v after it was cancelled", late)
 		}
 	}

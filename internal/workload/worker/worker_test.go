@@ -102,7 +102,7 @@ func TestSessionKeepsState(t *testing.T) {
 	if err := s.Call(1, &got); err == nil {
 		t.Error("a closed session answered")
 	}
-	waitGone(t, s.PID(), time.Second)
+	waitGone(t, s.PID(), hangs)
 }
 
 func TestRunAndEnvironment(t *testing.T) {
@@ -161,10 +161,10 @@ func TestCancelKills(t *testing.T) {
 	if err := s.Call(spinParams{2}, nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("Call gave %v", err)
 	}
-	if d := time.Since(start); d > time.Second {
+	if d := time.Since(start); d > hangs {
 		t.Errorf("it took %v", d)
 	}
-	waitGone(t, s.PID(), time.Second)
+	waitGone(t, s.PID(), hangs)
 }
 
 // Close of a session whose worker is spinning must not hang either.
@@ -179,10 +179,10 @@ func TestCloseEndsSpinning(t *testing.T) {
 	time.Sleep(50 * time.Millisecond)
 	start := time.Now()
 	s.Close()
-	if d := time.Since(start); d > 1500*time.Millisecond {
+	if d := time.Since(start); d > hangs {
 		t.Errorf("Close took %v", d)
 	}
-	waitGone(t, s.PID(), time.Second)
+	waitGone(t, s.PID(), hangs)
 }
 
 // A parent that is killed outright leaves nothing spinning behind.
@@ -212,8 +212,11 @@ func TestOrphanEnds(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = cmd.Wait() // killed, as asked
-	waitGone(t, pid, 2*time.Second)
+	waitGone(t, pid, 2*hangs)
 }
+
+// hangs is what no end takes, however busy the machine is.
+const hangs = 10 * time.Second
 
 func waitGone(t *testing.T, pid int, within time.Duration) {
 	t.Helper()
