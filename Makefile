@@ -7,6 +7,9 @@ DEADCODE := golang.org/x/tools/cmd/deadcode@v0.52.0
 GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 # With it, tests are built that take root, servers, guests or many seconds (CONTRIBUTING.md).
 SYSTEM := -tags=system
+# Tests make trees of thousands of small files, for which a disk takes minutes.
+MEMORY := $(if $(wildcard /dev/shm),TMPDIR=/dev/shm GOTMPDIR=/tmp)
+LINK := -ldflags='-s -w'
 export CGO_ENABLED := 0
 
 .PHONY: build demo check test tidy test-deps lint race fuzz cross man bench fixtures clean help
@@ -23,11 +26,11 @@ demo: build ## build, assess this host, say where the report is
 check: ## gofmt, go vet and the tests that need neither root nor servers: a minute
 	@files=$$(gofmt -l cmd internal testbed bench *.go) && [ -z "$$files" ] || { echo "gofmt -w $$files" >&2; exit 1; }
 	go vet ./...
-	go test -vet=off -ldflags='-s -w' ./...
+	$(MEMORY) go test -vet=off $(LINK) ./...
 
 test: test-deps ## install what the tests need and run them all, as root
 	go vet $(SYSTEM) ./... ./bench/...
-	go test $(SYSTEM) -vet=off -timeout 20m ./... ./bench/...
+	$(MEMORY) go test $(SYSTEM) -vet=off $(LINK) -timeout 20m ./... ./bench/...
 
 tidy: ## go.mod and go.sum of both modules name what is imported, and nothing else
 	GOWORK=off go mod tidy -diff

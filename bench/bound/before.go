@@ -75,7 +75,7 @@ func readShare(text []byte) (*interval, error) {
 	}
 	for _, r := range doc.Responses {
 		if r.Name == "log_share" && r.Median != nil && r.Least != nil && r.Most != nil {
-			return &interval{r.Median, r.Least, r.Most}, nil
+			return &interval{Value: r.Median, Low: r.Least, High: r.Most}, nil
 		}
 	}
 	return nil, errors.New("the workload told no log_share")

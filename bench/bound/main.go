@@ -16,6 +16,7 @@ import (
 	"path/filepath"
 	"strconv"
 
+	"hostlab/internal/result"
 	"hostlab/internal/stats"
 )
 
@@ -56,7 +57,10 @@ func (t *tally) tell() bool {
 // Statuses with which 'hostlab report' tells verdicts.
 const effectStatus, undecidedStatus = 10, 11
 
-type interval struct{ Value, Low, High *float64 }
+type interval struct {
+	Value, Low, High *float64
+	N                int
+}
 
 func (i *interval) known() bool {
 	return i != nil && i.Value != nil && i.Low != nil && i.High != nil
@@ -69,10 +73,9 @@ func (i *interval) String() string {
 	return fmt.Sprintf("%5.1f %% [%5.1f, %5.1f]", 100**i.Value, 100**i.Low, 100**i.High)
 }
 
-type cell struct {
-	Level   string    `json:"level"`
-	At      string    `json:"at"`
-	N       int       `json:"n"`
+type pair struct {
+	From    string    `json:"from"`
+	Level   string    `json:"to"`
 	Gain    *interval `json:"gain"`
 	AtMost  *interval `json:"at_most"`
 	Exceeds bool      `json:"exceeds"`
@@ -98,11 +101,11 @@ func repeat(program, study, parent string, n int) (t tally, err error) {
 		if e, ok := errors.AsType[*exec.ExitError](err); err != nil && (!ok || e.ExitCode() != effectStatus && e.ExitCode() != undecidedStatus) {
 			return t, err
 		}
-		cells, err := read(text)
+		pairs, err := read(text)
 		if err != nil {
 			return t, err
 		}
-		for _, c := range cells {
+		for _, c := range pairs {
 			if !c.Gain.known() {
 				continue
 			}
@@ -123,19 +126,22 @@ func repeat(program, study, parent string, n int) (t tally, err error) {
 				return t, fmt.Errorf("level %s has a gain and no bound", c.Level)
 			}
 			t.gains, t.over = append(t.gains, *c.Gain.Value), append(t.over, *c.Gain.Value-*most.Value)
-			fmt.Printf("%3d  %-6s n = %d  gain %s  at most %s, before %s  %s\n", i+1, c.Level, c.N, c.Gain, c.AtMost, bound, word)
+			fmt.Printf("%3d  %-6s n = %d  gain %s  at most %s, before %s  %s\n", i+1, c.Level, c.Gain.N, c.Gain, c.AtMost, bound, word)
 		}
 	}
 	return t, nil
 }
 
-// read finds the cells of the section "log".
-func read(report []byte) ([]cell, error) {
+// read finds what the section "log" has of each device against the baseline.
+func read(report []byte) (out []pair, err error) {
 	var doc struct {
 		Experiments []struct {
 			Section struct {
-				Name  string `json:"name"`
-				Cells []cell `json:"cells"`
+				Name   string        `json:"name"`
+				Factor result.Factor `json:"factor"`
+				Rows   []struct {
+					Pairs []pair `json:"pairs"`
+				} `json:"rows"`
 			} `json:"section"`
 		} `json:"experiments"`
 	}
@@ -145,5 +151,13 @@ func read(report []byte) ([]cell, error) {
 	if len(doc.Experiments) != 1 || doc.Experiments[0].Section.Name != "log" {
 		return nil, errors.New("the report has no section log")
 	}
-	return doc.Experiments[0].Section.Cells, nil
+	section := doc.Experiments[0].Section
+	for _, row := range section.Rows {
+		for _, p := range row.Pairs {
+			if p.From == section.Factor.Baseline {
+				out = append(out, p)
+			}
+		}
+	}
+	return out, nil
 }

@@ -17,7 +17,7 @@ import (
 	"strconv"
 	"strings"
 
-	"hostlab/internal/model/validation/emulated"
+	"hostlab/internal/model/modeltest"
 	"hostlab/internal/workload"
 	"hostlab/internal/workload/dialog"
 	"hostlab/studies"
@@ -43,7 +43,7 @@ func sap(load string) map[string]string {
 
 func main() {
 	hostlab := flag.String("hostlab", "bin/hostlab", "the program")
-	file := flag.String("out", "internal/model/validation/emulated/measured.json", "file to write; cases measured anew replace those in it")
+	file := flag.String("out", "internal/model/modeltest/measured.json", "file to write; cases measured anew replace those in it")
 	blocks := flag.Int("blocks", 8, "blocks of each case")
 	only := flag.Int("case", 0, "number of the one case to measure, from 1; 0: all")
 	about := flag.String("about", "", "the host, in a few words")
@@ -75,14 +75,14 @@ func run(hostlab, file string, blocks, only int, about string) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", c.name, err)
 		}
-		old = slices.DeleteFunc(old, func(m emulated.Measured) bool { return m.Name == c.name })
+		old = slices.DeleteFunc(old, func(m modeltest.Measured) bool { return m.Name == c.name })
 		for _, m := range found {
 			m.Host = about
 			old = append(old, m)
 			fmt.Printf("%s, %s, %s: %.3f [%.3f, %.3f], n %d\n", m.Name, m.Policy, m.Response, m.Ratio, m.Low, m.High, m.N)
 		}
 	}
-	number := func(m emulated.Measured) int {
+	number := func(m modeltest.Measured) int {
 		for i, c := range cases {
 			if c.name == m.Name {
 				return i
@@ -90,7 +90,7 @@ func run(hostlab, file string, blocks, only int, about string) error {
 		}
 		return len(cases)
 	}
-	slices.SortStableFunc(old, func(a, b emulated.Measured) int { return cmp.Compare(number(a), number(b)) })
+	slices.SortStableFunc(old, func(a, b modeltest.Measured) int { return cmp.Compare(number(a), number(b)) })
 	b, err := json.MarshalIndent(old, "", "  ")
 	if err != nil {
 		return err
@@ -98,7 +98,7 @@ func run(hostlab, file string, blocks, only int, about string) error {
 	return os.WriteFile(file, append(b, '\n'), 0o644)
 }
 
-func read(file string) (out []emulated.Measured, err error) {
+func read(file string) (out []modeltest.Measured, err error) {
 	b, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -126,7 +126,7 @@ func study(levels []string) (string, error) {
 	return text, nil
 }
 
-func measure(hostlab, name string, params map[string]string, levels []string, blocks int) ([]emulated.Measured, error) {
+func measure(hostlab, name string, params map[string]string, levels []string, blocks int) ([]modeltest.Measured, error) {
 	text, err := study(levels)
 	if err != nil {
 		return nil, err
@@ -145,7 +145,7 @@ func measure(hostlab, name string, params map[string]string, levels []string, bl
 	if err != nil {
 		return nil, err
 	}
-	var out []emulated.Measured
+	var out []modeltest.Measured
 	for _, e := range r.Effects {
 		if e.Effect == nil || e.Low == nil || e.High == nil || e.Alpha == nil || e.Kind != "main" || e.Evidence != "emulated" {
 			return nil, fmt.Errorf("%s of %s has no interval, or is not of evidence emulated", e.Response, e.Level)
@@ -159,7 +159,7 @@ func measure(hostlab, name string, params map[string]string, levels []string, bl
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, emulated.Measured{Name: name, Policy: c.Policy.String(), Baseline: e.Baseline, Response: e.Response,
+		out = append(out, modeltest.Measured{Name: name, Policy: c.Policy.String(), Baseline: e.Baseline, Response: e.Response,
 			Ratio: 1 + *e.Effect, Low: 1 + *e.Low, High: 1 + *e.High, Level: 1 - *e.Alpha, N: e.N, Unit: e.Unit,
 			CPUs: c.Machine.CPUs(), Floor: v.Float("floor"), Load: c.Load, Workload: c.Workload})
 	}

@@ -21,7 +21,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"hostlab/internal/model/queue"
+	"hostlab/internal/model/modeltest"
 	"hostlab/internal/stats"
 )
 
@@ -121,7 +121,7 @@ func compare(ctx context.Context, dir string, rounds int) error {
 // report prints medians and ratios, and checks that all engines ran the same model:
 // by Little's law its mean number in the system is known.
 func report(list []*engine, rounds int) error {
-	exact := 6.4 * queue.MMC(8, 6.4, 1)
+	exact := 6.4 * modeltest.MMC(8, 6.4, 1)
 	fmt.Printf("M/M/8 at load 0.8, %d rounds; mean number in the system, exactly: %.3f\n", rounds, exact)
 	fmt.Printf("%-32s %12s  %-26s %s\n", "engine", "jobs/CPU s", "hostlab is faster by", "mean number [99.9 %]")
 	wrong := 0

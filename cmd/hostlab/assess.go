@@ -14,6 +14,7 @@ import (
 	"hostlab/internal/neighbours"
 	"hostlab/internal/probe"
 	"hostlab/internal/report"
+	"hostlab/internal/workload/cpus"
 	"hostlab/internal/workload/logcommit"
 )
 
@@ -40,7 +41,7 @@ func assess(ctx context.Context, o assessOptions, p *progress) (*report.Assessme
 		place = findLog(tree, facts.Databases, o.logDir, serverCPU)
 	}
 	cfg := probe.Config{
-		Facts: facts, LogDir: place.dir, LogFound: place.found, MemDir: memoryDir(tree), CPUs: usableCPUs(facts),
+		Facts: facts, LogDir: place.dir, LogFound: place.found, MemDir: memoryDir(tree), CPUs: cpus.Usable(facts),
 		Seed: uint64(started.UnixNano()), Alpha: alpha,
 	}
 	if place.dir == "" {
@@ -108,14 +109,6 @@ func runProbe(ctx context.Context, pr probe.Probe, cfg probe.Config) (probe.Outc
 	}
 	slog.Info("probe done", "probe", out.Probe, "seconds", out.Seconds, "measurements", len(out.Measurements), "skipped", out.Skipped, "failed", out.Failed)
 	return out, nil
-}
-
-// usableCPUs are those that this process may run on.
-func usableCPUs(f *host.Facts) []int {
-	if cpus, ok := f.Limits.Affinity.Get(); ok && len(cpus) > 0 {
-		return cpus
-	}
-	return f.Topology.Online.Or(nil)
 }
 
 // memoryDir returns a directory in memory to compare the log device with, or "".

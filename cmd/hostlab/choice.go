@@ -1,7 +1,9 @@
 package main
 
 import (
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -42,6 +44,24 @@ func notEmpty(cmd *cobra.Command, names ...string) error {
 		}
 	}
 	return nil
+}
+
+// share reads a share above 0, as 5%, 5 % or 0.05.
+func share(flag, text string) (float64, error) {
+	number, percent := strings.CutSuffix(strings.TrimSpace(text), "%")
+	v, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
+	if percent {
+		v /= 100
+	}
+	switch {
+	case err != nil || math.IsNaN(v):
+		return 0, usagef("--%s %q: expected a share above 0 and below 100 %%, as 0.05 or 5%%", flag, text)
+	case v <= 0:
+		return 0, usagef("--%s %s: expected more than 0 and less than 100 %%", flag, text)
+	case !percent && v > 1 && v < 100:
+		return 0, usagef("--%s %s: expected more than 0 and less than 1; for %s %% write %s%%", flag, text, text, text)
+	}
+	return v, nil
 }
 
 // oneOf reports a word that is not among the choices, naming the nearest.

@@ -14,7 +14,6 @@ import (
 	"hostlab/internal/document"
 	"hostlab/internal/explain"
 	"hostlab/internal/explain/connect"
-	"hostlab/internal/explain/show"
 	"hostlab/internal/trust"
 )
 
@@ -268,7 +267,7 @@ func (o *explainRun) print(rep, before *explain.Report) error {
 	if before != nil {
 		c = explain.Compare(before, rep)
 	}
-	d := show.Document(rep, c)
+	d := explain.Document(rep, c)
 	if o.save != "" && o.format == "text" {
 		d.Sections = append(d.Sections, document.Section{Title: "Saved", Blocks: document.Lines("", o.save)})
 	}

@@ -58,10 +58,10 @@ func (o *explainRun) gains() (out gains, err error) {
 				out.open[lever] = tooFew(dir, &g)
 				continue
 			}
-			if now, ok := out.of[lever]; ok && now.Value >= g.Share.Estimate {
+			if now, ok := out.of[lever]; ok && now.Value >= g.Share.Value {
 				continue
 			}
-			out.of[lever] = gain{result.Estimate{Value: g.Share.Estimate, Low: g.Share.Low, High: g.Share.High, N: g.Share.N, Evidence: g.Evidence}, gainSource(dir, x, g)}
+			out.of[lever] = gain{g.Share, gainSource(dir, x, g)}
 		}
 		if !found && x.Section == "log" && a.Blocks == 0 {
 			out.open[explain.LogDevice], found = "no block is complete in experiment "+dir, true

@@ -7,7 +7,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"hostlab/internal/host"
-	"hostlab/internal/host/hosttext"
 )
 
 func newFacts(std streams) *cobra.Command {
@@ -64,7 +63,7 @@ to inspect, 130 interrupted.`,
 			if err != nil {
 				return err
 			}
-			return printDocument(std, hosttext.Document(f), format)
+			return printDocument(std, f.Document(), format)
 		},
 	}
 	m.flags(cmd)

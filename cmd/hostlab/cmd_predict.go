@@ -38,9 +38,9 @@ host is changed: all figures are simulated, with the interval over replications.
 
 Host: 'this' takes the facts of this host; what it hides, as guests hide their
 P-states, is assumed and named. A recording of 'facts --record' or a host file
-(TOML) can be given instead, or a built-in one: ` + names(model.Machines(), func(m model.Machine) string { return m.Name }) + `.
+(TOML) can be given instead, or a built-in one: ` + strings.Join(modelMachines(), ", ") + `.
 
-` + paragraph("Workload: a built-in one ("+names(model.Workloads(), func(w model.Workload) string { return w.Name })+
+` + paragraph("Workload: a built-in one ("+strings.Join(modelWorkloads(), ", ")+
 			"), a workload file (TOML), or a record of burst and idle lengths of CPUs (JSON lines). Built-in ones run on the host they were published for "+
 			"unless --host is given. Of a record, --load lets its bursts arrive at random at that load; without it each CPU replays its own load. "+
 			"What 'watch --record' writes has no bursts and cannot be used.") + `
@@ -136,9 +136,11 @@ func runPredict(cmd *cobra.Command, std streams, o predictFlags) error {
 // answer asks the model, with a line of progress on a terminal. Whatever it refuses
 // is a mistake of the question, other than an interruption.
 func answer(ctx context.Context, std streams, q predict.Question, quiet bool) (*predict.Answer, error) {
-	p := newSpinner(std.err, quiet)
+	p, began := newProgress(std.err, quiet, 0), time.Now()
 	defer p.clear()
-	a, err := predict.Ask(ctx, q, p.step)
+	a, err := predict.Ask(ctx, q, func(title string) { // how long the rest takes cannot be known before
+		p.line(fmt.Sprintf("  simulating, %.0f s so far: %s", time.Since(began).Seconds(), title))
+	})
 	switch {
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
@@ -148,53 +150,24 @@ func answer(ctx context.Context, std streams, q predict.Question, quiet bool) (*
 	return a, nil
 }
 
-// spinner shows what is being simulated and for how long; how long the rest takes
-// cannot be known before.
-type spinner struct {
-	*progress
-	begin time.Time
-}
-
-func newSpinner(w io.Writer, quiet bool) *spinner {
-	return &spinner{newProgress(w, quiet, 0), time.Now()}
-}
-
-func (s *spinner) step(title string) {
-	if !s.tty {
-		return
-	}
-	s.drawn = true
-	fmt.Fprintf(s.w, "\r\033[K%.*s", s.width-1, fmt.Sprintf("  simulating, %.0f s so far: %s", time.Since(s.begin).Seconds(), title))
-}
-
 // paragraph is text for a help of 80 columns, where names in it come from elsewhere.
 func paragraph(text string) string { return strings.Join(screen.Wrap(text, 80), "\n") }
 
-func names[T any](list []T, name func(T) string) string {
-	var out []string
+func names[T any](list []T, name func(T) string) (out []string) {
 	for _, x := range list {
 		out = append(out, name(x))
 	}
-	return strings.Join(out, ", ")
-}
-
-func modelMachines() (out []string) {
-	for _, m := range model.Machines() {
-		out = append(out, m.Name)
-	}
 	return out
 }
 
-func modelWorkloads() (out []string) {
-	for _, w := range model.Workloads() {
-		out = append(out, w.Name)
-	}
-	return out
+func modelMachines() []string {
+	return names(model.Machines(), func(m model.Machine) string { return m.Name })
 }
 
-func scopeNames() (out []string) {
-	for _, s := range model.Scopes() {
-		out = append(out, string(s))
-	}
-	return out
+func modelWorkloads() []string {
+	return names(model.Workloads(), func(w model.Workload) string { return w.Name })
+}
+
+func scopeNames() []string {
+	return names(model.Scopes(), func(s model.Scope) string { return string(s) })
 }

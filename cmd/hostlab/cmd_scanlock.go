@@ -11,19 +11,18 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"hostlab/internal/cpuset"
 	"hostlab/internal/document"
-	"hostlab/internal/scanlock"
 	"hostlab/internal/screen"
 	"hostlab/internal/workload"
-	threads "hostlab/internal/workload/scanlock"
+	"hostlab/internal/workload/cpus"
+	"hostlab/internal/workload/scanlock"
 )
 
 // The words that scanlock's flags take.
 var (
-	lockKinds   = []string{string(threads.TTAS), string(threads.TAS), string(threads.Ticket), string(threads.MCS), string(threads.Mutex)}
-	antagonists = []string{string(threads.Scan), string(threads.Pause), string(threads.ALU), string(threads.FMA)}
-	layouts     = []string{string(threads.Padded), string(threads.Seed)}
+	lockKinds   = []string{string(scanlock.TTAS), string(scanlock.TAS), string(scanlock.Ticket), string(scanlock.MCS), string(scanlock.Mutex)}
+	antagonists = []string{string(scanlock.Scan), string(scanlock.Pause), string(scanlock.ALU), string(scanlock.FMA)}
+	layouts     = []string{string(scanlock.Padded), string(scanlock.Seed)}
 )
 
 // The least times that give a table that means something, and the most.
@@ -44,7 +43,7 @@ costs. It is the program of "Be aware: To Hyper or not to Hyper" (2005), with
 its masks: -s8 -l7 scans on CPU 3 and takes the lock on CPUs 0 to 2. Without
 masks the first CPU scans and all others take the lock.
 
-` + cpuset.Syntax + `
+` + cpus.Syntax + `
   none        no such threads at all
 
 Every --interval it prints a line a thread in the form of that program; Spin is
@@ -95,14 +94,14 @@ second.`,
 	cobra.CheckErr(errors.Join(f.MarkHidden("S"), f.MarkHidden("L")))
 	f.DurationVar(&o.interval, "interval", 10*time.Second, "time between tables")
 	f.DurationVar(&o.duration, "duration", 0, "how long to run; 0: until Ctrl-C")
-	choiceFlag(cmd, &o.lock, "lock", string(threads.TTAS), "how the lock is taken (mutex: the operating system's)", lockKinds)
+	choiceFlag(cmd, &o.lock, "lock", string(scanlock.TTAS), "how the lock is taken (mutex: the operating system's)", lockKinds)
 	f.IntVar(&o.ask.Cell.Critical, "critical", 0, "dependent additions while the lock is held; 0: none, as in 2005")
 	f.BoolVar(&o.ask.Cell.Touch, "touch", false, "also write to data that the lock protects")
 	f.IntVar(&o.ask.Cell.Parallel, "parallel", 0, "dependent additions between a release and the next try")
 	f.BoolVar(&o.ask.Cell.NoPause, "no-pause", false, "spin without the PAUSE (YIELD on arm64) that spares a sibling")
 	f.StringVar(&o.size, "scan-size", "1MiB", "memory that each scanner overwrites")
-	choiceFlag(cmd, &o.antagonist, "antagonist", string(threads.Scan), "what scanners do; other than scan they touch no memory", antagonists)
-	choiceFlag(cmd, &o.layout, "layout", string(threads.Padded), "where counters lie: apart, or in shared cache lines (seed: the program of 2005)", layouts)
+	choiceFlag(cmd, &o.antagonist, "antagonist", string(scanlock.Scan), "what scanners do; other than scan they touch no memory", antagonists)
+	choiceFlag(cmd, &o.layout, "layout", string(scanlock.Padded), "where counters lie: apart, or in shared cache lines (seed: the program of 2005)", layouts)
 	f.BoolVar(&o.ask.Cell.Timed, "latency", false, "also print how long acquisitions took; costs more than the lock itself")
 	choiceFlag(cmd, &o.format, "format", "text", "output", documentFormats)
 	for _, name := range []string{"scan-cpus", "lock-cpus", "interval", "duration", "critical", "parallel", "scan-size"} {
@@ -132,15 +131,15 @@ func (v *onceCPUs) Set(text string) error {
 // scanlockRun is what the command line asks for.
 type scanlockRun struct {
 	std                              streams
-	start                            func(context.Context, threads.Cell) (scanlock.Session, error)
+	start                            func(context.Context, scanlock.Cell) (scanlock.Running, error)
 	ask                              scanlock.Ask
 	interval, duration               time.Duration
 	lock, antagonist, layout, format string
 	size                             string
 }
 
-func startThreads(ctx context.Context, c threads.Cell) (scanlock.Session, error) {
-	s, err := threads.Start(ctx, c)
+func startThreads(ctx context.Context, c scanlock.Cell) (scanlock.Running, error) {
+	s, err := scanlock.Start(ctx, c)
 	if err != nil {
 		return nil, err
 	}
@@ -189,8 +188,8 @@ func (o *scanlockRun) check(cmd *cobra.Command) error {
 		return err
 	}
 	o.ask.Cell.ScanSize = int(size.(int64))
-	o.ask.Antagonist = threads.Role(o.antagonist)
-	o.ask.Cell.Lock, o.ask.Cell.Layout = threads.LockKind(o.lock), threads.Layout(o.layout)
+	o.ask.Antagonist = scanlock.Role(o.antagonist)
+	o.ask.Cell.Lock, o.ask.Cell.Layout = scanlock.LockKind(o.lock), scanlock.Layout(o.layout)
 	return nil
 }
 
@@ -202,7 +201,7 @@ func (o *scanlockRun) run(ctx context.Context) error {
 		return err
 	}
 	started := time.Now()
-	plan, err := scanlock.Make(o.ask, scanlock.MachineOf(facts))
+	plan, err := scanlock.Make(o.ask, facts)
 	if err != nil {
 		return usageError{err}
 	}

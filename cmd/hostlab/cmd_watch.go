@@ -3,11 +3,9 @@ package main
 import (
 	"context"
 	"fmt"
-	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"time"
 
@@ -179,29 +177,19 @@ func (o *watchOptions) check(cmd *cobra.Command) error {
 	return nil
 }
 
-// percentFlag reads a share as 5%, 5 % or 0.05.
-func percentFlag(name, text string) (float64, error) {
-	number, percent := strings.CutSuffix(strings.TrimSpace(text), "%")
-	v, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
-	if percent {
-		v /= 100
-	}
-	if err != nil || math.IsNaN(v) || v <= 0 || v >= 1 {
-		return 0, usagef("--%s %s: expected a share above 0 and below 100 %%, as 5%%", name, text)
-	}
-	return v, nil
-}
-
 // judge analyzes a record.
 func (o *watchOptions) judge(std streams) error {
 	q := watch.DefaultQuestion()
 	q.QuietFor = o.quietFor
 	var err error
-	if q.QuietBelow, err = percentFlag("quiet-below", o.quietBelow); err != nil {
+	if q.QuietBelow, err = share("quiet-below", o.quietBelow); err != nil {
 		return err
 	}
-	if q.LoadAbove, err = percentFlag("load-above", o.loadAt); err != nil {
+	if q.LoadAbove, err = share("load-above", o.loadAt); err != nil {
 		return err
+	}
+	if q.LoadAbove >= 1 {
+		return usagef("--load-above %s: expected less than 100 %%", o.loadAt)
 	}
 	if q.LoadAbove < q.QuietBelow {
 		return usagef("--load-above %s is below --quiet-below %s", o.loadAt, o.quietBelow)
@@ -210,16 +198,9 @@ func (o *watchOptions) judge(std streams) error {
 	name := "stdin"
 	if o.analyze != "-" {
 		name = o.analyze
-		info, err := os.Stat(name)
-		if err == nil && info.IsDir() {
-			err = &fs.PathError{Op: "read", Path: name, Err: fmt.Errorf("it is a directory")}
-		}
+		f, err := openInput("analyze", name, math.MaxInt64, nil)
 		if err != nil {
-			return usagef("--analyze %s: %w", name, plain(err))
-		}
-		f, err := os.Open(name)
-		if err != nil {
-			return usagef("--analyze %s: %w", name, plain(err))
+			return err
 		}
 		defer f.Close()
 		in = f

@@ -8,6 +8,7 @@ import (
 
 	"hostlab/internal/probe"
 	"hostlab/internal/result"
+	"hostlab/internal/workload/cpus"
 )
 
 // pairsBudget is how long pairs of CPUs are measured at most, but for those that stay
@@ -28,11 +29,11 @@ func probePairs(cmd *cobra.Command, std streams, format string) error {
 	if err != nil {
 		return err
 	}
-	cpus := usableCPUs(facts)
+	usable := cpus.Usable(facts)
 	p := newProgress(std.err, false, pairsBudget)
 	defer p.clear()
 	pairs := probe.NewPairs()
-	cfg := probe.Config{Facts: facts, CPUs: cpus, Budget: pairsBudget, Seed: uint64(started.UnixNano()), Alpha: alpha, Report: p.step("Pairs of CPUs", pairsBudget)}
+	cfg := probe.Config{Facts: facts, CPUs: usable, Budget: pairsBudget, Seed: uint64(started.UnixNano()), Alpha: alpha, Report: p.step("Pairs of CPUs", pairsBudget)}
 	out, err := runProbe(cmd.Context(), pairs, cfg)
 	p.clear()
 	if err != nil {
@@ -41,7 +42,7 @@ func probePairs(cmd *cobra.Command, std streams, format string) error {
 	if out.Failed != "" {
 		return errors.New("the pairs of CPUs could not be measured: " + out.Failed)
 	}
-	r := probe.NewPairsReport(out, &facts.Topology, cpus)
+	r := probe.NewPairsReport(out, &facts.Topology, usable)
 	r.Tool, r.Host, r.Started = versionText(), facts.Identity.Hostname.Or("unknown host"), started
 	if out.Skipped != "" {
 		r.Evidence = result.Evidence("")

@@ -10,6 +10,7 @@ import (
 	"hostlab/internal/probe"
 	"hostlab/internal/workload"
 	"hostlab/internal/workload/all"
+	"hostlab/internal/workload/cpus"
 )
 
 // placesBudget is how long it may take to measure which CPUs share a core.
@@ -23,7 +24,7 @@ func machineFor(ctx context.Context, st *experiment.Study) (m workload.Machine, 
 		return m, nil
 	}
 	facts := host.Collect(ctx, host.Options{})
-	return workload.Machine{Topology: &facts.Topology, Allowed: usableCPUs(facts)}, ctx.Err()
+	return workload.Machine{Topology: &facts.Topology, Allowed: cpus.Usable(facts)}, ctx.Err()
 }
 
 // measuredPairs finds by measurement which CPUs share a core, which a hypervisor may

@@ -4,13 +4,10 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/pelletier/go-toml/v2"
@@ -70,15 +67,9 @@ func (o predictFlags) question(cmd *cobra.Command) (q predict.Question, err erro
 	if len(q.Policies) == 0 {
 		q.Policies = []model.Policy{q.Baseline}
 	}
-	if q.Loads, err = o.readLoads(q.Workload); err != nil {
-		return q, err
-	}
-	q.Sweep = o.sweep
-	q.Options = model.Options{Seed: o.seed, Replications: o.replications}
-	if o.replications < 2 || o.replications > 10000 {
-		return q, usagef("--replications %d: expected 2 to 10000; an interval needs at least 2", o.replications)
-	}
-	return q, nil
+	q.Sweep, q.Options = o.sweep, model.Options{Seed: o.seed, Replications: o.replications}
+	q.Loads, err = o.readLoads(q.Workload)
+	return q, err
 }
 
 // policy reads a policy and checks that the host can run it.
@@ -105,32 +96,23 @@ func policy(flag, text string, m model.Machine) (model.Policy, error) {
 		return p, usagef("--%s: %w%s", flag, err, hint)
 	}
 	w := model.Workload{Name: "any", Kind: model.Batch, Users: 1, Work: 1, Slice: model.Dist{Mean: 0.01}, Placement: model.Spread}
-	check := p
-	check.Bounds = false
 	if p.Bounds {
 		return p, nil
 	}
-	if err := (model.Case{Machine: m, Workload: w, Policy: check}).Validate(); err != nil {
+	if err := (model.Case{Machine: m, Workload: w, Policy: p}).Validate(); err != nil {
 		return p, usagef("--%s %s: %w", flag, text, err)
 	}
 	return p, nil
 }
 
 // readLoads reads the loads, rising and each once.
-func (o predictFlags) readLoads(w predict.Workload) ([]float64, error) {
-	if !w.Open() {
-		if len(o.loads) > 0 {
-			return nil, usagef("--load: workload %s is closed, so its load follows from its users, slices and waits; leave --load out", w.Name)
-		}
-		return nil, nil
-	}
-	if len(o.loads) == 0 {
+func (o predictFlags) readLoads(w predict.Workload) (out []float64, err error) {
+	if len(o.loads) == 0 && w.Open() {
 		return predict.DefaultLoads(), nil
 	}
-	var out []float64
 	for _, list := range o.loads {
 		for text := range strings.SplitSeq(list, ",") {
-			l, err := parseLoad(strings.TrimSpace(text))
+			l, err := share("load", text)
 			if err != nil {
 				return nil, err
 			}
@@ -139,26 +121,6 @@ func (o predictFlags) readLoads(w predict.Workload) ([]float64, error) {
 	}
 	slices.Sort(out)
 	return slices.Compact(out), nil
-}
-
-func parseLoad(text string) (float64, error) {
-	number, isPercent := strings.CutSuffix(text, "%")
-	v, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
-	if err != nil || math.IsNaN(v) {
-		return 0, usagef("--load %q: expected a share of the host's capacity, above 0 and below 1, as 0.05 or 5%%", text)
-	}
-	if isPercent {
-		v /= 100
-	}
-	switch {
-	case v <= 0:
-		return 0, usagef("--load %s: expected more than 0 and less than 1 (100%%)", text)
-	case v >= 1 && !isPercent && v < 100 && v > 1:
-		return 0, usagef("--load %s: expected more than 0 and less than 1; for %s %% write %s%%. At 1 or more the queue of an open workload grows without end (unstable): close it with --users N", text, text, text)
-	case v >= 1:
-		return 0, usagef("--load %s: at 1 (100%%) or more the queue of an open workload grows without end (unstable); ask for less, or close the workload with --users N", text)
-	}
-	return v, nil
 }
 
 // readWorkload finds the workload by name or in a file.
@@ -216,9 +178,14 @@ func hostMachine(cmd *cobra.Command, name string) (m predict.Machine, err error)
 	info, statErr := os.Stat(name)
 	recording := statErr == nil && (info.IsDir() || strings.HasSuffix(name, ".txtar"))
 	if name != "this" && !recording {
-		data, err := readInput(name)
+		in, err := openInput("host", name, largestHost, append(modelMachines(), "this"))
 		if err != nil {
 			return m, err
+		}
+		defer in.Close()
+		data, err := bounded.File(in, largestHost)
+		if err != nil {
+			return m, usagef("--host %s: %w", name, plain(err))
 		}
 		if m, err = predict.ReadMachine(name, data); err != nil {
 			return m, usageError{err}
@@ -256,25 +223,11 @@ type renamed struct {
 func (r renamed) Error() string { return strings.Replace(r.error.Error(), r.old, r.new, 1) }
 func (r renamed) Unwrap() error { return r.error }
 
-// readInput reads a host file.
-func readInput(name string) ([]byte, error) {
-	in, err := openInput("host", name, largestHost, append(modelMachines(), "this"))
-	if err != nil {
-		return nil, err
-	}
-	defer in.Close()
-	data, err := io.ReadAll(bounded.Reader(in, largestHost))
-	if err != nil {
-		return nil, usagef("--host %s: %w", name, plain(err))
-	}
-	return data, nil
-}
-
 // openInput opens a file that a flag names; a word that is no file may be a slip in
 // a name.
 func openInput(flag, name string, most int64, known []string) (*os.File, error) {
 	info, err := os.Stat(name)
-	if errors.Is(err, fs.ErrNotExist) && !strings.ContainsAny(name, `/\`) {
+	if len(known) > 0 && errors.Is(err, fs.ErrNotExist) && !strings.ContainsAny(name, `/\`) {
 		hint := ""
 		if near := spelling.Meant(name, known); near != "" {
 			hint = "; did you mean " + near + "?"

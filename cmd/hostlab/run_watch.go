@@ -158,7 +158,7 @@ func headline(a *analysis.Analysis) string {
 	if math.IsNaN(e.Low) || math.IsNaN(e.High) {
 		return ""
 	}
-	return fmt.Sprintf("%s %s", analysis.Name(e.Contrast), effectText(e))
+	return fmt.Sprintf("%s %s", e.Contrast, effectText(e))
 }
 
 // effectText is an effect with its interval and unit.

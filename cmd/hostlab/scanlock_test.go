@@ -10,24 +10,23 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
-	"hostlab/internal/scanlock"
-	threads "hostlab/internal/workload/scanlock"
+	"hostlab/internal/workload/scanlock"
 )
 
 // shortLived is a session whose worker is lost at its third reading.
 type shortLived struct {
-	cell  threads.Cell
+	cell  scanlock.Cell
 	reads int
 }
 
-func (s *shortLived) Snapshot() (threads.Snapshot, error) {
+func (s *shortLived) Snapshot() (scanlock.Snapshot, error) {
 	s.reads++
 	if s.reads > 2 {
-		return threads.Snapshot{}, errors.New("the worker process 7 did not answer")
+		return scanlock.Snapshot{}, errors.New("the worker process 7 did not answer")
 	}
-	out := threads.Snapshot{At: time.Duration(s.reads) * time.Second}
+	out := scanlock.Snapshot{At: time.Duration(s.reads) * time.Second}
 	for _, t := range s.cell.Threads {
-		out.Counts = append(out.Counts, threads.Count{Thread: t, Acquisitions: uint64(1000 * s.reads)})
+		out.Counts = append(out.Counts, scanlock.Count{Thread: t, Acquisitions: uint64(1000 * s.reads)})
 	}
 	return out, nil
 }
@@ -43,8 +42,8 @@ func TestScanlockLost(t *testing.T) {
 	for _, format := range documentFormats {
 		var out bytes.Buffer
 		o := scanlockRun{std: streams{nil, &out, &out}, interval: 10 * time.Millisecond, duration: time.Hour, format: format,
-			ask:   scanlock.Ask{Scan: scanlock.None, Antagonist: threads.Scan, Cell: threads.Cell{ScanSize: 1 << 20, Lock: threads.TTAS, Layout: threads.Padded}},
-			start: func(_ context.Context, c threads.Cell) (scanlock.Session, error) { return &shortLived{cell: c}, nil }}
+			ask:   scanlock.Ask{Scan: scanlock.None, Antagonist: scanlock.Scan, Cell: scanlock.Cell{ScanSize: 1 << 20, Lock: scanlock.TTAS, Layout: scanlock.Padded}},
+			start: func(_ context.Context, c scanlock.Cell) (scanlock.Running, error) { return &shortLived{cell: c}, nil }}
 		err := o.run(t.Context())
 		if err == nil || err.Error() != "the worker process 7 did not answer" {
 			t.Errorf("%s: %v", format, err)

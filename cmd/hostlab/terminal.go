@@ -66,12 +66,19 @@ func (p *progress) draw(title string, done time.Duration, now bool) {
 	if !p.tty || !now && time.Since(p.last) < 250*time.Millisecond {
 		return
 	}
-	p.last, p.drawn = time.Now(), true
+	p.last = time.Now()
 	const cells = 24
 	full := min(cells, int(float64(cells)*float64(done)/float64(max(p.total, 1))))
 	left := max(0, p.total-done).Round(time.Second)
-	line := fmt.Sprintf("  [%s%s] %3d s left  %s", strings.Repeat("#", full), strings.Repeat(".", cells-full), int(left.Seconds()), title)
-	fmt.Fprintf(p.w, "\r\033[K%.*s", p.width-1, line)
+	p.line(fmt.Sprintf("  [%s%s] %3d s left  %s", strings.Repeat("#", full), strings.Repeat(".", cells-full), int(left.Seconds()), title))
+}
+
+// line draws a line in place of the one before.
+func (p *progress) line(text string) {
+	if p.tty {
+		p.drawn = true
+		fmt.Fprintf(p.w, "\r\033[K%.*s", p.width-1, text)
+	}
 }
 
 // clear removes the line.

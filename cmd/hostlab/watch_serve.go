@@ -14,7 +14,7 @@ import (
 	"sync"
 	"time"
 
-	"hostlab/internal/dsn"
+	"hostlab/internal/explain/connect"
 	"hostlab/internal/screen"
 )
 
@@ -97,7 +97,7 @@ func onlyNamed(listens string, h http.Handler) http.Handler {
 		if at, ok := r.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr); ok {
 			came = at.IP.String()
 		}
-		if !dsn.Loopback(asked) && (asked == "" || !strings.EqualFold(asked, listens) && asked != came) {
+		if !connect.Loopback(asked) && (asked == "" || !strings.EqualFold(asked, listens) && asked != came) {
 			http.Error(out, "hostlab watch: this is another host; ask for the address that it listens to, or start it with --listen NAME:PORT", http.StatusMisdirectedRequest)
 			return
 		}

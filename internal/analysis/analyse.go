@@ -3,7 +3,6 @@ package analysis
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"hostlab/internal/result"
 	"hostlab/internal/stats"
@@ -93,10 +92,10 @@ func Analyse(x *result.Experiment, runs []result.Run, end *result.End) *Analysis
 }
 
 // evidence is that of the experiment, but for a level that stands for something which is
-// not there: the record's context says so.
+// not there.
 func evidence(x *result.Experiment, c result.Contrast) result.Evidence {
 	for i, f := range c.Factors {
-		if i < len(c.Levels) && strings.HasPrefix(x.Context[f+" "+c.Levels[i]], string(result.Emulated)) {
+		if i < len(c.Levels) && x.Place(f, c.Levels[i]).Emulated {
 			return result.Emulated
 		}
 	}

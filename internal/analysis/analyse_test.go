@@ -107,7 +107,7 @@ func TestVerdicts(t *testing.T) {
 			}},
 		{name: "no such factor", d: about(0.05, 0.01, 10), a: quiet, verdict: Inconclusive, reason: `no factor "moode"`,
 			change: func(l *lab) { l.x.Contrasts[0].Factors = []string{"moode"} }},
-		{name: "no such level", d: about(0.05, 0.01, 10), a: quiet, verdict: Inconclusive, reason: "mode=maybe",
+		{name: "no such level", d: about(0.05, 0.01, 10), a: quiet, verdict: Inconclusive, reason: "mode maybe",
 			change: func(l *lab) { l.x.Contrasts[0].Levels = []string{"maybe"} }},
 		{name: "baseline against itself", d: about(0.05, 0.01, 10), a: quiet, verdict: Inconclusive, reason: `"off" is the baseline`,
 			change: func(l *lab) { l.x.Contrasts[0].Levels = []string{"off"} }},
@@ -232,7 +232,7 @@ func TestAlpha(t *testing.T) {
 			want = stats.LookAlphas(0.05, l.x.Design.Looks, false)[0]
 		}
 		if e.Primary() != (i < 4) || !near(e.Alpha, want) {
-			t.Errorf("effect %d (%s of %s): primary %v, alpha %v, want %v", i, Name(e.Contrast), e.Response.Name, e.Primary(), e.Alpha, want)
+			t.Errorf("effect %d (%s of %s): primary %v, alpha %v, want %v", i, e.Contrast, e.Response.Name, e.Primary(), e.Alpha, want)
 		}
 	}
 	l.x.Design.Alpha = 0

@@ -98,7 +98,7 @@ func (r *record) uneven(cells []climate) []string {
 			if !(hi > k.least) || lo >= hi/2 {
 				continue
 			}
-			name := Name(contrast)
+			name := contrast.String()
 			if hi-lo <= worst {
 				others = append(others, name)
 				continue

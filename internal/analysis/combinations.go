@@ -2,7 +2,6 @@ package analysis
 
 import (
 	"maps"
-	"math"
 	"slices"
 
 	"hostlab/internal/result"
@@ -14,17 +13,17 @@ const NominalAlpha = 0.05
 
 // Combination is one cell of the design in one response.
 type Combination struct {
-	Levels  map[string]string
-	Median  float64 // of the blocks' means, in the response's unit; NaN: no run
-	N       int     // blocks
-	Marked  int     // contaminated runs
-	Against []Change
+	Levels  map[string]string `json:"levels"`
+	Median  result.Estimate   `json:"median"`       // of the blocks' means, without an interval
+	Marked  int               `json:"contaminated"` // runs
+	Against []Change          `json:"against"`
 }
 
 // Change compares a combination with the one that has a factor's baseline instead.
 type Change struct {
-	Factor, Baseline string
-	stats.Interval   // a fraction for ratios, else in the response's unit
+	Factor   string          `json:"factor"`
+	Baseline string          `json:"baseline"`
+	Effect   result.Estimate `json:"effect"` // a fraction for ratios, else in the response's unit
 }
 
 // Combinations returns every combination of levels with its median of a response, and
@@ -37,10 +36,9 @@ func Combinations(x *result.Experiment, runs []result.Run, r *result.Response) (
 		if x.Cells[i].Duplicate {
 			continue
 		}
-		c := Combination{Levels: x.Cells[i].Levels, N: len(values[i]), Median: math.NaN()}
-		if c.N > 0 {
-			c.Median = scale{*r}.level(stats.Median(slices.Collect(maps.Values(values[i]))))
-		}
+		c := Combination{Levels: x.Cells[i].Levels, Median: result.Unknown(), Against: []Change{}}
+		c.Median.N = len(values[i])
+		c.Median.Value = scale{*r}.level(stats.Median(slices.Collect(maps.Values(values[i]))))
 		for k := range runs {
 			if runs[k].Cell == i && runs[k].Contaminated != "" {
 				c.Marked++
@@ -64,15 +62,13 @@ func besides(x *result.Experiment, i int, factor, level string) int {
 }
 
 // paired compares two cells within the blocks that have both.
-func paired(x *result.Experiment, r *result.Response, level, base map[int]float64) stats.Interval {
+func paired(x *result.Experiment, r *result.Response, level, base map[int]float64) result.Estimate {
 	d := pairs(level, base)
 	iv := stats.HodgesLehmann(d, NominalAlpha)
 	if Student(x, len(d)) {
 		iv = stats.PairedT(d, NominalAlpha)
 	}
-	s := scale{*r}
-	iv.Estimate, iv.Low, iv.High = s.effect(iv.Estimate), s.effect(iv.Low), s.effect(iv.High)
-	return iv
+	return scale{*r}.estimate(iv)
 }
 
 // pairs are the differences between two cells, one for each block that has both.

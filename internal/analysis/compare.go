@@ -15,14 +15,11 @@ type Comparison struct {
 	Experiments []*Analysis
 	Rows        []Row        // primary ones first, in the order of the first experiment that has them
 	Differences []Difference // conditions that are not the same in all of them
-	Warnings    []string     // those, and what else speaks against comparing, as sentences
 }
 
 // Row is one effect across experiments.
 type Row struct {
-	Contrast string    // as Name writes it
-	Response string    // its name
-	Effects  []*Effect // one for each experiment; nil where it has none
+	Effects []*Effect // one for each experiment; nil where it has none
 	// Apart is set where two of the intervals have nothing in common: the effects
 	// differ. That they overlap does not show that the effects are the same.
 	Apart bool
@@ -41,37 +38,7 @@ func Compare(all []*Analysis) Comparison {
 	c := Comparison{Experiments: all}
 	c.line()
 	c.differ()
-	for _, d := range c.Differences {
-		c.Warnings = append(c.Warnings, d.String())
-	}
-	ids := map[string]int{}
-	for i, a := range all {
-		if j, ok := ids[a.Experiment.ID]; ok && a.Experiment.ID != "" {
-			c.Warnings = append(c.Warnings, fmt.Sprintf("experiments %d and %d are the same one (%s): its effects are shown twice and not confirmed", j+1, i+1, a.Experiment.ID))
-			continue
-		}
-		ids[a.Experiment.ID] = i
-	}
-	for _, r := range c.Rows {
-		if n := slices.Index(r.Effects, nil); n >= 0 {
-			c.Warnings = append(c.Warnings, fmt.Sprintf("experiment %d has no effect of %s on %s", n+1, r.Contrast, r.Response))
-		}
-		if r.Apart {
-			c.Warnings = append(c.Warnings, fmt.Sprintf("the effect of %s on %s differs between experiments: two intervals have nothing in common", r.Contrast, r.Response))
-		}
-	}
 	return c
-}
-
-// String is a sentence such as `host kernel differs: 6.1.0 | 6.12.4`.
-func (d Difference) String() string {
-	v := slices.Clone(d.Values)
-	for i := range v {
-		if v[i] == "" {
-			v[i] = "not recorded"
-		}
-	}
-	return d.What + " differs: " + strings.Join(v, " | ")
 }
 
 // line fills the rows.
@@ -85,7 +52,7 @@ func (c *Comparison) line() {
 			if !ok {
 				n = len(c.Rows)
 				at[key] = n
-				c.Rows = append(c.Rows, Row{Contrast: Name(e.Contrast), Response: e.Response.Name, Effects: make([]*Effect, len(c.Experiments))})
+				c.Rows = append(c.Rows, Row{Effects: make([]*Effect, len(c.Experiments))})
 			}
 			if c.Rows[n].Effects[i] == nil {
 				c.Rows[n].Effects[i] = e
@@ -121,10 +88,8 @@ func key(x *result.Experiment, c result.Contrast) string {
 	}
 	var baselines []string
 	for _, name := range c.Factors {
-		for _, f := range x.Factors {
-			if f.Name == name {
-				baselines = append(baselines, f.Baseline)
-			}
+		if f := x.Factor(name); f != nil {
+			baselines = append(baselines, f.Baseline)
 		}
 	}
 	return fmt.Sprintf("%q %q %q %q", c.Factors, c.Levels, baselines, c.At)

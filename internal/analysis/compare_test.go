@@ -24,11 +24,11 @@ func TestCompare(t *testing.T) {
 		effect      float64
 		change      func(*lab)
 		differences []Difference
-		warnings    []string // parts, in order, beside the differences
+		lack        [][2]int // rows that an experiment has no effect for
 	}{
 		{name: "the same study on another day"},
-		{name: "another effect", effect: 0.2, warnings: []string{"the effect of mode=on on wall differs between experiments"}},
-		{name: "a copy", change: func(l *lab) { l.x.ID = "a" }, warnings: []string{"experiments 1 and 2 are the same one (a)"}},
+		{name: "another effect", effect: 0.2},
+		{name: "a copy", change: func(l *lab) { l.x.ID = "a" }},
 		{name: "all conditions", change: func(l *lab) {
 			l.x.Host = map[string]string{"kernel": "6.12.4", "smt": "off", "cpu": "Xeon"}
 			l.x.Study, l.x.Version, l.x.Workload = "beef", "1.1", "null"
@@ -56,7 +56,7 @@ func TestCompare(t *testing.T) {
 			}
 		}, differences: []Difference{
 			{"baseline of mode", []string{"off", "none"}}, {"levels of mode", []string{"off, on", "none, on"}},
-		}, warnings: []string{"experiment 2 has no effect of mode=on on wall", "experiment 1 has no effect of mode=on on wall"}},
+		}, lack: [][2]int{{0, 1}, {1, 0}}},
 		{name: "another response", change: func(l *lab) {
 			l.x.Responses[0].Name = "cpu"
 			for _, run := range l.runs {
@@ -65,7 +65,7 @@ func TestCompare(t *testing.T) {
 		}, differences: []Difference{
 			{"margin of wall", []string{"2 %", ""}}, {"unit of wall", []string{"s", ""}}, {"better of wall", []string{"lower", ""}},
 			{"margin of cpu", []string{"", "2 %"}}, {"unit of cpu", []string{"", "s"}}, {"better of cpu", []string{"", "lower"}},
-		}, warnings: []string{"experiment 2 has no effect of mode=on on wall", "experiment 1 has no effect of mode=on on cpu"}},
+		}, lack: [][2]int{{0, 1}, {1, 0}}},
 	} {
 		second := one("b", 0.05+c.effect)
 		if c.change != nil {
@@ -76,23 +76,20 @@ func TestCompare(t *testing.T) {
 		if d := cmp.Diff(c.differences, got.Differences); d != "" {
 			t.Errorf("%s: %s", c.name, d)
 		}
-		if n := len(c.differences) + len(c.warnings); len(got.Warnings) != n {
-			t.Errorf("%s: warnings %q, want %d", c.name, got.Warnings, n)
-			continue
-		}
-		for i, w := range c.warnings {
-			if !hasWarning(got.Warnings[len(c.differences)+i:][:1], w) {
-				t.Errorf("%s: warning %q, want %q", c.name, got.Warnings[len(c.differences)+i], w)
+		var lack [][2]int
+		for i, r := range got.Rows {
+			if n := slices.Index(r.Effects, nil); n >= 0 {
+				lack = append(lack, [2]int{i, n})
 			}
 		}
-		if r := got.Rows[0]; r.Effects[0] != &first.Effects[0] || r.Response != "wall" || r.Apart != (c.effect != 0) {
+		if d := cmp.Diff(c.lack, lack); d != "" {
+			t.Errorf("%s: %s", c.name, d)
+		}
+		if r := got.Rows[0]; r.Effects[0] != &first.Effects[0] || r.Apart != (c.effect != 0) {
 			t.Errorf("%s: first row %+v", c.name, r)
 		}
 	}
-	if s := (Difference{"host smt", []string{"", "off"}}).String(); s != "host smt differs: not recorded | off" {
-		t.Error(s)
-	}
-	if c := Compare(nil); len(c.Rows)+len(c.Warnings) != 0 {
+	if c := Compare(nil); len(c.Rows)+len(c.Differences) != 0 {
 		t.Errorf("nothing compared: %+v", c)
 	}
 }
@@ -112,12 +109,14 @@ func TestCompareLinesUp(t *testing.T) {
 	}
 	var names []string
 	for _, r := range Compare([]*Analysis{of(a), of(b, main)}).Rows {
-		names = append(names, r.Contrast)
-		if r.Contrast == "mode=on x size=large" && slices.Contains(r.Effects, nil) {
+		i := slices.IndexFunc(r.Effects, func(e *Effect) bool { return e != nil })
+		name := r.Effects[i].Contrast.String()
+		names = append(names, name)
+		if name == "mode on x size large" && slices.Contains(r.Effects, nil) {
 			t.Error("the two ways to write an interaction are two rows")
 		}
 	}
-	if d := cmp.Diff([]string{"mode=on", "mode=on x size=large"}, names); d != "" {
+	if d := cmp.Diff([]string{"mode on", "mode on x size large"}, names); d != "" {
 		t.Error(d)
 	}
 }
@@ -125,7 +124,7 @@ func TestCompareLinesUp(t *testing.T) {
 func TestText(t *testing.T) {
 	c := interaction()
 	c.At = map[string]string{"b": "2", "a": "1"}
-	if got := Name(c); got != "mode=on x size=large at a=1, b=2" {
+	if got := c.String(); got != "mode on x size large at a 1, b 2" {
 		t.Error(got)
 	}
 	for v, want := range map[float64]string{0: "0 %", 0.02: "2 %", 0.0599: "5.99 %", 0.5: "50 %", 0.123456: "12.3 %", 0.00012345: "0.012 %", 1e-9: "0.0000001 %", 12: "1200 %"} {

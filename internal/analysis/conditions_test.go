@@ -56,13 +56,13 @@ func TestWarnings(t *testing.T) {
 		{"a warm-up", func(l *lab) { l.runs = append(l.runs, result.Run{Status: result.WarmUp}) }, "", 0},
 		{"a busy level", each(func(run *result.Run, c result.Cell) {
 			run.Conditions = map[string]float64{"foreign_cpu": map[string]float64{"on": 0.05, "off": 0.01}[c.Levels["mode"]]}
-		}), "other processes took 5 % of all CPUs (known in 10 of 10 runs) at mode=on and 1 % of all CPUs (known in 10 of 10 runs) at its baseline", 0},
+		}), "other processes took 5 % of all CPUs (known in 10 of 10 runs) at mode on and 1 % of all CPUs (known in 10 of 10 runs) at its baseline", 0},
 		{"busy everywhere", each(func(run *result.Run, _ result.Cell) {
 			run.Conditions = map[string]float64{"foreign_cpu": 0.05}
 		}), "", 0},
 		{"stolen from the baseline", each(func(run *result.Run, c result.Cell) {
 			run.Conditions = map[string]float64{"steal": map[string]float64{"on": 0, "off": 0.1}[c.Levels["mode"]]}
-		}), "the hypervisor (steal) took 0 % of all CPUs (known in 10 of 10 runs) at mode=on and 10 % of all CPUs (known in 10 of 10 runs) at its baseline", 0},
+		}), "the hypervisor (steal) took 0 % of all CPUs (known in 10 of 10 runs) at mode on and 10 % of all CPUs (known in 10 of 10 runs) at its baseline", 0},
 		{"a busy level in few runs", each(func(run *result.Run, c result.Cell) {
 			if run.Block < 4 {
 				run.Conditions = map[string]float64{"foreign_cpu": map[string]float64{"on": 0.05, "off": 0.01}[c.Levels["mode"]]}
@@ -80,7 +80,7 @@ func TestWarnings(t *testing.T) {
 		}), "known in 5 of 10 runs", 0},
 		{"a hot level", each(func(run *result.Run, c result.Cell) {
 			run.Conditions = map[string]float64{"throttled": map[string]float64{"on": 2, "off": 0}[c.Levels["mode"]]}
-		}), "throttled 20 times (known in 10 of 10 runs) at mode=on and 0 times", 0},
+		}), "throttled 20 times (known in 10 of 10 runs) at mode on and 0 times", 0},
 		{"changed behind our back", read(func(run *result.Run, c result.Cell) (string, string) {
 			if run.Block == 2 && c.Levels["mode"] == "on" {
 				return "on", "off"
@@ -246,7 +246,7 @@ func TestInteraction(t *testing.T) {
 	a := l.analyse()
 	for i, want := range []float64{0.2, 1.1*math.Sqrt(1.2) - 1, 0.32} {
 		if e := a.Effects[i]; !near(e.Value, want) || e.Verdict != CostsMore {
-			t.Errorf("%s: %v (%s), want %v", Name(e.Contrast), e.Value, e.Verdict, want)
+			t.Errorf("%s: %v (%s), want %v", e.Contrast, e.Value, e.Verdict, want)
 		}
 	}
 	if e := a.Effects[0]; !math.IsNaN(e.Baseline) || !math.IsNaN(e.Level) {
@@ -287,7 +287,7 @@ func TestUnevenIsToldOnce(t *testing.T) {
 			told = append(told, w)
 		}
 	}
-	if len(told) != 1 || !strings.Contains(told[0], "at size=large and") || !strings.HasSuffix(told[0], "so too at mode=on") {
+	if len(told) != 1 || !strings.Contains(told[0], "at size large and") || !strings.HasSuffix(told[0], "so too at mode on") {
 		t.Errorf("told: %q", told)
 	}
 }

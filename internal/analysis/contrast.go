@@ -53,7 +53,7 @@ func (r *record) comparison(c result.Contrast) (comparison, error) {
 	}
 	for _, cells := range corners {
 		if len(cells) == 0 || len(cells) != len(corners[0]) {
-			return comparison{}, fmt.Errorf("the design has not the same cells at every level of %s", Name(c))
+			return comparison{}, fmt.Errorf("the design has not the same cells at every level of %s", c)
 		}
 	}
 	out := comparison{unit: "blocks"}

@@ -31,15 +31,8 @@ func ExampleAnalyse() {
 		}
 	}
 	for _, e := range analysis.Analyse(x, runs, &result.End{Reason: "looks"}).Effects {
-		fmt.Printf("%s, %s: %+.1f %% [%+.1f, %+.1f], n = %d: %s %s\n", analysis.Name(e.Contrast), e.Response.Name, 100*e.Value, 100*e.Low, 100*e.High, e.N, e.Verdict, e.Reason)
+		fmt.Printf("%s, %s: %+.1f %% [%+.1f, %+.1f], n = %d: %s %s\n", e.Contrast, e.Response.Name, 100*e.Value, 100*e.Low, 100*e.High, e.N, e.Verdict, e.Reason)
 	}
 	// Output:
-	// governor=powersave, wall: +48.0 % [+47.6, +48.4], n = 10: costs_more The whole interval, +47.6 % to +48.4 %, costs more than the margin of 2 %.
-}
-
-// How is a change written where a second factor is fixed?
-func ExampleName() {
-	fmt.Println(analysis.Name(result.Contrast{Factors: []string{"smt"}, Levels: []string{"off"}, At: map[string]string{"log": "nvme"}}))
-	// Output:
-	// smt=off at log=nvme
+	// governor powersave, wall: +48.0 % [+47.6, +48.4], n = 10: costs_more The whole interval, +47.6 % to +48.4 %, costs more than the margin of 2 %.
 }

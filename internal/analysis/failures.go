@@ -114,10 +114,10 @@ func (f *Failing) differ() bool { return f.Failed < alike }
 // Text says how often the sides fail.
 func (f *Failing) Text(c result.Contrast) string {
 	if f.Level.often() || f.Base.often() || f.differ() || f.Voids >= alike {
-		return fmt.Sprintf("runs fail: %s in %s, what it is compared with in %s (Fisher's exact test: %s)", Name(c), f.Level.text(), f.Base.text(), chance(f.Failed))
+		return fmt.Sprintf("runs fail: %s in %s, what it is compared with in %s (Fisher's exact test: %s)", c, f.Level.text(), f.Base.text(), chance(f.Failed))
 	}
 	return fmt.Sprintf("guards void %d of %s of %s, and %d of %d of what it is compared with (Fisher's exact test: %s)",
-		f.Level.Void, plural(f.Level.Tried, "first try", "first tries"), Name(c), f.Base.Void, f.Base.Tried, chance(f.Voids))
+		f.Level.Void, plural(f.Level.Tried, "first try", "first tries"), c, f.Base.Void, f.Base.Tried, chance(f.Voids))
 }
 
 // Failing says in a sentence which cells fail in more than 5 % of their runs; "" for

@@ -1,8 +1,8 @@
 package analysis
 
 import (
+	"cmp"
 	"math"
-	"slices"
 
 	"hostlab/internal/result"
 	"hostlab/internal/stats"
@@ -10,16 +10,17 @@ import (
 
 // Gain is what one level of a factor takes off the time of a job against another.
 type Gain struct {
-	Factor, From, To string         // To is the faster level by estimate, if any is
-	At               string         // levels of the other factors, or "all runs"
-	Response         string         // that is a time
-	Share            stats.Interval // of the time at From; N are blocks; of 95 %, or more where the experiment has more to decide
-	Evidence         result.Evidence
-	Least            int // blocks that an interval takes, and the verdicts of the experiment too
+	Factor, From, To string          // To is the faster level by estimate, if any is
+	At               string          // levels of the other factors, or "all runs"
+	Response         string          // that is a time
+	Share            result.Estimate // of the time at From; N are blocks; of 95 %, or more where the experiment has more to decide
+	Least            int             // blocks that an interval takes, and the verdicts of the experiment too
 }
 
-// Decided reports whether a gain has an interval.
-func (g *Gain) Decided() bool { return finite(g.Share) }
+// Decided reports whether a gain has a finite interval.
+func (g *Gain) Decided() bool {
+	return g.Share.N > 0 && !math.IsInf(g.Share.Low-g.Share.High, 0) && g.Share.Contains(g.Share.Value)
+}
 
 // Gains are those of an experiment's times, of each level against its baseline, in the
 // order of the record. An experiment of log devices has them for each size, others
@@ -34,28 +35,29 @@ func (a *Analysis) Gains() (out []Gain) {
 				if p.From != s.Factor.Baseline {
 					continue
 				}
-				g := Gain{Factor: s.Factor.Name, From: p.From, To: p.To, At: row.Name,
-					Response: s.Duration.Name, Share: p.Gain, Evidence: result.Measured, Least: max(least, stats.MinBlocks(NominalAlpha))}
-				if s.Emulated(p.To) || s.Emulated(p.From) {
-					g.Evidence = result.Emulated
+				p.Gain.Evidence = result.Measured
+				if s.emulated(p.To) || s.emulated(p.From) {
+					p.Gain.Evidence = result.Emulated
 				}
-				out = append(out, g)
+				out = append(out, Gain{Factor: s.Factor.Name, From: p.From, To: p.To, At: row.Name,
+					Response: s.Duration.Name, Share: p.Gain, Least: max(least, stats.MinBlocks(NominalAlpha))})
 			}
 		}
 		return out
 	}
 	for _, e := range a.Effects {
-		f := slices.IndexFunc(x.Factors, func(f result.Factor) bool { return f.Name == e.Contrast.Factors[0] })
-		iv := stats.Interval{Estimate: e.Value, Low: e.Low, High: e.High, N: e.N}
-		if len(e.Contrast.Factors) > 1 || f < 0 || e.Response.Unit != "s" || e.Response.Compare != result.Ratio || e.Verdict == VoidVerdict {
+		f := x.Factor(e.Contrast.Factors[0])
+		if len(e.Contrast.Factors) > 1 || f == nil || e.Response.Unit != "s" || e.Response.Compare != result.Ratio || e.Verdict == VoidVerdict {
 			continue
 		}
-		g := Gain{Factor: x.Factors[f].Name, From: x.Factors[f].Baseline, To: e.Contrast.Levels[0],
-			At: levelsAt(x, e.Contrast), Response: e.Response.Name, Evidence: e.Evidence, Share: negated(iv), Least: max(least, stats.MinBlocks(e.Alpha))}
-		if iv.Estimate > 0 { // the baseline is the faster one: seen from the other
-			g.From, g.To = g.To, g.From
-			off := func(change float64) float64 { return change / (1 + change) }
-			g.Share = stats.Interval{Estimate: off(iv.Estimate), Low: off(iv.Low), High: off(iv.High), N: iv.N}
+		change := result.Estimate{Value: e.Value, Low: e.Low, High: e.High, N: e.N, Evidence: e.Evidence}
+		g := Gain{Factor: f.Name, From: f.Baseline, To: e.Contrast.Levels[0], Share: change.Negated(),
+			At: cmp.Or(result.LevelsText(x.Factors, e.Contrast.At), allRuns), Response: e.Response.Name, Least: max(least, stats.MinBlocks(e.Alpha))}
+		if e.Value > 0 { // the baseline is the faster one: seen from the other
+			g.From, g.To, g.Share = g.To, g.From, change
+			for _, v := range []*float64{&g.Share.Value, &g.Share.Low, &g.Share.High} {
+				*v /= 1 + *v
+			}
 		}
 		out = append(out, g)
 	}
@@ -71,29 +73,4 @@ func (a *Analysis) least() (n int) {
 		}
 	}
 	return n
-}
-
-func finite(iv stats.Interval) bool {
-	for _, v := range []float64{iv.Estimate, iv.Low, iv.High} {
-		if math.IsNaN(v) || math.IsInf(v, 0) {
-			return false
-		}
-	}
-	return iv.N > 0
-}
-
-// levelsAt are the levels at which a contrast holds other factors.
-func levelsAt(x *result.Experiment, c result.Contrast) (text string) {
-	for _, f := range x.Factors {
-		if l, ok := c.At[f.Name]; ok {
-			if text != "" {
-				text += ", "
-			}
-			text += f.Name + " " + l
-		}
-	}
-	if text == "" {
-		return "all runs"
-	}
-	return text
 }

@@ -41,9 +41,9 @@ func TestFailuresAreAResult(t *testing.T) {
 		reason, again string
 	}{
 		{"none", 0, "on", result.Failed, 1000, NoEffect, "within the margin", ""},
-		{"the level fails", 0, "on", result.Failed, 3, Inconclusive, "mode=on in 6 of 20 runs (30 %", "p < 0.001"},
+		{"the level fails", 0, "on", result.Failed, 3, Inconclusive, "mode on in 6 of 20 runs (30 %", "p < 0.001"},
 		{"the baseline fails", 0, "off", result.Failed, 3, Inconclusive, "compared with in 13 of 40 runs (32.5 %", ""},
-		{"too often, though not for certain", 0, "on", result.Failed, 9, Inconclusive, "mode=on in 2 of 20 runs", ""},
+		{"too often, though not for certain", 0, "on", result.Failed, 9, Inconclusive, "mode on in 2 of 20 runs", ""},
 		{"once in 20", 0, "on", result.Failed, 20, NoEffect, "", ""},
 		{"fails and costs more", 0.05, "on", result.Failed, 3, CostsMore, "", ""},
 		{"fails and costs less", -0.05, "on", result.Failed, 3, Inconclusive, "do not stand", ""},
@@ -180,5 +180,37 @@ func TestTrendIsSaid(t *testing.T) {
 	}
 	if steady := newLab().fill(20, noisy(3, 0.002, 0.05)).ended("looks").Effects[0]; hasWarning(steady.Warnings, "with time") {
 		t.Errorf("steady: %q", steady.Warnings)
+	}
+}
+
+// A slope that is small so far, and not by the end of the plan, forbids "no practical effect"
+// before that end, and there no more.
+func TestSlopeForbidsAnEarlyEnd(t *testing.T) {
+	rising := about(0.005, 0.006, 10)
+	uneven := slices.Clone(rising)
+	for i := range uneven {
+		uneven[i] = rising[i*7%10] // in another order, without a slope to speak of
+	}
+	for name, c := range map[string]struct {
+		d       []float64
+		planned int
+		want    Verdict
+	}{
+		"rising, a third of the plan": {rising, 30, Inconclusive},
+		"rising, all of the plan":     {rising, 10, NoEffect},
+		"uneven, a third of the plan": {uneven, 30, NoEffect},
+	} {
+		l := newLab().fill(10, exactly(c.d, about(0, 0.0001, 10)))
+		for len(l.x.Blocks) < c.planned {
+			l.x.Blocks = append(l.x.Blocks, l.plan())
+		}
+		a := Analyse(l.x, l.runs, nil)
+		e := a.Effects[0]
+		if e.Verdict != c.want || slices.Contains(e.Limits, Early) != (c.want == Inconclusive) || a.Decided() != (c.want == NoEffect) {
+			t.Errorf("%s: %s: %s %v", name, e.Verdict, e.Reason, e.Limits)
+		}
+		if c.want == Inconclusive && (e.Need != 30 || !strings.Contains(e.Reason, "goes on to +1.8") || !strings.Contains(e.Reason, "in the mean of the plan's 30 blocks")) {
+			t.Errorf("%s: %d blocks needed: %s", name, e.Need, e.Reason)
+		}
 	}
 }

@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"cmp"
 	"maps"
 	"math"
 	"slices"
@@ -13,43 +14,63 @@ import (
 // LogDevice is what the section "log" shows: what a job gained on each log device, what it waited
 // for, and whether the gain stayed below what the baseline's wait for its log allows.
 type LogDevice struct {
-	Experiment *result.Experiment
-	Factor     *result.Factor    // whose levels are devices; nil: the record has none
-	Duration   *result.Response  // nil: none was recorded, and there is nothing to show
-	Write      *result.Response  // average log write; nil: not recorded
-	Share      *result.Response  // of the time that waits for the log; nil: no bound
-	Parts      []result.Response // of the duration
-	Rows       []LogRow
+	Name   string         `json:"name"`
+	Alpha  float64        `json:"alpha"`  // of each interval
+	Factor *result.Factor `json:"factor"` // whose levels are devices; nil: the record has none
+	Rows   []LogRow       `json:"rows"`
+
+	Experiment *result.Experiment `json:"-"`
+	Duration   *result.Response   `json:"-"` // nil: none was recorded, and there is nothing to show
+	Write      *result.Response   `json:"-"` // average log write; nil: not recorded
+	Share      *result.Response   `json:"-"` // of the time that waits for the log; nil: no bound
+	Parts      []result.Response  `json:"-"` // of the duration
 }
 
 // LogRow is a combination of the other factors' levels, such as a size.
 type LogRow struct {
-	Name  string
-	Cells []LogCell // by level of the factor
-	Pairs []LogPair // from the baseline, and from the slowest log where that is another
+	Name  string    `json:"at"`
+	Cells []LogCell `json:"cells"` // by level of the factor
+	Pairs []LogPair `json:"pairs"` // from the baseline, and from the slowest log where that is another
 }
 
 // LogPair is a log that was moved from one device to another.
 type LogPair struct {
-	From, To string
-	Gain     stats.Interval // share of the duration on from
-	Bound    stats.Interval // share of that which waits for the log
+	From    string          `json:"from"`
+	To      string          `json:"to"`
+	Gain    result.Estimate `json:"gain"`    // share of the duration on From
+	Bound   result.Estimate `json:"at_most"` // share of that which waits for the log
+	Exceeds bool            `json:"exceeds"` // beyond the bound by more than both intervals leave open
 }
 
-// Exceeds reports a gain that is beyond the bound by more than both intervals leave open.
-func (p *LogPair) Exceeds() bool { return p.Gain.Low > p.Bound.High }
-
-// LogCell is one device at one size.
+// LogCell is one device at one size. What is unknown is NaN.
 type LogCell struct {
-	Level  string
-	N      int     // blocks, of which all but writes are means
-	Mean   float64 // of the duration, s; NaN: no run
-	Write  float64
-	Share  float64
-	Parts  []float64      // as LogDevice.Parts, s; NaN: unknown
-	Rest   float64        // of the duration that is in none of them, s; below 0: they overlap by so much
-	Waits  *LogWaits      // the server's events; nil: not sampled
-	Writes stats.Interval // change of the average log write; N 0: the baseline itself, or no pair
+	Level    string                     `json:"level"`
+	Emulated bool                       `json:"emulated"`
+	Mean     result.Estimate            `json:"duration"`  // s, of N blocks, without an interval, as all but the change of writes
+	Write    result.Estimate            `json:"log_write"` // s
+	Share    result.Estimate            `json:"log_share"` // of the duration
+	Parts    map[string]result.Estimate `json:"parts"`     // by the response's name, s
+	Rest     result.Estimate            `json:"rest"`      // of the duration that is in none of them, s; below 0: they overlap by so much
+	Writes   result.Estimate            `json:"log_write_change"`
+	Waits    *LogWaits                  `json:"waits"` // the server's events; nil: not sampled
+}
+
+// LogWaits are the server's wait events with one device at one size: of the runs in
+// which the job's session was sampled.
+type LogWaits struct {
+	Runs   int     `json:"runs"`
+	Looks  int     `json:"looks"`
+	Mean   float64 `json:"duration"` // of those runs, s
+	Seen   float64 `json:"-"`        // of a run, s: what the looks stand for
+	Events []Event `json:"events"`   // most time first
+}
+
+// Event is one in the server's words, and the part of the time that it belongs to.
+type Event struct {
+	Name    string  `json:"name"`
+	Part    string  `json:"part"`
+	Seconds float64 `json:"seconds"` // of a run
+	Share   float64 `json:"share"`   // of the duration
 }
 
 // Responses by what they are called in the workloads that have them.
@@ -68,32 +89,28 @@ const InCommits = "log_gain_bound"
 // NewLogDevice reads the runs that count. A record without a factor or a duration has no
 // rows.
 func NewLogDevice(x *result.Experiment, runs []result.Run) *LogDevice {
-	s := &LogDevice{Experiment: x}
-	for i := range x.Factors {
-		if f := &x.Factors[i]; f.Name == "log" || s.Factor == nil && i == len(x.Factors)-1 {
-			s.Factor = f
-			break
-		}
+	s := &LogDevice{Name: "log", Alpha: NominalAlpha, Rows: []LogRow{}, Experiment: x, Factor: x.Factor("log")}
+	if n := len(x.Factors); s.Factor == nil && n > 0 {
+		s.Factor = &x.Factors[n-1]
 	}
-	s.Duration, s.Write, s.Share = s.response(logDurations), s.response(logWrites), s.response(logShares)
-	whole := false // parts that add up: others would tell the same twice
+	s.Duration, s.Write, s.Share = s.response(logDurations...), s.response(logWrites...), s.response(logShares...)
+	whole := false // parts that add up: others would be the same time twice
 	for _, name := range logParts {
 		if whole && !strings.HasPrefix(name, "part_") {
 			break
 		}
-		if r := s.response([]string{name}); r != nil && r.Unit == "s" {
+		if r := s.response(name); r != nil && r.Unit == "s" {
 			s.Parts = append(s.Parts, *r)
 			whole = whole || strings.HasPrefix(name, "part_")
 		}
 	}
-	if s.Factor == nil || s.Duration == nil {
-		return s
+	if s.Factor != nil && s.Duration != nil {
+		s.fill(runs)
 	}
-	s.fill(runs)
 	return s
 }
 
-func (s *LogDevice) response(names []string) *result.Response {
+func (s *LogDevice) response(names ...string) *result.Response {
 	for _, name := range names {
 		for i := range s.Experiment.Responses {
 			if s.Experiment.Responses[i].Name == name {
@@ -106,57 +123,59 @@ func (s *LogDevice) response(names []string) *result.Response {
 
 // fill makes a row for each combination of the other factors.
 func (s *LogDevice) fill(runs []result.Run) {
+	x := s.Experiment
 	means := func(r *result.Response, compare result.Comparison) []map[int]float64 {
 		if r == nil {
-			return make([]map[int]float64, len(s.Experiment.Cells))
+			return make([]map[int]float64, len(x.Cells))
 		}
 		other := *r
 		other.Compare = compare
-		return BlockMeans(s.Experiment, runs, &other)
+		return BlockMeans(x, runs, &other)
 	}
 	// Gains are of logarithms; what is shown is plain, so that parts add up to a duration.
 	duration, write, share := means(s.Duration, result.Ratio), means(s.Write, result.Ratio), means(s.Share, result.Difference)
 	seconds, written := means(s.Duration, result.Difference), means(s.Write, result.Difference)
-	var parts [][]map[int]float64
+	parts := map[string][]map[int]float64{}
 	for i := range s.Parts {
-		parts = append(parts, means(&s.Parts[i], result.Difference))
+		parts[s.Parts[i].Name] = means(&s.Parts[i], result.Difference)
 	}
 	ratio := result.Response{Compare: result.Ratio}
-	for base := range s.Experiment.Cells {
-		if s.Experiment.Cells[base].Duplicate || s.Experiment.Cells[base].Levels[s.Factor.Name] != s.Factor.Baseline {
+	others := slices.DeleteFunc(slices.Clone(x.Factors), func(f result.Factor) bool { return f.Name == s.Factor.Name })
+	for base, cell := range x.Cells {
+		if cell.Duplicate || cell.Levels[s.Factor.Name] != s.Factor.Baseline {
 			continue
 		}
-		row := LogRow{Name: s.others(base)}
+		row := LogRow{Name: cmp.Or(result.LevelsText(others, cell.Levels), allRuns), Pairs: []LogPair{}}
 		at := map[string]int{}
 		for _, level := range s.Factor.Levels {
-			i := besides(s.Experiment, base, s.Factor.Name, level)
+			i := besides(x, base, s.Factor.Name, level)
 			if i < 0 {
 				continue
 			}
 			at[level] = i
-			c := LogCell{Level: level, N: len(duration[i]),
-				Mean: mean(seconds[i]), Write: mean(written[i]), Share: mean(share[i])}
+			c := LogCell{Level: level, Emulated: s.emulated(level), Mean: mean(seconds[i]), Write: mean(written[i]), Share: mean(share[i]),
+				Parts: map[string]result.Estimate{}, Waits: s.waitsOf(runs, i)}
 			c.Rest = c.Mean
-			for _, p := range parts {
+			for name, p := range parts {
 				v := over(p[i], seconds[i])
-				if c.Parts = append(c.Parts, v); !math.IsNaN(v) {
-					c.Rest -= v
+				if c.Parts[name] = v; v.Known() {
+					c.Rest.Value -= v.Value
 				}
 			}
-			c.Waits = s.waitsOf(runs, i)
 			if i != base {
-				c.Writes = paired(s.Experiment, &ratio, write[i], write[base])
+				c.Writes = paired(x, &ratio, write[i], write[base])
 			}
 			row.Cells = append(row.Cells, c)
 		}
 		for _, from := range row.origins(s.Factor.Baseline) {
-			bound := stats.Interval{Estimate: math.NaN(), Low: math.NaN(), High: math.NaN()}
+			bound := result.Unknown()
 			if shares := share[at[from]]; len(shares) > 0 {
-				bound = stats.HodgesLehmann(slices.Collect(maps.Values(shares)), NominalAlpha)
+				bound = scale{result.Response{Compare: result.Difference}}.estimate(stats.HodgesLehmann(slices.Collect(maps.Values(shares)), NominalAlpha))
 			}
 			for _, c := range row.Cells {
-				if c.Level != from && c.N > 0 {
-					row.Pairs = append(row.Pairs, LogPair{from, c.Level, negated(paired(s.Experiment, &ratio, duration[at[c.Level]], duration[at[from]])), bound})
+				if c.Level != from && c.Mean.N > 0 {
+					gain := paired(x, &ratio, duration[at[c.Level]], duration[at[from]]).Negated()
+					row.Pairs = append(row.Pairs, LogPair{from, c.Level, gain, bound, gain.Low > bound.High})
 				}
 			}
 		}
@@ -164,12 +183,16 @@ func (s *LogDevice) fill(runs []result.Run) {
 	}
 }
 
+// allRuns is what a combination is called where there is one only.
+const allRuns = "all runs"
+
 // origins are the devices that a log is moved from: the baseline, and the slowest, which
 // is what a buyer of a device has.
 func (r *LogRow) origins(baseline string) []string {
 	list, slowest := []string{baseline}, -1
 	for i := range r.Cells {
-		if w := r.Cells[i].slowness(); r.Cells[i].N > 0 && !math.IsNaN(w) && (slowest < 0 || w > r.Cells[slowest].slowness()) {
+		w := r.Cells[i].slowness()
+		if r.Cells[i].Mean.N > 0 && !math.IsNaN(w) && (slowest < 0 || w > r.Cells[slowest].slowness()) {
 			slowest = i
 		}
 	}
@@ -182,10 +205,10 @@ func (r *LogRow) origins(baseline string) []string {
 // slowness orders devices: by their log writes, or, where no server times those, as
 // MariaDB, by the share of the time that waits.
 func (c *LogCell) slowness() float64 {
-	if math.IsNaN(c.Write) {
-		return c.Share
+	if !c.Write.Known() {
+		return c.Share.Value
 	}
-	return c.Write
+	return c.Write.Value
 }
 
 // Pair returns what a device gave in place of another; nil: they were not compared.
@@ -198,23 +221,23 @@ func (r *LogRow) Pair(from, to string) *LogPair {
 	return nil
 }
 
-// mean is that of the blocks; NaN for none.
-func mean(m map[int]float64) float64 { return over(m, m) }
+// mean is that of the blocks; unknown for none.
+func mean(m map[int]float64) result.Estimate { return over(m, m) }
 
 // over is the mean of a part over the blocks of a whole: what is unknown in some of them
-// is in the rest of those. NaN where it is unknown in all.
-func over(part, whole map[int]float64) float64 {
-	sum, n := 0.0, 0
+// is in the rest of those. It is unknown where it is so in all.
+func over(part, whole map[int]float64) result.Estimate {
+	out, sum, n := result.Unknown(), 0.0, 0
 	for _, b := range slices.Sorted(maps.Keys(part)) {
 		if _, ok := whole[b]; ok {
 			sum += part[b]
 			n++
 		}
 	}
-	if n == 0 {
-		return math.NaN()
+	if out.N = len(whole); n > 0 {
+		out.Value = sum / float64(len(whole))
 	}
-	return sum / float64(len(whole))
+	return out
 }
 
 // Sampled reports whether any device has the server's wait events.
@@ -222,41 +245,70 @@ func (r *LogRow) Sampled() bool {
 	return slices.ContainsFunc(r.Cells, func(c LogCell) bool { return c.Waits != nil })
 }
 
-// negated turns a change of a duration into a gain.
-func negated(iv stats.Interval) stats.Interval {
-	iv.Estimate, iv.Low, iv.High = -iv.Estimate, -iv.High, -iv.Low
-	return iv
+// emulated reports whether a level stands for a device that is not there. The record's
+// evidence is that of comparisons, and says so of all levels only where no level does.
+func (s *LogDevice) emulated(level string) bool {
+	own := func(level string) bool { return s.Experiment.Place(s.Factor.Name, level).Emulated }
+	return own(level) || s.Experiment.Evidence == result.Emulated && !slices.ContainsFunc(s.Factor.Levels, own)
 }
 
-// others are the levels of a cell's other factors, as people read them.
-func (s *LogDevice) others(cell int) string {
-	var parts []string
-	for _, f := range s.Experiment.Factors {
-		if f.Name != s.Factor.Name {
-			parts = append(parts, f.Name+" "+s.Experiment.Cells[cell].Levels[f.Name])
+// waitsOf are those of a cell; nil where no run has any.
+func (s *LogDevice) waitsOf(runs []result.Run, cell int) *LogWaits {
+	w, events := &LogWaits{}, map[Event]float64{}
+	for i := range runs {
+		r := &runs[i]
+		d, timed := r.Values[s.Duration.Name]
+		if r.Cell != cell || r.Waits == nil || !timed {
+			continue
+		}
+		w.Runs++
+		w.Looks += r.Waits.Looks
+		w.Mean += d
+		for _, e := range r.Waits.Events {
+			w.Seen += e.Seconds
+			events[Event{Name: e.Name, Part: e.Part}] += e.Seconds
 		}
 	}
-	if len(parts) == 0 {
-		return "all runs"
+	if w.Runs == 0 || w.Looks == 0 || !(w.Mean > 0) {
+		return nil
 	}
-	return strings.Join(parts, ", ")
-}
-
-// Emulated reports whether a level stands for a device that is not there. The record's
-// evidence is that of comparisons, and says so of all levels only where no level does.
-func (s *LogDevice) Emulated(level string) bool {
-	if s.standsIn(level) {
-		return true
+	n := float64(w.Runs)
+	w.Mean, w.Seen = w.Mean/n, w.Seen/n
+	w.Events = make([]Event, 0, len(events))
+	for e, seconds := range events {
+		e.Seconds, e.Share = seconds/n, seconds/n/w.Mean
+		w.Events = append(w.Events, e)
 	}
-	return s.Experiment.Evidence == result.Emulated && !slices.ContainsFunc(s.Factor.Levels, s.standsIn)
+	slices.SortFunc(w.Events, byShare)
+	return w
 }
 
-// standsIn reports whether the record says that a level is emulated.
-func (s *LogDevice) standsIn(level string) bool {
-	return strings.HasPrefix(s.Experiment.Context[s.Factor.Name+" "+level], string(result.Emulated))
+func byShare(a, b Event) int {
+	return cmp.Or(cmp.Compare(b.Share, a.Share), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Part, b.Part))
 }
 
-// Volatile reports whether nothing on a level's device survives a power cut.
-func (s *LogDevice) Volatile(level string) bool {
-	return strings.HasSuffix(s.Experiment.Context[s.Factor.Name+" "+level], " on tmpfs")
+// Seconds returns the time of a run in events of the names and parts given.
+func (w *LogWaits) Seconds(events ...Event) (sum float64) {
+	for _, e := range w.Events {
+		if slices.ContainsFunc(events, func(o Event) bool { return o.Name == e.Name && o.Part == e.Part }) {
+			sum += e.Seconds
+		}
+	}
+	return sum
+}
+
+// Top returns the events by the largest share that any device has.
+func (r *LogRow) Top() (out []Event) {
+	for i := range r.Cells {
+		if w := r.Cells[i].Waits; w != nil {
+			out = append(out, w.Events...)
+		}
+	}
+	slices.SortFunc(out, byShare)
+	seen := map[[2]string]bool{}
+	return slices.DeleteFunc(out, func(e Event) bool {
+		twice := seen[[2]string{e.Name, e.Part}]
+		seen[[2]string{e.Name, e.Part}] = true
+		return twice
+	})
 }

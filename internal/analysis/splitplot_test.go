@@ -67,13 +67,13 @@ func TestSplitPlotUnits(t *testing.T) {
 	} {
 		e := a.Effects[i]
 		if e.Unit != want.unit || e.N != want.n || len(e.Differences) != want.n || e.Verdict != want.verdict || math.IsNaN(e.NoiseFloor) == want.floor {
-			t.Errorf("%s: %d %s, floor %v, %s: %s", Name(e.Contrast), e.N, e.Unit, e.NoiseFloor, e.Verdict, e.Reason)
+			t.Errorf("%s: %d %s, floor %v, %s: %s", e.Contrast, e.N, e.Unit, e.NoiseFloor, e.Verdict, e.Reason)
 		}
 		if (want.verdict == NoEffect) != strings.Contains(e.Reason, "no noise floor") {
-			t.Errorf("%s: %s", Name(e.Contrast), e.Reason)
+			t.Errorf("%s: %s", e.Contrast, e.Reason)
 		}
 		if math.Abs(e.Value-want.value) > 0.002 {
-			t.Errorf("%s: %v, want %v", Name(e.Contrast), e.Value, want.value)
+			t.Errorf("%s: %v, want %v", e.Contrast, e.Value, want.value)
 		}
 	}
 	if a.AA[0].N != 10 || a.AA[0].Floor < 0.05 {

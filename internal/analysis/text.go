@@ -2,36 +2,12 @@ package analysis
 
 import (
 	"fmt"
-	"maps"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 
 	"hostlab/internal/result"
 )
-
-// Name writes a contrast for people: "smt=off", "smt=off x logdev=sata1", and
-// " at a=b" after it where other factors are fixed.
-func Name(c result.Contrast) string {
-	var parts []string
-	for i, f := range c.Factors {
-		level := "?"
-		if i < len(c.Levels) {
-			level = c.Levels[i]
-		}
-		parts = append(parts, f+"="+level)
-	}
-	s := strings.Join(parts, " x ")
-	if len(c.At) > 0 {
-		var fixed []string
-		for _, f := range slices.Sorted(maps.Keys(c.At)) {
-			fixed = append(fixed, f+"="+c.At[f])
-		}
-		s += " at " + strings.Join(fixed, ", ")
-	}
-	return s
-}
 
 // capital writes the beginning of a sentence.
 func capital(s string) string {

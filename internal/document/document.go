@@ -9,7 +9,7 @@ package document
 import (
 	"math"
 
-	"hostlab/internal/report/picture"
+	"hostlab/internal/picture"
 )
 
 // Document is one report.

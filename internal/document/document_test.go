@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 
 	"hostlab/internal/golden"
-	"hostlab/internal/report/picture"
+	"hostlab/internal/picture"
 )
 
 // sample has every kind of block, and text that is hostile to each medium.

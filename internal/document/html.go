@@ -8,7 +8,7 @@ import (
 	"html/template"
 	"io"
 
-	"hostlab/internal/report/picture"
+	"hostlab/internal/picture"
 	"hostlab/internal/screen"
 )
 

@@ -22,7 +22,7 @@ const measuredSiblings = "measured_siblings"
 // returned as it is. look says what the host is to the levels of a factor; it may be
 // nil. Fit touches nothing. The error is a *Problems.
 func Fit(s *Study, w workload.Workload, m workload.Machine, look func(*Study, Factor) Here) (*Study, error) {
-	why, tells := map[string]map[string]string{}, map[string]string{}
+	why, tells, places := map[string]map[string]string{}, map[string]string{}, []result.Place(nil)
 	if look != nil {
 		for _, f := range s.Factors {
 			here := look(s, f)
@@ -33,6 +33,7 @@ func Fit(s *Study, w workload.Workload, m workload.Machine, look func(*Study, Fa
 				why[f.Name] = here.Lacks
 			}
 			maps.Copy(tells, here.Context)
+			places = append(places, here.Places...)
 		}
 	}
 	o, ok := w.(workload.Offering)
@@ -42,7 +43,7 @@ func Fit(s *Study, w workload.Workload, m workload.Machine, look func(*Study, Fa
 		}
 		out, err := Drop(s, why)
 		if err == nil {
-			out.Context = tells
+			out.Context, out.Places = tells, places
 		}
 		return out, err
 	}
@@ -58,6 +59,7 @@ func Fit(s *Study, w workload.Workload, m workload.Machine, look func(*Study, Fa
 		return nil, err
 	}
 	maps.Copy(tells, o.Context(out.Config(""), m))
+	out.Places = places
 	if out.Context = tells; len(tells) == 0 {
 		out.Context = nil
 	}
@@ -74,6 +76,7 @@ func Fit(s *Study, w workload.Workload, m workload.Machine, look func(*Study, Fa
 type Here struct {
 	Lacks   map[string]string // level that it does not have -> why
 	Context map[string]string // see result.Experiment; names that begin with result.CautionKey are warnings
+	Places  []result.Place
 }
 
 // given refuses a directory that the command line names and that cannot be used: who

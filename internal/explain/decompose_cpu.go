@@ -22,7 +22,7 @@ func (d *decomposition) cpu(c *CPUTime) {
 		d.warnings = append(d.warnings, "sessions used "+trim(c.Run, 1)+" s of CPU, more than they were seen for: some of it before they had logged in; "+trim(run, 1)+" s of that are shown")
 	}
 	wait, source := c.Queue, c.Source
-	if missed := ran - run - c.Queue; c.Partly && missed > 0 { // it ran, as far as the server knows, and had no CPU
+	if missed := ran - run - c.Queue; c.QueueHigh > c.Queue && missed > 0 { // it ran, as far as the server knows, and had no CPU
 		wait, source = ran-run, source+", samples"
 	}
 	// A counted wait holds the time until its session had a CPU again.
@@ -40,7 +40,7 @@ func (d *decomposition) cpu(c *CPUTime) {
 		return
 	}
 	d.lines["queue"] = &line{Event: Event{Name: CPUQueue, Part: RunQueue, Count: -1, Seconds: queue, Source: source},
-		low: queue, high: queue, counted: true}
+		low: min(queue, c.QueueLow), high: max(queue, min(c.QueueHigh, left)), counted: true}
 	hidden := queue - max(0, ran-run)
 	var clients float64
 	for _, l := range d.lines {

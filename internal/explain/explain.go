@@ -168,3 +168,11 @@ func (r *Report) PerTransaction() *float64 {
 	}
 	return result.Finite(r.Busy / float64(r.Transactions))
 }
+
+// Timed sets what n log writes took in all, s.
+func (l *Log) Timed(seconds, n float64) {
+	l.Seconds = result.Finite(seconds)
+	if n > 0 {
+		l.Average = result.Finite(seconds / n)
+	}
+}

@@ -26,6 +26,8 @@ type Threads struct {
 	gone, past time.Duration // Gone at the first look; what of it belongs to known ones until they were seen last
 	lost       time.Duration // what ended ones used after that
 	ended      int
+	// What of queue lies between the last look at threads and their end: most likely, at most.
+	unseen, most time.Duration
 }
 
 // task is a thread since its first reading.
@@ -33,6 +35,7 @@ type task struct {
 	client     bool
 	run, queue time.Duration // since the recording began
 	last       [2]time.Duration
+	first, at  time.Time // of the first reading and of the last one
 	seen       bool
 }
 
@@ -45,6 +48,7 @@ func (t *Threads) Watch(clients, others []int64) {
 		t.tasks = map[int64]*task{}
 	}
 	var live time.Duration
+	now := time.Now()
 	for i, id := range append(clients[:len(clients):len(clients)], others...) {
 		run, queue, err := t.Read(id)
 		if err != nil {
@@ -55,23 +59,23 @@ func (t *Threads) Watch(clients, others []int64) {
 		case x != nil && x.seen:
 			continue
 		case x != nil && run < x.last[0]: // another thread with the same number
-			t.end(id, x)
+			t.end(id, x, now)
 			x = nil
 		}
 		if x == nil {
-			x = &task{}
+			x = &task{first: now}
 			if !t.started {
 				x.last = [2]time.Duration{run, queue}
 			}
 			t.tasks[id] = x
 		}
 		x.run, x.queue = x.run+run-x.last[0], x.queue+queue-x.last[1]
-		x.last, x.seen, x.client = [2]time.Duration{run, queue}, true, x.client || i < len(clients)
+		x.last, x.at, x.seen, x.client = [2]time.Duration{run, queue}, now, true, x.client || i < len(clients)
 		live += run
 	}
 	for id, x := range t.tasks {
 		if !x.seen {
-			t.end(id, x)
+			t.end(id, x, now)
 		}
 		x.seen = false
 	}
@@ -89,12 +93,20 @@ func (t *Threads) Watch(clients, others []int64) {
 	t.started = true
 }
 
-func (t *Threads) end(id int64, x *task) {
+// end keeps what a thread used. It ended at any time since the last look at it, and had
+// waited for a CPU for a share of its life until then: most likely it did so to the end.
+func (t *Threads) end(id int64, x *task, now time.Time) {
 	delete(t.tasks, id)
 	t.ended++
 	t.past += x.last[0]
-	if x.client {
-		t.run, t.queue = t.run+x.run, t.queue+x.queue
+	if !x.client {
+		return
+	}
+	t.run, t.queue = t.run+x.run, t.queue+x.queue
+	gap := now.Sub(x.at)
+	t.most += gap
+	if life := max(x.at.Sub(x.first), x.run+x.queue); life > 0 {
+		t.unseen += time.Duration(float64(x.queue) / float64(life) * float64(gap) / 2)
 	}
 }
 
@@ -118,8 +130,19 @@ func (t *Threads) Missed() int {
 	return t.ended
 }
 
-// Ended is how many threads ended: of those the last wait for a CPU is not known.
-func (t *Threads) Ended() int { return t.ended }
+// Count puts the totals among a count's values, in ns.
+func (t *Threads) Count(values map[string]int64) {
+	run, queue := t.Total()
+	values["cpu_run"], values["cpu_queue"] = int64(run), int64(queue)
+	values["cpu_queue_unseen"], values["cpu_queue_most"] = int64(t.unseen), int64(t.most)
+}
+
+// Account is what grew of them.
+func (t *Threads) Account(g Growth) *CPUTime {
+	s := func(name string) float64 { return g.Get(name) * 1e-9 }
+	queue := s("cpu_queue")
+	return &CPUTime{Run: s("cpu_run"), Queue: queue + s("cpu_queue_unseen"), QueueLow: queue, QueueHigh: queue + s("cpu_queue_most"), Source: "schedstat"}
+}
 
 // Used is what one thread has used so far, in s; ok is false where that cannot be read. A
 // nil Threads knows none.

@@ -3,8 +3,43 @@ package explain
 import (
 	"errors"
 	"testing"
+	"testing/synctest"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 )
+
+// A thread that waited for a CPU for half of its life is taken to have done so until its
+// end, which lies between two looks.
+func TestUnseenWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		begin, alive := time.Now(), true
+		watch := Threads{Read: func(int64) (run, queue time.Duration, err error) {
+			if !alive {
+				return 0, 0, errors.New("it has ended")
+			}
+			return 0, time.Since(begin) / 2, nil
+		}}
+		before, after := map[string]int64{}, map[string]int64{}
+		watch.Watch([]int64{1}, nil)
+		watch.Count(before)
+		time.Sleep(4 * time.Second)
+		watch.Watch([]int64{1}, nil)
+		time.Sleep(time.Second)
+		alive = false
+		watch.Watch([]int64{1}, nil)
+		watch.Count(after)
+		for name := range after {
+			after[name] -= before[name]
+		}
+		got := watch.Account(Growth{Values: after})
+		want := &CPUTime{Queue: 2.25, QueueLow: 2, QueueHigh: 3, Source: "schedstat"}
+		if diff := cmp.Diff(want, got, cmpopts.EquateApprox(0, 1e-9)); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
 
 // A thread counts from its first reading, in the cache or not; what used a CPU and ended
 // between two looks is counted by the process.
@@ -39,8 +74,8 @@ func TestThreads(t *testing.T) {
 	all += 2 * time.Second // half a second of 4, and others that nobody saw
 	watch.Watch([]int64{1}, []int64{2, 3})
 	total("what ended between two looks", 6*time.Second)
-	if _, queue := watch.Total(); queue != 2*time.Second || watch.Ended() != 1 || watch.Missed() != 0 {
-		t.Errorf("queue %v, %d ended", queue, watch.Ended())
+	if _, queue := watch.Total(); queue != 2*time.Second || watch.ended != 1 || watch.Missed() != 0 {
+		t.Errorf("queue %v, %d ended", queue, watch.ended)
 	}
 	used[1], all = time.Second, 211*time.Second // another thread with the number of one that ended
 	watch.Watch([]int64{1}, []int64{2, 3})

@@ -126,6 +126,6 @@ type Counted struct {
 type CPUTime struct {
 	Run, Queue float64 // s; Queue is 0 where it is not known
 	Source     string
-	// Partly is set where there was more of Queue than was counted.
-	Partly bool
+	// Between QueueLow and QueueHigh is Queue, where sessions ended between two looks.
+	QueueLow, QueueHigh float64
 }

@@ -17,7 +17,6 @@ import (
 	"hostlab/internal/document"
 	"hostlab/internal/host"
 	"hostlab/internal/host/hosttest"
-	"hostlab/internal/host/hosttext"
 )
 
 func TestLook(t *testing.T) {
@@ -139,7 +138,7 @@ func TestGarbledMachines(t *testing.T) {
 			t.Fatal(err)
 		}
 		var text strings.Builder
-		if err := document.WriteText(&text, hosttext.Document(f), document.TextOptions{}); err != nil {
+		if err := document.WriteText(&text, f.Document(), document.TextOptions{}); err != nil {
 			t.Fatal(err)
 		}
 		for line := range strings.Lines(text.String()) {

@@ -12,16 +12,8 @@ import (
 const freqDir = cpuDir + "/cpufreq"
 
 func readFrequency(t Tree, top Topology) Frequency {
-	f := Frequency{
-		NoTurbo:         t.Bool(cpuDir + "/intel_pstate/no_turbo"),
-		CPUFreqBoost:    t.Bool(freqDir + "/boost"),
-		PstateStatus:    t.Word(cpuDir + "/intel_pstate/status"),
-		MinPerfPct:      t.Int(cpuDir+"/intel_pstate/min_perf_pct", "%", 1),
-		MaxPerfPct:      t.Int(cpuDir+"/intel_pstate/max_perf_pct", "%", 1),
-		PlatformProfile: t.Word("/sys/firmware/acpi/platform_profile"),
-		ProfileChoices:  t.Word("/sys/firmware/acpi/platform_profile_choices"),
-		Uncore:          readUncore(t),
-	}
+	f := Frequency{Uncore: readUncore(t)}
+	fill(t, "", &f)
 	if f.PstateStatus.State == StateAbsent {
 		f.PstateStatus = t.Word(cpuDir + "/amd_pstate/status")
 	}
@@ -73,25 +65,14 @@ func policyDirs(t Tree, top Topology) []policyDir {
 func readPolicy(t Tree, d policyDir) Policy {
 	p := d.path + "/"
 	pol := Policy{
-		ID:        d.id,
-		CPUs:      Convert(t.Word(p+"related_cpus"), "", parseCPUs),
-		Affected:  Convert(t.Text(p+"affected_cpus"), "", parseCPUs),
-		Domain:    Convert(t.Word(p+"freqdomain_cpus"), "", parseCPUs),
-		Driver:    t.Word(p + "scaling_driver"),
-		Governor:  t.Word(p + "scaling_governor"),
-		Governors: t.Word(p + "scaling_available_governors"),
-		HWMin:     t.kHz(p + "cpuinfo_min_freq"),
-		HWMax:     t.kHz(p + "cpuinfo_max_freq"),
-		Base:      t.kHz(p + "base_frequency"),
-		Min:       t.kHz(p + "scaling_min_freq"),
-		Max:       t.kHz(p + "scaling_max_freq"),
-		BIOSLimit: t.kHz(p + "bios_limit"),
-		Latency:   transitionLatency(t.Int(p+"cpuinfo_transition_latency", "", 1)),
-		PStates:   Convert(t.Text(p+"scaling_available_frequencies"), "Hz", parseStates),
-		EPP:       t.Word(p + "energy_performance_preference"),
-		EPPs:      t.Word(p + "energy_performance_available_preferences"),
-		Boost:     t.Bool(p + "boost"),
+		ID:       d.id,
+		CPUs:     Convert(t.Word(p+"related_cpus"), "", parseCPUs),
+		Affected: Convert(t.Text(p+"affected_cpus"), "", parseCPUs),
+		Domain:   Convert(t.Word(p+"freqdomain_cpus"), "", parseCPUs),
+		Latency:  transitionLatency(t.Int(p+"cpuinfo_transition_latency", "", 1)),
+		PStates:  Convert(t.Text(p+"scaling_available_frequencies"), "Hz", parseStates),
 	}
+	fill(t, d.path, &pol)
 	if pol.Base.State == StateAbsent {
 		// Only intel_pstate has base_frequency; ACPI CPPC's nominal one is in MHz.
 		if n := t.Int(cpuPath(d.id)+"/acpi_cppc/nominal_freq", "Hz", 1e6); n.State == StateOK && n.Value > 0 {
@@ -99,15 +80,6 @@ func readPolicy(t Tree, d policyDir) Policy {
 		}
 	}
 	return pol
-}
-
-// kHz reads a frequency. A BIOS that reports 0 says nothing.
-func (t Tree) kHz(path string) Fact[int64] {
-	f := t.Int(path, "Hz", 1000)
-	if f.State == StateOK && f.Value <= 0 {
-		return Fact[int64]{Source: path, State: StateError, Reason: fmt.Sprintf("%d is no frequency", f.Value)}
-	}
-	return f
 }
 
 // transitionLatency is in ns; drivers that do not know say CPUFREQ_ETERNAL.
@@ -331,11 +303,9 @@ func readUncore(t Tree) []Uncore {
 	list := []Uncore{}
 	names, _ := t.Dir(dir)
 	for _, name := range names {
-		list = append(list, Uncore{
-			Name: name,
-			Min:  t.kHz(dir + "/" + name + "/min_freq_khz"),
-			Max:  t.kHz(dir + "/" + name + "/max_freq_khz"),
-		})
+		u := Uncore{Name: name}
+		fill(t, dir+"/"+name, &u)
+		list = append(list, u)
 	}
 	return list
 }

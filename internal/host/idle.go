@@ -8,21 +8,16 @@ import (
 )
 
 const (
-	idleDir    = cpuDir + "/cpuidle"
 	latencyDev = "/dev/cpu_dma_latency"
 	// maxIdleStates is CPUIDLE_STATE_MAX with room to spare (10 in Linux 6.12).
 	maxIdleStates = 32
 )
 
 func readIdle(t Tree, top Topology) Idle {
-	idle := Idle{
-		Driver:     t.Word(idleDir + "/current_driver"),
-		Governor:   t.Word(idleDir + "/current_governor"),
-		DMALatency: dmaLatency(t),
-		Resume:     resumeLatencies(t, top.CPUs),
-	}
+	idle := Idle{DMALatency: dmaLatency(t), Resume: resumeLatencies(t, top.CPUs)}
+	fill(t, "", &idle)
 	if idle.Governor.State == StateAbsent {
-		idle.Governor = t.Word(idleDir + "/current_governor_ro") // before Linux 5.9 unless booted with cpuidle_sysfs_switch
+		idle.Governor = t.Word(cpuDir + "/cpuidle/current_governor_ro") // before Linux 5.9 unless booted with cpuidle_sysfs_switch
 	}
 	found := make([][]cpuState, len(top.CPUs))
 	each(len(top.CPUs), readers(), func(i int) { found[i] = idleStates(t, top.CPUs[i].ID) })

@@ -13,14 +13,8 @@ const (
 )
 
 func readTopology(t Tree) Topology {
-	top := Topology{
-		Online:     onlineCPUs(t),
-		Offline:    t.List(cpuDir + "/offline"),
-		Present:    t.List(cpuDir + "/present"),
-		SMTControl: t.Word(cpuDir + "/smt/control"),
-		SMTActive:  t.Bool(cpuDir + "/smt/active"),
-		NUMA:       readNUMA(t),
-	}
+	top := Topology{Online: onlineCPUs(t), NUMA: readNUMA(t)}
+	fill(t, "", &top)
 	top.Threads = Convert(top.Online, "", func(l []int) (int, error) { return len(l), nil })
 	online, _ := top.Online.Get()
 	nodeOf := nodeByCPU(top.NUMA)

@@ -25,6 +25,8 @@ type Tree struct {
 // for each CPU, so 1 MiB would not do for 512 of them.
 const maxFile = 16 << 20
 
+var errTooLarge = fmt.Errorf("larger than %d MiB", maxFile>>20)
+
 // errnoMark starts a recorded file whose reading failed: "!errno EACCES". A
 // recording cannot keep permissions, since its reader may be root.
 const errnoMark = "!errno "

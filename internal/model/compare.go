@@ -23,12 +23,21 @@ func Compare(ctx context.Context, c Case, baseline Policy, policies []Policy, o 
 
 // CompareLoads is Compare at several loads (open workloads), all in parallel.
 func CompareLoads(ctx context.Context, c Case, baseline Policy, policies []Policy, loads []float64, o Options) ([]Comparison, error) {
-	var cases []Case
-	for _, load := range loads {
+	cases, each := make([]Case, len(loads)), make([][]Policy, len(loads))
+	for i, load := range loads {
 		c.Load = load
-		cases = append(cases, c)
+		cases[i], each[i] = c, policies
 	}
-	return compareCases(ctx, cases, baseline, policies, o)
+	return compareEach(ctx, cases, baseline, each, o)
+}
+
+// compareOwn compares each case's policy with the baseline.
+func compareOwn(ctx context.Context, cases []Case, baseline Policy, o Options) ([]Comparison, error) {
+	each := make([][]Policy, len(cases))
+	for i, c := range cases {
+		each[i] = []Policy{c.Policy}
+	}
+	return compareEach(ctx, cases, baseline, each, o)
 }
 
 // bounded is a policy to simulate, and what it stands for.
@@ -52,15 +61,6 @@ func expand(policies []Policy) []bounded {
 		out = append(out, bounded{p, AtTopHertz})
 	}
 	return out
-}
-
-// compareCases compares the same policies in several cases.
-func compareCases(ctx context.Context, cases []Case, baseline Policy, policies []Policy, o Options) ([]Comparison, error) {
-	each := make([][]Policy, len(cases))
-	for i := range each {
-		each[i] = policies
-	}
-	return compareEach(ctx, cases, baseline, each, o)
 }
 
 // compareEach compares each case's own policies with the baseline.
@@ -123,6 +123,9 @@ func comparison(runs []*run, rows []bounded, o Options) (Comparison, error) {
 			row = compared(outcome(r, o), base, o)
 		} else {
 			row.Warnings = []string{r.err.Error()}
+			if u, ok := errors.AsType[*UnstableError](r.err); ok {
+				row.Warnings[0] = u.Short()
+			}
 		}
 		if r.c.Workload.Open() {
 			row.Load = r.c.Load

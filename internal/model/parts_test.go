@@ -95,7 +95,7 @@ func TestInvalidNumbersNameTheirKey(t *testing.T) {
 		{workload(func(w *Workload) { w.MemoryShare = 1.5 }), []string{"memory_share is 1.5", "0 to 1"}},
 		{load(0), []string{"load is 0", "less than 1"}},
 		{load(math.NaN()), []string{"load is NaN"}},
-		{load(1), []string{"load is 1", "below 1", "unstable", "users and think"}},
+		{load(1), []string{"load 1 under", "less than 1", "unstable", "with --users N"}},
 		{parse("balanced,PERFCHECK=9s"), []string{"PERFCHECK is 9 s", "0.001 to 5 s"}},
 		{parse("balanced,PERFCHECK=15"), []string{"PERFCHECK", "no unit", "15ms"}},
 		{parse("balanced,PERFINCPOL=fast"), []string{"PERFINCPOL", "fast"}},
@@ -235,7 +235,7 @@ func TestSearches(t *testing.T) {
 	base := testPolicy("high-performance")
 	c := Case{Machine: plain(8), Workload: dialog("exp 60ms", "exp 40ms", 3), Policy: testPolicy("balanced"), Load: 0.1}
 	o := Options{Seed: 5, Replications: 8, Events: 1_000_000, Precision: 0.02}
-	found, err := Sensitivity(ctx, c, base, StepTime, o)
+	found, err := Sensitivity(ctx, c, base, StepTime, nil, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -293,7 +293,7 @@ func TestSearches(t *testing.T) {
 	// One that cannot carry the load is a row that says so.
 	c.Load = 0.9
 	k, err = Compare(ctx, c, base, []Policy{testPolicy("power-saver")}, o)
-	if err != nil || len(k.Rows[0].Warnings) == 0 || !strings.Contains(k.Rows[0].Warnings[0], "unstable") || len(k.Rows[0].Responses) != 0 {
+	if err != nil || len(k.Rows[0].Warnings) == 0 || !strings.Contains(k.Rows[0].Warnings[0], "carries less") || len(k.Rows[0].Responses) != 0 {
 		t.Errorf("above its cap: %+v, %v", k.Rows, err)
 	}
 }

@@ -10,48 +10,65 @@ import (
 	"hostlab/internal/result"
 )
 
-// Sensitivity varies each unknown one at a time: the frequency domain's scope and
-// the parameters of c.Policy that are not Known. It returns the range of the ratio
-// of response to baseline's for each, largest first.
-func Sensitivity(ctx context.Context, c Case, baseline Policy, r Response, o Options) ([]Influence, error) {
+// Variation is an unknown of the machine: the machines that its values make, the assumed
+// one first.
+type Variation struct {
+	Name, Source string
+	Values       []string
+	Machines     []Machine
+}
+
+// Sensitivity varies each unknown one at a time: the frequency domain's scope, the
+// parameters of c.Policy that are not Known, and others of the machine. It returns the
+// range of the ratio of response to baseline's for each, largest first.
+func Sensitivity(ctx context.Context, c Case, baseline Policy, r Response, others []Variation, o Options) ([]Influence, error) {
 	if c.Policy.Bounds {
 		return nil, fmt.Errorf("policy %s: the hardware chooses the frequency; there is no parameter to vary", c.Policy.Name)
 	}
-	var out []Influence
-	var cases []Case
-	var policies [][]Policy
-	scopes := []Scope{c.Machine.Domain}
-	for _, s := range Scopes() {
-		if s == c.Machine.Domain || s == PerCore && c.Machine.ThreadsPerCore == 1 {
+	domain := Variation{Name: "domain", Source: "the machine: which CPUs share one frequency"}
+	for i, s := range append([]Scope{c.Machine.Domain}, Scopes()...) {
+		if i > 0 && (s == c.Machine.Domain || s == PerCore && c.Machine.ThreadsPerCore == 1) {
 			continue // the same as thread
 		}
-		scopes = append(scopes, s)
+		m := c.Machine
+		m.Domain = s
+		domain.Values, domain.Machines = append(domain.Values, string(s)), append(domain.Machines, m)
 	}
-	domain := Influence{Parameter: "domain", Source: "the machine: which CPUs share one frequency"}
-	for _, s := range scopes {
-		v := c
-		v.Machine.Domain = s
-		cases, policies = append(cases, v), append(policies, []Policy{c.Policy})
-		domain.Settings = append(domain.Settings, Setting{Value: string(s)})
+	var out []Influence
+	var cases []Case
+	add := func(i *Influence, value string, c Case) {
+		cases, i.Settings = append(cases, c), append(i.Settings, Setting{Value: value})
 	}
-	out = append(out, domain)
+	vary := func(v Variation) {
+		i := Influence{Parameter: v.Name, Source: v.Source}
+		for k, m := range v.Machines {
+			d := c
+			d.Machine = m
+			add(&i, v.Values[k], d)
+		}
+		out = append(out, i)
+	}
+	vary(domain)
 	for _, q := range c.Policy.Parameters {
 		if q.Known {
 			continue
 		}
 		i := Influence{Parameter: q.Name, Unit: q.Unit, Source: q.Source}
 		for _, v := range append([]float64{q.Value}, q.Alternatives...) {
-			p, err := c.Policy.With(q.Name, v)
-			if err != nil {
+			d := c
+			var err error
+			if d.Policy, err = c.Policy.With(q.Name, v); err != nil {
 				return nil, err
 			}
-			cases, policies = append(cases, c), append(policies, []Policy{p})
-			i.Settings = append(i.Settings, Setting{Value: q.Text(v)})
+			add(&i, q.Text(v), d)
 		}
 		out = append(out, i)
 	}
+	for _, v := range others {
+		vary(v)
+	}
 	o.target, o.ratios = r, true
-	answers, err := compareEach(ctx, cases, baseline, policies, o)
+	answers, err := compareOwn(ctx, cases, baseline, o)
 	if err != nil {
 		return nil, err
 	}
@@ -59,23 +76,28 @@ func Sensitivity(ctx context.Context, c Case, baseline Policy, r Response, o Opt
 		low, high := math.Inf(1), math.Inf(-1)
 		for k := range out[i].Settings {
 			s := &out[i].Settings[k]
-			row := answers[0].Rows[0]
-			answers = answers[1:]
-			e, ok := row.Ratio[r]
-			if !ok {
-				s.Note = "no ratio"
-				if len(row.Warnings) > 0 {
-					s.Note = row.Warnings[0]
-				}
-				s.Ratio = result.Unknown()
+			if s.Ratio, s.Note = answers[0].ratio(r); s.Note != "" {
 				high = math.Inf(1) // the policy cannot carry this load at all
-				continue
+			} else {
+				low, high = min(low, s.Ratio.Value), max(high, s.Ratio.Value)
 			}
-			s.Ratio = e
-			low, high = min(low, e.Value), max(high, e.Value)
+			answers = answers[1:]
 		}
 		out[i].Range = max(0, high-low)
 	}
 	slices.SortStableFunc(out, func(a, b Influence) int { return cmp.Compare(b.Range, a.Range) })
 	return out, nil
+}
+
+// ratio returns that of the only row; it is unknown, and why says so, where there is none.
+func (c Comparison) ratio(r Response) (e result.Estimate, why string) {
+	row := c.Rows[0]
+	e, ok := row.Ratio[r]
+	switch {
+	case ok:
+		return e, ""
+	case len(row.Warnings) > 0:
+		return result.Unknown(), row.Warnings[0]
+	}
+	return result.Unknown(), "no ratio"
 }

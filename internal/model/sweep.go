@@ -21,8 +21,8 @@ const (
 // LoadWhereEffectVanishes searches the load at and above which the ratio's upper
 // bound is below limit (1.05 for 5 %). Open workloads only.
 func LoadWhereEffectVanishes(ctx context.Context, c Case, baseline Policy, r Response, limit float64, o Options) (Vanishing, error) {
-	if !c.Workload.Open() {
-		return Vanishing{}, fmt.Errorf("workload %s is closed: it has no load to vary; leave users at 0 for an open one", c.Workload.Name)
+	if err := c.Workload.mustBeOpen(); err != nil {
+		return Vanishing{}, err
 	}
 	if err := between("limit", limit, 1, 100, ""); err != nil {
 		return Vanishing{}, err
@@ -78,28 +78,25 @@ func (v *Vanishing) try(ctx context.Context, c Case, baseline Policy, r Response
 		return err
 	}
 	for i, load := range loads {
-		p := VanishingPoint{Load: load, Ratio: ratioOf(all[i].Rows[0], r)}
-		if p.Ratio.N == 0 && len(all[i].Rows[0].Warnings) > 0 {
-			p.Note = all[i].Rows[0].Warnings[0]
-		}
+		p := VanishingPoint{Load: load}
+		p.Ratio, p.Note = all[i].ratio(r)
 		v.Points = append(v.Points, p)
 	}
 	return nil
 }
 
-// ratioOf is unknown where there is none.
-func ratioOf(row Row, r Response) result.Estimate {
-	if e, ok := row.Ratio[r]; ok {
-		return e
+func (w Workload) mustBeOpen() error {
+	if w.Open() {
+		return nil
 	}
-	return result.Unknown()
+	return fmt.Errorf("workload %s is closed: it has no load to vary; leave users at 0 for an open one", w.Name)
 }
 
 // Sweep gives the ratio of response to the baseline's over loads x mean slice
 // lengths; slices and waits scale together, so that a step keeps its shape. Open workloads only.
 func Sweep(ctx context.Context, c Case, baseline Policy, r Response, loads, slices []float64, o Options) (Map, error) {
-	if !c.Workload.Open() {
-		return Map{}, fmt.Errorf("workload %s is closed: it has no load to vary; leave users at 0 for an open one", c.Workload.Name)
+	if err := c.Workload.mustBeOpen(); err != nil {
+		return Map{}, err
 	}
 	if len(loads) == 0 || len(slices) == 0 {
 		return Map{}, fmt.Errorf("loads and slices need at least one value each")
@@ -116,17 +113,14 @@ func Sweep(ctx context.Context, c Case, baseline Policy, r Response, loads, slic
 			cases = append(cases, v)
 		}
 	}
-	all, err := compareCases(ctx, cases, baseline, []Policy{c.Policy}, o)
+	all, err := compareOwn(ctx, cases, baseline, o)
 	if err != nil {
 		return Map{}, err
 	}
-	for range loads {
-		var row []result.Estimate
-		for range slices {
-			row = append(row, ratioOf(all[0].Rows[0], r))
-			all = all[1:]
-		}
-		m.Ratios = append(m.Ratios, row)
+	m.Ratios = make([][]result.Estimate, len(loads))
+	for i, x := range all {
+		e, _ := x.ratio(r)
+		m.Ratios[i/len(slices)] = append(m.Ratios[i/len(slices)], e)
 	}
 	return m, nil
 }

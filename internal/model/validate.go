@@ -226,9 +226,13 @@ type UnstableError struct {
 
 // Error says so, and offers the closed form of the workload.
 func (e *UnstableError) Error() string {
-	const closed = "the queue would grow without end (unstable); lower the load, or close the workload with users and think"
+	return e.Short() + ", so the queue would grow without end (unstable); ask for less, or close the workload with --users N"
+}
+
+// Short says so without a remedy.
+func (e *UnstableError) Short() string {
 	if math.IsNaN(e.Capacity) {
-		return fmt.Sprintf("load %.3g under %s: more waits than ever ends; %s", e.Load, e.Policy, closed)
+		return fmt.Sprintf("load %.3g under %s: more work waits than ever ends", e.Load, e.Policy)
 	}
-	return fmt.Sprintf("load is %.3g; under %s it must be below %.3g: %s", e.Load, e.Policy, e.Capacity, closed)
+	return fmt.Sprintf("load %.3g under %s: it carries less than %.3g", e.Load, e.Policy, e.Capacity)
 }

@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"hostlab/internal/model"
-	"hostlab/internal/result"
 )
 
 // Answer is a question with all that was simulated for it.
@@ -48,7 +47,7 @@ func Ask(ctx context.Context, q Question, step func(title string)) (*Answer, err
 	step("policies")
 	var err error
 	if a.Comparisons, err = model.CompareLoads(ctx, c, q.Baseline, q.Policies, loads, q.Options); err != nil {
-		return nil, explain(err)
+		return nil, err
 	}
 	rough := q.Options
 	rough.Precision = 0.02
@@ -61,7 +60,7 @@ func Ask(ctx context.Context, q Question, step func(title string)) (*Answer, err
 			c.Policy = p
 			v, err := model.LoadWhereEffectVanishes(ctx, c, q.Baseline, Headline, Limit, rough)
 			if err != nil {
-				return nil, explain(err)
+				return nil, err
 			}
 			a.Vanishing = append(a.Vanishing, v)
 		}
@@ -69,8 +68,8 @@ func Ask(ctx context.Context, q Question, step func(title string)) (*Answer, err
 	c.Policy, c.Load = q.focus(), loads[0]
 	if !c.Policy.Bounds {
 		step("what the answer depends on")
-		if a.Sensitivity, err = sensitivity(ctx, c, q, rough); err != nil {
-			return nil, explain(err)
+		if a.Sensitivity, err = model.Sensitivity(ctx, c, q.Baseline, Headline, q.Machine.variations(), rough); err != nil {
+			return nil, err
 		}
 	}
 	if q.Sweep {
@@ -80,65 +79,11 @@ func Ask(ctx context.Context, q Question, step func(title string)) (*Answer, err
 		step("the map of loads and slices")
 		m, err := model.Sweep(ctx, c, q.Baseline, Headline, SweepLoads(), SweepSlices(), rough)
 		if err != nil {
-			return nil, explain(err)
+			return nil, err
 		}
 		a.Map = &m
 	}
 	return a, nil
-}
-
-// sensitivity is the model's, joined with what was assumed of the machine.
-func sensitivity(ctx context.Context, c model.Case, q Question, o model.Options) ([]model.Influence, error) {
-	out, err := model.Sensitivity(ctx, c, q.Baseline, Headline, o)
-	if err != nil {
-		return nil, err
-	}
-	for _, v := range q.Machine.Varied {
-		i := model.Influence{Parameter: v.Name, Source: v.Source}
-		low, high := math.Inf(1), math.Inf(-1)
-		for k, m := range append([]model.Machine{q.Machine.Machine}, v.Machines...) {
-			value := v.Value
-			if k > 0 {
-				value = v.Others[k-1]
-			}
-			d := c
-			d.Machine = m
-			x, err := model.Compare(ctx, d, q.Baseline, []model.Policy{c.Policy}, o)
-			if err != nil {
-				return nil, err
-			}
-			row := x.Rows[0]
-			s := model.Setting{Value: value}
-			if e, ok := row.Ratio[Headline]; ok {
-				s.Ratio = e
-				low, high = min(low, e.Value), max(high, e.Value)
-			} else {
-				s.Ratio = result.Unknown()
-				s.Note = first(row.Warnings, "no ratio")
-				high = math.Inf(1)
-			}
-			i.Settings = append(i.Settings, s)
-		}
-		i.Range = max(0, high-low)
-		out = append(out, i)
-	}
-	slices.SortStableFunc(out, func(a, b model.Influence) int {
-		switch {
-		case a.Range > b.Range:
-			return -1
-		case a.Range < b.Range:
-			return 1
-		}
-		return 0
-	})
-	return out, nil
-}
-
-func first(list []string, other string) string {
-	if len(list) > 0 {
-		return list[0]
-	}
-	return other
 }
 
 // assumptions lists all that is unknown or unverified, each once.

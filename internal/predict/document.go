@@ -1,6 +1,7 @@
 package predict
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -153,15 +154,7 @@ func textRow(cells ...string) (r document.Row) {
 // topStates names the three states with the largest shares.
 func topStates(list []model.Residency) string {
 	list = slices.DeleteFunc(slices.Clone(list), func(r model.Residency) bool { return !(r.Share.Value >= 0.005) })
-	slices.SortStableFunc(list, func(a, b model.Residency) int {
-		switch {
-		case a.Share.Value > b.Share.Value:
-			return -1
-		case a.Share.Value < b.Share.Value:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(list, func(a, b model.Residency) int { return cmp.Compare(b.Share.Value, a.Share.Value) })
 	var parts []string
 	for i, r := range list {
 		if i == 3 {

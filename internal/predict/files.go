@@ -119,7 +119,10 @@ func keysOf(t reflect.Type, path []string) (keys []string) {
 		if len(path) > 0 && name == path[0] {
 			return keysOf(f.Type, path[1:])
 		}
-		if name != "" && len(path) == 0 {
+		switch {
+		case f.Anonymous:
+			keys = append(keys, keysOf(f.Type, path)...)
+		case name != "" && len(path) == 0:
 			keys = append(keys, name)
 		}
 	}

@@ -1,6 +1,7 @@
 package predict
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"regexp"
@@ -18,7 +19,11 @@ const (
 	assumedNominal = 2.5e9
 	assumedFloor   = 0.5
 	stateStep      = 1e8 // Hz: Intel's ratio step since Nehalem
-	assumedSMT     = 0.62
+)
+
+const (
+	showHost  = "'hostlab predict --show host' prints one"
+	giveShape = "give sockets, cores_per_socket and threads_per_core in a host file (" + showHost + ")"
 )
 
 // reader makes a machine of facts and notes what it had to assume.
@@ -27,7 +32,7 @@ type reader struct {
 	f *host.Facts
 }
 
-func (r *reader) assume(name, value, source string) {
+func (r *reader) note(name, value, source string) {
 	r.Assumptions = append(r.Assumptions, Assumption{"machine", name, value, source})
 }
 
@@ -45,15 +50,12 @@ func FromFacts(f *host.Facts, name string) (Machine, error) {
 	r.domain()
 	r.idle()
 	if r.ThreadsPerCore > 1 {
-		r.SMTRate = assumedSMT
-		r.assume("smt_rate", strconv.FormatFloat(assumedSMT, 'g', -1, 64), "no host reports it: a usual gain of a quarter from two threads")
+		r.assume("smt_rate", "no host reports it")
 	}
-	r.Power = typicalPower()
-	r.assume("power", "50 W a socket, 6 W a core", "no host reports it: typical of servers; only energy depends on it")
+	r.assume("power", "no host reports it")
 	if err := r.Validate(); err != nil {
-		return Machine{}, fmt.Errorf("the facts of this host make no machine: %w; give it in a host file ('hostlab predict --show host' prints one)", err)
+		return Machine{}, fmt.Errorf("the facts of this host make no machine: %w; give it in a host file (%s)", err, showHost)
 	}
-	r.vary()
 	return r.Machine, nil
 }
 
@@ -64,21 +66,21 @@ func (r *reader) topology() error {
 		threads = len(t.Online.Or(nil))
 	}
 	if threads == 0 {
-		return errors.New("this host does not report how many CPUs it has; give sockets, cores_per_socket and threads_per_core in a host file ('hostlab predict --show host' prints one)")
+		return errors.New("this host does not report how many CPUs it has; " + giveShape)
 	}
 	sockets, ok := t.Sockets.Get()
 	if !ok || sockets < 1 {
 		sockets = 1
-		r.assume("sockets", "1", "hidden here ("+string(state(t.Sockets.State))+")")
+		r.note("sockets", "1", "hidden here ("+string(cmp.Or(t.Sockets.State, host.StateAbsent))+")")
 	}
 	cores, ok := t.Cores.Get()
 	if !ok || cores < 1 {
 		cores = threads
-		r.assume("threads_per_core", "1", "hidden here ("+string(state(t.Cores.State))+")")
+		r.note("threads_per_core", "1", "hidden here ("+string(cmp.Or(t.Cores.State, host.StateAbsent))+")")
 	}
 	if cores%sockets != 0 || threads%cores != 0 {
-		return fmt.Errorf("this host has %d sockets, %d cores and %d threads online, which are not spread evenly; the model needs them even: give sockets, cores_per_socket and threads_per_core in a host file ('hostlab predict --show host' prints one)",
-			sockets, cores, threads)
+		return fmt.Errorf("this host has %d sockets, %d cores and %d threads online, which are not spread evenly; the model needs them even: %s",
+			sockets, cores, threads, giveShape)
 	}
 	r.Sockets, r.CoresPerSocket, r.ThreadsPerCore = sockets, cores/sockets, threads/cores
 	if n := len(t.CoreTypes); n > 1 {
@@ -88,13 +90,6 @@ func (r *reader) topology() error {
 		r.Warnings = append(r.Warnings, fmt.Sprintf("this is a guest (%s): its hypervisor's host sets the frequency, so a policy chosen here may do nothing. The answer is for a machine of this shape whose policy takes effect", v))
 	}
 	return nil
-}
-
-func state(s host.State) host.State {
-	if s == "" {
-		return host.StateAbsent
-	}
-	return s
 }
 
 // inName finds the base frequency that many processors carry in their names.
@@ -116,7 +111,7 @@ func (r *reader) frequencies() {
 		// acpi-cpufreq marks turbo by a highest state that is 1 MHz above the one below it.
 		if n := len(r.PStates); n > 1 && r.PStates[n-1]-r.PStates[n-2] == 1e6 {
 			r.PStates = r.PStates[:n-1]
-			r.turboUnknown()
+			r.note("turbo", "none", "the driver has a turbo state but does not report its frequency")
 		}
 		r.Nominal = r.PStates[len(r.PStates)-1]
 		if hasBase && float64(base) >= r.PStates[0] && float64(base) < r.Nominal {
@@ -130,19 +125,19 @@ func (r *reader) frequencies() {
 		r.Nominal = float64(base)
 	case r.named() > 0:
 		r.Nominal = r.named()
-		r.assume("nominal", hz(r.Nominal), "from the processor's name; there is no base_frequency here")
+		r.note("nominal", hz(r.Nominal), "from the processor's name; there is no base_frequency here")
 	default:
 		r.Nominal = float64(highest)
-		r.assume("nominal", hz(r.Nominal), "cpuinfo_max_freq; there is no base_frequency here, so turbo counts as nominal")
+		r.note("nominal", hz(r.Nominal), "cpuinfo_max_freq; there is no base_frequency here, so turbo counts as nominal")
 	}
 	if !ok || float64(low) > r.Nominal || r.Nominal == 0 {
 		r.hidden()
 		return
 	}
-	r.ladder(float64(low))
+	r.PStates = states(float64(low), r.Nominal)
 	if boost, known := r.f.Frequency.Boost.Get(); float64(highest) > r.Nominal*1.001 && (boost || !known) {
 		r.Turbo = []model.TurboBin{{ActiveCores: r.CoresPerSocket, Hz: float64(highest)}}
-		r.assume("turbo", hz(float64(highest))+" with any number of cores", "cpuinfo_max_freq; no host reports the bins by active cores, so turbo under load is overstated")
+		r.note("turbo", hz(float64(highest))+" with any number of cores", "cpuinfo_max_freq; no host reports the bins by active cores, so turbo under load is overstated")
 	}
 }
 
@@ -157,20 +152,13 @@ func (r *reader) policy() *host.Policy {
 	return nil
 }
 
-func (r *reader) turboUnknown() {
-	r.assume("turbo", "none", "the driver has a turbo state but does not report its frequency")
-}
-
 // named is the frequency in the processor's name in Hz, or 0.
 func (r *reader) named() float64 {
 	m := inName.FindStringSubmatch(r.f.Identity.CPUModel.Or(""))
 	if m == nil {
 		return 0
 	}
-	v, err := strconv.ParseFloat(m[1], 64)
-	if err != nil {
-		return 0
-	}
+	v, _ := strconv.ParseFloat(m[1], 64) // digits
 	return v * map[string]float64{"G": 1e9, "M": 1e6}[m[2]]
 }
 
@@ -179,24 +167,22 @@ func (r *reader) hidden() {
 	r.Nominal = r.named()
 	switch w := r.f.Windows; {
 	case r.Nominal > 0:
-		r.assume("nominal", hz(r.Nominal), "from the processor's name; cpufreq is hidden here")
+		r.note("nominal", hz(r.Nominal), "from the processor's name; cpufreq is hidden here")
 	case w != nil && len(w.CPUMHz) > 0 && w.CPUMHz[0].Max.Or(0) > 0:
 		r.Nominal = float64(w.CPUMHz[0].Max.Value)
-		r.assume("nominal", hz(r.Nominal), "the maximum that Windows reports")
+		r.note("nominal", hz(r.Nominal), "the maximum that Windows reports")
 	default:
 		r.Nominal = assumedNominal
-		r.assume("nominal", hz(r.Nominal), "hidden here; ratios depend on the steps below it, not on itself. Set nominal in a host file")
+		r.note("nominal", hz(r.Nominal), "hidden here; ratios depend on the steps below it, not on itself. Set nominal in a host file")
 	}
-	r.ladder(assumedFloor * r.Nominal)
-	r.assume("pstates", fmt.Sprintf("%s to %s", hz(r.PStates[0]), hz(r.Nominal)),
+	r.PStates = states(assumedFloor*r.Nominal, r.Nominal)
+	r.note("pstates", fmt.Sprintf("%s to %s", hz(r.PStates[0]), hz(r.Nominal)),
 		"hidden here; 50 % of nominal is the lowest state of the published AMD servers, 57 % of the Intel ones. Set pstates in a host file")
-	r.Varied = append(r.Varied, Varied{Name: "lowest of pstates", Source: "hidden here", Value: "50%"})
-	r.assume("turbo", "none", "hidden here")
+	r.floorAssumed = true
+	r.note("turbo", "none", "hidden here")
 }
 
-// ladder makes states in steps of 100 MHz from low to nominal.
-func (r *reader) ladder(low float64) { r.PStates = states(low, r.Nominal) }
-
+// states are in steps of 100 MHz from low to nominal, rising.
 func states(low, nominal float64) []float64 {
 	out := []float64{nominal}
 	for hz := nominal - stateStep; hz > low+stateStep/2; hz -= stateStep {
@@ -209,16 +195,18 @@ func states(low, nominal float64) []float64 {
 	return out
 }
 
-// vary makes the machines to try for what was assumed.
-func (r *reader) vary() {
-	for i := range r.Varied {
-		v := &r.Varied[i]
-		for _, share := range []float64{0.4, 0.57, 0.8} {
-			m := r.Machine.Machine
-			m.PStates = states(share*m.Nominal, m.Nominal)
-			v.Others, v.Machines = append(v.Others, strconv.FormatFloat(share*100, 'g', 3, 64)+"%"), append(v.Machines, m)
-		}
+// variations are the machines to try for what was assumed.
+func (m Machine) variations() []model.Variation {
+	if !m.floorAssumed {
+		return nil
 	}
+	v := model.Variation{Name: "lowest of pstates", Source: "hidden here"}
+	for _, share := range []float64{assumedFloor, 0.4, 0.57, 0.8} {
+		other := m.Machine
+		other.PStates = states(share*m.Nominal, m.Nominal)
+		v.Values, v.Machines = append(v.Values, strconv.FormatFloat(share*100, 'g', 3, 64)+"%"), append(v.Machines, other)
+	}
+	return []model.Variation{v}
 }
 
 func (r *reader) domain() {
@@ -227,9 +215,9 @@ func (r *reader) domain() {
 	case ok && slices.Contains(model.Scopes(), model.Scope(s)):
 		r.Domain = model.Scope(s)
 	case ok:
-		r.assume("domain", "thread", "policies here cover "+s+" units; the model knows thread, core and socket")
+		r.note("domain", "thread", "policies here cover "+s+" units; the model knows thread, core and socket")
 	default:
-		r.assume("domain", "thread", "hidden here; --domain sets it")
+		r.note("domain", "thread", "hidden here; --domain sets it")
 	}
 }
 
@@ -248,8 +236,7 @@ func (r *reader) idle() {
 		r.IdleStates = append(r.IdleStates, model.IdleState{Name: s.Name.Or("state"), ExitLatency: exit, TargetResidency: residency})
 	}
 	if len(r.IdleStates) == 0 {
-		r.IdleStates = halt()
-		r.assume("idle_states", "C1", "hidden here: one state with an exit latency of 2 us")
+		r.assume("idle_states", "hidden here")
 		return
 	}
 	share := 0.5
@@ -257,7 +244,7 @@ func (r *reader) idle() {
 		r.IdleStates[i].PowerShare = share
 		share = max(0.02, share*0.4)
 	}
-	r.assume("power_share", "0.5 of the shallowest state, 0.4 times that for each deeper one", "no host reports it; only energy depends on it")
+	r.note("power_share", "0.5 of the shallowest state, 0.4 times that for each deeper one", "no host reports it; only energy depends on it")
 }
 
 func hz(v float64) string      { return result.Format(v, "Hz") }

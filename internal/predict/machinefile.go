@@ -25,18 +25,11 @@ func ReadMachine(file string, data []byte) (Machine, error) {
 			return Machine{}, &FileError{File: file, Text: key + " is missing; 'hostlab predict --show host' prints a file with all keys"}
 		}
 	}
-	assume := func(key, value, why string, set func(*model.Machine)) {
-		if !present[key] {
-			set(&out.Machine)
-			out.Assumptions = append(out.Assumptions, Assumption{Of: "machine", Name: key, Value: value, Source: "not in " + file + ": " + why})
+	for _, d := range defaults {
+		if !present[d.key] && (d.key != "smt_rate" || m.ThreadsPerCore > 1) {
+			out.assume(d.key, "not in "+file)
 		}
 	}
-	if m.ThreadsPerCore > 1 {
-		assume("smt_rate", "0.62", "a usual gain of a quarter from two threads", func(m *model.Machine) { m.SMTRate = 0.62 })
-	}
-	assume("domain", "thread", "each thread has a frequency of its own", func(m *model.Machine) { m.Domain = model.PerThread })
-	assume("idle_states", "C1", "one state with an exit latency of 2 us", func(m *model.Machine) { m.IdleStates = halt() })
-	assume("power", "50 W a socket, 6 W a core", "typical of servers; only energy depends on it", func(m *model.Machine) { m.Power = typicalPower() })
 	if err := out.Validate(); err != nil {
 		return Machine{}, locate(file, data, err)
 	}
@@ -55,22 +48,32 @@ func BuiltIn(m model.Machine) Machine {
 func (m Machine) WithDomain(s model.Scope) Machine {
 	m.Domain = s
 	m.Assumptions = slices.DeleteFunc(slices.Clone(m.Assumptions), func(a Assumption) bool { return a.Name == "domain" })
-	m.Varied = slices.Clone(m.Varied)
-	for i := range m.Varied {
-		m.Varied[i].Machines = slices.Clone(m.Varied[i].Machines)
-		for k := range m.Varied[i].Machines {
-			m.Varied[i].Machines[k].Domain = s
-		}
-	}
 	return m
 }
 
-func halt() []model.IdleState {
-	return []model.IdleState{{Name: "C1", ExitLatency: 2e-6, TargetResidency: 2e-6, PowerShare: 0.5}}
+// defaults are what a machine has where nothing says otherwise.
+var defaults = []struct {
+	key, value, why string
+	set             func(*model.Machine)
+}{
+	{"smt_rate", "0.62", "a usual gain of a quarter from two threads", func(m *model.Machine) { m.SMTRate = 0.62 }},
+	{"domain", "thread", "each thread has a frequency of its own", func(m *model.Machine) { m.Domain = model.PerThread }},
+	{"idle_states", "C1", "one state with an exit latency of 2 us", func(m *model.Machine) {
+		m.IdleStates = []model.IdleState{{Name: "C1", ExitLatency: 2e-6, TargetResidency: 2e-6, PowerShare: 0.5}}
+	}},
+	{"power", "50 W a socket, 6 W a core", "typical of servers; only energy depends on it", func(m *model.Machine) {
+		m.Power = model.Power{Source: "assumption: typical of servers", SocketWatts: 50, CoreWatts: 6, LowVolts: 0.8, NominalVolts: 1.0, SMTShare: 0.2}
+	}},
 }
 
-func typicalPower() model.Power {
-	return model.Power{Source: "assumption: typical of servers", SocketWatts: 50, CoreWatts: 6, LowVolts: 0.8, NominalVolts: 1.0, SMTShare: 0.2}
+// assume sets a key to its default; where says why it has to.
+func (m *Machine) assume(key, where string) {
+	for _, d := range defaults {
+		if d.key == key {
+			d.set(&m.Machine)
+			m.Assumptions = append(m.Assumptions, Assumption{"machine", key, d.value, where + ": " + d.why})
+		}
+	}
 }
 
 // MachineTemplate is a host file with all keys, as documentation.

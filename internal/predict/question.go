@@ -20,26 +20,17 @@ type Assumption struct {
 	Source string `json:"source"` // where the value comes from, or why it was chosen
 }
 
-// Varied is a key of the machine that was assumed, with other values to try.
-type Varied struct {
-	Name     string
-	Source   string
-	Value    string // as assumed
-	Others   []string
-	Machines []model.Machine // one for each of Others
-}
-
 // Machine is a machine with what was assumed of it.
 type Machine struct {
 	model.Machine
 	Assumptions []Assumption
-	Varied      []Varied
 	This        bool         // the host that predicts
 	System      model.System // "": not known
 	HostDecides *HostDecides // nil: the machine has its clock to itself, or none is known
 	Warnings    []string
 
-	offered []string // policies of its driver, with facts of Linux
+	offered      []string // policies of its driver, with facts of Linux
+	floorAssumed bool     // the lowest of PStates, as a share of Nominal
 }
 
 // Workload is a workload with what was assumed of it.
@@ -93,9 +84,6 @@ func DefaultLoads() []float64 { return []float64{0.05, 0.2, 0.5, 0.7, 0.95} }
 // validate checks what the model would only find after minutes, and says it in the
 // words of the command line.
 func (q Question) validate() error {
-	if n := q.Options.Replications; n < 2 || n > 10000 {
-		return fmt.Errorf("replications is %d; it must be 2 to 10000, an interval needs at least 2", n)
-	}
 	// With more than one of its CPUs on each of this host's, a replay would have another
 	// load than its record, and no idle time in which a policy shows.
 	if n := q.Machine.CPUs(); q.Workload.Active > n {
@@ -126,7 +114,7 @@ func (q Question) validate() error {
 		}
 		c.Load = l
 		if err := c.Validate(); err != nil {
-			return explain(err)
+			return err
 		}
 	}
 	return nil
@@ -146,17 +134,4 @@ func checkLoad(l float64) error {
 		return fmt.Errorf("load is %g; at 1 (100 %%) or more the queue of an open workload grows without end (unstable); ask for less, or close the workload with --users N", l)
 	}
 	return nil
-}
-
-// explain adds the way out to an unstable case.
-func explain(err error) error {
-	var u *model.UnstableError
-	if errors.As(err, &u) {
-		if math.IsNaN(u.Capacity) {
-			return fmt.Errorf("load %.3g under %s: more work waits than ever ends (unstable); ask for less, or close the workload with --users N", u.Load, u.Policy)
-		}
-		return fmt.Errorf("load %.3g under %s: it carries less than %.3g, so the queue would grow without end (unstable); ask for less, or close the workload with --users N",
-			u.Load, u.Policy, u.Capacity)
-	}
-	return err
 }

@@ -6,7 +6,7 @@ import (
 	"math"
 
 	"hostlab/internal/model"
-	"hostlab/internal/report/picture"
+	"hostlab/internal/picture"
 	"hostlab/internal/result"
 )
 
@@ -52,31 +52,23 @@ func heatMap(m *model.Map) picture.Figure {
 	}
 }
 
-var legend = []struct{ class, text string }{
-	{"hl", "below 0.98"}, {"h0", "to 1.02"}, {"h1", "to 1.05"}, {"h2", "to 1.15"}, {"h3", "to 1.3"}, {"h4", "to 1.5"}, {"h5", "to 1.75"}, {"h6", "more"},
+// legend holds the classes of cells, that of the text in them and the highest ratio of each.
+var legend = []struct {
+	class, ink, text string
+	most             float64
+}{
+	{"hl", "low", "below 0.98", math.Nextafter(0.98, 0)}, {"h0", "low", "to 1.02", 1.02}, {"h1", "low", "to 1.05", 1.05}, {"h2", "low", "to 1.15", 1.15},
+	{"h3", "low", "to 1.3", 1.3}, {"h4", "mid", "to 1.5", 1.5}, {"h5", "high", "to 1.75", 1.75}, {"h6", "high", "more", math.Inf(1)},
 }
 
 // shade is a cell's class and that of the text in it.
 func shade(e result.Estimate) (class, ink string) {
-	switch r := e.Value; {
-	case !e.Known():
-		return "hn", "low"
-	case r < 0.98:
-		return "hl", "low"
-	case r <= 1.02:
-		return "h0", "low"
-	case r <= 1.05:
-		return "h1", "low"
-	case r <= 1.15:
-		return "h2", "low"
-	case r <= 1.3:
-		return "h3", "low"
-	case r <= 1.5:
-		return "h4", "mid"
-	case r <= 1.75:
-		return "h5", "high"
+	for _, l := range legend {
+		if e.Known() && e.Value <= l.most {
+			return l.class, l.ink
+		}
 	}
-	return "h6", "high"
+	return "hn", "low"
 }
 
 // curves shows each policy's ratio over loads, with intervals.
@@ -91,16 +83,11 @@ func curves(a *Answer) picture.Figure {
 			}
 		}
 	}
-	high += 0.05 * (high - low)
-	x := func(load float64) float64 { return left + (w-left-right)*load }
-	y := func(r float64) float64 { return h - bottom - (h-top-bottom)*(r-low)/(high-low) }
-	for _, r := range picture.Ticks(low, high) {
-		s.Line(left, y(r), w-right, y(r), "grid")
-		s.Text(left-6, y(r)+4, "end", "label", fmt.Sprintf("%.3gx", r))
-	}
-	for _, l := range []float64{0, 0.2, 0.4, 0.6, 0.8, 1} {
-		s.Text(x(l), h-bottom+18, picture.AnchorAt(x(l), w), "label", percent(l))
-	}
+	x := picture.Scale{Hi: 1, From: left, To: w - right}.At
+	rows := picture.NewScale(low, high, h-bottom, top)
+	s.AxisXAt([]float64{0, 0.2, 0.4, 0.6, 0.8, 1}, x, top, h-bottom, percent)
+	s.AxisY(rows, left, w-right, times)
+	y := rows.At
 	s.Line(left, y(1), w-right, y(1), "base")
 	s.Line(left, y(Limit), w-right, y(Limit), "ideal")
 	for i, v := range a.Vanishing {
@@ -130,6 +117,8 @@ func curves(a *Answer) picture.Figure {
 	}
 }
 
+func times(ratio float64) string { return fmt.Sprintf("%.3gx", ratio) }
+
 // tornado shows how far each unknown moves the answer.
 func tornado(a *Answer) picture.Figure {
 	const w, left, right, row, top = 620.0, 184.0, 40.0, 34.0, 12.0
@@ -146,14 +135,9 @@ func tornado(a *Answer) picture.Figure {
 	if !(high-low > 0.02) {
 		low, high = low-0.05, high+0.05
 	}
-	pad := 0.04 * (high - low)
-	low, high = low-pad, high+pad
-	x := func(r float64) float64 { return left + (w-left-right)*(r-low)/(high-low) }
-	bottom := top + row*float64(len(bars))
-	for _, r := range picture.Ticks(low, high) {
-		s.Line(x(r), top, x(r), bottom, "grid")
-		s.Text(x(r), bottom+18, picture.AnchorAt(x(r), w), "label", fmt.Sprintf("%.3gx", r))
-	}
+	columns, bottom := picture.NewScale(low, high, left, w-right), top+row*float64(len(bars))
+	s.AxisX(columns, top, bottom, times)
+	x := columns.At
 	assumed := bars[0].Settings[0].Ratio.Value
 	if result.Finite(assumed) != nil {
 		s.Line(x(assumed), top, x(assumed), bottom, "mark")

@@ -171,11 +171,4 @@ func percent(share float64) string {
 }
 
 // reason is why a row has no figures.
-func reason(r model.Row) string {
-	for _, w := range r.Warnings {
-		if i := strings.Index(w, ": the queue"); i > 0 {
-			return "cannot carry it: " + w[:i]
-		}
-	}
-	return "cannot carry it: " + first(r.Warnings, "no figures")
-}
+func reason(r model.Row) string { return "cannot carry it: " + strings.Join(r.Warnings, "; ") }

@@ -18,19 +18,12 @@ import (
 
 // workloadFile is a workload file as it is written: distributions are texts.
 type workloadFile struct {
-	Name        string  `toml:"name"`
-	Source      string  `toml:"source"`
-	Kind        string  `toml:"kind"`
-	Users       int     `toml:"users"`
-	Slices      int     `toml:"slices"`
-	Slice       string  `toml:"slice"`
-	Wait        string  `toml:"wait"`
-	Think       string  `toml:"think"`
-	Work        float64 `toml:"work"`
-	MemoryShare float64 `toml:"memory_share"`
-	Placement   string  `toml:"placement"`
-	Device      string  `toml:"device"`
-	FlushWork   string  `toml:"flush_work"`
+	model.Workload
+	Slice     string `toml:"slice"`
+	Wait      string `toml:"wait"`
+	Think     string `toml:"think"`
+	Device    string `toml:"device"`
+	FlushWork string `toml:"flush_work"`
 }
 
 // maxWorkload bounds a workload file; records are read line by line.
@@ -49,13 +42,12 @@ func ReadWorkload(file string, in io.Reader, closed bool) (Workload, error) {
 	if err != nil {
 		return Workload{}, &FileError{File: file, Text: err.Error()}
 	}
-	f := workloadFile{Kind: string(model.Dialog), Slices: 1, Placement: string(model.Spread)}
+	f := workloadFile{Workload: model.Workload{Kind: model.Dialog, Slices: 1, Placement: model.Spread}}
 	present, err := decode(file, data, &f)
 	if err != nil {
 		return Workload{}, err
 	}
-	w := model.Workload{Name: f.Name, Source: f.Source, Kind: model.Kind(f.Kind), Users: f.Users, Slices: f.Slices,
-		Work: f.Work, MemoryShare: f.MemoryShare, Placement: model.Placement(f.Placement)}
+	w := f.Workload
 	for _, d := range []struct {
 		key, text string
 		into      *model.Dist
@@ -81,7 +73,7 @@ func ReadWorkload(file string, in io.Reader, closed bool) (Workload, error) {
 	}
 	out := Workload{Workload: w, Load: math.NaN()}
 	for _, d := range []struct{ key, value, why string }{
-		{"placement", f.Placement, "an idle scheduler takes the next idle CPU"}, {"memory_share", "0", "all work scales with frequency"},
+		{"placement", string(w.Placement), "an idle scheduler takes the next idle CPU"}, {"memory_share", "0", "all work scales with frequency"},
 	} {
 		if !present[d.key] {
 			out.Assumptions = append(out.Assumptions, Assumption{"workload", d.key, d.value, "not in " + file + ": " + d.why})

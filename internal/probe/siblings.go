@@ -299,8 +299,8 @@ func (r *siblingsRun) call(ctx context.Context, req pairRequest) (pairReply, err
 	if err != nil {
 		return got, err
 	}
-	if want := len(req.CPUs); got.Gone == "" && req.Kind != cellPingPong && len(got.Sides) != want {
-		return got, fmt.Errorf("the worker answered for %d CPUs, asked for %d", len(got.Sides), want)
+	if want := len(req.CPUs); got.Gone == "" && req.Kind != cellPingPong && len(got.Sides)+len(got.Locks) != want {
+		return got, fmt.Errorf("the worker answered for %d CPUs, asked for %d", len(got.Sides)+len(got.Locks), want)
 	}
 	r.used = max(r.used, got.Used)
 	r.progress()

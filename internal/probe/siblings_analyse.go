@@ -6,7 +6,6 @@ import (
 
 	"hostlab/internal/result"
 	"hostlab/internal/stats"
-	"hostlab/internal/workload/corun"
 )
 
 // pairRun is what was measured of one pair so far.
@@ -24,16 +23,16 @@ type pairRun struct {
 
 // pairSample is one round. Slots: 0 A alone, 1 B alone, 2 A beside B, 3 B beside A.
 type pairSample struct {
-	Side     map[string]*[4]corun.Side
+	Side     map[string]*[4]side
 	Again    float64 // A alone at the integer ports, once more
 	PingPong float64
 }
 
 func newPairSample() *pairSample {
-	return &pairSample{Side: map[string]*[4]corun.Side{cellALU: {}, cellFMA: {}, cellControl: {}}}
+	return &pairSample{Side: map[string]*[4]side{cellALU: {}, cellFMA: {}, cellControl: {}}}
 }
 
-func (s *pairSample) set(kind string, slot int, side corun.Side) { s.Side[kind][slot] = side }
+func (s *pairSample) set(kind string, slot int, one side) { s.Side[kind][slot] = one }
 
 // column collects one number of each round.
 func (p *pairRun) column(f func(*pairSample) float64) []float64 {

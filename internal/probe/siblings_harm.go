@@ -10,7 +10,7 @@ import (
 
 	"hostlab/internal/result"
 	"hostlab/internal/stats"
-	"hostlab/internal/workload/corun"
+	"hostlab/internal/workload/scanlock"
 )
 
 // Conditions of the lock cells.
@@ -111,9 +111,10 @@ func (r *siblingsRun) harm(ctx context.Context, deadline time.Time) ([]result.Me
 			if gone = got.Gone; gone != "" {
 				break
 			}
-			copy(round.side[c][:], got.Sides)
-			for _, s := range got.Sides {
-				round.disturbed = round.disturbed || sideDisturbed(s)
+			round.did[c], round.seconds[c] = got.Locks, got.Seconds
+			for _, n := range got.Locks {
+				off := got.Seconds - n.CPUTime.Seconds()
+				round.disturbed = round.disturbed || n.HasCPU && off > disturbedShare*got.Seconds
 			}
 		}
 		if gone != "" {
@@ -136,7 +137,8 @@ func (r *siblingsRun) harm(ctx context.Context, deadline time.Time) ([]result.Me
 
 // harmRound is one cell of each condition: the lock's side, the scanner's side.
 type harmRound struct {
-	side      [harmConds][2]corun.Side
+	did       [harmConds][]scanlock.Count
+	seconds   [harmConds]float64
 	disturbed bool
 }
 
@@ -202,12 +204,11 @@ func (h harmed) measurement(what, title, unit string, cond int) (m result.Measur
 // rates are per second on the CPU, of each round.
 func (h harmed) rates(cond, side int) (out []float64) {
 	for _, round := range h.rounds {
-		s := round.side[cond][side]
-		n := s.Locked
-		if side == 1 {
-			n = s.Rounds
+		c, seconds := round.did[cond][side], round.seconds[cond]
+		if c.HasCPU {
+			seconds = c.CPUTime.Seconds()
 		}
-		out = append(out, float64(n)/s.Seconds())
+		out = append(out, float64(c.Acquisitions+c.Rounds)/seconds) // a thread does one of the two
 	}
 	return out
 }

@@ -12,7 +12,7 @@ import (
 	"hostlab/internal/host"
 	"hostlab/internal/neighbours"
 	"hostlab/internal/stats"
-	"hostlab/internal/workload/corun"
+	"hostlab/internal/workload/scanlock"
 )
 
 // fakeCores is a host on which CPUs k and k+half share a core if smt is true, and
@@ -70,7 +70,13 @@ func (f *fakeCores) run(req pairRequest) (pairReply, error) {
 			if share {
 				rate *= 0.6
 			}
-			reply.Sides = append(reply.Sides, corun.Side{Wall: req.Seconds, CPU: req.Seconds, HasCPU: true, Locked: uint64(rate * req.Seconds), Rounds: uint64(1e4 * req.Seconds)})
+			count := scanlock.Count{CPUTime: time.Duration(req.Seconds * 1e9), HasCPU: true}
+			if len(reply.Locks) == 0 {
+				count.Acquisitions = uint64(rate * req.Seconds)
+			} else {
+				count.Rounds = uint64(1e4 * req.Seconds)
+			}
+			reply.Locks, reply.Seconds = append(reply.Locks, count), req.Seconds
 		}
 		f.at = f.at.Add(time.Duration((req.Seconds + lockOverhead) * 1e9))
 		return reply, nil
@@ -81,7 +87,7 @@ func (f *fakeCores) run(req pairRequest) (pairReply, error) {
 			t *= f.slow
 		}
 		total := wall * t * float64(req.Chunks)
-		reply.Sides = append(reply.Sides, corun.Side{Median: t, Wall: total, CPU: total, HasCPU: true, HasWaited: true})
+		reply.Sides = append(reply.Sides, side{Median: t, Wall: total, HasWaited: true})
 	}
 	f.at = f.at.Add(time.Duration(chunkSeconds * float64(req.Chunks) * wall * 1e9))
 	return reply, nil

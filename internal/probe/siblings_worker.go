@@ -3,13 +3,14 @@ package probe
 import (
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"sync/atomic"
 	"time"
 
 	"hostlab/internal/neighbours"
 	"hostlab/internal/stats"
-	"hostlab/internal/workload/corun"
 	"hostlab/internal/workload/hot"
+	"hostlab/internal/workload/scanlock"
 	"hostlab/internal/workload/thread"
 	"hostlab/internal/workload/worker"
 )
@@ -46,21 +47,32 @@ type pairRequest struct {
 // pairReply has a side for each CPU, or Gone where one could not be used.
 type pairReply struct {
 	Gone     string `json:",omitempty"`
-	Sides    []corun.Side
-	PingPong float64 // s one way; 0: too slow to tell
-	Used     float64 // s of CPU time that the worker process has used so far
+	Sides    []side
+	Locks    []scanlock.Count // of a lock cell in place of Sides
+	Seconds  float64          // that they count
+	PingPong float64          // s one way; 0: too slow to tell
+	Used     float64          // s of CPU time that the worker process has used so far
 }
 
-// sideDisturbed reports whether a thread was off its CPU for more than it may be.
-func sideDisturbed(s corun.Side) bool { return s.HasCPU && s.Wall-s.CPU > disturbedShare*s.Wall }
+// side is what one thread of a chunk cell saw, in seconds.
+type side struct {
+	Median    float64 // of chunks
+	Wall      float64
+	Waited    float64 // of Wall, for other threads of this system
+	HasWaited bool
+}
 
 // cellLimit ends a cell in which the two threads cannot run at the same time.
 const cellLimit = 2 * time.Second
 
-type pairWorker struct{ clock hot.Clock }
+type pairWorker struct {
+	clock   hot.Clock
+	thrower *scanlock.Thrower
+}
 
 func newPairWorker() worker.Func {
-	w := &pairWorker{hot.StartClock()}
+	w := &pairWorker{clock: hot.StartClock()}
+	w.thrower = scanlock.NewThrower(w.clock)
 	time.Sleep(50 * time.Millisecond) // ticks against time, before the first conversion
 	return worker.Handle(func(req pairRequest) (pairReply, error) {
 		if len(req.CPUs) < 1 || len(req.CPUs) > 2 {
@@ -70,7 +82,10 @@ func newPairWorker() worker.Func {
 		var err error
 		switch req.Kind {
 		case cellPingPong:
-			reply, err = w.pingPong(req)
+			if len(req.CPUs) != 2 {
+				return reply, errors.New("a ping-pong takes two CPUs")
+			}
+			reply.PingPong, err = w.thrower.Throw(req.CPUs[0], req.CPUs[1], 1)
 		case cellLock:
 			reply, err = w.lock(req)
 		default:
@@ -92,66 +107,39 @@ func (w *pairWorker) chunks(req pairRequest) (pairReply, error) {
 	if run == nil || req.Chunks < 1 || req.Chunks > 1<<20 {
 		return pairReply{}, fmt.Errorf("cell %q with %d chunks", req.Kind, req.Chunks)
 	}
-	reply := pairReply{Sides: make([]corun.Side, len(req.CPUs))}
+	reply := pairReply{Sides: make([]side, len(req.CPUs))}
 	var done atomic.Int32
-	err := corun.Together(req.CPUs, cellLimit, func(side int, abort *hot.Word) error {
+	err := thread.Together(req.CPUs, cellLimit, func(i int, abort *atomic.Bool) error {
 		times := make([]float64, req.Chunks)
 		for range warmChunks {
 			run()
 		}
-		s := &reply.Sides[side]
-		s.Time(w.clock, func() {
-			for i := range times {
-				start := hot.Ticks()
-				run()
-				times[i] = float64(hot.Ticks() - start)
-			}
-		})
-		s.Median = stats.Median(times) / w.clock.Rate()
+		before, begin := thread.Read(), hot.Ticks()
+		for k := range times {
+			start := hot.Ticks()
+			run()
+			times[k] = float64(hot.Ticks() - start)
+		}
+		ticks := float64(hot.Ticks() - begin)
+		u, rate := thread.Read().Sub(before), w.clock.Rate()
+		reply.Sides[i] = side{stats.Median(times) / rate, ticks / rate, u.Waited.Seconds(), u.HasWaited}
 		// The first keeps the other company to its end.
-		for done.Add(1); done.Load() < int32(len(req.CPUs)) && atomic.LoadUint32(&abort.V) == 0; {
+		for done.Add(1); done.Load() < int32(len(req.CPUs)) && !abort.Load(); {
 			run()
 		}
 		return nil
 	})
-	return reply, err
-}
-
-func (w *pairWorker) pingPong(req pairRequest) (pairReply, error) {
-	const throws, batches, wanted = 500, 12, 4
-	if len(req.CPUs) != 2 {
-		return pairReply{}, errors.New("a ping-pong takes two CPUs")
-	}
-	line, stop := hot.New[hot.Line](), hot.New[hot.Word]()
-	timer := time.AfterFunc(60*time.Millisecond, func() { atomic.StoreUint32(&stop.V, 1) })
-	defer timer.Stop()
-	var times []float64
-	err := corun.Together(req.CPUs, cellLimit, func(side int, abort *hot.Word) error {
-		for b := range uint64(batches) {
-			start := hot.Ticks()
-			if hot.PingPong(line, 2*throws*b+uint64(side), throws, stop) < throws {
-				break
-			}
-			if side == 0 && b > 0 { // the first batch waits for the other to come
-				times = append(times, float64(hot.Ticks()-start)/(2*throws))
-			}
-		}
-		return nil
-	})
-	var reply pairReply
-	if len(times) >= wanted {
-		reply.PingPong = stats.Median(times) / w.clock.Rate()
-	}
 	return reply, err
 }
 
 // lock counts how often a thread alone on its lock takes and releases it, while
 // another CPU scans memory or nothing runs.
 func (w *pairWorker) lock(req pairRequest) (reply pairReply, err error) {
-	const warmUp = 0.030 // s
-	if req.Seconds > 10 {
-		return reply, fmt.Errorf("a lock cell of %g s", req.Seconds)
+	debug.FreeOSMemory() // of the scan before; the collector is off in workers
+	c := scanlock.Cell{Threads: []scanlock.Thread{{CPU: req.CPUs[0], Role: scanlock.Lock}}, ScanSize: req.Scan}
+	for _, cpu := range req.CPUs[1:] {
+		c.Threads = append(c.Threads, scanlock.Thread{CPU: cpu, Role: scanlock.Scan})
 	}
-	reply.Sides, err = corun.Cell{CPUs: req.CPUs, Antagonist: corun.Scan, Seconds: req.Seconds, WarmUp: warmUp, Scan: req.Scan}.Run(w.clock)
+	reply.Locks, reply.Seconds, err = c.Run(w.clock, 30*time.Millisecond, time.Duration(req.Seconds*1e9))
 	return reply, err
 }

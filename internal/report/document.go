@@ -10,7 +10,6 @@ import (
 
 	"hostlab/internal/check"
 	"hostlab/internal/document"
-	"hostlab/internal/host/hosttext"
 	"hostlab/internal/lever"
 	"hostlab/internal/probe"
 	"hostlab/internal/result"
@@ -45,7 +44,7 @@ func (a *Assessment) Document() *document.Document {
 		d.Sections = append(d.Sections, probeSection(&a.Runs[i], a.Probes, a.Levers))
 	}
 	if a.Facts != nil {
-		for _, s := range hosttext.Sections(a.Facts) {
+		for _, s := range a.Facts.Sections() {
 			s.Title, s.Where = "Facts: "+s.Title, document.Page
 			d.Sections = append(d.Sections, s)
 		}
@@ -72,7 +71,7 @@ func hostLines(a *Assessment) []string {
 		return []string{"nothing is known of this host"}
 	}
 	if len(a.Facts.Storage) == 0 {
-		return append(hosttext.Summary(a.Facts), "no log directory was looked at")
+		return append(a.Facts.Summary(), "no log directory was looked at")
 	}
 	s := a.Facts.Storage[0]
 	line := s.Purpose + " " + s.Path
@@ -88,7 +87,7 @@ func hostLines(a *Assessment) []string {
 	if a.LogDirWhy != "" {
 		line += "; " + a.LogDirWhy
 	}
-	return append(hosttext.Summary(a.Facts), line)
+	return append(a.Facts.Summary(), line)
 }
 
 // verdicts are in the order in which they ask for action.

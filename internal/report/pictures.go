@@ -5,8 +5,8 @@ import (
 	"strings"
 
 	"hostlab/internal/document"
+	"hostlab/internal/picture"
 	"hostlab/internal/probe"
-	"hostlab/internal/report/picture"
 	"hostlab/internal/result"
 )
 

@@ -6,7 +6,7 @@ import (
 	"math"
 
 	"hostlab/internal/host"
-	"hostlab/internal/report/picture"
+	"hostlab/internal/picture"
 	"hostlab/internal/result"
 )
 

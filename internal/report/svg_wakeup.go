@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"hostlab/internal/lever"
+	"hostlab/internal/picture"
 	"hostlab/internal/probe"
-	"hostlab/internal/report/picture"
 	"hostlab/internal/result"
 )
 

@@ -20,6 +20,12 @@ type Estimate struct {
 // Unknown returns an estimate without a value.
 func Unknown() Estimate { return Estimate{Value: math.NaN(), Low: math.NaN(), High: math.NaN()} }
 
+// Negated returns the estimate of the opposite: of a gain, where e is of a cost.
+func (e Estimate) Negated() Estimate {
+	e.Value, e.Low, e.High = -e.Value, -e.High, -e.Low
+	return e
+}
+
 // Known reports whether there is a value; an infinite one is known.
 func (e Estimate) Known() bool { return !math.IsNaN(e.Value) && e != Estimate{} }
 

@@ -1,6 +1,11 @@
 package result
 
-import "time"
+import (
+	"maps"
+	"slices"
+	"strings"
+	"time"
+)
 
 // SchemaVersion is that of the files that an experiment's directory holds.
 const SchemaVersion = 1
@@ -24,6 +29,7 @@ type Experiment struct {
 	Workload   string            `json:"workload"`
 	Parameters map[string]string `json:"parameters"`        // of the workload, as text with units
 	Context    map[string]string `json:"context,omitempty"` // of the machine: what workload.Offering tells
+	Places     []Place           `json:"places,omitempty"`  // what levels that are directories lie on
 	Section    string            `json:"section,omitempty"` // of the report, beside its effects: a name that report/effects knows
 	Factors    []Factor          `json:"factors"`
 	Absent     []Absent          `json:"absent,omitempty"` // levels of the study that this host does not have
@@ -67,6 +73,50 @@ type Absent struct {
 	Reason string `json:"reason"`
 }
 
+// Place is what a level lies on that stands for a directory.
+type Place struct {
+	Factor   string `json:"factor"`
+	Level    string `json:"level"`
+	Emulated bool   `json:"emulated,omitempty"` // syncs are slowed down, in place of a slow device
+	Volatile bool   `json:"volatile,omitempty"` // memory: nothing survives a power cut
+}
+
+// Place returns what a level lies on; the zero Place where the record has none.
+func (x *Experiment) Place(factor, level string) Place {
+	for _, p := range x.Places {
+		if p.Factor == factor && p.Level == level {
+			return p
+		}
+	}
+	if x.Places == nil { // records of the first versions say it in text alone
+		text := x.Context[factor+" "+level]
+		return Place{factor, level, strings.HasPrefix(text, string(Emulated)), strings.HasSuffix(text, " on tmpfs")}
+	}
+	return Place{}
+}
+
+// Factor returns a factor by its name; nil for none.
+func (x *Experiment) Factor(name string) *Factor {
+	for i := range x.Factors {
+		if x.Factors[i].Name == name {
+			return &x.Factors[i]
+		}
+	}
+	return nil
+}
+
+// LevelsText names levels in the order of the factors, as in "power powersave, log nvme0";
+// factors that have none are left out.
+func LevelsText(factors []Factor, levels map[string]string) string {
+	var parts []string
+	for _, f := range factors {
+		if l, ok := levels[f.Name]; ok {
+			parts = append(parts, f.Name+" "+l)
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
 // Comparison is the scale on which levels are compared.
 type Comparison string
 
@@ -98,6 +148,26 @@ type Contrast struct {
 	Levels  []string          `json:"levels"`
 	At      map[string]string `json:"at,omitempty"`
 	Primary bool              `json:"primary"` // shares in alpha, and in the decision to stop
+}
+
+// String names what a contrast is of, as in "smt off x log nvme0 at size large".
+func (c Contrast) String() string {
+	var parts, at []string
+	for i, f := range c.Factors {
+		level := "?"
+		if i < len(c.Levels) {
+			level = c.Levels[i]
+		}
+		parts = append(parts, f+" "+level)
+	}
+	s := strings.Join(parts, " x ")
+	for _, f := range slices.Sorted(maps.Keys(c.At)) {
+		at = append(at, f+" "+c.At[f])
+	}
+	if at != nil {
+		s += " at " + strings.Join(at, ", ")
+	}
+	return s
 }
 
 // Design is how runs are arranged.

@@ -3,7 +3,9 @@ package setting
 import (
 	"bytes"
 	"context"
+	"errors"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -11,60 +13,158 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// A journal that is cut anywhere within its set is never taken for one of a host on which
-// nothing is changed: each object is put back, or is named, or the journal is a problem.
+// A journal that is cut anywhere, between its sets too, is never taken for one of a host on
+// which nothing is changed: each object is put back, or is named, or the journal is a problem.
 func TestCutAnywhere(t *testing.T) {
-	back, named, problems := 0, 0, 0
-	want := []Assignment{{"swappiness", "", "10"}, {"thp", "", "always"}} // which raises min_free_kbytes
-	whole := leave(t, newMachine(1), want...)
-	for at := range whole {
-		m := newMachine(1)
-		was := m.values()
-		leave(t, m, want...)
-		m.disk["/j/"+journalFile].data = bytes.Clone(whole[:at])
-		sys := m.system()
-		j, err := OpenJournal(sys, "/j")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if p := j.Problem(); p != nil {
-			problems++
-			if !p.Lost {
-				t.Errorf("cut at %d: %v", at, p)
+	swappiness, thp := []Assignment{{"swappiness", "", "10"}}, []Assignment{{"thp", "", "always"}} // which raises min_free_kbytes
+	for name, history := range map[string]func(*testing.T, *machine){
+		"one set": func(t *testing.T, m *machine) { leave(t, m, swappiness[0], thp[0]) },
+		"a set of each of three processes": func(t *testing.T, m *machine) {
+			leave(t, m, swappiness...)
+			leave(t, m, thp...)
+			leave(t, m, Assignment{"swappiness", "", "20"})
+		},
+		"two sets, then rewritten": func(t *testing.T, m *machine) {
+			leave(t, m, swappiness...)
+			leave(t, m, thp...)
+			j, err := OpenJournal(m.system(), "/j")
+			if err != nil {
+				t.Fatal(err)
 			}
-			continue
-		}
-		out, err := Revert(context.Background(), sys, j, "", false)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var told []string
-		for _, o := range out {
-			if o.Result != Restored {
-				told = append(told, o.Object.Path)
-				if !strings.Contains(o.Reason, "the journal ends within the set that") {
-					t.Errorf("cut at %d: %s: %s", at, o.Object.Path, o.Reason)
+			if err := errors.Join(j.rewrite(), j.Close()); err != nil {
+				t.Fatal(err)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			back, named, lost, missing := 0, 0, 0, 0
+			m := newMachine(1)
+			history(t, m)
+			whole := m.disk["/j/"+journalFile].data
+			for at := range whole {
+				m := newMachine(1)
+				was := m.values()
+				history(t, m)
+				// The ID of a journal is another one each time, and as long.
+				data := m.disk["/j/"+journalFile].data
+				m.disk["/j/"+journalFile].data = data[:at]
+				sys := m.system()
+				j, err := OpenJournal(sys, "/j")
+				if err != nil {
+					t.Fatal(err)
+				}
+				if p := j.Problem(); p != nil && p.Lost {
+					lost++
+					continue
+				} else if p != nil {
+					missing++
+					for path, v := range m.values() {
+						name := strings.Replace(path, "transparent_hugepage/enabled", "thp", 1)
+						if v != was[path] && !strings.Contains(p.Error(), filepath.Base(name)) {
+							t.Errorf("cut at %d: %s is not named: %v", at, path, p)
+						}
+					}
+					continue
+				}
+				out, err := Revert(context.Background(), sys, j, "", false)
+				if err != nil {
+					t.Fatal(err)
+				}
+				var told []string
+				for _, o := range out {
+					if o.Result != Restored {
+						told = append(told, o.Object.Path)
+						if !strings.Contains(o.Reason, "the journal ends within the set that") {
+							t.Errorf("cut at %d: %s: %s", at, o.Object.Path, o.Reason)
+						}
+					}
+				}
+				now := m.values()
+				for path, v := range was {
+					switch {
+					case now[path] == v:
+					case slices.Contains(told, path):
+						named++
+					default:
+						t.Errorf("cut at %d: %s is %s, was %s, and is not named", at, path, now[path], v)
+					}
+				}
+				if cmp.Equal(was, now) {
+					back++
 				}
 			}
-		}
-		now := m.values()
-		for path, v := range was {
-			switch {
-			case now[path] == v:
-			case slices.Contains(told, path):
-				named++
-			default:
-				t.Errorf("cut at %d: %s is %s, was %s, and is not named", at, path, now[path], v)
+			one := name == "one set"
+			if lost == 0 || (missing == 0) != one || one && (back == 0 || named == 0) {
+				t.Errorf("%d put back, %d objects named, %d without any line, %d with lines that are known to be missing", back, named, lost, missing)
 			}
-		}
-		if cmp.Equal(was, now) {
-			back++
-		}
+			t.Logf("cut at each of %d bytes: all put back %d times, %d objects named, %d without any line, %d with lines that are known to be missing", len(whole), back, named, lost, missing)
+		})
 	}
-	if back == 0 || named == 0 || problems == 0 {
-		t.Errorf("%d put back, %d objects named, %d problems", back, named, problems)
+}
+
+// Marks are no reason for an alarm where the journal is whole: those of another journal, a
+// torn one, one of an earlier length, and those behind what a full disk has left.
+func TestMarksWithoutAlarm(t *testing.T) {
+	for name, change := range map[string]func(j, marks *inode){
+		"no marks":         func(_, marks *inode) { marks.data = nil },
+		"a torn mark":      func(_, marks *inode) { marks.data = marks.data[:len(marks.data)-2] },
+		"binary":           func(_, marks *inode) { marks.data = append(marks.data, 0, 1, 2, 3) },
+		"another's":        func(j, _ *inode) { j.data = leave(t, newMachine(2)) },
+		"a torn last line": func(j, _ *inode) { j.data = j.data[:len(j.data)-2] },
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := newMachine(1)
+			was := m.values()
+			leave(t, m)
+			change(m.disk["/j/"+journalFile], m.disk["/j/"+marksFile])
+			leave(t, m, Assignment{"swappiness", "", "20"}) // goes on behind it
+			sys := m.system()
+			j, err := OpenJournal(sys, "/j")
+			if err != nil || j.Problem() != nil {
+				t.Fatal(err, j.Problem())
+			}
+			if _, err := Revert(context.Background(), sys, j, "", false); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(was, m.values()); diff != "" || len(m.disk) > 0 {
+				t.Error(diff, m.disk)
+			}
+		})
 	}
-	t.Logf("cut at each of %d bytes: all put back %d times, %d objects named, %d problems", len(whole), back, named, problems)
+}
+
+// A set behind a mark that was torn is marked as well.
+func TestMarkBehindAPiece(t *testing.T) {
+	m := newMachine(1)
+	first := len(leave(t, m, Assignment{"swappiness", "", "10"}))
+	m.disk["/j/"+marksFile].data = append(m.disk["/j/"+marksFile].data, `{"crc":"12`...)
+	leave(t, m, Assignment{"thp", "", "never"})
+	m.disk["/j/"+journalFile].data = m.disk["/j/"+journalFile].data[:first]
+	_, err := Pending(m.system(), "/j")
+	if p, ok := errors.AsType[*Problem](err); !ok || !slices.Contains(p.Names, "thp (what it was is lost)") {
+		t.Errorf("%v", err)
+	}
+}
+
+// A journal of a hostlab without marks gets them with its next set.
+func TestMarksForAnOlderJournal(t *testing.T) {
+	m := newMachine(1)
+	lines := bytes.SplitAfter(leave(t, m, Assignment{"swappiness", "", "10"}), []byte("\n"))
+	head, err := encodeRecord(&record{N: 1, Kind: "head", Format: format, Host: "host"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines[0] = head
+	m.disk["/j/"+journalFile].data = bytes.Join(lines, nil)
+	if list, err := Pending(m.system(), "/j"); err != nil || len(list) != 1 {
+		t.Fatal(list, err)
+	}
+	leave(t, m, Assignment{"thp", "", "never"})
+	b := m.disk["/j/"+journalFile]
+	b.data = bytes.Join(bytes.SplitAfter(b.data, []byte("\n"))[:2], nil) // head, swappiness
+	if _, err := Pending(m.system(), "/j"); err == nil || !strings.Contains(err.Error(), "thp") {
+		t.Errorf("%v", err)
+	}
 }
 
 // A kill before a write began leaves nothing to doubt; what another program has set meanwhile

@@ -2,6 +2,7 @@ package setting
 
 import (
 	"bytes"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -58,7 +59,7 @@ func OpenJournal(sys *System, dir string) (*Journal, error) {
 		return nil, err
 	}
 	// Nobody is at work: what an earlier set has intended and not begun never will be.
-	if len(j.st.planned) > 0 || j.st.format < format {
+	if len(j.st.planned) > 0 || j.st.id == "" {
 		j.st.planned, j.broken = map[string]intent{}, true
 	}
 	return j, nil
@@ -66,6 +67,10 @@ func OpenJournal(sys *System, dir string) (*Journal, error) {
 
 // load reads the journal's file.
 func (j *Journal) load() error {
+	marks, err := j.marks()
+	if err != nil {
+		return err
+	}
 	b, err := j.sys.Disk.ReadFile(j.path())
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -76,8 +81,11 @@ func (j *Journal) load() error {
 	}
 	j.exists, j.size = true, len(b)
 	j.st, j.broken, j.problem = replay(b)
+	if j.problem == nil {
+		j.problem = j.st.missing(marks)
+	}
 	if j.problem != nil {
-		j.problem.Names = j.st.names()
+		j.problem.Names = append(j.problem.Names, j.st.names()...)
 	}
 	j.st.afterReboot(j.sys.Boot())
 	j.cut = j.st.doubt(j.sys.Boot(), func(name string, o Object) (string, error) { return j.sys.setting(name).read(j.sys, o) })
@@ -228,6 +236,7 @@ func (j *Journal) shrink() error {
 func (j *Journal) clear() error {
 	err := j.sys.Disk.Remove(j.path())
 	if err == nil {
+		j.unmark()
 		err = j.sys.Disk.Sync(j.dir)
 	}
 	if err != nil {
@@ -254,7 +263,8 @@ func (j *Journal) rewrite(more ...*record) error {
 		b.Write(l)
 		return err
 	}
-	if err := line(&record{Kind: "head", Format: format, Host: j.sys.Host()}); err != nil {
+	id := rand.Text()
+	if err := line(&record{Kind: "head", Format: format, Host: j.sys.Host(), Journal: id}); err != nil {
 		return err
 	}
 	open := j.st.open()
@@ -287,9 +297,18 @@ func (j *Journal) rewrite(more ...*record) error {
 		return fmt.Errorf("cannot rewrite the journal %s: %w", j.path(), cause{err})
 	}
 	// Objects that were intended and not begun are not in the file.
-	j.st.lines, j.st.planned, j.st.format = n-len(more), map[string]intent{}, format
+	j.st.lines, j.st.planned, j.st.format, j.st.id = n-len(more), map[string]intent{}, format, id
 	j.exists, j.broken, j.size = true, false, b.Len()
-	return j.take(more)
+	if err := j.take(more); err != nil {
+		return err
+	}
+	var settings []string
+	for _, o := range open {
+		settings = append(settings, o.Setting)
+	}
+	j.unmark()
+	j.mark(append(settings, intended(more)...))
+	return nil
 }
 
 // take takes lines that are in the file into the state.
@@ -346,7 +365,23 @@ func (j *Journal) append(durable bool, records ...*record) error {
 		return fmt.Errorf("cannot write the journal %s: %w", j.path(), cause{err})
 	}
 	j.size += b.Len()
-	return j.take(records)
+	if err := j.take(records); err != nil {
+		return err
+	}
+	if settings := intended(records); len(settings) > 0 {
+		j.mark(settings)
+	}
+	return nil
+}
+
+// intended are the settings that lines are about to change.
+func intended(records []*record) (settings []string) {
+	for _, r := range records {
+		for _, p := range r.Objects {
+			settings = append(settings, p.Setting)
+		}
+	}
+	return settings
 }
 
 // Leave closes the journal and goes on to hold its Held settings, until hold is closed: others may

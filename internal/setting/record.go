@@ -20,13 +20,15 @@ import (
 //	is     what an object was found to read, restored by another program
 //	drop   layers that are put back, or given up
 //	object all that is known of an object, where the journal was rewritten
+//	mark   in the file of marks: the journal of this ID has n lines
 type record struct {
 	N    int    `json:"n"` // 1, 2, ...: a gap shows that a line was lost
 	Kind string `json:"kind"`
 
 	// head
-	Format int    `json:"format,omitempty"`
-	Host   string `json:"host,omitempty"`
+	Format  int    `json:"format,omitempty"`
+	Host    string `json:"host,omitempty"`
+	Journal string `json:"journal,omitempty"` // an ID of the file; of a mark too
 
 	// intend
 	Set     int       `json:"set,omitempty"` // of go and end too
@@ -49,6 +51,9 @@ type record struct {
 
 	// object
 	Object *object `json:"object,omitempty"`
+
+	// mark
+	Settings []string `json:"settings,omitempty"` // what the marked lines may change
 }
 
 // planned is one object of an intend.

@@ -17,6 +17,7 @@ const format = 2
 // state is what the lines of a journal add up to.
 type state struct {
 	host    string
+	id      string // of the file; "" in those without marks
 	format  int
 	lines   int  // good ones
 	began   bool // a line names what was changed
@@ -108,7 +109,7 @@ func replayLines(b []byte) (st *state, torn bool, problem *Problem) {
 func (st *state) apply(r *record) error {
 	switch r.Kind {
 	case "head":
-		st.host, st.format = r.Host, r.Format
+		st.host, st.format, st.id = r.Host, r.Format, r.Journal
 		if r.Format > format {
 			return fmt.Errorf("a newer hostlab wrote it (format %d; this one knows %d)", r.Format, format)
 		}

@@ -32,7 +32,7 @@ func Place(path string) (*os.Root, string, error) {
 		}
 		to := ""
 		if err == nil {
-			if why := foreign(info); why != "" {
+			if why := foreign(info, nil); why != "" {
 				err = &Refused{filepath.Join(clean, base), "is a symbolic link that " + why}
 			} else {
 				to, err = dir.Readlink(base)

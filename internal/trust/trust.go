@@ -140,7 +140,7 @@ func Ours(f *os.File) error {
 	if err != nil {
 		return err
 	}
-	if why := foreign(info); why != "" {
+	if why := foreign(info, func() ([]byte, error) { return openList(f) }); why != "" {
 		return &Refused{f.Name(), why}
 	}
 	return nil
@@ -193,9 +193,10 @@ func resolve(path string, wants demand) (string, error) {
 		if err != nil {
 			return "", err
 		}
+		list := func() ([]byte, error) { return pathList(at) }
 		switch {
 		case info.Mode()&fs.ModeSymlink != 0:
-			if why := foreign(info); why != "" {
+			if why := foreign(info, list); why != "" {
 				return "", &Refused{at, why}
 			}
 			if n++; n > maxLinks {
@@ -217,7 +218,7 @@ func resolve(path string, wants demand) (string, error) {
 		for len(rest) > 0 && (rest[0] == "" || rest[0] == ".") {
 			rest = rest[1:]
 		}
-		why := foreign(info)
+		why := foreign(info, list)
 		if (len(rest) > 0 || wants == shared) && why != "" && sticky(info) {
 			why = ""
 		}

@@ -2,7 +2,10 @@
 
 package trust
 
-import "io/fs"
+import (
+	"io/fs"
+	"os"
+)
 
 // Windows opens no FIFO by a path below a directory.
 const nonblock = 0
@@ -11,7 +14,11 @@ func links(fs.FileInfo) int { return 1 }
 
 // foreign knows no owners here: Windows keeps them in access lists, which hostlab does
 // not read. hostlab changes nothing there for another user.
-func foreign(fs.FileInfo) string { return "" }
+func foreign(fs.FileInfo, func() ([]byte, error)) string { return "" }
+
+func openList(*os.File) ([]byte, error) { return nil, nil }
+
+func pathList(string) ([]byte, error) { return nil, nil }
 
 func sticky(fs.FileInfo) bool { return false }
 

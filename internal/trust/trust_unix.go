@@ -20,9 +20,9 @@ func links(info fs.FileInfo) int {
 	return 1
 }
 
-// foreign says which other user owns the file or may write to it; "" for none. A group of
-// this process's own is not another user: many systems give each user one.
-func foreign(info fs.FileInfo) string {
+// foreign says which other user owns the file or may write to it; "" for none. Its access list
+// is read only where it can matter: without the group's bit to write, it lets none write.
+func foreign(info fs.FileInfo, list func() ([]byte, error)) string {
 	st, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {
 		return "does not tell its owner"
@@ -35,11 +35,24 @@ func foreign(info fs.FileInfo) string {
 		return ""
 	case mode.Perm()&0o002 != 0:
 		return "may be written to by everyone"
-	case mode.Perm()&0o020 != 0 && int(st.Gid) != os.Getegid() && st.Gid != 0:
+	case mode.Perm()&0o020 == 0:
+		return ""
+	}
+	b, err := list()
+	switch {
+	case err != nil:
+		return "has an access list that cannot be read: " + err.Error()
+	case b != nil:
+		return listed(b, st.Gid)
+	case !ownGroup(st.Gid):
 		return fmt.Sprintf("may be written to by group %d", st.Gid)
 	}
 	return ""
 }
+
+// ownGroup reports that a group is this process's own, as many systems give each user one,
+// or root's: that is not another user.
+func ownGroup(gid uint32) bool { return gid == 0 || int(gid) == os.Getegid() }
 
 // account names a user as people know them.
 func account(uid uint32) string {

@@ -17,9 +17,10 @@ import (
 
 // ParamError is a parameter that cannot be used. Its text is one line.
 type ParamError struct {
-	Name string // of the parameter, as given
-	Text string // what is wrong
-	Hint string // what to do; may be empty
+	Name    string // of the parameter, as given
+	Text    string // what is wrong
+	Hint    string // what to do; may be empty
+	Element int    // of a list that is wrong, from 1; 0: all of the value
 }
 
 // Error implements error.
@@ -40,10 +41,8 @@ func (d Description) Param(name string) (Param, bool) {
 }
 
 // Check turns given parameters into Values: of the right types, within their
-// ranges, with defaults for those that are not given. A value may have the Go type
-// of its kind, or what a TOML file holds: string, int64, float64, bool, []any or
-// map[string]any. The error joins a *ParamError for each that cannot be used, in
-// the order of their names.
+// ranges, with defaults for those that are not given. Values are as Convert takes them. The
+// error joins a *ParamError for each that cannot be used, in the order of their names.
 func Check(d Description, given map[string]any) (Values, error) {
 	out := Values{}
 	var errs []error
@@ -53,10 +52,7 @@ func Check(d Description, given map[string]any) (Values, error) {
 			errs = append(errs, unknownParam(d, name))
 			continue
 		}
-		v, err := convert(p, given[name])
-		if err == nil {
-			err = within(p, v)
-		}
+		v, err := Convert(p, given[name])
 		if err != nil {
 			errs = append(errs, err)
 			continue
@@ -68,7 +64,7 @@ func Check(d Description, given map[string]any) (Values, error) {
 			continue
 		}
 		if p.Required {
-			errs = append(errs, &ParamError{p.Name, "missing", "workload " + d.Name + " needs it: " + p.Help})
+			errs = append(errs, &ParamError{Name: p.Name, Text: "missing", Hint: "workload " + d.Name + " needs it: " + p.Help})
 			continue
 		}
 		out[p.Name] = p.Default
@@ -110,7 +106,7 @@ func ParseText(p Param, text string) (any, error) {
 
 func parse(p Param, text string) (any, error) {
 	wrong := func(want string) error {
-		return &ParamError{p.Name, fmt.Sprintf("%q is not %s", screen.Short(text), want), ""}
+		return &ParamError{Name: p.Name, Text: fmt.Sprintf("%q is not %s", screen.Short(text), want)}
 	}
 	trimmed := strings.TrimSpace(text)
 	switch p.Kind {
@@ -126,6 +122,26 @@ func parse(p Param, text string) (any, error) {
 			return f, nil // within refuses what is not finite
 		}
 		return nil, wrong("a number")
+	case Share:
+		number, percent := strings.CutSuffix(trimmed, "%")
+		f, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
+		switch {
+		case err != nil:
+			return nil, wrong(kindNames[Share])
+		case percent:
+			return f / 100, nil
+		}
+		return f, nil
+	case Ints:
+		list := []int64{}
+		for _, word := range strings.Fields(trimmed) {
+			n, err := strconv.ParseInt(word, 10, 64)
+			if err != nil {
+				return nil, wrong("whole numbers with spaces between")
+			}
+			list = append(list, n)
+		}
+		return list, nil
 	case Bool:
 		switch strings.ToLower(trimmed) {
 		case "true", "yes", "on", "1":
@@ -163,14 +179,14 @@ func parseTable(p Param, text string) (any, error) {
 	out := map[string]string{}
 	if strings.HasPrefix(text, "{") {
 		if err := json.Unmarshal([]byte(text), &out); err != nil {
-			return nil, &ParamError{p.Name, fmt.Sprintf("%q is not a table", screen.Short(text)), `write NAME=value NAME=value, or {"NAME": "value"}`}
+			return nil, &ParamError{Name: p.Name, Text: fmt.Sprintf("%q is not a table", screen.Short(text)), Hint: `write NAME=value NAME=value, or {"NAME": "value"}`}
 		}
 		return out, nil
 	}
 	for _, w := range strings.Fields(text) {
 		name, value, ok := strings.Cut(w, "=")
 		if !ok || name == "" {
-			return nil, &ParamError{p.Name, fmt.Sprintf("%q is not NAME=value", screen.Short(w)), `values with spaces need {"NAME": "value"}`}
+			return nil, &ParamError{Name: p.Name, Text: fmt.Sprintf("%q is not NAME=value", screen.Short(w)), Hint: `values with spaces need {"NAME": "value"}`}
 		}
 		out[name] = value
 	}
@@ -206,7 +222,16 @@ func Text(p Param, v any) string {
 	case string:
 		return v
 	case float64:
+		if p.Kind == Share {
+			// A product such as 0.07*100 would show digits of its rounding.
+			percent := strconv.FormatFloat(100*v, 'g', 12, 64)
+			if back, err := strconv.ParseFloat(percent, 64); err == nil && back/100 == v {
+				return percent + "%"
+			}
+		}
 		return strconv.FormatFloat(v, 'g', -1, 64)
+	case []int64:
+		return strings.Trim(fmt.Sprint(v), "[]")
 	case time.Duration:
 		return screen.Brief(v)
 	case int64:

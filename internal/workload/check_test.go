@@ -2,6 +2,7 @@ package workload
 
 import (
 	"errors"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -21,17 +22,23 @@ var described = Description{Name: "sample", Params: []Param{
 	{Name: "size", Kind: Bytes, Default: int64(4096), Min: 4096, Max: 1 << 30},
 	{Name: "list", Kind: List, Default: []string{}},
 	{Name: "table", Kind: Table, Default: map[string]string{}},
+	{Name: "part", Kind: Share, Default: 0.5, Max: 0.9},
+	{Name: "looks", Kind: Ints, Default: []int64{1}, Min: 1, Max: 9},
+	{Name: "label", Kind: String, Default: "a", Form: regexp.MustCompile(`^[a-z]+$`), Wants: "a label has small letters", Numbers: true},
+	{Name: "tags", Kind: List, Default: []string{}, Choices: []string{"", "red"}},
 	{Name: "needed", Kind: Int, Required: true, Help: "what for"},
 }}
 
 func TestCheck(t *testing.T) {
 	got, err := Check(described, map[string]any{"text": "b", "number": 4, "share": int64(2), "flag": true, "time": "150ms", "size": "64MiB",
-		"list": []any{"a", int64(1), 2.5, true, ""}, "table": map[string]any{"A": "x y", "B": int64(1)}, "needed": int64(7)})
+		"list": []any{"a", int64(1), 2.5, true, ""}, "table": map[string]any{"A": "x y", "B": int64(1)}, "needed": int64(7),
+		"part": "30 %", "looks": []any{int64(2), int64(5)}, "label": true, "tags": []any{"red"}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := Values{"text": "b", "word": "one", "number": int64(4), "share": 2.0, "flag": true, "time": 150 * time.Millisecond, "size": int64(64 << 20),
-		"list": []string{"a", "1", "2.5", "true", ""}, "table": map[string]string{"A": "x y", "B": "1"}, "needed": int64(7)}
+		"list": []string{"a", "1", "2.5", "true", ""}, "table": map[string]string{"A": "x y", "B": "1"}, "needed": int64(7),
+		"part": 0.3, "looks": []int64{2, 5}, "label": "true", "tags": []string{"red"}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
@@ -51,6 +58,10 @@ func TestCheckRefuses(t *testing.T) {
 		"size":   {int64(1), "is outside of 4 KiB to 1 GiB"},
 		"list":   {"gzip -1", `write each word by itself: ["gzip","-1"]; there is no shell`},
 		"table":  {[]any{}, "expected a table, found a list"},
+		"part":   {int64(30), `3000% is outside of 0% to 90%; write "30%"`},
+		"looks":  {[]any{int64(2), "x"}, `expected a whole number, found the text "x"`},
+		"label":  {int64(3), `"3": a label has small letters`},
+		"tags":   {[]any{"red", "rde"}, `"rde": expected "", red; did you mean red?`},
 		"needed": {1.5, "expected a whole number, found 1.5"},
 		"nubmer": {int64(1), "workload sample has none of that name; did you mean number?"},
 		"zzzzzz": {int64(1), "it has text, word, number"},
@@ -60,6 +71,9 @@ func TestCheckRefuses(t *testing.T) {
 			_, err = Check(described, map[string]any{name: c.value})
 		}
 		p, ok := errors.AsType[*ParamError](err)
+		if list := name == "looks" || name == "tags"; ok && (p.Element == 2) != list {
+			t.Errorf("%s: element %d", name, p.Element)
+		}
 		if !ok || p.Name != name || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s = %v gave %v, want %s", name, c.value, err, c.want)
 		}
@@ -84,6 +98,7 @@ func TestParseText(t *testing.T) {
 	}{
 		{"number", "12", int64(12)}, {"number", "65", nil}, {"number", "1.5", nil}, {"number", "", nil},
 		{"share", "1e-3", 0.001}, {"share", "NaN", nil}, {"share", "inf", nil},
+		{"part", "3 %", 0.03}, {"part", "0.03", 0.03}, {"part", "120%", nil}, {"part", "x%", nil}, {"looks", "2 5", []int64{2, 5}}, {"looks", "2 99", nil}, {"looks", "2,5", nil},
 		{"flag", "on", true}, {"flag", "No", false}, {"flag", "maybe", nil},
 		{"time", "1m30s", nil}, {"time", "2s", 2 * time.Second}, {"time", "2", nil},
 		{"size", "1.5 MiB", int64(3 << 19)}, {"size", "64kib", int64(64 << 10)}, {"size", "8192", int64(8192)}, {"size", "64MB", nil},
@@ -106,6 +121,8 @@ func TestTextRoundTrip(t *testing.T) {
 		String:   rapid.String().AsAny(),
 		Int:      rapid.Int64().AsAny(),
 		Float:    rapid.Float64Range(-1e300, 1e300).AsAny(),
+		Share:    rapid.Float64Range(0, 1).AsAny(),
+		Ints:     rapid.SliceOf(rapid.Int64()).AsAny(),
 		Bool:     rapid.Bool().AsAny(),
 		Duration: rapid.Map(rapid.Int64(), func(n int64) time.Duration { return time.Duration(n) }).AsAny(),
 		Bytes:    rapid.OneOf(rapid.Int64Range(-1<<50, 1<<50), rapid.Map(rapid.Int64Range(-1<<20, 1<<20), func(n int64) int64 { return n << 20 })).AsAny(),

@@ -1,16 +1,21 @@
 package workload
 
-import "time"
+import (
+	"regexp"
+	"time"
+)
 
 // Kind is the type of a parameter's value.
 type Kind string
 
 // The kinds, with the Go type that Values holds and how study files and the
-// command line write them.
+// command line write them. Keys of study files are of these kinds too.
 const (
 	String   Kind = "string"   // string
 	Int      Kind = "int"      // int64
+	Ints     Kind = "integers" // []int64
 	Float    Kind = "float"    // float64
+	Share    Kind = "share"    // float64 from 0 to 1: "3%" or 0.03
 	Bool     Kind = "bool"     // bool
 	Duration Kind = "duration" // time.Duration: "150ms"
 	Bytes    Kind = "bytes"    // int64: "64MiB", "4KiB", or a plain number
@@ -27,9 +32,11 @@ type Param struct {
 	Help     string // one line
 	Unit     string // shown behind the default of plain numbers
 	Choices  []string
-	Numbers  bool    // of a string: TOML's whole numbers are taken too, as text
-	Over     string  // a parameter that has no effect beside any value of this one but the default
-	Min, Max float64 // range of numbers, seconds and bytes; both 0: any
+	Form     *regexp.Regexp // that a string, and each element of a list, must match; nil: any
+	Wants    string         // Form in words, as in "a name begins with a letter"
+	Numbers  bool           // of a string: TOML's numbers and booleans are taken too, as text
+	Over     string         // a parameter that has no effect beside any value of this one but the default
+	Min, Max float64        // range of numbers, seconds and bytes; both 0: any
 }
 
 // Values are checked parameters by name, of the Go types of their kinds.

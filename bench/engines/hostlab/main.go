@@ -9,14 +9,14 @@ package main
 
 import (
 	"hostlab/bench/engines/timed"
-	"hostlab/internal/model/queue"
+	"hostlab/internal/model/modeltest"
 )
 
 func main() {
 	jobs, seed := timed.Arguments()
-	var r queue.Result
+	var r modeltest.Result
 	cpu := timed.CPU(func() {
-		r = queue.FIFO(queue.Config{Servers: timed.Servers, Rate: timed.Rate, Service: queue.Exponential(1), Jobs: jobs, Seed: seed})
+		r = modeltest.FIFO(modeltest.Config{Servers: timed.Servers, Rate: timed.Rate, Service: modeltest.Exponential(1), Jobs: jobs, Seed: seed})
 	})
 	timed.Print(jobs, cpu, r.Response.Mean()*float64(jobs)/r.Horizon)
 }

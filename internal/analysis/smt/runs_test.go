@@ -68,11 +68,11 @@ func TestFromRuns(t *testing.T) {
 			t.Errorf("%s is %g, want %g", what, got, want)
 		}
 	}
-	near("sibling", v.Sibling.Estimate, 0.4)
-	near("other", v.Other.Estimate, 0.98)
-	near("scan over ALU", v.ScanOverALU.Estimate, 0.4/0.6)
-	near("yield", v.Yield.Estimate, 1.1)
-	near("A/A", v.AA.Estimate, 1)
+	near("sibling", v.Sibling.Value, 0.4)
+	near("other", v.Other.Value, 0.98)
+	near("scan over ALU", v.ScanOverALU.Value, 0.4/0.6)
+	near("yield", v.Yield.Value, 1.1)
+	near("A/A", v.AA.Value, 1)
 	if v.Decision != Harm || v.Cause != Caches {
 		t.Errorf("%s, %s: %s", v.Decision, v.Cause, v.Reason)
 	}

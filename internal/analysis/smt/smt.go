@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"hostlab/internal/result"
 	"hostlab/internal/stats"
 )
 
@@ -129,14 +130,24 @@ type Step struct {
 }
 
 // Verdict is a decision with what it rests on. Intervals are of ratios, not of
-// logarithms; a zero N is an interval that could not be had.
+// logarithms; what could not be had is unknown.
 type Verdict struct {
-	Decision Decision
-	Cause    Cause    // of harm; else ""
-	Obstacle Obstacle // to harm and none; else ""
-	Reason   string   // sentences with the figures
+	Decision  Decision `json:"decision"`
+	Cause     Cause    `json:"cause"`  // of harm; else ""
+	Obstacle  Obstacle `json:"-"`      // to harm and none; else ""
+	Reason    string   `json:"reason"` // sentences with the figures
+	Intervals `json:"intervals"`
+}
 
-	Sibling, Other, SiblingOverOther, ALU, ScanOverALU, AA, Yield stats.Interval
+// Intervals are what a decision rests on.
+type Intervals struct {
+	Sibling          result.Estimate `json:"sibling"`
+	Other            result.Estimate `json:"other"`
+	SiblingOverOther result.Estimate `json:"sibling_over_other"`
+	ALU              result.Estimate `json:"alu"`
+	ScanOverALU      result.Estimate `json:"scan_over_alu"`
+	AA               result.Estimate `json:"aa"`
+	Yield            result.Estimate `json:"yield"`
 }
 
 // Judge decides by the rule: harm where the sibling keeps less than 90 % of its rate
@@ -147,10 +158,10 @@ func Judge(in Input) Verdict {
 	if alpha == 0 {
 		alpha = 0.05
 	}
-	v := Verdict{
+	v := Verdict{Intervals: Intervals{
 		Sibling: Estimate(in.Sibling, alpha), Other: Estimate(in.Other, alpha), SiblingOverOther: Ratio(in.Sibling, in.Other, alpha),
 		ALU: Estimate(in.ALU, alpha), ScanOverALU: Ratio(in.Sibling, in.ALU, alpha), AA: Estimate(in.AA, alpha), Yield: Estimate(in.Yield, alpha),
-	}
+	}}
 	v.Decision, v.Obstacle, v.Reason = v.decide(in)
 	if v.Decision == Harm {
 		var why string
@@ -178,7 +189,7 @@ func (v *Verdict) decide(in Input) (Decision, Obstacle, string) {
 		return Void, Noise, "Void, so nothing is decided. " + in.Void + " " + rest
 	case in.AA == nil && !in.Published:
 		return Inconclusive, NoAA, "Inconclusive: the study did not measure the lock thread alone twice (aa = false), so how far this host differs from itself is unknown. " + rest
-	case !in.Published && !known(v.AA):
+	case !in.Published && !v.AA.HasInterval():
 		return Inconclusive, FewRounds, "Inconclusive: too few rounds for an interval of the A/A. " + rest
 	case v.noisy():
 		return Inconclusive, Noise, "Inconclusive: " + v.noise() + ". " + rest
@@ -188,7 +199,7 @@ func (v *Verdict) decide(in Input) (Decision, Obstacle, string) {
 			why = Moved
 		}
 		return Inconclusive, why, fmt.Sprintf("Inconclusive: %s. %s", marked, rest)
-	case !known(v.Sibling):
+	case !v.Sibling.HasInterval():
 		return Inconclusive, FewRounds, "Inconclusive: too few rounds for an interval. " + rest
 	case least >= 1-margin && most <= 1+margin:
 		return None, "", rest + " Less than 5 % does not matter." + v.yield()
@@ -201,7 +212,9 @@ func (v *Verdict) decide(in Input) (Decision, Obstacle, string) {
 }
 
 // noisy reports whether the A/A leaves more than the margin open.
-func (v *Verdict) noisy() bool { return known(v.AA) && (v.AA.Low < 1-margin || v.AA.High > 1+margin) }
+func (v *Verdict) noisy() bool {
+	return v.AA.HasInterval() && (v.AA.Low < 1-margin || v.AA.High > 1+margin)
+}
 
 // noise says how the lock thread differs from itself, or may.
 func (v *Verdict) noise() string {
@@ -250,7 +263,7 @@ func (v *Verdict) apart(in Input, beside string) (Decision, Obstacle, string) {
 			beside += fmt.Sprintf(" Beside an ALU loop there, which touches no memory, it keeps %s.", ratio(v.ALU))
 		}
 		return Inconclusive, NoOther, "Inconclusive: without a scanner on another core" + why + ", it is unknown whether sharing the core or the scan as such costs that. " + beside + v.yield()
-	case !known(v.SiblingOverOther):
+	case !v.SiblingOverOther.HasInterval():
 		return Inconclusive, FewRounds, "Inconclusive: too few rounds that have a scanner on another core too. " + rest
 	case v.SiblingOverOther.High < harmApart:
 		return Harm, "", rest + v.yield()
@@ -268,14 +281,14 @@ func (v *Verdict) cause(in Input, alpha float64) (Cause, string) {
 		return Unknown, unknown + ": " + marked.String() + "."
 	}
 	first, middle, last := step(in.Sweep, "half-l1"), step(in.Sweep, "half-l2"), step(in.Sweep, "2xl2")
-	if !known(v.ScanOverALU) || first == nil || middle == nil || last == nil {
+	if !v.ScanOverALU.HasInterval() || first == nil || middle == nil || last == nil {
 		return Unknown, unknown + ", since there is no ALU loop or no scan by size to compare with."
 	}
 	grows, l1, l2 := Ratio(last, first, alpha), Ratio(middle, first, alpha), Ratio(last, middle, alpha)
-	if !known(grows) {
+	if !grows.HasInterval() {
 		return Unknown, unknown + ": there are too few rounds of scans by size."
 	}
-	rises := grows.High < 1 && l1.Estimate <= 1 && l2.Estimate <= 1
+	rises := grows.High < 1 && l1.Value <= 1 && l2.Value <= 1
 	figures := fmt.Sprintf("against an ALU loop there it keeps %s, and against a scan of half of L1, one of twice L2 leaves %s", ratio(v.ScanOverALU), ratio(grows))
 	switch {
 	case v.ScanOverALU.High < cachesBelow && rises:
@@ -331,7 +344,7 @@ func rate(x float64) string {
 }
 
 // Ratio estimates that of two cells from the logarithms of their rates, round by round.
-func Ratio(level, base []float64, alpha float64) stats.Interval {
+func Ratio(level, base []float64, alpha float64) result.Estimate {
 	return Estimate(minus(level, base), alpha)
 }
 
@@ -342,10 +355,10 @@ const leastStudent = 4
 // Estimate estimates a ratio from its logarithms, of which it leaves NaN out: by ranks,
 // and by Student's below the rounds that ranks need; of fewer than four there is no
 // interval. N is 0 where there are none.
-func Estimate(d []float64, alpha float64) stats.Interval {
+func Estimate(d []float64, alpha float64) result.Estimate {
 	d = slices.DeleteFunc(slices.Clone(d), func(x float64) bool { return math.IsNaN(x) || math.IsInf(x, 0) })
 	if len(d) == 0 {
-		return stats.Interval{Estimate: math.NaN(), Low: math.NaN(), High: math.NaN()}
+		return result.Unknown()
 	}
 	iv := stats.HodgesLehmann(d, alpha)
 	switch {
@@ -354,11 +367,8 @@ func Estimate(d []float64, alpha float64) stats.Interval {
 	case len(d) < stats.MinBlocks(alpha):
 		iv = stats.PairedT(d, alpha)
 	}
-	iv.Estimate, iv.Low, iv.High = math.Exp(iv.Estimate), math.Exp(iv.Low), math.Exp(iv.High)
-	return iv
+	return result.Estimate{Value: math.Exp(iv.Estimate), Low: math.Exp(iv.Low), High: math.Exp(iv.High), N: iv.N}
 }
-
-func known(iv stats.Interval) bool { return !math.IsNaN(iv.Low) && !math.IsNaN(iv.High) }
 
 // minus pairs rounds; nil where one of the cells was not measured.
 func minus(a, b []float64) []float64 {
@@ -373,13 +383,13 @@ func minus(a, b []float64) []float64 {
 }
 
 // ratio writes "12.3 % [10.1, 14.9], n = 15".
-func ratio(iv stats.Interval) string {
+func ratio(iv result.Estimate) string {
 	percent := func(x float64) string { return strings.TrimSuffix(fmt.Sprintf("%.1f", 100*x), ".0") }
 	if iv.N == 0 {
 		return "an unknown part"
 	}
-	if !known(iv) {
-		return fmt.Sprintf("%s %% (no interval, n = %d)", percent(iv.Estimate), iv.N)
+	if !iv.HasInterval() {
+		return fmt.Sprintf("%s %% (no interval, n = %d)", percent(iv.Value), iv.N)
 	}
-	return fmt.Sprintf("%s %% [%s, %s] (n = %d)", percent(iv.Estimate), percent(iv.Low), percent(iv.High), iv.N)
+	return fmt.Sprintf("%s %% [%s, %s] (n = %d)", percent(iv.Value), percent(iv.Low), percent(iv.High), iv.N)
 }

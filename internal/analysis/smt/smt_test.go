@@ -185,7 +185,7 @@ func TestSeed(t *testing.T) {
 		t.Errorf("the siblings' shares are %v %%", percents)
 	}
 	v := Judge(FromPublished())
-	if v.Decision != Harm || v.Cause != Unknown || v.Sibling.N != 4 || v.Sibling.High > 0.2 || v.Sibling.Estimate < 0.07 || v.Sibling.Estimate > 0.14 {
+	if v.Decision != Harm || v.Cause != Unknown || v.Sibling.N != 4 || v.Sibling.High > 0.2 || v.Sibling.Value < 0.07 || v.Sibling.Value > 0.14 {
 		t.Errorf("%+v", v)
 	}
 	for _, r := range PublishedRuns {

@@ -54,6 +54,7 @@ func lookAt(s *experiment.Study, f experiment.Factor) experiment.Here {
 				continue
 			}
 		}
+		place := result.Place{Factor: f.Name, Level: l, Emulated: d.Delay > 0}
 		device, doubt := "", ""
 		if dir != "" {
 			storage := host.StorageOf(host.Tree{}, dir)
@@ -65,7 +66,10 @@ func lookAt(s *experiment.Study, f experiment.Factor) experiment.Here {
 			where, device = lies(storage)
 			told += where
 			doubt = promised(l, storage)
+			fs := storage.FSType.Or("")
+			place.Volatile = d.Delay == 0 && (fs == "tmpfs" || fs == "ramfs")
 		}
+		here.Places = append(here.Places, place)
 		key := f.Name + " " + l
 		var cautions []string
 		if here.Context[key] = told; d.Delay > 0 {

@@ -91,6 +91,11 @@ func TestLookAt(t *testing.T) {
 					t.Errorf("%q tells nothing", k)
 				}
 			}
+			for _, p := range here.Places {
+				if dir := c.dirs[p.Level]; p.Factor != "log" || p.Emulated != strings.HasPrefix(dir, "delay:") || p.Volatile != (dir == "/dev/shm") {
+					t.Errorf("%s: %+v", dir, p)
+				}
+			}
 			for what, list := range map[string][2]map[string]string{"lacks": {here.Lacks, c.lacks}, "cautions": {got, c.cautions}} {
 				if len(list[0]) != len(list[1]) {
 					t.Errorf("%s %q, want %q", what, list[0], list[1])

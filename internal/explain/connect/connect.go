@@ -3,6 +3,7 @@ package connect
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"strings"
@@ -11,14 +12,9 @@ import (
 	"github.com/go-sql-driver/mysql"
 	"github.com/jackc/pgx/v5"
 
-	"hostlab/internal/dsn"
 	"hostlab/internal/explain"
-	"hostlab/internal/explain/ask"
-	"hostlab/internal/explain/hana"
-	"hostlab/internal/explain/mariadb"
-	"hostlab/internal/explain/oracle"
 	"hostlab/internal/explain/postgres"
-	"hostlab/internal/explain/sqlserver"
+	"hostlab/internal/trust"
 )
 
 // application is how the session calls itself.
@@ -35,60 +31,15 @@ const statement = 5 * time.Second
 func Open(ctx context.Context, d *DSN) (explain.Source, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	src, err := open(ctx, d)
+	src, err := d.Vendor.open(ctx, d)
 	if err != nil {
 		return nil, d.problem(err)
 	}
 	return &guarded{src, d}, nil
 }
 
-func open(ctx context.Context, d *DSN) (explain.Source, error) {
-	var (
-		a   ask.Asker
-		src explain.Source
-		err error
-	)
-	switch d.Vendor {
-	case dsn.Postgres:
-		if a, err = d.openPostgres(ctx); err != nil {
-			return nil, err
-		}
-		src, err = source(postgres.New(ctx, a, postgres.Options{Target: d.Target(), Local: local(d.pg.Host)}))
-	case dsn.MariaDB:
-		if a, err = d.openMariaDB(ctx); err != nil {
-			return nil, err
-		}
-		src, err = source(mariadb.New(ctx, a, mariadb.Options{Target: d.Target(), Local: d.url.Query().Get("socket") != "" || local(d.url.Hostname())}))
-	default:
-		if a, err = d.openOther(ctx); err != nil {
-			return nil, err
-		}
-		switch d.Vendor {
-		case dsn.SQLServer:
-			src, err = source(sqlserver.New(ctx, a, d.Target()))
-		case dsn.Oracle:
-			src, err = source(oracle.New(ctx, a, d.Target()))
-		default:
-			src, err = source(hana.New(ctx, a, d.Target()))
-		}
-	}
-	if err != nil {
-		_ = a.Close() // what went wrong before counts
-		return nil, err
-	}
-	return src, nil
-}
-
-// source keeps a nil pointer from becoming an interface that is not nil.
-func source[S explain.Source](s S, err error) (explain.Source, error) {
-	if err != nil {
-		return nil, err
-	}
-	return s, nil
-}
-
-func (d *DSN) openPostgres(ctx context.Context) (ask.Asker, error) {
-	c := d.pg.Copy()
+func (d *DSN) openPostgres(ctx context.Context) (explain.Asker, error) {
+	c := d.Postgres.Copy()
 	for k, v := range map[string]string{
 		"application_name": application, "default_transaction_read_only": "on", "statement_timeout": fmt.Sprint(statement.Milliseconds()),
 		"lock_timeout": "1000", "idle_in_transaction_session_timeout": "60000",
@@ -108,18 +59,16 @@ func (d *DSN) openPostgres(ctx context.Context) (ask.Asker, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &ask.Postgres{Conn: conn}, nil
+	return &postgres.Asker{Conn: conn}, nil
 }
 
-func (d *DSN) openMariaDB(ctx context.Context) (ask.Asker, error) {
-	c, err := dsn.MariaDBConfig(d.url)
+func (d *DSN) openMariaDB(ctx context.Context) (explain.Asker, error) {
+	c, err := d.MariaDBConfig()
+	if refused, ok := errors.AsType[*trust.Refused](err); ok {
+		return nil, refused
+	}
 	if err != nil {
 		return nil, fmt.Errorf("the DSN %w", err)
-	}
-	if c.Passwd == "" {
-		if c.Passwd, err = d.elsewhere(); err != nil {
-			return nil, err
-		}
 	}
 	c.DialFunc = d.dial
 	c.Timeout, c.ReadTimeout, c.WriteTimeout = patience, 2*statement, patience
@@ -129,15 +78,9 @@ func (d *DSN) openMariaDB(ctx context.Context) (ask.Asker, error) {
 	if err != nil {
 		return nil, err
 	}
-	a, err := session(ctx, sql.OpenDB(conn))
+	a, err := session(ctx, conn, "set session transaction read only", "set session lock_wait_timeout = 1")
 	if err != nil {
 		return nil, err
-	}
-	for _, s := range []string{"set session transaction read only", "set session lock_wait_timeout = 1"} {
-		if _, err := a.Conn.ExecContext(ctx, s); err != nil {
-			_ = a.Close()
-			return nil, err
-		}
 	}
 	// MariaDB counts in seconds, MySQL in milliseconds; each knows its own only.
 	if _, err := a.Conn.ExecContext(ctx, "set session max_statement_time = "+fmt.Sprint(statement.Seconds())); err != nil {
@@ -153,15 +96,23 @@ type silent struct{}
 
 func (silent) Print(...any) {}
 
-// session takes one connection, which all questions go through.
-func session(ctx context.Context, db *sql.DB) (ask.DB, error) {
+// session takes one connection, which all questions go through, and executes statements on
+// it first.
+func session(ctx context.Context, c driver.Connector, first ...string) (explain.DB, error) {
+	db := sql.OpenDB(c)
 	db.SetMaxOpenConns(1)
 	conn, err := db.Conn(ctx)
 	if err != nil {
 		_ = db.Close()
-		return ask.DB{}, err
+		return explain.DB{}, err
 	}
-	return ask.DB{DB: db, Conn: conn}, nil
+	for _, s := range first {
+		if _, err := conn.ExecContext(ctx, s); err != nil {
+			err = fmt.Errorf("%s: %w", s, err)
+			return explain.DB{}, errors.Join(err, explain.DB{DB: db, Conn: conn}.Close())
+		}
+	}
+	return explain.DB{DB: db, Conn: conn}, nil
 }
 
 // guarded keeps passwords out of the errors of a source and makes them one line.

@@ -13,9 +13,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/go-sql-driver/mysql"
 	"github.com/jackc/pgx/v5"
 
-	"hostlab/internal/dsn"
 	"hostlab/internal/spelling"
 	"hostlab/internal/trust"
 )
@@ -25,11 +25,14 @@ const Forms = "postgres://USER@HOST:5432/DB, mysql://USER@HOST/DB, mariadb://, s
 
 // DSN is a data source name that was understood. It prints without its password.
 type DSN struct {
-	Vendor dsn.Vendor
+	Vendor   *Vendor
+	Postgres *pgx.ConnConfig // of that vendor
+
 	text   string
-	url    *url.URL        // nil for key=value
-	pg     *pgx.ConnConfig // of PostgreSQL
-	secret []string        // all forms in which the password might appear
+	scheme string        // of a URL, in small letters; empty: it is none
+	url    *url.URL      // nil for key=value
+	driver *mysql.Config // in the words of MariaDB's driver
+	secret []string      // all forms in which the password might appear
 
 	dial func(ctx context.Context, network, address string) (net.Conn, error) // nil: the network; for tests
 	way  *way                                                                 // of the drivers that have one
@@ -37,19 +40,18 @@ type DSN struct {
 
 // Parse reads a DSN. No error quotes it, as it may hold a password.
 func Parse(text string) (*DSN, error) {
-	n, err := dsn.Read(strings.TrimSpace(text))
-	d := &DSN{Vendor: n.Vendor, text: strings.TrimSpace(text), url: n.URL, pg: n.Postgres}
+	d, err := read(strings.TrimSpace(text))
 	switch {
-	case n.Vendor == "" && n.Scheme == "":
+	case d.Vendor == nil && d.scheme == "":
 		return nil, fmt.Errorf("the DSN is neither a URL nor key=value; it takes %s", Forms)
-	case n.Vendor == "":
+	case d.Vendor == nil:
 		hint := ""
-		if near := spelling.Meant(n.Scheme, slices.Sorted(maps.Keys(dsn.Schemes))); near != "" {
+		if near := spelling.Meant(d.scheme, slices.Sorted(maps.Keys(schemes()))); near != "" {
 			hint = "; did you mean " + near + "://?"
 		}
 		return nil, fmt.Errorf("the DSN begins with a scheme that is not known%s; it takes %s", hint, Forms)
 	}
-	if u := n.URL; u != nil {
+	if u := d.url; u != nil {
 		if pw, ok := u.User.Password(); ok {
 			d.hide(pw)
 			if _, raw, ok := strings.Cut(u.User.String(), ":"); ok {
@@ -66,16 +68,39 @@ func Parse(text string) (*DSN, error) {
 	switch {
 	case isRefused:
 		return nil, refused
-	case err != nil && dsn.Plain(err):
+	case err != nil && plain(err):
 		return nil, fmt.Errorf("the DSN %w", err)
 	case err != nil:
 		return nil, errors.New("the DSN cannot be used: " + d.clean(pgReason(err, d.text)))
-	case d.pg != nil:
-		d.hide(d.pg.Password)
+	case d.Postgres != nil:
+		d.hide(d.Postgres.Password)
 	case d.url.Host == "" && d.url.Query().Get("socket") == "":
 		return nil, fmt.Errorf("the DSN names no host, as in %s://USER@HOST", d.Vendor)
 	}
 	return d, nil
+}
+
+// read takes a DSN apart: a URL, or PostgreSQL's name=value words. No error but those that
+// plain refuses holds anything of it; what was read until then is returned too.
+func read(text string) (d *DSN, err error) {
+	d = &DSN{text: text}
+	scheme, _, isURL := strings.Cut(text, "://")
+	switch {
+	case isURL:
+		d.scheme = strings.ToLower(scheme)
+		if d.Vendor = schemes()[d.scheme]; d.Vendor == nil {
+			return d, nil
+		}
+		if d.url, err = address(text); err != nil {
+			return d, err
+		}
+	case strings.Contains(text, "="):
+		d.Vendor = Postgres
+	}
+	if d.Vendor == Postgres {
+		d.Postgres, err = postgresConfig(text)
+	}
+	return d, err
 }
 
 // pgReason is why pgx refuses a DSN, without what it quotes of it.
@@ -108,35 +133,23 @@ func (d *DSN) hide(words ...string) {
 // HasPassword reports whether the DSN itself holds one.
 func (d *DSN) HasPassword() bool {
 	if d.url != nil {
-		return dsn.HasPassword(d.url)
+		return hasPassword(d.url)
 	}
-	return dsn.WordsHavePassword(d.text)
+	return wordsHavePassword(d.text)
 }
 
 // PasswordPlaces says where the password can stand, other than on a command line, which
 // everyone on the host can see: where the vendor's own clients take it from, as far as
 // they have such a place that drivers know, and for all in a whole DSN.
 func (d *DSN) PasswordPlaces() string {
-	own := ""
-	switch d.Vendor {
-	case dsn.Postgres:
-		own = "~/.pgpass, the file that $PGPASSFILE names, $PGPASSWORD, or "
-	case dsn.MariaDB:
-		own = "~/.my.cnf ([client] password=), $MYSQL_PWD, or "
-	case dsn.SQLServer:
-		own = "$SQLCMDPASSWORD, or "
-	}
-	return own + "a DSN from a file (--dsn-file) or $HOSTLAB_DSN"
+	return d.Vendor.own + "a DSN from a file (--dsn-file) or $HOSTLAB_DSN"
 }
 
 // elsewhere is the password where a DSN has none: that of the vendor's own clients. It
 // does not show from then on. An error is a *trust.Refused.
 func (d *DSN) elsewhere() (password string, err error) {
-	switch d.Vendor {
-	case dsn.MariaDB:
-		password, err = dsn.MariaDBPassword()
-	case dsn.SQLServer:
-		password = os.Getenv("SQLCMDPASSWORD") // sqlcmd's
+	if d.Vendor.password != nil {
+		password, err = d.Vendor.password()
 	}
 	d.hide(password)
 	return password, err
@@ -155,8 +168,11 @@ func (d *DSN) clean(s string) string {
 
 // Target says where it goes: host, port, database and user.
 func (d *DSN) Target() string {
-	if d.pg != nil {
-		return target(d.pg.User, d.pg.Host, fmt.Sprint(d.pg.Port), d.pg.Database)
+	if c := d.Postgres; c != nil {
+		return target(c.User, c.Host, fmt.Sprint(c.Port), c.Database)
+	}
+	if c := d.driver; c != nil {
+		return target(c.User, c.Addr, "", c.DBName)
 	}
 	db := strings.Trim(d.url.Path, "/")
 	if n := d.url.Query().Get("database"); n != "" {

@@ -11,8 +11,6 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5/pgconn"
-
-	"hostlab/internal/dsn"
 )
 
 // secret is a password with all that URLs and shells make of characters.
@@ -21,15 +19,15 @@ const secret = "s3cr3t%zz"
 func TestDSN(t *testing.T) {
 	for _, c := range []struct {
 		dsn, target string
-		vendor      dsn.Vendor
+		vendor      *Vendor
 	}{
-		{"postgres://u:s3cr3t%25zz@h/db", "u at h:5432, database db", dsn.Postgres},
-		{"host=/run user=u password=s3cr3t%zz dbname=d", "u at /run, database d", dsn.Postgres},
-		{"mysql://u:s3cr3t%25zz@h:3307/d", "u at h:3307, database d", dsn.MariaDB},
-		{"mariadb://u@localhost/?socket=/run/s", "u at /run/s", dsn.MariaDB},
-		{"sqlserver://u:s3cr3t%25zz@h?database=d", "u at h, database d", dsn.SQLServer},
-		{"oracle://u:s3cr3t%25zz@h:1521/S", "u at h:1521, database S", dsn.Oracle},
-		{"hdb://u:s3cr3t%25zz@h:30015", "u at h:30015", dsn.HANA},
+		{"postgres://u:s3cr3t%25zz@h/db", "u at h:5432, database db", Postgres},
+		{"host=/run user=u password=s3cr3t%zz dbname=d", "u at /run, database d", Postgres},
+		{"mysql://u:s3cr3t%25zz@h:3307/d", "u at h:3307, database d", MariaDB},
+		{"mariadb://u@localhost/?socket=/run/s", "u at /run/s", MariaDB},
+		{"sqlserver://u:s3cr3t%25zz@h?database=d", "u at h, database d", sqlServer},
+		{"oracle://u:s3cr3t%25zz@h:1521/S", "u at h:1521, database S", oracle},
+		{"hdb://u:s3cr3t%25zz@h:30015", "u at h:30015", hana},
 	} {
 		d, err := Parse(c.dsn)
 		if err != nil {
@@ -144,15 +142,15 @@ func TestPasswordElsewhere(t *testing.T) {
 			}
 			got := "s3cr3t"
 			switch d.Vendor {
-			case dsn.Postgres:
-				got = d.pg.Password
-			case dsn.MariaDB:
+			case Postgres:
+				got = d.Postgres.Password
+			case MariaDB:
 				if got, err = d.elsewhere(); err != nil {
 					t.Error(err)
 				}
-			case dsn.SQLServer:
+			case sqlServer:
 				got = sqlServerPassword(t, d)
-				if sqlServerPassword(t, &DSN{Vendor: dsn.SQLServer, url: mustURL(t, "sqlserver://h")}) != "" {
+				if sqlServerPassword(t, &DSN{Vendor: sqlServer, url: mustURL(t, "sqlserver://h")}) != "" {
 					t.Error("a password without a user")
 				}
 			default:

@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"hostlab/internal/explain"
-	"hostlab/internal/explain/show"
 	"hostlab/internal/privatedb"
 )
 
@@ -46,7 +45,7 @@ func during(t *testing.T, dsn string, lasts time.Duration, load func()) explain.
 		t.Fatal(err)
 	}
 	<-ended
-	t.Logf("%s %d transactions, busy %.2f of %.2f s, warnings %q", strings.Join(show.Sentences(&r), " "), r.Transactions, r.Busy, r.Elapsed, r.Warnings)
+	t.Logf("%s %d transactions, busy %.2f of %.2f s, warnings %q", strings.Join(explain.Sentences(&r), " "), r.Transactions, r.Busy, r.Elapsed, r.Warnings)
 	return r
 }
 
@@ -61,6 +60,25 @@ func within(t *testing.T, what string, got, want, share float64) {
 func counted(t *testing.T, got int64, want float64) {
 	t.Helper()
 	near(t, "transactions", float64(got), want, max(0.02*want, 4))
+}
+
+// counts runs a load of 10 s whose transactions follow from how statements come. On a busy
+// machine they may come so unevenly that a range is given: never a wrong one, and not in
+// three recordings.
+func counts(t *testing.T, dsn string, load func() float64) {
+	t.Helper()
+	for range 3 {
+		var count float64
+		r := during(t, dsn, 10*time.Second, func() { count = load() })
+		if r.Transactions >= 0 {
+			counted(t, r.Transactions, count)
+			return
+		}
+		if float64(r.TransactionsLow) > count || float64(r.TransactionsHigh) < count {
+			t.Errorf("%v transactions, from %d to %d are said", count, r.TransactionsLow, r.TransactionsHigh)
+		}
+	}
+	t.Error("a range each time")
 }
 
 func near(t *testing.T, what string, got, want, most float64) {
@@ -136,7 +154,7 @@ func pauses(t *testing.T, s *privatedb.Server, dsn string) {
 			r := during(t, dsn, 4*time.Second, func() { count = pgbench(t, s, c.script, "-c", "10", "-T", "3") })
 			counted(t, r.Transactions, count)
 			app, idle := r.Part(explain.Application).Share, r.Part(explain.Idle).Share
-			if c.idle && (app > 0.02 || idle < 0.9) || !c.idle && (app < 0.9 || idle > 0.06) {
+			if c.idle && (app > 0.1 || idle < 0.75) || !c.idle && (app < 0.75 || idle > 0.25) { // clients wait for a CPU, too
 				t.Errorf("application %v, idle %v", app, idle)
 			}
 			log := r.Part(explain.LogWait).Seconds / r.Busy
@@ -187,8 +205,11 @@ func starved(t *testing.T, s *privatedb.Server, dsn string) {
 	})
 	counted(t, r.Transactions, count)
 	within(t, "CPU", r.Part(explain.DatabaseCPU).Seconds, used, 0.1)
-	within(t, "wait for a CPU", r.Part(explain.RunQueue).Seconds, queued, 0.1)
-	if said := strings.Join(show.Sentences(&r), " "); !regexp.MustCompile(`busy time[^:]*: \d+ % wait for a CPU`).MatchString(said) {
+	// What sessions waited between the last look at them and their end is an interval.
+	if q := r.Part(explain.RunQueue); queued < 0.9*q.Low*r.Elapsed || queued > 1.1*q.High*r.Elapsed {
+		t.Errorf("wait for a CPU: %.3f s [%.3f, %.3f], independently %.3f s", q.Seconds, q.Low*r.Elapsed, q.High*r.Elapsed, queued)
+	}
+	if said := strings.Join(explain.Sentences(&r), " "); !regexp.MustCompile(`busy time[^:]*: \d+ % wait for a CPU`).MatchString(said) {
 		t.Error(said)
 	}
 	if r.Bounds[0].Lever != explain.MoreCPUs && r.Bounds[1].Lever != explain.MoreCPUs {

@@ -3,15 +3,20 @@
 package connect
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
+	"errors"
+	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"hostlab/internal/document"
 	"hostlab/internal/explain"
 	"hostlab/internal/privatedb"
 )
@@ -136,9 +141,7 @@ func TestMariaDBLoads(t *testing.T) {
 				db.SetMaxIdleConns(0)
 				defer db.SetMaxIdleConns(2)
 			}
-			var count float64
-			r := during(t, dsn, 10*time.Second, func() { count = load(4, 10*time.Second, job) })
-			counted(t, r.Transactions, count)
+			counts(t, dsn, func() float64 { return load(4, 10*time.Second, job) })
 		})
 	}
 	t.Run("half of the sessions alone", func(t *testing.T) {
@@ -155,6 +158,49 @@ func TestMariaDBLoads(t *testing.T) {
 			t.Error("taken for all within")
 		}
 	})
+	// Without autocommit nothing is opened; where each writes, commits count.
+	t.Run("without autocommit", func(t *testing.T) {
+		counts(t, dsn, func() float64 {
+			return load(4, 10*time.Second, func(c *sql.Conn, n int) error {
+				return think(c, "set autocommit = 0", "select b from t where a = "+row(n), write+row(1+n%9), write+row(1+n%9), "commit", "set autocommit = 1")
+			})
+		})
+	})
+	// What cannot be told from statements beside transactions stays a range, which says why:
+	// transactions of different lengths, such without autocommit that only read, short looks.
+	reads := func(c *sql.Conn, n int) error {
+		return do(c, slices.Repeat([]string{"select b from t where a = " + row(n)}, 1+rand.IntN(6))...)
+	} //nolint:gosec // a load
+	for name, c := range map[string]struct {
+		lasts time.Duration
+		job   func(c *sql.Conn, n int) error
+	}{
+		"of different lengths": {9 * time.Second, func(c *sql.Conn, n int) error {
+			return errors.Join(do(c, "begin"), reads(c, n), think(c, write+row(n), "commit"))
+		}},
+		"that read without autocommit": {9 * time.Second, func(c *sql.Conn, n int) error {
+			return errors.Join(do(c, "set autocommit = 0"), reads(c, n), think(c, "commit", "set autocommit = 1"))
+		}},
+		"in a short time": {2 * time.Second, short},
+	} {
+		t.Run("transactions "+name, func(t *testing.T) {
+			var count float64
+			r := during(t, dsn, c.lasts, func() { count = load(4, c.lasts, c.job) })
+			t.Logf("%v transactions, said %d, from %d to %d", count, r.Transactions, r.TransactionsLow, r.TransactionsHigh)
+			var text bytes.Buffer
+			if err := document.WriteText(&text, explain.Document(&r, nil), document.TextOptions{}); err != nil {
+				t.Fatal(err)
+			}
+			said := strings.Join(strings.Fields(text.String()), " ")
+			if r.Transactions >= 0 || !strings.Contains(said, fmt.Sprintf("from %d to %d: the server does not count them", r.TransactionsLow, r.TransactionsHigh)) ||
+				!strings.Contains(said, "not all statements were seen in transactions that had been opened; to count them, an administrator can set") {
+				t.Errorf("said %d: %s", r.Transactions, said)
+			}
+			if float64(r.TransactionsLow) > 1.02*count || float64(r.TransactionsHigh) < count {
+				t.Error("not within what is said")
+			}
+		})
+	}
 	t.Run("InnoDB counts", func(t *testing.T) {
 		if _, err := db.Exec("set global innodb_monitor_enable = 'trx_%commits'"); err != nil {
 			t.Fatal(err)

@@ -2,7 +2,6 @@ package connect
 
 import (
 	"context"
-	"database/sql"
 	"database/sql/driver"
 	"fmt"
 	"log/slog"
@@ -14,47 +13,26 @@ import (
 	mssql "github.com/microsoft/go-mssqldb"
 	"github.com/microsoft/go-mssqldb/msdsn"
 
-	"hostlab/internal/dsn"
-	"hostlab/internal/explain/ask"
+	"hostlab/internal/explain"
 )
 
-// openOther connects to those servers that nobody has tried this on.
-func (d *DSN) openOther(ctx context.Context) (ask.Asker, error) {
-	var (
-		c     driver.Connector
-		err   error
-		first []string
-	)
-	switch d.Vendor {
-	case dsn.SQLServer:
-		c, err = d.sqlServerConnector()
-		first = []string{"set transaction isolation level read uncommitted", "set lock_timeout 1000"}
-	case dsn.Oracle:
-		u, way := d.oracle()
-		c, err = oracleConnector(u.String(), way)
-		first = []string{"set transaction read only"}
-	default:
-		c, err = d.hanaConnector()
-		first = []string{"set transaction read only"}
-	}
+// views opens a source on a driver of database/sql: one of those servers that nobody has
+// tried this on. err is the connector's.
+func views[S explain.Source](ctx context.Context, d *DSN, c driver.Connector, err error, open func(context.Context, explain.Asker, string) (S, error), first ...string) (explain.Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	return settled(ctx, c, first)
+	a, err := session(ctx, c, first...)
+	if err != nil {
+		return nil, err
+	}
+	s, err := open(ctx, a, d.Target())
+	return source(a, s, err)
 }
 
-func settled(ctx context.Context, c driver.Connector, first []string) (ask.Asker, error) {
-	a, err := session(ctx, sql.OpenDB(c))
-	if err != nil {
-		return nil, err
-	}
-	for _, s := range first {
-		if _, err := a.Conn.ExecContext(ctx, s); err != nil {
-			_ = a.Close()
-			return nil, fmt.Errorf("%s: %w", s, err)
-		}
-	}
-	return a, nil
+// untried says so of a source that was written from a vendor's documentation.
+func untried(a *explain.Asked) {
+	a.Miss("how well this reads %s: it follows the documentation and has not been tried on a live server", a.Info.Vendor)
 }
 
 // sqlServerConnector asks for TLS where the DSN does not say encrypt=. The driver would
@@ -71,7 +49,7 @@ func (d *DSN) sqlServerConnector() (driver.Connector, error) {
 	way := &way{dial: d.dial}
 	d.way = way
 	if cfg.Parameters[msdsn.Encrypt] == "" {
-		if way.here = dsn.Loopback(d.url.Hostname()); !way.here {
+		if way.here = Loopback(d.url.Hostname()); !way.here {
 			cfg.Encryption = msdsn.EncryptionRequired
 		}
 	}
@@ -116,7 +94,7 @@ func (d *DSN) oracle() (*url.URL, *way) {
 	if has["ssl"] || has["connstr"] {
 		return &u, way
 	}
-	if way.here = dsn.Loopback(u.Hostname()) && !has["server"] && !has["unix address"]; way.here {
+	if way.here = Loopback(u.Hostname()) && !has["server"] && !has["unix address"]; way.here {
 		return &u, way
 	}
 	way.encrypted = true
@@ -132,7 +110,7 @@ func (d *DSN) oracle() (*url.URL, *way) {
 func (d *DSN) hanaConnector() (driver.Connector, error) {
 	u, q := *d.url, d.url.Query()
 	u.Scheme = "hdb"
-	way := &way{dial: d.dial, here: dsn.Loopback(u.Hostname())}
+	way := &way{dial: d.dial, here: Loopback(u.Hostname())}
 	d.way = way
 	if text := q.Get("encrypt"); text != "" {
 		yes, err := strconv.ParseBool(text)

@@ -12,7 +12,6 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"hostlab/internal/dsn"
 	"hostlab/internal/screen"
 )
 
@@ -74,7 +73,7 @@ func (d *DSN) problem(err error) error {
 			text = "the server starts anew, as one of its processes crashed: " + text
 		}
 	case d.refusedTLS(err) != "":
-		text = dsn.NoTLS + "; " + dsn.TrustNetwork(d.refusedTLS(err))
+		text = NoTLS + "; " + TrustNetwork(d.refusedTLS(err))
 	case errors.As(err, &dns):
 		text = "no such host: " + dns.Name
 	case errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, wsaRefused):

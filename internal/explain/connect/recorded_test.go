@@ -8,28 +8,24 @@ import (
 	"time"
 
 	"hostlab/internal/explain"
-	"hostlab/internal/explain/ask"
-	"hostlab/internal/explain/hana"
 	"hostlab/internal/explain/mariadb"
-	"hostlab/internal/explain/oracle"
 	"hostlab/internal/explain/postgres"
-	"hostlab/internal/explain/sqlserver"
 )
 
 // TestRecorded reads answers that were made from vendors' documentation, MariaDB's after
 // those of a live server. Nobody has recorded the others from one.
 func TestRecorded(t *testing.T) {
 	const unknown = -1 // average log write
-	open := func(name string) *ask.Recorded {
+	open := func(name string) *recorded {
 		b, err := os.ReadFile("testdata/" + name + ".txtar")
 		if err != nil {
 			t.Fatal(err)
 		}
-		return ask.NewRecorded(b)
+		return newRecorded(b)
 	}
 	for _, c := range []struct {
 		name     string
-		open     func(a ask.Asker) (explain.Source, error)
+		open     func(a explain.Asker) (explain.Source, error)
 		event    string
 		waits    int64
 		log      explain.PartName
@@ -38,22 +34,22 @@ func TestRecorded(t *testing.T) {
 		untimed  string
 		required map[explain.PartName]bool
 	}{
-		{name: "sqlserver", open: func(a ask.Asker) (explain.Source, error) { return source(sqlserver.New(t.Context(), a, "")) }, event: "WRITELOG", waits: 1000, average: 0.0015,
+		{name: "sqlserver", open: func(a explain.Asker) (explain.Source, error) { return made(newSQLServer(t.Context(), a, "")) }, event: "WRITELOG", waits: 1000, average: 0.0015,
 			missing: "grant view server state", required: map[explain.PartName]bool{explain.LogWait: true, explain.DatabaseCPU: true, explain.DataReads: true}},
-		{name: "oracle", open: func(a ask.Asker) (explain.Source, error) { return source(oracle.New(t.Context(), a, "")) }, event: "log file sync", waits: 500, average: 0.002,
+		{name: "oracle", open: func(a explain.Asker) (explain.Source, error) { return made(newOracle(t.Context(), a, "")) }, event: "log file sync", waits: 500, average: 0.002,
 			missing: "not been tried", required: map[explain.PartName]bool{explain.LogWait: true, explain.DatabaseCPU: true, explain.Locks: true}},
-		{name: "hana", open: func(a ask.Asker) (explain.Source, error) { return source(hana.New(t.Context(), a, "")) }, event: "Semaphore Wait (LogBufferFlush)", waits: -1, average: 0.0004,
+		{name: "hana", open: func(a explain.Asker) (explain.Source, error) { return made(newHANA(t.Context(), a, "")) }, event: "Semaphore Wait (LogBufferFlush)", waits: -1, average: 0.0004,
 			missing: "not been tried", required: map[explain.PartName]bool{explain.LogWait: true, explain.DatabaseCPU: true}},
-		{name: "mariadb", open: func(a ask.Asker) (explain.Source, error) {
-			return source(mariadb.New(t.Context(), a, mariadb.Options{}))
+		{name: "mariadb", open: func(a explain.Asker) (explain.Source, error) {
+			return made(mariadb.New(t.Context(), a, mariadb.Options{}))
 		}, event: "Commit", waits: -1, average: unknown, untimed: "MariaDB has no counter for it", missing: "grant PROCESS on *.* to 'poor'@'localhost'; how long data reads take: performance_schema is off",
 			required: map[explain.PartName]bool{explain.LogWait: true, explain.DatabaseCPU: true, explain.Application: true, explain.Locks: true}},
-		{name: "mysql8", open: func(a ask.Asker) (explain.Source, error) {
-			return source(mariadb.New(t.Context(), a, mariadb.Options{}))
+		{name: "mysql8", open: func(a explain.Asker) (explain.Source, error) {
+			return made(mariadb.New(t.Context(), a, mariadb.Options{}))
 		}, event: "waiting for handler commit", waits: -1, average: 0.0016, missing: "server's threads are not of this host",
 			required: map[explain.PartName]bool{explain.LogWait: true, explain.DatabaseCPU: true, explain.DataReads: true, explain.Locks: true}},
-		{name: "postgres18", open: func(a ask.Asker) (explain.Source, error) {
-			return source(postgres.New(t.Context(), a, postgres.Options{}))
+		{name: "postgres18", open: func(a explain.Asker) (explain.Source, error) {
+			return made(postgres.New(t.Context(), a, postgres.Options{}))
 		}, event: "IO:WalSync", waits: 200, average: 0.0025, missing: "grant pg_read_all_stats", required: map[explain.PartName]bool{explain.LogWait: true, explain.DatabaseCPU: true}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -98,3 +94,5 @@ func TestRecorded(t *testing.T) {
 		})
 	}
 }
+
+func made[S explain.Source](s S, err error) (explain.Source, error) { return s, err }

@@ -10,8 +10,6 @@ import (
 	"syscall"
 
 	"github.com/SAP/go-hdb/driver/dial"
-
-	"hostlab/internal/dsn"
 )
 
 // way is how a driver comes to a server. Servers send clients on to others (routing,
@@ -50,7 +48,7 @@ func (w *way) DialContext(ctx context.Context, network, address string) (net.Con
 // onlyHere sees the address after all names are resolved.
 func onlyHere(network, address string, _ syscall.RawConn) error {
 	host, _, err := net.SplitHostPort(address)
-	if network == "unix" || err == nil && dsn.Loopback(host) {
+	if network == "unix" || err == nil && Loopback(host) {
 		return nil
 	}
 	return errElsewhere
@@ -96,14 +94,11 @@ func (d *DSN) refusedTLS(err error) string {
 	var record tls.RecordHeaderError
 	text := err.Error()
 	plain := errors.As(err, &record) || strings.Contains(text, "does not look like a TLS handshake") || errors.Is(err, errPlain)
-	if plain || d.Vendor == dsn.SQLServer && strings.Contains(text, "server does not support encryption") {
-		return allows[d.Vendor]
+	if plain || d.Vendor == sqlServer && strings.Contains(text, "server does not support encryption") {
+		return d.Vendor.allow
 	}
-	return dsn.RefusedTLS(err)
+	return RefusedTLS(err)
 }
-
-// allows are the parameters that permit to go on without TLS.
-var allows = map[dsn.Vendor]string{dsn.SQLServer: "encrypt=disable", dsn.Oracle: "SSL=false", dsn.HANA: "encrypt=false"}
 
 // perhapsNoTLS is what else may be wrong where a server said nothing to a TLS handshake:
 // one that expects none hangs up, or waits for more.
@@ -111,5 +106,5 @@ func (d *DSN) perhapsNoTLS() string {
 	if d.way == nil || !d.way.silent.Load() {
 		return ""
 	}
-	return ", or it offers no TLS: " + dsn.TrustNetwork(allows[d.Vendor])
+	return ", or it offers no TLS: " + TrustNetwork(d.Vendor.allow)
 }

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"hostlab/internal/explain"
-	"hostlab/internal/explain/ask"
 	"hostlab/internal/result"
 )
 
@@ -35,7 +34,7 @@ func (s *Source) Count(ctx context.Context) (explain.Counters, error) {
 		}
 	}
 	if s.counted {
-		r, err := ask.One(ctx, s.ask, counted)
+		r, err := explain.One(ctx, s.ask, counted)
 		if err != nil {
 			return c, err
 		}
@@ -43,13 +42,13 @@ func (s *Source) Count(ctx context.Context) (explain.Counters, error) {
 		c.Values["counted"] = r.Int(0)
 	}
 	if s.metrics.SQL != "" {
-		r, err := ask.One(ctx, s.ask, s.metrics)
+		r, err := explain.One(ctx, s.ask, s.metrics)
 		if err != nil {
 			return c, err
 		}
 		s.asked++
 		if r.Null(0) { // disabled meanwhile: it says nothing
-			s.metrics = ask.Query{}
+			s.metrics = explain.Query{}
 		} else {
 			c.Values["metrics"] = r.Int(0)
 		}
@@ -58,8 +57,7 @@ func (s *Source) Count(ctx context.Context) (explain.Counters, error) {
 		if err := s.watch(ctx); err != nil {
 			return c, err
 		}
-		run, queue := s.threads.Total()
-		c.Values["cpu_run"], c.Values["cpu_queue"] = int64(run), int64(queue)
+		s.threads.Count(c.Values)
 	}
 	c.Values["own"] = s.asked
 	s.counts = append(s.counts, c.Values)
@@ -108,7 +106,7 @@ func (s *Source) Account(g explain.Growth) explain.Account {
 		if missed := s.threads.Missed(); float64(missed) > 0.5*g.Seconds {
 			a.Missing = append(a.Missing, fmt.Sprintf("CPU time: %d sessions ended meanwhile, too many to follow; what executes is taken for CPU", missed))
 		} else {
-			a.CPU = &explain.CPUTime{Run: g.Get("cpu_run") * ns, Queue: g.Get("cpu_queue") * ns, Source: "schedstat", Partly: s.threads.Ended() > 0}
+			a.CPU = s.threads.Account(g)
 		}
 	}
 	return a

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"hostlab/internal/explain"
-	"hostlab/internal/explain/ask"
 )
 
 // Options are what only who connects knows.
@@ -22,44 +21,44 @@ type Options struct {
 }
 
 var (
-	server = ask.Query{Name: "server", SQL: `select version(), @@version_comment, connection_id(), current_user(), @@performance_schema, @@innodb_flush_log_at_trx_commit, @@log_bin`}
-	grants = ask.Query{Name: "grants", SQL: `show grants`}
+	server = explain.Query{Name: "server", SQL: `select version(), @@version_comment, connection_id(), current_user(), @@performance_schema, @@innodb_flush_log_at_trx_commit, @@log_bin`}
+	grants = explain.Query{Name: "grants", SQL: `show grants`}
 
 	// TID is MariaDB's: the number of the thread in the system.
-	processMaria = ask.Query{Name: "processes", SQL: `select id, command, coalesce(state, ''), tid, info like 'select%' from information_schema.processlist where id <> connection_id()`}
+	processMaria = explain.Query{Name: "processes", SQL: `select id, command, coalesce(state, ''), tid, info like 'select%' from information_schema.processlist where id <> connection_id()`}
 	// The performance schema is read without the lock that the process list takes.
-	processThreads = ask.Query{Name: "processes", SQL: `select processlist_id, processlist_command, coalesce(processlist_state, ''), thread_os_id, processlist_info like 'select%' from performance_schema.threads where processlist_id is not null and processlist_id <> connection_id() and type = 'FOREGROUND'`}
-	processPlain   = ask.Query{Name: "processes", SQL: `select id, command, coalesce(state, ''), null, info like 'select%' from information_schema.processlist where id <> connection_id()`}
+	processThreads = explain.Query{Name: "processes", SQL: `select processlist_id, processlist_command, coalesce(processlist_state, ''), thread_os_id, processlist_info like 'select%' from performance_schema.threads where processlist_id is not null and processlist_id <> connection_id() and type = 'FOREGROUND'`}
+	processPlain   = explain.Query{Name: "processes", SQL: `select id, command, coalesce(state, ''), null, info like 'select%' from information_schema.processlist where id <> connection_id()`}
 	// Who is within a transaction: whether it runs no statement, a SELECT, one that is all of
 	// its transaction, and has written.
 	// InnoDB makes this table anew when nobody has read it for 0.1 s
 	// (trx_i_s_possibly_fetch_data_into_cache).
-	within = ask.Query{Name: "within", SQL: `select trx_mysql_thread_id, trx_query is null, coalesce(trx_query, '') like 'select%', trx_rows_modified > 0, trx_autocommit_non_locking from information_schema.innodb_trx
+	within = explain.Query{Name: "within", SQL: `select trx_mysql_thread_id, trx_query is null, coalesce(trx_query, '') like 'select%', trx_rows_modified > 0, trx_autocommit_non_locking from information_schema.innodb_trx
  where trx_mysql_thread_id not in (0, connection_id())`}
 
-	status = ask.Query{Name: "status", SQL: `show global status where variable_name in ('Uptime', 'Innodb_os_log_written', 'Innodb_log_writes', 'Innodb_os_log_fsyncs', 'Innodb_row_lock_time',
+	status = explain.Query{Name: "status", SQL: `show global status where variable_name in ('Uptime', 'Innodb_os_log_written', 'Innodb_log_writes', 'Innodb_os_log_fsyncs', 'Innodb_row_lock_time',
  'Innodb_row_lock_waits', 'Innodb_data_reads', 'Com_begin', 'Com_commit', 'Com_rollback', 'Handler_rollback', 'Innodb_max_trx_id', ` + statements + `)`}
 	// Times in ns.
-	files = ask.Query{Name: "files", SQL: `select event_name, count_read, sum_timer_read div 1000, count_write, sum_timer_write div 1000, count_misc, sum_timer_misc div 1000 from performance_schema.file_summary_by_event_name where event_name in ('wait/io/file/innodb/innodb_log_file', 'wait/io/file/innodb/innodb_data_file')`}
+	files = explain.Query{Name: "files", SQL: `select event_name, count_read, sum_timer_read div 1000, count_write, sum_timer_write div 1000, count_misc, sum_timer_misc div 1000 from performance_schema.file_summary_by_event_name where event_name in ('wait/io/file/innodb/innodb_log_file', 'wait/io/file/innodb/innodb_data_file')`}
 	// Transactions where they are counted: by default MySQL 8 does.
-	counted = ask.Query{Name: "counted", SQL: `select count_star from performance_schema.events_transactions_summary_global_by_event_name where exists (select * from performance_schema.setup_instruments where name = 'transaction' and enabled = 'YES')
+	counted = explain.Query{Name: "counted", SQL: `select count_star from performance_schema.events_transactions_summary_global_by_event_name where exists (select * from performance_schema.setup_instruments where name = 'transaction' and enabled = 'YES')
  and not exists (select * from performance_schema.setup_consumers where name in ('global_instrumentation', 'thread_instrumentation') and enabled = 'NO')`}
 	// InnoDB's own count, where all three of its kinds are enabled; by default none is. MySQL
 	// has the column status in the place of enabled.
-	metrics = ask.Query{Name: "metrics", SQL: `select sum(count) from information_schema.innodb_metrics where name in ('trx_rw_commits', 'trx_ro_commits', 'trx_nl_ro_commits') and enabled having count(*) = 3`}
+	metrics = explain.Query{Name: "metrics", SQL: `select sum(count) from information_schema.innodb_metrics where name in ('trx_rw_commits', 'trx_ro_commits', 'trx_nl_ro_commits') and enabled having count(*) = 3`}
 )
 
 // Source implements explain.Source.
 type Source struct {
-	ask   ask.Asker
+	ask   explain.Asker
 	info  explain.Server
 	maria bool
 
-	processes ask.Query
+	processes explain.Query
 	files     bool
 	counted   bool
-	metrics   ask.Query // InnoDB's count of transactions; zero where it is not enabled
-	blind     bool      // who is within a transaction does not show
+	metrics   explain.Query // InnoDB's count of transactions; zero where it is not enabled
+	blind     bool          // who is within a transaction does not show
 	threads   *explain.Threads
 	own       int64          // the thread that serves us
 	clients   map[int64]bool // system's numbers of threads that have served a client since the last count
@@ -74,8 +73,8 @@ type Source struct {
 }
 
 // New asks what server it is. The error is one line.
-func New(ctx context.Context, a ask.Asker, o Options) (*Source, error) {
-	r, err := ask.One(ctx, a, server)
+func New(ctx context.Context, a explain.Asker, o Options) (*Source, error) {
+	r, err := explain.One(ctx, a, server)
 	if err != nil {
 		return nil, err
 	}
@@ -127,7 +126,7 @@ func New(ctx context.Context, a ask.Asker, o Options) (*Source, error) {
 }
 
 // ownCount is the question for InnoDB's count of transactions.
-func (s *Source) ownCount() ask.Query {
+func (s *Source) ownCount() explain.Query {
 	m := metrics
 	if !s.maria {
 		m.SQL = strings.Replace(m.SQL, "and enabled", "and status = 'enabled'", 1)
@@ -179,7 +178,7 @@ func (s *Source) local(ctx context.Context, o Options) {
 	if o.Local && s.processes.SQL != processPlain.SQL {
 		own := s.processes
 		own.Name, own.SQL = "own", strings.Replace(own.SQL, "<> connection_id()", "= connection_id()", 1)
-		if r, err := ask.One(ctx, s.ask, own); err == nil && !r.Null(3) {
+		if r, err := explain.One(ctx, s.ask, own); err == nil && !r.Null(3) {
 			// Threads of mariadbd are called mariadbd, or since 10.8 one_connection.
 			own, comm := r.Int(3), o.Comm(r.Int(3))
 			if _, _, err := o.SchedStat(own); err == nil && (strings.HasPrefix(comm, "maria") || strings.HasPrefix(comm, "mysql") || comm == "one_connection" || comm == "connection") {

@@ -61,7 +61,7 @@ func (s *Source) transactions(g explain.Growth, a *explain.Account) {
 		return
 	case s.seen.allOpened(opened, wrote, reads):
 		a.Transactions = int64(low)
-	case s.seen.alone == 0 && s.rise(g):
+	case s.seen.alone == 0 && s.rise(g, wrote):
 		a.Transactions = int64(opened)
 		a.Missing = append(a.Missing, "a count of transactions: taken from commits, as statements rose and fell with them; "+enable)
 	default:
@@ -93,15 +93,17 @@ const stretches = 8
 // rise reports whether statements rose and fell with commits. Where each transaction is
 // opened by BEGIN and runs the same statements, those of each kind are a whole multiple of
 // commits, at every reading: they are ahead only by those of transactions that are open
-// then. What runs outside goes its own way, and the difference grows with the time.
-func (s *Source) rise(g explain.Growth) bool {
+// then. What runs outside goes its own way, and the difference grows with the time. Without
+// autocommit nothing is opened by BEGIN; there each has to write, and commits that end
+// nothing show as fewer than wrote.
+func (s *Source) rise(g explain.Growth, wrote float64) bool {
 	opened := commits(g)
 	if len(s.counts) <= stretches || opened < least*stretches {
 		return false
 	}
 	// Nobody is in more than one transaction, and what could hide must not matter.
 	edge := func(each float64) float64 { return max(2, min(each*float64(s.sessions), nearly*opened)) }
-	if math.Abs(g.Get("com_begin")-opened) > edge(1) {
+	if math.Abs(g.Get("com_begin")-opened) > edge(1) && (g.Get("com_begin") > 0 || math.Abs(wrote-opened) > edge(1)) {
 		return false
 	}
 	kinds := map[string]float64{}

@@ -107,6 +107,6 @@ func (s *Source) cpu(g explain.Growth, a *explain.Account) {
 		// Of each that ended, what it used since the last look is missing.
 		a.Missing = append(a.Missing, fmt.Sprintf("exact CPU time: %d sessions ended meanwhile, too many to follow; CPU time is sampled", missed))
 	default:
-		a.CPU = &explain.CPUTime{Run: g.Get("cpu_run") * 1e-9, Queue: g.Get("cpu_queue") * 1e-9, Source: "schedstat", Partly: s.threads.Ended() > 0}
+		a.CPU = s.threads.Account(g)
 	}
 }

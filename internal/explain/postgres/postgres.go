@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"hostlab/internal/explain"
-	"hostlab/internal/explain/ask"
 )
 
 // Options are what only who connects knows.
@@ -25,13 +24,12 @@ type Options struct {
 
 // Source implements explain.Source.
 type Source struct {
-	ask    ask.Asker
-	info   explain.Server
+	explain.Asked
 	number int // 150004
 	user   string
 
 	walTiming, ioTiming bool
-	activity            ask.Query
+	activity            explain.Query
 	threads             *explain.Threads
 	clients             int // in the last sample
 	parallel, shots     int
@@ -47,13 +45,13 @@ type Source struct {
 const flush = 1.0
 
 // New asks what server it is. The error is one line.
-func New(ctx context.Context, a ask.Asker, o Options) (*Source, error) {
-	r, err := ask.One(ctx, a, server)
+func New(ctx context.Context, a explain.Asker, o Options) (*Source, error) {
+	r, err := explain.One(ctx, a, server)
 	if err != nil {
 		return nil, err
 	}
-	s := &Source{ask: a, number: int(r.Int(1)), user: r.Text(3), walTiming: r.Bool(5), ioTiming: r.Bool(6), activity: activity13, known: map[string]bool{}}
-	s.info = explain.Server{Vendor: "PostgreSQL", Version: r.Text(0), Target: o.Target}
+	s := &Source{Asked: explain.Asked{Asker: a, Meanings: meanings}, number: int(r.Int(1)), user: r.Text(3), walTiming: r.Bool(5), ioTiming: r.Bool(6), activity: activity13, known: map[string]bool{}}
+	s.Info = explain.Server{Vendor: "PostgreSQL", Version: r.Text(0), Target: o.Target}
 	major := s.number / 10000
 	switch {
 	case s.number == 0:
@@ -63,25 +61,24 @@ func New(ctx context.Context, a ask.Asker, o Options) (*Source, error) {
 	case major < 13:
 		s.activity = activity10
 	}
-	miss := func(format string, a ...any) { s.info.Missing = append(s.info.Missing, fmt.Sprintf(format, a...)) }
 	if !r.Bool(7) {
 		return nil, fmt.Errorf("track_activities is off, so the server does not report what sessions do; an administrator can set it to on for all, without a restart")
 	}
 	if !r.Bool(8) {
-		s.info.Hidden = true
-		miss("what sessions of other roles do: grant pg_read_all_stats (or pg_monitor) to %s", quote(s.user))
+		s.Info.Hidden = true
+		s.Miss("what sessions of other roles do: grant pg_read_all_stats (or pg_monitor) to %s", quote(s.user))
 	}
 	switch {
 	case major < 14:
-		miss("how long log writes take: PostgreSQL counts that from 14 on; log waits are sampled only")
+		s.Miss("how long log writes take: PostgreSQL counts that from 14 on; log waits are sampled only")
 	case !s.walTiming:
-		miss("how long log writes take: track_wal_io_timing is off; log waits are sampled only, and short ones are overstated. An administrator can set it to on without a restart")
+		s.Miss("how long log writes take: track_wal_io_timing is off; log waits are sampled only, and short ones are overstated. An administrator can set it to on without a restart")
 	}
 	if !s.ioTiming {
-		miss("how long data reads take: track_io_timing is off; they are sampled only")
+		s.Miss("how long data reads take: track_io_timing is off; they are sampled only")
 	}
 	if major > 18 {
-		miss("PostgreSQL %d is newer than what this was written for (10 to 18); views may have changed", major)
+		s.Miss("PostgreSQL %d is newer than what this was written for (10 to 18); views may have changed", major)
 	}
 	s.local(r.Int(2), o)
 	return s, nil
@@ -96,11 +93,11 @@ func (s *Source) local(own int64, o Options) {
 		o.Comm = explain.Comm
 	}
 	if !o.Local || !strings.HasPrefix(o.Comm(own), "post") { // postgres, postmaster
-		s.info.Missing = append(s.info.Missing, "exact CPU time: the server's processes are not of this host, or hidden; sampled CPU time includes run-queue wait")
+		s.Miss("exact CPU time: the server's processes are not of this host, or hidden; sampled CPU time includes run-queue wait")
 		return
 	}
 	if _, _, err := o.SchedStat(own); err != nil {
-		s.info.Missing = append(s.info.Missing, "exact CPU time: this kernel has no schedstat; sampled CPU time includes run-queue wait")
+		s.Miss("exact CPU time: this kernel has no schedstat; sampled CPU time includes run-queue wait")
 		return
 	}
 	s.threads, s.own = &explain.Threads{Read: o.SchedStat}, own
@@ -115,9 +112,6 @@ func (s *Source) local(own int64, o Options) {
 
 // quote writes an identifier as SQL does.
 func quote(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
-
-// Server implements explain.Source.
-func (s *Source) Server() explain.Server { return s.info }
 
 // Sample implements explain.Source.
 func (s *Source) Sample(ctx context.Context) ([]explain.Snapshot, error) {
@@ -205,25 +199,24 @@ func (s *Source) Count(ctx context.Context) (explain.Counters, error) {
 		if err := s.watch(ctx); err != nil {
 			return c, err
 		}
-		run, queue := s.threads.Total()
-		c.Values["cpu_run"], c.Values["cpu_queue"] = int64(run), int64(queue)
+		s.threads.Count(c.Values)
 	}
 	return c, nil
 }
 
 // put asks, and counts the transactions that this makes.
-func (s *Source) put(ctx context.Context, q ask.Query) ([]ask.Row, error) {
+func (s *Source) put(ctx context.Context, q explain.Query) ([]explain.Row, error) {
 	if s.asked++; !s.known[q.Name] {
 		s.known[q.Name] = true
 		s.asked++
 	}
-	return s.ask.Ask(ctx, q)
+	return s.Ask(ctx, q)
 }
 
-func (s *Source) one(ctx context.Context, q ask.Query) (ask.Row, error) {
+func (s *Source) one(ctx context.Context, q explain.Query) (explain.Row, error) {
 	rows, err := s.put(ctx, q)
 	if err != nil || len(rows) == 0 {
-		return ask.Row{}, err
+		return explain.Row{}, err
 	}
 	return rows[0], nil
 }
@@ -248,9 +241,3 @@ func (s *Source) watch(ctx context.Context) error {
 
 // OwnCPU implements explain.Costed.
 func (s *Source) OwnCPU() (float64, bool) { return s.threads.Used(s.own) }
-
-// Meaning implements explain.Source.
-func (s *Source) Meaning(event string) string { return meanings[strings.ToLower(event)] }
-
-// Close implements explain.Source.
-func (s *Source) Close() error { return s.ask.Close() }

@@ -1,42 +1,42 @@
 package postgres
 
-import "hostlab/internal/explain/ask"
+import "hostlab/internal/explain"
 
 // All questions. pg_stat_get_activity is what the view pg_stat_activity is made of,
 // without its joins.
 var (
-	server = ask.Query{Name: "server", SQL: `select current_setting('server_version'), current_setting('server_version_num'), pg_backend_pid(),
+	server = explain.Query{Name: "server", SQL: `select current_setting('server_version'), current_setting('server_version_num'), pg_backend_pid(),
  current_user, current_database(), coalesce(current_setting('track_wal_io_timing', true), ''), current_setting('track_io_timing'), current_setting('track_activities'),
  pg_has_role(current_user, 'pg_read_all_stats', 'usage'), pg_is_in_recovery(), current_setting('synchronous_commit')`}
 
-	activity13 = ask.Query{Name: "activity", SQL: activity("leader_pid")}
-	activity10 = ask.Query{Name: "activity", SQL: activity("null::int")}
+	activity13 = explain.Query{Name: "activity", SQL: activity("leader_pid")}
+	activity10 = explain.Query{Name: "activity", SQL: activity("null::int")}
 
-	flush15 = ask.Query{Name: "flush", SQL: `select pg_stat_force_next_flush()`}
+	flush15 = explain.Query{Name: "flush", SQL: `select pg_stat_force_next_flush()`}
 
 	// Times in us, as whole numbers: a sum of floats may fall in its last digit. 14 to 17; 18 has moved all but wal_bytes to pg_stat_io.
-	wal14 = ask.Query{Name: "wal", SQL: `select wal_bytes, wal_write, wal_sync, round(wal_write_time * 1000)::bigint, round(wal_sync_time * 1000)::bigint, stats_reset::text from pg_stat_wal`}
-	wal18 = ask.Query{Name: "wal", SQL: `select (select wal_bytes from pg_stat_wal), sum(writes), sum(fsyncs), sum(round(write_time * 1000)::bigint), sum(round(fsync_time * 1000)::bigint), max(stats_reset)::text,
+	wal14 = explain.Query{Name: "wal", SQL: `select wal_bytes, wal_write, wal_sync, round(wal_write_time * 1000)::bigint, round(wal_sync_time * 1000)::bigint, stats_reset::text from pg_stat_wal`}
+	wal18 = explain.Query{Name: "wal", SQL: `select (select wal_bytes from pg_stat_wal), sum(writes), sum(fsyncs), sum(round(write_time * 1000)::bigint), sum(round(fsync_time * 1000)::bigint), max(stats_reset)::text,
  sum(writes) filter (where backend_type = 'client backend'), sum(fsyncs) filter (where backend_type = 'client backend'),
  sum(round(write_time * 1000)::bigint) filter (where backend_type = 'client backend'), sum(round(fsync_time * 1000)::bigint) filter (where backend_type = 'client backend')
  from pg_stat_io where object = 'wal'`}
 
 	// Since 16.
-	reads16 = ask.Query{Name: "reads", SQL: `select sum(reads), sum(round(read_time * 1000)::bigint) from pg_stat_io where backend_type = 'client backend' and object in ('relation', 'temp relation')`}
+	reads16 = explain.Query{Name: "reads", SQL: `select sum(reads), sum(round(read_time * 1000)::bigint) from pg_stat_io where backend_type = 'client backend' and object in ('relation', 'temp relation')`}
 )
 
 // database counts transactions, and sessions since 14: each begins with a transaction of
 // the server's own (InitPostgres).
-func database(number int) ask.Query {
+func database(number int) explain.Query {
 	sessions := "0"
 	if number >= 140000 {
 		sessions = "sum(sessions)"
 	}
-	return ask.Query{Name: "database", SQL: `select pg_postmaster_start_time()::text, sum(xact_commit + xact_rollback), sum(blks_read), sum(round(blk_read_time * 1000)::bigint), max(stats_reset)::text, ` + sessions + ` from pg_stat_database`}
+	return explain.Query{Name: "database", SQL: `select pg_postmaster_start_time()::text, sum(xact_commit + xact_rollback), sum(blks_read), sum(round(blk_read_time * 1000)::bigint), max(stats_reset)::text, ` + sessions + ` from pg_stat_database`}
 }
 
 // backends are all processes that the server reports.
-var backends = ask.Query{Name: "backends", SQL: `select pid, coalesce(backend_type, '') from pg_stat_get_activity(null)`}
+var backends = explain.Query{Name: "backends", SQL: `select pid, coalesce(backend_type, '') from pg_stat_get_activity(null)`}
 
 func activity(leader string) string {
 	return `select pid, coalesce(state, ''), coalesce(wait_event_type, ''), coalesce(wait_event, ''), coalesce(backend_type, ''), ` + leader + `,

@@ -7,7 +7,7 @@ import (
 
 	"hostlab/internal/analysis"
 	"hostlab/internal/document"
-	"hostlab/internal/report/picture"
+	"hostlab/internal/picture"
 )
 
 // comparison is what several experiments have to say beside each other.

@@ -12,22 +12,26 @@ import (
 )
 
 // cross is the section "table": every combination of levels, in the median of each
-// response that decides, and of energy and throttled time.
+// response that decides, and of energy and throttled time. It is also the section's JSON.
 type cross struct {
-	x         *result.Experiment
-	responses []crossResponse
+	x      *result.Experiment
+	Name   string       `json:"name"`
+	Alpha  float64      `json:"alpha"`
+	Tables []crossTable `json:"tables"`
 }
 
-// crossResponse is the cells of one response, in the record's order.
-type crossResponse struct {
-	result.Response
-	cells []analysis.Combination
+// crossTable is the cells of one response, in the record's order.
+type crossTable struct {
+	response result.Response
+	Response string                 `json:"response"`
+	Unit     string                 `json:"unit"`
+	Cells    []analysis.Combination `json:"cells"`
 }
 
 func newCross(a *analysis.Analysis, runs []result.Run) extra {
-	out := &cross{x: a.Experiment}
+	out := &cross{x: a.Experiment, Name: "table", Alpha: analysis.NominalAlpha, Tables: []crossTable{}}
 	for _, r := range tabled(out.x, runs) {
-		out.responses = append(out.responses, crossResponse{r, analysis.Combinations(out.x, runs, &r)})
+		out.Tables = append(out.Tables, crossTable{r, r.Name, r.Unit, result.OrEmpty(analysis.Combinations(out.x, runs, &r))})
 	}
 	return out
 }
@@ -64,27 +68,29 @@ func (c *cross) axes() (rows []string, column string) {
 
 func (c *cross) verdict() []string { return nil }
 
+func (c *cross) json() any { return c }
+
 func (c *cross) section(string) document.Section {
 	out := document.Section{Title: "Every combination"}
 	rows, column := c.axes()
-	if len(rows) == 0 || len(c.responses) == 0 {
+	if len(rows) == 0 || len(c.Tables) == 0 {
 		out.Blocks = document.Lines(document.Quiet, "The record has no factor or no response to make a table of.")
 		return out
 	}
 	out.Blocks = document.Lines(document.Quiet, fmt.Sprintf("Medians of the blocks, %s. Changes are paired within blocks; their %s intervals are nominal: each holds by itself, not corrected for their number nor for the looks.",
 		c.x.Evidence, confidence(analysis.NominalAlpha)))
-	for i := range c.responses {
-		r := &c.responses[i]
+	for i := range c.Tables {
+		r := &c.Tables[i]
 		// The last factor of the rows first: it is the one that stands closest.
 		for k, f := range slices.Backward(rows) {
 			out.Blocks = append(out.Blocks, c.table(r, rows, column, f, k == len(rows)-1))
 		}
 	}
 	marked, few := 0, false
-	for _, cell := range c.responses[0].cells {
+	for _, cell := range c.Tables[0].Cells {
 		marked += cell.Marked
 		for _, e := range cell.Against {
-			few = few || analysis.Student(c.x, e.N)
+			few = few || analysis.Student(c.x, e.Effect.N)
 		}
 	}
 	if few {
@@ -101,16 +107,11 @@ var contaminatedMark = document.Line{Text: "c: contaminated runs among them, see
 
 // table compares the levels of one factor of the rows. The first table has the
 // medians too.
-func (c *cross) table(r *crossResponse, rows []string, column, factor string, medians bool) *document.Table {
-	base := ""
-	for _, f := range c.x.Factors {
-		if f.Name == factor {
-			base = f.Baseline
-		}
-	}
-	title := label(&r.Response)
-	if r.Better != "" {
-		title += " (" + r.Better + " is better)"
+func (c *cross) table(r *crossTable, rows []string, column, factor string, medians bool) *document.Table {
+	base := c.x.Factor(factor).Baseline
+	title := label(&r.response)
+	if better := r.response.Better; better != "" {
+		title += " (" + better + " is better)"
 	}
 	t := &document.Table{Title: title + ", by " + strings.Join(slices.DeleteFunc(slices.Concat(rows, []string{column}), func(s string) bool { return s == "" }), ", ")}
 	t.Lead = "Changes are against " + factor + " " + base
@@ -123,19 +124,14 @@ func (c *cross) table(r *crossResponse, rows []string, column, factor string, me
 	t.Lead += "."
 	columns, heads := []string{""}, []string{"median"}
 	if column != "" {
-		columns, heads = nil, nil
-		for _, f := range c.x.Factors {
-			if f.Name == column {
-				columns = f.Levels
-			}
-		}
+		columns, heads = c.x.Factor(column).Levels, nil
 		for _, l := range columns {
 			heads = append(heads, column+" "+l)
 		}
 	}
 	var names []string
 	at := map[string]map[string]string{}
-	for _, cell := range r.cells {
+	for _, cell := range r.Cells {
 		if !medians && cell.Levels[factor] == base {
 			continue
 		}
@@ -161,73 +157,28 @@ func (c *cross) table(r *crossResponse, rows []string, column, factor string, me
 }
 
 // cell prints the combination that has the levels given and one of the columns.
-func (r *crossResponse) cell(levels map[string]string, column, level, factor string, medians bool) document.Cell {
+func (r *crossTable) cell(levels map[string]string, column, level, factor string, medians bool) document.Cell {
 	want := maps.Clone(levels)
 	if column != "" {
 		want[column] = level
 	}
-	i := slices.IndexFunc(r.cells, func(c analysis.Combination) bool { return maps.Equal(c.Levels, want) })
+	i := slices.IndexFunc(r.Cells, func(c analysis.Combination) bool { return maps.Equal(c.Levels, want) })
 	if i < 0 {
 		return document.Text("not run")
 	}
-	c := &r.cells[i]
+	c := &r.Cells[i]
 	var lines []string
 	if medians {
-		lines = []string{result.Format(c.Median, r.Unit)}
+		lines = []string{result.Format(c.Median.Value, r.Unit)}
 	}
-	n, mark := c.N, ""
+	mark := ""
 	if c.Marked > 0 {
 		mark = fmt.Sprintf(", %d c", c.Marked)
 	}
 	k := slices.IndexFunc(c.Against, func(e analysis.Change) bool { return e.Factor == factor })
 	if k < 0 {
-		return cell(append(lines, fmt.Sprintf("baseline, n = %d%s", n, mark))...)
+		return cell(append(lines, fmt.Sprintf("baseline, n = %d%s", c.Median.N, mark))...)
 	}
-	e := c.Against[k]
-	return cell(append(lines, fmt.Sprintf("%s, n = %d%s", amount(e.Estimate, &r.Response), e.N, mark), span(e.Low, e.High, &r.Response))...)
-}
-
-type crossJSON struct {
-	Name   string          `json:"name"`
-	Alpha  float64         `json:"alpha"`
-	Tables []crossJSONBody `json:"tables"`
-}
-
-type crossJSONBody struct {
-	Response string          `json:"response"`
-	Unit     string          `json:"unit"`
-	Cells    []crossJSONCell `json:"cells"`
-}
-
-type crossJSONCell struct {
-	Levels  map[string]string `json:"levels"`
-	Median  *float64          `json:"median"`
-	N       int               `json:"n"`
-	Marked  int               `json:"contaminated"`
-	Against []crossJSONEffect `json:"against"`
-}
-
-type crossJSONEffect struct {
-	Factor   string   `json:"factor"`
-	Baseline string   `json:"baseline"`
-	Effect   *float64 `json:"effect"`
-	Low      *float64 `json:"low"`
-	High     *float64 `json:"high"`
-	N        int      `json:"n"`
-}
-
-func (c *cross) json() any {
-	out := crossJSON{Name: "table", Alpha: analysis.NominalAlpha, Tables: []crossJSONBody{}}
-	for _, r := range c.responses {
-		body := crossJSONBody{Response: r.Name, Unit: r.Unit, Cells: []crossJSONCell{}}
-		for _, cell := range r.cells {
-			one := crossJSONCell{Levels: cell.Levels, Median: result.Finite(cell.Median), N: cell.N, Marked: cell.Marked, Against: []crossJSONEffect{}}
-			for _, e := range cell.Against {
-				one.Against = append(one.Against, crossJSONEffect{e.Factor, e.Baseline, result.Finite(e.Estimate), result.Finite(e.Low), result.Finite(e.High), e.N})
-			}
-			body.Cells = append(body.Cells, one)
-		}
-		out.Tables = append(out.Tables, body)
-	}
-	return out
+	e := c.Against[k].Effect
+	return cell(append(lines, fmt.Sprintf("%s, n = %d%s", amount(e.Value, &r.response), e.N, mark), span(e.Low, e.High, &r.response))...)
 }

@@ -9,7 +9,7 @@ import (
 
 	"hostlab/internal/analysis"
 	"hostlab/internal/document"
-	"hostlab/internal/report/picture"
+	"hostlab/internal/picture"
 	"hostlab/internal/result"
 	"hostlab/internal/screen"
 )
@@ -158,7 +158,7 @@ func (r *Report) sections(key string) []document.Section {
 	var needs document.List
 	for i := range a.Effects {
 		if e := &a.Effects[i]; e.Primary() && needText(e) != "" {
-			needs = append(needs, document.Line{Text: subject(&e.Contrast) + ": " + needText(e) + "."})
+			needs = append(needs, document.Line{Text: e.Contrast.String() + ": " + needText(e) + "."})
 		}
 	}
 	if len(needs) > 0 {
@@ -235,7 +235,7 @@ func effectTable(x *result.Experiment, lead string, all []*analysis.Effect) *doc
 	t := &document.Table{Lead: lead, Columns: append(document.Headings("effect", "change", "n", "margin, noise"), document.Column{Head: "verdict"})}
 	for _, e := range all {
 		p := &e.Response
-		name := document.Text(label(p) + ": " + subject(&e.Contrast))
+		name := document.Text(label(p) + ": " + e.Contrast.String())
 		if !interaction(e) {
 			name.Text += " " + against(x, e)
 		}

@@ -65,15 +65,11 @@ func (r *Report) warnings() []string {
 
 // baselines of a contrast's factors, in their order.
 func baselines(x *result.Experiment, c *result.Contrast) []string {
-	var out []string
-	for _, name := range c.Factors {
-		b := ""
-		for _, f := range x.Factors {
-			if f.Name == name {
-				b = f.Baseline
-			}
+	out := make([]string, len(c.Factors))
+	for i, name := range c.Factors {
+		if f := x.Factor(name); f != nil {
+			out[i] = f.Baseline
 		}
-		out = append(out, b)
 	}
 	return out
 }

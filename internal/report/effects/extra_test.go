@@ -31,13 +31,11 @@ type document struct {
 
 type cell struct {
 	Levels       map[string]string
-	Median       *float64
-	N            int
+	Median       result.Estimate
 	Contaminated int
 	Against      []struct {
-		Factor, Baseline  string
-		Effect, Low, High *float64
-		N                 int
+		Factor, Baseline string
+		Effect           result.Estimate
 	}
 }
 
@@ -81,15 +79,15 @@ func TestTableOfAllCombinations(t *testing.T) {
 		{"no saving", "performance", "32", 21, map[string]float64{"policy": 0, "degree": 21./258 - 1, "bios": 21/18.5 - 1}},
 	} {
 		got := at(c.bios, c.policy, c.degree)
-		if got.Median == nil || math.Abs(*got.Median/c.seconds-1) > 0.02 || got.N != 5 {
-			t.Errorf("%s, %s, %s: %v in %d blocks, want %g s", c.bios, c.policy, c.degree, got.Median, got.N, c.seconds)
+		if !got.Median.Known() || math.Abs(got.Median.Value/c.seconds-1) > 0.02 || got.Median.N != 5 {
+			t.Errorf("%s, %s, %s: %v in %d blocks, want %g s", c.bios, c.policy, c.degree, got.Median, got.Median.N, c.seconds)
 		}
 		if len(got.Against) != len(c.against) {
 			t.Errorf("%s, %s, %s: %d comparisons, want %d", c.bios, c.policy, c.degree, len(got.Against), len(c.against))
 		}
 		for _, e := range got.Against {
 			want, ok := c.against[e.Factor]
-			if !ok || e.Effect == nil || e.Low == nil || e.High == nil || math.Abs(*e.Effect-want) > 0.03 || *e.Low > *e.Effect || *e.High < *e.Effect || e.N != 5 {
+			if !ok || math.Abs(e.Effect.Value-want) > 0.03 || !e.Effect.Contains(e.Effect.Value) || e.Effect.N != 5 {
 				t.Errorf("%s, %s, %s against %s %s: %+v, want %.3f", c.bios, c.policy, c.degree, e.Factor, e.Baseline, e, want)
 			}
 		}

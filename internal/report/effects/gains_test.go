@@ -27,10 +27,10 @@ func TestGains(t *testing.T) {
 			if section == "" && gain < 0 {
 				want, from, to = 0.25/1.25, "fast", "disk"
 			}
-			if g.Factor != "log" || g.From != from || g.To != to || g.Response != "wall" || g.At != "all runs" || g.Share.N != 10 || g.Evidence != result.Measured {
+			if g.Factor != "log" || g.From != from || g.To != to || g.Response != "wall" || g.At != "all runs" || g.Share.N != 10 || g.Share.Evidence != result.Measured {
 				t.Errorf("section %q, gain %v: %+v", section, gain, g)
 			}
-			if math.Abs(g.Share.Estimate-want) > 0.01 || g.Share.Low > g.Share.Estimate || g.Share.High < g.Share.Estimate {
+			if math.Abs(g.Share.Value-want) > 0.01 || g.Share.Low > g.Share.Value || g.Share.High < g.Share.Value {
 				t.Errorf("section %q: %+v, expected %v", section, g.Share, want)
 			}
 		}

@@ -43,7 +43,7 @@ func TestFailuresAreTheHeadline(t *testing.T) {
 		t.Fatal(err)
 	}
 	first := strings.Join(strings.Fields(string(written(t, s, func(w io.Writer, s *effects.Set) error { return effects.WriteText(w, s, effects.Options{}) }))), " ")
-	const want = "level=6 in 10 of 30 runs (33.3 %"
+	const want = "level 6 in 10 of 30 runs (33.3 %"
 	if !strings.Contains(first[:600], want) || !strings.Contains(doc.Verdicts[0], want) || doc.Outcome != "inconclusive" {
 		t.Errorf("outcome %s, verdict %q, text %.600s", doc.Outcome, doc.Verdicts[0], first)
 	}
@@ -63,7 +63,7 @@ func TestFailuresAreTheHeadlineWithoutAnEstimate(t *testing.T) {
 	r := experiments.Failing()
 	r.Analysis.Effects[0].Value = math.NaN()
 	first := strings.Join(strings.Fields(string(written(t, set(r), func(w io.Writer, s *effects.Set) error { return effects.WriteText(w, s, effects.Options{}) }))), " ")
-	if !strings.HasPrefix(first, "level 6 against 1 is inconclusive, as runs fail: level=6 in 10 of 30 runs") {
+	if !strings.HasPrefix(first, "level 6 against 1 is inconclusive, as runs fail: level 6 in 10 of 30 runs") {
 		t.Errorf("%.300s", first)
 	}
 }

@@ -103,7 +103,7 @@ func TestLogDeviceWithoutWaitEvents(t *testing.T) {
 		}
 	}
 	w := newLogDevice(analysis.Analyse(x, runs, nil), runs).(logDevice).Rows[0].Cells[0].Waits
-	if share := w.Events[analysis.Event{Name: "IO:WALSync", Part: "log_wait"}] / w.Mean; w.Runs != 3 || share < 0.299 || share > 0.301 {
+	if share := w.Seconds(analysis.Event{Name: "IO:WALSync", Part: "log_wait"}) / w.Mean; w.Runs != 3 || share < 0.299 || share > 0.301 {
 		t.Errorf("%d runs, share %g", w.Runs, share)
 	}
 	for i := range runs {

@@ -13,7 +13,7 @@ import (
 
 // sentence says one effect: what it is, how large, how sure.
 func sentence(x *result.Experiment, e *analysis.Effect) string {
-	what := subject(&e.Contrast)
+	what := e.Contrast.String()
 	base := strings.Join(baselines(x, &e.Contrast), " x ")
 	r := &e.Response
 	switch e.Verdict {
@@ -29,9 +29,9 @@ func sentence(x *result.Experiment, e *analysis.Effect) string {
 		}
 	case analysis.NoEffect:
 		if interaction(e) {
-			what += ": the two effects " + combine(r) + "; no practical difference"
+			what += ": the two effects " + combine(r) + "; no practical difference to a typical run"
 		} else {
-			what += " makes no practical difference to " + base
+			what += " makes no practical difference to a typical run, compared with " + base
 		}
 	case analysis.Unresolved:
 		what += fmt.Sprintf(" differs from %s, but by more than %s or not is unresolved", base, strings.TrimPrefix(within(r.Margin, r), "±"))
@@ -41,7 +41,7 @@ func sentence(x *result.Experiment, e *analysis.Effect) string {
 		what += " against " + base + " is inconclusive"
 	}
 	if slices.Contains(e.Limits, analysis.Tail) && e.Verdict == analysis.Inconclusive {
-		what = fmt.Sprintf("%s has rare slow runs against %s: the mean of %s is %s (%s), while the typical run differs less", subject(&e.Contrast), base, label(r), amount(e.Mean, r), span(e.MeanLow, e.MeanHigh, r))
+		what = fmt.Sprintf("%s has rare slow runs against %s: the mean of %s is %s (%s), while the typical run differs less", e.Contrast.String(), base, label(r), amount(e.Mean, r), span(e.MeanLow, e.MeanHigh, r))
 	}
 	failing := slices.Contains(e.Limits, analysis.Survivors)
 	if math.IsNaN(e.Value) {
@@ -51,7 +51,7 @@ func sentence(x *result.Experiment, e *analysis.Effect) string {
 		return fmt.Sprintf("%s: no estimate of %s, %s, %s. %s", what, label(r), sample(e), evidence(x, e), strings.TrimSuffix(e.Reason, "."))
 	}
 	if failing && e.Verdict == analysis.Inconclusive {
-		return fmt.Sprintf("%s against %s is inconclusive, as %s. Of the runs left: %s", subject(&e.Contrast), base, e.Failing.Text(e.Contrast), figure(x, e))
+		return fmt.Sprintf("%s against %s is inconclusive, as %s. Of the runs left: %s", e.Contrast.String(), base, e.Failing.Text(e.Contrast), figure(x, e))
 	}
 	out := what + ": " + figure(x, e)
 	if e.Verdict != analysis.Inconclusive && failing {

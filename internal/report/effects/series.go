@@ -1,6 +1,7 @@
 package effects
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -97,16 +98,7 @@ func cellMedians(x *result.Experiment, runs []result.Run, response string) (out 
 
 // cellName names a combination of levels: "power powersave, logdev nvme0".
 func cellName(x *result.Experiment, c *result.Cell) string {
-	var parts []string
-	for _, f := range x.Factors {
-		if l, ok := c.Levels[f.Name]; ok {
-			parts = append(parts, f.Name+" "+l)
-		}
-	}
-	if len(parts) == 0 {
-		parts = slices.Sorted(maps.Keys(c.Levels))
-	}
-	name := strings.Join(parts, ", ")
+	name := cmp.Or(result.LevelsText(x.Factors, c.Levels), strings.Join(slices.Sorted(maps.Keys(c.Levels)), ", "))
 	if c.Duplicate {
 		name += " (A/A duplicate)"
 	}

@@ -11,34 +11,47 @@ import (
 	"hostlab/internal/document"
 	"hostlab/internal/host"
 	"hostlab/internal/result"
-	"hostlab/internal/stats"
 )
 
 // smtSection is the section "smt": whether sharing a core harms threads that take
-// locks, decided by the rule of package smt, and every placement that was measured.
+// locks, decided by the rule of package smt, and every placement that was measured. It is
+// also the section's JSON.
 type smtSection struct {
+	Name string `json:"name"`
+	smt.Verdict
+	Advice   string           `json:"advice"`
+	Alone    smtCell          `json:"alone"`
+	Cells    []smtCell        `json:"cells"`    // beside an antagonist
+	Rotating *smtCell         `json:"rotating"` // all others want one lock while the scanner goes round; nil: not in the study
+	Rotation result.Estimate  `json:"rotation"` // what the scanner's sibling gets of the mean of the others, as in the published program
+	Caches   map[string]int64 `json:"caches"`   // sizes that the sweep crosses, in bytes
+	Cited    []smtCited       `json:"cited"`
+
 	x                  *result.Experiment
-	judged             smt.Verdict
-	alone              smtCell
-	cells              []smtCell      // beside an antagonist
-	rotating           *smtCell       // all others want one lock while the scanner goes round; nil: not in the study
-	rotation           stats.Interval // what the scanner's sibling gets of the mean of the others, as in the published program; N 0: not run
-	caches             []smtCache
 	absent             map[string]string // placement -> why this host does not have it
 	others             []result.Response // what is shown beside the ratio
 	lockRate, scanRate *result.Response  // nil: not in the record
 }
 
+// smtCited is the least and the greatest share that the lock thread on the scanner's
+// sibling had of the mean of the others in published runs.
+type smtCited struct {
+	Source string  `json:"source"`
+	Low    float64 `json:"low"`
+	High   float64 `json:"high"`
+	Runs   int     `json:"runs"`
+}
+
 // smtCell is one placement of an antagonist.
 type smtCell struct {
-	place      string         // sibling, core, llc, socket, rotation, or the number of a CPU
-	antagonist string         // scan, alu, fma, pause
-	size       int64          // of the scan, in bytes; 0: no scan, or not known
-	sizeName   string         // half-l1, 2xllc, ...
-	ratio      stats.Interval // of the lock threads' rate to that without an antagonist
-	marked     int            // contaminated runs
-	main       bool           // the verdict is about this scan
-	medians    map[string]float64
+	Place      string             `json:"placement"`           // sibling, core, llc, socket, rotation, or the number of a CPU
+	Antagonist string             `json:"antagonist"`          // scan, alu, fma, pause
+	Size       int64              `json:"scan_bytes,omitzero"` // of the scan; 0: no scan, or not known
+	Ratio      result.Estimate    `json:"ratio"`               // of the lock threads' rate to that without an antagonist
+	Marked     int                `json:"contaminated"`        // runs
+	Medians    map[string]float64 `json:"medians"`             // of each response
+	sizeName   string             // half-l1, 2xllc, ...
+	main       bool               // the verdict is about this scan
 }
 
 // classKey begins the names in a record's context that have the CPUs of a class of cores.
@@ -47,26 +60,10 @@ const classKey = "class_"
 // rotation is the level of the published program, and the place of its scanner.
 const rotation = "rotation"
 
-// smtCache is the size of a cache that the sweep crosses.
-type smtCache struct {
-	name  string
-	bytes int64
-}
-
 // smtPlaces are the columns, nearest first: another thread of the same core, another
 // core of the same last-level cache, one behind another such cache, another socket.
 var smtPlaces = []struct{ name, title string }{
 	{"sibling", "sibling"}, {"core", "core"}, {"llc", "other LLC"}, {"socket", "socket"},
-}
-
-// oks are the least and the greatest share that the lock thread on the scanner's
-// sibling had of the mean of the others in the runs that Oks (2005) printed.
-func oks() (low, high float64) {
-	low, high = math.Inf(1), 0
-	for _, r := range smt.PublishedRuns {
-		low, high = min(low, r.Share()), max(high, r.Share())
-	}
-	return low, high
 }
 
 // smtTitles are the short names of the responses shown beside the ratio, in the order
@@ -78,15 +75,15 @@ var smtTitles = []struct{ name, title string }{
 
 // row names a cell's row: "scan 512 KiB (half-l2)".
 func (c *smtCell) row() string {
-	s := c.antagonist
+	s := c.Antagonist
 	switch s { // what the others are called in the study says enough
 	case "own":
 		s = "own lock"
 	case "lock":
 		s = "same lock"
 	}
-	if c.size > 0 {
-		s += " " + result.Format(float64(c.size), "B")
+	if c.Size > 0 {
+		s += " " + result.Format(float64(c.Size), "B")
 	}
 	if c.sizeName != "" {
 		s += " (" + c.sizeName + ")"
@@ -127,23 +124,23 @@ func (s *smtSection) contested() bool { return s.x.Context["cpus"] != "2" }
 
 // rotationColour is the ratio that the rotation is coloured by: that of its scanner's
 // siblings, or of the lock thread where the host has none.
-func (s *smtSection) rotationColour() stats.Interval {
-	if s.rotation.N == 0 && s.rotating != nil {
-		return s.rotating.ratio
+func (s *smtSection) rotationColour() result.Estimate {
+	if s.Rotation.N == 0 && s.Rotating != nil {
+		return s.Rotating.Ratio
 	}
-	return s.rotation
+	return s.Rotation
 }
 
 // rotatingLines are what the rotation gave: the share that was published of it, and
 // what the lock thread keeps, which is less for the others that want its lock.
 func (s *smtSection) rotatingLines() (out []string) {
-	if s.rotation.N > 0 {
-		out = append(out, percentFigure(s.rotation)+": the scanner's sibling against the mean of the others")
+	if s.Rotation.N > 0 {
+		out = append(out, percentFigure(s.Rotation)+": the scanner's sibling against the mean of the others")
 	}
-	if r := s.rotating; r != nil && r.ratio.N > 0 {
-		text := percentFigure(r.ratio)
-		if r.marked > 0 {
-			text += fmt.Sprintf(", %d c", r.marked)
+	if r := s.Rotating; r != nil && r.Ratio.N > 0 {
+		text := percentFigure(r.Ratio)
+		if r.Marked > 0 {
+			text += fmt.Sprintf(", %d c", r.Marked)
 		}
 		why := ", as all others want its lock"
 		if !s.contested() {
@@ -157,8 +154,8 @@ func (s *smtSection) rotatingLines() (out []string) {
 // rows in the order of the cells, each once.
 func (s *smtSection) rows() []string {
 	var out []string
-	for i := range s.cells {
-		if r := s.cells[i].row(); !slices.Contains(out, r) {
+	for i := range s.Cells {
+		if r := s.Cells[i].row(); !slices.Contains(out, r) {
 			out = append(out, r)
 		}
 	}
@@ -172,8 +169,8 @@ func (s *smtSection) columns() []string {
 	for _, p := range smtPlaces {
 		out = append(out, p.name)
 	}
-	for i := range s.cells {
-		if p := s.cells[i].place; !slices.Contains(out, p) {
+	for i := range s.Cells {
+		if p := s.Cells[i].Place; !slices.Contains(out, p) {
 			out = append(out, p)
 		}
 	}
@@ -182,8 +179,8 @@ func (s *smtSection) columns() []string {
 
 // at is the cell of a row in a column; nil for none.
 func (s *smtSection) at(row, place string) *smtCell {
-	for i := range s.cells {
-		if c := &s.cells[i]; c.place == place && c.row() == row {
+	for i := range s.Cells {
+		if c := &s.Cells[i]; c.Place == place && c.row() == row {
 			return c
 		}
 	}
@@ -200,7 +197,7 @@ func (s *smtSection) gap(place string) (word, why string) {
 
 // has reports whether anything ran at a place.
 func (s *smtSection) has(place string) bool {
-	return slices.ContainsFunc(s.cells, func(c smtCell) bool { return c.place == place })
+	return slices.ContainsFunc(s.Cells, func(c smtCell) bool { return c.Place == place })
 }
 
 // percent prints a ratio: "43.1 %".
@@ -211,27 +208,19 @@ func percent(v float64) string {
 	return strconv.FormatFloat(100*v, 'f', 1, 64) + " %"
 }
 
-// percentSpan prints an interval of ratios: "41.2 to 45.0 %".
-func percentSpan(iv stats.Interval) string {
-	if math.IsNaN(iv.Low) || math.IsNaN(iv.High) {
-		return "no interval"
-	}
-	return strings.TrimSuffix(percent(iv.Low), " %") + " to " + percent(iv.High)
-}
-
 // percentFigure is a ratio with all that belongs to it.
-func percentFigure(iv stats.Interval) string {
-	return fmt.Sprintf("%s (%s), n = %d", percent(iv.Estimate), percentSpan(iv), iv.N)
+func percentFigure(e result.Estimate) string {
+	return fmt.Sprintf("%s (%s), n = %d", percent(e.Value), between(e, percent), e.N)
 }
 
 // text is the cell in the table.
 func (c *smtCell) text() document.Cell {
-	if c.ratio.N == 0 {
+	if c.Ratio.N == 0 {
 		return document.Text("no run")
 	}
-	n := fmt.Sprintf("n = %d", c.ratio.N)
-	if c.marked > 0 {
-		n += fmt.Sprintf(", %d c", c.marked)
+	n := fmt.Sprintf("n = %d", c.Ratio.N)
+	if c.Marked > 0 {
+		n += fmt.Sprintf(", %d c", c.Marked)
 	}
-	return document.Text(percent(c.ratio.Estimate), percentSpan(c.ratio), n)
+	return document.Text(percent(c.Ratio.Value), between(c.Ratio, percent), n)
 }

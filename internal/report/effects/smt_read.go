@@ -2,6 +2,7 @@ package effects
 
 import (
 	"cmp"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -17,45 +18,32 @@ import (
 // thread and where.
 func newSMT(a *analysis.Analysis, runs []result.Run) extra {
 	x := a.Experiment
-	s := &smtSection{x: x, absent: map[string]string{}}
+	s := &smtSection{Name: "smt", x: x, absent: map[string]string{}, Cells: []smtCell{}, Caches: map[string]int64{}}
+	cited := smtCited{"Oks, Be aware: To Hyper or not to Hyper, 2005", math.Inf(1), 0, len(smt.PublishedRuns)}
+	for _, r := range smt.PublishedRuns {
+		cited.Low, cited.High = min(cited.Low, r.Share()), max(cited.High, r.Share())
+	}
+	s.Cited = []smtCited{cited}
 	rounds, ok := smt.Read(x, runs)
 	in, _ := smt.FromRuns(x, runs)
 	switch {
 	case !ok:
-		s.judged = smt.Verdict{Decision: smt.Inconclusive, Obstacle: smt.NotInStudy, Reason: `No verdict: the record has no level "none", the lock thread alone, to compare with.`}
-		return s
+		s.Verdict = smt.Verdict{Decision: smt.Inconclusive, Obstacle: smt.NotInStudy,
+			Reason: `No verdict: the record has no level "none", the lock thread alone, to compare with.`}
 	case len(runs) == 0:
-		s.judged = smt.Verdict{Decision: smt.Inconclusive, Obstacle: smt.FewRounds, Reason: "No verdict yet: no block is complete."}
+		s.Verdict = smt.Verdict{Decision: smt.Inconclusive, Obstacle: smt.FewRounds, Reason: "No verdict yet: no block is complete."}
 	default:
 		in.Void = voided(a)
-		s.judged = smt.Judge(in)
+		s.Verdict = smt.Judge(in)
 	}
-	alpha := cmp.Or(in.Alpha, analysis.NominalAlpha)
-	for i := range x.Responses {
-		switch r := &x.Responses[i]; r.Name {
-		case smt.LockRate:
-			s.lockRate = r
-		case "other_rate":
-			s.scanRate = r
-		}
+	if ok {
+		s.read(rounds, cmp.Or(in.Alpha, analysis.NominalAlpha))
 	}
-	if s.lockRate == nil || len(x.Factors) == 0 {
-		return s
-	}
-	for _, absent := range x.Absent {
-		if _, _, place, ok := smtLevel(absent.Level); ok && s.absent[place] == "" && absent.Factor == rounds.Factor.Name {
-			s.absent[place] = absent.Reason
-		}
-	}
-	for name, text := range x.Context {
-		if title, ok := smtCaches[name]; ok && smt.Size(text) > 0 {
-			s.caches = append(s.caches, smtCache{title, smt.Size(text)})
-		}
-	}
-	slices.SortFunc(s.caches, func(a, b smtCache) int { return cmp.Or(cmp.Compare(a.bytes, b.bytes), cmp.Compare(a.name, b.name)) })
-	s.readCells(rounds, alpha)
+	s.Advice = s.advice()
 	return s
 }
+
+func (s *smtSection) json() any { return s }
 
 // voided is why the analysis is void for the verdict, by the A/A of the lock rate, of
 // which the verdict is made, or of what the study decides by; "" where it is not.
@@ -79,23 +67,44 @@ func smtLevel(level string) (antagonist, size, place string, ok bool) {
 	return antagonist, size, place, ok
 }
 
-// readCells makes a cell of every level, with what each response was.
-func (s *smtSection) readCells(rounds *smt.Rounds, alpha float64) {
+// read makes a cell of every level, with what each response was, and what the machine has.
+func (s *smtSection) read(rounds *smt.Rounds, alpha float64) {
 	x := s.x
+	for i := range x.Responses {
+		switch r := &x.Responses[i]; r.Name {
+		case smt.LockRate:
+			s.lockRate = r
+		case "other_rate":
+			s.scanRate = r
+		}
+	}
+	if s.lockRate == nil {
+		return
+	}
+	for _, absent := range x.Absent {
+		if _, _, place, ok := smtLevel(absent.Level); ok && s.absent[place] == "" && absent.Factor == rounds.Factor.Name {
+			s.absent[place] = absent.Reason
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(smtCaches)) {
+		if bytes := smt.Size(x.Context[name]); bytes > 0 {
+			s.Caches[smtCaches[name]] = bytes
+		}
+	}
 	read := func(level string) smtCell {
-		c := smtCell{medians: map[string]float64{}, marked: rounds.Marked(level)}
+		c := smtCell{Medians: map[string]float64{}, Marked: rounds.Marked(level)}
 		for i := range x.Responses {
 			r := &x.Responses[i]
 			if v := slices.DeleteFunc(rounds.Means(level, r, false), math.IsNaN); len(v) > 0 {
-				c.medians[r.Name] = stats.Median(v)
+				c.Medians[r.Name] = stats.Median(v)
 				if r.Compare != result.Difference {
-					c.medians[r.Name] = math.Exp(c.medians[r.Name])
+					c.Medians[r.Name] = math.Exp(c.Medians[r.Name])
 				}
 			}
 		}
 		return c
 	}
-	s.alone = read(smt.Alone)
+	s.Alone = read(smt.Alone)
 	alone := rounds.Logs(smt.Alone, smt.LockRate, false)
 	for _, level := range rounds.Factor.Levels {
 		antagonist, size, place, ok := smtLevel(level)
@@ -104,22 +113,22 @@ func (s *smtSection) readCells(rounds *smt.Rounds, alpha float64) {
 		}
 		c := read(level)
 		if level == rotation {
-			c.antagonist, c.place, c.size = "scan", rotation, smt.Size(x.Context["scan"])
-			c.ratio = smt.Ratio(rounds.Logs(level, smt.LockRate, false), alone, alpha)
-			s.rotating = &c
+			c.Antagonist, c.Place, c.Size = "scan", rotation, smt.Size(x.Context["scan"])
+			c.Ratio = smt.Ratio(rounds.Logs(level, smt.LockRate, false), alone, alpha)
+			s.Rotating = &c
 			continue
 		}
-		c.antagonist, c.place, c.sizeName = antagonist, place, size
+		c.Antagonist, c.Place, c.sizeName = antagonist, place, size
 		c.main = antagonist == "scan" && (size == "" || size == "2xl2" && !slices.Contains(rounds.Factor.Levels, "scan@"+place))
 		if antagonist == "scan" {
 			key := "scan"
 			if size != "" {
 				key += "_" + strings.ReplaceAll(size, "-", "_")
 			}
-			c.size = smt.Size(x.Context[key])
+			c.Size = smt.Size(x.Context[key])
 		}
-		c.ratio = smt.Ratio(rounds.Logs(level, smt.LockRate, false), alone, alpha)
-		s.cells = append(s.cells, c)
+		c.Ratio = smt.Ratio(rounds.Logs(level, smt.LockRate, false), alone, alpha)
+		s.Cells = append(s.Cells, c)
 	}
 	for _, t := range smtTitles {
 		for _, r := range x.Responses {
@@ -129,9 +138,9 @@ func (s *smtSection) readCells(rounds *smt.Rounds, alpha float64) {
 			}
 		}
 	}
-	s.rotation = smt.Estimate(rounds.Logs(rotation, "seed_share", false), alpha)
-	slices.SortStableFunc(s.cells, func(a, b smtCell) int {
-		return cmp.Or(cmp.Compare(antagonistRank(a.antagonist), antagonistRank(b.antagonist)), cmp.Compare(a.size, b.size))
+	s.Rotation = smt.Estimate(rounds.Logs(rotation, "seed_share", false), alpha)
+	slices.SortStableFunc(s.Cells, func(a, b smtCell) int {
+		return cmp.Or(cmp.Compare(antagonistRank(a.Antagonist), antagonistRank(b.Antagonist)), cmp.Compare(a.Size, b.Size))
 	})
 }
 

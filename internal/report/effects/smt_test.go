@@ -9,11 +9,14 @@ import (
 
 	"hostlab/internal/analysis"
 	"hostlab/internal/report/effects"
+	"hostlab/internal/result"
 )
 
-type share struct {
-	Ratio, Low, High *float64
-	N                int
+type smtCell struct {
+	Placement, Antagonist string
+	Bytes                 int64 `json:"scan_bytes"`
+	Ratio                 result.Estimate
+	Medians               map[string]float64
 }
 
 type smtDocument struct {
@@ -22,16 +25,12 @@ type smtDocument struct {
 	Experiments []struct {
 		Section struct {
 			Name, Decision, Cause, Reason, Advice string
-			Intervals                             map[string]share
-			Rotation                              share
-			Cells                                 []struct {
-				Placement, Antagonist string
-				Bytes                 *int64 `json:"scan_bytes"`
-				share
-				Medians map[string]*float64
-			}
-			Caches map[string]int64
-			Cited  []struct {
+			Intervals                             map[string]result.Estimate
+			Rotation                              result.Estimate
+			Cells                                 []smtCell
+			Rotating                              *smtCell
+			Caches                                map[string]int64
+			Cited                                 []struct {
 				Low, High float64
 				Runs      int
 			}
@@ -65,9 +64,9 @@ func TestSMTSection(t *testing.T) {
 		for place, want := range map[string]float64{"sibling": c.sibling, "core": c.core} {
 			seen := 0.0
 			for _, cell := range got.Cells {
-				if cell.Placement == place && cell.Antagonist == "scan" && cell.Bytes != nil && *cell.Bytes == 2<<20 && cell.Ratio != nil {
-					seen = *cell.Ratio
-					if cell.N != 15 || *cell.Low > seen || *cell.High < seen || cell.Medians["lock_rate"] == nil {
+				if cell.Placement == place && cell.Antagonist == "scan" && cell.Bytes == 2<<20 && cell.Ratio.Known() {
+					seen = cell.Ratio.Value
+					if cell.Ratio.N != 15 || !cell.Ratio.Contains(seen) || cell.Medians["lock_rate"] == 0 {
 						t.Errorf("%s, %s: %+v", c.sample, place, cell)
 					}
 				}
@@ -244,17 +243,9 @@ func TestSMTRotating(t *testing.T) {
 			}
 		}
 	}
-	n := 0
-	for _, c := range decoded[smtDocument](t, samples["smt-caches"]()).Experiments[0].Section.Cells {
-		if c.Placement == "rotation" {
-			n++
-			if c.N != 15 || c.Ratio == nil || math.Abs(*c.Ratio-0.5) > 0.01 {
-				t.Errorf("%+v", c)
-			}
-		}
-	}
-	if n != 1 {
-		t.Errorf("%d cells of the rotation", n)
+	c := decoded[smtDocument](t, samples["smt-caches"]()).Experiments[0].Section.Rotating
+	if c == nil || c.Placement != "rotation" || c.Ratio.N != 15 || math.Abs(c.Ratio.Value-0.5) > 0.01 {
+		t.Errorf("%+v", c)
 	}
 }
 

@@ -14,12 +14,11 @@ import (
 	"hostlab/internal/document"
 	"hostlab/internal/host"
 	"hostlab/internal/result"
-	"hostlab/internal/stats"
 )
 
 func (s *smtSection) section(key string) document.Section {
 	out := document.Section{Title: "Does sharing a core harm threads that take locks?"}
-	if len(s.cells) == 0 || s.alone.medians[smt.LockRate] == 0 {
+	if len(s.Cells) == 0 || s.Alone.Medians[smt.LockRate] == 0 {
 		return out // nothing was measured yet
 	}
 	lines := func(texts ...string) { out.Blocks = append(out.Blocks, document.Lines(document.Quiet, texts...)...) }
@@ -37,12 +36,12 @@ func (s *smtSection) section(key string) document.Section {
 	if len(s.others) > 0 {
 		out.Blocks = append(out.Blocks, s.responses())
 	}
-	marked := s.alone.marked
-	for i := range s.cells {
-		marked += s.cells[i].marked
+	marked := s.Alone.Marked
+	for i := range s.Cells {
+		marked += s.Cells[i].Marked
 	}
-	if s.rotating != nil {
-		marked += s.rotating.marked
+	if s.Rotating != nil {
+		marked += s.Rotating.Marked
 	}
 	if marked > 0 {
 		out.Blocks = append(out.Blocks, contaminatedMark)
@@ -56,12 +55,12 @@ func (s *smtSection) section(key string) document.Section {
 
 // published sets what the author printed beside what the same program did here.
 func (s *smtSection) published() string {
-	low, high := oks()
+	cited := s.Cited[0]
 	text := fmt.Sprintf("For comparison, cited: in the %d runs that Oks printed (\"Be aware: To Hyper or not to Hyper\", 2005; two cores of two threads, a scan of 1 MiB, all others want one lock), the lock thread on the scanner's sibling took the lock %.0f to %.0f %% as often as the other lock threads did on average.",
-		len(smt.PublishedRuns), 100*low, 100*high)
+		cited.Runs, 100*cited.Low, 100*cited.High)
 	text += fmt.Sprintf(" The rule of this verdict calls those runs %s.", smt.Judge(smt.FromPublished()).Decision)
-	if s.rotation.N > 0 {
-		text += fmt.Sprintf(" The same rotation here, %s: %s.", s.x.Evidence, percentFigure(s.rotation))
+	if s.Rotation.N > 0 {
+		text += fmt.Sprintf(" The same rotation here, %s: %s.", s.x.Evidence, percentFigure(s.Rotation))
 	}
 	return text
 }
@@ -93,7 +92,7 @@ func (s *smtSection) classes() string {
 
 // outcome implements decider.
 func (s *smtSection) outcome() analysis.Outcome {
-	switch s.judged.Decision {
+	switch s.Decision {
 	case smt.Harm:
 		return analysis.Beyond
 	case smt.None:
@@ -104,7 +103,7 @@ func (s *smtSection) outcome() analysis.Outcome {
 
 // verdict says what was decided and why, with the figures.
 func (s *smtSection) verdict() []string {
-	v := &s.judged
+	v := &s.Verdict
 	head := ""
 	switch v.Decision {
 	case smt.Harm:
@@ -122,16 +121,16 @@ func (s *smtSection) verdict() []string {
 // ClickHouse 0.81 to 1.16 times the throughput (its pull request 69548).
 func (s *smtSection) advice() string {
 	const compare = "Try one thread per core by affinity for the database, which needs no reboot, against SMT off and against things as they are, under your own load: each of the two takes throughput away as well. Physical cores alone gave another database 0.81 to 1.16 times the throughput (cited: ClickHouse, pull request 69548)."
-	switch s.judged.Decision {
+	switch s.Decision {
 	case smt.Harm:
 		return compare
 	case smt.None:
-		if together := s.judged.Yield; together.N > 0 && together.High < 1 {
+		if together := s.Yield; together.N > 0 && together.High < 1 {
 			return "Keeping scans away from the siblings of such threads gains nothing here. Two of them on one core make less than one alone, though. " + compare
 		}
 		return "Keeping scans away from the siblings of threads that take locks gains nothing here. Other work may still gain or lose by sharing cores: run it at as many threads as there are CPUs and as there are cores."
 	}
-	switch s.judged.Obstacle {
+	switch s.Obstacle {
 	case smt.NoSibling:
 		return "To know what siblings do, run the study where this host's CPUs are threads of shared cores: on the hypervisor, or on a guest that shows its siblings."
 	case smt.NotInStudy:
@@ -163,7 +162,7 @@ func (s *smtSection) rates() string {
 		if c == nil || r == nil {
 			return ""
 		}
-		v, ok := c.medians[r.Name]
+		v, ok := c.Medians[r.Name]
 		if !ok || math.IsNaN(v) {
 			return ""
 		}
@@ -176,18 +175,18 @@ func (s *smtSection) rates() string {
 		}
 	}
 	sibling, other := s.scanner("sibling"), s.scanner("core", "llc", "socket")
-	add(&parts, at(&s.alone, lock), "alone")
+	add(&parts, at(&s.Alone, lock), "alone")
 	add(&parts, at(sibling, lock), "with the scanner on the sibling")
 	if other != nil {
 		it := "it"
 		if sibling == nil {
 			it = "the scanner"
 		}
-		add(&parts, at(other, lock), "with "+it+" on "+placeOn(other.place))
+		add(&parts, at(other, lock), "with "+it+" on "+placeOn(other.Place))
 	}
 	add(&scans, at(sibling, scan), "on the sibling")
 	if other != nil {
-		add(&scans, at(other, scan), "on "+placeOn(other.place))
+		add(&scans, at(other, scan), "on "+placeOn(other.Place))
 	}
 	if len(parts) == 0 {
 		return ""
@@ -208,9 +207,9 @@ func placeOn(place string) string {
 func (s *smtSection) scanner(places ...string) *smtCell {
 	for _, p := range places {
 		var found *smtCell
-		for i := range s.cells {
-			c := &s.cells[i]
-			if c.place == p && c.antagonist == "scan" && c.ratio.N > 0 && (found == nil || c.main && !found.main) {
+		for i := range s.Cells {
+			c := &s.Cells[i]
+			if c.Place == p && c.Antagonist == "scan" && c.Ratio.N > 0 && (found == nil || c.main && !found.main) {
 				found = c
 			}
 		}
@@ -243,7 +242,7 @@ func (s *smtSection) placements() *document.Table {
 		t.Rows = append(t.Rows, r)
 	}
 	if lines := s.rotatingLines(); len(lines) > 0 {
-		t.Rows = append(t.Rows, document.Row{Cells: []document.Cell{document.Text("rotating " + s.rotating.row())}, Across: strings.Join(lines, "; ")})
+		t.Rows = append(t.Rows, document.Row{Cells: []document.Cell{document.Text("rotating " + s.Rotating.row())}, Across: strings.Join(lines, "; ")})
 	}
 	return t
 }
@@ -263,7 +262,7 @@ func (s *smtSection) responses() *document.Table {
 		for i := range s.others {
 			o := &s.others[i]
 			text := noValue
-			if v, ok := c.medians[o.Name]; ok {
+			if v, ok := c.Medians[o.Name]; ok {
 				text = result.Format(v, o.Unit)
 			}
 			r.Cells = append(r.Cells, document.Text(text))
@@ -271,90 +270,15 @@ func (s *smtSection) responses() *document.Table {
 		gaps = gaps || slices.ContainsFunc(r.Cells, func(c document.Cell) bool { return c.Text == noValue })
 		t.Rows = append(t.Rows, r)
 	}
-	add("alone", &s.alone)
-	for i := range s.cells {
-		add(s.title(s.cells[i].place)+", "+s.cells[i].row(), &s.cells[i])
+	add("alone", &s.Alone)
+	for i := range s.Cells {
+		add(s.title(s.Cells[i].Place)+", "+s.Cells[i].row(), &s.Cells[i])
 	}
-	if s.rotating != nil {
-		add("rotating, "+s.rotating.row(), s.rotating)
+	if s.Rotating != nil {
+		add("rotating, "+s.Rotating.row(), s.Rotating)
 	}
 	if gaps {
 		t.Lead += " " + noValue + ": nothing to measure there."
 	}
 	return t
-}
-
-type smtJSON struct {
-	Name      string                 `json:"name"`
-	Decision  smt.Decision           `json:"decision"`
-	Cause     smt.Cause              `json:"cause"`
-	Reason    string                 `json:"reason"`
-	Advice    string                 `json:"advice"`
-	Intervals map[string]smtInterval `json:"intervals"`
-	Alone     smtCellJSON            `json:"alone"`
-	Cells     []smtCellJSON          `json:"cells"`
-	Caches    map[string]int64       `json:"caches"`
-	Rotation  smtInterval            `json:"rotation"`
-	Cited     []smtCited             `json:"cited"`
-}
-
-type smtInterval struct {
-	Ratio *float64 `json:"ratio"`
-	Low   *float64 `json:"low"`
-	High  *float64 `json:"high"`
-	N     int      `json:"n"`
-}
-
-type smtCellJSON struct {
-	Placement  string `json:"placement"`
-	Antagonist string `json:"antagonist"`
-	Size       *int64 `json:"scan_bytes"`
-	smtInterval
-	Marked  int                 `json:"contaminated"`
-	Medians map[string]*float64 `json:"medians"`
-}
-
-type smtCited struct {
-	Source string  `json:"source"`
-	Low    float64 `json:"low"`
-	High   float64 `json:"high"`
-	Runs   int     `json:"runs"`
-}
-
-func (s *smtSection) json() any {
-	v := &s.judged
-	low, high := oks()
-	out := smtJSON{Name: "smt", Decision: v.Decision, Cause: v.Cause, Reason: v.Reason, Advice: s.advice(),
-		Intervals: map[string]smtInterval{"sibling": intervalJSON(v.Sibling), "other": intervalJSON(v.Other), "sibling_over_other": intervalJSON(v.SiblingOverOther),
-			"alu": intervalJSON(v.ALU), "scan_over_alu": intervalJSON(v.ScanOverALU), "aa": intervalJSON(v.AA), "yield": intervalJSON(v.Yield)},
-		Rotation: intervalJSON(s.rotation), Alone: s.alone.json(), Cells: []smtCellJSON{}, Caches: map[string]int64{},
-		Cited: []smtCited{{"Oks, Be aware: To Hyper or not to Hyper, 2005", low, high, len(smt.PublishedRuns)}}}
-	for i := range s.cells {
-		out.Cells = append(out.Cells, s.cells[i].json())
-	}
-	if s.rotating != nil {
-		out.Cells = append(out.Cells, s.rotating.json())
-	}
-	for _, c := range s.caches {
-		out.Caches[c.name] = c.bytes
-	}
-	return out
-}
-
-func intervalJSON(iv stats.Interval) smtInterval {
-	if iv.N == 0 {
-		return smtInterval{}
-	}
-	return smtInterval{result.Finite(iv.Estimate), result.Finite(iv.Low), result.Finite(iv.High), iv.N}
-}
-
-func (c *smtCell) json() smtCellJSON {
-	out := smtCellJSON{Placement: c.place, Antagonist: c.antagonist, smtInterval: intervalJSON(c.ratio), Marked: c.marked, Medians: map[string]*float64{}}
-	if c.size > 0 {
-		out.Size = new(c.size)
-	}
-	for k, v := range c.medians {
-		out.Medians[k] = result.Finite(v)
-	}
-	return out
 }

@@ -5,7 +5,7 @@ import (
 	"math"
 
 	"hostlab/internal/analysis"
-	"hostlab/internal/report/picture"
+	"hostlab/internal/picture"
 )
 
 // aaFigure draws the comparison of the baseline with its duplicate, in units of the

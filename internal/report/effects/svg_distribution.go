@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"hostlab/internal/report/picture"
+	"hostlab/internal/picture"
 	"hostlab/internal/result"
 )
 

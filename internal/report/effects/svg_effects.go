@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"hostlab/internal/analysis"
-	"hostlab/internal/report/picture"
+	"hostlab/internal/picture"
 	"hostlab/internal/result"
 )
 
@@ -57,7 +57,7 @@ func effectsPicture(id, title string, x *result.Experiment, effects []*analysis.
 				lo, hi = min(lo, v), max(hi, v)
 			}
 		}
-		b := bar{name: label(r) + ": " + subject(&e.Contrast), below: amount(e.Value, r) + ", " + verdictWord(e), value: e.Value, low: e.Low, high: e.High,
+		b := bar{name: label(r) + ": " + e.Contrast.String(), below: amount(e.Value, r) + ", " + verdictWord(e), value: e.Value, low: e.Low, high: e.High,
 			margin: r.Margin, band: within(r.Margin, r), floor: e.NoiseFloor,
 			said: effectName(x, e) + ": " + amount(e.Value, r) + " (" + span(e.Low, e.High, r) + "), " + sample(e) + ", " + verdictWord(e)}
 		if !e.Primary() {

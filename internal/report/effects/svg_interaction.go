@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"hostlab/internal/analysis"
-	"hostlab/internal/report/picture"
+	"hostlab/internal/picture"
 	"hostlab/internal/result"
 	"hostlab/internal/stats"
 )

@@ -8,9 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"hostlab/internal/report/picture"
+	"hostlab/internal/picture"
 	"hostlab/internal/result"
-	"hostlab/internal/stats"
 )
 
 // heat is a step of the scale that colours ratios.
@@ -29,8 +28,8 @@ var heats = []heat{
 
 // heatOf is the step of a ratio: none where its interval holds 100 %, as a colour would
 // claim an effect.
-func heatOf(iv stats.Interval) heat {
-	v := iv.Estimate
+func heatOf(iv result.Estimate) heat {
+	v := iv.Value
 	if iv.N == 0 || !known(iv.Low, iv.High) || iv.Low < 1 && iv.High > 1 {
 		v = 1
 	}
@@ -68,7 +67,7 @@ func (s *smtSection) matrix(id string) (picture.Figure, bool) {
 		for c, p := range columns {
 			x := heatLeft + wide*float64(c)
 			cell := s.at(row, p)
-			if cell == nil || cell.ratio.N == 0 {
+			if cell == nil || cell.Ratio.N == 0 {
 				word, why := s.gap(p)
 				pic.Rect(x+1, y+1, wide-2, heatRow-2, "heat-gone", s.title(p)+": "+why)
 				hatch(pic, x+1, y+1, wide-2, heatRow-2)
@@ -79,15 +78,15 @@ func (s *smtSection) matrix(id string) (picture.Figure, bool) {
 				}
 				continue
 			}
-			iv := cell.ratio
+			iv := cell.Ratio
 			said := row + ", " + s.title(p) + ": " + percentFigure(iv)
 			says = append(says, said)
 			pic.Rect(x+1, y+1, wide-2, heatRow-2, "heat-"+heatOf(iv).class, said)
 			mark := ""
-			if cell.marked > 0 {
+			if cell.Marked > 0 {
 				mark = " c"
 			}
-			lines := []string{percent(iv.Estimate) + mark, "no interval"}
+			lines := []string{percent(iv.Value) + mark, "no interval"}
 			if known(iv.Low, iv.High) { // in two lines, as four columns are narrow
 				lines = []string{lines[0], strings.TrimSuffix(percent(iv.Low), " %") + " to", percent(iv.High)}
 			}
@@ -102,7 +101,7 @@ func (s *smtSection) matrix(id string) (picture.Figure, bool) {
 	}
 	bottom := heatTop + heatRow*float64(len(rows))
 	if lines := s.rotatingLines(); len(lines) > 0 {
-		row := "rotating " + s.rotating.row()
+		row := "rotating " + s.Rotating.row()
 		pic.Label(0, bottom+heatRow/2-4, heatLeft-6, 2, "name", row)
 		pic.Rect(heatLeft+1, bottom+1, pic.W-heatLeft-2, heatRow-2, "heat-"+heatOf(s.rotationColour()).class, row+": "+strings.Join(lines, "; "))
 		for k, l := range lines {
@@ -118,14 +117,14 @@ func (s *smtSection) matrix(id string) (picture.Figure, bool) {
 	end := s.heatLegend(pic, bottom+16)
 	pic.H = end
 	note := "What a lock-taking thread keeps of its rate beside each antagonist: 100 % is all of it. Orange is loss, blue gain, and grey none or unsure, where the interval holds 100 %; each cell has the share and its interval, c marks contaminated runs."
-	if s.rotating != nil {
+	if s.Rotating != nil {
 		note += " Rotating is the published program: one CPU scans in turn and "
 		if s.contested() {
 			note += "all others want one lock; "
 		} else {
 			note += "the other takes the lock; "
 		}
-		if s.rotation.N > 0 {
+		if s.Rotation.N > 0 {
 			note += "its colour is that of the scanner's sibling against the others."
 		} else {
 			note += "its colour is that of the lock thread against alone."
@@ -172,14 +171,14 @@ var sweepPlaces = []string{"sibling", "core"}
 func (s *smtSection) sweep(id string) (picture.Figure, bool) {
 	var all []*smtCell
 	lo, hi, most, least := math.Inf(1), math.Inf(-1), 1.0, 0.9
-	for i := range s.cells {
-		c := &s.cells[i]
-		if c.antagonist != "scan" || c.size <= 0 || c.ratio.N == 0 || !known(c.ratio.Estimate) || !slices.Contains(sweepPlaces, c.place) {
+	for i := range s.Cells {
+		c := &s.Cells[i]
+		if c.Antagonist != "scan" || c.Size <= 0 || c.Ratio.N == 0 || !known(c.Ratio.Value) || !slices.Contains(sweepPlaces, c.Place) {
 			continue
 		}
 		all = append(all, c)
-		lo, hi = min(lo, float64(c.size)), max(hi, float64(c.size))
-		for _, v := range []float64{c.ratio.Estimate, c.ratio.Low, c.ratio.High} {
+		lo, hi = min(lo, float64(c.Size)), max(hi, float64(c.Size))
+		for _, v := range []float64{c.Ratio.Value, c.Ratio.Low, c.Ratio.High} {
 			if known(v) {
 				least, most = min(least, v), max(most, v)
 			}
@@ -188,13 +187,14 @@ func (s *smtSection) sweep(id string) (picture.Figure, bool) {
 	if len(all) < 2 || !(hi > lo) {
 		return picture.Figure{}, false
 	}
-	for _, c := range s.caches {
-		lo, hi = min(lo, float64(c.bytes)), max(hi, float64(c.bytes))
+	caches := slices.SortedFunc(maps.Keys(s.Caches), func(a, b string) int { return cmp.Or(cmp.Compare(s.Caches[a], s.Caches[b]), cmp.Compare(a, b)) })
+	for _, c := range caches {
+		lo, hi = min(lo, float64(s.Caches[c])), max(hi, float64(s.Caches[c]))
 	}
 	pic := &picture.SVG{ID: id, W: 480}
 	var places, names []string
 	for _, p := range sweepPlaces {
-		if slices.ContainsFunc(all, func(c *smtCell) bool { return c.place == p }) {
+		if slices.ContainsFunc(all, func(c *smtCell) bool { return c.Place == p }) {
 			places, names = append(places, p), append(names, "scanner on "+map[string]string{"sibling": "the sibling", "core": "another core"}[p])
 		}
 	}
@@ -214,12 +214,12 @@ func (s *smtSection) sweep(id string) (picture.Figure, bool) {
 	pic.Line(left, y.At(1), pic.W-right, y.At(1), "none")
 	pic.Line(left, y.At(0.9), pic.W-right, y.At(0.9), "ideal")
 	free := -1e9
-	for _, c := range s.caches {
-		at := x.At(float64(c.bytes))
+	for _, c := range caches {
+		at := x.At(float64(s.Caches[c]))
 		pic.Line(at, top-4, at, bottom, "mark")
-		if start := at - picture.TextWidth(c.name)/2; start > free {
-			pic.Text(at, top-8, picture.AnchorAt(at, pic.W), "note", c.name)
-			free = at + picture.TextWidth(c.name)/2 + 4
+		if start := at - picture.TextWidth(c)/2; start > free {
+			pic.Text(at, top-8, picture.AnchorAt(at, pic.W), "note", c)
+			free = at + picture.TextWidth(c)/2 + 4
 		}
 	}
 	t := &picture.Table{Caption: "What is kept by size of the scan", Head: append([]string{"Size"}, names...)}
@@ -227,20 +227,20 @@ func (s *smtSection) sweep(id string) (picture.Figure, bool) {
 	var says []string
 	for k, p := range places {
 		var pts [][2]float64
-		cells := slices.DeleteFunc(slices.Clone(all), func(c *smtCell) bool { return c.place != p })
-		slices.SortStableFunc(cells, func(a, b *smtCell) int { return int(min(max(a.size-b.size, -1), 1)) })
+		cells := slices.DeleteFunc(slices.Clone(all), func(c *smtCell) bool { return c.Place != p })
+		slices.SortStableFunc(cells, func(a, b *smtCell) int { return int(min(max(a.Size-b.Size, -1), 1)) })
 		shift := (float64(k) - float64(len(places)-1)/2) * 4 // so that bars do not hide each other
 		for _, c := range cells {
-			at := x.At(float64(c.size)) + shift
-			pts = append(pts, [2]float64{at, y.At(c.ratio.Estimate)})
-			if known(c.ratio.Low, c.ratio.High) {
-				pic.Line(at, y.At(c.ratio.Low), at, y.At(c.ratio.High), fmt.Sprintf("whisker k%d", k))
+			at := x.At(float64(c.Size)) + shift
+			pts = append(pts, [2]float64{at, y.At(c.Ratio.Value)})
+			if known(c.Ratio.Low, c.Ratio.High) {
+				pic.Line(at, y.At(c.Ratio.Low), at, y.At(c.Ratio.High), fmt.Sprintf("whisker k%d", k))
 			}
-			if rows[c.size] == nil {
-				rows[c.size] = make([]string, len(places))
+			if rows[c.Size] == nil {
+				rows[c.Size] = make([]string, len(places))
 			}
-			rows[c.size][k] = percentFigure(c.ratio)
-			says = append(says, c.row()+", "+names[k]+": "+percentFigure(c.ratio))
+			rows[c.Size][k] = percentFigure(c.Ratio)
+			says = append(says, c.row()+", "+names[k]+": "+percentFigure(c.Ratio))
 		}
 		pic.Path(pts, fmt.Sprintf("join k%d", k), false)
 		pic.Marks(k, pts)

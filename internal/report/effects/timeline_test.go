@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"hostlab/internal/report/picture"
+	"hostlab/internal/picture"
 	"hostlab/internal/result"
 )
 

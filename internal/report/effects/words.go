@@ -2,15 +2,13 @@ package effects
 
 import (
 	"fmt"
-	"maps"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"hostlab/internal/analysis"
-	"hostlab/internal/report/picture"
+	"hostlab/internal/picture"
 	"hostlab/internal/result"
 )
 
@@ -32,31 +30,6 @@ func verdictWord(e *analysis.Effect) string {
 		return w
 	}
 	return string(e.Verdict)
-}
-
-// subject names what an effect is of: "power powersave", "power powersave x logdev
-// sata1", with the levels at which others were held.
-func subject(c *result.Contrast) string {
-	var parts []string
-	for i, f := range c.Factors {
-		l := ""
-		if i < len(c.Levels) {
-			l = c.Levels[i]
-		}
-		parts = append(parts, f+" "+l)
-	}
-	return strings.Join(parts, " x ") + heldAt(c)
-}
-
-func heldAt(c *result.Contrast) string {
-	var at []string
-	for _, k := range slices.Sorted(maps.Keys(c.At)) {
-		at = append(at, k+" "+c.At[k])
-	}
-	if len(at) == 0 {
-		return ""
-	}
-	return " at " + strings.Join(at, ", ")
 }
 
 // against names the other side: "against performance".
@@ -108,17 +81,27 @@ func signed(s string) string {
 
 // span prints an interval: "+47.1 to +49.3 %".
 func span(low, high float64, r *result.Response) string {
-	if math.IsNaN(low) || math.IsNaN(high) {
+	return between(result.Estimate{Low: low, High: high}, func(v float64) string { return amount(v, r) })
+}
+
+// between prints an interval, with the unit once.
+func between(e result.Estimate, text func(float64) string) string {
+	if !e.HasInterval() {
 		return "no interval"
 	}
-	if r.Compare != result.Difference {
-		return number(low) + " to " + number(high) + " %"
+	low, high := text(e.Low), text(e.High)
+	if n, unit, ok := strings.Cut(low, " "); ok && strings.HasSuffix(high, " "+unit) {
+		low = n
 	}
-	a, b := amount(low, r), amount(high, r)
-	if n, unit, ok := strings.Cut(a, " "); ok && strings.HasSuffix(b, " "+unit) {
-		a = n
+	return low + " to " + high
+}
+
+// percentOf prints a share: "20.0 %".
+func percentOf(v float64) string {
+	if math.IsNaN(v) {
+		return "unknown"
 	}
-	return a + " to " + b
+	return strings.TrimPrefix(number(v), "+") + " %"
 }
 
 // within prints a margin or a floor: "±2 %".
@@ -200,7 +183,7 @@ func duration(seconds float64) string {
 
 // effectName names an effect in full: "wall: level 6 against 1".
 func effectName(x *result.Experiment, e *analysis.Effect) string {
-	s := label(&e.Response) + ": " + subject(&e.Contrast)
+	s := label(&e.Response) + ": " + e.Contrast.String()
 	if interaction(e) {
 		return s
 	}

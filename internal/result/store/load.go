@@ -106,8 +106,8 @@ func load(f *folder) (*loaded, error) {
 			return nil, fmt.Errorf("%s:%d: %w", filepath.Join(dir, runsFile), i+1, err)
 		}
 	}
-	decodeEntry := func(line []byte, e *Entry, _ *interner) error { return json.Unmarshal(line, e) }
-	if r.Journal, out.levelsSize, err = readLines(f, r, levelsFile, "what it was to announce had not happened yet", decodeEntry); err != nil {
+	if r.Journal, out.levelsSize, err = readLines(f, r, levelsFile, "what it was to announce had not happened yet",
+		func(line []byte, e *Entry) error { return json.Unmarshal(line, e) }); err != nil {
 		return nil, err
 	}
 	for i := range r.Journal {
@@ -189,7 +189,7 @@ func brief(err error) string {
 
 // readLines reads a file of JSON lines, none if there is no file. size is where
 // its last whole line ends.
-func readLines[T any](f *folder, r *Record, name, torn string, one func([]byte, *T, *interner) error) (out []T, size int64, err error) {
+func readLines[T any](f *folder, r *Record, name, torn string, one func([]byte, *T) error) (out []T, size int64, err error) {
 	data, err := f.read(name, maxLines)
 	name = filepath.Join(f.Name(), name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -244,8 +244,8 @@ var errHeld = fmt.Errorf("its runs hold more values than fit in %d MiB of memory
 // holding adds up what decoded runs take in memory: a name of two bytes is forty there.
 type holding struct{ bytes atomic.Int64 }
 
-func (h *holding) decode(line []byte, r *result.Run, names *interner) error {
-	if err := decodeRun(line, r, names); err != nil {
+func (h *holding) decode(line []byte, r *result.Run) error {
+	if err := json.Unmarshal(line, r); err != nil {
 		return err
 	}
 	const empty, entry, number = 300, 50, 8 // bytes of a map, of what is in it, and in a list
@@ -272,16 +272,15 @@ func (h *holding) decode(line []byte, r *result.Run, names *interner) error {
 }
 
 // decode decodes lines in parallel. The error is that of the first bad line.
-func decode[T any](lines [][]byte, out []T, one func([]byte, *T, *interner) error) (bad int, err error) {
+func decode[T any](lines [][]byte, out []T, one func([]byte, *T) error) (bad int, err error) {
 	workers := min(runtime.GOMAXPROCS(0), 1+len(lines)/256)
 	errs, at := make([]error, workers), make([]int, workers)
 	var wg sync.WaitGroup
 	for w := range workers {
 		lo, hi := len(lines)*w/workers, len(lines)*(w+1)/workers
 		wg.Go(func() {
-			names := interner{}
 			for i := lo; i < hi; i++ {
-				if err := one(lines[i], &out[i], &names); err != nil {
+				if err := one(lines[i], &out[i]); err != nil {
 					errs[w], at[w] = err, i
 					return
 				}

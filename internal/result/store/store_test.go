@@ -429,7 +429,6 @@ func BenchmarkLoad100k(b *testing.B) {
 			r := okRun(block, slot)
 			r.Seq = 2*block + slot
 			r.Boot = "3aeacf14-509a-49da-bd6f-ef100b6909ae"
-			r.After = r.Before
 			r.Conditions["steal"] = 0.0012345
 			r.Latency = &result.Distribution{Name: "commit", Unit: "s"}
 			for i := range 24 {

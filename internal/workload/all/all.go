@@ -8,7 +8,6 @@ import (
 	"hostlab/internal/workload/burst"
 	"hostlab/internal/workload/client"
 	"hostlab/internal/workload/command"
-	"hostlab/internal/workload/corun"
 	"hostlab/internal/workload/dialog"
 	"hostlab/internal/workload/logcommit"
 	"hostlab/internal/workload/null"
@@ -25,7 +24,7 @@ func Workloads() []workload.Workload {
 		burst.Workload{},
 		client.Copy{},
 		client.Delete{},
-		corun.Workload{},
+		scanlock.Pair{},
 		dialog.Workload{},
 		client.Extract{},
 		logcommit.Workload{},
@@ -49,5 +48,5 @@ func Find(name string) (workload.Workload, bool) {
 // Jobs lists what worker processes of the workloads do. A program that runs
 // workloads must pass it to worker.Main first thing in main.
 func Jobs() []worker.Job {
-	return slices.Concat(burst.Jobs(), corun.Jobs(), dialog.Jobs(), oltp.Jobs(), scanlock.Jobs(), xmlquery.Jobs())
+	return slices.Concat(burst.Jobs(), dialog.Jobs(), oltp.Jobs(), scanlock.Jobs(), xmlquery.Jobs())
 }

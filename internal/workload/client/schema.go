@@ -14,7 +14,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"hostlab/internal/dsn"
+	"hostlab/internal/explain/connect"
 	"hostlab/internal/privatedb"
 	"hostlab/internal/workload"
 )
@@ -148,8 +148,8 @@ func explainRemote(ctx context.Context, err error) error {
 		}
 		return privatedb.MariaDB.Answer(a, "the server's directory")
 	}
-	if allow := dsn.RefusedTLS(err); allow != "" {
-		return fault(dsn.NoTLS, dsn.TrustNetwork(allow))
+	if allow := connect.RefusedTLS(err); allow != "" {
+		return fault(connect.NoTLS, connect.TrustNetwork(allow))
 	}
 	if n, ok := errors.AsType[*net.OpError](err); ok && n.Op == "dial" {
 		return fault(fmt.Sprintf("no server answers at %s: %v", n.Addr, n.Err), "see the address, and whether the server runs")

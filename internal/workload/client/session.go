@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"hostlab/internal/dsn"
+	"hostlab/internal/explain/connect"
 	"hostlab/internal/host"
 	"hostlab/internal/workload"
 	"hostlab/internal/workload/logcommit"
@@ -93,18 +93,22 @@ func (s *session) ready(ctx context.Context, p workload.Values) error {
 // start opens the engine.
 func (s *session) start(ctx context.Context, p workload.Values, logDir string) (engine, error) {
 	if text := p.String("dsn"); text != "" {
-		t, err := dsn.Parse(text)
+		t, err := connect.ParseOwn(text)
 		if err != nil {
 			return nil, err
 		}
-		if t.Engine == dsn.Postgres {
+		if t.Vendor == connect.Postgres {
 			e, err := usePostgres(ctx, t.Postgres, p.String("schema"))
 			if err != nil {
 				return nil, explainRemote(ctx, err)
 			}
 			return e, nil
 		}
-		return useMariaDB(ctx, t.MariaDB, p.String("schema"))
+		cfg, err := t.MariaDBConfig()
+		if err != nil {
+			return nil, err
+		}
+		return useMariaDB(ctx, cfg, p.String("schema"))
 	}
 	switch p.String("engine") {
 	case inPostgres:

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"hostlab/internal/explain"
-	"hostlab/internal/explain/ask"
 	"hostlab/internal/explain/postgres"
 	"hostlab/internal/result"
 )
@@ -54,7 +53,7 @@ func (w *watched) disconnect() {
 
 // start looks until stop is called, in the session that there is or a new one. What
 // fails here fails no run: the job is what is measured.
-func (w *watched) start(ctx context.Context, query ask.Query, connect func() (*watcher, error)) (stop func()) {
+func (w *watched) start(ctx context.Context, query explain.Query, connect func() (*watcher, error)) (stop func()) {
 	if w.why != "" {
 		w.disconnect() // it may be broken
 	}

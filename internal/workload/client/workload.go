@@ -11,7 +11,7 @@ import (
 	"slices"
 	"strings"
 
-	"hostlab/internal/dsn"
+	"hostlab/internal/explain/connect"
 	"hostlab/internal/workload"
 	"hostlab/internal/workload/database"
 )
@@ -57,7 +57,7 @@ func params(work string) []workload.Param {
 	}
 	return append(list,
 		workload.Param{Name: "log_dir", Kind: workload.String, Default: "", Help: "directory of the log (write-ahead or redo; embedded: of all); none: the experiment's own"},
-		workload.Param{Name: "dsn", Kind: workload.String, Default: "", Help: "your own server, without a password, as " + dsn.Forms + "; to another host with TLS, unless it has sslmode= or tls=; none: a private one"},
+		workload.Param{Name: "dsn", Kind: workload.String, Default: "", Help: "your own server, without a password, as " + connect.OwnForms + "; to another host with TLS, unless it has sslmode= or tls=; none: a private one"},
 		workload.Param{Name: "schema", Kind: workload.String, Default: "", Help: "with dsn: an empty schema (MariaDB: database) to use; none: a new one, hostlab_ and ten letters"},
 	)
 }
@@ -163,7 +163,7 @@ func (common) Needs(ctx context.Context, p workload.Values) error {
 
 // Outside implements workload.Outside.
 func (common) Outside(p workload.Values) string {
-	t, err := dsn.Parse(p.String("dsn"))
+	t, err := connect.ParseOwn(p.String("dsn"))
 	if p.String("dsn") == "" || err != nil {
 		return ""
 	}
@@ -171,7 +171,7 @@ func (common) Outside(p workload.Values) string {
 	if name := p.String("schema"); name != "" {
 		where = "schema " + name
 	}
-	return "works on " + t.String() + ", in " + where + ", and drops what it made there"
+	return "works on " + t.Vendor.Product + " (" + t.Target() + "), in " + where + ", and drops what it made there"
 }
 
 // plain is how a schema may be named: what needs no quotes in any engine.
@@ -208,14 +208,14 @@ func check(p workload.Values) error {
 		}
 		return errors.Join(errs...)
 	}
-	t, err := dsn.Parse(p.String("dsn"))
+	t, err := connect.ParseOwn(p.String("dsn"))
 	switch {
 	case err != nil:
 		wrong("dsn", err.Error(), "")
 	case engine == embedded:
 		wrong("dsn", "the embedded engine has no server", "leave dsn out, or choose engine=postgres or engine=mariadb")
-	case string(t.Engine) != engine:
-		wrong("dsn", "names another kind of server than engine="+engine, "write engine="+string(t.Engine))
+	case t.Vendor.String() != engine:
+		wrong("dsn", "names another kind of server than engine="+engine, "write engine="+t.Vendor.String())
 	}
 	if logDir(p) != "" {
 		wrong("log_dir", "the log of your own server (dsn) is not moved", "leave log_dir out, or leave dsn out for a private server")

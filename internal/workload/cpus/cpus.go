@@ -1,7 +1,6 @@
-// Package cpus chooses the CPUs that a workload's threads may use, and how many
-// threads it has, by words that mean the same on every host: all CPUs or one thread
-// of each core, as many threads as the host has or as it has cores. It changes
-// nothing but the affinity of the workload's own threads, which takes no privilege.
+// Package cpus chooses CPUs: by sets as people type them, such as affinity masks and
+// lists; by words that mean the same on every host, such as one thread of each core;
+// and by what they share with another CPU. It changes nothing.
 package cpus
 
 import (
@@ -11,7 +10,6 @@ import (
 	"strings"
 
 	"hostlab/internal/host"
-	"hostlab/internal/placement"
 	"hostlab/internal/spelling"
 	"hostlab/internal/workload"
 )
@@ -43,75 +41,43 @@ func CountParam(name, fallback, help string) workload.Param {
 		Help: help + ": a number, threads (as many as the CPUs that this process may use) or cores (one for each of their cores)"}
 }
 
-// Host is what there is to choose from.
-type Host struct {
-	Allowed  []int   // CPUs that this process may use, ascending
-	Cores    [][]int // the same by core, in the order of their first; one each where Reported is false
-	Reported bool    // the system says which CPUs share a core
-	Measured bool    // it does not report that two of them do, but a measurement says so
-	Places   *placement.Machine
-}
-
-// Of is the choice on a machine.
-func Of(m workload.Machine) Host {
-	h := Host{Allowed: m.Allowed, Places: placement.New(m.Topology, m.Allowed, nil)}
-	siblings := map[int][]int{}
-	if m.Topology != nil {
-		for _, c := range m.Topology.CPUs {
-			if l, ok := c.Siblings.Get(); ok {
-				siblings[c.ID], h.Reported = l, true
-			}
-		}
-	}
-	core := map[int]int{} // CPU -> index in Cores
-	for _, cpu := range m.Allowed {
-		i, known := core[cpu]
-		if !known {
-			i = len(h.Cores)
-			h.Cores = append(h.Cores, nil)
-			for _, sibling := range siblings[cpu] {
-				core[sibling] = i
-			}
-		}
-		h.Cores[i] = append(h.Cores[i], cpu)
-	}
-	h.Measured = !h.SMT() && len(m.Measured) > 0
-	return h
+// Of is the machine of a workload's levels. What was measured counts only as a hint:
+// nothing measures again before a run.
+func Of(w workload.Machine) *Machine {
+	m := New(w.Topology, w.Allowed, nil)
+	m.hidden = !m.SMT() && len(w.Measured) > 0
+	return m
 }
 
 // SMT reports whether a core has two threads that this process may use.
-func (h Host) SMT() bool { return len(h.Cores) < len(h.Allowed) }
-
-// OnePerCore is the first CPU of each core.
-func (h Host) OnePerCore() (out []int) {
-	for _, c := range h.Cores {
-		out = append(out, c[0])
-	}
-	return out
-}
+func (m *Machine) SMT() bool { return len(m.Cores()) < len(m.ids) }
 
 // Choose is the CPUs of a parameter's text, ascending. The error is a
 // *workload.ParamError.
-func (h Host) Choose(param, text string) ([]int, error) {
+func (m *Machine) Choose(param, text string) ([]int, error) {
 	switch text {
 	case All:
-		return slices.Clone(h.Allowed), nil
+		return slices.Clone(m.ids), nil
 	case OnePerCore:
-		return h.OnePerCore(), nil
+		var first []int
+		for _, core := range m.Cores() {
+			first = append(first, core[0])
+		}
+		return first, nil
 	}
 	list, err := List(param, text)
 	if err != nil {
 		return nil, err
 	}
-	if gone := h.missing(list); gone != "" {
+	if gone := m.missing(list); gone != "" {
 		return nil, &workload.ParamError{Name: param, Text: gone, Hint: "`hostlab facts` lists those that are there"}
 	}
 	return list, nil
 }
 
-func (h Host) missing(list []int) string {
+func (m *Machine) missing(list []int) string {
 	for _, c := range list {
-		if !slices.Contains(h.Allowed, c) {
+		if !m.Has(c) {
 			return fmt.Sprintf("CPU %d: offline, or not among the CPUs this process may use", c)
 		}
 	}
@@ -120,12 +86,12 @@ func (h Host) missing(list []int) string {
 
 // Count is the number of threads of a parameter's text, at least 1. The error is a
 // *workload.ParamError.
-func (h Host) Count(param, text string) (int, error) {
+func (m *Machine) Count(param, text string) (int, error) {
 	switch text {
 	case Threads:
-		return max(1, len(h.Allowed)), nil
+		return max(1, len(m.ids)), nil
 	case Cores:
-		return max(1, len(h.Cores)), nil
+		return max(1, len(m.Cores())), nil
 	}
 	return number(param, text)
 }
@@ -185,4 +151,78 @@ func number(param, text string) (int, error) {
 		return 0, &workload.ParamError{Name: param, Text: fmt.Sprintf("%d is outside of 1 to %d", n, Most)}
 	}
 	return n, nil
+}
+
+// NoSMT is why a level that needs two threads of a core cannot be had, in a phrase,
+// or "".
+func (m *Machine) NoSMT() string {
+	switch {
+	case m.SMT():
+		return ""
+	case m.hidden:
+		return "this system reports no two CPUs of one core, though a measurement says that some are; list CPUs to choose them"
+	case len(m.told) == 0:
+		return "this system does not say which CPUs share a core"
+	}
+	return "no core has two threads here"
+}
+
+// Offers says of levels of a parameter that says which CPUs why they cannot be had:
+// see workload.Offering. Without SMT the levels all and one-per-core are one: it
+// leaves the first of the two.
+func (m *Machine) Offers(levels []string) map[string]string {
+	out := m.alike(levels, All, OnePerCore)
+	for _, l := range levels {
+		if list, err := List("cpus", l); err == nil {
+			if gone := m.missing(list); gone != "" {
+				out[l] = gone
+			}
+		}
+	}
+	return out
+}
+
+// OffersCount is Offers for a parameter that says how many threads, of whose levels
+// threads and cores may be one.
+func (m *Machine) OffersCount(levels []string) map[string]string {
+	return m.alike(levels, Threads, Cores)
+}
+
+// alike has the later of two levels that differ by SMT alone, where there is none.
+func (m *Machine) alike(levels []string, a, b string) map[string]string {
+	out := map[string]string{}
+	why, first := m.NoSMT(), ""
+	for _, l := range levels {
+		if why == "" || l != a && l != b {
+			continue
+		}
+		if first != "" {
+			out[l] = why
+		}
+		first = l
+	}
+	return out
+}
+
+// Context is what a report has to know to explain these levels: see
+// workload.Offering.
+func (m *Machine) Context() map[string]string {
+	return map[string]string{Threads: fmt.Sprint(len(m.ids)), Cores: fmt.Sprint(len(m.Cores()))}
+}
+
+// Notes are warnings about words that say less here than they seem to.
+func (m *Machine) Notes(p workload.Values, params ...string) (out []string) {
+	why := m.NoSMT()
+	if why == "" {
+		return nil
+	}
+	for _, name := range params {
+		switch p.String(name) {
+		case OnePerCore:
+			out = append(out, fmt.Sprintf("%s one-per-core is the same as all: %s", name, why))
+		case Cores:
+			out = append(out, fmt.Sprintf("%s cores is the same as threads: %s", name, why))
+		}
+	}
+	return out
 }

@@ -128,17 +128,17 @@ func TestCoresHoldAll(t *testing.T) {
 		}
 		h := Of(machine(lists...))
 		seen := map[int]int{}
-		for _, c := range h.Cores {
+		for _, c := range h.Cores() {
 			for _, cpu := range c {
 				seen[cpu]++
 			}
 		}
 		if len(seen) != n {
-			t.Fatalf("%v of %d CPUs", h.Cores, n)
+			t.Fatalf("%v of %d CPUs", h.Cores(), n)
 		}
 		for cpu, times := range seen {
 			if times != 1 {
-				t.Fatalf("CPU %d is there %d times in %v", cpu, times, h.Cores)
+				t.Fatalf("CPU %d is there %d times in %v", cpu, times, h.Cores())
 			}
 		}
 	})
@@ -146,7 +146,7 @@ func TestCoresHoldAll(t *testing.T) {
 
 func TestHere(t *testing.T) {
 	h, err := Here(t.Context())
-	if err != nil || len(h.Allowed) == 0 || len(h.Cores) == 0 || len(h.Cores) > len(h.Allowed) {
+	if err != nil || len(h.CPUs()) == 0 || len(h.Cores()) == 0 || len(h.Cores()) > len(h.CPUs()) {
 		t.Errorf("%+v, %v", h, err)
 	}
 }

@@ -12,10 +12,10 @@ import (
 // Here is the choice on this host, as it is now: a setting may have switched CPUs
 // off since it was asked last. It reads a few small files for each CPU and no more,
 // since runs ask for it.
-func Here(context.Context) (Host, error) {
+func Here(context.Context) (*Machine, error) {
 	allowed, err := thread.Allowed()
 	if err != nil {
-		return Host{}, err
+		return nil, err
 	}
 	tree, top := host.Tree{}, &host.Topology{}
 	class := map[int]string{}

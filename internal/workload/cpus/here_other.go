@@ -11,10 +11,10 @@ import (
 )
 
 // Here is the choice on this host, as it is now.
-func Here(ctx context.Context) (Host, error) {
+func Here(ctx context.Context) (*Machine, error) {
 	allowed, err := thread.Allowed()
 	if err != nil {
-		return Host{}, err
+		return nil, err
 	}
 	return Of(workload.Machine{Topology: &host.Collect(ctx, host.Options{}).Topology, Allowed: allowed}), nil
 }

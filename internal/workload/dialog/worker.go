@@ -9,8 +9,6 @@ import (
 
 	"hostlab/internal/model"
 	"hostlab/internal/model/burstlog"
-	"hostlab/internal/workload/corun"
-	"hostlab/internal/workload/hot"
 	"hostlab/internal/workload/thread"
 	"hostlab/internal/workload/worker"
 )
@@ -103,8 +101,8 @@ func (p plan) run() (reply, error) {
 	var once sync.Once
 	var start time.Time
 	limit := ns(p.WarmUp+p.Duration)*4 + time.Minute // no thread gets on its CPU
-	err = corun.Together(p.CPUs, limit, func(side int, abort *hot.Word) error {
-		if atomic.LoadUint32(&abort.V) != 0 {
+	err = thread.Together(p.CPUs, limit, func(side int, abort *atomic.Bool) error {
+		if abort.Load() {
 			return nil // another one says why
 		}
 		once.Do(func() {

@@ -1,5 +1,3 @@
-//go:build amd64 || arm64
-
 package hot
 
 // Adds executes a chain of n dependent additions, n rounded up to a positive

@@ -1,5 +1,3 @@
-//go:build amd64 || arm64
-
 package hot
 
 // run has a loop of its own for what is tried and counted in it: an empty critical

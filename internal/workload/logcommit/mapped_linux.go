@@ -7,7 +7,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"hostlab/internal/workload/flush"
+	"hostlab/internal/workload/hot"
 )
 
 // mapping is the file in memory, with Mapped.
@@ -17,7 +17,7 @@ type mapping struct{ mem []byte }
 // written back: MAP_SYNC, which file systems have on persistent memory with DAX alone
 // (mmap(2), since Linux 4.15).
 func (l *Log) mapFile() error {
-	if err := flush.Check(); err != nil {
+	if err := hot.CanFlush(); err != nil {
 		return &DirError{Dir: l.cfg.Dir, Err: err, Problem: err.Error(), Remedy: "make blocks durable in another way"}
 	}
 	mem, err := unix.Mmap(int(l.f.Fd()), 0, int(l.cfg.Bytes), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED_VALIDATE|unix.MAP_SYNC)
@@ -43,7 +43,7 @@ func (m *mapping) store(b []byte, off int64) (err error) {
 	}()
 	to := m.mem[off : off+int64(len(b))]
 	copy(to, b)
-	flush.Range(to)
+	hot.Flush(to)
 	return nil
 }
 

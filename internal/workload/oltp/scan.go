@@ -5,7 +5,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"hostlab/internal/placement"
 	"hostlab/internal/workload"
 	"hostlab/internal/workload/cpus"
 	"hostlab/internal/workload/hot"
@@ -29,9 +28,9 @@ type room struct{ Workers, Scanner []int }
 // -1 and nil are those that it has not; why says why there is no lone core. That is of
 // the class of the core that has the sibling, or else the first worker, and shares its
 // last-level cache: otherwise the levels would differ in more than in the core.
-func places(h cpus.Host, workers []int) (beside int, lone []int, why string) {
+func places(h *cpus.Machine, workers []int) (beside int, lone []int, why string) {
 	beside, from := -1, workers[0]
-	for _, core := range h.Cores {
+	for _, core := range h.Cores() {
 		if len(core) < 2 || !slices.ContainsFunc(core, func(c int) bool { return slices.Contains(workers, c) }) {
 			continue
 		}
@@ -43,22 +42,22 @@ func places(h cpus.Host, workers []int) (beside int, lone []int, why string) {
 		}
 		break
 	}
-	if len(h.Cores) < 2 {
+	if len(h.Cores()) < 2 {
 		return beside, nil, oneCore
 	}
-	near := h.Places.At(from, placement.Core)
+	near := h.At(from, cpus.Core)
 	if len(near) == 0 {
-		_, why = h.Places.Find(from, placement.Core)
+		_, why = h.Find(from, cpus.Core)
 		return beside, nil, why
 	}
-	i := slices.IndexFunc(h.Cores, func(core []int) bool { return slices.Contains(core, near[len(near)-1]) })
-	return beside, h.Cores[i], ""
+	i := slices.IndexFunc(h.Cores(), func(core []int) bool { return slices.Contains(core, near[len(near)-1]) })
+	return beside, h.Cores()[i], ""
 }
 
 // roomOf decides which CPUs the workers have and which the scanner. Workers keep off
 // a pinned scanner's CPU, as sharing one CPU would be another question; and with
 // leave off the CPUs of all its levels, so that they have as many at each.
-func roomOf(h cpus.Host, p workload.Values) (r room, err error) {
+func roomOf(h *cpus.Machine, p workload.Values) (r room, err error) {
 	text, scanner, leave := p.String("cpus"), p.String("scanner"), p.Bool("leave_room")
 	workers, err := h.Choose("cpus", text)
 	if err != nil {

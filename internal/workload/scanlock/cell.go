@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"strings"
 
-	"hostlab/internal/placement"
 	"hostlab/internal/result"
 	"hostlab/internal/spelling"
 	"hostlab/internal/workload"
@@ -40,7 +39,7 @@ type cellName struct {
 	text  string
 	role  Role   // "" for none and rotation
 	size  string // of sizes; "" as the parameter scan_size says
-	place string // of placement.Names, or "" for a CPU
+	place string // of cpus.Places, or "" for a CPU
 	cpu   int
 }
 
@@ -56,7 +55,7 @@ func parseCell(text string) (cellName, error) {
 	cpu, err := strconv.Atoi(where)
 	switch {
 	case !slices.Contains(besides, c.role), sized && (c.role != Scan || !slices.Contains(sizes, size)):
-	case slices.Contains(placement.Names, where):
+	case slices.Contains(cpus.Places, where):
 		c.place = where
 		return c, nil
 	case err == nil && cpu >= 0 && strconv.Itoa(cpu) == where:
@@ -74,7 +73,7 @@ func parseCell(text string) (cellName, error) {
 // cellNames lists the names of all cells but those at a CPU's number.
 func cellNames() []string {
 	names := []string{cellNone, cellRotation}
-	for _, place := range placement.Names {
+	for _, place := range cpus.Places {
 		for _, r := range besides {
 			names = append(names, string(r)+"@"+place)
 		}
@@ -87,13 +86,13 @@ func cellNames() []string {
 
 // site is a machine as seen from the victim.
 type site struct {
-	m      *placement.Machine
+	m      *cpus.Machine
 	victim int
 	free   int64 // B of memory that may be taken; 0: not known
 }
 
 // newSite takes the parameter victim, where -1 is the machine's choice.
-func newSite(m *placement.Machine, p workload.Values) site {
+func newSite(m *cpus.Machine, p workload.Values) site {
 	s := site{m, int(p.Int("victim")), freeMemory()}
 	if s.victim < 0 {
 		s.victim = m.Victim()
@@ -163,7 +162,7 @@ func (s site) scan(size string, asked int64) (n int64, why string) {
 
 // cells returns what a cell runs, one after another: more than one for the rotation.
 func (s site) cells(c cellName, p workload.Values) ([]Cell, error) {
-	list, err := s.listed(p.String("cpus")) // wrong is wrong, also where the cell has no use for it
+	list, err := s.m.Choose("cpus", p.String("cpus")) // wrong is wrong, also where the cell has no use for it
 	if err != nil {
 		return nil, err
 	}
@@ -184,10 +183,14 @@ func (s site) cells(c cellName, p workload.Values) ([]Cell, error) {
 		}
 		return []Cell{one}, nil
 	}
-	m, err := s.rotating(p.String("cpus"), list)
-	if err != nil {
-		return nil, err
+	switch text := p.String("cpus"); {
+	case len(list) < 2:
+		return nil, &workload.ParamError{Name: "cpus", Text: text + ": that is one CPU, and the rotation takes two"}
+	case !slices.Contains(list, s.victim):
+		return nil, &workload.ParamError{Name: "cpus", Hint: "name a victim that is",
+			Text: fmt.Sprintf("%s: CPU %d, that of the lock thread, is not among them", text, s.victim)}
 	}
+	m := s.m.Only(list)
 	var all []Cell
 	for _, scanner := range m.Positions(s.victim, maxPositions) {
 		at := one
@@ -200,37 +203,4 @@ func (s site) cells(c cellName, p workload.Values) ([]Cell, error) {
 		all = append(all, at)
 	}
 	return all, nil
-}
-
-// listed is the CPUs that the parameter cpus names. The error is a *workload.ParamError.
-func (s site) listed(text string) ([]int, error) {
-	switch text {
-	case cpus.All:
-		return s.m.CPUs(), nil
-	case cpus.OnePerCore:
-		return s.m.OnePerCore(), nil
-	}
-	list, err := cpus.List("cpus", text)
-	if err != nil {
-		return nil, err
-	}
-	for _, cpu := range list {
-		if !s.m.Has(cpu) {
-			return nil, &workload.ParamError{Name: "cpus", Text: fmt.Sprintf("CPU %d is offline, or not among the CPUs that may be used", cpu), Hint: "'hostlab facts' lists the CPUs and what they share"}
-		}
-	}
-	return list, nil
-}
-
-// rotating is the machine with the CPUs that the rotation has, those of the parameter
-// cpus. The error is a *workload.ParamError.
-func (s site) rotating(text string, list []int) (*placement.Machine, error) {
-	wrong := func(why, hint string) error { return &workload.ParamError{Name: "cpus", Text: why, Hint: hint} }
-	switch {
-	case len(list) < 2:
-		return nil, wrong(fmt.Sprintf("%s: that is one CPU, and the rotation takes two", text), "")
-	case !slices.Contains(list, s.victim):
-		return nil, wrong(fmt.Sprintf("%s: CPU %d, that of the lock thread, is not among them", text, s.victim), "name a victim that is")
-	}
-	return s.m.Only(list), nil
 }

@@ -154,6 +154,45 @@ func (w *crew) run() {
 	atomic.StoreUint32(&w.start.V, running)
 }
 
+// end stops the threads and waits for them.
+func (w *crew) end() {
+	atomic.StoreUint32(&w.stop.V, 1)
+	atomic.StoreUint32(&w.start.V, running)
+	w.ended.Wait()
+}
+
+// Run runs a cell in this process, which must be a worker, and returns what its threads
+// did in a stretch after a warm-up, and how long that was. It gives thread.ErrNoCPU,
+// wrapped, when a CPU cannot be used.
+func (c Cell) Run(clock hot.Clock, warmUp, stretch time.Duration) (did []Count, seconds float64, err error) {
+	if c, err = c.checked(); err != nil {
+		return nil, 0, err
+	}
+	w := muster(c, clock)
+	defer w.end()
+	for begin := time.Now(); w.failure() == nil; time.Sleep(settle) {
+		cpu, some := w.missing()
+		if !some {
+			break
+		}
+		if time.Since(begin) > arrival {
+			return nil, 0, late(cpu)
+		}
+	}
+	w.run()
+	time.Sleep(warmUp)
+	before, _ := w.snapshot()
+	time.Sleep(stretch)
+	after, failed := w.snapshot()
+	if failed != nil {
+		return nil, 0, failed.err()
+	}
+	for i := range c.Threads {
+		did = append(did, after.Counts[i].since(before.Counts[i]))
+	}
+	return did, (after.At - before.At).Seconds(), nil
+}
+
 // snapshot reads the counters while the threads run: all of them first, then what
 // takes longer.
 func (w *crew) snapshot() (Snapshot, *failure) {

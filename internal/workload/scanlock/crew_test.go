@@ -10,7 +10,6 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 	"unsafe"
@@ -235,11 +234,4 @@ func TestMissingCPUIsNamed(t *testing.T) {
 			t.Errorf("CPU %d: %v", cpu, err)
 		}
 	}
-}
-
-// end stops the threads and waits for them.
-func (w *crew) end() {
-	atomic.StoreUint32(&w.stop.V, 1)
-	atomic.StoreUint32(&w.start.V, running)
-	w.ended.Wait()
 }

@@ -3,12 +3,10 @@ package scanlock
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync/atomic"
 	"time"
 
 	"hostlab/internal/stats"
-	"hostlab/internal/workload/corun"
 	"hostlab/internal/workload/hot"
 	"hostlab/internal/workload/thread"
 	"hostlab/internal/workload/worker"
@@ -29,10 +27,10 @@ type distanceReply struct {
 
 func newDistance() worker.Func {
 	clock := hot.StartClock()
-	lines := hot.New[[balls * apart]hot.Line]()
+	thrower := NewThrower(clock)
 	time.Sleep(50 * time.Millisecond) // ticks against time, before the first conversion
 	return worker.Handle(func(r distanceRequest) (distanceReply, error) {
-		s, err := throw(clock, lines, r)
+		s, err := thrower.Throw(r.A, r.B, 5)
 		if errors.Is(err, thread.ErrNoCPU) {
 			return distanceReply{Gone: err.Error()}, nil
 		}
@@ -48,45 +46,55 @@ const (
 	apart = 33 // lines from one to the next
 )
 
-// throw takes a few milliseconds. The median of batches holds where others interrupt
-// one of the threads, and that of several tries where the host does something else for
-// a moment; 0, where in most of them the threads hardly met.
-func throw(clock hot.Clock, lines *[balls * apart]hot.Line, r distanceRequest) (float64, error) {
-	if r.A == r.B {
-		return 0, fmt.Errorf("CPU %d throws to itself", r.A)
-	}
-	const tries = 5
+// Thrower measures how far apart two CPUs are, in a worker process.
+type Thrower struct {
+	clock hot.Clock
+	lines *[balls * apart]hot.Line
+}
+
+// NewThrower takes a clock that has run for some 50 ms when Throw is called.
+func NewThrower(clock hot.Clock) *Thrower {
+	return &Thrower{clock, hot.New[[balls * apart]hot.Line]()}
+}
+
+// Throw returns for how many seconds a cache line goes one way between two CPUs. A try
+// takes about a millisecond. The median of batches holds where others interrupt one of
+// the threads, and that of several tries where the host does something else for a
+// moment; 0, where in most of them the threads hardly met.
+func (t *Thrower) Throw(a, b, tries int) (float64, error) {
 	var got []float64
-	for range tries {
-		for i := range lines {
-			atomic.StoreUint64(&lines[i].V, 0)
+	for try := range tries {
+		if try > 0 {
+			time.Sleep(time.Millisecond)
 		}
-		ticks, err := throwOnce(lines, r)
+		for i := range t.lines {
+			atomic.StoreUint64(&t.lines[i].V, 0)
+		}
+		ticks, err := t.once(a, b)
 		if err != nil {
 			return 0, err
 		}
 		if ticks > 0 {
 			got = append(got, ticks)
 		}
-		time.Sleep(time.Millisecond)
 	}
 	if len(got) <= tries/2 {
 		return 0, nil
 	}
-	return stats.Median(got) / clock.Rate(), nil
+	return stats.Median(got) / t.clock.Rate(), nil
 }
 
-// throwOnce is one try, in ticks; 0: they hardly met.
-func throwOnce(lines *[balls * apart]hot.Line, r distanceRequest) (float64, error) {
+// once is one try, in ticks; 0: they hardly met.
+func (t *Thrower) once(cpuA, cpuB int) (float64, error) {
 	const throws, rounds = 200, 3
 	stop := hot.New[hot.Word]()
 	timer := time.AfterFunc(20*time.Millisecond, func() { atomic.StoreUint32(&stop.V, 1) })
 	defer timer.Stop()
 	var times []float64
-	err := corun.Together([]int{r.A, r.B}, 2*time.Second, func(side int, _ *hot.Word) error {
+	err := thread.Together([]int{cpuA, cpuB}, 2*time.Second, func(side int, _ *atomic.Bool) error {
 		for b := range uint64(rounds * balls) {
 			start := hot.Ticks()
-			if hot.PingPong(&lines[b%balls*apart], 2*throws*(b/balls)+uint64(side), throws, stop) < throws {
+			if hot.PingPong(&t.lines[b%balls*apart], 2*throws*(b/balls)+uint64(side), throws, stop) < throws {
 				break
 			}
 			if side == 0 && b >= balls { // the first batch waits for the other to come, and the first round for its pages

@@ -46,8 +46,8 @@ func freeMemory() int64 {
 func leftIn(root, path, limit, usage string, most int64) int64 {
 	for dir := filepath.Join("/", path); ; dir = filepath.Dir(dir) {
 		at := filepath.Join(root, dir)
-		top, okTop := number(filepath.Join(at, limit))
-		used, okUsed := number(filepath.Join(at, usage))
+		top, okTop := numberIn(filepath.Join(at, limit))
+		used, okUsed := numberIn(filepath.Join(at, usage))
 		if okTop && okUsed {
 			most = min(most, max(0, top-used+inactive(filepath.Join(at, "memory.stat"))))
 		}
@@ -57,8 +57,8 @@ func leftIn(root, path, limit, usage string, most int64) int64 {
 	}
 }
 
-// number reads a file of one number; "max" is none.
-func number(path string) (int64, bool) {
+// numberIn reads a file of one number; "max" is none.
+func numberIn(path string) (int64, bool) {
 	b, err := os.ReadFile(path)
 	if err != nil {
 		return 0, false

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"hostlab/internal/neighbours"
-	"hostlab/internal/placement"
 	"hostlab/internal/workload"
+	"hostlab/internal/workload/cpus"
 	"hostlab/internal/workload/thread"
 	"hostlab/internal/workload/worker"
 )
@@ -25,7 +25,7 @@ func (w Workload) Open(ctx context.Context, cfg workload.Config) (workload.Sessi
 	}
 	s := &session{cfg: cfg, m: m, seen: now, chosen: -1, thrower: worker.Kept{Job: distanceJob}}
 	if known := cfg.Machine; known.Topology != nil {
-		s.chosen = placement.New(known.Topology, known.Allowed, known.Measured).Victim()
+		s.chosen = cpus.New(known.Topology, known.Allowed, known.Measured).Victim()
 	}
 	c, _ := parseCell(cfg.Params.String("cell"))
 	if _, err := s.site(cfg.Params).cells(c, cfg.Params); err != nil {
@@ -36,7 +36,7 @@ func (w Workload) Open(ctx context.Context, cfg workload.Config) (workload.Sessi
 
 type session struct {
 	cfg     workload.Config
-	m       *placement.Machine
+	m       *cpus.Machine
 	seen    []int // the CPUs that could be used when m was made
 	chosen  int   // the victim of all runs that name none; -1: to be chosen
 	thrower worker.Kept
@@ -117,7 +117,7 @@ func (s *session) Run(ctx context.Context, r workload.Request) (out workload.Sam
 // no other.
 func (s site) ends(c Cell) (a, b int) {
 	if len(c.Threads) != 2 {
-		for _, place := range []string{placement.Sibling, placement.Core} {
+		for _, place := range []string{cpus.Sibling, cpus.Core} {
 			if cpu, why := s.m.Find(s.victim, place); why == "" {
 				return s.victim, cpu
 			}
@@ -169,7 +169,11 @@ func measure(ctx context.Context, c Cell, idle []int, warmUp, duration time.Dura
 	for _, t := range c.Threads {
 		cpus = append(cpus, t.CPU)
 	}
-	if err := wait(ctx, s, warmUp); err != nil {
+	pause := func(d time.Duration) error {
+		_, err := wait(ctx, s, time.Now().Add(d))
+		return either(ctx, err)
+	}
+	if err := pause(warmUp); err != nil {
 		return out, err
 	}
 	loads, okBefore := neighbours.Read(append(slices.Clip(cpus), idle...))
@@ -178,7 +182,7 @@ func measure(ctx context.Context, c Cell, idle []int, warmUp, duration time.Dura
 	if err != nil {
 		return out, either(ctx, err)
 	}
-	if err := wait(ctx, s, duration); err != nil {
+	if err := pause(duration); err != nil {
 		return out, err
 	}
 	after, err := s.Snapshot()
@@ -222,26 +226,6 @@ func (c Count) since(b Count) Count {
 	c.HasCPU = c.HasCPU && b.HasCPU
 	c.HasWaited = c.HasWaited && b.HasWaited
 	return c
-}
-
-// wait waits while the worker runs, and tells when it does not.
-func wait(ctx context.Context, s *Session, d time.Duration) error {
-	end := time.NewTimer(d)
-	defer end.Stop()
-	look := time.NewTicker(500 * time.Millisecond)
-	defer look.Stop()
-	for {
-		select {
-		case <-end.C:
-			return nil
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-look.C:
-			if err := s.Check(); err != nil {
-				return either(ctx, err)
-			}
-		}
-	}
 }
 
 // either is ctx's error where it ended: the worker died of that.

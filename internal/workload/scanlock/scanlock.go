@@ -1,6 +1,7 @@
 // Package scanlock runs threads that take a lock beside threads that scan memory,
 // each pinned to a CPU, as the program of Slava Oks' "Be aware: To Hyper or not to
-// hyper" (2005) does: command scanlock and study smt are made of it.
+// hyper" (2005) does. The workloads scanlock and corun, the command scanlock and the
+// probe of siblings are made of it.
 package scanlock
 
 import (

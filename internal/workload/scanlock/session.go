@@ -67,7 +67,7 @@ func (s *Session) arrive(c Cell) error {
 	r, err := s.ask(request{Cell: &c})
 	for begin := time.Now(); err == nil && r.Missing != nil; r, err = s.ask(request{}) {
 		if time.Since(begin) > arrival {
-			return fmt.Errorf("CPU %d: its thread did not get to run within %g s; something else holds that CPU, or memory is short", *r.Missing, arrival.Seconds())
+			return late(*r.Missing)
 		}
 		select {
 		case <-s.ctx.Done():
@@ -76,6 +76,11 @@ func (s *Session) arrive(c Cell) error {
 		}
 	}
 	return err
+}
+
+// late is the error of a thread that does not arrive.
+func late(cpu int) error {
+	return fmt.Errorf("CPU %d: its thread did not get to run within %g s; something else holds that CPU, or memory is short", cpu, arrival.Seconds())
 }
 
 // beat asks the worker whenever nobody else does, to notice its end.

@@ -65,9 +65,9 @@ func TestSession(t *testing.T) {
 	}
 }
 
-// late is when a loss must have been noticed: the two seconds that are promised, and
+// tooLate is when a loss must have been noticed: the two seconds that are promised, and
 // what this process may have to wait for a CPU of a busy machine.
-const late = 6 * time.Second
+const tooLate = 6 * time.Second
 
 func TestPromise(t *testing.T) {
 	if beat+patience > 1500*time.Millisecond {
@@ -113,7 +113,7 @@ func TestWorkerIsLost(t *testing.T) {
 				time.Sleep(5 * time.Millisecond)
 			}
 			took := time.Since(begun)
-			if err == nil || !strings.Contains(err.Error(), text) || strings.Contains(err.Error(), "\n") || took > late {
+			if err == nil || !strings.Contains(err.Error(), text) || strings.Contains(err.Error(), "\n") || took > tooLate {
 				t.Errorf("after %v: %v, want %q", took, err, text)
 			}
 			gone(t, s.worker.PID())
@@ -133,7 +133,7 @@ func TestSnapshotOfStopped(t *testing.T) {
 	stopped(t, s.worker.PID())
 	begun := time.Now()
 	_, err := s.Snapshot()
-	if took := time.Since(begun); err == nil || !strings.Contains(err.Error(), "did not answer") || took > late {
+	if took := time.Since(begun); err == nil || !strings.Contains(err.Error(), "did not answer") || took > tooLate {
 		t.Errorf("after %v: %v", took, err)
 	}
 	gone(t, s.worker.PID())

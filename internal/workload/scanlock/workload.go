@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"hostlab/internal/host"
-	"hostlab/internal/placement"
 	"hostlab/internal/result"
 	"hostlab/internal/workload"
 	"hostlab/internal/workload/cpus"
@@ -89,7 +88,7 @@ func (Workload) Offers(cfg workload.Config, param string, levels []string, m wor
 		return cpus.Of(m).Offers(levels)
 	}
 	out := map[string]string{}
-	machine := placement.New(m.Topology, m.Allowed, m.Measured)
+	machine := cpus.New(m.Topology, m.Allowed, m.Measured)
 	for _, l := range levels {
 		switch param {
 		case "cell":
@@ -112,7 +111,7 @@ func (Workload) Offers(cfg workload.Config, param string, levels []string, m wor
 // Context implements workload.Offering: the victim, the class of its core and the CPUs
 // of each class where there are several, the sizes of its caches and of the scans, and the CPU at each place.
 func (Workload) Context(cfg workload.Config, m workload.Machine) map[string]string {
-	s := newSite(placement.New(m.Topology, m.Allowed, m.Measured), cfg.Params)
+	s := newSite(cpus.New(m.Topology, m.Allowed, m.Measured), cfg.Params)
 	out := map[string]string{"victim": fmt.Sprintf("CPU %d", s.victim), "cpus": strconv.Itoa(len(s.m.CPUs()))}
 	if class := s.m.Class(s.victim); class != "" {
 		out["class"] = class
@@ -129,7 +128,7 @@ func (Workload) Context(cfg workload.Config, m workload.Machine) map[string]stri
 			out[name] = result.Format(float64(n), "B")
 		}
 	}
-	for _, place := range placement.Names {
+	for _, place := range cpus.Places {
 		if cpu, why := s.m.Find(s.victim, place); why == "" {
 			out["cpu_"+place] = fmt.Sprintf("CPU %d", cpu)
 		}
@@ -145,13 +144,13 @@ func (Workload) Context(cfg workload.Config, m workload.Machine) map[string]stri
 // machineOf is where a session runs: what the study knows, where that is still so, or
 // what can be seen now. now is the CPUs that may be used, to tell later changes by:
 // Linux leaves out of them those that are offline.
-func machineOf(ctx context.Context, cfg workload.Config) (m *placement.Machine, now []int, err error) {
+func machineOf(ctx context.Context, cfg workload.Config) (m *cpus.Machine, now []int, err error) {
 	if now, err = thread.Allowed(); err != nil {
 		return nil, nil, fmt.Errorf("cannot read which CPUs may be used: %w", err)
 	}
 	known := cfg.Machine
 	if known.Topology != nil {
-		m = placement.New(known.Topology, known.Allowed, known.Measured)
+		m = cpus.New(known.Topology, known.Allowed, known.Measured)
 		if runtime.GOOS != "linux" || slices.Equal(m.CPUs(), now) {
 			return m, now, nil
 		}
@@ -160,5 +159,5 @@ func machineOf(ctx context.Context, cfg workload.Config) (m *placement.Machine, 
 	if err := ctx.Err(); err != nil {
 		return nil, nil, err
 	}
-	return placement.New(topology, now, known.Measured), now, nil
+	return cpus.New(topology, now, known.Measured), now, nil
 }

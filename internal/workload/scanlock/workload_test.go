@@ -11,8 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"hostlab/internal/host"
-	"hostlab/internal/placement"
 	"hostlab/internal/workload"
+	"hostlab/internal/workload/cpus"
 	"hostlab/internal/workload/thread"
 	"hostlab/internal/workload/workloadtest"
 )
@@ -133,7 +133,7 @@ func TestSeedShare(t *testing.T) {
 		}
 		return counts(threads, append([]uint64{0}, acquisitions...)...)
 	}
-	m := measured{site: site{m: placement.New(smt4(), nil, nil)}, name: cellName{text: cellRotation}, before: 1e-8, after: 1.1e-8, stretches: []stretch{
+	m := measured{site: site{m: cpus.New(smt4(), nil, nil)}, name: cellName{text: cellRotation}, before: 1e-8, after: 1.1e-8, stretches: []stretch{
 		at(3, 9290331, 676397, 10274030), at(2, 741166, 10747824, 10210221), at(0, 10550011, 722554, 11182506), at(1, 9900899, 8984095, 1297138)}}
 	got, err := m.sample()
 	if err != nil {
@@ -177,7 +177,7 @@ func TestDoubt(t *testing.T) {
 		"steal":           {func(m *measured) { m.stretches[0].hasLoads, m.stretches[0].steal = true, 0.12 }, "others took 5.0 % of a CPU that the threads ran on"},
 		"steal ticks":     {func(m *measured) { m.stretches[0].hasLoads, m.stretches[0].steal = true, 0.05 }, ""},
 	} {
-		m := measured{site: site{m: placement.New(smt4(), nil, nil)}, name: cellName{text: "scan@1", role: Scan, cpu: 1}, before: 5e-8, after: 5e-8,
+		m := measured{site: site{m: cpus.New(smt4(), nil, nil)}, name: cellName{text: "scan@1", role: Scan, cpu: 1}, before: 5e-8, after: 5e-8,
 			stretches: []stretch{counts(two, 1000, 0)}}
 		c.change(&m)
 		if got, err := m.sample(); err != nil || got.Doubt != c.want {
@@ -199,7 +199,7 @@ func TestStarved(t *testing.T) {
 		"still waits": {func(c *Count) { c.CPUTime = 0 }, "the CPU is taken by others"},
 		"not told":    {func(c *Count) { c.HasWaited, c.HasCPU = false, false }, "does not tell whether others had its CPU"},
 	} {
-		m := measured{site: site{m: placement.New(smt4(), nil, nil)}, name: cellName{text: "lock@2", role: Lock, cpu: 2}, before: 1e-8, after: 1e-8,
+		m := measured{site: site{m: cpus.New(smt4(), nil, nil)}, name: cellName{text: "lock@2", role: Lock, cpu: 2}, before: 1e-8, after: 1e-8,
 			stretches: []stretch{counts([]Thread{{0, Lock}, {2, Lock}}, 0, 999)}}
 		c.change(&m.stretches[0].counts[0])
 		got, err := m.sample()
@@ -242,7 +242,7 @@ func TestSiblingStarved(t *testing.T) {
 	threads := []Thread{{3, Scan}, {0, Lock}, {1, Lock}, {2, Lock}}
 	at := func(siblings, others uint64) stretch { return counts(threads, 0, others, siblings, others) }
 	share := func(change func(*measured), all ...stretch) (float64, string) {
-		m := measured{site: site{m: placement.New(smt4(), nil, nil)}, name: cellName{text: cellRotation}, stretches: all}
+		m := measured{site: site{m: cpus.New(smt4(), nil, nil)}, name: cellName{text: cellRotation}, stretches: all}
 		change(&m)
 		got, err := m.sample()
 		if err != nil {
@@ -280,9 +280,9 @@ func TestRotationOnSomeCPUs(t *testing.T) {
 		{"0,2-3", nil, []int{0, 2, 3}, ""},
 		{"one-per-core", []int{0, 2}, nil, "one-per-core: that is one CPU, and the rotation takes two"},
 		{"1-2", nil, nil, "1-2: CPU 0, that of the lock thread, is not among them"},
-		{"0,9", nil, nil, "CPU 9 is offline"},
+		{"0,9", nil, nil, "CPU 9: offline"},
 	} {
-		s := site{m: placement.New(smt4(), c.allowed, nil)}
+		s := site{m: cpus.New(smt4(), c.allowed, nil)}
 		cells, err := s.cells(cellName{text: cellRotation}, params(t, map[string]any{"cpus": c.cpus}))
 		if c.fails != "" {
 			if err == nil || !strings.Contains(err.Error(), c.fails) {
@@ -377,7 +377,7 @@ func TestLeastScan(t *testing.T) {
 		if bad := err != nil; bad == ok || bad && (!strings.Contains(err.Error(), "scan_size") || strings.Contains(err.Error(), "\n")) {
 			t.Errorf("%s: %v", text, err)
 		}
-		if n, why := (site{m: placement.New(smt4(), nil, nil)}).scan("", p.Int("scan_size")); ok && (n < 128 || why != "") {
+		if n, why := (site{m: cpus.New(smt4(), nil, nil)}).scan("", p.Int("scan_size")); ok && (n < 128 || why != "") {
 			t.Errorf("%s: a scan of %d bytes: %s", text, n, why)
 		}
 	}
@@ -385,7 +385,7 @@ func TestLeastScan(t *testing.T) {
 
 // The rotation has each CPU scan once while all others take the lock.
 func TestRotation(t *testing.T) {
-	s := site{m: placement.New(smt4(), nil, nil)}
+	s := site{m: cpus.New(smt4(), nil, nil)}
 	cells, err := s.cells(cellName{text: cellRotation}, params(t, map[string]any{"lock": "tas", "layout": "seed", "scan_size": "1MiB"}))
 	if err != nil || len(cells) != 4 {
 		t.Fatalf("%d cells, %v", len(cells), err)
@@ -400,8 +400,8 @@ func TestRotation(t *testing.T) {
 // The baseline is watched as the cells that are compared with it, and the idle CPUs of
 // the threads' cores with it.
 func TestWatched(t *testing.T) {
-	s := site{m: placement.New(smt4(), nil, nil)}
-	few := site{m: placement.New(smt4(), []int{0, 1}, nil)}
+	s := site{m: cpus.New(smt4(), nil, nil)}
+	few := site{m: cpus.New(smt4(), []int{0, 1}, nil)}
 	lock := func(cpus ...int) (c Cell) {
 		for _, cpu := range cpus {
 			c.Threads = append(c.Threads, Thread{cpu, Lock})
@@ -427,11 +427,11 @@ func TestWatched(t *testing.T) {
 // which cell has gone.
 func TestCPUsThatGo(t *testing.T) {
 	p := params(t, nil)
-	s := session{m: placement.New(smt4(), nil, nil), chosen: -1}
+	s := session{m: cpus.New(smt4(), nil, nil), chosen: -1}
 	if here := s.site(p); here.victim != 0 {
 		t.Errorf("victim %d", here.victim)
 	}
-	s.m = placement.New(smt4(), []int{0, 1, 3}, nil) // which has a pair, without CPU 0
+	s.m = cpus.New(smt4(), []int{0, 1, 3}, nil) // which has a pair, without CPU 0
 	here := s.site(p)
 	if here.victim != 0 {
 		t.Errorf("victim %d", here.victim)
@@ -440,7 +440,7 @@ func TestCPUsThatGo(t *testing.T) {
 	if _, err := here.cells(c, p); err == nil || !strings.Contains(err.Error(), "scan@sibling: none of the CPUs that may be used shares a core with CPU 0") {
 		t.Errorf("%v", err)
 	}
-	s.m = placement.New(smt4(), []int{1, 3}, nil)
+	s.m = cpus.New(smt4(), []int{1, 3}, nil)
 	if here := s.site(p); here.victim != 1 {
 		t.Errorf("victim %d after its CPU went", here.victim)
 	}
@@ -462,7 +462,7 @@ func TestCPUsThatGo(t *testing.T) {
 			t.Errorf("at Open (-want +got):\n%s", diff)
 		}
 	}
-	got.m, got.seen, got.cfg.Machine = placement.New(smt4(), []int{2}, nil), []int{2}, workload.Machine{}
+	got.m, got.seen, got.cfg.Machine = cpus.New(smt4(), []int{2}, nil), []int{2}, workload.Machine{}
 	if err := got.look(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -473,7 +473,7 @@ func TestCPUsThatGo(t *testing.T) {
 
 // A scan takes no memory that others need.
 func TestSpareMemory(t *testing.T) {
-	s := site{m: placement.New(smt4(), nil, nil), free: 3 << 20}
+	s := site{m: cpus.New(smt4(), nil, nil), free: 3 << 20}
 	c, _ := parseCell("scan-2xl2@sibling")
 	if _, why := s.other(c, 0); why != "a scan of 1 MiB would take more than a quarter of the memory that is free, 3 MiB" {
 		t.Error(why)

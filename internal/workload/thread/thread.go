@@ -4,6 +4,9 @@ package thread
 
 import (
 	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -56,4 +59,35 @@ func Within(cpus []int, f func() error) <-chan error {
 		done <- err
 	}()
 	return done
+}
+
+// Together runs f once per CPU at the same time, each on its pinned thread, after all
+// of them have arrived. abort is set when one cannot, or when the limit is reached, in
+// which two threads may turn out not to run at the same time at all.
+func Together(cpus []int, limit time.Duration, f func(side int, abort *atomic.Bool) error) error {
+	var abort atomic.Bool
+	var here atomic.Int32
+	timer := time.AfterFunc(limit, func() { abort.Store(true) })
+	defer timer.Stop()
+	errs := make([]error, len(cpus))
+	var all sync.WaitGroup
+	for i, cpu := range cpus {
+		all.Go(func() {
+			errs[i] = <-On(cpu, func() error {
+				here.Add(1)
+				for here.Load() < int32(len(cpus)) && !abort.Load() {
+				}
+				err := f(i, &abort)
+				if err == nil && !Pinned(cpu) {
+					err = fmt.Errorf("CPU %d went offline: %w", cpu, ErrNoCPU)
+				}
+				return err
+			})
+			if errs[i] != nil {
+				abort.Store(true)
+			}
+		})
+	}
+	all.Wait()
+	return errors.Join(errs...)
 }

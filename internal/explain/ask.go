@@ -1,0 +1,131 @@
+package explain
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Query is a question to a database. Its name is what recorded answers and errors call it
+// by. What reads a vendor's views sees rows of text and nothing of a driver.
+type Query struct{ Name, SQL string }
+
+// Asker answers queries, one at a time.
+type Asker interface {
+	Ask(ctx context.Context, q Query) ([]Row, error)
+	Close() error
+}
+
+// Row is a row's columns as text; what is not valid is NULL.
+type Row []sql.NullString
+
+// Text is column i; "" where it is NULL or not there.
+func (r Row) Text(i int) string {
+	if i >= len(r) {
+		return ""
+	}
+	return r[i].String
+}
+
+// Null reports whether column i is NULL, or not there.
+func (r Row) Null(i int) bool { return i >= len(r) || !r[i].Valid }
+
+// Float is column i as a number; 0 where it is none.
+func (r Row) Float(i int) float64 {
+	v, err := strconv.ParseFloat(strings.TrimSpace(r.Text(i)), 64)
+	if err != nil {
+		return 0
+	}
+	return v
+}
+
+// Int is column i as a whole number; 0 where it is none.
+func (r Row) Int(i int) int64 {
+	if v, err := strconv.ParseInt(strings.TrimSpace(r.Text(i)), 10, 64); err == nil {
+		return v
+	}
+	return int64(r.Float(i))
+}
+
+// Bool is column i as PostgreSQL and others write it.
+func (r Row) Bool(i int) bool {
+	switch strings.ToLower(r.Text(i)) {
+	case "t", "true", "1", "on", "y", "yes":
+		return true
+	}
+	return false
+}
+
+// One asks for a single row; an empty one where there is none.
+func One(ctx context.Context, a Asker, q Query) (Row, error) {
+	rows, err := a.Ask(ctx, q)
+	if err != nil || len(rows) == 0 {
+		return Row{}, err
+	}
+	return rows[0], nil
+}
+
+// DB is an Asker on one connection of database/sql, so that session settings hold.
+type DB struct {
+	DB   *sql.DB
+	Conn *sql.Conn
+}
+
+// Ask implements Asker.
+func (d DB) Ask(ctx context.Context, q Query) ([]Row, error) {
+	rows, err := d.Conn.QueryContext(ctx, q.SQL)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	cols, err := rows.Columns()
+	if err != nil {
+		return nil, err
+	}
+	var out []Row
+	for rows.Next() {
+		row, into := make(Row, len(cols)), make([]any, len(cols))
+		for i := range row {
+			into[i] = &row[i]
+		}
+		if err := rows.Scan(into...); err != nil {
+			return nil, err
+		}
+		out = append(out, row)
+	}
+	return out, rows.Err()
+}
+
+// Close implements Asker.
+func (d DB) Close() error {
+	_ = d.Conn.Close() // the pool's error is the same
+	return d.DB.Close()
+}
+
+// Asked is what sources have in common: who is asked, what is known of the server, and its
+// events in our words, by their names in small letters.
+type Asked struct {
+	Asker
+	Info     Server
+	Meanings map[string]string
+}
+
+// Server implements Source.
+func (a *Asked) Server() Server { return a.Info }
+
+// Meaning implements Source. An event may have a detail in brackets behind its name.
+func (a *Asked) Meaning(event string) string {
+	event = strings.ToLower(event)
+	if m := a.Meanings[event]; m != "" {
+		return m
+	}
+	name, _, _ := strings.Cut(event, " (")
+	return a.Meanings[name]
+}
+
+// Miss adds to what could not be seen.
+func (a *Asked) Miss(format string, args ...any) {
+	a.Info.Missing = append(a.Info.Missing, fmt.Sprintf(format, args...))
+}

@@ -1,0 +1,71 @@
+package setting
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"path/filepath"
+	"slices"
+)
+
+// marksFile says how many lines the journal must have. One that was cut between two sets
+// looks whole by itself; marks lie in another file, and name what the lost lines changed.
+//
+// A mark is written once its lines are on the disk, and before what they intend is. So
+// neither a kill nor a power cut leaves a mark that the journal lacks: that is damage.
+// Marks are not synced, since a lost one hides a cut at most. Each has the ID of its
+// journal, which is another one in each new file, since marks may outlive the journal.
+const marksFile = "settings.marks"
+
+func (j *Journal) marksPath() string { return filepath.Join(j.dir, marksFile) }
+
+// mark says that the lines so far are on the disk, and which settings the last of them
+// may change. A mark that cannot be written is no reason to stop, as one that is lost is none.
+func (j *Journal) mark(settings []string) {
+	slices.Sort(settings)
+	b, err := encodeRecord(&record{N: j.st.lines, Kind: "mark", Journal: j.st.id, Settings: slices.Compact(settings)})
+	if err == nil {
+		_ = j.sys.Disk.Append(j.marksPath(), append([]byte("\n"), b...)) // behind a piece that a full disk has left
+	}
+}
+
+// unmark removes marks of journals that are no more.
+func (j *Journal) unmark() { _ = j.sys.Disk.Remove(j.marksPath()) }
+
+// marks reads what marks there are. It is done before the journal is read, since another
+// process may be adding to both.
+func (j *Journal) marks() (list []*record, _ error) {
+	b, err := j.sys.Disk.ReadFile(j.marksPath())
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("cannot read the journal's marks, %s: %w", j.marksPath(), cause{err})
+	}
+	for line := range bytes.Lines(b) {
+		if r, err := decodeRecord(bytes.TrimSuffix(line, []byte("\n"))); err == nil && r.Kind == "mark" {
+			list = append(list, r)
+		}
+	}
+	return list, nil
+}
+
+// missing is the problem of a journal that has fewer lines than its marks; nil: it has all.
+func (st *state) missing(marks []*record) *Problem {
+	lines, lost := st.lines, map[string]bool{}
+	for _, m := range marks {
+		if m.Journal != st.id || m.N <= st.lines {
+			continue
+		}
+		lines = max(lines, m.N)
+		for _, name := range m.Settings {
+			lost[name+" (what it was is lost)"] = true
+		}
+	}
+	if lines == st.lines {
+		return nil
+	}
+	return &Problem{Line: st.lines + 1, What: fmt.Sprintf("it ends before this line, and had %d lines", lines), Names: slices.Sorted(maps.Keys(lost))}
+}

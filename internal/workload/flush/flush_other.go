@@ -1,7 +1,0 @@
-//go:build !amd64 && !arm64
-
-package flush
-
-const method = ""
-
-func writeBack(uintptr, uintptr) {}

@@ -1,0 +1,96 @@
+package scanlock
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"pgregory.net/rapid"
+)
+
+// publishedRun is the first run that the program's author printed, -s8 -l7, of 10 s.
+func publishedRun() Snapshot {
+	count := func(cpu int, role Role, locked, spin, rounds uint64) Count {
+		return Count{Thread: Thread{CPU: cpu, Role: role}, Acquisitions: locked, Spins: spin, Rounds: rounds}
+	}
+	return Snapshot{At: 10 * time.Second, Counts: []Count{
+		count(3, Scan, 0, 0, 9035), count(0, Lock, 9290331, 10373717, 0),
+		count(1, Lock, 676397, 40879794, 0), count(2, Lock, 10274030, 42433521, 0)}}
+}
+
+// publishedPlan is its plan: on that host CPUs 1 and 3 share a core.
+func publishedPlan(t *testing.T) Plan {
+	t.Helper()
+	p, err := Make(asked("8", "7"), made(4))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func TestBetween(t *testing.T) {
+	before := publishedRun()
+	before.At = 5 * time.Second
+	for i := range before.Counts {
+		c := &before.Counts[i]
+		c.Acquisitions, c.Spins, c.Rounds = c.Acquisitions/2, c.Spins/2, c.Rounds/2
+	}
+	got := Between(publishedPlan(t), before, publishedRun())
+	nan := math.NaN()
+	near := cmp.Options{cmpopts.EquateNaNs(), cmpopts.EquateApprox(1e-3, 0)}
+	want := Row{ID: 2, CPU: 1, Role: Lock, Near: SameCore, Acquisitions: 338199, Spins: 20439897, PerSecond: 67639.8, SpinsPerSecond: 4087979,
+		SpinsPer: 60.44, Share: 0.03342, OfFair: 0.1003, OnCPU: nan, Waited: nan}
+	if diff := cmp.Diff(want, got.Rows[2], near); diff != "" {
+		t.Errorf("the starved thread (-want +got):\n%s", diff)
+	}
+	if r := got.Rows[0]; r.RoundsPerSecond != 903.6 || r.PerSecond != 0 || !math.IsNaN(r.Share) || !math.IsNaN(r.SpinsPer) {
+		t.Errorf("the scanner: %+v", r)
+	}
+	if got.Locks != 3 || got.Seconds != 5 || math.Abs(got.PerSecond-2024075.8) > 1 || math.Abs(got.Jain-0.7105) > 1e-3 {
+		t.Errorf("%d threads in %g s: %g a second, Jain's index %g", got.Locks, got.Seconds, got.PerSecond, got.Jain)
+	}
+}
+
+func TestNothingIsNotZero(t *testing.T) {
+	s := publishedRun()
+	for i := range s.Counts {
+		s.Counts[i].Acquisitions = 0
+	}
+	got := Between(publishedPlan(t), Snapshot{}, s)
+	if !math.IsNaN(got.Jain) || !math.IsNaN(got.Rows[1].Share) || !math.IsNaN(got.Rows[1].SpinsPer) || got.PerSecond != 0 {
+		t.Errorf("%+v", got)
+	}
+}
+
+// Jain's index lies between 1/n and 1, is 1 for equal shares only, and does not
+// depend on the unit; shares add up to 1.
+func TestShares(t *testing.T) {
+	p := publishedPlan(t)
+	rapid.Check(t, func(t *rapid.T) {
+		s, k := publishedRun(), rapid.Uint64Range(1, 1000).Draw(t, "factor")
+		equal, first := true, uint64(0)
+		for i := range s.Counts[1:] {
+			n := rapid.Uint64Range(1, 1<<40).Draw(t, "acquisitions")
+			if i == 0 {
+				first = n
+			}
+			equal = equal && n == first
+			s.Counts[i+1].Acquisitions = n
+		}
+		got := Between(p, Snapshot{}, s)
+		for i := range s.Counts {
+			s.Counts[i].Acquisitions *= k
+		}
+		scaled := Between(p, Snapshot{}, s)
+		sum := 0.0
+		for _, r := range got.Rows[1:] {
+			sum += r.Share
+		}
+		if got.Jain < 1.0/3-1e-9 || got.Jain > 1+1e-9 || equal != (got.Jain > 1-1e-12) && !equal && got.Jain == 1 ||
+			math.Abs(got.Jain-scaled.Jain) > 1e-9 || math.Abs(sum-1) > 1e-9 {
+			t.Fatalf("Jain's index %g, scaled %g, shares add up to %g", got.Jain, scaled.Jain, sum)
+		}
+	})
+}

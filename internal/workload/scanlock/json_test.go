@@ -1,0 +1,53 @@
+package scanlock
+
+import (
+	"bytes"
+	"testing"
+	"time"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"hostlab/internal/document"
+)
+
+// docs/schema/scanlock.schema.json describes Data as JSON, and refuses what it
+// does not.
+func TestSchema(t *testing.T) {
+	schema, err := jsonschema.NewCompiler().Compile("../../../docs/schema/scanlock.schema.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	valid := func(d Data) error {
+		d.Tool, d.Host, d.Started = "hostlab", "made", time.Unix(0, 0).UTC()
+		var b bytes.Buffer
+		if err := document.WriteJSON(&b, d); err != nil {
+			t.Fatal(err)
+		}
+		v, err := jsonschema.UnmarshalJSON(&b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return schema.Validate(v)
+	}
+	published := NewData(publishedPlan(t), Result{Total: Between(publishedPlan(t), Snapshot{}, publishedRun())})
+	timed := publishedRun()
+	timed.Waits = make([]uint64, len(WaitEdges()))
+	timed.Waits[7] = 12
+	idle := publishedRun()
+	for i := range idle.Counts {
+		idle.Counts[i] = Count{Thread: idle.Counts[i].Thread, HasCPU: true, HasWaited: true}
+	}
+	for name, d := range map[string]Data{
+		"published": published,
+		"timed":     NewData(publishedPlan(t), Result{Interrupted: true, Total: Between(publishedPlan(t), Snapshot{}, timed)}),
+		"idle":      NewData(publishedPlan(t), Result{Total: Between(publishedPlan(t), Snapshot{}, idle)}),
+	} {
+		if err := valid(d); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	published.Threads[0].Role = "own"
+	if valid(published) == nil {
+		t.Error("an unknown role is not refused")
+	}
+}

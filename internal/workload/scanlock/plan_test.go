@@ -1,0 +1,256 @@
+package scanlock
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"hostlab/internal/document"
+	"hostlab/internal/host"
+	"hostlab/internal/host/hosttest"
+)
+
+// made is a host of one socket whose cores have two threads, n/2 apart, and caches of
+// the last level that four cores share.
+func made(n int) *host.Facts {
+	list := func(from, to int) (cpus []int) {
+		for i := from; i < to; i++ {
+			cpus = append(cpus, i)
+		}
+		return cpus
+	}
+	t := &host.Topology{Present: host.Known(list(0, n), "", "made"), Online: host.Known(list(0, n), "", "made")}
+	for i := range n {
+		t.CPUs = append(t.CPUs, host.CPU{ID: i, Socket: host.Known(0, "", "made"), Siblings: host.Known([]int{i % (n / 2), i%(n/2) + n/2}, "", "made")})
+	}
+	for i := 0; i < n/2; i += 4 {
+		end := min(i+4, n/2)
+		t.Caches = append(t.Caches, host.Cache{Level: 3, Type: "Unified", CPUs: append(list(i, end), list(i+n/2, end+n/2)...)})
+	}
+	all := list(0, n)
+	return &host.Facts{Topology: *t, Limits: host.Limits{Affinity: host.Known(all, "", "made")}}
+}
+
+// asked is what the command line asks for by default.
+func asked(scan, lock string) Ask {
+	return Ask{Scan: scan, Lock: lock, Antagonist: Scan, Cell: Cell{Lock: TTAS, ScanSize: 1 << 20, Layout: Padded}}
+}
+
+func TestMake(t *testing.T) {
+	for _, c := range []struct {
+		scan, lock string
+		want       string
+	}{
+		{"", "", "scan0 lock1=cache lock2=core lock3=cache"}, // the default of 2005
+		{"8", "7", "scan3 lock0=cache lock1=core lock2=cache"},
+		{"0x4", "", "scan2 lock0=core lock1=cache lock3=cache"},
+		{"", "cpu:0", "scan1 lock0=cache"},
+		{"", "1-3", "scan0 lock1=cache lock2=core lock3=cache"},
+		{"none", "3", "lock0 lock1"},
+		{"none", "", "lock0 lock1 lock2 lock3"},
+		{"0-1", "none", "scan0 scan1"},
+		{"0:1", "0:0x8", "scan0 lock3=cache"},
+	} {
+		p, err := Make(asked(c.scan, c.lock), made(4))
+		if err != nil {
+			t.Errorf("-s %q -l %q: %v", c.scan, c.lock, err)
+			continue
+		}
+		var got []string
+		for i, th := range p.Cell.Threads {
+			text := fmt.Sprintf("%s%d", th.Role, th.CPU)
+			if p.Near[i] != "" {
+				text += "=" + string(p.Near[i])
+			}
+			got = append(got, text)
+		}
+		if diff := cmp.Diff(c.want, strings.Join(got, " ")); diff != "" {
+			t.Errorf("-s %q -l %q (-want +got):\n%s", c.scan, c.lock, diff)
+		}
+	}
+}
+
+func TestMakeSaysWhatIsWrong(t *testing.T) {
+	few := made(8)
+	few.Topology.Online.Value = []int{0, 1, 2, 4, 5, 6, 7}
+	few.Limits.CPUSet = host.Known([]int{0, 1, 2, 4, 5, 6}, "", "made")
+	few.Limits.Affinity.Value = []int{0, 1, 4, 5}
+	one := made(2)
+	one.Limits.Affinity.Value = []int{1}
+	small := made(4)
+	small.Memory.Total = host.Known[int64](1<<21, "B", "made")
+	for _, c := range []struct {
+		m          *host.Facts
+		scan, lock string
+		edit       func(*Ask)
+		want       string
+	}{
+		{m: few, scan: "0", lock: "1", want: "-s 0: mask 0 has no CPU in it"},
+		{m: few, scan: "1", lock: "3", want: "-s 1 and -l 3 both have CPU 0: 3 threads need as many CPUs; a plain number is a mask"},
+		{m: few, scan: "0x3", lock: "0-1", want: "both have CPUs 0-1: 4 threads"},
+		{m: few, scan: "256", lock: "1", want: "-s 256: CPU 8 does not exist; this host has CPUs 0-7"},
+		{m: few, scan: "1", lock: "1-99", want: "-l 1-99: CPUs 8-99 do not exist"},
+		{m: few, scan: "1:3", lock: "1", want: "-s 1:3: CPUs 64-65 do not exist"},
+		{m: few, scan: "cpu:3", want: "CPU 3 is offline; online are CPUs 0-2,4-7"},
+		{m: few, scan: "cpu:7", want: "CPU 7 lies outside the cpuset of this control group, which has CPUs 0-2,4-6"},
+		{m: few, lock: "2,6", want: "this process may not use CPUs 2,6, only CPUs 0-1,4-5"},
+		{m: one, want: "only CPU 1 may be used here, and it scans: no CPU is left to take the lock"},
+		{m: one, scan: "2", want: "-s 2 takes every CPU that may be used here"},
+		{m: one, lock: "2", want: "no CPU is left to scan"},
+		{m: made(4), scan: "none", lock: "none", want: "nothing is left"},
+		{m: &host.Facts{}, want: "name them with -s and -l"},
+		{m: made(4), edit: func(a *Ask) { a.Cell.Critical = -1 }, want: "--critical -1: expected 0 to 1000000"},
+		{m: made(4), edit: func(a *Ask) { a.Cell.Parallel = 1e7 }, want: "--parallel 10000000: expected"},
+		{m: made(4), edit: func(a *Ask) { a.Cell.ScanSize = 1 << 31 }, want: "--scan-size 2 GiB: expected 128 B to 1 GiB"},
+		{m: small, scan: "3", want: "--scan-size 1 MiB for 2 scanners takes more than half of the memory, 2 MiB"},
+	} {
+		a := asked(c.scan, c.lock)
+		if c.edit != nil {
+			c.edit(&a)
+		}
+		_, err := Make(a, c.m)
+		if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("-s %q -l %q: %v, want an error with %q", c.scan, c.lock, err, c.want)
+		}
+	}
+}
+
+func TestWarnings(t *testing.T) {
+	quota, guest, dark := made(4), made(4), made(4)
+	quota.Limits.CPUQuota = host.Known(1.5, "", "made")
+	guest.Virt.Hypervisor = host.Known("kvm", "", "made")
+	for i := range guest.Topology.CPUs {
+		guest.Topology.CPUs[i].Siblings.Value = []int{i}
+	}
+	dark.Topology = host.Topology{}
+	for _, c := range []struct {
+		m          *host.Facts
+		scan, lock string
+		want       []string
+	}{
+		{made(4), "1", "2", nil},
+		{made(4), "1", "6", []string{"the lock thread on CPU 2 shares a core with a scanner"}},
+		{made(8), "1", "0x44", []string{"on 1 core two or more lock threads share the core"}},
+		{made(8), "0-1", "4-7", []string{"the lock threads on CPUs 4-5 share a core with a scanner"}},
+		{quota, "1", "2", []string{"gives 1.5 CPUs to 2 threads"}},
+		{guest, "1", "2", []string{"`hostlab facts --probe`"}},
+		{dark, "1", "2", []string{"what CPU 1 shares with a scanner is not known"}},
+	} {
+		p, err := Make(asked(c.scan, c.lock), c.m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ok := len(p.Warnings) == len(c.want)
+		for i := range min(len(p.Warnings), len(c.want)) {
+			ok = ok && strings.Contains(p.Warnings[i], c.want[i])
+		}
+		if !ok {
+			t.Errorf("-s %q -l %q: warnings %q, want %q", c.scan, c.lock, p.Warnings, c.want)
+		}
+	}
+}
+
+// Windows numbers CPUs through its processor groups, which may have fewer than 64, and
+// tells neither an affinity over all of them nor what is offline.
+func TestProcessorGroups(t *testing.T) {
+	online := []int{0, 1, 2, 3, 64, 65, 66, 67}
+	f := &host.Facts{Topology: host.Topology{Online: host.Known(online, "", "made")}}
+	for _, c := range online {
+		f.Topology.CPUs = append(f.Topology.CPUs, host.CPU{ID: c, Socket: host.Known(c/64, "", "made"), Siblings: host.Known([]int{c &^ 1, c | 1}, "", "made")})
+	}
+	p, err := Make(asked("1:0x2", "0:0xf+1:5"), f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	s := Snapshot{At: time.Second}
+	for _, th := range p.Cell.Threads {
+		s.Counts = append(s.Counts, Count{Thread: th})
+	}
+	if err := Between(p, Snapshot{}, s).Write2005(&b); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"Affinity = 1:00000002\t", "Affinity = 00000008\t", "Affinity = 1:00000004\t"} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("no %q in:\n%s", want, b.String())
+		}
+	}
+	if p.Near[1] != OtherSocket || p.Near[5] != SameCore {
+		t.Errorf("distances %v", p.Near)
+	}
+	_, err = Make(asked("1:0x10", "1"), f)
+	if err == nil || !strings.Contains(err.Error(), "-s 1:0x10: CPU 68 is not there, or offline; online are CPUs 0-3,64-67") {
+		t.Error(err)
+	}
+}
+
+// fast is how long the plan of 512 threads may take.
+const fast = 50 * time.Millisecond
+
+func made512(t testing.TB) *host.Facts {
+	t.Helper()
+	dir := t.TempDir()
+	if err := hosttest.Made512(dir); err != nil {
+		t.Fatal(err)
+	}
+	f := host.Collect(t.Context(), host.Options{Tree: host.Tree{Root: dir}})
+	f.Limits.Affinity, f.Limits.CPUSet = f.Topology.Online, host.Fact[[]int]{}
+	return f
+}
+
+func Test512(t *testing.T) {
+	m := made512(t)
+	best := time.Hour
+	var p Plan
+	var err error
+	for range 5 { // the best of a few: this test does not depend on a quiet machine
+		start := time.Now()
+		if p, err = Make(asked("", ""), m); err != nil {
+			t.Fatal(err)
+		}
+		best = min(best, time.Since(start))
+	}
+	if best > fast {
+		t.Errorf("planning took %v", best)
+	}
+	count := map[Near]int{}
+	for _, n := range p.Near {
+		count[n]++
+	}
+	// Two sockets of 128 cores in dies of eight, two threads each.
+	if diff := cmp.Diff(map[Near]int{"": 1, SameCore: 1, SameCache: 14, SameSocket: 240, OtherSocket: 256}, count); diff != "" {
+		t.Errorf("distances (-want +got):\n%s", diff)
+	}
+	var b bytes.Buffer
+	if err := document.WriteText(&b, &document.Document{Sections: []document.Section{p.Section()}}, document.TextOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	checkScreen(t, b.String(), 20)
+}
+
+func BenchmarkPlan512(b *testing.B) {
+	m := made512(b)
+	for b.Loop() {
+		if _, err := Make(asked("", ""), m); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// checkScreen fails for text that an 80-column terminal cannot hold.
+func checkScreen(t *testing.T, text string, most int) {
+	t.Helper()
+	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+	if len(lines) > most {
+		t.Errorf("%d lines, want at most %d:\n%s", len(lines), most, text)
+	}
+	for _, l := range lines {
+		if n := len([]rune(l)); n > 80 {
+			t.Errorf("%d columns: %s", n, l)
+		}
+	}
+}
