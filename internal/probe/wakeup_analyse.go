@@ -98,8 +98,8 @@ func (u usedRounds) describe(m *result.Measurement, alpha float64) {
 	}
 }
 
-// spoilWords complete a clause that begins with "the CPU".
-var spoilWords = [spoils]string{notIdle: "was not idle in the pause of %d", offCPU: "did other work during %d", stolen: "was taken by the hypervisor during %d"}
+// spoilWords are clauses about so many rounds.
+var spoilWords = [spoils]string{notIdle: "in %d the CPU was not idle during the pause", offCPU: "in %d the CPU did other work", stolen: "in %d the hypervisor took the CPU"}
 
 // why says why disturbed rounds count: how many were clean, of how many it takes, and
 // what happened to the others.
@@ -110,7 +110,7 @@ func (u usedRounds) why(alpha float64) string {
 			parts = append(parts, fmt.Sprintf(words, n))
 		}
 	}
-	return fmt.Sprintf("%d of %d rounds were clean, %d are needed (the CPU %s)", u.count[unspoilt], u.of, stats.MinBlocks(alpha), strings.Join(parts, ", "))
+	return fmt.Sprintf("%d of %d rounds were clean, %d are needed (%s)", u.count[unspoilt], u.of, stats.MinBlocks(alpha), strings.Join(parts, ", "))
 }
 
 // stillRising is the gain in speed within a busy stretch from which on its clock
