@@ -27,11 +27,7 @@ func confine(cpus []int) error {
 	if cpus == nil {
 		return nil
 	}
-	set := unix.NewCPUSet(slices.Max(cpus) + 1) // not CPUSet, which ends at CPU 1023
-	for _, cpu := range cpus {
-		set.Set(cpu)
-	}
-	err := unix.SchedSetaffinityDynamic(0, set)
+	err := Keep(0, cpus)
 	if errors.Is(err, unix.EINVAL) {
 		return fmt.Errorf("CPU %s: %w", join(cpus), ErrNoCPU)
 	}
@@ -39,6 +35,15 @@ func confine(cpus []int) error {
 		return fmt.Errorf("CPU %s: sched_setaffinity: %w", join(cpus), err)
 	}
 	return nil
+}
+
+// Keep lets a process run on some CPUs only; 0 is the calling thread.
+func Keep(pid int, cpus []int) error {
+	set := unix.NewCPUSet(slices.Max(cpus) + 1) // not CPUSet, which ends at CPU 1023
+	for _, cpu := range cpus {
+		set.Set(cpu)
+	}
+	return unix.SchedSetaffinityDynamic(pid, set)
 }
 
 func join(cpus []int) string {

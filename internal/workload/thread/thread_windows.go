@@ -1,6 +1,7 @@
 package thread
 
 import (
+	"errors"
 	"fmt"
 	"runtime"
 	"time"
@@ -93,6 +94,9 @@ func Allowed() ([]int, error) {
 	}
 	return out, nil
 }
+
+// Keep fails: processes of others are kept to CPUs on Linux only.
+func Keep(int, []int) error { return errors.ErrUnsupported }
 
 // Name does nothing here.
 func Name(string) {}
