@@ -200,10 +200,7 @@ func (s *session) connect(ctx context.Context, p *plan) (err error) {
 
 func (s *session) call(ctx context.Context, p plan) (r reply, err error) {
 	if err := s.worker.Call(ctx, len(p.CPUs)+p.Source.Clients, p, &r); err != nil {
-		return r, s.databases.postgres.EndOr(ctx, err)
-	}
-	if r.Gone != "" {
-		return r, &workload.ParamError{Name: "cpus", Text: r.Gone, Hint: "`hostlab facts` lists those that are there"}
+		return r, s.databases.postgres.EndOr(ctx, cpus.Unusable("cpus", err))
 	}
 	return r, nil
 }

@@ -3,7 +3,7 @@ package thread
 import (
 	"errors"
 	"fmt"
-	"os"
+	"hostlab/internal/proc"
 	"runtime"
 	"slices"
 	"strconv"
@@ -64,19 +64,11 @@ func Read() Usage { return Self().Read() }
 // Read returns the usage of a thread of this process, which may be running.
 func (id ID) Read() Usage {
 	var u Usage
-	// CPUCLOCK_SCHED, of one thread (the kernel's include/linux/posix-timers.h): what
-	// pthread_getcpuclockid gives.
-	var ts unix.Timespec
-	err := unix.ClockGettime(^int32(id)<<3|4|2, &ts)
-	u.CPU, u.HasCPU = time.Duration(ts.Nano()), err == nil
-	// Time on CPU, time waiting on a run queue, number of time slices; the first two
-	// in ns (Documentation/scheduler/sched-stats.rst). The kernel may lack it.
-	if b, err := os.ReadFile("/proc/self/task/" + strconv.Itoa(int(id)) + "/schedstat"); err == nil {
-		if f := strings.Fields(string(b)); len(f) == 3 {
-			ns, err := strconv.ParseInt(f[1], 10, 64)
-			u.Waited, u.HasWaited = time.Duration(ns), err == nil
-		}
-	}
+	var err error
+	u.CPU, err = proc.ThreadCPUTime(int(id))
+	u.HasCPU = err == nil
+	_, u.Waited, err = proc.Schedstat("self/task/" + strconv.Itoa(int(id)))
+	u.HasWaited = err == nil
 	return u
 }
 

@@ -111,7 +111,7 @@ func (s *Session) Call(params, out any) error {
 		return fmt.Errorf("answer of the worker: %w", err)
 	}
 	if r.Error != "" {
-		return &Error{r.Error}
+		return &Error{r.Error, r.NoCPU}
 	}
 	if out == nil {
 		return nil
