@@ -62,11 +62,17 @@ var traps = []trap{
 		func(_ *rand.Rand, z float64, level bool, way float64) (float64, bool) {
 			return grow(z, level, 2*small*way), false
 		}},
+	{"ramps, little noise", "the same rise from 0 to 6 %: after 10 blocks, the mean of those is 1 %", 0.01,
+		func(_ *rand.Rand, z float64, level bool, way float64) (float64, bool) {
+			return grow(z, level, 2*small*way), false
+		}},
 }
 
-// lost are traps with other truths: figures without a target, of what blocks to come would
-// have shown, and the first ones cannot.
+// lost are traps with other truths, and figures without a target: of what runs to come would
+// have shown, and those so far cannot; and of what the limits cost where there is no trap.
 var lost = []trap{
+	{"no trap, little noise", "no effect, for what the limits cost", 0.01,
+		func(_ *rand.Rand, z float64, _ bool, _ float64) (float64, bool) { return math.Exp(z), false }},
 	{"stalls at the level", "1 run in 20 of the level takes ten times as long: 45 % more on average", 0.01,
 		func(rng *rand.Rand, z float64, level bool, _ float64) (float64, bool) {
 			v := math.Exp(z)
@@ -74,10 +80,6 @@ var lost = []trap{
 				v *= 10
 			}
 			return v, false
-		}},
-	{"ramps, little noise", "the same rise from 0 to 6 %: after 10 blocks, the mean of those is 1 %", 0.01,
-		func(_ *rand.Rand, z float64, level bool, way float64) (float64, bool) {
-			return grow(z, level, 2*small*way), false
 		}},
 	{"ramps around 0", "the effect goes from -5 % at the first block to +5 % at the last", 0.01,
 		func(_ *rand.Rand, z float64, level bool, way float64) (float64, bool) {

@@ -82,7 +82,7 @@ Exit status: 0 written, 2 unusable argument.`,
 }
 
 // exportItems spells what was typed and what a role recommends in the kernel's units.
-func exportItems(want []setting.Assignment, role string) (items []export.Item, title string, err error) {
+func exportItems(want []setting.Assignment, role string) (items []setting.Assignment, title string, err error) {
 	title = "Settings written by hostlab"
 	typed := map[string]bool{}
 	for _, a := range want {
@@ -96,8 +96,8 @@ func exportItems(want []setting.Assignment, role string) (items []export.Item, t
 		title = "Settings for the role " + string(r) + ", written by hostlab"
 		var advised []setting.Assignment
 		for _, a := range check.Recommended(r) {
-			if !typed[a.Setting] {
-				advised = append(advised, setting.Assignment{Name: a.Setting, Object: a.Object, Value: a.Value})
+			if !typed[a.Name] {
+				advised = append(advised, a)
 			}
 		}
 		want = append(advised, want...)
@@ -108,12 +108,8 @@ func exportItems(want []setting.Assignment, role string) (items []export.Item, t
 	if len(want) == 0 {
 		return nil, "", usagef("name settings, as governor=performance, or --role ROLE")
 	}
-	spelled, err := setting.Offline(want)
-	if err != nil {
+	if items, err = setting.Offline(want); err != nil {
 		return nil, "", usageError{err}
-	}
-	for _, a := range spelled {
-		items = append(items, export.Item{Setting: a.Name, Object: a.Object, Value: a.Value})
 	}
 	return items, title, nil
 }

@@ -7,7 +7,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"hostlab/internal/host"
-	"hostlab/internal/host/hosttext"
 )
 
 func newFacts(std streams) *cobra.Command {
@@ -64,7 +63,7 @@ to inspect, 130 interrupted.`,
 			if err != nil {
 				return err
 			}
-			return printDocument(std, hosttext.Document(f), format)
+			return printDocument(std, f.Document(), format)
 		},
 	}
 	m.flags(cmd)
@@ -96,10 +95,10 @@ func recordMachine(ctx context.Context, std streams, m *machine, file string) er
 		return err
 	}
 	if file == "-" {
-		return host.Record(ctx, tree, paths, std.out)
+		return host.Record(ctx, tree, "", paths, std.out)
 	}
 	if err := checkWritable("record", file); err != nil {
 		return err
 	}
-	return writeFile(file, func(f *os.File) error { return host.Record(ctx, tree, paths, f) })
+	return writeFile(file, func(f *os.File) error { return host.Record(ctx, tree, "", paths, f) })
 }

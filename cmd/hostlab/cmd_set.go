@@ -145,20 +145,13 @@ func (o *setOptions) advised(ctx context.Context, want []setting.Assignment) (_ 
 	if err != nil {
 		return nil, nil, err
 	}
-	list, rest := check.Advise(f, role, check.Run(f, role, check.All()), check.Low)
+	list, notes := check.Advise(f, role, check.Run(f, role, check.All()), check.Low)
 	for _, a := range list {
 		if !slices.ContainsFunc(want, func(w setting.Assignment) bool {
-			return w.Name == a.Setting && (w.Object == "" || w.Object == a.Object)
+			return w.Name == a.Name && (w.Object == "" || w.Object == a.Object)
 		}) {
-			want = append(want, setting.Assignment{Name: a.Setting, Object: a.Object, Value: a.Value})
+			want = append(want, a)
 		}
-	}
-	for _, r := range rest {
-		why := check.Unsettable[r.ID]
-		if why == "" {
-			why = "a person decides; see 'hostlab explain-check " + r.ID + "'"
-		}
-		notes = append(notes, r.ID+", "+r.Title+": "+why)
 	}
 	return want, notes, nil
 }

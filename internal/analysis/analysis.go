@@ -63,6 +63,7 @@ type Effect struct {
 	Failing *Failing
 	Steps   *Steps
 	Trend   *Trended
+	Ahead   float64 // Early: the mean at the end of the plan, of Need units, if the effect changes as it has
 
 	Differences []float64 // one a unit, in order, on the scale of the test (log ratio or difference)
 	Warnings    []string

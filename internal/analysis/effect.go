@@ -50,6 +50,7 @@ func (j *judge) effect(e Effect, c comparison, t *table, aa *floor) Effect {
 	j.verdict(&e, t, iv, c, aa)
 	j.limit(&e, t, iv, mean, c)
 	j.trend(&e, t)
+	j.early(&e, t)
 	return e
 }
 

@@ -4,6 +4,8 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/stat"
+
 	"hostlab/internal/stats"
 )
 
@@ -16,6 +18,7 @@ const (
 	Coarse    Limit = "coarse"   // values come in steps beside which the margin is small
 	Tail      Limit = "tail"     // the mean of rare slow runs is not within the margin
 	Trend     Limit = "trend"    // the effect is another at other times
+	Early     Limit = "early"    // it may be another at the end of the plan
 )
 
 // tiedShare is how many differences may be one and the same number: a clock whose step
@@ -153,6 +156,32 @@ func (j *judge) trend(e *Effect, t *table) {
 	}
 	e.Trend = &Trended{P: p, First: t.effect(first), Last: t.effect(last)}
 	e.forbid(Trend, e.Verdict == NoEffect)
+}
+
+// early judges "no practical effect" of a study that has not come to the end of its plan: the
+// line through the differences, carried on to that end, must leave their mean within half the
+// margin. A trend that is too weak to be seen yet is then followed to where it matters. Half,
+// since the slope of a few blocks is known badly: bench/README.md has what it costs and saves.
+func (j *judge) early(e *Effect, t *table) {
+	done, planned := len(t.rows), len(j.record.x.Blocks)
+	if e.Verdict != NoEffect || done >= planned {
+		return
+	}
+	n := float64(len(e.Differences))
+	order := make([]float64, len(e.Differences))
+	for i := range order {
+		order[i] = float64(i)
+	}
+	end := int(math.Ceil(n * float64(planned) / float64(done)))
+	at, slope := stat.LinearRegression(order, e.Differences, nil, false)
+	mean := at + slope*float64(end-1)/2
+	if math.Abs(mean) <= t.margin()/2 {
+		return
+	}
+	e.Ahead = t.effect(mean)
+	e.forbid(Early, true)
+	e.Need = end
+	j.time(e)
 }
 
 // trendAlpha is rare enough that a study without a trend seldom warns.

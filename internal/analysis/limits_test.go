@@ -194,3 +194,35 @@ func TestTrendIsSaid(t *testing.T) {
 		t.Errorf("steady: %+v", steady.Trend)
 	}
 }
+
+// A slope that is small so far, and not by the end of the plan, forbids "no practical effect"
+// before that end, and there no more.
+func TestSlopeForbidsAnEarlyEnd(t *testing.T) {
+	rising := about(0.005, 0.006, 10)
+	uneven := slices.Clone(rising)
+	for i := range uneven {
+		uneven[i] = rising[i*7%10] // in another order, without a slope to speak of
+	}
+	for name, c := range map[string]struct {
+		d       []float64
+		planned int
+		want    Verdict
+	}{
+		"rising, a third of the plan": {rising, 30, Inconclusive},
+		"rising, all of the plan":     {rising, 10, NoEffect},
+		"uneven, a third of the plan": {uneven, 30, NoEffect},
+	} {
+		l := newLab().fill(10, exactly(c.d, about(0, 0.0001, 10)))
+		for len(l.x.Blocks) < c.planned {
+			l.x.Blocks = append(l.x.Blocks, l.plan())
+		}
+		a := Analyse(l.x, l.runs, nil)
+		e := a.Effects[0]
+		if e.Verdict != c.want || slices.Contains(e.Limits, Early) != (c.want == Inconclusive) || a.Decided() != (c.want == NoEffect) {
+			t.Errorf("%s: %s: %+v %v", name, e.Verdict, e.Reason, e.Limits)
+		}
+		if c.want == Inconclusive && (e.Need != 30 || math.Abs(e.Ahead-0.0185) > 0.0005) {
+			t.Errorf("%s: %d blocks needed, %v ahead", name, e.Need, e.Ahead)
+		}
+	}
+}

@@ -3,7 +3,12 @@
 // matters, who says so, who disagrees, and the command that mends it.
 package check
 
-import "hostlab/internal/host"
+import (
+	"slices"
+
+	"hostlab/internal/host"
+	"hostlab/internal/setting"
+)
 
 // Role is what the machine is for. It decides whether determined response time
 // or energy comes first.
@@ -47,15 +52,7 @@ type Evidence struct {
 	Value string `json:"value"`
 }
 
-// Outcome is what a check's Look returns.
-type Outcome struct {
-	Status   Status
-	Evidence []Evidence
-	Detail   string // one line: what is the case here
-	Remedy   string // the command to type, for a finding; may need root
-}
-
-// Check is one thing to look at. Look is pure.
+// Check is one thing to look at: words, and pure functions of facts.
 type Check struct {
 	ID       string // PWR-001
 	Lever    string // the lever a finding belongs to: one of the Lever constants, or ""
@@ -65,8 +62,29 @@ type Check struct {
 	Disagree string // where the sources conflict and how it was decided; may be empty
 	// Severity in each role; a role that is missing is not_applicable.
 	Severity map[Role]Severity
-	Look     func(f *host.Facts, r Role) Outcome
+
+	absent string // why it does not apply here
+	ok     string // what is the case when all is well
+	bad    string // what is the case where something is not
+	look   func(f *host.Facts, r Role) view
+	// fix is how a finding is changed; nil: by what is advised to set.
+	fix remedy
+	// advise returns what to set where that depends on the host, and for a host of which nothing is known what
+	// all hosts can have. nil: the values of settings that name this check in their Advice.
+	advise func(f *host.Facts, r Role) []setting.Assignment
+	// left says why nothing is advised that a program should set by itself.
+	left string
 }
+
+// view is what a check sees on a host. Words and a remedy that it has win over the check's own.
+type view struct {
+	readings        []reading
+	absent, ok, bad string
+	fix             remedy
+}
+
+// see makes a view of readings alone.
+func see(readings ...reading) view { return view{readings: readings} }
 
 // The levers that findings and probes are joined by.
 const (
@@ -92,4 +110,22 @@ type Result struct {
 	Disagree string     `json:"disagree,omitempty"`
 	Remedy   string     `json:"remedy"`
 	Lever    string     `json:"lever,omitempty"`
+}
+
+// all holds every check, by subject and number. To add one, add its value to the list of its
+// subject with the next free number. Numbers are never given twice: scripts and reports refer to them.
+var all = slices.Concat(power, windows, idle, smt, memory, kernel, storage, virt)
+
+// All returns every check, in the order of reports: power, idle states, SMT,
+// memory, kernel, storage, virtualization and limits.
+func All() []Check { return slices.Clone(all) }
+
+// inProduction weighs a check for the two production roles only.
+func inProduction(db, app Severity) map[Role]Severity {
+	return map[Role]Severity{ProductionDB: db, ProductionApp: app}
+}
+
+// everywhere weighs a check for all roles.
+func everywhere(db, app, dev Severity) map[Role]Severity {
+	return map[Role]Severity{ProductionDB: db, ProductionApp: app, Development: dev}
 }

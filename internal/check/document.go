@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -20,7 +21,7 @@ var tones = map[Severity]document.Tone{High: document.Caution, Medium: document.
 // Document reports results: findings first, the worst on top, then what could not be seen.
 // all lists what is ok and what does not apply too, with all evidence.
 func Document(host string, role Role, results []Result, all bool) *document.Document {
-	d := &document.Document{Name: "check", Title: orElse(host, "this host") + " as " + string(role)}
+	d := &document.Document{Name: "check", Title: cmp.Or(host, "this host") + " as " + string(role)}
 	found := Findings(results)
 	if len(found) == 0 {
 		d.Answer = []document.Line{{Text: fmt.Sprintf("No check found anything to change for a %s.", role.Noun())}}
@@ -28,7 +29,7 @@ func Document(host string, role Role, results []Result, all bool) *document.Docu
 		differ := map[bool]string{true: "1 setting differs", false: fmt.Sprintf("%d settings differ", len(found))}[len(found) == 1]
 		d.Answer = []document.Line{
 			{Text: fmt.Sprintf("%s from the recommendation for a %s: %s.", differ, role.Noun(), bySeverity(found))},
-			{Text: fmt.Sprintf(`Start with %s; "hostlab explain-check %s" gives the reason.`, found[0].ID, found[0].ID), Tone: document.Quiet},
+			{Text: fmt.Sprintf(`Start with %s; "hostlab explain-check %[1]s" gives the reason.`, found[0].ID), Tone: document.Quiet},
 		}
 	}
 	d.About = []string{d.Title + ". " + purpose(role), Tally(results) + "." + map[bool]string{false: " --all lists them."}[all]}
@@ -64,7 +65,7 @@ func Sections(results []Result, all bool) []document.Section {
 			out = append(out, full)
 			continue
 		}
-		short.Where, full.Where = document.Terminal, document.Page
+		short.Where, full.Where, full.Anchor = document.Terminal, document.Page, r.ID
 		full.Blocks = append(full.Blocks, reasons(r.Why, r.Source, r.Disagree))
 		out = append(out, short, full)
 	}
@@ -107,7 +108,8 @@ func evidence(rows []Evidence) (list document.List) {
 }
 
 func reasons(why, source, disagree string) document.Pairs {
-	return document.Pairs{{Name: "why", Value: why}, {Name: "source", Value: orElse(source, "none")}, {Name: "sources disagree", Value: orElse(disagree, "no")}}
+	return document.Pairs{{Name: "why", Value: why},
+		{Name: "source", Value: cmp.Or(source, "none")}, {Name: "sources disagree", Value: cmp.Or(disagree, "no")}}
 }
 
 // listed holds a pair a result, with what was read where that is asked for.
@@ -186,14 +188,17 @@ func Explain(c Check) *document.Document {
 		Sections: []document.Section{
 			{Title: "Why", Blocks: document.Lines("", c.Why)},
 			{Title: "Who recommends it", Blocks: document.Lines("", c.Source)},
-			{Title: "Where the sources disagree", Blocks: document.Lines("", orElse(c.Disagree, "They do not."))},
+			{Title: "Where the sources disagree", Blocks: document.Lines("", cmp.Or(c.Disagree, "They do not."))},
 			{Title: "Severity by role", Blocks: []document.Block{weights}},
 		}}
 }
 
 // List names checks, with what they look at and how much they weigh in each role.
 func List(checks []Check) *document.Document {
-	t := &document.Table{Columns: []document.Column{{Head: "ID"}, {Head: "what is looked at"}, {Head: "db"}, {Head: "app"}, {Head: "dev"}}}
+	t := &document.Table{Columns: []document.Column{{Head: "ID"}, {Head: "what is looked at"}}}
+	for _, head := range []string{"db", "app", "dev"} {
+		t.Columns = append(t.Columns, document.Column{Head: head})
+	}
 	for _, c := range checks {
 		row := document.Row{Cells: []document.Cell{document.Text(c.ID), document.Text(c.Title)}}
 		for _, r := range Roles {
@@ -201,7 +206,8 @@ func List(checks []Check) *document.Document {
 		}
 		t.Rows = append(t.Rows, row)
 	}
-	return &document.Document{Name: "explain-check", Title: "Checks", Answer: []document.Line{{Text: screen.Count(len(checks), "check") + " and their severity by role."}},
+	return &document.Document{Name: "explain-check", Title: "Checks",
+		Answer:   []document.Line{{Text: screen.Count(len(checks), "check") + " and their severity by role."}},
 		Sections: []document.Section{{Title: "Checks", Blocks: []document.Block{t}}}}
 }
 

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -145,9 +146,9 @@ func display(v any, unit string) string {
 		}
 		return "0"
 	case []int:
-		return orElse(host.FormatList(x), "(none)")
+		return cmp.Or(host.FormatList(x), "(none)")
 	case string:
-		return orElse(x, "(empty)")
+		return cmp.Or(x, "(empty)")
 	case int64:
 		switch unit {
 		case "Hz":

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -20,34 +21,60 @@ const noIdle = "the kernel controls no idle states here (no cpuidle states)"
 
 // holdLatency asks for 70 us (0x46) as long as it runs. Eight digits, since the
 // kernel takes exactly four bytes for a binary number (kernel/power/qos.c).
-const holdLatency = "sudo sh -c \"exec 3>/dev/cpu_dma_latency; printf 0x00000046 >&3; sleep infinity\"\n" +
-	"# holds 70 us while it runs; for good: a tuned profile (sap-hana for 70 us, latency-performance " +
-	"for less), which changes other settings too"
+var holdLatency = remedy{script(`sudo sh -c "exec 3>/dev/cpu_dma_latency; printf 0x00000046 >&3; sleep infinity"`),
+	remark("holds 70 us while it runs; for good: a tuned profile (sap-hana for 70 us, latency-performance " +
+		"for less), which changes other settings too")}
 
-var deepIdle = Check{
-	ID: "IDL-001", Lever: LeverIdle, Title: "Idle states that take over 70 us to leave",
-	Why: "A CPU in a deep idle state needs its exit latency to wake and comes back with cold caches. A database that " +
-		"waits briefly and often, for log writes, locks or clients, pays that at nearly every wait while load is low.",
-	Source: "SAP HANA notes 2205917, 2684254, 3577842 (force_latency 70); sapconf; SAP note 1656250 on AWS",
-	Disagree: "The bound differs: 1656250 keeps only C1, tuned latency-performance 3 us, mssql 5 us, postgresql 1 us. " +
-		"The mildest, 70 us, decides here. Shallow states are kept on purpose: they leave power for the turbo of busy " +
-		"cores. States are chosen by latency, since an index names different states on different processors.",
-	Severity: inProduction(High, Medium),
-	Look: func(f *host.Facts, _ Role) Outcome {
-		return judge(idleReadings(f), answers{
-			absent: noIdle,
-			ok:     "no idle state above 70 us can be entered",
-			bad: func(bad []reading) (string, string) {
-				return fmt.Sprintf("%s above 70 us can be entered", count(len(bad), "idle state", "idle states")), disableDeep
-			},
-		})
+// idle holds the checks of idle states.
+var idle = []Check{
+	{
+		ID: "IDL-001", Lever: LeverIdle, Title: "Idle states that take over 70 us to leave",
+		Why: "A CPU in a deep idle state needs its exit latency to wake and comes back with cold caches. A database that " +
+			"waits briefly and often, for log writes, locks or clients, pays that at nearly every wait while load is low.",
+		Source: "SAP HANA notes 2205917, 2684254, 3577842 (force_latency 70); sapconf; SAP note 1656250 on AWS",
+		Disagree: "The bound differs: 1656250 keeps only C1, tuned latency-performance 3 us, mssql 5 us, postgresql 1 us. " +
+			"The mildest, 70 us, decides here. Shallow states are kept on purpose: they leave power for the turbo of busy " +
+			"cores. States are chosen by latency, since an index names different states on different processors.",
+		Severity: inProduction(High, Medium),
+		absent:   noIdle, ok: "no idle state above 70 us can be entered", fix: disableDeep,
+		look: func(f *host.Facts, _ Role) view {
+			v := see(idleReadings(f)...)
+			v.bad = count(len(wrong(v.readings)), "idle state", "idle states") + " above 70 us can be entered"
+			return v
+		},
+	},
+	{
+		ID: "IDL-002", Lever: LeverIdle, Title: "Limit of the wake-up latency (cpu_dma_latency)",
+		Why: "A process that holds /dev/cpu_dma_latency open keeps all CPUs out of states that wake more slowly than it " +
+			"asks. Unlike switches in sysfs the limit covers CPUs that come online later, and it ends with its holder, so " +
+			"nothing is left behind.",
+		Source: "tuned latency-performance, sap-hana, mssql and postgresql profiles; SAP note 3577842",
+		Disagree: "latency-performance asks for the first state's latency or else 3 us, sap-hana for 70 us, mssql 5 us, " +
+			"postgresql 1 us. Any limit up to 70 us is accepted, and so is none where all deeper states are disabled.",
+		Severity: inProduction(Low, Info),
+		absent:   noIdle, ok: "CPUs wake within 70 us", fix: holdLatency, look: lookLatencyLimit,
+		left: "IDL-001 is the other cure, and stays without a program that holds it",
+	},
+	{
+		ID: "IDL-003", Lever: LeverIdle, Title: "Idle states limited on the kernel command line",
+		Why: "intel_idle.max_cstate and processor.max_cstate keep deep idle states from existing at all, from boot on and " +
+			"out of reach of any daemon. The price is a reboot to change it, and no shallow states in between to save with.",
+		Source: "SAP notes 2205917, 2684254 and 1656250 (intel_idle.max_cstate=1 processor.max_cstate=1)",
+		Disagree: "Note 3577842, for newer systems, no longer asks for it, since a latency limit of 70 us does the same at " +
+			"run time (IDL-002). So it is information only, and satisfied where deep states are closed by other means.",
+		Severity: inProduction(Info, Info),
+		absent:   noIdle, look: lookIdleCmdline,
+		bad: "the older notes' switch is not set and deep states are open; IDL-001 and IDL-002 need no reboot",
+		fix: remedy{script(`sudo grubby --update-kernel=ALL --args="intel_idle.max_cstate=1 processor.max_cstate=1"`),
+			remark("without grubby: add both to GRUB_CMDLINE_LINUX in /etc/default/grub, then update-grub")},
+		left: "the kernel command line takes a reboot",
 	},
 }
 
 // disableDeep chooses by latency, never by index: C3 of one processor is C6 of
 // another (tuned#808).
-const disableDeep = "for s in /sys/devices/system/cpu/cpu*/cpuidle/state*; do " +
-	"if [ $(cat $s/latency) -gt 70 ]; then echo 1 | sudo tee $s/disable; fi; done"
+var disableDeep = remedy{script("for s in /sys/devices/system/cpu/cpu*/cpuidle/state*; do " +
+	"if [ $(cat $s/latency) -gt 70 ]; then echo 1 | sudo tee $s/disable; fi; done")}
 
 // idleReadings judges each idle state: bad means deep and open to some CPU.
 func idleReadings(f *host.Facts) []reading {
@@ -89,7 +116,7 @@ func idleReadings(f *host.Facts) []reading {
 func heldLimit(f *host.Facts) host.Fact[float64] {
 	l := f.Idle.DMALatency
 	if (l.State == host.StateAbsent || l.State == "") && f.Virt.Container.Or("none") != "none" {
-		return host.Fact[float64]{Source: orElse(l.Source, "/dev/cpu_dma_latency"), State: host.StateError,
+		return host.Fact[float64]{Source: cmp.Or(l.Source, "/dev/cpu_dma_latency"), State: host.StateError,
 			Reason: "not visible inside a container"}
 	}
 	return l
@@ -100,7 +127,7 @@ func unreadSwitch(s host.IdleState, cpus []int) reading {
 	if r := whole(s.Disable); r.unknown() {
 		return r
 	}
-	return reading{path: orElse(s.Disable.Source, noSource), state: host.StateError,
+	return reading{path: cmp.Or(s.Disable.Source, noSource), state: host.StateError,
 		value: "error: not readable on CPUs " + host.FormatList(cpus)}
 }
 
@@ -134,19 +161,7 @@ func openCPUs(f *host.Facts, s host.IdleState, latency float64) (open, unread []
 	return open, unread
 }
 
-var latencyLimit = Check{
-	ID: "IDL-002", Lever: LeverIdle, Title: "Limit of the wake-up latency (cpu_dma_latency)",
-	Why: "A process that holds /dev/cpu_dma_latency open keeps all CPUs out of states that wake more slowly than it " +
-		"asks. Unlike switches in sysfs the limit covers CPUs that come online later, and it ends with its holder, so " +
-		"nothing is left behind.",
-	Source: "tuned latency-performance, sap-hana, mssql and postgresql profiles; SAP note 3577842",
-	Disagree: "latency-performance asks for the first state's latency or else 3 us, sap-hana for 70 us, mssql 5 us, " +
-		"postgresql 1 us. Any limit up to 70 us is accepted, and so is none where all deeper states are disabled.",
-	Severity: inProduction(Low, Info),
-	Look:     lookLatencyLimit,
-}
-
-func lookLatencyLimit(f *host.Facts, _ Role) Outcome {
+func lookLatencyLimit(f *host.Facts, _ Role) view {
 	fact := heldLimit(f)
 	limit, held := fact.Get()
 	rs := []reading{aside(fact)}
@@ -170,61 +185,33 @@ func lookLatencyLimit(f *host.Facts, _ Role) Outcome {
 		rs = append(rs, r)
 	}
 	rs[0].context = !blind && (!held || limit > deepLatency) // else the limit decides nothing
-	return judge(rs, answers{
-		absent: noIdle,
-		ok:     "CPUs wake within 70 us",
-		bad: func(bad []reading) (string, string) {
-			who := "no process holds a limit"
-			if held && limit < noLatencyLimit {
-				who = "the limit held is " + seconds(limit)
-			}
-			return fmt.Sprintf("%s, and %s open (see IDL-001; either cure suffices)",
-				who, count(len(bad), "state above 70 us is", "states above 70 us are")), holdLatency
-		},
-	})
+	v := see(rs...)
+	who := "no process holds a limit"
+	if held && limit < noLatencyLimit {
+		who = "the limit held is " + seconds(limit)
+	}
+	v.bad = fmt.Sprintf("%s, and %s open (see IDL-001; either cure suffices)", who,
+		count(len(wrong(rs)), "state above 70 us is", "states above 70 us are"))
+	return v
 }
 
-var idleCmdline = Check{
-	ID: "IDL-003", Lever: LeverIdle, Title: "Idle states limited on the kernel command line",
-	Why: "intel_idle.max_cstate and processor.max_cstate keep deep idle states from existing at all, from boot on and " +
-		"out of reach of any daemon. The price is a reboot to change it, and no shallow states in between to save with.",
-	Source: "SAP notes 2205917, 2684254 and 1656250 (intel_idle.max_cstate=1 processor.max_cstate=1)",
-	Disagree: "Note 3577842, for newer systems, no longer asks for it, since a latency limit of 70 us does the same at " +
-		"run time (IDL-002). So it is information only, and satisfied where deep states are closed by other means.",
-	Severity: inProduction(Info, Info),
-	Look:     lookIdleCmdline,
-}
-
-func lookIdleCmdline(f *host.Facts, _ Role) Outcome {
+func lookIdleCmdline(f *host.Facts, _ Role) view {
 	if len(f.Idle.States) == 0 {
-		return notApplicable(noIdle)
+		return view{}
 	}
 	if v, ok := f.Identity.CPUVendor.Get(); ok && v != "GenuineIntel" {
-		return notApplicable("the notes that ask for it are about Intel processors; this one is by %s", v)
+		return view{absent: "the notes that ask for it are about Intel processors; this one is by " + v}
 	}
-	limited := false
-	line := readAs(f.Kernel.Cmdline, func(s string) string {
-		words := idleWords(s)
-		limited = len(words) > 0
-		return orElse(strings.Join(words, " "), "neither intel_idle.max_cstate nor processor.max_cstate")
-	}, func(string) bool { return true })
-	if o, stop := need("no kernel command line is visible", line); stop {
-		return o
+	limited := idleWords(f.Kernel.Cmdline.Or(""))
+	line := readAs(f.Kernel.Cmdline, func(string) string {
+		return cmp.Or(strings.Join(limited, " "), "neither intel_idle.max_cstate nor processor.max_cstate")
+	}, func(string) bool { return true }).need()
+	if line.state != host.StateOK || len(limited) > 0 {
+		return view{readings: []reading{line}, absent: "no kernel command line is visible", ok: "the command line limits idle states"}
 	}
-	if limited {
-		return judge([]reading{line}, answers{ok: "the command line limits idle states"})
-	}
-	rs := []reading{line}
-	rs[0].context = true
-	return judge(append(rs, idleReadings(f)...), answers{
-		absent: noIdle,
-		ok:     "not on the command line, and not needed: no state above 70 us can be entered",
-		bad: func([]reading) (string, string) {
-			return "the older notes' switch is not set and deep states are open; IDL-001 and IDL-002 need no reboot",
-				"sudo grubby --update-kernel=ALL --args=\"intel_idle.max_cstate=1 processor.max_cstate=1\"\n" +
-					"# without grubby: add both to GRUB_CMDLINE_LINUX in /etc/default/grub, then update-grub"
-		},
-	})
+	line.context = true
+	return view{readings: append([]reading{line}, idleReadings(f)...),
+		ok: "not on the command line, and not needed: no state above 70 us can be entered"}
 }
 
 // idleWords picks the words of a command line that keep CPUs out of deep

@@ -3,146 +3,182 @@ package check
 import (
 	"fmt"
 	"math"
+	"strconv"
 	"strings"
 
 	"hostlab/internal/host"
+	"hostlab/internal/setting"
 )
 
-var shmMni = Check{
-	ID: "KRN-001", Lever: LeverKernel, Title: "Number of shared memory segments (shmmni)",
-	Why: "Each SAP instance takes shared memory segments by the dozen. When the system's number is used up an instance " +
-		"does not start.",
-	Source:   "SAP note 1275776 (32768)",
-	Disagree: "tuned oracle sets 4096, the kernel's default; the note about application servers asks for more.",
-	Severity: map[Role]Severity{ProductionApp: Low},
-	Look: func(f *host.Facts, _ Role) Outcome {
-		r := read(f.Memory.ShmMni, func(v int64) bool { return v >= 32768 })
-		return judge([]reading{r}, sysctl("enough segments for many instances", "fewer segments than recommended",
-			"kernel.shmmni", "32768"))
+// kernel holds the checks of limits and the clock.
+var kernel = []Check{
+	{
+		ID: "KRN-001", Lever: LeverKernel, Title: "Number of shared memory segments (shmmni)",
+		Why: "Each SAP instance takes shared memory segments by the dozen. When the system's number is used up an instance " +
+			"does not start.",
+		Source:   "SAP note 1275776 (32768)",
+		Disagree: "tuned oracle sets 4096, the kernel's default; the note about application servers asks for more.",
+		Severity: map[Role]Severity{ProductionApp: Low},
+		absent:   hidden("kernel.shmmni"), ok: "enough segments for many instances", bad: "fewer segments than recommended",
+		look: func(f *host.Facts, _ Role) view { return see(read(f.Memory.ShmMni, atLeast[int64](32768))) },
 	},
-}
-
-// sysctl are the words of a check whose remedy is one sysctl.
-func sysctl(ok, bad, name, value string) answers {
-	return answers{
-		absent: "the kernel does not show " + name,
-		ok:     ok,
-		bad: func([]reading) (string, string) {
-			set := name + "=" + value
-			if strings.Contains(value, " ") {
-				return bad, "sudo sysctl -w \"" + set + "\"\n" + keep(set)
-			}
-			return bad, "sudo sysctl -w " + set + "\n" + keep(set)
+	{
+		ID: "KRN-002", Lever: LeverKernel, Title: "Largest shared memory segment (shmmax)",
+		Why: "A database that keeps its cache in one System V segment does not start, or splits it, if the cache is larger " +
+			"than this limit.",
+		Source: "SAP note 941735 (18446744073709551615); tuned oracle (4398046511104)",
+		Disagree: "The note advises to keep the distribution's very large default, tuned oracle sets 4 TiB. A limit that is " +
+			"not below this host's memory is accepted.",
+		Severity: inProduction(Low, Low),
+		absent:   "the kernel does not show kernel.shmmax or the memory's size",
+		ok:       "not below the memory's size", bad: "below the memory's size",
+		look: func(f *host.Facts, _ Role) view {
+			return see(read(f.Memory.ShmMax, atLeast(uint64(max(0, f.Memory.Total.Or(0))))).need(), needed(f.Memory.Total))
 		},
-	}
-}
-
-var shmMax = Check{
-	ID: "KRN-002", Lever: LeverKernel, Title: "Largest shared memory segment (shmmax)",
-	Why: "A database that keeps its cache in one System V segment does not start, or splits it, if the cache is larger " +
-		"than this limit.",
-	Source: "SAP note 941735 (18446744073709551615); tuned oracle (4398046511104)",
-	Disagree: "The note advises to keep the distribution's very large default, tuned oracle sets 4 TiB. A limit that is " +
-		"not below this host's memory is accepted.",
-	Severity: inProduction(Low, Low),
-	Look: func(f *host.Facts, _ Role) Outcome {
-		total := whole(f.Memory.Total)
-		r := read(f.Memory.ShmMax, func(v uint64) bool { return v >= uint64(max(0, f.Memory.Total.Or(0))) })
-		if o, stop := need("the kernel does not show kernel.shmmax or the memory's size", r, total); stop {
-			return o
-		}
-		total.context = true
-		return judge([]reading{r, total}, sysctl("not below the memory's size", "below the memory's size",
-			"kernel.shmmax", "18446744073709551615"))
 	},
-}
-
-var shmAll = Check{
-	ID: "KRN-003", Lever: LeverKernel, Title: "Total of shared memory (shmall)",
-	Why: "shmall bounds all System V segments together, in pages. Below the memory's size it stops a database or SAP " +
-		"instance from starting although memory is free.",
-	Source: "SAP note 941735 (1152921504606846720); tuned oracle (1073741824)",
-	Disagree: "As for KRN-002 the values differ and the direction does not: a total that is not below this host's " +
-		"memory is accepted.",
-	Severity: inProduction(Low, Low),
-	Look: func(f *host.Facts, _ Role) Outcome {
-		m := f.Memory
-		total, page := whole(m.Total), whole(m.PageSize)
-		pages := uint64(0)
-		if p := m.PageSize.Or(0); p > 0 {
-			pages = uint64(max(0, m.Total.Or(0)) / p)
-		}
-		r := read(m.ShmAll, func(v uint64) bool { return v >= pages })
-		if o, stop := need("the kernel does not show kernel.shmall, the page or the memory's size", r, total, page); stop {
-			return o
-		}
-		total.context, page.context = true, true
-		return judge([]reading{r, total, page}, sysctl("not below the memory's size",
-			fmt.Sprintf("below the memory's size of %d pages", pages), "kernel.shmall", "1152921504606846720"))
-	},
-}
-
-// semWanted are SEMMSL, SEMMNS, SEMOPM and SEMMNI of tuned sap-netweaver.
-var semWanted = []int{32000, 1024000000, 500, 32000}
-
-var semaphores = Check{
-	ID: "KRN-004", Lever: LeverKernel, Title: "System V semaphores (sem)",
-	Why: "Work processes of SAP instances wait for each other on semaphores. When sets or semaphores run out, an " +
-		"instance does not start.",
-	Source: "SAP note 941735; tuned sap-netweaver (32000 1024000000 500 32000)",
-	Disagree: "tuned oracle sets the smaller 250 32000 100 128. The larger values are also the kernel's default since " +
-		"3.19; they are limits and reserve nothing.",
-	Severity: map[Role]Severity{ProductionApp: Low},
-	Look: func(f *host.Facts, _ Role) Outcome {
-		sem := f.Kernel.Sem
-		if v, ok := sem.Get(); ok && len(v) != len(semWanted) {
-			sem = host.Fact[[]int]{Source: sem.Source, State: host.StateError,
-				Reason: fmt.Sprintf("expected 4 numbers, found %d", len(v))}
-		}
-		r := readAs(sem, func(v []int) string { return strings.Trim(fmt.Sprint(v), "[]") }, func(v []int) bool {
-			for i, want := range semWanted {
-				if v[i] < want {
-					return false
-				}
+	{
+		ID: "KRN-003", Lever: LeverKernel, Title: "Total of shared memory (shmall)",
+		Why: "shmall bounds all System V segments together, in pages. Below the memory's size it stops a database or SAP " +
+			"instance from starting although memory is free.",
+		Source: "SAP note 941735 (1152921504606846720); tuned oracle (1073741824)",
+		Disagree: "As for KRN-002 the values differ and the direction does not: a total that is not below this host's " +
+			"memory is accepted.",
+		Severity: inProduction(Low, Low),
+		absent:   "the kernel does not show kernel.shmall, the page or the memory's size", ok: "not below the memory's size",
+		look: func(f *host.Facts, _ Role) view {
+			pages := uint64(0)
+			if p := f.Memory.PageSize.Or(0); p > 0 {
+				pages = uint64(max(0, f.Memory.Total.Or(0)) / p)
 			}
-			return true
-		})
-		return judge([]reading{r}, sysctl("enough semaphores for many instances", "fewer semaphores than recommended",
-			"kernel.sem", strings.Trim(fmt.Sprint(semWanted), "[]")))
+			v := see(read(f.Memory.ShmAll, atLeast(pages)).need(), needed(f.Memory.Total), needed(f.Memory.PageSize))
+			v.bad = fmt.Sprintf("below the memory's size of %d pages", pages)
+			return v
+		},
+	},
+	{
+		ID: "KRN-004", Lever: LeverKernel, Title: "System V semaphores (sem)",
+		Why: "Work processes of SAP instances wait for each other on semaphores. When sets or semaphores run out, an " +
+			"instance does not start.",
+		Source: "SAP note 941735; tuned sap-netweaver (32000 1024000000 500 32000)",
+		Disagree: "tuned oracle sets the smaller 250 32000 100 128. The larger values are also the kernel's default since " +
+			"3.19; they are limits and reserve nothing.",
+		Severity: map[Role]Severity{ProductionApp: Low},
+		absent:   hidden("kernel.sem"), ok: "enough semaphores for many instances", bad: "fewer semaphores than recommended",
+		look: lookSemaphores,
+	},
+	{
+		ID: "KRN-005", Lever: LeverKernel, Title: "Process numbers (pid_max)",
+		Why: "Every thread takes a number. Database and application servers with thousands of threads can use up the old " +
+			"default of 32768, after which no process starts, not even a login.",
+		Source:   "SAP note 2578899 (4194304)",
+		Severity: inProduction(Low, Low),
+		absent:   hidden("kernel.pid_max"), ok: "the most that the kernel can have", bad: "fewer than the recommended 4194304",
+		look: func(f *host.Facts, _ Role) view { return see(read(f.Kernel.PIDMax, atLeast[int64](4194304))) },
+	},
+	{
+		ID: "KRN-006", Lever: LeverKernel, Title: "Asynchronous I/O requests (aio-max-nr)",
+		Why: "Database servers reserve their asynchronous requests at start. When the system's number is used up they fail " +
+			"to start, or fall back to I/O that blocks.",
+		Source:   "1048576: tuned oracle; 18446744073709551615: SAP note 1868829 (HANA)",
+		Disagree: "1048576 is accepted unless HANA runs here, whose note removes the limit.",
+		Severity: map[Role]Severity{ProductionDB: Medium},
+		absent:   hidden("fs.aio-max-nr"), ok: "enough asynchronous requests",
+		look: func(f *host.Facts, _ Role) view {
+			want := min(aioWanted(f), math.MaxInt64) // as good as none
+			v := see(read(f.Kernel.AIOMaxNr, atLeast(want)))
+			v.bad = fmt.Sprintf("fewer than the recommended %d", aioWanted(f))
+			return v
+		},
+		advise: func(f *host.Facts, _ Role) []setting.Assignment {
+			return []setting.Assignment{{Name: "aio_max_nr", Value: strconv.FormatUint(aioWanted(f), 10)}}
+		},
+	},
+	{
+		ID: "KRN-007", Lever: LeverKernel, Title: "Clock source",
+		Why: "Servers read the clock for every wait, statement and log record. tsc is read in some 20 ns without a system " +
+			"call; hpet, acpi_pm and xen take a system call, and often an access to a device, which costs up to " +
+			"microseconds and does not scale with CPUs.",
+		Source: "Scylla perftune (tsc; kvm-clock on KVM)",
+		Disagree: "kvm-clock and Hyper-V's TSC page are accepted, since both are read without a system call. The kernel " +
+			"leaves tsc only if it found it unstable: find out why before forcing it.",
+		Severity: everywhere(High, Medium, Low),
+		absent:   "the kernel names no clock source", ok: "the clock is read without a system call",
+		look: func(f *host.Facts, _ Role) view {
+			hv, known := f.Virt.Hypervisor.Get()
+			v := see(read(f.Kernel.Clocksource, func(v string) bool {
+				return goodClocks[v] && (v != "kvm-clock" || !known || hv != "none")
+			}), aside(f.Kernel.Clocksources))
+			v.bad = "each reading of the clock costs a system call"
+			v.fix = remedy{script("sudo dmesg | grep -i -e tsc -e clocksource").noting("why the kernel chose it")}
+			if c := betterClock(f); c != "" {
+				v.fix = append(v.fix, write(c, "/sys/devices/system/clocksource/clocksource0/current_clocksource"))
+			} else {
+				v.bad += ", and no better source is offered"
+			}
+			return v
+		},
+		advise: func(f *host.Facts, _ Role) []setting.Assignment {
+			if c := betterClock(f); c != "" {
+				return []setting.Assignment{{Name: "clocksource", Value: c}}
+			}
+			return nil
+		},
+	},
+	{
+		ID: "KRN-008", Lever: LeverKernel, Title: "NVMe timeout on AWS (io_timeout)",
+		Why: "On AWS an NVMe device is a volume on the network. If it does not answer for 30 s, the default, the kernel " +
+			"gives the request up and the file system turns read-only; with the longest timeout it waits for the volume " +
+			"to come back.",
+		Source: "AWS documentation on EBS and NVMe; SAP note 1656250 (4294967295)",
+		Disagree: "Kernels before 4.15 hold at most 255, which is accepted there. Local NVMe disks should keep the default, " +
+			"so this is judged on AWS only.",
+		Severity: inProduction(Medium, Medium),
+		absent:   "the NVMe driver is not loaded, or shows no timeout", ok: "requests wait as long as the driver can",
+		bad: "a volume that is away for this long is given up",
+		look: func(f *host.Facts, _ Role) view {
+			switch rs := hiddenDisks(f); {
+			case rs != nil:
+				return see(rs...)
+			case !onEBS(f):
+				return view{absent: "no NVMe volume of AWS is seen"}
+			}
+			return see(read(f.Kernel.NVMeIOTimeout, atLeast(longestNVMe(f))))
+		},
+		advise: func(f *host.Facts, _ Role) []setting.Assignment {
+			if !onEBS(f) {
+				return nil
+			}
+			return []setting.Assignment{{Name: "nvme_io_timeout", Value: strconv.FormatUint(longestNVMe(f), 10)}}
+		},
 	},
 }
 
-var pidMax = Check{
-	ID: "KRN-005", Lever: LeverKernel, Title: "Process numbers (pid_max)",
-	Why: "Every thread takes a number. Database and application servers with thousands of threads can use up the old " +
-		"default of 32768, after which no process starts, not even a login.",
-	Source:   "SAP note 2578899 (4194304)",
-	Disagree: "",
-	Severity: inProduction(Low, Low),
-	Look: func(f *host.Facts, _ Role) Outcome {
-		r := read(f.Kernel.PIDMax, func(v int64) bool { return v >= 4194304 })
-		return judge([]reading{r}, sysctl("the most that the kernel can have", "fewer than the recommended 4194304",
-			"kernel.pid_max", "4194304"))
-	},
-}
+// hidden says that a sysctl is not there.
+func hidden(sysctl string) string { return "the kernel does not show " + sysctl }
 
-var aioMaxNr = Check{
-	ID: "KRN-006", Lever: LeverKernel, Title: "Asynchronous I/O requests (aio-max-nr)",
-	Why: "Database servers reserve their asynchronous requests at start. When the system's number is used up they fail " +
-		"to start, or fall back to I/O that blocks.",
-	Source:   "1048576: tuned oracle; 18446744073709551615: SAP note 1868829 (HANA)",
-	Disagree: "1048576 is accepted unless HANA runs here, whose note removes the limit.",
-	Severity: map[Role]Severity{ProductionDB: Medium},
-	Look: func(f *host.Facts, _ Role) Outcome {
-		want := uint64(1048576)
-		if runs(f, "hana") {
-			want = math.MaxInt64 // as good as none
+// lookSemaphores compares with SEMMSL, SEMMNS, SEMOPM and SEMMNI of tuned sap-netweaver.
+func lookSemaphores(f *host.Facts, _ Role) view {
+	wanted := []int{32000, 1024000000, 500, 32000}
+	sem := f.Kernel.Sem
+	if v, ok := sem.Get(); ok && len(v) != len(wanted) {
+		sem = host.Fact[[]int]{Source: sem.Source, State: host.StateError, Reason: fmt.Sprintf("expected 4 numbers, found %d", len(v))}
+	}
+	return see(readAs(sem, func(v []int) string { return strings.Trim(fmt.Sprint(v), "[]") }, func(v []int) bool {
+		for i, want := range wanted {
+			if v[i] < want {
+				return false
+			}
 		}
-		set := aioWanted(f)
-		r := read(f.Kernel.AIOMaxNr, func(v uint64) bool { return v >= want })
-		return judge([]reading{r}, sysctl("enough asynchronous requests", "fewer than the recommended "+set,
-			"fs.aio-max-nr", set))
-	},
+		return true
+	}))
+}
+
+// aioWanted is the number of requests that KRN-006 asks for.
+func aioWanted(f *host.Facts) uint64 {
+	if runs(f, "hana") {
+		return math.MaxUint64
+	}
+	return 1048576
 }
 
 // goodClocks are read without leaving user space. kvm-clock counts where KVM is
@@ -152,65 +188,14 @@ var goodClocks = map[string]bool{
 	"arch_sys_counter": true, "timebase": true, "tod": true,
 }
 
-var clocksource = Check{
-	ID: "KRN-007", Lever: LeverKernel, Title: "Clock source",
-	Why: "Servers read the clock for every wait, statement and log record. tsc is read in some 20 ns without a system " +
-		"call; hpet, acpi_pm and xen take a system call, and often an access to a device, which costs up to " +
-		"microseconds and does not scale with CPUs.",
-	Source: "Scylla perftune (tsc; kvm-clock on KVM)",
-	Disagree: "kvm-clock and Hyper-V's TSC page are accepted, since both are read without a system call. The kernel " +
-		"leaves tsc only if it found it unstable: find out why before forcing it.",
-	Severity: everywhere(High, Medium, Low),
-	Look: func(f *host.Facts, _ Role) Outcome {
-		hv, known := f.Virt.Hypervisor.Get()
-		r := read(f.Kernel.Clocksource, func(v string) bool {
-			return goodClocks[v] && (v != "kvm-clock" || !known || hv != "none")
-		})
-		return judge([]reading{r, aside(f.Kernel.Clocksources)}, answers{
-			absent: "the kernel names no clock source",
-			ok:     "the clock is read without a system call",
-			bad: func([]reading) (string, string) {
-				const why = "sudo dmesg | grep -i -e tsc -e clocksource # why the kernel chose it"
-				if c := betterClock(f); c != "" {
-					return "each reading of the clock costs a system call", why + "\n" +
-						"echo " + c + " | sudo tee /sys/devices/system/clocksource/clocksource0/current_clocksource"
-				}
-				return "each reading of the clock costs a system call, and no better source is offered", why
-			},
-		})
-	},
-}
-
-var nvmeTimeout = Check{
-	ID: "KRN-008", Lever: LeverKernel, Title: "NVMe timeout on AWS (io_timeout)",
-	Why: "On AWS an NVMe device is a volume on the network. If it does not answer for 30 s, the default, the kernel " +
-		"gives the request up and the file system turns read-only; with the longest timeout it waits for the volume " +
-		"to come back.",
-	Source: "AWS documentation on EBS and NVMe; SAP note 1656250 (4294967295)",
-	Disagree: "Kernels before 4.15 hold at most 255, which is accepted there. Local NVMe disks should keep the default, " +
-		"so this is judged on AWS only.",
-	Severity: inProduction(Medium, Medium),
-	Look:     lookNVMeTimeout,
-}
-
-func lookNVMeTimeout(f *host.Facts, _ Role) Outcome {
-	if rs := hiddenDisks(f); rs != nil {
-		return judge(rs, answers{})
+// betterClock is an offered clock source that is read without a system call; or "".
+func betterClock(f *host.Facts) string {
+	for _, c := range strings.Fields(f.Kernel.Clocksources.Or("")) {
+		if c == "tsc" || c == "hyperv_clocksource_tsc_page" {
+			return c
+		}
 	}
-	if !onEBS(f) {
-		return notApplicable("no NVMe volume of AWS is seen")
-	}
-	most := longestNVMe(f)
-	r := read(f.Kernel.NVMeIOTimeout, func(v uint64) bool { return v >= most })
-	return judge([]reading{r}, answers{
-		absent: "the NVMe driver is not loaded, or shows no timeout",
-		ok:     "requests wait as long as the driver can",
-		bad: func([]reading) (string, string) {
-			return "a volume that is away for this long is given up",
-				fmt.Sprintf("echo %d | sudo tee /sys/module/nvme_core/parameters/io_timeout\n"+
-					"# to keep it: add nvme_core.io_timeout=%d to the kernel command line", most, most)
-		},
-	})
+	return ""
 }
 
 // longestNVMe is the longest timeout, in s, that the kernel's parameter holds.

@@ -58,7 +58,7 @@ var kernelCases = []lookCase{
 		f.Memory.PageSize = failed[int64]("getpagesize")
 	}},
 
-	{id: "KRN-004", name: "oracle's", role: ProductionApp, want: Finding, evidence: "sem = 250 32000 100 128", remedy: "sysctl -w \"kernel.sem=32000 1024000000 500 32000\"",
+	{id: "KRN-004", name: "oracle's", role: ProductionApp, want: Finding, evidence: "sem = 250 32000 100 128", remedy: "sysctl -w 'kernel.sem=32000 1024000000 500 32000'",
 		facts: kern(func(k *host.Kernel) { k.Sem = known([]int{250, 32000, 100, 128}, kernDir+"/sem") })},
 	{id: "KRN-004", name: "kernel's default", role: ProductionApp, want: OK,
 		facts: kern(func(k *host.Kernel) { k.Sem = known([]int{32000, 1024000000, 500, 32000}, kernDir+"/sem") })},

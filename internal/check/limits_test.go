@@ -27,7 +27,7 @@ var limitsCases = []lookCase{
 		facts: func(f *host.Facts) { f.Frequency.NoTurbo = known(true, pstateDir+"/no_turbo") }},
 	{id: "PWR-005", name: "global boost off", want: Finding, evidence: "boost = 0", remedy: "cpufreq/boost",
 		facts: func(f *host.Facts) { f.Frequency.CPUFreqBoost = known(false, "/sys/devices/system/cpu/cpufreq/boost") }},
-	{id: "PWR-005", name: "one policy's boost off", want: Finding, evidence: "policy1/boost = 0", remedy: "$p/boost",
+	{id: "PWR-005", name: "one policy's boost off", want: Finding, evidence: "policy1/boost = 0", remedy: "policy*/boost",
 		facts: func(f *host.Facts) {
 			f.Frequency.CPUFreqBoost = known(true, "/sys/devices/system/cpu/cpufreq/boost")
 			f.Frequency.Policies = policies(2, func(p *host.Policy, dir string) { p.Boost = known(p.ID != 1, dir+"/boost") })

@@ -46,7 +46,7 @@ func TestPoliciesOfOfflineCPUs(t *testing.T) {
 		f.Frequency.Policies = []host.Policy{
 			{ID: 0, Governor: known("performance", "g"), Driver: known("acpi-cpufreq", "d"), Affected: known([]int{0}, "a")}, c.policy,
 		}
-		if r := Run(f, ProductionDB, []Check{governor})[0]; r.Status != c.want {
+		if r := Run(f, ProductionDB, power[:1])[0]; r.Status != c.want {
 			t.Errorf("%s: %s, want %s: %s", c.name, r.Status, c.want, r.Detail)
 		}
 	}

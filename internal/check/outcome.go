@@ -1,7 +1,7 @@
 package check
 
 import (
-	"fmt"
+	"cmp"
 
 	"hostlab/internal/host"
 )
@@ -14,6 +14,7 @@ type reading struct {
 	state   host.State
 	bad     bool
 	context bool // shown as evidence, but decides nothing
+	needed  bool // without it the others mean nothing
 }
 
 const noSource = "(no source recorded)"
@@ -25,17 +26,14 @@ func read[T any](f host.Fact[T], good func(T) bool) reading {
 
 // readAs is read with a form of its own for the value.
 func readAs[T any](f host.Fact[T], show func(T) string, good func(T) bool) reading {
-	r := reading{path: f.Source, state: f.State}
-	if r.path == "" {
-		r.path = noSource
-	}
+	r := reading{path: cmp.Or(f.Source, noSource), state: f.State}
 	switch f.State {
 	case host.StateOK:
 		r.value, r.bad = show(f.Value), !good(f.Value)
 	case host.StateDenied:
 		r.value = "denied"
 	case host.StateError:
-		r.value = "error: " + orElse(f.Reason, "no reason recorded")
+		r.value = "error: " + cmp.Or(f.Reason, "no reason recorded")
 	default:
 		r.state, r.value = host.StateAbsent, "absent"
 	}
@@ -49,70 +47,71 @@ func aside[T any](f host.Fact[T]) reading {
 	return r
 }
 
+// needed reads a fact that explains the others, and without which they mean nothing.
+func needed[T any](f host.Fact[T]) reading { return aside(f).need() }
+
+func (r reading) need() reading {
+	r.needed = true
+	return r
+}
+
 // whole reads a fact that has no wrong value, but without which there is no answer.
 func whole[T any](f host.Fact[T]) reading { return read(f, func(T) bool { return true }) }
+
+// What values are good.
+func is[T comparable](want T) func(T) bool { return func(v T) bool { return v == want } }
+
+func atLeast[T cmp.Ordered](least T) func(T) bool { return func(v T) bool { return v >= least } }
 
 // unknown reports that the value was there and could not be read.
 func (r reading) unknown() bool {
 	return r.state == host.StateDenied || r.state == host.StateError
 }
 
-// answers are the words of a check for each way it can end; unknown has none,
-// since the reading itself says why.
-type answers struct {
-	absent string                                          // why it does not apply here
-	ok     string                                          // what is the case when all is well
-	bad    func(bad []reading) (detail string, fix string) // what is the case, and the command
+// wrong are the readings that are not as they should be.
+func wrong(rs []reading) (out []reading) {
+	for _, r := range rs {
+		if r.bad && !r.context && r.state == host.StateOK {
+			out = append(out, r)
+		}
+	}
+	return out
 }
 
-// judge turns readings into an outcome. One bad value makes a finding even if
+// judge turns readings into an answer. One bad value makes a finding even if
 // others could not be read; one unreadable value among good ones makes unknown,
 // because the check cannot vouch for it; absent values decide nothing.
-func judge(rs []reading, a answers) Outcome {
-	var bad, unknown []reading
-	known := 0
-	for _, r := range rs {
+func (c Check) judge(v view) Result {
+	var unknown []reading
+	var absent, known bool
+	for _, r := range v.readings {
 		switch {
+		case r.needed && r.unknown():
+			return Result{Status: Unknown, Evidence: group(present(v.readings)), Detail: whyUnknown([]reading{r})}
+		case r.needed && r.state != host.StateOK:
+			absent = true
 		case r.context:
 		case r.unknown():
 			unknown = append(unknown, r)
-		case r.state != host.StateOK:
-		case r.bad:
-			bad = append(bad, r)
-		default:
-			known++
+		case r.state == host.StateOK && !r.bad:
+			known = true
 		}
 	}
+	seen := group(present(v.readings))
 	switch {
-	case len(bad) > 0:
-		detail, fix := a.bad(bad)
-		return Outcome{Status: Finding, Evidence: group(present(rs)), Detail: detail, Remedy: fix}
+	case absent:
+	case len(wrong(v.readings)) > 0:
+		fix := v.fix
+		if fix == nil {
+			fix = c.fix
+		}
+		return Result{Status: Finding, Evidence: seen, Detail: cmp.Or(v.bad, c.bad), Remedy: fix.String()}
 	case len(unknown) > 0:
-		return Outcome{Status: Unknown, Evidence: group(present(rs)), Detail: whyUnknown(unknown)}
-	case known > 0:
-		return Outcome{Status: OK, Evidence: group(present(rs)), Detail: a.ok}
+		return Result{Status: Unknown, Evidence: seen, Detail: whyUnknown(unknown)}
+	case known:
+		return Result{Status: OK, Evidence: seen, Detail: cmp.Or(v.ok, c.ok)}
 	}
-	return Outcome{Status: NotApplicable, Evidence: group(rs), Detail: a.absent}
-}
-
-// need answers for a check whose readings only mean something together: it
-// stops with unknown or not applicable unless all of them are known.
-func need(absent string, rs ...reading) (Outcome, bool) {
-	for _, r := range rs {
-		if r.unknown() {
-			return Outcome{Status: Unknown, Evidence: group(rs), Detail: whyUnknown([]reading{r})}, true
-		}
-	}
-	for _, r := range rs {
-		if r.state != host.StateOK {
-			return Outcome{Status: NotApplicable, Evidence: group(rs), Detail: absent}, true
-		}
-	}
-	return Outcome{}, false
-}
-
-func notApplicable(format string, args ...any) Outcome {
-	return Outcome{Status: NotApplicable, Detail: fmt.Sprintf(format, args...)}
+	return Result{Status: NotApplicable, Evidence: group(v.readings), Detail: cmp.Or(v.absent, c.absent)}
 }
 
 func whyUnknown(rs []reading) string {
@@ -132,11 +131,4 @@ func present(rs []reading) []reading {
 		}
 	}
 	return out
-}
-
-func orElse(s, other string) string {
-	if s == "" {
-		return other
-	}
-	return s
 }

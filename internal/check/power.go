@@ -1,27 +1,190 @@
 package check
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 
 	"hostlab/internal/host"
+	"hostlab/internal/setting"
 )
 
 const (
 	noCPUFreq = "the kernel controls no CPU frequency here (no cpufreq policy); " +
 		"in a guest the hypervisor's host does"
-	forPolicies = "for p in /sys/devices/system/cpu/cpufreq/policy*; do "
+	policyFiles = "/sys/devices/system/cpu/cpufreq/policy*/"
 )
 
-// inProduction weighs a check for the two production roles only.
-func inProduction(db, app Severity) map[Role]Severity {
-	return map[Role]Severity{ProductionDB: db, ProductionApp: app}
-}
-
-// everywhere weighs a check for all roles.
-func everywhere(db, app, dev Severity) map[Role]Severity {
-	return map[Role]Severity{ProductionDB: db, ProductionApp: app, Development: dev}
+// power holds the checks of frequencies on Linux.
+var power = []Check{
+	{
+		ID: "PWR-001", Lever: LeverFrequency, Title: "CPU frequency governor",
+		Why: "A governor other than performance lowers the clock when CPUs look idle and raises it only after it " +
+			"has seen load for some milliseconds. A request that computes for a few milliseconds and then waits for " +
+			"the database runs mostly at the low clock, so its CPU time and response time grow although the machine " +
+			"is nearly idle.",
+		Source: "tuned throughput-performance, latency-performance and sap-hana; SAP notes 2205917, 2684254, " +
+			"3577842; Scylla perftune; PerfSpect; pyperf",
+		Disagree: "All recommend performance. Under acpi-cpufreq, powersave pins the lowest frequency; under " +
+			"intel_pstate and amd-pstate-epp the same word lets the hardware choose, which PWR-002 judges instead.",
+		Severity: inProduction(High, High),
+		absent:   noCPUFreq, ok: "the governor asks for full frequency at all times",
+		look: lookGovernor,
+	},
+	{
+		ID: "PWR-002", Lever: LeverFrequency, Title: "Governor where the hardware chooses the frequency",
+		Why: "Under intel_pstate with HWP and under amd-pstate-epp, powersave does not mean the lowest frequency: the " +
+			"processor picks it within about a millisecond and the energy performance preference (EPP) tilts its choice. " +
+			"That costs far less than a kernel governor, yet bursts still begin below full clock unless EPP says performance.",
+		Source: "tuned throughput-performance, latency-performance and sap-hana; SAP notes 2205917, 2684254, 3577842; PerfSpect",
+		Disagree: "The sources ask for the governor performance whatever the driver. Powersave together with EPP " +
+			"performance is accepted here, because both give the hardware the same preference.",
+		Severity: inProduction(Low, Low),
+		absent:   "no cpufreq policy leaves the choice to the hardware", ok: "the hardware is asked for full frequency",
+		bad:  "the hardware chooses the frequency and is not set to prefer performance (see PWR-003)",
+		look: lookHardwareGovernor,
+	},
+	{
+		ID: "PWR-003", Lever: LeverFrequency, Title: "Energy performance preference (EPP)",
+		Why: "EPP tells a processor that chooses its own frequency how much response it may give up for energy. The usual " +
+			"default, balance_performance, makes it climb in steps after idle; performance makes it go to the top at once.",
+		Source: "tuned throughput-performance; kernel documentation on intel_pstate and amd-pstate",
+		Disagree: "Notes written for older processors name EPB only. While the governor is performance, intel_pstate " +
+			"refuses writes to EPP with EBUSY, and EPP may keep an older value after a change of governor: set the " +
+			"governor first, then EPP, and read both back.",
+		Severity: inProduction(Medium, Medium),
+		absent:   "the frequency driver has no EPP", ok: "EPP prefers performance",
+		bad:  "the hardware may trade response time for energy",
+		look: lookEPP, advise: adviseEPP, left: "EPP is locked while the governor is performance: choose that anew",
+	},
+	{
+		ID: "PWR-004", Lever: LeverFrequency, Title: "Energy performance bias (EPB)",
+		Why: "EPB is the older hint to Intel processors, from 0 (performance) to 15 (power saving). It still weighs on " +
+			"turbo and on the uncore's frequency, and it decides alone where there is no EPP.",
+		Source: "tuned throughput-performance and latency-performance; SAP notes 2205917, 2684254, 3577842; PerfSpect",
+		Disagree: "Where a processor has EPP, EPP outweighs it, so this is of low severity. Writing it fails on " +
+			"processors that have none; that is not applicable, not a failure.",
+		Severity: inProduction(Low, Low),
+		absent:   "the processor offers no EPB", ok: "EPB is 0 (performance)",
+		look: func(f *host.Facts, _ Role) (v view) {
+			for _, c := range f.Frequency.EPB {
+				v.readings = append(v.readings, read(c.Value, is[int64](0)))
+			}
+			v.bad = fmt.Sprintf("%s biased towards saving energy", count(len(wrong(v.readings)), "CPU is", "CPUs are"))
+			return v
+		},
+	},
+	{
+		ID: "PWR-005", Lever: LeverFrequency, Title: "Turbo (boost) allowed",
+		Why: "Boost lets cores run above their base frequency while power and temperature allow. Without it a single " +
+			"thread, such as a log writer or a serial query, is held at the base frequency even when all other cores sleep.",
+		Source: "tuned throughput-performance and latency-performance; PerfSpect",
+		Disagree: "pyperf turns boost off, since a fixed clock makes benchmarks repeatable. A production system wants " +
+			"the speed; turn it off only for the length of a measurement.",
+		Severity: inProduction(High, High),
+		absent:   "no boost control is visible", ok: "boost is allowed",
+		bad:  "boost is switched off; the highest frequencies are out of reach",
+		look: lookBoost,
+	},
+	{
+		ID: "PWR-006", Lever: LeverFrequency, Title: "intel_pstate's floor (min_perf_pct)",
+		Why: "min_perf_pct is the lowest share of full performance that intel_pstate asks for. At 100 the frequency never " +
+			"falls with load, so no burst begins at a low clock.",
+		Source: "tuned throughput-performance, latency-performance and sap-hana",
+		Disagree: "With the governor performance the driver raises the floor to the ceiling by itself, so any value is " +
+			"accepted then; pyperf raises scaling_min_freq instead, to the same end.",
+		Severity: inProduction(Low, Low),
+		absent:   "intel_pstate is not in charge of this processor", ok: "the floor is at full performance",
+		bad: "the frequency may fall to the floor when load is low",
+		look: func(f *host.Facts, _ Role) view {
+			v := see(read(f.Frequency.MinPerfPct, atLeast[int64](100)))
+			performance := len(onlinePolicies(f)) > 0
+			for _, p := range onlinePolicies(f) {
+				performance = performance && p.Governor.Or("") == "performance"
+				v.readings = append(v.readings, aside(p.Governor))
+			}
+			if performance && v.readings[0].bad {
+				v.readings[0].bad, v.ok = false, "the governor performance overrides this floor"
+			}
+			return v
+		},
+	},
+	{
+		ID: "PWR-007", Lever: LeverFrequency, Title: "Upper limit of the frequency",
+		Why: "scaling_max_freq and max_perf_pct cap the clock below what the processor can do, at full load as well. A cap " +
+			"left behind by a power-saving tool or a measurement costs every CPU-bound second in proportion.",
+		Source: "pyperf; tuned throughput-performance (max_perf_pct 100); kernel documentation on cpufreq",
+		Disagree: "pyperf raises scaling_min_freq too; the other sources leave that to the governor. With acpi-cpufreq " +
+			"the highest P-state is compared, because cpuinfo_max_freq may name a boost frequency above the table that " +
+			"scaling_max_freq never reaches.",
+		Severity: inProduction(High, High),
+		absent:   noCPUFreq, ok: "CPUs may reach their highest frequency",
+		look: func(f *host.Facts, _ Role) view {
+			v := see(read(f.Frequency.MaxPerfPct, atLeast[int64](100)))
+			capped := v.readings[0].bad
+			limits := ofCeiling(f, func(p host.Policy) host.Fact[int64] { return p.Max })
+			if v.readings = append(v.readings, limits...); capped {
+				v.fix = append(v.fix, write("100", "/sys/devices/system/cpu/intel_pstate/max_perf_pct"))
+			}
+			if len(wrong(limits)) > 0 {
+				v.fix = append(v.fix, script("for p in /sys/devices/system/cpu/cpufreq/policy*; do "+
+					"cat $p/cpuinfo_max_freq | sudo tee $p/scaling_max_freq; done"))
+			}
+			for _, r := range wrong(v.readings) {
+				v.bad = cmp.Or(v.bad, "the clock is capped below what the processor can do: "+r.value)
+			}
+			return v
+		},
+		advise: func(f *host.Facts, _ Role) (list []setting.Assignment) {
+			// A boot leaves max_freq at the processor's own.
+			if pct, ok := f.Frequency.MaxPerfPct.Get(); ok && pct < 100 || len(f.Frequency.Policies) == 0 {
+				list = append(list, setting.Assignment{Name: "max_perf_pct", Value: "100"})
+			}
+			if len(wrong(ofCeiling(f, func(p host.Policy) host.Fact[int64] { return p.Max }))) > 0 {
+				list = append(list, setting.Assignment{Name: "max_freq", Value: "max"})
+			}
+			return list
+		},
+	},
+	{
+		ID: "PWR-008", Lever: LeverFrequency, Title: "Firmware's limit of the frequency",
+		Why: "The firmware can withdraw the upper P-states (ACPI _PPC), for a power cap, a failed supply or heat. The " +
+			"operating system obeys silently, so the machine is slow while every setting in it looks right.",
+		Source: "kernel documentation on cpufreq (bios_limit)",
+		Disagree: "One set of published measurements found that switching power management off in the firmware made " +
+			"serial queries slower, because turbo went with it: lift the cap, do not turn everything off.",
+		Severity: inProduction(High, High),
+		absent:   "the frequency driver reports no limit of the firmware", ok: "the firmware sets no limit",
+		fix: remedy{run("sudo", "ipmitool", "dcmi", "power", "get_limit"),
+			remark("lift the power cap there or in the firmware setup; then look for heat or a failed supply:"),
+			run("sudo", "ipmitool", "sel", "elist")},
+		left: "the firmware sets it",
+		look: func(f *host.Facts, _ Role) view {
+			v := see(ofCeiling(f, func(p host.Policy) host.Fact[int64] { return p.BIOSLimit })...)
+			for _, r := range wrong(v.readings) {
+				v.bad = cmp.Or(v.bad, "the firmware holds the clock down: "+r.value)
+			}
+			return v
+		},
+	},
+	{
+		ID: "PWR-009", Lever: LeverFrequency, Title: "ACPI platform profile",
+		Why: "The platform profile tells the firmware how to weigh speed against heat and noise. In low-power or balanced " +
+			"it may lower the power limits under the operating system's settings.",
+		Source:   "tuned throughput-performance and latency-performance",
+		Severity: inProduction(Medium, Medium),
+		absent:   "the firmware has no platform profiles", ok: "the firmware is asked for performance",
+		look: func(f *host.Facts, _ Role) view {
+			fr := f.Frequency
+			if c, ok := fr.ProfileChoices.Get(); ok && !slices.Contains(strings.Fields(c), "performance") {
+				return view{readings: []reading{aside(fr.ProfileChoices)}, absent: "the firmware offers no profile named performance"}
+			}
+			v := see(read(fr.PlatformProfile, is("performance")), aside(fr.ProfileChoices))
+			v.bad = "the firmware is asked for " + v.readings[0].value
+			return v
+		},
+	},
 }
 
 // onlinePolicies are the frequency policies that decide anything: those with an online
@@ -39,6 +202,21 @@ func onlinePolicies(f *host.Facts) []host.Policy {
 	})
 }
 
+// ofCeiling reads a limit of each policy against the highest frequency that scaling_max_freq
+// can be set to.
+func ofCeiling(f *host.Facts, limit func(host.Policy) host.Fact[int64]) (rs []reading) {
+	for _, p := range onlinePolicies(f) {
+		top := p.Ceiling()
+		most, known := top.Get()
+		if limit(p).State == host.StateOK && !known {
+			rs = append(rs, whole(top))
+			continue
+		}
+		rs = append(rs, readAs(limit(p), func(v int64) string { return hertz(v) + " of " + hertz(most) }, atLeast(most)))
+	}
+	return rs
+}
+
 // chooser says who picks the frequency under a policy.
 type chooser int
 
@@ -53,188 +231,121 @@ const (
 // its own powersave is a kernel algorithm again (kernel documentation,
 // admin-guide/pm/intel_pstate.rst).
 func whoChooses(p host.Policy) chooser {
-	switch p.Driver.State {
-	case host.StateDenied, host.StateError:
-		return byUnknown
-	}
 	noEPP := p.EPP.State == host.StateAbsent || p.EPP.State == ""
 	switch d := p.Driver.Or(""); {
+	case whole(p.Driver).unknown():
+		return byUnknown
 	case d == "amd-pstate-epp", d == "intel_pstate" && !noEPP:
 		return byHardware
 	}
 	return byKernel
 }
 
-var governor = Check{
-	ID: "PWR-001", Lever: LeverFrequency, Title: "CPU frequency governor",
-	Why: "A governor other than performance lowers the clock when CPUs look idle and raises it only after it " +
-		"has seen load for some milliseconds. A request that computes for a few milliseconds and then waits for " +
-		"the database runs mostly at the low clock, so its CPU time and response time grow although the machine " +
-		"is nearly idle.",
-	Source: "tuned throughput-performance, latency-performance and sap-hana; SAP notes 2205917, 2684254, " +
-		"3577842; Scylla perftune; PerfSpect; pyperf",
-	Disagree: "All recommend performance. Under acpi-cpufreq, powersave pins the lowest frequency; under " +
-		"intel_pstate and amd-pstate-epp the same word lets the hardware choose, which PWR-002 judges instead.",
-	Severity: inProduction(High, High),
-	Look:     lookGovernor,
-}
-
-func lookGovernor(f *host.Facts, _ Role) Outcome {
-	var rs []reading
-	hardware := 0
+func lookGovernor(f *host.Facts, _ Role) (v view) {
 	for _, p := range onlinePolicies(f) {
 		switch whoChooses(p) {
 		case byHardware:
-			hardware++
-			continue
+			v.absent = "the hardware chooses the frequency under this driver; see PWR-002 and PWR-003"
 		case byUnknown:
-			rs = append(rs, governorOrDriver(p))
-			continue
+			v.readings = append(v.readings, governorOrDriver(p))
+		default:
+			v.readings = append(v.readings, read(p.Governor, is("performance")), aside(p.Driver))
 		}
-		rs = append(rs, read(p.Governor, isPerformance), aside(p.Driver))
 	}
-	absent := noCPUFreq
-	if hardware > 0 {
-		absent = "the hardware chooses the frequency under this driver; see PWR-002 and PWR-003"
-	}
-	return judge(rs, answers{
-		absent: absent,
-		ok:     "the governor asks for full frequency at all times",
-		bad: func(bad []reading) (string, string) {
-			detail := fmt.Sprintf("%d of %s may run below full frequency", len(bad), count(len(onlinePolicies(f)), "cpufreq policy", "cpufreq policies"))
-			return detail, governorFix(f)
-		},
-	})
+	all := count(len(onlinePolicies(f)), "cpufreq policy", "cpufreq policies")
+	v.bad, v.fix = fmt.Sprintf("%d of %s may run below full frequency", len(wrong(v.readings)), all), loadGovernor(f)
+	return v
 }
 
 // governorOrDriver judges a policy whose driver cannot be read: performance is
 // right under any, and what another governor means depends on the driver.
 func governorOrDriver(p host.Policy) reading {
-	if r := read(p.Governor, isPerformance); !r.bad {
+	if r := read(p.Governor, is("performance")); !r.bad {
 		return r
 	}
 	return whole(p.Driver)
 }
 
-func governorFix(f *host.Facts) string {
-	fix := forPolicies + "echo performance | sudo tee $p/scaling_governor; done\n" +
-		"# a tuned profile (throughput-performance) keeps it over a reboot"
+// loadGovernor is the remedy where the governor performance is a module; nil elsewhere.
+func loadGovernor(f *host.Facts) remedy {
 	for _, p := range onlinePolicies(f) {
 		if g, ok := p.Governors.Get(); ok && !slices.Contains(strings.Fields(g), "performance") {
-			return "sudo modprobe cpufreq_performance\n" + fix
+			return remedy{run("sudo", "modprobe", "cpufreq_performance"), write("performance", policyFiles+"scaling_governor"), tillBoot}
 		}
 	}
-	return fix
+	return nil
 }
 
-var hardwareGovernor = Check{
-	ID: "PWR-002", Lever: LeverFrequency, Title: "Governor where the hardware chooses the frequency",
-	Why: "Under intel_pstate with HWP and under amd-pstate-epp, powersave does not mean the lowest frequency: the " +
-		"processor picks it within about a millisecond and the energy performance preference (EPP) tilts its choice. " +
-		"That costs far less than a kernel governor, yet bursts still begin below full clock unless EPP says performance.",
-	Source: "tuned throughput-performance, latency-performance and sap-hana; SAP notes 2205917, 2684254, 3577842; PerfSpect",
-	Disagree: "The sources ask for the governor performance whatever the driver. Powersave together with EPP " +
-		"performance is accepted here, because both give the hardware the same preference.",
-	Severity: inProduction(Low, Low),
-	Look:     lookHardwareGovernor,
-}
-
-func lookHardwareGovernor(f *host.Facts, _ Role) Outcome {
-	var rs []reading
+func lookHardwareGovernor(f *host.Facts, _ Role) (v view) {
 	for _, p := range onlinePolicies(f) {
 		switch whoChooses(p) {
 		case byKernel:
 			continue
 		case byUnknown:
-			rs = append(rs, governorOrDriver(p))
+			v.readings = append(v.readings, governorOrDriver(p))
 			continue
 		}
-		g := read(p.Governor, isPerformance)
+		g := read(p.Governor, is("performance"))
 		if g.bad {
 			epp := read(p.EPP, fullEPP)
 			g.bad = epp.state == host.StateOK && epp.bad
 			epp.context = !epp.unknown()
-			rs = append(rs, epp)
+			v.readings = append(v.readings, epp)
 		}
-		rs = append(rs, g, aside(p.Driver))
+		v.readings = append(v.readings, g, aside(p.Driver))
 	}
-	return judge(rs, answers{
-		absent: "no cpufreq policy leaves the choice to the hardware",
-		ok:     "the hardware is asked for full frequency",
-		bad: func(bad []reading) (string, string) {
-			return "the hardware chooses the frequency and is not set to prefer performance (see PWR-003)", governorFix(f)
-		},
-	})
+	v.fix = loadGovernor(f)
+	return v
 }
 
 // fullEPP accepts the name, and 0, its number in raw form.
 func fullEPP(v string) bool { return v == "performance" || v == "0" }
 
-var epp = Check{
-	ID: "PWR-003", Lever: LeverFrequency, Title: "Energy performance preference (EPP)",
-	Why: "EPP tells a processor that chooses its own frequency how much response it may give up for energy. The usual " +
-		"default, balance_performance, makes it climb in steps after idle; performance makes it go to the top at once.",
-	Source: "tuned throughput-performance; kernel documentation on intel_pstate and amd-pstate",
-	Disagree: "Notes written for older processors name EPB only. While the governor is performance, intel_pstate " +
-		"refuses writes to EPP with EBUSY, and EPP may keep an older value after a change of governor: set the " +
-		"governor first, then EPP, and read both back.",
-	Severity: inProduction(Medium, Medium),
-	Look:     lookEPP,
-}
-
-func lookEPP(f *host.Facts, _ Role) Outcome {
-	var rs []reading
-	pinned := false
+func lookEPP(f *host.Facts, _ Role) (v view) {
 	for _, p := range onlinePolicies(f) {
 		r := read(p.EPP, fullEPP)
-		pinned = pinned || r.bad && p.Governor.Or("") == "performance"
-		rs = append(rs, r)
-	}
-	return judge(rs, answers{
-		absent: "the frequency driver has no EPP",
-		ok:     "EPP prefers performance",
-		bad: func([]reading) (string, string) {
-			fix := forPolicies + "echo performance | sudo tee $p/energy_performance_preference; done"
-			if !pinned {
-				return "the hardware may trade response time for energy", fix
-			}
-			// EPP is locked while the governor is performance (EBUSY), and
-			// choosing that governor anew is what makes the kernel write it.
-			return "the governor is performance, but EPP kept an older value",
-				forPolicies + "echo powersave | sudo tee $p/scaling_governor; " +
-					"echo performance | sudo tee $p/energy_performance_preference $p/scaling_governor; done"
-		},
-	})
-}
-
-var epb = Check{
-	ID: "PWR-004", Lever: LeverFrequency, Title: "Energy performance bias (EPB)",
-	Why: "EPB is the older hint to Intel processors, from 0 (performance) to 15 (power saving). It still weighs on " +
-		"turbo and on the uncore's frequency, and it decides alone where there is no EPP.",
-	Source: "tuned throughput-performance and latency-performance; SAP notes 2205917, 2684254, 3577842; PerfSpect",
-	Disagree: "Where a processor has EPP, EPP outweighs it, so this is of low severity. Writing it fails on " +
-		"processors that have none; that is not applicable, not a failure.",
-	Severity: inProduction(Low, Low),
-	Look: func(f *host.Facts, _ Role) Outcome {
-		var rs []reading
-		for _, c := range f.Frequency.EPB {
-			rs = append(rs, read(c.Value, func(v int64) bool { return v == 0 }))
+		if r.bad && p.Governor.Or("") == "performance" {
+			// EPP is locked then (EBUSY), and choosing that governor anew makes the kernel write it.
+			v.bad = "the governor is performance, but EPP kept an older value"
+			v.fix = remedy{write("powersave", policyFiles+"scaling_governor"),
+				write("performance", policyFiles+"energy_performance_preference"), write("performance", policyFiles+"scaling_governor")}
 		}
-		return judge(rs, answers{
-			absent: "the processor offers no EPB",
-			ok:     "EPB is 0 (performance)",
-			bad: func(bad []reading) (string, string) {
-				return fmt.Sprintf("%s biased towards saving energy", count(len(bad), "CPU is", "CPUs are")),
-					"for b in /sys/devices/system/cpu/cpu*/power/energy_perf_bias; do echo 0 | sudo tee $b; done"
-			},
-		})
-	},
+		v.readings = append(v.readings, r)
+	}
+	return v
 }
 
-func isPerformance(v string) bool { return v == "performance" }
+// adviseEPP advises nothing where EPP is locked: choosing the governor anew is what makes
+// the kernel write it, which is more than one value (PWR-003).
+func adviseEPP(f *host.Facts, _ Role) []setting.Assignment {
+	for _, p := range onlinePolicies(f) {
+		if p.Governor.Or("") == "performance" && !fullEPP(p.EPP.Or("performance")) && p.Driver.Or("") != "amd-pstate-epp" {
+			return nil
+		}
+	}
+	return []setting.Assignment{{Name: "epp", Value: "performance"}}
+}
 
-func isTrue(v bool) bool  { return v }
-func isFalse(v bool) bool { return !v }
+func lookBoost(f *host.Facts, _ Role) view {
+	fr := f.Frequency
+	v := see(read(fr.NoTurbo, is(false)), read(fr.CPUFreqBoost, is(true)))
+	for _, p := range onlinePolicies(f) {
+		v.readings = append(v.readings, read(p.Boost, is(true)))
+	}
+	if len(present(v.readings)) == 0 {
+		v = see(read(fr.Boost, is(true)))
+	}
+	switch on := fr.CPUFreqBoost.Or(false); {
+	case fr.NoTurbo.Or(false):
+		v.fix = remedy{write("0", "/sys/devices/system/cpu/intel_pstate/no_turbo"),
+			remark("if that is refused, the firmware setup has switched turbo off")}
+	case on:
+		v.fix = remedy{write("1", policyFiles+"boost")}
+	default:
+		v.fix = remedy{write("1", "/sys/devices/system/cpu/cpufreq/boost")}
+	}
+	return v
+}
 
 // count writes a number with the noun it counts.
 func count(n int, one, many string) string {

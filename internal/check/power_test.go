@@ -31,7 +31,7 @@ func biased(values ...int64) func(*host.Facts) {
 
 var powerCases = []lookCase{
 	{id: "PWR-001", name: "acpi-cpufreq powersave on 512 CPUs", facts: governed(512, "acpi-cpufreq", "powersave", ""), want: Finding,
-		evidence: cpufreqDir + "{0-511}/scaling_governor = powersave", remedy: "tee $p/scaling_governor"},
+		evidence: cpufreqDir + "{0-511}/scaling_governor = powersave", remedy: "tee /sys/devices/system/cpu/cpufreq/policy*/scaling_governor"},
 	{id: "PWR-001", name: "ondemand on an application server", role: ProductionApp, facts: governed(4, "acpi-cpufreq", "ondemand", ""), want: Finding},
 	{id: "PWR-001", name: "performance", facts: governed(2, "acpi-cpufreq", "performance", ""), want: OK},
 	{id: "PWR-001", name: "development may save", role: Development, facts: governed(2, "acpi-cpufreq", "powersave", ""), want: NotApplicable,
@@ -76,9 +76,9 @@ var powerCases = []lookCase{
 	}},
 
 	{id: "PWR-003", name: "balance", facts: governed(8, "intel_pstate", "powersave", "balance_performance"), want: Finding,
-		evidence: "policy{0-7}/energy_performance_preference", remedy: "echo performance | sudo tee $p/energy_performance_preference"},
+		evidence: "policy{0-7}/energy_performance_preference", remedy: "echo performance | sudo tee /sys/devices/system/cpu/cpufreq/policy*/energy_performance_preference"},
 	{id: "PWR-003", name: "kept an older value, locked by the governor", facts: governed(2, "intel_pstate", "performance", "balance_power"),
-		want: Finding, remedy: "echo powersave | sudo tee $p/scaling_governor;"},
+		want: Finding, remedy: "echo powersave | sudo tee /sys/devices/system/cpu/cpufreq/policy*/scaling_governor\n"},
 	{id: "PWR-003", name: "performance", facts: governed(2, "intel_pstate", "powersave", "performance"), want: OK},
 	{id: "PWR-003", name: "raw 0", facts: governed(2, "amd-pstate-epp", "powersave", "0"), want: OK},
 	{id: "PWR-003", name: "none", facts: governed(2, "acpi-cpufreq", "powersave", ""), want: NotApplicable},

@@ -32,9 +32,9 @@ func lost(change func(b *host.BlockDevice)) func(*host.Facts) {
 
 var queueCases = []lookCase{
 	{id: "STO-001", name: "mq-deadline on two NVMe", want: Finding,
-		evidence: "/sys/block/nvme{0-1}n1/queue/scheduler = [mq-deadline] none", remedy: "for d in nvme0n1 nvme1n1; do echo none",
+		evidence: "/sys/block/nvme{0-1}n1/queue/scheduler = [mq-deadline] none", remedy: "echo none | sudo tee /sys/block/nvme0n1/queue/scheduler /sys/block/nvme1n1/queue/scheduler",
 		facts: drives("none", disk("nvme0n1", host.ClassNVMe, "[mq-deadline] none", 0, 128), disk("nvme1n1", host.ClassNVMe, "[mq-deadline] none", 0, 128))},
-	{id: "STO-001", name: "only the wrong one is mended", want: Finding, remedy: "for d in sdb; do",
+	{id: "STO-001", name: "only the wrong one is mended", want: Finding, remedy: "sudo tee /sys/block/sdb/queue/scheduler\n",
 		facts: drives("none", disk("sda", host.ClassSSD, "[none] bfq", 0, 128), disk("sdb", host.ClassSSD, "none [bfq]", 0, 128))},
 	{id: "STO-001", name: "noop of an older kernel", want: Finding, remedy: "echo noop",
 		facts: drives("none", disk("sda", host.ClassSSD, "noop deadline [cfq]", 0, 128))},
@@ -53,7 +53,7 @@ var queueCases = []lookCase{
 	{id: "STO-002", name: "error", want: Unknown, facts: lost(func(b *host.BlockDevice) { b.NoMerges = failed[int64]("/sys/block/nvme0n1/queue/nomerges") })},
 
 	{id: "STO-003", name: "default", want: Finding, evidence: "131072 B (128 KiB)", remedy: "echo 4096", facts: drives("none", disk("vda", host.ClassVirtual, "[none]", 0, 128))},
-	{id: "STO-003", name: "raised on the disk, not on the volume that files are read from", want: Finding, remedy: "for d in dm-0;",
+	{id: "STO-003", name: "raised on the disk, not on the volume that files are read from", want: Finding, remedy: "/sys/block/dm-0/queue/read_ahead_kb",
 		facts: drives("none", disk("dm-0", "", "[none]", 0, 128), disk("nvme0n1", host.ClassNVMe, "[none]", 0, 4096))},
 	{id: "STO-003", name: "raised", want: OK, facts: drives("none", disk("vda", host.ClassVirtual, "[none]", 0, 4096))},
 	{id: "STO-003", name: "no disk", want: NotApplicable, facts: drives("none")},

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -30,7 +31,7 @@ func TestRegistry(t *testing.T) {
 				t.Errorf("%s: %s is empty or holds line breaks or double spaces: %q", c.ID, name, s)
 			}
 		}
-		if len(c.Severity) == 0 || c.Look == nil {
+		if len(c.Severity) == 0 || c.look == nil {
 			t.Errorf("%s: no role or nothing to look with", c.ID)
 		}
 		if len(c.Title) > 51 {
@@ -89,7 +90,7 @@ func docs() string {
 			}
 			row = append(row, weight)
 		}
-		row = append(row, c.Source, orElse(c.Disagree, "-"))
+		row = append(row, c.Source, cmp.Or(c.Disagree, "-"))
 		for i, cell := range row {
 			row[i] = strings.ReplaceAll(cell, "|", `\|`)
 		}

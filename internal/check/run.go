@@ -70,21 +70,22 @@ func Run(f *host.Facts, role Role, checks []Check) []Result {
 
 func runOne(f *host.Facts, role Role, c Check) Result {
 	sev, applies := c.Severity[role]
-	o := Outcome{Status: NotApplicable, Detail: whyNotJudged(c, role)}
+	o := Result{Status: NotApplicable, Detail: whyNotJudged(c, role)}
 	switch {
 	case applies && f.Windows != nil && !slices.Contains(alsoWindows, c.ID):
 		o.Detail = notLinux
 	case applies:
-		o = behindMask(f, c, c.Look(f, role))
+		v := c.look(f, role)
+		if v.fix == nil && c.fix == nil && len(wrong(v.readings)) > 0 {
+			v.fix = sets(c.advised(f, role))
+		}
+		o = behindMask(f, c, c.judge(v))
 	}
 	if o.Evidence == nil {
 		o.Evidence = []Evidence{}
 	}
-	return Result{
-		ID: c.ID, Title: c.Title, Severity: sev, Status: o.Status, Detail: o.Detail,
-		Evidence: o.Evidence, Why: c.Why, Source: c.Source, Disagree: c.Disagree,
-		Remedy: o.Remedy, Lever: c.Lever,
-	}
+	o.ID, o.Title, o.Severity, o.Why, o.Source, o.Disagree, o.Lever = c.ID, c.Title, sev, c.Why, c.Source, c.Disagree, c.Lever
+	return o
 }
 
 // notLinux is what most checks say of Windows.
@@ -97,13 +98,13 @@ var alsoWindows = []string{"PWR-010", "PWR-011", "SMT-001", "STO-005", "STO-006"
 // behindMask turns the answer that a check of the CPUs has nothing to look at into
 // unknown where their folder is hidden: the lists of policies and idle states are
 // empty then, and say nothing.
-func behindMask(f *host.Facts, c Check, o Outcome) Outcome {
+func behindMask(f *host.Facts, c Check, o Result) Result {
 	ofCPUs := c.Lever == LeverFrequency || c.Lever == LeverIdle || c.Lever == LeverSMT
 	if o.Status != NotApplicable || !ofCPUs || o.Detail == notWindows || !host.Masked(f.Topology.Present) {
 		return o
 	}
 	r := whole(f.Topology.Present)
-	return Outcome{Status: Unknown, Evidence: group([]reading{r}), Detail: whyUnknown([]reading{r})}
+	return Result{Status: Unknown, Evidence: group([]reading{r}), Detail: whyUnknown([]reading{r})}
 }
 
 // whyNotJudged says why a check says nothing to a role.

@@ -1,15 +1,220 @@
 package check
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 
 	"hostlab/internal/host"
-	"hostlab/internal/screen"
+	"hostlab/internal/setting"
 )
 
-const noLogPath = "no log directory was named or found (--log-dir)"
+const noDisks = "no disk with a request queue is seen"
+
+// storage holds the checks of disks and of what the log lies on.
+var storage = []Check{
+	{
+		ID: "STO-001", Lever: LeverLog, Title: "I/O scheduler",
+		Why: "A scheduler sorts and holds back requests to spare a disk's head movements. Flash, arrays and virtual disks " +
+			"have their own, so a second one only adds latency and a lock to each write of the log.",
+		Source: "SAP notes 2578899, 1984787, 2161991; sapconf; AWS documentation (none)",
+		Disagree: "The notes ask for none wherever it is offered. A machine's own rotating disks are not judged, since " +
+			"those gain from mq-deadline.",
+		Severity: inProduction(Medium, Low),
+		absent:   noDisks + ", other than rotating ones", ok: "requests go to the devices unsorted",
+		bad: "requests are sorted before they go to a device that does so itself",
+		look: func(f *host.Facts, _ Role) view {
+			return ofDisks(f, disks(f), func(b host.BlockDevice) bool { return !spinning(f, b) },
+				func(b host.BlockDevice) reading {
+					return read(b.Scheduler, func(c host.Choice) bool { return unsorted(c) == "" })
+				}, "", "")
+		},
+		advise: func(f *host.Facts, _ Role) (list []setting.Assignment) {
+			if len(f.Block) == 0 {
+				return []setting.Assignment{{Name: "io_scheduler", Value: "none"}}
+			}
+			for _, b := range disks(f) {
+				if c, ok := b.Scheduler.Get(); ok && !spinning(f, b) && unsorted(c) != "" {
+					list = append(list, setting.Assignment{Name: "io_scheduler", Object: b.Name, Value: unsorted(c)})
+				}
+			}
+			return list
+		},
+	},
+	{
+		ID: "STO-002", Lever: LeverLog, Title: "Merging of requests (nomerges)",
+		Why: "Before it queues a request the kernel looks for a neighbour to merge it with. A load of small random requests " +
+			"on flash finds none and pays for the search; sequential loads gain from merging.",
+		Source: "Scylla perftune (2)",
+		Disagree: "Only perftune asks for it, for Scylla's own I/O. The kernel's default 0 suits databases with sequential " +
+			"scans and backups, so this is information: measure before changing it. Judged on NVMe and SSD only.",
+		Severity: map[Role]Severity{ProductionDB: Info},
+		absent:   "no NVMe device or SSD is seen", ok: "requests are not searched for neighbours",
+		bad: "each request is searched for neighbours to merge with", left: "measure before changing it",
+		look: func(f *host.Facts, _ Role) view {
+			return ofDisks(f, disks(f), func(b host.BlockDevice) bool { return b.Class == host.ClassNVMe || b.Class == host.ClassSSD },
+				func(b host.BlockDevice) reading { return read(b.NoMerges, is[int64](2)) }, "nomerges", "2")
+		},
+	},
+	{
+		ID: "STO-003", Lever: LeverLog, Title: "Read-ahead",
+		Why: "Read-ahead fetches what follows a sequential read before it is asked for. A larger window speeds scans, " +
+			"backups and extracts through the page cache; random reads and direct I/O do not use it.",
+		Source: "tuned throughput-performance (4096 KiB or more)",
+		Disagree: "The throughput profiles raise it, the latency profiles leave the default of 128 KiB, since a large " +
+			"window wastes bandwidth and memory on wrong guesses. Information only: it pays for scans, not for commits.",
+		Severity: inProduction(Info, Info),
+		absent:   noDisks, ok: "sequential reads fetch at least 4 MiB ahead", bad: "smaller than what profiles for throughput set",
+		left: "it pays for scans only: measure before changing it",
+		look: func(f *host.Facts, _ Role) view {
+			return ofDisks(f, readingAhead(f), func(host.BlockDevice) bool { return true },
+				func(b host.BlockDevice) reading { return read(b.ReadAhead, atLeast[int64](readAheadWanted)) }, "read_ahead_kb", "4096")
+		},
+	},
+	{
+		ID: "STO-004", Lever: LeverLog, Title: "Log file system mounted with discard",
+		Why: "With the mount option discard, freeing blocks sends trim commands to the device at once, in line with the " +
+			"log's writes; many devices stop for them. A weekly fstrim does the same at a quiet time.",
+		Source:   "PerfSpect",
+		Disagree: "btrfs collects its discards (discard=async), which is accepted.",
+		Severity: inProduction(Medium, Low),
+		ok:       "freed blocks are not trimmed in line with writes", bad: "freed blocks are trimmed in line with the log's writes",
+		look: lookDiscard,
+	},
+	{
+		ID: "STO-005", Lever: LeverLog, Title: "Persistent memory used as a block device (no DAX)",
+		Why: "Without DAX, persistent memory is read and written through the page cache and the block layer, so a commit " +
+			"costs system calls and copies where a few cache lines would do. With DAX, programs store to it directly.",
+		Source: "published measurements of SAP NetWeaver with the redo log on persistent memory (DAX-mounted gave the " +
+			"largest gain); kernel documentation on DAX",
+		Disagree: "Being mounted with dax is not enough: it is in force only in namespaces of mode fsdax and for files that " +
+			"say so, which is asked of the file itself (statx).",
+		Severity: inProduction(Medium, Low),
+		absent:   "no log directory lies on persistent memory, or the kernel does not say whether DAX is in force",
+		ok:       "programs store to persistent memory directly",
+		bad:      "the log lies on persistent memory, but goes through the page cache",
+		look:     lookDAX,
+	},
+	{
+		ID: "STO-006", Lever: LeverLog, Title: "Log directory in volatile memory",
+		Why: "A file system in memory forgets everything at power-off, crash or reboot. A database whose log lies there " +
+			"loses commits that it has confirmed, and usually cannot start again.",
+		Source:   "kernel documentation on tmpfs; PostgreSQL documentation on reliability",
+		Disagree: "It is a fine place to measure the most that a faster log device could give, and to test with.",
+		Severity: everywhere(High, High, Low),
+		ok:       "logs lie on storage that keeps them", fix: measureDisk,
+		look: func(f *host.Facts, _ Role) view {
+			v, first := ofClass(f, host.ClassMemory)
+			v.bad = lies(first) + " does not survive a reboot"
+			return v
+		},
+	},
+	{
+		ID: "STO-007", Lever: LeverLog, Title: "Log directory on a network file system",
+		Why: "Each commit waits for the network and the file server, and shares both with others. A soft or asynchronous " +
+			"mount can also confirm writes that are then lost.",
+		Source: "PostgreSQL documentation on network file systems; measurements of redo logs on slower and faster storage",
+		Disagree: "Database vendors support certified network storage for logs. What it costs depends on the server, the " +
+			"network and the mount options: the database's own log write times tell. hostlab assess measures a disk that is " +
+			"reached over a network (iSCSI, Fibre Channel), and for a network file system a local disk to compare with.",
+		Severity: inProduction(Medium, Low),
+		ok:       "logs lie on storage of this machine",
+		look: func(f *host.Facts, _ Role) view {
+			v, first := ofClass(f, host.ClassNetwork)
+			v.bad, v.fix = lies(first)+" waits for the network at each commit", measureLog(first, "")
+			return v
+		},
+	},
+	{
+		ID: "STO-008", Lever: LeverLog, Title: "Log device with a volatile write cache and no FUA",
+		Why: "A device that reports a write-back cache has to flush it at each commit. With FUA one write can go past the " +
+			"cache; without, the whole cache is flushed, with everything other writers left in it. A device protected " +
+			"against power loss reports write through and commits much faster.",
+		Source: "kernel documentation on writeback cache control",
+		Disagree: "No tool recommends a value: the kernel only reports it, and what it costs has to be measured. Switching " +
+			"the cache off in the kernel alone (write_cache) makes commits fast by losing them.",
+		Severity: inProduction(Medium, Info),
+		absent:   "no block device with a write cache is known below a log directory",
+		ok:       "log writes need no flush of a whole volatile cache", look: lookWriteCache,
+		bad: "each commit flushes the device's whole cache; put the log on a device protected against power loss",
+	},
+}
+
+// hiddenDisks is the reading of a host that shows no disk since /sys is hidden.
+func hiddenDisks(f *host.Facts) []reading {
+	if len(f.Block) == 0 && host.Masked(f.Topology.Present) {
+		return []reading{whole(f.Topology.Present)}
+	}
+	return nil
+}
+
+// disks are the whole devices whose queue settings mean something: no loop, RAM
+// or optical devices, and no dm or md, which hand their requests on.
+func disks(f *host.Facts) []host.BlockDevice {
+	var out []host.BlockDevice
+	for _, b := range f.Block {
+		if host.HasQueue(b.Name) {
+			out = append(out, b)
+		}
+	}
+	return out
+}
+
+// readingAhead are the devices whose read-ahead counts. A file system takes that of
+// the device it is on (its bdi), so of a stack the top, dm or md, decides.
+func readingAhead(f *host.Facts) []host.BlockDevice {
+	list := disks(f)
+	for _, b := range f.Block {
+		if host.IsStacked(b.Name) {
+			list = append(list, b)
+		}
+	}
+	return list
+}
+
+// spinning reports a rotating disk that is this machine's own. Hypervisors and
+// storage arrays leave the rotational flag set on volumes that do not rotate.
+func spinning(f *host.Facts, b host.BlockDevice) bool {
+	return b.Class == host.ClassDisk && b.Rotational.Or(false) && f.Virt.Hypervisor.Or("none") == "none"
+}
+
+// ofDisks reads a setting of the disks that it is judged for, and writes a value to the file of those that
+// differ, unless that is advised. Hidden disks make it unknown.
+func ofDisks(f *host.Facts, list []host.BlockDevice, judged func(host.BlockDevice) bool,
+	look func(host.BlockDevice) reading, file, value string) view {
+	v := see(hiddenDisks(f)...)
+	var files []string
+	for _, b := range list {
+		if !judged(b) {
+			continue
+		}
+		r := look(b)
+		if v.readings = append(v.readings, r); len(wrong([]reading{r})) > 0 {
+			files = append(files, "/sys/block/"+b.Name+"/queue/"+file)
+		}
+	}
+	if file != "" {
+		v.fix = remedy{into(value, files...), tillBoot}
+	}
+	return v
+}
+
+// unsorted is the scheduler to have in place of the one in force; "": that one, or nothing better.
+func unsorted(c host.Choice) string {
+	switch {
+	case c.Active == "none" || c.Active == "noop":
+		return ""
+	case c.Has("none"):
+		return "none"
+	case c.Has("noop"): // kernels before 5.0 without blk-mq
+		return "noop"
+	}
+	return ""
+}
+
+// readAheadWanted is 4096 KiB, from tuned throughput-performance.
+const readAheadWanted = 4096 << 10
 
 // lies describes where a path's storage is, for evidence and details.
 func lies(s host.Storage) string {
@@ -18,9 +223,9 @@ func lies(s host.Storage) string {
 		return s.Purpose
 	}
 	if where == "" {
-		return orElse(s.Purpose, "path") + " " + s.Path
+		return cmp.Or(s.Purpose, "path") + " " + s.Path
 	}
-	return fmt.Sprintf("%s %s on %s", orElse(s.Purpose, "path"), s.Path, where)
+	return fmt.Sprintf("%s %s on %s", cmp.Or(s.Purpose, "path"), s.Path, where)
 }
 
 // logs are the directories to judge: those whose storage was asked about, and the
@@ -42,187 +247,94 @@ func logs(f *host.Facts) []host.Storage {
 // noLog says why no log directory can be judged.
 func noLog(f *host.Facts) string {
 	if len(logs(f)) == 0 {
-		return noLogPath
+		return "no log directory was named or found (--log-dir)"
 	}
 	return "this does not apply to what the log lies on, or the kernel does not tell"
 }
 
-// measureLog is the command that tells what a commit costs on a path. Measuring
-// takes a directory that it can write a file to.
-func measureLog(s host.Storage) string {
+// measureLog tells what a commit costs on a path. Measuring takes a directory that it can write a file to.
+func measureLog(s host.Storage, why string) remedy {
 	if s.Raw() || s.NetworkFS() {
 		return measureDisk
 	}
-	return "hostlab assess --log-dir " + screen.Word(s.Path)
+	return remedy{run("hostlab", "assess", "--log-dir", s.Path).noting(why)}
 }
 
 // measureDisk finds a place that can be measured, where the log's own cannot.
-const measureDisk = "findmnt -o TARGET,FSTYPE,SOURCE --real # choose a file system on a disk, and measure it:\n" +
-	"hostlab assess --log-dir DIRECTORY"
+var measureDisk = remedy{
+	run("findmnt", "-o", "TARGET,FSTYPE,SOURCE", "--real").noting("choose a file system on a disk, and measure it:"),
+	run("hostlab", "assess", "--log-dir", "DIRECTORY"),
+}
 
-var discard = Check{
-	ID: "STO-004", Lever: LeverLog, Title: "Log file system mounted with discard",
-	Why: "With the mount option discard, freeing blocks sends trim commands to the device at once, in line with the " +
-		"log's writes; many devices stop for them. A weekly fstrim does the same at a quiet time.",
-	Source:   "PerfSpect",
-	Disagree: "btrfs collects its discards (discard=async), which is accepted.",
-	Severity: inProduction(Medium, Low),
-	Look: func(f *host.Facts, _ Role) Outcome {
-		var rs []reading
-		for _, s := range logs(f) {
-			r := read(s.Options, func(v string) bool { return !discards(v) })
-			r.path += " (" + lies(s) + ")"
-			rs = append(rs, r)
+// ofLog puts the log's place behind the path of a reading.
+func ofLog(r reading, s host.Storage) reading {
+	r.path += " (" + lies(s) + ")"
+	return r
+}
+
+func lookDiscard(f *host.Facts, _ Role) view {
+	v := view{absent: noLog(f)}
+	for _, s := range logs(f) {
+		v.readings = append(v.readings, ofLog(read(s.Options, func(o string) bool { return !discards(o) }), s))
+		mount := run("sudo", "mount", "-o", "remount,nodiscard", s.MountPoint.Or(s.Path))
+		if discards(s.Options.Or("")) && !strings.Contains(v.fix.String(), mount.String()) {
+			v.fix = append(v.fix, mount)
 		}
-		return judge(rs, answers{
-			absent: noLog(f),
-			ok:     "freed blocks are not trimmed in line with writes",
-			bad: func([]reading) (string, string) {
-				var fix []string
-				for _, s := range logs(f) {
-					mount := "sudo mount -o remount,nodiscard " + screen.Word(s.MountPoint.Or(s.Path))
-					if discards(s.Options.Or("")) && !slices.Contains(fix, mount) {
-						fix = append(fix, mount)
-					}
-				}
-				fix = append(fix, "sudo systemctl enable --now fstrim.timer", "# and take discard out of /etc/fstab")
-				return "freed blocks are trimmed in line with the log's writes", strings.Join(fix, "\n")
-			},
-		})
-	},
+	}
+	v.fix = append(v.fix, run("sudo", "systemctl", "enable", "--now", "fstrim.timer"), remark("and take discard out of /etc/fstab"))
+	return v
 }
 
 func discards(options string) bool {
-	for _, o := range strings.Split(options, ",") {
-		if o == "discard" || o == "discard=sync" {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(strings.Split(options, ","), func(o string) bool { return o == "discard" || o == "discard=sync" })
 }
 
-var pmemDAX = Check{
-	ID: "STO-005", Lever: LeverLog, Title: "Persistent memory used as a block device (no DAX)",
-	Why: "Without DAX, persistent memory is read and written through the page cache and the block layer, so a commit " +
-		"costs system calls and copies where a few cache lines would do. With DAX, programs store to it directly.",
-	Source: "published measurements of SAP NetWeaver with the redo log on persistent memory (DAX-mounted gave the " +
-		"largest gain); kernel documentation on DAX",
-	Disagree: "Being mounted with dax is not enough: it is in force only in namespaces of mode fsdax and for files that " +
-		"say so, which is asked of the file itself (statx).",
-	Severity: inProduction(Medium, Low),
-	Look:     lookDAX,
-}
-
-func lookDAX(f *host.Facts, _ Role) Outcome {
-	var rs []reading
-	var fix string
+func lookDAX(f *host.Facts, _ Role) (v view) {
 	for _, s := range logs(f) {
 		class, known := s.Class.Get()
 		if !known {
-			rs = append(rs, whole(s.Class))
+			v.readings = append(v.readings, whole(s.Class))
 			continue
 		}
 		if class != host.ClassPmem && class != host.ClassPmemDAX {
 			continue
 		}
-		r := read(s.DAX, isTrue)
-		r.path += " (" + lies(s) + ")"
-		if r.bad && fix == "" {
-			fix = daxFix(s)
+		r := ofLog(read(s.DAX, is(true)), s)
+		if v.readings = append(v.readings, r); r.bad && v.fix == nil {
+			v.fix = daxFix(s)
 		}
-		rs = append(rs, r)
 	}
-	return judge(rs, answers{
-		absent: "no log directory lies on persistent memory, or the kernel does not say whether DAX is in force",
-		ok:     "programs store to persistent memory directly",
-		bad: func([]reading) (string, string) {
-			return "the log lies on persistent memory, but goes through the page cache", fix
-		},
-	})
+	return v
 }
 
-func daxFix(s host.Storage) string {
-	fix := "sudo ndctl list -N # the namespace must be of mode fsdax\n"
+func daxFix(s host.Storage) remedy {
+	list := run("sudo", "ndctl", "list", "-N").noting("the namespace must be of mode fsdax")
 	if fs, ok := s.FSType.Get(); ok && fs != "ext4" && fs != "xfs" {
-		return fix + "# its file system has no DAX: make it anew as ext4 or xfs"
+		return remedy{list, remark("its file system has no DAX: make it anew as ext4 or xfs")}
 	}
 	dir := s.MountPoint.Or(s.Path)
-	return fix + "# stop the database; dax cannot be switched on by a remount\n" +
-		"sudo umount " + screen.Word(dir) + "\n" +
-		"sudo mount -o dax=always " + screen.Word(s.Device.Or("/dev/pmem0")) + " " + screen.Word(dir)
+	return remedy{list, remark("stop the database; dax cannot be switched on by a remount"), run("sudo", "umount", dir),
+		run("sudo", "mount", "-o", "dax=always", s.Device.Or("/dev/pmem0"), dir)}
 }
 
-var logInMemory = Check{
-	ID: "STO-006", Lever: LeverLog, Title: "Log directory in volatile memory",
-	Why: "A file system in memory forgets everything at power-off, crash or reboot. A database whose log lies there " +
-		"loses commits that it has confirmed, and usually cannot start again.",
-	Source:   "kernel documentation on tmpfs; PostgreSQL documentation on reliability",
-	Disagree: "It is a fine place to measure the most that a faster log device could give, and to test with.",
-	Severity: everywhere(High, High, Low),
-	Look: func(f *host.Facts, _ Role) Outcome {
-		return lookClass(f, host.ClassMemory, "logs lie on storage that keeps them", func(s host.Storage) (string, string) {
-			return lies(s) + " does not survive a reboot",
-				measureDisk
-		})
-	},
-}
-
-var logOnNetwork = Check{
-	ID: "STO-007", Lever: LeverLog, Title: "Log directory on a network file system",
-	Why: "Each commit waits for the network and the file server, and shares both with others. A soft or asynchronous " +
-		"mount can also confirm writes that are then lost.",
-	Source: "PostgreSQL documentation on network file systems; measurements of redo logs on slower and faster storage",
-	Disagree: "Database vendors support certified network storage for logs. What it costs depends on the server, the " +
-		"network and the mount options: the database's own log write times tell. hostlab assess measures a disk that is " +
-		"reached over a network (iSCSI, Fibre Channel), and for a network file system a local disk to compare with.",
-	Severity: inProduction(Medium, Low),
-	Look: func(f *host.Facts, _ Role) Outcome {
-		return lookClass(f, host.ClassNetwork, "logs lie on storage of this machine", func(s host.Storage) (string, string) {
-			return lies(s) + " waits for the network at each commit", measureLog(s)
-		})
-	},
-}
-
-// lookClass finds log directories of one class of storage.
-func lookClass(f *host.Facts, class, ok string, say func(host.Storage) (detail, fix string)) Outcome {
-	var rs []reading
-	var first *host.Storage
-	list := logs(f)
-	for i, s := range list {
-		r := readAs(s.Class, func(v string) string { return v + " (" + orElse(s.FSType.Or(""), "file system unknown") + ")" },
+// ofClass finds log directories of one class of storage, which is wrong, and the first of them.
+func ofClass(f *host.Facts, class string) (v view, first host.Storage) {
+	v.absent = noLog(f)
+	found := false
+	for _, s := range logs(f) {
+		r := readAs(s.Class, func(v string) string { return v + " (" + cmp.Or(s.FSType.Or(""), "file system unknown") + ")" },
 			func(v string) bool { return v != class })
-		r.path += " (" + lies(s) + ")"
-		if r.bad && first == nil {
-			first = &list[i]
+		if v.readings = append(v.readings, ofLog(r, s)); r.bad && !found {
+			first, found = s, true
 		}
-		rs = append(rs, r)
 	}
-	return judge(rs, answers{
-		absent: noLog(f),
-		ok:     ok,
-		bad:    func([]reading) (string, string) { return say(*first) },
-	})
+	return v, first
 }
 
-var writeCache = Check{
-	ID: "STO-008", Lever: LeverLog, Title: "Log device with a volatile write cache and no FUA",
-	Why: "A device that reports a write-back cache has to flush it at each commit. With FUA one write can go past the " +
-		"cache; without, the whole cache is flushed, with everything other writers left in it. A device protected " +
-		"against power loss reports write through and commits much faster.",
-	Source: "kernel documentation on writeback cache control",
-	Disagree: "No tool recommends a value: the kernel only reports it, and what it costs has to be measured. Switching " +
-		"the cache off in the kernel alone (write_cache) makes commits fast by losing them.",
-	Severity: inProduction(Medium, Info),
-	Look:     lookWriteCache,
-}
-
-func lookWriteCache(f *host.Facts, _ Role) Outcome {
-	var rs []reading
-	var slow *host.Storage
-	list := logs(f)
-	for i, s := range list {
+func lookWriteCache(f *host.Facts, _ Role) (v view) {
+	for _, s := range logs(f) {
 		if c := whole(s.Class); c.unknown() { // then there is no stack to judge
-			rs = append(rs, c)
+			v.readings = append(v.readings, c)
 		}
 		for _, l := range s.Stack {
 			q := l.Queue
@@ -232,36 +344,16 @@ func lookWriteCache(f *host.Facts, _ Role) Outcome {
 			}
 			r := read(q.WriteCache, func(v string) bool { return v != "write back" })
 			if r.bad {
-				fua := read(q.FUA, isTrue)
-				switch {
-				case fua.state == host.StateOK && !fua.bad:
-					r.bad = false
-				case fua.unknown():
-					r.bad = false
-				}
+				fua := read(q.FUA, is(true))
+				r.bad = !fua.unknown() && (fua.state != host.StateOK || fua.bad)
 				fua.context = !fua.unknown()
-				rs = append(rs, fua)
+				v.readings = append(v.readings, fua)
 			}
-			if r.bad && slow == nil {
-				slow = &list[i]
+			if r.bad && v.fix == nil {
+				v.fix = measureLog(s, "what a commit costs here")
 			}
-			rs = append(rs, r)
+			v.readings = append(v.readings, r)
 		}
 	}
-	return judge(rs, answers{
-		absent: "no block device with a write cache is known below a log directory",
-		ok:     "log writes need no flush of a whole volatile cache",
-		bad: func([]reading) (string, string) {
-			return "each commit flushes the device's whole cache; put the log on a device protected against power loss",
-				measureLog(*slow) + cost(*slow)
-		},
-	})
-}
-
-// cost says what measuring would tell, where the log's own place can be measured.
-func cost(s host.Storage) string {
-	if measureLog(s) == measureDisk {
-		return ""
-	}
-	return " # what a commit costs here"
+	return v
 }

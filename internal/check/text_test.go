@@ -79,7 +79,7 @@ func TestWidth(t *testing.T) {
 				out := render(t, c.facts0(), role, options{document.TextOptions{Width: width}, true})
 				for line := range strings.SplitSeq(out, "\n") {
 					limit := max(width, 40)
-					if strings.HasSuffix(line, `\`) || len(strings.Fields(line)) == 1 || strings.HasSuffix(line, `"`) {
+					if strings.HasSuffix(line, `\`) || len(strings.Fields(line)) == 1 || strings.HasSuffix(line, `"`) || strings.HasSuffix(line, "'") {
 						limit = 80 // of a command, whose words stay whole
 					}
 					if n := utf8.RuneCountInString(line); n > limit {

@@ -5,6 +5,7 @@ package export
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -15,8 +16,11 @@ import (
 	"hostlab/internal/spelling"
 )
 
-// Item is one setting with its value in the kernel's own unit, as setting.Spell gives it.
-type Item struct{ Setting, Object, Value string }
+// item is an assignment with its setting.
+type item struct {
+	setting.Assignment
+	s setting.Setting
+}
 
 // File is one file of a profile.
 type File struct {
@@ -46,7 +50,7 @@ func Targets() (names []string) {
 var targets = []struct {
 	name  string
 	about string // of the help
-	write func(title string, items []Item) Profile
+	write func(title string, items []item) Profile
 }{
 	{"tuned", "a profile for TuneD (tuned.conf)", tuned},
 	{"saptune", "a custom note for saptune 3", saptune},
@@ -66,20 +70,20 @@ func Help() string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// Make writes a profile. Title says in a line what it is. The error is about the target, or says why it
+// Make writes a profile of settings, whose values are as setting.Offline gives them. Title says in a line what it is. The error is about the target, or says why it
 // has words for nothing of this: such a profile would do nothing, and look as if it did.
-func Make(target, title string, items []Item) (Profile, error) {
-	for _, i := range items {
+func Make(target, title string, list []setting.Assignment) (Profile, error) {
+	for _, i := range list {
 		if !madeOf(i.Object, inName) || strings.HasPrefix(i.Object, "/") {
-			return Profile{}, fmt.Errorf("%s@%s: that is no name of an object", i.Setting, screen.Short(screen.Clean(i.Object)))
+			return Profile{}, fmt.Errorf("%s@%s: that is no name of an object", i.Name, screen.Short(screen.Clean(i.Object)))
 		}
 		if !madeOf(i.Value, inValue) {
-			return Profile{}, fmt.Errorf("%s=%s: expected letters, digits, spaces and any of . _ - %% : + ! alone", i.Setting, screen.Short(screen.Clean(i.Value)))
+			return Profile{}, fmt.Errorf("%s=%s: expected letters, digits, spaces and any of . _ - %% : + ! alone", i.Name, screen.Short(screen.Clean(i.Value)))
 		}
 	}
 	for _, t := range targets {
 		if t.name == target {
-			items := prepare(items)
+			items := prepare(list)
 			p := t.write(clean(title), items)
 			p.Missing = p.lacks.lines()
 			if p.lacks.count() == len(items) {
@@ -97,36 +101,29 @@ func Make(target, title string, items []Item) (Profile, error) {
 
 // prepare sorts items in the order of writing, and gives them the values that are right at every boot. Limits of the
 // wake-up latency all get the lowest of them, so that tools that hold a limit need no list of states.
-func prepare(items []Item) []Item {
-	items = slices.Clone(items)
-	slices.SortStableFunc(items, func(a, b Item) int { return a.known().Order - b.known().Order })
+func prepare(list []setting.Assignment) []item {
+	items := make([]item, len(list))
 	lowest := -1
-	for i := range items {
-		if v, ok := items[i].known().AtBoot[items[i].Value]; ok {
-			items[i].Value = v
-		}
-		if us, err := strconv.Atoi(items[i].Value); err == nil && items[i].bounds() && (lowest < 0 || us < lowest) {
+	for n, a := range list {
+		i := item{Assignment: a}
+		i.s, _ = setting.Find(a.Name)
+		i.Value = cmp.Or(i.s.AtBoot[a.Value], a.Value)
+		if us, err := strconv.Atoi(i.Value); err == nil && i.bounds() && (lowest < 0 || us < lowest) {
 			lowest = us
 		}
+		items[n] = i
 	}
-	for i := range items {
-		if items[i].bounds() {
-			items[i].Value = strconv.Itoa(lowest)
+	slices.SortStableFunc(items, func(a, b item) int { return a.s.Order - b.s.Order })
+	for n, i := range items {
+		if i.bounds() {
+			items[n].Value = strconv.Itoa(lowest)
 		}
 	}
 	return items
 }
 
-// known is the item's setting.
-func (i Item) known() setting.Setting {
-	s, _ := setting.Find(i.Setting)
-	return s
-}
-
 // bounds reports a limit of the wake-up latency. Of cstate_latency, all is none.
-func (i Item) bounds() bool {
-	return (i.known().Held || i.known().Kinds()) && i.Value != "all"
-}
+func (i item) bounds() bool { return (i.s.Held || i.s.Kinds()) && i.Value != "all" }
 
 // mark stands in the first line of every file that is written for systemd.
 const mark = "written by hostlab"
@@ -150,15 +147,6 @@ func madeOf(s, characters string) bool {
 
 // clean keeps a text to one line of a comment.
 func clean(s string) string { return strings.Join(strings.Fields(screen.Clean(s)), " ") }
-
-// String is the setting as it is typed.
-func (i Item) String() string {
-	name := i.Setting
-	if i.Object != "" {
-		name += "@" + i.Object
-	}
-	return name + "=" + i.Value
-}
 
 // sections collects the lines of an INI file, each section once and in order.
 type sections struct {
@@ -184,7 +172,7 @@ func (s *sections) add(section, line string) {
 }
 
 // cannot notes what the target has no words for.
-func (s *sections) cannot(i Item, why string) { s.missing.add(i, why) }
+func (s *sections) cannot(i item, why string) { s.missing.add(i, why) }
 
 // lacks are the settings that a target cannot express, by reason.
 type lacks []lack
@@ -194,7 +182,7 @@ type lack struct {
 	why   string
 }
 
-func (l *lacks) add(i Item, why string) {
+func (l *lacks) add(i item, why string) {
 	for n := range *l {
 		if (*l)[n].why == why {
 			(*l)[n].items = append((*l)[n].items, i.String())
@@ -247,8 +235,8 @@ func comments(b *strings.Builder, missing []string) {
 type place struct{ option, sysctl, file, value string }
 
 // places are where a tool takes an item; why says why it does not.
-func (i Item) places(tool string) (list []place, why string) {
-	s := i.known()
+func (i item) places(tool string) (list []place, why string) {
+	s := i.s
 	word, has := s.Word(tool)
 	translated, known := word.Values[i.Value]
 	if !known {
@@ -274,8 +262,8 @@ func (i Item) places(tool string) (list []place, why string) {
 }
 
 // files are the files of an item, or a pattern of them, with what is written to each.
-func (i Item) files() (list []place, why string) {
-	s := i.known()
+func (i item) files() (list []place, why string) {
+	s := i.s
 	files := s.Files
 	if i.Object != "" {
 		files = []string{s.FileOf(i.Object)}

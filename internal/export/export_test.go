@@ -19,7 +19,7 @@ func TestEverySettingIsExported(t *testing.T) {
 		"dsc":      {"Windows has no counterpart that a power plan holds", "Windows sets all processors alike"},
 	}
 	for _, s := range setting.All() {
-		i := Item{Setting: s.Name, Value: values[s.Name]}
+		i := setting.Assignment{Name: s.Name, Value: values[s.Name]}
 		for _, word := range []string{"performance", "never", "1", "100", "max", "8192", "1 2 3 4"} {
 			if v, err := s.Spell(word); err == nil && i.Value == "" {
 				i.Value = v
@@ -32,7 +32,7 @@ func TestEverySettingIsExported(t *testing.T) {
 			i.Object = "cpu3"
 		}
 		for _, target := range targets {
-			p := target.write("t", prepare([]Item{i}))
+			p := target.write("t", prepare([]setting.Assignment{i}))
 			text := ""
 			for _, f := range p.Files {
 				text += f.Text
@@ -57,22 +57,25 @@ func TestEverySettingIsExported(t *testing.T) {
 	}
 }
 
+func asked(name, object, value string) setting.Assignment {
+	return setting.Assignment{Name: name, Object: object, Value: value}
+}
+
 // A tool that has words for nothing of what was asked for gets no profile: one would look as if it did
 // something.
 func TestNothingToWrite(t *testing.T) {
-	item := func(name, object, value string) Item { return Item{name, object, value} }
 	for _, c := range []struct {
 		target string
-		items  []Item
+		items  []setting.Assignment
 		err    string
 	}{
-		{"powercfg", []Item{item("governor", "", "powersave")}, "powercfg has words for nothing of this: governor=powersave (Windows has power plans; only performance has a counterpart, High performance)"},
-		{"dsc", []Item{item("swappiness", "", "10"), item("thp", "", "never"), item("governor", "", "ondemand")}, "dsc has words for nothing of this: "},
-		{"systemd", []Item{item("max_freq", "", "60%")}, "systemd has words for nothing of this: max_freq=60% (it means another value on each processor; "},
-		{"tuned", []Item{item("cpu_online", "", "0")}, "tuned has words for nothing of this: "},
-		{"saptune", []Item{item("epb", "", "4")}, "saptune has words for nothing of this: "},
-		{"powercfg", []Item{item("governor", "", "performance"), item("swappiness", "", "10")}, ""},
-		{"systemd", []Item{item("max_freq", "", "60%"), item("cpu_dma_latency", "", "70")}, ""},
+		{"powercfg", []setting.Assignment{asked("governor", "", "powersave")}, "powercfg has words for nothing of this: governor=powersave (Windows has power plans; only performance has a counterpart, High performance)"},
+		{"dsc", []setting.Assignment{asked("swappiness", "", "10"), asked("thp", "", "never"), asked("governor", "", "ondemand")}, "dsc has words for nothing of this: "},
+		{"systemd", []setting.Assignment{asked("max_freq", "", "60%")}, "systemd has words for nothing of this: max_freq=60% (it means another value on each processor; "},
+		{"tuned", []setting.Assignment{asked("cpu_online", "", "0")}, "tuned has words for nothing of this: "},
+		{"saptune", []setting.Assignment{asked("epb", "", "4")}, "saptune has words for nothing of this: "},
+		{"powercfg", []setting.Assignment{asked("governor", "", "performance"), asked("swappiness", "", "10")}, ""},
+		{"systemd", []setting.Assignment{asked("max_freq", "", "60%"), asked("cpu_dma_latency", "", "70")}, ""},
 	} {
 		p, err := Make(c.target, "t", c.items)
 		switch {
@@ -89,17 +92,17 @@ func TestNothingToWrite(t *testing.T) {
 func TestHostileNamesAreRefused(t *testing.T) {
 	for _, target := range Targets() {
 		for n, name := range screentest.Hostile {
-			items := []Item{{"io_scheduler", name, "none"}}
+			items := []setting.Assignment{asked("io_scheduler", name, "none")}
 			if n > 1 { // spaces are part of values, a dash of names
-				items = append(items, Item{"io_scheduler", "", name}, Item{"governor", "policy" + name, "performance"}, Item{"sem", "", "1 " + name})
+				items = append(items, asked("io_scheduler", "", name), asked("governor", "policy"+name, "performance"), asked("sem", "", "1 "+name))
 			}
 			for _, i := range items {
-				p, err := Make(target, "t", []Item{i, {"governor", "", "performance"}, {"max_perf_pct", "", "100"}})
+				p, err := Make(target, "t", []setting.Assignment{i, asked("governor", "", "performance"), asked("max_perf_pct", "", "100")})
 				if err == nil || len(p.Files) > 0 || strings.ContainsAny(err.Error(), "\x1b\n\u009b") {
 					t.Errorf("%s with %+q: %v, %+v", target, i, err, p.Files)
 				}
 			}
-			if p, err := Make(target, name, []Item{{"governor", "", "performance"}}); err != nil || strings.ContainsAny(p.Files[0].Text, "\x1b\u009b\u202e") || strings.Contains(p.Files[0].Text, "\nmade") {
+			if p, err := Make(target, name, []setting.Assignment{asked("governor", "", "performance")}); err != nil || strings.ContainsAny(p.Files[0].Text, "\x1b\u009b\u202e") || strings.Contains(p.Files[0].Text, "\nmade") {
 				t.Errorf("%s, title %q: %v, %q", target, name, err, p.Files)
 			}
 		}

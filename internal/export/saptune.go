@@ -6,7 +6,7 @@ import (
 )
 
 // saptune writes a custom note (saptune-note(5), saptune 3).
-func saptune(title string, items []Item) Profile {
+func saptune(title string, items []item) Profile {
 	var s sections
 	// The line is a comment, and yet what saptune reads the note's name from.
 	s.add("version", `# SAP-NOTE=hostlab CATEGORY=CUSTOM VERSION=1 DATE=01.01.2026 NAME="`+strings.ReplaceAll(title, `"`, "'")+`"`)
@@ -14,7 +14,7 @@ func saptune(title string, items []Item) Profile {
 		places, why := i.places("saptune")
 		// [sys] takes single files below /sys, with dots for slashes, and no patterns.
 		for _, p := range places {
-			if word, _ := i.known().Word("saptune"); i.Object != "" && !word.Each {
+			if word, _ := i.s.Word("saptune"); i.Object != "" && !word.Each {
 				why = "saptune sets all CPUs alike"
 			} else if p.file != "" && (len(places) > 1 || strings.Contains(p.file, "*")) {
 				why = "saptune takes single files, and this has one for each CPU, policy or disk"

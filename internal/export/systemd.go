@@ -9,7 +9,7 @@ import (
 
 // systemd writes what a host with systemd alone applies at boot: sysctl.d(5), tmpfiles.d(5),
 // udev rules for disks, which may come later, and a unit that holds a latency limit.
-func systemd(title string, items []Item) Profile {
+func systemd(title string, items []item) Profile {
 	var kernel, tmpfiles, udev []string
 	var lack lacks
 	hold := ""
@@ -62,15 +62,15 @@ func systemd(title string, items []Item) Profile {
 	return p
 }
 
-func udevRule(i Item) string {
+func udevRule(i item) string {
 	which := `KERNEL!="loop*|ram*|zram*|sr*|fd*|nbd*|pmem*|dm-*|md*"`
 	switch {
 	case i.Object != "":
 		which = `KERNEL=="` + i.Object + `"`
-	case i.known().Stacked: // of a stack the top decides
+	case i.s.Stacked: // of a stack the top decides
 		which = `KERNEL!="loop*|ram*|zram*|sr*|fd*|nbd*|pmem*"`
 	}
-	return fmt.Sprintf(`ACTION=="add|change", SUBSYSTEM=="block", ENV{DEVTYPE}=="disk", %s, ATTR{queue/%s}="%s"`, which, path.Base(i.known().File), i.Value)
+	return fmt.Sprintf(`ACTION=="add|change", SUBSYSTEM=="block", ENV{DEVTYPE}=="disk", %s, ATTR{queue/%s}="%s"`, which, path.Base(i.s.File), i.Value)
 }
 
 // unit holds /dev/cpu_dma_latency open. Of text the kernel takes hexadecimal digits, and of

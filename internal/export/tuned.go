@@ -7,7 +7,7 @@ import (
 
 // tuned writes a profile (tuned.conf(5), TuneD 2.10 and later): the plugin's own option
 // where there has been one for long, and plugin sysfs elsewhere, so that older versions take it as well.
-func tuned(title string, items []Item) Profile {
+func tuned(title string, items []item) Profile {
 	var s sections
 	s.add("main", "summary="+title)
 	for _, i := range items {

@@ -38,9 +38,9 @@ var powerGUIDs = map[string]string{
 }
 
 // windows translates what Windows has a counterpart for. Its values are whole numbers, mostly shares.
-func windows(items []Item) (plan bool, list []powerSetting, missing lacks) {
+func windows(items []item) (plan bool, list []powerSetting, missing lacks) {
 	for _, i := range items {
-		word, has := i.known().Word("windows")
+		word, has := i.s.Word("windows")
 		value, known := word.Values[i.Value]
 		share, err := percent(cmp.Or(value, i.Value))
 		switch {
@@ -77,7 +77,7 @@ func percent(value string) (int, error) {
 }
 
 // powercfg writes a command file. Its lines end as cmd.exe wants them.
-func powercfg(title string, items []Item) Profile {
+func powercfg(title string, items []item) Profile {
 	plan, list, missing := windows(items)
 	var b strings.Builder
 	b.WriteString("@echo off\nrem " + cmdText(title) + "\nrem Run it as administrator. A plan that group policy sets wins over this one.\n")
@@ -103,7 +103,7 @@ func cmdText(s string) string {
 
 // dsc writes a configuration for Desired State Configuration (PowerShell 5.1). Values are
 // looked up in the registry, since what powercfg prints is translated.
-func dsc(title string, items []Item) Profile {
+func dsc(title string, items []item) Profile {
 	plan, list, missing := windows(items)
 	var b strings.Builder
 	b.WriteString("# " + title + "\n")

@@ -16,7 +16,7 @@ func TestWindowsNames(t *testing.T) {
 		if v == "" {
 			v = "100%"
 		}
-		_, _, missing := windows([]Item{{Setting: s.Name, Value: v}})
+		_, _, missing := windows(prepare([]setting.Assignment{{Name: s.Name, Value: v}}))
 		listed := slices.Contains(WindowsNames(), s.Name)
 		if listed != (len(missing) == 0) {
 			t.Errorf("%s listed %v, but %s", s.Name, listed, strings.Join(missing.lines(), "; "))

@@ -83,21 +83,9 @@ func (b block) where(name string) string {
 
 // device reads a whole disk (or dm, md, loop) and its queue.
 func (b block) device(name string) BlockDevice {
-	dir := b.dir(name)
-	q := dir + "/queue/"
-	return BlockDevice{
-		Name:       name,
-		Model:      b.model(name),
-		Size:       b.t.Int(dir+"/size", "B", 512), // in sectors of 512 B, whatever the disk's own are
-		Rotational: b.t.Bool(q + "rotational"),
-		Scheduler:  b.t.Choice(q + "scheduler"),
-		WriteCache: b.t.Text(q + "write_cache"),
-		FUA:        b.t.Bool(q + "fua"),
-		DAX:        b.t.Bool(q + "dax"),
-		NoMerges:   b.t.Int(q+"nomerges", "", 1),
-		ReadAhead:  b.t.Int(q+"read_ahead_kb", "B", 1024),
-		Class:      b.class(name),
-	}
+	d := BlockDevice{Name: name, Model: b.model(name), Class: b.class(name)}
+	fill(b.t, b.dir(name), &d)
+	return d
 }
 
 // model joins vendor and model. SATA disks all have the vendor "ATA".

@@ -2,7 +2,7 @@ package host
 
 // Facts is everything that is known of a machine. Slices hold one element an
 // object (CPU, policy, device) in natural order; objects that are not there
-// make empty slices, never failed facts.
+// make empty slices, never failed facts. A field with the tag read is read by fill.
 type Facts struct {
 	Schema    int           `json:"schema"`
 	Identity  Identity      `json:"identity"`
@@ -36,13 +36,13 @@ type Identity struct {
 // Topology says which CPUs there are and what they share.
 type Topology struct {
 	Online     Fact[[]int]  `json:"online"`
-	Offline    Fact[[]int]  `json:"offline"`
-	Present    Fact[[]int]  `json:"present"`
+	Offline    Fact[[]int]  `json:"offline" read:"/sys/devices/system/cpu/offline"`
+	Present    Fact[[]int]  `json:"present" read:"/sys/devices/system/cpu/present"`
 	Sockets    Fact[int]    `json:"sockets"`
 	Cores      Fact[int]    `json:"cores"`
 	Threads    Fact[int]    `json:"threads"` // online logical CPUs
-	SMTControl Fact[string] `json:"smt_control"`
-	SMTActive  Fact[bool]   `json:"smt_active"`
+	SMTControl Fact[string] `json:"smt_control" read:"/sys/devices/system/cpu/smt/control"`
+	SMTActive  Fact[bool]   `json:"smt_active" read:"/sys/devices/system/cpu/smt/active"`
 	CoreTypes  []CoreType   `json:"core_types"` // more than one on hybrid processors
 	NUMA       []NUMANode   `json:"numa"`
 	Caches     []Cache      `json:"caches"`
@@ -91,17 +91,19 @@ type Cache struct {
 type Frequency struct {
 	Policies        []Policy     `json:"policies"`
 	Boost           Fact[bool]   `json:"boost"` // whether turbo is allowed, from whichever file says so
-	NoTurbo         Fact[bool]   `json:"no_turbo"`
-	CPUFreqBoost    Fact[bool]   `json:"cpufreq_boost"`
-	PstateStatus    Fact[string] `json:"pstate_status"` // intel_pstate/status or amd_pstate/status
-	MinPerfPct      Fact[int64]  `json:"min_perf_pct"`
-	MaxPerfPct      Fact[int64]  `json:"max_perf_pct"`
-	PlatformProfile Fact[string] `json:"platform_profile"`
-	ProfileChoices  Fact[string] `json:"platform_profile_choices"`
-	EPB             []CPUValue   `json:"epb"`     // energy_perf_bias of each CPU, 0 performance to 15 powersave; empty where no CPU has it
-	Current         []CPUCurrent `json:"current"` // of each online CPU
-	Uncore          []Uncore     `json:"uncore"`
-	DomainScope     Fact[string] `json:"domain_scope"` // what shares one frequency: thread, core, socket, other, or mixed where policies differ
+	NoTurbo         Fact[bool]   `json:"no_turbo" read:"/sys/devices/system/cpu/intel_pstate/no_turbo"`
+	CPUFreqBoost    Fact[bool]   `json:"cpufreq_boost" read:"/sys/devices/system/cpu/cpufreq/boost"`
+	PstateStatus    Fact[string] `json:"pstate_status" read:"/sys/devices/system/cpu/intel_pstate/status"` // or amd_pstate/status
+	MinPerfPct      Fact[int64]  `json:"min_perf_pct" read:"/sys/devices/system/cpu/intel_pstate/min_perf_pct %"`
+	MaxPerfPct      Fact[int64]  `json:"max_perf_pct" read:"/sys/devices/system/cpu/intel_pstate/max_perf_pct %"`
+	PlatformProfile Fact[string] `json:"platform_profile" read:"/sys/firmware/acpi/platform_profile"`
+	ProfileChoices  Fact[string] `json:"platform_profile_choices" read:"/sys/firmware/acpi/platform_profile_choices"`
+	// EPB is energy_perf_bias, 0 performance to 15 powersave; empty where no CPU has it.
+	EPB     []CPUValue   `json:"epb"`
+	Current []CPUCurrent `json:"current"` // of each online CPU
+	Uncore  []Uncore     `json:"uncore"`
+	// DomainScope is what shares one frequency: thread, core, socket, other, or mixed where policies differ.
+	DomainScope Fact[string] `json:"domain_scope"`
 }
 
 // CPUValue is a whole number that each CPU has for itself.
@@ -120,37 +122,38 @@ type CPUCurrent struct {
 // Policy is a cpufreq policy: CPUs whose frequency is set together.
 type Policy struct {
 	ID        int           `json:"id"`
-	CPUs      Fact[[]int]   `json:"cpus"`         // related_cpus
-	Affected  Fact[[]int]   `json:"affected"`     // those of them that are online
-	Domain    Fact[[]int]   `json:"freqdomain"`   // freqdomain_cpus: coupled by hardware
-	Driver    Fact[string]  `json:"driver"`       // scaling_driver
-	Governor  Fact[string]  `json:"governor"`     // scaling_governor
-	Governors Fact[string]  `json:"governors"`    // scaling_available_governors
-	HWMin     Fact[int64]   `json:"hardware_min"` // Hz, cpuinfo_min_freq
-	HWMax     Fact[int64]   `json:"hardware_max"` // Hz, cpuinfo_max_freq
-	Base      Fact[int64]   `json:"base"`         // Hz, base_frequency
-	Min       Fact[int64]   `json:"min"`          // Hz, scaling_min_freq
-	Max       Fact[int64]   `json:"max"`          // Hz, scaling_max_freq
-	BIOSLimit Fact[int64]   `json:"bios_limit"`   // Hz
-	Latency   Fact[float64] `json:"latency"`      // s, cpuinfo_transition_latency
-	PStates   Fact[[]int64] `json:"pstates"`      // Hz, scaling_available_frequencies, falling
-	EPP       Fact[string]  `json:"epp"`          // energy_performance_preference
-	EPPs      Fact[string]  `json:"epps"`         // energy_performance_available_preferences
-	Boost     Fact[bool]    `json:"boost"`        // policyN/boost
-	Scope     string        `json:"scope"`        // thread, core, socket or other, from Domain or CPUs against topology; "" unknown
+	CPUs      Fact[[]int]   `json:"cpus"`       // related_cpus
+	Affected  Fact[[]int]   `json:"affected"`   // those of them that are online
+	Domain    Fact[[]int]   `json:"freqdomain"` // freqdomain_cpus: coupled by hardware
+	Driver    Fact[string]  `json:"driver" read:"scaling_driver"`
+	Governor  Fact[string]  `json:"governor" read:"scaling_governor"`
+	Governors Fact[string]  `json:"governors" read:"scaling_available_governors"`
+	HWMin     Fact[int64]   `json:"hardware_min" read:"cpuinfo_min_freq kHz"`
+	HWMax     Fact[int64]   `json:"hardware_max" read:"cpuinfo_max_freq kHz"`
+	Base      Fact[int64]   `json:"base" read:"base_frequency kHz"`
+	Min       Fact[int64]   `json:"min" read:"scaling_min_freq kHz"`
+	Max       Fact[int64]   `json:"max" read:"scaling_max_freq kHz"`
+	BIOSLimit Fact[int64]   `json:"bios_limit" read:"bios_limit kHz"`
+	Latency   Fact[float64] `json:"latency"` // s, cpuinfo_transition_latency
+	PStates   Fact[[]int64] `json:"pstates"` // Hz, scaling_available_frequencies, falling
+	EPP       Fact[string]  `json:"epp" read:"energy_performance_preference"`
+	EPPs      Fact[string]  `json:"epps" read:"energy_performance_available_preferences"`
+	Boost     Fact[bool]    `json:"boost" read:"boost"`
+	// Scope is thread, core, socket or other, by Domain or CPUs and the topology; "" unknown.
+	Scope string `json:"scope"`
 }
 
 // Uncore is the frequency range of one uncore domain.
 type Uncore struct {
 	Name string      `json:"name"`
-	Min  Fact[int64] `json:"min"` // Hz
-	Max  Fact[int64] `json:"max"` // Hz
+	Min  Fact[int64] `json:"min" read:"min_freq_khz kHz"` // Hz
+	Max  Fact[int64] `json:"max" read:"max_freq_khz kHz"` // Hz
 }
 
 // Idle is what CPUs do when they have nothing to do.
 type Idle struct {
-	Driver     Fact[string]  `json:"driver"`
-	Governor   Fact[string]  `json:"governor"`
+	Driver     Fact[string]  `json:"driver" read:"/sys/devices/system/cpu/cpuidle/current_driver"`
+	Governor   Fact[string]  `json:"governor" read:"/sys/devices/system/cpu/cpuidle/current_governor"`
 	States     []IdleState   `json:"states"`          // grouped: one for each distinct state
 	DMALatency Fact[float64] `json:"cpu_dma_latency"` // s, the limit in force from /dev/cpu_dma_latency; absent: no limit
 	Resume     []CPULatency  `json:"resume_latency"`  // pm_qos_resume_latency_us of each online CPU
@@ -182,34 +185,35 @@ type Memory struct {
 	HugePageSize         Fact[int64]  `json:"huge_page_size"`
 	HugePages            Fact[int64]  `json:"huge_pages"`
 	HugePagesFree        Fact[int64]  `json:"huge_pages_free"`
-	THPEnabled           Fact[Choice] `json:"thp_enabled"`
-	THPDefrag            Fact[Choice] `json:"thp_defrag"`
-	KSM                  Fact[int64]  `json:"ksm"`
-	NUMABalancing        Fact[int64]  `json:"numa_balancing"`
-	Swappiness           Fact[int64]  `json:"swappiness"`
-	DirtyBytes           Fact[int64]  `json:"dirty_bytes"` // 0: the ratio is in force
-	DirtyBackgroundBytes Fact[int64]  `json:"dirty_background_bytes"`
-	DirtyRatio           Fact[int64]  `json:"dirty_ratio"`
-	DirtyBackgroundRatio Fact[int64]  `json:"dirty_background_ratio"`
-	MaxMapCount          Fact[int64]  `json:"max_map_count"`
-	ShmSize              Fact[int64]  `json:"dev_shm_size"` // B
-	ShmMax               Fact[uint64] `json:"shmmax"`       // B
-	ShmAll               Fact[uint64] `json:"shmall"`       // pages
-	ShmMni               Fact[int64]  `json:"shmmni"`
+	THPEnabled           Fact[Choice] `json:"thp_enabled" read:"/sys/kernel/mm/transparent_hugepage/enabled"`
+	THPDefrag            Fact[Choice] `json:"thp_defrag" read:"/sys/kernel/mm/transparent_hugepage/defrag"`
+	KSM                  Fact[int64]  `json:"ksm" read:"/sys/kernel/mm/ksm/run"`
+	NUMABalancing        Fact[int64]  `json:"numa_balancing" read:"/proc/sys/kernel/numa_balancing"`
+	Swappiness           Fact[int64]  `json:"swappiness" read:"/proc/sys/vm/swappiness"`
+	ZoneReclaim          Fact[int64]  `json:"zone_reclaim_mode" read:"/proc/sys/vm/zone_reclaim_mode"`
+	DirtyBytes           Fact[int64]  `json:"dirty_bytes" read:"/proc/sys/vm/dirty_bytes B"` // 0: the ratio is in force
+	DirtyBackgroundBytes Fact[int64]  `json:"dirty_background_bytes" read:"/proc/sys/vm/dirty_background_bytes B"`
+	DirtyRatio           Fact[int64]  `json:"dirty_ratio" read:"/proc/sys/vm/dirty_ratio %"`
+	DirtyBackgroundRatio Fact[int64]  `json:"dirty_background_ratio" read:"/proc/sys/vm/dirty_background_ratio %"`
+	MaxMapCount          Fact[int64]  `json:"max_map_count" read:"/proc/sys/vm/max_map_count"`
+	ShmSize              Fact[int64]  `json:"dev_shm_size"`                            // B
+	ShmMax               Fact[uint64] `json:"shmmax" read:"/proc/sys/kernel/shmmax B"` // B
+	ShmAll               Fact[uint64] `json:"shmall" read:"/proc/sys/kernel/shmall"`   // pages
+	ShmMni               Fact[int64]  `json:"shmmni" read:"/proc/sys/kernel/shmmni"`
 	PageSize             Fact[int64]  `json:"page_size"`
 }
 
 // Kernel holds settings of the kernel that are not memory or CPU.
 type Kernel struct {
-	Cmdline       Fact[string]  `json:"cmdline"`
-	Clocksource   Fact[string]  `json:"clocksource"`
-	Clocksources  Fact[string]  `json:"clocksources"`
+	Cmdline       Fact[string]  `json:"cmdline" read:"/proc/cmdline text"`
+	Clocksource   Fact[string]  `json:"clocksource" read:"/sys/devices/system/clocksource/clocksource0/current_clocksource given"`
+	Clocksources  Fact[string]  `json:"clocksources" read:"/sys/devices/system/clocksource/clocksource0/available_clocksource given"`
 	Mitigations   []Mitigation  `json:"mitigations"`
 	Sem           Fact[[]int]   `json:"sem"` // SEMMSL SEMMNS SEMOPM SEMMNI
-	PIDMax        Fact[int64]   `json:"pid_max"`
-	AIOMaxNr      Fact[uint64]  `json:"aio_max_nr"`
-	NVMeIOTimeout Fact[uint64]  `json:"nvme_io_timeout"` // s
-	TunedProfile  Fact[string]  `json:"tuned_profile"`
+	PIDMax        Fact[int64]   `json:"pid_max" read:"/proc/sys/kernel/pid_max"`
+	AIOMaxNr      Fact[uint64]  `json:"aio_max_nr" read:"/proc/sys/fs/aio-max-nr"`
+	NVMeIOTimeout Fact[uint64]  `json:"nvme_io_timeout" read:"/sys/module/nvme_core/parameters/io_timeout s"` // s
+	TunedProfile  Fact[string]  `json:"tuned_profile" read:"/etc/tuned/active_profile given"`
 	PressureCPU   Fact[float64] `json:"pressure_cpu" show:"percent"` // share of time, some avg60
 	PressureIO    Fact[float64] `json:"pressure_io" show:"percent"`
 }
@@ -280,15 +284,15 @@ type StackLayer struct {
 type BlockDevice struct {
 	Name       string       `json:"name"`
 	Model      Fact[string] `json:"model"`
-	Size       Fact[int64]  `json:"size"` // B
-	Rotational Fact[bool]   `json:"rotational"`
-	Scheduler  Fact[Choice] `json:"scheduler"`
-	WriteCache Fact[string] `json:"write_cache"` // "write back" or "write through"
-	FUA        Fact[bool]   `json:"fua"`
-	DAX        Fact[bool]   `json:"dax"` // the device can; see Storage.DAX for whether it is used
-	NoMerges   Fact[int64]  `json:"nomerges"`
-	ReadAhead  Fact[int64]  `json:"read_ahead"` // B
-	Class      string       `json:"class"`      // NVMe, ssd, disk, virtual, pmem-block or empty
+	Size       Fact[int64]  `json:"size" read:"size sectors"` // B
+	Rotational Fact[bool]   `json:"rotational" read:"queue/rotational"`
+	Scheduler  Fact[Choice] `json:"scheduler" read:"queue/scheduler"`
+	WriteCache Fact[string] `json:"write_cache" read:"queue/write_cache text"` // "write back" or "write through"
+	FUA        Fact[bool]   `json:"fua" read:"queue/fua"`
+	DAX        Fact[bool]   `json:"dax" read:"queue/dax"` // the device can; see Storage.DAX for whether it is used
+	NoMerges   Fact[int64]  `json:"nomerges" read:"queue/nomerges"`
+	ReadAhead  Fact[int64]  `json:"read_ahead" read:"queue/read_ahead_kb KiB"` // B
+	Class      string       `json:"class"`                                     // NVMe, ssd, disk, virtual, pmem-block or empty
 }
 
 // Database is a database server seen running, and where its log goes.

@@ -12,16 +12,8 @@ import (
 const freqDir = cpuDir + "/cpufreq"
 
 func readFrequency(t Tree, top Topology) Frequency {
-	f := Frequency{
-		NoTurbo:         t.Bool(cpuDir + "/intel_pstate/no_turbo"),
-		CPUFreqBoost:    t.Bool(freqDir + "/boost"),
-		PstateStatus:    t.Word(cpuDir + "/intel_pstate/status"),
-		MinPerfPct:      t.Int(cpuDir+"/intel_pstate/min_perf_pct", "%", 1),
-		MaxPerfPct:      t.Int(cpuDir+"/intel_pstate/max_perf_pct", "%", 1),
-		PlatformProfile: t.Word("/sys/firmware/acpi/platform_profile"),
-		ProfileChoices:  t.Word("/sys/firmware/acpi/platform_profile_choices"),
-		Uncore:          readUncore(t),
-	}
+	f := Frequency{Uncore: readUncore(t)}
+	fill(t, "", &f)
 	if f.PstateStatus.State == StateAbsent {
 		f.PstateStatus = t.Word(cpuDir + "/amd_pstate/status")
 	}
@@ -39,7 +31,6 @@ func readFrequency(t Tree, top Topology) Frequency {
 	return f
 }
 
-// policyDir is where a policy's files are.
 type policyDir struct {
 	id   int
 	path string
@@ -73,25 +64,14 @@ func policyDirs(t Tree, top Topology) []policyDir {
 func readPolicy(t Tree, d policyDir) Policy {
 	p := d.path + "/"
 	pol := Policy{
-		ID:        d.id,
-		CPUs:      Convert(t.Word(p+"related_cpus"), "", parseCPUs),
-		Affected:  Convert(t.Text(p+"affected_cpus"), "", parseCPUs),
-		Domain:    Convert(t.Word(p+"freqdomain_cpus"), "", parseCPUs),
-		Driver:    t.Word(p + "scaling_driver"),
-		Governor:  t.Word(p + "scaling_governor"),
-		Governors: t.Word(p + "scaling_available_governors"),
-		HWMin:     t.kHz(p + "cpuinfo_min_freq"),
-		HWMax:     t.kHz(p + "cpuinfo_max_freq"),
-		Base:      t.kHz(p + "base_frequency"),
-		Min:       t.kHz(p + "scaling_min_freq"),
-		Max:       t.kHz(p + "scaling_max_freq"),
-		BIOSLimit: t.kHz(p + "bios_limit"),
-		Latency:   transitionLatency(t.Int(p+"cpuinfo_transition_latency", "", 1)),
-		PStates:   Convert(t.Text(p+"scaling_available_frequencies"), "Hz", parseStates),
-		EPP:       t.Word(p + "energy_performance_preference"),
-		EPPs:      t.Word(p + "energy_performance_available_preferences"),
-		Boost:     t.Bool(p + "boost"),
+		ID:       d.id,
+		CPUs:     Convert(t.Word(p+"related_cpus"), "", parseCPUs),
+		Affected: Convert(t.Text(p+"affected_cpus"), "", parseCPUs),
+		Domain:   Convert(t.Word(p+"freqdomain_cpus"), "", parseCPUs),
+		Latency:  transitionLatency(t.Int(p+"cpuinfo_transition_latency", "", 1)),
+		PStates:  Convert(t.Text(p+"scaling_available_frequencies"), "Hz", parseStates),
 	}
+	fill(t, d.path, &pol)
 	if pol.Base.State == StateAbsent {
 		// Only intel_pstate has base_frequency; ACPI CPPC's nominal one is in MHz.
 		if n := t.Int(cpuPath(d.id)+"/acpi_cppc/nominal_freq", "Hz", 1e6); n.State == StateOK && n.Value > 0 {
@@ -101,19 +81,10 @@ func readPolicy(t Tree, d policyDir) Policy {
 	return pol
 }
 
-// kHz reads a frequency. A BIOS that reports 0 says nothing.
-func (t Tree) kHz(path string) Fact[int64] {
-	f := t.Int(path, "Hz", 1000)
-	if f.State == StateOK && f.Value <= 0 {
-		return Fact[int64]{Source: path, State: StateError, Reason: fmt.Sprintf("%d is no frequency", f.Value)}
-	}
-	return f
-}
-
 // transitionLatency is in ns; drivers that do not know say CPUFREQ_ETERNAL.
 func transitionLatency(ns Fact[int64]) Fact[float64] {
 	if ns.State == StateOK && (ns.Value == math.MaxUint32 || ns.Value == -1) {
-		return Fact[float64]{Source: ns.Source, State: StateAbsent, Reason: "the driver does not know it"}
+		return absentFact[float64](ns.Source, "the driver does not know it")
 	}
 	return Convert(ns, "s", func(v int64) (float64, error) { return float64(v) / 1e9, nil })
 }
@@ -194,7 +165,7 @@ func (l layout) scope(cpus []int) string {
 }
 
 func domainScope(policies []Policy) Fact[string] {
-	out := Fact[string]{Source: freqDir, State: StateAbsent, Reason: "no frequency policy"}
+	out := absentFact[string](freqDir, "no frequency policy")
 	for _, p := range policies {
 		if p.Scope == "" {
 			continue
@@ -218,13 +189,10 @@ func domainScope(policies []Policy) Fact[string] {
 // machine may have several: one that forbids it is enough.
 func boost(f Frequency) Fact[bool] {
 	turbo := Convert(f.NoTurbo, "", func(no bool) (bool, error) { return !no, nil })
-	known := []Fact[bool]{}
+	either := firstKnown(turbo, f.CPUFreqBoost)
 	for _, b := range []Fact[bool]{turbo, f.CPUFreqBoost} {
-		if b.State == StateOK && !b.Value {
+		if !b.Or(true) {
 			return b
-		}
-		if b.State == StateOK {
-			known = append(known, b)
 		}
 	}
 	var on, off []int
@@ -242,18 +210,14 @@ func boost(f Frequency) Fact[bool] {
 			Reason: "on for policies " + FormatList(on) + ", off for " + FormatList(off)}
 	case len(off) > 0:
 		return Known(false, "", source)
-	case len(known) > 0:
-		return known[0]
+	case either.State == StateOK:
+		return either
 	case len(on) > 0:
 		return Known(true, "", source)
+	case either.State != StateAbsent:
+		return either // denied or error says more than absent
 	}
-	for _, b := range []Fact[bool]{turbo, f.CPUFreqBoost} {
-		if b.State != StateAbsent {
-			return b // denied or error says more than absent
-		}
-	}
-	return Fact[bool]{Source: f.CPUFreqBoost.Source, State: StateAbsent,
-		Reason: "none of intel_pstate/no_turbo, cpufreq/boost and policy*/boost is there"}
+	return absentFact[bool](f.CPUFreqBoost.Source, "none of intel_pstate/no_turbo, cpufreq/boost and policy*/boost is there")
 }
 
 // perCPU reads a number of each CPU; none if no CPU has the file.
@@ -292,10 +256,8 @@ func readCurrent(t Tree, cpus []CPU, policies []Policy, dirs []policyDir) []CPUC
 		out[i].CPU = c.ID
 		n, ok := of[c.ID]
 		if !ok {
-			none := Fact[int64]{Source: cpuPath(c.ID) + "/cpufreq/scaling_cur_freq", State: StateAbsent,
-				Reason: "no frequency policy for this CPU"}
-			out[i].Frequency = none
-			out[i].Percent = Fact[float64]{Source: none.Source, State: none.State, Reason: none.Reason}
+			out[i].Frequency = absentFact[int64](cpuPath(c.ID)+"/cpufreq/scaling_cur_freq", "no frequency policy for this CPU")
+			out[i].Percent = unlike[float64](out[i].Frequency)
 			continue
 		}
 		out[i].Frequency, out[i].Percent = current[n], percent(current[n], policies[n].HWMax)
@@ -320,7 +282,7 @@ func percent(current, highest Fact[int64]) Fact[float64] {
 	source := current.Source + ", " + highest.Source[strings.LastIndexByte(highest.Source, '/')+1:]
 	for _, f := range []Fact[int64]{current, highest} {
 		if f.State != StateOK {
-			return Fact[float64]{Source: f.Source, State: f.State, Reason: f.Reason}
+			return unlike[float64](f)
 		}
 	}
 	return Known(100*float64(current.Value)/float64(highest.Value), "%", source)
@@ -331,11 +293,19 @@ func readUncore(t Tree) []Uncore {
 	list := []Uncore{}
 	names, _ := t.Dir(dir)
 	for _, name := range names {
-		list = append(list, Uncore{
-			Name: name,
-			Min:  t.kHz(dir + "/" + name + "/min_freq_khz"),
-			Max:  t.kHz(dir + "/" + name + "/max_freq_khz"),
-		})
+		u := Uncore{Name: name}
+		fill(t, dir+"/"+name, &u)
+		list = append(list, u)
 	}
 	return list
+}
+
+// Ceiling returns the highest frequency in Hz that scaling_max_freq can be set to. Since
+// Linux 5.11 acpi-cpufreq reports a boosted cpuinfo_max_freq on AMD processors, while the
+// policy's limit stays within its table of P-states.
+func (p Policy) Ceiling() Fact[int64] {
+	if ps, ok := p.PStates.Get(); ok && len(ps) > 0 {
+		return Known(slices.Max(ps), "Hz", p.PStates.Source)
+	}
+	return p.HWMax
 }

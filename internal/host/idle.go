@@ -8,21 +8,16 @@ import (
 )
 
 const (
-	idleDir    = cpuDir + "/cpuidle"
 	latencyDev = "/dev/cpu_dma_latency"
 	// maxIdleStates is CPUIDLE_STATE_MAX with room to spare (10 in Linux 6.12).
 	maxIdleStates = 32
 )
 
 func readIdle(t Tree, top Topology) Idle {
-	idle := Idle{
-		Driver:     t.Word(idleDir + "/current_driver"),
-		Governor:   t.Word(idleDir + "/current_governor"),
-		DMALatency: dmaLatency(t),
-		Resume:     resumeLatencies(t, top.CPUs),
-	}
+	idle := Idle{DMALatency: dmaLatency(t), Resume: resumeLatencies(t, top.CPUs)}
+	fill(t, "", &idle)
 	if idle.Governor.State == StateAbsent {
-		idle.Governor = t.Word(idleDir + "/current_governor_ro") // before Linux 5.9 unless booted with cpuidle_sysfs_switch
+		idle.Governor = t.Word(cpuDir + "/cpuidle/current_governor_ro") // before Linux 5.9 unless booted with cpuidle_sysfs_switch
 	}
 	found := make([][]cpuState, len(top.CPUs))
 	each(len(top.CPUs), readers(), func(i int) { found[i] = idleStates(t, top.CPUs[i].ID) })
@@ -30,7 +25,6 @@ func readIdle(t Tree, top Topology) Idle {
 	return idle
 }
 
-// cpuState is an idle state of one CPU.
 type cpuState struct {
 	index              int
 	name, desc         Fact[string]
@@ -138,7 +132,7 @@ func dmaLatency(t Tree) Fact[float64] {
 	}
 	us := int32(binary.LittleEndian.Uint32(b))
 	if us == noLatencyLimit {
-		return Fact[float64]{Source: latencyDev, State: StateAbsent, Reason: NoLimit}
+		return absentFact[float64](latencyDev, NoLimit)
 	}
 	return Convert(Known(int64(us), "", latencyDev), "s", fromMicros)
 }
@@ -153,7 +147,7 @@ func resumeLatencies(t Tree, cpus []CPU) []CPULatency {
 		text := t.Word(path)
 		list[i] = CPULatency{cpus[i].ID, Convert(text, "s", parseResume)}
 		if text.State == StateOK && text.Value == "0" {
-			list[i].Value = Fact[float64]{Source: path, State: StateAbsent, Reason: NoLimit}
+			list[i].Value = absentFact[float64](path, NoLimit)
 		}
 	})
 	return list

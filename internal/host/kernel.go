@@ -2,28 +2,20 @@ package host
 
 import (
 	"fmt"
-	"strconv"
-	"strings"
 	"syscall"
 
 	"github.com/prometheus/procfs"
 )
 
 func readKernel(t Tree) Kernel {
-	const clock = "/sys/devices/system/clocksource/clocksource0/"
-	return Kernel{
-		Cmdline:       t.Text("/proc/cmdline"),
-		Clocksource:   notEmpty(t.Text(clock + "current_clocksource")),
-		Clocksources:  notEmpty(t.Text(clock + "available_clocksource")),
-		Mitigations:   readMitigations(t),
-		Sem:           Convert(t.Text("/proc/sys/kernel/sem"), "", parseSem),
-		PIDMax:        t.Int("/proc/sys/kernel/pid_max", "", 1),
-		AIOMaxNr:      readUint(t, "/proc/sys/fs/aio-max-nr", ""),
-		NVMeIOTimeout: readUint(t, "/sys/module/nvme_core/parameters/io_timeout", "s"),
-		TunedProfile:  notEmpty(t.Text("/etc/tuned/active_profile")),
-		PressureCPU:   readPressure(t, "cpu"),
-		PressureIO:    readPressure(t, "io"),
+	k := Kernel{
+		Mitigations: readMitigations(t),
+		Sem:         Convert(t.Text("/proc/sys/kernel/sem"), "", parseSem),
+		PressureCPU: readPressure(t, "cpu"),
+		PressureIO:  readPressure(t, "io"),
 	}
+	fill(t, "", &k)
+	return k
 }
 
 func readMitigations(t Tree) []Mitigation {
@@ -37,16 +29,8 @@ func readMitigations(t Tree) []Mitigation {
 }
 
 func parseSem(s string) ([]int, error) {
-	words := strings.Fields(s)
-	sem := make([]int, 0, 4)
-	for _, w := range words {
-		v, err := strconv.Atoi(w)
-		if err != nil {
-			break
-		}
-		sem = append(sem, v)
-	}
-	if len(words) != 4 || len(sem) != 4 {
+	sem, err := parseInts(s)
+	if err != nil || len(sem) != 4 {
 		return nil, fmt.Errorf("expected four numbers, found %s", clip(s))
 	}
 	return sem, nil

@@ -10,12 +10,7 @@ import (
 )
 
 func readMemory(t Tree) Memory {
-	const (
-		meminfoPath = "/proc/meminfo"
-		vm          = "/proc/sys/vm/"
-		kernel      = "/proc/sys/kernel/"
-		mm          = "/sys/kernel/mm/"
-	)
+	const meminfoPath = "/proc/meminfo"
 	info := unmask(t, procFact(t, meminfoPath, procfs.FS.Meminfo))
 	field := func(name, unit string, get func(procfs.Meminfo) *uint64) Fact[int64] {
 		f := Convert(info, unit, func(i procfs.Meminfo) (int64, error) {
@@ -31,28 +26,17 @@ func readMemory(t Tree) Memory {
 		return f
 	}
 	total := field("MemTotal", "B", func(i procfs.Meminfo) *uint64 { return i.MemTotalBytes })
-	return Memory{
-		Total:                total,
-		SwapTotal:            field("SwapTotal", "B", func(i procfs.Meminfo) *uint64 { return i.SwapTotalBytes }),
-		HugePageSize:         field("Hugepagesize", "B", func(i procfs.Meminfo) *uint64 { return i.HugepagesizeBytes }),
-		HugePages:            field("HugePages_Total", "", func(i procfs.Meminfo) *uint64 { return i.HugePagesTotal }),
-		HugePagesFree:        field("HugePages_Free", "", func(i procfs.Meminfo) *uint64 { return i.HugePagesFree }),
-		THPEnabled:           t.Choice(mm + "transparent_hugepage/enabled"),
-		THPDefrag:            t.Choice(mm + "transparent_hugepage/defrag"),
-		KSM:                  t.Int(mm+"ksm/run", "", 1),
-		NUMABalancing:        t.Int(kernel+"numa_balancing", "", 1),
-		Swappiness:           t.Int(vm+"swappiness", "", 1),
-		DirtyBytes:           t.Int(vm+"dirty_bytes", "B", 1),
-		DirtyBackgroundBytes: t.Int(vm+"dirty_background_bytes", "B", 1),
-		DirtyRatio:           t.Int(vm+"dirty_ratio", "%", 1),
-		DirtyBackgroundRatio: t.Int(vm+"dirty_background_ratio", "%", 1),
-		MaxMapCount:          t.Int(vm+"max_map_count", "", 1),
-		ShmSize:              shmSize(readMounts(t, selfMounts), total),
-		ShmMax:               readUint(t, kernel+"shmmax", "B"),
-		ShmAll:               readUint(t, kernel+"shmall", ""),
-		ShmMni:               t.Int(kernel+"shmmni", "", 1),
-		PageSize:             readPageSize(t),
+	m := Memory{
+		Total:         total,
+		SwapTotal:     field("SwapTotal", "B", func(i procfs.Meminfo) *uint64 { return i.SwapTotalBytes }),
+		HugePageSize:  field("Hugepagesize", "B", func(i procfs.Meminfo) *uint64 { return i.HugepagesizeBytes }),
+		HugePages:     field("HugePages_Total", "", func(i procfs.Meminfo) *uint64 { return i.HugePagesTotal }),
+		HugePagesFree: field("HugePages_Free", "", func(i procfs.Meminfo) *uint64 { return i.HugePagesFree }),
+		ShmSize:       shmSize(readMounts(t, selfMounts), total),
+		PageSize:      readPageSize(t),
 	}
+	fill(t, "", &m)
+	return m
 }
 
 // shmSize tells how large /dev/shm may grow. The kernel shows size= only where
@@ -104,7 +88,7 @@ func parseSize(s string) (int64, error) {
 	}
 	v, err := strconv.ParseInt(num, 10, 64)
 	if err != nil || v < 0 || v<<shift>>shift != v {
-		return 0, fmt.Errorf("expected a size like 512m, found %s", clip(s))
+		return 0, fmt.Errorf("expected a size like 48K, found %s", clip(s))
 	}
 	return v << shift, nil
 }

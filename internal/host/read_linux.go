@@ -3,7 +3,7 @@ package host
 import (
 	"context"
 	"errors"
-	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"strings"
@@ -105,7 +105,7 @@ func (t Tree) read(path string, use func([]byte) error) error {
 		}
 		n += m
 		if n > maxFile {
-			return fmt.Errorf("larger than %d MiB", maxFile>>20)
+			return errTooLarge
 		}
 		if m == 0 || (n < len(buf) && !parts) {
 			return use(buf[:n])
@@ -116,49 +116,47 @@ func (t Tree) read(path string, use func([]byte) error) error {
 	}
 }
 
-// head returns at most the first n bytes of a file.
-func (t Tree) head(path string, n int) ([]byte, error) {
+// file opens a file of the machine, whose reading does not wait.
+func (t Tree) file(path string) (*os.File, error) {
 	fd, err := t.open(path, 0)
 	if err != nil {
 		return nil, err
 	}
-	defer unix.Close(fd)
-	buf, got := make([]byte, n), 0
-	for got < n {
-		m, err := unix.Read(fd, buf[got:])
-		if err == unix.EINTR {
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		if m == 0 {
-			break
-		}
-		got += m
+	// Go would have the poller look after what does not block.
+	if err := unix.SetNonblock(fd, false); err != nil {
+		unix.Close(fd)
+		return nil, err
 	}
-	return buf[:got], nil
+	return os.NewFile(uintptr(fd), path), nil
+}
+
+func (t Tree) head(path string, n int) ([]byte, error) {
+	f, err := t.file(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, int64(n)))
 }
 
 // lstat tells what a path is, without following it if it is a link.
 func (t Tree) lstat(path string) (fs.FileMode, error) {
-	if t.Live() {
-		return lstat(path)
+	info, err := os.Lstat(path)
+	if !t.Live() {
+		fd, e := t.open(path, unix.O_PATH|unix.O_NOFOLLOW)
+		if e != nil {
+			return 0, e
+		}
+		f := os.NewFile(uintptr(fd), path)
+		defer f.Close()
+		info, err = f.Stat()
 	}
-	fd, err := t.open(path, unix.O_PATH|unix.O_NOFOLLOW)
-	if err != nil {
-		return 0, err
-	}
-	f := os.NewFile(uintptr(fd), path)
-	defer f.Close()
-	info, err := f.Stat()
 	if err != nil {
 		return 0, bare(err)
 	}
 	return info.Mode(), nil
 }
 
-// readlink returns a link's text.
 func (t Tree) readlink(path string) (string, error) {
 	if t.Live() {
 		return os.Readlink(path)
@@ -179,7 +177,6 @@ func (t Tree) readlink(path string) (string, error) {
 	return string(buf[:n]), nil
 }
 
-// list returns the names in a directory, in no order.
 func (t Tree) list(path string) ([]string, error) {
 	fd, err := t.open(path, unix.O_DIRECTORY)
 	if err != nil {
@@ -204,7 +201,8 @@ func (t Tree) list(path string) ([]string, error) {
 	}
 }
 
-func (t Tree) exists(path string) bool {
+// Exists reports whether a path is there, following links.
+func (t Tree) Exists(path string) bool {
 	fd, err := t.open(path, unix.O_PATH)
 	if err != nil {
 		return false

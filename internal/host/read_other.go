@@ -4,99 +4,33 @@ package host
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"sync"
 )
 
-type session struct {
-	ctx   context.Context
-	shown sync.Map // what masked has found out
-}
+// Only Linux has /proc and /sys, and only there can a recording be unpacked: elsewhere
+// nothing is read, whatever happens to be found at \proc of the current drive.
 
-func (t Tree) begin(ctx context.Context) (_ Tree, end func()) {
-	t.at = &session{ctx: ctx}
-	return t, func() {}
-}
+type session struct{ shown sync.Map }
 
-// here returns where a path lies. /proc and /sys of the machine itself are nowhere,
-// whatever happens to be found at \proc of the current drive: a database server
-// has data there, and Wine has another system's files.
-func (t Tree) here(path string) (string, error) {
-	if t.Foreign() {
-		return "", errForeign
-	}
-	return t.Join(path), nil
-}
+func (t Tree) begin(context.Context) (_ Tree, end func()) { return t, func() {} }
 
-func (t Tree) open(path string) (*os.File, error) {
-	if t.at != nil && t.at.ctx.Err() != nil {
-		return nil, errors.New("interrupted before it was read")
-	}
-	name, err := t.here(path)
-	if err != nil {
-		return nil, err
-	}
-	return os.Open(name)
-}
+func (Tree) read(string, func([]byte) error) error { return errForeign }
+func (Tree) head(string, int) ([]byte, error)      { return nil, errForeign }
+func (Tree) lstat(string) (fs.FileMode, error)     { return 0, errForeign }
+func (Tree) readlink(string) (string, error)       { return "", errForeign }
+func (Tree) list(string) ([]string, error)         { return nil, errForeign }
+func (Tree) file(string) (*os.File, error)         { return nil, errForeign }
 
-func (t Tree) read(path string, use func([]byte) error) error {
-	f, err := t.open(path)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	b, err := io.ReadAll(io.LimitReader(f, maxFile+1))
-	if err != nil {
-		return err
-	}
-	if len(b) > maxFile {
-		return fmt.Errorf("larger than %d MiB", maxFile>>20)
-	}
-	return use(b)
-}
+// Exists reports whether a path is there, following links.
+func (Tree) Exists(string) bool { return false }
 
-func (t Tree) head(path string, n int) ([]byte, error) {
-	f, err := t.open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, int64(n)))
-}
+func nodeOf(string) (fs.FileMode, string, error) { return 0, "", errForeign }
 
-func (t Tree) lstat(path string) (fs.FileMode, error) {
-	name, err := t.here(path)
-	if err != nil {
-		return 0, err
+func liveAttributes(path string) attributes {
+	return attributes{
+		free: Unknown[int64](path, errForeign), readOnly: Unknown[bool](path, errForeign),
+		isDAX: Unknown[bool](path, errForeign), inherits: Unknown[bool](path, errForeign),
 	}
-	return lstat(name)
-}
-
-func (t Tree) readlink(path string) (string, error) {
-	name, err := t.here(path)
-	if err != nil {
-		return "", err
-	}
-	return os.Readlink(name)
-}
-
-func (t Tree) list(path string) ([]string, error) {
-	f, err := t.open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return f.Readdirnames(-1)
-}
-
-func (t Tree) exists(path string) bool {
-	name, err := t.here(path)
-	if err == nil {
-		_, err = os.Stat(name)
-	}
-	return err == nil
 }

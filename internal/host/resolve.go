@@ -2,7 +2,6 @@ package host
 
 import (
 	"io/fs"
-	"os"
 	"path"
 	"strings"
 	"syscall"
@@ -82,15 +81,6 @@ func (v view) resolve(p string) (string, error) {
 	return done, nil
 }
 
-func lstat(name string) (fs.FileMode, error) {
-	info, err := os.Lstat(name)
-	if err != nil {
-		return 0, err
-	}
-	return info.Mode(), nil
-}
-
-// readLink returns a link's text.
 func readLink(t Tree, p string) (string, error) {
 	target, err := t.readlink(p)
 	if err != nil {

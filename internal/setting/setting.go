@@ -162,6 +162,14 @@ type State struct {
 // Assignment is what a person asked for: NAME=VALUE, or one object of it: NAME@OBJECT=VALUE.
 type Assignment struct{ Name, Object, Value string }
 
+// String is the assignment as it is typed.
+func (a Assignment) String() string {
+	if a.Object != "" {
+		return a.Name + "@" + a.Object + "=" + a.Value
+	}
+	return a.Name + "=" + a.Value
+}
+
 // Step is one write of a plan.
 type Step struct {
 	Setting string

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"hostlab/internal/bounded"
 	"hostlab/internal/result"
 	"hostlab/internal/workload"
 )
@@ -64,9 +65,9 @@ const outputTime = "20060102T150405.000"
 
 // ends are the beginning and the end of a text.
 func ends(b []byte) []byte {
-	var kept bounded
+	kept := bounded.Ends{Keep: keptOfCommand}
 	_, _ = kept.Write(b) // never fails
-	return kept.Bytes()
+	return kept.Kept().Bytes()
 }
 
 // forget removes all but the newest outputs.

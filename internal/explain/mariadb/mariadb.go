@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"hostlab/internal/explain"
+	"hostlab/internal/proc"
 )
 
 // Options are what only who connects knows.
@@ -185,7 +186,7 @@ func (s *Source) local(ctx context.Context, o Options) {
 				s.threads, s.own = &explain.Threads{Read: o.SchedStat}, own
 				if process, _, err := explain.Tasks(own); err == nil {
 					s.threads.Gone = func(live time.Duration) (time.Duration, error) {
-						all, err := explain.ProcessCPU(process)
+						all, err := proc.CPUTime(int(process))
 						return all - live, err
 					}
 				}

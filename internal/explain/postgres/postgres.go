@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"hostlab/internal/explain"
+	"hostlab/internal/proc"
 )
 
 // Options are what only who connects knows.
@@ -101,10 +102,10 @@ func (s *Source) local(own int64, o Options) {
 		return
 	}
 	s.threads, s.own = &explain.Threads{Read: o.SchedStat}, own
-	if stat, err := explain.ReadStat(own); err == nil {
+	if stat, err := proc.Read(int(own)); err == nil {
 		// Every session is a child of the postmaster, which waits for all that end.
 		s.threads.Gone = func(time.Duration) (time.Duration, error) {
-			stat, err := explain.ReadStat(stat.Parent)
+			stat, err := proc.Read(stat.Parent)
 			return stat.Reaped, err
 		}
 	}

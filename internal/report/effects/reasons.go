@@ -89,6 +89,9 @@ func limitReason(e *analysis.Effect, l analysis.Limit) string {
 	case analysis.Tail:
 		text = fmt.Sprintf("The typical run is within the margin of %s, and the mean is not: it is %s (%s), as rare slow runs make it",
 			size(r.Margin, r), amount(e.Mean, r), span(e.MeanLow, e.MeanHigh, r))
+	case analysis.Early:
+		text = fmt.Sprintf("The effect is within the margin of %s so far, and goes on to %s in the mean of the plan's %d %s if it changes as it has",
+			size(r.Margin, r), amount(e.Ahead, r), e.Need, e.Unit)
 	case analysis.Trend:
 	}
 	return strings.ToUpper(text[:1]) + text[1:] + "."
@@ -116,7 +119,7 @@ func limitText(e *analysis.Effect, l analysis.Limit) string {
 		way := map[bool]string{true: "rises", false: "falls"}[e.Trend.Last > e.Trend.First]
 		return fmt.Sprintf("the effect %s with time (%s): %s in the first third of the %s, %s in the last; it holds for the hours that the runs saw",
 			way, chance(e.Trend.P), amount(e.Trend.First, r), e.Unit, amount(e.Trend.Last, r))
-	case analysis.Tail:
+	case analysis.Tail, analysis.Early:
 	}
 	return ""
 }

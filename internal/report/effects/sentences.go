@@ -31,9 +31,9 @@ func sentence(x *result.Experiment, e *analysis.Effect) string {
 		}
 	case analysis.NoEffect:
 		if interaction(e) {
-			what += ": the two effects " + combine(r) + "; no practical difference"
+			what += ": the two effects " + combine(r) + "; no practical difference to a typical run"
 		} else {
-			what += " makes no practical difference to " + base
+			what += " makes no practical difference to a typical run, compared with " + base
 		}
 	case analysis.Unresolved:
 		what += fmt.Sprintf(" differs from %s, but by more than %s or not is unresolved", base, size(r.Margin, r))
@@ -130,6 +130,9 @@ func evidence(x *result.Experiment, e *analysis.Effect) string {
 // mean where it is another cost, and the reason of a verdict that is open.
 func notes(e *analysis.Effect) []string {
 	out := warned(e)
+	if e.Failing != nil && e.Primary() { // the answer has said it
+		out = slices.DeleteFunc(out, func(w string) bool { return w == failingText(e) })
+	}
 	if e.Stalls || outside(e) {
 		out = append(out, fmt.Sprintf("the mean is %s (%s interval by itself %s): rare slow runs move it and not the estimate, so count on both",
 			amount(e.Mean, &e.Response), confidence(e.Alpha), span(e.MeanLow, e.MeanHigh, &e.Response)))

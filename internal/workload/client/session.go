@@ -97,26 +97,31 @@ func (s *session) start(ctx context.Context, p workload.Values, logDir string) (
 		if err != nil {
 			return nil, err
 		}
+		d := onMariaDB
 		if t.Vendor == connect.Postgres {
-			e, err := usePostgres(ctx, t.Postgres, p.String("schema"))
-			if err != nil {
-				return nil, explainRemote(ctx, err)
-			}
-			return e, nil
+			d = onPostgres
 		}
-		cfg, err := t.MariaDBConfig()
+		e, err := use(ctx, d, t, p.String("schema"))
 		if err != nil {
-			return nil, err
+			return nil, explainRemote(ctx, err)
 		}
-		return useMariaDB(ctx, cfg, p.String("schema"))
+		return e, nil
 	}
 	switch p.String("engine") {
 	case inPostgres:
-		return openPostgres(ctx, s.work, logDir)
+		return opened(openPostgres(ctx, s.work, logDir))
 	case inMariaDB:
-		return openMariaDB(ctx, s.work, logDir, rowsOf(p))
+		return opened(openMariaDB(ctx, s.work, logDir, rowsOf(p)))
 	}
-	return openSQLite(logDir)
+	return opened(openSQLite(logDir))
+}
+
+// opened keeps a nil pointer from becoming an engine.
+func opened[E engine](e E, err error) (engine, error) {
+	if err != nil {
+		return nil, err
+	}
+	return e, nil
 }
 
 // asParam puts what is wrong with the directory in a study's words.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"hostlab/internal/bounded"
 	"hostlab/internal/screen"
 	"hostlab/internal/workload"
 )
@@ -24,11 +26,18 @@ const (
 	graceKilled = 5 * time.Second
 )
 
+// How much of a program's output is kept from its beginning and from its end. The rest is
+// read and forgotten, which does not stop the program either.
+const (
+	keepStdout = 4 << 20
+	keepStderr = 256 << 10
+)
+
 // ended is a program that ran to its end.
 type ended struct {
 	wall           time.Duration
 	usage          usage
-	stdout, stderr output
+	stdout, stderr bounded.Kept
 	warnings       []string
 	left           string // what it left running, or ""
 }
@@ -90,14 +99,14 @@ func start(ctx context.Context, c call) (done ended, err error) {
 		done.warnings = append(done.warnings, "a process that it started still holds its output open; what that prints is not read")
 	}
 	done.usage = usageOf(cmd.ProcessState)
-	done.stdout, done.stderr = stdout.kept.output(), stderr.kept.output()
+	done.stdout, done.stderr = stdout.kept.Kept(), stderr.kept.Kept()
 	if err := ctx.Err(); err != nil && (cancelled || werr != nil) {
 		return done, &workload.Failure{Err: &stopped{fmt.Sprintf("%s was stopped after %s", filepath.Base(c.name), done.wall.Round(time.Millisecond)), err},
-			Stdout: done.stdout.bytes(), Stderr: done.stderr.bytes()}
+			Stdout: done.stdout.Bytes(), Stderr: done.stderr.Bytes()}
 	}
 	if werr != nil {
 		return done, &workload.Failure{Err: errors.New(reason(c, cmd.ProcessState, werr, done)),
-			Stdout: done.stdout.bytes(), Stderr: done.stderr.bytes()}
+			Stdout: done.stdout.Bytes(), Stderr: done.stderr.Bytes()}
 	}
 	return done, nil
 }
@@ -140,7 +149,7 @@ func watch(ctx context.Context, p *running) (unwatch func() bool) {
 // stream is one of a program's outputs.
 type stream struct {
 	read, write *os.File
-	kept        *capture
+	kept        *bounded.Ends
 	done        <-chan struct{}
 }
 
@@ -149,13 +158,18 @@ func newStream(keep int) (*stream, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot make a pipe: %w", err)
 	}
-	return &stream{read: r, write: w, kept: &capture{keep: keep}}, nil
+	return &stream{read: r, write: w, kept: &bounded.Ends{Keep: keep}}, nil
 }
 
 // started begins to read, once the program has the other end.
 func (s *stream) started() {
 	s.write.Close()
-	s.done = pump(s.kept, s.read)
+	done := make(chan struct{})
+	s.done = done
+	go func() {
+		defer close(done)
+		_, _ = io.CopyBuffer(struct{ io.Writer }{s.kept}, struct{ io.Reader }{s.read}, make([]byte, 128<<10)) // a pipe that breaks has ended
+	}()
 }
 
 // finish reads what is left in the pipe. It reports false where a process still
@@ -187,10 +201,10 @@ func reason(c call, state *os.ProcessState, err error, done ended) string {
 			what = filepath.Base(c.name) + " " + text
 		}
 	}
-	if line := usefulLine(done.stderr.bytes()); line != "" {
+	if line := usefulLine(done.stderr.Bytes()); line != "" {
 		return what + ": " + line
 	}
-	if line := usefulLine(done.stdout.bytes()); line != "" {
+	if line := usefulLine(done.stdout.Bytes()); line != "" {
 		return what + "; nothing on stderr, stdout begins " + line
 	}
 	return what + "; it printed nothing"

@@ -1,6 +1,7 @@
 package dialog
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -139,6 +140,9 @@ func (p plan) validate() error {
 	c, err := p.Case()
 	if err == nil {
 		err = c.Validate()
+	}
+	if e, ok := errors.AsType[*model.UnstableError](err); ok {
+		return wrong("policy", e.Short(), "make load less, or 0, which is a closed loop of users")
 	}
 	if err != nil {
 		return wrong("policy", err.Error(), "")

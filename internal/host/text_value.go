@@ -1,4 +1,4 @@
-package hosttext
+package host
 
 import (
 	"cmp"
@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"hostlab/internal/document"
-	"hostlab/internal/host"
 	"hostlab/internal/result"
 )
 
@@ -18,7 +17,6 @@ import (
 var short = map[string]string{"aio": "AIO", "bios": "BIOS", "cpu": "CPU", "cpus": "CPUs", "dax": "DAX", "dma": "DMA", "epb": "EPB", "epp": "EPP", "epps": "EPPs",
 	"fua": "FUA", "io": "I/O", "ksm": "KSM", "numa": "NUMA", "nvme": "NVMe", "os": "OS", "pct": "%", "pid": "PID", "smt": "SMT", "thp": "THP"}
 
-// label is a field's name for people.
 func label(f reflect.StructField) string {
 	name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 	words := strings.Split(name, "_")
@@ -28,33 +26,33 @@ func label(f reflect.StructField) string {
 	return strings.Join(words, " ")
 }
 
-// text shows what is known of a fact. A field with the tag show:"percent" holds a share.
-func text(f host.AnyFact, field reflect.StructField) string {
+// factText shows what is known of a fact. A field with the tag show:"percent" holds a share.
+func factText(f AnyFact, field reflect.StructField) string {
 	value, unit, _, state, why := f.Any()
 	share, ok := value.(float64)
 	switch {
-	case why == host.NoLimit:
+	case why == NoLimit:
 		return why
 	case state == "":
-		return string(host.StateAbsent)
-	case state != host.StateOK && why == "":
+		return string(StateAbsent)
+	case state != StateOK && why == "":
 		return string(state)
-	case state != host.StateOK:
+	case state != StateOK:
 		return string(state) + ": " + why
 	case ok && field.Tag.Get("show") == "percent":
 		return result.Format(100*share, "%")
 	}
-	return show(value, unit)
+	return valueText(value, unit)
 }
 
-// plain shows a field in a table; "" for what is not there.
-func plain(v reflect.Value, field reflect.StructField) string {
+// cellText shows a field in a table; "" for what is not there.
+func cellText(v reflect.Value, field reflect.StructField) string {
 	switch x := v.Interface().(type) {
-	case host.AnyFact:
-		if _, _, _, state, why := x.Any(); state == host.StateAbsent && why != host.NoLimit || state == "" {
+	case AnyFact:
+		if _, _, _, state, why := x.Any(); state == StateAbsent && why != NoLimit || state == "" {
 			return ""
 		}
-		return text(x, field)
+		return factText(x, field)
 	case []int:
 		if len(x) == 0 {
 			return ""
@@ -68,14 +66,14 @@ func plain(v reflect.Value, field reflect.StructField) string {
 	return "" // a list of its own
 }
 
-// show writes a value for people.
-func show(value any, unit string) string {
+// valueText writes a value for people.
+func valueText(value any, unit string) string {
 	switch v := value.(type) {
 	case bool:
 		return map[bool]string{true: "yes", false: "no"}[v]
 	case string:
 		return cmp.Or(v, "(empty)")
-	case host.Choice:
+	case Choice:
 		if len(v.Offers) > 1 {
 			return v.Active + " (of " + strings.Join(v.Offers, " ") + ")"
 		}
@@ -97,13 +95,11 @@ func show(value any, unit string) string {
 }
 
 func scalar(v any) (float64, bool) {
-	switch v := v.(type) {
-	case int64:
-		return float64(v), true
-	case float64:
-		return v, true
-	case int:
-		return float64(v), true
+	switch x := reflect.ValueOf(v); {
+	case x.CanInt():
+		return float64(x.Int()), true
+	case x.CanFloat():
+		return x.Float(), true
 	}
 	return 0, false
 }
@@ -118,14 +114,6 @@ func frequencies(list []int64) string {
 	return strings.Join(texts, ", ") + " MHz"
 }
 
-// cpuNames says which CPUs a value is of.
-func cpuNames(list []int) string {
-	if len(list) == 1 {
-		return fmt.Sprintf("cpu %d", list[0])
-	}
-	return "cpus " + cpuList(list)
-}
-
 // cpuList writes a list of numbers, as ranges where it ascends, and clips it where it is
 // scattered.
 func cpuList(list []int) string {
@@ -135,7 +123,7 @@ func cpuList(list []int) string {
 	}
 	s := strings.Trim(fmt.Sprint(list), "[]")
 	if slices.IsSorted(list) {
-		s = host.FormatList(list)
+		s = FormatList(list)
 	}
 	if len(s) <= most {
 		return s
@@ -144,23 +132,19 @@ func cpuList(list []int) string {
 	return fmt.Sprintf("%s,... (%d in all)", s, len(list))
 }
 
-// everyCPU turns the source of one object's fact into that of all alike.
-func everyCPU(source string) string { return numberedPart.ReplaceAllString(source, "$1*") }
-
-// member is a fact of some CPUs.
-type member struct {
+type cpuFact struct {
 	cpus []int
-	fact host.AnyFact
+	fact AnyFact
 }
 
 // most is how many different values of one kind are listed; of more, numbers
 // give only the range.
 const most = 6
 
+// numberedPart is what sources of alike objects differ by.
 var numberedPart = regexp.MustCompile(`\b(cpu|policy|node)\d+\b`)
 
-// group adds a pair for all CPUs that have the same value of a fact.
-func (b *blocks) group(name string, members []member, field reflect.StructField) {
+func (b *blocks) group(name string, members []cpuFact, field reflect.StructField) {
 	type line struct {
 		text, source string
 		cpus         []int
@@ -173,11 +157,11 @@ func (b *blocks) group(name string, members []member, field reflect.StructField)
 	var cpus []int
 	for _, m := range members {
 		value, u, source, state, why := m.fact.Any()
-		if (state == host.StateAbsent || state == "") && why != host.NoLimit {
+		if (state == StateAbsent || state == "") && why != NoLimit {
 			continue
 		}
-		shown := text(m.fact, field)
-		if x, ok := scalar(value); ok && state == host.StateOK {
+		shown := factText(m.fact, field)
+		if x, ok := scalar(value); ok && state == StateOK {
 			numbers, unit = append(numbers, x), u
 		}
 		i, ok := at[shown]
@@ -206,10 +190,14 @@ func (b *blocks) group(name string, members []member, field reflect.StructField)
 			return
 		}
 		if l.objects > 1 {
-			l.source = everyCPU(l.source)
+			l.source = numberedPart.ReplaceAllString(l.source, "$1*") // one object's source stands for all alike
 		}
-		slices.Sort(l.cpus)
-		b.pairs = append(b.pairs, document.Pair{Name: name, Value: l.text + ", " + cpuNames(slices.Compact(l.cpus)), Source: l.source})
+		l.cpus = ascending(l.cpus)
+		of := ", cpus "
+		if len(l.cpus) == 1 {
+			of = ", cpu "
+		}
+		b.pairs = append(b.pairs, document.Pair{Name: name, Value: l.text + of + cpuList(l.cpus), Source: l.source})
 		name = ""
 	}
 }

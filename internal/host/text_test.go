@@ -1,4 +1,4 @@
-package hosttext
+package host_test
 
 import (
 	"context"
@@ -18,7 +18,7 @@ import (
 func render(t *testing.T, f *host.Facts) string {
 	t.Helper()
 	var b strings.Builder
-	if err := document.WriteText(&b, Document(f), document.TextOptions{}); err != nil {
+	if err := document.WriteText(&b, f.Document(), document.TextOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()
@@ -36,7 +36,7 @@ func section(text, title string) string {
 	return strings.TrimRight(rest, "\n") + "\n"
 }
 
-func TestHybrid(t *testing.T) {
+func TestHybridText(t *testing.T) {
 	dir := t.TempDir()
 	if err := hosttest.MadeHybrid(dir); err != nil {
 		t.Fatal(err)

@@ -1,7 +1,8 @@
-// Package hosttext makes a document of a machine's facts: scaled units, equal values of many
-// objects together, and for each value where it was read. It walks host.Facts, so that a new
-// fact needs nothing here. What could not be read says so; what is not there is only named.
-package hosttext
+package host
+
+// The facts as a document: scaled units, equal values of many objects together, and for each
+// value where it was read. It walks the facts, so that a new one needs nothing here. What could
+// not be read says so; what is not there is only named.
 
 import (
 	"fmt"
@@ -10,27 +11,26 @@ import (
 	"strings"
 
 	"hostlab/internal/document"
-	"hostlab/internal/host"
 	"hostlab/internal/result"
 	"hostlab/internal/screen"
 )
 
 // Document reports all facts.
-func Document(f *host.Facts) *document.Document {
-	d := &document.Document{Name: "facts", Title: f.Identity.Hostname.Or("unknown host"), Sections: Sections(f), Data: f}
-	for _, s := range Summary(f) {
+func (f *Facts) Document() *document.Document {
+	d := &document.Document{Name: "facts", Title: f.Identity.Hostname.Or("unknown host"), Sections: f.Sections(), Data: f}
+	for _, s := range f.Summary() {
 		d.Answer = append(d.Answer, document.Line{Text: s})
 	}
 	return d
 }
 
 // Summary describes a machine in two lines: processor and system.
-func Summary(f *host.Facts) []string {
+func (f *Facts) Summary() []string {
 	t := f.Topology
 	cpu := f.Identity.CPUModel.Or("processor model unknown")
 	var parts []string
 	for _, p := range []struct {
-		n    host.Fact[int]
+		n    Fact[int]
 		noun string
 	}{{t.Sockets, "socket"}, {t.Cores, "core"}, {t.Threads, "thread"}} {
 		if v, ok := p.n.Get(); ok {
@@ -63,7 +63,7 @@ func Summary(f *host.Facts) []string {
 }
 
 // Sections holds a section for each part of the facts, folded on a page.
-func Sections(f *host.Facts) []document.Section {
+func (f *Facts) Sections() []document.Section {
 	var out []document.Section
 	v := reflect.ValueOf(f).Elem()
 	for i := range v.NumField() {
@@ -77,7 +77,7 @@ func Sections(f *host.Facts) []document.Section {
 			b.structure(field)
 		case field.Kind() != reflect.Slice:
 			continue
-		case field.Type().Elem() == reflect.TypeFor[host.Storage]():
+		case field.Type().Elem() == reflect.TypeFor[Storage]():
 			for j := range field.Len() {
 				b.structure(field.Index(j))
 			}
@@ -90,7 +90,6 @@ func Sections(f *host.Facts) []document.Section {
 	return out
 }
 
-// blocks gathers what one section shows.
 type blocks struct {
 	done    []document.Block
 	pairs   document.Pairs
@@ -118,7 +117,7 @@ func (b *blocks) structure(v reflect.Value) {
 	for i := range v.NumField() {
 		field := v.Type().Field(i)
 		switch x := v.Field(i).Interface().(type) {
-		case host.AnyFact:
+		case AnyFact:
 			b.fact(label(field), x, field)
 		case string:
 			b.pairs = append(b.pairs, document.Pair{Name: label(field), Value: x})
@@ -135,12 +134,12 @@ func (b *blocks) structure(v reflect.Value) {
 }
 
 // fact adds one fact; absent ones are only named, at the section's end.
-func (b *blocks) fact(name string, f host.AnyFact, field reflect.StructField) {
+func (b *blocks) fact(name string, f AnyFact, field reflect.StructField) {
 	_, _, source, state, why := f.Any()
 	switch {
-	case state == host.StateOK || state == host.StateDenied || state == host.StateError || why == host.NoLimit:
-		b.pairs = append(b.pairs, document.Pair{Name: name, Value: text(f, field), Source: source})
-	case b.foreign && (why == host.NotTold || why == ""):
+	case state == StateOK || state == StateDenied || state == StateError || why == NoLimit:
+		b.pairs = append(b.pairs, document.Pair{Name: name, Value: factText(f, field), Source: source})
+	case b.foreign && (why == NotTold || why == ""):
 	default:
 		b.absent = append(b.absent, name)
 	}
@@ -173,7 +172,7 @@ func (b *blocks) ofCPUs(name string, list reflect.Value) {
 		x := list.Index(i)
 		own := []int{number(x, "CPU", "ID")}
 		if f := x.FieldByName("CPUs"); f.IsValid() {
-			own = f.Interface().(host.Fact[[]int]).Or(own)
+			own = f.Interface().(Fact[[]int]).Or(own)
 		}
 		if len(b.online) > 0 && !slices.ContainsFunc(own, func(c int) bool { return slices.Contains(b.online, c) }) {
 			offline = append(offline, number(x, "CPU", "ID"))
@@ -187,16 +186,16 @@ func (b *blocks) ofCPUs(name string, list reflect.Value) {
 	t := list.Type().Elem()
 	for i := range t.NumField() {
 		field := t.Field(i)
-		if field.Name == "CPUs" || !field.Type.Implements(reflect.TypeFor[host.AnyFact]()) {
+		if field.Name == "CPUs" || !field.Type.Implements(reflect.TypeFor[AnyFact]()) {
 			continue
 		}
 		full := label(field)
 		if t.NumField() < many {
 			full = strings.TrimSuffix(name+" "+full, " value")
 		}
-		var members []member
+		var members []cpuFact
 		for j, x := range objects {
-			members = append(members, member{cpus[j], x.Field(i).Interface().(host.AnyFact)})
+			members = append(members, cpuFact{cpus[j], x.Field(i).Interface().(AnyFact)})
 		}
 		b.group(full, members, field)
 	}
@@ -212,7 +211,7 @@ func table(name string, list reflect.Value) *document.Table {
 	for i := range t.NumField() {
 		any, column := false, make([]string, list.Len())
 		for j := range column {
-			column[j] = plain(list.Index(j).Field(i), t.Field(i))
+			column[j] = cellText(list.Index(j).Field(i), t.Field(i))
 			any = any || column[j] != ""
 		}
 		if i == key || !any {
@@ -257,8 +256,8 @@ func together(keys []reflect.Value) document.Cell {
 	if cpus == nil {
 		return document.Text(strings.Join(names, ", "))
 	}
-	slices.Sort(cpus)
-	c := document.Text(cpuList(slices.Compact(cpus)))
+	cpus = ascending(cpus)
+	c := document.Text(cpuList(cpus))
 	if len(keys) > 1 {
 		c.More = []string{fmt.Sprintf("%d of %s each", len(keys), screen.Count(len(cpus)/len(keys), "CPU"))}
 	}
