@@ -141,19 +141,6 @@ func (p *parser) runs(f fields) {
 // wholePlot reports whether a factor holds for a whole plot.
 func wholePlot(f Factor) bool { return f.Change.WholePlot() }
 
-// split returns the factors that hold for a whole plot, and those that change
-// within one.
-func (s *Study) split() (plots, inner []Factor) {
-	for _, f := range s.Factors {
-		if wholePlot(f) {
-			plots = append(plots, f)
-		} else {
-			inner = append(inner, f)
-		}
-	}
-	return plots, inner
-}
-
 func combinations(fs []Factor) int {
 	n := 1
 	for _, f := range fs {
@@ -167,8 +154,7 @@ func (s *Study) PlotsPerBlock() int {
 	if s.Design.Kind != SplitPlot {
 		return 1
 	}
-	plots, _ := s.split()
-	n := combinations(plots)
+	n := combinations(slices.DeleteFunc(slices.Clone(s.Factors), func(f Factor) bool { return !wholePlot(f) }))
 	if s.Design.AA {
 		n++
 	}

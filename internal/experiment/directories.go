@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -61,7 +62,7 @@ func (p *parser) strayLevels() {
 			known = append(known, f.Levels...)
 		}
 	}
-	for _, k := range sortedSets(p.over.Set) {
+	for _, k := range slices.Sorted(maps.Keys(p.over.Set)) {
 		l, ok := strings.CutPrefix(k, levelPrefix)
 		if !ok || slices.Contains(known, l) {
 			continue
@@ -77,14 +78,6 @@ func (p *parser) strayLevels() {
 		}
 		p.addHint(at, hint, "no level %q stands for a directory: there are %s", screen.Short(l), strings.Join(known, ", "))
 	}
-}
-
-func sortedSets(m map[string]string) (keys []string) {
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
 }
 
 // String is the directory as it was written.

@@ -60,14 +60,11 @@ func Fit(s *Study, w workload.Workload, m workload.Machine, look func(*Study, Fa
 	}
 	maps.Copy(tells, o.Context(out.Config(""), m))
 	out.Places = places
+	if m.Measured != nil {
+		tells[measuredSiblings] = pairsText(m.Measured)
+	}
 	if out.Context = tells; len(tells) == 0 {
 		out.Context = nil
-	}
-	if m.Measured != nil {
-		if out.Context == nil {
-			out.Context = map[string]string{}
-		}
-		out.Context[measuredSiblings] = pairsText(m.Measured)
 	}
 	return out, nil
 }

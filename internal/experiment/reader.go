@@ -157,7 +157,7 @@ func (r *reader) read(k workload.Param, v *value) (any, place) {
 	}
 	x, err := v.convert(k)
 	if err != nil {
-		return nil, r.refuse(err, v, unitHint)
+		return nil, r.refuse(err, v)
 	}
 	length := -1
 	switch x := x.(type) {
@@ -178,31 +178,36 @@ func (r *reader) read(k workload.Param, v *value) (any, place) {
 }
 
 // refuse reports why a value cannot be used, at the element or key of it that is wrong, and
-// returns that place. meant may know better what was meant by a unit.
-func (r *reader) refuse(err error, v *value, meant func(string) string) place {
-	at := v.at
+// returns that place.
+func (r *reader) refuse(err error, v *value) place {
 	p, ok := errors.AsType[*workload.ParamError](err)
 	if !ok {
-		r.add(at, "%v", err)
-		return at
+		r.add(v.at, "%v", err)
+		return v.at
 	}
+	at := v.at
+	name, key, _ := strings.Cut(p.Name, ".")
 	if i := p.Element - 1; i >= 0 && i < len(v.list) {
 		at = v.list[i].at
-	} else if _, name, ok := strings.Cut(p.Name, "."); ok && v.get(name) != nil {
-		at = v.get(name).value.at
+	} else if e := v.get(key); e != nil {
+		at = e.value.at
 	}
-	name, _, _ := strings.Cut(p.Name, ".")
-	text, hint := p.Text, p.Hint
-	if near, ok := strings.CutPrefix(hint, "did you mean "); ok {
+	if h := unitHint(v.text); name == "unit" && h != "" {
+		p.Hint = "did you mean " + h + "?"
+	}
+	r.param(at, name, p)
+	return at
+}
+
+// param reports an error of a key or a parameter.
+func (r *reader) param(at place, name string, p *workload.ParamError) {
+	text, hint := p.Text, ""
+	if near, ok := strings.CutPrefix(p.Hint, "did you mean "); ok {
 		hint = strings.TrimSuffix(near, "?")
-	} else if hint != "" {
-		text, hint = text+"; "+hint, ""
-	}
-	if name == "unit" && meant(v.text) != "" {
-		hint = meant(v.text)
+	} else if p.Hint != "" {
+		text += "; " + p.Hint
 	}
 	r.addHint(at, hint, "%s: %s", name, text)
-	return at
 }
 
 // convert gives a value the Go type of a parameter.

@@ -56,20 +56,21 @@ func (p *parser) responses(list []fields) {
 	if p.desc == nil {
 		return
 	}
-	if len(list) > 0 {
+	more := func(own ...workload.Response) {
 		with := *p.desc
-		with.Responses = append(slices.Clip(with.Responses),
-			workload.Response{Name: Energy, Title: "Energy of the CPU packages, others on the host included", Unit: "J", Better: "lower"},
-			workload.Response{Name: EnergyEach, Title: "Energy of the CPU packages per operation, others on the host included", Unit: "J", Better: "lower"})
+		with.Responses = append(slices.Clip(with.Responses), own...)
 		p.desc = &with
 	}
+	if len(list) > 0 {
+		more(
+			workload.Response{Name: Energy, Title: "Energy of the CPU packages, others on the host included", Unit: "J", Better: "lower"},
+			workload.Response{Name: EnergyEach, Title: "Energy of the CPU packages per operation, others on the host included", Unit: "J", Better: "lower"})
+	}
 	if slices.ContainsFunc(p.s.Factors, func(f Factor) bool { return f.Kind == "emulated" }) {
-		with := *p.desc
-		with.Responses = append(slices.Clip(with.Responses),
+		more(
 			workload.Response{Name: EmulatedCPU, Title: "CPU time of the workload's processes at the emulated clock", Unit: "s", Better: "lower"},
 			workload.Response{Name: EmulatedExtra, Title: "Throttled time of the workload's processes, as measured", Unit: "s", Better: "lower"},
 			workload.Response{Name: EmulatedEach, Title: "CPU time of the workload's processes at the emulated clock, per operation", Unit: "s", Better: "lower"})
-		p.desc = &with
 	}
 	if len(list) == 0 {
 		p.allResponses()
@@ -115,18 +116,12 @@ func (p *parser) allResponses() {
 // source finds where a response comes from, and fills in what that tells.
 func (p *parser) source(f fields, r *Response) {
 	var names []string
-	find := func(name string) *workload.Response {
-		for i := range p.desc.Responses {
-			if p.desc.Responses[i].Name == name {
-				return &p.desc.Responses[i]
-			}
-		}
-		return nil
-	}
-	for _, w := range p.desc.Responses {
+	all := map[string]*workload.Response{}
+	for i, w := range p.desc.Responses {
 		names = append(names, w.Name)
+		all[w.Name] = &p.desc.Responses[i]
 	}
-	own := find(r.Name)
+	own := all[r.Name]
 	switch {
 	case r.From == "" && own == nil:
 		if f.wrong("from") {
@@ -157,7 +152,7 @@ func (p *parser) source(f fields, r *Response) {
 			r.Title = own.Title
 		}
 	default:
-		p.picked(f, r, find(r.From))
+		p.picked(f, r, all[r.From])
 	}
 	if r.Scale == 0 || math.IsNaN(r.Scale) {
 		p.add(f.place("scale"), "scale cannot be 0")

@@ -188,13 +188,7 @@ func (p *parser) paramErrors(err error, at map[string]place, nowhere place) {
 				where = nowhere
 			}
 		}
-		text, hint := x.Text, ""
-		if near, ok := strings.CutPrefix(x.Hint, "did you mean "); ok {
-			hint = strings.TrimSuffix(near, "?")
-		} else if x.Hint != "" {
-			text += "; " + x.Hint
-		}
-		p.addHint(where, hint, "%s: %s", x.Name, text)
+		p.param(where, x.Name, x)
 	}
 }
 
