@@ -42,7 +42,6 @@ func readCaches(t Tree, cpus []CPU) []Cache {
 	return set.caches
 }
 
-// cacheSet gathers distinct caches.
 type cacheSet struct {
 	caches []Cache
 	in     map[int]int // CPU -> how many of caches it is in

@@ -47,7 +47,6 @@ func Collect(ctx context.Context, opt Options) *Facts {
 	return f
 }
 
-// logsOf asks for the storage of each running database's log.
 func logsOf(servers []Database) (asked []PathQuery) {
 	for _, d := range servers {
 		if dir, ok := d.LogDir.Get(); ok {

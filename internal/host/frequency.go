@@ -31,7 +31,6 @@ func readFrequency(t Tree, top Topology) Frequency {
 	return f
 }
 
-// policyDir is where a policy's files are.
 type policyDir struct {
 	id   int
 	path string

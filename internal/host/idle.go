@@ -25,7 +25,6 @@ func readIdle(t Tree, top Topology) Idle {
 	return idle
 }
 
-// cpuState is an idle state of one CPU.
 type cpuState struct {
 	index              int
 	name, desc         Fact[string]

@@ -113,7 +113,6 @@ func unescapeOctal(s string) string {
 	return b.String()
 }
 
-// options lists mount and file system options, each once.
 func (m *mount) options() string {
 	var out []string
 	for _, o := range strings.Split(m.opts+","+m.super, ",") {

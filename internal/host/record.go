@@ -101,7 +101,6 @@ func Record(ctx context.Context, t Tree, comment string, paths []string, w io.Wr
 	return err
 }
 
-// member is one entry of the archive, under its path on the machine.
 type member struct {
 	data []byte
 	link string // target, if it is a link
@@ -296,7 +295,6 @@ func failed(err error) []byte {
 	return []byte(errnoMark + name)
 }
 
-// archive masks and sorts the members.
 func (r *recorder) archive(comment string) *txtar.Archive {
 	m := newRecordMask(r.t)
 	paths := make([]string, 0, len(r.members))

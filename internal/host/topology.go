@@ -199,7 +199,6 @@ func nodeByCPU(nodes []NUMANode) map[int]Fact[int] {
 	return of
 }
 
-// numbered parses names like node3.
 func numbered(name, prefix string) (int, bool) {
 	digits, ok := strings.CutPrefix(name, prefix)
 	n, err := strconv.Atoi(digits)
@@ -221,7 +220,6 @@ func nodeTotal(meminfo string) (int64, error) {
 	return 0, fmt.Errorf("no line MemTotal")
 }
 
-// parseInts parses whole numbers between white space.
 func parseInts(s string) ([]int, error) {
 	list := []int{}
 	for _, w := range strings.Fields(s) {

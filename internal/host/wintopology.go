@@ -33,7 +33,7 @@ func windowsTopology(buf []byte, err error) Topology {
 	if err == nil {
 		records, err = winRecords(buf)
 	}
-	none := Unknown[string](winTopSource, notTold(NotTold))
+	none := Unknown[string](winTopSource, errForeign)
 	top := Topology{SMTControl: none, Caches: []Cache{}, NUMA: []NUMANode{}, CoreTypes: []CoreType{}, CPUs: []CPU{}}
 	if err != nil {
 		top.Online = Unknown[[]int](winTopSource, err)

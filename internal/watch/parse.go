@@ -50,7 +50,6 @@ func parseStat(b []byte, into []CPUReading) ([]CPUReading, error) {
 	return into, nil
 }
 
-// leading reads a whole number behind spaces.
 func leading(b []byte) (n uint64, rest []byte, ok bool) {
 	i := 0
 	for i < len(b) && b[i] == ' ' {
