@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"hostlab/internal/result"
+	"hostlab/internal/stats"
 )
 
 var responses = []ResponseInfo{
@@ -76,4 +77,33 @@ func shareOf(reps []replicate, get func(replicate) []float64, i int, o Options) 
 		}
 	}
 	return estimate(x, o.Level, "")
+}
+
+// estimate is the mean of independent replications with its t-interval.
+func estimate(x []float64, level float64, unit string) result.Estimate {
+	iv := stats.PairedT(x, 1-level)
+	return result.Estimate{Value: iv.Estimate, Low: iv.Low, High: iv.High, N: iv.N, Unit: unit}
+}
+
+// pairedRatio is the geometric mean of a/b over paired replications with the
+// t-interval of the log ratio. Pairs with a value that is not positive are left
+// out, and N says how many were left.
+func pairedRatio(a, b []float64, level float64) result.Estimate {
+	var d []float64
+	for i := range min(len(a), len(b)) {
+		if l := math.Log(a[i] / b[i]); !math.IsNaN(l) && !math.IsInf(l, 0) {
+			d = append(d, l)
+		}
+	}
+	e := estimate(d, level, "ratio")
+	e.Value, e.Low, e.High = math.Exp(e.Value), math.Exp(e.Low), math.Exp(e.High)
+	return e
+}
+
+// halfWidth is relative to the mean; infinite without an interval.
+func halfWidth(e result.Estimate) float64 {
+	if e.N < 2 || e.Value == 0 || !e.HasInterval() {
+		return math.Inf(1)
+	}
+	return (e.High - e.Low) / 2 / math.Abs(e.Value)
 }
