@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -274,14 +275,7 @@ type Choice struct {
 func (c Choice) String() string { return c.Active }
 
 // Has reports whether the kernel offers a value here.
-func (c Choice) Has(v string) bool {
-	for _, o := range c.Offers {
-		if o == v {
-			return true
-		}
-	}
-	return false
-}
+func (c Choice) Has(v string) bool { return slices.Contains(c.Offers, v) }
 
 // ParseChoice parses the form "always [madvise] never".
 func ParseChoice(s string) (Choice, error) {

@@ -64,15 +64,6 @@ const (
 	RampTime      Response = "ramp_time"             // s, see Ramp
 )
 
-// ResponseInfo describes a response.
-type ResponseInfo struct {
-	Name  Response
-	Title string
-	Unit  string // base unit; "" is a share of 1
-	// Better is "lower", "higher" or "".
-	Better string
-}
-
 // Outcome is what one case came to.
 type Outcome struct {
 	Policy string
@@ -86,7 +77,6 @@ type Outcome struct {
 	IdleStates []Residency
 	Steps      int64 // measured, over all replications
 	Events     int64 // simulated, over all replications
-	Horizon    float64
 	// Warnings are short sentences for people: precision not reached, ...
 	Warnings []string
 
