@@ -81,7 +81,6 @@ func (p *progress) line(text string) {
 	}
 }
 
-// clear removes the line.
 func (p *progress) clear() {
 	if p.drawn {
 		fmt.Fprint(p.w, "\r\033[K")

@@ -41,7 +41,6 @@ type watcher struct {
 	url    string
 }
 
-// run watches until it is asked to end.
 func (o *watchOptions) run(ctx context.Context, std streams) (err error) {
 	tree, done, err := o.m.open()
 	if err != nil {
@@ -158,7 +157,6 @@ func (w *watcher) next(ctx context.Context) (watch.Sample, error) {
 	return s, w.export()
 }
 
-// export writes the textfile.
 func (w *watcher) export() error {
 	if w.o.textfile == "" {
 		return nil
@@ -181,7 +179,6 @@ func (w *watcher) over() bool {
 	return w.o.count > 0 && w.taken >= w.o.count || w.o.duration > 0 && time.Since(w.began)+w.o.interval/2 > w.o.duration
 }
 
-// lines writes a line a sample.
 func (w *watcher) lines(ctx context.Context, out io.Writer) error {
 	enc := json.NewEncoder(out)
 	for !w.over() {
@@ -213,7 +210,6 @@ func (w *watcher) lines(ctx context.Context, out io.Writer) error {
 	return nil
 }
 
-// screen fills the terminal.
 func (w *watcher) screen(ctx context.Context, std streams) error {
 	inner, stop := context.WithCancel(ctx)
 	defer stop()

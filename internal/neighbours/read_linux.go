@@ -9,11 +9,9 @@ import (
 
 	"github.com/prometheus/procfs"
 	"golang.org/x/sys/unix"
-)
 
-// userHZ is the clock tick of /proc/PID/stat: 100 a second to user space on every
-// architecture that Go runs on (asm-generic/param.h).
-const userHZ = 100
+	"hostlab/internal/proc"
+)
 
 // Read reads what CPUs have done since boot, all with nil, from /proc/stat. Its
 // clock ticks are 10 ms, so differences mean something from about a second on.
@@ -98,18 +96,18 @@ func readProcess(pid string) (name string, s spent, ok bool) {
 }
 
 func stat(pid int) (name string, p process, s spent, ok bool) {
-	proc, err := procfs.NewProc(pid)
+	of, err := procfs.NewProc(pid)
 	if err != nil {
 		return "", p, s, false
 	}
-	st, err := proc.Stat()
+	st, err := of.Stat()
 	if err != nil {
 		return "", p, s, false
 	}
 	return st.Comm, process{pid, st.Starttime}, spent{
 		parent:   st.PPID,
-		own:      float64(st.UTime+st.STime) / userHZ,
-		children: float64(st.CUTime+st.CSTime) / userHZ,
+		own:      float64(st.UTime+st.STime) / proc.UserHZ,
+		children: float64(st.CUTime+st.CSTime) / proc.UserHZ,
 	}, true
 }
 

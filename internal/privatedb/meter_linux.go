@@ -128,7 +128,7 @@ func readProcess(pid int) (p process, err error) {
 			return p, fmt.Errorf("%s: %w", name, err)
 		}
 	}
-	const tick = time.Second / userHz
+	const tick = time.Second / proc.UserHZ
 	p = process{pid: pid, parent: int(n[0]), started: uint64(n[7]), faults: n[1] + n[2], ended: time.Duration(n[5]+n[6]) * tick, reaped: f[0] == "X"} //nolint:gosec // a time after boot
 	if p.cpu, err = ProcessCPU(pid); err != nil {                                                                                                     // a sandbox, or the process has just ended
 		p.cpu = time.Duration(n[3]+n[4]) * tick

@@ -3,6 +3,8 @@ package privatedb
 import (
 	"fmt"
 	"time"
+
+	"hostlab/internal/proc"
 )
 
 // Usage is CPU time of a server's processes.
@@ -15,13 +17,9 @@ type Usage struct {
 	Ended   int64                 // differs from an earlier reading where processes have ended since
 }
 
-// userHz is the unit of times in /proc/PID/stat, the same on all platforms of Linux
-// that Go has.
-const userHz = 100
-
 // Coarse is how exactly Linux tells the CPU time of processes that have ended: user and
 // system time are summed to the nanosecond, and shown in whole units each.
-const Coarse = 2 * time.Second / userHz
+const Coarse = 2 * time.Second / proc.UserHZ
 
 // Since is what was used since an earlier reading of the same meter. doubt is why it
 // should not be shown, where its error may be more than a tenth of it; or empty.

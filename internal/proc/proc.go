@@ -5,3 +5,7 @@
 //
 // It takes Linux.
 package proc
+
+// UserHZ is the clock tick of /proc/stat and /proc/PID/stat: 100 a second to user space on
+// every architecture that Go runs on (asm-generic/param.h).
+const UserHZ = 100
