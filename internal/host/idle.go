@@ -30,7 +30,8 @@ func idleStates(t Tree, cpu int) []IdleState {
 	for i := range maxIdleStates {
 		dir := cpuPath(cpu) + "/cpuidle/state" + strconv.Itoa(i) + "/"
 		latency := t.Int(dir+"latency", "", 1)
-		s := IdleState{Index: i, Name: t.Word(dir + "name"), Latency: Convert(latency, "s", fromMicros), Disabled: []int{}, Unread: []int{}}
+		s := IdleState{Index: i, Name: t.Word(dir + "name"), Latency: Convert(latency, "s", fromMicros),
+			Disabled: []int{}, Unread: []int{}}
 		if s.Name.State == StateAbsent && latency.State == StateAbsent {
 			break
 		}

@@ -13,8 +13,8 @@ var responses = []struct {
 	Response
 	unit string
 }{
-	{StepTime, "s"}, {StepTimeP50, "s"}, {StepTimeP95, "s"}, {StepTimeP99, "s"}, {CPUSeconds, "s"}, {Throughput, "1/s"}, {Utilisation, ""},
-	{Performance, ""}, {JoulesPerStep, "J"}, {Watts, "W"}, {RampTime, "s"},
+	{StepTime, "s"}, {StepTimeP50, "s"}, {StepTimeP95, "s"}, {StepTimeP99, "s"}, {CPUSeconds, "s"},
+	{Throughput, "1/s"}, {Utilisation, ""}, {Performance, ""}, {JoulesPerStep, "J"}, {Watts, "W"}, {RampTime, "s"},
 }
 
 // Responses lists all responses, in the order to print.

@@ -76,7 +76,8 @@ type metric[T any] struct {
 	of         func(T) float64
 }
 
-func families[T any](of func(name, kind, help string) *family, kind string, list []T, labels func(int, T) []string, metrics []metric[T]) {
+func families[T any](of func(name, kind, help string) *family, kind string, list []T, labels func(int, T) []string,
+	metrics []metric[T]) {
 	for _, m := range metrics {
 		f := of(m.name, kind, m.help)
 		for i, x := range list {
@@ -100,12 +101,14 @@ func (e *Exposer) WriteTo(w io.Writer) (int64, error) {
 	}
 	e.cpus(of)
 	if e.samples > 0 {
-		families(of, "counter", e.last.Pressure[:], func(i int, _ Stall) []string { return []string{"resource", Pressures[i]} }, []metric[Stall]{
+		resource := func(i int, _ Stall) []string { return []string{"resource", Pressures[i]} }
+		families(of, "counter", e.last.Pressure[:], resource, []metric[Stall]{
 			{"pressure_waiting_seconds_total", "Time in which some task waited for a resource.", func(s Stall) float64 { return s.Some }},
 			{"pressure_stalled_seconds_total", "Time in which all tasks waited for a resource.", func(s Stall) float64 { return s.Full }},
 		})
 	}
-	families(of, "counter", e.last.Disks, func(_ int, d DiskReading) []string { return []string{"device", d.Name} }, []metric[DiskReading]{
+	device := func(_ int, d DiskReading) []string { return []string{"device", d.Name} }
+	families(of, "counter", e.last.Disks, device, []metric[DiskReading]{
 		{"log_device_writes_completed_total", "Writes that a disk under the log directory completed.", func(d DiskReading) float64 { return d.Writes }},
 		{"log_device_write_time_seconds_total", "Time that these writes took.", func(d DiskReading) float64 { return d.WriteTime }},
 		{"log_device_flush_requests_total", "Flushes that a disk under the log directory completed.", func(d DiskReading) float64 { return d.Flushes }},
@@ -130,7 +133,8 @@ func (e *Exposer) cpus(of func(name, kind, help string) *family) {
 			times.put(m.s, "cpu", strconv.Itoa(c.ID), "mode", m.mode)
 		}
 	}
-	families(of, "gauge", e.last.CPUs, func(_ int, c CPUReading) []string { return []string{"cpu", strconv.Itoa(c.ID)} }, []metric[CPUReading]{
+	cpu := func(_ int, c CPUReading) []string { return []string{"cpu", strconv.Itoa(c.ID)} }
+	families(of, "gauge", e.last.CPUs, cpu, []metric[CPUReading]{
 		{"cpu_frequency_hertz", "Frequency of a CPU, as cpufreq tells.", func(c CPUReading) float64 { return c.Frequency }},
 		{"cpu_frequency_max_hertz", "Highest frequency that the hardware of a CPU can reach, as cpufreq tells.", func(c CPUReading) float64 {
 			if hz := e.info.Highest[c.ID]; hz > 0 {
