@@ -109,7 +109,10 @@ func (w *watcher) open(ctx context.Context, tree host.Tree, note io.Writer) erro
 			return err
 		}
 		if w.rec, err = watch.OpenRecorder(o.record, w.sampler.Info().Hostname, o.interval, w.sampler.Info); err != nil {
-			return usagef("--record %w", errors.New(recordProblem(o.record, err)))
+			if no, ok := errors.AsType[*watch.NotRecord](err); ok {
+				return usagef("--record %w", no)
+			}
+			return usagef("--record %s: %w", o.record, plain(err))
 		}
 		fmt.Fprintf(note, "hostlab: recording to %s; %s\n", screen.Clean(o.record), sizes(len(w.last.CPUs), o.interval))
 	}
@@ -119,13 +122,6 @@ func (w *watcher) open(ctx context.Context, tree host.Tree, note io.Writer) erro
 		}
 	}
 	return w.export()
-}
-
-func recordProblem(name string, err error) string {
-	if no, ok := errors.AsType[*watch.NotRecord](err); ok {
-		return no.Error()
-	}
-	return name + ": " + plain(err).Error()
 }
 
 // next takes a sample and hands it to the record, the metrics and the textfile.

@@ -12,7 +12,6 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"charm.land/lipgloss/v2"
 	"github.com/charmbracelet/colorprofile"
-	"github.com/charmbracelet/x/ansi"
 
 	"hostlab/internal/watch"
 )
@@ -157,8 +156,6 @@ func (v *View) paint(level int, text string) string {
 	}
 	return v.style(byLevel[level], text)
 }
-
-func clip(s string, width int) string { return ansi.Truncate(s, width, "") }
 
 func share(x float64) string {
 	if math.IsNaN(x) {
