@@ -126,7 +126,6 @@ func (g *guarded) Sample(ctx context.Context) ([]explain.Snapshot, error) {
 	return s, g.dsn.problem(err)
 }
 
-// OwnCPU implements explain.Costed.
 func (g *guarded) OwnCPU() (float64, bool) {
 	if c, ok := g.Source.(explain.Costed); ok {
 		return c.OwnCPU()

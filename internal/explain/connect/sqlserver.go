@@ -128,7 +128,6 @@ var mssqlMeanings = map[string]string{
 	"on cpu": "runs on a CPU", "waiting for a cpu": "ready to run, no CPU is free",
 }
 
-// Meaning implements explain.Source.
 func (s *sqlServerSource) Meaning(event string) string {
 	if strings.HasPrefix(event, "LCK_M_") {
 		return "a lock that another holds"

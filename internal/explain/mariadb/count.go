@@ -9,7 +9,6 @@ import (
 	"hostlab/internal/result"
 )
 
-// Count implements explain.Source.
 func (s *Source) Count(ctx context.Context) (explain.Counters, error) {
 	c := explain.Counters{Values: map[string]int64{}}
 	rows, err := s.ask.Ask(ctx, status)
@@ -64,7 +63,6 @@ func (s *Source) Count(ctx context.Context) (explain.Counters, error) {
 	return c, nil
 }
 
-// Account implements explain.Source.
 func (s *Source) Account(g explain.Growth) explain.Account {
 	a := explain.Account{Log: explain.NoLog(), Transactions: -1}
 	s.transactions(g, &a)

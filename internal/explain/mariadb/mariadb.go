@@ -196,14 +196,10 @@ func (s *Source) local(ctx context.Context, o Options) {
 	s.info.Missing = append(s.info.Missing, "CPU time: the server's threads are not of this host, or hidden; what executes is taken for CPU")
 }
 
-// Server implements explain.Source.
 func (s *Source) Server() explain.Server { return s.info }
 
-// OwnCPU implements explain.Costed.
 func (s *Source) OwnCPU() (float64, bool) { return s.threads.Used(s.own) }
 
-// Meaning implements explain.Source.
 func (s *Source) Meaning(event string) string { return meanings[strings.ToLower(event)] }
 
-// Close implements explain.Source.
 func (s *Source) Close() error { return s.ask.Close() }

@@ -12,7 +12,6 @@ import (
 // fresh is how long nobody may ask who is within a transaction, for the answer to be new.
 const fresh = 150 * time.Millisecond
 
-// Sample implements explain.Source.
 func (s *Source) Sample(ctx context.Context) ([]explain.Snapshot, error) {
 	s.asked++
 	rows, err := s.ask.Ask(ctx, s.processes)

@@ -113,7 +113,6 @@ func (s *Source) local(own int64, o Options) {
 // quote writes an identifier as SQL does.
 func quote(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
 
-// Sample implements explain.Source.
 func (s *Source) Sample(ctx context.Context) ([]explain.Snapshot, error) {
 	rows, err := s.put(ctx, s.activity)
 	if err != nil {
@@ -147,7 +146,6 @@ func (s *Source) Sample(ctx context.Context) ([]explain.Snapshot, error) {
 	return []explain.Snapshot{shot}, nil
 }
 
-// Count implements explain.Source.
 func (s *Source) Count(ctx context.Context) (explain.Counters, error) {
 	c := explain.Counters{Values: map[string]int64{}}
 	if s.number >= 150000 { // ours reach the counters once a second, unless we ask for it
@@ -239,5 +237,4 @@ func (s *Source) watch(ctx context.Context) error {
 	return nil
 }
 
-// OwnCPU implements explain.Costed.
 func (s *Source) OwnCPU() (float64, bool) { return s.threads.Used(s.own) }

@@ -164,7 +164,6 @@ func sameTables(a, b *tables) bool {
 	})
 }
 
-// Run implements workload.Session.
 func (s *session) Run(ctx context.Context, r workload.Request) (out workload.Sample, err error) {
 	p := r.Params
 	if err := s.ready(ctx, p); err != nil {
@@ -262,7 +261,6 @@ func (s *session) verify(ctx context.Context, l *tables, rows int64) error {
 	return nil
 }
 
-// Close implements workload.Session.
 func (s *session) Close() error {
 	if s.engine == nil {
 		return nil

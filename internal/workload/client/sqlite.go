@@ -23,7 +23,6 @@ type sqliteEngine struct {
 // watch has nothing to do: no session of SQLite shows what another one waits for.
 func (e *sqliteEngine) watch(context.Context) (stop func()) { return func() {} }
 
-// waits implements engine.
 func (e *sqliteEngine) waits() *result.Waits { return nil }
 
 func openSQLite(dir string) (*sqliteEngine, error) {

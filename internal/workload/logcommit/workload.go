@@ -16,7 +16,6 @@ import (
 // Workload implements workload.Workload.
 type Workload struct{}
 
-// Describe implements workload.Workload.
 func (Workload) Describe() workload.Description {
 	return workload.Description{
 		Name:  "logcommit",
@@ -63,7 +62,6 @@ func syncNames() (list []string) {
 	return list
 }
 
-// Validate implements workload.Validator.
 func (Workload) Validate(cfg workload.Config) error {
 	p := cfg.Params
 	wrong := func(name, format string, a ...any) error {
@@ -85,7 +83,6 @@ func (Workload) Validate(cfg workload.Config) error {
 	return nil
 }
 
-// Open implements workload.Workload.
 func (Workload) Open(ctx context.Context, cfg workload.Config) (workload.Session, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -145,7 +142,6 @@ func asParam(err error) error {
 		Hint: strings.ReplaceAll(d.Remedy, "--log-dir", "the parameter dir")}
 }
 
-// Run implements workload.Session.
 func (s *session) Run(ctx context.Context, r workload.Request) (out workload.Sample, err error) {
 	if err := ctx.Err(); err != nil {
 		return out, err
@@ -192,7 +188,6 @@ func (s *session) Run(ctx context.Context, r workload.Request) (out workload.Sam
 	return out, nil
 }
 
-// Close implements workload.Session.
 func (s *session) Close() error {
 	if s.log == nil {
 		return nil
