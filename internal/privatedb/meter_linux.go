@@ -4,12 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
-	"strconv"
-	"strings"
 	"sync"
 	"time"
 
+	"github.com/prometheus/procfs"
 	"golang.org/x/sys/unix"
 
 	"hostlab/internal/proc"
@@ -112,26 +110,19 @@ type process struct {
 }
 
 func readProcess(pid int) (p process, err error) {
-	name := fmt.Sprintf("/proc/%d/stat", pid)
-	b, err := os.ReadFile(name)
+	at, err := procfs.NewProc(pid)
 	if err != nil {
 		return p, err
 	}
-	text := string(b)
-	f := strings.Fields(text[strings.LastIndexByte(text, ')')+1:]) // from the third field, the state, on
-	if len(f) < 20 {
-		return p, fmt.Errorf("%s: %d fields", name, len(f))
-	}
-	var n [8]int64
-	for i, at := range []int{1, 8, 10, 11, 12, 13, 14, 19} { // ppid, cminflt, cmajflt, utime, stime, cutime, cstime, starttime
-		if n[i], err = strconv.ParseInt(f[at], 10, 64); err != nil {
-			return p, fmt.Errorf("%s: %w", name, err)
-		}
+	s, err := at.Stat()
+	if err != nil {
+		return p, err
 	}
 	const tick = time.Second / userHz
-	p = process{pid: pid, parent: int(n[0]), started: uint64(n[7]), faults: n[1] + n[2], ended: time.Duration(n[5]+n[6]) * tick, reaped: f[0] == "X"} //nolint:gosec // a time after boot
-	if p.cpu, err = ProcessCPU(pid); err != nil {                                                                                                     // a sandbox, or the process has just ended
-		p.cpu = time.Duration(n[3]+n[4]) * tick
+	p = process{pid: pid, parent: s.PPID, started: s.Starttime, faults: int64(s.CMinFlt + s.CMajFlt), //nolint:gosec // a count since boot
+		ended: time.Duration(s.CUTime+s.CSTime) * tick, reaped: s.State == "X"}
+	if p.cpu, err = ProcessCPU(pid); err != nil { // a sandbox, or the process has just ended
+		p.cpu = time.Duration(s.UTime+s.STime) * tick //nolint:gosec // times since boot
 	}
 	return p, nil
 }

@@ -30,7 +30,7 @@ var (
 			if err != nil {
 				return nil, err
 			}
-			s, err := postgres.New(ctx, a, postgres.Options{Target: d.Target(), Local: d.Local()})
+			s, err := postgres.New(ctx, a, d.Target(), d.Local())
 			return source(a, s, err)
 		}}
 	MariaDB = &Vendor{Product: "MariaDB", schemes: []string{"mariadb", "mysql"}, own: "~/.my.cnf ([client] password=), $MYSQL_PWD, or ", password: mariaPassword, allow: "tls=false",
@@ -39,7 +39,7 @@ var (
 			if err != nil {
 				return nil, err
 			}
-			s, err := mariadb.New(ctx, a, mariadb.Options{Target: d.Target(), Local: d.Local()})
+			s, err := mariadb.New(ctx, a, d.Target(), d.Local())
 			return source(a, s, err)
 		}}
 	sqlServer = &Vendor{Product: "SQL Server", schemes: []string{"sqlserver", "mssql"}, own: "$SQLCMDPASSWORD, or ", allow: "encrypt=disable",

@@ -11,7 +11,7 @@ import (
 
 func (s *Source) Count(ctx context.Context) (explain.Counters, error) {
 	c := explain.Counters{Values: map[string]int64{}}
-	rows, err := s.ask.Ask(ctx, status)
+	rows, err := s.Ask(ctx, status)
 	if err != nil {
 		return c, err
 	}
@@ -19,7 +19,7 @@ func (s *Source) Count(ctx context.Context) (explain.Counters, error) {
 		c.Values[strings.ToLower(r.Text(0))] = r.Int(1)
 	}
 	if s.files {
-		if rows, err = s.ask.Ask(ctx, files); err != nil {
+		if rows, err = s.Ask(ctx, files); err != nil {
 			return c, err
 		}
 		for _, r := range rows {
@@ -33,7 +33,7 @@ func (s *Source) Count(ctx context.Context) (explain.Counters, error) {
 		}
 	}
 	if s.counted {
-		r, err := explain.One(ctx, s.ask, counted)
+		r, err := explain.One(ctx, s, counted)
 		if err != nil {
 			return c, err
 		}
@@ -41,7 +41,7 @@ func (s *Source) Count(ctx context.Context) (explain.Counters, error) {
 		c.Values["counted"] = r.Int(0)
 	}
 	if s.metrics.SQL != "" {
-		r, err := explain.One(ctx, s.ask, s.metrics)
+		r, err := explain.One(ctx, s, s.metrics)
 		if err != nil {
 			return c, err
 		}

@@ -177,11 +177,6 @@ func (e *served) counters(ctx context.Context) (c counters, err error) {
 	return c, e.count(ctx, e, &c)
 }
 
-// number reads one.
-func (e *served) number(ctx context.Context, text string) (v float64, err error) {
-	return v, e.conn.QueryRowContext(ctx, text).Scan(&v)
-}
-
 func (e *served) watch(ctx context.Context) (stop func()) {
 	query, reads := e.look(e.id)
 	return e.watched.start(ctx, query, reads, func() (explain.Asker, error) {
