@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"hostlab/internal/explain"
+	"hostlab/internal/privatedb"
 )
 
 var (
@@ -168,7 +169,7 @@ func (s *Source) local(ctx context.Context, here bool) {
 				s.threads, s.own = &explain.Threads{Read: explain.SchedStat}, own
 				if process, _, err := explain.Tasks(own); err == nil {
 					s.threads.Gone = func(live time.Duration) (time.Duration, error) {
-						all, err := explain.ProcessCPU(process)
+						all, err := privatedb.ProcessCPU(int(process))
 						return all - live, err
 					}
 				}

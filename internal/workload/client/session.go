@@ -69,7 +69,7 @@ func (s *session) ready(ctx context.Context, p workload.Values) error {
 	if dir != s.work {
 		const least = 64 << 20
 		if err := logcommit.Preflight(host.Storage{}, dir, least); err != nil {
-			return asParam(err)
+			return logcommit.AsParam(err, "log_dir")
 		}
 	}
 	if same {
@@ -122,15 +122,6 @@ func opened[E engine](e E, err error) (engine, error) {
 		return nil, err
 	}
 	return e, nil
-}
-
-// asParam puts what is wrong with the directory in a study's words.
-func asParam(err error) error {
-	d, ok := errors.AsType[*logcommit.DirError](err)
-	if !ok {
-		return err
-	}
-	return &workload.ParamError{Name: "log_dir", Text: d.Dir + ": " + d.Problem, Hint: strings.ReplaceAll(d.Remedy, "--log-dir", "the parameter log_dir")}
 }
 
 func rowsOf(p workload.Values) int {
