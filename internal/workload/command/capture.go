@@ -2,7 +2,6 @@ package command
 
 import (
 	"fmt"
-	"io"
 	"sync"
 
 	"hostlab/internal/result"
@@ -80,14 +79,4 @@ func (o output) bytes() []byte {
 	}
 	gap := o.total - int64(len(o.parts[0])+len(o.parts[1]))
 	return append(append(append([]byte{}, o.parts[0]...), fmt.Sprintf("\n[... %s left out ...]\n", result.Format(float64(gap), "B"))...), o.parts[1]...)
-}
-
-// pump copies until r ends or is closed.
-func pump(c *capture, r io.Reader) <-chan struct{} {
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		_, _ = io.CopyBuffer(struct{ io.Writer }{c}, struct{ io.Reader }{r}, make([]byte, 128<<10)) // a pipe that breaks has ended
-	}()
-	return done
 }
