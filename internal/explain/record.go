@@ -359,7 +359,7 @@ func (r *recorder) report(server Server, wall float64) Report {
 		rep.Busy = 0
 	}
 	if rep.Part(Unexplained).Share > tolerance {
-		rep.Warnings = append(rep.Warnings, percent(rep.Part(Unexplained).Share)+" of the time is unexplained")
+		rep.Warnings = append(rep.Warnings, share(rep.Part(Unexplained).Share)+" of the time is unexplained")
 	}
 	rep.Bounds = Bounds(&rep)
 	return rep

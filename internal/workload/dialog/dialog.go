@@ -13,6 +13,8 @@ import (
 	"strings"
 	"time"
 
+	"gonum.org/v1/gonum/stat"
+
 	"hostlab/internal/result"
 	"hostlab/internal/stats"
 	"hostlab/internal/workload"
@@ -247,7 +249,7 @@ func sample(r reply) (out workload.Sample, err error) {
 	var all workload.Sample
 	latency.Fill(&all, "step", r.Step)
 	out = workload.Sample{Operations: all.Operations, Done: int64(r.Steps), Latency: all.Latency, Missing: map[string]string{}, Values: map[string]float64{
-		"throughput": float64(n) / r.Span, "wait_s": mean(r.Waited), "demand_s": mean(slices.Sorted(slices.Values(r.Demand)))}} // a sum does not depend on which step ended first
+		"throughput": float64(n) / r.Span, "wait_s": stat.Mean(r.Waited, nil), "demand_s": stat.Mean(slices.Sorted(slices.Values(r.Demand)), nil)}} // a sum does not depend on which step ended first
 	for _, name := range []string{"mean", "p50", "p95", "p99"} {
 		if v, ok := all.Values[name]; ok {
 			out.Values["step_"+name] = v
@@ -256,12 +258,12 @@ func sample(r reply) (out workload.Sample, err error) {
 		}
 	}
 	if r.HasCPU {
-		out.Values["cpu_s"] = mean(r.CPU)
+		out.Values["cpu_s"] = stat.Mean(r.CPU, nil)
 	} else {
 		out.Missing["cpu_s"] = "this system does not tell the CPU time of a thread closely enough"
 	}
 	if len(r.Query) > 0 {
-		out.Values["db_wait_s"], out.Values["db_query_s"] = mean(r.Database), stats.Median(r.Query)
+		out.Values["db_wait_s"], out.Values["db_query_s"] = stat.Mean(r.Database, nil), stats.Median(r.Query)
 	} else {
 		out.Missing["db_wait_s"] = "the steps asked no database: their waits are asleep, and as long as wait says"
 		out.Missing["db_query_s"] = out.Missing["db_wait_s"]
@@ -275,12 +277,4 @@ func sample(r reply) (out workload.Sample, err error) {
 		out.Values["late_s"] = stats.Median(r.Late)
 	}
 	return out, nil
-}
-
-func mean(v []float64) float64 {
-	sum := 0.0
-	for _, x := range v {
-		sum += x
-	}
-	return sum / float64(len(v))
 }

@@ -130,7 +130,7 @@ func (s *session) Run(ctx context.Context, r workload.Request) (out workload.Sam
 	}
 	q.Seed = r.Seed
 	if r.Params.String("engine") == inPostgres {
-		return s.runServer(ctx, q, notes)
+		return s.database.sample(ctx, q, notes)
 	}
 	var a answer
 	if err := s.worker.Call(ctx, q.Degree, q, &a); err != nil {
