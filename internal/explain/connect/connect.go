@@ -41,8 +41,9 @@ func Open(ctx context.Context, d *DSN) (explain.Source, error) {
 func (d *DSN) openPostgres(ctx context.Context) (explain.Asker, error) {
 	c := d.Postgres.Copy()
 	for k, v := range map[string]string{
-		"application_name": application, "default_transaction_read_only": "on", "statement_timeout": fmt.Sprint(statement.Milliseconds()),
-		"lock_timeout": "1000", "idle_in_transaction_session_timeout": "60000",
+		"application_name": application, "default_transaction_read_only": "on",
+		"statement_timeout": fmt.Sprint(statement.Milliseconds()),
+		"lock_timeout":      "1000", "idle_in_transaction_session_timeout": "60000",
 		// Ours is a light question asked often: none of these could pay.
 		"jit": "off", "max_parallel_workers_per_gather": "0",
 	} {

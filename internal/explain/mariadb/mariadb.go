@@ -16,10 +16,14 @@ var (
 	grants = explain.Query{Name: "grants", SQL: `show grants`}
 
 	// TID is MariaDB's: the number of the thread in the system.
-	processMaria = explain.Query{Name: "processes", SQL: `select id, command, coalesce(state, ''), tid, info like 'select%' from information_schema.processlist where id <> connection_id()`}
+	processMaria = explain.Query{Name: "processes", SQL: `select id, command, coalesce(state, ''), tid, info like 'select%'
+ from information_schema.processlist where id <> connection_id()`}
 	// The performance schema is read without the lock that the process list takes.
-	processThreads = explain.Query{Name: "processes", SQL: `select processlist_id, processlist_command, coalesce(processlist_state, ''), thread_os_id, processlist_info like 'select%' from performance_schema.threads where processlist_id is not null and processlist_id <> connection_id() and type = 'FOREGROUND'`}
-	processPlain   = explain.Query{Name: "processes", SQL: `select id, command, coalesce(state, ''), null, info like 'select%' from information_schema.processlist where id <> connection_id()`}
+	processThreads = explain.Query{Name: "processes", SQL: `select processlist_id, processlist_command, coalesce(processlist_state, ''), thread_os_id, processlist_info like 'select%'
+ from performance_schema.threads where processlist_id is not null and processlist_id <> connection_id()
+ and type = 'FOREGROUND'`}
+	processPlain = explain.Query{Name: "processes", SQL: `select id, command, coalesce(state, ''), null, info like 'select%'
+ from information_schema.processlist where id <> connection_id()`}
 	// Who is within a transaction: whether it runs no statement, a SELECT, one that is all of
 	// its transaction, and has written.
 	// InnoDB makes this table anew when nobody has read it for 0.1 s
@@ -30,13 +34,16 @@ var (
 	status = explain.Query{Name: "status", SQL: `show global status where variable_name in ('Uptime', 'Innodb_os_log_written', 'Innodb_log_writes', 'Innodb_os_log_fsyncs', 'Innodb_row_lock_time',
  'Innodb_row_lock_waits', 'Innodb_data_reads', 'Com_begin', 'Com_commit', 'Com_rollback', 'Handler_rollback', 'Innodb_max_trx_id', ` + statements + `)`}
 	// Times in ns.
-	files = explain.Query{Name: "files", SQL: `select event_name, count_read, sum_timer_read div 1000, count_write, sum_timer_write div 1000, count_misc, sum_timer_misc div 1000 from performance_schema.file_summary_by_event_name where event_name in ('wait/io/file/innodb/innodb_log_file', 'wait/io/file/innodb/innodb_data_file')`}
+	files = explain.Query{Name: "files", SQL: `select event_name, count_read, sum_timer_read div 1000, count_write, sum_timer_write div 1000, count_misc, sum_timer_misc div 1000
+ from performance_schema.file_summary_by_event_name
+ where event_name in ('wait/io/file/innodb/innodb_log_file', 'wait/io/file/innodb/innodb_data_file')`}
 	// Transactions where they are counted: by default MySQL 8 does.
 	counted = explain.Query{Name: "counted", SQL: `select count_star from performance_schema.events_transactions_summary_global_by_event_name where exists (select * from performance_schema.setup_instruments where name = 'transaction' and enabled = 'YES')
  and not exists (select * from performance_schema.setup_consumers where name in ('global_instrumentation', 'thread_instrumentation') and enabled = 'NO')`}
 	// InnoDB's own count, where all three of its kinds are enabled; by default none is. MySQL
 	// has the column status in the place of enabled.
-	metrics = explain.Query{Name: "metrics", SQL: `select sum(count) from information_schema.innodb_metrics where name in ('trx_rw_commits', 'trx_ro_commits', 'trx_nl_ro_commits') and enabled having count(*) = 3`}
+	metrics = explain.Query{Name: "metrics", SQL: `select sum(count) from information_schema.innodb_metrics
+ where name in ('trx_rw_commits', 'trx_ro_commits', 'trx_nl_ro_commits') and enabled having count(*) = 3`}
 )
 
 // Source implements explain.Source.
