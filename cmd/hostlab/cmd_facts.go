@@ -95,10 +95,10 @@ func recordMachine(ctx context.Context, std streams, m *machine, file string) er
 		return err
 	}
 	if file == "-" {
-		return host.Record(ctx, tree, paths, std.out)
+		return host.Record(ctx, tree, "", paths, std.out)
 	}
 	if err := checkWritable("record", file); err != nil {
 		return err
 	}
-	return writeFile(file, func(f *os.File) error { return host.Record(ctx, tree, paths, f) })
+	return writeFile(file, func(f *os.File) error { return host.Record(ctx, tree, "", paths, f) })
 }

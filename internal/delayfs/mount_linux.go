@@ -1,11 +1,9 @@
 package delayfs
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"slices"
@@ -15,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"hostlab/internal/host"
 	"hostlab/internal/screen"
 	"hostlab/internal/workload/worker"
 )
@@ -158,28 +157,10 @@ func mountOf(fd int) int {
 }
 
 // mounts are the file systems of ours that this user has mounted. Others may give theirs
-// the same type, and the kernel tells whose each is (fuse_show_options in fs/fuse/inode.c).
-func mounts() []mount {
-	f, err := os.Open("/proc/self/mountinfo")
-	if err != nil {
-		return nil
-	}
-	defer f.Close()
-	return parseMounts(f, fmt.Sprintf("user_id=%d", unix.Geteuid()))
-}
-
-func parseMounts(r io.Reader, ours string) (list []mount) {
-	unescape := strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`)
-	for s := bufio.NewScanner(r); s.Scan(); {
-		// 36 35 98:0 /root /at options [...] - type source options
-		before, after, ok := strings.Cut(s.Text(), " - ")
-		first, last := strings.Fields(before), strings.Fields(after)
-		if !ok || len(first) < 5 || len(last) < 3 || last[0] != Type || !slices.Contains(strings.Split(last[2], ","), ours) {
-			continue
-		}
-		if id, err := strconv.Atoi(first[0]); err == nil {
-			list = append(list, mount{id, unescape.Replace(first[4])})
-		}
+// the same type.
+func mounts() (list []mount) {
+	for id, at := range host.UserMounts(host.Tree{}, Type, unix.Geteuid()) {
+		list = append(list, mount{id, at})
 	}
 	return list
 }

@@ -1,9 +1,12 @@
 package explain
 
 import (
+	"strconv"
 	"time"
 
 	"github.com/prometheus/procfs"
+
+	"hostlab/internal/proc"
 )
 
 // Threads adds up what the threads of a server on this host have used that serve its
@@ -154,33 +157,7 @@ func (t *Threads) Used(id int64) (seconds float64, ok bool) {
 
 // SchedStat reads a process's or a thread's own account on Linux.
 func SchedStat(id int64) (run, queue time.Duration, err error) {
-	p, err := procfs.NewProc(int(id))
-	if err != nil {
-		return 0, 0, err
-	}
-	s, err := p.Schedstat()
-	return time.Duration(s.RunningNanoseconds), time.Duration(s.WaitingNanoseconds), err //nolint:gosec // times since boot
-}
-
-// Reaped is the CPU time of the children of a process that have ended and were waited for
-// (proc_pid_stat(5)).
-func Reaped(process int) (time.Duration, error) {
-	p, err := procfs.NewProc(process)
-	if err != nil {
-		return 0, err
-	}
-	s, err := p.Stat()
-	return time.Duration(s.CUTime+s.CSTime) * 10 * time.Millisecond, err // USER_HZ is 100
-}
-
-// Parent is the number of a process's parent.
-func Parent(process int64) (int, error) {
-	p, err := procfs.NewProc(int(process))
-	if err != nil {
-		return 0, err
-	}
-	s, err := p.Stat()
-	return s.PPID, err
+	return proc.Schedstat(strconv.FormatInt(id, 10))
 }
 
 // Tasks are the threads of the process that this thread belongs to, and the process.

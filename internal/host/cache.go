@@ -2,11 +2,8 @@ package host
 
 import (
 	"cmp"
-	"fmt"
-	"math"
 	"slices"
 	"strconv"
-	"strings"
 )
 
 // maxCacheIndex is more cache levels and types than any CPU has.
@@ -45,7 +42,6 @@ func readCaches(t Tree, cpus []CPU) []Cache {
 	return set.caches
 }
 
-// cacheSet gathers distinct caches.
 type cacheSet struct {
 	caches []Cache
 	in     map[int]int // CPU -> how many of caches it is in
@@ -99,7 +95,7 @@ func cachesOf(t Tree, cpu int) []Cache {
 		c := Cache{
 			Level: int(level.Value),
 			Type:  typ,
-			Size:  Convert(t.Text(dir+"size"), "B", parseCacheSize),
+			Size:  Convert(t.Text(dir+"size"), "B", parseSize),
 			Line:  t.Int(dir+"coherency_line_size", "B", 1),
 			Ways:  t.Int(dir+"ways_of_associativity", "", 1),
 			CPUs:  []int{cpu}, // all that is known where the list below cannot be read
@@ -110,25 +106,4 @@ func cachesOf(t Tree, cpu int) []Cache {
 		caches = append(caches, c)
 	}
 	return caches
-}
-
-// parseCacheSize parses "48K"; Linux writes K always, but M is as clear.
-func parseCacheSize(s string) (int64, error) {
-	digits, unit := strings.TrimRight(s, "KMG"), int64(1)
-	switch s[len(digits):] {
-	case "":
-	case "K":
-		unit = 1 << 10
-	case "M":
-		unit = 1 << 20
-	case "G":
-		unit = 1 << 30
-	default:
-		unit = 0
-	}
-	n, err := strconv.ParseInt(digits, 10, 64)
-	if err != nil || unit == 0 || n < 0 || n > math.MaxInt64/unit {
-		return 0, fmt.Errorf("expected a size like 48K, found %s", clip(s))
-	}
-	return n * unit, nil
 }

@@ -58,18 +58,12 @@ func readCgroups(t Tree) cgroups {
 	c := cgroups{lines: parseCgroups(string(b)), mounts: readMounts(t, selfMounts)}
 	switch {
 	case strings.TrimSpace(string(b)) == "": // no hierarchy has been mounted since boot
-		c.err = noCgroups{}
+		c.err = worded{"this process is in no cgroup", fs.ErrNotExist}
 	case len(c.lines) == 0:
 		c.err = errors.New("no line in the form of a cgroup")
 	}
 	return c
 }
-
-// noCgroups is the error of a machine that uses none: their facts are absent.
-type noCgroups struct{}
-
-func (noCgroups) Error() string        { return "this process is in no cgroup" }
-func (noCgroups) Is(target error) bool { return target == fs.ErrNotExist }
 
 // view finds a controller's hierarchy: the version 1 one that names it, else
 // version 2.
@@ -144,27 +138,21 @@ func tightest[T int64 | float64](dirs []string, file, unit string, read func(dir
 	return best
 }
 
-// cpuQuota reads the limit in CPUs.
 func (v cgroupView) cpuQuota(t Tree) Fact[float64] {
+	files := []string{"cpu.max"}
 	if v.version == 1 {
-		return tightest(v.dirs, "cpu.cfs_quota_us", "", func(dir string) (float64, error) {
-			quota, err := t.Read(dir + "/cpu.cfs_quota_us")
-			if err != nil {
-				return 0, err
-			}
-			period, err := t.Read(dir + "/cpu.cfs_period_us")
-			if err != nil {
-				return 0, err
-			}
-			return parseQuota(string(quota) + " " + string(period))
-		})
+		files = []string{"cpu.cfs_quota_us", "cpu.cfs_period_us"}
 	}
-	return tightest(v.dirs, "cpu.max", "", func(dir string) (float64, error) {
-		b, err := t.Read(dir + "/cpu.max")
-		if err != nil {
-			return 0, err
+	return tightest(v.dirs, files[0], "", func(dir string) (float64, error) {
+		text := ""
+		for _, f := range files {
+			b, err := t.Read(dir + "/" + f)
+			if err != nil {
+				return 0, err
+			}
+			text += string(b) + " "
 		}
-		return parseQuota(string(b))
+		return parseQuota(text)
 	})
 }
 
@@ -207,11 +195,9 @@ func (v cgroupView) memoryMax(t Tree) Fact[int64] {
 		return f
 	}
 	stat := v.dirs[0] + "/memory.stat"
-	for line := range strings.Lines(t.Text(stat).Or("")) {
-		if s, ok := strings.CutPrefix(line, "hierarchical_memory_limit "); ok {
-			if max, err := parseMemoryLimit(s); err == nil && (f.State != StateOK || max < f.Value) {
-				return Known(max, "B", stat+" hierarchical_memory_limit")
-			}
+	if s, ok := lineOf(t.Text(stat).Or(""), "hierarchical_memory_limit "); ok {
+		if max, err := parseMemoryLimit(s); err == nil && (f.State != StateOK || max < f.Value) {
+			return Known(max, "B", stat+" hierarchical_memory_limit")
 		}
 	}
 	return f

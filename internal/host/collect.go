@@ -7,7 +7,8 @@ import (
 	"runtime"
 	"slices"
 	"sync"
-	"sync/atomic"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // Schema is the version of the facts' JSON form.
@@ -46,7 +47,6 @@ func Collect(ctx context.Context, opt Options) *Facts {
 	return f
 }
 
-// logsOf asks for the storage of each running database's log.
 func logsOf(servers []Database) (asked []PathQuery) {
 	for _, d := range servers {
 		if dir, ok := d.LogDir.Get(); ok {
@@ -87,23 +87,12 @@ func Look(t Tree) error {
 
 // each calls do(0) ... do(n-1) from at most workers goroutines.
 func each(n, workers int, do func(i int)) {
-	if workers > n {
-		workers = n
+	var g errgroup.Group
+	g.SetLimit(workers)
+	for i := range n {
+		g.Go(func() error { do(i); return nil })
 	}
-	var next atomic.Int64
-	var wg sync.WaitGroup
-	for range workers {
-		wg.Go(func() {
-			for {
-				i := int(next.Add(1)) - 1
-				if i >= n {
-					return
-				}
-				do(i)
-			}
-		})
-	}
-	wg.Wait()
+	_ = g.Wait() // nothing in it fails
 }
 
 // readers is how many goroutines read files of separate CPUs. Reading is work

@@ -52,7 +52,7 @@ func TestWalkPaths(t *testing.T) {
 	}
 	f := host.Collect(context.Background(), host.Options{Tree: host.Tree{Root: dir}})
 	seen := map[string]host.AnyFact{}
-	f.Walk(func(path string, fact host.AnyFact) {
+	walkFacts(f, func(path string, fact host.AnyFact) {
 		if seen[path] != nil {
 			t.Errorf("%s is visited twice", path)
 		}
@@ -147,7 +147,7 @@ func TestGarbledMachines(t *testing.T) {
 				t.Fatalf("a line of %d characters: %q", n, line)
 			}
 		}
-		f.Walk(func(path string, fact host.AnyFact) {
+		walkFacts(f, func(path string, fact host.AnyFact) {
 			if _, _, source, state, why := fact.Any(); source != "" && (state != host.StateOK) != (why != "") {
 				t.Fatalf("%s is %s with reason %q", path, state, why)
 			}

@@ -18,7 +18,6 @@ var (
 	callNtPowerInformation           = powrprof.NewProc("CallNtPowerInformation")
 )
 
-// collectOS adds what Windows says of itself.
 func collectOS(f *Facts) {
 	reg := localMachine{}
 	f.Topology = windowsTopology(processorInformation())
@@ -42,7 +41,6 @@ func windowsVersion() [3]uint32 {
 	return [3]uint32{v.MajorVersion, v.MinorVersion, v.BuildNumber}
 }
 
-// processorInformation calls GetLogicalProcessorInformationEx for all relations.
 func processorInformation() ([]byte, error) {
 	const relationAll = 0xffff
 	if err := getLogicalProcessorInformationEx.Find(); err != nil {
@@ -62,7 +60,6 @@ func processorInformation() ([]byte, error) {
 	return nil, errors.New("the processors keep changing")
 }
 
-// powerInformation calls CallNtPowerInformation(ProcessorInformation).
 func powerInformation(cpus int) ([]byte, error) {
 	const processorInformation = 11
 	if err := callNtPowerInformation.Find(); err != nil {

@@ -11,7 +11,6 @@ import (
 // for those started with the host's.
 const firstPIDNamespace = "pid:[4026531836]"
 
-// hint is one thing that points to a container engine.
 type hint struct {
 	engine, source string
 	strong         bool // only the engine itself makes it, in a container that runs

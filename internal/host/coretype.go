@@ -1,6 +1,8 @@
 package host
 
 import (
+	"cmp"
+	"maps"
 	"slices"
 	"strconv"
 )
@@ -31,24 +33,24 @@ func coreTypes(t Tree, cpus []int, capacity []Fact[int64]) []CoreType {
 	if len(byCapacity) < 2 {
 		return oneType(cpus, capacity)
 	}
-	var values []int64
-	for v := range byCapacity {
-		values = append(values, v)
-	}
-	slices.Sort(values)
-	slices.Reverse(values)
-	var types []CoreType
-	for i, v := range values {
-		name := "capacity-" + strconv.FormatInt(v, 10)
-		switch i {
+	return ranked(byCapacity, func(v int64) CoreType {
+		return CoreType{Name: "capacity-" + strconv.FormatInt(v, 10), Capacity: Known(v, "", cpuPath(byCapacity[v][0])+"/cpu_capacity")}
+	})
+}
+
+// ranked makes a core type of each group of CPUs; the highest key is the fastest.
+func ranked[K cmp.Ordered](groups map[K][]int, one func(K) CoreType) (types []CoreType) {
+	keys := slices.Sorted(maps.Keys(groups))
+	slices.Reverse(keys)
+	for i, k := range keys {
+		t := one(k)
+		switch t.CPUs = ascending(groups[k]); i {
 		case 0:
-			name = corePerformance
-		case len(values) - 1:
-			name = coreEfficiency
+			t.Name = corePerformance
+		case len(keys) - 1:
+			t.Name = coreEfficiency
 		}
-		group := byCapacity[v]
-		types = append(types, CoreType{Name: name, CPUs: group,
-			Capacity: Known(v, "", cpuPath(group[0])+"/cpu_capacity")})
+		types = append(types, t)
 	}
 	return types
 }

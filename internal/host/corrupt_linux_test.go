@@ -48,7 +48,7 @@ func answersSoon(t *testing.T, tree Tree, what string) {
 	answer := make(chan error, 1)
 	go func() {
 		Collect(context.Background(), Options{Tree: tree, Paths: []PathQuery{{Path: "/"}, {Path: "/mnt/p/log"}}})
-		answer <- Record(context.Background(), tree, []string{"/"}, io.Discard)
+		answer <- Record(context.Background(), tree, "", []string{"/"}, io.Discard)
 	}()
 	select {
 	case err := <-answer:

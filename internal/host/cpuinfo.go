@@ -75,7 +75,6 @@ func (c cpuinfo) arch() string {
 	return ""
 }
 
-// has reports whether an x86 CPU flag is set.
 func (c cpuinfo) has(flag string) bool {
 	return slices.Contains(strings.Fields(c.fields["flags"]), flag)
 }

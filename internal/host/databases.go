@@ -6,11 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"golang.org/x/sync/errgroup"
 )
 
-// process is a process that may be a database server.
 type process struct {
 	view
 	pid, parent int
@@ -19,10 +16,8 @@ type process struct {
 	hidden      bool // in a container into which this process may not look
 }
 
-// file returns a path below the process's folder in /proc.
 func (p process) file(name string) string { return "/proc/" + strconv.Itoa(p.pid) + "/" + name }
 
-// engine is a kind of server.
 type engine struct {
 	name   string // of its process, which the kernel cuts to 15 characters
 	prefix bool   // the name only begins so
@@ -41,7 +36,6 @@ var engines = []engine{
 	{"sqlservr", false, "sqlserver", readSQLServer, isLDF},
 }
 
-// server is a database server that runs.
 type server struct {
 	process
 	engine
@@ -115,17 +109,11 @@ func (s server) answer(t Tree) server {
 func readComms(t Tree, pids []string) []string {
 	const chunk = 256
 	comms := make([]string, len(pids))
-	var g errgroup.Group
-	g.SetLimit(8)
-	for from := 0; from < len(pids); from += chunk {
-		g.Go(func() error {
-			for i := from; i < min(from+chunk, len(pids)); i++ {
-				comms[i] = t.Text("/proc/" + pids[i] + "/comm").Or("")
-			}
-			return nil
-		})
-	}
-	_ = g.Wait() // nothing in it fails: a process that is gone has no name
+	each((len(pids)+chunk-1)/chunk, 8, func(k int) {
+		for i := k * chunk; i < min((k+1)*chunk, len(pids)); i++ {
+			comms[i] = t.Text("/proc/" + pids[i] + "/comm").Or("")
+		}
+	})
 	return comms
 }
 
@@ -149,9 +137,8 @@ func newProcess(t Tree, pid int, comm string) process {
 // nestedPID reports whether a process has a number of its own in a container:
 // NSpid in /proc/PID/status, which anybody may read, then lists more than one.
 func nestedPID(status string) bool {
-	_, rest, ok := strings.Cut(status, "\nNSpid:")
-	line, _, _ := strings.Cut(rest, "\n")
-	return ok && len(strings.Fields(line)) > 1
+	line, _ := lineOf(status, "NSpid:")
+	return len(strings.Fields(line)) > 1
 }
 
 // parseCmdline splits a command line at its NULs. Servers that rewrite theirs for
@@ -279,6 +266,3 @@ func (p process) openDir(fits func(name string) bool) Fact[string] {
 	}
 	return absentFact[string](source, "no log file is open")
 }
-
-// exists reports whether a path of ours is there.
-func (p process) exists(name string) bool { return p.t.Exists(name) }

@@ -3,11 +3,8 @@ package host
 import (
 	"path"
 	"slices"
-	"strconv"
 	"strings"
 )
-
-func itoa(n int) string { return strconv.Itoa(n) }
 
 // conf holds the settings of some sections of INI files, the last one read of
 // each name. Names have underscores where the file has dashes.
@@ -48,7 +45,7 @@ func (p process) hanaConf() conf {
 		var systems []string
 		names, _ := p.t.Dir(p.root + dir)
 		for _, n := range names {
-			if len(n) == 3 && p.exists(p.root+dir+"/"+n+"/SYS/global/hdb") {
+			if len(n) == 3 && p.t.Exists(p.root+dir+"/"+n+"/SYS/global/hdb") {
 				systems = append(systems, n)
 			}
 		}

@@ -2,6 +2,7 @@ package host
 
 import (
 	"path"
+	"strconv"
 	"strings"
 )
 
@@ -12,7 +13,7 @@ func readPostgres(p process) (Database, bool) {
 	if len(p.args) == 0 || strings.Contains(p.args[0], ": ") {
 		return Database{}, false
 	}
-	if c := p.t.Text("/proc/" + itoa(p.parent) + "/comm").Or(""); p.parent > 1 && c == p.comm {
+	if c := p.t.Text("/proc/" + strconv.Itoa(p.parent) + "/comm").Or(""); p.parent > 1 && c == p.comm {
 		return Database{}, false
 	}
 	db := Database{Kind: "postgresql", DataDir: p.cwd()}
@@ -29,7 +30,7 @@ func readPostgres(p process) (Database, bool) {
 		return db, true
 	}
 	wal := "pg_wal"
-	if !p.exists(dir+"/pg_wal") && p.exists(dir+"/pg_xlog") { // before PostgreSQL 10
+	if !p.t.Exists(dir+"/pg_wal") && p.t.Exists(dir+"/pg_xlog") { // before PostgreSQL 10
 		wal = "pg_xlog"
 	}
 	at := dir + "/" + wal
@@ -58,7 +59,6 @@ func (p process) postgresDir() string {
 	return ""
 }
 
-// environ returns a variable that the process was started with.
 func (p process) environ(name string) string {
 	for _, v := range parseCmdline(p.t.Text(p.file("environ")).Or("")) {
 		if value, ok := strings.CutPrefix(v, name+"="); ok {
@@ -115,13 +115,12 @@ func (p process) unlessDenied(c conf, own, configured Fact[string]) Fact[string]
 	return configured
 }
 
-// redoIn reports whether a redo log lies in a directory, where that can be seen.
 func (p process) redoIn(dir string) bool {
-	return p.exists(dir+"/ib_logfile0") || p.exists(dir+"/#innodb_redo")
+	return p.t.Exists(dir+"/ib_logfile0") || p.t.Exists(dir+"/#innodb_redo")
 }
 
 func (p process) redoFolder(home Fact[string]) Fact[string] {
-	if home.State == StateOK && p.exists(home.Value+"/#innodb_redo") {
+	if home.State == StateOK && p.t.Exists(home.Value+"/#innodb_redo") {
 		home.Value += "/#innodb_redo"
 	}
 	return home
@@ -135,7 +134,6 @@ func under(data, dir string) string {
 	return path.Join(data, dir)
 }
 
-// dirChoice is a directory that something names, or "".
 type dirChoice struct{ dir, source string }
 
 func (p process) firstDir(choices ...dirChoice) Fact[string] {
@@ -176,7 +174,7 @@ func readHANA(p process) (Database, bool) {
 // readSQLServer knows the server, not the watchdog of the same name that starts
 // it. Databases made later may have their logs elsewhere.
 func readSQLServer(p process) (Database, bool) {
-	if c := p.t.Text("/proc/" + itoa(p.parent) + "/comm").Or(""); c != p.comm && p.hasChild() {
+	if c := p.t.Text("/proc/" + strconv.Itoa(p.parent) + "/comm").Or(""); c != p.comm && p.hasChild() {
 		return Database{}, false
 	}
 	const file = "/var/opt/mssql/mssql.conf"

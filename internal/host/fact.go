@@ -60,7 +60,7 @@ func (f Fact[T]) Or(other T) T {
 // Convert turns a fact of one type into another, keeping source and state. A
 // conversion error becomes StateError with the error as its reason.
 func Convert[A, B any](f Fact[A], unit string, conv func(A) (B, error)) Fact[B] {
-	out := Fact[B]{Source: f.Source, State: f.State, Reason: f.Reason}
+	out := unlike[B](f)
 	if f.State != StateOK {
 		return out
 	}
@@ -71,6 +71,11 @@ func Convert[A, B any](f Fact[A], unit string, conv func(A) (B, error)) Fact[B] 
 	}
 	out.Value, out.Unit = v, unit
 	return out
+}
+
+// unlike is an unknown fact of another type, for the same reason.
+func unlike[B, A any](f Fact[A]) Fact[B] {
+	return Fact[B]{Source: f.Source, State: f.State, Reason: f.Reason}
 }
 
 // StateOf maps an error of the os package to a state. A device or process that

@@ -166,7 +166,7 @@ func TestFixturesRecordAgain(t *testing.T) {
 					asked = append(asked, path.Dir(p))
 				}
 			}
-			got := record(t, unpack(t, a), Recording{Comment: string(a.Comment), Paths: asked})
+			got := record(t, unpack(t, a), string(a.Comment), asked)
 			if diff := cmp.Diff(string(txtar.Format(a)), string(txtar.Format(got))); diff != "" {
 				t.Errorf("(-recorded +recorded again):\n%s", diff)
 			}

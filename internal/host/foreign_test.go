@@ -41,7 +41,7 @@ func FuzzExtractArchive(f *testing.F) {
 		in := Tree{Root: dir}
 		Collect(context.Background(), Options{Tree: in, Paths: []PathQuery{{Path: "/"}}})
 		var b bytes.Buffer
-		if err := Record(context.Background(), in, nil, &b); err != nil {
+		if err := Record(context.Background(), in, "", nil, &b); err != nil {
 			t.Fatal(err)
 		}
 		if len(txtar.Parse(b.Bytes()).Files) == 0 {

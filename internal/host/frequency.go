@@ -31,7 +31,6 @@ func readFrequency(t Tree, top Topology) Frequency {
 	return f
 }
 
-// policyDir is where a policy's files are.
 type policyDir struct {
 	id   int
 	path string
@@ -85,7 +84,7 @@ func readPolicy(t Tree, d policyDir) Policy {
 // transitionLatency is in ns; drivers that do not know say CPUFREQ_ETERNAL.
 func transitionLatency(ns Fact[int64]) Fact[float64] {
 	if ns.State == StateOK && (ns.Value == math.MaxUint32 || ns.Value == -1) {
-		return Fact[float64]{Source: ns.Source, State: StateAbsent, Reason: "the driver does not know it"}
+		return absentFact[float64](ns.Source, "the driver does not know it")
 	}
 	return Convert(ns, "s", func(v int64) (float64, error) { return float64(v) / 1e9, nil })
 }
@@ -166,7 +165,7 @@ func (l layout) scope(cpus []int) string {
 }
 
 func domainScope(policies []Policy) Fact[string] {
-	out := Fact[string]{Source: freqDir, State: StateAbsent, Reason: "no frequency policy"}
+	out := absentFact[string](freqDir, "no frequency policy")
 	for _, p := range policies {
 		if p.Scope == "" {
 			continue
@@ -190,13 +189,10 @@ func domainScope(policies []Policy) Fact[string] {
 // machine may have several: one that forbids it is enough.
 func boost(f Frequency) Fact[bool] {
 	turbo := Convert(f.NoTurbo, "", func(no bool) (bool, error) { return !no, nil })
-	known := []Fact[bool]{}
+	either := firstKnown(turbo, f.CPUFreqBoost)
 	for _, b := range []Fact[bool]{turbo, f.CPUFreqBoost} {
-		if b.State == StateOK && !b.Value {
+		if !b.Or(true) {
 			return b
-		}
-		if b.State == StateOK {
-			known = append(known, b)
 		}
 	}
 	var on, off []int
@@ -214,18 +210,14 @@ func boost(f Frequency) Fact[bool] {
 			Reason: "on for policies " + FormatList(on) + ", off for " + FormatList(off)}
 	case len(off) > 0:
 		return Known(false, "", source)
-	case len(known) > 0:
-		return known[0]
+	case either.State == StateOK:
+		return either
 	case len(on) > 0:
 		return Known(true, "", source)
+	case either.State != StateAbsent:
+		return either // denied or error says more than absent
 	}
-	for _, b := range []Fact[bool]{turbo, f.CPUFreqBoost} {
-		if b.State != StateAbsent {
-			return b // denied or error says more than absent
-		}
-	}
-	return Fact[bool]{Source: f.CPUFreqBoost.Source, State: StateAbsent,
-		Reason: "none of intel_pstate/no_turbo, cpufreq/boost and policy*/boost is there"}
+	return absentFact[bool](f.CPUFreqBoost.Source, "none of intel_pstate/no_turbo, cpufreq/boost and policy*/boost is there")
 }
 
 // perCPU reads a number of each CPU; none if no CPU has the file.
@@ -264,10 +256,8 @@ func readCurrent(t Tree, cpus []CPU, policies []Policy, dirs []policyDir) []CPUC
 		out[i].CPU = c.ID
 		n, ok := of[c.ID]
 		if !ok {
-			none := Fact[int64]{Source: cpuPath(c.ID) + "/cpufreq/scaling_cur_freq", State: StateAbsent,
-				Reason: "no frequency policy for this CPU"}
-			out[i].Frequency = none
-			out[i].Percent = Fact[float64]{Source: none.Source, State: none.State, Reason: none.Reason}
+			out[i].Frequency = absentFact[int64](cpuPath(c.ID)+"/cpufreq/scaling_cur_freq", "no frequency policy for this CPU")
+			out[i].Percent = unlike[float64](out[i].Frequency)
 			continue
 		}
 		out[i].Frequency, out[i].Percent = current[n], percent(current[n], policies[n].HWMax)
@@ -292,7 +282,7 @@ func percent(current, highest Fact[int64]) Fact[float64] {
 	source := current.Source + ", " + highest.Source[strings.LastIndexByte(highest.Source, '/')+1:]
 	for _, f := range []Fact[int64]{current, highest} {
 		if f.State != StateOK {
-			return Fact[float64]{Source: f.Source, State: f.State, Reason: f.Reason}
+			return unlike[float64](f)
 		}
 	}
 	return Known(100*float64(current.Value)/float64(highest.Value), "%", source)

@@ -1,7 +1,6 @@
 package host
 
 import (
-	"bufio"
 	"bytes"
 	"compress/gzip"
 	"errors"
@@ -136,7 +135,6 @@ const dmiDir = "/sys/class/dmi/id/"
 
 func dmi(t Tree, name string) Fact[string] { return notEmpty(t.Text(dmiDir + name)) }
 
-// joinFacts puts the known ones of some texts behind each other.
 func joinFacts(facts ...Fact[string]) Fact[string] {
 	out := firstKnown(facts...)
 	if out.State != StateOK {
@@ -198,27 +196,18 @@ func configHz(t Tree, file string, packed bool) Fact[int64] {
 			return Unknown[int64](file, fmt.Errorf("not a gzip file: %w", err))
 		}
 	}
-	hz, err := findConfigHz(r)
+	const most = 4 << 20 // kernel configurations have some 300 kB
+	text, err := io.ReadAll(io.LimitReader(r, most))
 	if err != nil {
 		return Unknown[int64](file, err)
 	}
+	v, ok := lineOf(string(text), "CONFIG_HZ=")
+	if !ok {
+		return Unknown[int64](file, fmt.Errorf("no line CONFIG_HZ=: %w", fs.ErrNotExist))
+	}
+	hz, err := strconv.ParseInt(v, 10, 64)
+	if err != nil || hz <= 0 {
+		return Unknown[int64](file, fmt.Errorf("expected a number after CONFIG_HZ=, found %s", clip(v)))
+	}
 	return Known(hz, "Hz", file+" CONFIG_HZ")
-}
-
-func findConfigHz(r io.Reader) (int64, error) {
-	const most = 4 << 20 // kernel configurations have some 300 kB
-	lines := bufio.NewScanner(io.LimitReader(r, most))
-	for lines.Scan() {
-		if v, ok := bytes.CutPrefix(lines.Bytes(), []byte("CONFIG_HZ=")); ok {
-			hz, err := strconv.ParseInt(string(v), 10, 64)
-			if err != nil || hz <= 0 {
-				return 0, fmt.Errorf("expected a number after CONFIG_HZ=, found %s", clip(string(v)))
-			}
-			return hz, nil
-		}
-	}
-	if err := lines.Err(); err != nil {
-		return 0, err
-	}
-	return 0, fmt.Errorf("no line CONFIG_HZ=: %w", fs.ErrNotExist)
 }

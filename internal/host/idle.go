@@ -25,7 +25,6 @@ func readIdle(t Tree, top Topology) Idle {
 	return idle
 }
 
-// cpuState is an idle state of one CPU.
 type cpuState struct {
 	index              int
 	name, desc         Fact[string]
@@ -133,7 +132,7 @@ func dmaLatency(t Tree) Fact[float64] {
 	}
 	us := int32(binary.LittleEndian.Uint32(b))
 	if us == noLatencyLimit {
-		return Fact[float64]{Source: latencyDev, State: StateAbsent, Reason: NoLimit}
+		return absentFact[float64](latencyDev, NoLimit)
 	}
 	return Convert(Known(int64(us), "", latencyDev), "s", fromMicros)
 }
@@ -148,7 +147,7 @@ func resumeLatencies(t Tree, cpus []CPU) []CPULatency {
 		text := t.Word(path)
 		list[i] = CPULatency{cpus[i].ID, Convert(text, "s", parseResume)}
 		if text.State == StateOK && text.Value == "0" {
-			list[i].Value = Fact[float64]{Source: path, State: StateAbsent, Reason: NoLimit}
+			list[i].Value = absentFact[float64](path, NoLimit)
 		}
 	})
 	return list

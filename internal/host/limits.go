@@ -1,8 +1,8 @@
 package host
 
 import (
+	"errors"
 	"fmt"
-	"math"
 	"strconv"
 	"strings"
 )
@@ -38,16 +38,14 @@ func readLimits(t Tree) Limits {
 	return l
 }
 
-// readAffinity reads the CPUs that this process may run on, within its cpuset.
 func readAffinity(t Tree) Fact[[]int] {
 	const file = "/proc/self/status"
 	f := Convert(t.Text(file), "", func(s string) ([]int, error) {
-		for line := range strings.Lines(s) {
-			if v, ok := strings.CutPrefix(line, "Cpus_allowed_list:"); ok {
-				return ParseList(v)
-			}
+		v, ok := lineOf(s, "Cpus_allowed_list:")
+		if !ok {
+			return nil, errors.New("no line Cpus_allowed_list")
 		}
-		return nil, fmt.Errorf("no line Cpus_allowed_list")
+		return ParseList(v)
 	})
 	f.Source = file + " Cpus_allowed_list"
 	return f
@@ -61,28 +59,33 @@ func readAffinity(t Tree) Fact[[]int] {
 func rlimit(limits Fact[string], name, unit string) Fact[int64] {
 	unlimited := false
 	f := Convert(limits, unit, func(s string) (int64, error) {
-		for line := range strings.Lines(s) {
-			rest, ok := strings.CutPrefix(line, name+"  ")
-			if !ok {
-				continue
-			}
-			soft, _, _ := strings.Cut(strings.TrimSpace(rest), " ")
-			if soft == "unlimited" {
-				unlimited = true
-				return 0, nil
-			}
-			v, err := strconv.ParseUint(soft, 10, 64)
-			if err != nil || v > math.MaxInt64 {
-				return 0, fmt.Errorf("expected a number, found %s", clip(soft))
-			}
-			return int64(v), nil
+		rest, ok := lineOf(s, name+"  ")
+		if !ok {
+			return 0, fmt.Errorf("no line %s", name)
 		}
-		return 0, fmt.Errorf("no line %s", name)
+		soft, _, _ := strings.Cut(rest, " ")
+		if unlimited = soft == "unlimited"; unlimited {
+			return 0, nil
+		}
+		v, err := strconv.ParseInt(soft, 10, 64)
+		if err != nil || v < 0 {
+			return 0, fmt.Errorf("expected a number, found %s", clip(soft))
+		}
+		return v, nil
 	})
-	source := limits.Source + " " + name
+	f.Source = limits.Source + " " + name
 	if unlimited {
-		return absentFact[int64](source, "no limit")
+		return absentFact[int64](f.Source, "no limit")
 	}
-	f.Source = source
 	return f
+}
+
+// lineOf returns what stands behind the beginning of a line.
+func lineOf(text, beginning string) (rest string, ok bool) {
+	for line := range strings.Lines(text) {
+		if rest, ok = strings.CutPrefix(line, beginning); ok {
+			return strings.TrimSpace(rest), true
+		}
+	}
+	return "", false
 }

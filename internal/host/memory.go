@@ -88,7 +88,7 @@ func parseSize(s string) (int64, error) {
 	}
 	v, err := strconv.ParseInt(num, 10, 64)
 	if err != nil || v < 0 || v<<shift>>shift != v {
-		return 0, fmt.Errorf("expected a size like 512m, found %s", clip(s))
+		return 0, fmt.Errorf("expected a size like 48K, found %s", clip(s))
 	}
 	return v << shift, nil
 }

@@ -43,6 +43,18 @@ func readMounts(t Tree, path string) mountTable {
 	return m
 }
 
+// UserMounts returns where this process has file systems of a type that a user mounted, as
+// FUSE tells it (fuse_show_options in fs/fuse/inode.c), by the numbers of the mounts.
+func UserMounts(t Tree, fsType string, uid int) map[int]string {
+	points := map[int]string{}
+	for _, m := range readMounts(t, selfMounts).mounts {
+		if id, _ := m.option("user_id"); m.fsType == fsType && id == strconv.Itoa(uid) {
+			points[m.id] = m.point
+		}
+	}
+	return points
+}
+
 func parseMounts(s string) []mount {
 	var list []mount
 	for line := range strings.Lines(s) {
@@ -101,7 +113,6 @@ func unescapeOctal(s string) string {
 	return b.String()
 }
 
-// options lists mount and file system options, each once.
 func (m *mount) options() string {
 	var out []string
 	for _, o := range strings.Split(m.opts+","+m.super, ",") {

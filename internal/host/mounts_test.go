@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 )
 
@@ -58,4 +59,14 @@ func TestFindIsTheLongestWhereNothingIsHidden(t *testing.T) {
 			t.Errorf("%s: %v, want %v", path, got, want)
 		}
 	})
+}
+
+// Only what a user mounted is his: others may call theirs the same.
+func TestUserMounts(t *testing.T) {
+	got := UserMounts(tree(t, mountinfo(`36 35 98:0 / /home/eve/at rw - fuse.delay delay rw,user_id=54321,group_id=0`,
+		`37 35 98:1 / /var/lib/with\040space rw,nosuid shared:1 - fuse.delay delay rw,user_id=0,group_id=0,allow_other`,
+		`38 35 98:2 / /mnt rw - ext4 /dev/user_id=0 rw,user_id=0`, `39 35 98:3 / /odd rw - fuse.delay delay rw,user_id=00`)), "fuse.delay", 0)
+	if diff := cmp.Diff(map[int]string{37: "/var/lib/with space"}, got); diff != "" {
+		t.Error(diff)
+	}
 }

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path"
@@ -46,16 +47,12 @@ func plain(fd, flags int) error {
 	switch kind := st.Mode & unix.S_IFMT; {
 	case kind == unix.S_IFDIR:
 	case kind != unix.S_IFREG:
-		return notPlain("it is no regular file, as all that stands for a machine is")
+		return errors.New("it is no regular file, as all that stands for a machine is")
 	case flags&(unix.O_WRONLY|unix.O_RDWR) != 0 && st.Nlink > 1:
-		return notPlain(fmt.Sprintf("it has %d names (hard links), of which one may be elsewhere; replace it by a copy", st.Nlink))
+		return fmt.Errorf("it has %d names (hard links), of which one may be elsewhere; replace it by a copy", st.Nlink)
 	}
 	return nil
 }
-
-type notPlain string
-
-func (n notPlain) Error() string { return string(n) }
 
 func openat2(root int, path string, flags int) (int, error) {
 	how := &unix.OpenHow{Flags: uint64(flags | unix.O_CLOEXEC), Resolve: unix.RESOLVE_IN_ROOT | unix.RESOLVE_NO_MAGICLINKS} //nolint:gosec // flags are positive

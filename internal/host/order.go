@@ -2,8 +2,8 @@ package host
 
 import "sort"
 
-// sortNatural sorts names so that cpu10 comes after cpu9.
-func sortNatural(names []string) {
+// SortNatural sorts names so that cpu10 comes after cpu9.
+func SortNatural(names []string) {
 	sort.Slice(names, func(i, j int) bool { return naturalLess(names[i], names[j]) })
 }
 
@@ -43,6 +43,3 @@ func trimZeros(s string) string {
 	}
 	return s
 }
-
-// SortNatural sorts names so that cpu10 comes after cpu9.
-func SortNatural(names []string) { sortNatural(names) }

@@ -59,7 +59,7 @@ func windowsPower(reg hklm) *Windows {
 // in the plan, else the default that Windows ships for the plan.
 func throttle(reg hklm, scheme Fact[string], setting string) Fact[int64] {
 	if scheme.State != StateOK {
-		return Fact[int64]{Source: scheme.Source, State: scheme.State, Reason: scheme.Reason}
+		return unlike[int64](scheme)
 	}
 	var f Fact[int64]
 	for _, key := range []string{

@@ -130,7 +130,6 @@ func (t Tree) file(path string) (*os.File, error) {
 	return os.NewFile(uintptr(fd), path), nil
 }
 
-// head returns at most the first n bytes of a file.
 func (t Tree) head(path string, n int) ([]byte, error) {
 	f, err := t.file(path)
 	if err != nil {
@@ -158,7 +157,6 @@ func (t Tree) lstat(path string) (fs.FileMode, error) {
 	return info.Mode(), nil
 }
 
-// readlink returns a link's text.
 func (t Tree) readlink(path string) (string, error) {
 	if t.Live() {
 		return os.Readlink(path)
@@ -179,7 +177,6 @@ func (t Tree) readlink(path string) (string, error) {
 	return string(buf[:n]), nil
 }
 
-// list returns the names in a directory, in no order.
 func (t Tree) list(path string) ([]string, error) {
 	fd, err := t.open(path, unix.O_DIRECTORY)
 	if err != nil {
@@ -204,7 +201,8 @@ func (t Tree) list(path string) ([]string, error) {
 	}
 }
 
-func (t Tree) exists(path string) bool {
+// Exists reports whether a path is there, following links.
+func (t Tree) Exists(path string) bool {
 	fd, err := t.open(path, unix.O_PATH)
 	if err != nil {
 		return false

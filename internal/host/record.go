@@ -13,26 +13,20 @@ import (
 	"sort"
 	"strings"
 	"syscall"
-	"time"
 
 	"hostlab/internal/bounded"
 
 	"golang.org/x/tools/txtar"
 )
 
-// Recording says how to record a machine; its zero value records the least.
-type Recording struct {
-	Comment      string   // head of the archive: which machine, when, how
-	Paths        []string // absolute paths whose storage will be asked about
-	KeepHostname bool     // else the host is called "host"
-}
-
 // Record writes what facts and checks read from a machine as a txtar archive,
 // from which ExtractArchive makes a tree that they read like the machine itself.
 // It reads, as this user may, the files listed in recorded, the limits of its own
 // cgroup and its ancestors, the links that mounted devices are named by, and the
-// name and arguments of running database servers. Paths are those whose storage
-// will be asked about. Nothing is executed and nothing is written but w.
+// name and arguments of running database servers. Paths are those whose storage will be
+// asked about, and the comment is the archive's head: which machine, when, how. Nothing is
+// executed and nothing is written but w. It fails if ctx ends, a path is not absolute or
+// cannot be written as a member's name, or w fails; never because of the machine.
 //
 // Members are sorted by path and named without a leading slash:
 //
@@ -53,13 +47,7 @@ type Recording struct {
 // builders' names in kernel versions, arguments of init, and passwords in a
 // server's arguments are replaced (see recordMask). What remains, such as mount
 // points, deserves a look before a recording is given away.
-func Record(ctx context.Context, t Tree, paths []string, w io.Writer) error {
-	return Recording{Paths: paths}.Write(ctx, t, w)
-}
-
-// Write is Record with its options. It fails if ctx ends, a path cannot be
-// written as a member's name, or w fails; never because of the machine.
-func (o Recording) Write(ctx context.Context, t Tree, w io.Writer) error {
+func Record(ctx context.Context, t Tree, comment string, paths []string, w io.Writer) error {
 	r := &recorder{ctx: ctx, t: t, members: map[string]member{}}
 	servers := findServers(t)
 	for _, s := range servers {
@@ -67,7 +55,7 @@ func (o Recording) Write(ctx context.Context, t Tree, w io.Writer) error {
 			r.statx(p)
 		}
 	}
-	for _, p := range o.Paths {
+	for _, p := range paths {
 		if abs, err := filepath.Abs(p); t.Live() && err == nil {
 			p = abs
 		}
@@ -109,11 +97,10 @@ func (o Recording) Write(ctx context.Context, t Tree, w io.Writer) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("recording: %w", err)
 	}
-	_, err := w.Write(txtar.Format(r.archive(o)))
+	_, err := w.Write(txtar.Format(r.archive(comment)))
 	return err
 }
 
-// member is one entry of the archive, under its path on the machine.
 type member struct {
 	data []byte
 	link string // target, if it is a link
@@ -265,45 +252,22 @@ func statxLine(t Tree, p string) (string, error) {
 
 // statx records the file system's answers about a path and takes the path itself.
 func (r *recorder) statx(p string) {
-	var line string
-	var err error
-	answer := make(chan struct{})
-	go func() { line, err = statxLine(r.t, p); close(answer) }()
-	select {
-	case <-answer:
-	case <-time.After(recordPatience):
-		r.members[statxFile(p)] = member{data: failed(syscall.ETIMEDOUT)}
-		return
-	}
+	line, err := inTime(func() (string, error) { return statxLine(r.t, p) })
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
+		return
+	case errors.Is(err, ErrNoAnswer):
+		r.members[statxFile(p)] = member{data: failed(syscall.ETIMEDOUT)}
 		return
 	case err != nil:
 		line = string(failed(err))
 	}
 	r.members[statxFile(p)] = member{data: []byte(line)}
 	r.named(p)
-	if real := r.real(p); real != p { // readers ask for either
+	if real, err := (view{t: r.t}).resolve(p); err == nil && real != p { // readers ask for either
 		r.statx(real)
 	}
 }
-
-// real follows all links of a path; where that fails, it returns the path.
-func (r *recorder) real(p string) string {
-	root, err := filepath.EvalSymlinks(r.t.Join("/"))
-	if err != nil {
-		return p
-	}
-	real, err := filepath.EvalSymlinks(r.t.Join(p))
-	if err != nil || !strings.HasPrefix(real, root) {
-		return p
-	}
-	return path.Join("/", strings.TrimPrefix(real, root))
-}
-
-// recordPatience is how long a path may take: a network file system whose server
-// is gone would block for ever.
-const recordPatience = 2 * time.Second
 
 // named takes a path and the links on the way, but never what is in a file.
 func (r *recorder) named(p string) {
@@ -331,9 +295,8 @@ func failed(err error) []byte {
 	return []byte(errnoMark + name)
 }
 
-// archive masks and sorts the members.
-func (r *recorder) archive(o Recording) *txtar.Archive {
-	m := newRecordMask(r.t, o.KeepHostname)
+func (r *recorder) archive(comment string) *txtar.Archive {
+	m := newRecordMask(r.t)
 	paths := make([]string, 0, len(r.members))
 	for p := range r.members {
 		paths = append(paths, p)
@@ -345,7 +308,7 @@ func (r *recorder) archive(o Recording) *txtar.Archive {
 			inner[d] = true
 		}
 	}
-	a := &txtar.Archive{Comment: inert([]byte(strings.TrimSpace(o.Comment) + "\n\n"))}
+	a := &txtar.Archive{Comment: inert([]byte(strings.TrimSpace(comment) + "\n\n"))}
 	for _, p := range paths {
 		e := r.members[p]
 		name := strings.TrimPrefix(m.name(p), "/")

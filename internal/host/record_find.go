@@ -62,7 +62,6 @@ func (s server) folders() []string {
 	return slices.Compact(list)
 }
 
-// logs lists the descriptors of a server's open logs, as /proc/PID/fd/N.
 func (s server) logs() []string {
 	var out []string
 	fds, _ := s.t.Dir(s.file("fd"))
@@ -75,7 +74,6 @@ func (s server) logs() []string {
 	return out
 }
 
-// confs lists the option files that a server's arguments name.
 func (s server) confs() []string {
 	var out []string
 	for _, name := range []string{"defaults_file", "defaults_extra_file"} {

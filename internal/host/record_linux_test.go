@@ -15,7 +15,7 @@ func TestRecordThisMachine(t *testing.T) {
 	if err := os.WriteFile(file, []byte("rows\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	got := members(record(t, Tree{}, Recording{Comment: "here", Paths: []string{dir, file}}))
+	got := members(record(t, Tree{}, "here", []string{dir, file}))
 	for _, name := range []string{"proc/cpuinfo", "proc/self/status", "proc/self/mountinfo"} {
 		if got[name] == "" {
 			t.Errorf("%s is not recorded", name)

@@ -64,13 +64,9 @@ type recordMask struct {
 	n     map[string]int
 }
 
-func newRecordMask(t Tree, keepHostname bool) *recordMask {
-	m := &recordMask{seen: map[string]string{}, n: map[string]int{}}
-	if h := t.Text("/proc/sys/kernel/hostname").Or(""); !keepHostname {
-		m.host = h
-		m.names = hostNames(h)
-	}
-	return m
+func newRecordMask(t Tree) *recordMask {
+	h := t.Text("/proc/sys/kernel/hostname").Or("")
+	return &recordMask{host: h, names: hostNames(h), seen: map[string]string{}, n: map[string]int{}}
 }
 
 var (

@@ -84,7 +84,6 @@ func holdsHost(p string) bool {
 	return !strings.HasPrefix(p, "/boot/") && base != "os-release"
 }
 
-// name masks the path of a member.
 func (m *recordMask) name(p string) string {
 	masked := m.ids(p)
 	if proc := strings.HasPrefix(p, "/proc/"); holdsHost(p) && (!proc || processRoot(p) != "") {
@@ -93,7 +92,6 @@ func (m *recordMask) name(p string) string {
 	return masked
 }
 
-// target masks where a link at a path leads.
 func (m *recordMask) target(p, link string) string {
 	masked := m.ids(link)
 	if to := path.Join(path.Dir(p), link); m.name(to) != m.ids(to) {
@@ -139,7 +137,6 @@ var keptOptions = regexp.MustCompile(`^(rw|ro|sync|async|dirsync|hard|soft|softe
 	`(vers|nfsvers|proto|trans|[rwm]size|timeo|retrans|nconnect|ac(reg|dir)(min|max)|actimeo|lookupcache|local_lock|cache|access|version)=[\w.]+|` +
 	`noac|nolock|fsc|intr|nointr|default_permissions|allow_other|posix|mfsymlinks|serverino|dax|dax=\w+)$`)
 
-// mountLines masks the lines of mounts and mountinfo.
 func mountLines(s string) string {
 	lines := strings.Split(s, "\n")
 	for i, line := range lines {

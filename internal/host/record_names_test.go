@@ -45,7 +45,7 @@ func TestRecordLeavesNamesOut(t *testing.T) {
 	if err := os.WriteFile(in.Join("/proc/9/cmdline"), []byte(namedArgs), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	a := record(t, in, Recording{})
+	a := record(t, in, "", nil)
 	text := string(txtar.Format(a))
 	for _, secret := range []string{"db01prod", "hunter2", "corp", "jane", "10.0.0.1", "2001:db8:7"} {
 		if strings.Contains(text, secret) {
@@ -77,7 +77,7 @@ func TestRecordLeavesNamesOut(t *testing.T) {
 	if s := StorageOf(out, "/"); s.FSType.Or("") != "ext4" || len(s.Stack) != 1 || s.Stack[0].Label != "host--vg-root" {
 		t.Errorf("storage %+v", s)
 	}
-	if diff := cmp.Diff(got, members(record(t, out, Recording{}))); diff != "" {
+	if diff := cmp.Diff(got, members(record(t, out, "", nil))); diff != "" {
 		t.Errorf("recording of the recording (-first +second):\n%s", diff)
 	}
 }

@@ -22,10 +22,10 @@ func unpack(t *testing.T, a *txtar.Archive) Tree {
 	return tree(t, string(txtar.Format(a)))
 }
 
-func record(t *testing.T, tree Tree, o Recording) *txtar.Archive {
+func record(t *testing.T, tree Tree, comment string, paths []string) *txtar.Archive {
 	t.Helper()
 	var b bytes.Buffer
-	if err := o.Write(context.Background(), tree, &b); err != nil {
+	if err := Record(context.Background(), tree, comment, paths, &b); err != nil {
 		t.Fatal(err)
 	}
 	return txtar.Parse(b.Bytes())
@@ -139,7 +139,7 @@ func oddTree(t *testing.T) Tree {
 }
 
 func TestRecordMasksAndKeeps(t *testing.T) {
-	a := record(t, oddTree(t), Recording{Comment: "odd", Paths: []string{"/log/wal/000000010000000000000001", "/nowhere"}})
+	a := record(t, oddTree(t), "odd", []string{"/log/wal/000000010000000000000001", "/nowhere"})
 	const id = "0000000000000000000000000000000000000000000000000000000000000001"
 	want := map[string]string{
 		"proc/sys/kernel/hostname":  "host\n",
@@ -193,16 +193,9 @@ func TestRecordMasksAndKeeps(t *testing.T) {
 			t.Errorf("recording contains %q", secret)
 		}
 	}
-	again := record(t, unpack(t, a), Recording{Comment: "odd", Paths: []string{"/log/wal/000000010000000000000001"}})
+	again := record(t, unpack(t, a), "odd", []string{"/log/wal/000000010000000000000001"})
 	if diff := cmp.Diff(members(a), members(again)); diff != "" {
 		t.Errorf("recording of the recording (-first +second):\n%s", diff)
-	}
-}
-
-func TestRecordKeepsHostname(t *testing.T) {
-	a := record(t, oddTree(t), Recording{KeepHostname: true})
-	if got := members(a)["proc/sys/kernel/hostname"]; got != "db7.example.com\n" {
-		t.Errorf("hostname %q", got)
 	}
 }
 
@@ -219,7 +212,7 @@ func TestRecordRefuses(t *testing.T) {
 		"arrow":         {context.Background(), "/a -> b", `path "/a -> b"`},
 		"interrupted":   {stopped, "/", "recording: context canceled"},
 	} {
-		err := Record(c.ctx, oddTree(t), []string{c.path}, io.Discard)
+		err := Record(c.ctx, oddTree(t), "", []string{c.path}, io.Discard)
 		if err == nil || !strings.HasPrefix(err.Error(), c.want) {
 			t.Errorf("%s: error %v, want %s...", name, err, c.want)
 		}
@@ -289,9 +282,9 @@ func TestInert(t *testing.T) {
 func TestIdsAreStable(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := rapid.StringMatching(`([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12} |[0-9a-f]{32} |([0-9a-f]{2}:){5}[0-9a-f]{2} |/dev/disk/by-id/[a-z]{3} ){1,5}`).Draw(t, "s")
-		m := newRecordMask(Tree{Root: "/nonexistent"}, false)
+		m := newRecordMask(Tree{Root: "/nonexistent"})
 		once := m.ids(s)
-		if again := newRecordMask(Tree{Root: "/nonexistent"}, false).ids(once); again != once {
+		if again := newRecordMask(Tree{Root: "/nonexistent"}).ids(once); again != once {
 			t.Fatalf("%q, then %q", once, again)
 		}
 	})
@@ -313,7 +306,7 @@ func TestRecordTellsTheMachine(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	a := record(t, in, Recording{})
+	a := record(t, in, "", nil)
 	out := unpack(t, a)
 	for _, tree := range []Tree{in, out} {
 		if v := readVirt(tree); v.Hypervisor.Or("") != "kvm" || v.Container.Or("") != "podman" {
@@ -329,7 +322,7 @@ func TestRecordTellsTheMachine(t *testing.T) {
 	if got := members(a)["proc/1/environ"]; got != "container=podman\n" {
 		t.Errorf("environ %q", got)
 	}
-	if got := members(record(t, Tree{}, Recording{}))[strings.TrimPrefix(pageSizeFile, "/")]; got != fmt.Sprintln(os.Getpagesize()) {
+	if got := members(record(t, Tree{}, "", nil))[strings.TrimPrefix(pageSizeFile, "/")]; got != fmt.Sprintln(os.Getpagesize()) {
 		t.Errorf("page size of this machine %q", got)
 	}
 }

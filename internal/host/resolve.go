@@ -81,7 +81,6 @@ func (v view) resolve(p string) (string, error) {
 	return done, nil
 }
 
-// readLink returns a link's text.
 func readLink(t Tree, p string) (string, error) {
 	target, err := t.readlink(p)
 	if err != nil {

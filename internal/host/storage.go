@@ -21,7 +21,6 @@ type PathQuery struct {
 // network file system whose server is gone block for ever.
 const answerWithin = 2 * time.Second
 
-// readStorage looks at each path asked about, and at all whole disks.
 func readStorage(t Tree, q []PathQuery) ([]Storage, []BlockDevice) {
 	list := make([]Storage, 0, len(q))
 	for _, ask := range q {
@@ -94,7 +93,6 @@ func silentStorage(t Tree, asked string, err error) Storage {
 	return s
 }
 
-// describe fills in what the mount table tells.
 func (s *Storage) describe(v view, mnt *mount) {
 	where := v.mounts + " " + mnt.point
 	s.MountPoint = Known(mnt.point, "", v.mounts)
@@ -189,9 +187,4 @@ func adviseDenied(err error) error {
 	return err
 }
 
-var errDenied error = denied{}
-
-type denied struct{}
-
-func (denied) Error() string        { return "permission denied: run as root or the database's user" }
-func (denied) Is(target error) bool { return target == fs.ErrPermission }
+var errDenied error = worded{"permission denied: run as root or the database's user", fs.ErrPermission}

@@ -69,7 +69,6 @@ func (v view) held(resolved string, mnt *mount) bool {
 	return v.t.Live() || mnt.point == resolved || v.t.Exists(p) || v.t.Exists(statxDir+p)
 }
 
-// rawStorage tells what a block device that was asked about is made of.
 func (s *stack) rawStorage(asked, node, name string) Storage {
 	s.add(name, 0)
 	const why = "it is a block device, without a file system"

@@ -69,7 +69,6 @@ func (s *stack) addWhole(name string, depth int) {
 	}
 }
 
-// addBacking goes on below the file that a loop device writes to.
 func (s *stack) addBacking(name string, depth int) {
 	file, ok := notEmpty(s.block.t.Text(s.block.dir(name) + "/loop/backing_file")).Get()
 	if !ok {
@@ -88,7 +87,6 @@ func (s *stack) addBacking(name string, depth int) {
 	s.classes, s.unknown = append(s.classes, ""), "the mount of "+file+" is not known"
 }
 
-// addMount goes on below a mounted file system.
 func (s *stack) addMount(m mountTable, mnt *mount, depth int) {
 	if depth > maxDepth {
 		s.add("", depth)
@@ -206,7 +204,6 @@ func (m mountTable) dataMount(upper string) *mount {
 	return nil
 }
 
-// class returns the class of the whole stack.
 func (s *stack) class(source string) Fact[string] {
 	if c := stackClass(s.classes); c != "" {
 		return Known(c, "", source)

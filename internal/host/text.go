@@ -90,7 +90,6 @@ func (f *Facts) Sections() []document.Section {
 	return out
 }
 
-// blocks gathers what one section shows.
 type blocks struct {
 	done    []document.Block
 	pairs   document.Pairs

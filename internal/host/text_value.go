@@ -17,7 +17,6 @@ import (
 var short = map[string]string{"aio": "AIO", "bios": "BIOS", "cpu": "CPU", "cpus": "CPUs", "dax": "DAX", "dma": "DMA", "epb": "EPB", "epp": "EPP", "epps": "EPPs",
 	"fua": "FUA", "io": "I/O", "ksm": "KSM", "numa": "NUMA", "nvme": "NVMe", "os": "OS", "pct": "%", "pid": "PID", "smt": "SMT", "thp": "THP"}
 
-// label is a field's name for people.
 func label(f reflect.StructField) string {
 	name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 	words := strings.Split(name, "_")
@@ -133,7 +132,6 @@ func cpuList(list []int) string {
 	return fmt.Sprintf("%s,... (%d in all)", s, len(list))
 }
 
-// cpuFact is a fact of some CPUs.
 type cpuFact struct {
 	cpus []int
 	fact AnyFact
@@ -146,7 +144,6 @@ const most = 6
 // numberedPart is what sources of alike objects differ by.
 var numberedPart = regexp.MustCompile(`\b(cpu|policy|node)\d+\b`)
 
-// group adds a pair for all CPUs that have the same value of a fact.
 func (b *blocks) group(name string, members []cpuFact, field reflect.StructField) {
 	type line struct {
 		text, source string

@@ -100,7 +100,7 @@ func readCPU(t Tree, id int, nodeOf map[int]Fact[int]) CPU {
 	})
 	var ok bool
 	if c.NUMANode, ok = nodeOf[id]; !ok {
-		c.NUMANode = Fact[int]{Source: nodeDir, State: StateAbsent, Reason: "no node lists this CPU"}
+		c.NUMANode = absentFact[int](nodeDir, "no node lists this CPU")
 	}
 	return c
 }
@@ -115,7 +115,7 @@ func topologyID(t Tree, path string) Fact[int] {
 		return int(v), nil
 	})
 	if f.State == StateOK && (f.Value == -1 || f.Value == 65535 && strings.HasSuffix(path, "cluster_id")) {
-		return Fact[int]{Source: path, State: StateAbsent, Reason: "the kernel has none"}
+		return absentFact[int](path, "the kernel has none")
 	}
 	return f
 }
@@ -126,7 +126,7 @@ func countSockets(cpus []CPU) Fact[int] {
 	seen := map[int]bool{}
 	for _, c := range cpus {
 		if c.Socket.State != StateOK {
-			return Fact[int]{Source: c.Socket.Source, State: c.Socket.State, Reason: c.Socket.Reason}
+			return unlike[int](c.Socket)
 		}
 		seen[c.Socket.Value] = true
 	}
@@ -154,7 +154,7 @@ func countCores(cpus []CPU) Fact[int] {
 	seen := map[place]bool{}
 	for _, c := range cpus {
 		if c.Core.State != StateOK {
-			return Fact[int]{Source: c.Core.Source, State: c.Core.State, Reason: c.Core.Reason}
+			return unlike[int](c.Core)
 		}
 		seen[place{c.Socket.Or(0), c.Die.Or(0), c.Core.Value}] = true
 	}
@@ -163,7 +163,7 @@ func countCores(cpus []CPU) Fact[int] {
 
 func counted(n int, source string) Fact[int] {
 	if n == 0 {
-		return Fact[int]{Source: source, State: StateAbsent, Reason: "no CPU is known"}
+		return absentFact[int](source, "no CPU is known")
 	}
 	return Known(n, "", source)
 }
@@ -199,7 +199,6 @@ func nodeByCPU(nodes []NUMANode) map[int]Fact[int] {
 	return of
 }
 
-// numbered parses names like node3.
 func numbered(name, prefix string) (int, bool) {
 	digits, ok := strings.CutPrefix(name, prefix)
 	n, err := strconv.Atoi(digits)
@@ -221,7 +220,6 @@ func nodeTotal(meminfo string) (int64, error) {
 	return 0, fmt.Errorf("no line MemTotal")
 }
 
-// parseInts parses whole numbers between white space.
 func parseInts(s string) ([]int, error) {
 	list := []int{}
 	for _, w := range strings.Fields(s) {

@@ -160,7 +160,7 @@ func TestMade512(t *testing.T) {
 		t.Errorf("cpu511: %+v", got)
 	}
 	// Nothing that this machine has may be denied or garbled.
-	f.Walk(func(path string, fact host.AnyFact) {
+	walkFacts(f, func(path string, fact host.AnyFact) {
 		if _, _, source, state, why := fact.Any(); state == host.StateError || state == host.StateDenied {
 			t.Errorf("%s is %s: %s (%s)", path, state, why, source)
 		}

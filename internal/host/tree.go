@@ -54,15 +54,19 @@ func (t Tree) Live() bool { return t.Root == "" || t.Root == "/" }
 func (t Tree) Foreign() bool { return t.Live() && runtime.GOOS != "linux" }
 
 // errForeign is the error of every file of a foreign tree.
-var errForeign error = notTold(NotTold)
+var errForeign error = worded{NotTold, fs.ErrNotExist}
 
 // NotTold is the reason of facts that only Linux tells, on another system.
 var NotTold = "not known on " + systemName(runtime.GOOS)
 
-type notTold string
+// worded is an error of this package's own words that stands for one of another.
+type worded struct {
+	text string
+	is   error
+}
 
-func (n notTold) Error() string        { return string(n) }
-func (n notTold) Is(target error) bool { return target == fs.ErrNotExist }
+func (w worded) Error() string { return w.text }
+func (w worded) Unwrap() error { return w.is }
 
 // systemName is how people write Go's name of an operating system.
 func systemName(goos string) string {
@@ -149,15 +153,10 @@ func (t Tree) explain(err error) error {
 		return err
 	}
 	if os.Geteuid() == 0 {
-		return refusal("refused even to root, as containers and lockdown do")
+		return worded{"refused even to root, as containers and lockdown do", fs.ErrPermission}
 	}
-	return refusal("permission denied, needs root")
+	return worded{"permission denied, needs root", fs.ErrPermission}
 }
-
-type refusal string
-
-func (r refusal) Error() string        { return string(r) }
-func (r refusal) Is(target error) bool { return target == fs.ErrPermission }
 
 // bare strips the path from an os error, which would be that of the recording.
 func bare(err error) error {
@@ -176,12 +175,9 @@ func (t Tree) Dir(path string) ([]string, error) {
 		}
 		return nil, &fs.PathError{Op: "list", Path: path, Err: t.explain(bare(err))}
 	}
-	sortNatural(names)
+	SortNatural(names)
 	return names, nil
 }
-
-// Exists reports whether a path is there, following links.
-func (t Tree) Exists(path string) bool { return t.exists(path) }
 
 // maxSetting is what a file of one setting can hold: sysfs gives a page at most
 // (sysfs_emit, Linux 5.10). Arm has pages of up to 64 KiB, yet no setting is

@@ -86,20 +86,20 @@ func FuzzParseChoice(f *testing.F) {
 	})
 }
 
-func FuzzParseCacheSize(f *testing.F) {
+func FuzzParseSize(f *testing.F) {
 	for _, s := range []string{"48K", "1M", "0", "", "K", "9223372036854775807G", "-1K", "1KK", "1.5M"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		if n, err := parseCacheSize(s); err == nil && n < 0 {
+		if n, err := parseSize(s); err == nil && n < 0 {
 			t.Fatalf("%q is %d bytes", s, n)
 		}
 	})
 }
 
-func TestParseCacheSize(t *testing.T) {
+func TestParseSize(t *testing.T) {
 	for s, want := range map[string]int64{"48K": 48 << 10, "307200K": 300 << 20, "2M": 2 << 20, "512": 512, "": -1, "K": -1, "1KK": -1, "-1K": -1, "9999999999999G": -1} {
-		got, err := parseCacheSize(s)
+		got, err := parseSize(s)
 		if err != nil {
 			got = -1
 		}

@@ -33,7 +33,7 @@ func windowsTopology(buf []byte, err error) Topology {
 	if err == nil {
 		records, err = winRecords(buf)
 	}
-	none := Unknown[string](winTopSource, notTold(NotTold))
+	none := Unknown[string](winTopSource, errForeign)
 	top := Topology{SMTControl: none, Caches: []Cache{}, NUMA: []NUMANode{}, CoreTypes: []CoreType{}, CPUs: []CPU{}}
 	if err != nil {
 		top.Online = Unknown[[]int](winTopSource, err)
@@ -171,22 +171,5 @@ func winCoreTypes(classes map[byte][]int, online []int) []CoreType {
 	if len(classes) < 2 {
 		return oneType(online, make([]Fact[int64], len(online)))
 	}
-	var levels []byte
-	for l := range classes {
-		levels = append(levels, l)
-	}
-	slices.Sort(levels)
-	slices.Reverse(levels)
-	var types []CoreType
-	for i, l := range levels {
-		name := fmt.Sprintf("class-%d", l)
-		switch i {
-		case 0:
-			name = corePerformance
-		case len(levels) - 1:
-			name = coreEfficiency
-		}
-		types = append(types, CoreType{Name: name, CPUs: ascending(classes[l])})
-	}
-	return types
+	return ranked(classes, func(level byte) CoreType { return CoreType{Name: fmt.Sprintf("class-%d", level)} })
 }

@@ -52,14 +52,19 @@ func Machines() []Machine {
 
 // FindMachine returns a built-in machine, or an error that lists their names.
 func FindMachine(name string) (Machine, error) {
+	return find("machine", name, Machines(), func(m Machine) string { return m.Name })
+}
+
+func find[T any](what, name string, list []T, of func(T) string) (T, error) {
 	var names []string
-	for _, m := range Machines() {
-		if m.Name == name {
-			return m, nil
+	for _, x := range list {
+		if of(x) == name {
+			return x, nil
 		}
-		names = append(names, m.Name)
+		names = append(names, of(x))
 	}
-	return Machine{}, fmt.Errorf("no built-in machine is called %q; there are %s", name, strings.Join(names, ", "))
+	var none T
+	return none, fmt.Errorf("no built-in %s is called %q; there are %s", what, name, strings.Join(names, ", "))
 }
 
 // Olontsev's query: C in Hz s of each worker, and M in s, from T = C/f + M.
@@ -100,14 +105,7 @@ func Workloads() []Workload {
 
 // FindWorkload returns a built-in workload, or an error that lists their names.
 func FindWorkload(name string) (Workload, error) {
-	var names []string
-	for _, w := range Workloads() {
-		if w.Name == name {
-			return w, nil
-		}
-		names = append(names, w.Name)
-	}
-	return Workload{}, fmt.Errorf("no built-in workload is called %q; there are %s", name, strings.Join(names, ", "))
+	return find("workload", name, Workloads(), func(w Workload) string { return w.Name })
 }
 
 // HomeMachine names the built-in machine that a built-in workload was measured on;

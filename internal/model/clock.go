@@ -142,7 +142,6 @@ func (c *Clock) Speed(now time.Duration) float64 {
 	return c.pstates[c.state] / c.nominal
 }
 
-// advance does all that was due until now.
 func (c *Clock) advance(now des.Time) {
 	for c.next >= 0 && c.next <= now {
 		c.account(c.next)
@@ -157,7 +156,6 @@ func (c *Clock) advance(now des.Time) {
 	c.account(now)
 }
 
-// account brings the accounts up to now.
 func (c *Clock) account(now des.Time) {
 	dt := now - c.since
 	if dt <= 0 {

@@ -31,7 +31,6 @@ func CompareLoads(ctx context.Context, c Case, baseline Policy, policies []Polic
 	return compareEach(ctx, cases, baseline, each, o)
 }
 
-// compareOwn compares each case's policy with the baseline.
 func compareOwn(ctx context.Context, cases []Case, baseline Policy, o Options) ([]Comparison, error) {
 	each := make([][]Policy, len(cases))
 	for i, c := range cases {
@@ -46,7 +45,6 @@ type bounded struct {
 	bound Bound
 }
 
-// expand replaces policies that can only be bounded by their two bounds.
 func expand(policies []Policy) []bounded {
 	var out []bounded
 	for _, p := range policies {
@@ -110,7 +108,6 @@ func group(c Case, baseline Policy, rows []bounded) ([]Case, error) {
 	return out, nil
 }
 
-// comparison summarises a group's runs.
 func comparison(runs []*run, rows []bounded, o Options) (Comparison, error) {
 	if runs[0].err != nil {
 		return Comparison{}, runs[0].err
@@ -136,7 +133,6 @@ func comparison(runs []*run, rows []bounded, o Options) (Comparison, error) {
 	return out, nil
 }
 
-// compared adds the ratios to the baseline's responses.
 func compared(x, base Outcome, o Options) Row {
 	row := Row{Outcome: x, Ratio: map[Response]result.Estimate{}}
 	for r, v := range x.samples {

@@ -24,7 +24,6 @@ var responses = []ResponseInfo{
 // Responses lists all responses with their units, in the order to print.
 func Responses() []ResponseInfo { return append([]ResponseInfo(nil), responses...) }
 
-// outcome summarises a case's replications.
 func outcome(r *run, o Options) Outcome {
 	out := Outcome{Policy: r.c.Policy.String(), Load: math.NaN(), Responses: map[Response]result.Estimate{},
 		samples: map[Response][]float64{}, Events: r.events}

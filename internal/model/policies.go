@@ -7,7 +7,6 @@ import (
 	"strings"
 )
 
-// rule is how a policy chooses the frequency.
 type rule int
 
 const (

@@ -26,7 +26,6 @@ const (
 	evWake                // a process ends its wait or its thinking
 )
 
-// sim is one replication.
 type sim struct {
 	c    Case
 	g    governor
@@ -54,7 +53,6 @@ type sim struct {
 	eager  bool // simulate all checks, also those that can change nothing
 }
 
-// cpu is a logical CPU.
 type cpu struct {
 	core    int32
 	socket  int32
@@ -211,7 +209,6 @@ func (r *ring) pop() int32 {
 	return p
 }
 
-// addProc makes room for one more process.
 func (s *sim) addProc() int32 {
 	p := int32(len(s.procs))
 	s.procs = append(s.procs, proc{last: -1})

@@ -6,7 +6,6 @@ import (
 	"hostlab/internal/model/des"
 )
 
-// account brings a CPU's accounts up to the present.
 func (s *sim) account(i int32) {
 	k := &s.cpus[i]
 	dt := s.now - k.since
@@ -31,7 +30,6 @@ func (s *sim) account(i int32) {
 	}
 }
 
-// begin runs a process's slice on an idle CPU.
 func (s *sim) begin(i, p int32) {
 	s.account(i)
 	k := &s.cpus[i]
@@ -54,7 +52,6 @@ func (s *sim) begin(i, p int32) {
 	s.refresh(i)
 }
 
-// take puts a process on a CPU that is or becomes busy.
 func (s *sim) take(i, p int32) {
 	k, r := &s.cpus[i], &s.procs[p]
 	k.proc, k.left = p, r.work
@@ -95,7 +92,6 @@ func (s *sim) endSlice(i int32) {
 	s.schedule(i)
 }
 
-// rest makes a CPU idle.
 func (s *sim) rest(i int32) {
 	k := &s.cpus[i]
 	k.proc = -1
@@ -143,7 +139,6 @@ func (s *sim) coreBusy(i, by int32) {
 	}
 }
 
-// refresh brings a CPU to its present rate and power after a change.
 func (s *sim) refresh(i int32) {
 	s.account(i)
 	k := &s.cpus[i]
@@ -163,7 +158,6 @@ func (s *sim) refresh(i int32) {
 	s.schedule(i)
 }
 
-// schedule sets the end of a CPU's slice.
 func (s *sim) schedule(i int32) {
 	k := &s.cpus[i]
 	s.q.Set(i, evSlice, max(s.now, k.since)+des.Time(max(0, k.left*k.pace)+0.5))

@@ -24,7 +24,6 @@ func (s *sim) ask(i, request int32) {
 	}
 }
 
-// request notes what a CPU asks for.
 func (s *sim) request(i, request int32) {
 	k := &s.cpus[i]
 	if s.hw.asking != nil && k.request != request {

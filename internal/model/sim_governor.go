@@ -25,7 +25,6 @@ func (s *sim) unpark(i int32, wasBusy bool) {
 	s.q.Set(s.checkSlot(i), evCheck, k.start+s.g.period)
 }
 
-// governStart notes that an idle CPU got work.
 func (s *sim) governStart(i int32) {
 	if s.g.rule == ruleSchedutil {
 		s.wakeBoost(i)
@@ -37,7 +36,6 @@ func (s *sim) governStart(i int32) {
 	}
 }
 
-// governStop notes that a CPU became idle.
 func (s *sim) governStop(i int32) {
 	if s.g.rule == ruleSchedutil {
 		s.settle(i)
@@ -50,7 +48,6 @@ func (s *sim) governStop(i int32) {
 	}
 }
 
-// checkCPU ends a check interval.
 func (s *sim) checkCPU(i int32) {
 	s.account(i)
 	if s.g.rule == ruleSchedutil {

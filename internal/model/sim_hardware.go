@@ -154,7 +154,6 @@ func (h *hardware) idleWatts(state, busySiblings int32) float64 {
 	return h.idling[state] / float64(h.m.ThreadsPerCore)
 }
 
-// pointOf is the operating point that a CPU runs at.
 func (h *hardware) pointOf(k *cpu) int32 {
 	if h.held >= 0 {
 		return h.held

@@ -54,7 +54,6 @@ func (m *meter) snapshot() snapshot {
 	return snapshot{m.s.now, m.total, m.joules, slices.Clone(m.inPoint), slices.Clone(m.inIdle), m.s.waiting.n}
 }
 
-// arrived numbers an arrival of an open workload.
 func (m *meter) arrived() int64 {
 	switch m.arrival {
 	case m.warmUp:
@@ -66,7 +65,6 @@ func (m *meter) arrived() int64 {
 	return m.arrival - 1
 }
 
-// ended records the end of a step.
 func (m *meter) ended(r *proc) {
 	m.total++
 	kind := m.s.c.Workload.Kind
@@ -125,7 +123,6 @@ func (m *meter) finish() {
 	m.s.done = true
 }
 
-// replicate is one replication's figures.
 type replicate struct {
 	values  map[Response]float64
 	points  []float64 // shares of busy time by operating point

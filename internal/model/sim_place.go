@@ -2,7 +2,6 @@ package model
 
 import "math/bits"
 
-// placer finds an idle CPU.
 type placer struct {
 	how     Placement
 	idle    bitset
@@ -46,7 +45,6 @@ func (p *placer) claim(last int32) int32 {
 	return int32(i)
 }
 
-// release returns a CPU.
 func (p *placer) release(cpu int32) {
 	i := int(cpu)
 	p.idle.set(i)

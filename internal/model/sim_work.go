@@ -13,7 +13,6 @@ type logGroup struct {
 	flushing bool
 }
 
-// populate starts the processes of a closed workload.
 func (s *sim) populate(seed uint64, replication int) {
 	w := s.c.Workload
 	s.commit.writer = -1
@@ -121,7 +120,6 @@ func (s *sim) advanceDialog(p int32, r *proc) bool {
 	return s.pause(p, wait)
 }
 
-// nextPiece takes the next slice off a job's work.
 func (s *sim) nextPiece(r *proc) {
 	r.work = min(r.left, max(1, s.slice.draw(r.rng)))
 	r.left -= r.work
@@ -155,7 +153,6 @@ func (s *sim) beginStep(r *proc) {
 	}
 }
 
-// ended closes a step.
 func (s *sim) ended(p int32) {
 	r := &s.procs[p]
 	s.meter.ended(r)
@@ -192,7 +189,6 @@ func (s *sim) flush() {
 	s.q.Set(s.deviceSlot(), evDevice, s.now+des.Time(s.device.draw(s.flushes)))
 }
 
-// flushed ends the commits that the flush covered.
 func (s *sim) flushed() {
 	for _, p := range s.commit.covered {
 		s.ended(p)

@@ -59,7 +59,6 @@ func Simulate(ctx context.Context, c Case, o Options) (Outcome, error) {
 	return outcome(out[0], o), nil
 }
 
-// run is one case with all of its replications.
 type run struct {
 	c      Case
 	scale  float64 // Batch: work of a job over the part of it that is simulated
@@ -142,7 +141,6 @@ func part(c Case, o Options) float64 {
 	return max(1, slices/allowed)
 }
 
-// replicateAll runs all replications of all jobs, in parallel.
 func replicateAll(ctx context.Context, jobs []*run, o Options) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(o.Workers)

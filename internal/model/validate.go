@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -90,13 +91,8 @@ func (m Machine) validateTurbo(highest float64) error {
 func (m Machine) validateIdle() error {
 	for i, s := range m.IdleStates {
 		key := fmt.Sprintf("idle_states[%d]", i)
-		if err := between(key+".exit_latency", s.ExitLatency, 0, 1, " s"); err != nil {
-			return err
-		}
-		if err := between(key+".target_residency", s.TargetResidency, 0, 10, " s"); err != nil {
-			return err
-		}
-		if err := between(key+".power_share", s.PowerShare, 0, 1, ""); err != nil {
+		if err := cmp.Or(between(key+".exit_latency", s.ExitLatency, 0, 1, " s"), between(key+".target_residency", s.TargetResidency, 0, 10, " s"),
+			between(key+".power_share", s.PowerShare, 0, 1, "")); err != nil {
 			return err
 		}
 		if i > 0 && s.TargetResidency < m.IdleStates[i-1].TargetResidency {
@@ -107,20 +103,9 @@ func (m Machine) validateIdle() error {
 }
 
 func (p Power) validate() error {
-	for _, c := range []struct {
-		key          string
-		v, low, high float64
-		unit         string
-	}{
-		{"power.socket_watts", p.SocketWatts, 0, 2000, " W"}, {"power.core_watts", p.CoreWatts, 0, 500, " W"},
-		{"power.low_volts", p.LowVolts, 0.3, 2, " V"}, {"power.nominal_volts", p.NominalVolts, p.LowVolts, 2, " V"},
-		{"power.smt_share", p.SMTShare, 0, 1, ""},
-	} {
-		if err := between(c.key, c.v, c.low, c.high, c.unit); err != nil {
-			return err
-		}
-	}
-	return nil
+	return cmp.Or(between("power.socket_watts", p.SocketWatts, 0, 2000, " W"), between("power.core_watts", p.CoreWatts, 0, 500, " W"),
+		between("power.low_volts", p.LowVolts, 0.3, 2, " V"), between("power.nominal_volts", p.NominalVolts, p.LowVolts, 2, " V"),
+		between("power.smt_share", p.SMTShare, 0, 1, ""))
 }
 
 // maxUsers bounds closed populations.

@@ -8,7 +8,6 @@ import (
 	"hostlab/internal/model"
 )
 
-// machineLine describes a machine in a line.
 func machineLine(m model.Machine) string {
 	s := fmt.Sprintf("%s: %d x %d cores", m.Name, m.Sockets, m.CoresPerSocket)
 	if m.ThreadsPerCore > 1 {
@@ -43,7 +42,6 @@ func recordLine(a *Answer) string {
 	return s + fmt.Sprintf(" of %d CPUs busy", a.Machine.CPUs())
 }
 
-// workloadLine describes a workload in a line.
 func workloadLine(w model.Workload) string {
 	s := w.Name + ": "
 	switch w.Kind {

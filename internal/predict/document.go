@@ -64,7 +64,6 @@ func (a *Answer) pairs() document.Pairs {
 	return out
 }
 
-// column is a response in a table of results.
 type column struct {
 	response model.Response
 	head     string
@@ -111,7 +110,6 @@ func (a *Answer) comparison(c model.Comparison, columns []column) []document.Blo
 	return blocks
 }
 
-// cell returns a response as its value, its ratio or both.
 func cell(r model.Row, x model.Response, baseline, both bool) document.Cell {
 	e, ok := r.Responses[x]
 	if !ok {
@@ -151,7 +149,6 @@ func textRow(cells ...string) (r document.Row) {
 	return r
 }
 
-// topStates names the three states with the largest shares.
 func topStates(list []model.Residency) string {
 	list = slices.DeleteFunc(slices.Clone(list), func(r model.Residency) bool { return !(r.Share.Value >= 0.005) })
 	slices.SortStableFunc(list, func(a, b model.Residency) int { return cmp.Compare(b.Share.Value, a.Share.Value) })

@@ -88,7 +88,6 @@ func fileError(file string, err error, into any) error {
 	return &FileError{file, line, column, "not TOML: " + text}
 }
 
-// inWords names types of Go and of TOML.
 func inWords(t string) string {
 	t = strings.ToLower(t)
 	switch {

@@ -141,7 +141,6 @@ func (r *reader) frequencies() {
 	}
 }
 
-// policy returns the first frequency policy that holds a value.
 func (r *reader) policy() *host.Policy {
 	for i := range r.f.Frequency.Policies {
 		p := &r.f.Frequency.Policies[i]

@@ -71,7 +71,6 @@ func shade(e result.Estimate) (class, ink string) {
 	return "hn", "low"
 }
 
-// curves shows each policy's ratio over loads, with intervals.
 func curves(a *Answer) picture.Figure {
 	const w, h, left, right, top, bottom = 620.0, 330.0, 46.0, 16.0, 20.0, 36.0
 	s := picture.SVG{ID: "curves", W: w, H: h + 22*float64((len(a.Vanishing)+1)/2)}
@@ -119,7 +118,6 @@ func curves(a *Answer) picture.Figure {
 
 func times(ratio float64) string { return fmt.Sprintf("%.3gx", ratio) }
 
-// tornado shows how far each unknown moves the answer.
 func tornado(a *Answer) picture.Figure {
 	const w, left, right, row, top = 620.0, 184.0, 40.0, 34.0, 12.0
 	bars := a.Sensitivity

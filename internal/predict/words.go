@@ -33,7 +33,6 @@ func (a *Answer) ratio(x model.Response) result.Estimate {
 	return result.Unknown()
 }
 
-// cost says what the first policy would cost.
 func (a *Answer) cost() string {
 	c, p := a.Comparisons[0], a.Policies[0]
 	rows := rowsOf(c, p)
@@ -103,7 +102,6 @@ func (a *Answer) vanishes(v model.Vanishing) string {
 	return "does not vanish up to " + percent(carried) + " load, the highest that was tried and that the policy carries"
 }
 
-// depends names what the answer depends on most.
 func (a *Answer) depends() string {
 	if len(a.Sensitivity) == 0 {
 		return ""

@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"syscall"
-	"time"
 )
 
 // The names that the server's programs have for its directories.
@@ -55,6 +54,3 @@ type Meter struct{ Server int }
 
 // Read fails.
 func (*Meter) Read() (Usage, error) { return Usage{}, errors.New("CPU times of servers take Linux") }
-
-// ProcessCPU is known on Linux only.
-func ProcessCPU(int) (time.Duration, error) { return 0, errors.ErrUnsupported }

@@ -2,6 +2,7 @@ package privatedb
 
 import (
 	"fmt"
+	"hostlab/internal/proc"
 	"time"
 )
 
@@ -15,13 +16,9 @@ type Usage struct {
 	Ended   int64                 // differs from an earlier reading where processes have ended since
 }
 
-// userHz is the unit of times in /proc/PID/stat, the same on all platforms of Linux
-// that Go has.
-const userHz = 100
-
 // Coarse is how exactly Linux tells the CPU time of processes that have ended: user and
 // system time are summed to the nanosecond, and shown in whole units each.
-const Coarse = 2 * time.Second / userHz
+const Coarse = 2 * proc.Tick
 
 // Since is what was used since an earlier reading of the same meter. doubt is why it
 // should not be shown, where its error may be more than a tenth of it; or empty.

@@ -197,7 +197,6 @@ func (m mean) value() *float64 {
 	return &v
 }
 
-// tell sums the samples of a window up.
 func (w *Window) tell(points []Point, cpus int) {
 	var busy, busyCPUs, idle, deep, clock, waited, both mean
 	did, offline := make([]mean, cpus), make([]bool, cpus)
@@ -309,7 +308,6 @@ func (s *Spread) uneven() bool {
 	return s != nil && s.Blocks >= leastBlocks && s.P <= 0.025 && s.Excess() >= leastExcess
 }
 
-// decide puts the findings together.
 func (a *Answer) decide() {
 	f := a.First
 	if f.Spread == nil || f.Spread.Blocks < leastBlocks {

@@ -1,6 +1,7 @@
 package watch
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -15,7 +16,7 @@ func (a *Answer) Document() *document.Document {
 	if a.Verdict == Even {
 		tone = document.Good
 	}
-	d := &document.Document{Name: "watch", Title: "Load after a quiet time on " + orSo(a.Host, "a host without a name"), Answer: []document.Line{{Text: a.headline(), Tone: tone}}, Data: a}
+	d := &document.Document{Name: "watch", Title: "Load after a quiet time on " + cmp.Or(a.Host, "a host without a name"), Answer: []document.Line{{Text: a.headline(), Tone: tone}}, Data: a}
 	add := func(title string, blocks ...document.Block) {
 		d.Sections = append(d.Sections, document.Section{Title: title, Blocks: blocks})
 	}
@@ -42,7 +43,7 @@ func (a *Answer) Document() *document.Document {
 
 // record says what was recorded, and when it was quiet and when load began.
 func (a *Answer) record() document.Pairs {
-	out := document.Pairs{{Name: "Record", Value: fmt.Sprintf("%s, %s, %s to %s, %s", orSo(a.Host, "a host without a name"), screen.Count(a.CPUs, "CPU"),
+	out := document.Pairs{{Name: "Record", Value: fmt.Sprintf("%s, %s, %s to %s, %s", cmp.Or(a.Host, "a host without a name"), screen.Count(a.CPUs, "CPU"),
 		stamp(a.From), stamp(a.To), screen.Count(a.Samples, "sample"))}}
 	if a.Missing > 1 {
 		out = append(out, document.Pair{Name: "Gaps", Value: fmt.Sprintf("%s of it were not recorded", lasting(time.Duration(a.Missing*float64(time.Second))))})
@@ -126,7 +127,7 @@ func (a *Answer) findings() (out []string) {
 	switch {
 	case f.Deep != nil && f.Both != nil && f.IdleCPUs != nil:
 		out = append(out, fmt.Sprintf("Idle CPUs spent %s of their time in deep sleep (%s). In %s of the samples a quarter of the CPUs or more slept so while another was 90 %% busy (n = %d).",
-			Percent(*f.Deep), orSo(a.deepest, "states that take 50 us or more to leave"), Percent(*f.Both), f.Samples))
+			Percent(*f.Deep), cmp.Or(a.deepest, "states that take 50 us or more to leave"), Percent(*f.Both), f.Samples))
 	default:
 		out = append(out, "Whether idle CPUs were in deep sleep is unknown: the record has no idle states.")
 	}
@@ -226,13 +227,6 @@ func were(n int) string {
 		return "1 CPU was"
 	}
 	return fmt.Sprintf("%d CPUs were", n)
-}
-
-func orSo(s, other string) string {
-	if s == "" {
-		return other
-	}
-	return s
 }
 
 func stamp(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05") }

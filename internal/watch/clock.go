@@ -46,7 +46,6 @@ func (s *Sampler) effective(f *cpuFiles, c *CPUReading, now time.Time) float64 {
 	return hertz(last, f.last)
 }
 
-// hertz is the frequency between two tallies.
 func hertz(a, b tally) float64 {
 	actual := b.counts.Actual - a.counts.Actual
 	if actual <= 0 {

@@ -12,7 +12,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// perfClock holds a group of perf events for each CPU.
 type perfClock struct {
 	groups map[int][]int // file descriptors; the first leads
 }

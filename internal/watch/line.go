@@ -136,10 +136,4 @@ func (s Sample) Object(info Info) Object {
 	return o
 }
 
-func orNull(v float64) *float64 {
-	if !known(v) || math.IsInf(v, 0) {
-		return nil
-	}
-	v = math.Round(v*1e9) / 1e9
-	return &v
-}
+func orNull(v float64) *float64 { return rounded(v, 1e9) }

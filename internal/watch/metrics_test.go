@@ -3,6 +3,7 @@ package watch_test
 import (
 	"bytes"
 	"fmt"
+	"math"
 	"regexp"
 	"strconv"
 	"strings"
@@ -90,7 +91,7 @@ func TestMetrics(t *testing.T) {
 			t.Fatal(err)
 		}
 		r.Commits = []float64{0.001, 0.002}
-		r.Disks = []watch.DiskReading{{Name: "vda", Writes: 7, WriteTime: 0.25, Flushes: watch.UnknownStall().Some, FlushTime: watch.UnknownStall().Some}}
+		r.Disks = []watch.DiskReading{{Name: "vda", Writes: 7, WriteTime: 0.25, Flushes: math.NaN(), FlushTime: math.NaN()}}
 		e.Add(s.Info(), r)
 	}
 	var b bytes.Buffer

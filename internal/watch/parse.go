@@ -4,13 +4,13 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"hostlab/internal/proc"
 	"math"
 	"strconv"
+	"time"
 )
 
-// userHZ is the clock tick of /proc/stat: 100 a second to user space on every
-// architecture that Go runs on (asm-generic/param.h).
-const userHZ = 100
+const userHZ = float64(time.Second / proc.Tick)
 
 // maxCPUs is the most that Linux supports (CONFIG_NR_CPUS on x86, 6.12) with room to spare.
 const maxCPUs = 65536
@@ -50,7 +50,6 @@ func parseStat(b []byte, into []CPUReading) ([]CPUReading, error) {
 	return into, nil
 }
 
-// leading reads a whole number behind spaces.
 func leading(b []byte) (n uint64, rest []byte, ok bool) {
 	i := 0
 	for i < len(b) && b[i] == ' ' {

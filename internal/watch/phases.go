@@ -53,15 +53,7 @@ func (r *Record) start() time.Time {
 }
 
 // mean is the busy share of all CPUs that were online.
-func (p Point) mean() float64 {
-	sum, n := 0.0, 0
-	for _, b := range p.Busy {
-		if v := float64(b); known(v) {
-			sum, n = sum+v, n+1
-		}
-	}
-	return sum / float64(n)
-}
+func (p Point) mean() float64 { return average(p.Busy) }
 
 // night finds the longest quiet time that load follows, else the longest of all, and
 // when the load began. Both are zero where there is none. One busy step between

@@ -85,6 +85,3 @@ type Info struct {
 var unknown = math.NaN()
 
 func known(v float64) bool { return !math.IsNaN(v) }
-
-// UnknownStall is pressure that the kernel does not tell.
-func UnknownStall() Stall { return Stall{unknown, unknown} }

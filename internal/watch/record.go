@@ -128,11 +128,11 @@ func AppendLine(b []byte, h Head, s Sample) ([]byte, error) {
 			if l.PSI == nil {
 				l.PSI = make([]*float64, len(s.Pressure))
 			}
-			l.PSI[i] = number2(100*p.Some, 10)
+			l.PSI[i] = rounded(100*p.Some, 10)
 		}
 	}
 	for _, d := range s.Disks {
-		l.Log = append(l.Log, []*float64{number2(d.Writes, 1), number2(1e6*d.PerWrite, 1), number2(d.Flushes, 1), number2(1e6*d.PerFlush, 1)})
+		l.Log = append(l.Log, []*float64{rounded(d.Writes, 1), rounded(1e6*d.PerWrite, 1), rounded(d.Flushes, 1), rounded(1e6*d.PerFlush, 1)})
 	}
 	if len(s.Commits) > 0 {
 		l.Commit = []float64{float64(len(s.Commits)), math.Round(1e6 * stats.Median(s.Commits)), math.Round(1e6 * slices.Max(s.Commits))}
@@ -144,8 +144,8 @@ func AppendLine(b []byte, h Head, s Sample) ([]byte, error) {
 	return append(append(b, text...), '\n'), nil
 }
 
-// number2 rounds to 1/parts; nil for what is unknown.
-func number2(v float64, parts float64) *float64 {
+// rounded rounds to 1/parts; nil for what is unknown.
+func rounded(v float64, parts float64) *float64 {
 	if !known(v) || math.IsInf(v, 0) {
 		return nil
 	}

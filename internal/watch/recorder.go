@@ -122,7 +122,6 @@ func (r *Recorder) Write(now Reading, s Sample) error {
 	return err
 }
 
-// covers reports whether all CPUs of a head are in the one that was written.
 func (r *Recorder) covers(h Head) bool {
 	if r.head.CPUs == nil || len(h.Unknown) != len(r.head.Unknown) {
 		return false

@@ -260,14 +260,13 @@ func (r *recordReader) spread(value func(int) float64) []float32 {
 	return out
 }
 
-func average(v []float64) float64 {
-	sum, n := 0.0, 0
+// average is the mean of what is known, NaN of nothing.
+func average[T float32 | float64](v []T) float64 {
+	var m mean
 	for _, x := range v {
-		if known(x) {
-			sum, n = sum+x, n+1
-		}
+		m.add(float64(x), 1)
 	}
-	return sum / float64(n)
+	return m.sum / m.n
 }
 
 // Deepest names the deep states of the CPU with the lowest number, "" without.

@@ -39,7 +39,6 @@ func appendRuns(b []byte, n int, value func(int) float64, digits int) []byte {
 	return b
 }
 
-// parseRuns reads exactly n numbers.
 func parseRuns(s string, n int) ([]float64, error) {
 	out := make([]float64, 0, n)
 	for word := range strings.FieldsSeq(s) {

@@ -129,13 +129,11 @@ func (t Total) Busy() float64 { return t.User + t.System }
 func (s Sample) Total() Total {
 	t := Total{CPUs: len(s.CPUs), LeastRatio: unknown, MostRatio: unknown}
 	mean := func(of func(CPU) float64) float64 {
-		sum, n := 0.0, 0
-		for _, c := range s.CPUs {
-			if v := of(c); known(v) {
-				sum, n = sum+v, n+1
-			}
+		all := make([]float64, len(s.CPUs))
+		for i, c := range s.CPUs {
+			all[i] = of(c)
 		}
-		return sum / float64(n)
+		return average(all)
 	}
 	t.User = mean(func(c CPU) float64 { return c.User })
 	t.System = mean(func(c CPU) float64 { return c.System })
@@ -174,16 +172,8 @@ func (s Sample) Commit() (median float64, n int) {
 // busiestQuarter is the share of all work that the busiest quarter of the CPUs did,
 // NaN without work. A number of CPUs that four does not divide takes a part of one.
 func busiestQuarter(busy []float64) float64 {
-	sorted := slices.Clone(busy)
-	slices.SortFunc(sorted, func(a, b float64) int {
-		switch {
-		case a > b:
-			return -1
-		case a < b:
-			return 1
-		}
-		return 0
-	})
+	sorted := slices.Sorted(slices.Values(busy))
+	slices.Reverse(sorted)
 	return quarterOf(sorted)
 }
 

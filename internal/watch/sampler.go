@@ -35,7 +35,6 @@ type Sampler struct {
 	slow     bool // reading frequencies takes long: do it side by side
 }
 
-// cpuFiles are the files of one CPU.
 type cpuFiles struct {
 	frequency *host.Held // nil: the CPU has none
 	states    []*host.Held

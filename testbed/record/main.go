@@ -27,7 +27,7 @@ func main() {
 	comment := flag.String("comment", "", "head of the archive: what machine, how recorded")
 	flag.Parse()
 	out := bufio.NewWriter(os.Stdout)
-	err := host.Recording{Comment: *comment, Paths: flag.Args()}.Write(context.Background(), host.Tree{}, out)
+	err := host.Record(context.Background(), host.Tree{}, *comment, flag.Args(), out)
 	if err == nil {
 		err = out.Flush()
 	}

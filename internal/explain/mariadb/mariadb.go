@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"hostlab/internal/explain"
-	"hostlab/internal/privatedb"
+	"hostlab/internal/proc"
 )
 
 var (
@@ -176,7 +176,7 @@ func (s *Source) local(ctx context.Context, here bool) {
 				s.threads, s.own = &explain.Threads{Read: explain.SchedStat}, own
 				if process, _, err := explain.Tasks(own); err == nil {
 					s.threads.Gone = func(live time.Duration) (time.Duration, error) {
-						all, err := privatedb.ProcessCPU(int(process))
+						all, err := proc.CPUTime(int(process))
 						return all - live, err
 					}
 				}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"hostlab/internal/explain"
+	"hostlab/internal/proc"
 )
 
 // Source implements explain.Source.
@@ -85,9 +86,12 @@ func (s *Source) local(own int64, here bool) {
 		return
 	}
 	s.threads, s.own = &explain.Threads{Read: explain.SchedStat}, own
-	if postmaster, err := explain.Parent(own); err == nil {
-		// Every session is its child, and it waits for all that end.
-		s.threads.Gone = func(time.Duration) (time.Duration, error) { return explain.Reaped(postmaster) }
+	if stat, err := proc.Read(int(own)); err == nil {
+		// Every session is a child of the postmaster, which waits for all that end.
+		s.threads.Gone = func(time.Duration) (time.Duration, error) {
+			stat, err := proc.Read(stat.Parent)
+			return stat.Reaped, err
+		}
 	}
 }
 

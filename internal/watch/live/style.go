@@ -39,7 +39,6 @@ func (v *View) paint(level int, text string) string {
 	return v.style(byLevel[level], text)
 }
 
-// clip cuts a styled line to a width.
 func clip(s string, width int) string { return ansi.Truncate(s, width, "") }
 
 func share(x float64) string {

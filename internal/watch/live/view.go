@@ -85,7 +85,6 @@ func (v *View) Key(key string) {
 	v.Top = max(0, min(v.Top, v.rows-v.page))
 }
 
-// mapped reports whether the map is shown.
 func (v *View) mapped() bool {
 	if v.Map != auto {
 		return v.Map == heat
@@ -149,7 +148,6 @@ func (v *View) title() []string {
 	return []string{v.bold(left) + strings.Repeat(" ", gap) + right}
 }
 
-// head is what stands above the CPUs.
 func (v *View) head() []string {
 	lines := v.title()
 	if v.Sample == nil {
@@ -219,7 +217,6 @@ func (v *View) sleep(t watch.Total) string {
 	return out + fmt.Sprintf(" (deep %.0f %%)", 100*min(1, t.Deep))
 }
 
-// sorted are the CPUs in the order asked for.
 func (v *View) sorted() []watch.CPU {
 	if v.Sort == 0 {
 		return v.Sample.CPUs
@@ -230,7 +227,6 @@ func (v *View) sorted() []watch.CPU {
 	return list
 }
 
-// bars is a row for each CPU.
 func (v *View) bars() (heading string, rows []string) {
 	const fixed = 5 + 2 + 46
 	wide := max(4, v.Width-fixed)

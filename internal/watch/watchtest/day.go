@@ -2,6 +2,7 @@
 package watchtest
 
 import (
+	"math"
 	"math/rand/v2"
 	"time"
 
@@ -85,8 +86,7 @@ func (d Day) Write(seed uint64) []byte {
 			s.CPUs = append(s.CPUs, cpu)
 		}
 		for i := range s.Pressure {
-			nan := watch.UnknownStall()
-			s.Pressure[i] = nan
+			s.Pressure[i] = watch.Stall{Some: math.NaN(), Full: math.NaN()}
 			if !d.Bare {
 				s.Pressure[i].Some = 0
 			}

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"hostlab/internal/bounded"
 	"hostlab/internal/screen"
 	"hostlab/internal/workload"
 )
@@ -24,11 +25,18 @@ const (
 	graceKilled = 5 * time.Second
 )
 
+// How much of a program's output is kept from its beginning and from its end. The rest is
+// read and forgotten, which does not stop the program either.
+const (
+	keepStdout = 4 << 20
+	keepStderr = 256 << 10
+)
+
 // ended is a program that ran to its end.
 type ended struct {
 	wall           time.Duration
 	usage          usage
-	stdout, stderr output
+	stdout, stderr bounded.Kept
 	warnings       []string
 	left           string // what it left running, or ""
 }
@@ -58,7 +66,7 @@ func start(ctx context.Context, c call) (done ended, err error) {
 		defer f.Close()
 		cmd.Stdin = f
 	}
-	stdout, stderr := &capture{keep: keepStdout}, &capture{keep: keepStderr}
+	stdout, stderr := &bounded.Ends{Keep: keepStdout}, &bounded.Ends{Keep: keepStderr}
 	cmd.Stdout, cmd.Stderr, cmd.WaitDelay = stdout, stderr, graceLeft
 
 	begin := time.Now()
@@ -81,14 +89,14 @@ func start(ctx context.Context, c call) (done ended, err error) {
 		}
 	}
 	done.usage = usageOf(cmd.ProcessState)
-	done.stdout, done.stderr = stdout.output(), stderr.output()
+	done.stdout, done.stderr = stdout.Kept(), stderr.Kept()
 	if err := ctx.Err(); err != nil && (cancelled || werr != nil) {
 		return done, &workload.Failure{Err: &stopped{fmt.Sprintf("%s was stopped after %s", filepath.Base(c.name), done.wall.Round(time.Millisecond)), err},
-			Stdout: done.stdout.bytes(), Stderr: done.stderr.bytes()}
+			Stdout: done.stdout.Bytes(), Stderr: done.stderr.Bytes()}
 	}
 	if werr != nil {
 		return done, &workload.Failure{Err: errors.New(reason(c, cmd.ProcessState, werr, done)),
-			Stdout: done.stdout.bytes(), Stderr: done.stderr.bytes()}
+			Stdout: done.stdout.Bytes(), Stderr: done.stderr.Bytes()}
 	}
 	return done, nil
 }
@@ -136,10 +144,10 @@ func reason(c call, state *os.ProcessState, err error, done ended) string {
 			what = filepath.Base(c.name) + " " + text
 		}
 	}
-	if line := usefulLine(done.stderr.bytes()); line != "" {
+	if line := usefulLine(done.stderr.Bytes()); line != "" {
 		return what + ": " + line
 	}
-	if line := usefulLine(done.stdout.bytes()); line != "" {
+	if line := usefulLine(done.stdout.Bytes()); line != "" {
 		return what + "; nothing on stderr, stdout begins " + line
 	}
 	return what + "; it printed nothing"

@@ -13,8 +13,6 @@ import (
 	"strings"
 	"time"
 
-	"gonum.org/v1/gonum/stat"
-
 	"hostlab/internal/result"
 	"hostlab/internal/stats"
 	"hostlab/internal/workload"
@@ -196,10 +194,7 @@ func (s *session) connect(ctx context.Context, p *plan) (err error) {
 
 func (s *session) call(ctx context.Context, p plan) (r reply, err error) {
 	if err := s.worker.Call(ctx, len(p.CPUs)+p.Source.Clients, p, &r); err != nil {
-		return r, s.databases.postgres.EndOr(ctx, err)
-	}
-	if r.Gone != "" {
-		return r, &workload.ParamError{Name: "cpus", Text: r.Gone, Hint: "`hostlab facts` lists those that are there"}
+		return r, s.databases.postgres.EndOr(ctx, cpus.Unusable("cpus", err))
 	}
 	return r, nil
 }
@@ -249,7 +244,7 @@ func sample(r reply) (out workload.Sample, err error) {
 	var all workload.Sample
 	latency.Fill(&all, "step", r.Step)
 	out = workload.Sample{Operations: all.Operations, Done: int64(r.Steps), Latency: all.Latency, Missing: map[string]string{}, Values: map[string]float64{
-		"throughput": float64(n) / r.Span, "wait_s": stat.Mean(r.Waited, nil), "demand_s": stat.Mean(slices.Sorted(slices.Values(r.Demand)), nil)}} // a sum does not depend on which step ended first
+		"throughput": float64(n) / r.Span, "wait_s": stats.Mean(r.Waited), "demand_s": stats.Mean(slices.Sorted(slices.Values(r.Demand)))}} // a sum does not depend on which step ended first
 	for _, name := range []string{"mean", "p50", "p95", "p99"} {
 		if v, ok := all.Values[name]; ok {
 			out.Values["step_"+name] = v
@@ -258,12 +253,12 @@ func sample(r reply) (out workload.Sample, err error) {
 		}
 	}
 	if r.HasCPU {
-		out.Values["cpu_s"] = stat.Mean(r.CPU, nil)
+		out.Values["cpu_s"] = stats.Mean(r.CPU)
 	} else {
 		out.Missing["cpu_s"] = "this system does not tell the CPU time of a thread closely enough"
 	}
 	if len(r.Query) > 0 {
-		out.Values["db_wait_s"], out.Values["db_query_s"] = stat.Mean(r.Database, nil), stats.Median(r.Query)
+		out.Values["db_wait_s"], out.Values["db_query_s"] = stats.Mean(r.Database), stats.Median(r.Query)
 	} else {
 		out.Missing["db_wait_s"] = "the steps asked no database: their waits are asleep, and as long as wait says"
 		out.Missing["db_query_s"] = out.Missing["db_wait_s"]

@@ -47,7 +47,6 @@ type question struct {
 
 // answer is what a run gave, in seconds.
 type answer struct {
-	Gone   string    // why a CPU could not be used
 	Reads  []float64 // times of transactions
 	Writes []float64
 	Wall   float64
@@ -77,7 +76,7 @@ func (s *server) answer(q question) (a answer, err error) {
 	debug.SetMemoryLimit(heap)
 	a, err = s.run(context.Background(), q) // a run that is cancelled ends with this process
 	if errors.Is(err, thread.ErrNoCPU) {
-		return answer{Gone: err.Error()}, nil
+		return a, err
 	}
 	if q.Server != nil {
 		if said := privatedb.PostgreSQL.Answer(err, q.Server.Dir); said != nil {

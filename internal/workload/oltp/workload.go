@@ -168,10 +168,7 @@ func (s *session) question(ctx context.Context, p workload.Values) (q question, 
 
 func (s *session) call(ctx context.Context, q question) (a answer, err error) {
 	if err := s.worker.Call(ctx, q.Workers+1, q, &a); err != nil {
-		return a, s.postgres.EndOr(ctx, err)
-	}
-	if a.Gone != "" {
-		return a, &workload.ParamError{Name: "cpus", Text: a.Gone, Hint: "`hostlab facts` lists those that are there"}
+		return a, s.postgres.EndOr(ctx, cpus.Unusable("cpus", err))
 	}
 	return a, nil
 }

@@ -1,21 +1,23 @@
-package host
+package host_test
 
 import (
 	"fmt"
 	"reflect"
 	"strconv"
 	"strings"
+
+	"hostlab/internal/host"
 )
 
-// Walk calls visit for every fact, in the order of the struct. The path is made
+// walkFacts calls visit for every fact, in the order of the struct. The path is made
 // of the JSON names, with an object's own id, cpu, index or name in brackets,
 // as in "frequency.policies[3].governor"; objects that have none, or share it
 // with another, are numbered from 0.
-func (f *Facts) Walk(visit func(path string, fact AnyFact)) {
+func walkFacts(f *host.Facts, visit func(path string, fact host.AnyFact)) {
 	walk(reflect.ValueOf(f).Elem(), "", visit)
 }
 
-func walk(v reflect.Value, path string, visit func(string, AnyFact)) {
+func walk(v reflect.Value, path string, visit func(string, host.AnyFact)) {
 	switch v.Kind() {
 	case reflect.Pointer:
 		if !v.IsNil() {
@@ -26,7 +28,7 @@ func walk(v reflect.Value, path string, visit func(string, AnyFact)) {
 			walk(v.Index(i), path+"["+key+"]", visit)
 		}
 	case reflect.Struct:
-		if fact, ok := v.Interface().(AnyFact); ok {
+		if fact, ok := v.Interface().(host.AnyFact); ok {
 			visit(path, fact)
 			return
 		}
