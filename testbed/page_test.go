@@ -41,8 +41,8 @@ func written(record []tried) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, `# Settings, tried on real kernels
 
-This page is written by a test (%[1]sgo test -tags=system ./testbed -run TestSettings -update%[1]s) from what guests of the [test bed](../testbed/README.md) have shown,
-and %[1]sgo test -tags=system ./testbed%[1]s holds that guests A and B show it still. %[1]stestbed/settings.sh%[1]s tries more values, in all guests.
+This page is written by a test (%[1]sgo test -tags=system ./testbed -run TestSettings -update%[1]s). It says what guests of the
+[test bed](../testbed/README.md) have shown. %[1]sgo test -tags=system ./testbed%[1]s holds that guests A and B show it still. %[1]stestbed/settings.sh%[1]s tries more values, in all guests.
 
 In each guest a program that reads and writes by itself looks at the setting's files, and all others that lie around them. Then
 %[1]shostlab set%[1]s; it reads the files again, and what else the kernel or the processor tells of it; then %[1]shostlab verify%[1]s, which must name

@@ -11,8 +11,8 @@ import (
 	"hostlab/internal/check"
 	"hostlab/internal/host"
 	"hostlab/internal/lever"
-	"hostlab/internal/neighbours"
 	"hostlab/internal/probe"
+	"hostlab/internal/proc"
 	"hostlab/internal/report"
 	"hostlab/internal/workload/cpus"
 	"hostlab/internal/workload/logcommit"
@@ -63,8 +63,8 @@ func assess(ctx context.Context, o assessOptions, p *progress) (*report.Assessme
 		LogDir: cfg.LogDir, LogDirWhy: place.why,
 	}
 	for _, pr := range probe.All() {
-		budget := time.Duration(float64(o.budget) * pr.Share())
-		cfg.Budget, cfg.Report = budget, p.step(pr.Title(), budget)
+		budget := time.Duration(float64(o.budget) * pr.Share)
+		cfg.Budget, cfg.Report = budget, p.step(pr.Title, budget)
 		out, err := runProbe(ctx, pr, cfg)
 		if err != nil {
 			return nil, err
@@ -85,7 +85,7 @@ func assess(ctx context.Context, o assessOptions, p *progress) (*report.Assessme
 // runProbe runs one probe. Only cancellation is an error: a probe that breaks is
 // reported in its outcome, and the others go on.
 func runProbe(ctx context.Context, pr probe.Probe, cfg probe.Config) (probe.Outcome, error) {
-	begin, others := time.Now(), neighbours.Watch(cfg.CPUs)
+	others := proc.Watch(cfg.CPUs)
 	out, err := pr.Run(ctx, cfg)
 	if ctx.Err() != nil {
 		// Probes join what they could not clean up to the context's error.
@@ -99,7 +99,6 @@ func runProbe(ctx context.Context, pr probe.Probe, cfg probe.Config) (probe.Outc
 		}
 		return out, ctx.Err()
 	}
-	out.Probe, out.Title, out.Seconds = pr.Name(), pr.Title(), time.Since(begin).Seconds()
 	if err != nil {
 		out.Failed = err.Error()
 	}

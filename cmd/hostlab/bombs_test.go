@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"compress/gzip"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -45,6 +46,17 @@ func TestBombs(t *testing.T) {
 		}
 	}
 	root := filepath.Join(dir, "machine")
+	record := func(name, head string) string { // a record with 16 MiB of a head
+		path := filepath.Join(dir, name)
+		for file, text := range map[string]string{"experiment.json": head, "study.toml": "", "runs.jsonl": ""} {
+			if err := errors.Join(os.MkdirAll(path, 0o755), os.WriteFile(filepath.Join(path, file), []byte(text), 0o600)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return path
+	}
+	cells := record("cells", `{"schema":1,"cells":[{}`+strings.Repeat(",{}", 5<<20)+"]}")
+	plots := record("plots", `{"schema":1,"blocks":[{"plots":[[]`+strings.Repeat(",[]", 5<<20)+"]}]}")
 	for _, c := range []struct {
 		want string
 		args []string
@@ -52,6 +64,8 @@ func TestBombs(t *testing.T) {
 		{"larger than 1 MiB", []string{"predict", "--workload", sparse}},
 		{"1000 empty lines", []string{"watch", "--analyze", lines}},
 		{"larger than 32 MiB", []string{"explain", "--dsn", "postgres://u@localhost/d", "--compare", sparse}},
+		{"5242882 objects and 1 lists; at most 100000 and 1000000 are read", []string{"report", cells}},
+		{"2 objects and 5242883 lists; at most", []string{"report", plots}},
 		{"no kernel has so many", []string{"facts", "--root", root}},
 		{"no kernel has so many", []string{"settings", "--root", root}},
 	} {

@@ -32,7 +32,7 @@ func probePairs(cmd *cobra.Command, std streams, format string) error {
 	usable := cpus.Usable(facts)
 	p := newProgress(std.err, false, pairsBudget)
 	defer p.clear()
-	pairs := probe.NewPairs()
+	pairs := probe.Pairs()
 	cfg := probe.Config{Facts: facts, CPUs: usable, Budget: pairsBudget, Seed: uint64(started.UnixNano()), Alpha: alpha, Report: p.step("Pairs of CPUs", pairsBudget)}
 	out, err := runProbe(cmd.Context(), pairs, cfg)
 	p.clear()

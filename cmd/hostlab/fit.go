@@ -30,7 +30,7 @@ func machineFor(ctx context.Context, st *experiment.Study) (m workload.Machine, 
 // measuredPairs finds by measurement which CPUs share a core, which a hypervisor may
 // hide; nil where that cannot be measured.
 func measuredPairs(ctx context.Context, m workload.Machine) ([][2]int, error) {
-	out, err := probe.NewPairs().Run(ctx, probe.Config{Facts: &host.Facts{Topology: *m.Topology}, CPUs: m.Allowed,
+	out, err := probe.Pairs().Run(ctx, probe.Config{Facts: &host.Facts{Topology: *m.Topology}, CPUs: m.Allowed,
 		Budget: placesBudget, Seed: uint64(time.Now().UnixNano()), Alpha: alpha})
 	if err != nil || out.Skipped != "" {
 		return nil, err

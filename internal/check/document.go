@@ -65,7 +65,7 @@ func Sections(results []Result, all bool) []document.Section {
 			out = append(out, full)
 			continue
 		}
-		short.Where, full.Where = document.Terminal, document.Page
+		short.Where, full.Where, full.Anchor = document.Terminal, document.Page, r.ID
 		full.Blocks = append(full.Blocks, reasons(r.Why, r.Source, r.Disagree))
 		out = append(out, short, full)
 	}

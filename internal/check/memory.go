@@ -146,6 +146,23 @@ var memory = []Check{
 		absent:   "there is no /dev/shm, or the memory's size is not known", ok: "at least 75 % of memory and swap",
 		look: lookShm, left: "it is a mount option",
 	},
+	{
+		ID: "MEM-009", Lever: LeverMemory, Title: "Reclaim within a node first (zone_reclaim_mode)",
+		Why: "With 1, a memory node that runs short frees its own page cache before it takes memory of another node. A " +
+			"database that fills one node stalls and loses its cache while other nodes have memory free.",
+		Source: "kernel documentation, admin-guide/sysctl/vm.rst (0 where programs benefit from cached files); MongoDB documentation (0)",
+		Disagree: "A process that is bound to its node by design may want 1, as the kernel's documentation says. Databases " +
+			"that use all nodes do not, so it is judged for them alone.",
+		Severity: map[Role]Severity{ProductionDB: Medium},
+		absent:   hidden("vm.zone_reclaim_mode"), ok: "memory of other nodes is taken before cache is freed",
+		bad: "a node frees its cache while other nodes may have memory free",
+		look: func(f *host.Facts, _ Role) view {
+			if len(f.Topology.NUMA) == 1 {
+				return view{absent: "there is one memory node, so none to take memory from"}
+			}
+			return see(read(f.Memory.ZoneReclaim, is[int64](0)))
+		},
+	},
 }
 
 const noTHP = "the kernel has no transparent huge pages"

@@ -67,6 +67,11 @@ func swapping(swappiness, swap int64) func(*host.Facts) {
 }
 
 var memoryCases = []lookCase{
+	{id: "MEM-009", name: "on", facts: reclaim(2, 1), want: Finding, evidence: "zone_reclaim_mode = 1", remedy: "vm.zone_reclaim_mode=0"},
+	{id: "MEM-009", name: "off", facts: reclaim(2, 0), want: OK},
+	{id: "MEM-009", name: "one node", facts: reclaim(1, 1), want: NotApplicable},
+	{id: "MEM-009", name: "denied", facts: mem(func(m *host.Memory) { m.ZoneReclaim = denied[int64]("/proc/sys/vm/zone_reclaim_mode") }), want: Unknown},
+
 	{id: "MEM-001", name: "always", facts: huge("[always] madvise never", "madvise"), want: Finding,
 		evidence: "enabled = [always] madvise never", remedy: "echo madvise"},
 	{id: "MEM-001", name: "always with PostgreSQL", facts: huge("[always] madvise never", "madvise", "postgresql"), want: Finding},
@@ -141,4 +146,12 @@ var memoryCases = []lookCase{
 		shm(32*gib, 0)(f)
 		f.Memory.SwapTotal = denied[int64]("/proc/meminfo")
 	}},
+}
+
+// reclaim is a host of some memory nodes with a mode of reclaim.
+func reclaim(nodes int, mode int64) func(*host.Facts) {
+	return func(f *host.Facts) {
+		f.Topology.NUMA = make([]host.NUMANode, nodes)
+		f.Memory.ZoneReclaim = known(mode, "/proc/sys/vm/zone_reclaim_mode")
+	}
 }

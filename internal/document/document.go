@@ -33,6 +33,8 @@ type Document struct {
 type Line struct {
 	Text string
 	Tone Tone
+	// See are anchors that a page links to behind the text. A line with some stands on pages alone.
+	See []string
 }
 
 // Tone says how a line or a cell is meant. No meaning hangs on it alone: the words say it.
@@ -50,6 +52,7 @@ const (
 // Section is a heading with what stands below it.
 type Section struct {
 	Title  string
+	Anchor string // what See names; "": nothing refers to it
 	Blocks []Block
 	// Where says which media show it; the zero value is all of them.
 	Where Medium
@@ -118,6 +121,7 @@ type Column struct {
 type Row struct {
 	Cells  []Cell
 	Across string
+	Anchor string // as a section's
 	Notes  []Line // stand below the row
 }
 
@@ -148,7 +152,7 @@ func Headings(names string, figures ...string) []Column {
 func Lines(tone Tone, texts ...string) []Block {
 	out := make([]Block, len(texts))
 	for i, s := range texts {
-		out[i] = Line{s, tone}
+		out[i] = Line{Text: s, Tone: tone}
 	}
 	return out
 }
@@ -168,6 +172,12 @@ func (Pairs) block()    {}
 func (Commands) block() {}
 func (Figure) block()   {}
 func (*Table) block()   {}
+
+// pageOnly reports a block that a page alone shows.
+func pageOnly(b Block) bool {
+	l, ok := b.(Line)
+	return ok && l.See != nil
+}
 
 // sortable reports whether a page sorts the cell by its number.
 func (c Cell) sortable() bool { return c.Sort != 0 && !math.IsNaN(c.Sort) && !math.IsInf(c.Sort, 0) }

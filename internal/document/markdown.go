@@ -30,7 +30,7 @@ func WriteMarkdown(w io.Writer, d *Document) error {
 	for _, s := range d.shown(Page) {
 		head := false
 		for _, block := range s.Blocks {
-			if _, ok := block.(Figure); ok {
+			if _, ok := block.(Figure); ok || pageOnly(block) {
 				continue
 			}
 			if !head {
@@ -117,7 +117,9 @@ func mdTable(b *bytes.Buffer, t *Table) {
 	}
 	b.WriteString("\n")
 	for _, n := range notes {
-		fmt.Fprintf(b, "- %s\n", mdLine(n))
+		if n.See == nil {
+			fmt.Fprintf(b, "- %s\n", mdLine(n))
+		}
 	}
 	if len(notes) > 0 {
 		b.WriteString("\n")

@@ -52,7 +52,7 @@ const indent = "  "
 func (t *text) section(s *Section) {
 	head := false
 	for _, b := range s.Blocks {
-		if f, ok := b.(Figure); ok && (f.Table == nil || f.Table.Head == nil) {
+		if f, ok := b.(Figure); ok && (f.Table == nil || f.Table.Head == nil) || pageOnly(b) {
 			continue // the tables say it
 		}
 		between := head
@@ -69,9 +69,7 @@ func (t *text) block(b Block, between bool) {
 	case Line:
 		t.Text(indent, codes[b.Tone], b.Text)
 	case List:
-		for _, l := range b {
-			t.Hang(indent+"- ", codes[l.Tone], l.Text)
-		}
+		t.points(indent+"- ", b)
 	case Pairs:
 		t.pairs(b)
 	case Commands:
@@ -88,6 +86,14 @@ func (t *text) block(b Block, between bool) {
 			t.Raw("")
 		}
 		t.table(b)
+	}
+}
+
+func (t *text) points(label string, list []Line) {
+	for _, l := range list {
+		if l.See == nil {
+			t.Hang(label, codes[l.Tone], l.Text)
+		}
 	}
 }
 
@@ -164,9 +170,7 @@ func (t *text) table(b *Table) {
 				t.row(layout, part, r.Cells, "")
 			}
 			if i == layout.last() {
-				for _, n := range r.Notes {
-					t.Hang(indent+"  - ", codes[n.Tone], n.Text)
-				}
+				t.points(indent+"  - ", r.Notes)
 			}
 		}
 	}

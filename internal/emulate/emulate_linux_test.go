@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"hostlab/internal/proc"
 	"hostlab/internal/workload/hot"
 	"hostlab/internal/workload/worker"
 )
@@ -93,11 +94,11 @@ func TestSpeed(t *testing.T) {
 					t.Fatal(err)
 				}
 				time.Sleep(300 * time.Millisecond)
-				before, _ := useOf(filepath.Join("/proc", strconv.Itoa(pid), "task", strconv.Itoa(pid), "schedstat"))
+				before, _, _ := proc.Schedstat(strconv.Itoa(pid))
 				began := time.Now()
 				time.Sleep(600 * time.Millisecond)
-				after, _ := useOf(filepath.Join("/proc", strconv.Itoa(pid), "task", strconv.Itoa(pid), "schedstat"))
-				return float64(after.ran-before.ran) / float64(time.Since(began))
+				after, _, _ := proc.Schedstat(strconv.Itoa(pid))
+				return float64(after-before) / float64(time.Since(began))
 			}
 			before, err := e.Totals()
 			if err != nil {

@@ -3,7 +3,6 @@ package emulate
 import (
 	"bytes"
 	"os"
-	"path/filepath"
 	"strconv"
 	"time"
 
@@ -104,15 +103,15 @@ func (f *family) look() (added []int) {
 func (f *family) used() map[int]use {
 	out := map[int]use{}
 	for _, pid := range f.refresh() {
-		dir := filepath.Join("/proc", strconv.Itoa(pid), "task")
-		threads, err := os.ReadDir(dir)
+		task := strconv.Itoa(pid) + "/task/"
+		threads, err := os.ReadDir("/proc/" + task)
 		if err != nil {
 			continue // it has ended
 		}
 		for _, t := range threads {
 			tid, _ := strconv.Atoi(t.Name())
-			if u, ok := useOf(filepath.Join(dir, t.Name(), "schedstat")); ok {
-				out[tid] = u
+			if ran, waited, err := proc.Schedstat(task + t.Name()); err == nil {
+				out[tid] = use{ran, waited}
 			}
 		}
 	}
@@ -127,23 +126,4 @@ func Reaped() time.Duration {
 		return 0
 	}
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
-}
-
-// useOf reads the first two fields of schedstat, ns: the time on a CPU and that ready
-// for one (Documentation/scheduler/sched-stats.rst).
-func useOf(path string) (u use, ok bool) {
-	b, err := os.ReadFile(path)
-	if err != nil {
-		return u, false
-	}
-	f := bytes.Fields(b)
-	if len(f) < 2 {
-		return u, false
-	}
-	ran, err := strconv.ParseInt(string(f[0]), 10, 64)
-	if err != nil {
-		return u, false
-	}
-	waited, err := strconv.ParseInt(string(f[1]), 10, 64)
-	return use{time.Duration(ran), time.Duration(waited)}, err == nil
 }

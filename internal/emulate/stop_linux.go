@@ -18,7 +18,7 @@ import (
 
 // usable says why a method cannot be had on this host.
 func usable(m Method) error {
-	if _, ok := useOf("/proc/self/schedstat"); !ok {
+	if _, _, err := proc.Schedstat("self"); err != nil {
 		return errors.New("this kernel does not say how long threads ran (no /proc/PID/schedstat), which a policy has to know")
 	}
 	if m == Group {
@@ -175,13 +175,11 @@ func (s *stopper) ran(free time.Duration) time.Duration {
 	now := make(map[int]time.Duration, len(s.present))
 	for _, h := range s.present {
 		pid := h.PID
-		var ts unix.Timespec
-		// The clock of another process: CPUCLOCK_SCHED (2) with the inverted number above
-		// (include/linux/posix-timers.h).
-		if unix.ClockGettime(int32(^pid<<3|2), &ts) != nil {
+		used, err := proc.CPUTime(pid)
+		if err != nil {
 			continue // it has ended
 		}
-		now[pid] = time.Duration(ts.Nano())
+		now[pid] = used
 		if before, known := s.clocks[pid]; known {
 			sum += now[pid] - before
 		} else if s.clocks != nil {

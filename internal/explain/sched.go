@@ -1,11 +1,12 @@
 package explain
 
 import (
-	"fmt"
-	"os"
 	"strconv"
-	"strings"
 	"time"
+
+	"github.com/prometheus/procfs"
+
+	"hostlab/internal/proc"
 )
 
 // Threads adds up what the threads of a server on this host have used that serve its
@@ -156,74 +157,35 @@ func (t *Threads) Used(id int64) (seconds float64, ok bool) {
 
 // SchedStat reads a process's or a thread's own account on Linux.
 func SchedStat(id int64) (run, queue time.Duration, err error) {
-	name := fmt.Sprintf("/proc/%d/schedstat", id)
-	b, err := os.ReadFile(name)
-	if err != nil {
-		return 0, 0, err
-	}
-	var slices uint64
-	if _, err := fmt.Sscan(string(b), (*int64)(&run), (*int64)(&queue), &slices); err != nil {
-		return 0, 0, fmt.Errorf("%s: %w", name, err)
-	}
-	return run, queue, nil
-}
-
-// Stat holds what the kernel reports of a process (proc_pid_stat(5)).
-type Stat struct {
-	Parent int64
-	Reaped time.Duration // CPU time of children that have ended and were waited for
-}
-
-// ReadStat reads it.
-func ReadStat(id int64) (s Stat, err error) {
-	name := fmt.Sprintf("/proc/%d/stat", id)
-	b, err := os.ReadFile(name)
-	if err != nil {
-		return s, err
-	}
-	f := strings.Fields(string(b[strings.LastIndexByte(string(b), ')')+1:])) // a name may hold spaces
-	const parent, utime, stime, tick = 1, 13, 14, 10 * time.Millisecond      // of children; USER_HZ is 100
-	if len(f) <= stime {
-		return s, fmt.Errorf("%s: %d fields", name, len(f))
-	}
-	for i, to := range map[int]*int64{parent: &s.Parent, utime: (*int64)(&s.Reaped), stime: (*int64)(&s.Reaped)} {
-		v, err := strconv.ParseInt(f[i], 10, 64)
-		if err != nil {
-			return s, fmt.Errorf("%s: %w", name, err)
-		}
-		if i != parent {
-			v *= int64(tick)
-		}
-		*to += v
-	}
-	return s, nil
+	return proc.Schedstat(strconv.FormatInt(id, 10))
 }
 
 // Tasks are the threads of the process that this thread belongs to, and the process.
 func Tasks(id int64) (process int64, threads []int64, err error) {
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", id))
+	p, err := procfs.NewProc(int(id))
 	if err != nil {
 		return 0, nil, err
 	}
-	_, text, _ := strings.Cut(string(b), "\nTgid:")
-	text, _, _ = strings.Cut(text, "\n")
-	if process, err = strconv.ParseInt(strings.TrimSpace(text), 10, 64); err != nil {
-		return 0, nil, fmt.Errorf("/proc/%d/status: %w", id, err)
+	s, err := p.NewStatus()
+	if err != nil {
+		return 0, nil, err
 	}
-	entries, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", process))
-	for _, e := range entries {
-		if n, err := strconv.ParseInt(e.Name(), 10, 64); err == nil {
-			threads = append(threads, n)
-		}
+	all, err := procfs.AllThreads(s.TGID)
+	for _, t := range all {
+		threads = append(threads, int64(t.PID))
 	}
-	return process, threads, err
+	return int64(s.TGID), threads, err
 }
 
 // Comm is the name of a process of this host; "" where there is none.
 func Comm(id int64) string {
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/comm", id))
+	p, err := procfs.NewProc(int(id))
 	if err != nil {
 		return ""
 	}
-	return strings.TrimSpace(string(b))
+	name, err := p.Comm()
+	if err != nil {
+		return ""
+	}
+	return name
 }

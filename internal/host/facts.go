@@ -190,6 +190,7 @@ type Memory struct {
 	KSM                  Fact[int64]  `json:"ksm" read:"/sys/kernel/mm/ksm/run"`
 	NUMABalancing        Fact[int64]  `json:"numa_balancing" read:"/proc/sys/kernel/numa_balancing"`
 	Swappiness           Fact[int64]  `json:"swappiness" read:"/proc/sys/vm/swappiness"`
+	ZoneReclaim          Fact[int64]  `json:"zone_reclaim_mode" read:"/proc/sys/vm/zone_reclaim_mode"`
 	DirtyBytes           Fact[int64]  `json:"dirty_bytes" read:"/proc/sys/vm/dirty_bytes B"` // 0: the ratio is in force
 	DirtyBackgroundBytes Fact[int64]  `json:"dirty_background_bytes" read:"/proc/sys/vm/dirty_background_bytes B"`
 	DirtyRatio           Fact[int64]  `json:"dirty_ratio" read:"/proc/sys/vm/dirty_ratio %"`

@@ -41,7 +41,7 @@ func compose(answer, commit, first, open []string) string {
 	var parts [4][]string
 	take := func(part int, sentences ...string) {
 		for _, s := range sentences {
-			s = sentence(s)
+			s = Sentence(s)
 			if n := len(strings.Fields(s)); n <= min(room, sentenceWords) {
 				parts[part], room = append(parts[part], s), room-n
 			}

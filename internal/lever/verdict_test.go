@@ -112,7 +112,7 @@ func TestVerdictsAreBrief(t *testing.T) {
 	}
 	slow, same := ratio("wakeup.alu.10ms.cpu0", 1.42, 1.31, 1.55, 0.02), ratio("wakeup.alu.10ms.cpu0", 1, 0.99, 1.01, 0.01)
 	cold, commit := ratio("wakeup.cold.10ms.cpu0", 2.1, 1.9, 2.2, 0.01), with(with(seconds("commit.overwritten.mean", 124e-6), "commits", "5000"), "seconds", "12")
-	spoilt := with(slow, "disturbed", "3 of 16 rounds were clean, 6 are needed (the CPU was not idle in the pause of 9, did other work during 7, was taken by the hypervisor during 2)")
+	spoilt := with(slow, "disturbed", "3 of 16 rounds were clean, 6 are needed (in 9 the CPU was not idle during the pause, in 7 the CPU did other work, in 2 the hypervisor took the CPU)")
 	runs := [][]probe.Outcome{nil, ran(slow, commit, seconds("commit.overwritten.p50", 1e-4)), ran(same, cold), ran(spoilt, commit), ran(append(wakes(2000, 1), same, cold, ratio("degree.efficiency.8", 0.4, 0.3, 0.5, 0.01))...),
 		ran(ratio("siblings.harm.sibling", 0.55, 0.5, 0.6, 0.02), ratio("siblings.harm.other", 0.98, 0.96, 1.0, 0.02)),
 		skipped("wakeup", "this process may use one CPU only, and it takes two: run it where more are allowed (see taskset -p, and the container's CPU set), or as root")}

@@ -107,7 +107,8 @@ func upperFirst(s string) string {
 	return string(unicode.ToUpper(first)) + s[size:]
 }
 
-func sentence(s string) string {
+// Sentence makes a clause begin with a capital letter and end with a full stop.
+func Sentence(s string) string {
 	s = strings.TrimRight(upperFirst(s), ". ")
 	return s + "."
 }

@@ -2,7 +2,7 @@ package privatedb
 
 import (
 	"context"
-	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"maps"
@@ -35,7 +35,7 @@ var MariaDB = &Vendor{
 	places: []string{"/usr/sbin", "/usr/libexec", "/usr/local/mysql/bin", "/usr/local/mariadb/bin", "/opt/mariadb/bin"}, oldest: [2]int{10, 5},
 	install: "install MariaDB's server, such as the package mariadb-server, or put its mariadbd on PATH",
 	prefix:  "hostlab-mariadb-", accounts: []string{"mysql", "nobody"},
-	prepare: makeTemporary, create: bootstrap, serve: func(s *Server) *exec.Cmd { return mariadbd(s) }, connect: pingMariaDB,
+	prepare: makeTemporary, create: bootstrap, serve: func(s *Server) *exec.Cmd { return mariadbd(s) }, connect: pingMariaDB, connector: mariaConnector,
 	takes: func(s *Server) string {
 		return fmt.Sprintf("new data take about 100 MB, and its log %d MiB", max(s.cfg.LogBytes, 96<<20)>>20)
 	},
@@ -97,28 +97,22 @@ const bootstrapSQL = "CREATE DATABASE mysql;\n" +
 	"PRIMARY KEY (database_name, table_name, index_name, stat_name)) ENGINE=INNODB DEFAULT CHARSET=utf8mb3 COLLATE=utf8mb3_bin STATS_PERSISTENT=0;\n" +
 	"CREATE DATABASE " + mariaDatabase + ";\n"
 
-// OpenMariaDB returns a pool of connections to a MariaDB, none of which is made yet.
-// Nothing of the environment takes part.
-func (s *Server) OpenMariaDB() (*sql.DB, error) {
+// mariaConnector connects as mariaDatabase's user. Nothing of the environment takes part.
+func mariaConnector(s *Server) (driver.Connector, error) {
 	cfg := mysql.NewConfig()
 	cfg.User, cfg.DBName, cfg.Net, cfg.Addr = "hostlab", mariaDatabase, "unix", s.SocketDir()+"/"+mariaSocket
 	cfg.Collation, cfg.InterpolateParams, cfg.Timeout = "utf8mb4_bin", true, 10*time.Second
 	cfg.Logger = quiet{} // what a connection says of its end is in its errors too
 	cfg.DialFunc = dial(s.socket(mariaSocket))
-	c, err := mysql.NewConnector(cfg)
-	if err != nil {
-		return nil, err
-	}
-	return sql.OpenDB(c), nil
+	return mysql.NewConnector(cfg)
 }
 
 type quiet struct{}
 
-// Print implements mysql.Logger.
 func (quiet) Print(...any) {}
 
 func pingMariaDB(ctx context.Context, s *Server) error {
-	db, err := s.OpenMariaDB()
+	db, err := s.Open()
 	if err != nil {
 		return err
 	}

@@ -23,7 +23,7 @@ func TestServerOfMariaDB(t *testing.T) {
 	if env := environ(t, s.PID()); !strings.Contains(env, "MARK=1") {
 		t.Errorf("environment %q", env)
 	}
-	db, err := s.OpenMariaDB()
+	db, err := s.Open()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,7 +67,7 @@ func TestServerOfMariaDB(t *testing.T) {
 	if logs, err := filepath.Glob(filepath.Join(second, MariaDB.prefix+"*", "log", "ib_logfile0")); err != nil || len(logs) != 1 {
 		t.Errorf("no log in its new directory: %v", err)
 	}
-	again, err := s.OpenMariaDB()
+	again, err := s.Open()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,7 +93,7 @@ func TestServerOfMariaDB(t *testing.T) {
 func TestKilledInTheMiddleOfMariaDB(t *testing.T) {
 	dir := t.TempDir()
 	s := start(t, MariaDB, Config{Parent: dir})
-	db, err := s.OpenMariaDB()
+	db, err := s.Open()
 	if err != nil {
 		t.Fatal(err)
 	}

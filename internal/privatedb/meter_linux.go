@@ -4,9 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
-	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -33,7 +30,7 @@ type Meter struct {
 // child tells a process from a later one of its number.
 type child struct {
 	pid     int
-	started uint64 // clock ticks after boot
+	started int64 // ticks after boot
 }
 
 // tries is how often a reading is begun again because a process ended meanwhile.
@@ -57,15 +54,15 @@ func (m *Meter) Read() (Usage, error) {
 }
 
 // count takes a reading.
-func (m *Meter) count(server process, live map[child]time.Duration) Usage {
+func (m *Meter) count(server proc.Stat, live map[child]time.Duration) Usage {
 	for c, used := range m.live {
 		if _, there := live[c]; !there {
 			m.ended += used
 		}
 	}
-	m.ended = max(m.ended, server.ended)
+	m.ended = max(m.ended, server.Reaped)
 	m.live = live
-	u := Usage{All: server.cpu + m.ended, Session: map[int]time.Duration{}, Ended: server.faults}
+	u := Usage{All: server.CPU + m.ended, Session: map[int]time.Duration{}, Ended: server.Faults}
 	for c, used := range live {
 		u.Session[c.pid] = used
 		u.All += used
@@ -75,7 +72,7 @@ func (m *Meter) count(server process, live map[child]time.Duration) Usage {
 
 // family is a server and its children at one moment. Where it is not steady one ended
 // meanwhile, and may be among the ended, among the children, in both or in neither.
-func family(pid int) (server process, live map[child]time.Duration, steady bool, err error) {
+func family(pid int) (server proc.Stat, live map[child]time.Duration, steady bool, err error) {
 	if server, err = readProcess(pid); err != nil {
 		return server, nil, false, err
 	}
@@ -92,46 +89,22 @@ func family(pid int) (server process, live map[child]time.Duration, steady bool,
 		if err != nil {
 			return server, nil, false, err
 		}
-		if p.parent == server.pid {
-			live[child{p.pid, p.started}] = p.cpu
-			steady = steady && !p.reaped
+		if p.Parent == server.PID {
+			live[child{p.PID, p.Started}] = p.CPU
+			steady = steady && p.State != 'X'
 		}
 	}
 	after, err := readProcess(pid)
-	return server, live, steady && after.faults == server.faults, err
+	return server, live, steady && after.Faults == server.Faults, err
 }
 
-// process is what proc_pid_stat(5) has of one, and its CPU time.
-type process struct {
-	pid, parent int
-	started     uint64
-	cpu         time.Duration
-	ended       time.Duration // CPU time of its children that it has waited for, rounded down twice to units
-	faults      int64         // of those: none ends without one, since it first writes to a page that it shares
-	reaped      bool          // waited for, and there for a moment more
-}
-
-func readProcess(pid int) (p process, err error) {
-	name := fmt.Sprintf("/proc/%d/stat", pid)
-	b, err := os.ReadFile(name)
-	if err != nil {
+// readProcess reads one, with its CPU time as exact as can be.
+func readProcess(pid int) (p proc.Stat, err error) {
+	if p, err = proc.Read(pid); err != nil {
 		return p, err
 	}
-	text := string(b)
-	f := strings.Fields(text[strings.LastIndexByte(text, ')')+1:]) // from the third field, the state, on
-	if len(f) < 20 {
-		return p, fmt.Errorf("%s: %d fields", name, len(f))
-	}
-	var n [8]int64
-	for i, at := range []int{1, 8, 10, 11, 12, 13, 14, 19} { // ppid, cminflt, cmajflt, utime, stime, cutime, cstime, starttime
-		if n[i], err = strconv.ParseInt(f[at], 10, 64); err != nil {
-			return p, fmt.Errorf("%s: %w", name, err)
-		}
-	}
-	const tick = time.Second / proc.UserHZ
-	p = process{pid: pid, parent: int(n[0]), started: uint64(n[7]), faults: n[1] + n[2], ended: time.Duration(n[5]+n[6]) * tick, reaped: f[0] == "X"} //nolint:gosec // a time after boot
-	if p.cpu, err = ProcessCPU(pid); err != nil {                                                                                                     // a sandbox, or the process has just ended
-		p.cpu = time.Duration(n[3]+n[4]) * tick
+	if exact, err := proc.CPUTime(pid); err == nil { // not in a sandbox, or when it has just ended
+		p.CPU = exact
 	}
 	return p, nil
 }
@@ -140,7 +113,7 @@ func readProcess(pid int) (p process, err error) {
 // for long: what it does until then is in nobody's measurement.
 func waitGone(server, pid int) {
 	for end := time.Now().Add(time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
-		if p, err := readProcess(pid); err != nil || p.parent != server {
+		if p, err := readProcess(pid); err != nil || p.Parent != server {
 			return
 		}
 	}

@@ -5,6 +5,7 @@ package privatedb
 import (
 	"bufio"
 	"fmt"
+	"hostlab/internal/proc"
 	"io"
 	"maps"
 	"math/rand/v2"
@@ -124,7 +125,7 @@ func (f *fixture) truth(sessions map[string]int) time.Duration {
 	f.t.Helper()
 	_, all := f.do("tell")
 	for _, pid := range slices.AppendSeq([]int{f.pid}, maps.Values(sessions)) {
-		cpu, err := ProcessCPU(pid)
+		cpu, err := proc.CPUTime(pid)
 		if err != nil {
 			f.t.Fatal(err)
 		}

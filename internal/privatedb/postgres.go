@@ -2,6 +2,8 @@ package privatedb
 
 import (
 	"context"
+	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"io"
@@ -19,6 +21,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgconn/ctxwatch"
+	"github.com/jackc/pgx/v5/stdlib"
 )
 
 // Role is the cluster's only role, a superuser, and Postgres the database that is always
@@ -43,7 +46,7 @@ var PostgreSQL = &Vendor{
 	places: []string{"/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin", "/usr/lib/postgresql*/bin", "/usr/local/pgsql/bin"}, variable: "HOSTLAB_PG_BIN", oldest: [2]int{12, 0},
 	install: "install PostgreSQL's server, such as the package postgresql (Debian, Ubuntu) or postgresql-server (Red Hat, SUSE), or say where its initdb and postgres are with HOSTLAB_PG_BIN=DIR",
 	prefix:  "hostlab-postgres-", accounts: []string{"postgres", "nobody"}, leftover: segmentOf,
-	prepare: writeService, create: initdb, serve: postmaster, connect: pingPostgres,
+	prepare: writeService, create: initdb, serve: postmaster, connect: pingPostgres, connector: func(s *Server) (driver.Connector, error) { return s.Address().connector() },
 	takes: func(s *Server) string {
 		if s.separateLog() {
 			return "a new cluster takes about 40 MB in the first and 20 MB in the second, for its log"
@@ -118,6 +121,23 @@ func (a Address) ConnConfig() (*pgx.ConnConfig, error) {
 	cfg.DialFunc = dial(a.Socket)
 	cfg.BuildContextWatcherHandler = CancelQueries
 	return cfg, nil
+}
+
+// Open returns a pool of connections, none of which is made yet.
+func (a Address) Open() (*sql.DB, error) {
+	c, err := a.connector()
+	if err != nil {
+		return nil, err
+	}
+	return sql.OpenDB(c), nil
+}
+
+func (a Address) connector() (driver.Connector, error) {
+	cfg, err := a.ConnConfig()
+	if err != nil {
+		return nil, err
+	}
+	return stdlib.GetConnector(*cfg), nil
 }
 
 // CancelQueries has the server cancel a query whose context ends.

@@ -36,14 +36,3 @@ func (v *Vendor) endInside(dir *os.File) error {
 	}
 	return nil
 }
-
-// ProcessCPU is the CPU time of all threads of a process, to the nanosecond: its CPU
-// clock (clock_getcpuclockid(3), whose number the C library makes in this way).
-func ProcessCPU(pid int) (time.Duration, error) {
-	const cpuClockSched = 2
-	var t unix.Timespec
-	if err := unix.ClockGettime(int32(^pid<<3|cpuClockSched), &t); err != nil { //nolint:gosec // process numbers are below 2^22
-		return 0, err
-	}
-	return time.Duration(t.Nano()), nil
-}

@@ -258,7 +258,7 @@ func (s *Server) CPU() (u Usage, err error) {
 	if s.Vendor.forks {
 		u, err = s.meter.Read()
 	} else {
-		u.All, err = ProcessCPU(s.PID())
+		u.All, err = proc.CPUTime(s.PID())
 	}
 	if err != nil {
 		if serr := s.Err(); serr != nil {

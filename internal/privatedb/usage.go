@@ -2,9 +2,8 @@ package privatedb
 
 import (
 	"fmt"
-	"time"
-
 	"hostlab/internal/proc"
+	"time"
 )
 
 // Usage is CPU time of a server's processes.
@@ -19,7 +18,7 @@ type Usage struct {
 
 // Coarse is how exactly Linux tells the CPU time of processes that have ended: user and
 // system time are summed to the nanosecond, and shown in whole units each.
-const Coarse = 2 * time.Second / proc.UserHZ
+const Coarse = 2 * proc.Tick
 
 // Since is what was used since an earlier reading of the same meter. doubt is why it
 // should not be shown, where its error may be more than a tenth of it; or empty.

@@ -16,6 +16,8 @@ package privatedb
 
 import (
 	"context"
+	"database/sql"
+	"database/sql/driver"
 	"fmt"
 	"os"
 	"os/exec"
@@ -46,16 +48,17 @@ type Vendor struct {
 	// removes more than files; both may be nil.
 	leftover func(data *os.Root) (remove func())
 
-	prepare func(s *Server) error     // what it needs beside its directories
-	create  func(s *Server) *exec.Cmd // makes the data
-	serve   func(s *Server) *exec.Cmd
-	takes   func(s *Server) string // disk space of new data, for people
-	ready   string                 // in its log once it takes connections
-	connect func(ctx context.Context, s *Server) error
-	stop    syscall.Signal   // a shutdown that leaves the data whole without the log
-	end     []syscall.Signal // one that does not
-	forks   bool             // a process for each session
-	logName string           // in its messages; empty: it does not end for want of room for its log
+	prepare   func(s *Server) error     // what it needs beside its directories
+	create    func(s *Server) *exec.Cmd // makes the data
+	serve     func(s *Server) *exec.Cmd
+	takes     func(s *Server) string // disk space of new data, for people
+	ready     string                 // in its log once it takes connections
+	connect   func(ctx context.Context, s *Server) error
+	connector func(s *Server) (driver.Connector, error)
+	stop      syscall.Signal   // a shutdown that leaves the data whole without the log
+	end       []syscall.Signal // one that does not
+	forks     bool             // a process for each session
+	logName   string           // in its messages; empty: it does not end for want of room for its log
 
 	// answer is what a server said, where err is that, in one line for people; ending where
 	// it said that it ends. where is its directory.
@@ -91,6 +94,15 @@ func DiskFull(product, cause string, dirs ...string) error {
 		cause = ": " + cause
 	}
 	return fmt.Errorf("%s's disk is full in %s%s; make room, use less data, or choose another directory (TMPDIR, or --out of a study)", product, strings.Join(dirs, " or "), cause)
+}
+
+// Open returns a pool of connections to a server, none of which is made yet.
+func (s *Server) Open() (*sql.DB, error) {
+	c, err := s.Vendor.connector(s)
+	if err != nil {
+		return nil, err
+	}
+	return sql.OpenDB(c), nil
 }
 
 // Answer returns what a server said in err in one line, nil where err is something else.

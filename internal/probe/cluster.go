@@ -16,7 +16,7 @@ import (
 // spaced order statistics. Estimate.N is that number.
 func clusterQuantile(rounds [][]float64, all []float64, q, alpha float64) *result.Estimate {
 	n := len(all)
-	e := &result.Estimate{Value: stats.Quantile(all, q), Low: math.NaN(), High: math.NaN(), N: n}
+	e := single(stats.Quantile(all, q), n)
 	effect := designEffect(rounds, e.Value, q, alpha)
 	if tail(q) {
 		// Few values lie beyond, too few to show how alike those of a round are: rounds
@@ -42,9 +42,9 @@ func clusterQuantile(rounds [][]float64, all []float64, q, alpha float64) *resul
 // which a job that waits for each commit pays for. Estimate.N is how many independent
 // rounds these are worth.
 func clusterMean(rounds [][]float64, alpha float64) *result.Estimate {
-	x := means(rounds)
+	x := ofRounds(rounds, stats.Mean)
 	k, following := float64(len(x)), resemblance(x)
-	e := &result.Estimate{Value: stats.Mean(slices.Concat(rounds...)), Low: math.NaN(), High: math.NaN(), N: max(1, int(k/following))}
+	e := single(stats.Mean(slices.Concat(rounds...)), max(1, int(k/following)))
 	if len(x) >= stats.MinBlocks(alpha) {
 		h := reach(k/following-1, alpha) * math.Sqrt(following*stats.Variance(x)/k)
 		e.Low, e.High = max(0, e.Value-h), e.Value+h
@@ -61,7 +61,7 @@ func thirds(rounds [][]float64, alpha float64) *result.Estimate {
 	}
 	var rest []float64 // what is left of each without its third's mean
 	logs := func(part [][]float64) (mean float64) {
-		x := means(part)
+		x := ofRounds(part, stats.Mean)
 		for i := range x {
 			x[i] = math.Log(x[i])
 		}
@@ -73,7 +73,7 @@ func thirds(rounds [][]float64, alpha float64) *result.Estimate {
 	}
 	change := -logs(rounds[:n]) + logs(rounds[len(rounds)-n:])
 	k, following := float64(n), resemblance(rest)
-	e := &result.Estimate{Value: math.Exp(change), Low: math.NaN(), High: math.NaN(), N: max(1, int(k/following))}
+	e := single(math.Exp(change), max(1, int(k/following)))
 	if n >= stats.MinBlocks(alpha) {
 		variance := stats.Variance(rest) * (2*k - 1) / (2*k - 2) // two means were taken away
 		h := reach(2*k/following-2, alpha) * math.Sqrt(following*variance*2/k)
@@ -85,15 +85,6 @@ func thirds(rounds [][]float64, alpha float64) *result.Estimate {
 // reach is Student's quantile.
 func reach(df, alpha float64) float64 {
 	return math.Sqrt2 * math.Erfinv(1-alpha) * math.Sqrt(student(df, alpha))
-}
-
-// means are the means of each round.
-func means(rounds [][]float64) []float64 {
-	out := make([]float64, len(rounds))
-	for i, r := range rounds {
-		out[i] = stats.Mean(r)
-	}
-	return out
 }
 
 // tail reports whether a quantile has but few values beyond it.
@@ -124,33 +115,24 @@ func designEffect(rounds [][]float64, x, q, alpha float64) float64 {
 	if k < 2 {
 		return 1
 	}
-	shares := make([]float64, len(rounds))
-	size, mean := 0.0, 0.0
-	for i, r := range rounds {
+	shares := ofRounds(rounds, func(r []float64) float64 {
+		below := 0.0
 		for _, t := range r {
 			if t <= x {
-				shares[i]++
+				below++
 			}
 		}
-		shares[i] /= float64(len(r))
-		mean += shares[i] / k
-		size += float64(len(r)) / k
-	}
-	square := 0.0
-	for _, s := range shares {
-		square += (s - mean) * (s - mean)
-	}
-	between := max(1, square/(k-1)*size/(q*(1-q)))
+		return below / float64(len(r))
+	})
+	size := float64(len(slices.Concat(rounds...))) / k
+	between := max(1, stats.Variance(shares)*size/(q*(1-q)))
 	following := resemblance(shares)
 	return between * following * student(k/following-1, alpha)
 }
 
 // resemblance is (1+r)/(1-r) of a series, at least 1.
 func resemblance(x []float64) float64 {
-	n, mean := float64(len(x)), 0.0
-	for _, v := range x {
-		mean += v / n
-	}
+	n, mean := float64(len(x)), stats.Mean(x)
 	var lag, square float64
 	for i, v := range x {
 		square += (v - mean) * (v - mean)
@@ -178,18 +160,10 @@ func student(df, alpha float64) float64 {
 // thinned joins rounds that follow each other until they hardly resemble each
 // other by what, but leaves enough of them for an interval.
 func thinned(rounds [][]float64, what func([]float64) float64, alpha float64) [][]float64 {
-	x := make([]float64, len(rounds))
-	for i, r := range rounds {
-		x[i] = what(r)
-	}
-	join := min(int(math.Ceil(resemblance(x))), max(1, len(rounds)/(stats.MinBlocks(alpha)+2)))
+	join := min(int(math.Ceil(resemblance(ofRounds(rounds, what)))), max(1, len(rounds)/(stats.MinBlocks(alpha)+2)))
 	var out [][]float64
 	for i := 0; i+join <= len(rounds); i += join {
-		var all []float64
-		for _, r := range rounds[i : i+join] {
-			all = append(all, r...)
-		}
-		out = append(out, all)
+		out = append(out, slices.Concat(rounds[i:i+join]...))
 	}
 	return out
 }

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"hostlab/internal/host"
-	"hostlab/internal/stats"
 	"hostlab/internal/workload/logcommit"
 )
 
@@ -35,22 +34,6 @@ const (
 	memoryFile = 1 << 20 // memory is the same at every offset, and counts against the control group
 )
 
-// commitProbe measures the latency of a durable append on the log directory and,
-// as the bound of any faster device, in memory.
-type commitProbe struct{}
-
-// NewCommit returns the probe of commit latency.
-func NewCommit() Probe { return commitProbe{} }
-
-// Name implements Probe.
-func (commitProbe) Name() string { return "commit" }
-
-// Title implements Probe.
-func (commitProbe) Title() string { return "Latency of a durable commit" }
-
-// Share implements Probe.
-func (commitProbe) Share() float64 { return 0.20 }
-
 // commitRuns is what the rounds gave: seconds of single commits by round. The two
 // blocks of a layout differ in nothing.
 type commitRuns struct {
@@ -75,16 +58,15 @@ func (r *commitRuns) evenOut(withMemory bool) {
 	}
 }
 
-// Run implements Probe.
-func (p commitProbe) Run(ctx context.Context, cfg Config) (Outcome, error) {
+// runCommit measures the latency of a durable append on the log directory and, as the
+// bound of any faster device, in memory.
+func runCommit(ctx context.Context, cfg Config) (out Outcome, err error) {
 	began := time.Now()
-	out := Outcome{Probe: p.Name(), Title: p.Title()}
 	if cfg.LogDir == "" && cfg.NoLog != "" {
 		out.Skipped = cfg.NoLog
 		return out, nil
 	}
-	runs, warnings, err := p.measure(ctx, cfg, began)
-	out.Seconds = time.Since(began).Seconds()
+	runs, warnings, err := commits(ctx, cfg, began)
 	out.Warnings = warnings
 	if _, ok := errors.AsType[*logcommit.DirError](err); ok && ctx.Err() == nil {
 		out.Skipped = err.Error()
@@ -103,12 +85,11 @@ func (p commitProbe) Run(ctx context.Context, cfg Config) (Outcome, error) {
 		"noise floor, and one in memory, in random order; the first %d of each block are not counted. Rounds are spread over the probe's "+
 		"whole time. Intervals allow for commits of one round, and rounds that follow each other, being alike.",
 		runs.layout, len(runs.new[0][0]), commitSettle)
-	p.summarise(&out, runs, cfg)
-	out.Measurements = settled(out.Measurements)
+	summarise(&out, runs, cfg)
 	return out, nil
 }
 
-func (commitProbe) measure(ctx context.Context, cfg Config, began time.Time) (runs commitRuns, warnings []string, err error) {
+func commits(ctx context.Context, cfg Config, began time.Time) (runs commitRuns, warnings []string, err error) {
 	logCfg := logcommit.DefaultConfig(cfg.LogDir)
 	logCfg.Seed, logCfg.Bytes, logCfg.NoLinks = cfg.Seed, commitFile, cfg.LogFound
 	storage := storageOf(cfg.Facts, cfg.LogDir)
@@ -280,13 +261,4 @@ func sleep(ctx context.Context, d time.Duration) error {
 	case <-t.C:
 		return nil
 	}
-}
-
-// medians are the medians of each round.
-func medians(rounds [][]float64) []float64 {
-	out := make([]float64, len(rounds))
-	for i, r := range rounds {
-		out[i] = stats.Median(r)
-	}
-	return out
 }

@@ -13,13 +13,11 @@ import (
 
 // summarise turns the rounds into measurements and distributions. Both blocks of
 // a round in one file are one: they differ in nothing.
-func (p commitProbe) summarise(out *Outcome, runs commitRuns, cfg Config) {
+func summarise(out *Outcome, runs commitRuns, cfg Config) {
 	during := fmt.Sprintf("during these %.0f s", math.Max(1, runs.seconds))
+	medians := func(rounds [][]float64) []float64 { return ofRounds(rounds, stats.Median) }
 	both := func(x [2][][]float64) (rounds [][]float64, aa stats.Interval) {
-		for i := range x[0] {
-			rounds = append(rounds, slices.Concat(x[0][i], x[1][i]))
-		}
-		return rounds, stats.PairedRatio(medians(x[1]), medians(x[0]), cfg.Alpha)
+		return together(x[0], x[1]), stats.PairedRatio(medians(x[1]), medians(x[0]), cfg.Alpha)
 	}
 	disk, aa := both(runs.new)
 	old, oldAA := both(runs.old)
@@ -32,11 +30,11 @@ func (p commitProbe) summarise(out *Outcome, runs commitRuns, cfg Config) {
 	out.Measurements = append(out.Measurements, recycled[:3]...)
 	out.Measurements = append(out.Measurements, drift(together(disk, old), during, labels, cfg.Alpha))
 
-	gain := result.Measurement{Probe: "commit", Kind: CommitGain, Name: "commit.gain", Unit: "ratio", Evidence: result.Measured, NoiseFloor: stats.Floor(oldAA),
-		Title: "Commit in memory over commit to a recycled log: what remains with the fastest device", Labels: result.Labels{Device: "memory"}}
+	gain := blank(CommitGain, "", "Commit in memory over commit to a recycled log: what remains with the fastest device", "ratio", result.Labels{Device: "memory"})
+	gain.NoiseFloor = stats.Floor(oldAA)
 	memory := device(runs.mem, InMemory, "in memory, "+during, memLabels, math.NaN(), cfg.Alpha)
 	if len(runs.mem) > 0 {
-		gain.Estimate = ratio(stats.PairedRatio(medians(runs.mem), medians(old), cfg.Alpha))
+		gain.Estimate = ratio(medians(runs.mem), medians(old), cfg.Alpha)
 	} else {
 		gain.Reason = "no tmpfs that this user may write to, such as /dev/shm"
 		for i := range memory {
@@ -56,9 +54,9 @@ func (p commitProbe) summarise(out *Outcome, runs commitRuns, cfg Config) {
 
 // twice is the A/A measurement of one file.
 func twice(f CommitFile, where string, aa stats.Interval, labels result.Labels) result.Measurement {
-	m := result.Measurement{Probe: "commit", Kind: f.Of(Twice), Name: string(f.Of(Twice)), Unit: "ratio", Evidence: result.Measured, NoiseFloor: math.NaN(),
-		Title: "Second block over first " + where + ": the noise floor", Estimate: ratio(aa), Labels: labels}
-	if m.Estimate == nil {
+	m := blank(f.Of(Twice), "", "Second block over first "+where+": the noise floor", "ratio", labels)
+	m.Estimate = &result.Estimate{Value: aa.Estimate, Low: aa.Low, High: aa.High, N: aa.N}
+	if !m.Known() {
 		m.Reason = "no block had a time"
 	} else if m.Estimate.HasInterval() && !m.Estimate.Contains(1) {
 		m.Warnings = []string{"two blocks that differ in nothing differ: other load on the device; run it again when the host is quieter"}
@@ -73,8 +71,7 @@ func device(rounds [][]float64, f CommitFile, where string, labels result.Labels
 	n := len(all)
 	labels.Commits = n
 	m := func(s Stat, title, unit string) result.Measurement {
-		return result.Measurement{Probe: "commit", Kind: f.Of(s), Name: string(f.Of(s)), Title: title + " " + where, Unit: unit,
-			NoiseFloor: math.NaN(), Evidence: result.Measured, Labels: labels}
+		return blank(f.Of(s), "", title+" "+where, unit, labels)
 	}
 	mean := m(Mean, "Mean commit", "s")
 	p50 := m(Median, "Median commit", "s")
@@ -87,18 +84,16 @@ func device(rounds [][]float64, f CommitFile, where string, labels result.Labels
 		p50.Estimate = clusterQuantile(rounds, all, 0.50, alpha)
 		p50.Warnings = worth(p50.Estimate)
 		p50.NoiseFloor = floor * p50.Estimate.Value
-		longest.Estimate = &result.Estimate{Value: all[n-1], Low: math.NaN(), High: math.NaN(), N: n}
+		longest.Estimate = single(all[n-1], n)
 		longest.Warnings = []string{"no interval: the next run may see a longer one"}
 		// Rounds that follow each other are joined: they are alike.
 		joined := thinned(rounds, stats.Median, alpha)
 		counts, sums := make([]float64, len(joined)), make([]float64, len(joined))
 		for i, r := range joined {
 			counts[i] = float64(len(r))
-			for _, t := range r {
-				sums[i] += t
-			}
+			sums[i] = counts[i] * stats.Mean(r)
 		}
-		rate.Estimate = interval(stats.PairedRatio(counts, sums, alpha))
+		rate.Estimate = ratio(counts, sums, alpha)
 		rate.NoiseFloor = floor * rate.Estimate.Value
 		if float64(n)*(1-0.99) >= 10 {
 			p99.Estimate = clusterQuantile(rounds, all, 0.99, alpha)
@@ -117,8 +112,7 @@ const drifted = 1.05
 // drift compares the last third of the rounds with the first. One figure for a device that
 // changes meanwhile holds for neither part.
 func drift(rounds [][]float64, during string, labels result.Labels, alpha float64) result.Measurement {
-	m := result.Measurement{Probe: "commit", Kind: CommitDrift, Name: string(CommitDrift), Unit: "ratio", Evidence: result.Measured, NoiseFloor: math.NaN(), Labels: labels,
-		Title: "Mean commit on the log directory in the last third of the time over that in the first, " + during}
+	m := blank(CommitDrift, "", "Mean commit on the log directory in the last third of the time over that in the first, "+during, "ratio", labels)
 	if m.Estimate = thirds(rounds, alpha); m.Estimate == nil {
 		m.Reason = fmt.Sprintf("%d rounds are too few for thirds", len(rounds))
 		return m
@@ -150,16 +144,4 @@ func worth(e *result.Estimate) []string {
 		return nil
 	}
 	return []string{fmt.Sprintf("no interval: commits close in time are alike, and these count only as %d", e.N)}
-}
-
-func interval(iv stats.Interval) *result.Estimate {
-	return &result.Estimate{Value: iv.Estimate, Low: iv.Low, High: iv.High, N: iv.N}
-}
-
-// ratio is interval for a PairedRatio; nil when no pair was usable.
-func ratio(iv stats.Interval) *result.Estimate {
-	if iv.N == 0 {
-		return nil
-	}
-	return interval(iv)
 }

@@ -64,7 +64,7 @@ func TestCommitRun(t *testing.T) {
 		}
 	}
 	began := time.Now()
-	out, err := NewCommit().Run(context.Background(), cfg)
+	out, err := one("commit").Run(context.Background(), cfg)
 	if err != nil || out.Skipped != "" {
 		t.Fatal(err, out.Skipped)
 	}
@@ -116,7 +116,7 @@ func TestCommitRun(t *testing.T) {
 func TestCommitWithoutMemory(t *testing.T) {
 	cfg := ioConfig(t.TempDir(), time.Second)
 	cfg.MemDir = ""
-	out, err := NewCommit().Run(context.Background(), cfg)
+	out, err := one("commit").Run(context.Background(), cfg)
 	if err != nil || out.Skipped != "" {
 		t.Fatal(err, out.Skipped)
 	}
@@ -143,7 +143,7 @@ func TestCommitSkips(t *testing.T) {
 		"80 MiB needed":  full,
 		"NFS":            nfs,
 	} {
-		out, err := NewCommit().Run(context.Background(), cfg)
+		out, err := one("commit").Run(context.Background(), cfg)
 		if err != nil || !strings.Contains(out.Skipped, want) || len(out.Measurements) != 0 {
 			t.Errorf("want a skip that says %q: %q, %v", want, out.Skipped, err)
 		}
@@ -160,7 +160,7 @@ func TestCommitIsCancelled(t *testing.T) {
 		ctx, cancel := context.WithCancel(context.Background())
 		var at time.Time
 		time.AfterFunc(time.Duration(rng.Int64N(int64(60*time.Millisecond))), func() { at = time.Now(); cancel() })
-		_, err := NewCommit().Run(ctx, ioConfig(dir, time.Minute))
+		_, err := one("commit").Run(ctx, ioConfig(dir, time.Minute))
 		if !errors.Is(err, context.Canceled) {
 			t.Fatalf("%v", err)
 		}

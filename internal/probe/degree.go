@@ -9,7 +9,7 @@ import (
 	"runtime/debug"
 	"time"
 
-	"hostlab/internal/neighbours"
+	"hostlab/internal/proc"
 	"hostlab/internal/stats"
 	"hostlab/internal/workload/xmlquery"
 )
@@ -25,21 +25,9 @@ const (
 
 // degreeProbe measures what parallelism makes of a CPU-bound cached query.
 type degreeProbe struct {
-	load  func(cpus []int) (map[int]neighbours.Load, bool)
+	load  func(cpus []int) (map[int]proc.Load, bool)
 	stops func(file string) (stops, bool)
 }
-
-// NewDegree returns the probe of the degree of parallelism.
-func NewDegree() Probe { return degreeProbe{load: neighbours.Read, stops: stopsIn} }
-
-// Name implements Probe.
-func (degreeProbe) Name() string { return "degree" }
-
-// Title implements Probe.
-func (degreeProbe) Title() string { return "Speed-up of a cached query with its degree of parallelism" }
-
-// Share implements Probe.
-func (degreeProbe) Share() float64 { return 0.20 }
 
 // degrees are the powers of two below n, and n. A limit in force leaves out what
 // lies between the first degree that reaches it and n: each takes long to run.
@@ -71,10 +59,9 @@ type degreeRun struct {
 	foreign []float64 // of each round: the share of the CPUs' time that others took
 }
 
-// Run implements Probe.
-func (p degreeProbe) Run(ctx context.Context, cfg Config) (Outcome, error) {
+// Run measures.
+func (p degreeProbe) Run(ctx context.Context, cfg Config) (out Outcome, err error) {
 	began := time.Now()
-	out := Outcome{Probe: p.Name(), Title: p.Title()}
 	if len(cfg.CPUs) < 2 {
 		out.Skipped = "this process may use one CPU only, and parallelism takes two: run it where more are allowed (see taskset -p, and the container's CPU set)"
 		return out, nil
@@ -95,7 +82,6 @@ func (p degreeProbe) Run(ctx context.Context, cfg Config) (Outcome, error) {
 	if err := p.measure(ctx, r, began); err != nil {
 		return out, err
 	}
-	out.Seconds = time.Since(began).Seconds()
 	if len(r.conds[0].times) == 0 {
 		out.Skipped = fmt.Sprintf("not one round fitted into %s: the host is too slow or too busy; run it again without --quick", cfg.Budget.Round(time.Second))
 		return out, nil
@@ -108,7 +94,6 @@ func (p degreeProbe) Run(ctx context.Context, cfg Config) (Outcome, error) {
 		out.Method += fmt.Sprintf(" Under the quota of %.3g CPUs each run lasts at least %d of its periods.", r.limit.cpus, quotaPeriods)
 	}
 	r.summarise(&out)
-	out.Measurements = settled(out.Measurements)
 	return out, nil
 }
 
@@ -168,7 +153,7 @@ func (p degreeProbe) measure(ctx context.Context, r *degreeRun, began time.Time)
 	for round := 0; !time.Now().Add(longest).After(end); round++ {
 		start := time.Now()
 		before, _ := p.load(r.cfg.CPUs)
-		own := neighbours.Own()
+		own := proc.Own()
 		times, counted := make([]float64, len(r.conds)), make([]*stops, len(r.conds))
 		for _, i := range rng.Perm(len(r.conds)) {
 			c := r.conds[i]
@@ -185,7 +170,7 @@ func (p degreeProbe) measure(ctx context.Context, r *degreeRun, began time.Time)
 				counted[i] = &stops{is.periods - was.periods, is.throttled - was.throttled}
 			}
 		}
-		own, wall := neighbours.Own()-own, time.Since(start)
+		own, wall := proc.Own()-own, time.Since(start)
 		longest = max(longest, wall)
 		if round == 0 && longest < r.cfg.Budget/8 {
 			continue // warm-up of threads, caches and frequency, if there is time for it
@@ -198,7 +183,7 @@ func (p degreeProbe) measure(ctx context.Context, r *degreeRun, began time.Time)
 		}
 		share := 0.0
 		if after, ok := p.load(r.cfg.CPUs); ok {
-			share = neighbours.Share(before, after, own, wall.Seconds())
+			share = proc.Share(before, after, own, wall.Seconds())
 		}
 		r.foreign = append(r.foreign, share)
 		if r.cfg.Report != nil {

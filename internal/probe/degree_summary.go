@@ -49,7 +49,7 @@ func (r *degreeRun) summarise(out *Outcome) {
 	cfg, all := r.cfg, len(r.foreign)
 	disturbed := r.quiet()
 	base := r.conds[0].times
-	floor := stats.Floor(stats.PairedRatio(r.conds[1].times, base, cfg.Alpha))
+	noise := floor(r.conds[1].times, base, cfg.Alpha)
 	// Both runs at degree 1 of a round are equally its baseline.
 	for i := range base {
 		base[i] = math.Sqrt(base[i] * r.conds[1].times[i])
@@ -64,21 +64,21 @@ func (r *degreeRun) summarise(out *Outcome) {
 		out.Warnings = append(out.Warnings, fmt.Sprintf("%d more rounds, in which others took part of the CPUs, are left out", left))
 	}
 	bytes := slices.Repeat([]float64{float64(r.table.Bytes())}, len(base))
-	throughput := result.Measurement{Probe: "degree", Kind: Throughput, Name: "degree.throughput.1", Title: "XML scanned per second by one worker", Unit: "B/s",
-		Estimate: interval(stats.PairedRatio(bytes, base, cfg.Alpha)), Evidence: result.Measured, Labels: labels(1), Warnings: warnings}
-	throughput.NoiseFloor = floor * throughput.Estimate.Value
+	throughput := blank(Throughput, ".1", "XML scanned per second by one worker", "B/s", labels(1))
+	throughput.Estimate, throughput.Warnings = ratio(bytes, base, cfg.Alpha), warnings
+	throughput.NoiseFloor = noise * throughput.Estimate.Value
 	out.Measurements = append(out.Measurements, throughput)
 	for _, c := range r.conds[2:] {
 		d := strconv.Itoa(c.degree)
-		m := result.Measurement{Probe: "degree", Unit: "ratio", Evidence: result.Measured, NoiseFloor: math.NaN(), Labels: labels(c.degree), Warnings: slices.Clone(warnings)}
-		r.throttling(&m, c)
-		speedup, efficiency := m, m
-		speedup.Kind, speedup.Name, speedup.Title = SpeedUp, "degree.speedup."+d, "Speed-up of "+d+" workers over one"
-		efficiency.Kind, efficiency.Name, efficiency.Title = Efficiency, "degree.efficiency."+d, "Speed-up of "+d+" workers over "+d+" times one"
-		if m.Reason == "" {
-			up, k := stats.PairedRatio(base, c.times, cfg.Alpha), float64(c.degree)
-			speedup.Estimate, speedup.NoiseFloor = interval(up), floor*up.Estimate // the baseline's noise scales with it
-			efficiency.Estimate = &result.Estimate{Value: up.Estimate / k, Low: up.Low / k, High: up.High / k, N: up.N}
+		speedup := blank(SpeedUp, "."+d, "Speed-up of "+d+" workers over one", "ratio", labels(c.degree))
+		speedup.Warnings = slices.Clone(warnings)
+		r.throttling(&speedup, c)
+		efficiency := speedup
+		efficiency.Kind, efficiency.Name, efficiency.Title = Efficiency, string(Efficiency)+"."+d, "Speed-up of "+d+" workers over "+d+" times one"
+		if speedup.Reason == "" {
+			up, k := ratio(base, c.times, cfg.Alpha), float64(c.degree)
+			speedup.Estimate, speedup.NoiseFloor = up, noise*up.Value // the baseline's noise scales with it
+			efficiency.Estimate = &result.Estimate{Value: up.Value / k, Low: up.Low / k, High: up.High / k, N: up.N}
 			efficiency.NoiseFloor = speedup.NoiseFloor / k
 		} else {
 			speedup.Warnings, efficiency.Warnings = nil, nil
@@ -125,8 +125,3 @@ func (r *degreeRun) throttling(m *result.Measurement, c condition) {
 		m.Warnings = append(m.Warnings, fmt.Sprintf("the limit is %.3g CPUs; it stopped the query in %s periods", r.limit.cpus, m.Labels.Throttled))
 	}
 }
-
-// disturbedShare is the share of a measurement's time that others may take, by
-// pre-emption, by running on the CPU while it should be idle, or by steal,
-// before the measurement counts as disturbed.
-const disturbedShare = 0.02

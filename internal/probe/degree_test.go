@@ -16,7 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"hostlab/internal/host"
-	"hostlab/internal/neighbours"
+	"hostlab/internal/proc"
 	"hostlab/internal/result"
 	"hostlab/internal/workload/xmlquery"
 )
@@ -95,10 +95,10 @@ func TestLimitOf(t *testing.T) {
 // own.
 func TestDegreeBesideAHog(t *testing.T) {
 	began := time.Now()
-	p := degreeProbe{stops: stopsIn, load: func([]int) (map[int]neighbours.Load, bool) {
-		return map[int]neighbours.Load{0: {Busy: neighbours.Own()}, 1: {Busy: time.Since(began).Seconds()}}, true
+	p := degreeProbe{stops: stopsIn, load: func([]int) (map[int]proc.Load, bool) {
+		return map[int]proc.Load{0: {Busy: proc.Own()}, 1: {Busy: time.Since(began).Seconds()}}, true
 	}}
-	out, err := p.Run(context.Background(), ioConfig("", 2*time.Second))
+	out, err := Probe{Name: "degree", run: p.Run}.Run(context.Background(), ioConfig("", 2*time.Second))
 	if err != nil || out.Skipped != "" {
 		t.Fatal(err, out.Skipped)
 	}
@@ -108,10 +108,10 @@ func TestDegreeBesideAHog(t *testing.T) {
 			t.Errorf("%s: disturbed %q, warnings %q", name, got, m[name].Warnings)
 		}
 	}
-	p.load = func([]int) (map[int]neighbours.Load, bool) {
-		return map[int]neighbours.Load{0: {Busy: neighbours.Own()}, 1: {}}, true
+	p.load = func([]int) (map[int]proc.Load, bool) {
+		return map[int]proc.Load{0: {Busy: proc.Own()}, 1: {}}, true
 	}
-	if out, err = p.Run(context.Background(), ioConfig("", 2*time.Second)); err != nil {
+	if out, err = (Probe{Name: "degree", run: p.Run}).Run(context.Background(), ioConfig("", 2*time.Second)); err != nil {
 		t.Fatal(err)
 	}
 	if l := byName(t, out)["degree.speedup.2"].Labels; l.Disturbed != "" {
@@ -123,7 +123,7 @@ func TestDegreeRun(t *testing.T) {
 	cfg := ioConfig("", 3*time.Second)
 	cfg.CPUs = []int{0, 1, 2} // the third may not exist: the degree is what counts here
 	procs, gc := runtime.GOMAXPROCS(0), debug.SetGCPercent(100)
-	out, err := NewDegree().Run(context.Background(), cfg)
+	out, err := one("degree").Run(context.Background(), cfg)
 	if err != nil || out.Skipped != "" {
 		t.Fatal(err, out.Skipped)
 	}
@@ -150,7 +150,7 @@ func TestDegreeRun(t *testing.T) {
 func TestDegreeOnOneCPU(t *testing.T) {
 	cfg := ioConfig("", time.Second)
 	cfg.CPUs = []int{3}
-	out, err := NewDegree().Run(context.Background(), cfg)
+	out, err := one("degree").Run(context.Background(), cfg)
 	if err != nil || !strings.Contains(out.Skipped, "one CPU") || len(out.Measurements) != 0 {
 		t.Errorf("%+v, %v", out, err)
 	}
@@ -160,7 +160,7 @@ func TestDegreeIsCancelled(t *testing.T) {
 	for _, after := range []time.Duration{0, 50 * time.Millisecond, 700 * time.Millisecond} {
 		ctx, cancel := context.WithTimeout(context.Background(), after)
 		began := time.Now()
-		_, err := NewDegree().Run(ctx, ioConfig("", time.Minute))
+		_, err := one("degree").Run(ctx, ioConfig("", time.Minute))
 		cancel()
 		if !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("after %v: %v", after, err)
@@ -189,7 +189,7 @@ func summed(t *testing.T, change func(*degreeRun)) (Outcome, map[string]result.M
 	}
 	out := Outcome{Probe: "degree"}
 	r.summarise(&out)
-	out.Measurements = settled(out.Measurements)
+	settle(out.Measurements)
 	return out, byName(t, out)
 }
 

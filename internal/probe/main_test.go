@@ -2,6 +2,7 @@ package probe
 
 import (
 	"os"
+	"slices"
 	"testing"
 
 	"hostlab/internal/workload/worker"
@@ -11,4 +12,10 @@ import (
 func TestMain(m *testing.M) {
 	worker.Main(Jobs())
 	os.Exit(m.Run())
+}
+
+// one is the probe of a name.
+func one(name string) Probe {
+	all := All()
+	return all[slices.IndexFunc(all, func(p Probe) bool { return p.Name == name })]
 }

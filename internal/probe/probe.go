@@ -11,7 +11,10 @@ import (
 	"time"
 
 	"hostlab/internal/host"
+	"hostlab/internal/proc"
 	"hostlab/internal/result"
+	"hostlab/internal/workload/burst"
+	"hostlab/internal/workload/worker"
 )
 
 // Config is what a probe needs to know. DefaultConfig gives usual values.
@@ -35,7 +38,7 @@ type Outcome struct {
 	Title         string                `json:"title"`
 	Method        string                `json:"method"`            // one paragraph, for the report
 	Skipped       string                `json:"skipped,omitempty"` // why nothing was measured, and what to do about it
-	Failed        string                `json:"failed,omitempty"`  // the probe itself broke; set by its caller
+	Failed        string                `json:"failed,omitempty"`  // the probe itself broke; set by the caller
 	Seconds       float64               `json:"seconds"`
 	Measurements  []result.Measurement  `json:"-"` // listed flat in assess's JSON
 	Distributions []result.Distribution `json:"distributions,omitempty"`
@@ -57,14 +60,51 @@ type PairResult struct {
 	PingPong result.Estimate `json:"-"` // of a cache line, one way
 }
 
-// Probe is one quick measurement. Run must return soon (well under a second)
-// after ctx is cancelled, leave no file behind in any case, and may be called
-// again. An error means that the probe itself is broken or was cancelled; a
-// host on which it cannot work is Outcome.Skipped.
-type Probe interface {
-	Name() string
-	Title() string
-	// Share is the part of the whole budget that this probe asks for, in (0, 1].
-	Share() float64
-	Run(ctx context.Context, cfg Config) (Outcome, error)
+// Probe is one quick measurement.
+type Probe struct {
+	Name, Title string
+	Share       float64 // of the whole budget, in (0, 1]
+	run         func(ctx context.Context, cfg Config) (Outcome, error)
+}
+
+// Run measures. It returns soon (well under a second) after ctx is cancelled, leaves no
+// file behind in any case, and may be called again. An error means that the probe itself
+// is broken or was cancelled; a host on which it cannot work is Outcome.Skipped.
+func (p Probe) Run(ctx context.Context, cfg Config) (Outcome, error) {
+	began := time.Now()
+	out, err := p.run(ctx, cfg)
+	out.Probe, out.Title, out.Seconds = p.Name, p.Title, time.Since(began).Seconds()
+	settle(out.Measurements)
+	return out, err
+}
+
+// settle takes the evidence from what is not known: nothing was measured.
+func settle(all []result.Measurement) {
+	for i := range all {
+		if !all[i].Known() {
+			all[i].Evidence = ""
+		}
+	}
+}
+
+// All lists the probes in the order in which assess runs them. Their shares add up to 1.
+func All() []Probe {
+	return []Probe{
+		{"wakeup", "Wake-up penalty", 0.40, (&wakeup{start: startWorker[burst.Request, burst.Reply](burst.Job), now: time.Now}).Run},
+		{"siblings", "Siblings", 0.20, (&siblings{start: startWorker[pairRequest, pairReply](siblingsJob), now: time.Now}).Run},
+		{"commit", "Latency of a durable commit", 0.20, runCommit},
+		{"degree", "Speed-up of a cached query with its degree of parallelism", 0.20, degreeProbe{proc.Loads, stopsIn}.Run},
+	}
+}
+
+// Pairs returns the half of the probe of siblings that finds which CPUs share a core.
+func Pairs() Probe {
+	s := &siblings{start: startWorker[pairRequest, pairReply](siblingsJob), now: time.Now, pairsOnly: true}
+	return Probe{"siblings", "Siblings", 1, s.Run}
+}
+
+// Jobs lists what this package's worker processes do. A program that runs probes
+// must call worker.Main(probe.Jobs()) first thing in main.
+func Jobs() []worker.Job {
+	return append(burst.Jobs(), worker.Job{Name: siblingsJob, New: newPairWorker})
 }

@@ -2,41 +2,24 @@ package probe
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"time"
 
 	"hostlab/internal/host"
-	"hostlab/internal/neighbours"
-	"hostlab/internal/result"
-	"hostlab/internal/workload/worker"
+	"hostlab/internal/proc"
+	"hostlab/internal/workload/thread"
 )
 
-// pairRunner executes cells: a worker process, or a fake with fixed timings.
-type pairRunner interface {
-	run(pairRequest) (pairReply, error)
-	load(cpus []int) (map[int]neighbours.Load, bool)
-	close()
-}
-
-// siblings is the probe of what CPUs share.
+// siblings is the probe that finds by measurement which CPUs are threads of one core,
+// and what a thread that scans memory costs one that takes a lock, on a sibling and on
+// another core.
 type siblings struct {
-	start     func(context.Context) (pairRunner, error)
+	start     func(context.Context) (runner[pairRequest, pairReply], error)
 	now       func() time.Time
 	pairsOnly bool // without the harm of a scanner
 }
-
-// NewSiblings returns the probe that finds by measurement which CPUs are threads
-// of one core, and what a thread that scans memory costs one that takes a lock,
-// on a sibling and on another core.
-func NewSiblings() Probe { return &siblings{start: startPairSession, now: time.Now} }
-
-// NewPairs returns the first half of that probe alone: which CPUs share a core.
-func NewPairs() Probe { return &siblings{start: startPairSession, now: time.Now, pairsOnly: true} }
-
-func (*siblings) Name() string   { return "siblings" }
-func (*siblings) Title() string  { return "Siblings" }
-func (*siblings) Share() float64 { return 0.20 }
 
 const pairsMethod = "For pairs of CPUs, two pinned threads run chunks of about 30 us that fill the integer or the floating-point " +
 	"ports, alone and together, in random order within rounds; medians of chunks hold where means do not. Two threads of one core " +
@@ -48,14 +31,13 @@ const pairsMethod = "For pairs of CPUs, two pinned threads run chunks of about 3
 const harmMethod = " Then a thread takes and releases a lock of its own " +
 	"while another CPU is idle or scans twice the L2 cache with stores: the ratio of acquisitions per second to those alone."
 
-// Run implements Probe.
+// Run measures.
 func (p *siblings) Run(ctx context.Context, cfg Config) (out Outcome, err error) {
-	out = Outcome{Probe: p.Name(), Title: p.Title(), Method: pairsMethod}
+	out.Method = pairsMethod
 	if !p.pairsOnly {
 		out.Method += harmMethod
 	}
 	begin := p.now()
-	defer func() { out.Seconds = p.now().Sub(begin).Seconds() }()
 	if len(cfg.CPUs) < 2 {
 		out.Skipped = fmt.Sprintf("%d CPU may be used here: it takes two to find out what they share; run it without taskset, or in a cgroup with more CPUs", len(cfg.CPUs))
 		return out, ctx.Err()
@@ -100,14 +82,12 @@ func (p *siblings) Run(ctx context.Context, cfg Config) (out Outcome, err error)
 	}
 	out.Pairs, out.Measurements = r.pairResults()
 	out.Warnings = append(out.Warnings, disagreements(out.Pairs)...)
-	var harm []result.Measurement
-	if !p.pairsOnly {
-		if harm, err = r.harm(ctx, begin.Add(cfg.Budget)); err != nil {
-			return out, err
-		}
+	if p.pairsOnly {
+		return out, nil
 	}
-	out.Measurements = settled(append(out.Measurements, harm...))
-	return out, nil
+	harm, err := r.harm(ctx, cfg.Budget)
+	out.Measurements = append(out.Measurements, harm...)
+	return out, err
 }
 
 // disagreements compares what was measured with what the system reports.
@@ -133,7 +113,7 @@ func disagreements(pairs []PairResult) []string {
 // siblingsRun is one run of the probe.
 type siblingsRun struct {
 	plan     siblingsPlan
-	runner   pairRunner
+	runner   runner[pairRequest, pairReply]
 	rnd      *rand.Rand
 	alpha    float64
 	reported map[pair]bool
@@ -223,7 +203,7 @@ type company struct {
 func (c company) share() float64 {
 	var out float64
 	if c.wall > 0 {
-		out = max(0, c.others-2*neighbours.Tick) / (2 * c.wall)
+		out = max(0, c.others-2*proc.Tick.Seconds()) / (2 * c.wall)
 	}
 	if c.ran > 0 {
 		out = max(out, c.waited/c.ran)
@@ -256,19 +236,19 @@ func (r *siblingsRun) pairRound(ctx context.Context, p *pairRun) error {
 	cells = append([]cell{{cellControl, both, func(*pairSample, pairReply) {}}}, cells...)
 	sample := newPairSample()
 	before, _ := r.runner.load(both)
-	began, own := r.now(), neighbours.Own()+r.used
+	began, own := r.now(), proc.Own()+r.used
 	for i, c := range cells {
 		req := pairRequest{Kind: c.kind, CPUs: c.cpus, Chunks: r.plan.Chunks}
 		if i == 0 {
 			req.Chunks = settleChunks
 		}
 		got, err := r.call(ctx, req)
+		if errors.Is(err, thread.ErrNoCPU) {
+			p.gone = err.Error()
+			return nil
+		}
 		if err != nil {
 			return err
-		}
-		if got.Gone != "" {
-			p.gone = got.Gone
-			return nil
 		}
 		c.into(sample, got)
 		for _, s := range got.Sides {
@@ -278,7 +258,7 @@ func (r *siblingsRun) pairRound(ctx context.Context, p *pairRun) error {
 			}
 		}
 	}
-	own = neighbours.Own() + r.used - own
+	own = proc.Own() + r.used - own
 	if after, ok := r.runner.load(both); ok {
 		wall := r.now().Sub(began).Seconds()
 		p.company.wall += wall
@@ -299,30 +279,10 @@ func (r *siblingsRun) call(ctx context.Context, req pairRequest) (pairReply, err
 	if err != nil {
 		return got, err
 	}
-	if want := len(req.CPUs); got.Gone == "" && req.Kind != cellPingPong && len(got.Sides)+len(got.Locks) != want {
+	if want := len(req.CPUs); req.Kind != cellPingPong && len(got.Sides)+len(got.Locks) != want {
 		return got, fmt.Errorf("the worker answered for %d CPUs, asked for %d", len(got.Sides)+len(got.Locks), want)
 	}
 	r.used = max(r.used, got.Used)
 	r.progress()
 	return got, nil
 }
-
-// pairSession is a pairRunner that is a worker process.
-type pairSession struct{ s *worker.Session }
-
-func startPairSession(ctx context.Context) (pairRunner, error) {
-	s, err := worker.Start(ctx, siblingsJob, 2)
-	if err != nil {
-		return nil, err
-	}
-	return pairSession{s}, nil
-}
-
-func (w pairSession) run(req pairRequest) (reply pairReply, err error) {
-	err = w.s.Call(req, &reply)
-	return reply, err
-}
-
-func (w pairSession) load(cpus []int) (map[int]neighbours.Load, bool) { return neighbours.Read(cpus) }
-
-func (w pairSession) close() { w.s.Close() }

@@ -165,8 +165,9 @@ func (p *pairRun) slowdown(alpha float64) result.Measurement {
 	}
 	m.Labels.Kernel = cellALU
 	p.mark(&m)
-	m.Estimate = estimate(stats.PairedRatio(both(p.medians(cellALU, 2), p.medians(cellALU, 3)), both(p.medians(cellALU, 0), p.medians(cellALU, 1)), alpha))
-	m.NoiseFloor = stats.Floor(stats.PairedRatio(p.column(func(s *pairSample) float64 { return s.Again }), p.medians(cellALU, 0), alpha))
+	alone, beside := both(p.medians(cellALU, 0), p.medians(cellALU, 1)), both(p.medians(cellALU, 2), p.medians(cellALU, 3))
+	m.Estimate = ratio(beside, alone, alpha)
+	m.NoiseFloor = floor(p.column(func(s *pairSample) float64 { return s.Again }), p.medians(cellALU, 0), alpha)
 	if !m.Estimate.HasInterval() {
 		m.Warnings = append(m.Warnings, tooFew(m.Estimate.N, alpha))
 	}
@@ -208,9 +209,6 @@ func (p *pairRun) whyNone() string {
 }
 
 func (p *pairRun) measurement(kind result.Kind, unit, title string) result.Measurement {
-	return result.Measurement{
-		Probe: "siblings", Kind: kind, Name: fmt.Sprintf("%s.cpu%d-cpu%d", kind, p.A, p.B), Title: title, Unit: unit,
-		Evidence: result.Measured, NoiseFloor: math.NaN(),
-		Labels: result.Labels{CPUA: new(p.A), CPUB: new(p.B), Relation: string(p.relation)},
-	}
+	return blank(kind, fmt.Sprintf(".cpu%d-cpu%d", p.A, p.B), title, unit,
+		result.Labels{CPUA: new(p.A), CPUB: new(p.B), Relation: string(p.relation)})
 }

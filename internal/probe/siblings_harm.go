@@ -2,8 +2,8 @@ package probe
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 	"time"
@@ -11,6 +11,7 @@ import (
 	"hostlab/internal/result"
 	"hostlab/internal/stats"
 	"hostlab/internal/workload/scanlock"
+	"hostlab/internal/workload/thread"
 )
 
 // Conditions of the lock cells.
@@ -76,7 +77,7 @@ func harmPlaces(cpus []int, pairs []*pairRun, reported map[pair]bool) harmPlace 
 }
 
 // harm measures a lock thread's rate alone and beside scanners.
-func (r *siblingsRun) harm(ctx context.Context, deadline time.Time) ([]result.Measurement, error) {
+func (r *siblingsRun) harm(ctx context.Context, budget time.Duration) ([]result.Measurement, error) {
 	place := harmPlaces(r.cpus, r.pairs, r.reported)
 	scanner := [harmConds]int{-1, -1, place.Sibling, place.Other}
 	var conds []int
@@ -86,17 +87,9 @@ func (r *siblingsRun) harm(ctx context.Context, deadline time.Time) ([]result.Me
 		}
 	}
 	var rounds []harmRound
-	begin, clean, gone := r.now(), 0, ""
-	for len(conds) > harmSibling && clean < r.plan.Harm && gone == "" {
-		if n := len(rounds); n > 0 {
-			limit := deadline
-			if n < r.plan.Harm {
-				limit = deadline.Add(deadline.Sub(r.begin) / 4)
-			}
-			if r.now().Add(r.now().Sub(begin) / time.Duration(n)).After(limit) {
-				break
-			}
-		}
+	clean, gone := 0, ""
+	pace := pace{began: r.begin, first: r.now(), budget: budget, planned: r.plan.Harm}
+	for len(conds) > harmSibling && clean < pace.planned && gone == "" && pace.fits(len(rounds), r.now()) {
 		r.rnd.Shuffle(len(conds), func(i, j int) { conds[i], conds[j] = conds[j], conds[i] })
 		var round harmRound
 		for _, c := range conds {
@@ -105,11 +98,12 @@ func (r *siblingsRun) harm(ctx context.Context, deadline time.Time) ([]result.Me
 				req.CPUs = append(req.CPUs, scanner[c])
 			}
 			got, err := r.call(ctx, req)
+			if errors.Is(err, thread.ErrNoCPU) {
+				gone = err.Error()
+				break
+			}
 			if err != nil {
 				return nil, err
-			}
-			if gone = got.Gone; gone != "" {
-				break
 			}
 			round.did[c], round.seconds[c] = got.Locks, got.Seconds
 			for _, n := range got.Locks {
@@ -161,11 +155,8 @@ var (
 
 // measurement is what all of them have in common; it says why it is unknown.
 func (h harmed) measurement(what, title, unit string, cond int) (m result.Measurement, known bool) {
-	name := "siblings." + what + "." + harmNames[cond]
-	m = result.Measurement{
-		Probe: "siblings", Kind: result.Kind(name), Name: name, Title: title, Unit: unit, Evidence: result.Measured,
-		NoiseFloor: math.NaN(), Labels: result.Labels{CPULock: new(h.place.Lock)},
-	}
+	kind := result.Kind("siblings." + what + "." + harmNames[cond])
+	m = blank(kind, "", title, unit, result.Labels{CPULock: new(h.place.Lock)})
 	on := h.place.Lock
 	switch cond {
 	case harmSibling:
@@ -220,8 +211,7 @@ func (h harmed) ratio(cond int) result.Measurement {
 		return m
 	}
 	alone := h.rates(harmAlone, 0)
-	m.Estimate = estimate(stats.PairedRatio(h.rates(cond, 0), alone, h.alpha))
-	m.NoiseFloor = stats.Floor(stats.PairedRatio(h.rates(harmAgain, 0), alone, h.alpha))
+	m.Estimate, m.NoiseFloor = ratio(h.rates(cond, 0), alone, h.alpha), floor(h.rates(harmAgain, 0), alone, h.alpha)
 	if !m.Estimate.HasInterval() {
 		m.Warnings = append(m.Warnings, tooFew(m.Estimate.N, h.alpha))
 	}

@@ -2,6 +2,7 @@ package probe
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -10,9 +11,10 @@ import (
 	"time"
 
 	"hostlab/internal/host"
-	"hostlab/internal/neighbours"
+	"hostlab/internal/proc"
 	"hostlab/internal/stats"
 	"hostlab/internal/workload/scanlock"
+	"hostlab/internal/workload/thread"
 )
 
 // fakeCores is a host on which CPUs k and k+half share a core if smt is true, and
@@ -43,7 +45,7 @@ func (f *fakeCores) jitter() float64 { return 1 + f.noise*f.rnd.NormFloat64() }
 func (f *fakeCores) run(req pairRequest) (pairReply, error) {
 	f.calls++
 	if slices.Contains(req.CPUs, f.gone) {
-		return pairReply{Gone: "CPU 1: offline"}, nil
+		return pairReply{}, fmt.Errorf("CPU 1: %w", thread.ErrNoCPU)
 	}
 	two := len(req.CPUs) == 2
 	var p pair
@@ -94,12 +96,12 @@ func (f *fakeCores) run(req pairRequest) (pairReply, error) {
 }
 
 // load adds to each CPU's own use, of which the fake has none, what the hog takes.
-func (f *fakeCores) load(cpus []int) (map[int]neighbours.Load, bool) {
-	out := map[int]neighbours.Load{}
+func (f *fakeCores) load(cpus []int) (map[int]proc.Load, bool) {
+	out := map[int]proc.Load{}
 	for i, c := range cpus {
-		var l neighbours.Load
+		var l proc.Load
 		if i == 0 {
-			l.Busy = neighbours.Own()
+			l.Busy = proc.Own()
 		}
 		if c == f.hog {
 			l.Busy += f.share * min(f.at.Sub(time.Unix(1e9, 0)), f.until).Seconds()
@@ -111,7 +113,7 @@ func (f *fakeCores) load(cpus []int) (map[int]neighbours.Load, bool) {
 
 func (f *fakeCores) close() { f.closed = true }
 func (f *fakeCores) probe() *siblings {
-	return &siblings{start: func(context.Context) (pairRunner, error) { return f, nil }, now: func() time.Time { return f.at }}
+	return &siblings{start: func(context.Context) (runner[pairRequest, pairReply], error) { return f, nil }, now: func() time.Time { return f.at }}
 }
 
 func withSiblings(cfg Config, half int) Config {

@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"hostlab/internal/neighbours"
+	"hostlab/internal/proc"
 	"hostlab/internal/stats"
 	"hostlab/internal/workload/hot"
 	"hostlab/internal/workload/scanlock"
@@ -44,9 +44,8 @@ type pairRequest struct {
 	Scan    int     `json:",omitempty"` // bytes that a lock cell's scanner overwrites
 }
 
-// pairReply has a side for each CPU, or Gone where one could not be used.
+// pairReply has a side for each CPU.
 type pairReply struct {
-	Gone     string `json:",omitempty"`
 	Sides    []side
 	Locks    []scanlock.Count // of a lock cell in place of Sides
 	Seconds  float64          // that they count
@@ -91,10 +90,7 @@ func newPairWorker() worker.Func {
 		default:
 			reply, err = w.chunks(req)
 		}
-		if errors.Is(err, thread.ErrNoCPU) {
-			return pairReply{Gone: err.Error()}, nil
-		}
-		reply.Used = neighbours.Own()
+		reply.Used = proc.Own()
 		return reply, err
 	})
 }

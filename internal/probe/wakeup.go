@@ -9,33 +9,19 @@ import (
 	"time"
 
 	"hostlab/internal/host"
-	"hostlab/internal/neighbours"
+	"hostlab/internal/proc"
 	"hostlab/internal/stats"
 	"hostlab/internal/workload/burst"
-	"hostlab/internal/workload/worker"
+	"hostlab/internal/workload/thread"
 )
 
-// wakeRunner executes requests: a worker process, or a fake with fixed timings.
-type wakeRunner interface {
-	run(burst.Request) (burst.Reply, error)
-	load(cpus []int) (map[int]neighbours.Load, bool)
-	close()
-}
-
-// wakeup is the probe of the wake-up penalty.
+// wakeup is the probe that measures what a slice of work costs on a CPU that has slept,
+// against the same slice within a busy stretch: the price of the power policy for bursts
+// at low load.
 type wakeup struct {
-	start func(context.Context) (wakeRunner, error)
+	start func(context.Context) (runner[burst.Request, burst.Reply], error)
 	now   func() time.Time
 }
-
-// NewWakeup returns the probe that measures what a slice of work costs on a CPU
-// that has slept, against the same slice within a busy stretch: the price of the
-// power policy for bursts at low load.
-func NewWakeup() Probe { return &wakeup{start: startWakeSession, now: time.Now} }
-
-func (*wakeup) Name() string   { return "wakeup" }
-func (*wakeup) Title() string  { return "Wake-up penalty" }
-func (*wakeup) Share() float64 { return 0.40 }
 
 const wakeupMethod = "On one CPU of each class, pinned threads run fixed slices of dependent work right after sleeping 100 ms, " +
 	"and again after at least 100 ms of the same work. The ratio of the two times within each round is what a pause costs a burst at " +
@@ -47,12 +33,10 @@ const wakeupMethod = "On one CPU of each class, pinned threads run fixed slices 
 	"The order within a round is random; ratios are Hodges-Lehmann estimates over rounds with exact intervals. " +
 	"Additions per second of a dependent chain approximate the core's clock, at one addition a cycle."
 
-// Run implements Probe.
+// Run measures.
 func (p *wakeup) Run(ctx context.Context, cfg Config) (out Outcome, err error) {
-	out = Outcome{Probe: p.Name(), Title: p.Title(), Method: wakeupMethod}
+	out.Method = wakeupMethod
 	begin := p.now()
-	defer func() { out.Seconds = p.now().Sub(begin).Seconds() }()
-
 	var topo *host.Topology
 	if cfg.Facts != nil {
 		topo = &cfg.Facts.Topology
@@ -91,11 +75,11 @@ func (p *wakeup) Run(ctx context.Context, cfg Config) (out Outcome, err error) {
 			cfg.Report(done, max(done, min(cfg.Budget, time.Duration(plan.Seconds*float64(time.Second)))))
 		}
 	}
-	err = r.all(ctx, p.now, begin.Add(cfg.Budget))
+	err = r.all(ctx, p.now, pace{began: begin, budget: cfg.Budget, planned: plan.Rounds})
 	if err != nil {
 		return out, err
 	}
-	out.Measurements = settled(r.measurements(cfg.Alpha))
+	out.Measurements = r.measurements(cfg.Alpha)
 	if w := r.warning(); w != "" {
 		out.Warnings = append(out.Warnings, w)
 	}
@@ -106,7 +90,7 @@ func (p *wakeup) Run(ctx context.Context, cfg Config) (out Outcome, err error) {
 type wakeRun struct {
 	plan     wakePlan
 	targets  []wakeTarget
-	runner   wakeRunner
+	runner   runner[burst.Request, burst.Reply]
 	rnd      *rand.Rand
 	progress func()
 
@@ -153,7 +137,7 @@ type wakePauses struct {
 
 // all calibrates and runs rounds: the planned ones, and while time is left
 // another for each that was disturbed.
-func (r *wakeRun) all(ctx context.Context, now func() time.Time, deadline time.Time) error {
+func (r *wakeRun) all(ctx context.Context, now func() time.Time, pace pace) error {
 	for _, t := range r.targets {
 		for _, kernel := range r.plan.Kernels {
 			if err := r.calibrate(ctx, t, kernel.Name); err != nil {
@@ -161,21 +145,8 @@ func (r *wakeRun) all(ctx context.Context, now func() time.Time, deadline time.T
 			}
 		}
 	}
-	begin := now()
-	for clean := 0; clean < r.plan.Rounds && len(r.gone) < len(r.targets); {
-		// Rounds take longer than planned on a CPU that is shared. The planned number is
-		// worth a quarter more time than the budget, repetitions are not.
-		done := len(r.rounds)
-		if done > 0 {
-			next := now().Add(now().Sub(begin) / time.Duration(done))
-			limit := deadline
-			if done < r.plan.Rounds {
-				limit = deadline.Add(deadline.Sub(begin) / 4)
-			}
-			if next.After(limit) {
-				return nil
-			}
-		}
+	pace.first = now()
+	for clean := 0; clean < pace.planned && len(r.gone) < len(r.targets) && pace.fits(len(r.rounds), now()); {
 		disturbed, err := r.round(ctx, now)
 		if err != nil {
 			return err
@@ -213,11 +184,11 @@ func (r *wakeRun) call(ctx context.Context, req burst.Request) ([]burst.Sample, 
 	}
 	reply, err := r.runner.run(req)
 	switch {
+	case errors.Is(err, thread.ErrNoCPU):
+		r.gone[req.CPU] = err.Error()
+		return nil, nil
 	case err != nil:
 		return nil, err
-	case reply.Gone != "":
-		r.gone[req.CPU] = reply.Gone
-		return nil, nil
 	case len(reply.Samples) != len(req.Steps):
 		return nil, errors.New("the worker's answer does not fit the request")
 	}
@@ -286,11 +257,11 @@ func (r *wakeRun) round(ctx context.Context, now func() time.Time) (bool, error)
 	any := false
 	for key, triple := range samples {
 		// Little by little others may take more than the ticks of one pause show.
-		if foreign[key.CPU]-2*neighbours.Tick > disturbedShare*slept[key.CPU] {
+		if foreign[key.CPU]-2*proc.Tick.Seconds() > disturbedShare*slept[key.CPU] {
 			triple.Spoilt = notIdle
 		}
 		if b, ok := before[key.CPU]; ok && known {
-			if steal := after[key.CPU].Steal - b.Steal; steal-neighbours.Tick > disturbedShare*wall {
+			if steal := after[key.CPU].Steal - b.Steal; steal-proc.Tick.Seconds() > disturbedShare*wall {
 				triple.Spoilt = triple.Spoilt.and(stolen)
 			}
 		}
@@ -306,7 +277,7 @@ func (r *wakeRun) round(ctx context.Context, now func() time.Time) (bool, error)
 // idle reports whether the CPU was idle in a sleep of so many seconds, as far as
 // is known. A sleep of 100 ms is ten clock ticks long: one of them may be chance.
 func idle(s burst.Sample, sleep float64) bool {
-	return !s.HasForeign || s.Foreign-neighbours.Tick <= disturbedShare*sleep
+	return !s.HasForeign || s.Foreign-proc.Tick.Seconds() <= disturbedShare*sleep
 }
 
 // disturbed reports whether the thread was off its CPU for more than it may be.
@@ -401,23 +372,3 @@ func (r *wakeRun) warning() string {
 	}
 	return strings.Join(parts, "; ")
 }
-
-// wakeSession is a wakeRunner that is a worker process.
-type wakeSession struct{ s *worker.Session }
-
-func startWakeSession(ctx context.Context) (wakeRunner, error) {
-	s, err := burst.Start(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return wakeSession{s}, nil
-}
-
-func (w wakeSession) run(req burst.Request) (reply burst.Reply, err error) {
-	err = w.s.Call(req, &reply)
-	return reply, err
-}
-
-func (w wakeSession) load(cpus []int) (map[int]neighbours.Load, bool) { return neighbours.Read(cpus) }
-
-func (w wakeSession) close() { w.s.Close() }

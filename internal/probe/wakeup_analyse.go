@@ -37,16 +37,16 @@ func (r *wakeRun) ratio(t wakeTarget, key wakeKey, alpha float64) result.Measure
 	if key.Kernel == burst.Mixed {
 		kind = WakeMixed
 	}
-	m := t.measurement(kind, "wakeup."+key.name(), "ratio", key.Kernel)
-	m.Title = fmt.Sprintf("%.0f ms of %s after 100 ms asleep, against awake", key.Slice*1000, kernelWords[key.Kernel])
+	m := t.measurement(kind, key.name(), "ratio", key.Kernel,
+		fmt.Sprintf("%.0f ms of %s after 100 ms asleep, against awake", key.Slice*1000, kernelWords[key.Kernel]))
 	m.Labels.Slice = key.Slice
 	u := r.usable(alpha, key)
 	if len(u.use) == 0 {
 		m.Reason = r.whyNone(t.CPU)
 		return m
 	}
-	m.Estimate = estimate(stats.PairedRatio(u.seconds(key, afterSleep), u.seconds(key, busy), alpha))
-	m.NoiseFloor = stats.Floor(stats.PairedRatio(u.seconds(key, busyAgain), u.seconds(key, busy), alpha))
+	awake := u.seconds(key, busy)
+	m.Estimate, m.NoiseFloor = ratio(u.seconds(key, afterSleep), awake, alpha), floor(u.seconds(key, busyAgain), awake, alpha)
 	u.describe(&m, alpha)
 	r.ramping(&m, key, alpha)
 	return m
@@ -56,8 +56,8 @@ func (r *wakeRun) ratio(t wakeTarget, key wakeKey, alpha float64) result.Measure
 // clock, but caches above all. It is estimated within rounds, both together.
 func (r *wakeRun) cold(t wakeTarget, slice, alpha float64) result.Measurement {
 	alu, mixed := wakeKey{t.CPU, burst.ALU, slice}, wakeKey{t.CPU, burst.Mixed, slice}
-	m := t.measurement(WakeCold, "wakeup."+wakeKey{t.CPU, "cold", slice}.name(), "ratio", "cold")
-	m.Title = fmt.Sprintf("a burst of %.0f ms that reads three quarters of the L2 cache, after 100 ms asleep, against awake, beyond what arithmetic loses", slice*1000)
+	m := t.measurement(WakeCold, mixed.name(), "ratio", "cold", fmt.Sprintf("a burst of %.0f ms that reads three quarters of the L2 cache, "+
+		"after 100 ms asleep, against awake, beyond what arithmetic loses", slice*1000))
 	m.Labels.Slice = slice
 	u := r.usable(alpha, alu, mixed)
 	if len(u.use) == 0 {
@@ -74,9 +74,9 @@ func (r *wakeRun) cold(t wakeTarget, slice, alpha float64) result.Measurement {
 		return x, a, lost
 	}
 	x, a, lost := over(afterSleep)
-	m.Estimate = estimate(stats.PairedRatio(x, a, alpha))
+	m.Estimate = ratio(x, a, alpha)
 	xx, aa, _ := over(busyAgain)
-	m.NoiseFloor = stats.Floor(stats.PairedRatio(xx, aa, alpha))
+	m.NoiseFloor = floor(xx, aa, alpha)
 	m.Labels.Loss = stats.Median(lost)
 	u.describe(&m, alpha)
 	r.ramping(&m, mixed, alpha)
@@ -98,8 +98,8 @@ func (u usedRounds) describe(m *result.Measurement, alpha float64) {
 	}
 }
 
-// spoilWords complete a clause that begins with "the CPU".
-var spoilWords = [spoils]string{notIdle: "was not idle in the pause of %d", offCPU: "did other work during %d", stolen: "was taken by the hypervisor during %d"}
+// spoilWords are clauses about so many rounds.
+var spoilWords = [spoils]string{notIdle: "in %d the CPU was not idle during the pause", offCPU: "in %d the CPU did other work", stolen: "in %d the hypervisor took the CPU"}
 
 // why says why disturbed rounds count: how many were clean, of how many it takes, and
 // what happened to the others.
@@ -110,7 +110,7 @@ func (u usedRounds) why(alpha float64) string {
 			parts = append(parts, fmt.Sprintf(words, n))
 		}
 	}
-	return fmt.Sprintf("%d of %d rounds were clean, %d are needed (the CPU %s)", u.count[unspoilt], u.of, stats.MinBlocks(alpha), strings.Join(parts, ", "))
+	return fmt.Sprintf("%d of %d rounds were clean, %d are needed (%s)", u.count[unspoilt], u.of, stats.MinBlocks(alpha), strings.Join(parts, ", "))
 }
 
 // stillRising is the gain in speed within a busy stretch from which on its clock
@@ -147,8 +147,7 @@ func (r *wakeRun) clocks(t wakeTarget, alpha float64) []result.Measurement {
 	}
 	var out []result.Measurement
 	for _, k := range kinds {
-		m := t.measurement(k.kind, fmt.Sprintf("%s.cpu%d", k.kind, t.CPU), "Hz", "frequency")
-		m.Title = k.title
+		m := t.measurement(k.kind, t.name(), "Hz", "frequency", k.title)
 		m.Labels.Slice, m.Labels.Condition = k.slice, k.name
 		u := r.usable(alpha, wakeKey{t.CPU, burst.ALU, k.slice})
 		var hz []float64
@@ -189,8 +188,7 @@ func (r *wakeRun) latencies(t wakeTarget, alpha float64) []result.Measurement {
 		idle = all
 	}
 	one := func(kind result.Kind, title string, rounds [][]float64, q float64, least int) result.Measurement {
-		m := t.measurement(kind, fmt.Sprintf("%s.cpu%d", kind, t.CPU), "s", "latency")
-		m.Title = title
+		m := t.measurement(kind, t.name(), "s", "latency", title)
 		x := slices.Sorted(slices.Values(slices.Concat(rounds...)))
 		switch {
 		case len(x) == 0 && r.gone[t.CPU] == "" && len(r.rounds) > 0:
@@ -201,9 +199,9 @@ func (r *wakeRun) latencies(t wakeTarget, alpha float64) []result.Measurement {
 			m.Reason = fmt.Sprintf("%d wake-ups fitted into the time; a 99th percentile takes %d", len(x), least)
 		case q == 0.5:
 			// Wake-ups of one round may be alike; rounds lie seconds apart.
-			m.Estimate = medianOf(medians(rounds), alpha)
+			m.Estimate = medianOf(ofRounds(rounds, stats.Median), alpha)
 		default:
-			m.Estimate = &result.Estimate{Value: stats.Quantile(x, q), Low: math.NaN(), High: math.NaN(), N: len(x)}
+			m.Estimate = single(stats.Quantile(x, q), len(x))
 			m.Warnings = append(m.Warnings, fmt.Sprintf("no interval: %d wake-ups are too few for one", len(x)))
 		}
 		if m.Known() {
@@ -239,32 +237,13 @@ func (r *wakeRun) whyNone(cpu int) string {
 	return "no round was completed in the time allowed"
 }
 
-func (t wakeTarget) measurement(kind result.Kind, name, unit, kernel string) result.Measurement {
-	return result.Measurement{Probe: "wakeup", Kind: kind, Name: name, Unit: unit, Evidence: result.Measured, NoiseFloor: math.NaN(), Labels: t.labels(kernel)}
-}
-
-func (t wakeTarget) labels(kernel string) result.Labels {
+func (t wakeTarget) measurement(kind result.Kind, which, unit, kernel, title string) result.Measurement {
 	l := result.Labels{CPU: new(t.CPU), Class: t.Class, Kernel: kernel}
 	if t.Socket >= 0 {
 		l.Socket = new(t.Socket)
 	}
-	return l
+	return blank(kind, which, title, unit, l)
 }
 
-// estimate converts an interval of package stats.
-func estimate(iv stats.Interval) *result.Estimate {
-	return &result.Estimate{Value: iv.Estimate, Low: iv.Low, High: iv.High, N: iv.N}
-}
-
-// medianOf is the median with its distribution-free interval.
-func medianOf(x []float64, alpha float64) *result.Estimate {
-	e := &result.Estimate{Value: stats.Median(x), Low: math.NaN(), High: math.NaN(), N: len(x)}
-	if lo, hi, ok := stats.QuantileInterval(x, 0.5, alpha); ok {
-		e.Low, e.High = lo, hi
-	}
-	return e
-}
-
-func tooFew(n int, alpha float64) string {
-	return fmt.Sprintf("%d rounds are too few for an interval; it takes %d", n, stats.MinBlocks(alpha))
-}
+// name tells a target's measurements from those of others.
+func (t wakeTarget) name() string { return fmt.Sprintf(".cpu%d", t.CPU) }

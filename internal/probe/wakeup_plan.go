@@ -166,10 +166,8 @@ type wakeKey struct {
 	Slice  float64
 }
 
-// name as in "alu.10ms.cpu0".
-func (k wakeKey) name() string {
-	return fmt.Sprintf("%s.%dms.cpu%d", k.Kernel, int(k.Slice*1000+0.5), k.CPU)
-}
+// name tells a comparison's measurements from those of others, as in ".10ms.cpu0".
+func (k wakeKey) name() string { return fmt.Sprintf(".%dms.cpu%d", int(k.Slice*1000+0.5), k.CPU) }
 
 // wakeCell is one undivided stretch of a round: a slice after sleeping, or all
 // slices of a kernel within one busy stretch.

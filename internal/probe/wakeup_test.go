@@ -15,9 +15,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"hostlab/internal/host"
-	"hostlab/internal/neighbours"
+	"hostlab/internal/proc"
 	"hostlab/internal/result"
 	"hostlab/internal/workload/burst"
+	"hostlab/internal/workload/thread"
 )
 
 // fakeWake is a processor with a known clock: full speed while busy, and for the
@@ -48,7 +49,7 @@ func newFakeWake() *fakeWake {
 func (f *fakeWake) run(req burst.Request) (burst.Reply, error) {
 	f.calls++
 	if req.CPU == f.goneCPU && f.calls > f.goneFrom {
-		return burst.Reply{Gone: "CPU 1: offline"}, nil
+		return burst.Reply{}, fmt.Errorf("CPU 1: %w", thread.ErrNoCPU)
 	}
 	const hz = 2e9
 	per := map[string]float64{burst.ALU: hz, burst.Mixed: hz / 40}
@@ -83,11 +84,11 @@ func (f *fakeWake) run(req burst.Request) (burst.Reply, error) {
 	return reply, nil
 }
 
-func (f *fakeWake) pass(s float64)                             { f.at = f.at.Add(time.Duration(s * 1e9)) }
-func (f *fakeWake) load([]int) (map[int]neighbours.Load, bool) { return nil, false }
-func (f *fakeWake) close()                                     { f.closed = true }
+func (f *fakeWake) pass(s float64)                       { f.at = f.at.Add(time.Duration(s * 1e9)) }
+func (f *fakeWake) load([]int) (map[int]proc.Load, bool) { return nil, false }
+func (f *fakeWake) close()                               { f.closed = true }
 func (f *fakeWake) probe() *wakeup {
-	return &wakeup{start: func(context.Context) (wakeRunner, error) { return f, nil }, now: func() time.Time { return f.at }}
+	return &wakeup{start: func(context.Context) (runner[burst.Request, burst.Reply], error) { return f, nil }, now: func() time.Time { return f.at }}
 }
 
 func cpuConfig(budget time.Duration, cpus ...int) Config {
@@ -141,8 +142,8 @@ func TestWakeupFindsKnownPenalty(t *testing.T) {
 	if len(o.Warnings) != 0 || o.Skipped != "" || !f.closed {
 		t.Errorf("warnings %q, skipped %q, closed %v", o.Warnings, o.Skipped, f.closed)
 	}
-	if o.Seconds < 10 || o.Seconds > 24 {
-		t.Errorf("took %.1f s of 24", o.Seconds)
+	if took := f.at.Sub(f.start).Seconds(); took < 10 || took > 24 {
+		t.Errorf("took %.1f s of 24", took)
 	}
 }
 
@@ -190,7 +191,7 @@ func TestWakeupNeverIdle(t *testing.T) {
 	}
 	for _, name := range []string{"wakeup.alu.10ms.cpu0", "wakeup.cold.10ms.cpu0", "wakeup.latency.p50.cpu0", "wakeup.frequency.after-sleep.cpu0"} {
 		m := named(t, o, name)
-		if got := m.Labels.Disturbed; !strings.HasPrefix(got, "0 of ") || !strings.Contains(got, "idle in ") {
+		if got := m.Labels.Disturbed; !strings.HasPrefix(got, "0 of ") || !strings.Contains(got, "idle ") {
 			t.Errorf("%s: disturbed %q", name, got)
 		}
 	}
@@ -218,9 +219,9 @@ func TestWakeupReason(t *testing.T) {
 		spoilt map[spoil]int
 		want   string
 	}{
-		{map[spoil]int{unspoilt: 4, notIdle: 1, offCPU: 9, stolen: 2}, "4 of 16 rounds were clean, 6 are needed (the CPU was not idle in the pause of 1, did other work during 9, was taken by the hypervisor during 2)"},
-		{map[spoil]int{unspoilt: 4, offCPU: 12}, "4 of 16 rounds were clean, 6 are needed (the CPU did other work during 12)"},
-		{map[spoil]int{notIdle: 16}, "0 of 16 rounds were clean, 6 are needed (the CPU was not idle in the pause of 16)"},
+		{map[spoil]int{unspoilt: 4, notIdle: 1, offCPU: 9, stolen: 2}, "4 of 16 rounds were clean, 6 are needed (in 1 the CPU was not idle during the pause, in 9 the CPU did other work, in 2 the hypervisor took the CPU)"},
+		{map[spoil]int{unspoilt: 4, offCPU: 12}, "4 of 16 rounds were clean, 6 are needed (in 12 the CPU did other work)"},
+		{map[spoil]int{notIdle: 16}, "0 of 16 rounds were clean, 6 are needed (in 16 the CPU was not idle during the pause)"},
 		{map[spoil]int{unspoilt: 6, offCPU: 10}, ""},
 		{map[spoil]int{unspoilt: 3}, ""}, // too few, but nobody's fault
 	} {
@@ -364,7 +365,9 @@ func TestWakeupSkips(t *testing.T) {
 		t.Errorf("no CPU: %+v, %v", o, err)
 	}
 	p := f.probe()
-	p.start = func(context.Context) (wakeRunner, error) { return nil, errors.New("cannot start") }
+	p.start = func(context.Context) (runner[burst.Request, burst.Reply], error) {
+		return nil, errors.New("cannot start")
+	}
 	if o, err := p.Run(t.Context(), cpuConfig(time.Second, 0)); err != nil || o.Skipped != "cannot start" {
 		t.Errorf("no worker: %q, %v", o.Skipped, err)
 	}
@@ -476,18 +479,18 @@ func TestWakeRound(t *testing.T) {
 }
 
 func TestForeignShare(t *testing.T) {
-	before := neighbours.Load{Busy: 100, Steal: 5}
+	before := proc.Load{Busy: 100, Steal: 5}
 	for _, c := range []struct {
-		after neighbours.Load
+		after proc.Load
 		own   float64
 		want  float64
 	}{
-		{neighbours.Load{Busy: 101, Steal: 5}, 1, 0},
-		{neighbours.Load{Busy: 101, Steal: 5}, 0.79, 0.1},
-		{neighbours.Load{Busy: 101, Steal: 5.21}, 1, 0.1},
-		{neighbours.Load{}, 1, 0},
+		{proc.Load{Busy: 101, Steal: 5}, 1, 0},
+		{proc.Load{Busy: 101, Steal: 5}, 0.79, 0.1},
+		{proc.Load{Busy: 101, Steal: 5.21}, 1, 0.1},
+		{proc.Load{}, 1, 0},
 	} {
-		if got := neighbours.Share(map[int]neighbours.Load{3: before}, map[int]neighbours.Load{3: c.after}, c.own, 2); math.Abs(got-c.want) > 1e-9 {
+		if got := proc.Share(map[int]proc.Load{3: before}, map[int]proc.Load{3: c.after}, c.own, 2); math.Abs(got-c.want) > 1e-9 {
 			t.Errorf("%+v, own %g: %g, want %g", c.after, c.own, got, c.want)
 		}
 	}

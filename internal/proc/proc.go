@@ -3,9 +3,8 @@
 // first (pidfd_open(2)), looked at then, and signalled by what is held. If it ended
 // meanwhile the signal goes nowhere, whatever has its number.
 //
-// It takes Linux.
+// It takes Linux; on other systems there are no processes to be seen.
+//
+// It also tells how much of the CPUs others take while we measure: other processes, and
+// the hypervisor where it says so.
 package proc
-
-// UserHZ is the clock tick of /proc/stat and /proc/PID/stat: 100 a second to user space on
-// every architecture that Go runs on (asm-generic/param.h).
-const UserHZ = 100

@@ -36,7 +36,7 @@ func TestInBrowser(t *testing.T) {
 	browser := chrome.Start(t)
 	for _, name := range []string{"guest", "big", "hostile", "empty"} {
 		for _, theme := range []string{"light", "dark"} {
-			for _, width := range []int64{1280, 360} {
+			for _, width := range []int64{1100, 500, 360} {
 				t.Run(fmt.Sprintf("%s/%s/%d", name, theme, width), func(t *testing.T) {
 					b := open(t, browser, samples[name](), "#theme="+theme, width)
 					if bad := chrome.Eval[[]string](t, b, chrome.Overflowing); len(bad) > 0 {

@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"hostlab/internal/check"
@@ -30,14 +31,17 @@ func (a *Assessment) Document() *document.Document {
 	d.Sections = []document.Section{levers(a.Levers), next(a.Levers), pictures(a), findings(a)}
 	others := check.Sections(a.Results, false)
 	for i := range others {
-		if others[i].Where != document.Terminal {
-			others[i].Where = document.Page
-			d.Sections = append(d.Sections, others[i])
+		if s := &others[i]; s.Where != document.Terminal {
+			s.Where = document.Page
+			if see := measuredFor(a.Levers, s.Anchor); see != nil {
+				s.Blocks = append(s.Blocks, document.Line{Text: "What was measured of this lever:", Tone: document.Quiet, See: see})
+			}
+			d.Sections = append(d.Sections, *s)
 		}
 	}
 	d.Sections = append(d.Sections, headlines(a))
 	for i := range a.Runs {
-		d.Sections = append(d.Sections, probeSection(&a.Runs[i], a.Probes))
+		d.Sections = append(d.Sections, probeSection(&a.Runs[i], a.Probes, a.Levers))
 	}
 	if a.Facts != nil {
 		for _, s := range a.Facts.Sections() {
@@ -124,11 +128,18 @@ func levers(all []lever.Lever) document.Section {
 			measured.More = append(measured.More, "n "+count(l.Measurement), "noise "+floor(l.Measurement))
 		}
 		row := document.Row{Cells: []document.Cell{document.Text(l.Title), most, measured, document.Text(cmp.Or(string(l.Evidence), "none")), verdictCell(l.Verdict)},
-			Notes: []document.Line{{Text: l.Summary + "."}}}
+			Anchor: anchor(l), Notes: []document.Line{{Text: lever.Sentence(l.Summary)}}}
 		if l.Bound != nil {
 			row.Notes = append(row.Notes, document.Line{Text: fmt.Sprintf("At most %s of %s: %s.", lever.Percent(*l.Bound), boundOf(l), l.BoundWhy), Tone: document.Quiet})
 		} else if l.BoundWhy != "" {
 			row.Notes = append(row.Notes, document.Line{Text: "The bound is " + l.BoundWhy + ".", Tone: document.Quiet})
+		}
+		see := l.Findings
+		if l.Measurement != nil {
+			see = append(see[:len(see):len(see)], l.Measurement.Name)
+		}
+		if len(see) > 0 {
+			row.Notes = append(row.Notes, document.Line{Text: "See:", Tone: document.Quiet, See: see})
 		}
 		t.Rows = append(t.Rows, row)
 	}
@@ -136,6 +147,19 @@ func levers(all []lever.Lever) document.Section {
 		return document.Section{}
 	}
 	return document.Section{Title: "Levers", Blocks: []document.Block{t}}
+}
+
+// anchor names a lever's row.
+func anchor(l *lever.Lever) string { return "lever-" + l.Name }
+
+// measuredFor are the lever of a finding and the measurement that decides on it.
+func measuredFor(all []lever.Lever, finding string) []string {
+	for i := range all {
+		if l := &all[i]; slices.Contains(l.Findings, finding) && l.Measurement != nil {
+			return []string{anchor(l), l.Measurement.Name}
+		}
+	}
+	return nil
 }
 
 // boundOf says what a bound is a share of, what would give it, and, where it was
@@ -227,7 +251,7 @@ func headlines(a *Assessment) document.Section {
 }
 
 // probeSection shows all that a probe measured.
-func probeSection(o *probe.Outcome, all []result.Measurement) document.Section {
+func probeSection(o *probe.Outcome, all []result.Measurement, levers []lever.Lever) document.Section {
 	s := document.Section{Title: cmp.Or(o.Title, o.Probe), Where: document.Page}
 	if why := cmp.Or(o.Skipped, o.Failed); why != "" {
 		s.Blocks = append(s.Blocks, document.Line{Text: why, Tone: document.Caution})
@@ -242,7 +266,7 @@ func probeSection(o *probe.Outcome, all []result.Measurement) document.Section {
 		if m.Probe != o.Probe {
 			continue
 		}
-		row := document.Row{Cells: []document.Cell{document.Text(cmp.Or(m.Title, m.Name), m.Name)}}
+		row := document.Row{Anchor: m.Name, Cells: []document.Cell{document.Text(cmp.Or(m.Title, m.Name), m.Name)}}
 		if !m.Known() {
 			row.Across = "unknown: " + m.Reason
 			t.Rows = append(t.Rows, row)
@@ -258,6 +282,11 @@ func probeSection(o *probe.Outcome, all []result.Measurement) document.Section {
 		}
 		for _, n := range notes {
 			row.Notes = append(row.Notes, document.Line{Text: n})
+		}
+		for _, l := range levers {
+			if l.Measurement != nil && l.Measurement.Name == m.Name {
+				row.Notes = append(row.Notes, document.Line{Text: "It decides on:", Tone: document.Quiet, See: append([]string{anchor(&l)}, l.Findings...)})
+			}
 		}
 		t.Rows = append(t.Rows, row)
 	}

@@ -410,3 +410,44 @@ func validate(root, s map[string]any, v any, at string) (errs []string) {
 	}
 	return errs
 }
+
+// A reader gets from a finding to the measurement that decides on it, and back; no link leads nowhere.
+func TestLinks(t *testing.T) {
+	link := regexp.MustCompile(`<a href="#([^"]*)">`)
+	for name, make := range samples {
+		page := render(t, make())
+		for _, m := range link.FindAllStringSubmatch(page, -1) {
+			if n := strings.Count(page, ` id="`+m[1]+`"`); n != 1 {
+				t.Errorf("%s: %d places for #%s", name, n, m[1])
+			}
+		}
+	}
+	page := render(t, reporttest.Guest())
+	part := func(id string) string {
+		_, rest, _ := strings.Cut(page, ` id="`+id+`"`)
+		end := regexp.MustCompile(`</tr>|</section>`).FindStringIndex(rest)
+		if end == nil {
+			t.Fatalf("no place %s in the page", id)
+		}
+		return rest[:end[0]]
+	}
+	linked := 0
+	for _, l := range reporttest.Guest().Levers {
+		if l.Measurement == nil {
+			continue
+		}
+		to := `href="#` + l.Measurement.Name + `"`
+		if !strings.Contains(part("lever-"+l.Name), to) {
+			t.Errorf("the row of %s does not lead to %s", l.Name, l.Measurement.Name)
+		}
+		for _, id := range l.Findings {
+			linked++
+			if !strings.Contains(part(id), to) || !strings.Contains(part(l.Measurement.Name), `href="#`+id+`"`) {
+				t.Errorf("%s and %s do not lead to each other", id, l.Measurement.Name)
+			}
+		}
+	}
+	if linked == 0 {
+		t.Error("no finding with a measurement was tried")
+	}
+}

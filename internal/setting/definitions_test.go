@@ -41,6 +41,11 @@ func TestAllIsInOrderAndDescribed(t *testing.T) {
 		if s.Name == "" || s.Title == "" || s.About == "" || s.Source == "" || s.Values == "" || s.Absent == "" || s.Takes == nil {
 			t.Errorf("%s lacks a text or a function", s.Name)
 		}
+		for _, f := range s.Files {
+			if !settable(f) && !s.Held {
+				t.Errorf("%s: %q is no path of a file that can be set", s.Name, f)
+			}
+		}
 		if got, ok := Find(s.Name); !ok || got.Title != s.Title {
 			t.Errorf("Find(%q) is not it: the name is there twice", s.Name)
 		}

@@ -101,6 +101,7 @@ var sysctls = []Setting{
 		About: "With 1, a NUMA node that runs short of memory frees page cache of its own before it takes another node's. That keeps memory local, and costs " +
 			"time and cache; 2 adds writing of dirty pages, 4 swapping. With 0 the other node's memory is taken.",
 		Source: "kernel documentation, admin-guide/sysctl/vm.rst (0 where programs benefit from cached files)",
+		Advice: map[string]string{"MEM-009": "0"},
 		Tries:  []Try{{"1", ""}},
 	},
 	{

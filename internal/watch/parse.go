@@ -6,9 +6,12 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"time"
 
 	"hostlab/internal/proc"
 )
+
+const userHZ = float64(time.Second / proc.Tick)
 
 // maxCPUs is the most that Linux supports (CONFIG_NR_CPUS on x86, 6.12) with room to spare.
 const maxCPUs = 65536
@@ -37,7 +40,7 @@ func parseStat(b []byte, into []CPUReading) ([]CPUReading, error) {
 			if n, rest, ok = leading(rest); !ok {
 				return nil, fmt.Errorf("/proc/stat: expected eight numbers, found %.60q", line)
 			}
-			v[i] = float64(n) / proc.UserHZ
+			v[i] = float64(n) / userHZ
 		}
 		into = append(into, CPUReading{ID: int(id), Frequency: unknown, Effective: unknown,
 			Times: Times{User: v[0], Nice: v[1], System: v[2], Idle: v[3], IOWait: v[4], IRQ: v[5], SoftIRQ: v[6], Steal: v[7]}})

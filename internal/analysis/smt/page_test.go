@@ -20,8 +20,8 @@ func written() string {
 	percent := func(x float64) string { return fmt.Sprintf("%.0f %%", 100*x) }
 	fmt.Fprintf(&b, `# The verdict on shared cores
 
-This page is written by a test (%[1]sgo test ./internal/analysis/smt -run Page -update%[1]s) from the rule and the published runs in %[1]sinternal/analysis/smt%[1]s,
-and another run of that test holds that it is current.
+This page is written by a test (%[1]sgo test ./internal/analysis/smt -run Page -update%[1]s). It says what the rule and the published runs
+in %[1]sinternal/analysis/smt%[1]s give; that test fails where the page is no longer current.
 
 %[1]shostlab run smt%[1]s asks whether a thread that scans memory starves one that takes locks on the sibling of its core. The
 question, the program and the runs below are those of Slava Oks, "Be aware: To Hyper or not to Hyper" (2005).
@@ -48,14 +48,16 @@ A thread that had its CPU and never got the lock counts with half an acquisition
 
 All limits are conventions, set without data of a host with siblings. Cells that decide: the lock thread alone, its hidden
 twin, the scanner on the sibling and that on another core. A run is contaminated where other processes or the hypervisor took
-more than 2 %% of the CPUs, or where the time for a cache line between the two CPUs changed by more than 20 %%, and so again each time it was made.
+more than 2 %% of the CPUs. So is one in which the time for a cache line between the two CPUs changed by more than 20 %%. It counts
+as such only if each repetition was contaminated too.
 
-Harm has a cause: **caches**, where R beside the scan over R beside an ALU loop on the sibling lies below %[6]s and a scan of twice L2 by its whole interval
-leaves less than one of half of L1, without a rise between; else **issue slots**, which both threads want, where the ALU loop too, by its whole interval,
-costs something. Where it does not, without those cells, or where they are contaminated, it is **unknown**.
+Harm has a cause. It is **caches** if two things hold. R beside the scan over R beside an ALU loop on the sibling lies below %[6]s. And
+a scan of twice L2, by its whole interval, leaves less than one of half of L1, without a rise between. Else it is **issue slots**, which
+both threads want, where the ALU loop too, by its whole interval, costs something. Where it does not, without those cells, or where they
+are contaminated, it is **unknown**.
 
 `, "`", percent(margin), percent(contaminated), percent(harmBelow), percent(harmApart), percent(cachesBelow))
-	b.WriteString("## Cores of several classes\n\nOn a hybrid processor all placements but the rotation are looked for on cores of the lock thread's class, since another class\ndiffers in more than in its place. So a verdict is about one class, and a scanner on a core of another is not part of it: the\nreport says so and names the classes. `--set workload.victim=N` looks from another class, and a level such as `scan@N` puts the\nscanner on any CPU; its column names the class where that is another.\n\n")
+	b.WriteString("## Cores of several classes\n\nOn a hybrid processor all placements but the rotation are looked for on cores of the lock thread's class. Another class\ndiffers in more than in its place. So a verdict is about one class, and a scanner on a core of another is not part of it: the\nreport says so and names the classes. `--set workload.victim=N` looks from another class, and a level such as `scan@N` puts the\nscanner on any CPU; its column names the class where that is another.\n\n")
 	b.WriteString("## The published runs\n\nTwo cores of two threads; CPUs 1 and 4 (by their masks) share a core, and 2 and 8. One thread scans 1 MiB, the other\nthree want one lock. The figures are counts of 10 s, as printed.\n\n")
 	b.WriteString("| Command | Scanner | Its sibling | took the lock | The others took it | Sibling's share of their mean |\n|---|--:|--:|--:|--:|--:|\n")
 	for _, r := range PublishedRuns {
@@ -68,8 +70,8 @@ The same code that judges a study says of them: **%s, cause %s**.
 
 > %s
 
-What differs from a study here: nobody ran alone, so the mean of the two threads on the other core stands for that, and the slower of
-the two for a thread beside a scanner on another core. All three wanted the same lock, so that part of what the sibling lost went to the
+What differs from a study here: nobody ran alone. The mean of the two threads on the other core stands for that. The slower of
+the two stands for a thread beside a scanner on another core. All three wanted the same lock, so that part of what the sibling lost went to the
 others. There is no A/A, no ALU loop and no scan by size, so no cause. Each run counts as one block, with another CPU
 as scanner: the interval says how the four differ, not how one would repeat. The limits on A/A and on contamination have nothing to hold to.
 That this comes out as harm shows that the code reads such a table as its author did, and not that the rule is right.
@@ -77,8 +79,8 @@ That this comes out as harm shows that the code reads such a table as its author
 ## What has not been seen
 
 No host with siblings has been at hand, so harm, none and both causes come from published and from made-up figures only. On made-up
-rates with noise and stalls, harm is called in less than one study of twenty where there is none, also with R on the limit itself
-(%[4]sTestFalseHarm%[4]s).
+rates with noise and stalls, harm is called in less than one study of twenty where there is none. That holds with R on the limit
+itself, too (%[4]sTestFalseHarm%[4]s).
 `, v.Decision, v.Cause, v.Reason, "`")
 	return b.String()
 }

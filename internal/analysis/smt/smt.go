@@ -282,7 +282,7 @@ func (v *Verdict) cause(in Input, alpha float64) (Cause, string) {
 	}
 	first, middle, last := step(in.Sweep, "half-l1"), step(in.Sweep, "half-l2"), step(in.Sweep, "2xl2")
 	if !v.ScanOverALU.HasInterval() || first == nil || middle == nil || last == nil {
-		return Unknown, unknown + ", since there is no ALU loop or no scan by size to compare with."
+		return Unknown, unknown + ": there is no ALU loop or no scan by size to compare with."
 	}
 	grows, l1, l2 := Ratio(last, first, alpha), Ratio(middle, first, alpha), Ratio(last, middle, alpha)
 	if !grows.HasInterval() {

@@ -8,7 +8,7 @@ import (
 
 	"hostlab/internal/experiment"
 	"hostlab/internal/host"
-	"hostlab/internal/neighbours"
+	"hostlab/internal/proc"
 )
 
 // The names of what result.Run.Conditions holds.
@@ -21,7 +21,7 @@ const (
 
 // conditions is what others did to a run.
 type conditions struct {
-	neighbours.Taken
+	proc.Taken
 	told      bool    // whether Taken is known
 	throttles float64 // events of thermal throttling; negative: not known
 	pause     pause
@@ -35,7 +35,7 @@ func watchHost(t host.Tree, ours []string) watcher {
 	counters := throttleCounters(t)
 	return func() func() conditions {
 		before := sum(t, counters)
-		n := neighbours.Watch(nil, ours...)
+		n := proc.Watch(nil, ours...)
 		return func() conditions {
 			c := conditions{throttles: -1}
 			c.Taken, c.told = n.Taken()

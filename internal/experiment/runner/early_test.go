@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"hostlab/internal/neighbours"
+	"hostlab/internal/proc"
 	"hostlab/internal/result"
 )
 
@@ -27,7 +27,7 @@ func (b *bench) busy(which func(n int) bool) {
 	b.under = func(n int) conditions {
 		c := conditions{told: true, throttles: -1}
 		if which(n) {
-			c.Taken = neighbours.Taken{Foreign: 0.1 + float64(n)/100}
+			c.Taken = proc.Taken{Foreign: 0.1 + float64(n)/100}
 		}
 		return c
 	}

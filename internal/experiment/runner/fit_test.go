@@ -10,7 +10,7 @@ import (
 
 	"hostlab/internal/experiment"
 	"hostlab/internal/host"
-	"hostlab/internal/neighbours"
+	"hostlab/internal/proc"
 	"hostlab/internal/result"
 	"hostlab/internal/workload"
 	"hostlab/internal/workload/all"
@@ -24,7 +24,7 @@ func TestExhaustedMarks(t *testing.T) {
 	b.under = func(n int) conditions {
 		c := conditions{told: true, throttles: -1}
 		if n < 8 {
-			c.Taken = neighbours.Taken{Foreign: 0.1}
+			c.Taken = proc.Taken{Foreign: 0.1}
 		}
 		return c
 	}
@@ -51,7 +51,7 @@ func TestExhaustedAndFailed(t *testing.T) {
 	b.under = func(n int) conditions {
 		c := conditions{told: true, throttles: -1}
 		if n < 10 {
-			c.Taken = neighbours.Taken{Foreign: 0.1}
+			c.Taken = proc.Taken{Foreign: 0.1}
 		}
 		return c
 	}
@@ -74,7 +74,7 @@ func TestExhaustedAndFailed(t *testing.T) {
 func TestExhaustedStops(t *testing.T) {
 	b := newBench(t, head(6, "")+levelFactor+strings.Replace(nullWorkload, "warmup = 1", "warmup = 0", 1)+"[guard]\nmax_foreign_cpu = \"3%\"\n")
 	b.under = func(int) conditions {
-		return conditions{told: true, throttles: -1, Taken: neighbours.Taken{Foreign: 0.1}}
+		return conditions{told: true, throttles: -1, Taken: proc.Taken{Foreign: 0.1}}
 	}
 	b.fails(b.run(), "was void or failed 3 times", "max_foreign_cpu")
 }
@@ -107,7 +107,7 @@ func TestDoubt(t *testing.T) {
 					return map[string]string{"kernel": "6.1"}
 				}}}
 			r := &result.Run{Status: result.OK, Attempt: c.attempt}
-			s.guard(t.Context(), r, conditions{told: true, Taken: neighbours.Taken{Foreign: c.foreign}}, nil, c.doubt)
+			s.guard(t.Context(), r, conditions{told: true, Taken: proc.Taken{Foreign: c.foreign}}, nil, c.doubt)
 			if r.Status != c.want.Status || !strings.HasPrefix(r.Reason, c.want.Reason) || (r.Reason == "") != (c.want.Reason == "") || r.Contaminated != c.want.Contaminated {
 				t.Errorf("%s, %q, contaminated %q; want %s, %q, %q", r.Status, r.Reason, r.Contaminated, c.want.Status, c.want.Reason, c.want.Contaminated)
 			}

@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"hostlab/internal/experiment"
-	"hostlab/internal/neighbours"
+	"hostlab/internal/proc"
 	"hostlab/internal/result"
 )
 
@@ -54,7 +54,7 @@ func TestVoidRunsAreMadeAgain(t *testing.T) {
 	limit := "[guard]\nmax_foreign_cpu = \"3%\"\nmax_steal = \"1%\"\nthrottling = true\n"
 	b := newBench(t, head(7, "")+strings.Replace(levelFactor, `"low", "high"`, `"low", "high", "mid"`, 1)+nullWorkload+limit)
 	b.under = func(n int) conditions {
-		c := conditions{told: true, Taken: neighbours.Taken{Resolution: 0.01}}
+		c := conditions{told: true, Taken: proc.Taken{Resolution: 0.01}}
 		switch n { // 0 is the warm-up
 		case 1:
 			c.Foreign = 0.05

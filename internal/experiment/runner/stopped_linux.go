@@ -1,11 +1,10 @@
 package runner
 
 import (
+	"hostlab/internal/proc"
 	"os"
 	"os/signal"
 	"runtime"
-	"strconv"
-	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -91,17 +90,9 @@ func clock(id int32) time.Duration {
 	return time.Duration(t.Nano())
 }
 
-// waited is how long this thread was ready to run and had no CPU: the second number of
-// schedstat (Documentation/scheduler/sched-stats.rst); 0 where the kernel does not count.
+// waited is how long this thread was ready to run and had no CPU; 0 where the kernel does
+// not count.
 func waited() time.Duration {
-	text, err := os.ReadFile("/proc/thread-self/schedstat")
-	if err != nil {
-		return 0
-	}
-	fields := strings.Fields(string(text))
-	if len(fields) < 2 {
-		return 0
-	}
-	ns, _ := strconv.ParseInt(fields[1], 10, 64) //nolint:errcheck // 0 then
-	return time.Duration(ns)
+	_, waited, _ := proc.Schedstat("thread-self")
+	return waited
 }

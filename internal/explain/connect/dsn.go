@@ -204,6 +204,18 @@ func target(user, host, port, db string) string {
 	return s
 }
 
+// Local reports whether the DSN names a server of this host.
+func (d *DSN) Local() bool {
+	switch {
+	case d.Postgres != nil:
+		return local(d.Postgres.Host)
+	case d.driver != nil:
+		host, _, _ := net.SplitHostPort(d.driver.Addr)
+		return d.driver.Net == "unix" || local(host)
+	}
+	return d.url.Query().Get("socket") != "" || local(d.url.Hostname())
+}
+
 // local reports whether a host name is this host's.
 func local(host string) bool {
 	if host == "" || strings.HasPrefix(host, "/") || strings.HasPrefix(host, "@") || strings.EqualFold(host, "localhost") {

@@ -27,7 +27,7 @@ func TestMariaDB(t *testing.T) {
 	var work sync.WaitGroup
 	defer work.Wait()
 	defer stop()
-	db, err := s.OpenMariaDB()
+	db, err := s.Open()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -28,7 +28,7 @@ func TestMariaDBLoads(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	db, err := s.OpenMariaDB()
+	db, err := s.Open()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -55,14 +55,6 @@
     });
   }
 
-  // A link to a finding opens what it names.
-  const open = () => {
-    const target = location.hash.length > 1 && document.getElementById(decodeURIComponent(location.hash.slice(1)));
-    if (target && target.matches("tr")) target.querySelector("details")?.setAttribute("open", "");
-  };
-  addEventListener("hashchange", open);
-  open();
-
   // Paper has no disclosure: everything but the facts is opened for printing.
   let opened = [];
   addEventListener("beforeprint", () => {

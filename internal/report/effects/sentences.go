@@ -135,6 +135,9 @@ func evidence(x *result.Experiment, e *analysis.Effect) string {
 // mean where it is another cost, and the reason of a verdict that is open.
 func notes(e *analysis.Effect) []string {
 	out := slices.Clone(e.Warnings)
+	if e.Failing != nil && e.Primary() { // the answer has said it
+		out = slices.DeleteFunc(out, func(w string) bool { return w == e.Failing.Text(e.Contrast) })
+	}
 	if e.Stalls || outside(e) {
 		out = append(out, fmt.Sprintf("the mean is %s (%s interval by itself %s): rare slow runs move it and not the estimate, so count on both",
 			amount(e.Mean, &e.Response), confidence(e.Alpha), span(e.MeanLow, e.MeanHigh, &e.Response)))

@@ -21,10 +21,13 @@ import (
 const (
 	maxStudy = 1 << 20
 	maxHead  = 16 << 20 // in memory ten times that, if it is made for it
-	maxLines = 128 << 20
-	maxRuns  = 400_000 // lines
-	maxLine  = 1 << 20
-	maxHeld  = 200 << 20 // what the values of all runs take in memory
+	// Of a head, since an object or a list takes two bytes there, and hundreds in memory.
+	maxObjects = 100_000
+	maxLists   = 1_000_000
+	maxLines   = 128 << 20
+	maxRuns    = 400_000 // lines
+	maxLine    = 1 << 20
+	maxHeld    = 200 << 20 // what the values of all runs take in memory
 )
 
 // Record is all that a directory holds of an experiment.
@@ -151,6 +154,9 @@ func readJSON(f *folder, name string, v any) error {
 	name = filepath.Join(f.Name(), name)
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, why(err))
+	}
+	if objects, lists := bytes.Count(data, []byte("{")), bytes.Count(data, []byte("[")); objects > maxObjects || lists > maxLists {
+		return fmt.Errorf("%s: holds %d objects and %d lists; at most %d and %d are read", name, objects, lists, maxObjects, maxLists)
 	}
 	d := json.NewDecoder(bytes.NewReader(data))
 	if err = d.Decode(v); err == nil {

@@ -11,6 +11,7 @@ import (
 
 	"hostlab/internal/stats"
 	"hostlab/internal/workload"
+	"hostlab/internal/workload/cpus"
 	"hostlab/internal/workload/hot"
 	"hostlab/internal/workload/latency"
 	"hostlab/internal/workload/worker"
@@ -59,7 +60,7 @@ func (Workload) Describe() workload.Description {
 
 // Open implements workload.Workload.
 func (Workload) Open(ctx context.Context, cfg workload.Config) (workload.Session, error) {
-	s := &session{worker: worker.Kept{Job: job}}
+	s := &session{worker: worker.Kept{Job: Job}}
 	// One short burst starts the worker, and tells whether the CPU can be used.
 	probe := Request{CPU: int(cfg.Params.Int("cpu")), WorkingSet: int(cfg.Params.Int("working_set")), Steps: []Step{{Kernel: cfg.Params.String("kernel"), N: 1000}}}
 	if _, err := s.call(ctx, probe); err != nil {
@@ -78,10 +79,7 @@ type session struct {
 func (s *session) call(ctx context.Context, q Request) ([]Sample, error) {
 	var reply Reply
 	if err := s.worker.Call(ctx, 1, q, &reply); err != nil {
-		return nil, err
-	}
-	if reply.Gone != "" {
-		return nil, &workload.ParamError{Name: "cpu", Text: reply.Gone, Hint: "`hostlab facts` lists those that are there"}
+		return nil, cpus.Unusable("cpu", err)
 	}
 	if len(reply.Samples) != len(q.Steps) {
 		return nil, fmt.Errorf("the worker answered %d steps of %d", len(reply.Samples), len(q.Steps))

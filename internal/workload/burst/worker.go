@@ -1,19 +1,18 @@
 package burst
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"time"
 
-	"hostlab/internal/neighbours"
+	"hostlab/internal/proc"
 	"hostlab/internal/workload/hot"
 	"hostlab/internal/workload/thread"
 	"hostlab/internal/workload/worker"
 )
 
-const job = "burst"
+// Job is the name of the worker that answers a Request with a Reply.
+const Job = "burst"
 
 // The kernels: what a slice consists of.
 const (
@@ -40,9 +39,8 @@ type Step struct {
 	N      uint64  `json:",omitempty"`
 }
 
-// Reply has one sample a step, or Gone where the CPU could not be used.
+// Reply has one sample a step.
 type Reply struct {
-	Gone    string `json:",omitempty"`
 	Samples []Sample
 	At      uint64 // where the walk over the working set arrived
 }
@@ -87,10 +85,7 @@ type ring struct {
 }
 
 // Jobs lists what this package's worker processes do.
-func Jobs() []worker.Job { return []worker.Job{{Name: job, New: newServer}} }
-
-// Start starts a worker process that answers a Request with a Reply.
-func Start(ctx context.Context) (*worker.Session, error) { return worker.Start(ctx, job, 1) }
+func Jobs() []worker.Job { return []worker.Job{{Name: Job, New: newServer}} }
 
 func newServer() worker.Func {
 	w := &server{clock: hot.StartClock(), rings: map[int]*ring{}}
@@ -106,9 +101,6 @@ func newServer() worker.Func {
 			}
 			return err
 		})
-		if errors.Is(err, thread.ErrNoCPU) {
-			return Reply{Gone: err.Error()}, nil
-		}
 		return reply, err
 	})
 }
@@ -130,13 +122,13 @@ func (w *server) steps(req Request) (samples []Sample, at uint64, err error) {
 	ticks := make([]uint64, len(req.Steps))
 	out := make([]Sample, len(req.Steps))
 	pause := -1 // the sleep whose end is awaited
-	var before neighbours.Load
+	var before proc.Load
 	var known bool
 	for i, step := range req.Steps {
 		s := &out[i]
 		if step.Sleep > 0 {
 			pause = i
-			before, known = neighbours.Of(req.CPU)
+			before, known = proc.LoadOf(req.CPU)
 			late, ok := thread.Sleep(time.Duration(step.Sleep * float64(time.Second)))
 			s.Late, s.HasLate = late.Seconds(), ok
 			continue
@@ -169,7 +161,7 @@ func (w *server) steps(req Request) (samples []Sample, at uint64, err error) {
 		}
 		if pause == i-1 && i > 0 && known {
 			// Read only now: reading it earlier would wake the CPU before the slice.
-			after, ok := neighbours.Of(req.CPU)
+			after, ok := proc.LoadOf(req.CPU)
 			sleep := &out[pause]
 			sleep.Foreign, sleep.HasForeign = after.Busy+after.Steal-before.Busy-before.Steal, ok
 		}

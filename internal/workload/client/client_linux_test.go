@@ -14,7 +14,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"golang.org/x/sys/unix"
 
 	"hostlab/internal/explain"
@@ -161,14 +160,7 @@ func TestServerDiesInTheMiddle(t *testing.T) {
 			s := begin(t, Copy{}, given)
 			given["rows"], given["work"] = int64(3000), int64(20_000)
 			timer := time.AfterFunc(time.Second, func() {
-				pid := 0
-				switch e := s.engine.(type) {
-				case *postgresEngine:
-					pid = e.server.PID()
-				case *mariadbEngine:
-					pid = e.server.PID()
-				}
-				_ = unix.Kill(pid, syscall.SIGKILL)
+				_ = unix.Kill(s.engine.(*served).server.PID(), syscall.SIGKILL)
 			})
 			defer timer.Stop()
 			_, err := s.Run(t.Context(), workload.Request{Params: values(t, Copy{}, given), Seed: 3})
@@ -263,21 +255,7 @@ func TestLocks(t *testing.T) {
 // otherSession runs statements in a session beside the job's, and counts the rows of the last.
 func otherSession(t *testing.T, s *session) (run func(sql string) (rows int)) {
 	t.Helper()
-	if e, ok := s.engine.(*postgresEngine); ok {
-		c, err := pgx.ConnectConfig(t.Context(), e.config)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { drop(&c) })
-		return func(sql string) (rows int) {
-			got, err := c.PgConn().Exec(context.Background(), sql).ReadAll()
-			if err == nil && len(got) > 0 {
-				rows = len(got[0].Rows)
-			}
-			return rows
-		}
-	}
-	db, err := s.engine.(*mariadbEngine).server.OpenMariaDB()
+	db, err := s.engine.(*served).server.Open()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,33 +1,11 @@
 package client
 
 import (
-	"net"
 	"slices"
 	"strings"
 
 	"hostlab/internal/explain"
 )
-
-// isHere reports whether a connection to that address stays on this host.
-func isHere(a net.Addr) bool {
-	tcp, ok := a.(*net.TCPAddr)
-	switch {
-	case !ok:
-		return a != nil && strings.HasPrefix(a.Network(), "unix")
-	case tcp.IP.IsLoopback():
-		return true
-	}
-	own, err := net.InterfaceAddrs()
-	if err != nil {
-		return false
-	}
-	for _, o := range own {
-		if n, ok := o.(*net.IPNet); ok && n.IP.Equal(tcp.IP) {
-			return true
-		}
-	}
-	return false
-}
 
 // backend is the process or thread of this host that serves the job's session.
 type backend struct {
@@ -48,7 +26,6 @@ func backendOf(here bool, id int, names ...string) backend {
 	return backend{why: "the server's processes are not of this host, or hidden"}
 }
 
-// session implements engine.
 func (b backend) session() (cpu, queued counter) {
 	why := b.why
 	if why == "" {

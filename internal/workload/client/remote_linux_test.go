@@ -5,13 +5,13 @@ package client
 import (
 	"database/sql"
 	"fmt"
-	"net"
 	"os"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"hostlab/internal/explain/connect"
 	"hostlab/internal/privatedb"
 	"hostlab/internal/workload"
 )
@@ -51,7 +51,7 @@ func remotes(t *testing.T) []remote {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { maria.Close() })
-	db, err := maria.OpenMariaDB()
+	db, err := maria.Open()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -201,17 +201,15 @@ func TestOutside(t *testing.T) {
 // Whether a session's number is one of this host's is a matter of the connection and of
 // the process's name.
 func TestAccount(t *testing.T) {
-	for text, want := range map[string]bool{"127.0.0.1:5432": true, "[::1]:5432": true, "192.0.2.7:5432": false} {
-		a, err := net.ResolveTCPAddr("tcp", text)
+	for text, want := range map[string]bool{"postgres://u@127.0.0.1:5432/d": true, "postgres://u@[::1]:5432/d": true, "postgres://u@192.0.2.7:5432/d": false, "host=/run user=u": true,
+		"mariadb://u@127.0.0.1/d": true, "u@tcp(192.0.2.7:3306)/d": false, "u@unix(/run/m.sock)/d": true, "mariadb://u@h/d?socket=/run/m.sock": true} {
+		d, err := connect.ParseOwn(text)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if isHere(a) != want {
+		if d.Local() != want {
 			t.Errorf("%s: %v", text, !want)
 		}
-	}
-	if !isHere(&net.UnixAddr{Net: "unix"}) || isHere(nil) {
-		t.Error("a socket is here, and nothing is not")
 	}
 	own, err := os.ReadFile("/proc/self/comm")
 	if err != nil {

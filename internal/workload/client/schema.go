@@ -29,25 +29,45 @@ type schema struct {
 	notes []string
 }
 
-// schemas is what a server can do with them. MariaDB calls them databases.
-type schemas interface {
-	// connected sees to a session, on which the others work.
-	connected(ctx context.Context) error
-	// find lists those whose name has our prefix, and what objects the named one has;
-	// exists is false where there is none of that name.
-	find(ctx context.Context, name string) (ours, objects []string, exists bool, err error)
-	make(ctx context.Context, name string) error
-	drop(ctx context.Context, name string) error
-	dropTables(ctx context.Context, tables []string) error
+// schemas is how a server handles them. MariaDB calls them databases.
+type schemas struct {
+	word         string
+	names        string   // lists the named one and those whose name has our prefix
+	objects      []string // list what the named one has
+	create, drop string   // %s is the name
+}
+
+// find lists those whose name has our prefix, and what objects the named one has; exists is
+// false where there is none of that name.
+func (e *served) find(ctx context.Context, name string) (ours, objects []string, exists bool, err error) {
+	names, err := e.column(ctx, e.names, name)
+	if err != nil {
+		return nil, nil, false, err
+	}
+	ours = slices.DeleteFunc(slices.Clone(names), func(n string) bool { return n == name || !strings.HasPrefix(n, prefix) })
+	for _, text := range e.objects {
+		some, err := e.column(ctx, text, name)
+		if a, ok := errors.AsType[*mysql.MySQLError](err); ok && a.Number == 1146 { // ER_NO_SUCH_TABLE: a server without mysql.proc has no routines
+			continue
+		}
+		if err != nil {
+			return nil, nil, false, err
+		}
+		objects = append(objects, some...)
+	}
+	return ours, objects, slices.Contains(names, name), nil
+}
+
+func (e *served) dropTables(ctx context.Context, tables []string) error {
+	return e.execAll(ctx, "DROP TABLE IF EXISTS "+strings.Join(tables, ", "))
 }
 
 // claim makes a schema of a random name, or takes the named one if it is empty.
-func claim(ctx context.Context, s schemas, name string) (schema, error) {
-	random := name == ""
-	if random {
+func (e *served) claim(ctx context.Context, name string) (schema, error) {
+	if name == "" {
 		name = prefix + strings.ToLower(crand.Text()[:10])
 	}
-	ours, objects, exists, err := s.find(ctx, name)
+	ours, objects, exists, err := e.find(ctx, name)
 	if err != nil {
 		return schema{}, explainRemote(ctx, err)
 	}
@@ -56,12 +76,11 @@ func claim(ctx context.Context, s schemas, name string) (schema, error) {
 			Hint: "name one that is empty or does not exist"}
 	}
 	out := schema{name: name}
-	ours = slices.DeleteFunc(ours, func(s string) bool { return s == name })
 	if len(ours) > 0 {
 		out.notes = append(out.notes, fmt.Sprintf("the server has %s, of another hostlab that runs or was killed; drop what is left over by hand", brief(ours)))
 	}
 	if !exists {
-		if err := s.make(ctx, name); err != nil {
+		if err := e.execAll(ctx, fmt.Sprintf(e.schemas.create, name)); err != nil {
 			return schema{}, explainRemote(ctx, err)
 		}
 		out.made = true
@@ -79,31 +98,31 @@ func brief(names []string) string {
 }
 
 // release drops what was made: the tables, and the schema if it was not there. What
-// others have put into it meanwhile stays, and with it the schema. word is the
-// server's for it.
-func (s schema) release(on schemas, word string, made *tables) error {
+// others have put into it meanwhile stays, and with it the schema.
+func (e *served) release() error {
+	s := e.schema
 	if s.name == "" {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
-	if err := on.connected(ctx); err != nil {
-		return fmt.Errorf("%s %s could not be removed: %w; drop it by hand", word, s.name, explainRemote(ctx, err))
+	if err := e.connected(ctx); err != nil {
+		return fmt.Errorf("%s %s could not be removed: %w; drop it by hand", e.word, s.name, explainRemote(ctx, err))
 	}
-	if tables := made.in(s.name); len(tables) > 0 {
-		if err := on.dropTables(ctx, tables); err != nil {
+	if tables := e.made.in(s.name); len(tables) > 0 {
+		if err := e.dropTables(ctx, tables); err != nil {
 			return fmt.Errorf("the tables in schema %s could not be dropped: %w; drop them by hand", s.name, explainRemote(ctx, err))
 		}
 	}
 	if !s.made {
 		return nil
 	}
-	_, objects, exists, err := on.find(ctx, s.name)
+	_, objects, exists, err := e.find(ctx, s.name)
 	if err == nil && len(objects) > 0 {
 		return fmt.Errorf("schema %s was not dropped: it holds %s, which hostlab did not make", s.name, brief(objects))
 	}
 	if err == nil && exists {
-		err = on.drop(ctx, s.name)
+		err = e.execAll(ctx, fmt.Sprintf(e.drop, s.name))
 	}
 	if err != nil {
 		return fmt.Errorf("schema %s could not be dropped: %w; drop it by hand", s.name, explainRemote(ctx, err))
@@ -158,46 +177,4 @@ func explainRemote(ctx context.Context, err error) error {
 		return fault(fmt.Sprintf("no host %s is known", n.Name), "see the address")
 	}
 	return fmt.Errorf("the connection to the server broke: %s", strings.ReplaceAll(err.Error(), "\n", " "))
-}
-
-// pgSchemas are PostgreSQL's.
-type pgSchemas struct{ *postgresEngine }
-
-func (p pgSchemas) find(ctx context.Context, name string) (ours, objects []string, exists bool, err error) {
-	column := func(sql string) (out []string, err error) {
-		rows := p.conn.PgConn().ExecParams(ctx, sql, [][]byte{[]byte(name)}, nil, nil, nil)
-		for rows.NextRow() {
-			out = append(out, string(rows.Values()[0]))
-		}
-		_, err = rows.Close()
-		return out, err
-	}
-	names, err := column("SELECT nspname FROM pg_namespace WHERE nspname = $1 OR nspname ~ '^hostlab_[a-z0-9]{10}$' ORDER BY 1")
-	if err != nil {
-		return nil, nil, false, err
-	}
-	for _, n := range names {
-		exists = exists || n == name
-		if strings.HasPrefix(n, prefix) {
-			ours = append(ours, n)
-		}
-	}
-	// Whatever kind of object there is in a schema depends on it. Rights that new objects
-	// would be given are none.
-	objects, err = column("SELECT coalesce(pg_describe_object(classid, objid, 0), 'an object') FROM pg_depend " +
-		"WHERE refclassid = 'pg_namespace'::regclass AND classid <> 'pg_default_acl'::regclass AND refobjid = (SELECT oid FROM pg_namespace WHERE nspname = $1) ORDER BY 1")
-	return ours, objects, exists, err
-}
-
-func (p pgSchemas) make(ctx context.Context, name string) error {
-	return p.exec(ctx, "CREATE SCHEMA "+name)
-}
-
-// drop is without CASCADE: what is not ours keeps the schema.
-func (p pgSchemas) drop(ctx context.Context, name string) error {
-	return p.exec(ctx, "DROP SCHEMA "+name)
-}
-
-func (p pgSchemas) dropTables(ctx context.Context, tables []string) error {
-	return p.exec(ctx, "DROP TABLE IF EXISTS "+strings.Join(tables, ", "))
 }

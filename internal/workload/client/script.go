@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 
 	"hostlab/internal/workload"
 )
@@ -47,13 +48,24 @@ func WriteScript(file string, p workload.Values, seed uint64) (err error) {
 				part.add(all.value(n))
 			}
 			at = part.last()
-			fmt.Fprintf(w, "BEGIN;\n%s;\nCOMMIT;\n", insertRows(nil, t.name, t, target, &part, 0, rows))
+			fmt.Fprintf(w, "BEGIN;\n%s;\nCOMMIT;\n", insertText(t.name, t, rows, literals(&part)))
 			if rows < size {
 				break
 			}
 		}
 	}
 	return w.Flush()
+}
+
+// literals are a package's rows of the target, as parameters.
+func literals(p *pkg) func(n int) string {
+	return func(n int) string {
+		r, c := (n-1)/(p.columns+1), (n-1)%(p.columns+1)
+		if c == 0 {
+			return "'" + target + "'"
+		}
+		return "'" + strings.ReplaceAll(string(p.value(r*p.columns+c-1)), "'", "''") + "'"
+	}
 }
 
 // Prepare has the tables of a session as a run of it finds them.

@@ -69,7 +69,7 @@ func (s *session) ready(ctx context.Context, p workload.Values) error {
 	if dir != s.work {
 		const least = 64 << 20
 		if err := logcommit.Preflight(host.Storage{}, dir, least); err != nil {
-			return asParam(err)
+			return logcommit.AsParam(err, "log_dir")
 		}
 	}
 	if same {
@@ -97,35 +97,31 @@ func (s *session) start(ctx context.Context, p workload.Values, logDir string) (
 		if err != nil {
 			return nil, err
 		}
+		d := onMariaDB
 		if t.Vendor == connect.Postgres {
-			e, err := usePostgres(ctx, t.Postgres, p.String("schema"))
-			if err != nil {
-				return nil, explainRemote(ctx, err)
-			}
-			return e, nil
+			d = onPostgres
 		}
-		cfg, err := t.MariaDBConfig()
+		e, err := use(ctx, d, t, p.String("schema"))
 		if err != nil {
-			return nil, err
+			return nil, explainRemote(ctx, err)
 		}
-		return useMariaDB(ctx, cfg, p.String("schema"))
+		return e, nil
 	}
 	switch p.String("engine") {
 	case inPostgres:
-		return openPostgres(ctx, s.work, logDir)
+		return opened(openPostgres(ctx, s.work, logDir))
 	case inMariaDB:
-		return openMariaDB(ctx, s.work, logDir, rowsOf(p))
+		return opened(openMariaDB(ctx, s.work, logDir, rowsOf(p)))
 	}
-	return openSQLite(logDir)
+	return opened(openSQLite(logDir))
 }
 
-// asParam puts what is wrong with the directory in a study's words.
-func asParam(err error) error {
-	d, ok := errors.AsType[*logcommit.DirError](err)
-	if !ok {
-		return err
+// opened keeps a nil pointer from becoming an engine.
+func opened[E engine](e E, err error) (engine, error) {
+	if err != nil {
+		return nil, err
 	}
-	return &workload.ParamError{Name: "log_dir", Text: d.Dir + ": " + d.Problem, Hint: strings.ReplaceAll(d.Remedy, "--log-dir", "the parameter log_dir")}
+	return e, nil
 }
 
 func rowsOf(p workload.Values) int {
@@ -159,7 +155,6 @@ func sameTables(a, b *tables) bool {
 	})
 }
 
-// Run implements workload.Session.
 func (s *session) Run(ctx context.Context, r workload.Request) (out workload.Sample, err error) {
 	p := r.Params
 	if err := s.ready(ctx, p); err != nil {
@@ -257,7 +252,6 @@ func (s *session) verify(ctx context.Context, l *tables, rows int64) error {
 	return nil
 }
 
-// Close implements workload.Session.
 func (s *session) Close() error {
 	if s.engine == nil {
 		return nil

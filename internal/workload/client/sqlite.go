@@ -2,7 +2,6 @@ package client
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"os"
@@ -19,18 +18,15 @@ type sqliteEngine struct {
 	backend // none
 	parent  string
 	dir     string // in parent
-	inserts []*sql.Stmt
-	args    []any
 }
 
 // watch has nothing to do: no session of SQLite shows what another one waits for.
 func (e *sqliteEngine) watch(context.Context) (stop func()) { return func() {} }
 
-// waits implements engine.
 func (e *sqliteEngine) waits() *result.Waits { return nil }
 
 func openSQLite(dir string) (*sqliteEngine, error) {
-	e := &sqliteEngine{parent: dir, backend: backend{why: "the database works in the job's thread"}}
+	e := &sqliteEngine{parent: dir, sqlSession: sqlSession{mark: question, most: 1, prepares: true}, backend: backend{why: "the database works in the job's thread"}}
 	return e, e.place()
 }
 
@@ -62,45 +58,23 @@ func (e *sqliteEngine) fill(ctx context.Context, l *tables, clients []string) er
 	if err := e.begin(ctx); err != nil {
 		return err
 	}
+	e.made = l
 	e.set(l)
 	for i := range l.list {
 		t := &l.list[i]
 		if err := e.execAll(ctx, t.create("", "TEXT")...); err != nil { // SQLite has no decimals, and a key of text is what others have
 			return err
 		}
-		s, err := e.conn.PrepareContext(ctx, "INSERT INTO "+t.name+" (mandt, "+t.names()+") VALUES ("+marks(len(t.columns)+1)+")")
-		if err != nil {
-			return err
-		}
-		e.inserts = append(e.inserts, s)
 		for _, client := range clients {
 			if err := generate(t, i, l.seed, func(p *pkg) error { return e.put(ctx, i, client, p) }); err != nil {
 				return err
 			}
 		}
 	}
-	e.made = l
 	return e.execAll(ctx, "COMMIT", "ANALYZE", "PRAGMA wal_checkpoint(TRUNCATE)", "PRAGMA synchronous = FULL")
 }
 
-func (e *sqliteEngine) put(ctx context.Context, t int, client string, p *pkg) error {
-	for r := range p.rows() {
-		e.args = append(e.args[:0], client)
-		for c := range p.columns {
-			e.args = append(e.args, string(p.value(r*p.columns+c)))
-		}
-		if _, err := e.inserts[t].ExecContext(ctx, e.args...); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (e *sqliteEngine) insert(ctx context.Context, t int, p *pkg) error {
-	return e.put(ctx, t, target, p)
-}
-
-func (e *sqliteEngine) counters(context.Context) (counters, error) {
+func (e *sqliteEngine) counters(context.Context) (counters, error) { //nolint:unparam // an engine's
 	c := unknown("SQLite does not tell")
 	c.locks = known(0) // nobody else has the file
 	return c, nil
@@ -136,14 +110,7 @@ func (e *sqliteEngine) close() error {
 	if e.db == nil {
 		return nil
 	}
-	for _, s := range e.inserts {
-		s.Close()
-	}
-	e.inserts = nil
-	if e.conn != nil {
-		e.conn.Close()
-		e.conn = nil
-	}
+	e.disconnect()
 	err := errors.Join(e.db.Close(), os.RemoveAll(e.dir))
 	e.db, e.made, e.dir = nil, nil, ""
 	return err

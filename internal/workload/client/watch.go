@@ -22,7 +22,9 @@ const every = 20 * time.Millisecond
 // wait events, waits for locks, for what no counter has, and for the log outside of
 // commits, s. Commits and data reads are timed exactly.
 type watched struct {
-	by     *watcher // nil: none
+	by     explain.Asker // in a session beside the job's; nil: none
+	query  explain.Query
+	reads  func([]explain.Row) seen
 	mu     sync.Mutex
 	looks  int
 	events map[seen]float64
@@ -53,7 +55,7 @@ func (w *watched) disconnect() {
 
 // start looks until stop is called, in the session that there is or a new one. What
 // fails here fails no run: the job is what is measured.
-func (w *watched) start(ctx context.Context, query explain.Query, connect func() (*watcher, error)) (stop func()) {
+func (w *watched) start(ctx context.Context, query explain.Query, reads func([]explain.Row) seen, connect func() (explain.Asker, error)) (stop func()) {
 	if w.why != "" {
 		w.disconnect() // it may be broken
 	}
@@ -66,10 +68,10 @@ func (w *watched) start(ctx context.Context, query explain.Query, connect func()
 		}
 		w.by = by
 	}
-	w.by.query = query // the job's session may be another one
+	w.query, w.reads = query, reads // the job's session may be another one
 	ctx, cancel := context.WithCancel(ctx)
 	var ended sync.WaitGroup
-	ended.Go(func() { w.look(ctx, w.by) })
+	ended.Go(func() { w.look(ctx) })
 	return sync.OnceFunc(func() {
 		cancel()
 		ended.Wait()
@@ -79,7 +81,7 @@ func (w *watched) start(ctx context.Context, query explain.Query, connect func()
 // look samples until ctx ends. Each sample stands for the time since the one before. A
 // question that is under way when the job ends is answered: to cancel it would take the
 // connection with it.
-func (w *watched) look(ctx context.Context, by *watcher) {
+func (w *watched) look(ctx context.Context) {
 	const limit = 5 * time.Second // only a server that hangs takes so long
 	tick := time.NewTicker(every)
 	defer tick.Stop()
@@ -91,14 +93,14 @@ func (w *watched) look(ctx context.Context, by *watcher) {
 		case <-tick.C:
 		}
 		one, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
-		what, err := by.look(one)
+		rows, err := w.by.Ask(one, w.query)
 		cancel()
 		if err != nil {
-			w.fail(err)
+			w.fail(fmt.Errorf("the session could not be watched: %w", err))
 			return
 		}
 		now := time.Now()
-		w.add(what, now.Sub(last).Seconds())
+		w.add(w.reads(rows), now.Sub(last).Seconds())
 		last = now
 	}
 }

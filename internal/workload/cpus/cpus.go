@@ -4,6 +4,7 @@
 package cpus
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -12,6 +13,7 @@ import (
 	"hostlab/internal/host"
 	"hostlab/internal/spelling"
 	"hostlab/internal/workload"
+	"hostlab/internal/workload/thread"
 )
 
 // The words of a parameter that says which CPUs.
@@ -49,6 +51,17 @@ func Of(w workload.Machine) *Machine {
 	return m
 }
 
+// Unusable puts an error of a worker that could not use a CPU in a study's words, and
+// leaves any other as it is.
+func Unusable(param string, err error) error {
+	if errors.Is(err, thread.ErrNoCPU) {
+		return &workload.ParamError{Name: param, Text: err.Error(), Hint: facts}
+	}
+	return err
+}
+
+const facts = "`hostlab facts` lists those that are there"
+
 // SMT reports whether a core has two threads that this process may use.
 func (m *Machine) SMT() bool { return len(m.Cores()) < len(m.ids) }
 
@@ -70,7 +83,7 @@ func (m *Machine) Choose(param, text string) ([]int, error) {
 		return nil, err
 	}
 	if gone := m.missing(list); gone != "" {
-		return nil, &workload.ParamError{Name: param, Text: gone, Hint: "`hostlab facts` lists those that are there"}
+		return nil, &workload.ParamError{Name: param, Text: gone, Hint: facts}
 	}
 	return list, nil
 }

@@ -1,7 +1,6 @@
 package dialog
 
 import (
-	"errors"
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
@@ -20,7 +19,6 @@ func Jobs() []worker.Job { return []worker.Job{{Name: job, New: newServer}} }
 
 // reply is what a run gave, in seconds; of steps that began after the warm-up.
 type reply struct {
-	Gone     string    `json:",omitempty"` // why a CPU could not be used
 	Rate     float64   // operations a second at full speed, where that was asked for
 	Step     []float64 // from the intended start to the end
 	CPU      []float64 // time on the CPU, inserted spins included
@@ -53,9 +51,6 @@ func newServer() worker.Func {
 			r.Rate, err = calibrated(p.CPUs)
 		} else {
 			r, err = p.run()
-		}
-		if errors.Is(err, thread.ErrNoCPU) {
-			return reply{Gone: err.Error()}, nil
 		}
 		return r, err
 	})

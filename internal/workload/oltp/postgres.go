@@ -2,16 +2,18 @@ package oltp
 
 import (
 	"context"
-	"errors"
+	"database/sql"
 	"fmt"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/stdlib"
 
 	"hostlab/internal/privatedb"
 	"hostlab/internal/workload/database"
+	"hostlab/internal/workload/thread"
 )
 
 // The databases of the server: what runs start from, while it is filled and when that
@@ -41,31 +43,36 @@ func (s *session) server(ctx context.Context, q question) (*cluster, error) {
 // cluster is where the worker finds that PostgreSQL.
 type cluster struct{ privatedb.Address }
 
-// connect opens a connection to a database. Commits wait for the log where durable.
-func (c *cluster) connect(ctx context.Context, name string, durable bool) (*pgx.Conn, error) {
+// open opens a database. Commits wait for the log where durable.
+func (c *cluster) open(name string, durable bool) (*sql.DB, error) {
 	cfg, err := c.ConnConfig()
 	if err != nil {
 		return nil, err
 	}
 	cfg.Database = name
 	cfg.RuntimeParams["synchronous_commit"] = map[bool]string{true: "on", false: "off"}[durable]
-	return pgx.ConnectConfig(ctx, cfg)
+	return stdlib.OpenDB(*cfg), nil
 }
 
-// admin executes statements on the database that is always there, one by one: those
-// about databases take no transaction around them.
-func (c *cluster) admin(ctx context.Context, statements ...string) error {
-	conn, err := c.connect(ctx, privatedb.Postgres, false)
+// execute executes statements on a database one by one: those about databases take no
+// transaction around them.
+func (c *cluster) execute(ctx context.Context, name string, statements ...string) error {
+	db, err := c.open(name, false)
 	if err != nil {
 		return err
 	}
-	defer conn.Close(ctx) //nolint:errcheck // the statements have succeeded or failed
+	defer db.Close()
 	for _, text := range statements {
-		if _, err := conn.Exec(ctx, text, pgx.QueryExecModeSimpleProtocol); err != nil {
+		if _, err := db.ExecContext(ctx, text); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// admin executes statements on the database that is always there.
+func (c *cluster) admin(ctx context.Context, statements ...string) error {
+	return c.execute(ctx, privatedb.Postgres, statements...)
 }
 
 // end are the statements that drop a database, with what a worker that was ended has
@@ -79,16 +86,19 @@ func (c *cluster) fill(ctx context.Context, rows int64) error {
 	if err := c.admin(ctx, append(append(append(end(copied), end(base)...), end(filling)...), "CREATE DATABASE "+filling)...); err != nil {
 		return err
 	}
-	conn, err := c.connect(ctx, filling, false)
+	if err := c.execute(ctx, filling, strings.Split(strings.ReplaceAll(strings.Join(schema, ";"), "INTEGER", "bigint"), ";")...); err != nil {
+		return err
+	}
+	cfg, err := c.ConnConfig()
 	if err != nil {
 		return err
 	}
-	defer conn.Close(ctx) //nolint:errcheck // again
-	for _, text := range schema {
-		if _, err := conn.Exec(ctx, strings.ReplaceAll(text, "INTEGER", "bigint"), pgx.QueryExecModeSimpleProtocol); err != nil {
-			return err
-		}
+	cfg.Database = filling
+	conn, err := pgx.ConnectConfig(ctx, cfg)
+	if err != nil {
+		return err
 	}
+	defer conn.Close(ctx) //nolint:errcheck // the rows are there, or not
 	for _, t := range tables(rows) {
 		if err := t.Copy(ctx, conn); err != nil {
 			return err
@@ -111,13 +121,13 @@ func (c *cluster) sync(ctx context.Context, word string) error {
 		return err
 	}
 	for end := time.Now().Add(10 * time.Second); ; time.Sleep(5 * time.Millisecond) { // the postmaster gets a signal
-		conn, err := c.connect(ctx, privatedb.Postgres, false)
+		db, err := c.open(privatedb.Postgres, false)
 		if err != nil {
 			return err
 		}
 		var is string
-		err = conn.QueryRow(ctx, "SHOW fsync", pgx.QueryExecModeSimpleProtocol).Scan(&is)
-		_ = conn.Close(ctx)
+		err = db.QueryRowContext(ctx, "SHOW fsync").Scan(&is)
+		db.Close()
 		switch {
 		case err != nil:
 			return err
@@ -129,111 +139,17 @@ func (c *cluster) sync(ctx context.Context, word string) error {
 	}
 }
 
-// totals sums up the database of a run.
-func (c *cluster) totals(ctx context.Context) (t totals, err error) {
-	conn, err := c.connect(ctx, copied, false)
-	if err != nil {
-		return t, err
+// keep keeps the server's process of a client to some CPUs, nil: all.
+func (c *client) keep(ctx context.Context, cpus []int) error {
+	if len(cpus) == 0 {
+		return nil
 	}
-	defer conn.Close(ctx) //nolint:errcheck // it was only read
-	return t, conn.QueryRow(ctx, `SELECT (SELECT count(*) FROM orders), (SELECT coalesce(sum(amount), 0)::bigint FROM orders), `+
-		`(SELECT sum(balance)::bigint FROM customer), (SELECT sum(stock)::bigint FROM item)`, pgx.QueryExecModeSimpleProtocol).Scan(&t.Orders, &t.Amount, &t.Balance, &t.Stock)
-}
-
-// serverClient is one worker's connection to PostgreSQL, which locks rows by itself: an
-// item before a customer, so that no two transactions wait for each other.
-type serverClient struct {
-	conn *pgx.Conn
-	rows int64
-}
-
-// newServerClient connects, and keeps the server's process for it to some CPUs, nil: all.
-func newServerClient(ctx context.Context, c *cluster, q question) (*serverClient, error) {
-	conn, err := c.connect(ctx, copied, q.Sync == "full")
-	if err != nil {
-		return nil, err
+	var pid int
+	if err := c.conn.QueryRowContext(ctx, "SELECT pg_backend_pid()").Scan(&pid); err != nil {
+		return err
 	}
-	x := &serverClient{conn, q.Rows}
-	if len(q.Room.Workers) > 0 {
-		err = keepTo(int(conn.PgConn().PID()), q.Room.Workers)
+	if err := thread.Keep(pid, cpus); err != nil {
+		return fmt.Errorf("the server's process %d cannot be kept to CPUs %v: %w", pid, cpus, err)
 	}
-	for name, text := range serverStatements {
-		if err == nil {
-			_, err = conn.Prepare(ctx, name, text)
-		}
-	}
-	if err != nil {
-		return nil, errors.Join(err, x.close())
-	}
-	return x, nil
-}
-
-// serverStatements are those of transactions by name, with PostgreSQL's placeholders.
-var serverStatements = map[string]string{"customer": numbered(readCustomer), "orders": numbered(readOrders), "price": numbered(readPrice),
-	"stock": numbered(takeStock), "charge": numbered(charge), "order": numbered(addOrder)}
-
-// numbered makes $1, $2 ... of question marks.
-func numbered(text string) string {
-	parts := strings.Split(text, "?")
-	for i := range parts[1:] {
-		parts[i] += fmt.Sprintf("$%d", i+1)
-	}
-	return strings.Join(parts, "")
-}
-
-func (c *serverClient) close() error { return c.conn.Close(context.Background()) }
-
-// do makes a transaction and returns the sum of what it read.
-func (c *serverClient) do(ctx context.Context, t transaction) (sum uint64, err error) {
-	switch t.kind {
-	case pointRead:
-		var credit int64
-		var name string
-		if err := c.conn.QueryRow(ctx, "customer", t.at).Scan(&credit, &name); err != nil {
-			return 0, fmt.Errorf("customer %d: %w", t.at, err)
-		}
-		return checkCustomer(credit, len(name)), nil
-	case rangeRead:
-		rows, err := c.conn.Query(ctx, "orders", t.at, t.last(c.rows))
-		if err != nil {
-			return 0, err
-		}
-		defer rows.Close()
-		for rows.Next() {
-			var o order
-			if err := rows.Scan(&o.customer, &o.item, &o.quantity, &o.amount); err != nil {
-				return 0, err
-			}
-			sum += o.check()
-		}
-		return sum, rows.Err()
-	}
-	if sum, err = c.write(ctx, t.new); err != nil {
-		return 0, fmt.Errorf("order %d: %w", t.new.id, err)
-	}
-	return sum, nil
-}
-
-func (c *serverClient) write(ctx context.Context, o order) (uint64, error) {
-	tx, err := c.conn.Begin(ctx)
-	if err != nil {
-		return 0, err
-	}
-	defer func() { _ = tx.Rollback(ctx) }() // nothing after a commit
-	var price int64
-	if err := tx.QueryRow(ctx, "price", o.item).Scan(&price); err != nil {
-		return 0, err
-	}
-	for _, s := range []struct {
-		name string
-		args []any
-	}{
-		{"stock", []any{o.quantity, o.item}}, {"charge", []any{o.quantity * price, o.customer}},
-		{"order", []any{o.id, o.customer, o.item, o.quantity, o.quantity * price}},
-	} {
-		if _, err := tx.Exec(ctx, s.name, s.args...); err != nil {
-			return 0, err
-		}
-	}
-	return mix(uint64(price)), tx.Commit(ctx)
+	return nil
 }

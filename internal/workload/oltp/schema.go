@@ -19,14 +19,14 @@ var schema = []string{
 	`CREATE INDEX orders_of_customer ON orders (customer, id)`,
 }
 
-// The statements of transactions.
+// The statements of transactions, on either database.
 const (
-	readCustomer = `SELECT credit, name FROM customer WHERE id = ?`
-	readOrders   = `SELECT customer, item, quantity, amount FROM orders WHERE id BETWEEN ? AND ?`
-	readPrice    = `SELECT price FROM item WHERE id = ?`
-	takeStock    = `UPDATE item SET stock = stock - ? WHERE id = ?`
-	charge       = `UPDATE customer SET balance = balance + ? WHERE id = ?`
-	addOrder     = `INSERT INTO orders (id, customer, item, quantity, amount) VALUES (?, ?, ?, ?, ?)`
+	readCustomer = `SELECT credit, name FROM customer WHERE id = $1`
+	readOrders   = `SELECT customer, item, quantity, amount FROM orders WHERE id BETWEEN $1 AND $2`
+	readPrice    = `SELECT price FROM item WHERE id = $1`
+	takeStock    = `UPDATE item SET stock = stock - $1 WHERE id = $2`
+	charge       = `UPDATE customer SET balance = balance + $1 WHERE id = $2`
+	addOrder     = `INSERT INTO orders (id, customer, item, quantity, amount) VALUES ($1, $2, $3, $4, $5)`
 )
 
 const (

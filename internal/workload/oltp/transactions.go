@@ -83,36 +83,35 @@ func (t *totals) add(x transaction) {
 	}
 }
 
-// client is one worker's connection.
-type client interface {
-	do(ctx context.Context, t transaction) (sum uint64, err error)
-	close() error
-}
-
-// fileClient is one to SQLite, with its statements.
-type fileClient struct {
+// client is one worker's connection, with its statements.
+type client struct {
 	conn                                          *sql.Conn
 	customer, orders, price, stock, charge, order *sql.Stmt
 	begin, commit, rollback                       *sql.Stmt
-	// writers is the queue in front of the one writer that SQLite allows. Without it
-	// waiting writers would poll, asleep in between for up to 100 ms.
+	// writers is the queue in front of the one writer that SQLite allows; nil: the server
+	// locks rows, an item before a customer, so that no two transactions wait for each other.
+	// Without the queue waiting writers would poll, asleep in between for up to 100 ms.
 	writers *sync.Mutex
 	rows    int64
 	all     []*sql.Stmt
 }
 
-func newFileClient(ctx context.Context, db *sql.DB, rows int64, writers *sync.Mutex) (*fileClient, error) {
+func newClient(ctx context.Context, db *sql.DB, rows int64, writers *sync.Mutex) (*client, error) {
 	conn, err := db.Conn(ctx)
 	if err != nil {
 		return nil, err
 	}
-	c := &fileClient{conn: conn, writers: writers, rows: rows}
+	c := &client{conn: conn, writers: writers, rows: rows}
+	begin := "BEGIN"
+	if writers != nil {
+		begin = "BEGIN IMMEDIATE"
+	}
 	for _, s := range []struct {
 		to   **sql.Stmt
 		text string
 	}{
 		{&c.customer, readCustomer}, {&c.orders, readOrders}, {&c.price, readPrice}, {&c.stock, takeStock}, {&c.charge, charge}, {&c.order, addOrder},
-		{&c.begin, "BEGIN IMMEDIATE"}, {&c.commit, "COMMIT"}, {&c.rollback, "ROLLBACK"},
+		{&c.begin, begin}, {&c.commit, "COMMIT"}, {&c.rollback, "ROLLBACK"},
 	} {
 		if *s.to, err = conn.PrepareContext(ctx, s.text); err != nil {
 			return nil, errors.Join(err, c.close())
@@ -125,7 +124,7 @@ func newFileClient(ctx context.Context, db *sql.DB, rows int64, writers *sync.Mu
 // close ends the statements before their connection. SQLite keeps a connection with
 // statements and its files open (sqlite3_close_v2): removed files would take room
 // until the worker ends, and on Windows they cannot be removed.
-func (c *fileClient) close() error {
+func (c *client) close() error {
 	var errs []error
 	for _, s := range c.all {
 		errs = append(errs, s.Close())
@@ -134,7 +133,7 @@ func (c *fileClient) close() error {
 }
 
 // do makes a transaction and returns the sum of what it read.
-func (c *fileClient) do(ctx context.Context, t transaction) (sum uint64, err error) {
+func (c *client) do(ctx context.Context, t transaction) (sum uint64, err error) {
 	switch t.kind {
 	case pointRead:
 		var credit int64
@@ -146,8 +145,10 @@ func (c *fileClient) do(ctx context.Context, t transaction) (sum uint64, err err
 	case rangeRead:
 		return c.readOrders(ctx, t)
 	}
-	c.writers.Lock()
-	defer c.writers.Unlock()
+	if c.writers != nil {
+		c.writers.Lock()
+		defer c.writers.Unlock()
+	}
 	if _, err := c.begin.ExecContext(ctx); err != nil {
 		return 0, err
 	}
@@ -155,13 +156,13 @@ func (c *fileClient) do(ctx context.Context, t transaction) (sum uint64, err err
 		_, err = c.commit.ExecContext(ctx)
 	}
 	if err != nil {
-		_, _ = c.rollback.ExecContext(ctx) // the first error tells; SQLite may have rolled back already
+		_, _ = c.rollback.ExecContext(ctx) // the first error counts; it may have been rolled back already
 		return 0, fmt.Errorf("order %d: %w", t.new.id, err)
 	}
 	return sum, nil
 }
 
-func (c *fileClient) readOrders(ctx context.Context, t transaction) (sum uint64, err error) {
+func (c *client) readOrders(ctx context.Context, t transaction) (sum uint64, err error) {
 	rows, err := c.orders.QueryContext(ctx, t.at, t.last(c.rows))
 	if err != nil {
 		return 0, err
@@ -177,7 +178,7 @@ func (c *fileClient) readOrders(ctx context.Context, t transaction) (sum uint64,
 	return sum, rows.Err()
 }
 
-func (c *fileClient) write(ctx context.Context, o order) (uint64, error) {
+func (c *client) write(ctx context.Context, o order) (uint64, error) {
 	var price int64
 	if err := c.price.QueryRowContext(ctx, o.item).Scan(&price); err != nil {
 		return 0, err

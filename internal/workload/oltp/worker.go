@@ -2,6 +2,7 @@ package oltp
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"os"
@@ -46,7 +47,6 @@ type question struct {
 
 // answer is what a run gave, in seconds.
 type answer struct {
-	Gone   string    // why a CPU could not be used
 	Reads  []float64 // times of transactions
 	Writes []float64
 	Wall   float64
@@ -76,7 +76,7 @@ func (s *server) answer(q question) (a answer, err error) {
 	debug.SetMemoryLimit(heap)
 	a, err = s.run(context.Background(), q) // a run that is cancelled ends with this process
 	if errors.Is(err, thread.ErrNoCPU) {
-		return answer{Gone: err.Error()}, nil
+		return a, err
 	}
 	if q.Server != nil {
 		if said := privatedb.PostgreSQL.Answer(err, q.Server.Dir); said != nil {
@@ -132,8 +132,7 @@ func (s *server) run(ctx context.Context, q question) (a answer, err error) {
 		return a, err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	var writers sync.Mutex
-	return s.judged(ctx, q, func() (client, error) { return newFileClient(ctx, db, q.Rows, &writers) }, func() (totals, error) { return readTotals(ctx, db) })
+	return s.judged(ctx, q, db)
 }
 
 // runServer is run on PostgreSQL, whose own copy of a database is what runs start from.
@@ -158,22 +157,37 @@ func (s *server) runServer(ctx context.Context, q question) (a answer, err error
 	if err := c.admin(ctx, append(end(copied), "CREATE DATABASE "+copied+" TEMPLATE "+base, "CHECKPOINT")...); err != nil {
 		return a, err
 	}
-	a, err = s.judged(ctx, q, func() (client, error) { return newServerClient(ctx, c, q) }, func() (totals, error) { return c.totals(ctx) })
+	db, err := c.open(copied, q.Sync == "full")
 	if err != nil {
+		return a, err
+	}
+	defer db.Close()
+	if a, err = s.judged(ctx, q, db); err != nil {
 		return a, err // the next run drops the copy
 	}
 	return a, c.admin(ctx, end(copied)...)
 }
 
-// judged makes a run with clients, and compares what was read and what the database
-// then has with what its transactions say.
-func (s *server) judged(ctx context.Context, q question, connect func() (client, error), sums func() (totals, error)) (a answer, err error) {
-	clients := make([]client, q.Workers)
+// judged makes a run, and compares what was read and what the database then has with what
+// its transactions say.
+func (s *server) judged(ctx context.Context, q question, db *sql.DB) (a answer, err error) {
+	var writers *sync.Mutex
+	if q.Server == nil {
+		writers = &sync.Mutex{}
+	}
+	clients := make([]*client, q.Workers)
 	for i := range clients {
-		if clients[i], err = connect(); err != nil {
+		c, err := newClient(ctx, db, q.Rows, writers)
+		if err != nil {
 			return a, err
 		}
-		defer clients[i].close() //nolint:errcheck // what it did was checked
+		defer c.close() //nolint:errcheck // what it did was checked
+		if q.Server != nil {
+			if err := c.keep(ctx, q.Room.Workers); err != nil {
+				return a, err
+			}
+		}
+		clients[i] = c
 	}
 	r := &run{q: q, load: load{q.Rows, q.Reads, q.Seed}, clients: clients}
 	if a, err = r.timed(ctx); err != nil {
@@ -189,7 +203,7 @@ func (s *server) judged(ctx context.Context, q question, connect func() (client,
 		return a, fmt.Errorf("the reads of a run returned other data than was written (checksum %x, expected %x): the database is broken", got, reads)
 	}
 	a.Check = reads
-	got, err := sums()
+	got, err := readTotals(ctx, db)
 	if err == nil && got != want {
 		err = fmt.Errorf("the database has %v, expected %v: transactions were lost, or made twice", got, want)
 	}
@@ -200,7 +214,7 @@ func (s *server) judged(ctx context.Context, q question, connect func() (client,
 type run struct {
 	q       question
 	load    load
-	clients []client
+	clients []*client
 	all     []transaction
 	due     []time.Duration // of each, from the begin; nil: closed
 	next    atomic.Int64
@@ -331,7 +345,7 @@ func (r *run) work(ctx context.Context) ([]took, error) {
 	return times, errors.Join(errs...)
 }
 
-func (r *run) loop(ctx context.Context, c client, begin time.Time, times []took) error {
+func (r *run) loop(ctx context.Context, c *client, begin time.Time, times []took) error {
 	sum := uint64(0)
 	defer func() { r.read.Add(sum) }()
 	for !r.failed.Load() {

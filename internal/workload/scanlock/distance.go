@@ -2,7 +2,6 @@ package scanlock
 
 import (
 	"context"
-	"errors"
 	"sync/atomic"
 	"time"
 
@@ -18,24 +17,11 @@ const distanceJob = "scanlock-distance"
 // distanceRequest names the two CPUs.
 type distanceRequest struct{ A, B int }
 
-// distanceReply is the time one way in seconds, 0 where they hardly met: others kept
-// one of the CPUs busy. Gone is a CPU that cannot be used.
-type distanceReply struct {
-	Seconds float64
-	Gone    string `json:",omitempty"`
-}
-
 func newDistance() worker.Func {
 	clock := hot.StartClock()
 	thrower := NewThrower(clock)
 	time.Sleep(50 * time.Millisecond) // ticks against time, before the first conversion
-	return worker.Handle(func(r distanceRequest) (distanceReply, error) {
-		s, err := thrower.Throw(r.A, r.B, 5)
-		if errors.Is(err, thread.ErrNoCPU) {
-			return distanceReply{Gone: err.Error()}, nil
-		}
-		return distanceReply{Seconds: s}, err
-	})
+	return worker.Handle(func(r distanceRequest) (float64, error) { return thrower.Throw(r.A, r.B, 5) })
 }
 
 // How long a line takes also depends on where in the last-level cache its address has
@@ -110,13 +96,7 @@ func (t *Thrower) once(cpuA, cpuB int) (float64, error) {
 }
 
 // distance measures how far apart two CPUs are; 0: they hardly met.
-func (s *session) distance(ctx context.Context, a, b int) (float64, error) {
-	var r distanceReply
-	if err := s.thrower.Call(ctx, 2, distanceRequest{a, b}, &r); err != nil {
-		return 0, err
-	}
-	if r.Gone != "" {
-		return 0, errors.New(r.Gone)
-	}
-	return r.Seconds, nil
+func (s *session) distance(ctx context.Context, a, b int) (seconds float64, err error) {
+	err = s.thrower.Call(ctx, 2, distanceRequest{a, b}, &seconds)
+	return seconds, err
 }

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"hostlab/internal/neighbours"
+	"hostlab/internal/proc"
 	"hostlab/internal/workload"
 	"hostlab/internal/workload/cpus"
 	"hostlab/internal/workload/thread"
@@ -176,8 +176,8 @@ func measure(ctx context.Context, c Cell, idle []int, warmUp, duration time.Dura
 	if err := pause(warmUp); err != nil {
 		return out, err
 	}
-	loads, okBefore := neighbours.Read(append(slices.Clip(cpus), idle...))
-	own := neighbours.Own()
+	loads, okBefore := proc.Loads(append(slices.Clip(cpus), idle...))
+	own := proc.Own()
 	before, err := s.Snapshot()
 	if err != nil {
 		return out, either(ctx, err)
@@ -189,8 +189,8 @@ func measure(ctx context.Context, c Cell, idle []int, warmUp, duration time.Dura
 	if err != nil {
 		return out, either(ctx, err)
 	}
-	now, okAfter := neighbours.Read(append(slices.Clip(cpus), idle...))
-	own = neighbours.Own() - own
+	now, okAfter := proc.Loads(append(slices.Clip(cpus), idle...))
+	own = proc.Own() - own
 	out = stretch{cell: c, seconds: (after.At - before.At).Seconds(), hasLoads: okBefore && okAfter}
 	if len(before.Counts) != len(c.Threads) || len(after.Counts) != len(c.Threads) || out.seconds <= 0 {
 		return out, fmt.Errorf("the worker answered for %d threads of %d over %g s", len(after.Counts), len(c.Threads), out.seconds)

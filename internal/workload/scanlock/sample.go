@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"hostlab/internal/neighbours"
+	"hostlab/internal/proc"
 	"hostlab/internal/workload"
 )
 
@@ -281,7 +281,7 @@ func (m *measured) doubt() string {
 			return fmt.Sprintf("others took %.1f %% of a CPU that the threads ran on", 100*share)
 		}
 		for cpu, busy := range s.beside {
-			if share := min(1, (busy-neighbours.Tick)/s.seconds); share > disturbedShare {
+			if share := min(1, (busy-proc.Tick.Seconds())/s.seconds); share > disturbedShare {
 				return fmt.Sprintf("others ran %.1f %% of the time on CPU %d, which shares a core with a thread", 100*share, cpu)
 			}
 		}
@@ -302,7 +302,7 @@ func (s *stretch) disturbed() (worst float64) {
 		}
 	}
 	if s.hasLoads {
-		worst = max(worst, (s.steal-neighbours.Tick*float64(len(s.counts)))/(s.seconds*float64(len(s.counts))))
+		worst = max(worst, (s.steal-proc.Tick.Seconds()*float64(len(s.counts)))/(s.seconds*float64(len(s.counts))))
 	}
 	return min(1, worst)
 }

@@ -12,6 +12,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hostlab/internal/workload/thread"
 	"io"
 	"os"
 	"os/signal"
@@ -50,6 +51,7 @@ func Handle[P, R any](f func(P) (R, error)) Func {
 type reply struct {
 	Result json.RawMessage `json:"result,omitempty"`
 	Error  string          `json:"error,omitempty"`
+	NoCPU  bool            `json:"no_cpu,omitempty"` // the Error is thread.ErrNoCPU
 }
 
 // Main must be called first thing in main, and in TestMain of packages that run
@@ -108,7 +110,7 @@ func serve(j Job, in io.Reader, out io.Writer) error {
 func answer(f Func, params []byte) reply {
 	v, err := f(params)
 	if err != nil {
-		return reply{Error: err.Error()}
+		return reply{Error: err.Error(), NoCPU: errors.Is(err, thread.ErrNoCPU)}
 	}
 	b, err := json.Marshal(v)
 	if err != nil {
@@ -117,10 +119,17 @@ func answer(f Func, params []byte) reply {
 	return reply{Result: b}
 }
 
-// Error is an error that a job returned, as against one of the worker process.
-type Error struct{ Text string }
+// Error is an error that a job returned, as against one of the worker process. It is
+// thread.ErrNoCPU where the job's was.
+type Error struct {
+	Text  string
+	noCPU bool
+}
 
 func (e *Error) Error() string { return e.Text }
+
+// Is implements what errors.Is asks for.
+func (e *Error) Is(target error) bool { return e.noCPU && target == thread.ErrNoCPU } //nolint:errorlint // this is the comparison
 
 // errGone is what a Call on an ended session gives.
 var errGone = errors.New("the worker process has ended")

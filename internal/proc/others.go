@@ -1,6 +1,4 @@
-// Package neighbours tells how much of the CPUs others take while we measure:
-// other processes, and the hypervisor where it says so.
-package neighbours
+package proc
 
 import "time"
 
@@ -10,17 +8,14 @@ type Load struct {
 	Steal float64 // taken by the hypervisor, where it says so
 }
 
-// Tick is the resolution of each reading of a CPU's load, in seconds.
-const Tick = 0.010
-
 // Share returns which part of wall seconds on some CPUs went to others than us, who
-// used own seconds of it in all. Steal counts as others', and one Tick as nobody's.
+// used own seconds of it in all. Steal counts as others', and one tick as nobody's.
 func Share(before, after map[int]Load, own, wall float64) float64 {
 	busy, steal, n := taken(before, after)
 	if n == 0 || wall <= 0 {
 		return 0
 	}
-	return min(1, max(0, busy+steal-own-Tick)/(wall*float64(n)))
+	return min(1, max(0, busy+steal-own-Tick.Seconds())/(wall*float64(n)))
 }
 
 // taken returns what n CPUs did between two readings.
@@ -35,15 +30,15 @@ func taken(before, after map[int]Load) (busy, steal float64, n int) {
 	return busy, steal, n
 }
 
-// Of reads the load of one CPU.
-func Of(cpu int) (Load, bool) {
-	loads, ok := Read([]int{cpu})
+// LoadOf reads the load of one CPU.
+func LoadOf(cpu int) (Load, bool) {
+	loads, ok := Loads([]int{cpu})
 	l, there := loads[cpu]
 	return l, ok && there
 }
 
-// Neighbours watches some CPUs.
-type Neighbours struct {
+// Others watches what others do on some CPUs.
+type Others struct {
 	cpus   []int
 	names  []string
 	before map[int]Load
@@ -55,10 +50,10 @@ type Neighbours struct {
 
 // Watch starts watching CPUs, all with nil. Processes of the names given, as ps
 // shows them, are ours beside this process and what it started.
-func Watch(cpus []int, ours ...string) *Neighbours {
-	n := &Neighbours{cpus: cpus, names: ours, began: time.Now(), own: family()}
+func Watch(cpus []int, ours ...string) *Others {
+	n := &Others{cpus: cpus, names: ours, began: time.Now(), own: family()}
 	n.ours = readOurs(ours)
-	n.before, n.ok = Read(cpus)
+	n.before, n.ok = Loads(cpus)
 	return n
 }
 
@@ -71,8 +66,8 @@ type Taken struct {
 
 // Share returns which part of the CPUs' time others have taken since, steal
 // included, from 0 to 1, and whether that is known here.
-func (n *Neighbours) Share() (share float64, ok bool) {
-	after, ok := Read(n.cpus)
+func (n *Others) Share() (share float64, ok bool) {
+	after, ok := Loads(n.cpus)
 	if !ok || !n.ok {
 		return 0, false
 	}
@@ -82,8 +77,8 @@ func (n *Neighbours) Share() (share float64, ok bool) {
 
 // Taken returns what others took since, steal apart, and whether that is known
 // here.
-func (n *Neighbours) Taken() (Taken, bool) {
-	after, ok := Read(n.cpus)
+func (n *Others) Taken() (Taken, bool) {
+	after, ok := Loads(n.cpus)
 	wall := time.Since(n.began).Seconds()
 	if !ok || !n.ok || wall <= 0 {
 		return Taken{}, false
@@ -97,19 +92,18 @@ func (n *Neighbours) Taken() (Taken, bool) {
 	return Taken{
 		Foreign:    min(1, max(0, busy-own)/all),
 		Steal:      min(1, max(0, steal)/all),
-		Resolution: min(1, Tick/wall), // of every CPU's counter
+		Resolution: min(1, Tick.Seconds()/wall), // of every CPU's counter
 	}, true
 }
 
-// spent is what a process has used.
-type spent struct {
-	parent   int     // its process ID
-	own      float64 // seconds
-	children float64 // of children that it has waited for
+// identity tells a process from a later one of its number.
+type identity struct {
+	pid     int
+	started int64
 }
 
 // times are the processes that bear one of our names.
-type times map[process]spent
+type times map[identity]Stat
 
 // until returns the CPU seconds that processes used between two readings. What one
 // used that is gone is in its parent's children; the part from before the first
@@ -120,11 +114,11 @@ func (before times) until(after times) (s float64) {
 	for p, a := range after {
 		alive[p.pid] = true
 		b := before[p]
-		s += a.own - b.own + a.children - b.children
+		s += (a.CPU - b.CPU + a.Reaped - b.Reaped).Seconds()
 	}
 	for p, b := range before {
-		if _, still := after[p]; !still && alive[b.parent] {
-			s -= b.own + b.children
+		if _, still := after[p]; !still && alive[b.Parent] {
+			s -= (b.CPU + b.Reaped).Seconds()
 		}
 	}
 	return max(0, s)

@@ -1,8 +1,9 @@
-package neighbours
+package proc
 
 import (
 	"context"
 	"math"
+	"os"
 	"os/exec"
 	"runtime"
 	"strconv"
@@ -13,7 +14,7 @@ import (
 )
 
 // Our own work is not others'.
-func TestNeighboursLeaveOutOurselves(t *testing.T) {
+func TestOthersLeaveOutOurselves(t *testing.T) {
 	n := Watch([]int{0, 1})
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
@@ -45,7 +46,7 @@ func TestTakenKnowsWhatIsOurs(t *testing.T) {
 	}
 	defer func() { _ = cmd.Process.Kill(); _ = cmd.Wait() }()
 	live := 0.0
-	for end := time.Now().Add(30 * time.Second); live < 0.3; live = living("self", 0) {
+	for end := time.Now().Add(30 * time.Second); live < 0.3; live = living(os.Getpid(), 0) {
 		if time.Now().After(end) { // a loaded machine gives it a fraction of a CPU
 			t.Fatalf("the child that spins has used %.2f s, as far as we see", live)
 		}
@@ -91,18 +92,21 @@ func TestOursByName(t *testing.T) {
 }
 
 func TestOursUntil(t *testing.T) {
-	p := func(pid int) process { return process{pid, uint64(100 + pid)} }
-	before := times{p(1): {0, 5, 10}, p(2): {1, 3, 0}, p(3): {99, 7, 0}}
+	p := func(pid int) identity { return identity{pid, int64(100 + pid)} }
+	used := func(parent int, own, reaped float64) Stat {
+		return Stat{Parent: parent, CPU: time.Duration(own * 1e9), Reaped: time.Duration(reaped * 1e9)}
+	}
+	before := times{p(1): used(0, 5, 10), p(2): used(1, 3, 0), p(3): used(99, 7, 0)}
 	for name, c := range map[string]struct {
 		after times
 		want  float64
 	}{
 		"nothing happened":                       {before, 0},
-		"a process worked":                       {times{p(1): {0, 6, 10}, p(2): {1, 3.5, 0}, p(3): {99, 7, 0}}, 1.5},
-		"a child was reaped":                     {times{p(1): {0, 5, 14}, p(3): {99, 7, 0}}, 1},
-		"one ended whose parent is not ours":     {times{p(1): {0, 5, 10}, p(2): {1, 3, 0}}, 0},
-		"one began":                              {times{p(1): {0, 5, 10}, p(2): {1, 3, 0}, p(3): {99, 7, 0}, p(4): {1, 2, 0}}, 2},
-		"the number of one was given to another": {times{p(1): {0, 5, 14}, p(3): {99, 7, 0}, {2, 999}: {1, 0.5, 0}}, 1.5},
+		"a process worked":                       {times{p(1): used(0, 6, 10), p(2): used(1, 3.5, 0), p(3): used(99, 7, 0)}, 1.5},
+		"a child was reaped":                     {times{p(1): used(0, 5, 14), p(3): used(99, 7, 0)}, 1},
+		"one ended whose parent is not ours":     {times{p(1): used(0, 5, 10), p(2): used(1, 3, 0)}, 0},
+		"one began":                              {times{p(1): used(0, 5, 10), p(2): used(1, 3, 0), p(3): used(99, 7, 0), p(4): used(1, 2, 0)}, 2},
+		"the number of one was given to another": {times{p(1): used(0, 5, 14), p(3): used(99, 7, 0), {2, 999}: used(1, 0.5, 0)}, 1.5},
 	} {
 		if got := before.until(c.after); math.Abs(got-c.want) > 1e-9 {
 			t.Errorf("%s: %g s, want %g", name, got, c.want)

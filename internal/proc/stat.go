@@ -1,0 +1,151 @@
+package proc
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Tick is the unit of times in /proc/stat and /proc/PID/stat: USER_HZ is 100 on every
+// architecture that Go runs on (asm-generic/param.h).
+const Tick = 10 * time.Millisecond
+
+// Stat is what proc_pid_stat(5) says of a process. Times are counted in ticks.
+type Stat struct {
+	PID, Parent, Group, Session int
+	Name                        string // of its program, which may hold anything
+	State                       byte
+	CPU                         time.Duration // that it has used
+	Reaped                      time.Duration // that children had used which ended and were waited for
+	Faults                      int64         // page faults of those
+	Started                     int64         // ticks after boot: tells it from a later process of its number
+}
+
+// Ended reports a process that only waits to be reaped, which an init of a container may
+// never do.
+func (s Stat) Ended() bool { return s.State == 'Z' || s.State == 'X' }
+
+// Read reads the one of that number.
+func Read(pid int) (s Stat, err error) {
+	name := fmt.Sprintf("/proc/%d/stat", pid)
+	b, err := os.ReadFile(name)
+	if err != nil {
+		return s, err
+	}
+	// pid (comm) state ppid pgrp session ...
+	open, shut := bytes.IndexByte(b, '('), bytes.LastIndexByte(b, ')')
+	if open < 0 || shut < open {
+		return s, fmt.Errorf("%s: no name", name)
+	}
+	f := strings.Fields(string(b[shut+1:])) // from the third field, the state, on
+	if len(f) < 20 {
+		return s, fmt.Errorf("%s: %d fields", name, len(f))
+	}
+	var n [20]int64
+	for i := range n[1:] {
+		if n[i+1], err = strconv.ParseInt(f[i+1], 10, 64); err != nil {
+			return s, fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	return Stat{PID: pid, Parent: int(n[1]), Group: int(n[2]), Session: int(n[3]), Name: string(b[open+1 : shut]), State: f[0][0], Faults: n[8] + n[10],
+		CPU: time.Duration(n[11]+n[12]) * Tick, Reaped: time.Duration(n[13]+n[14]) * Tick, Started: n[19]}, nil
+}
+
+// Schedstat reads how long a thread, "self/task/7" or "7", or the main thread of a process
+// has been on a CPU and ready for one (Documentation/scheduler/sched-stats.rst). Not every
+// kernel counts.
+func Schedstat(of string) (ran, waited time.Duration, err error) {
+	name := "/proc/" + of + "/schedstat"
+	b, err := os.ReadFile(name)
+	if err != nil {
+		return 0, 0, err
+	}
+	f := strings.Fields(string(b))
+	if len(f) < 2 {
+		return 0, 0, fmt.Errorf("%s: %d fields", name, len(f))
+	}
+	on, err1 := strconv.ParseInt(f[0], 10, 64)
+	ready, err2 := strconv.ParseInt(f[1], 10, 64)
+	if err := errors.Join(err1, err2); err != nil {
+		return 0, 0, fmt.Errorf("%s: %w", name, err)
+	}
+	return time.Duration(on), time.Duration(ready), nil
+}
+
+// Numbers lists all processes that /proc shows.
+func Numbers() (pids []int, err error) {
+	entries, err := os.ReadDir("/proc")
+	for _, e := range entries {
+		if pid, err := strconv.Atoi(e.Name()); err == nil {
+			pids = append(pids, pid)
+		}
+	}
+	return pids, err
+}
+
+// All reads those that have not ended. Without /proc there are none.
+func All() (all []Stat) {
+	pids, _ := Numbers()
+	for _, pid := range pids {
+		if s, err := Read(pid); err == nil && !s.Ended() {
+			all = append(all, s)
+		}
+	}
+	return all
+}
+
+// Below picks from all those that descend from one of the roots, and the roots.
+func Below(all []Stat, roots ...int) (below []Stat) {
+	in := map[int]bool{}
+	for _, pid := range roots {
+		in[pid] = true
+	}
+	for grew := true; grew; {
+		grew = false
+		for _, s := range all {
+			if !in[s.PID] && in[s.Parent] {
+				in[s.PID], grew = true, true
+			}
+		}
+	}
+	for _, s := range all {
+		if in[s.PID] {
+			below = append(below, s)
+		}
+	}
+	return below
+}
+
+// children lists the children of a thread, as far as the kernel tells (CONFIG_PROC_CHILDREN).
+func children(task string) (list []Stat, err error) {
+	b, err := os.ReadFile(task + "/children")
+	for text := range strings.FieldsSeq(string(b)) {
+		pid, _ := strconv.Atoi(text)
+		if s, err := Read(pid); err == nil {
+			list = append(list, s)
+		}
+	}
+	return list, err
+}
+
+// Children lists the children of this process that orphans become, and perhaps others of
+// its own. Those that have ended are among them.
+func Children() (list []Stat) {
+	// Orphans go to the first thread that lives (find_new_reaper in kernel/exit.c), which is
+	// the main one: Go never ends it.
+	list, err := children("/proc/self/task/" + strconv.Itoa(os.Getpid()))
+	if err == nil {
+		return list
+	}
+	pids, _ := Numbers()
+	for _, pid := range pids {
+		if s, err := Read(pid); err == nil && s.Parent == os.Getpid() {
+			list = append(list, s)
+		}
+	}
+	return list
+}

@@ -1,0 +1,237 @@
+package client
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"strconv"
+	"strings"
+	"time"
+
+	"hostlab/internal/explain"
+	"hostlab/internal/explain/connect"
+	"hostlab/internal/privatedb"
+	"hostlab/internal/result"
+	"hostlab/internal/workload/database"
+)
+
+// dialect is what differs between servers.
+type dialect struct {
+	vendor *privatedb.Vendor
+	schemas
+	mark func(n int) string
+	// sessionID tells the session's number in the server; thread is its process's or thread's,
+	// where the server tells that, with the names that it may have.
+	sessionID, thread string
+	comms             []string
+	settle            string // statements of a new session; may be empty
+	end               string // what ends a session, before its number; empty: it ends by itself
+	// use opens a server of the user's.
+	use  func(d *connect.DSN) (driver.Connector, error)
+	load func(ctx context.Context, e *served, l *tables, clients []string) error
+	// count adds what the server counts.
+	count func(ctx context.Context, e *served, c *counters) error
+	// look is the question what the session does, and reads its answer.
+	look func(id string) (explain.Query, func([]explain.Row) seen)
+}
+
+// served is a private server, or one of the user's.
+type served struct {
+	sqlSession
+	backend
+	dialect
+	server  *privatedb.Server // nil: the user's
+	here    bool              // the user's is on this host
+	id      string            // of the session in the server
+	schema  schema            // of the user's
+	watched watched
+	version int // of PostgreSQL: 150018
+}
+
+// start has a private server.
+func start(ctx context.Context, d dialect, cfg privatedb.Config) (*served, error) {
+	server, err := database.Start(ctx, d.vendor, "engine", cfg)
+	if err != nil {
+		return nil, err
+	}
+	e := &served{dialect: d, server: server, sqlSession: sqlSession{mark: d.mark, most: mostRows}}
+	if err := e.reopen(); err != nil {
+		return nil, errors.Join(err, server.Close())
+	}
+	return e, nil
+}
+
+// mostRows keeps a statement well below the largest packet of MariaDB.
+const mostRows = 1000
+
+// reopen has a pool for the server as it is now.
+func (e *served) reopen() (err error) {
+	if e.db != nil {
+		e.db.Close()
+	}
+	e.db, err = e.server.Open()
+	return err
+}
+
+// use takes a server of the user's, and a schema in it.
+func use(ctx context.Context, d dialect, dsn *connect.DSN, name string) (_ *served, err error) {
+	connector, err := d.use(dsn)
+	if err != nil {
+		return nil, err
+	}
+	e := &served{dialect: d, here: dsn.Local(), sqlSession: sqlSession{db: sql.OpenDB(connector), mark: d.mark, most: mostRows}}
+	if err := e.connected(ctx); err != nil {
+		e.db.Close()
+		return nil, explainRemote(ctx, err)
+	}
+	if e.schema, err = e.claim(ctx, name); err != nil {
+		return nil, errors.Join(err, e.close())
+	}
+	e.into = e.schema.name
+	return e, nil
+}
+
+// connected has a session on which nothing is open.
+func (e *served) connected(ctx context.Context) error {
+	if e.conn != nil {
+		return nil
+	}
+	if err := e.sqlSession.connected(ctx); err != nil {
+		return err
+	}
+	if err := e.conn.QueryRowContext(ctx, e.sessionID).Scan(&e.id); err != nil {
+		e.sqlSession.disconnect()
+		return err
+	}
+	// Best effort: without it the session's CPU time is not known. MySQL does not tell it.
+	task := 0
+	_ = e.conn.QueryRowContext(ctx, e.thread, e.id).Scan(&task)
+	if e.backend = (backend{task: task}); e.server == nil {
+		e.backend = backendOf(e.here, task, e.comms...)
+	}
+	if e.settle == "" {
+		return nil
+	}
+	return e.execAll(ctx, e.settle)
+}
+
+// disconnect also ends what the session does in the server, where that only looks for a
+// client that has gone when it wants to answer.
+func (e *served) disconnect() {
+	e.watched.disconnect()
+	if e.conn == nil {
+		return
+	}
+	e.sqlSession.disconnect()
+	if e.end != "" {
+		ctx, cancel := context.WithTimeout(context.Background(), 300*time.Millisecond)
+		defer cancel()
+		_, _ = e.db.ExecContext(ctx, e.end+e.id) // mostly gone already
+	}
+}
+
+func (e *served) fill(ctx context.Context, l *tables, clients []string) error {
+	if err := e.connected(ctx); err != nil {
+		return err
+	}
+	if e.made == nil || !sameTables(e.made, l) {
+		if err := e.create(ctx, l); err != nil {
+			return err
+		}
+	}
+	e.made = l
+	return e.load(ctx, e, l, clients)
+}
+
+func (e *served) create(ctx context.Context, l *tables) error {
+	var all []string
+	if e.made != nil {
+		if err := e.dropTables(ctx, e.made.in(e.into)); err != nil {
+			return err
+		}
+		e.made = nil
+		e.disconnect() // with its prepared statements
+		if err := e.connected(ctx); err != nil {
+			return err
+		}
+	}
+	e.set(l)
+	for i := range l.list {
+		all = append(all, l.list[i].create(e.into, "")...)
+	}
+	return e.execAll(ctx, all...)
+}
+
+// counters reads what the server and the kernel count.
+func (e *served) counters(ctx context.Context) (c counters, err error) {
+	c = unknown("the server is not ours, and does not tell")
+	if e.server != nil {
+		u, err := e.server.CPU()
+		if err != nil {
+			return c, err
+		}
+		c.cpu = seconds(u.All)
+	}
+	c.session, c.queued = e.session()
+	return c, e.count(ctx, e, &c)
+}
+
+func (e *served) watch(ctx context.Context) (stop func()) {
+	query, reads := e.look(e.id)
+	return e.watched.start(ctx, query, reads, func() (explain.Asker, error) {
+		conn, err := e.db.Conn(ctx)
+		return ownSession{explain.DB{Conn: conn}}, err
+	})
+}
+
+// ownSession is a session of a pool that others use too.
+type ownSession struct{ explain.DB }
+
+// Close ends the session rather than handing it back.
+func (s ownSession) Close() error {
+	_ = s.Conn.Raw(func(any) error { return errEnd })
+	return s.Conn.Close()
+}
+
+func (e *served) waits() *result.Waits { return e.watched.waits() }
+
+func (e *served) moveLog(ctx context.Context, dir string) error {
+	e.disconnect()
+	if err := e.server.MoveLog(ctx, dir); err != nil {
+		return err
+	}
+	return e.reopen()
+}
+
+func (e *served) alive() bool { return e.server == nil || e.server.Err() == nil }
+
+func (e *served) explain(ctx context.Context, err error) error {
+	if err != nil {
+		e.disconnect()
+	}
+	if e.server != nil {
+		return e.server.Explain(ctx, err)
+	}
+	return explainRemote(ctx, err)
+}
+
+func (e *served) notes() []string { return e.schema.notes }
+
+func (e *served) close() error {
+	err := e.release()
+	e.schema = schema{}
+	e.disconnect()
+	e.db.Close()
+	if e.server != nil {
+		err = errors.Join(err, e.server.Close())
+		e.server = nil
+	}
+	return err
+}
+
+// dollar is a parameter of PostgreSQL.
+func dollar(n int) string { return "$" + strconv.Itoa(n) }
+
+// named names all tables of a layout.
+func (e *served) named(l *tables) string { return strings.Join(l.in(e.into), ", ") }
