@@ -7,7 +7,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"hostlab/internal/document"
 	"hostlab/internal/spelling"
 	"hostlab/internal/workload"
 	"hostlab/internal/workload/all"
@@ -69,11 +68,7 @@ Exit status: 0 done, 1 a run failed, 2 a parameter or flag that cannot be used,
 				}
 				return err
 			}
-			if format == "json" {
-				return document.WriteJSON(std.out, rep)
-			}
-			_, width := terminal(std.out)
-			return rep.writeText(std.out, width)
+			return printDocument(std, rep.document(), format)
 		},
 		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 			if len(args) == 0 {
@@ -105,8 +100,7 @@ Exit status: 0.`,
 		Example: `  hostlab workload list`,
 		Args:    noArgs,
 		RunE: func(*cobra.Command, []string) error {
-			_, width := terminal(std.out)
-			return listWorkloads(std.out, width)
+			return printDocument(std, workloadList(), "text")
 		},
 	}
 	show := &cobra.Command{
@@ -123,8 +117,7 @@ Exit status: 0 done, 2 no such workload.`,
 			if err != nil {
 				return err
 			}
-			_, width := terminal(std.out)
-			return showWorkload(std.out, w.Describe(), width)
+			return printDocument(std, showWorkload(w.Describe()), "text")
 		},
 		ValidArgsFunction: cobra.FixedCompletions(workloadNames(), cobra.ShellCompDirectiveNoFileComp),
 	}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -67,25 +66,14 @@ func start(ctx context.Context, c call) (done ended, err error) {
 		defer f.Close()
 		cmd.Stdin = f
 	}
-	stdout, err := newStream(keepStdout)
-	if err != nil {
-		return done, err
-	}
-	defer stdout.close()
-	stderr, err := newStream(keepStderr)
-	if err != nil {
-		return done, err
-	}
-	defer stderr.close()
-	cmd.Stdout, cmd.Stderr = stdout.write, stderr.write // files: exec starts no copying of its own, and Wait waits for the process alone
+	stdout, stderr := &bounded.Ends{Keep: keepStdout}, &bounded.Ends{Keep: keepStderr}
+	cmd.Stdout, cmd.Stderr, cmd.WaitDelay = stdout, stderr, graceLeft
 
 	begin := time.Now()
 	p, err := launch(cmd, mark)
 	if err != nil {
 		return done, fmt.Errorf("cannot start %s: %w%s", c.name, bare(err), startHint(err))
 	}
-	stdout.started()
-	stderr.started()
 	unwatch := watch(ctx, p)
 	cancelled := false
 	werr := p.await(func() {
@@ -95,11 +83,13 @@ func start(ctx context.Context, c call) (done ended, err error) {
 	if left := p.end(); !cancelled {
 		done.left = left
 	}
-	if !stdout.finish() || !stderr.finish() {
-		done.warnings = append(done.warnings, "a process that it started still holds its output open; what that prints is not read")
+	if errors.Is(werr, exec.ErrWaitDelay) {
+		if werr = nil; done.left == "" {
+			done.warnings = append(done.warnings, "a process that it started still holds its output open; what that prints is not read")
+		}
 	}
 	done.usage = usageOf(cmd.ProcessState)
-	done.stdout, done.stderr = stdout.kept.Kept(), stderr.kept.Kept()
+	done.stdout, done.stderr = stdout.Kept(), stderr.Kept()
 	if err := ctx.Err(); err != nil && (cancelled || werr != nil) {
 		return done, &workload.Failure{Err: &stopped{fmt.Sprintf("%s was stopped after %s", filepath.Base(c.name), done.wall.Round(time.Millisecond)), err},
 			Stdout: done.stdout.Bytes(), Stderr: done.stderr.Bytes()}
@@ -144,53 +134,6 @@ func watch(ctx context.Context, p *running) (unwatch func() bool) {
 		stopped <- true
 	}()
 	return func() bool { close(stop); return <-stopped }
-}
-
-// stream is one of a program's outputs.
-type stream struct {
-	read, write *os.File
-	kept        *bounded.Ends
-	done        <-chan struct{}
-}
-
-func newStream(keep int) (*stream, error) {
-	r, w, err := os.Pipe()
-	if err != nil {
-		return nil, fmt.Errorf("cannot make a pipe: %w", err)
-	}
-	return &stream{read: r, write: w, kept: &bounded.Ends{Keep: keep}}, nil
-}
-
-// started begins to read, once the program has the other end.
-func (s *stream) started() {
-	s.write.Close()
-	done := make(chan struct{})
-	s.done = done
-	go func() {
-		defer close(done)
-		_, _ = io.CopyBuffer(struct{ io.Writer }{s.kept}, struct{ io.Reader }{s.read}, make([]byte, 128<<10)) // a pipe that breaks has ended
-	}()
-}
-
-// finish reads what is left in the pipe. It reports false where a process still
-// holds the other end open.
-func (s *stream) finish() bool {
-	select {
-	case <-s.done:
-		return true
-	case <-time.After(graceLeft):
-		s.read.Close()
-		<-s.done
-		return false
-	}
-}
-
-func (s *stream) close() {
-	s.write.Close()
-	s.read.Close()
-	if s.done != nil {
-		<-s.done
-	}
 }
 
 // reason says in one line why a run failed.

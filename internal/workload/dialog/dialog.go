@@ -25,7 +25,6 @@ import (
 // Workload implements workload.Workload.
 type Workload struct{}
 
-// Describe implements workload.Workload.
 func (Workload) Describe() workload.Description {
 	kinds := []string{fixed, exp}
 	return workload.Description{
@@ -91,7 +90,6 @@ func chosen(text string) ([]int, error) {
 	return here.Choose("cpus", text)
 }
 
-// Offers implements workload.Offering.
 func (Workload) Offers(_ workload.Config, param string, levels []string, m workload.Machine) map[string]string {
 	if param != "cpus" {
 		return nil
@@ -99,12 +97,10 @@ func (Workload) Offers(_ workload.Config, param string, levels []string, m workl
 	return cpus.Of(m).Offers(levels)
 }
 
-// Context implements workload.Offering.
 func (Workload) Context(_ workload.Config, m workload.Machine) map[string]string {
 	return cpus.Of(m).Context()
 }
 
-// Validate implements workload.Validator.
 func (Workload) Validate(cfg workload.Config) error {
 	p, err := planOf(cfg.Params)
 	if err != nil {
@@ -146,12 +142,10 @@ func idle(v workload.Values) error {
 	return nil
 }
 
-// Needs implements workload.Needing.
 func (Workload) Needs(ctx context.Context, p workload.Values) error {
 	return database.Installed(ctx, "database", p.String("database"))
 }
 
-// Open implements workload.Workload.
 func (w Workload) Open(ctx context.Context, cfg workload.Config) (workload.Session, error) {
 	if err := w.Validate(cfg); err != nil {
 		return nil, err
@@ -205,7 +199,6 @@ func (s *session) call(ctx context.Context, p plan) (r reply, err error) {
 	return r, nil
 }
 
-// Run implements workload.Session.
 func (s *session) Run(ctx context.Context, r workload.Request) (out workload.Sample, err error) {
 	p, err := planOf(r.Params)
 	if err != nil {
@@ -240,7 +233,6 @@ func (s *session) Run(ctx context.Context, r workload.Request) (out workload.Sam
 	return out, nil
 }
 
-// Close implements workload.Session.
 func (s *session) Close() error { return errors.Join(s.worker.Close(), s.databases.close()) }
 
 // sample turns a run into responses.
