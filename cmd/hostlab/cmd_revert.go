@@ -150,7 +150,7 @@ func (o *revertOptions) roots(std streams, sys *setting.System, machine string) 
 	}
 	p := &setting.Plan{}
 	for _, e := range list {
-		p.Skipped = append(p.Skipped, setting.Skip{Setting: e.Setting, Object: e.Object, Reason: "root has changed it; run as root"})
+		p.Skipped = append(p.Skipped, setting.Skip(e.Setting, e.Object, "root has changed it; run as root"))
 	}
 	return false, errors.Join(printDocument(std, settingsReport("revert", change(o.action(), p, nil, err)), o.format), err)
 }
@@ -200,7 +200,7 @@ func (o *revertOptions) preview(std streams, sys *setting.System, dir, more stri
 			p.Same = append(p.Same, v.Step)
 		default:
 			rest = append(rest, v)
-			p.Skipped = append(p.Skipped, setting.Skip{Setting: v.Setting, Object: v.Object, Reason: outcomeText(v)})
+			p.Skipped = append(p.Skipped, setting.Skip(v.Setting, v.Object, outcomeText(v)))
 		}
 	}
 	var accepted error // what --force passes over

@@ -131,7 +131,7 @@ func settingsReport(command string, data any, sentences ...string) *document.Doc
 	return d
 }
 
-func skipLines(sys *setting.System, list []setting.Skip) (lines []string) {
+func skipLines(sys *setting.System, list []setting.Outcome) (lines []string) {
 	var gs groups
 	for _, s := range list {
 		gs.add(s.Setting, kindOf(sys, s.Setting, s.Object), s.Object.Name, s.Reason)

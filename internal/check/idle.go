@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"hostlab/internal/host"
+	"hostlab/internal/screen"
 )
 
 // deepLatency is how long a CPU may take to wake, in s, before its idle state
@@ -39,7 +40,7 @@ var idle = []Check{
 		absent:   noIdle, ok: "no idle state above 70 us can be entered", fix: disableDeep,
 		look: func(f *host.Facts, _ Role) view {
 			v := see(idleReadings(f)...)
-			v.bad = count(len(wrong(v.readings)), "idle state", "idle states") + " above 70 us can be entered"
+			v.bad = screen.Plural(len(wrong(v.readings)), "idle state", "idle states") + " above 70 us can be entered"
 			return v
 		},
 	},
@@ -191,7 +192,7 @@ func lookLatencyLimit(f *host.Facts, _ Role) view {
 		who = "the limit held is " + seconds(limit)
 	}
 	v.bad = fmt.Sprintf("%s, and %s open (see IDL-001; either cure suffices)", who,
-		count(len(wrong(rs)), "state above 70 us is", "states above 70 us are"))
+		screen.Plural(len(wrong(rs)), "state above 70 us is", "states above 70 us are"))
 	return v
 }
 

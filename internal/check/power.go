@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"hostlab/internal/host"
+	"hostlab/internal/screen"
 	"hostlab/internal/setting"
 )
 
@@ -71,7 +72,7 @@ var power = []Check{
 			for _, c := range f.Frequency.EPB {
 				v.readings = append(v.readings, read(c.Value, is[int64](0)))
 			}
-			v.bad = fmt.Sprintf("%s biased towards saving energy", count(len(wrong(v.readings)), "CPU is", "CPUs are"))
+			v.bad = fmt.Sprintf("%s biased towards saving energy", screen.Plural(len(wrong(v.readings)), "CPU is", "CPUs are"))
 			return v
 		},
 	},
@@ -252,7 +253,7 @@ func lookGovernor(f *host.Facts, _ Role) (v view) {
 			v.readings = append(v.readings, read(p.Governor, is("performance")), aside(p.Driver))
 		}
 	}
-	all := count(len(onlinePolicies(f)), "cpufreq policy", "cpufreq policies")
+	all := screen.Plural(len(onlinePolicies(f)), "cpufreq policy", "cpufreq policies")
 	v.bad, v.fix = fmt.Sprintf("%d of %s may run below full frequency", len(wrong(v.readings)), all), loadGovernor(f)
 	return v
 }
@@ -345,12 +346,4 @@ func lookBoost(f *host.Facts, _ Role) view {
 		v.fix = remedy{write("1", "/sys/devices/system/cpu/cpufreq/boost")}
 	}
 	return v
-}
-
-// count writes a number with the noun it counts.
-func count(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
 }

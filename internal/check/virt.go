@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"hostlab/internal/host"
+	"hostlab/internal/screen"
 )
 
 // smt holds the check of siblings.
@@ -79,7 +80,7 @@ var virt = []Check{
 		look: func(f *host.Facts, _ Role) view {
 			online, allowed := f.Topology.Online, f.Limits.Affinity
 			v := see(read(allowed, func(v []int) bool { return len(missing(online.Or(nil), v)) == 0 }).need(), needed(online))
-			v.bad = fmt.Sprintf("this process may use %d of %s", len(allowed.Value), count(len(online.Value), "online CPU", "online CPUs"))
+			v.bad = fmt.Sprintf("this process may use %d of %s", len(allowed.Value), screen.Plural(len(online.Value), "online CPU", "online CPUs"))
 			return v
 		},
 	},
@@ -111,7 +112,7 @@ func lookQuota(f *host.Facts, _ Role) view {
 	}
 	v := see(r.need(), needed(list))
 	v.bad = fmt.Sprintf("%s of quota, but threads may run on %s; seen from hostlab's own cgroup, a server's may differ",
-		r.value, count(cpus, "CPU", "CPUs"))
+		r.value, screen.Plural(cpus, "CPU", "CPUs"))
 	v.fix = remedy{run("grep", "-H", "-e", "throttled", cpuStat(f.Limits.CPUQuota)),
 		remark("raise the quota (systemctl set-property UNIT CPUQuota=, docker update --cpus), " +
 			"or set the server's degree of parallelism to it")}
@@ -143,7 +144,7 @@ func lookOffline(f *host.Facts, _ Role) view {
 		v = see(r, needed(present), aside(f.Topology.SMTControl))
 		v.readings[0].bad, v.ok = false, "the offline CPUs are siblings, off because SMT is off"
 	}
-	v.bad = fmt.Sprintf("%s present and offline: %s", count(len(off), "CPU is", "CPUs are"), host.FormatList(off))
+	v.bad = fmt.Sprintf("%s present and offline: %s", screen.Plural(len(off), "CPU is", "CPUs are"), host.FormatList(off))
 	v.fix = remedy{write("1", "/sys/devices/system/cpu/cpu*/online")}
 	return v
 }

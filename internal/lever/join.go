@@ -183,7 +183,7 @@ func (in *input) rest(l *Lever, why string) {
 	}
 	if todo := l.todo; len(todo) > 0 {
 		l.Verdict = Recommended
-		l.Summary = plural(len(todo), "setting differs", "settings differ") +
+		l.Summary = screen.Plural(len(todo), "setting differs", "settings differ") +
 			" from what sources recommend for this role; first " + todo[0].ID + ", " + lowerFirst(todo[0].Title)
 		if why != "" {
 			l.Summary += "; not measured: " + why
@@ -206,10 +206,10 @@ func (in *input) rest(l *Lever, why string) {
 	switch {
 	case passed > 0 && blind == "":
 		l.Verdict = Settled
-		l.Summary = plural(passed, "check finds", "checks find") + " it as it should be for this role"
+		l.Summary = screen.Plural(passed, "check finds", "checks find") + " it as it should be for this role"
 	case passed > 0:
 		l.Verdict = Settled
-		l.Summary = plural(passed, "check finds", "checks find") + " it as it should be; " + blind + " could not look"
+		l.Summary = screen.Plural(passed, "check finds", "checks find") + " it as it should be; " + blind + " could not look"
 		l.Next = Next{Command: "hostlab explain-check " + blind}
 	case blind != "":
 		l.Verdict = Untestable
@@ -222,6 +222,15 @@ func (in *input) rest(l *Lever, why string) {
 	if why != "" {
 		l.Summary += "; not measured: " + why
 	}
+}
+
+// settings is a lever that only checks speak of: no quick probe moves it.
+func (in *input) settings(name, title, boundWhy string) Lever {
+	l := in.new(name, title)
+	l.BoundOf = "the workload's time"
+	l.unbounded(boundWhy)
+	in.rest(&l, "")
+	return l
 }
 
 // remedy is the command of the worst finding that has one.

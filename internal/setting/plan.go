@@ -23,7 +23,7 @@ func NewPlan(sys *System, want []Assignment) (*Plan, error) {
 	for _, j := range jobs {
 		objects, err := j.s.here(sys)
 		if err != nil || len(objects) == 0 {
-			p.Skipped = append(p.Skipped, Skip{Setting: j.s.Name, Reason: nothing(j.s, err)})
+			p.Skipped = append(p.Skipped, Skip(j.s.Name, Object{}, nothing(j.s, err)))
 			continue
 		}
 		if j.a.Object != "" {
@@ -37,7 +37,7 @@ func NewPlan(sys *System, want []Assignment) (*Plan, error) {
 				return nil, err
 			}
 			if skip != "" {
-				p.Skipped = append(p.Skipped, Skip{Setting: j.s.Name, Object: o, Reason: skip})
+				p.Skipped = append(p.Skipped, Skip(j.s.Name, o, skip))
 				continue
 			}
 			if i, twice := at[o.Path]; twice { // NAME=A NAME@OBJECT=B: the last one counts
