@@ -52,12 +52,6 @@ Exit status: 0 all is put back, 1 something is not, 2 unusable flag or journal.`
   hostlab revert --owner set              # not what an experiment has changed`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := oneOf("format", o.format, formats); err != nil {
-				return err
-			}
-			if err := notEmpty(cmd, "root", "owner"); err != nil {
-				return err
-			}
 			if o.forget && (o.force || o.dryRun) {
 				return usagef("--forget excludes --force and --dry-run: it changes no setting")
 			}
@@ -65,7 +59,7 @@ Exit status: 0 all is put back, 1 something is not, 2 unusable flag or journal.`
 		},
 	}
 	o.at.flags(cmd, false)
-	choiceFlag(cmd, &o.format, "format", "text", "output", formats)
+	formatFlag(cmd, &o.format, formats)
 	cmd.Flags().StringVar(&o.owner, "owner", "", "only what `OWNER` has changed: set, or the directory of an experiment")
 	cmd.Flags().BoolVar(&o.dryRun, "dry-run", false, "show what would be put back, and change nothing")
 	cmd.Flags().BoolVar(&o.force, "force", false, "also where another program has changed the value since")
@@ -315,12 +309,6 @@ unusable flag or journal.`,
   hostlab verify --format json | jq '.outcomes[].result'`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := oneOf("format", format, formats); err != nil {
-				return err
-			}
-			if err := notEmpty(cmd, "root"); err != nil {
-				return err
-			}
 			sys, dir, err := at.open()
 			if err != nil {
 				return err
@@ -338,7 +326,7 @@ unusable flag or journal.`,
 		},
 	}
 	at.flags(cmd, true)
-	choiceFlag(cmd, &format, "format", "text", "output", formats)
+	formatFlag(cmd, &format, formats)
 	return cmd
 }
 

@@ -58,12 +58,6 @@ Exit status:
   hostlab set cpu_dma_latency=70us        # until Ctrl-C`,
 		ValidArgsFunction: settingNames,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := oneOf("format", o.format, formats); err != nil {
-				return err
-			}
-			if err := notEmpty(cmd, "root", "role"); err != nil {
-				return err
-			}
 			want, err := assignments(args)
 			if err != nil {
 				return err
@@ -76,7 +70,7 @@ Exit status:
 	}
 	o.at.flags(cmd, false)
 	choiceFlag(cmd, &o.role, "role", "", "also set what is advised for the role", roleNames())
-	choiceFlag(cmd, &o.format, "format", "text", "output", formats)
+	formatFlag(cmd, &o.format, formats)
 	cmd.Flags().BoolVar(&o.dryRun, "dry-run", false, "show what would change, and change nothing")
 	cmd.Flags().BoolVar(&o.yes, "yes", false, "do not ask")
 	cmd.Flags().BoolVar(&o.keep, "keep", false, "set what can be set, and keep it when something else fails")

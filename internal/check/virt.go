@@ -12,7 +12,7 @@ import (
 // smt holds the check of siblings.
 var smt = []Check{
 	{
-		ID: "SMT-001", Lever: LeverSMT, Title: "Simultaneous multithreading (SMT)",
+		ID: "SMT-001", Subject: SMT, Title: "Simultaneous multithreading (SMT)",
 		Why: "Two hardware threads of a core share its caches and issue slots. A sibling that scans memory can starve a " +
 			"thread that takes locks; other loads gain from the second thread. Which of the two holds depends on the load " +
 			"and the processor, so only a measurement can tell.",
@@ -36,7 +36,7 @@ var smt = []Check{
 // virt holds the checks of what takes CPUs away.
 var virt = []Check{
 	{
-		ID: "VRT-001", Lever: LeverDegree, Title: "CPU time taken by the hypervisor (steal)",
+		ID: "VRT-001", Subject: Degree, Title: "CPU time taken by the hypervisor (steal)",
 		Why: "Steal is time in which a virtual CPU was ready to run and the hypervisor ran something else. The guest counts " +
 			"it as its own delay: response times vary with the neighbours' load, and a lock holder that is taken off its " +
 			"CPU stops all who wait for it.",
@@ -57,7 +57,7 @@ var virt = []Check{
 		},
 	},
 	{
-		ID: "VRT-002", Lever: LeverDegree, Title: "CPU quota smaller than the CPUs shown",
+		ID: "VRT-002", Subject: Degree, Title: "CPU quota smaller than the CPUs shown",
 		Why: "A cgroup's quota stops all its threads for the rest of a 100 ms period once it is used up. A server that " +
 			"sizes its threads by the CPUs it sees runs into the wall together, log writer included.",
 		Source: "kernel documentation on CFS bandwidth control; the kernel's defaults for cgroups",
@@ -68,7 +68,7 @@ var virt = []Check{
 		look: lookQuota,
 	},
 	{
-		ID: "VRT-003", Lever: LeverDegree, Title: "Affinity narrower than the online CPUs",
+		ID: "VRT-003", Subject: Degree, Title: "Affinity narrower than the online CPUs",
 		Why: "A process inherits the set of CPUs it may run on. A shell, service or container that was confined hands its " +
 			"limits to a server started from it, whose parallel work then shares a few CPUs while others idle.",
 		Source: "kernel documentation on cpusets; sched_setaffinity(2)",
@@ -85,7 +85,7 @@ var virt = []Check{
 		},
 	},
 	{
-		ID: "VRT-004", Lever: LeverDegree, Title: "CPUs switched off by hand",
+		ID: "VRT-004", Subject: Degree, Title: "CPUs switched off by hand",
 		Why: "A CPU that is present and offline does no work, yet is paid for, and licences often count it. It is a usual " +
 			"leftover of an experiment, of maxcpus= on the command line or of a power-saving script.",
 		Source: "kernel documentation on CPU hotplug",

@@ -12,7 +12,7 @@ import (
 	"hostlab/internal/screen"
 )
 
-// Join makes the table: one lever for each of check's Lever constants, in the
+// Join makes the table: one lever for each subject of package check, in the
 // order in which a burst of work meets them. facts may be nil, results and
 // outcomes empty; a lever about which nothing is known says so.
 func Join(role check.Role, facts *host.Facts, results []check.Result, outcomes []probe.Outcome) []Lever {
@@ -32,9 +32,9 @@ func Join(role check.Role, facts *host.Facts, results []check.Result, outcomes [
 		in.smt(),
 		in.logDevice(),
 		in.degree(),
-		in.settings(check.LeverMemory, "Memory settings",
+		in.settings(check.Memory, "Memory settings",
 			"what paging, huge pages and write-back cost depends on the workload's memory; no quick probe shows it"),
-		in.settings(check.LeverKernel, "Kernel limits",
+		in.settings(check.Kernel, "Kernel limits",
 			"limits cost nothing until they are reached, and then the work stops; that is not a share of time"),
 	}
 	for i := range levers {
@@ -72,7 +72,7 @@ type input struct {
 func (in *input) findings(lever string) []check.Result {
 	var out []check.Result
 	for _, r := range check.Findings(in.results) {
-		if r.Lever == lever {
+		if r.Subject == lever {
 			out = append(out, r)
 		}
 	}
@@ -156,7 +156,7 @@ func (in *input) new(name, title string) Lever {
 	}
 	l.todo = actionable(in.findings(name))
 	for _, r := range in.results {
-		if r.Lever == name && r.Status == check.Unknown {
+		if r.Subject == name && r.Status == check.Unknown {
 			l.blind = append(l.blind, r.ID)
 		}
 	}
@@ -193,7 +193,7 @@ func (in *input) rest(l *Lever, why string) {
 	}
 	passed, blind := 0, ""
 	for _, r := range in.results {
-		if r.Lever != l.Name {
+		if r.Subject != l.Name {
 			continue
 		}
 		switch r.Status {
