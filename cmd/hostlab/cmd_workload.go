@@ -7,7 +7,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"hostlab/internal/document"
 	"hostlab/internal/spelling"
 	"hostlab/internal/workload"
 	"hostlab/internal/workload/all"
@@ -66,11 +65,7 @@ Exit status: 0 done, 1 a run failed, 2 a parameter or flag that cannot be used,
 				}
 				return err
 			}
-			if format == "json" {
-				return document.WriteJSON(std.out, rep)
-			}
-			_, width := terminal(std.out)
-			return rep.writeText(std.out, width)
+			return printDocument(std, rep.document(), format)
 		},
 		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 			if len(args) == 0 {
@@ -102,8 +97,7 @@ Exit status: 0.`,
 		Example: `  hostlab workload list`,
 		Args:    noArgs,
 		RunE: func(*cobra.Command, []string) error {
-			_, width := terminal(std.out)
-			return listWorkloads(std.out, width)
+			return printDocument(std, workloadList(), "text")
 		},
 	}
 	show := &cobra.Command{
@@ -120,8 +114,7 @@ Exit status: 0 done, 2 no such workload.`,
 			if err != nil {
 				return err
 			}
-			_, width := terminal(std.out)
-			return showWorkload(std.out, w.Describe(), width)
+			return printDocument(std, showWorkload(w.Describe()), "text")
 		},
 		ValidArgsFunction: cobra.FixedCompletions(workloadNames(), cobra.ShellCompDirectiveNoFileComp),
 	}

@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"slices"
 	"strings"
 
+	"hostlab/internal/document"
 	"hostlab/internal/result"
 	"hostlab/internal/screen"
 	"hostlab/internal/stats"
@@ -150,76 +150,46 @@ func (o *workloadRun) run(ctx context.Context, w workload.Workload) (rep workloa
 	return rep, nil
 }
 
-// writeText writes a table, and below it why responses are missing.
-func (r workloadReport) writeText(w io.Writer, width int) error {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s, seed %d: median of n runs, least to most\n\n", r.Workload, r.Seed)
-	name := 0
+// document has a table, and below it why responses are missing.
+func (r workloadReport) document() *document.Document {
+	t := &document.Table{Columns: document.Headings("response", "median", "least to most", "n")}
+	notes := document.List{}
 	for _, x := range r.Responses {
-		name = max(name, len([]rune(screen.Clean(x.Name))))
-	}
-	var notes []string
-	for _, x := range r.Responses {
-		label := screen.Clean(x.Name)
+		median, span := "unknown", ""
 		if x.Median != nil {
-			fmt.Fprintf(&b, "  %s  %-11s %-27s n = %d\n", screen.Pad(label, name), result.Format(*x.Median, x.Unit),
-				result.Format(*x.Least, x.Unit)+" to "+result.Format(*x.Most, x.Unit), x.N)
-		} else {
-			fmt.Fprintf(&b, "  %s  unknown\n", screen.Pad(label, name))
+			median, span = result.Format(*x.Median, x.Unit), result.Format(*x.Least, x.Unit)+" to "+result.Format(*x.Most, x.Unit)
 		}
+		t.Rows = append(t.Rows, document.Row{Cells: []document.Cell{document.Text(x.Name), document.Text(median), document.Text(span), document.Text(fmt.Sprint(x.N))}})
 		if x.Missing != "" {
-			notes = append(notes, label+": "+screen.Clean(x.Missing))
+			notes = append(notes, document.Line{Text: x.Name + ": " + x.Missing})
 		}
 	}
 	const most = 4 // runs that were disturbed differ in their numbers only
-	for _, text := range r.Warnings[:min(most, len(r.Warnings))] {
-		notes = append(notes, screen.Clean(text))
-	}
+	notes = append(notes, document.Points(r.Warnings[:min(most, len(r.Warnings))]...)...)
 	if more := len(r.Warnings) - most; more > 0 {
-		notes = append(notes, fmt.Sprintf("and %d more warnings: --format json has all", more))
+		notes = append(notes, document.Line{Text: fmt.Sprintf("and %d more warnings: --format json has all", more)})
 	}
+	d := &document.Document{Name: "workload", Answer: []document.Line{{Text: fmt.Sprintf("%s, seed %d: medians of %s", r.Workload, r.Seed, screen.Count(r.Runs, "run"))}},
+		Sections: []document.Section{{Title: "Responses", Blocks: []document.Block{t}}}, Data: r}
 	if len(notes) > 0 {
-		b.WriteByte('\n')
+		d.Sections = append(d.Sections, document.Section{Title: "Notes", Blocks: []document.Block{notes}})
 	}
-	for _, text := range notes {
-		bullet(&b, text, width)
-	}
-	_, err := io.WriteString(w, b.String())
-	return err
+	return d
 }
 
-// bullet writes text, set in, with its later lines set in.
-func bullet(b *strings.Builder, text string, width int) {
-	for i, line := range screen.Wrap(text, width-4) {
-		if i > 0 {
-			line = "  " + line
-		}
-		fmt.Fprintf(b, "  %s\n", line)
-	}
-}
-
-func listWorkloads(w io.Writer, width int) error {
-	var b strings.Builder
-	longest := 0
-	for _, name := range workloadNames() {
-		longest = max(longest, len(name))
-	}
+func workloadList() *document.Document {
+	var list document.Pairs
 	for _, x := range all.Workloads() {
 		d := x.Describe()
-		head := screen.Pad(d.Name, longest) + "  "
-		for _, line := range screen.Wrap(d.Title, width-len(head)) {
-			b.WriteString(head + line + "\n")
-			head = strings.Repeat(" ", len(head))
-		}
+		list = append(list, document.Pair{Name: d.Name, Value: d.Title})
 	}
-	_, err := io.WriteString(w, b.String())
-	return err
+	return &document.Document{Name: "workload", Answer: []document.Line{{Text: fmt.Sprintf("hostlab has %d workloads.", len(list))}},
+		Sections: []document.Section{{Title: "Workloads", Blocks: []document.Block{list}}}}
 }
 
 // showWorkload describes a workload.
-func showWorkload(w io.Writer, d workload.Description, width int) error {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %s\n\n%s\n\nParameters\n", d.Name, d.Title, strings.Join(screen.Wrap(d.About, width), "\n"))
+func showWorkload(d workload.Description) *document.Document {
+	var params, responses []string
 	for _, p := range d.Params {
 		text := fmt.Sprintf("%s (%s", p.Name, p.Kind)
 		if p.Required {
@@ -234,19 +204,18 @@ func showWorkload(w io.Writer, d workload.Description, width int) error {
 		if r := workload.Range(p); r != "" {
 			text += "; " + r
 		}
-		bullet(&b, text, width)
+		params = append(params, text)
 	}
-	b.WriteString("\nResponses\n")
 	for _, r := range d.Responses {
 		text := r.Name + ": " + r.Title
 		if r.Unit != "" {
 			text += " (" + r.Unit + ")"
 		}
-		bullet(&b, text+", "+r.Better+" is better", width)
+		responses = append(responses, text+", "+r.Better+" is better")
 	}
 	if d.Picks {
-		bullet(&b, "and what is picked from its output", width)
+		responses = append(responses, "and what is picked from its output")
 	}
-	_, err := io.WriteString(w, b.String())
-	return err
+	return &document.Document{Name: "workload", Answer: []document.Line{{Text: d.Name + ": " + d.Title}}, About: []string{d.About}, Sections: []document.Section{
+		{Title: "Parameters", Blocks: []document.Block{document.Points(params...)}}, {Title: "Responses", Blocks: []document.Block{document.Points(responses...)}}}}
 }

@@ -73,7 +73,6 @@ type DB struct {
 	Conn *sql.Conn
 }
 
-// Ask implements Asker.
 func (d DB) Ask(ctx context.Context, q Query) ([]Row, error) {
 	rows, err := d.Conn.QueryContext(ctx, q.SQL)
 	if err != nil {
@@ -98,7 +97,6 @@ func (d DB) Ask(ctx context.Context, q Query) ([]Row, error) {
 	return out, rows.Err()
 }
 
-// Close implements Asker.
 func (d DB) Close() error {
 	_ = d.Conn.Close() // the pool's error is the same
 	return d.DB.Close()
@@ -112,7 +110,6 @@ type Asked struct {
 	Meanings map[string]string
 }
 
-// Server implements Source.
 func (a *Asked) Server() Server { return a.Info }
 
 // Meaning implements Source. An event may have a detail in brackets behind its name.

@@ -87,18 +87,6 @@ func Bounds(r *Report) (out []Bound) {
 		}
 		out = append(out, b)
 	}
-	slices.SortStableFunc(out, func(a, b Bound) int {
-		if last := cmp.Compare(btoi(a.Lever == AppTier), btoi(b.Lever == AppTier)); last != 0 {
-			return last
-		}
-		return cmp.Compare(b.Seconds, a.Seconds)
-	})
+	slices.SortStableFunc(out[:len(out)-1], func(a, b Bound) int { return cmp.Compare(b.Seconds, a.Seconds) })
 	return out
-}
-
-func btoi(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }

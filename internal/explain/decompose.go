@@ -1,7 +1,6 @@
 package explain
 
 import (
-	"math"
 	"slices"
 	"sort"
 	"strings"
@@ -242,7 +241,7 @@ func (d *decomposition) fit() float64 {
 		return -excess
 	}
 	if excess > tolerance*d.elapsed {
-		d.warnings = append(d.warnings, "counters and samples add up to "+percent(1+excess/d.elapsed)+" of the elapsed time; short waits were sampled too often, so the sampled parts were made smaller")
+		d.warnings = append(d.warnings, "counters and samples add up to "+share(1+excess/d.elapsed)+" of the elapsed time; short waits were sampled too often, so the sampled parts were made smaller")
 	}
 	// First what is sampled as short waits, then idle, then even what was counted.
 	for _, may := range []func(*line) bool{
@@ -347,11 +346,4 @@ func (d *decomposition) events() (out []Event) {
 		return strings.Compare(a.Name+string(a.Part), b.Name+string(b.Part))
 	})
 	return out
-}
-
-func percent(share float64) string {
-	if math.Abs(share) < 0.0995 {
-		return trim(share*100, 1) + " %"
-	}
-	return trim(share*100, 0) + " %"
 }

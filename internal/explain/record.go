@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"time"
+
+	"hostlab/internal/workload/thread"
 )
 
 // Options say how to record.
@@ -98,11 +100,12 @@ func (r *recorder) run(ctx context.Context) (Report, error) {
 	r.costs, r.asked = nil, 0
 	start, wall := r.clock.Now(), r.clock.Wall()
 	began, reports := r.own()
-	here := processCPU()
+	here, _ := thread.ProcessCPU()
+	since := func() float64 { return r.clock.Now().Sub(start).Seconds() }
 	r.spent = func() (float64, bool) {
 		used, ok := r.own()
-		total := r.clock.Now().Sub(start).Seconds()
-		return (used - began + processCPU() - here) / total, ok && reports && total >= 1
+		now, _ := thread.ProcessCPU()
+		return (used - began + (now - here).Seconds()) / since(), ok && reports
 	}
 	last, counted, kept := start, start, start
 	samples, ended := 0, ""
@@ -156,10 +159,10 @@ func (r *recorder) run(ctx context.Context) (Report, error) {
 	if samples > 0 {
 		rep.Interval = rep.Wall / float64(samples)
 	}
-	if total := r.clock.Now().Sub(start).Seconds(); total > 0 {
+	if total := since(); total > 0 {
 		rep.Cost, rep.CostAtMost = r.asked/total, true
-		if used, ok := r.own(); ok && reports {
-			rep.Cost, rep.CostAtMost = (used-began+processCPU()-here)/total, false
+		if share, ok := r.spent(); ok {
+			rep.Cost, rep.CostAtMost = share, false
 		}
 		if step := r.clock.Wall().Sub(wall).Seconds() - total; step > 0.5 || step < -0.5 {
 			rep.Warnings = append(rep.Warnings, "this host's clock was stepped by "+trim(step, 1)+" s meanwhile; times here do not come from it")
@@ -176,7 +179,7 @@ func (r *recorder) next(s Server) time.Duration {
 		mean = Pace(r.costs)
 		// What counters and answers take is not in the costs of samples, so samples come
 		// more seldom for as long as all of it together is too much.
-		if share, ok := r.spent(); ok && share > enough {
+		if share, ok := r.spent(); ok && share > enough && r.covered >= 1 {
 			r.slower = min(1.1*max(1, r.slower), 10)
 		} else {
 			r.slower = max(1, 0.97*r.slower)
@@ -356,7 +359,7 @@ func (r *recorder) report(server Server, wall float64) Report {
 		rep.Busy = 0
 	}
 	if rep.Part(Unexplained).Share > tolerance {
-		rep.Warnings = append(rep.Warnings, percent(rep.Part(Unexplained).Share)+" of the time is unexplained")
+		rep.Warnings = append(rep.Warnings, share(rep.Part(Unexplained).Share)+" of the time is unexplained")
 	}
 	rep.Bounds = Bounds(&rep)
 	return rep

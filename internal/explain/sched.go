@@ -1,12 +1,12 @@
 package explain
 
 import (
-	"fmt"
-	"hostlab/internal/proc"
-	"os"
 	"strconv"
-	"strings"
 	"time"
+
+	"github.com/prometheus/procfs"
+
+	"hostlab/internal/proc"
 )
 
 // Threads adds up what the threads of a server on this host have used that serve its
@@ -162,29 +162,30 @@ func SchedStat(id int64) (run, queue time.Duration, err error) {
 
 // Tasks are the threads of the process that this thread belongs to, and the process.
 func Tasks(id int64) (process int64, threads []int64, err error) {
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", id))
+	p, err := procfs.NewProc(int(id))
 	if err != nil {
 		return 0, nil, err
 	}
-	_, text, _ := strings.Cut(string(b), "\nTgid:")
-	text, _, _ = strings.Cut(text, "\n")
-	if process, err = strconv.ParseInt(strings.TrimSpace(text), 10, 64); err != nil {
-		return 0, nil, fmt.Errorf("/proc/%d/status: %w", id, err)
+	s, err := p.NewStatus()
+	if err != nil {
+		return 0, nil, err
 	}
-	entries, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", process))
-	for _, e := range entries {
-		if n, err := strconv.ParseInt(e.Name(), 10, 64); err == nil {
-			threads = append(threads, n)
-		}
+	all, err := procfs.AllThreads(s.TGID)
+	for _, t := range all {
+		threads = append(threads, int64(t.PID))
 	}
-	return process, threads, err
+	return int64(s.TGID), threads, err
 }
 
 // Comm is the name of a process of this host; "" where there is none.
 func Comm(id int64) string {
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/comm", id))
+	p, err := procfs.NewProc(int(id))
 	if err != nil {
 		return ""
 	}
-	return strings.TrimSpace(string(b))
+	name, err := p.Comm()
+	if err != nil {
+		return ""
+	}
+	return name
 }

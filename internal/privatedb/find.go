@@ -24,7 +24,6 @@ type Missing struct {
 	Install string
 }
 
-// Error implements error.
 func (e *Missing) Error() string { return e.Problem + "; " + e.Install }
 
 // Find looks for the server's programs: in the directory that the vendor's variable names

@@ -14,7 +14,6 @@ type Tail struct {
 
 const tailBytes = 16 << 10
 
-// Write implements io.Writer.
 func (t *Tail) Write(p []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -109,7 +109,6 @@ func mariaConnector(s *Server) (driver.Connector, error) {
 
 type quiet struct{}
 
-// Print implements mysql.Logger.
 func (quiet) Print(...any) {}
 
 func pingMariaDB(ctx context.Context, s *Server) error {

@@ -9,18 +9,17 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
+	"hostlab/internal/bounded"
 	"hostlab/internal/screen"
 )
 
-// What is kept of a command's output: its first and last bytes. A level is a word
-// or two; what a failing command has to say is in its first lines or in its last.
-const (
-	keptHead = 32 << 10
-	keptTail = 32 << 10
-)
+// keptOfCommand is how many bytes are kept of either end of a command's output. A level is
+// a word or two; what a failing command has to say is in its first lines or in its last.
+const keptOfCommand = 32 << 10
 
 // How long a command and what it started get to end after SIGTERM, and how long one
 // that has ended is waited for because a child of its holds its output open.
@@ -57,7 +56,7 @@ func command(ctx context.Context, dir string, args []string, timeout time.Durati
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 
-	var stdout, stderr bounded
+	stdout, stderr := bounded.Ends{Keep: keptOfCommand}, bounded.Ends{Keep: keptOfCommand}
 	cmd := exec.Command(program(dir, args[0]), args[1:]...)
 	cmd.Args[0] = args[0]
 	cmd.Dir = dir
@@ -72,20 +71,21 @@ func command(ctx context.Context, dir string, args []string, timeout time.Durati
 	if errors.Is(err, exec.ErrWaitDelay) && ctx.Err() == nil {
 		err = nil // it ended well, and left something running that holds its output open
 	}
+	out, said := stdout.Kept(), stderr.Kept()
 	name := filepath.Base(args[0])
 	switch {
-	case err == nil && stdout.lost > 0:
-		err = fmt.Errorf("%s printed %d bytes; a level is a word or two", name, stdout.size())
+	case err == nil && out.Cut():
+		err = fmt.Errorf("%s printed %d bytes; a level is a word or two", name, out.Total)
 	case err == nil:
-		return stdout.String(), nil
+		return string(out.Bytes()), nil
 	case parent.Err() != nil:
 		return "", parent.Err()
 	case ctx.Err() != nil:
 		err = fmt.Errorf("%s took longer than %s and was ended", name, timeout)
 	default:
-		err = fmt.Errorf("%s: %w%s", name, bare(err), firstLine(stderr.head, stdout.head))
+		err = fmt.Errorf("%s: %w%s", name, bare(err), firstLine(said.Parts[0], out.Parts[0]))
 	}
-	return "", &failure{err, append(append([]byte(nil), stderr.Bytes()...), stdout.Bytes()...)}
+	return "", &failure{err, slices.Concat(said.Bytes(), out.Bytes())}
 }
 
 // levelMark is a variable in the environment of the commands of a record's factors, by
@@ -122,35 +122,4 @@ func bare(err error) error {
 		err = pe.Err
 	}
 	return err
-}
-
-// bounded keeps the beginning and the end of what is written to it.
-type bounded struct {
-	head, tail []byte
-	lost       int64
-}
-
-func (b *bounded) Write(p []byte) (int, error) {
-	n := len(p)
-	room := min(keptHead-len(b.head), len(p))
-	b.head = append(b.head, p[:room]...)
-	p = p[room:]
-	b.tail = append(b.tail, p...)
-	if over := len(b.tail) - keptTail; over > 0 {
-		b.lost += int64(over)
-		b.tail = append(b.tail[:0], b.tail[over:]...)
-	}
-	return n, nil
-}
-
-func (b *bounded) size() int64 { return int64(len(b.head)+len(b.tail)) + b.lost }
-
-func (b *bounded) String() string { return string(b.Bytes()) }
-
-func (b *bounded) Bytes() []byte {
-	out := append([]byte(nil), b.head...)
-	if b.lost > 0 {
-		out = fmt.Appendf(out, "\n[%d bytes left out]\n", b.lost)
-	}
-	return append(out, b.tail...)
 }

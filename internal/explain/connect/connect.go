@@ -41,8 +41,9 @@ func Open(ctx context.Context, d *DSN) (explain.Source, error) {
 func (d *DSN) openPostgres(ctx context.Context) (explain.Asker, error) {
 	c := d.Postgres.Copy()
 	for k, v := range map[string]string{
-		"application_name": application, "default_transaction_read_only": "on", "statement_timeout": fmt.Sprint(statement.Milliseconds()),
-		"lock_timeout": "1000", "idle_in_transaction_session_timeout": "60000",
+		"application_name": application, "default_transaction_read_only": "on",
+		"statement_timeout": fmt.Sprint(statement.Milliseconds()),
+		"lock_timeout":      "1000", "idle_in_transaction_session_timeout": "60000",
 		// Ours is a light question asked often: none of these could pay.
 		"jit": "off", "max_parallel_workers_per_gather": "0",
 	} {
@@ -126,7 +127,6 @@ func (g *guarded) Sample(ctx context.Context) ([]explain.Snapshot, error) {
 	return s, g.dsn.problem(err)
 }
 
-// OwnCPU implements explain.Costed.
 func (g *guarded) OwnCPU() (float64, bool) {
 	if c, ok := g.Source.(explain.Costed); ok {
 		return c.OwnCPU()

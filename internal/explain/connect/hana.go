@@ -11,8 +11,10 @@ import (
 var (
 	hanaServer = explain.Query{Name: "server", SQL: `select version, current_user from m_database`}
 	hanaNow    = explain.Query{Name: "now", SQL: `select to_varchar(current_timestamp, 'YYYY-MM-DD HH24:MI:SS.FF3') from dummy`}
-	hanaCounts = explain.Query{Name: "log", SQL: `select sum(total_writes + total_trigger_async_writes), sum(total_write_size), sum(total_write_time) from m_volume_io_total_statistics where type = 'LOG'`}
-	hanaEpoch  = explain.Query{Name: "epoch", SQL: `select to_varchar(min(start_time), 'YYYY-MM-DD HH24:MI:SS') from m_service_statistics`}
+	hanaCounts = explain.Query{Name: "log", SQL: `select sum(total_writes + total_trigger_async_writes), sum(total_write_size), sum(total_write_time)
+ from m_volume_io_total_statistics where type = 'LOG'`}
+	hanaEpoch = explain.Query{Name: "epoch", SQL: `select to_varchar(min(start_time), 'YYYY-MM-DD HH24:MI:SS')
+ from m_service_statistics`}
 	hanaCommit = explain.Query{Name: "commits", SQL: `select sum(commit_count + rollback_count) from m_workload`}
 )
 
@@ -77,7 +79,8 @@ func hanaPart(state, lock string) explain.PartName {
 	return explain.OtherWaits
 }
 
-// Sample returns all samples that the server took since the last call. A connection with several threads in one sample is one session.
+// Sample returns all samples that the server took since the last call. A connection with
+// several threads in one sample is one session.
 func (s *hanaSource) Sample(ctx context.Context) ([]explain.Snapshot, error) {
 	rows, err := s.Ask(ctx, hanaSamples(s.since))
 	if err != nil {
@@ -144,6 +147,7 @@ func (s *hanaSource) Account(g explain.Growth) explain.Account {
 }
 
 var hanaMeanings = map[string]string{
-	"on cpu": "runs on a CPU", "io wait": "data from disk", "recordlock wait": "a row that another changes", "semaphore wait": "another thread",
+	"on cpu": "runs on a CPU", "io wait": "data from disk", "recordlock wait": "a row that another changes",
+	"semaphore wait":            "another thread",
 	"conditional variable wait": "another thread", "network read": "the application works",
 }

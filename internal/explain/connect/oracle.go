@@ -11,10 +11,15 @@ import (
 var (
 	oracleServer   = explain.Query{Name: "server", SQL: `select version_full, user from product_component_version where rownum = 1`}
 	oracleServer12 = explain.Query{Name: "server12", SQL: `select version, user from product_component_version where rownum = 1`}
-	oracleSessions = explain.Query{Name: "sessions", SQL: `select sid, status, state, wait_class, event, taddr from v$session where type = 'USER' and sid <> sys_context('userenv', 'sid')`}
-	oracleEvents   = explain.Query{Name: "events", SQL: `select event, wait_class, total_waits_fg, time_waited_micro_fg, total_waits, time_waited_micro from v$system_event where wait_class in ('Commit', 'User I/O', 'Concurrency', 'Application') or event = 'log file parallel write'`}
-	oracleModel    = explain.Query{Name: "model", SQL: `select stat_name, value from v$sys_time_model where stat_name in ('DB time', 'DB CPU')`}
-	oracleStats    = explain.Query{Name: "stats", SQL: `select name, value from v$sysstat where name in ('redo size', 'redo writes', 'redo write time', 'user commits', 'user rollbacks')`}
+	oracleSessions = explain.Query{Name: "sessions", SQL: `select sid, status, state, wait_class, event, taddr
+ from v$session where type = 'USER' and sid <> sys_context('userenv', 'sid')`}
+	oracleEvents = explain.Query{Name: "events", SQL: `select event, wait_class, total_waits_fg, time_waited_micro_fg, total_waits, time_waited_micro
+ from v$system_event
+ where wait_class in ('Commit', 'User I/O', 'Concurrency', 'Application') or event = 'log file parallel write'`}
+	oracleModel = explain.Query{Name: "model", SQL: `select stat_name, value from v$sys_time_model
+ where stat_name in ('DB time', 'DB CPU')`}
+	oracleStats = explain.Query{Name: "stats", SQL: `select name, value from v$sysstat
+ where name in ('redo size', 'redo writes', 'redo write time', 'user commits', 'user rollbacks')`}
 	oracleInstance = explain.Query{Name: "instance", SQL: `select to_char(startup_time, 'YYYY-MM-DD HH24:MI:SS') from v$instance`}
 )
 
@@ -142,7 +147,10 @@ func (s *oracleSource) Account(g explain.Growth) explain.Account {
 }
 
 var oracleMeanings = map[string]string{
-	"log file sync": "a commit waits for the log writer", "db file sequential read": "data from disk, a block", "db file scattered read": "data from disk, many blocks",
-	"direct path read": "data from disk, past the cache", "enq: tx - row lock contention": "a row that another changes", "buffer busy waits": "a block that another changes",
-	"sql*net message from client": "the application works", "sql*net more data to client": "the application reads slowly", "on cpu": "runs on a CPU (CPU used by this session)",
+	"log file sync": "a commit waits for the log writer", "db file sequential read": "data from disk, a block",
+	"db file scattered read": "data from disk, many blocks",
+	"direct path read":       "data from disk, past the cache", "enq: tx - row lock contention": "a row that another changes",
+	"buffer busy waits":           "a block that another changes",
+	"sql*net message from client": "the application works",
+	"sql*net more data to client": "the application reads slowly", "on cpu": "runs on a CPU (CPU used by this session)",
 }

@@ -18,7 +18,8 @@ import (
 
 // views opens a source on a driver of database/sql: one of those servers that nobody has
 // tried this on. err is the connector's.
-func views[S explain.Source](ctx context.Context, d *DSN, c driver.Connector, err error, open func(context.Context, explain.Asker, string) (S, error), first ...string) (explain.Source, error) {
+func views[S explain.Source](ctx context.Context, d *DSN, c driver.Connector, err error,
+	open func(context.Context, explain.Asker, string) (S, error), first ...string) (explain.Source, error) {
 	if err != nil {
 		return nil, err
 	}

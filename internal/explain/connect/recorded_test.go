@@ -41,15 +41,15 @@ func TestRecorded(t *testing.T) {
 		{name: "hana", open: func(a explain.Asker) (explain.Source, error) { return made(newHANA(t.Context(), a, "")) }, event: "Semaphore Wait (LogBufferFlush)", waits: -1, average: 0.0004,
 			missing: "not been tried", required: map[explain.PartName]bool{explain.LogWait: true, explain.DatabaseCPU: true}},
 		{name: "mariadb", open: func(a explain.Asker) (explain.Source, error) {
-			return made(mariadb.New(t.Context(), a, mariadb.Options{}))
+			return made(mariadb.New(t.Context(), a, "", false))
 		}, event: "Commit", waits: -1, average: unknown, untimed: "MariaDB has no counter for it", missing: "grant PROCESS on *.* to 'poor'@'localhost'; how long data reads take: performance_schema is off",
 			required: map[explain.PartName]bool{explain.LogWait: true, explain.DatabaseCPU: true, explain.Application: true, explain.Locks: true}},
 		{name: "mysql8", open: func(a explain.Asker) (explain.Source, error) {
-			return made(mariadb.New(t.Context(), a, mariadb.Options{}))
+			return made(mariadb.New(t.Context(), a, "", false))
 		}, event: "waiting for handler commit", waits: -1, average: 0.0016, missing: "server's threads are not of this host",
 			required: map[explain.PartName]bool{explain.LogWait: true, explain.DatabaseCPU: true, explain.DataReads: true, explain.Locks: true}},
 		{name: "postgres18", open: func(a explain.Asker) (explain.Source, error) {
-			return made(postgres.New(t.Context(), a, postgres.Options{}))
+			return made(postgres.New(t.Context(), a, "", false))
 		}, event: "IO:WalSync", waits: 200, average: 0.0025, missing: "grant pg_read_all_stats", required: map[explain.PartName]bool{explain.LogWait: true, explain.DatabaseCPU: true}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -13,9 +13,14 @@ var (
 	// A session's status is running, sleeping or dormant; a request's running, runnable, suspended, rollback.
 	mssqlSessions = explain.Query{Name: "sessions", SQL: `select s.session_id, s.status, r.status, r.wait_type, s.open_transaction_count
  from sys.dm_exec_sessions s left join sys.dm_exec_requests r on r.session_id = s.session_id where s.is_user_process = 1 and s.session_id <> @@spid`}
-	mssqlWaits = explain.Query{Name: "waits", SQL: `select wait_type, waiting_tasks_count, wait_time_ms, signal_wait_time_ms from sys.dm_os_wait_stats where wait_type in ('WRITELOG', 'HADR_SYNC_COMMIT') or wait_type like 'PAGEIOLATCH%' or wait_type like 'LCK[_]M[_]%'`}
-	mssqlLogs  = explain.Query{Name: "log", SQL: `select sum(f.num_of_writes), sum(f.num_of_bytes_written), sum(f.io_stall_write_ms) from sys.master_files m cross apply sys.dm_io_virtual_file_stats(m.database_id, m.file_id) f where m.type = 1`}
-	mssqlInfo  = explain.Query{Name: "info", SQL: `select convert(varchar(33), i.sqlserver_start_time, 126), (select sum(cntr_value) from sys.dm_os_performance_counters where rtrim(counter_name) = 'Transactions/sec' and rtrim(instance_name) = '_Total') from sys.dm_os_sys_info i`}
+	mssqlWaits = explain.Query{Name: "waits", SQL: `select wait_type, waiting_tasks_count, wait_time_ms, signal_wait_time_ms
+ from sys.dm_os_wait_stats
+ where wait_type in ('WRITELOG', 'HADR_SYNC_COMMIT') or wait_type like 'PAGEIOLATCH%' or wait_type like 'LCK[_]M[_]%'`}
+	mssqlLogs = explain.Query{Name: "log", SQL: `select sum(f.num_of_writes), sum(f.num_of_bytes_written), sum(f.io_stall_write_ms)
+ from sys.master_files m cross apply sys.dm_io_virtual_file_stats(m.database_id, m.file_id) f where m.type = 1`}
+	mssqlInfo = explain.Query{Name: "info", SQL: `select convert(varchar(33), i.sqlserver_start_time, 126), (select sum(cntr_value)
+ from sys.dm_os_performance_counters where rtrim(counter_name) = 'Transactions/sec'
+ and rtrim(instance_name) = '_Total') from sys.dm_os_sys_info i`}
 )
 
 // sqlServerSource asks Microsoft SQL Server where its sessions' time goes. It was
@@ -122,13 +127,14 @@ func (s *sqlServerSource) Account(g explain.Growth) explain.Account {
 }
 
 var mssqlMeanings = map[string]string{
-	"writelog": "log on its way to the device", "hadr_sync_commit": "a replica confirms", "pageiolatch_sh": "data from disk", "pageiolatch_ex": "data from disk",
-	"async_network_io": "the application reads slowly", "sos_scheduler_yield": "gave its CPU up for a moment", "cxpacket": "parallel workers", "cxconsumer": "parallel workers",
+	"writelog": "log on its way to the device", "hadr_sync_commit": "a replica confirms",
+	"pageiolatch_sh": "data from disk", "pageiolatch_ex": "data from disk",
+	"async_network_io": "the application reads slowly", "sos_scheduler_yield": "gave its CPU up for a moment",
+	"cxpacket": "parallel workers", "cxconsumer": "parallel workers",
 	"logbuffer": "log buffers are full", "sleeping": "the application works", "sleeping, transaction open": "the application works",
 	"on cpu": "runs on a CPU", "waiting for a cpu": "ready to run, no CPU is free",
 }
 
-// Meaning implements explain.Source.
 func (s *sqlServerSource) Meaning(event string) string {
 	if strings.HasPrefix(event, "LCK_M_") {
 		return "a lock that another holds"

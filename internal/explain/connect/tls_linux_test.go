@@ -189,7 +189,7 @@ func TestPostgresTLS(t *testing.T) {
 			var sent bytes.Buffer
 			d.dial = func(ctx context.Context, _, _ string) (net.Conn, error) {
 				conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", c.address)
-				return &tapped{conn, &sent}, err
+				return &sending{conn, &sent}, err
 			}
 			src, err := Open(t.Context(), d)
 			if err == nil {
@@ -208,13 +208,13 @@ func TestPostgresTLS(t *testing.T) {
 	}
 }
 
-// tapped keeps what is sent.
-type tapped struct {
+// sending keeps what is sent.
+type sending struct {
 	net.Conn
 	sent *bytes.Buffer
 }
 
-func (r *tapped) Write(b []byte) (int, error) {
+func (r *sending) Write(b []byte) (int, error) {
 	r.sent.Write(b)
 	return r.Conn.Write(b)
 }

@@ -24,25 +24,28 @@ type Vendor struct {
 
 // The vendors.
 var (
-	Postgres = &Vendor{Product: "PostgreSQL", schemes: []string{"postgres", "postgresql"}, own: "~/.pgpass, the file that $PGPASSFILE names, $PGPASSWORD, or ", allow: "sslmode=disable",
+	Postgres = &Vendor{Product: "PostgreSQL", schemes: []string{"postgres", "postgresql"}, allow: "sslmode=disable",
+		own: "~/.pgpass, the file that $PGPASSFILE names, $PGPASSWORD, or ",
 		open: func(ctx context.Context, d *DSN) (explain.Source, error) {
 			a, err := d.openPostgres(ctx)
 			if err != nil {
 				return nil, err
 			}
-			s, err := postgres.New(ctx, a, postgres.Options{Target: d.Target(), Local: d.Local()})
+			s, err := postgres.New(ctx, a, d.Target(), d.Local())
 			return source(a, s, err)
 		}}
-	MariaDB = &Vendor{Product: "MariaDB", schemes: []string{"mariadb", "mysql"}, own: "~/.my.cnf ([client] password=), $MYSQL_PWD, or ", password: mariaPassword, allow: "tls=false",
+	MariaDB = &Vendor{Product: "MariaDB", schemes: []string{"mariadb", "mysql"}, allow: "tls=false",
+		own: "~/.my.cnf ([client] password=), $MYSQL_PWD, or ", password: mariaPassword,
 		open: func(ctx context.Context, d *DSN) (explain.Source, error) {
 			a, err := d.openMariaDB(ctx)
 			if err != nil {
 				return nil, err
 			}
-			s, err := mariadb.New(ctx, a, mariadb.Options{Target: d.Target(), Local: d.Local()})
+			s, err := mariadb.New(ctx, a, d.Target(), d.Local())
 			return source(a, s, err)
 		}}
-	sqlServer = &Vendor{Product: "SQL Server", schemes: []string{"sqlserver", "mssql"}, own: "$SQLCMDPASSWORD, or ", allow: "encrypt=disable",
+	sqlServer = &Vendor{Product: "SQL Server", schemes: []string{"sqlserver", "mssql"}, allow: "encrypt=disable",
+		own:      "$SQLCMDPASSWORD, or ",
 		password: func() (string, error) { return os.Getenv("SQLCMDPASSWORD"), nil }, // sqlcmd's
 		open: func(ctx context.Context, d *DSN) (explain.Source, error) {
 			c, err := d.sqlServerConnector()

@@ -9,10 +9,9 @@ import (
 	"hostlab/internal/result"
 )
 
-// Count implements explain.Source.
 func (s *Source) Count(ctx context.Context) (explain.Counters, error) {
 	c := explain.Counters{Values: map[string]int64{}}
-	rows, err := s.ask.Ask(ctx, status)
+	rows, err := s.Ask(ctx, status)
 	if err != nil {
 		return c, err
 	}
@@ -20,7 +19,7 @@ func (s *Source) Count(ctx context.Context) (explain.Counters, error) {
 		c.Values[strings.ToLower(r.Text(0))] = r.Int(1)
 	}
 	if s.files {
-		if rows, err = s.ask.Ask(ctx, files); err != nil {
+		if rows, err = s.Ask(ctx, files); err != nil {
 			return c, err
 		}
 		for _, r := range rows {
@@ -34,7 +33,7 @@ func (s *Source) Count(ctx context.Context) (explain.Counters, error) {
 		}
 	}
 	if s.counted {
-		r, err := explain.One(ctx, s.ask, counted)
+		r, err := explain.One(ctx, s, counted)
 		if err != nil {
 			return c, err
 		}
@@ -42,7 +41,7 @@ func (s *Source) Count(ctx context.Context) (explain.Counters, error) {
 		c.Values["counted"] = r.Int(0)
 	}
 	if s.metrics.SQL != "" {
-		r, err := explain.One(ctx, s.ask, s.metrics)
+		r, err := explain.One(ctx, s, s.metrics)
 		if err != nil {
 			return c, err
 		}
@@ -64,7 +63,6 @@ func (s *Source) Count(ctx context.Context) (explain.Counters, error) {
 	return c, nil
 }
 
-// Account implements explain.Source.
 func (s *Source) Account(g explain.Growth) explain.Account {
 	a := explain.Account{Log: explain.NoLog(), Transactions: -1}
 	s.transactions(g, &a)

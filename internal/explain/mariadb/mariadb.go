@@ -4,7 +4,6 @@ package mariadb
 
 import (
 	"context"
-	"fmt"
 	"strings"
 	"time"
 
@@ -12,24 +11,19 @@ import (
 	"hostlab/internal/proc"
 )
 
-// Options are what only who connects knows.
-type Options struct {
-	Target string
-	Local  bool // the connection does not leave this host
-	// SchedStat and Comm read /proc; nil: of this host.
-	SchedStat func(id int64) (run, queue time.Duration, err error)
-	Comm      func(id int64) string
-}
-
 var (
 	server = explain.Query{Name: "server", SQL: `select version(), @@version_comment, connection_id(), current_user(), @@performance_schema, @@innodb_flush_log_at_trx_commit, @@log_bin`}
 	grants = explain.Query{Name: "grants", SQL: `show grants`}
 
 	// TID is MariaDB's: the number of the thread in the system.
-	processMaria = explain.Query{Name: "processes", SQL: `select id, command, coalesce(state, ''), tid, info like 'select%' from information_schema.processlist where id <> connection_id()`}
+	processMaria = explain.Query{Name: "processes", SQL: `select id, command, coalesce(state, ''), tid, info like 'select%'
+ from information_schema.processlist where id <> connection_id()`}
 	// The performance schema is read without the lock that the process list takes.
-	processThreads = explain.Query{Name: "processes", SQL: `select processlist_id, processlist_command, coalesce(processlist_state, ''), thread_os_id, processlist_info like 'select%' from performance_schema.threads where processlist_id is not null and processlist_id <> connection_id() and type = 'FOREGROUND'`}
-	processPlain   = explain.Query{Name: "processes", SQL: `select id, command, coalesce(state, ''), null, info like 'select%' from information_schema.processlist where id <> connection_id()`}
+	processThreads = explain.Query{Name: "processes", SQL: `select processlist_id, processlist_command, coalesce(processlist_state, ''), thread_os_id, processlist_info like 'select%'
+ from performance_schema.threads where processlist_id is not null and processlist_id <> connection_id()
+ and type = 'FOREGROUND'`}
+	processPlain = explain.Query{Name: "processes", SQL: `select id, command, coalesce(state, ''), null, info like 'select%'
+ from information_schema.processlist where id <> connection_id()`}
 	// Who is within a transaction: whether it runs no statement, a SELECT, one that is all of
 	// its transaction, and has written.
 	// InnoDB makes this table anew when nobody has read it for 0.1 s
@@ -40,19 +34,21 @@ var (
 	status = explain.Query{Name: "status", SQL: `show global status where variable_name in ('Uptime', 'Innodb_os_log_written', 'Innodb_log_writes', 'Innodb_os_log_fsyncs', 'Innodb_row_lock_time',
  'Innodb_row_lock_waits', 'Innodb_data_reads', 'Com_begin', 'Com_commit', 'Com_rollback', 'Handler_rollback', 'Innodb_max_trx_id', ` + statements + `)`}
 	// Times in ns.
-	files = explain.Query{Name: "files", SQL: `select event_name, count_read, sum_timer_read div 1000, count_write, sum_timer_write div 1000, count_misc, sum_timer_misc div 1000 from performance_schema.file_summary_by_event_name where event_name in ('wait/io/file/innodb/innodb_log_file', 'wait/io/file/innodb/innodb_data_file')`}
+	files = explain.Query{Name: "files", SQL: `select event_name, count_read, sum_timer_read div 1000, count_write, sum_timer_write div 1000, count_misc, sum_timer_misc div 1000
+ from performance_schema.file_summary_by_event_name
+ where event_name in ('wait/io/file/innodb/innodb_log_file', 'wait/io/file/innodb/innodb_data_file')`}
 	// Transactions where they are counted: by default MySQL 8 does.
 	counted = explain.Query{Name: "counted", SQL: `select count_star from performance_schema.events_transactions_summary_global_by_event_name where exists (select * from performance_schema.setup_instruments where name = 'transaction' and enabled = 'YES')
  and not exists (select * from performance_schema.setup_consumers where name in ('global_instrumentation', 'thread_instrumentation') and enabled = 'NO')`}
 	// InnoDB's own count, where all three of its kinds are enabled; by default none is. MySQL
 	// has the column status in the place of enabled.
-	metrics = explain.Query{Name: "metrics", SQL: `select sum(count) from information_schema.innodb_metrics where name in ('trx_rw_commits', 'trx_ro_commits', 'trx_nl_ro_commits') and enabled having count(*) = 3`}
+	metrics = explain.Query{Name: "metrics", SQL: `select sum(count) from information_schema.innodb_metrics
+ where name in ('trx_rw_commits', 'trx_ro_commits', 'trx_nl_ro_commits') and enabled having count(*) = 3`}
 )
 
 // Source implements explain.Source.
 type Source struct {
-	ask   explain.Asker
-	info  explain.Server
+	explain.Asked
 	maria bool
 
 	processes explain.Query
@@ -73,20 +69,20 @@ type Source struct {
 	shots     int
 }
 
-// New asks what server it is. The error is one line.
-func New(ctx context.Context, a explain.Asker, o Options) (*Source, error) {
+// New asks what server it is. here: the connection does not leave this host. The error is
+// one line.
+func New(ctx context.Context, a explain.Asker, target string, here bool) (*Source, error) {
 	r, err := explain.One(ctx, a, server)
 	if err != nil {
 		return nil, err
 	}
-	s := &Source{ask: a, clients: map[int64]bool{}}
+	s := &Source{Asked: explain.Asked{Asker: a, Meanings: meanings}, clients: map[int64]bool{}}
 	s.maria = strings.Contains(strings.ToLower(r.Text(0)+r.Text(1)), "mariadb")
-	s.info = explain.Server{Vendor: "MySQL", Version: r.Text(0), Target: o.Target}
+	s.Info = explain.Server{Vendor: "MySQL", Version: r.Text(0), Target: target}
 	if s.maria {
-		s.info.Vendor = "MariaDB"
+		s.Info.Vendor = "MariaDB"
 	}
-	miss := func(format string, a ...any) { s.info.Missing = append(s.info.Missing, fmt.Sprintf(format, a...)) }
-	if err := s.rights(ctx, r.Text(3), miss); err != nil {
+	if err := s.rights(ctx, r.Text(3)); err != nil {
 		return nil, err
 	}
 	schema := r.Bool(4)
@@ -101,14 +97,14 @@ func New(ctx context.Context, a explain.Asker, o Options) (*Source, error) {
 		rows, err := a.Ask(ctx, files)
 		switch {
 		case err != nil:
-			miss("how long reads and log writes take: grant select on performance_schema.* to %s", account(r.Text(3)))
+			s.Miss("how long reads and log writes take: grant select on performance_schema.* to %s", account(r.Text(3)))
 		default:
 			s.files = len(rows) > 0
 		}
 		rows, err = a.Ask(ctx, counted)
 		s.counted = err == nil && len(rows) > 0
 	} else {
-		miss("how long data reads take: performance_schema is off, and only a restart with performance_schema=ON turns it on")
+		s.Miss("how long data reads take: performance_schema is off, and only a restart with performance_schema=ON turns it on")
 	}
 	if m := s.ownCount(); !s.counted {
 		if rows, err := a.Ask(ctx, m); err == nil && len(rows) > 0 {
@@ -116,13 +112,13 @@ func New(ctx context.Context, a explain.Asker, o Options) (*Source, error) {
 		}
 	}
 	if s.maria {
-		miss("how long log writes take: MariaDB has no counter for it; commits are sampled only, and short ones are overstated")
+		s.Miss("how long log writes take: MariaDB has no counter for it; commits are sampled only, and short ones are overstated")
 	}
 	if _, err := a.Ask(ctx, within); err != nil {
 		s.blind = true
-		miss("pauses of the application within transactions: they look idle without information_schema.innodb_trx; grant PROCESS on *.* to %s", account(r.Text(3)))
+		s.Miss("pauses of the application within transactions: they look idle without information_schema.innodb_trx; grant PROCESS on *.* to %s", account(r.Text(3)))
 	}
-	s.local(ctx, o)
+	s.local(ctx, here)
 	return s, nil
 }
 
@@ -136,8 +132,8 @@ func (s *Source) ownCount() explain.Query {
 }
 
 // rights looks for the privilege without which only one's own sessions show.
-func (s *Source) rights(ctx context.Context, user string, miss func(string, ...any)) error {
-	rows, err := s.ask.Ask(ctx, grants)
+func (s *Source) rights(ctx context.Context, user string) error {
+	rows, err := s.Ask(ctx, grants)
 	switch {
 	case err != nil && strings.Contains(err.Error(), "skip-grant-tables"):
 		return nil // nobody's rights are looked at
@@ -151,8 +147,8 @@ func (s *Source) rights(ctx context.Context, user string, miss func(string, ...a
 			return nil
 		}
 	}
-	s.info.Hidden = true
-	miss("sessions of other users: grant PROCESS on *.* to %s", account(user))
+	s.Info.Hidden = true
+	s.Miss("sessions of other users: grant PROCESS on *.* to %s", account(user))
 	return nil
 }
 
@@ -169,21 +165,15 @@ func account(user string) string {
 
 // local finds out whether the server's threads are ours to read: the one that serves
 // us must be there under the number that the server tells, and belong to it.
-func (s *Source) local(ctx context.Context, o Options) {
-	if o.SchedStat == nil {
-		o.SchedStat = explain.SchedStat
-	}
-	if o.Comm == nil {
-		o.Comm = explain.Comm
-	}
-	if o.Local && s.processes.SQL != processPlain.SQL {
+func (s *Source) local(ctx context.Context, here bool) {
+	if here && s.processes.SQL != processPlain.SQL {
 		own := s.processes
 		own.Name, own.SQL = "own", strings.Replace(own.SQL, "<> connection_id()", "= connection_id()", 1)
-		if r, err := explain.One(ctx, s.ask, own); err == nil && !r.Null(3) {
+		if r, err := explain.One(ctx, s, own); err == nil && !r.Null(3) {
 			// Threads of mariadbd are called mariadbd, or since 10.8 one_connection.
-			own, comm := r.Int(3), o.Comm(r.Int(3))
-			if _, _, err := o.SchedStat(own); err == nil && (strings.HasPrefix(comm, "maria") || strings.HasPrefix(comm, "mysql") || comm == "one_connection" || comm == "connection") {
-				s.threads, s.own = &explain.Threads{Read: o.SchedStat}, own
+			own, comm := r.Int(3), explain.Comm(r.Int(3))
+			if _, _, err := explain.SchedStat(own); err == nil && (strings.HasPrefix(comm, "maria") || strings.HasPrefix(comm, "mysql") || comm == "one_connection" || comm == "connection") {
+				s.threads, s.own = &explain.Threads{Read: explain.SchedStat}, own
 				if process, _, err := explain.Tasks(own); err == nil {
 					s.threads.Gone = func(live time.Duration) (time.Duration, error) {
 						all, err := proc.CPUTime(int(process))
@@ -194,17 +184,7 @@ func (s *Source) local(ctx context.Context, o Options) {
 			}
 		}
 	}
-	s.info.Missing = append(s.info.Missing, "CPU time: the server's threads are not of this host, or hidden; what executes is taken for CPU")
+	s.Miss("CPU time: the server's threads are not of this host, or hidden; what executes is taken for CPU")
 }
 
-// Server implements explain.Source.
-func (s *Source) Server() explain.Server { return s.info }
-
-// OwnCPU implements explain.Costed.
 func (s *Source) OwnCPU() (float64, bool) { return s.threads.Used(s.own) }
-
-// Meaning implements explain.Source.
-func (s *Source) Meaning(event string) string { return meanings[strings.ToLower(event)] }
-
-// Close implements explain.Source.
-func (s *Source) Close() error { return s.ask.Close() }

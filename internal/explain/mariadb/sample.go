@@ -12,10 +12,9 @@ import (
 // fresh is how long nobody may ask who is within a transaction, for the answer to be new.
 const fresh = 150 * time.Millisecond
 
-// Sample implements explain.Source.
 func (s *Source) Sample(ctx context.Context) ([]explain.Snapshot, error) {
 	s.asked++
-	rows, err := s.ask.Ask(ctx, s.processes)
+	rows, err := s.Ask(ctx, s.processes)
 	if err != nil {
 		return nil, err
 	}
@@ -58,7 +57,7 @@ func (s *Source) within(ctx context.Context, selects int) (ids map[int64]bool, e
 		return nil, nil
 	}
 	if time.Since(s.looked) >= fresh {
-		rows, err := s.ask.Ask(ctx, within)
+		rows, err := s.Ask(ctx, within)
 		s.asked, s.looked = s.asked+1, time.Now()
 		if err != nil {
 			return nil, err

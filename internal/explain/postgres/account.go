@@ -16,7 +16,6 @@ var (
 
 const us = 1e-6
 
-// Account implements explain.Source.
 func (s *Source) Account(g explain.Growth) explain.Account {
 	a := explain.Account{Log: explain.NoLog(), Transactions: int64(max(0, g.Get("transactions")-g.Get("own_transactions")-g.Get("sessions")))}
 	untold(s.readings, &a)

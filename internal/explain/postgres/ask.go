@@ -17,7 +17,6 @@ type Asker struct {
 	prepared map[string]bool
 }
 
-// Ask implements Asker.
 func (p *Asker) Ask(ctx context.Context, q explain.Query) ([]explain.Row, error) {
 	if !p.prepared[q.Name] {
 		if _, err := p.Conn.Prepare(ctx, q.Name, q.SQL); err != nil {
@@ -43,7 +42,6 @@ func (p *Asker) Ask(ctx context.Context, q explain.Query) ([]explain.Row, error)
 	return out, nil
 }
 
-// Close implements Asker.
 func (p *Asker) Close() error {
 	// A server that hangs must not keep us; the socket is closed in any case.
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)

@@ -12,17 +12,6 @@ import (
 	"hostlab/internal/proc"
 )
 
-// Options are what only who connects knows.
-type Options struct {
-	Target string
-	// Local is set where the connection does not leave this host, so that a process
-	// number of the server may be one of ours.
-	Local bool
-	// SchedStat and Comm read /proc; nil: of this host.
-	SchedStat func(id int64) (run, queue time.Duration, err error)
-	Comm      func(id int64) string
-}
-
 // Source implements explain.Source.
 type Source struct {
 	explain.Asked
@@ -45,14 +34,15 @@ type Source struct {
 // they are reported when one ends, at most once a second (pgstat.c).
 const flush = 1.0
 
-// New asks what server it is. The error is one line.
-func New(ctx context.Context, a explain.Asker, o Options) (*Source, error) {
+// New asks what server it is. here: the connection does not leave this host, so that a
+// process number of the server may be one of ours. The error is one line.
+func New(ctx context.Context, a explain.Asker, target string, here bool) (*Source, error) {
 	r, err := explain.One(ctx, a, server)
 	if err != nil {
 		return nil, err
 	}
 	s := &Source{Asked: explain.Asked{Asker: a, Meanings: meanings}, number: int(r.Int(1)), user: r.Text(3), walTiming: r.Bool(5), ioTiming: r.Bool(6), activity: activity13, known: map[string]bool{}}
-	s.Info = explain.Server{Vendor: "PostgreSQL", Version: r.Text(0), Target: o.Target}
+	s.Info = explain.Server{Vendor: "PostgreSQL", Version: r.Text(0), Target: target}
 	major := s.number / 10000
 	switch {
 	case s.number == 0:
@@ -81,27 +71,21 @@ func New(ctx context.Context, a explain.Asker, o Options) (*Source, error) {
 	if major > 18 {
 		s.Miss("PostgreSQL %d is newer than what this was written for (10 to 18); views may have changed", major)
 	}
-	s.local(r.Int(2), o)
+	s.local(r.Int(2), here)
 	return s, nil
 }
 
 // local finds out whether the server's processes are ours to read.
-func (s *Source) local(own int64, o Options) {
-	if o.SchedStat == nil {
-		o.SchedStat = explain.SchedStat
-	}
-	if o.Comm == nil {
-		o.Comm = explain.Comm
-	}
-	if !o.Local || !strings.HasPrefix(o.Comm(own), "post") { // postgres, postmaster
+func (s *Source) local(own int64, here bool) {
+	if !here || !strings.HasPrefix(explain.Comm(own), "post") { // postgres, postmaster
 		s.Miss("exact CPU time: the server's processes are not of this host, or hidden; sampled CPU time includes run-queue wait")
 		return
 	}
-	if _, _, err := o.SchedStat(own); err != nil {
+	if _, _, err := explain.SchedStat(own); err != nil {
 		s.Miss("exact CPU time: this kernel has no schedstat; sampled CPU time includes run-queue wait")
 		return
 	}
-	s.threads, s.own = &explain.Threads{Read: o.SchedStat}, own
+	s.threads, s.own = &explain.Threads{Read: explain.SchedStat}, own
 	if stat, err := proc.Read(int(own)); err == nil {
 		// Every session is a child of the postmaster, which waits for all that end.
 		s.threads.Gone = func(time.Duration) (time.Duration, error) {
@@ -114,7 +98,6 @@ func (s *Source) local(own int64, o Options) {
 // quote writes an identifier as SQL does.
 func quote(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
 
-// Sample implements explain.Source.
 func (s *Source) Sample(ctx context.Context) ([]explain.Snapshot, error) {
 	rows, err := s.put(ctx, s.activity)
 	if err != nil {
@@ -148,7 +131,6 @@ func (s *Source) Sample(ctx context.Context) ([]explain.Snapshot, error) {
 	return []explain.Snapshot{shot}, nil
 }
 
-// Count implements explain.Source.
 func (s *Source) Count(ctx context.Context) (explain.Counters, error) {
 	c := explain.Counters{Values: map[string]int64{}}
 	if s.number >= 150000 { // ours reach the counters once a second, unless we ask for it
@@ -240,5 +222,4 @@ func (s *Source) watch(ctx context.Context) error {
 	return nil
 }
 
-// OwnCPU implements explain.Costed.
 func (s *Source) OwnCPU() (float64, bool) { return s.threads.Used(s.own) }

@@ -14,7 +14,8 @@ var (
 
 	flush15 = explain.Query{Name: "flush", SQL: `select pg_stat_force_next_flush()`}
 
-	// Times in us, as whole numbers: a sum of floats may fall in its last digit. 14 to 17; 18 has moved all but wal_bytes to pg_stat_io.
+	// Times in us, as whole numbers: a sum of floats may fall in its last digit. 14 to 17; 18
+	// has moved all but wal_bytes to pg_stat_io.
 	wal14 = explain.Query{Name: "wal", SQL: `select wal_bytes, wal_write, wal_sync, round(wal_write_time * 1000)::bigint, round(wal_sync_time * 1000)::bigint, stats_reset::text from pg_stat_wal`}
 	wal18 = explain.Query{Name: "wal", SQL: `select (select wal_bytes from pg_stat_wal), sum(writes), sum(fsyncs), sum(round(write_time * 1000)::bigint), sum(round(fsync_time * 1000)::bigint), max(stats_reset)::text,
  sum(writes) filter (where backend_type = 'client backend'), sum(fsyncs) filter (where backend_type = 'client backend'),
@@ -22,7 +23,8 @@ var (
  from pg_stat_io where object = 'wal'`}
 
 	// Since 16.
-	reads16 = explain.Query{Name: "reads", SQL: `select sum(reads), sum(round(read_time * 1000)::bigint) from pg_stat_io where backend_type = 'client backend' and object in ('relation', 'temp relation')`}
+	reads16 = explain.Query{Name: "reads", SQL: `select sum(reads), sum(round(read_time * 1000)::bigint) from pg_stat_io
+ where backend_type = 'client backend' and object in ('relation', 'temp relation')`}
 )
 
 // database counts transactions, and sessions since 14: each begins with a transaction of

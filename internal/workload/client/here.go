@@ -26,7 +26,6 @@ func backendOf(here bool, id int, names ...string) backend {
 	return backend{why: "the server's processes are not of this host, or hidden"}
 }
 
-// session implements engine.
 func (b backend) session() (cpu, queued counter) {
 	why := b.why
 	if why == "" {

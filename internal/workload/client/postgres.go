@@ -23,7 +23,8 @@ var onPostgres = dialect{
 		word:  "schema",
 		names: "SELECT nspname FROM pg_namespace WHERE nspname = $1 OR nspname ~ '^hostlab_[a-z0-9]{10}$' ORDER BY 1",
 		objects: []string{"SELECT coalesce(pg_describe_object(classid, objid, 0), 'an object') FROM pg_depend " +
-			"WHERE refclassid = 'pg_namespace'::regclass AND classid <> 'pg_default_acl'::regclass AND refobjid = (SELECT oid FROM pg_namespace WHERE nspname = $1) ORDER BY 1"},
+			"WHERE refclassid = 'pg_namespace'::regclass AND classid <> 'pg_default_acl'::regclass " +
+			"AND refobjid = (SELECT oid FROM pg_namespace WHERE nspname = $1) ORDER BY 1"},
 		create: "CREATE SCHEMA %s",
 		drop:   "DROP SCHEMA %s",
 	},

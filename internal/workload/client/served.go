@@ -177,12 +177,6 @@ func (e *served) counters(ctx context.Context) (c counters, err error) {
 	return c, e.count(ctx, e, &c)
 }
 
-// number reads one.
-func (e *served) number(ctx context.Context, text string) (v float64, err error) {
-	return v, e.conn.QueryRowContext(ctx, text).Scan(&v)
-}
-
-// watch implements engine.
 func (e *served) watch(ctx context.Context) (stop func()) {
 	query, reads := e.look(e.id)
 	return e.watched.start(ctx, query, reads, func() (explain.Asker, error) {
@@ -200,7 +194,6 @@ func (s ownSession) Close() error {
 	return s.Conn.Close()
 }
 
-// waits implements engine.
 func (e *served) waits() *result.Waits { return e.watched.waits() }
 
 func (e *served) moveLog(ctx context.Context, dir string) error {

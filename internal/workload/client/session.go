@@ -69,7 +69,7 @@ func (s *session) ready(ctx context.Context, p workload.Values) error {
 	if dir != s.work {
 		const least = 64 << 20
 		if err := logcommit.Preflight(host.Storage{}, dir, least); err != nil {
-			return asParam(err)
+			return logcommit.AsParam(err, "log_dir")
 		}
 	}
 	if same {
@@ -124,15 +124,6 @@ func opened[E engine](e E, err error) (engine, error) {
 	return e, nil
 }
 
-// asParam puts what is wrong with the directory in a study's words.
-func asParam(err error) error {
-	d, ok := errors.AsType[*logcommit.DirError](err)
-	if !ok {
-		return err
-	}
-	return &workload.ParamError{Name: "log_dir", Text: d.Dir + ": " + d.Problem, Hint: strings.ReplaceAll(d.Remedy, "--log-dir", "the parameter log_dir")}
-}
-
 func rowsOf(p workload.Values) int {
 	if n := p.Int("rows"); n > 0 {
 		return int(n)
@@ -164,7 +155,6 @@ func sameTables(a, b *tables) bool {
 	})
 }
 
-// Run implements workload.Session.
 func (s *session) Run(ctx context.Context, r workload.Request) (out workload.Sample, err error) {
 	p := r.Params
 	if err := s.ready(ctx, p); err != nil {
@@ -262,7 +252,6 @@ func (s *session) verify(ctx context.Context, l *tables, rows int64) error {
 	return nil
 }
 
-// Close implements workload.Session.
 func (s *session) Close() error {
 	if s.engine == nil {
 		return nil

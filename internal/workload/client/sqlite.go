@@ -23,7 +23,6 @@ type sqliteEngine struct {
 // watch has nothing to do: no session of SQLite shows what another one waits for.
 func (e *sqliteEngine) watch(context.Context) (stop func()) { return func() {} }
 
-// waits implements engine.
 func (e *sqliteEngine) waits() *result.Waits { return nil }
 
 func openSQLite(dir string) (*sqliteEngine, error) {
@@ -75,7 +74,7 @@ func (e *sqliteEngine) fill(ctx context.Context, l *tables, clients []string) er
 	return e.execAll(ctx, "COMMIT", "ANALYZE", "PRAGMA wal_checkpoint(TRUNCATE)", "PRAGMA synchronous = FULL")
 }
 
-func (e *sqliteEngine) counters(context.Context) (counters, error) {
+func (e *sqliteEngine) counters(context.Context) (counters, error) { //nolint:unparam // an engine's
 	c := unknown("SQLite does not tell")
 	c.locks = known(0) // nobody else has the file
 	return c, nil

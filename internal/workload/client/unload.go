@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"time"
 
@@ -134,15 +135,7 @@ func unloaded(out workload.Sample, rows, size int64) workload.Sample {
 	for _, r := range unloadResponses() {
 		declared[r.Name] = true
 	}
-	for name := range out.Values {
-		if !declared[name] {
-			delete(out.Values, name)
-		}
-	}
-	for name := range out.Missing {
-		if !declared[name] {
-			delete(out.Missing, name)
-		}
-	}
+	maps.DeleteFunc(out.Values, func(name string, _ float64) bool { return !declared[name] })
+	maps.DeleteFunc(out.Missing, func(name, _ string) bool { return !declared[name] })
 	return out
 }

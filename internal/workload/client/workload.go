@@ -106,7 +106,6 @@ const about = data + " Group commit is not in it. With log_dir a private server'
 	"for other servers they are all of the statements' time without a CPU. Of your own server the session's CPU time and run-queue wait are shown if " +
 	"it runs on this host and shows its processes; otherwise they are unexplained time."
 
-// Describe implements workload.Workload.
 func (Copy) Describe() workload.Description {
 	return workload.Description{
 		Name:  "clientcopy",
@@ -118,7 +117,6 @@ func (Copy) Describe() workload.Description {
 	}
 }
 
-// Describe implements workload.Workload.
 func (Delete) Describe() workload.Description {
 	return workload.Description{
 		Name:  "clientdelete",
@@ -130,7 +128,6 @@ func (Delete) Describe() workload.Description {
 	}
 }
 
-// Describe implements workload.Workload.
 func (Extract) Describe() workload.Description {
 	return workload.Description{
 		Name:  "extract",
@@ -150,10 +147,8 @@ func unloadResponses() []workload.Response {
 	return slices.Insert(all, 2, workload.Response{Name: "bytes_per_s", Title: "File written per second", Unit: "B/s", Better: "higher"})
 }
 
-// Validate implements workload.Validator.
 func (common) Validate(cfg workload.Config) error { return check(cfg.Params) }
 
-// Needs implements workload.Needing.
 func (common) Needs(ctx context.Context, p workload.Values) error {
 	if p.String("dsn") != "" {
 		return nil // a server of the user's
@@ -161,7 +156,6 @@ func (common) Needs(ctx context.Context, p workload.Values) error {
 	return database.Installed(ctx, "engine", p.String("engine"))
 }
 
-// Outside implements workload.Outside.
 func (common) Outside(p workload.Values) string {
 	t, err := connect.ParseOwn(p.String("dsn"))
 	if p.String("dsn") == "" || err != nil {
@@ -229,17 +223,14 @@ func check(p workload.Values) error {
 	return errors.Join(errs...)
 }
 
-// Open implements workload.Workload.
 func (Copy) Open(ctx context.Context, cfg workload.Config) (workload.Session, error) {
 	return open(ctx, cfg, copies)
 }
 
-// Open implements workload.Workload.
 func (Delete) Open(ctx context.Context, cfg workload.Config) (workload.Session, error) {
 	return open(ctx, cfg, deletes)
 }
 
-// Open implements workload.Workload.
 func (Extract) Open(ctx context.Context, cfg workload.Config) (workload.Session, error) {
 	return open(ctx, cfg, extracts)
 }

@@ -18,7 +18,6 @@ import (
 // Workload implements workload.Workload.
 type Workload struct{}
 
-// Describe implements workload.Workload.
 func (Workload) Describe() workload.Description {
 	return workload.Description{
 		Name:  "command",
@@ -49,7 +48,6 @@ func (Workload) Describe() workload.Description {
 	}
 }
 
-// Validate implements workload.Validator.
 func (w Workload) Validate(cfg workload.Config) error {
 	_, err := w.check(cfg)
 	return err
@@ -85,7 +83,6 @@ func (w Workload) check(cfg workload.Config) ([]picker, error) {
 	return picks, errors.Join(errs...)
 }
 
-// Open implements workload.Workload.
 func (w Workload) Open(ctx context.Context, cfg workload.Config) (workload.Session, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -103,7 +100,6 @@ type session struct {
 	ramped bool
 }
 
-// Run implements workload.Session.
 func (s *session) Run(ctx context.Context, r workload.Request) (out workload.Sample, err error) {
 	if err := ctx.Err(); err != nil {
 		return out, err
@@ -188,7 +184,6 @@ func (s *session) sample(done ended) workload.Sample {
 	return out
 }
 
-// Close implements workload.Session.
 func (*session) Close() error { return nil }
 
 // under makes a path absolute: relative ones start at dir.

@@ -5,7 +5,6 @@ package command
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -362,33 +361,5 @@ func TestValidate(t *testing.T) {
 	cfg.Factors, cfg.Picks = nil, nil
 	if err := w.Validate(cfg); err != nil {
 		t.Errorf("where factors are not known: %v", err)
-	}
-}
-
-// Whatever is written in whatever pieces, the first and the last bytes are kept.
-func TestCapture(t *testing.T) {
-	for total := range 200 {
-		for _, piece := range []int{1, 3, 7, 10, 23, 64} {
-			c := &capture{keep: 10}
-			var all []byte
-			for i := range total {
-				all = append(all, byte(i))
-			}
-			for rest := all; len(rest) > 0; {
-				n := min(piece, len(rest))
-				if k, err := c.Write(rest[:n]); k != n || err != nil {
-					t.Fatal(k, err)
-				}
-				rest = rest[n:]
-			}
-			got := c.output()
-			want := [][]byte{all}
-			if total > 20 {
-				want = [][]byte{all[:10], all[total-10:]}
-			}
-			if fmt.Sprint(got.parts) != fmt.Sprint(want) || got.total != int64(total) {
-				t.Fatalf("%d bytes in pieces of %d: kept %v", total, piece, got)
-			}
-		}
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/theory/jsonpath"
 	"golang.org/x/perf/benchfmt"
 
+	"hostlab/internal/bounded"
 	"hostlab/internal/result"
 	"hostlab/internal/screen"
 	"hostlab/internal/workload"
@@ -85,21 +86,21 @@ func (p picker) pick(done ended, values map[string]float64) (v float64, warning 
 		}
 		return v, "", nil
 	}
-	size := func(o output) string { return result.Format(float64(o.total), "B") }
+	size := func(o bounded.Kept) string { return result.Format(float64(o.Total), "B") }
 	if p.whole {
-		if done.stdout.cut() {
+		if done.stdout.Cut() {
 			return 0, "", fmt.Errorf("stdout was %s, of which the middle was dropped; print no more than %s", size(done.stdout),
 				result.Format(2*keepStdout, "B"))
 		}
-		v, err = p.one(done.stdout.parts[0])
+		v, err = p.one(done.stdout.Parts[0])
 		if errors.Is(err, errNone) {
 			err = fmt.Errorf("%w in %s", err, shown(done))
 		}
 		return v, "", err
 	}
-	for _, o := range []output{done.stdout, done.stderr} {
+	for _, o := range []bounded.Kept{done.stdout, done.stderr} {
 		var found []float64
-		for _, part := range o.parts {
+		for _, part := range o.Parts {
 			v, err := p.one(part)
 			if errors.Is(err, errNone) {
 				continue
@@ -109,8 +110,8 @@ func (p picker) pick(done ended, values map[string]float64) (v float64, warning 
 			}
 			found = append(found, v)
 		}
-		if o.cut() {
-			warning = fmt.Sprintf("%s were printed, and looked at only in the first and last %s", size(o), result.Format(float64(len(o.parts[0])), "B"))
+		if o.Cut() {
+			warning = fmt.Sprintf("%s were printed, and looked at only in the first and last %s", size(o), result.Format(float64(len(o.Parts[0])), "B"))
 		}
 		switch len(found) {
 		case 1:
@@ -129,9 +130,9 @@ func (p picker) pick(done ended, values map[string]float64) (v float64, warning 
 func shown(done ended) string {
 	for _, o := range []struct {
 		name string
-		output
+		bounded.Kept
 	}{{"stdout", done.stdout}, {"stderr", done.stderr}} {
-		if text := bytes.TrimSpace(o.parts[0]); len(text) > 0 {
+		if text := bytes.TrimSpace(o.Parts[0]); len(text) > 0 {
 			return fmt.Sprintf("%s, which begins %q", o.name, screen.Clean(excerpt(text, 80)))
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"hostlab/internal/bounded"
 	"hostlab/internal/workload"
 )
 
@@ -55,10 +56,10 @@ func TestPicks(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			kept := func(s string) output {
-				k := &capture{keep: keepStdout}
+			kept := func(s string) bounded.Kept {
+				k := &bounded.Ends{Keep: keepStdout}
 				_, _ = k.Write([]byte(s))
-				return k.output()
+				return k.Kept()
 			}
 			got, _, err := p.pick(ended{stdout: kept(c.stdout), stderr: kept(c.stderr)}, nil)
 			switch {

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"hostlab/internal/bounded"
 	"hostlab/internal/screen"
 	"hostlab/internal/workload"
 )
@@ -24,11 +25,18 @@ const (
 	graceKilled = 5 * time.Second
 )
 
+// How much of a program's output is kept from its beginning and from its end. The rest is
+// read and forgotten, which does not stop the program either.
+const (
+	keepStdout = 4 << 20
+	keepStderr = 256 << 10
+)
+
 // ended is a program that ran to its end.
 type ended struct {
 	wall           time.Duration
 	usage          usage
-	stdout, stderr output
+	stdout, stderr bounded.Kept
 	warnings       []string
 	left           string // what it left running, or ""
 }
@@ -58,25 +66,14 @@ func start(ctx context.Context, c call) (done ended, err error) {
 		defer f.Close()
 		cmd.Stdin = f
 	}
-	stdout, err := newStream(keepStdout)
-	if err != nil {
-		return done, err
-	}
-	defer stdout.close()
-	stderr, err := newStream(keepStderr)
-	if err != nil {
-		return done, err
-	}
-	defer stderr.close()
-	cmd.Stdout, cmd.Stderr = stdout.write, stderr.write // files: exec starts no copying of its own, and Wait waits for the process alone
+	stdout, stderr := &bounded.Ends{Keep: keepStdout}, &bounded.Ends{Keep: keepStderr}
+	cmd.Stdout, cmd.Stderr, cmd.WaitDelay = stdout, stderr, graceLeft
 
 	begin := time.Now()
 	p, err := launch(cmd, mark)
 	if err != nil {
 		return done, fmt.Errorf("cannot start %s: %w%s", c.name, bare(err), startHint(err))
 	}
-	stdout.started()
-	stderr.started()
 	unwatch := watch(ctx, p)
 	cancelled := false
 	werr := p.await(func() {
@@ -86,18 +83,20 @@ func start(ctx context.Context, c call) (done ended, err error) {
 	if left := p.end(); !cancelled {
 		done.left = left
 	}
-	if !stdout.finish() || !stderr.finish() {
-		done.warnings = append(done.warnings, "a process that it started still holds its output open; what that prints is not read")
+	if errors.Is(werr, exec.ErrWaitDelay) {
+		if werr = nil; done.left == "" {
+			done.warnings = append(done.warnings, "a process that it started still holds its output open; what that prints is not read")
+		}
 	}
 	done.usage = usageOf(cmd.ProcessState)
-	done.stdout, done.stderr = stdout.kept.output(), stderr.kept.output()
+	done.stdout, done.stderr = stdout.Kept(), stderr.Kept()
 	if err := ctx.Err(); err != nil && (cancelled || werr != nil) {
 		return done, &workload.Failure{Err: &stopped{fmt.Sprintf("%s was stopped after %s", filepath.Base(c.name), done.wall.Round(time.Millisecond)), err},
-			Stdout: done.stdout.bytes(), Stderr: done.stderr.bytes()}
+			Stdout: done.stdout.Bytes(), Stderr: done.stderr.Bytes()}
 	}
 	if werr != nil {
 		return done, &workload.Failure{Err: errors.New(reason(c, cmd.ProcessState, werr, done)),
-			Stdout: done.stdout.bytes(), Stderr: done.stderr.bytes()}
+			Stdout: done.stdout.Bytes(), Stderr: done.stderr.Bytes()}
 	}
 	return done, nil
 }
@@ -137,48 +136,6 @@ func watch(ctx context.Context, p *running) (unwatch func() bool) {
 	return func() bool { close(stop); return <-stopped }
 }
 
-// stream is one of a program's outputs.
-type stream struct {
-	read, write *os.File
-	kept        *capture
-	done        <-chan struct{}
-}
-
-func newStream(keep int) (*stream, error) {
-	r, w, err := os.Pipe()
-	if err != nil {
-		return nil, fmt.Errorf("cannot make a pipe: %w", err)
-	}
-	return &stream{read: r, write: w, kept: &capture{keep: keep}}, nil
-}
-
-// started begins to read, once the program has the other end.
-func (s *stream) started() {
-	s.write.Close()
-	s.done = pump(s.kept, s.read)
-}
-
-// finish reads what is left in the pipe. It reports false where a process still
-// holds the other end open.
-func (s *stream) finish() bool {
-	select {
-	case <-s.done:
-		return true
-	case <-time.After(graceLeft):
-		s.read.Close()
-		<-s.done
-		return false
-	}
-}
-
-func (s *stream) close() {
-	s.write.Close()
-	s.read.Close()
-	if s.done != nil {
-		<-s.done
-	}
-}
-
 // reason says in one line why a run failed.
 func reason(c call, state *os.ProcessState, err error, done ended) string {
 	what := filepath.Base(c.name) + ": " + err.Error()
@@ -187,10 +144,10 @@ func reason(c call, state *os.ProcessState, err error, done ended) string {
 			what = filepath.Base(c.name) + " " + text
 		}
 	}
-	if line := usefulLine(done.stderr.bytes()); line != "" {
+	if line := usefulLine(done.stderr.Bytes()); line != "" {
 		return what + ": " + line
 	}
-	if line := usefulLine(done.stdout.bytes()); line != "" {
+	if line := usefulLine(done.stdout.Bytes()); line != "" {
 		return what + "; nothing on stderr, stdout begins " + line
 	}
 	return what + "; it printed nothing"

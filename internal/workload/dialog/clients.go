@@ -3,12 +3,11 @@ package dialog
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"runtime/debug"
 	"sync"
 	"time"
-
-	"github.com/jackc/pgx/v5"
 
 	"hostlab/internal/workload/database"
 )
@@ -53,7 +52,7 @@ func (x *pool) hire() (fire func(), err error) {
 	}
 	debug.SetMemoryLimit(garbage)
 	c.more = sync.NewCond(&x.mu)
-	var open []reader
+	var open []*reader
 	closeAll := func() {
 		for _, r := range open {
 			r.close()
@@ -83,7 +82,7 @@ func (x *pool) hire() (fire func(), err error) {
 
 // serve is a client: it asks what steps want to know, one after the other. The answer
 // makes the step's next slice ready.
-func (x *pool) serve(r reader) {
+func (x *pool) serve(r *reader) {
 	c := &x.clients
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -124,50 +123,34 @@ func (x *pool) serve(r reader) {
 	}
 }
 
-// reader is a connection to a database.
-type reader interface {
-	read(document int) (items int, err error)
-	close()
-}
-
-func (s source) connect(ctx context.Context) (reader, error) {
-	if s.File != "" {
-		return openFile(ctx, s.File)
-	}
-	cfg, err := s.Server.ConnConfig()
-	if err != nil {
-		return nil, err
-	}
-	c, err := pgx.ConnectConfig(ctx, cfg)
-	if err != nil {
-		return nil, err
-	}
-	return inServer{c}, nil
-}
-
+// byKey reads a document, on either database.
 const byKey = "SELECT item, body FROM items WHERE document = $1 ORDER BY item"
 
-type inFile struct {
+// reader is a connection to a database.
+type reader struct {
 	db *sql.DB
 	by *sql.Stmt
 }
 
-func openFile(ctx context.Context, file string) (reader, error) {
-	db, err := database.OpenFile(file, "ro")
+func (s source) connect(ctx context.Context) (r *reader, err error) {
+	r = &reader{}
+	if s.File != "" {
+		r.db, err = database.OpenFile(s.File, "ro")
+	} else {
+		r.db, err = s.Server.Open()
+	}
 	if err != nil {
 		return nil, err
 	}
-	db.SetMaxOpenConns(1)
-	by, err := db.PrepareContext(ctx, byKey)
-	if err != nil {
-		_ = db.Close()
-		return nil, err
+	r.db.SetMaxOpenConns(1)
+	if r.by, err = r.db.PrepareContext(ctx, byKey); err != nil {
+		return nil, errors.Join(err, r.db.Close())
 	}
-	return inFile{db, by}, nil
+	return r, nil
 }
 
-func (f inFile) read(document int) (n int, err error) {
-	rows, err := f.by.Query(document)
+func (r *reader) read(document int) (n int, err error) {
+	rows, err := r.by.Query(document)
 	if err != nil {
 		return 0, err
 	}
@@ -180,26 +163,7 @@ func (f inFile) read(document int) (n int, err error) {
 	return n, rows.Err()
 }
 
-func (f inFile) close() {
-	_ = f.by.Close()
-	_ = f.db.Close()
-}
-
-type inServer struct{ c *pgx.Conn }
-
-func (s inServer) read(document int) (n int, err error) {
-	rows, err := s.c.Query(context.Background(), byKey, document)
-	if err != nil {
-		return 0, err
-	}
-	for rows.Next() {
-		n++
-	}
-	return n, rows.Err()
-}
-
-func (s inServer) close() {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-	defer cancel()
-	_ = s.c.Close(ctx)
+func (r *reader) close() {
+	_ = r.by.Close()
+	_ = r.db.Close()
 }

@@ -25,7 +25,6 @@ import (
 // Workload implements workload.Workload.
 type Workload struct{}
 
-// Describe implements workload.Workload.
 func (Workload) Describe() workload.Description {
 	kinds := []string{fixed, exp}
 	return workload.Description{
@@ -91,7 +90,6 @@ func chosen(text string) ([]int, error) {
 	return here.Choose("cpus", text)
 }
 
-// Offers implements workload.Offering.
 func (Workload) Offers(_ workload.Config, param string, levels []string, m workload.Machine) map[string]string {
 	if param != "cpus" {
 		return nil
@@ -99,12 +97,10 @@ func (Workload) Offers(_ workload.Config, param string, levels []string, m workl
 	return cpus.Of(m).Offers(levels)
 }
 
-// Context implements workload.Offering.
 func (Workload) Context(_ workload.Config, m workload.Machine) map[string]string {
 	return cpus.Of(m).Context()
 }
 
-// Validate implements workload.Validator.
 func (Workload) Validate(cfg workload.Config) error {
 	p, err := planOf(cfg.Params)
 	if err != nil {
@@ -146,12 +142,10 @@ func idle(v workload.Values) error {
 	return nil
 }
 
-// Needs implements workload.Needing.
 func (Workload) Needs(ctx context.Context, p workload.Values) error {
 	return database.Installed(ctx, "database", p.String("database"))
 }
 
-// Open implements workload.Workload.
 func (w Workload) Open(ctx context.Context, cfg workload.Config) (workload.Session, error) {
 	if err := w.Validate(cfg); err != nil {
 		return nil, err
@@ -205,7 +199,6 @@ func (s *session) call(ctx context.Context, p plan) (r reply, err error) {
 	return r, nil
 }
 
-// Run implements workload.Session.
 func (s *session) Run(ctx context.Context, r workload.Request) (out workload.Sample, err error) {
 	p, err := planOf(r.Params)
 	if err != nil {
@@ -240,7 +233,6 @@ func (s *session) Run(ctx context.Context, r workload.Request) (out workload.Sam
 	return out, nil
 }
 
-// Close implements workload.Session.
 func (s *session) Close() error { return errors.Join(s.worker.Close(), s.databases.close()) }
 
 // sample turns a run into responses.
@@ -252,7 +244,7 @@ func sample(r reply) (out workload.Sample, err error) {
 	var all workload.Sample
 	latency.Fill(&all, "step", r.Step)
 	out = workload.Sample{Operations: all.Operations, Done: int64(r.Steps), Latency: all.Latency, Missing: map[string]string{}, Values: map[string]float64{
-		"throughput": float64(n) / r.Span, "wait_s": mean(r.Waited), "demand_s": mean(slices.Sorted(slices.Values(r.Demand)))}} // a sum does not depend on which step ended first
+		"throughput": float64(n) / r.Span, "wait_s": stats.Mean(r.Waited), "demand_s": stats.Mean(slices.Sorted(slices.Values(r.Demand)))}} // a sum does not depend on which step ended first
 	for _, name := range []string{"mean", "p50", "p95", "p99"} {
 		if v, ok := all.Values[name]; ok {
 			out.Values["step_"+name] = v
@@ -261,12 +253,12 @@ func sample(r reply) (out workload.Sample, err error) {
 		}
 	}
 	if r.HasCPU {
-		out.Values["cpu_s"] = mean(r.CPU)
+		out.Values["cpu_s"] = stats.Mean(r.CPU)
 	} else {
 		out.Missing["cpu_s"] = "this system does not tell the CPU time of a thread closely enough"
 	}
 	if len(r.Query) > 0 {
-		out.Values["db_wait_s"], out.Values["db_query_s"] = mean(r.Database), stats.Median(r.Query)
+		out.Values["db_wait_s"], out.Values["db_query_s"] = stats.Mean(r.Database), stats.Median(r.Query)
 	} else {
 		out.Missing["db_wait_s"] = "the steps asked no database: their waits are asleep, and as long as wait says"
 		out.Missing["db_query_s"] = out.Missing["db_wait_s"]
@@ -280,12 +272,4 @@ func sample(r reply) (out workload.Sample, err error) {
 		out.Values["late_s"] = stats.Median(r.Late)
 	}
 	return out, nil
-}
-
-func mean(v []float64) float64 {
-	sum := 0.0
-	for _, x := range v {
-		sum += x
-	}
-	return sum / float64(len(v))
 }

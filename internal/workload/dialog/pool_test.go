@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"hostlab/internal/model"
+	"hostlab/internal/stats"
 )
 
 // play runs a plan on a pool in virtual time, on CPUs that never slow down, and
@@ -92,7 +93,7 @@ func TestDemandIsThatOfTheSeed(t *testing.T) {
 	p.CPUs = p.CPUs[:1]
 	p.Load *= 2 // the same arrivals on half of the CPUs
 	b, _ := play(t, p)
-	if x, y := mean(a.result.Demand), mean(b.result.Demand); len(a.result.Demand) != len(b.result.Demand) || x/y < 0.999999 || x/y > 1.000001 {
+	if x, y := stats.Mean(a.result.Demand), stats.Mean(b.result.Demand); len(a.result.Demand) != len(b.result.Demand) || x/y < 0.999999 || x/y > 1.000001 {
 		t.Errorf("%d steps of %g s, then %d of %g s", len(a.result.Demand), x, len(b.result.Demand), y)
 	}
 }

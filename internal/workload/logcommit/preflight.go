@@ -20,7 +20,6 @@ type DirError struct {
 	Err     error  // the cause, if the kernel gave one
 }
 
-// Error implements error.
 func (e *DirError) Error() string {
 	return fmt.Sprintf("log directory %s: %s: %s", e.Dir, e.Problem, e.Remedy)
 }

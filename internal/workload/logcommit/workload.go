@@ -16,7 +16,6 @@ import (
 // Workload implements workload.Workload.
 type Workload struct{}
 
-// Describe implements workload.Workload.
 func (Workload) Describe() workload.Description {
 	return workload.Description{
 		Name:  "logcommit",
@@ -63,7 +62,6 @@ func syncNames() (list []string) {
 	return list
 }
 
-// Validate implements workload.Validator.
 func (Workload) Validate(cfg workload.Config) error {
 	p := cfg.Params
 	wrong := func(name, format string, a ...any) error {
@@ -85,7 +83,6 @@ func (Workload) Validate(cfg workload.Config) error {
 	return nil
 }
 
-// Open implements workload.Workload.
 func (Workload) Open(ctx context.Context, cfg workload.Config) (workload.Session, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -129,23 +126,21 @@ func (s *session) open(p workload.Values) error {
 		s.log, err = Open(cfg)
 	}
 	if err != nil {
-		return asParam(err)
+		return AsParam(err, "dir")
 	}
 	s.made = cfg
 	return nil
 }
 
-// asParam puts what is wrong with the directory in a study's words.
-func asParam(err error) error {
+// AsParam puts what is wrong with the directory that a parameter named in a study's words.
+func AsParam(err error, param string) error {
 	d, ok := errors.AsType[*DirError](err)
 	if !ok {
 		return err
 	}
-	return &workload.ParamError{Name: "dir", Text: d.Dir + ": " + d.Problem,
-		Hint: strings.ReplaceAll(d.Remedy, "--log-dir", "the parameter dir")}
+	return &workload.ParamError{Name: param, Text: d.Dir + ": " + d.Problem, Hint: strings.ReplaceAll(d.Remedy, "--log-dir", "the parameter "+param)}
 }
 
-// Run implements workload.Session.
 func (s *session) Run(ctx context.Context, r workload.Request) (out workload.Sample, err error) {
 	if err := ctx.Err(); err != nil {
 		return out, err
@@ -160,14 +155,14 @@ func (s *session) Run(ctx context.Context, r workload.Request) (out workload.Sam
 			return out, err
 		}
 		if _, err := s.log.Commit(); err != nil {
-			return out, asParam(err)
+			return out, AsParam(err, "dir")
 		}
 	}
 	writers := int(p.Int("writers"))
 	c := newCrew(newGroup(s.log, newClock(), writers, p.Bool("group")), r)
 	c.delay = s.delay
 	if err := c.run(ctx, writers); err != nil {
-		return out, asParam(err)
+		return out, AsParam(err, "dir")
 	}
 	wall := c.clock.now().Seconds()
 	latency.Fill(&out, "commit", c.times)
@@ -192,7 +187,6 @@ func (s *session) Run(ctx context.Context, r workload.Request) (out workload.Sam
 	return out, nil
 }
 
-// Close implements workload.Session.
 func (s *session) Close() error {
 	if s.log == nil {
 		return nil

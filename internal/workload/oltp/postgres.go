@@ -13,6 +13,7 @@ import (
 
 	"hostlab/internal/privatedb"
 	"hostlab/internal/workload/database"
+	"hostlab/internal/workload/thread"
 )
 
 // The databases of the server: what runs start from, while it is filled and when that
@@ -147,5 +148,8 @@ func (c *client) keep(ctx context.Context, cpus []int) error {
 	if err := c.conn.QueryRowContext(ctx, "SELECT pg_backend_pid()").Scan(&pid); err != nil {
 		return err
 	}
-	return keepTo(pid, cpus)
+	if err := thread.Keep(pid, cpus); err != nil {
+		return fmt.Errorf("the server's process %d cannot be kept to CPUs %v: %w", pid, cpus, err)
+	}
+	return nil
 }

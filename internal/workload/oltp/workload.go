@@ -30,7 +30,6 @@ const (
 	maxScan  = 1 << 30
 )
 
-// Describe implements workload.Workload.
 func (Workload) Describe() workload.Description {
 	return workload.Description{
 		Name:  "oltp",
@@ -73,12 +72,10 @@ func (Workload) Describe() workload.Description {
 	}
 }
 
-// Validate implements workload.Validator.
 func (Workload) Validate(cfg workload.Config) error {
 	return errors.Join(cpus.CheckCount("workers", cfg.Params.String("workers")), cpus.Check("cpus", cfg.Params.String("cpus")))
 }
 
-// Offers implements workload.Offering.
 func (Workload) Offers(cfg workload.Config, param string, levels []string, m workload.Machine) map[string]string {
 	h := cpus.Of(m)
 	switch param {
@@ -101,7 +98,6 @@ func (Workload) Offers(cfg workload.Config, param string, levels []string, m wor
 	return nil
 }
 
-// Context implements workload.Offering.
 func (Workload) Context(cfg workload.Config, m workload.Machine) map[string]string {
 	h := cpus.Of(m)
 	out := h.Context()
@@ -115,12 +111,10 @@ func (Workload) Context(cfg workload.Config, m workload.Machine) map[string]stri
 	return out
 }
 
-// Needs implements workload.Needing.
 func (Workload) Needs(ctx context.Context, p workload.Values) error {
 	return database.Installed(ctx, "database", p.String("database"))
 }
 
-// Open implements workload.Workload.
 func (w Workload) Open(ctx context.Context, cfg workload.Config) (_ workload.Session, err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -179,7 +173,6 @@ func (s *session) call(ctx context.Context, q question) (a answer, err error) {
 	return a, nil
 }
 
-// Run implements workload.Session.
 func (s *session) Run(ctx context.Context, r workload.Request) (out workload.Sample, err error) {
 	if s.dir == "" {
 		return out, errors.New("the workload is closed")
@@ -238,7 +231,6 @@ func percentiles(out *workload.Sample, operation string, seconds []float64, name
 	}
 }
 
-// Close implements workload.Session.
 func (s *session) Close() error {
 	err := errors.Join(s.worker.Close(), s.postgres.Close())
 	if s.dir != "" {

@@ -109,17 +109,11 @@ func (w *crew) work(i int) (func(), error) {
 	}
 	t := &hot.Taker{Lock: lock, Stop: w.stop, Counts: lane, Node: hot.New[hot.Node](), Critical: uint64(w.cell.Critical),
 		Parallel: uint64(w.cell.Parallel), Touch: w.cell.Touch, NoPause: w.cell.NoPause, Waits: w.waits[i]}
-	switch w.cell.Lock {
-	case Mutex:
+	if w.cell.Lock == Mutex {
 		return mutex(t)
-	case TAS:
-		return func() { t.Run(hot.TAS) }, nil
-	case Ticket:
-		return func() { t.Run(hot.Ticket) }, nil
-	case MCS:
-		return func() { t.Run(hot.MCS) }, nil
 	}
-	return func() { t.Run(hot.TTAS) }, nil
+	kind := map[LockKind]hot.Kind{TAS: hot.TAS, TTAS: hot.TTAS, Ticket: hot.Ticket, MCS: hot.MCS}[w.cell.Lock]
+	return func() { t.Run(kind) }, nil
 }
 
 func (w *crew) fail(cpu int, err error) {

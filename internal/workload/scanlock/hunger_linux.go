@@ -1,34 +1,33 @@
 package scanlock
 
 import (
-	"time"
+	"fmt"
+	"os"
+	"strconv"
 
-	"github.com/prometheus/procfs"
+	"hostlab/internal/proc"
 )
 
 // usesOf reads what the threads of a worker have had, those that run loops left out;
 // nil where it cannot be read.
 func usesOf(pid int) map[int]use {
-	fs, err := procfs.NewDefaultFS()
-	if err != nil {
-		return nil
-	}
-	all, err := fs.AllThreads(pid)
+	tasks, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
 	if err != nil {
 		return nil
 	}
 	out := map[int]use{}
-	for _, t := range all {
-		stat, err := t.Stat()
-		if err != nil || stat.Comm == loopName {
+	for _, task := range tasks {
+		tid, _ := strconv.Atoi(task.Name())
+		stat, err := proc.Read(tid)
+		if err != nil || stat.Name == loopName {
 			continue // it has ended, or is measured
 		}
-		u := use{ready: stat.State == "R", ran: time.Duration(stat.CPUTime() * float64(time.Second))}
+		u := use{ready: stat.State == 'R', ran: stat.CPU}
 		// Kernels built without the counts have zeros there.
-		if s, err := t.Schedstat(); err == nil && s.RunningNanoseconds > 0 {
-			u.ran, u.waited = time.Duration(s.RunningNanoseconds), time.Duration(s.WaitingNanoseconds)
+		if ran, waited, err := proc.Schedstat(task.Name()); err == nil && ran > 0 {
+			u.ran, u.waited = ran, waited
 		}
-		out[t.PID] = u
+		out[tid] = u
 	}
 	return out
 }

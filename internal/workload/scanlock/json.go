@@ -35,7 +35,7 @@ type Data struct {
 	Scans       *float64        `json:"scans_per_s"`
 	FairShare   *float64        `json:"fair_share"`
 	Jain        *float64        `json:"jain"`
-	Latency     *latencyJSON    `json:"latency"`
+	Latency     *Latency        `json:"latency"`
 	Warnings    []string        `json:"warnings"`
 }
 
@@ -57,16 +57,6 @@ type threadJSON struct {
 	OfFair       *float64 `json:"of_fair_share"`
 	OnCPU        *float64 `json:"on_cpu"`
 	Waited       *float64 `json:"waited"`
-}
-
-type latencyJSON struct {
-	Unit   string    `json:"unit"`
-	N      uint64    `json:"n"`
-	P50    float64   `json:"p50"`
-	P99    float64   `json:"p99"`
-	Max    float64   `json:"max"`
-	Edges  []float64 `json:"edges"`
-	Counts []uint64  `json:"counts"`
 }
 
 // NewData puts a run together.
@@ -97,8 +87,6 @@ func NewData(p Plan, r Result) Data {
 		d.Threads = append(d.Threads, j)
 	}
 	d.Scans = result.Finite(scans)
-	if l := LatencyOf(t.Waits); l != nil {
-		d.Latency = &latencyJSON{"s", l.N, l.P50, l.P99, l.Max, l.Edges, l.Counts}
-	}
+	d.Latency = LatencyOf(t.Waits)
 	return d
 }

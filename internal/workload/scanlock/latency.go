@@ -12,17 +12,20 @@ import (
 // Latency is how long acquisitions took. Of a class only its bounds are known, so
 // that every figure is the upper edge of the class that holds it.
 type Latency struct {
-	N             uint64
-	P50, P99, Max float64   // s, at most
-	Edges         []float64 // s, upper ones of the classes
-	Counts        []uint64
+	Unit   string    `json:"unit"`
+	N      uint64    `json:"n"`
+	P50    float64   `json:"p50"` // at most, as the next two
+	P99    float64   `json:"p99"`
+	Max    float64   `json:"max"`
+	Edges  []float64 `json:"edges"` // upper ones of the classes
+	Counts []uint64  `json:"counts"`
 }
 
 // LatencyOf sums a histogram up; nil where nothing was counted.
 func LatencyOf(counts []uint64) *Latency {
 	edges := WaitEdges()
 	n := min(len(edges), len(counts))
-	l := &Latency{Edges: edges[:n], Counts: counts[:n]}
+	l := &Latency{Unit: "s", Edges: edges[:n], Counts: counts[:n]}
 	for _, c := range l.Counts {
 		l.N += c
 	}

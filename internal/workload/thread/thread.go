@@ -31,6 +31,10 @@ func (u Usage) Sub(before Usage) Usage {
 	}
 }
 
+// Pin locks the goroutine to its thread and the thread to one CPU. The error is
+// ErrNoCPU, wrapped, when the system refuses that CPU.
+func Pin(cpu int) error { return confine([]int{cpu}) }
+
 // On runs f on a new thread that is pinned to a CPU and ends with f, and sends
 // its error, or ErrNoCPU in one that names the CPU, to the channel.
 func On(cpu int, f func() error) <-chan error {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"hostlab/internal/proc"
+	"os"
 	"runtime"
 	"slices"
 	"strconv"
@@ -13,10 +14,6 @@ import (
 
 	"golang.org/x/sys/unix"
 )
-
-// Pin locks the goroutine to its thread and the thread to one CPU. The error is
-// ErrNoCPU, wrapped, when the kernel refuses that CPU (EINVAL).
-func Pin(cpu int) error { return confine([]int{cpu}) }
 
 // confine is Pin to some CPUs; nil: all that the process may use. CPUs that may not
 // be used go unnoticed as long as another may: the kernel takes what is left.
@@ -30,11 +27,7 @@ func confine(cpus []int) error {
 	if cpus == nil {
 		return nil
 	}
-	set := unix.NewCPUSet(slices.Max(cpus) + 1) // not CPUSet, which ends at CPU 1023
-	for _, cpu := range cpus {
-		set.Set(cpu)
-	}
-	err := unix.SchedSetaffinityDynamic(0, set)
+	err := Keep(0, cpus)
 	if errors.Is(err, unix.EINVAL) {
 		return fmt.Errorf("CPU %s: %w", join(cpus), ErrNoCPU)
 	}
@@ -42,6 +35,15 @@ func confine(cpus []int) error {
 		return fmt.Errorf("CPU %s: sched_setaffinity: %w", join(cpus), err)
 	}
 	return nil
+}
+
+// Keep lets a process run on some CPUs only; 0 is the calling thread.
+func Keep(pid int, cpus []int) error {
+	set := unix.NewCPUSet(slices.Max(cpus) + 1) // not CPUSet, which ends at CPU 1023
+	for _, cpu := range cpus {
+		set.Set(cpu)
+	}
+	return unix.SchedSetaffinityDynamic(pid, set)
 }
 
 func join(cpus []int) string {
@@ -120,9 +122,8 @@ func Sleep(d time.Duration) (late time.Duration, ok bool) {
 
 // ProcessCPU is the CPU time of the whole process.
 func ProcessCPU() (time.Duration, bool) {
-	var ts unix.Timespec
-	err := unix.ClockGettime(unix.CLOCK_PROCESS_CPUTIME_ID, &ts)
-	return time.Duration(ts.Nano()), err == nil
+	used, err := proc.CPUTime(os.Getpid())
+	return used, err == nil
 }
 
 // Allowed lists the CPUs that the calling thread may use, rising.

@@ -1,6 +1,7 @@
 package thread
 
 import (
+	"errors"
 	"fmt"
 	"runtime"
 	"time"
@@ -18,26 +19,8 @@ type groupAffinity struct {
 	reserved [3]uint16
 }
 
-// Pin locks the goroutine to its thread and the thread to one CPU. CPUs count
-// through processor groups of 64, as package host numbers them.
-func Pin(cpu int) error {
-	if cpu < 0 {
-		return fmt.Errorf("CPU %d: %w", cpu, ErrNoCPU)
-	}
-	runtime.LockOSThread()
-	if err := setThreadGroupAffinity.Find(); err != nil {
-		return fmt.Errorf("CPU %d: %w", cpu, err)
-	}
-	want := groupAffinity{mask: 1 << (cpu % 64), group: uint16(cpu / 64)}
-	ok, _, err := setThreadGroupAffinity.Call(uintptr(windows.CurrentThread()), uintptr(unsafe.Pointer(&want)), 0)
-	if ok == 0 {
-		return fmt.Errorf("CPU %d: %w (SetThreadGroupAffinity: %w)", cpu, ErrNoCPU, err)
-	}
-	return nil
-}
-
 // confine is Pin to some CPUs of one processor group; nil: all that the process may
-// use. A thread has the CPUs of one group, before Windows 11 always, so that more
+// use. CPUs count through groups of 64, as package host numbers them. A thread has the CPUs of one group, before Windows 11 always, so that more
 // than 64 need a thread for each group.
 func confine(cpus []int) error {
 	runtime.LockOSThread()
@@ -45,7 +28,10 @@ func confine(cpus []int) error {
 		return nil
 	}
 	if err := setThreadGroupAffinity.Find(); err != nil {
-		return err
+		return fmt.Errorf("CPU %d: %w", cpus[0], err)
+	}
+	if cpus[0] < 0 {
+		return fmt.Errorf("CPU %d: %w", cpus[0], ErrNoCPU)
 	}
 	want := groupAffinity{group: uint16(cpus[0] / 64)}
 	for _, cpu := range cpus {
@@ -108,6 +94,9 @@ func Allowed() ([]int, error) {
 	}
 	return out, nil
 }
+
+// Keep fails: processes of others are kept to CPUs on Linux only.
+func Keep(int, []int) error { return errors.ErrUnsupported }
 
 // Name does nothing here.
 func Name(string) {}

@@ -2,10 +2,10 @@ package worker
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
+	"hostlab/internal/bounded"
 	"io"
 	"os"
 	"os/exec"
@@ -22,7 +22,7 @@ type Session struct {
 	cmd    *exec.Cmd
 	in     io.WriteCloser
 	out    *bufio.Reader
-	stderr *head
+	stderr *bounded.Ends // a panic's reason is in its first line
 	mu     sync.Mutex
 	closed bool
 }
@@ -37,7 +37,7 @@ func Start(ctx context.Context, name string, threads int) (*Session, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot find this program's own file to start a worker: %w", err)
 	}
-	s := &Session{ctx: ctx, cmd: exec.CommandContext(ctx, exe), stderr: &head{}}
+	s := &Session{ctx: ctx, cmd: exec.CommandContext(ctx, exe), stderr: &bounded.Ends{Keep: 4096}}
 	s.cmd.Args[0] = "hostlab-worker"
 	s.cmd.Env = environ(name, threads)
 	s.cmd.Stderr = s.stderr
@@ -127,7 +127,8 @@ func (s *Session) died(err error) error {
 	if cerr := s.ctx.Err(); cerr != nil {
 		return cerr
 	}
-	if text := s.stderr.first(); text != "" {
+	said := strings.TrimSpace(string(s.stderr.Kept().Parts[0]))
+	if text, _, _ := strings.Cut(said, "\n"); text != "" {
 		return fmt.Errorf("%w: %s", errGone, text)
 	}
 	if werr != nil {
@@ -153,28 +154,4 @@ func (s *Session) Close() error {
 		return nil
 	}
 	return err
-}
-
-// head keeps the beginning of what a worker wrote to stderr: a panic's reason is
-// in its first line.
-type head struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-func (t *head) Write(p []byte) (int, error) {
-	const most = 4096
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if room := most - t.buf.Len(); room > 0 {
-		t.buf.Write(p[:min(room, len(p))])
-	}
-	return len(p), nil
-}
-
-func (t *head) first() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	line, _, _ := strings.Cut(strings.TrimSpace(t.buf.String()), "\n")
-	return line
 }

@@ -1,7 +1,6 @@
 package xmlquery
 
 import (
-	"context"
 	"fmt"
 	"strconv"
 
@@ -33,21 +32,4 @@ func checkDegree(n int) error {
 	}
 	return &workload.ParamError{Name: "degree", Text: fmt.Sprintf("PostgreSQL gives a query at most %d workers and their leader, not %d", maxWorkers, n),
 		Hint: fmt.Sprintf("choose at most %d, or engine=embedded", maxWorkers+1)}
-}
-
-// runServer is Run with engine postgres.
-func (s *session) runServer(ctx context.Context, q question, notes []string) (out workload.Sample, err error) {
-	if err := checkDegree(q.Degree); err != nil {
-		return out, err
-	}
-	if err := s.database.Load(ctx, q.Size, q.Seed); err != nil {
-		return out, err
-	}
-	a, doubt, err := s.database.Run(ctx, q.Degree, q.Passes)
-	if err != nil {
-		return out, err
-	}
-	out = a.sample(notes)
-	out.Doubt = doubt
-	return out, nil
 }

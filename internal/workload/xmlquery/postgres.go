@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"hostlab/internal/privatedb"
+	"hostlab/internal/workload"
 	"hostlab/internal/workload/database"
 )
 
@@ -81,15 +82,13 @@ const prewarm = `SELECT pg_prewarm(c.oid) + pg_prewarm(c.reltoastrelid) + (SELEC
 
 // Load has the table of that size and seed in the server, wholly in its memory, and
 // knows what a query of it must return. It does nothing where that is so already.
-func (d *Database) Load(ctx context.Context, size int, seed uint64) error {
-	err := d.load(ctx, size, seed)
-	if err != nil {
-		d.postgres.Holds = nil
-	}
-	return d.postgres.Explain(ctx, err)
-}
-
-func (d *Database) load(ctx context.Context, size int, seed uint64) error {
+func (d *Database) Load(ctx context.Context, size int, seed uint64) (err error) {
+	defer func() {
+		if err != nil {
+			d.postgres.Holds = nil
+		}
+		err = d.postgres.Explain(ctx, err)
+	}()
 	if err := d.ready(ctx, size); err != nil {
 		return err
 	}
@@ -160,14 +159,27 @@ func Session(degree int) []string {
 		"SET parallel_setup_cost = 0", "SET parallel_tuple_cost = 0", "SET cpu_tuple_cost = 100", "SET parallel_leader_participation = on"}
 }
 
+// sample makes a run with engine postgres.
+func (d *Database) sample(ctx context.Context, q question, notes []string) (out workload.Sample, err error) {
+	if err := checkDegree(q.Degree); err != nil {
+		return out, err
+	}
+	if err := d.Load(ctx, q.Size, q.Seed); err != nil {
+		return out, err
+	}
+	a, doubt, err := d.Run(ctx, q.Degree, q.Passes)
+	if err != nil {
+		return out, err
+	}
+	out = a.sample(notes)
+	out.Doubt = doubt
+	return out, nil
+}
+
 // Run queries the table that Load made, with degree processes, passes times. The
 // doubt is why the run should not count, or empty.
 func (d *Database) Run(ctx context.Context, degree, passes int) (a answer, doubt string, err error) {
-	a, doubt, err = d.run(ctx, degree, passes)
-	return a, doubt, d.postgres.Explain(ctx, err)
-}
-
-func (d *Database) run(ctx context.Context, degree, passes int) (a answer, doubt string, err error) {
+	defer func() { err = d.postgres.Explain(ctx, err) }()
 	if d.postgres.Holds == nil {
 		return a, "", errors.New("no table was loaded")
 	}

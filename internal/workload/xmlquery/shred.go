@@ -51,7 +51,10 @@ type shredder struct {
 	scan    Scanner
 	scratch []byte
 	row     item        // here rather than on the stack, which each would let it escape from
-	each    func(*item) // for tests
+	each    func(*item) // for totals and tests
+	// The bytes of the row's texts, and the order's customer, of which the row has hashes.
+	sku, description, unit int
+	customer               []byte
 }
 
 var errDocument = errors.New("not one order")
@@ -84,9 +87,9 @@ func (s *shredder) shred(doc []byte) (rows int64, check uint64, err error) {
 			case depth == 2 && string(name) == "customer":
 				customer, err = s.node()
 			case depth == 2 && string(name) == "note":
-				var h uint64
-				h, err = s.text()
-				note += int64(h >> 1)
+				var text []byte
+				text, err = s.content()
+				note += int64(hash(text) >> 1)
 			case depth == 3 && string(name) == "item":
 				*row = item{order: order, customer: customer}
 				if err = s.item(row); err == nil {
@@ -106,6 +109,7 @@ func (s *shredder) shred(doc []byte) (rows int64, check uint64, err error) {
 
 // item reads an item element whose start tag was just seen, to its end.
 func (s *shredder) item(r *item) error {
+	s.sku, s.description, s.unit = 0, 0, 0
 	for {
 		name, value, ok := s.scan.Attr()
 		if !ok {
@@ -117,7 +121,7 @@ func (s *shredder) item(r *item) error {
 			r.line, err = parseInt(value)
 		case "sku":
 			value, err = Unescape(value, &s.scratch)
-			r.sku = hash(value)
+			r.sku, s.sku = hash(value), len(value)
 		}
 		if err != nil {
 			return err
@@ -138,9 +142,13 @@ func (s *shredder) item(r *item) error {
 			var err error
 			switch name := s.scan.Name(); string(name) {
 			case "description":
-				r.desc, err = s.text()
+				var text []byte
+				text, err = s.content()
+				r.desc, s.description = hash(text), len(text)
 			case "quantity":
-				r.unit, err = s.textAttr("unit")
+				var text []byte
+				text, err = s.attribute("unit")
+				r.unit, s.unit = hash(text), len(text)
 				if err == nil {
 					r.quantity, err = s.number(parseInt)
 				}
@@ -196,11 +204,6 @@ func (s *shredder) content() ([]byte, error) {
 	}
 }
 
-func (s *shredder) text() (uint64, error) {
-	b, err := s.content()
-	return hash(b), err
-}
-
 func (s *shredder) number(parse func([]byte) (int64, error)) (int64, error) {
 	b, err := s.content()
 	if err != nil {
@@ -209,7 +212,7 @@ func (s *shredder) number(parse func([]byte) (int64, error)) (int64, error) {
 	return parse(b)
 }
 
-// node is the element whose start tag was just seen as it stands in the document,
+// node hashes the element whose start tag was just seen as it stands in the document,
 // from its start tag to its end tag.
 func (s *shredder) node() (uint64, error) {
 	begin, _ := s.scan.Span()
@@ -223,7 +226,8 @@ func (s *shredder) node() (uint64, error) {
 		case End:
 			if s.scan.Depth() < depth {
 				_, end := s.scan.Span()
-				return hash(s.scan.src[begin:end]), nil
+				s.customer = s.scan.src[begin:end]
+				return hash(s.customer), nil
 			}
 		}
 	}
@@ -239,11 +243,6 @@ func (s *shredder) attribute(want string) ([]byte, error) {
 			return Unescape(value, &s.scratch)
 		}
 	}
-}
-
-func (s *shredder) textAttr(name string) (uint64, error) {
-	v, err := s.attribute(name)
-	return hash(v), err
 }
 
 func (s *shredder) intAttr(name string) (int64, error) {

@@ -24,7 +24,6 @@ const (
 	maxDegree = cpus.Most
 )
 
-// Describe implements workload.Workload.
 func (Workload) Describe() workload.Description {
 	return workload.Description{
 		Name:  "xmlquery",
@@ -52,12 +51,10 @@ func (Workload) Describe() workload.Description {
 	}
 }
 
-// Validate implements workload.Validator.
 func (Workload) Validate(cfg workload.Config) error {
 	return errors.Join(cpus.CheckCount("degree", cfg.Params.String("degree")), cpus.Check("cpus", cfg.Params.String("cpus")), checkEngine(cfg.Params))
 }
 
-// Offers implements workload.Offering.
 func (Workload) Offers(_ workload.Config, param string, levels []string, m workload.Machine) map[string]string {
 	switch param {
 	case "cpus":
@@ -68,17 +65,14 @@ func (Workload) Offers(_ workload.Config, param string, levels []string, m workl
 	return nil
 }
 
-// Context implements workload.Offering.
 func (Workload) Context(_ workload.Config, m workload.Machine) map[string]string {
 	return cpus.Of(m).Context()
 }
 
-// Needs implements workload.Needing.
 func (Workload) Needs(ctx context.Context, p workload.Values) error {
 	return database.Installed(ctx, "engine", p.String("engine"))
 }
 
-// Open implements workload.Workload.
 func (w Workload) Open(ctx context.Context, cfg workload.Config) (workload.Session, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -129,7 +123,6 @@ func questionOf(ctx context.Context, p workload.Values) (q question, notes []str
 	return q, here.Notes(p, "cpus", "degree"), err
 }
 
-// Run implements workload.Session.
 func (s *session) Run(ctx context.Context, r workload.Request) (out workload.Sample, err error) {
 	q, notes, err := questionOf(ctx, r.Params)
 	if err != nil {
@@ -137,7 +130,7 @@ func (s *session) Run(ctx context.Context, r workload.Request) (out workload.Sam
 	}
 	q.Seed = r.Seed
 	if r.Params.String("engine") == inPostgres {
-		return s.runServer(ctx, q, notes)
+		return s.database.sample(ctx, q, notes)
 	}
 	var a answer
 	if err := s.worker.Call(ctx, q.Degree, q, &a); err != nil {
@@ -171,7 +164,6 @@ func (a answer) sample(notes []string) workload.Sample {
 	return out
 }
 
-// Close implements workload.Session.
 func (s *session) Close() error { return errors.Join(s.worker.Close(), s.database.Close()) }
 
 const job = "xmlquery"
