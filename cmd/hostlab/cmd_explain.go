@@ -116,7 +116,7 @@ type explainRun struct {
 }
 
 func (o *explainRun) run(cmd *cobra.Command) error {
-	before, dsn, err := o.check(cmd)
+	before, dsn, err := o.check()
 	if err != nil {
 		return err
 	}
@@ -161,7 +161,7 @@ func (o *explainRun) run(cmd *cobra.Command) error {
 }
 
 // check finds all mistakes before anything is asked.
-func (o *explainRun) check(cmd *cobra.Command) (before *explain.Report, dsn *connect.DSN, err error) {
+func (o *explainRun) check() (before *explain.Report, dsn *connect.DSN, err error) {
 	if o.lasts < leastRecording || o.lasts > mostRecording {
 		return nil, nil, usagef("--for %s: expected 1s to 24h", o.lasts)
 	}

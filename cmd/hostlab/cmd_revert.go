@@ -357,15 +357,15 @@ func verification(sys *setting.System, list []setting.Outcome) *document.Documen
 		read, to := shown(v.Setting, v.Object, v.Read), shown(v.Setting, v.Object, v.To)
 		switch v.Result {
 		case setting.Unchanged:
-			good.add(v.Setting, kind, v.Object.Name, to+", as set")
+			good.add(v.Setting, kind, v.Name, to+", as set")
 		case setting.Rounded:
-			good.add(v.Setting, kind, v.Object.Name, read+", as the kernel made of "+to)
+			good.add(v.Setting, kind, v.Name, read+", as the kernel made of "+to)
 		case setting.Moved:
-			beside.add(v.Setting, kind, v.Object.Name, outcomeText(v))
+			beside.add(v.Setting, kind, v.Name, outcomeText(v))
 		case setting.Foreign:
-			bad.add(v.Setting, kind, v.Object.Name, read+", no longer "+to)
+			bad.add(v.Setting, kind, v.Name, read+", no longer "+to)
 		default:
-			bad.add(v.Setting, kind, v.Object.Name, outcomeText(v))
+			bad.add(v.Setting, kind, v.Name, outcomeText(v))
 		}
 	}
 	n := 0

@@ -78,7 +78,7 @@ second.`,
 			return noArgs(cmd, args)
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := o.check(cmd); err != nil {
+			if err := o.check(); err != nil {
 				return err
 			}
 			return o.run(cmd.Context())
@@ -163,7 +163,7 @@ func (o *scanlockRun) taken(cmd *cobra.Command) (err error) {
 }
 
 // check reads the flags that need no host.
-func (o *scanlockRun) check(cmd *cobra.Command) error {
+func (o *scanlockRun) check() error {
 	for _, w := range []struct {
 		flag, word string
 		words      []string

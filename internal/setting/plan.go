@@ -66,7 +66,7 @@ func NewPlan(sys *System, want []Assignment) (*Plan, error) {
 func (p *Plan) beside(sys *System, list steps) {
 	seen := map[string]bool{}
 	for _, s := range list {
-		seen[s.Object.Path] = true
+		seen[s.Path] = true
 	}
 	for _, s := range p.Steps {
 		for _, side := range sys.setting(s.Setting).sides(sys, s.Object) {
@@ -121,7 +121,7 @@ type steps []Step
 
 // value is what they write to an object of a setting.
 func (list steps) value(setting, object string) (string, bool) {
-	i := slices.IndexFunc(list, func(s Step) bool { return s.Setting == setting && s.Object.Name == object })
+	i := slices.IndexFunc(list, func(s Step) bool { return s.Setting == setting && s.Name == object })
 	if i < 0 {
 		return "", false
 	}
@@ -145,7 +145,7 @@ func (list steps) contradiction(sys *System) error {
 func moved(sys *System, same Step, list steps) bool {
 	return slices.ContainsFunc(list, func(s Step) bool {
 		return s.From != s.To && slices.ContainsFunc(sys.setting(s.Setting).sides(sys, s.Object), func(side Side) bool {
-			return side.Object.Path == same.Object.Path
+			return side.Object.Path == same.Path
 		})
 	})
 }
