@@ -12,7 +12,6 @@ import (
 	"hostlab/internal/spelling"
 )
 
-// flagName collects flag names.
 func flagName(names *[]string) func(*pflag.Flag) {
 	return func(f *pflag.Flag) {
 		if !f.Hidden {

@@ -57,7 +57,7 @@ Exit status: 0 nothing at or above --fail-on, 1 findings, 2 unusable flag,
 				return err
 			}
 			if worst, any := check.Worst(results); any && worst >= least {
-				return errFindings
+				return verdictStatus{exitFindings}
 			}
 			return nil
 		},

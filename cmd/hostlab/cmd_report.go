@@ -90,7 +90,7 @@ Exit status, the highest that any of the experiments asks for:
 	return cmd
 }
 
-// verdictStatus ends a report: all is printed, only the status is left to say.
+// verdictStatus ends a command that has printed all: only the status is left to say.
 type verdictStatus struct{ status int }
 
 func (v verdictStatus) Error() string { return fmt.Sprintf("verdict: status %d", v.status) }

@@ -253,7 +253,7 @@ func (o *revertOptions) change(ctx context.Context, std streams, sys *setting.Sy
 	d.Sections = []document.Section{part("Objects", outcomes(sys, slices.DeleteFunc(slices.Clone(done), asBefore)))}
 	err = errors.Join(err, printDocument(std, d, o.format))
 	if n := tally(done); err == nil && n[setting.Foreign]+n[setting.Gone]+n[setting.Failed] > 0 {
-		err = errDrifted
+		err = verdictStatus{exitDrifted}
 	}
 	if damaged != "" {
 		err = errors.Join(err, errors.New(damaged))
@@ -320,7 +320,7 @@ unusable flag or journal.`,
 			err = printDocument(std, verification(sys, list), format)
 			n := tally(list)
 			if err == nil && n[setting.Unchanged]+n[setting.Rounded]+n[setting.Moved] < len(list) {
-				return errDrifted
+				return verdictStatus{exitDrifted}
 			}
 			return err
 		},

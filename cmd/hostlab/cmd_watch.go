@@ -16,7 +16,6 @@ import (
 	"hostlab/internal/watch"
 )
 
-// watchOptions are the flags of watch.
 type watchOptions struct {
 	m                  machine
 	interval, duration time.Duration
@@ -174,7 +173,6 @@ func (o *watchOptions) check(cmd *cobra.Command) error {
 	return nil
 }
 
-// judge analyzes a record.
 func (o *watchOptions) judge(std streams) error {
 	q := watch.DefaultQuestion()
 	q.QuietFor = o.quietFor
