@@ -76,9 +76,6 @@ With --analyze:
   hostlab watch --interval 10s --listen 127.0.0.1:9750`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := notEmpty(cmd, "root", "format", "log-dir", "record", "listen", "textfile", "analyze"); err != nil {
-				return err
-			}
 			if err := o.check(cmd); err != nil {
 				return err
 			}
