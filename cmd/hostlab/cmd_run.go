@@ -170,7 +170,7 @@ func (o *runOptions) run(ctx context.Context, std streams, st *experiment.Study)
 	defer signal.Stop(pipe)
 
 	// What workloads write below it goes by name.
-	if err := trust.AsRoot(filepath.Dir(o.dir)); err != nil {
+	if err := trust.AsRoot(o.dir); err != nil {
 		return usagef("--out %s: %w", o.dir, err)
 	}
 	st.Out = o.dir
