@@ -81,6 +81,34 @@ func Held(path string) (*os.Root, error) {
 	return straight(clean)
 }
 
+// FileAsRoot refuses root a file that another user has written, could write, or could put in
+// its place. That it is missing is for its use to tell.
+func FileAsRoot(path string) error {
+	if os.Geteuid() != 0 {
+		return nil
+	}
+	err := func() error {
+		dir, base, err := Place(path)
+		if err != nil {
+			return err
+		}
+		defer dir.Close()
+		if _, err := Holder(dir.Name()); err != nil {
+			return err
+		}
+		f, err := OpenFile(dir, base, os.O_RDONLY, 0)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		return Ours(f)
+	}()
+	if _, ok := errors.AsType[*Refused](err); ok {
+		return err
+	}
+	return nil
+}
+
 // straight opens a directory by a path that has no links. Root follows none that have come
 // into it meanwhile; others cannot, as that takes the right to read each directory on the way.
 func straight(path string) (*os.Root, error) {
