@@ -33,8 +33,19 @@ func findLog(t host.Tree, servers []host.Database, here string, used func(pid in
 	if len(servers) == 0 {
 		return logPlace{dir: here, why: "the current directory, as no database server was found running here"}
 	}
+	// A process of a server's name that is none takes no part, however busy it is.
+	real := slices.DeleteFunc(slices.Clone(servers), func(d host.Database) bool { return d.LogDir.State == host.StateError })
+	if len(real) > 0 && len(real) < len(servers) {
+		p := findLog(t, real, here, used)
+		for _, d := range servers {
+			if d.LogDir.State == host.StateError {
+				p.why += fmt.Sprintf("; %s is left out (%s)", nameOf(d), d.LogDir.Reason)
+			}
+		}
+		return p
+	}
 	busiest := slices.MaxFunc(servers, func(a, b host.Database) int { return cmp.Compare(used(a.PID), used(b.PID)) }) // the first of equals
-	who := fmt.Sprintf("%s (process %d)", cmp.Or(logProduct[busiest.Kind], busiest.Kind), busiest.PID)
+	who := nameOf(busiest)
 	if n := len(servers); n > 1 {
 		who += fmt.Sprintf(", the one of %d database servers here that has used the most CPU time", n)
 	}
@@ -67,6 +78,10 @@ func findLog(t host.Tree, servers []host.Database, here string, used func(pid in
 		}
 	}
 	return logPlace{dir: here, why: "the current directory, as " + why, wrong: "the log of " + who + " may be on another device"}
+}
+
+func nameOf(d host.Database) string {
+	return fmt.Sprintf("%s (process %d)", cmp.Or(logProduct[d.Kind], d.Kind), d.PID)
 }
 
 // unusable says why the commit probe cannot write there; nil where it can.

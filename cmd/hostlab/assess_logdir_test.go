@@ -42,9 +42,11 @@ func TestFindLog(t *testing.T) {
 		why     []string
 		wrong   string
 	}{
-		"none":          {nil, here, false, []string{"the current directory, as no database server was found"}, ""},
-		"one":           {[]host.Database{pg}, wal, true, []string{"the log directory of PostgreSQL (process 1)"}, ""},
-		"the busiest":   {[]host.Database{pg, server("mariadb", 2, known(here))}, here, true, []string{"MariaDB (process 2), the one of 2 database servers here that has used the most CPU time"}, ""},
+		"none":        {nil, here, false, []string{"the current directory, as no database server was found"}, ""},
+		"one":         {[]host.Database{pg}, wal, true, []string{"the log directory of PostgreSQL (process 1)"}, ""},
+		"the busiest": {[]host.Database{pg, server("mariadb", 2, known(here))}, here, true, []string{"MariaDB (process 2), the one of 2 database servers here that has used the most CPU time"}, ""},
+		"a false one": {[]host.Database{pg, {Kind: "mariadb", PID: 2, LogDir: host.Fact[string]{State: host.StateError, Reason: "its program is sleep"}}}, wal, true,
+			[]string{"the log directory of PostgreSQL (process 1); MariaDB (process 2) is left out (its program is sleep)"}, ""},
 		"MySQL's own":   {[]host.Database{server("mysql", 3, known(redo))}, filepath.Dir(redo), true, []string{"MySQL (process 3)"}, ""},
 		"a link":        {[]host.Database{server("postgresql", 1, known(link))}, here, false, []string{"on the same device", "left alone", "symbolic link"}, ""},
 		"gone":          {[]host.Database{server("postgresql", 1, known(real+"/none"))}, here, false, []string{"left alone (does not exist)"}, "another device"},

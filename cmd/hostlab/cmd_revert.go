@@ -15,6 +15,7 @@ import (
 	"hostlab/internal/document"
 	"hostlab/internal/screen"
 	"hostlab/internal/setting"
+	"hostlab/internal/trust"
 )
 
 // revertOptions is what was asked for.
@@ -78,6 +79,12 @@ func (o *revertOptions) run(ctx context.Context, std streams) error {
 // putBack puts back what the journal of one directory has. What that of the machine has, where it is
 // another, can only be named.
 func (o *revertOptions) putBack(ctx context.Context, std streams, sys *setting.System, dir, machine string) error {
+	if o.at.root == "" {
+		// In another user's directory, that there is nothing means nothing.
+		if err := trust.AsRoot(dir); err != nil {
+			return usagef("the journal cannot be trusted: %w, or give the directory back to root", err)
+		}
+	}
 	pending, err := setting.Pending(sys, dir)
 	if dir != machine && errors.Is(err, fs.ErrPermission) {
 		err = nil // it is another user's, as with root's HOME: of theirs there is nothing

@@ -32,6 +32,7 @@ type runOptions struct {
 	restore bool
 	yes     bool
 	quiet   bool
+	foreign error // why another user may have written the study's file
 }
 
 func newRun(std streams) *cobra.Command {
@@ -92,6 +93,9 @@ Exit status:
 			given := cmd.Flags().Changed("blocks") || cmd.Flags().Changed("seed") || cmd.Flags().Changed("set")
 			if err := o.check(o.study != "", given); err != nil {
 				return err
+			}
+			if experiment.IsFile(o.study) && !o.resume {
+				o.foreign = trust.FileAsRoot(o.study)
 			}
 			st, err := o.find(set, given)
 			if err != nil {
@@ -167,7 +171,7 @@ func (o *runOptions) run(ctx context.Context, std streams, st *experiment.Study)
 	defer signal.Stop(pipe)
 
 	// What workloads write below it goes by name.
-	if err := trust.AsRoot(filepath.Dir(o.dir)); err != nil {
+	if err := trust.AsRoot(o.dir); err != nil {
 		return usagef("--out %s: %w", o.dir, err)
 	}
 	st.Out = o.dir
@@ -259,6 +263,14 @@ func (o *runOptions) permitted(ctx context.Context, std streams, st *experiment.
 	for _, f := range st.Factors {
 		if f.Kind != "parameter" && f.Kind != "emulated" {
 			changing = append(changing, f.Name)
+		}
+	}
+	if o.foreign != nil {
+		if o.yes || o.quiet || !askable(std) {
+			return usagef("%w, and its commands would run as root; read it, then copy it as yourself (cp) and name the copy", o.foreign)
+		}
+		if err := permitOutside(ctx, std, o.foreign.Error(), []string{"and its commands, as listed above, would run as root"}); err != nil {
+			return err
 		}
 	}
 	if o.yes {

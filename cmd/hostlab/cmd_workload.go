@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"hostlab/internal/spelling"
+	"hostlab/internal/trust"
 	"hostlab/internal/workload"
 	"hostlab/internal/workload/all"
 )
@@ -142,8 +143,12 @@ func findWorkload(name string) (workload.Workload, error) {
 	return nil, usagef("no workload %q; there are %s", name, strings.Join(workloadNames(), ", "))
 }
 
-// workdir makes the directory of a run's own files. The function removes it.
+// workdir makes the directory of a run's own files, which workloads write by name. The
+// function removes it.
 func workdir() (dir string, remove func() error, err error) {
+	if err := trust.AsRoot(os.TempDir()); err != nil {
+		return "", nil, usagef("TMPDIR: %w", err)
+	}
 	dir, err = os.MkdirTemp("", "hostlab-")
 	return dir, func() error { return os.RemoveAll(dir) }, err
 }

@@ -94,7 +94,7 @@ func checkWritable(flag, name string) error {
 		return nil // a device or a pipe: opening it will tell
 	case err == nil:
 		if name, err = filepath.EvalSymlinks(name); err != nil {
-			return usagef("--%s %s: %w", flag, name, plain(err))
+			return usagef("--%s %s: %w", flag, given, plain(err))
 		}
 	case !errors.Is(err, fs.ErrNotExist):
 		return usagef("--%s %s: %w", flag, name, plain(err))
@@ -102,17 +102,17 @@ func checkWritable(flag, name string) error {
 	if root, _, err := trust.Place(given); err == nil {
 		root.Close()
 	} else if r, refused := errors.AsType[*trust.Refused](err); refused {
-		return usagef("--%s %s: %w; name another file", flag, name, r)
+		return usagef("--%s %s: %w; name another file", flag, given, r)
 	}
 	dir := filepath.Dir(name)
 	if info, err = os.Stat(dir); err != nil {
-		return usagef("--%s %s: %s: %w", flag, name, dir, plain(err))
+		return usagef("--%s %s: %s: %w", flag, given, dir, plain(err))
 	}
 	if !info.IsDir() {
-		return usagef("--%s %s: %s is not a directory", flag, name, dir)
+		return usagef("--%s %s: %s is not a directory", flag, given, dir)
 	}
 	if err := accessDir(dir); err != nil {
-		return usagef("--%s %s: cannot write in %s: %w", flag, name, dir, err)
+		return usagef("--%s %s: cannot write in %s: %w", flag, given, dir, err)
 	}
 	return nil
 }

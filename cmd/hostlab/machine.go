@@ -13,6 +13,7 @@ import (
 	"hostlab/internal/bounded"
 	"hostlab/internal/host"
 	"hostlab/internal/result"
+	"hostlab/internal/trust"
 )
 
 // largestRecording bounds what is read as one: that of a 512-CPU host has 5 MB.
@@ -55,6 +56,9 @@ func (m *machine) open() (tree host.Tree, close func(), err error) {
 	data, err := bounded.ReadFile(root, largestRecording)
 	if err != nil {
 		return tree, close, usagef("--root %s: %w", m.root, plain(err))
+	}
+	if err := trust.AsRoot(os.TempDir()); err != nil {
+		return tree, close, usagef("TMPDIR: %w", err)
 	}
 	dir, err := os.MkdirTemp("", "hostlab-root-")
 	if err != nil {

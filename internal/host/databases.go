@@ -99,7 +99,7 @@ func (s server) answer(t Tree) server {
 		return server{}
 	}
 	db.PID, s.inside = s.pid, db
-	db.DataDir, db.LogDir = s.outside(db.DataDir), s.outside(db.LogDir)
+	db.DataDir, db.LogDir = s.believed(s.outside(db.DataDir)), s.believed(s.outside(db.LogDir))
 	s.db = db
 	return s
 }

@@ -26,6 +26,8 @@ func (Tree) file(string) (*os.File, error)         { return nil, errForeign }
 // Exists reports whether a path is there, following links.
 func (Tree) Exists(string) bool { return false }
 
+func ownerOf(string) (string, error) { return "", errForeign }
+
 func nodeOf(string) (fs.FileMode, string, error) { return 0, "", errForeign }
 
 func liveAttributes(path string) attributes {

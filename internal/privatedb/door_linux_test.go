@@ -108,7 +108,7 @@ func TestDirectoryOfAnother(t *testing.T) {
 	s := &Server{Vendor: door, cfg: Config{Parent: parent}}
 	err := s.directories()
 	var refused *trust.Refused
-	if !errors.As(err, &refused) || !strings.Contains(err.Error(), "belongs to uid 54321; name a directory of root's") || strings.Contains(err.Error(), "\n") {
+	if !errors.As(err, &refused) || !strings.Contains(err.Error(), "belongs to uid 54321, who could replace what root writes there; name a directory of root's") || strings.Contains(err.Error(), "\n") {
 		t.Errorf("prepared: %v", err)
 	}
 	must(t, s.Close())

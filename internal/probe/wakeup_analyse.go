@@ -104,6 +104,9 @@ var spoilWords = [spoils]string{notIdle: "in %d the CPU was not idle during the 
 // why says why disturbed rounds count: how many were clean, of how many it takes, and
 // what happened to the others.
 func (u usedRounds) why(alpha float64) string {
+	if u.count[notIdle] == u.of {
+		return fmt.Sprintf("no round of %d was clean, %d are needed: the CPU was busy in every pause", u.of, stats.MinBlocks(alpha))
+	}
 	var parts []string
 	for by, words := range spoilWords {
 		if n := u.count[by]; n > 0 && words != "" {

@@ -27,7 +27,7 @@ func (a *Assessment) Document() *document.Document {
 	a = complete(a)
 	d := &document.Document{Name: "assessment", Title: a.Host, Answer: []document.Line{{Text: a.Verdict}}, Warnings: a.Warnings, Data: a, Style: style,
 		Footer: "hostlab " + a.Tool}
-	d.About = append(hostLines(a), fmt.Sprintf("Role %s; %s, %.0f s; nothing on this host was changed.", a.Role, a.Started.Format("2006-01-02 15:04 MST"), a.Seconds))
+	d.About = append(hostLines(a), fmt.Sprintf("Role %s; %s, %.0f s. %s", a.Role, a.Started.Format("2006-01-02 15:04 MST"), a.Seconds, written(a)))
 	d.Sections = []document.Section{levers(a.Levers), next(a.Levers), pictures(a), findings(a)}
 	others := check.Sections(a.Results, false)
 	for i := range others {
@@ -130,7 +130,7 @@ func levers(all []lever.Lever) document.Section {
 		row := document.Row{Cells: []document.Cell{document.Text(l.Title), most, measured, document.Text(cmp.Or(string(l.Evidence), "none")), verdictCell(l.Verdict)},
 			Anchor: anchor(l), Notes: []document.Line{{Text: lever.Sentence(l.Summary)}}}
 		if l.Bound != nil {
-			row.Notes = append(row.Notes, document.Line{Text: fmt.Sprintf("At most %s of %s: %s.", lever.Percent(*l.Bound), boundOf(l), l.BoundWhy), Tone: document.Quiet})
+			row.Notes = append(row.Notes, document.Line{Text: fmt.Sprintf("%s %s: %s.", atMost(*l.Bound), boundOf(l), l.BoundWhy), Tone: document.Quiet})
 		} else if l.BoundWhy != "" {
 			row.Notes = append(row.Notes, document.Line{Text: "The bound is " + l.BoundWhy + ".", Tone: document.Quiet})
 		}
@@ -332,4 +332,20 @@ func count(m *result.Measurement) string {
 		return fmt.Sprintf("%d of %d", m.Estimate.N, all)
 	}
 	return fmt.Sprint(m.Estimate.N)
+}
+
+// written says what the assessment did to the host: the commit probe leaves nothing behind.
+func written(a *Assessment) string {
+	if a.LogDir == "" {
+		return "No setting was changed."
+	}
+	return "No setting was changed; test files were written to " + a.LogDir + " and removed."
+}
+
+// atMost words a bound that nearly all of something is.
+func atMost(share float64) string {
+	if share > 0.99 && share < 1 {
+		return "Up to all (over 99 %) of"
+	}
+	return "At most " + lever.Percent(share) + " of"
 }

@@ -2,6 +2,8 @@ package setting
 
 import (
 	"errors"
+	"os"
+	"path/filepath"
 	"testing"
 )
 
@@ -30,4 +32,19 @@ func must(t *testing.T, name string) Setting {
 		t.Fatalf("no setting %s", name)
 	}
 	return s
+}
+
+// TestNamesAreNoPatterns: the name of a device is taken as it is, whatever it is made of.
+func TestNamesAreNoPatterns(t *testing.T) {
+	root := t.TempDir()
+	for _, name := range []string{"*", "sda"} {
+		file := filepath.Join(root, "sys/block", name, "queue/scheduler")
+		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, []byte("[none] mq-deadline\n"), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p, err := NewPlan(Local(root), []Assignment{{Name: "io_scheduler", Value: "mq-deadline"}})
+	if err != nil || len(p.Steps) != 2 || p.Steps[0].Object.Path != "/sys/block/*/queue/scheduler" || p.Steps[0].Object.Name != "*" {
+		t.Errorf("%+v, %v", p, err)
+	}
 }

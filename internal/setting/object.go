@@ -83,15 +83,22 @@ func (s Setting) objects(sys *System) ([]Object, error) {
 }
 
 // expand lists the files of a pattern that are there. Each star is a part of the object's name.
-func (sys *System) expand(pattern string, stacked bool) (list []Object) {
+func (sys *System) expand(pattern string, stacked bool) []Object {
+	return sys.below("", pattern, stacked)
+}
+
+// below expands a pattern below a directory whose name is taken as it is: a device may be
+// called "*" in a recording.
+func (sys *System) below(at, pattern string, stacked bool) (list []Object) {
 	head, tail, several := strings.Cut(pattern, "*/")
 	if !several {
-		if sys.exists(pattern) {
-			list = append(list, Object{Path: pattern})
+		if sys.exists(at + pattern) {
+			list = append(list, Object{Path: at + pattern})
 		}
 		return list
 	}
 	dir, stem := path.Split(head)
+	dir = at + dir
 	var parts []Object
 	switch stem = strings.TrimSuffix(stem, "[0-9]"); stem {
 	case "policy":
@@ -104,7 +111,7 @@ func (sys *System) expand(pattern string, stacked bool) (list []Object) {
 		parts = folders(dir, sys.numbered(path.Clean(dir), stem))
 	}
 	for _, p := range parts {
-		for _, o := range sys.expand(p.Path+"/"+tail, stacked) {
+		for _, o := range sys.below(p.Path+"/", tail, stacked) {
 			list = append(list, Object{Name: path.Join(p.Name, o.Name), Path: o.Path})
 		}
 	}

@@ -290,8 +290,8 @@ func (st *state) open() []*object {
 	})
 }
 
-// settable says whether a path can be one of a setting's. A journal lies in a
-// directory that may not be root's alone.
+// settable says whether a path can be one of a setting's: a journal that is damaged, or that of
+// a tree, which anybody may have written, makes root write to no other file.
 func settable(p string) bool {
 	if path.Clean(p) != p {
 		return false

@@ -15,7 +15,7 @@ func Directory(path string) (*os.Root, error) {
 		return nil, err
 	}
 	if !info.IsDir() {
-		return nil, &Refused{path, "is " + kind(info.Mode()) + ", not a directory"}
+		return nil, &Refused{Path: path, Why: "is " + kind(info.Mode()) + ", not a directory"}
 	}
 	return os.OpenRoot(path)
 }
@@ -45,7 +45,7 @@ func child(root *os.Root, name string) (*os.Root, error) {
 		return nil, err
 	}
 	if !named.IsDir() {
-		return nil, &Refused{path, "is " + kind(named.Mode()) + ", not a directory"}
+		return nil, &Refused{Path: path, Why: "is " + kind(named.Mode()) + ", not a directory"}
 	}
 	dir, err := root.OpenRoot(name)
 	if err != nil {
@@ -53,7 +53,7 @@ func child(root *os.Root, name string) (*os.Root, error) {
 	}
 	open, err := dir.Stat(".")
 	if err == nil && !os.SameFile(open, named) {
-		err = &Refused{path, "was replaced while it was opened"}
+		err = &Refused{Path: path, Why: "was replaced while it was opened"}
 	}
 	if err != nil {
 		dir.Close()
@@ -73,7 +73,7 @@ func OneName(f *os.File) error {
 
 func oneName(path string, info fs.FileInfo) error {
 	if n := links(info); n > 1 {
-		return &Refused{path, fmt.Sprintf("has %d names (hard links)", n)}
+		return &Refused{Path: path, Why: fmt.Sprintf("has %d names (hard links)", n)}
 	}
 	return nil
 }

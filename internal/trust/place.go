@@ -33,7 +33,7 @@ func Place(path string) (*os.Root, string, error) {
 		to := ""
 		if err == nil {
 			if why := foreign(info, nil); why != "" {
-				err = &Refused{filepath.Join(clean, base), "is a symbolic link that " + why}
+				err = &Refused{Path: filepath.Join(clean, base), Why: "is a symbolic link that " + why}
 			} else {
 				to, err = dir.Readlink(base)
 			}
@@ -47,7 +47,7 @@ func Place(path string) (*os.Root, string, error) {
 		}
 		path = to
 	}
-	return nil, "", &Refused{path, "leads through too many links"}
+	return nil, "", &Refused{Path: path, Why: "leads through too many links"}
 }
 
 // beside is Place below a current directory that was deleted, which has no name any more.
@@ -59,9 +59,54 @@ func beside(path string) (*os.Root, string, error) {
 	base := filepath.Base(path)
 	if info, err := dir.Lstat(base); err == nil && info.Mode()&fs.ModeSymlink != 0 {
 		dir.Close()
-		return nil, "", &Refused{path, "is a symbolic link"}
+		return nil, "", &Refused{Path: path, Why: "is a symbolic link"}
 	}
 	return dir, base, nil
+}
+
+// Held opens a directory to work in, also by its name: root follows no link of another user,
+// and the directory is in none where another user could rename it. That it is root's own is
+// for Ours to tell. Errors: *Refused, *fs.PathError.
+func Held(path string) (*os.Root, error) {
+	if os.Geteuid() != 0 {
+		return Directory(path)
+	}
+	clean, err := resolve(path, noLinks)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := resolve(filepath.Dir(clean), shared); err != nil {
+		return nil, err
+	}
+	return straight(clean)
+}
+
+// FileAsRoot refuses root a file that another user has written, could write, or could put in
+// its place. That it is missing is for its use to tell.
+func FileAsRoot(path string) error {
+	if os.Geteuid() != 0 {
+		return nil
+	}
+	err := func() error {
+		dir, base, err := Place(path)
+		if err != nil {
+			return err
+		}
+		defer dir.Close()
+		if _, err := Holder(dir.Name()); err != nil {
+			return err
+		}
+		f, err := OpenFile(dir, base, os.O_RDONLY, 0)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		return Ours(f)
+	}()
+	if _, ok := errors.AsType[*Refused](err); ok {
+		return err
+	}
+	return nil
 }
 
 // straight opens a directory by a path that has no links. Root follows none that have come

@@ -17,6 +17,8 @@ import (
 type Refused struct {
 	Path string
 	Why  string // a clause whose subject is the path: "belongs to uid 1000"
+
+	other bool // Why ends with who else controls it
 }
 
 func (r *Refused) Error() string { return r.Path + " " + r.Why }
@@ -30,7 +32,7 @@ func OpenFile(root *os.Root, name string, flag int, perm fs.FileMode) (*os.File,
 	named, err := root.Lstat(name)
 	switch {
 	case err == nil && !named.Mode().IsRegular():
-		return nil, &Refused{path, "is " + kind(named.Mode()) + ", not a regular file"}
+		return nil, &Refused{Path: path, Why: "is " + kind(named.Mode()) + ", not a regular file"}
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return nil, err
 	}
@@ -69,7 +71,7 @@ func secret(f *os.File, key bool) error {
 		return err
 	}
 	if exposed(info, key) {
-		return &Refused{f.Name(), fmt.Sprintf("holds a secret that other users may read or change (mode %04o); give it mode 0600", info.Mode().Perm())}
+		return &Refused{Path: f.Name(), Why: fmt.Sprintf("holds a secret that other users may read or change (mode %04o); give it mode 0600", info.Mode().Perm())}
 	}
 	return nil
 }
@@ -85,7 +87,7 @@ func check(root *os.Root, name string, f *os.File, flag int) error {
 		return err
 	}
 	if !open.Mode().IsRegular() || !os.SameFile(open, named) {
-		return &Refused{path, "was replaced while it was opened"}
+		return &Refused{Path: path, Why: "was replaced while it was opened"}
 	}
 	if flag&(os.O_WRONLY|os.O_RDWR) != 0 {
 		if err := oneName(path, open); err != nil {
@@ -141,7 +143,7 @@ func Ours(f *os.File) error {
 		return err
 	}
 	if why := foreign(info, func() ([]byte, error) { return openList(f) }); why != "" {
-		return &Refused{f.Name(), why}
+		return &Refused{Path: f.Name(), Why: why}
 	}
 	return nil
 }
@@ -165,10 +167,14 @@ func Holder(path string) (string, error) { return resolve(path, shared) }
 // most. That a directory is missing is for its use to tell.
 func AsRoot(path string) error {
 	_, err := Holder(path)
-	if refused, ok := errors.AsType[*Refused](err); ok && os.Geteuid() == 0 {
-		return fmt.Errorf("root makes nothing where another user can replace it: %w; name a directory of root's on the same disk", refused)
+	refused, ok := errors.AsType[*Refused](err)
+	switch {
+	case !ok || os.Geteuid() != 0:
+		return nil
+	case refused.other:
+		err = fmt.Errorf("%w, who could replace what root writes there", refused)
 	}
-	return nil
+	return fmt.Errorf("%w; name a directory of root's on the same disk", err)
 }
 
 // demand is what resolve refuses on the way.
@@ -197,10 +203,10 @@ func resolve(path string, wants demand) (string, error) {
 		switch {
 		case info.Mode()&fs.ModeSymlink != 0:
 			if why := foreign(info, list); why != "" {
-				return "", &Refused{at, why}
+				return "", &Refused{Path: at, Why: "is a symbolic link that " + why, other: true}
 			}
 			if n++; n > maxLinks {
-				return "", &Refused{at, "leads through too many links"}
+				return "", &Refused{Path: at, Why: "leads through too many links"}
 			}
 			to, err := os.Readlink(at)
 			if err != nil {
@@ -213,7 +219,7 @@ func resolve(path string, wants demand) (string, error) {
 			at = string(filepath.Separator)
 			continue
 		case !info.IsDir():
-			return "", &Refused{at, "is " + kind(info.Mode()) + ", not a directory"}
+			return "", &Refused{Path: at, Why: "is " + kind(info.Mode()) + ", not a directory"}
 		}
 		for len(rest) > 0 && (rest[0] == "" || rest[0] == ".") {
 			rest = rest[1:]
@@ -223,7 +229,7 @@ func resolve(path string, wants demand) (string, error) {
 			why = ""
 		}
 		if why != "" && wants != noLinks {
-			return "", &Refused{at, why}
+			return "", &Refused{Path: at, Why: why, other: true}
 		}
 		if len(rest) == 0 {
 			return at, nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -49,16 +50,17 @@ func (s *session) keepOutput(r *result.Run, err error, warmUp bool) string {
 	if err != nil {
 		return ""
 	}
+	defer dir.Close()
 	kind := "run"
 	if warmUp {
 		kind = "warm-up"
 	}
-	name := filepath.Join(dir, fmt.Sprintf("%s-%d-%d-%d-%s.txt", kind, r.Block, r.Plot, r.Slot, r.Start.UTC().Format(outputTime)))
-	if os.WriteFile(name, out, 0o644) != nil {
+	name := fmt.Sprintf("%s-%d-%d-%d-%s.txt", kind, r.Block, r.Plot, r.Slot, r.Start.UTC().Format(outputTime))
+	if dir.WriteFile(name, out, 0o644) != nil {
 		return "" // the reason has its first line
 	}
 	forget(dir)
-	return name
+	return filepath.Join(s.cfg.Dir, filepath.Base(dir.Name()), name)
 }
 
 const outputTime = "20060102T150405.000"
@@ -71,14 +73,14 @@ func ends(b []byte) []byte {
 }
 
 // forget removes all but the newest outputs.
-func forget(dir string) {
-	list, err := filepath.Glob(filepath.Join(dir, "*.txt"))
+func forget(dir *os.Root) {
+	list, err := fs.Glob(dir.FS(), "*.txt")
 	if err != nil {
 		return
 	}
 	began := func(name string) string { return name[max(0, len(name)-len(outputTime)-len(".txt")):] }
 	slices.SortFunc(list, func(a, b string) int { return strings.Compare(began(b), began(a)) })
 	for _, name := range list[min(keptFiles, len(list)):] {
-		os.Remove(name) // at worst there is one more
+		_ = dir.Remove(name) // at worst there is one more
 	}
 }

@@ -166,20 +166,24 @@ func absolute(base, dir string) string {
 // are first needed.
 type places struct {
 	study  *experiment.Study
-	root   string                    // of mounts, below the record's directory
+	record *os.Root
+	root   string                    // of mounts, the directory slowDir of the record
 	id     string                    // of the record
 	behind []string                  // made by us, in directories of the user's
 	mounts map[string]*delayfs.Mount // by level
 	at     map[string]string
 }
 
+// slowDir is where in the record's directory slowed directories are mounted.
+const slowDir = "slow"
+
 // newPlaces removes what a killed session has left.
-func newPlaces(s *experiment.Study, record, id string) (*places, error) {
-	record, err := filepath.Abs(record)
+func newPlaces(s *experiment.Study, record *os.Root, id string) (*places, error) {
+	root, err := filepath.Abs(filepath.Join(record.Name(), slowDir))
 	if err != nil {
 		return nil, err
 	}
-	p := &places{study: s, root: filepath.Join(record, "slow"), id: id, mounts: map[string]*delayfs.Mount{}, at: map[string]string{}}
+	p := &places{study: s, record: record, root: root, id: id, mounts: map[string]*delayfs.Mount{}, at: map[string]string{}}
 	for _, f := range s.Factors {
 		for _, d := range f.Directories {
 			if d.Delay > 0 && d.Dir != "" && d.Dir != experiment.OwnDirectory {
@@ -187,7 +191,7 @@ func newPlaces(s *experiment.Study, record, id string) (*places, error) {
 			}
 		}
 	}
-	if _, err := os.Lstat(p.root); err == nil {
+	if _, err := record.Lstat(slowDir); err == nil {
 		delayfs.Sweep()
 	}
 	return p, p.remove()
@@ -250,7 +254,7 @@ func (p *places) close() error {
 }
 
 func (p *places) remove() error {
-	errs := []error{os.RemoveAll(p.root)}
+	errs := []error{p.record.RemoveAll(slowDir)}
 	for _, dir := range slices.Compact(slices.Sorted(slices.Values(p.behind))) {
 		errs = append(errs, os.RemoveAll(dir))
 	}

@@ -69,7 +69,7 @@ func TestLookAt(t *testing.T) {
 		"slowed otherwise":    {map[string]string{"a": "delay:1ms", "b": "delay:2ms:" + sub}, nil, map[string]string{"a": "level a is emulated", "b": "adds 2ms to each sync, in place of a slow device"}},
 		"not what it is called": {map[string]string{"dax": "/dev/shm", "pmem": "/dev/shm", "tmpfs": "/dev/shm"}, nil,
 			map[string]string{"dax": "has no DAX", "pmem": "is not on persistent memory", "tmpfs": "lie on the same device"}},
-		"slowed, another's":    {map[string]string{"a": base, "b": "delay:1ms:" + hers}, map[string]string{"b": "hers belongs to uid 54321; name a directory of root's"}, nil},
+		"slowed, another's":    {map[string]string{"a": base, "b": "delay:1ms:" + hers}, map[string]string{"b": "hers belongs to uid 54321, who could replace what root writes there; name a directory of root's"}, nil},
 		"slowed, what is gone": {map[string]string{"a": base, "b": "delay:1ms:gone"}, map[string]string{"b": "gone cannot be used: "}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -124,7 +124,12 @@ func TestPlaces(t *testing.T) {
 		t.Fatal(err)
 	}
 	f := aFactor(map[string]string{"a": experiment.OwnDirectory, "b": "plain", "c": "delay:1ms:behind"})
-	p, err := newPlaces(&experiment.Study{Dir: base, Factors: []experiment.Factor{f}}, record, "id")
+	held, err := os.OpenRoot(record)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer held.Close()
+	p, err := newPlaces(&experiment.Study{Dir: base, Factors: []experiment.Factor{f}}, held, "id")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -446,3 +446,31 @@ func TestSeedIsDrawn(t *testing.T) {
 		t.Errorf("seeds %v", seeds)
 	}
 }
+
+// A link to the record that leads elsewhere meanwhile gives workloads no directory there to empty.
+func TestWorkStaysInRecord(t *testing.T) {
+	b := newBench(t, head(6, "")+levelFactor+nullWorkload)
+	record, other, link := t.TempDir(), t.TempDir(), filepath.Join(t.TempDir(), "link")
+	kept := filepath.Join(other, workDir, "file")
+	if err := errors.Join(os.Symlink(record, link), os.Mkdir(filepath.Dir(kept), 0o700), os.WriteFile(kept, nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	b.cfg.Dir = link
+	b.cfg.sys.watch = func() func() conditions { // a run begins
+		if err := errors.Join(os.Remove(link), os.Symlink(other, link)); err != nil {
+			t.Error(err)
+		}
+		return func() conditions { return conditions{told: true, throttles: -1} }
+	}
+	cfg := b.cfg
+	cfg.Study = b.study
+	if _, err := Run(t.Context(), cfg); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(kept); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(filepath.Join(record, workDir)); !os.IsNotExist(err) {
+		t.Errorf("left in the record: %v", err)
+	}
+}

@@ -9,7 +9,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -220,7 +219,7 @@ func begin(ctx context.Context, cfg Config) (_ *session, err error) {
 			err = errors.Join(err, s.emulation.close(), s.levels.set.close())
 		}
 	}()
-	if s.places, err = newPlaces(s.study, s.cfg.Dir, s.x.ID); err != nil {
+	if s.places, err = newPlaces(s.study, s.store.Root(), s.x.ID); err != nil {
 		return nil, err
 	}
 	if s.emulation, err = startEmulation(s.study); err != nil {
@@ -281,7 +280,7 @@ func (s *session) finish(ctx context.Context, err error) error {
 	if left := leftByLevels(s.x.ID); len(left) > 0 {
 		s.note("commands of the study's factors have left %s running; hostlab leaves it alone, since some are there to start a server: end it if nobody needs it", strings.Join(left, ", "))
 	}
-	errs = append(errs, s.levels.set.close(), os.RemoveAll(filepath.Join(s.cfg.Dir, workDir)))
+	errs = append(errs, s.levels.set.close(), s.store.Root().RemoveAll(workDir))
 	if r := s.store.Record(); err != nil && ctxErr == nil && !waiting && !s.cfg.Resume && len(r.Runs) == 0 && len(r.Changed()) == 0 {
 		errs = append(errs, s.store.Discard()) // it failed at its first step: the next try may have the directory
 	} else {

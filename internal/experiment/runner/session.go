@@ -266,16 +266,15 @@ func (s *session) restarts() bool {
 }
 
 func (s *session) openWorkload(ctx context.Context) error {
-	work := filepath.Join(s.cfg.Dir, workDir)
-	work, err := filepath.Abs(work)
+	work, err := filepath.Abs(filepath.Join(s.cfg.Dir, workDir))
 	if err != nil {
 		return err
 	}
 	// What a killed session left is in nobody's way but the workload's.
-	if err := os.RemoveAll(work); err != nil {
+	if err := s.store.Root().RemoveAll(workDir); err != nil {
 		return fmt.Errorf("cannot empty %s: %w", work, err)
 	}
-	if err := os.Mkdir(work, 0o755); err != nil {
+	if err := s.store.Root().Mkdir(workDir, 0o755); err != nil {
 		return fmt.Errorf("cannot make the workload's directory: %w", err)
 	}
 	if s.open, err = s.work.Open(ctx, s.study.Config(work)); err != nil {

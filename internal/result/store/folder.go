@@ -16,17 +16,28 @@ import (
 // other one. Its files are opened in it without links.
 type folder struct {
 	*os.Root
+	name string // as it was named to us
 	// ours refuses what another user has written or could write: the commands of a record
 	// that is run are run as this user. Reading needs no such thing.
 	ours bool
 }
 
+// Name is the directory as it was named to us.
+func (f *folder) Name() string { return f.name }
+
 func openFolder(dir string, ours bool) (*folder, error) {
-	root, err := trust.Directory(dir)
+	open := trust.Directory
+	if ours {
+		open = trust.Held // workloads get its name
+	}
+	root, err := open(dir)
+	if r, ok := errors.AsType[*trust.Refused](err); ok && filepath.Base(r.Path) != filepath.Base(dir) {
+		return nil, r // it is about a directory above
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", dir, why(err))
 	}
-	f := &folder{root, ours}
+	f := &folder{root, dir, ours}
 	if err := f.owned(); err != nil {
 		root.Close()
 		return nil, err

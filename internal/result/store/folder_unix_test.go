@@ -113,3 +113,31 @@ func TestCreateInAnotherUsersDirectory(t *testing.T) {
 		t.Errorf("left behind: %v, %v", list, err)
 	}
 }
+
+// Root makes and opens no record through a link of another user, nor where another user could
+// put one.
+func TestRecordBehindAnotherUsersLink(t *testing.T) {
+	systemtest.Root(t)
+	s, record := create(t, 1)
+	s.Close()
+	dir := t.TempDir()
+	link, empty, theirs := filepath.Join(dir, "link"), filepath.Join(dir, "empty"), filepath.Join(dir, "theirs")
+	if err := errors.Join(os.Symlink(record, link), os.Symlink(t.TempDir(), empty), os.Lchown(link, stranger, stranger), os.Lchown(empty, stranger, stranger),
+		os.Mkdir(theirs, 0o755), os.Mkdir(filepath.Join(theirs, "new"), 0o755), os.Chown(theirs, stranger, stranger)); err != nil {
+		t.Fatal(err)
+	}
+	_, opened := Open(link)
+	_, loaded := LoadToRun(link)
+	_, created := Create(empty, sample(1), nil)
+	for _, err := range []error{opened, loaded, created} {
+		if err == nil || !strings.Contains(err.Error(), "is a symbolic link that belongs to uid 12345") {
+			t.Error(err)
+		}
+	}
+	if _, err := Create(filepath.Join(theirs, "new"), sample(1), nil); err == nil || err.Error() != theirs+" belongs to uid 12345" {
+		t.Error(err)
+	}
+	if _, err := Load(link); err != nil {
+		t.Errorf("reading: %v", err)
+	}
+}

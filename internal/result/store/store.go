@@ -26,6 +26,7 @@ import (
 
 	"hostlab/internal/lockfile"
 	"hostlab/internal/result"
+	"hostlab/internal/trust"
 )
 
 // The names of the files of a record.
@@ -71,9 +72,6 @@ func Create(dir string, x *result.Experiment, study []byte) (s *Store, err error
 			}
 		}
 	}()
-	if err := vacant(dir); err != nil {
-		return nil, err
-	}
 	f, err := openFolder(dir, true)
 	if err != nil {
 		return nil, err
@@ -83,11 +81,14 @@ func Create(dir string, x *result.Experiment, study []byte) (s *Store, err error
 			f.Close()
 		}
 	}()
+	if err := vacant(dir, f.FS()); err != nil {
+		return nil, err
+	}
 	l, err := f.lock()
 	if err != nil {
 		return nil, err
 	}
-	if err := vacant(dir); err != nil { // another was quicker; its files stay
+	if err := vacant(dir, f.FS()); err != nil { // another was quicker; its files stay
 		l.Release()
 		return nil, err
 	}
@@ -206,14 +207,17 @@ func (s *Store) End(e result.End) error {
 	return nil
 }
 
-// Output returns the directory for what failing commands printed; it is made when
+// Root is the record's directory, held open until the record is closed: what is worked on
+// through it stays in it, also where its path comes to lead elsewhere.
+func (s *Store) Root() *os.Root { return s.dir.Root }
+
+// Output opens the directory for what failing commands printed; it is made when
 // first asked for.
-func (s *Store) Output() (string, error) {
-	dir := filepath.Join(s.record.Dir, outputDir)
+func (s *Store) Output() (*os.Root, error) {
 	if err := s.dir.Mkdir(outputDir, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
-		return "", fmt.Errorf("cannot make %s: %w", dir, why(err))
+		return nil, fmt.Errorf("cannot make %s: %w", filepath.Join(s.record.Dir, outputDir), why(err))
 	}
-	return dir, nil
+	return trust.Below(s.dir.Root, outputDir)
 }
 
 // Discard closes a record and removes it: for one in which nothing was recorded, so
@@ -261,12 +265,12 @@ func Vacant(dir string) error {
 	case !info.IsDir():
 		return fmt.Errorf("%s is not a directory", dir)
 	}
-	return vacant(dir)
+	return vacant(dir, os.DirFS(dir))
 }
 
 // vacant reports a directory that holds more than an interrupted Create leaves.
-func vacant(dir string) error {
-	list, err := os.ReadDir(dir)
+func vacant(dir string, files fs.FS) error {
+	list, err := fs.ReadDir(files, ".")
 	if err != nil {
 		return fmt.Errorf("cannot read %s: %w", dir, why(err))
 	}

@@ -31,14 +31,14 @@ func open(file, sync string, maxPages int) (*sql.DB, error) {
 	return database.OpenFile(file, "", pragmas...)
 }
 
-// copyFile makes to a copy of from.
+// copyFile makes to, which is not there, a copy of from.
 func copyFile(from, to string) error {
 	in, err := os.Open(from)
 	if err != nil {
 		return err
 	}
 	defer in.Close()
-	out, err := os.Create(to)
+	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
 	}

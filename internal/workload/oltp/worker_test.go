@@ -153,3 +153,25 @@ func TestFull(t *testing.T) {
 		t.Errorf("after it: %v", err)
 	}
 }
+
+// What another has put in the place of the copy is neither followed nor emptied.
+func TestCopyIsNew(t *testing.T) {
+	dir := t.TempDir()
+	from, kept, link := filepath.Join(dir, "from"), filepath.Join(dir, "kept"), filepath.Join(dir, "link")
+	for _, name := range []string{from, kept} {
+		if err := os.WriteFile(name, []byte(name), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink(kept, link); err != nil {
+		t.Fatal(err)
+	}
+	for _, to := range []string{link, kept} {
+		if err := copyFile(from, to); !os.IsExist(err) {
+			t.Errorf("%s: %v", to, err)
+		}
+	}
+	if b, err := os.ReadFile(kept); err != nil || string(b) != kept {
+		t.Errorf("%q, %v", b, err)
+	}
+}

@@ -1,0 +1,92 @@
+//go:build system
+
+package host
+
+import (
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"hostlab/internal/systemtest"
+)
+
+// Any user may start a program of a server's name anywhere: neither another's directory nor
+// one without a server's files is taken for its log. A server of the user's own is.
+func TestFalseServer(t *testing.T) {
+	systemtest.Root(t)
+	const stranger = 12345
+	base, err := os.MkdirTemp("/var/tmp", "hostlab-test-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(base) })
+	program := filepath.Join(base, "mariadbd")
+	for name, c := range map[string]struct {
+		owner int
+		file  string
+		want  string // "" for the directory
+	}{
+		"another's directory": {0, "ib_logfile0", "does not belong to the account"},
+		"no files":            {stranger, "", "its program is not one that root installed"},
+		"its own":             {stranger, "ib_logfile0", ""},
+	} {
+		dir := filepath.Join(base, strings.ReplaceAll(name, " ", "-"))
+		if err := os.Mkdir(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if c.file != "" {
+			if err := os.WriteFile(filepath.Join(dir, c.file), nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := os.Chown(dir, c.owner, c.owner); err != nil {
+			t.Fatal(err)
+		}
+		cmd := served(t, base, program, dir, stranger)
+		var got *Database
+		for _, d := range Collect(t.Context(), Options{}).Databases {
+			if d.PID == cmd.Process.Pid {
+				got = &d
+			}
+		}
+		switch {
+		case got == nil:
+			t.Errorf("%s: not found", name)
+		case c.want == "" && got.LogDir.Or("") != dir, c.want != "" && (got.LogDir.State != StateError || !strings.Contains(got.LogDir.Reason, c.want)):
+			t.Errorf("%s: %+v", name, got.LogDir)
+		}
+	}
+}
+
+// served is a copy of cat that waits in a directory, as another user.
+func served(t *testing.T, base, program, dir string, user uint32) *exec.Cmd {
+	t.Helper()
+	cat, err := os.ReadFile("/bin/cat")
+	if err == nil {
+		err = os.Chmod(base, 0o755) //nolint:gosec // the other user starts it
+	}
+	if _, serr := os.Stat(program); err == nil && serr != nil {
+		if err = os.WriteFile(program, cat, 0o755); err == nil { //nolint:gosec // a program
+			err = os.Chown(program, int(user), int(user))
+		}
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(program)
+	cmd.Dir = dir
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: user, Gid: user}}
+	in, out := io.Pipe()
+	t.Cleanup(func() { _ = out.Close(); _ = cmd.Wait() })
+	if cmd.Stdin = in; err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cmd
+}
