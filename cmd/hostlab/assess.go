@@ -25,7 +25,6 @@ const busyShare = 0.05
 // alpha gives the 95 % intervals of all probes.
 const alpha = 0.05
 
-// assess inspects, checks and measures.
 func assess(ctx context.Context, o assessOptions, p *progress) (*report.Assessment, error) {
 	started := time.Now()
 	tree := host.Tree{}

@@ -12,7 +12,6 @@ import (
 	"hostlab/internal/spelling"
 )
 
-// flagName collects flag names.
 func flagName(names *[]string) func(*pflag.Flag) {
 	return func(f *pflag.Flag) {
 		if !f.Hidden {
@@ -27,23 +26,43 @@ func choiceFlag(cmd *cobra.Command, target *string, name, value, usage string, w
 	cobra.CheckErr(cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)))
 }
 
+// formatFlag adds --format, which takes one of a few words.
+func formatFlag(cmd *cobra.Command, target *string, words []string) {
+	choiceFlag(cmd, target, "format", words[0], "output", words)
+	f := cmd.Flags().Lookup("format")
+	f.Value = &word{f.Value, words}
+}
+
+// word is the value of a flag that takes one of a few words.
+type word struct {
+	pflag.Value
+	words []string
+}
+
+// Set refuses all others.
+func (w *word) Set(s string) error {
+	if err := oneOf("format", s, w.words); err != nil {
+		return err
+	}
+	return w.Value.Set(s)
+}
+
+// emptiable marks a flag for which no value means something.
+const emptiable = "emptiable"
+
 // notEmpty refuses flags that were given without a value, as from a variable of a
 // script that is not set: taken silently, they would mean something else.
-func notEmpty(cmd *cobra.Command, names ...string) error {
-	for _, name := range names {
-		f := cmd.Flags().Lookup(name)
-		if !f.Changed {
-			continue
-		}
+func notEmpty(cmd *cobra.Command) (err error) {
+	cmd.Flags().Visit(func(f *pflag.Flag) {
 		values := []string{f.Value.String()}
 		if many, ok := f.Value.(pflag.SliceValue); ok {
 			values = many.GetSlice()
 		}
-		if slices.Contains(values, "") {
-			return usagef("--%s is empty; is a variable unset?", name)
+		if slices.Contains(values, "") && f.Annotations[emptiable] == nil && err == nil {
+			err = usagef("--%s is empty; is a variable unset?", f.Name)
 		}
-	}
-	return nil
+	})
+	return err
 }
 
 // share reads a share above 0, as 5%, 5 % or 0.05.

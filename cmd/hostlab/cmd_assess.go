@@ -83,9 +83,6 @@ Exit status:
 			if quick {
 				o.budget = quickBudget
 			}
-			if err := notEmpty(cmd, "log-dir", "json"); err != nil {
-				return err
-			}
 			o.asked = cmd.Flags().Changed("log-dir")
 			if err := o.findLogDir(); err != nil {
 				return err
@@ -102,6 +99,7 @@ Exit status:
 	cmd.Flags().StringVar(&o.json, "json", "", "write everything as JSON to `FILE` (- for stdout)")
 	cmd.Flags().BoolVar(&quick, "quick", false, "measure for 20 s instead of a minute: wider intervals, fewer answers")
 	cmd.Flags().BoolVarP(&o.quiet, "quiet", "q", false, "no progress and no text, only the files asked for")
+	cobra.CheckErr(cmd.Flags().SetAnnotation("html", emptiable, []string{"true"}))
 	cobra.CheckErr(cmd.MarkFlagDirname("log-dir"))
 	cobra.CheckErr(cmd.MarkFlagFilename("html", "html"))
 	cobra.CheckErr(cmd.MarkFlagFilename("json", "json"))

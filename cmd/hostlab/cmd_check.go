@@ -33,12 +33,6 @@ Exit status: 0 nothing at or above --fail-on, 1 findings, 2 unusable flag,
   hostlab explain-check PWR-001`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := oneOf("format", format, documentFormats); err != nil {
-				return err
-			}
-			if err := notEmpty(cmd, "root", "log-dir"); err != nil {
-				return err
-			}
 			r, err := check.ParseRole(role)
 			if err != nil {
 				return usageError{err}
@@ -63,14 +57,14 @@ Exit status: 0 nothing at or above --fail-on, 1 findings, 2 unusable flag,
 				return err
 			}
 			if worst, any := check.Worst(results); any && worst >= least {
-				return errFindings
+				return verdictStatus{exitFindings}
 			}
 			return nil
 		},
 	}
 	m.flags(cmd)
 	choiceFlag(cmd, &role, "role", string(check.ProductionDB), "what the host is for", roleNames())
-	choiceFlag(cmd, &format, "format", "text", "output", documentFormats)
+	formatFlag(cmd, &format, documentFormats)
 	choiceFlag(cmd, &failOn, "fail-on", "low", "lowest severity that makes the exit status 1", severityNames())
 	cmd.Flags().StringVar(&logDir, "log-dir", "", "directory of the database's log, whose storage is checked too")
 	cmd.Flags().BoolVar(&all, "all", false, "also list what passed and what does not apply, and all that was read")

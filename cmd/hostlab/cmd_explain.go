@@ -91,7 +91,7 @@ and saved; 2 unusable flag, DSN, file or connection; 130 interrupted, likewise.`
 	f.StringVar(&o.compare, "compare", "", "earlier recording, a `FILE` of --save, to set beside this one")
 	f.StringArrayVar(&o.experiments, "experiment", nil, "record of 'hostlab run', a `DIR`, whose measured gain stands beside the bound; may be repeated")
 	f.StringVar(&o.save, "save", "", "also keep the recording in `FILE`")
-	choiceFlag(cmd, &o.format, "format", "text", "output", documentFormats)
+	formatFlag(cmd, &o.format, documentFormats)
 	f.BoolVarP(&o.quiet, "quiet", "q", false, "no progress")
 	for _, name := range []string{"dsn", "for"} {
 		cobra.CheckErr(cmd.RegisterFlagCompletionFunc(name, cobra.NoFileCompletions))
@@ -116,7 +116,7 @@ type explainRun struct {
 }
 
 func (o *explainRun) run(cmd *cobra.Command) error {
-	before, dsn, err := o.check(cmd)
+	before, dsn, err := o.check()
 	if err != nil {
 		return err
 	}
@@ -161,13 +161,7 @@ func (o *explainRun) run(cmd *cobra.Command) error {
 }
 
 // check finds all mistakes before anything is asked.
-func (o *explainRun) check(cmd *cobra.Command) (before *explain.Report, dsn *connect.DSN, err error) {
-	if err := notEmpty(cmd, "dsn", "dsn-file", "compare", "experiment", "save"); err != nil {
-		return nil, nil, err
-	}
-	if err := oneOf("format", o.format, documentFormats); err != nil {
-		return nil, nil, err
-	}
+func (o *explainRun) check() (before *explain.Report, dsn *connect.DSN, err error) {
 	if o.lasts < leastRecording || o.lasts > mostRecording {
 		return nil, nil, usagef("--for %s: expected 1s to 24h", o.lasts)
 	}

@@ -51,9 +51,6 @@ Exit status: 0 written, 2 unusable argument.`,
 			return settingNames(cmd, args, s)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := notEmpty(cmd, "role", "out"); err != nil {
-				return err
-			}
 			want, err := assignments(args[1:])
 			if err != nil {
 				return err

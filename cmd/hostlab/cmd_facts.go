@@ -47,12 +47,6 @@ to inspect, 130 interrupted.`,
   hostlab facts --root this-host.txtar`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := oneOf("format", format, documentFormats); err != nil {
-				return err
-			}
-			if err := notEmpty(cmd, "root", "path", "record"); err != nil {
-				return err
-			}
 			if probe {
 				return probePairs(cmd, std, format)
 			}
@@ -68,7 +62,7 @@ to inspect, 130 interrupted.`,
 	}
 	m.flags(cmd)
 	cmd.Flags().StringArrayVar(&m.paths, "path", nil, "also tell what storage lies under this path (may be repeated)")
-	choiceFlag(cmd, &format, "format", "text", "output", documentFormats)
+	formatFlag(cmd, &format, documentFormats)
 	cmd.Flags().StringVar(&record, "record", "", "write the files that facts are read from to `FILE` (- for stdout) instead")
 	cmd.Flags().BoolVar(&probe, "probe", false, "measure which CPUs share a core, and print that beside what is reported, instead")
 	return cmd

@@ -82,7 +82,7 @@ inspect, 130 interrupted.`,
 	f.Uint64Var(&o.seed, "seed", 1, "`number` that all random numbers follow from")
 	f.BoolVar(&o.sweep, "sweep", false, "also a map of the first policy over loads and lengths of slices")
 	f.StringVar(&o.html, "html", "", "also write an HTML report to `FILE` (- for stdout)")
-	choiceFlag(cmd, &o.format, "format", "text", "output", documentFormats)
+	formatFlag(cmd, &o.format, documentFormats)
 	f.StringVar(&o.show, "show", "", "print a file to start from instead of predicting: `host|workload`")
 	f.BoolVarP(&o.quiet, "quiet", "q", false, "no progress")
 	complete := func(flag string, words []string) {
@@ -97,12 +97,6 @@ inspect, 130 interrupted.`,
 }
 
 func runPredict(cmd *cobra.Command, std streams, o predictFlags) error {
-	if err := notEmpty(cmd, "host", "workload", "policy", "load", "baseline", "domain", "html", "show"); err != nil {
-		return err
-	}
-	if err := oneOf("format", o.format, documentFormats); err != nil {
-		return err
-	}
 	if o.show != "" {
 		return showCase(cmd, std, o)
 	}

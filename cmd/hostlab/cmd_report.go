@@ -67,12 +67,6 @@ Exit status, the highest that any of the experiments asks for:
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := oneOf("format", format, reportFormats); err != nil {
-				return err
-			}
-			if err := notEmpty(cmd, "out"); err != nil {
-				return err
-			}
 			if out == "-" {
 				out = ""
 			}
@@ -90,13 +84,13 @@ Exit status, the highest that any of the experiments asks for:
 			return nil, cobra.ShellCompDirectiveFilterDirs
 		},
 	}
-	choiceFlag(cmd, &format, "format", "text", "output", reportFormats)
+	formatFlag(cmd, &format, reportFormats)
 	cmd.Flags().StringVarP(&out, "out", "o", "", "write to `FILE` instead of stdout")
 	cobra.CheckErr(cmd.MarkFlagFilename("out"))
 	return cmd
 }
 
-// verdictStatus ends a report: all is printed, only the status is left to say.
+// verdictStatus ends a command that has printed all: only the status is left to say.
 type verdictStatus struct{ status int }
 
 func (v verdictStatus) Error() string { return fmt.Sprintf("verdict: status %d", v.status) }

@@ -53,12 +53,6 @@ Exit status: 0 all is put back, 1 something is not, 2 unusable flag or journal.`
   hostlab revert --owner set              # not what an experiment has changed`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := oneOf("format", o.format, formats); err != nil {
-				return err
-			}
-			if err := notEmpty(cmd, "root", "owner"); err != nil {
-				return err
-			}
 			if o.forget && (o.force || o.dryRun) {
 				return usagef("--forget excludes --force and --dry-run: it changes no setting")
 			}
@@ -66,7 +60,7 @@ Exit status: 0 all is put back, 1 something is not, 2 unusable flag or journal.`
 		},
 	}
 	o.at.flags(cmd, false)
-	choiceFlag(cmd, &o.format, "format", "text", "output", formats)
+	formatFlag(cmd, &o.format, formats)
 	cmd.Flags().StringVar(&o.owner, "owner", "", "only what `OWNER` has changed: set, or the directory of an experiment")
 	cmd.Flags().BoolVar(&o.dryRun, "dry-run", false, "show what would be put back, and change nothing")
 	cmd.Flags().BoolVar(&o.force, "force", false, "also where another program has changed the value since")
@@ -179,7 +173,7 @@ func (o *revertOptions) roots(std streams, sys *setting.System, machine string) 
 	}
 	p := &setting.Plan{}
 	for _, e := range list {
-		p.Skipped = append(p.Skipped, setting.Skip{Setting: e.Setting, Object: e.Object, Reason: "root has changed it; run as root"})
+		p.Skipped = append(p.Skipped, setting.Skip(e.Setting, e.Object, "root has changed it; run as root"))
 	}
 	return false, errors.Join(printDocument(std, settingsReport("revert", change(o.action(), p, nil, err)), o.format), err)
 }
@@ -233,7 +227,7 @@ func (o *revertOptions) preview(std streams, sys *setting.System, dir, more stri
 			p.Same = append(p.Same, v.Step)
 		default:
 			rest = append(rest, v)
-			p.Skipped = append(p.Skipped, setting.Skip{Setting: v.Setting, Object: v.Object, Reason: outcomeText(v)})
+			p.Skipped = append(p.Skipped, setting.Skip(v.Setting, v.Object, outcomeText(v)))
 		}
 	}
 	var accepted error // what --force passes over
@@ -283,7 +277,7 @@ func (o *revertOptions) change(ctx context.Context, std streams, sys *setting.Sy
 	d.Sections = []document.Section{part("Objects", outcomes(sys, slices.DeleteFunc(slices.Clone(done), asBefore)))}
 	err = errors.Join(err, printDocument(std, d, o.format))
 	if n := tally(done); err == nil && n[setting.Foreign]+n[setting.Gone]+n[setting.Failed] > 0 {
-		err = errDrifted
+		err = verdictStatus{exitDrifted}
 	}
 	if found := j.Damage(); found != "" {
 		err = errors.Join(err, damaged(found))
@@ -356,12 +350,6 @@ unusable flag or journal.`,
   hostlab verify --format json | jq '.outcomes[].result'`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := oneOf("format", format, formats); err != nil {
-				return err
-			}
-			if err := notEmpty(cmd, "root"); err != nil {
-				return err
-			}
 			sys, dir, err := at.open()
 			if err != nil {
 				return err
@@ -376,13 +364,13 @@ unusable flag or journal.`,
 			err = errors.Join(err, printDocument(std, verification(sys, list, err), format))
 			n := tally(list)
 			if err == nil && n[setting.Unchanged]+n[setting.Rounded]+n[setting.Moved] < len(list) {
-				return errDrifted
+				return verdictStatus{exitDrifted}
 			}
 			return err
 		},
 	}
 	at.flags(cmd, true)
-	choiceFlag(cmd, &format, "format", "text", "output", formats)
+	formatFlag(cmd, &format, formats)
 	return cmd
 }
 
@@ -421,15 +409,15 @@ func verification(sys *setting.System, list []setting.Outcome, failure error) *d
 		read, to := shown(v.Setting, v.Object, v.Read), shown(v.Setting, v.Object, v.To)
 		switch v.Result {
 		case setting.Unchanged:
-			good.add(v.Setting, kind, v.Object.Name, to+", as set")
+			good.add(v.Setting, kind, v.Name, to+", as set")
 		case setting.Rounded:
-			good.add(v.Setting, kind, v.Object.Name, read+", as the kernel made of "+to)
+			good.add(v.Setting, kind, v.Name, read+", as the kernel made of "+to)
 		case setting.Moved:
-			beside.add(v.Setting, kind, v.Object.Name, outcomeText(v))
+			beside.add(v.Setting, kind, v.Name, outcomeText(v))
 		case setting.Foreign:
-			bad.add(v.Setting, kind, v.Object.Name, read+", no longer "+to)
+			bad.add(v.Setting, kind, v.Name, read+", no longer "+to)
 		default:
-			bad.add(v.Setting, kind, v.Object.Name, outcomeText(v))
+			bad.add(v.Setting, kind, v.Name, outcomeText(v))
 		}
 	}
 	n := 0

@@ -82,9 +82,6 @@ Exit status:
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: completeStudies(cobra.ShellCompDirectiveDefault),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := notEmpty(cmd, "out"); err != nil {
-				return err
-			}
 			set, err := over.overrides(cmd)
 			if err != nil {
 				return err

@@ -78,7 +78,7 @@ second.`,
 			return noArgs(cmd, args)
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := o.check(cmd); err != nil {
+			if err := o.check(); err != nil {
 				return err
 			}
 			return o.run(cmd.Context())
@@ -103,7 +103,7 @@ second.`,
 	choiceFlag(cmd, &o.antagonist, "antagonist", string(scanlock.Scan), "what scanners do; other than scan they touch no memory", antagonists)
 	choiceFlag(cmd, &o.layout, "layout", string(scanlock.Padded), "where counters lie: apart, or in shared cache lines (seed: the program of 2005)", layouts)
 	f.BoolVar(&o.ask.Cell.Timed, "latency", false, "also print how long acquisitions took; costs more than the lock itself")
-	choiceFlag(cmd, &o.format, "format", "text", "output", documentFormats)
+	formatFlag(cmd, &o.format, documentFormats)
 	for _, name := range []string{"scan-cpus", "lock-cpus", "interval", "duration", "critical", "parallel", "scan-size"} {
 		cobra.CheckErr(cmd.RegisterFlagCompletionFunc(name, cobra.NoFileCompletions))
 	}
@@ -163,14 +163,11 @@ func (o *scanlockRun) taken(cmd *cobra.Command) (err error) {
 }
 
 // check reads the flags that need no host.
-func (o *scanlockRun) check(cmd *cobra.Command) error {
-	if err := notEmpty(cmd, "scan-cpus", "lock-cpus", "S", "L", "scan-size"); err != nil {
-		return err
-	}
+func (o *scanlockRun) check() error {
 	for _, w := range []struct {
 		flag, word string
 		words      []string
-	}{{"format", o.format, documentFormats}, {"lock", o.lock, lockKinds}, {"antagonist", o.antagonist, antagonists}, {"layout", o.layout, layouts}} {
+	}{{"lock", o.lock, lockKinds}, {"antagonist", o.antagonist, antagonists}, {"layout", o.layout, layouts}} {
 		if err := oneOf(w.flag, w.word, w.words); err != nil {
 			return err
 		}

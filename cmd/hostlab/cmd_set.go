@@ -58,12 +58,6 @@ Exit status:
   hostlab set cpu_dma_latency=70us        # until Ctrl-C`,
 		ValidArgsFunction: settingNames,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := oneOf("format", o.format, formats); err != nil {
-				return err
-			}
-			if err := notEmpty(cmd, "root", "role"); err != nil {
-				return err
-			}
 			want, err := assignments(args)
 			if err != nil {
 				return err
@@ -76,7 +70,7 @@ Exit status:
 	}
 	o.at.flags(cmd, false)
 	choiceFlag(cmd, &o.role, "role", "", "also set what is advised for the role", roleNames())
-	choiceFlag(cmd, &o.format, "format", "text", "output", formats)
+	formatFlag(cmd, &o.format, formats)
 	cmd.Flags().BoolVar(&o.dryRun, "dry-run", false, "show what would change, and change nothing")
 	cmd.Flags().BoolVar(&o.yes, "yes", false, "do not ask")
 	cmd.Flags().BoolVar(&o.keep, "keep", false, "set what can be set, and keep it when something else fails")
@@ -214,7 +208,7 @@ func (o *setOptions) leftOut(sys *setting.System, p *setting.Plan) string {
 	}
 	absent := 0
 	for _, s := range p.Skipped {
-		if s.Object.Path == "" {
+		if s.Path == "" {
 			absent++
 		}
 	}
@@ -294,15 +288,15 @@ func (o *setOptions) apply(ctx context.Context, std streams, sys *setting.System
 func meanwhile(done []setting.Outcome, saw, p *setting.Plan) []setting.Outcome {
 	was := map[string]setting.Step{}
 	for _, s := range slices.Concat(saw.Steps, saw.Same) {
-		was[s.Object.Path] = s
+		was[s.Path] = s
 	}
 	for i, d := range done {
-		if s, ok := was[d.Object.Path]; ok && s.From != d.From && d.Reason == "" && d.Result != setting.Unchanged {
+		if s, ok := was[d.Path]; ok && s.From != d.From && d.Reason == "" && d.Result != setting.Unchanged {
 			done[i].Reason = "another program has changed it since the above was shown, from " + shown(s.Setting, s.Object, s.From)
 		}
 	}
 	for _, s := range p.Same {
-		if old, ok := was[s.Object.Path]; ok && old.From != s.From {
+		if old, ok := was[s.Path]; ok && old.From != s.From {
 			done = append(done, setting.Outcome{Step: s, Read: s.To, Result: setting.Unchanged,
 				Reason: shown(s.Setting, s.Object, s.To) + " already: another program has set it since the above was shown"})
 		}

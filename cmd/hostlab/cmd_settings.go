@@ -44,12 +44,6 @@ Exit status: 0 done, 2 no such setting or unusable flag, 3 nothing to inspect.`,
 			return names, cobra.ShellCompDirectiveNoFileComp
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := oneOf("format", format, formats); err != nil {
-				return err
-			}
-			if err := notEmpty(cmd, "root"); err != nil {
-				return err
-			}
 			list := setting.All()
 			if len(args) > 0 {
 				s, err := setting.Named(args[0])
@@ -72,7 +66,7 @@ Exit status: 0 done, 2 no such setting or unusable flag, 3 nothing to inspect.`,
 		},
 	}
 	at.flags(cmd, true)
-	choiceFlag(cmd, &format, "format", "text", "output", formats)
+	formatFlag(cmd, &format, formats)
 	return cmd
 }
 

@@ -16,7 +16,6 @@ import (
 	"hostlab/internal/watch"
 )
 
-// watchOptions are the flags of watch.
 type watchOptions struct {
 	m                  machine
 	interval, duration time.Duration
@@ -77,9 +76,6 @@ With --analyze:
   hostlab watch --interval 10s --listen 127.0.0.1:9750`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := notEmpty(cmd, "root", "format", "log-dir", "record", "listen", "textfile", "analyze"); err != nil {
-				return err
-			}
 			if err := o.check(cmd); err != nil {
 				return err
 			}
@@ -177,7 +173,6 @@ func (o *watchOptions) check(cmd *cobra.Command) error {
 	return nil
 }
 
-// judge analyzes a record.
 func (o *watchOptions) judge(std streams) error {
 	q := watch.DefaultQuestion()
 	q.QuietFor = o.quietFor

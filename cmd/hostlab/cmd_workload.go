@@ -38,9 +38,6 @@ Exit status: 0 done, 1 a run failed, 2 a parameter or flag that cannot be used,
   hostlab workload show burst`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := oneOf("format", format, formats); err != nil {
-				return err
-			}
 			if len(args) == 0 {
 				return usagef("name a workload: %s", strings.Join(workloadNames(), ", "))
 			}
@@ -89,7 +86,7 @@ Exit status: 0 done, 1 a run failed, 2 a parameter or flag that cannot be used,
 	cmd.Flags().Uint64Var(&o.seed, "seed", 1, "seed of the work")
 	cmd.Flags().StringArrayVar(&picks, "pick", nil, "NAME=FROM: a response from a command's output, such as t=json:$.elapsed")
 	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask before your server is used")
-	choiceFlag(cmd, &format, "format", "text", "output", formats)
+	formatFlag(cmd, &format, formats)
 	list := &cobra.Command{
 		Use:   "list",
 		Short: "Name the workloads",

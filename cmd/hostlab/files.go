@@ -74,7 +74,6 @@ func ours(dir *os.Root, name string) bool {
 	return trust.Ours(f) == nil
 }
 
-// writeInto writes to something that is there already.
 func writeInto(name string, write func(*os.File) error) error {
 	f, err := os.OpenFile(name, os.O_WRONLY, 0)
 	if err != nil {

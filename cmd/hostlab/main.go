@@ -98,13 +98,6 @@ func (e usageError) Unwrap() error { return e.err }
 
 func usagef(format string, a ...any) error { return usageError{fmt.Errorf(format, a...)} }
 
-// errFindings ends a check that found something: already printed, only the status
-// is left to say.
-var errFindings = errors.New("findings")
-
-// errDrifted ends a verify or revert that has listed what is not as it should be.
-var errDrifted = errors.New("drifted")
-
 // cannotLook is a machine without anything to inspect.
 type cannotLook struct{ error }
 
@@ -125,10 +118,6 @@ func outcome(err error) (status int, line string) {
 		return exitOK, ""
 	case errors.As(err, &told):
 		return told.status, ""
-	case errors.Is(err, errFindings):
-		return exitFindings, ""
-	case errors.Is(err, errDrifted):
-		return exitDrifted, ""
 	case errors.As(err, &dirty):
 		return exitFailed, oneLine(err) // above all: something was left changed
 	case closedPipe(err):

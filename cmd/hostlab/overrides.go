@@ -22,7 +22,6 @@ func (o *overrideFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringArrayVar(&o.set, "set", nil, "`KEY=VALUE`: workload.KEY (a key of [workload] or a parameter), or level.NAME=DIRECTORY; may be given again")
 }
 
-// overrides returns what was given on the command line of cmd.
 func (o *overrideFlags) overrides(cmd *cobra.Command) (experiment.Overrides, error) {
 	var out experiment.Overrides
 	if cmd.Flags().Changed("blocks") {

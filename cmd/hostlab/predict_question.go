@@ -23,7 +23,6 @@ import (
 // largestRecord bounds what is read as a workload: a day of a large host in bursts.
 const largestRecord = 4 << 30
 
-// largestHost bounds what is read as a host file.
 const largestHost = 1 << 20
 
 // policyNames lists all policies for the help, in lines of its width.
@@ -32,7 +31,6 @@ func policyNames() string {
 	return strings.Join(screen.Wrap(strings.Join(list, ", "), 76), "\n  ")
 }
 
-// question reads everything that was asked.
 func (o predictFlags) question(cmd *cobra.Command) (q predict.Question, err error) {
 	if q.Workload, err = o.readWorkload(cmd); err != nil {
 		return q, err
@@ -123,7 +121,6 @@ func (o predictFlags) readLoads(w predict.Workload) (out []float64, err error) {
 	return slices.Compact(out), nil
 }
 
-// readWorkload finds the workload by name or in a file.
 func (o predictFlags) readWorkload(cmd *cobra.Command) (w predict.Workload, err error) {
 	if found, err := model.FindWorkload(o.workload); err == nil {
 		w = predict.BuiltInWorkload(found)
@@ -173,7 +170,6 @@ func (o predictFlags) readMachine(cmd *cobra.Command, workload string) (m predic
 	return m, nil
 }
 
-// hostMachine reads a machine from facts or a file.
 func hostMachine(cmd *cobra.Command, name string) (m predict.Machine, err error) {
 	info, statErr := os.Stat(name)
 	recording := statErr == nil && (info.IsDir() || strings.HasSuffix(name, ".txtar"))

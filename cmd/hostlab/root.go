@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"log/slog"
 	"regexp"
 	"strings"
@@ -50,9 +51,10 @@ Exit status:
 		SilenceUsage:               true,
 		SilenceErrors:              true,
 		SuggestionsMinimumDistance: 2,
-		PersistentPreRun: func(cmd *cobra.Command, _ []string) {
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
 			level := max(slog.LevelWarn-slog.Level(4*verbose), slog.LevelDebug)
 			slog.SetDefault(slog.New(slog.NewTextHandler(std.err, &slog.HandlerOptions{Level: level})))
+			return notEmpty(cmd)
 		},
 	}
 	root.SetIn(std.in)
@@ -60,6 +62,9 @@ Exit status:
 	root.SetErr(std.err)
 	root.PersistentFlags().CountVarP(&verbose, "verbose", "v", "log to stderr what is being done (-vv: everything)")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		if own, ok := errors.AsType[usageError](err); ok {
+			return own
+		}
 		return usagef("%s (try '%s --help')", flagError(cmd, err), cmd.CommandPath())
 	})
 	root.AddCommand(

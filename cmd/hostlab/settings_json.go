@@ -57,55 +57,31 @@ func settingsList(sys *setting.System, list []setting.Setting) settingsListJSON 
 
 // changeJSON is what set, revert and verify print with --format json.
 type changeJSON struct {
-	Schema   int           `json:"schema"`
-	Action   string        `json:"action"` // set, revert, verify; plan with --dry-run
-	Outcomes []outcomeJSON `json:"outcomes"`
-	Same     []outcomeJSON `json:"same"`    // had the value already
-	Skipped  []outcomeJSON `json:"skipped"` // could not be changed
-	Error    string        `json:"error,omitempty"`
-}
-
-type outcomeJSON struct {
-	Setting string `json:"setting"`
-	Object  string `json:"object"`
-	Path    string `json:"path,omitempty"`
-	From    string `json:"from,omitempty"`
-	To      string `json:"to,omitempty"`
-	Want    string `json:"want,omitempty"` // as typed, where that differs
-	Read    string `json:"read,omitempty"` // what it had afterwards
-	Note    string `json:"note,omitempty"` // how To comes from Want, such as a share that lies between two steps
-	Result  string `json:"result"`         // changed, unchanged, rounded, restored, foreign, gone, forgotten, failed, moved; planned, same, skipped
-	Reason  string `json:"reason,omitempty"`
-}
-
-func stepJSON(s setting.Step, result string) outcomeJSON {
-	return outcomeJSON{Setting: s.Setting, Object: s.Object.Name, Path: s.Object.Path, From: s.From, To: s.To, Want: s.Want, Note: s.Note, Result: result}
+	Schema   int               `json:"schema"`
+	Action   string            `json:"action"` // set, revert, verify; plan with --dry-run
+	Outcomes []setting.Outcome `json:"outcomes"`
+	Same     []setting.Outcome `json:"same"`    // had the value already
+	Skipped  []setting.Outcome `json:"skipped"` // could not be changed
+	Error    string            `json:"error,omitempty"`
 }
 
 // change is a plan and what became of it.
 func change(action string, p *setting.Plan, list []setting.Outcome, failure error) changeJSON {
-	out := changeJSON{Schema: settingsSchema, Action: action, Outcomes: []outcomeJSON{}, Same: []outcomeJSON{}, Skipped: []outcomeJSON{}}
+	out := changeJSON{Schema: settingsSchema, Action: action, Outcomes: []setting.Outcome{}, Same: []setting.Outcome{}, Skipped: []setting.Outcome{}}
+	as := func(to *[]setting.Outcome, steps []setting.Step, result setting.Result) {
+		for _, s := range steps {
+			*to = append(*to, setting.Outcome{Step: s, Result: result})
+		}
+	}
 	if p != nil {
-		for _, s := range p.Same {
-			out.Same = append(out.Same, stepJSON(s, "same"))
-		}
-		for _, s := range p.Skipped {
-			out.Skipped = append(out.Skipped, outcomeJSON{Setting: s.Setting, Object: s.Object.Name, Path: s.Object.Path, Result: "skipped", Reason: s.Reason})
-		}
+		as(&out.Same, p.Same, setting.Same)
+		out.Skipped = append(out.Skipped, p.Skipped...)
 		if action == "plan" {
-			for _, s := range p.Steps {
-				out.Outcomes = append(out.Outcomes, stepJSON(s, "planned"))
-			}
-			for _, s := range p.Sides {
-				out.Outcomes = append(out.Outcomes, stepJSON(s, "moved"))
-			}
+			as(&out.Outcomes, p.Steps, setting.Planned)
+			as(&out.Outcomes, p.Sides, setting.Moved)
 		}
 	}
-	for _, o := range list {
-		j := stepJSON(o.Step, string(o.Result))
-		j.Read, j.Reason = o.Read, o.Reason
-		out.Outcomes = append(out.Outcomes, j)
-	}
+	out.Outcomes = append(out.Outcomes, list...)
 	if failure != nil {
 		out.Error = oneLine(failure)
 	}

@@ -101,7 +101,7 @@ func planned(sys *setting.System, p *setting.Plan) document.Pairs {
 		if s.Note != "" {
 			text += " (" + s.Note + ")"
 		}
-		gs.add(s.Setting, kindOf(sys, s.Setting, s.Object), s.Object.Name, text)
+		gs.add(s.Setting, kindOf(sys, s.Setting, s.Object), s.Name, text)
 	}
 	return gs.pairs(plainTone)
 }
@@ -111,7 +111,7 @@ func outcomes(sys *setting.System, list []setting.Outcome) document.Pairs {
 	var gs groups
 	tones := map[*group]document.Tone{}
 	for _, o := range list {
-		g := gs.add(o.Setting, kindOf(sys, o.Setting, o.Object), o.Object.Name, outcomeText(o))
+		g := gs.add(o.Setting, kindOf(sys, o.Setting, o.Object), o.Name, outcomeText(o))
 		switch o.Result {
 		case setting.Failed, setting.Foreign, setting.Rounded, setting.Gone:
 			tones[g] = document.Caution
@@ -131,10 +131,10 @@ func settingsReport(command string, data any, sentences ...string) *document.Doc
 	return d
 }
 
-func skipLines(sys *setting.System, list []setting.Skip) (lines []string) {
+func skipLines(sys *setting.System, list []setting.Outcome) (lines []string) {
 	var gs groups
 	for _, s := range list {
-		gs.add(s.Setting, kindOf(sys, s.Setting, s.Object), s.Object.Name, s.Reason)
+		gs.add(s.Setting, kindOf(sys, s.Setting, s.Object), s.Name, s.Reason)
 	}
 	for _, g := range gs {
 		lines = append(lines, strings.TrimSuffix(g.setting+" "+g.where(), " ")+": "+g.texts[0])

@@ -70,7 +70,8 @@ func (p *progress) draw(title string, done time.Duration, now bool) {
 	const cells = 24
 	full := min(cells, int(float64(cells)*float64(done)/float64(max(p.total, 1))))
 	left := max(0, p.total-done).Round(time.Second)
-	p.line(fmt.Sprintf("  [%s%s] %3d s left  %s", strings.Repeat("#", full), strings.Repeat(".", cells-full), int(left.Seconds()), title))
+	bar := strings.Repeat("#", full) + strings.Repeat(".", cells-full)
+	p.line(fmt.Sprintf("  [%s] %3d s left  %s", bar, int(left.Seconds()), title))
 }
 
 // line draws a line in place of the one before.
@@ -81,7 +82,6 @@ func (p *progress) line(text string) {
 	}
 }
 
-// clear removes the line.
 func (p *progress) clear() {
 	if p.drawn {
 		fmt.Fprint(p.w, "\r\033[K")

@@ -41,7 +41,6 @@ type watcher struct {
 	url    string
 }
 
-// run watches until it is asked to end.
 func (o *watchOptions) run(ctx context.Context, std streams) (err error) {
 	tree, done, err := o.m.open()
 	if err != nil {
@@ -110,7 +109,10 @@ func (w *watcher) open(ctx context.Context, tree host.Tree, note io.Writer) erro
 			return err
 		}
 		if w.rec, err = watch.OpenRecorder(o.record, w.sampler.Info().Hostname, o.interval, w.sampler.Info); err != nil {
-			return usagef("--record %w", errors.New(recordProblem(o.record, err)))
+			if no, ok := errors.AsType[*watch.NotRecord](err); ok {
+				return usagef("--record %w", no)
+			}
+			return usagef("--record %s: %w", o.record, plain(err))
 		}
 		fmt.Fprintf(note, "hostlab: recording to %s; %s\n", screen.Clean(o.record), sizes(len(w.last.CPUs), o.interval))
 	}
@@ -120,13 +122,6 @@ func (w *watcher) open(ctx context.Context, tree host.Tree, note io.Writer) erro
 		}
 	}
 	return w.export()
-}
-
-func recordProblem(name string, err error) string {
-	if no, ok := errors.AsType[*watch.NotRecord](err); ok {
-		return no.Error()
-	}
-	return name + ": " + plain(err).Error()
 }
 
 // next takes a sample and hands it to the record, the metrics and the textfile.
@@ -158,7 +153,6 @@ func (w *watcher) next(ctx context.Context) (watch.Sample, error) {
 	return s, w.export()
 }
 
-// export writes the textfile.
 func (w *watcher) export() error {
 	if w.o.textfile == "" {
 		return nil
@@ -181,7 +175,6 @@ func (w *watcher) over() bool {
 	return w.o.count > 0 && w.taken >= w.o.count || w.o.duration > 0 && time.Since(w.began)+w.o.interval/2 > w.o.duration
 }
 
-// lines writes a line a sample.
 func (w *watcher) lines(ctx context.Context, out io.Writer) error {
 	enc := json.NewEncoder(out)
 	for !w.over() {
@@ -213,7 +206,6 @@ func (w *watcher) lines(ctx context.Context, out io.Writer) error {
 	return nil
 }
 
-// screen fills the terminal.
 func (w *watcher) screen(ctx context.Context, std streams) error {
 	inner, stop := context.WithCancel(ctx)
 	defer stop()

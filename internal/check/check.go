@@ -55,7 +55,7 @@ type Evidence struct {
 // Check is one thing to look at: words, and pure functions of facts.
 type Check struct {
 	ID       string // PWR-001
-	Lever    string // the lever a finding belongs to: one of the Lever constants, or ""
+	Subject  string // what a finding is about: one of the constants, or ""
 	Title    string
 	Why      string // the mechanism, in two or three sentences
 	Source   string // who recommends it
@@ -86,15 +86,15 @@ type view struct {
 // see makes a view of readings alone.
 func see(readings ...reading) view { return view{readings: readings} }
 
-// The levers that findings and probes are joined by.
+// The subjects by which findings and measurements are joined.
 const (
-	LeverFrequency = "frequency"   // governor, EPP, boost, limits, power plan
-	LeverIdle      = "idle"        // C-states
-	LeverSMT       = "smt"         // siblings and placement
-	LeverLog       = "log-device"  // where commits go
-	LeverDegree    = "parallelism" // degree of parallelism and CPU limits
-	LeverMemory    = "memory"      // THP, NUMA balancing, swapping, write-back
-	LeverKernel    = "kernel"      // limits and clock
+	Frequency = "frequency"   // governor, EPP, boost, limits, power plan
+	Idle      = "idle"        // C-states
+	SMT       = "smt"         // siblings and placement
+	Log       = "log-device"  // where commits go
+	Degree    = "parallelism" // degree of parallelism and CPU limits
+	Memory    = "memory"      // THP, NUMA balancing, swapping, write-back
+	Kernel    = "kernel"      // limits and clock
 )
 
 // Result is one check's answer on one host.
@@ -109,7 +109,7 @@ type Result struct {
 	Source   string     `json:"source"`
 	Disagree string     `json:"disagree,omitempty"`
 	Remedy   string     `json:"remedy"`
-	Lever    string     `json:"lever,omitempty"`
+	Subject  string     `json:"lever,omitempty"`
 }
 
 // all holds every check, by subject and number. To add one, add its value to the list of its

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"hostlab/internal/host"
+	"hostlab/internal/result"
 )
 
 // group makes one row of evidence for each distinct value, with the paths that
@@ -200,24 +201,10 @@ func seconds(v float64) string {
 	return strconv.FormatFloat(v, 'f', -1, 64) + " s"
 }
 
-// bytesShort shows an amount of memory to about three digits.
-func bytesShort(v float64) string {
-	units := []string{"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"}
-	i := 0
-	for v >= 1024 && i < len(units)-1 {
-		v, i = v/1024, i+1
-	}
-	prec := 1
-	if v == math.Trunc(v) || v >= 100 {
-		prec = 0
-	}
-	return strconv.FormatFloat(v, 'f', prec, 64) + " " + units[i]
-}
-
 // bytesBoth shows an amount as it was read, and readably.
 func bytesBoth(v int64) string {
 	if v > -1024 && v < 1024 {
 		return fmt.Sprintf("%d B", v)
 	}
-	return fmt.Sprintf("%d B (%s)", v, bytesShort(float64(v)))
+	return fmt.Sprintf("%d B (%s)", v, result.Format(float64(v), "B"))
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"hostlab/internal/host"
+	"hostlab/internal/screen"
 )
 
 // deepLatency is how long a CPU may take to wake, in s, before its idle state
@@ -28,7 +29,7 @@ var holdLatency = remedy{script(`sudo sh -c "exec 3>/dev/cpu_dma_latency; printf
 // idle holds the checks of idle states.
 var idle = []Check{
 	{
-		ID: "IDL-001", Lever: LeverIdle, Title: "Idle states that take over 70 us to leave",
+		ID: "IDL-001", Subject: Idle, Title: "Idle states that take over 70 us to leave",
 		Why: "A CPU in a deep idle state needs its exit latency to wake and comes back with cold caches. A database that " +
 			"waits briefly and often, for log writes, locks or clients, pays that at nearly every wait while load is low.",
 		Source: "SAP HANA notes 2205917, 2684254, 3577842 (force_latency 70); sapconf; SAP note 1656250 on AWS",
@@ -39,12 +40,12 @@ var idle = []Check{
 		absent:   noIdle, ok: "no idle state above 70 us can be entered", fix: disableDeep,
 		look: func(f *host.Facts, _ Role) view {
 			v := see(idleReadings(f)...)
-			v.bad = count(len(wrong(v.readings)), "idle state", "idle states") + " above 70 us can be entered"
+			v.bad = screen.Plural(len(wrong(v.readings)), "idle state", "idle states") + " above 70 us can be entered"
 			return v
 		},
 	},
 	{
-		ID: "IDL-002", Lever: LeverIdle, Title: "Limit of the wake-up latency (cpu_dma_latency)",
+		ID: "IDL-002", Subject: Idle, Title: "Limit of the wake-up latency (cpu_dma_latency)",
 		Why: "A process that holds /dev/cpu_dma_latency open keeps all CPUs out of states that wake more slowly than it " +
 			"asks. Unlike switches in sysfs the limit covers CPUs that come online later, and it ends with its holder, so " +
 			"nothing is left behind.",
@@ -56,7 +57,7 @@ var idle = []Check{
 		left: "IDL-001 is the other cure, and stays without a program that holds it",
 	},
 	{
-		ID: "IDL-003", Lever: LeverIdle, Title: "Idle states limited on the kernel command line",
+		ID: "IDL-003", Subject: Idle, Title: "Idle states limited on the kernel command line",
 		Why: "intel_idle.max_cstate and processor.max_cstate keep deep idle states from existing at all, from boot on and " +
 			"out of reach of any daemon. The price is a reboot to change it, and no shallow states in between to save with.",
 		Source: "SAP notes 2205917, 2684254 and 1656250 (intel_idle.max_cstate=1 processor.max_cstate=1)",
@@ -191,7 +192,7 @@ func lookLatencyLimit(f *host.Facts, _ Role) view {
 		who = "the limit held is " + seconds(limit)
 	}
 	v.bad = fmt.Sprintf("%s, and %s open (see IDL-001; either cure suffices)", who,
-		count(len(wrong(rs)), "state above 70 us is", "states above 70 us are"))
+		screen.Plural(len(wrong(rs)), "state above 70 us is", "states above 70 us are"))
 	return v
 }
 

@@ -13,7 +13,7 @@ import (
 // kernel holds the checks of limits and the clock.
 var kernel = []Check{
 	{
-		ID: "KRN-001", Lever: LeverKernel, Title: "Number of shared memory segments (shmmni)",
+		ID: "KRN-001", Subject: Kernel, Title: "Number of shared memory segments (shmmni)",
 		Why: "Each SAP instance takes shared memory segments by the dozen. When the system's number is used up an instance " +
 			"does not start.",
 		Source:   "SAP note 1275776 (32768)",
@@ -23,7 +23,7 @@ var kernel = []Check{
 		look: func(f *host.Facts, _ Role) view { return see(read(f.Memory.ShmMni, atLeast[int64](32768))) },
 	},
 	{
-		ID: "KRN-002", Lever: LeverKernel, Title: "Largest shared memory segment (shmmax)",
+		ID: "KRN-002", Subject: Kernel, Title: "Largest shared memory segment (shmmax)",
 		Why: "A database that keeps its cache in one System V segment does not start, or splits it, if the cache is larger " +
 			"than this limit.",
 		Source: "SAP note 941735 (18446744073709551615); tuned oracle (4398046511104)",
@@ -37,7 +37,7 @@ var kernel = []Check{
 		},
 	},
 	{
-		ID: "KRN-003", Lever: LeverKernel, Title: "Total of shared memory (shmall)",
+		ID: "KRN-003", Subject: Kernel, Title: "Total of shared memory (shmall)",
 		Why: "shmall bounds all System V segments together, in pages. Below the memory's size it stops a database or SAP " +
 			"instance from starting although memory is free.",
 		Source: "SAP note 941735 (1152921504606846720); tuned oracle (1073741824)",
@@ -56,7 +56,7 @@ var kernel = []Check{
 		},
 	},
 	{
-		ID: "KRN-004", Lever: LeverKernel, Title: "System V semaphores (sem)",
+		ID: "KRN-004", Subject: Kernel, Title: "System V semaphores (sem)",
 		Why: "Work processes of SAP instances wait for each other on semaphores. When sets or semaphores run out, an " +
 			"instance does not start.",
 		Source: "SAP note 941735; tuned sap-netweaver (32000 1024000000 500 32000)",
@@ -67,7 +67,7 @@ var kernel = []Check{
 		look: lookSemaphores,
 	},
 	{
-		ID: "KRN-005", Lever: LeverKernel, Title: "Process numbers (pid_max)",
+		ID: "KRN-005", Subject: Kernel, Title: "Process numbers (pid_max)",
 		Why: "Every thread takes a number. Database and application servers with thousands of threads can use up the old " +
 			"default of 32768, after which no process starts, not even a login.",
 		Source:   "SAP note 2578899 (4194304)",
@@ -76,7 +76,7 @@ var kernel = []Check{
 		look: func(f *host.Facts, _ Role) view { return see(read(f.Kernel.PIDMax, atLeast[int64](4194304))) },
 	},
 	{
-		ID: "KRN-006", Lever: LeverKernel, Title: "Asynchronous I/O requests (aio-max-nr)",
+		ID: "KRN-006", Subject: Kernel, Title: "Asynchronous I/O requests (aio-max-nr)",
 		Why: "Database servers reserve their asynchronous requests at start. When the system's number is used up they fail " +
 			"to start, or fall back to I/O that blocks.",
 		Source:   "1048576: tuned oracle; 18446744073709551615: SAP note 1868829 (HANA)",
@@ -94,7 +94,7 @@ var kernel = []Check{
 		},
 	},
 	{
-		ID: "KRN-007", Lever: LeverKernel, Title: "Clock source",
+		ID: "KRN-007", Subject: Kernel, Title: "Clock source",
 		Why: "Servers read the clock for every wait, statement and log record. tsc is read in some 20 ns without a system " +
 			"call; hpet, acpi_pm and xen take a system call, and often an access to a device, which costs up to " +
 			"microseconds and does not scale with CPUs.",
@@ -125,7 +125,7 @@ var kernel = []Check{
 		},
 	},
 	{
-		ID: "KRN-008", Lever: LeverKernel, Title: "NVMe timeout on AWS (io_timeout)",
+		ID: "KRN-008", Subject: Kernel, Title: "NVMe timeout on AWS (io_timeout)",
 		Why: "On AWS an NVMe device is a volume on the network. If it does not answer for 30 s, the default, the kernel " +
 			"gives the request up and the file system turns read-only; with the longest timeout it waits for the volume " +
 			"to come back.",

@@ -16,7 +16,7 @@ func TestBehindMasks(t *testing.T) {
 	for _, r := range Run(f, ProductionDB, All()) {
 		// What says that it was not looked for clears nothing either.
 		elsewhere := r.Detail == notWindows || strings.HasPrefix(r.Detail, "not judged for the role") ||
-			r.Lever == LeverLog && strings.Contains(r.Detail, "log director")
+			r.Subject == Log && strings.Contains(r.Detail, "log director")
 		switch {
 		case r.Status == Unknown && strings.Contains(r.Detail, "missing or masked"):
 		case r.Status == NotApplicable && elsewhere:

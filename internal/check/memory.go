@@ -7,13 +7,14 @@ import (
 	"strconv"
 
 	"hostlab/internal/host"
+	"hostlab/internal/result"
 	"hostlab/internal/setting"
 )
 
 // memory holds the checks of memory.
 var memory = []Check{
 	{
-		ID: "MEM-001", Lever: LeverMemory, Title: "Transparent huge pages",
+		ID: "MEM-001", Subject: Memory, Title: "Transparent huge pages",
 		Why: "With always, the kernel assembles 2 MiB pages behind any program's back: page faults wait for memory to be " +
 			"compacted, a background task holds locks while it merges, and memory use grows. Databases that want huge " +
 			"pages reserve them or ask by madvise.",
@@ -33,7 +34,7 @@ var memory = []Check{
 		},
 	},
 	{
-		ID: "MEM-002", Lever: LeverMemory, Title: "Compaction for transparent huge pages (defrag)",
+		ID: "MEM-002", Subject: Memory, Title: "Compaction for transparent huge pages (defrag)",
 		Why: "With always, a page fault that finds no free huge page stops to reclaim and compact memory itself. Such " +
 			"stalls last milliseconds, and come when memory is full, which is a database's usual state.",
 		Source: "the sources of MEM-001; kernel documentation on transparent huge pages",
@@ -49,7 +50,7 @@ var memory = []Check{
 		},
 	},
 	{
-		ID: "MEM-003", Lever: LeverMemory, Title: "Kernel samepage merging (KSM)",
+		ID: "MEM-003", Subject: Memory, Title: "Kernel samepage merging (KSM)",
 		Why: "KSM reads through memory, merges pages of equal content and copies them again at the first write. It spends " +
 			"CPU and cache on that and makes writes take an unforeseen page fault.",
 		Source: "SAP HANA notes 2205917, 2684254, 3577842; sapconf",
@@ -64,7 +65,7 @@ var memory = []Check{
 		},
 	},
 	{
-		ID: "MEM-004", Lever: LeverMemory, Title: "Automatic NUMA balancing",
+		ID: "MEM-004", Subject: Memory, Title: "Automatic NUMA balancing",
 		Why: "To learn which node uses a page the kernel unmaps it and waits for the fault. A database that shares one " +
 			"large cache between all nodes pays for faults and migrations and gains nothing.",
 		Source: "0: SAP HANA notes 2205917, 2684254, 3577842, tuned mssql and oracle, Scylla perftune; 1: PerfSpect",
@@ -85,7 +86,7 @@ var memory = []Check{
 		},
 	},
 	{
-		ID: "MEM-005", Lever: LeverMemory, Title: "Limits of unwritten file data (dirty pages)",
+		ID: "MEM-005", Subject: Memory, Title: "Limits of unwritten file data (dirty pages)",
 		Why: "Written data stays in memory until the background limit starts the writing and the hard limit stops the " +
 			"writers. As a share of a large memory that is many gigabytes, and when they are flushed in one go the log's " +
 			"small writes queue behind them.",
@@ -97,7 +98,7 @@ var memory = []Check{
 		absent:   "the kernel shows no limits of dirty pages", look: lookDirty,
 	},
 	{
-		ID: "MEM-006", Lever: LeverMemory, Title: "Swappiness",
+		ID: "MEM-006", Subject: Memory, Title: "Swappiness",
 		Why: "Swappiness weighs swapping out a program's memory against dropping cached file pages. At the default of 60 " +
 			"a large backup or log copy can push parts of a database's cache out to disk, and each later touch waits for a read.",
 		Source: "10: tuned throughput-performance, latency-performance, oracle, sap-hana; 3: tuned postgresql; 1: tuned mssql, Scylla",
@@ -117,7 +118,7 @@ var memory = []Check{
 		},
 	},
 	{
-		ID: "MEM-007", Lever: LeverMemory, Title: "Memory mappings a process may have (max_map_count)",
+		ID: "MEM-007", Subject: Memory, Title: "Memory mappings a process may have (max_map_count)",
 		Why: "A process that reaches the limit gets no more memory, although plenty is free, and usually dies. Column " +
 			"stores and large Java or SAP processes hold mappings by the hundred thousand; the kernel's own default is 65530.",
 		Source: "2147483647: SAP notes 1275776, 1980196, 900929; 1600000: tuned mssql",
@@ -136,7 +137,7 @@ var memory = []Check{
 		},
 	},
 	{
-		ID: "MEM-008", Lever: LeverMemory, Title: "Size of /dev/shm",
+		ID: "MEM-008", Subject: Memory, Title: "Size of /dev/shm",
 		Why: "SAP application servers keep shared memory in files below /dev/shm. When it is full, allocation fails in the " +
 			"middle of a request. The mount's default is half of the memory.",
 		Source: "SAP note 941735 (75 % of memory and swap)",
@@ -147,7 +148,7 @@ var memory = []Check{
 		look: lookShm, left: "it is a mount option",
 	},
 	{
-		ID: "MEM-009", Lever: LeverMemory, Title: "Reclaim within a node first (zone_reclaim_mode)",
+		ID: "MEM-009", Subject: Memory, Title: "Reclaim within a node first (zone_reclaim_mode)",
 		Why: "With 1, a memory node that runs short frees its own page cache before it takes memory of another node. A " +
 			"database that fills one node stalls and loses its cache while other nodes have memory free.",
 		Source: "kernel documentation, admin-guide/sysctl/vm.rst (0 where programs benefit from cached files); MongoDB documentation (0)",
@@ -197,7 +198,7 @@ func lookShm(f *host.Facts, _ Role) view {
 	want := int64(0.75 * (float64(m.Total.Value) + float64(m.SwapTotal.Or(0))))
 	size := read(m.ShmSize, func(v int64) bool { return float64(v) >= 0.99*float64(want) }).need()
 	v := see(size, needed(m.Total), swap)
-	v.bad = fmt.Sprintf("%s, below 75 %% of memory and swap (%s)", bytesShort(float64(m.ShmSize.Value)), bytesShort(float64(want)))
+	v.bad = fmt.Sprintf("%s, below 75 %% of memory and swap (%s)", result.Format(float64(m.ShmSize.Value), "B"), result.Format(float64(want), "B"))
 	mb := want/mib + 1
 	v.fix = remedy{run("sudo", "mount", "-o", fmt.Sprintf("remount,size=%dM", mb), "/dev/shm"),
 		remark(fmt.Sprintf("to keep it, in /etc/fstab: tmpfs /dev/shm tmpfs size=%dM 0 0", mb))}
@@ -253,9 +254,9 @@ func (l dirtyLimit) within(most float64) bool { return l.sized && l.bytes <= mos
 func (l dirtyLimit) amount() string {
 	switch {
 	case l.ratio == 0:
-		return bytesShort(l.bytes)
+		return result.Format(l.bytes, "B")
 	case !l.sized:
 		return fmt.Sprintf("%d %% of memory", l.ratio)
 	}
-	return fmt.Sprintf("up to %s (%d %% of memory)", bytesShort(l.bytes), l.ratio)
+	return fmt.Sprintf("up to %s (%d %% of memory)", result.Format(l.bytes, "B"), l.ratio)
 }

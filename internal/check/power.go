@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"hostlab/internal/host"
+	"hostlab/internal/screen"
 	"hostlab/internal/setting"
 )
 
@@ -19,7 +20,7 @@ const (
 // power holds the checks of frequencies on Linux.
 var power = []Check{
 	{
-		ID: "PWR-001", Lever: LeverFrequency, Title: "CPU frequency governor",
+		ID: "PWR-001", Subject: Frequency, Title: "CPU frequency governor",
 		Why: "A governor other than performance lowers the clock when CPUs look idle and raises it only after it " +
 			"has seen load for some milliseconds. A request that computes for a few milliseconds and then waits for " +
 			"the database runs mostly at the low clock, so its CPU time and response time grow although the machine " +
@@ -33,7 +34,7 @@ var power = []Check{
 		look: lookGovernor,
 	},
 	{
-		ID: "PWR-002", Lever: LeverFrequency, Title: "Governor where the hardware chooses the frequency",
+		ID: "PWR-002", Subject: Frequency, Title: "Governor where the hardware chooses the frequency",
 		Why: "Under intel_pstate with HWP and under amd-pstate-epp, powersave does not mean the lowest frequency: the " +
 			"processor picks it within about a millisecond and the energy performance preference (EPP) tilts its choice. " +
 			"That costs far less than a kernel governor, yet bursts still begin below full clock unless EPP says performance.",
@@ -46,7 +47,7 @@ var power = []Check{
 		look: lookHardwareGovernor,
 	},
 	{
-		ID: "PWR-003", Lever: LeverFrequency, Title: "Energy performance preference (EPP)",
+		ID: "PWR-003", Subject: Frequency, Title: "Energy performance preference (EPP)",
 		Why: "EPP tells a processor that chooses its own frequency how much response it may give up for energy. The usual " +
 			"default, balance_performance, makes it climb in steps after idle; performance makes it go to the top at once.",
 		Source: "tuned throughput-performance; kernel documentation on intel_pstate and amd-pstate",
@@ -59,7 +60,7 @@ var power = []Check{
 		look: lookEPP, advise: adviseEPP, left: "EPP is locked while the governor is performance: choose that anew",
 	},
 	{
-		ID: "PWR-004", Lever: LeverFrequency, Title: "Energy performance bias (EPB)",
+		ID: "PWR-004", Subject: Frequency, Title: "Energy performance bias (EPB)",
 		Why: "EPB is the older hint to Intel processors, from 0 (performance) to 15 (power saving). It still weighs on " +
 			"turbo and on the uncore's frequency, and it decides alone where there is no EPP.",
 		Source: "tuned throughput-performance and latency-performance; SAP notes 2205917, 2684254, 3577842; PerfSpect",
@@ -71,12 +72,12 @@ var power = []Check{
 			for _, c := range f.Frequency.EPB {
 				v.readings = append(v.readings, read(c.Value, is[int64](0)))
 			}
-			v.bad = fmt.Sprintf("%s biased towards saving energy", count(len(wrong(v.readings)), "CPU is", "CPUs are"))
+			v.bad = fmt.Sprintf("%s biased towards saving energy", screen.Plural(len(wrong(v.readings)), "CPU is", "CPUs are"))
 			return v
 		},
 	},
 	{
-		ID: "PWR-005", Lever: LeverFrequency, Title: "Turbo (boost) allowed",
+		ID: "PWR-005", Subject: Frequency, Title: "Turbo (boost) allowed",
 		Why: "Boost lets cores run above their base frequency while power and temperature allow. Without it a single " +
 			"thread, such as a log writer or a serial query, is held at the base frequency even when all other cores sleep.",
 		Source: "tuned throughput-performance and latency-performance; PerfSpect",
@@ -88,7 +89,7 @@ var power = []Check{
 		look: lookBoost,
 	},
 	{
-		ID: "PWR-006", Lever: LeverFrequency, Title: "intel_pstate's floor (min_perf_pct)",
+		ID: "PWR-006", Subject: Frequency, Title: "intel_pstate's floor (min_perf_pct)",
 		Why: "min_perf_pct is the lowest share of full performance that intel_pstate asks for. At 100 the frequency never " +
 			"falls with load, so no burst begins at a low clock.",
 		Source: "tuned throughput-performance, latency-performance and sap-hana",
@@ -111,7 +112,7 @@ var power = []Check{
 		},
 	},
 	{
-		ID: "PWR-007", Lever: LeverFrequency, Title: "Upper limit of the frequency",
+		ID: "PWR-007", Subject: Frequency, Title: "Upper limit of the frequency",
 		Why: "scaling_max_freq and max_perf_pct cap the clock below what the processor can do, at full load as well. A cap " +
 			"left behind by a power-saving tool or a measurement costs every CPU-bound second in proportion.",
 		Source: "pyperf; tuned throughput-performance (max_perf_pct 100); kernel documentation on cpufreq",
@@ -148,7 +149,7 @@ var power = []Check{
 		},
 	},
 	{
-		ID: "PWR-008", Lever: LeverFrequency, Title: "Firmware's limit of the frequency",
+		ID: "PWR-008", Subject: Frequency, Title: "Firmware's limit of the frequency",
 		Why: "The firmware can withdraw the upper P-states (ACPI _PPC), for a power cap, a failed supply or heat. The " +
 			"operating system obeys silently, so the machine is slow while every setting in it looks right.",
 		Source: "kernel documentation on cpufreq (bios_limit)",
@@ -169,7 +170,7 @@ var power = []Check{
 		},
 	},
 	{
-		ID: "PWR-009", Lever: LeverFrequency, Title: "ACPI platform profile",
+		ID: "PWR-009", Subject: Frequency, Title: "ACPI platform profile",
 		Why: "The platform profile tells the firmware how to weigh speed against heat and noise. In low-power or balanced " +
 			"it may lower the power limits under the operating system's settings.",
 		Source:   "tuned throughput-performance and latency-performance",
@@ -252,7 +253,7 @@ func lookGovernor(f *host.Facts, _ Role) (v view) {
 			v.readings = append(v.readings, read(p.Governor, is("performance")), aside(p.Driver))
 		}
 	}
-	all := count(len(onlinePolicies(f)), "cpufreq policy", "cpufreq policies")
+	all := screen.Plural(len(onlinePolicies(f)), "cpufreq policy", "cpufreq policies")
 	v.bad, v.fix = fmt.Sprintf("%d of %s may run below full frequency", len(wrong(v.readings)), all), loadGovernor(f)
 	return v
 }
@@ -345,12 +346,4 @@ func lookBoost(f *host.Facts, _ Role) view {
 		v.fix = remedy{write("1", "/sys/devices/system/cpu/cpufreq/boost")}
 	}
 	return v
-}
-
-// count writes a number with the noun it counts.
-func count(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
 }

@@ -53,7 +53,7 @@ func TestRolesAreCovered(t *testing.T) {
 		for r := range c.Severity {
 			n[r]++
 		}
-		if _, dev := c.Severity[Development]; dev && (c.Lever == LeverFrequency || c.Lever == LeverIdle) {
+		if _, dev := c.Severity[Development]; dev && (c.Subject == Frequency || c.Subject == Idle) {
 			t.Errorf("%s asks a development system to spend energy", c.ID)
 		}
 	}

@@ -84,7 +84,7 @@ func runOne(f *host.Facts, role Role, c Check) Result {
 	if o.Evidence == nil {
 		o.Evidence = []Evidence{}
 	}
-	o.ID, o.Title, o.Severity, o.Why, o.Source, o.Disagree, o.Lever = c.ID, c.Title, sev, c.Why, c.Source, c.Disagree, c.Lever
+	o.ID, o.Title, o.Severity, o.Why, o.Source, o.Disagree, o.Subject = c.ID, c.Title, sev, c.Why, c.Source, c.Disagree, c.Subject
 	return o
 }
 
@@ -99,7 +99,7 @@ var alsoWindows = []string{"PWR-010", "PWR-011", "SMT-001", "STO-005", "STO-006"
 // unknown where their folder is hidden: the lists of policies and idle states are
 // empty then, and say nothing.
 func behindMask(f *host.Facts, c Check, o Result) Result {
-	ofCPUs := c.Lever == LeverFrequency || c.Lever == LeverIdle || c.Lever == LeverSMT
+	ofCPUs := c.Subject == Frequency || c.Subject == Idle || c.Subject == SMT
 	if o.Status != NotApplicable || !ofCPUs || o.Detail == notWindows || !host.Masked(f.Topology.Present) {
 		return o
 	}
@@ -109,7 +109,7 @@ func behindMask(f *host.Facts, c Check, o Result) Result {
 
 // whyNotJudged says why a check says nothing to a role.
 func whyNotJudged(c Check, role Role) string {
-	if role == Development && (c.Lever == LeverFrequency || c.Lever == LeverIdle) {
+	if role == Development && (c.Subject == Frequency || c.Subject == Idle) {
 		return "a development system may save energy: its response time need not be determined"
 	}
 	return "not judged for the role " + string(role)

@@ -15,7 +15,7 @@ const noDisks = "no disk with a request queue is seen"
 // storage holds the checks of disks and of what the log lies on.
 var storage = []Check{
 	{
-		ID: "STO-001", Lever: LeverLog, Title: "I/O scheduler",
+		ID: "STO-001", Subject: Log, Title: "I/O scheduler",
 		Why: "A scheduler sorts and holds back requests to spare a disk's head movements. Flash, arrays and virtual disks " +
 			"have their own, so a second one only adds latency and a lock to each write of the log.",
 		Source: "SAP notes 2578899, 1984787, 2161991; sapconf; AWS documentation (none)",
@@ -43,7 +43,7 @@ var storage = []Check{
 		},
 	},
 	{
-		ID: "STO-002", Lever: LeverLog, Title: "Merging of requests (nomerges)",
+		ID: "STO-002", Subject: Log, Title: "Merging of requests (nomerges)",
 		Why: "Before it queues a request the kernel looks for a neighbour to merge it with. A load of small random requests " +
 			"on flash finds none and pays for the search; sequential loads gain from merging.",
 		Source: "Scylla perftune (2)",
@@ -58,7 +58,7 @@ var storage = []Check{
 		},
 	},
 	{
-		ID: "STO-003", Lever: LeverLog, Title: "Read-ahead",
+		ID: "STO-003", Subject: Log, Title: "Read-ahead",
 		Why: "Read-ahead fetches what follows a sequential read before it is asked for. A larger window speeds scans, " +
 			"backups and extracts through the page cache; random reads and direct I/O do not use it.",
 		Source: "tuned throughput-performance (4096 KiB or more)",
@@ -73,7 +73,7 @@ var storage = []Check{
 		},
 	},
 	{
-		ID: "STO-004", Lever: LeverLog, Title: "Log file system mounted with discard",
+		ID: "STO-004", Subject: Log, Title: "Log file system mounted with discard",
 		Why: "With the mount option discard, freeing blocks sends trim commands to the device at once, in line with the " +
 			"log's writes; many devices stop for them. A weekly fstrim does the same at a quiet time.",
 		Source:   "PerfSpect",
@@ -83,7 +83,7 @@ var storage = []Check{
 		look: lookDiscard,
 	},
 	{
-		ID: "STO-005", Lever: LeverLog, Title: "Persistent memory used as a block device (no DAX)",
+		ID: "STO-005", Subject: Log, Title: "Persistent memory used as a block device (no DAX)",
 		Why: "Without DAX, persistent memory is read and written through the page cache and the block layer, so a commit " +
 			"costs system calls and copies where a few cache lines would do. With DAX, programs store to it directly.",
 		Source: "published measurements of SAP NetWeaver with the redo log on persistent memory (DAX-mounted gave the " +
@@ -97,7 +97,7 @@ var storage = []Check{
 		look:     lookDAX,
 	},
 	{
-		ID: "STO-006", Lever: LeverLog, Title: "Log directory in volatile memory",
+		ID: "STO-006", Subject: Log, Title: "Log directory in volatile memory",
 		Why: "A file system in memory forgets everything at power-off, crash or reboot. A database whose log lies there " +
 			"loses commits that it has confirmed, and usually cannot start again.",
 		Source:   "kernel documentation on tmpfs; PostgreSQL documentation on reliability",
@@ -111,7 +111,7 @@ var storage = []Check{
 		},
 	},
 	{
-		ID: "STO-007", Lever: LeverLog, Title: "Log directory on a network file system",
+		ID: "STO-007", Subject: Log, Title: "Log directory on a network file system",
 		Why: "Each commit waits for the network and the file server, and shares both with others. A soft or asynchronous " +
 			"mount can also confirm writes that are then lost.",
 		Source: "PostgreSQL documentation on network file systems; measurements of redo logs on slower and faster storage",
@@ -127,7 +127,7 @@ var storage = []Check{
 		},
 	},
 	{
-		ID: "STO-008", Lever: LeverLog, Title: "Log device with a volatile write cache and no FUA",
+		ID: "STO-008", Subject: Log, Title: "Log device with a volatile write cache and no FUA",
 		Why: "A device that reports a write-back cache has to flush it at each commit. With FUA one write can go past the " +
 			"cache; without, the whole cache is flushed, with everything other writers left in it. A device protected " +
 			"against power loss reports write through and commits much faster.",

@@ -6,12 +6,13 @@ import (
 	"slices"
 
 	"hostlab/internal/host"
+	"hostlab/internal/screen"
 )
 
 // smt holds the check of siblings.
 var smt = []Check{
 	{
-		ID: "SMT-001", Lever: LeverSMT, Title: "Simultaneous multithreading (SMT)",
+		ID: "SMT-001", Subject: SMT, Title: "Simultaneous multithreading (SMT)",
 		Why: "Two hardware threads of a core share its caches and issue slots. A sibling that scans memory can starve a " +
 			"thread that takes locks; other loads gain from the second thread. Which of the two holds depends on the load " +
 			"and the processor, so only a measurement can tell.",
@@ -35,7 +36,7 @@ var smt = []Check{
 // virt holds the checks of what takes CPUs away.
 var virt = []Check{
 	{
-		ID: "VRT-001", Lever: LeverDegree, Title: "CPU time taken by the hypervisor (steal)",
+		ID: "VRT-001", Subject: Degree, Title: "CPU time taken by the hypervisor (steal)",
 		Why: "Steal is time in which a virtual CPU was ready to run and the hypervisor ran something else. The guest counts " +
 			"it as its own delay: response times vary with the neighbours' load, and a lock holder that is taken off its " +
 			"CPU stops all who wait for it.",
@@ -56,7 +57,7 @@ var virt = []Check{
 		},
 	},
 	{
-		ID: "VRT-002", Lever: LeverDegree, Title: "CPU quota smaller than the CPUs shown",
+		ID: "VRT-002", Subject: Degree, Title: "CPU quota smaller than the CPUs shown",
 		Why: "A cgroup's quota stops all its threads for the rest of a 100 ms period once it is used up. A server that " +
 			"sizes its threads by the CPUs it sees runs into the wall together, log writer included.",
 		Source: "kernel documentation on CFS bandwidth control; the kernel's defaults for cgroups",
@@ -67,7 +68,7 @@ var virt = []Check{
 		look: lookQuota,
 	},
 	{
-		ID: "VRT-003", Lever: LeverDegree, Title: "Affinity narrower than the online CPUs",
+		ID: "VRT-003", Subject: Degree, Title: "Affinity narrower than the online CPUs",
 		Why: "A process inherits the set of CPUs it may run on. A shell, service or container that was confined hands its " +
 			"limits to a server started from it, whose parallel work then shares a few CPUs while others idle.",
 		Source: "kernel documentation on cpusets; sched_setaffinity(2)",
@@ -79,12 +80,12 @@ var virt = []Check{
 		look: func(f *host.Facts, _ Role) view {
 			online, allowed := f.Topology.Online, f.Limits.Affinity
 			v := see(read(allowed, func(v []int) bool { return len(missing(online.Or(nil), v)) == 0 }).need(), needed(online))
-			v.bad = fmt.Sprintf("this process may use %d of %s", len(allowed.Value), count(len(online.Value), "online CPU", "online CPUs"))
+			v.bad = fmt.Sprintf("this process may use %d of %s", len(allowed.Value), screen.Plural(len(online.Value), "online CPU", "online CPUs"))
 			return v
 		},
 	},
 	{
-		ID: "VRT-004", Lever: LeverDegree, Title: "CPUs switched off by hand",
+		ID: "VRT-004", Subject: Degree, Title: "CPUs switched off by hand",
 		Why: "A CPU that is present and offline does no work, yet is paid for, and licences often count it. It is a usual " +
 			"leftover of an experiment, of maxcpus= on the command line or of a power-saving script.",
 		Source: "kernel documentation on CPU hotplug",
@@ -111,7 +112,7 @@ func lookQuota(f *host.Facts, _ Role) view {
 	}
 	v := see(r.need(), needed(list))
 	v.bad = fmt.Sprintf("%s of quota, but threads may run on %s; seen from hostlab's own cgroup, a server's may differ",
-		r.value, count(cpus, "CPU", "CPUs"))
+		r.value, screen.Plural(cpus, "CPU", "CPUs"))
 	v.fix = remedy{run("grep", "-H", "-e", "throttled", cpuStat(f.Limits.CPUQuota)),
 		remark("raise the quota (systemctl set-property UNIT CPUQuota=, docker update --cpus), " +
 			"or set the server's degree of parallelism to it")}
@@ -143,7 +144,7 @@ func lookOffline(f *host.Facts, _ Role) view {
 		v = see(r, needed(present), aside(f.Topology.SMTControl))
 		v.readings[0].bad, v.ok = false, "the offline CPUs are siblings, off because SMT is off"
 	}
-	v.bad = fmt.Sprintf("%s present and offline: %s", count(len(off), "CPU is", "CPUs are"), host.FormatList(off))
+	v.bad = fmt.Sprintf("%s present and offline: %s", screen.Plural(len(off), "CPU is", "CPUs are"), host.FormatList(off))
 	v.fix = remedy{write("1", "/sys/devices/system/cpu/cpu*/online")}
 	return v
 }

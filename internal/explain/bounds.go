@@ -6,7 +6,7 @@ import (
 	"strconv"
 )
 
-func trim(v float64, digits int) string { return strconv.FormatFloat(v, 'f', digits, 64) }
+func trim(v float64) string { return strconv.FormatFloat(v, 'f', 1, 64) }
 
 // The levers. Their names are in JSON.
 const (

@@ -19,7 +19,7 @@ func (d *decomposition) cpu(c *CPUTime) {
 	d.lines["cpu"] = &line{Event: Event{Name: OnCPU, Part: DatabaseCPU, Count: -1, Seconds: run, Source: c.Source},
 		low: run, high: run, counted: true}
 	if c.Run > (1+tolerance)*d.elapsed {
-		d.warnings = append(d.warnings, "sessions used "+trim(c.Run, 1)+" s of CPU, more than they were seen for: some of it before they had logged in; "+trim(run, 1)+" s of that are shown")
+		d.warnings = append(d.warnings, "sessions used "+trim(c.Run)+" s of CPU, more than they were seen for: some of it before they had logged in; "+trim(run)+" s of that are shown")
 	}
 	wait, source := c.Queue, c.Source
 	if missed := ran - run - c.Queue; c.QueueHigh > c.Queue && missed > 0 { // it ran, as far as the server knows, and had no CPU
@@ -34,7 +34,7 @@ func (d *decomposition) cpu(c *CPUTime) {
 	}
 	queue := min(wait, left)
 	if over := wait - max(0, queue); over > tolerance*d.elapsed {
-		d.warnings = append(d.warnings, "sessions were ready to run and had no CPU for "+trim(wait, 1)+" s; "+trim(over, 1)+" s of that lie within waits that were counted too")
+		d.warnings = append(d.warnings, "sessions were ready to run and had no CPU for "+trim(wait)+" s; "+trim(over)+" s of that lie within waits that were counted too")
 	}
 	if queue <= 0 {
 		return

@@ -165,7 +165,7 @@ func (r *recorder) run(ctx context.Context) (Report, error) {
 			rep.Cost, rep.CostAtMost = share, false
 		}
 		if step := r.clock.Wall().Sub(wall).Seconds() - total; step > 0.5 || step < -0.5 {
-			rep.Warnings = append(rep.Warnings, "this host's clock was stepped by "+trim(step, 1)+" s meanwhile; times here do not come from it")
+			rep.Warnings = append(rep.Warnings, "this host's clock was stepped by "+trim(step)+" s meanwhile; times here do not come from it")
 		}
 	}
 	return rep, nil

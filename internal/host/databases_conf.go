@@ -14,8 +14,6 @@ type conf struct {
 	denied string // the first file that may not be read, whose settings may differ
 }
 
-func (c conf) value(name string) string { return c.values[name] }
-
 // confFiles bounds how many files an !includedir can make us read.
 const confFiles = 64
 

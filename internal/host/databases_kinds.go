@@ -79,7 +79,7 @@ func readMySQL(p process) (Database, bool) {
 	db.DataDir = p.follow(p.unlessDenied(conf, p.firstDir(
 		dirChoice{p.option("datadir"), p.file("cmdline")},
 		dirChoice{p.cwd().Or(""), p.file("cwd")}), p.firstDir(
-		dirChoice{conf.value("datadir"), conf.source},
+		dirChoice{conf.values["datadir"], conf.source},
 		dirChoice{"/var/lib/mysql", "default of the packages"})))
 
 	// 8.0.30 put the files of the redo log into a folder of their own.
@@ -98,7 +98,7 @@ func readMySQL(p process) (Database, bool) {
 		named = Known(data, "", db.DataDir.Source) // seen there, whatever the hidden file says
 	}
 	db.LogDir = p.follow(p.redoFolder(p.unlessDenied(conf, named, p.firstDir(
-		dirChoice{under(data, conf.value("innodb_log_group_home_dir")), conf.source},
+		dirChoice{under(data, conf.values["innodb_log_group_home_dir"]), conf.source},
 		dirChoice{data, db.DataDir.Source}))))
 	return db, true
 }
@@ -162,10 +162,10 @@ func readHANA(p process) (Database, bool) {
 	db.LogDir = p.openDir(isLogSegment)
 	db.DataDir = p.openDir(isDataVolume)
 	conf := p.hanaConf()
-	if log := conf.value("basepath_logvolumes"); db.LogDir.State != StateOK && path.IsAbs(log) {
+	if log := conf.values["basepath_logvolumes"]; db.LogDir.State != StateOK && path.IsAbs(log) {
 		db.LogDir = p.follow(Known(p.seen(log), "", conf.source+" basepath_logvolumes"))
 	}
-	if data := conf.value("basepath_datavolumes"); db.DataDir.State != StateOK && path.IsAbs(data) {
+	if data := conf.values["basepath_datavolumes"]; db.DataDir.State != StateOK && path.IsAbs(data) {
 		db.DataDir = p.follow(Known(p.seen(data), "", conf.source+" basepath_datavolumes"))
 	}
 	return db, true
@@ -181,13 +181,13 @@ func readSQLServer(p process) (Database, bool) {
 	conf := readConf(p, "filelocation", file)
 	db := Database{Kind: "sqlserver"}
 	db.DataDir = p.follow(p.firstDir(
-		dirChoice{conf.value("defaultdatadir"), conf.source},
+		dirChoice{conf.values["defaultdatadir"], conf.source},
 		dirChoice{"/var/opt/mssql/data", "default of the package"}))
 	// The first open log is that of a system database; a directory that is set for
 	// the logs of all others goes first.
 	open := p.openDir(isLDF)
 	db.LogDir = p.follow(p.firstDir(
-		dirChoice{conf.value("defaultlogdir"), conf.source},
+		dirChoice{conf.values["defaultlogdir"], conf.source},
 		dirChoice{open.Or(""), open.Source},
 		dirChoice{db.DataDir.Or(""), db.DataDir.Source}))
 	if db.DataDir.State != StateOK && db.LogDir.State == StateAbsent {

@@ -19,30 +19,25 @@ func readIdle(t Tree, top Topology) Idle {
 	if idle.Governor.State == StateAbsent {
 		idle.Governor = t.Word(cpuDir + "/cpuidle/current_governor_ro") // before Linux 5.9 unless booted with cpuidle_sysfs_switch
 	}
-	found := make([][]cpuState, len(top.CPUs))
+	found := make([][]IdleState, len(top.CPUs))
 	each(len(top.CPUs), readers(), func(i int) { found[i] = idleStates(t, top.CPUs[i].ID) })
 	idle.States = groupStates(top.CPUs, found)
 	return idle
 }
 
-type cpuState struct {
-	index              int
-	name, desc         Fact[string]
-	latency, residency Fact[int64] // us
-	disable            Fact[bool]
-}
-
-func idleStates(t Tree, cpu int) []cpuState {
-	var states []cpuState
+func idleStates(t Tree, cpu int) []IdleState {
+	var states []IdleState
 	for i := range maxIdleStates {
 		dir := cpuPath(cpu) + "/cpuidle/state" + strconv.Itoa(i) + "/"
-		s := cpuState{index: i, name: t.Word(dir + "name"), latency: t.Int(dir+"latency", "", 1)}
-		if s.name.State == StateAbsent && s.latency.State == StateAbsent {
+		latency := t.Int(dir+"latency", "", 1)
+		s := IdleState{Index: i, Name: t.Word(dir + "name"), Latency: Convert(latency, "s", fromMicros),
+			Disabled: []int{}, Unread: []int{}}
+		if s.Name.State == StateAbsent && latency.State == StateAbsent {
 			break
 		}
-		s.desc = t.Text(dir + "desc")
-		s.residency = t.Int(dir+"residency", "", 1)
-		s.disable = t.Bool(dir + "disable")
+		s.Desc = t.Text(dir + "desc")
+		s.Residency = Convert(t.Int(dir+"residency", "", 1), "s", fromMicros)
+		s.Disable = t.Bool(dir + "disable")
 		states = append(states, s)
 	}
 	return states
@@ -50,10 +45,10 @@ func idleStates(t Tree, cpu int) []cpuState {
 
 // groupStates joins the states that CPUs have alike, in the order of their
 // indexes. Hybrid processors have several states of one index.
-func groupStates(cpus []CPU, found [][]cpuState) []IdleState {
+func groupStates(cpus []CPU, found [][]IdleState) []IdleState {
 	type key struct {
 		name, desc         string
-		latency, residency int64
+		latency, residency float64
 		states             [4]State
 	}
 	groups := []IdleState{}
@@ -64,18 +59,15 @@ func groupStates(cpus []CPU, found [][]cpuState) []IdleState {
 				continue
 			}
 			s := states[index]
-			k := key{s.name.Value, s.desc.Value, s.latency.Value, s.residency.Value,
-				[4]State{s.name.State, s.desc.State, s.latency.State, s.residency.State}}
+			k := key{s.Name.Value, s.Desc.Value, s.Latency.Value, s.Residency.Value,
+				[4]State{s.Name.State, s.Desc.State, s.Latency.State, s.Residency.State}}
 			g, ok := at[k]
 			if !ok {
 				g = len(groups)
 				at[k] = g
-				groups = append(groups, IdleState{Index: s.index, Name: s.name, Desc: s.desc,
-					Latency:   Convert(s.latency, "s", fromMicros),
-					Residency: Convert(s.residency, "s", fromMicros),
-					Disabled:  []int{}, Unread: []int{}, Disable: s.disable})
+				groups = append(groups, s)
 			}
-			groups[g].join(cpus[i].ID, s.disable)
+			groups[g].join(cpus[i].ID, s.Disable)
 		}
 	}
 	return groups

@@ -3,6 +3,9 @@ package host
 import (
 	"errors"
 	"fmt"
+	"io/fs"
+	"math"
+	"path"
 	"strconv"
 	"strings"
 )
@@ -88,4 +91,235 @@ func lineOf(text, beginning string) (rest string, ok bool) {
 		}
 	}
 	return "", false
+}
+
+const selfCgroup = "/proc/self/cgroup"
+
+// cgroupLine is one hierarchy of /proc/self/cgroup: "4:memory:/a/b", or
+// "0::/a/b" for version 2.
+type cgroupLine struct {
+	controllers []string // none: version 2
+	path        string   // from the root of our cgroup namespace
+}
+
+func parseCgroups(s string) []cgroupLine {
+	var list []cgroupLine
+	for line := range strings.Lines(s) {
+		f := strings.SplitN(strings.TrimSuffix(line, "\n"), ":", 3)
+		if len(f) != 3 || !isNumber(f[0]) || !strings.HasPrefix(f[2], "/") {
+			continue
+		}
+		l := cgroupLine{path: f[2]}
+		if f[1] != "" {
+			l.controllers = strings.Split(f[1], ",")
+		}
+		list = append(list, l)
+	}
+	return list
+}
+
+// cgroupView is where one controller's files are for this process.
+type cgroupView struct {
+	version int      // 0: no hierarchy has the controller
+	path    string   // as in /proc/self/cgroup
+	dirs    []string // of our group and its ancestors, ours first; empty if not mounted
+}
+
+// cgroups says how the controllers reach this process. Version 1 and 2 may be
+// mounted side by side; a controller is in exactly one of them.
+type cgroups struct {
+	lines  []cgroupLine
+	mounts mountTable
+	err    error
+}
+
+func readCgroups(t Tree) cgroups {
+	b, err := t.Read(selfCgroup)
+	if err != nil {
+		return cgroups{err: err}
+	}
+	c := cgroups{lines: parseCgroups(string(b)), mounts: readMounts(t, selfMounts)}
+	switch {
+	case strings.TrimSpace(string(b)) == "": // no hierarchy has been mounted since boot
+		c.err = worded{"this process is in no cgroup", fs.ErrNotExist}
+	case len(c.lines) == 0:
+		c.err = errors.New("no line in the form of a cgroup")
+	}
+	return c
+}
+
+// view finds a controller's hierarchy: the version 1 one that names it, else
+// version 2.
+func (c cgroups) view(controller string) cgroupView {
+	for _, l := range c.lines {
+		for _, name := range l.controllers {
+			if name == controller {
+				return cgroupView{1, l.path, c.dirs(l.path, "cgroup", controller)}
+			}
+		}
+	}
+	for _, l := range c.lines {
+		if l.controllers == nil {
+			return cgroupView{2, l.path, c.dirs(l.path, "cgroup2", "")}
+		}
+	}
+	return cgroupView{}
+}
+
+// dirs lists the directories from a group up to the highest one in sight.
+//
+// A mount may show only a part of the hierarchy (field root), as in a container
+// without a cgroup namespace, whose group has the host's path while the mount
+// begins at that group. Paths outside the namespace begin with "/..".
+func (c cgroups) dirs(group, fsType, controller string) []string {
+	for i := len(c.mounts.mounts) - 1; i >= 0; i-- {
+		m := &c.mounts.mounts[i]
+		if m.fsType != fsType {
+			continue
+		}
+		if _, has := m.option(controller); controller != "" && !has {
+			continue
+		}
+		rel := ""
+		if within(group, m.root) && !strings.HasPrefix(group, "/..") {
+			rel = strings.TrimPrefix(group, strings.TrimSuffix(m.root, "/"))
+		}
+		dirs := []string{}
+		for d := path.Join(m.point, rel); ; d = path.Dir(d) {
+			dirs = append(dirs, d)
+			if d == m.point || d == "/" {
+				return dirs
+			}
+		}
+	}
+	return nil
+}
+
+// errNoLimit is what a file says that sets no limit.
+var errNoLimit = errors.New("no limit")
+
+// tightest returns the lowest limit of a group and its ancestors: a limit that is
+// set above ours holds for us, too. read returns errNoLimit for a group without
+// one. A level without the file sets no limit; one that may not be read leaves
+// the answer open, unless another level limits us.
+func tightest[T int64 | float64](dirs []string, file, unit string, read func(dir string) (T, error)) Fact[T] {
+	if len(dirs) == 0 {
+		return absentFact[T](selfMounts, "the cgroup file system is not mounted here")
+	}
+	best := absentFact[T](dirs[0]+"/"+file, errNoLimit.Error())
+	for _, d := range dirs {
+		v, err := read(d)
+		switch {
+		case err == nil:
+			if best.State != StateOK || v < best.Value {
+				best = Known(v, unit, d+"/"+file)
+			}
+		case !errors.Is(err, errNoLimit) && StateOf(err) != StateAbsent && best.State != StateOK:
+			best = Unknown[T](d+"/"+file, err)
+		}
+	}
+	return best
+}
+
+func (v cgroupView) cpuQuota(t Tree) Fact[float64] {
+	files := []string{"cpu.max"}
+	if v.version == 1 {
+		files = []string{"cpu.cfs_quota_us", "cpu.cfs_period_us"}
+	}
+	return tightest(v.dirs, files[0], "", func(dir string) (float64, error) {
+		text := ""
+		for _, f := range files {
+			b, err := t.Read(dir + "/" + f)
+			if err != nil {
+				return 0, err
+			}
+			text += string(b) + " "
+		}
+		return parseQuota(text)
+	})
+}
+
+// parseQuota reads "quota period" in microseconds; a quota of max (version 2) or
+// -1 (version 1) is no limit.
+func parseQuota(s string) (float64, error) {
+	f := strings.Fields(s)
+	if len(f) == 1 {
+		f = append(f, "100000") // the kernel's default period
+	}
+	if len(f) != 2 {
+		return 0, fmt.Errorf("expected quota and period, found %s", clip(s))
+	}
+	if f[0] == "max" || f[0] == "-1" {
+		return 0, errNoLimit
+	}
+	q, err1 := strconv.ParseInt(f[0], 10, 64)
+	p, err2 := strconv.ParseInt(f[1], 10, 64)
+	if err1 != nil || err2 != nil || q <= 0 || p <= 0 {
+		return 0, fmt.Errorf("expected quota and period, found %s", clip(s))
+	}
+	return float64(q) / float64(p), nil
+}
+
+// memoryMax reads the limit in bytes. In version 1, memory.stat also tells the
+// tightest limit of ancestors that a container does not see.
+func (v cgroupView) memoryMax(t Tree) Fact[int64] {
+	file := "memory.max"
+	if v.version == 1 {
+		file = "memory.limit_in_bytes"
+	}
+	f := tightest(v.dirs, file, "B", func(dir string) (int64, error) {
+		b, err := t.Read(dir + "/" + file)
+		if err != nil {
+			return 0, err
+		}
+		return parseMemoryLimit(string(b))
+	})
+	if v.version != 1 || len(v.dirs) == 0 {
+		return f
+	}
+	stat := v.dirs[0] + "/memory.stat"
+	if s, ok := lineOf(t.Text(stat).Or(""), "hierarchical_memory_limit "); ok {
+		if max, err := parseMemoryLimit(s); err == nil && (f.State != StateOK || max < f.Value) {
+			return Known(max, "B", stat+" hierarchical_memory_limit")
+		}
+	}
+	return f
+}
+
+// parseMemoryLimit reads bytes or max. Version 1 writes no limit as the largest
+// number of whole pages, 9223372036854771712 with pages of 4 KiB, and a kernel
+// may round: any exbibytes are no limit.
+func parseMemoryLimit(s string) (int64, error) {
+	s = strings.TrimSpace(s)
+	if s == "max" {
+		return 0, errNoLimit
+	}
+	v, err := strconv.ParseUint(s, 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("expected a number of bytes or max, found %s", clip(s))
+	}
+	if v > math.MaxInt64/8 {
+		return 0, errNoLimit
+	}
+	return int64(v), nil
+}
+
+// cpuset reads the CPUs that the group may use, as its ancestors leave them to it.
+func (v cgroupView) cpuset(t Tree) Fact[[]int] {
+	files := []string{"cpuset.cpus.effective"}
+	if v.version == 1 {
+		files = []string{"cpuset.effective_cpus", "cpuset.cpus"}
+	}
+	if len(v.dirs) == 0 {
+		return absentFact[[]int](selfMounts, "the cgroup file system is not mounted here")
+	}
+	for _, d := range v.dirs {
+		for _, name := range files {
+			f := t.List(d + "/" + name)
+			if f.State == StateOK && len(f.Value) > 0 || f.State == StateDenied || f.State == StateError {
+				return f
+			}
+		}
+	}
+	return absentFact[[]int](v.dirs[0]+"/"+files[0], "no limit")
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 )
 
@@ -99,19 +100,13 @@ func regText(reg hklm, key, name string) Fact[string] {
 // parseGUID returns a GUID in lower case without braces.
 func parseGUID(s string) (string, error) {
 	g := strings.ToLower(strings.Trim(s, "{} "))
-	ok := len(g) == 36
-	for i := 0; ok && i < len(g); i++ {
-		if i == 8 || i == 13 || i == 18 || i == 23 {
-			ok = g[i] == '-'
-		} else {
-			ok = digit(g[i]) || g[i] >= 'a' && g[i] <= 'f'
-		}
-	}
-	if !ok {
+	if !guidForm.MatchString(g) {
 		return "", fmt.Errorf("expected a GUID, found %s", clip(s))
 	}
 	return g, nil
 }
+
+var guidForm = regexp.MustCompile(`^[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}$`)
 
 // schemeName names a plan. FriendlyName is either plain text or of the form
 // "@powrprof.dll,-13,High performance", whose third part is the English name.

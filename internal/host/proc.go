@@ -75,17 +75,12 @@ func stateOnly(err error, text string) error {
 		return fmt.Errorf("%s: %w", text, fs.ErrNotExist)
 	case errors.As(err, &errno):
 		return errno
-	case StateOf(err) != StateError:
-		return bareState(err)
+	case errors.Is(err, fs.ErrPermission):
+		return fs.ErrPermission
+	case errors.Is(err, fs.ErrNotExist):
+		return fs.ErrNotExist
 	}
 	return errors.New("not in the form that Linux writes")
-}
-
-func bareState(err error) error {
-	if errors.Is(err, fs.ErrPermission) {
-		return fs.ErrPermission
-	}
-	return fs.ErrNotExist
 }
 
 // plain reports why a recorded path is not a file in folders: a link, even one to

@@ -10,6 +10,8 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"reflect"
+	"slices"
 	"sort"
 	"strings"
 	"syscall"
@@ -64,7 +66,7 @@ func Record(ctx context.Context, t Tree, comment string, paths []string, w io.Wr
 		}
 		r.statx(path.Clean(p))
 	}
-	for _, p := range recorded {
+	for _, p := range slices.Concat(recorded, ownFiles(reflect.TypeFor[Facts]())) {
 		r.take("", p)
 	}
 	r.conf = true

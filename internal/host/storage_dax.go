@@ -56,12 +56,8 @@ func attributesOf(t Tree, path string) attributes {
 	if t.Live() {
 		return liveAttributes(path)
 	}
-	return recordedAttributes(t, path)
-}
-
-func recordedAttributes(t Tree, path string) attributes {
 	var err error
-	for _, file := range []string{statxDir + path, statxDir + strings.TrimSuffix(path, "/") + "/.attr"} {
+	for _, file := range []string{statxDir + path, statxFile(path)} {
 		var b []byte
 		if b, err = t.Read(file); err == nil {
 			return parseAttributes(string(b), file)

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -57,7 +58,7 @@ func (t Tree) Foreign() bool { return t.Live() && runtime.GOOS != "linux" }
 var errForeign error = worded{NotTold, fs.ErrNotExist}
 
 // NotTold is the reason of facts that only Linux tells, on another system.
-var NotTold = "not known on " + systemName(runtime.GOOS)
+var NotTold = "not known on " + strings.Replace(runtime.GOOS, "windows", "Windows", 1)
 
 // worded is an error of this package's own words that stands for one of another.
 type worded struct {
@@ -67,14 +68,6 @@ type worded struct {
 
 func (w worded) Error() string { return w.text }
 func (w worded) Unwrap() error { return w.is }
-
-// systemName is how people write Go's name of an operating system.
-func systemName(goos string) string {
-	if goos == "windows" {
-		return "Windows"
-	}
-	return goos
-}
 
 // Join returns where an absolute path of the machine lies for this process.
 func (t Tree) Join(path string) string {
@@ -274,14 +267,7 @@ type Choice struct {
 func (c Choice) String() string { return c.Active }
 
 // Has reports whether the kernel offers a value here.
-func (c Choice) Has(v string) bool {
-	for _, o := range c.Offers {
-		if o == v {
-			return true
-		}
-	}
-	return false
-}
+func (c Choice) Has(v string) bool { return slices.Contains(c.Offers, v) }
 
 // ParseChoice parses the form "always [madvise] never".
 func ParseChoice(s string) (Choice, error) {

@@ -14,7 +14,7 @@ import (
 // single query may still end sooner. Only where a lower degree is faster even for
 // one query is it worthwhile.
 func (in *input) degree() Lever {
-	l := in.new(check.LeverDegree, "Parallelism")
+	l := in.new(check.Degree, "Parallelism")
 	var widest *result.Measurement
 	top := 0
 	family := in.known(probe.Efficiency)

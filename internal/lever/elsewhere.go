@@ -11,14 +11,14 @@ func (in *input) owner(name string) string {
 	hv, known := in.facts.Virt.Hypervisor.Get()
 	guest := known && hv != "none" && hv != ""
 	switch name {
-	case check.LeverFrequency:
+	case check.Frequency:
 		if held := in.held(); held != nil && held.by != "" {
 			return held.by
 		}
 		if in.hasFrequencyKnob() {
 			return ""
 		}
-	case check.LeverIdle:
+	case check.Idle:
 		// A guest's own states, as haltpoll's, only hand the CPU back to the hypervisor.
 		deep := in.deepest()
 		if in.facts.Windows != nil || deep != nil && deep.Latency.Or(0) > deepLatency || !guest && len(in.facts.Idle.States) > 0 {
@@ -58,9 +58,9 @@ func (in *input) elsewhere(l *Lever) {
 
 // ask is the next step with a lever that is set elsewhere.
 func (in *input) ask(l *Lever) Next {
-	what := map[string]string{check.LeverFrequency: "which power policy its CPUs run under", check.LeverIdle: "which idle states its CPUs may enter"}
+	what := map[string]string{check.Frequency: "which power policy its CPUs run under", check.Idle: "which idle states its CPUs may enter"}
 	if l.SetBy == firmware {
-		what = map[string]string{check.LeverFrequency: "power profile", check.LeverIdle: "idle states (C-states)"}
+		what = map[string]string{check.Frequency: "power profile", check.Idle: "idle states (C-states)"}
 		return Next{Note: "look at the " + what[l.Name] + " in the firmware's setup"}
 	}
 	return Next{Note: "ask " + l.SetBy + " " + what[l.Name]}

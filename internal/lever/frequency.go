@@ -15,7 +15,7 @@ import (
 // It compares a CPU with itself: a clock that is always low shows nothing, which
 // is why no finding is ever dismissed by it.
 func (in *input) frequency() Lever {
-	l := in.new(check.LeverFrequency, "Frequency policy")
+	l := in.new(check.Frequency, "Frequency policy")
 	l.BoundOf = "the CPU time of a short burst of work after a pause"
 	r, held, clock := decide(in.known(probe.WakeALU)), in.held(), in.clock()
 	l.take(r)

@@ -55,7 +55,7 @@ func windowsCap() *host.Facts {
 }
 
 func TestFrequency(t *testing.T) {
-	const f, db = check.LeverFrequency, result.Measured
+	const f, db = check.Frequency, result.Measured
 	alu := func(v, lo, hi, floor float64) result.Measurement {
 		return ratio("wakeup.alu.10ms.cpu0", v, lo, hi, floor)
 	}

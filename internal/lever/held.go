@@ -34,7 +34,7 @@ func (in *input) held() *heldClock {
 		return tighter
 	}
 	for _, p := range in.facts.Frequency.Policies {
-		top := ceiling(p)
+		top := float64(p.Ceiling().Or(0))
 		if top <= 0 {
 			continue
 		}
@@ -75,16 +75,6 @@ func (in *input) held() *heldClock {
 func pinsLowest(p host.Policy) bool {
 	driver, ok := p.Driver.Get()
 	return ok && driver != "" && driver != "intel_pstate" && driver != "amd-pstate-epp" && p.Governor.Or("") == "powersave"
-}
-
-// ceiling is the highest frequency in Hz that scaling_max_freq can be set to, 0
-// if unknown. acpi-cpufreq may report a boosted cpuinfo_max_freq above its table
-// (Linux 5.11 and later).
-func ceiling(p host.Policy) float64 {
-	if table, ok := p.PStates.Get(); ok && len(table) > 0 {
-		return float64(slices.Max(table))
-	}
-	return float64(p.HWMax.Or(0))
 }
 
 func lowest(p host.Policy) (int64, bool) {
@@ -132,7 +122,7 @@ func (in *input) clock() busyClock {
 func (in *input) maximum(cpu int) float64 {
 	for _, p := range in.facts.Frequency.Policies {
 		if slices.Contains(p.CPUs.Or(nil), cpu) || slices.Contains(p.Affected.Or(nil), cpu) {
-			return max(float64(p.HWMax.Or(0)), ceiling(p))
+			return float64(max(p.HWMax.Or(0), p.Ceiling().Or(0)))
 		}
 	}
 	if w := in.facts.Windows; w != nil {

@@ -27,7 +27,7 @@ const l2Burst = "a %s burst that reads three quarters of the L2 cache"
 // caches may be cold. What work with memory loses after a sleep beyond what
 // arithmetic loses is the second, not clock.
 func (in *input) idle() Lever {
-	l := in.new(check.LeverIdle, "Idle states")
+	l := in.new(check.Idle, "Idle states")
 	family := in.known(probe.WakeCold)
 	r, late, deep := decide(family), in.lateness(), in.deepest()
 	l.take(r)

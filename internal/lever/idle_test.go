@@ -9,7 +9,7 @@ import (
 )
 
 func TestIdle(t *testing.T) {
-	const l = check.LeverIdle
+	const l = check.Idle
 	cold := func(v, lo, hi float64) result.Measurement { return ratio("wakeup.cold.10ms.cpu0", v, lo, hi, 0.01) }
 	dear, warm := with(cold(1.5, 1.4, 1.6), "loss", "0.0039"), cold(1.01, 1.0, 1.02)
 	both := func(m result.Measurement, late, control float64) []result.Measurement {

@@ -12,7 +12,7 @@ import (
 	"hostlab/internal/screen"
 )
 
-// Join makes the table: one lever for each of check's Lever constants, in the
+// Join makes the table: one lever for each subject of package check, in the
 // order in which a burst of work meets them. facts may be nil, results and
 // outcomes empty; a lever about which nothing is known says so.
 func Join(role check.Role, facts *host.Facts, results []check.Result, outcomes []probe.Outcome) []Lever {
@@ -32,9 +32,9 @@ func Join(role check.Role, facts *host.Facts, results []check.Result, outcomes [
 		in.smt(),
 		in.logDevice(),
 		in.degree(),
-		in.settings(check.LeverMemory, "Memory settings",
+		in.settings(check.Memory, "Memory settings",
 			"what paging, huge pages and write-back cost depends on the workload's memory; no quick probe shows it"),
-		in.settings(check.LeverKernel, "Kernel limits",
+		in.settings(check.Kernel, "Kernel limits",
 			"limits cost nothing until they are reached, and then the work stops; that is not a share of time"),
 	}
 	for i := range levers {
@@ -72,7 +72,7 @@ type input struct {
 func (in *input) findings(lever string) []check.Result {
 	var out []check.Result
 	for _, r := range check.Findings(in.results) {
-		if r.Lever == lever {
+		if r.Subject == lever {
 			out = append(out, r)
 		}
 	}
@@ -156,7 +156,7 @@ func (in *input) new(name, title string) Lever {
 	}
 	l.todo = actionable(in.findings(name))
 	for _, r := range in.results {
-		if r.Lever == name && r.Status == check.Unknown {
+		if r.Subject == name && r.Status == check.Unknown {
 			l.blind = append(l.blind, r.ID)
 		}
 	}
@@ -183,7 +183,7 @@ func (in *input) rest(l *Lever, why string) {
 	}
 	if todo := l.todo; len(todo) > 0 {
 		l.Verdict = Recommended
-		l.Summary = plural(len(todo), "setting differs", "settings differ") +
+		l.Summary = screen.Plural(len(todo), "setting differs", "settings differ") +
 			" from what sources recommend for this role; first " + todo[0].ID + ", " + lowerFirst(todo[0].Title)
 		if why != "" {
 			l.Summary += "; not measured: " + why
@@ -193,7 +193,7 @@ func (in *input) rest(l *Lever, why string) {
 	}
 	passed, blind := 0, ""
 	for _, r := range in.results {
-		if r.Lever != l.Name {
+		if r.Subject != l.Name {
 			continue
 		}
 		switch r.Status {
@@ -206,10 +206,10 @@ func (in *input) rest(l *Lever, why string) {
 	switch {
 	case passed > 0 && blind == "":
 		l.Verdict = Settled
-		l.Summary = plural(passed, "check finds", "checks find") + " it as it should be for this role"
+		l.Summary = screen.Plural(passed, "check finds", "checks find") + " it as it should be for this role"
 	case passed > 0:
 		l.Verdict = Settled
-		l.Summary = plural(passed, "check finds", "checks find") + " it as it should be; " + blind + " could not look"
+		l.Summary = screen.Plural(passed, "check finds", "checks find") + " it as it should be; " + blind + " could not look"
 		l.Next = Next{Command: "hostlab explain-check " + blind}
 	case blind != "":
 		l.Verdict = Untestable
@@ -222,6 +222,15 @@ func (in *input) rest(l *Lever, why string) {
 	if why != "" {
 		l.Summary += "; not measured: " + why
 	}
+}
+
+// settings is a lever that only checks speak of: no quick probe moves it.
+func (in *input) settings(name, title, boundWhy string) Lever {
+	l := in.new(name, title)
+	l.BoundOf = "the workload's time"
+	l.unbounded(boundWhy)
+	in.rest(&l, "")
+	return l
 }
 
 // remedy is the command of the worst finding that has one.

@@ -34,7 +34,7 @@ const (
 
 // Lever is one row of the table.
 type Lever struct {
-	Name        string              `json:"lever"` // one of check's Lever constants
+	Name        string              `json:"lever"` // one of the subjects of package check
 	Title       string              `json:"title"`
 	Findings    []string            `json:"findings"`   // IDs of the checks that found something
 	Bound       *float64            `json:"bound"`      // the most it could give, as a fraction of BoundOf; null: unknown

@@ -67,12 +67,12 @@ func finding(lever, id, severity, path, remedy string) check.Result {
 	if err != nil {
 		panic(err)
 	}
-	return check.Result{ID: id, Lever: lever, Severity: s, Status: check.Finding, Title: "Governor saves energy",
+	return check.Result{ID: id, Subject: lever, Severity: s, Status: check.Finding, Title: "Governor saves energy",
 		Evidence: []check.Evidence{{Path: path, Value: "x"}}, Remedy: remedy}
 }
 
 func answer(lever string, s check.Status) check.Result {
-	return check.Result{ID: "CHK-" + string(s), Lever: lever, Status: s, Severity: check.Medium}
+	return check.Result{ID: "CHK-" + string(s), Subject: lever, Status: s, Severity: check.Medium}
 }
 
 // bare metal has a policy and a deep idle state; a guest has neither.
@@ -182,14 +182,14 @@ func decisions(t *testing.T, tests []decision) {
 // Levers that only checks speak of.
 func TestSettingsLevers(t *testing.T) {
 	decisions(t, []decision{
-		{name: "memory found", lever: check.LeverMemory, facts: metal(),
-			results: []check.Result{finding(check.LeverMemory, "MEM-001", "low", "x", "later"), finding(check.LeverMemory, "MEM-002", "high", "x", "sooner")},
+		{name: "memory found", lever: check.Memory, facts: metal(),
+			results: []check.Result{finding(check.Memory, "MEM-001", "low", "x", "later"), finding(check.Memory, "MEM-002", "high", "x", "sooner")},
 			want:    Recommended, evidence: result.Cited, says: []string{"2 settings differ", "MEM-002", "sooner"}, bound: -1},
-		{name: "kernel settled", lever: check.LeverKernel, facts: metal(),
-			results: []check.Result{answer(check.LeverKernel, check.OK), answer(check.LeverKernel, check.Unknown)},
+		{name: "kernel settled", lever: check.Kernel, facts: metal(),
+			results: []check.Result{answer(check.Kernel, check.OK), answer(check.Kernel, check.Unknown)},
 			want:    Settled, evidence: result.Cited, says: []string{"CHK-unknown could not look"}, bound: -1},
-		{name: "kernel not applicable", lever: check.LeverKernel, facts: metal(),
-			results: []check.Result{answer(check.LeverKernel, check.NotApplicable)},
+		{name: "kernel not applicable", lever: check.Kernel, facts: metal(),
+			results: []check.Result{answer(check.Kernel, check.NotApplicable)},
 			want:    Untestable, bound: -1},
 	})
 }
@@ -199,7 +199,7 @@ func TestOrderAndNames(t *testing.T) {
 	for _, l := range Join(check.ProductionDB, nil, nil, nil) {
 		got = append(got, l.Name)
 	}
-	want := []string{check.LeverFrequency, check.LeverIdle, check.LeverSMT, check.LeverLog, check.LeverDegree, check.LeverMemory, check.LeverKernel}
+	want := []string{check.Frequency, check.Idle, check.SMT, check.Log, check.Degree, check.Memory, check.Kernel}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}

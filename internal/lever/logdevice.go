@@ -16,7 +16,7 @@ import (
 // log waits, which only the database knows, so a gain is never a recommendation
 // by itself.
 func (in *input) logDevice() Lever {
-	l := in.new(check.LeverLog, "Log device")
+	l := in.new(check.Log, "Log device")
 	l.BoundOf, l.BoundBy = "a commit's time", "any faster device"
 	file, into := probe.Recycled, "into a recycled log"
 	if !known(in.first(file.Of(probe.Median))) { // a probe that only writes blocks for the first time

@@ -44,7 +44,7 @@ func TestNeverWorthwhileWithinNoise(t *testing.T) {
 		role := rapid.SampledFrom(check.Roles).Draw(t, "role")
 		var results []check.Result
 		if rapid.Bool().Draw(t, "found") {
-			results = []check.Result{finding(check.LeverFrequency, "PWR-001", "high", governor, "do")}
+			results = []check.Result{finding(check.Frequency, "PWR-001", "high", governor, "do")}
 		}
 		levers := Join(role, facts, results, ran(ms...))
 		for _, l := range levers {
@@ -55,14 +55,14 @@ func TestNeverWorthwhileWithinNoise(t *testing.T) {
 			if spoiled && (l.Verdict == NoEffect || l.Cost) {
 				t.Fatalf("%s: %s, cost %v, though disturbed", l.Name, l.Verdict, l.Cost)
 			}
-			if l.Verdict == NoEffect && (l.Name == check.LeverFrequency && (results != nil || l.held != "") ||
-				l.Name == check.LeverIdle && !(&input{measured: ms}).lateness().complete) {
+			if l.Verdict == NoEffect && (l.Name == check.Frequency && (results != nil || l.held != "") ||
+				l.Name == check.Idle && !(&input{measured: ms}).lateness().complete) {
 				t.Fatalf("%s is dismissed with a finding, a held clock or no lateness: %s", l.Name, l.Summary)
 			}
 			if l.Verdict != Worthwhile {
 				continue
 			}
-			if role == check.Development && (l.Name == check.LeverFrequency || l.Name == check.LeverIdle) {
+			if role == check.Development && (l.Name == check.Frequency || l.Name == check.Idle) {
 				t.Fatalf("%s is advised in development", l.Name)
 			}
 			m := l.Measurement
@@ -76,10 +76,10 @@ func TestNeverWorthwhileWithinNoise(t *testing.T) {
 				}
 			default:
 				up, down := m.Estimate.Low-1, 1-m.Estimate.High
-				if m.Unit == "ratio" && l.Name == check.LeverDegree {
+				if m.Unit == "ratio" && l.Name == check.Degree {
 					down = 1/m.Estimate.High - 1
 				}
-				if !(max(up, down) > m.NoiseFloor || l.Name == check.LeverDegree && 1-m.Estimate.High > m.NoiseFloor) || !(max(up, down) > Margin) {
+				if !(max(up, down) > m.NoiseFloor || l.Name == check.Degree && 1-m.Estimate.High > m.NoiseFloor) || !(max(up, down) > Margin) {
 					t.Fatalf("%s is worthwhile with %s and a floor of %v", l.Name, Figure(m), m.NoiseFloor)
 				}
 			}

@@ -16,7 +16,7 @@ func rate(name string, v float64) result.Measurement {
 }
 
 func TestSiblings(t *testing.T) {
-	const l = check.LeverSMT
+	const l = check.SMT
 	sib := func(v, lo, hi, floor float64) result.Measurement {
 		return ratio("siblings.harm.sibling", v, lo, hi, floor)
 	}
@@ -47,7 +47,7 @@ func TestSiblings(t *testing.T) {
 }
 
 func TestDegree(t *testing.T) {
-	const l = check.LeverDegree
+	const l = check.Degree
 	eff := func(d string, v, lo, hi float64) result.Measurement {
 		return ratio("degree.efficiency."+d, v, lo, hi, 0.01)
 	}
@@ -91,7 +91,7 @@ func TestLogShare(t *testing.T) {
 }
 
 func TestLogDevice(t *testing.T) {
-	const l = check.LeverLog
+	const l = check.Log
 	in := func(class string) *host.Facts {
 		return &host.Facts{Storage: []host.Storage{{Purpose: "log-dir", Class: host.Known(class, "", "")}}}
 	}

@@ -21,7 +21,7 @@ const (
 // smt is moved by placement. It never advises to turn siblings off: what a
 // sibling adds in throughput is not measured by this probe.
 func (in *input) smt() Lever {
-	l := in.new(check.LeverSMT, "Siblings")
+	l := in.new(check.SMT, "Siblings")
 	l.BoundOf = "the lock rate of a thread beside a memory scan"
 	sib, other := in.first(probe.HarmSibling), in.first(probe.HarmOther)
 	l.Measurement = sib

@@ -148,7 +148,7 @@ func orShort(s, short string) string {
 // say, but it belongs to the answer.
 func (v *verdict) commit() []string {
 	for _, l := range v.levers {
-		if l.Name == check.LeverLog && l.says != "" {
+		if l.Name == check.Log && l.says != "" {
 			return []string{l.says}
 		}
 	}
@@ -236,7 +236,7 @@ func (v *verdict) filter(keep func(Lever) bool) []Lever {
 }
 
 // synthetic levers are measured with work that no database does as such.
-func synthetic(l Lever) bool { return l.Name == check.LeverSMT || l.Name == check.LeverDegree }
+func synthetic(l Lever) bool { return l.Name == check.SMT || l.Name == check.Degree }
 
 // says follows an answer by further sentences and by what was measured of levers, or else
 // what holds the clock down.

@@ -20,8 +20,8 @@ func TestVerdictLine(t *testing.T) {
 	sib := []result.Measurement{ratio("siblings.harm.sibling", 0.55, 0.5, 0.6, 0.02), ratio("siblings.harm.other", 0.98, 0.96, 1.0, 0.02)}
 	commit := with(with(seconds("commit.overwritten.p50", 124e-6), "commits", "5000"), "seconds", "12")
 	busy := with(ratio("wakeup.alu.10ms.cpu0", 1, 0.99, 1.01, 0.01), "disturbed", "the CPU was not idle in 9 of 12 pauses")
-	found := []check.Result{finding(check.LeverMemory, "MEM-001", "low", "x", "do"), finding(check.LeverKernel, "KRN-001", "high", "x", "do this")}
-	long := []check.Result{finding(check.LeverKernel, "KRN-001", "high", "x", "for p in a b; do\necho $p\ndone")}
+	found := []check.Result{finding(check.Memory, "MEM-001", "low", "x", "do"), finding(check.Kernel, "KRN-001", "high", "x", "do this")}
+	long := []check.Result{finding(check.Kernel, "KRN-001", "high", "x", "for p in a b; do\necho $p\ndone")}
 	tests := []struct {
 		name    string
 		role    check.Role
@@ -37,7 +37,7 @@ func TestVerdictLine(t *testing.T) {
 		{name: "the largest effect first", runs: ran(slow, cold), starts: "Yes,", has: []string{"2.10x [1.90x, 2.20x]", "1.42x"}},
 		{name: "siblings only could cost", runs: ran(sib...), starts: "This platform could slow", has: []string{"0.55x", "lscpu"}, never: []string{"Yes"}},
 		{name: "development", role: check.Development, runs: ran(slow), starts: "Yes, the power policy", has: []string{"should save the energy", "Change nothing."}},
-		{name: "a clock held at its lowest", facts: pinned(), results: []check.Result{finding(check.LeverMemory, "MEM-001", "high", "x", "do"), finding(check.LeverFrequency, "PWR-001", "high", governor, "cpupower frequency-set -g performance")},
+		{name: "a clock held at its lowest", facts: pinned(), results: []check.Result{finding(check.Memory, "MEM-001", "high", "x", "do"), finding(check.Frequency, "PWR-001", "high", governor, "cpupower frequency-set -g performance")},
 			runs: ran(same, good), starts: "This platform could slow a production database server: the governor powersave under acpi-cpufreq holds the clock at its lowest, 1.50 GHz of 3.00 GHz",
 			has: []string{"up to 50 %", "computed, not measured", "First change PWR-001", "cpupower frequency-set -g performance"}, never: []string{"No cost", "no cost was found in: frequency"}},
 		{name: "a clock held in development", role: check.Development, facts: pinned(), runs: ran(same, good), starts: "Yes, the power policy", has: []string{"holds the clock at its lowest", "should save the energy", "Change nothing."}},
@@ -57,7 +57,7 @@ func TestVerdictLine(t *testing.T) {
 		{name: "nothing measured but a lever without a knob here", facts: guest(), runs: ran(ratio("wakeup.alu.10ms.cpu0", 1.1, 0.9, 1.3, 0.01)), starts: "Inconclusive: no platform cost was shown or excluded.",
 			has: []string{"Frequency policy: the 95 % confidence interval includes 1."}, never: []string{"Nothing was measured"}},
 		{name: "unresolved", runs: ran(ratio("wakeup.alu.10ms.cpu0", 1.1, 0.9, 1.3, 0.01)), starts: "Inconclusive: no platform cost was shown or excluded.", has: []string{"Frequency policy: the 95 % confidence interval includes 1"}},
-		{name: "blind", results: []check.Result{answer(check.LeverFrequency, check.Unknown)}, runs: skipped("wakeup", "this process may not sleep"),
+		{name: "blind", results: []check.Result{answer(check.Frequency, check.Unknown)}, runs: skipped("wakeup", "this process may not sleep"),
 			starts: "Inconclusive: no platform cost was shown or excluded.", has: []string{"this process may not sleep", "Checks that could not look: CHK-unknown"}},
 	}
 	for _, tt := range tests {

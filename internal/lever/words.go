@@ -81,13 +81,6 @@ func Percent(share float64) string {
 	}
 }
 
-func plural(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
-}
-
 // lowerFirst puts a title into the middle of a sentence, leaving names such as
 // "EPP" and "C-states" as they are.
 func lowerFirst(s string) string {

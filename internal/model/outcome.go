@@ -5,24 +5,25 @@ import (
 	"math"
 
 	"hostlab/internal/result"
+	"hostlab/internal/stats"
 )
 
-var responses = []ResponseInfo{
-	{StepTime, "step time, mean", "s", "lower"},
-	{StepTimeP50, "step time, median", "s", "lower"},
-	{StepTimeP95, "step time, 95th percentile", "s", "lower"},
-	{StepTimeP99, "step time, 99th percentile", "s", "lower"},
-	{CPUSeconds, "CPU seconds per step", "s", "lower"},
-	{Throughput, "throughput", "1/s", "higher"},
-	{Utilisation, "utilisation of all CPUs", "", ""},
-	{Performance, "processor performance while busy, share of nominal", "", "higher"},
-	{JoulesPerStep, "energy per step", "J", "lower"},
-	{Watts, "power", "W", "lower"},
-	{RampTime, "time to the highest frequency", "s", "lower"},
+// responses are all responses with their units, "" for a share of 1, in the order to print.
+var responses = []struct {
+	Response
+	unit string
+}{
+	{StepTime, "s"}, {StepTimeP50, "s"}, {StepTimeP95, "s"}, {StepTimeP99, "s"}, {CPUSeconds, "s"},
+	{Throughput, "1/s"}, {Utilisation, ""}, {Performance, ""}, {JoulesPerStep, "J"}, {Watts, "W"}, {RampTime, "s"},
 }
 
-// Responses lists all responses with their units, in the order to print.
-func Responses() []ResponseInfo { return append([]ResponseInfo(nil), responses...) }
+// Responses lists all responses, in the order to print.
+func Responses() (list []Response) {
+	for _, r := range responses {
+		list = append(list, r.Response)
+	}
+	return list
+}
 
 func outcome(r *run, o Options) Outcome {
 	out := Outcome{Policy: r.c.Policy.String(), Load: math.NaN(), Responses: map[Response]result.Estimate{},
@@ -31,9 +32,9 @@ func outcome(r *run, o Options) Outcome {
 		out.Load = r.c.Load
 	}
 	for _, info := range responses {
-		if x := samples(r.reps, info.Name); len(x) == len(r.reps) {
-			out.samples[info.Name] = x
-			out.Responses[info.Name] = estimate(x, o.Level, info.Unit)
+		if x := samples(r.reps, info.Response); len(x) == len(r.reps) {
+			out.samples[info.Response] = x
+			out.Responses[info.Response] = estimate(x, o.Level, info.unit)
 		}
 	}
 	if ramp, err := Ramp(r.c.Machine, r.c.Policy); err == nil {
@@ -54,7 +55,6 @@ func outcome(r *run, o Options) Outcome {
 	}
 	for _, p := range r.reps {
 		out.Steps += p.steps
-		out.Horizon += p.horizon / float64(len(r.reps))
 	}
 	if r.scale > 1 {
 		out.Warnings = append(out.Warnings, fmt.Sprintf("%.4g of %.4g CPU seconds of each job were simulated and scaled up", r.c.Workload.Work/r.scale, r.c.Workload.Work))
@@ -76,4 +76,33 @@ func shareOf(reps []replicate, get func(replicate) []float64, i int, o Options) 
 		}
 	}
 	return estimate(x, o.Level, "")
+}
+
+// estimate is the mean of independent replications with its t-interval.
+func estimate(x []float64, level float64, unit string) result.Estimate {
+	iv := stats.PairedT(x, 1-level)
+	return result.Estimate{Value: iv.Estimate, Low: iv.Low, High: iv.High, N: iv.N, Unit: unit}
+}
+
+// pairedRatio is the geometric mean of a/b over paired replications with the
+// t-interval of the log ratio. Pairs with a value that is not positive are left
+// out, and N says how many were left.
+func pairedRatio(a, b []float64, level float64) result.Estimate {
+	var d []float64
+	for i := range min(len(a), len(b)) {
+		if l := math.Log(a[i] / b[i]); !math.IsNaN(l) && !math.IsInf(l, 0) {
+			d = append(d, l)
+		}
+	}
+	e := estimate(d, level, "ratio")
+	e.Value, e.Low, e.High = math.Exp(e.Value), math.Exp(e.Low), math.Exp(e.High)
+	return e
+}
+
+// halfWidth is relative to the mean; infinite without an interval.
+func halfWidth(e result.Estimate) float64 {
+	if e.N < 2 || e.Value == 0 || !e.HasInterval() {
+		return math.Inf(1)
+	}
+	return (e.High - e.Low) / 2 / math.Abs(e.Value)
 }

@@ -96,12 +96,13 @@ func throttle(low float64, known bool, source string, floors, caps []float64) []
 	}
 }
 
-// limits are the bounds that every Linux policy has.
-func limits() []Parameter {
-	hz := func(name, meaning string) Parameter {
-		return Parameter{Name: name, Unit: "Hz", Known: true, Source: linux612, Meaning: meaning, Low: 0, High: 2e10}
+// linux adds the bounds that every Linux policy has.
+func linux(own ...Parameter) []Parameter {
+	for _, l := range [][2]string{{pMinFreq, "lowest"}, {pMaxFreq, "highest"}} {
+		own = append(own, Parameter{Name: l[0], Unit: "Hz", Known: true, Source: linux612, High: 2e10,
+			Meaning: l[1] + " frequency allowed; 0 is the hardware's"})
 	}
-	return []Parameter{hz(pMinFreq, "lowest frequency allowed; 0 is the hardware's"), hz(pMaxFreq, "highest frequency allowed; 0 is the hardware's")}
+	return own
 }
 
 func boost(on int) Parameter {
@@ -127,67 +128,54 @@ func windows(inc, dec, times float64, policy int, checkSource string) []Paramete
 	}, throttle(0.05, false, "unverified", []float64{0.8}, []float64{0.95})...)
 }
 
-// catalog builds the policy of a name; names are in the order to list.
+// catalog holds the policies in the order to list.
 var catalog = []struct {
 	name, title string
 	rule        rule
 	note        string
-	parameters  func() []Parameter
+	parameters  []Parameter
 }{
-	{"high-performance", "Windows High performance", ruleTop, "", func() []Parameter {
-		return append(throttle(1, true, msDocs, nil, nil), boost(1))
-	}},
+	{"high-performance", "Windows High performance", ruleTop, "", append(throttle(1, true, msDocs, nil, nil), boost(1))},
 	{"balanced-rs1", "Windows Balanced, to Server 2016 RS1", ruleWindows,
 		"The check interval, how performance falls and what utilisation refers to are not documented.",
-		func() []Parameter { return windows(0.9, 0.8, 3, stepSingle, msUnknown) }},
+		windows(0.9, 0.8, 3, stepSingle, msUnknown)},
 	{"balanced-rs2", "Windows Balanced, from RS2", ruleWindows,
 		"The check interval is that of client Windows; how performance falls and what utilisation refers to are not documented. With HWP the hardware decides instead.",
-		func() []Parameter { return windows(0.6, 0.4, 1, stepIdeal, msClient) }},
+		windows(0.6, 0.4, 1, stepIdeal, msClient)},
 	{"power-saver", "Windows Power saver", ruleTop,
 		"Modelled as always at its cap, without turbo: thresholds and cap of this plan are not documented; the cap is fitted (70 to 75 %) to one published measurement.",
-		func() []Parameter {
-			return append([]Parameter{share(pThrottleMax, 0.75, false, "fitted: Olontsev's table gives 70 to 75 %", "highest performance, share of the highest P-state", 0.7, 0.8, 1)},
-				boost(0))
-		}},
-	{"performance", "Linux performance", ruleTop, "", limits},
-	{"powersave", "Linux powersave (not intel_pstate's)", ruleFloor, "", limits},
+		[]Parameter{share(pThrottleMax, 0.75, false, "fitted: Olontsev's table gives 70 to 75 %", "highest performance, share of the highest P-state",
+			0.7, 0.8, 1), boost(0)}},
+	{"performance", "Linux performance", ruleTop, "", linux()},
+	{"powersave", "Linux powersave (not intel_pstate's)", ruleFloor, "", linux()},
 	{"ondemand", "Linux ondemand", ruleOndemand, "sampling_down_factor 1, powersave_bias 0; the load copied after a long idle time is not modelled.",
-		func() []Parameter {
-			return append([]Parameter{
-				seconds(pSampling, 0.008, 0.0005, 5, false, hertzDep, "check interval", 0.002, 0.020),
-				share(pUp, 0.8, true, linux612, "utilisation above which the frequency goes to the highest"),
-			}, limits()...)
-		}},
-	{"conservative", "Linux conservative", ruleConservative, "sampling_down_factor 1.", func() []Parameter {
-		return append([]Parameter{
+		linux(
 			seconds(pSampling, 0.008, 0.0005, 5, false, hertzDep, "check interval", 0.002, 0.020),
-			share(pUp, 0.8, true, linux612, "utilisation above which the frequency rises"),
-			share(pDown, 0.2, true, linux612, "utilisation below which the frequency falls"),
-			share(pStep, 0.05, true, linux612, "step, share of the highest frequency"),
-		}, limits()...)
-	}},
-	{"schedutil", "Linux schedutil", ruleSchedutil, "", func() []Parameter {
-		return append([]Parameter{
-			seconds(pHalfLife, 0.032, 0.001, 1, true, linux612, "half-life of tracked utilisation (PELT)"),
-			count(pMargin, 1.25, 1, 4, true, linux612, "frequency = margin x highest x utilisation"),
-			seconds(pRateLimit, 0.001, 0, 1, false, "Linux 6.12 source: 1.5 x transition latency where the driver gives one, else 1 ms", "shortest time between changes", 0.010),
-			seconds(pTick, 0.004, 0.0005, 0.1, false, "CONFIG_HZ; 250 assumed", "scheduler tick, at which a busy CPU is looked at", 0.001, 0.010),
-			choose(pUtilEst, 1, []string{"off", "on"}, true, linux612, "whether a task's utilisation before its last sleep counts"),
-			choose(pIOWait, 1, []string{"off", "on"}, true, linux612, "whether wake-ups from I/O raise the frequency"),
-		}, limits()...)
-	}},
-	{"intel_pstate", "Linux intel_pstate active, without HWP", ruleIntelPstate, "", func() []Parameter {
-		return append([]Parameter{
-			seconds(pSampling, 0.010, 0.0005, 5, true, linux612, "check interval"),
-			count(pMargin, 1.25, 1, 4, true, linux612, "target = margin x highest x busy share"),
-		}, limits()...)
-	}},
-	{"hwp", "Intel HWP", ruleHardware, "The hardware chooses: only the lowest and the highest frequency can be given as bounds.", func() []Parameter {
-		return append([]Parameter{count(pEPP, 0x80, 0, 255, false, linux612, "a hint to the hardware: 0 performance, 0x80, 0xC0, 0xFF power")}, limits()...)
-	}},
-	{"amd-pstate-epp", "AMD CPPC, active mode", ruleHardware, "The hardware chooses: only the lowest and the highest frequency can be given as bounds.", func() []Parameter {
-		return append([]Parameter{count(pEPP, 0x80, 0, 255, false, linux612, "a hint to the hardware: 0 performance, 0x80, 0xBF, 0xFF power")}, limits()...)
-	}},
+			share(pUp, 0.8, true, linux612, "utilisation above which the frequency goes to the highest"),
+		)},
+	{"conservative", "Linux conservative", ruleConservative, "sampling_down_factor 1.", linux(
+		seconds(pSampling, 0.008, 0.0005, 5, false, hertzDep, "check interval", 0.002, 0.020),
+		share(pUp, 0.8, true, linux612, "utilisation above which the frequency rises"),
+		share(pDown, 0.2, true, linux612, "utilisation below which the frequency falls"),
+		share(pStep, 0.05, true, linux612, "step, share of the highest frequency"),
+	)},
+	{"schedutil", "Linux schedutil", ruleSchedutil, "", linux(
+		seconds(pHalfLife, 0.032, 0.001, 1, true, linux612, "half-life of tracked utilisation (PELT)"),
+		count(pMargin, 1.25, 1, 4, true, linux612, "frequency = margin x highest x utilisation"),
+		seconds(pRateLimit, 0.001, 0, 1, false, "Linux 6.12 source: 1.5 x transition latency where the driver gives one, else 1 ms",
+			"shortest time between changes", 0.010),
+		seconds(pTick, 0.004, 0.0005, 0.1, false, "CONFIG_HZ; 250 assumed", "scheduler tick, at which a busy CPU is looked at", 0.001, 0.010),
+		choose(pUtilEst, 1, []string{"off", "on"}, true, linux612, "whether a task's utilisation before its last sleep counts"),
+		choose(pIOWait, 1, []string{"off", "on"}, true, linux612, "whether wake-ups from I/O raise the frequency"),
+	)},
+	{"intel_pstate", "Linux intel_pstate active, without HWP", ruleIntelPstate, "", linux(
+		seconds(pSampling, 0.010, 0.0005, 5, true, linux612, "check interval"),
+		count(pMargin, 1.25, 1, 4, true, linux612, "target = margin x highest x busy share"),
+	)},
+	{"hwp", "Intel HWP", ruleHardware, "The hardware chooses: only the lowest and the highest frequency can be given as bounds.",
+		linux(count(pEPP, 0x80, 0, 255, false, linux612, "a hint to the hardware: 0 performance, 0x80, 0xC0, 0xFF power"))},
+	{"amd-pstate-epp", "AMD CPPC, active mode", ruleHardware, "The hardware chooses: only the lowest and the highest frequency can be given as bounds.",
+		linux(count(pEPP, 0x80, 0, 255, false, linux612, "a hint to the hardware: 0 performance, 0x80, 0xBF, 0xFF power"))},
 }
 
 // PolicyNames lists the policies: high-performance, balanced-rs1 (alias
@@ -258,7 +246,7 @@ func findPolicy(name string) (Policy, error) {
 	}
 	for _, c := range catalog {
 		if c.name == name {
-			return Policy{Name: name, Title: c.title, Parameters: c.parameters(), Note: c.note, Bounds: c.rule == ruleHardware, rule: c.rule}, nil
+			return Policy{Name: name, Title: c.title, Parameters: slices.Clone(c.parameters), Note: c.note, Bounds: c.rule == ruleHardware, rule: c.rule}, nil
 		}
 	}
 	return Policy{}, fmt.Errorf("no policy is called %q; there are %s", name, strings.Join(PolicyNames(), ", "))
@@ -347,4 +335,40 @@ func (p Policy) value(name string) float64 {
 		return p.Parameters[i].Value
 	}
 	return 0
+}
+
+// Parameter is a number that a policy's rule uses, under the name by which its
+// operating system knows it.
+type Parameter struct {
+	Name  string  `json:"name"` // powercfg alias or sysfs name
+	Value float64 `json:"value"`
+	Unit  string  `json:"unit"` // s, Hz, or "" for shares (1 is 100 %), counts and choices
+	// Known is false when the default is not documented or not verified; then
+	// Alternatives holds the other values that Sensitivity tries.
+	Known        bool      `json:"known"`
+	Alternatives []float64 `json:"alternatives,omitempty"`
+	Low          float64   `json:"low"`  // smallest value allowed
+	High         float64   `json:"high"` // largest value allowed
+	Source       string    `json:"source"`
+	Meaning      string    `json:"meaning"`
+	// Choices names the values 0, 1, 2, ... of a parameter that is a choice.
+	Choices []string `json:"choices,omitempty"`
+}
+
+// Policy is a rule with its parameters. Get one from ParsePolicy.
+type Policy struct {
+	// Name is what ParsePolicy got, with an alias resolved: balanced-rs1,
+	// ondemand, fixed:57, ...
+	Name       string      `json:"name"`
+	Title      string      `json:"title"`
+	Parameters []Parameter `json:"parameters"`
+	// Note says what a reader has to know before believing the figures: an
+	// unverified rule, a simplification. Empty when there is nothing.
+	Note string `json:"note,omitempty"`
+	// Bounds is set for policies whose choice is made in hardware (HWP, CPPC).
+	// They are not simulated; Compare simulates their lowest and their highest
+	// frequency instead and marks the two rows.
+	Bounds bool `json:"bounds,omitempty"`
+
+	rule rule
 }

@@ -3,7 +3,6 @@ package model
 import (
 	"math"
 	"math/rand/v2"
-	"slices"
 
 	"hostlab/internal/model/des"
 )
@@ -215,6 +214,3 @@ func (s *sim) addProc() int32 {
 	s.q.Grow(int(s.wakeSlot(p)) + 1)
 	return p
 }
-
-// grow returns a slice of n elements, reusing b.
-func grow(b []float64, n int) []float64 { return slices.Grow(b[:0], n)[:n] }

@@ -71,7 +71,7 @@ func (s *sim) endSlice(i int32) {
 	r := &s.procs[p]
 	r.cpu += s.now - r.ran
 	if s.g.rule == ruleSchedutil {
-		s.dequeue(r)
+		r.est = estimated(r.est, r.util)
 	}
 	ready := s.advance(p)
 	switch {

@@ -99,9 +99,6 @@ func (s *sim) migrate(i, p int32) {
 	s.cpus[i].util = min(1, s.cpus[i].util+r.util)
 }
 
-// dequeue keeps what a process used before it sleeps.
-func (s *sim) dequeue(r *proc) { r.est = estimated(r.est, r.util) }
-
 // settle makes up for the slow clock when a CPU idles.
 func (s *sim) settle(i int32) {
 	k := &s.cpus[i]

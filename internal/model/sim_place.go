@@ -86,21 +86,10 @@ func (b bitset) within(first, end int) int {
 
 // next is the first member at or after from, going round; -1 when empty.
 func (b bitset) next(from int) int {
-	w := from >> 6
-	if w >= len(b) {
-		w, from = 0, 0
+	n := len(b) << 6
+	from = min(from, n)
+	if i := b.within(from, n); i >= 0 {
+		return i
 	}
-	if x := b[w] >> (from & 63); x != 0 {
-		return from + bits.TrailingZeros64(x)
-	}
-	for k := 1; k <= len(b); k++ {
-		j := w + k
-		if j >= len(b) {
-			j -= len(b)
-		}
-		if b[j] != 0 {
-			return j<<6 + bits.TrailingZeros64(b[j])
-		}
-	}
-	return -1
+	return b.within(0, from)
 }

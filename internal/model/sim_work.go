@@ -1,6 +1,8 @@
 package model
 
 import (
+	"slices"
+
 	"hostlab/internal/model/des"
 )
 
@@ -58,7 +60,7 @@ func (s *sim) arrive() {
 	}
 	r := &s.procs[p]
 	n := s.c.Workload.Slices
-	r.plan = grow(r.plan, 2*n-1)
+	r.plan = slices.Grow(r.plan[:0], 2*n-1)[:2*n-1]
 	for k := range r.plan {
 		if k%2 == 0 {
 			r.plan[k] = s.slice.draw(s.demand)

@@ -49,14 +49,14 @@ func (o Options) validate() error {
 // *UnstableError. Deterministic for a case and Options, whatever Workers is.
 func Simulate(ctx context.Context, c Case, o Options) (Outcome, error) {
 	o = o.withDefaults()
-	out, err := simulateAll(ctx, []Case{c}, o)
+	out, err := simulateGroups(ctx, [][]Case{{c}}, o)
+	if err == nil {
+		err = out[0][0].err
+	}
 	if err != nil {
 		return Outcome{}, err
 	}
-	if out[0].err != nil {
-		return Outcome{}, out[0].err
-	}
-	return outcome(out[0], o), nil
+	return outcome(out[0][0], o), nil
 }
 
 type run struct {
@@ -69,21 +69,11 @@ type run struct {
 	events int64
 }
 
-// simulateAll simulates cases that are to be compared with the first one: with the
-// same random numbers and the same number of steps. It is the whole adaptive
-// procedure: a pilot, and, when the intervals are too wide, one longer run of a
-// length that the pilot's intervals ask for. Both depend on results only, so
-// they are the same on any number of workers.
-func simulateAll(ctx context.Context, cases []Case, o Options) ([]*run, error) {
-	groups, err := simulateGroups(ctx, [][]Case{cases}, o)
-	if err != nil {
-		return nil, err
-	}
-	return groups[0], nil
-}
-
-// simulateGroups does that for several groups at once; the first case of each is
-// its baseline.
+// simulateGroups simulates groups of cases; those of a group are to be compared with its
+// first one: with the same random numbers and the same number of steps. It is the whole
+// adaptive procedure: a pilot, and, when the intervals are too wide, one longer run of a
+// length that the pilot's intervals ask for. Both depend on results only, so they are the
+// same on any number of workers.
 func simulateGroups(ctx context.Context, groups [][]Case, o Options) ([][]*run, error) {
 	if err := o.validate(); err != nil {
 		return nil, err

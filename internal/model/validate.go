@@ -91,8 +91,8 @@ func (m Machine) validateTurbo(highest float64) error {
 func (m Machine) validateIdle() error {
 	for i, s := range m.IdleStates {
 		key := fmt.Sprintf("idle_states[%d]", i)
-		if err := cmp.Or(between(key+".exit_latency", s.ExitLatency, 0, 1, " s"), between(key+".target_residency", s.TargetResidency, 0, 10, " s"),
-			between(key+".power_share", s.PowerShare, 0, 1, "")); err != nil {
+		if err := cmp.Or(between(key+".exit_latency", s.ExitLatency, 0, 1, " s"),
+			between(key+".target_residency", s.TargetResidency, 0, 10, " s"), between(key+".power_share", s.PowerShare, 0, 1, "")); err != nil {
 			return err
 		}
 		if i > 0 && s.TargetResidency < m.IdleStates[i-1].TargetResidency {
@@ -103,8 +103,8 @@ func (m Machine) validateIdle() error {
 }
 
 func (p Power) validate() error {
-	return cmp.Or(between("power.socket_watts", p.SocketWatts, 0, 2000, " W"), between("power.core_watts", p.CoreWatts, 0, 500, " W"),
-		between("power.low_volts", p.LowVolts, 0.3, 2, " V"), between("power.nominal_volts", p.NominalVolts, p.LowVolts, 2, " V"),
+	return cmp.Or(between("power.socket_watts", p.SocketWatts, 0, 2000, " W"),
+		between("power.core_watts", p.CoreWatts, 0, 500, " W"), between("power.low_volts", p.LowVolts, 0.3, 2, " V"), between("power.nominal_volts", p.NominalVolts, p.LowVolts, 2, " V"),
 		between("power.smt_share", p.SMTShare, 0, 1, ""))
 }
 

@@ -190,7 +190,11 @@ func (a *Answer) sensitivity() *document.Table {
 	for _, i := range a.Sensitivity {
 		var values, ratios []string
 		for _, s := range i.Settings {
-			values, ratios = append(values, s.Value), append(ratios, s.Value+": "+settingText(s))
+			ratio := "no ratio"
+			if s.Ratio.Known() {
+				ratio = s.Ratio.Brief()
+			}
+			values, ratios = append(values, s.Value), append(ratios, s.Value+": "+ratio)
 		}
 		moved, text := fmt.Sprintf("%.2f", i.Range), strings.Join(ratios, ", ")
 		switch {
@@ -228,13 +232,6 @@ func (a *Answer) assumptions() (out document.List) {
 		out = append(out, document.Line{Text: fmt.Sprintf("%s %s = %s: %s", x.Of, x.Name, x.Value, x.Source)})
 	}
 	return out
-}
-
-func settingText(s model.Setting) string {
-	if !s.Ratio.Known() {
-		return "no ratio"
-	}
-	return s.Ratio.Brief()
 }
 
 func shortSeconds(s float64) string {

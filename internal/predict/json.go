@@ -122,8 +122,8 @@ func (d *Data) add(c model.Comparison, r model.Row) {
 		return
 	}
 	for _, i := range model.Responses() {
-		if e, ok := r.Responses[i.Name]; ok {
-			d.Cells = append(d.Cells, Cell{of, i.Name, e, r.Ratio[i.Name]})
+		if e, ok := r.Responses[i]; ok {
+			d.Cells = append(d.Cells, Cell{of, i, e, r.Ratio[i]})
 		}
 	}
 	for _, s := range r.PStates {

@@ -3,6 +3,7 @@ package predict
 import (
 	"bufio"
 	"bytes"
+	_ "embed"
 	"errors"
 	"fmt"
 	"io"
@@ -164,25 +165,6 @@ func (w Workload) Close(users int) (Workload, error) {
 }
 
 // WorkloadTemplate is a workload file with all keys, as documentation.
-const WorkloadTemplate = `# A workload for 'hostlab predict --workload FILE'. Lengths of work are at the
-# host's nominal frequency. A length is a text: "60ms", "exp 60ms",
-# "lognormal 60ms cv 0.5", "erlang 60ms cv 0.5", "uniform 60ms cv 0.2" or
-# "values 55ms 60ms 71ms". Only slice is needed.
-name = "order entry"
-source = "statistics of last Monday, 10 to 11 h"
-kind = "dialog"        # dialog: steps of slices with waits between them
-                       # batch: users jobs of work seconds each; query: one parallel
-                       # query of users workers; commit: writers and a log device
-users = 0              # dialog: 0 is open, steps arrive at the load of --load;
-                       # more is closed: so many users, with think between steps
-slices = 3             # of a dialog step
-slice = "exp 60ms"     # CPU work without a pause
-wait = "exp 40ms"      # for the database, between two slices
-think = "0s"           # between the steps of a user
-memory_share = 0.1     # share of the work that no frequency makes faster
-placement = "spread"   # spread: the next idle CPU; packed: the lowest-numbered idle
-                       # one; sticky: the one it ran on last
-# work = 5000          # batch, query: CPU seconds of a job or a worker
-# device = "lognormal 1ms cv 0.5"   # commit: one flush of the log
-# flush_work = "50us"               # commit: CPU work of the log writer for it
-`
+//
+//go:embed workload.toml
+var WorkloadTemplate string

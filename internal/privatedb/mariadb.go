@@ -135,5 +135,5 @@ func mariaAnswer(err error, where string) (said error, ending bool) {
 }
 
 func mariaBroken(err error) bool {
-	return brokenPipe(err) || errors.Is(err, mysql.ErrInvalidConn) || strings.Contains(err.Error(), "bad connection")
+	return brokenPipe(err) || errors.Is(err, mysql.ErrInvalidConn)
 }

@@ -196,7 +196,7 @@ func (h harmed) measurement(what, title, unit string, cond int) (m result.Measur
 func (h harmed) rates(cond, side int) (out []float64) {
 	for _, round := range h.rounds {
 		c, seconds := round.did[cond][side], round.seconds[cond]
-		if c.HasCPU {
+		if c.HasCPU && c.CPUTime > 0 {
 			seconds = c.CPUTime.Seconds()
 		}
 		out = append(out, float64(c.Acquisitions+c.Rounds)/seconds) // a thread does one of the two

@@ -13,9 +13,5 @@ func Loads([]int) (map[int]Load, bool) { return nil, false }
 // Own is not needed where Loads knows nothing.
 func Own() float64 { return 0 }
 
-func family() float64 { return 0 }
-
-func readOurs([]string) times { return nil }
-
 // CPUTime is known on Linux only.
 func CPUTime(int) (time.Duration, error) { return 0, errors.ErrUnsupported }

@@ -46,29 +46,18 @@ func frequencyPicture(f *host.Facts) template.HTML {
 		hi, low = max(hi, b.pct), min(low, b.pct)
 		sum += b.pct
 	}
-	hi *= 1.04
-	y := func(v float64) float64 { return top + height*(1-v/hi) }
-	for _, v := range []float64{0, 25, 50, 75, 100} {
-		class := "grid"
-		if v == 100 {
-			class = "ideal"
-		}
-		s.Line(left, y(v), s.W-right, y(v), class)
-		s.Text(left-6, y(v)+4, "end", "tick", fmt.Sprintf("%g %%", v))
-	}
+	axis := picture.Scale{Hi: hi * 1.04, From: top + height, To: top}
+	y := axis.At
+	s.AxisYAt(axis, []float64{0, 25, 50, 75, 100}, left, s.W-right, func(v float64) string { return fmt.Sprintf("%g %%", v) })
+	s.Line(left, y(100), s.W-right, y(100), "ideal")
 	pitch := (s.W - left - right) / float64(len(bars))
 	width := min(pitch*0.8, 46)
 	if pitch < 3 {
 		width = pitch // no gap: a gap of a third of a pixel only shimmers
 	}
-	every := max(1, int(math.Ceil(34/pitch)))
-	if every > 1 {
-		for p := 2; ; p *= 2 {
-			if p >= every {
-				every = p
-				break
-			}
-		}
+	every := 1 // CPU has a label, a power of 2
+	for pitch*float64(every) < 34 {
+		every *= 2
 	}
 	for i, b := range bars {
 		x := left + pitch*float64(i) + (pitch-width)/2

@@ -31,19 +31,16 @@ func latencyPicture(dists []result.Distribution, all []result.Measurement) templ
 	const left, right, panel, gap, top = 12.0, 12.0, 96.0, 40.0, 30.0
 	s := &svg{picture.SVG{ID: "latency", W: 480}}
 	s.H = top + float64(len(drawn))*(panel+gap) + 26
-	l0, l1 := math.Log10(lo), math.Log10(hi)
-	if l1-l0 < 0.5 {
-		l0, l1 = l0-0.25, l1+0.25
+	if hi/lo < 3 {
+		lo, hi = lo/1.8, hi*1.8
 	}
-	x := func(v float64) float64 {
-		return left + (min(max(math.Log10(v), l0), l1)-l0)/(l1-l0)*(s.W-left-right)
-	}
+	x := picture.Scale{Lo: math.Log(lo), Hi: math.Log(hi), From: left, To: s.W - right, Log: true}.At
 	bottom := top + float64(len(drawn))*(panel+gap) - gap
-	for e := math.Ceil(l0); e <= l1; e++ {
-		v := math.Pow(10, e)
-		s.Line(x(v), top, x(v), bottom, "grid")
-		s.Text(x(v), bottom+36, picture.AnchorAt(x(v), s.W), "tick", picture.Round(v, "s"))
+	var decades []float64
+	for e := math.Ceil(math.Log10(lo)); e <= math.Log10(hi); e++ {
+		decades = append(decades, math.Pow(10, e))
 	}
+	s.AxisXAt(decades, x, top, bottom+18, func(v float64) string { return picture.Round(v, "s") })
 	s.Text(s.W/2, s.H-4, "middle", "axis", "time of one commit, logarithmic")
 	var says []string
 	for i, d := range drawn {

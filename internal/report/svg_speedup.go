@@ -38,14 +38,13 @@ func speedupPicture(all []result.Measurement) template.HTML {
 	const left, right, top, height = 46.0, 20.0, 16.0, 250.0
 	s := &svg{picture.SVG{ID: "speedup", W: 480, H: top + height + 44}}
 	log := most >= 16
-	scale := func(v float64) float64 { // of [lowest, most] to [0, 1]
-		if log {
-			return math.Log2(max(v, 0.5)/0.8) / math.Log2(most*1.08/0.8)
-		}
-		return v / (most * 1.08)
+	across := picture.Scale{Hi: most * 1.08, From: left, To: s.W - right}
+	if log {
+		across.Lo, across.Hi, across.Log = math.Log(0.8), math.Log(most*1.08), true
 	}
-	x := func(v float64) float64 { return left + scale(v)*(s.W-left-right) }
-	y := func(v float64) float64 { return top + height - scale(v)*height }
+	up := across
+	up.From, up.To = top+height, top
+	x, y := across.At, up.At
 	var marks []float64
 	if log {
 		for v := 1.0; v <= most; v *= 2 {
@@ -58,11 +57,8 @@ func speedupPicture(all []result.Measurement) template.HTML {
 			marks = append(marks, v)
 		}
 	}
-	for _, v := range marks {
-		s.Line(left, y(v), s.W-right, y(v), "grid")
-		s.Text(left-6, y(v)+4, "end", "tick", fmt.Sprintf("%gx", v))
-		s.Text(x(v), top+height+18, "middle", "tick", fmt.Sprintf("%g", v))
-	}
+	s.AxisYAt(up, marks, left, s.W-right, func(v float64) string { return fmt.Sprintf("%gx", v) })
+	s.AxisXAt(marks, x, top+height, top+height, func(v float64) string { return fmt.Sprintf("%g", v) })
 	s.Line(left, top+height, s.W-right, top+height, "base")
 	start := 0.0
 	if log {

@@ -42,15 +42,10 @@ func wakeupPicture(all []result.Measurement) template.HTML {
 			lo, hi = min(lo, valueOr(e.Low, e.Value)), max(hi, valueOr(e.High, e.Value))
 		}
 	}
-	lo, hi = lo-(hi-lo)*0.04, hi+(hi-lo)*0.04
-	x := func(v float64) float64 {
-		return left + (min(max(v, lo), hi)-lo)/(hi-lo)*(s.W-left-right)
-	}
+	axis := picture.NewScale(lo, hi, left, s.W-right)
+	x := axis.At
 	bottom := top + pitch*float64(len(rows))
-	for _, v := range picture.Ticks(lo, hi) {
-		s.Line(x(v), top-4, x(v), bottom, "grid")
-		s.Text(x(v), bottom+18, picture.AnchorAt(x(v), s.W), "tick", result.Format(v, "ratio"))
-	}
+	s.AxisX(axis, top-4, bottom, func(v float64) string { return result.Format(v, "ratio") })
 	for i, k := range kernels {
 		at := left + 150*float64(i)
 		s.Dot(at+5, 14, i, kernelWord(k))
@@ -78,11 +73,11 @@ func wakeupPicture(all []result.Measurement) template.HTML {
 		}
 	}
 	s.Line(x(1), top-6, x(1), bottom, "none")
-	axis := "time after 100 ms asleep over time awake; 1.00x is no effect"
+	note := "time after 100 ms asleep over time awake; 1.00x is no effect"
 	if total > len(rows) {
-		axis = fmt.Sprintf("the worst %d of %d rows; all are in the table", len(rows), total)
+		note = fmt.Sprintf("the worst %d of %d rows; all are in the table", len(rows), total)
 	}
-	s.Text(s.W/2, s.H-6, "middle", "axis", axis)
+	s.Text(s.W/2, s.H-6, "middle", "axis", note)
 	return s.Done("Wake-up penalty by slice", "Ratio of the time that a slice of work takes after sleep to the time awake. "+strings.Join(says, "; "))
 }
 

@@ -42,10 +42,15 @@ func CleanPage(page []byte) []byte {
 
 // Count writes a number with its noun, which takes an s in the plural.
 func Count(n int, noun string) string {
+	return Plural(n, noun, noun+"s")
+}
+
+// Plural writes a number with its noun, in words of their own for one and for several.
+func Plural(n int, one, many string) string {
 	if n == 1 {
-		return "1 " + noun
+		return "1 " + one
 	}
-	return strconv.Itoa(n) + " " + noun + "s"
+	return strconv.Itoa(n) + " " + many
 }
 
 // Short cuts text that is quoted in a message.

@@ -90,10 +90,10 @@ func (a *applying) run(p *Plan) error {
 	var retry []int // of out: failed, and a later step may let them through
 	for i, step := range steps {
 		if err := a.ctx.Err(); err != nil {
-			return fmt.Errorf("interrupted before %s was set: %w", label(step.Setting, step.Object.Name), err)
+			return fmt.Errorf("interrupted before %s was set: %w", label(step.Setting, step.Name), err)
 		}
 		failed := a.one(step)
-		if failed != nil && a.eased(step.Object.Path, steps[i+1:]) {
+		if failed != nil && a.eased(step.Path, steps[i+1:]) {
 			retry = append(retry, len(a.out))
 			failed = nil
 			a.out = append(a.out, Outcome{Step: step, Read: step.From})
@@ -139,7 +139,7 @@ func (a *applying) one(step Step) error {
 			return err
 		}
 	}
-	return fmt.Errorf("%s changes all the time: something else sets it", step.Object.Path)
+	return fmt.Errorf("%s changes all the time: something else sets it", step.Path)
 }
 
 // attempt is one, as long as nobody else changes the object at the same moment.
@@ -148,8 +148,8 @@ func (a *applying) attempt(s Setting, step Step) error {
 	if err != nil {
 		return unreadable(step.Object, err)
 	}
-	known := a.j.st.objects[step.Object.Path]
-	planned, pending := a.j.st.planned[step.Object.Path]
+	known := a.j.st.objects[step.Path]
+	planned, pending := a.j.st.planned[step.Path]
 	fresh := pending && planned.set == a.set && planned.Fresh
 	ours := known != nil && known.mine(v) && !fresh
 	if v != step.From && !ours {
@@ -160,7 +160,7 @@ func (a *applying) attempt(s Setting, step Step) error {
 		if err := in.commit(); err != nil {
 			return err
 		}
-		a.from[step.Object.Path] = v
+		a.from[step.Path] = v
 	}
 	if v == step.To {
 		a.out = append(a.out, Outcome{Step: step, Read: v, Result: Unchanged})
@@ -222,13 +222,13 @@ func (a *applying) settle(steps []Step, retry []int) error {
 		if v == o.Read && !again {
 			continue
 		}
-		if v != o.To && (again || a.eased(o.Object.Path, steps)) {
+		if v != o.To && (again || a.eased(o.Path, steps)) {
 			if v, err = a.write(s, o.Step, v); err != nil && !errors.Is(err, errMeanwhile) {
 				lost = a.turn(o, lost, err)
 				continue
 			}
 		}
-		known := a.j.st.objects[o.Object.Path]
+		known := a.j.st.objects[o.Path]
 		if v != o.To && (known == nil || !known.mine(v)) {
 			*o = Outcome{Step: o.Step, Read: v, Result: Foreign, Reason: changedMeanwhile(v)}
 			continue
@@ -255,11 +255,11 @@ func (a *applying) turn(o *Outcome, first, err error) error {
 // holdOne opens a Held setting. What the owner had open of it is closed when the
 // whole plan has been applied.
 func (a *applying) holdOne(s Setting, step Step) error {
-	file, err := a.sys.FS.Hold(step.Object.Path, s.bytes(step.To))
+	file, err := a.sys.FS.Hold(step.Path, s.bytes(step.To))
 	if err != nil {
 		return s.refuse(step.Object, step.To, err)
 	}
-	a.held = append(a.held, holding{a.owner, step.Object.Path, file})
+	a.held = append(a.held, holding{a.owner, step.Path, file})
 	read, err := s.read(a.sys, step.Object)
 	if err != nil {
 		read = "" // it is in force: the kernel has taken it
@@ -302,7 +302,7 @@ func (a *applying) back(first error) error {
 	}
 	err := a.restore(context.WithoutCancel(a.ctx), list, false)
 	for _, u := range list {
-		i := slices.IndexFunc(a.out, func(o Outcome) bool { return o.Object.Path == u.o.Path })
+		i := slices.IndexFunc(a.out, func(o Outcome) bool { return o.Path == u.o.Path })
 		if i < 0 {
 			continue
 		}

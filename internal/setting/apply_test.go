@@ -76,8 +76,8 @@ func (b *bench) revert(owner string, force bool) map[string]Result {
 	got := map[string]Result{}
 	for _, o := range out {
 		name := o.Setting
-		if o.Object.Name != "" {
-			name += "@" + o.Object.Name
+		if o.Name != "" {
+			name += "@" + o.Name
 		}
 		got[name] = o.Result
 	}
@@ -275,7 +275,7 @@ func TestPreview(t *testing.T) {
 			}
 			said := map[string]Result{}
 			for _, o := range list {
-				said[strings.TrimSuffix(o.Setting+"@"+o.Object.Name, "@")] = o.Result
+				said[strings.TrimSuffix(o.Setting+"@"+o.Name, "@")] = o.Result
 			}
 			for object, want := range c.want {
 				if said[object] != want {
@@ -393,7 +393,7 @@ func TestAskedForAndMovedByAnother(t *testing.T) {
 	}
 	got := map[string]Result{}
 	for _, o := range out {
-		got[o.Setting+"@"+o.Object.Name] = o.Result
+		got[o.Setting+"@"+o.Name] = o.Result
 	}
 	if got["min_freq@policy0"] != Rounded || got["max_freq@policy0"] != Changed {
 		t.Errorf("%v", got)

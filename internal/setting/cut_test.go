@@ -73,9 +73,9 @@ func TestCutAnywhere(t *testing.T) {
 				var told []string
 				for _, o := range out {
 					if o.Result != Restored {
-						told = append(told, o.Object.Path)
+						told = append(told, o.Path)
 						if !strings.Contains(o.Reason, "the journal ends within the set that") {
-							t.Errorf("cut at %d: %s: %s", at, o.Object.Path, o.Reason)
+							t.Errorf("cut at %d: %s: %s", at, o.Path, o.Reason)
 						}
 					}
 				}

@@ -182,10 +182,10 @@ func TestPlans(t *testing.T) {
 			}
 			var got []string
 			for _, s := range p.Steps {
-				got = append(got, s.Object.Name+": "+s.From+" -> "+s.To)
+				got = append(got, s.Name+": "+s.From+" -> "+s.To)
 			}
 			for _, s := range p.Skipped {
-				got = append(got, s.Object.Name+": left out, "+s.Reason)
+				got = append(got, s.Name+": left out, "+s.Reason)
 			}
 			if diff := cmp.Diff(c.steps, got); diff != "" {
 				t.Errorf("steps (-expected +got):\n%s", diff)

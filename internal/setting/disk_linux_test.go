@@ -202,7 +202,7 @@ func TestRevertOnAFullDisk(t *testing.T) {
 				}
 				for _, o := range out {
 					if o.Result != Restored && o.Result != Unchanged {
-						t.Errorf("%s is %s: %s", o.Object.Path, o.Result, o.Reason)
+						t.Errorf("%s is %s: %s", o.Path, o.Result, o.Reason)
 					}
 				}
 			}

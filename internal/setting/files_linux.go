@@ -15,6 +15,8 @@ import (
 // noSettings is nil: what is missing here, each setting tells by itself.
 func noSettings() error { return nil }
 
+func filesOf(root string) FS { return files{root} }
+
 // files is the machine's files, or those below a root.
 type files struct{ root string }
 

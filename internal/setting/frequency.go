@@ -92,14 +92,14 @@ func (frequency) describe() string { return frequencyValues }
 // without a word. The reverse, an upper limit alone that is below the lower one in force, has its effect: the
 // lower one gives way.
 func minAboveMax(sys *System, step Step, all steps) error {
-	limit, both := all.value("max_freq", step.Object.Name)
+	limit, both := all.value("max_freq", step.Name)
 	if !both {
 		limit, _ = sys.text(beside(step.Object, "scaling_max_freq"))
 	}
 	if !above(step.To, limit) || !both && step.From == step.To {
 		return nil
 	}
-	text := fmt.Sprintf("%s cannot be %s: max_freq ", label("min_freq", step.Object.Name), showFrequency(step.Object, step.To))
+	text := fmt.Sprintf("%s cannot be %s: max_freq ", label("min_freq", step.Name), showFrequency(step.Object, step.To))
 	if both {
 		return errors.New(text + "is to be " + showFrequency(step.Object, limit) + ", which is below it")
 	}

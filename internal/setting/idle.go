@@ -1,8 +1,8 @@
 package setting
 
 import (
+	"cmp"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"math"
 	"strconv"
@@ -35,7 +35,9 @@ var idle = []Setting{
 		About: "The same bound as cpu_dma_latency, for single CPUs and without a program that holds it: only the CPUs that run a log writer, say. " +
 			"The kernel writes 0 for no bound, and n/a for no delay at all.",
 		Source: "kernel documentation, ABI/testing/sysfs-devices-power",
-		File:   cpuFiles + "power/pm_qos_resume_latency_us", Absent: "the kernel takes no bound for single CPUs here", Takes: resumeBound{},
+		File:   cpuFiles + "power/pm_qos_resume_latency_us", Absent: "the kernel takes no bound for single CPUs here",
+		Takes: bound{least: 1, most: math.MaxInt32, words: map[string]string{"none": "0", "n/a": "n/a"}, expected: "; none; or n/a",
+			shown: map[string]string{"0": "none"}, text: "microseconds, such as 70us; none; or n/a, which keeps the CPU polling"},
 		Tries: []Try{{"70us", "70"}, {"n/a", ""}},
 	},
 	{
@@ -44,7 +46,8 @@ var idle = []Setting{
 			"so nothing can be left behind. The lowest of all programs' requests is in force, and is what reading shows.",
 		Source: "kernel documentation, admin-guide/pm/cpuidle.rst and power/pm_qos_interface.rst; tuned sap-hana (70), mssql (5), latency-performance (3), postgresql (1)",
 		File:   "/dev/cpu_dma_latency", Absent: "there is no /dev/cpu_dma_latency: the kernel controls no idle states, or a container hides it",
-		Takes: heldBound{},
+		Takes: bound{most: qosNone, binary: true, shown: map[string]string{strconv.Itoa(qosNone): "no limit"},
+			text: "microseconds, such as 70us; 0 keeps CPUs polling, at full power"},
 		Words: []Word{{Tool: "tuned", Option: "cpu/force_latency"}},
 	},
 }
@@ -107,17 +110,41 @@ func (idleBound) note(sys *System, o Object) string {
 
 func (idleBound) describe() string { return "the longest exit latency allowed, such as 70us; or all" }
 
-// heldBound is the binary number of /dev/cpu_dma_latency.
-type heldBound struct{ anything }
-
-func (k heldBound) parse(_ *System, _ Object, v string) (string, error) { return k.spell(v) }
-
-func (heldBound) spell(v string) (string, error) {
-	n, err := micros(v, qosNone)
-	return strconv.FormatUint(n, 10), err
+// bound is a time in microseconds, from least to most, or one of the words that stand for others.
+type bound struct {
+	anything
+	least, most uint64
+	words       map[string]string // to what the kernel writes
+	expected    string            // the words in a message
+	shown       map[string]string // what the kernel's values are called; others get their unit
+	text        string            // describes it
+	binary      bool              // the file holds the number in four bytes
 }
 
-func (heldBound) decode(b []byte) string {
+func (k bound) parse(_ *System, _ Object, v string) (string, error) { return k.spell(v) }
+
+func (k bound) spell(v string) (string, error) {
+	if w, ok := k.words[v]; ok {
+		return w, nil
+	}
+	n, err := micros(v, k.most)
+	switch {
+	case err != nil:
+		return "", fmt.Errorf("%w%s", err, k.expected)
+	case n < k.least:
+		return "", fmt.Errorf("%q: the kernel means no bound by 0; expected none, or n/a for no delay at all", v)
+	}
+	return strconv.FormatUint(n, 10), nil
+}
+
+func (k bound) show(_ Object, v string) string { return cmp.Or(k.shown[v], withUnit(v, "us")) }
+
+func (k bound) describe() string { return k.text }
+
+func (k bound) decode(b []byte) string {
+	if !k.binary {
+		return Value(b)
+	}
 	if len(b) == 5 && b[4] == '\n' {
 		b = b[:4] // recordings end each file with a newline
 	}
@@ -127,53 +154,12 @@ func (heldBound) decode(b []byte) string {
 	return strconv.FormatInt(int64(int32(binary.LittleEndian.Uint32(b))), 10) //nolint:gosec // the kernel's s32
 }
 
-func (heldBound) encode(v string) []byte {
+func (k bound) encode(v string) []byte {
+	if !k.binary {
+		return []byte(v)
+	}
 	us, _ := strconv.ParseUint(v, 10, 31)
 	return binary.LittleEndian.AppendUint32(nil, uint32(us)) //nolint:gosec // parse has bounded it
-}
-
-func (heldBound) show(_ Object, v string) string {
-	if v == strconv.Itoa(qosNone) {
-		return "no limit"
-	}
-	return v + " us"
-}
-
-func (heldBound) describe() string {
-	return "microseconds, such as 70us; 0 keeps CPUs polling, at full power"
-}
-
-// resumeBound is the bound of one CPU, of which the kernel writes 0 for none.
-type resumeBound struct{ anything }
-
-func (k resumeBound) parse(_ *System, _ Object, v string) (string, error) { return k.spell(v) }
-
-func (resumeBound) spell(v string) (string, error) {
-	switch v {
-	case "none":
-		return "0", nil
-	case "n/a":
-		return v, nil
-	}
-	n, err := micros(v, math.MaxInt32)
-	if err == nil && n == 0 {
-		return "", errors.New(`"0": the kernel means no bound by 0; expected none, or n/a for no delay at all`)
-	}
-	if err != nil {
-		return "", fmt.Errorf("%w; none; or n/a", err)
-	}
-	return strconv.FormatUint(n, 10), nil
-}
-
-func (resumeBound) show(_ Object, v string) string {
-	if v == "0" {
-		return "none"
-	}
-	return withUnit(v, "us")
-}
-
-func (resumeBound) describe() string {
-	return "microseconds, such as 70us; none; or n/a, which keeps the CPU polling"
 }
 
 // micros takes a time in microseconds, or with its unit (70us, 0.1ms), from 0 to most.

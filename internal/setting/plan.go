@@ -23,7 +23,7 @@ func NewPlan(sys *System, want []Assignment) (*Plan, error) {
 	for _, j := range jobs {
 		objects, err := j.s.here(sys)
 		if err != nil || len(objects) == 0 {
-			p.Skipped = append(p.Skipped, Skip{Setting: j.s.Name, Reason: nothing(j.s, err)})
+			p.Skipped = append(p.Skipped, Skip(j.s.Name, Object{}, nothing(j.s, err)))
 			continue
 		}
 		if j.a.Object != "" {
@@ -37,7 +37,7 @@ func NewPlan(sys *System, want []Assignment) (*Plan, error) {
 				return nil, err
 			}
 			if skip != "" {
-				p.Skipped = append(p.Skipped, Skip{Setting: j.s.Name, Object: o, Reason: skip})
+				p.Skipped = append(p.Skipped, Skip(j.s.Name, o, skip))
 				continue
 			}
 			if i, twice := at[o.Path]; twice { // NAME=A NAME@OBJECT=B: the last one counts
@@ -66,7 +66,7 @@ func NewPlan(sys *System, want []Assignment) (*Plan, error) {
 func (p *Plan) beside(sys *System, list steps) {
 	seen := map[string]bool{}
 	for _, s := range list {
-		seen[s.Object.Path] = true
+		seen[s.Path] = true
 	}
 	for _, s := range p.Steps {
 		for _, side := range sys.setting(s.Setting).sides(sys, s.Object) {
@@ -121,7 +121,7 @@ type steps []Step
 
 // value is what they write to an object of a setting.
 func (list steps) value(setting, object string) (string, bool) {
-	i := slices.IndexFunc(list, func(s Step) bool { return s.Setting == setting && s.Object.Name == object })
+	i := slices.IndexFunc(list, func(s Step) bool { return s.Setting == setting && s.Name == object })
 	if i < 0 {
 		return "", false
 	}
@@ -145,7 +145,7 @@ func (list steps) contradiction(sys *System) error {
 func moved(sys *System, same Step, list steps) bool {
 	return slices.ContainsFunc(list, func(s Step) bool {
 		return s.From != s.To && slices.ContainsFunc(sys.setting(s.Setting).sides(sys, s.Object), func(side Side) bool {
-			return side.Object.Path == same.Object.Path
+			return side.Object.Path == same.Path
 		})
 	})
 }

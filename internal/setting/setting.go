@@ -146,8 +146,8 @@ type Side struct {
 
 // Object is one thing that has a value of its own: a CPU, a policy, a device.
 type Object struct {
-	Name string // "cpu3", "policy0", "cpu3/state2", "sda"; "" where there is one only
-	Path string // the file, of the machine
+	Name string `json:"object"`         // "cpu3", "policy0", "cpu3/state2", "sda"; "" where there is one only
+	Path string `json:"path,omitempty"` // the file, of the machine
 	// Ordered objects of one setting are written in the order of the list and undone in reverse.
 }
 
@@ -172,19 +172,19 @@ func (a Assignment) String() string {
 
 // Step is one write of a plan.
 type Step struct {
-	Setting string
-	Object  Object
-	From    string // what is there
-	To      string // what will be written
-	Want    string // what a person asked for, where that differs: "max"
-	Note    string // how To comes from Want, or what the kernel will make of To; or ""
+	Setting string `json:"setting"`
+	Object
+	From string `json:"from,omitempty"` // what is there
+	To   string `json:"to,omitempty"`   // what will be written
+	Want string `json:"want,omitempty"` // what a person asked for, where that differs: "max"
+	Note string `json:"note,omitempty"` // how To comes from Want, or what the kernel will make of To; or ""
 }
 
 // Plan is what would be written, in order, and what could not be.
 type Plan struct {
 	Steps   []Step
-	Same    []Step // objects that have the value already
-	Skipped []Skip // objects that are absent or denied, with the reason and the capability or file mode that is missing
+	Same    []Step    // objects that have the value already
+	Skipped []Outcome // objects that are absent or denied, with the reason and the capability or file mode that is missing
 	// Sides are objects of other settings that the steps are known to change as well, and to what: a limit
 	// in % that one in bytes takes out of force. They are put back with the steps.
 	Sides []Step
@@ -192,28 +192,25 @@ type Plan struct {
 	Moves []string
 }
 
-// Skip is an object that cannot be changed.
-type Skip struct {
-	Setting string
-	Object  Object
-	Reason  string
-}
-
 // Outcome is what became of one object, of an Apply or a Revert.
 type Outcome struct {
 	Step
-	// Read is what the object had afterwards.
-	Read string
-	// Result is one of the constants.
-	Result Result
-	Reason string
+	Read   string `json:"read,omitempty"` // what the object had afterwards
+	Result Result `json:"result"`
+	Reason string `json:"reason,omitempty"`
+}
+
+// Skip is the outcome of an object that cannot be changed.
+func Skip(setting string, o Object, reason string) Outcome {
+	return Outcome{Step: Step{Setting: setting, Object: o}, Result: Skipped, Reason: reason}
 }
 
 // Result says what became of one object.
 type Result string
 
 // The results. Planned is what a preview would write; Rounded is a value that the kernel took and changed; Foreign is one that
-// another program has changed meanwhile, which a revert leaves; Gone is an object that is not
+// another program has changed meanwhile, which a revert leaves; Same is one that had the value, and Skipped one that
+// cannot be changed, both before anything was written; Gone is an object that is not
 // there any more; Forgotten is one that a reboot has restored already; Moved is one that was not set,
 // and that the kernel has changed with one that was.
 const (
@@ -226,5 +223,7 @@ const (
 	Forgotten Result = "forgotten"
 	Failed    Result = "failed"
 	Planned   Result = "planned"
+	Same      Result = "same"
+	Skipped   Result = "skipped"
 	Moved     Result = "moved"
 )

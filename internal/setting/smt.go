@@ -92,7 +92,7 @@ func siblingWithoutSMT(sys *System, step Step, all steps) error {
 	if step.To != "1" || control != "off" || !both && step.From == step.To {
 		return nil
 	}
-	cpu := step.Object.Name
+	cpu := step.Name
 	first := firstSibling(sys, cpu)
 	if first == "" || first == cpu {
 		return nil

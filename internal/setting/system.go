@@ -66,7 +66,7 @@ func Local(root string) *System {
 	if filepath.Clean(root) == string(filepath.Separator) {
 		root = ""
 	}
-	sys := &System{FS: files{root}, Disk: disk{root}, Now: time.Now, Missing: noSettings(), pause: time.Sleep}
+	sys := &System{FS: filesOf(root), Disk: disk{root}, Now: time.Now, Missing: noSettings(), pause: time.Sleep}
 	sys.Boot = func() string { return sys.id("/proc/sys/kernel/random/boot_id") }
 	sys.Host = func() string {
 		id := sys.id("/etc/machine-id")

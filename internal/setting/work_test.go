@@ -42,7 +42,7 @@ func work(sys *System) error {
 		out, err := Revert(ctx, sys, j, owner, false)
 		for _, o := range out {
 			if o.Result == Failed || o.Result == Gone {
-				err = errors.Join(err, fmt.Errorf("%s: %s: %s", o.Object.Path, o.Result, o.Reason))
+				err = errors.Join(err, fmt.Errorf("%s: %s: %s", o.Path, o.Result, o.Reason))
 			}
 		}
 		return err
@@ -77,7 +77,7 @@ func putBack(sys *System) error {
 	out, err := Revert(context.Background(), sys, j, "", false)
 	for _, o := range out {
 		if o.Result == Failed || o.Result == Gone {
-			err = errors.Join(err, fmt.Errorf("%s: %s: %s", o.Object.Path, o.Result, o.Reason))
+			err = errors.Join(err, fmt.Errorf("%s: %s: %s", o.Path, o.Result, o.Reason))
 		}
 	}
 	return errors.Join(err, j.Close())

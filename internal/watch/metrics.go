@@ -70,6 +70,24 @@ func (f *family) putAs(name string, v float64, labels ...string) {
 
 var labelText = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`)
 
+// metric is a quantity that each of some objects has.
+type metric[T any] struct {
+	name, help string
+	of         func(T) float64
+}
+
+func families[T any](of func(name, kind, help string) *family, kind string, list []T, labels func(int, T) []string,
+	metrics []metric[T]) {
+	for _, m := range metrics {
+		f := of(m.name, kind, m.help)
+		for i, x := range list {
+			if v := m.of(x); !math.IsInf(v, 0) {
+				f.put(v, labels(i, x)...)
+			}
+		}
+	}
+}
+
 // WriteTo writes all metrics.
 func (e *Exposer) WriteTo(w io.Writer) (int64, error) {
 	var b bytes.Buffer
@@ -82,34 +100,20 @@ func (e *Exposer) WriteTo(w io.Writer) (int64, error) {
 		of("watch_last_reading_timestamp_seconds", "gauge", "When the counters were read last.").put(float64(e.last.At.UnixMilli()) / 1e3)
 	}
 	e.cpus(of)
-	for _, f := range []struct {
-		name, help string
-		of         func(Stall) float64
-	}{
-		{"pressure_waiting_seconds_total", "Time in which some task waited for a resource.", func(s Stall) float64 { return s.Some }},
-		{"pressure_stalled_seconds_total", "Time in which all tasks waited for a resource.", func(s Stall) float64 { return s.Full }},
-	} {
-		m := of(f.name, "counter", f.help)
-		for i, p := range e.last.Pressure {
-			if e.samples > 0 {
-				m.put(f.of(p), "resource", Pressures[i])
-			}
-		}
+	if e.samples > 0 {
+		resource := func(i int, _ Stall) []string { return []string{"resource", Pressures[i]} }
+		families(of, "counter", e.last.Pressure[:], resource, []metric[Stall]{
+			{"pressure_waiting_seconds_total", "Time in which some task waited for a resource.", func(s Stall) float64 { return s.Some }},
+			{"pressure_stalled_seconds_total", "Time in which all tasks waited for a resource.", func(s Stall) float64 { return s.Full }},
+		})
 	}
-	for _, f := range []struct {
-		name, help string
-		of         func(DiskReading) float64
-	}{
+	device := func(_ int, d DiskReading) []string { return []string{"device", d.Name} }
+	families(of, "counter", e.last.Disks, device, []metric[DiskReading]{
 		{"log_device_writes_completed_total", "Writes that a disk under the log directory completed.", func(d DiskReading) float64 { return d.Writes }},
 		{"log_device_write_time_seconds_total", "Time that these writes took.", func(d DiskReading) float64 { return d.WriteTime }},
 		{"log_device_flush_requests_total", "Flushes that a disk under the log directory completed.", func(d DiskReading) float64 { return d.Flushes }},
 		{"log_device_flush_requests_time_seconds_total", "Time that these flushes took.", func(d DiskReading) float64 { return d.FlushTime }},
-	} {
-		m := of(f.name, "counter", f.help)
-		for _, d := range e.last.Disks {
-			m.put(f.of(d), "device", d.Name)
-		}
-	}
+	})
 	if e.commits > 0 {
 		m := of("commit_duration_seconds", "summary", "Durable commits of 4 KiB that hostlab watch --probe-commits made in the log directory.")
 		m.putAs(m.name+"_sum", e.seconds)
@@ -129,10 +133,8 @@ func (e *Exposer) cpus(of func(name, kind, help string) *family) {
 			times.put(m.s, "cpu", strconv.Itoa(c.ID), "mode", m.mode)
 		}
 	}
-	for _, f := range []struct {
-		name, help string
-		of         func(CPUReading) float64
-	}{
+	cpu := func(_ int, c CPUReading) []string { return []string{"cpu", strconv.Itoa(c.ID)} }
+	families(of, "gauge", e.last.CPUs, cpu, []metric[CPUReading]{
 		{"cpu_frequency_hertz", "Frequency of a CPU, as cpufreq tells.", func(c CPUReading) float64 { return c.Frequency }},
 		{"cpu_frequency_max_hertz", "Highest frequency that the hardware of a CPU can reach, as cpufreq tells.", func(c CPUReading) float64 {
 			if hz := e.info.Highest[c.ID]; hz > 0 {
@@ -141,14 +143,7 @@ func (e *Exposer) cpus(of func(name, kind, help string) *family) {
 			return unknown
 		}},
 		{"cpu_effective_frequency_hertz", "Frequency of a CPU while it was busy, counted.", func(c CPUReading) float64 { return c.Effective }},
-	} {
-		m := of(f.name, "gauge", f.help)
-		for _, c := range e.last.CPUs {
-			if v := f.of(c); !math.IsInf(v, 0) {
-				m.put(v, "cpu", strconv.Itoa(c.ID))
-			}
-		}
-	}
+	})
 	states := of("cpu_idle_state_seconds_total", "counter", "Time that a CPU spent in an idle state, as cpuidle counts.")
 	for _, c := range e.last.CPUs {
 		named := e.info.States[c.ID]

@@ -4,10 +4,11 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"hostlab/internal/proc"
 	"math"
 	"strconv"
 	"time"
+
+	"hostlab/internal/proc"
 )
 
 const userHZ = float64(time.Second / proc.Tick)

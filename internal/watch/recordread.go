@@ -34,11 +34,9 @@ type Point struct {
 	Seconds  float64
 	Busy     []float32 // share
 	Steal    float64   // share of all CPUs
-	IOWait   float64
 	Ratio    []float32 // frequency of the highest; nil unknown
 	Deep     []float32 // share, 1 and more where a sleep began earlier; nil unknown
 	Pressure float64   // share of the time in which some task waited for a CPU
-	Resumed  bool      // a recording begins here: before it is a gap
 }
 
 // Record is what a file of --record holds.
@@ -123,7 +121,6 @@ type recordReader struct {
 	line    int
 	now     Head
 	at      map[int]int // index in CPUs
-	resumed bool
 	skipped int
 	values  int
 }
@@ -180,7 +177,7 @@ func (r *recordReader) head(text []byte) error {
 			r.CPUs = append(r.CPUs, c)
 		}
 	}
-	r.now, r.resumed = h, len(r.Points) > 0
+	r.now = h
 	return nil
 }
 
@@ -196,7 +193,7 @@ func (r *recordReader) sample(text []byte) error {
 		return fmt.Errorf("too much to analyze at once (%d samples of %d CPUs); cut it, by days for instance, and keep a head line before each part", len(r.Points), len(r.CPUs))
 	}
 	n := len(r.now.CPUs)
-	p := Point{At: time.UnixMilli(int64(math.Round(l.T * 1000))).UTC(), Seconds: l.DT, Pressure: unknown, Resumed: r.resumed}
+	p := Point{At: time.UnixMilli(int64(math.Round(l.T * 1000))).UTC(), Seconds: l.DT, Pressure: unknown}
 	if k := len(r.Points); k > 0 && !p.At.After(r.Points[k-1].At) {
 		r.skipped++
 		return nil
@@ -219,7 +216,7 @@ func (r *recordReader) sample(text []byte) error {
 		}
 	}
 	p.Busy = r.spread(func(i int) float64 { return min(1, (parsed[0][i]+parsed[1][i])/100) })
-	p.IOWait, p.Steal = average(parsed[2])/100, average(parsed[3])/100
+	p.Steal = average(parsed[3]) / 100
 	for _, f := range []struct {
 		name, text string
 		into       *[]float32
@@ -243,7 +240,6 @@ func (r *recordReader) sample(text []byte) error {
 			return fmt.Errorf("psi: tasks waited for a CPU in %g %% of the time; expected 0 to 100", *l.PSI[0])
 		}
 	}
-	r.resumed = false
 	r.Points = append(r.Points, p)
 	return nil
 }

@@ -147,18 +147,10 @@ func (s *Source) Count(ctx context.Context) (explain.Counters, error) {
 	c.Values["transactions"], c.Values["own_transactions"], c.Values["sessions"] = r.Int(1), own, r.Int(5)
 	s.readings = append(s.readings, reading{time.Now(), r.Int(1) - own - r.Int(5)})
 	c.Values["blocks_read"], c.Values["block_time"] = r.Int(2), r.Int(3)
-	switch {
-	case s.number >= 180000:
-		r, err = s.one(ctx, wal18)
-	case s.number >= 140000:
-		r, err = s.one(ctx, wal14)
-	default:
-		r = nil
-	}
-	if err != nil {
-		return c, err
-	}
-	if r != nil {
+	if q := Log(s.number); q.SQL != "" {
+		if r, err = s.one(ctx, q); err != nil {
+			return c, err
+		}
 		for i, name := range []string{"wal_bytes", "wal_write", "wal_sync", "wal_write_time", "wal_sync_time", "", "client_write", "client_sync", "client_write_time", "client_sync_time"} {
 			if name != "" && !r.Null(i) {
 				c.Values[name] = r.Int(i)

@@ -27,6 +27,18 @@ var (
  where backend_type = 'client backend' and object in ('relation', 'temp relation')`}
 )
 
+// Log is the question for the log's account: bytes, writes, syncs, and the time of both in
+// us, then the time of their reset. Before 14 there is none, and it is empty.
+func Log(number int) (q explain.Query) {
+	switch {
+	case number >= 180000:
+		return wal18
+	case number >= 140000:
+		return wal14
+	}
+	return q
+}
+
 // database counts transactions, and sessions since 14: each begins with a transaction of
 // the server's own (InitPostgres).
 func database(number int) explain.Query {

@@ -12,9 +12,14 @@
 package burstlog
 
 import (
+	"bufio"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"math"
+	"regexp"
+	"slices"
 	"time"
 )
 
@@ -119,3 +124,65 @@ func seconds(s float64) string {
 	}
 	return fmt.Sprintf("%.7g s", s)
 }
+
+var (
+	emulated = regexp.MustCompile(`clock emulated as ([^\s,;]+)`)
+	waiting  = regexp.MustCompile(`(?i)\bwait(s|ed|ing)?\b`)
+)
+
+// EmulatedPolicy is the power policy that slowed the clock on which the bursts were
+// made, as the head's source tells it, or "" where nothing did. Lengths from such a
+// clock are not work at full speed: a prediction would slow them down twice.
+func (h Head) EmulatedPolicy() string {
+	m := emulated.FindStringSubmatch(h.Source)
+	if m == nil || slices.Contains([]string{"none", "high-performance", "performance"}, m[1]) {
+		return ""
+	}
+	return m[1]
+}
+
+// Waits tells whether the source says that bursts hold waiting besides computing.
+func (h Head) Waits() bool { return waiting.MatchString(h.Source) }
+
+// Writer writes a record. It refuses what Read would refuse, so that a recorder
+// finds its own mistakes. It is not safe for concurrent use.
+type Writer struct {
+	head Head
+	out  *bufio.Writer
+	enc  *json.Encoder
+	last map[int]*follower
+}
+
+// NewWriter writes the head, whose schema and kind it sets.
+func NewWriter(w io.Writer, head Head) (*Writer, error) {
+	head.Schema, head.Kind = Schema, Kind
+	if err := head.validate(); err != nil {
+		return nil, fmt.Errorf("record of bursts: %w", err)
+	}
+	out := bufio.NewWriter(w)
+	r := &Writer{head: head, out: out, enc: json.NewEncoder(out), last: map[int]*follower{}}
+	for _, c := range head.CPUs {
+		r.last[c] = &follower{}
+	}
+	return r, r.enc.Encode(head)
+}
+
+// Write appends a burst. A hole before it is written as it is: a recorder that
+// missed something must not hide it. Bursts reach the file at Flush, or when the
+// buffer is full.
+func (r *Writer) Write(b Burst) error {
+	f, ok := r.last[b.CPU]
+	if !ok {
+		return fmt.Errorf("record of bursts: cpu %d is not among the CPUs of the head", b.CPU)
+	}
+	if err := b.validate(); err != nil {
+		return fmt.Errorf("record of bursts: cpu %d: %w", b.CPU, err)
+	}
+	if _, err := f.follow(r.head, b); err != nil {
+		return fmt.Errorf("record of bursts: %w", err)
+	}
+	return r.enc.Encode(b)
+}
+
+// Flush writes what is buffered.
+func (r *Writer) Flush() error { return r.out.Flush() }

@@ -305,27 +305,27 @@ func bigFacts() *host.Facts {
 
 func guestResults() []check.Result {
 	return []check.Result{
-		{ID: "MEM-001", Title: "Transparent huge pages are always on", Severity: check.High, Status: check.Finding, Detail: "transparent huge pages: always", Lever: check.LeverMemory,
+		{ID: "MEM-001", Title: "Transparent huge pages are always on", Severity: check.High, Status: check.Finding, Detail: "transparent huge pages: always", Subject: check.Memory,
 			Evidence: []check.Evidence{{Path: "/sys/kernel/mm/transparent_hugepage/enabled", Value: "[always] madvise never"}},
 			Why:      "A database with its own buffer management touches memory sparsely; collapsing pages in the background stalls it at moments nobody chooses.",
 			Source:   "SAP note 2205917; tuned profiles oracle and postgresql", Disagree: "tuned's mssql profile wants always; SAP note 3577842 wants madvise.", Remedy: "echo never > /sys/kernel/mm/transparent_hugepage/enabled"},
-		{ID: "MEM-004", Title: "Swappiness is at its default", Severity: check.Low, Status: check.Finding, Detail: "vm.swappiness is 60", Lever: check.LeverMemory,
+		{ID: "MEM-004", Title: "Swappiness is at its default", Severity: check.Low, Status: check.Finding, Detail: "vm.swappiness is 60", Subject: check.Memory,
 			Evidence: []check.Evidence{{Path: "/proc/sys/vm/swappiness", Value: "60"}}, Why: "The kernel may swap out a cache that the database believes to be in memory.", Source: "tuned throughput-performance, oracle", Remedy: "sysctl -w vm.swappiness=10"},
-		{ID: "STO-002", Title: "I/O scheduler on a virtual disk", Severity: check.Medium, Status: check.Finding, Detail: "vda uses mq-deadline", Lever: check.LeverLog,
+		{ID: "STO-002", Title: "I/O scheduler on a virtual disk", Severity: check.Medium, Status: check.Finding, Detail: "vda uses mq-deadline", Subject: check.Log,
 			Evidence: []check.Evidence{{Path: "/sys/block/vda/queue/scheduler", Value: "[mq-deadline] none"}}, Why: "The host underneath sorts requests already.", Source: "SAP notes 2578899, 1984787", Remedy: "echo none > /sys/block/vda/queue/scheduler"},
-		{ID: "PWR-001", Title: "Frequency governor", Severity: check.High, Status: check.NotApplicable, Detail: "this host has no cpufreq", Lever: check.LeverFrequency},
-		{ID: "PWR-010", Title: "Idle states deeper than 70 us", Severity: check.Medium, Status: check.NotApplicable, Detail: "this host has no cpuidle", Lever: check.LeverIdle},
-		{ID: "KRN-001", Title: "Clock source", Severity: check.Medium, Status: check.OK, Detail: "kvm-clock", Lever: check.LeverKernel, Evidence: []check.Evidence{{Path: "/sys/devices/system/clocksource/clocksource0/current_clocksource", Value: "kvm-clock"}}},
-		{ID: "KRN-004", Title: "AIO requests", Severity: check.Low, Status: check.Unknown, Detail: "/proc/sys/fs/aio-max-nr may not be read", Lever: check.LeverKernel},
+		{ID: "PWR-001", Title: "Frequency governor", Severity: check.High, Status: check.NotApplicable, Detail: "this host has no cpufreq", Subject: check.Frequency},
+		{ID: "PWR-010", Title: "Idle states deeper than 70 us", Severity: check.Medium, Status: check.NotApplicable, Detail: "this host has no cpuidle", Subject: check.Idle},
+		{ID: "KRN-001", Title: "Clock source", Severity: check.Medium, Status: check.OK, Detail: "kvm-clock", Subject: check.Kernel, Evidence: []check.Evidence{{Path: "/sys/devices/system/clocksource/clocksource0/current_clocksource", Value: "kvm-clock"}}},
+		{ID: "KRN-004", Title: "AIO requests", Severity: check.Low, Status: check.Unknown, Detail: "/proc/sys/fs/aio-max-nr may not be read", Subject: check.Kernel},
 	}
 }
 
 func bigResults() []check.Result {
 	rs := guestResults()
-	rs[3] = check.Result{ID: "PWR-001", Title: "Frequency governor saves energy", Severity: check.High, Status: check.Finding, Detail: "512 of 512 policies use powersave", Lever: check.LeverFrequency,
+	rs[3] = check.Result{ID: "PWR-001", Title: "Frequency governor saves energy", Severity: check.High, Status: check.Finding, Detail: "512 of 512 policies use powersave", Subject: check.Frequency,
 		Evidence: []check.Evidence{{Path: "/sys/devices/system/cpu/cpufreq/policy0/scaling_governor", Value: "powersave"}, {Path: "/sys/devices/system/cpu/cpufreq/policy1-511/scaling_governor", Value: "powersave"}},
 		Why:      "A governor that lowers the clock at low load makes every short burst wait for it to rise again.", Source: "SAP notes 2205917, 2684254, 3577842; tuned", Remedy: "cpupower frequency-set -g performance"}
-	rs[4] = check.Result{ID: "PWR-010", Title: "Idle states deeper than 70 us are enabled", Severity: check.Medium, Status: check.Finding, Detail: "C2 takes 350 us to leave", Lever: check.LeverIdle,
+	rs[4] = check.Result{ID: "PWR-010", Title: "Idle states deeper than 70 us are enabled", Severity: check.Medium, Status: check.Finding, Detail: "C2 takes 350 us to leave", Subject: check.Idle,
 		Evidence: []check.Evidence{{Path: "/sys/devices/system/cpu/cpu0/cpuidle/state2/disable", Value: "0"}}, Why: "Leaving a deep state delays the first instruction after every wait.", Source: "SAP HANA notes; sapconf", Disagree: "Deep states of idle cores give turbo to the busy ones.", Remedy: "cpupower idle-set -D 70"}
 	return rs
 }

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/charmbracelet/x/ansi"
+
 	"hostlab/internal/result"
 	"hostlab/internal/screen"
 	"hostlab/internal/watch"
@@ -123,7 +125,7 @@ func (v *View) Render() string {
 	}
 	lines = append(lines[:min(len(lines), v.Height-1)], v.dim(v.foot()))
 	for i, l := range lines {
-		lines[i] = clip(l, v.Width)
+		lines[i] = ansi.Truncate(l, v.Width, "")
 	}
 	return strings.Join(lines, "\n")
 }

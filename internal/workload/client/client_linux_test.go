@@ -293,3 +293,23 @@ func holdRows(ctx context.Context, run func(string) int) {
 	}
 	run("ROLLBACK")
 }
+
+// Tables that were made in part, as when a run is cancelled meanwhile, are made anew.
+func TestTablesMadeInPart(t *testing.T) {
+	for _, engine := range []string{inPostgres, inMariaDB} {
+		t.Run(engine, func(t *testing.T) {
+			given := map[string]any{"engine": engine, "rows": int64(100), "tables": int64(3)}
+			s := begin(t, Copy{}, given)
+			other := otherSession(t, s)
+			other("CREATE TABLE zclient02 (a integer)")
+			request := workload.Request{Params: values(t, Copy{}, given), Seed: 3}
+			if _, err := s.Run(t.Context(), request); err == nil || !strings.Contains(err.Error(), "exists") {
+				t.Fatalf("with a table in the way: %v", err)
+			}
+			other("DROP TABLE zclient02")
+			if _, err := s.Run(t.Context(), request); err != nil {
+				t.Errorf("after it: %v", err)
+			}
+		})
+	}
+}

@@ -1,9 +1,13 @@
 package client
 
 import (
+	"cmp"
 	"context"
+	"slices"
+	"strings"
 	"time"
 
+	"hostlab/internal/explain"
 	"hostlab/internal/result"
 )
 
@@ -85,24 +89,60 @@ type counters struct {
 	others    counter // waiting for anything else that the server tells, s
 }
 
+// all are the counters, in one order.
+func (c *counters) all() []*counter {
+	return []*counter{&c.cpu, &c.session, &c.queued, &c.logWrites, &c.logSyncs, &c.logIO, &c.logElse, &c.logFull, &c.logBytes, &c.dataReads, &c.locks, &c.others}
+}
+
 // since is what was counted since an earlier reading.
-func (c counters) since(b counters) counters {
-	sub := func(a, b counter) counter {
-		if a.why == "" {
-			a.why = b.why
-		}
-		return counter{max(0, a.value-b.value), a.why}
+func (c counters) since(before counters) counters {
+	earlier := before.all()
+	for i, now := range c.all() {
+		now.value = max(0, now.value-earlier[i].value)
+		now.why = cmp.Or(now.why, earlier[i].why)
 	}
-	return counters{sub(c.cpu, b.cpu), sub(c.session, b.session), sub(c.queued, b.queued), sub(c.logWrites, b.logWrites), sub(c.logSyncs, b.logSyncs),
-		sub(c.logIO, b.logIO), sub(c.logElse, b.logElse), sub(c.logFull, b.logFull), sub(c.logBytes, b.logBytes), sub(c.dataReads, b.dataReads), sub(c.locks, b.locks), sub(c.others, b.others)}
+	return c
 }
 
 // unknown has nothing, for one reason.
-func unknown(why string) counters {
-	c := counter{why: why}
-	return counters{c, c, c, c, c, c, c, c, c, c, c, c}
+func unknown(why string) (c counters) {
+	for _, x := range c.all() {
+		x.why = why
+	}
+	return c
 }
 
 func known(v float64) counter { return counter{value: v} }
 
 func seconds(d time.Duration) counter { return counter{value: d.Seconds()} }
+
+// backend is the process or thread of this host that serves the job's session.
+type backend struct {
+	task int    // its number in the kernel
+	why  string // it is not known; empty: it is
+}
+
+// backendOf is that of a server of the user's, where the server says which process or
+// thread it is and that is one of this host, by its name: behind a forwarded port or in a
+// container the number is another's.
+func backendOf(here bool, id int, names ...string) backend {
+	if here && id > 0 {
+		comm := explain.Comm(int64(id))
+		if slices.ContainsFunc(names, func(n string) bool { return strings.HasPrefix(comm, n) }) {
+			return backend{task: id}
+		}
+	}
+	return backend{why: "the server's processes are not of this host, or hidden"}
+}
+
+func (b backend) session() (cpu, queued counter) {
+	why := b.why
+	if why == "" {
+		run, queue, err := explain.SchedStat(int64(b.task))
+		if err == nil {
+			return known(run.Seconds()), known(queue.Seconds())
+		}
+		why = "this kernel does not tell"
+	}
+	return counter{why: why}, counter{why: why}
+}

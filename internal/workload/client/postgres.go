@@ -134,29 +134,26 @@ func countPostgres(ctx context.Context, e *served, c *counters) error {
 		c.logWrites, c.logSyncs, c.logIO, c.logBytes, c.dataReads = old, old, old, old, old
 		return nil
 	}
-	from := "wal_write, wal_sync, wal_write_time + wal_sync_time, wal_bytes, current_setting('track_wal_io_timing') FROM pg_stat_wal"
-	if e.version >= 180000 { // its numbers of the log's I/O are in pg_stat_io
-		from = "sum(writes), sum(fsyncs), sum(coalesce(write_time, 0) + coalesce(fsync_time, 0)), (SELECT wal_bytes FROM pg_stat_wal), " +
-			"current_setting('track_wal_io_timing') FROM pg_stat_io WHERE object = 'wal'"
-	}
-	var timed, timedReads string
-	c.logWrites, c.logSyncs, c.logIO, c.logBytes, c.dataReads = counter{}, counter{}, counter{}, counter{}, counter{}
 	if err := e.execAll(ctx, "SELECT pg_stat_force_next_flush()"); err != nil {
 		return err
 	}
-	err := e.conn.QueryRowContext(ctx, "SELECT "+from).Scan(&c.logWrites.value, &c.logSyncs.value, &c.logIO.value, &c.logBytes.value, &timed)
+	ask := explain.DB{Conn: e.conn}
+	log, err := explain.One(ctx, ask, postgres.Log(e.version))
 	if err != nil {
 		return err
 	}
-	const reads = "SELECT blk_read_time, current_setting('track_io_timing') FROM pg_stat_database WHERE datname = current_database()"
-	if err := e.conn.QueryRowContext(ctx, reads).Scan(&c.dataReads.value, &timedReads); err != nil {
+	c.logBytes, c.logWrites, c.logSyncs = known(log.Float(0)), known(log.Float(1)), known(log.Float(2))
+	c.logIO = known((log.Float(3) + log.Float(4)) / 1e6)
+	reads, err := explain.One(ctx, ask, explain.Query{SQL: "SELECT blk_read_time, current_setting('track_io_timing'), " +
+		"current_setting('track_wal_io_timing') FROM pg_stat_database WHERE datname = current_database()"})
+	if err != nil {
 		return err
 	}
-	c.logIO.value, c.dataReads.value = c.logIO.value/1000, c.dataReads.value/1000 // ms
-	if timed != "on" {
+	c.dataReads = known(reads.Float(0) / 1000)
+	if !reads.Bool(2) {
 		c.logIO = counter{why: "the server does not time it: set track_wal_io_timing = on"}
 	}
-	if timedReads != "on" {
+	if !reads.Bool(1) {
 		c.dataReads = counter{why: "the server does not time it: set track_io_timing = on"}
 	}
 	return nil

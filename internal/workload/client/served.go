@@ -47,6 +47,8 @@ type served struct {
 	schema  schema            // of the user's
 	watched watched
 	version int // of PostgreSQL: 150018
+
+	complete bool // all tables of made are there
 }
 
 // start has a private server.
@@ -94,9 +96,10 @@ func use(ctx context.Context, d dialect, dsn *connect.DSN, name string) (_ *serv
 
 // connected has a session on which nothing is open.
 func (e *served) connected(ctx context.Context) error {
-	if e.conn != nil {
+	if e.conn != nil && e.conn.PingContext(ctx) == nil {
 		return nil
 	}
+	e.disconnect() // the server, or what is between, may have ended it while it was idle
 	if err := e.sqlSession.connected(ctx); err != nil {
 		return err
 	}
@@ -135,7 +138,7 @@ func (e *served) fill(ctx context.Context, l *tables, clients []string) error {
 	if err := e.connected(ctx); err != nil {
 		return err
 	}
-	if e.made == nil || !sameTables(e.made, l) {
+	if !e.complete || !sameTables(e.made, l) {
 		if err := e.create(ctx, l); err != nil {
 			return err
 		}
@@ -146,21 +149,24 @@ func (e *served) fill(ctx context.Context, l *tables, clients []string) error {
 
 func (e *served) create(ctx context.Context, l *tables) error {
 	var all []string
+	e.complete = false
 	if e.made != nil {
 		if err := e.dropTables(ctx, e.made.in(e.into)); err != nil {
 			return err
 		}
-		e.made = nil
 		e.disconnect() // with its prepared statements
 		if err := e.connected(ctx); err != nil {
 			return err
 		}
 	}
+	e.made = l // as far as they are made
 	e.set(l)
 	for i := range l.list {
 		all = append(all, l.list[i].create(e.into, "")...)
 	}
-	return e.execAll(ctx, all...)
+	err := e.execAll(ctx, all...)
+	e.complete = err == nil
+	return err
 }
 
 // counters reads what the server and the kernel count.

@@ -2,6 +2,7 @@ package scanlock
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -156,7 +157,8 @@ func (w *crew) end() {
 }
 
 // Run runs a cell in this process, which must be a worker, and returns what its threads
-// did in a stretch after a warm-up, and how long that was. It gives thread.ErrNoCPU,
+// did in a stretch after a warm-up, and how long that was: longer where a thread waits for
+// its CPU. It gives thread.ErrNoCPU,
 // wrapped, when a CPU cannot be used.
 func (c Cell) Run(clock hot.Clock, warmUp, stretch time.Duration) (did []Count, seconds float64, err error) {
 	if c, err = c.checked(); err != nil {
@@ -176,15 +178,22 @@ func (c Cell) Run(clock hot.Clock, warmUp, stretch time.Duration) (did []Count, 
 	w.run()
 	time.Sleep(warmUp)
 	before, _ := w.snapshot()
-	time.Sleep(stretch)
-	after, failed := w.snapshot()
-	if failed != nil {
-		return nil, 0, failed.err()
+	starved := func(n Count) bool { return n.HasCPU && n.CPUTime == 0 }
+	// On a busy host a thread may not have had its CPU once in the stretch.
+	for end := time.Now().Add(10 * stretch); ; {
+		time.Sleep(stretch)
+		after, failed := w.snapshot()
+		if failed != nil {
+			return nil, 0, failed.err()
+		}
+		did = did[:0]
+		for i := range c.Threads {
+			did = append(did, after.Counts[i].since(before.Counts[i]))
+		}
+		if !slices.ContainsFunc(did, starved) || time.Now().After(end) {
+			return did, (after.At - before.At).Seconds(), nil
+		}
 	}
-	for i := range c.Threads {
-		did = append(did, after.Counts[i].since(before.Counts[i]))
-	}
-	return did, (after.At - before.At).Seconds(), nil
 }
 
 // snapshot reads the counters while the threads run: all of them first, then what

@@ -235,3 +235,26 @@ func TestMissingCPUIsNamed(t *testing.T) {
 		}
 	}
 }
+
+// A cell that runs in this process tells what its threads did in a stretch, and which CPU
+// cannot be used.
+func TestCellRun(t *testing.T) {
+	on := twoCPUs(t)
+	c := Cell{Threads: []Thread{{on[0], Lock}, {on[1], Scan}}, ScanSize: 1 << 20}
+	did, seconds, err := c.Run(hot.StartClock(), time.Millisecond, 20*time.Millisecond)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(did) != 2 || seconds < 0.02 || did[0].Acquisitions == 0 || did[1].Acquisitions != 0 || did[1].Bytes == 0 {
+		t.Errorf("%+v in %g s", did, seconds)
+	}
+	for _, n := range did {
+		if n.HasCPU && n.CPUTime <= 0 {
+			t.Errorf("%+v had no CPU", n)
+		}
+	}
+	c.Threads[1].CPU = 8191
+	if _, _, err := c.Run(hot.StartClock(), time.Millisecond, time.Millisecond); !errors.Is(err, thread.ErrNoCPU) {
+		t.Errorf("CPU 8191: %v", err)
+	}
+}
