@@ -60,11 +60,11 @@ type Thread struct {
 type Cell struct {
 	Threads  []Thread `json:"threads"`
 	Lock     LockKind `json:"lock"`
-	Critical int      `json:"critical"`  // dependent additions while the lock is held; 0: none, as the seed
+	Critical int      `json:"critical"`  // dependent additions while the lock is held; 0: none, as published
 	Touch    bool     `json:"touch"`     // the critical section adds to data that the lock protects
 	Parallel int      `json:"parallel"`  // dependent additions between release and the next try
 	NoPause  bool     `json:"no_pause"`  // spin without PAUSE
-	ScanSize int      `json:"scan_size"` // bytes of each scanner's block; the seed has 1 MiB
+	ScanSize int      `json:"scan_size"` // bytes of each scanner's block; as published 1 MiB
 	Layout   Layout   `json:"layout"`
 	Timed    bool     `json:"timed"` // measure how long each acquisition takes; costs more than the lock itself
 }
