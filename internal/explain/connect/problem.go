@@ -10,6 +10,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/go-sql-driver/mysql"
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"hostlab/internal/screen"
@@ -74,6 +75,9 @@ func (d *DSN) problem(err error) error {
 		}
 	case d.refusedTLS(err) != "":
 		text = NoTLS + "; " + TrustNetwork(d.refusedTLS(err))
+	case errors.Is(err, mysql.ErrCleartextPassword): // the driver names a flag that would send it to anybody
+		text = "the server asks for the password in clear text, which goes over TLS or a socket alone; " +
+			"give the account another method, such as caching_sha2_password or ed25519, or use USER@tcp(HOST:3306)/?tls=true&allowCleartextPasswords=1"
 	case errors.As(err, &dns):
 		text = "no such host: " + dns.Name
 	case errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, wsaRefused):

@@ -265,3 +265,21 @@ func TestWay(t *testing.T) {
 		t.Error("it spoke in clear")
 	}
 }
+
+// A server that asks for clear text is told of in our words: the driver's name a flag that helps no further.
+func TestCleartext(t *testing.T) {
+	for _, text := range []string{"mysql://u:s3cr3t@localhost/", "mysql://u:s3cr3t@db.example/?tls=false"} {
+		f := newFake(t, speakMySQL)
+		d, err := Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d.dial = f.reach
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		_, err = Open(ctx, d)
+		if err == nil || !strings.Contains(err.Error(), "asks for the password in clear text") || strings.Contains(err.Error(), "DSN") {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
