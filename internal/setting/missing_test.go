@@ -44,7 +44,7 @@ func TestNamesAreNoPatterns(t *testing.T) {
 		}
 	}
 	p, err := NewPlan(Local(root), []Assignment{{Name: "io_scheduler", Value: "mq-deadline"}})
-	if err != nil || len(p.Steps) != 2 || p.Steps[0].Object.Path != "/sys/block/*/queue/scheduler" || p.Steps[0].Object.Name != "*" {
+	if err != nil || len(p.Steps) != 2 || p.Steps[0].Path != "/sys/block/*/queue/scheduler" || p.Steps[0].Name != "*" {
 		t.Errorf("%+v, %v", p, err)
 	}
 }
