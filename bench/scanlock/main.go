@@ -64,8 +64,8 @@ func pairs(a, b int) []*pair {
 	}
 	for _, kind := range scanlock.Locks {
 		for _, layout := range scanlock.Layouts {
-			if layout == scanlock.Seed && kind != scanlock.TTAS {
-				continue // the seed's lock
+			if layout == scanlock.Packed && kind != scanlock.TTAS {
+				continue // the published lock
 			}
 			for _, c := range []struct {
 				name    string

@@ -41,7 +41,8 @@ reboot has put back already is only struck off the journal.
 A damaged journal, or that of another machine, is refused: --force takes what
 can be read of it, and --forget sets it aside and changes nothing. Without a
 problem, --forget drops all entries and leaves the values as they are. One that
-was cut within a set is put back as far as it tells, and fails.
+was cut within a set is put back as far as it tells, and fails. What a damaged
+journal may lack is said, with status 1, until --forget.
 
 What root has changed is put back by root alone; --dry-run shows it to anybody.
 cpu_dma_latency is in no
@@ -98,6 +99,11 @@ func (o *revertOptions) putBack(ctx context.Context, std streams, sys *setting.S
 	}
 	pending = o.owned(pending)
 	if len(pending) == 0 && err == nil {
+		if damage, err := setting.Damage(sys, dir); err == nil && damage != "" && !o.forget {
+			return o.incomplete(std, damage)
+		} else if err == nil && damage != "" && o.owner == "" {
+			return o.giveUp(std, sys, dir)
+		}
 		if o.owner == "" && !o.dryRun && !o.forget {
 			_ = setting.Tidy(sys, dir) // without the right to do it there is nothing to put back
 		}
@@ -119,6 +125,26 @@ func (o *revertOptions) putBack(ctx context.Context, std streams, sys *setting.S
 	return errors.Join(err, j.Close())
 }
 
+// giveUp ends the warning of an incomplete journal.
+func (o *revertOptions) giveUp(std streams, sys *setting.System, dir string) error {
+	j, err := journal(sys, dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(o.dropped(std, j), j.Close())
+}
+
+// damaged fails a command that has done what the journal says, where it is known to lack changes.
+func damaged(found string) error {
+	return errors.New(found + ". Compare 'hostlab settings' with what this host should have; 'hostlab revert --forget' then ends this warning")
+}
+
+// incomplete fails where nothing is left to put back, as far as a journal says that lacks changes.
+func (o *revertOptions) incomplete(std streams, found string) error {
+	err := damaged(found)
+	return errors.Join(printDocument(std, settingsReport("revert", change(o.action(), nil, nil, err), "Nothing that the journal names is to be put back. It is not complete."), o.format), err)
+}
+
 // owned keeps the entries that are asked for.
 func (o *revertOptions) owned(list []setting.Entry) (out []setting.Entry) {
 	for _, e := range list {
@@ -137,6 +163,9 @@ func (o *revertOptions) roots(std streams, sys *setting.System, machine string) 
 	}
 	if err != nil {
 		return false, nil //nolint:nilerr // without the right to read it nothing is known of it
+	}
+	if found, err := setting.Damage(sys, machine); len(list) == 0 && err == nil && found != "" {
+		return false, fmt.Errorf("your journal has nothing to put back, and root's: %w", damaged(found))
 	}
 	list = changed(o.owned(list))
 	if len(list) == 0 {
@@ -187,8 +216,12 @@ func (o *revertOptions) nothing(std streams, all []setting.Entry) error {
 // change a value before. The answer ends with more.
 func (o *revertOptions) preview(std streams, sys *setting.System, dir, more string) error {
 	list, err := setting.Preview(sys, dir, o.owner, o.force)
-	damaged, _ := errors.AsType[*setting.Problem](err)
-	if err != nil && (damaged == nil || !o.force) {
+	problem, _ := errors.AsType[*setting.Problem](err)
+	if err != nil && (problem == nil || !o.force) {
+		return err
+	}
+	known, err := setting.Damage(sys, dir)
+	if err != nil {
 		return err
 	}
 	p := &setting.Plan{}
@@ -206,10 +239,12 @@ func (o *revertOptions) preview(std streams, sys *setting.System, dir, more stri
 	}
 	var accepted error // what --force passes over
 	switch {
-	case damaged != nil && damaged.OtherHost:
-		fmt.Fprintln(std.err, "hostlab: "+screen.Clean(damaged.Found())+"; --force takes it as this one's")
-	case damaged != nil:
-		accepted = errors.New(damaged.Found() + "; what the damaged part has changed would NOT be put back")
+	case problem != nil && problem.OtherHost:
+		fmt.Fprintln(std.err, "hostlab: "+screen.Clean(problem.Found())+"; --force takes it as this one's")
+	case problem != nil:
+		accepted = errors.New(problem.Found() + ". What the damaged part has changed would NOT be put back")
+	case known != "":
+		accepted = damaged(known)
 	}
 	struck, damage := "", ""
 	if n := tally(rest)[setting.Forgotten]; n > 0 {
@@ -220,24 +255,18 @@ func (o *revertOptions) preview(std streams, sys *setting.System, dir, more stri
 	}
 	d := settingsReport("revert", change("plan", p, nil, accepted), "Nothing was changed: --dry-run."+more, struck, damage)
 	d.Sections = []document.Section{part("Now -> put back", planned(sys, p)), part("Not put back", outcomes(sys, rest))}
-	return printDocument(std, d, o.format)
+	err = printDocument(std, d, o.format)
+	if known != "" {
+		return errors.Join(err, accepted)
+	}
+	return err
 }
 
 // change does what was asked for with an open journal.
 func (o *revertOptions) change(ctx context.Context, std streams, sys *setting.System, j *setting.Journal) error {
 	if o.forget {
-		n := len(o.owned(j.Entries()))
-		kept, err := j.Forget(o.owner)
-		if err != nil {
-			return err
-		}
-		text := fmt.Sprintf("Forgot %s; the values stay as they are.", screen.Count(n, "change"))
-		if kept != "" {
-			text += " The journal was set aside as " + kept + "."
-		}
-		return printDocument(std, settingsReport("revert", change("revert", nil, nil, nil), text), o.format)
+		return o.dropped(std, j)
 	}
-	damaged := ""
 	if p := j.Problem(); p != nil { // run has seen that --force is given
 		kept, err := j.Accept()
 		switch {
@@ -245,12 +274,7 @@ func (o *revertOptions) change(ctx context.Context, std streams, sys *setting.Sy
 			return err
 		case p.OtherHost: // all of it could be read
 			fmt.Fprintln(std.err, "hostlab: "+screen.Clean(p.Found()+", taken as this one's; as it was it is kept as "+kept))
-		default:
-			damaged = fmt.Sprintf("%s; what its damaged part had changed is NOT put back, and the journal as it was is kept as %s", p.Found(), kept)
 		}
-	}
-	if j.Cut() {
-		damaged = "the journal ends within a set that was made, so that lines of it are lost; what was set later is not in it, and may still be changed: compare 'hostlab settings' with what this host should have"
 	}
 	done, err := setting.Revert(ctx, sys, j, o.owner, o.force)
 	if errors.Is(err, syscall.ENOSPC) {
@@ -262,10 +286,27 @@ func (o *revertOptions) change(ctx context.Context, std streams, sys *setting.Sy
 	if n := tally(done); err == nil && n[setting.Foreign]+n[setting.Gone]+n[setting.Failed] > 0 {
 		err = verdictStatus{exitDrifted}
 	}
-	if damaged != "" {
-		err = errors.Join(err, errors.New(damaged))
+	if found := j.Damage(); found != "" {
+		err = errors.Join(err, damaged(found))
 	}
 	return err
+}
+
+// dropped forgets, and says what.
+func (o *revertOptions) dropped(std streams, j *setting.Journal) error {
+	n, damage := len(o.owned(j.Entries())), j.Damage()
+	kept, err := j.Forget(o.owner)
+	if err != nil {
+		return err
+	}
+	text := fmt.Sprintf("Forgot %s; the values stay as they are.", screen.Count(n, "change"))
+	if damage != "" && j.Damage() == "" {
+		text += " What was known of damage to the journal is forgotten too."
+	}
+	if kept != "" {
+		text += " The journal was set aside as " + kept + "."
+	}
+	return printDocument(std, settingsReport("revert", change("revert", nil, nil, nil), text), o.format)
 }
 
 // asBefore reports an object that had its old value already, such as one that a change might have
@@ -320,11 +361,14 @@ unusable flag or journal.`,
 			if err != nil {
 				return err
 			}
-			list, err := verified(sys, dir, at.machineDir(dir))
+			list, damage, err := verified(sys, dir, at.machineDir(dir))
 			if err != nil {
 				return err
 			}
-			err = printDocument(std, verification(sys, list), format)
+			if damage != "" {
+				err = damaged(damage)
+			}
+			err = errors.Join(err, printDocument(std, verification(sys, list, err), format))
 			n := tally(list)
 			if err == nil && n[setting.Unchanged]+n[setting.Rounded]+n[setting.Moved] < len(list) {
 				return verdictStatus{exitDrifted}
@@ -339,22 +383,30 @@ unusable flag or journal.`,
 
 // verified verifies the journal of one directory; where nothing is set in it, or it may not be
 // read, that of the machine: what root has set is in force for all.
-func verified(sys *setting.System, dir, machine string) ([]setting.Outcome, error) {
+func verified(sys *setting.System, dir, machine string) (list []setting.Outcome, damage string, _ error) {
 	list, err := setting.Verify(sys, dir)
-	if dir != machine && (err == nil && len(list) == 0 || errors.Is(err, fs.ErrPermission)) {
+	if err == nil {
+		damage, err = setting.Damage(sys, dir)
+	}
+	if dir != machine && (err == nil && len(list) == 0 && damage == "" || errors.Is(err, fs.ErrPermission)) {
 		dir = machine
-		list, err = setting.Verify(sys, machine)
+		if list, err = setting.Verify(sys, dir); err == nil {
+			damage, err = setting.Damage(sys, dir)
+		}
 	}
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	moved, err := setting.Beside(sys, dir)
-	return append(list, moved...), err
+	return append(list, moved...), damage, err
 }
 
 // verification lists what was set, and first what is not as it was.
-func verification(sys *setting.System, list []setting.Outcome) *document.Document {
-	data := change("verify", nil, list, nil)
+func verification(sys *setting.System, list []setting.Outcome, failure error) *document.Document {
+	data := change("verify", nil, list, failure)
+	if len(list) == 0 && failure != nil {
+		return settingsReport("verify", data, "The journal names no change. It is not complete.")
+	}
 	if len(list) == 0 {
 		return settingsReport("verify", data, "Nothing is set: no change by hostlab is in force.")
 	}

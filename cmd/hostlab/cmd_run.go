@@ -250,21 +250,11 @@ func (o *runOptions) run(ctx context.Context, std streams, st *experiment.Study)
 // plan says what will happen and what will be written where.
 func (o *runOptions) plan(w io.Writer, st *experiment.Study) error {
 	_, width := terminal(w)
-	var b strings.Builder
-	if err := experiment.Describe(&b, st, width); err != nil {
-		return err
-	}
 	to := "the record, below " + o.dir
 	if o.resume {
 		to = "goes on with the record in " + o.dir
 	}
-	head := "  Writes   "
-	for _, line := range screen.Wrap(to, width-len(head)) {
-		fmt.Fprintln(&b, head+line)
-		head = screen.Pad("", len(head))
-	}
-	_, err := io.WriteString(w, b.String())
-	return err
+	return experiment.Describe(w, st, width, [2]string{"Writes", to})
 }
 
 // permitted asks before anything on the host is changed.
@@ -296,16 +286,20 @@ func (o *runOptions) permitted(ctx context.Context, std streams, st *experiment.
 	if len(changing) > 1 {
 		what = "factors " + strings.Join(changing, ", ") + " change"
 	}
+	return permit(ctx, std, what+" this host", ", as listed above", "look at --dry-run, then add --yes")
+}
+
+// permit asks whether to go on.
+func permit(ctx context.Context, std streams, what, where, unasked string) error {
+	what = screen.Clean(what)
 	if !askable(std) {
-		return usagef("%s this host, and there is no terminal to ask on; look at --dry-run, then add --yes", what)
+		return usagef("%s, and there is no terminal to ask on; %s", what, unasked)
 	}
-	if err := ask(ctx, std, screen.Clean(strings.ToUpper(what[:1])+what[1:])+" this host, as listed above. Go on? [y/N] "); err != nil {
-		if errors.Is(err, errNo) {
-			return usagef("not confirmed; nothing was done")
-		}
-		return err
+	err := ask(ctx, std, strings.ToUpper(what[:1])+what[1:]+where+". Go on? [y/N] ")
+	if errors.Is(err, errNo) {
+		return usagef("not confirmed; nothing was done")
 	}
-	return nil
+	return err
 }
 
 // permitOutside asks before a workload works on something of the user's elsewhere.
@@ -313,17 +307,7 @@ func permitOutside(ctx context.Context, std streams, who string, deeds []string)
 	if len(deeds) == 0 {
 		return nil
 	}
-	what := screen.Clean(who + " " + strings.Join(deeds, "; "))
-	if !askable(std) {
-		return usagef("%s, and there is no terminal to ask on; add --yes", what)
-	}
-	if err := ask(ctx, std, strings.ToUpper(what[:1])+what[1:]+". Go on? [y/N] "); err != nil {
-		if errors.Is(err, errNo) {
-			return usagef("not confirmed; nothing was done")
-		}
-		return err
-	}
-	return nil
+	return permit(ctx, std, who+" "+strings.Join(deeds, "; "), "", "add --yes")
 }
 
 // putBack is --restore.

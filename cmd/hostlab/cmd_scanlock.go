@@ -22,7 +22,7 @@ import (
 var (
 	lockKinds   = []string{string(scanlock.TTAS), string(scanlock.TAS), string(scanlock.Ticket), string(scanlock.MCS), string(scanlock.Mutex)}
 	antagonists = []string{string(scanlock.Scan), string(scanlock.Pause), string(scanlock.ALU), string(scanlock.FMA)}
-	layouts     = []string{string(scanlock.Padded), string(scanlock.Seed)}
+	layouts     = []string{string(scanlock.Padded), string(scanlock.Packed)}
 )
 
 // The least times that give a table that means something, and the most.
@@ -101,7 +101,7 @@ second.`,
 	f.BoolVar(&o.ask.Cell.NoPause, "no-pause", false, "spin without the PAUSE (YIELD on arm64) that spares a sibling")
 	f.StringVar(&o.size, "scan-size", "1MiB", "memory that each scanner overwrites")
 	choiceFlag(cmd, &o.antagonist, "antagonist", string(scanlock.Scan), "what scanners do; other than scan they touch no memory", antagonists)
-	choiceFlag(cmd, &o.layout, "layout", string(scanlock.Padded), "where counters lie: apart, or in shared cache lines (seed: the program of 2005)", layouts)
+	choiceFlag(cmd, &o.layout, "layout", string(scanlock.Padded), "where counters lie: apart, or in shared cache lines (packed: the program of 2005)", layouts)
 	f.BoolVar(&o.ask.Cell.Timed, "latency", false, "also print how long acquisitions took; costs more than the lock itself")
 	formatFlag(cmd, &o.format, documentFormats)
 	for _, name := range []string{"scan-cpus", "lock-cpus", "interval", "duration", "critical", "parallel", "scan-size"} {

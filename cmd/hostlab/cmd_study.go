@@ -72,7 +72,7 @@ Exit status: 0 all can be used, 2 one cannot.`,
 				}
 				// A file is right also where this host cannot run it. What is set for it here
 				// has to fit.
-				unfit := ""
+				var note [][2]string
 				here, err := fitHere(cmd.Context(), s)
 				bad, ok := errors.AsType[*experiment.Problems](err)
 				switch {
@@ -84,20 +84,13 @@ Exit status: 0 all can be used, 2 one cannot.`,
 					all.List = append(all.List, bad.List...)
 					continue
 				default:
-					unfit = bad.Error()
+					note = append(note, [2]string{"Note", "run would refuse it: " + bad.Error()})
 				}
 				if i > 0 {
 					fmt.Fprintln(std.out)
 				}
-				if err := experiment.Describe(std.out, s, width); err != nil {
+				if err := experiment.Describe(std.out, s, width, note...); err != nil {
 					return err
-				}
-				if unfit != "" {
-					head := "  Note     "
-					for _, line := range screen.Wrap("run would refuse it: "+unfit, width-len(head)) {
-						fmt.Fprintln(std.out, head+line)
-						head = screen.Pad("", len(head))
-					}
 				}
 			}
 			if len(all.List) > 0 {

@@ -158,7 +158,7 @@ func TestScanlockJSON(t *testing.T) {
 	}
 	t.Setenv("GOMAXPROCS", "1")
 	duration := 100 * time.Millisecond
-	for i, args := range [][]string{{}, {"--latency"}, {"-s", "none"}, {"-l", "none"}, {"--antagonist", "fma", "--lock", "mcs", "--layout", "seed", "--no-pause"},
+	for i, args := range [][]string{{}, {"--latency"}, {"-s", "none"}, {"-l", "none"}, {"--antagonist", "fma", "--lock", "mcs", "--layout", "packed", "--no-pause"},
 		{"--lock", "mutex", "--critical", "10", "--touch", "--parallel", "5"}} {
 	again:
 		var out, stderr bytes.Buffer

@@ -43,7 +43,7 @@ func TestVerifyOfTheMachine(t *testing.T) {
 	own, machine := filepath.Join(root, "own"), filepath.Join(root, "machine")
 	verify := func() []setting.Outcome {
 		t.Helper()
-		list, err := verified(sys, own, machine)
+		list, _, err := verified(sys, own, machine)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -68,7 +68,7 @@ func TestVerifyOfTheMachine(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(own, "settings.journal"), []byte("x\ny\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if list, err := verified(sys, own, machine); !errors.As(err, new(*setting.Problem)) || errors.Is(err, fs.ErrNotExist) {
+	if list, _, err := verified(sys, own, machine); !errors.As(err, new(*setting.Problem)) || errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("%+v, %v", list, err)
 	}
 }
@@ -272,12 +272,12 @@ func TestMovedBeside(t *testing.T) {
 	if text := out.String(); strings.Count(text, line) != 1 || !strings.Contains(text, "1 object set.") {
 		t.Errorf("set: %s", text)
 	}
-	list, err := verified(sys, dir, dir)
+	list, _, err := verified(sys, dir, dir)
 	if err != nil || len(list) != 2 || list[1].Result != setting.Moved {
 		t.Fatalf("verify: %+v, %v", list, err)
 	}
 	out.Reset()
-	if err := printDocument(streams{nil, &out, &out}, verification(sys, list), "text"); err != nil || !strings.Contains(out.String(), line) ||
+	if err := printDocument(streams{nil, &out, &out}, verification(sys, list, nil), "text"); err != nil || !strings.Contains(out.String(), line) ||
 		!strings.HasPrefix(out.String(), "1 object as set.\n") {
 		t.Errorf("verify: %s, %v", out.String(), err)
 	}

@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -42,44 +43,58 @@ func (w *watcher) serve(ctx context.Context, note io.Writer) error {
 	}
 	server := &http.Server{
 		Handler:           onlyNamed(name, w.handler()),
-		ReadHeaderTimeout: 5 * time.Second,
-		ReadTimeout:       5 * time.Second,
-		WriteTimeout:      10 * time.Second,
-		IdleTimeout:       time.Minute,
+		ReadHeaderTimeout: 2 * time.Second,
+		ReadTimeout:       2 * time.Second,
+		WriteTimeout:      2 * time.Second,
 		MaxHeaderBytes:    16 << 10,
 		ErrorLog:          log.New(io.Discard, "", 0), // a client that breaks off must not scribble over the screen
 	}
+	server.SetKeepAlivesEnabled(false) // a scrape a connection: one that idles keeps no place
 	context.AfterFunc(ctx, func() { _ = server.Close() })
-	go func() { _ = server.Serve(&limited{Listener: l, places: make(chan struct{}, mostClients)}) }() // ends when it is closed, or with the process
+	go func() { _ = server.Serve(&limited{Listener: l}) }() // ends when it is closed, or with the process
 	return nil
 }
 
-// mostClients are the connections that are served at a time; more wait.
+// mostClients are the connections that are served at a time. One more ends the oldest: a scrape takes
+// milliseconds, so the oldest is one that says nothing, and must keep nobody waiting.
 const mostClients = 16
 
-// limited is a listener that accepts no more connections than there are places.
+// limited is a listener that keeps no more connections than mostClients.
 type limited struct {
 	net.Listener
-	places chan struct{}
+	mu   sync.Mutex
+	open []*place // the oldest first
 }
 
-// Accept waits for a place only where a client waits to be served.
+// Accept ends the oldest connection where there are too many.
 func (l *limited) Accept() (net.Conn, error) {
 	c, err := l.Listener.Accept()
 	if err != nil {
 		return nil, err
 	}
-	l.places <- struct{}{}
-	return &place{Conn: c, leave: sync.OnceFunc(func() { <-l.places })}, nil
+	p := &place{Conn: c, of: l}
+	l.mu.Lock()
+	l.open = append(l.open, p)
+	var oldest *place
+	if len(l.open) > mostClients {
+		oldest = l.open[0]
+	}
+	l.mu.Unlock()
+	if oldest != nil {
+		_ = oldest.Close()
+	}
+	return p, nil
 }
 
 type place struct {
 	net.Conn
-	leave func()
+	of *limited
 }
 
 func (p *place) Close() error {
-	defer p.leave()
+	p.of.mu.Lock()
+	p.of.open = slices.DeleteFunc(p.of.open, func(o *place) bool { return o == p })
+	p.of.mu.Unlock()
 	return p.Conn.Close()
 }
 

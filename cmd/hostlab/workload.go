@@ -7,11 +7,13 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"hostlab/internal/document"
 	"hostlab/internal/result"
 	"hostlab/internal/screen"
 	"hostlab/internal/stats"
+	"hostlab/internal/stops"
 	"hostlab/internal/workload"
 	"hostlab/internal/workload/all"
 )
@@ -72,6 +74,7 @@ type workloadReport struct {
 	Parameters map[string]string  `json:"parameters"`
 	Seed       uint64             `json:"seed"`
 	Runs       int                `json:"runs"`
+	LeftOut    int                `json:"left_out"` // runs in which hostlab was stopped
 	Responses  []workloadResponse `json:"responses"`
 	Warnings   []string           `json:"warnings"`
 }
@@ -113,14 +116,24 @@ func (o *workloadRun) run(ctx context.Context, w workload.Workload) (rep workloa
 	for _, p := range d.Params {
 		rep.Parameters[p.Name] = workload.Text(p, o.params[p.Name])
 	}
+	watch := stops.Start()
+	defer watch.Close()
 	values, missing := map[string][]float64{}, map[string]string{}
 	for i := range o.runs {
+		before, start := watch.Sum(), time.Now()
 		got, err := s.Run(ctx, workload.Request{Params: o.params, Seed: o.seed, Run: uint64(i)})
 		if err != nil {
 			if ctx.Err() != nil {
 				return rep, ctx.Err()
 			}
 			return rep, fmt.Errorf("run %d of %d: %w", i+1, o.runs, err)
+		}
+		stopped := watch.Sum().Sub(before)
+		stopped.Run = time.Since(start)
+		if why := stopped.Text(); why != "" { // its figures are of the stop, as in 'run'
+			rep.LeftOut++
+			rep.Warnings = append(rep.Warnings, fmt.Sprintf("run %d of %d is left out: %s", i+1, o.runs, why))
+			continue
 		}
 		for name, v := range got.Values {
 			values[name] = append(values[name], v)
@@ -133,6 +146,9 @@ func (o *workloadRun) run(ctx context.Context, w workload.Workload) (rep workloa
 				rep.Warnings = append(rep.Warnings, text)
 			}
 		}
+	}
+	if rep.LeftOut == o.runs {
+		return rep, fmt.Errorf("no run counts: %s; run it again", rep.Warnings[len(rep.Warnings)-1])
 	}
 	responses := slices.Clone(d.Responses)
 	for _, p := range o.picks {
@@ -169,7 +185,7 @@ func (r workloadReport) document() *document.Document {
 	if more := len(r.Warnings) - most; more > 0 {
 		notes = append(notes, document.Line{Text: fmt.Sprintf("and %d more warnings: --format json has all", more)})
 	}
-	d := &document.Document{Name: "workload", Answer: []document.Line{{Text: fmt.Sprintf("%s, seed %d: medians of %s", r.Workload, r.Seed, screen.Count(r.Runs, "run"))}},
+	d := &document.Document{Name: "workload", Answer: []document.Line{{Text: fmt.Sprintf("%s, seed %d: medians of %s", r.Workload, r.Seed, screen.Count(r.Runs-r.LeftOut, "run"))}},
 		Sections: []document.Section{{Title: "Responses", Blocks: []document.Block{t}}}, Data: r}
 	if len(notes) > 0 {
 		d.Sections = append(d.Sections, document.Section{Title: "Notes", Blocks: []document.Block{notes}})

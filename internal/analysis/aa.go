@@ -1,7 +1,6 @@
 package analysis
 
 import (
-	"fmt"
 	"math"
 
 	"hostlab/internal/stats"
@@ -28,11 +27,11 @@ func (j *judge) floor(t *table) floor {
 	a := floor{AA: AA{Response: t.response, Value: nan, Low: nan, High: nan, Floor: nan}, phi: nan}
 	c, ok := j.record.duplicates()
 	if !ok {
-		a.Reason = "the record has no duplicate of the baseline"
+		a.Reason.Kind = NoDuplicate
 		return a
 	}
 	t = t.on(c)
-	a.Response = t.response
+	a.Response, a.Unit = t.response, c.unit
 	alpha := j.secondary
 	if t.response.Primary {
 		alpha = j.primary
@@ -40,36 +39,36 @@ func (j *judge) floor(t *table) floor {
 	a.d, _ = j.differences(c, t)
 	a.N = len(a.d)
 	a.iv, _, _ = j.interval(a.d, alpha)
-	a.Value, a.Low, a.High = t.effect(a.iv.Estimate), t.effect(a.iv.Low), t.effect(a.iv.High)
+	e := t.estimate(a.iv)
+	a.Value, a.Low, a.High = e.Value, e.Low, e.High
 	if !math.IsNaN(a.iv.Low) {
 		a.phi = max(math.Abs(a.iv.Low), math.Abs(a.iv.High))
 		a.Floor = max(math.Abs(a.Low), math.Abs(a.High))
 	}
-	if v, method := j.voided(a.d); v.Low > 0 || v.High < 0 {
-		a.Void = true
-		a.Reason = fmt.Sprintf("The baseline differs from its own hidden duplicate: %s 99 %% interval of %s is %s, without 0. Something other than the factors moves the values, so that no effect can be separated from it.",
-			method, t.response.Name, t.span(t.effect(v.Low), t.effect(v.High)))
+	if v, student := j.voided(a.d); v.Low > 0 || v.High < 0 {
+		a.Void, a.Reason.Kind = true, VoidAA
+		a.VoidLow, a.VoidHigh, a.VoidStudent = t.effect(v.Low), t.effect(v.High), student
 	} else if math.IsNaN(a.iv.Low) {
-		a.Reason = fmt.Sprintf("there is no interval of the A/A duplicate below %d %s, and there are %d", stats.MinBlocks(alpha), c.unit, a.N)
+		a.Reason = Reason{Kind: FewUnits, N: stats.MinBlocks(alpha)}
 	}
 	return a
 }
 
 // voided returns the interval that voids a study where it is without 0, NaN where
-// nothing is judged yet, and whose it is. Ranks have none at 99 % below 8 blocks,
+// nothing is judged yet, and whether it is Student's. Ranks have none at 99 % below 8 blocks,
 // and an effect may be called from 6 on: there it is Student's, which without any
 // difference is without 0 in 1.0 % of experiments of 6 or 7 with normal noise and in
 // less where tails are heavier (TestFalseVoidOfFew). The widest interval that ranks have, of
 // 96.9 % at 6, would void 3 %. Where ranks give no effect an interval either, nothing
 // is claimed that could be void, and few values that were rounded are often equal.
-func (j *judge) voided(d []float64) (iv stats.Interval, method string) {
+func (j *judge) voided(d []float64) (iv stats.Interval, student bool) {
 	none := stats.Interval{Low: math.NaN(), High: math.NaN()}
 	split := j.record.x.Design.Kind == splitPlot
 	switch {
 	case !j.judged || !split && len(d) < stats.MinBlocks(max(j.primary, j.secondary)):
-		return none, ""
+		return none, false
 	case len(d) < stats.MinBlocks(voidAlpha):
-		return stats.PairedT(d, voidAlpha), "Student's"
+		return stats.PairedT(d, voidAlpha), true
 	}
-	return stats.HodgesLehmann(d, voidAlpha), "the"
+	return stats.HodgesLehmann(d, voidAlpha), false
 }

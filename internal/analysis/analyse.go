@@ -46,7 +46,7 @@ func Analyse(x *result.Experiment, runs []result.Run, end *result.End) *Analysis
 	used := r.used(blocks)
 	a.Used, a.Failures = used, r.failures
 	a.seen(used)
-	j := judge{record: r, judged: a.Look > 0, seconds: a.Seconds, hours: a.HoursText(),
+	j := judge{record: r, judged: a.Look > 0, seconds: a.Seconds,
 		primary: atLook(stats.Simultaneous(alpha, primary, 1)), secondary: atLook(alpha)}
 	if looks := x.Design.Looks; len(looks) > 0 {
 		j.firstLook = looks[0]
@@ -71,7 +71,7 @@ func Analyse(x *result.Experiment, runs []result.Run, end *result.End) *Analysis
 			}
 			e := Effect{Contrast: c, Response: t.response, Evidence: evidence(x, c)}
 			if err != nil {
-				a.Effects = append(a.Effects, unknown(e, err.Error()))
+				a.Effects = append(a.Effects, unknown(e, err))
 				continue
 			}
 			a.Effects = append(a.Effects, j.effect(e, compared, t, floors[i]))

@@ -68,50 +68,51 @@ func TestVerdicts(t *testing.T) {
 		d, a    []float64
 		change  func(*lab)
 		verdict Verdict
-		reason  string // a part of it
+		why     Why    // "": any
+		text    string // a part of it, of what the record lacks
 		need    bool
 	}{
-		{name: "beyond the margin", d: about(0.05, 0.01, 10), a: quiet, verdict: CostsMore, reason: "costs more than the margin of 2 %"},
-		{name: "faster", d: about(-0.05, 0.01, 10), a: quiet, verdict: CostsLess, reason: "costs less by more than the margin of 2 %"},
-		{name: "less of what should be high", d: about(-0.05, 0.01, 10), a: quiet, verdict: CostsMore, reason: "-5.",
+		{name: "beyond the margin", d: about(0.05, 0.01, 10), a: quiet, verdict: CostsMore, why: Shown},
+		{name: "faster", d: about(-0.05, 0.01, 10), a: quiet, verdict: CostsLess, why: Shown},
+		{name: "less of what should be high", d: about(-0.05, 0.01, 10), a: quiet, verdict: CostsMore, why: Shown,
 			change: func(l *lab) { l.x.Responses[0].Better = "higher" }},
 		{name: "more of what should be high", d: about(0.05, 0.01, 10), a: quiet, verdict: CostsLess,
 			change: func(l *lab) { l.x.Responses[0].Better = "higher" }},
-		{name: "nothing", d: about(0, 0.01, 10), a: quiet, verdict: NoEffect, reason: "within the margin of 2 %"},
+		{name: "nothing", d: about(0, 0.01, 10), a: quiet, verdict: NoEffect, why: Shown},
 		{name: "small but there", d: about(0.01, 0.005, 10), a: quiet, verdict: NoEffect},
-		{name: "there, perhaps beyond", d: about(0.02, 0.01, 10), a: quiet, verdict: Unresolved, reason: "too near the margin"},
-		{name: "there, about twice the margin", d: about(0.03, 0.03, 10), a: quiet, verdict: Unresolved, reason: "not one below the margin", need: true},
+		{name: "there, perhaps beyond", d: about(0.02, 0.01, 10), a: quiet, verdict: Unresolved, why: TooNear},
+		{name: "there, about twice the margin", d: about(0.03, 0.03, 10), a: quiet, verdict: Unresolved, why: Shown, need: true},
 		{name: "less, perhaps beyond", d: about(-0.03, 0.03, 10), a: quiet, verdict: Unresolved, need: true},
 		{name: "just within the margin", d: about(delta-2e-6, 1e-6, 10), a: quiet, verdict: NoEffect},
-		{name: "wide", d: about(0, 0.1, 10), a: quiet, verdict: Inconclusive, reason: "too wide for a margin of 2 %", need: true},
-		{name: "floor above the margin", d: about(0, 0.01, 10), a: about(0.005, 0.05, 10), verdict: Inconclusive, reason: "differs from its own duplicate by up to", need: true},
+		{name: "wide", d: about(0, 0.1, 10), a: quiet, verdict: Inconclusive, why: Shown, need: true},
+		{name: "floor above the margin", d: about(0, 0.01, 10), a: about(0.005, 0.05, 10), verdict: Inconclusive, why: HighFloor, need: true},
 		{name: "floor above the margin, yet an effect beyond", d: about(0.1, 0.01, 10), a: about(0.005, 0.05, 10), verdict: CostsMore},
-		{name: "void", d: about(0.1, 0.01, 10), a: about(0.03, 0.01, 10), verdict: VoidVerdict, reason: "differs from its own hidden duplicate"},
+		{name: "void", d: about(0.1, 0.01, 10), a: about(0.03, 0.01, 10), verdict: VoidVerdict, why: VoidAA},
 		{name: "no A/A asked for", d: about(0, 0.01, 10), a: about(0.03, 0.01, 10), verdict: NoEffect,
 			change: func(l *lab) { l.x.Design.AA = false }},
-		{name: "A/A asked for, but not in the record", d: about(0, 0.01, 10), a: quiet, verdict: Inconclusive, reason: "no duplicate of the baseline",
+		{name: "A/A asked for, but not in the record", d: about(0, 0.01, 10), a: quiet, verdict: Inconclusive, why: NoFloor,
 			change: func(l *lab) { l.x.Cells[2].Levels = map[string]string{"mode": "other"} }},
-		{name: "no margin", d: about(0.05, 0.01, 10), a: quiet, verdict: Inconclusive, reason: "no practical margin above 0",
+		{name: "no margin", d: about(0.05, 0.01, 10), a: quiet, verdict: Inconclusive, why: NoMargin,
 			change: func(l *lab) { l.x.Responses[0].Margin = 0 }},
-		{name: "too few", d: about(0.05, 0.01, 5), a: quiet, verdict: Inconclusive, reason: "below 6 blocks; 1 missing", need: true},
-		{name: "before the first look", d: about(0.05, 0.01, 9), a: quiet, verdict: Inconclusive, reason: "first look is at 10 blocks, and there are 9", need: true},
+		{name: "too few", d: about(0.05, 0.01, 5), a: quiet, verdict: Inconclusive, why: FewUnits, need: true},
+		{name: "before the first look", d: about(0.05, 0.01, 9), a: quiet, verdict: Inconclusive, why: BeforeLook, need: true},
 		{name: "void is not judged before the first look", d: about(0.05, 0.01, 9), a: about(0.03, 0.01, 9), verdict: Inconclusive, need: true},
-		{name: "no looks", d: about(0.05, 0.01, 10), a: quiet, verdict: Inconclusive, reason: "judged then",
+		{name: "no looks", d: about(0.05, 0.01, 10), a: quiet, verdict: Inconclusive, why: NoLook,
 			change: func(l *lab) { l.x.Design.Looks = nil }},
-		{name: "nothing yet", verdict: Inconclusive, reason: "No block is complete", need: true},
-		{name: "no values", d: about(0.05, 0.01, 10), a: quiet, verdict: Inconclusive, reason: "No block has a value of wall", need: true,
+		{name: "nothing yet", verdict: Inconclusive, why: NoBlocks, need: true},
+		{name: "no values", d: about(0.05, 0.01, 10), a: quiet, verdict: Inconclusive, why: NoValues, need: true,
 			change: func(l *lab) {
 				for i := range l.runs {
 					l.runs[i].Values = nil
 				}
 			}},
-		{name: "no such factor", d: about(0.05, 0.01, 10), a: quiet, verdict: Inconclusive, reason: `no factor "moode"`,
+		{name: "no such factor", d: about(0.05, 0.01, 10), a: quiet, verdict: Inconclusive, why: Damaged, text: `no factor "moode"`,
 			change: func(l *lab) { l.x.Contrasts[0].Factors = []string{"moode"} }},
-		{name: "no such level", d: about(0.05, 0.01, 10), a: quiet, verdict: Inconclusive, reason: "mode maybe",
+		{name: "no such level", d: about(0.05, 0.01, 10), a: quiet, verdict: Inconclusive, why: Damaged, text: "mode maybe",
 			change: func(l *lab) { l.x.Contrasts[0].Levels = []string{"maybe"} }},
-		{name: "baseline against itself", d: about(0.05, 0.01, 10), a: quiet, verdict: Inconclusive, reason: `"off" is the baseline`,
+		{name: "baseline against itself", d: about(0.05, 0.01, 10), a: quiet, verdict: Inconclusive, why: Damaged, text: `"off" is the baseline`,
 			change: func(l *lab) { l.x.Contrasts[0].Levels = []string{"off"} }},
-		{name: "a contrast of three", d: about(0.05, 0.01, 10), a: quiet, verdict: Inconclusive, reason: "one factor or two",
+		{name: "a contrast of three", d: about(0.05, 0.01, 10), a: quiet, verdict: Inconclusive, why: Damaged, text: "one factor or two",
 			change: func(l *lab) { l.x.Contrasts[0].Levels = nil }},
 	} {
 		l := newLab().fill(len(c.d), exactly(c.d, c.a))
@@ -119,8 +120,8 @@ func TestVerdicts(t *testing.T) {
 			c.change(l)
 		}
 		e := l.analyse().Effects[0]
-		if e.Verdict != c.verdict || !strings.Contains(e.Reason, c.reason) || e.Reason == "" {
-			t.Errorf("%s: %s: %s; want %s with %q", c.name, e.Verdict, e.Reason, c.verdict, c.reason)
+		if e.Verdict != c.verdict || c.why != "" && e.Reason.Kind != c.why || e.Reason.Kind == "" || !strings.Contains(e.Reason.Text, c.text) {
+			t.Errorf("%s: %s: %+v; want %s with %q", c.name, e.Verdict, e.Reason, c.verdict, c.why)
 		}
 		if got := e.Need > e.N; got != c.need || got != (e.NeedSeconds > 0) && len(l.runs) > 0 {
 			t.Errorf("%s: needs %d of %d, %v s; want a need: %v", c.name, e.Need, e.N, e.NeedSeconds, c.need)
@@ -141,7 +142,7 @@ func TestNeed(t *testing.T) {
 	// More than half of the differences are the same: the spread is 0 and cannot tell.
 	d = append(slices.Repeat([]float64{0.001}, 6), -0.5, 0.5, -0.4, 0.4)
 	if e := newLab().fill(10, exactly(d, make([]float64, 10))).analyse().Effects[0]; e.Need != 0 && e.Need <= e.N {
-		t.Errorf("needs %d blocks of %d: %s", e.Need, e.N, e.Reason)
+		t.Errorf("needs %d blocks of %d: %+v", e.Need, e.N, e.Reason)
 	}
 }
 

@@ -43,7 +43,12 @@ type Effect struct {
 	NoiseFloor      float64 // of the A/A duplicate, on the scale of Value; NaN: none
 
 	Verdict Verdict
-	Reason  string // in a sentence, why this verdict
+	Reason  Reason
+	// Student is set where value and interval are Student's, as ranks have none of so few.
+	Student bool
+	// Unfloored is set where the A/A duplicate, a boot of its own, is no noise floor for what is
+	// compared within boots.
+	Unfloored bool
 	// Unseen is set where no effect is claimed: stalls in fewer than 1 of so many runs may
 	// not have been seen.
 	Unseen int
@@ -52,10 +57,13 @@ type Effect struct {
 	Need        int
 	NeedSeconds float64
 
-	// Limits are why the runs cannot carry a claim, or only a weaker one, each also in
-	// Warnings. Failing is how often the two sides failed; nil where that limits nothing.
+	// Limits are why the runs cannot carry a claim, or only a weaker one, with what was seen of
+	// each: how often the two sides failed, the steps of the values, the trend; else nil.
 	Limits  []Limit
 	Failing *Failing
+	Steps   *Steps
+	Trend   *Trended
+	Ahead   float64 // Early: the mean at the end of the plan, of Need units, if the effect changes as it has
 
 	Differences []float64 // one a unit, in order, on the scale of the test (log ratio or difference)
 	Warnings    []string
@@ -67,8 +75,12 @@ type AA struct {
 	Value, Low, High float64 // on the scale of Effect.Value, at the effects' alpha
 	N                int
 	Floor            float64
-	Void             bool   // its 99 % interval excludes no difference
-	Reason           string // why it is void, or why there is none
+	Void             bool    // its 99 % interval excludes no difference
+	Reason           Reason  // why it is void, or why there is none
+	VoidLow          float64 // the interval that voids it
+	VoidHigh         float64
+	VoidStudent      bool   // that is Student's
+	Unit             string // what N counts
 }
 
 // FailedWarmUp is the key of Analysis.Runs for warm-up runs that failed or were void

@@ -22,7 +22,7 @@ func BenchmarkAnalyse(b *testing.B) {
 	b.ResetTimer()
 	for b.Loop() {
 		if a := l.ended("looks"); a.Effects[0].N != 33_333 {
-			b.Fatal(a.Effects[0].Reason)
+			b.Fatalf("%+v", a.Effects[0].Reason)
 		}
 	}
 }

@@ -14,14 +14,13 @@ type judge struct {
 	firstLook          int
 	primary, secondary float64 // alpha of one interval
 	seconds            float64 // of a block; NaN: not known
-	hours              string  // that the runs saw
 }
 
 // unknown is an effect that cannot be had.
-func unknown(e Effect, reason string) Effect {
+func unknown(e Effect, why error) Effect {
 	nan := math.NaN()
 	e.Value, e.Low, e.High, e.Mean, e.MeanLow, e.MeanHigh, e.Baseline, e.Level, e.NoiseFloor = nan, nan, nan, nan, nan, nan, nan, nan, nan
-	e.Verdict, e.Reason = Inconclusive, reason
+	e.Verdict, e.Reason = Inconclusive, Reason{Kind: Damaged, Text: why.Error()}
 	return e
 }
 
@@ -38,7 +37,8 @@ func (j *judge) effect(e Effect, c comparison, t *table, aa *floor) Effect {
 	if lost > 0 {
 		e.Warnings = append(e.Warnings, fmt.Sprintf("%d of %d %s left out: %s has no value in some run", lost, lost+len(d), c.unit, t.response.Name))
 	}
-	iv, mean, method := j.interval(d, e.Alpha)
+	iv, mean, student := j.interval(d, e.Alpha)
+	e.Student = student
 	e.Value, e.Low, e.High = t.effect(iv.Estimate), t.effect(iv.Low), t.effect(iv.High)
 	e.Mean, e.MeanLow, e.MeanHigh = t.effect(mean.Estimate), t.effect(mean.Low), t.effect(mean.High)
 	e.Baseline, e.Level = t.median(c.base), t.median(c.level)
@@ -51,21 +51,18 @@ func (j *judge) effect(e Effect, c comparison, t *table, aa *floor) Effect {
 	j.limit(&e, t, iv, mean, c)
 	j.trend(&e, t)
 	j.early(&e, t)
-	if method != "" {
-		e.Reason += " " + method
-	}
 	return e
 }
 
-// interval returns the estimate with its interval and the paired-t one beside it,
-// and a sentence on the method where it is not the usual one: a split plot has too
-// few boots for ranks, and Student's interval needs only two.
-func (j *judge) interval(d []float64, alpha float64) (iv, mean stats.Interval, method string) {
+// interval returns the estimate with its interval and the paired-t one beside it. student
+// is set where both are that: a split plot has too few boots for ranks, and Student's
+// interval needs only two.
+func (j *judge) interval(d []float64, alpha float64) (iv, mean stats.Interval, student bool) {
 	iv, mean = stats.HodgesLehmann(d, alpha), stats.PairedT(d, alpha)
 	if j.record.x.Design.Kind == splitPlot && len(d) >= 2 && len(d) < stats.MinBlocks(alpha) {
-		return mean, mean, fmt.Sprintf("With so few, value and interval are Student's, on %s.", plural(len(d)-1, "degree of freedom", "degrees of freedom"))
+		return mean, mean, true
 	}
-	return iv, mean, ""
+	return iv, mean, false
 }
 
 // disagree reports whether mean and Hodges-Lehmann tell different stories: they are

@@ -31,8 +31,8 @@ func ExampleAnalyse() {
 		}
 	}
 	for _, e := range analysis.Analyse(x, runs, &result.End{Reason: "looks"}).Effects {
-		fmt.Printf("%s, %s: %+.1f %% [%+.1f, %+.1f], n = %d: %s %s\n", e.Contrast, e.Response.Name, 100*e.Value, 100*e.Low, 100*e.High, e.N, e.Verdict, e.Reason)
+		fmt.Printf("%s, %s: %+.1f %% [%+.1f, %+.1f], n = %d: %s\n", e.Contrast, e.Response.Name, 100*e.Value, 100*e.Low, 100*e.High, e.N, e.Verdict)
 	}
 	// Output:
-	// governor powersave, wall: +48.0 % [+47.6, +48.4], n = 10: costs_more The whole interval, +47.6 % to +48.4 %, costs more than the margin of 2 %.
+	// governor powersave, wall: +48.0 % [+47.6, +48.4], n = 10: costs_more
 }

@@ -2,8 +2,6 @@ package analysis
 
 import (
 	"cmp"
-	"fmt"
-	"strings"
 
 	"hostlab/internal/result"
 	"hostlab/internal/stats"
@@ -29,19 +27,14 @@ func (f *Failures) add(o Failures) {
 }
 
 // Share is how many failed, with the interval of Clopper and Pearson at 95 %.
-func (f Failures) Share() (share, low, high float64) {
-	low, high = stats.Share(f.Failed, f.Runs, 0.05)
-	return float64(f.Failed) / float64(max(f.Runs, 1)), low, high
+func (f Failures) Share() result.Estimate {
+	low, high := stats.Share(f.Failed, f.Runs, 0.05)
+	return result.Estimate{Value: float64(f.Failed) / float64(max(f.Runs, 1)), Low: low, High: high, N: f.Runs}
 }
 
-func (f Failures) often() bool {
-	share, _, _ := f.Share()
-	return share > failShare
-}
-
-func (f Failures) text() string {
-	share, low, high := f.Share()
-	return fmt.Sprintf("%d of %s (%s; 95 %% interval %s to %s)", f.Failed, plural(f.Runs, "run", "runs"), percent(share), percent(low), percent(high))
+// Often reports whether more failed than the others could stand for.
+func (f Failures) Often() bool {
+	return f.Share().Value > failShare
 }
 
 // Failing compares the sides of a contrast.
@@ -95,7 +88,7 @@ func (r *record) failing(c comparison) *Failing {
 			side = &f.Level
 		}
 		side.add(r.failures[w.cell])
-		often = often || r.failures[w.cell].often()
+		often = often || r.failures[w.cell].Often()
 	}
 	f.Failed = stats.Fisher(f.Level.Failed, f.Level.Runs, f.Base.Failed, f.Base.Runs)
 	f.Voids = stats.Fisher(f.Level.Void, f.Level.Tried, f.Base.Void, f.Base.Tried)
@@ -111,32 +104,7 @@ const alike = 0.05
 
 func (f *Failing) differ() bool { return f.Failed < alike }
 
-// Text says how often the sides fail.
-func (f *Failing) Text(c result.Contrast) string {
-	if f.Level.often() || f.Base.often() || f.differ() || f.Voids >= alike {
-		return fmt.Sprintf("runs fail: %s in %s, what it is compared with in %s (Fisher's exact test: %s)", c, f.Level.text(), f.Base.text(), chance(f.Failed))
-	}
-	return fmt.Sprintf("guards void %d of %s of %s, and %d of %d of what it is compared with (Fisher's exact test: %s)",
-		f.Level.Void, plural(f.Level.Tried, "first try", "first tries"), c, f.Base.Void, f.Base.Tried, chance(f.Voids))
-}
-
-// Failing says in a sentence which cells fail in more than 5 % of their runs; "" for
-// none.
-func (a *Analysis) Failing() string {
-	var list []string
-	for _, f := range a.Failures {
-		if !f.often() {
-			continue
-		}
-		var levels []string
-		cell := a.Experiment.Cells[f.Cell]
-		for _, factor := range a.Experiment.Factors {
-			levels = append(levels, factor.Name+"="+cell.Levels[factor.Name])
-		}
-		list = append(list, strings.Join(levels, " ")+" in "+f.text())
-	}
-	if len(list) == 0 {
-		return ""
-	}
-	return "runs fail, and what is left does not stand for them: " + strings.Join(list, ", ")
+// Differ reports whether it is failures, and not void runs alone, that limit the comparison.
+func (f *Failing) Differ() bool {
+	return f.Level.Often() || f.Base.Often() || f.differ() || f.Voids >= alike
 }

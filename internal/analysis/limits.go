@@ -1,13 +1,11 @@
 package analysis
 
 import (
-	"fmt"
 	"math"
 	"slices"
 
 	"gonum.org/v1/gonum/stat"
 
-	"hostlab/internal/result"
 	"hostlab/internal/stats"
 )
 
@@ -38,16 +36,15 @@ func (j *judge) limit(e *Effect, t *table, iv, mean stats.Interval, c comparison
 	delta := t.margin()
 	// Rare stalls move the mean and leave the middle where it is.
 	if none && !(mean.Low >= -delta && mean.High <= delta) {
-		e.forbid(Tail, fmt.Sprintf("The typical run is within the margin of %s, and the mean is not: it is %s (%s), as rare slow runs make it.",
-			t.size(t.response.Margin), t.signed(e.Mean), t.span(e.MeanLow, e.MeanHigh)), e.Verdict == NoEffect)
+		e.forbid(Tail, e.Verdict == NoEffect)
 	}
 }
 
 // forbid notes a limit, and where it takes a verdict back makes it inconclusive.
-func (e *Effect) forbid(l Limit, reason string, takes bool) {
+func (e *Effect) forbid(l Limit, takes bool) {
 	e.Limits = append(e.Limits, l)
 	if takes {
-		e.Verdict, e.Reason, e.Need, e.NeedSeconds = Inconclusive, reason, 0, 0
+		e.Verdict, e.Reason, e.Need, e.NeedSeconds = Inconclusive, Reason{Kind: Limited, N: len(e.Limits) - 1}, 0, 0
 	}
 }
 
@@ -70,9 +67,7 @@ func (j *judge) survivors(e *Effect, f *Failing) {
 	case f.Voids < alike:
 		more = sign(share(f.Level.Void, f.Level.Tried) - share(f.Base.Void, f.Base.Tried))
 	}
-	text := f.Text(e.Contrast)
-	e.Warnings = append(e.Warnings, text)
-	e.forbid(Survivors, capital(text)+". The runs that are left do not stand for those.", e.Verdict == NoEffect || better != 0 && better == more)
+	e.forbid(Survivors, e.Verdict == NoEffect || better != 0 && better == more)
 }
 
 func sign(v float64) int {
@@ -103,22 +98,15 @@ func (j *judge) coarse(e *Effect, t *table, iv stats.Interval, c comparison) {
 	if !(on > delta) && tied <= tiedShare {
 		return
 	}
-	text := fmt.Sprintf("the values of %s come in steps of %s or more", t.response.Name, result.Format(step, t.response.Unit))
-	if step == 0 {
-		text = fmt.Sprintf("all values of %s are the same, so that the step in which it comes is not known", t.response.Name)
-	}
-	if on > delta {
-		text += ", beyond the margin of " + t.size(t.response.Margin)
-	}
+	e.Steps = &Steps{Step: step, Beyond: on > delta}
 	if tied > tiedShare {
-		text += fmt.Sprintf(", and %s of the differences are one and the same number", percent(tied))
+		e.Steps.Tied = tied
 	}
-	e.Warnings = append(e.Warnings, text)
 	takes := e.Verdict == NoEffect
 	if e.Verdict == CostsMore || e.Verdict == CostsLess {
 		takes = on > delta && min(math.Abs(iv.Low), math.Abs(iv.High))-on <= delta
 	}
-	e.forbid(Coarse, capital(text)+": smaller effects cannot be seen. A finer clock, or longer runs, would show them.", takes)
+	e.forbid(Coarse, takes)
 }
 
 // smallestStep is the least distance of two different values; 0 where all are the same.
@@ -157,7 +145,7 @@ func mostTied(d []float64) float64 {
 // the margin: the effect is then another at other times, and its mean over those seen stands for none of them.
 func (j *judge) trend(e *Effect, t *table) {
 	d := e.Differences
-	rho, p := stats.Trend(d)
+	_, p := stats.Trend(d)
 	if !(p < trendAlpha) || e.Verdict == VoidVerdict {
 		return
 	}
@@ -166,14 +154,8 @@ func (j *judge) trend(e *Effect, t *table) {
 	if !(math.Abs(last-first) > t.margin()) {
 		return
 	}
-	way := "rises"
-	if rho < 0 {
-		way = "falls"
-	}
-	text := fmt.Sprintf("the effect %s with time (%s): %s in the first third of the %s, %s in the last; it holds for the hours that the runs saw, %s",
-		way, chance(p), t.signed(t.effect(first)), e.Unit, t.signed(t.effect(last)), j.hours)
-	e.Warnings = append(e.Warnings, text)
-	e.forbid(Trend, capital(text)+".", e.Verdict == NoEffect)
+	e.Trend = &Trended{P: p, First: t.effect(first), Last: t.effect(last)}
+	e.forbid(Trend, e.Verdict == NoEffect)
 }
 
 // early judges "no practical effect" of a study that has not come to the end of its plan: the
@@ -196,8 +178,8 @@ func (j *judge) early(e *Effect, t *table) {
 	if math.Abs(mean) <= t.margin()/2 {
 		return
 	}
-	e.forbid(Early, fmt.Sprintf("The effect is within the margin of %s so far, and goes on to %s in the mean of the plan's %d %s if it changes as it has.",
-		t.size(t.response.Margin), t.signed(t.effect(mean)), end, e.Unit), true)
+	e.Ahead = t.effect(mean)
+	e.forbid(Early, true)
 	e.Need = end
 	j.time(e)
 }

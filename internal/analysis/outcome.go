@@ -1,6 +1,10 @@
 package analysis
 
-import "hostlab/internal/result"
+import (
+	"slices"
+
+	"hostlab/internal/result"
+)
 
 // Outcome is what a script wants to know of an experiment.
 type Outcome int
@@ -38,7 +42,7 @@ func (a *Analysis) Outcome() Outcome {
 // Least is the outcome below which no rule may decide: where runs fail, a claim of no
 // effect would be of those that did not.
 func (a *Analysis) Least() Outcome {
-	if a.Failing() != "" {
+	if slices.ContainsFunc(a.Failures, Failures.Often) {
 		return Open
 	}
 	return NoneBeyond

@@ -1,21 +1,12 @@
 package analysis
 
 import (
-	"fmt"
 	"math"
 	"strconv"
 	"strings"
 
 	"hostlab/internal/result"
 )
-
-// capital writes the beginning of a sentence.
-func capital(s string) string {
-	if s == "" {
-		return s
-	}
-	return strings.ToUpper(s[:1]) + s[1:]
-}
 
 // plural writes a number with the right one of two nouns.
 func plural(n int, one, many string) string {
@@ -45,14 +36,6 @@ func (s scale) size(v float64) string {
 	return result.Format(v, s.response.Unit)
 }
 
-// chance writes the p of a test; none is 0.
-func chance(p float64) string {
-	if p < 0.001 {
-		return "p < 0.001"
-	}
-	return fmt.Sprintf("p = %.2g", p)
-}
-
 // percent writes a share with three significant digits or two after the point,
 // whichever shows more, and without zeros at the end.
 func percent(v float64) string {
@@ -66,8 +49,4 @@ func percent(v float64) string {
 	}
 	t := strconv.FormatFloat(p, 'f', digits, 64)
 	return strings.TrimRight(strings.TrimRight(t, "0"), ".") + " %"
-}
-
-func (s scale) span(low, high float64) string {
-	return fmt.Sprintf("%s to %s", s.signed(low), s.signed(high))
 }

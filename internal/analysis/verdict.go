@@ -1,7 +1,6 @@
 package analysis
 
 import (
-	"fmt"
 	"math"
 
 	"hostlab/internal/stats"
@@ -16,17 +15,16 @@ const maxNeed = 10_000
 
 // verdict judges e by its interval iv, both on the scale of the test.
 func (j *judge) verdict(e *Effect, t *table, iv stats.Interval, c comparison, aa *floor) {
-	e.Verdict = Inconclusive
+	e.Verdict, e.Reason.Kind = Inconclusive, Shown
 	delta := t.margin()
-	margin := t.size(t.response.Margin)
 	switch {
 	case aa != nil && aa.Void:
-		e.Verdict, e.Reason = VoidVerdict, aa.Reason
+		e.Verdict, e.Reason = VoidVerdict, Reason{Kind: VoidAA, AA: &aa.AA}
 		return
 	case !(delta > 0) || math.IsInf(delta, 0):
-		e.Reason = fmt.Sprintf("The response has no practical margin above 0 (it is %g), so that no effect can be judged.", t.response.Margin)
+		e.Reason.Kind = NoMargin
 		if t.fraction > 0 {
-			e.Reason = fmt.Sprintf("%s of a baseline's median of 0 is no margin; give one in the response's unit: compare = \"difference\".", percent(t.fraction))
+			e.Reason = Reason{Kind: NoShare, Size: t.fraction}
 		}
 		return
 	case e.N == 0 || math.IsNaN(iv.Low) || !j.judged:
@@ -37,86 +35,67 @@ func (j *judge) verdict(e *Effect, t *table, iv stats.Interval, c comparison, aa
 	if low > high {
 		low, high = high, low
 	}
-	span := t.span(e.Low, e.High)
 	switch {
 	case low > delta:
 		e.Verdict = CostsMore
-		e.Reason = fmt.Sprintf("The whole interval, %s, costs more than the margin of %s.", span, margin)
-		if t.cost() < 0 {
-			e.Reason = fmt.Sprintf("The whole interval, %s, is lower by more than the margin of %s.", span, margin)
-		}
 	case high < -delta:
 		e.Verdict = CostsLess
-		e.Reason = fmt.Sprintf("The whole interval, %s, costs less by more than the margin of %s.", span, margin)
-		if t.cost() < 0 {
-			e.Reason = fmt.Sprintf("The whole interval, %s, is higher by more than the margin of %s.", span, margin)
-		}
 	case low >= -delta && high <= delta:
-		j.none(e, t, c, aa, delta, span)
+		j.none(e, t, c, aa, delta)
 	case low > 0 || high < 0:
 		e.Verdict = Unresolved
-		e.Reason = fmt.Sprintf("The interval, %s, excludes no effect at all, but not one below the margin of %s.", span, margin)
-		j.need(e, t, iv, delta)
+		j.need(e, iv, delta)
 	default:
-		e.Reason = fmt.Sprintf("The interval, %s, is too wide for a margin of %s.", span, margin)
-		j.need(e, t, iv, delta)
+		j.need(e, iv, delta)
 	}
 }
 
 // none judges an effect whose interval lies within the margin: that is no
 // practical effect, if the comparison of baseline with itself is within it too.
-func (j *judge) none(e *Effect, t *table, c comparison, aa *floor, delta float64, span string) {
-	margin := t.size(t.response.Margin)
+func (j *judge) none(e *Effect, t *table, c comparison, aa *floor, delta float64) {
 	switch {
 	case aa == nil || !c.floored():
 	case math.IsNaN(aa.Floor):
-		e.Reason = fmt.Sprintf("The interval, %s, is within the margin of %s, but the noise floor is not known: %s.", span, margin, aa.Reason)
+		e.Reason = Reason{Kind: NoFloor, AA: &aa.AA}
 		return
 	case aa.phi > delta:
-		e.Reason = fmt.Sprintf("The interval, %s, is within the margin of %s, but the baseline differs from its own duplicate by up to %s.", span, margin, t.size(aa.Floor))
+		e.Reason = Reason{Kind: HighFloor, AA: &aa.AA}
 		e.Need = needed(aa.iv, stats.Spread(aa.d), delta, e.Alpha)
 		j.time(e)
 		return
 	}
 	e.Verdict = NoEffect
-	e.Reason = fmt.Sprintf("The whole interval, %s, is within the margin of %s.", span, margin)
 	if n := len(t.of(c.level)); n > 0 {
 		// Of what has this share, n runs hold none in 1 of 20 cases.
 		e.Unseen = int(math.Round(1 / (1 - math.Pow(0.05, 1/float64(n)))))
-		e.Reason += fmt.Sprintf(" Stalls in fewer than 1 of %d runs may not have been seen.", e.Unseen)
 	}
-	if aa != nil && !c.floored() {
-		e.Reason += " The A/A duplicate is a boot of its own, and no noise floor for what is compared within boots."
-	}
+	e.Unfloored = aa != nil && !c.floored()
 }
 
 // tooFew says why an effect without an interval, or before a look, is not judged.
 func (j *judge) tooFew(e *Effect, t *table, iv stats.Interval, delta float64) {
-	least := max(j.firstLook, stats.MinBlocks(e.Alpha))
+	e.Need = max(j.firstLook, stats.MinBlocks(e.Alpha))
 	switch {
 	case len(t.rows) == 0:
-		e.Reason = "No block is complete."
+		e.Reason.Kind = NoBlocks
 	case e.N == 0:
-		e.Reason = fmt.Sprintf("No block has a value of %s in all its runs.", t.response.Name)
+		e.Reason.Kind = NoValues
 	case math.IsNaN(iv.Low):
-		n := stats.MinBlocks(e.Alpha)
-		e.Reason = fmt.Sprintf("There is no interval at this confidence below %d %s; %d missing.", n, e.Unit, n-e.N)
+		e.Reason = Reason{Kind: FewUnits, N: stats.MinBlocks(e.Alpha)}
 	case j.firstLook == 0:
-		least = 0
-		e.Reason = "The study has no look before its end, and is judged then."
+		e.Reason.Kind, e.Need = NoLook, 0
 	default:
-		least = max(least, needed(iv, stats.Spread(e.Differences), delta, e.Alpha))
-		e.Reason = fmt.Sprintf("The first look is at %s, and there are %d.", plural(j.firstLook, "block", "blocks"), len(t.rows))
+		e.Need = max(e.Need, needed(iv, stats.Spread(e.Differences), delta, e.Alpha))
+		e.Reason = Reason{Kind: BeforeLook, N: j.firstLook}
 	}
-	e.Need = least
 	j.time(e)
 }
 
 // need adds how many blocks would decide.
-func (j *judge) need(e *Effect, t *table, iv stats.Interval, delta float64) {
+func (j *judge) need(e *Effect, iv stats.Interval, delta float64) {
 	e.Need = needed(iv, stats.Spread(e.Differences), delta, e.Alpha)
 	if e.Need == 0 {
-		e.Reason += fmt.Sprintf(" The effect is too near the margin of %s, or the noise too great, for a sensible number of %s to decide.", t.size(t.response.Margin), e.Unit)
+		e.Reason.Kind = TooNear
 	}
 	j.time(e)
 }

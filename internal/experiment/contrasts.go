@@ -1,7 +1,7 @@
 package experiment
 
 import (
-	"maps"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -35,7 +35,7 @@ func (p *parser) contrasts(list []fields) {
 				continue // all the other levels are meant
 			}
 			if same >= 0 {
-				p.add(f.at, "compares %s as line %d does already", contrastTitle(c), at[same].line)
+				p.add(f.at, "compares %s as line %d does already", c, at[same].line)
 				continue
 			}
 			p.s.Contrasts, at, named = append(p.s.Contrasts, c), append(at, f.at), append(named, f.has("level"))
@@ -46,14 +46,7 @@ func (p *parser) contrasts(list []fields) {
 	}
 }
 
-func contrastKey(c result.Contrast) string {
-	var b strings.Builder
-	b.WriteString(strings.Join(c.Factors, "\x00") + "\x01" + strings.Join(c.Levels, "\x00"))
-	for _, k := range slices.Sorted(maps.Keys(c.At)) {
-		b.WriteString("\x01" + k + "\x00" + c.At[k])
-	}
-	return b.String()
-}
+func contrastKey(c result.Contrast) string { return fmt.Sprintf("%q %q %q", c.Factors, c.Levels, c.At) }
 
 // defaultContrasts compares every level with its baseline; interactions inform.
 func (p *parser) defaultContrasts() {
@@ -91,13 +84,13 @@ func interactions(a, b *Factor, primary bool, at map[string]string) (list []resu
 func (p *parser) contrast(f fields) []result.Contrast {
 	primary := get(f, "primary", true)
 	before := len(p.list)
-	one, two := f.has("factor") || f.has("factor!"), f.has("interaction") || f.has("interaction!")
+	one, two := f.present("factor"), f.present("interaction")
 	if one == two {
 		p.add(f.at, "[[contrast]] has %s interaction; give one", map[bool]string{true: "both factor and", false: "neither factor nor"}[one])
 		return nil
 	}
 	if two {
-		names := get(f, "interaction", []placed[string](nil))
+		names := list[string](f, "interaction")
 		if f.has("level") {
 			p.add(f.place("level"), "level belongs to factor; an interaction takes all levels")
 		}
@@ -105,7 +98,7 @@ func (p *parser) contrast(f fields) []result.Contrast {
 			return nil
 		}
 		if len(names) != 2 || names[0].v == names[1].v {
-			p.add(f.place("interaction"), "interaction needs two different factors, found %d", len(slices.Compact(factorNames(names))))
+			p.add(f.place("interaction"), "interaction needs two different factors, found %d", map[bool]int{true: 1, false: len(names)}[len(names) == 2])
 			return nil
 		}
 		a, b := p.mentioned(names[0]), p.mentioned(names[1])
@@ -137,13 +130,6 @@ func (p *parser) contrast(f fields) []result.Contrast {
 	return []result.Contrast{{Factors: []string{x.Name}, Levels: []string{level}, At: at, Primary: primary}}
 }
 
-func factorNames(list []placed[string]) (out []string) {
-	for _, n := range list {
-		out = append(out, n.v)
-	}
-	return out
-}
-
 // mentioned finds a factor by name, or says that there is none.
 func (p *parser) mentioned(name placed[string]) *Factor {
 	x := p.factorNamed(name.v)
@@ -164,7 +150,7 @@ func (p *parser) unknownLevel(at place, x *Factor, level string) {
 // at reads the factors that a contrast holds at a level.
 func (p *parser) at(f fields, own ...*Factor) map[string]string {
 	var out map[string]string
-	for _, n := range get(f, "at", []named(nil)) {
+	for _, n := range pairsOf(f, "at") {
 		x := p.mentioned(placed[string]{n.name, n.at})
 		switch {
 		case x == nil:

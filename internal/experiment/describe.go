@@ -1,7 +1,7 @@
 package experiment
 
 import (
-	"bufio"
+	"cmp"
 	"fmt"
 	"io"
 	"maps"
@@ -18,75 +18,77 @@ import (
 
 // Describe writes what a study does, for a screen of that width: what it varies
 // and in how many runs, how long it takes, what decides, and what it changes on
-// the host.
-func Describe(w io.Writer, s *Study, width int) error {
-	p := page{w: bufio.NewWriter(w), width: max(width, 40)}
+// the host. more are rows to add: a label and its text.
+func Describe(w io.Writer, s *Study, width int, more ...[2]string) error {
 	title := s.Name
 	if s.Title != s.Name {
 		title += ": " + s.Title
 	}
-	p.wrapped("", title)
-	p.row("Study", s.identity())
-	for i, f := range s.Factors {
-		p.row(map[bool]string{true: "Varies"}[i == 0], f.about())
+	var rows [][2]string
+	add := func(label string, texts ...string) {
+		for _, text := range texts {
+			if text != "" {
+				rows = append(rows, [2]string{label, text})
+				label = ""
+			}
+		}
 	}
+	add("Study", s.identity())
+	var varies, decides, each []string
+	for _, f := range s.Factors {
+		varies = append(varies, f.about())
+	}
+	add("Varies", varies...)
 	if len(s.Absent) > 0 {
-		p.row("Absent", "not on this host: "+absentText(s.Absent))
+		add("Absent", "not on this host: "+result.AbsentText(s.Absent))
 	}
-	p.row("Workload", s.workloadText())
-	p.row("Blocks", s.blocksText())
-	p.row("Takes", s.takes())
-	for i, r := range s.primary() {
-		p.row(map[bool]string{true: "Decides"}[i == 0], r.Name+": "+marginText(r))
+	add("Workload", s.workloadText())
+	add("Blocks", s.blocksText())
+	add("Takes", s.takes())
+	var secondary []string
+	for _, r := range s.Responses {
+		if r.Primary {
+			decides = append(decides, r.Name+": "+marginText(r.Response))
+		} else {
+			secondary = append(secondary, r.Name)
+		}
 	}
-	decides := s.contrastText(true)
-	if decides == "" {
-		decides = "nothing that decides: what the study asks first is not on this host"
-	}
-	p.row("Compares", decides)
+	add("Decides", decides...)
+	add("Compares", cmp.Or(s.contrastText(true), "nothing that decides: what the study asks first is not on this host"))
 	if text := s.contrastText(false); text != "" {
-		p.row("", "beside it, not primary: "+text)
+		add("", "secondary: "+text)
 	}
-	if text := s.secondary(); text != "" {
-		p.row("Records", text+" (not primary)")
+	if len(secondary) > 0 {
+		add("Records", strings.Join(secondary, ", ")+" (secondary)")
 	}
-	tests, looks := s.Tests(), len(s.Design.Looks)
-	var each []string
 	for _, a := range s.Alphas(s.Design.Looks) {
 		each = append(each, strconv.FormatFloat(a, 'g', 3, 64))
 	}
-	p.row("Alpha", fmt.Sprintf("%v in all; %s at %s: %s for each interval", s.Design.Alpha, screen.Count(tests, "primary comparison"), screen.Count(looks, "look"),
-		strings.Join(each, ", then ")))
-	p.row("Guards", s.Guard.text(s.Workload.Retries, s.doubts()))
-	for i, line := range s.changes() {
-		p.row(map[bool]string{true: "Changes"}[i == 0], line)
-	}
+	add("Alpha", fmt.Sprintf("%v in all; %s at %s: %s for each interval", s.Design.Alpha,
+		screen.Count(s.Tests(), "primary comparison"), screen.Count(len(s.Design.Looks), "look"), strings.Join(each, ", then ")))
+	add("Guards", s.Guard.text(s.Workload.Retries, s.doubts()))
+	add("Changes", s.changes()...)
 	if s.Evidence != result.Measured {
-		p.row("Evidence", string(s.Evidence))
+		add("Evidence", string(s.Evidence))
 	}
 	for _, warning := range s.Warnings() {
-		p.row("Warning", warning)
+		add("Warning", warning)
 	}
-	return p.w.Flush()
-}
-
-type page struct {
-	w     *bufio.Writer
-	width int
-}
-
-const labels = 10 // of the column of labels, indent included
-
-func (p page) row(label, text string) {
-	p.wrapped("  "+screen.Pad(label, labels-2)+" ", text)
-}
-
-func (p page) wrapped(head, text string) {
-	indent := strings.Repeat(" ", len(head))
-	for _, line := range screen.Wrap(screen.Clean(text), p.width-len(head)) {
-		fmt.Fprintln(p.w, strings.TrimRight(head+line, " "))
-		head = indent
+	var b strings.Builder
+	width = max(width, 40)
+	wrap := func(head, text string) {
+		indent := strings.Repeat(" ", len(head))
+		for _, line := range screen.Wrap(screen.Clean(text), width-len(head)) {
+			b.WriteString(strings.TrimRight(head+line, " ") + "\n")
+			head = indent
+		}
 	}
+	wrap("", title)
+	for _, r := range append(rows, more...) {
+		wrap("  "+screen.Pad(r[0], 8)+" ", r[1])
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
 }
 
 func (s *Study) identity() string {
@@ -222,28 +224,16 @@ func marginText(r result.Response) string {
 	return fmt.Sprintf("%s; less than %s %% does not matter", better, strconv.FormatFloat(r.Margin*100, 'g', 4, 64))
 }
 
-// contrastTitle names a contrast, as in "level 6 against 1" without its baseline.
-func contrastTitle(c result.Contrast) string {
-	text := c.Factors[0] + " " + c.Levels[0]
-	if len(c.Factors) == 2 {
-		text += " with " + c.Factors[1] + " " + c.Levels[1]
-	}
-	for _, k := range slices.Sorted(maps.Keys(c.At)) {
-		text += ", at " + k + " " + c.At[k]
-	}
-	return text
-}
-
 func (s *Study) contrastText(primary bool) string {
 	var list []string
 	for _, c := range s.Contrasts {
 		if c.Primary != primary {
 			continue
 		}
-		text := contrastTitle(c)
+		text := c.String()
 		for _, f := range s.Factors {
 			if len(c.Factors) == 1 && f.Name == c.Factors[0] {
-				text = fmt.Sprintf("%s against %s", text, f.Baseline)
+				text += " against " + f.Baseline
 			}
 		}
 		list = append(list, text)
@@ -253,16 +243,6 @@ func (s *Study) contrastText(primary bool) string {
 		list = append(list[:most], fmt.Sprintf("and %d more", more))
 	}
 	return strings.Join(list, "; ")
-}
-
-func (s *Study) secondary() string {
-	var list []string
-	for _, r := range s.Responses {
-		if !r.Primary {
-			list = append(list, r.Name)
-		}
-	}
-	return strings.Join(list, ", ")
 }
 
 // doubts are the guards that the workload has itself.

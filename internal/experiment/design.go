@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"hostlab/internal/result"
 	"hostlab/internal/screen"
 	"hostlab/internal/stats"
 )
@@ -81,7 +80,7 @@ func (p *parser) looks(f fields) {
 		d.Looks = []int{b} // below MinBlocks too: a rehearsal gets a warning, no refusal
 		return
 	}
-	given := get(f, "looks", []placed[int](nil))
+	given := list[int64](f, "looks")
 	if given == nil {
 		d.Looks = slices.Clone(defaultLooks)
 		if d.Kind == SplitPlot {
@@ -98,13 +97,13 @@ func (p *parser) looks(f fields) {
 			p.add(l.at, "looks have to rise: %d after %d", l.v, given[i-1].v)
 			rising = false
 		}
-		d.Looks = append(d.Looks, l.v)
+		d.Looks = append(d.Looks, int(l.v))
 	}
 	if !rising || len(p.s.Contrasts) == 0 || len(p.s.Responses) == 0 {
 		return
 	}
 	for i, least := range p.s.MinBlocks(d.Looks) {
-		if l := given[i]; l.v < least {
+		if l := given[i]; int(l.v) < least {
 			p.add(l.at, "a look at %d blocks cannot decide: with %s and %s at alpha %v it takes %d; raise it or take it out",
 				l.v, screen.Count(p.s.Tests(), "primary comparison"), screen.Count(len(given), "look"), d.Alpha, least)
 		}
@@ -142,19 +141,6 @@ func (p *parser) runs(f fields) {
 // wholePlot reports whether a factor holds for a whole plot.
 func wholePlot(f Factor) bool { return f.Change.WholePlot() }
 
-// split returns the factors that hold for a whole plot, and those that change
-// within one.
-func (s *Study) split() (plots, inner []Factor) {
-	for _, f := range s.Factors {
-		if wholePlot(f) {
-			plots = append(plots, f)
-		} else {
-			inner = append(inner, f)
-		}
-	}
-	return plots, inner
-}
-
 func combinations(fs []Factor) int {
 	n := 1
 	for _, f := range fs {
@@ -168,8 +154,7 @@ func (s *Study) PlotsPerBlock() int {
 	if s.Design.Kind != SplitPlot {
 		return 1
 	}
-	plots, _ := s.split()
-	n := combinations(plots)
+	n := combinations(slices.DeleteFunc(slices.Clone(s.Factors), func(f Factor) bool { return !wholePlot(f) }))
 	if s.Design.AA {
 		n++
 	}
@@ -183,14 +168,4 @@ func (s *Study) RunsPerBlock() int {
 		n++
 	}
 	return n * max(1, s.Design.Repeats)
-}
-
-// primary returns the primary responses.
-func (s *Study) primary() (list []result.Response) {
-	for _, r := range s.Responses {
-		if r.Primary {
-			list = append(list, r.Response)
-		}
-	}
-	return list
 }

@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -24,7 +25,7 @@ func (p *parser) directories(f fields, x *Factor, param workload.Param) {
 	// Which directory a run gets is not known yet: any will do, to ask whether the workload
 	// takes one at all beside what else is given.
 	p.varied = append(p.varied, variant{x.Parameter, p.s.Dir, f.place("directories")})
-	for _, d := range get(f, "directories", []named(nil)) {
+	for _, d := range pairsOf(f, "directories") {
 		if !slices.Contains(x.Levels, d.name) {
 			p.addHint(d.at, spelling.Meant(d.name, x.Levels), "directories: factor %s has no level %q", x.Name, screen.Short(d.name))
 			continue
@@ -61,7 +62,7 @@ func (p *parser) strayLevels() {
 			known = append(known, f.Levels...)
 		}
 	}
-	for _, k := range sortedSets(p.over.Set) {
+	for _, k := range slices.Sorted(maps.Keys(p.over.Set)) {
 		l, ok := strings.CutPrefix(k, levelPrefix)
 		if !ok || slices.Contains(known, l) {
 			continue
@@ -77,14 +78,6 @@ func (p *parser) strayLevels() {
 		}
 		p.addHint(at, hint, "no level %q stands for a directory: there are %s", screen.Short(l), strings.Join(known, ", "))
 	}
-}
-
-func sortedSets(m map[string]string) (keys []string) {
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
 }
 
 // String is the directory as it was written.

@@ -60,14 +60,11 @@ func Fit(s *Study, w workload.Workload, m workload.Machine, look func(*Study, Fa
 	}
 	maps.Copy(tells, o.Context(out.Config(""), m))
 	out.Places = places
+	if m.Measured != nil {
+		tells[measuredSiblings] = pairsText(m.Measured)
+	}
 	if out.Context = tells; len(tells) == 0 {
 		out.Context = nil
-	}
-	if m.Measured != nil {
-		if out.Context == nil {
-			out.Context = map[string]string{}
-		}
-		out.Context[measuredSiblings] = pairsText(m.Measured)
 	}
 	return out, nil
 }
@@ -259,15 +256,6 @@ func byReason(absent []result.Absent) (list []lacking) {
 		list[i].levels = append(list[i].levels, a.Level)
 	}
 	return list
-}
-
-// absentText names levels with the reasons why they are not there, each reason once.
-func absentText(absent []result.Absent) string {
-	var list []string
-	for _, l := range byReason(absent) {
-		list = append(list, fmt.Sprintf("%s %s (%s)", l.factor, strings.Join(l.levels, ", "), l.reason))
-	}
-	return strings.Join(list, "; ")
 }
 
 // mostNamed is how many levels that are not there for one reason are named one by one.

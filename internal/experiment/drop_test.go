@@ -58,13 +58,13 @@ func parsed(t testing.TB, text string) *Study {
 // contrasts names what a study compares.
 func contrasts(s *Study) (out []string) {
 	for _, c := range s.Contrasts {
-		out = append(out, contrastTitle(c))
+		out = append(out, c.String())
 	}
 	return out
 }
 
 func TestDrop(t *testing.T) {
-	full := []string{"wait 3", "wait 2, at boot off", "wait 3, at boot off", "boot off, at wait 1"}
+	full := []string{"wait 3", "wait 2 at boot off", "wait 3 at boot off", "boot off at wait 1"}
 	if got := contrasts(parsed(t, twoFactors)); !cmp.Equal(got, full) {
 		t.Fatalf("the study compares %q", got)
 	}
@@ -75,7 +75,7 @@ func TestDrop(t *testing.T) {
 		kind                       string
 	}{
 		"nothing":   {nil, []string{"wait 1 2 3", "boot on off"}, nil, full, "1", SplitPlot},
-		"one level": {map[string]map[string]string{"wait": {"3": "slow"}}, []string{"wait 1 2", "boot on off"}, []string{"wait 3: slow"}, []string{"wait 2, at boot off", "boot off, at wait 1"}, "1", SplitPlot},
+		"one level": {map[string]map[string]string{"wait": {"3": "slow"}}, []string{"wait 1 2", "boot on off"}, []string{"wait 3: slow"}, []string{"wait 2 at boot off", "boot off at wait 1"}, "1", SplitPlot},
 		"a baseline": {map[string]map[string]string{"wait": {"1": "quick"}}, []string{"boot on off"},
 			[]string{"wait 1: quick", "wait 2: there is no 1 to compare it with", "wait 3: there is no 1 to compare it with"}, nil, "", ""},
 		"all but the baseline": {map[string]map[string]string{"wait": {"2": "a", "3": "b"}}, []string{"boot on off"},
@@ -168,7 +168,7 @@ func TestDropLeavesADesign(t *testing.T) {
 		for _, c := range got.Contrasts {
 			for i, f := range c.Factors {
 				if !slices.ContainsFunc(cells, func(x result.Cell) bool { return x.Levels[f] == c.Levels[i] }) {
-					t.Fatalf("%s is compared and not planned", contrastTitle(c))
+					t.Fatalf("%s is compared and not planned", c.String())
 				}
 			}
 		}

@@ -41,7 +41,7 @@ func (p *parser) factors(list []fields) {
 }
 
 func (p *parser) levels(f fields, x *Factor) {
-	given := get(f, "levels", []placed[string](nil))
+	given := list[string](f, "levels")
 	for _, l := range given {
 		if slices.Contains(x.Levels, l.v) {
 			p.add(l.at, "level %q is there twice", l.v)
@@ -67,7 +67,7 @@ func (p *parser) levels(f fields, x *Factor) {
 func (p *parser) way(f fields, x *Factor) {
 	var have []string
 	for _, w := range ways {
-		if f.has(w.key) || f.has(w.key+"!") {
+		if f.present(w.key) {
 			have = append(have, w.key)
 			x.Kind = w.kind
 		}
@@ -147,7 +147,7 @@ func (p *parser) setting(f fields, x *Factor) {
 			names = append(names, s.Name)
 			continue
 		}
-		for _, l := range get(f, "levels", []placed[string](nil)) {
+		for _, l := range list[string](f, "levels") {
 			if s.Levels != nil && !slices.Contains(s.Levels, l.v) {
 				p.addHint(l.at, spelling.Meant(l.v, s.Levels), "setting %s has no level %q: %s", s.Name, l.v, strings.Join(s.Levels, ", "))
 			}
@@ -172,7 +172,7 @@ func (p *parser) emulated(f fields, x *Factor) {
 			p.add(f.place("emulate"), "factor %s emulates the clock already, and there is one", other.Name)
 		}
 	}
-	for _, l := range get(f, "levels", []placed[string](nil)) {
+	for _, l := range list[string](f, "levels") {
 		if err := emulate.Check(l.v, x.Emulate.Floor); err != nil {
 			p.add(l.at, "level %q: %s", l.v, err)
 		}
@@ -189,11 +189,11 @@ func (p *parser) commands(f fields, x *Factor) {
 	if !holds(x.Apply, "level") {
 		p.add(f.place("apply"), "apply holds {level} nowhere, so that it would do the same for all levels of factor %s", x.Name)
 	}
-	if x.Read == nil && !f.has("read!") {
+	if x.Read == nil && !f.wrong("read") {
 		switch {
 		case holds(x.Apply, "original") || holds(x.Restore, "original"):
 			p.add(f.place("apply"), "{original} is what read printed, and factor %s has no read", x.Name)
-		case x.Restore == nil && !f.has("restore!"):
+		case x.Restore == nil && !f.wrong("restore"):
 			p.add(f.place("apply"), "factor %s has neither read nor restore, so that hostlab could not put back what was", x.Name)
 		}
 	}
@@ -219,7 +219,7 @@ func (p *parser) parameter(f fields, x *Factor) {
 		return
 	}
 	same := map[string]string{}
-	for _, l := range get(f, "levels", []placed[string](nil)) {
+	for _, l := range list[string](f, "levels") {
 		v, err := workload.ParseText(param, l.v)
 		if err != nil {
 			p.paramErrors(err, map[string]place{param.Name: l.at}, l.at)

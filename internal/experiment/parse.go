@@ -122,8 +122,8 @@ func (p *parser) top(tree *value) {
 	}
 	for _, e := range slices.Clone(tree.keys) {
 		if k, ok := root.key(e.name); ok {
-			if _, wrong := read(k, e.value); wrong != nil {
-				p.add(e.value.at, "%s: %s; this hostlab reads version 1", k.name, wrong.text)
+			if _, err := e.value.convert(k); err != nil {
+				p.add(e.value.at, "schema is %s; this hostlab reads version 1", screen.Short(e.value.text))
 			}
 			continue
 		}
@@ -179,7 +179,6 @@ func (p *parser) override(tree *value) {
 			p.add(place{source: "--blocks " + strconv.Itoa(b)}, "expected 1 to %d blocks", maxBlocks)
 		}
 	}
-	s := sectionNamed("workload")
 	for _, k := range slices.Sorted(maps.Keys(p.over.Set)) {
 		v := p.over.Set[k]
 		at := place{source: "--set " + screen.Short(k) + "=" + screen.Short(v)}
@@ -197,29 +196,20 @@ func (p *parser) override(tree *value) {
 			continue
 		}
 		p.s.Overrides[k] = v
-		e := &entry{name, at, &value{at: at, kind: unstable.String, text: v}}
-		if own, ok := s.key(name); !ok {
-			e.value.kind = textOfParameter
-		} else if own.kind == integer {
-			e.value.kind = unstable.Integer
+		if w := tree.get("workload"); w != nil { // if not, table reports it
+			w.value.put(&entry{name, at, &value{at: at, kind: fromCommandLine, text: v}})
 		}
-		w := tree.get("workload")
-		if w == nil {
-			continue // reported by table
-		}
-		w.value.put(e)
 	}
 }
 
-// textOfParameter is a value that the command line gave for a parameter of the
-// workload, whose kind decides how it is read.
-const textOfParameter = unstable.Kind(-1)
+// fromCommandLine is a value that the command line gave as text.
+const fromCommandLine = unstable.Kind(-1)
 
 func (p *parser) study(f fields) {
 	s := p.s
 	base := strings.TrimSuffix(filepath.Base(p.file), ".toml")
 	s.Name = get(f, "name", base)
-	if !nameForm.MatchString(s.Name) && !f.has("name!") {
+	if !nameForm.MatchString(s.Name) && !f.wrong("name") {
 		p.add(f.at, "[study] needs name: %q, the file's name, cannot be one (letters, digits, _ and -)", screen.Short(base))
 	}
 	s.Title = get(f, "title", s.Name)
@@ -251,7 +241,7 @@ func (p *parser) guard(f fields) {
 	g.Throttling = get(f, "throttling", false)
 	g.Mark = get(f, "exhausted", stops) == marks
 	list := func(name string) (out []string) {
-		for _, w := range get(f, name, []placed[string](nil)) {
+		for _, w := range list[string](f, name) {
 			if slices.Contains(out, w.v) {
 				p.add(w.at, "%s: %s is there twice", name, w.v)
 				continue

@@ -3,6 +3,7 @@ package experiment
 import (
 	"crypto/rand"
 	"encoding/binary"
+	"maps"
 	mathrand "math/rand/v2"
 	"slices"
 
@@ -65,10 +66,8 @@ func cellsOf(s *Study) []result.Cell {
 		var next []result.Cell
 		for _, c := range cells {
 			for _, l := range f.Levels {
-				levels := map[string]string{f.Name: l}
-				for k, v := range c.Levels {
-					levels[k] = v
-				}
+				levels := maps.Clone(c.Levels)
+				levels[f.Name] = l
 				next = append(next, result.Cell{Levels: levels})
 			}
 		}

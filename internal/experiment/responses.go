@@ -56,26 +56,27 @@ func (p *parser) responses(list []fields) {
 	if p.desc == nil {
 		return
 	}
-	if len(list) > 0 {
+	more := func(own ...workload.Response) {
 		with := *p.desc
-		with.Responses = append(slices.Clip(with.Responses),
-			workload.Response{Name: Energy, Title: "Energy of the CPU packages, others on the host included", Unit: "J", Better: "lower"},
-			workload.Response{Name: EnergyEach, Title: "Energy of the CPU packages per operation, others on the host included", Unit: "J", Better: "lower"})
+		with.Responses = append(slices.Clip(with.Responses), own...)
 		p.desc = &with
 	}
+	if len(list) > 0 {
+		more(
+			workload.Response{Name: Energy, Title: "Energy of the CPU packages, others on the host included", Unit: "J", Better: "lower"},
+			workload.Response{Name: EnergyEach, Title: "Energy of the CPU packages per operation, others on the host included", Unit: "J", Better: "lower"})
+	}
 	if slices.ContainsFunc(p.s.Factors, func(f Factor) bool { return f.Kind == "emulated" }) {
-		with := *p.desc
-		with.Responses = append(slices.Clip(with.Responses),
+		more(
 			workload.Response{Name: EmulatedCPU, Title: "CPU time of the workload's processes at the emulated clock", Unit: "s", Better: "lower"},
 			workload.Response{Name: EmulatedExtra, Title: "Throttled time of the workload's processes, as measured", Unit: "s", Better: "lower"},
 			workload.Response{Name: EmulatedEach, Title: "CPU time of the workload's processes at the emulated clock, per operation", Unit: "s", Better: "lower"})
-		p.desc = &with
 	}
 	if len(list) == 0 {
 		p.allResponses()
 		return
 	}
-	says := slices.ContainsFunc(list, func(f fields) bool { return f.has("primary") || f.has("primary!") })
+	says := slices.ContainsFunc(list, func(f fields) bool { return f.present("primary") })
 	seen := map[string]place{}
 	for i, f := range list {
 		r := Response{Scale: get(f, "scale", 1.0)}
@@ -115,21 +116,15 @@ func (p *parser) allResponses() {
 // source finds where a response comes from, and fills in what that tells.
 func (p *parser) source(f fields, r *Response) {
 	var names []string
-	find := func(name string) *workload.Response {
-		for i := range p.desc.Responses {
-			if p.desc.Responses[i].Name == name {
-				return &p.desc.Responses[i]
-			}
-		}
-		return nil
-	}
-	for _, w := range p.desc.Responses {
+	all := map[string]*workload.Response{}
+	for i, w := range p.desc.Responses {
 		names = append(names, w.Name)
+		all[w.Name] = &p.desc.Responses[i]
 	}
-	own := find(r.Name)
+	own := all[r.Name]
 	switch {
 	case r.From == "" && own == nil:
-		if f.has("from!") {
+		if f.wrong("from") {
 			return
 		}
 		also := ""
@@ -157,7 +152,7 @@ func (p *parser) source(f fields, r *Response) {
 			r.Title = own.Title
 		}
 	default:
-		p.picked(f, r, find(r.From))
+		p.picked(f, r, all[r.From])
 	}
 	if r.Scale == 0 || math.IsNaN(r.Scale) {
 		p.add(f.place("scale"), "scale cannot be 0")
@@ -182,10 +177,10 @@ func (p *parser) picked(f fields, r *Response, like *workload.Response) {
 		}
 		return
 	}
-	if !f.has("unit") && !f.has("unit!") {
+	if !f.has("unit") && !f.wrong("unit") {
 		p.add(f.place("name"), "response %s needs its unit: one of s, Hz, B, 1/s, B/s, J, W, ratio, %%, or \"\" for a plain number", r.Name)
 	}
-	if r.Better == "" && !f.has("better!") && !f.has("unit!") {
+	if r.Better == "" && !f.wrong("better") && !f.wrong("unit") {
 		if r.Better = direction[r.Unit]; r.Better == "" && f.has("unit") {
 			p.add(f.place("name"), "response %s needs better = \"lower\" or \"higher\"", r.Name)
 		}
@@ -217,7 +212,7 @@ func (p *parser) margin(f fields, r *Response) {
 	compare, equiv := result.Comparison(get(f, "compare", "")), strings.TrimSpace(get(f, "equiv", ""))
 	at := f.place("equiv")
 	if equiv == "" {
-		if compare == result.Difference && !f.has("equiv!") {
+		if compare == result.Difference && !f.wrong("equiv") {
 			p.add(f.place("compare"), "a difference needs equiv, the smallest that matters, in %s", unitName(r.Unit))
 		}
 		r.Compare = result.Comparison(get(f, "compare", string(result.Ratio)))

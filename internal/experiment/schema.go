@@ -17,7 +17,7 @@ type object = map[string]any
 func Schema() []byte {
 	properties := object{}
 	for _, k := range root.keys {
-		properties[k.name] = k.schema()
+		properties[k.Name] = schema(k, true)
 	}
 	for _, s := range sections {
 		t := s.schema()
@@ -44,9 +44,9 @@ func Schema() []byte {
 func (s section) schema() object {
 	properties, required := object{}, []string{}
 	for _, k := range s.keys {
-		properties[k.name] = k.schema()
-		if k.required {
-			required = append(required, k.name)
+		properties[k.Name] = schema(k, true)
+		if k.Required {
+			required = append(required, k.Name)
 		}
 	}
 	t := object{"type": "object", "description": s.help, "properties": properties}
@@ -82,10 +82,10 @@ func workloads(s section, t object) {
 		names = append(names, d.Name)
 		properties := object{}
 		for _, k := range s.keys {
-			properties[k.name] = true // described above
+			properties[k.Name] = true // described above
 		}
 		for _, p := range d.Params {
-			properties[p.Name] = paramSchema(p)
+			properties[p.Name] = schema(p, false)
 		}
 		each = append(each, object{
 			"if":   object{"properties": object{"name": object{"const": d.Name}}},
@@ -100,70 +100,11 @@ const (
 	number0         = `([0-9]+(\.[0-9]*)?|\.[0-9]+)`
 	durationPattern = `^\s*(0|(` + number0 + `(ns|us|µs|ms|s|m|h))+)\s*$`
 	sharePattern    = `^\s*` + number0 + `\s*%?\s*$`
-	scalarTypes     = "a text, a number, true or false"
 )
 
-func (k key) schema() object {
-	o := object{"description": k.help}
-	if k.standard != nil {
-		o["default"] = k.standard
-	}
-	scalars := []string{"string", "number", "boolean"}
-	limits := func(to object) object {
-		if k.min != 0 || k.max != 0 {
-			to["minimum"], to["maximum"] = k.min, k.max
-		}
-		return to
-	}
-	list := func(items object) {
-		o["type"], o["items"], o["minItems"] = "array", items, 1
-	}
-	textItem := object{"type": "string", "minLength": 1}
-	if k.choices != nil {
-		textItem = object{"enum": k.choices}
-	}
-	switch k.kind {
-	case text:
-		o["type"] = "string"
-		if k.choices != nil {
-			o["enum"] = k.choices
-		} else {
-			o["minLength"] = 1
-		}
-	case name:
-		o["type"], o["pattern"] = "string", nameForm.String()
-	case integer:
-		o["type"] = "integer"
-		limits(o)
-	case number:
-		o["type"] = "number"
-		limits(o)
-	case boolean:
-		o["type"] = "boolean"
-	case duration:
-		o["type"], o["pattern"] = "string", durationPattern
-	case share:
-		o["anyOf"] = []object{{"type": "string", "pattern": sharePattern}, {"type": "number", "minimum": 0, "maximum": 1}}
-	case integers:
-		list(limits(object{"type": "integer"}))
-	case words:
-		list(textItem)
-	case levels:
-		list(object{"type": scalars, "description": scalarTypes})
-	case level:
-		o["type"] = scalars
-	case margin:
-		o["type"] = []string{"string", "number"}
-	case pairs:
-		o["type"], o["additionalProperties"] = "object", object{"type": scalars}
-	case command:
-		list(object{"type": scalars})
-	}
-	return o
-}
-
-// paramSchema is the form of a workload's parameter.
-func paramSchema(p workload.Param) object {
+// schema is the form of a key, or of a workload's parameter, in a study file. own is set for
+// a key of the file's own, whose texts and lists may not be empty.
+func schema(p workload.Param, own bool) object {
 	o := object{"description": p.Help}
 	if p.Default != nil {
 		o["default"] = p.Default
@@ -171,31 +112,48 @@ func paramSchema(p workload.Param) object {
 			o["default"] = workload.Text(p, p.Default)
 		}
 	}
-	ranged := p.Min != 0 || p.Max != 0
+	scalars := []string{"string", "number", "boolean"}
+	limited := func(to object) object {
+		if p.Min != 0 || p.Max != 0 {
+			to["minimum"], to["maximum"] = p.Min, p.Max
+		}
+		return to
+	}
 	switch p.Kind {
 	case workload.String:
-		o["type"] = "string"
-		if p.Numbers {
-			o["type"] = []string{"string", "integer"}
-		}
-		if len(p.Choices) > 0 {
+		switch o["type"] = "string"; {
+		case p.Numbers:
+			o["type"] = scalars
+		case p.Choices != nil:
 			o["enum"] = p.Choices
+		case p.Form != nil:
+			o["pattern"] = p.Form.String()
+		case own:
+			o["minLength"] = 1
 		}
 	case workload.Int, workload.Float:
 		o["type"] = map[workload.Kind]string{workload.Int: "integer", workload.Float: "number"}[p.Kind]
-		if ranged {
-			o["minimum"], o["maximum"] = p.Min, p.Max
-		}
+		limited(o)
+	case workload.Share:
+		o["anyOf"] = []object{{"type": "string", "pattern": sharePattern}, {"type": "number", "minimum": 0, "maximum": 1}}
 	case workload.Bool:
 		o["type"] = "boolean"
 	case workload.Duration:
 		o["type"], o["pattern"] = "string", durationPattern
 	case workload.Bytes:
 		o["type"] = []string{"string", "integer"}
+	case workload.Ints:
+		o["type"], o["items"] = "array", limited(object{"type": "integer"})
 	case workload.List:
-		o["type"], o["items"] = "array", object{"type": []string{"string", "number", "boolean"}}
+		o["type"], o["items"] = "array", object{"type": scalars}
+		if p.Choices != nil {
+			o["items"] = object{"enum": p.Choices}
+		}
 	case workload.Table:
-		o["type"], o["additionalProperties"] = "object", object{"type": []string{"string", "number", "boolean"}}
+		o["type"], o["additionalProperties"] = "object", object{"type": scalars}
+	}
+	if own && o["type"] == "array" {
+		o["minItems"] = 1
 	}
 	return o
 }

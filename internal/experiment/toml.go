@@ -30,7 +30,6 @@ type value struct {
 	list   []*value
 	keys   []*entry // of a table, in order
 	byName map[string]*entry
-	header bool // made by [table] or [[table]]
 }
 
 // entry is a key of a table.
@@ -151,14 +150,14 @@ func (b *builder) table(root *value, e *unstable.Node) *value {
 		switch {
 		case last && e.Kind == unstable.ArrayTable:
 			if have == nil {
-				have = &entry{string(n.Data), at, &value{at: at, kind: unstable.Array, header: true}}
+				have = &entry{string(n.Data), at, &value{at: at, kind: unstable.Array}}
 				here.put(have)
 			}
-			next := &value{at: at, kind: unstable.InlineTable, header: true}
+			next := &value{at: at, kind: unstable.InlineTable}
 			have.value.list = append(have.value.list, next)
 			here = next
 		case have == nil:
-			have = &entry{string(n.Data), at, &value{at: at, kind: unstable.InlineTable, header: true}}
+			have = &entry{string(n.Data), at, &value{at: at, kind: unstable.InlineTable}}
 			here.put(have)
 			here = have.value
 		case have.value.kind == unstable.Array && len(have.value.list) > 0:

@@ -71,18 +71,10 @@ func (p *parser) params(f fields, factors []fields) {
 			p.unknownParam(e)
 			failed = true
 			continue
-		case e.value.kind == textOfParameter:
-			v, err := workload.ParseText(param, e.value.text)
+		default:
+			v, err := e.value.convert(param)
 			if err != nil {
 				p.paramErrors(err, at, f.at)
-				failed = true
-				continue
-			}
-			given[e.name] = v
-		default:
-			v, err := goValue(e.value)
-			if err != nil {
-				p.add(e.value.at, "%s: %v", e.name, err)
 				failed = true
 				continue
 			}
@@ -196,13 +188,7 @@ func (p *parser) paramErrors(err error, at map[string]place, nowhere place) {
 				where = nowhere
 			}
 		}
-		text, hint := x.Text, ""
-		if near, ok := strings.CutPrefix(x.Hint, "did you mean "); ok {
-			hint = strings.TrimSuffix(near, "?")
-		} else if x.Hint != "" {
-			text += "; " + x.Hint
-		}
-		p.addHint(where, hint, "%s: %s", x.Name, text)
+		p.param(where, x.Name, x)
 	}
 }
 
@@ -297,7 +283,7 @@ func paramNames(d workload.Description) string {
 
 // baseline is a factor's baseline, the first level unless given.
 func baseline(f fields) string {
-	if l := get(f, "levels", []placed[string](nil)); len(l) > 0 {
+	if l := list[string](f, "levels"); len(l) > 0 {
 		return get(f, "baseline", l[0].v)
 	}
 	return ""

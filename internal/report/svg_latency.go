@@ -31,16 +31,8 @@ func latencyPicture(dists []result.Distribution, all []result.Measurement) templ
 	const left, right, panel, gap, top = 12.0, 12.0, 96.0, 40.0, 30.0
 	s := &svg{picture.SVG{ID: "latency", W: 480}}
 	s.H = top + float64(len(drawn))*(panel+gap) + 26
-	if hi/lo < 3 {
-		lo, hi = lo/1.8, hi*1.8
-	}
-	x := picture.Scale{Lo: math.Log(lo), Hi: math.Log(hi), From: left, To: s.W - right, Log: true}.At
 	bottom := top + float64(len(drawn))*(panel+gap) - gap
-	var decades []float64
-	for e := math.Ceil(math.Log10(lo)); e <= math.Log10(hi); e++ {
-		decades = append(decades, math.Pow(10, e))
-	}
-	s.AxisXAt(decades, x, top, bottom+18, func(v float64) string { return picture.Round(v, "s") })
+	x := s.AxisLog(lo, hi, left, s.W-right, top, bottom, 36, "s")
 	s.Text(s.W/2, s.H-4, "middle", "axis", "time of one commit, logarithmic")
 	var says []string
 	for i, d := range drawn {

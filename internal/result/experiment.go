@@ -117,6 +117,30 @@ func LevelsText(factors []Factor, levels map[string]string) string {
 	return strings.Join(parts, ", ")
 }
 
+// AbsentText names levels with the reasons why they are not there, each reason once.
+func AbsentText(absent []Absent) string {
+	var order []Absent // the first of each factor and reason
+	levels := map[Absent][]string{}
+	for _, a := range absent {
+		k := Absent{Factor: a.Factor, Reason: a.Reason}
+		if levels[k] == nil {
+			order = append(order, k)
+		}
+		if !slices.Contains(levels[k], a.Level) {
+			levels[k] = append(levels[k], a.Level)
+		}
+	}
+	var parts []string
+	for _, k := range order {
+		part := k.Factor + " " + strings.Join(levels[k], ", ")
+		if k.Reason != "" {
+			part += " (" + k.Reason + ")"
+		}
+		parts = append(parts, part)
+	}
+	return strings.Join(parts, "; ")
+}
+
 // Comparison is the scale on which levels are compared.
 type Comparison string
 

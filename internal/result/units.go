@@ -106,7 +106,7 @@ func fixed(x float64) string {
 
 func plain(x float64) string {
 	// A share times 100 may be off by the last bit: 14.000000000000002.
-	if math.Abs(x-math.Round(x)) <= 1e-12*math.Abs(x) && math.Abs(x) < 1e15 {
+	if math.Abs(x-math.Round(x)) <= 1e-12*math.Abs(x) && math.Abs(x) <= 1<<53 {
 		return strconv.FormatFloat(x, 'f', 0, 64)
 	}
 	if math.Abs(x) >= 1e6 {

@@ -2,6 +2,7 @@ package setting
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -28,9 +29,6 @@ type Journal struct {
 	// broken says that the next line goes into a new file: an Append failed and may have left
 	// a piece of a line, or the file has what is no longer so.
 	broken bool
-	// cut says that lines are lost: what the last set has intended is there, and no line
-	// says that it began.
-	cut    bool
 	exists bool
 	size   int // bytes of the file
 	held   []holding
@@ -75,7 +73,8 @@ func (j *Journal) load() error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		j.st = newState()
-		return nil
+		j.problem, err = j.gone(marks)
+		return err
 	case err != nil:
 		return fmt.Errorf("cannot read the journal %s: %w", j.path(), cause{err})
 	}
@@ -88,7 +87,10 @@ func (j *Journal) load() error {
 		j.problem.Names = append(j.problem.Names, j.st.names()...)
 	}
 	j.st.afterReboot(j.sys.Boot())
-	j.cut = j.st.doubt(j.sys.Boot(), func(name string, o Object) (string, error) { return j.sys.setting(name).read(j.sys, o) })
+	if j.st.doubt(j.sys.Boot(), func(name string, o Object) (string, error) { return j.sys.setting(name).read(j.sys, o) }) {
+		j.broken = true // the next line goes into a file that says so
+		j.st.damage = cmp.Or(j.st.damage, j.path()+": the journal is cut off. Later changes are missing from it and may still be in force")
+	}
 	if host := j.sys.Host(); j.problem == nil && j.st.host != "" && host != "" && j.st.host != host {
 		j.problem = &Problem{OtherHost: true, What: fmt.Sprintf("its machine ID %.8s... is not %.8s..., this one's", j.st.host, host)}
 	}
@@ -116,7 +118,13 @@ func (j *Journal) Accept() (kept string, err error) {
 	if err != nil {
 		return "", err
 	}
-	if len(j.st.objects) == 0 {
+	if !j.problem.OtherHost {
+		j.st.damage = j.problem.Found()
+		if kept != "" {
+			j.st.damage += ". As it was it is kept as " + kept
+		}
+	}
+	if j.st.none() {
 		err = j.clear()
 	} else {
 		err = j.rewrite()
@@ -128,13 +136,15 @@ func (j *Journal) Accept() (kept string, err error) {
 	return kept, nil
 }
 
-// Cut reports that lines of the journal are lost, though what is left of it is intact: it
-// ends within a set, and what that has intended is there. What was set later is not in it.
-func (j *Journal) Cut() bool { return j.cut }
+// Damage says what is known to be missing from the journal, until Forget; "": nothing.
+func (j *Journal) Damage() string { return j.st.damage }
 
-// keep copies the journal beside itself, under a name that is free.
+// keep copies the journal beside itself, under a name that is free. One that is gone has no copy, and no name.
 func (j *Journal) keep() (string, error) {
 	b, err := j.sys.Disk.ReadFile(j.path())
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
 	if err != nil {
 		return "", fmt.Errorf("cannot read the journal %s: %w", j.path(), cause{err})
 	}
@@ -167,7 +177,7 @@ func (j *Journal) store(name string, b []byte) error {
 }
 
 // Forget drops the open entries of an owner ("" all) and leaves the values as they
-// are. A journal with a problem is set aside as a whole, for any owner: it is
+// are. For all owners it drops what is known of damage as well. A journal with a problem is set aside as a whole, for any owner: it is
 // kept beside the new one, under the name that is returned.
 func (j *Journal) Forget(owner string) (kept string, err error) {
 	j.mu.Lock()
@@ -183,6 +193,9 @@ func (j *Journal) Forget(owner string) (kept string, err error) {
 		j.problem = nil
 		return kept, nil
 	}
+	if owner == "" {
+		j.st.damage = ""
+	}
 	var layers []int
 	for _, o := range j.st.open() {
 		for _, l := range o.Layers {
@@ -197,7 +210,7 @@ func (j *Journal) Forget(owner string) (kept string, err error) {
 // drop removes layers, and the file with the last of them.
 func (j *Journal) drop(layers []int, pass bool) error {
 	if len(layers) == 0 {
-		if j.exists && len(j.st.objects) == 0 { // an intent that came to nothing
+		if j.exists && j.st.none() { // an intent that came to nothing
 			return j.clear()
 		}
 		return nil
@@ -206,7 +219,7 @@ func (j *Journal) drop(layers []int, pass bool) error {
 	dropped := &record{Kind: "drop", Layers: layers, Pass: pass}
 	if err := j.append(true, dropped); err != nil {
 		// The disk may be full: what all is put back needs no line that says so.
-		if e := j.st.apply(dropped); e != nil || len(j.st.objects) > 0 {
+		if e := j.st.apply(dropped); e != nil || !j.st.none() {
 			return err
 		}
 	}
@@ -215,7 +228,7 @@ func (j *Journal) drop(layers []int, pass bool) error {
 
 // compact removes a journal without open objects, and rewrites one that has grown.
 func (j *Journal) compact() error {
-	if len(j.st.objects) == 0 {
+	if j.st.none() {
 		return j.clear()
 	}
 	return j.shrink()
@@ -232,11 +245,18 @@ func (j *Journal) shrink() error {
 }
 
 // clear removes the file. unlink(2) is all or nothing, and if the directory's change is
-// lost, the lines that are back say that all is put back.
+// lost, the lines that are back say that all is put back. Marks without their journal are damage, so
+// they go first: after a kill between the two the journal has no marks, which is none. No file system
+// promises the order of two removals over a power cut, so the first is synced before the second.
 func (j *Journal) clear() error {
-	err := j.sys.Disk.Remove(j.path())
+	err := j.unmark()
 	if err == nil {
-		j.unmark()
+		err = j.sys.Disk.Sync(j.dir)
+	}
+	if err == nil {
+		err = j.sys.Disk.Remove(j.path())
+	}
+	if err == nil {
 		err = j.sys.Disk.Sync(j.dir)
 	}
 	if err != nil {
@@ -266,6 +286,11 @@ func (j *Journal) rewrite(more ...*record) error {
 	id := rand.Text()
 	if err := line(&record{Kind: "head", Format: format, Host: j.sys.Host(), Journal: id}); err != nil {
 		return err
+	}
+	if j.st.damage != "" {
+		if err := line(&record{Kind: "damage", What: j.st.damage}); err != nil {
+			return err
+		}
 	}
 	open := j.st.open()
 	slices.Reverse(open)
@@ -306,7 +331,7 @@ func (j *Journal) rewrite(more ...*record) error {
 	for _, o := range open {
 		settings = append(settings, o.Setting)
 	}
-	j.unmark()
+	_ = j.unmark() // those of another journal say nothing of this one
 	j.mark(append(settings, intended(more)...))
 	return nil
 }

@@ -32,7 +32,7 @@ func (j *Journal) mark(settings []string) {
 }
 
 // unmark removes marks of journals that are no more.
-func (j *Journal) unmark() { _ = j.sys.Disk.Remove(j.marksPath()) }
+func (j *Journal) unmark() error { return j.sys.Disk.Remove(j.marksPath()) }
 
 // marks reads what marks there are. It is done before the journal is read, since another
 // process may be adding to both.
@@ -54,18 +54,43 @@ func (j *Journal) marks() (list []*record, _ error) {
 
 // missing is the problem of a journal that has fewer lines than its marks; nil: it has all.
 func (st *state) missing(marks []*record) *Problem {
-	lines, lost := st.lines, map[string]bool{}
+	var later []*record
+	lines := st.lines
 	for _, m := range marks {
-		if m.Journal != st.id || m.N <= st.lines {
-			continue
-		}
-		lines = max(lines, m.N)
-		for _, name := range m.Settings {
-			lost[name+" (what it was is lost)"] = true
+		if m.Journal == st.id && m.N > st.lines {
+			later, lines = append(later, m), max(lines, m.N)
 		}
 	}
-	if lines == st.lines {
+	if len(later) == 0 {
 		return nil
 	}
-	return &Problem{Line: st.lines + 1, What: fmt.Sprintf("it ends before this line, and had %d lines", lines), Names: slices.Sorted(maps.Keys(lost))}
+	return &Problem{Line: st.lines + 1, What: fmt.Sprintf("it ends before this line, and had %d lines", lines), Names: lost(later)}
+}
+
+// gone is the problem of marks whose journal is gone; nil: there are none. They are read once more, since
+// another process may have cleared both meanwhile: it removes the marks first, so those that are still there
+// had no journal between the two looks.
+func (j *Journal) gone(before []*record) (*Problem, error) {
+	if len(before) == 0 {
+		return nil, nil
+	}
+	after, err := j.marks()
+	after = slices.DeleteFunc(after, func(m *record) bool {
+		return !slices.ContainsFunc(before, func(b *record) bool { return b.Journal == m.Journal })
+	})
+	if err != nil || len(after) == 0 {
+		return nil, err
+	}
+	return &Problem{Path: j.path(), Gone: true, Names: lost(after)}, nil
+}
+
+// lost names the settings of marks whose lines are lost.
+func lost(marks []*record) []string {
+	names := map[string]bool{}
+	for _, m := range marks {
+		for _, name := range m.Settings {
+			names[name+" (what it was is lost)"] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(names))
 }

@@ -15,31 +15,36 @@ type Problem struct {
 	Names []string
 	// Lost says that no change could be read at all.
 	Lost bool
+	// Gone says that the file is not there, though its marks are.
+	Gone bool
 	// OtherHost says that it is intact, and of another machine.
 	OtherHost bool
 }
 
 func (p *Problem) Error() string {
 	switch {
-	case p.Lost:
-		return p.Found() + ". Compare \"hostlab settings\" with what this host should have, or start it again; \"hostlab revert --forget\" then sets the journal aside"
+	case p.Lost, p.Gone:
+		return p.Found() + ". Compare 'hostlab settings' with what this host should have, or start it again; 'hostlab revert --forget' then ends this warning"
 	case p.OtherHost:
-		return p.Found() + ". Use \"hostlab revert --force\" if it is this one's, or \"hostlab revert --forget\" to set it aside"
+		return p.Found() + ". Use 'hostlab revert --force' if it is this one's, or 'hostlab revert --forget' to set it aside"
 	}
-	return p.Found() + ". Look at it; \"hostlab revert --force\" then puts back what could be read of it, and \"hostlab revert --forget\" sets it aside"
+	return p.Found() + ". Look at it; 'hostlab revert --force' then puts back what could be read of it, and 'hostlab revert --forget' sets it aside"
 }
 
 // Found is what is wrong, without the advice: for those who have followed it.
 func (p *Problem) Found() string {
-	text := fmt.Sprintf("%s:%d: the journal is damaged: %s", p.Path, p.Line, p.What)
+	text, names := fmt.Sprintf("%s:%d: the journal is damaged: %s", p.Path, p.Line, p.What), "it names"
 	switch {
 	case p.OtherHost:
-		text = fmt.Sprintf("%s: it is the journal of another machine (%s)", p.Path, p.What)
+		return fmt.Sprintf("%s: it is the journal of another machine (%s)", p.Path, p.What)
 	case p.Lost:
-		text += ", so that values may still be changed, and which is not known"
-	case len(p.Names) > 0:
+		return text + ". Some values may still be changed. The journal does not say which"
+	case p.Gone:
+		text, names = p.Path+": the journal is gone, and not by hostlab", "its marks name"
+	}
+	if len(p.Names) > 0 {
 		const most = 6
-		text += "; it names what may still be changed: " + strings.Join(p.Names[:min(most, len(p.Names))], ", ")
+		text += "; " + names + " what may still be changed: " + strings.Join(p.Names[:min(most, len(p.Names))], ", ")
 		if more := len(p.Names) - most; more > 0 {
 			text += fmt.Sprintf(" and %d more", more)
 		}

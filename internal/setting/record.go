@@ -20,6 +20,7 @@ import (
 //	is     what an object was found to read, restored by another program
 //	drop   layers that are put back, or given up
 //	object all that is known of an object, where the journal was rewritten
+//	damage what is known to be missing from the journal, until the user gives it up
 //	mark   in the file of marks: the journal of this ID has n lines
 type record struct {
 	N    int    `json:"n"` // 1, 2, ...: a gap shows that a line was lost
@@ -51,6 +52,9 @@ type record struct {
 
 	// object
 	Object *object `json:"object,omitempty"`
+
+	// damage
+	What string `json:"what,omitempty"`
 
 	// mark
 	Settings []string `json:"settings,omitempty"` // what the marked lines may change

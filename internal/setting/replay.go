@@ -19,9 +19,10 @@ type state struct {
 	host    string
 	id      string // of the file; "" in those without marks
 	format  int
-	lines   int  // good ones
-	began   bool // a line names what was changed
-	nextID  int  // of objects and layers
+	lines   int    // good ones
+	began   bool   // a line names what was changed
+	damage  string // what is known to be missing, until Forget; "": nothing
+	nextID  int    // of objects and layers
 	nextSet int
 	objects map[string]*object // by path
 	planned map[string]intent  // by path: intended, and not begun
@@ -154,6 +155,8 @@ func (st *state) apply(r *record) error {
 				delete(st.objects, path)
 			}
 		}
+	case "damage":
+		st.began, st.damage = true, r.What
 	case "object":
 		o := r.Object
 		if o == nil || !settable(o.Path) || len(o.Layers) == 0 {
@@ -282,6 +285,9 @@ func (st *state) end(r *record) error {
 	}
 	return nil
 }
+
+// none reports that nothing is open, and nothing is known to be missing: that needs no file.
+func (st *state) none() bool { return len(st.objects) == 0 && st.damage == "" }
 
 // open lists the objects, the last intended first: the order of undoing.
 func (st *state) open() []*object {

@@ -20,6 +20,16 @@ func Pending(sys *System, dir string) ([]Entry, error) {
 	return j.st.entries(sys.Boot()), j.trouble()
 }
 
+// Damage says what is known to be missing from a directory's journal, until Forget; "": nothing. A journal
+// that may not be used has a Problem besides.
+func Damage(sys *System, dir string) (string, error) {
+	j, err := peek(sys, dir)
+	if err != nil {
+		return "", err
+	}
+	return j.st.damage, nil
+}
+
 // Tidy removes a journal in which nothing is open, as a kill leaves one between the first line and
 // the first write, or between the last line and its removal. One that is in use is left.
 func Tidy(sys *System, dir string) error {

@@ -20,10 +20,14 @@ func Quantile(x []float64, q float64) float64 {
 	}
 	s := slices.Clone(x)
 	slices.Sort(s)
-	return quantileSorted(s, q)
+	return SortedQuantile(s, q)
 }
 
-func quantileSorted(s []float64, q float64) float64 {
+// SortedQuantile is Quantile of a sample that is sorted.
+func SortedQuantile(s []float64, q float64) float64 {
+	if len(s) == 0 {
+		return math.NaN()
+	}
 	h := min(max(q, 0), 1) * float64(len(s)-1)
 	i := int(h)
 	if i+1 >= len(s) {

@@ -35,7 +35,7 @@ func TestSelectionIsExact(t *testing.T) {
 			t.Fatal("the argument was modified")
 		}
 		w := allWalsh(d)
-		want := Interval{Estimate: quantileSorted(w, 0.5), Low: math.NaN(), High: math.NaN()}
+		want := Interval{Estimate: SortedQuantile(w, 0.5), Low: math.NaN(), High: math.NaN()}
 		if k := signedRankExact(len(d), alpha); k >= 0 {
 			want.Low, want.High = w[k], w[len(w)-1-k]
 		}

@@ -51,7 +51,8 @@ func foreign(info fs.FileInfo, list func() ([]byte, error)) string {
 }
 
 // ownGroup reports that a group is this process's own, as many systems give each user one,
-// or root's: that is not another user.
+// or root's: that is not another user. A group that newgrp(1) has made the process's own counts as well.
+// The user has chosen it, and what they lose is theirs. Root's group is 0, unless root itself has chosen another.
 func ownGroup(gid uint32) bool { return gid == 0 || int(gid) == os.Getegid() }
 
 // account names a user as people know them.

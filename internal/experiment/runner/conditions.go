@@ -9,6 +9,7 @@ import (
 	"hostlab/internal/experiment"
 	"hostlab/internal/host"
 	"hostlab/internal/proc"
+	"hostlab/internal/stops"
 )
 
 // The names of what result.Run.Conditions holds.
@@ -24,7 +25,7 @@ type conditions struct {
 	proc.Taken
 	told      bool    // whether Taken is known
 	throttles float64 // events of thermal throttling; negative: not known
-	pause     pause
+	pause     stops.Pause
 }
 
 // watcher watches conditions from one call to the next.
@@ -94,7 +95,7 @@ func (c conditions) record() map[string]float64 {
 	if c.throttles >= 0 {
 		out[throttled] = c.throttles
 	}
-	if p := c.pause.stopped + c.pause.suspended; p >= c.pause.limit() {
+	if p := c.pause.Stopped + c.pause.Suspended; p >= c.pause.Limit() {
 		out[paused] = p.Seconds()
 	}
 	return out

@@ -100,17 +100,13 @@ func (m *emulation) end(sample *workload.Sample, took time.Duration) error {
 		sample.Doubt = doubt
 	}
 	extra := math.Round(did.Billed*1e9) / 1e9 // of ns; two sums differ by less without a cause
-	switch n := operations(sample); {
-	case did.Used <= 0:
-		missing(sample, "the workload had no process of its own that computed, so nothing was slowed down", experiment.EmulatedCPU, experiment.EmulatedExtra, experiment.EmulatedEach)
-	case n == 0:
+	if did.Used <= 0 {
+		missing(sample, "the workload had no process of its own that computed, so nothing was slowed down",
+			experiment.EmulatedCPU, experiment.EmulatedExtra, experiment.EmulatedEach)
+	} else {
 		have(sample, experiment.EmulatedCPU, did.Clocked)
 		have(sample, experiment.EmulatedExtra, extra)
-		missing(sample, noCount, experiment.EmulatedEach)
-	default:
-		have(sample, experiment.EmulatedCPU, did.Clocked)
-		have(sample, experiment.EmulatedExtra, extra)
-		have(sample, experiment.EmulatedEach, did.Clocked/float64(n))
+		each(sample, experiment.EmulatedEach, did.Clocked)
 	}
 	return m.e.Release()
 }

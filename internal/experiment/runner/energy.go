@@ -55,22 +55,21 @@ func (m *meter) begin() (end func(*workload.Sample)) {
 			return
 		}
 		have(out, experiment.Energy, joules)
-		if n := operations(out); n > 0 {
-			have(out, experiment.EnergyEach, joules/float64(n))
-		} else {
-			missing(out, noCount, experiment.EnergyEach)
-		}
+		each(out, experiment.EnergyEach, joules)
 	}
 }
 
-const noCount = "the workload does not count operations"
-
-// operations are those of a whole run.
-func operations(s *workload.Sample) int64 {
-	if s.Done > 0 {
-		return s.Done
+// each divides what a whole run took by its operations.
+func each(out *workload.Sample, name string, whole float64) {
+	n := out.Done
+	if n <= 0 {
+		n = out.Operations
 	}
-	return s.Operations
+	if n <= 0 {
+		missing(out, "the workload does not count operations", name)
+		return
+	}
+	have(out, name, whole/float64(n))
 }
 
 func have(out *workload.Sample, name string, v float64) {

@@ -110,32 +110,21 @@ func mounts(t host.Tree) string {
 
 // fingerprint reads facts by their names; those that cannot be read are left out.
 func fingerprint(t host.Tree, names []string) map[string]string {
-	if runtime.GOOS != "linux" && t.Live() {
-		return otherFingerprint(t, names)
-	}
-	out := map[string]string{}
-	for _, name := range names {
-		if read, ok := readers[name]; ok {
-			if v := read(t); v != "" {
-				out[name] = v
-			}
+	read := func(name string) string {
+		if r := readers[name]; r != nil {
+			return r(t)
 		}
+		return ""
 	}
-	return out
-}
-
-// otherFingerprint reads what other systems than Linux tell.
-func otherFingerprint(t host.Tree, names []string) map[string]string {
-	f := host.Collect(context.Background(), host.Options{Tree: t})
-	all := map[string]string{
-		"kernel":    f.Identity.Kernel.Or(""),
-		"cpu":       f.Identity.CPUModel.Or(""),
-		"microcode": f.Identity.Microcode.Or(""),
-		"cpus":      host.FormatList(f.Topology.Online.Or(nil)),
+	if runtime.GOOS != "linux" && t.Live() {
+		f := host.Collect(context.Background(), host.Options{Tree: t})
+		all := map[string]string{"kernel": f.Identity.Kernel.Or(""), "cpu": f.Identity.CPUModel.Or(""), "microcode": f.Identity.Microcode.Or(""),
+			"cpus": host.FormatList(f.Topology.Online.Or(nil))}
+		read = func(name string) string { return all[name] }
 	}
 	out := map[string]string{}
 	for _, name := range names {
-		if v := all[name]; v != "" {
+		if v := read(name); v != "" {
 			out[name] = v
 		}
 	}

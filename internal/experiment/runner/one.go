@@ -77,7 +77,7 @@ func (s *session) try(ctx context.Context, r *result.Run) error {
 	if err := s.emulation.begin(); err != nil {
 		return err
 	}
-	stops := s.stops.sum()
+	stopped := s.stops.Sum()
 	stop := s.sys.watch()
 	runCtx, undo := s.emulation.during(ctx)
 	cancel := undo
@@ -95,8 +95,8 @@ func (s *session) try(ctx context.Context, r *result.Run) error {
 	cancel()
 	undo()
 	c := stop()
-	c.pause = s.stops.sum().sub(stops)
-	c.pause.run = time.Duration(r.Seconds * float64(time.Second))
+	c.pause = s.stops.Sum().Sub(stopped)
+	c.pause.Run = time.Duration(r.Seconds * float64(time.Second))
 	r.Conditions = c.record()
 	if !s.blind {
 		s.blind = true
@@ -109,8 +109,8 @@ func (s *session) try(ctx context.Context, r *result.Run) error {
 		return ctx.Err()
 	case lost:
 		return errLost
-	case err != nil && c.pause.text() != "": // it is not the level's failure
-		r.Status, r.Reason = result.Void, fmt.Sprintf("%s, and it failed: %s", c.pause.text(), err)
+	case err != nil && c.pause.Text() != "": // it is not the level's failure
+		r.Status, r.Reason = result.Void, fmt.Sprintf("%s, and it failed: %s", c.pause.Text(), err)
 		return nil
 	case err != nil && tooLong:
 		return &late{s.study.Workload.Timeout, err}
@@ -271,7 +271,7 @@ func (s *session) guard(ctx context.Context, r *result.Run, c conditions, want m
 	if f, is, should := wrong(want, r.After); f != "" {
 		void("factor %s read %q before the run and %q after it: another program changed it meanwhile", f, should, is)
 	}
-	disturbed(c.pause.text())
+	disturbed(c.pause.Text())
 	disturbed(c.breach(&s.study.Guard))
 	disturbed(doubt)
 	names := s.guarded()

@@ -11,17 +11,13 @@ import (
 	"strings"
 	"time"
 
+	"hostlab/internal/bounded"
 	"hostlab/internal/result"
 	"hostlab/internal/workload"
 )
 
-// What is kept of what failing commands printed: of each of a run's two outputs the
-// first and the last bytes, so 64 KiB of each end in all, and so many of the newest
-// files.
-const (
-	keptEnds  = 32 << 10
-	keptFiles = 10
-)
+// keptFiles is how many of the newest files are kept of what failing commands printed.
+const keptFiles = 10
 
 // late is a run that its timeout has ended.
 type late struct {
@@ -71,11 +67,9 @@ const outputTime = "20060102T150405.000"
 
 // ends are the beginning and the end of a text.
 func ends(b []byte) []byte {
-	if len(b) <= 2*keptEnds {
-		return b
-	}
-	gap := fmt.Appendf(nil, "\n[%d bytes left out]\n", len(b)-2*keptEnds)
-	return slices.Concat(b[:keptEnds], gap, b[len(b)-keptEnds:])
+	kept := bounded.Ends{Keep: keptOfCommand}
+	_, _ = kept.Write(b) // never fails
+	return kept.Kept().Bytes()
 }
 
 // forget removes all but the newest outputs.

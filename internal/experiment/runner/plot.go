@@ -71,16 +71,14 @@ func (s *session) prepareReboot(ctx context.Context, l *lever, level string, blo
 	case pending != nil, s.ranHere(block, plot):
 		return "", s.inForce(ctx, l, level, "after the reboot")
 	}
-	e := store.Entry{Op: store.Pending, At: s.sys.now(), Boot: s.boot, Factor: l.Name, Value: level, Block: block, Plot: plot}
 	// Journal first: a command that reboots the host by itself never returns.
-	if err := s.store.Journal(e); err != nil {
+	if err := s.wait(l, level, block, plot, false); err != nil {
 		return "", err
 	}
 	if err := s.levels.apply(ctx, l, level); err != nil {
 		return "", err
 	}
-	e.At, e.Applied = s.sys.now(), true
-	return reboot, s.store.Journal(e)
+	return reboot, s.wait(l, level, block, plot, true)
 }
 
 // prepareManual asks a person for a level, and returns what to do if there is
@@ -89,7 +87,7 @@ func (s *session) prepareManual(ctx context.Context, l *lever, level string, blo
 	prompt := fmt.Sprintf("Factor %s has to be %s now: %s", l.Name, level, strings.Join(s.levels.fill([]string{l.Manual}, l, level), ""))
 	pending := s.pending(l, level, block, plot)
 	if pending == nil {
-		if err := s.store.Journal(store.Entry{Op: store.Pending, At: s.sys.now(), Boot: s.boot, Factor: l.Name, Value: level, Block: block, Plot: plot}); err != nil {
+		if err := s.wait(l, level, block, plot, false); err != nil {
 			return "", err
 		}
 		if l.Read != nil && s.inForce(ctx, l, level, "") == nil {
@@ -122,6 +120,11 @@ func (s *session) prepareManual(ctx context.Context, l *lever, level string, blo
 		return prompt + " (" + err.Error() + ")", nil
 	}
 	return "", nil
+}
+
+// wait journals a level that waits for a boot or a person.
+func (s *session) wait(l *lever, level string, block, plot int, applied bool) error {
+	return s.store.Journal(store.Entry{Op: store.Pending, At: s.sys.now(), Boot: s.boot, Factor: l.Name, Value: level, Block: block, Plot: plot, Applied: applied})
 }
 
 // pending returns the journal's entry of a plot's level.

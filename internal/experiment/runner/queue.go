@@ -5,7 +5,6 @@ import (
 	"hash/fnv"
 	"math/rand/v2"
 	"slices"
-	"strings"
 
 	"hostlab/internal/result"
 )
@@ -61,9 +60,5 @@ func requeue(x *result.Experiment, left []slot, again slot) []slot {
 
 // cellText names a cell for people.
 func cellText(x *result.Experiment, cell int) string {
-	var parts []string
-	for _, f := range x.Factors {
-		parts = append(parts, f.Name+"="+x.Cells[cell].Levels[f.Name])
-	}
-	return strings.Join(parts, " ")
+	return result.LevelsText(x.Factors, x.Cells[cell].Levels)
 }

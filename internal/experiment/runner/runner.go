@@ -271,7 +271,7 @@ func (s *session) finish(ctx context.Context, err error) error {
 	ctxErr := ctx.Err()
 	ctx = context.WithoutCancel(ctx)
 	_, waiting := errors.AsType[*Waiting](err)
-	s.stops.close()
+	s.stops.Close()
 	s.progress(Progress{Stage: "putting back"})
 	errs := []error{s.emulation.close(), s.closeWorkload(), s.places.close()}
 	if restored := s.levels.restore(ctx, waiting); restored != nil {

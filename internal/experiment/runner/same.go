@@ -27,20 +27,7 @@ func same(r *store.Record, now *experiment.Study) error {
 	if r.Experiment.Study == experiment.Hash(now) {
 		return nil
 	}
-	var list []string
-	for _, k := range sortedKeys(r.Experiment.Overrides, now.Overrides) {
-		a, then := r.Experiment.Overrides[k]
-		b, there := now.Overrides[k]
-		switch {
-		case then && !there:
-			list = append(list, fmt.Sprintf("-%s = %s (set on the command line)", k, a))
-		case !then && there:
-			list = append(list, fmt.Sprintf("+%s = %s (set on the command line)", k, b))
-		case a != b:
-			list = append(list, fmt.Sprintf("-%s = %s (set on the command line)", k, a), fmt.Sprintf("+%s = %s (set on the command line)", k, b))
-		}
-	}
-	text := lines(list)
+	text := lines(changes(r.Experiment.Overrides, now.Overrides, "%s = %s (set on the command line)"))
 	if !bytes.Equal(r.Study, now.Source) {
 		text += string(diff.Diff("the study as recorded in "+r.Dir, r.Study, "the study as it is now", now.Source))
 	}
@@ -67,21 +54,25 @@ func refit(x *result.Experiment, s *experiment.Study, w workload.Workload, m wor
 	}
 	maps.Copy(then, x.Context)
 	maps.Copy(now, fit.Context)
-	var list []string
+	if list := changes(then, now, "%s: %s"); len(list) > 0 {
+		return nil, &Changed{What: "the host has changed since the experiment began, in what the workload can have on it; start anew in another directory", Diff: lines(list)}
+	}
+	return fit, nil
+}
+
+// changes are what two maps do not have in common, each in a form of its name and value.
+func changes(then, now map[string]string, form string) (list []string) {
 	for _, k := range sortedKeys(then, now) {
 		a, was := then[k]
 		b, is := now[k]
 		if was && (!is || a != b) {
-			list = append(list, fmt.Sprintf("-%s: %s", k, a))
+			list = append(list, "-"+fmt.Sprintf(form, k, a))
 		}
 		if is && (!was || a != b) {
-			list = append(list, fmt.Sprintf("+%s: %s", k, b))
+			list = append(list, "+"+fmt.Sprintf(form, k, b))
 		}
 	}
-	if len(list) > 0 {
-		return nil, &Changed{What: "the host has changed since the experiment began, in what the workload can have on it; start anew in another directory", Diff: lines(list)}
-	}
-	return fit, nil
+	return list
 }
 
 func lines(list []string) string {

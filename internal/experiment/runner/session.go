@@ -14,6 +14,7 @@ import (
 	"hostlab/internal/result"
 	"hostlab/internal/result/store"
 	"hostlab/internal/screen"
+	"hostlab/internal/stops"
 	"hostlab/internal/workload"
 )
 
@@ -49,7 +50,7 @@ type session struct {
 	latest    *analysis.Analysis
 	analysing time.Duration // what the last analysis took
 	blind     bool          // has reported which guards cannot be kept
-	stops     *stopWatch
+	stops     *stops.Watch
 	early     early
 }
 
@@ -58,7 +59,7 @@ func (s *session) start() error {
 	s.began = s.sys.now()
 	s.times.started(s.began)
 	if s.stops == nil {
-		s.stops = watchStops()
+		s.stops = stops.Start()
 	}
 	return s.store.Journal(store.Entry{Op: store.Started, At: s.began, Boot: s.boot, PID: os.Getpid()})
 }

@@ -18,10 +18,9 @@ type comparison struct {
 
 // compared is one effect in several experiments.
 type compared struct {
-	Name    string // "wall: level 6 against 1"
-	Effects []*analysis.Effect
-	Apart   bool // two of the intervals have nothing in common
-	Notes   []string
+	analysis.Row
+	Name  string // "wall: level 6 against 1"
+	Notes []string
 }
 
 // compare lines up the effects of all experiments. Experiments are named by their
@@ -29,33 +28,24 @@ type compared struct {
 func (s *Set) compare() comparison {
 	all := make([]*analysis.Analysis, len(s.Reports))
 	for i := range s.Reports {
-		all[i] = s.Reports[i].Analysis
-		if all[i].Experiment == nil {
-			one := *all[i]
-			one.Experiment = s.Reports[i].head()
-			all[i] = &one
-		}
+		one := *s.Reports[i].Analysis
+		one.Experiment = s.Reports[i].head()
+		all[i] = &one
 	}
 	c := analysis.Compare(all)
 	out := comparison{Warnings: slices.Concat(s.copies(), s.differences(c.Differences))}
 	for _, row := range c.Rows {
-		one := compared{Effects: row.Effects, Apart: row.Apart}
-		var lack, against []string
+		one := compared{Row: row}
+		var lack, names []string
 		for i, e := range row.Effects {
 			if e == nil {
 				lack = append(lack, s.Reports[i].Dir)
-				continue
-			}
-			x := s.Reports[i].head()
-			if one.Name == "" {
-				one.Name = effectName(x, e)
-			}
-			if b := effectName(x, e); !slices.Contains(against, b) {
-				against = append(against, b)
+			} else if name := effectName(s.Reports[i].head(), e); !slices.Contains(names, name) {
+				names = append(names, name)
 			}
 		}
-		if len(against) > 1 {
-			one.Notes = append(one.Notes, "not named alike everywhere: "+strings.Join(against, " | "))
+		if one.Name = names[0]; len(names) > 1 {
+			one.Notes = append(one.Notes, "not named alike everywhere: "+strings.Join(names, " | "))
 		}
 		if row.Apart {
 			one.Notes = append(one.Notes, "the effect is not the same in all: two intervals have nothing in common")
@@ -70,19 +60,20 @@ func (s *Set) compare() comparison {
 
 // copies warns of one experiment under several directories.
 func (s *Set) copies() []string {
-	dirs := map[string][]string{}
-	var order []string
-	for i := range s.Reports {
-		id := s.Reports[i].head().ID
-		if id != "" && dirs[id] == nil {
-			order = append(order, id)
-		}
-		dirs[id] = append(dirs[id], s.Reports[i].Dir)
-	}
 	var out []string
-	for _, id := range order {
-		if len(dirs[id]) > 1 {
-			out = append(out, fmt.Sprintf("%s are the same experiment, shown %d times and confirmed by nothing", strings.Join(dirs[id], " and "), len(dirs[id])))
+	for i := range s.Reports {
+		var same []string
+		for k := range s.Reports {
+			if id := s.Reports[i].head().ID; id != "" && s.Reports[k].head().ID == id {
+				if k < i {
+					same = nil // it was warned of there
+					break
+				}
+				same = append(same, s.Reports[k].Dir)
+			}
+		}
+		if len(same) > 1 {
+			out = append(out, fmt.Sprintf("%s are the same experiment, shown %d times and confirmed by nothing", strings.Join(same, " and "), len(same)))
 		}
 	}
 	return out

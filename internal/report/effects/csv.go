@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"hostlab/internal/result"
 	"hostlab/internal/screen"
@@ -93,11 +94,12 @@ func WriteCSV(w io.Writer, s *Set) error {
 }
 
 // cells keeps foreign text from being a formula where a spreadsheet opens the file: OWASP,
-// "CSV Injection", has a quote put before it. Numbers stay numbers.
+// "CSV Injection", has a quote put before it, for the fullwidth forms as well. Text that begins with a
+// quote gets one more, so that no two texts give the same cell. Numbers stay numbers.
 func cells(row []string) []string {
 	for i, s := range row {
 		s = screen.Clean(s)
-		if first := strings.TrimLeft(s, " "); first != "" && strings.ContainsRune("=+-@", rune(first[0])) {
+		if first, _ := utf8.DecodeRuneInString(strings.TrimLeft(s, " ")); strings.ContainsRune("=+-@＝＋－＠'", first) {
 			if _, err := strconv.ParseFloat(s, 64); err != nil {
 				s = "'" + s
 			}

@@ -84,10 +84,11 @@ func (r *Report) about() []string {
 		parts = append(parts, "started "+x.Started.Format("2006-01-02 15:04 MST"))
 	}
 	out := []string{strings.Join(parts, ", ") + "; " + designText(&x.Design), stateText(r.Analysis) + "; " + runsText(r.Analysis.Runs) + "."}
-	for _, s := range []string{seenText(r.Analysis), absentText(x)} {
-		if s != "" {
-			out = append(out, s)
-		}
+	if s := seenText(r.Analysis); s != "" {
+		out = append(out, s)
+	}
+	if s := result.AbsentText(x.Absent); s != "" {
+		out = append(out, "Not on this host: "+s+".")
 	}
 	return out
 }

@@ -104,31 +104,3 @@ func (r *Report) sectionJSON() any {
 	}
 	return nil
 }
-
-// absentText says which levels were left out of the design, and why; "" for none.
-func absentText(x *result.Experiment) string {
-	type group struct{ factor, reason string }
-	var order []group
-	levels := map[group][]string{}
-	for _, a := range x.Absent {
-		g := group{a.Factor, a.Reason}
-		if levels[g] == nil {
-			order = append(order, g)
-		}
-		if !slices.Contains(levels[g], a.Level) {
-			levels[g] = append(levels[g], a.Level)
-		}
-	}
-	var parts []string
-	for _, g := range order {
-		part := g.factor + " " + strings.Join(levels[g], ", ")
-		if g.reason != "" {
-			part += " (" + g.reason + ")"
-		}
-		parts = append(parts, part)
-	}
-	if len(parts) == 0 {
-		return ""
-	}
-	return "Not on this host: " + strings.Join(parts, "; ") + "."
-}

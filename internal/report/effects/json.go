@@ -63,39 +63,24 @@ type effectJSON struct {
 }
 
 type experimentJSON struct {
-	Dir        string            `json:"dir"`
-	ID         string            `json:"id"`
-	Name       string            `json:"name"`
-	Title      string            `json:"title"`
-	Study      string            `json:"study_sha256"`
-	Overrides  map[string]string `json:"overrides"`
-	Version    string            `json:"hostlab"`
-	Started    string            `json:"started"`
-	Host       map[string]string `json:"host"`
-	Evidence   result.Evidence   `json:"evidence"`
-	Workload   string            `json:"workload"`
-	Parameters map[string]string `json:"parameters"`
-	Context    map[string]string `json:"context"`
-	Factors    []result.Factor   `json:"factors"`
-	Absent     []result.Absent   `json:"absent"`
-	Responses  []result.Response `json:"responses"`
-	Design     result.Design     `json:"design"`
-	Blocks     int               `json:"blocks"`
-	Planned    int               `json:"blocks_planned"`
-	Look       int               `json:"look"`
-	Seconds    *float64          `json:"block_seconds"`
-	Repeats    *int              `json:"best_repeats"`
-	Complete   bool              `json:"complete"`
-	Ended      *string           `json:"ended"`
-	Runs       map[string]int    `json:"runs"`
-	Marked     int               `json:"contaminated"`
-	Failures   []failuresJSON    `json:"failures"`
-	First      *string           `json:"first_run"`
-	Last       *string           `json:"last_run"`
-	Hours      int               `json:"hours_seen"`
-	AA         []aaJSON          `json:"aa"`
-	Section    any               `json:"section"`
-	Warnings   []string          `json:"warnings"`
+	Dir string `json:"dir"`
+	result.Experiment
+	Blocks   int            `json:"blocks"` // in place of the plan
+	Planned  int            `json:"blocks_planned"`
+	Look     int            `json:"look"`
+	Seconds  *float64       `json:"block_seconds"`
+	Repeats  int            `json:"best_repeats,omitempty"`
+	Complete bool           `json:"complete"`
+	Ended    string         `json:"ended,omitempty"`
+	Runs     map[string]int `json:"runs"`
+	Marked   int            `json:"contaminated"`
+	Failures []failuresJSON `json:"failures"`
+	First    time.Time      `json:"first_run,omitzero"`
+	Last     time.Time      `json:"last_run,omitzero"`
+	Hours    int            `json:"hours_seen"`
+	AA       []aaJSON       `json:"aa"`
+	Section  any            `json:"section"`
+	Warnings []string       `json:"warnings"`
 }
 
 // failuresJSON is how the first tries of a cell's runs went, its duplicate's included.
@@ -106,13 +91,13 @@ type failuresJSON struct {
 }
 
 type countJSON struct {
-	Runs   int      `json:"runs"`
-	Failed int      `json:"failed"`
-	Share  *float64 `json:"share"`
-	Low    *float64 `json:"low"`
-	High   *float64 `json:"high"`
-	Tried  int      `json:"tried"`
-	Void   int      `json:"void"`
+	Runs   int     `json:"runs"`
+	Failed int     `json:"failed"`
+	Share  float64 `json:"share"`
+	Low    float64 `json:"low"`
+	High   float64 `json:"high"`
+	Tried  int     `json:"tried"`
+	Void   int     `json:"void"`
 }
 
 // failingJSON compares the sides of an effect.
@@ -124,8 +109,8 @@ type failingJSON struct {
 }
 
 func newCount(f analysis.Failures) countJSON {
-	share, low, high := f.Share()
-	return countJSON{Runs: f.Runs, Failed: f.Failed, Share: result.Finite(share), Low: result.Finite(low), High: result.Finite(high), Tried: f.Tried, Void: f.Void}
+	share := f.Share()
+	return countJSON{Runs: f.Runs, Failed: f.Failed, Share: share.Value, Low: share.Low, High: share.High, Tried: f.Tried, Void: f.Void}
 }
 
 type aaJSON struct {
@@ -214,9 +199,9 @@ func newEffect(r *Report, e *analysis.Effect) effectJSON {
 		Baseline: strings.Join(baselines(x, &e.Contrast), " x "), At: orEmptyMap(e.Contrast.At), Response: e.Response.Name, Primary: e.Primary(),
 		Compare: e.Response.Compare, ValueUnit: e.Response.Unit, Better: e.Response.Better,
 		Effect: result.Finite(e.Value), Low: result.Finite(e.Low), High: result.Finite(e.High), Alpha: result.Finite(e.Alpha), N: e.N, Unit: e.Unit,
-		Verdict: e.Verdict, Reason: e.Reason, Margin: result.Finite(e.Response.Margin), Floor: result.Finite(e.NoiseFloor), Evidence: evidence(x, e),
+		Verdict: e.Verdict, Reason: reasonText(e), Margin: result.Finite(e.Response.Margin), Floor: result.Finite(e.NoiseFloor), Evidence: evidence(x, e),
 		Mean: result.Finite(e.Mean), MeanLow: result.Finite(e.MeanLow), MeanHigh: result.Finite(e.MeanHigh), Stalls: e.Stalls,
-		BaseMedian: result.Finite(e.Baseline), Median: result.Finite(e.Level), Limits: result.OrEmpty(e.Limits), Differs: []*float64{}, Warnings: result.OrEmpty(e.Warnings),
+		BaseMedian: result.Finite(e.Baseline), Median: result.Finite(e.Level), Limits: result.OrEmpty(e.Limits), Differs: []*float64{}, Warnings: result.OrEmpty(warned(e)),
 	}
 	if f := e.Failing; f != nil {
 		out.Failing = &failingJSON{Level: newCount(f.Level), Baseline: newCount(f.Base), Failed: f.Failed, Void: f.Voids}
@@ -236,11 +221,8 @@ func newEffect(r *Report, e *analysis.Effect) effectJSON {
 func newExperiment(r *Report) experimentJSON {
 	a, x := r.Analysis, r.head()
 	out := experimentJSON{
-		Dir: r.Dir, ID: x.ID, Name: x.Name, Title: x.Title, Study: x.Study, Overrides: orEmptyMap(x.Overrides), Version: x.Version,
-		Started: x.Started.Format("2006-01-02T15:04:05Z07:00"), Host: orEmptyMap(x.Host), Evidence: x.Evidence, Workload: x.Workload,
-		Parameters: orEmptyMap(x.Parameters), Context: orEmptyMap(x.Context), Factors: result.OrEmpty(x.Factors), Absent: result.OrEmpty(x.Absent), Responses: result.OrEmpty(x.Responses), Design: x.Design,
-		Blocks: a.Blocks, Planned: len(x.Blocks), Look: a.Look, Seconds: result.Finite(a.Seconds), Complete: a.Complete,
-		Runs: map[string]int{}, Failures: []failuresJSON{}, Hours: a.Hours, AA: []aaJSON{}, Section: r.sectionJSON(), Warnings: result.OrEmpty(r.warnings()),
+		Dir: r.Dir, Experiment: *x, Blocks: a.Blocks, Planned: len(x.Blocks), Look: a.Look, Seconds: result.Finite(a.Seconds), Repeats: a.Repeats, Complete: a.Complete, Ended: a.Ended,
+		Runs: map[string]int{}, Failures: []failuresJSON{}, First: a.First, Last: a.Last, Hours: a.Hours, AA: []aaJSON{}, Section: r.sectionJSON(), Warnings: result.OrEmpty(r.warnings()),
 	}
 	for _, run := range a.Used {
 		if run.Contaminated != "" {
@@ -252,20 +234,11 @@ func newExperiment(r *Report) experimentJSON {
 			out.Failures = append(out.Failures, failuresJSON{Levels: orEmptyMap(c.Levels), countJSON: newCount(f), Reason: f.Reason})
 		}
 	}
-	if !a.First.IsZero() {
-		out.First, out.Last = new(a.First.Format(time.RFC3339)), new(a.Last.Format(time.RFC3339))
-	}
-	if a.Repeats > 0 {
-		out.Repeats = &a.Repeats
-	}
-	if a.Ended != "" {
-		out.Ended = &a.Ended
-	}
 	for _, s := range []result.Status{result.OK, result.Void, result.Failed, result.WarmUp, analysis.FailedWarmUp} {
 		out.Runs[string(s)] = a.Runs[s]
 	}
 	for _, v := range a.AA {
-		out.AA = append(out.AA, aaJSON{Response: v.Response.Name, Effect: result.Finite(v.Value), Low: result.Finite(v.Low), High: result.Finite(v.High), N: v.N, Floor: result.Finite(v.Floor), Void: v.Void, Reason: v.Reason})
+		out.AA = append(out.AA, aaJSON{Response: v.Response.Name, Effect: result.Finite(v.Value), Low: result.Finite(v.Low), High: result.Finite(v.High), N: v.N, Floor: result.Finite(v.Floor), Void: v.Void, Reason: aaReason(&v)})
 	}
 	return out
 }

@@ -1,10 +1,12 @@
 package effects
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
 	"strings"
+	"time"
 
 	"hostlab/internal/analysis"
 	"hostlab/internal/result"
@@ -34,9 +36,9 @@ func sentence(x *result.Experiment, e *analysis.Effect) string {
 			what += " makes no practical difference to a typical run, compared with " + base
 		}
 	case analysis.Unresolved:
-		what += fmt.Sprintf(" differs from %s, but by more than %s or not is unresolved", base, strings.TrimPrefix(within(r.Margin, r), "±"))
+		what += fmt.Sprintf(" differs from %s, but by more than %s or not is unresolved", base, size(r.Margin, r))
 	case analysis.VoidVerdict:
-		return fmt.Sprintf("%s against %s is void, %s, %s. %s", what, base, sample(e), evidence(x, e), because(e))
+		return fmt.Sprintf("%s against %s is void, %s, %s. %s", what, base, sample(e), evidence(x, e), strings.TrimSuffix(reasonText(e), "."))
 	default:
 		what += " against " + base + " is inconclusive"
 	}
@@ -46,19 +48,19 @@ func sentence(x *result.Experiment, e *analysis.Effect) string {
 	failing := slices.Contains(e.Limits, analysis.Survivors)
 	if math.IsNaN(e.Value) {
 		if failing {
-			what += ", as " + e.Failing.Text(e.Contrast)
+			what += ", as " + failingText(e)
 		}
-		return fmt.Sprintf("%s: no estimate of %s, %s, %s. %s", what, label(r), sample(e), evidence(x, e), strings.TrimSuffix(e.Reason, "."))
+		return fmt.Sprintf("%s: no estimate of %s, %s, %s. %s", what, label(r), sample(e), evidence(x, e), strings.TrimSuffix(reasonText(e), "."))
 	}
 	if failing && e.Verdict == analysis.Inconclusive {
-		return fmt.Sprintf("%s against %s is inconclusive, as %s. Of the runs left: %s", e.Contrast.String(), base, e.Failing.Text(e.Contrast), figure(x, e))
+		return fmt.Sprintf("%s against %s is inconclusive, as %s. Of the runs left: %s", e.Contrast.String(), base, failingText(e), figure(x, e))
 	}
 	out := what + ": " + figure(x, e)
 	if e.Verdict != analysis.Inconclusive && failing {
-		out += "; and " + e.Failing.Text(e.Contrast)
+		out += "; and " + failingText(e)
 	}
-	if (e.Verdict == analysis.Inconclusive || e.Verdict == "") && e.Reason != "" {
-		out += ". " + e.Reason
+	if e.Verdict == analysis.Inconclusive {
+		out += ". " + reasonText(e)
 	}
 	if e.Verdict == analysis.NoEffect && e.Unseen > 0 {
 		out += fmt.Sprintf(". Stalls in fewer than 1 of %d runs may not have been seen", e.Unseen)
@@ -99,13 +101,6 @@ func interactionLead(all []*analysis.Effect) string {
 	return s
 }
 
-func because(e *analysis.Effect) string {
-	if e.Reason != "" {
-		return strings.TrimSuffix(e.Reason, ".")
-	}
-	return "the hidden duplicate of the baseline differs from it"
-}
-
 // figure is an effect with all that belongs to it: "wall +48.2 % (95 % interval +47.1 to +49.3 %),
 // n = 10 blocks, measured".
 func figure(x *result.Experiment, e *analysis.Effect) string {
@@ -134,16 +129,16 @@ func evidence(x *result.Experiment, e *analysis.Effect) string {
 // notes are what a reader of an effect has to know beside its figures: its warnings, the
 // mean where it is another cost, and the reason of a verdict that is open.
 func notes(e *analysis.Effect) []string {
-	out := slices.Clone(e.Warnings)
+	out := warned(e)
 	if e.Failing != nil && e.Primary() { // the answer has said it
-		out = slices.DeleteFunc(out, func(w string) bool { return w == e.Failing.Text(e.Contrast) })
+		out = slices.DeleteFunc(out, func(w string) bool { return w == failingText(e) })
 	}
 	if e.Stalls || outside(e) {
 		out = append(out, fmt.Sprintf("the mean is %s (%s interval by itself %s): rare slow runs move it and not the estimate, so count on both",
 			amount(e.Mean, &e.Response), confidence(e.Alpha), span(e.MeanLow, e.MeanHigh, &e.Response)))
 	}
 	if len(e.Limits) == 0 && (e.Verdict == analysis.Unresolved || !e.Primary() && e.Verdict == analysis.Inconclusive) {
-		out = append(out, e.Reason)
+		out = append(out, reasonText(e))
 	}
 	return out
 }
@@ -157,7 +152,7 @@ func needText(e *analysis.Effect) string {
 	if unit == "" {
 		unit = "blocks"
 	}
-	s := fmt.Sprintf("to decide about %s in %s it takes about %d %s: %d more", strings.TrimPrefix(within(e.Response.Margin, &e.Response), "±"), label(&e.Response), e.Need, unit, e.Need-e.N)
+	s := fmt.Sprintf("to decide about %s in %s it takes about %d %s: %d more", size(e.Response.Margin, &e.Response), label(&e.Response), e.Need, unit, e.Need-e.N)
 	if e.NeedSeconds > 0 {
 		s += ", " + duration(e.NeedSeconds)
 	}
@@ -167,16 +162,12 @@ func needText(e *analysis.Effect) string {
 // aaText says what the hidden duplicate showed.
 func aaText(a *analysis.AA) string {
 	if a.N == 0 {
-		s := a.Reason
-		if s == "" {
-			s = "there is none"
-		}
-		return label(&a.Response) + ": no comparison of the baseline with itself: " + s
+		return label(&a.Response) + ": no comparison of the baseline with itself: " + cmp.Or(aaReason(a), "there is none")
 	}
 	s := fmt.Sprintf("%s: the baseline against its hidden duplicate %s (%s), n = %d: noise floor %s",
 		label(&a.Response), amount(a.Value, &a.Response), span(a.Low, a.High, &a.Response), a.N, within(a.Floor, &a.Response))
 	if a.Void {
-		s += "; VOID: " + a.Reason
+		s += "; VOID: " + strings.TrimSuffix(aaReason(a), ".")
 	}
 	return s
 }
@@ -197,7 +188,11 @@ func seenText(a *analysis.Analysis) string {
 	if a.First.IsZero() {
 		return ""
 	}
-	return "Runs " + a.HoursText() + "."
+	last := "15:04 MST"
+	if a.First.Format(time.DateOnly) != a.Last.Format(time.DateOnly) {
+		last = "2006-01-02 15:04 MST"
+	}
+	return fmt.Sprintf("Runs from %s to %s, in %d of the day's 24 hours.", a.First.Format("2006-01-02 15:04"), a.Last.Format(last), a.Hours)
 }
 
 // stateText says how far an experiment came.
@@ -242,7 +237,7 @@ type verdict struct {
 // primary effects, or why there is none.
 func headline(r *Report) (out []verdict) {
 	said := r.decider() == nil && slices.ContainsFunc(deciding(r.Analysis), func(e *analysis.Effect) bool { return slices.Contains(e.Limits, analysis.Survivors) })
-	if s := r.Analysis.Failing(); s != "" && !said {
+	if s := failing(r.Analysis); s != "" && !said {
 		out = append(out, verdict{analysis.Inconclusive, s})
 	}
 	first := len(out)

@@ -50,7 +50,7 @@ func (s *smtSection) json() any { return s }
 func voided(a *analysis.Analysis) string {
 	for i := range a.AA {
 		if aa := &a.AA[i]; aa.Void && (aa.Response.Primary || aa.Response.Name == smt.LockRate) {
-			return cmp.Or(aa.Reason, "The baseline differs from its own hidden duplicate.")
+			return aaReason(aa)
 		}
 	}
 	return ""
@@ -138,7 +138,7 @@ func (s *smtSection) read(rounds *smt.Rounds, alpha float64) {
 			}
 		}
 	}
-	s.Rotation = smt.Estimate(rounds.Logs(rotation, "seed_share", false), alpha)
+	s.Rotation = smt.Estimate(rounds.Logs(rotation, siblingShare(x), false), alpha)
 	slices.SortStableFunc(s.Cells, func(a, b smtCell) int {
 		return cmp.Or(cmp.Compare(antagonistRank(a.Antagonist), antagonistRank(b.Antagonist)), cmp.Compare(a.Size, b.Size))
 	})
@@ -151,4 +151,13 @@ func antagonistRank(name string) int {
 		return i
 	}
 	return len(order)
+}
+
+// siblingShare is the response that has what the scanner's sibling gets; records of the first
+// versions have it by another name.
+func siblingShare(x *result.Experiment) string {
+	if slices.ContainsFunc(x.Responses, func(r result.Response) bool { return r.Name == "seed_share" }) {
+		return "seed_share"
+	}
+	return "sibling_share"
 }

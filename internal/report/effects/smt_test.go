@@ -154,7 +154,7 @@ func TestSMTRotationWithoutSiblings(t *testing.T) {
 		r := &s.Reports[0]
 		r.Analysis.Experiment.Context["cpus"] = cpus
 		for _, run := range r.Analysis.Used {
-			delete(run.Values, "seed_share")
+			delete(run.Values, "sibling_share")
 		}
 		page = string(written(t, s, effects.WriteHTML))
 		return figure(t, page, "e0-smt-matrix"), strings.Join(strings.Fields(string(written(t, s, texts["text"]))), " ")

@@ -9,6 +9,7 @@ import (
 
 	"hostlab/internal/picture"
 	"hostlab/internal/result"
+	"hostlab/internal/stats"
 )
 
 // The most cells of one picture, and runs of a cell that are drawn one by one.
@@ -50,7 +51,7 @@ func distributionFigure(id string, x *result.Experiment, runs []result.Run, r *r
 		s.Label(4, y+14, 472, 1, "name", name)
 		row := []string{name, fmt.Sprint(len(v))}
 		for _, q := range []float64{0, 0.25, 0.5, 0.75, 1} {
-			row = append(row, result.Format(quantile(v, q), r.Unit))
+			row = append(row, result.Format(stats.SortedQuantile(v, q), r.Unit))
 		}
 		t.Rows = append(t.Rows, row)
 		if len(v) == 0 {
@@ -58,14 +59,14 @@ func distributionFigure(id string, x *result.Experiment, runs []result.Run, r *r
 		}
 		says = append(says, fmt.Sprintf("%s: median %s of %d runs", name, row[4], len(v)))
 		mid := y + 30
-		a, b := sc.At(quantile(v, 0.25)), sc.At(quantile(v, 0.75))
+		a, b := sc.At(stats.SortedQuantile(v, 0.25)), sc.At(stats.SortedQuantile(v, 0.75))
 		s.Rect(a, mid-9, b-a, 18, "box", fmt.Sprintf("%s: half of the runs are between %s and %s", name, row[3], row[5]))
 		var pts [][2]float64
 		m := min(len(v), distPoints)
 		for k := range m {
 			at := v[k]
 			if len(v) > distPoints {
-				at = quantile(v, float64(k)/float64(m-1))
+				at = stats.SortedQuantile(v, float64(k)/float64(m-1))
 			}
 			pts = append(pts, [2]float64{sc.At(at), mid + float64(k*7%11-5)*1.1})
 		}
@@ -74,7 +75,7 @@ func distributionFigure(id string, x *result.Experiment, runs []result.Run, r *r
 			series = 4
 		}
 		s.Marks(series, pts)
-		c := sc.At(quantile(v, 0.5))
+		c := sc.At(stats.SortedQuantile(v, 0.5))
 		s.Line(c, mid-11, c, mid+11, "none")
 	}
 	s.Text(240, s.H-4, "middle", "axis", picture.Short(label(r), 60))
@@ -132,19 +133,8 @@ func latencyFigure(id string, x *result.Experiment, runs []result.Run) (picture.
 func latencyPicture(id string, x *result.Experiment, merged []*result.Distribution, at []int, lo, hi float64) (template.HTML, [][]string) {
 	const left, right, panel, top = 12.0, 12.0, 74.0, 6.0
 	s := &picture.SVG{ID: id, W: 480, H: top + panel*float64(len(at)) + 42}
-	l0, l1 := math.Log10(lo), math.Log10(hi)
-	if l1-l0 < 0.5 {
-		l0, l1 = l0-0.25, l1+0.25
-	}
-	px := func(v float64) float64 {
-		return left + (min(max(math.Log10(v), l0), l1)-l0)/(l1-l0)*(s.W-left-right)
-	}
 	bottom := top + panel*float64(len(at))
-	for e := math.Ceil(l0); e <= l1; e++ {
-		v := math.Pow(10, e)
-		s.Line(px(v), top, px(v), bottom, "grid")
-		s.Text(px(v), bottom+18, picture.AnchorAt(px(v), s.W), "tick", picture.Round(v, merged[at[0]].Unit))
-	}
+	px := s.AxisLog(lo, hi, left, s.W-right, top, bottom, 18, merged[at[0]].Unit)
 	var rows [][]string
 	var says []string
 	for i, c := range at {

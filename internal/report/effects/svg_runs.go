@@ -131,7 +131,7 @@ func drawContaminated(s *picture.SVG, all []series, x timeScale, y picture.Scale
 func trend(s *picture.SVG, i int, one *series, end float64, x timeScale, y picture.Scale) {
 	var pts [][2]float64
 	for _, b := range bins(one, end, 12) {
-		pts = append(pts, [2]float64{x.At(b.at), y.At(quantile(b.values, 0.5))})
+		pts = append(pts, [2]float64{x.At(b.at), y.At(stats.SortedQuantile(b.values, 0.5))})
 	}
 	if len(pts) > 2 {
 		s.Path(pts, fmt.Sprintf("trend k%d", i), false)
@@ -165,7 +165,7 @@ func binRange(all []series, end float64) (lo, hi float64) {
 	lo, hi = math.Inf(1), math.Inf(-1)
 	for i := range all {
 		for _, b := range bins(&all[i], end, runBins) {
-			lo, hi = min(lo, quantile(b.values, 0.05)), max(hi, quantile(b.values, 0.95))
+			lo, hi = min(lo, stats.SortedQuantile(b.values, 0.05)), max(hi, stats.SortedQuantile(b.values, 0.95))
 		}
 	}
 	return lo, hi
@@ -177,8 +177,8 @@ func drawBins(s *picture.SVG, i int, one *series, end float64, x timeScale, y pi
 	shift := (float64(i) - 1) * 1.2 // so that bars of series do not hide each other
 	for _, b := range bins(one, end, runBins) {
 		at := x.At(b.at) + shift
-		fmt.Fprintf(&bars, "M%s %sV%s", picture.Num(at), picture.Num(y.At(quantile(b.values, 0.05))), picture.Num(y.At(quantile(b.values, 0.95))))
-		pts = append(pts, [2]float64{at, y.At(quantile(b.values, 0.5))})
+		fmt.Fprintf(&bars, "M%s %sV%s", picture.Num(at), picture.Num(y.At(stats.SortedQuantile(b.values, 0.05))), picture.Num(y.At(stats.SortedQuantile(b.values, 0.95))))
+		pts = append(pts, [2]float64{at, y.At(stats.SortedQuantile(b.values, 0.5))})
 	}
 	if len(pts) > 0 {
 		s.Raw(fmt.Sprintf(`<path d="%s" class="bins k%d"/>`, bars.String(), i))
@@ -197,14 +197,14 @@ func driftRow(one *series, r *result.Response, end float64, relative bool) []str
 		}
 	}
 	a, b := stats.Median(first), stats.Median(last)
-	drift := "unknown"
-	if relative && known(a, b) {
-		return []string{one.Name, fmt.Sprint(len(one.Value)), fmt.Sprint(len(one.Marks)), fmt.Sprint(one.Void), number(stats.Median(one.Value)) + " %", number(a) + " %", number(b) + " %", number((1+b)/(1+a)-1) + " %"}
-	}
-	if a > 0 && known(a, b) {
+	text, drift := func(v float64) string { return result.Format(v, r.Unit) }, "unknown"
+	switch {
+	case relative && known(a, b):
+		text, drift = func(v float64) string { return number(v) + " %" }, number((1+b)/(1+a)-1)+" %"
+	case a > 0 && known(a, b):
 		drift = number(b/a-1) + " %"
 	}
-	return []string{one.Name, fmt.Sprint(len(one.Value)), fmt.Sprint(len(one.Marks)), fmt.Sprint(one.Void), result.Format(stats.Median(one.Value), r.Unit), result.Format(a, r.Unit), result.Format(b, r.Unit), drift}
+	return []string{one.Name, fmt.Sprint(len(one.Value)), fmt.Sprint(len(one.Marks)), fmt.Sprint(one.Void), text(stats.Median(one.Value)), text(a), text(b), drift}
 }
 
 func timeUnit(seconds float64) (div float64, unit string) {

@@ -66,8 +66,12 @@ func number(v float64) string {
 		digits = 2
 	}
 	s := strconv.FormatFloat(p, 'f', digits, 64)
-	if strings.Trim(s, "-0.") == "" {
+	switch {
+	case strings.Trim(s, "-0.") != "":
+	case math.Abs(p) < 1e-4:
 		return "0.0"
+	default: // what is not 0 does not look so
+		s = strconv.FormatFloat(p, 'f', 1-int(math.Floor(math.Log10(math.Abs(p)))), 64)
 	}
 	return signed(s)
 }
@@ -188,4 +192,14 @@ func effectName(x *result.Experiment, e *analysis.Effect) string {
 		return s
 	}
 	return s + " " + against(x, e)
+}
+
+// known reports whether values have a place on an axis.
+func known(vs ...float64) bool {
+	for _, v := range vs {
+		if math.IsNaN(v) || math.Abs(v) > 1e15 {
+			return false
+		}
+	}
+	return true
 }

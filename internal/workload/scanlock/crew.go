@@ -49,7 +49,7 @@ type failure struct {
 func muster(c Cell, clock hot.Clock) *crew {
 	n := len(c.Threads)
 	w := &crew{cell: c, clock: clock, lock: hot.New[hot.Lock](), stop: hot.New[hot.Word](), start: hot.New[hot.Word](),
-		lanes: hot.Lanes(n, c.Layout == Seed), waits: make([]*hot.Waits, n), ids: make([]thread.ID, n), ready: make([]atomic.Bool, n)}
+		lanes: hot.Lanes(n, c.Layout == Packed), waits: make([]*hot.Waits, n), ids: make([]thread.ID, n), ready: make([]atomic.Bool, n)}
 	for i, t := range c.Threads {
 		if c.Timed && t.Role.Takes() {
 			w.waits[i] = new(hot.Waits)

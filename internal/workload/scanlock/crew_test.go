@@ -132,7 +132,7 @@ func TestLocksExclude(t *testing.T) {
 					t.Errorf("%s: %d acquisitions, %d waits timed (%v)", kind, sum, waits, timed)
 				}
 				far := uintptr(unsafe.Pointer(w.lanes[1])) - uintptr(unsafe.Pointer(w.lanes[0]))
-				if want := map[Layout]uintptr{Padded: 128, Seed: 16}[layout]; far != want {
+				if want := map[Layout]uintptr{Padded: 128, Packed: 16}[layout]; far != want {
 					t.Errorf("%s: counters %d bytes apart, want %d", layout, far, want)
 				}
 			}
@@ -154,7 +154,7 @@ func TestMutexSleeps(t *testing.T) {
 func TestRoles(t *testing.T) {
 	on := twoCPUs(t)
 	for _, role := range Roles {
-		c := Cell{Threads: []Thread{{on[0], role}}, ScanSize: 4096, Layout: Seed}
+		c := Cell{Threads: []Thread{{on[0], role}}, ScanSize: 4096, Layout: Packed}
 		_, s := runCrew(t, c, func(s Snapshot) bool {
 			n := s.Counts[0]
 			return n.Acquisitions+n.Rounds > 10 && (!n.HasCPU || n.CPUTime > 0)

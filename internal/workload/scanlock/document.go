@@ -92,7 +92,7 @@ func (p Plan) lockText() string {
 	if c.NoPause {
 		parts = append(parts, "no PAUSE while spinning")
 	}
-	if c.Layout == Seed {
+	if c.Layout == Packed {
 		parts = append(parts, "counters packed as in the program of 2005")
 	}
 	return strings.Join(parts, ", ")

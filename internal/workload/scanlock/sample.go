@@ -64,7 +64,7 @@ func (m *measured) sample() (out workload.Sample, err error) {
 	out.Values["total_rate"] = max(total, leastTaken) / seconds // the lock thread had its CPU
 	m.others(&out, other)
 	m.fairness(&out, rates)
-	m.seedShare(&out)
+	m.siblingShare(&out)
 	switch {
 	case m.name.text == cellNone: // the pair that is watched is that of other cells
 		out.Missing["ping_pong"] = "there is no other thread"
@@ -218,12 +218,12 @@ func Jain(x []float64) float64 {
 	return sum * sum / (float64(len(x)) * squares)
 }
 
-// seedShare compares the scanner's siblings with the other lock threads, as the
+// siblingShare compares the scanner's siblings with the other lock threads, as the
 // published table does: the geometric mean over the positions. Siblings that got nothing
 // starved, and count with leastTaken, unless others had their CPU.
-func (m *measured) seedShare(out *workload.Sample) {
+func (m *measured) siblingShare(out *workload.Sample) {
 	if m.name.text != cellRotation {
-		out.Missing["seed_share"] = "only the rotation has it"
+		out.Missing["sibling_share"] = "only the rotation has it"
 		return
 	}
 	logs, n, taken := 0.0, 0, false
@@ -256,14 +256,14 @@ func (m *measured) seedShare(out *workload.Sample) {
 		n++
 	}
 	if n == 0 && taken {
-		out.Missing["seed_share"] = "lock threads got nothing while others had their CPUs"
+		out.Missing["sibling_share"] = "lock threads got nothing while others had their CPUs"
 		return
 	}
 	if n == 0 {
-		out.Missing["seed_share"] = "no lock thread shares a core with the scanner, while another does not"
+		out.Missing["sibling_share"] = "no lock thread shares a core with the scanner, while another does not"
 		return
 	}
-	out.Values["seed_share"] = math.Exp(logs / float64(n))
+	out.Values["sibling_share"] = math.Exp(logs / float64(n))
 }
 
 // moved reports whether the distance of the two CPUs changed.

@@ -42,11 +42,11 @@ const (
 // Layout is where the threads' counters lie.
 type Layout string
 
-// The layouts: each alone in its cache lines, or the seed's array of 16-byte
+// The layouts: each alone in its cache lines, or the published program's array of 16-byte
 // elements, where four threads share a line.
 const (
 	Padded Layout = "padded"
-	Seed   Layout = "seed"
+	Packed Layout = "packed"
 )
 
 // Thread is one thread of a cell.
@@ -56,15 +56,15 @@ type Thread struct {
 }
 
 // Cell is what runs together. Without a Lock it is TTAS, without a Layout Padded, and
-// without a ScanSize the seed's.
+// without a ScanSize the published program's.
 type Cell struct {
 	Threads  []Thread `json:"threads"`
 	Lock     LockKind `json:"lock"`
-	Critical int      `json:"critical"`  // dependent additions while the lock is held; 0: none, as the seed
+	Critical int      `json:"critical"`  // dependent additions while the lock is held; 0: none, as published
 	Touch    bool     `json:"touch"`     // the critical section adds to data that the lock protects
 	Parallel int      `json:"parallel"`  // dependent additions between release and the next try
 	NoPause  bool     `json:"no_pause"`  // spin without PAUSE
-	ScanSize int      `json:"scan_size"` // bytes of each scanner's block; the seed has 1 MiB
+	ScanSize int      `json:"scan_size"` // bytes of each scanner's block; as published 1 MiB
 	Layout   Layout   `json:"layout"`
 	Timed    bool     `json:"timed"` // measure how long each acquisition takes; costs more than the lock itself
 }
@@ -91,8 +91,8 @@ type Snapshot struct {
 	Waits []uint64 `json:"waits,omitempty"`
 }
 
-// SeedScan is how many bytes the seed's scanner overwrites.
-const SeedScan = 1 << 20
+// PublishedScan is how many bytes the published program's scanner overwrites.
+const PublishedScan = 1 << 20
 
 // maxScan bounds a scanner's block.
 const maxScan = 64 << 30
@@ -105,7 +105,7 @@ func WaitEdges() []float64 { return latency.Edges([]float64{1e-9, 100}, 10) }
 var (
 	Locks   = []LockKind{TAS, TTAS, Ticket, MCS, Mutex}
 	Roles   = []Role{Lock, Scan, Pause, ALU, FMA, Own}
-	Layouts = []Layout{Padded, Seed}
+	Layouts = []Layout{Padded, Packed}
 )
 
 // Takes reports whether threads of this role take locks.
@@ -120,7 +120,7 @@ func (c Cell) checked() (Cell, error) {
 		c.Layout = Padded
 	}
 	if c.ScanSize == 0 {
-		c.ScanSize = SeedScan
+		c.ScanSize = PublishedScan
 	}
 	switch {
 	case len(c.Threads) == 0:

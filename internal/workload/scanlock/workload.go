@@ -44,7 +44,7 @@ func (Workload) Describe() workload.Description {
 			{Name: "touch", Kind: workload.Bool, Default: false, Help: "the lock protects data, which is written; else nothing"},
 			{Name: "parallel", Kind: workload.Int, Default: int64(0), Max: 1 << 20, Help: "dependent additions between release and the next try"},
 			{Name: "no_pause", Kind: workload.Bool, Default: false, Help: "spin without PAUSE"},
-			{Name: "layout", Kind: workload.String, Default: string(Padded), Choices: []string{string(Padded), string(Seed)}, Help: "where the threads' counters lie: each in lines of its own, or as in the published program four in one"},
+			{Name: "layout", Kind: workload.String, Default: string(Padded), Choices: []string{string(Padded), string(Packed)}, Help: "where the threads' counters lie: each in lines of its own, or as in the published program four in one"},
 			{Name: "scan_size", Kind: workload.Bytes, Default: int64(0), Max: maxBlock, Help: "memory that a scan overwrites, 128 B or more; 0: twice the L2 cache"},
 			{Name: "warm_up", Kind: workload.Duration, Default: 100 * time.Millisecond, Min: 1e-3, Max: 60, Help: "before the measured stretch"},
 			{Name: "duration", Kind: workload.Duration, Default: 250 * time.Millisecond, Min: 1e-3, Max: maxSeconds, Help: "of the measured stretch, in the rotation of each position"},
@@ -57,7 +57,7 @@ func (Workload) Describe() workload.Description {
 			{Name: "scan_rate", Title: "Memory that the scan overwrote per second", Unit: "B/s", Better: "higher"},
 			{Name: "share", Title: "The lock thread's part of all acquisitions, against a fair share", Unit: "", Better: "higher"},
 			{Name: "jain", Title: "Jain's index of fairness: 1 where all get the same", Unit: "", Better: "higher"},
-			{Name: "seed_share", Title: "Acquisitions of the scanner's sibling over the mean of the others", Unit: "", Better: "higher"},
+			{Name: "sibling_share", Title: "Acquisitions of the scanner's sibling over the mean of the others", Unit: "", Better: "higher"},
 			{Name: "ping_pong", Title: "Time for a cache line between the two CPUs, one way", Unit: "s", Better: "lower"},
 		},
 	}

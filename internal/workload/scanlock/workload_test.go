@@ -139,7 +139,7 @@ func TestSeedShare(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, want := range map[string]float64{"seed_share": math.Pow(0.069146*0.070729*0.066495*0.137373, 0.25), "lock_rate": (9290331 + 741166 + 9900899) / 3.0,
+	for name, want := range map[string]float64{"sibling_share": math.Pow(0.069146*0.070729*0.066495*0.137373, 0.25), "lock_rate": (9290331 + 741166 + 9900899) / 3.0,
 		"other_rate": 7.25, "scan_rate": 7250, "ping_pong": 1.05e-8} {
 		if math.Abs(got.Values[name]/want-1) > 1e-3 {
 			t.Errorf("%s = %g, want %g", name, got.Values[name], want)
@@ -248,7 +248,7 @@ func TestSiblingStarved(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return got.Values["seed_share"], got.Missing["seed_share"]
+		return got.Values["sibling_share"], got.Missing["sibling_share"]
 	}
 	wait := func(m *measured) { m.stretches[0].counts[2].CPUTime = 0 }
 	none := func(*measured) {}
@@ -386,12 +386,12 @@ func TestLeastScan(t *testing.T) {
 // The rotation has each CPU scan once while all others take the lock.
 func TestRotation(t *testing.T) {
 	s := site{m: cpus.New(smt4(), nil, nil)}
-	cells, err := s.cells(cellName{text: cellRotation}, params(t, map[string]any{"lock": "tas", "layout": "seed", "scan_size": "1MiB"}))
+	cells, err := s.cells(cellName{text: cellRotation}, params(t, map[string]any{"lock": "tas", "layout": "packed", "scan_size": "1MiB"}))
 	if err != nil || len(cells) != 4 {
 		t.Fatalf("%d cells, %v", len(cells), err)
 	}
 	for i, c := range cells {
-		if c.Threads[0] != (Thread{i, Scan}) || len(c.Threads) != 4 || c.ScanSize != 1<<20 || c.Lock != TAS || c.Layout != Seed {
+		if c.Threads[0] != (Thread{i, Scan}) || len(c.Threads) != 4 || c.ScanSize != 1<<20 || c.Lock != TAS || c.Layout != Packed {
 			t.Errorf("%+v", c)
 		}
 	}

@@ -40,7 +40,7 @@ func smt(name string, seed uint64, keeps func(antagonist, size, place string) fl
 			switch level := at["cell"]; r {
 			case "other_rate", "ping_pong":
 				return level == "none"
-			case "seed_share":
+			case "sibling_share":
 				return level != "rotation"
 			}
 			return false
@@ -54,11 +54,11 @@ func smt(name string, seed uint64, keeps func(antagonist, size, place string) fl
 				{Name: "other_rate", Title: "scans", Unit: "1/s", Better: "higher", Compare: result.Ratio, Margin: 0.05},
 				{Name: "total_rate", Title: "acquisitions of all", Unit: "1/s", Better: "higher", Compare: result.Ratio, Margin: 0.05},
 				{Name: "spins_per_lock", Title: "spins per acquisition", Better: "lower", Compare: result.Difference, Margin: 0.1},
-				{Name: "seed_share", Title: "Acquisitions of the scanner's sibling over the mean of the others", Unit: "ratio", Better: "higher", Compare: result.Ratio, Margin: 0.05},
+				{Name: "sibling_share", Title: "Acquisitions of the scanner's sibling over the mean of the others", Unit: "ratio", Better: "higher", Compare: result.Ratio, Margin: 0.05},
 				{Name: "ping_pong", Title: "Time for a cache line between the two CPUs, one way", Unit: "s", Better: "lower", Compare: result.Ratio, Margin: 0.1},
 				{Name: "jain", Title: "Jain's index", Better: "higher", Compare: result.Difference, Margin: 0.02}},
 			Contrasts: contrasts, Design: result.Design{Kind: "rcbd", Seed: seed, AA: true, Repeats: 1, Looks: []int{15}}},
-		done: 15, ended: "looks", noise: 0.006, void: 61, marked: 97, base: map[string]float64{"lock_rate": 386e6, "other_rate": 54.5e3, "total_rate": 386e6, "jain": 1, "seed_share": 1, "ping_pong": 38e-9},
+		done: 15, ended: "looks", noise: 0.006, void: 61, marked: 97, base: map[string]float64{"lock_rate": 386e6, "other_rate": 54.5e3, "total_rate": 386e6, "jain": 1, "sibling_share": 1, "ping_pong": 38e-9},
 		fluctuate: map[string]float64{"spins_per_lock": 0.01, "jain": 0},
 		effect: func(r string, at map[string]string) float64 {
 			switch k := kept(at); r {
@@ -71,7 +71,7 @@ func smt(name string, seed uint64, keeps func(antagonist, size, place string) fl
 				return math.Log(k)
 			case "spins_per_lock":
 				return 2 * (1 - k)
-			case "seed_share":
+			case "sibling_share":
 				return math.Log(keeps("scan", "2xllc", "sibling"))
 			case "ping_pong":
 				if strings.HasSuffix(at["cell"], "sibling") {

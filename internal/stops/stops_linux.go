@@ -1,44 +1,45 @@
-package runner
+package stops
 
 import (
-	"hostlab/internal/proc"
 	"os"
 	"os/signal"
 	"runtime"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"hostlab/internal/proc"
 )
 
-// stopWatch looks at clocks as long as a session lasts.
-type stopWatch struct{ ask chan chan pause }
+// Watch looks at clocks as long as a session lasts.
+type Watch struct{ ask chan chan Pause }
 
-// watchStops starts one. Its thread is its own, so that what the kernel counts as the
+// Start starts one. Its thread is its own, so that what the kernel counts as the
 // thread's wait for a CPU is that of the watch.
-func watchStops() *stopWatch {
-	w := &stopWatch{ask: make(chan chan pause)}
+func Start() *Watch {
+	w := &Watch{ask: make(chan chan Pause)}
 	continued := make(chan os.Signal, 1)
 	signal.Notify(continued, unix.SIGCONT)
 	go func() {
 		defer signal.Stop(continued)
 		runtime.LockOSThread() // never unlocked: the thread ends with the goroutine
-		tick := time.NewTicker(stopTick)
-		defer tick.Stop()
-		var sum pause
+		ticker := time.NewTicker(tick)
+		defer ticker.Stop()
+		var sum Pause
 		last := lookAtClocks()
 		for {
-			var answer chan pause
+			var answer chan Pause
 			var open bool
 			select {
-			case <-tick.C:
+			case <-ticker.C:
 			case answer, open = <-w.ask:
 				if !open {
 					return
 				}
 			}
 			now := lookAtClocks()
-			p := gap(last, now, stopTick, arrives(continued, now.monotonic-last.monotonic >= 2*stopTick))
-			sum.stopped, sum.suspended, last = sum.stopped+p.stopped, sum.suspended+p.suspended, now
+			p := gap(last, now, tick, arrives(continued, now.monotonic-last.monotonic >= 2*tick))
+			sum.Stopped, sum.Suspended, last = sum.Stopped+p.Stopped, sum.Suspended+p.Suspended, now
 			if answer != nil {
 				answer <- sum
 			}
@@ -52,7 +53,7 @@ func watchStops() *stopWatch {
 func arrives(c <-chan os.Signal, late bool) bool {
 	wait := time.Duration(0)
 	if late {
-		wait = stopTick / 2
+		wait = tick / 2
 	}
 	select {
 	case <-c:
@@ -62,17 +63,18 @@ func arrives(c <-chan os.Signal, late bool) bool {
 	}
 }
 
-// sum is how long hostlab did not run since the watch began.
-func (w *stopWatch) sum() pause {
+// Sum is how long hostlab did not run since the watch began.
+func (w *Watch) Sum() Pause {
 	if w == nil {
-		return pause{}
+		return Pause{}
 	}
-	answer := make(chan pause, 1)
+	answer := make(chan Pause, 1)
 	w.ask <- answer
 	return <-answer
 }
 
-func (w *stopWatch) close() {
+// Close ends the watch.
+func (w *Watch) Close() {
 	if w != nil {
 		close(w.ask)
 	}

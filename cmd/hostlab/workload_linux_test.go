@@ -1,0 +1,82 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"hostlab/internal/workload/all"
+)
+
+// TestWorkloadStopped stops hostlab within the second of three runs: that run is left out, and named.
+func TestWorkloadStopped(t *testing.T) {
+	if dir := os.Getenv("WORKLOAD_STOPPED"); dir != "" {
+		w, _ := all.Find("command")
+		o := workloadRun{runs: 3, seed: 1}
+		if err := o.parse(w, []string{`run=["sh", "-c", "echo >> ` + filepath.Join(dir, "begun") + `; sleep 0.5"]`}, nil); err != nil {
+			t.Fatal(err)
+		}
+		rep, err := o.run(context.Background(), w)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := json.Marshal(rep)
+		if err == nil {
+			err = os.WriteFile(filepath.Join(dir, "report"), b, 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	dir := t.TempDir()
+	cmd := exec.Command(os.Args[0], "-test.run=^TestWorkloadStopped$")
+	cmd.Env = append(os.Environ(), "WORKLOAD_STOPPED="+dir)
+	var out strings.Builder
+	cmd.Stdout, cmd.Stderr = &out, &out
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for i, begun := 0, 0; begun < 2; i++ {
+		if time.Sleep(10 * time.Millisecond); i > 2000 {
+			_ = cmd.Process.Kill()
+			t.Fatal("the second run does not begin: ", out.String())
+		}
+		b, _ := os.ReadFile(filepath.Join(dir, "begun"))
+		begun = strings.Count(string(b), "\n")
+	}
+	for _, s := range []unix.Signal{unix.SIGSTOP, unix.SIGCONT} {
+		if err := cmd.Process.Signal(s); err != nil {
+			t.Fatal(err)
+		}
+		if s == unix.SIGSTOP {
+			time.Sleep(2 * time.Second)
+		}
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Fatal(err, out.String())
+	}
+	b, err := os.ReadFile(filepath.Join(dir, "report"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var rep workloadReport
+	if err := json.Unmarshal(b, &rep); err != nil {
+		t.Fatal(err)
+	}
+	if rep.LeftOut != 1 || !strings.Contains(strings.Join(rep.Warnings, "\n"), "is left out: hostlab was stopped for ") {
+		t.Errorf("%d left out: %q", rep.LeftOut, rep.Warnings)
+	}
+	for _, r := range rep.Responses {
+		if r.Name == "wall" && (r.N != 2 || *r.Most > 1.5) {
+			t.Errorf("wall: n = %d, most %g s", r.N, *r.Most)
+		}
+	}
+}

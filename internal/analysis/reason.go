@@ -1,0 +1,46 @@
+package analysis
+
+// Reason is why a verdict is what it is, or why there is no A/A comparison. Its sentence is
+// made where it is printed, from these figures and those of the effect.
+type Reason struct {
+	Kind Why
+	N    int     // blocks or units, where the kind says so
+	AA   *AA     // the comparison that voids, or whose floor is not below the margin
+	Size float64 // Share: the margin as a fraction of a median of 0
+	Text string  // Damaged: what the record lacks
+}
+
+// Why is the kind of a reason.
+type Why string
+
+// The kinds.
+const (
+	Shown       Why = "interval"     // the interval itself decides: it is beyond the margin, within it, or straddles it
+	TooNear     Why = "too near"     // the same, and no sensible number of blocks would decide
+	NoMargin    Why = "no margin"    // the response has none above 0
+	NoShare     Why = "no share"     // a fraction of a baseline's median of 0 is no margin
+	NoBlocks    Why = "no blocks"    // none is complete
+	NoValues    Why = "no values"    // no block has one in all its runs
+	FewUnits    Why = "few units"    // there is no interval below N
+	BeforeLook  Why = "before look"  // the first one is at N blocks
+	NoLook      Why = "no look"      // it is judged at its end
+	NoFloor     Why = "no floor"     // AA has no interval
+	HighFloor   Why = "floor"        // of AA, beyond the margin
+	VoidAA      Why = "void"         // the interval of AA excludes no difference
+	NoDuplicate Why = "no duplicate" // of the baseline, in the record
+	Limited     Why = "limits"       // the last of Effect.Limits takes the verdict back
+	Damaged     Why = "record"       // the record lacks what the effect takes
+)
+
+// Trended is how an effect changes with time.
+type Trended struct {
+	P           float64 // that it does not
+	First, Last float64 // in the first and in the last third of the units, on the scale of Effect.Value
+}
+
+// Steps are the steps in which values come.
+type Steps struct {
+	Step   float64 // the smallest, in the response's unit; 0: all values are the same
+	Beyond bool    // the margin
+	Tied   float64 // share of the differences that are one and the same number, where that is large
+}

@@ -1,0 +1,199 @@
+package effects
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"hostlab/internal/analysis"
+	"hostlab/internal/result"
+	"hostlab/internal/screen"
+)
+
+// reasonText says in sentences why an effect has its verdict.
+func reasonText(e *analysis.Effect) string {
+	out := verdictReason(e)
+	if e.Student {
+		out += fmt.Sprintf(" With so few, value and interval are Student's, on %s of freedom.", screen.Count(e.N-1, "degree"))
+	}
+	return out
+}
+
+func verdictReason(e *analysis.Effect) string {
+	r, why := &e.Response, &e.Reason
+	margin, whole := size(r.Margin, r), span(e.Low, e.High, r)
+	switch why.Kind {
+	case analysis.VoidAA:
+		return aaReason(why.AA)
+	case analysis.NoMargin:
+		return fmt.Sprintf("The response has no practical margin above 0 (it is %g), so that no effect can be judged.", r.Margin)
+	case analysis.NoShare:
+		return fmt.Sprintf("%s of a baseline's median of 0 is no margin; give one in the response's unit: compare = \"difference\".", percentOf(why.Size))
+	case analysis.NoBlocks:
+		return "No block is complete."
+	case analysis.NoValues:
+		return fmt.Sprintf("No block has a value of %s in all its runs.", r.Name)
+	case analysis.FewUnits:
+		return fmt.Sprintf("There is no interval at this confidence below %d %s; %d missing.", why.N, e.Unit, why.N-e.N)
+	case analysis.NoLook:
+		return "The study has no look before its end, and is judged then."
+	case analysis.BeforeLook:
+		return fmt.Sprintf("The first look is at %s, and there are %d.", screen.Count(why.N, "block"), e.N)
+	case analysis.NoFloor:
+		return fmt.Sprintf("The interval, %s, is within the margin of %s, but the noise floor is not known: %s.", whole, margin, aaReason(why.AA))
+	case analysis.HighFloor:
+		return fmt.Sprintf("The interval, %s, is within the margin of %s, but the baseline differs from its own duplicate by up to %s.", whole, margin, fine(why.AA.Floor, r))
+	case analysis.Limited:
+		return limitReason(e, e.Limits[why.N])
+	case analysis.Damaged:
+		return why.Text
+	case analysis.Shown, analysis.TooNear, analysis.NoDuplicate:
+	}
+	var out string
+	switch v := e.Verdict; v {
+	case analysis.CostsMore, analysis.CostsLess:
+		does := map[analysis.Verdict]string{analysis.CostsMore: "costs more than", analysis.CostsLess: "costs less by more than"}[v]
+		if r.Better == "higher" {
+			does = "is " + risen[v] + " by more than"
+		}
+		return fmt.Sprintf("The whole interval, %s, %s the margin of %s.", whole, does, margin)
+	case analysis.NoEffect:
+		out = fmt.Sprintf("The whole interval, %s, is within the margin of %s.", whole, margin)
+		if e.Unseen > 0 {
+			out += fmt.Sprintf(" Stalls in fewer than 1 of %d runs may not have been seen.", e.Unseen)
+		}
+		if e.Unfloored {
+			out += " The A/A duplicate is a boot of its own, and no noise floor for what is compared within boots."
+		}
+		return out
+	case analysis.Unresolved:
+		out = fmt.Sprintf("The interval, %s, excludes no effect at all, but not one below the margin of %s.", whole, margin)
+	default:
+		out = fmt.Sprintf("The interval, %s, is too wide for a margin of %s.", whole, margin)
+	}
+	if why.Kind == analysis.TooNear {
+		out += fmt.Sprintf(" The effect is too near the margin of %s, or the noise too great, for a sensible number of %s to decide.", margin, e.Unit)
+	}
+	return out
+}
+
+// limitReason says what a limit that takes a verdict back means.
+func limitReason(e *analysis.Effect, l analysis.Limit) string {
+	r, text := &e.Response, limitText(e, l)
+	switch l {
+	case analysis.Survivors:
+		text += ". The runs that are left do not stand for those"
+	case analysis.Coarse:
+		text += ": smaller effects cannot be seen. A finer clock, or longer runs, would show them"
+	case analysis.Tail:
+		text = fmt.Sprintf("The typical run is within the margin of %s, and the mean is not: it is %s (%s), as rare slow runs make it",
+			size(r.Margin, r), amount(e.Mean, r), span(e.MeanLow, e.MeanHigh, r))
+	case analysis.Early:
+		text = fmt.Sprintf("The effect is within the margin of %s so far, and goes on to %s in the mean of the plan's %d %s if it changes as it has",
+			size(r.Margin, r), amount(e.Ahead, r), e.Need, e.Unit)
+	case analysis.Trend:
+	}
+	return strings.ToUpper(text[:1]) + text[1:] + "."
+}
+
+// limitText says what was seen, in a part of a sentence; "" where the notes on the mean do.
+func limitText(e *analysis.Effect, l analysis.Limit) string {
+	r := &e.Response
+	switch l {
+	case analysis.Survivors:
+		return failingText(e)
+	case analysis.Coarse:
+		text := fmt.Sprintf("the values of %s come in steps of %s or more", r.Name, result.Format(e.Steps.Step, r.Unit))
+		if e.Steps.Step == 0 {
+			text = fmt.Sprintf("all values of %s are the same, so that the step in which it comes is not known", r.Name)
+		}
+		if e.Steps.Beyond {
+			text += ", beyond the margin of " + size(r.Margin, r)
+		}
+		if e.Steps.Tied > 0 {
+			text += fmt.Sprintf(", and %s of the differences are one and the same number", percentOf(e.Steps.Tied))
+		}
+		return text
+	case analysis.Trend:
+		way := map[bool]string{true: "rises", false: "falls"}[e.Trend.Last > e.Trend.First]
+		return fmt.Sprintf("the effect %s with time (%s): %s in the first third of the %s, %s in the last; it holds for the hours that the runs saw",
+			way, chance(e.Trend.P), amount(e.Trend.First, r), e.Unit, amount(e.Trend.Last, r))
+	case analysis.Tail, analysis.Early:
+	}
+	return ""
+}
+
+// failingText says how often the sides of an effect fail.
+func failingText(e *analysis.Effect) string {
+	f := e.Failing
+	if f.Differ() {
+		return fmt.Sprintf("runs fail: %s in %s, what it is compared with in %s (Fisher's exact test: %s)", e.Contrast, failuresText(f.Level), failuresText(f.Base), chance(f.Failed))
+	}
+	return fmt.Sprintf("guards void %d of %d first tries of %s, and %d of %d of what it is compared with (Fisher's exact test: %s)",
+		f.Level.Void, f.Level.Tried, e.Contrast, f.Base.Void, f.Base.Tried, chance(f.Voids))
+}
+
+func failuresText(f analysis.Failures) string {
+	share := f.Share()
+	return fmt.Sprintf("%d of %s (%s; 95 %% interval %s)", f.Failed, screen.Count(f.Runs, "run"), percentOf(share.Value), between(share, percentOf))
+}
+
+// failing says which cells fail in more of their runs than the others stand for; "" for none.
+func failing(a *analysis.Analysis) string {
+	var list []string
+	for _, f := range a.Failures {
+		if f.Often() {
+			list = append(list, result.LevelsText(a.Experiment.Factors, a.Experiment.Cells[f.Cell].Levels)+" in "+failuresText(f))
+		}
+	}
+	if list == nil {
+		return ""
+	}
+	return "runs fail, and what is left does not stand for them: " + strings.Join(list, ", ")
+}
+
+// aaReason says why an A/A comparison voids a study, or why there is none; "" for neither.
+func aaReason(a *analysis.AA) string {
+	switch a.Reason.Kind {
+	case analysis.VoidAA:
+		method := map[bool]string{true: "Student's", false: "the"}[a.VoidStudent]
+		return fmt.Sprintf("The baseline differs from its own hidden duplicate: %s 99 %% interval of %s is %s, without 0. "+
+			"Something other than the factors moves the values, so that no effect can be separated from it.", method, a.Response.Name, span(a.VoidLow, a.VoidHigh, &a.Response))
+	case analysis.FewUnits:
+		return fmt.Sprintf("there is no interval of the A/A duplicate below %d %s, and there are %d", a.Reason.N, a.Unit, a.N)
+	case analysis.NoDuplicate:
+		return "the record has no duplicate of the baseline"
+	}
+	return ""
+}
+
+// warned are the warnings of an effect: of its values, then of what limits it.
+func warned(e *analysis.Effect) []string {
+	out := e.Warnings[:len(e.Warnings):len(e.Warnings)]
+	for _, l := range e.Limits {
+		if text := limitText(e, l); text != "" {
+			out = append(out, text)
+		}
+	}
+	return out
+}
+
+// size prints a margin, without its sign.
+func size(v float64, r *result.Response) string { return strings.TrimPrefix(within(v, r), "±") }
+
+// fine is size with three digits, for what is just beyond a margin.
+func fine(v float64, r *result.Response) string {
+	if r.Compare == result.Difference {
+		return size(v, r)
+	}
+	return strconv.FormatFloat(100*v, 'g', 3, 64) + " %"
+}
+
+// chance prints the p of a test; none is 0.
+func chance(p float64) string {
+	if p < 0.001 || math.IsNaN(p) {
+		return "p < 0.001"
+	}
+	return fmt.Sprintf("p = %.2g", p)
+}

@@ -1,0 +1,58 @@
+package effects
+
+import (
+	"strings"
+	"testing"
+
+	"hostlab/internal/analysis"
+	"hostlab/internal/result"
+)
+
+// Every kind of reason has its sentence, with the figures that it is about.
+func TestReasons(t *testing.T) {
+	wall := result.Response{Name: "wall", Unit: "s", Compare: result.Ratio, Margin: 0.02}
+	base := analysis.Effect{Response: wall, Contrast: result.Contrast{Factors: []string{"mode"}, Levels: []string{"on"}}, Unit: "blocks", N: 5,
+		Low: -0.01, High: 0.012, Mean: 0.12, MeanLow: 0.01, MeanHigh: 0.23, Verdict: analysis.Inconclusive}
+	aa := &analysis.AA{Response: wall, Unit: "blocks", N: 4, Floor: 0.0201, Reason: analysis.Reason{Kind: analysis.FewUnits, N: 6}}
+	limited := func(e *analysis.Effect, l analysis.Limit) {
+		e.Limits, e.Reason = []analysis.Limit{l}, analysis.Reason{Kind: analysis.Limited}
+	}
+	for want, change := range map[string]func(*analysis.Effect){
+		"below 6 blocks; 1 missing":                   func(e *analysis.Effect) { e.Reason = analysis.Reason{Kind: analysis.FewUnits, N: 6} },
+		"first look is at 10 blocks, and there are 5": func(e *analysis.Effect) { e.Reason = analysis.Reason{Kind: analysis.BeforeLook, N: 10} },
+		"judged then":                                    func(e *analysis.Effect) { e.Reason.Kind = analysis.NoLook },
+		"No block is complete":                           func(e *analysis.Effect) { e.Reason.Kind = analysis.NoBlocks },
+		"No block has a value of wall":                   func(e *analysis.Effect) { e.Reason.Kind = analysis.NoValues },
+		"no practical margin above 0":                    func(e *analysis.Effect) { e.Reason.Kind = analysis.NoMargin },
+		"2.0 % of a baseline's median of 0 is no margin": func(e *analysis.Effect) { e.Reason = analysis.Reason{Kind: analysis.NoShare, Size: 0.02} },
+		"below 6 blocks, and there are 4":                func(e *analysis.Effect) { e.Reason = analysis.Reason{Kind: analysis.NoFloor, AA: aa} },
+		"by up to 2.01 %":                                func(e *analysis.Effect) { e.Reason = analysis.Reason{Kind: analysis.HighFloor, AA: aa} },
+		"no factor of that name": func(e *analysis.Effect) {
+			e.Reason = analysis.Reason{Kind: analysis.Damaged, Text: "no factor of that name"}
+		},
+		"-1.0 to +1.2 %, is within the margin of 2 %. Stalls": func(e *analysis.Effect) { e.Verdict, e.Unseen = analysis.NoEffect, 4 },
+		"on 4 degrees of freedom.":                            func(e *analysis.Effect) { e.Student = true },
+		"on 1 degree of freedom.":                             func(e *analysis.Effect) { e.Student, e.N = true, 2 },
+		"too near the margin of 2 %":                          func(e *analysis.Effect) { e.Reason.Kind = analysis.TooNear },
+		"the mean is not: it is +12.0 % (+1.0 to +23.0 %)":    func(e *analysis.Effect) { limited(e, analysis.Tail) },
+		"The effect rises with time (p < 0.001): -1.0 % in": func(e *analysis.Effect) {
+			limited(e, analysis.Trend)
+			e.Trend = &analysis.Trended{First: -0.01, Last: 0.03}
+		},
+		"All values of wall are the same": func(e *analysis.Effect) { limited(e, analysis.Coarse); e.Steps = &analysis.Steps{} },
+		"steps of 10.0 ms or more, beyond the margin of 2 %, and 40.0 % of the differences": func(e *analysis.Effect) {
+			limited(e, analysis.Coarse)
+			e.Steps = &analysis.Steps{Step: 0.01, Beyond: true, Tied: 0.4}
+		},
+		"Guards void 6 of 20 first tries of mode on, and 0 of 20 of what": func(e *analysis.Effect) {
+			limited(e, analysis.Survivors)
+			e.Failing = &analysis.Failing{Level: analysis.Failures{Runs: 14, Tried: 20, Void: 6}, Base: analysis.Failures{Runs: 20, Tried: 20}, Failed: 1, Voids: 0.02}
+		},
+	} {
+		e := base
+		change(&e)
+		if got := reasonText(&e); !strings.Contains(got, want) {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}

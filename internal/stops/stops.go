@@ -1,0 +1,68 @@
+// Package stops notices that hostlab did not run, as it was stopped or the machine suspended.
+package stops
+
+import (
+	"fmt"
+	"time"
+)
+
+// A process that is stopped measures nothing: the clock of a run goes on, and its
+// workload stands still, or works without being watched. What counts is measured by the
+// run: the same stop is nothing in an hour and all of a short run.
+const (
+	tick  = 100 * time.Millisecond // how often the watch looks
+	least = time.Second            // is too much for any run, and beyond what a scheduler makes a thread wait
+	share = 10                     // so is this part of a run
+)
+
+// Pause is how long hostlab did not run in a stretch of time, and why it may be.
+type Pause struct {
+	Stopped   time.Duration // by a signal, a debugger or the freezer of a cgroup
+	Suspended time.Duration // with the whole machine
+	Run       time.Duration // that it is held against
+}
+
+// Sub is what has come since o.
+func (p Pause) Sub(o Pause) Pause {
+	return Pause{Stopped: p.Stopped - o.Stopped, Suspended: p.Suspended - o.Suspended}
+}
+
+// Limit is how long a pause the run can bear. Below a tick nothing shows.
+func (p Pause) Limit() time.Duration { return min(max(p.Run/share, tick), least) }
+
+// Text says why a run cannot count; "" where it can.
+func (p Pause) Text() string {
+	switch {
+	case p.Suspended >= p.Limit():
+		return fmt.Sprintf("the machine was suspended for %s during the run", p.Suspended.Round(time.Second/10))
+	case p.Stopped >= p.Limit():
+		return fmt.Sprintf("hostlab was stopped for %s during the run (SIGSTOP, Ctrl-Z, a debugger, or a frozen cgroup)", p.Stopped.Round(time.Second/10))
+	}
+	return ""
+}
+
+// moment is what the clocks show at one look.
+type moment struct { //nolint:unused // looks are taken on Linux
+	monotonic time.Duration // goes on while a process is stopped, not while the machine is suspended
+	boot      time.Duration // goes on in both
+	cpu       time.Duration // of the whole process
+	waited    time.Duration // of the watching thread, for a CPU
+}
+
+// gap judges the time between two looks that were to be planned apart. A thread that
+// wakes late and was not stopped was kept from a CPU: by others, which the kernel counts
+// as its wait, or by threads of its own process, which used CPU time. That account has
+// holes, as the runtime wakes one thread through another. So less than a second counts only
+// after a SIGCONT, which comes with the end of each stop by a signal.
+func gap(a, b moment, planned time.Duration, continued bool) (p Pause) { //nolint:unused // looks are taken on Linux
+	took := b.monotonic - a.monotonic
+	p.Suspended = max(0, b.boot-a.boot-took)
+	late, enough := took-planned, least
+	if continued {
+		enough = tick
+	}
+	if late >= enough && 2*(b.waited-a.waited) < late && 2*(b.cpu-a.cpu) < late {
+		p.Stopped = late
+	}
+	return p
+}
