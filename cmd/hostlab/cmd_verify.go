@@ -1,0 +1,121 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"github.com/spf13/cobra"
+
+	"hostlab/internal/document"
+	"hostlab/internal/screen"
+	"hostlab/internal/setting"
+)
+
+func newVerify(std streams) *cobra.Command {
+	var (
+		at     settingsAt
+		format string
+	)
+	cmd := &cobra.Command{
+		Use:   "verify [flags]",
+		Short: "Are the settings still as they were set?",
+		Long: `verify reads back every object that 'hostlab set' or an experiment has changed
+and says which is not as it was left: daemons such as tuned write their own
+values, firmware may cap, and a reboot forgets all. Nothing is written, and
+root is not needed.
+
+Exit status: 0 all is as it was set (or nothing is), 1 something is not, 2
+unusable flag or journal.`,
+		Example: `  hostlab verify || hostlab set --role production-db --yes
+  hostlab verify --format json | jq '.outcomes[].result'`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			sys, dir, err := at.open()
+			if err != nil {
+				return err
+			}
+			list, damage, err := verified(sys, dir, at.machineDir(dir))
+			if err != nil {
+				return err
+			}
+			if damage != "" {
+				err = damaged(damage)
+			}
+			err = errors.Join(err, printDocument(std, verification(sys, list, err), format))
+			n := tally(list)
+			if err == nil && n[setting.Unchanged]+n[setting.Rounded]+n[setting.Moved] < len(list) {
+				return verdictStatus{exitDrifted}
+			}
+			return err
+		},
+	}
+	at.flags(cmd, true)
+	formatFlag(cmd, &format, formats)
+	return cmd
+}
+
+// verified verifies the journal of one directory; where nothing is set in it, or it may not be
+// read, that of the machine: what root has set is in force for all.
+func verified(sys *setting.System, dir, machine string) (list []setting.Outcome, damage string, _ error) {
+	list, err := setting.Verify(sys, dir)
+	if err == nil {
+		damage, err = setting.Damage(sys, dir)
+	}
+	if dir != machine && (err == nil && len(list) == 0 && damage == "" || errors.Is(err, fs.ErrPermission)) {
+		dir = machine
+		if list, err = setting.Verify(sys, dir); err == nil {
+			damage, err = setting.Damage(sys, dir)
+		}
+	}
+	if err != nil {
+		return nil, "", err
+	}
+	moved, err := setting.Beside(sys, dir)
+	return append(list, moved...), damage, err
+}
+
+// verification lists what was set, and first what is not as it was.
+func verification(sys *setting.System, list []setting.Outcome, failure error) *document.Document {
+	data := change("verify", nil, list, failure)
+	if len(list) == 0 && failure != nil {
+		return settingsReport("verify", data, "The journal names no change. It is not complete.")
+	}
+	if len(list) == 0 {
+		return settingsReport("verify", data, "Nothing is set: no change by hostlab is in force.")
+	}
+	var good, bad, beside groups
+	for _, v := range list {
+		kind := kindOf(sys, v.Setting, v.Object)
+		read, to := shown(v.Setting, v.Object, v.Read), shown(v.Setting, v.Object, v.To)
+		switch v.Result {
+		case setting.Unchanged:
+			good.add(v.Setting, kind, v.Name, to+", as set")
+		case setting.Rounded:
+			good.add(v.Setting, kind, v.Name, read+", as the kernel made of "+to)
+		case setting.Moved:
+			beside.add(v.Setting, kind, v.Name, outcomeText(v))
+		case setting.Foreign:
+			bad.add(v.Setting, kind, v.Name, read+", no longer "+to)
+		default:
+			bad.add(v.Setting, kind, v.Name, outcomeText(v))
+		}
+	}
+	n := 0
+	for _, g := range bad {
+		n += max(1, len(g.names))
+	}
+	all := screen.Count(len(list)-tally(list)[setting.Moved], "object")
+	text, struck := all+" as set.", ""
+	if n > 0 {
+		text = fmt.Sprintf("%d of %s not as set.", n, all)
+	}
+	if tally(list)[setting.Forgotten] > 0 {
+		struck = "'hostlab revert' strikes off the journal what is gone with the reboot."
+	}
+	d := settingsReport("verify", data, text, struck)
+	caution := func(*group) document.Tone { return document.Caution }
+	d.Sections = []document.Section{part("Not as set", bad.pairs(caution)), part("As set", good.pairs(plainTone)),
+		part("Changed with them by the kernel", beside.pairs(plainTone))}
+	return d
+}
