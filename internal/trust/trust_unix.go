@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"os/user"
+	"path/filepath"
 	"strconv"
 	"syscall"
 )
@@ -48,6 +49,26 @@ func foreign(info fs.FileInfo, list func() ([]byte, error)) string {
 		return fmt.Sprintf("may be written to by group %d", st.Gid)
 	}
 	return ""
+}
+
+// callersOwn reports that the user who called sudo(8), and no one else, can write a file: that
+// user may do as root what the file says anyway.
+func callersOwn(path string) bool {
+	uid, err := strconv.ParseUint(os.Getenv("SUDO_UID"), 10, 32)
+	if err != nil {
+		return false
+	}
+	for _, name := range []string{path, filepath.Dir(path)} {
+		info, err := os.Lstat(name)
+		if err != nil {
+			return false
+		}
+		st, ok := info.Sys().(*syscall.Stat_t)
+		if !ok || uint64(st.Uid) != uid || info.Mode()&(fs.ModeSymlink|0o022) != 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // ownGroup reports that a group is this process's own, as many systems give each user one,

@@ -1,0 +1,45 @@
+//go:build system
+
+package trust
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"hostlab/internal/systemtest"
+)
+
+// A file of the user who called sudo is that user's word, where no one else can write to it.
+func TestFileOfTheCaller(t *testing.T) {
+	systemtest.Root(t)
+	const caller = 12345
+	dir := filepath.Join(t.TempDir(), "home")
+	name := filepath.Join(dir, "my.toml")
+	for _, err := range []error{os.Mkdir(dir, 0o755), os.WriteFile(name, nil, 0o644), os.Chown(dir, caller, caller), os.Chown(name, caller, caller)} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	check := func(what, sudo string, refused bool) {
+		t.Helper()
+		t.Setenv("SUDO_UID", sudo)
+		if err := FileAsRoot(name); (err != nil) != refused {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	check("without sudo", "", true)
+	check("by its owner", "12345", false)
+	check("by another", "12346", true)
+	if err := os.Chmod(name, 0o666); err != nil { //nolint:gosec // that is what is refused
+		t.Fatal(err)
+	}
+	check("written by all", "12345", true)
+	if err := os.Chmod(name, 0o644); err != nil { //nolint:gosec // as most study files
+		t.Fatal(err)
+	}
+	if err := os.Chmod(dir, 0o777); err != nil { //nolint:gosec // that is what is refused
+		t.Fatal(err)
+	}
+	check("in a directory of all", "12345", true)
+}
