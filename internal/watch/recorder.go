@@ -39,7 +39,7 @@ func (e *NotRecord) Error() string { return fmt.Sprintf("%s: %s", e.File, e.Why)
 // is a *NotRecord too, and so is what is no regular file, or one that has a second name: that
 // may be anywhere. An empty file that Close finds so is removed.
 func OpenRecorder(name string, hostname string, interval time.Duration, info func() Info) (*Recorder, error) {
-	dir, err := trust.Directory(filepath.Dir(name))
+	dir, err := trust.Held(filepath.Dir(name))
 	if err != nil {
 		return nil, err
 	}
