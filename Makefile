@@ -8,7 +8,7 @@ GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 # With it, tests are built that take root, servers, guests or many seconds (CONTRIBUTING.md).
 SYSTEM := -tags=system
 # Tests make trees of thousands of small files, for which a disk takes minutes.
-MEMORY := $(if $(wildcard /dev/shm),TMPDIR=/dev/shm GOTMPDIR=/tmp)
+MEMORY := $(if $(wildcard /dev/shm),TMPDIR=/dev/shm)
 LINK := -ldflags='-s -w'
 export CGO_ENABLED := 0
 

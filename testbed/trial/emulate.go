@@ -33,14 +33,21 @@ func emulated() {
 	}
 	before := groupsNow()
 
-	seen := watchGroups(func() {
-		if r := hostlab("run", slowed, "--yes", "--quiet", "--blocks", "1", "--out", "/run/whole"); r.code != 0 {
-			fail("emulated", "exit %d: %s %s", r.code, r.out, r.err)
+	// On a busy machine the guest's CPUs may not run for as long as the policy has them run.
+	var seen throttling
+	for try := range 3 {
+		out := "/run/whole" + strconv.Itoa(try)
+		seen = watchGroups(func() {
+			if r := hostlab("run", slowed, "--yes", "--quiet", "--blocks", "1", "--out", out); r.code != 0 {
+				fail("emulated", "exit %d: %s %s", r.code, r.out, r.err)
+			}
+		})
+		if r = hostlab("report", out); !strings.Contains(r.out, "contaminated") && !strings.Contains(r.out, "runs fail") {
+			break
 		}
-	})
+	}
 	require("the kernel throttles to the quota", seen.throttled > 0 && seen.quota == quota, "%+v", seen)
 	requireGroups("a study to its end", before)
-	r = hostlab("report", "/run/whole")
 	require("the report says that it is emulated", r.code == 11 && strings.Contains(r.out, "n = 1 block, emulated") && !strings.Contains(r.out, "measured"), "exit %d: %s %s", r.code, r.out, r.err)
 
 	groupKilled("hostlab killed", func(hostlab, _ int) []int { return []int{hostlab} })
