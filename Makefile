@@ -7,8 +7,10 @@ DEADCODE := golang.org/x/tools/cmd/deadcode@v0.52.0
 GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 # With it, tests are built that take root, servers, guests or many seconds (CONTRIBUTING.md).
 SYSTEM := -tags=system
-# Tests make trees of thousands of small files, for which a disk takes minutes.
+# Tests make trees of thousands of small files, for which a disk takes minutes. Those with the
+# tag want directories on a device, which T.TempDir makes below GOTMPDIR.
 MEMORY := $(if $(wildcard /dev/shm),TMPDIR=/dev/shm)
+DEVICE := $(if $(wildcard /dev/shm),GOTMPDIR=/tmp)
 LINK := -ldflags='-s -w'
 export CGO_ENABLED := 0
 
@@ -30,7 +32,7 @@ check: ## gofmt, go vet and the tests that need neither root nor servers: a minu
 
 test: test-deps ## install what the tests need and run them all, as root
 	go vet $(SYSTEM) ./... ./bench/...
-	$(MEMORY) go test $(SYSTEM) -vet=off $(LINK) -timeout 20m ./... ./bench/...
+	$(MEMORY) $(DEVICE) go test $(SYSTEM) -vet=off $(LINK) -timeout 20m ./... ./bench/...
 
 tidy: ## go.mod and go.sum of both modules name what is imported, and nothing else
 	GOWORK=off go mod tidy -diff
