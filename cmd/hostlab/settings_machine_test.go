@@ -212,7 +212,7 @@ func (d lateLock) Lock(dir string) (func(), error) {
 	return d.Disk.Lock(dir)
 }
 
-// What another program has set between the diff and the lock is set all the same, and told.
+// What another program has set between the diff and the lock is set too, and named.
 func TestSetMeanwhile(t *testing.T) {
 	for _, c := range []struct{ name, meanwhile, want string }{
 		{"from another value", "26", "  swappiness  26 -> 23: another program has changed it since the above was\n"},
