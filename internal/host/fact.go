@@ -180,18 +180,6 @@ func fill(t Tree, dir string, into any) {
 	}
 }
 
-// ownFiles lists the files that facts name by themselves.
-func ownFiles(t reflect.Type) (files []string) {
-	for f := range t.Fields() {
-		if file, _, _ := strings.Cut(f.Tag.Get("read"), " "); strings.HasPrefix(file, "/") {
-			files = append(files, file)
-		} else if f.Type.Kind() == reflect.Struct {
-			files = append(files, ownFiles(f.Type)...)
-		}
-	}
-	return files
-}
-
 // number reads a whole number in a unit into base units.
 func (t Tree) number(file, unit string) Fact[int64] {
 	switch unit {

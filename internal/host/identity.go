@@ -109,12 +109,13 @@ func unquoteShell(s string) string {
 // it by /proc/sys/kernel/arch (Linux 6.1), the shape of /proc/cpuinfo or the
 // ending that distributions give to the kernel's release.
 func readArch(t Tree, cpu cpuinfo, release string) Fact[string] {
+	names := map[string]string{"x86_64": "amd64", "amd64": "amd64", "aarch64": "arm64", "arm64": "arm64"}
+	const file = "/proc/sys/kernel/arch"
+	machine, ok := t.Text(file).Get()
 	if t.Live() {
 		return Known(runtime.GOARCH, "", "architecture that hostlab was built for")
 	}
-	names := map[string]string{"x86_64": "amd64", "amd64": "amd64", "aarch64": "arm64", "arm64": "arm64"}
-	const file = "/proc/sys/kernel/arch"
-	if machine, ok := t.Text(file).Get(); ok {
+	if ok {
 		if name := names[machine]; name != "" {
 			machine = name
 		}
@@ -182,11 +183,15 @@ func readConfigHz(t Tree, release string) Fact[int64] {
 			found = append(found, configHz(t, p, false))
 		}
 	}
-	return withReason(firstKnown(found...), StateAbsent, "the kernel's configuration is not to be seen here")
+	f := firstKnown(found...)
+	if v, ok := f.Get(); ok && release != "" && !strings.Contains(release, "/") {
+		t.told("/boot/config-"+release, fmt.Sprintf("CONFIG_HZ=%d", v)) // the whole would be larger than all else
+	}
+	return withReason(f, StateAbsent, "the kernel's configuration is not to be seen here")
 }
 
 func configHz(t Tree, file string, packed bool) Fact[int64] {
-	b, err := t.Read(file)
+	b, err := t.quiet().Read(file)
 	if err != nil {
 		return Unknown[int64](file, err)
 	}

@@ -147,10 +147,15 @@ func parseSize(s string) (int64, error) {
 	return v << shift, nil
 }
 
+// pageSizeFile is where a recording keeps the page size, in bytes: no file of the
+// kernel tells it in words.
+const pageSizeFile = "/.hostlab/pagesize"
+
 // readPageSize asks the C library's way on the machine itself. In a recording
 // without it, amd64 has pages of 4 KiB only, while arm64 has three sizes.
 func readPageSize(t Tree) Fact[int64] {
 	if t.Live() {
+		t.told(pageSizeFile, strconv.Itoa(os.Getpagesize()))
 		return Known(int64(os.Getpagesize()), "B", "getpagesize")
 	}
 	f := t.Int(pageSizeFile, "B", 1)

@@ -47,6 +47,7 @@ func procFact[T any](t Tree, path string, parse func(procfs.FS) (T, error)) Fact
 	if t.Foreign() {
 		return Unknown[T](path, errForeign)
 	}
+	t.noted(path, note{content: true})
 	if !t.Live() {
 		if _, err := t.Read(path); err != nil {
 			return Unknown[T](path, err)
@@ -104,6 +105,7 @@ func (t Tree) plain(file string) error {
 // reading on matters on a large host.
 func readHead(t Tree, path string, n int) ([]byte, error) {
 	b, err := t.head(path, n)
+	t.noted(path, note{content: true})
 	if err == nil && !t.Live() {
 		err = marked(b)
 	}

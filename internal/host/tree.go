@@ -18,8 +18,10 @@ import (
 // "/" for the machine itself, or a folder that holds a recorded one, so that
 // every fact and check can be tried on machines that are not here.
 type Tree struct {
-	Root string
-	at   *session // nil: each call opens the root for itself
+	Root  string
+	at    *session            // nil: each call opens the root for itself
+	notes *notes              // of what is read; nil: it is not recorded
+	keep  func([]byte) []byte // what of the contents is recorded; nil: all
 }
 
 // maxFile bounds what one file can make us read. /proc/cpuinfo has some 2 KiB
@@ -97,6 +99,7 @@ func (t Tree) with(path string, use func([]byte)) error {
 		use(b)
 		return nil
 	})
+	t.noted(path, note{content: true, keep: t.keep})
 	if err == nil {
 		return nil
 	}
@@ -162,6 +165,7 @@ func bare(err error) error {
 // Dir lists the names in a directory in natural order.
 func (t Tree) Dir(path string) ([]string, error) {
 	names, err := t.list(path)
+	t.noted(path, note{links: true})
 	if err != nil {
 		if errors.Is(err, syscall.ENOTDIR) && !t.Live() {
 			err = t.parentMark(path+"/.", err)
@@ -170,6 +174,13 @@ func (t Tree) Dir(path string) ([]string, error) {
 	}
 	SortNatural(names)
 	return names, nil
+}
+
+// Exists reports whether a path is there, following links.
+func (t Tree) Exists(path string) bool {
+	there := t.exists(path)
+	t.noted(path, note{})
+	return there
 }
 
 // maxSetting is what a file of one setting can hold: sysfs gives a page at most
