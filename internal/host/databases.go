@@ -62,7 +62,9 @@ func findServers(t Tree) []server {
 	names, _ := t.quiet().Dir("/proc")
 	names = slices.DeleteFunc(names, func(n string) bool { return !isNumber(n) })
 	var found []server
-	for i, comm := range readComms(t, names) {
+	// A host with hundreds of CPUs has thousands of kernel threads, and each costs about 10 us.
+	comms := sideBySide(names, readers(), func(pid string) string { return t.quiet().Text("/proc/" + pid + "/comm").Or("") })
+	for i, comm := range comms {
 		of := slices.IndexFunc(engines, func(e engine) bool {
 			return comm == e.name || e.prefix && strings.HasPrefix(comm, e.name)
 		})
@@ -70,12 +72,12 @@ func findServers(t Tree) []server {
 			found = append(found, server{process: process{view: view{t, "", selfMounts}, pid: pid, comm: comm}, engine: engines[of]})
 		}
 	}
-	each(len(found), currentReaders, func(i int) {
-		s := found[i].ask(t.quiet())
-		if t.notes != nil && s.db.Kind != "" { // only servers are recorded
-			s = found[i].ask(t)
+	found = sideBySide(found, currentReaders, func(s server) server {
+		answer := s.ask(t.quiet())
+		if t.notes != nil && answer.db.Kind != "" { // only servers are recorded
+			answer = s.ask(t)
 		}
-		found[i] = s
+		return answer
 	})
 	return slices.DeleteFunc(found, func(s server) bool { return s.db.Kind == "" })
 }
@@ -108,19 +110,6 @@ func (s server) answer(t Tree) server {
 	db.DataDir, db.LogDir = s.believed(s.outside(db.DataDir)), s.believed(s.outside(db.LogDir))
 	s.db = db
 	return s
-}
-
-// readComms reads the names of all processes, side by side: a host with hundreds
-// of CPUs has thousands of kernel threads, and each costs about 10 us.
-func readComms(t Tree, pids []string) []string {
-	const chunk = 256
-	comms := make([]string, len(pids))
-	each((len(pids)+chunk-1)/chunk, 8, func(k int) {
-		for i := k * chunk; i < min((k+1)*chunk, len(pids)); i++ {
-			comms[i] = t.quiet().Text("/proc/" + pids[i] + "/comm").Or("")
-		}
-	})
-	return comms
 }
 
 func newProcess(t Tree, pid int, comm string) process {

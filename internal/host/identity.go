@@ -16,8 +16,7 @@ import (
 func readIdentity(t Tree) Identity {
 	cpu := readCPUInfo(t)
 	kernel := readRelease(t)
-	return Identity{
-		Hostname:     firstKnown(notEmpty(t.Text("/proc/sys/kernel/hostname")), notEmpty(t.Text("/etc/hostname"))),
+	id := Identity{
 		OS:           readOS(t),
 		Kernel:       kernel,
 		Arch:         readArch(t, cpu, kernel.Or("")),
@@ -28,6 +27,8 @@ func readIdentity(t Tree) Identity {
 		BIOS:         joinFacts(dmi(t, "bios_vendor"), dmi(t, "bios_version"), dmi(t, "bios_date")),
 		ClockTicksHz: readConfigHz(t, kernel.Or("")),
 	}
+	fill(t, "", &id)
+	return id
 }
 
 func notEmpty(f Fact[string]) Fact[string] {

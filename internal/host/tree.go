@@ -57,7 +57,7 @@ func (t Tree) Live() bool { return t.Root == "" || t.Root == "/" }
 func (t Tree) Foreign() bool { return t.Live() && runtime.GOOS != "linux" }
 
 // errForeign is the error of every file of a foreign tree.
-var errForeign error = worded{NotTold, fs.ErrNotExist}
+var errForeign = none(NotTold)
 
 // NotTold is the reason of facts that only Linux tells, on another system.
 var NotTold = "not known on " + strings.Replace(runtime.GOOS, "windows", "Windows", 1)
@@ -67,6 +67,9 @@ type worded struct {
 	text string
 	is   error
 }
+
+// none is the error of a thing that a machine does not have.
+func none(text string) error { return worded{text, fs.ErrNotExist} }
 
 func (w worded) Error() string { return w.text }
 func (w worded) Unwrap() error { return w.is }
@@ -100,6 +103,11 @@ func (t Tree) with(path string, use func([]byte)) error {
 		return nil
 	})
 	t.noted(path, note{content: true, keep: t.keep})
+	return t.failure(path, err)
+}
+
+// failure is an error of reading a file, in the machine's own words.
+func (t Tree) failure(path string, err error) error {
 	if err == nil {
 		return nil
 	}
