@@ -47,6 +47,17 @@ func Collect(ctx context.Context, opt Options) *Facts {
 	return f
 }
 
+// CPUs reads the topology of this machine alone.
+func CPUs(ctx context.Context) *Topology {
+	t, end := Tree{}.begin(ctx)
+	defer end()
+	if t.Foreign() {
+		return &Collect(ctx, Options{}).Topology
+	}
+	top := readTopology(t)
+	return &top
+}
+
 func logsOf(servers []Database) (asked []PathQuery) {
 	for _, d := range servers {
 		if dir, ok := d.LogDir.Get(); ok {
