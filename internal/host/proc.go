@@ -5,15 +5,6 @@ func absentFact[T any](source, why string) Fact[T] {
 	return Fact[T]{Source: source, State: StateAbsent, Reason: why}
 }
 
-// withReason replaces the reason of a fact that is in a given state, so that the
-// user reads what to do instead of an errno.
-func withReason[T any](f Fact[T], st State, why string) Fact[T] {
-	if f.State == st {
-		f.Reason = why
-	}
-	return f
-}
-
 // firstKnown returns the first known fact. If none is known, it returns the
 // first that is more than absent, since "denied" says more than "not there".
 func firstKnown[T any](facts ...Fact[T]) Fact[T] {
