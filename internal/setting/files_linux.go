@@ -20,19 +20,8 @@ func filesOf(root string) FS { return files{root} }
 // files is the machine's files, or those below a root.
 type files struct{ root string }
 
-// open opens a path of the machine. What lies below a root may be anybody's making; kernels
-// without openat2 are refused there. O_NONBLOCK keeps a FIFO from stopping us; sysfs and
-// procfs ignore it.
 func (f files) open(path string, flags int) (int, error) {
-	if f.root == "" {
-		return again(func() (int, error) { return unix.Open(path, flags|unix.O_CLOEXEC|unix.O_NONBLOCK|unix.O_NOCTTY, 0) })
-	}
-	root, err := again(func() (int, error) { return unix.Open(f.root, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0) })
-	if err != nil {
-		return -1, err
-	}
-	defer unix.Close(root)
-	return host.OpenIn(root, path, flags)
+	return host.Tree{Root: f.root}.Open(path, flags)
 }
 
 // again makes a call until no signal interrupts it.
