@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -114,6 +115,11 @@ func inForce(sys *setting.System, dir string) string {
 	entries, err := setting.Pending(sys, dir)
 	if _, damaged := errors.AsType[*setting.Problem](err); damaged {
 		return "the journal of settings has a problem; 'hostlab verify' says which"
+	}
+	damage, _ := setting.Damage(sys, dir)
+	unended, _ := setting.Unended(sys, dir)
+	if found := cmp.Or(damage, unended); found != "" {
+		return screen.Clean(found) + "; 'hostlab verify' says what is as it was set"
 	}
 	if len(entries) == 0 {
 		return ""
