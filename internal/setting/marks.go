@@ -102,7 +102,7 @@ func (j *Journal) gone(before []*record) (*Problem, error) {
 // once more, since they were read before the journal.
 func (j *Journal) unmarked(marks []*record) (bool, error) {
 	ours := func(m *record) bool { return m.Journal == j.st.id }
-	if !j.st.marked || j.problem != nil || j.st.none() || slices.ContainsFunc(marks, ours) {
+	if !j.st.marked || j.st.none() || slices.ContainsFunc(marks, ours) {
 		return false, nil
 	}
 	marks, err := j.marks()
