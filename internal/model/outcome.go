@@ -80,8 +80,9 @@ func shareOf(reps []replicate, get func(replicate) []float64, i int, o Options) 
 
 // estimate is the mean of independent replications with its t-interval.
 func estimate(x []float64, level float64, unit string) result.Estimate {
-	iv := stats.PairedT(x, 1-level)
-	return result.Estimate{Value: iv.Estimate, Low: iv.Low, High: iv.High, N: iv.N, Unit: unit}
+	e := stats.PairedT(x, 1-level)
+	e.Unit = unit
+	return e
 }
 
 // pairedRatio is the geometric mean of a/b over paired replications with the
@@ -94,9 +95,7 @@ func pairedRatio(a, b []float64, level float64) result.Estimate {
 			d = append(d, l)
 		}
 	}
-	e := estimate(d, level, "ratio")
-	e.Value, e.Low, e.High = math.Exp(e.Value), math.Exp(e.Low), math.Exp(e.High)
-	return e
+	return estimate(d, level, "ratio").Map(math.Exp)
 }
 
 // halfWidth is relative to the mean; infinite without an interval.

@@ -16,7 +16,7 @@ import (
 func summarise(out *Outcome, runs commitRuns, cfg Config) {
 	during := fmt.Sprintf("during these %.0f s", math.Max(1, runs.seconds))
 	medians := func(rounds [][]float64) []float64 { return ofRounds(rounds, stats.Median) }
-	both := func(x [2][][]float64) (rounds [][]float64, aa stats.Interval) {
+	both := func(x [2][][]float64) (rounds [][]float64, aa result.Estimate) {
 		return together(x[0], x[1]), stats.PairedRatio(medians(x[1]), medians(x[0]), cfg.Alpha)
 	}
 	disk, aa := both(runs.new)
@@ -53,9 +53,9 @@ func summarise(out *Outcome, runs commitRuns, cfg Config) {
 }
 
 // twice is the A/A measurement of one file.
-func twice(f CommitFile, where string, aa stats.Interval, labels result.Labels) result.Measurement {
+func twice(f CommitFile, where string, aa result.Estimate, labels result.Labels) result.Measurement {
 	m := blank(f.Of(Twice), "", "Second block over first "+where+": the noise floor", "ratio", labels)
-	m.Estimate = &result.Estimate{Value: aa.Estimate, Low: aa.Low, High: aa.High, N: aa.N}
+	m.Estimate = &aa
 	if !m.Known() {
 		m.Reason = "no block had a time"
 	} else if m.Estimate.HasInterval() && !m.Estimate.Contains(1) {

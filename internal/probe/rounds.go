@@ -79,8 +79,7 @@ func blank(kind result.Kind, which, title, unit string, labels result.Labels) re
 
 // ratio estimates x over base within rounds.
 func ratio(x, base []float64, alpha float64) *result.Estimate {
-	iv := stats.PairedRatio(x, base, alpha)
-	return &result.Estimate{Value: iv.Estimate, Low: iv.Low, High: iv.High, N: iv.N}
+	return new(stats.PairedRatio(x, base, alpha))
 }
 
 // floor is the noise floor of ratios: how far a condition differs from itself.

@@ -66,7 +66,7 @@ func (p *pairRun) wall(slots ...int) (times []float64, raw bool) {
 
 // measure turns the samples into signals; classify adds the ping-pong's rank.
 func (p *pairRun) measure(alpha float64) {
-	slowdowns := func(kind string) (iv [2]stats.Interval) {
+	slowdowns := func(kind string) (iv [2]result.Estimate) {
 		for i := range iv {
 			iv[i] = stats.PairedRatio(p.medians(kind, i+2), p.medians(kind, i), alpha)
 		}

@@ -131,7 +131,7 @@ func (r *wakeRun) ramping(m *result.Measurement, key wakeKey, alpha float64) {
 	iv := stats.HodgesLehmann(logs, alpha)
 	if up := math.Exp(iv.Low); up > stillRising {
 		m.Labels.Ramping = true
-		m.Warnings = append(m.Warnings, fmt.Sprintf("the CPU still got faster while busy, by %.0f %% within a stretch: the ratio is too low", 100*(math.Exp(iv.Estimate)-1)))
+		m.Warnings = append(m.Warnings, fmt.Sprintf("the CPU still got faster while busy, by %.0f %% within a stretch: the ratio is too low", 100*(math.Exp(iv.Value)-1)))
 	}
 }
 

@@ -200,7 +200,7 @@ func newEffect(r *Report, e *analysis.Effect) effectJSON {
 		Compare: e.Response.Compare, ValueUnit: e.Response.Unit, Better: e.Response.Better,
 		Effect: result.Finite(e.Value), Low: result.Finite(e.Low), High: result.Finite(e.High), Alpha: result.Finite(e.Alpha), N: e.N, Unit: e.Unit,
 		Verdict: e.Verdict, Reason: reasonText(e), Margin: result.Finite(e.Response.Margin), Floor: result.Finite(e.NoiseFloor), Evidence: evidence(x, e),
-		Mean: result.Finite(e.Mean), MeanLow: result.Finite(e.MeanLow), MeanHigh: result.Finite(e.MeanHigh), Stalls: e.Stalls,
+		Mean: result.Finite(e.Mean.Value), MeanLow: result.Finite(e.Mean.Low), MeanHigh: result.Finite(e.Mean.High), Stalls: e.Stalls,
 		BaseMedian: result.Finite(e.Baseline), Median: result.Finite(e.Level), Limits: result.OrEmpty(e.Limits), Differs: []*float64{}, Warnings: result.OrEmpty(warned(e)),
 	}
 	if f := e.Failing; f != nil {
