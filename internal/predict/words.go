@@ -5,7 +5,6 @@ import (
 	"math"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"hostlab/internal/model"
@@ -155,19 +154,7 @@ func label(r model.Row) string {
 	return r.Policy
 }
 
-// percent writes a share with a tenth of a per cent, or with as many digits as it
-// needs to differ from nothing and from all.
-func percent(share float64) string {
-	digits := 1
-	if edge := min(share, 1-share); edge > 0 && edge < 0.0005 {
-		digits = int(math.Ceil(-math.Log10(edge))) - 1
-	}
-	text := strconv.FormatFloat(share*100, 'f', min(digits, 12), 64)
-	if strings.Contains(text, ".") {
-		text = strings.TrimSuffix(strings.TrimRight(text, "0"), ".")
-	}
-	return text + " %"
-}
+func percent(share float64) string { return result.Percent(share, 1) }
 
 // reason is why a row has no figures.
 func reason(r model.Row) string { return "cannot carry it: " + strings.Join(r.Warnings, "; ") }
