@@ -75,13 +75,30 @@ type Outcome struct {
 	// PStates and IdleStates give shares of busy and of idle CPU time, summing to 1 each.
 	PStates    []Residency
 	IdleStates []Residency
-	Steps      int64 // measured, over all replications
-	Events     int64 // simulated, over all replications
-	// Warnings are short sentences for people: precision not reached, ...
-	Warnings []string
+	Steps      int64  // measured, over all replications
+	Events     int64  // simulated, over all replications
+	Refused    string // why the policy has no figures: it cannot carry the load
+	Warnings   []Warning
 
 	samples map[Response][]float64 // one value a replication, paired over policies by index
 }
+
+// Warning is what limits the figures of an outcome.
+type Warning struct {
+	Of   Caution
+	By   float64 // how much, to find the worst of several rows
+	Text string  // for people
+}
+
+// Caution is the kind of a warning.
+type Caution int
+
+// The kinds.
+const (
+	ScaledUp Caution = iota // a part of each job stands for all of it
+	CutShort                // the events allowed do not let the start be forgotten
+	Wide                    // the precision was not reached
+)
 
 // Bound marks the two rows of a policy that can only be bounded.
 type Bound string

@@ -73,7 +73,7 @@ func LoadWhereEffectVanishes(ctx context.Context, c Case, baseline Policy, r Res
 }
 
 func (v *Vanishing) try(ctx context.Context, c Case, baseline Policy, r Response, loads []float64, o Options) error {
-	all, err := CompareLoads(ctx, c, baseline, []Policy{c.Policy}, loads, o)
+	all, err := CompareAll(ctx, c.AtLoads(loads), baseline, nil, o)
 	if err != nil {
 		return err
 	}
@@ -113,7 +113,7 @@ func Sweep(ctx context.Context, c Case, baseline Policy, r Response, loads, slic
 			cases = append(cases, v)
 		}
 	}
-	all, err := compareOwn(ctx, cases, baseline, o)
+	all, err := CompareAll(ctx, cases, baseline, nil, o)
 	if err != nil {
 		return Map{}, err
 	}
