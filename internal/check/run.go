@@ -81,9 +81,6 @@ func runOne(f *host.Facts, role Role, c Check) Result {
 		}
 		o = behindMask(f, c, c.judge(v))
 	}
-	if o.Evidence == nil {
-		o.Evidence = []Evidence{}
-	}
 	o.ID, o.Title, o.Severity, o.Why, o.Source, o.Disagree, o.Subject = c.ID, c.Title, sev, c.Why, c.Source, c.Disagree, c.Subject
 	return o
 }
