@@ -141,7 +141,7 @@ type Influence struct {
 	Unit      string    `json:"unit"`
 	Source    string    `json:"source"`
 	Settings  []Setting `json:"settings"` // the assumed value first
-	Range     float64   `json:"-"`        // largest minus smallest ratio over Settings; infinite where one has none
+	Range     float64   `json:"range"`    // largest minus smallest ratio over Settings; infinite where one has none, which JSON has as null
 }
 
 // Setting is the answer at one value of a parameter.
@@ -153,10 +153,12 @@ type Setting struct {
 
 // Vanishing is where an effect ends.
 type Vanishing struct {
-	Policy string `json:"policy"`
+	Policy   string   `json:"policy"`
+	Response Response `json:"response"`
+	Limit    float64  `json:"limit"`
 	// Load is the smallest load tried from which on the upper bound of the ratio stays
 	// below the limit, found by bisection to 0.01. NaN when Found is false.
-	Load  float64 `json:"-"`
+	Load  float64 `json:"load"`
 	Found bool    `json:"found"`
 	// Everywhere is set when the effect is below the limit at the lowest load already.
 	Everywhere bool             `json:"-"`

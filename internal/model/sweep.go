@@ -30,7 +30,7 @@ func LoadWhereEffectVanishes(ctx context.Context, c Case, baseline Policy, r Res
 	// An effect that ends at the limit has to be distinguished from the limit.
 	o = o.withDefaults()
 	o.Precision, o.target, o.ratios = min(o.Precision, max(1e-4, (limit-1)/10)), r, true
-	v := Vanishing{Policy: c.Policy.String(), Load: math.NaN()}
+	v := Vanishing{Policy: c.Policy.String(), Response: r, Limit: limit, Load: math.NaN()}
 	// A coarse grid first, all in parallel: the effect need not fall steadily.
 	var grid []float64
 	for k := range 10 {
