@@ -21,9 +21,9 @@ var layers = [][]string{
 	{"internal/probe", "internal/check", "internal/analysis"},
 	{"internal/workload"},
 	{"internal/explain", "internal/setting", "internal/watch", "internal/emulate", "internal/delayfs", "internal/energy", "internal/model", "internal/stops"},
-	{"internal/host", "internal/lockfile", "internal/privatedb", "internal/result", "internal/picture", "internal/document"},
+	{"internal/host", "internal/lockfile", "internal/privatedb", "internal/result", "internal/stats", "internal/picture", "internal/document"},
 	{"internal/workload/hot", "internal/workload/thread", "internal/workload/worker"},
-	{"internal/stats", "internal/screen", "internal/spelling", "internal/trust", "internal/proc", "internal/bounded", "studies", "."},
+	{"internal/screen", "internal/spelling", "internal/trust", "internal/proc", "internal/bounded", "studies", "."},
 }
 
 // layer returns the line of a package, -1 for none, and the folder that decided it.

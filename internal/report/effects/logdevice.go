@@ -15,11 +15,9 @@ import (
 // logDevice is the section "log".
 type logDevice struct{ *analysis.LogDevice }
 
-func newLogDevice(a *analysis.Analysis, runs []result.Run) extra {
+func newLogDevice(a *analysis.Analysis, runs []result.Run) logDevice {
 	return logDevice{analysis.NewLogDevice(a.Experiment, runs)}
 }
-
-func (s logDevice) json() any { return s.LogDevice }
 
 // verdict warns of a gain beyond its bound.
 func (s logDevice) verdict() []string {

@@ -90,7 +90,7 @@ func (s *smtSection) classes() string {
 		own, victim, other, other)
 }
 
-// outcome implements decider.
+// outcome is the study's.
 func (s *smtSection) outcome() analysis.Outcome {
 	switch s.Decision {
 	case smt.Harm:
