@@ -33,7 +33,7 @@ func Open(ctx context.Context, d *DSN) (explain.Source, error) {
 	defer cancel()
 	src, err := d.Vendor.open(ctx, d)
 	if err != nil {
-		return nil, d.problem(err)
+		return nil, d.Problem(err)
 	}
 	return &guarded{src, d}, nil
 }
@@ -124,7 +124,7 @@ type guarded struct {
 
 func (g *guarded) Sample(ctx context.Context) ([]explain.Snapshot, error) {
 	s, err := g.Source.Sample(ctx)
-	return s, g.dsn.problem(err)
+	return s, g.dsn.Problem(err)
 }
 
 func (g *guarded) OwnCPU() (float64, bool) {
@@ -136,7 +136,7 @@ func (g *guarded) OwnCPU() (float64, bool) {
 
 func (g *guarded) Count(ctx context.Context) (explain.Counters, error) {
 	c, err := g.Source.Count(ctx)
-	return c, g.dsn.problem(err)
+	return c, g.dsn.Problem(err)
 }
 
 // IsUsage reports whether an error is a mistake in what was typed: a DSN that names

@@ -19,12 +19,15 @@ type Vendor struct {
 	own      string
 	password func() (string, error)
 	allow    string // parameter that permits to go on without TLS
-	open     func(ctx context.Context, d *DSN) (explain.Source, error)
+	// What to grant to a user who may not watch the server, or not work on it; may be empty.
+	watching, working string
+	open              func(ctx context.Context, d *DSN) (explain.Source, error)
 }
 
 // The vendors.
 var (
 	Postgres = &Vendor{Product: "PostgreSQL", schemes: []string{"postgres", "postgresql"}, allow: "sslmode=disable",
+		watching: "grant pg_monitor to this role", working: "grant CREATE on the database to the user, or with schema=NAME on that schema",
 		own: "~/.pgpass, the file that $PGPASSFILE names, $PGPASSWORD, or ",
 		open: func(ctx context.Context, d *DSN) (explain.Source, error) {
 			a, err := d.openPostgres(ctx)
@@ -35,6 +38,7 @@ var (
 			return source(a, s, err)
 		}}
 	MariaDB = &Vendor{Product: "MariaDB", schemes: []string{"mariadb", "mysql"}, allow: "tls=false",
+		watching: "grant PROCESS on *.* to the user", working: "grant ALL ON `hostlab\\_%`.* to the user",
 		own: "~/.my.cnf ([client] password=), $MYSQL_PWD, or ", password: mariaPassword,
 		open: func(ctx context.Context, d *DSN) (explain.Source, error) {
 			a, err := d.openMariaDB(ctx)

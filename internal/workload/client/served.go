@@ -42,7 +42,7 @@ type served struct {
 	backend
 	dialect
 	server  *privatedb.Server // nil: the user's
-	here    bool              // the user's is on this host
+	dsn     *connect.DSN      // of the user's
 	id      string            // of the session in the server
 	schema  schema            // of the user's
 	watched watched
@@ -82,10 +82,10 @@ func use(ctx context.Context, d dialect, dsn *connect.DSN, name string) (_ *serv
 	if err != nil {
 		return nil, err
 	}
-	e := &served{dialect: d, here: dsn.Local(), sqlSession: sqlSession{db: sql.OpenDB(connector), mark: d.mark, most: mostRows}}
+	e := &served{dialect: d, dsn: dsn, sqlSession: sqlSession{db: sql.OpenDB(connector), mark: d.mark, most: mostRows}}
 	if err := e.connected(ctx); err != nil {
 		e.db.Close()
-		return nil, explainRemote(ctx, err)
+		return nil, e.remote(ctx, err)
 	}
 	if e.schema, err = e.claim(ctx, name); err != nil {
 		return nil, errors.Join(err, e.close())
@@ -111,7 +111,7 @@ func (e *served) connected(ctx context.Context) error {
 	task := 0
 	_ = e.conn.QueryRowContext(ctx, e.thread, e.id).Scan(&task)
 	if e.backend = (backend{task: task}); e.server == nil {
-		e.backend = backendOf(e.here, task, e.comms...)
+		e.backend = backendOf(e.dsn.Local(), task, e.comms...)
 	}
 	if e.settle == "" {
 		return nil
@@ -219,7 +219,7 @@ func (e *served) explain(ctx context.Context, err error) error {
 	if e.server != nil {
 		return e.server.Explain(ctx, err)
 	}
-	return explainRemote(ctx, err)
+	return e.remote(ctx, err)
 }
 
 func (e *served) notes() []string { return e.schema.notes }

@@ -101,11 +101,7 @@ func (s *session) start(ctx context.Context, p workload.Values, logDir string) (
 		if t.Vendor == connect.Postgres {
 			d = onPostgres
 		}
-		e, err := use(ctx, d, t, p.String("schema"))
-		if err != nil {
-			return nil, explainRemote(ctx, err)
-		}
-		return e, nil
+		return opened(use(ctx, d, t, p.String("schema")))
 	}
 	switch p.String("engine") {
 	case inPostgres:
