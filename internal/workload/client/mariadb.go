@@ -133,7 +133,7 @@ func (e *served) status(ctx context.Context, name string) (v float64, err error)
 }
 
 // countMariaDB: MariaDB counts writes of its log, and does not time them.
-func countMariaDB(ctx context.Context, e *served, c *counters) error {
+func countMariaDB(ctx context.Context, e *served, _ looks, c *counters) error {
 	for name, to := range map[string]*counter{"Innodb_log_writes": &c.logWrites, "Innodb_os_log_written": &c.logBytes, "Innodb_row_lock_time": &c.locks} {
 		v, err := e.status(ctx, name)
 		if err != nil {

@@ -122,13 +122,13 @@ func (e *served) copyIn(ctx context.Context, l *tables, i int, client string) er
 
 // countPostgres reads what PostgreSQL counts. Sessions report to the views now and then;
 // from version 15 on a function makes them do it now.
-func countPostgres(ctx context.Context, e *served, c *counters) error {
+func countPostgres(ctx context.Context, e *served, l looks, c *counters) error {
 	if e.version == 0 {
 		if err := e.conn.QueryRowContext(ctx, "SELECT current_setting('server_version_num')::int").Scan(&e.version); err != nil {
 			return err
 		}
 	}
-	c.locks, c.others, c.logElse = e.watched.counted()
+	c.locks, c.others, c.logElse = l.in(explain.Locks), l.in(explain.OtherWaits), l.log()
 	if e.version < 150000 {
 		old := counter{why: "takes PostgreSQL 15 or later"}
 		c.logWrites, c.logSyncs, c.logIO, c.logBytes, c.dataReads = old, old, old, old, old

@@ -12,7 +12,6 @@ import (
 	"hostlab/internal/explain"
 	"hostlab/internal/explain/connect"
 	"hostlab/internal/privatedb"
-	"hostlab/internal/result"
 	"hostlab/internal/workload/database"
 )
 
@@ -30,8 +29,8 @@ type dialect struct {
 	// use opens a server of the user's.
 	use  func(d *connect.DSN) (driver.Connector, error)
 	load func(ctx context.Context, e *served, l *tables, clients []string) error
-	// count adds what the server counts.
-	count func(ctx context.Context, e *served, c *counters) error
+	// count adds what the server counts, and what was seen.
+	count func(ctx context.Context, e *served, l looks, c *counters) error
 	// look is the question what the session does, and reads its answer.
 	look func(id string) (explain.Query, func([]explain.Row) seen)
 }
@@ -45,8 +44,8 @@ type served struct {
 	dsn     *connect.DSN      // of the user's
 	id      string            // of the session in the server
 	schema  schema            // of the user's
-	watched watched
-	version int // of PostgreSQL: 150018
+	beside  *ownSession       // that watches the job's; nil: none
+	version int               // of PostgreSQL: 150018
 
 	complete bool // all tables of made are there
 }
@@ -122,7 +121,7 @@ func (e *served) connected(ctx context.Context) error {
 // disconnect also ends what the session does in the server, where that only looks for a
 // client that has gone when it wants to answer.
 func (e *served) disconnect() {
-	e.watched.disconnect()
+	e.unwatch()
 	if e.conn == nil {
 		return
 	}
@@ -169,8 +168,8 @@ func (e *served) create(ctx context.Context, l *tables) error {
 	return err
 }
 
-// counters reads what the server and the kernel count.
-func (e *served) counters(ctx context.Context) (c counters, err error) {
+// counters reads what the server and the kernel count, beside what was seen until now.
+func (e *served) counters(ctx context.Context, l looks) (c counters, err error) {
 	c = unknown("the server is not ours, and does not tell")
 	if e.server != nil {
 		u, err := e.server.CPU()
@@ -180,27 +179,8 @@ func (e *served) counters(ctx context.Context) (c counters, err error) {
 		c.cpu = seconds(u.All)
 	}
 	c.session, c.queued = e.session()
-	return c, e.count(ctx, e, &c)
+	return c, e.count(ctx, e, l, &c)
 }
-
-func (e *served) watch(ctx context.Context) (stop func()) {
-	query, reads := e.look(e.id)
-	return e.watched.start(ctx, query, reads, func() (explain.Asker, error) {
-		conn, err := e.db.Conn(ctx)
-		return ownSession{explain.DB{Conn: conn}}, err
-	})
-}
-
-// ownSession is a session of a pool that others use too.
-type ownSession struct{ explain.DB }
-
-// Close ends the session rather than handing it back.
-func (s ownSession) Close() error {
-	_ = s.Conn.Raw(func(any) error { return errEnd })
-	return s.Conn.Close()
-}
-
-func (e *served) waits() *result.Waits { return e.watched.waits() }
 
 func (e *served) moveLog(ctx context.Context, dir string) error {
 	e.disconnect()

@@ -190,15 +190,15 @@ func (s *session) Run(ctx context.Context, r workload.Request) (out workload.Sam
 	}
 	stop := s.engine.watch(ctx)
 	defer stop()
-	before, err := s.engine.counters(ctx)
+	before, err := s.engine.counters(ctx, looks{})
 	if err != nil {
 		return out, err
 	}
 	if err := j.run(ctx); err != nil {
 		return out, err
 	}
-	stop()
-	after, err := s.engine.counters(ctx)
+	watched := stop()
+	after, err := s.engine.counters(ctx, watched)
 	if err != nil {
 		return out, err
 	}
@@ -212,7 +212,7 @@ func (s *session) Run(ctx context.Context, r workload.Request) (out workload.Sam
 		}
 		out = unloaded(out, j.t.rows, j.unload.bytes)
 	}
-	out.Waits = s.engine.waits()
+	out.Waits = watched.waits()
 	out.Warnings = append(out.Warnings, s.engine.notes()...)
 	if p.String("dsn") != "" {
 		out.Warnings = append(out.Warnings, "the log's numbers are the whole server's: what others wrote meanwhile is in them")
