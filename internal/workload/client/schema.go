@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -29,9 +30,19 @@ type schema struct {
 // schemas is how a server handles them. MariaDB calls them databases.
 type schemas struct {
 	word         string
+	own          string   // patterns of the names that are the server's
 	names        string   // lists the named one and those whose name has our prefix
 	objects      []string // list what the named one has
 	create, drop string   // %s is the name
+}
+
+// serversOwn reports whether a schema is the server's: PostgreSQL keeps all names that begin
+// with pg_ for itself, and shows nothing of what those hold.
+func (s schemas) serversOwn(name string) bool {
+	return slices.ContainsFunc(strings.Fields("information_schema "+s.own), func(pattern string) bool {
+		is, _ := path.Match(pattern, name)
+		return is
+	})
 }
 
 // find lists those whose name has our prefix, and what objects the named one has; exists is

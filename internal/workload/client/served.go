@@ -15,9 +15,12 @@ import (
 	"hostlab/internal/workload/database"
 )
 
-// dialect is what differs between servers.
+// dialect is what differs between servers. A new one is a value of this type and an entry in
+// dialects.
 type dialect struct {
-	vendor *privatedb.Vendor
+	vendor   *privatedb.Vendor
+	settings map[string]string    // of a private server
+	logBytes func(rows int) int64 // of its log, where that has a fixed size; may be nil
 	schemas
 	mark func(n int) string
 	// sessionID tells the session's number in the server; thread is its process's or thread's,
@@ -50,9 +53,30 @@ type served struct {
 	complete bool // all tables of made are there
 }
 
-// start has a private server.
-func start(ctx context.Context, d dialect, cfg privatedb.Config) (*served, error) {
-	server, err := database.Start(ctx, d.vendor, "engine", cfg)
+// dialects returns all.
+func dialects() []dialect { return []dialect{onPostgres, onMariaDB} }
+
+// speaks returns the dialect of an engine; nil: the engine is no server.
+func speaks(engine string) *dialect {
+	for _, d := range dialects() {
+		if d.vendor.Name == engine {
+			return &d
+		}
+	}
+	return nil
+}
+
+// log is how large the log of a private server is.
+func (d *dialect) log(rows int) int64 {
+	if d == nil || d.logBytes == nil {
+		return 0
+	}
+	return d.logBytes(rows)
+}
+
+// start has a private server with its log in a directory.
+func start(ctx context.Context, d dialect, work, logDir string, rows int) (*served, error) {
+	server, err := database.Start(ctx, d.vendor, "engine", privatedb.Config{Parent: work, LogDir: logDir, LogBytes: d.log(rows), Settings: d.settings})
 	if err != nil {
 		return nil, err
 	}

@@ -59,9 +59,7 @@ func (s *session) ready(ctx context.Context, p workload.Values) error {
 		dir = filepath.Join(s.base, dir)
 	}
 	kind := strings.Join([]string{p.String("engine"), p.String("dsn"), p.String("schema")}, "\n")
-	if p.String("engine") == inMariaDB {
-		kind += fmt.Sprint("\n", logBytes(rowsOf(p))) // its log has a fixed size
-	}
+	kind += fmt.Sprint("\n", speaks(p.String("engine")).log(rowsOf(p)))
 	same := s.engine != nil && s.kind == kind && s.engine.alive()
 	if same && s.logDir == dir {
 		return nil
@@ -97,17 +95,10 @@ func (s *session) start(ctx context.Context, p workload.Values, logDir string) (
 		if err != nil {
 			return nil, err
 		}
-		d := onMariaDB
-		if t.Vendor == connect.Postgres {
-			d = onPostgres
-		}
-		return opened(use(ctx, d, t, p.String("schema")))
+		return opened(use(ctx, *speaks(t.Vendor.String()), t, p.String("schema")))
 	}
-	switch p.String("engine") {
-	case inPostgres:
-		return opened(openPostgres(ctx, s.work, logDir))
-	case inMariaDB:
-		return opened(openMariaDB(ctx, s.work, logDir, rowsOf(p)))
+	if d := speaks(p.String("engine")); d != nil {
+		return opened(start(ctx, *d, s.work, logDir, rowsOf(p)))
 	}
 	return opened(openSQLite(logDir))
 }
