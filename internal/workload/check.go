@@ -23,6 +23,9 @@ type ParamError struct {
 	Element int    // of a list that is wrong, from 1; 0: all of the value
 }
 
+// Wrong returns a *ParamError.
+func Wrong(name, text, hint string) error { return &ParamError{Name: name, Text: text, Hint: hint} }
+
 // Error implements error.
 func (e *ParamError) Error() string {
 	if e.Hint == "" {

@@ -101,11 +101,11 @@ func (m *emulation) end(sample *workload.Sample, took time.Duration) error {
 	}
 	extra := math.Round(did.Billed*1e9) / 1e9 // of ns; two sums differ by less without a cause
 	if did.Used <= 0 {
-		missing(sample, "the workload had no process of its own that computed, so nothing was slowed down",
+		sample.Lack("the workload had no process of its own that computed, so nothing was slowed down",
 			experiment.EmulatedCPU, experiment.EmulatedExtra, experiment.EmulatedEach)
 	} else {
-		have(sample, experiment.EmulatedCPU, did.Clocked)
-		have(sample, experiment.EmulatedExtra, extra)
+		sample.Set(experiment.EmulatedCPU, did.Clocked)
+		sample.Set(experiment.EmulatedExtra, extra)
 		each(sample, experiment.EmulatedEach, did.Clocked)
 	}
 	return m.e.Release()

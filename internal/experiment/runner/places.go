@@ -14,6 +14,7 @@ import (
 	"hostlab/internal/host"
 	"hostlab/internal/result"
 	"hostlab/internal/trust"
+	"hostlab/internal/workload"
 	"hostlab/internal/workload/logcommit"
 )
 
@@ -39,7 +40,7 @@ func lookAt(s *experiment.Study, f experiment.Factor) experiment.Here {
 				continue
 			}
 		}
-		dir, told := absolute(s.Dir, d.Dir), ""
+		dir, told := workload.Under(s.Dir, d.Dir), ""
 		if own {
 			dir, told = "", "the record's directory"
 			if s.Out != "" {
@@ -155,13 +156,6 @@ func lies(s host.Storage) (where, device string) {
 	return " on " + source + " (" + fsType + ")", device
 }
 
-func absolute(base, dir string) string {
-	if filepath.IsAbs(dir) {
-		return dir
-	}
-	return filepath.Join(base, dir)
-}
-
 // places are the directories that levels stand for. Slowed ones are mounted when they
 // are first needed.
 type places struct {
@@ -199,7 +193,7 @@ func newPlaces(s *experiment.Study, record *os.Root, id string) (*places, error)
 
 // behindIn is the directory of ours in one of the user's.
 func (p *places) behindIn(d experiment.Directory) string {
-	return filepath.Join(absolute(p.study.Dir, d.Dir), ".hostlab-delay-"+p.id)
+	return filepath.Join(workload.Under(p.study.Dir, d.Dir), ".hostlab-delay-"+p.id)
 }
 
 // directory is what a level stands for, as a workload's parameter: "" is the workload's
@@ -212,7 +206,7 @@ func (p *places) directory(ctx context.Context, f experiment.Factor, level strin
 	case d.Delay == 0 && d.Dir == experiment.OwnDirectory:
 		return "", nil
 	case d.Delay == 0:
-		return absolute(p.study.Dir, d.Dir), nil
+		return workload.Under(p.study.Dir, d.Dir), nil
 	case p.at[f.Name+" "+level] != "":
 		return p.at[f.Name+" "+level], nil
 	}

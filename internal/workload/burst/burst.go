@@ -6,7 +6,6 @@ package burst
 import (
 	"context"
 	"fmt"
-	"math"
 	"time"
 
 	"hostlab/internal/stats"
@@ -145,35 +144,28 @@ func (g *gathered) add(steps []Step, samples []Sample) {
 
 func (g *gathered) sample(wall float64, paused bool) (out workload.Sample) {
 	latency.Fill(&out, "burst", g.whole)
-	out.Values["slice_s"], out.Values["wall"] = stats.Median(g.slices), wall
-	give := func(name string, v float64, why string) {
-		if why == "" {
-			out.Values[name] = v
-		} else {
-			out.Missing[name] = why
-		}
+	out.Set("slice_s", stats.Median(g.slices))
+	out.Set("wall", wall)
+	if g.noCPU {
+		out.Lack("this system does not tell the CPU time of a thread closely enough", "cpu_s")
+	} else {
+		out.Set("cpu_s", g.cpu)
 	}
-	give("cpu_s", g.cpu, unless(!g.noCPU, "this system does not tell the CPU time of a thread closely enough"))
-	late := math.NaN()
-	why := unless(paused, "there is no pause to wake up from")
-	if paused {
-		late, why = stats.Median(g.late), unless(!g.noLate, "this system does not tell when a thread woke up closely enough")
+	const why = "this system does not tell when a thread woke up closely enough"
+	switch {
+	case !paused:
+		out.Lack("there is no pause to wake up from", "wakeup_s")
+	case g.noLate:
+		out.Lack(why, "wakeup_s")
+	default:
+		out.Set("wakeup_s", stats.Median(g.late))
 	}
-	give("wakeup_s", late, why)
 	if g.noLate {
 		out.Latency = nil // without the wake-up they are not from the intended start
 		for _, r := range latency.Responses("burst") {
 			delete(out.Values, r.Name)
-			out.Missing[r.Name] = why
+			out.Lack(why, r.Name)
 		}
 	}
 	return out
-}
-
-// unless is why, where it does not hold.
-func unless(holds bool, why string) string {
-	if holds {
-		return ""
-	}
-	return why
 }

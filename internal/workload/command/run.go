@@ -61,7 +61,7 @@ func start(ctx context.Context, c call) (done ended, err error) {
 	if c.stdin != "" {
 		f, err := os.Open(c.stdin)
 		if err != nil {
-			return done, &workload.ParamError{Name: "stdin", Text: fmt.Sprintf("cannot open %s: %v", c.stdin, bare(err)), Hint: "name a file that exists"}
+			return done, workload.Wrong("stdin", fmt.Sprintf("cannot open %s: %v", c.stdin, bare(err)), "name a file that exists")
 		}
 		defer f.Close()
 		cmd.Stdin = f

@@ -55,7 +55,7 @@ func Of(w workload.Machine) *Machine {
 // leaves any other as it is.
 func Unusable(param string, err error) error {
 	if errors.Is(err, thread.ErrNoCPU) {
-		return &workload.ParamError{Name: param, Text: err.Error(), Hint: facts}
+		return workload.Wrong(param, err.Error(), facts)
 	}
 	return err
 }
@@ -83,7 +83,7 @@ func (m *Machine) Choose(param, text string) ([]int, error) {
 		return nil, err
 	}
 	if gone := m.missing(list); gone != "" {
-		return nil, &workload.ParamError{Name: param, Text: gone, Hint: facts}
+		return nil, workload.Wrong(param, gone, facts)
 	}
 	return list, nil
 }
@@ -131,7 +131,7 @@ func CheckCount(param, text string) error {
 // List reads a list of CPUs, ascending. The error is a *workload.ParamError.
 func List(param, text string) ([]int, error) {
 	const hint = "write all, one-per-core, or a list such as 0-3,8"
-	wrong := func(text, hint string) error { return &workload.ParamError{Name: param, Text: text, Hint: hint} }
+	wrong := func(text, hint string) error { return workload.Wrong(param, text, hint) }
 	list, err := host.ParseList(text)
 	if err != nil {
 		if near := spelling.Meant(text, []string{All, OnePerCore}); near != "" {
@@ -158,10 +158,10 @@ func number(param, text string) (int, error) {
 		if near := spelling.Meant(text, []string{Threads, Cores}); near != "" {
 			hint = "did you mean " + near + "?"
 		}
-		return 0, &workload.ParamError{Name: param, Text: fmt.Sprintf("%q is no number of threads", text), Hint: hint}
+		return 0, workload.Wrong(param, fmt.Sprintf("%q is no number of threads", text), hint)
 	}
 	if n < 1 || n > Most {
-		return 0, &workload.ParamError{Name: param, Text: fmt.Sprintf("%d is outside of 1 to %d", n, Most)}
+		return 0, workload.Wrong(param, fmt.Sprintf("%d is outside of 1 to %d", n, Most), "")
 	}
 	return n, nil
 }

@@ -58,8 +58,8 @@ func checkScript(script []string) error {
 			continue
 		}
 		if f, err := strconv.ParseFloat(word, 64); err != nil || math.IsNaN(f) || math.IsInf(f, 0) {
-			errs = append(errs, &workload.ParamError{Name: "script", Text: fmt.Sprintf("entry %d, %q, is not a number", i+1, word),
-				Hint: "write numbers, fail or missing"})
+			errs = append(errs, workload.Wrong("script", fmt.Sprintf("entry %d, %q, is not a number", i+1, word),
+				"write numbers, fail or missing"))
 		}
 	}
 	return errors.Join(errs...)

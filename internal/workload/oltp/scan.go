@@ -68,7 +68,7 @@ func roomOf(h *cpus.Machine, p workload.Values) (r room, err error) {
 	}
 	beside, lone, noCore := places(h, workers)
 	wrong := func(why string) error {
-		return &workload.ParamError{Name: "scanner", Text: scanner + ": " + why, Hint: "take none, floating, or another"}
+		return workload.Wrong("scanner", scanner+": "+why, "take none, floating, or another")
 	}
 	switch {
 	case scanner == sibling && beside < 0:

@@ -48,8 +48,8 @@ func (Pair) Describe() workload.Description {
 func (Pair) Validate(cfg workload.Config) error {
 	p := cfg.Params
 	if p.String("antagonist") != cellNone && p.Int("lock_cpu") == p.Int("other_cpu") {
-		return &workload.ParamError{Name: "other_cpu", Text: fmt.Sprintf("both threads are to run on CPU %d", p.Int("lock_cpu")),
-			Hint: "spinning threads that share a CPU only wait for each other: name another, or antagonist none"}
+		return workload.Wrong("other_cpu", fmt.Sprintf("both threads are to run on CPU %d", p.Int("lock_cpu")),
+			"spinning threads that share a CPU only wait for each other: name another, or antagonist none")
 	}
 	return nil
 }

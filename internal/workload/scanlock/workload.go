@@ -66,8 +66,8 @@ func (Workload) Describe() workload.Description {
 // Validate implements workload.Validator.
 func (Workload) Validate(cfg workload.Config) error {
 	if n := cfg.Params.Int("scan_size"); n > 0 && n < hot.LineSize {
-		return &workload.ParamError{Name: "scan_size", Text: fmt.Sprintf("%d B is less than a scan writes at once", n),
-			Hint: fmt.Sprintf("it takes %d B or more, or 0 for twice the L2 cache", hot.LineSize)}
+		return workload.Wrong("scan_size", fmt.Sprintf("%d B is less than a scan writes at once", n),
+			fmt.Sprintf("it takes %d B or more, or 0 for twice the L2 cache", hot.LineSize))
 	}
 	if err := cpus.Check("cpus", cfg.Params.String("cpus")); err != nil {
 		return err
@@ -77,7 +77,7 @@ func (Workload) Validate(cfg workload.Config) error {
 		return nil
 	}
 	if c, _ := parseCell(cfg.Params.String("cell")); err == nil && c.role != "" && c.place == "" && int64(c.cpu) == cfg.Params.Int("victim") {
-		return &workload.ParamError{Name: "cell", Text: fmt.Sprintf("both threads are to run on CPU %d", c.cpu), Hint: "spinning threads that share a CPU only wait for each other: name another"}
+		return workload.Wrong("cell", fmt.Sprintf("both threads are to run on CPU %d", c.cpu), "spinning threads that share a CPU only wait for each other: name another")
 	}
 	return err
 }
