@@ -66,7 +66,7 @@ func (p *parser) responses(list []fields) {
 			workload.Response{Name: Energy, Title: "Energy of the CPU packages, others on the host included", Unit: "J", Better: "lower"},
 			workload.Response{Name: EnergyEach, Title: "Energy of the CPU packages per operation, others on the host included", Unit: "J", Better: "lower"})
 	}
-	if slices.ContainsFunc(p.s.Factors, func(f Factor) bool { return f.Kind == "emulated" }) {
+	if slices.ContainsFunc(p.s.Factors, func(f Factor) bool { return f.Kind == KindEmulated }) {
 		more(
 			workload.Response{Name: EmulatedCPU, Title: "CPU time of the workload's processes at the emulated clock", Unit: "s", Better: "lower"},
 			workload.Response{Name: EmulatedExtra, Title: "Throttled time of the workload's processes, as measured", Unit: "s", Better: "lower"},

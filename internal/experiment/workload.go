@@ -38,7 +38,7 @@ func (p *parser) workload(f fields, factors []fields) {
 	for _, k := range p.known.Workloads {
 		d := k.Describe()
 		if names = append(names, d.Name); d.Name == w.Name {
-			p.work, p.desc = k, &d
+			p.s.Work, p.desc = k, &d
 		}
 	}
 	if p.desc == nil {
@@ -50,7 +50,6 @@ func (p *parser) workload(f fields, factors []fields) {
 		p.addHint(f.place("name"), hint, "no workload %q%s", screen.Short(w.Name), also)
 		return
 	}
-	p.s.params = p.desc.Params
 	p.params(f, factors)
 }
 
@@ -207,7 +206,7 @@ func flat(err error) []error {
 // validate asks the workload itself, which knows more than its table of
 // parameters: templates in arguments, and picks.
 func (p *parser) validate(work fields, responses []fields) {
-	v, ok := p.work.(workload.Validator)
+	v, ok := p.s.Work.(workload.Validator)
 	if !ok || p.s.Workload.Params == nil {
 		return
 	}

@@ -26,7 +26,7 @@ type emulation struct {
 // startEmulation starts the governor of a study's factor; nil, nil without one.
 func startEmulation(s *experiment.Study) (*emulation, error) {
 	for _, f := range s.Factors {
-		if f.Kind != kindEmulated {
+		if f.Kind != experiment.KindEmulated {
 			continue
 		}
 		m, err := emulate.Choose(emulate.Method(f.Emulate.Method), f.Emulate.Slice)

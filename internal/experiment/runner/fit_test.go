@@ -13,7 +13,6 @@ import (
 	"hostlab/internal/proc"
 	"hostlab/internal/result"
 	"hostlab/internal/workload"
-	"hostlab/internal/workload/all"
 )
 
 // A run that stays disturbed is tried once more than retries says, and then counts,
@@ -136,9 +135,8 @@ func cpus(cores, threads int) workload.Machine {
 func TestRefit(t *testing.T) {
 	text := head(8, "") + "[[factor]]\nname = \"cell\"\nparameter = \"cell\"\nlevels = [\"none\", \"scan@core\", \"scan@sibling\", \"scan@socket\"]\n[workload]\nname = \"scanlock\"\n"
 	s := parse(t, t.TempDir(), text)
-	w, _ := all.Find("scanlock")
 	fit := func(m workload.Machine) *result.Experiment {
-		st, err := experiment.Fit(s, w, m, nil)
+		st, err := experiment.Fit(s, m, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -158,7 +156,7 @@ func TestRefit(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			x := fit(c.then)
-			got, err := refit(x, s, w, c.now, nil)
+			got, err := refit(x, s, c.now, nil)
 			changed, refused := errors.AsType[*Changed](err)
 			switch {
 			case refused != (c.diff != ""):
