@@ -30,7 +30,6 @@ var cycles = map[string]float64{ALU: 1, Mixed: 14 + hot.MixedAdds, Chase: 14}
 // chunk is how many bursts are asked of the worker at a time.
 const chunk = 64
 
-// Describe implements workload.Workload.
 func (Workload) Describe() workload.Description {
 	return workload.Description{
 		Name:  "burst",
@@ -57,7 +56,6 @@ func (Workload) Describe() workload.Description {
 	}
 }
 
-// Open implements workload.Workload.
 func (Workload) Open(ctx context.Context, cfg workload.Config) (workload.Session, error) {
 	s := &session{worker: worker.Kept{Job: Job}}
 	// One short burst starts the worker, and tells whether the CPU can be used.
@@ -87,7 +85,6 @@ func (s *session) call(ctx context.Context, q Request) ([]Sample, error) {
 	return reply.Samples, nil
 }
 
-// Run implements workload.Session.
 func (s *session) Run(ctx context.Context, r workload.Request) (out workload.Sample, err error) {
 	p := r.Params
 	kernel := p.String("kernel")
@@ -116,7 +113,6 @@ func (s *session) Run(ctx context.Context, r workload.Request) (out workload.Sam
 	return all.sample(time.Since(begin).Seconds(), pause > 0), nil
 }
 
-// Close implements workload.Session.
 func (s *session) Close() error { return s.worker.Close() }
 
 // gathered is what the bursts of a run took, in seconds.

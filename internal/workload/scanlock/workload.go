@@ -20,10 +20,9 @@ import (
 // maxSeconds bounds a cell's measured stretch.
 const maxSeconds = 3600
 
-// Workload implements workload.Workload, workload.Validator and workload.Offering.
+// Workload implements workload.Workload.
 type Workload struct{}
 
-// Describe implements workload.Workload.
 func (Workload) Describe() workload.Description {
 	return workload.Description{
 		Name:  "scanlock",
@@ -63,7 +62,6 @@ func (Workload) Describe() workload.Description {
 	}
 }
 
-// Validate implements workload.Validator.
 func (Workload) Validate(cfg workload.Config) error {
 	if n := cfg.Params.Int("scan_size"); n > 0 && n < hot.LineSize {
 		return workload.Wrong("scan_size", fmt.Sprintf("%d B is less than a scan writes at once", n),
@@ -82,7 +80,6 @@ func (Workload) Validate(cfg workload.Config) error {
 	return err
 }
 
-// Offers implements workload.Offering.
 func (Workload) Offers(cfg workload.Config, param string, levels []string, m workload.Machine) map[string]string {
 	if param == "cpus" {
 		return cpus.Of(m).Offers(levels)
