@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -244,12 +245,9 @@ func (p *parser) parameter(f fields, x *Factor) {
 // placeholder checks a factor that is no parameter of its own.
 func (p *parser) placeholder(f fields, x *Factor) {
 	at := f.place("parameter")
-	var names []string
-	for _, q := range p.desc.Params {
-		names = append(names, q.Name)
-	}
+	names := paramNames(*p.desc)
 	if !p.desc.Picks { // only commands have arguments that hold names
-		p.addHint(at, spelling.Meant(x.Parameter, names), "workload %s has no parameter %s; %s", p.desc.Name, screen.Short(x.Parameter), paramNames(*p.desc))
+		p.addHint(at, spelling.Meant(x.Parameter, names), "workload %s has no parameter %s; it has %s", p.desc.Name, screen.Short(x.Parameter), cmp.Or(strings.Join(names, ", "), "none"))
 		return
 	}
 	used := func(name string) bool {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"hostlab/internal/result"
 	"hostlab/internal/screen"
@@ -244,16 +245,12 @@ func (p *parser) margin(f fields, r *Response) {
 		p.add(at, "equiv: %q is neither a share such as \"2%%\" nor an amount of %s", screen.Short(equiv), unitName(r.Unit))
 	case x <= 0:
 		p.add(at, "equiv: %q: the smallest effect that matters is above 0", screen.Short(equiv))
-	case compare == "" && !strings.ContainsFunc(equiv, isLetter) && r.Unit != "":
+	case compare == "" && !strings.ContainsFunc(equiv, func(r rune) bool { return unicode.IsLetter(r) || r == '%' }) && r.Unit != "":
 		// 0.02 may be meant as 2 % or as 20 ms.
 		p.addHint(at, shareHint(equiv), "equiv: %s says no unit; write a share such as \"2%%\", or an amount with its unit", screen.Short(equiv))
 	default:
 		r.Margin = x
 	}
-}
-
-func isLetter(r rune) bool {
-	return r >= 'A' && r <= 'Z' || r >= 'a' && r <= 'z' || r == 'µ' || r == '%'
 }
 
 // shareHint writes a plain fraction as a share.

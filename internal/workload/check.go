@@ -85,13 +85,11 @@ func unknownParam(d Description, name string) error {
 	for _, p := range d.Params {
 		known = append(known, p.Name)
 	}
-	e := &ParamError{Name: name, Text: "workload " + d.Name + " has none of that name"}
+	hint := "it has " + strings.Join(known, ", ")
 	if near := spelling.Meant(name, known); near != "" {
-		e.Hint = "did you mean " + near + "?"
-	} else {
-		e.Hint = "it has " + strings.Join(known, ", ")
+		hint = "did you mean " + near + "?"
 	}
-	return e
+	return Wrong(name, "workload "+d.Name+" has none of that name", hint)
 }
 
 // ParseText reads a value as the command line and levels of factors have it, and

@@ -21,7 +21,7 @@ func TestExhaustedMarks(t *testing.T) {
 	guard := "[guard]\nmax_foreign_cpu = \"3%\"\nexhausted = \"mark\"\n"
 	b := newBench(t, head(6, "")+levelFactor+nullWorkload+guard)
 	b.under = func(n int) conditions {
-		c := conditions{told: true, throttles: -1}
+		c := conditions{known: true, throttles: -1}
 		if n < 8 {
 			c.Taken = proc.Taken{Foreign: 0.1}
 		}
@@ -48,7 +48,7 @@ func TestExhaustedMarks(t *testing.T) {
 func TestExhaustedAndFailed(t *testing.T) {
 	b := newBench(t, head(6, "")+levelFactor+strings.Replace(nullWorkload, "warmup = 1", "warmup = 0\nfail = 5", 1)+"[guard]\nmax_foreign_cpu = \"3%\"\nexhausted = \"mark\"\n")
 	b.under = func(n int) conditions {
-		c := conditions{told: true, throttles: -1}
+		c := conditions{known: true, throttles: -1}
 		if n < 10 {
 			c.Taken = proc.Taken{Foreign: 0.1}
 		}
@@ -73,7 +73,7 @@ func TestExhaustedAndFailed(t *testing.T) {
 func TestExhaustedStops(t *testing.T) {
 	b := newBench(t, head(6, "")+levelFactor+strings.Replace(nullWorkload, "warmup = 1", "warmup = 0", 1)+"[guard]\nmax_foreign_cpu = \"3%\"\n")
 	b.under = func(int) conditions {
-		return conditions{told: true, throttles: -1, Taken: proc.Taken{Foreign: 0.1}}
+		return conditions{known: true, throttles: -1, Taken: proc.Taken{Foreign: 0.1}}
 	}
 	b.fails(b.run(), "was void or failed 3 times", "max_foreign_cpu")
 }
@@ -106,7 +106,7 @@ func TestDoubt(t *testing.T) {
 					return map[string]string{"kernel": "6.1"}
 				}}}
 			r := &result.Run{Status: result.OK, Attempt: c.attempt}
-			s.guard(t.Context(), r, conditions{told: true, Taken: proc.Taken{Foreign: c.foreign}}, nil, c.doubt)
+			s.guard(t.Context(), r, conditions{known: true, Taken: proc.Taken{Foreign: c.foreign}}, nil, c.doubt)
 			if r.Status != c.want.Status || !strings.HasPrefix(r.Reason, c.want.Reason) || (r.Reason == "") != (c.want.Reason == "") || r.Contaminated != c.want.Contaminated {
 				t.Errorf("%s, %q, contaminated %q; want %s, %q, %q", r.Status, r.Reason, r.Contaminated, c.want.Status, c.want.Reason, c.want.Contaminated)
 			}

@@ -103,7 +103,7 @@ func newBench(t *testing.T, text string) *bench {
 				if b.under != nil {
 					return b.under(n)
 				}
-				return conditions{told: true, throttles: -1}
+				return conditions{known: true, throttles: -1}
 			}
 		},
 	}

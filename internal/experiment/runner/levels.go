@@ -95,7 +95,7 @@ func (ls *levels) begin(ctx context.Context) error {
 		if l.original, err = ls.read(ctx, l); err != nil {
 			return fmt.Errorf("nothing was changed: %w", err)
 		}
-		if l.original == "" && (l.Restore == nil || holdsOriginal(l.Restore)) {
+		if l.original == "" && (l.Restore == nil || strings.Contains(strings.Join(l.Restore, " "), "{original}")) {
 			return fmt.Errorf("nothing was changed: factor %s has no level to go back to: its read, %s, printed nothing", l.Name, strings.Join(l.Read, " "))
 		}
 	}
@@ -111,24 +111,17 @@ func (ls *levels) begin(ctx context.Context) error {
 	return nil
 }
 
-func holdsOriginal(args []string) bool {
-	return slices.ContainsFunc(args, func(a string) bool { return strings.Contains(a, "{original}") })
-}
-
 // read returns the level in force.
-func (ls *levels) read(ctx context.Context, l *lever) (string, error) {
+func (ls *levels) read(ctx context.Context, l *lever) (level string, err error) {
 	if l.Kind == experiment.KindSetting {
-		v, err := ls.set.read(l)
-		if err != nil {
-			return "", fmt.Errorf("factor %s cannot be read: %w", l.Name, err)
-		}
-		return v, nil
+		level, err = ls.set.read(l)
+	} else {
+		level, err = ls.command(ctx, l, l.Read)
 	}
-	out, err := ls.command(ctx, l, l.Read)
 	if err != nil {
 		return "", fmt.Errorf("factor %s cannot be read: %w", l.Name, err)
 	}
-	return strings.TrimSpace(out), nil
+	return strings.TrimSpace(level), nil
 }
 
 func (ls *levels) command(ctx context.Context, l *lever, args []string) (string, error) {

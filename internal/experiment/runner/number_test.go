@@ -28,7 +28,7 @@ func TestRunsAreNumbered(t *testing.T) {
 				if n == 4 {
 					cancel()
 				}
-				return conditions{told: true, throttles: -1}
+				return conditions{known: true, throttles: -1}
 			}
 			if err := b.runCtx(ctx); err == nil {
 				t.Fatal("an experiment that was interrupted ended well")

@@ -40,14 +40,14 @@ func lookAt(s *experiment.Study, f experiment.Factor) experiment.Here {
 				continue
 			}
 		}
-		dir, told := workload.Under(s.Dir, d.Dir), ""
+		dir, over := workload.Under(s.Dir, d.Dir), ""
 		if own {
-			dir, told = "", "the record's directory"
+			dir, over = "", "the record's directory"
 			if s.Out != "" {
 				dir = standing(s.Out)
 			}
 		} else {
-			told = dir
+			over = dir
 		}
 		if d.Delay > 0 && !own {
 			if err := trust.AsRoot(dir); err != nil {
@@ -58,14 +58,17 @@ func lookAt(s *experiment.Study, f experiment.Factor) experiment.Here {
 		place := result.Place{Factor: f.Name, Level: l, Emulated: d.Delay > 0}
 		device, doubt := "", ""
 		if dir != "" {
+			var bad *logcommit.DirError
 			storage := host.StorageOf(host.Tree{}, dir)
 			if err := logcommit.Preflight(storage, dir, leastRoom); err != nil {
-				here.Lacks[l] = unusable(err)
+				if here.Lacks[l] = err.Error(); errors.As(err, &bad) {
+					here.Lacks[l] = bad.Dir + " cannot be used: " + bad.Problem
+				}
 				continue
 			}
 			where := ""
 			where, device = lies(storage)
-			told += where
+			over += where
 			doubt = promised(l, storage)
 			fs := storage.FSType.Or("")
 			place.Volatile = d.Delay == 0 && (fs == "tmpfs" || fs == "ramfs")
@@ -73,11 +76,11 @@ func lookAt(s *experiment.Study, f experiment.Factor) experiment.Here {
 		here.Places = append(here.Places, place)
 		key := f.Name + " " + l
 		var cautions []string
-		if here.Context[key] = told; d.Delay > 0 {
-			here.Context[key] = fmt.Sprintf("emulated: each sync takes %s longer (FUSE), over %s", d.Delay, told)
+		if here.Context[key] = over; d.Delay > 0 {
+			here.Context[key] = fmt.Sprintf("emulated: each sync takes %s longer (FUSE), over %s", d.Delay, over)
 			cautions = append(cautions, fmt.Sprintf("factor %s: level %s is emulated: a file system of hostlab adds %s to each sync, in place of a slow device", f.Name, l, d.Delay))
 		} else if doubt != "" {
-			cautions = append(cautions, fmt.Sprintf("factor %s: level %s %s (%s); do not take it for what its name says", f.Name, l, doubt, told))
+			cautions = append(cautions, fmt.Sprintf("factor %s: level %s %s (%s); do not take it for what its name says", f.Name, l, doubt, over))
 		}
 		// A device that is slowed is slower than itself, so that there is a contrast.
 		at, slowed := fmt.Sprint(device, " ", d.Delay), ""
@@ -129,14 +132,6 @@ func standing(dir string) string {
 		}
 		dir = filepath.Dir(dir)
 	}
-}
-
-// unusable is what is wrong with a directory in a study's words.
-func unusable(err error) string {
-	if d, ok := errors.AsType[*logcommit.DirError](err); ok {
-		return d.Dir + " cannot be used: " + d.Problem
-	}
-	return err.Error()
 }
 
 // lies says on what a directory lies: " on /dev/sda1 (ext4)". device is what two

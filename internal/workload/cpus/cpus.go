@@ -174,7 +174,7 @@ func (m *Machine) NoSMT() string {
 		return ""
 	case m.hidden:
 		return "this system reports no two CPUs of one core, though a measurement says that some are; list CPUs to choose them"
-	case len(m.told) == 0:
+	case len(m.reported) == 0:
 		return "this system does not say which CPUs share a core"
 	}
 	return "no core has two threads here"

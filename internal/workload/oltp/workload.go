@@ -212,7 +212,7 @@ func sample(q question, a answer) workload.Sample {
 		return out
 	}
 	out.Set("scan_rate", a.Scan.Bytes/a.Scan.Wall)
-	if a.Scan.HasWaited && q.Room.Scanner != nil && a.Scan.Waited > waitedShare*a.Scan.Wall {
+	if a.Scan.HasWaited && q.Room.Scanner != nil && a.Scan.Waited.Seconds() > waitedShare*a.Scan.Wall {
 		out.Warnings = append(out.Warnings, fmt.Sprintf("the scanner waited more than %.0f %% of the time for other work on CPU %d", 100*waitedShare, q.Room.Scanner[0]))
 	}
 	return out

@@ -227,7 +227,7 @@ func (s *server) answer(q question) (a answer, err error) {
 		runtime.GOMAXPROCS(q.Degree + 2)
 	}
 	before, hasCPU := thread.ProcessCPU()
-	sum, took, err := QueryWithin(ctx, s.table, q.Degree, q.Passes, q.CPUs)
+	sum, took, err := Query(ctx, s.table, q.Degree, q.Passes, q.CPUs...)
 	after, _ := thread.ProcessCPU()
 	if err != nil {
 		return a, err
