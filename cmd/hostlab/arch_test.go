@@ -22,9 +22,9 @@ var layers = [][]string{
 	{"internal/experiment"},
 	{"internal/workload"},
 	{"internal/explain", "internal/setting", "internal/watch", "internal/emulate", "internal/delayfs", "internal/energy", "internal/model", "internal/stops"},
-	{"internal/host", "internal/lockfile", "internal/privatedb", "internal/result", "internal/picture", "internal/document"},
+	{"internal/host", "internal/lockfile", "internal/privatedb", "internal/result", "internal/stats", "internal/picture", "internal/document"},
 	{"internal/workload/hot", "internal/workload/thread", "internal/workload/worker"},
-	{"internal/stats", "internal/screen", "internal/spelling", "internal/trust", "internal/proc", "internal/bounded", "studies", "."},
+	{"internal/screen", "internal/spelling", "internal/trust", "internal/proc", "internal/bounded", "studies", "."},
 }
 
 // pure lists all that package experiment may use: what else a study names is given to it.

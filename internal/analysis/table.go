@@ -39,9 +39,7 @@ func (s scale) effect(d float64) float64 {
 }
 
 // estimate turns an interval of differences on the scale of the test into one of effects.
-func (s scale) estimate(iv stats.Interval) result.Estimate {
-	return result.Estimate{Value: s.effect(iv.Estimate), Low: s.effect(iv.Low), High: s.effect(iv.High), N: iv.N}
-}
+func (s scale) estimate(iv result.Estimate) result.Estimate { return iv.Map(s.effect) }
 
 // level turns a mean on the scale of the test into one of the response.
 func (s scale) level(z float64) float64 {

@@ -39,20 +39,8 @@ func Document(host string, role Role, results []Result, all bool) *document.Docu
 		Host    string   `json:"host"`
 		Role    Role     `json:"role"`
 		Results []Result `json:"results"`
-	}{jsonSchema, host, role, complete(results)}
+	}{jsonSchema, host, role, results}
 	return d
-}
-
-// complete copies results; lists are never null.
-func complete(results []Result) []Result {
-	out := make([]Result, len(results))
-	copy(out, results)
-	for i := range out {
-		if out[i].Evidence == nil {
-			out[i].Evidence = []Evidence{}
-		}
-	}
-	return out
 }
 
 // Sections holds a section a finding, the worst first, then the other results. A page has

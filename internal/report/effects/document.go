@@ -135,11 +135,7 @@ func (r *Report) compared(name, key string) []document.Section {
 // pictures begin with key.
 func (r *Report) sections(key string) []document.Section {
 	a, x := r.Analysis, r.head()
-	var out []document.Section
-	if s := r.section(key); s != nil {
-		out = append(out, *s)
-	}
-	out = append(out, r.effects()...)
+	out := append(r.section(key), r.effects()...)
 	var floors []string
 	for i := range a.AA {
 		floors = append(floors, aaText(&a.AA[i])+".")

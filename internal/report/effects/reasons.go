@@ -88,7 +88,7 @@ func limitReason(e *analysis.Effect, l analysis.Limit) string {
 		text += ": smaller effects cannot be seen. A finer clock, or longer runs, would show them"
 	case analysis.Tail:
 		text = fmt.Sprintf("The typical run is within the margin of %s, and the mean is not: it is %s (%s), as rare slow runs make it",
-			size(r.Margin, r), amount(e.Mean, r), span(e.MeanLow, e.MeanHigh, r))
+			size(r.Margin, r), amount(e.Mean.Value, r), span(e.Mean.Low, e.Mean.High, r))
 	case analysis.Early:
 		text = fmt.Sprintf("The effect is within the margin of %s so far, and goes on to %s in the mean of the plan's %d %s if it changes as it has",
 			size(r.Margin, r), amount(e.Ahead, r), e.Need, e.Unit)

@@ -11,9 +11,9 @@ import (
 // Every kind of reason has its sentence, with the figures that it is about.
 func TestReasons(t *testing.T) {
 	wall := result.Response{Name: "wall", Unit: "s", Compare: result.Ratio, Margin: 0.02}
-	base := analysis.Effect{Response: wall, Contrast: result.Contrast{Factors: []string{"mode"}, Levels: []string{"on"}}, Unit: "blocks", N: 5,
-		Low: -0.01, High: 0.012, Mean: 0.12, MeanLow: 0.01, MeanHigh: 0.23, Verdict: analysis.Inconclusive}
-	aa := &analysis.AA{Response: wall, Unit: "blocks", N: 4, Floor: 0.0201, Reason: analysis.Reason{Kind: analysis.FewUnits, N: 6}}
+	base := analysis.Effect{Response: wall, Contrast: result.Contrast{Factors: []string{"mode"}, Levels: []string{"on"}}, Unit: "blocks", Estimate: result.Estimate{N: 5, Low: -0.01, High: 0.012},
+		Mean: result.Estimate{Value: 0.12, Low: 0.01, High: 0.23}, Verdict: analysis.Inconclusive}
+	aa := &analysis.AA{Response: wall, Unit: "blocks", Estimate: result.Estimate{N: 4}, Floor: 0.0201, Reason: analysis.Reason{Kind: analysis.FewUnits, N: 6}}
 	limited := func(e *analysis.Effect, l analysis.Limit) {
 		e.Limits, e.Reason = []analysis.Limit{l}, analysis.Reason{Kind: analysis.Limited}
 	}

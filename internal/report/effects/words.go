@@ -158,7 +158,7 @@ func sample(e *analysis.Effect) string {
 // outside reports whether the mean is outside the interval of the estimate: rare stalls
 // move it.
 func outside(e *analysis.Effect) bool {
-	return !math.IsNaN(e.Mean) && !math.IsNaN(e.Low) && !math.IsNaN(e.High) && (e.Mean < e.Low || e.Mean > e.High)
+	return !math.IsNaN(e.Mean.Value) && e.HasInterval() && !e.Contains(e.Mean.Value)
 }
 
 // duration prints seconds for people: "47 min", "2 h 5 min".

@@ -161,10 +161,10 @@ func (t Table) rows() *document.Table {
 	out.Columns[1].Right, out.Columns[3].Right = false, false
 	for _, r := range t.Rows {
 		wait := "unknown"
-		if w := float64(r.Waited); !math.IsNaN(w) {
-			wait = fmt.Sprintf("%.1f %%", 100*w)
+		if !math.IsNaN(r.Waited) {
+			wait = fmt.Sprintf("%.1f %%", 100*r.Waited)
 		}
-		out.Rows = append(out.Rows, textRow(r.ID, r.Role, r.CPU, cmp.Or(words[r.Near], "-"), result.Format(float64(r.rate()), "1/s"), number(float64(r.SpinsPer)), percent(float64(r.OfFair)), wait))
+		out.Rows = append(out.Rows, textRow(r.ID, r.Role, r.CPU, cmp.Or(words[r.Near], "-"), result.Format(r.rate(), "1/s"), number(r.SpinsPer), percent(r.OfFair), wait))
 	}
 	return out
 }
@@ -217,12 +217,12 @@ const waitedShare = 0.02
 // Warnings say which threads did not have their CPUs to themselves.
 func (t Table) Warnings() (out []string) {
 	var late, off []int
-	most, least := result.Number(0), result.Number(1)
+	most, least := 0.0, 1.0
 	for _, r := range t.Rows {
 		switch {
 		case r.Waited > waitedShare:
 			late, most = append(late, r.CPU), max(most, r.Waited)
-		case math.IsNaN(float64(r.Waited)) && r.OnCPU < 1-waitedShare:
+		case math.IsNaN(r.Waited) && r.OnCPU < 1-waitedShare:
 			off, least = append(off, r.CPU), min(least, r.OnCPU)
 		}
 	}

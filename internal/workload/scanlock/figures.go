@@ -4,30 +4,29 @@ import (
 	"math"
 	"slices"
 
-	"hostlab/internal/result"
 	"hostlab/internal/workload/cpus"
 )
 
 // Row is what one thread did in a stretch of time. What a thread of its role does not
 // do is 0; what is not known is NaN.
 type Row struct {
-	ID              int           `json:"id"` // from 0, scanners first
-	Role            Role          `json:"role"`
-	CPU             int           `json:"cpu"`
-	Affinity        string        `json:"affinity"` // CPU as the program of 2005 prints it
-	Near            Near          `json:"place"`
-	Acquisitions    uint64        `json:"acquisitions"`
-	Spins           uint64        `json:"spins"`
-	Rounds          uint64        `json:"rounds"`
-	PerSecond       result.Number `json:"acquisitions_per_s"`
-	SpinsPerSecond  result.Number `json:"spins_per_s"`
-	ScansPerSecond  result.Number `json:"scans_per_s"` // of its block, by a scanner
-	RoundsPerSecond result.Number `json:"rounds_per_s"`
-	SpinsPer        result.Number `json:"spins_per_acquisition"` // NaN without any
-	Share           result.Number `json:"share"`                 // of all acquisitions; NaN without any, and of others than lock threads
-	OfFair          result.Number `json:"of_fair_share"`         // Share over that of an equal split
-	OnCPU           result.Number `json:"on_cpu"`                // shares of the time: on the CPU,
-	Waited          result.Number `json:"waited"`                // and waiting while others had it
+	ID              int     `json:"id"` // from 0, scanners first
+	Role            Role    `json:"role"`
+	CPU             int     `json:"cpu"`
+	Affinity        string  `json:"affinity"` // CPU as the program of 2005 prints it
+	Near            Near    `json:"place"`
+	Acquisitions    uint64  `json:"acquisitions"`
+	Spins           uint64  `json:"spins"`
+	Rounds          uint64  `json:"rounds"`
+	PerSecond       float64 `json:"acquisitions_per_s"`
+	SpinsPerSecond  float64 `json:"spins_per_s"`
+	ScansPerSecond  float64 `json:"scans_per_s"` // of its block, by a scanner
+	RoundsPerSecond float64 `json:"rounds_per_s"`
+	SpinsPer        float64 `json:"spins_per_acquisition"` // NaN without any
+	Share           float64 `json:"share"`                 // of all acquisitions; NaN without any, and of others than lock threads
+	OfFair          float64 `json:"of_fair_share"`         // Share over that of an equal split
+	OnCPU           float64 `json:"on_cpu"`                // shares of the time: on the CPU,
+	Waited          float64 `json:"waited"`                // and waiting while others had it
 }
 
 // Locks reports whether the thread takes the lock.
@@ -47,8 +46,8 @@ type Table struct {
 // Between is what a plan's threads did between two snapshots.
 func Between(p Plan, from, to Snapshot) Table {
 	t := Table{Seconds: (to.At - from.At).Seconds(), Jain: math.NaN()}
-	rate := func(n uint64) result.Number { return result.Number(float64(n) / t.Seconds) }
-	unknown := result.Number(math.NaN())
+	rate := func(n uint64) float64 { return float64(n) / t.Seconds }
+	unknown := math.NaN()
 	var all uint64
 	var each []float64
 	for i, now := range to.Counts {
@@ -64,13 +63,13 @@ func Between(p Plan, from, to Snapshot) Table {
 			r.Near = p.Near[i]
 		}
 		if r.Acquisitions > 0 {
-			r.SpinsPer = result.Number(float64(r.Spins) / float64(r.Acquisitions))
+			r.SpinsPer = float64(r.Spins) / float64(r.Acquisitions)
 		}
 		if now.HasCPU {
-			r.OnCPU = result.Number(min(1, did.CPUTime.Seconds()/t.Seconds))
+			r.OnCPU = min(1, did.CPUTime.Seconds()/t.Seconds)
 		}
 		if now.HasWaited {
-			r.Waited = result.Number(min(1, did.Waited.Seconds()/t.Seconds)) // read a moment after the others
+			r.Waited = min(1, did.Waited.Seconds()/t.Seconds) // read a moment after the others
 		}
 		if r.Role == Scan {
 			r.ScansPerSecond = r.RoundsPerSecond
@@ -79,17 +78,17 @@ func Between(p Plan, from, to Snapshot) Table {
 			all += r.Acquisitions
 			each = append(each, float64(r.Acquisitions))
 		} else {
-			t.Scans += float64(r.RoundsPerSecond)
+			t.Scans += r.RoundsPerSecond
 		}
 		t.Rows = append(t.Rows, r)
 	}
-	t.Locks, t.PerSecond = len(each), float64(rate(all))
+	t.Locks, t.PerSecond = len(each), rate(all)
 	if all > 0 {
 		t.Jain = Jain(each)
 		for i := range t.Rows {
 			if r := &t.Rows[i]; r.Locks() {
-				r.Share = result.Number(float64(r.Acquisitions) / float64(all))
-				r.OfFair = r.Share * result.Number(len(each))
+				r.Share = float64(r.Acquisitions) / float64(all)
+				r.OfFair = r.Share * float64(len(each))
 			}
 		}
 	}
@@ -123,14 +122,14 @@ func (t Table) groups() (out []*group) {
 			i, out = len(out), append(out, &group{role: r.Role, near: r.Near})
 		}
 		g := out[i]
-		g.cpus, g.rates, g.fair = append(g.cpus, r.CPU), append(g.rates, float64(r.rate())), append(g.fair, float64(r.OfFair))
+		g.cpus, g.rates, g.fair = append(g.cpus, r.CPU), append(g.rates, r.rate()), append(g.fair, r.OfFair)
 		g.spins, g.got = g.spins+r.Spins, g.got+r.Acquisitions
 	}
 	return out
 }
 
 // rate is that of acquisitions, or else of rounds.
-func (r Row) rate() result.Number {
+func (r Row) rate() float64 {
 	if r.Locks() {
 		return r.PerSecond
 	}

@@ -1,7 +1,6 @@
 package scanlock
 
 import (
-	"hostlab/internal/result"
 	"math"
 	"testing"
 	"time"
@@ -39,14 +38,14 @@ func TestBetween(t *testing.T) {
 		c.Acquisitions, c.Spins, c.Rounds = c.Acquisitions/2, c.Spins/2, c.Rounds/2
 	}
 	got := Between(publishedPlan(t), before, publishedRun())
-	nan := result.Number(math.NaN())
-	near := cmp.Options{cmpopts.EquateNaNs(), cmpopts.EquateApprox(1e-3, 0), cmp.Transformer("", func(n result.Number) float64 { return float64(n) })}
+	nan := math.NaN()
+	near := cmp.Options{cmpopts.EquateNaNs(), cmpopts.EquateApprox(1e-3, 0)}
 	want := Row{ID: 2, CPU: 1, Role: Lock, Affinity: "00000002", Near: SameCore, Acquisitions: 338199, Spins: 20439897, PerSecond: 67639.8, SpinsPerSecond: 4087979,
 		SpinsPer: 60.44, Share: 0.03342, OfFair: 0.1003, OnCPU: nan, Waited: nan}
 	if diff := cmp.Diff(want, got.Rows[2], near); diff != "" {
 		t.Errorf("the starved thread (-want +got):\n%s", diff)
 	}
-	if r := got.Rows[0]; r.RoundsPerSecond != 903.6 || r.PerSecond != 0 || !math.IsNaN(float64(r.Share)) || !math.IsNaN(float64(r.SpinsPer)) {
+	if r := got.Rows[0]; r.RoundsPerSecond != 903.6 || r.PerSecond != 0 || !math.IsNaN(r.Share) || !math.IsNaN(r.SpinsPer) {
 		t.Errorf("the scanner: %+v", r)
 	}
 	if got.Locks != 3 || got.Seconds != 5 || math.Abs(got.PerSecond-2024075.8) > 1 || math.Abs(got.Jain-0.7105) > 1e-3 {
@@ -60,7 +59,7 @@ func TestNothingIsNotZero(t *testing.T) {
 		s.Counts[i].Acquisitions = 0
 	}
 	got := Between(publishedPlan(t), Snapshot{}, s)
-	if !math.IsNaN(got.Jain) || !math.IsNaN(float64(got.Rows[1].Share)) || !math.IsNaN(float64(got.Rows[1].SpinsPer)) || got.PerSecond != 0 {
+	if !math.IsNaN(got.Jain) || !math.IsNaN(got.Rows[1].Share) || !math.IsNaN(float64(got.Rows[1].SpinsPer)) || got.PerSecond != 0 {
 		t.Errorf("%+v", got)
 	}
 }
@@ -87,7 +86,7 @@ func TestShares(t *testing.T) {
 		scaled := Between(p, Snapshot{}, s)
 		sum := 0.0
 		for _, r := range got.Rows[1:] {
-			sum += float64(r.Share)
+			sum += r.Share
 		}
 		if got.Jain < 1.0/3-1e-9 || got.Jain > 1+1e-9 || equal != (got.Jain > 1-1e-12) && !equal && got.Jain == 1 ||
 			math.Abs(got.Jain-scaled.Jain) > 1e-9 || math.Abs(sum-1) > 1e-9 {

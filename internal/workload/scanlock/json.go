@@ -1,6 +1,7 @@
 package scanlock
 
 import (
+	"slices"
 	"time"
 
 	"hostlab/internal/result"
@@ -30,10 +31,10 @@ type Data struct {
 	ScanSize    int             `json:"scan_size"` // B
 	Layout      Layout          `json:"layout"`
 	Threads     []Row           `json:"threads"`
-	Rate        result.Number   `json:"acquisitions_per_s"`
-	Scans       result.Number   `json:"scans_per_s"`
-	FairShare   result.Number   `json:"fair_share"`
-	Jain        result.Number   `json:"jain"`
+	Rate        float64         `json:"acquisitions_per_s"`
+	Scans       float64         `json:"scans_per_s"`
+	FairShare   float64         `json:"fair_share"`
+	Jain        float64         `json:"jain"`
 	Latency     *Latency        `json:"latency"`
 	Warnings    []string        `json:"warnings"`
 }
@@ -43,8 +44,8 @@ func NewData(p Plan, r Result) Data {
 	t, c := r.Total, p.Cell
 	d := Data{Schema: Schema, Seconds: t.Seconds, Interrupted: r.Interrupted, Evidence: result.Measured, Lock: c.Lock, Critical: c.Critical,
 		Touch: c.Touch, Parallel: c.Parallel, Pause: !c.NoPause, Antagonist: p.Antagonist, ScanSize: c.ScanSize, Layout: c.Layout,
-		Threads: result.OrEmpty(t.Rows), Rate: result.Number(t.PerSecond), FairShare: result.Number(1 / float64(t.Locks)), Jain: result.Number(t.Jain),
-		Latency: LatencyOf(t.Waits), Warnings: append(result.OrEmpty(p.Warnings), t.Warnings()...)}
+		Threads: t.Rows, Rate: t.PerSecond, FairShare: 1 / float64(t.Locks), Jain: t.Jain,
+		Latency: LatencyOf(t.Waits), Warnings: slices.Concat(p.Warnings, t.Warnings())}
 	if r.Lost != "" {
 		d.Incomplete = &r.Lost
 	}

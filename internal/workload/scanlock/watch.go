@@ -26,7 +26,7 @@ type Watch struct {
 // Result is what a run gave.
 type Result struct {
 	Total       Table
-	Shown        bool   // Each was given all of Total in one table
+	Shown       bool   // Each was given all of Total in one table
 	Interrupted bool   // before its duration was over
 	Lost        string // why the worker was lost while the run was not over: Total is what was read until then; "" else
 }
