@@ -52,7 +52,7 @@ const indent = "  "
 func (t *text) section(s *Section) {
 	head := false
 	for _, b := range s.Blocks {
-		if f, ok := b.(Figure); ok && (f.Table == nil || f.Table.Head == nil) || pageOnly(b) {
+		if _, picture := b.(Figure); picture || pageOnly(b) {
 			continue // the tables say it
 		}
 		between := head
