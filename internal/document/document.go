@@ -152,6 +152,15 @@ type Cell struct {
 // Text makes a cell of plain text.
 func Text(s string, more ...string) Cell { return Cell{Text: s, More: more} }
 
+// Texts makes cells of plain text.
+func Texts(all ...string) []Cell {
+	out := make([]Cell, len(all))
+	for i, s := range all {
+		out[i].Text = s
+	}
+	return out
+}
+
 // Number makes a cell that sorts by its value.
 func Number(v float64, s string, more ...string) Cell { return Cell{Text: s, More: more, Sort: v} }
 
