@@ -132,7 +132,7 @@ func levers(all []lever.Lever) document.Section {
 		if l.Bound != nil {
 			row.Notes = append(row.Notes, document.Line{Text: fmt.Sprintf("%s %s: %s.", atMost(*l.Bound), boundOf(l), l.BoundWhy), Tone: document.Quiet})
 		} else if l.BoundWhy != "" {
-			row.Notes = append(row.Notes, document.Line{Text: "The bound is " + l.BoundWhy + ".", Tone: document.Quiet})
+			row.Notes = append(row.Notes, document.Line{Text: "The bound is " + unsaid(l.BoundWhy, l.Summary) + ".", Tone: document.Quiet})
 		}
 		see := l.Findings
 		if l.Measurement != nil {
@@ -143,6 +143,16 @@ func levers(all []lever.Lever) document.Section {
 		}
 	}
 	return document.Titled("Levers", t)
+}
+
+// unsaid is why there is no bound, without the reason that the summary above it has given already.
+func unsaid(why, summary string) string {
+	for i := range why {
+		if reason, ok := strings.CutPrefix(why[i:], ": "); ok && strings.Contains(summary, reason) {
+			return why[:i]
+		}
+	}
+	return why
 }
 
 // anchor names a lever's row.
