@@ -16,34 +16,21 @@ func (a *Answer) Document() *document.Document {
 	if a.Verdict == Even {
 		tone = document.Good
 	}
-	d := &document.Document{Name: "watch", Title: "Load after a quiet time on " + cmp.Or(a.Host, "a host without a name"), Answer: []document.Line{{Text: a.headline(), Tone: tone}}, Data: a}
-	add := func(title string, blocks ...document.Block) {
-		d.Sections = append(d.Sections, document.Section{Title: title, Blocks: blocks})
-	}
-	add("Record", a.record())
-	if t := a.table(); len(t.Rows) > 0 {
-		add("After the load began", t)
-	}
-	if lines := a.findings(); len(lines) > 0 {
-		add("What it shows", document.Points(lines...))
-	}
-	if lines := a.readings(); len(lines) > 0 {
-		add("How to read it", document.Points(lines...))
-	}
-	d.Warnings = a.Warnings
-	var missing document.List
+	var missing []string
 	for _, u := range a.Unknown {
-		missing = append(missing, document.Line{Text: u.What + ": " + u.Why, Tone: document.Quiet})
+		missing = append(missing, u.What+": "+u.Why)
 	}
-	if len(missing) > 0 {
-		add("Not in the record", missing)
-	}
-	return d
+	return &document.Document{Name: "watch", Title: "Load after a quiet time on " + a.host(), Answer: []document.Line{{Text: a.headline(), Tone: tone}}, Warnings: a.Warnings, Data: a,
+		Sections: []document.Section{document.Titled("Record", a.record()), document.Titled("After the load began", a.table()),
+			document.Titled("What it shows", document.Points(a.findings()...)), document.Titled("How to read it", document.Points(a.readings()...)),
+			document.Titled("Not in the record", document.Quiet.Points(missing...))}}
 }
+
+func (a *Answer) host() string { return cmp.Or(a.Host, "a host without a name") }
 
 // record says what was recorded, and when it was quiet and when load began.
 func (a *Answer) record() document.Pairs {
-	out := document.Pairs{{Name: "Record", Value: fmt.Sprintf("%s, %s, %s to %s, %s", cmp.Or(a.Host, "a host without a name"), screen.Count(a.CPUs, "CPU"),
+	out := document.Pairs{{Name: "Record", Value: fmt.Sprintf("%s, %s, %s to %s, %s", a.host(), screen.Count(a.CPUs, "CPU"),
 		stamp(a.From), stamp(a.To), screen.Count(a.Samples, "sample"))}}
 	if a.Missing > 1 {
 		out = append(out, document.Pair{Name: "Gaps", Value: fmt.Sprintf("%s of it were not recorded", lasting(time.Duration(a.Missing*float64(time.Second))))})
@@ -104,11 +91,7 @@ func (a *Answer) table() *document.Table {
 				quarter += " uneven"
 			}
 		}
-		var cells []document.Cell
-		for _, s := range []string{minutes(w.From) + "-" + minutes(w.To), percentOf(w.Busy), quarter, chance, n, percentOf(w.IdleCPUs), percentOf(w.Deep), percentOf(w.Clock)} {
-			cells = append(cells, document.Text(s))
-		}
-		t.Rows = append(t.Rows, document.Row{Cells: cells})
+		t.Add(document.Texts(minutes(w.From)+"-"+minutes(w.To), percentOf(w.Busy), quarter, chance, n, percentOf(w.IdleCPUs), percentOf(w.Deep), percentOf(w.Clock))...)
 	}
 	return t
 }
