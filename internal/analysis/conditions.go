@@ -18,7 +18,7 @@ func (r *record) conditions(tables []*table, used []*result.Run) []string {
 	w = append(w, contaminated(used)...)
 	w = append(w, r.readBack(used)...)
 	w = append(w, r.boots(used)...)
-	w = append(w, r.uneven(r.climates(used))...)
+	w = append(w, r.uneven(used)...)
 	for _, t := range tables {
 		if s := r.drift(t); s != "" {
 			w = append(w, s)
