@@ -59,10 +59,12 @@ func readDatabases(t Tree) []Database {
 // findServers reads the servers side by side, since each whose files are on a
 // dead network file system costs answerWithin.
 func findServers(t Tree) []server {
-	names, _ := t.Dir("/proc")
+	names, _ := t.quiet().Dir("/proc")
 	names = slices.DeleteFunc(names, func(n string) bool { return !isNumber(n) })
 	var found []server
-	for i, comm := range readComms(t, names) {
+	// A host with hundreds of CPUs has thousands of kernel threads, and each costs about 10 us.
+	comms := sideBySide(names, readers(), func(pid string) string { return t.quiet().Text("/proc/" + pid + "/comm").Or("") })
+	for i, comm := range comms {
 		of := slices.IndexFunc(engines, func(e engine) bool {
 			return comm == e.name || e.prefix && strings.HasPrefix(comm, e.name)
 		})
@@ -70,7 +72,13 @@ func findServers(t Tree) []server {
 			found = append(found, server{process: process{view: view{t, "", selfMounts}, pid: pid, comm: comm}, engine: engines[of]})
 		}
 	}
-	each(len(found), currentReaders, func(i int) { found[i] = found[i].ask(t) })
+	found = sideBySide(found, currentReaders, func(s server) server {
+		answer := s.ask(t.quiet())
+		if t.notes != nil && answer.db.Kind != "" { // only servers are recorded
+			answer = s.ask(t)
+		}
+		return answer
+	})
 	return slices.DeleteFunc(found, func(s server) bool { return s.db.Kind == "" })
 }
 
@@ -104,21 +112,9 @@ func (s server) answer(t Tree) server {
 	return s
 }
 
-// readComms reads the names of all processes, side by side: a host with hundreds
-// of CPUs has thousands of kernel threads, and each costs about 10 us.
-func readComms(t Tree, pids []string) []string {
-	const chunk = 256
-	comms := make([]string, len(pids))
-	each((len(pids)+chunk-1)/chunk, 8, func(k int) {
-		for i := k * chunk; i < min((k+1)*chunk, len(pids)); i++ {
-			comms[i] = t.Text("/proc/" + pids[i] + "/comm").Or("")
-		}
-	})
-	return comms
-}
-
 func newProcess(t Tree, pid int, comm string) process {
 	p := process{view: view{t, "", selfMounts}, pid: pid, comm: comm}
+	t.noted(p.file("comm"), note{content: true})
 	p.args = parseCmdline(t.Text(p.file("cmdline")).Or(""))
 	p.parent = parseParent(t.Text(p.file("stat")).Or(""))
 	// Another mount namespace: the server is in a container, and its paths are not
@@ -248,8 +244,9 @@ func (p process) follow(dir Fact[string]) Fact[string] {
 func (p process) openDir(fits func(name string) bool) Fact[string] {
 	const most = 512
 	source := p.file("fd")
-	fds, err := p.t.Dir(source)
+	fds, err := p.t.quiet().Dir(source)
 	if err != nil {
+		p.t.noted(source, note{links: true}) // for the mark
 		if _, marked := p.t.Read(source); marked != nil && !p.t.Live() {
 			err = marked // a recording marks a folder like a file
 		}
@@ -259,8 +256,9 @@ func (p process) openDir(fits func(name string) bool) Fact[string] {
 		if i == most {
 			break
 		}
-		link, err := readPath(p.t, source+"/"+fd)
+		link, err := readPath(p.t.quiet(), source+"/"+fd)
 		if err == nil && strings.HasPrefix(link, "/") && fits(strings.TrimSuffix(link, " (deleted)")) {
+			p.t.noted(source+"/"+fd, note{})
 			return Known(p.seen(path.Dir(link)), "", source)
 		}
 	}

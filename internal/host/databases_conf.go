@@ -69,7 +69,7 @@ func readConf(p process, sections string, files ...string) conf {
 		real, err := own.resolve(inView)
 		var b []byte
 		if err == nil {
-			b, err = p.t.Read(own.root + real)
+			b, err = p.t.keeping(confLines).Read(own.root + real)
 		}
 		if StateOf(err) == StateDenied && c.denied == "" {
 			c.denied = file

@@ -31,6 +31,7 @@ func (s server) believed(dir Fact[string]) Fact[string] {
 	if !known || !s.t.Live() {
 		return dir
 	}
+	s.t = s.t.quiet()
 	owner, err := ownerOf(name)
 	if err != nil {
 		return dir // what wants to use it says why

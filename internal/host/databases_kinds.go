@@ -60,7 +60,7 @@ func (p process) postgresDir() string {
 }
 
 func (p process) environ(name string) string {
-	for _, v := range parseCmdline(p.t.Text(p.file("environ")).Or("")) {
+	for _, v := range parseCmdline(p.t.keeping(knownEnviron).Text(p.file("environ")).Or("")) {
 		if value, ok := strings.CutPrefix(v, name+"="); ok {
 			return value
 		}

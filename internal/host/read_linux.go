@@ -203,8 +203,7 @@ func (t Tree) list(path string) ([]string, error) {
 	}
 }
 
-// Exists reports whether a path is there, following links.
-func (t Tree) Exists(path string) bool {
+func (t Tree) exists(path string) bool {
 	fd, err := t.open(path, unix.O_PATH)
 	if err != nil {
 		return false

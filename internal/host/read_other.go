@@ -22,9 +22,7 @@ func (Tree) lstat(string) (fs.FileMode, error)     { return 0, errForeign }
 func (Tree) readlink(string) (string, error)       { return "", errForeign }
 func (Tree) list(string) ([]string, error)         { return nil, errForeign }
 func (Tree) file(string) (*os.File, error)         { return nil, errForeign }
-
-// Exists reports whether a path is there, following links.
-func (Tree) Exists(string) bool { return false }
+func (Tree) exists(string) bool                    { return false }
 
 func ownerOf(string) (string, error) { return "", errForeign }
 

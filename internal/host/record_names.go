@@ -5,33 +5,38 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 )
 
 // commonNames are names of hosts that are also words of paths and files. To
 // replace one would change what a recording says, and it tells nobody which host
 // it is.
-var commonNames = sync.OnceValue(func() map[string]bool {
-	words := strings.Fields("localhost localdomain host linux debian ubuntu fedora centos rocky alma redhat suse server " +
-		"database db data log logs node guest vm virtual machine system swap boot home root main master primary replica standby " +
-		"postgresql postgres mariadb mysql oracle hana sap mssql prod production test dev stage disk ssd nvme pmem lvm vg lv " +
-		"user service slice scope session docker podman lxc kubepods container containers machines tmpfs overlay ext4 xfs btrfs " +
-		"rw ro defaults none relatime")
-	for _, p := range slices.Concat(recorded, recordedConf) {
-		words = append(words, strings.FieldsFunc(p, func(c rune) bool { return !letter(c) })...)
-	}
+var commonNames = strings.Fields("localhost localdomain host linux debian ubuntu fedora centos rocky alma redhat suse server " +
+	"database db data log logs node guest vm virtual machine system swap boot home root main master primary replica standby " +
+	"postgresql postgres mariadb mysql oracle hana sap mssql prod production test dev stage disk ssd nvme pmem lvm vg lv " +
+	"user service slice scope session docker podman lxc kubepods container containers machines tmpfs overlay ext4 xfs btrfs " +
+	"rw ro defaults none relatime etc usr var opt srv mnt run sys proc dev custom config global")
+
+// wordsOf is the set of them, and of the words of paths that the kernel names.
+func wordsOf(paths []string) map[string]bool {
 	set := map[string]bool{}
-	for _, w := range words {
-		set[strings.ToLower(w)] = true
+	for _, w := range commonNames {
+		set[w] = true
+	}
+	for _, p := range paths {
+		if !holdsHost(p) {
+			for _, w := range strings.FieldsFunc(p, func(c rune) bool { return !letter(c) }) {
+				set[strings.ToLower(w)] = true
+			}
+		}
 	}
 	return set
-})
+}
 
 func letter(c rune) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
 
 // hostNames matches a host's name, its part before the first dot, and both as
 // device-mapper writes them, with hyphens doubled.
-func hostNames(name string) *regexp.Regexp {
+func hostNames(name string, common map[string]bool) *regexp.Regexp {
 	// The kernel takes any bytes for a name. A byte that is no UTF-8 is U+FFFD to
 	// regexp, in a pattern only if it is written so.
 	name = string([]rune(name))
@@ -39,7 +44,7 @@ func hostNames(name string) *regexp.Regexp {
 	var forms []string
 	for _, n := range []string{name, short} {
 		// Two letters, or numbers alone, are part of too much.
-		if len(n) < 3 || commonNames()[strings.ToLower(n)] || !strings.ContainsFunc(n, letter) {
+		if len(n) < 3 || common[strings.ToLower(n)] || !strings.ContainsFunc(n, letter) {
 			continue
 		}
 		forms = append(forms, regexp.QuoteMeta(strings.ReplaceAll(n, "-", "--")), regexp.QuoteMeta(n))

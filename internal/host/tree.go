@@ -18,8 +18,10 @@ import (
 // "/" for the machine itself, or a folder that holds a recorded one, so that
 // every fact and check can be tried on machines that are not here.
 type Tree struct {
-	Root string
-	at   *session // nil: each call opens the root for itself
+	Root  string
+	at    *session            // nil: each call opens the root for itself
+	notes *notes              // of what is read; nil: it is not recorded
+	keep  func([]byte) []byte // what of the contents is recorded; nil: all
 }
 
 // maxFile bounds what one file can make us read. /proc/cpuinfo has some 2 KiB
@@ -55,7 +57,7 @@ func (t Tree) Live() bool { return t.Root == "" || t.Root == "/" }
 func (t Tree) Foreign() bool { return t.Live() && runtime.GOOS != "linux" }
 
 // errForeign is the error of every file of a foreign tree.
-var errForeign error = worded{NotTold, fs.ErrNotExist}
+var errForeign = none(NotTold)
 
 // NotTold is the reason of facts that only Linux tells, on another system.
 var NotTold = "not known on " + strings.Replace(runtime.GOOS, "windows", "Windows", 1)
@@ -65,6 +67,9 @@ type worded struct {
 	text string
 	is   error
 }
+
+// none is the error of a thing that a machine does not have.
+func none(text string) error { return worded{text, fs.ErrNotExist} }
 
 func (w worded) Error() string { return w.text }
 func (w worded) Unwrap() error { return w.is }
@@ -97,6 +102,12 @@ func (t Tree) with(path string, use func([]byte)) error {
 		use(b)
 		return nil
 	})
+	t.noted(path, note{content: true, keep: t.keep})
+	return t.failure(path, err)
+}
+
+// failure is an error of reading a file, in the machine's own words.
+func (t Tree) failure(path string, err error) error {
 	if err == nil {
 		return nil
 	}
@@ -162,6 +173,7 @@ func bare(err error) error {
 // Dir lists the names in a directory in natural order.
 func (t Tree) Dir(path string) ([]string, error) {
 	names, err := t.list(path)
+	t.noted(path, note{links: true})
 	if err != nil {
 		if errors.Is(err, syscall.ENOTDIR) && !t.Live() {
 			err = t.parentMark(path+"/.", err)
@@ -170,6 +182,13 @@ func (t Tree) Dir(path string) ([]string, error) {
 	}
 	SortNatural(names)
 	return names, nil
+}
+
+// Exists reports whether a path is there, following links.
+func (t Tree) Exists(path string) bool {
+	there := t.exists(path)
+	t.noted(path, note{})
+	return there
 }
 
 // maxSetting is what a file of one setting can hold: sysfs gives a page at most

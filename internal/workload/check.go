@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"hostlab/internal/screen"
 	"hostlab/internal/spelling"
@@ -92,8 +93,12 @@ func unknownParam(d Description, name string) error {
 // ParseText reads a value as the command line and levels of factors have it, and
 // checks its range. A list is words with spaces between, or a JSON array where a
 // word is empty or holds a space; a table is name=value words, or a JSON object.
+// Text that is not UTF-8 is refused, as no record could hold it: JSON is UTF-8 (RFC 8259).
 // The error is a *ParamError.
 func ParseText(p Param, text string) (any, error) {
+	if !utf8.ValidString(text) {
+		return nil, &ParamError{Name: p.Name, Text: fmt.Sprintf("%q is not UTF-8, and a record could not hold it", screen.Short(text))}
+	}
 	v, err := parse(p, text)
 	if err == nil {
 		err = within(p, v)

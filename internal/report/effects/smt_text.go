@@ -26,13 +26,10 @@ func (s *smtSection) section(key string) document.Section {
 		lines(rates)
 	}
 	lines(s.advice(), fmt.Sprintf("All figures are %s; brackets are 95 %% intervals, each by itself.", s.x.Evidence))
-	if f, ok := s.matrix(key + "-smt-matrix"); ok {
-		out.Blocks = append(out.Blocks, document.Figure{Figure: f})
-	}
+	out.Blocks = append(out.Blocks, s.placements())
 	if f, ok := s.sweep(key + "-smt-sweep"); ok {
 		out.Blocks = append(out.Blocks, document.Figure{Figure: f})
 	}
-	out.Blocks = append(out.Blocks, s.placements())
 	if len(s.others) > 0 {
 		out.Blocks = append(out.Blocks, s.responses())
 	}
@@ -224,7 +221,7 @@ func (s *smtSection) scanner(places ...string) *smtCell {
 func (s *smtSection) placements() *document.Table {
 	t := &document.Table{Title: "What the lock thread keeps of its rate, by what runs beside it and where",
 		Lead: "100 % is its rate alone; paired within blocks, with 95 % intervals, each by itself."}
-	columns := slices.DeleteFunc(s.columns(), func(p string) bool { return !s.has(p) })
+	columns := s.columns()
 	var heads []string
 	for _, p := range columns {
 		heads = append(heads, s.title(p))

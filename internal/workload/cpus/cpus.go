@@ -4,6 +4,7 @@
 package cpus
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -49,6 +50,16 @@ func Of(w workload.Machine) *Machine {
 	m := New(w.Topology, w.Allowed, nil)
 	m.hidden = !m.SMT() && len(w.Measured) > 0
 	return m
+}
+
+// Here is the choice on this host, as it is now: a setting may have switched CPUs
+// off since it was asked last.
+func Here(ctx context.Context) (*Machine, error) {
+	allowed, err := thread.Allowed()
+	if err != nil {
+		return nil, err
+	}
+	return Of(workload.Machine{Topology: host.CPUs(ctx), Allowed: allowed}), nil
 }
 
 // Unusable puts an error of a worker that could not use a CPU in a study's words, and
