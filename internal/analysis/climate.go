@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"hostlab/internal/result"
+	"hostlab/internal/screen"
 )
 
 // A condition that took more than unevenShare of all CPUs at one side of a
@@ -41,7 +42,7 @@ func (c climate) enough() bool { return c.n >= 5 && 2*c.n >= c.runs }
 // each condition, with the figures of the contrast where it differs most, since what
 // disturbed one cell shows in every contrast that the cell is in.
 func (r *record) uneven(used []*result.Run) (w []string) {
-	share := func(c climate) string { return percent(c.mean()) + " of all CPUs" }
+	share := func(c climate) string { return result.Percent(c.mean(), 2) + " of all CPUs" }
 	times := func(c climate) string { return fmt.Sprintf("%.0f times", c.sum) }
 	for _, k := range []struct {
 		condition, what string
@@ -53,7 +54,7 @@ func (r *record) uneven(used []*result.Run) (w []string) {
 		{"throttled", "the CPUs were throttled", 0, times},
 	} {
 		taken := func(c climate) string {
-			return fmt.Sprintf("%s (known in %d of %s)", k.text(c), c.n, plural(c.runs, "run", "runs"))
+			return fmt.Sprintf("%s (known in %d of %s)", k.text(c), c.n, screen.Plural(c.runs, "run", "runs"))
 		}
 		worst, text, where, others := 0.0, "", "", []string(nil)
 		for _, contrast := range r.x.Contrasts {
