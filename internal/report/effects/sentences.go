@@ -31,9 +31,9 @@ func sentence(x *result.Experiment, e *analysis.Effect) string {
 		}
 	case analysis.NoEffect:
 		if interaction(e) {
-			what += ": the two effects " + combine(r) + "; no practical difference to a typical run"
+			what += ": the two effects " + combine(r) + "; " + noDifference
 		} else {
-			what += " makes no practical difference to a typical run, compared with " + base
+			what += " makes " + noDifference + ", compared with " + base
 		}
 	case analysis.Unresolved:
 		what += fmt.Sprintf(" differs from %s, but by more than %s or not is unresolved", base, size(r.Margin, r))

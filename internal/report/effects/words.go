@@ -12,9 +12,13 @@ import (
 	"hostlab/internal/result"
 )
 
+// noDifference is what the intervals of middles and means allow to be said: stalls that none of the
+// runs had are in neither.
+const noDifference = "no practical difference to a typical run"
+
 // verdictWords are the verdicts as people read them.
 var verdictWords = map[analysis.Verdict]string{
-	analysis.CostsMore: "costs more", analysis.CostsLess: "costs less", analysis.NoEffect: "no practical effect",
+	analysis.CostsMore: "costs more", analysis.CostsLess: "costs less", analysis.NoEffect: noDifference,
 	analysis.Unresolved: "unresolved", analysis.Inconclusive: "inconclusive", analysis.VoidVerdict: "void",
 }
 
