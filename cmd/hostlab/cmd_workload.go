@@ -7,7 +7,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"hostlab/internal/spelling"
 	"hostlab/internal/trust"
 	"hostlab/internal/workload"
 	"hostlab/internal/workload/all"
@@ -138,8 +137,8 @@ func findWorkload(name string) (workload.Workload, error) {
 	if w, ok := all.Find(name); ok {
 		return w, nil
 	}
-	if near := spelling.Meant(name, workloadNames()); near != "" {
-		return nil, usagef("no workload %q; did you mean %s?", name, near)
+	if hint := meant(name, workloadNames()); hint != "" {
+		return nil, usagef("no workload %q%s", name, hint)
 	}
 	return nil, usagef("no workload %q; there are %s", name, strings.Join(workloadNames(), ", "))
 }

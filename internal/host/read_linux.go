@@ -77,6 +77,11 @@ func (t Tree) Open(path string, flags int) (fd int, err error) {
 	if t.Live() {
 		return openRetry(path, flags)
 	}
+	if flags&(unix.O_PATH|unix.O_NOFOLLOW) == unix.O_PATH { // os.Root would open a link itself
+		if path, err = (view{t: t.quiet()}).resolve(path); err != nil {
+			return -1, bare(err)
+		}
+	}
 	err = t.below(path, func(root *os.Root, rel string) error {
 		fd, err = openIn(root, rel, flags)
 		return err
@@ -208,7 +213,11 @@ func openIn(root *os.Root, rel string, flags int) (fd int, err error) {
 		}
 		return nil
 	}
-	if err := plain(root.Stat(rel)); err != nil {
+	stat := root.Stat
+	if flags&unix.O_NOFOLLOW != 0 {
+		stat = root.Lstat
+	}
+	if err := plain(stat(rel)); err != nil {
 		return -1, err
 	}
 	f, err := root.OpenFile(rel, flags, 0)

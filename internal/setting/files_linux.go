@@ -21,7 +21,41 @@ func filesOf(root string) FS { return files{root} }
 type files struct{ root string }
 
 func (f files) open(path string, flags int) (int, error) {
-	return host.Tree{Root: f.root}.Open(path, flags)
+	tree := host.Tree{Root: f.root}
+	fd, err := tree.Open(path, flags)
+	if f.root != "" && errors.Is(err, unix.ENOENT) {
+		if link := stray(tree, path); link != "" {
+			err = astray{link}
+		}
+	}
+	return fd, err
+}
+
+// stray returns the link on the way to a path that leads nowhere below the root; "" where there is none.
+func stray(tree host.Tree, path string) string {
+	for i := range path {
+		if i == 0 || path[i] != '/' {
+			continue
+		}
+		if at := path[:i]; strays(tree, at) {
+			return at
+		}
+	}
+	if strays(tree, path) {
+		return path
+	}
+	return ""
+}
+
+func strays(tree host.Tree, path string) bool {
+	if tree.Exists(path) {
+		return false
+	}
+	fd, err := tree.Open(path, unix.O_PATH|unix.O_NOFOLLOW)
+	if err == nil {
+		unix.Close(fd)
+	}
+	return err == nil
 }
 
 // again makes a call until no signal interrupts it.
