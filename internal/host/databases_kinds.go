@@ -45,7 +45,8 @@ func readPostgres(p process) (Database, bool) {
 	}
 	db := Database{DataDir: p.cwd()}
 	if db.DataDir.State != StateOK {
-		db.DataDir = firstKnown(p.dir(p.postgresDir(), p.file("cmdline")), p.dir(p.environ("PGDATA"), p.file("environ")+" PGDATA"), db.DataDir)
+		db.DataDir = firstKnown(p.dir(p.postgresDir(), p.file("cmdline")),
+			p.dir(p.environ("PGDATA"), p.file("environ")+" PGDATA"), db.DataDir)
 	}
 	dir, ok := db.DataDir.Get()
 	if db.LogDir = db.DataDir; !ok {
@@ -127,7 +128,8 @@ func readOracle(p process) (Database, bool) {
 	if sid := strings.TrimPrefix(p.comm, "ora_lgwr_"); log.State == StateAbsent {
 		log.Reason = "instance " + sid + " has no redo log in a file (ASM?); ask v$logfile"
 	}
-	return Database{LogDir: log, DataDir: absentFact[string]("v$datafile", "only the database knows its files; ask v$datafile")}, true
+	data := absentFact[string]("v$datafile", "only the database knows its files; ask v$datafile")
+	return Database{LogDir: log, DataDir: data}, true
 }
 
 // readHANA knows an index server, by its open log segments or by global.ini.
@@ -139,7 +141,8 @@ func readHANA(p process) (Database, bool) {
 		}
 		return open
 	}
-	return Database{LogDir: named(p.openDir(p.log), "basepath_logvolumes"), DataDir: named(p.openDir(dataVolume), "basepath_datavolumes")}, true
+	log, data := named(p.openDir(p.log), "basepath_logvolumes"), named(p.openDir(dataVolume), "basepath_datavolumes")
+	return Database{LogDir: log, DataDir: data}, true
 }
 
 // readSQLServer knows the server, not the watchdog of the same name that starts

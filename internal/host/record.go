@@ -228,7 +228,8 @@ func (r *recorder) file(found map[string]member, p string, mode fs.FileMode, wha
 		return
 	}
 	var data []byte
-	err := r.t.read(p, maxFile+1, func(b []byte) error { data = bytes.Clone(b); return nil }) // of a recording, failures are copied as they are
+	// Not Tree.Read: of a recording, failures are copied as they are.
+	err := r.t.read(p, maxFile+1, func(b []byte) error { data = bytes.Clone(b); return nil })
 	switch {
 	case errors.Is(err, fs.ErrNotExist): // gone since it was read
 		return
@@ -244,8 +245,9 @@ func (r *recorder) file(found map[string]member, p string, mode fs.FileMode, wha
 			return
 		}
 	}
-	data = bytes.TrimRight(data, "\x00")                                                                                       // device-tree strings, arguments
-	if base := path.Base(p); bytes.IndexByte(data, 0) >= 0 && base != "cmdline" && base != "compatible" && base != "environ" { // binary
+	data = bytes.TrimRight(data, "\x00") // device-tree strings, arguments
+	texts := []string{"cmdline", "compatible", "environ"}
+	if bytes.IndexByte(data, 0) >= 0 && !slices.Contains(texts, path.Base(p)) { // binary
 		return
 	}
 	found[p] = member{data: append([]byte{}, data...)}
