@@ -107,10 +107,12 @@ func readMySQL(p process) (db Database, ok bool) {
 		const option = "innodb_log_group_home_dir"
 		db.LogDir = under(p.option(option), p.file("cmdline"))
 		seen := p.t.Exists(data+"/ib_logfile0") || p.t.Exists(data+"/#innodb_redo") // whatever a hidden file says
-		if db.LogDir.State != StateOK && !(conf.denied != "" && seen) {
-			db.LogDir = conf.or(under(conf.values[option], conf.source), db.DataDir)
-		} else if db.LogDir.State != StateOK {
+		switch {
+		case db.LogDir.State == StateOK:
+		case conf.denied != "" && seen:
 			db.LogDir = db.DataDir
+		default:
+			db.LogDir = conf.or(under(conf.values[option], conf.source), db.DataDir)
 		}
 		// 8.0.30 put the files of the redo log into a folder of their own.
 		if redo := db.LogDir.Value + "/#innodb_redo"; db.LogDir.State == StateOK && p.t.Exists(redo) {
