@@ -131,7 +131,7 @@ func outcome(err error) (status int, line string) {
 		return exitInterrupted, "interrupted: " + oneLine(err)
 	case errors.As(err, &blind):
 		return exitCannotLook, oneLine(err)
-	case errors.As(err, &usage), errors.As(err, &study), errors.As(err, &no), errors.As(err, &torn), isCobraUsage(err):
+	case errors.As(err, &usage), errors.As(err, &study), errors.As(err, &no), errors.As(err, &torn) && !torn.Usable(), isCobraUsage(err):
 		return exitUsage, oneLine(err)
 	default:
 		return exitFailed, oneLine(err)
