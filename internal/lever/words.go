@@ -10,7 +10,7 @@ import (
 	"hostlab/internal/result"
 )
 
-// Figure prints an estimate with its interval and n: "1.42x [1.31x, 1.55x], n 24".
+// Figure prints an estimate with its interval and n: "1.42x [1.31, 1.55], n 24".
 // An unknown one gives its reason.
 func Figure(m *result.Measurement) string {
 	if m == nil {
@@ -24,11 +24,11 @@ func Figure(m *result.Measurement) string {
 
 // short is a known estimate with its interval.
 func short(m *result.Measurement) string {
-	e := m.Estimate
-	if !e.HasInterval() {
-		return result.Format(e.Value, m.Unit) + ", no interval"
+	e := *m.Estimate
+	if e.Unit = m.Unit; !e.HasInterval() {
+		return e.Text() + " (no interval)"
 	}
-	return fmt.Sprintf("%s [%s, %s]", result.Format(e.Value, m.Unit), result.Format(e.Low, m.Unit), result.Format(e.High, m.Unit))
+	return e.Brief()
 }
 
 // Count prints how much an estimate rests on: "n 24". Where single operations
