@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"hostlab/internal/host"
+	"hostlab/internal/watch"
 )
 
 func newFacts(std streams) *cobra.Command {
@@ -88,9 +89,11 @@ func recordMachine(ctx context.Context, std streams, m *machine, file string) er
 	if err != nil {
 		return err
 	}
-	if err := checkWritable("record", file); file != "-" && err != nil {
-		return err
+	if file != "-" {
+		if err := checkWritable("record", file); err != nil {
+			return err
+		}
 	}
-	_, err = output(std, file, func(w io.Writer) error { return host.Record(ctx, tree, "", paths, w) })
+	_, err = output(std, file, func(w io.Writer) error { return host.Record(ctx, tree, "", paths, w, watch.Read) })
 	return err
 }

@@ -23,7 +23,7 @@ const (
 // conditions is what others did to a run.
 type conditions struct {
 	proc.Taken
-	told      bool    // whether Taken is known
+	known     bool    // whether Taken is known
 	throttles float64 // events of thermal throttling; negative: not known
 	pause     stops.Pause
 }
@@ -39,7 +39,7 @@ func watchHost(t host.Tree, ours []string) watcher {
 		n := proc.Watch(nil, ours...)
 		return func() conditions {
 			c := conditions{throttles: -1}
-			c.Taken, c.told = n.Taken()
+			c.Taken, c.known = n.Taken()
 			if len(counters) > 0 {
 				c.throttles = max(0, sum(t, counters)-before)
 			}
@@ -89,7 +89,7 @@ func sum(t host.Tree, counters []string) (total float64) {
 // record is how a run's record has them. Unknown ones are left out.
 func (c conditions) record() map[string]float64 {
 	out := map[string]float64{}
-	if c.told && c.Resolution <= 0.5 { // in less than two ticks of the clock nothing shows
+	if c.known && c.Resolution <= 0.5 { // in less than two ticks of the clock nothing shows
 		out[foreignCPU], out[stolen] = c.Foreign, c.Steal
 	}
 	if c.throttles >= 0 {
@@ -105,7 +105,7 @@ func (c conditions) record() map[string]float64 {
 // leave open is not held against the run.
 func (c conditions) breach(g *experiment.Guard) string {
 	over := func(share float64, limit *float64) bool {
-		return limit != nil && c.told && share-c.Resolution > *limit
+		return limit != nil && c.known && share-c.Resolution > *limit
 	}
 	switch {
 	case over(c.Foreign, g.MaxForeignCPU):
@@ -120,7 +120,7 @@ func (c conditions) breach(g *experiment.Guard) string {
 
 // blind says which guards cannot be kept here.
 func (c conditions) blind(g *experiment.Guard) (list []string) {
-	if !c.told && (g.MaxForeignCPU != nil || g.MaxSteal != nil) {
+	if !c.known && (g.MaxForeignCPU != nil || g.MaxSteal != nil) {
 		list = append(list, "this system does not tell who takes its CPUs: max_foreign_cpu and max_steal guard nothing")
 	}
 	if c.throttles < 0 && g.Throttling {

@@ -8,6 +8,7 @@ import (
 	"math"
 	"time"
 
+	"hostlab/internal/experiment"
 	"hostlab/internal/result"
 	"hostlab/internal/workload"
 )
@@ -165,10 +166,10 @@ func (s *session) setLevels(ctx context.Context, want map[string]string) error {
 // request makes what the workload gets: the study's parameters with the levels of
 // factors that are parameters.
 func (s *session) request(ctx context.Context, levels map[string]string, seed uint64) (workload.Request, error) {
-	desc := s.work.Describe()
+	desc := s.study.Work.Describe()
 	req := workload.Request{Params: maps.Clone(s.study.Workload.Params), Levels: levels, Seed: seed}
 	for _, f := range s.study.Factors {
-		if f.Kind != kindParameter {
+		if f.Kind != experiment.KindParameter {
 			continue
 		}
 		p, ok := desc.Param(f.Parameter)
@@ -207,7 +208,7 @@ func (s *session) number() (n uint64) {
 // responses takes over what the study asks for. A primary response has to be
 // there; another may be missing, and says why.
 func (s *session) responses(r *result.Run, sample workload.Sample) error {
-	picks := s.work.Describe().Picks
+	picks := s.study.Work.Describe().Picks
 	for i := range s.study.Responses {
 		want := &s.study.Responses[i]
 		name := want.From

@@ -32,6 +32,7 @@ type DSN struct {
 	scheme string        // of a URL, in small letters; empty: it is none
 	url    *url.URL      // nil for key=value
 	driver *mysql.Config // in the words of MariaDB's driver
+	rights string        // what grant its user may lack
 	secret []string      // all forms in which the password might appear
 
 	dial func(ctx context.Context, network, address string) (net.Conn, error) // nil: the network; for tests
@@ -77,6 +78,7 @@ func Parse(text string) (*DSN, error) {
 	case d.url.Host == "" && d.url.Query().Get("socket") == "":
 		return nil, fmt.Errorf("the DSN names no host, as in %s://USER@HOST", d.Vendor)
 	}
+	d.rights = d.Vendor.watching
 	return d, nil
 }
 

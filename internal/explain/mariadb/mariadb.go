@@ -71,7 +71,7 @@ type Source struct {
 
 // New asks what server it is. here: the connection does not leave this host. The error is
 // one line.
-func New(ctx context.Context, a explain.Asker, target string, here bool) (*Source, error) {
+func New(ctx context.Context, a explain.Asker, target string, here bool) (explain.Source, error) {
 	r, err := explain.One(ctx, a, server)
 	if err != nil {
 		return nil, err

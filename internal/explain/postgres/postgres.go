@@ -36,7 +36,7 @@ const flush = 1.0
 
 // New asks what server it is. here: the connection does not leave this host, so that a
 // process number of the server may be one of ours. The error is one line.
-func New(ctx context.Context, a explain.Asker, target string, here bool) (*Source, error) {
+func New(ctx context.Context, a explain.Asker, target string, here bool) (explain.Source, error) {
 	r, err := explain.One(ctx, a, server)
 	if err != nil {
 		return nil, err

@@ -201,7 +201,7 @@ func newEffect(r *Report, e *analysis.Effect) effectJSON {
 		Compare: e.Response.Compare, ValueUnit: e.Response.Unit, Better: e.Response.Better,
 		Effect: e.Value, Low: e.Low, High: e.High, Alpha: e.Alpha, N: e.N, Unit: e.Unit,
 		Verdict: e.Verdict, Reason: reasonText(e), Margin: e.Response.Margin, Floor: e.NoiseFloor, Evidence: evidence(x, e),
-		Mean: e.Mean, MeanLow: e.MeanLow, MeanHigh: e.MeanHigh, Stalls: e.Stalls,
+		Mean: e.Mean.Value, MeanLow: e.Mean.Low, MeanHigh: e.Mean.High, Stalls: e.Stalls,
 		BaseMedian: e.Baseline, Median: e.Level, Limits: e.Limits, Differs: e.Differences, NeedTime: math.NaN(), Warnings: warned(e),
 	}
 	if f := e.Failing; f != nil {

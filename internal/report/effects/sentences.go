@@ -31,9 +31,9 @@ func sentence(x *result.Experiment, e *analysis.Effect) string {
 		}
 	case analysis.NoEffect:
 		if interaction(e) {
-			what += ": the two effects " + combine(r) + "; no practical difference to a typical run"
+			what += ": the two effects " + combine(r) + "; " + noDifference
 		} else {
-			what += " makes no practical difference to a typical run, compared with " + base
+			what += " makes " + noDifference + ", compared with " + base
 		}
 	case analysis.Unresolved:
 		what += fmt.Sprintf(" differs from %s, but by more than %s or not is unresolved", base, size(r.Margin, r))
@@ -43,7 +43,7 @@ func sentence(x *result.Experiment, e *analysis.Effect) string {
 		what += " against " + base + " is inconclusive"
 	}
 	if slices.Contains(e.Limits, analysis.Tail) && e.Verdict == analysis.Inconclusive {
-		what = fmt.Sprintf("%s has rare slow runs against %s: the mean of %s is %s (%s), while the typical run differs less", e.Contrast.String(), base, label(r), amount(e.Mean, r), span(e.MeanLow, e.MeanHigh, r))
+		what = fmt.Sprintf("%s has rare slow runs against %s: the mean of %s is %s (%s), while the typical run differs less", e.Contrast.String(), base, label(r), amount(e.Mean.Value, r), span(e.Mean.Low, e.Mean.High, r))
 	}
 	failing := slices.Contains(e.Limits, analysis.Survivors)
 	if math.IsNaN(e.Value) {
@@ -135,7 +135,7 @@ func notes(e *analysis.Effect) []string {
 	}
 	if e.Stalls || outside(e) {
 		out = append(out, fmt.Sprintf("the mean is %s (%s interval by itself %s): rare slow runs move it and not the estimate, so count on both",
-			amount(e.Mean, &e.Response), confidence(e.Alpha), span(e.MeanLow, e.MeanHigh, &e.Response)))
+			amount(e.Mean.Value, &e.Response), confidence(e.Alpha), span(e.Mean.Low, e.Mean.High, &e.Response)))
 	}
 	if len(e.Limits) == 0 && (e.Verdict == analysis.Unresolved || !e.Primary() && e.Verdict == analysis.Inconclusive) {
 		out = append(out, reasonText(e))

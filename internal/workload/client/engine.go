@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"hostlab/internal/explain"
-	"hostlab/internal/result"
 )
 
 // engine is a database with the tables, and one session that does the job.
@@ -31,11 +30,9 @@ type engine interface {
 	commit(ctx context.Context) error
 
 	// watch samples what the session waits for until stop is called, where the engine
-	// tells that. Readings of counters between the two have what only samples tell.
-	watch(ctx context.Context) (stop func())
-	// waits are the events that were seen since the last watch; nil: none are known.
-	waits() *result.Waits
-	counters(ctx context.Context) (counters, error)
+	// tells that. Readings of counters before and after have what only samples tell.
+	watch(ctx context.Context) (stop func() looks)
+	counters(ctx context.Context, l looks) (counters, error)
 	// session is the CPU time of the job's session in the server, and its wait for a CPU.
 	session() (cpu, queued counter)
 	// moveLog has the log in a directory.
