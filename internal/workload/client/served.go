@@ -29,6 +29,7 @@ type dialect struct {
 	comms             []string
 	settle            string // statements of a new session; may be empty
 	end               string // what ends a session, before its number; empty: it ends by itself
+	via               direct // may be nil
 	// use opens a server of the user's.
 	use  func(d *connect.DSN) (driver.Connector, error)
 	load func(ctx context.Context, e *served, l *tables, clients []string) error
@@ -80,7 +81,7 @@ func start(ctx context.Context, d dialect, work, logDir string, rows int) (*serv
 	if err != nil {
 		return nil, err
 	}
-	e := &served{dialect: d, server: server, sqlSession: sqlSession{mark: d.mark, most: mostRows}}
+	e := &served{dialect: d, server: server, sqlSession: sqlSession{mark: d.mark, most: mostRows, direct: d.via}}
 	if err := e.reopen(); err != nil {
 		return nil, errors.Join(err, server.Close())
 	}
@@ -105,7 +106,7 @@ func use(ctx context.Context, d dialect, dsn *connect.DSN, name string) (_ *serv
 	if err != nil {
 		return nil, err
 	}
-	e := &served{dialect: d, dsn: dsn, sqlSession: sqlSession{db: sql.OpenDB(connector), mark: d.mark, most: mostRows}}
+	e := &served{dialect: d, dsn: dsn, sqlSession: sqlSession{db: sql.OpenDB(connector), mark: d.mark, most: mostRows, direct: d.via}}
 	if err := e.connected(ctx); err != nil {
 		e.db.Close()
 		return nil, e.remote(ctx, err)
