@@ -52,7 +52,7 @@ func compare(ctx context.Context, size, degree int, p rounds.Plan) error {
 	}
 	ratio, aa := rounds.Ratio(kinds[0].Took, kinds[2].Took), rounds.Ratio(kinds[0].Took, kinds[1].Took)
 	fmt.Printf("\nhostlab / psql           %.3f  [%.3f, %.3f]  n=%d, 95 %%\nhostlab / hostlab (A/A)  %.3f  [%.3f, %.3f]\n",
-		ratio.Estimate, ratio.Low, ratio.High, ratio.N, aa.Estimate, aa.Low, aa.High)
+		ratio.Value, ratio.Low, ratio.High, ratio.N, aa.Value, aa.Low, aa.High)
 	fmt.Println(rounds.Within(ratio, 0.05))
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"hostlab/internal/host"
+	"hostlab/internal/watch"
 )
 
 func newFacts(std streams) *cobra.Command {
@@ -89,10 +90,10 @@ func recordMachine(ctx context.Context, std streams, m *machine, file string) er
 		return err
 	}
 	if file == "-" {
-		return host.Record(ctx, tree, "", paths, std.out)
+		return host.Record(ctx, tree, "", paths, std.out, watch.Read)
 	}
 	if err := checkWritable("record", file); err != nil {
 		return err
 	}
-	return writeFile(file, func(f *os.File) error { return host.Record(ctx, tree, "", paths, f) })
+	return writeFile(file, func(f *os.File) error { return host.Record(ctx, tree, "", paths, f, watch.Read) })
 }

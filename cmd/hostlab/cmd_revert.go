@@ -280,7 +280,11 @@ func (o *revertOptions) change(ctx context.Context, std streams, sys *setting.Sy
 	if errors.Is(err, syscall.ENOSPC) {
 		err = fmt.Errorf("%w; what was put back stays so: make room, then run 'hostlab revert' again", err)
 	}
-	d := settingsReport("revert", change("revert", nil, done, err), o.sum(done))
+	cut := ""
+	if j.Unended() != "" {
+		cut = "The last set of changes had no end: hostlab was killed in it, or the journal was cut."
+	}
+	d := settingsReport("revert", change("revert", nil, done, err), o.sum(done), cut)
 	d.Sections = []document.Section{part("Objects", outcomes(sys, slices.DeleteFunc(slices.Clone(done), asBefore)))}
 	err = errors.Join(err, printDocument(std, d, o.format))
 	if n := tally(done); err == nil && n[setting.Foreign]+n[setting.Gone]+n[setting.Failed] > 0 {

@@ -8,7 +8,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"hostlab/internal/experiment"
+	"hostlab/internal/experiment/runner"
 	"hostlab/internal/screen"
+	"hostlab/internal/workload/all"
 )
 
 func newStudy(std streams) *cobra.Command {
@@ -62,7 +64,7 @@ Exit status: 0 all can be used, 2 one cannot.`,
 			var all experiment.Problems
 			_, width := terminal(std.out)
 			for i, a := range args {
-				s, err := experiment.Find(a, over)
+				s, err := experiment.Find(a, over, runner.Known())
 				if bad, ok := errors.AsType[*experiment.Problems](err); ok {
 					all.List = append(all.List, bad.List...)
 					continue
@@ -114,7 +116,7 @@ Exit status: 0.`,
 		Example: `  hostlab study list`,
 		Args:    noArgs,
 		RunE: func(*cobra.Command, []string) error {
-			studies, longest := experiment.Embedded(), 0
+			studies, longest := experiment.Embedded(runner.Known()), 0
 			for _, s := range studies {
 				longest = max(longest, len(s.Name))
 			}
@@ -148,7 +150,7 @@ Exit status: 0 done, 2 no such study.`,
 			if experiment.IsFile(args[0]) {
 				return usagef("study show %s: names a file; show prints built-in studies, which 'hostlab study list' names", args[0])
 			}
-			s, err := experiment.Find(args[0], experiment.Overrides{})
+			s, err := experiment.Find(args[0], experiment.Overrides{}, runner.Known())
 			if err != nil {
 				return err
 			}
@@ -170,7 +172,7 @@ Exit status: 0.`,
 		Example: `  hostlab study schema > study.schema.json`,
 		Args:    noArgs,
 		RunE: func(*cobra.Command, []string) error {
-			_, err := std.out.Write(experiment.Schema())
+			_, err := std.out.Write(experiment.Schema(all.Workloads()))
 			return err
 		},
 	}

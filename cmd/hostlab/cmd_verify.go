@@ -35,14 +35,11 @@ unusable flag or journal.`,
 			if err != nil {
 				return err
 			}
-			list, damage, err := verified(sys, dir, at.machineDir(dir))
+			list, trouble, err := verified(sys, dir, at.machineDir(dir))
 			if err != nil {
 				return err
 			}
-			if damage != "" {
-				err = damaged(damage)
-			}
-			err = errors.Join(err, printDocument(std, verification(sys, list, err), format))
+			err = errors.Join(trouble, printDocument(std, verification(sys, list, trouble), format))
 			n := tally(list)
 			if err == nil && n[setting.Unchanged]+n[setting.Rounded]+n[setting.Moved] < len(list) {
 				return verdictStatus{exitDrifted}
@@ -56,23 +53,39 @@ unusable flag or journal.`,
 }
 
 // verified verifies the journal of one directory; where nothing is set in it, or it may not be
-// read, that of the machine: what root has set is in force for all.
-func verified(sys *setting.System, dir, machine string) (list []setting.Outcome, damage string, _ error) {
+// read, that of the machine: what root has set is in force for all. Trouble is what is known to be wrong
+// with a journal that can be used.
+func verified(sys *setting.System, dir, machine string) (list []setting.Outcome, trouble, _ error) {
 	list, err := setting.Verify(sys, dir)
 	if err == nil {
-		damage, err = setting.Damage(sys, dir)
+		trouble, err = troubled(sys, dir)
 	}
-	if dir != machine && (err == nil && len(list) == 0 && damage == "" || errors.Is(err, fs.ErrPermission)) {
+	if dir != machine && (err == nil && len(list) == 0 && trouble == nil || errors.Is(err, fs.ErrPermission)) {
 		dir = machine
 		if list, err = setting.Verify(sys, dir); err == nil {
-			damage, err = setting.Damage(sys, dir)
+			trouble, err = troubled(sys, dir)
 		}
 	}
 	if err != nil {
-		return nil, "", err
+		return nil, nil, err
 	}
 	moved, err := setting.Beside(sys, dir)
-	return append(list, moved...), damage, err
+	return append(list, moved...), trouble, err
+}
+
+func troubled(sys *setting.System, dir string) (trouble, _ error) {
+	damage, err := setting.Damage(sys, dir)
+	if err != nil {
+		return nil, err
+	}
+	unended, err := setting.Unended(sys, dir)
+	switch {
+	case damage != "":
+		trouble = damaged(damage)
+	case unended != "":
+		trouble = errors.New(unended + "; 'hostlab revert' puts it back")
+	}
+	return trouble, err
 }
 
 // verification lists what was set, and first what is not as it was.
@@ -96,7 +109,7 @@ func verification(sys *setting.System, list []setting.Outcome, failure error) *d
 		case setting.Moved:
 			beside.add(v.Setting, kind, v.Name, outcomeText(v))
 		case setting.Foreign:
-			bad.add(v.Setting, kind, v.Name, read+", no longer "+to)
+			bad.add(v.Setting, kind, v.Name, read+", no longer "+to+": "+v.Reason)
 		default:
 			bad.add(v.Setting, kind, v.Name, outcomeText(v))
 		}

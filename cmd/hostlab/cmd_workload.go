@@ -7,7 +7,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"hostlab/internal/spelling"
 	"hostlab/internal/trust"
 	"hostlab/internal/workload"
 	"hostlab/internal/workload/all"
@@ -25,7 +24,8 @@ func newWorkload(std streams) *cobra.Command {
 		Short: "Run one workload by itself, to try its parameters",
 		Long: `workload runs a workload a few times by itself and prints the median of each of
 its responses: to try parameters before a study uses them. It compares nothing;
-the runs follow each other, so that drift of the host is in all of them.
+the runs follow each other, so that drift of the host is in all of them. A run
+in which hostlab was stopped (SIGSTOP, suspend) is left out, and that is said.
 
 'workload list' names the workloads, 'workload show NAME' their parameters.
 Words of a list and entries of a table are written with spaces between, or as
@@ -137,8 +137,8 @@ func findWorkload(name string) (workload.Workload, error) {
 	if w, ok := all.Find(name); ok {
 		return w, nil
 	}
-	if near := spelling.Meant(name, workloadNames()); near != "" {
-		return nil, usagef("no workload %q; did you mean %s?", name, near)
+	if hint := meant(name, workloadNames()); hint != "" {
+		return nil, usagef("no workload %q%s", name, hint)
 	}
 	return nil, usagef("no workload %q; there are %s", name, strings.Join(workloadNames(), ", "))
 }

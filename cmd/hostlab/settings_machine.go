@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -112,8 +113,16 @@ func assignments(args []string) (list []setting.Assignment, err error) {
 // and says nothing where it may not read.
 func inForce(sys *setting.System, dir string) string {
 	entries, err := setting.Pending(sys, dir)
-	if _, damaged := errors.AsType[*setting.Problem](err); damaged {
-		return "the journal of settings has a problem; 'hostlab verify' says which"
+	found := ""
+	if problem, ok := errors.AsType[*setting.Problem](err); ok {
+		found = problem.Found()
+	} else {
+		damage, _ := setting.Damage(sys, dir)
+		unended, _ := setting.Unended(sys, dir)
+		found = cmp.Or(damage, unended)
+	}
+	if found != "" {
+		return screen.Clean(found) + "; 'hostlab verify' says what is as it was set"
 	}
 	if len(entries) == 0 {
 		return ""

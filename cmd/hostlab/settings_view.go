@@ -165,7 +165,7 @@ func outcomeText(o setting.Outcome) string {
 	case setting.Restored:
 		text = "put back to " + to
 	case setting.Foreign:
-		return "another program has changed it to " + read
+		text = "reads " + read
 	case setting.Gone:
 		if o.Reason != "" {
 			return o.Reason

@@ -48,8 +48,7 @@ type cacheSet struct {
 }
 
 func (s *cacheSet) add(t Tree, cpus []int) {
-	found := make([][]Cache, len(cpus))
-	each(len(cpus), readers(), func(i int) { found[i] = cachesOf(t, cpus[i]) })
+	found := sideBySide(cpus, readers(), func(cpu int) []Cache { return cachesOf(t, cpu) })
 	if s.caches == nil {
 		s.caches = []Cache{}
 	}
@@ -83,24 +82,18 @@ func (s *cacheSet) add(t Tree, cpus []int) {
 func cachesOf(t Tree, cpu int) []Cache {
 	var caches []Cache
 	for i := range maxCacheIndex {
-		dir := cpuPath(cpu) + "/cache/index" + strconv.Itoa(i) + "/"
-		level := t.Int(dir+"level", "", 1)
+		dir := cpuPath(cpu) + "/cache/index" + strconv.Itoa(i)
+		level := t.Int(dir+"/level", "", 1)
 		if level.State == StateAbsent {
 			break
 		}
-		typ, ok := t.Word(dir + "type").Get()
+		typ, ok := t.Word(dir + "/type").Get()
 		if level.State != StateOK || level.Value < 1 || level.Value > 9 || !ok {
 			continue
 		}
-		c := Cache{
-			Level: int(level.Value),
-			Type:  typ,
-			Size:  Convert(t.Text(dir+"size"), "B", parseSize),
-			Line:  t.Int(dir+"coherency_line_size", "B", 1),
-			Ways:  t.Int(dir+"ways_of_associativity", "", 1),
-			CPUs:  []int{cpu}, // all that is known where the list below cannot be read
-		}
-		if l, ok := t.List(dir + "shared_cpu_list").Get(); ok && slices.Contains(l, cpu) {
+		c := Cache{Level: int(level.Value), Type: typ, CPUs: []int{cpu}} // all that is known where the list cannot be read
+		fill(t, dir, &c)
+		if l, ok := t.List(dir + "/shared_cpu_list").Get(); ok && slices.Contains(l, cpu) {
 			c.CPUs = ascending(l)
 		}
 		caches = append(caches, c)

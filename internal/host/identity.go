@@ -16,8 +16,7 @@ import (
 func readIdentity(t Tree) Identity {
 	cpu := readCPUInfo(t)
 	kernel := readRelease(t)
-	return Identity{
-		Hostname:     firstKnown(notEmpty(t.Text("/proc/sys/kernel/hostname")), notEmpty(t.Text("/etc/hostname"))),
+	id := Identity{
 		OS:           readOS(t),
 		Kernel:       kernel,
 		Arch:         readArch(t, cpu, kernel.Or("")),
@@ -28,6 +27,8 @@ func readIdentity(t Tree) Identity {
 		BIOS:         joinFacts(dmi(t, "bios_vendor"), dmi(t, "bios_version"), dmi(t, "bios_date")),
 		ClockTicksHz: readConfigHz(t, kernel.Or("")),
 	}
+	fill(t, "", &id)
+	return id
 }
 
 func notEmpty(f Fact[string]) Fact[string] {
@@ -109,12 +110,13 @@ func unquoteShell(s string) string {
 // it by /proc/sys/kernel/arch (Linux 6.1), the shape of /proc/cpuinfo or the
 // ending that distributions give to the kernel's release.
 func readArch(t Tree, cpu cpuinfo, release string) Fact[string] {
+	names := map[string]string{"x86_64": "amd64", "amd64": "amd64", "aarch64": "arm64", "arm64": "arm64"}
+	const file = "/proc/sys/kernel/arch"
+	machine, ok := t.Text(file).Get()
 	if t.Live() {
 		return Known(runtime.GOARCH, "", "architecture that hostlab was built for")
 	}
-	names := map[string]string{"x86_64": "amd64", "amd64": "amd64", "aarch64": "arm64", "arm64": "arm64"}
-	const file = "/proc/sys/kernel/arch"
-	if machine, ok := t.Text(file).Get(); ok {
+	if ok {
 		if name := names[machine]; name != "" {
 			machine = name
 		}
@@ -182,11 +184,18 @@ func readConfigHz(t Tree, release string) Fact[int64] {
 			found = append(found, configHz(t, p, false))
 		}
 	}
-	return withReason(firstKnown(found...), StateAbsent, "the kernel's configuration is not to be seen here")
+	f := firstKnown(found...)
+	if v, ok := f.Get(); ok && release != "" && !strings.Contains(release, "/") {
+		t.told("/boot/config-"+release, fmt.Sprintf("CONFIG_HZ=%d", v)) // the whole would be larger than all else
+	}
+	if f.State == StateAbsent {
+		f.Reason = "the kernel's configuration is not to be seen here"
+	}
+	return f
 }
 
 func configHz(t Tree, file string, packed bool) Fact[int64] {
-	b, err := t.Read(file)
+	b, err := t.quiet().Read(file)
 	if err != nil {
 		return Unknown[int64](file, err)
 	}

@@ -23,17 +23,6 @@ func Masked[T any](f Fact[T]) bool {
 	return f.State == StateError && strings.HasSuffix(f.Reason, maskedReason)
 }
 
-// unmask turns an absent fact into an error where the absence proves nothing.
-func unmask[T any](t Tree, f Fact[T]) Fact[T] {
-	if f.State == StateAbsent {
-		path, _, _ := strings.Cut(f.Source, " ")
-		if err := t.masked(path); err != nil {
-			return Unknown[T](f.Source, err)
-		}
-	}
-	return f
-}
-
 // masked returns the reason why a file that is not there may exist nevertheless,
 // or nil.
 func (t Tree) masked(path string) error {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -84,8 +83,8 @@ func openRetry(path string, flags int) (int, error) {
 
 var buffers = sync.Pool{New: func() any { b := make([]byte, 64<<10); return &b }}
 
-// read lends the content of a file to use.
-func (t Tree) read(path string, use func([]byte) error) error {
+// read lends at most the first bytes of a file to use; of a whole one, most is above maxFile.
+func (t Tree) read(path string, most int, use func([]byte) error) error {
 	fd, err := t.open(path, 0)
 	if err != nil {
 		return err
@@ -98,7 +97,7 @@ func (t Tree) read(path string, use func([]byte) error) error {
 	// files may come in parts, and end only where a read gives nothing.
 	parts := t.Live() && !strings.HasPrefix(path, "/sys/")
 	for n := 0; ; {
-		m, err := unix.Read(fd, buf[n:])
+		m, err := unix.Read(fd, buf[n:min(len(buf), most)])
 		if err == unix.EINTR {
 			continue
 		}
@@ -109,7 +108,7 @@ func (t Tree) read(path string, use func([]byte) error) error {
 		if n > maxFile {
 			return errTooLarge
 		}
-		if m == 0 || (n < len(buf) && !parts) {
+		if m == 0 || n == most || (n < len(buf) && !parts) {
 			return use(buf[:n])
 		}
 		if n == len(buf) {
@@ -130,15 +129,6 @@ func (t Tree) file(path string) (*os.File, error) {
 		return nil, err
 	}
 	return os.NewFile(uintptr(fd), path), nil
-}
-
-func (t Tree) head(path string, n int) ([]byte, error) {
-	f, err := t.file(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, int64(n)))
 }
 
 // lstat tells what a path is, without following it if it is a link.
@@ -203,8 +193,7 @@ func (t Tree) list(path string) ([]string, error) {
 	}
 }
 
-// Exists reports whether a path is there, following links.
-func (t Tree) Exists(path string) bool {
+func (t Tree) exists(path string) bool {
 	fd, err := t.open(path, unix.O_PATH)
 	if err != nil {
 		return false

@@ -83,7 +83,7 @@ func dmiHypervisor(t Tree) (name, source string, certain bool) {
 	if byProduct {
 		source = product.Source
 	}
-	if tag := dmi(t, "chassis_asset_tag"); tag.Or("") == azureTag {
+	if tag := dmi(t.keeping(knownTag), "chassis_asset_tag"); tag.Or("") == azureTag {
 		return "hyper-v (Azure)", tag.Source, true
 	} else if tag.Or("") == "OracleCloud.com" {
 		return "kvm (Oracle Cloud)", tag.Source, true
@@ -154,7 +154,7 @@ func readHypervisor(t Tree) Fact[string] {
 // and Firecracker by the maker of its ACPI tables, which only root can read.
 func nameByClock(t Tree, clocks Fact[string], flag string) Fact[string] {
 	const facp = "/sys/firmware/acpi/tables/FACP"
-	if b, err := t.Read(facp); err == nil && len(b) >= 16 && string(b[10:16]) == "FIRECK" {
+	if b, err := t.keeping(makerOf).Read(facp); err == nil && len(b) >= 16 && string(b[10:16]) == "FIRECK" {
 		return Known("kvm (Firecracker)", "", facp+" and "+flag)
 	}
 	for _, c := range []struct{ clock, name string }{
@@ -192,9 +192,9 @@ func treeHypervisor(t Tree) Fact[string] {
 // interrupts the rest is most of the work of a parser.
 func readSteal(t Tree) Fact[float64] {
 	const file = "/proc/stat"
-	b, err := readHead(t, file, 1024)
+	b, err := t.head(file, 1024)
 	if err != nil {
-		return unmask(t, Unknown[float64](file, err))
+		return Unknown[float64](file, err)
 	}
 	line, _, _ := strings.Cut(string(b), "\n")
 	share, err := parseSteal(line)

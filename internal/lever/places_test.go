@@ -108,6 +108,8 @@ func TestLogDevice(t *testing.T) {
 			want: Unresolved, evidence: result.Measured, says: []string{"a commit into a recycled log takes 100 us [90.0 us, 110 us] in the mean, 900 us [810 us, 990 us] at the 99th percentile and 53.0 us in the median"}, bound: 1 - 4./110, from: BoundMeasured},
 		{name: "slow commits, PostgreSQL", lever: l, facts: &host.Facts{Databases: []host.Database{{Kind: "postgresql"}}}, outcomes: ran(fresh, mem),
 			want: Unresolved, evidence: result.Measured, says: []string{"hostlab explain --dsn postgres://USER@localhost/DB --for 5m"}, bound: 0.95, from: BoundComputed},
+		{name: "memory is hundreds of times as fast", lever: l, facts: guest(), outcomes: ran(fresh, seconds("commit.memory.p50", 0.24e-6)),
+			want: Unresolved, evidence: result.Measured, bound: 0.997, why: "No device can take more than 99.7 % off a commit"},
 		{name: "commits as in memory", lever: l, facts: in(host.ClassPmem), outcomes: ran(seconds("commit.p50", 4e-6), mem, fast),
 			want: NoEffect, evidence: result.Measured, bound: 1 - 0.98},
 		{name: "as in memory without an interval", lever: l, facts: in(host.ClassPmem), outcomes: ran(seconds("commit.p50", 4e-6), mem, ratio("commit.gain", 1, nan, nan, 0.01)),

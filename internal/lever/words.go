@@ -69,17 +69,8 @@ func sliceWords(m *result.Measurement) string {
 	return "a short burst"
 }
 
-// Percent prints a share, never as 100 % or 0 % while it is neither.
-func Percent(share float64) string {
-	switch p := 100 * share; {
-	case p > 99 && p < 100:
-		return ">99 %"
-	case p > 0 && p < 1:
-		return "<1 %"
-	default:
-		return fmt.Sprintf("%.0f %%", p)
-	}
-}
+// Percent prints a share, with a fraction where 0 % or 100 % would be wrong.
+func Percent(share float64) string { return result.Percent(share, 0) }
 
 // lowerFirst puts a title into the middle of a sentence, leaving names such as
 // "EPP" and "C-states" as they are.

@@ -370,5 +370,6 @@ type Policy struct {
 	// frequency instead and marks the two rows.
 	Bounds bool `json:"bounds,omitempty"`
 
-	rule rule
+	rule  rule
+	bound Bound // that it was made into by expand
 }

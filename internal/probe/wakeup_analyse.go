@@ -113,7 +113,8 @@ func (u usedRounds) why(alpha float64) string {
 			parts = append(parts, fmt.Sprintf(words, n))
 		}
 	}
-	return fmt.Sprintf("%d of %d rounds were clean, %d are needed (%s)", u.count[unspoilt], u.of, stats.MinBlocks(alpha), strings.Join(parts, ", "))
+	verb := map[bool]string{true: "was", false: "were"}[u.count[unspoilt] == 1]
+	return fmt.Sprintf("%d of %d rounds %s clean, %d are needed (%s)", u.count[unspoilt], u.of, verb, stats.MinBlocks(alpha), strings.Join(parts, ", "))
 }
 
 // stillRising is the gain in speed within a busy stretch from which on its clock
@@ -131,7 +132,7 @@ func (r *wakeRun) ramping(m *result.Measurement, key wakeKey, alpha float64) {
 	iv := stats.HodgesLehmann(logs, alpha)
 	if up := math.Exp(iv.Low); up > stillRising {
 		m.Labels.Ramping = true
-		m.Warnings = append(m.Warnings, fmt.Sprintf("the CPU still got faster while busy, by %.0f %% within a stretch: the ratio is too low", 100*(math.Exp(iv.Estimate)-1)))
+		m.Warnings = append(m.Warnings, fmt.Sprintf("the CPU still got faster while busy, by %.0f %% within a stretch: the ratio is too low", 100*(math.Exp(iv.Value)-1)))
 	}
 }
 
@@ -202,7 +203,7 @@ func (r *wakeRun) latencies(t wakeTarget, alpha float64) []result.Measurement {
 			m.Reason = fmt.Sprintf("%d wake-ups fitted into the time; a 99th percentile takes %d", len(x), least)
 		case q == 0.5:
 			// Wake-ups of one round may be alike; rounds lie seconds apart.
-			m.Estimate = medianOf(ofRounds(rounds, stats.Median), alpha)
+			m.Estimate = medianOf(column(rounds, stats.Median), alpha)
 		default:
 			m.Estimate = single(stats.Quantile(x, q), len(x))
 			m.Warnings = append(m.Warnings, fmt.Sprintf("no interval: %d wake-ups are too few for one", len(x)))

@@ -3,6 +3,7 @@ package result
 import (
 	"math"
 	"strconv"
+	"strings"
 )
 
 // scale is one step of a unit: values of at least One (in the base unit) are
@@ -113,4 +114,17 @@ func plain(x float64) string {
 		return strconv.FormatFloat(x, 'g', 4, 64)
 	}
 	return digits3(x)
+}
+
+// Percent writes a share of 1 in per cent with so many digits after the point at most, and
+// with more where it takes them to differ from nothing and from all: "12.5 %", "99.97 %".
+func Percent(share float64, digits int) string {
+	if edge := min(share, 1-share); edge > 0 && edge < 0.5*math.Pow10(-2-digits) {
+		digits = min(12, int(math.Ceil(-math.Log10(edge)))-1)
+	}
+	text := strconv.FormatFloat(share*100, 'f', digits, 64)
+	if strings.Contains(text, ".") {
+		text = strings.TrimSuffix(strings.TrimRight(text, "0"), ".")
+	}
+	return text + " %"
 }

@@ -84,7 +84,11 @@ func (a *applying) run(p *Plan) error {
 	for _, pl := range in.list {
 		a.from[pl.Path] = pl.From
 	}
-	if err := in.commit(); err != nil {
+	err := a.j.fits(in.list)
+	if err == nil {
+		err = in.commit()
+	}
+	if err != nil {
 		return err
 	}
 	var retry []int // of out: failed, and a later step may let them through
@@ -230,7 +234,7 @@ func (a *applying) settle(steps []Step, retry []int) error {
 		}
 		known := a.j.st.objects[o.Path]
 		if v != o.To && (known == nil || !known.mine(v)) {
-			*o = Outcome{Step: o.Step, Read: v, Result: Foreign, Reason: changedMeanwhile(v)}
+			*o = Outcome{Step: o.Step, Read: v, Result: Foreign, Reason: another}
 			continue
 		}
 		*o = took(o.Step, v)

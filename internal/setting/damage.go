@@ -44,6 +44,10 @@ func (j *Journal) Accept() (kept string, err error) {
 // Damage says what is known to be missing from the journal, until Forget; "": nothing.
 func (j *Journal) Damage() string { return j.st.damage }
 
+// Unended says that the last set that was made before the journal was opened has no end, and names what may
+// still be changed; "": it had one.
+func (j *Journal) Unended() string { return j.unended }
+
 // keep copies the journal beside itself, under a name that is free. One that is gone has no copy, and no name.
 func (j *Journal) keep() (string, error) {
 	b, err := j.sys.Disk.ReadFile(j.path())

@@ -32,7 +32,38 @@ func (f files) open(path string, flags int) (int, error) {
 		return -1, err
 	}
 	defer unix.Close(root)
-	return host.OpenIn(root, path, flags)
+	fd, err := host.OpenIn(root, path, flags)
+	if errors.Is(err, unix.ENOENT) {
+		if link := stray(root, path); link != "" {
+			err = astray{link}
+		}
+	}
+	return fd, err
+}
+
+// stray returns the link on the way to a path that leads nowhere below the root; "" where there is none.
+func stray(root int, path string) string {
+	for i := range path {
+		if i == 0 || path[i] != '/' {
+			continue
+		}
+		if at := path[:i]; strays(root, at) {
+			return at
+		}
+	}
+	if strays(root, path) {
+		return path
+	}
+	return ""
+}
+
+func strays(root int, path string) bool {
+	_, err := host.OpenIn(root, path, unix.O_PATH)
+	fd, linkErr := host.OpenIn(root, path, unix.O_PATH|unix.O_NOFOLLOW)
+	if linkErr == nil {
+		unix.Close(fd)
+	}
+	return errors.Is(err, unix.ENOENT) && linkErr == nil
 }
 
 // again makes a call until no signal interrupts it.

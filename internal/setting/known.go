@@ -74,11 +74,11 @@ func (o *object) layer(owner string) *layer {
 
 // drop removes layers. With pass, what the lowest of them found is what the one above
 // puts back.
-func (o *object) drop(layers []int, pass bool) {
+func (o *object) drop(layers map[int]bool, pass bool) {
 	original, passed := "", false
 	kept := o.Layers[:0]
 	for _, l := range o.Layers {
-		if slices.Contains(layers, l.ID) {
+		if layers[l.ID] {
 			if pass && !passed {
 				original, passed = l.Original, true
 			}

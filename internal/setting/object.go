@@ -99,13 +99,16 @@ func (sys *System) below(at, pattern string, stacked bool) (list []Object) {
 	}
 	dir, stem := path.Split(head)
 	dir = at + dir
+	all, err := sys.FS.ReadDir(path.Clean(dir))
+	if errors.As(err, new(astray)) {
+		return []Object{{Path: path.Clean(dir)}} // reading it says why it cannot be set
+	}
 	var parts []Object
 	switch stem = strings.TrimSuffix(stem, "[0-9]"); stem {
 	case "policy":
 		parts = policies(sys)
 	case "":
-		names, _ := sys.FS.ReadDir(path.Clean(dir))
-		names = slices.DeleteFunc(names, func(n string) bool { return !host.HasQueue(n) && (!stacked || !host.IsStacked(n)) })
+		names := slices.DeleteFunc(all, func(n string) bool { return !host.HasQueue(n) && (!stacked || !host.IsStacked(n)) })
 		parts = folders(dir, names)
 	default:
 		parts = folders(dir, sys.numbered(path.Clean(dir), stem))

@@ -42,12 +42,18 @@ func (p *Problem) Found() string {
 	case p.Gone:
 		text, names = p.Path+": the journal is gone, and not by hostlab", "its marks name"
 	}
-	if len(p.Names) > 0 {
-		const most = 6
-		text += "; " + names + " what may still be changed: " + strings.Join(p.Names[:min(most, len(p.Names))], ", ")
-		if more := len(p.Names) - most; more > 0 {
-			text += fmt.Sprintf(" and %d more", more)
-		}
+	return text + listed(names, p.Names)
+}
+
+// listed names what may still be changed, some of it; "" for nothing.
+func listed(who string, names []string) string {
+	if len(names) == 0 {
+		return ""
+	}
+	const most = 6
+	text := "; " + who + " what may still be changed: " + strings.Join(names[:min(most, len(names))], ", ")
+	if more := len(names) - most; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
 	}
 	return text
 }

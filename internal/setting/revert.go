@@ -24,6 +24,7 @@ func Revert(ctx context.Context, sys *System, j *Journal, owner string, force bo
 		return nil, j.problem
 	}
 	released := j.release(owner)
+	_ = j.shrink() // a full disk is no reason to put nothing back
 	w := j.writer(sys, owner)
 	list, covered, out := w.undos(owner)
 	err := errors.Join(released, j.drop(covered, true))
@@ -156,7 +157,7 @@ func (w *writer) look(u *undo, force bool) {
 	case v == u.to || mine:
 		u.ours = true
 	default:
-		u.out.Result, u.out.Reason = Foreign, u.o.changed(v)
+		u.out.Result, u.out.Reason = Foreign, w.j.st.foreign(u.o)
 		u.original, u.open = u.to, u.layers
 		u.ours, u.hold, u.to, u.layers = true, true, v, nil
 	}
@@ -171,16 +172,23 @@ func (o *object) restarted(v string) string {
 	return "the machine has started again since"
 }
 
-// changed says of an object that reads v, which is none of our values, how that may be.
-func (o *object) changed(v string) string {
-	if !o.Doubt {
-		return changedMeanwhile(v)
+// another and incomplete are why an object reads none of our values.
+const (
+	another    = "another program has changed it"
+	incomplete = "another program has changed it, or hostlab in a set that the journal lacks"
+)
+
+// foreign says of an object that reads none of our values how that may be.
+func (st *state) foreign(o *object) string {
+	switch {
+	case o != nil && o.Doubt && o.Wrote == "":
+		return "the journal ends within the set that may have changed it; it read " + o.Ours + " before"
+	case o != nil && o.Doubt:
+		return "the journal ends within the set that was to make it " + o.Wrote + "; it read " + o.Ours + " before"
+	case st.damage != "":
+		return incomplete
 	}
-	text := fmt.Sprintf("it reads %s, and read %s before; the journal ends within the set that", v, o.Ours)
-	if o.Wrote == "" {
-		return text + " may have changed it"
-	}
-	return text + " was to make it " + o.Wrote
+	return another
 }
 
 // bystanders adds objects that the writes to come would disturb and that are not
@@ -244,7 +252,7 @@ func (w *writer) undo(u *undo, pass int) (wrote bool, _ error) {
 	}
 	if !u.forced && !u.o.restorable(v) {
 		u.ours, u.settled = false, false
-		u.out.Result, u.out.Reason = Foreign, u.o.changed(v)
+		u.out.Result, u.out.Reason = Foreign, w.j.st.foreign(u.o)
 		return false, nil
 	}
 	u.settled = false

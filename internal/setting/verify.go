@@ -30,6 +30,16 @@ func Damage(sys *System, dir string) (string, error) {
 	return j.st.damage, nil
 }
 
+// Unended says that the last set of a directory's journal has no end, and names what may still be changed;
+// "": it has one.
+func Unended(sys *System, dir string) (string, error) {
+	j, err := peek(sys, dir)
+	if err != nil {
+		return "", err
+	}
+	return j.unended, nil
+}
+
 // Tidy removes a journal in which nothing is open, as a kill leaves one between the first line and
 // the first write, or between the last line and its removal. One that is in use is left.
 func Tidy(sys *System, dir string) error {
@@ -83,7 +93,7 @@ func Verify(sys *System, dir string) ([]Outcome, error) {
 		if o.Wrote == "" && !rebooted(o, boot) || !slices.ContainsFunc(o.Layers, func(l layer) bool { return l.Side == "" }) {
 			continue // it was not set, only disturbed
 		}
-		out = append(out, o.verify(sys, boot))
+		out = append(out, j.st.verify(o, sys, boot))
 	}
 	return out, j.trouble()
 }
@@ -114,7 +124,7 @@ func Beside(sys *System, dir string) (out []Outcome, _ error) {
 	return out, j.trouble()
 }
 
-func (o *object) verify(sys *System, boot string) Outcome {
+func (st *state) verify(o *object, sys *System, boot string) Outcome {
 	out := Outcome{Step: Step{Setting: o.Setting, Object: o.object(), From: o.Layers[0].Original, To: o.Wrote}}
 	v, err := sys.setting(o.Setting).read(sys, o.object())
 	if rebooted(o, boot) {
@@ -137,9 +147,9 @@ func (o *object) verify(sys *System, boot string) Outcome {
 	case !o.Done && o.mine(v):
 		out.Result, out.Reason = Failed, "hostlab was killed while it set it"
 	case v == o.Layers[0].Original && !o.Doubt:
-		out.Result, out.Reason = Foreign, fmt.Sprintf("it reads %s again, as before it was set", v)
+		out.Result, out.Reason = Foreign, "as before it was set"
 	default:
-		out.Result, out.Reason = Foreign, o.changed(v)
+		out.Result, out.Reason = Foreign, st.foreign(o)
 	}
 	return out
 }

@@ -2,7 +2,6 @@ package setting
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 )
@@ -15,6 +14,7 @@ type writer struct {
 	owner string
 	at    time.Time
 	boot  string
+	lasts bool              // of what was written something outlives the kernel
 	sides map[string][]Side // by path, what writes to it disturb
 }
 
@@ -124,14 +124,13 @@ func (in *intends) record() *record {
 	return &record{Kind: "intend", Set: in.w.set, Owner: in.w.owner, At: in.w.at, Boot: in.w.boot, Objects: in.list}
 }
 
-// end says that the set has ended: what it has intended and not begun is as it was.
+// end says that the set has ended: what it has intended and not begun is as it was. One that
+// intended nothing has no lines, and one that put back all has no journal any more.
 func (w *writer) end() error {
-	for _, p := range w.j.st.planned {
-		if p.set == w.set {
-			return w.j.append(false, &record{Kind: "end", Set: w.set})
-		}
+	if w.j.st.atWork != w.set {
+		return nil
 	}
-	return nil
+	return w.j.append(w.lasts, &record{Kind: "end", Set: w.set})
 }
 
 // forgotten reports whether the kernel has started again since an object was written.
@@ -170,10 +169,11 @@ func (w *writer) put(s Setting, o Object, seen, to string, careless bool) (read 
 	} else if known := st.objects[o.Path]; known != nil {
 		id = known.ID
 	}
-	began := &record{Kind: "go", Set: w.set, ID: id, To: to, Any: s.Rounds}
+	began := &record{Kind: "go", Set: w.set, ID: id, To: to, Any: s.Rounds, Marked: w.j.marked && !st.marked}
 	for _, side := range sides {
 		began.Sides = append(began.Sides, sideways{Path: side.Object.Path, Becomes: side.Becomes, Any: side.Becomes == nil})
 	}
+	w.lasts = w.lasts || s.Lasting
 	// Only what outlives the kernel must be known after a power cut.
 	if err := w.j.append(s.Lasting, began); err != nil {
 		if !careless {
@@ -214,8 +214,4 @@ func (w *writer) put(s Setting, o Object, seen, to string, careless bool) (read 
 		w.remember(done)
 	}
 	return read, readErr, writeErr, journalErr
-}
-
-func changedMeanwhile(value string) string {
-	return fmt.Sprintf("another program has changed it: it reads %s", value)
 }

@@ -367,7 +367,7 @@ func Estimate(d []float64, alpha float64) result.Estimate {
 	case len(d) < stats.MinBlocks(alpha):
 		iv = stats.PairedT(d, alpha)
 	}
-	return result.Estimate{Value: math.Exp(iv.Estimate), Low: math.Exp(iv.Low), High: math.Exp(iv.High), N: iv.N}
+	return iv.Map(math.Exp)
 }
 
 // minus pairs rounds; nil where one of the cells was not measured.

@@ -12,9 +12,13 @@ import (
 	"hostlab/internal/result"
 )
 
+// noDifference is what the intervals of middles and means allow to be said: stalls that none of the
+// runs had are in neither.
+const noDifference = "no practical difference to a typical run"
+
 // verdictWords are the verdicts as people read them.
 var verdictWords = map[analysis.Verdict]string{
-	analysis.CostsMore: "costs more", analysis.CostsLess: "costs less", analysis.NoEffect: "no practical effect",
+	analysis.CostsMore: "costs more", analysis.CostsLess: "costs less", analysis.NoEffect: noDifference,
 	analysis.Unresolved: "unresolved", analysis.Inconclusive: "inconclusive", analysis.VoidVerdict: "void",
 }
 
@@ -158,7 +162,7 @@ func sample(e *analysis.Effect) string {
 // outside reports whether the mean is outside the interval of the estimate: rare stalls
 // move it.
 func outside(e *analysis.Effect) bool {
-	return !math.IsNaN(e.Mean) && !math.IsNaN(e.Low) && !math.IsNaN(e.High) && (e.Mean < e.Low || e.Mean > e.High)
+	return !math.IsNaN(e.Mean.Value) && e.HasInterval() && !e.Contains(e.Mean.Value)
 }
 
 // duration prints seconds for people: "47 min", "2 h 5 min".
