@@ -16,18 +16,8 @@ type engine interface {
 	// they had just been made: analysed, and all of it written.
 	fill(ctx context.Context, l *tables, clients []string) error
 
-	// read reads a package of the source's rows behind a key, keys of the target's keys.
-	read(ctx context.Context, t int, after key, into *pkg) error
-	keys(ctx context.Context, t int, after key, into *pkg) error
-	// all reads a client's rows, for a check.
-	all(ctx context.Context, t int, client string, into func(*pkg)) error
-
-	begin(ctx context.Context) error
-	insert(ctx context.Context, t int, p *pkg) error
-	remove(ctx context.Context, t int, after, upTo key) (rows int64, err error)
-	copyAll(ctx context.Context, t int) (rows int64, err error)
-	removeAll(ctx context.Context, t int) (rows int64, err error)
-	commit(ctx context.Context) error
+	// sql is the session that reads and writes them.
+	sql() *sqlSession
 
 	// watch samples what the session waits for until stop is called, where the engine
 	// tells that. Readings of counters before and after have what only samples tell.

@@ -21,7 +21,7 @@ type sqlSession struct {
 	prepares bool             // statements are prepared once; the drivers of others do so, or need not
 	direct   direct           // may be nil
 
-	sql      []statements
+	texts    []statements
 	inserts  map[[2]int]string // by table and rows
 	prepared map[string]*sql.Stmt
 	raw      [][]byte
@@ -31,6 +31,8 @@ type sqlSession struct {
 // direct is a way past database/sql, which would make a value of each parameter and column.
 // Parameters are text, and so are the columns of a row.
 type direct func(ctx context.Context, c *sql.Conn, text string, args [][]byte, row func([][]byte)) error
+
+func (e *sqlSession) sql() *sqlSession { return e }
 
 // connected has a session of our own.
 func (e *sqlSession) connected(ctx context.Context) (err error) {
@@ -85,9 +87,9 @@ func (e *sqlSession) execAll(ctx context.Context, list ...string) error {
 
 // set takes the statements of a layout.
 func (e *sqlSession) set(l *tables) {
-	e.sql, e.inserts = nil, map[[2]int]string{}
+	e.texts, e.inserts = nil, map[[2]int]string{}
 	for i := range l.list {
-		e.sql = append(e.sql, l.list[i].statements(e.into, l.size, e.mark))
+		e.texts = append(e.texts, l.list[i].statements(e.into, l.size, e.mark))
 	}
 }
 
@@ -164,14 +166,16 @@ func (e *sqlSession) column(ctx context.Context, text string, args ...string) (o
 	return out, err
 }
 
+// read reads a package of the source's rows behind a key, keys of the target's keys.
 func (e *sqlSession) read(ctx context.Context, t int, after key, into *pkg) error {
-	return e.query(ctx, len(e.made.list[t].columns), e.sql[t].read, nil, into, after.doc, after.doc, after.item)
+	return e.query(ctx, len(e.made.list[t].columns), e.texts[t].read, nil, into, after.doc, after.doc, after.item)
 }
 
 func (e *sqlSession) keys(ctx context.Context, t int, after key, into *pkg) error {
-	return e.query(ctx, len(keys), e.sql[t].keys, nil, into, after.doc, after.doc, after.item)
+	return e.query(ctx, len(keys), e.texts[t].keys, nil, into, after.doc, after.doc, after.item)
 }
 
+// all reads a client's rows, each by itself.
 func (e *sqlSession) all(ctx context.Context, t int, client string, into func(*pkg)) error {
 	tab := &e.made.list[t]
 	var p pkg
@@ -212,15 +216,15 @@ func (e *sqlSession) put(ctx context.Context, t int, client string, p *pkg) erro
 }
 
 func (e *sqlSession) remove(ctx context.Context, t int, after, upTo key) (int64, error) {
-	return e.exec(ctx, e.sql[t].remove, after.doc, after.doc, after.item, upTo.doc, upTo.doc, upTo.item)
+	return e.exec(ctx, e.texts[t].remove, after.doc, after.doc, after.item, upTo.doc, upTo.doc, upTo.item)
 }
 
 func (e *sqlSession) copyAll(ctx context.Context, t int) (int64, error) {
-	return e.exec(ctx, e.sql[t].copyAll)
+	return e.exec(ctx, e.texts[t].copyAll)
 }
 
 func (e *sqlSession) removeAll(ctx context.Context, t int) (int64, error) {
-	return e.exec(ctx, e.sql[t].dropAll)
+	return e.exec(ctx, e.texts[t].dropAll)
 }
 
 func (e *sqlSession) begin(ctx context.Context) error { return e.execAll(ctx, "BEGIN") }
