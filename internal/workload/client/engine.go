@@ -3,8 +3,6 @@ package client
 import (
 	"cmp"
 	"context"
-	"slices"
-	"strings"
 	"time"
 
 	"hostlab/internal/explain"
@@ -110,16 +108,12 @@ type backend struct {
 }
 
 // backendOf is that of a server of the user's, where the server says which process or
-// thread it is and that is one of this host, by its name: behind a forwarded port or in a
-// container the number is another's.
+// thread it is and that is one of this host.
 func backendOf(here bool, id int, names ...string) backend {
-	if here && id > 0 {
-		comm := explain.Comm(int64(id))
-		if slices.ContainsFunc(names, func(n string) bool { return strings.HasPrefix(comm, n) }) {
-			return backend{task: id}
-		}
+	if err := explain.Here(here, int64(id), names...); err != nil {
+		return backend{why: err.Error()}
 	}
-	return backend{why: "the server's processes are not of this host, or hidden"}
+	return backend{task: id}
 }
 
 func (b backend) session() (cpu, queued counter) {
