@@ -145,12 +145,6 @@ func (p *Place) Sub(name string, a Account) (*os.File, error) {
 	return f, nil
 }
 
-// Write makes a file of ours within.
-func (p *Place) Write(name, text string) error { return p.dir.WriteFile(name, []byte(text), 0o600) }
-
-// LetThrough lets other accounts walk to what is theirs within.
-func (p *Place) LetThrough() error { return p.lock.Chmod(0o711) }
-
 // Remove ends what still runs in it, and removes everything. The lock goes last.
 func (p *Place) Remove() error {
 	defer p.parent.Close()

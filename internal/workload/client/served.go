@@ -76,7 +76,7 @@ func (d *dialect) log(rows int) int64 {
 }
 
 // start has a private server with its log in a directory.
-func start(ctx context.Context, d dialect, work, logDir string, rows int) (*served, error) {
+func start(ctx context.Context, d dialect, work, logDir string, rows int) (engine, error) {
 	server, err := database.Start(ctx, d.vendor, "engine", privatedb.Config{Parent: work, LogDir: logDir, LogBytes: d.log(rows), Settings: d.settings})
 	if err != nil {
 		return nil, err
@@ -101,7 +101,7 @@ func (e *served) reopen() (err error) {
 }
 
 // use takes a server of the user's, and a schema in it.
-func use(ctx context.Context, d dialect, dsn *connect.DSN, name string) (_ *served, err error) {
+func use(ctx context.Context, d dialect, dsn *connect.DSN, name string) (_ engine, err error) {
 	connector, err := d.use(dsn)
 	if err != nil {
 		return nil, err

@@ -95,20 +95,12 @@ func (s *session) start(ctx context.Context, p workload.Values, logDir string) (
 		if err != nil {
 			return nil, err
 		}
-		return opened(use(ctx, *speaks(t.Vendor.String()), t, p.String("schema")))
+		return use(ctx, *speaks(t.Vendor.String()), t, p.String("schema"))
 	}
 	if d := speaks(p.String("engine")); d != nil {
-		return opened(start(ctx, *d, s.work, logDir, rowsOf(p)))
+		return start(ctx, *d, s.work, logDir, rowsOf(p))
 	}
-	return opened(openSQLite(logDir))
-}
-
-// opened keeps a nil pointer from becoming an engine.
-func opened[E engine](e E, err error) (engine, error) {
-	if err != nil {
-		return nil, err
-	}
-	return e, nil
+	return openSQLite(logDir)
 }
 
 func rowsOf(p workload.Values) int {
