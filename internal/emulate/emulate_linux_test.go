@@ -229,7 +229,11 @@ func TestQuota(t *testing.T) {
 		{true, 1, 2, "cpu.max=max"},
 	} {
 		g := group{groups: groups{v2: c.v2}}
-		if got := g.quota(c.speed, c.threads); got != c.want {
+		var got []string
+		for _, w := range g.quota(c.speed, c.threads) {
+			got = append(got, w.file+"="+w.value)
+		}
+		if strings.Join(got, "\n") != c.want {
 			t.Errorf("%+v: %q", c, got)
 		}
 	}
@@ -308,7 +312,7 @@ func TestGroupFiles(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		g.now = ""
+		g.written = nil
 		if err := g.set(c.speed, c.threads); err != nil {
 			t.Fatal(err)
 		}
@@ -334,7 +338,7 @@ func TestGroupFiles(t *testing.T) {
 		}
 	}
 	g.v2 = true
-	if got := g.weight(3); got != "cpu.weight=300" {
+	if got := g.weight(3); got != (write{"cpu.weight", "300"}) {
 		t.Error(got)
 	}
 	if err := g.set(1, load{1, 1}); err == nil || !strings.Contains(err.Error(), "cpu.max") {
