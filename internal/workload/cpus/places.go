@@ -24,14 +24,14 @@ const Unknown = ""
 
 // Machine is what is known of the CPUs that may be used.
 type Machine struct {
-	hidden  bool                // a measurement found siblings, which a choice by words leaves out
-	ids     []int               // allowed and online, ascending
-	cpus    map[int]host.CPU    // all that are online
-	core    map[int][]int       // threads of the same core, itself included, by report or by measurement
-	reported    map[int]bool        // CPUs of which the system or a measurement reports who shares their core
-	caches  map[int]*host.Cache // last level, by CPU, from the second on: the first is a core's own
-	data    map[int][]*host.Cache
-	classes []host.CoreType
+	hidden   bool                // a measurement found siblings, which a choice by words leaves out
+	ids      []int               // allowed and online, ascending
+	cpus     map[int]host.CPU    // all that are online
+	core     map[int][]int       // threads of the same core, itself included, by report or by measurement
+	reported map[int]bool        // CPUs of which the system or a measurement reports who shares their core
+	caches   map[int]*host.Cache // last level, by CPU, from the second on: the first is a core's own
+	data     map[int][]*host.Cache
+	classes  []host.CoreType
 }
 
 // New takes what is known together; of a nil Topology, nothing is. allowed are the CPUs that may be used, nil for
