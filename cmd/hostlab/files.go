@@ -83,8 +83,11 @@ func writeInto(name string, write func(*os.File) error) error {
 }
 
 // checkWritable says early, before a minute of measuring, that a file cannot be
-// written. It writes nothing itself.
+// written. It writes nothing itself. No name, and - for stdout, are no files.
 func checkWritable(flag, name string) error {
+	if name == "" || name == "-" {
+		return nil
+	}
 	given := name
 	info, err := os.Stat(name)
 	switch {
