@@ -1,9 +1,9 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -112,12 +112,7 @@ func writeReport(cmd *cobra.Command, std streams, dirs []string, format, out str
 		}
 		return writeDocument(w, set.Document(), format)
 	}
-	if out == "" {
-		err = write(std.out)
-	} else {
-		err = writeFile(out, func(f *os.File) error { return write(f) })
-	}
-	if err != nil {
+	if _, err := output(std, cmp.Or(out, "-"), write); err != nil {
 		return err
 	}
 	switch set.Outcome() {

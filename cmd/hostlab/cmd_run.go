@@ -136,7 +136,7 @@ func (o *runOptions) check(named, overridden bool) error {
 // compared with it.
 func (o *runOptions) find(set experiment.Overrides, overridden bool) (*experiment.Study, error) {
 	if !o.resume && !o.restore {
-		return experiment.Find(o.study, set)
+		return experiment.Find(o.study, set, runner.Known())
 	}
 	over := &set
 	if !overridden {
@@ -152,7 +152,7 @@ func (o *runOptions) find(set experiment.Overrides, overridden bool) (*experimen
 	if o.study == "" {
 		return recorded, nil
 	}
-	return experiment.Find(o.study, runner.Overrides(recorded))
+	return experiment.Find(o.study, runner.Overrides(recorded), runner.Known())
 }
 
 // run does what was asked for.
@@ -216,7 +216,7 @@ func (o *runOptions) run(ctx context.Context, std streams, st *experiment.Study)
 			return err
 		}
 	}
-	if st, err = fit(st, m); err != nil {
+	if st, err = experiment.Fit(st, m, runner.Look); err != nil {
 		return err
 	}
 	cfg.Study, cfg.Machine = st, m
@@ -261,7 +261,7 @@ func (o *runOptions) plan(w io.Writer, st *experiment.Study) error {
 func (o *runOptions) permitted(ctx context.Context, std streams, st *experiment.Study) error {
 	var changing []string
 	for _, f := range st.Factors {
-		if f.Kind != "parameter" && f.Kind != "emulated" {
+		if f.Changes() {
 			changing = append(changing, f.Name)
 		}
 	}
@@ -397,7 +397,7 @@ func (o *runOptions) leftover(st *experiment.Study) string {
 		open = append(open, e.Factor)
 	}
 	for _, f := range st.Factors {
-		if f.Kind != "manual" && f.Change == result.Reboot && r.LastRestored(f.Name) != nil && !slices.Contains(open, f.Name) {
+		if f.Kind != experiment.KindManual && f.Change == result.Reboot && r.LastRestored(f.Name) != nil && !slices.Contains(open, f.Name) {
 			boot = append(boot, f.Name)
 		}
 	}

@@ -100,13 +100,15 @@ func (o *setOptions) set(ctx context.Context, std streams, sys *setting.System, 
 	}
 	// A journal that cannot be trusted must be looked at before anything is added to it. Of one that may
 	// not be read, as with root's HOME, what is to be set tells more: the objects say which right is missing.
-	if _, err := setting.Pending(sys, dir); err != nil && !errors.Is(err, fs.ErrPermission) {
+	v, err := setting.Look(sys, dir)
+	switch {
+	case err == nil && v.Problem() != nil:
+		return v.Problem()
+	case err != nil && !errors.Is(err, fs.ErrPermission):
 		return err
 	}
 	refusal, left := o.whole(sys, p), o.kept(sys, p)
-	if line := inForce(sys, dir); line != "" {
-		fmt.Fprintln(std.err, "hostlab: "+line)
-	}
+	warn(std, sys, dir)
 	action := "plan"
 	if len(p.Steps) == 0 && !o.dryRun && refusal == nil {
 		action = "set"
@@ -302,9 +304,12 @@ func meanwhile(done []setting.Outcome, saw, p *setting.Plan) []setting.Outcome {
 
 // beside is what has changed with the settings of a plan; nothing where the journal cannot be read.
 func beside(sys *setting.System, dir string, p *setting.Plan) []setting.Outcome {
-	list, _ := setting.Beside(sys, dir)
-	return slices.DeleteFunc(list, func(o setting.Outcome) bool {
-		return !slices.ContainsFunc(p.Steps, func(s setting.Step) bool { return o.Reason == "with "+s.Setting })
+	v, err := setting.Look(sys, dir)
+	if err != nil {
+		return nil
+	}
+	return slices.DeleteFunc(v.Verify(), func(o setting.Outcome) bool {
+		return o.Result != setting.Moved || !slices.ContainsFunc(p.Steps, func(s setting.Step) bool { return o.Reason == "with "+s.Setting })
 	})
 }
 

@@ -59,8 +59,8 @@ Exit status: 0 done, 2 no such setting or unusable flag, 3 nothing to inspect.`,
 			if len(args) > 0 {
 				return printDocument(std, described(sys, list[0]), format)
 			}
-			if line := inForce(sys, dir); line != "" && format == "text" {
-				fmt.Fprintln(std.err, "hostlab: "+line)
+			if format == "text" {
+				warn(std, sys, dir)
 			}
 			return printDocument(std, listed(sys, list), format)
 		},

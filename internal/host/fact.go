@@ -78,6 +78,26 @@ func unlike[B, A any](f Fact[A]) Fact[B] {
 	return Fact[B]{Source: f.Source, State: f.State, Reason: f.Reason}
 }
 
+// absentFact is a fact of something that this machine does not have.
+func absentFact[T any](source, why string) Fact[T] {
+	return Fact[T]{Source: source, State: StateAbsent, Reason: why}
+}
+
+// firstKnown returns the first known fact. If none is known, it returns the
+// first that is more than absent, since "denied" says more than "not there".
+func firstKnown[T any](facts ...Fact[T]) Fact[T] {
+	var best Fact[T]
+	for i, f := range facts {
+		if f.State == StateOK {
+			return f
+		}
+		if i == 0 || (best.State == StateAbsent && f.State != StateAbsent) {
+			best = f
+		}
+	}
+	return best
+}
+
 // StateOf maps an error of the os package to a state. A device or process that
 // goes away between two reads (ENODEV, ENXIO, ESRCH) is absent, and so is what
 // the driver answers EOPNOTSUPP for.

@@ -188,7 +188,10 @@ func readConfigHz(t Tree, release string) Fact[int64] {
 	if v, ok := f.Get(); ok && release != "" && !strings.Contains(release, "/") {
 		t.told("/boot/config-"+release, fmt.Sprintf("CONFIG_HZ=%d", v)) // the whole would be larger than all else
 	}
-	return withReason(f, StateAbsent, "the kernel's configuration is not to be seen here")
+	if f.State == StateAbsent {
+		f.Reason = "the kernel's configuration is not to be seen here"
+	}
+	return f
 }
 
 func configHz(t Tree, file string, packed bool) Fact[int64] {

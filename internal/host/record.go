@@ -228,7 +228,7 @@ func (r *recorder) file(found map[string]member, p string, mode fs.FileMode, wha
 		return
 	}
 	var data []byte
-	err := r.t.read(p, func(b []byte) error { data = bytes.Clone(b); return nil }) // of a recording, failures are copied as they are
+	err := r.t.read(p, maxFile+1, func(b []byte) error { data = bytes.Clone(b); return nil }) // of a recording, failures are copied as they are
 	switch {
 	case errors.Is(err, fs.ErrNotExist): // gone since it was read
 		return

@@ -192,7 +192,7 @@ func treeHypervisor(t Tree) Fact[string] {
 // interrupts the rest is most of the work of a parser.
 func readSteal(t Tree) Fact[float64] {
 	const file = "/proc/stat"
-	b, err := readHead(t, file, 1024)
+	b, err := t.head(file, 1024)
 	if err != nil {
 		return Unknown[float64](file, err)
 	}

@@ -118,7 +118,8 @@ func (u usedRounds) why(alpha float64) string {
 			parts = append(parts, fmt.Sprintf(words, n))
 		}
 	}
-	return fmt.Sprintf("%d of %d rounds were clean, %d are needed (%s)", u.count[unspoilt], u.of, stats.MinBlocks(alpha), strings.Join(parts, ", "))
+	verb := map[bool]string{true: "was", false: "were"}[u.count[unspoilt] == 1]
+	return fmt.Sprintf("%d of %d rounds %s clean, %d are needed (%s)", u.count[unspoilt], u.of, verb, stats.MinBlocks(alpha), strings.Join(parts, ", "))
 }
 
 // stillRising is the gain in speed within a busy stretch from which on its clock

@@ -36,7 +36,7 @@ func speedupPicture(all []result.Measurement) template.HTML {
 	slices.SortFunc(pts, func(a, b point) int { return a.d - b.d })
 	most := float64(pts[len(pts)-1].d)
 	const left, right, top, height = 46.0, 20.0, 16.0, 250.0
-	s := &svg{picture.SVG{ID: "speedup", W: 480, H: top + height + 44}}
+	s := &picture.SVG{ID: "speedup", W: 480, H: top + height + 44}
 	log := most >= 16
 	across := picture.Scale{Hi: most * 1.08, From: left, To: s.W - right}
 	if log {

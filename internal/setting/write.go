@@ -69,7 +69,7 @@ func (in *intends) add(s Setting, o Object, from, to, side string) {
 	case known == nil:
 		p.ID = st.nextID
 		st.nextID++
-	case in.w.forgotten(known) || !known.mine(from):
+	case known.rebooted(in.w.boot) || !known.mine(from):
 		p.ID, p.Fresh = known.ID, true
 	default:
 		p.ID = known.ID
@@ -103,7 +103,7 @@ func (w *writer) knows(path string) bool {
 		return true
 	}
 	o := w.j.st.objects[path]
-	return o != nil && w.has(o) && !w.forgotten(o)
+	return o != nil && w.has(o) && !o.rebooted(w.boot)
 }
 
 // has reports whether an object has a layer of the owner. Who reverts for all owners
@@ -131,14 +131,6 @@ func (w *writer) end() error {
 		return nil
 	}
 	return w.j.append(w.lasts, &record{Kind: "end", Set: w.set})
-}
-
-// forgotten reports whether the kernel has started again since an object was written.
-// With an unknown boot ID nothing can be said, and values decide.
-func (w *writer) forgotten(o *object) bool { return rebooted(o, w.boot) }
-
-func rebooted(o *object, boot string) bool {
-	return !o.Lasting && o.Boot != "" && boot != "" && o.Boot != boot
 }
 
 // errMeanwhile says that an object changed between the look at it and its write.

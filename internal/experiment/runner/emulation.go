@@ -26,7 +26,7 @@ type emulation struct {
 // startEmulation starts the governor of a study's factor; nil, nil without one.
 func startEmulation(s *experiment.Study) (*emulation, error) {
 	for _, f := range s.Factors {
-		if f.Kind != kindEmulated {
+		if f.Kind != experiment.KindEmulated {
 			continue
 		}
 		m, err := emulate.Choose(emulate.Method(f.Emulate.Method), f.Emulate.Slice)
@@ -101,11 +101,11 @@ func (m *emulation) end(sample *workload.Sample, took time.Duration) error {
 	}
 	extra := math.Round(did.Billed*1e9) / 1e9 // of ns; two sums differ by less without a cause
 	if did.Used <= 0 {
-		missing(sample, "the workload had no process of its own that computed, so nothing was slowed down",
+		sample.Lack("the workload had no process of its own that computed, so nothing was slowed down",
 			experiment.EmulatedCPU, experiment.EmulatedExtra, experiment.EmulatedEach)
 	} else {
-		have(sample, experiment.EmulatedCPU, did.Clocked)
-		have(sample, experiment.EmulatedExtra, extra)
+		sample.Set(experiment.EmulatedCPU, did.Clocked)
+		sample.Set(experiment.EmulatedExtra, extra)
 		each(sample, experiment.EmulatedEach, did.Clocked)
 	}
 	return m.e.Release()

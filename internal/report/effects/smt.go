@@ -196,7 +196,10 @@ func percentFigure(e result.Estimate) string {
 
 // text is the cell in the table.
 func (c *smtCell) text() document.Cell {
-	if c.Ratio.N == 0 {
+	switch {
+	case c == nil:
+		return document.Text("not run")
+	case c.Ratio.N == 0:
 		return document.Text("no run")
 	}
 	n := fmt.Sprintf("n = %d", c.Ratio.N)

@@ -21,11 +21,7 @@ func (s *smtSection) section(key string) document.Section {
 	if len(s.Cells) == 0 || s.Alone.Medians[smt.LockRate] == 0 {
 		return out // nothing was measured yet
 	}
-	lines := func(texts ...string) { out.Blocks = append(out.Blocks, document.Lines(document.Quiet, texts...)...) }
-	if rates := s.rates(); rates != "" {
-		lines(rates)
-	}
-	lines(s.advice(), fmt.Sprintf("All figures are %s; brackets are 95 %% intervals, each by itself.", s.x.Evidence))
+	out.Blocks = document.Lines(document.Quiet, s.rates(), s.advice(), fmt.Sprintf("All figures are %s; brackets are 95 %% intervals, each by itself.", s.x.Evidence))
 	out.Blocks = append(out.Blocks, s.placements())
 	if f, ok := s.sweep(key + "-smt-sweep"); ok {
 		out.Blocks = append(out.Blocks, document.Figure{Figure: f})
@@ -43,10 +39,7 @@ func (s *smtSection) section(key string) document.Section {
 	if marked > 0 {
 		out.Blocks = append(out.Blocks, contaminatedMark)
 	}
-	if text := s.classes(); text != "" {
-		lines(text)
-	}
-	lines(s.published())
+	out.Blocks = append(out.Blocks, document.Lines(document.Quiet, s.classes(), s.published())...)
 	return out
 }
 
@@ -222,24 +215,19 @@ func (s *smtSection) placements() *document.Table {
 	t := &document.Table{Title: "What the lock thread keeps of its rate, by what runs beside it and where",
 		Lead: "100 % is its rate alone; paired within blocks, with 95 % intervals, each by itself."}
 	columns := s.columns()
-	var heads []string
+	t.Columns = document.Headings("beside it")
 	for _, p := range columns {
-		heads = append(heads, s.title(p))
+		t.Columns = append(t.Columns, document.Column{Head: s.title(p), Right: true})
 	}
-	t.Columns = document.Headings("beside it", heads...)
 	for _, row := range s.rows() {
-		r := document.Row{Cells: []document.Cell{document.Text(row)}}
+		cells := []document.Cell{document.Text(row)}
 		for _, p := range columns {
-			if c := s.at(row, p); c != nil {
-				r.Cells = append(r.Cells, c.text())
-			} else {
-				r.Cells = append(r.Cells, document.Text("not run"))
-			}
+			cells = append(cells, s.at(row, p).text())
 		}
-		t.Rows = append(t.Rows, r)
+		t.Add(cells...)
 	}
 	if lines := s.rotatingLines(); len(lines) > 0 {
-		t.Rows = append(t.Rows, document.Row{Cells: []document.Cell{document.Text("rotating " + s.Rotating.row())}, Across: strings.Join(lines, "; ")})
+		t.Add(document.Text("rotating " + s.Rotating.row())).Across = strings.Join(lines, "; ")
 	}
 	return t
 }
@@ -247,25 +235,22 @@ func (s *smtSection) placements() *document.Table {
 // responses is the table of everything else that was measured.
 func (s *smtSection) responses() *document.Table {
 	t := &document.Table{Title: "What both threads did", Lead: "Medians of the blocks."}
-	var heads []string
+	t.Columns = document.Headings("placement")
 	for i := range s.others {
-		heads = append(heads, label(&s.others[i]))
+		t.Columns = append(t.Columns, document.Column{Head: label(&s.others[i]), Right: true})
 	}
-	t.Columns = document.Headings("placement", heads...)
 	const noValue = "-"
 	gaps := false
 	add := func(name string, c *smtCell) {
-		r := document.Row{Cells: []document.Cell{document.Text(name)}}
-		for i := range s.others {
-			o := &s.others[i]
-			text := noValue
+		row := []string{name}
+		for _, o := range s.others {
 			if v, ok := c.Medians[o.Name]; ok {
-				text = result.Format(v, o.Unit)
+				row = append(row, result.Format(v, o.Unit))
+			} else {
+				row, gaps = append(row, noValue), true
 			}
-			r.Cells = append(r.Cells, document.Text(text))
 		}
-		gaps = gaps || slices.ContainsFunc(r.Cells, func(c document.Cell) bool { return c.Text == noValue })
-		t.Rows = append(t.Rows, r)
+		t.Add(document.Texts(row...)...)
 	}
 	add("alone", &s.Alone)
 	for i := range s.Cells {

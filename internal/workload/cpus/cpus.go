@@ -66,7 +66,7 @@ func Here(ctx context.Context) (*Machine, error) {
 // leaves any other as it is.
 func Unusable(param string, err error) error {
 	if errors.Is(err, thread.ErrNoCPU) {
-		return &workload.ParamError{Name: param, Text: err.Error(), Hint: facts}
+		return workload.Wrong(param, err.Error(), facts)
 	}
 	return err
 }
@@ -94,7 +94,7 @@ func (m *Machine) Choose(param, text string) ([]int, error) {
 		return nil, err
 	}
 	if gone := m.missing(list); gone != "" {
-		return nil, &workload.ParamError{Name: param, Text: gone, Hint: facts}
+		return nil, workload.Wrong(param, gone, facts)
 	}
 	return list, nil
 }
@@ -142,7 +142,7 @@ func CheckCount(param, text string) error {
 // List reads a list of CPUs, ascending. The error is a *workload.ParamError.
 func List(param, text string) ([]int, error) {
 	const hint = "write all, one-per-core, or a list such as 0-3,8"
-	wrong := func(text, hint string) error { return &workload.ParamError{Name: param, Text: text, Hint: hint} }
+	wrong := func(text, hint string) error { return workload.Wrong(param, text, hint) }
 	list, err := host.ParseList(text)
 	if err != nil {
 		if near := spelling.Meant(text, []string{All, OnePerCore}); near != "" {
@@ -169,10 +169,10 @@ func number(param, text string) (int, error) {
 		if near := spelling.Meant(text, []string{Threads, Cores}); near != "" {
 			hint = "did you mean " + near + "?"
 		}
-		return 0, &workload.ParamError{Name: param, Text: fmt.Sprintf("%q is no number of threads", text), Hint: hint}
+		return 0, workload.Wrong(param, fmt.Sprintf("%q is no number of threads", text), hint)
 	}
 	if n < 1 || n > Most {
-		return 0, &workload.ParamError{Name: param, Text: fmt.Sprintf("%d is outside of 1 to %d", n, Most)}
+		return 0, workload.Wrong(param, fmt.Sprintf("%d is outside of 1 to %d", n, Most), "")
 	}
 	return n, nil
 }
@@ -185,7 +185,7 @@ func (m *Machine) NoSMT() string {
 		return ""
 	case m.hidden:
 		return "this system reports no two CPUs of one core, though a measurement says that some are; list CPUs to choose them"
-	case len(m.told) == 0:
+	case len(m.reported) == 0:
 		return "this system does not say which CPUs share a core"
 	}
 	return "no core has two threads here"

@@ -20,10 +20,9 @@ import (
 // maxSeconds bounds a cell's measured stretch.
 const maxSeconds = 3600
 
-// Workload implements workload.Workload, workload.Validator and workload.Offering.
+// Workload implements workload.Workload.
 type Workload struct{}
 
-// Describe implements workload.Workload.
 func (Workload) Describe() workload.Description {
 	return workload.Description{
 		Name:  "scanlock",
@@ -63,11 +62,10 @@ func (Workload) Describe() workload.Description {
 	}
 }
 
-// Validate implements workload.Validator.
 func (Workload) Validate(cfg workload.Config) error {
 	if n := cfg.Params.Int("scan_size"); n > 0 && n < hot.LineSize {
-		return &workload.ParamError{Name: "scan_size", Text: fmt.Sprintf("%d B is less than a scan writes at once", n),
-			Hint: fmt.Sprintf("it takes %d B or more, or 0 for twice the L2 cache", hot.LineSize)}
+		return workload.Wrong("scan_size", fmt.Sprintf("%d B is less than a scan writes at once", n),
+			fmt.Sprintf("it takes %d B or more, or 0 for twice the L2 cache", hot.LineSize))
 	}
 	if err := cpus.Check("cpus", cfg.Params.String("cpus")); err != nil {
 		return err
@@ -77,12 +75,11 @@ func (Workload) Validate(cfg workload.Config) error {
 		return nil
 	}
 	if c, _ := parseCell(cfg.Params.String("cell")); err == nil && c.role != "" && c.place == "" && int64(c.cpu) == cfg.Params.Int("victim") {
-		return &workload.ParamError{Name: "cell", Text: fmt.Sprintf("both threads are to run on CPU %d", c.cpu), Hint: "spinning threads that share a CPU only wait for each other: name another"}
+		return workload.Wrong("cell", fmt.Sprintf("both threads are to run on CPU %d", c.cpu), "spinning threads that share a CPU only wait for each other: name another")
 	}
 	return err
 }
 
-// Offers implements workload.Offering.
 func (Workload) Offers(cfg workload.Config, param string, levels []string, m workload.Machine) map[string]string {
 	if param == "cpus" {
 		return cpus.Of(m).Offers(levels)

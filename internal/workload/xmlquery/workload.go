@@ -154,12 +154,12 @@ func (s *session) Prepare(ctx context.Context, r workload.Request) error {
 
 // sample turns an answer into responses.
 func (a answer) sample(notes []string) workload.Sample {
-	out := workload.Sample{Operations: a.Documents, Warnings: notes, Missing: map[string]string{}, Values: map[string]float64{
+	out := workload.Sample{Operations: a.Documents, Warnings: notes, Values: map[string]float64{
 		"wall": a.Wall, "rows_per_s": float64(a.Rows) / a.Wall, "bytes_per_s": float64(a.Bytes) / a.Wall}}
 	if a.HasCPU {
-		out.Values["cpu_s"] = a.CPU
+		out.Set("cpu_s", a.CPU)
 	} else {
-		out.Missing["cpu_s"] = cmp.Or(a.NoCPU, "this system does not tell")
+		out.Lack(cmp.Or(a.NoCPU, "this system does not tell"), "cpu_s")
 	}
 	return out
 }
@@ -227,7 +227,7 @@ func (s *server) answer(q question) (a answer, err error) {
 		runtime.GOMAXPROCS(q.Degree + 2)
 	}
 	before, hasCPU := thread.ProcessCPU()
-	sum, took, err := QueryWithin(ctx, s.table, q.Degree, q.Passes, q.CPUs)
+	sum, took, err := Query(ctx, s.table, q.Degree, q.Passes, q.CPUs...)
 	after, _ := thread.ProcessCPU()
 	if err != nil {
 		return a, err
