@@ -288,7 +288,7 @@ func (v cgroupView) cpuset(t Tree) Fact[[]int] {
 	for _, d := range v.dirs {
 		for _, name := range files {
 			f := t.List(d + "/" + name)
-			if f.State != StateAbsent && !(f.State == StateOK && len(f.Value) == 0) {
+			if l, ok := f.Get(); len(l) > 0 || !ok && f.State != StateAbsent {
 				return f
 			}
 		}
