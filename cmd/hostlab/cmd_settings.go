@@ -59,8 +59,8 @@ Exit status: 0 done, 2 no such setting or unusable flag, 3 nothing to inspect.`,
 			if len(args) > 0 {
 				return printDocument(std, described(sys, list[0]), format)
 			}
-			if format == "text" {
-				warn(std, sys, dir)
+			if v, err := setting.Look(sys, dir); err == nil && format == "text" {
+				warn(std, v)
 			}
 			return printDocument(std, listed(sys, list), format)
 		},

@@ -65,23 +65,19 @@ type changeJSON struct {
 	Error    string            `json:"error,omitempty"`
 }
 
-// change is a plan and what became of it.
-func change(action string, p *setting.Plan, list []setting.Outcome, failure error) changeJSON {
+// change is what became of objects, or would.
+func change(action string, list []setting.Outcome, failure error) changeJSON {
 	out := changeJSON{Schema: settingsSchema, Action: action, Outcomes: []setting.Outcome{}, Same: []setting.Outcome{}, Skipped: []setting.Outcome{}}
-	as := func(to *[]setting.Outcome, steps []setting.Step, result setting.Result) {
-		for _, s := range steps {
-			*to = append(*to, setting.Outcome{Step: s, Result: result})
+	for _, o := range list {
+		to := &out.Outcomes
+		switch o.Result {
+		case setting.Same:
+			to = &out.Same
+		case setting.Skipped:
+			to = &out.Skipped
 		}
+		*to = append(*to, o)
 	}
-	if p != nil {
-		as(&out.Same, p.Same, setting.Same)
-		out.Skipped = append(out.Skipped, p.Skipped...)
-		if action == "plan" {
-			as(&out.Outcomes, p.Steps, setting.Planned)
-			as(&out.Outcomes, p.Sides, setting.Moved)
-		}
-	}
-	out.Outcomes = append(out.Outcomes, list...)
 	if failure != nil {
 		out.Error = oneLine(failure)
 	}

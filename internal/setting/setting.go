@@ -192,10 +192,24 @@ type Plan struct {
 	Moves []string
 }
 
+// Outcomes are what is to be written, Planned, and what is Moved with it.
+func (p *Plan) Outcomes() []Outcome { return append(as(p.Steps, Planned), as(p.Sides, Moved)...) }
+
+// Left are the objects that nothing is to be written to: the Same and the Skipped ones.
+func (p *Plan) Left() []Outcome { return append(as(p.Same, Same), p.Skipped...) }
+
+func as(steps []Step, r Result) (list []Outcome) {
+	for _, s := range steps {
+		list = append(list, Outcome{Step: s, Result: r})
+	}
+	return list
+}
+
 // Outcome is what became of one object, of an Apply or a Revert.
 type Outcome struct {
 	Step
 	Read   string `json:"read,omitempty"` // what the object had afterwards
+	With   string `json:"-"`              // the setting that has moved it
 	Result Result `json:"result"`
 	Reason string `json:"reason,omitempty"`
 }
