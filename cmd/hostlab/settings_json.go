@@ -8,23 +8,13 @@ import (
 const settingsSchema = 1
 
 type settingJSON struct {
-	Name    string       `json:"name"`
-	Sysctl  string       `json:"sysctl,omitempty"` // vm.swappiness
-	Title   string       `json:"title"`
-	Values  string       `json:"values"`
-	Held    bool         `json:"held"`
-	Missing string       `json:"missing,omitempty"` // why the host has none
-	Objects []objectJSON `json:"objects"`
-}
-
-type objectJSON struct {
-	Name    string   `json:"name"` // "" where there is one only
-	Path    string   `json:"path"`
-	Value   string   `json:"value,omitempty"` // as the kernel has it
-	Shown   string   `json:"shown,omitempty"` // as people read it
-	Note    string   `json:"note,omitempty"`
-	Levels  []string `json:"levels,omitempty"`
-	Problem string   `json:"problem,omitempty"`
+	Name    string          `json:"name"`
+	Sysctl  string          `json:"sysctl,omitempty"` // vm.swappiness
+	Title   string          `json:"title"`
+	Values  string          `json:"values"`
+	Held    bool            `json:"held"`
+	Missing string          `json:"missing,omitempty"` // why the host has none
+	Objects []setting.State `json:"objects"`
 }
 
 // settingsListJSON is what settings prints with --format json.
@@ -36,19 +26,11 @@ type settingsListJSON struct {
 func settingsList(sys *setting.System, list []setting.Setting) settingsListJSON {
 	out := settingsListJSON{settingsSchema, []settingJSON{}}
 	for _, s := range list {
-		j := settingJSON{Name: s.Name, Sysctl: s.Sysctl, Title: s.Title, Values: s.Values, Held: s.Held, Objects: []objectJSON{}}
-		states, err := s.Read(sys)
-		if err != nil {
+		j := settingJSON{Name: s.Name, Sysctl: s.Sysctl, Title: s.Title, Values: s.Values, Held: s.Held, Objects: []setting.State{}}
+		if states, err := s.Read(sys); err != nil {
 			j.Missing = err.Error()
-		}
-		for _, st := range states {
-			o := objectJSON{Name: st.Object.Name, Path: st.Object.Path, Value: st.Value, Note: s.Note(sys, st.Object), Levels: st.Levels}
-			if st.Problem != nil {
-				o.Problem = st.Problem.Error()
-			} else {
-				o.Shown = s.Show(st.Object, st.Value)
-			}
-			j.Objects = append(j.Objects, o)
+		} else {
+			j.Objects = states
 		}
 		out.Settings = append(out.Settings, j)
 	}

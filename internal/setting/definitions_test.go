@@ -207,11 +207,11 @@ func TestReadsEverywhere(t *testing.T) {
 				t.Errorf("%s on %s: neither objects nor a reason", s.Name, m)
 			}
 			for _, st := range states {
-				if st.Problem == nil && st.Value == "" {
-					t.Errorf("%s of %q on %s: no value and no problem", s.Name, st.Object.Name, m)
+				if st.Problem == "" && st.Value == "" {
+					t.Errorf("%s of %q on %s: no value and no problem", s.Name, st.Name, m)
 				}
-				if st.Problem == nil && strings.ContainsAny(s.Show(st.Object, st.Value), "\n\t[]") {
-					t.Errorf("%s of %q on %s is shown as %q", s.Name, st.Object.Name, m, s.Show(st.Object, st.Value))
+				if st.Problem == "" && strings.ContainsAny(st.Shown, "\n\t[]") {
+					t.Errorf("%s of %q on %s is shown as %q", s.Name, st.Name, m, st.Shown)
 				}
 			}
 		}

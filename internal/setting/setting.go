@@ -153,11 +153,17 @@ type Object struct {
 
 // State is what one object has.
 type State struct {
-	Object  Object
-	Value   string   // as written to the file; "" with Problem
-	Levels  []string // what it could have here; nil: not a list
-	Problem error    // why it cannot be read: absent, denied, ...
+	Name    string   `json:"name"` // "" where there is one only
+	Path    string   `json:"path"`
+	Value   string   `json:"value,omitempty"`   // as the kernel has it; "" with Problem
+	Shown   string   `json:"shown,omitempty"`   // as people read it
+	Note    string   `json:"note,omitempty"`    // what to know of it, such as its range
+	Levels  []string `json:"levels,omitempty"`  // what it could have here; nil: not a list
+	Problem string   `json:"problem,omitempty"` // why it cannot be read: absent, denied, ...
 }
+
+// Object is the object that has it.
+func (st State) Object() Object { return Object{st.Name, st.Path} }
 
 // Assignment is what a person asked for: NAME=VALUE, or one object of it: NAME@OBJECT=VALUE.
 type Assignment struct{ Name, Object, Value string }
