@@ -85,6 +85,7 @@ Exit status:
 		newVerify(std),
 		newExport(std),
 		newWatchCommand(std),
+		newRecord(std),
 		newVersion(std),
 		newMan(),
 	)

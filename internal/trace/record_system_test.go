@@ -264,8 +264,11 @@ func TestLatencies(t *testing.T) {
 		if float64(all.N) < 0.5*2*rounds {
 			return map[string]string{"n": fmt.Sprintf("%d wake-ups of %d", all.N, 2*rounds)}
 		}
+		// A byte that was there before its reader looked woke nobody: those are the shortest.
+		slices.Sort(own)
+		own = own[max(0, len(own)-int(all.N)):]
 		if more := stats.Median(own) - all.Quantile(0.5); more < -1e-6 || more > 20e-6 {
-			return map[string]string{"median": fmt.Sprintf("its own is %.1f us longer", more*1e6)}
+			return map[string]string{"median": fmt.Sprintf("that of its own is %.1f us longer", more*1e6)}
 		}
 		return nil
 	})

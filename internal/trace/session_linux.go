@@ -53,6 +53,10 @@ func open(tree host.Tree, target Target) (s *session, err error) {
 	if s.cpus = tree.List("/sys/devices/system/cpu/online").Or(nil); len(s.cpus) == 0 {
 		return s, errors.New("/sys/devices/system/cpu/online: it lists no CPU")
 	}
+	var ns unix.Stat_t
+	if err := unix.Stat("/proc/self/ns/pid", &ns); len(target.PIDs) > 0 && (err != nil || ns.Ino != initialPIDs) {
+		return s, &Unavailable{"process numbers here are those of a container, and the kernel's are others; run hostlab on the host, or name a cgroup"}
+	}
 	ids, h, err := cgroupIDs(target.Cgroups)
 	if err != nil {
 		return s, err
@@ -179,7 +183,7 @@ func (s *session) adopt(roots []int) error {
 func (s *session) deserted(target Target) bool {
 	var pid uint32
 	err := s.objects.Processes.NextKey(nil, &pid)
-	return errors.Is(err, ebpf.ErrKeyNotExist) && !inhabited(target.Cgroups)
+	return errors.Is(err, ebpf.ErrKeyNotExist) && len(members(target.Cgroups)) == 0
 }
 
 // begin opens a window. It closes by itself.

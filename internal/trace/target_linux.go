@@ -1,12 +1,9 @@
 package trace
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -75,68 +72,6 @@ func cgroupIDs(dirs []string) (ids []uint64, h hierarchy, err error) {
 		ids = append(ids, st.Ino)
 	}
 	return ids, h, nil
-}
-
-// inhabited tells whether a process is in one of the cgroups or below.
-func inhabited(dirs []string) bool {
-	found := errors.New("found")
-	for _, dir := range dirs {
-		err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-			if err != nil || !d.IsDir() {
-				return nil //nolint:nilerr // it has been removed meanwhile
-			}
-			if b, err := os.ReadFile(path + "/cgroup.procs"); err == nil && len(strings.TrimSpace(string(b))) > 0 {
-				return found
-			}
-			// A threaded cgroup of version 2 has no list of processes to read (EOPNOTSUPP), but threads.
-			if b, err := os.ReadFile(path + "/cgroup.threads"); err == nil && len(strings.TrimSpace(string(b))) > 0 {
-				return found
-			}
-			return nil
-		})
-		if errors.Is(err, found) {
-			return true
-		}
-	}
-	return false
-}
-
-// family are the processes with all their descendants that /proc shows.
-func family(roots []int) (all []int) {
-	children := map[int][]int{}
-	dirs, _ := filepath.Glob("/proc/[0-9]*")
-	for _, dir := range dirs {
-		pid, err := strconv.Atoi(filepath.Base(dir))
-		if err != nil {
-			continue
-		}
-		if parent, ok := parentOf(pid); ok {
-			children[parent] = append(children[parent], pid)
-		}
-	}
-	seen := map[int]bool{}
-	for queue := append([]int{}, roots...); len(queue) > 0; queue = queue[1:] {
-		if p := queue[0]; !seen[p] {
-			seen[p] = true
-			all = append(all, p)
-			queue = append(queue, children[p]...)
-		}
-	}
-	return all
-}
-
-func parentOf(pid int) (int, bool) {
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		return 0, false
-	}
-	// The name may hold blanks and brackets (proc_pid_stat(5)).
-	f := strings.Fields(string(b[strings.LastIndexByte(string(b), ')')+1:]))
-	if len(f) < 2 {
-		return 0, false
-	}
-	parent, err := strconv.Atoi(f[1])
-	return parent, err == nil
 }
 
 func exists(pid int) bool { return unix.Kill(pid, 0) != unix.ESRCH }

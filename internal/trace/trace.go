@@ -97,10 +97,6 @@ func (r *Result) LostShare() float64 {
 	return float64(r.Lost) / float64(r.Lost+uint64(len(r.Bursts)))
 }
 
-// MaxLost is the share of lost bursts above which a record is refused: what is lost
-// is not a random part, but that of the busiest moments.
-const MaxLost = 0.01
-
 // Unavailable is why the kernel cannot be asked here.
 type Unavailable struct{ Reason string }
 
