@@ -23,7 +23,7 @@ func newRecord(std streams) *cobra.Command {
 	var o recordFlags
 	cmd := &cobra.Command{
 		Use:   "record --service SERVICE [flags]",
-		Short: "How the kernel schedules a service: its bursts, waits and wake-ups",
+		Short: "How the kernel schedules a service: bursts, waits, wake-ups",
 		Long: `record asks the kernel's scheduler about one service: how long CPUs compute and
 idle, and how much of that is the service's; how long its threads wait for a
 CPU, and how long a wake-up takes on idle and on busy CPUs; how much of the time
@@ -41,9 +41,9 @@ random moments. How much of the time windows cover follows from a budget of
 which share was seen, and what it cost. Bursts that begin in a window are
 followed to their end. A record that lost more than 1 % of them is not written.
 
-This needs root, and Linux 5.12 with type information (BTF). Without them, bounds
-come from counters of idle states, schedstat and PSI, with the reason. Nothing is
-changed, and nothing stays in the kernel, even if hostlab is killed.
+This needs root, and Linux 5.12 with type information (BTF). Without them,
+bounds come from counters of idle states, schedstat and PSI, with the reason.
+Nothing is changed, and nothing stays in the kernel, even if hostlab is killed.
 
 Exit status: 0 done; 1 the service ended early, or the bursts cannot be written:
 what was seen is printed; 2 unusable flag, or no such service; 130 interrupted,
