@@ -43,10 +43,23 @@ func (b *budget) learn(rate, busy float64) {
 	b.busy = 0.7*b.busy + 0.3*busy
 }
 
+// detached tells whether programs are to be attached in windows alone: so many switches would cost too much
+// outside them.
+func (b *budget) detached() bool {
+	return b.known && b.rate*b.off > b.allowed()/4
+}
+
+// allowed is in ns a second.
+func (b *budget) allowed() float64 { return b.share * max(1, b.busy) * 1e9 }
+
 // duty is the share of the time to watch.
 func (b *budget) duty() float64 {
-	allowed := b.share*max(1, b.busy)*1e9 - b.rate*b.off
-	more := b.rate * (b.on - b.off + b.reader)
+	off := b.off
+	if b.detached() {
+		off = 0
+	}
+	allowed := b.allowed() - b.rate*off
+	more := b.rate * (b.on - off + b.reader)
 	if more <= 0 || allowed >= more {
 		return 1
 	}

@@ -40,6 +40,9 @@ func (t *tally) run(ctx context.Context) (*Result, error) {
 	for now := t.began; now < deadline && t.ended == ""; now = monotonic() {
 		length, pause := t.budget.next()
 		length = min(length, time.Duration(deadline-now))
+		if err := t.s.reattach(); err != nil {
+			return nil, err
+		}
 		if err := t.before(); err != nil {
 			return nil, err
 		}
@@ -48,6 +51,11 @@ func (t *tally) run(ctx context.Context) (*Result, error) {
 		}
 		if err := t.between(); err != nil {
 			return nil, err
+		}
+		if t.budget.detached() {
+			if err := t.leave(); err != nil {
+				return nil, err
+			}
 		}
 		rest(ctx, min(pause, time.Duration(deadline-min(monotonic(), deadline))))
 		if err := t.after(length); err != nil {

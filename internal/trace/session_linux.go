@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"os"
-	"runtime"
 	"slices"
 	"time"
 	"unsafe"
@@ -24,7 +23,8 @@ import (
 // this process and nothing is pinned, so that it goes with the process, however that ends.
 type session struct {
 	objects schedObjects
-	links   []link.Link
+	links   []link.Link // of what follows processes
+	watch   []link.Link // of what counts; nil while that is detached
 	ring    *ringbuf.Reader
 	rows    *ebpf.Memory
 	cpus    []int // online
@@ -84,20 +84,48 @@ func open(tree host.Tree, target Target) (s *session, err error) {
 		}
 	}
 	// Processes come and go: first those that follow them, then the processes, then what counts.
-	for _, p := range []*ebpf.Program{s.objects.OnFork, s.objects.OnExit} {
-		if err := s.attach(p); err != nil {
-			return s, err
-		}
+	if s.links, err = attach(s.objects.OnFork, s.objects.OnExit); err != nil {
+		return s, err
 	}
 	if err := s.adopt(target.PIDs); err != nil {
 		return s, err
 	}
-	for _, p := range []*ebpf.Program{s.objects.OnSwitch, s.objects.OnWakeupNew, s.objects.OnWaking} {
-		if err := s.attach(p); err != nil {
-			return s, err
+	s.watch, err = attach(s.objects.OnSwitch, s.objects.OnWakeupNew, s.objects.OnWaking)
+	return s, err
+}
+
+// detach takes the programs away that count, until reattach.
+func (s *session) detach() error {
+	links := s.watch
+	s.watch = nil
+	return closeAll(links)
+}
+
+func closeAll(links []link.Link) (err error) {
+	for _, l := range links {
+		err = errors.Join(err, l.Close())
+	}
+	return err
+}
+
+// reattach has each CPU begin anew: what it did meanwhile is not known.
+func (s *session) reattach() (err error) {
+	if s.watch != nil {
+		return nil
+	}
+	for _, c := range s.cpus {
+		if err := s.put(c, unsafe.Offsetof(schedCpu{}.Known), []byte{0}); err != nil {
+			return err
 		}
 	}
-	return s, nil
+	s.watch, err = attach(s.objects.OnSwitch, s.objects.OnWakeupNew, s.objects.OnWaking)
+	return err
+}
+
+// put writes into a CPU's row, which no program does then.
+func (s *session) put(cpu int, at uintptr, b []byte) error {
+	_, err := s.rows.WriteAt(b, int64(cpu)*int64(unsafe.Sizeof(schedCpu{}))+int64(at))
+	return err
 }
 
 // shape fits the programs to the machine and the target.
@@ -142,26 +170,26 @@ func subsystem(controller string) (int32, error) {
 	return 0, fmt.Errorf("the kernel has no controller %s", controller)
 }
 
-func (s *session) attach(p *ebpf.Program) error {
-	l, err := link.AttachTracing(link.TracingOptions{Program: p})
-	if err != nil {
-		return unavailable(err)
+func attach(programs ...*ebpf.Program) (links []link.Link, err error) {
+	for _, p := range programs {
+		l, err := link.AttachTracing(link.TracingOptions{Program: p})
+		if err != nil {
+			return nil, errors.Join(unavailable(err), closeAll(links))
+		}
+		links = append(links, l)
 	}
-	s.links = append(s.links, l)
-	return nil
+	return links, nil
 }
 
 // pair tells each CPU its sibling.
 func (s *session) pair(tree host.Tree) {
 	s.sibling = siblings(tree, s.cpus)
-	size := int(unsafe.Sizeof(schedCpu{}))
-	at := int(unsafe.Offsetof(schedCpu{}.Sibling))
-	for row := 0; row < int(s.rows.Size())/size && row <= slices.Max(s.cpus); row++ {
+	for row := range slices.Max(s.cpus) + 1 {
 		n := int32(-1)
 		if other, ok := s.sibling[row]; ok {
 			n = int32(other)
 		}
-		_, _ = s.rows.WriteAt(binary.NativeEndian.AppendUint32(nil, uint32(n)), int64(row*size+at)) // within bounds
+		_ = s.put(row, unsafe.Offsetof(schedCpu{}.Sibling), binary.NativeEndian.AppendUint32(nil, uint32(n))) // within bounds
 	}
 }
 
@@ -280,27 +308,25 @@ func (s *session) time(on bool) {
 // settle makes CPUs that have not switched since the last window closed do so, each
 // once: else the stretch of a task that still runs there is not counted.
 func (s *session) settle(rows map[int]*schedCpu) {
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		runtime.LockOSThread() // and never unlocked: the thread ends with the goroutine
-		for _, c := range s.cpus {
-			if row := rows[c]; row.Known != 0 && uint64(row.Seen) == s.number {
-				continue
-			}
-			var set unix.CPUSet
-			set.Set(c)
-			_ = unix.SchedSetaffinity(0, &set) // a cpuset may forbid it: then that stretch is not counted
+	// The caller holds this thread. It must not end: children of this process may be bound to it (PR_SET_PDEATHSIG).
+	var before unix.CPUSet
+	if unix.SchedGetaffinity(0, &before) != nil {
+		return
+	}
+	for _, c := range s.cpus {
+		if row := rows[c]; row.Known != 0 && uint64(row.Seen) == s.number {
+			continue
 		}
-	}()
-	<-done
+		var set unix.CPUSet
+		set.Set(c)
+		_ = unix.SchedSetaffinity(0, &set) // a cpuset may forbid it: then that stretch is not counted
+	}
+	_ = unix.SchedSetaffinity(0, &before) // it was so before
 }
 
 func (s *session) close() {
 	s.time(false)
-	for _, l := range s.links {
-		_ = l.Close()
-	}
+	_ = closeAll(append(s.links, s.watch...))
 	if s.ring != nil {
 		_ = s.ring.Close()
 	}

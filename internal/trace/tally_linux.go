@@ -2,6 +2,7 @@ package trace
 
 import (
 	"cmp"
+	"context"
 	"math"
 	"slices"
 	"time"
@@ -71,6 +72,18 @@ func (t *tally) take(b *schedBurst) {
 		return
 	}
 	t.bursts = append(t.bursts, *b)
+}
+
+// leave detaches the programs for the pause. Before, each CPU accounts for the stretch that the window
+// cut, and bursts that it cut end.
+func (t *tally) leave() error {
+	rest(context.Background(), shortest/2)
+	now := map[int]*schedCpu{}
+	if err := t.s.read(now); err != nil {
+		return err
+	}
+	t.s.settle(now)
+	return t.s.detach()
 }
 
 // after the pause most CPUs have switched and accounted for the stretch that the window cut.
@@ -143,10 +156,14 @@ func (t *tally) account(w sums, on, off float64) {
 		}
 	}
 	busy := w.busy / w.length
-	b.learn((on+off)/lasted*1e9, busy)
+	rate := (on + off) / lasted
+	if t.s.watch == nil { // what the window had is all that was seen
+		rate = on / w.length
+	}
+	b.learn(rate*1e9, busy)
 	b.reader = 0.7*b.reader + 0.3*reader/max(on, 1)
 	c := &t.cost
-	c.Switches, c.Watched = c.Switches+uint64(on+off), c.Watched+uint64(on)
+	c.Switches, c.Watched = c.Switches+uint64(rate*lasted), c.Watched+uint64(on)
 	c.Programs += (on*b.on + off*b.off) / 1e9
 	c.Reader += reader / 1e9
 	t.inUse += busy * lasted / 1e9
@@ -155,7 +172,9 @@ func (t *tally) account(w sums, on, off float64) {
 // finish counts what is still open and makes the result.
 func (t *tally) finish() (*Result, error) {
 	length := float64(monotonic()-t.began) / 1e9
-	t.s.settle(t.rows)
+	if t.s.watch != nil {
+		t.s.settle(t.rows)
+	}
 	t.last, t.rows = t.rows, t.last
 	if err := t.s.read(t.rows); err != nil {
 		return nil, err

@@ -330,9 +330,11 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 	struct task *t;
 	if (!cpu)
 		return 0;
-	if (!cpu->known) { // it was so since the first window was opened
+	if (!cpu->known) { // attached since the last switch: it has been so since the window was opened
 		cpu->known = 1;
-		cpu->busy = was;
+		cpu->busy = turned(cpu->busy, cpu->last, was);
+		cpu->idle_since = 0;
+		cpu->open = 0;
 	} else if (cpu->pid != prev->pid) {
 		cpu->unseen++;
 		if ((cpu->busy & 1) != was) { // take the last switch for the one that was not seen
