@@ -54,7 +54,7 @@ func Ask(ctx context.Context, q Question, step func(title string)) (*Answer, err
 	var err error
 	drawn := c
 	drawn.Samples = q.Workload.samples(q.Options)
-	if a.Comparisons, err = model.CompareLoads(ctx, drawn, q.Baseline, q.Policies, loads, q.Options); err != nil {
+	if a.Comparisons, err = model.CompareAll(ctx, drawn.AtLoads(loads), q.Baseline, q.Policies, q.Options); err != nil {
 		return nil, err
 	}
 	rough := q.Options

@@ -7,7 +7,6 @@ import (
 	"hostlab/internal/document"
 	"hostlab/internal/result"
 	"hostlab/internal/screen"
-	"hostlab/internal/stats"
 )
 
 // Report is what 'hostlab record' says: a result, or the bounds and why there is none.
@@ -30,7 +29,7 @@ func (r *Report) Document() *document.Document {
 	}
 	s := r.Result
 	d.Answer = []document.Line{{Text: fmt.Sprintf("%s ran on %s of %s and waited %s a second for one.", r.Service,
-		number(s.Run.Estimate), screen.Count(len(s.CPUs), "CPU"), result.Format(s.Queue.Estimate, "s"))}}
+		number(s.Run.Value), screen.Count(len(s.CPUs), "CPU"), result.Format(s.Queue.Value, "s"))}}
 	d.About = []string{fmt.Sprintf("%s from %s on. The kernel was watched in %s, %s of the time.", span(s.Length),
 		s.Started.UTC().Format("2006-01-02 15:04:05 MST"), screen.Count(s.Windows, "window"), percent(s.SeenShare()))}
 	d.Warnings = s.warnings()
@@ -65,8 +64,8 @@ func (s *Result) warnings() (list []string) {
 }
 
 func (s *Result) parts() *document.Table {
-	row := func(name string, iv stats.Interval) document.Row {
-		return document.Row{Cells: []document.Cell{document.Text(name), document.Number(iv.Estimate, result.Format(iv.Estimate, "s"), interval(iv))}}
+	row := func(name string, iv result.Estimate) document.Row {
+		return document.Row{Cells: []document.Cell{document.Text(name), document.Number(iv.Value, iv.Text(), iv.Interval())}}
 	}
 	t := &document.Table{Lead: "Seconds in each second of all its threads together, with 95 % intervals over windows.",
 		Columns: document.Headings("part", "s/s"),
@@ -130,10 +129,6 @@ func (r *Report) bounded(d *document.Document) {
 		t.Rows = append(t.Rows, row)
 	}
 	d.Sections = []document.Section{{Title: "Bounds", Blocks: []document.Block{t}}}
-}
-
-func interval(iv stats.Interval) string {
-	return fmt.Sprintf("[%s, %s]", result.Format(iv.Low, "s"), result.Format(iv.High, "s"))
 }
 
 func number(v float64) string  { return fmt.Sprintf("%.3g", v) }

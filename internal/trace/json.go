@@ -5,39 +5,32 @@ import (
 	"time"
 
 	"hostlab/internal/result"
-	"hostlab/internal/stats"
 )
 
 // Data is the report as JSON; docs/schema/record.schema.json describes it. What is not known is null.
 type Data struct {
-	Schema    int             `json:"schema"`
-	Hostlab   string          `json:"hostlab"`
-	Evidence  result.Evidence `json:"evidence"`
-	Service   string          `json:"service"`
-	Recorded  bool            `json:"recorded"`
-	Reason    *string         `json:"reason"` // why it was not
-	Seconds   float64         `json:"seconds"`
-	Started   *time.Time      `json:"started"`
-	Ended     *string         `json:"ended"` // why it ended early
-	Seen      *float64        `json:"seen"`  // share of seconds
-	Windows   int             `json:"windows"`
-	Run       *dataInterval   `json:"run"`
-	RunQueue  *dataInterval   `json:"run_queue"`
-	Beside    *dataInterval   `json:"beside_sibling"`
-	NoSibling *string         `json:"beside_sibling_reason"`
-	AllTasks  *dataInterval   `json:"all_tasks"`
-	Wakeups   *dataWakeups    `json:"wakeups"`
-	CPUs      []dataCPU       `json:"cpus"`
-	Bursts    dataBursts      `json:"bursts"`
-	Cost      *dataCost       `json:"cost"`
-	Bounds    []dataBound     `json:"bounds"`
-	Warnings  []string        `json:"warnings"`
-}
-
-type dataInterval struct {
-	Value *float64 `json:"value"` // s/s
-	Low   *float64 `json:"low"`
-	High  *float64 `json:"high"`
+	Schema    int              `json:"schema"`
+	Hostlab   string           `json:"hostlab"`
+	Evidence  result.Evidence  `json:"evidence"`
+	Service   string           `json:"service"`
+	Recorded  bool             `json:"recorded"`
+	Reason    *string          `json:"reason"` // why it was not
+	Seconds   float64          `json:"seconds"`
+	Started   *time.Time       `json:"started"`
+	Ended     *string          `json:"ended"` // why it ended early
+	Seen      *float64         `json:"seen"`  // share of seconds
+	Windows   int              `json:"windows"`
+	Run       *result.Estimate `json:"run"`
+	RunQueue  *result.Estimate `json:"run_queue"`
+	Beside    *result.Estimate `json:"beside_sibling"`
+	NoSibling *string          `json:"beside_sibling_reason"`
+	AllTasks  *result.Estimate `json:"all_tasks"`
+	Wakeups   *dataWakeups     `json:"wakeups"`
+	CPUs      []dataCPU        `json:"cpus"`
+	Bursts    dataBursts       `json:"bursts"`
+	Cost      *dataCost        `json:"cost"`
+	Bounds    []dataBound      `json:"bounds"`
+	Warnings  []string         `json:"warnings"`
 }
 
 type dataWakeups struct {
@@ -100,10 +93,8 @@ func (r *Report) data() Data {
 	}
 	seen := s.SeenShare()
 	d.Seconds, d.Started, d.Ended, d.Seen, d.Windows = s.Length, &s.Started, text(s.Ended), &seen, s.Windows
-	d.Run, d.RunQueue, d.AllTasks, d.NoSibling = estimate(s.Run), estimate(s.Queue), estimate(s.Busy), text(s.NoOverlap)
-	if s.Overlap != nil {
-		d.Beside = estimate(*s.Overlap)
-	}
+	d.Run, d.RunQueue, d.AllTasks, d.NoSibling = &s.Run, &s.Queue, &s.Busy, text(s.NoOverlap)
+	d.Beside = s.Overlap
 	d.Wakeups = &dataWakeups{latency(s.OnIdle, s.Seen), latency(s.OnBusy, s.Seen)}
 	for _, c := range s.CPUs {
 		d.CPUs = append(d.CPUs, dataCPU{c.Number, c.Busy, c.Run, c.Bursts})
@@ -113,10 +104,6 @@ func (r *Report) data() Data {
 	d.Cost = &dataCost{c.OfBusy, c.Budget, c.Programs, c.Reader, c.OnNS, c.OffNS, c.Measured, c.Switches, c.Watched, s.Unseen}
 	d.Warnings = append(d.Warnings, s.warnings()...)
 	return d
-}
-
-func estimate(iv stats.Interval) *dataInterval {
-	return &dataInterval{known(iv.Estimate), known(iv.Low), known(iv.High)}
 }
 
 func latency(l Latency, seen float64) dataLatency {

@@ -203,7 +203,7 @@ func TestRunTimeAndBursts(t *testing.T) {
 			t.Fatal(err)
 		}
 		run1, queue1 = p.schedstat(t)
-		run, queue := r.Run.Estimate*r.Seen, r.Queue.Estimate*r.Seen
+		run, queue := r.Run.Value*r.Seen, r.Queue.Value*r.Seen
 		t.Logf("ran %.4f s, the kernel counts %.4f; waited %.4f s, the kernel %.4f; seen %.3f; %d switches unseen; %+v", run, run1-run0, queue, queue1-queue0, r.SeenShare(), r.Unseen, r.Cost)
 		bad := map[string]string{}
 		if r.SeenShare() < 0.98 {
@@ -287,7 +287,7 @@ func TestServiceEnds(t *testing.T) {
 			go func() { _ = p.Wait() }() // else it stays a zombie, which is no process of the service
 		}
 	}})
-	if err != nil || r.Ended != "the service ended" || r.Run.Estimate <= 0 {
+	if err != nil || r.Ended != "the service ended" || r.Run.Value <= 0 {
 		t.Errorf("%+v, %v", r, err)
 	}
 	if d := time.Since(began); d > 15*time.Second {
@@ -305,7 +305,7 @@ func TestChildrenBelong(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = unix.Kill(-sh.Process.Pid, unix.SIGKILL); _ = sh.Wait() })
 	r, err := Record(context.Background(), Config{Target: Target{PIDs: []int{sh.Process.Pid}}, For: 2 * time.Second, Budget: always})
-	if err != nil || r.Run.Estimate <= 0 || r.OnIdle.N+r.OnBusy.N < 20 {
+	if err != nil || r.Run.Value <= 0 || r.OnIdle.N+r.OnBusy.N < 20 {
 		t.Errorf("%+v, %v", r, err)
 	}
 }
@@ -334,7 +334,7 @@ func TestCgroup(t *testing.T) {
 			}
 			_, _ = p.in.Write([]byte("\n"))
 			r, err := Record(context.Background(), Config{Target: Target{Cgroups: []string{dir}}, For: 2 * time.Second, Budget: always})
-			if err != nil || r.Run.Estimate < 0.01 || r.OnIdle.N+r.OnBusy.N < 10 {
+			if err != nil || r.Run.Value < 0.01 || r.OnIdle.N+r.OnBusy.N < 10 {
 				t.Errorf("%+v, %v", r, err)
 			}
 		})

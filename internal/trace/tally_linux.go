@@ -9,6 +9,7 @@ import (
 
 	"hostlab/internal/host"
 	"hostlab/internal/model/burstlog"
+	"hostlab/internal/result"
 	"hostlab/internal/stats"
 )
 
@@ -215,7 +216,7 @@ func unit(x float64) float64 { return min(1, max(0, x)) }
 
 // interval is that of a ratio of sums over windows: they differ in length. What was
 // seen is a part of the whole, without which there would be nothing to infer.
-func (t *tally) interval(r *Result, of func(sums) float64) stats.Interval {
+func (t *tally) interval(r *Result, of func(sums) float64) result.Estimate {
 	var x, length float64
 	for _, w := range t.windows {
 		x, length = x+of(w), length+w.length
@@ -227,8 +228,9 @@ func (t *tally) interval(r *Result, of func(sums) float64) stats.Interval {
 	}
 	iv := stats.PairedT(d, 0.05)
 	rest := math.Sqrt(1 - r.SeenShare())
-	iv.Estimate = max(0, ratio)
+	iv.Value = max(0, ratio)
 	iv.Low, iv.High = max(0, ratio-(ratio-iv.Low)*rest), ratio+(iv.High-ratio)*rest
+	iv.Unit, iv.Evidence = "s", result.Measured
 	return iv
 }
 

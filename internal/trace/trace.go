@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"hostlab/internal/model/burstlog"
-	"hostlab/internal/stats"
+	"hostlab/internal/result"
 )
 
 // Target is the service: processes with their children, or control groups with
@@ -51,9 +51,9 @@ type Result struct {
 	CPUs []CPU
 	// The service's, in seconds per second: Run on a CPU, Queue waiting for one. Busy is
 	// that of all CPUs and all tasks. Intervals hold for the whole Length.
-	Run, Queue, Busy stats.Interval
+	Run, Queue, Busy result.Estimate
 	// Overlap is Run beside a busy sibling; nil where NoOverlap says why there is none.
-	Overlap   *stats.Interval
+	Overlap   *result.Estimate
 	NoOverlap string
 	// Wake-ups of the service whose CPU was idle when they began, and those that found it busy.
 	OnIdle, OnBusy Latency
