@@ -221,8 +221,37 @@ func TestRunTimeAndBursts(t *testing.T) {
 				mine = append(mine, b.Busy)
 			}
 		}
-		if m := stats.Median(mine); len(mine) < 5 || math.Abs(m/0.020-1) > 0.05 {
+		// Where other tasks keep the CPUs busy, no burst is the service's alone. The guest of the test bed is quiet, and
+		// has this test too (testbed/trial).
+		if m := stats.Median(mine); r.Busy.Value < 0.6*float64(len(r.CPUs)) && (len(mine) < 5 || math.Abs(m/0.020-1) > 0.05) {
 			bad["bursts"] = fmt.Sprintf("%d of 60 bursts of 20 ms are the service's alone, and last %.4f s", len(mine), m)
+		}
+		return bad
+	})
+}
+
+// Where programs are attached in windows alone, what they count is the same.
+func TestDetachedBetweenWindows(t *testing.T) {
+	systemtest.Root(t)
+	until(t, func() map[string]string {
+		p := play(t, "burn", "TRACE_ROUNDS=1000")
+		_, _ = p.in.Write([]byte("\n"))
+		run0, queue0 := p.schedstat(t)
+		began := time.Now()
+		r, err := Record(context.Background(), Config{Target: p.target(), For: 6 * time.Second, Budget: always, detach: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		run1, queue1 := p.schedstat(t)
+		took := time.Since(began).Seconds()
+		run, queue := (run1-run0)/took, (queue1-queue0)/took
+		t.Logf("runs for %.4f s a second, the kernel counts %.4f; waits %.4f s, the kernel %.4f; seen %.3f in %d windows; %d switches unseen; busy %.3f", r.Run.Value, run, r.Queue.Value, queue, r.SeenShare(), r.Windows, r.Unseen, r.Busy.Value)
+		bad := map[string]string{}
+		if math.Abs(r.Run.Value/run-1) > 0.1 {
+			bad["run"] = fmt.Sprintf("runs for %.4f s, and the kernel counts %.4f", r.Run.Value, run)
+		}
+		if math.Abs(r.Queue.Value-queue) > 0.1*queue+0.02 {
+			bad["queue"] = fmt.Sprintf("waits for %.4f s, and the kernel counts %.4f", r.Queue.Value, queue)
 		}
 		return bad
 	})

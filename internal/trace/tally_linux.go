@@ -44,7 +44,9 @@ type sums struct{ length, run, queue, busy, overlap float64 }
 const maxBursts = 4_000_000
 
 func newTally(s *session, tree host.Tree, cfg Config) *tally {
-	return &tally{s: s, tree: tree, cfg: cfg, budget: newBudget(cfg.Budget), began: monotonic(), started: time.Now(),
+	b := newBudget(cfg.Budget)
+	b.detach = cfg.detach
+	return &tally{s: s, tree: tree, cfg: cfg, budget: b, began: monotonic(), started: time.Now(),
 		rows: map[int]*schedCpu{}, last: map[int]*schedCpu{}}
 }
 

@@ -33,6 +33,8 @@ type Config struct {
 	Root string
 	// Progress is called after each window, if it is not nil.
 	Progress func(done time.Duration)
+
+	detach bool // between windows, however few switches there are
 }
 
 // DefaultBudget leaves half of the promised 1 % to what no counter shows, as colder caches.
