@@ -29,7 +29,7 @@ func TestSMT(t *testing.T) { bare(t, "SMP=4,sockets=1,cores=2,threads=2", "smt",
 func TestEmulatedClock(t *testing.T) { bare(t, "SMP=2", "emulate", 11) }
 
 // TestRecord loads the programs of 'hostlab record' into another kernel than this machine's.
-func TestRecord(t *testing.T) { bare(t, "SMP=4,sockets=1,cores=2,threads=2", "record", 7) }
+func TestRecord(t *testing.T) { bare(t, "SMP=4,sockets=1,cores=2,threads=2", "record", 6) }
 
 // bare plays a trial in a guest without cpufreq, of so many parts.
 func bare(t *testing.T, smp, trial string, parts int) {
