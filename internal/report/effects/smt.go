@@ -26,21 +26,12 @@ type smtSection struct {
 	Rotating *smtCell         `json:"rotating"` // all others want one lock while the scanner goes round; nil: not in the study
 	Rotation result.Estimate  `json:"rotation"` // what the scanner's sibling gets of the mean of the others, as in the published program
 	Caches   map[string]int64 `json:"caches"`   // sizes that the sweep crosses, in bytes
-	Cited    []smtCited       `json:"cited"`
+	Cited    []smt.Citation   `json:"cited"`
 
 	x                  *result.Experiment
 	absent             map[string]string // placement -> why this host does not have it
 	others             []result.Response // what is shown beside the ratio
 	lockRate, scanRate *result.Response  // nil: not in the record
-}
-
-// smtCited is the least and the greatest share that the lock thread on the scanner's
-// sibling had of the mean of the others in published runs.
-type smtCited struct {
-	Source string  `json:"source"`
-	Low    float64 `json:"low"`
-	High   float64 `json:"high"`
-	Runs   int     `json:"runs"`
 }
 
 // smtCell is one placement of an antagonist.

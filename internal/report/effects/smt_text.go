@@ -48,7 +48,7 @@ func (s *smtSection) published() string {
 	cited := s.Cited[0]
 	text := fmt.Sprintf("For comparison, cited: in the %d runs that Oks printed (\"Be aware: To Hyper or not to Hyper\", 2005; two cores of two threads, a scan of 1 MiB, all others want one lock), the lock thread on the scanner's sibling took the lock %.0f to %.0f %% as often as the other lock threads did on average.",
 		cited.Runs, 100*cited.Low, 100*cited.High)
-	text += fmt.Sprintf(" The rule of this verdict calls those runs %s.", smt.Judge(smt.FromPublished()).Decision)
+	text += fmt.Sprintf(" The rule of this verdict calls those runs %s.", cited.Decision)
 	if s.Rotation.N > 0 {
 		text += fmt.Sprintf(" The same rotation here, %s: %s.", s.x.Evidence, percentFigure(s.Rotation))
 	}
