@@ -15,7 +15,7 @@ import (
 // Document returns a report as every format prints it, beside an earlier one where that is
 // not nil.
 func Document(r, before *Report) *document.Document {
-	d := &document.Document{Name: "explain", Title: "Where the time of " + r.Vendor + " goes", Warnings: r.Warnings, Data: r.Complete(), Footer: "Intervals: " + r.Method,
+	d := &document.Document{Name: "explain", Title: "Where the time of " + r.Vendor + " goes", Warnings: r.Warnings, Data: r, Footer: "Intervals: " + r.Method,
 		About: []string{r.Vendor + " " + r.Version + ", " + r.Target, evidence(r)}}
 	for i, s := range Sentences(r) {
 		tone := document.Strong
