@@ -89,10 +89,8 @@ func recordMachine(ctx context.Context, std streams, m *machine, file string) er
 	if err != nil {
 		return err
 	}
-	if file != "-" {
-		if err := checkWritable("record", file); err != nil {
-			return err
-		}
+	if err := checkWritable("record", file); err != nil {
+		return err
 	}
 	_, err = output(std, file, func(w io.Writer) error { return host.Record(ctx, tree, "", paths, w, watch.Read) })
 	return err

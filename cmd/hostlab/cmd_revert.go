@@ -159,11 +159,11 @@ func (o *revertOptions) roots(std streams, sys *setting.System, machine string) 
 	if o.format == "text" {
 		return false, err
 	}
-	p := &setting.Plan{}
+	var left []setting.Outcome
 	for _, e := range list {
-		p.Skipped = append(p.Skipped, setting.Skip(e.Setting, e.Object, "root has changed it; run as root"))
+		left = append(left, setting.Skip(e.Setting, e.Object, "root has changed it; run as root"))
 	}
-	return false, errors.Join(printDocument(std, settingsReport("revert", change(o.action(), p, nil, err)), o.format), err)
+	return false, errors.Join(printDocument(std, settingsReport("revert", change(o.action(), left, err)), o.format), err)
 }
 
 // action is what the JSON calls it.
@@ -196,23 +196,22 @@ func (o *revertOptions) nothing(std streams, sys *setting.System, all []setting.
 			text += " There are changes of " + screen.Clean(strings.Join(owners, ", ")) + "."
 		}
 	}
-	return printDocument(std, settingsReport("revert", change(o.action(), nil, nil, nil), text), o.format)
+	return printDocument(std, settingsReport("revert", change(o.action(), nil, nil), text), o.format)
 }
 
 // preview shows what would be put back. Nothing is promised: another program may
 // change a value before. The answer ends with more.
 func (o *revertOptions) preview(std streams, sys *setting.System, v *setting.View, more string) error {
-	p := &setting.Plan{}
-	var rest []setting.Outcome
+	var list, rest []setting.Outcome
 	for _, u := range v.Preview(o.owner, o.force) {
 		switch {
 		case u.Result == setting.Planned:
-			p.Steps = append(p.Steps, u.Step)
+			list = append(list, setting.Outcome{Step: u.Step, Result: setting.Planned})
 		case u.Result == setting.Unchanged && u.Reason == "":
-			p.Same = append(p.Same, u.Step)
+			list = append(list, setting.Outcome{Step: u.Step, Result: setting.Same})
 		default:
 			rest = append(rest, u)
-			p.Skipped = append(p.Skipped, setting.Skip(u.Setting, u.Object, outcomeText(u)))
+			list = append(list, setting.Skip(u.Setting, u.Object, outcomeText(u)))
 		}
 	}
 	lacks := incomplete(v)
@@ -230,8 +229,8 @@ func (o *revertOptions) preview(std streams, sys *setting.System, v *setting.Vie
 	if n := tally(rest)[setting.Forgotten]; n > 0 {
 		struck = fmt.Sprintf("'hostlab revert' strikes %s off the journal and writes nothing there.", screen.Count(n, "change"))
 	}
-	d := settingsReport("revert", change("plan", p, nil, accepted), "Nothing was changed: --dry-run."+more, struck, unended(v), damage)
-	d.Sections = []document.Section{part("Now -> put back", planned(sys, p)), part("Not put back", outcomes(sys, rest))}
+	d := settingsReport("revert", change("plan", list, accepted), "Nothing was changed: --dry-run."+more, struck, unended(v), damage)
+	d.Sections = []document.Section{part("Now -> put back", planned(sys, list)), part("Not put back", outcomes(sys, rest))}
 	return errors.Join(printDocument(std, d, o.format), lacks)
 }
 
@@ -266,7 +265,7 @@ func (o *revertOptions) change(ctx context.Context, std streams, sys *setting.Sy
 	if lacks != nil && len(done) == 0 {
 		sum = "Nothing that the journal names is to be put back. It is not complete."
 	}
-	d := settingsReport("revert", change("revert", nil, done, errors.Join(err, lacks)), sum, cut)
+	d := settingsReport("revert", change("revert", done, errors.Join(err, lacks)), sum, cut)
 	d.Sections = []document.Section{part("Objects", outcomes(sys, slices.DeleteFunc(slices.Clone(done), asBefore)))}
 	err = errors.Join(err, printDocument(std, d, o.format))
 	if n := tally(done); err == nil && n[setting.Foreign]+n[setting.Gone]+n[setting.Failed] > 0 {
@@ -289,7 +288,7 @@ func (o *revertOptions) dropped(std streams, j *setting.Journal) error {
 	if kept != "" {
 		text += " The journal was set aside as " + kept + "."
 	}
-	return printDocument(std, settingsReport("revert", change("revert", nil, nil, nil), text), o.format)
+	return printDocument(std, settingsReport("revert", change("revert", nil, nil), text), o.format)
 }
 
 // asBefore reports an object that had its old value already, such as one that a change might have

@@ -84,7 +84,7 @@ func asError(p *setting.Problem) error {
 
 // verification lists what was set, and first what is not as it was.
 func verification(sys *setting.System, list []setting.Outcome, failure error) *document.Document {
-	data := change("verify", nil, list, failure)
+	data := change("verify", list, failure)
 	if len(list) == 0 && failure != nil {
 		return settingsReport("verify", data, "The journal names no change. It is not complete.")
 	}

@@ -62,7 +62,7 @@ func (v *runWatch) silent(r *result.Run) bool {
 // once says that runs like r are not spoken of again.
 func (v *runWatch) once(r *result.Run) string {
 	if v.silent(r) {
-		return " (said once)"
+		return "; others like it are not printed"
 	}
 	return ""
 }

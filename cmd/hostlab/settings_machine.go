@@ -157,16 +157,15 @@ func changed(entries []setting.Entry) []setting.Entry {
 // says nothing where it may not read.
 func remind(std streams) {
 	dir, err := setting.JournalDir()
-	if err == nil {
-		warn(std, setting.Local(""), dir)
-	}
-}
-
-func warn(std streams, sys *setting.System, dir string) {
-	v, err := setting.Look(sys, dir)
 	if err != nil {
 		return
 	}
+	if v, err := setting.Look(setting.Local(""), dir); err == nil {
+		warn(std, v)
+	}
+}
+
+func warn(std streams, v *setting.View) {
 	if line := inForce(v); line != "" {
 		fmt.Fprintln(std.err, "hostlab: "+line)
 	}

@@ -21,9 +21,9 @@ import (
 // session keeps a recorded tree's root open while all of it is read, and ends
 // the reading when its context does.
 type session struct {
-	ctx   context.Context
-	root  *os.Root // nil: of the machine itself
-	shown sync.Map // what masked has found out
+	ctx    context.Context
+	root   *os.Root // nil: of the machine itself
+	hidden sync.Map // what hides has found out
 }
 
 // begin returns the tree with a session; end must be called after its last use.
@@ -208,8 +208,10 @@ func openIn(root *os.Root, rel string, flags int) (fd int, err error) {
 		case flags&unix.O_PATH != 0 || info.IsDir(): // it opens nothing, or a directory
 		case !info.Mode().IsRegular():
 			return errors.New("it is no regular file, as all that stands for a machine is")
-		case flags&(unix.O_WRONLY|unix.O_RDWR) != 0 && info.Sys().(*syscall.Stat_t).Nlink > 1:
-			return fmt.Errorf("it has %d names (hard links), of which one may be elsewhere; replace it by a copy", info.Sys().(*syscall.Stat_t).Nlink)
+		case flags&(unix.O_WRONLY|unix.O_RDWR) != 0:
+			if n := info.Sys().(*syscall.Stat_t).Nlink; n > 1 {
+				return fmt.Errorf("it has %d names (hard links), of which one may be elsewhere; replace it by a copy", n)
+			}
 		}
 		return nil
 	}

@@ -103,7 +103,7 @@ func TestLogDevice(t *testing.T) {
 		{name: "slow commits", lever: l, facts: guest(), outcomes: ran(fresh, mem, gain),
 			want: Unresolved, evidence: result.Measured, says: []string{"80.0 us [72.0, 88.0] into newly allocated blocks", "hostlab explain --dsn DSN --for 5m", "while the job runs"}, bound: 0.96},
 		{name: "a recycled log counts", lever: l, facts: guest(), outcomes: ran(fresh, commits, mem, gain),
-			want: Unresolved, evidence: result.Measured, says: []string{"53.0 us", "5000 commits in 11.2 s, worth n 24", "recycled"}, bound: 0.96, from: BoundMeasured},
+			want: Unresolved, evidence: result.Measured, says: []string{"53.0 us", "5000 commits in 11.2 s, n 24 independent", "recycled"}, bound: 0.96, from: BoundMeasured},
 		{name: "the mean and its tail first", lever: l, facts: guest(), outcomes: ran(seconds("commit.overwritten.mean", 100e-6), seconds("commit.overwritten.p99", 900e-6), commits, mem, seconds("commit.memory.mean", 4e-6), gain),
 			want: Unresolved, evidence: result.Measured, says: []string{"a commit into a recycled log takes 100 us [90.0, 110] in the mean, 900 us [810, 990] at the 99th percentile and 53.0 us in the median"}, bound: 1 - 4./110, from: BoundMeasured},
 		{name: "slow commits, PostgreSQL", lever: l, facts: &host.Facts{Databases: []host.Database{{Kind: "postgresql"}}}, outcomes: ran(fresh, mem),

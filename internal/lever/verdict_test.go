@@ -33,7 +33,7 @@ func TestVerdictLine(t *testing.T) {
 		never   []string
 	}{
 		{name: "worthwhile", results: found, runs: ran(slow, commit), starts: "Yes, this platform measurably slows a production database server.",
-			has: []string{"1.42x [1.31, 1.55] as long (n 24)", "A commit takes 124 us", "5000 commits in 12 s, worth n 24", "First: run \"hostlab facts\""}},
+			has: []string{"1.42x [1.31, 1.55] as long (n 24)", "A commit takes 124 us", "5000 commits in 12 s, n 24 independent", "First: run \"hostlab facts\""}},
 		{name: "the largest effect first", runs: ran(slow, cold), starts: "Yes,", has: []string{"2.10x [1.90, 2.20]", "1.42x"}},
 		{name: "siblings only could cost", runs: ran(sib...), starts: "This platform could slow", has: []string{"0.55x", "lscpu"}, never: []string{"Yes"}},
 		{name: "development", role: check.Development, runs: ran(slow), starts: "Yes, the power policy", has: []string{"should save the energy", "Change nothing."}},

@@ -34,8 +34,8 @@ func short(m *result.Measurement) string {
 
 // Count prints how much an estimate rests on: "n 24". Where single operations
 // were counted that resemble their neighbours, n is the number of independent
-// ones that they are worth, and the real count stands before it: "5000 commits in
-// 4 s, worth n 122".
+// ones that tell as much, and the real count stands before it: "5000 commits in
+// 4 s, n 122 independent".
 func Count(m *result.Measurement) string {
 	if m.Labels.Commits == 0 || m.Estimate == nil {
 		return fmt.Sprintf("n %d", n(m))
@@ -44,7 +44,7 @@ func Count(m *result.Measurement) string {
 	if span := m.Labels.Seconds; span > 0 {
 		s += fmt.Sprintf(" in %.3g s", span)
 	}
-	return fmt.Sprintf("%s, worth n %d", s, n(m))
+	return fmt.Sprintf("%s, n %d independent", s, n(m))
 }
 
 func n(m *result.Measurement) int {

@@ -95,7 +95,8 @@ func (w *writer) restore(ctx context.Context, list []*undo, force bool) error {
 		w.look(u, force)
 	}
 	list = w.bystanders(list)
-	var journal, stopped error
+	w.careless, w.lost = true, nil
+	var stopped error
 	disturbing := false
 	for pass := range passes {
 		wrote := false
@@ -109,10 +110,9 @@ func (w *writer) restore(ctx context.Context, list []*undo, force bool) error {
 			if stopped = ctx.Err(); stopped != nil {
 				break
 			}
-			did, err := w.undo(u, pass)
+			did := w.undo(u, pass)
 			wrote = wrote || did
 			disturbing = disturbing || did && u.s.disturbs()
-			journal = errors.Join(journal, err)
 		}
 		if !wrote || stopped != nil {
 			break
@@ -129,18 +129,19 @@ func (w *writer) restore(ctx context.Context, list []*undo, force bool) error {
 			if u.o.mine(u.out.Read) || len(u.o.Layers) == len(u.layers) {
 				continue
 			}
-			read := u.out.Read // another program restored what another owner had set
-			journal = errors.Join(journal, w.j.append(false, &record{Kind: "is", ID: u.o.ID, Read: &read}))
+			// Another program restored what another owner had set.
+			read := u.out.Read
+			_ = w.note(false, &record{Kind: "is", ID: u.o.ID, Read: &read})
 		}
 	}
 	err := w.j.drop(layers, false)
 	if err == nil {
 		err = w.end()
 	}
-	if err == nil && journal != nil && len(w.j.st.objects) == 0 {
-		journal = nil // all is back, and the journal says so
+	if err == nil && len(w.j.st.objects) == 0 {
+		w.lost = nil // all is back, and the journal says so
 	}
-	return errors.Join(journal, err, stopped)
+	return errors.Join(w.lost, err, stopped)
 }
 
 // steady are the layers that this set has made of a value that it was to keep, and kept.
@@ -236,8 +237,8 @@ func (w *writer) bystanders(list []*undo) []*undo {
 	return list
 }
 
-// undo looks at one object and writes it if it is not back. The error is the journal's.
-func (w *writer) undo(u *undo, pass int) (wrote bool, _ error) {
+// undo looks at one object and writes it if it is not back.
+func (w *writer) undo(u *undo, pass int) (wrote bool) {
 	if o := w.j.st.objects[u.o.Path]; o != nil {
 		u.o = o // a bystander that is in the journal by now
 	}
@@ -249,7 +250,7 @@ func (w *writer) undo(u *undo, pass int) (wrote bool, _ error) {
 		if gone(err) {
 			u.out.Result, u.out.Reason = Gone, u.out.Reason+stays
 		}
-		return false, nil
+		return false
 	}
 	u.out.Read = v
 	if u.out.From == "" {
@@ -257,34 +258,29 @@ func (w *writer) undo(u *undo, pass int) (wrote bool, _ error) {
 	}
 	if v == u.to && !u.stale() {
 		u.settled = true
-		return false, nil
+		return false
 	}
 	if !u.forced && !u.o.restorable(v) {
 		u.ours, u.settled = false, false
 		u.out.Result, u.out.Reason = Foreign, w.j.st.foreign(u.o)
-		return false, nil
+		return false
 	}
 	u.settled = false
 	if u.s.Rival != "" && u.to == "0" && pass < passes-2 {
-		return true, nil // comes back with another object, or is tried by itself in the end
+		return true // comes back with another object, or is tried by itself in the end
 	}
 	if pass == passes-1 {
-		return false, nil
+		return false
 	}
-	read, readErr, writeErr, journalErr := w.put(u.s, object, v, u.to, true)
+	read, err := w.put(u.s, object, v, u.to)
 	u.out.Result, u.out.Reason = "", ""
-	switch {
-	case errors.Is(writeErr, errMeanwhile): // the next pass looks whose it is
-	case writeErr != nil:
-		u.out.Result, u.out.Reason = Failed, u.s.refuse(object, u.to, writeErr).Reason
-	case readErr != nil:
-		u.out.Result, u.out.Reason = Failed, unreadable(object, readErr).Error()
+	if err != nil && !errors.Is(err, errMeanwhile) { // of which the next pass looks whose it is
+		u.out.Result, u.out.Reason = Failed, reason(err)
 	}
-	if readErr == nil {
-		u.out.Read = read
-		u.settled = read == u.to
+	if read != "" {
+		u.out.Read, u.settled = read, read == u.to
 	}
-	return true, journalErr
+	return true
 }
 
 // stale reports that the kernel keeps a request of ours behind a value that is the old one: a

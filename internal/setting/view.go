@@ -183,7 +183,8 @@ func (v *View) Verify() (list []Outcome) {
 		case set && (o.Wrote != "" || out.Result == Forgotten):
 			list = append(list, out)
 		case !set && read && out.Result != Forgotten && out.Read != out.From && o.mine(out.Read):
-			out.To, out.Result, out.Reason = out.Read, Moved, "with "+o.Layers[0].Side
+			out.To, out.With = out.Read, o.Layers[0].Side
+			out.Result, out.Reason = Moved, "with "+out.With
 			moved = append(moved, out)
 		}
 	}

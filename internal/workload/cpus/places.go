@@ -234,27 +234,21 @@ func (m *Machine) hinted(cpu int) (others []int, by string) {
 	return slices.DeleteFunc(slices.Clone(c.CPUs), func(o int) bool { return o == cpu || m.reported[o] }), by
 }
 
-// At lists the CPUs at a place as seen from a victim's, ascending: see Find.
-func (m *Machine) At(victim int, place string) (cpus []int) {
-	cpus, _ = m.look(victim, place)
-	return cpus
-}
-
 // Find returns the lowest CPU at a place as seen from a victim's, or why there is
 // none, in a phrase. Every place but the sibling is on a core of the victim's class,
 // since another class differs in more than in its place. Where nobody says which
 // cores share a last-level cache, as in many guests, the cores of a socket count as
 // if they did; but never one that may be the victim's own.
 func (m *Machine) Find(victim int, place string) (cpu int, why string) {
-	list, why := m.look(victim, place)
+	list, why := m.All(victim, place)
 	if len(list) == 0 {
 		return -1, why
 	}
 	return list[0], ""
 }
 
-// look is Find, for all of them.
-func (m *Machine) look(victim int, place string) (list []int, why string) {
+// All is Find for all of them, ascending.
+func (m *Machine) All(victim int, place string) (list []int, why string) {
 	if !m.Has(victim) {
 		return nil, fmt.Sprintf("CPU %d is offline, or not among the CPUs that may be used", victim)
 	}
