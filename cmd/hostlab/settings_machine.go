@@ -60,7 +60,7 @@ func (a *settingsAt) open() (sys *setting.System, dir string, err error) {
 			return nil, "", cannotLook{fmt.Errorf("--root %s holds neither /proc nor /sys of a machine", a.root)}
 		}
 	}
-	if err := ofLinux(abs); err != nil {
+	if err := ofLinux(abs, "--root "+a.root); err != nil {
 		return nil, "", err
 	}
 	return setting.Local(abs), filepath.Join(abs, "var", "lib", "hostlab"), nil
