@@ -60,7 +60,8 @@ func Decompose(batches []Batch, a Account) (elapsed float64, parts []Part, event
 	if elapsed <= 0 {
 		return 0, noParts(), nil, nil
 	}
-	d := decomposition{elapsed: elapsed, wall: wall, looks: looks, clients: clients, seconds: seconds, lines: map[string]*Event{}, whole: map[PartName]string{}}
+	d := decomposition{elapsed: elapsed, wall: wall, looks: looks, clients: clients, seconds: seconds,
+		lines: map[string]*Event{}, whole: map[PartName]string{}}
 	if wall > 0 {
 		d.others = max(0, elapsed/wall-1)
 	}

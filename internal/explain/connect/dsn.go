@@ -181,7 +181,8 @@ func (d *DSN) where() (user, host, port, db string) {
 		return d.driver.User, host, port, d.driver.DBName
 	}
 	q := d.url.Query()
-	return d.url.User.Username(), cmp.Or(q.Get("socket"), d.url.Hostname()), d.url.Port(), cmp.Or(q.Get("database"), strings.Trim(d.url.Path, "/"))
+	host, db = cmp.Or(q.Get("socket"), d.url.Hostname()), cmp.Or(q.Get("database"), strings.Trim(d.url.Path, "/"))
+	return d.url.User.Username(), host, d.url.Port(), db
 }
 
 // Target says where it goes: host, port, database and user.
