@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -321,17 +322,19 @@ func (o *runOptions) putBack(ctx context.Context, std streams, cfg runner.Config
 	if r.End == nil {
 		ended, err = runner.EndLeftovers(o.dir)
 	}
+	say := func(format string, a ...any) {
+		_, werr := fmt.Fprintln(std.out, screen.Clean(fmt.Sprintf(format, a...)))
+		err = cmp.Or(err, werr)
+	}
 	if len(ended) > 0 {
-		if _, err := fmt.Fprintf(std.out, "Ended what the killed run had left running: %s\n", screen.Clean(strings.Join(ended, ", "))); err != nil {
-			return err
-		}
+		say("Ended what the killed run had left running: %s", strings.Join(ended, ", "))
 	}
 	if err != nil {
 		return err
 	}
 	changed := r.Changed()
 	if len(changed) == 0 {
-		_, err := fmt.Fprintf(std.out, "Nothing to put back: %s has no level that is still changed.\n", o.dir)
+		say("Nothing to put back: %s has no level that is still changed.", o.dir)
 		return err
 	}
 	cfg.Force = o.yes
@@ -356,14 +359,12 @@ func (o *runOptions) putBack(ctx context.Context, std streams, cfg runner.Config
 				now = "not put back yet"
 			}
 		}
-		if _, err := fmt.Fprintf(std.out, "%s: %s\n", screen.Clean(e.Factor), screen.Clean(now)); err != nil {
-			return err
-		}
+		say("%s: %s", e.Factor, now)
 	}
-	if n := len(r.Changed()); n > 0 {
+	if n := len(r.Changed()); n > 0 && err == nil {
 		return fmt.Errorf("%d of %d factors are not put back yet; --restore can be run again", n, len(changed))
 	}
-	return nil
+	return err
 }
 
 // explain adds to an error how to go on, and shows what it is about.

@@ -45,7 +45,8 @@ func readPostgres(p process) (Database, bool) {
 	}
 	db := Database{DataDir: p.cwd()}
 	if db.DataDir.State != StateOK {
-		db.DataDir = firstKnown(p.dir(p.postgresDir(), p.file("cmdline")), p.dir(p.environ("PGDATA"), p.file("environ")+" PGDATA"), db.DataDir)
+		db.DataDir = firstKnown(p.dir(p.postgresDir(), p.file("cmdline")),
+			p.dir(p.environ("PGDATA"), p.file("environ")+" PGDATA"), db.DataDir)
 	}
 	dir, ok := db.DataDir.Get()
 	if db.LogDir = db.DataDir; !ok {
@@ -106,10 +107,12 @@ func readMySQL(p process) (db Database, ok bool) {
 		const option = "innodb_log_group_home_dir"
 		db.LogDir = under(p.option(option), p.file("cmdline"))
 		seen := p.t.Exists(data+"/ib_logfile0") || p.t.Exists(data+"/#innodb_redo") // whatever a hidden file says
-		if db.LogDir.State != StateOK && !(conf.denied != "" && seen) {
-			db.LogDir = conf.or(under(conf.values[option], conf.source), db.DataDir)
-		} else if db.LogDir.State != StateOK {
+		switch {
+		case db.LogDir.State == StateOK:
+		case conf.denied != "" && seen:
 			db.LogDir = db.DataDir
+		default:
+			db.LogDir = conf.or(under(conf.values[option], conf.source), db.DataDir)
 		}
 		// 8.0.30 put the files of the redo log into a folder of their own.
 		if redo := db.LogDir.Value + "/#innodb_redo"; db.LogDir.State == StateOK && p.t.Exists(redo) {
@@ -127,7 +130,8 @@ func readOracle(p process) (Database, bool) {
 	if sid := strings.TrimPrefix(p.comm, "ora_lgwr_"); log.State == StateAbsent {
 		log.Reason = "instance " + sid + " has no redo log in a file (ASM?); ask v$logfile"
 	}
-	return Database{LogDir: log, DataDir: absentFact[string]("v$datafile", "only the database knows its files; ask v$datafile")}, true
+	data := absentFact[string]("v$datafile", "only the database knows its files; ask v$datafile")
+	return Database{LogDir: log, DataDir: data}, true
 }
 
 // readHANA knows an index server, by its open log segments or by global.ini.
@@ -139,7 +143,8 @@ func readHANA(p process) (Database, bool) {
 		}
 		return open
 	}
-	return Database{LogDir: named(p.openDir(p.log), "basepath_logvolumes"), DataDir: named(p.openDir(dataVolume), "basepath_datavolumes")}, true
+	log, data := named(p.openDir(p.log), "basepath_logvolumes"), named(p.openDir(dataVolume), "basepath_datavolumes")
+	return Database{LogDir: log, DataDir: data}, true
 }
 
 // readSQLServer knows the server, not the watchdog of the same name that starts

@@ -46,6 +46,18 @@ func Unknown[T any](source string, err error) Fact[T] {
 	return Fact[T]{Source: source, State: StateOf(err), Reason: reason(err)}
 }
 
+// unknown makes all facts of a struct unknown, for one reason.
+func unknown(into any, source string, err error) {
+	v := reflect.ValueOf(into).Elem()
+	for i := range v.NumField() {
+		if f := v.Field(i); f.Type().Implements(reflect.TypeFor[AnyFact]()) {
+			f.FieldByName("Source").SetString(source)
+			f.FieldByName("State").SetString(string(StateOf(err)))
+			f.FieldByName("Reason").SetString(reason(err))
+		}
+	}
+}
+
 // Get returns the value and whether it is known.
 func (f Fact[T]) Get() (T, bool) { return f.Value, f.State == StateOK }
 

@@ -154,6 +154,13 @@ func (c cgroups) view(controller string) (v cgroupView) {
 	return v
 }
 
+// Groups returns the version of the control groups that this process has for a controller, 0 for
+// none, and their directories: its own group's first, then those of the groups above it.
+func Groups(t Tree, controller string) (version int, dirs []string) {
+	v := readCgroups(t).view(controller)
+	return v.version, v.dirs
+}
+
 // dirs lists the directories from a group up to the highest one in sight.
 //
 // A mount may show only a part of the hierarchy (field root), as in a container
@@ -281,7 +288,7 @@ func (v cgroupView) cpuset(t Tree) Fact[[]int] {
 	for _, d := range v.dirs {
 		for _, name := range files {
 			f := t.List(d + "/" + name)
-			if f.State != StateAbsent && !(f.State == StateOK && len(f.Value) == 0) {
+			if l, ok := f.Get(); len(l) > 0 || !ok && f.State != StateAbsent {
 				return f
 			}
 		}

@@ -12,7 +12,7 @@ import (
 // Only Linux has /proc and /sys, and only there can a recording be unpacked: elsewhere
 // nothing is read, whatever happens to be found at \proc of the current drive.
 
-type session struct{ shown sync.Map }
+type session struct{ hidden sync.Map }
 
 func (t Tree) begin(context.Context) (_ Tree, end func()) { return t, func() {} }
 

@@ -64,7 +64,7 @@ func (m *recordMask) hostless(s string) string {
 	var b strings.Builder
 	from := 0
 	for _, at := range m.names.FindAllStringIndex(s, -1) {
-		inWord := func(c byte) bool { return letter(rune(c)) || digit(c) }
+		inWord := func(c byte) bool { return letter(rune(c)) || c >= '0' && c <= '9' }
 		if at[0] > 0 && inWord(s[at[0]-1]) || at[1] < len(s) && inWord(s[at[1]]) {
 			continue
 		}

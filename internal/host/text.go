@@ -250,7 +250,7 @@ func (b *blocks) values(name string, cells []cell, ofCPUs bool) {
 		lines[i].cpus = append(lines[i].cpus, c.cpus...)
 		lines[i].objects++
 	}
-	if len(lines) == 0 && !(b.foreign && ofCPUs) {
+	if len(lines) == 0 && (!b.foreign || !ofCPUs) {
 		b.absent = append(b.absent, name)
 	}
 	if len(lines) > most && len(numbers) == len(cells) {

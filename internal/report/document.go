@@ -295,12 +295,9 @@ func probeSection(o *probe.Outcome, all []result.Measurement, levers []lever.Lev
 
 // figure is a known estimate with its interval.
 func figure(m *result.Measurement) document.Cell {
-	e := m.Estimate
-	c := document.Number(e.Value, result.Format(e.Value, m.Unit), "no interval")
-	if e.HasInterval() {
-		c.More[0] = "[" + result.Format(e.Low, m.Unit) + ", " + result.Format(e.High, m.Unit) + "]"
-	}
-	return c
+	e := *m.Estimate
+	e.Unit = m.Unit
+	return document.Number(e.Value, e.Text(), cmp.Or(e.Interval(), "no interval"))
 }
 
 // floor prints a noise floor.

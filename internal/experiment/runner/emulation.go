@@ -17,7 +17,7 @@ import (
 // of it outlives this process, so no journal has it.
 type emulation struct {
 	factor experiment.Factor
-	config emulate.Config
+	method emulate.Method
 	e      *emulate.Emulation
 	before emulate.Totals
 	reaped time.Duration // of processes that ended before the run
@@ -33,12 +33,11 @@ func startEmulation(s *experiment.Study) (*emulation, error) {
 		if err != nil {
 			return nil, err
 		}
-		config := emulate.Config{Method: m, Floor: f.Emulate.Floor}
-		e, err := emulate.Start(config)
+		e, err := emulate.Start(m)
 		if err != nil {
 			return nil, err
 		}
-		return &emulation{factor: f, config: config, e: e}, nil
+		return &emulation{factor: f, method: m, e: e}, nil
 	}
 	return nil, nil
 }
@@ -51,7 +50,7 @@ func (m *emulation) set(levels map[string]string) error {
 	}
 	select {
 	case <-m.e.Lost():
-		e, err := emulate.Start(m.config)
+		e, err := emulate.Start(m.method)
 		if err != nil {
 			return fmt.Errorf("factor %s: %w", m.factor.Name, err)
 		}

@@ -154,7 +154,7 @@ func needText(e *analysis.Effect) string {
 	}
 	s := fmt.Sprintf("to decide about %s in %s it takes about %d %s: %d more", size(e.Response.Margin, &e.Response), label(&e.Response), e.Need, unit, e.Need-e.N)
 	if e.NeedSeconds > 0 {
-		s += ", " + duration(e.NeedSeconds)
+		s += ", " + screen.Lasting(time.Duration(min(e.NeedSeconds, 1e9)*float64(time.Second))) // Duration holds 292 years
 	}
 	return s
 }

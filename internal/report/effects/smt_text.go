@@ -48,7 +48,7 @@ func (s *smtSection) published() string {
 	cited := s.Cited[0]
 	text := fmt.Sprintf("For comparison, cited: in the %d runs that Oks printed (\"Be aware: To Hyper or not to Hyper\", 2005; two cores of two threads, a scan of 1 MiB, all others want one lock), the lock thread on the scanner's sibling took the lock %.0f to %.0f %% as often as the other lock threads did on average.",
 		cited.Runs, 100*cited.Low, 100*cited.High)
-	text += fmt.Sprintf(" The rule of this verdict calls those runs %s.", smt.Judge(smt.FromPublished()).Decision)
+	text += fmt.Sprintf(" The rule of this verdict calls those runs %s.", cited.Decision)
 	if s.Rotation.N > 0 {
 		text += fmt.Sprintf(" The same rotation here, %s: %s.", s.x.Evidence, percentFigure(s.Rotation))
 	}
@@ -147,49 +147,31 @@ func (s *smtSection) advice() string {
 // rates are the throughputs of both, without and with sharing; "" where they are not
 // in the record.
 func (s *smtSection) rates() string {
-	lock, scan := s.lockRate, s.scanRate
-	at := func(c *smtCell, r *result.Response) string {
-		if c == nil || r == nil {
-			return ""
-		}
-		v, ok := c.Medians[r.Name]
-		if !ok || math.IsNaN(v) {
-			return ""
-		}
-		return result.Format(v, r.Unit)
-	}
-	var parts, scans []string
-	add := func(list *[]string, value, where string) {
-		if value != "" {
-			*list = append(*list, value+" "+where)
+	var acquisitions, scans []string
+	add := func(list *[]string, c *smtCell, r *result.Response, where string) {
+		if r != nil && c != nil {
+			if v, ok := c.Medians[r.Name]; ok && !math.IsNaN(v) {
+				*list = append(*list, result.Format(v, r.Unit)+" "+where)
+			}
 		}
 	}
-	sibling, other := s.scanner("sibling"), s.scanner("core", "llc", "socket")
-	add(&parts, at(&s.Alone, lock), "alone")
-	add(&parts, at(sibling, lock), "with the scanner on the sibling")
-	if other != nil {
-		it := "it"
-		if sibling == nil {
-			it = "the scanner"
+	add(&acquisitions, &s.Alone, s.lockRate, "alone")
+	for i, c := range []*smtCell{s.scanner("sibling"), s.scanner("core", "llc", "socket")} {
+		if c != nil {
+			on := "on " + placeOf(c.Place).on
+			who := map[bool]string{true: "with it ", false: "with the scanner "}[i > 0 && len(scans) > 0]
+			add(&acquisitions, c, s.lockRate, who+on)
+			add(&scans, c, s.scanRate, on)
 		}
-		add(&parts, at(other, lock), "with "+it+" on "+placeOn(other.Place))
 	}
-	add(&scans, at(sibling, scan), "on the sibling")
-	if other != nil {
-		add(&scans, at(other, scan), "on "+placeOn(other.Place))
-	}
-	if len(parts) == 0 {
+	if acquisitions == nil {
 		return ""
 	}
-	text := "Acquisitions: " + strings.Join(parts, ", ") + "."
-	if len(scans) > 0 {
+	text := "Acquisitions: " + strings.Join(acquisitions, ", ") + "."
+	if scans != nil {
 		text += " Scans: " + strings.Join(scans, ", ") + "."
 	}
 	return text + " Medians."
-}
-
-func placeOn(place string) string {
-	return map[string]string{"core": "another core", "llc": "a core behind another LLC", "socket": "another socket"}[place]
 }
 
 // scanner is the cell of the first of the placements that the host has, with the

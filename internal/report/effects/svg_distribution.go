@@ -20,12 +20,7 @@ const (
 // distributionFigure draws each cell's runs as points with median and quartiles.
 func distributionFigure(id string, x *result.Experiment, runs []result.Run, r *result.Response) (picture.Figure, bool) {
 	cells := min(len(x.Cells), distCells)
-	values := make([][]float64, cells)
-	for i := range runs {
-		if v, ok := runs[i].Values[r.Name]; ok && runs[i].Status == result.OK && runs[i].Cell >= 0 && runs[i].Cell < cells && known(v) {
-			values[runs[i].Cell] = append(values[runs[i].Cell], v)
-		}
-	}
+	values := valuesOf(x, runs, r.Name)[:cells]
 	lo, hi, thinned, n := math.Inf(1), math.Inf(-1), false, 0
 	for _, v := range values {
 		slices.Sort(v)

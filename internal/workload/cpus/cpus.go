@@ -44,6 +44,23 @@ func CountParam(name, fallback, help string) workload.Param {
 		Help: help + ": a number, threads (as many as the CPUs that this process may use) or cores (one for each of their cores)"}
 }
 
+// Placed is embedded by workloads with parameters that say which CPUs, by the name cpus, and
+// how many threads.
+type Placed struct{}
+
+// Offers implements workload.Offering.
+func (Placed) Offers(_ workload.Config, param string, levels []string, m workload.Machine) map[string]string {
+	if param == "cpus" {
+		return Of(m).Offers(levels)
+	}
+	return Of(m).alike(levels, Threads, Cores)
+}
+
+// Context implements workload.Offering.
+func (Placed) Context(_ workload.Config, m workload.Machine) map[string]string {
+	return Of(m).Context()
+}
+
 // Of is the machine of a workload's levels. What was measured counts only as a hint:
 // nothing measures again before a run.
 func Of(w workload.Machine) *Machine {
@@ -204,12 +221,6 @@ func (m *Machine) Offers(levels []string) map[string]string {
 		}
 	}
 	return out
-}
-
-// OffersCount is Offers for a parameter that says how many threads, of whose levels
-// threads and cores may be one.
-func (m *Machine) OffersCount(levels []string) map[string]string {
-	return m.alike(levels, Threads, Cores)
 }
 
 // alike has the later of two levels that differ by SMT alone, where there is none.

@@ -24,14 +24,14 @@ const Unknown = ""
 
 // Machine is what is known of the CPUs that may be used.
 type Machine struct {
-	hidden  bool                // a measurement found siblings, which a choice by words leaves out
-	ids     []int               // allowed and online, ascending
-	cpus    map[int]host.CPU    // all that are online
-	core    map[int][]int       // threads of the same core, itself included, by report or by measurement
-	reported    map[int]bool        // CPUs of which the system or a measurement reports who shares their core
-	caches  map[int]*host.Cache // last level, by CPU, from the second on: the first is a core's own
-	data    map[int][]*host.Cache
-	classes []host.CoreType
+	hidden   bool                // a measurement found siblings, which a choice by words leaves out
+	ids      []int               // allowed and online, ascending
+	cpus     map[int]host.CPU    // all that are online
+	core     map[int][]int       // threads of the same core, itself included, by report or by measurement
+	reported map[int]bool        // CPUs of which the system or a measurement reports who shares their core
+	caches   map[int]*host.Cache // last level, by CPU, from the second on: the first is a core's own
+	data     map[int][]*host.Cache
+	classes  []host.CoreType
 }
 
 // New takes what is known together; of a nil Topology, nothing is. allowed are the CPUs that may be used, nil for
@@ -234,27 +234,21 @@ func (m *Machine) hinted(cpu int) (others []int, by string) {
 	return slices.DeleteFunc(slices.Clone(c.CPUs), func(o int) bool { return o == cpu || m.reported[o] }), by
 }
 
-// At lists the CPUs at a place as seen from a victim's, ascending: see Find.
-func (m *Machine) At(victim int, place string) (cpus []int) {
-	cpus, _ = m.look(victim, place)
-	return cpus
-}
-
 // Find returns the lowest CPU at a place as seen from a victim's, or why there is
 // none, in a phrase. Every place but the sibling is on a core of the victim's class,
 // since another class differs in more than in its place. Where nobody says which
 // cores share a last-level cache, as in many guests, the cores of a socket count as
 // if they did; but never one that may be the victim's own.
 func (m *Machine) Find(victim int, place string) (cpu int, why string) {
-	list, why := m.look(victim, place)
+	list, why := m.All(victim, place)
 	if len(list) == 0 {
 		return -1, why
 	}
 	return list[0], ""
 }
 
-// look is Find, for all of them.
-func (m *Machine) look(victim int, place string) (list []int, why string) {
+// All is Find for all of them, ascending.
+func (m *Machine) All(victim int, place string) (list []int, why string) {
 	if !m.Has(victim) {
 		return nil, fmt.Sprintf("CPU %d is offline, or not among the CPUs that may be used", victim)
 	}

@@ -23,7 +23,7 @@ import (
 )
 
 // Workload implements workload.Workload.
-type Workload struct{}
+type Workload struct{ cpus.Placed }
 
 func (Workload) Describe() workload.Description {
 	kinds := []string{fixed, exp}
@@ -88,17 +88,6 @@ func chosen(text string) ([]int, error) {
 		return nil, err
 	}
 	return here.Choose("cpus", text)
-}
-
-func (Workload) Offers(_ workload.Config, param string, levels []string, m workload.Machine) map[string]string {
-	if param != "cpus" {
-		return nil
-	}
-	return cpus.Of(m).Offers(levels)
-}
-
-func (Workload) Context(_ workload.Config, m workload.Machine) map[string]string {
-	return cpus.Of(m).Context()
 }
 
 func (Workload) Validate(cfg workload.Config) error {

@@ -27,11 +27,11 @@ func (Workload) Describe() workload.Description {
 			"time is the log's. It says nothing about reads.",
 		Params: []workload.Param{
 			{Name: "dir", Kind: workload.String, Default: "", Help: "directory of the log; none: the experiment's own"},
-			{Name: "layout", Kind: workload.String, Default: string(Allocated), Choices: []string{string(Allocated), string(Extending), string(Overwritten)},
+			{Name: "layout", Kind: workload.String, Default: string(Allocated), Choices: workload.Words(Allocated, Extending, Overwritten),
 				Help: "what a commit meets: a new file, a growing one, or a recycled one"},
 			{Name: "size", Kind: workload.Bytes, Default: int64(16 << 20), Min: LeastBlock, Max: MaxFileBytes, Help: "of the file, before it starts again"},
 			{Name: "block", Kind: workload.Bytes, Default: int64(CommitBytes), Min: LeastBlock, Max: MostBlock, Help: "of one commit, a multiple of 512"},
-			{Name: "sync", Kind: workload.String, Default: string(DataSync), Choices: syncNames(),
+			{Name: "sync", Kind: workload.String, Default: string(DataSync), Choices: workload.Words(Syncs...),
 				Help: "how it is made durable: write and fdatasync (FlushFileBuffers on Windows), O_DSYNC, O_DIRECT with O_DSYNC, or a store to persistent memory (DAX)"},
 			{Name: "writers", Kind: workload.Int, Default: int64(1), Min: 1, Max: mostWriters, Help: "that commit at the same time"},
 			{Name: "group", Kind: workload.Bool, Default: true, Help: "writers who wait share one write; false: each makes its own"},
@@ -54,13 +54,6 @@ func (Workload) Describe() workload.Description {
 }
 
 const mostWriters = 256
-
-func syncNames() (list []string) {
-	for _, s := range Syncs {
-		list = append(list, string(s))
-	}
-	return list
-}
 
 func (Workload) Validate(cfg workload.Config) error {
 	p := cfg.Params

@@ -45,9 +45,8 @@ func places(h *cpus.Machine, workers []int) (beside int, lone []int, why string)
 	if len(h.Cores()) < 2 {
 		return beside, nil, oneCore
 	}
-	near := h.At(from, cpus.Core)
+	near, why := h.All(from, cpus.Core)
 	if len(near) == 0 {
-		_, why = h.Find(from, cpus.Core)
 		return beside, nil, why
 	}
 	i := slices.IndexFunc(h.Cores(), func(core []int) bool { return slices.Contains(core, near[len(near)-1]) })

@@ -22,7 +22,7 @@ import (
 )
 
 // Workload implements workload.Workload.
-type Workload struct{}
+type Workload struct{ cpus.Placed }
 
 const (
 	maxRows  = 10_000_000
@@ -76,26 +76,20 @@ func (Workload) Validate(cfg workload.Config) error {
 	return errors.Join(cpus.CheckCount("workers", cfg.Params.String("workers")), cpus.Check("cpus", cfg.Params.String("cpus")))
 }
 
-func (Workload) Offers(cfg workload.Config, param string, levels []string, m workload.Machine) map[string]string {
-	h := cpus.Of(m)
-	switch param {
-	case "cpus":
-		return h.Offers(levels)
-	case "workers":
-		return h.OffersCount(levels)
-	case "scanner":
-		out := map[string]string{}
-		if why := h.NoSMT(); why != "" && slices.Contains(levels, sibling) {
-			out[sibling] = why
-		}
-		if workers, err := h.Choose("cpus", cfg.Params.String("cpus")); err == nil && len(workers) > 0 && slices.Contains(levels, apart) {
-			if _, lone, why := places(h, workers); lone == nil {
-				out[apart] = why
-			}
-		}
-		return out
+func (w Workload) Offers(cfg workload.Config, param string, levels []string, m workload.Machine) map[string]string {
+	if param != "scanner" {
+		return w.Placed.Offers(cfg, param, levels, m)
 	}
-	return nil
+	h, out := cpus.Of(m), map[string]string{}
+	if why := h.NoSMT(); why != "" && slices.Contains(levels, sibling) {
+		out[sibling] = why
+	}
+	if workers, err := h.Choose("cpus", cfg.Params.String("cpus")); err == nil && len(workers) > 0 && slices.Contains(levels, apart) {
+		if _, lone, why := places(h, workers); lone == nil {
+			out[apart] = why
+		}
+	}
+	return out
 }
 
 func (Workload) Context(cfg workload.Config, m workload.Machine) map[string]string {

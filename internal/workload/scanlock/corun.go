@@ -15,7 +15,7 @@ import (
 type Pair struct{}
 
 // antagonists are what the other thread may do.
-var antagonists = []string{cellNone, string(Scan), string(Pause), string(ALU), string(FMA), string(Lock)}
+var antagonists = workload.Words(cellNone, Scan, Pause, ALU, FMA, Lock)
 
 func (Pair) Describe() workload.Description {
 	return workload.Description{

@@ -17,7 +17,7 @@ import (
 )
 
 // Workload implements workload.Workload.
-type Workload struct{}
+type Workload struct{ cpus.Placed }
 
 const (
 	maxBytes  = 1 << 30
@@ -53,20 +53,6 @@ func (Workload) Describe() workload.Description {
 
 func (Workload) Validate(cfg workload.Config) error {
 	return errors.Join(cpus.CheckCount("degree", cfg.Params.String("degree")), cpus.Check("cpus", cfg.Params.String("cpus")), checkEngine(cfg.Params))
-}
-
-func (Workload) Offers(_ workload.Config, param string, levels []string, m workload.Machine) map[string]string {
-	switch param {
-	case "cpus":
-		return cpus.Of(m).Offers(levels)
-	case "degree":
-		return cpus.Of(m).OffersCount(levels)
-	}
-	return nil
-}
-
-func (Workload) Context(_ workload.Config, m workload.Machine) map[string]string {
-	return cpus.Of(m).Context()
 }
 
 func (Workload) Needs(ctx context.Context, p workload.Values) error {
