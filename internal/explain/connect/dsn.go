@@ -53,18 +53,8 @@ func Parse(text string) (*DSN, error) {
 		}
 		return nil, fmt.Errorf("the DSN begins with a scheme that is not known%s; it takes %s", hint, Forms)
 	}
-	if u := d.url; u != nil {
-		if pw, ok := u.User.Password(); ok {
-			d.hide(pw)
-			if _, raw, ok := strings.Cut(u.User.String(), ":"); ok {
-				d.hide(raw)
-			}
-		}
-		for k, v := range u.Query() {
-			if strings.Contains(strings.ToLower(k), "password") {
-				d.hide(v...)
-			}
-		}
+	if d.url != nil {
+		d.hide(passwords(d.url)...)
 	}
 	refused, isRefused := errors.AsType[*trust.Refused](err)
 	switch {
@@ -136,7 +126,7 @@ func (d *DSN) hide(words ...string) {
 // HasPassword reports whether the DSN itself holds one.
 func (d *DSN) HasPassword() bool {
 	if d.url != nil {
-		return hasPassword(d.url)
+		return len(passwords(d.url)) > 0
 	}
 	return wordsHavePassword(d.text)
 }
