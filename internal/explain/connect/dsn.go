@@ -64,9 +64,7 @@ func Parse(text string) (*DSN, error) {
 		return nil, fmt.Errorf("the DSN %w", err)
 	case err != nil:
 		return nil, errors.New("the DSN cannot be used: " + d.clean(pgReason(err, d.text)))
-	case d.Postgres != nil:
-		d.hide(d.Postgres.Password)
-	case d.url.Host == "" && d.url.Query().Get("socket") == "":
+	case d.Postgres == nil && d.url.Host == "" && d.url.Query().Get("socket") == "":
 		return nil, fmt.Errorf("the DSN names no host, as in %s://USER@HOST", d.Vendor)
 	}
 	d.rights = d.Vendor.watching
@@ -91,7 +89,9 @@ func read(text string) (d *DSN, err error) {
 		d.Vendor = Postgres
 	}
 	if d.Vendor == Postgres {
-		d.Postgres, err = postgresConfig(text)
+		if d.Postgres, err = postgresConfig(text); err == nil {
+			d.hide(d.Postgres.Password)
+		}
 	}
 	return d, err
 }
