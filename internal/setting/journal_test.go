@@ -248,6 +248,9 @@ func TestIntentAfterAReboot(t *testing.T) {
 	}
 	m.kernel, m.boot = m.reboot(), m.boot+1
 	was := m.values()
+	if text, err := troubled(m.system(), "/j"); err != nil || text != "" {
+		t.Errorf("after the reboot: %q, %v", text, err)
+	}
 	sys := m.system()
 	v, err := verify(sys, "/j")
 	if err != nil || len(v) != 2 || v[0].Result != Forgotten {

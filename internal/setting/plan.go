@@ -22,8 +22,8 @@ func NewPlan(sys *System, want []Assignment) (*Plan, error) {
 	var list steps
 	for _, j := range jobs {
 		objects, err := j.s.here(sys)
-		if err != nil || len(objects) == 0 {
-			p.Skipped = append(p.Skipped, Skip(j.s.Name, Object{}, nothing(j.s, err)))
+		if err != nil {
+			p.Skipped = append(p.Skipped, Skip(j.s.Name, Object{}, err.Error()))
 			continue
 		}
 		if j.a.Object != "" {
@@ -32,13 +32,13 @@ func NewPlan(sys *System, want []Assignment) (*Plan, error) {
 			}
 		}
 		for _, o := range objects {
-			step, skip, err := j.s.among(o, list).step(sys, o, j.a.Value)
+			step, err := j.s.among(o, list).step(sys, o, j.a.Value)
+			if u, ok := errors.AsType[unsettable](err); ok {
+				p.Skipped = append(p.Skipped, Skip(j.s.Name, o, u.Error()))
+				continue
+			}
 			if err != nil {
 				return nil, err
-			}
-			if skip != "" {
-				p.Skipped = append(p.Skipped, Skip(j.s.Name, o, skip))
-				continue
 			}
 			if i, twice := at[o.Path]; twice { // NAME=A NAME@OBJECT=B: the last one counts
 				list[i] = step
@@ -52,7 +52,7 @@ func NewPlan(sys *System, want []Assignment) (*Plan, error) {
 		return nil, err
 	}
 	for _, s := range list {
-		if s.From == s.To && !held(sys, s.Setting) && !moved(sys, s, list) {
+		if s.From == s.To && !sys.setting(s.Setting).Held && !moved(sys, s, list) {
 			p.Same = append(p.Same, s)
 		} else {
 			p.Steps = append(p.Steps, s)
@@ -150,18 +150,6 @@ func moved(sys *System, same Step, list steps) bool {
 	})
 }
 
-func held(sys *System, name string) bool {
-	s, _ := sys.find(name)
-	return s.Held
-}
-
-func nothing(s Setting, err error) string {
-	if err != nil {
-		return err.Error()
-	}
-	return "this host has no " + s.Name
-}
-
 // among is the setting as it will be for an object when the steps before it are done.
 func (s Setting) among(o Object, before steps) Setting {
 	if v, ok := before.value(s.LockedBy, o.Name); ok && v != s.LockedAt {
@@ -172,23 +160,19 @@ func (s Setting) among(o Object, before steps) Setting {
 	return s
 }
 
-// step is what would be written to one object; skip says why nothing can be. The error
-// is about the value.
-func (s Setting) step(sys *System, o Object, want string) (_ Step, skip string, _ error) {
+// step is what would be written to one object. The error is about the value, or is unsettable.
+func (s Setting) step(sys *System, o Object, want string) (Step, error) {
 	from, err := s.read(sys, o)
 	if err != nil {
-		return Step{}, unreadable(o, err).Error(), nil
+		return Step{}, unsettable{unreadable(o, err)}
 	}
 	to, err := s.target(sys, o, want)
-	if u, ok := errors.AsType[unsettable](err); ok {
-		return Step{}, u.Error(), nil
-	}
 	if err != nil {
-		return Step{}, "", err
+		return Step{}, err
 	}
 	if from != to || s.Held {
 		if err := sys.FS.Writable(o.Path); err != nil {
-			return Step{}, s.refuse(o, to, err).Reason, nil
+			return Step{}, unsettable{errors.New(s.refuse(o, to, err).Reason)}
 		}
 	}
 	step := Step{Setting: s.Name, Object: o, From: from, To: to}
@@ -198,7 +182,7 @@ func (s Setting) step(sys *System, o Object, want string) (_ Step, skip string, 
 	if k, ok := s.Takes.(rounder); ok {
 		step.Note = k.rounded(sys, o, want, to)
 	}
-	return step, "", nil
+	return step, nil
 }
 
 // target is the value that a person's word stands for.

@@ -2,7 +2,6 @@ package setting
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"slices"
 	"strconv"
@@ -23,9 +22,6 @@ func (s Setting) Read(sys *System) ([]State, error) {
 	objects, err := s.here(sys)
 	if err != nil {
 		return nil, err
-	}
-	if len(objects) == 0 {
-		return nil, fmt.Errorf("this host has no %s", s.Name)
 	}
 	states := make([]State, len(objects))
 	for i, o := range objects {

@@ -70,7 +70,7 @@ func (v *View) load() error {
 		return err
 	}
 	v.st.afterReboot(v.boot)
-	cut := v.st.doubt(v.boot, func(name string, o Object) (string, error) { return v.sys.setting(name).read(v.sys, o) })
+	cut := v.st.doubt(v.sys, v.boot)
 	if cut || unmarked {
 		v.broken = true // the next line goes into a file that says so
 		what := map[bool]string{true: "is cut off. Later changes are missing from it and", false: "has lost its marks, which name what it may lack. Later changes"}[cut]
