@@ -81,7 +81,8 @@ func (p *Plan) beside(sys *System, list steps) {
 					p.Moves = append(p.Moves, side.Setting)
 				}
 			case side.Becomes[0] != from:
-				p.Sides = append(p.Sides, Step{Setting: side.Setting, Object: side.Object, From: from, To: side.Becomes[0], Note: "with " + s.Setting})
+				moved := Step{Setting: side.Setting, Object: side.Object, From: from, To: side.Becomes[0], Note: "with " + s.Setting}
+				p.Sides = append(p.Sides, moved)
 			}
 		}
 	}
@@ -143,11 +144,12 @@ func (list steps) contradiction(sys *System) error {
 // moved reports whether another step may change an object that has its value already: it must be
 // looked at afterwards, as a minimum that was asked for together with a maximum below it.
 func moved(sys *System, same Step, list steps) bool {
-	return slices.ContainsFunc(list, func(s Step) bool {
-		return s.From != s.To && slices.ContainsFunc(sys.setting(s.Setting).sides(sys, s.Object), func(side Side) bool {
-			return side.Object.Path == same.Path
-		})
-	})
+	return slices.ContainsFunc(list, func(s Step) bool { return s.From != s.To && s.disturbs(sys, same.Path) })
+}
+
+// disturbs reports whether a step may change the object of a path.
+func (s Step) disturbs(sys *System, path string) bool {
+	return slices.ContainsFunc(sys.setting(s.Setting).sides(sys, s.Object), func(side Side) bool { return side.Object.Path == path })
 }
 
 // among is the setting as it will be for an object when the steps before it are done.
@@ -189,14 +191,14 @@ func (s Setting) step(sys *System, o Object, want string) (Step, error) {
 func (s Setting) target(sys *System, o Object, want string) (string, error) {
 	to, err := s.Takes.parse(sys, o, want)
 	if err != nil {
-		return "", fmt.Errorf("%s: %w", label(s.Name, o.Name), err)
+		return "", fmt.Errorf("%s: %w", Label(s.Name, o.Name), err)
 	}
 	levels, err := s.Takes.levels(sys, o)
 	if err != nil {
-		return "", fmt.Errorf("%s: %w", label(s.Name, o.Name), err)
+		return "", fmt.Errorf("%s: %w", Label(s.Name, o.Name), err)
 	}
 	if levels != nil && !slices.Contains(levels, to) {
-		return "", fmt.Errorf("%s cannot be %s here: it takes %s", label(s.Name, o.Name), want, strings.Join(levels, ", "))
+		return "", fmt.Errorf("%s cannot be %s here: it takes %s", Label(s.Name, o.Name), want, strings.Join(levels, ", "))
 	}
 	return to, nil
 }

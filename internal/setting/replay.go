@@ -282,11 +282,11 @@ func (st *state) unended(boot string) bool {
 // names lists what may have been changed, as far as the lines say.
 func (st *state) names() (out []string) {
 	for path, o := range st.objects {
-		out = append(out, label(o.Setting, o.Name)+" ("+path+")")
+		out = append(out, Label(o.Setting, o.Name)+" ("+path+")")
 	}
 	for path, p := range st.planned {
 		if st.objects[path] == nil {
-			out = append(out, label(p.Setting, p.Name)+" ("+path+")")
+			out = append(out, Label(p.Setting, p.Name)+" ("+path+")")
 		}
 	}
 	slices.Sort(out)
