@@ -248,11 +248,11 @@ func TestIntentAfterAReboot(t *testing.T) {
 	}
 	m.kernel, m.boot = m.reboot(), m.boot+1
 	was := m.values()
-	if text, err := troubled(m.system(), "/j"); err != nil || text != "" {
+	if text, err := troubled(m.system()); err != nil || text != "" {
 		t.Errorf("after the reboot: %q, %v", text, err)
 	}
 	sys := m.system()
-	v, err := verify(sys, "/j")
+	v, err := verify(sys)
 	if err != nil || len(v) != 2 || v[0].Result != Forgotten {
 		t.Errorf("verify: %v, %v", v, err)
 	}
@@ -278,18 +278,18 @@ func TestIntentAfterAReboot(t *testing.T) {
 func TestTidy(t *testing.T) {
 	m := newMachine(1)
 	lines := bytes.SplitAfter(leave(t, m), []byte("\n"))
-	if err := tidy(m.system(), "/j"); err != nil || m.disk["/j/"+journalFile] == nil {
+	if err := tidy(m.system()); err != nil || m.disk["/j/"+journalFile] == nil {
 		t.Errorf("an open journal: %v", err)
 	}
 	m.disk["/j/"+journalFile].data = bytes.Join(lines[:2], nil)
-	if err := tidy(m.system(), "/j"); err != nil || m.disk["/j/"+journalFile] == nil {
+	if err := tidy(m.system()); err != nil || m.disk["/j/"+journalFile] == nil {
 		t.Errorf("what was intended reads so: %v", err)
 	}
 	m.kernel = newKernel()
-	if err := tidy(m.system(), "/j"); err != nil || m.disk["/j/"+journalFile] != nil {
+	if err := tidy(m.system()); err != nil || m.disk["/j/"+journalFile] != nil {
 		t.Errorf("%v, %v", err, m.disk)
 	}
-	if err := tidy(m.system(), "/j"); err != nil || m.calls > 2 { // looks for the marks and the journal
+	if err := tidy(m.system()); err != nil || m.calls > 2 { // looks for the marks and the journal
 		t.Errorf("without a journal: %v, %d calls", err, m.calls)
 	}
 }
