@@ -20,7 +20,7 @@ import (
 // setOptions is what was asked for.
 type setOptions struct {
 	at     settingsAt
-	role   string
+	role   check.Role
 	format string
 	dryRun bool
 	yes    bool
@@ -69,7 +69,7 @@ Exit status:
 		},
 	}
 	o.at.flags(cmd, false)
-	choiceFlag(cmd, &o.role, "role", "", "also set what is advised for the role", roleNames())
+	choiceFlag(cmd, &o.role, "role", "", "also set what is advised for the role", check.Roles)
 	formatFlag(cmd, &o.format, formats)
 	cmd.Flags().BoolVar(&o.dryRun, "dry-run", false, "show what would change, and change nothing")
 	cmd.Flags().BoolVar(&o.yes, "yes", false, "do not ask")
@@ -134,16 +134,12 @@ func (o *setOptions) advised(ctx context.Context, want []setting.Assignment) (_ 
 	if o.role == "" {
 		return want, nil, nil
 	}
-	role, err := check.ParseRole(o.role)
-	if err != nil {
-		return nil, nil, usagef("--role: %w", err)
-	}
 	m := machine{root: o.at.root}
 	f, err := m.collect(ctx, "")
 	if err != nil {
 		return nil, nil, err
 	}
-	list, notes := check.Advise(f, role, check.Run(f, role, check.All()), check.Low)
+	list, notes := check.Advise(f, o.role, check.Run(f, o.role, check.All()), check.Low)
 	for _, a := range list {
 		if !slices.ContainsFunc(want, func(w setting.Assignment) bool {
 			return w.Name == a.Name && (w.Object == "" || w.Object == a.Object)

@@ -153,7 +153,7 @@ func pauses(t *testing.T, s *privatedb.Server, dsn string) {
 			var count float64
 			r := during(t, dsn, 4*time.Second, func() { count = pgbench(t, s, c.script, "-c", "10", "-T", "3") })
 			counted(t, r.Transactions, count)
-			app, idle := r.Part(explain.Application).Share, r.Part(explain.Idle).Share
+			app, idle := r.Part(explain.Application).Share.Value, r.Part(explain.Idle).Share.Value
 			if c.idle && (app > 0.1 || idle < 0.75) || !c.idle && (app < 0.75 || idle > 0.25) { // clients wait for a CPU, too
 				t.Errorf("application %v, idle %v", app, idle)
 			}
@@ -206,8 +206,8 @@ func starved(t *testing.T, s *privatedb.Server, dsn string) {
 	counted(t, r.Transactions, count)
 	within(t, "CPU", r.Part(explain.DatabaseCPU).Seconds, used, 0.1)
 	// What sessions waited between the last look at them and their end is an interval.
-	if q := r.Part(explain.RunQueue); queued < 0.9*q.Low*r.Elapsed || queued > 1.1*q.High*r.Elapsed {
-		t.Errorf("wait for a CPU: %.3f s [%.3f, %.3f], independently %.3f s", q.Seconds, q.Low*r.Elapsed, q.High*r.Elapsed, queued)
+	if q := r.Part(explain.RunQueue); queued < 0.9*q.Share.Low*r.Elapsed || queued > 1.1*q.Share.High*r.Elapsed {
+		t.Errorf("wait for a CPU: %.3f s [%.3f, %.3f], independently %.3f s", q.Seconds, q.Share.Low*r.Elapsed, q.Share.High*r.Elapsed, queued)
 	}
 	if said := strings.Join(explain.Sentences(&r), " "); !regexp.MustCompile(`busy time[^:]*: \d+ % wait for a CPU`).MatchString(said) {
 		t.Error(said)

@@ -2,6 +2,7 @@ package client
 
 import (
 	"fmt"
+	"slices"
 
 	"gonum.org/v1/gonum/stat"
 
@@ -13,6 +14,12 @@ import (
 
 // leastForP99 is how many commits a 99th percentile takes: two of them are beyond it.
 const leastForP99 = 200
+
+// parts are those of a job, as package explain calls them: it has no time between transactions.
+var parts = slices.DeleteFunc(slices.Clone(explain.PartNames), func(p explain.PartName) bool { return p == explain.Idle })
+
+// response is what a part of a job is called in records.
+func response(p explain.PartName) string { return "part_" + string(p) }
 
 // overlap is the share of a run by which its parts may exceed it before it is said.
 const overlap = 0.03
@@ -34,42 +41,41 @@ func sample(t *timing, c counters, embedded bool) workload.Sample {
 	set("log_io", c.logIO)
 	set("log_bytes", c.logBytes)
 	set("log_write_avg", average(c))
-	set("db_cpu", c.cpu)
-	if n := len(t.commits); n > 0 {
-		out.Values["commit_mean"], out.Values["commit_p50"] = stat.Mean(t.commits, nil), stats.Quantile(t.commits, 0.5)
-		out.Missing["commit_drift"] = "a half of one commit has none"
-		if n >= 2 {
-			delete(out.Missing, "commit_drift")
-			out.Values["commit_drift"] = stat.Mean(t.commits[n/2:], nil) / stat.Mean(t.commits[:n/2], nil)
+	n := len(t.commits)
+	commits := func(least int, why string, of func() float64) counter {
+		switch {
+		case n == 0:
+			return counter{why: "no commit was made"}
+		case n < least:
+			return counter{why: why}
 		}
-		out.Missing["commit_p99"] = fmt.Sprintf("a run has %d commits; p99 takes %d", n, leastForP99)
-		if n >= leastForP99 {
-			delete(out.Missing, "commit_p99")
-			out.Values["commit_p99"] = stats.Quantile(t.commits, 0.99)
-		}
-	} else {
-		for _, name := range []string{"commit_mean", "commit_p99", "commit_drift", "commit_p50"} {
-			out.Missing[name] = "no commit was made"
-		}
+		return known(of())
 	}
-	const silent = "this system does not tell"
+	set("commit_mean", commits(1, "", func() float64 { return stat.Mean(t.commits, nil) }))
+	set("commit_p50", commits(1, "", func() float64 { return stats.Quantile(t.commits, 0.5) }))
+	set("commit_p99", commits(leastForP99, fmt.Sprintf("a run has %d commits; p99 takes %d", n, leastForP99), func() float64 { return stats.Quantile(t.commits, 0.99) }))
+	set("commit_drift", commits(2, "a half of one commit has none", func() float64 { return stat.Mean(t.commits[n/2:], nil) / stat.Mean(t.commits[:n/2], nil) }))
+	appCPU, driver := counter{why: "this system does not tell"}, 0.0
 	switch {
-	case !t.hasCPU:
-		out.Missing["app_cpu"] = silent
-		if embedded {
-			out.Missing["db_cpu"] = silent
-		}
-	case embedded: // the clock is that of the one thread that does both
-		delete(out.Missing, "db_cpu")
-		out.Values["app_cpu"], out.Values["db_cpu"] = (t.cpu - t.inCalls).Seconds(), t.inCalls.Seconds()
-	default:
-		out.Values["app_cpu"] = t.cpu.Seconds()
+	case embedded && t.hasCPU: // the clock is that of the one thread that does both
+		appCPU, c.cpu = seconds(t.cpu-t.inCalls), seconds(t.inCalls)
+	case embedded:
+		c.cpu = appCPU
+	case t.hasCPU:
+		appCPU, driver = seconds(t.cpu), t.inCalls.Seconds()
 	}
-	most := mostOfLog(t, c, embedded)
-	parts(t, c, embedded, most, &out)
-	out.Values["log_share"], out.Values["log_gain_bound"] = out.Values["part_log_wait"]/d, most/d
-	for _, name := range []string{"part_data_reads", "part_locks", "part_other_waits", "part_unexplained"} {
-		out.Zero[name] = "compare = \"difference\" takes it"
+	if embedded {
+		c.session = c.cpu
+	}
+	set("app_cpu", appCPU)
+	set("db_cpu", c.cpu)
+	most := mostOfLog(t, c)
+	split(t, c, driver, most, &out)
+	out.Values["log_share"], out.Values["log_gain_bound"] = out.Values[response(explain.LogWait)]/d, most/d
+	for _, part := range parts {
+		if part != explain.Application && part != explain.DatabaseCPU && part != explain.LogWait {
+			out.Zero[response(part)] = "compare = \"difference\" takes it"
+		}
 	}
 	return out
 }
@@ -91,40 +97,28 @@ func average(c counters) counter {
 // mostOfLog is the most of a job's time, s, that can have been a wait for its log: all
 // of the commits, and what other statements waited. Where nothing tells that, it is all
 // of their time in which the session had no CPU.
-func mostOfLog(t *timing, c counters, embedded bool) float64 {
+func mostOfLog(t *timing, c counters) float64 {
 	commit, calls := t.commit(), t.inDatabase()
 	switch {
 	case c.logElse.why == "":
 		return min(calls, commit+c.logElse.value)
 	case c.logFull.why == "" && c.logFull.value == 0:
 		return commit
-	case embedded && t.hasCPU:
-		return max(commit, calls-t.inCalls.Seconds())
-	case c.session.why == "" && !embedded:
+	case c.session.why == "":
 		return max(commit, calls-c.session.value)
 	}
 	return calls
 }
 
-// parts splits the elapsed time. What one source says twice is counted once: a log wait
+// split divides the elapsed time. What one source says twice is counted once: a log wait
 // that nobody times is that of the commits, without the CPU time that is known of them.
 // The time that the server was writing its log is no wait where the session had a CPU,
 // or did not wait for it. CPU time of the driver is the application's as far as nothing
 // else fills that time: it makes and reads messages while the session works on others.
-func parts(t *timing, c counters, embedded bool, most float64, out *workload.Sample) {
-	app, driver := out.Values["app_time"], 0.0
-	session, logWait := c.session, c.logIO
-	busy := t.busyInCommits()
-	waited := known(max(0, t.commit()-busy))
-	if embedded {
-		if session = (counter{why: "this system does not tell"}); t.hasCPU {
-			session, logWait = seconds(t.inCalls), waited
-		}
-	} else if t.hasCPU {
-		driver = t.inCalls.Seconds()
-	}
+func split(t *timing, c counters, driver, most float64, out *workload.Sample) {
+	logWait, busy := c.logIO, t.busyInCommits()
 	if logWait.why != "" {
-		logWait = waited
+		logWait = known(max(0, t.commit()-busy))
 	}
 	if c.logElse.why == "" { // a new segment of the log is in no counter
 		logWait.value = max(logWait.value, c.logElse.value)
@@ -135,62 +129,27 @@ func parts(t *timing, c counters, embedded bool, most float64, out *workload.Sam
 	// CPU behind one, is counted where it is known best: each takes no more than what is
 	// left, so that the parts add up.
 	for _, p := range []struct {
-		name    string
+		part    explain.PartName
 		counter counter
 		counted bool
-	}{{"part_application", known(app), true}, {"part_database_cpu", session, true}, {"part_log_wait", logWait, true}, {"part_data_reads", c.dataReads, true},
-		{"part_locks", c.locks, false}, {"part_other_waits", either(c.queued, c.others), false}} {
+	}{{explain.Application, known(out.Values["app_time"]), true}, {explain.DatabaseCPU, c.session, true}, {explain.LogWait, logWait, true}, {explain.DataReads, c.dataReads, true},
+		{explain.Locks, c.locks, false}, {explain.RunQueue, c.queued, false}, {explain.OtherWaits, c.others, false}} {
 		if p.counter.why != "" {
-			out.Missing[p.name] = p.counter.why
+			out.Missing[response(p.part)] = p.counter.why
 			continue
 		}
 		v := min(p.counter.value, rest)
 		if p.counted {
 			twice += p.counter.value - v
 		}
-		out.Values[p.name] = v
+		out.Values[response(p.part)] = v
 		rest -= v
 	}
 	beside := min(driver, rest)
-	out.Values["part_application"] += beside
+	out.Values[response(explain.Application)] += beside
 	rest -= beside
 	if twice > overlap*t.duration.Seconds() {
 		out.Warnings = append(out.Warnings, fmt.Sprintf("the parts of the elapsed time exceed it by %.0f %%: some of it was counted twice", 100*twice/t.duration.Seconds()))
 	}
-	out.Values["part_unexplained"] = rest
-}
-
-// either is the sum of what is known of two; unknown where neither is.
-func either(a, b counter) counter {
-	switch {
-	case b.why != "":
-		return a
-	case a.why != "":
-		return b
-	}
-	return known(a.value + b.value)
-}
-
-// Parts are a run's parts of the elapsed time, from its values, in the order of package
-// explain. What is not known is left out, and so is in Unexplained.
-func Parts(values map[string]float64) (out []explain.Part) {
-	d := values["duration"]
-	for _, p := range []struct {
-		name     explain.PartName
-		response string
-		source   string
-	}{
-		{explain.Application, "part_application", "the job's clock outside of calls, and CPU time of the driver that no other part fills"},
-		{explain.DatabaseCPU, "part_database_cpu", "CPU time of the session (schedstat)"},
-		{explain.LogWait, "part_log_wait", "the server's log timing, as far as the session can have waited; commits where it has none"},
-		{explain.DataReads, "part_data_reads", "the server's block timing"},
-		{explain.Locks, "part_locks", "samples of the session; InnoDB's own count"},
-		{explain.OtherWaits, "part_other_waits", "the session's wait for a CPU (schedstat), and samples of other waits"},
-		{explain.Unexplained, "part_unexplained", "the rest"},
-	} {
-		if v, ok := values[p.response]; ok && d > 0 {
-			out = append(out, explain.Part{Name: p.name, Seconds: v, Share: v / d, Low: v / d, High: v / d, Source: p.source})
-		}
-	}
-	return out
+	out.Values[response(explain.Unexplained)] = rest
 }
