@@ -178,7 +178,7 @@ func readConfigHz(t Tree, release string) Fact[int64] {
 	f := first(files, func(file string) Fact[int64] { return configHz(t, file) })
 	switch v, ok := f.Get(); {
 	case ok && known:
-		t.told("/boot/config-"+release, fmt.Sprintf("CONFIG_HZ=%d", v)) // the whole would be larger than all else
+		t.stated("/boot/config-"+release, fmt.Sprintf("CONFIG_HZ=%d", v)) // the whole would be larger than all else
 	case f.State == StateAbsent:
 		f.Reason = "the kernel's configuration is not to be seen here"
 	}
