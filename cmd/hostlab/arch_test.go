@@ -19,7 +19,7 @@ var layers = [][]string{
 	{"internal/report", "internal/predict", "internal/watch/live", "internal/export"},
 	{"internal/experiment", "internal/lever"},
 	{"internal/probe", "internal/check", "internal/analysis"},
-	{"internal/workload"},
+	{"internal/workload", "internal/service"},
 	{"internal/explain", "internal/setting", "internal/watch", "internal/emulate", "internal/delayfs", "internal/energy", "internal/model", "internal/stops"},
 	{"internal/host", "internal/lockfile", "internal/privatedb", "internal/result", "internal/picture", "internal/document"},
 	{"internal/workload/hot", "internal/workload/thread", "internal/workload/worker"},
