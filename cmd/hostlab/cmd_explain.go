@@ -257,11 +257,7 @@ func readSecret(path string) ([]byte, error) {
 }
 
 func (o *explainRun) print(rep, before *explain.Report) error {
-	var c *explain.Comparison
-	if before != nil {
-		c = explain.Compare(before, rep)
-	}
-	d := explain.Document(rep, c)
+	d := explain.Document(rep, before)
 	if o.save != "" && o.format == "text" {
 		d.Sections = append(d.Sections, document.Section{Title: "Saved", Blocks: document.Lines("", o.save)})
 	}

@@ -78,8 +78,7 @@ var (
 	logDurations = []string{"duration", "elapsed", "wall"}
 	logWrites    = []string{"log_write", "log_write_avg"}
 	logShares    = []string{InCommits, "log_share"} // the first bounds most
-	logParts     = []string{"part_application", "part_database_cpu", "part_log_wait", "part_data_reads", "part_locks", "part_other_waits", "part_unexplained",
-		"application", "app_time", "database_cpu", "db_cpu", "log_wait", "commit_wait"}
+	logParts     = []string{"application", "app_time", "database_cpu", "db_cpu", "log_wait", "commit_wait"}
 )
 
 // InCommits is the share of the time in commits, of which the wait for the log is the
@@ -94,14 +93,16 @@ func NewLogDevice(x *result.Experiment, runs []result.Run) *LogDevice {
 		s.Factor = &x.Factors[n-1]
 	}
 	s.Duration, s.Write, s.Share = s.response(logDurations...), s.response(logWrites...), s.response(logShares...)
-	whole := false // parts that add up: others would be the same time twice
-	for _, name := range logParts {
-		if whole && !strings.HasPrefix(name, "part_") {
-			break
+	for _, r := range x.Responses {
+		if strings.HasPrefix(r.Name, "part_") && r.Unit == "s" {
+			s.Parts = append(s.Parts, r)
 		}
-		if r := s.response(name); r != nil && r.Unit == "s" {
-			s.Parts = append(s.Parts, *r)
-			whole = whole || strings.HasPrefix(name, "part_")
+	}
+	if s.Parts == nil { // where none add up
+		for _, name := range logParts {
+			if r := s.response(name); r != nil && r.Unit == "s" {
+				s.Parts = append(s.Parts, *r)
+			}
 		}
 	}
 	if s.Factor != nil && s.Duration != nil {

@@ -18,23 +18,28 @@ const (
 	AppTier     = "application"
 )
 
-// LeverTitle is a lever's name for people, and what it is.
-func LeverTitle(lever string) (title, what string) {
-	switch lever {
-	case LogDevice:
-		return "faster log device", "persistent memory, another disk, fewer commits"
-	case DataStorage:
-		return "faster data disks", "or more memory for the cache"
-	case Processor:
-		return "faster processor", "clock, power policy, better plans"
-	case MoreCPUs:
-		return "more CPUs", "for those that are ready to run"
-	case LockDesign:
-		return "fewer lock waits", "order and length of transactions"
-	case AppTier:
-		return "application tier", "its code, its host, the network"
+// levers are what could be changed: by name, for people, and the part that each touches.
+// The application's, which takes none of the database's time, comes last.
+var levers = []struct {
+	name, title, what string
+	part              PartName
+}{
+	{LogDevice, "faster log device", "persistent memory, another disk, fewer commits", LogWait},
+	{Processor, "faster processor", "clock, power policy, better plans", DatabaseCPU},
+	{MoreCPUs, "more CPUs", "for those that are ready to run", RunQueue},
+	{DataStorage, "faster data disks", "or more memory for the cache", DataReads},
+	{LockDesign, "fewer lock waits", "order and length of transactions", Locks},
+	{AppTier, "application tier", "its code, its host, the network", Application},
+}
+
+// leverTitle is a lever's name for people, and what it is.
+func leverTitle(name string) (title, what string) {
+	for _, l := range levers {
+		if l.name == name {
+			return l.title, l.what
+		}
 	}
-	return lever, ""
+	return name, ""
 }
 
 // Bounds are what each lever could give at most, as shares of busy time: of that within
@@ -50,22 +55,19 @@ func LeverTitle(lever string) (title, what string) {
 // The lever that touches most of the database's time comes first; the application's, which
 // takes none of it, last.
 func Bounds(r *Report) (out []Bound) {
-	for _, lever := range []struct {
-		name string
-		part PartName
-	}{{LogDevice, LogWait}, {Processor, DatabaseCPU}, {MoreCPUs, RunQueue}, {DataStorage, DataReads}, {LockDesign, Locks}, {AppTier, Application}} {
+	for _, lever := range levers {
 		p := r.Part(lever.part)
 		if lever.part == RunQueue && p.Source == "" {
 			continue // not seen
 		}
 		b := Bound{Lever: lever.name, Parts: []PartName{lever.part}, Behind: []PartName{}, Seconds: p.Seconds}
-		high, rest, likely := p.High*r.Elapsed, 0.0, p.Seconds
-		if p.High > p.Low {
+		high, rest, likely := p.Share.High*r.Elapsed, 0.0, p.Seconds
+		if p.Share.High > p.Share.Low {
 			rest = r.Part(Unexplained).Seconds
 		}
 		if lever.name != LockDesign {
 			b.Behind = append(b.Behind, Locks)
-			held, locks := r.Busy-r.Part(Locks).Seconds, r.Part(Locks).High*r.Elapsed
+			held, locks := r.Busy-r.Part(Locks).Seconds, r.Part(Locks).Share.High*r.Elapsed
 			if held > 0 {
 				likely += r.Part(Locks).Seconds * p.Seconds / held
 			}

@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"cmp"
 	"slices"
 	"sort"
 	"strings"
@@ -26,11 +27,13 @@ type Batch struct {
 // is worth a word.
 const tolerance = 0.03
 
-// line is an event on its way to the report.
-type line struct {
-	Event
-	counted   bool
-	low, high float64 // s
+// counted reports that an event was not sampled.
+func (e *Event) counted() bool { return e.Share.N == 0 }
+
+// shared turns seconds, and ends in s, into a share of the elapsed time.
+func shared(seconds, elapsed, low, high float64, n int) result.Estimate {
+	p := min(1, seconds/elapsed)
+	return result.Estimate{Value: p, Low: min(p, low/elapsed), High: min(1, max(p, high/elapsed)), N: n}
 }
 
 // Decompose makes parts and events of what was sampled in stretches and what was
@@ -57,7 +60,7 @@ func Decompose(batches []Batch, a Account) (elapsed float64, parts []Part, event
 	if elapsed <= 0 {
 		return 0, noParts(), nil, nil
 	}
-	d := decomposition{elapsed: elapsed, wall: wall, looks: looks, clients: clients, seconds: seconds, lines: map[string]*line{}, whole: map[PartName]string{}}
+	d := decomposition{elapsed: elapsed, wall: wall, looks: looks, clients: clients, seconds: seconds, lines: map[string]*Event{}, whole: map[PartName]string{}}
 	if wall > 0 {
 		d.others = max(0, elapsed/wall-1)
 	}
@@ -89,7 +92,7 @@ type decomposition struct {
 	others   float64   // sessions besides one, in the mean
 	clients  []float64 // by batch
 	seconds  map[Key][]float64
-	lines    map[string]*line
+	lines    map[string]*Event   // the ends of their shares are in s
 	whole    map[PartName]string // parts without which a counter would have grown, and its source
 	warnings []string
 }
@@ -142,8 +145,8 @@ func (d *decomposition) sampled() {
 		}
 		p, low, high := d.share(by)
 		// An event may be in two parts: a wait for the client is idle or not.
-		d.lines[string(k.Part)+"/"+k.Event] = &line{Event: Event{Name: k.Event, Part: k.Part, Count: -1,
-			Seconds: p * d.elapsed, Source: "samples"}, low: low * d.elapsed, high: high * d.elapsed}
+		d.lines[string(k.Part)+"/"+k.Event] = &Event{Name: k.Event, Part: k.Part, Count: -1, Seconds: p * d.elapsed, Source: "samples",
+			Share: result.Estimate{Low: low * d.elapsed, High: high * d.elapsed, N: d.looks}}
 	}
 }
 
@@ -179,9 +182,9 @@ func (d *decomposition) counted(c Counted) {
 			return
 		}
 	}
-	var named []*line
+	var named []*Event
 	for _, l := range d.lines {
-		if slices.Contains(c.Events, l.Name) && l.Part == c.Part && !l.counted {
+		if slices.Contains(c.Events, l.Name) && l.Part == c.Part && !l.counted() {
 			named = append(named, l)
 		}
 	}
@@ -189,17 +192,17 @@ func (d *decomposition) counted(c Counted) {
 		if left <= 0 && most*late <= 0 {
 			return
 		}
-		l := &line{Event: Event{Name: c.Events[0], Part: c.Part, Count: -1}}
+		l := &Event{Name: c.Events[0], Part: c.Part, Count: -1}
 		d.lines[string(c.Part)+"/"+l.Name] = l
-		named = []*line{l}
+		named = []*Event{l}
 	}
 	for _, l := range named {
 		f := 1 / float64(len(named))
 		if client > 0 {
 			f = l.Seconds / client
 		}
-		l.Seconds, l.low, l.high = left*f, max(0, c.Seconds-c.Early)*low*f, (c.Seconds*high+most*late)*f
-		l.counted, l.Source = true, c.Source
+		l.Seconds, l.Source = left*f, c.Source
+		l.Share = result.Estimate{Low: max(0, c.Seconds-c.Early) * low * f, High: (c.Seconds*high + most*late) * f}
 		if len(named) == 1 && c.Count >= 0 {
 			l.Count = c.Count
 			if c.Count > 0 {
@@ -211,9 +214,9 @@ func (d *decomposition) counted(c Counted) {
 		return
 	}
 	for _, l := range d.lines {
-		if l.Name == c.From && !l.counted {
+		if l.Name == c.From && !l.counted() {
 			take := min(left, l.Seconds)
-			l.Seconds, l.low, l.high = l.Seconds-take, max(0, l.low-take), l.high-take
+			l.Seconds, l.Share.Low, l.Share.High = l.Seconds-take, max(0, l.Share.Low-take), l.Share.High-take
 		}
 	}
 }
@@ -221,7 +224,7 @@ func (d *decomposition) counted(c Counted) {
 // none takes out what was sampled of a part that a counter says took no time.
 func (d *decomposition) none(part PartName) {
 	for key, l := range d.lines {
-		if l.Part == part && !l.counted {
+		if l.Part == part && !l.counted() {
 			delete(d.lines, key)
 		}
 	}
@@ -244,10 +247,10 @@ func (d *decomposition) fit() float64 {
 		d.warnings = append(d.warnings, "counters and samples add up to "+share(1+excess/d.elapsed)+" of the elapsed time; short waits were sampled too often, so the sampled parts were made smaller")
 	}
 	// First what is sampled as short waits, then idle, then even what was counted.
-	for _, may := range []func(*line) bool{
-		func(l *line) bool { return !l.counted && l.Part != Idle },
-		func(l *line) bool { return !l.counted },
-		func(*line) bool { return true },
+	for _, may := range []func(*Event) bool{
+		func(l *Event) bool { return !l.counted() && l.Part != Idle },
+		func(l *Event) bool { return !l.counted() },
+		func(*Event) bool { return true },
 	} {
 		var sum float64
 		for _, l := range d.lines {
@@ -262,7 +265,7 @@ func (d *decomposition) fit() float64 {
 		excess -= sum * (1 - f)
 		for _, l := range d.lines {
 			if may(l) {
-				l.Seconds, l.low = l.Seconds*f, l.low*f
+				l.Seconds, l.Share.Low = l.Seconds*f, l.Share.Low*f
 			}
 		}
 	}
@@ -277,13 +280,13 @@ func (d *decomposition) parts(rest float64) (out []Part) {
 			if rest/d.elapsed < 0.0005 {
 				continue // rounding
 			}
-			p.Seconds, p.Share, p.Source = rest, rest/d.elapsed, "elapsed time less all parts"
-			p.Low, p.High = p.Share, p.Share
+			p.Seconds, p.Share, p.Source = rest, shared(rest, d.elapsed, rest, rest, 0), "elapsed time less all parts"
 			out = append(out, p)
 			continue
 		}
 		var sources []string
 		var low, high, counted, shrunk, raw float64
+		looks := 0
 		by := make([]float64, len(d.clients))
 		for _, l := range d.lines {
 			if l.Part != name {
@@ -293,10 +296,11 @@ func (d *decomposition) parts(rest float64) (out []Part) {
 			if !slices.Contains(sources, l.Source) {
 				sources = append(sources, l.Source)
 			}
-			if l.counted {
-				low, high, counted = low+l.low, high+l.high, counted+l.high
+			if l.counted() {
+				low, high, counted = low+l.Share.Low, high+l.Share.High, counted+l.Share.High
 				continue
 			}
+			looks = d.looks
 			shrunk += l.Seconds
 			for i, s := range d.seconds[Key{Part: name, Event: l.Name}] {
 				by[i] += s
@@ -310,7 +314,7 @@ func (d *decomposition) parts(rest float64) (out []Part) {
 			sources = []string{d.whole[name]}
 		case len(sources) == 0:
 			sources = []string{"samples"}
-			high = d.never * d.elapsed
+			high, looks = d.never*d.elapsed, d.looks
 		case raw > 0:
 			_, l, h := d.share(by)
 			low, high = low+l*d.elapsed*min(1, shrunk/raw), high+h*d.elapsed
@@ -320,8 +324,7 @@ func (d *decomposition) parts(rest float64) (out []Part) {
 			high += min(d.never*d.elapsed, d.others*counted)
 		}
 		sort.Strings(sources)
-		p.Share, p.Source = min(1, p.Seconds/d.elapsed), strings.Join(sources, ", ")
-		p.Low, p.High = min(p.Share, low/d.elapsed), min(1, max(p.Share, high/d.elapsed))
+		p.Share, p.Source = shared(p.Seconds, d.elapsed, low, high, looks), strings.Join(sources, ", ")
 		out = append(out, p)
 	}
 	return out
@@ -329,21 +332,13 @@ func (d *decomposition) parts(rest float64) (out []Part) {
 
 func (d *decomposition) events() (out []Event) {
 	for _, l := range d.lines {
-		e := l.Event
-		e.Share = min(1, l.Seconds/d.elapsed)
-		e.Low, e.High = min(e.Share, l.low/d.elapsed), min(1, max(e.Share, l.high/d.elapsed))
-		if e.Share > 0 || e.Count > 0 {
-			out = append(out, e)
+		l.Share = shared(l.Seconds, d.elapsed, l.Share.Low, l.Share.High, l.Share.N)
+		if l.Share.Value > 0 || l.Count > 0 {
+			out = append(out, *l)
 		}
 	}
 	slices.SortFunc(out, func(a, b Event) int {
-		switch {
-		case a.Seconds > b.Seconds:
-			return -1
-		case a.Seconds < b.Seconds:
-			return 1
-		}
-		return strings.Compare(a.Name+string(a.Part), b.Name+string(b.Part))
+		return cmp.Or(cmp.Compare(b.Seconds, a.Seconds), cmp.Compare(a.Name+string(a.Part), b.Name+string(b.Part)))
 	})
 	return out
 }

@@ -1,5 +1,7 @@
 package explain
 
+import "hostlab/internal/result"
+
 // cpu puts counted CPU time, and the counted wait for a CPU, in the place of what was
 // sampled as running. Who becomes ready shows its last wait until it has a CPU, most of
 // them that for their client, as it is the one after which there is work to do. So what of
@@ -10,14 +12,13 @@ func (d *decomposition) cpu(c *CPUTime) {
 	}
 	ran := 0.0
 	for key, l := range d.lines {
-		if (l.Part == DatabaseCPU || l.Part == RunQueue) && !l.counted {
+		if (l.Part == DatabaseCPU || l.Part == RunQueue) && !l.counted() {
 			ran += l.Seconds
 			delete(d.lines, key)
 		}
 	}
 	run := min(c.Run, d.elapsed)
-	d.lines["cpu"] = &line{Event: Event{Name: OnCPU, Part: DatabaseCPU, Count: -1, Seconds: run, Source: c.Source},
-		low: run, high: run, counted: true}
+	d.lines["cpu"] = &Event{Name: OnCPU, Part: DatabaseCPU, Count: -1, Seconds: run, Source: c.Source, Share: result.Estimate{Low: run, High: run}}
 	if c.Run > (1+tolerance)*d.elapsed {
 		d.warnings = append(d.warnings, "sessions used "+trim(c.Run)+" s of CPU, more than they were seen for: some of it before they had logged in; "+trim(run)+" s of that are shown")
 	}
@@ -28,7 +29,7 @@ func (d *decomposition) cpu(c *CPUTime) {
 	// A counted wait holds the time until its session had a CPU again.
 	left := d.elapsed
 	for _, l := range d.lines {
-		if l.counted {
+		if l.counted() {
 			left -= l.Seconds
 		}
 	}
@@ -39,8 +40,8 @@ func (d *decomposition) cpu(c *CPUTime) {
 	if queue <= 0 {
 		return
 	}
-	d.lines["queue"] = &line{Event: Event{Name: CPUQueue, Part: RunQueue, Count: -1, Seconds: queue, Source: source},
-		low: min(queue, c.QueueLow), high: max(queue, min(c.QueueHigh, left)), counted: true}
+	d.lines["queue"] = &Event{Name: CPUQueue, Part: RunQueue, Count: -1, Seconds: queue, Source: source,
+		Share: result.Estimate{Low: min(queue, c.QueueLow), High: max(queue, min(c.QueueHigh, left))}}
 	hidden := queue - max(0, ran-run)
 	var clients float64
 	for _, l := range d.lines {
@@ -54,10 +55,10 @@ func (d *decomposition) cpu(c *CPUTime) {
 	f := max(0, 1-hidden/clients)
 	for _, l := range d.lines {
 		if l.ofClient() {
-			l.Seconds, l.low = l.Seconds*f, l.low*f
+			l.Seconds, l.Share.Low = l.Seconds*f, l.Share.Low*f
 		}
 	}
 }
 
 // ofClient is true of sampled waits for clients.
-func (l *line) ofClient() bool { return !l.counted && (l.Part == Application || l.Part == Idle) }
+func (e *Event) ofClient() bool { return !e.counted() && (e.Part == Application || e.Part == Idle) }

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	"hostlab/internal/result"
 )
 
 // even makes stretches of one second, all alike.
@@ -75,7 +77,7 @@ func TestDecompose(t *testing.T) {
 		r := Report{Elapsed: elapsed, Parts: parts, Events: events}
 		r.Busy = r.Elapsed - r.Part(Idle).Seconds
 		near(t, "all that was counted", find(parts, RunQueue).Seconds, 4.5)
-		near(t, "its interval", find(parts, RunQueue).High, 0.45)
+		near(t, "its interval", find(parts, RunQueue).Share.High, 0.45)
 		near(t, "waits that are no client's stay", find(parts, LogWait).Seconds, 1)
 		near(t, "idle gives its share of the 4 s that no sample showed as running", find(parts, Idle).Seconds, 3)
 		near(t, "the application too", find(parts, Application).Seconds, 1)
@@ -114,8 +116,8 @@ func TestPartsAddUp(t *testing.T) {
 			}
 			batches = append(batches, Batch{Wall: 1, Snapshots: 20, Seconds: s})
 		}
-		a := Account{Counted: []Counted{{Part: LogWait, Events: []string{"log_wait"}, Seconds: rapid.Float64Range(0, 500).Draw(t, "log"), All: rapid.Bool().Draw(t, "all")},
-			{Part: Locks, Events: []string{"row"}, Seconds: rapid.Float64Range(0, 50).Draw(t, "row"), From: "database_cpu"}}}
+		a := Account{Counted: []Counted{{Part: LogWait, Events: []string{string(LogWait)}, Seconds: rapid.Float64Range(0, 500).Draw(t, "log"), All: rapid.Bool().Draw(t, "all")},
+			{Part: Locks, Events: []string{"row"}, Seconds: rapid.Float64Range(0, 50).Draw(t, "row"), From: string(DatabaseCPU)}}}
 		if rapid.Bool().Draw(t, "cpu known") {
 			a.CPU = &CPUTime{Run: rapid.Float64Range(0, 500).Draw(t, "run"), Queue: rapid.Float64Range(0, 500).Draw(t, "queue")}
 		}
@@ -123,7 +125,7 @@ func TestPartsAddUp(t *testing.T) {
 		var sum, ev float64
 		for _, p := range parts {
 			sum += p.Seconds
-			if p.Seconds < 0 || !(p.Low <= p.Share && p.Share <= p.High) || p.Low < 0 || p.High > 1 {
+			if p.Seconds < 0 || !p.Share.Contains(p.Share.Value) || p.Share.Low < 0 || p.Share.High > 1 {
 				t.Fatalf("part %+v", p)
 			}
 			if p.Name == Unexplained {
@@ -240,7 +242,7 @@ func warned(r Report, text string) bool {
 func TestRecord(t *testing.T) {
 	r := record(t, &fake{sample: busySession, count: steady}, &ticks{})
 	near(t, "elapsed", r.Elapsed, 10)
-	near(t, "CPU", r.Part(DatabaseCPU).Share, 1)
+	near(t, "CPU", r.Part(DatabaseCPU).Share.Value, 1)
 	if r.Ended != "" || r.Transactions < 90 {
 		t.Errorf("%+v", r)
 	}
@@ -283,7 +285,7 @@ func TestRecord(t *testing.T) {
 		}
 		return Snapshot{Sessions: []Session{{ID: 1, Part: Idle, Event: "Sleep"}}}, nil
 	}
-	if r = record(t, &fake{sample: pauses, count: steady}, &ticks{}); r.Part(Application).Share != 0 || math.Abs(r.Busy/r.Elapsed-0.1) > 0.02 || r.Peak != 1 {
+	if r = record(t, &fake{sample: pauses, count: steady}, &ticks{}); r.Part(Application).Share.Value != 0 || math.Abs(r.Busy/r.Elapsed-0.1) > 0.02 || r.Peak != 1 {
 		t.Errorf("pauses: busy %v of %v, %+v", r.Busy, r.Elapsed, r.Parts)
 	}
 }
@@ -331,8 +333,8 @@ func TestCost(t *testing.T) {
 }
 
 func TestBoundsHoldLocksBehind(t *testing.T) {
-	r := Report{Elapsed: 10, Busy: 8, Parts: []Part{{Name: LogWait, Seconds: 2, Share: 0.2, Low: 0.1, High: 0.3}, {Name: Locks, Seconds: 1, Share: 0.1, Low: 0.1, High: 0.1},
-		{Name: Idle, Seconds: 2, Share: 0.2}, {Name: Unexplained, Seconds: 0.4}}}
+	r := Report{Elapsed: 10, Busy: 8, Parts: []Part{{Name: LogWait, Seconds: 2, Share: result.Estimate{Value: 0.2, Low: 0.1, High: 0.3}}, {Name: Locks, Seconds: 1, Share: result.Estimate{Value: 0.1, Low: 0.1, High: 0.1}},
+		{Name: Idle, Seconds: 2}, {Name: Unexplained, Seconds: 0.4}}}
 	b := bound(&r, LogDevice)
 	near(t, "share", b.Share, 0.25)
 	near(t, "likely", b.Likely, (2+2*1.0/7)/8)

@@ -3,6 +3,7 @@ package explain
 import (
 	"fmt"
 	"html/template"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -10,9 +11,9 @@ import (
 	"hostlab/internal/picture"
 )
 
-// Document returns a report as every format prints it, and what it is compared with where
-// that is not nil.
-func Document(r *Report, c *Comparison) *document.Document {
+// Document returns a report as every format prints it, beside an earlier one where that is
+// not nil.
+func Document(r, before *Report) *document.Document {
 	d := &document.Document{Name: "explain", Title: "Where the time of " + r.Vendor + " goes", Warnings: r.Warnings, Data: r.Complete(), Footer: "Intervals: " + r.Method,
 		About: []string{r.Vendor + " " + r.Version + ", " + r.Target, evidence(r)}}
 	for i, s := range Sentences(r) {
@@ -29,7 +30,7 @@ func Document(r *Report, c *Comparison) *document.Document {
 		d.Sections = append(d.Sections, document.Section{Title: title, Blocks: blocks})
 	}
 	if r.Elapsed > 0 {
-		add("Parts", parts(r), document.Figure{Figure: picture.Figure{Title: "Parts of the elapsed time", Wide: true, SVG: bars(r, c),
+		add("Parts", parts(r), document.Figure{Figure: picture.Figure{Title: "Parts of the elapsed time", Wide: true, SVG: bars(r, before),
 			Note: "Bars are shares of the time of all sessions, whiskers their 95 % intervals where they were sampled."}})
 	}
 	add("What each lever could give at most", bounds(r)...)
@@ -37,8 +38,8 @@ func Document(r *Report, c *Comparison) *document.Document {
 		add("Events, in the server's words and ours", t)
 	}
 	add("Log", logPairs(r))
-	if c != nil {
-		add("Before and after", comparison(c)...)
+	if before != nil {
+		add("Before and after", comparison(before, r)...)
 	}
 	if len(r.Missing) > 0 {
 		add("Not seen", document.Points(r.Missing...))
@@ -61,10 +62,11 @@ func parts(r *Report) *document.Table {
 		if p.Source == "" {
 			continue
 		}
-		of, ci := share(busy(r, name, p.Share)), interval(busy(r, name, p.Low), busy(r, name, p.High))
+		e := busy(r, name, p.Share)
+		of, ci := share(e.Value), interval(e)
 		switch name {
 		case Idle:
-			of, ci = "-", share(p.Share)+" of all"
+			of, ci = "-", share(e.Value)+" of all"
 		case Unexplained:
 			ci = "the rest"
 		}
@@ -77,7 +79,7 @@ func events(r *Report) *document.Table {
 	t := &document.Table{Columns: append(document.Headings("event", "of busy", "waits", "average"), document.Column{Head: "part: meaning"}), Most: rows,
 		Lead: "Events without a number of waits were sampled."}
 	for _, e := range r.Events {
-		if e.Part == Idle || e.Seconds <= 0 && e.High <= 0 {
+		if e.Part == Idle || e.Seconds <= 0 && e.Share.High <= 0 {
 			continue
 		}
 		count, average := "-", "-"
@@ -87,7 +89,7 @@ func events(r *Report) *document.Table {
 		if e.Average != nil {
 			average = seconds(*e.Average)
 		}
-		t.Rows = append(t.Rows, row(breakable(e.Name, 22), share(busy(r, e.Part, e.Share)), count, average, strings.TrimSuffix(e.Part.Title()+": "+e.Meaning, ": ")))
+		t.Rows = append(t.Rows, row(breakable(e.Name, 22), share(busy(r, e.Part, e.Share).Value), count, average, strings.TrimSuffix(e.Part.Title()+": "+e.Meaning, ": ")))
 	}
 	return t
 }
@@ -109,7 +111,7 @@ func bounds(r *Report) []document.Block {
 	}
 	t := &document.Table{Columns: append(document.Headings("lever", "share", "likely", "at most", "of cycle"), document.Column{Head: "measured"}), Lead: boundsNote}
 	for _, b := range r.Bounds {
-		title, what := LeverTitle(b.Lever)
+		title, what := leverTitle(b.Lever)
 		s, likely, most, cycle := share(b.Share), share(b.Likely), share(b.AtMost), share(b.CycleAtMost)
 		if b.Reason != "" {
 			s, likely, most, cycle, what = "-", "-", "-", "-", b.Reason
@@ -123,31 +125,74 @@ func bounds(r *Report) []document.Block {
 	return out
 }
 
-func comparison(c *Comparison) (out []document.Block) {
-	if len(c.Warnings) > 0 {
-		out = append(out, document.Points(c.Warnings...))
+// comparison puts two recordings side by side: shares of busy time, and where transactions
+// were counted, seconds a transaction, which alone says whether something has become faster.
+func comparison(before, after *Report) (out []document.Block) {
+	if notes := differences(before, after); len(notes) > 0 {
+		out = append(out, document.Points(notes...))
 	}
 	recording := func(name string, r *Report) document.Pair {
 		return document.Pair{Name: name, Value: r.Started.Format("2006-01-02 15:04:05") + ", " + seconds(r.Wall) + ", " + sessions(r)}
 	}
-	out = append(out, document.Pairs{recording("before", c.Before), recording("after", c.After)})
-	table := func(first string, changes []Change) *document.Table {
-		t := &document.Table{Columns: document.Headings(first, "before", "after", "a transaction before", "after"), Most: rows}
-		for _, x := range changes {
-			t.Rows = append(t.Rows, row(breakable(x.Name, 24), share(x.Before), share(x.After), known(x.PerBefore), known(x.PerAfter)))
-		}
-		return t
+	out = append(out, document.Pairs{recording("before", before), recording("after", after)})
+	table := func(first string) *document.Table {
+		return &document.Table{Columns: document.Headings(first, "before", "after", "a transaction before", "after"), Most: rows}
 	}
-	parts := table("part", c.Parts)
+	change := func(name string, b, a float64) document.Row {
+		return row(breakable(name, 24), share(b/max(before.Busy, 1e-9)), share(a/max(after.Busy, 1e-9)), known(before.each(b)), known(after.each(a)))
+	}
+	parts, waits := table("part"), table("event")
 	parts.Lead = "Shares of busy time. Two recordings, not an experiment: no interval, and what else changed between them is in it. 'hostlab run log-device' separates that."
-	parts.Rows = append(parts.Rows, row("a transaction in all", "", "", known(c.Before.PerTransaction()), known(c.After.PerTransaction())),
-		row("average log write", "", "", known(c.Before.Log.Average), known(c.After.Log.Average)))
-	return append(out, parts, table("event", c.Events))
+	for _, name := range PartNames {
+		if b, a := before.Part(name).Seconds, after.Part(name).Seconds; name != Idle && b+a > 0 {
+			parts.Rows = append(parts.Rows, change(name.Title(), b, a))
+		}
+	}
+	parts.Rows = append(parts.Rows, row("a transaction in all", "", "", known(before.each(before.Busy)), known(after.each(after.Busy))),
+		row("average log write", "", "", known(before.Log.Average), known(after.Log.Average)))
+	seen := map[[2]string]bool{}
+	for _, e := range slices.Concat(before.Events, after.Events) {
+		key := [2]string{string(e.Part), e.Name}
+		if !seen[key] && e.Part != Idle {
+			waits.Rows = append(waits.Rows, change(e.Name, before.event(e), after.event(e)))
+		}
+		seen[key] = true
+	}
+	return append(out, parts, waits)
+}
+
+// event is the time of one that is called as another is, in s.
+func (r *Report) event(e Event) float64 {
+	i := slices.IndexFunc(r.Events, func(x Event) bool { return x.Name == e.Name && x.Part == e.Part })
+	if i < 0 {
+		return 0
+	}
+	return r.Events[i].Seconds
+}
+
+// differences are what keeps two recordings from being compared.
+func differences(before, after *Report) (out []string) {
+	if before.Vendor != after.Vendor || before.Version != after.Version {
+		out = append(out, fmt.Sprintf("different servers: %s %s before, %s %s after", before.Vendor, before.Version, after.Vendor, after.Version))
+	}
+	if before.Target != after.Target {
+		out = append(out, fmt.Sprintf("different targets: %s before, %s after", before.Target, after.Target))
+	}
+	for i, r := range []*Report{before, after} {
+		name := "the recording " + []string{"before", "after"}[i]
+		if r.Ended != "" {
+			out = append(out, name+" ended early: "+r.Ended)
+		}
+		if r.Busy == 0 {
+			out = append(out, "in "+name+" nothing ran")
+		}
+	}
+	return out
 }
 
 // bars draws parts as bars with their intervals; those of a recording before stand
 // above, thinner.
-func bars(r *Report, c *Comparison) template.HTML {
+func bars(r, before *Report) template.HTML {
 	const left, right, pitch, top = 130.0, 640.0, 34.0, 8.0
 	s := &picture.SVG{ID: "parts", W: 720, H: top + pitch*float64(len(r.Parts)) + 40, Wide: true}
 	x := func(v float64) float64 { return left + (right-left)*min(1, max(0, v)) }
@@ -160,19 +205,19 @@ func bars(r *Report, c *Comparison) template.HTML {
 	for i, p := range r.Parts {
 		y := top + pitch*float64(i)
 		s.Text(left-10, y+pitch/2+4, "end", "name", p.Name.Title())
-		text := p.Name.Title() + ": " + share(p.Share) + " (" + interval(p.Low, p.High) + ")"
+		text := p.Name.Title() + ": " + share(p.Share.Value) + " (" + interval(p.Share) + ")"
 		height, at := 18.0, y+8
-		if c != nil && c.Before.Elapsed > 0 {
-			before := c.Before.Part(p.Name)
-			s.Rect(left, y+4, x(before.Share)-left, 7, "s1", "before: "+share(before.Share))
+		if before != nil && before.Elapsed > 0 {
+			v := before.Part(p.Name).Share.Value
+			s.Rect(left, y+4, x(v)-left, 7, "s1", "before: "+share(v))
 			height, at = 14, y+13
-			text += ", before " + share(before.Share)
+			text += ", before " + share(v)
 		}
-		s.Rect(left, at, x(p.Share)-left, height, "bar", text)
-		if p.High > p.Low {
-			s.Line(x(p.Low), at+height/2, x(p.High), at+height/2, "none")
+		s.Rect(left, at, x(p.Share.Value)-left, height, "bar", text)
+		if p.Share.High > p.Share.Low {
+			s.Line(x(p.Share.Low), at+height/2, x(p.Share.High), at+height/2, "none")
 		}
-		s.Text(x(max(p.Share, p.High))+8, at+height/2+4, "start", "name", share(p.Share))
+		s.Text(x(max(p.Share.Value, p.Share.High))+8, at+height/2+4, "start", "name", share(p.Share.Value))
 		title += text + ". "
 	}
 	return s.Done("Parts of the elapsed time", title)

@@ -17,12 +17,12 @@ import (
 )
 
 func sample() *Report {
-	r := &Report{Schema: 2, Tool: "test", Vendor: "PostgreSQL", Version: "15.18", Target: "u at h:5432 </script>", Wall: 10, Elapsed: 40, Busy: 30, Samples: 300,
+	r := &Report{Schema: 3, Tool: "test", Vendor: "PostgreSQL", Version: "15.18", Target: "u at h:5432 </script>", Wall: 10, Elapsed: 40, Busy: 30, Samples: 300,
 		Interval: 0.033, Cost: 0.005, Method: Method, Transactions: 1000, Missing: []string{"grant something"}, Warnings: []string{"a warning"},
-		Parts: []Part{{Name: Application, Seconds: 9, Share: 0.225, Low: 0.2, High: 0.25, Source: "samples"}, {Name: DatabaseCPU, Seconds: 12, Share: 0.3, Low: 0.3, High: 0.3, Source: "schedstat"},
-			{Name: LogWait, Seconds: 9, Share: 0.225, Low: 0.2, High: 0.25, Source: "pg_stat_wal by samples, samples"}, {Name: Idle, Seconds: 10, Share: 0.25, Low: 0.2, High: 0.3, Source: "samples"}},
-		Events: []Event{{Name: "IO:WALSync", Meaning: "log on its way to the device", Part: LogWait, Count: 4000, Seconds: 9, Average: result.Finite(0.00225), Share: 0.225, Low: 0.225, High: 0.225, Source: "pg_stat_wal"},
-			{Name: "on CPU", Part: DatabaseCPU, Count: -1, Seconds: 12, Share: 0.3, Low: 0.3, High: 0.3}},
+		Parts: []Part{{Name: Application, Seconds: 9, Share: result.Estimate{Value: 0.225, Low: 0.2, High: 0.25}, Source: "samples"}, {Name: DatabaseCPU, Seconds: 12, Share: result.Estimate{Value: 0.3, Low: 0.3, High: 0.3}, Source: "schedstat"},
+			{Name: LogWait, Seconds: 9, Share: result.Estimate{Value: 0.225, Low: 0.2, High: 0.25}, Source: "pg_stat_wal by samples, samples"}, {Name: Idle, Seconds: 10, Share: result.Estimate{Value: 0.25, Low: 0.2, High: 0.3}, Source: "samples"}},
+		Events: []Event{{Name: "IO:WALSync", Meaning: "log on its way to the device", Part: LogWait, Count: 4000, Seconds: 9, Average: result.Finite(0.00225), Share: result.Estimate{Value: 0.225, Low: 0.225, High: 0.225}, Source: "pg_stat_wal"},
+			{Name: "on CPU", Part: DatabaseCPU, Count: -1, Seconds: 12, Share: result.Estimate{Value: 0.3, Low: 0.3, High: 0.3}}},
 		Log: Log{Writes: 4000, Syncs: 4000, Bytes: 1 << 20, Seconds: result.Finite(9), Average: result.Finite(0.00225), Source: "pg_stat_wal"}}
 	r.Bounds = Bounds(r)
 	r.Bounds[0].Gain, r.Bounds[0].GainSource = result.Estimate{Value: 0.12, Low: 0.10, High: 0.14, N: 12, Evidence: "measured"}, "experiment log-device in log, log tmpfs against disk"
@@ -33,7 +33,7 @@ func sample() *Report {
 func TestText(t *testing.T) {
 	r := sample()
 	var b bytes.Buffer
-	if err := document.WriteText(&b, Document(r, Compare(r, r)), document.TextOptions{}); err != nil {
+	if err := document.WriteText(&b, Document(r, r), document.TextOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"at most 33 % of it", "IO:WALSync", "grant something", "2.25 ms a log write", "BEFORE AND AFTER",
@@ -111,7 +111,7 @@ func TestUntimed(t *testing.T) {
 // The wait for a CPU leads where there is much of it.
 func TestCrowded(t *testing.T) {
 	r := sample()
-	r.Parts = append(r.Parts, Part{Name: RunQueue, Seconds: 6, Share: 0.15, Low: 0.15, High: 0.15, Source: "schedstat"})
+	r.Parts = append(r.Parts, Part{Name: RunQueue, Seconds: 6, Share: result.Estimate{Value: 0.15, Low: 0.15, High: 0.15}, Source: "schedstat"})
 	r.Bounds = Bounds(r)
 	var b bytes.Buffer
 	if err := document.WriteText(&b, Document(r, nil), document.TextOptions{}); err != nil {
@@ -129,7 +129,7 @@ func TestCrowded(t *testing.T) {
 // The page explains its words as the terminal does, and has the same order of parts.
 func TestPageSaysWhatTextSays(t *testing.T) {
 	r := sample()
-	r.Parts = append(r.Parts, Part{Name: RunQueue, Seconds: 6, Share: 0.15, Low: 0.15, High: 0.15, Source: "schedstat"})
+	r.Parts = append(r.Parts, Part{Name: RunQueue, Seconds: 6, Share: result.Estimate{Value: 0.15, Low: 0.15, High: 0.15}, Source: "schedstat"})
 	var text, page bytes.Buffer
 	if err := document.WriteText(&text, Document(r, nil), document.TextOptions{}); err != nil {
 		t.Fatal(err)
@@ -187,7 +187,7 @@ func TestJSONFollowsItsSchema(t *testing.T) {
 		t.Fatal(err)
 	}
 	schema := c.MustCompile("s.json")
-	for _, r := range []*Report{sample(), {Schema: 2, Vendor: "MariaDB", Log: NoLog(), Parts: []Part{}}} {
+	for _, r := range []*Report{sample(), {Schema: 3, Vendor: "MariaDB", Log: NoLog(), Parts: []Part{}}} {
 		var b bytes.Buffer
 		if err := r.Write(&b); err != nil {
 			t.Fatal(err)
@@ -209,7 +209,7 @@ func TestJSONFollowsItsSchema(t *testing.T) {
 func TestHTML(t *testing.T) {
 	r := sample()
 	var b bytes.Buffer
-	if err := document.WriteHTML(&b, Document(r, Compare(r, r))); err != nil {
+	if err := document.WriteHTML(&b, Document(r, r)); err != nil {
 		t.Fatal(err)
 	}
 	if s := b.String(); strings.Contains(s, "h:5432 </script>") || !strings.Contains(s, "log wait") || !strings.Contains(s, "12 % [10, 14], n 12, measured") || !strings.Contains(s, "<svg") || strings.Contains(s, "http://") && strings.Contains(s, "src=\"http") {

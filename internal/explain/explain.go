@@ -5,6 +5,7 @@
 package explain
 
 import (
+	"cmp"
 	"time"
 
 	"hostlab/internal/result"
@@ -15,26 +16,24 @@ import (
 type Part struct {
 	Name    PartName `json:"name"`
 	Seconds float64  `json:"seconds"`
-	Share   float64  `json:"share"` // of Elapsed, 0 to 1
-	// Low and High are Share's 95 % interval where it was sampled, Share itself where it
-	// was counted.
-	Low    float64 `json:"low"`
-	High   float64 `json:"high"`
-	Source string  `json:"source"` // view, counter or sample that it comes from
+	// Share is of Elapsed, 0 to 1: N snapshots gave its 95 % interval. Where it was counted
+	// alone N is 0, and both ends are the share itself.
+	Share  result.Estimate `json:"share"`
+	Source string          `json:"source"` // view, counter or sample that it comes from
 }
 
-// PartName is one of ours; vendors' words are in events.
+// PartName is one of ours; vendors' words are in events. Its titles are in titles.
 type PartName string
 
-// The parts, in the order in which they are shown.
+// The parts. Their names are in JSON.
 const (
 	Application PartName = "application"
-	DatabaseCPU PartName = "database_cpu"
+	DatabaseCPU PartName = "cpu"
 	RunQueue    PartName = "run_queue"
-	LogWait     PartName = "log_wait"
-	DataReads   PartName = "data_reads"
-	Locks       PartName = "locks"
-	OtherWaits  PartName = "other_waits"
+	LogWait     PartName = "log"
+	DataReads   PartName = "data_read"
+	Locks       PartName = "lock"
+	OtherWaits  PartName = "other"
 	Idle        PartName = "idle"
 	Unexplained PartName = "unexplained"
 )
@@ -42,35 +41,27 @@ const (
 // PartNames are all parts, in the order in which they are shown.
 var PartNames = []PartName{Application, DatabaseCPU, RunQueue, LogWait, DataReads, Locks, OtherWaits, Idle, Unexplained}
 
+var titles = map[PartName]string{DatabaseCPU: "database CPU", RunQueue: "wait for a CPU", LogWait: "log wait", DataReads: "data reads", Locks: "locks", OtherWaits: "other waits"}
+
 // Title is a part's name for people.
-func (p PartName) Title() string {
-	switch p {
-	case DatabaseCPU:
-		return "database CPU"
-	case RunQueue:
-		return "wait for a CPU"
-	case LogWait:
-		return "log wait"
-	case DataReads:
-		return "data reads"
-	case OtherWaits:
-		return "other waits"
-	}
-	return string(p)
-}
+func (p PartName) Title() string { return cmp.Or(titles[p], string(p)) }
+
+// earlier are names of schemas 1 and 2, and of records of that time.
+var earlier = map[string]PartName{"database_cpu": DatabaseCPU, "log_wait": LogWait, "data_reads": DataReads, "locks": Locks, "other_waits": OtherWaits}
+
+// Named returns the part that is, or was, called so.
+func Named(name string) PartName { return cmp.Or(earlier[name], PartName(name)) }
 
 // Event is a wait event in the vendor's words.
 type Event struct {
-	Name    string   `json:"name"`    // IO:WALSync, log file sync, WRITELOG, ...
-	Meaning string   `json:"meaning"` // in ours; "" where we have no words for it
-	Part    PartName `json:"part"`    // that it belongs to
-	Count   int64    `json:"count"`   // waits; -1 unknown, as where it was only sampled
-	Seconds float64  `json:"seconds"` // in all client sessions together
-	Average *float64 `json:"average"` // s a wait; nil: not known
-	Share   float64  `json:"share"`   // of Elapsed
-	Low     float64  `json:"low"`
-	High    float64  `json:"high"`
-	Source  string   `json:"source"`
+	Name    string          `json:"name"`    // IO:WALSync, log file sync, WRITELOG, ...
+	Meaning string          `json:"meaning"` // in ours; "" where we have no words for it
+	Part    PartName        `json:"part"`    // that it belongs to
+	Count   int64           `json:"count"`   // waits; -1 unknown, as where it was only sampled
+	Seconds float64         `json:"seconds"` // in all client sessions together
+	Average *float64        `json:"average"` // s a wait; nil: not known
+	Share   result.Estimate `json:"share"`   // of Elapsed, as a Part's
+	Source  string          `json:"source"`
 }
 
 // Bound is what a lever can give at most.
@@ -161,12 +152,12 @@ func (r *Report) Part(name PartName) Part {
 	return Part{Name: name}
 }
 
-// PerTransaction is the busy time of a transaction, in s; unknown where none was seen.
-func (r *Report) PerTransaction() *float64 {
+// each is what a transaction has of a time, in s; unknown where none was seen.
+func (r *Report) each(seconds float64) *float64 {
 	if r.Transactions <= 0 || r.Busy <= 0 {
 		return nil
 	}
-	return result.Finite(r.Busy / float64(r.Transactions))
+	return result.Finite(seconds / float64(r.Transactions))
 }
 
 // Timed sets what n log writes took in all, s.

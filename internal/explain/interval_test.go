@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"hostlab/internal/result"
 )
 
 // stay simulates what sessions do that spend share of their time in a part, each
@@ -65,10 +67,10 @@ func TestUpperEndsHold(t *testing.T) {
 		for range times {
 			_, parts, _, _ := Decompose(stay(rng, c.sessions, c.stretches, c.looks, c.share, c.length), Account{})
 			p := find(parts, DataReads)
-			if p.High < c.share {
+			if p.Share.High < c.share {
 				below++
 			}
-			widest = max(widest, p.High)
+			widest = max(widest, p.Share.High)
 		}
 		if got := float64(below) / times; got > limit {
 			t.Errorf("%s: below the truth in %.1f %%", c.name, 100*got)
@@ -145,7 +147,7 @@ func TestBoundsHoldInAQueue(t *testing.T) {
 		var before, gained, most, share float64
 		for range 40 {
 			elapsed, part, locks, after := queue(rng, sessions, a, b, c)
-			r := Report{Elapsed: elapsed, Busy: elapsed, Peak: sessions, Parts: []Part{{Name: LogWait, Seconds: part, High: part / elapsed}, {Name: Locks, Seconds: locks, High: locks / elapsed}}}
+			r := Report{Elapsed: elapsed, Busy: elapsed, Peak: sessions, Parts: []Part{{Name: LogWait, Seconds: part, Share: result.Estimate{High: part / elapsed}}, {Name: Locks, Seconds: locks, Share: result.Estimate{High: locks / elapsed}}}}
 			bound := bound(&r, LogDevice)
 			before, gained, most, share = before+elapsed, gained+elapsed-after, most+bound.AtMost*elapsed, share+part
 		}

@@ -23,103 +23,58 @@ func (r *Report) Complete() *Report {
 	return &d
 }
 
-// Read reads what Write has written.
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (p *PartName) UnmarshalText(text []byte) error {
+	*p = Named(string(text))
+	return nil
+}
+
+// Read reads what Write has written. In schemas 1 and 2 a share was a number, with its ends
+// beside it; what a gain of schema 1 had more is of no use here.
 func Read(b []byte) (*Report, error) {
 	var r Report
-	if err := json.Unmarshal(b, &r); err != nil {
-		if e, ok := errors.AsType[*json.SyntaxError](err); ok {
-			return nil, fmt.Errorf("not JSON: %w at byte %d", err, e.Offset)
-		}
-		return nil, fmt.Errorf("not a recording of explain: %w", err)
+	old := struct {
+		*Report
+		Parts []struct {
+			Part
+			Share     float64 `json:"share"`
+			Low, High float64
+		} `json:"parts"`
+		Events []struct {
+			Event
+			Share     float64 `json:"share"`
+			Low, High float64
+		} `json:"events"`
+	}{Report: &r}
+	var schema struct{ Schema int }
+	err := json.Unmarshal(b, &schema)
+	if err == nil && schema.Schema < 3 {
+		err = json.Unmarshal(b, &old)
+	} else if err == nil {
+		err = json.Unmarshal(b, &r)
+	}
+	if e, ok := errors.AsType[*json.SyntaxError](err); ok {
+		return nil, fmt.Errorf("not JSON: %w at byte %d", err, e.Offset)
 	}
 	switch {
-	case r.Schema == 0 || r.Parts == nil || r.Vendor == "":
+	case schema.Schema > 3:
+		return nil, fmt.Errorf("a recording of schema %d; this hostlab knows 1 to 3", schema.Schema)
+	case err != nil:
+		return nil, fmt.Errorf("not a recording of explain: %w", err)
+	}
+	for _, p := range old.Parts {
+		p.Part.Share = result.Estimate{Value: p.Share, Low: p.Low, High: p.High}
+		r.Parts = append(r.Parts, p.Part)
+	}
+	for _, e := range old.Events {
+		e.Event.Share = result.Estimate{Value: e.Share, Low: e.Low, High: e.High}
+		r.Events = append(r.Events, e.Event)
+	}
+	switch {
+	case r.Schema == 0 || r.Parts == nil && old.Parts == nil || r.Vendor == "":
 		return nil, errors.New("not a recording of 'hostlab explain --save': it has no schema, vendor or parts")
-	case r.Schema > 2: // 1 had the source of a gain within it, which is of no use here
-		return nil, fmt.Errorf("a recording of schema %d; this hostlab knows 1 and 2", r.Schema)
 	case !(r.Elapsed >= 0) || !(r.Busy >= 0) || r.Busy > r.Elapsed*(1+1e-9):
 		return nil, errors.New("its elapsed and busy times contradict each other")
 	}
-	return &r, nil
-}
-
-// Change is a part or an event before and after.
-type Change struct {
-	Name, Part    string
-	Before, After float64 // share of busy time; of elapsed for Idle
-	// PerBefore and PerAfter are seconds a transaction; nil: not known.
-	PerBefore, PerAfter *float64
-}
-
-// Comparison is two recordings side by side.
-type Comparison struct {
-	Before, After *Report
-	Parts, Events []Change
-	Warnings      []string
-}
-
-// Compare puts two recordings side by side: shares of busy time, and where
-// transactions were counted, seconds a transaction, which alone says whether something
-// has become faster.
-func Compare(before, after *Report) *Comparison {
-	c := &Comparison{Before: before, After: after}
-	for _, name := range PartNames {
-		b, a := before.Part(name), after.Part(name)
-		if name != Idle && (b.Seconds > 0 || a.Seconds > 0) {
-			c.Parts = append(c.Parts, change(name.Title(), "", b.Seconds, a.Seconds, before, after))
-		}
-	}
-	seen := map[string]bool{}
-	for _, e := range append(append([]Event{}, before.Events...), after.Events...) {
-		key := string(e.Part) + "/" + e.Name
-		if seen[key] || e.Part == Idle {
-			continue
-		}
-		seen[key] = true
-		c.Events = append(c.Events, change(e.Name, string(e.Part), before.event(e), after.event(e), before, after))
-	}
-	if before.Vendor != after.Vendor || before.Version != after.Version {
-		c.Warnings = append(c.Warnings, fmt.Sprintf("different servers: %s %s before, %s %s after", before.Vendor, before.Version, after.Vendor, after.Version))
-	}
-	if before.Target != after.Target {
-		c.Warnings = append(c.Warnings, fmt.Sprintf("different targets: %s before, %s after", before.Target, after.Target))
-	}
-	for _, r := range []struct {
-		name string
-		*Report
-	}{{"the recording before", before}, {"the recording after", after}} {
-		if r.Ended != "" {
-			c.Warnings = append(c.Warnings, r.name+" ended early: "+r.Ended)
-		}
-		if r.Busy == 0 {
-			c.Warnings = append(c.Warnings, "in "+r.name+" nothing ran")
-		}
-	}
-	return c
-}
-
-func (r *Report) event(e Event) float64 {
-	for _, x := range r.Events {
-		if x.Name == e.Name && x.Part == e.Part {
-			return x.Seconds
-		}
-	}
-	return 0
-}
-
-func change(name, part string, b, a float64, before, after *Report) Change {
-	c := Change{Name: name, Part: part}
-	if before.Busy > 0 {
-		c.Before = b / before.Busy
-	}
-	if after.Busy > 0 {
-		c.After = a / after.Busy
-	}
-	if before.Transactions > 0 {
-		c.PerBefore = result.Finite(b / float64(before.Transactions))
-	}
-	if after.Transactions > 0 {
-		c.PerAfter = result.Finite(a / float64(after.Transactions))
-	}
-	return c
+	return r.Complete(), nil
 }

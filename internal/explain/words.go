@@ -38,8 +38,8 @@ func Sentences(r *Report) []string {
 	if s := logSentence(r); s != "" {
 		out = append(out, s)
 	}
-	if p := r.Part(Idle); p.Share >= 0.005 {
-		out = append(out, fmt.Sprintf("The sessions were idle between transactions for %s of all time.", share(p.Share)))
+	if p := r.Part(Idle); p.Share.Value >= 0.005 {
+		out = append(out, fmt.Sprintf("The sessions were idle between transactions for %s of all time.", share(p.Share.Value)))
 	}
 	return out
 }
@@ -62,7 +62,7 @@ func logSentence(r *Report) string {
 	for _, b := range r.Bounds {
 		if b.Lever == LogDevice && b.Reason == "" {
 			s := fmt.Sprintf("A faster log device can save at most %s of it, most likely %s", share(b.AtMost), share(b.Likely))
-			if r.Part(Idle).Share >= 0.005 {
+			if r.Part(Idle).Share.Value >= 0.005 {
 				s += fmt.Sprintf("; with the pauses between transactions, at most %s", share(b.CycleAtMost))
 			}
 			return s + "."
@@ -94,20 +94,21 @@ func share(v float64) string {
 }
 
 // interval is that of a share; a counted one has none.
-func interval(low, high float64) string {
-	if high-low < 1e-9 {
+func interval(e result.Estimate) string {
+	if e.High-e.Low < 1e-9 {
 		return "counted"
 	}
-	return result.Estimate{Low: low, High: high, N: 1}.Percent().Interval()
+	return e.Percent().Interval()
 }
 
 // busy is a share of elapsed time as one of busy time; that of Idle stays one of
 // elapsed time.
-func busy(r *Report, part PartName, v float64) float64 {
-	if part == Idle || r.Busy <= 0 {
-		return v
+func busy(r *Report, part PartName, e result.Estimate) result.Estimate {
+	if part != Idle && r.Busy > 0 {
+		f := r.Elapsed / r.Busy
+		e.Value, e.Low, e.High = min(1, e.Value*f), min(1, e.Low*f), min(1, e.High*f)
 	}
-	return min(1, v*r.Elapsed/r.Busy)
+	return e
 }
 
 // seconds writes a time, and zero as one.
@@ -162,7 +163,7 @@ func logPairs(r *Report) (out document.Pairs) {
 	switch {
 	case r.Transactions >= 0:
 		text := rate(r.Transactions)
-		if n := r.PerTransaction(); n != nil {
+		if n := r.each(r.Busy); n != nil {
 			text += ", " + seconds(*n) + " busy time each"
 		} else if r.Transactions > 0 {
 			text += " of sessions that did not show: the server's own, others' or short ones"
@@ -228,7 +229,7 @@ func boundNotes(r *Report) (notes []string) {
 	}
 	var open []group // by why
 	for _, b := range r.Bounds {
-		title, _ := LeverTitle(b.Lever)
+		title, _ := leverTitle(b.Lever)
 		switch {
 		case b.Gain.Known():
 			s := title + ": " + b.GainSource + "; 95 % interval, n in blocks."

@@ -272,7 +272,7 @@ type Waits struct {
 // Wait is an event of a session.
 type Wait struct {
 	Name    string  `json:"name"`    // in the server's words: IO:WALSync, Commit
-	Part    string  `json:"part"`    // of the time that it belongs to, as package explain calls them: log_wait
+	Part    string  `json:"part"`    // of the time that it belongs to, as package explain calls them: log
 	Seconds float64 `json:"seconds"` // each look stands for the time since the one before
 }
 

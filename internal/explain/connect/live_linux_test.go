@@ -64,7 +64,7 @@ func TestPostgres(t *testing.T) {
 	r := explainAs(privatedb.Role, 4*time.Second, nil)
 	var sum float64
 	for _, p := range r.Parts {
-		sum += p.Share
+		sum += p.Share.Value
 	}
 	if sum < 0.97 || sum > 1.03 || r.Part(explain.LogWait).Seconds <= 0 || r.Part(explain.DatabaseCPU).Seconds <= 0 {
 		t.Errorf("parts add up to %v: %+v", sum, r.Parts)

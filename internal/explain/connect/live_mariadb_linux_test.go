@@ -62,7 +62,7 @@ func TestMariaDB(t *testing.T) {
 	}
 	var sum float64
 	for _, p := range r.Parts {
-		sum += p.Share
+		sum += p.Share.Value
 	}
 	if math.Abs(sum-1) > 0.03 || r.Part(explain.LogWait).Seconds <= 0 || r.Part(explain.DatabaseCPU).Seconds <= 0 || r.Part(explain.DatabaseCPU).Source != "schedstat" {
 		t.Errorf("parts add up to %v: %+v", sum, r.Parts)

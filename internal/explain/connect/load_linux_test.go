@@ -206,8 +206,8 @@ func starved(t *testing.T, s *privatedb.Server, dsn string) {
 	counted(t, r.Transactions, count)
 	within(t, "CPU", r.Part(explain.DatabaseCPU).Seconds, used, 0.1)
 	// What sessions waited between the last look at them and their end is an interval.
-	if q := r.Part(explain.RunQueue); queued < 0.9*q.Low*r.Elapsed || queued > 1.1*q.High*r.Elapsed {
-		t.Errorf("wait for a CPU: %.3f s [%.3f, %.3f], independently %.3f s", q.Seconds, q.Low*r.Elapsed, q.High*r.Elapsed, queued)
+	if q := r.Part(explain.RunQueue); queued < 0.9*q.Share.Low*r.Elapsed || queued > 1.1*q.Share.High*r.Elapsed {
+		t.Errorf("wait for a CPU: %.3f s [%.3f, %.3f], independently %.3f s", q.Seconds, q.Share.Low*r.Elapsed, q.Share.High*r.Elapsed, queued)
 	}
 	if said := strings.Join(explain.Sentences(&r), " "); !regexp.MustCompile(`busy time[^:]*: \d+ % wait for a CPU`).MatchString(said) {
 		t.Error(said)

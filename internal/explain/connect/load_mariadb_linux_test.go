@@ -95,7 +95,7 @@ func TestMariaDBLoads(t *testing.T) {
 			r := during(t, dsn, 5*time.Second, func() { count = load(4, 5*time.Second, c.job) })
 			counted(t, r.Transactions, count)
 			for _, e := range r.Events {
-				if strings.HasSuffix(c.name, "alone") && e.Name == "Sleep in transaction" && e.Share > 0.02 {
+				if strings.HasSuffix(c.name, "alone") && e.Name == "Sleep in transaction" && e.Share.Value > 0.02 {
 					t.Errorf("%v s of the application, where no transaction was open", e.Seconds)
 				}
 			}

@@ -77,7 +77,7 @@ func TestRecorded(t *testing.T) {
 			}
 			var sum float64
 			for _, p := range r.Parts {
-				sum += p.Share
+				sum += p.Share.Value
 			}
 			if math.Abs(sum-1) > 0.03 {
 				t.Errorf("parts add up to %v: %+v", sum, r.Parts)

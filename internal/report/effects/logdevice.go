@@ -8,6 +8,7 @@ import (
 
 	"hostlab/internal/analysis"
 	"hostlab/internal/document"
+	"hostlab/internal/explain"
 	"hostlab/internal/result"
 	"hostlab/internal/screen"
 )
@@ -267,7 +268,7 @@ func (s logDevice) events(r *analysis.LogRow) *document.Table {
 	all := r.Top()
 	few := all[:min(mostEvents, len(all))]
 	for _, e := range few {
-		row(screen.Clean(e.Name)+", "+partWords.Replace(screen.Clean(e.Part)), amount(e))
+		row(screen.Clean(e.Name)+", "+screen.Clean(explain.Named(e.Part).Title()), amount(e))
 	}
 	if more := all[len(few):]; len(more) > 0 {
 		row(screen.Count(len(more), "other event"), amount(more...))
@@ -277,9 +278,6 @@ func (s logDevice) events(r *analysis.LogRow) *document.Table {
 	})
 	return t
 }
-
-// partWords makes the name of a part one for people.
-var partWords = strings.NewReplacer("_cpu", " CPU", "_", " ")
 
 // evidence labels the figures of all levels.
 func (s logDevice) evidence() string {

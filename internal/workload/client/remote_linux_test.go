@@ -121,7 +121,7 @@ func TestRemote(t *testing.T) {
 						t.Errorf("schema %q: %+v", name, got)
 					}
 					// The server is of this host, so that its kernel tells what the session took.
-					if v := got.Values; !(v["part_database_cpu"] > 0) || got.Missing["part_other_waits"] != "" || v["part_unexplained"] > 0.8*v["duration"] {
+					if v := got.Values; !(v["part_cpu"] > 0) || got.Missing["part_run_queue"] != "" || v["part_unexplained"] > 0.8*v["duration"] {
 						t.Errorf("schema %q: the session's CPU time: %+v", name, got)
 					}
 					if diff := cmp.Diff(before, r.schemas()); diff == "" {

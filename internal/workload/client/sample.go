@@ -2,6 +2,7 @@ package client
 
 import (
 	"fmt"
+	"slices"
 
 	"gonum.org/v1/gonum/stat"
 
@@ -13,6 +14,12 @@ import (
 
 // leastForP99 is how many commits a 99th percentile takes: two of them are beyond it.
 const leastForP99 = 200
+
+// parts are those of a job, as package explain calls them: it has no time between transactions.
+var parts = slices.DeleteFunc(slices.Clone(explain.PartNames), func(p explain.PartName) bool { return p == explain.Idle })
+
+// response is what a part of a job is called in records.
+func response(p explain.PartName) string { return "part_" + string(p) }
 
 // overlap is the share of a run by which its parts may exceed it before it is said.
 const overlap = 0.03
@@ -66,10 +73,12 @@ func sample(t *timing, c counters, embedded bool) workload.Sample {
 		out.Values["app_cpu"] = t.cpu.Seconds()
 	}
 	most := mostOfLog(t, c, embedded)
-	parts(t, c, embedded, most, &out)
-	out.Values["log_share"], out.Values["log_gain_bound"] = out.Values["part_log_wait"]/d, most/d
-	for _, name := range []string{"part_data_reads", "part_locks", "part_other_waits", "part_unexplained"} {
-		out.Zero[name] = "compare = \"difference\" takes it"
+	split(t, c, embedded, most, &out)
+	out.Values["log_share"], out.Values["log_gain_bound"] = out.Values[response(explain.LogWait)]/d, most/d
+	for _, part := range parts {
+		if part != explain.Application && part != explain.DatabaseCPU && part != explain.LogWait {
+			out.Zero[response(part)] = "compare = \"difference\" takes it"
+		}
 	}
 	return out
 }
@@ -106,12 +115,12 @@ func mostOfLog(t *timing, c counters, embedded bool) float64 {
 	return calls
 }
 
-// parts splits the elapsed time. What one source says twice is counted once: a log wait
+// split divides the elapsed time. What one source says twice is counted once: a log wait
 // that nobody times is that of the commits, without the CPU time that is known of them.
 // The time that the server was writing its log is no wait where the session had a CPU,
 // or did not wait for it. CPU time of the driver is the application's as far as nothing
 // else fills that time: it makes and reads messages while the session works on others.
-func parts(t *timing, c counters, embedded bool, most float64, out *workload.Sample) {
+func split(t *timing, c counters, embedded bool, most float64, out *workload.Sample) {
 	app, driver := out.Values["app_time"], 0.0
 	session, logWait := c.session, c.logIO
 	busy := t.busyInCommits()
@@ -135,62 +144,27 @@ func parts(t *timing, c counters, embedded bool, most float64, out *workload.Sam
 	// CPU behind one, is counted where it is known best: each takes no more than what is
 	// left, so that the parts add up.
 	for _, p := range []struct {
-		name    string
+		part    explain.PartName
 		counter counter
 		counted bool
-	}{{"part_application", known(app), true}, {"part_database_cpu", session, true}, {"part_log_wait", logWait, true}, {"part_data_reads", c.dataReads, true},
-		{"part_locks", c.locks, false}, {"part_other_waits", either(c.queued, c.others), false}} {
+	}{{explain.Application, known(app), true}, {explain.DatabaseCPU, session, true}, {explain.LogWait, logWait, true}, {explain.DataReads, c.dataReads, true},
+		{explain.Locks, c.locks, false}, {explain.RunQueue, c.queued, false}, {explain.OtherWaits, c.others, false}} {
 		if p.counter.why != "" {
-			out.Missing[p.name] = p.counter.why
+			out.Missing[response(p.part)] = p.counter.why
 			continue
 		}
 		v := min(p.counter.value, rest)
 		if p.counted {
 			twice += p.counter.value - v
 		}
-		out.Values[p.name] = v
+		out.Values[response(p.part)] = v
 		rest -= v
 	}
 	beside := min(driver, rest)
-	out.Values["part_application"] += beside
+	out.Values[response(explain.Application)] += beside
 	rest -= beside
 	if twice > overlap*t.duration.Seconds() {
 		out.Warnings = append(out.Warnings, fmt.Sprintf("the parts of the elapsed time exceed it by %.0f %%: some of it was counted twice", 100*twice/t.duration.Seconds()))
 	}
-	out.Values["part_unexplained"] = rest
-}
-
-// either is the sum of what is known of two; unknown where neither is.
-func either(a, b counter) counter {
-	switch {
-	case b.why != "":
-		return a
-	case a.why != "":
-		return b
-	}
-	return known(a.value + b.value)
-}
-
-// Parts are a run's parts of the elapsed time, from its values, in the order of package
-// explain. What is not known is left out, and so is in Unexplained.
-func Parts(values map[string]float64) (out []explain.Part) {
-	d := values["duration"]
-	for _, p := range []struct {
-		name     explain.PartName
-		response string
-		source   string
-	}{
-		{explain.Application, "part_application", "the job's clock outside of calls, and CPU time of the driver that no other part fills"},
-		{explain.DatabaseCPU, "part_database_cpu", "CPU time of the session (schedstat)"},
-		{explain.LogWait, "part_log_wait", "the server's log timing, as far as the session can have waited; commits where it has none"},
-		{explain.DataReads, "part_data_reads", "the server's block timing"},
-		{explain.Locks, "part_locks", "samples of the session; InnoDB's own count"},
-		{explain.OtherWaits, "part_other_waits", "the session's wait for a CPU (schedstat), and samples of other waits"},
-		{explain.Unexplained, "part_unexplained", "the rest"},
-	} {
-		if v, ok := values[p.response]; ok && d > 0 {
-			out = append(out, explain.Part{Name: p.name, Seconds: v, Share: v / d, Low: v / d, High: v / d, Source: p.source})
-		}
-	}
-	return out
+	out.Values[response(explain.Unexplained)] = rest
 }

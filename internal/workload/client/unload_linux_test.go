@@ -32,8 +32,8 @@ func TestExtract(t *testing.T) {
 					t.Fatalf("%v: %v", c, err)
 				}
 				v, sum := got.Values, 0.0
-				for _, part := range Parts(v) {
-					sum += part.Seconds
+				for _, part := range parts {
+					sum += v[response(part)]
 				}
 				if diff := v["duration"] - v["app_time"] - v["db_time"]; math.Abs(diff) > 1e-9 || !(v["db_time"] > 0) || v["app_cpu"] < 0 || v["db_cpu"] <= 0 ||
 					math.Abs(sum-v["duration"]) > 1e-6 || v["bytes_per_s"] < 10*v["rows_per_s"] {

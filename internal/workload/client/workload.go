@@ -66,7 +66,7 @@ func responses() []workload.Response {
 	low := func(name, title string) workload.Response {
 		return workload.Response{Name: name, Title: title, Unit: "s", Better: "lower"}
 	}
-	return []workload.Response{
+	list := []workload.Response{
 		low("duration", "Elapsed time of the job"),
 		{Name: "rows_per_s", Title: "Rows per second", Unit: "1/s", Better: "higher"},
 		low("app_time", "Time outside of calls of the database"),
@@ -86,14 +86,11 @@ func responses() []workload.Response {
 		{Name: "log_bytes", Title: "Log written", Unit: "B", Better: "lower"},
 		low("app_cpu", "CPU time of the application"),
 		low("db_cpu", "CPU time of the database, all of its processes"),
-		low("part_application", "Part of the elapsed time: application, with its driver where that works alone"),
-		low("part_database_cpu", "Part of the elapsed time: CPU of the database's session"),
-		low("part_log_wait", "Part of the elapsed time: wait for the log"),
-		low("part_data_reads", "Part of the elapsed time: wait for data that are in no memory"),
-		low("part_locks", "Part of the elapsed time: wait for locks"),
-		low("part_other_waits", "Part of the elapsed time: wait for a CPU and for all else"),
-		low("part_unexplained", "Part of the elapsed time: unexplained"),
 	}
+	for _, p := range parts {
+		list = append(list, low(response(p), "Part of the elapsed time: "+p.Title()))
+	}
+	return list
 }
 
 const data = " Tables (46, of 5, 15 or 40 fields, with none to three secondary indexes, all led by mandt) are generated from the block's seed and made anew before every run, " +
