@@ -16,7 +16,7 @@ import (
 // ARCHITECTURE.md says what each layer is for.
 var layers = [][]string{
 	{"cmd"},
-	{"internal/report", "internal/predict", "internal/watch/live", "internal/export"},
+	{"internal/report", "internal/predict", "internal/watch/live", "internal/export", "internal/assess"},
 	{"internal/experiment", "internal/lever"},
 	{"internal/probe", "internal/check", "internal/analysis"},
 	{"internal/workload", "internal/service"},
