@@ -35,7 +35,8 @@ type Meter struct {
 	threads explain.Threads
 	members []proc.Stat
 	looked  time.Time // for members
-	rest    time.Duration
+	cost    time.Duration // of a reading
+	search  time.Duration // cost of looking for members
 	total   float64 // of the processes that live, at the last look
 	first   struct {
 		group, throttled, busy, steal float64
@@ -45,7 +46,7 @@ type Meter struct {
 
 // NewMeter begins to count; ErrEnded where there is nothing to count any more.
 func (s *Service) NewMeter(now time.Time) (*Meter, error) {
-	m := &Meter{of: s, began: now, Pause: time.Second}
+	m := &Meter{of: s, began: now, cost: time.Hour, search: time.Hour}
 	m.threads.Read = explain.SchedStat
 	m.threads.Gone = m.gone
 	if s.group != nil {
@@ -105,14 +106,16 @@ func (m *Meter) Read(now time.Time) (Reading, error) {
 		r.Busy, r.Steal = &busy, &steal
 	}
 	m.last = r
-	m.Pause = max(time.Second, 200*time.Since(began))
+	// The shortest is what a reading takes when it does not wait for a CPU itself.
+	m.cost = min(m.cost, time.Since(began))
+	m.Pause = max(time.Second, 200*m.cost)
 	return r, nil
 }
 
 // look finds the members of a service. All processes of a host are many to read, so it looks
 // the more seldom the longer that takes.
 func (m *Meter) look(now time.Time) {
-	if !m.looked.IsZero() && now.Sub(m.looked) < m.rest {
+	if !m.looked.IsZero() && now.Sub(m.looked) < 200*m.search {
 		return
 	}
 	began := time.Now()
@@ -131,7 +134,7 @@ func (m *Meter) look(now time.Time) {
 			m.members = proc.Below(all, m.of.root.PID)
 		}
 	}
-	m.looked, m.rest = now, 200*time.Since(began)
+	m.looked, m.search = now, min(m.search, time.Since(began))
 }
 
 // gone is what threads of the service had used that have ended, where those that live have
