@@ -33,6 +33,7 @@ check: ## gofmt, go vet and the tests that need neither root nor servers: a minu
 test: test-deps ## install what the tests need and run them all, as root
 	go vet $(SYSTEM) ./... ./bench/...
 	$(MEMORY) $(DEVICE) go test $(SYSTEM) -vet=off $(LINK) -timeout 20m ./... ./bench/...
+	go test -tags=oracle -vet=off $(LINK) -run 'TestNoTLS|TestRefused' ./internal/explain/connect
 
 tidy: ## go.mod and go.sum of both modules name what is imported, and nothing else
 	GOWORK=off go mod tidy -diff

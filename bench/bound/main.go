@@ -47,7 +47,7 @@ func (t *tally) tell() bool {
 	gain, over := stats.PairedT(t.gains, 0.05), stats.PairedT(t.over, 0.05)
 	fmt.Printf("gains beyond their bound: %d of %d experiments (expected 0); in %d the gain was decided\n", t.beyond, t.n, t.decided)
 	fmt.Printf("together: gain %.1f %% [%.1f, %.1f], less the bound %.1f points [%.1f, %.1f], n = %d experiments\n",
-		100*gain.Estimate, 100*gain.Low, 100*gain.High, 100*over.Estimate, 100*over.Low, 100*over.High, over.N)
+		100*gain.Value, 100*gain.Low, 100*gain.High, 100*over.Value, 100*over.Low, 100*over.High, over.N)
 	if gain.Low <= 0 {
 		fmt.Println("weak: even together no gain was seen, so that nothing could be beyond a bound; this host is too noisy now")
 	}

@@ -87,7 +87,7 @@ func run(rounds int, hostlab, root string) error {
 	fmt.Printf("check  wall %.1f ms (max %.1f), cpu %.1f ms, peak memory %.1f MB\n",
 		1e3*stats.Median(wall[0]), 1e3*stats.Quantile(wall[0], 1), 1e3*stats.Median(cpu[0]), float64(rss)/1e6)
 	fmt.Printf("cat    wall %.1f ms, cpu %.1f ms\n", 1e3*stats.Median(wall[1]), 1e3*stats.Median(cpu[1]))
-	fmt.Printf("ratio  check/cat %.2f [%.2f, %.2f], n=%d\n", iv.Estimate, iv.Low, iv.High, iv.N)
+	fmt.Printf("ratio  check/cat %.2f [%.2f, %.2f], n=%d\n", iv.Value, iv.Low, iv.High, iv.N)
 	return nil
 }
 

@@ -30,7 +30,7 @@ func compare(ctx context.Context, rows int, p rounds.Plan) error {
 		return err
 	}
 	defer os.RemoveAll(work)
-	params, err := workload.Check(client.Copy{}.Describe(), map[string]any{"rows": int64(rows), "work": int64(0)})
+	params, err := workload.Check(client.Copy{}.Describe(), map[string]any{"rows": int64(rows), "work": int64(0), "package": int64(size)})
 	if err != nil {
 		return err
 	}
@@ -48,7 +48,11 @@ func compare(ctx context.Context, rows int, p rounds.Plan) error {
 		return err
 	}
 	script := filepath.Join(work, "copy.sql")
-	if err := client.WriteScript(script, params, r.Seed); err != nil {
+	made, err := read(ctx, socket)
+	if err != nil {
+		return err
+	}
+	if err := made.keep(ctx, script); err != nil {
 		return err
 	}
 	ours := func() (float64, error) {
@@ -56,7 +60,7 @@ func compare(ctx context.Context, rows int, p rounds.Plan) error {
 		return got.Values["duration"], err
 	}
 	theirs := func() (float64, error) {
-		if err := client.Prepare(ctx, s, r); err != nil {
+		if err := made.fill(ctx); err != nil {
 			return 0, err
 		}
 		began := time.Now()

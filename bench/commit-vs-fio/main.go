@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 
 	"hostlab/bench/rounds"
+	"hostlab/internal/result"
 	"hostlab/internal/stats"
 	"hostlab/internal/workload/logcommit"
 )
@@ -51,8 +52,8 @@ func compare(ctx context.Context, parent string, commits int, p rounds.Plan) (er
 	if err != nil {
 		return err
 	}
-	show := func(what string, iv stats.Interval) {
-		fmt.Printf("%-28s %.3f  [%.3f, %.3f]  n=%d, 95 %%\n", what, iv.Estimate, iv.Low, iv.High, iv.N)
+	show := func(what string, iv result.Estimate) {
+		fmt.Printf("%-28s %.3f  [%.3f, %.3f]  n=%d, 95 %%\n", what, iv.Value, iv.Low, iv.High, iv.N)
 	}
 	fmt.Printf("\nmedian of rounds' p50: hostlab %.1f us, fio %.1f us\n", us*stats.Median(ours), us*stats.Median(fios))
 	p50 := rounds.Ratio(ours, fios)

@@ -68,7 +68,7 @@ func compare(ctx context.Context, parent, program string, plan rounds.Plan) (err
 	for _, p := range patterns {
 		ratio, aa := rounds.Ratio(p.rate["hostlab"], p.rate["pg"]), rounds.Ratio(p.rate["hostlab"], p.rate["again"])
 		fmt.Printf("%-14s hostlab %7.0f/s  pg_test_fsync %7.0f/s  ratio %.3f [%.3f, %.3f]  A/A %.3f [%.3f, %.3f]  n=%d  %s\n", p.name,
-			stats.Median(p.rate["hostlab"]), stats.Median(p.rate["pg"]), ratio.Estimate, ratio.Low, ratio.High, aa.Estimate, aa.Low, aa.High, ratio.N, rounds.Within(ratio, 0.1))
+			stats.Median(p.rate["hostlab"]), stats.Median(p.rate["pg"]), ratio.Value, ratio.Low, ratio.High, aa.Value, aa.Low, aa.High, ratio.N, rounds.Within(ratio, 0.1))
 	}
 	return nil
 }

@@ -129,7 +129,7 @@ func report(list []*engine, rounds int) error {
 		ratio := ""
 		if e != list[0] {
 			r := stats.PairedRatio(list[0].speeds, e.speeds, 0.05)
-			ratio = fmt.Sprintf("%.1fx [%.1f, %.1f]", r.Estimate, r.Low, r.High)
+			ratio = fmt.Sprintf("%.1fx [%.1f, %.1f]", r.Value, r.Low, r.High)
 		}
 		mean, half := interval(e.numbers)
 		verdict := ""

@@ -96,8 +96,8 @@ func measure(ctx context.Context, o options) (ok bool, err error) {
 	}
 	cpu, speed := stats.PairedT(shares, 0.05), stats.PairedRatio(with, without, 0.05)
 	fmt.Printf("CPU of explain and its backend: %.2f %% of one CPU [%.2f, %.2f], %.2f %% of %d CPUs, n = %d slices of %s\n",
-		100*cpu.Estimate, 100*cpu.Low, 100*cpu.High, 100*cpu.Estimate/cpus, runtime.NumCPU(), cpu.N, o.slice)
-	fmt.Printf("throughput with explain against without: %.4f [%.4f, %.4f], n = %d pairs, %.0f transactions/s without\n", speed.Estimate, speed.Low, speed.High, speed.N, stats.Median(without))
+		100*cpu.Value, 100*cpu.Low, 100*cpu.High, 100*cpu.Value/cpus, runtime.NumCPU(), cpu.N, o.slice)
+	fmt.Printf("throughput with explain against without: %.4f [%.4f, %.4f], n = %d pairs, %.0f transactions/s without\n", speed.Value, speed.Low, speed.High, speed.N, stats.Median(without))
 	cheap, fast := cpu.High < limit, speed.High >= 1-limit
 	switch {
 	case !cheap || !fast:

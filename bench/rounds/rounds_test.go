@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"hostlab/internal/stats"
+	"hostlab/internal/result"
 )
 
 // orders plays three runs and returns the order of each round.
@@ -130,7 +130,7 @@ func TestWithin(t *testing.T) {
 		{1.101, 2, 0.1, "within 10 %: no"},
 		{nan, nan, 0.1, "within 10 %: not decided by so many rounds"},
 	} {
-		if got := Within(stats.Interval{Low: tc.low, High: tc.high}, tc.margin); got != tc.want {
+		if got := Within(result.Estimate{Low: tc.low, High: tc.high}, tc.margin); got != tc.want {
 			t.Errorf("[%g, %g]: %s, expected %s", tc.low, tc.high, got, tc.want)
 		}
 	}

@@ -5,18 +5,19 @@ import (
 	"io"
 	"math"
 
+	"hostlab/internal/result"
 	"hostlab/internal/stats"
 )
 
 // Ratio is a/b over rounds with its interval of 95 %.
-func Ratio(a, b []float64) stats.Interval { return stats.PairedRatio(a, b, 0.05) }
+func Ratio(a, b []float64) result.Estimate { return stats.PairedRatio(a, b, 0.05) }
 
 // undecided is the verdict where a bound lies inside the interval, or rounds are too few
 // for an interval.
 const undecided = "not decided"
 
 // verdict says whether a ratio is between low and high.
-func verdict(ratio stats.Interval, low, high float64) string {
+func verdict(ratio result.Estimate, low, high float64) string {
 	switch {
 	case ratio.Low >= low && ratio.High <= high:
 		return "yes"
@@ -27,7 +28,7 @@ func verdict(ratio stats.Interval, low, high float64) string {
 }
 
 // Within says whether a ratio is 1 up to a margin.
-func Within(ratio stats.Interval, margin float64) string {
+func Within(ratio result.Estimate, margin float64) string {
 	word := verdict(ratio, 1-margin, 1+margin)
 	if word == undecided {
 		word += " by so many rounds"
@@ -48,6 +49,6 @@ func Speeds(w io.Writer, kinds []Kind, least float64) {
 		if i > peer {
 			word = "(A/A)"
 		}
-		fmt.Fprintf(w, "%-10s  %.3f  [%.3f, %.3f]  n=%d  %s\n", k.Name, ratio.Estimate, ratio.Low, ratio.High, ratio.N, word)
+		fmt.Fprintf(w, "%-10s  %.3f  [%.3f, %.3f]  n=%d  %s\n", k.Name, ratio.Value, ratio.Low, ratio.High, ratio.N, word)
 	}
 }

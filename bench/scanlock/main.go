@@ -21,6 +21,7 @@ import (
 	"strings"
 	"time"
 
+	"hostlab/internal/result"
 	"hostlab/internal/stats"
 	"hostlab/internal/workload/scanlock"
 	"hostlab/internal/workload/worker"
@@ -185,8 +186,8 @@ func report(all []*pair) (kept bool) {
 	return kept
 }
 
-func ratio(iv stats.Interval) string {
-	return fmt.Sprintf("%.3f [%.3f, %.3f]", iv.Estimate, iv.Low, iv.High)
+func ratio(iv result.Estimate) string {
+	return fmt.Sprintf("%.3f [%.3f, %.3f]", iv.Value, iv.Low, iv.High)
 }
 
 func short(v float64) string {

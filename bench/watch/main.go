@@ -90,7 +90,7 @@ func measure(binary string, n int, length time.Duration, size string) (err error
 	}
 	i := stats.HodgesLehmann(share, 0.05)
 	fmt.Printf("%s of one CPU, 95 %% interval [%.2f %%, %.2f %%], n = %d windows of %s at 1 Hz, terminal %s; most in a window %.2f %%\n",
-		fmt.Sprintf("%.2f %%", i.Estimate), i.Low, i.High, n, length, size, stats.Quantile(share, 1))
+		fmt.Sprintf("%.2f %%", i.Value), i.Low, i.High, n, length, size, stats.Quantile(share, 1))
 	return nil
 }
 

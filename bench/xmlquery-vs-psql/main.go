@@ -33,11 +33,11 @@ func compare(ctx context.Context, size, degree int, p rounds.Plan) error {
 		return err
 	}
 	ours := func() (float64, error) {
-		took, doubt, err := d.Elapsed(ctx, degree)
+		a, doubt, err := d.Run(ctx, degree, 1)
 		if doubt != "" {
 			fmt.Println("  doubt:", doubt)
 		}
-		return took, err
+		return a.Wall, err
 	}
 	// psql has the same settings, and tells the time itself.
 	script := strings.Join(xmlquery.Session(degree), ";\n") + ";\n\\timing on\n" + xmlquery.PostgresQuery + ";\n"
@@ -52,7 +52,7 @@ func compare(ctx context.Context, size, degree int, p rounds.Plan) error {
 	}
 	ratio, aa := rounds.Ratio(kinds[0].Took, kinds[2].Took), rounds.Ratio(kinds[0].Took, kinds[1].Took)
 	fmt.Printf("\nhostlab / psql           %.3f  [%.3f, %.3f]  n=%d, 95 %%\nhostlab / hostlab (A/A)  %.3f  [%.3f, %.3f]\n",
-		ratio.Estimate, ratio.Low, ratio.High, ratio.N, aa.Estimate, aa.Low, aa.High)
+		ratio.Value, ratio.Low, ratio.High, ratio.N, aa.Value, aa.Low, aa.High)
 	fmt.Println(rounds.Within(ratio, 0.05))
 	return nil
 }

@@ -12,39 +12,59 @@ import (
 	"hostlab/internal/spelling"
 )
 
-func flagName(names *[]string) func(*pflag.Flag) {
-	return func(f *pflag.Flag) {
-		if !f.Hidden {
-			*names = append(*names, f.Name)
+// word is the value of a flag that takes one of a few words.
+type word[T ~string] struct {
+	flag   string
+	target *T
+	words  []T
+}
+
+func (w *word[T]) String() string { return string(*w.target) }
+func (w *word[T]) Type() string   { return "string" }
+
+// Set takes a word as it stands or in other letters, and refuses all that it does not know. Of an
+// empty one notEmpty says more.
+func (w *word[T]) Set(s string) error {
+	known := make([]string, len(w.words))
+	for i, x := range w.words {
+		if known[i] = string(x); strings.EqualFold(known[i], strings.TrimSpace(s)) {
+			*w.target = x
+			return nil
 		}
 	}
+	if *w.target = ""; s == "" {
+		return nil
+	}
+	return usagef("--%s %q: expected %s%s", w.flag, s, strings.Join(known, ", "), meant(s, known))
+}
+
+// meant is a hint at the known word that is nearest to a slip; "" for none.
+func meant(s string, known []string) string {
+	if near := spelling.Meant(s, known); near != "" && near != s {
+		return "; did you mean " + near + "?"
+	}
+	return ""
 }
 
 // choiceFlag adds a flag that takes one of a few words, with completion.
-func choiceFlag(cmd *cobra.Command, target *string, name, value, usage string, words []string) {
-	cmd.Flags().StringVar(target, name, value, usage+": "+strings.Join(words, ", "))
-	cobra.CheckErr(cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)))
+func choiceFlag[T ~string](cmd *cobra.Command, target *T, name string, value T, usage string, words []T) {
+	*target = value
+	texts := names(words, func(x T) string { return string(x) })
+	cmd.Flags().Var(&word[T]{name, target, words}, name, usage+": "+strings.Join(texts, ", "))
+	cobra.CheckErr(cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(texts, cobra.ShellCompDirectiveNoFileComp)))
 }
 
-// formatFlag adds --format, which takes one of a few words.
+// formatFlag adds --format.
 func formatFlag(cmd *cobra.Command, target *string, words []string) {
 	choiceFlag(cmd, target, "format", words[0], "output", words)
-	f := cmd.Flags().Lookup("format")
-	f.Value = &word{f.Value, words}
 }
 
-// word is the value of a flag that takes one of a few words.
-type word struct {
-	pflag.Value
-	words []string
-}
-
-// Set refuses all others.
-func (w *word) Set(s string) error {
-	if err := oneOf("format", s, w.words); err != nil {
-		return err
+// names are those of a list's members.
+func names[T any](list []T, name func(T) string) (out []string) {
+	for _, x := range list {
+		out = append(out, name(x))
 	}
-	return w.Value.Set(s)
+	return out
 }
 
 // emptiable marks a flag for which no value means something.
@@ -81,16 +101,4 @@ func share(flag, text string) (float64, error) {
 		return 0, usagef("--%s %s: expected more than 0 and less than 1; for %s %% write %s%%", flag, text, text, text)
 	}
 	return v, nil
-}
-
-// oneOf reports a word that is not among the choices, naming the nearest.
-func oneOf(flag, word string, words []string) error {
-	if slices.Contains(words, word) {
-		return nil
-	}
-	hint := ""
-	if near := spelling.Meant(word, words); near != "" {
-		hint = "; did you mean " + near + "?"
-	}
-	return usagef("--%s %q: expected %s%s", flag, word, strings.Join(words, ", "), hint)
 }

@@ -40,7 +40,6 @@ type assessOptions struct {
 func newAssess(std streams) *cobra.Command {
 	var (
 		o     assessOptions
-		role  string
 		quick bool
 	)
 	cmd := &cobra.Command{
@@ -75,10 +74,7 @@ Exit status:
   hostlab assess --role production-app --log-dir /oracle/redo --html db7.html
   hostlab assess --quick --quiet --html= --json - | jq .verdict`,
 		Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) (err error) {
-			if o.role, err = check.ParseRole(role); err != nil {
-				return usageError{err}
-			}
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			o.budget = fullBudget
 			if quick {
 				o.budget = quickBudget
@@ -93,7 +89,7 @@ Exit status:
 			return assessAndReport(cmd.Context(), std, o)
 		},
 	}
-	choiceFlag(cmd, &role, "role", string(check.ProductionDB), "what the host is for", roleNames())
+	choiceFlag(cmd, &o.role, "role", check.ProductionDB, "what the host is for", check.Roles)
 	cmd.Flags().StringVar(&o.logDir, "log-dir", "", "directory on the device of the database's log (default: the log directory of a server that runs here, else the current directory)")
 	cmd.Flags().StringVar(&o.html, "html", "", "write the HTML report to `FILE` (- for stdout; default: a new file in $XDG_STATE_HOME/hostlab; --html= writes none)")
 	cmd.Flags().StringVar(&o.json, "json", "", "write everything as JSON to `FILE` (- for stdout)")
@@ -134,15 +130,12 @@ func (o *assessOptions) findOutputs(htmlAsked bool) error {
 	if o.json != "" && o.json == o.html {
 		return usagef("--html and --json both name %s; give each a file of its own", o.json)
 	}
-	for _, f := range []struct{ flag, name string }{{"html", o.html}, {"json", o.json}} {
-		if f.name == "" || f.name == "-" || f.flag == "html" && !htmlAsked {
-			continue
-		}
-		if err := checkWritable(f.flag, f.name); err != nil {
+	if htmlAsked {
+		if err := checkWritable("html", o.html); err != nil {
 			return err
 		}
 	}
-	return nil
+	return checkWritable("json", o.json)
 }
 
 // defaultReport names a new report in the state directory.

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"slices"
+
 	"github.com/spf13/cobra"
 
 	"hostlab/internal/check"
@@ -8,11 +10,10 @@ import (
 
 func newCheck(std streams) *cobra.Command {
 	var (
-		m            machine
-		role, format string
-		failOn       string
-		logDir       string
-		all          bool
+		m                      machine
+		role                   check.Role
+		format, failOn, logDir string
+		all                    bool
 	)
 	cmd := &cobra.Command{
 		Use:   "check [flags]",
@@ -33,14 +34,6 @@ Exit status: 0 nothing at or above --fail-on, 1 findings, 2 unusable flag,
   hostlab explain-check PWR-001`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			r, err := check.ParseRole(role)
-			if err != nil {
-				return usageError{err}
-			}
-			least, err := check.ParseSeverity(failOn)
-			if err != nil {
-				return usagef("--fail-on: %w", err)
-			}
 			if logDir != "" {
 				m.paths = []string{logDir}
 			}
@@ -51,37 +44,23 @@ Exit status: 0 nothing at or above --fail-on, 1 findings, 2 unusable flag,
 			if m.root == "" {
 				remind(std)
 			}
-			results := check.Run(f, r, check.All())
+			results := check.Run(f, role, check.All())
 			name := f.Identity.Hostname.Or("unknown host")
-			if err := printDocument(std, check.Document(name, r, results, all), format); err != nil {
+			if err := printDocument(std, check.Document(name, role, results, all), format); err != nil {
 				return err
 			}
-			if worst, any := check.Worst(results); any && worst >= least {
+			if worst, any := check.Worst(results); any && int(worst) >= slices.Index(check.Severities, failOn) {
 				return verdictStatus{exitFindings}
 			}
 			return nil
 		},
 	}
 	m.flags(cmd)
-	choiceFlag(cmd, &role, "role", string(check.ProductionDB), "what the host is for", roleNames())
+	choiceFlag(cmd, &role, "role", check.ProductionDB, "what the host is for", check.Roles)
 	formatFlag(cmd, &format, documentFormats)
-	choiceFlag(cmd, &failOn, "fail-on", "low", "lowest severity that makes the exit status 1", severityNames())
+	choiceFlag(cmd, &failOn, "fail-on", "low", "lowest severity that makes the exit status 1", check.Severities)
 	cmd.Flags().StringVar(&logDir, "log-dir", "", "directory of the database's log, whose storage is checked too")
 	cmd.Flags().BoolVar(&all, "all", false, "also list what passed and what does not apply, and all that was read")
 	cobra.CheckErr(cmd.MarkFlagDirname("log-dir"))
 	return cmd
-}
-
-func roleNames() (names []string) {
-	for _, r := range check.Roles {
-		names = append(names, string(r))
-	}
-	return names
-}
-
-func severityNames() (names []string) {
-	for s := check.Info; s <= check.High; s++ {
-		names = append(names, s.String())
-	}
-	return names
 }

@@ -19,7 +19,10 @@ import (
 )
 
 func newExport(std streams) *cobra.Command {
-	var role, out string
+	var (
+		role check.Role
+		out  string
+	)
 	cmd := &cobra.Command{
 		Use:   "export [flags] " + strings.Join(export.Targets(), "|") + " [NAME=VALUE...]",
 		Short: "Write settings as a profile for the tool that keeps them",
@@ -72,34 +75,30 @@ Exit status: 0 written, 2 unusable argument.`,
 			return nil
 		},
 	}
-	choiceFlag(cmd, &role, "role", "", "what is recommended for the role", roleNames())
+	choiceFlag(cmd, &role, "role", "", "what is recommended for the role", check.Roles)
 	cmd.Flags().StringVar(&out, "out", "", "write to `FILE`, or below a directory where there are several files")
 	cobra.CheckErr(cmd.MarkFlagFilename("out"))
 	return cmd
 }
 
 // exportItems spells what was typed and what a role recommends in the kernel's units.
-func exportItems(want []setting.Assignment, role string) (items []setting.Assignment, title string, err error) {
+func exportItems(want []setting.Assignment, role check.Role) (items []setting.Assignment, title string, err error) {
 	title = "Settings written by hostlab"
 	typed := map[string]bool{}
 	for _, a := range want {
 		typed[a.Name] = typed[a.Name] || a.Object == ""
 	}
 	if role != "" {
-		r, err := check.ParseRole(role)
-		if err != nil {
-			return nil, "", usagef("--role: %w", err)
-		}
-		title = "Settings for the role " + string(r) + ", written by hostlab"
+		title = "Settings for the role " + string(role) + ", written by hostlab"
 		var advised []setting.Assignment
-		for _, a := range check.Recommended(r) {
+		for _, a := range check.Recommended(role) {
 			if !typed[a.Name] {
 				advised = append(advised, a)
 			}
 		}
 		want = append(advised, want...)
 		if len(want) == 0 {
-			return nil, "", usagef("nothing is recommended for the role %s that could be set", r)
+			return nil, "", usagef("nothing is recommended for the role %s that could be set", role)
 		}
 	}
 	if len(want) == 0 {

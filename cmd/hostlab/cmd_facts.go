@@ -2,11 +2,12 @@ package main
 
 import (
 	"context"
-	"os"
+	"io"
 
 	"github.com/spf13/cobra"
 
 	"hostlab/internal/host"
+	"hostlab/internal/watch"
 )
 
 func newFacts(std streams) *cobra.Command {
@@ -88,11 +89,9 @@ func recordMachine(ctx context.Context, std streams, m *machine, file string) er
 	if err != nil {
 		return err
 	}
-	if file == "-" {
-		return host.Record(ctx, tree, "", paths, std.out)
-	}
 	if err := checkWritable("record", file); err != nil {
 		return err
 	}
-	return writeFile(file, func(f *os.File) error { return host.Record(ctx, tree, "", paths, f) })
+	_, err = output(std, file, func(w io.Writer) error { return host.Record(ctx, tree, "", paths, w, watch.Read) })
+	return err
 }

@@ -17,12 +17,13 @@ import (
 
 // predictFlags is what was asked for, as it was typed.
 type predictFlags struct {
-	host, workload, domain, baseline string
-	policies, loads                  []string
-	replications, users              int
-	seed                             uint64
-	format, html, show               string
-	sweep, quiet, all                bool
+	host, workload, baseline string
+	domain                   model.Scope
+	policies, loads          []string
+	replications, users      int
+	seed                     uint64
+	format, html, show       string
+	sweep, quiet, all        bool
 }
 
 func newPredict(std streams) *cobra.Command {
@@ -76,14 +77,14 @@ inspect, 130 interrupted.`,
 	f.BoolVar(&o.all, "all", false, "also the policies of the other system")
 	f.StringArrayVar(&o.loads, "load", nil, "`LOAD` of an open workload, as 5% or 0.05 (may be repeated; default 5%, 20%, 50%, 70%, 95%)")
 	f.StringVar(&o.baseline, "baseline", "", "`POLICY` that ratios are to (default: performance, or high-performance beside a Windows plan)")
-	choiceFlag(cmd, &o.domain, "domain", "", "what shares one frequency, in place of the host's", scopeNames())
+	choiceFlag(cmd, &o.domain, "domain", "", "what shares one frequency, in place of the host's", model.Scopes())
 	f.IntVar(&o.users, "users", 0, "a closed loop of so many users of a dialog workload, in place of --load")
 	f.IntVar(&o.replications, "replications", predict.Replications, "`N` independent replications, at least 2")
 	f.Uint64Var(&o.seed, "seed", 1, "`number` that all random numbers follow from")
 	f.BoolVar(&o.sweep, "sweep", false, "also a map of the first policy over loads and lengths of slices")
 	f.StringVar(&o.html, "html", "", "also write an HTML report to `FILE` (- for stdout)")
 	formatFlag(cmd, &o.format, documentFormats)
-	f.StringVar(&o.show, "show", "", "print a file to start from instead of predicting: `host|workload`")
+	choiceFlag(cmd, &o.show, "show", "", "print a file to start from instead of predicting", []string{"host", "workload"})
 	f.BoolVarP(&o.quiet, "quiet", "q", false, "no progress")
 	complete := func(flag string, words []string) {
 		cobra.CheckErr(cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveDefault)))
@@ -92,7 +93,6 @@ inspect, 130 interrupted.`,
 	complete("workload", modelWorkloads())
 	complete("policy", model.PolicyNames())
 	complete("baseline", model.PolicyNames())
-	complete("show", []string{"host", "workload"})
 	return cmd
 }
 
@@ -100,10 +100,8 @@ func runPredict(cmd *cobra.Command, std streams, o predictFlags) error {
 	if o.show != "" {
 		return showCase(cmd, std, o)
 	}
-	if o.html != "" && o.html != "-" {
-		if err := checkWritable("html", o.html); err != nil {
-			return err
-		}
+	if err := checkWritable("html", o.html); err != nil {
+		return err
 	}
 	if o.html == "-" && o.format != "text" {
 		return usagef("--html - and --format %s would both write to stdout; name a file with --html", o.format)
@@ -147,21 +145,10 @@ func answer(ctx context.Context, std streams, q predict.Question, quiet bool) (*
 // paragraph is text for a help of 80 columns, where names in it come from elsewhere.
 func paragraph(text string) string { return strings.Join(screen.Wrap(text, 80), "\n") }
 
-func names[T any](list []T, name func(T) string) (out []string) {
-	for _, x := range list {
-		out = append(out, name(x))
-	}
-	return out
-}
-
 func modelMachines() []string {
 	return names(model.Machines(), func(m model.Machine) string { return m.Name })
 }
 
 func modelWorkloads() []string {
 	return names(model.Workloads(), func(w model.Workload) string { return w.Name })
-}
-
-func scopeNames() []string {
-	return names(model.Scopes(), func(s model.Scope) string { return string(s) })
 }

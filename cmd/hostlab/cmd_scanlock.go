@@ -18,12 +18,8 @@ import (
 	"hostlab/internal/workload/scanlock"
 )
 
-// The words that scanlock's flags take.
-var (
-	lockKinds   = []string{string(scanlock.TTAS), string(scanlock.TAS), string(scanlock.Ticket), string(scanlock.MCS), string(scanlock.Mutex)}
-	antagonists = []string{string(scanlock.Scan), string(scanlock.Pause), string(scanlock.ALU), string(scanlock.FMA)}
-	layouts     = []string{string(scanlock.Padded), string(scanlock.Packed)}
-)
+// antagonists are what scanners may do.
+var antagonists = []scanlock.Role{scanlock.Scan, scanlock.Pause, scanlock.ALU, scanlock.FMA}
 
 // The least times that give a table that means something, and the most.
 const (
@@ -94,14 +90,14 @@ second.`,
 	cobra.CheckErr(errors.Join(f.MarkHidden("S"), f.MarkHidden("L")))
 	f.DurationVar(&o.interval, "interval", 10*time.Second, "time between tables")
 	f.DurationVar(&o.duration, "duration", 0, "how long to run; 0: until Ctrl-C")
-	choiceFlag(cmd, &o.lock, "lock", string(scanlock.TTAS), "how the lock is taken (mutex: the operating system's)", lockKinds)
+	choiceFlag(cmd, &o.ask.Cell.Lock, "lock", scanlock.TTAS, "how the lock is taken (mutex: the operating system's)", scanlock.Locks)
 	f.IntVar(&o.ask.Cell.Critical, "critical", 0, "dependent additions while the lock is held; 0: none, as in 2005")
 	f.BoolVar(&o.ask.Cell.Touch, "touch", false, "also write to data that the lock protects")
 	f.IntVar(&o.ask.Cell.Parallel, "parallel", 0, "dependent additions between a release and the next try")
 	f.BoolVar(&o.ask.Cell.NoPause, "no-pause", false, "spin without the PAUSE (YIELD on arm64) that spares a sibling")
 	f.StringVar(&o.size, "scan-size", "1MiB", "memory that each scanner overwrites")
-	choiceFlag(cmd, &o.antagonist, "antagonist", string(scanlock.Scan), "what scanners do; other than scan they touch no memory", antagonists)
-	choiceFlag(cmd, &o.layout, "layout", string(scanlock.Padded), "where counters lie: apart, or in shared cache lines (packed: the program of 2005)", layouts)
+	choiceFlag(cmd, &o.ask.Antagonist, "antagonist", scanlock.Scan, "what scanners do; other than scan they touch no memory", antagonists)
+	choiceFlag(cmd, &o.ask.Cell.Layout, "layout", scanlock.Padded, "where counters lie: apart, or in shared cache lines (packed: the program of 2005)", scanlock.Layouts)
 	f.BoolVar(&o.ask.Cell.Timed, "latency", false, "also print how long acquisitions took; costs more than the lock itself")
 	formatFlag(cmd, &o.format, documentFormats)
 	for _, name := range []string{"scan-cpus", "lock-cpus", "interval", "duration", "critical", "parallel", "scan-size"} {
@@ -130,12 +126,11 @@ func (v *onceCPUs) Set(text string) error {
 
 // scanlockRun is what the command line asks for.
 type scanlockRun struct {
-	std                              streams
-	start                            func(context.Context, scanlock.Cell) (scanlock.Running, error)
-	ask                              scanlock.Ask
-	interval, duration               time.Duration
-	lock, antagonist, layout, format string
-	size                             string
+	std                streams
+	start              func(context.Context, scanlock.Cell) (scanlock.Running, error)
+	ask                scanlock.Ask
+	interval, duration time.Duration
+	format, size       string
 }
 
 func startThreads(ctx context.Context, c scanlock.Cell) (scanlock.Running, error) {
@@ -164,14 +159,6 @@ func (o *scanlockRun) taken(cmd *cobra.Command) (err error) {
 
 // check reads the flags that need no host.
 func (o *scanlockRun) check() error {
-	for _, w := range []struct {
-		flag, word string
-		words      []string
-	}{{"lock", o.lock, lockKinds}, {"antagonist", o.antagonist, antagonists}, {"layout", o.layout, layouts}} {
-		if err := oneOf(w.flag, w.word, w.words); err != nil {
-			return err
-		}
-	}
 	if o.interval < leastInterval || o.interval > mostTime {
 		return usagef("--interval %s: expected %s to %s", o.interval, leastInterval, screen.Brief(mostTime))
 	}
@@ -185,8 +172,6 @@ func (o *scanlockRun) check() error {
 		return err
 	}
 	o.ask.Cell.ScanSize = int(size.(int64))
-	o.ask.Antagonist = scanlock.Role(o.antagonist)
-	o.ask.Cell.Lock, o.ask.Cell.Layout = scanlock.LockKind(o.lock), scanlock.Layout(o.layout)
 	return nil
 }
 
@@ -245,7 +230,7 @@ func (o *scanlockRun) table(t scanlock.Table, p scanlock.Plan) error {
 // total prints the whole run, where it is more than the last table, and latencies.
 func (o *scanlockRun) total(res scanlock.Result, p scanlock.Plan) error {
 	d := &document.Document{}
-	if !res.Told || res.Lost != "" {
+	if !res.Shown || res.Lost != "" {
 		if err := o.blank(); err != nil {
 			return err
 		}

@@ -35,14 +35,12 @@ unusable flag or journal.`,
 			if err != nil {
 				return err
 			}
-			list, damage, err := verified(sys, dir, at.machineDir(dir))
+			list, trouble, err := verified(sys, dir, at.machineDir(dir))
 			if err != nil {
 				return err
 			}
-			if damage != "" {
-				err = damaged(damage)
-			}
-			err = errors.Join(err, printDocument(std, verification(sys, list, err), format))
+			failure := asError(trouble)
+			err = errors.Join(failure, printDocument(std, verification(sys, list, failure), format))
 			n := tally(list)
 			if err == nil && n[setting.Unchanged]+n[setting.Rounded]+n[setting.Moved] < len(list) {
 				return verdictStatus{exitDrifted}
@@ -56,28 +54,37 @@ unusable flag or journal.`,
 }
 
 // verified verifies the journal of one directory; where nothing is set in it, or it may not be
-// read, that of the machine: what root has set is in force for all.
-func verified(sys *setting.System, dir, machine string) (list []setting.Outcome, damage string, _ error) {
-	list, err := setting.Verify(sys, dir)
-	if err == nil {
-		damage, err = setting.Damage(sys, dir)
-	}
-	if dir != machine && (err == nil && len(list) == 0 && damage == "" || errors.Is(err, fs.ErrPermission)) {
-		dir = machine
-		if list, err = setting.Verify(sys, dir); err == nil {
-			damage, err = setting.Damage(sys, dir)
+// read, that of the machine: what root has set is in force for all. Trouble is what is known to be wrong
+// with a journal that can be used.
+func verified(sys *setting.System, dir, machine string) (list []setting.Outcome, trouble *setting.Problem, _ error) {
+	for _, at := range []string{dir, machine} {
+		v, err := setting.Look(sys, at)
+		switch {
+		case errors.Is(err, fs.ErrPermission) && at != machine:
+			continue
+		case err != nil:
+			return nil, nil, err
+		case v.Problem() != nil:
+			return nil, nil, v.Problem()
+		}
+		if list, trouble = v.Verify(), v.Trouble(); len(list) > 0 || trouble != nil {
+			break
 		}
 	}
-	if err != nil {
-		return nil, "", err
+	return list, trouble, nil
+}
+
+// asError is what is wrong with a journal; nil for nothing.
+func asError(p *setting.Problem) error {
+	if p == nil {
+		return nil
 	}
-	moved, err := setting.Beside(sys, dir)
-	return append(list, moved...), damage, err
+	return p
 }
 
 // verification lists what was set, and first what is not as it was.
 func verification(sys *setting.System, list []setting.Outcome, failure error) *document.Document {
-	data := change("verify", nil, list, failure)
+	data := change("verify", list, failure)
 	if len(list) == 0 && failure != nil {
 		return settingsReport("verify", data, "The journal names no change. It is not complete.")
 	}
@@ -96,7 +103,7 @@ func verification(sys *setting.System, list []setting.Outcome, failure error) *d
 		case setting.Moved:
 			beside.add(v.Setting, kind, v.Name, outcomeText(v))
 		case setting.Foreign:
-			bad.add(v.Setting, kind, v.Name, read+", no longer "+to)
+			bad.add(v.Setting, kind, v.Name, read+", no longer "+to+": "+v.Reason)
 		default:
 			bad.add(v.Setting, kind, v.Name, outcomeText(v))
 		}

@@ -114,11 +114,6 @@ func (o *watchOptions) check(cmd *cobra.Command) error {
 		}
 		return list
 	}
-	if o.format != "" {
-		if err := oneOf("format", o.format, formats); err != nil {
-			return err
-		}
-	}
 	if o.analyze != "" {
 		if odd := given("interval", "count", "duration", "log-dir", "probe-commits", "record", "listen", "textfile", "root"); len(odd) > 0 {
 			return usagef("%s is of no use with --analyze, which reads a record and watches nothing", strings.Join(odd, ", "))

@@ -7,11 +7,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"hostlab/internal/spelling"
 	"hostlab/internal/trust"
 	"hostlab/internal/workload"
 	"hostlab/internal/workload/all"
 )
+
+// mostRuns is as many as a study may have blocks.
+const mostRuns = 10_000
 
 func newWorkload(std streams) *cobra.Command {
 	var (
@@ -25,7 +27,8 @@ func newWorkload(std streams) *cobra.Command {
 		Short: "Run one workload by itself, to try its parameters",
 		Long: `workload runs a workload a few times by itself and prints the median of each of
 its responses: to try parameters before a study uses them. It compares nothing;
-the runs follow each other, so that drift of the host is in all of them.
+the runs follow each other, so that drift of the host is in all of them. A run
+in which hostlab was stopped (SIGSTOP, suspend) is left out, and that is said.
 
 'workload list' names the workloads, 'workload show NAME' their parameters.
 Words of a list and entries of a table are written with spaces between, or as
@@ -46,8 +49,8 @@ Exit status: 0 done, 1 a run failed, 2 a parameter or flag that cannot be used,
 			if err != nil {
 				return err
 			}
-			if o.runs < 1 {
-				return usagef("--runs %d: expected 1 or more", o.runs)
+			if o.runs < 1 || o.runs > mostRuns {
+				return usagef("--runs %d: expected 1 to %d", o.runs, mostRuns)
 			}
 			if err := o.parse(w, args[1:], picks); err != nil {
 				return usageError{err}
@@ -137,8 +140,8 @@ func findWorkload(name string) (workload.Workload, error) {
 	if w, ok := all.Find(name); ok {
 		return w, nil
 	}
-	if near := spelling.Meant(name, workloadNames()); near != "" {
-		return nil, usagef("no workload %q; did you mean %s?", name, near)
+	if hint := meant(name, workloadNames()); hint != "" {
+		return nil, usagef("no workload %q%s", name, hint)
 	}
 	return nil, usagef("no workload %q; there are %s", name, strings.Join(workloadNames(), ", "))
 }

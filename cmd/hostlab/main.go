@@ -15,6 +15,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"hostlab/internal/delayfs"
 	"hostlab/internal/emulate"
 	"hostlab/internal/experiment"
@@ -80,7 +82,15 @@ type streams struct {
 func run(ctx context.Context, args []string, std streams) int {
 	root := newRoot(std)
 	root.SetArgs(args)
+	begin, begun := root.PersistentPreRunE, false
+	root.PersistentPreRunE = func(cmd *cobra.Command, args []string) error {
+		begun = true
+		return begin(cmd, args)
+	}
 	err := root.ExecuteContext(ctx)
+	if err != nil && !begun { // cobra does not understand the command line, and has no type for that
+		err = usageError{err}
+	}
 	status, line := outcome(err)
 	if bad, ok := errors.AsType[*experiment.Problems](err); ok {
 		writeProblems(std.err, bad)
@@ -131,7 +141,7 @@ func outcome(err error) (status int, line string) {
 		return exitInterrupted, "interrupted: " + oneLine(err)
 	case errors.As(err, &blind):
 		return exitCannotLook, oneLine(err)
-	case errors.As(err, &usage), errors.As(err, &study), errors.As(err, &no), errors.As(err, &torn), isCobraUsage(err):
+	case errors.As(err, &usage), errors.As(err, &study), errors.As(err, &no), errors.As(err, &torn) && !torn.Usable():
 		return exitUsage, oneLine(err)
 	default:
 		return exitFailed, oneLine(err)
@@ -155,18 +165,6 @@ func writeProblems(w io.Writer, bad *experiment.Problems) {
 		}
 		fmt.Fprintln(w, line)
 	}
-}
-
-// isCobraUsage recognises the errors that cobra itself makes for a command line
-// that it does not understand; it has no type for them (v1.10.2).
-func isCobraUsage(err error) bool {
-	for _, p := range []string{"unknown command", "unknown flag", "unknown shorthand flag", "flag needs an argument",
-		"invalid argument", "required flag", "accepts ", "requires at least", "bad flag syntax"} {
-		if strings.HasPrefix(err.Error(), p) {
-			return true
-		}
-	}
-	return false
 }
 
 // oneLine keeps an error to one line: what cobra appends after the first is

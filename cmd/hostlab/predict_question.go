@@ -17,7 +17,6 @@ import (
 	"hostlab/internal/model"
 	"hostlab/internal/predict"
 	"hostlab/internal/screen"
-	"hostlab/internal/spelling"
 )
 
 // largestRecord bounds what is read as a workload: a day of a large host in bursts.
@@ -75,10 +74,7 @@ func policy(flag, text string, m model.Machine) (model.Policy, error) {
 	p, err := model.ParsePolicy(text)
 	if err != nil {
 		name, _, _ := strings.Cut(text, ",")
-		hint := ""
-		if near := spelling.Meant(name, append(model.PolicyNames(), "balanced")); near != "" && near != name {
-			hint = "; did you mean " + near + "?"
-		}
+		hint := meant(name, append(model.PolicyNames(), "balanced"))
 		if name == "fixed" {
 			hint = "; give its percentage of the nominal frequency, as in fixed:57"
 		}
@@ -162,10 +158,7 @@ func (o predictFlags) readMachine(cmd *cobra.Command, workload string) (m predic
 		return m, err
 	}
 	if cmd.Flags().Changed("domain") {
-		if err := oneOf("domain", o.domain, scopeNames()); err != nil {
-			return m, err
-		}
-		m = m.WithDomain(model.Scope(o.domain))
+		m = m.WithDomain(o.domain)
 	}
 	return m, nil
 }
@@ -224,11 +217,7 @@ func (r renamed) Unwrap() error { return r.error }
 func openInput(flag, name string, most int64, known []string) (*os.File, error) {
 	info, err := os.Stat(name)
 	if len(known) > 0 && errors.Is(err, fs.ErrNotExist) && !strings.ContainsAny(name, `/\`) {
-		hint := ""
-		if near := spelling.Meant(name, known); near != "" {
-			hint = "; did you mean " + near + "?"
-		}
-		return nil, usagef("--%s %q: there is no such file, and the built-in names are %s%s", flag, name, strings.Join(known, ", "), hint)
+		return nil, usagef("--%s %q: there is no such file, and the built-in names are %s%s", flag, name, strings.Join(known, ", "), meant(name, known))
 	}
 	switch {
 	case err != nil:
@@ -247,9 +236,6 @@ func openInput(flag, name string, most int64, known []string) (*os.File, error) 
 
 // showCase prints a file to start from.
 func showCase(cmd *cobra.Command, std streams, o predictFlags) error {
-	if err := oneOf("show", o.show, []string{"host", "workload"}); err != nil {
-		return err
-	}
 	var (
 		out  []byte
 		rows []predict.Assumption

@@ -2,11 +2,13 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"log/slog"
-	"regexp"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"hostlab/internal/spelling"
 )
@@ -96,23 +98,27 @@ Exit status:
 	return root
 }
 
-// notNumber is how package flag passes on an error of strconv.
-var notNumber = regexp.MustCompile(`strconv\.\w+: (parsing ".*": )?.*`)
-
-// flagError adds the nearest known flag to an unknown one.
+// flagError says what is wrong with a flag, with the nearest known one of an unknown.
 func flagError(cmd *cobra.Command, err error) string {
-	text := err.Error()
-	name, unknown := strings.CutPrefix(text, "unknown flag: --")
-	if !unknown {
-		return notNumber.ReplaceAllString(text, "not a number that it takes")
+	if missing, ok := errors.AsType[*pflag.NotExistError](err); ok {
+		var known []string
+		add := func(f *pflag.Flag) {
+			if !f.Hidden {
+				known = append(known, f.Name)
+			}
+		}
+		cmd.Flags().VisitAll(add)
+		cmd.InheritedFlags().VisitAll(add)
+		if near := spelling.Meant(missing.GetSpecifiedName(), known); near != "" {
+			return err.Error() + "; did you mean --" + near + "?"
+		}
 	}
-	var known []string
-	cmd.Flags().VisitAll(flagName(&known))
-	cmd.InheritedFlags().VisitAll(flagName(&known))
-	if near := spelling.Meant(name, known); near != "" {
-		return text + "; did you mean --" + near + "?"
+	if bad, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
+		if _, number := errors.AsType[*strconv.NumError](err); number {
+			return fmt.Sprintf("--%s %q: not a number that it takes", bad.GetFlag().Name, bad.GetValue())
+		}
 	}
-	return text
+	return err.Error()
 }
 
 // noArgs is for commands without any below them, of which cobra's own would say that

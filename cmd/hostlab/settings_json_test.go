@@ -68,7 +68,7 @@ func TestSettingsSchema(t *testing.T) {
 		{nil, "set governor=performance --yes", exitOK, `"same"`},
 		{nil, "verify", exitOK, `"unchanged"`},
 		{func() { write(policy2, "powersave") }, "verify", exitDrifted, `"foreign"`},
-		{nil, "revert --dry-run", exitOK, "another program has changed it to powersave"},
+		{nil, "revert --dry-run", exitOK, "reads powersave: another program has changed it"},
 		{nil, "revert", exitDrifted, `"restored"`},
 		{func() { write(bootID, "two") }, "verify", exitDrifted, `"forgotten"`},
 		{nil, "revert --dry-run", exitOK, `"action": "plan"`},

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -15,6 +14,7 @@ import (
 	"golang.org/x/term"
 
 	"hostlab/internal/host"
+	"hostlab/internal/result"
 	"hostlab/internal/screen"
 	"hostlab/internal/watch"
 	"hostlab/internal/watch/live"
@@ -176,7 +176,6 @@ func (w *watcher) over() bool {
 }
 
 func (w *watcher) lines(ctx context.Context, out io.Writer) error {
-	enc := json.NewEncoder(out)
 	for !w.over() {
 		select {
 		case <-ctx.Done():
@@ -190,16 +189,17 @@ func (w *watcher) lines(ctx context.Context, out io.Writer) error {
 			}
 			return err
 		}
+		text := []byte(screen.Clean(s.Text()))
 		if w.o.format == "json" {
 			o := s.Object(w.sampler.Info())
 			if w.taken == 1 {
 				o.Unknown = w.sampler.Info().Unknown
 			}
-			err = enc.Encode(o)
-		} else {
-			_, err = fmt.Fprintln(out, screen.Clean(s.Text()))
+			if text, err = result.JSON(o); err != nil {
+				return err
+			}
 		}
-		if err != nil {
+		if _, err := fmt.Fprintf(out, "%s\n", text); err != nil {
 			return err
 		}
 	}

@@ -3,6 +3,7 @@ package analysis
 import (
 	"math"
 
+	"hostlab/internal/result"
 	"hostlab/internal/stats"
 )
 
@@ -17,14 +18,14 @@ const voidAlpha = 0.01
 type floor struct {
 	AA
 	d   []float64
-	iv  stats.Interval
+	iv  result.Estimate
 	phi float64 // how far iv reaches from 0
 }
 
 // floor compares the baseline with its hidden duplicate in the response of t.
 func (j *judge) floor(t *table) floor {
 	nan := math.NaN()
-	a := floor{AA: AA{Response: t.response, Value: nan, Low: nan, High: nan, Floor: nan}, phi: nan}
+	a := floor{AA: AA{Response: t.response, Estimate: result.Unknown(), Floor: nan}, phi: nan}
 	c, ok := j.record.duplicates()
 	if !ok {
 		a.Reason.Kind = NoDuplicate
@@ -37,10 +38,8 @@ func (j *judge) floor(t *table) floor {
 		alpha = j.primary
 	}
 	a.d, _ = j.differences(c, t)
-	a.N = len(a.d)
 	a.iv, _, _ = j.interval(a.d, alpha)
-	e := t.estimate(a.iv)
-	a.Value, a.Low, a.High = e.Value, e.Low, e.High
+	a.Estimate = t.estimate(a.iv)
 	if !math.IsNaN(a.iv.Low) {
 		a.phi = max(math.Abs(a.iv.Low), math.Abs(a.iv.High))
 		a.Floor = max(math.Abs(a.Low), math.Abs(a.High))
@@ -61,12 +60,11 @@ func (j *judge) floor(t *table) floor {
 // less where tails are heavier (TestFalseVoidOfFew). The widest interval that ranks have, of
 // 96.9 % at 6, would void 3 %. Where ranks give no effect an interval either, nothing
 // is claimed that could be void, and few values that were rounded are often equal.
-func (j *judge) voided(d []float64) (iv stats.Interval, student bool) {
-	none := stats.Interval{Low: math.NaN(), High: math.NaN()}
+func (j *judge) voided(d []float64) (iv result.Estimate, student bool) {
 	split := j.record.x.Design.Kind == splitPlot
 	switch {
 	case !j.judged || !split && len(d) < stats.MinBlocks(max(j.primary, j.secondary)):
-		return none, false
+		return result.Unknown(), false
 	case len(d) < stats.MinBlocks(voidAlpha):
 		return stats.PairedT(d, voidAlpha), true
 	}

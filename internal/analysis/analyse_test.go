@@ -54,8 +54,8 @@ func TestEffectsAgreeWithScipy(t *testing.T) {
 		}
 	}
 	for i, c := range golden.PairedT {
-		if e := effect(c); !near(e.Mean, math.Expm1(c.Estimate)) || !near(e.MeanLow, or(c.Low)) || !near(e.MeanHigh, or(c.High)) {
-			t.Errorf("paired t %d: %v [%v, %v], scipy %v [%v, %v]", i, e.Mean, e.MeanLow, e.MeanHigh, math.Expm1(c.Estimate), or(c.Low), or(c.High))
+		if e := effect(c); !near(e.Mean.Value, math.Expm1(c.Estimate)) || !near(e.Mean.Low, or(c.Low)) || !near(e.Mean.High, or(c.High)) {
+			t.Errorf("paired t %d: %v [%v, %v], scipy %v [%v, %v]", i, e.Mean.Value, e.Mean.Low, e.Mean.High, math.Expm1(c.Estimate), or(c.Low), or(c.High))
 		}
 	}
 }

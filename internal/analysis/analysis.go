@@ -29,15 +29,13 @@ const (
 type Effect struct {
 	Contrast result.Contrast
 	Response result.Response
-	Evidence result.Evidence
 
-	Value, Low, High float64 // Hodges-Lehmann and its interval at 1-Alpha
-	N                int     // blocks
-	Unit             string  // what N counts: blocks; in a split plot superblocks, or boots where one of each holds the whole contrast
-	Alpha            float64 // after multiplicity and looks
+	result.Estimate         // Hodges-Lehmann and its interval at 1-Alpha
+	Unit            string  // what N counts: blocks; in a split plot superblocks, or boots where one of each holds the whole contrast
+	Alpha           float64 // after multiplicity and looks
 	// Mean is the paired-t estimate beside it: rare stalls move it and not Value.
-	Mean, MeanLow, MeanHigh float64
-	Stalls                  bool // it tells another story than Value
+	Mean   result.Estimate
+	Stalls bool // it tells another story than Value
 
 	Baseline, Level float64 // medians of the two sides, in the response's unit; NaN for interactions
 	NoiseFloor      float64 // of the A/A duplicate, on the scale of Value; NaN: none
@@ -71,16 +69,15 @@ type Effect struct {
 
 // AA is the comparison of the baseline with its hidden duplicate.
 type AA struct {
-	Response         result.Response
-	Value, Low, High float64 // on the scale of Effect.Value, at the effects' alpha
-	N                int
-	Floor            float64
-	Void             bool    // its 99 % interval excludes no difference
-	Reason           Reason  // why it is void, or why there is none
-	VoidLow          float64 // the interval that voids it
-	VoidHigh         float64
-	VoidStudent      bool   // that is Student's
-	Unit             string // what N counts
+	Response        result.Response
+	result.Estimate // on the scale of Effect.Value, at the effects' alpha
+	Floor           float64
+	Void            bool    // its 99 % interval excludes no difference
+	Reason          Reason  // why it is void, or why there is none
+	VoidLow         float64 // the interval that voids it
+	VoidHigh        float64
+	VoidStudent     bool   // that is Student's
+	Unit            string // what N counts
 }
 
 // FailedWarmUp is the key of Analysis.Runs for warm-up runs that failed or were void

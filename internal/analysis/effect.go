@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"hostlab/internal/result"
 	"hostlab/internal/stats"
 )
 
@@ -18,8 +19,9 @@ type judge struct {
 
 // unknown is an effect that cannot be had.
 func unknown(e Effect, why error) Effect {
-	nan := math.NaN()
-	e.Value, e.Low, e.High, e.Mean, e.MeanLow, e.MeanHigh, e.Baseline, e.Level, e.NoiseFloor = nan, nan, nan, nan, nan, nan, nan, nan, nan
+	nan, evidence := math.NaN(), e.Evidence
+	e.Estimate, e.Mean, e.Baseline, e.Level, e.NoiseFloor = result.Unknown(), result.Unknown(), nan, nan, nan
+	e.Evidence = evidence
 	e.Verdict, e.Reason = Inconclusive, Reason{Kind: Damaged, Text: why.Error()}
 	return e
 }
@@ -39,8 +41,9 @@ func (j *judge) effect(e Effect, c comparison, t *table, aa *floor) Effect {
 	}
 	iv, mean, student := j.interval(d, e.Alpha)
 	e.Student = student
-	e.Value, e.Low, e.High = t.effect(iv.Estimate), t.effect(iv.Low), t.effect(iv.High)
-	e.Mean, e.MeanLow, e.MeanHigh = t.effect(mean.Estimate), t.effect(mean.Low), t.effect(mean.High)
+	evidence := e.Evidence
+	e.Estimate, e.Mean = t.estimate(iv), t.estimate(mean)
+	e.Evidence = evidence
 	e.Baseline, e.Level = t.median(c.base), t.median(c.level)
 	e.Stalls = disagree(t.scale, iv, mean)
 	e.NoiseFloor = math.NaN()
@@ -57,7 +60,7 @@ func (j *judge) effect(e Effect, c comparison, t *table, aa *floor) Effect {
 // interval returns the estimate with its interval and the paired-t one beside it. student
 // is set where both are that: a split plot has too few boots for ranks, and Student's
 // interval needs only two.
-func (j *judge) interval(d []float64, alpha float64) (iv, mean stats.Interval, student bool) {
+func (j *judge) interval(d []float64, alpha float64) (iv, mean result.Estimate, student bool) {
 	iv, mean = stats.HodgesLehmann(d, alpha), stats.PairedT(d, alpha)
 	if j.record.x.Design.Kind == splitPlot && len(d) >= 2 && len(d) < stats.MinBlocks(alpha) {
 		return mean, mean, true
@@ -69,9 +72,9 @@ func (j *judge) interval(d []float64, alpha float64) (iv, mean stats.Interval, s
 // apart by more than a quarter of the interval (for normal differences that is more
 // than four standard errors of what is between them), or the interval of the mean is
 // more than twice as wide. What is below a quarter of the margin does not matter.
-func disagree(s scale, iv, mean stats.Interval) bool {
+func disagree(s scale, iv, mean result.Estimate) bool {
 	width, meanWidth := iv.High-iv.Low, mean.High-mean.Low
-	apart, least := math.Abs(mean.Estimate-iv.Estimate), s.margin()/4
+	apart, least := math.Abs(mean.Value-iv.Value), s.margin()/4
 	return apart > max(width/4, least) || meanWidth > max(2*width, least)
 }
 

@@ -50,14 +50,10 @@ func (a *Analysis) Gains() (out []Gain) {
 		if len(e.Contrast.Factors) > 1 || f == nil || e.Response.Unit != "s" || e.Response.Compare != result.Ratio || e.Verdict == VoidVerdict {
 			continue
 		}
-		change := result.Estimate{Value: e.Value, Low: e.Low, High: e.High, N: e.N, Evidence: e.Evidence}
-		g := Gain{Factor: f.Name, From: f.Baseline, To: e.Contrast.Levels[0], Share: change.Negated(),
+		g := Gain{Factor: f.Name, From: f.Baseline, To: e.Contrast.Levels[0], Share: e.Negated(),
 			At: cmp.Or(result.LevelsText(x.Factors, e.Contrast.At), allRuns), Response: e.Response.Name, Least: max(least, stats.MinBlocks(e.Alpha))}
 		if e.Value > 0 { // the baseline is the faster one: seen from the other
-			g.From, g.To, g.Share = g.To, g.From, change
-			for _, v := range []*float64{&g.Share.Value, &g.Share.Low, &g.Share.High} {
-				*v /= 1 + *v
-			}
+			g.From, g.To, g.Share = g.To, g.From, e.Map(func(v float64) float64 { return v / (1 + v) })
 		}
 		out = append(out, g)
 	}

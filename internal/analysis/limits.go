@@ -6,6 +6,7 @@ import (
 
 	"gonum.org/v1/gonum/stat"
 
+	"hostlab/internal/result"
 	"hostlab/internal/stats"
 )
 
@@ -26,7 +27,7 @@ const (
 const tiedShare = 0.3
 
 // limit takes back a verdict that the runs cannot carry, and says why.
-func (j *judge) limit(e *Effect, t *table, iv, mean stats.Interval, c comparison) {
+func (j *judge) limit(e *Effect, t *table, iv, mean result.Estimate, c comparison) {
 	none := e.Verdict == NoEffect
 	if f := j.record.failing(c); f != nil {
 		e.Failing = f
@@ -84,7 +85,7 @@ func sign(v float64) int {
 // smallest step is beyond the margin, or where too many differences are the same; an
 // effect, where it is beyond the margin by less than such a step. Bytes are exact: none
 // is lost between two of them.
-func (j *judge) coarse(e *Effect, t *table, iv stats.Interval, c comparison) {
+func (j *judge) coarse(e *Effect, t *table, iv result.Estimate, c comparison) {
 	values := t.raw(c)
 	if len(values) == 0 || t.response.Unit == "B" && !slices.ContainsFunc(values, func(v float64) bool { return v != math.Trunc(v) }) {
 		return

@@ -40,7 +40,7 @@ func TestSwappingLevelAndBaselineInverts(t *testing.T) {
 		l.x.Factors[0].Baseline = "on"
 		l.x.Contrasts[0].Levels = []string{"off"}
 		b := l.analyse().Effects[0]
-		if !near((1+a.Value)*(1+b.Value), 1) || !near((1+a.Low)*(1+b.High), 1) || !near((1+a.MeanLow)*(1+b.MeanHigh), 1) {
+		if !near((1+a.Value)*(1+b.Value), 1) || !near((1+a.Low)*(1+b.High), 1) || !near((1+a.Mean.Low)*(1+b.Mean.High), 1) {
 			t.Fatalf("%v [%v, %v] and swapped %v [%v, %v]", a.Value, a.Low, a.High, b.Value, b.Low, b.High)
 		}
 		if a.Verdict != b.Verdict.turn() || a.Baseline != b.Level || a.Need != b.Need {
@@ -60,7 +60,7 @@ func TestOrderOfBlocksAndRunsIsNothing(t *testing.T) {
 		}
 		l.runs = rapid.Permutation(l.runs).Draw(t, "runs")
 		b := l.analyse().Effects[0]
-		if a.Value != b.Value || a.Low != b.Low || a.High != b.High || !near(a.Mean, b.Mean) || a.Verdict != b.Verdict || a.NoiseFloor != b.NoiseFloor {
+		if a.Value != b.Value || a.Low != b.Low || a.High != b.High || !near(a.Mean.Value, b.Mean.Value) || a.Verdict != b.Verdict || a.NoiseFloor != b.NoiseFloor {
 			t.Fatalf("%+v\nin another order %+v", a, b)
 		}
 	})

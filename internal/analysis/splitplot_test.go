@@ -143,7 +143,7 @@ func TestFewBoots(t *testing.T) {
 		if e.Verdict != c.verdict || e.Student != c.student || e.Unit != "superblocks" {
 			t.Errorf("%d superblocks: %s: %+v (%v [%v, %v])", c.blocks, e.Verdict, e.Reason, e.Value, e.Low, e.High)
 		}
-		if c.student && (e.Value != e.Mean || e.Low != e.MeanLow) {
+		if c.student && (e.Value != e.Mean.Value || e.Low != e.Mean.Low) {
 			t.Errorf("%d superblocks: the estimate is not Student's: %+v", c.blocks, e)
 		}
 	}

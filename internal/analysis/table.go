@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"hostlab/internal/result"
+	"hostlab/internal/screen"
 	"hostlab/internal/stats"
 )
 
@@ -39,9 +40,7 @@ func (s scale) effect(d float64) float64 {
 }
 
 // estimate turns an interval of differences on the scale of the test into one of effects.
-func (s scale) estimate(iv stats.Interval) result.Estimate {
-	return result.Estimate{Value: s.effect(iv.Estimate), Low: s.effect(iv.Low), High: s.effect(iv.High), N: iv.N}
-}
+func (s scale) estimate(iv result.Estimate) result.Estimate { return iv.Map(s.effect) }
 
 // level turns a mean on the scale of the test into one of the response.
 func (s scale) level(z float64) float64 {
@@ -138,7 +137,7 @@ func (r *record) tables(blocks []int) []*table {
 		}
 		for _, reason := range []string{"missing", "not a finite number", negative} {
 			if n := bad[reason]; n > 0 {
-				t.warnings = append(t.warnings, fmt.Sprintf("%s is %s in %s, which cannot count for it", response.Name, reason, plural(n, "run", "runs")))
+				t.warnings = append(t.warnings, fmt.Sprintf("%s is %s in %s, which cannot count for it", response.Name, reason, screen.Plural(n, "run", "runs")))
 			}
 		}
 		out[i] = t
@@ -174,7 +173,7 @@ func (t *table) setApart(runs []*result.Run, at []int) {
 	case n == t.cells && n > 0:
 		t.notes = append(t.notes, fmt.Sprintf("no run has %s: %s", t.response.Name, why))
 	case n > 0:
-		t.notes = append(t.notes, fmt.Sprintf("%s is not compared with %s, which have none: %s", t.response.Name, plural(n, "cell", "cells"), why))
+		t.notes = append(t.notes, fmt.Sprintf("%s is not compared with %s, which have none: %s", t.response.Name, screen.Plural(n, "cell", "cells"), why))
 	}
 }
 

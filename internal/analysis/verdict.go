@@ -3,6 +3,7 @@ package analysis
 import (
 	"math"
 
+	"hostlab/internal/result"
 	"hostlab/internal/stats"
 )
 
@@ -14,7 +15,7 @@ const power = 0.8
 const maxNeed = 10_000
 
 // verdict judges e by its interval iv, both on the scale of the test.
-func (j *judge) verdict(e *Effect, t *table, iv stats.Interval, c comparison, aa *floor) {
+func (j *judge) verdict(e *Effect, t *table, iv result.Estimate, c comparison, aa *floor) {
 	e.Verdict, e.Reason.Kind = Inconclusive, Shown
 	delta := t.margin()
 	switch {
@@ -73,7 +74,7 @@ func (j *judge) none(e *Effect, t *table, c comparison, aa *floor, delta float64
 }
 
 // tooFew says why an effect without an interval, or before a look, is not judged.
-func (j *judge) tooFew(e *Effect, t *table, iv stats.Interval, delta float64) {
+func (j *judge) tooFew(e *Effect, t *table, iv result.Estimate, delta float64) {
 	e.Need = max(j.firstLook, stats.MinBlocks(e.Alpha))
 	switch {
 	case len(t.rows) == 0:
@@ -92,7 +93,7 @@ func (j *judge) tooFew(e *Effect, t *table, iv stats.Interval, delta float64) {
 }
 
 // need adds how many blocks would decide.
-func (j *judge) need(e *Effect, iv stats.Interval, delta float64) {
+func (j *judge) need(e *Effect, iv result.Estimate, delta float64) {
 	e.Need = needed(iv, stats.Spread(e.Differences), delta, e.Alpha)
 	if e.Need == 0 {
 		e.Reason.Kind = TooNear
@@ -105,8 +106,8 @@ func (j *judge) need(e *Effect, iv stats.Interval, delta float64) {
 // or as far as 0 is from it if that is less. At an estimate of 0 that is the usual
 // number for an effect delta; close to the margin it grows without bound. 0: more
 // than maxNeed.
-func needed(iv stats.Interval, spread, delta, alpha float64) int {
-	gap := min(math.Abs(math.Abs(iv.Estimate)-delta), delta)
+func needed(iv result.Estimate, spread, delta, alpha float64) int {
+	gap := min(math.Abs(math.Abs(iv.Value)-delta), delta)
 	n := stats.BlocksNeeded(spread, gap, alpha, power)
 	if n > 0 && n <= iv.N {
 		// The spread knows nothing of tails, and the interval does: it shrinks with

@@ -69,16 +69,16 @@ var idleCases = []lookCase{
 	{id: "IDL-001", name: "held back on each CPU", want: OK, facts: func(f *host.Facts) {
 		idling(133, noLimit, 0, 1)(f)
 		for _, c := range []int{2, 3} {
-			f.Idle.Resume = append(f.Idle.Resume, host.CPULatency{CPU: c, Value: secs(50, "pm_qos_resume_latency_us")})
+			f.Idle.Resume = append(f.Idle.Resume, host.CPUValue[float64]{CPU: c, Value: secs(50, "pm_qos_resume_latency_us")})
 		}
 	}},
 	{id: "IDL-001", name: "no limit of its own", want: Finding, facts: func(f *host.Facts) {
 		idling(133, noLimit, 1, 2, 3)(f)
-		f.Idle.Resume = []host.CPULatency{{CPU: 0, Value: absent[float64]("pm_qos_resume_latency_us")}}
+		f.Idle.Resume = []host.CPUValue[float64]{{CPU: 0, Value: absent[float64]("pm_qos_resume_latency_us")}}
 	}},
 	{id: "IDL-001", name: "no latency tolerated at all", want: OK, facts: func(f *host.Facts) {
 		idling(133, noLimit, 1, 2, 3)(f)
-		f.Idle.Resume = []host.CPULatency{{CPU: 0, Value: secs(0, "pm_qos_resume_latency_us")}}
+		f.Idle.Resume = []host.CPUValue[float64]{{CPU: 0, Value: secs(0, "pm_qos_resume_latency_us")}}
 	}},
 	{id: "IDL-001", name: "no limit set", facts: idling(133, -1), want: Finding},
 	{id: "IDL-001", name: "container does not see the limit", want: Unknown, evidence: "cpu_dma_latency = error: not visible inside a container",

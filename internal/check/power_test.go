@@ -23,7 +23,7 @@ func governed(n int, driver, gov, epp string) func(*host.Facts) {
 func biased(values ...int64) func(*host.Facts) {
 	return func(f *host.Facts) {
 		for i, v := range values {
-			f.Frequency.EPB = append(f.Frequency.EPB, host.CPUValue{CPU: i,
+			f.Frequency.EPB = append(f.Frequency.EPB, host.CPUValue[int64]{CPU: i,
 				Value: known(v, fmt.Sprintf("/sys/devices/system/cpu/cpu%d/power/energy_perf_bias", i))})
 		}
 	}

@@ -10,39 +10,19 @@ import (
 	"hostlab/internal/spelling"
 )
 
-// severityNames are the severities as scripts write them, by value.
-var severityNames = []string{Info: "info", Low: "low", Medium: "medium", High: "high"}
+// Severities are the names of the severities, by value.
+var Severities = []string{Info: "info", Low: "low", Medium: "medium", High: "high"}
 
 // String returns the severity's name: info, low, medium or high.
 func (s Severity) String() string {
-	if s < 0 || int(s) >= len(severityNames) {
+	if s < 0 || int(s) >= len(Severities) {
 		return fmt.Sprintf("severity(%d)", int(s))
 	}
-	return severityNames[s]
+	return Severities[s]
 }
 
 // MarshalText writes the severity's name.
 func (s Severity) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
-
-// ParseSeverity is the inverse of String. Its error names the choices.
-func ParseSeverity(s string) (Severity, error) {
-	if i := slices.Index(severityNames, strings.ToLower(strings.TrimSpace(s))); i >= 0 {
-		return Severity(i), nil
-	}
-	return 0, fmt.Errorf("unknown severity %q: choose %s%s", s, listOr(severityNames), hint(s, severityNames))
-}
-
-// ParseRole finds a role by its name. Its error names the choices.
-func ParseRole(s string) (Role, error) {
-	names := make([]string, len(Roles))
-	for i, r := range Roles {
-		names[i] = string(r)
-	}
-	if i := slices.Index(names, strings.ToLower(strings.TrimSpace(s))); i >= 0 {
-		return Roles[i], nil
-	}
-	return "", fmt.Errorf("unknown role %q: choose %s%s", s, listOr(names), hint(s, names))
-}
 
 // Find returns the check of an ID, in upper or lower case.
 func Find(id string) (Check, error) {
@@ -52,7 +32,11 @@ func Find(id string) (Check, error) {
 			return c, nil
 		}
 	}
-	return Check{}, fmt.Errorf("unknown check %q%s; hostlab explain-check list names them all", id, hint(strings.ToUpper(id), ids))
+	hint := ""
+	if near := spelling.Meant(strings.ToUpper(id), ids); near != "" {
+		hint = " (did you mean " + near + "?)"
+	}
+	return Check{}, fmt.Errorf("unknown check %q%s; hostlab explain-check list names them all", id, hint)
 }
 
 // Run looks at facts through each check and returns one result a check, in
@@ -80,9 +64,6 @@ func runOne(f *host.Facts, role Role, c Check) Result {
 			v.fix = sets(c.advised(f, role))
 		}
 		o = behindMask(f, c, c.judge(v))
-	}
-	if o.Evidence == nil {
-		o.Evidence = []Evidence{}
 	}
 	o.ID, o.Title, o.Severity, o.Why, o.Source, o.Disagree, o.Subject = c.ID, c.Title, sev, c.Why, c.Source, c.Disagree, c.Subject
 	return o
@@ -146,20 +127,4 @@ func Findings(results []Result) []Result { return worstFirst(withStatus(results,
 func worstFirst(results []Result) []Result {
 	slices.SortStableFunc(results, func(a, b Result) int { return cmp.Compare(b.Severity, a.Severity) })
 	return results
-}
-
-// listOr writes words as "a, b or c".
-func listOr(words []string) string {
-	if len(words) < 2 {
-		return strings.Join(words, "")
-	}
-	return strings.Join(words[:len(words)-1], ", ") + " or " + words[len(words)-1]
-}
-
-// hint names the word that was probably meant.
-func hint(s string, words []string) string {
-	if w := spelling.Meant(s, words); w != "" {
-		return " (did you mean " + w + "?)"
-	}
-	return ""
 }

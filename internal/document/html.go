@@ -3,12 +3,14 @@ package document
 import (
 	"cmp"
 	"embed"
-	"encoding/json"
 	"fmt"
 	"html/template"
 	"io"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"hostlab/internal/picture"
+	"hostlab/internal/result"
 	"hostlab/internal/screen"
 )
 
@@ -69,7 +71,7 @@ func WriteHTML(w io.Writer, d *Document) error {
 	if err != nil {
 		return err
 	}
-	data, err := json.Marshal(cmp.Or(d.PageData, d.Data))
+	data, err := result.JSON(cmp.Or(d.PageData, d.Data), jsontext.EscapeForHTML(true))
 	if err != nil {
 		return err
 	}

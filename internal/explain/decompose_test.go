@@ -6,6 +6,7 @@ import (
 	"math"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"pgregory.net/rapid"
@@ -200,23 +201,6 @@ func (f *fake) Count(context.Context) (Counters, error) {
 	return f.count(f.c)
 }
 
-// ticks is a clock that moves when somebody sleeps.
-type ticks struct {
-	now  time.Time
-	step time.Duration // by which the time of day is off after the start
-	n    int
-}
-
-func (c *ticks) Now() time.Time { return c.now }
-func (c *ticks) Wall() time.Time {
-	c.n++
-	if c.n > 1 {
-		return c.now.Add(c.step)
-	}
-	return c.now
-}
-func (c *ticks) Sleep(_ context.Context, d time.Duration) { c.now = c.now.Add(d) }
-
 func busySession(int) (Snapshot, error) {
 	return Snapshot{Sessions: []Session{{ID: 1, Part: DatabaseCPU, Event: OnCPU}}}, nil
 }
@@ -225,13 +209,22 @@ func steady(n int) (Counters, error) {
 	return Counters{Epoch: "a", Values: map[string]int64{"n": int64(10 * n)}}, nil
 }
 
-func record(t *testing.T, f *fake, c *ticks) Report {
+// record watches a server for ten seconds, in which the time of day is stepped.
+func record(t *testing.T, f *fake, step time.Duration) (r Report) {
 	t.Helper()
-	c.now = time.Unix(0, 0)
-	r, err := Record(t.Context(), f, Options{For: 10 * time.Second, clock: c})
-	if err != nil {
-		t.Fatal(err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		looks := 0
+		timeOfDay := func() time.Time {
+			if looks++; looks == 1 {
+				return time.Now()
+			}
+			return time.Now().Add(step)
+		}
+		var err error
+		if r, err = Record(t.Context(), f, Options{For: 10 * time.Second, timeOfDay: timeOfDay}); err != nil {
+			t.Fatal(err)
+		}
+	})
 	return r
 }
 
@@ -240,14 +233,14 @@ func warned(r Report, text string) bool {
 }
 
 func TestRecord(t *testing.T) {
-	r := record(t, &fake{sample: busySession, count: steady}, &ticks{})
+	r := record(t, &fake{sample: busySession, count: steady}, 0)
 	near(t, "elapsed", r.Elapsed, 10)
 	near(t, "CPU", r.Part(DatabaseCPU).Share.Value, 1)
 	if r.Ended != "" || r.Transactions < 90 {
 		t.Errorf("%+v", r)
 	}
 
-	r = record(t, &fake{sample: busySession, count: steady}, &ticks{step: time.Hour})
+	r = record(t, &fake{sample: busySession, count: steady}, time.Hour)
 	if near(t, "wall", r.Wall, 10); !warned(r, "stepped by 3600.0 s") {
 		t.Errorf("clock step: %q", r.Warnings)
 	}
@@ -258,7 +251,7 @@ func TestRecord(t *testing.T) {
 			c.Epoch, c.Values["n"] = "b", int64(n-5)
 		}
 		return c, nil
-	}}, &ticks{})
+	}}, 0)
 	if !warned(r, "began anew") || r.Elapsed > 9.5 {
 		t.Errorf("restart: %v s, %q", r.Elapsed, r.Warnings)
 	}
@@ -268,13 +261,13 @@ func TestRecord(t *testing.T) {
 			return Snapshot{}, errors.New("gone")
 		}
 		return busySession(n)
-	}}, &ticks{})
+	}}, 0)
 	if r.Ended != "gone" || r.Wall < 1 || r.Wall > 9 {
 		t.Errorf("killed: %q after %v s", r.Ended, r.Wall)
 	}
 
 	none := func(int) (Snapshot, error) { return Snapshot{}, nil }
-	if r = record(t, &fake{sample: none, count: steady}, &ticks{}); r.Busy != 0 || r.Bounds[0].Reason == "" {
+	if r = record(t, &fake{sample: none, count: steady}, 0); r.Busy != 0 || r.Bounds[0].Reason == "" {
 		t.Errorf("idle server: %+v", r)
 	}
 
@@ -285,7 +278,7 @@ func TestRecord(t *testing.T) {
 		}
 		return Snapshot{Sessions: []Session{{ID: 1, Part: Idle, Event: "Sleep"}}}, nil
 	}
-	if r = record(t, &fake{sample: pauses, count: steady}, &ticks{}); r.Part(Application).Share.Value != 0 || math.Abs(r.Busy/r.Elapsed-0.1) > 0.02 || r.Peak != 1 {
+	if r = record(t, &fake{sample: pauses, count: steady}, 0); r.Part(Application).Share.Value != 0 || math.Abs(r.Busy/r.Elapsed-0.1) > 0.02 || r.Peak != 1 {
 		t.Errorf("pauses: busy %v of %v, %+v", r.Busy, r.Elapsed, r.Parts)
 	}
 }
@@ -293,21 +286,22 @@ func TestRecord(t *testing.T) {
 // costly is a server that tells what it uses until it goes away: 0.1 % of a CPU.
 type costly struct {
 	*fake
-	clock *ticks
-	until time.Time
+	began time.Time
 }
 
+func (c *costly) gone() bool { return time.Since(c.began) > 6*time.Second }
+
 func (c *costly) OwnCPU() (float64, bool) {
-	if c.clock.now.After(c.until) {
+	if c.gone() {
 		return 0, false
 	}
-	return c.clock.now.Sub(time.Unix(0, 0)).Seconds() * 0.001, true
+	return time.Since(c.began).Seconds() * 0.001, true
 }
 
 // Sample answers after 30 ms, in which next to no CPU is used.
 func (c *costly) Sample(ctx context.Context) ([]Snapshot, error) {
-	c.clock.now = c.clock.now.Add(30 * time.Millisecond)
-	if c.clock.now.After(c.until) {
+	time.Sleep(30 * time.Millisecond)
+	if c.gone() {
 		return nil, errors.New("gone")
 	}
 	return c.fake.Sample(ctx)
@@ -316,12 +310,14 @@ func (c *costly) Sample(ctx context.Context) ([]Snapshot, error) {
 // What asking takes is CPU time also where the server has gone since; where it never
 // told, the time until answers came is called an upper limit.
 func TestCost(t *testing.T) {
-	run := func(wrap func(*costly) Source) Report {
-		clock := &ticks{now: time.Unix(0, 0)}
-		r, err := Record(t.Context(), wrap(&costly{&fake{sample: busySession, count: steady}, clock, time.Unix(6, 0)}), Options{For: 10 * time.Second, Interval: 100 * time.Millisecond, clock: clock})
-		if err != nil || r.Ended != "gone" {
-			t.Fatalf("%v, ended %q", err, r.Ended)
-		}
+	run := func(wrap func(*costly) Source) (r Report) {
+		synctest.Test(t, func(t *testing.T) {
+			var err error
+			r, err = Record(t.Context(), wrap(&costly{&fake{sample: busySession, count: steady}, time.Now()}), Options{For: 10 * time.Second, Interval: 100 * time.Millisecond})
+			if err != nil || r.Ended != "gone" {
+				t.Fatalf("%v, ended %q", err, r.Ended)
+			}
+		})
 		return r
 	}
 	if r := run(func(c *costly) Source { return c }); r.CostAtMost || r.Cost > 0.05 {

@@ -18,38 +18,16 @@ type Options struct {
 	Tool     string        // version of the program, for the report
 	// Progress is called now and then with the time done; may be nil.
 	Progress func(done time.Duration)
-	clock    clock
-}
-
-// clock is time as a recording sees it; tests have their own.
-type clock interface {
-	// Now has a monotonic reading.
-	Now() time.Time
-	// Wall is the time of day, which may be stepped.
-	Wall() time.Time
-	// Sleep returns early when ctx ends.
-	Sleep(ctx context.Context, d time.Duration)
-}
-
-type realClock struct{}
-
-func (realClock) Now() time.Time  { return time.Now() }
-func (realClock) Wall() time.Time { return time.Now().Round(0) }
-func (realClock) Sleep(ctx context.Context, d time.Duration) {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-	case <-t.C:
-	}
+	// timeOfDay may be stepped; nil: this host's.
+	timeOfDay func() time.Time
 }
 
 // Record watches a server and says where its sessions' time went. When ctx ends, or
 // the server goes away, the report is of what was seen until then, Ended says so and
 // the error is nil: there is none unless nothing was seen at all. Time is monotonic.
 func Record(ctx context.Context, src Source, o Options) (Report, error) {
-	if o.clock == nil {
-		o.clock = realClock{}
+	if o.timeOfDay == nil {
+		o.timeOfDay = func() time.Time { return time.Now().Round(0) }
 	}
 	r := &recorder{src: src, Options: o, growth: map[string]int64{}}
 	return r.run(ctx)
@@ -98,10 +76,10 @@ func (r *recorder) run(ctx context.Context) (Report, error) {
 		return Report{}, err
 	}
 	r.costs, r.asked = nil, 0
-	start, wall := r.clock.Now(), r.clock.Wall()
+	start, wall := time.Now(), r.timeOfDay()
 	began, reports := r.own()
 	here, _ := thread.ProcessCPU()
-	since := func() float64 { return r.clock.Now().Sub(start).Seconds() }
+	since := func() float64 { return time.Since(start).Seconds() }
 	r.spent = func() (float64, bool) {
 		used, ok := r.own()
 		now, _ := thread.ProcessCPU()
@@ -110,7 +88,7 @@ func (r *recorder) run(ctx context.Context) (Report, error) {
 	last, counted, kept := start, start, start
 	samples, ended := 0, ""
 	for {
-		now := r.clock.Now()
+		now := time.Now()
 		left := r.For - now.Sub(start)
 		if ctx.Err() != nil || left <= 0 {
 			if ctx.Err() != nil {
@@ -125,12 +103,13 @@ func (r *recorder) run(ctx context.Context) (Report, error) {
 			}
 			break
 		}
-		r.clock.Sleep(ctx, min(left, r.next(server)))
-		if ctx.Err() != nil {
+		select {
+		case <-ctx.Done():
 			continue
+		case <-time.After(min(left, r.next(server))):
 		}
 		// A snapshot stands for the time since the one before.
-		now = r.clock.Now()
+		now = time.Now()
 		n, err := r.sample(ask, now.Sub(last).Seconds())
 		if err != nil {
 			ended = err.Error()
@@ -164,7 +143,7 @@ func (r *recorder) run(ctx context.Context) (Report, error) {
 		if share, ok := r.spent(); ok {
 			rep.Cost, rep.CostAtMost = share, false
 		}
-		if step := r.clock.Wall().Sub(wall).Seconds() - total; step > 0.5 || step < -0.5 {
+		if step := r.timeOfDay().Sub(wall).Seconds() - total; step > 0.5 || step < -0.5 {
 			rep.Warnings = append(rep.Warnings, "this host's clock was stepped by "+trim(step)+" s meanwhile; times here do not come from it")
 		}
 	}
@@ -215,14 +194,14 @@ func Pace(costs []float64) time.Duration {
 // sample takes what the source has and adds it to the open stretch. seconds is the
 // time since the sample before; 0: the first, which is not counted.
 func (r *recorder) sample(ctx context.Context, seconds float64) (int, error) {
-	begin := r.clock.Now()
+	begin := time.Now()
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	shots, err := r.src.Sample(ctx)
 	if err != nil {
 		return 0, err
 	}
-	cost := r.clock.Now().Sub(begin).Seconds()
+	cost := time.Since(begin).Seconds()
 	r.asked += cost
 	if used, ok := r.own(); ok {
 		// What we use here is about as much again.
@@ -293,14 +272,14 @@ func (r *recorder) add(s Snapshot, dt float64) {
 // count reads the counters and closes the open stretch, so that both cover the same
 // time.
 func (r *recorder) count(ctx context.Context, seconds float64) error {
-	begin := r.clock.Now()
+	begin := time.Now()
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	c, err := r.src.Count(ctx)
 	if err != nil {
 		return err
 	}
-	r.asked += r.clock.Now().Sub(begin).Seconds()
+	r.asked += time.Since(begin).Seconds()
 	reset := r.last.Values != nil && c.Epoch != r.last.Epoch
 	for name, v := range c.Values {
 		if old, ok := r.last.Values[name]; ok && v < old {

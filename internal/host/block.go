@@ -8,36 +8,29 @@ import (
 // block finds block devices in sysfs by their kernel names.
 type block struct{ t Tree }
 
+// allBlock has a link of each disk and each partition.
+const allBlock = "/sys/class/block/"
+
 // dir returns the directory of a device or partition; "" if there is none.
 func (b block) dir(name string) string {
-	if name == "" || strings.Contains(name, "/") {
+	if name == "" || strings.Contains(name, "/") || !b.t.Exists(allBlock+name) {
 		return ""
 	}
-	for _, p := range []string{"/sys/class/block/" + name, "/sys/block/" + name} {
-		if b.t.Exists(p) {
-			return p
-		}
-	}
-	if disk := b.diskOf(name); disk != "" {
-		return "/sys/block/" + disk + "/" + name
-	}
-	return ""
+	return allBlock + name
+}
+
+// where returns the path of the hardware behind a disk, as the kernel's device
+// tree has it: its parts name the transport (session1, rport-0:0-1, usb1).
+func (b block) where(name string) string {
+	link, _ := readLink(b.t, allBlock+name)
+	return link
 }
 
 // diskOf returns the disk that a partition is on; "" for what is no partition.
 // In sysfs a partition's directory is inside the disk's.
 func (b block) diskOf(name string) string {
-	if link, err := readLink(b.t, "/sys/class/block/"+name); err == nil {
-		if parent := path.Base(path.Dir(link)); parent != "block" {
-			return parent
-		}
-		return ""
-	}
-	disks, _ := b.t.Dir("/sys/block")
-	for _, d := range disks {
-		if strings.HasPrefix(name, d) && b.t.Exists("/sys/block/"+d+"/"+name+"/dev") {
-			return d
-		}
+	if parent := path.Base(path.Dir(b.where(name))); parent != "block" && parent != "." {
+		return parent
 	}
 	return ""
 }
@@ -47,18 +40,10 @@ func (b block) byNumber(dev string) string {
 	if link, err := readLink(b.t, "/sys/dev/block/"+dev); err == nil {
 		return path.Base(link)
 	}
-	for _, dir := range []string{"/sys/class/block", "/sys/block"} {
-		names, _ := b.t.Dir(dir)
-		for _, n := range names {
-			if b.t.Text(dir+"/"+n+"/dev").Or("") == dev {
-				return n
-			}
-			parts, _ := b.t.Dir("/sys/block/" + n)
-			for _, p := range parts {
-				if strings.HasPrefix(p, n) && b.t.Text("/sys/block/"+n+"/"+p+"/dev").Or("") == dev {
-					return p
-				}
-			}
+	names, _ := b.t.Dir(allBlock)
+	for _, n := range names {
+		if b.t.Text(allBlock+n+"/dev").Or("") == dev {
+			return n
 		}
 	}
 	return ""
@@ -68,17 +53,6 @@ func (b block) byNumber(dev string) string {
 func (b block) slaves(name string) []string {
 	list, _ := b.t.Dir(b.dir(name) + "/slaves")
 	return list
-}
-
-// where returns the path of the hardware behind a disk, as the kernel's device
-// tree has it: its parts name the transport (session1, rport-0:0-1, usb1).
-func (b block) where(name string) string {
-	for _, p := range []string{"/sys/class/block/", "/sys/block/"} {
-		if link, err := readLink(b.t, p+name); err == nil {
-			return link
-		}
-	}
-	return ""
 }
 
 // device reads a whole disk (or dm, md, loop) and its queue.
@@ -107,16 +81,14 @@ func (b block) disks() []BlockDevice {
 	names, _ := b.t.Dir("/sys/block")
 	list := []BlockDevice{}
 	for _, n := range names {
-		kind := b.kind(n)
+		kind, dir := b.kind(n), "/sys/block/"+n
 		switch {
 		case kind == "zram" || kind == "ram":
-			continue
-		case kind == "loop" && notEmpty(b.t.Text("/sys/block/"+n+"/loop/backing_file")).State == StateAbsent:
-			continue
-		case b.t.Text("/sys/block/"+n+"/size").Or("") == "0" || b.t.Text("/sys/block/"+n+"/hidden").Or("") == "1":
-			continue
+		case kind == "loop" && notEmpty(b.t.Text(dir+"/loop/backing_file")).State == StateAbsent:
+		case b.t.Text(dir+"/size").Or("") == "0" || b.t.Text(dir+"/hidden").Or("") == "1":
+		default:
+			list = append(list, b.device(n))
 		}
-		list = append(list, b.device(n))
 	}
 	return list
 }

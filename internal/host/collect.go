@@ -47,6 +47,17 @@ func Collect(ctx context.Context, opt Options) *Facts {
 	return f
 }
 
+// CPUs reads the topology of this machine alone.
+func CPUs(ctx context.Context) *Topology {
+	t, end := Tree{}.begin(ctx)
+	defer end()
+	if t.Foreign() {
+		return &Collect(ctx, Options{}).Topology
+	}
+	top := readTopology(t)
+	return &top
+}
+
 func logsOf(servers []Database) (asked []PathQuery) {
 	for _, d := range servers {
 		if dir, ok := d.LogDir.Get(); ok {
@@ -85,14 +96,16 @@ func Look(t Tree) error {
 	return fmt.Errorf("cannot look at this host: %s", why)
 }
 
-// each calls do(0) ... do(n-1) from at most workers goroutines.
-func each(n, workers int, do func(i int)) {
+// sideBySide reads something of each of a list, from at most workers goroutines.
+func sideBySide[A, B any](of []A, workers int, read func(A) B) []B {
+	out := make([]B, len(of))
 	var g errgroup.Group
 	g.SetLimit(workers)
-	for i := range n {
-		g.Go(func() error { do(i); return nil })
+	for i, a := range of {
+		g.Go(func() error { out[i] = read(a); return nil })
 	}
 	_ = g.Wait() // nothing in it fails
+	return out
 }
 
 // readers is how many goroutines read files of separate CPUs. Reading is work

@@ -9,10 +9,8 @@ package host
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io/fs"
 	"reflect"
-	"strings"
 	"syscall"
 )
 
@@ -48,6 +46,18 @@ func Unknown[T any](source string, err error) Fact[T] {
 	return Fact[T]{Source: source, State: StateOf(err), Reason: reason(err)}
 }
 
+// unknown makes all facts of a struct unknown, for one reason.
+func unknown(into any, source string, err error) {
+	v := reflect.ValueOf(into).Elem()
+	for i := range v.NumField() {
+		if f := v.Field(i); f.Type().Implements(reflect.TypeFor[AnyFact]()) {
+			f.FieldByName("Source").SetString(source)
+			f.FieldByName("State").SetString(string(StateOf(err)))
+			f.FieldByName("Reason").SetString(reason(err))
+		}
+	}
+}
+
 // Get returns the value and whether it is known.
 func (f Fact[T]) Get() (T, bool) { return f.Value, f.State == StateOK }
 
@@ -60,7 +70,7 @@ func (f Fact[T]) Or(other T) T {
 }
 
 // Convert turns a fact of one type into another, keeping source and state. A
-// conversion error becomes StateError with the error as its reason.
+// conversion error decides the state as for Unknown, with the error as its reason.
 func Convert[A, B any](f Fact[A], unit string, conv func(A) (B, error)) Fact[B] {
 	out := unlike[B](f)
 	if f.State != StateOK {
@@ -68,7 +78,7 @@ func Convert[A, B any](f Fact[A], unit string, conv func(A) (B, error)) Fact[B] 
 	}
 	v, err := conv(f.Value)
 	if err != nil {
-		out.State, out.Reason = StateError, err.Error()
+		out.State, out.Reason = StateOf(err), err.Error()
 		return out
 	}
 	out.Value, out.Unit = v, unit
@@ -78,6 +88,26 @@ func Convert[A, B any](f Fact[A], unit string, conv func(A) (B, error)) Fact[B] 
 // unlike is an unknown fact of another type, for the same reason.
 func unlike[B, A any](f Fact[A]) Fact[B] {
 	return Fact[B]{Source: f.Source, State: f.State, Reason: f.Reason}
+}
+
+// absentFact is a fact of something that this machine does not have.
+func absentFact[T any](source, why string) Fact[T] {
+	return Fact[T]{Source: source, State: StateAbsent, Reason: why}
+}
+
+// firstKnown returns the first known fact. If none is known, it returns the
+// first that is more than absent, since "denied" says more than "not there".
+func firstKnown[T any](facts ...Fact[T]) Fact[T] {
+	var best Fact[T]
+	for i, f := range facts {
+		if f.State == StateOK {
+			return f
+		}
+		if i == 0 || (best.State == StateAbsent && f.State != StateAbsent) {
+			best = f
+		}
+	}
+	return best
 }
 
 // StateOf maps an error of the os package to a state. A device or process that
@@ -141,70 +171,4 @@ func (f Fact[T]) Any() (any, string, string, State, string) {
 		st = StateAbsent
 	}
 	return f.Value, f.Unit, f.Source, st, f.Reason
-}
-
-// fill reads the facts of a struct that say where they are: the tag read holds a file, below
-// dir where it is relative, and behind a space its form. Of a number that is the unit. Of a text
-// it is "text" where the file may be empty, and "given" where an empty one holds none.
-func fill(t Tree, dir string, into any) {
-	v := reflect.ValueOf(into).Elem()
-	for i := range v.NumField() {
-		file, form, _ := strings.Cut(v.Type().Field(i).Tag.Get("read"), " ")
-		if file == "" {
-			continue
-		}
-		if file[0] != '/' {
-			file = dir + "/" + file
-		}
-		switch f := v.Field(i).Addr().Interface().(type) {
-		case *Fact[bool]:
-			*f = t.Bool(file)
-		case *Fact[Choice]:
-			*f = t.Choice(file)
-		case *Fact[[]int]:
-			*f = t.List(file)
-		case *Fact[uint64]:
-			*f = readUint(t, file, form)
-		case *Fact[int64]:
-			*f = t.number(file, form)
-		case *Fact[string]:
-			switch form {
-			case "text":
-				*f = t.Text(file)
-			case "given":
-				*f = notEmpty(t.Text(file))
-			default:
-				*f = t.Word(file)
-			}
-		}
-	}
-}
-
-// ownFiles lists the files that facts name by themselves.
-func ownFiles(t reflect.Type) (files []string) {
-	for f := range t.Fields() {
-		if file, _, _ := strings.Cut(f.Tag.Get("read"), " "); strings.HasPrefix(file, "/") {
-			files = append(files, file)
-		} else if f.Type.Kind() == reflect.Struct {
-			files = append(files, ownFiles(f.Type)...)
-		}
-	}
-	return files
-}
-
-// number reads a whole number in a unit into base units.
-func (t Tree) number(file, unit string) Fact[int64] {
-	switch unit {
-	case "kHz":
-		f := t.Int(file, "Hz", 1000)
-		if f.State == StateOK && f.Value <= 0 { // a BIOS that reports 0 says nothing
-			return Unknown[int64](file, fmt.Errorf("%d is no frequency", f.Value))
-		}
-		return f
-	case "KiB":
-		return t.Int(file, "B", 1024)
-	case "sectors":
-		return t.Int(file, "B", 512) // whatever the disk's own are
-	}
-	return t.Int(file, unit, 1)
 }

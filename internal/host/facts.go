@@ -2,7 +2,8 @@ package host
 
 // Facts is everything that is known of a machine. Slices hold one element an
 // object (CPU, policy, device) in natural order; objects that are not there
-// make empty slices, never failed facts. A field with the tag read is read by fill.
+// make empty slices, never failed facts. A field with the tag read is read by fill;
+// those of CPUs are below their directory.
 type Facts struct {
 	Schema    int           `json:"schema"`
 	Identity  Identity      `json:"identity"`
@@ -21,7 +22,7 @@ type Facts struct {
 
 // Identity names the machine.
 type Identity struct {
-	Hostname     Fact[string] `json:"hostname"`
+	Hostname     Fact[string] `json:"hostname" read:"/proc/sys/kernel/hostname|/etc/hostname given"`
 	OS           Fact[string] `json:"os"` // as in "Debian GNU/Linux 12 (bookworm)"
 	Kernel       Fact[string] `json:"kernel"`
 	Arch         Fact[string] `json:"arch"`
@@ -36,13 +37,13 @@ type Identity struct {
 // Topology says which CPUs there are and what they share.
 type Topology struct {
 	Online     Fact[[]int]  `json:"online"`
-	Offline    Fact[[]int]  `json:"offline" read:"/sys/devices/system/cpu/offline"`
-	Present    Fact[[]int]  `json:"present" read:"/sys/devices/system/cpu/present"`
+	Offline    Fact[[]int]  `json:"offline" read:"offline"`
+	Present    Fact[[]int]  `json:"present" read:"present"`
 	Sockets    Fact[int]    `json:"sockets"`
 	Cores      Fact[int]    `json:"cores"`
 	Threads    Fact[int]    `json:"threads"` // online logical CPUs
-	SMTControl Fact[string] `json:"smt_control" read:"/sys/devices/system/cpu/smt/control"`
-	SMTActive  Fact[bool]   `json:"smt_active" read:"/sys/devices/system/cpu/smt/active"`
+	SMTControl Fact[string] `json:"smt_control" read:"smt/control"`
+	SMTActive  Fact[bool]   `json:"smt_active" read:"smt/active"`
 	CoreTypes  []CoreType   `json:"core_types"` // more than one on hybrid processors
 	NUMA       []NUMANode   `json:"numa"`
 	Caches     []Cache      `json:"caches"`
@@ -52,11 +53,11 @@ type Topology struct {
 // CPU is one logical CPU.
 type CPU struct {
 	ID       int         `json:"id"`
-	Socket   Fact[int]   `json:"socket"`
-	Die      Fact[int]   `json:"die"`
-	Cluster  Fact[int]   `json:"cluster"`
-	Core     Fact[int]   `json:"core"` // unique only within its socket
-	Siblings Fact[[]int] `json:"siblings"`
+	Socket   Fact[int]   `json:"socket" read:"topology/physical_package_id"`
+	Die      Fact[int]   `json:"die" read:"topology/die_id"`
+	Cluster  Fact[int]   `json:"cluster" read:"topology/cluster_id"`
+	Core     Fact[int]   `json:"core" read:"topology/core_id"` // unique only within its socket
+	Siblings Fact[[]int] `json:"siblings" read:"topology/core_cpus_list|topology/thread_siblings_list"`
 	NUMANode Fact[int]   `json:"numa_node"`
 	CoreType string      `json:"core_type"` // CoreType.Name
 }
@@ -72,44 +73,44 @@ type CoreType struct {
 // NUMANode is one memory node.
 type NUMANode struct {
 	ID       int         `json:"id"`
-	CPUs     Fact[[]int] `json:"cpus"`
-	Memory   Fact[int64] `json:"memory"`    // B
-	Distance Fact[[]int] `json:"distances"` // to each node, 10 = local
+	CPUs     Fact[[]int] `json:"cpus" read:"cpulist"`
+	Memory   Fact[int64] `json:"memory" read:"meminfo KiB MemTotal"` // B
+	Distance Fact[[]int] `json:"distances" read:"distance words"`    // to each node, 10 = local
 }
 
 // Cache is one cache and the CPUs that share it.
 type Cache struct {
 	Level int         `json:"level"`
-	Type  string      `json:"type"` // Data, Instruction, Unified
-	Size  Fact[int64] `json:"size"` // B
-	Line  Fact[int64] `json:"line"` // B
+	Type  string      `json:"type"`                              // Data, Instruction, Unified
+	Size  Fact[int64] `json:"size" read:"size size"`             // B
+	Line  Fact[int64] `json:"line" read:"coherency_line_size B"` // B
 	CPUs  []int       `json:"cpus"`
-	Ways  Fact[int64] `json:"ways"`
+	Ways  Fact[int64] `json:"ways" read:"ways_of_associativity"`
 }
 
 // Frequency is what decides how fast CPUs run.
 type Frequency struct {
 	Policies        []Policy     `json:"policies"`
 	Boost           Fact[bool]   `json:"boost"` // whether turbo is allowed, from whichever file says so
-	NoTurbo         Fact[bool]   `json:"no_turbo" read:"/sys/devices/system/cpu/intel_pstate/no_turbo"`
-	CPUFreqBoost    Fact[bool]   `json:"cpufreq_boost" read:"/sys/devices/system/cpu/cpufreq/boost"`
-	PstateStatus    Fact[string] `json:"pstate_status" read:"/sys/devices/system/cpu/intel_pstate/status"` // or amd_pstate/status
-	MinPerfPct      Fact[int64]  `json:"min_perf_pct" read:"/sys/devices/system/cpu/intel_pstate/min_perf_pct %"`
-	MaxPerfPct      Fact[int64]  `json:"max_perf_pct" read:"/sys/devices/system/cpu/intel_pstate/max_perf_pct %"`
+	NoTurbo         Fact[bool]   `json:"no_turbo" read:"intel_pstate/no_turbo"`
+	CPUFreqBoost    Fact[bool]   `json:"cpufreq_boost" read:"cpufreq/boost"`
+	PstateStatus    Fact[string] `json:"pstate_status" read:"intel_pstate/status|amd_pstate/status"`
+	MinPerfPct      Fact[int64]  `json:"min_perf_pct" read:"intel_pstate/min_perf_pct %"`
+	MaxPerfPct      Fact[int64]  `json:"max_perf_pct" read:"intel_pstate/max_perf_pct %"`
 	PlatformProfile Fact[string] `json:"platform_profile" read:"/sys/firmware/acpi/platform_profile"`
 	ProfileChoices  Fact[string] `json:"platform_profile_choices" read:"/sys/firmware/acpi/platform_profile_choices"`
 	// EPB is energy_perf_bias, 0 performance to 15 powersave; empty where no CPU has it.
-	EPB     []CPUValue   `json:"epb"`
-	Current []CPUCurrent `json:"current"` // of each online CPU
-	Uncore  []Uncore     `json:"uncore"`
+	EPB     []CPUValue[int64] `json:"epb"`
+	Current []CPUCurrent      `json:"current"` // of each online CPU
+	Uncore  []Uncore          `json:"uncore"`
 	// DomainScope is what shares one frequency: thread, core, socket, other, or mixed where policies differ.
 	DomainScope Fact[string] `json:"domain_scope"`
 }
 
-// CPUValue is a whole number that each CPU has for itself.
-type CPUValue struct {
-	CPU   int         `json:"cpu"`
-	Value Fact[int64] `json:"value"`
+// CPUValue is what each CPU has for itself.
+type CPUValue[T any] struct {
+	CPU   int     `json:"cpu"`
+	Value Fact[T] `json:"value"`
 }
 
 // CPUCurrent is a CPU's frequency at one moment.
@@ -122,9 +123,9 @@ type CPUCurrent struct {
 // Policy is a cpufreq policy: CPUs whose frequency is set together.
 type Policy struct {
 	ID        int           `json:"id"`
-	CPUs      Fact[[]int]   `json:"cpus"`       // related_cpus
-	Affected  Fact[[]int]   `json:"affected"`   // those of them that are online
-	Domain    Fact[[]int]   `json:"freqdomain"` // freqdomain_cpus: coupled by hardware
+	CPUs      Fact[[]int]   `json:"cpus" read:"related_cpus cpus"`
+	Affected  Fact[[]int]   `json:"affected" read:"affected_cpus cpus"`     // those of them that are online
+	Domain    Fact[[]int]   `json:"freqdomain" read:"freqdomain_cpus cpus"` // coupled by hardware
 	Driver    Fact[string]  `json:"driver" read:"scaling_driver"`
 	Governor  Fact[string]  `json:"governor" read:"scaling_governor"`
 	Governors Fact[string]  `json:"governors" read:"scaling_available_governors"`
@@ -134,8 +135,8 @@ type Policy struct {
 	Min       Fact[int64]   `json:"min" read:"scaling_min_freq kHz"`
 	Max       Fact[int64]   `json:"max" read:"scaling_max_freq kHz"`
 	BIOSLimit Fact[int64]   `json:"bios_limit" read:"bios_limit kHz"`
-	Latency   Fact[float64] `json:"latency"` // s, cpuinfo_transition_latency
-	PStates   Fact[[]int64] `json:"pstates"` // Hz, scaling_available_frequencies, falling
+	Latency   Fact[float64] `json:"latency" read:"cpuinfo_transition_latency ns"` // s
+	PStates   Fact[[]int64] `json:"pstates" read:"scaling_available_frequencies"` // Hz, falling
 	EPP       Fact[string]  `json:"epp" read:"energy_performance_preference"`
 	EPPs      Fact[string]  `json:"epps" read:"energy_performance_available_preferences"`
 	Boost     Fact[bool]    `json:"boost" read:"boost"`
@@ -152,39 +153,35 @@ type Uncore struct {
 
 // Idle is what CPUs do when they have nothing to do.
 type Idle struct {
-	Driver     Fact[string]  `json:"driver" read:"/sys/devices/system/cpu/cpuidle/current_driver"`
-	Governor   Fact[string]  `json:"governor" read:"/sys/devices/system/cpu/cpuidle/current_governor"`
+	Driver     Fact[string]  `json:"driver" read:"cpuidle/current_driver"`
+	Governor   Fact[string]  `json:"governor" read:"cpuidle/current_governor|cpuidle/current_governor_ro"`
 	States     []IdleState   `json:"states"`          // grouped: one for each distinct state
 	DMALatency Fact[float64] `json:"cpu_dma_latency"` // s, the limit in force from /dev/cpu_dma_latency; absent: no limit
-	Resume     []CPULatency  `json:"resume_latency"`  // pm_qos_resume_latency_us of each online CPU
+	// Resume is what users of each online CPU tolerate, in s; 0 forbids all idle states; absent: no limit.
+	Resume []CPUValue[float64] `json:"resume_latency"`
 }
 
 // IdleState is one C-state of the CPUs that have it alike.
 type IdleState struct {
 	Index     int           `json:"index"`
-	Name      Fact[string]  `json:"name"`
-	Desc      Fact[string]  `json:"desc"`
-	Latency   Fact[float64] `json:"latency"`   // s to leave it
-	Residency Fact[float64] `json:"residency"` // s for it to be worth entering
+	Name      Fact[string]  `json:"name" read:"name"`
+	Desc      Fact[string]  `json:"desc" read:"desc text"`
+	Latency   Fact[float64] `json:"latency" read:"latency us"`     // s to leave it
+	Residency Fact[float64] `json:"residency" read:"residency us"` // s for it to be worth entering
 	CPUs      []int         `json:"cpus"`
 	Disabled  []int         `json:"disabled"` // of CPUs, those on which it is disabled
 	Unread    []int         `json:"unread"`   // of CPUs, those whose disable file could not be read
-	Disable   Fact[bool]    `json:"disable"`  // whether it is disabled on any CPU; not ok if none is known to be and some are unread
-}
-
-// CPULatency is the wake-up latency that a CPU's users tolerate.
-type CPULatency struct {
-	CPU   int           `json:"cpu"`
-	Value Fact[float64] `json:"value"` // s; 0 forbids all idle states; absent: no limit
+	// Disable says whether it is disabled on any CPU; not ok if none is known to be and some are unread.
+	Disable Fact[bool] `json:"disable" read:"disable"`
 }
 
 // Memory is the memory and what manages it.
 type Memory struct {
-	Total                Fact[int64]  `json:"total"` // B
-	SwapTotal            Fact[int64]  `json:"swap"`  // B
-	HugePageSize         Fact[int64]  `json:"huge_page_size"`
-	HugePages            Fact[int64]  `json:"huge_pages"`
-	HugePagesFree        Fact[int64]  `json:"huge_pages_free"`
+	Total                Fact[int64]  `json:"total" read:"/proc/meminfo KiB MemTotal"` // B
+	SwapTotal            Fact[int64]  `json:"swap" read:"/proc/meminfo KiB SwapTotal"` // B
+	HugePageSize         Fact[int64]  `json:"huge_page_size" read:"/proc/meminfo KiB Hugepagesize"`
+	HugePages            Fact[int64]  `json:"huge_pages" read:"/proc/meminfo  HugePages_Total"`
+	HugePagesFree        Fact[int64]  `json:"huge_pages_free" read:"/proc/meminfo  HugePages_Free"`
 	THPEnabled           Fact[Choice] `json:"thp_enabled" read:"/sys/kernel/mm/transparent_hugepage/enabled"`
 	THPDefrag            Fact[Choice] `json:"thp_defrag" read:"/sys/kernel/mm/transparent_hugepage/defrag"`
 	KSM                  Fact[int64]  `json:"ksm" read:"/sys/kernel/mm/ksm/run"`
@@ -209,13 +206,13 @@ type Kernel struct {
 	Clocksource   Fact[string]  `json:"clocksource" read:"/sys/devices/system/clocksource/clocksource0/current_clocksource given"`
 	Clocksources  Fact[string]  `json:"clocksources" read:"/sys/devices/system/clocksource/clocksource0/available_clocksource given"`
 	Mitigations   []Mitigation  `json:"mitigations"`
-	Sem           Fact[[]int]   `json:"sem"` // SEMMSL SEMMNS SEMOPM SEMMNI
+	Sem           Fact[[]int]   `json:"sem" read:"/proc/sys/kernel/sem words"` // SEMMSL SEMMNS SEMOPM SEMMNI
 	PIDMax        Fact[int64]   `json:"pid_max" read:"/proc/sys/kernel/pid_max"`
 	AIOMaxNr      Fact[uint64]  `json:"aio_max_nr" read:"/proc/sys/fs/aio-max-nr"`
 	NVMeIOTimeout Fact[uint64]  `json:"nvme_io_timeout" read:"/sys/module/nvme_core/parameters/io_timeout s"` // s
 	TunedProfile  Fact[string]  `json:"tuned_profile" read:"/etc/tuned/active_profile given"`
-	PressureCPU   Fact[float64] `json:"pressure_cpu" show:"percent"` // share of time, some avg60
-	PressureIO    Fact[float64] `json:"pressure_io" show:"percent"`
+	PressureCPU   Fact[float64] `json:"pressure_cpu" read:"/proc/pressure/cpu pressure" show:"percent"` // share of time, some avg60
+	PressureIO    Fact[float64] `json:"pressure_io" read:"/proc/pressure/io pressure" show:"percent"`
 }
 
 // Mitigation is what the kernel does about one processor vulnerability.

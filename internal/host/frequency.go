@@ -12,23 +12,42 @@ import (
 const freqDir = cpuDir + "/cpufreq"
 
 func readFrequency(t Tree, top Topology) Frequency {
-	f := Frequency{Uncore: readUncore(t)}
-	fill(t, "", &f)
-	if f.PstateStatus.State == StateAbsent {
-		f.PstateStatus = t.Word(cpuDir + "/amd_pstate/status")
-	}
+	f := Frequency{Uncore: []Uncore{}}
+	fill(t, cpuDir, &f)
 	dirs := policyDirs(t, top)
-	f.Policies = make([]Policy, len(dirs))
 	lay := newLayout(top)
-	each(len(dirs), readers(), func(i int) {
-		f.Policies[i] = readPolicy(t, dirs[i])
-		f.Policies[i].Scope = lay.scope(f.Policies[i].coupled())
+	f.Policies = sideBySide(dirs, readers(), func(d policyDir) Policy {
+		p := Policy{ID: d.id}
+		fill(t, d.path, &p)
+		if p.Base.State == StateAbsent {
+			// Only intel_pstate has base_frequency; ACPI CPPC's nominal one is in MHz.
+			if n := t.Int(cpuPath(d.id)+"/acpi_cppc/nominal_freq", "Hz", 1e6); n.State == StateOK && n.Value > 0 {
+				p.Base = n
+			}
+		}
+		p.Scope = lay.scope(p.coupled())
+		return p
 	})
 	f.DomainScope = domainScope(f.Policies)
 	f.Boost = boost(f)
-	f.EPB = perCPU(t, top.CPUs, "/power/energy_perf_bias")
+	f.EPB = perCPU(top.CPUs, func(dir string) Fact[int64] { return t.Int(dir+"/power/energy_perf_bias", "", 1) })
+	if !slices.ContainsFunc(f.EPB, func(v CPUValue[int64]) bool { return v.Value.State != StateAbsent }) {
+		f.EPB = []CPUValue[int64]{} // no CPU has the file
+	}
 	f.Current = readCurrent(t, top.CPUs, f.Policies, dirs)
+	const uncore = cpuDir + "/intel_uncore_frequency/"
+	names, _ := t.Dir(uncore)
+	for _, name := range names {
+		u := Uncore{Name: name}
+		fill(t, uncore+name, &u)
+		f.Uncore = append(f.Uncore, u)
+	}
 	return f
+}
+
+// perCPU reads a value of each CPU below its directory.
+func perCPU[T any](cpus []CPU, read func(dir string) Fact[T]) []CPUValue[T] {
+	return sideBySide(cpus, readers(), func(c CPU) CPUValue[T] { return CPUValue[T]{c.ID, read(cpuPath(c.ID))} })
 }
 
 type policyDir struct {
@@ -40,11 +59,8 @@ type policyDir struct {
 // Linux 4.3 a policy was a directory of its first CPU, with links from others.
 func policyDirs(t Tree, top Topology) []policyDir {
 	var dirs []policyDir
-	names, _ := t.Dir(freqDir)
-	for _, name := range names {
-		if id, ok := numbered(name, "policy"); ok {
-			dirs = append(dirs, policyDir{id, freqDir + "/" + name})
-		}
+	for _, p := range numbered(t, freqDir, "policy") {
+		dirs = append(dirs, policyDir{p, freqDir + "/policy" + strconv.Itoa(p)})
 	}
 	if len(dirs) > 0 {
 		return dirs
@@ -52,7 +68,7 @@ func policyDirs(t Tree, top Topology) []policyDir {
 	covered := map[int]bool{}
 	for _, c := range top.CPUs {
 		if dir := cpuPath(c.ID) + "/cpufreq"; !covered[c.ID] && t.Exists(dir) {
-			for _, other := range Convert(t.Text(dir+"/related_cpus"), "", parseCPUs).Or(nil) {
+			for _, other := range t.numbers(dir+"/related_cpus", "cpus").Or(nil) {
 				covered[other] = true
 			}
 			dirs = append(dirs, policyDir{c.ID, dir})
@@ -61,61 +77,11 @@ func policyDirs(t Tree, top Topology) []policyDir {
 	return dirs
 }
 
-func readPolicy(t Tree, d policyDir) Policy {
-	p := d.path + "/"
-	pol := Policy{
-		ID:       d.id,
-		CPUs:     Convert(t.Word(p+"related_cpus"), "", parseCPUs),
-		Affected: Convert(t.Text(p+"affected_cpus"), "", parseCPUs),
-		Domain:   Convert(t.Word(p+"freqdomain_cpus"), "", parseCPUs),
-		Latency:  transitionLatency(t.Int(p+"cpuinfo_transition_latency", "", 1)),
-		PStates:  Convert(t.Text(p+"scaling_available_frequencies"), "Hz", parseStates),
-	}
-	fill(t, d.path, &pol)
-	if pol.Base.State == StateAbsent {
-		// Only intel_pstate has base_frequency; ACPI CPPC's nominal one is in MHz.
-		if n := t.Int(cpuPath(d.id)+"/acpi_cppc/nominal_freq", "Hz", 1e6); n.State == StateOK && n.Value > 0 {
-			pol.Base = n
-		}
-	}
-	return pol
-}
-
-// transitionLatency is in ns; drivers that do not know say CPUFREQ_ETERNAL.
-func transitionLatency(ns Fact[int64]) Fact[float64] {
-	if ns.State == StateOK && (ns.Value == math.MaxUint32 || ns.Value == -1) {
-		return absentFact[float64](ns.Source, "the driver does not know it")
-	}
-	return Convert(ns, "s", func(v int64) (float64, error) { return float64(v) / 1e9, nil })
-}
-
-// parseCPUs parses the list of a cpufreq file, which has blanks for commas.
-func parseCPUs(s string) ([]int, error) {
-	list, err := ParseList(strings.Join(strings.Fields(s), ","))
-	return ascending(list), err
-}
-
-// parseStates parses kHz between blanks, as drivers list them in any order, and
-// returns Hz, falling.
-func parseStates(s string) ([]int64, error) {
-	list := []int64{}
-	for _, w := range strings.Fields(s) {
-		v, err := strconv.ParseInt(w, 10, 64)
-		if err != nil || v <= 0 || v > math.MaxInt64/1000 {
-			return nil, fmt.Errorf("expected frequencies in kHz, found %s", clip(w))
-		}
-		list = append(list, v*1000)
-	}
-	slices.Sort(list)
-	slices.Reverse(list)
-	return slices.Compact(list), nil
-}
-
 // coupled returns the CPUs that share one frequency. acpi-cpufreq with hardware
 // coordination has one policy for each CPU, yet the hardware runs the whole of
 // freqdomain_cpus at the highest frequency that any of them asks for.
 func (p Policy) coupled() []int {
-	if l, ok := p.Domain.Get(); ok {
+	if l := p.Domain.Or(nil); len(l) > 0 {
 		return l
 	}
 	return p.CPUs.Or(nil)
@@ -189,47 +155,30 @@ func domainScope(policies []Policy) Fact[string] {
 // machine may have several: one that forbids it is enough.
 func boost(f Frequency) Fact[bool] {
 	turbo := Convert(f.NoTurbo, "", func(no bool) (bool, error) { return !no, nil })
-	either := firstKnown(turbo, f.CPUFreqBoost)
-	for _, b := range []Fact[bool]{turbo, f.CPUFreqBoost} {
-		if !b.Or(true) {
-			return b
-		}
-	}
-	var on, off []int
+	policies := map[bool][]int{}
 	for _, p := range f.Policies {
-		if v, ok := p.Boost.Get(); ok && v {
-			on = append(on, p.ID)
-		} else if ok {
-			off = append(off, p.ID)
+		if v, ok := p.Boost.Get(); ok {
+			policies[v] = append(policies[v], p.ID)
 		}
 	}
 	source := freqDir + "/policy*/boost"
+	on, off := policies[true], policies[false]
+	either := firstKnown(turbo, f.CPUFreqBoost)
 	switch {
+	case !turbo.Or(true):
+		return turbo
+	case !f.CPUFreqBoost.Or(true):
+		return f.CPUFreqBoost
 	case len(on) > 0 && len(off) > 0:
-		return Fact[bool]{Source: source, State: StateError,
-			Reason: "on for policies " + FormatList(on) + ", off for " + FormatList(off)}
+		return Unknown[bool](source, fmt.Errorf("on for policies %s, off for %s", FormatList(on), FormatList(off)))
 	case len(off) > 0:
 		return Known(false, "", source)
-	case either.State == StateOK:
-		return either
-	case len(on) > 0:
+	case len(on) > 0 && either.State != StateOK:
 		return Known(true, "", source)
-	case either.State != StateAbsent:
-		return either // denied or error says more than absent
+	case either.State == StateAbsent:
+		return absentFact[bool](either.Source, "none of intel_pstate/no_turbo, cpufreq/boost and policy*/boost is there")
 	}
-	return absentFact[bool](f.CPUFreqBoost.Source, "none of intel_pstate/no_turbo, cpufreq/boost and policy*/boost is there")
-}
-
-// perCPU reads a number of each CPU; none if no CPU has the file.
-func perCPU(t Tree, cpus []CPU, file string) []CPUValue {
-	values := make([]CPUValue, len(cpus))
-	each(len(cpus), readers(), func(i int) {
-		values[i] = CPUValue{cpus[i].ID, t.Int(cpuPath(cpus[i].ID)+file, "", 1)}
-	})
-	if !slices.ContainsFunc(values, func(v CPUValue) bool { return v.Value.State != StateAbsent }) {
-		return []CPUValue{}
-	}
-	return values
+	return either // denied or error says more than absent
 }
 
 // currentReaders is how many goroutines ask for current frequencies. Linux 4.14
@@ -241,26 +190,22 @@ const currentReaders = 64
 // is no substitute where cpufreq is missing: a guest shows there the constant
 // that its TSC was calibrated to.
 func readCurrent(t Tree, cpus []CPU, policies []Policy, dirs []policyDir) []CPUCurrent {
-	current := make([]Fact[int64], len(policies))
-	each(len(policies), currentReaders, func(i int) {
-		current[i] = Convert(t.Word(dirs[i].path+"/scaling_cur_freq"), "Hz", parseCurrent)
+	of := map[int]CPUCurrent{}
+	current := sideBySide(dirs, currentReaders, func(d policyDir) Fact[int64] {
+		return Convert(t.Word(d.path+"/scaling_cur_freq"), "Hz", parseCurrent)
 	})
-	of := map[int]int{}
 	for i, p := range policies {
 		for _, c := range p.Affected.Or(p.CPUs.Or(nil)) {
-			of[c] = i
+			of[c] = CPUCurrent{c, current[i], percent(current[i], p.HWMax)}
 		}
 	}
 	out := make([]CPUCurrent, len(cpus))
 	for i, c := range cpus {
-		out[i].CPU = c.ID
-		n, ok := of[c.ID]
-		if !ok {
-			out[i].Frequency = absentFact[int64](cpuPath(c.ID)+"/cpufreq/scaling_cur_freq", "no frequency policy for this CPU")
-			out[i].Percent = unlike[float64](out[i].Frequency)
-			continue
+		var ok bool
+		if out[i], ok = of[c.ID]; !ok {
+			none := absentFact[int64](cpuPath(c.ID)+"/cpufreq/scaling_cur_freq", "no frequency policy for this CPU")
+			out[i] = CPUCurrent{c.ID, none, unlike[float64](none)}
 		}
-		out[i].Frequency, out[i].Percent = current[n], percent(current[n], policies[n].HWMax)
 	}
 	return out
 }
@@ -286,18 +231,6 @@ func percent(current, highest Fact[int64]) Fact[float64] {
 		}
 	}
 	return Known(100*float64(current.Value)/float64(highest.Value), "%", source)
-}
-
-func readUncore(t Tree) []Uncore {
-	const dir = cpuDir + "/intel_uncore_frequency"
-	list := []Uncore{}
-	names, _ := t.Dir(dir)
-	for _, name := range names {
-		u := Uncore{Name: name}
-		fill(t, dir+"/"+name, &u)
-		list = append(list, u)
-	}
-	return list
 }
 
 // Ceiling returns the highest frequency in Hz that scaling_max_freq can be set to. Since

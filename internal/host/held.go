@@ -57,6 +57,7 @@ func (f *Held) Read(buf *[]byte) ([]byte, error) {
 			if f.file, err = f.tree.file(f.path); err != nil {
 				break
 			}
+			f.tree.noted(f.path, note{content: true})
 		}
 		b, err := f.whole(buf)
 		if err == nil && (f.tree.Live() || marked(b) == nil) {

@@ -16,8 +16,7 @@ import (
 func readIdentity(t Tree) Identity {
 	cpu := readCPUInfo(t)
 	kernel := readRelease(t)
-	return Identity{
-		Hostname:     firstKnown(notEmpty(t.Text("/proc/sys/kernel/hostname")), notEmpty(t.Text("/etc/hostname"))),
+	id := Identity{
 		OS:           readOS(t),
 		Kernel:       kernel,
 		Arch:         readArch(t, cpu, kernel.Or("")),
@@ -28,6 +27,8 @@ func readIdentity(t Tree) Identity {
 		BIOS:         joinFacts(dmi(t, "bios_vendor"), dmi(t, "bios_version"), dmi(t, "bios_date")),
 		ClockTicksHz: readConfigHz(t, kernel.Or("")),
 	}
+	fill(t, "", &id)
+	return id
 }
 
 func notEmpty(f Fact[string]) Fact[string] {
@@ -109,12 +110,13 @@ func unquoteShell(s string) string {
 // it by /proc/sys/kernel/arch (Linux 6.1), the shape of /proc/cpuinfo or the
 // ending that distributions give to the kernel's release.
 func readArch(t Tree, cpu cpuinfo, release string) Fact[string] {
+	names := map[string]string{"x86_64": "amd64", "amd64": "amd64", "aarch64": "arm64", "arm64": "arm64"}
+	const file = "/proc/sys/kernel/arch"
+	machine, ok := t.Text(file).Get()
 	if t.Live() {
 		return Known(runtime.GOARCH, "", "architecture that hostlab was built for")
 	}
-	names := map[string]string{"x86_64": "amd64", "amd64": "amd64", "aarch64": "arm64", "arm64": "arm64"}
-	const file = "/proc/sys/kernel/arch"
-	if machine, ok := t.Text(file).Get(); ok {
+	if ok {
 		if name := names[machine]; name != "" {
 			machine = name
 		}
@@ -135,20 +137,24 @@ const dmiDir = "/sys/class/dmi/id/"
 
 func dmi(t Tree, name string) Fact[string] { return notEmpty(t.Text(dmiDir + name)) }
 
+// joinFacts puts those that are known behind each other. The first is left out where the next
+// one repeats it, as the product's name does the vendor's.
 func joinFacts(facts ...Fact[string]) Fact[string] {
 	out := firstKnown(facts...)
-	if out.State != StateOK {
-		return out
-	}
 	var words, files []string
 	for _, f := range facts {
-		if f.State == StateOK {
-			words = append(words, f.Value)
-			files = append(files, path.Base(f.Source))
+		if f.State != StateOK {
+			continue
 		}
+		if len(words) == 1 && strings.HasPrefix(f.Value, words[0]) {
+			words, files, out.Source = nil, nil, f.Source
+		}
+		words, files = append(words, f.Value), append(files, path.Base(f.Source))
 	}
-	out.Value = strings.Join(words, " ")
-	if len(files) > 1 {
+	if out.State == StateOK {
+		out.Value = strings.Join(words, " ")
+	}
+	if len(files) > 1 && strings.HasPrefix(out.Source, "/") {
 		out.Source = path.Dir(out.Source) + "/{" + strings.Join(files, ",") + "}"
 	}
 	return out
@@ -156,17 +162,10 @@ func joinFacts(facts ...Fact[string]) Fact[string] {
 
 // readProduct names the machine by DMI, or by the device tree as Arm boards do.
 func readProduct(t Tree) Fact[string] {
-	vendor, product := dmi(t, "sys_vendor"), dmi(t, "product_name")
-	if v, ok := vendor.Get(); ok && strings.HasPrefix(product.Or(""), v) {
-		vendor = Fact[string]{} // the product's name repeats the vendor's
-	}
-	model := Convert(t.Text("/proc/device-tree/model"), "", func(s string) (string, error) {
+	product := joinFacts(dmi(t, "sys_vendor"), dmi(t, "product_name"))
+	return firstKnown(product, Convert(t.Text("/proc/device-tree/model"), "", func(s string) (string, error) {
 		return strings.TrimRight(s, "\x00"), nil
-	})
-	if f := joinFacts(vendor, product); f.State != StateAbsent && f.State != "" {
-		return f
-	}
-	return firstKnown(product, model)
+	}))
 }
 
 // readConfigHz reads CONFIG_HZ: what the running kernel shows, else the file
@@ -182,11 +181,18 @@ func readConfigHz(t Tree, release string) Fact[int64] {
 			found = append(found, configHz(t, p, false))
 		}
 	}
-	return withReason(firstKnown(found...), StateAbsent, "the kernel's configuration is not to be seen here")
+	f := firstKnown(found...)
+	if v, ok := f.Get(); ok && release != "" && !strings.Contains(release, "/") {
+		t.told("/boot/config-"+release, fmt.Sprintf("CONFIG_HZ=%d", v)) // the whole would be larger than all else
+	}
+	if f.State == StateAbsent {
+		f.Reason = "the kernel's configuration is not to be seen here"
+	}
+	return f
 }
 
 func configHz(t Tree, file string, packed bool) Fact[int64] {
-	b, err := t.Read(file)
+	b, err := t.quiet().Read(file)
 	if err != nil {
 		return Unknown[int64](file, err)
 	}

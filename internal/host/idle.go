@@ -14,33 +14,23 @@ const (
 )
 
 func readIdle(t Tree, top Topology) Idle {
-	idle := Idle{DMALatency: dmaLatency(t), Resume: resumeLatencies(t, top.CPUs)}
-	fill(t, "", &idle)
-	if idle.Governor.State == StateAbsent {
-		idle.Governor = t.Word(cpuDir + "/cpuidle/current_governor_ro") // before Linux 5.9 unless booted with cpuidle_sysfs_switch
-	}
-	found := make([][]IdleState, len(top.CPUs))
-	each(len(top.CPUs), readers(), func(i int) { found[i] = idleStates(t, top.CPUs[i].ID) })
-	idle.States = groupStates(top.CPUs, found)
-	return idle
-}
-
-func idleStates(t Tree, cpu int) []IdleState {
-	var states []IdleState
-	for i := range maxIdleStates {
-		dir := cpuPath(cpu) + "/cpuidle/state" + strconv.Itoa(i) + "/"
-		latency := t.Int(dir+"latency", "", 1)
-		s := IdleState{Index: i, Name: t.Word(dir + "name"), Latency: Convert(latency, "s", fromMicros),
-			Disabled: []int{}, Unread: []int{}}
-		if s.Name.State == StateAbsent && latency.State == StateAbsent {
-			break
+	idle := Idle{DMALatency: dmaLatency(t)}
+	fill(t, cpuDir, &idle)
+	idle.Resume = perCPU(top.CPUs, func(dir string) Fact[float64] {
+		return Convert(t.Word(dir+"/power/pm_qos_resume_latency_us"), "s", parseResume)
+	})
+	idle.States = groupStates(top.CPUs, sideBySide(top.CPUs, readers(), func(c CPU) (states []IdleState) {
+		for i := range maxIdleStates {
+			s := IdleState{Index: i, Disabled: []int{}, Unread: []int{}}
+			fill(t, cpuPath(c.ID)+"/cpuidle/state"+strconv.Itoa(i), &s)
+			if s.Name.State == StateAbsent && s.Latency.State == StateAbsent {
+				break
+			}
+			states = append(states, s)
 		}
-		s.Desc = t.Text(dir + "desc")
-		s.Residency = Convert(t.Int(dir+"residency", "", 1), "s", fromMicros)
-		s.Disable = t.Bool(dir + "disable")
-		states = append(states, s)
-	}
-	return states
+		return states
+	}))
+	return idle
 }
 
 // groupStates joins the states that CPUs have alike, in the order of their
@@ -91,13 +81,6 @@ func (s *IdleState) join(cpu int, disable Fact[bool]) {
 	}
 }
 
-func fromMicros(us int64) (float64, error) {
-	if us < 0 {
-		return 0, fmt.Errorf("%d us is no time", us)
-	}
-	return float64(us) / 1e6, nil
-}
-
 // NoLimit is the reason of a limit that is absent because nobody has set one,
 // while the machine does have the knob.
 const NoLimit = "no limit is set"
@@ -122,31 +105,21 @@ func dmaLatency(t Tree) Fact[float64] {
 	if len(b) != 4 {
 		return Unknown[float64](latencyDev, fmt.Errorf("expected 4 bytes, found %d", len(b)))
 	}
-	us := int32(binary.LittleEndian.Uint32(b))
+	us := int32(binary.LittleEndian.Uint32(b)) //nolint:gosec // as the kernel's s32
 	if us == noLatencyLimit {
 		return absentFact[float64](latencyDev, NoLimit)
 	}
 	return Convert(Known(int64(us), "", latencyDev), "s", fromMicros)
 }
 
-// resumeLatencies reads what each CPU's users tolerate. The file says "0" for no
+// parseResume reads what a CPU's users tolerate. The file says "0" for no
 // limit and "n/a" where no latency at all is tolerated
 // (Documentation/ABI/testing/sysfs-devices-power).
-func resumeLatencies(t Tree, cpus []CPU) []CPULatency {
-	list := make([]CPULatency, len(cpus))
-	each(len(cpus), readers(), func(i int) {
-		path := cpuPath(cpus[i].ID) + "/power/pm_qos_resume_latency_us"
-		text := t.Word(path)
-		list[i] = CPULatency{cpus[i].ID, Convert(text, "s", parseResume)}
-		if text.State == StateOK && text.Value == "0" {
-			list[i].Value = absentFact[float64](path, NoLimit)
-		}
-	})
-	return list
-}
-
 func parseResume(s string) (float64, error) {
-	if s == "n/a" {
+	switch s {
+	case "0":
+		return 0, none(NoLimit)
+	case "n/a":
 		return 0, nil
 	}
 	us, err := strconv.ParseInt(s, 10, 32)

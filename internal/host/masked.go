@@ -23,17 +23,6 @@ func Masked[T any](f Fact[T]) bool {
 	return f.State == StateError && strings.HasSuffix(f.Reason, maskedReason)
 }
 
-// unmask turns an absent fact into an error where the absence proves nothing.
-func unmask[T any](t Tree, f Fact[T]) Fact[T] {
-	if f.State == StateAbsent {
-		path, _, _ := strings.Cut(f.Source, " ")
-		if err := t.masked(path); err != nil {
-			return Unknown[T](f.Source, err)
-		}
-	}
-	return f
-}
-
 // masked returns the reason why a file that is not there may exist nevertheless,
 // or nil.
 func (t Tree) masked(path string) error {
@@ -41,36 +30,41 @@ func (t Tree) masked(path string) error {
 		return nil
 	}
 	for _, root := range mountRoots {
-		if strings.HasPrefix(path, root+"/") && !t.shows(root, path) {
+		below, is := strings.CutPrefix(path, root+"/")
+		if !is {
+			continue
+		}
+		hidden := t.hides(root)
+		// The option subset=pid of procfs (Linux 5.8) leaves nothing but processes.
+		if first, _, _ := strings.Cut(below, "/"); hidden == all || hidden == others && !isProcess(first) {
 			return masked(root)
 		}
 	}
 	return nil
 }
 
-// shows reports whether a root holds anything of what it should. The option
-// subset=pid of procfs (Linux 5.8) leaves nothing but processes.
-func (t Tree) shows(root, path string) bool {
-	first, _, _ := strings.Cut(strings.TrimPrefix(path, root+"/"), "/")
-	whole := root == "/proc" && !isProcess(first)
-	key := root
-	if whole {
-		key += " whole"
-	}
+// What a root of mounts hides: nothing, all, or what is no process.
+const (
+	nothing = iota
+	others
+	all
+)
+
+func (t Tree) hides(root string) (hidden int) {
 	if t.at != nil {
-		if known, ok := t.at.shown.Load(key); ok {
-			return known.(bool)
+		if known, ok := t.at.hidden.Load(root); ok {
+			return known.(int)
 		}
+		defer func() { t.at.hidden.Store(root, hidden) }()
 	}
 	names, err := t.list(root)
-	shown := len(names) > 0 || err != nil && StateOf(err) != StateAbsent
-	if whole && err == nil {
-		shown = slices.ContainsFunc(names, func(n string) bool { return !isProcess(n) })
+	switch {
+	case len(names) == 0 && (err == nil || StateOf(err) == StateAbsent):
+		return all
+	case root == "/proc" && err == nil && !slices.ContainsFunc(names, func(n string) bool { return !isProcess(n) }):
+		return others
 	}
-	if t.at != nil {
-		t.at.shown.Store(key, shown)
-	}
-	return shown
+	return nothing
 }
 
 func isProcess(name string) bool { return name == "self" || name == "thread-self" || isNumber(name) }

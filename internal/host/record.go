@@ -7,28 +7,24 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
+	"maps"
 	"path"
 	"path/filepath"
-	"reflect"
 	"slices"
-	"sort"
 	"strings"
+	"sync"
 	"syscall"
-
-	"hostlab/internal/bounded"
 
 	"golang.org/x/tools/txtar"
 )
 
-// Record writes what facts and checks read from a machine as a txtar archive,
-// from which ExtractArchive makes a tree that they read like the machine itself.
-// It reads, as this user may, the files listed in recorded, the limits of its own
-// cgroup and its ancestors, the links that mounted devices are named by, and the
-// name and arguments of running database servers. Paths are those whose storage will be
-// asked about, and the comment is the archive's head: which machine, when, how. Nothing is
-// executed and nothing is written but w. It fails if ctx ends, a path is not absolute or
-// cannot be written as a member's name, or w fails; never because of the machine.
+// Record writes what facts are read from as a txtar archive, from which ExtractArchive makes
+// a tree that they read like the machine itself. It collects the facts, and takes what was
+// read for them: no list says what that is. Other readers of the tree may be added. Paths are
+// those whose storage will be asked about, and the comment is the archive's head: which
+// machine, when, how. Nothing is executed and nothing is written but w. It fails if ctx ends,
+// a path is not absolute or cannot be written as a member's name, or w fails; never because of
+// the machine.
 //
 // Members are sorted by path and named without a leading slash:
 //
@@ -42,21 +38,13 @@ import (
 // Device nodes become empty files. A line that would read as a txtar header is
 // indented by one space, which facts do not see since they trim white space.
 //
-// Private data stays out: environments but for the three variables that facts
-// read, serial numbers, asset tags, DMI and
-// machine UUIDs, WWIDs and what is in log and data files are not taken at all;
-// UUIDs, container ids, MAC and IP addresses, server names, the host's own name,
-// builders' names in kernel versions, arguments of init, and passwords in a
+// Private data stays out. What no fact needs is not read, or the reader says what of it is
+// kept (Tree.keeping). UUIDs, container ids, MAC and IP addresses, server names, the host's
+// own name, builders' names in kernel versions, arguments of init, and passwords in a
 // server's arguments are replaced (see recordMask). What remains, such as mount
 // points, deserves a look before a recording is given away.
-func Record(ctx context.Context, t Tree, comment string, paths []string, w io.Writer) error {
-	r := &recorder{ctx: ctx, t: t, members: map[string]member{}}
-	servers := findServers(t)
-	for _, s := range servers {
-		for _, p := range s.folders() {
-			r.statx(p)
-		}
-	}
+func Record(ctx context.Context, t Tree, comment string, paths []string, w io.Writer, others ...func(Tree)) error {
+	var asked []PathQuery
 	for _, p := range paths {
 		if abs, err := filepath.Abs(p); t.Live() && err == nil {
 			p = abs
@@ -64,37 +52,23 @@ func Record(ctx context.Context, t Tree, comment string, paths []string, w io.Wr
 		if !path.IsAbs(p) || !nameable(p) {
 			return fmt.Errorf("path %q: a recording needs an absolute path without line breaks and \" -> \"", p)
 		}
-		r.statx(path.Clean(p))
+		asked = append(asked, PathQuery{Path: path.Clean(p)})
 	}
-	for _, p := range slices.Concat(recorded, ownFiles(reflect.TypeFor[Facts]())) {
-		r.take("", p)
+	n := &notes{of: map[string]note{}, made: map[string]member{}}
+	noting := t
+	noting.notes = n
+	Collect(ctx, Options{Tree: noting, Paths: asked})
+	for _, read := range others {
+		read(noting)
 	}
-	r.conf = true
-	for _, p := range recordedConf {
-		r.take("", p)
-	}
-	for _, s := range servers {
-		for _, f := range s.confs() {
-			r.take(f, "")
+	t, end := t.begin(ctx)
+	defer end()
+	n.add(func() { n.closed = true })
+	r := &recorder{t: t, members: n.made}
+	for p, what := range n.of {
+		if ctx.Err() == nil {
+			r.take(p, what)
 		}
-	}
-	r.conf = false
-	for _, d := range cgroupDirs(t) {
-		r.take(d, "{"+cgroup2Files+","+cgroup1Files+"}")
-	}
-	for _, d := range mountSources(t) {
-		r.take(d, "")
-	}
-	for _, s := range servers {
-		r.take(path.Dir(s.file("comm")), "{comm,cmdline,environ,stat,status,cgroup,mountinfo,ns/mnt}")
-		r.named(s.file("cwd"))
-		for _, f := range s.logs() {
-			r.named(f)
-		}
-	}
-	r.configHz()
-	if t.Live() {
-		r.members[pageSizeFile] = member{data: fmt.Append(nil, os.Getpagesize())}
 	}
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("recording: %w", err)
@@ -109,66 +83,105 @@ type member struct {
 	dir  bool
 }
 
+// notes are what was read of a tree.
+type notes struct {
+	mu     sync.Mutex
+	of     map[string]note
+	made   map[string]member // what the machine tells otherwise than by files
+	closed bool              // a file system may answer after all, when nobody waits for it any more
+}
+
+type note struct {
+	content bool                // or its name alone
+	links   bool                // of a directory
+	keep    func([]byte) []byte // what of the content is kept; nil: all
+}
+
+// add changes the notes of a tree, if it has any.
+func (n *notes) add(change func()) {
+	if n == nil {
+		return
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if !n.closed {
+		change()
+	}
+}
+
+// noted tells what was read.
+func (t Tree) noted(p string, what note) {
+	t.notes.add(func() {
+		old := t.notes.of[path.Clean(p)]
+		if old.keep != nil {
+			what.keep = old.keep
+		}
+		t.notes.of[path.Clean(p)] = note{what.content || old.content, what.links || old.links, what.keep}
+	})
+}
+
+// told adds a file to a recording that holds what the machine tells by a call.
+func (t Tree) told(p, text string) {
+	if text != "" {
+		t.notes.add(func() { t.notes.made[p] = member{data: []byte(text)} })
+	}
+}
+
+// quiet is the tree for reading what shall not be recorded.
+func (t Tree) quiet() Tree {
+	t.notes = nil
+	return t
+}
+
+// keeping is the tree for reading files of which only a part is recorded.
+func (t Tree) keeping(keep func([]byte) []byte) Tree {
+	t.keep = keep
+	return t
+}
+
 type recorder struct {
-	ctx     context.Context
 	t       Tree
 	members map[string]member
-	names   bool // take files without their content
-	conf    bool // take the lines of confLine only
 }
 
-// recordLinks is what Linux itself follows (MAXSYMLINKS, include/linux/namei.h).
-const recordLinks = 40
-
-// take takes what matches a pattern with alternatives below a literal path.
-func (r *recorder) take(dir, pattern string) {
-	for _, p := range alternatives(pattern) {
-		r.walk("/", append(components(literal.Replace(dir)), components(p)...), strings.HasSuffix(p, "/"), 0)
+// take takes a path. On the machine itself it does not wait for a file system that does not
+// answer, on which a link may end.
+func (r *recorder) take(p string, what note) {
+	found, err := inTime(func() (map[string]member, error) {
+		found := map[string]member{}
+		r.walk(found, p, what, 0)
+		return found, nil
+	})
+	if err != nil {
+		return
+	}
+	for p, m := range found {
+		if old, known := r.members[p]; !known || old.data == nil && m.data != nil { // a name may be of a content
+			r.members[p] = m
+		}
 	}
 }
 
-// literal quotes what path.Match would take for a pattern.
-var literal = strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`)
-
-// walk takes everything below dir, a real path, that the components in rest
-// match. Links are recorded and followed; wantDir takes directories that match
-// the last component.
-func (r *recorder) walk(dir string, rest []string, wantDir bool, links int) {
-	if r.ctx.Err() != nil {
-		return
-	}
-	if len(rest) == 0 {
-		if _, known := r.members[dir]; wantDir && !known {
-			r.members[dir] = member{dir: true}
-		}
-		return
-	}
-	names := rest[:1]
-	meta := strings.ContainsAny(rest[0], `*?[\`) // systemd's cgroups have backslashes in their names
-	if meta {
-		names = nil
-		all, _ := r.t.Dir(dir) // what may not be listed cannot be recorded by pattern
-		for _, n := range all {
-			if ok, _ := path.Match(rest[0], n); ok {
-				names = append(names, n)
-			}
-		}
-	}
-	for _, n := range names {
-		p := path.Join(dir, n)
-		fi, err := os.Lstat(r.t.Join(p))
+// walk finds what a path needs: the links on the way, and what it is itself.
+func (r *recorder) walk(found map[string]member, p string, what note, links int) {
+	dir := "/"
+	for rest := components(p); len(rest) > 0; rest = rest[1:] {
+		at := path.Join(dir, rest[0])
+		mode, err := r.t.lstat(at)
 		switch {
-		case errors.Is(err, fs.ErrNotExist) || private(p):
-		case err != nil: // a directory that may not be entered: say so of the file in it
-			if whole := path.Join(append([]string{p}, rest[1:]...)...); !strings.ContainsAny(whole, "*?[") {
-				r.members[whole] = member{data: failed(err)}
-			}
-		case strings.HasPrefix(p, "/proc/") && asDirectory(p):
-			r.walk(p, rest[1:], wantDir, links)
-		case fi.Mode()&fs.ModeSymlink != 0:
-			target, err := os.Readlink(r.t.Join(p))
-			if err != nil || links == recordLinks {
-				continue
+		case StateOf(err) == StateAbsent:
+			return
+		case StateOf(err) == StateDenied: // which may not be entered
+			found[dir] = member{data: failed(err)}
+			return
+		case err != nil:
+			found[path.Join(append([]string{dir}, rest...)...)] = member{data: failed(err)}
+			return
+		case strings.HasPrefix(at, "/proc/") && asDirectory(at):
+		case mode&fs.ModeSymlink != 0:
+			target, err := r.t.readlink(at)
+			if err != nil || links == maxLinks {
+				return
 			}
 			real := path.Join(dir, target)
 			if path.IsAbs(target) {
@@ -176,111 +189,63 @@ func (r *recorder) walk(dir string, rest []string, wantDir bool, links int) {
 				real = root + target
 				target = relativeLink(strings.TrimPrefix(dir, root), target)
 			}
-			if _, known := r.members[p]; !known {
-				r.members[p] = member{link: target}
-				r.walk("/", components(real), true, links+1) // even an empty directory, so that the link leads there
-			}
-			if len(rest) > 1 {
-				r.walk("/", append(components(real), rest[1:]...), wantDir, links+1)
-			}
-		case fi.IsDir():
-			r.walk(p, rest[1:], wantDir, links)
+			found[at] = member{link: target}
+			r.walk(found, path.Join(append([]string{real}, rest[1:]...)...), what, links+1)
+			return
+		case mode.IsDir():
 		case len(rest) == 1:
-			r.file(p, fi.Mode())
+			r.file(found, at, mode, what)
+			return
+		default: // a file where a directory was expected
+			return
 		}
+		dir = at
+	}
+	found[dir] = member{dir: true}
+	if names, err := r.t.list(dir); what.links && err == nil {
+		for _, name := range names {
+			if mode, err := r.t.lstat(path.Join(dir, name)); err == nil && mode&fs.ModeSymlink != 0 {
+				r.walk(found, path.Join(dir, name), note{}, links)
+			}
+		}
+	} else if what.links {
+		found[dir] = member{data: failed(err)}
 	}
 }
 
-// recordLargest bounds one member: /proc/cpuinfo of 8192 CPUs is about 12 MB.
-const recordLargest = 16 << 20
-
-func (r *recorder) file(p string, mode fs.FileMode) {
-	if r.names || mode&fs.ModeDevice != 0 {
-		r.members[p] = member{}
+func (r *recorder) file(found map[string]member, p string, mode fs.FileMode, what note) {
+	if !what.content {
+		found[p] = member{}
 		return
 	}
 	if !mode.IsRegular() {
 		return
 	}
-	data, err := bounded.ReadFile(r.t.Join(p), recordLargest) // not Tree.Read: of a recording, failures are copied as they are
+	var data []byte
+	// Not Tree.Read: of a recording, failures are copied as they are.
+	err := r.t.read(p, maxFile+1, func(b []byte) error { data = bytes.Clone(b); return nil })
 	switch {
-	case errors.Is(err, fs.ErrNotExist): // gone since the directory was listed
+	case errors.Is(err, fs.ErrNotExist): // gone since it was read
 		return
-	case errors.As(err, new(*bounded.TooLarge)):
+	case errors.Is(err, errTooLarge):
 		data = failed(syscall.EFBIG)
 	case err != nil:
 		data = failed(err)
 	case r.t.Live() && bytes.HasPrefix(data, []byte(errnoMark)):
 		data = append([]byte(" "), data...) // text that is no failure
 	}
-	if r.conf && err == nil {
-		data = bytes.Join(confLine.FindAll(data, -1), []byte("\n"))
-	}
-	base := path.Base(p)
-	if err == nil {
-		switch base {
-		case "environ":
-			if data = knownEnviron(data); len(data) == 0 {
-				return
-			}
-		case "FACP":
-			if data = makerOf(data); len(data) == 0 {
-				return
-			}
+	if what.keep != nil && marked(data) == nil {
+		if data = what.keep(data); len(data) == 0 {
+			return
 		}
 	}
 	data = bytes.TrimRight(data, "\x00") // device-tree strings, arguments
-	switch {
-	case bytes.IndexByte(data, 0) >= 0 && base != "cmdline" && base != "compatible" && base != "environ": // binary
-		return
-	case base == "chassis_asset_tag" && err == nil && !knownTags[string(bytes.TrimSpace(data))]:
+	texts := []string{"cmdline", "compatible", "environ"}
+	if bytes.IndexByte(data, 0) >= 0 && !slices.Contains(texts, path.Base(p)) { // binary
 		return
 	}
-	r.members[p] = member{data: data}
+	found[p] = member{data: append([]byte{}, data...)}
 }
-
-// statxLine asks the file system about a path; from a recording it repeats what
-// was recorded.
-func statxLine(t Tree, p string) (string, error) {
-	if !t.Live() {
-		b, err := t.Read(statxFile(p))
-		return string(b), err
-	}
-	if _, err := os.Stat(p); err != nil {
-		return "", err
-	}
-	return attributeLine(p), nil
-}
-
-// statx records the file system's answers about a path and takes the path itself.
-func (r *recorder) statx(p string) {
-	line, err := inTime(func() (string, error) { return statxLine(r.t, p) })
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return
-	case errors.Is(err, ErrNoAnswer):
-		r.members[statxFile(p)] = member{data: failed(syscall.ETIMEDOUT)}
-		return
-	case err != nil:
-		line = string(failed(err))
-	}
-	r.members[statxFile(p)] = member{data: []byte(line)}
-	r.named(p)
-	if real, err := (view{t: r.t}).resolve(p); err == nil && real != p { // readers ask for either
-		r.statx(real)
-	}
-}
-
-// named takes a path and the links on the way, but never what is in a file.
-func (r *recorder) named(p string) {
-	r.names = true
-	r.walk("/", components(literal.Replace(p)), true, 0)
-	r.names = false
-}
-
-// statxFile is where the answers about a path lie in a recording. The path is a
-// directory there, since one that was asked about may lie below another.
-func statxFile(p string) string { return path.Join("/.hostlab/statx", p, ".attr") }
 
 // failed is the content of a file that could not be read: the mark that Tree.Read
 // takes for the same failure.
@@ -298,12 +263,9 @@ func failed(err error) []byte {
 }
 
 func (r *recorder) archive(comment string) *txtar.Archive {
-	m := newRecordMask(r.t)
-	paths := make([]string, 0, len(r.members))
-	for p := range r.members {
-		paths = append(paths, p)
-	}
-	sort.Slice(paths, func(i, j int) bool { return naturalLess(paths[i], paths[j]) })
+	paths := slices.Collect(maps.Keys(r.members))
+	SortNatural(paths)
+	m := newRecordMask(r.t, wordsOf(paths))
 	inner := map[string]bool{} // directories that other members make
 	for _, p := range paths {
 		for d := path.Dir(p); d != "/" && !inner[d]; d = path.Dir(d) {
@@ -315,7 +277,7 @@ func (r *recorder) archive(comment string) *txtar.Archive {
 		e := r.members[p]
 		name := strings.TrimPrefix(m.name(p), "/")
 		switch {
-		case name == "" || e.dir && inner[p] || !nameable(p) || strings.ContainsAny(e.link, "\n\r"):
+		case name == "" || e.link == "" && inner[p] || !nameable(p) || strings.ContainsAny(e.link, "\n\r"):
 			continue
 		case e.dir:
 			name += "/"
@@ -365,18 +327,4 @@ func processRoot(p string) string {
 
 func components(p string) []string {
 	return strings.FieldsFunc(p, func(c rune) bool { return c == '/' })
-}
-
-// alternatives expands {a,b}, not nested, from left to right.
-func alternatives(pattern string) []string {
-	head, tail, ok := strings.Cut(pattern, "{")
-	if !ok {
-		return []string{pattern}
-	}
-	list, tail, _ := strings.Cut(tail, "}")
-	var out []string
-	for _, w := range strings.Split(list, ",") {
-		out = append(out, alternatives(head+w+tail)...)
-	}
-	return out
 }

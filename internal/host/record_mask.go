@@ -8,23 +8,15 @@ import (
 	"strings"
 )
 
-// private reports whether a file names this one machine or device and is
-// therefore never read: serial numbers, UUIDs, worldwide names, addresses.
-func private(p string) bool {
-	base := path.Base(p)
-	switch base {
-	case "wwid", "wwn", "nguid", "eui", "ppin", "address", "machine-id", "hostid", "hostnqn", "subsysnqn",
-		"unique_id", "set_cookie", "board_asset_tag":
-		return true
-	case "uuid":
-		return path.Base(path.Dir(p)) != "dm" // its first part is the kind of device; mask keeps only that
-	}
-	return strings.HasSuffix(base, "serial") || strings.HasSuffix(base, "_uuid") || strings.HasPrefix(base, "vpd_pg")
-}
-
-// knownTags are asset tags that clouds give to all their machines. Others are
+// knownTag leaves an asset tag that a cloud gives to all its machines. Others are
 // inventory numbers.
-var knownTags = map[string]bool{"7783-7084-3265-9085-8269-3286-77": true, "OracleCloud.com": true, "Amazon EC2": true}
+func knownTag(tag []byte) []byte {
+	switch string(bytes.TrimSpace(tag)) {
+	case azureTag, "OracleCloud.com", "Amazon EC2":
+		return tag
+	}
+	return nil
+}
 
 // knownEnviron leaves of an environment what facts read: the engine that a
 // container's manager names, and where two databases keep their data.
@@ -49,8 +41,10 @@ func makerOf(table []byte) []byte {
 	return []byte("FACP......" + string(table[id:end]))
 }
 
-// confLine matches the lines of database configurations that are taken: sections,
-// inclusions and directories. Others may hold passwords.
+// confLines leaves of a database's configuration sections, inclusions and directories. Other
+// lines may hold passwords.
+func confLines(data []byte) []byte { return bytes.Join(confLine.FindAll(data, -1), []byte("\n")) }
+
 var confLine = regexp.MustCompile(`(?mi)^\s*(\[.*\]|!include.*|(datadir|innodb[-_]log[-_]group[-_]home[-_]dir|basepath_\w+|default(data|log)dir)\s*=.*)$`)
 
 // recordMask replaces private data in what was read. The same value becomes the same
@@ -64,9 +58,10 @@ type recordMask struct {
 	n     map[string]int
 }
 
-func newRecordMask(t Tree) *recordMask {
+// common are words that are no name of a host.
+func newRecordMask(t Tree, common map[string]bool) *recordMask {
 	h := t.Text("/proc/sys/kernel/hostname").Or("")
-	return &recordMask{host: h, names: hostNames(h), seen: map[string]string{}, n: map[string]int{}}
+	return &recordMask{host: h, names: hostNames(h, common), seen: map[string]string{}, n: map[string]int{}}
 }
 
 var (
@@ -142,10 +137,6 @@ func (m *recordMask) content(p string, data []byte) []byte {
 		s = "host\n"
 	case p == "/proc/version":
 		s = mailRE.ReplaceAllString(s, "(builder@host)")
-	case p == "/proc/1/sched":
-		s, _, _ = strings.Cut(s, "\n") // its name and number in the outermost namespace; the rest is counters
-	case base == ".containerenv":
-		s = strings.Join(regexp.MustCompile(`(?m)^(engine|rootless)=.*$`).FindAllString(s, -1), "\n")
 	case base == "uuid": // of a dm device: LVM-..., CRYPT-LUKS2-..., mpath-...
 		if kind, _, ok := strings.Cut(s, "-"); ok {
 			s = kind + "-redacted"

@@ -5,41 +5,46 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 )
 
 // commonNames are names of hosts that are also words of paths and files. To
 // replace one would change what a recording says, and it tells nobody which host
 // it is.
-var commonNames = sync.OnceValue(func() map[string]bool {
-	words := strings.Fields("localhost localdomain host linux debian ubuntu fedora centos rocky alma redhat suse server " +
-		"database db data log logs node guest vm virtual machine system swap boot home root main master primary replica standby " +
-		"postgresql postgres mariadb mysql oracle hana sap mssql prod production test dev stage disk ssd nvme pmem lvm vg lv " +
-		"user service slice scope session docker podman lxc kubepods container containers machines tmpfs overlay ext4 xfs btrfs " +
-		"rw ro defaults none relatime")
-	for _, p := range slices.Concat(recorded, recordedConf) {
-		words = append(words, strings.FieldsFunc(p, func(c rune) bool { return !letter(c) })...)
-	}
+var commonNames = strings.Fields("localhost localdomain host linux debian ubuntu fedora centos rocky alma redhat suse server " +
+	"database db data log logs node guest vm virtual machine system swap boot home root main master primary replica standby " +
+	"postgresql postgres mariadb mysql oracle hana sap mssql prod production test dev stage disk ssd nvme pmem lvm vg lv " +
+	"user service slice scope session docker podman lxc kubepods container containers machines tmpfs overlay ext4 xfs btrfs " +
+	"rw ro defaults none relatime etc usr var opt srv mnt run sys proc dev custom config global")
+
+// wordsOf is the set of them, and of the words of paths that the kernel names.
+func wordsOf(paths []string) map[string]bool {
 	set := map[string]bool{}
-	for _, w := range words {
-		set[strings.ToLower(w)] = true
+	for _, w := range commonNames {
+		set[w] = true
+	}
+	for _, p := range paths {
+		if !holdsHost(p) {
+			for _, w := range strings.FieldsFunc(p, func(c rune) bool { return !letter(c) }) {
+				set[strings.ToLower(w)] = true
+			}
+		}
 	}
 	return set
-})
+}
 
 func letter(c rune) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
 
 // hostNames matches a host's name, its part before the first dot, and both as
 // device-mapper writes them, with hyphens doubled.
-func hostNames(name string) *regexp.Regexp {
+func hostNames(name string, common map[string]bool) *regexp.Regexp {
 	// The kernel takes any bytes for a name. A byte that is no UTF-8 is U+FFFD to
 	// regexp, in a pattern only if it is written so.
 	name = string([]rune(name))
 	short, _, _ := strings.Cut(name, ".")
 	var forms []string
 	for _, n := range []string{name, short} {
-		// Two letters, or numbers alone, are part of too much.
-		if len(n) < 3 || commonNames()[strings.ToLower(n)] || !strings.ContainsFunc(n, letter) {
+		// Two letters, or numbers alone, are part of too much. NUL ends words elsewhere.
+		if len(n) < 3 || strings.ContainsRune(n, 0) || common[strings.ToLower(n)] || !strings.ContainsFunc(n, letter) {
 			continue
 		}
 		forms = append(forms, regexp.QuoteMeta(strings.ReplaceAll(n, "-", "--")), regexp.QuoteMeta(n))
@@ -59,7 +64,7 @@ func (m *recordMask) hostless(s string) string {
 	var b strings.Builder
 	from := 0
 	for _, at := range m.names.FindAllStringIndex(s, -1) {
-		inWord := func(c byte) bool { return letter(rune(c)) || digit(c) }
+		inWord := func(c byte) bool { return letter(rune(c)) || c >= '0' && c <= '9' }
 		if at[0] > 0 && inWord(s[at[0]-1]) || at[1] < len(s) && inWord(s[at[1]]) {
 			continue
 		}
@@ -117,7 +122,9 @@ func serverArgs(s string) string {
 		kept := keptArgs.MatchString(plain)
 		switch {
 		case i == 0: // a title that a server wrote for ps holds more than its name
-			args[i], _, _ = strings.Cut(a, " ")
+			if end := strings.IndexAny(a, " \n"); end >= 0 {
+				args[i] = a[:end]
+			}
 		case a == "" || a == "-c" || kept && (hasValue || long) || keepNext && strings.HasPrefix(a, "/"):
 		case strings.HasPrefix(a, "-D"):
 		case long && hasValue:
@@ -140,12 +147,13 @@ var keptOptions = regexp.MustCompile(`^(rw|ro|sync|async|dirsync|hard|soft|softe
 func mountLines(s string) string {
 	lines := strings.Split(s, "\n")
 	for i, line := range lines {
-		left, right, isInfo := strings.Cut(line, " - ")
-		f := strings.Fields(line)
-		at, kind := 0, 2 // mounts: source point type options
+		all := strings.Fields(line)
+		f, at, kind := all, 0, 2 // mounts: source point type options
+		// mountinfo: six fields and optional ones, a dash, type source options (proc_pid_mountinfo(5))
+		dash := slices.Index(all, "-")
+		isInfo := dash >= 6
 		if isInfo {
-			f = strings.Fields(right)
-			at, kind = 1, 0 // mountinfo, after the dash: type source options
+			f, at, kind = all[dash+1:], 1, 0
 		}
 		if len(f) <= 2 || Shared(f[kind]) == "" && f[kind] != "fuse" && !strings.HasPrefix(f[kind], "fuse.") {
 			continue
@@ -158,10 +166,7 @@ func mountLines(s string) string {
 		} else if n >= 3 {
 			f[3] = keptOf(f[3])
 		}
-		lines[i] = strings.Join(f, " ")
-		if isInfo {
-			lines[i] = left + " - " + lines[i]
-		}
+		lines[i] = strings.Join(all, " ") // of which f is a part
 	}
 	return strings.Join(lines, "\n")
 }

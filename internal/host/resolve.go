@@ -53,6 +53,7 @@ func (v view) resolve(p string) (string, error) {
 		}
 		next := path.Join(done, name)
 		mode, err := v.t.lstat(v.root + next)
+		v.t.noted(v.root+next, note{})
 		switch {
 		case err != nil && StateOf(err) == StateAbsent && !v.t.Live():
 		case err != nil:
@@ -83,6 +84,7 @@ func (v view) resolve(p string) (string, error) {
 
 func readLink(t Tree, p string) (string, error) {
 	target, err := t.readlink(p)
+	t.noted(p, note{})
 	if err != nil {
 		return "", &fs.PathError{Op: "readlink", Path: p, Err: bare(err)}
 	}

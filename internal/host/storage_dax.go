@@ -1,9 +1,9 @@
 package host
 
 import (
-	"errors"
 	"fmt"
 	"io/fs"
+	"path"
 	"strconv"
 	"strings"
 )
@@ -25,18 +25,25 @@ type attributes struct {
 // free the bytes of statfs, readonly its ST_RDONLY. The file has the path's own
 // name below this folder, as in /.hostlab/statx/var/lib/pgsql; where that has to
 // be a folder itself, since a path below it was recorded as well, the file is
-// named ".attr" in it. attributeLine makes the line.
+// named ".attr" in it. A recording is written in the second form.
 const statxDir = "/.hostlab/statx"
 
-// attributeLine returns the line that a recording keeps for a path of this
-// machine, with its end. It is empty where the system tells nothing.
-func attributeLine(path string) string {
-	a := liveAttributes(path)
+func statxFile(p string) string { return path.Join(statxDir, p, ".attr") }
+
+// flag is one attribute that is set or not, by its name in a recording.
+type flag struct {
+	name string
+	fact *Fact[bool]
+}
+
+func (a *attributes) flags() []flag {
+	return []flag{{"dax", &a.isDAX}, {"inherit", &a.inherits}, {"readonly", &a.readOnly}}
+}
+
+// line is what a recording keeps. It is empty where the system tells nothing.
+func (a *attributes) line() string {
 	var words []string
-	for _, f := range []struct {
-		name string
-		fact Fact[bool]
-	}{{"dax", a.isDAX}, {"inherit", a.inherits}, {"readonly", a.readOnly}} {
+	for _, f := range a.flags() {
 		if v, ok := f.fact.Get(); ok {
 			words = append(words, f.name+map[bool]string{true: "=1", false: "=0"}[v])
 		}
@@ -44,56 +51,50 @@ func attributeLine(path string) string {
 	if v, ok := a.free.Get(); ok {
 		words = append(words, fmt.Sprintf("free=%d", v))
 	}
-	if len(words) == 0 {
-		return ""
-	}
-	return strings.Join(words, " ") + "\n"
+	return strings.Join(words, " ")
 }
 
 // attributesOf reads a path's attributes: from the kernel on the machine itself,
 // else from the recording.
-func attributesOf(t Tree, path string) attributes {
+func attributesOf(t Tree, path string) (a attributes) {
 	if t.Live() {
-		return liveAttributes(path)
+		a = liveAttributes(path)
+		t.told(statxFile(path), a.line())
+		return a
 	}
-	var err error
+	text, source := "", "statx, statfs"
 	for _, file := range []string{statxDir + path, statxFile(path)} {
-		var b []byte
-		if b, err = t.Read(file); err == nil {
-			return parseAttributes(string(b), file)
+		if b, err := t.Read(file); err == nil {
+			text, source = string(b), file
+			break
 		}
 	}
-	const source, why = "statx, statfs", "the recording does not hold it"
-	return attributes{
-		free: absentFact[int64](source, why), readOnly: absentFact[bool](source, why),
-		isDAX: absentFact[bool](source, why), inherits: absentFact[bool](source, why),
-	}
-}
-
-func parseAttributes(s, source string) attributes {
 	words := map[string]string{}
-	for _, w := range strings.Fields(s) {
+	for _, w := range strings.Fields(text) {
 		k, v, _ := strings.Cut(w, "=")
 		words[k] = v
 	}
-	flag := func(name string) Fact[bool] {
-		switch v, ok := words[name]; {
-		case !ok:
-			return absentFact[bool](source+" "+name, "the recording does not hold it")
-		case v == "0" || v == "1":
-			return Known(v == "1", "", source+" "+name)
-		}
-		return Unknown[bool](source+" "+name, errors.New("expected 0 or 1"))
+	for _, f := range a.flags() {
+		*f.fact = attribute(words, source, f.name, "", strconv.ParseBool)
 	}
-	a := attributes{readOnly: flag("readonly"), isDAX: flag("dax"), inherits: flag("inherit")}
-	a.free = absentFact[int64](source+" free", "the recording does not hold it")
-	if v, ok := words["free"]; ok {
-		n, err := strconv.ParseInt(v, 10, 64)
-		if a.free = Known(n, "B", source+" free"); err != nil || n < 0 {
-			a.free = Unknown[int64](source+" free", fmt.Errorf("expected a number, found %s", clip(v)))
-		}
-	}
+	a.free = attribute(words, source, "free", "B", func(s string) (int64, error) {
+		n, err := strconv.ParseUint(s, 10, 63)
+		return int64(n), err //nolint:gosec // of 63 bits
+	})
 	return a
+}
+
+func attribute[T any](words map[string]string, source, name, unit string, parse func(string) (T, error)) Fact[T] {
+	source += " " + name
+	text, ok := words[name]
+	if !ok {
+		return absentFact[T](source, "the recording does not hold it")
+	}
+	v, err := parse(text)
+	if err != nil {
+		return Unknown[T](source, fmt.Errorf("expected a number, found %s", clip(text)))
+	}
+	return Known(v, unit, source)
 }
 
 // daxInForce tells whether a new file on a mount is accessed without the page

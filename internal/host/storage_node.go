@@ -71,20 +71,13 @@ func (v view) held(resolved string, mnt *mount) bool {
 
 func (s *stack) rawStorage(asked, node, name string) Storage {
 	s.add(name, 0)
-	const why = "it is a block device, without a file system"
 	dir := s.block.dir(name)
-	none := absentFact[string](node, why)
-	return Storage{
-		Path:       asked,
-		Resolved:   Known(node, "", asked),
-		MountPoint: none,
-		FSType:     Known(rawDevice, "", dir),
-		Options:    none,
-		Device:     Known(node, "", dir),
-		Class:      s.class(classSource(s, dir)),
-		DAX:        absentFact[bool](node, why),
-		ReadOnly:   s.block.t.Bool(dir + "/ro"),
-		FreeBytes:  absentFact[int64](node, why),
-		Stack:      s.layers,
-	}
+	out := unknownStorage(asked, node, none("it is a block device, without a file system"))
+	out.Resolved = Known(node, "", asked)
+	out.FSType = Known(rawDevice, "", dir)
+	out.Device = Known(node, "", dir)
+	out.Class = s.class(classSource(s, dir))
+	out.ReadOnly = s.block.t.Bool(dir + "/ro")
+	out.Stack = s.layers
+	return out
 }

@@ -28,12 +28,12 @@ type stack struct {
 // add descends from a device to the disks: depth first, so that a layer stands
 // right above what it is made of.
 func (s *stack) add(name string, depth int) {
-	if depth > maxDepth || len(s.layers) >= maxLayers {
-		s.unknown = fmt.Sprintf("more than %d layers of devices", maxDepth)
-		if depth <= maxDepth {
-			s.unknown = fmt.Sprintf("more than %d devices below each other", maxLayers)
-		}
-		s.classes = append(s.classes, "")
+	switch {
+	case depth > maxDepth:
+		s.end("", fmt.Sprintf("more than %d layers of devices", maxDepth))
+		return
+	case len(s.layers) >= maxLayers:
+		s.end("", fmt.Sprintf("more than %d devices below each other", maxLayers))
 		return
 	}
 	if disk := s.block.diskOf(name); disk != "" {
@@ -62,17 +62,21 @@ func (s *stack) addWhole(name string, depth int) {
 		}
 	}
 	if len(parts) == 0 {
-		s.classes = append(s.classes, dev.Class)
-		if dev.Class == "" {
-			s.unknown = "/sys does not tell what " + name + " is"
-		}
+		s.end(dev.Class, "/sys does not tell what "+name+" is")
+	}
+}
+
+// end notes the class of what ends a branch; why one that is "" is not known.
+func (s *stack) end(class, why string) {
+	if s.classes = append(s.classes, class); class == "" {
+		s.unknown = why
 	}
 }
 
 func (s *stack) addBacking(name string, depth int) {
 	file, ok := notEmpty(s.block.t.Text(s.block.dir(name) + "/loop/backing_file")).Get()
 	if !ok {
-		s.classes, s.unknown = append(s.classes, ""), "the file behind "+name+" is not to be seen"
+		s.end("", "the file behind "+name+" is not to be seen")
 		return
 	}
 	v := view{s.block.t, "", selfMounts}
@@ -84,7 +88,7 @@ func (s *stack) addBacking(name string, depth int) {
 		s.addMount(m, mnt, depth)
 		return
 	}
-	s.classes, s.unknown = append(s.classes, ""), "the mount of "+file+" is not known"
+	s.end("", "the mount of "+file+" is not known")
 }
 
 func (s *stack) addMount(m mountTable, mnt *mount, depth int) {
@@ -93,8 +97,7 @@ func (s *stack) addMount(m mountTable, mnt *mount, depth int) {
 		return
 	}
 	if class, why := fsClass(mnt); class != "" || why != "" {
-		s.classes = append(s.classes, class)
-		s.unknown = why
+		s.end(class, why)
 		return
 	}
 	if mnt.fsType == "overlay" {
@@ -103,7 +106,7 @@ func (s *stack) addMount(m mountTable, mnt *mount, depth int) {
 	}
 	names, err := s.devicesOf(mnt)
 	if err != nil {
-		s.classes, s.unknown = append(s.classes, ""), err.Error()
+		s.end("", err.Error())
 		return
 	}
 	for _, n := range names {
@@ -163,11 +166,11 @@ func (s *stack) sourceName(source string) string {
 func (s *stack) addOverlay(m mountTable, mnt *mount, depth int) {
 	upper, ok := mnt.option("upperdir")
 	if !ok {
-		s.classes, s.unknown = append(s.classes, ""), "an overlay without an upper directory takes no writes"
+		s.end("", "an overlay without an upper directory takes no writes")
 		return
 	}
 	if !path.IsAbs(upper) {
-		s.classes, s.unknown = append(s.classes, ""), "an overlay whose upper directory "+upper+" is relative to where it was mounted from"
+		s.end("", "an overlay whose upper directory "+upper+" is relative to where it was mounted from")
 		return
 	}
 	if below := m.dataMount(upper); below != nil {
@@ -181,7 +184,7 @@ func (s *stack) addOverlay(m mountTable, mnt *mount, depth int) {
 			return
 		}
 	}
-	s.classes, s.unknown = append(s.classes, ""), "an overlay whose upper directory "+upper+" lies outside of this container"
+	s.end("", "an overlay whose upper directory "+upper+" lies outside of this container")
 }
 
 // dataMount finds the mount through which Docker shows a container its files

@@ -51,7 +51,7 @@ func TestHybridText(t *testing.T) {
   threads         8                             /sys/devices/system/cpu/online
   SMT control     on                            .../system/cpu/smt/control
   SMT active      yes                           .../system/cpu/smt/active
-  NUMA memory     32 GiB, cpus 0-7              .../system/node/node0/meminfo
+  NUMA memory     32 GiB, cpus 0-7              .../node/node0/meminfo MemTotal
   NUMA distances  10, cpus 0-7                  .../system/node/node0/distance
   socket          0, cpus 0-7                   .../topology/physical_package_id
   die             0, cpus 0-7                   .../cpu/cpu*/topology/die_id

@@ -15,17 +15,20 @@ const (
 )
 
 func readTopology(t Tree) Topology {
-	top := Topology{Online: onlineCPUs(t), NUMA: readNUMA(t)}
-	fill(t, "", &top)
+	top := Topology{Online: onlineCPUs(t), NUMA: []NUMANode{}}
+	fill(t, cpuDir, &top)
 	top.Threads = Convert(top.Online, "", func(l []int) (int, error) { return len(l), nil })
-	online, _ := top.Online.Get()
-	nodeOf := nodeByCPU(top.NUMA)
-	top.CPUs = make([]CPU, len(online))
-	capacity := make([]Fact[int64], len(online))
-	each(len(online), readers(), func(i int) {
-		top.CPUs[i] = readCPU(t, online[i], nodeOf)
-		capacity[i] = t.Int(cpuPath(online[i])+"/cpu_capacity", "", 1)
-	})
+	nodeOf := map[int]Fact[int]{}
+	for _, id := range numbered(t, nodeDir, "node") {
+		n := NUMANode{ID: id}
+		fill(t, nodeDir+"/node"+strconv.Itoa(id), &n)
+		for _, c := range n.CPUs.Or(nil) {
+			nodeOf[c] = Known(id, "", n.CPUs.Source)
+		}
+		top.NUMA = append(top.NUMA, n)
+	}
+	online := top.Online.Or(nil)
+	capacity := sideBySide(online, readers(), func(id int) Fact[int64] { return t.Int(cpuPath(id)+"/cpu_capacity", "", 1) })
 	top.CoreTypes = coreTypes(t, online, capacity)
 	typeOf := map[int]string{}
 	for _, ct := range top.CoreTypes {
@@ -33,9 +36,20 @@ func readTopology(t Tree) Topology {
 			typeOf[c] = ct.Name
 		}
 	}
-	for i := range top.CPUs {
-		top.CPUs[i].CoreType = typeOf[top.CPUs[i].ID]
-	}
+	top.CPUs = sideBySide(online, readers(), func(id int) CPU {
+		c := CPU{ID: id, CoreType: typeOf[id], NUMANode: nodeOf[id]}
+		fill(t, cpuPath(id), &c)
+		c.Siblings = Convert(c.Siblings, "", func(l []int) ([]int, error) {
+			if l = ascending(l); !slices.Contains(l, id) {
+				return nil, fmt.Errorf("CPU %d is not in its own list %s", id, clip(FormatList(l)))
+			}
+			return l, nil
+		})
+		if _, ok := nodeOf[id]; !ok {
+			c.NUMANode = absentFact[int](nodeDir, "no node lists this CPU")
+		}
+		return c
+	})
 	top.Sockets = countSockets(top.CPUs)
 	top.Cores = countCores(top.CPUs)
 	top.Caches = readCaches(t, top.CPUs)
@@ -77,49 +91,6 @@ func ascending(list []int) []int {
 	list = slices.Clone(list)
 	slices.Sort(list)
 	return slices.Compact(list)
-}
-
-func readCPU(t Tree, id int, nodeOf map[int]Fact[int]) CPU {
-	dir := cpuPath(id) + "/topology/"
-	c := CPU{
-		ID:      id,
-		Socket:  topologyID(t, dir+"physical_package_id"),
-		Die:     topologyID(t, dir+"die_id"),
-		Cluster: topologyID(t, dir+"cluster_id"),
-		Core:    topologyID(t, dir+"core_id"),
-	}
-	// core_cpus_list is the name since Linux 5.3; the older one is still there,
-	// but only by grace.
-	c.Siblings = t.List(dir + "core_cpus_list")
-	if c.Siblings.State == StateAbsent {
-		c.Siblings = t.List(dir + "thread_siblings_list")
-	}
-	c.Siblings = Convert(c.Siblings, "", func(l []int) ([]int, error) {
-		if l = ascending(l); !slices.Contains(l, id) {
-			return nil, fmt.Errorf("CPU %d is not in its own list %s", id, clip(FormatList(l)))
-		}
-		return l, nil
-	})
-	var ok bool
-	if c.NUMANode, ok = nodeOf[id]; !ok {
-		c.NUMANode = absentFact[int](nodeDir, "no node lists this CPU")
-	}
-	return c
-}
-
-// topologyID reads an ID. Guests whose firmware describes no topology show -1;
-// x86 kernels 5.16 to 6.1 showed 65535 for CPUs without a cluster.
-func topologyID(t Tree, path string) Fact[int] {
-	f := Convert(t.Int(path, "", 1), "", func(v int64) (int, error) {
-		if v < -1 || v > 1<<31-1 {
-			return 0, fmt.Errorf("%d cannot be an ID", v)
-		}
-		return int(v), nil
-	})
-	if f.State == StateOK && (f.Value == -1 || f.Value == 65535 && strings.HasSuffix(path, "cluster_id")) {
-		return absentFact[int](path, "the kernel has none")
-	}
-	return f
 }
 
 // countSockets counts the distinct packages. A CPU that does not say where it
@@ -170,68 +141,16 @@ func counted(n int, source string) Fact[int] {
 	return Known(n, "", source)
 }
 
-func readNUMA(t Tree) []NUMANode {
-	names, _ := t.Dir(nodeDir)
-	nodes := []NUMANode{}
-	for _, name := range names {
-		id, ok := numbered(name, "node")
-		if !ok {
-			continue
-		}
-		dir := nodeDir + "/" + name
-		nodes = append(nodes, NUMANode{
-			ID:     id,
-			CPUs:   t.List(dir + "/cpulist"),
-			Memory: Convert(t.Text(dir+"/meminfo"), "B", nodeTotal),
-			Distance: Convert(t.Text(dir+"/distance"), "", func(s string) ([]int, error) {
-				return parseInts(s)
-			}),
-		})
-	}
-	return nodes
-}
-
-func nodeByCPU(nodes []NUMANode) map[int]Fact[int] {
-	of := map[int]Fact[int]{}
-	for _, n := range nodes {
-		for _, c := range n.CPUs.Or(nil) {
-			of[c] = Known(n.ID, "", n.CPUs.Source)
+// numbered lists the numbers of the entries of a directory that have a name and a number.
+func numbered(t Tree, dir, name string) (list []int) {
+	names, _ := t.Dir(dir)
+	for _, n := range names {
+		digits, ok := strings.CutPrefix(n, name)
+		if id, err := strconv.Atoi(digits); ok && err == nil && isNumber(digits) {
+			list = append(list, id)
 		}
 	}
-	return of
-}
-
-func numbered(name, prefix string) (int, bool) {
-	digits, ok := strings.CutPrefix(name, prefix)
-	n, err := strconv.Atoi(digits)
-	return n, ok && err == nil && n >= 0 && digits[0] != '+'
-}
-
-// nodeTotal finds "Node 0 MemTotal:  65536 kB" and returns bytes.
-func nodeTotal(meminfo string) (int64, error) {
-	for line := range strings.Lines(meminfo) {
-		w := strings.Fields(line)
-		if len(w) == 5 && w[2] == "MemTotal:" && w[4] == "kB" {
-			kb, err := strconv.ParseInt(w[3], 10, 64)
-			if err != nil || kb < 0 || kb > 1<<52 {
-				return 0, fmt.Errorf("expected a number of kB, found %s", clip(w[3]))
-			}
-			return kb << 10, nil
-		}
-	}
-	return 0, fmt.Errorf("no line MemTotal")
-}
-
-func parseInts(s string) ([]int, error) {
-	list := []int{}
-	for _, w := range strings.Fields(s) {
-		n, err := strconv.Atoi(w)
-		if err != nil {
-			return nil, fmt.Errorf("expected whole numbers, found %s", clip(w))
-		}
-		list = append(list, n)
-	}
-	return list, nil
+	return list
 }
 
 // Names of core types. A uniform machine has the one type "all".

@@ -18,8 +18,10 @@ import (
 // "/" for the machine itself, or a folder that holds a recorded one, so that
 // every fact and check can be tried on machines that are not here.
 type Tree struct {
-	Root string
-	at   *session // nil: each call opens the root for itself
+	Root  string
+	at    *session            // nil: each call opens the root for itself
+	notes *notes              // of what is read; nil: it is not recorded
+	keep  func([]byte) []byte // what of the contents is recorded; nil: all
 }
 
 // maxFile bounds what one file can make us read. /proc/cpuinfo has some 2 KiB
@@ -55,7 +57,7 @@ func (t Tree) Live() bool { return t.Root == "" || t.Root == "/" }
 func (t Tree) Foreign() bool { return t.Live() && runtime.GOOS != "linux" }
 
 // errForeign is the error of every file of a foreign tree.
-var errForeign error = worded{NotTold, fs.ErrNotExist}
+var errForeign = none(NotTold)
 
 // NotTold is the reason of facts that only Linux tells, on another system.
 var NotTold = "not known on " + strings.Replace(runtime.GOOS, "windows", "Windows", 1)
@@ -65,6 +67,9 @@ type worded struct {
 	text string
 	is   error
 }
+
+// none is the error of a thing that a machine does not have.
+func none(text string) error { return worded{text, fs.ErrNotExist} }
 
 func (w worded) Error() string { return w.text }
 func (w worded) Unwrap() error { return w.is }
@@ -80,15 +85,20 @@ func (t Tree) Join(path string) string {
 // Read returns a file's content. Errors are *fs.PathError with the machine's
 // own path, never that of a recording. It does not wait for a writer of a FIFO
 // and gives up on files above 16 MiB.
-func (t Tree) Read(path string) ([]byte, error) {
+func (t Tree) Read(path string) ([]byte, error) { return t.head(path, maxFile+1) }
+
+// head reads at most the first bytes of a file. The kernel makes up
+// /proc/cpuinfo while it is read, at some microseconds a CPU, so that not
+// reading on matters on a large host.
+func (t Tree) head(path string, most int) ([]byte, error) {
 	var out []byte
-	err := t.with(path, func(b []byte) { out = bytes.Clone(b) })
+	err := t.with(path, most, func(b []byte) { out = bytes.Clone(b) })
 	return out, err
 }
 
 // with lends a file's content to use, which must not keep it.
-func (t Tree) with(path string, use func([]byte)) error {
-	err := t.read(path, func(b []byte) error {
+func (t Tree) with(path string, most int, use func([]byte)) error {
+	err := t.read(path, most, func(b []byte) error {
 		if !t.Live() {
 			if err := marked(b); err != nil {
 				return err
@@ -97,6 +107,7 @@ func (t Tree) with(path string, use func([]byte)) error {
 		use(b)
 		return nil
 	})
+	t.noted(path, note{content: true, keep: t.keep})
 	if err == nil {
 		return nil
 	}
@@ -128,7 +139,7 @@ func marked(b []byte) error {
 // so a recording says that a directory could not be entered.
 func (t Tree) parentMark(path string, other error) error {
 	for dir := filepath.ToSlash(filepath.Dir(path)); dir != "/" && dir != "."; dir = filepath.ToSlash(filepath.Dir(dir)) {
-		err := t.read(dir, marked)
+		err := t.read(dir, maxFile+1, marked)
 		if err == nil {
 			return other // a file without a mark
 		}
@@ -162,6 +173,7 @@ func bare(err error) error {
 // Dir lists the names in a directory in natural order.
 func (t Tree) Dir(path string) ([]string, error) {
 	names, err := t.list(path)
+	t.noted(path, note{links: true})
 	if err != nil {
 		if errors.Is(err, syscall.ENOTDIR) && !t.Live() {
 			err = t.parentMark(path+"/.", err)
@@ -170,6 +182,13 @@ func (t Tree) Dir(path string) ([]string, error) {
 	}
 	SortNatural(names)
 	return names, nil
+}
+
+// Exists reports whether a path is there, following links.
+func (t Tree) Exists(path string) bool {
+	there := t.exists(path)
+	t.noted(path, note{})
+	return there
 }
 
 // maxSetting is what a file of one setting can hold: sysfs gives a page at most
@@ -196,7 +215,7 @@ func (t Tree) Text(path string) Fact[string] {
 func (t Tree) text(path string, most int) Fact[string] {
 	var s string
 	var long error
-	err := t.with(path, func(b []byte) {
+	err := t.with(path, maxFile+1, func(b []byte) {
 		if b = bytes.TrimSpace(b); len(b) > most {
 			long = fmt.Errorf("longer than a settings file can be (%d bytes)", len(b))
 			return

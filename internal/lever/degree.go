@@ -1,6 +1,7 @@
 package lever
 
 import (
+	"cmp"
 	"fmt"
 
 	"hostlab/internal/check"
@@ -49,39 +50,28 @@ func (in *input) degree() Lever {
 	l.Cost = r.cost
 	does := didWork(widest, top) + quotaSays(widest)
 	best := in.overtaken(family, top, widest)
+	gain := ""
+	if e.Low*float64(top) <= 1 { // false without an interval
+		gain = noGain(widest, top)
+	}
 	if l.Cost {
 		l.effect = 1 - e.High
 		l.says = didWork(widest, top) + " (" + Count(widest) + ")"
 	}
 	switch {
 	case r.call == costs && best > 0 && widest.Labels.Quota == 0:
-		l.Verdict = Worthwhile
-		l.Summary = fmt.Sprintf("%s: a query is faster at degree %d than at %d, even alone", does, best, top)
-		l.Next = in.setDegree(best)
+		l.decide(Worthwhile, in.setDegree(best), fmt.Sprintf("%s: a query is faster at degree %d than at %d, even alone", does, best, top))
 	case len(l.todo) > 0:
 		in.rest(&l, "")
-		l.Summary += "; " + does
-		if r.call == undecided {
-			l.Summary += "; " + r.why
-		}
+		l.add(does, r.why)
 	case r.call == costs:
-		l.Verdict, l.Next = Unresolved, in.assess()
 		l.why = "the degree, shared cores or other load may take the rest"
-		l.Summary = does + "; " + l.why
-		if e.Low*float64(top) > 1 {
-			l.Summary += "; a query still gains from all"
-		} else {
-			l.Summary += "; " + noGain(widest, top)
-		}
+		l.decide(Unresolved, in.assess(), does, l.why, cmp.Or(gain, "a query still gains from all"))
 	case r.call == small:
-		l.Verdict = NoEffect
-		l.Summary = does + ": all CPUs can be used, nothing that matters is lost"
+		l.decide(NoEffect, Next{}, does+": all CPUs can be used, nothing that matters is lost")
 	default:
-		l.Verdict, l.Next, l.why = Unresolved, in.assess(), r.why
-		l.Summary = does + "; " + r.why
-		if e.HasInterval() && e.Low*float64(top) <= 1 {
-			l.Summary += "; " + noGain(widest, top)
-		}
+		l.why = r.why
+		l.decide(Unresolved, in.assess(), does, r.why, gain)
 	}
 	return l
 }
@@ -101,9 +91,9 @@ func didWork(m *result.Measurement, top int) string {
 
 // noGain says that parallelism was not seen to help.
 func noGain(m *result.Measurement, top int) string {
-	k := float64(top)
-	return fmt.Sprintf("a query ran at %s [%s, %s] the speed of one CPU: no gain shown", result.Format(m.Estimate.Value*k, "ratio"),
-		result.Format(m.Estimate.Low*k, "ratio"), result.Format(m.Estimate.High*k, "ratio"))
+	e := m.Estimate.Map(func(v float64) float64 { return v * float64(top) })
+	e.Unit = "ratio"
+	return fmt.Sprintf("a query ran at %s the speed of one CPU: no gain shown", e.Brief())
 }
 
 // quotaSays tells what a control group's limit did meanwhile.

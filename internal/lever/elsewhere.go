@@ -46,14 +46,10 @@ func (in *input) elsewhere(l *Lever) {
 	case l.Verdict == Untestable && len(l.blind) > 0:
 		return // a knob may be here, and hidden
 	case l.Verdict == Untestable:
-		l.Summary = l.SetBy + " sets it, not this host"
-		if l.why != "" {
-			l.Summary += "; not measured: " + l.why
-		}
+		l.decide(NotHere, in.ask(l), l.SetBy+" sets it, not this host", notMeasured(l.why))
 	default:
-		l.Summary += "; " + l.SetBy + " sets it, not this host"
+		l.decide(NotHere, in.ask(l), l.Summary, l.SetBy+" sets it, not this host")
 	}
-	l.Verdict, l.Next = NotHere, in.ask(l)
 }
 
 // ask is the next step with a lever that is set elsewhere.

@@ -23,34 +23,28 @@ func (in *input) frequency() Lever {
 	if held != nil {
 		l.held = held.says
 	}
+	facts := Next{Command: "hostlab facts"}
 	switch {
 	case r.call == costs:
 		in.frequencyCosts(&l, r)
 	case len(l.todo) > 0:
 		in.rest(&l, "")
-		if held != nil {
-			l.Summary += "; " + held.says
-		}
-		l.Summary += "; " + in.clockSays(r, clock)
+		l.add(l.held, in.clockSays(r, clock))
 	case held != nil && in.role == check.Development:
-		l.Verdict = NotForRole
-		l.Summary = held.says + "; a development system should save the energy instead"
+		l.decide(NotForRole, Next{}, l.held, saveEnergy)
 	case held != nil:
-		l.Verdict, l.Next = Unresolved, Next{Command: "hostlab facts"}
-		l.why = held.says
-		l.Summary = held.says + "; " + in.clockSays(r, clock)
+		l.why = l.held
+		l.decide(Unresolved, facts, l.held, in.clockSays(r, clock))
 	case r.call == small && clock.full():
-		l.Verdict = NoEffect
-		l.Summary = fmt.Sprintf("arithmetic after a pause takes no more than %s as long, so the clock does not drop in 100 ms of idling", result.Format(max(1, r.worst), "ratio"))
+		l.decide(NoEffect, Next{}, fmt.Sprintf("arithmetic after a pause takes no more than %s as long, so the clock does not drop in 100 ms of idling", result.Format(max(1, r.worst), "ratio")))
 		if clock.max == 0 {
 			l.Summary += ". A permanent cap would not show"
 		}
 	case r.call == small:
-		l.Verdict, l.Next = Unresolved, Next{Command: "hostlab facts"}
-		l.Summary = in.clockSays(r, clock)
-		l.why = l.Summary
+		l.why = in.clockSays(r, clock)
+		l.decide(Unresolved, facts, l.why)
 	case r.call == undecided:
-		l.Verdict, l.Summary, l.Next = Unresolved, r.why, in.assess()
+		l.decide(Unresolved, in.assess(), r.why)
 	default:
 		in.rest(&l, in.whyUnmeasured("wakeup", probe.WakeALU))
 		if l.Verdict == Untestable && l.Next == (Next{}) {
@@ -103,31 +97,29 @@ func (in *input) clockSays(r reading, clock busyClock) string {
 	}
 }
 
+// saveEnergy is why a development system bears a cost.
+const saveEnergy = "a development system should save the energy instead"
+
 func (in *input) frequencyCosts(l *Lever, r reading) {
-	l.Verdict = Worthwhile
 	l.effect = saving(r.m.Estimate.Low)
 	l.says = fmt.Sprintf("after a pause of 100 ms, %s of arithmetic takes %s as long (%s)", sliceWords(r.m), short(r.m), Count(r.m))
-	l.Summary = l.says
-	if r.spread != "" {
-		l.Summary += "; " + r.spread
-	}
+	l.decide(Worthwhile, Next{}, l.says, r.spread)
 	if r.ramping {
-		l.Summary += "; it may be more, because the CPU was still getting faster in the busy stretch"
+		l.add("it may be more, because the CPU was still getting faster in the busy stretch")
 	}
 	if l.held != "" {
-		l.Summary += "; and " + l.held
+		l.add("and " + l.held)
 	}
 	busy, slept := in.alike(probe.ClockBusy, r.m), in.alike(probe.ClockSlept, r.m)
 	if known(busy) && known(slept) && slept.Estimate.Value < busy.Estimate.Value {
-		l.Summary += fmt.Sprintf("; the clock was seen at %s instead of %s",
-			result.Format(slept.Estimate.Value, "Hz"), result.Format(busy.Estimate.Value, "Hz"))
+		l.add(fmt.Sprintf("the clock was seen at %s instead of %s", result.Format(slept.Estimate.Value, "Hz"), result.Format(busy.Estimate.Value, "Hz")))
 	}
 	switch {
 	case in.role == check.Development:
 		l.Verdict = NotForRole
-		l.Summary += "; a development system should save the energy instead"
+		l.add(saveEnergy)
 	case !in.hasFrequencyKnob():
-		l.Summary += "; this host has no knob for it"
+		l.add("this host has no knob for it")
 		if who := in.owner(l.Name); who != "" {
 			l.Summary += ": " + who + " sets it"
 		}
@@ -135,7 +127,7 @@ func (in *input) frequencyCosts(l *Lever, r reading) {
 	case len(l.todo) > 0:
 		l.Next = remedy(l.todo)
 	default:
-		l.Summary += "; no setting seen here explains it: look at the firmware's power profile"
+		l.add("no setting seen here explains it: look at the firmware's power profile")
 		l.Next = Next{"hostlab facts", "and ask for the firmware's power profile"}
 	}
 }

@@ -47,30 +47,22 @@ func (in *input) idle() Lever {
 			why = in.whyUnmeasured("wakeup", probe.WakeCold)
 		}
 		in.rest(&l, why)
-		if s := late.full(); s != "" {
-			l.Summary += "; " + s
-		}
+		l.add(late.full())
 	case r.disturbed != "":
-		l.Verdict, l.Next = Unresolved, in.assess()
-		l.Summary = fmt.Sprintf("caches: %s. Other work ran here: %s; repeat when it is quiet", Figure(r.m), r.disturbed)
+		l.decide(Unresolved, in.assess(), fmt.Sprintf("caches: %s. Other work ran here: %s", Figure(r.m), r.disturbed), "repeat when it is quiet")
 	case late.disturbed != "":
-		l.Verdict, l.Next, l.why = Unresolved, in.assess(), late.disturbed
-		l.Summary = late.full() + ". Other work ran here: " + late.disturbed + "; repeat when it is quiet"
+		l.why = late.disturbed
+		l.decide(Unresolved, in.assess(), late.full()+". Other work ran here: "+late.disturbed, "repeat when it is quiet")
 	case r.call == small && late.slight():
-		l.Verdict = NoEffect
-		l.Summary = fmt.Sprintf("%s, and work with memory takes no more than %s as long after a pause, beyond what frequency costs",
-			late.full(), result.Format(max(1, r.worst), "ratio"))
+		l.decide(NoEffect, Next{}, fmt.Sprintf("%s, and work with memory takes no more than %s as long after a pause, beyond what frequency costs",
+			late.full(), result.Format(max(1, r.worst), "ratio")))
 	case r.call == undecided:
-		l.Verdict, l.Summary, l.Next = Unresolved, r.why, in.assess()
-		if s := late.full(); s != "" {
-			l.Summary += "; " + s
-		}
+		l.decide(Unresolved, in.assess(), r.why, late.full())
 	case late.m != nil:
 		in.lateOnly(&l, r, late)
 	case r.call == small:
-		l.Verdict, l.Next = Unresolved, in.assess()
 		l.why = "how late a thread wakes was not measured"
-		l.Summary = "caches stay warm over 100 ms of sleep; " + l.why
+		l.decide(Unresolved, in.assess(), "caches stay warm over 100 ms of sleep", l.why)
 	default:
 		in.rest(&l, in.whyUnmeasured("wakeup", probe.WakeCold))
 	}
@@ -87,12 +79,7 @@ func (in *input) idleCosts(l *Lever, r reading, late lateness, deep *host.IdleSt
 		if loss := r.m.Labels.Loss; loss > 0 {
 			l.Summary += ": up to " + result.Format(loss, "s") + " for each burst"
 		}
-		if r.spread != "" {
-			l.Summary += "; " + r.spread
-		}
-		if late.m != nil {
-			l.Summary += "; " + late.full()
-		}
+		l.add(r.spread, late.full())
 	} else {
 		l.effect = late.low / (burst + late.low)
 		l.says, l.Summary = late.says(), late.full()
@@ -100,42 +87,33 @@ func (in *input) idleCosts(l *Lever, r reading, late lateness, deep *host.IdleSt
 	switch {
 	case in.role == check.Development:
 		l.Verdict = NotForRole
-		l.Summary += "; a development system should save the energy instead"
+		l.add(saveEnergy)
 	case deep == nil || deep.Latency.Or(0) <= deepLatency:
 		l.Verdict = Unresolved
 		l.why = "the cause of cold caches or late wake-ups is not known"
-		l.Summary += "; no deep idle state is visible here, so the cause is not known"
-		if l.Next = remedy(l.todo); l.Next.Command == "" {
-			l.Next = in.askBelow()
-		}
+		l.add("no deep idle state is visible here, so the cause is not known")
+		l.Next = cmp.Or(remedy(l.todo), in.askBelow())
 	default:
 		l.Verdict = Worthwhile
-		if l.Next = remedy(l.todo); l.Next.Command == "" {
-			l.Next = Next{Command: "hostlab facts"}
-		}
+		l.Next = cmp.Or(remedy(l.todo), Next{Command: "hostlab facts"})
 	}
 }
 
 // lateOnly is for a lateness that is neither slight nor beyond the margin.
 func (in *input) lateOnly(l *Lever, r reading, late lateness) {
-	l.Verdict = Unresolved
-	l.Summary = late.full()
+	next, caches := in.assess(), ""
 	switch {
 	case !late.complete:
 		l.why = "the lateness of wake-ups has no interval or no control"
-		l.Next = in.assess()
-	default:
-		l.why = "what late wake-ups cost depends on how often the work sleeps"
-		l.Next = in.askBelow()
-	}
-	if late.complete && late.slight() && r.call == unmeasured {
+	case late.slight() && r.call == unmeasured:
 		l.why = "whether caches go cold was not measured"
-		l.Next = in.assess()
+	default:
+		l.why, next = "what late wake-ups cost depends on how often the work sleeps", in.askBelow()
 	}
-	l.Summary += "; " + l.why
 	if r.call == small {
-		l.Summary += "; caches stay warm"
+		caches = "caches stay warm"
 	}
+	l.decide(Unresolved, next, late.full(), l.why, caches)
 }
 
 // askBelow is the next step where the states are chosen elsewhere.

@@ -182,13 +182,8 @@ func (in *input) rest(l *Lever, why string) {
 		l.why = why
 	}
 	if todo := l.todo; len(todo) > 0 {
-		l.Verdict = Recommended
-		l.Summary = screen.Plural(len(todo), "setting differs", "settings differ") +
-			" from what sources recommend for this role; first " + todo[0].ID + ", " + lowerFirst(todo[0].Title)
-		if why != "" {
-			l.Summary += "; not measured: " + why
-		}
-		l.Next = remedy(todo)
+		l.decide(Recommended, remedy(todo), screen.Plural(len(todo), "setting differs", "settings differ")+" from what sources recommend for this role",
+			"first "+todo[0].ID+", "+lowerFirst(todo[0].Title), notMeasured(why))
 		return
 	}
 	passed, blind := 0, ""
@@ -203,25 +198,26 @@ func (in *input) rest(l *Lever, why string) {
 			blind = r.ID
 		}
 	}
+	look, fine := Next{Command: "hostlab explain-check " + blind}, screen.Plural(passed, "check finds", "checks find")+" it as it should be"
 	switch {
 	case passed > 0 && blind == "":
-		l.Verdict = Settled
-		l.Summary = screen.Plural(passed, "check finds", "checks find") + " it as it should be for this role"
+		l.decide(Settled, l.Next, fine+" for this role")
 	case passed > 0:
-		l.Verdict = Settled
-		l.Summary = screen.Plural(passed, "check finds", "checks find") + " it as it should be; " + blind + " could not look"
-		l.Next = Next{Command: "hostlab explain-check " + blind}
+		l.decide(Settled, look, fine, blind+" could not look")
 	case blind != "":
-		l.Verdict = Untestable
-		l.Summary = "the checks could not look"
-		l.Next = Next{Command: "hostlab explain-check " + blind}
+		l.decide(Untestable, look, "the checks could not look")
 	default:
-		l.Verdict = Untestable
-		l.Summary = "this host shows no such setting"
+		l.decide(Untestable, l.Next, "this host shows no such setting")
 	}
-	if why != "" {
-		l.Summary += "; not measured: " + why
+	l.add(notMeasured(why))
+}
+
+// notMeasured is a clause with the reason; "" for none.
+func notMeasured(why string) string {
+	if why == "" {
+		return ""
 	}
+	return "not measured: " + why
 }
 
 // settings is a lever that only checks speak of: no quick probe moves it.

@@ -65,6 +65,25 @@ type Next struct {
 	Note    string `json:"note"`    // what it shows, or what to do instead; a clause
 }
 
+// decide sets the verdict, what to do next and the clauses of the summary that are not empty.
+func (l *Lever) decide(v Verdict, next Next, clauses ...string) {
+	l.Verdict, l.Next, l.Summary = v, next, ""
+	l.add(clauses...)
+}
+
+// add puts clauses that are not empty behind the summary.
+func (l *Lever) add(clauses ...string) {
+	for _, c := range clauses {
+		switch {
+		case c == "":
+		case l.Summary == "":
+			l.Summary = c
+		default:
+			l.Summary += "; " + c
+		}
+	}
+}
+
 // bounded sets a bound, which is a share.
 func (l *Lever) bounded(share float64, from, why string) {
 	b := min(max(0, share), 1)

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -63,11 +64,7 @@ func ran(ms ...result.Measurement) []probe.Outcome {
 }
 
 func finding(lever, id, severity, path, remedy string) check.Result {
-	s, err := check.ParseSeverity(severity)
-	if err != nil {
-		panic(err)
-	}
-	return check.Result{ID: id, Subject: lever, Severity: s, Status: check.Finding, Title: "Governor saves energy",
+	return check.Result{ID: id, Subject: lever, Severity: check.Severity(slices.Index(check.Severities, severity)), Status: check.Finding, Title: "Governor saves energy",
 		Evidence: []check.Evidence{{Path: path, Value: "x"}}, Remedy: remedy}
 }
 
@@ -132,6 +129,7 @@ type decision struct {
 	never    []string // in neither
 	bound    float64  // -1: unknown
 	from     string   // where the bound is from; not compared where empty
+	why      string   // in BoundWhy
 	cost     bool
 }
 
@@ -171,6 +169,9 @@ func decisions(t *testing.T, tests []decision) {
 			}
 			if math.Abs(b-tt.bound) > 1e-9 || tt.from != "" && tt.from != got.BoundFrom || (got.Bound == nil) != (got.BoundFrom == "") {
 				t.Errorf("bound %v from %q, want %v from %q: %s", b, got.BoundFrom, tt.bound, tt.from, got.BoundWhy)
+			}
+			if !strings.Contains(got.BoundWhy, tt.why) {
+				t.Errorf("the bound does not say %q: %s", tt.why, got.BoundWhy)
 			}
 			if got.BoundWhy == "" || got.BoundOf == "" || got.Summary == "" || got.Title == "" {
 				t.Errorf("a lever with an empty text: %+v", *got)

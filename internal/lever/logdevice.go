@@ -3,7 +3,6 @@ package lever
 import (
 	"fmt"
 	"math"
-	"strings"
 
 	"hostlab/internal/check"
 	"hostlab/internal/host"
@@ -40,7 +39,7 @@ func (in *input) logDevice() Lever {
 	if known(mean) {
 		takes = fmt.Sprintf("a commit %s takes %s in the mean", into, short(mean))
 		if p99 := in.first(file.Of(probe.Tail)); known(p99) {
-			takes += ", " + strings.Replace(short(p99), ", no interval", " (no interval)", 1) + " at the 99th percentile"
+			takes += ", " + short(p99) + " at the 99th percentile"
 		}
 		takes += fmt.Sprintf(" and %s in the median (%s)", result.Format(log.Estimate.Value, "s"), Count(mean))
 		takes += in.drifted()
@@ -58,21 +57,18 @@ func (in *input) logDevice() Lever {
 	switch {
 	case len(l.todo) > 0:
 		in.rest(&l, "")
-		l.Summary += "; " + takes
+		l.add(takes)
 	case in.role == check.ProductionApp && len(in.facts.Databases) == 0:
-		l.Verdict, l.says = NotForRole, ""
-		l.Summary = takes + ", but an application server commits on its database server: assess that one"
-		l.Next = Next{"hostlab assess --role production-db", "on the database server"}
+		l.says = ""
+		l.decide(NotForRole, Next{"hostlab assess --role production-db", "on the database server"}, takes+", but an application server commits on its database server: assess that one")
 	case l.Disturbed != "":
-		l.Verdict, l.Next, l.why = Unresolved, in.assess(), l.Disturbed
-		l.Summary = takes + "; " + l.Disturbed
+		l.why = l.Disturbed
+		l.decide(Unresolved, in.assess(), takes, l.why)
 	case l.Bound != nil && *l.Bound < Margin && known(gain) && gain.Estimate.HasInterval() && gain.NoiseFloor <= Margin:
-		l.Verdict = NoEffect
-		l.Summary = takes + ", nearly as fast as in memory: no device can give more"
+		l.decide(NoEffect, Next{}, takes+", nearly as fast as in memory: no device can give more")
 	default:
-		l.Verdict, l.Next = Unresolved, in.logShare()
 		l.why = "what a faster device gives depends on how much of the job waits for its log"
-		l.Summary = takes + "; " + l.why
+		l.decide(Unresolved, in.logShare(), takes, l.why)
 	}
 	return l
 }
@@ -100,7 +96,12 @@ func (in *input) logBound(l *Lever, log, mem, gain *result.Measurement) {
 	if known(mem) {
 		why += fmt.Sprintf("; in memory, which forgets them at a power cut, %s", result.Format(mem.Estimate.Value, "s"))
 	}
-	l.bounded(1-ratio, from, "")
+	l.logBounded(1-ratio, from, why)
+}
+
+// logBounded sets a bound with what it is made of.
+func (l *Lever) logBounded(share float64, from, why string) {
+	l.bounded(share, from, "")
 	l.BoundWhy = fmt.Sprintf("%s. No device can take more than %s off a commit; how much of a job that is depends on its log waits", why, Percent(*l.Bound))
 }
 
@@ -111,8 +112,8 @@ func (in *input) meanBound(l *Lever, log, mem *result.Measurement) {
 		return
 	}
 	if share := 1 - mem.Estimate.Value/log.Estimate.High; share > *l.Bound {
-		l.bounded(share, BoundMeasured, fmt.Sprintf("a commit takes up to %s in the mean; in memory, which forgets it at a power cut, %s. No device can take more than %s off a commit; how much of a job that is depends on its log waits",
-			result.Format(log.Estimate.High, "s"), result.Format(mem.Estimate.Value, "s"), Percent(share)))
+		l.logBounded(share, BoundMeasured, fmt.Sprintf("a commit takes up to %s in the mean; in memory, which forgets it at a power cut, %s",
+			result.Format(log.Estimate.High, "s"), result.Format(mem.Estimate.Value, "s")))
 	}
 }
 
@@ -131,11 +132,11 @@ func (in *input) logInMemory(l *Lever) {
 	const why = "the log directory is in memory: commits to it do not survive a power cut, and say nothing of a device that keeps them"
 	if len(l.todo) > 0 {
 		in.rest(l, "")
-		l.Summary += "; " + why
+		l.add(why)
 		return
 	}
-	l.Verdict, l.why, l.Summary = Unresolved, "the log directory is in memory", why
-	l.Next = Next{in.assess().Command + " --log-dir DIR", "a directory on the device of the database's log"}
+	l.why = "the log directory is in memory"
+	l.decide(Unresolved, Next{in.assess().Command + " --log-dir DIR", "a directory on the device of the database's log"}, why)
 }
 
 // logClass is the class of what lies under the log directory.

@@ -118,7 +118,7 @@ func (h noise) compare(rng *rand.Rand, name string, n int, effect float64) resul
 		after = append(after, effect*host*h.sample(rng))
 	}
 	iv := stats.PairedRatio(after, busy, 0.05)
-	return ratio(name, iv.Estimate, iv.Low, iv.High, stats.Floor(stats.PairedRatio(again, busy, 0.05)))
+	return ratio(name, iv.Value, iv.Low, iv.High, stats.Floor(stats.PairedRatio(again, busy, 0.05)))
 }
 
 // share simulates many runs on a host and says how often the frequency or idle

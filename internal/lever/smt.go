@@ -1,6 +1,7 @@
 package lever
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"strings"
@@ -29,13 +30,13 @@ func (in *input) smt() Lever {
 		l.unbounded("the harm of a scanning sibling was not measured")
 		in.rest(&l, in.whyUnmeasured("siblings", probe.HarmSibling))
 		if sib != nil && (l.Verdict == Settled || l.Verdict == Untestable) {
-			l.Verdict, l.Summary, l.Next = Untestable, sib.Reason, Next{}
+			l.decide(Untestable, Next{}, sib.Reason)
 		}
 		return l
 	}
 	e := sib.Estimate
 	l.Disturbed = sib.Labels.Disturbed
-	l.Verdict, l.Next = Unresolved, in.assess()
+	kept := "with a scan on its sibling a lock thread kept " + short(sib) + " of its rate"
 	switch {
 	case l.Disturbed != "":
 		l.why = l.Disturbed
@@ -48,7 +49,7 @@ func (in *input) smt() Lever {
 	}
 	if l.why != "" {
 		l.unbounded(l.why)
-		l.Summary = fmt.Sprintf("a lock thread kept %s of its rate with a scan on its sibling; %s", short(sib), l.why)
+		l.decide(Unresolved, in.assess(), kept, l.why)
 		return l
 	}
 	l.bounded(1-e.Low, BoundMeasured, fmt.Sprintf("with a scan on its sibling, a lock thread kept as little as %s of its rate: in this test, keeping the scan off its core gave back at most %s",
@@ -57,17 +58,16 @@ func (in *input) smt() Lever {
 	case 1-e.High > sib.NoiseFloor && e.High < harmSibling:
 		in.smtHarm(&l, sib, other)
 	case e.Low >= 1-Margin && e.High <= 1+Margin:
-		l.Verdict, l.Next = NoEffect, Next{}
-		l.Summary = "a scan on the sibling takes nothing that matters from a thread that takes locks: it kept " + short(sib) + " of its rate"
+		l.decide(NoEffect, Next{}, "a scan on the sibling takes nothing that matters from a thread that takes locks: it kept "+short(sib)+" of its rate")
 	case e.Contains(1):
 		l.why = "the 95 % confidence interval includes 1"
-		l.Summary = "with a scan on its sibling a lock thread kept " + short(sib) + " of its rate; " + l.why
+		l.decide(Unresolved, in.assess(), kept, l.why)
 	default:
 		l.Cost = 1-e.High > sib.NoiseFloor
 		l.effect = 1 - e.High
 		l.why = fmt.Sprintf("a scan on the sibling may cost lock threads something, but less than the %s that would count as harm is possible", Percent(1-harmSibling))
 		l.says = fmt.Sprintf("a lock thread keeps %s of its rate (%s) with a scan on its sibling", short(sib), Count(sib))
-		l.Summary = l.why + ": they kept " + short(sib) + " of their rate"
+		l.decide(Unresolved, in.assess(), l.why+": they kept "+short(sib)+" of their rate")
 	}
 	return l
 }
@@ -85,15 +85,11 @@ func (in *input) smtHarm(l *Lever, sib, other *result.Measurement) {
 	case sib.Estimate.High/other.Estimate.Low >= harmRelative:
 		l.why = "a scan on another core costs lock threads as much: shared memory or cache, not siblings"
 	default:
-		l.Verdict = Worthwhile
-		l.Summary = fmt.Sprintf("%s, %s with it on another core: keep scans and log writers on different cores", l.says, short(other))
-		if l.Next = remedy(l.todo); l.Next.Command == "" {
-			l.Next = Next{"lscpu --extended=CPU,CORE,SOCKET", "shows the cores; pin scanning jobs to some of their own with taskset -c"}
-		}
-		l.Summary += in.throughputs()
+		next := cmp.Or(remedy(l.todo), Next{"lscpu --extended=CPU,CORE,SOCKET", "shows the cores; pin scanning jobs to some of their own with taskset -c"})
+		l.decide(Worthwhile, next, fmt.Sprintf("%s, %s with it on another core: keep scans and log writers on different cores", l.says, short(other))+in.throughputs())
 		return
 	}
-	l.Summary = l.says + "; " + l.why + in.throughputs()
+	l.decide(Unresolved, in.assess(), l.says, l.why+in.throughputs())
 }
 
 // throughputs names what both threads got done in each place, since moving one

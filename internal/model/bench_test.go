@@ -71,7 +71,7 @@ func compareThousand(b *testing.B, m Machine) {
 	loads := []float64{0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9}
 	for range b.N {
 		began := cpuTime()
-		all, err := CompareLoads(context.Background(), Case{Machine: m, Workload: w}, base, policies, loads, Options{Seed: 1})
+		all, err := CompareAll(context.Background(), Case{Machine: m, Workload: w}.AtLoads(loads), base, policies, Options{Seed: 1})
 		if err != nil {
 			b.Fatal(err)
 		}

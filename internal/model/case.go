@@ -75,13 +75,30 @@ type Outcome struct {
 	// PStates and IdleStates give shares of busy and of idle CPU time, summing to 1 each.
 	PStates    []Residency
 	IdleStates []Residency
-	Steps      int64 // measured, over all replications
-	Events     int64 // simulated, over all replications
-	// Warnings are short sentences for people: precision not reached, ...
-	Warnings []string
+	Steps      int64  // measured, over all replications
+	Events     int64  // simulated, over all replications
+	Refused    string // why the policy has no figures: it cannot carry the load
+	Warnings   []Warning
 
 	samples map[Response][]float64 // one value a replication, paired over policies by index
 }
+
+// Warning is what limits the figures of an outcome.
+type Warning struct {
+	Of   Caution
+	By   float64 // how much, to find the worst of several rows
+	Text string  // for people
+}
+
+// Caution is the kind of a warning.
+type Caution int
+
+// The kinds.
+const (
+	ScaledUp Caution = iota // a part of each job stands for all of it
+	CutShort                // the events allowed do not let the start be forgotten
+	Wide                    // the precision was not reached
+)
 
 // Bound marks the two rows of a policy that can only be bounded.
 type Bound string
@@ -124,7 +141,7 @@ type Influence struct {
 	Unit      string    `json:"unit"`
 	Source    string    `json:"source"`
 	Settings  []Setting `json:"settings"` // the assumed value first
-	Range     float64   `json:"-"`        // largest minus smallest ratio over Settings; infinite where one has none
+	Range     float64   `json:"range"`    // largest minus smallest ratio over Settings; infinite where one has none, which JSON has as null
 }
 
 // Setting is the answer at one value of a parameter.
@@ -136,10 +153,12 @@ type Setting struct {
 
 // Vanishing is where an effect ends.
 type Vanishing struct {
-	Policy string `json:"policy"`
+	Policy   string   `json:"policy"`
+	Response Response `json:"response"`
+	Limit    float64  `json:"limit"`
 	// Load is the smallest load tried from which on the upper bound of the ratio stays
 	// below the limit, found by bisection to 0.01. NaN when Found is false.
-	Load  float64 `json:"-"`
+	Load  float64 `json:"load"`
 	Found bool    `json:"found"`
 	// Everywhere is set when the effect is below the limit at the lowest load already.
 	Everywhere bool             `json:"-"`

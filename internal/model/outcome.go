@@ -1,6 +1,7 @@
 package model
 
 import (
+	"errors"
 	"fmt"
 	"math"
 
@@ -26,10 +27,20 @@ func Responses() (list []Response) {
 }
 
 func outcome(r *run, o Options) Outcome {
-	out := Outcome{Policy: r.c.Policy.String(), Load: math.NaN(), Responses: map[Response]result.Estimate{},
+	out := Outcome{Policy: r.c.Policy.String(), Bound: r.c.Policy.bound, Load: math.NaN(), Responses: map[Response]result.Estimate{},
 		samples: map[Response][]float64{}, Events: r.events}
 	if r.c.Workload.Open() {
 		out.Load = r.c.Load
+	}
+	if r.err != nil {
+		out.Refused = r.err.Error()
+		if u, ok := errors.AsType[*UnstableError](r.err); ok {
+			out.Refused = u.Short()
+		}
+		return out
+	}
+	warn := func(c Caution, by float64, format string, args ...any) {
+		out.Warnings = append(out.Warnings, Warning{c, by, fmt.Sprintf(format, args...)})
 	}
 	for _, info := range responses {
 		if x := samples(r.reps, info.Response); len(x) == len(r.reps) {
@@ -57,13 +68,14 @@ func outcome(r *run, o Options) Outcome {
 		out.Steps += p.steps
 	}
 	if r.scale > 1 {
-		out.Warnings = append(out.Warnings, fmt.Sprintf("%.4g of %.4g CPU seconds of each job were simulated and scaled up", r.c.Workload.Work/r.scale, r.c.Workload.Work))
+		warn(ScaledUp, r.scale, "%.4g of %.4g CPU seconds of each job were simulated and scaled up", r.c.Workload.Work/r.scale, r.c.Workload.Work)
 	}
 	if p := r.plan; p.warmUp < p.settle {
-		out.Warnings = append(out.Warnings, fmt.Sprintf("the simulation was cut to the events allowed: %d steps before the measurement instead of the %d that queues and policies may take to forget their start, so the figures may still hold the start; allow more events", p.warmUp, p.settle))
+		warn(CutShort, float64(p.settle), "the simulation was cut to the events allowed: %d steps before the measurement instead of the %d that queues and policies may take to forget their start, "+
+			"so the figures may still hold the start; allow more events", p.warmUp, p.settle)
 	}
 	if w := halfWidth(out.Responses[StepTime]); o.Steps == 0 && w > 2*o.Precision && r.c.Workload.Kind != Batch && r.c.Workload.Kind != Query {
-		out.Warnings = append(out.Warnings, fmt.Sprintf("step time is known to +-%.1f %% only; allow more events or replications", w*100))
+		warn(Wide, w, "step time is known to +-%.1f %% only; allow more events or replications", w*100)
 	}
 	return out
 }
@@ -80,8 +92,9 @@ func shareOf(reps []replicate, get func(replicate) []float64, i int, o Options) 
 
 // estimate is the mean of independent replications with its t-interval.
 func estimate(x []float64, level float64, unit string) result.Estimate {
-	iv := stats.PairedT(x, 1-level)
-	return result.Estimate{Value: iv.Estimate, Low: iv.Low, High: iv.High, N: iv.N, Unit: unit}
+	e := stats.PairedT(x, 1-level)
+	e.Unit = unit
+	return e
 }
 
 // pairedRatio is the geometric mean of a/b over paired replications with the
@@ -94,9 +107,7 @@ func pairedRatio(a, b []float64, level float64) result.Estimate {
 			d = append(d, l)
 		}
 	}
-	e := estimate(d, level, "ratio")
-	e.Value, e.Low, e.High = math.Exp(e.Value), math.Exp(e.Low), math.Exp(e.High)
-	return e
+	return estimate(d, level, "ratio").Map(math.Exp)
 }
 
 // halfWidth is relative to the mean; infinite without an interval.

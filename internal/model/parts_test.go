@@ -293,7 +293,7 @@ func TestSearches(t *testing.T) {
 	// One that cannot carry the load is a row that says so.
 	c.Load = 0.9
 	k, err = Compare(ctx, c, base, []Policy{testPolicy("power-saver")}, o)
-	if err != nil || len(k.Rows[0].Warnings) == 0 || !strings.Contains(k.Rows[0].Warnings[0], "carries less") || len(k.Rows[0].Responses) != 0 {
+	if err != nil || !strings.Contains(k.Rows[0].Refused, "carries less") || len(k.Rows[0].Responses) != 0 {
 		t.Errorf("above its cap: %+v, %v", k.Rows, err)
 	}
 }

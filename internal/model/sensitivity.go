@@ -68,7 +68,7 @@ func Sensitivity(ctx context.Context, c Case, baseline Policy, r Response, other
 		vary(v)
 	}
 	o.target, o.ratios = r, true
-	answers, err := compareOwn(ctx, cases, baseline, o)
+	answers, err := CompareAll(ctx, cases, baseline, nil, o)
 	if err != nil {
 		return nil, err
 	}
@@ -92,12 +92,8 @@ func Sensitivity(ctx context.Context, c Case, baseline Policy, r Response, other
 // ratio returns that of the only row; it is unknown, and why says so, where there is none.
 func (c Comparison) ratio(r Response) (e result.Estimate, why string) {
 	row := c.Rows[0]
-	e, ok := row.Ratio[r]
-	switch {
-	case ok:
+	if e, ok := row.Ratio[r]; ok {
 		return e, ""
-	case len(row.Warnings) > 0:
-		return result.Unknown(), row.Warnings[0]
 	}
-	return result.Unknown(), "no ratio"
+	return result.Unknown(), cmp.Or(row.Refused, "no ratio")
 }

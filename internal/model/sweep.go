@@ -30,7 +30,7 @@ func LoadWhereEffectVanishes(ctx context.Context, c Case, baseline Policy, r Res
 	// An effect that ends at the limit has to be distinguished from the limit.
 	o = o.withDefaults()
 	o.Precision, o.target, o.ratios = min(o.Precision, max(1e-4, (limit-1)/10)), r, true
-	v := Vanishing{Policy: c.Policy.String(), Load: math.NaN()}
+	v := Vanishing{Policy: c.Policy.String(), Response: r, Limit: limit, Load: math.NaN()}
 	// A coarse grid first, all in parallel: the effect need not fall steadily.
 	var grid []float64
 	for k := range 10 {
@@ -73,7 +73,7 @@ func LoadWhereEffectVanishes(ctx context.Context, c Case, baseline Policy, r Res
 }
 
 func (v *Vanishing) try(ctx context.Context, c Case, baseline Policy, r Response, loads []float64, o Options) error {
-	all, err := CompareLoads(ctx, c, baseline, []Policy{c.Policy}, loads, o)
+	all, err := CompareAll(ctx, c.AtLoads(loads), baseline, nil, o)
 	if err != nil {
 		return err
 	}
@@ -113,7 +113,7 @@ func Sweep(ctx context.Context, c Case, baseline Policy, r Response, loads, slic
 			cases = append(cases, v)
 		}
 	}
-	all, err := compareOwn(ctx, cases, baseline, o)
+	all, err := CompareAll(ctx, cases, baseline, nil, o)
 	if err != nil {
 		return Map{}, err
 	}

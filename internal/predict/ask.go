@@ -50,7 +50,7 @@ func Ask(ctx context.Context, q Question, step func(title string)) (*Answer, err
 	}
 	step("policies")
 	var err error
-	if a.Comparisons, err = model.CompareLoads(ctx, c, q.Baseline, q.Policies, loads, q.Options); err != nil {
+	if a.Comparisons, err = model.CompareAll(ctx, c.AtLoads(loads), q.Baseline, q.Policies, q.Options); err != nil {
 		return nil, err
 	}
 	rough := q.Options

@@ -11,34 +11,34 @@ import (
 // Data is the answer as JSON; docs/schema/predict.schema.json describes it.
 // What is not known is null, never 0.
 type Data struct {
-	Schema       int              `json:"schema"`
-	Evidence     result.Evidence  `json:"evidence"`               // of all estimates
-	HostDecides  *HostDecides     `json:"host_decides,omitempty"` // before all else: the machine is a guest that has no say in its clock
-	Answer       string           `json:"answer"`
-	Seed         uint64           `json:"seed"`
-	Replications int              `json:"replications"`
-	Level        float64          `json:"level"`
-	Machine      model.Machine    `json:"machine"`
-	System       model.System     `json:"system,omitempty"` // whose policies the machine has
-	Workload     dataWorkload     `json:"workload"`
-	Baseline     string           `json:"baseline"`
-	Policies     []model.Policy   `json:"policies"` // the baseline first
-	Cells        []Cell           `json:"cells"`
-	Residency    []dataResidency  `json:"residency"`
-	Refused      []dataRefused    `json:"refused"` // policies that cannot carry a load
-	VanishesAt   []dataVanishing  `json:"vanishes_at"`
-	Sensitivity  *dataSensitivity `json:"sensitivity"`
-	Map          *model.Map       `json:"map"`
-	Assumptions  []Assumption     `json:"assumptions"`
-	Warnings     []string         `json:"warnings"`
-	Test         string           `json:"test"` // a command that would test the answer on the host
+	Schema       int               `json:"schema"`
+	Evidence     result.Evidence   `json:"evidence"`               // of all estimates
+	HostDecides  *HostDecides      `json:"host_decides,omitempty"` // before all else: the machine is a guest that has no say in its clock
+	Answer       string            `json:"answer"`
+	Seed         uint64            `json:"seed"`
+	Replications int               `json:"replications"`
+	Level        float64           `json:"level"`
+	Machine      model.Machine     `json:"machine"`
+	System       model.System      `json:"system,omitempty"` // whose policies the machine has
+	Workload     dataWorkload      `json:"workload"`
+	Baseline     string            `json:"baseline"`
+	Policies     []model.Policy    `json:"policies"` // the baseline first
+	Cells        []Cell            `json:"cells"`
+	Residency    []dataResidency   `json:"residency"`
+	Refused      []dataRefused     `json:"refused"` // policies that cannot carry a load
+	VanishesAt   []model.Vanishing `json:"vanishes_at"`
+	Sensitivity  *dataSensitivity  `json:"sensitivity"`
+	Map          *model.Map        `json:"map"`
+	Assumptions  []Assumption      `json:"assumptions"`
+	Warnings     []string          `json:"warnings"`
+	Test         string            `json:"test"` // a command that would test the answer on the host
 }
 
 // row names a row of a comparison.
 type row struct {
 	Policy string      `json:"policy"`
 	Bound  model.Bound `json:"bound,omitempty"` // a bound, not a prediction
-	Load   *float64    `json:"load"`            // null for closed workloads
+	Load   float64     `json:"load"`            // null for closed workloads
 }
 
 // Cell is one figure of one policy at one load.
@@ -51,8 +51,8 @@ type Cell struct {
 
 type dataWorkload struct {
 	model.Workload
-	Open       bool     `json:"open"`
-	RecordLoad *float64 `json:"record_load"` // of the record it was made of
+	Open       bool    `json:"open"`
+	RecordLoad float64 `json:"record_load"` // of the record it was made of
 }
 
 type dataResidency struct {
@@ -66,23 +66,11 @@ type dataRefused struct {
 	Reason string `json:"reason"`
 }
 
-type dataVanishing struct {
-	model.Vanishing
-	Response model.Response `json:"response"`
-	Limit    float64        `json:"limit"`
-	Load     *float64       `json:"load"` // null where it does not vanish
-}
-
 type dataSensitivity struct {
-	Policy     string          `json:"policy"`
-	Load       *float64        `json:"load"`
-	Response   model.Response  `json:"response"`
-	Influences []dataInfluence `json:"influences"` // largest range first
-}
-
-type dataInfluence struct {
-	model.Influence
-	Range *float64 `json:"range"` // null: at one of the values the policy cannot carry the load
+	Policy     string            `json:"policy"`
+	Load       float64           `json:"load"`
+	Response   model.Response    `json:"response"`
+	Influences []model.Influence `json:"influences"` // largest range first
 }
 
 // Data returns the answer as JSON prints it.
@@ -90,9 +78,9 @@ func (a *Answer) Data() Data {
 	d := Data{
 		Schema: 2, Evidence: result.Simulated, HostDecides: a.Machine.HostDecides, System: a.Machine.System, Answer: strings.Join(a.Sentences(), " "),
 		Seed: a.Options.Seed, Replications: a.Options.Replications, Level: 0.95, Machine: a.Machine.Machine,
-		Workload: dataWorkload{a.Workload.Workload, a.Workload.Open(), result.Finite(a.Workload.Load)}, Baseline: a.Baseline.String(),
-		Policies: slices.Concat([]model.Policy{a.Baseline}, a.Policies), Cells: []Cell{}, Residency: []dataResidency{}, Refused: []dataRefused{},
-		VanishesAt: []dataVanishing{}, Map: a.Map, Assumptions: result.OrEmpty(a.Assumptions), Warnings: result.OrEmpty(slices.Clone(a.Warnings)), Test: a.TestCommand(),
+		Workload: dataWorkload{a.Workload.Workload, a.Workload.Open(), a.Workload.Load}, Baseline: a.Baseline.String(),
+		Policies: slices.Concat([]model.Policy{a.Baseline}, a.Policies), VanishesAt: a.Vanishing, Map: a.Map, Assumptions: a.Assumptions,
+		Warnings: slices.Clone(a.Warnings), Test: a.TestCommand(),
 	}
 	for _, c := range a.Comparisons {
 		for _, r := range c.All() {
@@ -102,21 +90,14 @@ func (a *Answer) Data() Data {
 			d.Warnings = append(d.Warnings, w+at(c))
 		}
 	}
-	for _, v := range a.Vanishing {
-		d.VanishesAt = append(d.VanishesAt, dataVanishing{v, Headline, Limit, result.Finite(v.Load)})
-	}
 	if len(a.Sensitivity) > 0 {
-		s := &dataSensitivity{Policy: a.focus().String(), Load: result.Finite(a.Comparisons[0].Baseline.Load), Response: Headline}
-		for _, i := range a.Sensitivity {
-			s.Influences = append(s.Influences, dataInfluence{i, result.Finite(i.Range)})
-		}
-		d.Sensitivity = s
+		d.Sensitivity = &dataSensitivity{a.focus().String(), a.Comparisons[0].Baseline.Load, Headline, a.Sensitivity}
 	}
 	return d
 }
 
 func (d *Data) add(c model.Comparison, r model.Row) {
-	of := row{r.Policy, r.Bound, result.Finite(c.Baseline.Load)}
+	of := row{r.Policy, r.Bound, c.Baseline.Load}
 	if len(r.Responses) == 0 {
 		d.Refused = append(d.Refused, dataRefused{of, reason(r)})
 		return

@@ -2,7 +2,6 @@ package predict_test
 
 import (
 	"bytes"
-	"encoding/json"
 	"math"
 	"testing"
 
@@ -12,6 +11,7 @@ import (
 	"hostlab/internal/document"
 	"hostlab/internal/model"
 	"hostlab/internal/predict"
+	"hostlab/internal/result"
 )
 
 // cases covers each part of the document: open and closed, refused, bounded, a map.
@@ -57,11 +57,11 @@ func TestCells(t *testing.T) {
 	d := a.Data()
 	seen := map[[3]string]predict.Cell{}
 	for _, c := range d.Cells {
-		if c.Load == nil || *c.Load <= 0 || *c.Load >= 1 || c.Estimate.N < 2 {
+		if !(c.Load > 0 && c.Load < 1) || c.Estimate.N < 2 {
 			t.Errorf("%+v", c)
 		}
 		load := "low"
-		if *c.Load > 0.5 {
+		if c.Load > 0.5 {
 			load = "high"
 		}
 		seen[[3]string{c.Policy + string(c.Bound), load, string(c.Response)}] = c
@@ -101,7 +101,7 @@ func TestDeterministic(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		b, err := json.Marshal(a.Data())
+		b, err := result.JSON(a.Data())
 		if err != nil {
 			t.Fatal(err)
 		}

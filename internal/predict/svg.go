@@ -137,7 +137,7 @@ func tornado(a *Answer) picture.Figure {
 	s.AxisX(columns, top, bottom, times)
 	x := columns.At
 	assumed := bars[0].Settings[0].Ratio.Value
-	if result.Finite(assumed) != nil {
+	if !math.IsNaN(assumed) {
 		s.Line(x(assumed), top, x(assumed), bottom, "mark")
 	}
 	for k, i := range bars {

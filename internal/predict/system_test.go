@@ -103,6 +103,9 @@ func TestHostDecides(t *testing.T) {
 		if !strings.HasPrefix(strings.ReplaceAll(text.String(), "\n", " "), begin) || !strings.Contains(strings.Join(strings.Fields(text.String()), " "), ask) {
 			t.Errorf("the text begins with %.100q", text.String())
 		}
+		if strings.Contains(page.String(), "Linux schedutil (schedutil)") {
+			t.Error("the policy has its name twice")
+		}
 		if at, answer := strings.Index(page.String(), template.HTMLEscapeString(begin)), strings.Index(page.String(), ">Linux schedutil"); at < 0 || at > answer {
 			t.Errorf("the page says it at %d, the answer at %d", at, answer)
 		}

@@ -3,9 +3,7 @@ package predict
 import (
 	"fmt"
 	"math"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"hostlab/internal/model"
@@ -37,7 +35,10 @@ func (a *Answer) ratio(x model.Response) result.Estimate {
 func (a *Answer) cost() string {
 	c, p := a.Comparisons[0], a.Policies[0]
 	rows := rowsOf(c, p)
-	policy := p.Title + " (" + p.String() + ")"
+	policy := p.Title
+	if name := p.String(); !strings.HasSuffix(policy, " "+name) {
+		policy += " (" + name + ")"
+	}
 	switch len(rows) {
 	case 0:
 		return policy + " is the baseline itself."
@@ -155,22 +156,10 @@ func label(r model.Row) string {
 	return r.Policy
 }
 
-// percent writes a share with a tenth of a per cent, or with as many digits as it
-// needs to differ from nothing and from all.
-func percent(share float64) string {
-	digits := 1
-	if edge := min(share, 1-share); edge > 0 && edge < 0.0005 {
-		digits = int(math.Ceil(-math.Log10(edge))) - 1
-	}
-	text := strconv.FormatFloat(share*100, 'f', min(digits, 12), 64)
-	if strings.Contains(text, ".") {
-		text = strings.TrimSuffix(strings.TrimRight(text, "0"), ".")
-	}
-	return text + " %"
-}
+func percent(share float64) string { return result.Percent(share, 1) }
 
 // reason is why a row has no figures.
-func reason(r model.Row) string { return "cannot carry it: " + strings.Join(r.Warnings, "; ") }
+func reason(r model.Row) string { return "cannot carry it: " + r.Refused }
 
 func machineLine(m model.Machine) string {
 	s := fmt.Sprintf("%s: %d x %d cores", m.Name, m.Sockets, m.CoresPerSocket)
@@ -232,52 +221,32 @@ func workloadLine(w model.Workload) string {
 	return s + ", placed " + string(w.Placement)
 }
 
-// distText describes a distribution by its mean; values of a record are many.
+// distText is a distribution as a workload file has it, but for values of a record: they are many.
 func distText(d model.Dist) string {
-	switch {
-	case d.IsZero():
-		return "0 s"
-	case d.Kind == model.DistEmpirical:
+	if d.Kind == model.DistEmpirical {
 		return fmt.Sprintf("%s (%d values)", seconds(d.Mean), len(d.Values))
-	case d.Kind == model.DistFixed || d.Kind == "":
-		return seconds(d.Mean)
-	case d.CV > 0:
-		return fmt.Sprintf("%s (%s, cv %.2g)", seconds(d.Mean), d.Kind, d.CV)
 	}
-	return fmt.Sprintf("%s (%s)", seconds(d.Mean), d.Kind)
+	return d.String()
 }
 
-// digits are what warnings of one kind differ by.
-var digits = regexp.MustCompile(`[\d.]+`)
-
 // shared are the warnings of rows that have figures, each kind once, in the words of
-// the row with the largest number, behind the names of their rows.
+// the row that it limits most, behind the names of their rows.
 func shared(c model.Comparison) (out []string) {
-	type kind struct {
-		text string
-		rows []string
-	}
-	var order []string
-	kinds := map[string]*kind{}
+	var order []model.Caution
+	worst, rows := map[model.Caution]model.Warning{}, map[model.Caution][]string{}
 	for _, r := range c.All() {
-		if len(r.Responses) == 0 {
-			continue
-		}
 		for _, w := range r.Warnings {
-			key := digits.ReplaceAllString(w, "#")
-			k := kinds[key]
-			if k == nil {
-				k = &kind{text: w}
-				kinds[key], order = k, append(order, key)
+			if rows[w.Of] == nil {
+				order = append(order, w.Of)
 			}
-			if number := digits.FindString(w); len(number) > len(digits.FindString(k.text)) || number > digits.FindString(k.text) {
-				k.text = w
+			if rows[w.Of] == nil || w.By > worst[w.Of].By {
+				worst[w.Of] = w
 			}
-			k.rows = append(k.rows, label(r))
+			rows[w.Of] = append(rows[w.Of], label(r))
 		}
 	}
-	for _, key := range order {
-		out = append(out, strings.Join(kinds[key].rows, ", ")+": "+kinds[key].text)
+	for _, kind := range order {
+		out = append(out, strings.Join(rows[kind], ", ")+": "+worst[kind].Text)
 	}
 	return out
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -70,7 +71,7 @@ func TestFind(t *testing.T) {
 }
 
 func TestArgumentsKeepItPrivate(t *testing.T) {
-	args := strings.Join(pgArguments(map[string]string{"work_mem": "8MB", "listen_addresses": "*"}), " ")
+	args := strings.Join(pgArguments(15, map[string]string{"work_mem": "8MB", "listen_addresses": "*"}), " ")
 	if strings.LastIndex(args, "listen_addresses=") < strings.Index(args, "listen_addresses=*") || !strings.Contains(args, "-c work_mem=8MB") {
 		t.Error(args)
 	}
@@ -108,6 +109,15 @@ func TestFindMariaDB(t *testing.T) {
 		}
 		if _, ok := errors.AsType[*Missing](err); !ok || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "install") {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// A server is not started with settings that came later.
+func TestSettingsSince(t *testing.T) {
+	for major, want := range map[int]bool{13: false, 14: true} {
+		if got := slices.Contains(pgArguments(major, map[string]string{"track_wal_io_timing": "on"}), "track_wal_io_timing=on"); got != want {
+			t.Errorf("%d: %v", major, got)
 		}
 	}
 }

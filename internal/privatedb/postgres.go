@@ -68,14 +68,17 @@ func initdb(s *Server) *exec.Cmd {
 // postmaster gets SIGQUIT, an immediate shutdown, when we die: after SIGKILL its backends
 // would first finish their queries.
 func postmaster(s *Server) *exec.Cmd {
-	return s.command("postgres", pgArguments(s.cfg.Settings), syscall.SIGQUIT)
+	return s.command("postgres", pgArguments(s.Programs.Major, s.cfg.Settings), syscall.SIGQUIT)
 }
+
+// since are the versions that brought settings without which a server measures less.
+var since = map[string]int{"track_wal_io_timing": 14}
 
 // pgArguments returns those of postgres, in a fixed order. Ours come last, and so count:
 // they keep the server private and easy to remove. Shared memory of parallel queries lies
 // in files of the cluster (mmap), since POSIX segments would stay in /dev/shm when
 // everything is killed.
-func pgArguments(settings map[string]string) []string {
+func pgArguments(major int, settings map[string]string) []string {
 	ours := map[string]string{
 		"listen_addresses": "", "port": pgPort, "unix_socket_directories": runFile, "unix_socket_permissions": "0700",
 		"dynamic_shared_memory_type": "mmap", "logging_collector": "off", "log_destination": "stderr", "log_line_prefix": "",
@@ -84,7 +87,9 @@ func pgArguments(settings map[string]string) []string {
 	args := []string{"-D", dataFile}
 	for _, list := range []map[string]string{settings, ours} {
 		for _, name := range slices.Sorted(maps.Keys(list)) {
-			args = append(args, "-c", name+"="+list[name])
+			if major >= since[name] {
+				args = append(args, "-c", name+"="+list[name])
+			}
 		}
 	}
 	return args

@@ -16,6 +16,7 @@ const dataFile, runFile, logFile = "", "", ""
 // Server does not exist on this system.
 type Server struct {
 	Vendor    *Vendor
+	Programs  Programs
 	Log       Tail
 	cfg       Config
 	temporary string

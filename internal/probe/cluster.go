@@ -42,7 +42,7 @@ func clusterQuantile(rounds [][]float64, all []float64, q, alpha float64) *resul
 // which a job that waits for each commit pays for. Estimate.N is how many independent
 // rounds these are worth.
 func clusterMean(rounds [][]float64, alpha float64) *result.Estimate {
-	x := ofRounds(rounds, stats.Mean)
+	x := column(rounds, stats.Mean)
 	k, following := float64(len(x)), resemblance(x)
 	e := single(stats.Mean(slices.Concat(rounds...)), max(1, int(k/following)))
 	if len(x) >= stats.MinBlocks(alpha) {
@@ -61,7 +61,7 @@ func thirds(rounds [][]float64, alpha float64) *result.Estimate {
 	}
 	var rest []float64 // what is left of each without its third's mean
 	logs := func(part [][]float64) (mean float64) {
-		x := ofRounds(part, stats.Mean)
+		x := column(part, stats.Mean)
 		for i := range x {
 			x[i] = math.Log(x[i])
 		}
@@ -115,7 +115,7 @@ func designEffect(rounds [][]float64, x, q, alpha float64) float64 {
 	if k < 2 {
 		return 1
 	}
-	shares := ofRounds(rounds, func(r []float64) float64 {
+	shares := column(rounds, func(r []float64) float64 {
 		below := 0.0
 		for _, t := range r {
 			if t <= x {
@@ -160,7 +160,7 @@ func student(df, alpha float64) float64 {
 // thinned joins rounds that follow each other until they hardly resemble each
 // other by what, but leaves enough of them for an interval.
 func thinned(rounds [][]float64, what func([]float64) float64, alpha float64) [][]float64 {
-	join := min(int(math.Ceil(resemblance(ofRounds(rounds, what)))), max(1, len(rounds)/(stats.MinBlocks(alpha)+2)))
+	join := min(int(math.Ceil(resemblance(column(rounds, what)))), max(1, len(rounds)/(stats.MinBlocks(alpha)+2)))
 	var out [][]float64
 	for i := 0; i+join <= len(rounds); i += join {
 		out = append(out, slices.Concat(rounds[i:i+join]...))

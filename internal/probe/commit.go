@@ -34,28 +34,17 @@ const (
 	memoryFile = 1 << 20 // memory is the same at every offset, and counts against the control group
 )
 
-// commitRuns is what the rounds gave: seconds of single commits by round. The two
-// blocks of a layout differ in nothing.
+// commitRuns is what the rounds gave.
 type commitRuns struct {
-	layout   logcommit.Layout // of new
-	new, old [2][][]float64   // on the log directory: blocks allocated only; a recycled log
-	mem      [][]float64
-	seconds  float64 // from the first round to the last
+	layout  logcommit.Layout // of new
+	rounds  []commitRound
+	seconds float64 // from the first round to the last
 }
 
-// evenOut drops what a round that was cut short left.
-func (r *commitRuns) evenOut(withMemory bool) {
-	all := []*[][]float64{&r.new[0], &r.new[1], &r.old[0], &r.old[1]}
-	if withMemory {
-		all = append(all, &r.mem)
-	}
-	n := len(r.new[0])
-	for _, x := range all {
-		n = min(n, len(*x))
-	}
-	for _, x := range all {
-		*x = (*x)[:n]
-	}
+// commitRound holds seconds of single commits. The two blocks of a layout differ in nothing.
+type commitRound struct {
+	new, old [2][]float64 // on the log directory: blocks allocated only; a recycled log
+	mem      []float64
 }
 
 // runCommit measures the latency of a durable append on the log directory and, as the
@@ -75,7 +64,7 @@ func runCommit(ctx context.Context, cfg Config) (out Outcome, err error) {
 	if err != nil {
 		return out, err
 	}
-	if len(runs.new[0]) == 0 {
+	if len(runs.rounds) == 0 {
 		out.Skipped = fmt.Sprintf("not one round fitted into %s: the device is too slow or stalled; run it again without --quick", cfg.Budget.Round(time.Second))
 		return out, nil
 	}
@@ -84,7 +73,7 @@ func runCommit(ctx context.Context, cfg Config) (out Outcome, err error) {
 		"Every round holds two blocks of %d commits in each of the two files on the log directory, which differ in nothing and give the "+
 		"noise floor, and one in memory, in random order; the first %d of each block are not counted. Rounds are spread over the probe's "+
 		"whole time. Intervals allow for commits of one round, and rounds that follow each other, being alike.",
-		runs.layout, len(runs.new[0][0]), commitSettle)
+		runs.layout, len(runs.rounds[0].new[0]), commitSettle)
 	summarise(&out, runs, cfg)
 	return out, nil
 }
@@ -133,99 +122,70 @@ func commits(ctx context.Context, cfg Config, began time.Time) (runs commitRuns,
 		if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
 			err = nil
 		}
-		runs.evenOut(mem != nil)
 	}()
 
-	each := func(l *logcommit.Log, n int, into *[][]float64) error {
-		if _, err := l.Block(inTime, commitSettle, nil); err != nil {
-			return err
-		}
-		times, err := l.Block(inTime, n, make([]float64, 0, n))
-		if err == nil && into != nil {
-			*into = append(*into, times)
+	each := func(l *logcommit.Log, n int, into *[]float64) error {
+		_, err := l.Block(inTime, commitSettle, nil)
+		if err == nil {
+			*into, err = l.Block(inTime, n, make([]float64, 0, n))
 		}
 		return err
 	}
 	// The warm-up tells how slow the device is.
+	var unused []float64
 	warm := time.Now()
-	if err := each(disk, commitLeastBlock, nil); err != nil {
+	if err := each(disk, commitLeastBlock, &unused); err != nil {
 		return runs, warnings, err
 	}
 	perCommit := time.Since(warm) / (commitSettle + commitLeastBlock)
-	if err := each(recycled, commitLeastBlock, nil); err != nil {
+	if err := each(recycled, commitLeastBlock, &unused); err != nil {
 		return runs, warnings, err
 	}
-	if mem != nil {
-		if err := each(mem, commitBlock, nil); err != nil {
-			return runs, warnings, err
-		}
-	}
+	var round commitRound
 	block := blockSize(cfg.Budget, perCommit)
 	conds := []func() error{
-		func() error { return each(disk, block, &runs.new[0]) },
-		func() error { return each(disk, block, &runs.new[1]) },
-		func() error { return each(recycled, block, &runs.old[0]) },
-		func() error { return each(recycled, block, &runs.old[1]) },
+		func() error { return each(disk, block, &round.new[0]) },
+		func() error { return each(disk, block, &round.new[1]) },
+		func() error { return each(recycled, block, &round.old[0]) },
+		func() error { return each(recycled, block, &round.old[1]) },
 	}
 	if mem != nil {
-		conds = append(conds, func() error { return each(mem, block, &runs.mem) })
+		if err := each(mem, commitBlock, &unused); err != nil {
+			return runs, warnings, err
+		}
+		conds = append(conds, func() error { return each(mem, block, &round.mem) })
 	}
-	rounds := commitRounds{
-		rng: rand.New(rand.NewPCG(cfg.Seed, 0x636f6d6d6974)), most: commitMost / (commitBlocks * block),
-		longest: perCommit * time.Duration(commitBlocks*(block+commitSettle)),
-		end:     began.Add(cfg.Budget - min(commitSlack, cfg.Budget/10)),
+	rng, most, first := rand.New(rand.NewPCG(cfg.Seed, 0x636f6d6d6974)), commitMost/(commitBlocks*block), time.Now()
+	pace := pace{now: time.Now, began: began, budget: cfg.Budget - min(commitSlack, cfg.Budget/10), planned: most}
+	pace.pause = func(done int, each, left time.Duration) error {
+		return sleep(inTime, spread(rng, most-done, each, left))
 	}
-	first := time.Now()
-	err = rounds.run(inTime, conds, func() {
-		runs.seconds = time.Since(first).Seconds()
+	err = pace.run(func() (bool, error) {
+		round = commitRound{}
+		rng.Shuffle(len(conds), func(i, j int) { conds[i], conds[j] = conds[j], conds[i] })
+		for _, run := range conds {
+			if err := run(); err != nil {
+				return false, err
+			}
+		}
+		runs.rounds, runs.seconds = append(runs.rounds, round), time.Since(first).Seconds()
 		if cfg.Report != nil {
 			cfg.Report(min(time.Since(began), cfg.Budget), cfg.Budget)
 		}
+		return true, nil
 	})
 	return runs, warnings, err
 }
 
-// commitRounds runs rounds spread over the time there is: a device is not the same
-// in one second as in the next, and a figure from a few of them holds for those.
-type commitRounds struct {
-	rng     *rand.Rand
-	most    int
-	longest time.Duration // that a round has taken so far
-	end     time.Time
-}
-
-func (r commitRounds) run(ctx context.Context, conds []func() error, done func()) error {
-	var spent time.Duration
-	for n := 1; n <= r.most && !time.Now().Add(r.longest).After(r.end); n++ {
-		began := time.Now()
-		r.rng.Shuffle(len(conds), func(i, j int) { conds[i], conds[j] = conds[j], conds[i] })
-		for _, run := range conds {
-			if err := run(); err != nil {
-				return err
-			}
-		}
-		took := time.Since(began)
-		spent += took
-		r.longest = max(r.longest, took)
-		done()
-		if n == r.most {
-			break
-		}
-		if err := sleep(ctx, r.pause(n, spent/time.Duration(n), time.Until(r.end))); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// pause is how long to wait after n rounds of so long each, with so much time left:
-// on average what spreads the others evenly.
-func (r commitRounds) pause(n int, each, left time.Duration) time.Duration {
-	spare := left/time.Duration(max(1, r.most-n)) - each
+// spread is how long to wait before the next of some rounds of so long each, with so much
+// time left: on average what spreads them evenly. A device is not the same in one second as
+// in the next, and a figure from a few of them holds for those.
+func spread(rng *rand.Rand, rounds int, each, left time.Duration) time.Duration {
+	spare := left/time.Duration(max(1, rounds)) - each
 	if spare <= 0 {
-		return time.Duration(r.rng.Int64N(int64(commitPause)))
+		return time.Duration(rng.Int64N(int64(commitPause)))
 	}
-	return min(spare/2+time.Duration(r.rng.Int64N(int64(spare)+1)), left-each)
+	return min(spare/2+time.Duration(rng.Int64N(int64(spare)+1)), left-each)
 }
 
 // blockSize is how many commits a block holds so that enough rounds fit into the

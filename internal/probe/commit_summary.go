@@ -15,12 +15,20 @@ import (
 // a round in one file are one: they differ in nothing.
 func summarise(out *Outcome, runs commitRuns, cfg Config) {
 	during := fmt.Sprintf("during these %.0f s", math.Max(1, runs.seconds))
-	medians := func(rounds [][]float64) []float64 { return ofRounds(rounds, stats.Median) }
-	both := func(x [2][][]float64) (rounds [][]float64, aa stats.Interval) {
-		return together(x[0], x[1]), stats.PairedRatio(medians(x[1]), medians(x[0]), cfg.Alpha)
+	medians := func(rounds [][]float64) []float64 { return column(rounds, stats.Median) }
+	both := func(file func(commitRound) [2][]float64) (rounds [][]float64, aa result.Estimate) {
+		block := func(i int) []float64 {
+			return column(runs.rounds, func(r commitRound) float64 { return stats.Median(file(r)[i]) })
+		}
+		together := func(r commitRound) []float64 { return slices.Concat(file(r)[0], file(r)[1]) }
+		return column(runs.rounds, together), stats.PairedRatio(block(1), block(0), cfg.Alpha)
 	}
-	disk, aa := both(runs.new)
-	old, oldAA := both(runs.old)
+	disk, aa := both(func(r commitRound) [2][]float64 { return r.new })
+	old, oldAA := both(func(r commitRound) [2][]float64 { return r.old })
+	var mem [][]float64
+	if len(runs.rounds[0].mem) > 0 {
+		mem = column(runs.rounds, func(r commitRound) []float64 { return r.mem })
+	}
 	labels := result.Labels{Device: "log-dir", Layout: string(runs.layout), Seconds: math.Round(10*runs.seconds) / 10}
 	oldLabels := labels
 	oldLabels.Layout = string(logcommit.Overwritten)
@@ -28,13 +36,13 @@ func summarise(out *Outcome, runs commitRuns, cfg Config) {
 	out.Measurements = append(out.Measurements, device(disk, NewBlocks, "on the log directory, "+during, labels, stats.Floor(aa), cfg.Alpha)...)
 	recycled := device(old, Recycled, "on the log directory over blocks written before, as in a recycled log, "+during, oldLabels, stats.Floor(oldAA), cfg.Alpha)
 	out.Measurements = append(out.Measurements, recycled[:3]...)
-	out.Measurements = append(out.Measurements, drift(together(disk, old), during, labels, cfg.Alpha))
+	out.Measurements = append(out.Measurements, drift(column(runs.rounds, func(r commitRound) []float64 { return slices.Concat(r.new[0], r.new[1], r.old[0], r.old[1]) }), during, labels, cfg.Alpha))
 
 	gain := blank(CommitGain, "", "Commit in memory over commit to a recycled log: what remains with the fastest device", "ratio", result.Labels{Device: "memory"})
 	gain.NoiseFloor = stats.Floor(oldAA)
-	memory := device(runs.mem, InMemory, "in memory, "+during, memLabels, math.NaN(), cfg.Alpha)
-	if len(runs.mem) > 0 {
-		gain.Estimate = ratio(medians(runs.mem), medians(old), cfg.Alpha)
+	memory := device(mem, InMemory, "in memory, "+during, memLabels, math.NaN(), cfg.Alpha)
+	if len(mem) > 0 {
+		gain.Estimate = ratio(medians(mem), medians(old), cfg.Alpha)
 	} else {
 		gain.Reason = "no tmpfs that this user may write to, such as /dev/shm"
 		for i := range memory {
@@ -44,18 +52,18 @@ func summarise(out *Outcome, runs commitRuns, cfg Config) {
 	out.Measurements = append(append(out.Measurements, memory...), gain,
 		twice(NewBlocks, "on the log directory", aa, labels), twice(Recycled, "in a recycled log", oldAA, oldLabels))
 
-	edges := latency.Edges(slices.Concat(slices.Concat(disk...), slices.Concat(old...), slices.Concat(runs.mem...)), 10)
+	edges := latency.Edges(slices.Concat(slices.Concat(disk...), slices.Concat(old...), slices.Concat(mem...)), 10)
 	out.Distributions = append(out.Distributions, latency.Histogram(string(NewBlocks), "Commits on the log directory", edges, disk...))
-	if len(runs.mem) > 0 {
-		out.Distributions = append(out.Distributions, latency.Histogram(string(InMemory), "Commits in memory", edges, runs.mem...))
+	if len(mem) > 0 {
+		out.Distributions = append(out.Distributions, latency.Histogram(string(InMemory), "Commits in memory", edges, mem...))
 	}
 	out.Distributions = append(out.Distributions, latency.Histogram(string(Recycled), "Commits to a recycled log", edges, old...))
 }
 
 // twice is the A/A measurement of one file.
-func twice(f CommitFile, where string, aa stats.Interval, labels result.Labels) result.Measurement {
+func twice(f CommitFile, where string, aa result.Estimate, labels result.Labels) result.Measurement {
 	m := blank(f.Of(Twice), "", "Second block over first "+where+": the noise floor", "ratio", labels)
-	m.Estimate = &result.Estimate{Value: aa.Estimate, Low: aa.Low, High: aa.High, N: aa.N}
+	m.Estimate = &aa
 	if !m.Known() {
 		m.Reason = "no block had a time"
 	} else if m.Estimate.HasInterval() && !m.Estimate.Contains(1) {
@@ -127,15 +135,6 @@ func drift(rounds [][]float64, during string, labels result.Labels, alpha float6
 			result.Format(stats.Mean(slices.Concat(rounds[:third]...)), "s"), result.Format(stats.Mean(slices.Concat(rounds[len(rounds)-third:]...)), "s"))}
 	}
 	return m
-}
-
-// together joins the rounds of two files.
-func together(a, b [][]float64) [][]float64 {
-	out := make([][]float64, len(a))
-	for i := range a {
-		out[i] = slices.Concat(a[i], b[i])
-	}
-	return out
 }
 
 // worth says why there is no interval, where there is none.

@@ -192,23 +192,13 @@ func TestBlockSize(t *testing.T) {
 	}
 }
 
-func TestEvenOut(t *testing.T) {
-	three := func() [][]float64 { return make([][]float64, 3) }
-	r := commitRuns{new: [2][][]float64{three(), three()}, old: [2][][]float64{three(), make([][]float64, 2)}, mem: three()}
-	r.evenOut(true)
-	got := []int{len(r.new[0]), len(r.new[1]), len(r.old[0]), len(r.old[1]), len(r.mem)}
-	if diff := cmp.Diff([]int{2, 2, 2, 2, 2}, got); diff != "" {
-		t.Error(diff)
-	}
-}
-
 // The pauses spread what is left of the rounds over what is left of the time.
 func TestCommitPauses(t *testing.T) {
-	r := commitRounds{rng: rand.New(rand.NewPCG(1, 2)), most: 50}
+	rng := rand.New(rand.NewPCG(1, 2))
 	left := 10 * time.Second
 	for n := 1; n < 50; n++ {
 		left -= 20 * time.Millisecond
-		p := r.pause(n, 20*time.Millisecond, left)
+		p := spread(rng, 50-n, 20*time.Millisecond, left)
 		if p < 0 || p > left {
 			t.Fatalf("%v after %d rounds with %v left", p, n, left)
 		}
@@ -217,7 +207,7 @@ func TestCommitPauses(t *testing.T) {
 	if left < 0 || left > time.Second {
 		t.Errorf("%v of 10 s are left", left)
 	}
-	if p := r.pause(3, time.Second, time.Second); p < 0 || p > commitPause {
+	if p := spread(rng, 47, time.Second, time.Second); p < 0 || p > commitPause {
 		t.Errorf("a slow device is left alone for %v", p)
 	}
 }

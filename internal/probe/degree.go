@@ -41,22 +41,27 @@ func degrees(n int, limit float64) []int {
 	return append(d, n)
 }
 
-// condition is one degree and the seconds that one scan took in each round. The
-// first condition is degree 1, the second the same again, for the noise floor.
+// condition is one degree. The first is degree 1, the second the same again, for the
+// noise floor.
 type condition struct {
 	degree int
 	passes int // scans in one run
-	times  []float64
-	stops  []stops // of each run under a quota, where they can be read
+}
+
+// degreeRound is one run of each condition.
+type degreeRound struct {
+	seconds []float64 // of one scan
+	stops   []*stops  // under a quota; nil where they cannot be read
+	foreign float64   // share of the CPUs' time that others took
 }
 
 // degreeRun is one run of the probe.
 type degreeRun struct {
-	cfg     Config
-	limit   cpuLimit
-	table   *xmlquery.Table
-	conds   []condition
-	foreign []float64 // of each round: the share of the CPUs' time that others took
+	cfg    Config
+	limit  cpuLimit
+	table  *xmlquery.Table
+	conds  []condition
+	rounds []degreeRound
 }
 
 // Run measures.
@@ -82,7 +87,7 @@ func (p degreeProbe) Run(ctx context.Context, cfg Config) (out Outcome, err erro
 	if err := p.measure(ctx, r, began); err != nil {
 		return out, err
 	}
-	if len(r.conds[0].times) == 0 {
+	if len(r.rounds) == 0 {
 		out.Skipped = fmt.Sprintf("not one round fitted into %s: the host is too slow or too busy; run it again without --quick", cfg.Budget.Round(time.Second))
 		return out, nil
 	}
@@ -144,51 +149,51 @@ func passes(degree int, once time.Duration, limit cpuLimit) int {
 
 func (p degreeProbe) measure(ctx context.Context, r *degreeRun, began time.Time) error {
 	rng := rand.New(rand.NewPCG(r.cfg.Seed, 0x646567726565))
-	end := began.Add(r.cfg.Budget)
 	one, _, err := xmlquery.Query(ctx, r.table, 1, 1)
 	if err != nil {
 		return err
 	}
-	var longest time.Duration
-	for round := 0; !time.Now().Add(longest).After(end); round++ {
+	warm := false
+	return pace{now: time.Now, began: began, budget: r.cfg.Budget}.run(func() (bool, error) {
 		start := time.Now()
-		before, _ := p.load(r.cfg.CPUs)
-		own := proc.Own()
-		times, counted := make([]float64, len(r.conds)), make([]*stops, len(r.conds))
-		for _, i := range rng.Perm(len(r.conds)) {
-			c := r.conds[i]
-			was, known := p.stops(r.limit.file)
-			sum, took, err := xmlquery.Query(ctx, r.table, c.degree, c.passes)
-			if err != nil {
-				return err
-			}
-			if sum.Check != one.Check*uint64(c.passes) || sum.Rows != one.Rows*int64(c.passes) {
-				return fmt.Errorf("degree %d returned %v in %d scans, one scan %v: the query is broken", c.degree, sum, c.passes, one)
-			}
-			times[i] = took.Seconds() / float64(c.passes)
-			if is, still := p.stops(r.limit.file); known && still {
-				counted[i] = &stops{is.periods - was.periods, is.throttled - was.throttled}
-			}
+		round, err := p.round(ctx, r, one, rng.Perm(len(r.conds)))
+		if err != nil {
+			return false, err
 		}
-		own, wall := proc.Own()-own, time.Since(start)
-		longest = max(longest, wall)
-		if round == 0 && longest < r.cfg.Budget/8 {
-			continue // warm-up of threads, caches and frequency, if there is time for it
+		if !warm && time.Since(start) < r.cfg.Budget/8 {
+			warm = true // threads, caches and frequency, if there is time for it
+			return false, nil
 		}
-		for i := range r.conds {
-			r.conds[i].times = append(r.conds[i].times, times[i])
-			if counted[i] != nil {
-				r.conds[i].stops = append(r.conds[i].stops, *counted[i])
-			}
-		}
-		share := 0.0
-		if after, ok := p.load(r.cfg.CPUs); ok {
-			share = proc.Share(before, after, own, wall.Seconds())
-		}
-		r.foreign = append(r.foreign, share)
+		warm, r.rounds = true, append(r.rounds, round)
 		if r.cfg.Report != nil {
 			r.cfg.Report(min(time.Since(began), r.cfg.Budget), r.cfg.Budget)
 		}
+		return true, nil
+	})
+}
+
+// round runs every condition once. one is what a scan returns.
+func (p degreeProbe) round(ctx context.Context, r *degreeRun, one xmlquery.Sum, order []int) (degreeRound, error) {
+	out := degreeRound{seconds: make([]float64, len(r.conds)), stops: make([]*stops, len(r.conds))}
+	start, own := time.Now(), proc.Own()
+	before, _ := p.load(r.cfg.CPUs)
+	for _, i := range order {
+		c := r.conds[i]
+		was, known := p.stops(r.limit.file)
+		sum, took, err := xmlquery.Query(ctx, r.table, c.degree, c.passes)
+		if err != nil {
+			return out, err
+		}
+		if sum.Check != one.Check*uint64(c.passes) || sum.Rows != one.Rows*int64(c.passes) {
+			return out, fmt.Errorf("degree %d returned %v in %d scans, one scan %v: the query is broken", c.degree, sum, c.passes, one)
+		}
+		out.seconds[i] = took.Seconds() / float64(c.passes)
+		if is, still := p.stops(r.limit.file); known && still {
+			out.stops[i] = &stops{is.periods - was.periods, is.throttled - was.throttled}
+		}
 	}
-	return nil
+	if after, ok := p.load(r.cfg.CPUs); ok {
+		out.foreign = proc.Share(before, after, proc.Own()-own, time.Since(start).Seconds())
+	}
+	return out, nil
 }

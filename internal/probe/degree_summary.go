@@ -10,53 +10,29 @@ import (
 	"hostlab/internal/stats"
 )
 
-// quiet leaves the rounds that others did not disturb, if they are enough for an
-// interval. Otherwise all stay, and the text says how many were disturbed.
-func (r *degreeRun) quiet() (disturbed string) {
-	var clean []int
-	for i, share := range r.foreign {
-		if share <= disturbedShare {
-			clean = append(clean, i)
-		}
-	}
-	all := len(r.foreign)
-	if len(clean) == all {
+// disturbance says how many of the rounds that count others disturbed: "" for none, or
+// where enough were left without them.
+func (r *degreeRun) disturbance(used, clean int) string {
+	if used == clean {
 		return ""
 	}
-	if len(clean) < stats.MinBlocks(r.cfg.Alpha) {
-		return fmt.Sprintf("other work took more than %.0f %% of these CPUs in %d of %d rounds, and %.0f %% in half of them",
-			100*disturbedShare, all-len(clean), all, 100*stats.Median(r.foreign))
-	}
-	for c := range r.conds {
-		cond := &r.conds[c]
-		if len(cond.stops) == all {
-			cond.stops = pick(cond.stops, clean)
-		}
-		cond.times = pick(cond.times, clean)
-	}
-	return ""
-}
-
-func pick[T any](x []T, which []int) []T {
-	out := make([]T, len(which))
-	for i, k := range which {
-		out[i] = x[k]
-	}
-	return out
+	return fmt.Sprintf("other work took more than %.0f %% of these CPUs in %d of %d rounds, and %.0f %% in half of them", 100*disturbedShare, used-clean, used,
+		100*stats.Median(column(r.rounds, func(x degreeRound) float64 { return x.foreign })))
 }
 
 func (r *degreeRun) summarise(out *Outcome) {
-	cfg, all := r.cfg, len(r.foreign)
-	disturbed := r.quiet()
-	base := r.conds[0].times
-	noise := floor(r.conds[1].times, base, cfg.Alpha)
-	// Both runs at degree 1 of a round are equally its baseline.
-	for i := range base {
-		base[i] = math.Sqrt(base[i] * r.conds[1].times[i])
+	cfg := r.cfg
+	rounds, clean := undisturbed(r.rounds, func(x degreeRound) bool { return x.foreign <= disturbedShare }, cfg.Alpha)
+	disturbed := r.disturbance(len(rounds), clean)
+	seconds := func(cond int) []float64 {
+		return column(rounds, func(x degreeRound) float64 { return x.seconds[cond] })
 	}
+	noise := floor(seconds(1), seconds(0), cfg.Alpha)
+	// Both runs at degree 1 of a round are equally its baseline.
+	base := column(rounds, func(x degreeRound) float64 { return math.Sqrt(x.seconds[0] * x.seconds[1]) })
 	labels := func(degree int) result.Labels { return result.Labels{Degree: degree, Disturbed: disturbed} }
 	var warnings []string
-	switch left := all - len(base); {
+	switch left := len(r.rounds) - len(rounds); {
 	case disturbed != "":
 		warnings = []string{disturbed + ": this is what they left"}
 		out.Warnings = append(out.Warnings, disturbed)
@@ -68,17 +44,20 @@ func (r *degreeRun) summarise(out *Outcome) {
 	throughput.Estimate, throughput.Warnings = ratio(bytes, base, cfg.Alpha), warnings
 	throughput.NoiseFloor = noise * throughput.Estimate.Value
 	out.Measurements = append(out.Measurements, throughput)
-	for _, c := range r.conds[2:] {
+	for i, c := range r.conds {
+		if i < 2 {
+			continue
+		}
 		d := strconv.Itoa(c.degree)
 		speedup := blank(SpeedUp, "."+d, "Speed-up of "+d+" workers over one", "ratio", labels(c.degree))
 		speedup.Warnings = slices.Clone(warnings)
-		r.throttling(&speedup, c)
+		r.throttling(&speedup, c.degree, column(rounds, func(x degreeRound) *stops { return x.stops[i] }))
 		efficiency := speedup
 		efficiency.Kind, efficiency.Name, efficiency.Title = Efficiency, string(Efficiency)+"."+d, "Speed-up of "+d+" workers over "+d+" times one"
 		if speedup.Reason == "" {
-			up, k := ratio(base, c.times, cfg.Alpha), float64(c.degree)
+			up, k := ratio(base, seconds(i), cfg.Alpha), float64(c.degree)
 			speedup.Estimate, speedup.NoiseFloor = up, noise*up.Value // the baseline's noise scales with it
-			efficiency.Estimate = &result.Estimate{Value: up.Value / k, Low: up.Low / k, High: up.High / k, N: up.N}
+			efficiency.Estimate = new(up.Map(func(v float64) float64 { return v / k }))
 			efficiency.NoiseFloor = speedup.NoiseFloor / k
 		} else {
 			speedup.Warnings, efficiency.Warnings = nil, nil
@@ -100,26 +79,28 @@ func (r *degreeRun) summarise(out *Outcome) {
 
 // throttling says what a quota did to a degree above it. Without the kernel's count
 // over enough periods the figure would be of no known condition: it is unknown.
-func (r *degreeRun) throttling(m *result.Measurement, c condition) {
-	if r.limit.cpus == 0 || float64(c.degree) <= r.limit.cpus {
+func (r *degreeRun) throttling(m *result.Measurement, degree int, seen []*stops) {
+	if r.limit.cpus == 0 || float64(degree) <= r.limit.cpus {
 		return
 	}
 	m.Labels.Quota = r.limit.cpus
 	var total stops
-	for _, s := range c.stops {
-		total.periods += s.periods
-		total.throttled += s.throttled
+	for _, s := range seen {
+		if s != nil {
+			total.periods += s.periods
+			total.throttled += s.throttled
+		}
 	}
 	switch {
-	case len(c.stops) < len(c.times) || len(c.stops) == 0:
+	case slices.Contains(seen, nil):
 		file := r.limit.file
 		if file == "" {
 			file = "cpu.stat"
 		}
 		m.Reason = fmt.Sprintf("the limit is %.3g CPUs, and whether it stopped the query is not known: %s cannot be read", r.limit.cpus, file)
-	case total.periods < quotaPeriods*len(c.stops):
+	case total.periods < quotaPeriods*len(seen):
 		m.Reason = fmt.Sprintf("the limit is %.3g CPUs, and the runs were too short for it: %d periods in %d of them, and each takes %d",
-			r.limit.cpus, total.periods, len(c.stops), quotaPeriods)
+			r.limit.cpus, total.periods, len(seen), quotaPeriods)
 	default:
 		m.Labels.Throttled = fmt.Sprintf("%d of %d", total.throttled, total.periods)
 		m.Warnings = append(m.Warnings, fmt.Sprintf("the limit is %.3g CPUs; it stopped the query in %s periods", r.limit.cpus, m.Labels.Throttled))

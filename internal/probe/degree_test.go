@@ -181,10 +181,7 @@ func summed(t *testing.T, change func(*degreeRun)) (Outcome, map[string]result.M
 		conds: []condition{{degree: 1}, {degree: 1}, {degree: 2}, {degree: 4}}}
 	for i := range 12 {
 		drift := 1 + 0.1*float64(i%3) // of the host: in every condition of a round alike
-		for c, s := range []float64{0.100, 0.100, 0.055, 0.055} {
-			r.conds[c].times = append(r.conds[c].times, s*drift)
-		}
-		r.foreign = append(r.foreign, 0.01)
+		r.rounds = append(r.rounds, degreeRound{seconds: []float64{0.100 * drift, 0.100 * drift, 0.055 * drift, 0.055 * drift}, stops: make([]*stops, 4), foreign: 0.01})
 	}
 	if change != nil {
 		change(r)
@@ -213,15 +210,15 @@ func TestDegreeSummary(t *testing.T) {
 
 // What the quota did is the kernel's count, or it is not known.
 func TestDegreeUnderQuota(t *testing.T) {
-	with := func(s ...stops) func(*degreeRun) {
+	with := func(s *stops) func(*degreeRun) {
 		return func(r *degreeRun) {
 			r.limit = cpuLimit{cpus: 2.5, file: "/sys/fs/cgroup/cpu.stat", period: 100 * time.Millisecond}
-			for c := range r.conds {
-				r.conds[c].stops = slices.Repeat(s, 12)
+			for i := range r.rounds {
+				r.rounds[i].stops = slices.Repeat([]*stops{s}, len(r.conds))
 			}
 		}
 	}
-	out, m := summed(t, with(stops{6, 4}))
+	out, m := summed(t, with(&stops{6, 4}))
 	if x := m["degree.speedup.4"]; !x.Known() || x.Labels.Quota != 2.5 || x.Labels.Throttled != "48 of 72" || len(x.Warnings) != 1 {
 		t.Errorf("stopped in 48 of 72: %+v %v", x.Estimate, x.Labels)
 	}
@@ -231,11 +228,11 @@ func TestDegreeUnderQuota(t *testing.T) {
 	if len(out.Warnings) != 1 || !strings.Contains(out.Warnings[0], "2.5 of 4 CPUs") || !strings.Contains(out.Warnings[0], "48 of 72 periods") {
 		t.Errorf("warnings %q", out.Warnings)
 	}
-	_, m = summed(t, with(stops{1, 0}))
+	_, m = summed(t, with(&stops{1, 0}))
 	if x := m["degree.efficiency.4"]; x.Known() || !strings.Contains(x.Reason, "too short") || x.Labels.Quota != 2.5 {
 		t.Errorf("one period a run: %+v", x)
 	}
-	_, m = summed(t, with())
+	_, m = summed(t, with(nil))
 	if x := m["degree.speedup.4"]; x.Known() || !strings.Contains(x.Reason, "/sys/fs/cgroup/cpu.stat cannot be read") {
 		t.Errorf("no count: %+v", x)
 	}
@@ -245,8 +242,8 @@ func TestDegreeUnderQuota(t *testing.T) {
 func TestDegreeLeavesDisturbedOut(t *testing.T) {
 	_, m := summed(t, func(r *degreeRun) {
 		for i := range 5 {
-			r.foreign[i] = 0.3
-			r.conds[3].times[i] *= 3
+			r.rounds[i].foreign = 0.3
+			r.rounds[i].seconds[3] *= 3
 		}
 	})
 	if x := m["degree.speedup.4"]; x.Estimate.N != 7 || math.Abs(x.Estimate.Value-1/0.55) > 1e-9 || x.Labels.Disturbed != "" {
@@ -254,7 +251,7 @@ func TestDegreeLeavesDisturbedOut(t *testing.T) {
 	}
 	_, m = summed(t, func(r *degreeRun) {
 		for i := range 8 {
-			r.foreign[i] = 0.3
+			r.rounds[i].foreign = 0.3
 		}
 	})
 	if x := m["degree.speedup.4"]; x.Estimate.N != 12 || !strings.Contains(x.Labels.Disturbed, "in 8 of 12 rounds, and 30 % in half of them") {

@@ -48,8 +48,8 @@ var relationOrder = []Relation{Siblings, TimeShared, UnknownPair, Separate}
 
 // NewPairsReport reports what the probe of pairs found.
 func NewPairsReport(out Outcome, topo *host.Topology, cpus []int) PairsReport {
-	r := PairsReport{Schema: 1, Seconds: out.Seconds, Evidence: result.Measured, Method: out.Method, CPUs: result.OrEmpty(cpus),
-		Possible: len(cpus) * (len(cpus) - 1) / 2, Skipped: out.Skipped, Counts: map[string]int{}, Pairs: []ReportedPair{}, Warnings: result.OrEmpty(out.Warnings)}
+	r := PairsReport{Schema: 1, Seconds: out.Seconds, Evidence: result.Measured, Method: out.Method, CPUs: cpus,
+		Possible: len(cpus) * (len(cpus) - 1) / 2, Skipped: out.Skipped, Counts: map[string]int{}, Warnings: out.Warnings}
 	known := map[int]bool{}
 	for _, c := range topo.CPUs {
 		known[c.ID] = c.Siblings.State == host.StateOK

@@ -2,7 +2,6 @@ package probe
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"math"
 	"strings"
@@ -136,7 +135,7 @@ func TestPairsSchema(t *testing.T) {
 		t.Fatal(err)
 	}
 	valid := func(r PairsReport) error {
-		b, err := json.Marshal(r)
+		b, err := result.JSON(r)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -2,6 +2,7 @@ package probe
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"strings"
@@ -47,26 +48,74 @@ func (p process[Q, A]) close() { p.s.Close() }
 // before the measurement counts as disturbed.
 const disturbedShare = 0.02
 
-// pace says when a probe has done enough rounds.
+// pace repeats the rounds of a probe.
 type pace struct {
+	now     func() time.Time
 	began   time.Time // of the probe
-	first   time.Time // of its first round
 	budget  time.Duration
-	planned int // rounds
+	planned int                                            // clean rounds that are enough; 0: as many as fit
+	over    time.Duration                                  // that the planned rounds may take beyond the budget, as on a CPU that is shared
+	pause   func(done int, each, left time.Duration) error // between two rounds; may be nil
 }
 
-// fits reports whether another round fits. Rounds take longer than planned on a CPU that
-// is shared: the planned number is worth a quarter more time than the budget, repetitions
-// of those that were disturbed are not.
-func (p pace) fits(done int, now time.Time) bool {
-	if done == 0 {
-		return true
+// errEnough ends the rounds.
+var errEnough = errors.New("no more rounds")
+
+// run does a first round, and further ones as long as they fit and are needed.
+// Repetitions of those that were disturbed have the budget only.
+func (p pace) run(round func() (clean bool, err error)) error {
+	var spent time.Duration // in rounds
+	for done, clean := 0, 0; p.planned == 0 || clean < p.planned; done++ {
+		if done > 0 {
+			limit, each := p.began.Add(p.budget), spent/time.Duration(done)
+			if done < p.planned {
+				limit = limit.Add(p.over)
+			}
+			left := limit.Sub(p.now())
+			if left < each {
+				return nil
+			}
+			if p.pause != nil {
+				if err := p.pause(done, each, left); err != nil {
+					return err
+				}
+			}
+		}
+		began := p.now()
+		ok, err := round()
+		switch spent += p.now().Sub(began); {
+		case errors.Is(err, errEnough):
+			return nil
+		case err != nil:
+			return err
+		case ok:
+			clean++
+		}
 	}
-	limit := p.began.Add(p.budget)
-	if done < p.planned {
-		limit = limit.Add(p.budget / 4)
+	return nil
+}
+
+// undisturbed returns the rounds that others did not disturb, if they are enough for an
+// interval, and all otherwise. clean counts the former.
+func undisturbed[T any](rounds []T, quiet func(T) bool, alpha float64) (use []T, clean int) {
+	for _, r := range rounds {
+		if quiet(r) {
+			use = append(use, r)
+		}
 	}
-	return !now.Add(now.Sub(p.first) / time.Duration(done)).After(limit)
+	if clean = len(use); clean < stats.MinBlocks(alpha) {
+		return rounds, clean
+	}
+	return use, clean
+}
+
+// column is one figure of each round.
+func column[T, F any](rounds []T, of func(T) F) []F {
+	out := make([]F, len(rounds))
+	for i, r := range rounds {
+		out[i] = of(r)
+	}
+	return out
 }
 
 // blank returns a measurement of which nothing is known yet. which tells it from others
@@ -79,8 +128,7 @@ func blank(kind result.Kind, which, title, unit string, labels result.Labels) re
 
 // ratio estimates x over base within rounds.
 func ratio(x, base []float64, alpha float64) *result.Estimate {
-	iv := stats.PairedRatio(x, base, alpha)
-	return &result.Estimate{Value: iv.Estimate, Low: iv.Low, High: iv.High, N: iv.N}
+	return new(stats.PairedRatio(x, base, alpha))
 }
 
 // floor is the noise floor of ratios: how far a condition differs from itself.
@@ -104,13 +152,4 @@ func medianOf(x []float64, alpha float64) *result.Estimate {
 
 func tooFew(n int, alpha float64) string {
 	return fmt.Sprintf("%d rounds are too few for an interval; it takes %d", n, stats.MinBlocks(alpha))
-}
-
-// ofRounds is a statistic of each round.
-func ofRounds(rounds [][]float64, of func([]float64) float64) []float64 {
-	out := make([]float64, len(rounds))
-	for i, r := range rounds {
-		out[i] = of(r)
-	}
-	return out
 }

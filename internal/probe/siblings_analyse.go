@@ -28,29 +28,14 @@ type pairSample struct {
 	PingPong float64
 }
 
-func newPairSample() *pairSample {
-	return &pairSample{Side: map[string]*[4]side{cellALU: {}, cellFMA: {}, cellControl: {}}}
-}
-
-func (s *pairSample) set(kind string, slot int, one side) { s.Side[kind][slot] = one }
-
-// column collects one number of each round.
-func (p *pairRun) column(f func(*pairSample) float64) []float64 {
-	out := make([]float64, len(p.samples))
-	for i, s := range p.samples {
-		out[i] = f(s)
-	}
-	return out
-}
-
 func (p *pairRun) medians(kind string, slot int) []float64 {
-	return p.column(func(s *pairSample) float64 { return s.Side[kind][slot].Median })
+	return column(p.samples, func(s *pairSample) float64 { return s.Side[kind][slot].Median })
 }
 
 // wall is the elapsed time of a control cell's slots, without what its threads
 // waited for others of this system where that is known.
 func (p *pairRun) wall(slots ...int) (times []float64, raw bool) {
-	times = p.column(func(s *pairSample) float64 {
+	times = column(p.samples, func(s *pairSample) float64 {
 		longest := 0.0
 		for _, slot := range slots {
 			side := s.Side[cellControl][slot]
@@ -66,7 +51,7 @@ func (p *pairRun) wall(slots ...int) (times []float64, raw bool) {
 
 // measure turns the samples into signals; classify adds the ping-pong's rank.
 func (p *pairRun) measure(alpha float64) {
-	slowdowns := func(kind string) (iv [2]stats.Interval) {
+	slowdowns := func(kind string) (iv [2]result.Estimate) {
 		for i := range iv {
 			iv[i] = stats.PairedRatio(p.medians(kind, i+2), p.medians(kind, i), alpha)
 		}
@@ -167,7 +152,7 @@ func (p *pairRun) slowdown(alpha float64) result.Measurement {
 	p.mark(&m)
 	alone, beside := both(p.medians(cellALU, 0), p.medians(cellALU, 1)), both(p.medians(cellALU, 2), p.medians(cellALU, 3))
 	m.Estimate = ratio(beside, alone, alpha)
-	m.NoiseFloor = floor(p.column(func(s *pairSample) float64 { return s.Again }), p.medians(cellALU, 0), alpha)
+	m.NoiseFloor = floor(column(p.samples, func(s *pairSample) float64 { return s.Again }), p.medians(cellALU, 0), alpha)
 	if !m.Estimate.HasInterval() {
 		m.Warnings = append(m.Warnings, tooFew(m.Estimate.N, alpha))
 	}

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"hostlab/internal/stats"
+	"hostlab/internal/result"
 )
 
 // Relation says what two CPUs share, by measurement.
@@ -21,11 +21,11 @@ const (
 // PairSignal is what was measured of two CPUs. Slow-downs are the median time of
 // a short chunk with both CPUs at it over that alone, for each of the two.
 type PairSignal struct {
-	ALU     [2]stats.Interval // chunks that fill the integer ports
-	FMA     [2]stats.Interval // chunks that fill the floating-point ports
-	Control [2]stats.Interval // a chain of additions, which leaves most ports free
-	Wall    stats.Interval    // elapsed time of all control chunks, together over alone
-	WallRaw bool              // Wall contains waiting for other threads of this system
+	ALU     [2]result.Estimate // chunks that fill the integer ports
+	FMA     [2]result.Estimate // chunks that fill the floating-point ports
+	Control [2]result.Estimate // a chain of additions, which leaves most ports free
+	Wall    result.Estimate    // elapsed time of all control chunks, together over alone
+	WallRaw bool               // Wall contains waiting for other threads of this system
 
 	PingPong float64 // s for a cache line to go one way; NaN: unknown
 	Near     Near    // whether that is as short as it gets here
@@ -64,24 +64,24 @@ func Classify(s PairSignal) Relation {
 	if s.Foreign > disturbedShare {
 		return UnknownPair
 	}
-	for _, iv := range []stats.Interval{s.ALU[0], s.ALU[1], s.FMA[0], s.FMA[1], s.Control[0], s.Control[1], s.Wall} {
+	for _, iv := range []result.Estimate{s.ALU[0], s.ALU[1], s.FMA[0], s.FMA[1], s.Control[0], s.Control[1], s.Wall} {
 		if !(iv.Low > 0 && iv.High >= iv.Low) {
 			return UnknownPair
 		}
 	}
-	control := each(s.Control, func(iv stats.Interval) bool { return iv.Estimate <= controlSlowdown && iv.High < siblingSlowdown })
-	steady := func(iv stats.Interval) bool { return iv.Estimate <= controlSlowdown }
-	if s.Wall.Estimate >= sharedWall {
+	control := each(s.Control, func(iv result.Estimate) bool { return iv.Value <= controlSlowdown && iv.High < siblingSlowdown })
+	steady := func(iv result.Estimate) bool { return iv.Value <= controlSlowdown }
+	if s.Wall.Value >= sharedWall {
 		if !s.WallRaw && s.Wall.Low > separateSlowdown && control && each(s.ALU, steady) && each(s.FMA, steady) {
 			return TimeShared
 		}
 		return UnknownPair
 	}
-	slowed := func(iv stats.Interval) bool { return iv.Estimate >= siblingSlowdown && iv.Low > separateSlowdown }
+	slowed := func(iv result.Estimate) bool { return iv.Value >= siblingSlowdown && iv.Low > separateSlowdown }
 	if (each(s.ALU, slowed) || each(s.FMA, slowed)) && control && s.Near == NearYes {
 		return Siblings
 	}
-	free := func(iv stats.Interval) bool { return iv.Estimate <= separateSlowdown && iv.High < siblingSlowdown }
+	free := func(iv result.Estimate) bool { return iv.Value <= separateSlowdown && iv.High < siblingSlowdown }
 	// What is reported otherwise and as near as siblings are is not called separate:
 	// other load on either CPU slows the runs alone as much as those together.
 	if each(s.ALU, free) && each(s.FMA, free) && each(s.Control, free) && (!s.Reported || s.Near != NearYes) {
@@ -91,7 +91,7 @@ func Classify(s PairSignal) Relation {
 }
 
 // each reports whether both directions satisfy ok. Comparisons with NaN are false.
-func each(iv [2]stats.Interval, ok func(stats.Interval) bool) bool { return ok(iv[0]) && ok(iv[1]) }
+func each(iv [2]result.Estimate, ok func(result.Estimate) bool) bool { return ok(iv[0]) && ok(iv[1]) }
 
 // nearness judges the ping-pong times of all pairs, in seconds, NaN for unknown.
 // Where they fall into clusters, the lowest is near. Where they do not, or there
@@ -120,11 +120,11 @@ func nearness(times []float64) []Near {
 
 // describe puts the signals into words.
 func (s PairSignal) describe() string {
-	pair := func(iv [2]stats.Interval) string {
-		return fmt.Sprintf("%.2f and %.2f", iv[0].Estimate, iv[1].Estimate)
+	pair := func(iv [2]result.Estimate) string {
+		return fmt.Sprintf("%.2f and %.2f", iv[0].Value, iv[1].Value)
 	}
 	text := fmt.Sprintf("together against alone: integer ports x %s, floating-point ports x %s, control x %s, elapsed x %.2f",
-		pair(s.ALU), pair(s.FMA), pair(s.Control), s.Wall.Estimate)
+		pair(s.ALU), pair(s.FMA), pair(s.Control), s.Wall.Value)
 	if s.PingPong > 0 {
 		text += fmt.Sprintf("; a cache line takes %.0f ns", s.PingPong*1e9)
 	}

@@ -7,18 +7,18 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"hostlab/internal/stats"
+	"hostlab/internal/result"
 )
 
 // span is an interval of eight rounds.
-func span(est, low, high float64) stats.Interval {
-	return stats.Interval{Estimate: est, Low: low, High: high, N: 8}
+func span(est, low, high float64) result.Estimate {
+	return result.Estimate{Value: est, Low: low, High: high, N: 8}
 }
 
 // around is a narrow interval.
-func around(est float64) stats.Interval { return span(est, est-0.03, est+0.03) }
+func around(est float64) result.Estimate { return span(est, est-0.03, est+0.03) }
 
-func same(iv stats.Interval) [2]stats.Interval { return [2]stats.Interval{iv, iv} }
+func same(iv result.Estimate) [2]result.Estimate { return [2]result.Estimate{iv, iv} }
 
 func signal(alu, fma, control, wall float64, near Near) PairSignal {
 	return PairSignal{ALU: same(around(alu)), FMA: same(around(fma)), Control: same(around(control)), Wall: around(wall), PingPong: 30e-9, Near: near}
@@ -88,18 +88,18 @@ func TestClassify(t *testing.T) {
 // the estimates are.
 func TestClassifyNeverGuesses(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		iv := func(name string) stats.Interval {
+		iv := func(name string) result.Estimate {
 			est := rapid.Float64Range(0.5, 3).Draw(t, name)
 			return span(est, est-rapid.Float64Range(0, 1).Draw(t, name+" below"), est+rapid.Float64Range(0, 1).Draw(t, name+" above"))
 		}
-		two := func(name string) [2]stats.Interval { return [2]stats.Interval{iv(name + " a"), iv(name + " b")} }
+		two := func(name string) [2]result.Estimate { return [2]result.Estimate{iv(name + " a"), iv(name + " b")} }
 		s := PairSignal{ALU: two("alu"), FMA: two("fma"), Control: two("control"), Wall: iv("wall"),
 			Near: rapid.SampledFrom([]Near{NearUnknown, NearYes, NearNo}).Draw(t, "near")}
 		all := append(append(s.ALU[:], s.FMA[:]...), s.Control[:]...)
 		switch Classify(s) {
 		case Separate:
 			for _, iv := range all {
-				if iv.High >= siblingSlowdown || iv.Estimate > separateSlowdown {
+				if iv.High >= siblingSlowdown || iv.Value > separateSlowdown {
 					t.Fatalf("separate, though %+v", iv)
 				}
 			}
@@ -108,7 +108,7 @@ func TestClassifyNeverGuesses(t *testing.T) {
 				t.Fatalf("siblings, though %+v", s)
 			}
 		case TimeShared:
-			if s.Wall.Estimate < sharedWall || s.Wall.Low <= separateSlowdown {
+			if s.Wall.Value < sharedWall || s.Wall.Low <= separateSlowdown {
 				t.Fatalf("time-shared, though %+v", s.Wall)
 			}
 		}

@@ -4,12 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
 	"hostlab/internal/result"
-	"hostlab/internal/stats"
 	"hostlab/internal/workload/scanlock"
 	"hostlab/internal/workload/thread"
 )
@@ -86,10 +84,12 @@ func (r *siblingsRun) harm(ctx context.Context, budget time.Duration) ([]result.
 			conds = append(conds, c)
 		}
 	}
-	var rounds []harmRound
-	clean, gone := 0, ""
-	pace := pace{began: r.begin, first: r.now(), budget: budget, planned: r.plan.Harm}
-	for len(conds) > harmSibling && clean < pace.planned && gone == "" && pace.fits(len(rounds), r.now()) {
+	h := harmed{place: place, alpha: r.alpha}
+	pace := pace{now: r.now, began: r.begin, budget: budget, planned: r.plan.Harm, over: budget / 4}
+	err := pace.run(func() (clean bool, err error) {
+		if pace.planned == 0 || len(conds) == harmSibling {
+			return false, errEnough
+		}
 		r.rnd.Shuffle(len(conds), func(i, j int) { conds[i], conds[j] = conds[j], conds[i] })
 		var round harmRound
 		for _, c := range conds {
@@ -99,11 +99,11 @@ func (r *siblingsRun) harm(ctx context.Context, budget time.Duration) ([]result.
 			}
 			got, err := r.call(ctx, req)
 			if errors.Is(err, thread.ErrNoCPU) {
-				gone = err.Error()
-				break
+				h.gone = err.Error()
+				return false, errEnough
 			}
 			if err != nil {
-				return nil, err
+				return false, err
 			}
 			round.did[c], round.seconds[c] = got.Locks, got.Seconds
 			for _, n := range got.Locks {
@@ -111,18 +111,14 @@ func (r *siblingsRun) harm(ctx context.Context, budget time.Duration) ([]result.
 				round.disturbed = round.disturbed || n.HasCPU && off > disturbedShare*got.Seconds
 			}
 		}
-		if gone != "" {
-			break
-		}
-		rounds = append(rounds, round)
-		if !round.disturbed {
-			clean++
-		}
+		h.rounds = append(h.rounds, round)
+		return !round.disturbed, nil
+	})
+	if err != nil {
+		return nil, err
 	}
-	h := harmed{place: place, all: len(rounds), clean: clean, rounds: rounds, gone: gone, alpha: r.alpha}
-	if clean >= stats.MinBlocks(r.alpha) {
-		h.rounds = slices.DeleteFunc(rounds, func(r harmRound) bool { return r.disturbed })
-	}
+	h.all = len(h.rounds)
+	h.rounds, h.clean = undisturbed(h.rounds, func(r harmRound) bool { return !r.disturbed }, r.alpha)
 	return []result.Measurement{
 		h.ratio(harmSibling), h.ratio(harmOther), h.rate("acquisitions", harmAlone),
 		h.rate("acquisitions", harmSibling), h.rate("acquisitions", harmOther), h.rate("scans", harmSibling), h.rate("scans", harmOther),
@@ -193,15 +189,14 @@ func (h harmed) measurement(what, title, unit string, cond int) (m result.Measur
 }
 
 // rates are per second on the CPU, of each round.
-func (h harmed) rates(cond, side int) (out []float64) {
-	for _, round := range h.rounds {
+func (h harmed) rates(cond, side int) []float64 {
+	return column(h.rounds, func(round harmRound) float64 {
 		c, seconds := round.did[cond][side], round.seconds[cond]
 		if c.HasCPU && c.CPUTime > 0 {
 			seconds = c.CPUTime.Seconds()
 		}
-		out = append(out, float64(c.Acquisitions+c.Rounds)/seconds) // a thread does one of the two
-	}
-	return out
+		return float64(c.Acquisitions+c.Rounds) / seconds // a thread does one of the two
+	})
 }
 
 // ratio compares one condition with the lock alone.

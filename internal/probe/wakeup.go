@@ -5,12 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"time"
 
 	"hostlab/internal/host"
 	"hostlab/internal/proc"
-	"hostlab/internal/stats"
 	"hostlab/internal/workload/burst"
 	"hostlab/internal/workload/thread"
 )
@@ -75,7 +75,7 @@ func (p *wakeup) Run(ctx context.Context, cfg Config) (out Outcome, err error) {
 			cfg.Report(done, max(done, min(cfg.Budget, time.Duration(plan.Seconds*float64(time.Second)))))
 		}
 	}
-	err = r.all(ctx, p.now, pace{began: begin, budget: cfg.Budget, planned: plan.Rounds})
+	err = r.all(ctx, pace{now: p.now, began: begin, budget: cfg.Budget, planned: plan.Rounds, over: cfg.Budget / 4})
 	if err != nil {
 		return out, err
 	}
@@ -137,7 +137,7 @@ type wakePauses struct {
 
 // all calibrates and runs rounds: the planned ones, and while time is left
 // another for each that was disturbed.
-func (r *wakeRun) all(ctx context.Context, now func() time.Time, pace pace) error {
+func (r *wakeRun) all(ctx context.Context, pace pace) error {
 	for _, t := range r.targets {
 		for _, kernel := range r.plan.Kernels {
 			if err := r.calibrate(ctx, t, kernel.Name); err != nil {
@@ -145,17 +145,12 @@ func (r *wakeRun) all(ctx context.Context, now func() time.Time, pace pace) erro
 			}
 		}
 	}
-	pace.first = now()
-	for clean := 0; clean < pace.planned && len(r.gone) < len(r.targets) && pace.fits(len(r.rounds), now()); {
-		disturbed, err := r.round(ctx, now)
-		if err != nil {
-			return err
+	return pace.run(func() (clean bool, err error) {
+		if len(r.gone) == len(r.targets) {
+			return false, errEnough
 		}
-		if !disturbed {
-			clean++
-		}
-	}
-	return nil
+		return r.round(ctx, pace.now)
+	})
 }
 
 // calibrate learns how many operations of a kernel fit into a second on a CPU.
@@ -196,7 +191,7 @@ func (r *wakeRun) call(ctx context.Context, req burst.Request) ([]burst.Sample, 
 	return reply.Samples, nil
 }
 
-// round runs one round and reports whether others disturbed it.
+// round runs one round and reports whether nobody disturbed it.
 func (r *wakeRun) round(ctx context.Context, now func() time.Time) (bool, error) {
 	perSecond := func(cpu int, kernel string) float64 { return r.rates[wakeKey{CPU: cpu, Kernel: kernel}] }
 	cpus := make([]int, len(r.targets))
@@ -254,7 +249,7 @@ func (r *wakeRun) round(ctx context.Context, now func() time.Time) (bool, error)
 	}
 	wall := now().Sub(begin).Seconds()
 	after, known := r.runner.load(cpus)
-	any := false
+	clean := true
 	for key, triple := range samples {
 		// Little by little others may take more than the ticks of one pause show.
 		if foreign[key.CPU]-2*proc.Tick.Seconds() > disturbedShare*slept[key.CPU] {
@@ -265,13 +260,13 @@ func (r *wakeRun) round(ctx context.Context, now func() time.Time) (bool, error)
 				triple.Spoilt = triple.Spoilt.and(stolen)
 			}
 		}
-		any = any || triple.Spoilt != unspoilt
+		clean = clean && triple.Spoilt == unspoilt
 	}
 	for cpu, p := range pauses {
 		r.pauses[cpu] = append(r.pauses[cpu], *p)
 	}
 	r.rounds = append(r.rounds, samples)
-	return any, nil
+	return clean, nil
 }
 
 // idle reports whether the CPU was idle in a sleep of so many seconds, as far as
@@ -315,39 +310,26 @@ type usedRounds struct {
 // usable returns the rounds of one comparison, or of several jointly, that nobody
 // disturbed, if they are enough for an interval, and all otherwise.
 func (r *wakeRun) usable(alpha float64, keys ...wakeKey) (u usedRounds) {
-	var all []wakeSamples
-	for _, round := range r.rounds {
-		complete, spoilt := true, unspoilt
+	by := func(round wakeSamples) (spoilt spoil) {
 		for _, key := range keys {
-			t := round[key]
-			complete = complete && t.complete()
-			if t != nil {
-				spoilt = spoilt.and(t.Spoilt)
-			}
+			spoilt = spoilt.and(round[key].Spoilt)
 		}
-		if !complete {
-			continue
-		}
-		all = append(all, round)
-		u.count[spoilt]++
-		if spoilt == unspoilt {
-			u.use = append(u.use, round)
-		}
+		return spoilt
 	}
-	u.of = len(all)
-	if u.count[unspoilt] < stats.MinBlocks(alpha) {
-		u.use, u.kept = all, u.count[unspoilt] < u.of
+	lacks := func(round wakeSamples) bool {
+		return slices.ContainsFunc(keys, func(key wakeKey) bool { return !round[key].complete() })
 	}
-	return u
+	all := slices.DeleteFunc(slices.Clone(r.rounds), lacks)
+	for _, round := range all {
+		u.count[by(round)]++
+	}
+	use, clean := undisturbed(all, func(round wakeSamples) bool { return by(round) == unspoilt }, alpha)
+	return usedRounds{use: use, count: u.count, of: len(all), kept: len(use) > clean}
 }
 
 // seconds are the times of one condition in the rounds that count.
 func (u usedRounds) seconds(key wakeKey, cond wakeCond) []float64 {
-	out := make([]float64, len(u.use))
-	for i, round := range u.use {
-		out[i] = round[key].Sample[cond].Seconds()
-	}
-	return out
+	return column(u.use, func(round wakeSamples) float64 { return round[key].Sample[cond].Seconds() })
 }
 
 // warning sums up what others did to the run.

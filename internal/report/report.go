@@ -2,6 +2,7 @@
 package report
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -35,27 +36,21 @@ type Assessment struct {
 	Warnings  []string             `json:"warnings"`
 }
 
-// complete copies an assessment with every nil list made an empty one.
+// complete copies an assessment so that no null in its JSON goes without its reason.
 func complete(a *Assessment) *Assessment {
 	c := *a
-	if c.Schema == 0 {
-		c.Schema = Schema
-	}
-	c.Results = result.OrEmpty(c.Results)
-	c.Probes = explained(result.OrEmpty(c.Probes))
-	c.Runs = result.OrEmpty(c.Runs)
-	c.Levers = slices.Clone(result.OrEmpty(c.Levers))
+	c.Schema = cmp.Or(c.Schema, Schema)
+	c.Probes = explained(c.Probes)
+	c.Levers = slices.Clone(c.Levers)
 	for i := range c.Levers {
 		if m := c.Levers[i].Measurement; m != nil {
 			c.Levers[i].Measurement = &explained([]result.Measurement{*m})[0]
 		}
 	}
-	c.Warnings = result.OrEmpty(c.Warnings)
 	return &c
 }
 
-// explained copies measurements so that no null goes without its reason: an
-// unknown one is no evidence of any kind, and a value without an interval says
+// explained copies measurements: an unknown one is no evidence of any kind, and a value without an interval says
 // why it has none.
 func explained(ms []result.Measurement) []result.Measurement {
 	out := slices.Clone(ms)

@@ -20,11 +20,16 @@ type Estimate struct {
 // Unknown returns an estimate without a value.
 func Unknown() Estimate { return Estimate{Value: math.NaN(), Low: math.NaN(), High: math.NaN()} }
 
-// Negated returns the estimate of the opposite: of a gain, where e is of a cost.
-func (e Estimate) Negated() Estimate {
-	e.Value, e.Low, e.High = -e.Value, -e.High, -e.Low
+// Map returns the estimate on another scale. f rises or falls throughout.
+func (e Estimate) Map(f func(float64) float64) Estimate {
+	if e.Value, e.Low, e.High = f(e.Value), f(e.Low), f(e.High); e.Low > e.High {
+		e.Low, e.High = e.High, e.Low
+	}
 	return e
 }
+
+// Negated returns the estimate of the opposite: of a gain, where e is of a cost.
+func (e Estimate) Negated() Estimate { return e.Map(func(v float64) float64 { return -v }) }
 
 // Known reports whether there is a value; an infinite one is known.
 func (e Estimate) Known() bool { return !math.IsNaN(e.Value) && e != Estimate{} }
@@ -37,8 +42,8 @@ func (e Estimate) Contains(v float64) bool { return e.HasInterval() && e.Low <= 
 
 // Percent returns a share of 1 as one of 100 %.
 func (e Estimate) Percent() Estimate {
-	e.Value, e.Low, e.High, e.Unit = 100*e.Value, 100*e.Low, 100*e.High, "%"
-	return e
+	e.Unit = "%"
+	return e.Map(func(v float64) float64 { return 100 * v })
 }
 
 // String returns the estimate as in "1.74x [1.72, 1.75], n 10".

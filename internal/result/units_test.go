@@ -22,6 +22,9 @@ func TestFormat(t *testing.T) {
 		{12.34, "s", "12.3 s"},
 		{4321, "s", "4321 s"},
 		{1e-6, "s", "1.00 us"},
+		{1e300, "s", "1e+300 s"},
+		{1e300, "ratio", "1e+300x"},
+		{-1e308, "B", "-8.67e+289 EiB"},
 		{3.2e-10, "s", "0.32 ns"},
 		{0, "s", "0 s"},
 		{2.4e9, "Hz", "2.40 GHz"},
@@ -81,4 +84,20 @@ func TestFormatKeepsTheValue(t *testing.T) {
 		}
 		t.Fatalf("no step %q of %s", name, unit)
 	})
+}
+
+// A share that is neither nothing nor all is never written as either.
+func TestPercent(t *testing.T) {
+	for _, c := range []struct {
+		share  float64
+		digits int
+		want   string
+	}{
+		{0, 0, "0 %"}, {1, 0, "100 %"}, {0.42, 0, "42 %"}, {0.994, 0, "99 %"}, {0.996, 0, "99.6 %"}, {0.99997, 0, "99.997 %"}, {0.004, 0, "0.4 %"}, {0.00312, 0, "0.31 %"},
+		{0.125, 1, "12.5 %"}, {0.5, 1, "50 %"}, {0.9997, 1, "99.97 %"}, {0.00001, 1, "0.001 %"}, {1.37, 0, "137 %"},
+	} {
+		if got := Percent(c.share, c.digits); got != c.want {
+			t.Errorf("Percent(%v, %d) = %q, want %q", c.share, c.digits, got, c.want)
+		}
+	}
 }

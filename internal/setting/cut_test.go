@@ -15,7 +15,14 @@ import (
 
 // A journal that is cut anywhere, between its sets too, is never taken for one of a host on
 // which nothing is changed: each object is put back, or is named, or the journal is a problem.
+// That it was cut is said each time, with its marks and without.
 func TestCutAnywhere(t *testing.T) {
+	for _, marks := range []string{"", " and no marks"} {
+		cutAnywhere(t, marks)
+	}
+}
+
+func cutAnywhere(t *testing.T, marks string) {
 	swappiness, thp := []Assignment{{"swappiness", "", "10"}}, []Assignment{{"thp", "", "always"}} // which raises min_free_kbytes
 	for name, history := range map[string]func(*testing.T, *machine){
 		"one set": func(t *testing.T, m *machine) { leave(t, m, swappiness[0], thp[0]) },
@@ -36,15 +43,21 @@ func TestCutAnywhere(t *testing.T) {
 			}
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(name+marks, func(t *testing.T) {
 			back, named, lost, missing := 0, 0, 0, 0
 			m := newMachine(1)
 			history(t, m)
 			whole := m.disk["/j/"+journalFile].data
+			if j, err := OpenJournal(m.system(), "/j"); err != nil || j.Problem() != nil || trouble(&j.View)+trouble(&j.View) != "" {
+				t.Fatal(err, j.Problem(), trouble(&j.View), trouble(&j.View))
+			}
 			for at := range whole {
 				m := newMachine(1)
 				was := m.values()
 				history(t, m)
+				if marks != "" {
+					delete(m.disk, "/j/"+marksFile)
+				}
 				// The ID of a journal is another one each time, and as long.
 				data := m.disk["/j/"+journalFile].data
 				m.disk["/j/"+journalFile].data = data[:at]
@@ -53,19 +66,23 @@ func TestCutAnywhere(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if p := j.Problem(); p != nil && p.Lost {
+				if p := j.Problem(); p != nil && p.Kind == Lost {
 					lost++
 					continue
 				} else if p != nil {
 					missing++
 					for path, v := range m.values() {
 						name := strings.Replace(path, "transparent_hugepage/enabled", "thp", 1)
-						if v != was[path] && !strings.Contains(p.Error(), filepath.Base(name)) {
+						if v != was[path] && !strings.Contains(p.Error(), filepath.Base(name)) && (marks == "" || !strings.Contains(p.Error(), "Nothing names")) {
 							t.Errorf("cut at %d: %s is not named: %v", at, path, p)
 						}
 					}
 					continue
 				}
+				if trouble(&j.View)+trouble(&j.View) == "" {
+					t.Fatalf("cut at %d: nothing says so", at)
+				}
+				gone := strings.Contains(trouble(&j.View), "the journal has lost its marks")
 				out, err := Revert(context.Background(), sys, j, "", false)
 				if err != nil {
 					t.Fatal(err)
@@ -74,7 +91,7 @@ func TestCutAnywhere(t *testing.T) {
 				for _, o := range out {
 					if o.Result != Restored {
 						told = append(told, o.Path)
-						if !strings.Contains(o.Reason, "the journal ends within the set that") {
+						if o.Reason != incomplete && !strings.HasPrefix(o.Reason, "the journal ends within the set that") {
 							t.Errorf("cut at %d: %s: %s", at, o.Path, o.Reason)
 						}
 					}
@@ -85,6 +102,8 @@ func TestCutAnywhere(t *testing.T) {
 					case now[path] == v:
 					case slices.Contains(told, path):
 						named++
+					case gone || marks != "" && len(told) > 0: // what a later set has changed, nothing names
+						named++
 					default:
 						t.Errorf("cut at %d: %s is %s, was %s, and is not named", at, path, now[path], v)
 					}
@@ -94,7 +113,7 @@ func TestCutAnywhere(t *testing.T) {
 				}
 			}
 			one := name == "one set"
-			if lost == 0 || (missing == 0) != one || one && (back == 0 || named == 0) {
+			if lost == 0 || marks == "" && (missing == 0) != one || one && (back == 0 || named == 0) {
 				t.Errorf("%d put back, %d objects named, %d without any line, %d with lines that are known to be missing", back, named, lost, missing)
 			}
 			t.Logf("cut at each of %d bytes: all put back %d times, %d objects named, %d without any line, %d with lines that are known to be missing", len(whole), back, named, lost, missing)
@@ -106,10 +125,8 @@ func TestCutAnywhere(t *testing.T) {
 // torn one, one of an earlier length, and those behind what a full disk has left.
 func TestMarksWithoutAlarm(t *testing.T) {
 	for name, change := range map[string]func(j, marks *inode){
-		"no marks":         func(_, marks *inode) { marks.data = nil },
-		"a torn mark":      func(_, marks *inode) { marks.data = marks.data[:len(marks.data)-2] },
 		"binary":           func(_, marks *inode) { marks.data = append(marks.data, 0, 1, 2, 3) },
-		"another's":        func(j, _ *inode) { j.data = leave(t, newMachine(2)) },
+		"another's":        func(_, marks *inode) { marks.data = append(leaveMarks(t), marks.data...) },
 		"a torn last line": func(j, _ *inode) { j.data = j.data[:len(j.data)-2] },
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -133,6 +150,52 @@ func TestMarksWithoutAlarm(t *testing.T) {
 	}
 }
 
+// leaveMarks are those of another journal.
+func leaveMarks(t *testing.T) []byte {
+	m := newMachine(2)
+	leave(t, m)
+	return m.disk["/j/"+marksFile].data
+}
+
+// Without its marks a journal is not complete: a set may be missing at its end. What it names is put
+// back, and it fails until the user gives that up.
+func TestMarksGone(t *testing.T) {
+	for name, change := range map[string]func(m *machine){
+		"no file":     func(m *machine) { delete(m.disk, "/j/"+marksFile) },
+		"empty":       func(m *machine) { m.disk["/j/"+marksFile].data = nil },
+		"a torn mark": func(m *machine) { marks := m.disk["/j/"+marksFile]; marks.data = marks.data[:len(marks.data)-2] },
+		"another's":   func(m *machine) { m.disk["/j/"+marksFile].data = leaveMarks(t) },
+		"and a set": func(m *machine) {
+			j, first := m.disk["/j/"+journalFile], len(m.disk["/j/"+journalFile].data)
+			leave(t, m, Assignment{"swappiness", "", "20"})
+			j.data = j.data[:first]
+			delete(m.disk, "/j/"+marksFile)
+			m.files[swappinessFile] = "10"
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := newMachine(1)
+			was := m.values()
+			leave(t, m)
+			change(m)
+			for _, when := range []string{"at first", "put back", "put back again"} {
+				if text, err := troubled(m.system(), "/j"); err != nil || !strings.Contains(text, "the journal has lost its marks") {
+					t.Errorf("%s: %q, %v", when, text, err)
+				}
+				if err := putBackAll(m); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if diff := cmp.Diff(was, m.values()); diff != "" {
+				t.Error(diff)
+			}
+			if forget(t, m); len(m.disk) > 0 {
+				t.Error(m.disk)
+			}
+		})
+	}
+}
+
 // A set behind a mark that was torn is marked as well.
 func TestMarkBehindAPiece(t *testing.T) {
 	m := newMachine(1)
@@ -140,7 +203,7 @@ func TestMarkBehindAPiece(t *testing.T) {
 	m.disk["/j/"+marksFile].data = append(m.disk["/j/"+marksFile].data, `{"crc":"12`...)
 	leave(t, m, Assignment{"thp", "", "never"})
 	m.disk["/j/"+journalFile].data = m.disk["/j/"+journalFile].data[:first]
-	_, err := Pending(m.system(), "/j")
+	_, err := pending(m.system(), "/j")
 	if p, ok := errors.AsType[*Problem](err); !ok || !slices.Contains(p.Names, "thp (what it was is lost)") {
 		t.Errorf("%v", err)
 	}
@@ -150,19 +213,19 @@ func TestMarkBehindAPiece(t *testing.T) {
 func TestMarksForAnOlderJournal(t *testing.T) {
 	m := newMachine(1)
 	lines := bytes.SplitAfter(leave(t, m, Assignment{"swappiness", "", "10"}), []byte("\n"))
-	head, err := encodeRecord(&record{N: 1, Kind: "head", Format: format, Host: "host"})
+	head, err := encodeRecord(&record{N: 1, Kind: "head", Format: 2, Host: "host"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	lines[0] = head
 	m.disk["/j/"+journalFile].data = bytes.Join(lines, nil)
-	if list, err := Pending(m.system(), "/j"); err != nil || len(list) != 1 {
+	if list, err := pending(m.system(), "/j"); err != nil || len(list) != 1 {
 		t.Fatal(list, err)
 	}
 	leave(t, m, Assignment{"thp", "", "never"})
 	b := m.disk["/j/"+journalFile]
 	b.data = bytes.Join(bytes.SplitAfter(b.data, []byte("\n"))[:2], nil) // head, swappiness
-	if _, err := Pending(m.system(), "/j"); err == nil || !strings.Contains(err.Error(), "thp") {
+	if _, err := pending(m.system(), "/j"); err == nil || !strings.Contains(err.Error(), "thp") {
 		t.Errorf("%v", err)
 	}
 }
@@ -178,11 +241,11 @@ func TestForeignWithinACutSet(t *testing.T) {
 	m.disk["/j/"+journalFile].data = bytes.Join(lines[:2], nil)
 	sys := m.system()
 	j, err := OpenJournal(sys, "/j")
-	if err != nil || j.Damage() != "" {
-		t.Fatal(err, j.Damage())
+	if err != nil || j.Trouble().Kind != Unended {
+		t.Fatal(err, trouble(&j.View))
 	}
 	out, err := Revert(context.Background(), sys, j, "", false)
-	if err != nil || len(out) != 1 || out[0].Result != Foreign || out[0].Reason != "it reads 77, and read 60 before; the journal ends within the set that was to make it 10" {
+	if err != nil || len(out) != 1 || out[0].Result != Foreign || out[0].Reason != "the journal ends within the set that was to make it 10; it read 60 before" {
 		t.Fatalf("%+v, %v", out, err)
 	}
 	if v := m.files[swappinessFile]; v != "77" {
@@ -230,15 +293,114 @@ func TestFirstFormat(t *testing.T) {
 	}
 }
 
+// A journal of the second format, whose sets have no end when they went well, is no damage, and is put back;
+// with the next set it is one of this format.
+func TestSecondFormat(t *testing.T) {
+	for _, more := range []bool{false, true} {
+		m := newMachine(1)
+		was := m.values()
+		leave(t, m)
+		for file, old := range map[string]string{journalFile: "testdata/format2.journal", marksFile: "testdata/format2.marks"} {
+			b, err := os.ReadFile(old)
+			if err != nil {
+				t.Fatal(err)
+			}
+			m.disk["/j/"+file].data = b
+		}
+		if more {
+			b := leave(t, m, Assignment{"swappiness", "", "20"})
+			if st, _, problem := replay(b); problem != nil || st.format != format || len(st.objects) != 3 {
+				t.Errorf("%+v, %v", st, problem)
+			}
+		}
+		j, err := OpenJournal(m.system(), "/j")
+		if err != nil || j.Problem() != nil || trouble(&j.View)+trouble(&j.View) != "" {
+			t.Fatal(err, j.Problem(), trouble(&j.View), trouble(&j.View))
+		}
+		if err := errors.Join(j.Close(), putBackAll(m)); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(was, m.values()); diff != "" || len(m.disk) > 0 {
+			t.Error(diff, m.disk)
+		}
+	}
+}
+
+// A set that was killed has no end, also after its journal was rewritten; one that went well, failed and
+// was undone, or was put back in part has one.
+func TestUnended(t *testing.T) {
+	m := newMachine(1)
+	want := func(when string, text string) {
+		t.Helper()
+		if got, err := troubled(m.system(), "/j"); err != nil || text == "" && got != "" || !strings.Contains(got, text) {
+			t.Errorf("%s: %q, %v", when, got, err)
+		}
+	}
+	last := func() string {
+		lines := bytes.Split(bytes.TrimSpace(m.disk["/j/"+journalFile].data), []byte("\n"))
+		r, err := decodeRecord(lines[len(lines)-1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r.Kind
+	}
+	leave(t, m, Assignment{"swappiness", "", "10"})
+	want("set", "")
+	if kind := last(); kind != "end" {
+		t.Errorf("its last line is of kind %s", kind)
+	}
+	if err := m.store(swappinessFile, "77"); err != nil {
+		t.Fatal(err)
+	}
+	if err := putBackAll(m); err != nil { // which leaves another program's
+		t.Fatal(err)
+	}
+	want("put back in part", "")
+	sets := func(sys *System) error {
+		j, err := OpenJournal(sys, "/j")
+		if err != nil {
+			return err
+		}
+		p, err := NewPlan(sys, []Assignment{{"governor", "", "performance"}})
+		if err == nil {
+			_, err = Apply(context.Background(), sys, j, "set", p, false)
+		}
+		return errors.Join(err, j.Close())
+	}
+	m.system()
+	if died, err := m.process(fate{}, func(sys *System) error {
+		m.before = func(op, path string) {
+			if op == "write" && path == policyDir(2)+"scaling_governor" {
+				m.fate = fate{call: m.calls + 1}
+			}
+		}
+		return sets(sys)
+	}); !died {
+		t.Fatal(err)
+	}
+	m.before = nil
+	const names = "the last set of changes has no end: hostlab is at it, was killed, or the journal was cut; it names what may still be changed: epp of policy0 ("
+	want("killed", names)
+	j, err := OpenJournal(m.system(), "/j")
+	if err != nil || !strings.Contains(trouble(&j.View), names) {
+		t.Fatal(err)
+	}
+	if err := errors.Join(j.rewrite(), j.Close()); err != nil {
+		t.Fatal(err)
+	}
+	want("rewritten", names)
+	m.kernel, m.boot = m.reboot(), m.boot+1
+	want("forgotten by a reboot", "")
+}
+
 // A journal that is gone while its marks are there is damage that names the settings; forgetting ends it.
 func TestJournalGone(t *testing.T) {
 	m := newMachine(1)
 	leave(t, m, Assignment{"swappiness", "", "10"})
 	delete(m.disk, "/j/"+journalFile)
 	for name, look := range map[string]func() error{
-		"pending": func() error { _, err := Pending(m.system(), "/j"); return err },
-		"verify":  func() error { _, err := Verify(m.system(), "/j"); return err },
-		"preview": func() error { _, err := Preview(m.system(), "/j", "", false); return err },
+		"pending": func() error { _, err := pending(m.system(), "/j"); return err },
+		"verify":  func() error { _, err := verify(m.system(), "/j"); return err },
 		"revert":  func() error { return putBackAll(m) },
 	} {
 		if err := look(); err == nil || !strings.Contains(err.Error(), "the journal is gone, and not by hostlab; its marks name what may still be changed: swappiness") {
@@ -294,7 +456,7 @@ func TestClearIsNoDamage(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := Pending(m.system(), "/j"); err != nil {
+			if _, err := pending(m.system(), "/j"); err != nil {
 				t.Errorf("%+v: %v", at, err)
 			}
 		}
@@ -308,10 +470,9 @@ func TestDamageStays(t *testing.T) {
 	leave(t, m)
 	lines := bytes.SplitAfter(m.disk["/j/"+journalFile].data, []byte("\n"))
 	m.disk["/j/"+journalFile].data = bytes.Join(lines[:4], nil) // head, intend, go and done of the first
-	delete(m.disk, "/j/"+marksFile)
 	known := func(when string) {
 		t.Helper()
-		if text, err := Damage(m.system(), "/j"); err != nil || !strings.Contains(text, "the journal is cut off") {
+		if text, err := troubled(m.system(), "/j"); err != nil || !strings.Contains(text, "the journal is cut off") {
 			t.Errorf("%s: %q, %v", when, text, err)
 		}
 	}
@@ -329,7 +490,7 @@ func TestDamageStays(t *testing.T) {
 	}
 	known("put back again")
 	forget(t, m)
-	if text, err := Damage(m.system(), "/j"); err != nil || text != "" || len(m.disk) > 0 {
+	if text, err := troubled(m.system(), "/j"); err != nil || text != "" || len(m.disk) > 0 {
 		t.Errorf("%q, %v, %v", text, err, m.disk)
 	}
 
@@ -345,7 +506,7 @@ func TestDamageStays(t *testing.T) {
 	if err := errors.Join(j.Close(), putBackAll(m)); err != nil {
 		t.Fatal(err)
 	}
-	if text, err := Damage(m.system(), "/j"); err != nil || !strings.Contains(text, "it is empty. Some values may still be changed") || !strings.Contains(text, "kept as /j/") {
+	if text, err := troubled(m.system(), "/j"); err != nil || !strings.Contains(text, "it is empty. Some values may still be changed") || !strings.Contains(text, "kept as /j/") {
 		t.Errorf("%q, %v", text, err)
 	}
 }

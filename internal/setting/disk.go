@@ -19,9 +19,8 @@ import (
 // touched. Elsewhere nobody but this user and root may have written what is read.
 type disk struct{ root string }
 
-// maxJournal bounds what is read as a journal. It is rewritten from 4 MiB on, and holds some
-// 10,000 objects then.
-const maxJournal = 16 << 20
+// maxJournal bounds what is read as a journal: one of that size is put back in a few seconds.
+const maxJournal = 7 << 20
 
 // below returns a path below the root; not ok: it lies elsewhere.
 func (d disk) below(path string) (rel string, ok bool) {

@@ -2,13 +2,10 @@ package setting
 
 import (
 	"bytes"
-	"cmp"
 	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"path/filepath"
 	"slices"
 	"sync"
 )
@@ -20,17 +17,10 @@ const journalFile = "settings.journal"
 // Journal is the host's list of what was changed and is not yet put back. One process
 // at a time has it open; several goroutines of it may use it, one after the other.
 type Journal struct {
-	mu      sync.Mutex
-	sys     *System
-	dir     string
-	st      *state
-	problem *Problem
-	unlock  func()
-	// broken says that the next line goes into a new file: an Append failed and may have left
-	// a piece of a line, or the file has what is no longer so.
-	broken bool
-	exists bool
-	size   int // bytes of the file
+	View
+	mu     sync.Mutex
+	unlock func()
+	marked bool // its marks are on the disk
 	held   []holding
 }
 
@@ -51,56 +41,17 @@ func OpenJournal(sys *System, dir string) (*Journal, error) {
 	if err != nil {
 		return nil, err
 	}
-	j := &Journal{sys: sys, dir: dir, unlock: unlock}
+	j := &Journal{View: View{sys: sys, dir: dir, st: newState()}, unlock: unlock}
 	if err := j.load(); err != nil {
 		unlock()
 		return nil, err
 	}
 	// Nobody is at work: what an earlier set has intended and not begun never will be.
-	if len(j.st.planned) > 0 || j.st.id == "" {
+	if len(j.st.planned) > 0 || j.st.format < format {
 		j.st.planned, j.broken = map[string]intent{}, true
 	}
 	return j, nil
 }
-
-// load reads the journal's file.
-func (j *Journal) load() error {
-	marks, err := j.marks()
-	if err != nil {
-		return err
-	}
-	b, err := j.sys.Disk.ReadFile(j.path())
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		j.st = newState()
-		j.problem, err = j.gone(marks)
-		return err
-	case err != nil:
-		return fmt.Errorf("cannot read the journal %s: %w", j.path(), cause{err})
-	}
-	j.exists, j.size = true, len(b)
-	j.st, j.broken, j.problem = replay(b)
-	if j.problem == nil {
-		j.problem = j.st.missing(marks)
-	}
-	if j.problem != nil {
-		j.problem.Names = append(j.problem.Names, j.st.names()...)
-	}
-	j.st.afterReboot(j.sys.Boot())
-	if j.st.doubt(j.sys.Boot(), func(name string, o Object) (string, error) { return j.sys.setting(name).read(j.sys, o) }) {
-		j.broken = true // the next line goes into a file that says so
-		j.st.damage = cmp.Or(j.st.damage, j.path()+": the journal is cut off. Later changes are missing from it and may still be in force")
-	}
-	if host := j.sys.Host(); j.problem == nil && j.st.host != "" && host != "" && j.st.host != host {
-		j.problem = &Problem{OtherHost: true, What: fmt.Sprintf("its machine ID %.8s... is not %.8s..., this one's", j.st.host, host)}
-	}
-	if j.problem != nil {
-		j.problem.Path = j.path()
-	}
-	return nil
-}
-
-func (j *Journal) path() string { return filepath.Join(j.dir, journalFile) }
 
 // compact removes a journal without open objects, and rewrites one that has grown.
 func (j *Journal) compact() error {
@@ -110,12 +61,40 @@ func (j *Journal) compact() error {
 	return j.shrink()
 }
 
+// Sizes of a journal in bytes: from which it is rewritten, and up to which a set may make it grow.
+// From there to maxJournal is room for what puts back and is killed on the way.
+const (
+	largeJournal = 4 << 20
+	fullJournal  = 6 << 20
+)
+
 // shrink rewrites a journal that has grown, long before it is too large to be read: the
 // levels of an experiment add lines before every run.
 func (j *Journal) shrink() error {
-	const large, object = 4 << 20, 1 << 10 // bytes
-	if j.size > large && j.size > 2*object*len(j.st.objects) {
+	if j.size > largeJournal {
 		return j.rewrite()
+	}
+	return nil
+}
+
+// fits refuses a set that, with the way back from it, would make the journal too large to be read.
+func (j *Journal) fits(list []planned) error {
+	const write, object = 160, 30 // bytes: a write's two lines, and what a path has beside it
+	grown := 0
+	for _, p := range list {
+		grown += 2*(len(p.Path)+len(p.From)+object) + 2*write
+		if p.Side != "" {
+			grown += 4 * (len(p.Path) + object) // in the lines of those that disturb it
+		}
+	}
+	if j.exists && j.size+grown > fullJournal {
+		if err := j.rewrite(); err != nil {
+			return err
+		}
+	}
+	if j.size+grown > fullJournal {
+		return fmt.Errorf("%d objects at once would make the journal %s larger than %d MiB, which takes too long to put back; set fewer, or revert first",
+			len(list), j.path(), fullJournal>>20)
 	}
 	return nil
 }
@@ -151,36 +130,27 @@ func (j *Journal) clear() error {
 // that are to be added are in it from the first moment: a journal without a change is damage.
 func (j *Journal) rewrite(more ...*record) error {
 	var b bytes.Buffer
-	n := 0
-	line := func(r *record) error {
-		n++
-		r.N = n
-		l, err := encodeRecord(r)
-		b.Write(l)
-		return err
-	}
 	id := rand.Text()
-	if err := line(&record{Kind: "head", Format: format, Host: j.sys.Host(), Journal: id}); err != nil {
-		return err
-	}
+	list := []*record{{Kind: "head", Format: format, Host: j.sys.Host(), Journal: id, Set: j.st.atWork}}
 	if j.st.damage != "" {
-		if err := line(&record{Kind: "damage", What: j.st.damage}); err != nil {
-			return err
-		}
+		list = append(list, &record{Kind: "damage", What: j.st.damage})
 	}
 	open := j.st.open()
-	slices.Reverse(open)
-	for _, o := range open {
-		if err := line(&record{Kind: "object", Object: o}); err != nil {
-			return err
-		}
+	for _, o := range slices.Backward(open) {
+		list = append(list, &record{Kind: "object", Object: o})
 	}
-	for _, r := range more {
-		if err := line(r); err != nil {
+	list = append(list, more...)
+	list[0].Lines = len(list)
+	for i, r := range list {
+		r.N = i + 1
+		line, err := encodeRecord(r)
+		if err != nil {
 			return err
 		}
+		b.Write(line)
 	}
 	next := j.path() + ".new"
+	j.broken = true                // until the state is that of the new file
 	err := j.sys.Disk.Remove(next) // what a kill has left
 	if err == nil {
 		err = j.store(next, b.Bytes())
@@ -198,7 +168,7 @@ func (j *Journal) rewrite(more ...*record) error {
 		return fmt.Errorf("cannot rewrite the journal %s: %w", j.path(), cause{err})
 	}
 	// Objects that were intended and not begun are not in the file.
-	j.st.lines, j.st.planned, j.st.format, j.st.id = n-len(more), map[string]intent{}, format, id
+	j.st.lines, j.st.planned, j.st.format, j.st.id, j.st.marked, j.marked = len(list)-len(more), map[string]intent{}, format, id, false, false
 	j.exists, j.broken, j.size = true, false, b.Len()
 	if err := j.take(more); err != nil {
 		return err

@@ -40,6 +40,14 @@ func unreadable(o Object, err error) error {
 	return fmt.Errorf("%s cannot be read: %w", o.Path, cause{err})
 }
 
+// astray is the error of a link of a tree that leads out of it. What it stands for is there, unlike a file that
+// is missing, and cannot be set.
+type astray struct{ link string }
+
+func (a astray) Error() string {
+	return a.link + " is a link that leads out of the directory tree, or to nothing"
+}
+
 // phrased is an error whose text says all that its cause would.
 type phrased struct {
 	text string
@@ -75,6 +83,14 @@ func (r *Refused) Error() string {
 }
 
 func (r *Refused) Unwrap() error { return r.Err }
+
+// reason is what an error says of an object that is named already.
+func reason(err error) string {
+	if r, ok := errors.AsType[*Refused](err); ok {
+		return r.Reason
+	}
+	return err.Error()
+}
 
 // refuse says why an object did not take a value, in one line.
 func (s Setting) refuse(o Object, value string, err error) *Refused {

@@ -15,8 +15,9 @@ import (
 //
 //	head   the format, and the machine that it belongs to
 //	intend what will be changed, with what is there: synced before the first write
-//	go     the write of one object begins
+//	go     the write of one object begins; with marked, the file of marks is on the disk
 //	done   it has ended; what the object and those it disturbs read
+//	end    the set has ended
 //	is     what an object was found to read, restored by another program
 //	drop   layers that are put back, or given up
 //	object all that is known of an object, where the journal was rewritten
@@ -30,21 +31,23 @@ type record struct {
 	Format  int    `json:"format,omitempty"`
 	Host    string `json:"host,omitempty"`
 	Journal string `json:"journal,omitempty"` // an ID of the file; of a mark too
+	Lines   int    `json:"lines,omitempty"`   // that the file had when it was renamed into its place
 
 	// intend
-	Set     int       `json:"set,omitempty"` // of go and end too
+	Set     int       `json:"set,omitempty"` // of go and end too; of head, the one that was not ended
 	Owner   string    `json:"owner,omitempty"`
 	At      time.Time `json:"at,omitzero"`
 	Boot    string    `json:"boot,omitempty"`
 	Objects []planned `json:"objects,omitempty"`
 
 	// go, done, is
-	ID    int               `json:"id,omitempty"`
-	To    string            `json:"to,omitempty"`
-	Any   bool              `json:"any,omitempty"`   // it may read anything afterwards
-	Sides []sideways        `json:"sides,omitempty"` // what may change with it
-	Read  *string           `json:"read,omitempty"`  // nil: it could not be read
-	Saw   map[string]string `json:"saw,omitempty"`   // by path, what its sides read
+	ID     int               `json:"id,omitempty"`
+	To     string            `json:"to,omitempty"`
+	Marked bool              `json:"marked,omitempty"`
+	Any    bool              `json:"any,omitempty"`   // it may read anything afterwards
+	Sides  []sideways        `json:"sides,omitempty"` // what may change with it
+	Read   *string           `json:"read,omitempty"`  // nil: it could not be read
+	Saw    map[string]string `json:"saw,omitempty"`   // by path, what its sides read
 
 	// drop
 	Layers []int `json:"layers,omitempty"`

@@ -11,8 +11,8 @@ import (
 )
 
 // format is the version of the journal's lines. A newer one is left alone. In the first,
-// sets had no end, and an intent did not say what it would write.
-const format = 2
+// an intent did not say what it would write. Since the third, every set has an end.
+const format = 3
 
 // state is what the lines of a journal add up to.
 type state struct {
@@ -20,10 +20,13 @@ type state struct {
 	id      string // of the file; "" in those without marks
 	format  int
 	lines   int    // good ones
+	least   int    // lines that there were from the first
 	began   bool   // a line names what was changed
 	damage  string // what is known to be missing, until Forget; "": nothing
 	nextID  int    // of objects and layers
 	nextSet int
+	atWork  int                // the last set, until it has ended; 0: it has
+	marked  bool               // the file of marks was synced
 	objects map[string]*object // by path
 	planned map[string]intent  // by path: intended, and not begun
 	paths   map[int]string     // of all objects that had an ID
@@ -50,12 +53,12 @@ func replay(b []byte) (st *state, torn bool, problem *Problem) {
 	// fifty and more for each.
 	const least, few = 24, 100
 	if n := bytes.Count(b, []byte("{")); n > len(b)/least+few {
-		return newState(), false, &Problem{Line: 1, What: fmt.Sprintf("it has %d values in %d bytes, which hostlab does not write", n, len(b)), Lost: true}
+		return newState(), false, &Problem{Line: 1, What: fmt.Sprintf("it has %d values in %d bytes, which hostlab does not write", n, len(b)), Kind: Lost}
 	}
 	empty := hollow(b)
 	st, torn, problem = replayLines(b)
 	if problem == nil && !st.began {
-		problem = &Problem{Line: 1, What: empty, Lost: true}
+		problem = &Problem{Line: 1, What: empty, Kind: Lost}
 	}
 	return st, torn, problem
 }
@@ -110,7 +113,7 @@ func replayLines(b []byte) (st *state, torn bool, problem *Problem) {
 func (st *state) apply(r *record) error {
 	switch r.Kind {
 	case "head":
-		st.host, st.format, st.id = r.Host, r.Format, r.Journal
+		st.host, st.format, st.id, st.atWork, st.least = r.Host, r.Format, r.Journal, r.Set, r.Lines
 		if r.Format > format {
 			return fmt.Errorf("a newer hostlab wrote it (format %d; this one knows %d)", r.Format, format)
 		}
@@ -124,7 +127,7 @@ func (st *state) apply(r *record) error {
 				return fmt.Errorf("object %d is %q already", o.ID, p.Path)
 			}
 		}
-		st.nextSet = max(st.nextSet, r.Set+1)
+		st.atWork, st.nextSet = r.Set, max(st.nextSet, r.Set+1)
 		for _, p := range r.Objects {
 			st.planned[p.Path] = intent{p, r.Set, r.Owner, r.At, r.Boot}
 			st.paths[p.ID] = p.Path
@@ -133,7 +136,7 @@ func (st *state) apply(r *record) error {
 	case "go":
 		return st.begin(r)
 	case "done":
-		return st.end(r)
+		return st.done(r)
 	case "is":
 		o := st.objects[st.paths[r.ID]]
 		if o == nil || r.Read == nil {
@@ -143,14 +146,21 @@ func (st *state) apply(r *record) error {
 		o.Wrote = *r.Read
 	case "end":
 		maps.DeleteFunc(st.planned, func(_ string, p intent) bool { return p.set == r.Set })
+		if st.atWork == r.Set {
+			st.atWork = 0
+		}
 	case "drop":
+		dropped := map[int]bool{}
+		for _, id := range r.Layers {
+			dropped[id] = true
+		}
 		for path, p := range st.planned {
-			if p.Layer > 0 && slices.Contains(r.Layers, p.Layer) {
+			if p.Layer > 0 && dropped[p.Layer] {
 				delete(st.planned, path)
 			}
 		}
 		for path, o := range st.objects {
-			o.drop(r.Layers, r.Pass)
+			o.drop(dropped, r.Pass)
 			if len(o.Layers) == 0 {
 				delete(st.objects, path)
 			}
@@ -177,6 +187,7 @@ func (st *state) apply(r *record) error {
 // begin makes an intended object, and those that it disturbs, ours: from now on
 // they may have been written.
 func (st *state) begin(r *record) error {
+	st.atWork, st.marked = r.Set, st.marked || r.Marked
 	path := st.paths[r.ID]
 	o := st.take(path, r.Set)
 	if o == nil {
@@ -252,6 +263,20 @@ func (st *state) doubt(boot string, read func(setting string, o Object) (string,
 	return cut
 }
 
+// unended reports that the last set has not ended, and that the kernel has not forgotten it
+// since. Before the third format no set said so.
+func (st *state) unended(boot string) bool {
+	if st.atWork == 0 || st.format < 3 {
+		return false
+	}
+	for _, o := range st.objects {
+		if !o.rebooted(boot) {
+			return true
+		}
+	}
+	return len(st.planned) > 0
+}
+
 // names lists what may have been changed, as far as the lines say.
 func (st *state) names() (out []string) {
 	for path, o := range st.objects {
@@ -266,8 +291,8 @@ func (st *state) names() (out []string) {
 	return out
 }
 
-// end takes what the write of an object was found to have done.
-func (st *state) end(r *record) error {
+// done takes what the write of an object was found to have done.
+func (st *state) done(r *record) error {
 	o := st.objects[st.paths[r.ID]]
 	if o == nil {
 		return fmt.Errorf("the write of object %d ended, which had not begun", r.ID)

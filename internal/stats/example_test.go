@@ -12,7 +12,7 @@ func ExamplePairedRatio() {
 	without := []float64{10.1, 10.3, 9.9, 10.0, 10.2, 10.4, 10.1, 10.0, 10.2, 10.1, 10.3, 10.0}
 	with := []float64{10.6, 10.9, 10.4, 19.7, 10.7, 10.8, 10.7, 10.5, 10.8, 10.6, 10.9, 10.4}
 	r := stats.PairedRatio(with, without, 0.05)
-	fmt.Printf("%+.1f %%, 95 %% confidence interval [%+.1f, %+.1f] %%, n = %d\n", 100*(r.Estimate-1), 100*(r.Low-1), 100*(r.High-1), r.N)
+	fmt.Printf("%+.1f %%, 95 %% confidence interval [%+.1f, %+.1f] %%, n = %d\n", 100*(r.Value-1), 100*(r.Low-1), 100*(r.High-1), r.N)
 	// Output:
 	// +5.4 %, 95 % confidence interval [+4.8, +5.9] %, n = 12
 }

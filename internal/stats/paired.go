@@ -4,20 +4,22 @@ import (
 	"math"
 
 	"gonum.org/v1/gonum/stat/distuv"
+
+	"hostlab/internal/result"
 )
 
 // PairedT estimates the mean of the paired differences d with Student's interval
 // at confidence 1-alpha on len(d)-1 degrees of freedom. Unlike HodgesLehmann it
 // follows rare stalls, and it has an interval from two differences on. Low and
 // High are NaN for fewer; all is NaN for none or where a value is not finite.
-func PairedT(d []float64, alpha float64) Interval {
+func PairedT(d []float64, alpha float64) result.Estimate {
 	n := float64(len(d))
-	iv := Interval{Estimate: math.NaN(), Low: math.NaN(), High: math.NaN(), N: len(d)}
+	iv := result.Estimate{Value: math.NaN(), Low: math.NaN(), High: math.NaN(), N: len(d)}
 	mean, variance := moments(d)
 	if math.IsNaN(mean) || math.IsInf(mean, 0) {
 		return iv
 	}
-	iv.Estimate = mean
+	iv.Value = mean
 	if len(d) < 2 {
 		return iv
 	}

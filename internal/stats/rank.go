@@ -6,6 +6,8 @@ package stats
 import (
 	"math"
 	"slices"
+
+	"hostlab/internal/result"
 )
 
 // Median returns the middle of x, or NaN for none. It does not modify x.
@@ -75,30 +77,21 @@ func binomialPMF(n, k int, p float64) float64 {
 	return math.Exp(lg(float64(n)+1) - lg(a+1) - lg(b+1) + a*math.Log(p) + b*math.Log1p(-p))
 }
 
-// Interval is an estimate with its two-sided interval. Low and High are NaN when
-// N is too small for the confidence asked for.
-type Interval struct {
-	Estimate, Low, High float64
-	N                   int
-}
-
 // PairedRatio estimates a/b over blocks from their logarithms, with interval.
 // Pairs in which a value is not positive and finite are left out, and N says how
 // many were left.
-func PairedRatio(a, b []float64, alpha float64) Interval {
+func PairedRatio(a, b []float64, alpha float64) result.Estimate {
 	var d []float64
 	for i := range min(len(a), len(b)) {
 		if x := math.Log(a[i]) - math.Log(b[i]); !math.IsNaN(x) && !math.IsInf(x, 0) {
 			d = append(d, x)
 		}
 	}
-	iv := HodgesLehmann(d, alpha)
-	iv.Estimate, iv.Low, iv.High = math.Exp(iv.Estimate), math.Exp(iv.Low), math.Exp(iv.High)
-	return iv
+	return HodgesLehmann(d, alpha).Map(math.Exp)
 }
 
 // Floor is the noise floor that an A/A ratio shows: how far from 1 its interval
 // reaches. NaN when there is no interval.
-func Floor(aa Interval) float64 {
+func Floor(aa result.Estimate) float64 {
 	return math.Max(math.Abs(aa.Low-1), math.Abs(aa.High-1))
 }

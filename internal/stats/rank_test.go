@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"hostlab/internal/result"
 )
 
 // golden holds values that numpy and scipy computed; testdata/golden.py made it.
@@ -58,8 +60,8 @@ func near(a, b float64) bool { return math.Abs(a-b) <= 1e-12*(1+math.Abs(a)+math
 func TestHodgesLehmannAgreesWithScipy(t *testing.T) {
 	for i, c := range readGolden(t).SignedRank {
 		got := HodgesLehmann(c.D, c.Alpha)
-		if !near(got.Estimate, c.Estimate) || got.N != len(c.D) {
-			t.Errorf("case %d (n=%d): estimate %v of %d, scipy %v", i, len(c.D), got.Estimate, got.N, c.Estimate)
+		if !near(got.Value, c.Estimate) || got.N != len(c.D) {
+			t.Errorf("case %d (n=%d): estimate %v of %d, scipy %v", i, len(c.D), got.Value, got.N, c.Estimate)
 		}
 		for _, b := range []struct {
 			name string
@@ -125,10 +127,10 @@ func TestHodgesLehmannCovers(t *testing.T) {
 
 func TestPairedRatio(t *testing.T) {
 	iv := PairedRatio([]float64{2, 4, 6, 8, 10, 12, 0}, []float64{1, 2, 3, 4, 5, 6, 5}, 0.05)
-	if !near(iv.Estimate, 2) || !near(iv.Low, 2) || !near(iv.High, 2) || iv.N != 6 {
+	if !near(iv.Value, 2) || !near(iv.Low, 2) || !near(iv.High, 2) || iv.N != 6 {
 		t.Errorf("a constant ratio of 2 with one pair to leave out: %+v", iv)
 	}
-	if f := Floor(Interval{Low: 0.97, High: 1.02}); !near(f, 0.03) {
+	if f := Floor(result.Estimate{Low: 0.97, High: 1.02}); !near(f, 0.03) {
 		t.Errorf("floor of [0.97, 1.02] = %v", f)
 	}
 	if f := Floor(PairedRatio(nil, nil, 0.05)); !math.IsNaN(f) {
@@ -143,10 +145,10 @@ func TestPairedRatioSymmetry(t *testing.T) {
 		n := rapid.IntRange(1, 15).Draw(t, "n")
 		a, b := rapid.SliceOfN(v, n, n).Draw(t, "a"), rapid.SliceOfN(v, n, n).Draw(t, "b")
 		x, y := PairedRatio(a, b, 0.05), PairedRatio(b, a, 0.05)
-		if math.Abs(x.Estimate*y.Estimate-1) > 1e-9 {
-			t.Fatalf("a/b = %v but b/a = %v", x.Estimate, y.Estimate)
+		if math.Abs(x.Value*y.Value-1) > 1e-9 {
+			t.Fatalf("a/b = %v but b/a = %v", x.Value, y.Value)
 		}
-		if x.Low > x.Estimate || x.Estimate > x.High {
+		if x.Low > x.Value || x.Value > x.High {
 			t.Fatalf("estimate outside its interval: %+v", x)
 		}
 		if !math.IsNaN(x.Low) && math.Abs(x.Low*y.High-1) > 1e-9 {

@@ -3,6 +3,8 @@ package stats
 import (
 	"math"
 	"slices"
+
+	"hostlab/internal/result"
 )
 
 // HodgesLehmann estimates the centre of the paired differences d, one a block,
@@ -18,9 +20,9 @@ import (
 // The bounds are Walsh averages, the estimate one or the mean of two, and none is
 // approximate. Time grows as n log n and memory as n: 33,000 differences take some
 // 20 ms. Where d holds a value that is not finite, all is NaN.
-func HodgesLehmann(d []float64, alpha float64) Interval {
+func HodgesLehmann(d []float64, alpha float64) result.Estimate {
 	n := len(d)
-	iv := Interval{Estimate: math.NaN(), Low: math.NaN(), High: math.NaN(), N: n}
+	iv := result.Estimate{Value: math.NaN(), Low: math.NaN(), High: math.NaN(), N: n}
 	s := slices.Clone(d)
 	slices.Sort(s) // NaN first
 	if n == 0 || math.IsNaN(s[0]) || math.IsInf(s[0], 0) || math.IsInf(s[n-1], 0) {
@@ -28,9 +30,9 @@ func HodgesLehmann(d []float64, alpha float64) Interval {
 	}
 	w := walsh(s)
 	m := n * (n + 1) / 2
-	iv.Estimate = w.at((m - 1) / 2)
+	iv.Value = w.at((m - 1) / 2)
 	if m%2 == 0 {
-		iv.Estimate += 0.5 * (w.after(iv.Estimate, m/2) - iv.Estimate)
+		iv.Value += 0.5 * (w.after(iv.Value, m/2) - iv.Value)
 	}
 	if k := signedRankCritical(n, alpha); k >= 0 {
 		iv.Low, iv.High = w.at(k), w.at(m-1-k)

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"hostlab/internal/result"
 )
 
 // allWalsh makes every Walsh average: the plain way, which the estimator must match.
@@ -35,11 +37,11 @@ func TestSelectionIsExact(t *testing.T) {
 			t.Fatal("the argument was modified")
 		}
 		w := allWalsh(d)
-		want := Interval{Estimate: SortedQuantile(w, 0.5), Low: math.NaN(), High: math.NaN()}
+		want := result.Estimate{Value: SortedQuantile(w, 0.5), Low: math.NaN(), High: math.NaN()}
 		if k := signedRankExact(len(d), alpha); k >= 0 {
 			want.Low, want.High = w[k], w[len(w)-1-k]
 		}
-		for _, b := range [][2]float64{{got.Estimate, want.Estimate}, {got.Low, want.Low}, {got.High, want.High}} {
+		for _, b := range [][2]float64{{got.Value, want.Value}, {got.Low, want.Low}, {got.High, want.High}} {
 			if b[0] != b[1] && !(math.IsNaN(b[0]) && math.IsNaN(b[1])) {
 				t.Fatalf("%+v, from all Walsh averages %+v", got, want)
 			}
@@ -76,21 +78,21 @@ func TestHodgesLehmannOddities(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		d    []float64
-		want Interval
+		want result.Estimate
 	}{
-		{"nothing", nil, Interval{nan, nan, nan, 0}},
-		{"one", []float64{3}, Interval{3, nan, nan, 1}},
-		{"five are too few", []float64{1, 2, 3, 4, 5}, Interval{3, nan, nan, 5}},
-		{"all the same", []float64{2, 2, 2, 2, 2, 2}, Interval{2, 2, 2, 6}},
-		{"all zero", make([]float64, 300), Interval{0, 0, 0, 300}},
-		{"zeros among others", []float64{0, 0, 0, 1, 1, 1}, Interval{0.5, 0, 1, 6}},
-		{"not a number", []float64{1, nan, 2, 3, 4, 5, 6}, Interval{nan, nan, nan, 7}},
-		{"infinite", []float64{1, inf, 2, 3, 4, 5, 6}, Interval{nan, nan, nan, 7}},
-		{"infinite below", []float64{1, -inf, 2, 3, 4, 5, 6}, Interval{nan, nan, nan, 7}},
+		{"nothing", nil, result.Estimate{Value: nan, Low: nan, High: nan, N: 0}},
+		{"one", []float64{3}, result.Estimate{Value: 3, Low: nan, High: nan, N: 1}},
+		{"five are too few", []float64{1, 2, 3, 4, 5}, result.Estimate{Value: 3, Low: nan, High: nan, N: 5}},
+		{"all the same", []float64{2, 2, 2, 2, 2, 2}, result.Estimate{Value: 2, Low: 2, High: 2, N: 6}},
+		{"all zero", make([]float64, 300), result.Estimate{Value: 0, Low: 0, High: 0, N: 300}},
+		{"zeros among others", []float64{0, 0, 0, 1, 1, 1}, result.Estimate{Value: 0.5, Low: 0, High: 1, N: 6}},
+		{"not a number", []float64{1, nan, 2, 3, 4, 5, 6}, result.Estimate{Value: nan, Low: nan, High: nan, N: 7}},
+		{"infinite", []float64{1, inf, 2, 3, 4, 5, 6}, result.Estimate{Value: nan, Low: nan, High: nan, N: 7}},
+		{"infinite below", []float64{1, -inf, 2, 3, 4, 5, 6}, result.Estimate{Value: nan, Low: nan, High: nan, N: 7}},
 	} {
 		got := HodgesLehmann(c.d, 0.05)
 		same := func(a, b float64) bool { return a == b || math.IsNaN(a) && math.IsNaN(b) }
-		if !same(got.Estimate, c.want.Estimate) || !same(got.Low, c.want.Low) || !same(got.High, c.want.High) || got.N != c.want.N {
+		if !same(got.Value, c.want.Value) || !same(got.Low, c.want.Low) || !same(got.High, c.want.High) || got.N != c.want.N {
 			t.Errorf("%s: %+v, want %+v", c.name, got, c.want)
 		}
 	}
@@ -120,7 +122,7 @@ func TestPairedTAgreesWithScipy(t *testing.T) {
 		got := PairedT(c.D, c.Alpha)
 		// Quantiles of t are had by iteration on both sides.
 		close := func(a, b float64) bool { return math.Abs(a-b) <= 1e-9*math.Abs(c.High-c.Low) }
-		if !close(got.Estimate, c.Estimate) || !close(got.Low, c.Low) || !close(got.High, c.High) || got.N != len(c.D) {
+		if !close(got.Value, c.Estimate) || !close(got.Low, c.Low) || !close(got.High, c.High) || got.N != len(c.D) {
 			t.Errorf("case %d (n=%d alpha=%g): %+v, scipy %v [%v, %v]", i, len(c.D), c.Alpha, got, c.Estimate, c.Low, c.High)
 		}
 		if s := Spread(c.D); !near(s, c.Spread) {
@@ -130,16 +132,16 @@ func TestPairedTAgreesWithScipy(t *testing.T) {
 }
 
 func TestPairedTOddities(t *testing.T) {
-	if iv := PairedT(nil, 0.05); !math.IsNaN(iv.Estimate) || iv.N != 0 {
+	if iv := PairedT(nil, 0.05); !math.IsNaN(iv.Value) || iv.N != 0 {
 		t.Errorf("nothing: %+v", iv)
 	}
-	if iv := PairedT([]float64{2}, 0.05); iv.Estimate != 2 || !math.IsNaN(iv.Low) || !math.IsNaN(iv.High) {
+	if iv := PairedT([]float64{2}, 0.05); iv.Value != 2 || !math.IsNaN(iv.Low) || !math.IsNaN(iv.High) {
 		t.Errorf("one: %+v", iv)
 	}
 	if iv := PairedT([]float64{0.1, 0.1, 0.1}, 0.05); !near(iv.Low, 0.1) || !near(iv.High, 0.1) {
 		t.Errorf("all the same: %+v", iv)
 	}
-	if iv := PairedT([]float64{1, math.NaN()}, 0.05); !math.IsNaN(iv.Estimate) || !math.IsNaN(iv.High) {
+	if iv := PairedT([]float64{1, math.NaN()}, 0.05); !math.IsNaN(iv.Value) || !math.IsNaN(iv.High) {
 		t.Errorf("not a number: %+v", iv)
 	}
 	if !math.IsNaN(Spread(nil)) {

@@ -50,15 +50,15 @@ type Window struct {
 	FromS    float64       `json:"from_seconds"`
 	ToS      float64       `json:"to_seconds"`
 	Samples  int           `json:"samples"`
-	Busy     *float64      `json:"busy"`
+	Busy     float64       `json:"busy"`
 	Spread   *Spread       `json:"spread"`             // null: no work, or too little time
 	Untouch  int           `json:"untouched"`          // CPUs that did less than 1 % in the whole window
-	BusyCPUs *float64      `json:"busy_cpus"`          // CPUs that were more than half busy, in the mean of the samples
-	IdleCPUs *float64      `json:"idle_share"`         // of the CPUs, less than 5 % busy, in the mean of the samples
-	Deep     *float64      `json:"idle_deep_sleep"`    // share of the time of these in deep sleep
-	Clock    *float64      `json:"busy_clock"`         // frequency of the highest, of CPUs while they were busy
-	Waited   *float64      `json:"cpu_pressure"`       // share of the time in which some task waited for a CPU
-	Both     *float64      `json:"busy_and_deep_idle"` // share of samples in which some CPUs were 90 % busy while a quarter was in deep sleep
+	BusyCPUs float64       `json:"busy_cpus"`          // CPUs that were more than half busy, in the mean of the samples
+	IdleCPUs float64       `json:"idle_share"`         // of the CPUs, less than 5 % busy, in the mean of the samples
+	Deep     float64       `json:"idle_deep_sleep"`    // share of the time of these in deep sleep
+	Clock    float64       `json:"busy_clock"`         // frequency of the highest, of CPUs while they were busy
+	Waited   float64       `json:"cpu_pressure"`       // share of the time in which some task waited for a CPU
+	Both     float64       `json:"busy_and_deep_idle"` // share of samples in which some CPUs were 90 % busy while a quarter was in deep sleep
 	Offline  int           `json:"offline"`            // CPUs, at least in one sample
 }
 
@@ -80,7 +80,7 @@ type Answer struct {
 	Later    *Later     `json:"later"`   // null: the record ends before
 	Slow     *bool      `json:"slow_at_first"`
 	Unneeded *bool      `json:"waited_while_idle"` // tasks waited for a CPU while others idled; null unknown
-	Steal    *float64   `json:"steal"`             // share, in the first five minutes
+	Steal    float64    `json:"steal"`             // share, in the first five minutes
 	Limits   Limits     `json:"limits"`
 	Warnings []string   `json:"warnings"`
 	Unknown  []Unknown  `json:"unknown"`
@@ -108,8 +108,7 @@ var windows = []int{0, 1, 2, 5, 10, 30, 60}
 func Analyze(r *Record, q Question) *Answer {
 	last := r.Points[len(r.Points)-1].At
 	a := &Answer{Schema: 1, Kind: "hostlab-watch-analysis", Host: r.Head.Host, From: r.start(), To: last, CPUs: len(r.CPUs), Samples: len(r.Points),
-		Windows: []Window{}, Warnings: append([]string{}, r.Warnings...), Unknown: append([]Unknown{}, r.Head.Unknown...), deepest: r.Head.Deepest(),
-		Limits: Limits{q.QuietBelow, q.LoadAbove, q.QuietFor.Seconds()}}
+		Warnings: r.Warnings, Unknown: r.Head.Unknown, deepest: r.Head.Deepest(), Limits: Limits{q.QuietBelow, q.LoadAbove, q.QuietFor.Seconds()}, Steal: unknown}
 	for i := 1; i < len(r.Points); i++ {
 		if hole := r.Points[i].At.Sub(r.Points[i-1].At).Seconds() - r.Points[i].Seconds; hole > r.Points[i].Seconds/2 {
 			a.Missing += hole
@@ -138,9 +137,11 @@ func Analyze(r *Record, q Question) *Answer {
 	}
 	first := r.window(onset, Window{To: min(firstMinutes, last.Sub(onset))}, rng)
 	a.First = &first
-	if s := r.stolen(onset, onset.Add(first.To)); known(s) {
-		a.Steal = &s
+	var stolen mean
+	for _, p := range r.between(onset, onset.Add(first.To)) {
+		stolen.add(p.Steal, p.Seconds)
 	}
+	a.Steal = stolen.value()
 	a.Later = r.later(onset, last, q, rng)
 	a.decide()
 	return a
@@ -173,8 +174,7 @@ func (r *Record) window(onset time.Time, w Window, rng *rand.Rand) Window {
 		blocks = some
 	}
 	if len(blocks) > 0 && len(r.CPUs) > 1 {
-		s := spreadOf(blocks, length.Seconds(), rng)
-		w.Spread = &s
+		w.Spread = new(spreadOf(blocks, length.Seconds(), rng))
 	}
 	w.tell(points, len(r.CPUs))
 	return w
@@ -189,13 +189,7 @@ func (m *mean) add(v, weight float64) {
 	}
 }
 
-func (m mean) value() *float64 {
-	if m.n == 0 {
-		return nil
-	}
-	v := m.sum / m.n
-	return &v
-}
+func (m mean) value() float64 { return m.sum / m.n } // 0/0 is NaN: unknown
 
 func (w *Window) tell(points []Point, cpus int) {
 	var busy, busyCPUs, idle, deep, clock, waited, both mean
@@ -248,24 +242,13 @@ func (w *Window) tell(points []Point, cpus int) {
 	w.Busy, w.BusyCPUs, w.IdleCPUs, w.Deep, w.Clock, w.Waited, w.Both =
 		busy.value(), busyCPUs.value(), idle.value(), deep.value(), clock.value(), waited.value(), both.value()
 	for c := range did {
-		if v := did[c].value(); v != nil && *v < 0.01 {
+		if did[c].value() < 0.01 {
 			w.Untouch++
 		}
 		if offline[c] {
 			w.Offline++
 		}
 	}
-}
-
-func (r *Record) stolen(from, to time.Time) float64 {
-	var m mean
-	for _, p := range r.between(from, to) {
-		m.add(p.Steal, p.Seconds)
-	}
-	if v := m.value(); v != nil {
-		return *v
-	}
-	return unknown
 }
 
 // later looks at windows as long as the first minutes, from when things have settled:
@@ -283,12 +266,12 @@ func (r *Record) later(onset, last time.Time, q Question, rng *rand.Rand) *Later
 			k = k * room / most
 		}
 		w := r.window(onset, Window{From: start + time.Duration(k)*firstMinutes, To: start + time.Duration(k+1)*firstMinutes}, rng)
-		if w.Busy == nil || *w.Busy < q.LoadAbove/2 || w.Spread == nil || w.Spread.Blocks < leastBlocks {
+		if !(w.Busy >= q.LoadAbove/2) || w.Spread == nil || w.Spread.Blocks < leastBlocks {
 			continue
 		}
 		excess = append(excess, w.Spread.Excess())
-		if w.Clock != nil {
-			clocks = append(clocks, *w.Clock)
+		if known(w.Clock) {
+			clocks = append(clocks, w.Clock)
 		}
 	}
 	if len(excess) < 3 {
@@ -296,8 +279,7 @@ func (r *Record) later(onset, last time.Time, q Question, rng *rand.Rand) *Later
 	}
 	l := &Later{Windows: len(excess), Excess: rangeOf(excess)}
 	if len(clocks) >= 3 {
-		c := rangeOf(clocks)
-		l.Clock = &c
+		l.Clock = new(rangeOf(clocks))
 	}
 	return l
 }
@@ -314,13 +296,11 @@ func (a *Answer) decide() {
 		a.Verdict = UndecidedShort
 		return
 	}
-	if f.Clock != nil && a.Later != nil && a.Later.Clock != nil {
-		slow := *f.Clock < slowRatio*a.Later.Clock.Mean && *f.Clock < a.Later.Clock.Low
-		a.Slow = &slow
+	if known(f.Clock) && a.Later != nil && a.Later.Clock != nil {
+		a.Slow = new(f.Clock < slowRatio*a.Later.Clock.Mean && f.Clock < a.Later.Clock.Low)
 	}
-	if f.Waited != nil && f.IdleCPUs != nil {
-		waited := *f.Waited >= waitedShare && *f.IdleCPUs >= idleShare
-		a.Unneeded = &waited
+	if known(f.Waited) && known(f.IdleCPUs) {
+		a.Unneeded = new(f.Waited >= waitedShare && f.IdleCPUs >= idleShare)
 	}
 	switch {
 	case !f.Spread.uneven() && a.Slow != nil && *a.Slow:

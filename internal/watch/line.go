@@ -2,7 +2,6 @@ package watch
 
 import (
 	"fmt"
-	"math"
 	"strings"
 
 	"hostlab/internal/result"
@@ -71,69 +70,39 @@ func wait(each, n float64) string {
 	return fmt.Sprintf("%s (n %.0f)", result.Format(each, "s"), n)
 }
 
-// Object is a sample for JSON, in base units; null is unknown.
+// Object is a sample for JSON.
 type Object struct {
 	At       string                `json:"at"` // RFC 3339, its end
 	Seconds  float64               `json:"seconds"`
-	Busy     *float64              `json:"busy"`
-	Quarter  *float64              `json:"busiest_quarter"` // share of all work
+	Busy     float64               `json:"busy"`
+	Quarter  float64               `json:"busiest_quarter"` // share of all work
 	CPUs     []ObjectCPU           `json:"cpus"`
-	Pressure map[string][]*float64 `json:"pressure"` // share of the time in which some task waited, and all
-	Disks    []ObjectDisk          `json:"log_disks"`
+	Pressure map[string][2]float64 `json:"pressure"` // share of the time in which some task waited, and all
+	Disks    []Disk                `json:"log_disks"`
 	Commits  []float64             `json:"commits"` // s
 	Unknown  []Unknown             `json:"unknown,omitempty"`
 }
 
 // ObjectCPU is a CPU of an Object.
 type ObjectCPU struct {
-	CPU       int                 `json:"cpu"`
-	User      *float64            `json:"user"`
-	System    *float64            `json:"system"`
-	IOWait    *float64            `json:"iowait"`
-	Steal     *float64            `json:"steal"`
-	Idle      *float64            `json:"idle"`
-	Frequency *float64            `json:"frequency_hertz"`
-	Ratio     *float64            `json:"frequency_ratio"` // of the highest
-	Effective *float64            `json:"effective_hertz"` // while busy
-	Deep      *float64            `json:"deep"`
-	States    map[string]*float64 `json:"idle_states,omitempty"`
-}
-
-// ObjectDisk is a disk of an Object.
-type ObjectDisk struct {
-	Device       string   `json:"device"`
-	Writes       *float64 `json:"writes"`
-	WriteSeconds *float64 `json:"write_seconds"` // of each
-	Flushes      *float64 `json:"flushes"`
-	FlushSeconds *float64 `json:"flush_seconds"`
+	CPU
+	Named map[string]float64 `json:"idle_states,omitempty"`
 }
 
 // Object returns a sample for JSON.
 func (s Sample) Object(info Info) Object {
 	t := s.Total()
-	o := Object{At: s.At.Format("2006-01-02T15:04:05.000Z07:00"), Seconds: math.Round(s.Seconds*1e6) / 1e6, Busy: orNull(t.Busy()), Quarter: orNull(t.Quarter),
-		CPUs: []ObjectCPU{}, Pressure: map[string][]*float64{}, Disks: []ObjectDisk{}, Commits: s.Commits}
-	if o.Commits == nil {
-		o.Commits = []float64{}
-	}
+	o := Object{At: s.At.Format("2006-01-02T15:04:05.000Z07:00"), Seconds: s.Seconds, Busy: t.Busy(), Quarter: t.Quarter,
+		Pressure: map[string][2]float64{}, Disks: s.Disks, Commits: s.Commits}
 	for _, c := range s.CPUs {
-		oc := ObjectCPU{CPU: c.ID, User: orNull(c.User), System: orNull(c.System), IOWait: orNull(c.IOWait), Steal: orNull(c.Steal), Idle: orNull(c.Idle),
-			Frequency: orNull(c.Frequency), Ratio: orNull(c.Ratio), Effective: orNull(c.Effective), Deep: orNull(c.Deep)}
+		named := map[string]float64{}
 		for i, v := range c.States {
-			if oc.States == nil {
-				oc.States = map[string]*float64{}
-			}
-			oc.States[info.States[c.ID][i].Name] = orNull(v)
+			named[info.States[c.ID][i].Name] = v
 		}
-		o.CPUs = append(o.CPUs, oc)
+		o.CPUs = append(o.CPUs, ObjectCPU{c, named})
 	}
 	for i, p := range s.Pressure {
-		o.Pressure[Pressures[i]] = []*float64{orNull(p.Some), orNull(p.Full)}
-	}
-	for _, d := range s.Disks {
-		o.Disks = append(o.Disks, ObjectDisk{d.Name, orNull(d.Writes), orNull(d.PerWrite), orNull(d.Flushes), orNull(d.PerFlush)})
+		o.Pressure[Pressures[i]] = [2]float64{p.Some, p.Full}
 	}
 	return o
 }
-
-func orNull(v float64) *float64 { return rounded(v, 1e9) }

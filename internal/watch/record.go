@@ -1,7 +1,6 @@
 package watch
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -10,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"hostlab/internal/result"
 	"hostlab/internal/stats"
 )
 
@@ -139,7 +139,7 @@ func AppendLine(b []byte, h Head, s Sample) ([]byte, error) {
 	if len(s.Commits) > 0 {
 		l.Commit = []float64{float64(len(s.Commits)), math.Round(1e6 * stats.Median(s.Commits)), math.Round(1e6 * slices.Max(s.Commits))}
 	}
-	text, err := json.Marshal(l)
+	text, err := result.RecordJSON(l)
 	if err != nil {
 		return b, fmt.Errorf("a sample cannot be written: %w", err)
 	}
@@ -151,13 +151,12 @@ func rounded(v float64, parts float64) *float64 {
 	if !known(v) || math.IsInf(v, 0) {
 		return nil
 	}
-	v = math.Round(v*parts) / parts
-	return &v
+	return new(math.Round(v*parts) / parts)
 }
 
 // HeadLine writes a head, with a line end.
 func HeadLine(h Head) []byte {
-	text, _ := json.Marshal(h) // of texts and finite numbers: it cannot fail
+	text, _ := result.RecordJSON(h) // of texts and finite numbers: it cannot fail
 	return append(text, '\n')
 }
 

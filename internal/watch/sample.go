@@ -19,13 +19,17 @@ import (
 // CPU is what one CPU did between two readings: shares of the time, which together
 // are 1. All are NaN where its counters did not move, as in a recorded machine.
 type CPU struct {
-	ID                                int
-	User, System, IOWait, Steal, Idle float64
-	Frequency                         float64   // Hz
-	Ratio                             float64   // Frequency of the highest; above 1 where a driver counts turbo out
-	Effective                         float64   // Hz while busy
-	States                            []float64 // share of the time in each idle state
-	Deep                              float64   // share of the time in states of DeepLatency or more
+	ID        int       `json:"cpu"`
+	User      float64   `json:"user"`
+	System    float64   `json:"system"`
+	IOWait    float64   `json:"iowait"`
+	Steal     float64   `json:"steal"`
+	Idle      float64   `json:"idle"`
+	Frequency float64   `json:"frequency_hertz"`
+	Ratio     float64   `json:"frequency_ratio"` // Frequency of the highest; above 1 where a driver counts turbo out
+	Effective float64   `json:"effective_hertz"` // while busy
+	Deep      float64   `json:"deep"`            // share of the time in states of DeepLatency or more
+	States    []float64 `json:"-"`               // share of the time in each idle state
 }
 
 // Busy is the share in which the CPU worked.
@@ -33,10 +37,11 @@ func (c CPU) Busy() float64 { return c.User + c.System }
 
 // Disk is what the disks under the log did: requests completed, and s of each.
 type Disk struct {
-	Name             string
-	Writes, PerWrite float64
-	Flushes          float64 // NaN before Linux 5.5
-	PerFlush         float64 // NaN where there was none
+	Name     string  `json:"device"`
+	Writes   float64 `json:"writes"`
+	PerWrite float64 `json:"write_seconds"`
+	Flushes  float64 `json:"flushes"`       // NaN before Linux 5.5
+	PerFlush float64 `json:"flush_seconds"` // NaN where there was none
 }
 
 // Sample is what happened between two readings.

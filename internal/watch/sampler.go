@@ -94,6 +94,13 @@ func Open(cfg Config) (*Sampler, error) {
 	return s, nil
 }
 
+// Read reads what a sampler opens, once, so that a recording has it.
+func Read(t host.Tree) {
+	if s, err := Open(Config{Tree: t}); err == nil {
+		s.Close()
+	}
+}
+
 // without notes once why something is unknown.
 func (s *Sampler) without(what string, err error) {
 	if !s.said[what] {

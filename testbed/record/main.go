@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"hostlab/internal/host"
+	"hostlab/internal/watch"
 )
 
 func main() {
@@ -27,7 +28,7 @@ func main() {
 	comment := flag.String("comment", "", "head of the archive: what machine, how recorded")
 	flag.Parse()
 	out := bufio.NewWriter(os.Stdout)
-	err := host.Record(context.Background(), host.Tree{}, *comment, flag.Args(), out)
+	err := host.Record(context.Background(), host.Tree{}, *comment, flag.Args(), out, watch.Read)
 	if err == nil {
 		err = out.Flush()
 	}

@@ -238,7 +238,7 @@ var scenes = []scene{
 		s.set(0, "", "swappiness=10", "thp_defrag=never")
 		s.put("33", swappiness)
 		s.hostlab(1, "33, no longer 10", "verify")
-		s.hostlab(1, "another program has changed it to 33", "revert")
+		s.hostlab(1, "reads 33: another program has changed it", "revert")
 		s.reads(swappiness, "33")
 		s.put("60", swappiness)
 		s.hostlab(0, "", "revert")

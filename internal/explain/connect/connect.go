@@ -31,14 +31,30 @@ const statement = 5 * time.Second
 func Open(ctx context.Context, d *DSN) (explain.Source, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	src, err := d.Vendor.open(ctx, d)
+	a, err := d.Vendor.connect(ctx, d)
 	if err != nil {
-		return nil, d.problem(err)
+		return nil, d.Problem(err)
 	}
-	return &guarded{src, d}, nil
+	src, err := d.Vendor.source(ctx, guarded{a, d}, d.Target(), d.Local())
+	if err != nil {
+		_ = a.Close() // what went wrong before counts
+		return nil, d.Problem(err)
+	}
+	return src, nil
 }
 
-func (d *DSN) openPostgres(ctx context.Context) (explain.Asker, error) {
+// guarded keeps passwords out of a server's errors, and makes them one line.
+type guarded struct {
+	explain.Asker
+	dsn *DSN
+}
+
+func (g guarded) Ask(ctx context.Context, q explain.Query) ([]explain.Row, error) {
+	rows, err := g.Asker.Ask(ctx, q)
+	return rows, g.dsn.Problem(err)
+}
+
+func openPostgres(ctx context.Context, d *DSN) (explain.Asker, error) {
 	c := d.Postgres.Copy()
 	for k, v := range map[string]string{
 		"application_name": application, "default_transaction_read_only": "on",
@@ -63,7 +79,7 @@ func (d *DSN) openPostgres(ctx context.Context) (explain.Asker, error) {
 	return &postgres.Asker{Conn: conn}, nil
 }
 
-func (d *DSN) openMariaDB(ctx context.Context) (explain.Asker, error) {
+func openMariaDB(ctx context.Context, d *DSN) (explain.Asker, error) {
 	c, err := d.MariaDBConfig()
 	if refused, ok := errors.AsType[*trust.Refused](err); ok {
 		return nil, refused
@@ -79,7 +95,7 @@ func (d *DSN) openMariaDB(ctx context.Context) (explain.Asker, error) {
 	if err != nil {
 		return nil, err
 	}
-	a, err := session(ctx, conn, "set session transaction read only", "set session lock_wait_timeout = 1")
+	a, err := begin(ctx, conn, "set session transaction read only", "set session lock_wait_timeout = 1")
 	if err != nil {
 		return nil, err
 	}
@@ -97,9 +113,9 @@ type silent struct{}
 
 func (silent) Print(...any) {}
 
-// session takes one connection, which all questions go through, and executes statements on
+// begin takes one connection, which all questions go through, and executes statements on
 // it first.
-func session(ctx context.Context, c driver.Connector, first ...string) (explain.DB, error) {
+func begin(ctx context.Context, c driver.Connector, first ...string) (explain.DB, error) {
 	db := sql.OpenDB(c)
 	db.SetMaxOpenConns(1)
 	conn, err := db.Conn(ctx)
@@ -116,27 +132,15 @@ func session(ctx context.Context, c driver.Connector, first ...string) (explain.
 	return explain.DB{DB: db, Conn: conn}, nil
 }
 
-// guarded keeps passwords out of the errors of a source and makes them one line.
-type guarded struct {
-	explain.Source
-	dsn *DSN
-}
-
-func (g *guarded) Sample(ctx context.Context) ([]explain.Snapshot, error) {
-	s, err := g.Source.Sample(ctx)
-	return s, g.dsn.problem(err)
-}
-
-func (g *guarded) OwnCPU() (float64, bool) {
-	if c, ok := g.Source.(explain.Costed); ok {
-		return c.OwnCPU()
+// session is how a Vendor connects whose driver is one of database/sql.
+func session(connector func(*DSN) (driver.Connector, error), first ...string) func(context.Context, *DSN) (explain.Asker, error) {
+	return func(ctx context.Context, d *DSN) (explain.Asker, error) {
+		c, err := connector(d)
+		if err != nil {
+			return nil, err
+		}
+		return begin(ctx, c, first...)
 	}
-	return 0, false
-}
-
-func (g *guarded) Count(ctx context.Context) (explain.Counters, error) {
-	c, err := g.Source.Count(ctx)
-	return c, g.dsn.problem(err)
 }
 
 // IsUsage reports whether an error is a mistake in what was typed: a DSN that names

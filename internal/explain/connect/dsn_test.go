@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/go-sql-driver/mysql"
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
@@ -40,7 +41,7 @@ func TestDSN(t *testing.T) {
 		if strings.Contains(c.dsn, "s3cr3t") != d.HasPassword() {
 			t.Errorf("%s: password: %v", c.dsn, d.HasPassword())
 		}
-		said := fmt.Sprintf("%v %+v %#v %v", d, d, d, d.problem(errors.New("no "+secret+" in "+c.dsn)))
+		said := fmt.Sprintf("%v %+v %#v %v", d, d, d, d.Problem(errors.New("no "+secret+" in "+c.dsn)))
 		if d.HasPassword() && strings.Contains(said, "s3cr3t") {
 			t.Errorf("password in %q", said)
 		}
@@ -89,7 +90,7 @@ func TestEnds(t *testing.T) {
 		{"57P01", "terminating connection due to administrator command", "the server was shut down, or this session ended: "},
 		{"57P02", "terminating connection because of crash of another server process", "the server starts anew, as one of its processes crashed: "},
 	} {
-		if said := d.problem(&pgconn.PgError{Code: c.code, Message: c.message}).Error(); !strings.Contains(said, c.want) {
+		if said := d.Problem(&pgconn.PgError{Code: c.code, Message: c.message}).Error(); !strings.Contains(said, c.want) {
 			t.Error(said)
 		}
 	}
@@ -156,17 +157,18 @@ func TestPasswordElsewhere(t *testing.T) {
 			default:
 				d.hide("s3cr3t")
 			}
-			if said := d.problem(errors.New("no s3cr3t")).Error(); got != "s3cr3t" || strings.Contains(said, "s3cr3t") {
+			if said := d.Problem(errors.New("no s3cr3t")).Error(); got != "s3cr3t" || strings.Contains(said, "s3cr3t") {
 				t.Errorf("taken: %v, said %q", got == "s3cr3t", said)
 			}
 		})
 	}
-	for vendor, text := range map[string]string{"mysql": "Error 1045 (28000): Access denied", "sqlserver": "mssql: login error: Login failed for user 'u'.", "oracle": "ORA-01017: x", "hdb": "authentication failed"} {
+	for vendor, refused := range map[string]error{"postgres": &pgconn.PgError{Code: "28P01"}, "mysql": &mysql.MySQLError{Number: 1045, Message: "Access denied"}, "sqlserver": errors.New("mssql: login error: Login failed for user 'u'."),
+		"oracle": errors.New("ORA-01017: x"), "hdb": errors.New("authentication failed")} {
 		d, err := Parse(vendor + "://u@h/d")
 		if err != nil {
 			t.Fatal(err)
 		}
-		if said := d.problem(errors.New(text)).Error(); !strings.HasSuffix(said, "; the password can be in "+d.PasswordPlaces()) {
+		if said := d.Problem(refused).Error(); !strings.HasSuffix(said, "; the password can be in "+d.PasswordPlaces()) {
 			t.Error(said)
 		}
 	}

@@ -34,7 +34,7 @@ type hanaSource struct {
 	since string
 }
 
-func newHANA(ctx context.Context, a explain.Asker, to string) (*hanaSource, error) {
+func newHANA(ctx context.Context, a explain.Asker, to string, _ bool) (explain.Source, error) {
 	r, err := explain.One(ctx, a, hanaServer)
 	if err != nil {
 		return nil, err

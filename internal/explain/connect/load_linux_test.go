@@ -153,7 +153,7 @@ func pauses(t *testing.T, s *privatedb.Server, dsn string) {
 			var count float64
 			r := during(t, dsn, 4*time.Second, func() { count = pgbench(t, s, c.script, "-c", "10", "-T", "3") })
 			counted(t, r.Transactions, count)
-			app, idle := r.Part(explain.Application).Share, r.Part(explain.Idle).Share
+			app, idle := r.Part(explain.Application).Share.Value, r.Part(explain.Idle).Share.Value
 			if c.idle && (app > 0.1 || idle < 0.75) || !c.idle && (app < 0.75 || idle > 0.25) { // clients wait for a CPU, too
 				t.Errorf("application %v, idle %v", app, idle)
 			}

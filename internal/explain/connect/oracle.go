@@ -36,7 +36,7 @@ type oracleSource struct {
 	explain.Asked
 }
 
-func newOracle(ctx context.Context, a explain.Asker, to string) (*oracleSource, error) {
+func newOracle(ctx context.Context, a explain.Asker, to string, _ bool) (explain.Source, error) {
 	r, err := explain.One(ctx, a, oracleServer)
 	if err != nil { // before 18
 		if r, err = explain.One(ctx, a, oracleServer12); err != nil {

@@ -1,7 +1,6 @@
 package connect
 
 import (
-	"context"
 	"database/sql/driver"
 	"fmt"
 	"log/slog"
@@ -15,21 +14,6 @@ import (
 
 	"hostlab/internal/explain"
 )
-
-// views opens a source on a driver of database/sql: one of those servers that nobody has
-// tried this on. err is the connector's.
-func views[S explain.Source](ctx context.Context, d *DSN, c driver.Connector, err error,
-	open func(context.Context, explain.Asker, string) (S, error), first ...string) (explain.Source, error) {
-	if err != nil {
-		return nil, err
-	}
-	a, err := session(ctx, c, first...)
-	if err != nil {
-		return nil, err
-	}
-	s, err := open(ctx, a, d.Target())
-	return source(a, s, err)
-}
 
 // untried says so of a source that was written from a vendor's documentation.
 func untried(a *explain.Asked) {
@@ -105,6 +89,11 @@ func (d *DSN) oracle() (*url.URL, *way) {
 	}
 	u.RawQuery = q.Encode()
 	return &u, way
+}
+
+func (d *DSN) oracleConnector() (driver.Connector, error) {
+	u, way := d.oracle()
+	return oracleConnector(u.String(), way)
 }
 
 // hanaConnector takes encrypt= too, as SAP's own clients do; its driver has no such word.

@@ -35,7 +35,7 @@ func ParseOwn(text string) (*DSN, error) {
 			return nil, ErrPassword
 		}
 		protect(cfg)
-		d := &DSN{Vendor: MariaDB, text: text, driver: cfg}
+		d := &DSN{Vendor: MariaDB, text: text, driver: cfg, rights: MariaDB.working}
 		_, err = d.MariaDBConfig()
 		return d, err
 	}
@@ -52,6 +52,7 @@ func ParseOwn(text string) (*DSN, error) {
 	case err == nil && d.Vendor == MariaDB:
 		_, err = d.MariaDBConfig()
 	}
+	d.rights = d.Vendor.working
 	return d, err
 }
 

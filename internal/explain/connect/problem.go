@@ -18,8 +18,11 @@ import (
 
 // Problem is what is wrong with a connection, in one line without a password.
 type Problem struct {
-	text string
-	err  error
+	// Named is set where the DSN or the server's rights are wrong, rather than that the
+	// server went away or answered no question.
+	Named bool
+	text  string
+	err   error
 }
 
 func (p *Problem) Error() string { return p.text }
@@ -35,46 +38,51 @@ const (
 	wsaRefused = syscall.Errno(10061)
 )
 
-// refusals are how drivers of database/sql tell of a wrong password: MariaDB's number,
-// SQL Server's, Oracle's and HANA's words.
-var refusals = []string{"Error 1045", "Login failed for user", "ORA-01017", "authentication failed"}
+// refusals are how drivers of database/sql tell of a wrong password: SQL Server's,
+// Oracle's and HANA's words.
+var refusals = []string{"Login failed for user", "ORA-01017", "authentication failed"}
+
+// MariaDB's numbers for a refused password, a missing right, and no such database.
+var (
+	mariaRefused = []uint16{1045, 1698}
+	mariaRights  = []uint16{1044, 1142, 1227}
+	mariaNoBase  = []uint16{1049}
+)
 
 func (d *DSN) refused() string { return "; the password can be in " + d.PasswordPlaces() }
 
-// problem says what the user can do something about. nil stays nil.
-func (d *DSN) problem(err error) error {
+// Problem says what the user can do something about: a *Problem, or that ctx was cancelled.
+// nil stays nil.
+func (d *DSN) Problem(err error) error {
 	if err == nil {
 		return nil
 	}
-	at := d.Target()
 	var (
-		pg  *pgconn.PgError
-		dns *net.DNSError
+		pg      *pgconn.PgError
+		maria   *mysql.MySQLError
+		dns     *net.DNSError
+		already *Problem
 	)
-	text := ""
+	text, named := "", true
 	switch {
 	case errors.Is(err, context.Canceled):
 		return context.Canceled
+	case errors.As(err, &already):
+		return already
 	case errors.As(err, &pg):
-		text = pg.Message + " (SQLSTATE " + pg.Code + ")"
+		text, named = d.postgres(pg)
+	case errors.As(err, &maria):
+		text = maria.Error()
 		switch {
-		case pg.Code == "28P01" || pg.Code == "28000":
+		case slices.Contains(mariaRefused, maria.Number):
 			text += d.refused()
-		case pg.Code == "42501":
-			text += "; grant pg_monitor to this role"
-		case strings.Contains(pg.Message, "unsupported startup parameter"):
-			text += "; a pooler such as pgbouncer does not pass the session's settings on: connect to the server itself"
-		// Sessions end with the same code when postmaster is gone; the word is in all
-		// translations.
-		case pg.Code == "57P01" && strings.Contains(strings.ToLower(pg.Message), "postmaster"):
-			text = "the server was killed or crashed: " + text
-		case pg.Code == "57P01":
-			text = "the server was shut down, or this session ended: " + text
-		case pg.Code == "57P02":
-			text = "the server starts anew, as one of its processes crashed: " + text
+		case slices.Contains(mariaRights, maria.Number) && d.rights != "":
+			text += "; " + d.rights
+		case !slices.Contains(mariaNoBase, maria.Number):
+			named = false
 		}
 	case d.refusedTLS(err) != "":
-		text = NoTLS + "; " + TrustNetwork(d.refusedTLS(err))
+		text = "the server offers no TLS, without which others on the network could read the password; " + trustNetwork(d.refusedTLS(err))
 	case errors.Is(err, mysql.ErrCleartextPassword): // the driver names a flag that would send it to anybody
 		text = "the server asks for the password in clear text, which goes over TLS or a socket alone; " +
 			"give the account another method, such as caching_sha2_password or ed25519, or use USER@tcp(HOST:3306)/?tls=true&allowCleartextPasswords=1"
@@ -85,15 +93,39 @@ func (d *DSN) problem(err error) error {
 	case errors.Is(err, os.ErrNotExist):
 		text = "there is no such socket; is the server running?"
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded):
-		text = "no answer in time" + d.perhapsNoTLS()
+		text, named = "no answer in time"+d.perhapsNoTLS(), false
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET), errors.Is(err, wsaReset), errors.Is(err, wsaAborted), errors.Is(err, syscall.EPIPE),
 		strings.Contains(err.Error(), "bad connection"), strings.Contains(err.Error(), "conn closed"), strings.Contains(err.Error(), "invalid connection"):
-		text = "the connection broke; the server may have been stopped" + d.perhapsNoTLS()
+		text, named = "the connection broke; the server may have been stopped"+d.perhapsNoTLS(), false
 	default:
 		text = err.Error()
-		if slices.ContainsFunc(refusals, func(r string) bool { return strings.Contains(text, r) }) {
+		if named = slices.ContainsFunc(refusals, func(r string) bool { return strings.Contains(text, r) }); named {
 			text += d.refused()
 		}
 	}
-	return &Problem{screen.Clean(strings.Join(strings.Fields(d.clean(at+": "+text)), " ")), err}
+	return &Problem{named, screen.Clean(strings.Join(strings.Fields(d.clean(d.Target()+": "+text)), " ")), err}
+}
+
+// postgres says what a PostgreSQL answered.
+func (d *DSN) postgres(e *pgconn.PgError) (text string, named bool) {
+	text = e.Message + " (SQLSTATE " + e.Code + ")"
+	switch {
+	case strings.HasPrefix(e.Code, "28"): // invalid_authorization_specification
+		return text + d.refused(), true
+	case e.Code == "42501": // insufficient_privilege
+		return text + "; " + d.rights, true
+	case e.Code == "3D000": // invalid_catalog_name
+		return text, true
+	case strings.Contains(e.Message, "unsupported startup parameter"):
+		return text + "; a pooler such as pgbouncer does not pass the session's settings on: connect to the server itself", true
+	// Sessions end with the same code when postmaster is gone; the word is in all
+	// translations.
+	case e.Code == "57P01" && strings.Contains(strings.ToLower(e.Message), "postmaster"):
+		text = "the server was killed or crashed: " + text
+	case e.Code == "57P01":
+		text = "the server was shut down, or this session ended: " + text
+	case e.Code == "57P02":
+		text = "the server starts anew, as one of its processes crashed: " + text
+	}
+	return text, false
 }

@@ -1,6 +1,7 @@
 package connect
 
 import (
+	"context"
 	"math"
 	"os"
 	"strings"
@@ -25,7 +26,7 @@ func TestRecorded(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name     string
-		open     func(a explain.Asker) (explain.Source, error)
+		open     func(context.Context, explain.Asker, string, bool) (explain.Source, error)
 		event    string
 		waits    int64
 		log      explain.PartName
@@ -34,26 +35,20 @@ func TestRecorded(t *testing.T) {
 		untimed  string
 		required map[explain.PartName]bool
 	}{
-		{name: "sqlserver", open: func(a explain.Asker) (explain.Source, error) { return made(newSQLServer(t.Context(), a, "")) }, event: "WRITELOG", waits: 1000, average: 0.0015,
+		{name: "sqlserver", open: newSQLServer, event: "WRITELOG", waits: 1000, average: 0.0015,
 			missing: "grant view server state", required: map[explain.PartName]bool{explain.LogWait: true, explain.DatabaseCPU: true, explain.DataReads: true}},
-		{name: "oracle", open: func(a explain.Asker) (explain.Source, error) { return made(newOracle(t.Context(), a, "")) }, event: "log file sync", waits: 500, average: 0.002,
+		{name: "oracle", open: newOracle, event: "log file sync", waits: 500, average: 0.002,
 			missing: "not been tried", required: map[explain.PartName]bool{explain.LogWait: true, explain.DatabaseCPU: true, explain.Locks: true}},
-		{name: "hana", open: func(a explain.Asker) (explain.Source, error) { return made(newHANA(t.Context(), a, "")) }, event: "Semaphore Wait (LogBufferFlush)", waits: -1, average: 0.0004,
+		{name: "hana", open: newHANA, event: "Semaphore Wait (LogBufferFlush)", waits: -1, average: 0.0004,
 			missing: "not been tried", required: map[explain.PartName]bool{explain.LogWait: true, explain.DatabaseCPU: true}},
-		{name: "mariadb", open: func(a explain.Asker) (explain.Source, error) {
-			return made(mariadb.New(t.Context(), a, "", false))
-		}, event: "Commit", waits: -1, average: unknown, untimed: "MariaDB has no counter for it", missing: "grant PROCESS on *.* to 'poor'@'localhost'; how long data reads take: performance_schema is off",
+		{name: "mariadb", open: mariadb.New, event: "Commit", waits: -1, average: unknown, untimed: "MariaDB has no counter for it", missing: "grant PROCESS on *.* to 'poor'@'localhost'; how long data reads take: performance_schema is off",
 			required: map[explain.PartName]bool{explain.LogWait: true, explain.DatabaseCPU: true, explain.Application: true, explain.Locks: true}},
-		{name: "mysql8", open: func(a explain.Asker) (explain.Source, error) {
-			return made(mariadb.New(t.Context(), a, "", false))
-		}, event: "waiting for handler commit", waits: -1, average: 0.0016, missing: "server's threads are not of this host",
+		{name: "mysql8", open: mariadb.New, event: "waiting for handler commit", waits: -1, average: 0.0016, missing: "server's threads are not of this host",
 			required: map[explain.PartName]bool{explain.LogWait: true, explain.DatabaseCPU: true, explain.DataReads: true, explain.Locks: true}},
-		{name: "postgres18", open: func(a explain.Asker) (explain.Source, error) {
-			return made(postgres.New(t.Context(), a, "", false))
-		}, event: "IO:WalSync", waits: 200, average: 0.0025, missing: "grant pg_read_all_stats", required: map[explain.PartName]bool{explain.LogWait: true, explain.DatabaseCPU: true}},
+		{name: "postgres18", open: postgres.New, event: "IO:WalSync", waits: 200, average: 0.0025, missing: "grant pg_read_all_stats", required: map[explain.PartName]bool{explain.LogWait: true, explain.DatabaseCPU: true}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			src, err := c.open(open(c.name))
+			src, err := c.open(t.Context(), open(c.name), "", false)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -94,5 +89,3 @@ func TestRecorded(t *testing.T) {
 		})
 	}
 }
-
-func made[S explain.Source](s S, err error) (explain.Source, error) { return s, err }

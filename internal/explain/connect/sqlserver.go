@@ -34,7 +34,7 @@ type sqlServerSource struct {
 	explain.Asked
 }
 
-func newSQLServer(ctx context.Context, a explain.Asker, to string) (*sqlServerSource, error) {
+func newSQLServer(ctx context.Context, a explain.Asker, to string, _ bool) (explain.Source, error) {
 	r, err := explain.One(ctx, a, mssqlServer)
 	if err != nil {
 		return nil, err

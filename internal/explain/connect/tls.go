@@ -1,7 +1,6 @@
 package connect
 
 import (
-	"errors"
 	"net"
 	"strings"
 
@@ -10,25 +9,9 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// NoTLS is what is wrong with a server that refuses TLS.
-const NoTLS = "the server offers no TLS, without which others on the network could read the password"
-
-// TrustNetwork is what to do about it; allow is the parameter that permits no TLS.
-func TrustNetwork(allow string) string {
+// trustNetwork is what to do about a server without TLS; allow is the parameter that permits it.
+func trustNetwork(allow string) string {
 	return "turn TLS on there, or add " + allow + " to the DSN if you trust the network"
-}
-
-// RefusedTLS is the parameter that would permit to go on without TLS where a server
-// refused it; "" for all other errors.
-func RefusedTLS(err error) (allow string) {
-	switch {
-	case err == nil:
-	case errors.Is(err, mysql.ErrNoTLS):
-		return "tls=false"
-	case strings.Contains(err.Error(), "server refused TLS connection"): // pgx has no error value for it
-		return "sslmode=disable"
-	}
-	return ""
 }
 
 // Loopback reports whether a host, as it is written, is this one. What DNS or a file says
@@ -45,7 +28,7 @@ func pgLocal(host string, port uint16) bool {
 }
 
 // errMode is an sslmode without a value, which would be one that permits no TLS.
-var errMode = errors.New("has an empty sslmode; name one, such as require, or leave it out")
+const errMode = safe("has an empty sslmode; name one, such as require, or leave it out")
 
 // requireTLS takes the ways without TLS from cfg that lead to other hosts, unless the
 // name itself or the service in it has an sslmode. pgx and libpq choose prefer, which

@@ -138,6 +138,14 @@ func speakHANA(c io.ReadWriter) {
 	}
 }
 
+// speakOracle hangs up on what is no CONNECT packet, as a listener for TCP does, and accepts no
+// session.
+func speakOracle(c io.ReadWriter) {
+	if head := next(c, 8); head != nil && head[4] == 1 {
+		_, _ = io.Copy(io.Discard, c)
+	}
+}
+
 // inLogin is a password as SQL Server's clients send it (MS-TDS 2.2.6.4).
 func inLogin(password string) string {
 	var b []byte
@@ -153,21 +161,27 @@ func inLogin(password string) string {
 // any form, unless the DSN permits it.
 func TestNoTLS(t *testing.T) {
 	t.Setenv("PGSSLMODE", "disable") // not about this server
-	for _, c := range []struct {
+	type server struct {
 		dsn   string
 		speak func(io.ReadWriter)
 		after func(got []byte) bool // the session began
 		allow string
 		plain string // DSN that permits it
 		here  string
-	}{
+	}
+	all := []server{
 		{"postgres://u:s3cr3t@db.example/d", speakPostgres, startup, "sslmode=disable", "postgres://u:s3cr3t@db.example/d?sslmode=prefer", "postgres://u:s3cr3t@localhost/d"},
 		{"host=db.example,other.example user=u password=s3cr3t target_session_attrs=any", speakPostgres, startup, "sslmode=disable", "host=db.example user=u password=s3cr3t sslmode=allow", "host=127.0.0.1 user=u password=s3cr3t"},
 		{"mysql://u:s3cr3t@db.example/", speakMySQL, func(b []byte) bool { return len(b) > 0 }, "tls=false", "mysql://u:s3cr3t@db.example/?tls=false", "mysql://u:s3cr3t@[::1]/"},
 		{"mariadb://u:s3cr3t@db.example:1/", speakMySQL, func(b []byte) bool { return len(b) > 0 }, "tls=false", "mariadb://u:s3cr3t@db.example:1/?tls=preferred", "mysql://u:s3cr3t@localhost/"},
 		{"sqlserver://u:s3cr3t@192.0.2.1", speakSQLServer, login7, "encrypt=disable", "sqlserver://u:s3cr3t@192.0.2.1?encrypt=disable", "sqlserver://u:s3cr3t@127.0.0.1"},
 		{"hdb://u:s3cr3t@db.example:30015", speakHANA, func(b []byte) bool { return len(b) > 0 && b[0] != 22 }, "encrypt=false", "hdb://u:s3cr3t@db.example:30015?encrypt=false", "hdb://u:s3cr3t@localhost:30015"},
-	} {
+	}
+	if HasOracle { // with -tags=oracle
+		all = append(all, server{"oracle://u:s3cr3t@db.example:1521/S", speakOracle, func(b []byte) bool { return bytes.Contains(b, []byte("(SERVICE_NAME=S)")) }, "SSL=false",
+			"oracle://u:s3cr3t@db.example:1521/S?SSL=false", "oracle://u:s3cr3t@localhost:1521/S"})
+	}
+	for _, c := range all {
 		for text, permitted := range map[string]bool{c.dsn: false, c.plain: true, c.here: true} {
 			t.Run(strings.ReplaceAll(text, "/", "_"), func(t *testing.T) {
 				f := newFake(t, c.speak)

@@ -19,49 +19,30 @@ type Vendor struct {
 	own      string
 	password func() (string, error)
 	allow    string // parameter that permits to go on without TLS
-	open     func(ctx context.Context, d *DSN) (explain.Source, error)
+	// What to grant to a user who may not watch the server, or not work on it; may be empty.
+	watching, working string
+	connect           func(ctx context.Context, d *DSN) (explain.Asker, error)
+	source            func(ctx context.Context, a explain.Asker, target string, here bool) (explain.Source, error)
 }
 
 // The vendors.
 var (
 	Postgres = &Vendor{Product: "PostgreSQL", schemes: []string{"postgres", "postgresql"}, allow: "sslmode=disable",
-		own: "~/.pgpass, the file that $PGPASSFILE names, $PGPASSWORD, or ",
-		open: func(ctx context.Context, d *DSN) (explain.Source, error) {
-			a, err := d.openPostgres(ctx)
-			if err != nil {
-				return nil, err
-			}
-			s, err := postgres.New(ctx, a, d.Target(), d.Local())
-			return source(a, s, err)
-		}}
+		watching: "grant pg_monitor to this role", working: "grant CREATE on the database to the user, or with schema=NAME on that schema",
+		own:     "~/.pgpass, the file that $PGPASSFILE names, $PGPASSWORD, or ",
+		connect: openPostgres, source: postgres.New}
 	MariaDB = &Vendor{Product: "MariaDB", schemes: []string{"mariadb", "mysql"}, allow: "tls=false",
+		watching: "grant PROCESS on *.* to the user", working: "grant ALL ON `hostlab\\_%`.* to the user",
 		own: "~/.my.cnf ([client] password=), $MYSQL_PWD, or ", password: mariaPassword,
-		open: func(ctx context.Context, d *DSN) (explain.Source, error) {
-			a, err := d.openMariaDB(ctx)
-			if err != nil {
-				return nil, err
-			}
-			s, err := mariadb.New(ctx, a, d.Target(), d.Local())
-			return source(a, s, err)
-		}}
+		connect: openMariaDB, source: mariadb.New}
 	sqlServer = &Vendor{Product: "SQL Server", schemes: []string{"sqlserver", "mssql"}, allow: "encrypt=disable",
 		own:      "$SQLCMDPASSWORD, or ",
 		password: func() (string, error) { return os.Getenv("SQLCMDPASSWORD"), nil }, // sqlcmd's
-		open: func(ctx context.Context, d *DSN) (explain.Source, error) {
-			c, err := d.sqlServerConnector()
-			return views(ctx, d, c, err, newSQLServer, "set transaction isolation level read uncommitted", "set lock_timeout 1000")
-		}}
+		connect:  session((*DSN).sqlServerConnector, "set transaction isolation level read uncommitted", "set lock_timeout 1000"), source: newSQLServer}
 	oracle = &Vendor{Product: "Oracle", schemes: []string{"oracle"}, allow: "SSL=false",
-		open: func(ctx context.Context, d *DSN) (explain.Source, error) {
-			u, way := d.oracle()
-			c, err := oracleConnector(u.String(), way)
-			return views(ctx, d, c, err, newOracle, "set transaction read only")
-		}}
+		connect: session((*DSN).oracleConnector, "set transaction read only"), source: newOracle}
 	hana = &Vendor{Product: "SAP HANA", schemes: []string{"hdb", "hana"}, allow: "encrypt=false",
-		open: func(ctx context.Context, d *DSN) (explain.Source, error) {
-			c, err := d.hanaConnector()
-			return views(ctx, d, c, err, newHANA, "set transaction read only")
-		}}
+		connect: session((*DSN).hanaConnector, "set transaction read only"), source: newHANA}
 )
 
 // schemes returns the vendors, by what URLs begin with.
@@ -77,12 +58,3 @@ func schemes() map[string]*Vendor {
 
 // String is the vendor's name in DSNs.
 func (v *Vendor) String() string { return v.schemes[0] }
-
-// source closes the asker of a source that could not be made.
-func source[S explain.Source](a explain.Asker, s S, err error) (explain.Source, error) {
-	if err != nil {
-		_ = a.Close() // what went wrong before counts
-		return nil, err
-	}
-	return s, nil
-}

@@ -5,11 +5,13 @@ import (
 	"crypto/tls"
 	"errors"
 	"net"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"syscall"
 
 	"github.com/SAP/go-hdb/driver/dial"
+	"github.com/go-sql-driver/mysql"
 )
 
 // way is how a driver comes to a server. Servers send clients on to others (routing,
@@ -89,15 +91,16 @@ func (w hanaWay) DialContext(ctx context.Context, address string, _ dial.DialerO
 }
 
 // refusedTLS is the parameter that permits to go on without TLS where the server refused
-// it; "" for all other errors.
+// it; "" for all other errors. The drivers of PostgreSQL, SQL Server and Oracle have no error
+// values for it.
 func (d *DSN) refusedTLS(err error) string {
 	var record tls.RecordHeaderError
-	text := err.Error()
-	plain := errors.As(err, &record) || strings.Contains(text, "does not look like a TLS handshake") || errors.Is(err, errPlain)
-	if plain || d.Vendor == sqlServer && strings.Contains(text, "server does not support encryption") {
+	words := []string{"server refused TLS connection", "does not look like a TLS handshake", "server does not support encryption"}
+	if errors.As(err, &record) || errors.Is(err, errPlain) || errors.Is(err, mysql.ErrNoTLS) ||
+		slices.ContainsFunc(words, func(w string) bool { return strings.Contains(err.Error(), w) }) {
 		return d.Vendor.allow
 	}
-	return RefusedTLS(err)
+	return ""
 }
 
 // perhapsNoTLS is what else may be wrong where a server said nothing to a TLS handshake:
@@ -106,5 +109,5 @@ func (d *DSN) perhapsNoTLS() string {
 	if d.way == nil || !d.way.silent.Load() {
 		return ""
 	}
-	return ", or it offers no TLS: " + TrustNetwork(d.Vendor.allow)
+	return ", or it offers no TLS: " + trustNetwork(d.Vendor.allow)
 }

@@ -44,8 +44,8 @@ func TestQueueAgreesWithASortedList(t *testing.T) {
 				delete(pending, e.Slot)
 				now = e.At
 			}
-			if q.length() != len(pending) {
-				t.Fatalf("length %d, the list has %d", q.length(), len(pending))
+			if len(q.heap) != len(pending) {
+				t.Fatalf("length %d, the list has %d", len(q.heap), len(pending))
 			}
 			for s := range int32(slots) {
 				if _, there := pending[s]; q.Pending(s) != there {
@@ -148,12 +148,4 @@ func BenchmarkQueue(b *testing.B) {
 			}
 		})
 	}
-}
-
-// length is the number of events pending.
-func (q *Queue) length() int {
-	if q.hole {
-		return len(q.heap) - 1
-	}
-	return len(q.heap)
 }

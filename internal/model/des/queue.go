@@ -40,10 +40,6 @@ func (e Event) before(f Event) bool { return e.At < f.At || e.At == f.At && e.Sl
 type Queue struct {
 	heap []Event
 	pos  []int32 // index into heap by slot; -1 when the slot has no event
-	// hole is set while heap[0] has been handed out by Next: the following Set fills
-	// it, which saves most of a removal. No event may be set before it, so nothing has
-	// to move above it.
-	hole bool
 }
 
 // NewQueue returns an empty queue for slots 0 to n-1.
@@ -66,22 +62,12 @@ func (q *Queue) Pending(slot int32) bool { return q.pos[slot] >= 0 }
 // Set puts the slot's event at a time that is not before the last event handed
 // out, replacing the one that it had.
 func (q *Queue) Set(slot, kind int32, at Time) {
-	e := Event{at, slot, kind}
-	i := q.pos[slot]
-	switch {
-	case i >= 0:
-		if e.before(q.heap[i]) {
-			q.up(int(i), e)
-		} else {
-			q.down(int(i), e)
-		}
-	case q.hole:
-		q.hole = false
-		q.down(0, e)
-	default:
-		q.heap = append(q.heap, e)
-		q.up(len(q.heap)-1, e)
+	i := int(q.pos[slot])
+	if i < 0 {
+		i = len(q.heap)
+		q.heap = append(q.heap, Event{})
 	}
+	q.put(i, Event{at, slot, kind})
 }
 
 // Cancel removes the slot's event if it has one.
@@ -94,69 +80,40 @@ func (q *Queue) Cancel(slot int32) {
 	last := len(q.heap) - 1
 	e := q.heap[last]
 	q.heap = q.heap[:last]
-	if i == last {
-		return
-	}
-	if parent := (i - 1) / 4; i > 0 && (parent > 0 || !q.hole) && e.before(q.heap[parent]) {
-		q.up(i, e)
-	} else {
-		q.down(i, e)
+	if i < last {
+		q.put(i, e)
 	}
 }
 
 // Next removes and returns the earliest event; ok is false when there is none.
 func (q *Queue) Next() (e Event, ok bool) {
-	if q.hole {
-		q.hole = false
-		last := len(q.heap) - 1
-		e := q.heap[last]
-		q.heap = q.heap[:last]
-		if last > 0 {
-			q.down(0, e)
-		}
-	}
 	if len(q.heap) == 0 {
 		return Event{}, false
 	}
 	e = q.heap[0]
-	q.pos[e.Slot] = -1
-	q.hole = true
+	q.Cancel(e.Slot)
 	return e, true
 }
 
-func (q *Queue) up(i int, e Event) {
+// put moves e from i, where there is room for it, to its place.
+func (q *Queue) put(i int, e Event) {
 	h := q.heap
-	for i > 0 {
-		p := (i - 1) / 4
-		if p == 0 && q.hole || h[p].before(e) {
-			break
-		}
-		h[i] = h[p]
+	for i > 0 && e.before(h[(i-1)/4]) {
+		h[i] = h[(i-1)/4]
 		q.pos[h[i].Slot] = int32(i)
-		i = p
+		i = (i - 1) / 4
 	}
-	h[i] = e
-	q.pos[e.Slot] = int32(i)
-}
-
-func (q *Queue) down(i int, e Event) {
-	h := q.heap
-	n := len(h)
-	for {
-		c := 4*i + 1
-		if c >= n {
-			break
-		}
-		best, b := c, h[c]
-		for j := c + 1; j < min(c+4, n); j++ {
-			if h[j].before(b) {
-				best, b = j, h[j]
+	for first := 4*i + 1; first < len(h); first = 4*i + 1 {
+		best := first
+		for j := first + 1; j < min(first+4, len(h)); j++ {
+			if h[j].before(h[best]) {
+				best = j
 			}
 		}
-		if e.before(b) {
+		if e.before(h[best]) {
 			break
 		}
-		h[i] = b
+		h[i] = h[best]
 		q.pos[h[i].Slot] = int32(i)
 		i = best
 	}

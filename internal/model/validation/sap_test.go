@@ -99,7 +99,7 @@ var table = shared(func(ctx context.Context) ([]model.Comparison, error) {
 		policies = append(policies, policy(p.text))
 	}
 	c := model.Case{Machine: must(model.FindMachine("sap")), Workload: must(model.FindWorkload("sap-dialog"))}
-	return model.CompareLoads(ctx, c, policy("high-performance"), policies, tableLoads,
+	return model.CompareAll(ctx, c.AtLoads(tableLoads), policy("high-performance"), policies,
 		model.Options{Seed: seed, Level: level, Events: 2_000_000})
 })
 

@@ -28,10 +28,10 @@ type crossTable struct {
 	Cells    []analysis.Combination `json:"cells"`
 }
 
-func newCross(a *analysis.Analysis, runs []result.Run) extra {
-	out := &cross{x: a.Experiment, Name: "table", Alpha: analysis.NominalAlpha, Tables: []crossTable{}}
+func newCross(a *analysis.Analysis, runs []result.Run) *cross {
+	out := &cross{x: a.Experiment, Name: "table", Alpha: analysis.NominalAlpha}
 	for _, r := range tabled(out.x, runs) {
-		out.Tables = append(out.Tables, crossTable{r, r.Name, r.Unit, result.OrEmpty(analysis.Combinations(out.x, runs, &r))})
+		out.Tables = append(out.Tables, crossTable{r, r.Name, r.Unit, analysis.Combinations(out.x, runs, &r)})
 	}
 	return out
 }
@@ -65,10 +65,6 @@ func (c *cross) axes() (rows []string, column string) {
 	}
 	return rows[:len(rows)-1], rows[len(rows)-1]
 }
-
-func (c *cross) verdict() []string { return nil }
-
-func (c *cross) json() any { return c }
 
 func (c *cross) section(string) document.Section {
 	out := document.Section{Title: "Every combination"}
@@ -146,11 +142,11 @@ func (c *cross) table(r *crossTable, rows []string, column, factor string, media
 		}
 	}
 	for _, name := range names {
-		row := document.Row{Cells: []document.Cell{document.Text(name)}}
+		row := []document.Cell{document.Text(name)}
 		for _, l := range columns {
-			row.Cells = append(row.Cells, r.cell(at[name], column, l, factor, medians))
+			row = append(row, r.cell(at[name], column, l, factor, medians))
 		}
-		t.Rows = append(t.Rows, row)
+		t.Add(row...)
 	}
 	t.Columns = document.Headings(strings.Join(rows, ", "), heads...)
 	return t

@@ -18,6 +18,8 @@ type Report struct {
 	Runs     []result.Run
 	Warnings []string // of reading the record: what was dropped, levels still applied
 	Restore  bool     // levels are still applied: advise to put them back
+
+	made *extra
 }
 
 // Set is what one report is about: one experiment, or several to compare.
@@ -32,8 +34,8 @@ func (s *Set) Outcome() analysis.Outcome {
 	worst := analysis.NoneBeyond
 	for i := range s.Reports {
 		r := &s.Reports[i]
-		if d := r.decider(); d != nil {
-			worst = max(worst, r.Analysis.Least(), d.outcome())
+		if own := r.extra().outcome; own != nil {
+			worst = max(worst, r.Analysis.Least(), *own)
 		} else {
 			worst = max(worst, r.Analysis.Outcome())
 		}
@@ -55,8 +57,8 @@ func (r *Report) head() *result.Experiment {
 // warnings are those of the record, then those of the analysis, each once.
 func (r *Report) warnings() []string {
 	var out []string
-	for _, w := range slices.Concat(r.Warnings, []string{r.unknownSection()}, r.cautions(), r.Analysis.Warnings) {
-		if w != "" && !slices.Contains(out, w) {
+	for _, w := range slices.Concat(r.Warnings, r.cautions(), r.Analysis.Warnings) {
+		if !slices.Contains(out, w) {
 			out = append(out, w)
 		}
 	}

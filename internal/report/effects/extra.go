@@ -11,96 +11,75 @@ import (
 	"hostlab/internal/result"
 )
 
-// extra is what one study's report has beside its effects: a verdict by a rule of
-// its own, or the table of the document that it repeats. A study names it with
-// section = "..." and the record keeps the name.
-type extra interface {
+// extra is what one study's report has beside its effects: a verdict by a rule of its own, or the
+// table of the document that it repeats. A study names it with section = "..." and the record keeps
+// the name. The zero extra is none.
+type extra struct {
 	// verdict is one by a rule of its own, in sentences; nil for none.
-	verdict() []string
+	verdict []string
+	// outcome is set where that verdict is the study's: it stands at the top of the report and gives the
+	// outcome, in place of the primary effects. Those share in it and are shown below as all others.
+	outcome *analysis.Outcome
 	// section is for people. The ids of pictures in it begin with key.
-	section(key string) document.Section
-	// json goes into the report's JSON below "section", and has its name as "name".
-	json() any
-}
-
-// decider is an extra whose verdict, by a rule of its own, is that of the study: it
-// stands at the top of the report and gives the outcome, in place of the primary
-// effects. Those share in it and are shown below as all others.
-type decider interface {
-	extra
-	// outcome is the answer; verdict has its sentences, at least one.
-	outcome() analysis.Outcome
-}
-
-// decider is the extra of the record that decides; nil for none.
-func (r *Report) decider() decider {
-	d, _ := r.extra().(decider)
-	return d
+	section func(key string) document.Section
+	// data goes into the report's JSON below "section", and has its name as "name".
+	data any
 }
 
 // extras lists them by name. Each gets the runs that count, in the order recorded.
 var extras = map[string]func(a *analysis.Analysis, runs []result.Run) extra{
-	"log":   newLogDevice,
-	"smt":   newSMT,
-	"table": newCross,
+	"log": func(a *analysis.Analysis, runs []result.Run) extra {
+		s := newLogDevice(a, runs)
+		return extra{verdict: s.verdict(), section: s.section, data: s.LogDevice}
+	},
+	"smt": func(a *analysis.Analysis, runs []result.Run) extra {
+		s := newSMT(a, runs)
+		return extra{verdict: s.verdict(), outcome: new(s.outcome()), section: s.section, data: s}
+	},
+	"table": func(a *analysis.Analysis, runs []result.Run) extra {
+		s := newCross(a, runs)
+		return extra{section: s.section, data: s}
+	},
 }
 
-// extra is that of the record; nil where it names none, or one that is not known.
-func (r *Report) extra() extra {
-	build, ok := extras[r.head().Section]
-	if !ok {
-		return nil
+// extra is that of the record. Of one that is not known, it has the name alone.
+func (r *Report) extra() *extra {
+	if r.made == nil {
+		r.made = &extra{}
+		name := r.head().Section
+		if build, ok := extras[name]; ok {
+			*r.made = build(r.Analysis, r.Analysis.Counted())
+		} else if name != "" {
+			r.made.data = map[string]string{"name": name}
+		}
 	}
-	return build(r.Analysis, r.Analysis.Counted())
+	return r.made
 }
 
-// section is what people see of the extra; nil for none. Its verdict begins it, except
+// section is what people see of the extra; none for none. Its verdict begins it, except
 // where the top has it already: where it decides, or for want of a primary effect.
-func (r *Report) section(key string) *document.Section {
+func (r *Report) section(key string) (out []document.Section) {
 	e := r.extra()
-	if e == nil {
+	if e.section == nil {
 		return nil
 	}
 	s := e.section(key)
-	if _, decides := e.(decider); !decides && len(deciding(r.Analysis)) > 0 {
-		s.Blocks = append(document.Lines(document.Strong, e.verdict()...), s.Blocks...)
+	if e.outcome == nil && len(deciding(r.Analysis)) > 0 {
+		s.Blocks = append(document.Lines(document.Strong, e.verdict...), s.Blocks...)
 	}
-	return &s
+	return []document.Section{s}
 }
 
-// unknownSection is the warning for a record of a newer hostlab; "" where there is
-// nothing to warn of.
-func (r *Report) unknownSection() string {
-	name := r.head().Section
-	if _, ok := extras[name]; ok || name == "" {
-		return ""
-	}
-	return fmt.Sprintf("the record names %q as a section of its report, which this hostlab does not have: a newer one shows it", name)
-}
-
-// cautions are the warnings that were known before the first run.
+// cautions are the warnings that were known before the first run, and that of a record of a newer hostlab.
 func (r *Report) cautions() (list []string) {
 	x := r.head()
+	if x.Section != "" && r.extra().section == nil {
+		list = append(list, fmt.Sprintf("the record names %q as a section of its report, which this hostlab does not have: a newer one shows it", x.Section))
+	}
 	for _, k := range slices.Sorted(maps.Keys(x.Context)) {
 		if strings.HasPrefix(k, result.CautionKey) {
 			list = append(list, x.Context[k])
 		}
 	}
 	return list
-}
-
-// namedSection is the JSON of a section that is not known.
-type namedSection struct {
-	Name string `json:"name"`
-}
-
-// sectionJSON is what the document has below "section"; nil for none.
-func (r *Report) sectionJSON() any {
-	if e := r.extra(); e != nil {
-		return e.json()
-	}
-	if name := r.head().Section; name != "" {
-		return namedSection{name}
-	}
-	return nil
 }

@@ -1,6 +1,7 @@
 package effects
 
 import (
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -37,28 +38,28 @@ type effectJSON struct {
 	Compare    result.Comparison `json:"compare"`
 	ValueUnit  string            `json:"value_unit"`
 	Better     string            `json:"better"`
-	Effect     *float64          `json:"effect"`
-	Low        *float64          `json:"low"`
-	High       *float64          `json:"high"`
-	Alpha      *float64          `json:"alpha"`
+	Effect     float64           `json:"effect"`
+	Low        float64           `json:"low"`
+	High       float64           `json:"high"`
+	Alpha      float64           `json:"alpha"`
 	N          int               `json:"n"`
 	Unit       string            `json:"unit"`
 	Verdict    analysis.Verdict  `json:"verdict"`
 	Reason     string            `json:"reason"`
-	Margin     *float64          `json:"margin"`
-	Floor      *float64          `json:"noise_floor"`
+	Margin     float64           `json:"margin"`
+	Floor      float64           `json:"noise_floor"`
 	Evidence   string            `json:"evidence"`
-	Mean       *float64          `json:"mean"`
-	MeanLow    *float64          `json:"mean_low"`
-	MeanHigh   *float64          `json:"mean_high"`
-	BaseMedian *float64          `json:"baseline_median"`
-	Median     *float64          `json:"level_median"`
+	Mean       float64           `json:"mean"`
+	MeanLow    float64           `json:"mean_low"`
+	MeanHigh   float64           `json:"mean_high"`
+	BaseMedian float64           `json:"baseline_median"`
+	Median     float64           `json:"level_median"`
 	Stalls     bool              `json:"stalls"`
 	Need       *int              `json:"need"`
-	NeedTime   *float64          `json:"need_seconds"`
+	NeedTime   float64           `json:"need_seconds"`
 	Limits     []analysis.Limit  `json:"limits"`
 	Failing    *failingJSON      `json:"failing"`
-	Differs    []*float64        `json:"differences"`
+	Differs    []float64         `json:"differences"`
 	Warnings   []string          `json:"warnings"`
 }
 
@@ -68,7 +69,7 @@ type experimentJSON struct {
 	Blocks   int            `json:"blocks"` // in place of the plan
 	Planned  int            `json:"blocks_planned"`
 	Look     int            `json:"look"`
-	Seconds  *float64       `json:"block_seconds"`
+	Seconds  float64        `json:"block_seconds"`
 	Repeats  int            `json:"best_repeats,omitempty"`
 	Complete bool           `json:"complete"`
 	Ended    string         `json:"ended,omitempty"`
@@ -114,14 +115,14 @@ func newCount(f analysis.Failures) countJSON {
 }
 
 type aaJSON struct {
-	Response string   `json:"response"`
-	Effect   *float64 `json:"effect"`
-	Low      *float64 `json:"low"`
-	High     *float64 `json:"high"`
-	N        int      `json:"n"`
-	Floor    *float64 `json:"noise_floor"`
-	Void     bool     `json:"void"`
-	Reason   string   `json:"reason"`
+	Response string  `json:"response"`
+	Effect   float64 `json:"effect"`
+	Low      float64 `json:"low"`
+	High     float64 `json:"high"`
+	N        int     `json:"n"`
+	Floor    float64 `json:"noise_floor"`
+	Void     bool    `json:"void"`
+	Reason   string  `json:"reason"`
 }
 
 type comparisonJSON struct {
@@ -154,7 +155,7 @@ func (d data) small() data {
 var outcomeNames = map[analysis.Outcome]string{analysis.NoneBeyond: "no_practical_effect", analysis.Open: "inconclusive", analysis.Beyond: "effect"}
 
 func newData(s *Set) data {
-	d := data{Schema: Schema, Version: s.Version, Outcome: outcomeNames[s.Outcome()], Verdicts: []string{}, Effects: []effectJSON{}, Experiments: []experimentJSON{}}
+	d := data{Schema: Schema, Version: s.Version, Outcome: outcomeNames[s.Outcome()]}
 	for i := range s.Reports {
 		r := &s.Reports[i]
 		d.Verdicts = append(d.Verdicts, verdicts(r)...)
@@ -179,7 +180,7 @@ func newComparison(s *Set) *comparisonJSON {
 		}
 	}
 	c := s.compare()
-	out := &comparisonJSON{Warnings: result.OrEmpty(c.Warnings), Rows: []rowJSON{}}
+	out := &comparisonJSON{Warnings: c.Warnings}
 	for _, row := range c.Rows {
 		r := rowJSON{Name: row.Name, Effects: make([]*int, len(row.Effects)), Apart: row.Apart}
 		for i, e := range row.Effects {
@@ -196,12 +197,12 @@ func newEffect(r *Report, e *analysis.Effect) effectJSON {
 	x := r.head()
 	out := effectJSON{
 		Experiment: r.Dir, Kind: "main", Factor: strings.Join(e.Contrast.Factors, " x "), Level: strings.Join(e.Contrast.Levels, " x "),
-		Baseline: strings.Join(baselines(x, &e.Contrast), " x "), At: orEmptyMap(e.Contrast.At), Response: e.Response.Name, Primary: e.Primary(),
+		Baseline: strings.Join(baselines(x, &e.Contrast), " x "), At: e.Contrast.At, Response: e.Response.Name, Primary: e.Primary(),
 		Compare: e.Response.Compare, ValueUnit: e.Response.Unit, Better: e.Response.Better,
-		Effect: result.Finite(e.Value), Low: result.Finite(e.Low), High: result.Finite(e.High), Alpha: result.Finite(e.Alpha), N: e.N, Unit: e.Unit,
-		Verdict: e.Verdict, Reason: reasonText(e), Margin: result.Finite(e.Response.Margin), Floor: result.Finite(e.NoiseFloor), Evidence: evidence(x, e),
-		Mean: result.Finite(e.Mean), MeanLow: result.Finite(e.MeanLow), MeanHigh: result.Finite(e.MeanHigh), Stalls: e.Stalls,
-		BaseMedian: result.Finite(e.Baseline), Median: result.Finite(e.Level), Limits: result.OrEmpty(e.Limits), Differs: []*float64{}, Warnings: result.OrEmpty(warned(e)),
+		Effect: e.Value, Low: e.Low, High: e.High, Alpha: e.Alpha, N: e.N, Unit: e.Unit,
+		Verdict: e.Verdict, Reason: reasonText(e), Margin: e.Response.Margin, Floor: e.NoiseFloor, Evidence: evidence(x, e),
+		Mean: e.Mean.Value, MeanLow: e.Mean.Low, MeanHigh: e.Mean.High, Stalls: e.Stalls,
+		BaseMedian: e.Baseline, Median: e.Level, Limits: e.Limits, Differs: e.Differences, NeedTime: math.NaN(), Warnings: warned(e),
 	}
 	if f := e.Failing; f != nil {
 		out.Failing = &failingJSON{Level: newCount(f.Level), Baseline: newCount(f.Base), Failed: f.Failed, Void: f.Voids}
@@ -210,10 +211,7 @@ func newEffect(r *Report, e *analysis.Effect) effectJSON {
 		out.Kind = "interaction"
 	}
 	if e.Need > 0 {
-		out.Need, out.NeedTime = new(e.Need), result.Finite(e.NeedSeconds)
-	}
-	for _, v := range e.Differences {
-		out.Differs = append(out.Differs, result.Finite(v))
+		out.Need, out.NeedTime = new(e.Need), e.NeedSeconds
 	}
 	return out
 }
@@ -221,8 +219,8 @@ func newEffect(r *Report, e *analysis.Effect) effectJSON {
 func newExperiment(r *Report) experimentJSON {
 	a, x := r.Analysis, r.head()
 	out := experimentJSON{
-		Dir: r.Dir, Experiment: *x, Blocks: a.Blocks, Planned: len(x.Blocks), Look: a.Look, Seconds: result.Finite(a.Seconds), Repeats: a.Repeats, Complete: a.Complete, Ended: a.Ended,
-		Runs: map[string]int{}, Failures: []failuresJSON{}, First: a.First, Last: a.Last, Hours: a.Hours, AA: []aaJSON{}, Section: r.sectionJSON(), Warnings: result.OrEmpty(r.warnings()),
+		Dir: r.Dir, Experiment: *x, Blocks: a.Blocks, Planned: len(x.Blocks), Look: a.Look, Seconds: a.Seconds, Repeats: a.Repeats, Complete: a.Complete, Ended: a.Ended,
+		Runs: map[string]int{}, First: a.First, Last: a.Last, Hours: a.Hours, Section: r.extra().data, Warnings: r.warnings(),
 	}
 	for _, run := range a.Used {
 		if run.Contaminated != "" {
@@ -231,21 +229,14 @@ func newExperiment(r *Report) experimentJSON {
 	}
 	for _, f := range a.Failures {
 		if c := x.Cells[f.Cell]; !c.Duplicate { // which is counted with its twin
-			out.Failures = append(out.Failures, failuresJSON{Levels: orEmptyMap(c.Levels), countJSON: newCount(f), Reason: f.Reason})
+			out.Failures = append(out.Failures, failuresJSON{Levels: c.Levels, countJSON: newCount(f), Reason: f.Reason})
 		}
 	}
 	for _, s := range []result.Status{result.OK, result.Void, result.Failed, result.WarmUp, analysis.FailedWarmUp} {
 		out.Runs[string(s)] = a.Runs[s]
 	}
 	for _, v := range a.AA {
-		out.AA = append(out.AA, aaJSON{Response: v.Response.Name, Effect: result.Finite(v.Value), Low: result.Finite(v.Low), High: result.Finite(v.High), N: v.N, Floor: result.Finite(v.Floor), Void: v.Void, Reason: aaReason(&v)})
+		out.AA = append(out.AA, aaJSON{Response: v.Response.Name, Effect: v.Value, Low: v.Low, High: v.High, N: v.N, Floor: v.Floor, Void: v.Void, Reason: aaReason(&v)})
 	}
 	return out
-}
-
-func orEmptyMap(m map[string]string) map[string]string {
-	if m == nil {
-		return map[string]string{}
-	}
-	return m
 }

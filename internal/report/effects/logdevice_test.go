@@ -57,7 +57,7 @@ func TestLogDevice(t *testing.T) {
 	} {
 		x, runs := logRecord(c.blocks, c.gain, c.share)
 		a := analysis.Analyse(x, runs, &result.End{Blocks: c.blocks})
-		s := newLogDevice(a, runs).(logDevice)
+		s := newLogDevice(a, runs)
 		if got := len(s.verdict()) == 1; got != c.exceeds {
 			t.Errorf("gain %v of share %v: verdict %q", c.gain, c.share, s.verdict())
 		}
@@ -74,7 +74,7 @@ func TestLogDevice(t *testing.T) {
 		if text := fmt.Sprint(lines); !strings.Contains(text, "loses everything with the power") || strings.Contains(text, "disk is memory") {
 			t.Errorf("notes %q", lines)
 		}
-		if fmt.Sprint(s.json()) == "" {
+		if fmt.Sprint(s.LogDevice) == "" {
 			t.Error("no JSON")
 		}
 	}
@@ -101,7 +101,7 @@ func TestLogDeviceFromTheSlowest(t *testing.T) {
 		}
 	}
 	a := analysis.Analyse(x, runs, &result.End{Blocks: 10})
-	s := newLogDevice(a, runs).(logDevice)
+	s := newLogDevice(a, runs)
 	got := map[string]string{}
 	for _, p := range s.Rows[0].Pairs {
 		got[p.From+" "+p.To] = fmt.Sprintf("%.3f of %.2f: %s", p.Gain.Value, p.Bound.Value, boundWord(&p))
@@ -120,9 +120,9 @@ func TestLogDeviceFromTheSlowest(t *testing.T) {
 			t.Errorf("no %q in %s", want, text)
 		}
 	}
-	conforms(t, s.json())
+	conforms(t, s.LogDevice)
 	x.Responses[1].Name = "other" // as of a server that does not time its log
-	if got := newLogDevice(analysis.Analyse(x, runs, &result.End{Blocks: 10}), runs).(logDevice).Rows[0].Pairs; len(got) != 4 {
+	if got := newLogDevice(analysis.Analyse(x, runs, &result.End{Blocks: 10}), runs).Rows[0].Pairs; len(got) != 4 {
 		t.Errorf("without times of log writes: %+v", got)
 	}
 }
@@ -160,7 +160,7 @@ func TestLogDeviceOfAnOddRecord(t *testing.T) {
 		t.Errorf("%+v %q", tables, lines)
 	}
 	x.Factors, x.Contrasts = nil, nil
-	_ = newLogDevice(analysis.Analyse(x, runs, nil), runs).json()
+	_ = newLogDevice(analysis.Analyse(x, runs, nil), runs)
 }
 
 // Parts add up to the run time that is shown, whatever its distribution, with what is
@@ -183,7 +183,7 @@ func TestLogPartsAddUp(t *testing.T) {
 			runs[i].Values["part_log_wait"] += 0.25
 		}
 	}
-	s := newLogDevice(analysis.Analyse(x, runs, &result.End{Blocks: 8}), runs).(logDevice)
+	s := newLogDevice(analysis.Analyse(x, runs, &result.End{Blocks: 8}), runs)
 	for _, c := range s.Rows[0].Cells {
 		sum := 0.0
 		for _, p := range c.Parts {
@@ -215,7 +215,7 @@ func TestLogDeviceEmulated(t *testing.T) {
 	} {
 		x, runs := logRecord(8, 0.1, 0.2)
 		x.Evidence, x.Context["log disk"] = c.evidence, c.disk
-		s := newLogDevice(analysis.Analyse(x, runs, &result.End{Blocks: 8}), runs).(logDevice)
+		s := newLogDevice(analysis.Analyse(x, runs, &result.End{Blocks: 8}), runs)
 		_, lines := parts(s)
 		if got := fmt.Sprint(s.called("disk"), " ", s.called("fast")); "["+got+"]" != c.heads || !strings.Contains(lines[0], c.label) {
 			t.Errorf("%+v: %s; %s", c, got, lines[0])
@@ -253,11 +253,11 @@ func TestLogDeviceWithoutBlocks(t *testing.T) {
 	for _, n := range []int{0, 1} {
 		x, runs := logRecord(2, 0.1, 0.2)
 		runs = runs[:n]
-		s := newLogDevice(analysis.Analyse(x, runs, nil), runs).(logDevice)
+		s := newLogDevice(analysis.Analyse(x, runs, nil), runs)
 		if tables, lines := parts(s); len(tables) > 0 || len(lines) != 1 || !strings.Contains(lines[0], "nothing to compare") {
 			t.Errorf("%d runs: %+v %q", n, tables, lines)
 		}
-		_ = s.json()
+		_ = s.LogDevice
 	}
 	// One size has runs, the other none yet.
 	x, runs := logRecord(2, 0.1, 0.2)
@@ -266,7 +266,7 @@ func TestLogDeviceWithoutBlocks(t *testing.T) {
 		x.Cells[i].Levels["size"] = "small"
 		x.Cells = append(x.Cells, result.Cell{Levels: map[string]string{"log": x.Cells[i].Levels["log"], "size": "large"}})
 	}
-	s := newLogDevice(analysis.Analyse(x, runs, nil), runs).(logDevice)
+	s := newLogDevice(analysis.Analyse(x, runs, nil), runs)
 	tables, _ := parts(s)
 	for _, g := range tables {
 		if strings.HasPrefix(g.Title, "What the time went to") && strings.Contains(g.Title, "large") {

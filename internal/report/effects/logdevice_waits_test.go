@@ -41,7 +41,7 @@ func sampledRecord(blocks int) (*result.Experiment, []result.Run) {
 func TestLogDeviceWaitEvents(t *testing.T) {
 	x, runs := sampledRecord(8)
 	a := analysis.Analyse(x, runs, &result.End{Blocks: 8})
-	s := newLogDevice(a, runs).(logDevice)
+	s := newLogDevice(a, runs)
 	grids, _ := parts(s)
 	at := slices.IndexFunc(grids, func(g *document.Table) bool { return strings.HasPrefix(g.Title, "Wait events in the server's words") })
 	if at < 1 || !strings.HasPrefix(grids[at-1].Title, "What the time went to") {
@@ -73,7 +73,7 @@ func TestLogDeviceWaitEvents(t *testing.T) {
 	if !strings.Contains(g.Lead, "sampled every 15.3 ms") { // ms: what a look stood for
 		t.Errorf("lead %q", g.Lead)
 	}
-	conforms(t, s.json())
+	conforms(t, s.LogDevice)
 	set := &Set{Reports: []Report{{Dir: "log", Analysis: a}}}
 	for name, write := range map[string]func(io.Writer, *Set) error{"html": WriteHTML, "json": WriteJSON, "markdown": WriteMarkdown, "text": func(w io.Writer, s *Set) error { return WriteText(w, s, Options{}) }} {
 		var b bytes.Buffer
@@ -102,14 +102,14 @@ func TestLogDeviceWithoutWaitEvents(t *testing.T) {
 			runs[i].Waits, runs[i].Values["wall"] = nil, 1000
 		}
 	}
-	w := newLogDevice(analysis.Analyse(x, runs, nil), runs).(logDevice).Rows[0].Cells[0].Waits
+	w := newLogDevice(analysis.Analyse(x, runs, nil), runs).Rows[0].Cells[0].Waits
 	if share := w.Seconds(analysis.Event{Name: "IO:WALSync", Part: "log_wait"}) / w.Mean; w.Runs != 3 || share < 0.299 || share > 0.301 {
 		t.Errorf("%d runs, share %g", w.Runs, share)
 	}
 	for i := range runs {
 		runs[i].Waits = nil
 	}
-	s := newLogDevice(analysis.Analyse(x, runs, nil), runs).(logDevice)
+	s := newLogDevice(analysis.Analyse(x, runs, nil), runs)
 	tables, lines := parts(s)
 	for _, g := range tables {
 		if strings.Contains(g.Title, "Wait events") {
@@ -119,5 +119,5 @@ func TestLogDeviceWithoutWaitEvents(t *testing.T) {
 	if !strings.Contains(fmt.Sprint(lines), "no wait events") {
 		t.Errorf("notes %q", lines)
 	}
-	conforms(t, s.json())
+	conforms(t, s.LogDevice)
 }

@@ -50,7 +50,7 @@ func (r *Report) steps() (out document.Commands) {
 			need = max(need, e.Need)
 		}
 	}
-	if d := r.decider(); d != nil && d.outcome() != analysis.Open {
+	if own := r.extra().outcome; own != nil && *own != analysis.Open {
 		need = 0
 	}
 	again := filepath.Clean(r.Dir) + "-2"

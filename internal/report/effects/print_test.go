@@ -21,7 +21,7 @@ func WriteText(w io.Writer, s *Set, o Options) error {
 type Options = document.TextOptions
 
 // parts are the tables of a section and its lines.
-func parts(e extra) (tables []*document.Table, lines []string) {
+func parts(e logDevice) (tables []*document.Table, lines []string) {
 	for _, b := range e.section("").Blocks {
 		switch b := b.(type) {
 		case *document.Table:
@@ -34,7 +34,7 @@ func parts(e extra) (tables []*document.Table, lines []string) {
 }
 
 // printed is a section as Markdown.
-func printed(t *testing.T, e extra) string {
+func printed(t *testing.T, e logDevice) string {
 	t.Helper()
 	var b strings.Builder
 	if err := document.WriteMarkdown(&b, &document.Document{Sections: []document.Section{e.section("")}}); err != nil {

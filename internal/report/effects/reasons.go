@@ -59,7 +59,7 @@ func verdictReason(e *analysis.Effect) string {
 		}
 		return fmt.Sprintf("The whole interval, %s, %s the margin of %s.", whole, does, margin)
 	case analysis.NoEffect:
-		out = fmt.Sprintf("The whole interval, %s, is within the margin of %s.", whole, margin)
+		out = fmt.Sprintf("There is %s: the whole interval, %s, is within the margin of %s.", noDifference, whole, margin)
 		if e.Unseen > 0 {
 			out += fmt.Sprintf(" Stalls in fewer than 1 of %d runs may not have been seen.", e.Unseen)
 		}
@@ -88,7 +88,7 @@ func limitReason(e *analysis.Effect, l analysis.Limit) string {
 		text += ": smaller effects cannot be seen. A finer clock, or longer runs, would show them"
 	case analysis.Tail:
 		text = fmt.Sprintf("The typical run is within the margin of %s, and the mean is not: it is %s (%s), as rare slow runs make it",
-			size(r.Margin, r), amount(e.Mean, r), span(e.MeanLow, e.MeanHigh, r))
+			size(r.Margin, r), amount(e.Mean.Value, r), span(e.Mean.Low, e.Mean.High, r))
 	case analysis.Early:
 		text = fmt.Sprintf("The effect is within the margin of %s so far, and goes on to %s in the mean of the plan's %d %s if it changes as it has",
 			size(r.Margin, r), amount(e.Ahead, r), e.Need, e.Unit)

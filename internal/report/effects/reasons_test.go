@@ -11,9 +11,9 @@ import (
 // Every kind of reason has its sentence, with the figures that it is about.
 func TestReasons(t *testing.T) {
 	wall := result.Response{Name: "wall", Unit: "s", Compare: result.Ratio, Margin: 0.02}
-	base := analysis.Effect{Response: wall, Contrast: result.Contrast{Factors: []string{"mode"}, Levels: []string{"on"}}, Unit: "blocks", N: 5,
-		Low: -0.01, High: 0.012, Mean: 0.12, MeanLow: 0.01, MeanHigh: 0.23, Verdict: analysis.Inconclusive}
-	aa := &analysis.AA{Response: wall, Unit: "blocks", N: 4, Floor: 0.0201, Reason: analysis.Reason{Kind: analysis.FewUnits, N: 6}}
+	base := analysis.Effect{Response: wall, Contrast: result.Contrast{Factors: []string{"mode"}, Levels: []string{"on"}}, Unit: "blocks", Estimate: result.Estimate{N: 5, Low: -0.01, High: 0.012},
+		Mean: result.Estimate{Value: 0.12, Low: 0.01, High: 0.23}, Verdict: analysis.Inconclusive}
+	aa := &analysis.AA{Response: wall, Unit: "blocks", Estimate: result.Estimate{N: 4}, Floor: 0.0201, Reason: analysis.Reason{Kind: analysis.FewUnits, N: 6}}
 	limited := func(e *analysis.Effect, l analysis.Limit) {
 		e.Limits, e.Reason = []analysis.Limit{l}, analysis.Reason{Kind: analysis.Limited}
 	}
@@ -53,6 +53,18 @@ func TestReasons(t *testing.T) {
 		change(&e)
 		if got := reasonText(&e); !strings.Contains(got, want) {
 			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+// Sentence, table and JSON say the same of what was compared: stalls that no run had are in none of it.
+func TestNoDifference(t *testing.T) {
+	e := analysis.Effect{Response: result.Response{Name: "wall", Unit: "s", Compare: result.Ratio, Margin: 0.02}, Contrast: result.Contrast{Factors: []string{"mode"}, Levels: []string{"on"}},
+		Estimate: result.Estimate{Low: -0.01, High: 0.01, N: 10, Evidence: result.Measured}, Unit: "blocks", Verdict: analysis.NoEffect, Reason: analysis.Reason{Kind: analysis.Shown}, Unseen: 4}
+	x := &result.Experiment{Factors: []result.Factor{{Name: "mode", Baseline: "off", Levels: []string{"off", "on"}}}}
+	for what, text := range map[string]string{"sentence": sentence(x, &e), "table": verdictWord(&e), "JSON": reasonText(&e)} {
+		if !strings.Contains(text, "no practical difference to a typical run") {
+			t.Errorf("%s: %s", what, text)
 		}
 	}
 }

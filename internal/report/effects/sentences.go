@@ -31,9 +31,9 @@ func sentence(x *result.Experiment, e *analysis.Effect) string {
 		}
 	case analysis.NoEffect:
 		if interaction(e) {
-			what += ": the two effects " + combine(r) + "; no practical difference to a typical run"
+			what += ": the two effects " + combine(r) + "; " + noDifference
 		} else {
-			what += " makes no practical difference to a typical run, compared with " + base
+			what += " makes " + noDifference + ", compared with " + base
 		}
 	case analysis.Unresolved:
 		what += fmt.Sprintf(" differs from %s, but by more than %s or not is unresolved", base, size(r.Margin, r))
@@ -43,7 +43,7 @@ func sentence(x *result.Experiment, e *analysis.Effect) string {
 		what += " against " + base + " is inconclusive"
 	}
 	if slices.Contains(e.Limits, analysis.Tail) && e.Verdict == analysis.Inconclusive {
-		what = fmt.Sprintf("%s has rare slow runs against %s: the mean of %s is %s (%s), while the typical run differs less", e.Contrast.String(), base, label(r), amount(e.Mean, r), span(e.MeanLow, e.MeanHigh, r))
+		what = fmt.Sprintf("%s has rare slow runs against %s: the mean of %s is %s (%s), while the typical run differs less", e.Contrast.String(), base, label(r), amount(e.Mean.Value, r), span(e.Mean.Low, e.Mean.High, r))
 	}
 	failing := slices.Contains(e.Limits, analysis.Survivors)
 	if math.IsNaN(e.Value) {
@@ -135,7 +135,7 @@ func notes(e *analysis.Effect) []string {
 	}
 	if e.Stalls || outside(e) {
 		out = append(out, fmt.Sprintf("the mean is %s (%s interval by itself %s): rare slow runs move it and not the estimate, so count on both",
-			amount(e.Mean, &e.Response), confidence(e.Alpha), span(e.MeanLow, e.MeanHigh, &e.Response)))
+			amount(e.Mean.Value, &e.Response), confidence(e.Alpha), span(e.Mean.Low, e.Mean.High, &e.Response)))
 	}
 	if len(e.Limits) == 0 && (e.Verdict == analysis.Unresolved || !e.Primary() && e.Verdict == analysis.Inconclusive) {
 		out = append(out, reasonText(e))
@@ -154,7 +154,7 @@ func needText(e *analysis.Effect) string {
 	}
 	s := fmt.Sprintf("to decide about %s in %s it takes about %d %s: %d more", size(e.Response.Margin, &e.Response), label(&e.Response), e.Need, unit, e.Need-e.N)
 	if e.NeedSeconds > 0 {
-		s += ", " + duration(e.NeedSeconds)
+		s += ", " + screen.Lasting(time.Duration(min(e.NeedSeconds, 1e9)*float64(time.Second))) // Duration holds 292 years
 	}
 	return s
 }
@@ -226,46 +226,32 @@ func deciding(a *analysis.Analysis) []*analysis.Effect {
 	return out
 }
 
-// verdict is a sentence of the headline without its full stop, with what it says of an
-// effect; "" where it is not of one.
-type verdict struct {
-	class analysis.Verdict
-	text  string
-}
-
-// headline is the verdict of the section where that decides, else the sentences of the
-// primary effects, or why there is none.
-func headline(r *Report) (out []verdict) {
-	said := r.decider() == nil && slices.ContainsFunc(deciding(r.Analysis), func(e *analysis.Effect) bool { return slices.Contains(e.Limits, analysis.Survivors) })
-	if s := failing(r.Analysis); s != "" && !said {
-		out = append(out, verdict{analysis.Inconclusive, s})
+// verdicts are the sentences of the headline, without their full stops: the verdict of the section
+// where that decides, else the primary effects, or why there is none.
+func verdicts(r *Report) (out []string) {
+	own, primary := r.extra(), deciding(r.Analysis)
+	if own.outcome != nil {
+		primary = nil
 	}
-	first := len(out)
-	if r.decider() == nil {
-		for _, e := range deciding(r.Analysis) {
-			out = append(out, verdict{e.Verdict, sentence(r.head(), e)})
-		}
+	survivors := func(e *analysis.Effect) bool { return slices.Contains(e.Limits, analysis.Survivors) }
+	if s := failing(r.Analysis); s != "" && !slices.ContainsFunc(primary, survivors) {
+		out = append(out, s)
 	}
-	if e := r.extra(); e != nil && len(out) == first { // which may have one by a rule of its own
-		for _, s := range e.verdict() {
-			out = append(out, verdict{"", strings.TrimSuffix(s, ".")})
-		}
+	for _, e := range primary {
+		out = append(out, sentence(r.head(), e))
 	}
 	switch {
-	case len(out) > first:
+	case len(primary) > 0:
+		return out
+	case len(own.verdict) > 0:
+		for _, s := range own.verdict {
+			out = append(out, strings.TrimSuffix(s, "."))
+		}
 		return out
 	case len(r.Analysis.Effects) > 0:
-		return append(out, verdict{"", "no verdict: none of the effects is primary"})
+		return append(out, "no verdict: none of the effects is primary")
 	}
-	return append(out, verdict{"", fmt.Sprintf("no verdict yet: %s, %s", screen.Count(r.Analysis.Blocks, "complete block"), runsText(r.Analysis.Runs))})
-}
-
-// verdicts are the sentences of the headline.
-func verdicts(r *Report) (out []string) {
-	for _, v := range headline(r) {
-		out = append(out, v.text)
-	}
-	return out
+	return append(out, fmt.Sprintf("no verdict yet: %s, %s", screen.Count(r.Analysis.Blocks, "complete block"), runsText(r.Analysis.Runs)))
 }
 
 // footnotes explain the intervals, and what the next split plot may do better.

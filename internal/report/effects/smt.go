@@ -1,6 +1,7 @@
 package effects
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -25,21 +26,12 @@ type smtSection struct {
 	Rotating *smtCell         `json:"rotating"` // all others want one lock while the scanner goes round; nil: not in the study
 	Rotation result.Estimate  `json:"rotation"` // what the scanner's sibling gets of the mean of the others, as in the published program
 	Caches   map[string]int64 `json:"caches"`   // sizes that the sweep crosses, in bytes
-	Cited    []smtCited       `json:"cited"`
+	Cited    []smt.Citation   `json:"cited"`
 
 	x                  *result.Experiment
 	absent             map[string]string // placement -> why this host does not have it
 	others             []result.Response // what is shown beside the ratio
 	lockRate, scanRate *result.Response  // nil: not in the record
-}
-
-// smtCited is the least and the greatest share that the lock thread on the scanner's
-// sibling had of the mean of the others in published runs.
-type smtCited struct {
-	Source string  `json:"source"`
-	Low    float64 `json:"low"`
-	High   float64 `json:"high"`
-	Runs   int     `json:"runs"`
 }
 
 // smtCell is one placement of an antagonist.
@@ -62,8 +54,20 @@ const rotation = "rotation"
 
 // smtPlaces are the columns, nearest first: another thread of the same core, another
 // core of the same last-level cache, one behind another such cache, another socket.
-var smtPlaces = []struct{ name, title string }{
-	{"sibling", "sibling"}, {"core", "core"}, {"llc", "other LLC"}, {"socket", "socket"},
+var smtPlaces = []smtPlace{
+	{"sibling", "sibling", "the sibling"}, {"core", "core", "another core"},
+	{"llc", "other LLC", "a core behind another LLC"}, {"socket", "socket", "another socket"},
+}
+
+// smtPlace is a placement: its name in levels, as a column's head, and where that is.
+type smtPlace struct{ name, title, on string }
+
+// placeOf is the placement of a name; an unknown one keeps it.
+func placeOf(name string) smtPlace {
+	if i := slices.IndexFunc(smtPlaces, func(p smtPlace) bool { return p.name == name }); i >= 0 {
+		return smtPlaces[i]
+	}
+	return smtPlace{name, name, name}
 }
 
 // smtTitles are the short names of the responses shown beside the ratio, in the order
@@ -96,7 +100,7 @@ func (c *smtCell) row() string {
 func (s *smtSection) title(place string) string {
 	cpu, err := strconv.Atoi(place)
 	if err != nil {
-		return placeTitle(place)
+		return placeOf(place).title
 	}
 	for key, list := range s.x.Context {
 		if name, ok := strings.CutPrefix(key, classKey); ok && name != s.x.Context["class"] {
@@ -108,28 +112,9 @@ func (s *smtSection) title(place string) string {
 	return fmt.Sprintf("CPU %d", cpu)
 }
 
-// placeTitle is a column's head; an unknown placement keeps its name.
-func placeTitle(name string) string {
-	for _, p := range smtPlaces {
-		if p.name == name {
-			return p.title
-		}
-	}
-	return name
-}
-
 // contested reports whether several threads want the lock in the rotation: of two
 // CPUs, one scans and one takes it.
 func (s *smtSection) contested() bool { return s.x.Context["cpus"] != "2" }
-
-// rotationColour is the ratio that the rotation is coloured by: that of its scanner's
-// siblings, or of the lock thread where the host has none.
-func (s *smtSection) rotationColour() result.Estimate {
-	if s.Rotation.N == 0 && s.Rotating != nil {
-		return s.Rotating.Ratio
-	}
-	return s.Rotation
-}
 
 // rotatingLines are what the rotation gave: the share that was published of it, and
 // what the lock thread keeps, which is less for the others that want its lock.
@@ -162,18 +147,15 @@ func (s *smtSection) rows() []string {
 	return out
 }
 
-// columns are the placements of the table: the four of every host, then others that
-// the study has.
-func (s *smtSection) columns() []string {
-	var out []string
-	for _, p := range smtPlaces {
-		out = append(out, p.name)
-	}
+// columns are the placements that have a cell: those of every host, then others that the study has.
+func (s *smtSection) columns() (out []string) {
+	rank := func(place string) int { return cmp.Or(slices.Index(smtPlaces, placeOf(place))+1, len(smtPlaces)+1) }
 	for i := range s.Cells {
 		if p := s.Cells[i].Place; !slices.Contains(out, p) {
 			out = append(out, p)
 		}
 	}
+	slices.SortStableFunc(out, func(a, b string) int { return rank(a) - rank(b) })
 	return out
 }
 
@@ -185,19 +167,6 @@ func (s *smtSection) at(row, place string) *smtCell {
 		}
 	}
 	return nil
-}
-
-// gap says why a cell is not there: in a word, and in a phrase.
-func (s *smtSection) gap(place string) (word, why string) {
-	if w := s.absent[place]; w != "" && !s.has(place) {
-		return "absent", w
-	}
-	return "not run", "not in this study"
-}
-
-// has reports whether anything ran at a place.
-func (s *smtSection) has(place string) bool {
-	return slices.ContainsFunc(s.Cells, func(c smtCell) bool { return c.Place == place })
 }
 
 // percent prints a ratio: "43.1 %".
@@ -215,12 +184,25 @@ func percentFigure(e result.Estimate) string {
 
 // text is the cell in the table.
 func (c *smtCell) text() document.Cell {
-	if c.Ratio.N == 0 {
+	switch {
+	case c == nil:
+		return document.Text("not run")
+	case c.Ratio.N == 0:
 		return document.Text("no run")
 	}
 	n := fmt.Sprintf("n = %d", c.Ratio.N)
 	if c.Marked > 0 {
 		n += fmt.Sprintf(", %d c", c.Marked)
 	}
-	return document.Text(percent(c.Ratio.Value), between(c.Ratio, percent), n)
+	out := document.Text(percent(c.Ratio.Value), between(c.Ratio, percent), n)
+	switch e := c.Ratio; { // an interval that holds 100 % has no colour, which would claim an effect
+	case e.High < 1 && e.Value < alike:
+		out.Tone = document.Caution
+	case e.Low > 1 && e.Value > 2-alike:
+		out.Tone = document.Notice
+	}
+	return out
 }
+
+// alike is the share from which the rule of package smt takes two rates for the same.
+const alike = 0.95

@@ -16,14 +16,9 @@ import (
 // newSMT reads the cells of a record of the workload scanlock: one factor has the
 // level "none" and levels such as "scan-half-l2@sibling", what runs beside the lock
 // thread and where.
-func newSMT(a *analysis.Analysis, runs []result.Run) extra {
+func newSMT(a *analysis.Analysis, runs []result.Run) *smtSection {
 	x := a.Experiment
-	s := &smtSection{Name: "smt", x: x, absent: map[string]string{}, Cells: []smtCell{}, Caches: map[string]int64{}}
-	cited := smtCited{"Oks, Be aware: To Hyper or not to Hyper, 2005", math.Inf(1), 0, len(smt.PublishedRuns)}
-	for _, r := range smt.PublishedRuns {
-		cited.Low, cited.High = min(cited.Low, r.Share()), max(cited.High, r.Share())
-	}
-	s.Cited = []smtCited{cited}
+	s := &smtSection{Name: "smt", x: x, absent: map[string]string{}, Caches: map[string]int64{}, Cited: []smt.Citation{smt.Cited}}
 	rounds, ok := smt.Read(x, runs)
 	in, _ := smt.FromRuns(x, runs)
 	switch {
@@ -42,8 +37,6 @@ func newSMT(a *analysis.Analysis, runs []result.Run) extra {
 	s.Advice = s.advice()
 	return s
 }
-
-func (s *smtSection) json() any { return s }
 
 // voided is why the analysis is void for the verdict, by the A/A of the lock rate, of
 // which the verdict is made, or of what the study decides by; "" where it is not.

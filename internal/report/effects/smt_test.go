@@ -146,28 +146,23 @@ func afterTag(page, word string) string {
 	return strings.TrimSpace(rest)
 }
 
-// A host without siblings has no share to colour the rotation by: then what the lock
-// thread lost does, and on two CPUs nobody else wants its lock.
+// A host without siblings has no share of the rotation: then it has what the lock
+// thread lost, and on two CPUs nobody else wants its lock.
 func TestSMTRotationWithoutSiblings(t *testing.T) {
-	made := func(cpus string) (page, text string) {
+	made := func(cpus string) string {
 		s := samples["smt-untestable"]()
 		r := &s.Reports[0]
 		r.Analysis.Experiment.Context["cpus"] = cpus
 		for _, run := range r.Analysis.Used {
 			delete(run.Values, "sibling_share")
 		}
-		page = string(written(t, s, effects.WriteHTML))
-		return figure(t, page, "e0-smt-matrix"), strings.Join(strings.Fields(string(written(t, s, texts["text"]))), " ")
+		return strings.Join(strings.Fields(string(written(t, s, texts["text"]))), " ")
 	}
-	matrix, text := made("2")
-	_, row, _ := strings.Cut(matrix, "rotating scan")
-	if !strings.Contains(matrix, `class="heat-h3"><title>rotating`) && !strings.Contains(matrix, `class="heat-h2"><title>rotating`) {
-		t.Errorf("the rotation, which keeps half, is not coloured as loss: %.300s", row)
-	}
+	text := made("2")
 	if !strings.Contains(text, "against alone, with no other thread at its lock, as the other CPU scans") || strings.Contains(text, "all others want its lock") {
 		t.Error("two CPUs: the text has others that want the lock")
 	}
-	if _, text := made("4"); !strings.Contains(text, "against alone, as all others want its lock") {
+	if text := made("4"); !strings.Contains(text, "against alone, as all others want its lock") {
 		t.Error("four CPUs: the text has nobody else that wants the lock")
 	}
 }
@@ -191,24 +186,26 @@ func TestSMTVerdictOnce(t *testing.T) {
 	}
 }
 
-// The pictures: as many coloured cells as were measured, hatched ones with the reason,
-// a line for each place and a mark for each cache.
+// The table of placements: as many figures as were measured, those that show a loss coloured, and the
+// reason for what is absent. The picture: a line for each place and a mark for each cache.
 func TestSMTPictures(t *testing.T) {
-	for name, c := range map[string]struct{ hatched, lines int }{
-		"smt-caches":     {17, 2}, // four columns of 9 rows: sibling, core, and one scan behind another cache
-		"smt-untestable": {27, 1},
+	for name, c := range map[string]struct{ cells, lost, lines int }{
+		"smt-caches":     {19, 9, 2}, // 9 rows: sibling, core, and one scan behind another cache
+		"smt-untestable": {9, 1, 1},
 	} {
 		page := string(written(t, samples[name](), func(w io.Writer, s *effects.Set) error { return effects.WriteHTML(w, s) }))
-		matrix, sweep := figure(t, page, "e0-smt-matrix"), figure(t, page, "e0-smt-sweep")
-		if n := strings.Count(matrix, `class="hatch"`); n != c.hatched {
-			t.Errorf("%s: %d hatched cells, want %d", name, n, c.hatched)
+		_, table, _ := strings.Cut(page, "What the lock thread keeps of its rate")
+		table, _, _ = strings.Cut(table, "</table>")
+		if n := strings.Count(table, "<small>n = "); n != c.cells {
+			t.Errorf("%s: %d cells with figures, want %d", name, n, c.cells)
 		}
-		if n := strings.Count(matrix, `incell figure`); n != 36-c.hatched+len([]string{"rotating against the others", "and against alone"}) {
-			t.Errorf("%s: %d cells with figures, want %d", name, n, 36-c.hatched)
+		if n := strings.Count(table, "badge t-caution"); n != c.lost {
+			t.Errorf("%s: %d cells show a loss, want %d", name, n, c.lost)
 		}
-		if !strings.Contains(matrix, "there is no CPU on another socket than CPU 0") {
+		if !strings.Contains(page, "there is no CPU on another socket than CPU 0") {
 			t.Errorf("%s: no reason for what is absent", name)
 		}
+		sweep := figure(t, page, "e0-smt-sweep")
 		if n := strings.Count(sweep, `class="join `); n != c.lines {
 			t.Errorf("%s: %d lines, want %d", name, n, c.lines)
 		}
@@ -216,7 +213,7 @@ func TestSMTPictures(t *testing.T) {
 			t.Errorf("%s: %d caches marked, want 3", name, n)
 		}
 	}
-	if page := written(t, samples["smt-empty"](), effects.WriteHTML); bytes.Contains(page, []byte("smt-matrix")) {
+	if page := written(t, samples["smt-empty"](), effects.WriteHTML); bytes.Contains(page, []byte("smt-sweep")) {
 		t.Error("a picture of nothing")
 	}
 }

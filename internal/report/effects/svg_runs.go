@@ -13,7 +13,7 @@ import (
 	"hostlab/internal/stats"
 )
 
-// Runs are drawn one by one up to runPoints; more are drawn in runBins bins of time,
+// Runs are drawn one by one up to runPoints; more are drawn in runBins parts of their order,
 // so that a page of 100,000 runs stays small.
 const (
 	runPoints = 1500
@@ -24,7 +24,7 @@ const (
 func runsFigure(id string, x *result.Experiment, runs []result.Run, r *result.Response) (picture.Figure, bool) {
 	line := newTimeline(runs)
 	all, gone, relative := seriesOf(x, runs, r, line.At)
-	lo, hi, end, n := math.Inf(1), math.Inf(-1), line.End, 0
+	lo, hi, end, n := math.Inf(1), math.Inf(-1), float64(len(line.Since)), 0
 	for _, s := range all {
 		for _, v := range s.Value {
 			lo, hi = min(lo, v), max(hi, v)
@@ -40,60 +40,54 @@ func runsFigure(id string, x *result.Experiment, runs []result.Run, r *result.Re
 		names = append(names, one.Name)
 	}
 	top := s.Legend(names, 14) + 8
-	if len(line.Pauses) > 0 {
-		top += 16 // for their labels
-	}
 	const left, right, height = 66.0, 12.0, 210.0
 	bottom := top + height
 	s.H = bottom + 44
-	y := picture.NewScale(lo, hi, bottom-14, top)
 	binned := n > runPoints
 	if binned {
 		lo, hi = binRange(all, end)
-		y = picture.NewScale(lo, hi, bottom-14, top)
 	}
-	x0 := newTimeScale(&line, left, s.W-right)
+	across, y := picture.NewScale(1, end, left, s.W-right), picture.NewScale(lo, hi, bottom-14, top)
 	text := picture.Tick(r.Unit, y.Lo, y.Hi)
 	if relative {
 		text = picture.PercentTick
 	}
 	s.AxisY(y, left, s.W-right, text)
-	x0.axis(s, top, bottom)
+	line.axis(s, across, top, bottom)
 	t := &picture.Table{Caption: label(r) + " over time, by level", Head: []string{"Level", "Runs", "Contaminated", "Void or failed", "Median", "First third", "Last third", "Drift"}}
 	var says []string
 	for i := range all {
 		one := &all[i]
 		if binned {
-			drawBins(s, i, one, end, x0, y)
+			drawBins(s, i, one, end, across, y)
 		} else {
 			var pts [][2]float64
 			for j, v := range one.Value {
-				pts = append(pts, [2]float64{x0.At(one.At[j]), y.At(v)})
+				pts = append(pts, [2]float64{across.At(one.At[j]), y.At(v)})
 			}
-			trend(s, i, one, end, x0, y)
+			trend(s, i, one, end, across, y)
 			s.Marks(i, pts)
 		}
 		t.Rows = append(t.Rows, driftRow(one, r, end, relative))
 		says = append(says, one.Name+": "+strings.Join(t.Rows[i][1:], ", "))
 	}
-	marked := drawContaminated(s, all, x0, y, bottom)
+	marked := drawContaminated(s, all, across, y, bottom)
 	step := max(1, len(gone)/60)
 	var crosses strings.Builder
 	for i := 0; i < len(gone); i += step {
-		crosses.WriteString("M" + picture.Num(x0.At(gone[i])) + " " + picture.Num(bottom-6) + "m-3-3l6 6m0-6l-6 6")
+		crosses.WriteString("M" + picture.Num(across.At(gone[i])) + " " + picture.Num(bottom-6) + "m-3-3l6 6m0-6l-6 6")
 	}
 	if len(gone) > 0 {
 		s.Raw(fmt.Sprintf(`<path d="%s" class="gone"><title>%s</title></path>`, crosses.String(), html.EscapeString(fmt.Sprintf("%d void or failed runs, queued again", len(gone)))))
 	}
 	s.Line(left, bottom, s.W-right, bottom, "base")
-	note := "Each mark is a run; lines join medians of twelfths of the time. Levels of a block run in random order, so that drift moves all of them alike."
+	note := "Each mark is a run; lines join medians of twelfths of the runs. Levels of a block run in random order, so that drift moves all of them alike."
 	if relative {
-		note = "Each run against the median of its own cell, as there are too many cells to keep apart; lines join medians of twelfths of the time. Drift moves all levels alike."
+		note = "Each run against the median of its own cell, as there are too many cells to keep apart; lines join medians of twelfths of the runs. Drift moves all levels alike."
 	}
 	if binned {
-		note = fmt.Sprintf("%d runs, too many to draw one by one: in each of %d bins of time the mark is the median and the bar goes from the 5th to the 95th percentile. The CSV has every run.", n, runBins)
+		note = fmt.Sprintf("%d runs, too many to draw one by one: in each of %d parts of the order the mark is the median and the bar goes from the 5th to the 95th percentile. The CSV has every run.", n, runBins)
 	}
-	note += line.note()
 	if marked > 0 {
 		note += fmt.Sprintf(" Triangles are above %s that count though they are contaminated: a guard was broken each time.", screen.Count(marked, "run"))
 	}
@@ -109,7 +103,7 @@ func runsFigure(id string, x *result.Experiment, runs []result.Run, r *result.Re
 
 // drawContaminated marks runs that count although a guard was broken, and returns how
 // many there are. Many are drawn sparsely.
-func drawContaminated(s *picture.SVG, all []series, x timeScale, y picture.Scale, bottom float64) int {
+func drawContaminated(s *picture.SVG, all []series, x, y picture.Scale, bottom float64) int {
 	var at [][2]float64
 	for i := range all {
 		for _, k := range all[i].Marks {
@@ -127,8 +121,8 @@ func drawContaminated(s *picture.SVG, all []series, x timeScale, y picture.Scale
 	return len(at)
 }
 
-// trend joins medians of twelfths of the time.
-func trend(s *picture.SVG, i int, one *series, end float64, x timeScale, y picture.Scale) {
+// trend joins medians of twelfths of the runs.
+func trend(s *picture.SVG, i int, one *series, end float64, x, y picture.Scale) {
 	var pts [][2]float64
 	for _, b := range bins(one, end, 12) {
 		pts = append(pts, [2]float64{x.At(b.at), y.At(stats.SortedQuantile(b.values, 0.5))})
@@ -147,13 +141,13 @@ type bin struct {
 func bins(one *series, end float64, n int) []bin {
 	all := make([]bin, n)
 	for i, t := range one.At {
-		k := min(n-1, int(t/math.Max(end, 1e-9)*float64(n)))
+		k := min(n-1, int((t-1)/end*float64(n)))
 		all[k].values = append(all[k].values, one.Value[i])
 	}
 	var out []bin
 	for k := range all {
 		if len(all[k].values) > 0 {
-			all[k].at = (float64(k) + 0.5) / float64(n) * end
+			all[k].at = (float64(k)+0.5)/float64(n)*end + 0.5
 			slices.Sort(all[k].values)
 			out = append(out, all[k])
 		}
@@ -171,7 +165,7 @@ func binRange(all []series, end float64) (lo, hi float64) {
 	return lo, hi
 }
 
-func drawBins(s *picture.SVG, i int, one *series, end float64, x timeScale, y picture.Scale) {
+func drawBins(s *picture.SVG, i int, one *series, end float64, x, y picture.Scale) {
 	var pts [][2]float64
 	var bars strings.Builder
 	shift := (float64(i) - 1) * 1.2 // so that bars of series do not hide each other
@@ -192,7 +186,7 @@ func driftRow(one *series, r *result.Response, end float64, relative bool) []str
 	for i, t := range one.At {
 		if t <= end/3 {
 			first = append(first, one.Value[i])
-		} else if t >= end*2/3 {
+		} else if t > end*2/3 {
 			last = append(last, one.Value[i])
 		}
 	}
@@ -205,16 +199,4 @@ func driftRow(one *series, r *result.Response, end float64, relative bool) []str
 		drift = number(b/a-1) + " %"
 	}
 	return []string{one.Name, fmt.Sprint(len(one.Value)), fmt.Sprint(len(one.Marks)), fmt.Sprint(one.Void), text(stats.Median(one.Value)), text(a), text(b), drift}
-}
-
-func timeUnit(seconds float64) (div float64, unit string) {
-	switch {
-	case seconds < 180:
-		return 1, "s"
-	case seconds < 3*3600:
-		return 60, "min"
-	case seconds < 3*86400:
-		return 3600, "h"
-	}
-	return 86400, "days"
 }

@@ -272,7 +272,7 @@ func bigFacts() *host.Facts {
 			Latency: host.Known(20e-6, "s", pol+"cpuinfo_transition_latency"), PStates: absent[[]int64](pol + "scaling_available_frequencies"), EPP: known("balance_performance", pol+"energy_performance_preference"),
 			EPPs: known("default performance balance_performance balance_power power", pol+"energy_performance_available_preferences"), Boost: known(true, pol+"boost"), Scope: "thread"})
 		f.Frequency.Current = append(f.Frequency.Current, host.CPUCurrent{CPU: i, Frequency: host.Known(hz, "Hz", pol+"scaling_cur_freq"), Percent: known(float64(hz)/4.1e9*100, pol+"scaling_cur_freq")})
-		f.Idle.Resume = append(f.Idle.Resume, host.CPULatency{CPU: i, Value: absent[float64](fmt.Sprintf("%scpu%d/power/pm_qos_resume_latency_us", cpu, i))})
+		f.Idle.Resume = append(f.Idle.Resume, host.CPUValue[float64]{CPU: i, Value: absent[float64](fmt.Sprintf("%scpu%d/power/pm_qos_resume_latency_us", cpu, i))})
 	}
 	t.Online, t.CoreTypes = known(all, cpu+"online"), []host.CoreType{{Name: "all", CPUs: all}}
 	cache := func(level int, kind string, size int64, cpus []int) host.Cache {

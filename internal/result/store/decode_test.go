@@ -63,3 +63,9 @@ func TestLoadHeld(t *testing.T) {
 		}
 	}
 }
+
+// marshal makes a line as the store writes it.
+func marshal(v any) ([]byte, error) {
+	line, err := result.RecordJSON(v)
+	return append(line, '\n'), err
+}

@@ -1,7 +1,6 @@
 package store
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -10,6 +9,7 @@ import (
 	"path/filepath"
 	"syscall"
 
+	"hostlab/internal/result"
 	"hostlab/internal/trust"
 )
 
@@ -63,12 +63,13 @@ func (l *log) append(v any, sync bool) error {
 			return err
 		}
 	}
-	line, err := marshal(v)
+	line, err := result.RecordJSON(v)
 	if err != nil {
 		return fmt.Errorf("cannot write %s: %w", l.name, err)
 	}
 	// One write: a kill comes before or after it, so only a power cut or a full disk
 	// can tear the line.
+	line = append(line, '\n')
 	_, err = l.f.Write(line)
 	if err == nil && sync {
 		err = l.f.Sync()
@@ -82,12 +83,6 @@ func (l *log) append(v any, sync bool) error {
 	}
 	l.size += int64(len(line))
 	return nil
-}
-
-// marshal makes a line.
-func marshal(v any) ([]byte, error) {
-	line, err := json.Marshal(v)
-	return append(line, '\n'), err
 }
 
 func (l *log) close() error {

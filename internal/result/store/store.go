@@ -16,7 +16,6 @@
 package store
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -100,7 +99,7 @@ func Create(dir string, x *result.Experiment, study []byte) (s *Store, err error
 			l.Remove()
 		}
 	}()
-	head, err := json.MarshalIndent(x, "", "  ")
+	head, err := result.RecordJSON(x, result.Indented)
 	if err != nil {
 		return nil, fmt.Errorf("cannot record the experiment: %w", err)
 	}
@@ -196,7 +195,7 @@ func (s *Store) Append(r result.Run) error {
 // End records why the experiment is over, with the number of its runs.
 func (s *Store) End(e result.End) error {
 	e.Runs = len(s.record.Runs)
-	data, err := json.MarshalIndent(e, "", "  ")
+	data, err := result.RecordJSON(e, result.Indented)
 	if err != nil {
 		return fmt.Errorf("cannot record the end: %w", err)
 	}

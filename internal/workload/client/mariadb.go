@@ -21,8 +21,11 @@ import (
 // information_schema makes a temporary table for each question, which took the server
 // 0.9 ms of CPU time where SHOW takes a fraction (MariaDB 10.11).
 var onMariaDB = dialect{
-	vendor: privatedb.MariaDB,
+	vendor:   privatedb.MariaDB,
+	settings: map[string]string{"innodb_buffer_pool_size": "256M", "innodb_stats_auto_recalc": "OFF", "innodb_max_dirty_pages_pct": "90", "innodb_adaptive_flushing": "OFF"},
+	logBytes: logBytes,
 	schemas: schemas{
+		own:   "mysql performance_schema sys",
 		word:  "database",
 		names: "SELECT schema_name FROM information_schema.schemata WHERE schema_name = ? OR schema_name REGEXP '^hostlab_[a-z0-9]{10}$' ORDER BY 1",
 		objects: []string{"SELECT table_name FROM information_schema.tables WHERE table_schema = ?",
@@ -33,7 +36,7 @@ var onMariaDB = dialect{
 	mark:      question,
 	sessionID: "SELECT CONNECTION_ID()",
 	thread:    "SELECT TID FROM information_schema.PROCESSLIST WHERE ID = ?",
-	comms:     []string{"maria", "mysql", "one_connection", "connection"}, // the last two are threads' names since 10.8
+	comms:     mariadb.Comms,
 	end:       "KILL ",
 	use: func(d *connect.DSN) (driver.Connector, error) {
 		cfg, err := d.MariaDBConfig()
@@ -65,11 +68,6 @@ func logBytes(rows int) int64 {
 	const mb = 1 << 20
 	need := int64(rows) * 3000 // with undo and pages' own records
 	return min(max(64*mb, (need+mb-1)/mb*mb), 16<<30)
-}
-
-func openMariaDB(ctx context.Context, work, logDir string, rows int) (*served, error) {
-	settings := map[string]string{"innodb_buffer_pool_size": "256M", "innodb_stats_auto_recalc": "OFF", "innodb_max_dirty_pages_pct": "90", "innodb_adaptive_flushing": "OFF"}
-	return start(ctx, onMariaDB, privatedb.Config{Parent: work, LogDir: logDir, LogBytes: logBytes(rows), Settings: settings})
 }
 
 // loadMariaDB inserts rows. What is loaded needs not be durable, only written when the run
@@ -133,7 +131,7 @@ func (e *served) status(ctx context.Context, name string) (v float64, err error)
 }
 
 // countMariaDB: MariaDB counts writes of its log, and does not time them.
-func countMariaDB(ctx context.Context, e *served, c *counters) error {
+func countMariaDB(ctx context.Context, e *served, _ looks, c *counters) error {
 	for name, to := range map[string]*counter{"Innodb_log_writes": &c.logWrites, "Innodb_os_log_written": &c.logBytes, "Innodb_row_lock_time": &c.locks} {
 		v, err := e.status(ctx, name)
 		if err != nil {

@@ -2,10 +2,11 @@ package client
 
 import (
 	"context"
+	"database/sql"
 	"database/sql/driver"
 	"io"
-	"strings"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
 
 	"hostlab/internal/explain"
@@ -19,7 +20,14 @@ import (
 // CASCADE: what is not ours keeps it.
 var onPostgres = dialect{
 	vendor: privatedb.PostgreSQL,
+	// Only what commits write is measured: nothing runs in the background, and what a run
+	// loads is not in its log. Commits are as durable as by default.
+	settings: map[string]string{
+		"autovacuum": "off", "wal_level": "minimal", "max_wal_senders": "0", "checkpoint_timeout": "1d", "max_wal_size": "16GB",
+		"bgwriter_lru_maxpages": "0", "jit": "off", "shared_buffers": "256MB", "track_wal_io_timing": "on", "track_io_timing": "on",
+	},
 	schemas: schemas{
+		own:   "pg_*",
 		word:  "schema",
 		names: "SELECT nspname FROM pg_namespace WHERE nspname = $1 OR nspname ~ '^hostlab_[a-z0-9]{10}$' ORDER BY 1",
 		objects: []string{"SELECT coalesce(pg_describe_object(classid, objid, 0), 'an object') FROM pg_depend " +
@@ -33,6 +41,7 @@ var onPostgres = dialect{
 	thread:    "SELECT $1::int",
 	comms:     []string{"post"}, // postgres, postmaster
 	// A package's statements are planned once.
+	via:    viaPgx,
 	settle: "SET plan_cache_mode = force_generic_plan; SET client_min_messages = warning; SET synchronize_seqscans = off",
 	use: func(d *connect.DSN) (driver.Connector, error) {
 		cfg := d.Postgres
@@ -53,23 +62,6 @@ var onPostgres = dialect{
 			return s
 		}
 	},
-}
-
-// openPostgres starts a private server with its log in a directory.
-func openPostgres(ctx context.Context, work, logDir string) (*served, error) {
-	settings := map[string]string{
-		// Only what commits write is measured: nothing runs in the background, and what a
-		// run loads is not in its log. Commits are as durable as by default.
-		"autovacuum": "off", "wal_level": "minimal", "max_wal_senders": "0", "checkpoint_timeout": "1d", "max_wal_size": "16GB",
-		"bgwriter_lru_maxpages": "0", "jit": "off", "shared_buffers": "256MB", "track_wal_io_timing": "on", "track_io_timing": "on",
-	}
-	cfg := privatedb.Config{Parent: work, LogDir: logDir, Settings: settings}
-	e, err := start(ctx, onPostgres, cfg)
-	if err != nil && strings.Contains(err.Error(), `"track_wal_io_timing"`) { // came with version 14
-		delete(settings, "track_wal_io_timing")
-		e, err = start(ctx, onPostgres, cfg)
-	}
-	return e, err
 }
 
 // loadPostgres copies rows. What a transaction adds to tables that it emptied itself is in
@@ -114,21 +106,41 @@ func (e *served) copyIn(ctx context.Context, l *tables, i int, client string) er
 			return err
 		}))
 	}()
-	return e.conn.Raw(func(c any) error {
-		_, err := c.(*stdlib.Conn).Conn().PgConn().CopyFrom(ctx, r, "COPY "+qualified(e.into, l.list[i].name)+" FROM STDIN")
+	return inPgx(e.conn, func(c *pgx.Conn) error {
+		_, err := c.PgConn().CopyFrom(ctx, r, "COPY "+qualified(e.into, l.list[i].name)+" FROM STDIN")
+		return err
+	})
+}
+
+func inPgx(c *sql.Conn, do func(*pgx.Conn) error) error {
+	return c.Raw(func(c any) error { return do(c.(*stdlib.Conn).Conn()) })
+}
+
+// viaPgx is PostgreSQL's way past database/sql. A text is prepared once.
+func viaPgx(ctx context.Context, conn *sql.Conn, text string, args [][]byte, row func([][]byte)) error {
+	return inPgx(conn, func(c *pgx.Conn) error {
+		s, err := c.Prepare(ctx, text, text)
+		if err != nil {
+			return err
+		}
+		rows := c.PgConn().ExecPrepared(ctx, s.Name, args, nil, nil)
+		for rows.NextRow() {
+			row(rows.Values())
+		}
+		_, err = rows.Close()
 		return err
 	})
 }
 
 // countPostgres reads what PostgreSQL counts. Sessions report to the views now and then;
 // from version 15 on a function makes them do it now.
-func countPostgres(ctx context.Context, e *served, c *counters) error {
+func countPostgres(ctx context.Context, e *served, l looks, c *counters) error {
 	if e.version == 0 {
 		if err := e.conn.QueryRowContext(ctx, "SELECT current_setting('server_version_num')::int").Scan(&e.version); err != nil {
 			return err
 		}
 	}
-	c.locks, c.others, c.logElse = e.watched.counted()
+	c.locks, c.others, c.logElse = l.in(explain.Locks), l.in(explain.OtherWaits), l.log()
 	if e.version < 150000 {
 		old := counter{why: "takes PostgreSQL 15 or later"}
 		c.logWrites, c.logSyncs, c.logIO, c.logBytes, c.dataReads = old, old, old, old, old

@@ -1,7 +1,6 @@
 package client
 
 import (
-	"errors"
 	"math"
 	"testing"
 	"time"
@@ -100,10 +99,9 @@ func TestSeen(t *testing.T) {
 		{seen{explain.Locks, "Lock:tuple", false}, false},
 		{seen{explain.DatabaseCPU, "", false}, false},
 	} {
-		w := watched{}
-		w.reset()
-		w.add(c.seen, 0.5)
-		if _, _, log := w.counted(); (log.value == 0.5) != c.want {
+		var l looks
+		l.add(c.seen, 0.5)
+		if log := l.log(); (log.value == 0.5) != c.want {
 			t.Errorf("%+v: %g s of log", c.seen, log.value)
 		}
 	}
@@ -113,21 +111,20 @@ func TestSeen(t *testing.T) {
 // own, and between statements a job's session waits for its application. What could not
 // be seen to the end tells nothing.
 func TestWaits(t *testing.T) {
-	w := watched{}
-	w.reset()
-	if got := w.waits(); got != nil {
+	var l looks
+	if got := l.waits(); got != nil {
 		t.Errorf("nothing seen: %+v", got)
 	}
 	for _, s := range []seen{{explain.LogWait, "IO:WALSync", true}, {explain.DatabaseCPU, "on CPU", false}, {explain.LogWait, "IO:WALSync", false}, {explain.Idle, "Client:ClientRead", false},
 		{explain.Application, "Client:ClientRead", false}, {explain.Idle, "Client:ClientRead", true}} {
-		w.add(s, 0.5)
+		l.add(s, 0.5)
 	}
 	want := &result.Waits{Looks: 6, Events: []result.Wait{{Name: "Client:ClientRead", Part: "application", Seconds: 1.5}, {Name: "IO:WALSync", Part: "log", Seconds: 1}, {Name: "on CPU", Part: "cpu", Seconds: 0.5}}}
-	if diff := cmp.Diff(want, w.waits()); diff != "" {
+	if diff := cmp.Diff(want, l.waits()); diff != "" {
 		t.Error(diff)
 	}
-	w.fail(errors.New("gone"))
-	if got := w.waits(); got != nil {
+	l.why = "gone"
+	if got := l.waits(); got != nil {
 		t.Errorf("broken: %+v", got)
 	}
 }

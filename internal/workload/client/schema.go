@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -12,10 +12,8 @@ import (
 	crand "crypto/rand"
 
 	"github.com/go-sql-driver/mysql"
-	"github.com/jackc/pgx/v5/pgconn"
 
 	"hostlab/internal/explain/connect"
-	"hostlab/internal/privatedb"
 	"hostlab/internal/workload"
 )
 
@@ -32,9 +30,19 @@ type schema struct {
 // schemas is how a server handles them. MariaDB calls them databases.
 type schemas struct {
 	word         string
+	own          string   // patterns of the names that are the server's
 	names        string   // lists the named one and those whose name has our prefix
 	objects      []string // list what the named one has
 	create, drop string   // %s is the name
+}
+
+// serversOwn reports whether a schema is the server's: PostgreSQL keeps all names that begin
+// with pg_ for itself, and shows nothing of what those hold.
+func (s schemas) serversOwn(name string) bool {
+	return slices.ContainsFunc(strings.Fields("information_schema "+s.own), func(pattern string) bool {
+		is, _ := path.Match(pattern, name)
+		return is
+	})
 }
 
 // find lists those whose name has our prefix, and what objects the named one has; exists is
@@ -69,7 +77,7 @@ func (e *served) claim(ctx context.Context, name string) (schema, error) {
 	}
 	ours, objects, exists, err := e.find(ctx, name)
 	if err != nil {
-		return schema{}, explainRemote(ctx, err)
+		return schema{}, e.remote(ctx, err)
 	}
 	if len(objects) > 0 {
 		return schema{}, &workload.ParamError{Name: "schema", Text: fmt.Sprintf("%s holds data of others (%s), and nothing was touched", name, brief(objects)),
@@ -81,7 +89,7 @@ func (e *served) claim(ctx context.Context, name string) (schema, error) {
 	}
 	if !exists {
 		if err := e.execAll(ctx, fmt.Sprintf(e.schemas.create, name)); err != nil {
-			return schema{}, explainRemote(ctx, err)
+			return schema{}, e.remote(ctx, err)
 		}
 		out.made = true
 	}
@@ -107,11 +115,11 @@ func (e *served) release() error {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
 	if err := e.connected(ctx); err != nil {
-		return fmt.Errorf("%s %s could not be removed: %w; drop it by hand", e.word, s.name, explainRemote(ctx, err))
+		return fmt.Errorf("%s %s could not be removed: %w; drop it by hand", e.word, s.name, e.remote(ctx, err))
 	}
 	if tables := e.made.in(s.name); len(tables) > 0 {
 		if err := e.dropTables(ctx, tables); err != nil {
-			return fmt.Errorf("the tables in schema %s could not be dropped: %w; drop them by hand", s.name, explainRemote(ctx, err))
+			return fmt.Errorf("the tables in schema %s could not be dropped: %w; drop them by hand", s.name, e.remote(ctx, err))
 		}
 	}
 	if !s.made {
@@ -125,14 +133,14 @@ func (e *served) release() error {
 		err = e.execAll(ctx, fmt.Sprintf(e.drop, s.name))
 	}
 	if err != nil {
-		return fmt.Errorf("schema %s could not be dropped: %w; drop it by hand", s.name, explainRemote(ctx, err))
+		return fmt.Errorf("schema %s could not be dropped: %w; drop it by hand", s.name, e.remote(ctx, err))
 	}
 	return nil
 }
 
-// explainRemote puts an error of a server of the user's in one line, without anything
-// of how it is reached but its address.
-func explainRemote(ctx context.Context, err error) error {
+// remote puts an error of a server of the user's in one line, without anything of how it is
+// reached but its address.
+func (e *served) remote(ctx context.Context, err error) error {
 	if err == nil {
 		return nil
 	}
@@ -142,39 +150,9 @@ func explainRemote(ctx context.Context, err error) error {
 	if already, ok := errors.AsType[*workload.ParamError](err); ok {
 		return already
 	}
-	fault := func(text, hint string) error {
-		return &workload.ParamError{Name: "dsn", Text: strings.ReplaceAll(text, "\n", " "), Hint: hint}
+	err = e.dsn.Problem(err)
+	if p, ok := errors.AsType[*connect.Problem](err); ok && p.Named {
+		return &workload.ParamError{Name: "dsn", Text: p.Error()}
 	}
-	if a, ok := errors.AsType[*pgconn.PgError](err); ok {
-		switch {
-		case strings.HasPrefix(a.Code, "28"): // invalid_authorization_specification
-			return fault("the server refuses: "+a.Message, "see the user and the password (PGPASSWORD or ~/.pgpass)")
-		case a.Code == "3D000": // invalid_catalog_name
-			return fault("the server refuses: "+a.Message, "name a database that there is")
-		case a.Code == "42501": // insufficient_privilege
-			return fault("the user lacks a right: "+a.Message, "grant CREATE on the database to the user, or with schema=NAME on that schema")
-		}
-		return privatedb.PostgreSQL.Answer(a, "the server's directory")
-	}
-	if a, ok := errors.AsType[*mysql.MySQLError](err); ok {
-		switch a.Number {
-		case 1045, 1698: // ER_ACCESS_DENIED_ERROR
-			return fault("the server refuses: "+a.Message, "see the user and the password (MYSQL_PWD or ~/.my.cnf)")
-		case 1044, 1142, 1227:
-			return fault("the user lacks a right: "+a.Message, "grant ALL ON `hostlab\\_%`.* to the user")
-		case 1049: // ER_BAD_DB_ERROR
-			return fault("the server refuses: "+a.Message, "name a database that there is")
-		}
-		return privatedb.MariaDB.Answer(a, "the server's directory")
-	}
-	if allow := connect.RefusedTLS(err); allow != "" {
-		return fault(connect.NoTLS, connect.TrustNetwork(allow))
-	}
-	if n, ok := errors.AsType[*net.OpError](err); ok && n.Op == "dial" {
-		return fault(fmt.Sprintf("no server answers at %s: %v", n.Addr, n.Err), "see the address, and whether the server runs")
-	}
-	if n, ok := errors.AsType[*net.DNSError](err); ok {
-		return fault(fmt.Sprintf("no host %s is known", n.Name), "see the address")
-	}
-	return fmt.Errorf("the connection to the server broke: %s", strings.ReplaceAll(err.Error(), "\n", " "))
+	return err
 }

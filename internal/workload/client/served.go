@@ -12,13 +12,15 @@ import (
 	"hostlab/internal/explain"
 	"hostlab/internal/explain/connect"
 	"hostlab/internal/privatedb"
-	"hostlab/internal/result"
 	"hostlab/internal/workload/database"
 )
 
-// dialect is what differs between servers.
+// dialect is what differs between servers. A new one is a value of this type and an entry in
+// dialects.
 type dialect struct {
-	vendor *privatedb.Vendor
+	vendor   *privatedb.Vendor
+	settings map[string]string    // of a private server
+	logBytes func(rows int) int64 // of its log, where that has a fixed size; may be nil
 	schemas
 	mark func(n int) string
 	// sessionID tells the session's number in the server; thread is its process's or thread's,
@@ -27,11 +29,12 @@ type dialect struct {
 	comms             []string
 	settle            string // statements of a new session; may be empty
 	end               string // what ends a session, before its number; empty: it ends by itself
+	via               direct // may be nil
 	// use opens a server of the user's.
 	use  func(d *connect.DSN) (driver.Connector, error)
 	load func(ctx context.Context, e *served, l *tables, clients []string) error
-	// count adds what the server counts.
-	count func(ctx context.Context, e *served, c *counters) error
+	// count adds what the server counts, and what was seen.
+	count func(ctx context.Context, e *served, l looks, c *counters) error
 	// look is the question what the session does, and reads its answer.
 	look func(id string) (explain.Query, func([]explain.Row) seen)
 }
@@ -42,22 +45,43 @@ type served struct {
 	backend
 	dialect
 	server  *privatedb.Server // nil: the user's
-	here    bool              // the user's is on this host
+	dsn     *connect.DSN      // of the user's
 	id      string            // of the session in the server
 	schema  schema            // of the user's
-	watched watched
-	version int // of PostgreSQL: 150018
+	beside  *ownSession       // that watches the job's; nil: none
+	version int               // of PostgreSQL: 150018
 
 	complete bool // all tables of made are there
 }
 
-// start has a private server.
-func start(ctx context.Context, d dialect, cfg privatedb.Config) (*served, error) {
-	server, err := database.Start(ctx, d.vendor, "engine", cfg)
+// dialects returns all.
+func dialects() []dialect { return []dialect{onPostgres, onMariaDB} }
+
+// speaks returns the dialect of an engine; nil: the engine is no server.
+func speaks(engine string) *dialect {
+	for _, d := range dialects() {
+		if d.vendor.Name == engine {
+			return &d
+		}
+	}
+	return nil
+}
+
+// log is how large the log of a private server is.
+func (d *dialect) log(rows int) int64 {
+	if d == nil || d.logBytes == nil {
+		return 0
+	}
+	return d.logBytes(rows)
+}
+
+// start has a private server with its log in a directory.
+func start(ctx context.Context, d dialect, work, logDir string, rows int) (engine, error) {
+	server, err := database.Start(ctx, d.vendor, "engine", privatedb.Config{Parent: work, LogDir: logDir, LogBytes: d.log(rows), Settings: d.settings})
 	if err != nil {
 		return nil, err
 	}
-	e := &served{dialect: d, server: server, sqlSession: sqlSession{mark: d.mark, most: mostRows}}
+	e := &served{dialect: d, server: server, sqlSession: sqlSession{mark: d.mark, most: mostRows, direct: d.via}}
 	if err := e.reopen(); err != nil {
 		return nil, errors.Join(err, server.Close())
 	}
@@ -77,15 +101,15 @@ func (e *served) reopen() (err error) {
 }
 
 // use takes a server of the user's, and a schema in it.
-func use(ctx context.Context, d dialect, dsn *connect.DSN, name string) (_ *served, err error) {
+func use(ctx context.Context, d dialect, dsn *connect.DSN, name string) (_ engine, err error) {
 	connector, err := d.use(dsn)
 	if err != nil {
 		return nil, err
 	}
-	e := &served{dialect: d, here: dsn.Local(), sqlSession: sqlSession{db: sql.OpenDB(connector), mark: d.mark, most: mostRows}}
+	e := &served{dialect: d, dsn: dsn, sqlSession: sqlSession{db: sql.OpenDB(connector), mark: d.mark, most: mostRows, direct: d.via}}
 	if err := e.connected(ctx); err != nil {
 		e.db.Close()
-		return nil, explainRemote(ctx, err)
+		return nil, e.remote(ctx, err)
 	}
 	if e.schema, err = e.claim(ctx, name); err != nil {
 		return nil, errors.Join(err, e.close())
@@ -111,7 +135,7 @@ func (e *served) connected(ctx context.Context) error {
 	task := 0
 	_ = e.conn.QueryRowContext(ctx, e.thread, e.id).Scan(&task)
 	if e.backend = (backend{task: task}); e.server == nil {
-		e.backend = backendOf(e.here, task, e.comms...)
+		e.backend = backendOf(e.dsn.Local(), task, e.comms...)
 	}
 	if e.settle == "" {
 		return nil
@@ -122,7 +146,7 @@ func (e *served) connected(ctx context.Context) error {
 // disconnect also ends what the session does in the server, where that only looks for a
 // client that has gone when it wants to answer.
 func (e *served) disconnect() {
-	e.watched.disconnect()
+	e.unwatch()
 	if e.conn == nil {
 		return
 	}
@@ -169,8 +193,8 @@ func (e *served) create(ctx context.Context, l *tables) error {
 	return err
 }
 
-// counters reads what the server and the kernel count.
-func (e *served) counters(ctx context.Context) (c counters, err error) {
+// counters reads what the server and the kernel count, beside what was seen until now.
+func (e *served) counters(ctx context.Context, l looks) (c counters, err error) {
 	c = unknown("the server is not ours, and does not tell")
 	if e.server != nil {
 		u, err := e.server.CPU()
@@ -180,27 +204,8 @@ func (e *served) counters(ctx context.Context) (c counters, err error) {
 		c.cpu = seconds(u.All)
 	}
 	c.session, c.queued = e.session()
-	return c, e.count(ctx, e, &c)
+	return c, e.count(ctx, e, l, &c)
 }
-
-func (e *served) watch(ctx context.Context) (stop func()) {
-	query, reads := e.look(e.id)
-	return e.watched.start(ctx, query, reads, func() (explain.Asker, error) {
-		conn, err := e.db.Conn(ctx)
-		return ownSession{explain.DB{Conn: conn}}, err
-	})
-}
-
-// ownSession is a session of a pool that others use too.
-type ownSession struct{ explain.DB }
-
-// Close ends the session rather than handing it back.
-func (s ownSession) Close() error {
-	_ = s.Conn.Raw(func(any) error { return errEnd })
-	return s.Conn.Close()
-}
-
-func (e *served) waits() *result.Waits { return e.watched.waits() }
 
 func (e *served) moveLog(ctx context.Context, dir string) error {
 	e.disconnect()
@@ -219,7 +224,7 @@ func (e *served) explain(ctx context.Context, err error) error {
 	if e.server != nil {
 		return e.server.Explain(ctx, err)
 	}
-	return explainRemote(ctx, err)
+	return e.remote(ctx, err)
 }
 
 func (e *served) notes() []string { return e.schema.notes }

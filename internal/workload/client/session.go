@@ -59,9 +59,7 @@ func (s *session) ready(ctx context.Context, p workload.Values) error {
 		dir = filepath.Join(s.base, dir)
 	}
 	kind := strings.Join([]string{p.String("engine"), p.String("dsn"), p.String("schema")}, "\n")
-	if p.String("engine") == inMariaDB {
-		kind += fmt.Sprint("\n", logBytes(rowsOf(p))) // its log has a fixed size
-	}
+	kind += fmt.Sprint("\n", speaks(p.String("engine")).log(rowsOf(p)))
 	same := s.engine != nil && s.kind == kind && s.engine.alive()
 	if same && s.logDir == dir {
 		return nil
@@ -97,31 +95,12 @@ func (s *session) start(ctx context.Context, p workload.Values, logDir string) (
 		if err != nil {
 			return nil, err
 		}
-		d := onMariaDB
-		if t.Vendor == connect.Postgres {
-			d = onPostgres
-		}
-		e, err := use(ctx, d, t, p.String("schema"))
-		if err != nil {
-			return nil, explainRemote(ctx, err)
-		}
-		return e, nil
+		return use(ctx, *speaks(t.Vendor.String()), t, p.String("schema"))
 	}
-	switch p.String("engine") {
-	case inPostgres:
-		return opened(openPostgres(ctx, s.work, logDir))
-	case inMariaDB:
-		return opened(openMariaDB(ctx, s.work, logDir, rowsOf(p)))
+	if d := speaks(p.String("engine")); d != nil {
+		return start(ctx, *d, s.work, logDir, rowsOf(p))
 	}
-	return opened(openSQLite(logDir))
-}
-
-// opened keeps a nil pointer from becoming an engine.
-func opened[E engine](e E, err error) (engine, error) {
-	if err != nil {
-		return nil, err
-	}
-	return e, nil
+	return openSQLite(logDir)
 }
 
 func rowsOf(p workload.Values) int {
@@ -176,7 +155,7 @@ func (s *session) Run(ctx context.Context, r workload.Request) (out workload.Sam
 	if err := s.engine.fill(ctx, l, clients); err != nil {
 		return out, err
 	}
-	j := &job{e: s.engine, l: l, whole: p.String("mode") == server, task: s.task, clock: processClock}
+	j := &job{e: s.engine, db: s.engine.sql(), l: l, whole: p.String("mode") == server, task: s.task, clock: processClock}
 	if s.task != deletes {
 		j.work = int(p.Int("work"))
 	}
@@ -194,15 +173,15 @@ func (s *session) Run(ctx context.Context, r workload.Request) (out workload.Sam
 	}
 	stop := s.engine.watch(ctx)
 	defer stop()
-	before, err := s.engine.counters(ctx)
+	before, err := s.engine.counters(ctx, looks{})
 	if err != nil {
 		return out, err
 	}
 	if err := j.run(ctx); err != nil {
 		return out, err
 	}
-	stop()
-	after, err := s.engine.counters(ctx)
+	watched := stop()
+	after, err := s.engine.counters(ctx, watched)
 	if err != nil {
 		return out, err
 	}
@@ -216,7 +195,7 @@ func (s *session) Run(ctx context.Context, r workload.Request) (out workload.Sam
 		}
 		out = unloaded(out, j.t.rows, j.unload.bytes)
 	}
-	out.Waits = s.engine.waits()
+	out.Waits = watched.waits()
 	out.Warnings = append(out.Warnings, s.engine.notes()...)
 	if p.String("dsn") != "" {
 		out.Warnings = append(out.Warnings, "the log's numbers are the whole server's: what others wrote meanwhile is in them")
@@ -231,7 +210,7 @@ func (s *session) verify(ctx context.Context, l *tables, rows int64) error {
 	for i := range l.list {
 		for _, client := range []string{source, target} {
 			var got sums
-			if err := s.engine.all(ctx, i, client, got.add); err != nil {
+			if err := s.engine.sql().all(ctx, i, client, got.add); err != nil {
 				return err
 			}
 			want := l.want[i]

@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 
-	"hostlab/internal/result"
 	"hostlab/internal/trust"
 	"hostlab/internal/workload/database"
 )
@@ -21,11 +20,11 @@ type sqliteEngine struct {
 }
 
 // watch has nothing to do: no session of SQLite shows what another one waits for.
-func (e *sqliteEngine) watch(context.Context) (stop func()) { return func() {} }
+func (e *sqliteEngine) watch(context.Context) (stop func() looks) {
+	return func() looks { return looks{} }
+}
 
-func (e *sqliteEngine) waits() *result.Waits { return nil }
-
-func openSQLite(dir string) (*sqliteEngine, error) {
+func openSQLite(dir string) (engine, error) {
 	e := &sqliteEngine{parent: dir, sqlSession: sqlSession{mark: question, most: 1, prepares: true}, backend: backend{why: "the database works in the job's thread"}}
 	return e, e.place()
 }
@@ -74,7 +73,7 @@ func (e *sqliteEngine) fill(ctx context.Context, l *tables, clients []string) er
 	return e.execAll(ctx, "COMMIT", "ANALYZE", "PRAGMA wal_checkpoint(TRUNCATE)", "PRAGMA synchronous = FULL")
 }
 
-func (e *sqliteEngine) counters(context.Context) (counters, error) { //nolint:unparam // an engine's
+func (e *sqliteEngine) counters(context.Context, looks) (counters, error) { //nolint:unparam // an engine's
 	c := unknown("SQLite does not tell")
 	c.locks = known(0) // nobody else has the file
 	return c, nil

@@ -3,8 +3,6 @@ package client
 import (
 	"cmp"
 	"context"
-	"fmt"
-	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -18,19 +16,12 @@ import (
 // (PostgreSQL 15 on a cloud guest, 80 ms in 8 s), which is as much as a job may pay.
 const every = 20 * time.Millisecond
 
-// watched is what another session of the same server saw of the one that works: its
-// wait events, waits for locks, for what no counter has, and for the log outside of
-// commits, s. Commits and data reads are timed exactly.
-type watched struct {
-	by     explain.Asker // in a session beside the job's; nil: none
-	query  explain.Query
-	reads  func([]explain.Row) seen
-	mu     sync.Mutex
-	looks  int
+// looks are what another session of the same server saw of the one that works: its wait
+// events, s. Commits and data reads are timed exactly. The zero looks saw nothing.
+type looks struct {
+	n      int
 	events map[seen]float64
-	sums   map[explain.PartName]float64
-	log    float64 // outside of commits
-	why    string  // nothing was seen; empty: it was
+	why    string // not all was seen; empty: it was
 }
 
 // seen is what the session did at one moment.
@@ -40,117 +31,121 @@ type seen struct {
 	commit bool   // it was committing
 }
 
-// reset forgets what was seen.
-func (w *watched) reset() {
-	w.events, w.sums = map[seen]float64{}, map[explain.PartName]float64{}
-	w.looks, w.log, w.why = 0, 0, ""
-}
+func unseen(err error) looks { return looks{why: "the session could not be watched: " + err.Error()} }
 
-func (w *watched) disconnect() {
-	if w.by != nil {
-		_ = w.by.Close() // it is not needed any more
-		w.by = nil
-	}
-}
-
-// start looks until stop is called, in the session that there is or a new one. What
-// fails here fails no run: the job is what is measured.
-func (w *watched) start(ctx context.Context, query explain.Query, reads func([]explain.Row) seen, connect func() (explain.Asker, error)) (stop func()) {
-	if w.why != "" {
-		w.disconnect() // it may be broken
-	}
-	w.reset()
-	if w.by == nil {
-		by, err := connect()
+// watch looks until stop is called, in the session beside the job's that there is or a new
+// one. What fails here fails no run: the job is what is measured.
+func (e *served) watch(ctx context.Context) (stop func() looks) {
+	if e.beside == nil {
+		conn, err := e.db.Conn(ctx)
 		if err != nil {
-			w.fail(fmt.Errorf("the session could not be watched: %w", err))
-			return func() {}
+			return func() looks { return unseen(err) }
 		}
-		w.by = by
+		e.beside = &ownSession{explain.DB{Conn: conn}}
 	}
-	w.query, w.reads = query, reads // the job's session may be another one
 	ctx, cancel := context.WithCancel(ctx)
-	var ended sync.WaitGroup
-	ended.Go(func() { w.look(ctx) })
-	return sync.OnceFunc(func() {
+	ended := make(chan looks, 1)
+	query, reads := e.look(e.id) // the job's session may be another one
+	go func() { ended <- look(ctx, e.beside, query, reads) }()
+	return sync.OnceValue(func() looks {
 		cancel()
-		ended.Wait()
+		l := <-ended
+		if l.why != "" {
+			e.unwatch() // it may be broken
+		}
+		return l
 	})
+}
+
+func (e *served) unwatch() {
+	if e.beside != nil {
+		_ = e.beside.Close() // it is not needed any more
+		e.beside = nil
+	}
+}
+
+// ownSession is a session of a pool that others use too.
+type ownSession struct{ explain.DB }
+
+// Close ends the session rather than handing it back.
+func (s ownSession) Close() error {
+	_ = s.Conn.Raw(func(any) error { return errEnd })
+	return s.Conn.Close()
 }
 
 // look samples until ctx ends. Each sample stands for the time since the one before. A
 // question that is under way when the job ends is answered: to cancel it would take the
 // connection with it.
-func (w *watched) look(ctx context.Context) {
+func look(ctx context.Context, by explain.Asker, query explain.Query, reads func([]explain.Row) seen) (l looks) {
 	const limit = 5 * time.Second // only a server that hangs takes so long
 	tick := time.NewTicker(every)
 	defer tick.Stop()
-	last := time.Now()
-	for {
+	for last := time.Now(); ; {
 		select {
 		case <-ctx.Done():
-			return
+			return l
 		case <-tick.C:
 		}
 		one, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
-		rows, err := w.by.Ask(one, w.query)
+		rows, err := by.Ask(one, query)
 		cancel()
 		if err != nil {
-			w.fail(fmt.Errorf("the session could not be watched: %w", err))
-			return
+			return unseen(err)
 		}
 		now := time.Now()
-		w.add(w.reads(rows), now.Sub(last).Seconds())
+		l.add(reads(rows), now.Sub(last).Seconds())
 		last = now
 	}
 }
 
-func (w *watched) fail(err error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.why = err.Error()
-}
-
 // add takes what was seen after so many seconds.
-func (w *watched) add(s seen, seconds float64) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.looks++
-	w.sums[s.part] += seconds
-	if !s.commit && postgres.WaitsForLog(s.part, s.event) {
-		w.log += seconds
+func (l *looks) add(s seen, seconds float64) {
+	if l.events == nil {
+		l.events = map[seen]float64{}
 	}
-	s.commit = false
-	w.events[s] += seconds
+	l.n++
+	l.events[s] += seconds
 }
 
-// counted are the sums so far.
-func (w *watched) counted() (locks, others, log counter) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return counter{w.sums[explain.Locks], w.why}, counter{w.sums[explain.OtherWaits], w.why}, counter{w.log, w.why}
+// sum is the time of what was seen that is so.
+func (l *looks) sum(is func(seen) bool) counter {
+	c := counter{why: l.why}
+	for s, seconds := range l.events {
+		if is(s) {
+			c.value += seconds
+		}
+	}
+	return c
 }
 
-// waits are the events so far, most time first. nil: nothing was seen, or not all of it.
-func (w *watched) waits() *result.Waits {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.why != "" || w.looks == 0 {
+func (l *looks) in(part explain.PartName) counter {
+	return l.sum(func(s seen) bool { return s.part == part })
+}
+
+// log is the time that waited for the log outside of commits.
+func (l *looks) log() counter {
+	return l.sum(func(s seen) bool { return !s.commit && postgres.WaitsForLog(s.part, s.event) })
+}
+
+// waits are the events, most time first. nil: nothing was seen, or not all of it.
+func (l *looks) waits() *result.Waits {
+	if l.why != "" || l.n == 0 {
 		return nil
 	}
 	sum := map[result.Wait]float64{}
-	for s, seconds := range w.events {
+	for s, seconds := range l.events {
 		if s.part == explain.Idle { // of a session whose job is under way: between its statements
 			s.part = explain.Application
 		}
 		sum[result.Wait{Name: s.event, Part: string(s.part)}] += seconds
 	}
-	out := &result.Waits{Looks: w.looks}
-	for _, e := range slices.SortedFunc(maps.Keys(sum), func(a, b result.Wait) int {
-		return cmp.Or(cmp.Compare(sum[b], sum[a]), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Part, b.Part))
-	}) {
-		e.Seconds = sum[e]
+	out := &result.Waits{Looks: l.n}
+	for e, seconds := range sum {
+		e.Seconds = seconds
 		out.Events = append(out.Events, e)
 	}
+	slices.SortFunc(out.Events, func(a, b result.Wait) int {
+		return cmp.Or(cmp.Compare(b.Seconds, a.Seconds), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Part, b.Part))
+	})
 	return out
 }

@@ -168,15 +168,6 @@ func (common) Outside(p workload.Values) string {
 // plain is how a schema may be named: what needs no quotes in any engine.
 var plain = regexp.MustCompile(`^[a-z_][a-z0-9_]{0,62}$`)
 
-// serversOwn reports whether a schema is the server's: PostgreSQL keeps all names that
-// begin with pg_ for itself, and shows nothing of what those hold.
-func serversOwn(engine, name string) bool {
-	if engine == inPostgres && strings.HasPrefix(name, "pg_") || name == "information_schema" {
-		return true
-	}
-	return engine == inMariaDB && slices.Contains([]string{"mysql", "performance_schema", "sys"}, name)
-}
-
 // logDir is empty for a job that has no such parameter.
 func logDir(p workload.Values) string {
 	dir, _ := p["log_dir"].(string)
@@ -214,7 +205,7 @@ func check(p workload.Values) error {
 	switch {
 	case name != "" && !plain.MatchString(name):
 		wrong("schema", "takes small letters, digits and _", "")
-	case serversOwn(engine, name):
+	case speaks(engine) != nil && speaks(engine).serversOwn(name):
 		wrong("schema", name+" is the server's own", "name one that is empty or does not exist")
 	}
 	return errors.Join(errs...)
