@@ -25,7 +25,7 @@ const busyShare = 0.05
 // alpha gives the 95 % intervals of all probes.
 const alpha = 0.05
 
-func assess(ctx context.Context, o assessOptions, p *progress) (*report.Assessment, error) {
+func inspect(ctx context.Context, o assessOptions, p *progress) (*report.Assessment, error) {
 	started := time.Now()
 	tree := host.Tree{}
 	if err := host.Look(tree); err != nil {
@@ -62,8 +62,20 @@ func assess(ctx context.Context, o assessOptions, p *progress) (*report.Assessme
 		Role: o.role, Facts: facts, Results: check.Run(facts, o.role, check.All()),
 		LogDir: cfg.LogDir, LogDirWhy: place.why,
 	}
+	m, err := o.serve(ctx, facts, place.dir, p)
+	if err != nil {
+		return nil, err
+	}
+	all := o.budget
+	if m != nil {
+		all = o.behind
+	}
 	for _, pr := range probe.All() {
-		budget := time.Duration(float64(o.budget) * pr.Share)
+		if m != nil && pr.Wide {
+			a.Runs = append(a.Runs, probe.Outcome{Probe: pr.Name, Title: pr.Title, Skipped: "it takes whole CPUs, and " + m.Service.Name + " is at work here; --service none runs it"})
+			continue
+		}
+		budget := time.Duration(float64(all) * pr.Share)
 		cfg.Budget, cfg.Report = budget, p.step(pr.Title, budget)
 		out, err := runProbe(ctx, pr, cfg)
 		if err != nil {
@@ -72,9 +84,17 @@ func assess(ctx context.Context, o assessOptions, p *progress) (*report.Assessme
 		a.Runs = append(a.Runs, out)
 		a.Probes = append(a.Probes, out.Measurements...)
 	}
-	a.Levers = lever.Join(o.role, facts, a.Results, a.Runs)
-	a.Verdict = lever.VerdictLine(o.role, a.Levers)
+	a.Probed = lever.Join(o.role, facts, a.Results, a.Runs)
+	if m == nil {
+		a.Levers, a.Verdict.Text = ofProbes(a.Probed), lever.VerdictLine(o.role, a.Probed)
+	} else {
+		a.Minute, a.Service, a.Time, a.Levers = m, m.About(), m.Time(), join(m, a.Probed)
+		a.Verdict.Text = m.Verdict(a.Levers)
+	}
 	a.Warnings = report.BusyWarnings(a.Runs)
+	if m != nil && m.Ended != "" {
+		a.Warnings = append([]string{fmt.Sprintf("Watching ended early, after %.0f s: %s.", m.Report.Wall, m.Ended)}, a.Warnings...)
+	}
 	if place.wrong != "" && cfg.LogDir != "" {
 		a.Warnings = append(a.Warnings, fmt.Sprintf("Commits were timed in %s: %s. Name a directory with --log-dir, or run it as root.", place.dir, place.wrong))
 	}

@@ -15,6 +15,7 @@ import (
 	"hostlab/internal/check"
 	"hostlab/internal/document"
 	"hostlab/internal/report"
+	"hostlab/internal/service"
 )
 
 // The time that all probes together may take. Facts, checks and the report come
@@ -22,6 +23,12 @@ import (
 const (
 	fullBudget  = 60 * time.Second
 	quickBudget = 20 * time.Second
+)
+
+// Behind the minute in which a service was watched, probes take less.
+const (
+	behindFull  = 20 * time.Second
+	behindQuick = 8 * time.Second
 )
 
 // assessOptions is what was asked for.
@@ -34,6 +41,10 @@ type assessOptions struct {
 	noReport string // why there is none though none was declined
 	json     string // "" for none, "-" for stdout
 	budget   time.Duration
+	service  string // as service.Parse takes it
+	dsn      string // "": none
+	lasts    time.Duration
+	behind   time.Duration // budget of the probes behind a service that was watched
 	quiet    bool
 }
 
@@ -45,11 +56,18 @@ func newAssess(std streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "assess [flags]",
 		Short: "Inspect, check, measure, report: the answer in a minute",
-		Long: `assess shows what this host is and which settings are wrong for its role. It
-measures what the platform costs, and shows what each lever could give at most
-and what to do next. It prints text and writes an HTML file for a colleague.
+		Long: `assess watches the service that runs here for a minute, under its own load. It
+says where its time went, what each lever on the platform could give it at most,
+and what to type next. It shows what this host is and which settings are wrong
+for its role. It prints text and writes an HTML file for a colleague.
 
-It measures, each with n, interval and noise floor:
+A service is a database, a systemd unit, a control group, or a process with its
+children. By default it is the database that runs here; of several, the busiest.
+hostlab connects to it as its own client would: as you, or for root as the
+server's own account. Where it may not, it observes the processes and says what
+to grant. --service demo starts a small shop of its own, to try all of this.
+
+Behind that it measures the platform, each with n, interval and noise floor:
   wake-up   what a short burst of work costs after the CPU was idle
   siblings  which CPUs share a core, and what a memory scan on one does
   commit    the latency of a durable 4 KiB append in the log directory
@@ -57,7 +75,8 @@ It measures, each with n, interval and noise floor:
 
 assess changes nothing. The commit probe writes two files of 8 MiB into the log
 directory, and one of 1 MiB in memory. They have no names and end with the
-probe. Root is not needed. Run it on a quiet host, or read the warnings.
+probe. Root is not needed. Beside a service, probes that take whole CPUs are left
+out; where none runs, or with --service none, all run: then on a quiet host.
 
 The log directory is that of --log-dir, or of the database server that runs
 here; of several, the one that has used the most CPU time. If this user may not
@@ -72,12 +91,20 @@ Exit status:
   130  interrupted`,
 		Example: `  hostlab assess
   hostlab assess --role production-app --log-dir /oracle/redo --html db7.html
-  hostlab assess --quick --quiet --html= --json - | jq .verdict`,
+  hostlab assess --service unit:tomcat9 --for 5m
+  hostlab assess --dsn postgres://monitor@db1/prod
+  hostlab assess --quick --quiet --html= --json - | jq .verdict.text`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			o.budget = fullBudget
+			o.budget, o.behind = fullBudget, behindFull
 			if quick {
-				o.budget = quickBudget
+				o.budget, o.behind = quickBudget, behindQuick
+				if !cmd.Flags().Changed("for") {
+					o.lasts = quickBudget
+				}
+			}
+			if o.lasts < leastRecording || o.lasts > time.Hour {
+				return usagef("--for %s: expected 1s to 1h", o.lasts)
 			}
 			o.asked = cmd.Flags().Changed("log-dir")
 			if err := o.findLogDir(); err != nil {
@@ -90,6 +117,9 @@ Exit status:
 		},
 	}
 	choiceFlag(cmd, &o.role, "role", check.ProductionDB, "what the host is for", check.Roles)
+	cmd.Flags().StringVar(&o.service, "service", "auto", "`SERVICE` to watch: "+service.Forms)
+	cmd.Flags().StringVar(&o.dsn, "dsn", "", "`DSN` of the database to watch, here or elsewhere, without a password (see explain)")
+	cmd.Flags().DurationVar(&o.lasts, "for", time.Minute, "how long to watch the service")
 	cmd.Flags().StringVar(&o.logDir, "log-dir", "", "directory on the device of the database's log (default: the log directory of a server that runs here, else the current directory)")
 	cmd.Flags().StringVar(&o.html, "html", "", "write the HTML report to `FILE` (- for stdout; default: a new file in $XDG_STATE_HOME/hostlab; --html= writes none)")
 	cmd.Flags().StringVar(&o.json, "json", "", "write everything as JSON to `FILE` (- for stdout)")
@@ -153,7 +183,7 @@ func assessAndReport(ctx context.Context, std streams, o assessOptions) error {
 	remind(std)
 	p := newProgress(std.err, o.quiet, o.budget)
 	defer p.clear()
-	a, err := assess(ctx, o, p)
+	a, err := inspect(ctx, o, p)
 	p.clear()
 	if err != nil {
 		return err

@@ -10,6 +10,7 @@ import (
 // Minute is what was seen of a service.
 type Minute struct {
 	Service service.Service `json:"service"`
+	Version string          `json:"version"` // "": not known
 	// Report has its time by parts: of sessions where a database tells them, else of its
 	// threads on CPUs and ready for one.
 	Report explain.Report `json:"report"`

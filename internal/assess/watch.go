@@ -27,9 +27,12 @@ type Options struct {
 // what was seen until then, and Ended says so.
 func Watch(ctx context.Context, s *service.Service, source explain.Source, why string, o Options) (*Minute, error) {
 	m := &Minute{Service: *s, Why: why, Unseen: map[string]string{}, Owners: map[string]string{}}
-	meter, err := s.NewMeter(time.Now())
-	if err != nil {
-		return nil, err
+	var meter *service.Meter
+	if s.Here() {
+		var err error
+		if meter, err = s.NewMeter(time.Now()); err != nil {
+			return nil, err
+		}
 	}
 	trips, tripless := m.listen(o.Port)
 	watching, stop := context.WithCancel(ctx)
@@ -47,14 +50,20 @@ func Watch(ctx context.Context, s *service.Service, source explain.Source, why s
 	}
 	began := time.Now()
 	for {
-		wait(watching, min(meter.Pause, time.Until(began.Add(o.For))))
-		over := watching.Err() != nil || time.Since(began) >= o.For
-		r, err := meter.Read(time.Now())
-		if errors.Is(err, service.ErrEnded) {
-			m.Ended = "the service ended"
-			break
+		pause := o.For
+		if meter != nil {
+			pause = meter.Pause
 		}
-		m.Seconds = append(m.Seconds, r)
+		wait(watching, min(pause, time.Until(began.Add(o.For))))
+		over := watching.Err() != nil || time.Since(began) >= o.For
+		if meter != nil {
+			r, err := meter.Read(time.Now())
+			if errors.Is(err, service.ErrEnded) {
+				m.Ended = "the service ended"
+				break
+			}
+			m.Seconds = append(m.Seconds, r)
+		}
 		if trips != nil {
 			if err := trips.Look(); err != nil {
 				trips, tripless = nil, err.Error()
@@ -71,10 +80,15 @@ func Watch(ctx context.Context, s *service.Service, source explain.Source, why s
 		stop()
 	}
 	all.Wait()
-	if len(m.Seconds) == 0 {
+	var last service.Reading
+	switch n := len(m.Seconds); {
+	case n > 0:
+		last = m.Seconds[n-1]
+	case s.Here():
 		return nil, service.ErrEnded
+	case refused != nil:
+		return nil, refused
 	}
-	last := m.Seconds[len(m.Seconds)-1]
 	switch {
 	case source != nil && refused == nil:
 		m.Report, m.Connected = told, true
@@ -91,7 +105,9 @@ func Watch(ctx context.Context, s *service.Service, source explain.Source, why s
 		}
 	}
 	m.Throttled = last.Throttled
-	m.host(last, o.CPUs)
+	if s.Here() {
+		m.host(last, o.CPUs)
+	}
 	if trips != nil {
 		t := trips.Trips()
 		m.Trips = &t

@@ -93,10 +93,15 @@ func (m *Minute) gains(levers []Lever) (out []string) {
 		out = append(out, "No lever could be measured here.")
 	}
 	for _, l := range first {
-		if l.Command != "" && len(strings.Fields(l.Command)) <= 12 {
-			out = append(out, `First: "`+l.Command+`".`)
-			break
+		if l.Command == "" || l.Likely == nil {
+			continue
 		}
+		if len(strings.Fields(l.Command)) <= 12 && !strings.Contains(l.Command, "\n") {
+			out = append(out, `First: "`+l.Command+`".`)
+		} else {
+			out = append(out, sentence("First: the command stands under "+l.Title()))
+		}
+		break
 	}
 	if n := by[Negligible]; len(n) > 0 && len(first) > 0 {
 		most := 0.0

@@ -34,10 +34,10 @@ type Meter struct {
 	began   time.Time
 	threads explain.Threads
 	members []proc.Stat
-	looked  time.Time // for members
+	looked  time.Time     // for members
 	cost    time.Duration // of a reading
 	search  time.Duration // cost of looking for members
-	total   float64 // of the processes that live, at the last look
+	total   float64       // of the processes that live, at the last look
 	first   struct {
 		group, throttled, busy, steal float64
 	}

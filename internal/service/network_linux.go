@@ -3,8 +3,10 @@ package service
 import (
 	"fmt"
 	"net"
+	"slices"
 	"time"
 
+	"github.com/prometheus/procfs"
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
 )
@@ -87,3 +89,30 @@ func (n *Network) Look() error {
 
 // Trips is what was seen since the first look.
 func (n *Network) Trips() Trips { return n.sum }
+
+// Port is the one on which a process listens for other hosts: the lowest of them; 0 where
+// there is none, or where this user may not see it.
+func Port(pid int) (port uint16) {
+	fs, err := procfs.NewFS(fmt.Sprintf("/proc/%d", pid)) // its own network namespace
+	if err != nil {
+		return 0
+	}
+	p, err := procfs.NewProc(pid)
+	if err != nil {
+		return 0
+	}
+	targets, err := p.FileDescriptorTargets()
+	if err != nil {
+		return 0
+	}
+	const listens = 10 // TCP_LISTEN
+	v4, _ := fs.NetTCP()
+	v6, _ := fs.NetTCP6()
+	for _, line := range slices.Concat(v4, v6) {
+		at := uint16(line.LocalPort) //nolint:gosec // a port
+		if line.St == listens && slices.Contains(targets, fmt.Sprintf("socket:[%d]", line.Inode)) && (port == 0 || at < port) {
+			port = at
+		}
+	}
+	return port
+}

@@ -27,3 +27,6 @@ func (n *Network) Look() error { return nil }
 
 // Trips are none.
 func (n *Network) Trips() Trips { return Trips{} }
+
+// Port is not known.
+func Port(int) uint16 { return 0 }

@@ -44,8 +44,6 @@ func Parse(text string) (Spec, error) {
 	switch text {
 	case "auto", "none", "demo":
 		return Spec{Kind: Kind(text)}, nil
-	case "demo=postgres":
-		return Spec{Kind: Demo, Name: "postgres"}, nil
 	case "":
 		return Spec{}, errors.New("names no service; it takes " + Forms)
 	}
@@ -78,6 +76,9 @@ type Service struct {
 	group *group    // that is wholly its own; nil: none
 	quota *group    // the nearest one around it whose CPU time is limited; nil: none
 }
+
+// Here reports whether it has processes on this host.
+func (s *Service) Here() bool { return s.PID != 0 || s.group != nil }
 
 // ErrEnded is of a service that has no process any more.
 var ErrEnded = errors.New("the service has ended")

@@ -35,7 +35,7 @@ func TestDemo(t *testing.T) {
 	}
 	sum := 0.0
 	for _, p := range rep.Parts {
-		t.Logf("%-14s %6.3f s %5.1f %% [%.1f, %.1f] %s", p.Name, p.Seconds, 100*p.Share, 100*p.Low, 100*p.High, p.Source)
+		t.Logf("%-14s %6.3f s %s %s", p.Name, p.Seconds, p.Share.Percent().Interval(), p.Source)
 		sum += p.Seconds
 	}
 	t.Logf("%d transactions, %d commits of %.0f us, busy %.2f of %.2f s, warnings %v", rep.Transactions, rep.Log.Writes, 1e6**rep.Log.Average, rep.Busy, rep.Elapsed, rep.Warnings)
