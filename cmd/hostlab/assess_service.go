@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -148,6 +149,10 @@ func (o *assessOptions) watch(ctx context.Context, w *watched, facts *host.Facts
 // subjects are the levers of a service by those that checks and probes speak of.
 var subjects = map[string]string{check.Frequency: assess.Clock, check.Idle: assess.Idle, check.SMT: assess.SMT, check.Log: assess.Log, check.Degree: assess.CPUs, check.Memory: assess.Memory}
 
+// commands show more of a lever than a setting would: who takes the CPUs, what another log
+// device gives, which reads wait.
+var commands = map[string]string{assess.CPUs: "hostlab watch", assess.Log: "hostlab run log-device", assess.Data: "hostlab explain"}
+
 // join gives the levers of a service what checks and probes know: who has the knob, and what
 // to type.
 func join(m *assess.Minute, probed []lever.Lever) []assess.Lever {
@@ -163,6 +168,9 @@ func join(m *assess.Minute, probed []lever.Lever) []assess.Lever {
 				out[i].Command = l.Next.Command
 			}
 		}
+	}
+	for i := range out {
+		out[i].Command = cmp.Or(commands[out[i].Name], out[i].Command)
 	}
 	for _, l := range ofProbes(probed) {
 		if _, named := subjects[l.Name]; !named && !slices.ContainsFunc(out, func(x assess.Lever) bool { return x.Name == l.Name }) {

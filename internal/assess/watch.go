@@ -3,6 +3,7 @@ package assess
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"hostlab/internal/explain"
 	"hostlab/internal/result"
 	"hostlab/internal/service"
+	"hostlab/internal/trace"
 )
 
 // Options say how to watch.
@@ -41,7 +43,12 @@ func Watch(ctx context.Context, s *service.Service, source explain.Source, why s
 		all     sync.WaitGroup
 		told    explain.Report
 		refused error
+		seen    *trace.Result
+		unseen  error
 	)
+	if s.Here() {
+		all.Go(func() { seen, unseen = trace.Record(watching, trace.Config{Target: target(s), For: o.For}) })
+	}
 	if source != nil {
 		all.Go(func() {
 			defer stop()
@@ -112,9 +119,51 @@ func Watch(ctx context.Context, s *service.Service, source explain.Source, why s
 		t := trips.Trips()
 		m.Trips = &t
 	}
+	m.scheduled(seen, unseen)
 	m.unseen(tripless)
 	return m, nil
 }
+
+// target is the service as the kernel's scheduler is asked for it.
+func target(s *service.Service) trace.Target {
+	if dir := s.Group(); dir != "" {
+		return trace.Target{Name: s.Name, Cgroups: []string{dir}}
+	}
+	return trace.Target{Name: s.Name, PIDs: []int{s.PID}}
+}
+
+// scheduled takes what the kernel's scheduler told.
+func (m *Minute) scheduled(r *trace.Result, err error) {
+	if err != nil {
+		m.Unseen[Idle] = err.Error()
+		m.Unseen[SMT] = err.Error()
+		return
+	}
+	if r == nil {
+		return
+	}
+	if w := &r.OnIdle; w.N > 0 {
+		m.Wakeups = &Wakeups{Wall: r.Seen, Seconds: w.Sum, Avoidable: max(0, w.Sum-float64(w.N)*w.Quantile(0.1)),
+			Source: fmt.Sprintf("%d wake-ups on idle CPUs took %s in the mean, %s at the 99th percentile; %s of the time was seen",
+				w.N, result.Format(w.Mean(), "s"), result.Format(w.Quantile(0.99), "s"), share(r.SeenShare()))}
+	} else {
+		m.Unseen[Idle] = "no wake-up of the service on an idle CPU was seen"
+	}
+	if r.Overlap == nil {
+		m.Unseen[SMT] = r.NoOverlap
+	} else if r.Run.Value > 0 {
+		beside := r.Overlap.Value / r.Run.Value
+		m.Siblings = &Siblings{Beside: beside, Likely: usualHarm, AtMost: greatestHarm, Assumes: "a busy sibling takes a quarter of a thread's speed",
+			Source: fmt.Sprintf("its threads ran beside a busy sibling for %s of their time", share(beside))}
+	}
+}
+
+// What a busy sibling takes of a thread's speed where no probe has measured it: two that do
+// the same share a core's units evenly, and gain by each other's waits.
+const (
+	usualHarm    = 0.25
+	greatestHarm = 0.5
+)
 
 // listen begins to count round trips.
 func (m *Minute) listen(port uint16) (*service.Network, string) {

@@ -92,16 +92,13 @@ func (m *Minute) gains(levers []Lever) (out []string) {
 	default:
 		out = append(out, "No lever could be measured here.")
 	}
-	for _, l := range first {
-		if l.Command == "" || l.Likely == nil {
-			continue
-		}
+	if len(first) > 0 && first[0].Command != "" {
+		l := first[0]
 		if len(strings.Fields(l.Command)) <= 12 && !strings.Contains(l.Command, "\n") {
 			out = append(out, `First: "`+l.Command+`".`)
 		} else {
 			out = append(out, sentence("First: the command stands under "+l.Title()))
 		}
-		break
 	}
 	if n := by[Negligible]; len(n) > 0 && len(first) > 0 {
 		most := 0.0

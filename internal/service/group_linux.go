@@ -141,18 +141,23 @@ func (g *group) has(controller string) bool {
 	return v1 || v2
 }
 
+// dir is where the group lies in one of its trees, that of a controller before systemd's own.
+func (g *group) dir() string {
+	for _, c := range append([]string{""}, controllers...) {
+		if dir := g.dirs[c]; dir != "" {
+			return dir
+		}
+	}
+	return ""
+}
+
 // most is how many groups below one are read: a host of containers has thousands.
 const most = 10000
 
 // processes are the numbers of those in a group and in all below it.
 func (g *group) processes() (pids []int) {
-	dir, seen := "", 0
-	for _, c := range []string{"", "cpu", "cpuacct", "name=systemd", "memory"} {
-		if dir = g.dirs[c]; dir != "" {
-			break
-		}
-	}
-	_ = filepath.WalkDir(dir, func(at string, d fs.DirEntry, err error) error {
+	seen := 0
+	_ = filepath.WalkDir(g.dir(), func(at string, d fs.DirEntry, err error) error {
 		if err != nil || !d.IsDir() {
 			return nil //nolint:nilerr // a group may end while it is read
 		}

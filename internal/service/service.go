@@ -80,6 +80,14 @@ type Service struct {
 // Here reports whether it has processes on this host.
 func (s *Service) Here() bool { return s.PID != 0 || s.group != nil }
 
+// Group is where its own control group lies; "" where it has none.
+func (s *Service) Group() string {
+	if s.group == nil {
+		return ""
+	}
+	return s.group.dir()
+}
+
 // ErrEnded is of a service that has no process any more.
 var ErrEnded = errors.New("the service has ended")
 

@@ -18,10 +18,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"hostlab/internal/proc"
 	"hostlab/internal/workload/database"
+	"hostlab/internal/workload/thread"
 	"hostlab/internal/workload/worker"
 )
 
@@ -155,7 +154,7 @@ func (s *shop) pace() {
 // serve is a client until the process ends.
 func (s *shop) serve(ctx context.Context, c *client, seed uint64, ready chan<- error) {
 	runtime.LockOSThread()
-	c.thread = int64(unix.Gettid())
+	c.thread = int64(thread.Self())
 	conn, err := s.db.Conn(ctx)
 	ready <- err
 	if err != nil {
