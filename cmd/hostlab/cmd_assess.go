@@ -203,6 +203,9 @@ func assessAndReport(ctx context.Context, std streams, o assessOptions) error {
 			return err
 		}
 	}
+	if m := a.Minute; m != nil && m.Ended != "" {
+		err2 = errors.Join(err2, fmt.Errorf("%s was watched for %.1f s only: %s", m.Service.Name, m.Report.Wall, m.Ended))
+	}
 	return errors.Join(err1, err2, brokenProbes(a))
 }
 

@@ -158,6 +158,9 @@ func (m *Minute) smt() Lever {
 	cpu := m.share(explain.DatabaseCPU)
 	if m.Siblings == nil {
 		l.unknown(nil, m.Owners[SMT], m.Unseen[SMT])
+		if m.Alone {
+			l.Verdict = NotHere
+		}
 		return l
 	}
 	s := m.Siblings

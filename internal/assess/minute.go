@@ -23,6 +23,7 @@ type Minute struct {
 	Clock     *Frequency        `json:"clock"`
 	Wakeups   *Wakeups          `json:"wakeups"`
 	Siblings  *Siblings         `json:"siblings"`
+	Alone     bool              `json:"alone"` // no CPU shares its core with another
 	Trips     *service.Trips    `json:"trips"`
 	// Unseen says of a lever why nothing was seen, and what would show it; Owners, who has
 	// its knob where this host has none.

@@ -150,7 +150,7 @@ func (m *Minute) scheduled(r *trace.Result, err error) {
 		m.Unseen[Idle] = "no wake-up of the service on an idle CPU was seen"
 	}
 	if r.Overlap == nil {
-		m.Unseen[SMT] = r.NoOverlap
+		m.Unseen[SMT], m.Alone = r.NoOverlap, true
 	} else if r.Run.Value > 0 {
 		beside := r.Overlap.Value / r.Run.Value
 		m.Siblings = &Siblings{Beside: beside, Likely: usualHarm, AtMost: greatestHarm, Assumes: "a busy sibling takes a quarter of a thread's speed",
