@@ -75,8 +75,8 @@ Behind that it measures the platform, each with n, interval and noise floor:
 
 assess changes nothing. The commit probe writes two files of 8 MiB into the log
 directory, and one of 1 MiB in memory. They have no names and end with the
-probe. Root is not needed. Beside a service, probes that take whole CPUs are left
-out; where none runs, or with --service none, all run: then on a quiet host.
+probe. Root is not needed. Beside a service, probes that take whole CPUs are
+left out; where none runs, or with --service none, all run.
 
 The log directory is that of --log-dir, or of the database server that runs
 here; of several, the one that has used the most CPU time. If this user may not

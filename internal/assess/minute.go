@@ -14,7 +14,7 @@ type Minute struct {
 	// Report has its time by parts: of sessions where a database tells them, else of its
 	// threads on CPUs and ready for one.
 	Report explain.Report `json:"report"`
-	// Connected is set where a database told its sessions; Why is why not.
+	// Connected is set where a database showed its sessions; Why is why not.
 	Connected bool              `json:"connected"`
 	Why       string            `json:"why,omitempty"`
 	Seconds   []service.Reading `json:"seconds"`

@@ -132,7 +132,7 @@ func target(s *service.Service) trace.Target {
 	return trace.Target{Name: s.Name, PIDs: []int{s.PID}}
 }
 
-// scheduled takes what the kernel's scheduler told.
+// scheduled takes what the kernel's scheduler counted.
 func (m *Minute) scheduled(r *trace.Result, err error) {
 	if err != nil {
 		m.Unseen[Idle] = err.Error()

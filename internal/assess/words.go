@@ -21,7 +21,7 @@ var does = map[explain.PartName]string{
 	explain.DatabaseCPU: "computes for %s of its active time", explain.RunQueue: "waits %s of its active time for a CPU",
 	explain.LogWait: "waits %s of its active time for the log", explain.DataReads: "waits %s of its active time for data reads",
 	explain.Locks: "waits %s of its active time for locks", explain.OtherWaits: "has other waits for %s of its active time",
-	explain.Application: "waits %s of its active time for the application", explain.Unexplained: "spends %s of its active time on what nothing explains",
+	explain.Application: "waits %s of its active time for the application", explain.Unexplained: "spends %s of its active time unexplained",
 }
 
 // Verdict is the answer in at most 60 words: where the time goes, what could be gained, and
