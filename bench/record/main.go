@@ -145,6 +145,9 @@ func report(o options, with, without, shares, seen []float64, costs []trace.Cost
 	fmt.Printf("%s: %.0f operations/s without, %.0f switches/s, %.1f %% of the time seen\n", o.load, stats.Median(without), stats.Median(switches), 100*stats.Median(seen))
 	fmt.Printf("a switch: %.0f ns in windows, %.0f ns outside\n", stats.Median(on), stats.Median(off))
 	fmt.Printf("CPU of recording: %.3f %% of what is in use [%.3f, %.3f], n = %d slices of %s\n", 100*cpu.Value, 100*cpu.Low, 100*cpu.High, cpu.N, o.slice)
+	if most := stats.Quantile(shares, 1); most > limit {
+		fmt.Printf("most in a slice: %.2f %%\n", 100*most)
+	}
 	fmt.Printf("throughput with recording against without: %.4f [%.4f, %.4f], n = %d pairs\n", speed.Value, speed.Low, speed.High, speed.N)
 	cheap, fast := cpu.High < limit, speed.High >= 1-limit
 	switch {

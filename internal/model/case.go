@@ -153,6 +153,9 @@ type Setting struct {
 	Value string          `json:"value"` // with unit
 	Ratio result.Estimate `json:"ratio_to_baseline"`
 	Note  string          `json:"note,omitempty"` // why there is no ratio, when there is none
+
+	machine *Machine // that it makes; nil: that of the case
+	policy  *Policy
 }
 
 // Vanishing is where an effect ends.

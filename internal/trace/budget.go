@@ -27,6 +27,7 @@ type budget struct {
 	rate    float64 // switches a second
 	busy    float64 // CPUs in use
 	known   bool    // of this host: rate and busy
+	detach  bool    // in any case
 }
 
 // Until they are measured: dearer than any host that was looked at.
@@ -46,7 +47,7 @@ func (b *budget) learn(rate, busy float64) {
 // detached tells whether programs are to be attached in windows alone: so many switches would cost too much
 // outside them.
 func (b *budget) detached() bool {
-	return b.known && b.rate*b.off > b.allowed()/4
+	return b.detach || b.known && b.rate*b.off > b.allowed()/4
 }
 
 // allowed is in ns a second.

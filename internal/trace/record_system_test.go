@@ -206,13 +206,16 @@ func TestRunTimeAndBursts(t *testing.T) {
 		run, queue := r.Run.Value*r.Seen, r.Queue.Value*r.Seen
 		t.Logf("ran %.4f s, the kernel counts %.4f; waited %.4f s, the kernel %.4f; seen %.3f; %d switches unseen; %+v", run, run1-run0, queue, queue1-queue0, r.SeenShare(), r.Unseen, r.Cost)
 		bad := map[string]string{}
+		if len(r.Series) != r.Windows {
+			t.Errorf("%d windows and %d in the series", r.Windows, len(r.Series))
+		}
 		if r.SeenShare() < 0.98 {
 			bad["seen"] = fmt.Sprintf("only %.2f of the time was seen", r.SeenShare())
 		}
-		if math.Abs(run/(run1-run0)-1) > 0.02 {
+		if unseen := 1 - r.SeenShare(); math.Abs(run/(run1-run0)-1) > 0.02+unseen {
 			bad["run"] = fmt.Sprintf("ran %.4f s, and the kernel counts %.4f", run, run1-run0)
 		}
-		if math.Abs(queue-(queue1-queue0)) > 0.05*(queue1-queue0)+0.01 {
+		if math.Abs(queue-(queue1-queue0)) > 0.05*(queue1-queue0)+0.02 {
 			bad["queue"] = fmt.Sprintf("waited %.4f s, and the kernel counts %.4f", queue, queue1-queue0)
 		}
 		var mine []float64
@@ -221,8 +224,36 @@ func TestRunTimeAndBursts(t *testing.T) {
 				mine = append(mine, b.Busy)
 			}
 		}
-		if m := stats.Median(mine); len(mine) < 5 || math.Abs(m/0.020-1) > 0.05 {
+		// Where other tasks keep the CPUs busy, no burst is the service's alone.
+		if m := stats.Median(mine); r.Busy.Value < 0.6*float64(len(r.CPUs)) && (len(mine) < 5 || math.Abs(m/0.020-1) > 0.05) {
 			bad["bursts"] = fmt.Sprintf("%d of 60 bursts of 20 ms are the service's alone, and last %.4f s", len(mine), m)
+		}
+		return bad
+	})
+}
+
+// Where programs are attached in windows alone, what they count is the same.
+func TestDetachedBetweenWindows(t *testing.T) {
+	systemtest.Root(t)
+	until(t, func() map[string]string {
+		p := play(t, "burn", "TRACE_ROUNDS=1000")
+		_, _ = p.in.Write([]byte("\n"))
+		run0, queue0 := p.schedstat(t)
+		began := time.Now()
+		r, err := Record(context.Background(), Config{Target: p.target(), For: 6 * time.Second, Budget: always, detach: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		run1, queue1 := p.schedstat(t)
+		took := time.Since(began).Seconds()
+		run, queue := (run1-run0)/took, (queue1-queue0)/took
+		t.Logf("runs for %.4f s a second, the kernel counts %.4f; waits %.4f s, the kernel %.4f; seen %.3f in %d windows; %d switches unseen; busy %.3f", r.Run.Value, run, r.Queue.Value, queue, r.SeenShare(), r.Windows, r.Unseen, r.Busy.Value)
+		bad := map[string]string{}
+		if math.Abs(r.Run.Value/run-1) > 0.1 {
+			bad["run"] = fmt.Sprintf("runs for %.4f s, and the kernel counts %.4f", r.Run.Value, run)
+		}
+		if math.Abs(r.Queue.Value-queue) > 0.1*queue+0.02 {
+			bad["queue"] = fmt.Sprintf("waits for %.4f s, and the kernel counts %.4f", r.Queue.Value, queue)
 		}
 		return bad
 	})

@@ -38,13 +38,15 @@ type tally struct {
 }
 
 // sums are what one window showed, in ns of all CPUs together.
-type sums struct{ length, run, queue, busy, overlap float64 }
+type sums struct{ at, length, run, queue, busy, overlap float64 }
 
 // maxBursts is what predict reads (burstlog): 60 bytes each in memory.
 const maxBursts = 4_000_000
 
 func newTally(s *session, tree host.Tree, cfg Config) *tally {
-	return &tally{s: s, tree: tree, cfg: cfg, budget: newBudget(cfg.Budget), began: monotonic(), started: time.Now(),
+	b := newBudget(cfg.Budget)
+	b.detach = cfg.detach
+	return &tally{s: s, tree: tree, cfg: cfg, budget: b, began: monotonic(), started: time.Now(),
 		rows: map[int]*schedCpu{}, last: map[int]*schedCpu{}}
 }
 
@@ -109,7 +111,7 @@ func (t *tally) after(length time.Duration) (err error) {
 
 // since is what has been added to the rows.
 func (t *tally) since(length time.Duration) sums {
-	w := sums{length: float64(length)}
+	w := sums{at: float64(t.at - t.began), length: float64(length)}
 	total := t.s.before()
 	for _, c := range t.s.cpus {
 		now, then := t.rows[c], t.last[c]
@@ -194,6 +196,9 @@ func (t *tally) finish() (*Result, error) {
 		r.Missed += row.Missed
 		r.Unseen += row.Unseen
 		r.CPUs = append(r.CPUs, CPU{Number: c, Busy: unit(busyTime(row.Busy, total) / total), Run: unit(float64(row.Run) / total), Lost: int(row.Lost)})
+	}
+	for _, w := range t.windows {
+		r.Series = append(r.Series, Window{At: w.at / 1e9, Length: w.length / 1e9, Run: w.run / w.length, Queue: max(0, w.queue/w.length), Busy: w.busy / w.length})
 	}
 	r.Run = t.interval(r, func(w sums) float64 { return w.run })
 	r.Queue = t.interval(r, func(w sums) float64 { return w.queue })

@@ -33,6 +33,8 @@ type Config struct {
 	Root string
 	// Progress is called after each window, if it is not nil.
 	Progress func(done time.Duration)
+
+	detach bool // between windows, however few switches there are
 }
 
 // DefaultBudget leaves half of the promised 1 % to what no counter shows, as colder caches.
@@ -58,11 +60,18 @@ type Result struct {
 	// Wake-ups of the service whose CPU was idle when they began, and those that found it busy.
 	OnIdle, OnBusy Latency
 
+	Series []Window         // for a picture of the time
 	Bursts []burstlog.Burst // that began in a window, in full length; by CPU and time
 	Lost   uint64           // bursts for which there was no room
 	Missed uint64           // looks at a task that failed
 	Unseen uint64           // switches that the kernel did not tell of
 	Cost   Cost
+}
+
+// Window is a stretch that was watched, in which the parts are s in each second.
+type Window struct {
+	At, Length       float64 // s from the start
+	Run, Queue, Busy float64
 }
 
 // CPU is one processor's part.
