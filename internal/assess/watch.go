@@ -47,7 +47,7 @@ func Watch(ctx context.Context, s *service.Service, source explain.Source, why s
 		unseen  error
 	)
 	if s.Here() {
-		all.Go(func() { seen, unseen = trace.Record(watching, trace.Config{Target: target(s), For: o.For}) })
+		all.Go(func() { seen, unseen = trace.Record(watching, trace.Config{Target: Target(s), For: o.For}) })
 	}
 	if source != nil {
 		all.Go(func() {
@@ -124,12 +124,14 @@ func Watch(ctx context.Context, s *service.Service, source explain.Source, why s
 	return m, nil
 }
 
-// target is the service as the kernel's scheduler is asked for it.
-func target(s *service.Service) trace.Target {
-	if dir := s.Group(); dir != "" {
-		return trace.Target{Name: s.Name, Cgroups: []string{dir}}
+// Target is a service as the kernel's scheduler is asked for it.
+func Target(s *service.Service) trace.Target {
+	processes, group := s.Target()
+	t := trace.Target{Name: s.Name, PIDs: processes}
+	if group != "" {
+		t.Cgroups = []string{group}
 	}
-	return trace.Target{Name: s.Name, PIDs: []int{s.PID}}
+	return t
 }
 
 // scheduled takes what the kernel's scheduler counted.

@@ -3,6 +3,7 @@
 package service
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -143,7 +144,12 @@ func (g *group) has(controller string) bool {
 
 // dir is where the group lies in one of its trees, that of a controller before systemd's own.
 func (g *group) dir() string {
-	for _, c := range append([]string{""}, controllers...) {
+	return cmp.Or(g.controlled(), g.dirs["name=systemd"])
+}
+
+// controlled is where it lies in the tree of a controller; "" where only systemd has it.
+func (g *group) controlled() string {
+	for _, c := range []string{"", "cpu", "cpuacct", "memory"} {
 		if dir := g.dirs[c]; dir != "" {
 			return dir
 		}

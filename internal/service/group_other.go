@@ -10,7 +10,7 @@ type group struct{ path string }
 func groupAt(string) (*group, error)        { return nil, errors.New("only Linux has control groups") }
 func pathsOf(int) []string                  { return nil }
 func groupOf(int) *group                    { return nil }
-func (g *group) dir() string                { return "" }
+func (g *group) controlled() string         { return "" }
 func (g *group) first() int                 { return 0 }
 func (g *group) limited() *group            { return nil }
 func (g *group) processes() []int           { return nil }

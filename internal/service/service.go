@@ -80,12 +80,18 @@ type Service struct {
 // Here reports whether it has processes on this host.
 func (s *Service) Here() bool { return s.PID != 0 || s.group != nil }
 
-// Group is where its own control group lies; "" where it has none.
-func (s *Service) Group() string {
-	if s.group == nil {
-		return ""
+// Target is what of the kernel is its own: its control group, where a controller has one, else
+// its processes, of which children follow.
+func (s *Service) Target() (processes []int, group string) {
+	switch {
+	case s.group == nil && s.PID != 0:
+		return []int{s.PID}, ""
+	case s.group == nil:
+		return nil, ""
+	case s.group.controlled() != "":
+		return nil, s.group.controlled()
 	}
-	return s.group.dir()
+	return s.group.processes(), ""
 }
 
 // ErrEnded is of a service that has no process any more.
