@@ -48,7 +48,7 @@ func (m *machine) open() (tree host.Tree, close func(), err error) {
 		return tree, close, err
 	}
 	if info.IsDir() {
-		return host.Tree{Root: root}, close, ofLinux(root)
+		return host.Tree{Root: root}, close, ofLinux(root, os.DirFS(root))
 	}
 	if !info.Mode().IsRegular() || info.Size() > largestRecording {
 		return tree, close, usagef("--root %s: expected a directory, or a recording of at most %s", m.root, result.Format(largestRecording, "B"))
@@ -69,7 +69,7 @@ func (m *machine) open() (tree host.Tree, close func(), err error) {
 		close()
 		return tree, func() {}, usagef("--root %s: %w", m.root, err)
 	}
-	if err := ofLinux(dir); err != nil {
+	if err := ofLinux(dir, os.DirFS(dir)); err != nil {
 		close()
 		return tree, func() {}, err
 	}
@@ -82,17 +82,21 @@ const largestMachine = 2 * 8192
 
 // ofLinux refuses a tree with more CPUs than a kernel knows: each is asked some fifty
 // questions.
-func ofLinux(root string) error {
-	dir := filepath.Join(root, "sys/devices/system/cpu")
-	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+func ofLinux(root string, tree fs.FS) error {
+	const dir = "sys/devices/system/cpu"
+	if info, err := fs.Stat(tree, dir); err != nil || !info.IsDir() {
 		return nil // what is not there is absent
 	}
-	d, err := os.Open(dir)
+	d, err := tree.Open(dir)
 	if err != nil {
 		return nil // and what may not be read says so itself
 	}
 	defer d.Close()
-	if names, _ := d.Readdirnames(largestMachine + 1); len(names) > largestMachine {
+	names, ok := d.(fs.ReadDirFile)
+	if !ok {
+		return nil
+	}
+	if list, _ := names.ReadDir(largestMachine + 1); len(list) > largestMachine {
 		return usagef("--root %s: sys/devices/system/cpu has more than %d entries; no kernel has so many CPUs", root, largestMachine)
 	}
 	return nil

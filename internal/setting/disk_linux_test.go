@@ -65,7 +65,7 @@ func TestTreeKeepsTheJournal(t *testing.T) {
 				t.Fatal(err)
 			}
 			began := time.Now()
-			sys, dir := Local(root), filepath.Join(root, lib)
+			sys, dir := treeOf(t, root), filepath.Join(root, lib)
 			j, err := OpenJournal(sys, dir)
 			if err == nil {
 				var p *Plan
@@ -98,7 +98,7 @@ func TestForeignJournal(t *testing.T) {
 	systemtest.Root(t)
 	root, dir := t.TempDir(), t.TempDir()
 	plant(t, root)
-	sys := Local(root)
+	sys := treeOf(t, root)
 	set(t, sys, dir, "set", Assignment{"swappiness", "", "10"})
 	if err := os.Chown(filepath.Join(dir, journalFile), 12345, 12345); err != nil {
 		t.Fatal(err)
@@ -175,8 +175,8 @@ func TestRevertOnAFullDisk(t *testing.T) {
 			dir, fill, free := tiny(t)
 			root := t.TempDir()
 			plant(t, root)
-			was := tree(t, root)
-			sys := Local(root)
+			was := treeOf(t, root)
+			sys := treeOf(t, root)
 			set(t, sys, dir, "set", Assignment{"swappiness", "", "10"}, Assignment{"governor", "", "performance"})
 			set(t, sys, dir, "exp", Assignment{"swappiness", "", "1"}, Assignment{"governor", "", "ondemand"}, Assignment{"epp", "", "power"}, Assignment{"min_freq", "", "1600000"}, Assignment{"max_freq", "", "2000000"})
 			if file := filepath.Join(dir, journalFile); !c.reserve {
@@ -214,7 +214,7 @@ func TestRevertOnAFullDisk(t *testing.T) {
 				free()
 				back("", false)
 			}
-			if diff := cmp.Diff(was, tree(t, root)); diff != "" {
+			if diff := cmp.Diff(was, treeOf(t, root)); diff != "" {
 				t.Error(diff)
 			}
 			if _, err := os.Stat(filepath.Join(dir, journalFile)); err == nil {
@@ -229,8 +229,8 @@ func TestSetOnAFullDisk(t *testing.T) {
 	dir, fill, _ := tiny(t)
 	root := t.TempDir()
 	plant(t, root)
-	was := tree(t, root)
-	sys := Local(root)
+	was := treeOf(t, root)
+	sys := treeOf(t, root)
 	fill()
 	if err := os.Truncate(filepath.Join(dir, "filler"), 120<<10); err != nil { // one page is free
 		t.Fatal(err)
@@ -246,7 +246,43 @@ func TestSetOnAFullDisk(t *testing.T) {
 	if _, err := Apply(context.Background(), sys, j, "set", p, false); !errors.Is(err, syscall.ENOSPC) {
 		t.Errorf("%v", err)
 	}
-	if diff := cmp.Diff(was, tree(t, root)); diff != "" {
+	if diff := cmp.Diff(was, treeOf(t, root)); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// A tree is the directory that was opened: one that takes its name meanwhile, or a link there, is
+// neither changed nor read, and gets no journal.
+func TestTreeIsHeld(t *testing.T) {
+	systemtest.Root(t)
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	root, other, moved := filepath.Join(dir, "root"), filepath.Join(dir, "other"), filepath.Join(dir, "moved")
+	plant(t, root)
+	plant(t, other)
+	was := tree(t, other)
+	sys, state := treeOf(t, root), filepath.Join(root, "var/lib/hostlab")
+	plan, err := NewPlan(sys, []Assignment{{"swappiness", "", "10"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(os.Rename(root, moved), os.Symlink("other", root)); err != nil {
+		t.Fatal(err)
+	}
+	j, err := OpenJournal(sys, state)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = Apply(context.Background(), sys, j, "set", plan, false)
+	if err := errors.Join(err, j.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(was, tree(t, other)); diff != "" {
+		t.Errorf("the tree behind the link changed:\n%s", diff)
+	}
+	if got := tree(t, moved); got["/proc/sys/vm/swappiness"] != "10" || got["/var/lib/hostlab/"+journalFile] == "" {
+		t.Errorf("%v", got)
 	}
 }

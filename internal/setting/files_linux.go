@@ -5,6 +5,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"runtime"
 	"strconv"
 
 	"golang.org/x/sys/unix"
@@ -15,23 +16,34 @@ import (
 // noSettings is nil: what is missing here, each setting tells by itself.
 func noSettings() error { return nil }
 
-func filesOf(root string) FS { return files{root} }
+func filesOf(root *os.Root) FS {
+	if root == nil {
+		return files{}
+	}
+	dir, err := root.Open(".")
+	return files{dir, err}
+}
 
 // files is the machine's files, or those below a root.
-type files struct{ root string }
+type files struct {
+	root *os.File // nil: the machine's
+	err  error    // why the root did not open
+}
+
+func (f files) tree() bool { return f.root != nil || f.err != nil }
 
 // open opens a path of the machine. What lies below a root may be anybody's making; kernels
 // without openat2 are refused there. O_NONBLOCK keeps a FIFO from stopping us; sysfs and
 // procfs ignore it.
 func (f files) open(path string, flags int) (int, error) {
-	if f.root == "" {
+	if !f.tree() {
 		return again(func() (int, error) { return unix.Open(path, flags|unix.O_CLOEXEC|unix.O_NONBLOCK|unix.O_NOCTTY, 0) })
 	}
-	root, err := again(func() (int, error) { return unix.Open(f.root, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0) })
-	if err != nil {
-		return -1, err
+	if f.err != nil {
+		return -1, f.err
 	}
-	defer unix.Close(root)
+	defer runtime.KeepAlive(f.root)
+	root := int(f.root.Fd()) //nolint:gosec // a descriptor is small
 	fd, err := host.OpenIn(root, path, flags)
 	if errors.Is(err, unix.ENOENT) {
 		if link := stray(root, path); link != "" {
@@ -96,7 +108,7 @@ func (f files) ReadFile(path string) ([]byte, error) {
 		}
 		n += m
 		if m == 0 || device {
-			if f.root == "" {
+			if !f.tree() {
 				return buf[:n], nil
 			}
 			if err := marked(buf[:n]); err != nil {
@@ -146,7 +158,7 @@ func (f files) writing(path string, value []byte) (int, error) {
 		return -1, &fs.PathError{Op: "open", Path: path, Err: err}
 	}
 	write := func() (int, error) { return unix.Write(fd, value) }
-	if f.root != "" {
+	if f.tree() {
 		if value, err = f.said(path, value); err != nil {
 			return fd, &fs.PathError{Op: "write", Path: path, Err: err}
 		}

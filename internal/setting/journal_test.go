@@ -155,7 +155,7 @@ func TestForget(t *testing.T) {
 
 // A second hostlab is told who has the journal.
 func TestBusy(t *testing.T) {
-	sys, dir := Local(t.TempDir()), t.TempDir()
+	sys, dir := treeOf(t, t.TempDir()), t.TempDir()
 	j, err := OpenJournal(sys, dir)
 	if err != nil {
 		t.Fatal(err)
@@ -445,7 +445,7 @@ func TestLargestJournal(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, journalFile), append(b, make([]byte, maxJournal)...), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	sys.Disk = Local("").Disk
+	sys.Disk = Local(nil).Disk
 	if _, err := Pending(sys, dir); err == nil || !strings.Contains(err.Error(), "larger than 7 MiB") {
 		t.Errorf("%v", err)
 	}

@@ -81,9 +81,14 @@ func newBench(t *testing.T, text string) *bench {
 		}
 	}
 	b.tree = t.TempDir()
+	root, err := os.OpenRoot(b.tree)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { root.Close() })
 	b.cfg.sys = &system{
 		tree:     host.Tree{Root: b.tree},
-		settings: setting.Local(b.tree),
+		settings: setting.Local(root),
 		journal:  filepath.Join(b.tree, "journal"),
 		now:      time.Now,
 		sleep:    func(ctx context.Context, _ time.Duration) error { return ctx.Err() },
