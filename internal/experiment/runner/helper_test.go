@@ -81,14 +81,9 @@ func newBench(t *testing.T, text string) *bench {
 		}
 	}
 	b.tree = t.TempDir()
-	root, err := os.OpenRoot(b.tree)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { root.Close() })
 	b.cfg.sys = &system{
 		tree:     host.Tree{Root: b.tree},
-		settings: setting.Local(root),
+		settings: b.settings(),
 		journal:  filepath.Join(b.tree, "journal"),
 		now:      time.Now,
 		sleep:    func(ctx context.Context, _ time.Duration) error { return ctx.Err() },
@@ -237,4 +232,15 @@ func (b *bench) statuses() (list []string) {
 		}
 	}
 	return list
+}
+
+// settings are those of the directory that is the machine by now.
+func (b *bench) settings() *setting.System {
+	b.t.Helper()
+	root, err := os.OpenRoot(b.tree)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	b.t.Cleanup(func() { root.Close() })
+	return setting.Local(root)
 }
