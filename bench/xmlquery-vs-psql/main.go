@@ -33,11 +33,11 @@ func compare(ctx context.Context, size, degree int, p rounds.Plan) error {
 		return err
 	}
 	ours := func() (float64, error) {
-		took, doubt, err := d.Elapsed(ctx, degree)
+		a, doubt, err := d.Run(ctx, degree, 1)
 		if doubt != "" {
 			fmt.Println("  doubt:", doubt)
 		}
-		return took, err
+		return a.Wall, err
 	}
 	// psql has the same settings, and tells the time itself.
 	script := strings.Join(xmlquery.Session(degree), ";\n") + ";\n\\timing on\n" + xmlquery.PostgresQuery + ";\n"

@@ -17,14 +17,18 @@ import (
 var layers = [][]string{
 	{"cmd"},
 	{"internal/report", "internal/predict", "internal/watch/live", "internal/export"},
-	{"internal/experiment", "internal/lever"},
+	{"internal/experiment/runner", "internal/lever"},
 	{"internal/probe", "internal/check", "internal/analysis"},
+	{"internal/experiment"},
 	{"internal/workload"},
 	{"internal/explain", "internal/setting", "internal/watch", "internal/emulate", "internal/delayfs", "internal/energy", "internal/model", "internal/stops"},
 	{"internal/host", "internal/lockfile", "internal/privatedb", "internal/result", "internal/stats", "internal/picture", "internal/document"},
 	{"internal/workload/hot", "internal/workload/thread", "internal/workload/worker"},
 	{"internal/screen", "internal/spelling", "internal/trust", "internal/proc", "internal/bounded", "studies", "."},
 }
+
+// pure lists all that package experiment may use: what else a study names is given to it.
+var pure = []string{"internal/result", "internal/screen", "internal/spelling", "internal/stats", "internal/workload", "studies"}
 
 // layer returns the line of a package, -1 for none, and the folder that decided it.
 func layer(pkg string) (line int, folder string) {
@@ -81,6 +85,9 @@ func TestImportsPointDown(t *testing.T) {
 			if ours, ok := strings.CutPrefix(name, "hostlab/"); ok {
 				if below, _ := layer(ours); below < line {
 					t.Errorf("%s imports %s, which stands above it", path, ours)
+				}
+				if pkg == "internal/experiment" && !slices.Contains(pure, ours) {
+					t.Errorf("%s imports %s, which it is to be given", path, ours)
 				}
 			}
 		}

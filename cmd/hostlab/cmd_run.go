@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -132,7 +133,7 @@ func (o *runOptions) check(named, overridden bool) error {
 // compared with it.
 func (o *runOptions) find(set experiment.Overrides, overridden bool) (*experiment.Study, error) {
 	if !o.resume && !o.restore {
-		return experiment.Find(o.study, set)
+		return experiment.Find(o.study, set, runner.Known())
 	}
 	over := &set
 	if !overridden {
@@ -148,7 +149,7 @@ func (o *runOptions) find(set experiment.Overrides, overridden bool) (*experimen
 	if o.study == "" {
 		return recorded, nil
 	}
-	return experiment.Find(o.study, runner.Overrides(recorded))
+	return experiment.Find(o.study, runner.Overrides(recorded), runner.Known())
 }
 
 // run does what was asked for.
@@ -212,7 +213,7 @@ func (o *runOptions) run(ctx context.Context, std streams, st *experiment.Study)
 			return err
 		}
 	}
-	if st, err = fit(st, m); err != nil {
+	if st, err = experiment.Fit(st, m, runner.Look); err != nil {
 		return err
 	}
 	cfg.Study, cfg.Machine = st, m
@@ -257,7 +258,7 @@ func (o *runOptions) plan(w io.Writer, st *experiment.Study) error {
 func (o *runOptions) permitted(ctx context.Context, std streams, st *experiment.Study) error {
 	var changing []string
 	for _, f := range st.Factors {
-		if f.Kind != "parameter" && f.Kind != "emulated" {
+		if f.Changes() {
 			changing = append(changing, f.Name)
 		}
 	}
@@ -317,17 +318,19 @@ func (o *runOptions) putBack(ctx context.Context, std streams, cfg runner.Config
 	if r.End == nil {
 		ended, err = runner.EndLeftovers(o.dir)
 	}
+	say := func(format string, a ...any) {
+		_, werr := fmt.Fprintln(std.out, screen.Clean(fmt.Sprintf(format, a...)))
+		err = cmp.Or(err, werr)
+	}
 	if len(ended) > 0 {
-		if _, err := fmt.Fprintf(std.out, "Ended what the killed run had left running: %s\n", screen.Clean(strings.Join(ended, ", "))); err != nil {
-			return err
-		}
+		say("Ended what the killed run had left running: %s", strings.Join(ended, ", "))
 	}
 	if err != nil {
 		return err
 	}
 	changed := r.Changed()
 	if len(changed) == 0 {
-		_, err := fmt.Fprintf(std.out, "Nothing to put back: %s has no level that is still changed.\n", o.dir)
+		say("Nothing to put back: %s has no level that is still changed.", o.dir)
 		return err
 	}
 	cfg.Force = o.yes
@@ -352,14 +355,12 @@ func (o *runOptions) putBack(ctx context.Context, std streams, cfg runner.Config
 				now = "not put back yet"
 			}
 		}
-		if _, err := fmt.Fprintf(std.out, "%s: %s\n", screen.Clean(e.Factor), screen.Clean(now)); err != nil {
-			return err
-		}
+		say("%s: %s", e.Factor, now)
 	}
-	if n := len(r.Changed()); n > 0 {
+	if n := len(r.Changed()); n > 0 && err == nil {
 		return fmt.Errorf("%d of %d factors are not put back yet; --restore can be run again", n, len(changed))
 	}
-	return nil
+	return err
 }
 
 // explain adds to an error how to go on, and shows what it is about.
@@ -393,7 +394,7 @@ func (o *runOptions) leftover(st *experiment.Study) string {
 		open = append(open, e.Factor)
 	}
 	for _, f := range st.Factors {
-		if f.Kind != "manual" && f.Change == result.Reboot && r.LastRestored(f.Name) != nil && !slices.Contains(open, f.Name) {
+		if f.Kind != experiment.KindManual && f.Change == result.Reboot && r.LastRestored(f.Name) != nil && !slices.Contains(open, f.Name) {
 			boot = append(boot, f.Name)
 		}
 	}

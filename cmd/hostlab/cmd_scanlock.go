@@ -230,7 +230,7 @@ func (o *scanlockRun) table(t scanlock.Table, p scanlock.Plan) error {
 // total prints the whole run, where it is more than the last table, and latencies.
 func (o *scanlockRun) total(res scanlock.Result, p scanlock.Plan) error {
 	d := &document.Document{}
-	if !res.Told || res.Lost != "" {
+	if !res.Shown || res.Lost != "" {
 		if err := o.blank(); err != nil {
 			return err
 		}

@@ -1,14 +1,15 @@
 package main
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
 
+	"hostlab/internal/document"
 	"hostlab/internal/experiment"
-	"hostlab/internal/screen"
+	"hostlab/internal/experiment/runner"
+	"hostlab/internal/workload/all"
 )
 
 func newStudy(std streams) *cobra.Command {
@@ -62,7 +63,7 @@ Exit status: 0 all can be used, 2 one cannot.`,
 			var all experiment.Problems
 			_, width := terminal(std.out)
 			for i, a := range args {
-				s, err := experiment.Find(a, over)
+				s, err := experiment.Find(a, over, runner.Known())
 				if bad, ok := errors.AsType[*experiment.Problems](err); ok {
 					all.List = append(all.List, bad.List...)
 					continue
@@ -114,21 +115,12 @@ Exit status: 0.`,
 		Example: `  hostlab study list`,
 		Args:    noArgs,
 		RunE: func(*cobra.Command, []string) error {
-			studies, longest := experiment.Embedded(), 0
-			for _, s := range studies {
-				longest = max(longest, len(s.Name))
+			var list document.Pairs
+			for _, s := range experiment.Embedded(runner.Known()) {
+				list = append(list, document.Pair{Name: s.Name, Value: s.Title})
 			}
-			_, width := terminal(std.out)
-			var b bytes.Buffer
-			for _, s := range studies {
-				head := screen.Pad(s.Name, longest) + "  "
-				for _, line := range screen.Wrap(s.Title, width-len(head)) {
-					fmt.Fprintln(&b, head+line)
-					head = screen.Pad("", longest+2)
-				}
-			}
-			_, err := std.out.Write(b.Bytes())
-			return err
+			d := &document.Document{Answer: []document.Line{{Text: fmt.Sprintf("hostlab has %d studies.", len(list))}}, Sections: []document.Section{document.Titled("Studies", list)}}
+			return printDocument(std, d, "text")
 		},
 	}
 }
@@ -148,7 +140,7 @@ Exit status: 0 done, 2 no such study.`,
 			if experiment.IsFile(args[0]) {
 				return usagef("study show %s: names a file; show prints built-in studies, which 'hostlab study list' names", args[0])
 			}
-			s, err := experiment.Find(args[0], experiment.Overrides{})
+			s, err := experiment.Find(args[0], experiment.Overrides{}, runner.Known())
 			if err != nil {
 				return err
 			}
@@ -170,7 +162,7 @@ Exit status: 0.`,
 		Example: `  hostlab study schema > study.schema.json`,
 		Args:    noArgs,
 		RunE: func(*cobra.Command, []string) error {
-			_, err := std.out.Write(experiment.Schema())
+			_, err := std.out.Write(experiment.Schema(all.Workloads()))
 			return err
 		},
 	}

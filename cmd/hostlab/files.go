@@ -74,8 +74,11 @@ func ours(dir *os.Root, name string) (fs.FileInfo, error) {
 }
 
 // checkWritable says early, before a minute of measuring, that a file cannot be
-// written. It writes nothing itself.
+// written. It writes nothing itself. No name, and - for stdout, are no files.
 func checkWritable(flag, name string) error {
+	if name == "" || name == "-" {
+		return nil
+	}
 	given := name
 	info, err := os.Stat(name)
 	if err == nil && info.IsDir() {

@@ -9,7 +9,6 @@ import (
 	"hostlab/internal/host"
 	"hostlab/internal/probe"
 	"hostlab/internal/workload"
-	"hostlab/internal/workload/all"
 	"hostlab/internal/workload/cpus"
 )
 
@@ -19,8 +18,7 @@ const placesBudget = 4 * time.Second
 // machineFor reads what this host is to a study whose workload asks for it; for
 // others, it is nothing.
 func machineFor(ctx context.Context, st *experiment.Study) (m workload.Machine, err error) {
-	w, _ := all.Find(st.Workload.Name)
-	if _, ok := w.(workload.Offering); !ok {
+	if _, ok := st.Work.(workload.Offering); !ok {
 		return m, nil
 	}
 	facts := host.Collect(ctx, host.Options{})
@@ -44,20 +42,12 @@ func measuredPairs(ctx context.Context, m workload.Machine) ([][2]int, error) {
 	return pairs, nil
 }
 
-// fit returns a study without the levels that the machine does not have.
-func fit(st *experiment.Study, m workload.Machine) (*experiment.Study, error) {
-	w, ok := all.Find(st.Workload.Name)
-	if !ok {
-		return st, nil // the runner tells
-	}
-	return experiment.Fit(st, w, m, runner.Look)
-}
-
-// fitHere is fit for this host, with what it reports of itself.
+// fitHere returns a study without the levels that this host does not have, by what it
+// reports of itself.
 func fitHere(ctx context.Context, st *experiment.Study) (*experiment.Study, error) {
 	m, err := machineFor(ctx, st)
 	if err != nil {
 		return nil, err
 	}
-	return fit(st, m)
+	return experiment.Fit(st, m, runner.Look)
 }

@@ -67,10 +67,8 @@ func groupsOf(mounts string) (g groups, ok bool) {
 		}
 		switch f[2] {
 		case "cgroup":
-			for o := range strings.SplitSeq(f[3], ",") {
-				if o == "cpu" {
-					return groups{dir: f[1]}, true
-				}
+			if slices.Contains(strings.Split(f[3], ","), "cpu") {
+				return groups{dir: f[1]}, true
 			}
 		case "cgroup2":
 			if !ok {
@@ -85,11 +83,11 @@ func groupsOf(mounts string) (g groups, ok bool) {
 type group struct {
 	family
 	groups
-	path  string
-	homes map[int]string // where a process was before
-	now   string         // what was last written
-	limit string         // of it, the quota
-	share float64        // that limit stands for, in CPUs
+	path    string
+	homes   map[int]string    // where a process was before
+	written map[string]string // by file, what was written last; nil: nothing
+	limit   []write           // the quota
+	share   float64           // that limit stands for, in CPUs
 
 	before, throttled time.Duration // throttled time of earlier groups of this path, and of this one
 }
@@ -158,11 +156,7 @@ func (g *group) home(pid int) string {
 		if len(f) != 3 {
 			continue
 		}
-		hit := g.v2 && f[1] == ""
-		for c := range strings.SplitSeq(f[1], ",") {
-			hit = hit || !g.v2 && c == "cpu"
-		}
-		if hit {
+		if g.v2 && f[1] == "" || !g.v2 && slices.Contains(strings.Split(f[1], ","), "cpu") {
 			return filepath.Join(g.dir, f[2])
 		}
 	}
@@ -174,7 +168,7 @@ func (g *group) set(speed float64, threads load) error {
 		if err := os.Mkdir(g.path, 0o755); err != nil {
 			return err
 		}
-		g.now = ""
+		g.written = nil
 		g.join(g.pids)
 	}
 	// Each write of a quota gives the group a whole new one at once (tg_set_cfs_bandwidth in
@@ -183,27 +177,26 @@ func (g *group) set(speed float64, threads load) error {
 	if speed >= 1 {
 		share = math.Inf(1)
 	}
-	if g.share == 0 || share != g.share && !(math.Abs(share-g.share) < stay*g.share) || g.now == "" {
+	if g.share == 0 || share != g.share && !(math.Abs(share-g.share) < stay*g.share) || g.written == nil {
 		g.share, g.limit = share, g.quota(speed, threads.running)
 	}
-	weight := g.weight(threads.ready)
-	text := g.limit + "\n" + weight
-	if text == g.now {
-		return nil
+	if g.written == nil {
+		g.written = map[string]string{}
 	}
-	if strings.HasPrefix(g.now, g.limit+"\n") {
-		g.now, text = text, weight
-	} else {
-		g.now = text
-	}
-	for line := range strings.Lines(text) {
-		f, v, _ := strings.Cut(strings.TrimSpace(line), "=")
-		if err := put(filepath.Join(g.path, f), v); err != nil {
-			return fmt.Errorf("%s: %w", f, err)
+	for _, w := range append(slices.Clip(g.limit), g.weight(threads.ready)) {
+		if g.written[w.file] == w.value {
+			continue
 		}
+		if err := put(filepath.Join(g.path, w.file), w.value); err != nil {
+			return fmt.Errorf("%s: %w", w.file, err)
+		}
+		g.written[w.file] = w.value
 	}
 	return nil
 }
+
+// write is a value for a file of a group.
+type write struct{ file, value string }
 
 // Weights of a group for one thread, and the largest: what a process outside of a group
 // has (cgroup-v2.rst, cpu.weight; MAX_SHARES in kernel/sched/sched.h).
@@ -215,28 +208,26 @@ const (
 // weight is what to write so that threads threads of the group get as much of busy
 // CPUs as they would by themselves: a group has the weight of one for all of them, and
 // others on the host would slow it down more than the policy does.
-func (g *group) weight(threads int) string {
+func (g *group) weight(threads int) write {
 	if g.v2 {
-		return fmt.Sprintf("cpu.weight=%d", min(threads*weightEach, weightMost))
+		return write{"cpu.weight", fmt.Sprint(min(threads*weightEach, weightMost))}
 	}
-	return fmt.Sprintf("cpu.shares=%d", min(threads*sharesEach, sharesMost))
+	return write{"cpu.shares", fmt.Sprint(min(threads*sharesEach, sharesMost))}
 }
 
-// quota is what to write for a speed of some running threads: lines of file=value.
-func (g *group) quota(speed, threads float64) string {
+// quota is what to write for a speed of some running threads.
+func (g *group) quota(speed, threads float64) []write {
 	p := max(period, time.Duration(float64(minQuota)/speed/threads))
-	q := time.Duration(speed * float64(p) * threads)
-	if g.v2 {
-		v := fmt.Sprintf("%d %d", q.Microseconds(), p.Microseconds())
-		if speed >= 1 {
-			v = "max"
-		}
-		return "cpu.max=" + v
+	us, each := time.Duration(speed*float64(p)*threads).Microseconds(), p.Microseconds()
+	switch {
+	case g.v2 && speed >= 1:
+		return []write{{"cpu.max", "max"}}
+	case g.v2:
+		return []write{{"cpu.max", fmt.Sprintf("%d %d", us, each)}}
+	case speed >= 1:
+		return []write{{"cpu.cfs_quota_us", "-1"}}
 	}
-	if speed >= 1 {
-		return "cpu.cfs_quota_us=-1"
-	}
-	return fmt.Sprintf("cpu.cfs_period_us=%d\ncpu.cfs_quota_us=%d", p.Microseconds(), q.Microseconds())
+	return []write{{"cpu.cfs_period_us", fmt.Sprint(each)}, {"cpu.cfs_quota_us", fmt.Sprint(us)}}
 }
 
 // kept is the throttled time of cpu.stat: throttled_time in ns in version 1
@@ -284,7 +275,7 @@ func (g *group) release() error {
 		}
 		g.kept()
 		if err = os.Remove(g.path); err == nil {
-			g.before, g.throttled, g.now = g.before+g.throttled, 0, ""
+			g.before, g.throttled, g.written = g.before+g.throttled, 0, nil
 			return nil
 		}
 		time.Sleep(2 * time.Millisecond)

@@ -58,12 +58,6 @@ func Choose(m Method, slice time.Duration) (Method, error) {
 // seen, and is neither slowed down nor billed.
 const Resolution = 8 * time.Millisecond
 
-// Config is what to emulate.
-type Config struct {
-	Method Method  // Stop or Group, of Choose
-	Floor  float64 // lowest speed, share of full speed; there are states every 5 %
-}
-
 // Check returns what is wrong with a policy, as model.ParsePolicy reads it, and a floor.
 func Check(policy string, floor float64) error {
 	_, err := newClock(policy, floor)
@@ -88,10 +82,7 @@ type Totals struct {
 	Asked   float64 `json:"asked"`   // s of wall time that the policy asked to keep the processes from their CPUs while they had work
 	Kept    float64 `json:"kept"`    // s of wall time that they were kept from them while they had work, as measured
 	Billed  float64 `json:"billed"`  // s of Kept, times the threads that it hit at once
-	Wall    float64 `json:"wall"`    // s
-	Slow    float64 `json:"slow"`    // s of Wall below full speed
 	Speed   float64 `json:"speed"`   // now
-	Threads int     `json:"threads"` // seen last
 }
 
 // Sub is what was emulated between two readings.
@@ -101,8 +92,6 @@ func (t Totals) Sub(before Totals) Totals {
 	t.Asked -= before.Asked
 	t.Kept -= before.Kept
 	t.Billed -= before.Billed
-	t.Wall -= before.Wall
-	t.Slow -= before.Slow
 	return t
 }
 
@@ -120,16 +109,17 @@ func (e *Emulation) Lost() <-chan struct{} { return e.lost }
 
 // request is what the governor's process is asked.
 type request struct {
-	Config
+	Action string
+	Method Method
 	Root   int // whose descendants are slowed down
 	Policy string
-	Action string
+	Floor  float64 // lowest speed, share of full speed
 }
 
-// Start starts a governor, at full speed. It outlives no end of this process: its input
+// Start starts a governor with a method of Choose, at full speed. It outlives no end of this process: its input
 // then ends, and it lets everything go. Should it be killed itself, this process does.
-func Start(cfg Config) (*Emulation, error) {
-	if err := usable(cfg.Method); err != nil {
+func Start(m Method) (*Emulation, error) {
+	if err := usable(m); err != nil {
 		return nil, err
 	}
 	// A kill would leave processes stopped, so no context that can be cancelled.
@@ -139,15 +129,16 @@ func Start(cfg Config) (*Emulation, error) {
 	}
 	e := &Emulation{s: s, lost: make(chan struct{})}
 	e.watch()
-	if err := e.call(request{Config: cfg, Root: os.Getpid(), Action: actionStart}, nil); err != nil {
+	if err := e.call(request{Action: actionStart, Method: m, Root: os.Getpid()}, nil); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	return e, nil
 }
 
-// Set puts a policy in force, from the state of an idle CPU.
+// Set puts a policy in force, from the state of an idle CPU. There are states every 5 % down to
+// the floor.
 func (e *Emulation) Set(policy string, floor float64) error {
-	return e.call(request{Config: Config{Floor: floor}, Policy: policy, Action: actionSet}, nil)
+	return e.call(request{Action: actionSet, Policy: policy, Floor: floor}, nil)
 }
 
 // Totals reads what was emulated so far.

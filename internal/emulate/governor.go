@@ -191,10 +191,6 @@ func (g *governor) look(now time.Duration) error {
 			threads.ready++
 		}
 	}
-	g.totals.Wall += span.Seconds()
-	if speed < 1 {
-		g.totals.Slow += span.Seconds()
-	}
 	kept := g.target.kept()
 	hit := kept - g.was
 	g.was = kept
@@ -208,7 +204,7 @@ func (g *governor) look(now time.Duration) error {
 	}
 	g.account(all.did.Seconds()/threads.running*(1/speed-1), hit.Seconds(), threads.running)
 	from := g.at - g.began
-	g.last, g.carry, g.at, g.totals.Threads = used, carry, now, len(used)
+	g.last, g.carry, g.at = used, carry, now
 	g.totals.Speed = 1
 	if g.clock == nil {
 		return nil // released

@@ -216,7 +216,7 @@ func TestLoads(t *testing.T) {
 	if diff := cmp.Diff([]load{{1, 1}, {1, 2}, {1.25, 2}, {1.1875, 1}}, l.told, cmp.AllowUnexported(load{})); diff != "" {
 		t.Error(diff)
 	}
-	if l.low != 1 || g.totals.Slow != 0 || g.totals.Clocked != g.totals.Used {
+	if l.low != 1 || g.totals.Asked != 0 || g.totals.Clocked != g.totals.Used {
 		t.Errorf("slowest %g, %+v", l.low, g.totals)
 	}
 }

@@ -28,7 +28,7 @@ func TestBadStudies(t *testing.T) {
 		if !ok {
 			continue
 		}
-		_, err := Parse(f.Name, t.TempDir(), f.Data, Overrides{}, Everything())
+		_, err := Parse(f.Name, t.TempDir(), f.Data, Overrides{}, everything())
 		if err == nil {
 			t.Errorf("%s: no problem found", f.Name)
 			continue

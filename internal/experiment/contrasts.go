@@ -10,15 +10,6 @@ import (
 	"hostlab/internal/spelling"
 )
 
-func (p *parser) factorNamed(name string) *Factor {
-	for i := range p.s.Factors {
-		if p.s.Factors[i].Name == name {
-			return &p.s.Factors[i]
-		}
-	}
-	return nil
-}
-
 func (p *parser) contrasts(list []fields) {
 	if len(list) == 0 {
 		p.defaultContrasts()
@@ -132,15 +123,16 @@ func (p *parser) contrast(f fields) []result.Contrast {
 
 // mentioned finds a factor by name, or says that there is none.
 func (p *parser) mentioned(name placed[string]) *Factor {
-	x := p.factorNamed(name.v)
-	if x == nil {
-		var names []string
-		for _, f := range p.s.Factors {
-			names = append(names, f.Name)
+	var names []string
+	for i := range p.s.Factors {
+		x := &p.s.Factors[i]
+		if x.Name == name.v {
+			return x
 		}
-		p.addHint(name.at, spelling.Meant(name.v, names), "no factor %q", screen.Short(name.v))
+		names = append(names, x.Name)
 	}
-	return x
+	p.addHint(name.at, spelling.Meant(name.v, names), "no factor %q", screen.Short(name.v))
+	return nil
 }
 
 func (p *parser) unknownLevel(at place, x *Factor, level string) {

@@ -13,7 +13,6 @@ import (
 	"hostlab/internal/result"
 	"hostlab/internal/screen"
 	"hostlab/internal/workload"
-	"hostlab/internal/workload/all"
 )
 
 // Describe writes what a study does, for a screen of that width: what it varies
@@ -119,7 +118,8 @@ func (f Factor) about() string {
 		}
 		levels = append(levels, text)
 	}
-	how := map[string]string{"setting": "setting " + f.Setting, "emulated": "power policies, emulated", "parameter": "parameter of the workload", "commands": "by commands", "manual": "by a person"}[f.Kind]
+	how := map[string]string{KindSetting: "setting " + f.Setting, KindEmulated: "power policies, emulated",
+		KindParameter: "parameter of the workload", KindCommands: "by commands", KindManual: "by a person"}[f.Kind]
 	if f.Change != result.Online && string(f.Change) != f.Kind {
 		how += ", " + map[result.Change]string{result.RestartWorkload: "workload restarted", result.Reboot: "reboot", result.Manual: "a person's step"}[f.Change]
 	}
@@ -137,7 +137,7 @@ func (f Factor) about() string {
 func (s *Study) workloadText() string {
 	given := s.parameters()
 	var list []string
-	for _, p := range s.params {
+	for _, p := range s.description().Params {
 		if v, ok := given[p.Name]; ok && (p.Required || v != workload.Text(p, p.Default)) {
 			list = append(list, p.Name+" = "+v)
 		}
@@ -247,11 +247,7 @@ func (s *Study) contrastText(primary bool) string {
 
 // doubts are the guards that the workload has itself.
 func (s *Study) doubts() (list []string) {
-	w, ok := all.Find(s.Workload.Name)
-	if !ok {
-		return nil
-	}
-	for _, d := range w.Describe().Doubts {
+	for _, d := range s.description().Doubts {
 		list = append(list, "by the workload: "+d)
 	}
 	return list
@@ -293,18 +289,18 @@ func (g Guard) text(retries int, own []string) string {
 func (s *Study) changes() (list []string) {
 	for _, f := range s.Factors {
 		switch f.Kind {
-		case "setting":
+		case KindSetting:
 			list = append(list, fmt.Sprintf("%s: sets %s before every run and puts every object of it back (journal: hostlab revert)", f.Name, f.Setting))
-		case "emulated":
+		case KindEmulated:
 			list = append(list, fmt.Sprintf("%s: keeps the workload's own processes from their CPUs, by %s, and lets them go", f.Name,
 				map[string]string{"stop": "signals", "cgroup": "the quota of a cgroup", "auto": "signals or the quota of a cgroup"}[f.Emulate.Method]))
-		case "commands":
+		case KindCommands:
 			back := "puts back what " + shown(f.Read) + " printed at the start"
 			if f.Restore != nil {
 				back = "puts it back by " + shown(f.Restore)
 			}
 			list = append(list, fmt.Sprintf("%s: runs %s before every run, and %s", f.Name, shown(f.Apply), back))
-		case "manual":
+		case KindManual:
 			list = append(list, fmt.Sprintf("%s: asks for %q, and waits", f.Name, f.Manual))
 		}
 	}

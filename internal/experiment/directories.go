@@ -1,11 +1,13 @@
 package experiment
 
 import (
+	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
-	"hostlab/internal/delayfs"
 	"hostlab/internal/result"
 	"hostlab/internal/screen"
 	"hostlab/internal/spelling"
@@ -43,14 +45,15 @@ func (p *parser) directories(f fields, x *Factor, param workload.Param) {
 }
 
 func (p *parser) directory(x *Factor, level, text string, at place, given bool) {
-	d, err := delayfs.ParsePlace(text)
+	d, err := parseDirectory(text)
+	d.Given = given
 	switch {
 	case err != nil:
 		p.add(at, "%v", err)
 	case text == "":
 		p.add(at, "names no directory")
 	default:
-		x.Directories[level] = Directory{d, given}
+		x.Directories[level] = d
 	}
 }
 
@@ -85,9 +88,37 @@ func (d Directory) String() string {
 	if d.Delay == 0 {
 		return d.Dir
 	}
-	text := "delay:" + screen.Brief(d.Delay)
+	text := delayPrefix + screen.Brief(d.Delay)
 	if d.Dir != "" {
 		text += ":" + d.Dir
 	}
 	return text
+}
+
+// delayPrefix begins what is slowed.
+const delayPrefix = "delay:"
+
+// mostDelay is far above any device that still works.
+const mostDelay = time.Minute
+
+// parseDirectory reads DIRECTORY, delay:TIME or delay:TIME:DIRECTORY.
+func parseDirectory(s string) (Directory, error) {
+	rest, slow := strings.CutPrefix(s, delayPrefix)
+	if !slow {
+		if strings.ContainsRune(s, 0) {
+			return Directory{}, errors.New("a directory has no zero byte in its name")
+		}
+		return Directory{Dir: s}, nil
+	}
+	text, dir, named := strings.Cut(rest, ":")
+	d, err := time.ParseDuration(text)
+	switch {
+	case err != nil:
+		return Directory{}, fmt.Errorf("%q is not a delay: write %[2]sTIME or %[2]sTIME:DIRECTORY, with a time such as 500us or 1ms", s, delayPrefix)
+	case d <= 0 || d > mostDelay:
+		return Directory{}, fmt.Errorf("a delay of %s: expected above 0, up to %s", text, mostDelay)
+	case named && dir == "":
+		return Directory{}, fmt.Errorf("%q names no directory behind the last colon", s)
+	}
+	return Directory{Dir: dir, Delay: d}, nil
 }

@@ -18,10 +18,10 @@ import (
 const measuredSiblings = "measured_siblings"
 
 // Fit returns a study as a machine can run it: without the levels that its workload
-// w cannot have there, and with what w tells of the machine. A study that fits is
+// cannot have there, and with what that tells of the machine. A study that fits is
 // returned as it is. look says what the host is to the levels of a factor; it may be
 // nil. Fit touches nothing. The error is a *Problems.
-func Fit(s *Study, w workload.Workload, m workload.Machine, look func(*Study, Factor) Here) (*Study, error) {
+func Fit(s *Study, m workload.Machine, look func(*Study, Factor) Here) (*Study, error) {
 	why, tells, places := map[string]map[string]string{}, map[string]string{}, []result.Place(nil)
 	if look != nil {
 		for _, f := range s.Factors {
@@ -36,7 +36,7 @@ func Fit(s *Study, w workload.Workload, m workload.Machine, look func(*Study, Fa
 			places = append(places, here.Places...)
 		}
 	}
-	o, ok := w.(workload.Offering)
+	o, ok := s.Work.(workload.Offering)
 	if !ok || m.Topology == nil {
 		if len(why) == 0 && len(tells) == 0 {
 			return s, nil
@@ -50,7 +50,7 @@ func Fit(s *Study, w workload.Workload, m workload.Machine, look func(*Study, Fa
 	fit := *s
 	fit.Machine = m
 	for _, f := range s.Factors {
-		if _, known := w.Describe().Param(f.Parameter); f.Kind == "parameter" && f.Directories == nil && known {
+		if _, known := s.description().Param(f.Parameter); f.Kind == KindParameter && f.Directories == nil && known {
 			why[f.Name] = o.Offers(fit.Config(""), f.Parameter, f.Levels, m)
 		}
 	}
@@ -156,7 +156,7 @@ func Drop(s *Study, why map[string]map[string]string) (*Study, error) {
 		if f.Directories != nil {
 			return nil, s.unfit(out.Absent, "factor "+f.Name+", "+reason+" on this host")
 		}
-		if f.Kind == "parameter" {
+		if f.Kind == KindParameter {
 			if len(left.Levels) == 0 {
 				return nil, s.unfit(out.Absent, "factor "+f.Name+" has no level left on this host")
 			}
@@ -193,16 +193,15 @@ func Drop(s *Study, why map[string]map[string]string) (*Study, error) {
 
 // hold sets a parameter of the workload to a level.
 func (s *Study) hold(parameter, level string) error {
-	for _, p := range s.params {
-		if p.Name == parameter {
-			v, err := workload.ParseText(p, level)
-			if err == nil {
-				s.Workload.Params[parameter] = v
-			}
-			return err
-		}
+	p, ok := s.description().Param(parameter)
+	if !ok {
+		return nil // a name in a command's arguments
 	}
-	return nil // a name in a command's arguments
+	v, err := workload.ParseText(p, level)
+	if err == nil {
+		s.Workload.Params[parameter] = v
+	}
+	return err
 }
 
 // still reports whether all levels of a contrast are there, and returns it without

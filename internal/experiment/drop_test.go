@@ -13,7 +13,6 @@ import (
 	"hostlab/internal/host"
 	"hostlab/internal/result"
 	"hostlab/internal/workload"
-	"hostlab/internal/workload/all"
 	"hostlab/studies"
 )
 
@@ -48,7 +47,7 @@ exhausted = "mark"
 
 func parsed(t testing.TB, text string) *Study {
 	t.Helper()
-	s, err := Parse("t.toml", "/", []byte(text), Overrides{}, Everything())
+	s, err := Parse("t.toml", "/", []byte(text), Overrides{}, everything())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -194,16 +193,16 @@ func (halved) Context(cfg workload.Config, _ workload.Machine) map[string]string
 }
 
 func TestFit(t *testing.T) {
-	null, _ := all.Find("null")
 	s := parsed(t, twoFactors)
 	m := workload.Machine{Topology: &host.Topology{}, Allowed: []int{0, 1, 2}, Measured: [][2]int{{0, 2}, {1, 3}}}
-	if got, err := Fit(s, null, m, nil); got != s || err != nil {
+	if got, err := Fit(s, m, nil); got != s || err != nil {
 		t.Errorf("a workload that has everything changed the study: %v", err)
 	}
-	if got, err := Fit(s, halved{null}, workload.Machine{}, nil); got != s || err != nil {
+	s.Work = halved{s.Work}
+	if got, err := Fit(s, workload.Machine{}, nil); got != s || err != nil {
 		t.Errorf("a machine that is not known changed the study: %v", err)
 	}
-	got, err := Fit(s, halved{null}, m, nil)
+	got, err := Fit(s, m, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -219,7 +218,7 @@ func TestFit(t *testing.T) {
 		t.Error(diff)
 	}
 	m.Measured = [][2]int{}
-	if got, err = Fit(s, halved{null}, m, nil); err != nil || MeasuredPairs(got.Context) == nil || len(MeasuredPairs(got.Context)) > 0 {
+	if got, err = Fit(s, m, nil); err != nil || MeasuredPairs(got.Context) == nil || len(MeasuredPairs(got.Context)) > 0 {
 		t.Errorf("none measured gave %v, %v", got.Context, err)
 	}
 	if MeasuredPairs(nil) != nil {
@@ -236,7 +235,7 @@ func TestSectionAndExhausted(t *testing.T) {
 		t.Error("stop marks")
 	}
 	for was, now := range map[string][2]string{`"smt"`: {`"smd"`, "did you mean smt?"}, `"mark"`: {`"marks"`, "did you mean mark?"}} {
-		_, err := Parse("t.toml", "/", []byte(strings.Replace(twoFactors, was, now[0], 1)), Overrides{}, Everything())
+		_, err := Parse("t.toml", "/", []byte(strings.Replace(twoFactors, was, now[0], 1)), Overrides{}, everything())
 		if err == nil || !strings.Contains(err.Error(), now[1]) {
 			t.Errorf("%s gave %v", now[0], err)
 		}
@@ -260,7 +259,7 @@ func TestBuiltInsNameOthers(t *testing.T) {
 	}
 	named := 0
 	for _, file := range files {
-		s, err := Find(strings.TrimSuffix(file.Name(), ".toml"), Overrides{})
+		s, err := Find(strings.TrimSuffix(file.Name(), ".toml"), Overrides{}, everything())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -268,7 +267,7 @@ func TestBuiltInsNameOthers(t *testing.T) {
 			continue
 		}
 		named++
-		other, err := Find(s.Instead, Overrides{})
+		other, err := Find(s.Instead, Overrides{}, everything())
 		if err != nil {
 			t.Errorf("%s: %v", s.Name, err)
 			continue

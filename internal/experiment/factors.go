@@ -1,22 +1,47 @@
 package experiment
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 	"unicode"
 
-	"hostlab/internal/emulate"
 	"hostlab/internal/result"
 	"hostlab/internal/screen"
-	"hostlab/internal/setting"
 	"hostlab/internal/spelling"
 	"hostlab/internal/workload"
 )
 
-// ways are the keys that say how a factor changes, of which it has exactly one.
-var ways = []struct{ key, kind string }{{"setting", "setting"}, {"parameter", "parameter"}, {"emulate", "emulated"}, {"apply", "commands"}, {"manual", "manual"}}
+// The kinds of factors, as records have them.
+const (
+	KindSetting   = "setting"
+	KindParameter = "parameter"
+	KindCommands  = "commands"
+	KindManual    = "manual"
+	KindEmulated  = "emulated"
+)
+
+// way is how a factor changes.
+type way struct {
+	key, kind string
+	own       []string // keys that belong to it
+	atOnce    string   // why it takes neither a boot nor a person
+}
+
+// ways are those of which a factor has exactly one.
+var ways = []way{
+	{"setting", KindSetting, nil, "hostlab changes a setting at once; change is online or restart-workload"},
+	{"parameter", KindParameter, []string{"directories"}, "a parameter of the workload needs no reboot and no person"},
+	{"emulate", KindEmulated, []string{"floor", "slice", "method"}, "an emulated policy is in force at once"},
+	{"apply", KindCommands, []string{"read", "restore"}, ""},
+	{"manual", KindManual, []string{"read"}, ""},
+}
+
+// Changes reports whether a factor changes something outside of the workload. Parameters and
+// emulated policies do not: they end with the workload.
+func (f *Factor) Changes() bool { return f.Kind != KindParameter && f.Kind != KindEmulated }
 
 func (p *parser) factors(list []fields) {
 	if len(list) == 0 {
@@ -66,10 +91,10 @@ func (p *parser) levels(f fields, x *Factor) {
 // way finds how a factor is changed, and checks the keys that belong to it.
 func (p *parser) way(f fields, x *Factor) {
 	var have []string
+	var how way
 	for _, w := range ways {
 		if f.present(w.key) {
-			have = append(have, w.key)
-			x.Kind = w.kind
+			have, how = append(have, w.key), w
 		}
 	}
 	if len(have) != 1 {
@@ -78,36 +103,44 @@ func (p *parser) way(f fields, x *Factor) {
 			at, says = f.place(have[1]), "is varied by "+strings.Join(have, " and ")
 		}
 		p.add(at, "%s %s; give one of setting, parameter, emulate, apply, manual", strings.TrimSpace("factor "+x.Name), says)
-		x.Kind, x.Change = "", result.Online
+		x.Change = result.Online
 		return
 	}
-	x.Change = result.Change(get(f, "change", string(map[bool]result.Change{true: result.Manual, false: result.Online}[x.Kind == "manual"])))
-	belongs := func(key string, kinds ...string) {
-		if f.has(key) && !slices.Contains(kinds, x.Kind) {
-			p.add(f.place(key), "%s belongs to %s, not to %s", key, map[string]string{"read": "apply and manual", "restore": "apply", "floor": "emulate", "slice": "emulate", "method": "emulate", "directories": "parameter"}[key], have[0])
+	change := result.Online
+	if x.Kind = how.kind; x.Kind == KindManual {
+		change = result.Manual
+	}
+	x.Change = result.Change(get(f, "change", string(change)))
+	if how.atOnce != "" && x.Change.WholePlot() {
+		p.add(f.place("change"), "change = %q: %s", x.Change, how.atOnce)
+		x.Change = result.Online
+	}
+	owners := map[string][]string{}
+	for _, w := range ways {
+		for _, key := range w.own {
+			owners[key] = append(owners[key], w.key)
 		}
 	}
-	belongs("read", "commands", "manual")
-	belongs("restore", "commands")
-	for _, key := range []string{"floor", "slice", "method"} {
-		belongs(key, "emulated")
+	for key, of := range owners {
+		if f.has(key) && !slices.Contains(of, how.key) {
+			p.add(f.place(key), "%s belongs to %s, not to %s", key, strings.Join(of, " and "), how.key)
+		}
 	}
-	belongs("directories", "parameter")
 	x.Read, x.Restore = arguments(f, "read"), arguments(f, "restore")
 	switch x.Kind {
-	case "setting":
+	case KindSetting:
 		x.Setting = get(f, "setting", "")
 		p.setting(f, x)
-	case "parameter":
+	case KindParameter:
 		x.Parameter = get(f, "parameter", "")
 		p.parameter(f, x)
-	case "emulated":
+	case KindEmulated:
 		x.Emulate = &Emulation{Floor: get(f, "floor", 0.5), Slice: get(f, "slice", time.Duration(0)), Method: get(f, "method", "auto")}
 		p.emulated(f, x)
-	case "commands":
+	case KindCommands:
 		x.Apply = arguments(f, "apply")
 		p.commands(f, x)
-	case "manual":
+	case KindManual:
 		x.Manual = get(f, "manual", "")
 		if f.has("manual") && !strings.Contains(x.Manual, "{level}") {
 			p.add(f.place("manual"), "manual holds {level} nowhere, so that nobody knew which level to set")
@@ -133,47 +166,23 @@ func (p *parser) setting(f fields, x *Factor) {
 	if !f.has("setting") {
 		return
 	}
-	if x.Change.WholePlot() {
-		p.add(f.place("change"), "change = %q: hostlab changes a setting at once; change is online or restart-workload", x.Change)
-		x.Change = result.Online
-	}
-	named, err := setting.Named(x.Setting) // a sysctl's name is one here, and in the record the setting's
-	if err == nil {
-		x.Setting = named.Name
-	}
-	var names []string
-	for _, s := range p.known.Settings {
-		if s.Name != x.Setting {
-			names = append(names, s.Name)
-			continue
-		}
-		for _, l := range list[string](f, "levels") {
-			if s.Levels != nil && !slices.Contains(s.Levels, l.v) {
-				p.addHint(l.at, spelling.Meant(l.v, s.Levels), "setting %s has no level %q: %s", s.Name, l.v, strings.Join(s.Levels, ", "))
-			}
-		}
-		return
-	}
-	if len(names) > 0 {
+	name, err := p.known.Setting(x.Setting)
+	if err != nil {
 		p.add(f.place("setting"), "%s", err)
 		return
 	}
-	p.add(f.place("setting"), "no setting is known by the name %q; commands can be used instead: read and apply", screen.Short(x.Setting))
+	x.Setting = name
 }
 
 // emulated checks a factor whose levels are power policies.
 func (p *parser) emulated(f fields, x *Factor) {
-	if x.Change.WholePlot() {
-		p.add(f.place("change"), "change = %q: an emulated policy is in force at once", x.Change)
-		x.Change = result.Online
-	}
 	for _, other := range p.s.Factors {
-		if other.Kind == "emulated" {
+		if other.Kind == KindEmulated {
 			p.add(f.place("emulate"), "factor %s emulates the clock already, and there is one", other.Name)
 		}
 	}
 	for _, l := range list[string](f, "levels") {
-		if err := emulate.Check(l.v, x.Emulate.Floor); err != nil {
+		if err := p.known.Policy(l.v, x.Emulate.Floor); err != nil {
 			p.add(l.at, "level %q: %s", l.v, err)
 		}
 	}
@@ -202,10 +211,6 @@ func (p *parser) commands(f fields, x *Factor) {
 // parameter checks a factor that is a parameter of the workload, or a {name} in a
 // command's arguments.
 func (p *parser) parameter(f fields, x *Factor) {
-	if x.Change.WholePlot() {
-		p.add(f.place("change"), "change = %q: a parameter of the workload needs no reboot and no person", x.Change)
-		x.Change = result.Online
-	}
 	if p.desc == nil || x.Parameter == "" {
 		return
 	}
@@ -240,12 +245,9 @@ func (p *parser) parameter(f fields, x *Factor) {
 // placeholder checks a factor that is no parameter of its own.
 func (p *parser) placeholder(f fields, x *Factor) {
 	at := f.place("parameter")
-	var names []string
-	for _, q := range p.desc.Params {
-		names = append(names, q.Name)
-	}
+	names := paramNames(*p.desc)
 	if !p.desc.Picks { // only commands have arguments that hold names
-		p.addHint(at, spelling.Meant(x.Parameter, names), "workload %s has no parameter %s; %s", p.desc.Name, screen.Short(x.Parameter), paramNames(*p.desc))
+		p.addHint(at, spelling.Meant(x.Parameter, names), "workload %s has no parameter %s; it has %s", p.desc.Name, screen.Short(x.Parameter), cmp.Or(strings.Join(names, ", "), "none"))
 		return
 	}
 	used := func(name string) bool {

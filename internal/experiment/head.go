@@ -30,7 +30,7 @@ func Head(s *Study) *result.Experiment {
 // parameters are those of the workload as text, without those that factors vary.
 func (s *Study) parameters() map[string]string {
 	out := map[string]string{}
-	for _, p := range s.params {
+	for _, p := range s.description().Params {
 		v, there := s.Workload.Params[p.Name]
 		varied := slices.ContainsFunc(s.Factors, func(f Factor) bool { return f.Parameter == p.Name })
 		if there && !varied {

@@ -10,11 +10,9 @@ import (
 	"strings"
 
 	"hostlab/internal/screen"
-	"hostlab/internal/setting"
 	"hostlab/internal/spelling"
 	"hostlab/internal/trust"
 	"hostlab/internal/workload"
-	"hostlab/internal/workload/all"
 	"hostlab/studies"
 )
 
@@ -25,25 +23,12 @@ type Overrides struct {
 	Set    map[string]string // workload.KEY, or level.NAME for its directory -> value as text
 }
 
-// Known is what a study may name beside its own factors.
+// Known is what a study may name beside its own factors. Which values a setting takes is a
+// matter of the host.
 type Known struct {
 	Workloads []workload.Workload
-	Settings  []Setting
-}
-
-// Setting is what a study has to know of a setting that hostlab can change.
-type Setting struct {
-	Name   string
-	Levels []string // it takes no other; nil: any
-}
-
-// Everything is what this binary has. Which values a setting takes is a matter of the host.
-func Everything() Known {
-	k := Known{Workloads: all.Workloads()}
-	for _, s := range setting.All() {
-		k.Settings = append(k.Settings, Setting{Name: s.Name})
-	}
-	return k
+	Setting   func(typed string) (name string, err error)  // of a setting, or of a sysctl that is one
+	Policy    func(policy string, floor float64) (_ error) // what is wrong with an emulated power policy
 }
 
 // maxFile is far above any study; what is larger was named by mistake. go-toml
@@ -55,7 +40,7 @@ const (
 
 // Load reads and checks a study file. The error is a *Problems where the file or
 // what o sets cannot be used.
-func Load(file string, o Overrides) (*Study, error) {
+func Load(file string, o Overrides, k Known) (*Study, error) {
 	source, foreign, err := readFile(file)
 	if err != nil {
 		return nil, &Problems{[]Problem{{File: file, Text: err.Error()}}}
@@ -64,7 +49,7 @@ func Load(file string, o Overrides) (*Study, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
-	s, err := Parse(file, dir, source, o, Everything())
+	s, err := Parse(file, dir, source, o, k)
 	if s != nil {
 		s.Foreign = foreign
 	}
@@ -119,9 +104,9 @@ func IsFile(nameOrFile string) bool {
 
 // Find loads a study by the name of an embedded one, or from a file where
 // nameOrFile holds a path separator or ends in .toml.
-func Find(nameOrFile string, o Overrides) (*Study, error) {
+func Find(nameOrFile string, o Overrides, k Known) (*Study, error) {
 	if IsFile(nameOrFile) {
-		return Load(nameOrFile, o)
+		return Load(nameOrFile, o, k)
 	}
 	source, err := studies.Files.ReadFile(nameOrFile + ".toml")
 	if err != nil {
@@ -135,7 +120,7 @@ func Find(nameOrFile string, o Overrides) (*Study, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := Parse(nameOrFile+".toml", dir, source, o, Everything())
+	s, err := Parse(nameOrFile+".toml", dir, source, o, k)
 	if s != nil {
 		s.BuiltIn = nameOrFile
 	}
@@ -156,9 +141,9 @@ func Names() (list []string) {
 
 // Embedded returns the studies inside the binary, by name. A test holds that each
 // can be read.
-func Embedded() (list []*Study) {
+func Embedded(k Known) (list []*Study) {
 	for _, name := range Names() {
-		if s, err := Find(name, Overrides{}); err == nil {
+		if s, err := Find(name, Overrides{}, k); err == nil {
 			list = append(list, s)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"hostlab/internal/result"
 	"hostlab/internal/workload"
 	"hostlab/internal/workload/client"
+	"hostlab/internal/workload/null"
 )
 
 // A server that only a level names is told too.
@@ -16,7 +17,7 @@ func TestOutside(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &Study{Workload: Workload{Name: "clientcopy", Params: v}}
+	s := &Study{Work: client.Copy{}, Workload: Workload{Params: v}}
 	if got := s.Outside(); got != nil {
 		t.Errorf("private servers alone: %q", got)
 	}
@@ -25,7 +26,7 @@ func TestOutside(t *testing.T) {
 	if len(got) != 2 || !slices.IsSortedFunc(got, strings.Compare) || !strings.Contains(got[0], "one:5432") {
 		t.Errorf("%q", got)
 	}
-	s.Workload.Name = "null"
+	s.Work = null.Workload{}
 	if got := s.Outside(); got != nil {
 		t.Errorf("null: %q", got)
 	}

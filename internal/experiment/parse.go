@@ -38,7 +38,6 @@ type parser struct {
 	over  Overrides
 	s     *Study
 	desc  *workload.Description // nil: not known
-	work  workload.Workload
 	// varied are the levels of parameters, for the workload to check.
 	varied []variant
 }

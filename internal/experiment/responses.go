@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"hostlab/internal/result"
 	"hostlab/internal/screen"
@@ -66,7 +67,7 @@ func (p *parser) responses(list []fields) {
 			workload.Response{Name: Energy, Title: "Energy of the CPU packages, others on the host included", Unit: "J", Better: "lower"},
 			workload.Response{Name: EnergyEach, Title: "Energy of the CPU packages per operation, others on the host included", Unit: "J", Better: "lower"})
 	}
-	if slices.ContainsFunc(p.s.Factors, func(f Factor) bool { return f.Kind == "emulated" }) {
+	if slices.ContainsFunc(p.s.Factors, func(f Factor) bool { return f.Kind == KindEmulated }) {
 		more(
 			workload.Response{Name: EmulatedCPU, Title: "CPU time of the workload's processes at the emulated clock", Unit: "s", Better: "lower"},
 			workload.Response{Name: EmulatedExtra, Title: "Throttled time of the workload's processes, as measured", Unit: "s", Better: "lower"},
@@ -244,16 +245,12 @@ func (p *parser) margin(f fields, r *Response) {
 		p.add(at, "equiv: %q is neither a share such as \"2%%\" nor an amount of %s", screen.Short(equiv), unitName(r.Unit))
 	case x <= 0:
 		p.add(at, "equiv: %q: the smallest effect that matters is above 0", screen.Short(equiv))
-	case compare == "" && !strings.ContainsFunc(equiv, isLetter) && r.Unit != "":
+	case compare == "" && !strings.ContainsFunc(equiv, func(r rune) bool { return unicode.IsLetter(r) || r == '%' }) && r.Unit != "":
 		// 0.02 may be meant as 2 % or as 20 ms.
 		p.addHint(at, shareHint(equiv), "equiv: %s says no unit; write a share such as \"2%%\", or an amount with its unit", screen.Short(equiv))
 	default:
 		r.Margin = x
 	}
-}
-
-func isLetter(r rune) bool {
-	return r >= 'A' && r <= 'Z' || r >= 'a' && r <= 'z' || r == 'µ' || r == '%'
 }
 
 // shareHint writes a plain fraction as a share.

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 
 	"hostlab/internal/workload"
-	"hostlab/internal/workload/all"
 )
 
 // object is a JSON object, whose keys encoding/json sorts.
@@ -14,13 +13,13 @@ type object = map[string]any
 // Schema returns the JSON Schema (2020-12) of study files, made from the tables
 // that the parser reads by. It keeps to keywords that draft 7 has too, which is
 // what editors' TOML plugins know. docs/schema holds a copy.
-func Schema() []byte {
+func Schema(known []workload.Workload) []byte {
 	properties := object{}
 	for _, k := range root.keys {
 		properties[k.Name] = schema(k, true)
 	}
 	for _, s := range sections {
-		t := s.schema()
+		t := s.schema(known)
 		if s.many {
 			t = object{"type": "array", "items": t, "description": s.help}
 		}
@@ -41,7 +40,7 @@ func Schema() []byte {
 	return b.Bytes()
 }
 
-func (s section) schema() object {
+func (s section) schema(known []workload.Workload) object {
 	properties, required := object{}, []string{}
 	for _, k := range s.keys {
 		properties[k.Name] = schema(k, true)
@@ -64,20 +63,24 @@ func (s section) schema() object {
 	}
 	switch s.name {
 	case "factor":
-		t["oneOf"] = need("setting", "parameter", "emulate", "apply", "manual")
+		var keys []string
+		for _, w := range ways {
+			keys = append(keys, w.key)
+		}
+		t["oneOf"] = need(keys...)
 	case "contrast":
 		t["oneOf"] = need("factor", "interaction")
 	case "workload":
-		workloads(s, t)
+		s.workloads(t, known)
 	}
 	return t
 }
 
 // workloads adds the parameters of each workload, by its name.
-func workloads(s section, t object) {
+func (s section) workloads(t object, known []workload.Workload) {
 	var names []string
 	var each []object
-	for _, w := range all.Workloads() {
+	for _, w := range known {
 		d := w.Describe()
 		names = append(names, d.Name)
 		properties := object{}

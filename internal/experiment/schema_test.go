@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"hostlab/internal/golden"
+	"hostlab/internal/workload/all"
 
 	"github.com/pelletier/go-toml/v2"
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -16,12 +17,12 @@ const schemaFile = "../../docs/schema/study.schema.json"
 
 // TestSchemaFile holds the copy for people equal to what the binary prints.
 func TestSchemaFile(t *testing.T) {
-	golden.Equal(t, schemaFile, string(Schema()))
+	golden.Equal(t, schemaFile, string(Schema(all.Workloads())))
 }
 
 func compiled(t *testing.T) *jsonschema.Schema {
 	t.Helper()
-	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(Schema()))
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(Schema(all.Workloads())))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,10 +59,10 @@ func asJSON(t *testing.T, data []byte) any {
 func TestSchemaAcceptsStudies(t *testing.T) {
 	s := compiled(t)
 	texts := map[string][]byte{"smallest": []byte(smallest), "full": []byte(full)}
-	if len(Embedded()) != len(Names()) {
-		t.Errorf("%d of %d built-in studies can be read", len(Embedded()), len(Names()))
+	if len(Embedded(everything())) != len(Names()) {
+		t.Errorf("%d of %d built-in studies can be read", len(Embedded(everything())), len(Names()))
 	}
-	for _, e := range Embedded() {
+	for _, e := range Embedded(everything()) {
 		texts[e.File] = e.Source
 	}
 	for name, text := range texts {
@@ -87,7 +88,7 @@ func TestSchemaRefusesMistakes(t *testing.T) {
 		if s.Validate(asJSON(t, []byte(text))) == nil {
 			t.Errorf("the schema accepts %s", c.new)
 		}
-		if _, err := Parse("x.toml", "/", []byte(text), Overrides{}, Everything()); err == nil {
+		if _, err := Parse("x.toml", "/", []byte(text), Overrides{}, everything()); err == nil {
 			t.Errorf("the parser accepts %s", c.new)
 		}
 	}
@@ -95,7 +96,7 @@ func TestSchemaRefusesMistakes(t *testing.T) {
 
 // TestStudiesTellEditors: editors find the schema by the first line.
 func TestStudiesTellEditors(t *testing.T) {
-	for _, s := range Embedded() {
+	for _, s := range Embedded(everything()) {
 		if !strings.HasPrefix(string(s.Source), "#:schema ./study.schema.json\n# ") {
 			t.Errorf("%s does not begin with its schema and a comment", s.File)
 		}

@@ -1,11 +1,11 @@
 // Package experiment reads study files and turns them into designs: which cells
-// run in which order. It is pure; package runner does the running.
+// run in which order. It is pure: what a study may name is given to it, and package
+// runner does the running.
 package experiment
 
 import (
 	"time"
 
-	"hostlab/internal/delayfs"
 	"hostlab/internal/result"
 	"hostlab/internal/workload"
 )
@@ -28,6 +28,7 @@ type Study struct {
 	Seeded      bool // the study or the command line has Design.Seed; else Draw does
 	Factors     []Factor
 	Workload    Workload
+	Work        workload.Workload // by Workload.Name; nil: none
 	Responses   []Response
 	Contrasts   []result.Contrast // expanded: one level each
 	Guard       Guard
@@ -38,8 +39,6 @@ type Study struct {
 	Places      []result.Place    // see result.Experiment
 	Machine     workload.Machine  // that Fit was given; without a Topology: not known
 	Overrides   map[string]string // what the command line set: workload.KEY, level.NAME, seed, blocks
-
-	params []workload.Param // of the workload
 }
 
 // Factor is a factor with the way to bring about its levels. Exactly one of
@@ -62,8 +61,9 @@ type Factor struct {
 
 // Directory is one that a level stands for.
 type Directory struct {
-	delayfs.Place
-	Given bool // by the command line, so that it has to be there
+	Dir   string        // "": none was named
+	Delay time.Duration // of each sync; 0: none
+	Given bool          // by the command line, so that it has to be there
 }
 
 // OwnDirectory is the Dir of the record's own directory.

@@ -39,6 +39,14 @@ type entry struct {
 	value *value
 }
 
+// where is the place of the value, or of its key.
+func (e *entry) where() place {
+	if e.value.at.line > 0 {
+		return e.value.at
+	}
+	return e.at
+}
+
 func (v *value) get(name string) *entry {
 	return v.byName[name]
 }
@@ -93,12 +101,6 @@ func (d *document) place(offset int) place {
 	return d.last
 }
 
-// byteColumn converts what go-toml calls a column, which counts bytes.
-func (d *document) byteColumn(line, column int) place {
-	line = min(max(line, 1), len(d.lines))
-	return d.place(d.lines[line-1] + column - 1)
-}
-
 // parseTOML reads a document into a tree. Of what is no TOML only the first error
 // is reported, since all that follows may come from it.
 func parseTOML(file string, data []byte) (*value, *Problem) {
@@ -109,8 +111,8 @@ func parseTOML(file string, data []byte) (*value, *Problem) {
 	if err := toml.Unmarshal(data, &all); err != nil {
 		at := place{source: file}
 		if e, ok := errors.AsType[*toml.DecodeError](err); ok {
-			row, column := e.Position()
-			at = d.byteColumn(row, column)
+			row, column := e.Position() // which counts bytes
+			at = d.place(d.lines[min(max(row, 1), len(d.lines))-1] + column - 1)
 		}
 		return nil, &Problem{at.source, at.line, at.column, "not TOML: " + strings.TrimPrefix(err.Error(), "toml: "), ""}
 	}

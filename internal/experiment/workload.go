@@ -38,7 +38,7 @@ func (p *parser) workload(f fields, factors []fields) {
 	for _, k := range p.known.Workloads {
 		d := k.Describe()
 		if names = append(names, d.Name); d.Name == w.Name {
-			p.work, p.desc = k, &d
+			p.s.Work, p.desc = k, &d
 		}
 	}
 	if p.desc == nil {
@@ -50,7 +50,6 @@ func (p *parser) workload(f fields, factors []fields) {
 		p.addHint(f.place("name"), hint, "no workload %q%s", screen.Short(w.Name), also)
 		return
 	}
-	p.s.params = p.desc.Params
 	p.params(f, factors)
 }
 
@@ -60,26 +59,21 @@ func (p *parser) params(f fields, factors []fields) {
 	varied := map[string]string{} // parameter -> factor
 	failed := false
 	for _, e := range f.rest {
-		at[e.name] = e.at
-		if e.value.at.line > 0 {
-			at[e.name] = e.value.at
-		}
+		at[e.name] = e.where()
 		param, known := p.desc.Param(e.name)
-		switch {
-		case !known:
-			at[e.name] = e.at
-			p.unknownParam(e)
+		if !known {
+			names := slices.Concat(sectionNamed("workload").names(), paramNames(*p.desc))
+			p.addHint(e.at, spelling.Meant(e.name, names), "workload %s has no parameter %s", p.desc.Name, screen.Short(e.name))
 			failed = true
 			continue
-		default:
-			v, err := e.value.convert(param)
-			if err != nil {
-				p.paramErrors(err, at, f.at)
-				failed = true
-				continue
-			}
-			given[e.name] = v
 		}
+		v, err := e.value.convert(param)
+		if err != nil {
+			p.paramErrors(err, at, f.at)
+			failed = true
+			continue
+		}
+		given[e.name] = v
 	}
 	for _, x := range factors {
 		name := get(x, "parameter", "")
@@ -164,15 +158,6 @@ func (p *parser) ramp(f fields, at map[string]place, value any) {
 	}
 }
 
-// unknownParam names the nearest of the section's own keys and the workload's.
-func (p *parser) unknownParam(e *entry) {
-	known := sectionNamed("workload").names()
-	for _, x := range p.desc.Params {
-		known = append(known, x.Name)
-	}
-	p.addHint(e.at, spelling.Meant(e.name, known), "workload %s has no parameter %s", p.desc.Name, screen.Short(e.name))
-}
-
 // paramErrors reports each error of a parameter at its place.
 func (p *parser) paramErrors(err error, at map[string]place, nowhere place) {
 	for _, e := range flat(err) {
@@ -207,16 +192,13 @@ func flat(err error) []error {
 // validate asks the workload itself, which knows more than its table of
 // parameters: templates in arguments, and picks.
 func (p *parser) validate(work fields, responses []fields) {
-	v, ok := p.work.(workload.Validator)
+	v, ok := p.s.Work.(workload.Validator)
 	if !ok || p.s.Workload.Params == nil {
 		return
 	}
 	at := map[string]place{}
 	for _, e := range work.rest {
-		at[e.name] = e.at
-		if e.value.at.line > 0 {
-			at[e.name] = e.value.at
-		}
+		at[e.name] = e.where()
 	}
 	for _, r := range responses {
 		if name := get(r, "name", ""); r.has("from") {
@@ -269,16 +251,12 @@ func holds(v any, name string) bool {
 	return false
 }
 
-// paramNames lists the parameters of a workload for people.
-func paramNames(d workload.Description) string {
-	var names []string
+// paramNames lists the parameters of a workload.
+func paramNames(d workload.Description) (names []string) {
 	for _, p := range d.Params {
 		names = append(names, p.Name)
 	}
-	if len(names) == 0 {
-		return "it has none"
-	}
-	return fmt.Sprintf("it has %s", strings.Join(names, ", "))
+	return names
 }
 
 // baseline is a factor's baseline, the first level unless given.

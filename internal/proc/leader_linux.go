@@ -1,10 +1,13 @@
 package proc
 
 import (
+	"context"
 	"errors"
 	"os/exec"
+	"slices"
 	"sync"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -15,6 +18,48 @@ type Leader struct {
 	cmd    *exec.Cmd
 	mu     sync.Mutex
 	reaped bool
+}
+
+// Start starts a command as the leader of a group, which the kernel ends with the calling
+// thread (PR_SET_PDEATHSIG in prctl(2)): that thread has to last as long.
+func Start(cmd *exec.Cmd) (*Leader, error) {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	return Lead(cmd), nil
+}
+
+// Run is Wait, but when ctx is cancelled it asks the group to end, waits for a while until all
+// of it has, and kills what is left.
+func (l *Leader) Run(ctx context.Context, grace time.Duration, then func()) (cancelled bool, err error) {
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		AwaitEnd(l.Group())
+	}()
+	select {
+	case <-ended:
+	case <-ctx.Done():
+		cancelled = true
+		l.Signal(unix.SIGTERM)
+		limit := time.NewTimer(grace)
+		defer limit.Stop()
+		select {
+		case <-ended:
+			for end := time.Now().Add(grace); l.alive() && time.Now().Before(end); {
+				time.Sleep(10 * time.Millisecond)
+			}
+		case <-limit.C:
+		}
+		l.Signal(unix.SIGKILL)
+	}
+	return cancelled, l.Wait(then)
+}
+
+// alive reports whether the group has a process that has not ended.
+func (l *Leader) alive() bool {
+	return slices.ContainsFunc(All(), func(s Stat) bool { return s.Group == l.Group() })
 }
 
 // Lead takes a command that was started.

@@ -103,7 +103,7 @@ func TestForeignJournal(t *testing.T) {
 	if err := os.Chown(filepath.Join(dir, journalFile), 12345, 12345); err != nil {
 		t.Fatal(err)
 	}
-	for _, err := range []error{second(OpenJournal(sys, dir)), second(Pending(sys, dir))} {
+	for _, err := range []error{second(OpenJournal(sys, dir)), second(pending(sys, dir))} {
 		if r, ok := errors.AsType[*trust.Refused](err); !ok || r.Why != "belongs to uid 12345" {
 			t.Errorf("%v", err)
 		}
@@ -175,7 +175,7 @@ func TestRevertOnAFullDisk(t *testing.T) {
 			dir, fill, free := tiny(t)
 			root := t.TempDir()
 			plant(t, root)
-			was := treeOf(t, root)
+			was := tree(t, root)
 			sys := treeOf(t, root)
 			set(t, sys, dir, "set", Assignment{"swappiness", "", "10"}, Assignment{"governor", "", "performance"})
 			set(t, sys, dir, "exp", Assignment{"swappiness", "", "1"}, Assignment{"governor", "", "ondemand"}, Assignment{"epp", "", "power"}, Assignment{"min_freq", "", "1600000"}, Assignment{"max_freq", "", "2000000"})
@@ -214,7 +214,7 @@ func TestRevertOnAFullDisk(t *testing.T) {
 				free()
 				back("", false)
 			}
-			if diff := cmp.Diff(was, treeOf(t, root)); diff != "" {
+			if diff := cmp.Diff(was, tree(t, root)); diff != "" {
 				t.Error(diff)
 			}
 			if _, err := os.Stat(filepath.Join(dir, journalFile)); err == nil {
@@ -229,7 +229,7 @@ func TestSetOnAFullDisk(t *testing.T) {
 	dir, fill, _ := tiny(t)
 	root := t.TempDir()
 	plant(t, root)
-	was := treeOf(t, root)
+	was := tree(t, root)
 	sys := treeOf(t, root)
 	fill()
 	if err := os.Truncate(filepath.Join(dir, "filler"), 120<<10); err != nil { // one page is free
@@ -246,7 +246,7 @@ func TestSetOnAFullDisk(t *testing.T) {
 	if _, err := Apply(context.Background(), sys, j, "set", p, false); !errors.Is(err, syscall.ENOSPC) {
 		t.Errorf("%v", err)
 	}
-	if diff := cmp.Diff(was, treeOf(t, root)); diff != "" {
+	if diff := cmp.Diff(was, tree(t, root)); diff != "" {
 		t.Error(diff)
 	}
 }

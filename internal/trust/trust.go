@@ -57,6 +57,23 @@ func OpenRegular(path string) (*os.File, error) {
 	return OpenFile(root, filepath.Base(path), os.O_RDONLY, 0)
 }
 
+// OpenLinked is OpenRegular that follows links.
+func OpenLinked(path string) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|nonblock, 0)
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = &Refused{Path: path, Why: "is " + kind(info.Mode()) + ", not a regular file"}
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
 // Secret refuses an open file with a secret in it that other users may read or write, as
 // libpq does with ~/.pgpass (src/interfaces/libpq/fe-connect.c, passwordFromFile).
 func Secret(f *os.File) error { return secret(f, false) }
@@ -72,6 +89,9 @@ func secret(f *os.File, key bool) error {
 	}
 	if exposed(info, key) {
 		return &Refused{Path: f.Name(), Why: fmt.Sprintf("holds a secret that other users may read or change (mode %04o); give it mode 0600", info.Mode().Perm())}
+	}
+	if why := caller().foreign(info, func() ([]byte, error) { return openList(f) }); why != "" {
+		return &Refused{Path: f.Name(), Why: why + "; use a file of your own"}
 	}
 	return nil
 }

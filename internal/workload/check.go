@@ -1,6 +1,7 @@
 package workload
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -23,6 +24,9 @@ type ParamError struct {
 	Hint    string // what to do; may be empty
 	Element int    // of a list that is wrong, from 1; 0: all of the value
 }
+
+// Wrong returns a *ParamError.
+func Wrong(name, text, hint string) error { return &ParamError{Name: name, Text: text, Hint: hint} }
 
 // Error implements error.
 func (e *ParamError) Error() string {
@@ -81,13 +85,11 @@ func unknownParam(d Description, name string) error {
 	for _, p := range d.Params {
 		known = append(known, p.Name)
 	}
-	e := &ParamError{Name: name, Text: "workload " + d.Name + " has none of that name"}
+	hint := "it has " + strings.Join(known, ", ")
 	if near := spelling.Meant(name, known); near != "" {
-		e.Hint = "did you mean " + near + "?"
-	} else {
-		e.Hint = "it has " + strings.Join(known, ", ")
+		hint = "did you mean " + near + "?"
 	}
-	return e
+	return Wrong(name, "workload "+d.Name+" has none of that name", hint)
 }
 
 // ParseText reads a value as the command line and levels of factors have it, and
@@ -110,88 +112,29 @@ func ParseText(p Param, text string) (any, error) {
 }
 
 func parse(p Param, text string) (any, error) {
-	wrong := func(want string) error {
-		return &ParamError{Name: p.Name, Text: fmt.Sprintf("%q is not %s", screen.Short(text), want)}
+	if p.Kind == Table {
+		return parseTable(p, strings.TrimSpace(text))
 	}
-	trimmed := strings.TrimSpace(text)
-	switch p.Kind {
-	case String:
-		return text, nil
-	case Int:
-		if n, err := strconv.ParseInt(trimmed, 10, 64); err == nil {
-			return n, nil
-		}
-		return nil, wrong("a whole number")
-	case Float:
-		if f, err := strconv.ParseFloat(trimmed, 64); err == nil {
-			return f, nil // within refuses what is not finite
-		}
-		return nil, wrong("a number")
-	case Share:
-		number, percent := strings.CutSuffix(trimmed, "%")
-		f, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
-		switch {
-		case err != nil:
-			return nil, wrong(kindNames[Share])
-		case percent:
-			return f / 100, nil
-		}
-		return f, nil
-	case Ints:
-		list := []int64{}
-		for _, word := range strings.Fields(trimmed) {
-			n, err := strconv.ParseInt(word, 10, 64)
-			if err != nil {
-				return nil, wrong("whole numbers with spaces between")
-			}
-			list = append(list, n)
-		}
-		return list, nil
-	case Bool:
-		switch strings.ToLower(trimmed) {
-		case "true", "yes", "on", "1":
-			return true, nil
-		case "false", "no", "off", "0":
-			return false, nil
-		}
-		return nil, wrong("true or false")
-	case Duration:
-		if d, err := time.ParseDuration(trimmed); err == nil {
-			return d, nil
-		}
-		return nil, wrong("a time with its unit, such as 150ms, 2s or 1m30s")
-	case Bytes:
-		if n, ok := parseBytes(trimmed); ok {
-			return n, nil
-		}
-		return nil, wrong("a size, such as 64MiB, 4KiB or 4096")
-	case List:
-		if strings.HasPrefix(trimmed, "[") {
-			var list []string
-			if err := json.Unmarshal([]byte(trimmed), &list); err != nil {
-				return nil, wrong(`a list, such as ["gzip", "-1"]`)
-			}
-			return list, nil
-		}
-		return strings.Fields(trimmed), nil
-	case Table:
-		return parseTable(p, trimmed)
+	f := forms[p.Kind]
+	v, ok := f.parse(text)
+	if !ok {
+		return nil, Wrong(p.Name, fmt.Sprintf("%q is not %s", screen.Short(text), cmp.Or(f.typed, f.words)), "")
 	}
-	return nil, wrong("of a kind that is known") // the contract suite finds it
+	return v, nil
 }
 
 func parseTable(p Param, text string) (any, error) {
 	out := map[string]string{}
 	if strings.HasPrefix(text, "{") {
 		if err := json.Unmarshal([]byte(text), &out); err != nil {
-			return nil, &ParamError{Name: p.Name, Text: fmt.Sprintf("%q is not a table", screen.Short(text)), Hint: `write NAME=value NAME=value, or {"NAME": "value"}`}
+			return nil, Wrong(p.Name, fmt.Sprintf("%q is not a table", screen.Short(text)), `write NAME=value NAME=value, or {"NAME": "value"}`)
 		}
 		return out, nil
 	}
 	for _, w := range strings.Fields(text) {
 		name, value, ok := strings.Cut(w, "=")
 		if !ok || name == "" {
-			return nil, &ParamError{Name: p.Name, Text: fmt.Sprintf("%q is not NAME=value", screen.Short(w)), Hint: `values with spaces need {"NAME": "value"}`}
+			return nil, Wrong(p.Name, fmt.Sprintf("%q is not NAME=value", screen.Short(w)), `values with spaces need {"NAME": "value"}`)
 		}
 		out[name] = value
 	}
@@ -205,7 +148,7 @@ var byteUnits = []struct {
 	one  int64
 }{{"TiB", 1 << 40}, {"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}, {"B", 1}}
 
-func parseBytes(s string) (int64, bool) {
+func parseBytes(s string) (int64, error) {
 	one := int64(1)
 	for _, u := range byteUnits {
 		if len(s) > len(u.name) && strings.EqualFold(s[len(s)-len(u.name):], u.name) {
@@ -213,12 +156,14 @@ func parseBytes(s string) (int64, bool) {
 			break
 		}
 	}
-	if n, err := strconv.ParseInt(s, 10, 64); err == nil {
-		return n * one, n <= math.MaxInt64/one && n >= math.MinInt64/one
+	if n, err := parseInt(s); err == nil && n <= math.MaxInt64/one && n >= math.MinInt64/one {
+		return n * one, nil
 	}
-	f, err := strconv.ParseFloat(s, 64) // 1.5GiB
-	f *= float64(one)
-	return int64(f), err == nil && one > 1 && math.Abs(f) < 1<<62 && f == math.Trunc(f)
+	f, err := parseFloat(s) // 1.5GiB
+	if f *= float64(one); one == 1 || math.Abs(f) >= 1<<62 || f != math.Trunc(f) {
+		return 0, strconv.ErrRange
+	}
+	return int64(f), err
 }
 
 // Text writes a value as ParseText reads it.

@@ -1,6 +1,7 @@
 package workload
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
@@ -28,108 +29,142 @@ func Convert(p Param, v any) (any, error) {
 }
 
 func convert(p Param, v any) (any, error) {
-	wrong := func(hint string) error {
-		return &ParamError{Name: p.Name, Text: fmt.Sprintf("expected %s, found %s", kindNames[p.Kind], describe(v)), Hint: hint}
-	}
 	if n, ok := v.(int); ok {
 		v = int64(n)
 	}
-	switch p.Kind {
-	case String:
-		switch v := v.(type) {
-		case string:
-			return v, nil
-		case int64, float64, bool:
-			if p.Numbers {
-				return scalar(v), nil
-			}
-			return nil, wrong(fmt.Sprintf("put it in quotes: %q", scalar(v)))
+	f, hint := forms[p.Kind], ""
+	if f.is != nil && f.is(v) {
+		return v, nil
+	}
+	switch x := v.(type) {
+	case string:
+		switch p.Kind {
+		case Share, Duration, Bytes:
+			return parse(p, x)
+		case List:
+			hint = fmt.Sprintf("write each word by itself: %s; there is no shell to split them", asJSON(strings.Fields(x)))
 		}
-	case Int:
-		if n, ok := v.(int64); ok {
-			return n, nil
+	case int64, float64, bool:
+		whole, isWhole := x.(int64)
+		switch {
+		case isWhole && (p.Kind == Float || p.Kind == Share):
+			return float64(whole), nil
+		case p.Kind == String && p.Numbers:
+			return scalar(x), nil
+		case p.Kind == String:
+			hint = fmt.Sprintf("put it in quotes: %q", scalar(x))
+		case p.Kind == Duration:
+			hint = fmt.Sprintf("give its unit, as in \"%vs\" or \"%vms\"", x, x)
 		}
-	case Ints:
-		switch l := v.(type) {
-		case []int64:
-			return l, nil
-		case []any:
-			list := make([]int64, len(l))
-			for i, e := range l {
-				n, ok := e.(int64)
-				if !ok {
+	case []any:
+		switch p.Kind {
+		case Ints:
+			list := make([]int64, len(x))
+			for i, e := range x {
+				var ok bool
+				if list[i], ok = e.(int64); !ok {
 					return nil, &ParamError{Name: p.Name, Text: "expected a whole number, found " + describe(e), Element: i + 1}
 				}
-				list[i] = n
 			}
 			return list, nil
-		}
-	case Float, Share:
-		switch n := v.(type) {
-		case float64:
-			return n, nil
-		case int64:
-			return float64(n), nil
-		case string:
-			if p.Kind == Share {
-				return parse(p, n)
-			}
-		}
-	case Bool:
-		if b, ok := v.(bool); ok {
-			return b, nil
-		}
-	case Duration:
-		switch d := v.(type) {
-		case time.Duration:
-			return d, nil
-		case string:
-			return parse(p, d)
-		case int64, float64:
-			return nil, wrong(fmt.Sprintf("give its unit, as in \"%vs\" or \"%vms\"", d, d))
-		}
-	case Bytes:
-		switch n := v.(type) {
-		case int64:
-			return n, nil
-		case string:
-			return parse(p, n)
-		}
-	case List:
-		switch l := v.(type) {
-		case []string:
-			return slices.Clone(l), nil
-		case []any:
-			list := make([]string, len(l))
-			for i, e := range l {
+		case List:
+			list := make([]string, len(x))
+			for i, e := range x {
 				if list[i] = scalar(e); list[i] == "" && e != "" {
 					return nil, &ParamError{Name: p.Name, Text: fmt.Sprintf("word %d of the list is %s", i+1, describe(e)), Hint: "write words in quotes", Element: i + 1}
 				}
 			}
 			return list, nil
-		case string:
-			return nil, wrong(fmt.Sprintf("write each word by itself: %s; there is no shell to split them", asJSON(strings.Fields(l))))
 		}
-	case Table:
-		switch m := v.(type) {
-		case map[string]string:
-			return m, nil
-		case map[string]any:
-			table := map[string]string{}
-			for name, e := range m {
-				if table[name] = scalar(e); table[name] == "" && e != "" {
-					return nil, &ParamError{Name: p.Name + "." + name, Text: "expected text, found " + describe(e)}
-				}
+	case map[string]any:
+		if p.Kind != Table {
+			break
+		}
+		table := map[string]string{}
+		for name, e := range x {
+			if table[name] = scalar(e); table[name] == "" && e != "" {
+				return nil, Wrong(p.Name+"."+name, "expected text, found "+describe(e), "")
 			}
-			return table, nil
 		}
+		return table, nil
 	}
-	return nil, wrong("")
+	return nil, Wrong(p.Name, fmt.Sprintf("expected %s, found %s", f.words, describe(v)), hint)
 }
 
-var kindNames = map[Kind]string{
-	String: "text", Int: "a whole number", Ints: "a list of whole numbers", Float: "a number", Share: `a share, such as "3%" or 0.03`, Bool: "true or false", Duration: `a time in quotes, such as "150ms"`,
-	Bytes: `a size, such as "64MiB" or 4096`, List: "a list of words", Table: "a table",
+// form is what is known of a kind.
+type form struct {
+	is    func(v any) bool              // it has the kind's Go type
+	parse func(text string) (any, bool) // as the command line and levels have it
+	words string                        // what is expected in a file
+	typed string                        // and of a text, where that is something else
+}
+
+func is[T any](v any) bool {
+	_, ok := v.(T)
+	return ok
+}
+
+// of adapts a parser of trimmed texts.
+func of[T any](parse func(string) (T, error)) func(string) (any, bool) {
+	return func(text string) (any, bool) {
+		v, err := parse(strings.TrimSpace(text))
+		return v, err == nil
+	}
+}
+
+func parseInt(s string) (int64, error)     { return strconv.ParseInt(s, 10, 64) }
+func parseFloat(s string) (float64, error) { return strconv.ParseFloat(s, 64) } // within refuses what is not finite
+
+// forms are those of the kinds; of tables there is parseTable.
+var forms = map[Kind]form{
+	String:   {is[string], func(s string) (any, bool) { return s, true }, "text", ""},
+	Int:      {is[int64], of(parseInt), "a whole number", ""},
+	Ints:     {is[[]int64], of(parseInts), "a list of whole numbers", "whole numbers with spaces between"},
+	Float:    {is[float64], of(parseFloat), "a number", ""},
+	Share:    {is[float64], of(parseShare), `a share, such as "3%" or 0.03`, ""},
+	Bool:     {is[bool], of(parseBool), "true or false", ""},
+	Duration: {is[time.Duration], of(time.ParseDuration), `a time in quotes, such as "150ms"`, "a time with its unit, such as 150ms, 2s or 1m30s"},
+	Bytes:    {is[int64], of(parseBytes), `a size, such as "64MiB" or 4096`, "a size, such as 64MiB, 4KiB or 4096"},
+	List:     {is[[]string], of(parseList), "a list of words", `a list, such as ["gzip", "-1"]`},
+	Table:    {is: is[map[string]string], words: "a table"},
+}
+
+func parseShare(s string) (float64, error) {
+	number, percent := strings.CutSuffix(s, "%")
+	f, err := parseFloat(strings.TrimSpace(number))
+	if percent {
+		f /= 100
+	}
+	return f, err
+}
+
+func parseBool(s string) (bool, error) {
+	switch strings.ToLower(s) {
+	case "yes", "on":
+		return true, nil
+	case "no", "off":
+		return false, nil
+	}
+	return strconv.ParseBool(strings.ToLower(s))
+}
+
+func parseInts(s string) ([]int64, error) {
+	list := []int64{}
+	for _, word := range strings.Fields(s) {
+		n, err := parseInt(word)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, n)
+	}
+	return list, nil
+}
+
+func parseList(s string) (list []string, err error) {
+	if strings.HasPrefix(s, "[") {
+		return list, json.Unmarshal([]byte(s), &list)
+	}
+	return strings.Fields(s), nil
 }
 
 // scalar is a single value as text, or "".

@@ -39,6 +39,14 @@ type Param struct {
 	Min, Max float64        // range of numbers, seconds and bytes; both 0: any
 }
 
+// Words are values of a type of texts, as Choices have them.
+func Words[T ~string](list ...T) (words []string) {
+	for _, w := range list {
+		words = append(words, string(w))
+	}
+	return words
+}
+
 // Values are checked parameters by name, of the Go types of their kinds.
 type Values map[string]any
 

@@ -4,6 +4,7 @@ package workload
 
 import (
 	"context"
+	"path/filepath"
 
 	"hostlab/internal/host"
 	"hostlab/internal/result"
@@ -68,6 +69,14 @@ type Config struct {
 	// Machine is where a study runs, as Offering was given it. Without a Topology it is not
 	// known, and an Offering workload looks for itself.
 	Machine Machine
+}
+
+// Under makes a path absolute: relative ones start at dir.
+func Under(dir, path string) string {
+	if filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(dir, path)
 }
 
 // Validator is a workload that can tell more about a Config than Check does, such
@@ -158,6 +167,31 @@ type Sample struct {
 	// Contaminated says why the run counts, but marked: what it did besides may have changed
 	// it or the next, and making it again would not help.
 	Contaminated string
+}
+
+// Set gives a response its value.
+func (s *Sample) Set(name string, v float64) { s.Give(name, v, "") }
+
+// Lack says why responses have no value.
+func (s *Sample) Lack(why string, names ...string) {
+	for _, name := range names {
+		s.Give(name, 0, why)
+	}
+}
+
+// Give is Set, or Lack where there is a reason why not.
+func (s *Sample) Give(name string, v float64, why string) {
+	if s.Values == nil {
+		s.Values = map[string]float64{}
+	}
+	if s.Missing == nil {
+		s.Missing = map[string]string{}
+	}
+	if why == "" {
+		s.Values[name] = v
+	} else {
+		s.Missing[name] = why
+	}
 }
 
 // markVariable is set in the environment of all programs that workloads start.

@@ -46,7 +46,7 @@ func TestBudgetLeavesPausesOut(t *testing.T) {
 					if n++; n == at {
 						cancel()
 					}
-					return conditions{told: true, throttles: -1}
+					return conditions{known: true, throttles: -1}
 				}
 				if err := b.runCtx(ctx); !errors.Is(err, context.Canceled) {
 					t.Fatal(err)

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"hostlab/internal/bounded"
+	"hostlab/internal/proc"
 	"hostlab/internal/screen"
 )
 
@@ -51,9 +52,7 @@ func command(ctx context.Context, dir string, args []string, timeout time.Durati
 		ctx, cancel = context.WithTimeout(ctx, timeout)
 		defer cancel()
 	}
-	// The kernel ends a child with the thread that started it (PR_SET_PDEATHSIG in
-	// prctl(2)), so the thread has to last as long.
-	runtime.LockOSThread()
+	runtime.LockOSThread() // see proc.Start: one that changed a level after a resume had restored it would be worse than one that is cut short
 	defer runtime.UnlockOSThread()
 
 	stdout, stderr := bounded.Ends{Keep: keptOfCommand}, bounded.Ends{Keep: keptOfCommand}
@@ -62,11 +61,13 @@ func command(ctx context.Context, dir string, args []string, timeout time.Durati
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), env...)
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	cmd.SysProcAttr = attributes()
 	cmd.WaitDelay = graceOpen
 	err := ctx.Err()
 	if err == nil {
-		err = runGroup(ctx, cmd)
+		var leader *proc.Leader
+		if leader, err = proc.Start(cmd); err == nil {
+			_, err = leader.Run(ctx, graceEnd, nil)
+		}
 	}
 	if errors.Is(err, exec.ErrWaitDelay) && ctx.Err() == nil {
 		err = nil // it ended well, and left something running that holds its output open

@@ -15,7 +15,7 @@ type early struct {
 	tried int             // runs so far, as long as none has counted
 	count bool            // one has, unmarked
 	row   int             // runs in a row that did not count, or are marked
-	told  map[string]bool // kinds of problems that were said
+	said  map[string]bool // kinds of problems
 	noted bool            // that disturbed runs cost time
 }
 
@@ -49,11 +49,11 @@ func (s *session) judge(r *result.Run) (say bool, _ error) {
 		block += len(plot)
 	}
 	kind := varying.ReplaceAllString(why, "")
-	if !e.told[kind] && len(e.told) < mostKinds && (!e.count || 2*e.row >= block) {
-		if e.told == nil {
-			e.told = map[string]bool{}
+	if !e.said[kind] && len(e.said) < mostKinds && (!e.count || 2*e.row >= block) {
+		if e.said == nil {
+			e.said = map[string]bool{}
 		}
-		e.told[kind], say = true, true
+		e.said[kind], say = true, true
 	}
 	if e.count {
 		return say, nil

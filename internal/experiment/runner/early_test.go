@@ -25,7 +25,7 @@ func (b *bench) heard() *[]string {
 // busy makes others take a share of the CPUs, another one in each of these runs.
 func (b *bench) busy(which func(n int) bool) {
 	b.under = func(n int) conditions {
-		c := conditions{told: true, throttles: -1}
+		c := conditions{known: true, throttles: -1}
 		if which(n) {
 			c.Taken = proc.Taken{Foreign: 0.1 + float64(n)/100}
 		}

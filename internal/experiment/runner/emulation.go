@@ -17,7 +17,7 @@ import (
 // of it outlives this process, so no journal has it.
 type emulation struct {
 	factor experiment.Factor
-	config emulate.Config
+	method emulate.Method
 	e      *emulate.Emulation
 	before emulate.Totals
 	reaped time.Duration // of processes that ended before the run
@@ -26,19 +26,18 @@ type emulation struct {
 // startEmulation starts the governor of a study's factor; nil, nil without one.
 func startEmulation(s *experiment.Study) (*emulation, error) {
 	for _, f := range s.Factors {
-		if f.Kind != kindEmulated {
+		if f.Kind != experiment.KindEmulated {
 			continue
 		}
 		m, err := emulate.Choose(emulate.Method(f.Emulate.Method), f.Emulate.Slice)
 		if err != nil {
 			return nil, err
 		}
-		config := emulate.Config{Method: m, Floor: f.Emulate.Floor}
-		e, err := emulate.Start(config)
+		e, err := emulate.Start(m)
 		if err != nil {
 			return nil, err
 		}
-		return &emulation{factor: f, config: config, e: e}, nil
+		return &emulation{factor: f, method: m, e: e}, nil
 	}
 	return nil, nil
 }
@@ -51,7 +50,7 @@ func (m *emulation) set(levels map[string]string) error {
 	}
 	select {
 	case <-m.e.Lost():
-		e, err := emulate.Start(m.config)
+		e, err := emulate.Start(m.method)
 		if err != nil {
 			return fmt.Errorf("factor %s: %w", m.factor.Name, err)
 		}
@@ -101,11 +100,11 @@ func (m *emulation) end(sample *workload.Sample, took time.Duration) error {
 	}
 	extra := math.Round(did.Billed*1e9) / 1e9 // of ns; two sums differ by less without a cause
 	if did.Used <= 0 {
-		missing(sample, "the workload had no process of its own that computed, so nothing was slowed down",
+		sample.Lack("the workload had no process of its own that computed, so nothing was slowed down",
 			experiment.EmulatedCPU, experiment.EmulatedExtra, experiment.EmulatedEach)
 	} else {
-		have(sample, experiment.EmulatedCPU, did.Clocked)
-		have(sample, experiment.EmulatedExtra, extra)
+		sample.Set(experiment.EmulatedCPU, did.Clocked)
+		sample.Set(experiment.EmulatedExtra, extra)
 		each(sample, experiment.EmulatedEach, did.Clocked)
 	}
 	return m.e.Release()

@@ -187,7 +187,7 @@ func TestEmulatedProblems(t *testing.T) {
 		"levels = [\"10\", \"60\"]\nsetting = \"swapiness\"":                              "swappiness",
 	} {
 		study := head(6, "") + "[[factor]]\nname = \"f\"\n" + text + "\n" + nullWorkload
-		_, err := experiment.Parse("s.toml", t.TempDir(), []byte(study), experiment.Overrides{}, known())
+		_, err := experiment.Parse("s.toml", t.TempDir(), []byte(study), experiment.Overrides{}, Known())
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error %v, want %q in it", text, err, want)
 		}

@@ -45,16 +45,16 @@ func (m *meter) begin() (end func(*workload.Sample)) {
 		return func(*workload.Sample) {}
 	}
 	if m.energy == nil {
-		return func(out *workload.Sample) { missing(out, m.why, experiment.Energy, experiment.EnergyEach) }
+		return func(out *workload.Sample) { out.Lack(m.why, experiment.Energy, experiment.EnergyEach) }
 	}
 	stop := m.energy.Measure()
 	return func(out *workload.Sample) {
 		joules, err := stop()
 		if err != nil {
-			missing(out, err.Error(), experiment.Energy, experiment.EnergyEach)
+			out.Lack(err.Error(), experiment.Energy, experiment.EnergyEach)
 			return
 		}
-		have(out, experiment.Energy, joules)
+		out.Set(experiment.Energy, joules)
 		each(out, experiment.EnergyEach, joules)
 	}
 }
@@ -66,24 +66,8 @@ func each(out *workload.Sample, name string, whole float64) {
 		n = out.Operations
 	}
 	if n <= 0 {
-		missing(out, "the workload does not count operations", name)
+		out.Lack("the workload does not count operations", name)
 		return
 	}
-	have(out, name, whole/float64(n))
-}
-
-func have(out *workload.Sample, name string, v float64) {
-	if out.Values == nil {
-		out.Values = map[string]float64{}
-	}
-	out.Values[name] = v
-}
-
-func missing(out *workload.Sample, why string, names ...string) {
-	if out.Missing == nil {
-		out.Missing = map[string]string{}
-	}
-	for _, name := range names {
-		out.Missing[name] = why
-	}
+	out.Set(name, whole/float64(n))
 }

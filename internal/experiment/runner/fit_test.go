@@ -13,7 +13,6 @@ import (
 	"hostlab/internal/proc"
 	"hostlab/internal/result"
 	"hostlab/internal/workload"
-	"hostlab/internal/workload/all"
 )
 
 // A run that stays disturbed is tried once more than retries says, and then counts,
@@ -22,7 +21,7 @@ func TestExhaustedMarks(t *testing.T) {
 	guard := "[guard]\nmax_foreign_cpu = \"3%\"\nexhausted = \"mark\"\n"
 	b := newBench(t, head(6, "")+levelFactor+nullWorkload+guard)
 	b.under = func(n int) conditions {
-		c := conditions{told: true, throttles: -1}
+		c := conditions{known: true, throttles: -1}
 		if n < 8 {
 			c.Taken = proc.Taken{Foreign: 0.1}
 		}
@@ -49,7 +48,7 @@ func TestExhaustedMarks(t *testing.T) {
 func TestExhaustedAndFailed(t *testing.T) {
 	b := newBench(t, head(6, "")+levelFactor+strings.Replace(nullWorkload, "warmup = 1", "warmup = 0\nfail = 5", 1)+"[guard]\nmax_foreign_cpu = \"3%\"\nexhausted = \"mark\"\n")
 	b.under = func(n int) conditions {
-		c := conditions{told: true, throttles: -1}
+		c := conditions{known: true, throttles: -1}
 		if n < 10 {
 			c.Taken = proc.Taken{Foreign: 0.1}
 		}
@@ -74,7 +73,7 @@ func TestExhaustedAndFailed(t *testing.T) {
 func TestExhaustedStops(t *testing.T) {
 	b := newBench(t, head(6, "")+levelFactor+strings.Replace(nullWorkload, "warmup = 1", "warmup = 0", 1)+"[guard]\nmax_foreign_cpu = \"3%\"\n")
 	b.under = func(int) conditions {
-		return conditions{told: true, throttles: -1, Taken: proc.Taken{Foreign: 0.1}}
+		return conditions{known: true, throttles: -1, Taken: proc.Taken{Foreign: 0.1}}
 	}
 	b.fails(b.run(), "was void or failed 3 times", "max_foreign_cpu")
 }
@@ -107,7 +106,7 @@ func TestDoubt(t *testing.T) {
 					return map[string]string{"kernel": "6.1"}
 				}}}
 			r := &result.Run{Status: result.OK, Attempt: c.attempt}
-			s.guard(t.Context(), r, conditions{told: true, Taken: proc.Taken{Foreign: c.foreign}}, nil, c.doubt)
+			s.guard(t.Context(), r, conditions{known: true, Taken: proc.Taken{Foreign: c.foreign}}, nil, c.doubt)
 			if r.Status != c.want.Status || !strings.HasPrefix(r.Reason, c.want.Reason) || (r.Reason == "") != (c.want.Reason == "") || r.Contaminated != c.want.Contaminated {
 				t.Errorf("%s, %q, contaminated %q; want %s, %q, %q", r.Status, r.Reason, r.Contaminated, c.want.Status, c.want.Reason, c.want.Contaminated)
 			}
@@ -136,9 +135,8 @@ func cpus(cores, threads int) workload.Machine {
 func TestRefit(t *testing.T) {
 	text := head(8, "") + "[[factor]]\nname = \"cell\"\nparameter = \"cell\"\nlevels = [\"none\", \"scan@core\", \"scan@sibling\", \"scan@socket\"]\n[workload]\nname = \"scanlock\"\n"
 	s := parse(t, t.TempDir(), text)
-	w, _ := all.Find("scanlock")
 	fit := func(m workload.Machine) *result.Experiment {
-		st, err := experiment.Fit(s, w, m, nil)
+		st, err := experiment.Fit(s, m, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -158,7 +156,7 @@ func TestRefit(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			x := fit(c.then)
-			got, err := refit(x, s, w, c.now, nil)
+			got, err := refit(x, s, c.now, nil)
 			changed, refused := errors.AsType[*Changed](err)
 			switch {
 			case refused != (c.diff != ""):

@@ -17,7 +17,6 @@ import (
 	"hostlab/internal/result"
 	"hostlab/internal/result/store"
 	"hostlab/internal/setting"
-	"hostlab/internal/workload/all"
 	"hostlab/internal/workload/worker"
 )
 
@@ -104,7 +103,7 @@ func newBench(t *testing.T, text string) *bench {
 				if b.under != nil {
 					return b.under(n)
 				}
-				return conditions{told: true, throttles: -1}
+				return conditions{known: true, throttles: -1}
 			}
 		},
 	}
@@ -118,15 +117,11 @@ func (b *bench) load(text string) {
 
 func parse(t testing.TB, dir, text string) *experiment.Study {
 	t.Helper()
-	st, err := experiment.Parse(filepath.Join(dir, "s.toml"), dir, []byte(text), experiment.Overrides{}, known())
+	st, err := experiment.Parse(filepath.Join(dir, "s.toml"), dir, []byte(text), experiment.Overrides{}, Known())
 	if err != nil {
 		t.Fatal(err)
 	}
 	return st
-}
-
-func known() experiment.Known {
-	return experiment.Known{Workloads: all.Workloads(), Settings: []experiment.Setting{{Name: "swappiness"}, {Name: "governor"}}}
 }
 
 func (b *bench) write(name, text string) {

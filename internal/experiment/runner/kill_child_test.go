@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 
 	"hostlab/internal/experiment"
-	"hostlab/internal/workload/all"
 )
 
 // killStudy has a workload that logs when it has done its work.
@@ -33,7 +32,7 @@ func killChild(dir string) {
 	}
 	source, err := os.ReadFile(filepath.Join(dir, "s.toml"))
 	fail(err)
-	st, err := experiment.Parse(filepath.Join(dir, "s.toml"), dir, source, experiment.Overrides{}, experiment.Known{Workloads: all.Workloads()})
+	st, err := experiment.Parse(filepath.Join(dir, "s.toml"), dir, source, experiment.Overrides{}, Known())
 	fail(err)
 	told, err := os.OpenFile(filepath.Join(dir, "told"), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	fail(err)

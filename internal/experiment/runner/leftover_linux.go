@@ -25,7 +25,11 @@ const (
 // the directory work; daemons too, which a run that ends well does not leave either.
 // It returns the names of what it ended.
 func endLeftovers(work string) (names []string, err error) {
-	find := func() []*proc.Held { return bearing(strangers(), workload.Mark(work)) }
+	find := func() []*proc.Held { // among those that this process has not started
+		all := proc.All()
+		ours := proc.Below(all, os.Getpid())
+		return bearing(slices.DeleteFunc(all, func(s proc.Stat) bool { return slices.Contains(ours, s) }), workload.Mark(work))
+	}
 	names = namesOf(find())
 	if len(names) == 0 {
 		return nil, nil
@@ -49,16 +53,6 @@ func namesOf(list []*proc.Held) (names []string) {
 // leftByLevels names what the commands of factors have left running. Some are there to
 // start a server, so that nothing is ended.
 func leftByLevels(id string) []string { return namesOf(bearing(proc.All(), levelMark(id))) }
-
-// strangers are the processes that this one has not started.
-func strangers() []proc.Stat {
-	all := proc.All()
-	ours := map[int]bool{}
-	for _, s := range proc.Below(all, os.Getpid()) {
-		ours[s.PID] = true
-	}
-	return slices.DeleteFunc(all, func(s proc.Stat) bool { return ours[s.PID] })
-}
 
 // bearing finds those with a variable in their environment. Root finds those of other users
 // too: its own commands may have changed the user. But a program with the set-user-ID bit

@@ -23,20 +23,7 @@ type lever struct {
 }
 
 // reads reports whether there is a way to read it.
-func (l *lever) reads() bool { return l.Read != nil || l.Kind == kindSetting }
-
-// touches reports whether a factor of that kind is a lever. Parameters and emulated
-// policies are not: they end with the workload.
-func touches(f *experiment.Factor) bool { return f.Kind != kindParameter && f.Kind != kindEmulated }
-
-// The kinds of factors.
-const (
-	kindSetting   = "setting"
-	kindParameter = "parameter"
-	kindCommands  = "commands"
-	kindManual    = "manual"
-	kindEmulated  = "emulated"
-)
+func (l *lever) reads() bool { return l.Read != nil || l.Kind == experiment.KindSetting }
 
 // levels brings about levels, and puts the originals back.
 type levels struct {
@@ -54,10 +41,10 @@ type levels struct {
 func newLevels(st *experiment.Study, s *store.Store, sys *system) (_ *levels, err error) {
 	ls := &levels{dir: st.Dir, store: s, now: sys.now, boot: sys.boot(), note: func(string, ...any) {}}
 	for _, f := range st.Factors {
-		if touches(&f) {
+		if f.Changes() {
 			ls.levers = append(ls.levers, &lever{Factor: f})
 		}
-		if f.Kind == kindSetting && ls.set == nil {
+		if f.Kind == experiment.KindSetting && ls.set == nil {
 			if ls.set, err = openSettings(sys.settings, sys.journal, s.Record().Dir); err != nil {
 				return nil, err
 			}
@@ -100,7 +87,7 @@ func (ls *levels) begin(ctx context.Context) error {
 		if l.unread {
 			continue
 		}
-		if back := ls.store.Record().LastRestored(l.Name); l.Change == result.Reboot && l.Kind == kindCommands && back != nil && back.Boot == ls.boot {
+		if back := ls.store.Record().LastRestored(l.Name); l.Change == result.Reboot && l.Kind == experiment.KindCommands && back != nil && back.Boot == ls.boot {
 			l.original = back.Value
 			continue
 		}
@@ -108,7 +95,7 @@ func (ls *levels) begin(ctx context.Context) error {
 		if l.original, err = ls.read(ctx, l); err != nil {
 			return fmt.Errorf("nothing was changed: %w", err)
 		}
-		if l.original == "" && (l.Restore == nil || holdsOriginal(l.Restore)) {
+		if l.original == "" && (l.Restore == nil || strings.Contains(strings.Join(l.Restore, " "), "{original}")) {
 			return fmt.Errorf("nothing was changed: factor %s has no level to go back to: its read, %s, printed nothing", l.Name, strings.Join(l.Read, " "))
 		}
 	}
@@ -124,24 +111,17 @@ func (ls *levels) begin(ctx context.Context) error {
 	return nil
 }
 
-func holdsOriginal(args []string) bool {
-	return slices.ContainsFunc(args, func(a string) bool { return strings.Contains(a, "{original}") })
-}
-
 // read returns the level in force.
-func (ls *levels) read(ctx context.Context, l *lever) (string, error) {
-	if l.Kind == kindSetting {
-		v, err := ls.set.read(l)
-		if err != nil {
-			return "", fmt.Errorf("factor %s cannot be read: %w", l.Name, err)
-		}
-		return v, nil
+func (ls *levels) read(ctx context.Context, l *lever) (level string, err error) {
+	if l.Kind == experiment.KindSetting {
+		level, err = ls.set.read(l)
+	} else {
+		level, err = ls.command(ctx, l, l.Read)
 	}
-	out, err := ls.command(ctx, l, l.Read)
 	if err != nil {
 		return "", fmt.Errorf("factor %s cannot be read: %w", l.Name, err)
 	}
-	return strings.TrimSpace(out), nil
+	return strings.TrimSpace(level), nil
 }
 
 func (ls *levels) command(ctx context.Context, l *lever, args []string) (string, error) {
@@ -180,7 +160,7 @@ func (ls *levels) apply(ctx context.Context, l *lever, level string) error {
 	was := l.unsure
 	l.unsure = true
 	var err error
-	if l.Kind == kindSetting {
+	if l.Kind == experiment.KindSetting {
 		err = ls.set.apply(ctx, l, level)
 	} else {
 		_, err = ls.command(ctx, l, ls.fill(l.Apply, l, level))
@@ -227,7 +207,7 @@ func (ls *levels) restore(ctx context.Context, waiting bool) error {
 // putBack puts one factor back. It reports false, without an error, where that is
 // up to a person.
 func (ls *levels) putBack(ctx context.Context, l *lever) (bool, error) {
-	if l.Kind == kindSetting {
+	if l.Kind == experiment.KindSetting {
 		return true, ls.set.back(ctx, ls.force)
 	}
 	current, readable := "", false
@@ -235,7 +215,7 @@ func (ls *levels) putBack(ctx context.Context, l *lever) (bool, error) {
 		v, err := ls.read(ctx, l)
 		current, readable = v, err == nil && v != ""
 	}
-	if l.Kind == kindManual {
+	if l.Kind == experiment.KindManual {
 		return ls.putBackByHand(ctx, l, current, readable)
 	}
 	// What is neither a level of ours nor the original was put there by another program,

@@ -28,7 +28,7 @@ func TestRunsAreNumbered(t *testing.T) {
 				if n == 4 {
 					cancel()
 				}
-				return conditions{told: true, throttles: -1}
+				return conditions{known: true, throttles: -1}
 			}
 			if err := b.runCtx(ctx); err == nil {
 				t.Fatal("an experiment that was interrupted ended well")
@@ -66,7 +66,7 @@ func TestZeroIsKeptWithAHint(t *testing.T) {
 	work, _ := all.Find("null")
 	sample := workload.Sample{Values: map[string]float64{"seconds": 0}, Zero: map[string]string{"seconds": "take hours"}}
 	for compare, want := range map[result.Comparison][]string{result.Ratio: {"seconds is 0: take hours"}, result.Difference: nil} {
-		s := &session{work: work, study: &experiment.Study{Responses: []experiment.Response{{Response: result.Response{Name: "seconds", Primary: true, Compare: compare}}}}}
+		s := &session{study: &experiment.Study{Work: work, Responses: []experiment.Response{{Response: result.Response{Name: "seconds", Primary: true, Compare: compare}}}}}
 		r := &result.Run{}
 		if err := s.responses(r, sample); err != nil {
 			t.Error(err)

@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"slices"
 	"time"
 
+	"hostlab/internal/experiment"
 	"hostlab/internal/result"
 	"hostlab/internal/workload"
 )
@@ -120,6 +122,9 @@ func (s *session) try(ctx context.Context, r *result.Run) error {
 		return emulated
 	}
 	r.Operations, r.Latency, r.Waits, r.Warnings = sample.Operations, sample.Latency, sample.Waits, sample.Warnings
+	if text := c.unread(&s.study.Guard); text != "" {
+		r.Warnings = append(slices.Clip(r.Warnings), text)
+	}
 	if err := s.responses(r, sample); err != nil {
 		return err
 	}
@@ -165,10 +170,10 @@ func (s *session) setLevels(ctx context.Context, want map[string]string) error {
 // request makes what the workload gets: the study's parameters with the levels of
 // factors that are parameters.
 func (s *session) request(ctx context.Context, levels map[string]string, seed uint64) (workload.Request, error) {
-	desc := s.work.Describe()
+	desc := s.study.Work.Describe()
 	req := workload.Request{Params: maps.Clone(s.study.Workload.Params), Levels: levels, Seed: seed}
 	for _, f := range s.study.Factors {
-		if f.Kind != kindParameter {
+		if f.Kind != experiment.KindParameter {
 			continue
 		}
 		p, ok := desc.Param(f.Parameter)
@@ -207,7 +212,7 @@ func (s *session) number() (n uint64) {
 // responses takes over what the study asks for. A primary response has to be
 // there; another may be missing, and says why.
 func (s *session) responses(r *result.Run, sample workload.Sample) error {
-	picks := s.work.Describe().Picks
+	picks := s.study.Work.Describe().Picks
 	for i := range s.study.Responses {
 		want := &s.study.Responses[i]
 		name := want.From

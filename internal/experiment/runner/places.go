@@ -14,6 +14,7 @@ import (
 	"hostlab/internal/host"
 	"hostlab/internal/result"
 	"hostlab/internal/trust"
+	"hostlab/internal/workload"
 	"hostlab/internal/workload/logcommit"
 )
 
@@ -39,14 +40,14 @@ func lookAt(s *experiment.Study, f experiment.Factor) experiment.Here {
 				continue
 			}
 		}
-		dir, told := absolute(s.Dir, d.Dir), ""
+		dir, over := workload.Under(s.Dir, d.Dir), ""
 		if own {
-			dir, told = "", "the record's directory"
+			dir, over = "", "the record's directory"
 			if s.Out != "" {
 				dir = standing(s.Out)
 			}
 		} else {
-			told = dir
+			over = dir
 		}
 		if d.Delay > 0 && !own {
 			if err := trust.AsRoot(dir); err != nil {
@@ -57,14 +58,17 @@ func lookAt(s *experiment.Study, f experiment.Factor) experiment.Here {
 		place := result.Place{Factor: f.Name, Level: l, Emulated: d.Delay > 0}
 		device, doubt := "", ""
 		if dir != "" {
+			var bad *logcommit.DirError
 			storage := host.StorageOf(host.Tree{}, dir)
 			if err := logcommit.Preflight(storage, dir, leastRoom); err != nil {
-				here.Lacks[l] = unusable(err)
+				if here.Lacks[l] = err.Error(); errors.As(err, &bad) {
+					here.Lacks[l] = bad.Dir + " cannot be used: " + bad.Problem
+				}
 				continue
 			}
 			where := ""
 			where, device = lies(storage)
-			told += where
+			over += where
 			doubt = promised(l, storage)
 			fs := storage.FSType.Or("")
 			place.Volatile = d.Delay == 0 && (fs == "tmpfs" || fs == "ramfs")
@@ -72,11 +76,11 @@ func lookAt(s *experiment.Study, f experiment.Factor) experiment.Here {
 		here.Places = append(here.Places, place)
 		key := f.Name + " " + l
 		var cautions []string
-		if here.Context[key] = told; d.Delay > 0 {
-			here.Context[key] = fmt.Sprintf("emulated: each sync takes %s longer (FUSE), over %s", d.Delay, told)
+		if here.Context[key] = over; d.Delay > 0 {
+			here.Context[key] = fmt.Sprintf("emulated: each sync takes %s longer (FUSE), over %s", d.Delay, over)
 			cautions = append(cautions, fmt.Sprintf("factor %s: level %s is emulated: a file system of hostlab adds %s to each sync, in place of a slow device", f.Name, l, d.Delay))
 		} else if doubt != "" {
-			cautions = append(cautions, fmt.Sprintf("factor %s: level %s %s (%s); do not take it for what its name says", f.Name, l, doubt, told))
+			cautions = append(cautions, fmt.Sprintf("factor %s: level %s %s (%s); do not take it for what its name says", f.Name, l, doubt, over))
 		}
 		// A device that is slowed is slower than itself, so that there is a contrast.
 		at, slowed := fmt.Sprint(device, " ", d.Delay), ""
@@ -130,14 +134,6 @@ func standing(dir string) string {
 	}
 }
 
-// unusable is what is wrong with a directory in a study's words.
-func unusable(err error) string {
-	if d, ok := errors.AsType[*logcommit.DirError](err); ok {
-		return d.Dir + " cannot be used: " + d.Problem
-	}
-	return err.Error()
-}
-
 // lies says on what a directory lies: " on /dev/sda1 (ext4)". device is what two
 // directories have in common that have nothing to be compared.
 func lies(s host.Storage) (where, device string) {
@@ -153,13 +149,6 @@ func lies(s host.Storage) (where, device string) {
 		return " on " + fsType, device
 	}
 	return " on " + source + " (" + fsType + ")", device
-}
-
-func absolute(base, dir string) string {
-	if filepath.IsAbs(dir) {
-		return dir
-	}
-	return filepath.Join(base, dir)
 }
 
 // places are the directories that levels stand for. Slowed ones are mounted when they
@@ -199,7 +188,7 @@ func newPlaces(s *experiment.Study, record *os.Root, id string) (*places, error)
 
 // behindIn is the directory of ours in one of the user's.
 func (p *places) behindIn(d experiment.Directory) string {
-	return filepath.Join(absolute(p.study.Dir, d.Dir), ".hostlab-delay-"+p.id)
+	return filepath.Join(workload.Under(p.study.Dir, d.Dir), ".hostlab-delay-"+p.id)
 }
 
 // directory is what a level stands for, as a workload's parameter: "" is the workload's
@@ -212,7 +201,7 @@ func (p *places) directory(ctx context.Context, f experiment.Factor, level strin
 	case d.Delay == 0 && d.Dir == experiment.OwnDirectory:
 		return "", nil
 	case d.Delay == 0:
-		return absolute(p.study.Dir, d.Dir), nil
+		return workload.Under(p.study.Dir, d.Dir), nil
 	case p.at[f.Name+" "+level] != "":
 		return p.at[f.Name+" "+level], nil
 	}

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -21,18 +22,20 @@ import (
 
 // aFactor has a level for each directory, in the order of their names.
 func aFactor(dirs map[string]string) experiment.Factor {
-	f := experiment.Factor{Factor: result.Factor{Name: "log", Kind: kindParameter}, Parameter: "dir", Directories: map[string]experiment.Directory{}}
+	f := experiment.Factor{Factor: result.Factor{Name: "log", Kind: experiment.KindParameter}, Parameter: "dir", Directories: map[string]experiment.Directory{}}
 	for _, l := range slices.Sorted(maps.Keys(dirs)) {
 		text := dirs[l]
 		f.Levels = append(f.Levels, l)
 		if text == "" {
 			continue // a level that nobody named a directory for
 		}
-		d, err := delayfs.ParsePlace(text)
-		if err != nil {
-			panic(err)
+		d := experiment.Directory{Dir: text}
+		if rest, slow := strings.CutPrefix(text, "delay:"); slow {
+			delay, dir, _ := strings.Cut(rest, ":")
+			d.Dir = dir
+			d.Delay, _ = time.ParseDuration(delay)
 		}
-		f.Directories[l] = experiment.Directory{Place: d}
+		f.Directories[l] = d
 	}
 	f.Baseline = f.Levels[0]
 	return f

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"hostlab/internal/experiment"
 	"hostlab/internal/result"
 	"hostlab/internal/result/store"
 	"hostlab/internal/screen"
@@ -34,7 +35,7 @@ func (s *session) preparePlot(ctx context.Context, block, plot int) error {
 		settle = max(settle, l.Settle)
 		var wait string
 		var err error
-		if l.Kind == kindManual {
+		if l.Kind == experiment.KindManual {
 			wait, err = s.prepareManual(ctx, l, want[l.Name], block, plot)
 		} else {
 			wait, err = s.prepareReboot(ctx, l, want[l.Name], block, plot)

@@ -130,7 +130,7 @@ func TestCancelWithinAPlot(t *testing.T) {
 			if n == 2 {
 				cancel()
 			}
-			return conditions{told: true, throttles: -1}
+			return conditions{known: true, throttles: -1}
 		}
 		if err := b.runCtx(ctx); !errors.Is(err, context.Canceled) {
 			t.Fatal(err)
@@ -192,7 +192,7 @@ func TestOriginalOfAResumeInTheSameBoot(t *testing.T) {
 			if k == n+1 { // after the warm-up
 				cancel()
 			}
-			return conditions{told: true, throttles: -1}
+			return conditions{known: true, throttles: -1}
 		}
 		if err := b.runCtx(ctx); !errors.Is(err, context.Canceled) {
 			t.Fatal(err)

@@ -6,9 +6,20 @@ import (
 	"path/filepath"
 	"strconv"
 
+	"hostlab/internal/emulate"
 	"hostlab/internal/experiment"
 	"hostlab/internal/result/store"
+	"hostlab/internal/setting"
+	"hostlab/internal/workload/all"
 )
+
+// Known is all that a study may name in this program.
+func Known() experiment.Known {
+	return experiment.Known{Workloads: all.Workloads(), Policy: emulate.Check, Setting: func(typed string) (string, error) {
+		s, err := setting.Named(typed)
+		return s.Name, err
+	}}
+}
 
 // Recorded returns the study of a record, with what the command line had set in it,
 // as it was when the experiment began; the file may have changed since, or be gone.
@@ -27,7 +38,7 @@ func Recorded(dir string, over *experiment.Overrides) (*experiment.Study, error)
 		}
 		over = &o
 	}
-	st, err := experiment.Parse(x.File, filepath.Dir(x.File), r.Study, *over, experiment.Everything())
+	st, err := experiment.Parse(x.File, filepath.Dir(x.File), r.Study, *over, Known())
 	if err == nil && !st.Seeded {
 		st.Design.Seed = x.Design.Seed
 	}

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -49,12 +50,30 @@ func TestRunsToTheEnd(t *testing.T) {
 	}
 }
 
+// A run that is too short for the clock's ticks carries that its guard was not read, and the
+// first one is spoken of.
+func TestShortRunsAreNotGuarded(t *testing.T) {
+	b := newBench(t, head(6, "")+levelFactor+nullWorkload+limit3)
+	b.under = func(int) conditions { return conditions{known: true, Taken: proc.Taken{Resolution: 1, Foreign: 0.9}} }
+	if err := b.run(); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(b.notes); n != 1 || !strings.Contains(b.notes[0], "max_foreign_cpu and max_steal guard nothing") {
+		t.Errorf("notes %q", b.notes)
+	}
+	for _, run := range b.record().Runs {
+		if run.Conditions["foreign_cpu"] != 0 || !slices.ContainsFunc(run.Warnings, func(w string) bool { return strings.Contains(w, "too short to read") }) {
+			t.Errorf("block %d: conditions %v, warnings %q", run.Block, run.Conditions, run.Warnings)
+		}
+	}
+}
+
 // A run whose guard is broken is done again within its block.
 func TestVoidRunsAreMadeAgain(t *testing.T) {
 	limit := "[guard]\nmax_foreign_cpu = \"3%\"\nmax_steal = \"1%\"\nthrottling = true\n"
 	b := newBench(t, head(7, "")+strings.Replace(levelFactor, `"low", "high"`, `"low", "high", "mid"`, 1)+nullWorkload+limit)
 	b.under = func(n int) conditions {
-		c := conditions{told: true, Taken: proc.Taken{Resolution: 0.01}}
+		c := conditions{known: true, Taken: proc.Taken{Resolution: 0.01}}
 		switch n { // 0 is the warm-up
 		case 1:
 			c.Foreign = 0.05
@@ -209,7 +228,7 @@ func TestCancelPutsBackAndResumes(t *testing.T) {
 			if n == 4 {
 				cancel()
 			}
-			return conditions{told: true, throttles: -1}
+			return conditions{known: true, throttles: -1}
 		}
 		err := b.runCtx(ctx)
 		cancel()
@@ -258,7 +277,7 @@ func TestPanicPutsBack(t *testing.T) {
 		if n == 3 {
 			panic("a bug")
 		}
-		return conditions{told: true, throttles: -1}
+		return conditions{known: true, throttles: -1}
 	}
 	func() {
 		defer func() {
@@ -321,7 +340,7 @@ func TestHostChanges(t *testing.T) {
 		if n >= 3 {
 			b.host["kernel"] = "6.2"
 		}
-		return conditions{told: true, throttles: -1}
+		return conditions{known: true, throttles: -1}
 	}
 	b.fails(b.run(), "the host changed, in what guard.fingerprint lists: kernel was 6.1 and is 6.2")
 	b.putBack()
@@ -460,7 +479,7 @@ func TestWorkStaysInRecord(t *testing.T) {
 		if err := errors.Join(os.Remove(link), os.Symlink(other, link)); err != nil {
 			t.Error(err)
 		}
-		return func() conditions { return conditions{told: true, throttles: -1} }
+		return func() conditions { return conditions{known: true, throttles: -1} }
 	}
 	cfg := b.cfg
 	cfg.Study = b.study

@@ -24,7 +24,6 @@ import (
 	"hostlab/internal/screen"
 	"hostlab/internal/setting"
 	"hostlab/internal/workload"
-	"hostlab/internal/workload/all"
 )
 
 // Config says what to run and where.
@@ -166,11 +165,7 @@ func begin(ctx context.Context, cfg Config) (_ *session, err error) {
 	}
 	with := *cfg.Study
 	with.Out, cfg.Study = cfg.Dir, &with
-	work, ok := all.Find(cfg.Study.Workload.Name)
-	if !ok {
-		return nil, fmt.Errorf("no workload is known by the name %q", cfg.Study.Workload.Name)
-	}
-	s := &session{cfg: cfg, sys: cfg.sys, study: cfg.Study, work: work, boot: cfg.sys.boot()}
+	s := &session{cfg: cfg, sys: cfg.sys, study: cfg.Study, boot: cfg.sys.boot()}
 	if s.boot == "" && slices.ContainsFunc(s.study.Factors, func(f experiment.Factor) bool { return f.Change == result.Reboot }) {
 		return nil, errors.New("this system does not tell one boot from another (/proc/sys/kernel/random/boot_id), which a factor with change = \"reboot\" needs")
 	}
@@ -178,7 +173,7 @@ func begin(ctx context.Context, cfg Config) (_ *session, err error) {
 	if cfg.Resume {
 		s.store, err = store.Open(cfg.Dir)
 	} else {
-		if s.study, err = experiment.Fit(s.study, work, cfg.Machine, cfg.sys.look); err != nil {
+		if s.study, err = experiment.Fit(s.study, cfg.Machine, cfg.sys.look); err != nil {
 			return nil, err
 		}
 		experiment.Draw(s.study)
@@ -201,7 +196,7 @@ func begin(ctx context.Context, cfg Config) (_ *session, err error) {
 		return nil, err
 	}
 	if cfg.Resume {
-		if s.study, err = refit(s.x, s.study, work, cfg.Machine, cfg.sys.look); err != nil {
+		if s.study, err = refit(s.x, s.study, cfg.Machine, cfg.sys.look); err != nil {
 			return nil, err
 		}
 	}

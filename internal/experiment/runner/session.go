@@ -30,10 +30,9 @@ type session struct {
 	x         *result.Experiment
 	store     *store.Store
 	levels    *levels
-	emulation *emulation // nil: the study has none
-	meter     *meter     // of energy; nil: the study does not ask for it
-	places    *places    // directories that levels stand for
-	work      workload.Workload
+	emulation *emulation       // nil: the study has none
+	meter     *meter           // of energy; nil: the study does not ask for it
+	places    *places          // directories that levels stand for
 	open      workload.Session // nil: none
 	boot      string
 	warm      bool // warm-up runs are done
@@ -278,7 +277,7 @@ func (s *session) openWorkload(ctx context.Context) error {
 	if err := s.store.Root().Mkdir(workDir, 0o755); err != nil {
 		return fmt.Errorf("cannot make the workload's directory: %w", err)
 	}
-	if s.open, err = s.work.Open(ctx, s.study.Config(work)); err != nil {
+	if s.open, err = s.study.Work.Open(ctx, s.study.Config(work)); err != nil {
 		return fmt.Errorf("workload %s: %w", s.study.Workload.Name, err)
 	}
 	return nil

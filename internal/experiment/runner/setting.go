@@ -27,7 +27,7 @@ func look(sys *setting.System, s *experiment.Study, f experiment.Factor) experim
 	out := map[string]string{}
 	for _, level := range f.Levels {
 		switch f.Kind {
-		case kindSetting:
+		case experiment.KindSetting:
 			p, err := setting.NewPlan(sys, []setting.Assignment{{Name: f.Setting, Value: level}})
 			switch {
 			case err != nil:
@@ -35,7 +35,7 @@ func look(sys *setting.System, s *experiment.Study, f experiment.Factor) experim
 			case len(p.Skipped) > 0: // on a part of the objects it would not be that level
 				out[level] = p.Skipped[0].Reason
 			}
-		case kindEmulated:
+		case experiment.KindEmulated:
 			if _, err := emulate.Choose(emulate.Method(f.Emulate.Method), f.Emulate.Slice); err != nil {
 				out[level] = err.Error()
 			}
@@ -101,14 +101,14 @@ func (s *settings) read(l *lever) (string, error) {
 	}
 	objects, order := map[string][]string{}, []string(nil)
 	for _, st := range states {
-		if st.Problem != nil {
-			return "", st.Problem
+		if st.Problem != "" {
+			return "", errors.New(st.Problem)
 		}
-		v := set.Show(st.Object, st.Value)
+		v := st.Shown
 		if objects[v] == nil {
 			order = append(order, v)
 		}
-		objects[v] = append(objects[v], st.Object.Name)
+		objects[v] = append(objects[v], st.Name)
 	}
 	if len(order) == 1 {
 		return order[0], nil

@@ -74,7 +74,7 @@ func TestSettingFactor(t *testing.T) {
 			t.Errorf("policies run at %s and %s", a, c)
 		}
 		seen[a+" "+b.has(swappinessFile)] = true
-		return conditions{told: true, throttles: -1}
+		return conditions{known: true, throttles: -1}
 	}
 	if err := b.run(); err != nil {
 		t.Fatal(err)
@@ -96,8 +96,8 @@ func TestSettingFactor(t *testing.T) {
 			t.Fatalf("run %d of %v read %v and %v", run.Seq, cell, run.Before, run.After)
 		}
 	}
-	if open, err := setting.Pending(b.cfg.sys.settings, b.cfg.sys.journal); err != nil || len(open) > 0 {
-		t.Errorf("left in the journal: %+v, %v", open, err)
+	if v, err := setting.Look(b.cfg.sys.settings, b.cfg.sys.journal); err != nil || len(v.Entries()) > 0 {
+		t.Errorf("left in the journal: %+v, %v", v, err)
 	}
 }
 
@@ -109,7 +109,7 @@ func TestSettingForeign(t *testing.T) {
 		if n == 4 {
 			b.machine(map[string]string{swappinessFile: "77"})
 		}
-		return conditions{told: true, throttles: -1}
+		return conditions{known: true, throttles: -1}
 	}
 	if err := b.run(); err != nil {
 		t.Fatal(err)
@@ -145,7 +145,7 @@ func TestSettingKilled(t *testing.T) {
 					killed = true
 					panic("killed")
 				}
-				return conditions{told: true, throttles: -1}
+				return conditions{known: true, throttles: -1}
 			}
 			b.keepOnPanic()
 			switch way {

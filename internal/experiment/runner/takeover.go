@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"hostlab/internal/experiment"
 	"hostlab/internal/result/store"
 	"hostlab/internal/screen"
 )
@@ -53,7 +54,7 @@ func endLeftoversOf(dir string) ([]string, error) {
 // was asked for is judged where it has to be in force.
 func (ls *levels) untouched(ctx context.Context, dir string) error {
 	for _, l := range ls.levers {
-		if !l.changed || l.Read == nil || l.Kind != kindCommands || ls.asked(l) {
+		if !l.changed || l.Read == nil || l.Kind != experiment.KindCommands || ls.asked(l) {
 			continue
 		}
 		v, err := ls.read(ctx, l)

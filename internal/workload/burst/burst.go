@@ -6,7 +6,6 @@ package burst
 import (
 	"context"
 	"fmt"
-	"math"
 	"time"
 
 	"hostlab/internal/stats"
@@ -31,7 +30,6 @@ var cycles = map[string]float64{ALU: 1, Mixed: 14 + hot.MixedAdds, Chase: 14}
 // chunk is how many bursts are asked of the worker at a time.
 const chunk = 64
 
-// Describe implements workload.Workload.
 func (Workload) Describe() workload.Description {
 	return workload.Description{
 		Name:  "burst",
@@ -58,7 +56,6 @@ func (Workload) Describe() workload.Description {
 	}
 }
 
-// Open implements workload.Workload.
 func (Workload) Open(ctx context.Context, cfg workload.Config) (workload.Session, error) {
 	s := &session{worker: worker.Kept{Job: Job}}
 	// One short burst starts the worker, and tells whether the CPU can be used.
@@ -88,7 +85,6 @@ func (s *session) call(ctx context.Context, q Request) ([]Sample, error) {
 	return reply.Samples, nil
 }
 
-// Run implements workload.Session.
 func (s *session) Run(ctx context.Context, r workload.Request) (out workload.Sample, err error) {
 	p := r.Params
 	kernel := p.String("kernel")
@@ -117,7 +113,6 @@ func (s *session) Run(ctx context.Context, r workload.Request) (out workload.Sam
 	return all.sample(time.Since(begin).Seconds(), pause > 0), nil
 }
 
-// Close implements workload.Session.
 func (s *session) Close() error { return s.worker.Close() }
 
 // gathered is what the bursts of a run took, in seconds.
@@ -145,35 +140,28 @@ func (g *gathered) add(steps []Step, samples []Sample) {
 
 func (g *gathered) sample(wall float64, paused bool) (out workload.Sample) {
 	latency.Fill(&out, "burst", g.whole)
-	out.Values["slice_s"], out.Values["wall"] = stats.Median(g.slices), wall
-	give := func(name string, v float64, why string) {
-		if why == "" {
-			out.Values[name] = v
-		} else {
-			out.Missing[name] = why
-		}
+	out.Set("slice_s", stats.Median(g.slices))
+	out.Set("wall", wall)
+	if g.noCPU {
+		out.Lack("this system does not tell the CPU time of a thread closely enough", "cpu_s")
+	} else {
+		out.Set("cpu_s", g.cpu)
 	}
-	give("cpu_s", g.cpu, unless(!g.noCPU, "this system does not tell the CPU time of a thread closely enough"))
-	late := math.NaN()
-	why := unless(paused, "there is no pause to wake up from")
-	if paused {
-		late, why = stats.Median(g.late), unless(!g.noLate, "this system does not tell when a thread woke up closely enough")
+	const why = "this system does not tell when a thread woke up closely enough"
+	switch {
+	case !paused:
+		out.Lack("there is no pause to wake up from", "wakeup_s")
+	case g.noLate:
+		out.Lack(why, "wakeup_s")
+	default:
+		out.Set("wakeup_s", stats.Median(g.late))
 	}
-	give("wakeup_s", late, why)
 	if g.noLate {
 		out.Latency = nil // without the wake-up they are not from the intended start
 		for _, r := range latency.Responses("burst") {
 			delete(out.Values, r.Name)
-			out.Missing[r.Name] = why
+			out.Lack(why, r.Name)
 		}
 	}
 	return out
-}
-
-// unless is why, where it does not hold.
-func unless(holds bool, why string) string {
-	if holds {
-		return ""
-	}
-	return why
 }

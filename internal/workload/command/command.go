@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"math"
 	"os"
-	"path/filepath"
 	"time"
 
 	"hostlab/internal/workload"
@@ -57,7 +56,7 @@ func (w Workload) check(cfg workload.Config) ([]picker, error) {
 	var errs []error
 	run := cfg.Params.List("run")
 	if len(run) == 0 || run[0] == "" {
-		errs = append(errs, &workload.ParamError{Name: "run", Text: "names no program", Hint: `write ["program", "argument", ...]`})
+		errs = append(errs, workload.Wrong("run", "names no program", `write ["program", "argument", ...]`))
 	}
 	known := known{params: w.Describe().Params}
 	if cfg.Factors != nil {
@@ -75,7 +74,7 @@ func (w Workload) check(cfg workload.Config) ([]picker, error) {
 	for _, p := range cfg.Picks {
 		pick, err := newPicker(p)
 		if err != nil {
-			errs = append(errs, &workload.ParamError{Name: p.Name, Text: err.Error()})
+			errs = append(errs, workload.Wrong(p.Name, err.Error(), ""))
 			continue
 		}
 		picks = append(picks, pick)
@@ -149,14 +148,10 @@ const splitHint = "user and system of a short program are often 0, as the kernel
 // sample turns a run that succeeded into its responses.
 func (s *session) sample(done ended) workload.Sample {
 	u := done.usage
-	out := workload.Sample{Operations: 1, Warnings: done.warnings, Contaminated: done.left, Missing: map[string]string{},
+	out := workload.Sample{Operations: 1, Warnings: done.warnings, Contaminated: done.left,
 		Values: map[string]float64{"wall": done.wall.Seconds(), "user": u.user.Seconds(), "system": u.system.Seconds(),
 			"cpu": (u.user + u.system).Seconds()}}
-	if u.noMaxRSS == "" {
-		out.Values["max_rss"] = float64(u.maxRSS)
-	} else {
-		out.Missing["max_rss"] = u.noMaxRSS
-	}
+	out.Give("max_rss", float64(u.maxRSS), u.noMaxRSS)
 	out.Zero = map[string]string{"user": splitHint, "system": splitHint}
 	if done.left != "" {
 		out.Warnings = append(out.Warnings, done.left)
@@ -169,13 +164,13 @@ func (s *session) sample(done ended) workload.Sample {
 		v *= p.Scale
 		switch {
 		case err != nil && out.Missing[p.measured] != "":
-			out.Missing[p.Name] = out.Missing[p.measured]
+			out.Lack(out.Missing[p.measured], p.Name)
 		case err != nil:
-			out.Missing[p.Name] = fmt.Sprintf("%s: %v", p.From, err)
+			out.Lack(fmt.Sprintf("%s: %v", p.From, err), p.Name)
 		case math.IsInf(v, 0):
-			out.Missing[p.Name] = fmt.Sprintf("%s: beyond what a float holds", p.From)
+			out.Lack(p.From+": beyond what a float holds", p.Name)
 		default:
-			out.Values[p.Name] = v
+			out.Set(p.Name, v)
 		}
 		if warning != "" {
 			out.Warnings = append(out.Warnings, fmt.Sprintf("%s: %s", p.Name, warning))
@@ -185,11 +180,3 @@ func (s *session) sample(done ended) workload.Sample {
 }
 
 func (*session) Close() error { return nil }
-
-// under makes a path absolute: relative ones start at dir.
-func under(dir, path string) string {
-	if filepath.IsAbs(path) {
-		return path
-	}
-	return filepath.Join(dir, path)
-}

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,37 +15,10 @@ import (
 	"hostlab/internal/proc"
 )
 
-// attributes puts the program into a process group of its own, which can be ended
-// as one, and ends it with the thread that started it. Its own children outlive a
-// hostlab that is killed outright; those of one that is stopped do not.
-func attributes() *syscall.SysProcAttr {
-	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
-}
+// orphans are what a program leaves behind, whose parent this process is until end.
+type orphans struct{ *proc.Adoption }
 
-// await waits until the program has ended and calls then before it is reaped: up
-// to there its number is not given to others.
-func (p *running) await(then func()) error { return p.leader.Wait(then) }
-
-// running is a program and its process group.
-type running struct {
-	leader  *proc.Leader
-	adopted *proc.Adoption
-}
-
-// launch starts a program, in whose environment mark is. From then on this process is the
-// parent of what that leaves behind, until end.
-func launch(cmd *exec.Cmd, mark string) (*running, error) {
-	a := proc.Adopt()
-	if err := cmd.Start(); err != nil {
-		a.End()
-		return nil, err
-	}
-	a.Of(cmd.Process.Pid, mark)
-	return &running{proc.Lead(cmd), a}, nil
-}
-
-func (p *running) terminate() { p.leader.Signal(unix.SIGTERM) }
-func (p *running) kill()      { p.leader.Signal(unix.SIGKILL) }
+func adopt() orphans { return orphans{proc.Adopt()} }
 
 // list reads all processes of the host; a test counts its calls.
 var list = proc.All
@@ -54,10 +26,10 @@ var list = proc.All
 // end ends what the program, which has been reaped, has left running: what is still in its
 // group, and daemons that have made a session of their own (setsid(2)), since these would
 // take CPUs from the next runs and find their work done. It says so, or returns "".
-func (p *running) end() string {
-	defer p.adopted.End()
-	names := p.left()
-	for end := time.Now().Add(graceLeft); len(names) > 0 && time.Now().Before(end); names = p.left() {
+func (o orphans) end() string {
+	defer o.End()
+	names := o.left()
+	for end := time.Now().Add(graceLeft); len(names) > 0 && time.Now().Before(end); names = o.left() {
 		time.Sleep(5 * time.Millisecond) // they may be ending too
 	}
 	if len(names) == 0 {
@@ -67,15 +39,15 @@ func (p *running) end() string {
 	if len(names) > 1 {
 		found = "left " + strconv.Itoa(len(names)) + " processes running (%s), which were ended; what they used is not in the responses"
 	}
-	if left := proc.End(p.remaining, proc.Step{Signal: unix.SIGTERM, Grace: graceTerm}, proc.Step{Signal: unix.SIGKILL, Grace: graceKilled}); len(left) > 0 {
+	if left := proc.End(o.remaining, proc.Step{Signal: unix.SIGTERM, Grace: graceTerm}, proc.Step{Signal: unix.SIGKILL, Grace: graceKilled}); len(left) > 0 {
 		found = "left " + left[0].Name + " " + strconv.Itoa(left[0].PID) + " running, which does not end: it takes from the next runs (it left %s)"
 	}
 	return fmt.Sprintf(found, strings.Join(names, ", "))
 }
 
 // left names what is left. Names only: numbers would make each run's warning another one.
-func (p *running) left() (names []string) {
-	for _, h := range p.remaining() {
+func (o orphans) left() (names []string) {
+	for _, h := range o.remaining() {
 		name := h.Name
 		if session, _ := unix.Getsid(0); h.Session != session { // fails for no process of ours
 			name += ", in a session of its own"
@@ -90,9 +62,9 @@ func (p *running) left() (names []string) {
 // remaining holds what is left. All of it descends from orphans that are ours now; only
 // where there are any, all processes of the host are looked through, which takes longer
 // than many a program.
-func (p *running) remaining() []*proc.Held {
+func (o orphans) remaining() []*proc.Held {
 	var roots []int
-	for _, s := range p.adopted.Adopted() {
+	for _, s := range o.Adopted() {
 		roots = append(roots, s.PID)
 	}
 	if len(roots) == 0 {

@@ -4,29 +4,15 @@ package command
 
 import (
 	"os"
-	"os/exec"
-	"syscall"
 )
 
-// Elsewhere only the program itself is ended, not what it started.
-func attributes() *syscall.SysProcAttr { return nil }
+// orphans are not known here.
+type orphans struct{}
 
-// running is a program.
-type running struct{ cmd *exec.Cmd }
+func adopt() orphans { return orphans{} }
 
-func launch(cmd *exec.Cmd, _ string) (*running, error) { return &running{cmd}, cmd.Start() }
-
-func (p *running) terminate() { _ = p.cmd.Process.Kill() }
-func (p *running) kill()      { _ = p.cmd.Process.Kill() }
-
-// await waits until the program has ended and calls then.
-func (p *running) await(then func()) error {
-	err := p.cmd.Wait()
-	then()
-	return err
-}
-
-func (p *running) end() string { return "" }
+func (orphans) Of(int, string) {}
+func (orphans) end() string    { return "" }
 
 func usageOf(state *os.ProcessState) usage {
 	if state == nil {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"hostlab/internal/bounded"
+	"hostlab/internal/proc"
 	"hostlab/internal/screen"
 	"hostlab/internal/workload"
 )
@@ -51,17 +52,15 @@ type usage struct {
 // start runs a program to its end. When ctx is cancelled it ends the whole process
 // group and returns ctx's error. Other errors are runs that failed.
 func start(ctx context.Context, c call) (done ended, err error) {
-	// The kernel ends a child with the thread that started it, not with the process
-	// (PR_SET_PDEATHSIG in prctl(2)), so that thread has to last as long.
-	runtime.LockOSThread()
+	runtime.LockOSThread() // see proc.Start
 	defer runtime.UnlockOSThread()
 
 	mark := workload.Mark(c.work)
-	cmd := &exec.Cmd{Path: c.path, Args: c.args, Dir: c.dir, Env: append(append(os.Environ(), mark), c.env...), SysProcAttr: attributes()}
+	cmd := &exec.Cmd{Path: c.path, Args: c.args, Dir: c.dir, Env: append(append(os.Environ(), mark), c.env...)}
 	if c.stdin != "" {
 		f, err := os.Open(c.stdin)
 		if err != nil {
-			return done, &workload.ParamError{Name: "stdin", Text: fmt.Sprintf("cannot open %s: %v", c.stdin, bare(err)), Hint: "name a file that exists"}
+			return done, workload.Wrong("stdin", fmt.Sprintf("cannot open %s: %v", c.stdin, bare(err)), "name a file that exists")
 		}
 		defer f.Close()
 		cmd.Stdin = f
@@ -69,19 +68,17 @@ func start(ctx context.Context, c call) (done ended, err error) {
 	stdout, stderr := &bounded.Ends{Keep: keepStdout}, &bounded.Ends{Keep: keepStderr}
 	cmd.Stdout, cmd.Stderr, cmd.WaitDelay = stdout, stderr, graceLeft
 
+	left := adopt()
 	begin := time.Now()
-	p, err := launch(cmd, mark)
+	p, err := proc.Start(cmd)
 	if err != nil {
+		left.end()
 		return done, fmt.Errorf("cannot start %s: %w%s", c.name, bare(err), startHint(err))
 	}
-	unwatch := watch(ctx, p)
-	cancelled := false
-	werr := p.await(func() {
-		done.wall = time.Since(begin)
-		cancelled = unwatch()
-	})
-	if left := p.end(); !cancelled {
-		done.left = left
+	left.Of(cmd.Process.Pid, mark)
+	cancelled, werr := p.Run(ctx, graceTerm, func() { done.wall = time.Since(begin) })
+	if names := left.end(); !cancelled {
+		done.left = names
 	}
 	if errors.Is(werr, exec.ErrWaitDelay) {
 		if werr = nil; done.left == "" {
@@ -110,31 +107,6 @@ type stopped struct {
 
 func (s *stopped) Error() string { return s.text }
 func (s *stopped) Unwrap() error { return s.cause }
-
-// watch ends the process group when ctx is cancelled. The function that it returns
-// must be called before the process is reaped; it reports whether that happened.
-func watch(ctx context.Context, p *running) (unwatch func() bool) {
-	stop, stopped := make(chan struct{}), make(chan bool)
-	go func() {
-		select {
-		case <-stop:
-			stopped <- false
-			return
-		case <-ctx.Done():
-		}
-		p.terminate()
-		timer := time.NewTimer(graceTerm)
-		defer timer.Stop()
-		select {
-		case <-stop:
-		case <-timer.C:
-			p.kill()
-			<-stop
-		}
-		stopped <- true
-	}()
-	return func() bool { close(stop); return <-stopped }
-}
 
 // reason says in one line why a run failed.
 func reason(c call, state *os.ProcessState, err error, done ended) string {

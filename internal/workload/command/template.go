@@ -85,7 +85,7 @@ func (k known) check(param, text string) error {
 		return "", unknownName(name, k.names(k.factors))
 	})
 	if err != nil {
-		return &workload.ParamError{Name: param, Text: err.Error()}
+		return workload.Wrong(param, err.Error(), "")
 	}
 	return nil
 }
@@ -157,7 +157,7 @@ func (f filler) call(v workload.Values, base string) (c call, err error) {
 	fill := func(param, text string) string {
 		s, ferr := expand(text, f.value)
 		if ferr != nil && err == nil {
-			err = &workload.ParamError{Name: param, Text: ferr.Error()}
+			err = workload.Wrong(param, ferr.Error(), "")
 		}
 		return s
 	}
@@ -168,18 +168,18 @@ func (f filler) call(v workload.Values, base string) (c call, err error) {
 	for _, name := range slices.Sorted(maps.Keys(env)) {
 		c.env = append(c.env, name+"="+fill("env."+name, env[name]))
 	}
-	c.dir = under(base, fill("dir", v.String("dir")))
+	c.dir = workload.Under(base, fill("dir", v.String("dir")))
 	if stdin := fill("stdin", v.String("stdin")); stdin != "" {
-		c.stdin = under(base, stdin)
+		c.stdin = workload.Under(base, stdin)
 	}
 	if err != nil {
 		return c, err
 	}
 	if len(c.args) == 0 || c.args[0] == "" {
-		return c, &workload.ParamError{Name: "run", Text: "names no program"}
+		return c, workload.Wrong("run", "names no program", "")
 	}
 	if info, err := os.Stat(c.dir); err != nil || !info.IsDir() {
-		return c, &workload.ParamError{Name: "dir", Text: fmt.Sprintf("%s is not a directory", c.dir), Hint: "relative ones start at " + base}
+		return c, workload.Wrong("dir", c.dir+" is not a directory", "relative ones start at "+base)
 	}
 	c.name = c.args[0]
 	c.path, err = find(c.name, base)
@@ -189,7 +189,6 @@ func (f filler) call(v workload.Values, base string) (c call, err error) {
 // find returns the program's file. A name with a slash is a path, relative to
 // base; any other is looked for in PATH.
 func find(name, base string) (string, error) {
-	fail := func(text, hint string) error { return &workload.ParamError{Name: "run", Text: text, Hint: hint} }
 	if filepath.Base(name) == name {
 		path, err := exec.LookPath(name)
 		if err == nil {
@@ -199,16 +198,16 @@ func find(name, base string) (string, error) {
 		if info, serr := os.Stat(filepath.Join(base, name)); serr == nil && !info.IsDir() {
 			hint = fmt.Sprintf("for the file in %s write %q", base, "./"+name)
 		}
-		return "", fail(fmt.Sprintf("no program %q in PATH (%s)", name, os.Getenv("PATH")), hint)
+		return "", workload.Wrong("run", fmt.Sprintf("no program %q in PATH (%s)", name, os.Getenv("PATH")), hint)
 	}
-	path, err := exec.LookPath(under(base, name))
+	path, err := exec.LookPath(workload.Under(base, name))
 	switch {
 	case err == nil:
 		return path, nil
 	case errors.Is(err, fs.ErrNotExist):
-		return "", fail(fmt.Sprintf("no program %s", under(base, name)), "relative paths start at "+base)
+		return "", workload.Wrong("run", fmt.Sprintf("no program %s", workload.Under(base, name)), "relative paths start at "+base)
 	case errors.Is(err, fs.ErrPermission):
-		return "", fail(fmt.Sprintf("%s may not be executed", under(base, name)), "chmod +x, or name its interpreter first")
+		return "", workload.Wrong("run", fmt.Sprintf("%s may not be executed", workload.Under(base, name)), "chmod +x, or name its interpreter first")
 	}
-	return "", fail(fmt.Sprintf("cannot run %s: %v", under(base, name), errors.Unwrap(err)), "")
+	return "", workload.Wrong("run", fmt.Sprintf("cannot run %s: %v", workload.Under(base, name), errors.Unwrap(err)), "")
 }

@@ -44,6 +44,23 @@ func CountParam(name, fallback, help string) workload.Param {
 		Help: help + ": a number, threads (as many as the CPUs that this process may use) or cores (one for each of their cores)"}
 }
 
+// Placed is embedded by workloads with parameters that say which CPUs, by the name cpus, and
+// how many threads.
+type Placed struct{}
+
+// Offers implements workload.Offering.
+func (Placed) Offers(_ workload.Config, param string, levels []string, m workload.Machine) map[string]string {
+	if param == "cpus" {
+		return Of(m).Offers(levels)
+	}
+	return Of(m).alike(levels, Threads, Cores)
+}
+
+// Context implements workload.Offering.
+func (Placed) Context(_ workload.Config, m workload.Machine) map[string]string {
+	return Of(m).Context()
+}
+
 // Of is the machine of a workload's levels. What was measured counts only as a hint:
 // nothing measures again before a run.
 func Of(w workload.Machine) *Machine {
@@ -66,7 +83,7 @@ func Here(ctx context.Context) (*Machine, error) {
 // leaves any other as it is.
 func Unusable(param string, err error) error {
 	if errors.Is(err, thread.ErrNoCPU) {
-		return &workload.ParamError{Name: param, Text: err.Error(), Hint: facts}
+		return workload.Wrong(param, err.Error(), facts)
 	}
 	return err
 }
@@ -94,7 +111,7 @@ func (m *Machine) Choose(param, text string) ([]int, error) {
 		return nil, err
 	}
 	if gone := m.missing(list); gone != "" {
-		return nil, &workload.ParamError{Name: param, Text: gone, Hint: facts}
+		return nil, workload.Wrong(param, gone, facts)
 	}
 	return list, nil
 }
@@ -142,7 +159,7 @@ func CheckCount(param, text string) error {
 // List reads a list of CPUs, ascending. The error is a *workload.ParamError.
 func List(param, text string) ([]int, error) {
 	const hint = "write all, one-per-core, or a list such as 0-3,8"
-	wrong := func(text, hint string) error { return &workload.ParamError{Name: param, Text: text, Hint: hint} }
+	wrong := func(text, hint string) error { return workload.Wrong(param, text, hint) }
 	list, err := host.ParseList(text)
 	if err != nil {
 		if near := spelling.Meant(text, []string{All, OnePerCore}); near != "" {
@@ -169,10 +186,10 @@ func number(param, text string) (int, error) {
 		if near := spelling.Meant(text, []string{Threads, Cores}); near != "" {
 			hint = "did you mean " + near + "?"
 		}
-		return 0, &workload.ParamError{Name: param, Text: fmt.Sprintf("%q is no number of threads", text), Hint: hint}
+		return 0, workload.Wrong(param, fmt.Sprintf("%q is no number of threads", text), hint)
 	}
 	if n < 1 || n > Most {
-		return 0, &workload.ParamError{Name: param, Text: fmt.Sprintf("%d is outside of 1 to %d", n, Most)}
+		return 0, workload.Wrong(param, fmt.Sprintf("%d is outside of 1 to %d", n, Most), "")
 	}
 	return n, nil
 }
@@ -185,7 +202,7 @@ func (m *Machine) NoSMT() string {
 		return ""
 	case m.hidden:
 		return "this system reports no two CPUs of one core, though a measurement says that some are; list CPUs to choose them"
-	case len(m.told) == 0:
+	case len(m.reported) == 0:
 		return "this system does not say which CPUs share a core"
 	}
 	return "no core has two threads here"
@@ -204,12 +221,6 @@ func (m *Machine) Offers(levels []string) map[string]string {
 		}
 	}
 	return out
-}
-
-// OffersCount is Offers for a parameter that says how many threads, of whose levels
-// threads and cores may be one.
-func (m *Machine) OffersCount(levels []string) map[string]string {
-	return m.alike(levels, Threads, Cores)
 }
 
 // alike has the later of two levels that differ by SMT alone, where there is none.

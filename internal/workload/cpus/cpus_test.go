@@ -97,8 +97,8 @@ func TestOffers(t *testing.T) {
 		"measured": {hidden, "a measurement says"},
 	} {
 		h := Of(c.m)
-		got := []string{h.Offers([]string{All, OnePerCore, "0"})[OnePerCore], h.OffersCount([]string{"1", Threads, Cores})[Cores],
-			h.OffersCount([]string{Cores, Threads})[Threads]}
+		got := []string{h.Offers([]string{All, OnePerCore, "0"})[OnePerCore], h.alike([]string{"1", Threads, Cores}, Threads, Cores)[Cores],
+			h.alike([]string{Cores, Threads}, Threads, Cores)[Threads]}
 		for _, why := range got {
 			if (why == "") != (c.why == "") || !strings.Contains(why, c.why) {
 				t.Errorf("%s: %q", name, got)
@@ -107,7 +107,7 @@ func TestOffers(t *testing.T) {
 		if n := len(h.Offers([]string{All, "0", "9"})); n != 1 {
 			t.Errorf("%s: %d of all, 0 and 9 cannot be had", name, n)
 		}
-		if n := len(h.OffersCount([]string{"1", Cores, "2"})); n != 0 {
+		if n := len(h.alike([]string{"1", Cores, "2"}, Threads, Cores)); n != 0 {
 			t.Errorf("%s: %d counts of three cannot be had", name, n)
 		}
 		notes := h.Notes(workload.Values{"cpus": OnePerCore, "degree": Cores}, "cpus", "degree")

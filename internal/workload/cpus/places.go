@@ -24,14 +24,14 @@ const Unknown = ""
 
 // Machine is what is known of the CPUs that may be used.
 type Machine struct {
-	hidden  bool                // a measurement found siblings, which a choice by words leaves out
-	ids     []int               // allowed and online, ascending
-	cpus    map[int]host.CPU    // all that are online
-	core    map[int][]int       // threads of the same core, itself included, by report or by measurement
-	told    map[int]bool        // CPUs of which the system or a measurement says who shares their core
-	caches  map[int]*host.Cache // last level, by CPU, from the second on: the first is a core's own
-	data    map[int][]*host.Cache
-	classes []host.CoreType
+	hidden   bool                // a measurement found siblings, which a choice by words leaves out
+	ids      []int               // allowed and online, ascending
+	cpus     map[int]host.CPU    // all that are online
+	core     map[int][]int       // threads of the same core, itself included, by report or by measurement
+	reported map[int]bool        // CPUs of which the system or a measurement reports who shares their core
+	caches   map[int]*host.Cache // last level, by CPU, from the second on: the first is a core's own
+	data     map[int][]*host.Cache
+	classes  []host.CoreType
 }
 
 // New takes what is known together; of a nil Topology, nothing is. allowed are the CPUs that may be used, nil for
@@ -42,12 +42,12 @@ func New(t *host.Topology, allowed []int, measured [][2]int) *Machine {
 	if t == nil {
 		t = &host.Topology{}
 	}
-	m := &Machine{cpus: map[int]host.CPU{}, core: map[int][]int{}, told: map[int]bool{}, caches: map[int]*host.Cache{}, data: map[int][]*host.Cache{}, classes: t.CoreTypes}
+	m := &Machine{cpus: map[int]host.CPU{}, core: map[int][]int{}, reported: map[int]bool{}, caches: map[int]*host.Cache{}, data: map[int][]*host.Cache{}, classes: t.CoreTypes}
 	for _, c := range t.CPUs {
 		m.cpus[c.ID] = c
 		m.core[c.ID] = []int{c.ID}
 		if l, ok := c.Siblings.Get(); ok && len(l) > 0 {
-			m.core[c.ID], m.told[c.ID] = l, true
+			m.core[c.ID], m.reported[c.ID] = l, true
 		}
 	}
 	for _, p := range measured {
@@ -96,7 +96,7 @@ func (m *Machine) join(a, b int) {
 	all := slices.Concat(m.core[a], m.core[b])
 	slices.Sort(all)
 	for _, cpu := range all {
-		m.core[cpu], m.told[cpu] = all, true
+		m.core[cpu], m.reported[cpu] = all, true
 	}
 }
 
@@ -219,7 +219,7 @@ func (m *Machine) at(cpu, level int) *host.Cache {
 // threads of different cores do not share, or where that is not known the other of
 // two that share the second. Clusters of small cores share one, too.
 func (m *Machine) hinted(cpu int) (others []int, by string) {
-	if m.told[cpu] {
+	if m.reported[cpu] {
 		return nil, ""
 	}
 	c, by := m.at(cpu, 1), "L1"
@@ -231,13 +231,7 @@ func (m *Machine) hinted(cpu int) (others []int, by string) {
 	if c == nil {
 		return nil, ""
 	}
-	return slices.DeleteFunc(slices.Clone(c.CPUs), func(o int) bool { return o == cpu || m.told[o] }), by
-}
-
-// At lists the CPUs at a place as seen from a victim's, ascending: see Find.
-func (m *Machine) At(victim int, place string) (cpus []int) {
-	cpus, _ = m.look(victim, place)
-	return cpus
+	return slices.DeleteFunc(slices.Clone(c.CPUs), func(o int) bool { return o == cpu || m.reported[o] }), by
 }
 
 // Find returns the lowest CPU at a place as seen from a victim's, or why there is
@@ -246,15 +240,15 @@ func (m *Machine) At(victim int, place string) (cpus []int) {
 // cores share a last-level cache, as in many guests, the cores of a socket count as
 // if they did; but never one that may be the victim's own.
 func (m *Machine) Find(victim int, place string) (cpu int, why string) {
-	list, why := m.look(victim, place)
+	list, why := m.All(victim, place)
 	if len(list) == 0 {
 		return -1, why
 	}
 	return list[0], ""
 }
 
-// look is Find, for all of them.
-func (m *Machine) look(victim int, place string) (list []int, why string) {
+// All is Find for all of them, ascending.
+func (m *Machine) All(victim int, place string) (list []int, why string) {
 	if !m.Has(victim) {
 		return nil, fmt.Sprintf("CPU %d is offline, or not among the CPUs that may be used", victim)
 	}
@@ -346,7 +340,7 @@ func (m *Machine) assumed(a, b int) bool { return m.caches[a] == m.caches[b] && 
 
 // limited reports whether it is known which CPUs may share a CPU's core, and so which
 // do not: by report, by measurement, or since its first-level cache is known.
-func (m *Machine) limited(cpu int) bool { return m.told[cpu] || m.at(cpu, 1) != nil }
+func (m *Machine) limited(cpu int) bool { return m.reported[cpu] || m.at(cpu, 1) != nil }
 
 // Core names a CPU's core, by the lowest of its threads.
 func (m *Machine) Core(cpu int) int {

@@ -27,7 +27,7 @@ func Start(ctx context.Context, v *privatedb.Vendor, param string, cfg privatedb
 	cfg.Mark = workload.Mark(cfg.Parent)
 	s, err := privatedb.Start(ctx, v, cfg)
 	if missing, ok := errors.AsType[*privatedb.Missing](err); ok {
-		return nil, &workload.ParamError{Name: param, Text: missing.Error()}
+		return nil, workload.Wrong(param, missing.Error(), "")
 	}
 	return s, err
 }
@@ -40,7 +40,7 @@ func Installed(ctx context.Context, param, server string) error {
 		return ctx.Err()
 	}
 	if _, err := v.Find(ctx); err != nil && ctx.Err() == nil {
-		return &workload.ParamError{Name: param, Text: err.Error()}
+		return workload.Wrong(param, err.Error(), "")
 	}
 	return ctx.Err()
 }

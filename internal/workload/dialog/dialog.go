@@ -23,7 +23,7 @@ import (
 )
 
 // Workload implements workload.Workload.
-type Workload struct{}
+type Workload struct{ cpus.Placed }
 
 func (Workload) Describe() workload.Description {
 	kinds := []string{fixed, exp}
@@ -90,17 +90,6 @@ func chosen(text string) ([]int, error) {
 	return here.Choose("cpus", text)
 }
 
-func (Workload) Offers(_ workload.Config, param string, levels []string, m workload.Machine) map[string]string {
-	if param != "cpus" {
-		return nil
-	}
-	return cpus.Of(m).Offers(levels)
-}
-
-func (Workload) Context(_ workload.Config, m workload.Machine) map[string]string {
-	return cpus.Of(m).Context()
-}
-
 func (Workload) Validate(cfg workload.Config) error {
 	p, err := planOf(cfg.Params)
 	if err != nil {
@@ -112,8 +101,8 @@ func (Workload) Validate(cfg workload.Config) error {
 		}
 	}
 	if p.Policy != "" && cfg.Evidence == result.Measured {
-		return &workload.ParamError{Name: "policy", Text: fmt.Sprintf("%s emulates a clock, and this study says that it measures this host's own", cfg.Params.String("policy")),
-			Hint: `write evidence = "emulated" under [study]`}
+		return workload.Wrong("policy", cfg.Params.String("policy")+" emulates a clock, and this study says that it measures this host's own",
+			`write evidence = "emulated" under [study]`)
 	}
 	return nil
 }
@@ -135,7 +124,7 @@ func idle(v workload.Values) error {
 	} {
 		for _, name := range c.names {
 			if p, _ := d.Param(name); c.is && v[name] != p.Default {
-				return &workload.ParamError{Name: name, Text: "it has no effect: " + c.text, Hint: c.hint}
+				return workload.Wrong(name, "it has no effect: "+c.text, c.hint)
 			}
 		}
 	}
@@ -241,35 +230,27 @@ func sample(r reply) (out workload.Sample, err error) {
 	if n == 0 {
 		return out, fmt.Errorf("no step began in the duration; make it longer, or think and wait shorter")
 	}
-	var all workload.Sample
-	latency.Fill(&all, "step", r.Step)
-	out = workload.Sample{Operations: all.Operations, Done: int64(r.Steps), Latency: all.Latency, Missing: map[string]string{}, Values: map[string]float64{
+	out = workload.Sample{Operations: int64(n), Done: int64(r.Steps), Latency: latency.Distribution("step", r.Step), Values: map[string]float64{
 		"throughput": float64(n) / r.Span, "wait_s": stats.Mean(r.Waited), "demand_s": stats.Mean(slices.Sorted(slices.Values(r.Demand)))}} // a sum does not depend on which step ended first
-	for _, name := range []string{"mean", "p50", "p95", "p99"} {
-		if v, ok := all.Values[name]; ok {
-			out.Values["step_"+name] = v
-		} else {
-			out.Missing["step_"+name] = all.Missing[name]
-		}
-	}
+	latency.Some(&out, "step_", "step", r.Step, "mean", "p50", "p95", "p99")
 	if r.HasCPU {
-		out.Values["cpu_s"] = stats.Mean(r.CPU)
+		out.Set("cpu_s", stats.Mean(r.CPU))
 	} else {
-		out.Missing["cpu_s"] = "this system does not tell the CPU time of a thread closely enough"
+		out.Lack("this system does not tell the CPU time of a thread closely enough", "cpu_s")
 	}
 	if len(r.Query) > 0 {
-		out.Values["db_wait_s"], out.Values["db_query_s"] = stats.Mean(r.Database), stats.Median(r.Query)
+		out.Set("db_wait_s", stats.Mean(r.Database))
+		out.Set("db_query_s", stats.Median(r.Query))
 	} else {
-		out.Missing["db_wait_s"] = "the steps asked no database: their waits are asleep, and as long as wait says"
-		out.Missing["db_query_s"] = out.Missing["db_wait_s"]
+		out.Lack("the steps asked no database: their waits are asleep, and as long as wait says", "db_wait_s", "db_query_s")
 	}
 	switch {
 	case runtime.GOOS != "linux":
-		out.Missing["late_s"] = "this system does not wake threads closely enough to tell"
+		out.Lack("this system does not wake threads closely enough to tell", "late_s")
 	case len(r.Late) == 0:
-		out.Missing["late_s"] = "no slice found an idle CPU"
+		out.Lack("no slice found an idle CPU", "late_s")
 	default:
-		out.Values["late_s"] = stats.Median(r.Late)
+		out.Set("late_s", stats.Median(r.Late))
 	}
 	return out, nil
 }

@@ -86,12 +86,9 @@ func planOf(v workload.Values) (p plan, err error) {
 
 // policyOf is a policy of the model with its check interval.
 func policyOf(text string, check time.Duration) (model.Policy, error) {
-	wrong := func(name string, err error, hint string) error {
-		return &workload.ParamError{Name: name, Text: err.Error(), Hint: hint}
-	}
 	p, err := model.ParsePolicy(text)
 	if err != nil {
-		return p, wrong("policy", err, "none leaves the clock to the host")
+		return p, workload.Wrong("policy", err.Error(), "none leaves the clock to the host")
 	}
 	if check == 0 {
 		return p, nil
@@ -100,7 +97,7 @@ func policyOf(text string, check time.Duration) (model.Policy, error) {
 		switch q.Name {
 		case "PERFCHECK", "sampling_rate", "tick":
 			if p, err = p.With(q.Name, check.Seconds()); err != nil {
-				return p, wrong("check", err, "")
+				return p, workload.Wrong("check", err.Error(), "")
 			}
 			return p, nil
 		}
@@ -112,27 +109,24 @@ func policyOf(text string, check time.Duration) (model.Policy, error) {
 const maxSlices = 1_000_000
 
 func (p plan) validate() error {
-	wrong := func(name, text, hint string) error {
-		return &workload.ParamError{Name: name, Text: text, Hint: hint}
-	}
 	switch {
 	case p.Load > 0 && p.Users > 0:
-		return wrong("users", "arrivals are open with a load, and closed with users", "give one of the two")
+		return workload.Wrong("users", "arrivals are open with a load, and closed with users", "give one of the two")
 	case p.Load != 0 && (p.Load < 0.05 || p.Load > 0.95):
-		return wrong("load", "open arrivals need 0.05 to 0.95 of the CPUs", "0 is a closed loop of users")
+		return workload.Wrong("load", "open arrivals need 0.05 to 0.95 of the CPUs", "0 is a closed loop of users")
 	}
 	switch {
 	case p.Database == "":
 	case p.Slices < 2:
-		return wrong("database", "a step asks the database between its slices, and has one", "make slices 2 or more")
+		return workload.Wrong("database", "a step asks the database between its slices, and has one", "make slices 2 or more")
 	case p.Wait.Mean > 0:
-		return wrong("wait", "a step that asks a database waits as long as the query takes", "leave out one of wait and database")
+		return workload.Wrong("wait", "a step that asks a database waits as long as the query takes", "leave out one of wait and database")
 	case p.Source.Documents*p.Source.Items > maxText/itemBytes:
-		return wrong("documents", fmt.Sprintf("%d documents of %d items are above 1 GiB", p.Source.Documents, p.Source.Items), "make one of the two less")
+		return workload.Wrong("documents", fmt.Sprintf("%d documents of %d items are above 1 GiB", p.Source.Documents, p.Source.Items), "make one of the two less")
 	}
 	// The most that can happen: all CPUs busy, or all users without thinking.
 	if n := (p.WarmUp + p.Duration) * float64(len(p.CPUs)) / p.Slice.Mean; n > maxSlices {
-		return wrong("slice", "a run could have more than a million slices", "make slices longer, duration shorter, or cpus fewer")
+		return workload.Wrong("slice", "a run could have more than a million slices", "make slices longer, duration shorter, or cpus fewer")
 	}
 	if p.Policy == "" {
 		return nil
@@ -142,10 +136,10 @@ func (p plan) validate() error {
 		err = c.Validate()
 	}
 	if e, ok := errors.AsType[*model.UnstableError](err); ok {
-		return wrong("policy", e.Short(), "make load less, or 0, which is a closed loop of users")
+		return workload.Wrong("policy", e.Short(), "make load less, or 0, which is a closed loop of users")
 	}
 	if err != nil {
-		return wrong("policy", err.Error(), "")
+		return workload.Wrong("policy", err.Error(), "")
 	}
 	return nil
 }

@@ -14,38 +14,27 @@ import (
 	"hostlab/internal/workload"
 )
 
-// path is the record's, relative to the study's directory.
-func (s *session) path(file string) string {
-	if filepath.IsAbs(file) {
-		return file
-	}
-	return filepath.Join(s.dir, file)
-}
-
 // recordable says what stands in the way of a record, before any time is spent. A
 // file that is no record is not overwritten.
 func (s *session) recordable(file string) error {
 	if file == "" {
 		return nil
 	}
-	wrong := func(text, hint string) error {
-		return &workload.ParamError{Name: "record", Text: text, Hint: hint}
-	}
-	path := s.path(file)
+	path := workload.Under(s.dir, file)
 	if info, err := os.Stat(filepath.Dir(path)); err != nil || !info.IsDir() {
-		return wrong(fmt.Sprintf("there is no directory %s", filepath.Dir(path)), "make it first")
+		return workload.Wrong("record", fmt.Sprintf("there is no directory %s", filepath.Dir(path)), "make it first")
 	}
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if err != nil {
-		return wrong(err.Error(), "name another file")
+		return workload.Wrong("record", err.Error(), "name another file")
 	}
 	defer f.Close()
 	head := make([]byte, 200)
 	if n, _ := f.Read(head); n > 0 && !strings.Contains(string(head[:n]), burstlog.Kind) {
-		return wrong(path+" is there and is no record of bursts", "name another file")
+		return workload.Wrong("record", path+" is there and is no record of bursts", "name another file")
 	}
 	return nil
 }
@@ -78,7 +67,7 @@ func described(p plan, r reply) (source string, warnings []string) {
 
 // record writes the bursts of a run, all or nothing.
 func (s *session) record(file string, began time.Time, p plan, r reply) (warnings []string, err error) {
-	path := s.path(file)
+	path := workload.Under(s.dir, file)
 	fail := func(err error) ([]string, error) { return nil, fmt.Errorf("record %s: %w", path, err) }
 	f, err := os.CreateTemp(filepath.Dir(path), ".hostlab-record-*")
 	if err != nil {

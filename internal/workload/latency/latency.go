@@ -14,8 +14,8 @@ import (
 	"hostlab/internal/workload"
 )
 
-// Responses describes what Fill gives, for operations of some name, such as
-// "commit".
+// Responses describes what Fill gives without a prefix, for operations of some name, such
+// as "commit".
 func Responses(operation string) []workload.Response {
 	return []workload.Response{
 		{Name: "p50", Title: "Median " + operation, Unit: "s", Better: "lower"},
@@ -26,40 +26,35 @@ func Responses(operation string) []workload.Response {
 	}
 }
 
-// Fill adds the responses of Responses, the number of operations and their
-// distribution. A percentile q of n operations takes n (1-q) >= 10 of them, the
-// median and the rest one.
+// Fill adds all responses of Responses, the number of operations and their distribution.
 func Fill(s *workload.Sample, operation string, seconds []float64) {
-	if s.Values == nil {
-		s.Values = map[string]float64{}
-	}
-	if s.Missing == nil {
-		s.Missing = map[string]string{}
-	}
+	s.Operations, s.Latency = int64(len(seconds)), Distribution(operation, seconds)
+	Some(s, "", operation, seconds, "p50", "p95", "p99", "mean", "max")
+}
+
+// Some adds some of the responses of Responses, each with a prefix. A percentile q of n
+// operations takes n (1-q) >= 10 of them, the median and the rest one.
+func Some(s *workload.Sample, prefix, operation string, seconds []float64, names ...string) {
 	n := len(seconds)
-	s.Operations = int64(n)
-	if n == 0 {
-		for _, r := range Responses(operation) {
-			s.Missing[r.Name] = "no " + operation + " fitted into the time"
+	for _, name := range names {
+		q, percentile := map[string]float64{"p50": 0.50, "p95": 0.95, "p99": 0.99}[name]
+		least := 1
+		if q > 0.5 {
+			least = int(math.Round(10 / (1 - q)))
 		}
-		return
-	}
-	for _, q := range []struct {
-		name string
-		q    float64
-	}{{"p50", 0.50}, {"p95", 0.95}, {"p99", 0.99}} {
-		if least := int(math.Round(10 / (1 - q.q))); q.q > 0.5 && n < least {
-			s.Missing[q.name] = fmt.Sprintf("a run has %d operations; %s takes %d", n, q.name, least)
-			continue
+		switch {
+		case n == 0:
+			s.Lack("no "+operation+" fitted into the time", prefix+name)
+		case n < least:
+			s.Lack(fmt.Sprintf("a run has %d operations; %s takes %d", n, name, least), prefix+name)
+		case percentile:
+			s.Set(prefix+name, stats.Quantile(seconds, q))
+		case name == "mean":
+			s.Set(prefix+name, stats.Mean(seconds))
+		default:
+			s.Set(prefix+name, slices.Max(seconds))
 		}
-		s.Values[q.name] = stats.Quantile(seconds, q.q)
 	}
-	sum := 0.0
-	for _, t := range seconds {
-		sum += t
-	}
-	s.Values["mean"], s.Values["max"] = sum/float64(n), slices.Max(seconds)
-	s.Latency = Distribution(operation, seconds)
 }
 
 // Distribution is the histogram of times, ten classes a decade.

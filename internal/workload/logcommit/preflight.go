@@ -1,6 +1,7 @@
 package logcommit
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -66,10 +67,7 @@ func preflight(s host.Storage, dir string, need int64, k kernel) error {
 	// its latency says nothing about a log device of this one. virtiofs is taken,
 	// since guests have it for their disk.
 	if name := host.Shared(fsType); name != "" && fsType != "virtiofs" || s.NetworkFS() {
-		if name == "" {
-			name = "a network file system"
-		}
-		return fail(fmt.Sprintf("on %s (%s)", name, orUnknown(fsType)),
+		return fail(fmt.Sprintf("on %s (%s)", cmp.Or(name, "a network file system"), cmp.Or(fsType, "type unknown")),
 			"name a directory on a local device with --log-dir", nil)
 	}
 	if s.ReadOnly.Or(false) {
@@ -88,8 +86,8 @@ func preflight(s host.Storage, dir string, need int64, k kernel) error {
 // does not know keeps the kernel's.
 func dirError(dir string, err error) error {
 	e := &DirError{Dir: dir, Remedy: elsewhere, Err: err}
-	if told, ok := errors.AsType[*DirError](err); ok {
-		return told
+	if plain, ok := errors.AsType[*DirError](err); ok {
+		return plain
 	}
 	switch {
 	case err == nil:
@@ -131,13 +129,6 @@ func whoAmI() string {
 		return fmt.Sprintf(" (uid %d)", uid)
 	}
 	return ""
-}
-
-func orUnknown(s string) string {
-	if s == "" {
-		return "type unknown"
-	}
-	return s
 }
 
 func mib(n int64) string {

@@ -13,15 +13,10 @@ var system = kernel{stat: host.Stat, writable: writable, complete: complete}
 // writable asks with the effective user, as open does; access(2) alone would ask
 // with the real one.
 func writable(dir string) error {
-	err := unix.Faccessat(unix.AT_FDCWD, dir, unix.W_OK|unix.X_OK, unix.AT_EACCESS)
-	return wrapPath("access", dir, err)
-}
-
-func wrapPath(op, path string, err error) error {
-	if err == nil {
-		return nil
+	if err := unix.Faccessat(unix.AT_FDCWD, dir, unix.W_OK|unix.X_OK, unix.AT_EACCESS); err != nil {
+		return &os.PathError{Op: "access", Path: dir, Err: err}
 	}
-	return &os.PathError{Op: op, Path: path, Err: err}
+	return nil
 }
 
 // magic names file systems by statfs, where mountinfo did not tell: in a sandbox

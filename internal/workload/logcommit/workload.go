@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
+	"maps"
 	"strings"
 	"time"
 
@@ -27,11 +27,11 @@ func (Workload) Describe() workload.Description {
 			"time is the log's. It says nothing about reads.",
 		Params: []workload.Param{
 			{Name: "dir", Kind: workload.String, Default: "", Help: "directory of the log; none: the experiment's own"},
-			{Name: "layout", Kind: workload.String, Default: string(Allocated), Choices: []string{string(Allocated), string(Extending), string(Overwritten)},
+			{Name: "layout", Kind: workload.String, Default: string(Allocated), Choices: workload.Words(Allocated, Extending, Overwritten),
 				Help: "what a commit meets: a new file, a growing one, or a recycled one"},
 			{Name: "size", Kind: workload.Bytes, Default: int64(16 << 20), Min: LeastBlock, Max: MaxFileBytes, Help: "of the file, before it starts again"},
 			{Name: "block", Kind: workload.Bytes, Default: int64(CommitBytes), Min: LeastBlock, Max: MostBlock, Help: "of one commit, a multiple of 512"},
-			{Name: "sync", Kind: workload.String, Default: string(DataSync), Choices: syncNames(),
+			{Name: "sync", Kind: workload.String, Default: string(DataSync), Choices: workload.Words(Syncs...),
 				Help: "how it is made durable: write and fdatasync (FlushFileBuffers on Windows), O_DSYNC, O_DIRECT with O_DSYNC, or a store to persistent memory (DAX)"},
 			{Name: "writers", Kind: workload.Int, Default: int64(1), Min: 1, Max: mostWriters, Help: "that commit at the same time"},
 			{Name: "group", Kind: workload.Bool, Default: true, Help: "writers who wait share one write; false: each makes its own"},
@@ -55,18 +55,9 @@ func (Workload) Describe() workload.Description {
 
 const mostWriters = 256
 
-func syncNames() (list []string) {
-	for _, s := range Syncs {
-		list = append(list, string(s))
-	}
-	return list
-}
-
 func (Workload) Validate(cfg workload.Config) error {
 	p := cfg.Params
-	wrong := func(name, format string, a ...any) error {
-		return &workload.ParamError{Name: name, Text: fmt.Sprintf(format, a...)}
-	}
+	wrong := func(name, format string, a ...any) error { return workload.Wrong(name, fmt.Sprintf(format, a...), "") }
 	block, size := p.Int("block"), p.Int("size")
 	switch {
 	case block%sector != 0:
@@ -104,12 +95,9 @@ type session struct {
 
 // open makes the file, anew if parameters that concern it have changed.
 func (s *session) open(p workload.Values) error {
-	dir := p.String("dir")
-	switch {
-	case dir == "":
-		dir = s.work
-	case !filepath.IsAbs(dir):
-		dir = filepath.Join(s.base, dir)
+	dir := s.work
+	if named := p.String("dir"); named != "" {
+		dir = workload.Under(s.base, named)
 	}
 	if err := (Workload{}).Validate(workload.Config{Params: p}); err != nil {
 		return err
@@ -138,7 +126,7 @@ func AsParam(err error, param string) error {
 	if !ok {
 		return err
 	}
-	return &workload.ParamError{Name: param, Text: d.Dir + ": " + d.Problem, Hint: strings.ReplaceAll(d.Remedy, "--log-dir", "the parameter "+param)}
+	return workload.Wrong(param, d.Dir+": "+d.Problem, strings.ReplaceAll(d.Remedy, "--log-dir", "the parameter "+param))
 }
 
 func (s *session) Run(ctx context.Context, r workload.Request) (out workload.Sample, err error) {
@@ -166,20 +154,13 @@ func (s *session) Run(ctx context.Context, r workload.Request) (out workload.Sam
 	}
 	wall := c.clock.now().Seconds()
 	latency.Fill(&out, "commit", c.times)
-	out.Values["wall"] = wall
-	out.Values["commits_per_s"] = float64(len(c.times)) / wall
-	out.Values["log_writes"] = float64(c.group.writes)
-	out.Values["log_wait"] = c.wait.Seconds() / float64(writers)
-	out.Values["log_share"] = out.Values["log_wait"] / wall
-	if c.group.writes > 0 {
-		out.Values["log_write"] = c.group.took.Seconds() / float64(c.group.writes)
-	} else {
-		out.Missing["log_write"] = out.Missing["p50"]
-	}
+	wait, writes := c.wait.Seconds()/float64(writers), float64(c.group.writes)
+	maps.Copy(out.Values, map[string]float64{"wall": wall, "commits_per_s": float64(len(c.times)) / wall, "log_writes": writes, "log_wait": wait, "log_share": wait / wall})
+	out.Give("log_write", c.group.took.Seconds()/writes, out.Missing["p50"])
 	if p.Int("work") > 0 {
-		out.Values["application"] = c.app.Seconds() / float64(writers)
+		out.Set("application", c.app.Seconds()/float64(writers))
 	} else {
-		out.Missing["application"] = "the writers compute nothing; set work"
+		out.Lack("the writers compute nothing; set work", "application")
 	}
 	if got, asked := s.log.Layout(), Layout(p.String("layout")); got != asked {
 		out.Warnings = append(out.Warnings, fmt.Sprintf("the file system cannot allocate ahead: layout %s was used instead of %s", got, asked))

@@ -17,7 +17,6 @@ import (
 // Workload implements workload.Workload.
 type Workload struct{}
 
-// Describe implements workload.Workload.
 func (Workload) Describe() workload.Description {
 	return workload.Description{
 		Name:  "null",
@@ -48,7 +47,6 @@ const (
 	wordMissing = "missing"
 )
 
-// Validate implements workload.Validator.
 func (Workload) Validate(cfg workload.Config) error { return checkScript(cfg.Params.List("script")) }
 
 func checkScript(script []string) error {
@@ -58,14 +56,13 @@ func checkScript(script []string) error {
 			continue
 		}
 		if f, err := strconv.ParseFloat(word, 64); err != nil || math.IsNaN(f) || math.IsInf(f, 0) {
-			errs = append(errs, &workload.ParamError{Name: "script", Text: fmt.Sprintf("entry %d, %q, is not a number", i+1, word),
-				Hint: "write numbers, fail or missing"})
+			errs = append(errs, workload.Wrong("script", fmt.Sprintf("entry %d, %q, is not a number", i+1, word),
+				"write numbers, fail or missing"))
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// Open implements workload.Workload.
 func (w Workload) Open(ctx context.Context, cfg workload.Config) (workload.Session, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -77,7 +74,6 @@ func (w Workload) Open(ctx context.Context, cfg workload.Config) (workload.Sessi
 // begin and end between runs.
 type session struct{}
 
-// Run implements workload.Session.
 func (session) Run(ctx context.Context, r workload.Request) (workload.Sample, error) {
 	if err := ctx.Err(); err != nil {
 		return workload.Sample{}, err
@@ -121,5 +117,4 @@ func (session) Run(ctx context.Context, r workload.Request) (workload.Sample, er
 	return out, nil
 }
 
-// Close implements workload.Session.
 func (session) Close() error { return nil }

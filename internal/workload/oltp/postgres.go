@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -83,7 +84,7 @@ func end(name string) []string {
 
 // fill makes the database that runs start from.
 func (c *cluster) fill(ctx context.Context, rows int64) error {
-	if err := c.admin(ctx, append(append(append(end(copied), end(base)...), end(filling)...), "CREATE DATABASE "+filling)...); err != nil {
+	if err := c.admin(ctx, slices.Concat(end(copied), end(base), end(filling), []string{"CREATE DATABASE " + filling})...); err != nil {
 		return err
 	}
 	if err := c.execute(ctx, filling, strings.Split(strings.ReplaceAll(strings.Join(schema, ";"), "INTEGER", "bigint"), ";")...); err != nil {
@@ -116,7 +117,10 @@ func (c *cluster) fill(ctx context.Context, rows int64) error {
 // sync makes the server write to the disk as SQLite's word says: off never, normal
 // at checkpoints, full also at commits, which each connection asks for.
 func (c *cluster) sync(ctx context.Context, word string) error {
-	want := map[bool]string{true: "off", false: "on"}[word == "off"]
+	want := "on"
+	if word == "off" {
+		want = "off"
+	}
 	if err := c.admin(ctx, "ALTER SYSTEM SET fsync = "+want, "SELECT pg_reload_conf()"); err != nil {
 		return err
 	}

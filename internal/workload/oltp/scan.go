@@ -45,9 +45,8 @@ func places(h *cpus.Machine, workers []int) (beside int, lone []int, why string)
 	if len(h.Cores()) < 2 {
 		return beside, nil, oneCore
 	}
-	near := h.At(from, cpus.Core)
+	near, why := h.All(from, cpus.Core)
 	if len(near) == 0 {
-		_, why = h.Find(from, cpus.Core)
 		return beside, nil, why
 	}
 	i := slices.IndexFunc(h.Cores(), func(core []int) bool { return slices.Contains(core, near[len(near)-1]) })
@@ -68,7 +67,7 @@ func roomOf(h *cpus.Machine, p workload.Values) (r room, err error) {
 	}
 	beside, lone, noCore := places(h, workers)
 	wrong := func(why string) error {
-		return &workload.ParamError{Name: "scanner", Text: scanner + ": " + why, Hint: "take none, floating, or another"}
+		return workload.Wrong("scanner", scanner+": "+why, "take none, floating, or another")
 	}
 	switch {
 	case scanner == sibling && beside < 0:
@@ -94,8 +93,8 @@ const oneCore = "all CPUs that can be used are of one core"
 
 // scan is what the scanner did.
 type scan struct {
-	Bytes, Wall, CPU, Waited float64
-	HasCPU, HasWaited        bool
+	Bytes, Wall float64
+	thread.Usage
 }
 
 // scanner is a thread that overwrites memory over and over, as a database's lazy
@@ -128,10 +127,7 @@ func newScanner(cpus []int, size int) *scanner {
 				at = 0
 			}
 		}
-		u := thread.Read().Sub(before)
-		s.did.Wall = time.Since(begin).Seconds()
-		s.did.CPU, s.did.HasCPU = u.CPU.Seconds(), u.HasCPU
-		s.did.Waited, s.did.HasWaited = u.Waited.Seconds(), u.HasWaited
+		s.did.Usage, s.did.Wall = thread.Read().Sub(before), time.Since(begin).Seconds()
 		return nil
 	})
 	return s

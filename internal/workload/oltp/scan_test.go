@@ -107,7 +107,7 @@ func TestOffers(t *testing.T) {
 		{map[string]string{sibling: why, apart: oneCore}, offers(machine([]int{0}), "scanner", scanners...)},
 		{map[string]string{cpus.OnePerCore: why}, offers(flat, "cpus", cpus.All, cpus.OnePerCore)},
 		{map[string]string{cpus.Cores: why}, offers(flat, "workers", cpus.Threads, cpus.Cores)},
-		{nil, offers(flat, "rows", "1", "2")},
+		{map[string]string{}, offers(flat, "rows", "1", "2")},
 	} {
 		if diff := cmp.Diff(c.want, c.got); diff != "" {
 			t.Error(diff)

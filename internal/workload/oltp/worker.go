@@ -252,7 +252,7 @@ func (r *run) timed(ctx context.Context) (a answer, err error) {
 	if err != nil {
 		return a, err
 	}
-	a.CPU -= a.Scan.CPU
+	a.CPU -= a.Scan.CPU.Seconds()
 	a.HasCPU = a.HasCPU && (s == nil || a.Scan.HasCPU)
 	a.Wall = wall(times)
 	for i, t := range r.all {

@@ -22,7 +22,7 @@ import (
 )
 
 // Workload implements workload.Workload.
-type Workload struct{}
+type Workload struct{ cpus.Placed }
 
 const (
 	maxRows  = 10_000_000
@@ -76,26 +76,20 @@ func (Workload) Validate(cfg workload.Config) error {
 	return errors.Join(cpus.CheckCount("workers", cfg.Params.String("workers")), cpus.Check("cpus", cfg.Params.String("cpus")))
 }
 
-func (Workload) Offers(cfg workload.Config, param string, levels []string, m workload.Machine) map[string]string {
-	h := cpus.Of(m)
-	switch param {
-	case "cpus":
-		return h.Offers(levels)
-	case "workers":
-		return h.OffersCount(levels)
-	case "scanner":
-		out := map[string]string{}
-		if why := h.NoSMT(); why != "" && slices.Contains(levels, sibling) {
-			out[sibling] = why
-		}
-		if workers, err := h.Choose("cpus", cfg.Params.String("cpus")); err == nil && len(workers) > 0 && slices.Contains(levels, apart) {
-			if _, lone, why := places(h, workers); lone == nil {
-				out[apart] = why
-			}
-		}
-		return out
+func (w Workload) Offers(cfg workload.Config, param string, levels []string, m workload.Machine) map[string]string {
+	if param != "scanner" {
+		return w.Placed.Offers(cfg, param, levels, m)
 	}
-	return nil
+	h, out := cpus.Of(m), map[string]string{}
+	if why := h.NoSMT(); why != "" && slices.Contains(levels, sibling) {
+		out[sibling] = why
+	}
+	if workers, err := h.Choose("cpus", cfg.Params.String("cpus")); err == nil && len(workers) > 0 && slices.Contains(levels, apart) {
+		if _, lone, why := places(h, workers); lone == nil {
+			out[apart] = why
+		}
+	}
+	return out
 }
 
 func (Workload) Context(cfg workload.Config, m workload.Machine) map[string]string {
@@ -199,36 +193,23 @@ const waitedShare = 0.05
 func sample(q question, a answer) workload.Sample {
 	n := float64(len(a.Reads) + len(a.Writes))
 	out := workload.Sample{Operations: int64(n), Latency: latency.Distribution("transaction", slices.Concat(a.Reads, a.Writes)),
-		Missing: map[string]string{}, Values: map[string]float64{"tx_rate": n / a.Wall, "wall": a.Wall}}
-	percentiles(&out, "read", a.Reads, "p50", "p95", "p99")
-	percentiles(&out, "write", a.Writes, "p50", "p95")
+		Values: map[string]float64{"tx_rate": n / a.Wall, "wall": a.Wall}}
+	latency.Some(&out, "read_", "read", a.Reads, "p50", "p95", "p99")
+	latency.Some(&out, "write_", "write", a.Writes, "p50", "p95")
 	if a.HasCPU {
-		out.Values["cpu_s"] = a.CPU / n
+		out.Set("cpu_s", a.CPU/n)
 	} else {
-		out.Missing["cpu_s"] = cmp.Or(a.NoCPU, "this system does not tell the CPU time of workers and scanner apart")
+		out.Lack(cmp.Or(a.NoCPU, "this system does not tell the CPU time of workers and scanner apart"), "cpu_s")
 	}
 	if q.Scan == 0 {
-		out.Missing["scan_rate"] = "nothing scans"
+		out.Lack("nothing scans", "scan_rate")
 		return out
 	}
-	out.Values["scan_rate"] = a.Scan.Bytes / a.Scan.Wall
-	if a.Scan.HasWaited && q.Room.Scanner != nil && a.Scan.Waited > waitedShare*a.Scan.Wall {
+	out.Set("scan_rate", a.Scan.Bytes/a.Scan.Wall)
+	if a.Scan.HasWaited && q.Room.Scanner != nil && a.Scan.Waited.Seconds() > waitedShare*a.Scan.Wall {
 		out.Warnings = append(out.Warnings, fmt.Sprintf("the scanner waited more than %.0f %% of the time for other work on CPU %d", 100*waitedShare, q.Room.Scanner[0]))
 	}
 	return out
-}
-
-// percentiles gives those that so many times can have: see latency.Fill.
-func percentiles(out *workload.Sample, operation string, seconds []float64, names ...string) {
-	var all workload.Sample
-	latency.Fill(&all, operation, seconds)
-	for _, name := range names {
-		if v, ok := all.Values[name]; ok {
-			out.Values[operation+"_"+name] = v
-		} else {
-			out.Missing[operation+"_"+name] = all.Missing[name]
-		}
-	}
 }
 
 func (s *session) Close() error {

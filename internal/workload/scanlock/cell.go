@@ -168,11 +168,11 @@ func (s site) cells(c cellName, p workload.Values) ([]Cell, error) {
 	}
 	other, why := s.other(c, p.Int("scan_size"))
 	if why != "" {
-		return nil, &workload.ParamError{Name: "cell", Text: c.text + ": " + why, Hint: "'hostlab facts' lists the CPUs and what they share"}
+		return nil, workload.Wrong("cell", c.text+": "+why, "'hostlab facts' lists the CPUs and what they share")
 	}
 	size, why := s.scan(c.size, p.Int("scan_size"))
 	if why != "" {
-		return nil, &workload.ParamError{Name: "scan_size", Text: why}
+		return nil, workload.Wrong("scan_size", why, "")
 	}
 	one := Cell{Lock: LockKind(p.String("lock")), Critical: int(p.Int("critical")), Touch: p.Bool("touch"), Parallel: int(p.Int("parallel")),
 		NoPause: p.Bool("no_pause"), ScanSize: int(size), Layout: Layout(p.String("layout"))}
@@ -185,7 +185,7 @@ func (s site) cells(c cellName, p workload.Values) ([]Cell, error) {
 	}
 	switch text := p.String("cpus"); {
 	case len(list) < 2:
-		return nil, &workload.ParamError{Name: "cpus", Text: text + ": that is one CPU, and the rotation takes two"}
+		return nil, workload.Wrong("cpus", text+": that is one CPU, and the rotation takes two", "")
 	case !slices.Contains(list, s.victim):
 		return nil, &workload.ParamError{Name: "cpus", Hint: "name a victim that is",
 			Text: fmt.Sprintf("%s: CPU %d, that of the lock thread, is not among them", text, s.victim)}

@@ -15,9 +15,8 @@ import (
 type Pair struct{}
 
 // antagonists are what the other thread may do.
-var antagonists = []string{cellNone, string(Scan), string(Pause), string(ALU), string(FMA), string(Lock)}
+var antagonists = workload.Words(cellNone, Scan, Pause, ALU, FMA, Lock)
 
-// Describe implements workload.Workload.
 func (Pair) Describe() workload.Description {
 	return workload.Description{
 		Name:  "corun",
@@ -44,12 +43,11 @@ func (Pair) Describe() workload.Description {
 	}
 }
 
-// Validate implements workload.Validator.
 func (Pair) Validate(cfg workload.Config) error {
 	p := cfg.Params
 	if p.String("antagonist") != cellNone && p.Int("lock_cpu") == p.Int("other_cpu") {
-		return &workload.ParamError{Name: "other_cpu", Text: fmt.Sprintf("both threads are to run on CPU %d", p.Int("lock_cpu")),
-			Hint: "spinning threads that share a CPU only wait for each other: name another, or antagonist none"}
+		return workload.Wrong("other_cpu", fmt.Sprintf("both threads are to run on CPU %d", p.Int("lock_cpu")),
+			"spinning threads that share a CPU only wait for each other: name another, or antagonist none")
 	}
 	return nil
 }
@@ -68,7 +66,6 @@ func cellOf(p workload.Values) workload.Values {
 	return out
 }
 
-// Open implements workload.Workload.
 func (w Pair) Open(ctx context.Context, cfg workload.Config) (workload.Session, error) {
 	if err := w.Validate(cfg); err != nil {
 		return nil, err
@@ -104,7 +101,6 @@ func there(m *cpus.Machine, p workload.Values) error {
 
 type pairSession struct{ *session }
 
-// Run implements workload.Session.
 func (s pairSession) Run(ctx context.Context, r workload.Request) (out workload.Sample, err error) {
 	if err := (Pair{}).Validate(workload.Config{Params: r.Params}); err != nil {
 		return out, err

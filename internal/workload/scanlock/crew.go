@@ -1,6 +1,7 @@
 package scanlock
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"sync"
@@ -26,7 +27,7 @@ type crew struct {
 	begun  time.Time
 	ended  sync.WaitGroup
 	mu     sync.Mutex
-	failed *failure
+	failed error
 }
 
 // What the start word says: threads that have arrived sleep, are awake and look at
@@ -36,13 +37,6 @@ const (
 	steady
 	running
 )
-
-// failure is why a thread cannot run.
-type failure struct {
-	CPU  int    `json:"cpu"`
-	Gone bool   `json:"gone"` // the CPU cannot be used
-	Text string `json:"text"`
-}
 
 // muster starts the threads of a checked cell. Each waits on its CPU until all are
 // there and run is called.
@@ -56,7 +50,7 @@ func muster(c Cell, clock hot.Clock) *crew {
 		}
 		w.ended.Go(func() {
 			if err := <-thread.On(t.CPU, func() error { return w.serve(i) }); err != nil {
-				w.fail(t.CPU, err)
+				w.fail(err)
 			}
 		})
 	}
@@ -117,15 +111,14 @@ func (w *crew) work(i int) (func(), error) {
 	return func() { t.Run(kind) }, nil
 }
 
-func (w *crew) fail(cpu int, err error) {
+func (w *crew) fail(err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.failed == nil {
-		w.failed = &failure{CPU: cpu, Gone: isGone(err), Text: err.Error()}
-	}
+	w.failed = cmp.Or(w.failed, err)
 }
 
-func (w *crew) failure() *failure {
+// failure is why a thread cannot run.
+func (w *crew) failure() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.failed
@@ -184,7 +177,7 @@ func (c Cell) Run(clock hot.Clock, warmUp, stretch time.Duration) (did []Count, 
 		time.Sleep(stretch)
 		after, failed := w.snapshot()
 		if failed != nil {
-			return nil, 0, failed.err()
+			return nil, 0, failed
 		}
 		did = did[:0]
 		for i := range c.Threads {
@@ -198,7 +191,7 @@ func (c Cell) Run(clock hot.Clock, warmUp, stretch time.Duration) (did []Count, 
 
 // snapshot reads the counters while the threads run: all of them first, then what
 // takes longer.
-func (w *crew) snapshot() (Snapshot, *failure) {
+func (w *crew) snapshot() (Snapshot, error) {
 	s := Snapshot{Counts: make([]Count, len(w.lanes))}
 	before := time.Since(w.begun)
 	for i, lane := range w.lanes {
@@ -218,7 +211,7 @@ func (w *crew) snapshot() (Snapshot, *failure) {
 		u := w.ids[i].Read()
 		c.CPUTime, c.HasCPU, c.Waited, c.HasWaited = u.CPU, u.HasCPU, u.Waited, u.HasWaited
 		if !w.ids[i].Pinned(t.CPU) {
-			w.fail(t.CPU, fmt.Errorf("CPU %d went offline or was taken from this process: %w", t.CPU, thread.ErrNoCPU))
+			w.fail(fmt.Errorf("CPU %d went offline or was taken from this process: %w", t.CPU, thread.ErrNoCPU))
 		}
 	}
 	if w.cell.Timed {

@@ -70,7 +70,7 @@ func runCrew(t *testing.T, c Cell, ok func(Snapshot) bool) (*crew, Snapshot) {
 	deadline := time.Now().Add(20 * time.Second)
 	for {
 		if f := w.failure(); f != nil {
-			t.Fatal(f.Text)
+			t.Fatal(f)
 		}
 		if _, some := w.missing(); !some {
 			break
@@ -85,7 +85,7 @@ func runCrew(t *testing.T, c Cell, ok func(Snapshot) bool) (*crew, Snapshot) {
 	for {
 		s, f := w.snapshot()
 		if f != nil {
-			t.Fatal(f.Text)
+			t.Fatal(f)
 		}
 		for i, n := range s.Counts {
 			if was := last.Counts[i]; n.Acquisitions < was.Acquisitions || n.Spins < was.Spins || n.Rounds < was.Rounds || n.CPUTime < was.CPUTime {

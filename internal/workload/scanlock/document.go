@@ -1,6 +1,7 @@
 package scanlock
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"math"
@@ -159,11 +160,11 @@ func (t Table) rows() *document.Table {
 	out := &document.Table{Columns: document.Headings("id", "role", "CPU", "place", "rate", "spins/lock", "of fair", "waited")}
 	out.Columns[1].Right, out.Columns[3].Right = false, false
 	for _, r := range t.Rows {
-		rate := r.PerSecond
-		if !r.Locks() {
-			rate = r.RoundsPerSecond
+		wait := "unknown"
+		if !math.IsNaN(r.Waited) {
+			wait = fmt.Sprintf("%.1f %%", 100*r.Waited)
 		}
-		out.Rows = append(out.Rows, textRow(r.ID, r.Role, r.CPU, orDash(words[r.Near]), result.Format(rate, "1/s"), number(r.SpinsPer), percent(r.OfFair), waited(r.Waited)))
+		out.Rows = append(out.Rows, textRow(r.ID, r.Role, r.CPU, cmp.Or(words[r.Near], "-"), result.Format(r.rate(), "1/s"), number(r.SpinsPer), percent(r.OfFair), wait))
 	}
 	return out
 }
@@ -174,10 +175,10 @@ func (t Table) table() *document.Table {
 	out.Columns[1].Right, out.Columns[2].Right = false, false
 	for _, g := range t.groups() {
 		rate := func(v float64) string { return result.Format(v, "1/s") }
-		row := textRow(len(g.cpus), g.role, orDash(words[g.near]), rate(g.median()), rate(slices.Min(g.rates)), rate(slices.Max(g.rates)), percent(stats.Median(g.fair)))
+		row := textRow(len(g.cpus), g.role, cmp.Or(words[g.near], "-"), rate(stats.Median(g.rates)), rate(slices.Min(g.rates)), rate(slices.Max(g.rates)), percent(stats.Median(g.fair)))
 		extra := cpus.Named(rising(g.cpus))
-		if s := g.spinsPer(); !math.IsNaN(s) {
-			extra = fmt.Sprintf("%s spins a lock; %s", number(s), extra)
+		if g.got > 0 {
+			extra = fmt.Sprintf("%s spins a lock; %s", number(float64(g.spins)/float64(g.got)), extra)
 		}
 		row.Notes = []document.Line{{Text: extra}}
 		out.Rows = append(out.Rows, row)
@@ -190,13 +191,6 @@ func textRow(cells ...any) (r document.Row) {
 		r.Cells = append(r.Cells, document.Text(fmt.Sprint(c)))
 	}
 	return r
-}
-
-func orDash(s string) string {
-	if s == "" {
-		return "-"
-	}
-	return s
 }
 
 func number(x float64) string {
@@ -214,13 +208,6 @@ func percent(x float64) string {
 		return "-"
 	}
 	return fmt.Sprintf("%.3g %%", 100*x)
-}
-
-func waited(x float64) string {
-	if math.IsNaN(x) {
-		return "unknown"
-	}
-	return fmt.Sprintf("%.1f %%", 100*x)
 }
 
 // waitedShare is the share of the time that a thread may wait for others before it is

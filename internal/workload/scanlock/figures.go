@@ -2,29 +2,35 @@ package scanlock
 
 import (
 	"math"
+	"slices"
 
-	"hostlab/internal/stats"
+	"hostlab/internal/workload/cpus"
 )
 
 // Row is what one thread did in a stretch of time. What a thread of its role does not
 // do is 0; what is not known is NaN.
 type Row struct {
-	ID                          int // from 0, scanners first
-	CPU                         int
-	Role                        Role
-	Near                        Near
-	Acquisitions, Spins, Rounds uint64
-	PerSecond                   float64 // acquisitions, 1/s
-	SpinsPerSecond              float64 // 1/s
-	RoundsPerSecond             float64 // 1/s; of a scanner: scans of its block
-	SpinsPer                    float64 // per acquisition; NaN without any
-	Share                       float64 // of all acquisitions; NaN without any, and of others than lock threads
-	OfFair                      float64 // Share over that of an equal split
-	OnCPU, Waited               float64 // shares of the time: on the CPU, and waiting while others had it; NaN: not known
+	ID              int     `json:"id"` // from 0, scanners first
+	Role            Role    `json:"role"`
+	CPU             int     `json:"cpu"`
+	Affinity        string  `json:"affinity"` // CPU as the program of 2005 prints it
+	Near            Near    `json:"place"`
+	Acquisitions    uint64  `json:"acquisitions"`
+	Spins           uint64  `json:"spins"`
+	Rounds          uint64  `json:"rounds"`
+	PerSecond       float64 `json:"acquisitions_per_s"`
+	SpinsPerSecond  float64 `json:"spins_per_s"`
+	ScansPerSecond  float64 `json:"scans_per_s"` // of its block, by a scanner
+	RoundsPerSecond float64 `json:"rounds_per_s"`
+	SpinsPer        float64 `json:"spins_per_acquisition"` // NaN without any
+	Share           float64 `json:"share"`                 // of all acquisitions; NaN without any, and of others than lock threads
+	OfFair          float64 `json:"of_fair_share"`         // Share over that of an equal split
+	OnCPU           float64 `json:"on_cpu"`                // shares of the time: on the CPU,
+	Waited          float64 `json:"waited"`                // and waiting while others had it
 }
 
 // Locks reports whether the thread takes the lock.
-func (r Row) Locks() bool { return r.Role == Lock || r.Role == Own }
+func (r Row) Locks() bool { return r.Role.Takes() }
 
 // Table is what all threads did in a stretch of time.
 type Table struct {
@@ -41,6 +47,7 @@ type Table struct {
 func Between(p Plan, from, to Snapshot) Table {
 	t := Table{Seconds: (to.At - from.At).Seconds(), Jain: math.NaN()}
 	rate := func(n uint64) float64 { return float64(n) / t.Seconds }
+	unknown := math.NaN()
 	var all uint64
 	var each []float64
 	for i, now := range to.Counts {
@@ -48,20 +55,24 @@ func Between(p Plan, from, to Snapshot) Table {
 		if i < len(from.Counts) {
 			before = from.Counts[i]
 		}
-		r := Row{ID: i, CPU: now.CPU, Role: now.Role, Acquisitions: now.Acquisitions - before.Acquisitions, Spins: now.Spins - before.Spins,
-			Rounds: now.Rounds - before.Rounds, SpinsPer: math.NaN(), Share: math.NaN(), OfFair: math.NaN(), OnCPU: math.NaN(), Waited: math.NaN()}
+		did := now.since(before)
+		r := Row{ID: i, CPU: now.CPU, Role: now.Role, Affinity: cpus.Affinity(now.CPU), Acquisitions: did.Acquisitions, Spins: did.Spins, Rounds: did.Rounds,
+			PerSecond: rate(did.Acquisitions), SpinsPerSecond: rate(did.Spins), RoundsPerSecond: rate(did.Rounds),
+			SpinsPer: unknown, Share: unknown, OfFair: unknown, OnCPU: unknown, Waited: unknown}
 		if i < len(p.Near) {
 			r.Near = p.Near[i]
 		}
-		r.PerSecond, r.SpinsPerSecond, r.RoundsPerSecond = rate(r.Acquisitions), rate(r.Spins), rate(r.Rounds)
 		if r.Acquisitions > 0 {
 			r.SpinsPer = float64(r.Spins) / float64(r.Acquisitions)
 		}
 		if now.HasCPU {
-			r.OnCPU = min(1, (now.CPUTime-before.CPUTime).Seconds()/t.Seconds)
+			r.OnCPU = min(1, did.CPUTime.Seconds()/t.Seconds)
 		}
 		if now.HasWaited {
-			r.Waited = min(1, (now.Waited-before.Waited).Seconds()/t.Seconds) // read a moment after the others
+			r.Waited = min(1, did.Waited.Seconds()/t.Seconds) // read a moment after the others
+		}
+		if r.Role == Scan {
+			r.ScansPerSecond = r.RoundsPerSecond
 		}
 		if r.Locks() {
 			all += r.Acquisitions
@@ -101,39 +112,26 @@ type group struct {
 	rates      []float64
 	fair       []float64
 	spins, got uint64
-	waited     float64 // the most of any; NaN: not known
 }
 
 // groups puts threads of one role and distance together, in the order of the rows.
-func (t Table) groups() []*group {
-	var out []*group
-	at := map[[2]string]*group{}
+func (t Table) groups() (out []*group) {
 	for _, r := range t.Rows {
-		key := [2]string{string(r.Role), string(r.Near)}
-		g := at[key]
-		if g == nil {
-			g = &group{role: r.Role, near: r.Near, waited: math.NaN()}
-			at[key], out = g, append(out, g)
+		i := slices.IndexFunc(out, func(g *group) bool { return g.role == r.Role && g.near == r.Near })
+		if i < 0 {
+			i, out = len(out), append(out, &group{role: r.Role, near: r.Near})
 		}
-		rate := r.PerSecond
-		if !r.Locks() {
-			rate = r.RoundsPerSecond
-		}
-		g.cpus, g.rates, g.fair = append(g.cpus, r.CPU), append(g.rates, rate), append(g.fair, r.OfFair)
+		g := out[i]
+		g.cpus, g.rates, g.fair = append(g.cpus, r.CPU), append(g.rates, r.rate()), append(g.fair, r.OfFair)
 		g.spins, g.got = g.spins+r.Spins, g.got+r.Acquisitions
-		if !math.IsNaN(r.Waited) && !(g.waited >= r.Waited) {
-			g.waited = r.Waited
-		}
 	}
 	return out
 }
 
-func (g *group) median() float64 { return stats.Median(g.rates) }
-
-// spinsPer is per acquisition of the group; NaN without any.
-func (g *group) spinsPer() float64 {
-	if g.got == 0 {
-		return math.NaN()
+// rate is that of acquisitions, or else of rounds.
+func (r Row) rate() float64 {
+	if r.Locks() {
+		return r.PerSecond
 	}
-	return float64(g.spins) / float64(g.got)
+	return r.RoundsPerSecond
 }

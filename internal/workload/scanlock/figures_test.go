@@ -40,7 +40,7 @@ func TestBetween(t *testing.T) {
 	got := Between(publishedPlan(t), before, publishedRun())
 	nan := math.NaN()
 	near := cmp.Options{cmpopts.EquateNaNs(), cmpopts.EquateApprox(1e-3, 0)}
-	want := Row{ID: 2, CPU: 1, Role: Lock, Near: SameCore, Acquisitions: 338199, Spins: 20439897, PerSecond: 67639.8, SpinsPerSecond: 4087979,
+	want := Row{ID: 2, CPU: 1, Role: Lock, Affinity: "00000002", Near: SameCore, Acquisitions: 338199, Spins: 20439897, PerSecond: 67639.8, SpinsPerSecond: 4087979,
 		SpinsPer: 60.44, Share: 0.03342, OfFair: 0.1003, OnCPU: nan, Waited: nan}
 	if diff := cmp.Diff(want, got.Rows[2], near); diff != "" {
 		t.Errorf("the starved thread (-want +got):\n%s", diff)
@@ -59,7 +59,7 @@ func TestNothingIsNotZero(t *testing.T) {
 		s.Counts[i].Acquisitions = 0
 	}
 	got := Between(publishedPlan(t), Snapshot{}, s)
-	if !math.IsNaN(got.Jain) || !math.IsNaN(got.Rows[1].Share) || !math.IsNaN(got.Rows[1].SpinsPer) || got.PerSecond != 0 {
+	if !math.IsNaN(got.Jain) || !math.IsNaN(got.Rows[1].Share) || !math.IsNaN(float64(got.Rows[1].SpinsPer)) || got.PerSecond != 0 {
 		t.Errorf("%+v", got)
 	}
 }

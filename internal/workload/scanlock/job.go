@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"hostlab/internal/workload/hot"
-	"hostlab/internal/workload/thread"
 	"hostlab/internal/workload/worker"
 )
 
@@ -24,7 +23,6 @@ type request struct {
 }
 
 type reply struct {
-	Failure  *failure  `json:"failure,omitempty"`
 	Missing  *int      `json:"missing,omitempty"` // CPU of a thread that has not arrived
 	Snapshot *Snapshot `json:"snapshot,omitempty"`
 }
@@ -42,8 +40,8 @@ func newServer() worker.Func {
 		case r.Cell != nil || w == nil:
 			return reply{}, errors.New("a worker runs one cell, and first of all")
 		}
-		if f := w.failure(); f != nil {
-			return reply{Failure: f}, nil
+		if err := w.failure(); err != nil {
+			return reply{}, err
 		}
 		if !running {
 			if cpu, some := w.missing(); some {
@@ -55,12 +53,10 @@ func newServer() worker.Func {
 		if !r.Read {
 			return reply{}, nil
 		}
-		s, f := w.snapshot()
-		return reply{Snapshot: &s, Failure: f}, nil
+		s, err := w.snapshot()
+		return reply{Snapshot: &s}, err
 	})
 }
-
-func isGone(err error) bool { return errors.Is(err, thread.ErrNoCPU) }
 
 // settle is how often Start asks whether all threads have arrived.
 const settle = 2 * time.Millisecond

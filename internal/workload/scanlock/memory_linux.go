@@ -1,10 +1,11 @@
 package scanlock
 
 import (
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"hostlab/internal/host"
 
 	"github.com/prometheus/procfs"
 )
@@ -21,59 +22,30 @@ func freeMemory() int64 {
 	if err != nil || info.MemAvailableBytes == nil {
 		return 0
 	}
-	free := int64(min(*info.MemAvailableBytes, 1<<62))
-	self, err := procfs.Self()
-	if err != nil {
-		return free
-	}
-	groups, _ := self.Cgroups() // without, there is no limit
-	for _, g := range groups {
-		root, limit, usage := "/sys/fs/cgroup", "memory.max", "memory.current"
-		switch {
-		case g.HierarchyID == 0:
-		case strings.Contains(","+strings.Join(g.Controllers, ",")+",", ",memory,"):
-			root, limit, usage = "/sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes"
-		default:
-			continue
-		}
-		free = min(free, leftIn(root, g.Path, limit, usage, free))
-	}
-	return max(free, 1)
+	version, dirs := host.Groups(host.Tree{}, "memory")
+	return max(1, leftIn(version, dirs, int64(min(*info.MemAvailableBytes, 1<<62))))
 }
 
-// leftIn is what a control group and those above it leave; most, where none of them
-// has a limit. Pages of files that nobody has used lately can be had.
-func leftIn(root, path, limit, usage string, most int64) int64 {
-	for dir := filepath.Join("/", path); ; dir = filepath.Dir(dir) {
-		at := filepath.Join(root, dir)
-		top, okTop := numberIn(filepath.Join(at, limit))
-		used, okUsed := numberIn(filepath.Join(at, usage))
-		if okTop && okUsed {
-			most = min(most, max(0, top-used+inactive(filepath.Join(at, "memory.stat"))))
-		}
-		if dir == "/" {
-			return most
+// leftIn is what control groups leave; most, where none of them has a limit. Pages of files
+// that nobody has used lately can be had.
+func leftIn(version int, dirs []string, most int64) int64 {
+	limit, usage, tree := "memory.max", "memory.current", host.Tree{}
+	if version == 1 {
+		limit, usage = "memory.limit_in_bytes", "memory.usage_in_bytes"
+	}
+	for _, dir := range dirs {
+		top, limited := tree.Int(filepath.Join(dir, limit), "", 1).Get() // "max" is no number
+		used, known := tree.Int(filepath.Join(dir, usage), "", 1).Get()
+		if limited && known {
+			most = min(most, max(0, top-used+inactive(tree.Text(filepath.Join(dir, "memory.stat")).Or(""))))
 		}
 	}
-}
-
-// numberIn reads a file of one number; "max" is none.
-func numberIn(path string) (int64, bool) {
-	b, err := os.ReadFile(path)
-	if err != nil {
-		return 0, false
-	}
-	n, err := strconv.ParseInt(strings.TrimSpace(string(b)), 10, 64)
-	return n, err == nil
+	return most
 }
 
 // inactive is the bytes of inactive_file of a memory.stat, its groups below included.
-func inactive(path string) (n int64) {
-	b, err := os.ReadFile(path)
-	if err != nil {
-		return 0
-	}
-	for line := range strings.Lines(string(b)) {
+func inactive(stat string) (n int64) {
+	for line := range strings.Lines(stat) {
 		f := strings.Fields(line)
 		if len(f) == 2 && (f[0] == "inactive_file" && n == 0 || f[0] == "total_inactive_file") {
 			n, _ = strconv.ParseInt(f[1], 10, 64)

@@ -26,12 +26,18 @@ func TestLeftIn(t *testing.T) {
 	write("c", "memory.max", "50\n")
 	write("c", "memory.current", "70\n")
 	for path, want := range map[string]int64{"/": 5000, "/a": 400, "/a/b": 400, "/a/b/gone": 400, "/c": 0} {
-		if got := leftIn(root, path, "memory.max", "memory.current", 5000); got != want {
+		var dirs []string
+		for dir := path; ; dir = filepath.Dir(dir) {
+			if dirs = append(dirs, filepath.Join(root, dir)); dir == "/" {
+				break
+			}
+		}
+		if got := leftIn(2, dirs, 5000); got != want {
 			t.Errorf("%s leaves %d, want %d", path, got, want)
 		}
 	}
 	write("c", "memory.stat", "inactive_file 1\ntotal_inactive_file 25\n")
-	if got := leftIn(root, "/c", "memory.max", "memory.current", 5000); got != 5 {
+	if got := leftIn(2, []string{filepath.Join(root, "c")}, 5000); got != 5 {
 		t.Errorf("with all below: %d", got)
 	}
 	if got := freeMemory(); got < 1<<20 {

@@ -1,6 +1,7 @@
 package scanlock
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -250,6 +251,14 @@ func plural(list []int, one, many string) string {
 // Near says how much a CPU shares with the nearest scanner, or what stands in its
 // place, as the system reports it.
 type Near string
+
+// MarshalJSON writes null for no distance.
+func (n Near) MarshalJSON() ([]byte, error) {
+	if n == "" {
+		return []byte("null"), nil
+	}
+	return json.Marshal(string(n))
+}
 
 // The distances, nearest first. The empty one is that of a scanner itself, and of all
 // where nothing scans.

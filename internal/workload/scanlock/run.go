@@ -14,7 +14,6 @@ import (
 	"hostlab/internal/workload/worker"
 )
 
-// Open implements workload.Workload.
 func (w Workload) Open(ctx context.Context, cfg workload.Config) (workload.Session, error) {
 	if err := w.Validate(cfg); err != nil {
 		return nil, err
@@ -66,10 +65,8 @@ func (s *session) look(ctx context.Context) error {
 	return err
 }
 
-// Close implements workload.Session.
 func (s *session) Close() error { return s.thrower.Close() }
 
-// Run implements workload.Session.
 func (s *session) Run(ctx context.Context, r workload.Request) (out workload.Sample, err error) {
 	if err := ctx.Err(); err != nil {
 		return out, err

@@ -38,7 +38,7 @@ func (m *measured) sample() (out workload.Sample, err error) {
 	v, other := m.victimsPart()
 	switch {
 	case v.acquisitions > 0:
-	case !v.told:
+	case !v.known:
 		return out, fmt.Errorf("the thread on CPU %d did not take the lock once in %.3g s, and this system does not tell whether others had its CPU", m.victim, v.seconds)
 	case !v.had:
 		return out, fmt.Errorf("the thread on CPU %d did not take the lock once in %.3g s: the CPU is taken by others", m.victim, v.seconds)
@@ -81,13 +81,13 @@ func (m *measured) sample() (out workload.Sample, err error) {
 type part struct {
 	acquisitions, spins, rounds, bytes, seconds float64
 
-	had, told bool // it had its CPU in every stretch; the system tells
+	had, known bool // it had its CPU in every stretch; the system tells
 }
 
 func (p *part) add(s *stretch, i int) {
 	c, seconds := &s.counts[i], s.seconds
-	had, told := s.had(i)
-	p.had, p.told = had && (p.had || p.seconds == 0), told && (p.told || p.seconds == 0)
+	had, known := s.had(i)
+	p.had, p.known = had && (p.had || p.seconds == 0), known && (p.known || p.seconds == 0)
 	p.acquisitions += float64(c.Acquisitions)
 	p.spins += float64(c.Spins)
 	p.rounds += float64(c.Rounds)
@@ -99,7 +99,7 @@ func (p *part) add(s *stretch, i int) {
 // others did not keep it from the lock, and whether the system tells. A wait that lasts
 // is not in Waited yet, so that CPU time decides; a thread that sleeps on a mutex has
 // little, but some.
-func (s *stretch) had(i int) (yes, told bool) {
+func (s *stretch) had(i int) (yes, known bool) {
 	c, half := &s.counts[i], s.seconds/2
 	slept := s.cell.Lock == Mutex && c.HasWaited && c.CPUTime > 0 && c.Waited.Seconds() < half
 	return c.HasCPU && (slept || c.CPUTime.Seconds() >= half), c.HasCPU

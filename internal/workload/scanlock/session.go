@@ -7,7 +7,6 @@ import (
 	"sync"
 	"time"
 
-	"hostlab/internal/workload/thread"
 	"hostlab/internal/workload/worker"
 )
 
@@ -124,20 +123,15 @@ func (s *Session) ask(q request) (reply, error) {
 		return reply{}, err
 	}
 	var r reply
-	type answer struct{ err error }
-	got := make(chan answer, 1)
+	got := make(chan error, 1)
 	hungry := newHunger(func() map[int]use { return usesOf(s.worker.PID()) })
-	go func() { got <- answer{s.worker.Call(q, &r)} }()
-	a, how := within(got, hungry)
-	err := a.err
+	go func() { got <- s.worker.Call(q, &r) }()
+	err, how := within(got, hungry)
 	s.asked = time.Now()
-	switch {
-	case how != answered:
+	if how != answered {
 		s.kill()
 		<-got // comes at once, since the process is gone
 		err = lost(s.worker.PID(), how)
-	case err == nil && r.Failure != nil:
-		err = r.Failure.err()
 	}
 	if s.ctx.Err() != nil {
 		err = s.ctx.Err()
@@ -155,24 +149,6 @@ func lost(pid int, how silence) error {
 	}
 	return fmt.Errorf("the worker process %d did not answer for %g s, stopped or hanging, and was killed", pid, patience.Seconds())
 }
-
-// err is the failure as an error of this process.
-func (f *failure) err() error {
-	if !f.Gone {
-		return errors.New(f.Text)
-	}
-	return &cpuError{f.CPU, f.Text}
-}
-
-// cpuError is thread.ErrNoCPU, with the worker's words.
-type cpuError struct {
-	CPU  int
-	text string
-}
-
-func (e *cpuError) Error() string { return e.text }
-
-func (e *cpuError) Unwrap() error { return thread.ErrNoCPU }
 
 // end notes why the session is over, unless it is already, kills the worker, and
 // returns the reason that is noted.

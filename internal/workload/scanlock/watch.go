@@ -26,7 +26,7 @@ type Watch struct {
 // Result is what a run gave.
 type Result struct {
 	Total       Table
-	Told        bool   // Each was given all of Total in one table
+	Shown       bool   // Each was given all of Total in one table
 	Interrupted bool   // before its duration was over
 	Lost        string // why the worker was lost while the run was not over: Total is what was read until then; "" else
 }
@@ -93,7 +93,7 @@ func (w Watch) Run(ctx context.Context, p Plan) (res Result, err error) {
 			until, final = end, true
 		}
 		now, ended, err := follow(ctx, s, until, last)
-		res.Told = res.Told && now.At == last.At
+		res.Shown = res.Shown && now.At == last.At
 		if now.At > first.At {
 			res.Total = Between(p, first, now)
 		}
@@ -117,9 +117,9 @@ func (w Watch) Run(ctx context.Context, p Plan) (res Result, err error) {
 				return res, err
 			}
 			tables++
-			res.Told = tables == 1
+			res.Shown = tables == 1
 		} else {
-			res.Told = false
+			res.Shown = false
 		}
 		last = now
 		if ended || final {

@@ -65,7 +65,7 @@ func TestRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(tables) != 3 || res.Told || res.Interrupted || res.Total.Seconds != 3 || f.closed != 1 {
+	if len(tables) != 3 || res.Shown || res.Interrupted || res.Total.Seconds != 3 || f.closed != 1 {
 		t.Errorf("%d tables, %+v, closed %d times", len(tables), res, f.closed)
 	}
 	for _, table := range append(tables, res.Total) {
@@ -80,7 +80,7 @@ func TestLastInterval(t *testing.T) {
 	f := &fake{}
 	n := 0
 	w := Watch{Start: f.start, Interval: 10 * time.Millisecond, Duration: 10*time.Millisecond + time.Microsecond, Each: func(Table) error { n++; return nil }}
-	if res, err := w.Run(t.Context(), planned(t)); err != nil || n != 1 || !res.Told || res.Total.Seconds != 1 {
+	if res, err := w.Run(t.Context(), planned(t)); err != nil || n != 1 || !res.Shown || res.Total.Seconds != 1 {
 		t.Errorf("%d tables, %+v, %v", n, res, err)
 	}
 }
@@ -178,7 +178,7 @@ func TestLostLater(t *testing.T) {
 				}
 				w := Watch{Start: f.start, Interval: c.interval, Duration: time.Hour, Each: func(Table) error { tables++; return nil }}
 				res, err := w.Run(t.Context(), planned(t))
-				if !errors.Is(err, gone) || res.Total.Seconds != c.seconds || (res.Lost == gone.Error()) != (c.seconds > 0) || tables != c.tables || res.Told != c.told || f.closed != 1 {
+				if !errors.Is(err, gone) || res.Total.Seconds != c.seconds || (res.Lost == gone.Error()) != (c.seconds > 0) || tables != c.tables || res.Shown != c.told || f.closed != 1 {
 					t.Errorf("%d tables, %+v, %v", tables, res, err)
 				}
 			})

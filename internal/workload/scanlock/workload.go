@@ -20,10 +20,9 @@ import (
 // maxSeconds bounds a cell's measured stretch.
 const maxSeconds = 3600
 
-// Workload implements workload.Workload, workload.Validator and workload.Offering.
+// Workload implements workload.Workload.
 type Workload struct{}
 
-// Describe implements workload.Workload.
 func (Workload) Describe() workload.Description {
 	return workload.Description{
 		Name:  "scanlock",
@@ -39,12 +38,12 @@ func (Workload) Describe() workload.Description {
 			{Name: "cell", Kind: workload.String, Default: cellNone, Help: "what runs beside the lock thread, and where: none, scan@sibling, alu@core, scan-half-l1@sibling, own@sibling, scan@3, rotation"},
 			{Name: "victim", Kind: workload.Int, Default: int64(-1), Min: -1, Max: 1 << 16, Help: "number of the CPU of the lock thread; -1: the lowest that may be used and has a sibling, else the lowest"},
 			{Name: "cpus", Kind: workload.String, Default: cpus.All, Help: "of the rotation: all that this process may use, one-per-core of these (one thread of each core), or a list such as 0-3,8"},
-			{Name: "lock", Kind: workload.String, Default: string(TTAS), Choices: []string{string(TAS), string(TTAS), string(Ticket), string(MCS), string(Mutex)}, Help: "how the lock is taken"},
+			{Name: "lock", Kind: workload.String, Default: string(TTAS), Choices: workload.Words(Locks...), Help: "how the lock is taken"},
 			{Name: "critical", Kind: workload.Int, Default: int64(0), Max: 1 << 20, Help: "dependent additions while the lock is held"},
 			{Name: "touch", Kind: workload.Bool, Default: false, Help: "the lock protects data, which is written; else nothing"},
 			{Name: "parallel", Kind: workload.Int, Default: int64(0), Max: 1 << 20, Help: "dependent additions between release and the next try"},
 			{Name: "no_pause", Kind: workload.Bool, Default: false, Help: "spin without PAUSE"},
-			{Name: "layout", Kind: workload.String, Default: string(Padded), Choices: []string{string(Padded), string(Packed)}, Help: "where the threads' counters lie: each in lines of its own, or as in the published program four in one"},
+			{Name: "layout", Kind: workload.String, Default: string(Padded), Choices: workload.Words(Layouts...), Help: "where the threads' counters lie: each in lines of its own, or as in the published program four in one"},
 			{Name: "scan_size", Kind: workload.Bytes, Default: int64(0), Max: maxBlock, Help: "memory that a scan overwrites, 128 B or more; 0: twice the L2 cache"},
 			{Name: "warm_up", Kind: workload.Duration, Default: 100 * time.Millisecond, Min: 1e-3, Max: 60, Help: "before the measured stretch"},
 			{Name: "duration", Kind: workload.Duration, Default: 250 * time.Millisecond, Min: 1e-3, Max: maxSeconds, Help: "of the measured stretch, in the rotation of each position"},
@@ -63,26 +62,21 @@ func (Workload) Describe() workload.Description {
 	}
 }
 
-// Validate implements workload.Validator.
 func (Workload) Validate(cfg workload.Config) error {
 	if n := cfg.Params.Int("scan_size"); n > 0 && n < hot.LineSize {
-		return &workload.ParamError{Name: "scan_size", Text: fmt.Sprintf("%d B is less than a scan writes at once", n),
-			Hint: fmt.Sprintf("it takes %d B or more, or 0 for twice the L2 cache", hot.LineSize)}
+		return workload.Wrong("scan_size", fmt.Sprintf("%d B is less than a scan writes at once", n),
+			fmt.Sprintf("it takes %d B or more, or 0 for twice the L2 cache", hot.LineSize))
 	}
 	if err := cpus.Check("cpus", cfg.Params.String("cpus")); err != nil {
 		return err
 	}
-	_, err := parseCell(cfg.Params.String("cell"))
-	if err == nil && cfg.Params.Int("victim") == -1 {
-		return nil
-	}
-	if c, _ := parseCell(cfg.Params.String("cell")); err == nil && c.role != "" && c.place == "" && int64(c.cpu) == cfg.Params.Int("victim") {
-		return &workload.ParamError{Name: "cell", Text: fmt.Sprintf("both threads are to run on CPU %d", c.cpu), Hint: "spinning threads that share a CPU only wait for each other: name another"}
+	c, err := parseCell(cfg.Params.String("cell"))
+	if err == nil && c.role != "" && c.place == "" && int64(c.cpu) == cfg.Params.Int("victim") {
+		return workload.Wrong("cell", fmt.Sprintf("both threads are to run on CPU %d", c.cpu), "spinning threads that share a CPU only wait for each other: name another")
 	}
 	return err
 }
 
-// Offers implements workload.Offering.
 func (Workload) Offers(cfg workload.Config, param string, levels []string, m workload.Machine) map[string]string {
 	if param == "cpus" {
 		return cpus.Of(m).Offers(levels)

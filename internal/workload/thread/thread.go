@@ -31,32 +31,17 @@ func (u Usage) Sub(before Usage) Usage {
 	}
 }
 
-// Pin locks the goroutine to its thread and the thread to one CPU. The error is
-// ErrNoCPU, wrapped, when the system refuses that CPU.
-func Pin(cpu int) error { return confine([]int{cpu}) }
+// On is Within for one CPU. An error of it, ErrNoCPU, names the CPU.
+func On(cpu int, f func() error) <-chan error { return Within([]int{cpu}, f) }
 
-// On runs f on a new thread that is pinned to a CPU and ends with f, and sends
-// its error, or ErrNoCPU in one that names the CPU, to the channel.
-func On(cpu int, f func() error) <-chan error {
-	done := make(chan error, 1)
-	go func() {
-		// Pin locks the goroutine to its thread, and nothing unlocks it: the runtime
-		// then ends the thread instead of reusing one with a narrowed affinity.
-		err := Pin(cpu)
-		if err == nil {
-			err = f()
-		}
-		done <- err
-	}()
-	return done
-}
-
-// Within runs f on a new thread that may use any of some CPUs, nil for all that the
-// process may use, and ends with f; and sends its error to the channel.
+// Within runs f on a new thread that may use some CPUs, nil for all that the process may
+// use, and ends with f; and sends its error to the channel.
 func Within(cpus []int, f func() error) <-chan error {
 	done := make(chan error, 1)
 	go func() {
-		err := confine(cpus) // locks the goroutine to its thread, as Pin does
+		// confine locks the goroutine to its thread, and nothing unlocks it: the runtime
+		// then ends the thread instead of reusing one with a narrowed affinity.
+		err := confine(cpus)
 		if err == nil {
 			err = f()
 		}

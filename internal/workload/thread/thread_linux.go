@@ -3,7 +3,6 @@ package thread
 import (
 	"errors"
 	"fmt"
-	"hostlab/internal/proc"
 	"os"
 	"runtime"
 	"slices"
@@ -12,11 +11,14 @@ import (
 	"time"
 	"unsafe"
 
+	"hostlab/internal/proc"
+
 	"golang.org/x/sys/unix"
 )
 
-// confine is Pin to some CPUs; nil: all that the process may use. CPUs that may not
-// be used go unnoticed as long as another may: the kernel takes what is left.
+// confine locks the goroutine to its thread, and the thread to some CPUs; nil: all that the
+// process may use. CPUs that may not be used go unnoticed as long as another may: the kernel
+// takes what is left.
 func confine(cpus []int) error {
 	for _, cpu := range cpus {
 		if cpu < 0 {
@@ -28,13 +30,14 @@ func confine(cpus []int) error {
 		return nil
 	}
 	err := Keep(0, cpus)
+	if err == nil {
+		return nil
+	}
+	names := strings.ReplaceAll(strings.Trim(fmt.Sprint(cpus), "[]"), " ", ", ")
 	if errors.Is(err, unix.EINVAL) {
-		return fmt.Errorf("CPU %s: %w", join(cpus), ErrNoCPU)
+		return fmt.Errorf("CPU %s: %w", names, ErrNoCPU)
 	}
-	if err != nil {
-		return fmt.Errorf("CPU %s: sched_setaffinity: %w", join(cpus), err)
-	}
-	return nil
+	return fmt.Errorf("CPU %s: sched_setaffinity: %w", names, err)
 }
 
 // Keep lets a process run on some CPUs only; 0 is the calling thread.
@@ -44,14 +47,6 @@ func Keep(pid int, cpus []int) error {
 		set.Set(cpu)
 	}
 	return unix.SchedSetaffinityDynamic(pid, set)
-}
-
-func join(cpus []int) string {
-	var words []string
-	for _, cpu := range cpus {
-		words = append(words, strconv.Itoa(cpu))
-	}
-	return strings.Join(words, ", ")
 }
 
 // ID names a thread of this process to the system.

@@ -19,8 +19,9 @@ type groupAffinity struct {
 	reserved [3]uint16
 }
 
-// confine is Pin to some CPUs of one processor group; nil: all that the process may
-// use. CPUs count through groups of 64, as package host numbers them. A thread has the CPUs of one group, before Windows 11 always, so that more
+// confine locks the goroutine to its thread, and the thread to some CPUs of one processor
+// group; nil: all that the process may use. CPUs count through groups of 64, as package host
+// numbers them. A thread has the CPUs of one group, before Windows 11 always, so that more
 // than 64 need a thread for each group.
 func confine(cpus []int) error {
 	runtime.LockOSThread()

@@ -17,8 +17,8 @@ const (
 // checkEngine says what the server cannot do.
 func checkEngine(p workload.Values) error {
 	if p.String("engine") == inPostgres && p.String("cpus") != cpus.All {
-		return &workload.ParamError{Name: "cpus", Text: "the operating system places the server's processes; only the threads of engine=embedded are kept to CPUs",
-			Hint: "leave cpus out, or choose engine=embedded"}
+		return workload.Wrong("cpus", "the operating system places the server's processes; only the threads of engine=embedded are kept to CPUs",
+			"leave cpus out, or choose engine=embedded")
 	}
 	if n, err := strconv.Atoi(p.String("degree")); err == nil && p.String("engine") == inPostgres {
 		return checkDegree(n)
@@ -30,6 +30,6 @@ func checkDegree(n int) error {
 	if n <= maxWorkers+1 {
 		return nil
 	}
-	return &workload.ParamError{Name: "degree", Text: fmt.Sprintf("PostgreSQL gives a query at most %d workers and their leader, not %d", maxWorkers, n),
-		Hint: fmt.Sprintf("choose at most %d, or engine=embedded", maxWorkers+1)}
+	return workload.Wrong("degree", fmt.Sprintf("PostgreSQL gives a query at most %d workers and their leader, not %d", maxWorkers, n),
+		fmt.Sprintf("choose at most %d, or engine=embedded", maxWorkers+1))
 }

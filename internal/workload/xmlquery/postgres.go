@@ -235,9 +235,3 @@ func (d *Database) Close() error {
 	d.degree = 0
 	return d.postgres.Close()
 }
-
-// Elapsed is how long one query took, in seconds, for comparisons with other clients.
-func (d *Database) Elapsed(ctx context.Context, degree int) (seconds float64, doubt string, err error) {
-	a, doubt, err := d.Run(ctx, degree, 1)
-	return a.Wall, doubt, err
-}

@@ -17,7 +17,7 @@ import (
 )
 
 // Workload implements workload.Workload.
-type Workload struct{}
+type Workload struct{ cpus.Placed }
 
 const (
 	maxBytes  = 1 << 30
@@ -53,20 +53,6 @@ func (Workload) Describe() workload.Description {
 
 func (Workload) Validate(cfg workload.Config) error {
 	return errors.Join(cpus.CheckCount("degree", cfg.Params.String("degree")), cpus.Check("cpus", cfg.Params.String("cpus")), checkEngine(cfg.Params))
-}
-
-func (Workload) Offers(_ workload.Config, param string, levels []string, m workload.Machine) map[string]string {
-	switch param {
-	case "cpus":
-		return cpus.Of(m).Offers(levels)
-	case "degree":
-		return cpus.Of(m).OffersCount(levels)
-	}
-	return nil
-}
-
-func (Workload) Context(_ workload.Config, m workload.Machine) map[string]string {
-	return cpus.Of(m).Context()
 }
 
 func (Workload) Needs(ctx context.Context, p workload.Values) error {
@@ -154,12 +140,12 @@ func (s *session) Prepare(ctx context.Context, r workload.Request) error {
 
 // sample turns an answer into responses.
 func (a answer) sample(notes []string) workload.Sample {
-	out := workload.Sample{Operations: a.Documents, Warnings: notes, Missing: map[string]string{}, Values: map[string]float64{
+	out := workload.Sample{Operations: a.Documents, Warnings: notes, Values: map[string]float64{
 		"wall": a.Wall, "rows_per_s": float64(a.Rows) / a.Wall, "bytes_per_s": float64(a.Bytes) / a.Wall}}
 	if a.HasCPU {
-		out.Values["cpu_s"] = a.CPU
+		out.Set("cpu_s", a.CPU)
 	} else {
-		out.Missing["cpu_s"] = cmp.Or(a.NoCPU, "this system does not tell")
+		out.Lack(cmp.Or(a.NoCPU, "this system does not tell"), "cpu_s")
 	}
 	return out
 }
@@ -227,7 +213,7 @@ func (s *server) answer(q question) (a answer, err error) {
 		runtime.GOMAXPROCS(q.Degree + 2)
 	}
 	before, hasCPU := thread.ProcessCPU()
-	sum, took, err := QueryWithin(ctx, s.table, q.Degree, q.Passes, q.CPUs)
+	sum, took, err := Query(ctx, s.table, q.Degree, q.Passes, q.CPUs...)
 	after, _ := thread.ProcessCPU()
 	if err != nil {
 		return a, err

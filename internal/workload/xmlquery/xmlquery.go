@@ -29,26 +29,10 @@ type Sum struct {
 
 // Query shreds every row of t passes times with degree workers and returns the
 // sum over all and how long it took, from before the first worker starts until the
-// last has ended. Workers are goroutines that the operating system places as it
-// would a database's: they are not pinned. It is cancelled within one chunk a
-// worker. Beside starting the workers it does not allocate.
-func Query(ctx context.Context, t *Table, degree, passes int) (Sum, time.Duration, error) {
-	return query(ctx, t, degree, passes, func(f func()) <-chan error {
-		done := make(chan error, 1)
-		go func() { f(); done <- nil }()
-		return done
-	})
-}
-
-// QueryWithin is Query with workers that are threads and may use some CPUs, of which
-// the operating system picks.
-func QueryWithin(ctx context.Context, t *Table, degree, passes int, cpus []int) (Sum, time.Duration, error) {
-	return query(ctx, t, degree, passes, func(f func()) <-chan error {
-		return thread.Within(cpus, func() error { f(); return nil })
-	})
-}
-
-func query(ctx context.Context, t *Table, degree, passes int, start func(func()) <-chan error) (Sum, time.Duration, error) {
+// last has ended. Workers are threads that the operating system places as it
+// would a database's, on some CPUs or, without any, on all: they are not pinned. It is
+// cancelled within one chunk a worker. Beside starting the workers it does not allocate.
+func Query(ctx context.Context, t *Table, degree, passes int, cpus ...int) (Sum, time.Duration, error) {
 	if degree < 1 || passes < 1 {
 		return Sum{}, 0, fmt.Errorf("degree %d, %d passes: want at least 1", degree, passes)
 	}
@@ -62,7 +46,10 @@ func query(ctx context.Context, t *Table, degree, passes int, start func(func())
 	begin := time.Now()
 	var ends []<-chan error
 	for i := range workers {
-		ends = append(ends, start(func() { workers[i].run(t, rows, &next, &stop) }))
+		ends = append(ends, thread.Within(cpus, func() error {
+			workers[i].run(t, rows, &next, &stop)
+			return workers[i].err
+		}))
 	}
 	var errs []error
 	for _, end := range ends {
@@ -74,7 +61,6 @@ func query(ctx context.Context, t *Table, degree, passes int, start func(func())
 	for i := range workers {
 		sum.Rows += workers[i].sum.Rows
 		sum.Check += workers[i].sum.Check
-		errs = append(errs, workers[i].err)
 	}
 	if err := errors.Join(errs...); err != nil {
 		return Sum{}, took, err

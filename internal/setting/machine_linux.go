@@ -5,7 +5,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"runtime"
 	"strconv"
 
 	"golang.org/x/sys/unix"
@@ -20,33 +19,16 @@ func filesOf(root *os.Root) FS {
 	if root == nil {
 		return files{}
 	}
-	dir, err := root.Open(".")
-	return files{dir, err}
+	return files{host.Below(root)}
 }
 
-// files is the machine's files, or those below a root.
-type files struct {
-	root *os.File // nil: the machine's
-	err  error    // why the root did not open
-}
+// files is the machine's files, or those of a tree.
+type files struct{ tree host.Tree }
 
-func (f files) tree() bool { return f.root != nil || f.err != nil }
-
-// open opens a path of the machine. What lies below a root may be anybody's making; kernels
-// without openat2 are refused there. O_NONBLOCK keeps a FIFO from stopping us; sysfs and
-// procfs ignore it.
 func (f files) open(path string, flags int) (int, error) {
-	if !f.tree() {
-		return again(func() (int, error) { return unix.Open(path, flags|unix.O_CLOEXEC|unix.O_NONBLOCK|unix.O_NOCTTY, 0) })
-	}
-	if f.err != nil {
-		return -1, f.err
-	}
-	defer runtime.KeepAlive(f.root)
-	root := int(f.root.Fd()) //nolint:gosec // a descriptor is small
-	fd, err := host.OpenIn(root, path, flags)
-	if errors.Is(err, unix.ENOENT) {
-		if link := stray(root, path); link != "" {
+	fd, err := f.tree.Open(path, flags)
+	if !f.tree.Live() && errors.Is(err, unix.ENOENT) {
+		if link := stray(f.tree, path); link != "" {
 			err = astray{link}
 		}
 	}
@@ -54,28 +36,30 @@ func (f files) open(path string, flags int) (int, error) {
 }
 
 // stray returns the link on the way to a path that leads nowhere below the root; "" where there is none.
-func stray(root int, path string) string {
+func stray(tree host.Tree, path string) string {
 	for i := range path {
 		if i == 0 || path[i] != '/' {
 			continue
 		}
-		if at := path[:i]; strays(root, at) {
+		if at := path[:i]; strays(tree, at) {
 			return at
 		}
 	}
-	if strays(root, path) {
+	if strays(tree, path) {
 		return path
 	}
 	return ""
 }
 
-func strays(root int, path string) bool {
-	_, err := host.OpenIn(root, path, unix.O_PATH)
-	fd, linkErr := host.OpenIn(root, path, unix.O_PATH|unix.O_NOFOLLOW)
-	if linkErr == nil {
+func strays(tree host.Tree, path string) bool {
+	if tree.Exists(path) {
+		return false
+	}
+	fd, err := tree.Open(path, unix.O_PATH|unix.O_NOFOLLOW)
+	if err == nil {
 		unix.Close(fd)
 	}
-	return errors.Is(err, unix.ENOENT) && linkErr == nil
+	return err == nil
 }
 
 // again makes a call until no signal interrupts it.
@@ -108,7 +92,7 @@ func (f files) ReadFile(path string) ([]byte, error) {
 		}
 		n += m
 		if m == 0 || device {
-			if !f.tree() {
+			if f.tree.Live() {
 				return buf[:n], nil
 			}
 			if err := marked(buf[:n]); err != nil {
@@ -158,7 +142,7 @@ func (f files) writing(path string, value []byte) (int, error) {
 		return -1, &fs.PathError{Op: "open", Path: path, Err: err}
 	}
 	write := func() (int, error) { return unix.Write(fd, value) }
-	if f.tree() {
+	if !f.tree.Live() {
 		if value, err = f.said(path, value); err != nil {
 			return fd, &fs.PathError{Op: "write", Path: path, Err: err}
 		}
