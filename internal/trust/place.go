@@ -94,9 +94,11 @@ func Held(path string) (*os.Root, error) {
 func ForRoot(path string) (f *os.File, foreign, err error) {
 	if os.Geteuid() == 0 {
 		f, err = own(path)
-		if foreign, _ = errors.AsType[*Refused](err); foreign == nil || err == nil {
+		refused, ok := errors.AsType[*Refused](err)
+		if !ok {
 			return f, nil, err
 		}
+		foreign = refused
 	}
 	f, err = os.OpenFile(path, os.O_RDONLY|nonblock, 0)
 	return f, foreign, err
