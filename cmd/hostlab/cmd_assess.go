@@ -130,15 +130,12 @@ func (o *assessOptions) findOutputs(htmlAsked bool) error {
 	if o.json != "" && o.json == o.html {
 		return usagef("--html and --json both name %s; give each a file of its own", o.json)
 	}
-	for _, f := range []struct{ flag, name string }{{"html", o.html}, {"json", o.json}} {
-		if f.name == "" || f.name == "-" || f.flag == "html" && !htmlAsked {
-			continue
-		}
-		if err := checkWritable(f.flag, f.name); err != nil {
+	if htmlAsked {
+		if err := checkWritable("html", o.html); err != nil {
 			return err
 		}
 	}
-	return nil
+	return checkWritable("json", o.json)
 }
 
 // defaultReport names a new report in the state directory.

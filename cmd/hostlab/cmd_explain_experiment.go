@@ -19,22 +19,10 @@ var leverFactors = map[string]string{
 	"io_scheduler": explain.DataStorage, "nomerges": explain.DataStorage, "read_ahead_kb": explain.DataStorage,
 }
 
-// gain is what one experiment has measured.
-type gain struct {
-	result.Estimate
-	source string
-}
-
-// gains are what experiments have measured, by lever.
-type gains struct {
-	of   map[string]gain
-	open map[string]string // why an experiment that moved the lever gives none
-}
-
 // gains reads experiments and gives what each lever that they moved has given: the
 // most of its levels, as that is what a bound is compared with.
-func (o *explainRun) gains() (out gains, err error) {
-	out = gains{map[string]gain{}, map[string]string{}}
+func (o *explainRun) gains() (out map[string]explain.Measured, err error) {
+	out = map[string]explain.Measured{}
 	if len(o.experiments) == 0 {
 		return out, nil
 	}
@@ -55,16 +43,20 @@ func (o *explainRun) gains() (out gains, err error) {
 			}
 			found = true
 			if !g.Decided() {
-				out.open[lever] = tooFew(dir, &g)
+				if !out[lever].Gain.Known() {
+					out[lever] = explain.Measured{Unmeasured: tooFew(dir, &g)}
+				}
 				continue
 			}
-			if now, ok := out.of[lever]; ok && now.Value >= g.Share.Value {
-				continue
+			if now := out[lever].Gain; !now.Known() || now.Value < g.Share.Value {
+				out[lever] = explain.Measured{Gain: g.Share, GainSource: gainSource(dir, x, g)}
 			}
-			out.of[lever] = gain{g.Share, gainSource(dir, x, g)}
 		}
 		if !found && x.Section == "log" && a.Blocks == 0 {
-			out.open[explain.LogDevice], found = "no block is complete in experiment "+dir, true
+			found = true
+			if !out[explain.LogDevice].Gain.Known() {
+				out[explain.LogDevice] = explain.Measured{Unmeasured: "no block is complete in experiment " + dir}
+			}
 		}
 		if !found {
 			return out, usagef("--experiment %s: it says nothing of a lever that explain knows; it takes one of log devices, as of 'hostlab run log-device', or of a setting of the processor or the disks, with a response in seconds", dir)
@@ -91,15 +83,13 @@ func gainSource(dir string, x *result.Experiment, g analysis.Gain) string {
 }
 
 // measure sets gains beside bounds.
-func measure(r *explain.Report, g gains) {
+func measure(r *explain.Report, gains map[string]explain.Measured) {
 	for i := range r.Bounds {
 		b := &r.Bounds[i]
-		found := g.of[b.Lever]
-		switch b.Gain, b.GainSource = found.Estimate, found.source; {
-		case b.Gain.Known():
-		case g.open[b.Lever] != "":
-			b.Unmeasured = g.open[b.Lever]
-		case len(g.of)+len(g.open) > 0:
+		found, ok := gains[b.Lever]
+		switch b.Measured = found; {
+		case ok:
+		case len(gains) > 0:
 			b.Unmeasured = "the experiments given did not vary it"
 		case b.Lever != explain.LogDevice:
 			b.Unmeasured = "no experiment that varied it was given"

@@ -13,11 +13,11 @@ import (
 
 // A measured gain stands beside its own lever only; the others say why they have none.
 func TestMeasure(t *testing.T) {
-	measured := gain{result.Estimate{Value: 0.1, N: 12, Evidence: "measured"}, "experiment"}
-	for _, found := range []map[string]gain{nil, {explain.LogDevice: measured}} {
+	measured := explain.Measured{Gain: result.Estimate{Value: 0.1, N: 12, Evidence: "measured"}, GainSource: "experiment"}
+	for _, found := range []map[string]explain.Measured{nil, {explain.LogDevice: measured}} {
 		r := explain.Report{Bounds: []explain.Bound{{Lever: explain.LogDevice}, {Lever: explain.Processor}}}
-		measure(&r, gains{of: found})
-		if r.Bounds[0].Gain != found[explain.LogDevice].Estimate || r.Bounds[0].Gain.Known() != (r.Bounds[0].Unmeasured == "") || r.Bounds[1].Gain.Known() || r.Bounds[1].Unmeasured == "" || strings.Contains(r.Bounds[1].Unmeasured, "log-device") {
+		measure(&r, found)
+		if r.Bounds[0].Gain != found[explain.LogDevice].Gain || r.Bounds[0].Gain.Known() != (r.Bounds[0].Unmeasured == "") || r.Bounds[1].Gain.Known() || r.Bounds[1].Unmeasured == "" || strings.Contains(r.Bounds[1].Unmeasured, "log-device") {
 			t.Errorf("%+v", r.Bounds)
 		}
 	}

@@ -2,7 +2,7 @@ package main
 
 import (
 	"context"
-	"os"
+	"io"
 
 	"github.com/spf13/cobra"
 
@@ -89,11 +89,9 @@ func recordMachine(ctx context.Context, std streams, m *machine, file string) er
 	if err != nil {
 		return err
 	}
-	if file == "-" {
-		return host.Record(ctx, tree, "", paths, std.out, watch.Read)
-	}
 	if err := checkWritable("record", file); err != nil {
 		return err
 	}
-	return writeFile(file, func(f *os.File) error { return host.Record(ctx, tree, "", paths, f, watch.Read) })
+	_, err = output(std, file, func(w io.Writer) error { return host.Record(ctx, tree, "", paths, w, watch.Read) })
+	return err
 }

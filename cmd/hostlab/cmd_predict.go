@@ -100,10 +100,8 @@ func runPredict(cmd *cobra.Command, std streams, o predictFlags) error {
 	if o.show != "" {
 		return showCase(cmd, std, o)
 	}
-	if o.html != "" && o.html != "-" {
-		if err := checkWritable("html", o.html); err != nil {
-			return err
-		}
+	if err := checkWritable("html", o.html); err != nil {
+		return err
 	}
 	if o.html == "-" && o.format != "text" {
 		return usagef("--html - and --format %s would both write to stdout; name a file with --html", o.format)

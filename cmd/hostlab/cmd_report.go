@@ -1,9 +1,9 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -67,15 +67,10 @@ Exit status, the highest that any of the experiments asks for:
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if out == "-" {
-				out = ""
+			if err := checkWritable("out", out); err != nil {
+				return err
 			}
-			if out != "" {
-				if err := checkWritable("out", out); err != nil {
-					return err
-				}
-			}
-			if tty, _ := terminal(std.out); tty && out == "" && format == "html" {
+			if tty, _ := terminal(std.out); tty && (out == "" || out == "-") && format == "html" {
 				return usagef("a page is not for a terminal; name a file with --out, as in --out %s.html", filepath.Base(args[0]))
 			}
 			return writeReport(cmd, std, args, format, out)
@@ -112,12 +107,7 @@ func writeReport(cmd *cobra.Command, std streams, dirs []string, format, out str
 		}
 		return writeDocument(w, set.Document(), format)
 	}
-	if out == "" {
-		err = write(std.out)
-	} else {
-		err = writeFile(out, func(f *os.File) error { return write(f) })
-	}
-	if err != nil {
+	if _, err := output(std, cmp.Or(out, "-"), write); err != nil {
 		return err
 	}
 	switch set.Outcome() {

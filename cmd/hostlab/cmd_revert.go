@@ -86,63 +86,45 @@ func (o *revertOptions) putBack(ctx context.Context, std streams, sys *setting.S
 			return usagef("the journal cannot be trusted: %w, or give the directory back to root", err)
 		}
 	}
-	pending, err := setting.Pending(sys, dir)
-	if dir != machine && errors.Is(err, fs.ErrPermission) {
-		err = nil // it is another user's, as with root's HOME: of theirs there is nothing
+	v, err := setting.Look(sys, dir)
+	if dir != machine && errors.Is(err, fs.ErrPermission) { // it is another user's, as with root's HOME: of theirs there is nothing
+		return o.nothing(std, sys, nil, machine)
 	}
-	if _, damaged := errors.AsType[*setting.Problem](err); err != nil && (!damaged || !o.force && !o.forget) {
+	if err != nil {
 		return err
 	}
-	all := pending
-	if abs, err := filepath.Abs(o.owner); err == nil && o.owner != "" && slices.ContainsFunc(all, func(e setting.Entry) bool { return e.Owner == abs }) {
+	problem := v.Problem()
+	if problem != nil && !o.force && !o.forget {
+		return problem
+	}
+	if abs, err := filepath.Abs(o.owner); err == nil && o.owner != "" && slices.ContainsFunc(v.Entries(), func(e setting.Entry) bool { return e.Owner == abs }) {
 		o.owner = abs // an experiment's directory, as the journal has it
 	}
-	pending = o.owned(pending)
-	if len(pending) == 0 && err == nil {
-		if damage, err := setting.Damage(sys, dir); err == nil && damage != "" && !o.forget {
-			return o.incomplete(std, damage)
-		} else if err == nil && damage != "" && o.owner == "" {
-			return o.giveUp(std, sys, dir)
-		}
+	switch {
+	case len(o.owned(v.Entries())) == 0 && problem == nil && incomplete(v) == nil:
 		if o.owner == "" && !o.dryRun && !o.forget {
-			_ = setting.Tidy(sys, dir) // without the right to do it there is nothing to put back
+			_ = v.Tidy() // without the right to do it there is nothing to put back
 		}
-		if machine != dir {
-			if shown, err := o.roots(std, sys, machine); shown || err != nil {
-				return err
-			}
+		if machine == dir {
+			machine = ""
 		}
-		return o.nothing(std, all)
-	}
-	if o.dryRun {
-		return o.preview(std, sys, dir, "")
+		return o.nothing(std, sys, v.Entries(), machine)
+	case o.dryRun:
+		return o.preview(std, sys, v, "")
 	}
 	j, err := journal(sys, dir)
 	if err != nil {
 		return err
 	}
-	err = o.change(ctx, std, sys, j)
-	return errors.Join(err, j.Close())
+	return errors.Join(o.change(ctx, std, sys, j), j.Close())
 }
 
-// giveUp ends the warning of an incomplete journal.
-func (o *revertOptions) giveUp(std streams, sys *setting.System, dir string) error {
-	j, err := journal(sys, dir)
-	if err != nil {
-		return err
+// incomplete is the error of a journal that is known to lack changes: what puts back all that it says has not put back all.
+func incomplete(v *setting.View) error {
+	if p := v.Trouble(); p != nil && p.Kind == setting.Incomplete {
+		return p
 	}
-	return errors.Join(o.dropped(std, j), j.Close())
-}
-
-// damaged fails a command that has done what the journal says, where it is known to lack changes.
-func damaged(found string) error {
-	return errors.New(found + ". Compare 'hostlab settings' with what this host should have; 'hostlab revert --forget' then ends this warning")
-}
-
-// incomplete fails where nothing is left to put back, as far as a journal says that lacks changes.
-func (o *revertOptions) incomplete(std streams, found string) error {
-	err := damaged(found)
-	return errors.Join(printDocument(std, settingsReport("revert", change(o.action(), nil, nil, err), "Nothing that the journal names is to be put back. It is not complete."), o.format), err)
+	return nil
 }
 
 // owned keeps the entries that are asked for.
@@ -155,34 +137,33 @@ func (o *revertOptions) owned(list []setting.Entry) (out []setting.Entry) {
 	return out
 }
 
-// roots fails where changes of root's are in force: they are not put back, and the status must say so. What would be put back anybody may see, as with verify.
+// roots fails where changes of root's are in force: they are not put back, and the status must say so. What
+// would be put back anybody may see, as with verify.
 func (o *revertOptions) roots(std streams, sys *setting.System, machine string) (shown bool, _ error) {
-	list, err := setting.Pending(sys, machine)
-	if damaged, ok := errors.AsType[*setting.Problem](err); ok {
-		return false, fmt.Errorf("your journal has nothing to put back, and root's: %w", damaged)
-	}
+	v, err := setting.Look(sys, machine)
 	if err != nil {
 		return false, nil //nolint:nilerr // without the right to read it nothing is known of it
 	}
-	if found, err := setting.Damage(sys, machine); len(list) == 0 && err == nil && found != "" {
-		return false, fmt.Errorf("your journal has nothing to put back, and root's: %w", damaged(found))
+	list := v.Entries()
+	if p := v.Trouble(); p != nil && (!p.Usable() || p.Kind == setting.Incomplete && len(list) == 0) {
+		return false, fmt.Errorf("your journal has nothing to put back, and root's: %w", p)
 	}
 	list = changed(o.owned(list))
 	if len(list) == 0 {
 		return false, nil
 	}
 	if o.dryRun {
-		return true, o.preview(std, sys, machine, " Root has changed it: run 'hostlab revert' as root.")
+		return true, o.preview(std, sys, v, " Root has changed it: run 'hostlab revert' as root.")
 	}
 	err = fmt.Errorf("nothing was put back: root has changed %s; run hostlab revert as root", screen.Count(len(list), "object"))
 	if o.format == "text" {
 		return false, err
 	}
-	p := &setting.Plan{}
+	var left []setting.Outcome
 	for _, e := range list {
-		p.Skipped = append(p.Skipped, setting.Skip(e.Setting, e.Object, "root has changed it; run as root"))
+		left = append(left, setting.Skip(e.Setting, e.Object, "root has changed it; run as root"))
 	}
-	return false, errors.Join(printDocument(std, settingsReport("revert", change(o.action(), p, nil, err)), o.format), err)
+	return false, errors.Join(printDocument(std, settingsReport("revert", change(o.action(), left, err)), o.format), err)
 }
 
 // action is what the JSON calls it.
@@ -194,8 +175,14 @@ func (o *revertOptions) action() string {
 }
 
 // nothing says that there is nothing to put back. That is no failure, as with a journal without
-// entries; the owners that there are stand in it, since a mistyped owner looks the same.
-func (o *revertOptions) nothing(std streams, all []setting.Entry) error {
+// entries; the owners that there are stand in it, since a mistyped owner looks the same. Machine is the directory
+// of root's journal, where that is another.
+func (o *revertOptions) nothing(std streams, sys *setting.System, all []setting.Entry, machine string) error {
+	if machine != "" {
+		if shown, err := o.roots(std, sys, machine); shown || err != nil {
+			return err
+		}
+	}
 	text := "Nothing to put back: no change is in force."
 	if o.owner != "" {
 		text = "Nothing to put back for the owner " + screen.Clean(o.owner) + ": no change of theirs is in force."
@@ -209,57 +196,50 @@ func (o *revertOptions) nothing(std streams, all []setting.Entry) error {
 			text += " There are changes of " + screen.Clean(strings.Join(owners, ", ")) + "."
 		}
 	}
-	return printDocument(std, settingsReport("revert", change(o.action(), nil, nil, nil), text), o.format)
+	return printDocument(std, settingsReport("revert", change(o.action(), nil, nil), text), o.format)
 }
 
 // preview shows what would be put back. Nothing is promised: another program may
 // change a value before. The answer ends with more.
-func (o *revertOptions) preview(std streams, sys *setting.System, dir, more string) error {
-	list, err := setting.Preview(sys, dir, o.owner, o.force)
-	problem, _ := errors.AsType[*setting.Problem](err)
-	if err != nil && (problem == nil || !o.force) {
-		return err
-	}
-	known, err := setting.Damage(sys, dir)
-	if err != nil {
-		return err
-	}
-	p := &setting.Plan{}
-	var rest []setting.Outcome
-	for _, v := range list {
+func (o *revertOptions) preview(std streams, sys *setting.System, v *setting.View, more string) error {
+	var list, rest []setting.Outcome
+	for _, u := range v.Preview(o.owner, o.force) {
 		switch {
-		case v.Result == setting.Planned:
-			p.Steps = append(p.Steps, v.Step)
-		case v.Result == setting.Unchanged && v.Reason == "":
-			p.Same = append(p.Same, v.Step)
+		case u.Result == setting.Planned:
+			list = append(list, setting.Outcome{Step: u.Step, Result: setting.Planned})
+		case u.Result == setting.Unchanged && u.Reason == "":
+			list = append(list, setting.Outcome{Step: u.Step, Result: setting.Same})
 		default:
-			rest = append(rest, v)
-			p.Skipped = append(p.Skipped, setting.Skip(v.Setting, v.Object, outcomeText(v)))
+			rest = append(rest, u)
+			list = append(list, setting.Skip(u.Setting, u.Object, outcomeText(u)))
 		}
 	}
-	var accepted error // what --force passes over
-	switch {
-	case problem != nil && problem.OtherHost:
+	lacks := incomplete(v)
+	accepted, damage, struck := lacks, "", "" // and what --force passes over
+	switch problem := v.Problem(); {
+	case problem == nil:
+	case problem.Kind == setting.OtherHost:
 		fmt.Fprintln(std.err, "hostlab: "+screen.Clean(problem.Found())+"; --force takes it as this one's")
-	case problem != nil:
+	default:
 		accepted = errors.New(problem.Found() + ". What the damaged part has changed would NOT be put back")
-	case known != "":
-		accepted = damaged(known)
-	}
-	struck, damage := "", ""
-	if n := tally(rest)[setting.Forgotten]; n > 0 {
-		struck = fmt.Sprintf("'hostlab revert' strikes %s off the journal and writes nothing there.", screen.Count(n, "change"))
 	}
 	if accepted != nil {
 		damage = accepted.Error() + "."
 	}
-	d := settingsReport("revert", change("plan", p, nil, accepted), "Nothing was changed: --dry-run."+more, struck, damage)
-	d.Sections = []document.Section{part("Now -> put back", planned(sys, p)), part("Not put back", outcomes(sys, rest))}
-	err = printDocument(std, d, o.format)
-	if known != "" {
-		return errors.Join(err, accepted)
+	if n := tally(rest)[setting.Forgotten]; n > 0 {
+		struck = fmt.Sprintf("'hostlab revert' strikes %s off the journal and writes nothing there.", screen.Count(n, "change"))
 	}
-	return err
+	d := settingsReport("revert", change("plan", list, accepted), "Nothing was changed: --dry-run."+more, struck, unended(v), damage)
+	d.Sections = []document.Section{part("Now -> put back", planned(sys, list)), part("Not put back", outcomes(sys, rest))}
+	return errors.Join(printDocument(std, d, o.format), lacks)
+}
+
+// unended says of a journal whose last set has no end how that may be; "": it has one.
+func unended(v *setting.View) string {
+	if p := v.Trouble(); p == nil || p.Kind != setting.Unended {
+		return ""
+	}
+	return "The last set of changes had no end: hostlab was killed in it, or the journal was cut."
 }
 
 // change does what was asked for with an open journal.
@@ -267,12 +247,13 @@ func (o *revertOptions) change(ctx context.Context, std streams, sys *setting.Sy
 	if o.forget {
 		return o.dropped(std, j)
 	}
+	cut := unended(&j.View)
 	if p := j.Problem(); p != nil { // run has seen that --force is given
 		kept, err := j.Accept()
-		switch {
-		case err != nil:
+		if err != nil {
 			return err
-		case p.OtherHost: // all of it could be read
+		}
+		if p.Kind == setting.OtherHost { // all of it could be read
 			fmt.Fprintln(std.err, "hostlab: "+screen.Clean(p.Found()+", taken as this one's; as it was it is kept as "+kept))
 		}
 	}
@@ -280,37 +261,34 @@ func (o *revertOptions) change(ctx context.Context, std streams, sys *setting.Sy
 	if errors.Is(err, syscall.ENOSPC) {
 		err = fmt.Errorf("%w; what was put back stays so: make room, then run 'hostlab revert' again", err)
 	}
-	cut := ""
-	if j.Unended() != "" {
-		cut = "The last set of changes had no end: hostlab was killed in it, or the journal was cut."
+	lacks, sum := incomplete(&j.View), o.sum(done)
+	if lacks != nil && len(done) == 0 {
+		sum = "Nothing that the journal names is to be put back. It is not complete."
 	}
-	d := settingsReport("revert", change("revert", nil, done, err), o.sum(done), cut)
+	d := settingsReport("revert", change("revert", done, errors.Join(err, lacks)), sum, cut)
 	d.Sections = []document.Section{part("Objects", outcomes(sys, slices.DeleteFunc(slices.Clone(done), asBefore)))}
 	err = errors.Join(err, printDocument(std, d, o.format))
 	if n := tally(done); err == nil && n[setting.Foreign]+n[setting.Gone]+n[setting.Failed] > 0 {
 		err = verdictStatus{exitDrifted}
 	}
-	if found := j.Damage(); found != "" {
-		err = errors.Join(err, damaged(found))
-	}
-	return err
+	return errors.Join(err, lacks)
 }
 
 // dropped forgets, and says what.
 func (o *revertOptions) dropped(std streams, j *setting.Journal) error {
-	n, damage := len(o.owned(j.Entries())), j.Damage()
+	n, known := len(o.owned(j.Entries())), incomplete(&j.View)
 	kept, err := j.Forget(o.owner)
 	if err != nil {
 		return err
 	}
 	text := fmt.Sprintf("Forgot %s; the values stay as they are.", screen.Count(n, "change"))
-	if damage != "" && j.Damage() == "" {
+	if known != nil && incomplete(&j.View) == nil {
 		text += " What was known of damage to the journal is forgotten too."
 	}
 	if kept != "" {
 		text += " The journal was set aside as " + kept + "."
 	}
-	return printDocument(std, settingsReport("revert", change("revert", nil, nil, nil), text), o.format)
+	return printDocument(std, settingsReport("revert", change("revert", nil, nil), text), o.format)
 }
 
 // asBefore reports an object that had its old value already, such as one that a change might have

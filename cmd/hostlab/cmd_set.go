@@ -100,19 +100,23 @@ func (o *setOptions) set(ctx context.Context, std streams, sys *setting.System, 
 	}
 	// A journal that cannot be trusted must be looked at before anything is added to it. Of one that may
 	// not be read, as with root's HOME, what is to be set tells more: the objects say which right is missing.
-	if _, err := setting.Pending(sys, dir); err != nil && !errors.Is(err, fs.ErrPermission) {
+	v, err := setting.Look(sys, dir)
+	switch {
+	case err == nil && v.Problem() != nil:
+		return v.Problem()
+	case err != nil && !errors.Is(err, fs.ErrPermission):
 		return err
 	}
 	refusal, left := o.whole(sys, p), o.kept(sys, p)
-	if line := inForce(sys, dir); line != "" {
-		fmt.Fprintln(std.err, "hostlab: "+line)
-	}
-	action := "plan"
-	if len(p.Steps) == 0 && !o.dryRun && refusal == nil {
-		action = "set"
+	if v != nil {
+		warn(std, v)
 	}
 	if failed := cmp.Or(refusal, left); refusal != nil || o.dryRun || len(p.Steps) == 0 {
-		return errors.Join(printDocument(std, o.preview(sys, p, advice, change(action, p, nil, failed), refusal != nil), o.format), failed)
+		action, list := "plan", append(p.Outcomes(), p.Left()...)
+		if len(p.Steps) == 0 && !o.dryRun && refusal == nil {
+			action, list = "set", p.Left()
+		}
+		return errors.Join(printDocument(std, o.preview(sys, p, advice, change(action, list, failed), refusal != nil), o.format), failed)
 	}
 	if o.format == "text" {
 		if err := printDocument(std, o.preview(sys, p, advice, nil, false), o.format); err != nil {
@@ -174,7 +178,7 @@ func (o *setOptions) preview(sys *setting.System, p *setting.Plan, notes []strin
 	for _, n := range notes {
 		d.Warnings = append(d.Warnings, "left out: "+n)
 	}
-	d.Sections = []document.Section{part("Now -> as asked", planned(sys, p))}
+	d.Sections = []document.Section{part("Now -> as asked", planned(sys, p.Outcomes()))}
 	return d
 }
 
@@ -268,7 +272,7 @@ func (o *setOptions) apply(ctx context.Context, std streams, sys *setting.System
 	if o.format == "text" {
 		fmt.Fprintln(std.out) // below the plan
 	}
-	err = errors.Join(err, printDocument(std, o.report(sys, done, err, change("set", p, done, errors.Join(err, left))), o.format))
+	err = errors.Join(err, printDocument(std, o.report(sys, done, err, change("set", append(p.Left(), done...), errors.Join(err, left))), o.format))
 	held := heldNames(p)
 	if err != nil || len(held) == 0 {
 		return errors.Join(err, left)
@@ -302,9 +306,12 @@ func meanwhile(done []setting.Outcome, saw, p *setting.Plan) []setting.Outcome {
 
 // beside is what has changed with the settings of a plan; nothing where the journal cannot be read.
 func beside(sys *setting.System, dir string, p *setting.Plan) []setting.Outcome {
-	list, _ := setting.Beside(sys, dir)
-	return slices.DeleteFunc(list, func(o setting.Outcome) bool {
-		return !slices.ContainsFunc(p.Steps, func(s setting.Step) bool { return o.Reason == "with "+s.Setting })
+	v, err := setting.Look(sys, dir)
+	if err != nil {
+		return nil
+	}
+	return slices.DeleteFunc(v.Verify(), func(o setting.Outcome) bool {
+		return o.Result != setting.Moved || !slices.ContainsFunc(p.Steps, func(s setting.Step) bool { return o.With == s.Setting })
 	})
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -59,8 +60,8 @@ Exit status: 0 done, 2 no such setting or unusable flag, 3 nothing to inspect.`,
 			if len(args) > 0 {
 				return printDocument(std, described(sys, list[0]), format)
 			}
-			if line := inForce(sys, dir); line != "" && format == "text" {
-				fmt.Fprintln(std.err, "hostlab: "+line)
+			if v, err := setting.Look(sys, dir); err == nil && format == "text" {
+				warn(std, v)
 			}
 			return printDocument(std, listed(sys, list), format)
 		},
@@ -75,22 +76,20 @@ const mostGroups = 4
 
 // listed is the settings that are here, a row or so each, and then those that are not.
 func listed(sys *setting.System, list []setting.Setting) *document.Document {
-	d := settingsReport("settings", settingsList(sys, list))
+	data := settingsList(sys, list)
+	d := settingsReport("settings", data)
 	if sys.Missing != nil {
 		d.Answer = []document.Line{{Text: "No settings here: " + sys.Missing.Error() + "."}}
 		d.About = []string{"They have words for " + strings.Join(export.WindowsNames(), ", ") + ". 'hostlab settings NAME' describes one."}
 		return d
 	}
-	var here document.Pairs
-	var missing document.Pairs
-	for _, s := range list {
-		states, err := s.Read(sys)
-		if err != nil {
-			missing = append(missing, document.Pair{Name: s.Name, Value: err.Error()})
-			continue
+	var here, missing document.Pairs
+	for i, s := range list {
+		if why := data.Settings[i].Missing; why != "" {
+			missing = append(missing, document.Pair{Name: s.Name, Value: why})
 		}
 		name := s.Name
-		for i, text := range current(sys, s, states) {
+		for i, text := range current(s, data.Settings[i].Objects) {
 			if i == mostGroups {
 				here = append(here, document.Pair{Value: "...: 'hostlab settings " + s.Name + "' shows all"})
 				break
@@ -106,23 +105,19 @@ func listed(sys *setting.System, list []setting.Setting) *document.Document {
 }
 
 // current is what objects have and may have, a line for those of which both are the same.
-func current(sys *setting.System, s setting.Setting, states []setting.State) (lines []string) {
+func current(s setting.Setting, states []setting.State) (lines []string) {
 	var gs groups
 	for _, st := range states {
-		value, may := shown(s.Name, st.Object, st.Value), levelText(s, st)
-		if st.Problem != nil {
-			value = st.Problem.Error()
-		}
-		kind := ""
+		value, may, kind := cmp.Or(st.Problem, st.Shown, "?"), levelText(s, st), ""
 		if s.Kinds() {
-			kind, may = screen.Clean(s.Note(sys, st.Object)), ""
-		} else if may == "" {
-			may = s.Note(sys, st.Object)
+			kind, may = screen.Clean(st.Note), ""
+		} else {
+			may = cmp.Or(may, st.Note)
 		}
 		if may != "" {
 			value += " (may be: " + may + ")"
 		}
-		gs.add(s.Name, kind, st.Object.Name, value)
+		gs.add(s.Name, kind, st.Name, value)
 	}
 	for _, p := range gs.pairs(plainTone) {
 		lines = append(lines, p.Value)
@@ -133,14 +128,16 @@ func current(sys *setting.System, s setting.Setting, states []setting.State) (li
 func levelText(s setting.Setting, st setting.State) string {
 	var words []string
 	for _, l := range st.Levels {
-		words = append(words, s.Show(st.Object, l))
+		words = append(words, s.Show(st.Object(), l))
 	}
 	return strings.Join(words, " ")
 }
 
 // described says all of one setting.
 func described(sys *setting.System, s setting.Setting) *document.Document {
-	d := settingsReport("settings", settingsList(sys, []setting.Setting{s}), s.Name+": "+s.Title)
+	data := settingsList(sys, []setting.Setting{s})
+	here := data.Settings[0]
+	d := settingsReport("settings", data, s.Name+": "+s.Title)
 	d.About = []string{s.About}
 	facts := document.Pairs{{Name: "takes", Value: s.Values}, {Name: "source", Value: s.Source}}
 	if s.Sysctl != "" {
@@ -149,14 +146,13 @@ func described(sys *setting.System, s setting.Setting) *document.Document {
 	if s.Held {
 		facts = append(facts, document.Pair{Name: "lasts", Value: "as long as 'hostlab set' stays in the foreground"})
 	}
-	states, err := s.Read(sys)
-	if err != nil {
-		facts = append(facts, document.Pair{Name: "not here", Value: err.Error()})
+	if here.Missing != "" {
+		facts = append(facts, document.Pair{Name: "not here", Value: here.Missing})
 	}
-	for _, text := range current(sys, s, states) {
+	for _, text := range current(s, here.Objects) {
 		facts = append(facts, document.Pair{Name: "now", Value: text})
 	}
-	for _, p := range filePatterns(states) {
+	for _, p := range filePatterns(here.Objects) {
 		facts = append(facts, document.Pair{Name: "file", Value: p})
 	}
 	d.Sections = []document.Section{{Title: "On this host", Blocks: []document.Block{facts}}}
@@ -166,8 +162,8 @@ func described(sys *setting.System, s setting.Setting) *document.Document {
 // filePatterns are the files of objects, with the number of a CPU or policy as a star.
 func filePatterns(states []setting.State) (list []string) {
 	for _, st := range states {
-		p := st.Object.Path
-		for _, part := range strings.Split(st.Object.Name, "/") {
+		p := st.Path
+		for _, part := range strings.Split(st.Name, "/") {
 			if stem := strings.TrimRight(part, "0123456789"); stem == "cpu" || stem == "policy" || stem == "state" {
 				p = strings.Replace(p, "/"+part+"/", "/"+stem+"*/", 1)
 			}

@@ -1,15 +1,14 @@
 package main
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
 
+	"hostlab/internal/document"
 	"hostlab/internal/experiment"
 	"hostlab/internal/experiment/runner"
-	"hostlab/internal/screen"
 	"hostlab/internal/workload/all"
 )
 
@@ -116,21 +115,12 @@ Exit status: 0.`,
 		Example: `  hostlab study list`,
 		Args:    noArgs,
 		RunE: func(*cobra.Command, []string) error {
-			studies, longest := experiment.Embedded(runner.Known()), 0
-			for _, s := range studies {
-				longest = max(longest, len(s.Name))
+			var list document.Pairs
+			for _, s := range experiment.Embedded(runner.Known()) {
+				list = append(list, document.Pair{Name: s.Name, Value: s.Title})
 			}
-			_, width := terminal(std.out)
-			var b bytes.Buffer
-			for _, s := range studies {
-				head := screen.Pad(s.Name, longest) + "  "
-				for _, line := range screen.Wrap(s.Title, width-len(head)) {
-					fmt.Fprintln(&b, head+line)
-					head = screen.Pad("", longest+2)
-				}
-			}
-			_, err := std.out.Write(b.Bytes())
-			return err
+			d := &document.Document{Answer: []document.Line{{Text: fmt.Sprintf("hostlab has %d studies.", len(list))}}, Sections: []document.Section{document.Titled("Studies", list)}}
+			return printDocument(std, d, "text")
 		},
 	}
 }

@@ -39,7 +39,8 @@ unusable flag or journal.`,
 			if err != nil {
 				return err
 			}
-			err = errors.Join(trouble, printDocument(std, verification(sys, list, trouble), format))
+			failure := asError(trouble)
+			err = errors.Join(failure, printDocument(std, verification(sys, list, failure), format))
 			n := tally(list)
 			if err == nil && n[setting.Unchanged]+n[setting.Rounded]+n[setting.Moved] < len(list) {
 				return verdictStatus{exitDrifted}
@@ -55,42 +56,35 @@ unusable flag or journal.`,
 // verified verifies the journal of one directory; where nothing is set in it, or it may not be
 // read, that of the machine: what root has set is in force for all. Trouble is what is known to be wrong
 // with a journal that can be used.
-func verified(sys *setting.System, dir, machine string) (list []setting.Outcome, trouble, _ error) {
-	list, err := setting.Verify(sys, dir)
-	if err == nil {
-		trouble, err = troubled(sys, dir)
-	}
-	if dir != machine && (err == nil && len(list) == 0 && trouble == nil || errors.Is(err, fs.ErrPermission)) {
-		dir = machine
-		if list, err = setting.Verify(sys, dir); err == nil {
-			trouble, err = troubled(sys, dir)
+func verified(sys *setting.System, dir, machine string) (list []setting.Outcome, trouble *setting.Problem, _ error) {
+	for _, at := range []string{dir, machine} {
+		v, err := setting.Look(sys, at)
+		switch {
+		case errors.Is(err, fs.ErrPermission) && at != machine:
+			continue
+		case err != nil:
+			return nil, nil, err
+		case v.Problem() != nil:
+			return nil, nil, v.Problem()
+		}
+		if list, trouble = v.Verify(), v.Trouble(); len(list) > 0 || trouble != nil {
+			break
 		}
 	}
-	if err != nil {
-		return nil, nil, err
-	}
-	moved, err := setting.Beside(sys, dir)
-	return append(list, moved...), trouble, err
+	return list, trouble, nil
 }
 
-func troubled(sys *setting.System, dir string) (trouble, _ error) {
-	damage, err := setting.Damage(sys, dir)
-	if err != nil {
-		return nil, err
+// asError is what is wrong with a journal; nil for nothing.
+func asError(p *setting.Problem) error {
+	if p == nil {
+		return nil
 	}
-	unended, err := setting.Unended(sys, dir)
-	switch {
-	case damage != "":
-		trouble = damaged(damage)
-	case unended != "":
-		trouble = errors.New(unended + "; 'hostlab revert' puts it back")
-	}
-	return trouble, err
+	return p
 }
 
 // verification lists what was set, and first what is not as it was.
 func verification(sys *setting.System, list []setting.Outcome, failure error) *document.Document {
-	data := change("verify", nil, list, failure)
+	data := change("verify", list, failure)
 	if len(list) == 0 && failure != nil {
 		return settingsReport("verify", data, "The journal names no change. It is not complete.")
 	}

@@ -12,6 +12,9 @@ import (
 	"hostlab/internal/workload/all"
 )
 
+// mostRuns is as many as a study may have blocks.
+const mostRuns = 10_000
+
 func newWorkload(std streams) *cobra.Command {
 	var (
 		o      workloadRun
@@ -46,8 +49,8 @@ Exit status: 0 done, 1 a run failed, 2 a parameter or flag that cannot be used,
 			if err != nil {
 				return err
 			}
-			if o.runs < 1 {
-				return usagef("--runs %d: expected 1 or more", o.runs)
+			if o.runs < 1 || o.runs > mostRuns {
+				return usagef("--runs %d: expected 1 to %d", o.runs, mostRuns)
 			}
 			if err := o.parse(w, args[1:], picks); err != nil {
 				return usageError{err}

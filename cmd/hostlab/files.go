@@ -20,26 +20,22 @@ func writeFile(name string, write func(*os.File) error) (err error) {
 			err = fmt.Errorf("cannot write %s: %w", name, plain(err))
 		}
 	}()
-	dir, base, err := trust.Place(name)
+	to, err := trust.NewOutput(name)
 	if err != nil {
 		return err
 	}
-	defer dir.Close()
-	// A report is to be shared as any new file is, and one that was there keeps its mode.
-	mode := fs.FileMode(0)
-	switch info, err := os.Stat(name); {
-	case err == nil && !info.Mode().IsRegular():
-		// It is opened by name, as /dev/stdout has to be: nobody else may choose what that is.
-		if err := trust.AsRoot(filepath.Dir(name)); err != nil {
+	defer to.Close()
+	if to.Stream() {
+		f, err := to.Open()
+		if err != nil {
 			return err
 		}
-		return writeInto(name, write)
-	case err == nil && ours(dir, base):
-		mode = info.Mode().Perm()
-	case err == nil, errors.Is(err, fs.ErrNotExist):
-		mode = 0o666 &^ umask()
-	default:
-		return err
+		return errors.Join(write(f), f.Close())
+	}
+	// A report is to be shared as any new file is, and one that was there keeps its mode.
+	dir, base, mode := to.Dir, to.Name, 0o666&^umask()
+	if was, err := ours(dir, base); err == nil {
+		mode = was.Mode().Perm()
 	}
 	tmp := fmt.Sprintf(".%s.%08x", base, rand.Uint32())
 	f, err := dir.OpenFile(tmp, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
@@ -64,45 +60,47 @@ func writeFile(name string, write func(*os.File) error) (err error) {
 	return dir.Rename(tmp, base)
 }
 
-// ours reports a file that no other user has put there, or may write to.
-func ours(dir *os.Root, name string) bool {
+// ours is a file that no other user has put there, or may write to.
+func ours(dir *os.Root, name string) (fs.FileInfo, error) {
 	f, err := trust.OpenFile(dir, name, os.O_RDONLY, 0)
 	if err != nil {
-		return false
+		return nil, err
 	}
 	defer f.Close()
-	return trust.Ours(f) == nil
-}
-
-func writeInto(name string, write func(*os.File) error) error {
-	f, err := os.OpenFile(name, os.O_WRONLY, 0)
-	if err != nil {
-		return err
+	if err := trust.Ours(f); err != nil {
+		return nil, err
 	}
-	return errors.Join(write(f), f.Close())
+	return f.Stat()
 }
 
 // checkWritable says early, before a minute of measuring, that a file cannot be
-// written. It writes nothing itself.
+// written. It writes nothing itself. No name, and - for stdout, are no files.
 func checkWritable(flag, name string) error {
+	if name == "" || name == "-" {
+		return nil
+	}
 	given := name
 	info, err := os.Stat(name)
-	switch {
-	case err == nil && info.IsDir():
+	if err == nil && info.IsDir() {
 		return usagef("--%s %s is a directory; name a file in it", flag, name)
-	case err == nil && !info.Mode().IsRegular():
-		return nil // a device or a pipe: opening it will tell
+	}
+	to, placed := trust.NewOutput(name)
+	if r, refused := errors.AsType[*trust.Refused](placed); refused {
+		return usagef("--%s %s: %w; name another file", flag, given, r)
+	}
+	if placed == nil {
+		defer to.Close()
+		if to.Stream() {
+			return nil // opening it tells more, and is seen by its reader
+		}
+	}
+	switch {
 	case err == nil:
 		if name, err = filepath.EvalSymlinks(name); err != nil {
 			return usagef("--%s %s: %w", flag, given, plain(err))
 		}
 	case !errors.Is(err, fs.ErrNotExist):
 		return usagef("--%s %s: %w", flag, name, plain(err))
-	}
-	if root, _, err := trust.Place(given); err == nil {
-		root.Close()
-	} else if r, refused := errors.AsType[*trust.Refused](err); refused {
-		return usagef("--%s %s: %w; name another file", flag, given, r)
 	}
 	dir := filepath.Dir(name)
 	if info, err = os.Stat(dir); err != nil {

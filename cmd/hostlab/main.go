@@ -141,7 +141,7 @@ func outcome(err error) (status int, line string) {
 		return exitInterrupted, "interrupted: " + oneLine(err)
 	case errors.As(err, &blind):
 		return exitCannotLook, oneLine(err)
-	case errors.As(err, &usage), errors.As(err, &study), errors.As(err, &no), errors.As(err, &torn):
+	case errors.As(err, &usage), errors.As(err, &study), errors.As(err, &no), errors.As(err, &torn) && !torn.Usable():
 		return exitUsage, oneLine(err)
 	default:
 		return exitFailed, oneLine(err)

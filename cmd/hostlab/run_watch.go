@@ -62,7 +62,7 @@ func (v *runWatch) silent(r *result.Run) bool {
 // once says that runs like r are not spoken of again.
 func (v *runWatch) once(r *result.Run) string {
 	if v.silent(r) {
-		return " (said once)"
+		return "; others like it are not printed"
 	}
 	return ""
 }
@@ -172,24 +172,11 @@ func effectText(e *analysis.Effect) string {
 
 // timeLeft is from least to most.
 func timeLeft(least, most time.Duration) string {
-	a, b := briefly(least), briefly(most)
+	a, b := screen.Lasting(least), screen.Lasting(most)
 	if least < 0 || a == b {
 		return b + " left"
 	}
 	return a + " to " + b + " left"
-}
-
-// briefly writes a time in at most two units.
-func briefly(d time.Duration) string {
-	switch {
-	case d < time.Minute:
-		return fmt.Sprintf("%d s", int(math.Ceil(d.Seconds())))
-	case d < time.Hour:
-		return fmt.Sprintf("%d min", int(math.Round(d.Minutes())))
-	case d < 48*time.Hour:
-		return fmt.Sprintf("%d h %02d min", int(d.Hours()), int(d.Minutes())%60)
-	}
-	return fmt.Sprintf("%d days", int(math.Round(d.Hours()/24)))
 }
 
 func clipRunes(s string, n int) string {

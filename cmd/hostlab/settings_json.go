@@ -8,23 +8,13 @@ import (
 const settingsSchema = 1
 
 type settingJSON struct {
-	Name    string       `json:"name"`
-	Sysctl  string       `json:"sysctl,omitempty"` // vm.swappiness
-	Title   string       `json:"title"`
-	Values  string       `json:"values"`
-	Held    bool         `json:"held"`
-	Missing string       `json:"missing,omitempty"` // why the host has none
-	Objects []objectJSON `json:"objects"`
-}
-
-type objectJSON struct {
-	Name    string   `json:"name"` // "" where there is one only
-	Path    string   `json:"path"`
-	Value   string   `json:"value,omitempty"` // as the kernel has it
-	Shown   string   `json:"shown,omitempty"` // as people read it
-	Note    string   `json:"note,omitempty"`
-	Levels  []string `json:"levels,omitempty"`
-	Problem string   `json:"problem,omitempty"`
+	Name    string          `json:"name"`
+	Sysctl  string          `json:"sysctl,omitempty"` // vm.swappiness
+	Title   string          `json:"title"`
+	Values  string          `json:"values"`
+	Held    bool            `json:"held"`
+	Missing string          `json:"missing,omitempty"` // why the host has none
+	Objects []setting.State `json:"objects"`
 }
 
 // settingsListJSON is what settings prints with --format json.
@@ -36,19 +26,11 @@ type settingsListJSON struct {
 func settingsList(sys *setting.System, list []setting.Setting) settingsListJSON {
 	out := settingsListJSON{settingsSchema, []settingJSON{}}
 	for _, s := range list {
-		j := settingJSON{Name: s.Name, Sysctl: s.Sysctl, Title: s.Title, Values: s.Values, Held: s.Held, Objects: []objectJSON{}}
-		states, err := s.Read(sys)
-		if err != nil {
+		j := settingJSON{Name: s.Name, Sysctl: s.Sysctl, Title: s.Title, Values: s.Values, Held: s.Held, Objects: []setting.State{}}
+		if states, err := s.Read(sys); err != nil {
 			j.Missing = err.Error()
-		}
-		for _, st := range states {
-			o := objectJSON{Name: st.Object.Name, Path: st.Object.Path, Value: st.Value, Note: s.Note(sys, st.Object), Levels: st.Levels}
-			if st.Problem != nil {
-				o.Problem = st.Problem.Error()
-			} else {
-				o.Shown = s.Show(st.Object, st.Value)
-			}
-			j.Objects = append(j.Objects, o)
+		} else {
+			j.Objects = states
 		}
 		out.Settings = append(out.Settings, j)
 	}
@@ -65,23 +47,19 @@ type changeJSON struct {
 	Error    string            `json:"error,omitempty"`
 }
 
-// change is a plan and what became of it.
-func change(action string, p *setting.Plan, list []setting.Outcome, failure error) changeJSON {
+// change is what became of objects, or would.
+func change(action string, list []setting.Outcome, failure error) changeJSON {
 	out := changeJSON{Schema: settingsSchema, Action: action, Outcomes: []setting.Outcome{}, Same: []setting.Outcome{}, Skipped: []setting.Outcome{}}
-	as := func(to *[]setting.Outcome, steps []setting.Step, result setting.Result) {
-		for _, s := range steps {
-			*to = append(*to, setting.Outcome{Step: s, Result: result})
+	for _, o := range list {
+		to := &out.Outcomes
+		switch o.Result {
+		case setting.Same:
+			to = &out.Same
+		case setting.Skipped:
+			to = &out.Skipped
 		}
+		*to = append(*to, o)
 	}
-	if p != nil {
-		as(&out.Same, p.Same, setting.Same)
-		out.Skipped = append(out.Skipped, p.Skipped...)
-		if action == "plan" {
-			as(&out.Outcomes, p.Steps, setting.Planned)
-			as(&out.Outcomes, p.Sides, setting.Moved)
-		}
-	}
-	out.Outcomes = append(out.Outcomes, list...)
 	if failure != nil {
 		out.Error = oneLine(failure)
 	}

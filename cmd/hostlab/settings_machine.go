@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -109,21 +108,12 @@ func assignments(args []string) (list []setting.Assignment, err error) {
 	return list, nil
 }
 
-// inForce says in a line what is still changed on a machine; "" for nothing. It reads only,
-// and says nothing where it may not read.
-func inForce(sys *setting.System, dir string) string {
-	entries, err := setting.Pending(sys, dir)
-	found := ""
-	if problem, ok := errors.AsType[*setting.Problem](err); ok {
-		found = problem.Found()
-	} else {
-		damage, _ := setting.Damage(sys, dir)
-		unended, _ := setting.Unended(sys, dir)
-		found = cmp.Or(damage, unended)
+// inForce says in a line what is still changed on a machine, or what is wrong with its journal; "" for nothing.
+func inForce(v *setting.View) string {
+	if p := v.Trouble(); p != nil {
+		return screen.Clean(p.Found()) + "; 'hostlab verify' says what is as it was set"
 	}
-	if found != "" {
-		return screen.Clean(found) + "; 'hostlab verify' says what is as it was set"
-	}
+	entries := v.Entries()
 	if len(entries) == 0 {
 		return ""
 	}
@@ -163,13 +153,20 @@ func changed(entries []setting.Entry) []setting.Entry {
 	return set
 }
 
-// remind writes that line, for commands that measure or judge the host as it is now.
+// remind writes that line, for commands that measure or judge the host as it is now. It
+// says nothing where it may not read.
 func remind(std streams) {
 	dir, err := setting.JournalDir()
 	if err != nil {
 		return
 	}
-	if line := inForce(setting.Local(""), dir); line != "" {
+	if v, err := setting.Look(setting.Local(""), dir); err == nil {
+		warn(std, v)
+	}
+}
+
+func warn(std streams, v *setting.View) {
+	if line := inForce(v); line != "" {
 		fmt.Fprintln(std.err, "hostlab: "+line)
 	}
 }

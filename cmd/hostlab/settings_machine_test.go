@@ -119,8 +119,8 @@ func TestRevertOfRootsChanges(t *testing.T) {
 	if status, text := revert(revertOptions{owner: "/nowhere"}); status != exitOK {
 		t.Errorf("another owner: %d, %s", status, text)
 	}
-	if list, err := setting.Verify(sys, machine); err != nil || len(list) != 2 {
-		t.Errorf("verify: %v, %v", list, err)
+	if v, err := setting.Look(sys, machine); err != nil || len(v.Verify()) != 2 {
+		t.Errorf("verify: %v, %v", v, err)
 	}
 	write(bootID, "two") // and all is gone
 	if status, text := revert(revertOptions{}); status != exitOK {

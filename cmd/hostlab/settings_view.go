@@ -90,11 +90,11 @@ func (gs groups) pairs(tone func(*group) document.Tone) document.Pairs {
 
 func plainTone(*group) document.Tone { return "" }
 
-// planned is what a plan would change, by group.
-func planned(sys *setting.System, p *setting.Plan) document.Pairs {
+// planned is what would be changed, by group.
+func planned(sys *setting.System, list []setting.Outcome) document.Pairs {
 	var gs groups
-	for _, s := range slices.Concat(p.Steps, p.Sides) {
-		if s.From == s.To && !heldSetting(s.Setting) {
+	for _, s := range list {
+		if s.Result != setting.Planned && s.Result != setting.Moved || s.From == s.To && !heldSetting(s.Setting) {
 			continue // another step may move it, and then it is written
 		}
 		text := shown(s.Setting, s.Object, s.From) + " -> " + shown(s.Setting, s.Object, s.To)

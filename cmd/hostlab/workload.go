@@ -175,7 +175,7 @@ func (r workloadReport) document() *document.Document {
 		if x.Median != nil {
 			median, span = result.Format(*x.Median, x.Unit), result.Format(*x.Least, x.Unit)+" to "+result.Format(*x.Most, x.Unit)
 		}
-		t.Rows = append(t.Rows, document.Row{Cells: []document.Cell{document.Text(x.Name), document.Text(median), document.Text(span), document.Text(fmt.Sprint(x.N))}})
+		t.Add(document.Texts(x.Name, median, span, fmt.Sprint(x.N))...)
 		if x.Missing != "" {
 			notes = append(notes, document.Line{Text: x.Name + ": " + x.Missing})
 		}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"hostlab/internal/result"
+	"hostlab/internal/screen"
 	"hostlab/internal/stats"
 )
 
@@ -118,7 +119,7 @@ func atLook(alpha float64, x *result.Experiment, look int) float64 {
 func (a *Analysis) look(r *record, end *result.End) (blocks []int) {
 	blocks = r.complete
 	if n := r.torn(end == nil); n > 0 {
-		a.Warnings = append(a.Warnings, plural(n, "block is", "blocks are")+" left out, because not every cell of them has a run that counts")
+		a.Warnings = append(a.Warnings, screen.Plural(n, "block is", "blocks are")+" left out, because not every cell of them has a run that counts")
 	}
 	reached := 0 // looks
 	for _, l := range a.Experiment.Design.Looks {
@@ -138,7 +139,7 @@ func (a *Analysis) look(r *record, end *result.End) (blocks []int) {
 	case reached > 0:
 		a.Look = reached
 		if n := a.Experiment.Design.Looks[reached-1]; n < len(blocks) {
-			a.Warnings = append(a.Warnings, fmt.Sprintf("%s after the look at %d for the next one, outside the estimates", plural(len(blocks)-n, "block waits", "blocks wait"), n))
+			a.Warnings = append(a.Warnings, fmt.Sprintf("%s after the look at %d for the next one, outside the estimates", screen.Plural(len(blocks)-n, "block waits", "blocks wait"), n))
 			blocks = blocks[:n]
 		}
 	}

@@ -127,9 +127,10 @@ func TestText(t *testing.T) {
 	if got := c.String(); got != "mode on x size large at a 1, b 2" {
 		t.Error(got)
 	}
-	for v, want := range map[float64]string{0: "0 %", 0.02: "2 %", 0.0599: "5.99 %", 0.5: "50 %", 0.123456: "12.3 %", 0.00012345: "0.012 %", 1e-9: "0.0000001 %", 12: "1200 %"} {
-		if got := percent(v); got != want {
-			t.Errorf("percent(%v) = %q, want %q", v, got, want)
+	ratio := scale{result.Response{Compare: result.Ratio}}
+	for v, want := range map[float64]string{0: "0 %", 0.02: "2 %", 0.0599: "5.99 %", 0.5: "50 %", 0.123456: "12.35 %", 0.00012345: "0.01 %", 1e-9: "0.0000001 %", 12: "1200 %"} {
+		if got := ratio.size(v); got != want {
+			t.Errorf("size(%v) = %q, want %q", v, got, want)
 		}
 	}
 	seconds := scale{result.Response{Unit: "s", Compare: result.Difference}}

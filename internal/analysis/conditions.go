@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"hostlab/internal/result"
+	"hostlab/internal/screen"
 	"hostlab/internal/stats"
 )
 
@@ -18,7 +19,7 @@ func (r *record) conditions(tables []*table, used []*result.Run) []string {
 	w = append(w, contaminated(used)...)
 	w = append(w, r.readBack(used)...)
 	w = append(w, r.boots(used)...)
-	w = append(w, r.uneven(r.climates(used))...)
+	w = append(w, r.uneven(used)...)
 	for _, t := range tables {
 		if s := r.drift(t); s != "" {
 			w = append(w, s)
@@ -62,7 +63,7 @@ func (r *record) readBack(used []*result.Run) []string {
 			readings[level][before] = true
 		}
 		if changed > 0 {
-			w = append(w, fmt.Sprintf("%s read differently after %s than before: something else changes it", f.Name, plural(changed, "run", "runs")))
+			w = append(w, fmt.Sprintf("%s read differently after %s than before: something else changes it", f.Name, screen.Plural(changed, "run", "runs")))
 		}
 		for _, level := range f.Levels {
 			if n := len(readings[level]); n > 1 {
@@ -103,7 +104,7 @@ func contaminated(used []*result.Run) (w []string) {
 			if n == 1 {
 				are = "is"
 			}
-			w = append(w, fmt.Sprintf("%d of %s %s contaminated%s (the first: %s)", n, plural(len(used), "run", "runs"), are, c.text, c.runs[0].Contaminated))
+			w = append(w, fmt.Sprintf("%d of %s %s contaminated%s (the first: %s)", n, screen.Plural(len(used), "run", "runs"), are, c.text, c.runs[0].Contaminated))
 		}
 	}
 	return w
@@ -152,7 +153,7 @@ func (r *record) boots(used []*result.Run) []string {
 	if r.x.Design.Kind != splitPlot {
 		switch {
 		case len(mixedBlocks) > 0:
-			return []string{fmt.Sprintf("the host was booted within %s: their differences hold that of the boots too", plural(len(mixedBlocks), "block", "blocks"))}
+			return []string{fmt.Sprintf("the host was booted within %s: their differences hold that of the boots too", screen.Plural(len(mixedBlocks), "block", "blocks"))}
 		case len(all) > 1:
 			return []string{fmt.Sprintf("the runs are of %d boots; blocks are not cut by them, so that only the spread between blocks may be larger", len(all))}
 		}
@@ -163,10 +164,10 @@ func (r *record) boots(used []*result.Run) []string {
 	}
 	var w []string
 	if n := len(mixedPlots); n > 0 {
-		w = append(w, plural(n, "whole plot has", "whole plots have")+" runs of more than one boot, and count as one")
+		w = append(w, screen.Plural(n, "whole plot has", "whole plots have")+" runs of more than one boot, and count as one")
 	}
 	if n := len(inPlot) - len(all); n > 0 && len(mixedPlots) == 0 {
-		w = append(w, plural(n, "whole plot shares", "whole plots share")+" a boot with another, so that they are no independent replicates")
+		w = append(w, screen.Plural(n, "whole plot shares", "whole plots share")+" a boot with another, so that they are no independent replicates")
 	}
 	return w
 }
@@ -229,10 +230,10 @@ func ofRuns(used []*result.Run) []string {
 	var w []string
 	for i, text := range texts {
 		if i == 3 {
-			w = append(w, plural(len(texts)-i, "more warning", "more warnings")+" of single runs, in the record")
+			w = append(w, screen.Plural(len(texts)-i, "more warning", "more warnings")+" of single runs, in the record")
 			break
 		}
-		w = append(w, fmt.Sprintf("%s: %s", plural(count[text], "run", "runs"), text))
+		w = append(w, fmt.Sprintf("%s: %s", screen.Plural(count[text], "run", "runs"), text))
 	}
 	return w
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"hostlab/internal/result"
+	"hostlab/internal/screen"
 	"hostlab/internal/stats"
 )
 
@@ -70,10 +71,10 @@ func read(x *result.Experiment, runs []result.Run) *record {
 		}
 	}
 	if strangers > 0 {
-		r.warnings = append(r.warnings, plural(strangers, "run has", "runs have")+" no place in the plan and does not count: the record may be mixed with another one")
+		r.warnings = append(r.warnings, screen.Plural(strangers, "run has", "runs have")+" no place in the plan and does not count: the record may be mixed with another one")
 	}
 	if again > 0 {
-		r.warnings = append(r.warnings, plural(again, "run does", "runs do")+" not count, because its place in the plan already has a good one")
+		r.warnings = append(r.warnings, screen.Plural(again, "run does", "runs do")+" not count, because its place in the plan already has a good one")
 	}
 	return r
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"hostlab/internal/result"
+	"hostlab/internal/screen"
 	"hostlab/internal/stats"
 )
 
@@ -136,7 +137,7 @@ func (r *record) tables(blocks []int) []*table {
 		}
 		for _, reason := range []string{"missing", "not a finite number", negative} {
 			if n := bad[reason]; n > 0 {
-				t.warnings = append(t.warnings, fmt.Sprintf("%s is %s in %s, which cannot count for it", response.Name, reason, plural(n, "run", "runs")))
+				t.warnings = append(t.warnings, fmt.Sprintf("%s is %s in %s, which cannot count for it", response.Name, reason, screen.Plural(n, "run", "runs")))
 			}
 		}
 		out[i] = t
@@ -172,7 +173,7 @@ func (t *table) setApart(runs []*result.Run, at []int) {
 	case n == t.cells && n > 0:
 		t.notes = append(t.notes, fmt.Sprintf("no run has %s: %s", t.response.Name, why))
 	case n > 0:
-		t.notes = append(t.notes, fmt.Sprintf("%s is not compared with %s, which have none: %s", t.response.Name, plural(n, "cell", "cells"), why))
+		t.notes = append(t.notes, fmt.Sprintf("%s is not compared with %s, which have none: %s", t.response.Name, screen.Plural(n, "cell", "cells"), why))
 	}
 }
 

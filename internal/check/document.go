@@ -54,68 +54,50 @@ func Sections(results []Result, all bool) []document.Section {
 			continue
 		}
 		short.Where, full.Where, full.Anchor = document.Terminal, document.Page, r.ID
-		full.Blocks = append(full.Blocks, reasons(r.Why, r.Source, r.Disagree))
+		full.Blocks = append(full.Blocks, document.Pairs{{Name: "why", Value: r.Why},
+			{Name: "source", Value: cmp.Or(r.Source, "none")}, {Name: "sources disagree", Value: cmp.Or(r.Disagree, "no")}})
 		out = append(out, short, full)
 	}
-	out = append(out, document.Section{Title: "Could not look", Blocks: listed(worstFirst(withStatus(results, Unknown)), false)})
-	for _, rest := range []struct {
-		title  string
-		status Status
-	}{{"Ok", OK}, {"Not applicable", NotApplicable}} {
-		s := document.Section{Title: rest.title, Blocks: listed(withStatus(results, rest.status), true), Folded: true}
+	rest := []document.Section{document.Titled("Ok", listed(withStatus(results, OK), true)).Closed(),
+		document.Titled("Not applicable", listed(withStatus(results, NotApplicable), true)).Closed()}
+	for i := range rest {
 		if !all {
-			s.Where = document.Page
+			rest[i].Where = document.Page
 		}
-		out = append(out, s)
 	}
-	return out
+	return append(append(out, document.Titled("Could not look", listed(worstFirst(withStatus(results, Unknown)), false))), rest...)
 }
 
 func finding(r Result, rows int) document.Section {
-	s := document.Section{Title: fmt.Sprintf("%s %s: %s", r.ID, r.Severity, r.Title),
-		Blocks: []document.Block{document.Line{Text: r.Detail, Tone: tones[r.Severity]}}}
 	shown := r.Evidence[:min(rows, len(r.Evidence))]
-	read := evidence(shown)
+	read := document.Quiet.Points(evidence(shown)...)
 	if n := len(r.Evidence) - len(shown); n > 0 {
 		read = append(read, document.Line{Text: fmt.Sprintf("and %d more; --all lists them", n), Tone: document.Quiet})
 	}
-	if len(read) > 0 {
-		s.Blocks = append(s.Blocks, read)
-	}
+	s := document.Titled(fmt.Sprintf("%s %s: %s", r.ID, r.Severity, r.Title), document.Line{Text: r.Detail, Tone: tones[r.Severity]}, read)
 	if r.Remedy != "" {
 		s.Blocks = append(s.Blocks, document.Commands{{Line: r.Remedy}})
 	}
 	return s
 }
 
-func evidence(rows []Evidence) (list document.List) {
+func evidence(rows []Evidence) (list []string) {
 	for _, e := range rows {
-		list = append(list, document.Line{Text: e.Path + " = " + e.Value, Tone: document.Quiet})
+		list = append(list, e.Path+" = "+e.Value)
 	}
 	return list
 }
 
-func reasons(why, source, disagree string) document.Pairs {
-	return document.Pairs{{Name: "why", Value: why},
-		{Name: "source", Value: cmp.Or(source, "none")}, {Name: "sources disagree", Value: cmp.Or(disagree, "no")}}
-}
-
 // listed holds a pair a result, with what was read where that is asked for.
-func listed(results []Result, read bool) []document.Block {
-	var pairs document.Pairs
+func listed(results []Result, read bool) (pairs document.Pairs) {
 	for _, r := range results {
 		p := document.Pair{Name: r.ID, Value: r.Title + ": " + r.Detail}
-		for _, e := range r.Evidence {
-			if read {
-				p.More = append(p.More, e.Path+" = "+e.Value)
-			}
+		if read {
+			p.More = evidence(r.Evidence)
 		}
 		pairs = append(pairs, p)
 	}
-	if pairs == nil {
-		return nil
-	}
-	return []document.Block{pairs}
+	return pairs
 }
 
 // Tally counts the answers: "41 checks: 5 found something, 20 passed, ...".
@@ -174,10 +156,8 @@ func Explain(c Check) *document.Document {
 	}
 	return &document.Document{Name: "explain-check", Title: c.ID, Answer: []document.Line{{Text: c.ID + ": " + c.Title}},
 		Sections: []document.Section{
-			{Title: "Why", Blocks: document.Lines("", c.Why)},
-			{Title: "Who recommends it", Blocks: document.Lines("", c.Source)},
-			{Title: "Where the sources disagree", Blocks: document.Lines("", cmp.Or(c.Disagree, "They do not."))},
-			{Title: "Severity by role", Blocks: []document.Block{weights}},
+			document.Titled("Why", document.Line{Text: c.Why}), document.Titled("Who recommends it", document.Line{Text: c.Source}),
+			document.Titled("Where the sources disagree", document.Line{Text: cmp.Or(c.Disagree, "They do not.")}), document.Titled("Severity by role", weights),
 		}}
 }
 
@@ -188,15 +168,15 @@ func List(checks []Check) *document.Document {
 		t.Columns = append(t.Columns, document.Column{Head: head})
 	}
 	for _, c := range checks {
-		row := document.Row{Cells: []document.Cell{document.Text(c.ID), document.Text(c.Title)}}
+		row := []string{c.ID, c.Title}
 		for _, r := range Roles {
-			row.Cells = append(row.Cells, document.Text(weight(c, r, "-")))
+			row = append(row, weight(c, r, "-"))
 		}
-		t.Rows = append(t.Rows, row)
+		t.Add(document.Texts(row...)...)
 	}
 	return &document.Document{Name: "explain-check", Title: "Checks",
 		Answer:   []document.Line{{Text: screen.Count(len(checks), "check") + " and their severity by role."}},
-		Sections: []document.Section{{Title: "Checks", Blocks: []document.Block{t}}}}
+		Sections: []document.Section{document.Titled("Checks", t)}}
 }
 
 func weight(c Check, r Role, none string) string {

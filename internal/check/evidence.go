@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -96,44 +97,29 @@ func brace(paths [][]string, at int) string {
 	return strings.Join(parts, "/")
 }
 
+// aNumber finds the first number in a name, and the last.
+var aNumber = []*regexp.Regexp{regexp.MustCompile(`^(\D*)(\d+)(.*)$`), regexp.MustCompile(`^(.*?)(\d+)(\D*)$`)}
+
 // numbered splits names such as nvme0n1, nvme12n1 into what they share and the
 // one number in which they differ, ascending.
 func numbered(names []string) (head string, numbers []int, tail string, ok bool) {
-	head, tail = names[0], names[0]
-	for _, n := range names[1:] {
-		head = head[:commonPrefix(head, n)]
-		tail = tail[len(tail)-commonSuffix(tail, n):]
-	}
-	head = strings.TrimRight(head, "0123456789")
-	tail = strings.TrimLeft(tail, "0123456789")
-	for _, n := range names {
-		if len(n) <= len(head)+len(tail) {
-			return "", nil, "", false
+	for _, number := range aNumber {
+		numbers = nil
+		for _, n := range names {
+			m := number.FindStringSubmatch(n)
+			if m == nil || numbers != nil && (m[1] != head || m[3] != tail) {
+				break
+			}
+			if v, err := strconv.Atoi(m[2]); err == nil {
+				head, numbers, tail = m[1], append(numbers, v), m[3]
+			}
 		}
-		v, err := strconv.Atoi(n[len(head) : len(n)-len(tail)])
-		if err != nil || v < 0 {
-			return "", nil, "", false
+		if len(numbers) == len(names) {
+			slices.Sort(numbers)
+			return head, numbers, tail, true
 		}
-		numbers = append(numbers, v)
 	}
-	slices.Sort(numbers)
-	return head, numbers, tail, true
-}
-
-func commonPrefix(a, b string) int {
-	n := 0
-	for n < len(a) && n < len(b) && a[n] == b[n] {
-		n++
-	}
-	return n
-}
-
-func commonSuffix(a, b string) int {
-	n := 0
-	for n < len(a) && n < len(b) && a[len(a)-1-n] == b[len(b)-1-n] {
-		n++
-	}
-	return n
+	return "", nil, "", false
 }
 
 // display shows a value as a person expects it, with its unit.

@@ -56,6 +56,7 @@ func TestCompact(t *testing.T) {
 		{[]string{"/c/policy9/g", "/c/policy10/g", "/c/policy11/g"}, []string{"/c/policy{9-11}/g"}},
 		{[]string{"/c/cpu0/g", "/c/cpu2/g"}, []string{"/c/cpu{0,2}/g"}},
 		{[]string{"/b/nvme0n1/q", "/b/nvme12n1/q"}, []string{"/b/nvme{0,12}n1/q"}},
+		{[]string{"/b/nvme0n1/q", "/b/nvme0n2/q"}, []string{"/b/nvme0n{1-2}/q"}},
 		{[]string{"/b/sda/q", "/b/sdab/q", "/b/nvme0n1/q"}, []string{"/b/{sda,sdab,nvme0n1}/q"}},
 		{[]string{"/a/x/1", "/b/x/2"}, []string{"/a/x/1", "/b/x/2"}},
 		{[]string{"/a/1/x", "/a/2/x", "/a/1/y"}, []string{"/a/{1-2}/x", "/a/1/y"}},

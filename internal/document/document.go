@@ -8,6 +8,7 @@ package document
 
 import (
 	"math"
+	"slices"
 
 	"hostlab/internal/picture"
 )
@@ -49,7 +50,7 @@ const (
 	Notice  Tone = "notice"  // something is better than what it is compared with
 )
 
-// Section is a heading with what stands below it.
+// Section is a heading with what stands below it; without any of that it is not shown.
 type Section struct {
 	Title  string
 	Anchor string // what See names; "": nothing refers to it
@@ -59,6 +60,15 @@ type Section struct {
 	// Folded sections are closed on a page until the reader opens them.
 	Folded bool
 }
+
+// Titled makes a section.
+func Titled(title string, blocks ...Block) Section { return Section{Title: title, Blocks: blocks} }
+
+// On has a section shown in one medium.
+func (s Section) On(m Medium) Section { s.Where = m; return s }
+
+// Closed folds a section.
+func (s Section) Closed() Section { s.Folded = true; return s }
 
 // Medium is where a section is shown.
 type Medium int
@@ -125,6 +135,12 @@ type Row struct {
 	Notes  []Line // stand below the row
 }
 
+// Add appends a row.
+func (t *Table) Add(cells ...Cell) *Row {
+	t.Rows = append(t.Rows, Row{Cells: cells})
+	return &t.Rows[len(t.Rows)-1]
+}
+
 // Cell holds the figure first, then lines on how sure it is: its interval, its n.
 type Cell struct {
 	Text string
@@ -135,6 +151,15 @@ type Cell struct {
 
 // Text makes a cell of plain text.
 func Text(s string, more ...string) Cell { return Cell{Text: s, More: more} }
+
+// Texts makes cells of plain text.
+func Texts(all ...string) []Cell {
+	out := make([]Cell, len(all))
+	for i, s := range all {
+		out[i].Text = s
+	}
+	return out
+}
 
 // Number makes a cell that sorts by its value.
 func Number(v float64, s string, more ...string) Cell { return Cell{Text: s, More: more, Sort: v} }
@@ -157,14 +182,17 @@ func Lines(tone Tone, texts ...string) []Block {
 	return out
 }
 
-// Points makes a list of plain lines.
-func Points(texts ...string) List {
+// Points makes a list of lines of one tone.
+func (t Tone) Points(texts ...string) List {
 	out := make(List, len(texts))
 	for i, s := range texts {
-		out[i].Text = s
+		out[i] = Line{Text: s, Tone: t}
 	}
 	return out
 }
+
+// Points makes a list of plain lines.
+func Points(texts ...string) List { return Tone("").Points(texts...) }
 
 func (Line) block()     {}
 func (List) block()     {}
@@ -186,9 +214,29 @@ func (c Cell) sortable() bool { return c.Sort != 0 && !math.IsNaN(c.Sort) && !ma
 func (d *Document) shown(where Medium) []Section {
 	var out []Section
 	for _, s := range d.Sections {
+		s.Blocks = slices.DeleteFunc(slices.Clone(s.Blocks), empty)
 		if len(s.Blocks) > 0 && (s.Where == Everywhere || s.Where == where) {
 			out = append(out, s)
 		}
 	}
 	return out
+}
+
+// empty reports a block without anything in it.
+func empty(b Block) bool {
+	switch b := b.(type) {
+	case List:
+		return len(b) == 0
+	case Pairs:
+		return len(b) == 0
+	case Commands:
+		return len(b) == 0
+	case *Table:
+		return b == nil || len(b.Rows) == 0
+	case Figure:
+		return b.SVG == ""
+	case Line:
+		return b.Text == "" && b.See == nil
+	}
+	return b == nil
 }

@@ -52,7 +52,7 @@ const indent = "  "
 func (t *text) section(s *Section) {
 	head := false
 	for _, b := range s.Blocks {
-		if f, ok := b.(Figure); ok && (f.Table == nil || f.Table.Head == nil) || pageOnly(b) {
+		if _, picture := b.(Figure); picture || pageOnly(b) {
 			continue // the tables say it
 		}
 		between := head
@@ -156,12 +156,16 @@ func (t *text) table(b *Table) {
 	if b.Most > 0 && len(rows) > b.Most {
 		rows = rows[:b.Most]
 	}
+	heads := make([]Cell, len(b.Columns))
+	for i, c := range b.Columns {
+		heads[i].Text = c.Head
+	}
 	layout := newLayout(b.Columns, rows, t.Width-len(indent))
 	for i, part := range layout.parts() {
 		if i > 0 {
 			t.Raw("")
 		}
-		t.row(layout, part, headCells(b.Columns), screen.Dim)
+		t.row(layout, part, heads, screen.Dim)
 		for _, r := range rows {
 			switch {
 			case r.Across != "" && i == 0:
@@ -177,14 +181,6 @@ func (t *text) table(b *Table) {
 	if more := len(b.Rows) - len(rows); more > 0 {
 		t.Text(indent, screen.Dim, fmt.Sprintf("... and %s in --format html and json.", screen.Count(more, "more row")))
 	}
-}
-
-func headCells(columns []Column) []Cell {
-	out := make([]Cell, len(columns))
-	for i, c := range columns {
-		out[i].Text = c.Head
-	}
-	return out
 }
 
 // row writes the cells of some columns; the first always stands before them.

@@ -3,6 +3,7 @@ package explain
 import (
 	"fmt"
 	"html/template"
+	"math"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -30,8 +31,8 @@ func Document(r, before *Report) *document.Document {
 		d.Sections = append(d.Sections, document.Section{Title: title, Blocks: blocks})
 	}
 	if r.Elapsed > 0 {
-		add("Parts", parts(r), document.Figure{Figure: picture.Figure{Title: "Parts of the elapsed time", Wide: true, SVG: bars(r, before),
-			Note: "Bars are shares of the time of all sessions, whiskers their 95 % intervals where they were sampled."}})
+		add("Parts", parts(r), document.Figure{Figure: picture.Figure{Title: "Parts of the elapsed time", SVG: bars(r, before),
+			Note: "Lines are 95 % intervals of what was sampled."}})
 	}
 	add("What each lever could give at most", bounds(r)...)
 	if t := events(r); len(t.Rows) > 0 {
@@ -190,35 +191,19 @@ func differences(before, after *Report) (out []string) {
 	return out
 }
 
-// bars draws parts as bars with their intervals; those of a recording before stand
-// above, thinner.
+// bars draws parts with their intervals; those of a recording before stand above.
 func bars(r, before *Report) template.HTML {
-	const left, right, pitch, top = 130.0, 640.0, 34.0, 8.0
-	s := &picture.SVG{ID: "parts", W: 720, H: top + pitch*float64(len(r.Parts)) + 40, Wide: true}
-	x := func(v float64) float64 { return left + (right-left)*min(1, max(0, v)) }
-	bottom := top + pitch*float64(len(r.Parts))
-	for _, v := range picture.Ticks(0, 1) {
-		s.Line(x(v), top, x(v), bottom, "grid")
-		s.Text(x(v), bottom+18, "middle", "", share(v))
+	var all []picture.Bar
+	add := func(p Part, when string, series int) {
+		of := share(p.Share.Value)
+		all = append(all, picture.Bar{Name: p.Name.Title() + when, Below: of, Said: p.Name.Title() + when + ": " + of + " (" + interval(p.Share) + ")",
+			Value: p.Share.Value, Low: p.Share.Low, High: p.Share.High, Floor: math.NaN(), Series: series})
 	}
-	title := ""
-	for i, p := range r.Parts {
-		y := top + pitch*float64(i)
-		s.Text(left-10, y+pitch/2+4, "end", "name", p.Name.Title())
-		text := p.Name.Title() + ": " + share(p.Share.Value) + " (" + interval(p.Share) + ")"
-		height, at := 18.0, y+8
+	for _, p := range r.Parts {
 		if before != nil && before.Elapsed > 0 {
-			v := before.Part(p.Name).Share.Value
-			s.Rect(left, y+4, x(v)-left, 7, "s1", "before: "+share(v))
-			height, at = 14, y+13
-			text += ", before " + share(v)
+			add(before.Part(p.Name), ", before", 1)
 		}
-		s.Rect(left, at, x(p.Share.Value)-left, height, "bar", text)
-		if p.Share.High > p.Share.Low {
-			s.Line(x(p.Share.Low), at+height/2, x(p.Share.High), at+height/2, "none")
-		}
-		s.Text(x(max(p.Share.Value, p.Share.High))+8, at+height/2+4, "start", "name", share(p.Share.Value))
-		title += text + ". "
+		add(p, "", 0)
 	}
-	return s.Done("Parts of the elapsed time", title)
+	return picture.Bars("parts", "Parts of the elapsed time", all, 0, 1, share, "share of the time of all sessions")
 }

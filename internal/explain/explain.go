@@ -79,12 +79,15 @@ type Bound struct {
 	// from one transaction to the next, pauses between them included.
 	CycleLikely float64 `json:"cycle_likely"`
 	CycleAtMost float64 `json:"cycle_at_most"`
-	// Gain is by an experiment, as a share of the time before; unknown where none measured it.
-	Gain       result.Estimate `json:"measured"`
+	Measured
+	Reason string `json:"reason,omitempty"` // why nothing is known of it
+}
+
+// Measured is what an experiment has measured of a lever.
+type Measured struct {
+	Gain       result.Estimate `json:"measured"`                  // a share of the time before; unknown where none measured it
 	GainSource string          `json:"measured_source,omitempty"` // the experiment, and the levels that it compared
-	// Unmeasured is why Gain is unknown.
-	Unmeasured string `json:"unmeasured,omitempty"`
-	Reason     string `json:"reason,omitempty"` // why nothing is known of it
+	Unmeasured string          `json:"unmeasured,omitempty"`      // why Gain is unknown
 }
 
 // Log is the log device's own account: all that the server wrote, for all sessions.

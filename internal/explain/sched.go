@@ -1,7 +1,10 @@
 package explain
 
 import (
+	"errors"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/prometheus/procfs"
@@ -177,15 +180,22 @@ func Tasks(id int64) (process int64, threads []int64, err error) {
 	return int64(s.TGID), threads, err
 }
 
-// Comm is the name of a process of this host; "" where there is none.
-func Comm(id int64) string {
-	p, err := procfs.NewProc(int(id))
-	if err != nil {
-		return ""
+// errElsewhere is a server whose processes do not show here.
+var errElsewhere = errors.New("the server's processes are not of this host, or hidden")
+
+// Here returns why nothing is known of the process or thread of this host that a server calls
+// id: by its name it must be one that is called so, as behind a forwarded port or in a
+// container the number is another's. here: the connection does not leave this host.
+func Here(here bool, id int64, names ...string) error {
+	comm := ""
+	if p, err := procfs.NewProc(int(id)); err == nil && here && id > 0 {
+		comm, _ = p.Comm()
 	}
-	name, err := p.Comm()
-	if err != nil {
-		return ""
+	if comm == "" || !slices.ContainsFunc(names, func(n string) bool { return strings.HasPrefix(comm, n) }) {
+		return errElsewhere
 	}
-	return name
+	if _, _, err := SchedStat(id); err != nil {
+		return errors.New("this kernel has no schedstat")
+	}
+	return nil
 }

@@ -63,7 +63,7 @@ func logSentence(r *Report) string {
 		if b.Lever == LogDevice && b.Reason == "" {
 			s := fmt.Sprintf("A faster log device can save at most %s of it, most likely %s", share(b.AtMost), share(b.Likely))
 			if r.Part(Idle).Share.Value >= 0.005 {
-				s += fmt.Sprintf("; with the pauses between transactions, at most %s", share(b.CycleAtMost))
+				s += fmt.Sprintf(". Counted from one transaction to the next, pauses included, that is at most %s", share(b.CycleAtMost))
 			}
 			return s + "."
 		}

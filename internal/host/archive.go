@@ -79,12 +79,8 @@ func ExtractArchive(data []byte, dir string) error {
 // leaves tells os.Root's refusal, which has no exported value, from errors of
 // the system, which are all syscall.Errno.
 func leaves(err error) bool {
-	pe, ok := errors.AsType[*fs.PathError](err)
-	if !ok {
-		return false
-	}
-	_, system := pe.Err.(interface{ Timeout() bool })
-	return !system
+	_, system := bare(err).(interface{ Timeout() bool })
+	return err != nil && !system
 }
 
 func addFile(root *os.Root, name string, data []byte) error {

@@ -27,54 +27,40 @@ func readCaches(t Tree, cpus []CPU) []Cache {
 		}
 		first[c.ID] = asked
 	}
-	set := cacheSet{in: map[int]int{}}
-	set.add(t, ask)
-	var missed []int
-	for _, c := range cpus {
-		if set.in[c.ID] < set.in[first[c.ID]] {
-			missed = append(missed, c.ID)
-		}
-	}
-	set.add(t, missed)
-	slices.SortStableFunc(set.caches, func(a, b Cache) int {
-		return cmp.Or(cmp.Compare(a.Level, b.Level), cmp.Compare(a.Type, b.Type), cmp.Compare(a.CPUs[0], b.CPUs[0]))
-	})
-	return set.caches
-}
-
-type cacheSet struct {
-	caches []Cache
-	in     map[int]int // CPU -> how many of caches it is in
-}
-
-func (s *cacheSet) add(t Tree, cpus []int) {
-	found := sideBySide(cpus, readers(), func(cpu int) []Cache { return cachesOf(t, cpu) })
-	if s.caches == nil {
-		s.caches = []Cache{}
-	}
 	type key struct {
 		level int
 		typ   string
 		cpu   int
 	}
+	caches := []Cache{}
 	have := map[key]bool{}
-	for _, c := range s.caches {
-		for _, cpu := range c.CPUs {
-			have[key{c.Level, c.Type, cpu}] = true
-		}
-	}
-	for i, caches := range found {
-		for _, c := range caches {
-			if have[key{c.Level, c.Type, cpus[i]}] {
-				continue
-			}
-			s.caches = append(s.caches, c)
-			for _, cpu := range c.CPUs {
-				have[key{c.Level, c.Type, cpu}] = true
-				s.in[cpu]++
+	in := map[int]int{} // CPU -> how many of caches it is in
+	add := func(ask []int) {
+		for i, found := range sideBySide(ask, readers(), func(cpu int) []Cache { return cachesOf(t, cpu) }) {
+			for _, c := range found {
+				if have[key{c.Level, c.Type, ask[i]}] {
+					continue
+				}
+				caches = append(caches, c)
+				for _, cpu := range c.CPUs {
+					have[key{c.Level, c.Type, cpu}] = true
+					in[cpu]++
+				}
 			}
 		}
 	}
+	add(ask)
+	var missed []int
+	for _, c := range cpus {
+		if in[c.ID] < in[first[c.ID]] {
+			missed = append(missed, c.ID)
+		}
+	}
+	add(missed)
+	slices.SortStableFunc(caches, func(a, b Cache) int {
+		return cmp.Or(cmp.Compare(a.Level, b.Level), cmp.Compare(a.Type, b.Type), cmp.Compare(a.CPUs[0], b.CPUs[0]))
+	})
+	return caches
 }
 
 // cachesOf reads the caches of one CPU. Those without a level or type, as in a

@@ -3,6 +3,7 @@ package host
 import (
 	"bytes"
 	"path"
+	"regexp"
 	"strings"
 )
 
@@ -73,7 +74,7 @@ func containerHint(t Tree) hint {
 		return h
 	}
 	for _, p := range []string{"/proc/self/cgroup", "/proc/1/cgroup"} {
-		if e := cgroupEngine(t.Text(p).Or("")); e != "" {
+		if e := engineOf(t.Text(p).Or("")); e != "" {
 			return hint{e, p, true}
 		}
 	}
@@ -111,36 +112,36 @@ func engineName(s string) string {
 // mountHint finds the files that engines mount over /etc/hosts and the like;
 // their place on the host's disk names the engine.
 func mountHint(m mountTable) hint {
-	for i := range m.mounts {
-		c := &m.mounts[i]
+	for _, c := range m.mounts {
 		if path.Dir(c.point) != "/etc" {
 			continue
 		}
-		for _, e := range []struct{ part, engine string }{
-			{"/kubelet/pods/", "kubernetes"}, {"/docker/containers/", "docker"}, {"/overlay-containers/", "podman"},
-			{"/containerd/io.containerd", "containerd"},
-		} {
-			if strings.Contains(c.root, e.part) {
-				return hint{e.engine, m.path + " " + c.point, true}
-			}
+		engine := engineOf(c.root)
+		if engine == "" && strings.HasPrefix(c.root, "/containers/") && strings.HasSuffix(c.root, path.Base(c.point)) {
+			engine = "docker" // /var/lib/docker is a file system of its own
 		}
-		if strings.HasPrefix(c.root, "/containers/") && strings.HasSuffix(c.root, path.Base(c.point)) {
-			return hint{"docker", m.path + " " + c.point, true} // /var/lib/docker is a file system of its own
+		if engine != "" {
+			return hint{engine, m.path + " " + c.point, true}
 		}
 	}
 	return hint{}
 }
 
-// cgroupEngine recognises the cgroups that engines make for their containers.
-func cgroupEngine(cgroup string) string {
+var dockerScope = regexp.MustCompile(`/docker-[^/]*\.scope`)
+
+// engineOf recognises the cgroups that engines make for their containers, and their directories.
+func engineOf(path string) string {
 	for _, e := range []struct{ part, engine string }{
-		{"kubepods", "kubernetes"}, {"/docker/", "docker"}, {"/docker-", "docker"}, {"/libpod", "podman"},
-		{"/lxc/", "lxc"}, {"/lxc.payload", "lxc"}, {"/cri-containerd", "containerd"}, {"/crio-", "cri-o"},
-		{"/garden/", "garden"}, {"/ecs/", "ecs"},
+		{"kubepods", "kubernetes"}, {"/kubelet/pods/", "kubernetes"}, {"/docker/", "docker"}, {"/libpod", "podman"},
+		{"/overlay-containers/", "podman"}, {"/lxc/", "lxc"}, {"/lxc.payload", "lxc"}, {"/cri-containerd", "containerd"},
+		{"/containerd/io.containerd", "containerd"}, {"/crio-", "cri-o"}, {"/garden/", "garden"}, {"/ecs/", "ecs"},
 	} {
-		if strings.Contains(cgroup, e.part) && (e.part != "/docker-" || strings.Contains(cgroup, ".scope")) {
+		if strings.Contains(path, e.part) {
 			return e.engine
 		}
+	}
+	if dockerScope.MatchString(path) {
+		return "docker"
 	}
 	return ""
 }

@@ -22,7 +22,7 @@ type cpuinfo struct {
 }
 
 func readCPUInfo(t Tree) cpuinfo {
-	b, err := readHead(t, cpuinfoPath, cpuinfoHead)
+	b, err := t.head(cpuinfoPath, cpuinfoHead)
 	if err != nil {
 		return cpuinfo{err: err}
 	}

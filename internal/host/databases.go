@@ -3,131 +3,96 @@ package host
 import (
 	"cmp"
 	"path"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 )
 
+// process is a database server's, as readers of its kind see it.
 type process struct {
 	view
+	engine
 	pid, parent int
+	peers       []int // processes of the same name, itself among them
 	comm        string
-	args        []string
-	hidden      bool // in a container into which this process may not look
+	args        []string // at least one
+	hidden      bool     // in a container into which this process may not look
 }
 
 func (p process) file(name string) string { return "/proc/" + strconv.Itoa(p.pid) + "/" + name }
 
-type engine struct {
-	name   string // of its process, which the kernel cuts to 15 characters
-	prefix bool   // the name only begins so
-	kind   string
-	read   func(p process) (Database, bool)
-	log    func(file string) bool // tells its log among its open files
-}
-
-var engines = []engine{
-	{"postgres", false, "postgresql", readPostgres, noFile},
-	{"postmaster", false, "postgresql", readPostgres, noFile},
-	{"mariadbd", false, "mariadb", readMySQL, isRedo},
-	{"mysqld", false, "mysql", readMySQL, isRedo},
-	{"ora_lgwr_", true, "oracle", readOracle, isOracleRedo},
-	{"hdbindexserver", false, "hana", readHANA, func(f string) bool { return isLogSegment(f) || isDataVolume(f) }},
-	{"sqlservr", false, "sqlserver", readSQLServer, isLDF},
-}
-
-type server struct {
-	process
-	engine
-	inside Database // as the server itself names its directories, below p.root
-	db     Database
-}
-
-// readDatabases looks for database servers among the processes. Where /proc
-// hides those of others (hidepid), there is nothing to be seen.
+// readDatabases looks for database servers among the processes, side by side, since each whose
+// files are on a dead network file system costs answerWithin. Where /proc
+// hides processes of others (hidepid), there is nothing to be seen.
 func readDatabases(t Tree) []Database {
-	list := []Database{}
-	for _, s := range findServers(t) {
-		list = append(list, s.db)
+	names, _ := t.quiet().Dir("/proc")
+	names = slices.DeleteFunc(names, func(n string) bool { return !isNumber(n) })
+	// A host with hundreds of CPUs has thousands of kernel threads, and each costs about 10 us.
+	comms := sideBySide(names, readers(), func(pid string) string { return t.quiet().Text("/proc/" + pid + "/comm").Or("") })
+	var found []process
+	peers := map[string][]int{}
+	for i, comm := range comms {
+		of := slices.IndexFunc(engines, func(e engine) bool { return e.comm.MatchString(comm) })
+		if pid, err := strconv.Atoi(names[i]); err == nil && of >= 0 {
+			found = append(found, process{engine: engines[of], pid: pid, comm: comm})
+			peers[comm] = append(peers[comm], pid)
+		}
 	}
+	list := sideBySide(found, currentReaders, func(p process) Database {
+		p.peers = peers[p.comm]
+		db := p.ask(t.quiet())
+		if t.notes != nil && db.Kind != "" { // only servers are recorded
+			db = p.ask(t)
+		}
+		return db
+	})
+	list = slices.DeleteFunc(list, func(db Database) bool { return db.Kind == "" })
 	slices.SortStableFunc(list, func(a, b Database) int {
 		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.PID, b.PID))
 	})
-	return list
+	return append([]Database{}, list...)
 }
 
-// findServers reads the servers side by side, since each whose files are on a
-// dead network file system costs answerWithin.
-func findServers(t Tree) []server {
-	names, _ := t.quiet().Dir("/proc")
-	names = slices.DeleteFunc(names, func(n string) bool { return !isNumber(n) })
-	var found []server
-	// A host with hundreds of CPUs has thousands of kernel threads, and each costs about 10 us.
-	comms := sideBySide(names, readers(), func(pid string) string { return t.quiet().Text("/proc/" + pid + "/comm").Or("") })
-	for i, comm := range comms {
-		of := slices.IndexFunc(engines, func(e engine) bool {
-			return comm == e.name || e.prefix && strings.HasPrefix(comm, e.name)
-		})
-		if pid, err := strconv.Atoi(names[i]); err == nil && of >= 0 {
-			found = append(found, server{process: process{view: view{t, "", selfMounts}, pid: pid, comm: comm}, engine: engines[of]})
-		}
-	}
-	found = sideBySide(found, currentReaders, func(s server) server {
-		answer := s.ask(t.quiet())
-		if t.notes != nil && answer.db.Kind != "" { // only servers are recorded
-			answer = s.ask(t)
-		}
-		return answer
-	})
-	return slices.DeleteFunc(found, func(s server) bool { return s.db.Kind == "" })
-}
-
-// ask returns the server as read; one of no kind is none. On the machine itself
+// ask returns the server of a process; one of no kind is none. On the machine itself
 // it does not wait for file systems that do not answer.
-func (s server) ask(t Tree) server {
+func (p process) ask(t Tree) Database {
+	p.view = view{t, "", selfMounts}
 	if !t.Live() {
-		return s.answer(t)
+		return p.answer()
 	}
-	answer, err := inTime(func() (server, error) { return s.answer(t), nil })
+	db, err := inTime(func() (Database, error) { return p.answer(), nil })
 	if err != nil {
-		dir := Unknown[string](s.file("cwd"), err)
-		answer = s
-		answer.db = Database{Kind: s.kind, PID: s.pid, DataDir: dir, LogDir: dir}
+		dir := Unknown[string](p.file("cwd"), err)
+		db = Database{Kind: p.kind, PID: p.pid, DataDir: dir, LogDir: dir}
 	}
-	return answer
+	return db
 }
 
-func (s server) answer(t Tree) server {
-	s.process = newProcess(t, s.pid, s.comm)
-	if len(s.args) == 0 { // about to end: no memory, no arguments, no files
-		return server{}
+func (p process) answer() Database {
+	p.t.noted(p.file("comm"), note{content: true})
+	p.args = parseCmdline(p.t.Text(p.file("cmdline")).Or(""))
+	if len(p.args) == 0 { // about to end: no memory, no arguments, no files
+		return Database{}
 	}
-	db, ok := s.read(s.process)
-	if !ok {
-		return server{}
-	}
-	db.PID, s.inside = s.pid, db
-	db.DataDir, db.LogDir = s.believed(s.outside(db.DataDir)), s.believed(s.outside(db.LogDir))
-	s.db = db
-	return s
-}
-
-func newProcess(t Tree, pid int, comm string) process {
-	p := process{view: view{t, "", selfMounts}, pid: pid, comm: comm}
-	t.noted(p.file("comm"), note{content: true})
-	p.args = parseCmdline(t.Text(p.file("cmdline")).Or(""))
-	p.parent = parseParent(t.Text(p.file("stat")).Or(""))
+	p.parent = parseParent(p.t.Text(p.file("stat")).Or(""))
 	// Another mount namespace: the server is in a container, and its paths are not
 	// ours. Only root and the same user may see that.
-	own, err1 := readLink(t, "/proc/self/ns/mnt")
-	its, err2 := readLink(t, p.file("ns/mnt"))
+	own, err1 := readLink(p.t, "/proc/self/ns/mnt")
+	its, err2 := readLink(p.t, p.file("ns/mnt"))
 	switch {
 	case err1 == nil && err2 == nil && own != its:
-		p.view = view{t, p.file("root"), p.file("mountinfo")}
+		p.view = view{p.t, p.file("root"), p.file("mountinfo")}
 	case err2 != nil:
-		p.hidden = nestedPID(t.Text(p.file("status")).Or(""))
+		p.hidden = nestedPID(p.t.Text(p.file("status")).Or(""))
 	}
-	return p
+	db, ok := p.read(p)
+	if !ok {
+		return Database{}
+	}
+	db.Kind, db.PID = cmp.Or(db.Kind, p.kind), p.pid
+	db.DataDir, db.LogDir = p.believed(p.outside(db.DataDir)), p.believed(p.outside(db.LogDir))
+	return db
 }
 
 // nestedPID reports whether a process has a number of its own in a container:
@@ -158,19 +123,14 @@ func parseParent(s string) int {
 	return n
 }
 
-// option returns the value of the last of some options: --name=value,
+// option returns the value of the last option of a name: --name=value,
 // --name value, and name=value after -c, with dashes and underscores alike.
-func (p process) option(names ...string) string {
+func (p process) option(name string) string {
 	value := ""
 	for i, arg := range p.args {
-		if i == 0 {
-			continue
-		}
 		k, v, has := strings.Cut(strings.TrimLeft(arg, "-"), "=")
-		if !slices.Contains(names, strings.ReplaceAll(k, "-", "_")) {
-			continue
-		}
 		switch {
+		case i == 0 || strings.ReplaceAll(k, "-", "_") != name:
 		case has:
 			value = v
 		case strings.HasPrefix(arg, "--") && i+1 < len(p.args):
@@ -178,6 +138,23 @@ func (p process) option(names ...string) string {
 		}
 	}
 	return value
+}
+
+func (p process) environ(name string) string {
+	for _, v := range parseCmdline(p.t.keeping(knownEnviron).Text(p.file("environ")).Or("")) {
+		if value, ok := strings.CutPrefix(v, name+"="); ok {
+			return value
+		}
+	}
+	return ""
+}
+
+// dir is a directory that something names; absent if it is no absolute path.
+func (p process) dir(name, source string) Fact[string] {
+	if !path.IsAbs(name) {
+		return absentFact[string](p.file("cmdline"), "nothing names a directory")
+	}
+	return Known(p.seen(name), "", source)
 }
 
 // cwd is the working directory, which PostgreSQL, MySQL and MariaDB set to the
@@ -241,7 +218,7 @@ func (p process) follow(dir Fact[string]) Fact[string] {
 
 // openDir returns the directory of the first open file that fits. Servers open
 // their logs early, so that a bounded search finds them.
-func (p process) openDir(fits func(name string) bool) Fact[string] {
+func (p process) openDir(fits *regexp.Regexp) Fact[string] {
 	const most = 512
 	source := p.file("fd")
 	fds, err := p.t.quiet().Dir(source)
@@ -252,12 +229,9 @@ func (p process) openDir(fits func(name string) bool) Fact[string] {
 		}
 		return Unknown[string](source, adviseDenied(err))
 	}
-	for i, fd := range fds {
-		if i == most {
-			break
-		}
+	for _, fd := range fds[:min(len(fds), most)] {
 		link, err := readPath(p.t.quiet(), source+"/"+fd)
-		if err == nil && strings.HasPrefix(link, "/") && fits(strings.TrimSuffix(link, " (deleted)")) {
+		if err == nil && strings.HasPrefix(link, "/") && fits.MatchString(strings.TrimSuffix(link, " (deleted)")) {
 			p.t.noted(source+"/"+fd, note{})
 			return Known(p.seen(path.Dir(link)), "", source)
 		}

@@ -14,6 +14,15 @@ type conf struct {
 	denied string // the first file that may not be read, whose settings may differ
 }
 
+// or is the first of some directories that it names, or that hold where it names none. Where a
+// part of it may not be read, none is known, since that may name another.
+func (c conf) or(dirs ...Fact[string]) Fact[string] {
+	if c.denied != "" {
+		return Unknown[string](c.denied, errDenied)
+	}
+	return firstKnown(dirs...)
+}
+
 // confFiles bounds how many files an !includedir can make us read.
 const confFiles = 64
 

@@ -46,6 +46,18 @@ func Unknown[T any](source string, err error) Fact[T] {
 	return Fact[T]{Source: source, State: StateOf(err), Reason: reason(err)}
 }
 
+// unknown makes all facts of a struct unknown, for one reason.
+func unknown(into any, source string, err error) {
+	v := reflect.ValueOf(into).Elem()
+	for i := range v.NumField() {
+		if f := v.Field(i); f.Type().Implements(reflect.TypeFor[AnyFact]()) {
+			f.FieldByName("Source").SetString(source)
+			f.FieldByName("State").SetString(string(StateOf(err)))
+			f.FieldByName("Reason").SetString(reason(err))
+		}
+	}
+}
+
 // Get returns the value and whether it is known.
 func (f Fact[T]) Get() (T, bool) { return f.Value, f.State == StateOK }
 
@@ -76,6 +88,26 @@ func Convert[A, B any](f Fact[A], unit string, conv func(A) (B, error)) Fact[B] 
 // unlike is an unknown fact of another type, for the same reason.
 func unlike[B, A any](f Fact[A]) Fact[B] {
 	return Fact[B]{Source: f.Source, State: f.State, Reason: f.Reason}
+}
+
+// absentFact is a fact of something that this machine does not have.
+func absentFact[T any](source, why string) Fact[T] {
+	return Fact[T]{Source: source, State: StateAbsent, Reason: why}
+}
+
+// firstKnown returns the first known fact. If none is known, it returns the
+// first that is more than absent, since "denied" says more than "not there".
+func firstKnown[T any](facts ...Fact[T]) Fact[T] {
+	var best Fact[T]
+	for i, f := range facts {
+		if f.State == StateOK {
+			return f
+		}
+		if i == 0 || (best.State == StateAbsent && f.State != StateAbsent) {
+			best = f
+		}
+	}
+	return best
 }
 
 // StateOf maps an error of the os package to a state. A device or process that

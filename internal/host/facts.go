@@ -153,11 +153,12 @@ type Uncore struct {
 
 // Idle is what CPUs do when they have nothing to do.
 type Idle struct {
-	Driver     Fact[string]        `json:"driver" read:"cpuidle/current_driver"`
-	Governor   Fact[string]        `json:"governor" read:"cpuidle/current_governor|cpuidle/current_governor_ro"`
-	States     []IdleState         `json:"states"`          // grouped: one for each distinct state
-	DMALatency Fact[float64]       `json:"cpu_dma_latency"` // s, the limit in force from /dev/cpu_dma_latency; absent: no limit
-	Resume     []CPUValue[float64] `json:"resume_latency"`  // s that users of each online CPU tolerate; 0 forbids all idle states; absent: no limit
+	Driver     Fact[string]  `json:"driver" read:"cpuidle/current_driver"`
+	Governor   Fact[string]  `json:"governor" read:"cpuidle/current_governor|cpuidle/current_governor_ro"`
+	States     []IdleState   `json:"states"`          // grouped: one for each distinct state
+	DMALatency Fact[float64] `json:"cpu_dma_latency"` // s, the limit in force from /dev/cpu_dma_latency; absent: no limit
+	// Resume is what users of each online CPU tolerate, in s; 0 forbids all idle states; absent: no limit.
+	Resume []CPUValue[float64] `json:"resume_latency"`
 }
 
 // IdleState is one C-state of the CPUs that have it alike.
@@ -168,9 +169,10 @@ type IdleState struct {
 	Latency   Fact[float64] `json:"latency" read:"latency us"`     // s to leave it
 	Residency Fact[float64] `json:"residency" read:"residency us"` // s for it to be worth entering
 	CPUs      []int         `json:"cpus"`
-	Disabled  []int         `json:"disabled"`               // of CPUs, those on which it is disabled
-	Unread    []int         `json:"unread"`                 // of CPUs, those whose disable file could not be read
-	Disable   Fact[bool]    `json:"disable" read:"disable"` // whether it is disabled on any CPU; not ok if none is known to be and some are unread
+	Disabled  []int         `json:"disabled"` // of CPUs, those on which it is disabled
+	Unread    []int         `json:"unread"`   // of CPUs, those whose disable file could not be read
+	// Disable says whether it is disabled on any CPU; not ok if none is known to be and some are unread.
+	Disable Fact[bool] `json:"disable" read:"disable"`
 }
 
 // Memory is the memory and what manages it.

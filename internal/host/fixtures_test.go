@@ -143,7 +143,7 @@ func checkMembers(t *testing.T, tree Tree, a *txtar.Archive) {
 		if path.IsAbs(name) || path.Clean(clean) != clean || seen[clean] {
 			t.Errorf("member %q", f.Name)
 		}
-		if seen[clean] = true; naturalLess(name, last) {
+		if seen[clean] = true; naturalKey(name) < naturalKey(last) {
 			t.Errorf("member %q after %q", name, last)
 		}
 		last = name

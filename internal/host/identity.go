@@ -137,20 +137,24 @@ const dmiDir = "/sys/class/dmi/id/"
 
 func dmi(t Tree, name string) Fact[string] { return notEmpty(t.Text(dmiDir + name)) }
 
+// joinFacts puts those that are known behind each other. The first is left out where the next
+// one repeats it, as the product's name does the vendor's.
 func joinFacts(facts ...Fact[string]) Fact[string] {
 	out := firstKnown(facts...)
-	if out.State != StateOK {
-		return out
-	}
 	var words, files []string
 	for _, f := range facts {
-		if f.State == StateOK {
-			words = append(words, f.Value)
-			files = append(files, path.Base(f.Source))
+		if f.State != StateOK {
+			continue
 		}
+		if len(words) == 1 && strings.HasPrefix(f.Value, words[0]) {
+			words, files, out.Source = nil, nil, f.Source
+		}
+		words, files = append(words, f.Value), append(files, path.Base(f.Source))
 	}
-	out.Value = strings.Join(words, " ")
-	if len(files) > 1 {
+	if out.State == StateOK {
+		out.Value = strings.Join(words, " ")
+	}
+	if len(files) > 1 && strings.HasPrefix(out.Source, "/") {
 		out.Source = path.Dir(out.Source) + "/{" + strings.Join(files, ",") + "}"
 	}
 	return out
@@ -158,17 +162,10 @@ func joinFacts(facts ...Fact[string]) Fact[string] {
 
 // readProduct names the machine by DMI, or by the device tree as Arm boards do.
 func readProduct(t Tree) Fact[string] {
-	vendor, product := dmi(t, "sys_vendor"), dmi(t, "product_name")
-	if v, ok := vendor.Get(); ok && strings.HasPrefix(product.Or(""), v) {
-		vendor = Fact[string]{} // the product's name repeats the vendor's
-	}
-	model := Convert(t.Text("/proc/device-tree/model"), "", func(s string) (string, error) {
+	product := joinFacts(dmi(t, "sys_vendor"), dmi(t, "product_name"))
+	return firstKnown(product, Convert(t.Text("/proc/device-tree/model"), "", func(s string) (string, error) {
 		return strings.TrimRight(s, "\x00"), nil
-	})
-	if f := joinFacts(vendor, product); f.State != StateAbsent && f.State != "" {
-		return f
-	}
-	return firstKnown(product, model)
+	}))
 }
 
 // readConfigHz reads CONFIG_HZ: what the running kernel shows, else the file
@@ -188,7 +185,10 @@ func readConfigHz(t Tree, release string) Fact[int64] {
 	if v, ok := f.Get(); ok && release != "" && !strings.Contains(release, "/") {
 		t.told("/boot/config-"+release, fmt.Sprintf("CONFIG_HZ=%d", v)) // the whole would be larger than all else
 	}
-	return withReason(f, StateAbsent, "the kernel's configuration is not to be seen here")
+	if f.State == StateAbsent {
+		f.Reason = "the kernel's configuration is not to be seen here"
+	}
+	return f
 }
 
 func configHz(t Tree, file string, packed bool) Fact[int64] {

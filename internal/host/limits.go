@@ -1,57 +1,51 @@
 package host
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
 	"math"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 )
 
 func readLimits(t Tree) Limits {
+	c := readCgroups(t)
+	cpu, memory := c.view("cpu"), c.view("memory")
 	limits := t.Text("/proc/self/limits")
 	l := Limits{
 		Affinity:    readAffinity(t),
 		OpenFiles:   rlimit(limits, "Max open files", ""),
 		LockedBytes: rlimit(limits, "Max locked memory", "B"),
+		CPUQuota:    tightest(t, cpu, "cpu.cfs_quota_us cpu.cfs_period_us", "cpu.max", "", parseQuota),
+		MemoryMax:   memory.memoryMax(t),
+		CPUSet:      c.view("cpuset").cpuset(t),
 	}
-	c := readCgroups(t)
-	if c.err != nil {
-		l.CgroupV, l.Cgroup = Unknown[int](selfCgroup, c.err), Unknown[string](selfCgroup, c.err)
-		l.CPUQuota, l.CPUSet = Unknown[float64](selfCgroup, c.err), Unknown[[]int](selfCgroup, c.err)
-		l.MemoryMax = Unknown[int64](selfCgroup, c.err)
-		return l
-	}
-	cpu, memory := c.view("cpu"), c.view("memory")
-	l.CPUQuota, l.MemoryMax, l.CPUSet = cpu.cpuQuota(t), memory.memoryMax(t), c.view("cpuset").cpuset(t)
 	// Version 1 puts a process into one group for each controller: name the one
 	// that is not the root, since that is the one with limits.
 	named := cpu
 	if named.path == "" || named.path == "/" && memory.path != "" {
 		named = memory
 	}
-	if named.version == 0 {
-		const why = "no hierarchy has the controllers cpu and memory"
-		l.CgroupV, l.Cgroup = absentFact[int](selfCgroup, why), absentFact[string](selfCgroup, why)
-		return l
+	if l.CgroupV, l.Cgroup = Known(named.version, "", selfCgroup), Known(named.path, "", selfCgroup); named.version == 0 {
+		err := cmp.Or(c.err, none("no hierarchy has the controllers cpu and memory"))
+		l.CgroupV, l.Cgroup = Unknown[int](selfCgroup, err), Unknown[string](selfCgroup, err)
 	}
-	l.CgroupV, l.Cgroup = Known(named.version, "", selfCgroup), Known(named.path, "", selfCgroup)
 	return l
 }
 
 func readAffinity(t Tree) Fact[[]int] {
 	const file = "/proc/self/status"
-	f := Convert(t.Text(file), "", func(s string) ([]int, error) {
+	return Convert(t.Text(file), "", func(s string) ([]int, error) {
 		v, ok := lineOf(s, "Cpus_allowed_list:")
 		if !ok {
 			return nil, errors.New("no line Cpus_allowed_list")
 		}
 		return ParseList(v)
-	})
-	f.Source = file + " Cpus_allowed_list"
-	return f
+	}).from(file + " Cpus_allowed_list")
 }
 
 // rlimit reads a soft limit of /proc/self/limits, whose columns are separated by
@@ -60,27 +54,20 @@ func readAffinity(t Tree) Fact[[]int] {
 // The library's reader needs the process's number in place of "self", which a
 // recording does not have.
 func rlimit(limits Fact[string], name, unit string) Fact[int64] {
-	unlimited := false
-	f := Convert(limits, unit, func(s string) (int64, error) {
+	return Convert(limits, unit, func(s string) (int64, error) {
 		rest, ok := lineOf(s, name+"  ")
-		if !ok {
-			return 0, fmt.Errorf("no line %s", name)
-		}
 		soft, _, _ := strings.Cut(rest, " ")
-		if unlimited = soft == "unlimited"; unlimited {
-			return 0, nil
-		}
 		v, err := strconv.ParseInt(soft, 10, 64)
-		if err != nil || v < 0 {
+		switch {
+		case !ok:
+			return 0, fmt.Errorf("no line %s", name)
+		case soft == "unlimited":
+			return 0, errNoLimit
+		case err != nil || v < 0:
 			return 0, fmt.Errorf("expected a number, found %s", clip(soft))
 		}
 		return v, nil
-	})
-	f.Source = limits.Source + " " + name
-	if unlimited {
-		return absentFact[int64](f.Source, "no limit")
-	}
-	return f
+	}).from(limits.Source + " " + name)
 }
 
 // lineOf returns what stands behind the beginning of a line.
@@ -122,7 +109,9 @@ func parseCgroups(s string) []cgroupLine {
 type cgroupView struct {
 	version int      // 0: no hierarchy has the controller
 	path    string   // as in /proc/self/cgroup
-	dirs    []string // of our group and its ancestors, ours first; empty if not mounted
+	dirs    []string // of our group and its ancestors, ours first
+	err     error    // why there are none, by
+	source  string
 }
 
 // cgroups says how the controllers reach this process. Version 1 and 2 may be
@@ -150,20 +139,19 @@ func readCgroups(t Tree) cgroups {
 
 // view finds a controller's hierarchy: the version 1 one that names it, else
 // version 2.
-func (c cgroups) view(controller string) cgroupView {
+func (c cgroups) view(controller string) (v cgroupView) {
 	for _, l := range c.lines {
-		for _, name := range l.controllers {
-			if name == controller {
-				return cgroupView{1, l.path, c.dirs(l.path, "cgroup", controller)}
-			}
+		if slices.Contains(l.controllers, controller) {
+			v = cgroupView{version: 1, path: l.path, dirs: c.dirs(l.path, "cgroup", controller)}
+			break
+		} else if l.controllers == nil {
+			v = cgroupView{version: 2, path: l.path, dirs: c.dirs(l.path, "cgroup2", "")}
 		}
 	}
-	for _, l := range c.lines {
-		if l.controllers == nil {
-			return cgroupView{2, l.path, c.dirs(l.path, "cgroup2", "")}
-		}
+	if v.err, v.source = c.err, selfCgroup; len(v.dirs) == 0 && c.err == nil {
+		v.err, v.source = none("the cgroup file system is not mounted here"), selfMounts
 	}
-	return cgroupView{}
+	return v
 }
 
 // Groups returns the version of the control groups that this process has for a controller, 0 for
@@ -203,47 +191,34 @@ func (c cgroups) dirs(group, fsType, controller string) []string {
 }
 
 // errNoLimit is what a file says that sets no limit.
-var errNoLimit = errors.New("no limit")
+var errNoLimit = none("no limit")
 
 // tightest returns the lowest limit of a group and its ancestors: a limit that is
-// set above ours holds for us, too. read returns errNoLimit for a group without
-// one. A level without the file sets no limit; one that may not be read leaves
+// set above ours holds for us, too. It is in the files of one version of the interface or the
+// other. A level without the file sets no limit; one that may not be read leaves
 // the answer open, unless another level limits us.
-func tightest[T int64 | float64](dirs []string, file, unit string, read func(dir string) (T, error)) Fact[T] {
-	if len(dirs) == 0 {
-		return absentFact[T](selfMounts, "the cgroup file system is not mounted here")
+func tightest[T int64 | float64](t Tree, v cgroupView, first, second, unit string, parse func(string) (T, error)) Fact[T] {
+	if v.err != nil {
+		return Unknown[T](v.source, v.err)
 	}
-	best := absentFact[T](dirs[0]+"/"+file, errNoLimit.Error())
-	for _, d := range dirs {
-		v, err := read(d)
-		switch {
-		case err == nil:
-			if best.State != StateOK || v < best.Value {
-				best = Known(v, unit, d+"/"+file)
-			}
-		case !errors.Is(err, errNoLimit) && StateOf(err) != StateAbsent && best.State != StateOK:
-			best = Unknown[T](d+"/"+file, err)
+	files := strings.Fields(second)
+	if v.version == 1 {
+		files = strings.Fields(first)
+	}
+	best := Unknown[T](v.dirs[0]+"/"+files[0], errNoLimit)
+	for _, d := range v.dirs {
+		var texts []string
+		var errs error
+		for _, f := range files {
+			b, err := t.Read(d + "/" + f)
+			texts, errs = append(texts, string(b)), cmp.Or(errs, err)
+		}
+		limit := Convert(Fact[string]{strings.Join(texts, " "), "", d + "/" + files[0], StateOf(errs), reason(errs)}, unit, parse)
+		if lower := limit.State == StateOK && limit.Value < best.Value; lower || best.State != StateOK && limit.State != StateAbsent {
+			best = limit
 		}
 	}
 	return best
-}
-
-func (v cgroupView) cpuQuota(t Tree) Fact[float64] {
-	files := []string{"cpu.max"}
-	if v.version == 1 {
-		files = []string{"cpu.cfs_quota_us", "cpu.cfs_period_us"}
-	}
-	return tightest(v.dirs, files[0], "", func(dir string) (float64, error) {
-		text := ""
-		for _, f := range files {
-			b, err := t.Read(dir + "/" + f)
-			if err != nil {
-				return 0, err
-			}
-			text += string(b) + " "
-		}
-		return parseQuota(text)
-	})
 }
 
 // parseQuota reads "quota period" in microseconds; a quota of max (version 2) or
@@ -270,18 +245,8 @@ func parseQuota(s string) (float64, error) {
 // memoryMax reads the limit in bytes. In version 1, memory.stat also tells the
 // tightest limit of ancestors that a container does not see.
 func (v cgroupView) memoryMax(t Tree) Fact[int64] {
-	file := "memory.max"
-	if v.version == 1 {
-		file = "memory.limit_in_bytes"
-	}
-	f := tightest(v.dirs, file, "B", func(dir string) (int64, error) {
-		b, err := t.Read(dir + "/" + file)
-		if err != nil {
-			return 0, err
-		}
-		return parseMemoryLimit(string(b))
-	})
-	if v.version != 1 || len(v.dirs) == 0 {
+	f := tightest(t, v, "memory.limit_in_bytes", "memory.max", "B", parseMemoryLimit)
+	if v.version != 1 || v.err != nil {
 		return f
 	}
 	stat := v.dirs[0] + "/memory.stat"
@@ -317,16 +282,16 @@ func (v cgroupView) cpuset(t Tree) Fact[[]int] {
 	if v.version == 1 {
 		files = []string{"cpuset.effective_cpus", "cpuset.cpus"}
 	}
-	if len(v.dirs) == 0 {
-		return absentFact[[]int](selfMounts, "the cgroup file system is not mounted here")
+	if v.err != nil {
+		return Unknown[[]int](v.source, v.err)
 	}
 	for _, d := range v.dirs {
 		for _, name := range files {
 			f := t.List(d + "/" + name)
-			if f.State == StateOK && len(f.Value) > 0 || f.State == StateDenied || f.State == StateError {
+			if l, ok := f.Get(); len(l) > 0 || !ok && f.State != StateAbsent {
 				return f
 			}
 		}
 	}
-	return absentFact[[]int](v.dirs[0]+"/"+files[0], "no limit")
+	return Unknown[[]int](v.dirs[0]+"/"+files[0], errNoLimit)
 }

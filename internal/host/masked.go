@@ -30,36 +30,41 @@ func (t Tree) masked(path string) error {
 		return nil
 	}
 	for _, root := range mountRoots {
-		if strings.HasPrefix(path, root+"/") && !t.shows(root, path) {
+		below, is := strings.CutPrefix(path, root+"/")
+		if !is {
+			continue
+		}
+		hidden := t.hides(root)
+		// The option subset=pid of procfs (Linux 5.8) leaves nothing but processes.
+		if first, _, _ := strings.Cut(below, "/"); hidden == all || hidden == others && !isProcess(first) {
 			return masked(root)
 		}
 	}
 	return nil
 }
 
-// shows reports whether a root holds anything of what it should. The option
-// subset=pid of procfs (Linux 5.8) leaves nothing but processes.
-func (t Tree) shows(root, path string) bool {
-	first, _, _ := strings.Cut(strings.TrimPrefix(path, root+"/"), "/")
-	whole := root == "/proc" && !isProcess(first)
-	key := root
-	if whole {
-		key += " whole"
-	}
+// What a root of mounts hides: nothing, all, or what is no process.
+const (
+	nothing = iota
+	others
+	all
+)
+
+func (t Tree) hides(root string) (hidden int) {
 	if t.at != nil {
-		if known, ok := t.at.shown.Load(key); ok {
-			return known.(bool)
+		if known, ok := t.at.hidden.Load(root); ok {
+			return known.(int)
 		}
+		defer func() { t.at.hidden.Store(root, hidden) }()
 	}
 	names, err := t.list(root)
-	shown := len(names) > 0 || err != nil && StateOf(err) != StateAbsent
-	if whole && err == nil {
-		shown = slices.ContainsFunc(names, func(n string) bool { return !isProcess(n) })
+	switch {
+	case len(names) == 0 && (err == nil || StateOf(err) == StateAbsent):
+		return all
+	case root == "/proc" && err == nil && !slices.ContainsFunc(names, func(n string) bool { return !isProcess(n) }):
+		return others
 	}
-	if t.at != nil {
-		t.at.shown.Store(key, shown)
-	}
-	return shown
+	return nothing
 }
 
 func isProcess(name string) bool { return name == "self" || name == "thread-self" || isNumber(name) }

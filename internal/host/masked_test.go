@@ -43,7 +43,7 @@ func TestMaskedSettingsAreUnknown(t *testing.T) {
 }
 
 func headOf(t Tree, path string) Fact[string] {
-	_, err := readHead(t, path, 10)
+	_, err := t.head(path, 10)
 	return Unknown[string](path, err)
 }
 

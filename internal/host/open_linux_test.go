@@ -6,11 +6,9 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-
-	"golang.org/x/sys/unix"
 )
 
-// A tree that anybody made is not left, with openat2 or without it, and nothing but its
+// A tree that anybody made is not left, and nothing but its
 // regular files is read.
 func TestTreeIsNotLeft(t *testing.T) {
 	dir := t.TempDir()
@@ -33,24 +31,11 @@ func TestTreeIsNotLeft(t *testing.T) {
 		if b, err := tree.Read(path); err == nil {
 			t.Errorf("%s: %q", path, b[:min(len(b), 10)])
 		}
-		if fd, err := tree.openOld(path, unix.O_RDONLY); err == nil {
-			unix.Close(fd)
-			t.Errorf("%s: opened without openat2", path)
-		}
 	}
 	if got := tree.Text("/sys/device"); !strings.Contains(got.Reason, "no regular file") {
 		t.Errorf("%+v", got)
 	}
 	if got := tree.Text("/sys/within"); got.Value != "1" {
 		t.Errorf("%+v", got)
-	}
-	fd, err := tree.openOld("/sys/within", unix.O_RDONLY)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer unix.Close(fd)
-	b := make([]byte, 9)
-	if n, err := unix.Read(fd, b); err != nil || string(b[:n]) != "1\n" {
-		t.Errorf("%q, %v", b[:n], err)
 	}
 }

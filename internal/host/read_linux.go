@@ -1,15 +1,16 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path"
 	"strings"
 	"sync"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -20,56 +21,71 @@ import (
 // session keeps a recorded tree's root open while all of it is read, and ends
 // the reading when its context does.
 type session struct {
-	ctx   context.Context
-	fd    int      // of the root; -1 for the machine itself
-	shown sync.Map // what masked has found out
+	ctx    context.Context
+	root   *os.Root // nil: of the machine itself
+	hidden sync.Map // what hides has found out
 }
 
 // begin returns the tree with a session; end must be called after its last use.
 func (t Tree) begin(ctx context.Context) (_ Tree, end func()) {
-	s := &session{ctx: ctx, fd: -1}
+	s := &session{ctx: ctx}
 	if !t.Live() {
-		if fd, err := openRetry(t.Root, unix.O_PATH|unix.O_DIRECTORY); err == nil {
-			s.fd = fd
-		}
+		s.root, _ = os.OpenRoot(t.Root) // what is not there says so at the first reading
 	}
 	t.at = s
 	return t, func() {
-		if s.fd >= 0 {
-			unix.Close(s.fd)
-			s.fd = -1
+		if s.root != nil {
+			s.root.Close()
 		}
 	}
 }
 
-// open opens a path of the machine, below a recorded root as OpenIn does.
-func (t Tree) open(path string, flags int) (int, error) {
-	flags |= unix.O_CLOEXEC
-	if flags&unix.O_PATH == 0 { // openat2 refuses other flags beside O_PATH
-		flags |= unix.O_RDONLY | unix.O_NONBLOCK | unix.O_NOCTTY
+// below calls do with a recorded tree's root, and with a path of the machine relative to it. An
+// absolute link means one below the root, which os.Root would refuse: such a path is resolved first.
+func (t Tree) below(p string, do func(root *os.Root, rel string) error) error {
+	if t.at == nil || t.at.root == nil {
+		root, err := os.OpenRoot(t.Root)
+		if err != nil {
+			return bare(err)
+		}
+		defer root.Close()
+		t.at = &session{ctx: context.Background(), root: root}
 	}
+	err := do(t.at.root, relative(p))
+	if leaves(err) {
+		real, unresolved := view{t: t.quiet()}.resolve(p)
+		if unresolved == nil && real != p {
+			err = do(t.at.root, relative(real))
+		}
+	}
+	return bare(err)
+}
+
+// relative is a path of the machine relative to its root.
+func relative(p string) string {
+	return cmp.Or(strings.TrimLeft(path.Clean("/"+p), "/"), ".")
+}
+
+// Open opens a path of the machine. Below a root it opens only directories and regular files, and
+// one with a second name, which may be anywhere, only to read it: the maker of the tree may have
+// planted devices, FIFOs and hard links. It does not wait for the writer of a FIFO.
+func (t Tree) Open(path string, flags int) (fd int, err error) {
+	flags |= unix.O_RDONLY | unix.O_NONBLOCK | unix.O_NOCTTY
 	if t.at != nil && t.at.ctx.Err() != nil {
 		return -1, errors.New("interrupted before it was read")
 	}
 	if t.Live() {
 		return openRetry(path, flags)
 	}
-	root := -1
-	if t.at != nil {
-		root = t.at.fd
-	}
-	if root < 0 {
-		fd, err := openRetry(t.Root, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC)
-		if err != nil {
-			return -1, err
+	if flags&(unix.O_PATH|unix.O_NOFOLLOW) == unix.O_PATH { // os.Root would open a link itself
+		if path, err = (view{t: t.quiet()}).resolve(path); err != nil {
+			return -1, bare(err)
 		}
-		defer unix.Close(fd)
-		root = fd
 	}
-	fd, err := OpenIn(root, path, flags)
-	if errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.EPERM) {
-		return t.openOld(path, flags)
-	}
+	err = t.below(path, func(root *os.Root, rel string) error {
+		fd, err = openIn(root, rel, flags)
+		return err
+	})
 	return fd, err
 }
 
@@ -84,9 +100,9 @@ func openRetry(path string, flags int) (int, error) {
 
 var buffers = sync.Pool{New: func() any { b := make([]byte, 64<<10); return &b }}
 
-// read lends the content of a file to use.
-func (t Tree) read(path string, use func([]byte) error) error {
-	fd, err := t.open(path, 0)
+// read lends at most the first bytes of a file to use; of a whole one, most is above maxFile.
+func (t Tree) read(path string, most int, use func([]byte) error) error {
+	fd, err := t.Open(path, 0)
 	if err != nil {
 		return err
 	}
@@ -98,7 +114,7 @@ func (t Tree) read(path string, use func([]byte) error) error {
 	// files may come in parts, and end only where a read gives nothing.
 	parts := t.Live() && !strings.HasPrefix(path, "/sys/")
 	for n := 0; ; {
-		m, err := unix.Read(fd, buf[n:])
+		m, err := unix.Read(fd, buf[n:min(len(buf), most)])
 		if err == unix.EINTR {
 			continue
 		}
@@ -109,7 +125,7 @@ func (t Tree) read(path string, use func([]byte) error) error {
 		if n > maxFile {
 			return errTooLarge
 		}
-		if m == 0 || (n < len(buf) && !parts) {
+		if m == 0 || n == most || (n < len(buf) && !parts) {
 			return use(buf[:n])
 		}
 		if n == len(buf) {
@@ -120,7 +136,7 @@ func (t Tree) read(path string, use func([]byte) error) error {
 
 // file opens a file of the machine, whose reading does not wait.
 func (t Tree) file(path string) (*os.File, error) {
-	fd, err := t.open(path, 0)
+	fd, err := t.Open(path, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -132,26 +148,11 @@ func (t Tree) file(path string) (*os.File, error) {
 	return os.NewFile(uintptr(fd), path), nil
 }
 
-func (t Tree) head(path string, n int) ([]byte, error) {
-	f, err := t.file(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, int64(n)))
-}
-
 // lstat tells what a path is, without following it if it is a link.
 func (t Tree) lstat(path string) (fs.FileMode, error) {
 	info, err := os.Lstat(path)
 	if !t.Live() {
-		fd, e := t.open(path, unix.O_PATH|unix.O_NOFOLLOW)
-		if e != nil {
-			return 0, e
-		}
-		f := os.NewFile(uintptr(fd), path)
-		defer f.Close()
-		info, err = f.Stat()
+		err = t.below(path, func(root *os.Root, rel string) (err error) { info, err = root.Lstat(rel); return err })
 	}
 	if err != nil {
 		return 0, bare(err)
@@ -159,28 +160,16 @@ func (t Tree) lstat(path string) (fs.FileMode, error) {
 	return info.Mode(), nil
 }
 
-func (t Tree) readlink(path string) (string, error) {
+func (t Tree) readlink(path string) (target string, err error) {
 	if t.Live() {
 		return os.Readlink(path)
 	}
-	fd, err := t.open(path, unix.O_PATH|unix.O_NOFOLLOW)
-	if err != nil {
-		return "", err
-	}
-	defer unix.Close(fd)
-	buf := make([]byte, unix.PathMax)
-	n, err := unix.Readlinkat(fd, "", buf)
-	if errors.Is(err, unix.ENOENT) {
-		err = unix.EINVAL // what readlink(2) says of what is no link
-	}
-	if err != nil {
-		return "", err
-	}
-	return string(buf[:n]), nil
+	err = t.below(path, func(root *os.Root, rel string) (err error) { target, err = root.Readlink(rel); return err })
+	return target, err
 }
 
 func (t Tree) list(path string) ([]string, error) {
-	fd, err := t.open(path, unix.O_DIRECTORY)
+	fd, err := t.Open(path, unix.O_DIRECTORY)
 	if err != nil {
 		return nil, err
 	}
@@ -204,95 +193,42 @@ func (t Tree) list(path string) ([]string, error) {
 }
 
 func (t Tree) exists(path string) bool {
-	fd, err := t.open(path, unix.O_PATH)
-	if err != nil {
-		return false
+	if t.Live() {
+		_, err := os.Stat(path)
+		return err == nil
 	}
-	unix.Close(fd)
-	return true
+	return t.below(path, func(root *os.Root, rel string) error { _, err := root.Stat(rel); return err }) == nil
 }
 
-// OpenIn opens a path of the machine whose tree lies below an open directory. Links are
-// followed as in a chroot (openat2(2), Linux 5.6): /sys is full of links, and an absolute one
-// would else lead to files of the machine that we run on. Only directories and regular files are
-// opened, and one with a second name, which may be anywhere, only to read it: the maker of the tree
-// may have planted devices, FIFOs and hard links.
-func OpenIn(root int, path string, flags int) (int, error) {
-	if flags&(unix.O_PATH|unix.O_DIRECTORY) != 0 { // it opens nothing, or a directory alone
-		return openat2(root, path, flags)
-	}
-	named, err := openat2(root, path, unix.O_PATH)
-	if err != nil {
-		return -1, err
-	}
-	defer unix.Close(named)
-	if err := plain(named, flags); err != nil {
-		return -1, err
-	}
-	fd, err := openat2(root, path, flags|unix.O_NONBLOCK|unix.O_NOCTTY)
-	if err != nil {
-		return -1, err
-	}
-	if err := plain(fd, flags); err != nil { // it was replaced meanwhile
-		unix.Close(fd)
-		return -1, err
-	}
-	return fd, nil
-}
-
-// plain refuses what no tree of files needs.
-func plain(fd, flags int) error {
-	var st unix.Stat_t
-	if err := unix.Fstat(fd, &st); err != nil {
-		return err
-	}
-	switch kind := st.Mode & unix.S_IFMT; {
-	case kind == unix.S_IFDIR:
-	case kind != unix.S_IFREG:
-		return errors.New("it is no regular file, as all that stands for a machine is")
-	case flags&(unix.O_WRONLY|unix.O_RDWR) != 0 && st.Nlink > 1:
-		return fmt.Errorf("it has %d names (hard links), of which one may be elsewhere; replace it by a copy", st.Nlink)
-	}
-	return nil
-}
-
-func openat2(root int, path string, flags int) (int, error) {
-	how := &unix.OpenHow{Flags: uint64(flags | unix.O_CLOEXEC), Resolve: unix.RESOLVE_IN_ROOT | unix.RESOLVE_NO_MAGICLINKS} //nolint:gosec // flags are positive
-	for try := 0; ; try++ {
-		fd, err := unix.Openat2(root, below(path), how)
-		if err == unix.EINTR || err == unix.EAGAIN && try < 100 { // EAGAIN: something was renamed meanwhile
-			continue
+func openIn(root *os.Root, rel string, flags int) (fd int, err error) {
+	plain := func(info fs.FileInfo, err error) error {
+		switch {
+		case err != nil:
+			return bare(err)
+		case flags&unix.O_PATH != 0 || info.IsDir(): // it opens nothing, or a directory
+		case !info.Mode().IsRegular():
+			return errors.New("it is no regular file, as all that stands for a machine is")
+		case flags&(unix.O_WRONLY|unix.O_RDWR) != 0:
+			if n := info.Sys().(*syscall.Stat_t).Nlink; n > 1 {
+				return fmt.Errorf("it has %d names (hard links), of which one may be elsewhere; replace it by a copy", n)
+			}
 		}
-		return fd, err
+		return nil
 	}
-}
-
-// below is a path of the machine relative to its root.
-func below(p string) string {
-	if rel := strings.TrimLeft(path.Clean("/"+p), "/"); rel != "" {
-		return rel
+	stat := root.Stat
+	if flags&unix.O_NOFOLLOW != 0 {
+		stat = root.Lstat
 	}
-	return "."
-}
-
-// openOld is for kernels without openat2, and for seccomp filters that know none. It does not leave
-// the tree either; where that has an absolute link, it is refused (os.Root).
-func (t Tree) openOld(path string, flags int) (int, error) {
-	root, err := os.OpenRoot(t.Root)
-	if err != nil {
+	if err := plain(stat(rel)); err != nil {
 		return -1, err
 	}
-	defer root.Close()
-	f, err := root.OpenFile(below(path), flags|unix.O_NONBLOCK, 0)
+	f, err := root.OpenFile(rel, flags, 0)
 	if err != nil {
 		return -1, bare(err)
 	}
 	defer f.Close()
-	fd := int(f.Fd()) //nolint:gosec // a descriptor is small
-	if flags&unix.O_PATH == 0 {
-		if err := plain(fd, flags); err != nil {
-			return -1, err
-		}
+	if err := plain(f.Stat()); err != nil { // it was replaced meanwhile
+		return -1, err
 	}
-	return unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 0) //nolint:gosec // as above
+	return unix.FcntlInt(f.Fd(), unix.F_DUPFD_CLOEXEC, 0)
 }

@@ -63,7 +63,8 @@ func Record(ctx context.Context, t Tree, comment string, paths []string, w io.Wr
 	}
 	t, end := t.begin(ctx)
 	defer end()
-	r := n.recorder(t)
+	n.add(func() { n.closed = true })
+	r := &recorder{t: t, members: n.made}
 	for p, what := range n.of {
 		if ctx.Err() == nil {
 			r.take(p, what)
@@ -96,33 +97,33 @@ type note struct {
 	keep    func([]byte) []byte // what of the content is kept; nil: all
 }
 
-// noted tells the notes of a tree, if it has any, what was read.
-func (t Tree) noted(p string, what note) {
-	if t.notes == nil {
+// add changes the notes of a tree, if it has any.
+func (n *notes) add(change func()) {
+	if n == nil {
 		return
 	}
-	t.notes.mu.Lock()
-	defer t.notes.mu.Unlock()
-	if old, again := t.notes.of[path.Clean(p)]; again {
-		what.content, what.links = what.content || old.content, what.links || old.links
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if !n.closed {
+		change()
+	}
+}
+
+// noted tells what was read.
+func (t Tree) noted(p string, what note) {
+	t.notes.add(func() {
+		old := t.notes.of[path.Clean(p)]
 		if old.keep != nil {
 			what.keep = old.keep
 		}
-	}
-	if !t.notes.closed {
-		t.notes.of[path.Clean(p)] = what
-	}
+		t.notes.of[path.Clean(p)] = note{what.content || old.content, what.links || old.links, what.keep}
+	})
 }
 
 // told adds a file to a recording that holds what the machine tells by a call.
 func (t Tree) told(p, text string) {
-	if t.notes == nil || text == "" {
-		return
-	}
-	t.notes.mu.Lock()
-	defer t.notes.mu.Unlock()
-	if !t.notes.closed {
-		t.notes.made[p] = member{data: []byte(text)}
+	if text != "" {
+		t.notes.add(func() { t.notes.made[p] = member{data: []byte(text)} })
 	}
 }
 
@@ -136,13 +137,6 @@ func (t Tree) quiet() Tree {
 func (t Tree) keeping(keep func([]byte) []byte) Tree {
 	t.keep = keep
 	return t
-}
-
-func (n *notes) recorder(t Tree) *recorder {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.closed = true
-	return &recorder{t: t, members: n.made}
 }
 
 type recorder struct {
@@ -228,7 +222,8 @@ func (r *recorder) file(found map[string]member, p string, mode fs.FileMode, wha
 		return
 	}
 	var data []byte
-	err := r.t.read(p, func(b []byte) error { data = bytes.Clone(b); return nil }) // of a recording, failures are copied as they are
+	// Not Tree.Read: of a recording, failures are copied as they are.
+	err := r.t.read(p, maxFile+1, func(b []byte) error { data = bytes.Clone(b); return nil })
 	switch {
 	case errors.Is(err, fs.ErrNotExist): // gone since it was read
 		return
@@ -244,8 +239,9 @@ func (r *recorder) file(found map[string]member, p string, mode fs.FileMode, wha
 			return
 		}
 	}
-	data = bytes.TrimRight(data, "\x00")                                                                                       // device-tree strings, arguments
-	if base := path.Base(p); bytes.IndexByte(data, 0) >= 0 && base != "cmdline" && base != "compatible" && base != "environ" { // binary
+	data = bytes.TrimRight(data, "\x00") // device-tree strings, arguments
+	texts := []string{"cmdline", "compatible", "environ"}
+	if bytes.IndexByte(data, 0) >= 0 && !slices.Contains(texts, path.Base(p)) { // binary
 		return
 	}
 	found[p] = member{data: append([]byte{}, data...)}

@@ -43,8 +43,8 @@ func hostNames(name string, common map[string]bool) *regexp.Regexp {
 	short, _, _ := strings.Cut(name, ".")
 	var forms []string
 	for _, n := range []string{name, short} {
-		// Two letters, or numbers alone, are part of too much.
-		if len(n) < 3 || common[strings.ToLower(n)] || !strings.ContainsFunc(n, letter) {
+		// Two letters, or numbers alone, are part of too much. NUL ends words elsewhere.
+		if len(n) < 3 || strings.ContainsRune(n, 0) || common[strings.ToLower(n)] || !strings.ContainsFunc(n, letter) {
 			continue
 		}
 		forms = append(forms, regexp.QuoteMeta(strings.ReplaceAll(n, "-", "--")), regexp.QuoteMeta(n))
@@ -64,7 +64,7 @@ func (m *recordMask) hostless(s string) string {
 	var b strings.Builder
 	from := 0
 	for _, at := range m.names.FindAllStringIndex(s, -1) {
-		inWord := func(c byte) bool { return letter(rune(c)) || digit(c) }
+		inWord := func(c byte) bool { return letter(rune(c)) || c >= '0' && c <= '9' }
 		if at[0] > 0 && inWord(s[at[0]-1]) || at[1] < len(s) && inWord(s[at[1]]) {
 			continue
 		}
@@ -122,7 +122,9 @@ func serverArgs(s string) string {
 		kept := keptArgs.MatchString(plain)
 		switch {
 		case i == 0: // a title that a server wrote for ps holds more than its name
-			args[i], _, _ = strings.Cut(a, " ")
+			if end := strings.IndexAny(a, " \n"); end >= 0 {
+				args[i] = a[:end]
+			}
 		case a == "" || a == "-c" || kept && (hasValue || long) || keepNext && strings.HasPrefix(a, "/"):
 		case strings.HasPrefix(a, "-D"):
 		case long && hasValue:
@@ -145,12 +147,13 @@ var keptOptions = regexp.MustCompile(`^(rw|ro|sync|async|dirsync|hard|soft|softe
 func mountLines(s string) string {
 	lines := strings.Split(s, "\n")
 	for i, line := range lines {
-		left, right, isInfo := strings.Cut(line, " - ")
-		f := strings.Fields(line)
-		at, kind := 0, 2 // mounts: source point type options
+		all := strings.Fields(line)
+		f, at, kind := all, 0, 2 // mounts: source point type options
+		// mountinfo: six fields and optional ones, a dash, type source options (proc_pid_mountinfo(5))
+		dash := slices.Index(all, "-")
+		isInfo := dash >= 6
 		if isInfo {
-			f = strings.Fields(right)
-			at, kind = 1, 0 // mountinfo, after the dash: type source options
+			f, at, kind = all[dash+1:], 1, 0
 		}
 		if len(f) <= 2 || Shared(f[kind]) == "" && f[kind] != "fuse" && !strings.HasPrefix(f[kind], "fuse.") {
 			continue
@@ -163,10 +166,7 @@ func mountLines(s string) string {
 		} else if n >= 3 {
 			f[3] = keptOf(f[3])
 		}
-		lines[i] = strings.Join(f, " ")
-		if isInfo {
-			lines[i] = left + " - " + lines[i]
-		}
+		lines[i] = strings.Join(all, " ") // of which f is a part
 	}
 	return strings.Join(lines, "\n")
 }

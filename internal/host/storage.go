@@ -105,13 +105,9 @@ func (s *Storage) describe(v view, mnt *mount) {
 
 // unknownStorage is a path of which nothing is known, for one reason.
 func unknownStorage(asked, source string, err error) Storage {
-	text := Unknown[string](source, err)
-	yes := Unknown[bool](source, err)
-	return Storage{
-		Path: asked, Resolved: text, MountPoint: text, FSType: text, Options: text, Device: text, Class: text,
-		DAX: yes, ReadOnly: yes, FreeBytes: Unknown[int64](source, err),
-		Stack: []StackLayer{},
-	}
+	s := Storage{Path: asked, Stack: []StackLayer{}}
+	unknown(&s, source, err)
+	return s
 }
 
 func storageOf(t Tree, asked string) Storage {

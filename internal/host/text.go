@@ -7,6 +7,7 @@ package host
 import (
 	"fmt"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -118,7 +119,9 @@ func (b *blocks) structure(v reflect.Value) {
 		field := v.Type().Field(i)
 		switch x := v.Field(i).Interface().(type) {
 		case AnyFact:
-			b.fact(label(field), x, field)
+			if _, _, _, _, why := x.Any(); !b.foreign || why != NotTold && why != "" {
+				b.values(label(field), []cell{cellOf(v.Field(i), field)}, false)
+			}
 		case string:
 			b.pairs = append(b.pairs, document.Pair{Name: label(field), Value: x})
 		default:
@@ -133,30 +136,47 @@ func (b *blocks) structure(v reflect.Value) {
 	b.flush()
 }
 
-// fact adds one fact; absent ones are only named, at the section's end.
-func (b *blocks) fact(name string, f AnyFact, field reflect.StructField) {
-	_, _, source, state, why := f.Any()
+// objects shows a list: facts of CPUs by value, others as a table.
+func (b *blocks) objects(name string, list reflect.Value) {
 	switch {
-	case state == StateOK || state == StateDenied || state == StateError || why == NoLimit:
-		b.pairs = append(b.pairs, document.Pair{Name: name, Value: factText(f, field), Source: source})
-	case b.foreign && (why == NotTold || why == ""):
-	default:
+	case list.Len() > 0 && number(list.Index(0)) >= 0:
+		b.ofCPUs(name, list)
+	case list.Len() > 0:
+		b.tables = append(b.tables, table(name, list))
+	case !b.foreign:
 		b.absent = append(b.absent, name)
 	}
 }
 
-// objects shows a list: facts of CPUs by value, others as a table.
-func (b *blocks) objects(name string, list reflect.Value) {
-	switch {
-	case list.Len() == 0:
-		if !b.foreign {
-			b.absent = append(b.absent, name)
+// cell is what one object has in one field; without text it is not there.
+type cell struct {
+	text, source string
+	value        any // of a fact that is known
+	unit         string
+	cpus         []int // that have it
+	objects      int
+}
+
+func cellOf(v reflect.Value, field reflect.StructField) cell {
+	switch x := v.Interface().(type) {
+	case AnyFact:
+		value, unit, source, state, why := x.Any()
+		if state == StateAbsent && why != NoLimit {
+			return cell{}
 		}
-	case number(list.Index(0), "CPU", "ID") >= 0:
-		b.ofCPUs(name, list)
-	default:
-		b.tables = append(b.tables, table(name, list))
+		c := cell{text: factText(x, field), source: source, objects: 1}
+		if state == StateOK {
+			c.value, c.unit = value, unit
+		}
+		return c
+	case []int:
+		if len(x) > 0 {
+			return cell{text: cpuList(x)}
+		}
+	case string, int:
+		return cell{text: fmt.Sprint(x)}
 	}
+	return cell{} // a list of its own
 }
 
 // many is from how many facts on a list of CPUs needs no name before each of them.
@@ -170,12 +190,12 @@ func (b *blocks) ofCPUs(name string, list reflect.Value) {
 	var offline []int
 	for i := range list.Len() {
 		x := list.Index(i)
-		own := []int{number(x, "CPU", "ID")}
+		own := []int{number(x)}
 		if f := x.FieldByName("CPUs"); f.IsValid() {
 			own = f.Interface().(Fact[[]int]).Or(own)
 		}
 		if len(b.online) > 0 && !slices.ContainsFunc(own, func(c int) bool { return slices.Contains(b.online, c) }) {
-			offline = append(offline, number(x, "CPU", "ID"))
+			offline = append(offline, number(x))
 			continue
 		}
 		cpus, objects = append(cpus, own), append(objects, x)
@@ -193,51 +213,111 @@ func (b *blocks) ofCPUs(name string, list reflect.Value) {
 		if t.NumField() < many {
 			full = strings.TrimSuffix(name+" "+full, " value")
 		}
-		var members []cpuFact
+		cells := make([]cell, len(objects))
 		for j, x := range objects {
-			members = append(members, cpuFact{cpus[j], x.Field(i).Interface().(AnyFact)})
+			cells[j] = cellOf(x.Field(i), field)
+			cells[j].cpus = cpus[j]
 		}
-		b.group(full, members, field)
+		b.values(full, cells, true)
+	}
+}
+
+// most is how many different values of one kind are listed; of more, numbers
+// give only the range.
+const most = 6
+
+// numberedPart is what sources of alike objects differ by.
+var numberedPart = regexp.MustCompile(`\b(cpu|policy|node)\d+\b`)
+
+// values shows what some objects have, alike ones together; what none has is only named, at the
+// section's end.
+func (b *blocks) values(name string, cells []cell, ofCPUs bool) {
+	var lines []cell
+	at := map[string]int{}
+	var numbers []float64
+	for _, c := range cells {
+		if c.text == "" {
+			continue
+		}
+		if x, ok := scalar(c.value); ok {
+			numbers = append(numbers, x)
+		}
+		i, ok := at[c.text]
+		if !ok {
+			i, at[c.text] = len(lines), len(lines)
+			lines = append(lines, cell{text: c.text, source: c.source, unit: c.unit})
+		}
+		lines[i].cpus = append(lines[i].cpus, c.cpus...)
+		lines[i].objects++
+	}
+	if len(lines) == 0 && (!b.foreign || !ofCPUs) {
+		b.absent = append(b.absent, name)
+	}
+	if len(lines) > most && len(numbers) == len(cells) {
+		all := cell{source: lines[0].source, objects: len(cells)}
+		all.text = result.Format(slices.Min(numbers), lines[0].unit) + " to " + result.Format(slices.Max(numbers), lines[0].unit)
+		for _, l := range lines {
+			all.cpus = append(all.cpus, l.cpus...)
+		}
+		lines = []cell{all}
+	}
+	for i, l := range lines {
+		if i == most {
+			b.pairs = append(b.pairs, document.Pair{Value: fmt.Sprintf("and %d other values", len(lines)-most)})
+			return
+		}
+		if l.objects > 1 {
+			l.source = numberedPart.ReplaceAllString(l.source, "$1*") // one object's source stands for all alike
+		}
+		switch l.cpus = ascending(l.cpus); {
+		case len(l.cpus) == 1:
+			l.text += ", cpu " + cpuList(l.cpus)
+		case ofCPUs:
+			l.text += ", cpus " + cpuList(l.cpus)
+		}
+		b.pairs = append(b.pairs, document.Pair{Name: name, Value: l.text, Source: l.source})
+		name = ""
 	}
 }
 
 // table shows other objects, alike ones in one row: the first column has their CPUs or names.
 func table(name string, list reflect.Value) *document.Table {
 	t := list.Type().Elem()
-	key := slices.IndexFunc(reflect.VisibleFields(t), func(f reflect.StructField) bool { return f.Name == "CPUs" })
-	key = max(key, 0)
+	key := max(0, slices.IndexFunc(reflect.VisibleFields(t), func(f reflect.StructField) bool { return f.Name == "CPUs" }))
 	out := &document.Table{Title: name, Columns: []document.Column{{Head: label(t.Field(key))}}}
-	cells := make([][]string, list.Len())
+	rows := make([][]string, list.Len())
 	for i := range t.NumField() {
-		any, column := false, make([]string, list.Len())
+		any, figures := false, true
+		column := make([]string, list.Len())
 		for j := range column {
-			column[j] = cellText(list.Index(j).Field(i), t.Field(i))
-			any = any || column[j] != ""
+			s := cellOf(list.Index(j).Field(i), t.Field(i)).text
+			column[j], any, figures = s, any || s != "", figures && (s == "" || s[0] >= '0' && s[0] <= '9')
 		}
 		if i == key || !any {
 			continue
 		}
-		figures := !slices.ContainsFunc(column, func(s string) bool { return s != "" && (s[0] < '0' || s[0] > '9') })
 		out.Columns = append(out.Columns, document.Column{Head: label(t.Field(i)), Right: figures})
-		for j := range cells {
-			cells[j] = append(cells[j], column[j])
+		for j, s := range column {
+			rows[j] = append(rows[j], s)
 		}
 	}
-	var rows []string // what a row is known by
-	members := map[string][]reflect.Value{}
-	for j := range cells {
-		row := strings.Join(cells[j], "\x00")
-		if members[row] == nil {
-			rows = append(rows, row)
+	var keys [][]reflect.Value // of each row
+	at := map[string]int{}
+	for j, row := range rows {
+		known := strings.Join(row, "\x00")
+		i, ok := at[known]
+		if !ok {
+			i, at[known] = len(keys), len(keys)
+			keys = append(keys, nil)
+			out.Rows = append(out.Rows, document.Row{Cells: []document.Cell{{}}})
+			for _, s := range row {
+				out.Rows[i].Cells = append(out.Rows[i].Cells, document.Text(s))
+			}
 		}
-		members[row] = append(members[row], list.Index(j).Field(key))
+		keys[i] = append(keys[i], list.Index(j).Field(key))
 	}
-	for _, row := range rows {
-		r := document.Row{Cells: []document.Cell{together(members[row])}}
-		for _, cell := range strings.Split(row, "\x00") {
-			r.Cells = append(r.Cells, document.Text(cell))
-		}
-		out.Rows = append(out.Rows, r)
+	for i, k := range keys {
+		out.Rows[i].Cells[0] = together(k)
 	}
 	return out
 }
@@ -264,9 +344,9 @@ func together(keys []reflect.Value) document.Cell {
 	return c
 }
 
-// number is the first field of a struct with one of some names that is an int; -1 for none.
-func number(v reflect.Value, names ...string) int {
-	for _, name := range names {
+// number is that of an object that is a CPU or has an ID; -1 for others.
+func number(v reflect.Value) int {
+	for _, name := range []string{"CPU", "ID"} {
 		if f := v.FieldByName(name); f.IsValid() && f.Kind() == reflect.Int {
 			return int(f.Int())
 		}

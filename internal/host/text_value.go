@@ -4,12 +4,10 @@ import (
 	"cmp"
 	"fmt"
 	"reflect"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
-	"hostlab/internal/document"
 	"hostlab/internal/result"
 )
 
@@ -45,27 +43,6 @@ func factText(f AnyFact, field reflect.StructField) string {
 	return valueText(value, unit)
 }
 
-// cellText shows a field in a table; "" for what is not there.
-func cellText(v reflect.Value, field reflect.StructField) string {
-	switch x := v.Interface().(type) {
-	case AnyFact:
-		if _, _, _, state, why := x.Any(); state == StateAbsent && why != NoLimit || state == "" {
-			return ""
-		}
-		return factText(x, field)
-	case []int:
-		if len(x) == 0 {
-			return ""
-		}
-		return cpuList(x)
-	case string:
-		return x
-	case int:
-		return fmt.Sprint(x)
-	}
-	return "" // a list of its own
-}
-
 // valueText writes a value for people.
 func valueText(value any, unit string) string {
 	switch v := value.(type) {
@@ -96,6 +73,7 @@ func valueText(value any, unit string) string {
 
 func scalar(v any) (float64, bool) {
 	switch x := reflect.ValueOf(v); {
+	case v == nil:
 	case x.CanInt():
 		return float64(x.Int()), true
 	case x.CanFloat():
@@ -130,74 +108,4 @@ func cpuList(list []int) string {
 	}
 	s = s[:strings.LastIndexAny(s[:most-20], ", ")]
 	return fmt.Sprintf("%s,... (%d in all)", s, len(list))
-}
-
-type cpuFact struct {
-	cpus []int
-	fact AnyFact
-}
-
-// most is how many different values of one kind are listed; of more, numbers
-// give only the range.
-const most = 6
-
-// numberedPart is what sources of alike objects differ by.
-var numberedPart = regexp.MustCompile(`\b(cpu|policy|node)\d+\b`)
-
-func (b *blocks) group(name string, members []cpuFact, field reflect.StructField) {
-	type line struct {
-		text, source string
-		cpus         []int
-		objects      int
-	}
-	var lines []line
-	at := map[string]int{}
-	var numbers []float64
-	var unit string
-	var cpus []int
-	for _, m := range members {
-		value, u, source, state, why := m.fact.Any()
-		if (state == StateAbsent || state == "") && why != NoLimit {
-			continue
-		}
-		shown := factText(m.fact, field)
-		if x, ok := scalar(value); ok && state == StateOK {
-			numbers, unit = append(numbers, x), u
-		}
-		i, ok := at[shown]
-		if !ok {
-			i = len(lines)
-			at[shown] = i
-			lines = append(lines, line{text: shown, source: source})
-		}
-		lines[i].cpus = append(lines[i].cpus, m.cpus...)
-		lines[i].objects++
-		cpus = append(cpus, m.cpus...)
-	}
-	if len(lines) == 0 {
-		if !b.foreign {
-			b.absent = append(b.absent, name)
-		}
-		return
-	}
-	if len(lines) > most && len(numbers) == len(members) {
-		span := result.Format(slices.Min(numbers), unit) + " to " + result.Format(slices.Max(numbers), unit)
-		lines = []line{{span, lines[0].source, cpus, len(members)}}
-	}
-	for i, l := range lines {
-		if i == most {
-			b.pairs = append(b.pairs, document.Pair{Value: fmt.Sprintf("and %d other values", len(lines)-most)})
-			return
-		}
-		if l.objects > 1 {
-			l.source = numberedPart.ReplaceAllString(l.source, "$1*") // one object's source stands for all alike
-		}
-		l.cpus = ascending(l.cpus)
-		of := ", cpus "
-		if len(l.cpus) == 1 {
-			of = ", cpu "
-		}
-		b.pairs = append(b.pairs, document.Pair{Name: name, Value: l.text + of + cpuList(l.cpus), Source: l.source})
-		name = ""
-	}
 }

@@ -85,15 +85,20 @@ func (t Tree) Join(path string) string {
 // Read returns a file's content. Errors are *fs.PathError with the machine's
 // own path, never that of a recording. It does not wait for a writer of a FIFO
 // and gives up on files above 16 MiB.
-func (t Tree) Read(path string) ([]byte, error) {
+func (t Tree) Read(path string) ([]byte, error) { return t.head(path, maxFile+1) }
+
+// head reads at most the first bytes of a file. The kernel makes up
+// /proc/cpuinfo while it is read, at some microseconds a CPU, so that not
+// reading on matters on a large host.
+func (t Tree) head(path string, most int) ([]byte, error) {
 	var out []byte
-	err := t.with(path, func(b []byte) { out = bytes.Clone(b) })
+	err := t.with(path, most, func(b []byte) { out = bytes.Clone(b) })
 	return out, err
 }
 
 // with lends a file's content to use, which must not keep it.
-func (t Tree) with(path string, use func([]byte)) error {
-	err := t.read(path, func(b []byte) error {
+func (t Tree) with(path string, most int, use func([]byte)) error {
+	err := t.read(path, most, func(b []byte) error {
 		if !t.Live() {
 			if err := marked(b); err != nil {
 				return err
@@ -103,11 +108,6 @@ func (t Tree) with(path string, use func([]byte)) error {
 		return nil
 	})
 	t.noted(path, note{content: true, keep: t.keep})
-	return t.failure(path, err)
-}
-
-// failure is an error of reading a file, in the machine's own words.
-func (t Tree) failure(path string, err error) error {
 	if err == nil {
 		return nil
 	}
@@ -139,7 +139,7 @@ func marked(b []byte) error {
 // so a recording says that a directory could not be entered.
 func (t Tree) parentMark(path string, other error) error {
 	for dir := filepath.ToSlash(filepath.Dir(path)); dir != "/" && dir != "."; dir = filepath.ToSlash(filepath.Dir(dir)) {
-		err := t.read(dir, marked)
+		err := t.read(dir, maxFile+1, marked)
 		if err == nil {
 			return other // a file without a mark
 		}
@@ -215,7 +215,7 @@ func (t Tree) Text(path string) Fact[string] {
 func (t Tree) text(path string, most int) Fact[string] {
 	var s string
 	var long error
-	err := t.with(path, func(b []byte) {
+	err := t.with(path, maxFile+1, func(b []byte) {
 		if b = bytes.TrimSpace(b); len(b) > most {
 			long = fmt.Errorf("longer than a settings file can be (%d bytes)", len(b))
 			return

@@ -72,38 +72,38 @@ var vendors = []struct {
 const azureTag = "7783-7084-3265-9085-8269-3286-77"
 
 // dmiHypervisor returns the hypervisor that DMI names, and whether that alone
-// proves a guest.
-func dmiHypervisor(t Tree) (name, source string, certain bool) {
-	vendor, product := dmi(t, "sys_vendor"), dmi(t, "product_name")
-	name, byProduct, certain := vendorHypervisor(vendor.Or(""), product.Or(""))
-	if name == "" {
-		return "", "", false
+// proves a guest. Its state is "" where DMI names none.
+func dmiHypervisor(t Tree) (name Fact[string], certain bool) {
+	name, certain = vendorHypervisor(dmi(t, "sys_vendor"), dmi(t, "product_name"))
+	if name.State != StateOK {
+		return name, false
 	}
-	source = vendor.Source
-	if byProduct {
-		source = product.Source
+	switch tag := dmi(t.keeping(knownTag), "chassis_asset_tag"); tag.Or("") {
+	case azureTag:
+		return Known("hyper-v (Azure)", "", tag.Source), true
+	case "OracleCloud.com":
+		return Known("kvm (Oracle Cloud)", "", tag.Source), true
 	}
-	if tag := dmi(t.keeping(knownTag), "chassis_asset_tag"); tag.Or("") == azureTag {
-		return "hyper-v (Azure)", tag.Source, true
-	} else if tag.Or("") == "OracleCloud.com" {
-		return "kvm (Oracle Cloud)", tag.Source, true
-	}
-	return name, source, certain
+	return name, certain
 }
 
-// vendorHypervisor looks up what DMI calls a machine. Name is "" for those that are
-// none of a hypervisor's; byProduct tells that the product had a say.
-func vendorHypervisor(vendor, product string) (name string, byProduct, certain bool) {
+// vendorHypervisor looks up what a machine is called. Its state is "" for those that are
+// none of a hypervisor's.
+func vendorHypervisor(vendor, product Fact[string]) (name Fact[string], certain bool) {
 	for _, v := range vendors {
-		if v.vendor == "" && v.product == "" || !strings.HasPrefix(vendor, v.vendor) || !strings.HasPrefix(product, v.product) {
+		if !strings.HasPrefix(vendor.Or(""), v.vendor) || !strings.HasPrefix(product.Or(""), v.product) {
 			continue
 		}
-		if v.hypervisor == "kvm (Amazon EC2)" && strings.Contains(product, ".metal") {
-			return "", false, false // the customer has the whole machine
+		source := vendor.Source
+		if v.product != "" {
+			source = product.Source
 		}
-		return v.hypervisor, v.product != "", v.certain
+		if v.hypervisor == "kvm (Amazon EC2)" && strings.Contains(product.Or(""), ".metal") {
+			return Fact[string]{}, false // the customer has the whole machine
+		}
+		return Known(v.hypervisor, "", source), v.certain
 	}
-	return "", false, false
+	return Fact[string]{}, false
 }
 
 // readHypervisor puts the witnesses in the order of what they prove: Xen's own
@@ -113,39 +113,39 @@ func readHypervisor(t Tree) Fact[string] {
 	const xen = "/sys/hypervisor/type"
 	if kind, ok := notEmpty(t.Text(xen)).Get(); ok {
 		if strings.Contains(t.Text("/proc/xen/capabilities").Or(""), "control_d") {
-			return Known(kind+" (control domain)", "", xen)
+			kind += " (control domain)"
 		}
 		return Known(kind, "", xen)
 	}
-	name, source, certain := dmiHypervisor(t)
+	name, certain := dmiHypervisor(t)
 	clocks := t.Text("/sys/devices/system/clocksource/clocksource0/available_clocksource")
-	if name == "qemu" && strings.Contains(clocks.Or(""), "kvm-clock") {
-		return Known("kvm", "", source+" and "+clocks.Source)
+	if name.Value == "qemu" && strings.Contains(clocks.Or(""), "kvm-clock") {
+		return Known("kvm", "", name.Source+" and "+clocks.Source)
 	}
 	if certain {
-		return Known(name, "", source)
+		return name
 	}
 	cpu := readCPUInfo(t)
 	switch {
 	case cpu.has("hypervisor"):
 		flag := cpuinfoPath + " flag hypervisor"
-		if name != "" {
-			return Known(name, "", source+" and "+flag)
+		if name.State == StateOK {
+			return name.from(name.Source + " and " + flag)
 		}
 		return nameByClock(t, clocks, flag)
 	case cpu.fields["flags"] != "":
 		return Known("none", "", cpuinfoPath+": no flag hypervisor")
-	case name != "": // Arm in a cloud
-		return Known(name, "", source)
+	case name.State == StateOK: // Arm in a cloud
+		return name
 	}
 	if f := treeHypervisor(t); f.State == StateOK {
 		return f
 	}
-	if vendor, ok := dmi(t, "sys_vendor").Get(); ok && cpu.err == nil {
-		return Known("none", "", fmt.Sprintf("%ssys_vendor: %s makes machines", dmiDir, clip(vendor)))
-	}
 	if cpu.err != nil {
 		return Unknown[string](cpuinfoPath, cpu.err)
+	}
+	if vendor, ok := dmi(t, "sys_vendor").Get(); ok {
+		return Known("none", "", fmt.Sprintf("%ssys_vendor: %s makes machines", dmiDir, clip(vendor)))
 	}
 	return absentFact[string](cpuinfoPath, "this architecture has no hypervisor flag, and neither DMI nor a device tree tells")
 }
@@ -192,7 +192,7 @@ func treeHypervisor(t Tree) Fact[string] {
 // interrupts the rest is most of the work of a parser.
 func readSteal(t Tree) Fact[float64] {
 	const file = "/proc/stat"
-	b, err := readHead(t, file, 1024)
+	b, err := t.head(file, 1024)
 	if err != nil {
 		return Unknown[float64](file, err)
 	}

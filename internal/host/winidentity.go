@@ -16,14 +16,15 @@ const (
 // windowsIdentity names a machine by the registry and by the version (major,
 // minor, build) that RtlGetVersion tells.
 func windowsIdentity(reg hklm, version [3]uint32) Identity {
+	bios := func(name string) Fact[string] { return notEmpty(regText(reg, winBIOSKey, name)) }
 	id := Identity{
 		OS:        windowsOS(reg, version),
 		Kernel:    windowsKernel(reg, version),
 		Arch:      Known(runtime.GOARCH, "", "architecture that hostlab was built for"),
 		CPUModel:  notEmpty(regText(reg, winCPUKey, "ProcessorNameString")),
 		CPUVendor: notEmpty(regText(reg, winCPUKey, "VendorIdentifier")),
-		Product:   joinTexts(regText(reg, winBIOSKey, "SystemManufacturer"), regText(reg, winBIOSKey, "SystemProductName")),
-		BIOS:      joinTexts(regText(reg, winBIOSKey, "BIOSVendor"), regText(reg, winBIOSKey, "BIOSVersion"), regText(reg, winBIOSKey, "BIOSReleaseDate")),
+		Product:   joinFacts(bios("SystemManufacturer"), bios("SystemProductName")),
+		BIOS:      joinFacts(bios("BIOSVendor"), bios("BIOSVersion"), bios("BIOSReleaseDate")),
 	}
 	const ticks = "the kernel's configuration"
 	id.Microcode = Unknown[string](winCPUKey, errForeign)
@@ -65,40 +66,17 @@ func windowsKernel(reg hklm, version [3]uint32) Fact[string] {
 	return Known(text, "", "RtlGetVersion")
 }
 
-// joinTexts puts values of one key behind each other; those that are empty or not
-// there are left out.
-func joinTexts(facts ...Fact[string]) Fact[string] {
-	for i := range facts {
-		facts[i] = notEmpty(facts[i])
-	}
-	out := firstKnown(facts...)
-	var words []string
-	for _, f := range facts {
-		if v, ok := f.Get(); ok && (len(words) == 0 || !strings.HasPrefix(v, words[0])) {
-			words = append(words, v)
-		}
-	}
-	if out.State == StateOK {
-		out.Value = strings.Join(words, " ")
-	}
-	return out
-}
-
 // windowsHypervisor names the hypervisor by what the firmware calls the machine.
 // That it calls it something else proves nothing: where virtualization-based
 // security is on, Windows runs on a hypervisor of its own on real hardware.
 func windowsHypervisor(reg hklm) Fact[string] {
 	vendor, product := regText(reg, winBIOSKey, "SystemManufacturer"), regText(reg, winBIOSKey, "SystemProductName")
-	name, byProduct, _ := vendorHypervisor(vendor.Or(""), product.Or(""))
+	name, _ := vendorHypervisor(vendor, product)
 	switch {
-	case name != "" && byProduct:
-		return Known(name, "", product.Source)
-	case name != "":
-		return Known(name, "", vendor.Source)
+	case name.State == StateOK:
+		return name
 	case notEmpty(vendor).State == StateOK:
 		return absentFact[string](vendor.Source, clip(vendor.Value)+" is no known hypervisor's machine, which proves nothing")
-	case vendor.State == StateOK:
-		return absentFact[string](vendor.Source, "empty")
 	}
-	return vendor
+	return notEmpty(vendor)
 }

@@ -28,7 +28,7 @@ func TestWindowsIdentity(t *testing.T) {
 		{"Windows 10 is one", fakeRegistry{version("ProductName"): "Windows 10 Pro"}, [3]uint32{10, 0, 19045},
 			[5]string{"Windows 10 Pro", "10.0.19045", "absent", "absent", "absent"}},
 		{"the product repeats the vendor", fakeRegistry{version("ProductName"): "Microsoft Windows 7", bios("SystemManufacturer"): "VMware, Inc.", bios("SystemProductName"): "VMware, Inc. VMware7,1"},
-			[3]uint32{6, 1, 7601}, [5]string{"Windows 7", "6.1.7601", "VMware, Inc.", "absent", "vmware"}},
+			[3]uint32{6, 1, 7601}, [5]string{"Windows 7", "6.1.7601", "VMware, Inc. VMware7,1", "absent", "vmware"}},
 		{"hardware proves nothing", fakeRegistry{version("ProductName"): "", bios("SystemManufacturer"): "Dell Inc.", bios("SystemProductName"): " ", bios("BIOSVersion"): errors.New("broken")},
 			[3]uint32{10, 0, 17763}, [5]string{"absent", "10.0.17763", "Dell Inc.", "error", "absent"}},
 	} {

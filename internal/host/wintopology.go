@@ -33,14 +33,12 @@ func windowsTopology(buf []byte, err error) Topology {
 	if err == nil {
 		records, err = winRecords(buf)
 	}
-	none := Unknown[string](winTopSource, errForeign)
-	top := Topology{SMTControl: none, Caches: []Cache{}, NUMA: []NUMANode{}, CoreTypes: []CoreType{}, CPUs: []CPU{}}
+	top := Topology{Caches: []Cache{}, NUMA: []NUMANode{}, CoreTypes: []CoreType{}, CPUs: []CPU{}}
 	if err != nil {
-		top.Online = Unknown[[]int](winTopSource, err)
-		top.Sockets, top.Cores, top.Threads = Unknown[int](winTopSource, err), Unknown[int](winTopSource, err), Unknown[int](winTopSource, err)
-		top.SMTActive = Unknown[bool](winTopSource, err)
+		unknown(&top, winTopSource, err)
 		return top
 	}
+	top.SMTControl = Unknown[string](winTopSource, errForeign)
 	cpus := map[int]*CPU{}
 	classes := map[byte][]int{}
 	count := map[uint32]int{}

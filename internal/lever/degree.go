@@ -91,9 +91,9 @@ func didWork(m *result.Measurement, top int) string {
 
 // noGain says that parallelism was not seen to help.
 func noGain(m *result.Measurement, top int) string {
-	k := float64(top)
-	return fmt.Sprintf("a query ran at %s [%s, %s] the speed of one CPU: no gain shown", result.Format(m.Estimate.Value*k, "ratio"),
-		result.Format(m.Estimate.Low*k, "ratio"), result.Format(m.Estimate.High*k, "ratio"))
+	e := m.Estimate.Map(func(v float64) float64 { return v * float64(top) })
+	e.Unit = "ratio"
+	return fmt.Sprintf("a query ran at %s the speed of one CPU: no gain shown", e.Brief())
 }
 
 // quotaSays tells what a control group's limit did meanwhile.

@@ -66,7 +66,7 @@ func TestFrequency(t *testing.T) {
 	}
 	decisions(t, []decision{
 		{name: "penalty beyond noise, governor found", lever: f, facts: metal(), outcomes: ran(slow), results: pwr("PWR-001"), cost: true,
-			want: Worthwhile, evidence: db, says: []string{"1.42x [1.31x, 1.55x] as long (n 24)", "cpupower frequency-set -g performance"}, bound: 1 - 1/1.55, from: BoundMeasured},
+			want: Worthwhile, evidence: db, says: []string{"1.42x [1.31, 1.55] as long (n 24)", "cpupower frequency-set -g performance"}, bound: 1 - 1/1.55, from: BoundMeasured},
 		{name: "penalty in a guest without a knob", lever: f, facts: guest(), outcomes: ran(slow), cost: true,
 			want: Worthwhile, evidence: db, says: []string{"no knob for it: the owner of the kvm hypervisor sets it"}, bound: 1 - 1/1.55},
 		{name: "penalty, nothing found", lever: f, facts: metal(), outcomes: ran(slow), cost: true,
@@ -93,7 +93,7 @@ func TestFrequency(t *testing.T) {
 		{name: "too noisy for no effect", lever: f, facts: metal(), outcomes: ran(alu(1, 0.99, 1.01, 0.2)),
 			want: Unresolved, evidence: db, bound: 1 - 1/1.01},
 		{name: "faster after the pause", lever: f, facts: guest(), outcomes: ran(alu(0.6, 0.5, 0.7, 0.02)),
-			want: NotHere, evidence: db, says: []string{"faster after the pause (0.60x [0.50x, 0.70x])", "broken"}, bound: -1},
+			want: NotHere, evidence: db, says: []string{"faster after the pause (0.60x [0.50, 0.70])", "broken"}, bound: -1},
 		{name: "faster in one comparison", lever: f, facts: guest(), outcomes: ran(same, ratio("wakeup.alu.10ms.cpu1", 0.6, 0.5, 0.7, 0.02)),
 			want: NotHere, evidence: db, bound: -1},
 		{name: "never idle", lever: f, facts: guest(), outcomes: ran(with(same, "disturbed", "the CPU was not idle in 15 of 15 pauses")),

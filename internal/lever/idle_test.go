@@ -20,7 +20,7 @@ func TestIdle(t *testing.T) {
 	pwr := []check.Result{finding(l, "PWR-020", "medium", "x", "limit it")}
 	decisions(t, []decision{
 		{name: "cold caches with a deep state", lever: l, facts: metal(), outcomes: ran(both(dear, 60, 1)...), cost: true,
-			want: Worthwhile, evidence: result.Measured, says: []string{"up to 1.50x [1.40x, 1.60x]", "beyond what frequency costs", "3.90 ms for each burst", "60.0 us"}, bound: 1 - 0.01/(0.016+high(60, 1)), from: BoundMeasured},
+			want: Worthwhile, evidence: result.Measured, says: []string{"up to 1.50x [1.40, 1.60]", "beyond what frequency costs", "3.90 ms for each burst", "60.0 us"}, bound: 1 - 0.01/(0.016+high(60, 1)), from: BoundMeasured},
 		{name: "cold caches, lateness not measured", lever: l, facts: metal(), outcomes: ran(dear), cost: true,
 			want: Worthwhile, evidence: result.Measured, bound: 1 - 0.01/(0.016+133e-6), from: BoundComputed},
 		{name: "cold caches in development", lever: l, facts: metal(), role: check.Development, outcomes: ran(dear), cost: true,

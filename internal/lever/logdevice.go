@@ -3,7 +3,6 @@ package lever
 import (
 	"fmt"
 	"math"
-	"strings"
 
 	"hostlab/internal/check"
 	"hostlab/internal/host"
@@ -40,7 +39,7 @@ func (in *input) logDevice() Lever {
 	if known(mean) {
 		takes = fmt.Sprintf("a commit %s takes %s in the mean", into, short(mean))
 		if p99 := in.first(file.Of(probe.Tail)); known(p99) {
-			takes += ", " + strings.Replace(short(p99), ", no interval", " (no interval)", 1) + " at the 99th percentile"
+			takes += ", " + short(p99) + " at the 99th percentile"
 		}
 		takes += fmt.Sprintf(" and %s in the median (%s)", result.Format(log.Estimate.Value, "s"), Count(mean))
 		takes += in.drifted()

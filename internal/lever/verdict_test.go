@@ -33,8 +33,8 @@ func TestVerdictLine(t *testing.T) {
 		never   []string
 	}{
 		{name: "worthwhile", results: found, runs: ran(slow, commit), starts: "Yes, this platform measurably slows a production database server.",
-			has: []string{"1.42x [1.31x, 1.55x] as long (n 24)", "A commit takes 124 us", "5000 commits in 12 s, worth n 24", "First: run \"hostlab facts\""}},
-		{name: "the largest effect first", runs: ran(slow, cold), starts: "Yes,", has: []string{"2.10x [1.90x, 2.20x]", "1.42x"}},
+			has: []string{"1.42x [1.31, 1.55] as long (n 24)", "A commit takes 124 us", "5000 commits in 12 s, n 24 independent", "First: run \"hostlab facts\""}},
+		{name: "the largest effect first", runs: ran(slow, cold), starts: "Yes,", has: []string{"2.10x [1.90, 2.20]", "1.42x"}},
 		{name: "siblings only could cost", runs: ran(sib...), starts: "This platform could slow", has: []string{"0.55x", "lscpu"}, never: []string{"Yes"}},
 		{name: "development", role: check.Development, runs: ran(slow), starts: "Yes, the power policy", has: []string{"should save the energy", "Change nothing."}},
 		{name: "a clock held at its lowest", facts: pinned(), results: []check.Result{finding(check.Memory, "MEM-001", "high", "x", "do"), finding(check.Frequency, "PWR-001", "high", governor, "cpupower frequency-set -g performance")},
@@ -44,7 +44,7 @@ func TestVerdictLine(t *testing.T) {
 		{name: "an application server's commits are another host's", role: check.ProductionApp, facts: guest(), runs: ran(same, good, commit), starts: "No cost was found", never: []string{"A commit takes"}},
 		{name: "one CPU disturbed, a cost on another", runs: ran(slow, with(ratio("wakeup.alu.10ms.cpu1", 1, 0.99, 1.01, 0.01), "disturbed", "the CPU was not idle in 9 of 12 pauses")), starts: "Yes,", has: []string{"1.42x"}, never: []string{"9 of 12"}},
 		{name: "a cost without a cause", facts: guest(), results: found, runs: ran(same, cold, commit), starts: "A cost was measured that no setting of this host removes.",
-			has: []string{"2.10x [1.90x, 2.20x]", "First change KRN-001", "Run \"do this\""}, never: []string{"No cost"}},
+			has: []string{"2.10x [1.90, 2.20]", "First change KRN-001", "Run \"do this\""}, never: []string{"No cost"}},
 		{name: "recommended, worst first, nothing measured", results: found, starts: "Inconclusive: no platform cost was shown or excluded.", has: []string{"Nothing was measured (", "the wakeup probe did not run", "First change KRN-001, governor saves energy; its gain was not measured. Run \"do this\"."}},
 		{name: "a long command is pointed to", results: long, starts: "Inconclusive: no platform cost was shown or excluded.", has: []string{"The command stands under Kernel limits"}, never: []string{"echo $p"}},
 		{name: "one lever without effect is not the platform", facts: guest(), runs: ran(same, commit), starts: "Inconclusive: no platform cost was shown or excluded.",

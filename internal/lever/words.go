@@ -10,7 +10,7 @@ import (
 	"hostlab/internal/result"
 )
 
-// Figure prints an estimate with its interval and n: "1.42x [1.31x, 1.55x], n 24".
+// Figure prints an estimate with its interval and n: "1.42x [1.31, 1.55], n 24".
 // An unknown one gives its reason.
 func Figure(m *result.Measurement) string {
 	if m == nil {
@@ -24,17 +24,17 @@ func Figure(m *result.Measurement) string {
 
 // short is a known estimate with its interval.
 func short(m *result.Measurement) string {
-	e := m.Estimate
-	if !e.HasInterval() {
-		return result.Format(e.Value, m.Unit) + ", no interval"
+	e := *m.Estimate
+	if e.Unit = m.Unit; !e.HasInterval() {
+		return e.Text() + " (no interval)"
 	}
-	return fmt.Sprintf("%s [%s, %s]", result.Format(e.Value, m.Unit), result.Format(e.Low, m.Unit), result.Format(e.High, m.Unit))
+	return e.Brief()
 }
 
 // Count prints how much an estimate rests on: "n 24". Where single operations
 // were counted that resemble their neighbours, n is the number of independent
-// ones that they are worth, and the real count stands before it: "5000 commits in
-// 4 s, worth n 122".
+// ones that tell as much, and the real count stands before it: "5000 commits in
+// 4 s, n 122 independent".
 func Count(m *result.Measurement) string {
 	if m.Labels.Commits == 0 || m.Estimate == nil {
 		return fmt.Sprintf("n %d", n(m))
@@ -43,7 +43,7 @@ func Count(m *result.Measurement) string {
 	if span := m.Labels.Seconds; span > 0 {
 		s += fmt.Sprintf(" in %.3g s", span)
 	}
-	return fmt.Sprintf("%s, worth n %d", s, n(m))
+	return fmt.Sprintf("%s, n %d independent", s, n(m))
 }
 
 func n(m *result.Measurement) int {

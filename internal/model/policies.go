@@ -1,39 +1,36 @@
 package model
 
 import (
+	_ "embed"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
+
+	"github.com/pelletier/go-toml/v2"
 )
 
 type rule int
 
+// The rules, as policies.toml names them.
 const (
 	ruleNone         rule = iota // the zero Policy
 	ruleTop                      // always the highest state allowed
 	ruleFloor                    // always the lowest state allowed
-	ruleHertz                    // a frequency given
 	ruleWindows                  // thresholds and counts of check intervals
 	ruleOndemand                 // jump above a threshold, else in proportion
 	ruleConservative             // steps
 	ruleSchedutil                // tracked utilisation, at scheduling events
 	ruleIntelPstate              // in proportion to the busy share, at intervals
 	ruleHardware                 // HWP, CPPC
+	ruleHertz                    // a frequency given
 )
 
-// Where parameters' values come from.
-const (
-	msDocs    = "Microsoft, processor power management tuning (Windows Server)"
-	msUnknown = "not documented; assumption"
-	msClient  = "client Windows, community source; unverified for servers"
-	linux612  = "Linux 6.12 source"
-	hertzDep  = "Linux 6.12 source: 2 scheduler ticks, so it depends on CONFIG_HZ; 250 assumed"
-)
+var rules = []string{"", "top", "floor", "windows", "ondemand", "conservative", "schedutil", "intel_pstate", "hardware"}
 
-// choice parameters.
-var steps = []string{"ideal", "single", "rocket"}
-
+// How far a Windows plan goes at once, as its parameters' choices have it.
 const (
 	stepIdeal = iota
 	stepSingle
@@ -69,122 +66,51 @@ const (
 	pHertz        = "frequency"
 )
 
-func share(name string, value float64, known bool, source, meaning string, alternatives ...float64) Parameter {
-	return Parameter{Name: name, Value: value, Known: known, Source: source, Meaning: meaning, Alternatives: alternatives, Low: 0, High: 1}
-}
-
-func seconds(name string, value, low, high float64, known bool, source, meaning string, alternatives ...float64) Parameter {
-	return Parameter{Name: name, Value: value, Unit: "s", Known: known, Source: source, Meaning: meaning, Alternatives: alternatives, Low: low, High: high}
-}
-
-func count(name string, value, low, high float64, known bool, source, meaning string, alternatives ...float64) Parameter {
-	return Parameter{Name: name, Value: value, Known: known, Source: source, Meaning: meaning, Alternatives: alternatives, Low: low, High: high}
-}
-
-func choose(name string, value int, choices []string, known bool, source, meaning string, alternatives ...float64) Parameter {
-	p := count(name, float64(value), 0, float64(len(choices)-1), known, source, meaning, alternatives...)
-	p.Choices = choices
-	return p
-}
-
-// throttle are the bounds that every Windows plan has. Shares of the highest
-// P-state; the state is the nearest one inside the bound.
-func throttle(low float64, known bool, source string, floors, caps []float64) []Parameter {
-	return []Parameter{
-		share(pThrottleMin, low, known, source, "lowest performance, share of the highest P-state", floors...),
-		share(pThrottleMax, 1, known, source, "highest performance, share of the highest P-state", caps...),
-	}
-}
-
-// linux adds the bounds that every Linux policy has.
-func linux(own ...Parameter) []Parameter {
-	for _, l := range [][2]string{{pMinFreq, "lowest"}, {pMaxFreq, "highest"}} {
-		own = append(own, Parameter{Name: l[0], Unit: "Hz", Known: true, Source: linux612, High: 2e10,
-			Meaning: l[1] + " frequency allowed; 0 is the hardware's"})
-	}
-	return own
-}
-
-func boost(on int) Parameter {
-	return choose(pBoostMode, on, []string{"disabled", "enabled"}, true, msDocs, "whether the highest state includes turbo")
-}
-
-func reference() Parameter {
-	return choose(pReference, 0, []string{"current", "maximum"}, false, msUnknown,
-		"what 100 % utilisation means: busy all the time at the current or at the highest frequency", 1)
-}
-
-func windows(inc, dec, times float64, policy int, checkSource string) []Parameter {
-	return append([]Parameter{
-		share(pIncThreshold, inc, true, msDocs, "utilisation from which performance rises"),
-		share(pDecThreshold, dec, true, msDocs, "utilisation up to which performance falls"),
-		count(pIncTime, times, 1, 100, true, msDocs, "check intervals above the threshold before a rise"),
-		count(pDecTime, 1, 1, 100, false, msUnknown, "check intervals below the threshold before a fall", 3),
-		choose(pIncPolicy, policy, steps, true, msDocs, "how far performance rises at once"),
-		choose(pDecPolicy, stepRocket, steps, false, msUnknown, "how far performance falls at once", stepIdeal, stepSingle),
-		seconds(pCheck, 0.015, 0.001, 5, false, checkSource, "check interval", 0.010, 0.030, 0.050),
-		boost(1),
-		reference(),
-	}, throttle(0.05, false, "unverified", []float64{0.8}, []float64{0.95})...)
-}
+//go:embed policies.toml
+var policiesFile []byte
 
 // catalog holds the policies in the order to list.
-var catalog = []struct {
-	name, title string
-	rule        rule
-	note        string
-	parameters  []Parameter
-}{
-	{"high-performance", "Windows High performance", ruleTop, "", append(throttle(1, true, msDocs, nil, nil), boost(1))},
-	{"balanced-rs1", "Windows Balanced, to Server 2016 RS1", ruleWindows,
-		"The check interval, how performance falls and what utilisation refers to are not documented.",
-		windows(0.9, 0.8, 3, stepSingle, msUnknown)},
-	{"balanced-rs2", "Windows Balanced, from RS2", ruleWindows,
-		"The check interval is that of client Windows; how performance falls and what utilisation refers to are not documented. With HWP the hardware decides instead.",
-		windows(0.6, 0.4, 1, stepIdeal, msClient)},
-	{"power-saver", "Windows Power saver", ruleTop,
-		"Modelled as always at its cap, without turbo: thresholds and cap of this plan are not documented; the cap is fitted (70 to 75 %) to one published measurement.",
-		[]Parameter{share(pThrottleMax, 0.75, false, "fitted: Olontsev's table gives 70 to 75 %", "highest performance, share of the highest P-state",
-			0.7, 0.8, 1), boost(0)}},
-	{"performance", "Linux performance", ruleTop, "", linux()},
-	{"powersave", "Linux powersave (not intel_pstate's)", ruleFloor, "", linux()},
-	{"ondemand", "Linux ondemand", ruleOndemand, "sampling_down_factor 1, powersave_bias 0; the load copied after a long idle time is not modelled.",
-		linux(
-			seconds(pSampling, 0.008, 0.0005, 5, false, hertzDep, "check interval", 0.002, 0.020),
-			share(pUp, 0.8, true, linux612, "utilisation above which the frequency goes to the highest"),
-		)},
-	{"conservative", "Linux conservative", ruleConservative, "sampling_down_factor 1.", linux(
-		seconds(pSampling, 0.008, 0.0005, 5, false, hertzDep, "check interval", 0.002, 0.020),
-		share(pUp, 0.8, true, linux612, "utilisation above which the frequency rises"),
-		share(pDown, 0.2, true, linux612, "utilisation below which the frequency falls"),
-		share(pStep, 0.05, true, linux612, "step, share of the highest frequency"),
-	)},
-	{"schedutil", "Linux schedutil", ruleSchedutil, "", linux(
-		seconds(pHalfLife, 0.032, 0.001, 1, true, linux612, "half-life of tracked utilisation (PELT)"),
-		count(pMargin, 1.25, 1, 4, true, linux612, "frequency = margin x highest x utilisation"),
-		seconds(pRateLimit, 0.001, 0, 1, false, "Linux 6.12 source: 1.5 x transition latency where the driver gives one, else 1 ms",
-			"shortest time between changes", 0.010),
-		seconds(pTick, 0.004, 0.0005, 0.1, false, "CONFIG_HZ; 250 assumed", "scheduler tick, at which a busy CPU is looked at", 0.001, 0.010),
-		choose(pUtilEst, 1, []string{"off", "on"}, true, linux612, "whether a task's utilisation before its last sleep counts"),
-		choose(pIOWait, 1, []string{"off", "on"}, true, linux612, "whether wake-ups from I/O raise the frequency"),
-	)},
-	{"intel_pstate", "Linux intel_pstate active, without HWP", ruleIntelPstate, "", linux(
-		seconds(pSampling, 0.010, 0.0005, 5, true, linux612, "check interval"),
-		count(pMargin, 1.25, 1, 4, true, linux612, "target = margin x highest x busy share"),
-	)},
-	{"hwp", "Intel HWP", ruleHardware, "The hardware chooses: only the lowest and the highest frequency can be given as bounds.",
-		linux(count(pEPP, 0x80, 0, 255, false, linux612, "a hint to the hardware: 0 performance, 0x80, 0xC0, 0xFF power"))},
-	{"amd-pstate-epp", "AMD CPPC, active mode", ruleHardware, "The hardware chooses: only the lowest and the highest frequency can be given as bounds.",
-		linux(count(pEPP, 0x80, 0, 255, false, linux612, "a hint to the hardware: 0 performance, 0x80, 0xBF, 0xFF power"))},
-}
+var catalog = sync.OnceValue(func() (list []Policy) {
+	var file struct {
+		Parameter map[string]map[string]any
+		Policy    []struct {
+			Name, Title, Rule, Note string
+			Parameters              []map[string]any
+		}
+	}
+	check := func(err error) {
+		if err != nil {
+			panic(err)
+		}
+	}
+	check(toml.Unmarshal(policiesFile, &file))
+	for _, c := range file.Policy {
+		p := Policy{Name: c.Name, Title: c.Title, Note: c.Note, rule: rule(slices.Index(rules, c.Rule))}
+		p.Bounds = p.rule == ruleHardware
+		for _, own := range c.Parameters {
+			all := maps.Clone(file.Parameter[own["name"].(string)])
+			maps.Copy(all, own)
+			text, err := toml.Marshal(all)
+			check(err)
+			var q Parameter
+			check(toml.Unmarshal(text, &q))
+			if q.Choices != nil {
+				q.High = float64(len(q.Choices) - 1)
+			}
+			p.Parameters = append(p.Parameters, q)
+		}
+		list = append(list, p)
+	}
+	return list
+})
 
 // PolicyNames lists the policies: high-performance, balanced-rs1 (alias
 // balanced), balanced-rs2, power-saver, performance, powersave, ondemand,
 // conservative, schedutil, intel_pstate, hwp, amd-pstate-epp, and fixed:PERCENT.
 func PolicyNames() []string {
 	var names []string
-	for _, c := range catalog {
-		names = append(names, c.name)
+	for _, p := range catalog() {
+		names = append(names, p.Name)
 	}
 	return append(names, "fixed:PERCENT")
 }
@@ -239,14 +165,15 @@ func findPolicy(name string) (Policy, error) {
 			return Policy{}, fmt.Errorf("policy %q: fixed takes a percentage of the nominal frequency, 1 to 1000, as in fixed:57", name)
 		}
 		return Policy{Name: name, Title: "fixed at " + strconv.FormatFloat(v, 'g', 6, 64) + " % of nominal", rule: ruleHertz,
-			Parameters: []Parameter{count(pHertz, v/100, 0.01, 10, true, "as asked", "share of the nominal frequency")}}, nil
+			Parameters: []Parameter{{Name: pHertz, Value: v / 100, Known: true, Low: 0.01, High: 10, Source: "as asked", Meaning: "share of the nominal frequency"}}}, nil
 	}
 	if name == "balanced" {
 		name = "balanced-rs1"
 	}
-	for _, c := range catalog {
-		if c.name == name {
-			return Policy{Name: name, Title: c.title, Parameters: slices.Clone(c.parameters), Note: c.note, Bounds: c.rule == ruleHardware, rule: c.rule}, nil
+	for _, p := range catalog() {
+		if p.Name == name {
+			p.Parameters = slices.Clone(p.Parameters)
+			return p, nil
 		}
 	}
 	return Policy{}, fmt.Errorf("no policy is called %q; there are %s", name, strings.Join(PolicyNames(), ", "))

@@ -265,3 +265,20 @@ func TestUnstable(t *testing.T) {
 		t.Errorf("cancelled: %v", err)
 	}
 }
+
+// mega are frequencies in MHz.
+func mega(f ...float64) []float64 {
+	out := make([]float64, len(f))
+	for i := range f {
+		out[i] = f[i] * 1e6
+	}
+	return out
+}
+
+func power(socket, core float64) Power {
+	return Power{Source: "assumption", SocketWatts: socket, CoreWatts: core, LowVolts: 0.9, NominalVolts: 1.15, SMTShare: 0.2}
+}
+
+func coreIdle(c6Exit, c6Residency float64) []IdleState {
+	return []IdleState{{"C1", 2e-6, 2e-6, 0.5}, {"C1E", 10e-6, 20e-6, 0.3}, {"C6", c6Exit, c6Residency, 0.02}}
+}

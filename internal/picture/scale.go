@@ -80,9 +80,9 @@ func crowded(ticks []float64, every int, place func(float64) float64, width floa
 	return false
 }
 
-// AxisLog draws grid and ticks of a logarithmic axis from left to right at powers of ten, with
-// the labels so far below the bottom, and returns where values stand.
-func (s *SVG) AxisLog(lo, hi, left, right, top, bottom, below float64, unit string) func(float64) float64 {
+// AxisLog draws grid and ticks of a logarithmic axis from left to right at powers of ten,
+// and returns where values stand.
+func (s *SVG) AxisLog(lo, hi, left, right, top, bottom float64, unit string) func(float64) float64 {
 	l0, l1 := math.Log10(lo), math.Log10(hi)
 	if l1-l0 < 0.5 {
 		l0, l1 = l0-0.25, l1+0.25
@@ -91,7 +91,7 @@ func (s *SVG) AxisLog(lo, hi, left, right, top, bottom, below float64, unit stri
 	for e := math.Ceil(l0); e <= l1; e++ {
 		v := math.Pow(10, e)
 		s.Line(at(v), top, at(v), bottom, "grid")
-		s.Text(at(v), bottom+below, AnchorAt(at(v), s.W), "tick", Round(v, unit))
+		s.Text(at(v), bottom+18, AnchorAt(at(v), s.W), "tick", Round(v, unit))
 	}
 	return at
 }

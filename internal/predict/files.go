@@ -1,6 +1,7 @@
 package predict
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"reflect"
@@ -32,13 +33,13 @@ func (e *FileError) Error() string {
 // decode reads TOML into a struct, strictly: an unknown key is an error that names
 // the nearest one. present has the keys of the document, as table.key.
 func decode(file string, data []byte, into any) (present map[string]bool, err error) {
-	d := toml.NewDecoder(strings.NewReader(string(data)))
-	d.DisallowUnknownFields()
-	if err := d.Decode(into); err != nil {
-		return nil, fileError(file, err, into)
-	}
 	var all map[string]any
 	if err := toml.Unmarshal(data, &all); err != nil {
+		return nil, placed(file, err, "not TOML: ")
+	}
+	d := toml.NewDecoder(bytes.NewReader(data))
+	d.DisallowUnknownFields()
+	if err := d.Decode(into); err != nil {
 		return nil, fileError(file, err, into)
 	}
 	present = map[string]bool{}
@@ -75,17 +76,25 @@ func fileError(file string, err error, into any) error {
 		}
 		return &FileError{file, line, column, text}
 	}
-	text := strings.TrimPrefix(err.Error(), "toml: ")
-	var at *toml.DecodeError
-	if !errors.As(err, &at) {
-		return &FileError{File: file, Text: "not TOML: " + text}
-	}
-	line, column := at.Position()
-	if m := mismatch.FindStringSubmatch(text); m != nil {
+	e := placed(file, err, "")
+	if at, ok := errors.AsType[*toml.DecodeError](err); ok {
 		key := strings.Join(at.Key(), ".")
-		return &FileError{file, line, column, fmt.Sprintf("%s takes %s, not %s", key, inWords(m[2]), inWords(m[1]))}
+		if m := mismatch.FindStringSubmatch(e.Text); m != nil {
+			e.Text = fmt.Sprintf("%s takes %s, not %s", key, inWords(m[2]), inWords(m[1]))
+		} else {
+			e.Text = key + ": " + e.Text
+		}
 	}
-	return &FileError{file, line, column, "not TOML: " + text}
+	return e
+}
+
+// placed gives an error of go-toml its place, where it has one.
+func placed(file string, err error, lead string) *FileError {
+	e := &FileError{File: file, Text: lead + strings.TrimPrefix(err.Error(), "toml: ")}
+	if at, ok := errors.AsType[*toml.DecodeError](err); ok {
+		e.Line, e.Column = at.Position()
+	}
+	return e
 }
 
 func inWords(t string) string {

@@ -221,19 +221,12 @@ func workloadLine(w model.Workload) string {
 	return s + ", placed " + string(w.Placement)
 }
 
-// distText describes a distribution by its mean; values of a record are many.
+// distText is a distribution as a workload file has it, but for values of a record: they are many.
 func distText(d model.Dist) string {
-	switch {
-	case d.IsZero():
-		return "0 s"
-	case d.Kind == model.DistEmpirical:
+	if d.Kind == model.DistEmpirical {
 		return fmt.Sprintf("%s (%d values)", seconds(d.Mean), len(d.Values))
-	case d.Kind == model.DistFixed || d.Kind == "":
-		return seconds(d.Mean)
-	case d.CV > 0:
-		return fmt.Sprintf("%s (%s, cv %.2g)", seconds(d.Mean), d.Kind, d.CV)
 	}
-	return fmt.Sprintf("%s (%s)", seconds(d.Mean), d.Kind)
+	return d.String()
 }
 
 // shared are the warnings of rows that have figures, each kind once, in the words of

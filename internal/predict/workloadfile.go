@@ -17,16 +17,6 @@ import (
 	"hostlab/internal/model/burstlog"
 )
 
-// workloadFile is a workload file as it is written: distributions are texts.
-type workloadFile struct {
-	model.Workload
-	Slice     string `toml:"slice"`
-	Wait      string `toml:"wait"`
-	Think     string `toml:"think"`
-	Device    string `toml:"device"`
-	FlushWork string `toml:"flush_work"`
-}
-
 // maxWorkload bounds a workload file; records are read line by line.
 const maxWorkload = 1 << 20
 
@@ -43,22 +33,10 @@ func ReadWorkload(file string, in io.Reader, closed bool) (Workload, error) {
 	if err != nil {
 		return Workload{}, &FileError{File: file, Text: err.Error()}
 	}
-	f := workloadFile{Workload: model.Workload{Kind: model.Dialog, Slices: 1, Placement: model.Spread}}
-	present, err := decode(file, data, &f)
+	w := model.Workload{Kind: model.Dialog, Slices: 1, Placement: model.Spread}
+	present, err := decode(file, data, &w)
 	if err != nil {
 		return Workload{}, err
-	}
-	w := f.Workload
-	for _, d := range []struct {
-		key, text string
-		into      *model.Dist
-	}{{"slice", f.Slice, &w.Slice}, {"wait", f.Wait, &w.Wait}, {"think", f.Think, &w.Think}, {"device", f.Device, &w.Device}, {"flush_work", f.FlushWork, &w.FlushWork}} {
-		if !present[d.key] {
-			continue
-		}
-		if *d.into, err = model.ParseDist(d.text); err != nil {
-			return Workload{}, locate(file, data, fmt.Errorf("%s: %w", d.key, err))
-		}
 	}
 	if w.Name == "" {
 		w.Name = strings.TrimSuffix(filepath.Base(file), ".toml")

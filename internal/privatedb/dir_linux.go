@@ -90,11 +90,7 @@ func (v *Vendor) open(parent *os.Root, name string) (*Place, error) {
 
 // openDir opens a directory that has its name in parent itself.
 func openDir(parent *os.Root, name string) (*os.Root, *os.File, error) {
-	named, err := parent.Lstat(name)
-	if err != nil {
-		return nil, nil, err
-	}
-	dir, err := parent.OpenRoot(name)
+	dir, err := trust.Below(parent, name)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -102,11 +98,6 @@ func openDir(parent *os.Root, name string) (*os.Root, *os.File, error) {
 	if err != nil {
 		dir.Close()
 		return nil, nil, err
-	}
-	if open, err := f.Stat(); err != nil || !named.IsDir() || !os.SameFile(open, named) {
-		f.Close()
-		dir.Close()
-		return nil, nil, &trust.Refused{Path: filepath.Join(parent.Name(), name), Why: "was replaced by a link or another directory"}
 	}
 	return dir, f, nil
 }
@@ -153,12 +144,6 @@ func (p *Place) Sub(name string, a Account) (*os.File, error) {
 	}
 	return f, nil
 }
-
-// Write makes a file of ours within.
-func (p *Place) Write(name, text string) error { return p.dir.WriteFile(name, []byte(text), 0o600) }
-
-// LetThrough lets other accounts walk to what is theirs within.
-func (p *Place) LetThrough() error { return p.lock.Chmod(0o711) }
 
 // Remove ends what still runs in it, and removes everything. The lock goes last.
 func (p *Place) Remove() error {

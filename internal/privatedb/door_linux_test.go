@@ -18,30 +18,7 @@ import (
 	"hostlab/internal/trust"
 )
 
-// Another user, whom no account has.
-const eve = 54321
-
 var door = &Vendor{Product: "Server", prefix: "hostlab-server-", accounts: []string{"nobody"}}
-
-// victim is a process of ours in a directory that no server of ours has to do with.
-func victim(t *testing.T) (dir string, cmd *exec.Cmd) {
-	t.Helper()
-	dir = t.TempDir()
-	cmd = exec.Command("sleep", "300")
-	cmd.Dir = dir
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
-	return dir, cmd
-}
-
-func lives(t *testing.T, cmd *exec.Cmd) {
-	t.Helper()
-	if s, err := proc.Read(cmd.Process.Pid); err != nil || s.Ended() {
-		t.Errorf("process %d was killed", cmd.Process.Pid)
-	}
-}
 
 func must(t *testing.T, errs ...error) {
 	t.Helper()
@@ -50,20 +27,11 @@ func must(t *testing.T, errs ...error) {
 	}
 }
 
-// evesDir is one that she may rename in.
-func evesDir(t *testing.T) string {
-	t.Helper()
-	systemtest.Root(t)
-	dir := t.TempDir()
-	must(t, os.Chown(dir, eve, eve))
-	return dir
-}
-
 // What was planted under the name of a place, while its server ran, is nobody's to kill or
 // to remove.
 func TestPlantedInPlace(t *testing.T) {
 	parent := t.TempDir()
-	home, cmd := victim(t)
+	home := systemtest.Victim(t)
 	must(t, os.WriteFile(filepath.Join(home, "keep"), nil, 0o600))
 	p, err := door.NewPlace(parent)
 	must(t, err)
@@ -75,7 +43,6 @@ func TestPlantedInPlace(t *testing.T) {
 	if err := p.Remove(); err == nil || !strings.Contains(err.Error(), "is another one by now") {
 		t.Errorf("removed: %v", err)
 	}
-	lives(t, cmd)
 	if _, err := os.Stat(filepath.Join(home, "keep")); err != nil {
 		t.Error(err)
 	}
@@ -89,10 +56,9 @@ func TestPlantedInPlace(t *testing.T) {
 
 // A link in place of the data, within a place that is ours, leads nowhere.
 func TestLinkedData(t *testing.T) {
-	home, cmd := victim(t)
+	home := systemtest.Victim(t)
 	p, err := door.NewPlace(t.TempDir())
 	must(t, err, os.Symlink(home, filepath.Join(p.Path, dataName)), p.Remove())
-	lives(t, cmd)
 	if _, err := os.Stat(home); err != nil {
 		t.Error(err)
 	}
@@ -101,8 +67,8 @@ func TestLinkedData(t *testing.T) {
 // As root nothing is made where another user can rename it, and what lies there under our
 // names stays: it may be a directory of ours that was renamed.
 func TestDirectoryOfAnother(t *testing.T) {
-	parent := evesDir(t)
-	home, cmd := victim(t)
+	parent := systemtest.EvesDir(t)
+	home := systemtest.Victim(t)
 	planted := filepath.Join(parent, door.prefix+"1-planted")
 	must(t, os.Mkdir(planted, 0o700), os.Symlink(home, filepath.Join(planted, dataName)), os.WriteFile(filepath.Join(planted, "keep"), nil, 0o600))
 	s := &Server{Vendor: door, cfg: Config{Parent: parent}}
@@ -112,7 +78,6 @@ func TestDirectoryOfAnother(t *testing.T) {
 		t.Errorf("prepared: %v", err)
 	}
 	must(t, s.Close())
-	lives(t, cmd)
 	if left, err := os.ReadDir(parent); err != nil || len(left) != 1 {
 		t.Errorf("left %v, %v", left, err)
 	}
@@ -127,15 +92,14 @@ func TestPlantedBeside(t *testing.T) {
 	top := t.TempDir()
 	must(t, os.Chmod(top, os.ModeSticky|0o777))
 	systemtest.Root(t)
-	home, cmd := victim(t)
+	home := systemtest.Victim(t)
 	hers, ours := filepath.Join(top, "hostlab-eve"), filepath.Join(top, "hostlab-ours")
 	inHers, beside := filepath.Join(hers, door.prefix+"1-a"), filepath.Join(ours, door.prefix+"1-b")
 	for _, dir := range []string{hers, ours, inHers, beside} {
 		must(t, os.Mkdir(dir, 0o700))
 	}
-	must(t, os.Symlink(home, filepath.Join(inHers, dataName)), os.Symlink(home, filepath.Join(beside, dataName)), os.Chown(hers, eve, eve), os.Chown(beside, eve, eve))
+	must(t, os.Symlink(home, filepath.Join(inHers, dataName)), os.Symlink(home, filepath.Join(beside, dataName)), os.Chown(hers, systemtest.Eve, systemtest.Eve), os.Chown(beside, systemtest.Eve, systemtest.Eve))
 	door.Sweep(ours)
-	lives(t, cmd)
 	for _, dir := range []string{home, inHers, beside} {
 		if _, err := os.Stat(dir); err != nil {
 			t.Error(err)
@@ -155,12 +119,11 @@ func TestStrangerInside(t *testing.T) {
 		cmd := exec.Command("sh", "-c", "cd /proc/self/fd/3 && exec sleep 300") // by name it may not go there
 		cmd.Dir, cmd.ExtraFiles = "/", []*os.File{data}
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uid, Gid: uid}}
-		must(t, cmd.Start())
-		t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+		systemtest.Start(t, cmd)
 		return cmd
 	}
 	must(t, data.Chmod(0o755))
-	stranger, server := start(eve), start(65534)
+	stranger, server := start(systemtest.Eve), start(65534)
 	want, err := data.Stat()
 	must(t, err)
 	for _, cmd := range []*exec.Cmd{stranger, server} {
@@ -170,7 +133,9 @@ func TestStrangerInside(t *testing.T) {
 		}
 	}
 	must(t, p.Remove())
-	lives(t, stranger)
+	if s, err := proc.Read(stranger.Process.Pid); err != nil || s.Ended() {
+		t.Error("the stranger was killed")
+	}
 	if s, err := proc.Read(server.Process.Pid); err == nil && !s.Ended() {
 		t.Error("the server runs")
 	}

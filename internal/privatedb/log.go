@@ -2,6 +2,8 @@ package privatedb
 
 import (
 	"bytes"
+	"cmp"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -24,33 +26,22 @@ func (t *Tail) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Lines returns those written so far that are not empty.
-func (t *Tail) Lines() (out []string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	for line := range bytes.Lines(t.text) {
-		if s := strings.TrimSpace(string(line)); s != "" {
-			out = append(out, s)
-		}
-	}
-	return out
-}
-
 // Last returns the line that says most about an end: the last error, or else the last
 // line.
 func (t *Tail) Last() string {
-	lines := t.Lines()
-	for i := len(lines) - 1; i >= 0; i-- {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	last := ""
+	for _, line := range slices.Backward(strings.Split(string(t.text), "\n")) {
+		line = strings.TrimSpace(line)
+		last = cmp.Or(last, line)
 		for _, level := range []string{"PANIC:", "FATAL:", "[ERROR]", "error:", "ERROR:"} {
-			if strings.Contains(lines[i], level) && !strings.HasSuffix(lines[i], "Aborting") { // MariaDB ends so after the error itself
-				return lines[i]
+			if strings.Contains(line, level) && !strings.HasSuffix(line, "Aborting") { // MariaDB ends so after the error itself
+				return line
 			}
 		}
 	}
-	if len(lines) == 0 {
-		return ""
-	}
-	return lines[len(lines)-1]
+	return last
 }
 
 // Full reports whether the disk was full.

@@ -108,13 +108,3 @@ func readProcess(pid int) (p proc.Stat, err error) {
 	}
 	return p, nil
 }
-
-// waitGone waits for the end of a child of the server's that is about to end, but not
-// for long: what it does until then is in nobody's measurement.
-func waitGone(server, pid int) {
-	for end := time.Now().Add(time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
-		if p, err := readProcess(pid); err != nil || p.Parent != server {
-			return
-		}
-	}
-}

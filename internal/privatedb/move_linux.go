@@ -33,18 +33,16 @@ func (v *Vendor) move(from *Place, parent string, a Account) (_ *Place, _ *os.Fi
 
 // copyTree follows no link: the files are the account's, and we may be root.
 func copyTree(from, to *Place, a Account) error {
-	in, f, err := openDir(from.dir, logName)
+	in, err := trust.Below(from.dir, logName)
 	if err != nil {
 		return err
 	}
 	defer in.Close()
-	defer f.Close()
-	out, g, err := openDir(to.dir, logName)
+	out, err := trust.Below(to.dir, logName)
 	if err != nil {
 		return err
 	}
 	defer out.Close()
-	defer g.Close()
 	return fs.WalkDir(in.FS(), ".", func(path string, e fs.DirEntry, err error) error {
 		switch {
 		case err != nil || path == ".":

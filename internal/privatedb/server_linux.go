@@ -128,7 +128,7 @@ func (s *Server) open(in *Place, name string) error {
 
 // writeService makes an empty service file.
 func writeService(s *Server) error {
-	if err := s.places[0].Write(serviceName, "[hostlab]\n"); err != nil {
+	if err := s.places[0].dir.WriteFile(serviceName, []byte("[hostlab]\n"), 0o600); err != nil {
 		return s.Vendor.CannotMake(s.cfg.Parent, err)
 	}
 	return nil
@@ -250,7 +250,13 @@ func (s *Server) shutDown(ctx context.Context) error {
 
 // AwaitEnd waits, but for no more than a second, until the process of a connection that
 // was closed has ended: it does so somewhat later, and what is measured next would feel it.
-func (s *Server) AwaitEnd(pid int) { waitGone(s.PID(), pid) }
+func (s *Server) AwaitEnd(pid int) {
+	for end := time.Now().Add(time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
+		if p, err := readProcess(pid); err != nil || p.Parent != s.PID() {
+			return
+		}
+	}
+}
 
 // CPU returns what the server's processes have used so far; sessions by their processes,
 // where they have some. For two readings see Usage.Since.

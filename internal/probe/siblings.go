@@ -217,29 +217,24 @@ const settleChunks = 300
 // pairRound measures all cells of one pair once, in random order.
 func (r *siblingsRun) pairRound(ctx context.Context, p *pairRun) error {
 	both, a, b := []int{p.A, p.B}, []int{p.A}, []int{p.B}
+	const settle, again = -2, -1
 	type cell struct {
 		kind string
 		cpus []int
-		into func(*pairSample, pairReply)
+		slot int // of the first CPU in a sample, or one of the above
 	}
-	cells := []cell{
-		{cellALU, a, func(s *pairSample, got pairReply) { s.Again = got.Sides[0].Median }},
-		{cellPingPong, both, func(s *pairSample, got pairReply) { s.PingPong = got.PingPong }},
-	}
+	cells := []cell{{cellALU, a, again}, {cellPingPong, both, 0}}
 	for _, kind := range []string{cellALU, cellFMA, cellControl} {
-		cells = append(cells,
-			cell{kind, a, func(s *pairSample, got pairReply) { s.set(kind, 0, got.Sides[0]) }},
-			cell{kind, b, func(s *pairSample, got pairReply) { s.set(kind, 1, got.Sides[0]) }},
-			cell{kind, both, func(s *pairSample, got pairReply) { s.set(kind, 2, got.Sides[0]); s.set(kind, 3, got.Sides[1]) }})
+		cells = append(cells, cell{kind, a, 0}, cell{kind, b, 1}, cell{kind, both, 2})
 	}
 	r.rnd.Shuffle(len(cells), func(i, j int) { cells[i], cells[j] = cells[j], cells[i] })
-	cells = append([]cell{{cellControl, both, func(*pairSample, pairReply) {}}}, cells...)
-	sample := newPairSample()
+	cells = append([]cell{{cellControl, both, settle}}, cells...)
+	sample := &pairSample{Side: map[string]*[4]side{cellALU: {}, cellFMA: {}, cellControl: {}}}
 	before, _ := r.runner.load(both)
 	began, own := r.now(), proc.Own()+r.used
-	for i, c := range cells {
+	for _, c := range cells {
 		req := pairRequest{Kind: c.kind, CPUs: c.cpus, Chunks: r.plan.Chunks}
-		if i == 0 {
+		if c.slot == settle {
 			req.Chunks = settleChunks
 		}
 		got, err := r.call(ctx, req)
@@ -250,7 +245,14 @@ func (r *siblingsRun) pairRound(ctx context.Context, p *pairRun) error {
 		if err != nil {
 			return err
 		}
-		c.into(sample, got)
+		switch {
+		case c.kind == cellPingPong:
+			sample.PingPong = got.PingPong
+		case c.slot == again:
+			sample.Again = got.Sides[0].Median
+		case c.slot >= 0:
+			copy(sample.Side[c.kind][c.slot:], got.Sides)
+		}
 		for _, s := range got.Sides {
 			if s.HasWaited {
 				p.company.waited += s.Waited

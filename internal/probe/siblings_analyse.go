@@ -28,12 +28,6 @@ type pairSample struct {
 	PingPong float64
 }
 
-func newPairSample() *pairSample {
-	return &pairSample{Side: map[string]*[4]side{cellALU: {}, cellFMA: {}, cellControl: {}}}
-}
-
-func (s *pairSample) set(kind string, slot int, one side) { s.Side[kind][slot] = one }
-
 func (p *pairRun) medians(kind string, slot int) []float64 {
 	return column(p.samples, func(s *pairSample) float64 { return s.Side[kind][slot].Median })
 }

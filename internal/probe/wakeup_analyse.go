@@ -40,16 +40,25 @@ func (r *wakeRun) ratio(t wakeTarget, key wakeKey, alpha float64) result.Measure
 	m := t.measurement(kind, key.name(), "ratio", key.Kernel,
 		fmt.Sprintf("%.0f ms of %s after 100 ms asleep, against awake", key.Slice*1000, kernelWords[key.Kernel]))
 	m.Labels.Slice = key.Slice
-	u := r.usable(alpha, key)
-	if len(u.use) == 0 {
-		m.Reason = r.whyNone(t.CPU)
-		return m
-	}
-	awake := u.seconds(key, busy)
-	m.Estimate, m.NoiseFloor = ratio(u.seconds(key, afterSleep), awake, alpha), floor(u.seconds(key, busyAgain), awake, alpha)
-	u.describe(&m, alpha)
+	r.measure(&m, alpha, func(u usedRounds) {
+		awake := u.seconds(key, busy)
+		m.Estimate, m.NoiseFloor = ratio(u.seconds(key, afterSleep), awake, alpha), floor(u.seconds(key, busyAgain), awake, alpha)
+	}, key)
 	r.ramping(&m, key, alpha)
 	return m
+}
+
+// measure takes an estimate from the rounds that count for some comparisons on one CPU.
+func (r *wakeRun) measure(m *result.Measurement, alpha float64, estimate func(usedRounds), keys ...wakeKey) {
+	u := r.usable(alpha, keys...)
+	if len(u.use) > 0 {
+		estimate(u)
+	}
+	if !m.Known() {
+		m.Reason = r.whyNone(keys[0].CPU)
+		return
+	}
+	u.describe(m, alpha)
 }
 
 // cold is what mixed loses after a sleep beyond what arithmetic loses: what is not
@@ -59,26 +68,22 @@ func (r *wakeRun) cold(t wakeTarget, slice, alpha float64) result.Measurement {
 	m := t.measurement(WakeCold, mixed.name(), "ratio", "cold", fmt.Sprintf("a burst of %.0f ms that reads three quarters of the L2 cache, "+
 		"after 100 ms asleep, against awake, beyond what arithmetic loses", slice*1000))
 	m.Labels.Slice = slice
-	u := r.usable(alpha, alu, mixed)
-	if len(u.use) == 0 {
-		m.Reason = r.whyNone(t.CPU)
-		return m
-	}
-	over := func(cond wakeCond) (loss, base, lost []float64) {
-		a, x := u.seconds(alu, cond), u.seconds(mixed, cond)
-		a0, x0 := u.seconds(alu, busy), u.seconds(mixed, busy)
-		for i := range x {
-			x[i], a[i] = x[i]/x0[i], a[i]/a0[i]
-			lost = append(lost, (x[i]-a[i])*x0[i])
+	r.measure(&m, alpha, func(u usedRounds) {
+		over := func(cond wakeCond) (loss, base, lost []float64) {
+			a, x := u.seconds(alu, cond), u.seconds(mixed, cond)
+			a0, x0 := u.seconds(alu, busy), u.seconds(mixed, busy)
+			for i := range x {
+				x[i], a[i] = x[i]/x0[i], a[i]/a0[i]
+				lost = append(lost, (x[i]-a[i])*x0[i])
+			}
+			return x, a, lost
 		}
-		return x, a, lost
-	}
-	x, a, lost := over(afterSleep)
-	m.Estimate = ratio(x, a, alpha)
-	xx, aa, _ := over(busyAgain)
-	m.NoiseFloor = floor(xx, aa, alpha)
-	m.Labels.Loss = stats.Median(lost)
-	u.describe(&m, alpha)
+		x, a, lost := over(afterSleep)
+		m.Estimate = ratio(x, a, alpha)
+		xx, aa, _ := over(busyAgain)
+		m.NoiseFloor = floor(xx, aa, alpha)
+		m.Labels.Loss = stats.Median(lost)
+	}, alu, mixed)
 	r.ramping(&m, mixed, alpha)
 	return m
 }
@@ -113,7 +118,8 @@ func (u usedRounds) why(alpha float64) string {
 			parts = append(parts, fmt.Sprintf(words, n))
 		}
 	}
-	return fmt.Sprintf("%d of %d rounds were clean, %d are needed (%s)", u.count[unspoilt], u.of, stats.MinBlocks(alpha), strings.Join(parts, ", "))
+	verb := map[bool]string{true: "was", false: "were"}[u.count[unspoilt] == 1]
+	return fmt.Sprintf("%d of %d rounds %s clean, %d are needed (%s)", u.count[unspoilt], u.of, verb, stats.MinBlocks(alpha), strings.Join(parts, ", "))
 }
 
 // stillRising is the gain in speed within a busy stretch from which on its clock
@@ -129,6 +135,9 @@ func (r *wakeRun) ramping(m *result.Measurement, key wakeKey, alpha float64) {
 		logs[i] = math.Log(c)
 	}
 	iv := stats.HodgesLehmann(logs, alpha)
+	if !m.Known() {
+		return
+	}
 	if up := math.Exp(iv.Low); up > stillRising {
 		m.Labels.Ramping = true
 		m.Warnings = append(m.Warnings, fmt.Sprintf("the CPU still got faster while busy, by %.0f %% within a stretch: the ratio is too low", 100*(math.Exp(iv.Value)-1)))
@@ -152,19 +161,13 @@ func (r *wakeRun) clocks(t wakeTarget, alpha float64) []result.Measurement {
 	for _, k := range kinds {
 		m := t.measurement(k.kind, t.name(), "Hz", "frequency", k.title)
 		m.Labels.Slice, m.Labels.Condition = k.slice, k.name
-		u := r.usable(alpha, wakeKey{t.CPU, burst.ALU, k.slice})
-		var hz []float64
-		for _, round := range u.use {
-			if s := round[wakeKey{t.CPU, burst.ALU, k.slice}].Sample[k.cond]; s.Seconds() > 0 {
-				hz = append(hz, float64(s.N)/s.Seconds())
-			}
-		}
-		if len(hz) == 0 {
-			m.Reason = r.whyNone(t.CPU)
-		} else {
+		key := wakeKey{t.CPU, burst.ALU, k.slice}
+		r.measure(&m, alpha, func(u usedRounds) {
+			hz := column(u.use, func(round wakeSamples) float64 {
+				return float64(round[key].Sample[k.cond].N) / round[key].Sample[k.cond].Seconds()
+			})
 			m.Estimate = medianOf(hz, alpha)
-			u.describe(&m, alpha)
-		}
+		}, key)
 		out = append(out, m)
 	}
 	return out

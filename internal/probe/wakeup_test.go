@@ -221,6 +221,7 @@ func TestWakeupReason(t *testing.T) {
 	}{
 		{map[spoil]int{unspoilt: 4, notIdle: 1, offCPU: 9, stolen: 2}, "4 of 16 rounds were clean, 6 are needed (in 1 the CPU was not idle during the pause, in 9 the CPU did other work, in 2 the hypervisor took the CPU)"},
 		{map[spoil]int{unspoilt: 4, offCPU: 12}, "4 of 16 rounds were clean, 6 are needed (in 12 the CPU did other work)"},
+		{map[spoil]int{unspoilt: 1, offCPU: 15}, "1 of 16 rounds was clean, 6 are needed (in 15 the CPU did other work)"},
 		{map[spoil]int{notIdle: 16}, "no round of 16 was clean, 6 are needed: the CPU was busy in every pause"},
 		{map[spoil]int{unspoilt: 6, offCPU: 10}, ""},
 		{map[spoil]int{unspoilt: 3}, ""}, // too few, but nobody's fault

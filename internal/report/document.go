@@ -49,7 +49,7 @@ func (a *Assessment) Document() *document.Document {
 			d.Sections = append(d.Sections, s)
 		}
 	}
-	d.Sections = append(d.Sections, document.Section{Title: "Method", Where: document.Page, Blocks: []document.Block{document.Line{Text: method}, evidence}})
+	d.Sections = append(d.Sections, document.Titled("Method", document.Line{Text: method}, evidence).On(document.Page))
 	return d
 }
 
@@ -127,12 +127,12 @@ func levers(all []lever.Lever) document.Section {
 			}
 			measured.More = append(measured.More, "n "+count(l.Measurement), "noise "+floor(l.Measurement))
 		}
-		row := document.Row{Cells: []document.Cell{document.Text(l.Title), most, measured, document.Text(cmp.Or(string(l.Evidence), "none")), verdictCell(l.Verdict)},
-			Anchor: anchor(l), Notes: []document.Line{{Text: lever.Sentence(l.Summary)}}}
+		row := t.Add(document.Text(l.Title), most, measured, document.Text(cmp.Or(string(l.Evidence), "none")), verdictCell(l.Verdict))
+		row.Anchor, row.Notes = anchor(l), document.Points(lever.Sentence(l.Summary))
 		if l.Bound != nil {
 			row.Notes = append(row.Notes, document.Line{Text: fmt.Sprintf("%s %s: %s.", atMost(*l.Bound), boundOf(l), l.BoundWhy), Tone: document.Quiet})
 		} else if l.BoundWhy != "" {
-			row.Notes = append(row.Notes, document.Line{Text: "The bound is " + l.BoundWhy + ".", Tone: document.Quiet})
+			row.Notes = append(row.Notes, document.Line{Text: "The bound is " + unsaid(l.BoundWhy, l.Summary) + ".", Tone: document.Quiet})
 		}
 		see := l.Findings
 		if l.Measurement != nil {
@@ -141,12 +141,18 @@ func levers(all []lever.Lever) document.Section {
 		if len(see) > 0 {
 			row.Notes = append(row.Notes, document.Line{Text: "See:", Tone: document.Quiet, See: see})
 		}
-		t.Rows = append(t.Rows, row)
 	}
-	if t.Rows == nil {
-		return document.Section{}
+	return document.Titled("Levers", t)
+}
+
+// unsaid is why there is no bound, without the reason that the summary above it has given already.
+func unsaid(why, summary string) string {
+	for i := range why {
+		if reason, ok := strings.CutPrefix(why[i:], ": "); ok && strings.Contains(summary, reason) {
+			return why[:i]
+		}
 	}
-	return document.Section{Title: "Levers", Blocks: []document.Block{t}}
+	return why
 }
 
 // anchor names a lever's row.
@@ -194,7 +200,6 @@ func next(all []lever.Lever) document.Section {
 
 // findings is the short list for a terminal.
 func findings(a *Assessment) document.Section {
-	s := document.Section{Title: "Findings", Where: document.Terminal, Blocks: document.Lines("", check.Tally(a.Results)+".")}
 	found := check.Findings(a.Results)
 	var pairs document.Pairs
 	for _, f := range found[:min(topFindings, len(found))] {
@@ -204,13 +209,11 @@ func findings(a *Assessment) document.Section {
 		}
 		pairs = append(pairs, p)
 	}
-	if pairs != nil {
-		s.Blocks = append(s.Blocks, pairs)
-	}
+	var rest document.Commands
 	if more := len(found) - len(pairs); more > 0 {
-		s.Blocks = append(s.Blocks, document.Commands{{Why: fmt.Sprintf("%d more findings", more), Line: "hostlab check" + lever.Again(a.Role, a.Facts)}})
+		rest = document.Commands{{Why: fmt.Sprintf("%d more findings", more), Line: "hostlab check" + lever.Again(a.Role, a.Facts)}}
 	}
-	return s
+	return document.Titled("Findings", document.Line{Text: check.Tally(a.Results) + "."}, pairs, rest).On(document.Terminal)
 }
 
 // shown are the kinds that a terminal shows, in their order; of several CPUs the worst.
@@ -253,23 +256,17 @@ func headlines(a *Assessment) document.Section {
 // probeSection shows all that a probe measured.
 func probeSection(o *probe.Outcome, all []result.Measurement, levers []lever.Lever) document.Section {
 	s := document.Section{Title: cmp.Or(o.Title, o.Probe), Where: document.Page}
-	if why := cmp.Or(o.Skipped, o.Failed); why != "" {
-		s.Blocks = append(s.Blocks, document.Line{Text: why, Tone: document.Caution})
-	}
-	s.Blocks = append(s.Blocks, document.Line{Text: o.Method, Tone: document.Quiet})
-	for _, w := range o.Warnings {
-		s.Blocks = append(s.Blocks, document.Line{Text: w, Tone: document.Caution})
-	}
+	s.Blocks = append(s.Blocks, document.Line{Text: cmp.Or(o.Skipped, o.Failed), Tone: document.Caution}, document.Line{Text: o.Method, Tone: document.Quiet})
+	s.Blocks = append(s.Blocks, document.Lines(document.Caution, o.Warnings...)...)
 	t := &document.Table{Title: "Measurements", Columns: append(document.Headings("what", "value", "n", "noise floor"), document.Column{Head: "evidence"})}
 	for i := range all {
 		m := &all[i]
 		if m.Probe != o.Probe {
 			continue
 		}
-		row := document.Row{Anchor: m.Name, Cells: []document.Cell{document.Text(cmp.Or(m.Title, m.Name), m.Name)}}
-		if !m.Known() {
+		row := t.Add(document.Text(cmp.Or(m.Title, m.Name), m.Name))
+		if row.Anchor = m.Name; !m.Known() {
 			row.Across = "unknown: " + m.Reason
-			t.Rows = append(t.Rows, row)
 			continue
 		}
 		row.Cells = append(row.Cells, figure(m), document.Number(float64(m.Estimate.N), count(m)), document.Text(floor(m)), document.Text(string(m.Evidence)))
@@ -280,38 +277,27 @@ func probeSection(o *probe.Outcome, all []result.Measurement, levers []lever.Lev
 		if !m.Estimate.HasInterval() && m.Reason != "" {
 			notes = append(notes[:len(notes):len(notes)], m.Reason)
 		}
-		for _, n := range notes {
-			row.Notes = append(row.Notes, document.Line{Text: n})
-		}
+		row.Notes = document.Points(notes...)
 		for _, l := range levers {
 			if l.Measurement != nil && l.Measurement.Name == m.Name {
 				row.Notes = append(row.Notes, document.Line{Text: "It decides on:", Tone: document.Quiet, See: append([]string{anchor(&l)}, l.Findings...)})
 			}
 		}
-		t.Rows = append(t.Rows, row)
 	}
-	if t.Rows != nil {
-		s.Blocks = append(s.Blocks, t)
+	pairs := &document.Table{Title: "Pairs of CPUs, as measured and as reported", Columns: []document.Column{{Head: "pair"}, {Head: "measured"}, {Head: "reported as siblings"}}}
+	for _, p := range o.Pairs {
+		reported := map[bool]string{true: "yes", false: "no"}[p.Reported]
+		pairs.Add(document.Text(fmt.Sprintf("%d and %d", p.A, p.B)), document.Text(string(p.Relation)), document.Text(reported))
 	}
-	if len(o.Pairs) > 0 {
-		pairs := &document.Table{Title: "Pairs of CPUs, as measured and as reported", Columns: []document.Column{{Head: "pair"}, {Head: "measured"}, {Head: "reported as siblings"}}}
-		for _, p := range o.Pairs {
-			pairs.Rows = append(pairs.Rows, document.Row{Cells: []document.Cell{document.Text(fmt.Sprintf("%d and %d", p.A, p.B)), document.Text(string(p.Relation)),
-				document.Text(map[bool]string{true: "yes", false: "no"}[p.Reported])}})
-		}
-		s.Blocks = append(s.Blocks, pairs)
-	}
+	s.Blocks = append(s.Blocks, t, pairs)
 	return s
 }
 
 // figure is a known estimate with its interval.
 func figure(m *result.Measurement) document.Cell {
-	e := m.Estimate
-	c := document.Number(e.Value, result.Format(e.Value, m.Unit), "no interval")
-	if e.HasInterval() {
-		c.More[0] = "[" + result.Format(e.Low, m.Unit) + ", " + result.Format(e.High, m.Unit) + "]"
-	}
-	return c
+	e := *m.Estimate
+	e.Unit = m.Unit
+	return document.Number(e.Value, e.Text(), cmp.Or(e.Interval(), "no interval"))
 }
 
 // floor prints a noise floor.

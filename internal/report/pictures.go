@@ -10,9 +10,6 @@ import (
 	"hostlab/internal/result"
 )
 
-// svg is one picture of an assessment, with the parts that only they have.
-type svg struct{ picture.SVG }
-
 // pictures in the order in which the page shows them; those without data are
 // left out.
 func pictures(a *Assessment) document.Section {
@@ -37,10 +34,8 @@ func pictures(a *Assessment) document.Section {
 	}
 	s := document.Section{Title: "Pictures", Where: document.Page}
 	for _, p := range all {
-		if p.SVG != "" {
-			p.Tall = strings.Count(string(p.SVG), "whisker") > 20
-			s.Blocks = append(s.Blocks, document.Figure{Figure: p})
-		}
+		p.Tall = strings.Count(string(p.SVG), "whisker") > 20
+		s.Blocks = append(s.Blocks, document.Figure{Figure: p})
 	}
 	return s
 }

@@ -30,7 +30,7 @@ func frequencyPicture(f *host.Facts) template.HTML {
 			}
 		}
 	}
-	s := &svg{picture.SVG{ID: "frequency", W: 480}}
+	s := &picture.SVG{ID: "frequency", W: 480}
 	if len(bars) == 0 {
 		s.H = 64
 		s.Text(s.W/2, 38, "middle", "name", "this host shows no frequency")

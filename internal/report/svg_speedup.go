@@ -16,27 +16,23 @@ import (
 // speedupPicture draws speed-up over degree with intervals and the ideal line;
 // both axes are logarithmic from degree 16 on. Empty without data.
 func speedupPicture(all []result.Measurement) template.HTML {
-	type point struct {
-		d int
-		m result.Measurement
-	}
-	var pts []point
+	var pts []result.Measurement
 	for _, m := range all {
-		if d := m.Labels.Degree; d > 0 && m.Kind == probe.SpeedUp && drawable(&m) {
-			pts = append(pts, point{d, m})
+		if m.Labels.Degree > 0 && m.Kind == probe.SpeedUp && drawable(&m) {
+			pts = append(pts, m)
 		}
 	}
 	if len(pts) == 0 {
 		return ""
 	}
-	if base := 1.0; !slices.ContainsFunc(pts, func(p point) bool { return p.d == 1 }) {
+	if !slices.ContainsFunc(pts, func(m result.Measurement) bool { return m.Labels.Degree == 1 }) {
 		nan := math.NaN() // the baseline, by definition
-		pts = append(pts, point{1, result.Measurement{Unit: "ratio", Estimate: &result.Estimate{Value: base, Low: nan, High: nan}}})
+		pts = append(pts, result.Measurement{Unit: "ratio", Labels: result.Labels{Degree: 1}, Estimate: &result.Estimate{Value: 1, Low: nan, High: nan}})
 	}
-	slices.SortFunc(pts, func(a, b point) int { return a.d - b.d })
-	most := float64(pts[len(pts)-1].d)
+	slices.SortFunc(pts, func(a, b result.Measurement) int { return a.Labels.Degree - b.Labels.Degree })
+	most := float64(pts[len(pts)-1].Labels.Degree)
 	const left, right, top, height = 46.0, 20.0, 16.0, 250.0
-	s := &svg{picture.SVG{ID: "speedup", W: 480, H: top + height + 44}}
+	s := &picture.SVG{ID: "speedup", W: 480, H: top + height + 44}
 	log := most >= 16
 	across := picture.Scale{Hi: most * 1.08, From: left, To: s.W - right}
 	if log {
@@ -69,22 +65,21 @@ func speedupPicture(all []result.Measurement) template.HTML {
 	s.Text((left+s.W-right)/2, s.H-6, "middle", "axis", "degree of parallelism")
 	var curve [][2]float64
 	var says []string
-	for _, p := range pts {
-		curve = append(curve, [2]float64{x(float64(p.d)), y(p.m.Estimate.Value)})
+	for _, m := range pts {
+		curve = append(curve, [2]float64{x(float64(m.Labels.Degree)), y(m.Estimate.Value)})
 	}
 	s.Path(curve, "curve", false)
-	for i, p := range pts {
-		e := p.m.Estimate
-		px := x(float64(p.d))
+	for i, m := range pts {
+		e, px := m.Estimate, curve[i][0]
 		if e.HasInterval() {
 			s.Line(px, y(e.Low), px, y(e.High), "whisker k0")
 			s.Line(px-4, y(e.Low), px+4, y(e.Low), "whisker k0")
 			s.Line(px-4, y(e.High), px+4, y(e.High), "whisker k0")
 		}
-		if p.d == 1 {
+		if m.Labels.Degree == 1 {
 			says = append(says, "degree 1: the baseline")
 		} else {
-			says = append(says, fmt.Sprintf("degree %d: %s", p.d, lever.Figure(&p.m)))
+			says = append(says, fmt.Sprintf("degree %d: %s", m.Labels.Degree, lever.Figure(&m)))
 		}
 		s.Dot(px, y(e.Value), 0, says[i])
 		anchor := "start"

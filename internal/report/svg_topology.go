@@ -32,7 +32,7 @@ func topologyPicture(f *host.Facts, pairs []probe.PairResult) template.HTML {
 		return ""
 	}
 	n := len(f.Topology.CPUs)
-	s := &svg{picture.SVG{ID: "topology", W: 480}}
+	s := &picture.SVG{ID: "topology", W: 480}
 	cell := 42.0
 	switch {
 	case n > 128:
@@ -52,8 +52,8 @@ func topologyPicture(f *host.Facts, pairs []probe.PairResult) template.HTML {
 	s.W = max(480, min(s.W, root.w+4)) // no empty half beside the last row
 	root.draw(s, cell)
 	bottom := root.h + 8
-	kinds := s.links(pairs, at)
-	bottom = s.legend(f, kinds, bottom)
+	kinds := links(s, pairs, at)
+	bottom = legend(s, f, kinds, bottom)
 	s.H = bottom + 4
 	return s.Done("CPU topology", topologyText(f, pairs))
 }
@@ -205,7 +205,7 @@ func (b *box) place(x, y float64, at map[int]*box) {
 	}
 }
 
-func (b *box) draw(s *svg, cell float64) {
+func (b *box) draw(s *picture.SVG, cell float64) {
 	if b.class != "" {
 		s.Rect(b.x, b.y, b.w, b.h, b.class, b.title)
 	}
@@ -223,7 +223,7 @@ func (b *box) draw(s *svg, cell float64) {
 }
 
 // links joins measured pairs and returns the kinds that were drawn.
-func (s *svg) links(pairs []probe.PairResult, at map[int]*box) []string {
+func links(s *picture.SVG, pairs []probe.PairResult, at map[int]*box) []string {
 	var kinds []string
 	for _, p := range pairs {
 		a, b := at[p.A], at[p.B]
@@ -263,7 +263,7 @@ var linkWords = map[string]string{
 }
 
 // legend explains colours and lines below the map and returns where it ends.
-func (s *svg) legend(f *host.Facts, kinds []string, y float64) float64 {
+func legend(s *picture.SVG, f *host.Facts, kinds []string, y float64) float64 {
 	type entry struct {
 		text string
 		draw func(x, y float64)

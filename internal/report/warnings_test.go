@@ -91,3 +91,21 @@ func TestNullsAreExplained(t *testing.T) {
 		t.Error("the caller's measurements were changed")
 	}
 }
+
+// A reason that the finding has given does not stand under its bound again.
+func TestReasonOnce(t *testing.T) {
+	const reason = "4 of 16 rounds were clean, 6 are needed"
+	for why, want := range map[string]string{
+		"unknown: " + reason: "unknown", "unknown: it was not measured well enough: " + reason: "unknown: it was not measured well enough",
+		"unknown: no commit was timed": "unknown: no commit was timed",
+	} {
+		d := (&Assessment{Levers: []lever.Lever{{Name: "l", Title: "L", Summary: "not measured: " + reason, BoundWhy: why}}}).Document()
+		var text strings.Builder
+		if err := document.WriteText(&text, d, document.TextOptions{Width: 200}); err != nil {
+			t.Fatal(err)
+		}
+		if got := text.String(); strings.Count(got, reason) != 1 || !strings.Contains(got, "The bound is "+want+".") {
+			t.Errorf("%q: %s", why, got)
+		}
+	}
+}

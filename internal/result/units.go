@@ -75,10 +75,12 @@ func roundTo3(x float64) float64 {
 	return r
 }
 
-// digits3 writes three significant digits without an exponent.
+// digits3 writes three significant digits, with an exponent only where nobody counts zeros.
 func digits3(x float64) string {
 	a := roundTo3(math.Abs(x))
 	switch {
+	case a >= 1e15:
+		return strconv.FormatFloat(x, 'g', 3, 64)
 	case a >= 100 || a == 0:
 		return strconv.FormatFloat(x, 'f', 0, 64)
 	case a >= 10:
@@ -91,7 +93,7 @@ func digits3(x float64) string {
 
 // binary writes whole multiples without a fraction, since sizes are set so.
 func binary(x float64) string {
-	if x == math.Trunc(x) {
+	if x == math.Trunc(x) && math.Abs(x) < 1e15 {
 		return strconv.FormatFloat(x, 'f', 0, 64)
 	}
 	return digits3(x)
@@ -121,6 +123,9 @@ func plain(x float64) string {
 func Percent(share float64, digits int) string {
 	if edge := min(share, 1-share); edge > 0 && edge < 0.5*math.Pow10(-2-digits) {
 		digits = min(12, int(math.Ceil(-math.Log10(edge)))-1)
+	}
+	if math.Abs(share) >= 1e13 {
+		return digits3(share*100) + " %"
 	}
 	text := strconv.FormatFloat(share*100, 'f', digits, 64)
 	if strings.Contains(text, ".") {

@@ -5,6 +5,7 @@ package screen
 
 import (
 	"bytes"
+	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -71,6 +72,20 @@ func Brief(d time.Duration) string {
 		s = strings.TrimSuffix(s, "0m")
 	}
 	return s
+}
+
+// Lasting writes how long something takes in at most two units: 90 s, 47 min, 2 h 5 min, 3 days.
+func Lasting(d time.Duration) string {
+	switch {
+	case d < 2*time.Minute:
+		return fmt.Sprintf("%.0f s", d.Seconds())
+	case d < 2*time.Hour:
+		return fmt.Sprintf("%.0f min", d.Minutes())
+	case d < 48*time.Hour:
+		d = d.Round(time.Minute)
+		return strings.TrimSuffix(fmt.Sprintf("%d h %d min", int(d.Hours()), int(d.Minutes())%60), " 0 min")
+	}
+	return fmt.Sprintf("%.0f days", d.Hours()/24)
 }
 
 // Pad fills s with spaces to width runes.

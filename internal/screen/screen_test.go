@@ -72,3 +72,12 @@ func TestLongWords(t *testing.T) {
 		t.Errorf("it took %s", d)
 	}
 }
+
+func TestLasting(t *testing.T) {
+	for d, want := range map[time.Duration]string{90 * time.Second: "90 s", 47 * time.Minute: "47 min", 77*time.Minute + 40*time.Second: "78 min",
+		2 * time.Hour: "2 h", 2*time.Hour + 4*time.Minute + 40*time.Second: "2 h 5 min", 23*time.Hour + 59*time.Minute + 50*time.Second: "24 h", 72 * time.Hour: "3 days"} {
+		if got := Lasting(d); got != want {
+			t.Errorf("%v is %q, want %q", d, got, want)
+		}
+	}
+}

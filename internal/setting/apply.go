@@ -121,14 +121,15 @@ func (a *applying) eased(path string, steps []Step) bool {
 }
 
 func (a *applying) fail(step Step, err error) {
-	reason := err.Error()
-	if r, ok := errors.AsType[*Refused](err); ok {
-		reason = r.Reason
-	}
-	a.out = append(a.out, Outcome{Step: step, Result: Failed, Reason: reason})
+	a.out = append(a.out, a.failed(Outcome{Step: step}, err))
+}
+
+func (a *applying) failed(o Outcome, err error) Outcome {
 	if a.first == nil {
 		a.first = err
 	}
+	o.Result, o.Reason = Failed, reason(err)
+	return o
 }
 
 // one writes one object and appends its outcome; the error is a failure, whose
@@ -170,27 +171,12 @@ func (a *applying) attempt(s Setting, step Step) error {
 		a.out = append(a.out, Outcome{Step: step, Read: v, Result: Unchanged})
 		return nil
 	}
-	read, err := a.write(s, step, v)
+	read, err := a.put(s, step.Object, v, step.To)
 	if err != nil {
 		return err
 	}
 	a.out = append(a.out, took(step, read))
 	return nil
-}
-
-func (a *applying) write(s Setting, step Step, seen string) (string, error) {
-	read, readErr, writeErr, journalErr := a.put(s, step.Object, seen, step.To, false)
-	switch {
-	case errors.Is(writeErr, errMeanwhile):
-		return read, errors.Join(journalErr, writeErr)
-	case journalErr != nil:
-		return "", journalErr
-	case writeErr != nil:
-		return "", s.refuse(step.Object, step.To, writeErr)
-	case readErr != nil:
-		return "", unreadable(step.Object, readErr)
-	}
-	return read, nil
 }
 
 func took(step Step, read string) Outcome {
@@ -203,7 +189,6 @@ func took(step Step, read string) Outcome {
 // settle looks at every object again once all are written. One that another step has
 // disturbed, such as a minimum that was kept below the old maximum, is written once more.
 func (a *applying) settle(steps []Step, retry []int) error {
-	var lost error
 	if slices.ContainsFunc(a.out, func(o Outcome) bool { return o.Result == Changed && a.sys.setting(o.Setting).disturbs() }) {
 		a.sys.wait()
 	}
@@ -220,15 +205,15 @@ func (a *applying) settle(steps []Step, retry []int) error {
 			continue
 		}
 		if err != nil {
-			lost = a.turn(o, lost, unreadable(o.Object, err))
+			*o = a.failed(*o, unreadable(o.Object, err))
 			continue
 		}
 		if v == o.Read && !again {
 			continue
 		}
 		if v != o.To && (again || a.eased(o.Path, steps)) {
-			if v, err = a.write(s, o.Step, v); err != nil && !errors.Is(err, errMeanwhile) {
-				lost = a.turn(o, lost, err)
+			if v, err = a.put(s, o.Object, v, o.To); err != nil && !errors.Is(err, errMeanwhile) {
+				*o = a.failed(*o, err)
 				continue
 			}
 		}
@@ -239,21 +224,7 @@ func (a *applying) settle(steps []Step, retry []int) error {
 		}
 		*o = took(o.Step, v)
 	}
-	if a.first == nil {
-		a.first = lost
-	}
 	return a.first
-}
-
-func (a *applying) turn(o *Outcome, first, err error) error {
-	o.Result, o.Reason = Failed, err.Error()
-	if r, ok := errors.AsType[*Refused](err); ok {
-		o.Reason = r.Reason
-	}
-	if first == nil {
-		return err
-	}
-	return first
 }
 
 // holdOne opens a Held setting. What the owner had open of it is closed when the

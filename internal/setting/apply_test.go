@@ -100,7 +100,7 @@ func TestRounded(t *testing.T) {
 	if err != nil || len(out) != 1 || out[0].Result != Rounded || out[0].Read != "1200000" || !strings.Contains(out[0].Reason, "1200000") {
 		t.Fatalf("%+v, %v", out, err)
 	}
-	v, err := Verify(b.sys, "/j")
+	v, err := verify(b.sys, "/j")
 	if err != nil || len(v) != 1 || v[0].Result != Rounded {
 		t.Errorf("verify: %+v, %v", v, err)
 	}
@@ -182,7 +182,7 @@ func TestForeignAndForce(t *testing.T) {
 	b := newBench(t)
 	b.must("set", "swappiness=10", "thp=never")
 	b.m.files[swappinessFile] = "77"
-	v, err := Verify(b.sys, "/j")
+	v, err := verify(b.sys, "/j")
 	got := map[string]Result{}
 	for _, o := range v {
 		got[o.Setting] = o.Result
@@ -269,9 +269,13 @@ func TestPreview(t *testing.T) {
 			b.m.locked = false
 			b.open()
 			b.m.writes = nil
-			list, err := Preview(b.sys, "/j", c.owner, c.force)
-			if err != nil || len(b.m.writes) > 0 {
-				t.Fatalf("%v, wrote %q", err, b.m.writes)
+			view, err := Look(b.sys, "/j")
+			if err != nil {
+				t.Fatal(err)
+			}
+			list := view.Preview(c.owner, c.force)
+			if len(b.m.writes) > 0 {
+				t.Fatalf("wrote %q", b.m.writes)
 			}
 			said := map[string]Result{}
 			for _, o := range list {
@@ -448,12 +452,14 @@ func TestBeside(t *testing.T) {
 		t.Errorf("what is asked for is not beside it: %+v", p)
 	}
 	moved := func() (list []string) {
-		out, err := Beside(b.sys, "/j")
+		out, err := verify(b.sys, "/j")
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, o := range out {
-			list = append(list, o.Setting+" "+o.From+" "+o.Read+" "+string(o.Result)+" "+o.Reason)
+			if o.Result == Moved {
+				list = append(list, o.Setting+" "+o.From+" "+o.Read+" "+string(o.Result)+" "+o.Reason)
+			}
 		}
 		return list
 	}

@@ -38,7 +38,7 @@ var block = []Setting{
 			"The kernel rounds to pages.",
 		Source: "kernel documentation, ABI/stable/sysfs-block; tuned throughput-performance (4096 and more)",
 		Values: "KiB, a whole number, or a size such as 4MiB; name a disk: read_ahead_kb@dm-0=4096",
-		File:   queueDir + "read_ahead_kb", Absent: noQueue, Stacked: true, Takes: size{hi: 1 << 22, kib: true},
+		File:   queueDir + "read_ahead_kb", Absent: noQueue, Stacked: true, Takes: quantity{hi: 1 << 22, unit: "KiB"},
 		Words: []Word{
 			{Tool: "tuned", Option: "disk/readahead", Each: true},
 			{Tool: "saptune", Option: "block/READ_AHEAD_KB", Each: true},
@@ -52,7 +52,7 @@ var block = []Setting{
 		Source: "AWS documentation on EBS and NVMe; SAP note 1656250 (4294967295)",
 		Values: "seconds, a whole number",
 		File:   "/sys/module/nvme_core/parameters/io_timeout", Absent: "the NVMe driver is not loaded, or shows no timeout",
-		Takes: number{lo: 1, hi: math.MaxUint32, unit: "s"},
+		Takes: quantity{lo: 1, hi: math.MaxUint32, unit: "s"},
 		Tries: []Try{{"4294967295", ""}},
 	},
 }

@@ -25,7 +25,7 @@ var power = []Setting{
 		Source: "kernel documentation, admin-guide/pm/intel_epb.rst; SAP notes 2205917, 2684254, 3577842; tuned; PerfSpect",
 		File:   cpuFiles + "power/energy_perf_bias", Absent: "the processor offers no EPB",
 		// The kernel's words (arch/x86/kernel/cpu/intel_epb.c); it reads back numbers.
-		Takes: number{hi: 15, names: map[string]string{
+		Takes: quantity{hi: 15, names: map[string]string{
 			"performance": "0", "balance-performance": "4", "normal": "6", "normal-powersave": "7", "balance-power": "8", "power": "15"}},
 		Advice: map[string]string{"PWR-004": "0"},
 		Words: []Word{
@@ -61,7 +61,7 @@ var power = []Setting{
 		About: "The highest share of full performance that intel_pstate asks for. Below 100 it costs every CPU-bound second. A ceiling below the floor " +
 			"lowers the floor as well.",
 		Source: "kernel documentation, admin-guide/pm/intel_pstate.rst; tuned throughput-performance (100)",
-		File:   cpuDir + "/intel_pstate/max_perf_pct", Absent: noPstate, Takes: number{lo: 1, hi: 100, unit: "%"},
+		File:   cpuDir + "/intel_pstate/max_perf_pct", Absent: noPstate, Takes: quantity{lo: 1, hi: 100, unit: "%"},
 		Moves: []Move{{Setting: "min_perf_pct"}},
 		Words: []Word{{Tool: "tuned", Option: "cpu/max_perf_pct"}, {Tool: "windows", Option: "PROCTHROTTLEMAX"}},
 	},
@@ -70,7 +70,7 @@ var power = []Setting{
 		About: "The lowest share of full performance that intel_pstate asks for. At 100 the frequency does not fall with load. The kernel keeps it between " +
 			"what the processor can do and max_perf_pct.",
 		Source: "kernel documentation, admin-guide/pm/intel_pstate.rst; tuned throughput-performance, latency-performance, sap-hana (100)",
-		File:   cpuDir + "/intel_pstate/min_perf_pct", Absent: noPstate, Takes: number{lo: 1, hi: 100, unit: "%"},
+		File:   cpuDir + "/intel_pstate/min_perf_pct", Absent: noPstate, Takes: quantity{lo: 1, hi: 100, unit: "%"},
 		Advice: map[string]string{"PWR-006": "100"},
 		Words:  []Word{{Tool: "tuned", Option: "cpu/min_perf_pct"}, {Tool: "windows", Option: "PROCTHROTTLEMIN"}},
 	},

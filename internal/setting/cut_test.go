@@ -48,8 +48,8 @@ func cutAnywhere(t *testing.T, marks string) {
 			m := newMachine(1)
 			history(t, m)
 			whole := m.disk["/j/"+journalFile].data
-			if j, err := OpenJournal(m.system(), "/j"); err != nil || j.Problem() != nil || j.Damage()+j.Unended() != "" {
-				t.Fatal(err, j.Problem(), j.Damage(), j.Unended())
+			if j, err := OpenJournal(m.system(), "/j"); err != nil || j.Problem() != nil || trouble(&j.View)+trouble(&j.View) != "" {
+				t.Fatal(err, j.Problem(), trouble(&j.View), trouble(&j.View))
 			}
 			for at := range whole {
 				m := newMachine(1)
@@ -66,7 +66,7 @@ func cutAnywhere(t *testing.T, marks string) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if p := j.Problem(); p != nil && p.Lost {
+				if p := j.Problem(); p != nil && p.Kind == Lost {
 					lost++
 					continue
 				} else if p != nil {
@@ -79,10 +79,10 @@ func cutAnywhere(t *testing.T, marks string) {
 					}
 					continue
 				}
-				if j.Damage()+j.Unended() == "" {
+				if trouble(&j.View)+trouble(&j.View) == "" {
 					t.Fatalf("cut at %d: nothing says so", at)
 				}
-				gone := strings.Contains(j.Damage(), "the marks beside the journal are gone")
+				gone := strings.Contains(trouble(&j.View), "the journal has lost its marks")
 				out, err := Revert(context.Background(), sys, j, "", false)
 				if err != nil {
 					t.Fatal(err)
@@ -179,7 +179,7 @@ func TestMarksGone(t *testing.T) {
 			leave(t, m)
 			change(m)
 			for _, when := range []string{"at first", "put back", "put back again"} {
-				if text, err := Damage(m.system(), "/j"); err != nil || !strings.Contains(text, "the marks beside the journal are gone") {
+				if text, err := troubled(m.system(), "/j"); err != nil || !strings.Contains(text, "the journal has lost its marks") {
 					t.Errorf("%s: %q, %v", when, text, err)
 				}
 				if err := putBackAll(m); err != nil {
@@ -203,7 +203,7 @@ func TestMarkBehindAPiece(t *testing.T) {
 	m.disk["/j/"+marksFile].data = append(m.disk["/j/"+marksFile].data, `{"crc":"12`...)
 	leave(t, m, Assignment{"thp", "", "never"})
 	m.disk["/j/"+journalFile].data = m.disk["/j/"+journalFile].data[:first]
-	_, err := Pending(m.system(), "/j")
+	_, err := pending(m.system(), "/j")
 	if p, ok := errors.AsType[*Problem](err); !ok || !slices.Contains(p.Names, "thp (what it was is lost)") {
 		t.Errorf("%v", err)
 	}
@@ -219,13 +219,13 @@ func TestMarksForAnOlderJournal(t *testing.T) {
 	}
 	lines[0] = head
 	m.disk["/j/"+journalFile].data = bytes.Join(lines, nil)
-	if list, err := Pending(m.system(), "/j"); err != nil || len(list) != 1 {
+	if list, err := pending(m.system(), "/j"); err != nil || len(list) != 1 {
 		t.Fatal(list, err)
 	}
 	leave(t, m, Assignment{"thp", "", "never"})
 	b := m.disk["/j/"+journalFile]
 	b.data = bytes.Join(bytes.SplitAfter(b.data, []byte("\n"))[:2], nil) // head, swappiness
-	if _, err := Pending(m.system(), "/j"); err == nil || !strings.Contains(err.Error(), "thp") {
+	if _, err := pending(m.system(), "/j"); err == nil || !strings.Contains(err.Error(), "thp") {
 		t.Errorf("%v", err)
 	}
 }
@@ -241,8 +241,8 @@ func TestForeignWithinACutSet(t *testing.T) {
 	m.disk["/j/"+journalFile].data = bytes.Join(lines[:2], nil)
 	sys := m.system()
 	j, err := OpenJournal(sys, "/j")
-	if err != nil || j.Damage() != "" {
-		t.Fatal(err, j.Damage())
+	if err != nil || j.Trouble().Kind != Unended {
+		t.Fatal(err, trouble(&j.View))
 	}
 	out, err := Revert(context.Background(), sys, j, "", false)
 	if err != nil || len(out) != 1 || out[0].Result != Foreign || out[0].Reason != "the journal ends within the set that was to make it 10; it read 60 before" {
@@ -314,8 +314,8 @@ func TestSecondFormat(t *testing.T) {
 			}
 		}
 		j, err := OpenJournal(m.system(), "/j")
-		if err != nil || j.Problem() != nil || j.Damage()+j.Unended() != "" {
-			t.Fatal(err, j.Problem(), j.Damage(), j.Unended())
+		if err != nil || j.Problem() != nil || trouble(&j.View)+trouble(&j.View) != "" {
+			t.Fatal(err, j.Problem(), trouble(&j.View), trouble(&j.View))
 		}
 		if err := errors.Join(j.Close(), putBackAll(m)); err != nil {
 			t.Fatal(err)
@@ -332,7 +332,7 @@ func TestUnended(t *testing.T) {
 	m := newMachine(1)
 	want := func(when string, text string) {
 		t.Helper()
-		if got, err := Unended(m.system(), "/j"); err != nil || text == "" && got != "" || !strings.Contains(got, text) {
+		if got, err := troubled(m.system(), "/j"); err != nil || text == "" && got != "" || !strings.Contains(got, text) {
 			t.Errorf("%s: %q, %v", when, got, err)
 		}
 	}
@@ -382,7 +382,7 @@ func TestUnended(t *testing.T) {
 	const names = "the last set of changes has no end: hostlab is at it, was killed, or the journal was cut; it names what may still be changed: epp of policy0 ("
 	want("killed", names)
 	j, err := OpenJournal(m.system(), "/j")
-	if err != nil || !strings.Contains(j.Unended(), names) {
+	if err != nil || !strings.Contains(trouble(&j.View), names) {
 		t.Fatal(err)
 	}
 	if err := errors.Join(j.rewrite(), j.Close()); err != nil {
@@ -399,9 +399,8 @@ func TestJournalGone(t *testing.T) {
 	leave(t, m, Assignment{"swappiness", "", "10"})
 	delete(m.disk, "/j/"+journalFile)
 	for name, look := range map[string]func() error{
-		"pending": func() error { _, err := Pending(m.system(), "/j"); return err },
-		"verify":  func() error { _, err := Verify(m.system(), "/j"); return err },
-		"preview": func() error { _, err := Preview(m.system(), "/j", "", false); return err },
+		"pending": func() error { _, err := pending(m.system(), "/j"); return err },
+		"verify":  func() error { _, err := verify(m.system(), "/j"); return err },
 		"revert":  func() error { return putBackAll(m) },
 	} {
 		if err := look(); err == nil || !strings.Contains(err.Error(), "the journal is gone, and not by hostlab; its marks name what may still be changed: swappiness") {
@@ -457,7 +456,7 @@ func TestClearIsNoDamage(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := Pending(m.system(), "/j"); err != nil {
+			if _, err := pending(m.system(), "/j"); err != nil {
 				t.Errorf("%+v: %v", at, err)
 			}
 		}
@@ -473,7 +472,7 @@ func TestDamageStays(t *testing.T) {
 	m.disk["/j/"+journalFile].data = bytes.Join(lines[:4], nil) // head, intend, go and done of the first
 	known := func(when string) {
 		t.Helper()
-		if text, err := Damage(m.system(), "/j"); err != nil || !strings.Contains(text, "the journal is cut off") {
+		if text, err := troubled(m.system(), "/j"); err != nil || !strings.Contains(text, "the journal is cut off") {
 			t.Errorf("%s: %q, %v", when, text, err)
 		}
 	}
@@ -491,7 +490,7 @@ func TestDamageStays(t *testing.T) {
 	}
 	known("put back again")
 	forget(t, m)
-	if text, err := Damage(m.system(), "/j"); err != nil || text != "" || len(m.disk) > 0 {
+	if text, err := troubled(m.system(), "/j"); err != nil || text != "" || len(m.disk) > 0 {
 		t.Errorf("%q, %v, %v", text, err, m.disk)
 	}
 
@@ -507,7 +506,7 @@ func TestDamageStays(t *testing.T) {
 	if err := errors.Join(j.Close(), putBackAll(m)); err != nil {
 		t.Fatal(err)
 	}
-	if text, err := Damage(m.system(), "/j"); err != nil || !strings.Contains(text, "it is empty. Some values may still be changed") || !strings.Contains(text, "kept as /j/") {
+	if text, err := troubled(m.system(), "/j"); err != nil || !strings.Contains(text, "it is empty. Some values may still be changed") || !strings.Contains(text, "kept as /j/") {
 		t.Errorf("%q, %v", text, err)
 	}
 }

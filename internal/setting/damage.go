@@ -7,10 +7,6 @@ import (
 	"slices"
 )
 
-// Problem is why the journal may not be used; nil: it may. With one, Apply and Revert
-// do nothing but return it.
-func (j *Journal) Problem() *Problem { return j.problem }
-
 // Accept takes what could be read of a journal with a problem as this machine's. The
 // file itself is kept beside the new one, under the name that is returned.
 func (j *Journal) Accept() (kept string, err error) {
@@ -23,7 +19,7 @@ func (j *Journal) Accept() (kept string, err error) {
 	if err != nil {
 		return "", err
 	}
-	if !j.problem.OtherHost {
+	if j.problem.Kind != OtherHost {
 		j.st.damage = j.problem.Found()
 		if kept != "" {
 			j.st.damage += ". As it was it is kept as " + kept
@@ -40,13 +36,6 @@ func (j *Journal) Accept() (kept string, err error) {
 	j.problem = nil
 	return kept, nil
 }
-
-// Damage says what is known to be missing from the journal, until Forget; "": nothing.
-func (j *Journal) Damage() string { return j.st.damage }
-
-// Unended says that the last set that was made before the journal was opened has no end, and names what may
-// still be changed; "": it had one.
-func (j *Journal) Unended() string { return j.unended }
 
 // keep copies the journal beside itself, under a name that is free. One that is gone has no copy, and no name.
 func (j *Journal) keep() (string, error) {
@@ -133,4 +122,20 @@ func (j *Journal) drop(layers []int, pass bool) error {
 		}
 	}
 	return j.compact()
+}
+
+// Tidy removes a journal in which nothing is open, as a kill leaves one between the first line and
+// the first write, or between the last line and its removal. One that is in use is left.
+func (v *View) Tidy() error {
+	if !v.exists {
+		return nil
+	}
+	j, err := OpenJournal(v.sys, v.dir)
+	if err != nil {
+		return err
+	}
+	if j.problem == nil {
+		err = j.drop(nil, false)
+	}
+	return errors.Join(err, j.Close())
 }

@@ -103,7 +103,7 @@ func TestForeignJournal(t *testing.T) {
 	if err := os.Chown(filepath.Join(dir, journalFile), 12345, 12345); err != nil {
 		t.Fatal(err)
 	}
-	for _, err := range []error{second(OpenJournal(sys, dir)), second(Pending(sys, dir))} {
+	for _, err := range []error{second(OpenJournal(sys, dir)), second(pending(sys, dir))} {
 		if r, ok := errors.AsType[*trust.Refused](err); !ok || r.Why != "belongs to uid 12345" {
 			t.Errorf("%v", err)
 		}

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"math/big"
 	"slices"
 	"strconv"
 	"strings"
@@ -164,9 +163,11 @@ func (frequency) parse(sys *System, o Object, v string) (string, error) {
 		}
 		khz = nearest(exact, lo, hi, steps)
 	default:
-		if khz, err = kiloHertz(word); err != nil {
+		n, ok := amount(word, "khz")
+		if !ok || n > math.MaxInt64 {
 			return "", fmt.Errorf("%q: expected %s", screen.Short(v), frequencyValues)
 		}
+		khz = int64(n)
 	}
 	// The kernel would clamp, with success.
 	if khz < lo || khz > hi {
@@ -218,11 +219,11 @@ func (frequency) spell(v string) (string, error) {
 	if word == "min" || word == "max" {
 		return word, nil
 	}
-	khz, err := kiloHertz(word)
-	if err != nil || khz <= 0 {
+	khz, ok := amount(word, "khz")
+	if !ok || khz == 0 || khz > math.MaxInt64 {
 		return "", fmt.Errorf("%q: expected %s", screen.Short(v), frequencyValues)
 	}
-	return strconv.FormatInt(khz, 10), nil
+	return strconv.FormatUint(khz, 10), nil
 }
 
 func (frequency) inFile(_, v string) (string, error) {
@@ -238,31 +239,6 @@ func nearest(khz, lo, hi int64, steps []int64) int64 {
 		return min(max(khz, lo), hi)
 	}
 	return slices.MinFunc(steps, func(a, b int64) int { return int(max(a-khz, khz-a) - max(b-khz, khz-b)) })
-}
-
-// kiloHertz reads 2.4ghz, 2400mhz, 2400000khz or 2400000, exactly.
-func kiloHertz(word string) (int64, error) {
-	scale := int64(1)
-	for _, u := range []struct {
-		suffix string
-		scale  int64
-	}{{"ghz", 1e6}, {"mhz", 1e3}, {"khz", 1}} {
-		if w, ok := strings.CutSuffix(word, u.suffix); ok {
-			word, scale = w, u.scale
-			break
-		}
-	}
-	if word == "" || len(word) > 20 || strings.Trim(word, "0123456789.") != "" {
-		return 0, errors.New("not a number")
-	}
-	r, ok := new(big.Rat).SetString(word)
-	if !ok {
-		return 0, errors.New("not a number")
-	}
-	if r.Mul(r, big.NewRat(scale, 1)); !r.IsInt() || !r.Num().IsInt64() {
-		return 0, errors.New("not a whole number of kHz")
-	}
-	return r.Num().Int64(), nil
 }
 
 func (frequency) show(o Object, khz string) string { return showFrequency(o, khz) }

@@ -2,13 +2,10 @@ package setting
 
 import (
 	"bytes"
-	"cmp"
 	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"path/filepath"
 	"slices"
 	"sync"
 )
@@ -20,21 +17,11 @@ const journalFile = "settings.journal"
 // Journal is the host's list of what was changed and is not yet put back. One process
 // at a time has it open; several goroutines of it may use it, one after the other.
 type Journal struct {
-	mu      sync.Mutex
-	sys     *System
-	dir     string
-	st      *state
-	problem *Problem
-	unlock  func()
-	// broken says that the next line goes into a new file: an Append failed and may have left
-	// a piece of a line, or the file has what is no longer so.
-	broken bool
-	exists bool
-	size   int  // bytes of the file
+	View
+	mu     sync.Mutex
+	unlock func()
 	marked bool // its marks are on the disk
 	held   []holding
-	// unended says that the last set had no end when the file was read, and names what it holds.
-	unended string
 }
 
 // holding is a file that is kept open for a Held setting.
@@ -54,7 +41,7 @@ func OpenJournal(sys *System, dir string) (*Journal, error) {
 	if err != nil {
 		return nil, err
 	}
-	j := &Journal{sys: sys, dir: dir, unlock: unlock}
+	j := &Journal{View: View{sys: sys, dir: dir, st: newState()}, unlock: unlock}
 	if err := j.load(); err != nil {
 		unlock()
 		return nil, err
@@ -65,53 +52,6 @@ func OpenJournal(sys *System, dir string) (*Journal, error) {
 	}
 	return j, nil
 }
-
-// load reads the journal's file.
-func (j *Journal) load() error {
-	marks, err := j.marks()
-	if err != nil {
-		return err
-	}
-	b, err := j.sys.Disk.ReadFile(j.path())
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		j.st = newState()
-		j.problem, err = j.gone(marks)
-		return err
-	case err != nil:
-		return fmt.Errorf("cannot read the journal %s: %w", j.path(), cause{err})
-	}
-	j.exists, j.size = true, len(b)
-	j.st, j.broken, j.problem = replay(b)
-	if j.problem == nil {
-		j.problem = j.st.missing(marks)
-	}
-	if j.problem != nil {
-		j.problem.Names = append(j.problem.Names, j.st.names()...)
-	} else if j.st.unended(j.sys.Boot()) {
-		j.unended = j.path() + ": the last set of changes has no end: hostlab is at it, was killed, or the journal was cut" + listed("it names", j.st.names())
-	}
-	if unmarked, err := j.unmarked(marks); err != nil {
-		return err
-	} else if unmarked {
-		j.broken = true // the next line goes into a file that says so
-		j.st.damage = cmp.Or(j.st.damage, j.path()+": the marks beside the journal are gone, which name what it may lack. Later changes may still be in force")
-	}
-	j.st.afterReboot(j.sys.Boot())
-	if j.st.doubt(j.sys.Boot(), func(name string, o Object) (string, error) { return j.sys.setting(name).read(j.sys, o) }) {
-		j.broken = true // the next line goes into a file that says so
-		j.st.damage = cmp.Or(j.st.damage, j.path()+": the journal is cut off. Later changes are missing from it and may still be in force")
-	}
-	if host := j.sys.Host(); j.problem == nil && j.st.host != "" && host != "" && j.st.host != host {
-		j.problem = &Problem{OtherHost: true, What: fmt.Sprintf("its machine ID %.8s... is not %.8s..., this one's", j.st.host, host)}
-	}
-	if j.problem != nil {
-		j.problem.Path = j.path()
-	}
-	return nil
-}
-
-func (j *Journal) path() string { return filepath.Join(j.dir, journalFile) }
 
 // compact removes a journal without open objects, and rewrites one that has grown.
 func (j *Journal) compact() error {

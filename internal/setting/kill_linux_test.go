@@ -239,7 +239,7 @@ func TestKill(t *testing.T) {
 			want[path] = value
 			foreign++
 		}
-		if e, err := Pending(sys, state); err != nil {
+		if e, err := pending(sys, state); err != nil {
 			t.Fatal(err)
 		} else if len(e) > 0 {
 			open++

@@ -11,7 +11,7 @@ import (
 	"hostlab/internal/spelling"
 )
 
-// kind is how values of a setting are typed, written and shown: words, number, size, onOff, and the
+// kind is how values of a setting are typed, written and shown: words, quantity, numbers, onOff, and the
 // kinds of frequencies, idle states and SMT beside their settings.
 type kind interface {
 	// levels lists the values that may be written to an object here; nil: any that parse returns.
@@ -111,107 +111,6 @@ func oneOf(v string, words []string) (string, error) {
 		hint = "; did you mean " + near + "?"
 	}
 	return "", fmt.Errorf("%q: expected %s%s", screen.Short(v), strings.Join(words, ", "), hint)
-}
-
-// number is a whole number from lo to hi, with its unit behind it or without.
-type number struct {
-	anything
-	lo, hi uint64
-	unit   string
-	names  map[string]string // the kernel's words for some of them
-}
-
-func (n number) parse(_ *System, _ Object, v string) (string, error) { return n.spell(v) }
-
-func (n number) spell(v string) (string, error) {
-	if named, ok := n.names[v]; ok {
-		return named, nil
-	}
-	value, err := strconv.ParseUint(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(v), n.unit)), 10, 64)
-	if err != nil || value < n.lo || value > n.hi {
-		return "", fmt.Errorf("%q: expected %s", screen.Short(v), n.describe())
-	}
-	return strconv.FormatUint(value, 10), nil
-}
-
-func (n number) show(_ Object, v string) string { return withUnit(v, n.unit) }
-
-func (n number) describe() string {
-	text := fmt.Sprintf("a whole number from %d to %d", n.lo, n.hi)
-	if len(n.names) == 0 {
-		return text
-	}
-	var names []string
-	for name := range n.names {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return text + ", or " + strings.Join(names, ", ")
-}
-
-// withUnit shows a number with its unit.
-func withUnit(v, unit string) string {
-	if _, err := strconv.ParseFloat(v, 64); err != nil || unit == "" {
-		return v
-	}
-	return v + " " + unit
-}
-
-// size is a size in the kernel's unit, B or KiB, or with its own: 4MiB. It must be a whole number
-// of the kernel's unit, from lo to hi of them.
-type size struct {
-	anything
-	lo, hi uint64
-	kib    bool // the kernel counts KiB
-}
-
-// sizeUnits are the powers of 1024 by the names that are never taken for those of 1000. The
-// kernel's kB is the first of them.
-var sizeUnits = []struct {
-	name  string
-	shift uint
-}{{"KiB", 10}, {"MiB", 20}, {"GiB", 30}, {"TiB", 40}, {"K", 10}, {"M", 20}, {"G", 30}, {"T", 40}}
-
-func (s size) unit() (name string, typed string, shift uint) {
-	if s.kib {
-		return "KiB", "kB", 10
-	}
-	return "B", "B", 0
-}
-
-func (s size) parse(_ *System, _ Object, v string) (string, error) { return s.spell(v) }
-
-func (s size) spell(v string) (string, error) {
-	name, typed, shift := s.unit()
-	plain := number{lo: s.lo, hi: s.hi, unit: typed}
-	for _, u := range sizeUnits {
-		digits, ok := strings.CutSuffix(strings.TrimSpace(v), u.name)
-		if !ok {
-			continue
-		}
-		n, err := strconv.ParseUint(strings.TrimSpace(digits), 10, 64)
-		if err != nil || u.shift < shift || n > math.MaxUint64>>(u.shift-shift) {
-			break
-		}
-		if n, err := plain.spell(strconv.FormatUint(n<<(u.shift-shift), 10)); err == nil {
-			return n, nil
-		}
-		break
-	}
-	if n, err := plain.spell(v); err == nil {
-		return n, nil
-	}
-	return "", fmt.Errorf("%q: expected a whole number of %s from %d to %d, or one with KiB, MiB or GiB behind it", screen.Short(v), name, s.lo, s.hi)
-}
-
-func (s size) show(_ Object, v string) string {
-	name, _, _ := s.unit()
-	return withUnit(v, name)
-}
-
-func (s size) describe() string {
-	name, _, _ := s.unit()
-	return fmt.Sprintf("a whole number from %d to %d %s, or a size such as 600MiB", s.lo, s.hi, name)
 }
 
 // onOff is a switch that reads 1 and 0.

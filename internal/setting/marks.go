@@ -21,7 +21,7 @@ import (
 // the journal.
 const marksFile = "settings.marks"
 
-func (j *Journal) marksPath() string { return filepath.Join(j.dir, marksFile) }
+func (v *View) marksPath() string { return filepath.Join(v.dir, marksFile) }
 
 // mark says that the lines so far are on the disk, and which settings the last of them
 // may change. A mark that cannot be written is no reason to stop, as one that is lost is none.
@@ -45,13 +45,13 @@ func (j *Journal) unmark() error { return j.sys.Disk.Remove(j.marksPath()) }
 
 // marks reads what marks there are. It is done before the journal is read, since another
 // process may be adding to both.
-func (j *Journal) marks() (list []*record, _ error) {
-	b, err := j.sys.Disk.ReadFile(j.marksPath())
+func (v *View) marks() (list []*record, _ error) {
+	b, err := v.sys.Disk.ReadFile(v.marksPath())
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, nil
 	case err != nil:
-		return nil, fmt.Errorf("cannot read the journal's marks, %s: %w", j.marksPath(), cause{err})
+		return nil, fmt.Errorf("cannot read the journal's marks, %s: %w", v.marksPath(), cause{err})
 	}
 	for line := range bytes.Lines(b) {
 		if r, err := decodeRecord(bytes.TrimSuffix(line, []byte("\n"))); err == nil && r.Kind == "mark" {
@@ -84,28 +84,28 @@ func (st *state) missing(marks []*record) *Problem {
 // gone is the problem of marks whose journal is gone; nil: there are none. They are read once more, since
 // another process may have cleared both meanwhile: it removes the marks first, so those that are still there
 // had no journal between the two looks.
-func (j *Journal) gone(before []*record) (*Problem, error) {
+func (v *View) gone(before []*record) (*Problem, error) {
 	if len(before) == 0 {
 		return nil, nil
 	}
-	after, err := j.marks()
+	after, err := v.marks()
 	after = slices.DeleteFunc(after, func(m *record) bool {
 		return !slices.ContainsFunc(before, func(b *record) bool { return b.Journal == m.Journal })
 	})
 	if err != nil || len(after) == 0 {
 		return nil, err
 	}
-	return &Problem{Path: j.path(), Gone: true, Names: lost(after)}, nil
+	return &Problem{Kind: Removed, Path: v.path(), Names: lost(after)}, nil
 }
 
 // unmarked reports that a journal's marks were there and are gone, while something is open. They are read
 // once more, since they were read before the journal.
-func (j *Journal) unmarked(marks []*record) (bool, error) {
-	ours := func(m *record) bool { return m.Journal == j.st.id }
-	if !j.st.marked || j.st.none() || slices.ContainsFunc(marks, ours) {
+func (v *View) unmarked(marks []*record) (bool, error) {
+	ours := func(m *record) bool { return m.Journal == v.st.id }
+	if !v.st.marked || v.st.none() || slices.ContainsFunc(marks, ours) {
 		return false, nil
 	}
-	marks, err := j.marks()
+	marks, err := v.marks()
 	return !slices.ContainsFunc(marks, ours), err
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"hostlab/internal/screen"
 	"hostlab/internal/spelling"
@@ -20,8 +21,14 @@ func NewPlan(sys *System, want []Assignment) (*Plan, error) {
 	}
 	at := map[string]int{} // path -> its index in list
 	var list steps
+	seen := map[string]func() ([]Object, error){} // advice names each of thousands of disks
 	for _, j := range jobs {
-		objects, err := j.s.here(sys)
+		look := seen[j.s.Name]
+		if look == nil {
+			look = sync.OnceValues(func() ([]Object, error) { return j.s.here(sys) })
+			seen[j.s.Name] = look
+		}
+		objects, err := look()
 		if err != nil || len(objects) == 0 {
 			p.Skipped = append(p.Skipped, Skip(j.s.Name, Object{}, nothing(j.s, err)))
 			continue
@@ -51,8 +58,9 @@ func NewPlan(sys *System, want []Assignment) (*Plan, error) {
 	if err := list.contradiction(sys); err != nil {
 		return nil, err
 	}
+	moved := list.moved(sys)
 	for _, s := range list {
-		if s.From == s.To && !held(sys, s.Setting) && !moved(sys, s, list) {
+		if s.From == s.To && !held(sys, s.Setting) && !moved[s.Path] {
 			p.Same = append(p.Same, s)
 		} else {
 			p.Steps = append(p.Steps, s)
@@ -140,14 +148,18 @@ func (list steps) contradiction(sys *System) error {
 	return nil
 }
 
-// moved reports whether another step may change an object that has its value already: it must be
-// looked at afterwards, as a minimum that was asked for together with a maximum below it.
-func moved(sys *System, same Step, list steps) bool {
-	return slices.ContainsFunc(list, func(s Step) bool {
-		return s.From != s.To && slices.ContainsFunc(sys.setting(s.Setting).sides(sys, s.Object), func(side Side) bool {
-			return side.Object.Path == same.Path
-		})
-	})
+// moved are the files that steps may change beside their own. One that has its value already
+// must be looked at afterwards, as a minimum that was asked for together with a maximum below it.
+func (list steps) moved(sys *System) map[string]bool {
+	paths := map[string]bool{}
+	for _, s := range list {
+		if s.From != s.To {
+			for _, side := range sys.setting(s.Setting).sides(sys, s.Object) {
+				paths[side.Object.Path] = true
+			}
+		}
+	}
+	return paths
 }
 
 func held(sys *System, name string) bool {
@@ -164,6 +176,9 @@ func nothing(s Setting, err error) string {
 
 // among is the setting as it will be for an object when the steps before it are done.
 func (s Setting) among(o Object, before steps) Setting {
+	if s.LockedBy == "" {
+		return s
+	}
 	if v, ok := before.value(s.LockedBy, o.Name); ok && v != s.LockedAt {
 		if w, ok := s.Takes.(words); ok {
 			s.Takes = words{known: w.known}

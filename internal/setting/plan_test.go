@@ -1,6 +1,7 @@
 package setting
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 )
@@ -70,5 +71,30 @@ func TestNoSuchObject(t *testing.T) {
 		if _, err := NewPlan(b.sys, []Assignment{{name, object, value}}); err == nil || err.Error() != c.err {
 			t.Errorf("%s: %v, want %q", c.want, err, c.err)
 		}
+	}
+}
+
+// TestPlanIsLinear: advice names each disk, and a host may have thousands. Twice as many
+// take twice as many looks.
+func TestPlanIsLinear(t *testing.T) {
+	looks := func(disks int) int {
+		b := newBench(t)
+		var want []Assignment
+		for i := range disks {
+			name := fmt.Sprintf("sd%d", i)
+			b.m.files["/sys/block/"+name+"/queue/scheduler"] = "none [mq-deadline]"
+			want = append(want, Assignment{"io_scheduler", name, map[bool]string{false: "none", true: "mq-deadline"}[i%2 == 0]})
+		}
+		b.m.calls = 0
+		p, err := NewPlan(b.sys, want)
+		if err != nil || len(p.Steps)+len(p.Same) != disks {
+			t.Fatalf("%v, %d steps and %d already so, of %d", err, len(p.Steps), len(p.Same), disks)
+		}
+		return b.m.calls
+	}
+	few, many := looks(100), looks(200)
+	t.Logf("100 disks: %d calls; 200: %d", few, many)
+	if many > 5*few/2 {
+		t.Errorf("200 disks take %d calls, 100 take %d", many, few)
 	}
 }

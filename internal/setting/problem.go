@@ -5,54 +5,66 @@ import (
 	"strings"
 )
 
-// Problem is why a journal may not be used until a person has decided: see
-// Journal.Accept and Journal.Forget.
+// Problem is what is wrong with a journal. But for Incomplete and Unended it may not be used until a person
+// has decided: see Journal.Accept and Journal.Forget.
 type Problem struct {
+	Kind Kind
 	Path string // of the journal
-	Line int    // 0: all of it
+	Line int
 	What string
 	// Names are the objects that may still be changed.
 	Names []string
-	// Lost says that no change could be read at all.
-	Lost bool
-	// Gone says that the file is not there, though its marks are.
-	Gone bool
-	// OtherHost says that it is intact, and of another machine.
-	OtherHost bool
 }
 
+// Kind is a kind of problem.
+type Kind int
+
+// The kinds of problems.
+const (
+	Damaged    Kind = iota // lines are lost, or not as they were written
+	Lost                   // no change could be read at all
+	Removed                // the file is not there, though its marks are
+	OtherHost              // it is intact, and of another machine
+	Incomplete             // changes are known to be missing, until Journal.Forget
+	Unended                // its last set has no end
+)
+
+// Usable reports a problem that does not keep the journal from being used.
+func (p *Problem) Usable() bool { return p.Kind == Incomplete || p.Kind == Unended }
+
 func (p *Problem) Error() string {
-	switch {
-	case p.Lost, p.Gone:
-		return p.Found() + ". Compare 'hostlab settings' with what this host should have, or start it again; 'hostlab revert --forget' then ends this warning"
-	case p.OtherHost:
-		return p.Found() + ". Use 'hostlab revert --force' if it is this one's, or 'hostlab revert --forget' to set it aside"
-	}
-	return p.Found() + ". Look at it; 'hostlab revert --force' then puts back what could be read of it, and 'hostlab revert --forget' sets it aside"
+	const compare, forget = ". Compare 'hostlab settings' with what this host should have", "; 'hostlab revert --forget' then ends this warning"
+	return p.Found() + map[Kind]string{
+		Damaged:    ". Look at it; 'hostlab revert --force' then puts back what could be read of it, and 'hostlab revert --forget' sets it aside",
+		Lost:       compare + ", or start it again" + forget,
+		Removed:    compare + ", or start it again" + forget,
+		OtherHost:  ". Use 'hostlab revert --force' if it is this one's, or 'hostlab revert --forget' to set it aside",
+		Incomplete: compare + forget,
+		Unended:    "; 'hostlab revert' puts it back",
+	}[p.Kind]
 }
 
 // Found is what is wrong, without the advice: for those who have followed it.
 func (p *Problem) Found() string {
-	text, names := fmt.Sprintf("%s:%d: the journal is damaged: %s", p.Path, p.Line, p.What), "it names"
-	switch {
-	case p.OtherHost:
+	text, who := fmt.Sprintf("%s:%d: the journal is damaged: %s", p.Path, p.Line, p.What), "it names"
+	switch p.Kind {
+	case OtherHost:
 		return fmt.Sprintf("%s: it is the journal of another machine (%s)", p.Path, p.What)
-	case p.Lost:
+	case Lost:
 		return text + ". Some values may still be changed. The journal does not say which"
-	case p.Gone:
-		text, names = p.Path+": the journal is gone, and not by hostlab", "its marks name"
+	case Incomplete:
+		return p.What
+	case Removed:
+		text, who = p.Path+": the journal is gone, and not by hostlab", "its marks name"
+	case Unended:
+		text = p.Path + ": the last set of changes has no end: hostlab is at it, was killed, or the journal was cut"
 	}
-	return text + listed(names, p.Names)
-}
-
-// listed names what may still be changed, some of it; "" for nothing.
-func listed(who string, names []string) string {
-	if len(names) == 0 {
-		return ""
+	if len(p.Names) == 0 {
+		return text
 	}
 	const most = 6
-	text := "; " + who + " what may still be changed: " + strings.Join(names[:min(most, len(names))], ", ")
-	if more := len(names) - most; more > 0 {
+	text += "; " + who + " what may still be changed: " + strings.Join(p.Names[:min(most, len(p.Names))], ", ")
+	if more := len(p.Names) - most; more > 0 {
 		text += fmt.Sprintf(" and %d more", more)
 	}
 	return text

@@ -29,13 +29,13 @@ func (s Setting) Read(sys *System) ([]State, error) {
 	}
 	states := make([]State, len(objects))
 	for i, o := range objects {
-		states[i].Object = o
+		states[i] = State{Name: o.Name, Path: o.Path, Note: s.Note(sys, o)}
 		v, err := s.read(sys, o)
 		if err != nil {
-			states[i].Problem = unreadable(o, err)
+			states[i].Problem = unreadable(o, err).Error()
 			continue
 		}
-		states[i].Value = v
+		states[i].Value, states[i].Shown = v, s.Show(o, v)
 		// Levels that cannot be listed do not keep the value from being shown.
 		states[i].Levels, _ = s.Takes.levels(sys, o)
 	}

@@ -84,6 +84,14 @@ func (r *Refused) Error() string {
 
 func (r *Refused) Unwrap() error { return r.Err }
 
+// reason is what an error says of an object that is named already.
+func reason(err error) string {
+	if r, ok := errors.AsType[*Refused](err); ok {
+		return r.Reason
+	}
+	return err.Error()
+}
+
 // refuse says why an object did not take a value, in one line.
 func (s Setting) refuse(o Object, value string, err error) *Refused {
 	r := &Refused{Setting: s.Name, Object: o, Value: value, Err: err}

@@ -53,12 +53,12 @@ func replay(b []byte) (st *state, torn bool, problem *Problem) {
 	// fifty and more for each.
 	const least, few = 24, 100
 	if n := bytes.Count(b, []byte("{")); n > len(b)/least+few {
-		return newState(), false, &Problem{Line: 1, What: fmt.Sprintf("it has %d values in %d bytes, which hostlab does not write", n, len(b)), Lost: true}
+		return newState(), false, &Problem{Line: 1, What: fmt.Sprintf("it has %d values in %d bytes, which hostlab does not write", n, len(b)), Kind: Lost}
 	}
 	empty := hollow(b)
 	st, torn, problem = replayLines(b)
 	if problem == nil && !st.began {
-		problem = &Problem{Line: 1, What: empty, Lost: true}
+		problem = &Problem{Line: 1, What: empty, Kind: Lost}
 	}
 	return st, torn, problem
 }
@@ -270,7 +270,7 @@ func (st *state) unended(boot string) bool {
 		return false
 	}
 	for _, o := range st.objects {
-		if !rebooted(o, boot) {
+		if !o.rebooted(boot) {
 			return true
 		}
 	}

@@ -56,6 +56,34 @@ type undo struct {
 	out     Outcome
 }
 
+// undos are the objects that an owner ("" all) may put back, the last changed first. Where a
+// later owner's change lies over that of the owner, its layer is covered, and has an outcome.
+func (w *writer) undos(owner string) (list []*undo, covered []int, out []Outcome) {
+	for _, o := range w.j.st.open() {
+		u := &undo{o: o, s: w.sys.setting(o.Setting)}
+		l := o.layer(owner)
+		switch {
+		case owner == "":
+			u.to = o.Layers[0].Original
+			for _, l := range o.Layers {
+				u.layers = append(u.layers, l.ID)
+			}
+		case l == nil:
+			continue
+		default:
+			if top := o.Layers[len(o.Layers)-1]; top.ID != l.ID {
+				covered = append(covered, l.ID)
+				out = append(out, Outcome{Step: Step{Setting: o.Setting, Object: o.object(), From: o.Ours, To: l.Original}, Read: o.Ours,
+					Result: Unchanged, Reason: "left to " + top.Owner + ", which has changed it later"})
+				continue
+			}
+			u.to, u.layers = l.Original, []int{l.ID}
+		}
+		list = append(list, u)
+	}
+	return list, covered, out
+}
+
 // passes bounds how often objects are gone through. Two are needed where one's limit
 // keeps another from its value; the last one only looks.
 const passes = 4
@@ -67,7 +95,8 @@ func (w *writer) restore(ctx context.Context, list []*undo, force bool) error {
 		w.look(u, force)
 	}
 	list = w.bystanders(list)
-	var journal, stopped error
+	w.careless, w.lost = true, nil
+	var stopped error
 	disturbing := false
 	for pass := range passes {
 		wrote := false
@@ -81,10 +110,9 @@ func (w *writer) restore(ctx context.Context, list []*undo, force bool) error {
 			if stopped = ctx.Err(); stopped != nil {
 				break
 			}
-			did, err := w.undo(u, pass)
+			did := w.undo(u, pass)
 			wrote = wrote || did
 			disturbing = disturbing || did && u.s.disturbs()
-			journal = errors.Join(journal, err)
 		}
 		if !wrote || stopped != nil {
 			break
@@ -101,18 +129,19 @@ func (w *writer) restore(ctx context.Context, list []*undo, force bool) error {
 			if u.o.mine(u.out.Read) || len(u.o.Layers) == len(u.layers) {
 				continue
 			}
-			read := u.out.Read // another program restored what another owner had set
-			journal = errors.Join(journal, w.j.append(false, &record{Kind: "is", ID: u.o.ID, Read: &read}))
+			// Another program restored what another owner had set.
+			read := u.out.Read
+			_ = w.note(false, &record{Kind: "is", ID: u.o.ID, Read: &read})
 		}
 	}
 	err := w.j.drop(layers, false)
 	if err == nil {
 		err = w.end()
 	}
-	if err == nil && journal != nil && len(w.j.st.objects) == 0 {
-		journal = nil // all is back, and the journal says so
+	if err == nil && len(w.j.st.objects) == 0 {
+		w.lost = nil // all is back, and the journal says so
 	}
-	return errors.Join(journal, err, stopped)
+	return errors.Join(w.lost, err, stopped)
 }
 
 // steady are the layers that this set has made of a value that it was to keep, and kept.
@@ -129,33 +158,21 @@ func (w *writer) steady(u *undo) (layers []int) {
 	return layers
 }
 
-// look reads an object and decides whether it may be written.
+// look judges an object and decides whether it may be written.
 func (w *writer) look(u *undo, force bool) {
-	u.out.Step = Step{Setting: u.o.Setting, Object: u.o.object(), To: u.to}
-	again := w.forgotten(u.o)
-	v, err := u.s.read(w.sys, u.o.object())
-	switch {
-	case err != nil && gone(err) && again:
-		u.out.Result, u.out.Reason = Forgotten, "the machine has started again, and it is not there"
-		u.out.Read = ""
-		return
-	case err != nil && gone(err):
+	out, read := w.j.judge(u.o)
+	v := out.Read
+	out.From, out.To = v, u.to
+	u.out = out
+	switch again := out.Result == Forgotten; {
+	case again && (!read || !force || v != u.o.Wrote || v == u.to): // what it reads now is none of ours
+	case out.Result == Gone:
 		u.ours = true // it may come back with another object, such as a CPU with SMT
-		u.out.Result, u.out.Reason = Gone, unreadable(u.o.object(), err).Error()+"; it stays in the journal"
-		return
-	case err != nil:
-		u.out.Result, u.out.Reason = Failed, unreadable(u.o.object(), err).Error()
-		return
-	}
-	u.out.From, u.out.Read = v, v
-	mine := u.o.restorable(v)
-	switch {
-	case again && (!force || v != u.o.Wrote || v == u.to): // what it reads now is none of ours
-		u.out.Result, u.out.Reason = Forgotten, u.o.restarted(v)
-	case force && v != u.to:
-		u.ours, u.forced = true, true
-	case v == u.to || mine:
-		u.ours = true
+		u.out.Reason += stays
+	case !read:
+	case force && v != u.to, v == u.to, u.o.restorable(v):
+		u.ours, u.forced = true, force && v != u.to
+		u.out.Result, u.out.Reason = "", ""
 	default:
 		u.out.Result, u.out.Reason = Foreign, w.j.st.foreign(u.o)
 		u.original, u.open = u.to, u.layers
@@ -163,14 +180,7 @@ func (w *writer) look(u *undo, force bool) {
 	}
 }
 
-// restarted says what a reboot has made of an object that reads v now.
-func (o *object) restarted(v string) string {
-	if o.Wrote != "" && v == o.Wrote {
-		return "the machine has started again since; that it reads the same is not hostlab's doing, but the kernel's, the firmware's, or that of " +
-			"something that runs at start (tuned, sysctl.d, udev)"
-	}
-	return "the machine has started again since"
-}
+const stays = "; it stays in the journal"
 
 // another and incomplete are why an object reads none of our values.
 const (
@@ -227,8 +237,8 @@ func (w *writer) bystanders(list []*undo) []*undo {
 	return list
 }
 
-// undo looks at one object and writes it if it is not back. The error is the journal's.
-func (w *writer) undo(u *undo, pass int) (wrote bool, _ error) {
+// undo looks at one object and writes it if it is not back.
+func (w *writer) undo(u *undo, pass int) (wrote bool) {
 	if o := w.j.st.objects[u.o.Path]; o != nil {
 		u.o = o // a bystander that is in the journal by now
 	}
@@ -238,9 +248,9 @@ func (w *writer) undo(u *undo, pass int) (wrote bool, _ error) {
 		u.settled = false
 		u.out.Result, u.out.Reason = Failed, unreadable(object, err).Error()
 		if gone(err) {
-			u.out.Result, u.out.Reason = Gone, u.out.Reason+"; it stays in the journal"
+			u.out.Result, u.out.Reason = Gone, u.out.Reason+stays
 		}
-		return false, nil
+		return false
 	}
 	u.out.Read = v
 	if u.out.From == "" {
@@ -248,34 +258,29 @@ func (w *writer) undo(u *undo, pass int) (wrote bool, _ error) {
 	}
 	if v == u.to && !u.stale() {
 		u.settled = true
-		return false, nil
+		return false
 	}
 	if !u.forced && !u.o.restorable(v) {
 		u.ours, u.settled = false, false
 		u.out.Result, u.out.Reason = Foreign, w.j.st.foreign(u.o)
-		return false, nil
+		return false
 	}
 	u.settled = false
 	if u.s.Rival != "" && u.to == "0" && pass < passes-2 {
-		return true, nil // comes back with another object, or is tried by itself in the end
+		return true // comes back with another object, or is tried by itself in the end
 	}
 	if pass == passes-1 {
-		return false, nil
+		return false
 	}
-	read, readErr, writeErr, journalErr := w.put(u.s, object, v, u.to, true)
+	read, err := w.put(u.s, object, v, u.to)
 	u.out.Result, u.out.Reason = "", ""
-	switch {
-	case errors.Is(writeErr, errMeanwhile): // the next pass looks whose it is
-	case writeErr != nil:
-		u.out.Result, u.out.Reason = Failed, u.s.refuse(object, u.to, writeErr).Reason
-	case readErr != nil:
-		u.out.Result, u.out.Reason = Failed, unreadable(object, readErr).Error()
+	if err != nil && !errors.Is(err, errMeanwhile) { // of which the next pass looks whose it is
+		u.out.Result, u.out.Reason = Failed, reason(err)
 	}
-	if readErr == nil {
-		u.out.Read = read
-		u.settled = read == u.to
+	if read != "" {
+		u.out.Read, u.settled = read, read == u.to
 	}
-	return true, journalErr
+	return true
 }
 
 // stale reports that the kernel keeps a request of ours behind a value that is the old one: a
@@ -297,9 +302,9 @@ func (w *writer) judge(u *undo, stopped error) {
 		u.out.Result, u.out.Reason = Restored, ""
 	case u.out.Result != "":
 	case stopped != nil:
-		u.out.Result, u.out.Reason = Failed, "interrupted before it was put back; it stays in the journal"
+		u.out.Result, u.out.Reason = Failed, "interrupted before it was put back"+stays
 	default:
 		u.out.Result = Failed
-		u.out.Reason = fmt.Sprintf("%s: it was written, and reads %s in place of %s; it stays in the journal", u.o.Path, u.out.Read, u.to)
+		u.out.Reason = fmt.Sprintf("%s: it was written, and reads %s in place of %s", u.o.Path, u.out.Read, u.to) + stays
 	}
 }

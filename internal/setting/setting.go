@@ -153,11 +153,17 @@ type Object struct {
 
 // State is what one object has.
 type State struct {
-	Object  Object
-	Value   string   // as written to the file; "" with Problem
-	Levels  []string // what it could have here; nil: not a list
-	Problem error    // why it cannot be read: absent, denied, ...
+	Name    string   `json:"name"` // "" where there is one only
+	Path    string   `json:"path"`
+	Value   string   `json:"value,omitempty"`   // as the kernel has it; "" with Problem
+	Shown   string   `json:"shown,omitempty"`   // as people read it
+	Note    string   `json:"note,omitempty"`    // what to know of it, such as its range
+	Levels  []string `json:"levels,omitempty"`  // what it could have here; nil: not a list
+	Problem string   `json:"problem,omitempty"` // why it cannot be read: absent, denied, ...
 }
+
+// Object is the object that has it.
+func (st State) Object() Object { return Object{st.Name, st.Path} }
 
 // Assignment is what a person asked for: NAME=VALUE, or one object of it: NAME@OBJECT=VALUE.
 type Assignment struct{ Name, Object, Value string }
@@ -192,10 +198,24 @@ type Plan struct {
 	Moves []string
 }
 
+// Outcomes are what is to be written, Planned, and what is Moved with it.
+func (p *Plan) Outcomes() []Outcome { return append(as(p.Steps, Planned), as(p.Sides, Moved)...) }
+
+// Left are the objects that nothing is to be written to: the Same and the Skipped ones.
+func (p *Plan) Left() []Outcome { return append(as(p.Same, Same), p.Skipped...) }
+
+func as(steps []Step, r Result) (list []Outcome) {
+	for _, s := range steps {
+		list = append(list, Outcome{Step: s, Result: r})
+	}
+	return list
+}
+
 // Outcome is what became of one object, of an Apply or a Revert.
 type Outcome struct {
 	Step
 	Read   string `json:"read,omitempty"` // what the object had afterwards
+	With   string `json:"-"`              // the setting that has moved it
 	Result Result `json:"result"`
 	Reason string `json:"reason,omitempty"`
 }

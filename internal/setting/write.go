@@ -16,6 +16,9 @@ type writer struct {
 	boot  string
 	lasts bool              // of what was written something outlives the kernel
 	sides map[string][]Side // by path, what writes to it disturb
+	// careless goes on without a journal that cannot be written; lost is the first error of it.
+	careless bool
+	lost     error
 }
 
 func (j *Journal) writer(sys *System, owner string) *writer {
@@ -69,7 +72,7 @@ func (in *intends) add(s Setting, o Object, from, to, side string) {
 	case known == nil:
 		p.ID = st.nextID
 		st.nextID++
-	case in.w.forgotten(known) || !known.mine(from):
+	case known.rebooted(in.w.boot) || !known.mine(from):
 		p.ID, p.Fresh = known.ID, true
 	default:
 		p.ID = known.ID
@@ -103,7 +106,7 @@ func (w *writer) knows(path string) bool {
 		return true
 	}
 	o := w.j.st.objects[path]
-	return o != nil && w.has(o) && !w.forgotten(o)
+	return o != nil && w.has(o) && !o.rebooted(w.boot)
 }
 
 // has reports whether an object has a layer of the owner. Who reverts for all owners
@@ -117,11 +120,7 @@ func (in *intends) commit() error {
 	if len(in.list) == 0 {
 		return nil
 	}
-	return in.w.j.append(true, in.record())
-}
-
-func (in *intends) record() *record {
-	return &record{Kind: "intend", Set: in.w.set, Owner: in.w.owner, At: in.w.at, Boot: in.w.boot, Objects: in.list}
+	return in.w.note(true, &record{Kind: "intend", Set: in.w.set, Owner: in.w.owner, At: in.w.at, Boot: in.w.boot, Objects: in.list})
 }
 
 // end says that the set has ended: what it has intended and not begun is as it was. One that
@@ -133,34 +132,32 @@ func (w *writer) end() error {
 	return w.j.append(w.lasts, &record{Kind: "end", Set: w.set})
 }
 
-// forgotten reports whether the kernel has started again since an object was written.
-// With an unknown boot ID nothing can be said, and values decide.
-func (w *writer) forgotten(o *object) bool { return rebooted(o, w.boot) }
-
-func rebooted(o *object, boot string) bool {
-	return !o.Lasting && o.Boot != "" && boot != "" && o.Boot != boot
-}
-
 // errMeanwhile says that an object changed between the look at it and its write.
 var errMeanwhile = errors.New("it changed just before it was written")
 
-// remember takes a line that could not be written into the state. The next
-// append that succeeds writes the whole state first.
-func (w *writer) remember(r *record) { _ = w.j.st.apply(r) }
+// note adds a line. A careless set, which puts back, goes on without a journal that cannot be written: to leave a
+// value changed would be worse. That holds for the end of a write as well. What could not be written is in the state,
+// and the next line that can be writes the whole state first.
+func (w *writer) note(durable bool, r *record) error {
+	err := w.j.append(durable, r)
+	if err == nil || !w.careless && r.Kind != "done" {
+		return err
+	}
+	if w.lost == nil {
+		w.lost = err
+	}
+	_ = w.j.st.apply(r)
+	return nil
+}
 
-// put writes one object that is in the journal and reads seen, and reads it back: what it
-// reads is known where readErr is nil, whether the write failed or not. careless goes on
-// without a journal that cannot be written: to leave a value changed would be worse.
-func (w *writer) put(s Setting, o Object, seen, to string, careless bool) (read string, readErr, writeErr, journalErr error) {
+// put writes one object that is in the journal and reads seen, and reads it back; "": it could not be read. The error
+// is *Refused, errMeanwhile, or that of the journal or of reading.
+func (w *writer) put(s Setting, o Object, seen, to string) (read string, _ error) {
 	sides := w.disturbed(s, o)
 	in := w.intends()
 	in.addSides(s, sides)
 	if err := in.commit(); err != nil {
-		if !careless {
-			return "", err, nil, err
-		}
-		journalErr = err
-		w.remember(in.record())
+		return "", err
 	}
 	st := w.j.st
 	id := 0
@@ -175,43 +172,36 @@ func (w *writer) put(s Setting, o Object, seen, to string, careless bool) (read 
 	}
 	w.lasts = w.lasts || s.Lasting
 	// Only what outlives the kernel must be known after a power cut.
-	if err := w.j.append(s.Lasting, began); err != nil {
-		if !careless {
-			return "", err, nil, err
-		}
-		journalErr = err
-		w.remember(began)
+	if err := w.note(s.Lasting, began); err != nil {
+		return "", err
 	}
 	// Files of the kernel have no compare-and-swap: one system call lies between.
 	if v, err := s.read(w.sys, o); err == nil && v != seen {
-		untouched := &record{Kind: "done", ID: id, Read: &seen}
-		if err := w.j.append(s.Lasting, untouched); err != nil {
-			journalErr = err
-			w.remember(untouched)
-		}
-		return v, nil, errMeanwhile, journalErr
+		return v, errors.Join(w.note(s.Lasting, &record{Kind: "done", ID: id, Read: &seen}), errMeanwhile)
 	}
-	writeErr = s.write(w.sys, o, to)
-	read, readErr = s.read(w.sys, o)
+	writeErr := s.write(w.sys, o, to)
+	read, readErr := s.read(w.sys, o)
 	if w.sys.pause != nil && writeErr == nil && readErr == nil && read != to && s.Rounds {
 		w.sys.wait()
 		read, readErr = s.read(w.sys, o)
 	}
-	done := &record{Kind: "done", ID: id}
+	done := &record{Kind: "done", ID: id, Saw: map[string]string{}}
 	if readErr == nil {
 		done.Read = &read
 	}
 	for _, side := range sides {
 		if v, err := w.sys.setting(side.Setting).read(w.sys, side.Object); err == nil {
-			if done.Saw == nil {
-				done.Saw = map[string]string{}
-			}
 			done.Saw[side.Object.Path] = v
 		}
 	}
-	if err := w.j.append(s.Lasting, done); err != nil {
-		journalErr = err
-		w.remember(done)
+	err := w.note(s.Lasting, done)
+	switch {
+	case !w.careless && w.lost != nil:
+		err = w.lost
+	case writeErr != nil:
+		err = s.refuse(o, to, writeErr)
+	case readErr != nil:
+		err = unreadable(o, readErr)
 	}
-	return read, readErr, writeErr, journalErr
+	return read, err
 }

@@ -5,7 +5,10 @@ package systemtest
 
 import (
 	"os"
+	"os/exec"
+	"path/filepath"
 	"testing"
+	"time"
 )
 
 // Root fails a test that another user than root runs: it must not pass unseen.
@@ -14,4 +17,49 @@ func Root(t testing.TB) {
 	if os.Geteuid() != 0 {
 		t.Fatal("needs root")
 	}
+}
+
+// Eve is the number of another user, whom no account has.
+const Eve = 54321
+
+// EvesDir makes a directory that she may rename in, and that she can reach.
+func EvesDir(t testing.TB) string {
+	t.Helper()
+	Root(t)
+	dir := t.TempDir()
+	for _, err := range []error{os.Chown(dir, Eve, Eve), os.Chmod(filepath.Dir(dir), 0o755)} { //nolint:gosec // she has to get there
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// Start starts a process that is killed with the test.
+func Start(t testing.TB, cmd *exec.Cmd) {
+	t.Helper()
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+}
+
+// Victim starts a process in a directory that nothing of hostlab has to do with, and fails
+// the test unless it lives to its end.
+func Victim(t testing.TB) (dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	cmd := exec.Command("sleep", "300")
+	cmd.Dir = dir
+	Start(t, cmd)
+	ended := make(chan struct{})
+	go func() { _, _ = cmd.Process.Wait(); close(ended) }()
+	t.Cleanup(func() {
+		select {
+		case <-ended:
+			t.Error("another's process was killed")
+		case <-time.After(20 * time.Millisecond): // a signal on its way
+		}
+	})
+	return dir
 }

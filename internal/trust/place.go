@@ -13,6 +13,11 @@ import (
 // made; one of another user is refused, since it would let that user choose what we write to.
 // Errors: *Refused, *fs.PathError.
 func Place(path string) (*os.Root, string, error) {
+	return place(path, func(*os.Root, string) bool { return false })
+}
+
+// place is Place that follows no link at which last says so.
+func place(path string, last func(dir *os.Root, base string) bool) (*os.Root, string, error) {
 	if _, err := filepath.Abs(path); err != nil {
 		return beside(path)
 	}
@@ -27,7 +32,7 @@ func Place(path string) (*os.Root, string, error) {
 		}
 		base := filepath.Base(path)
 		info, err := dir.Lstat(base)
-		if errors.Is(err, fs.ErrNotExist) || err == nil && info.Mode()&fs.ModeSymlink == 0 {
+		if errors.Is(err, fs.ErrNotExist) || err == nil && (info.Mode()&fs.ModeSymlink == 0 || last(dir, base)) {
 			return dir, base, nil
 		}
 		to := ""

@@ -3,6 +3,7 @@
 package trust
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
@@ -42,4 +43,29 @@ func TestFileOfTheCaller(t *testing.T) {
 		t.Fatal(err)
 	}
 	check("in a directory of all", "12345", true)
+}
+
+// A secret of another user is none of root's, as neither is what that user may write into it
+// next; that of the user who called sudo is.
+func TestSecretOfAnotherUser(t *testing.T) {
+	systemtest.Root(t)
+	path := filepath.Join(t.TempDir(), "pgpass")
+	if err := errors.Join(os.WriteFile(path, []byte("x"), 0o600), os.Chown(path, 54321, 54321)); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	t.Setenv("SUDO_UID", "")
+	if _, ok := errors.AsType[*Refused](Secret(f)); !ok {
+		t.Error("root takes a secret of another user")
+	}
+	if err := f.Chown(0, 0); err != nil {
+		t.Fatal(err)
+	}
+	if err := Secret(f); err != nil {
+		t.Error(err)
+	}
 }

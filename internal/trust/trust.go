@@ -73,6 +73,9 @@ func secret(f *os.File, key bool) error {
 	if exposed(info, key) {
 		return &Refused{Path: f.Name(), Why: fmt.Sprintf("holds a secret that other users may read or change (mode %04o); give it mode 0600", info.Mode().Perm())}
 	}
+	if why := foreign(info, func() ([]byte, error) { return openList(f) }); why != "" && !callersOwn(f.Name()) {
+		return &Refused{Path: f.Name(), Why: why + "; use a file of your own"}
+	}
 	return nil
 }
 

@@ -26,3 +26,13 @@ func sticky(fs.FileInfo) bool { return false }
 func exposed(fs.FileInfo, bool) bool { return false }
 
 func callersOwn(string) bool { return false }
+
+func owner(fs.FileInfo) string { return "" }
+
+func descriptor(*os.Root, string) bool { return false }
+
+// Windows' devices, such as NUL, are in every directory and in no list.
+func (o *Output) info() (fs.FileInfo, error) { return os.Stat(o.path) }
+
+// Open opens a stream for writing.
+func (o *Output) Open() (*os.File, error) { return os.OpenFile(o.path, os.O_WRONLY, 0) }

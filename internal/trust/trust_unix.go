@@ -28,10 +28,10 @@ func foreign(info fs.FileInfo, list func() ([]byte, error)) string {
 	if !ok {
 		return "does not tell its owner"
 	}
-	mode := info.Mode()
+	mode, why := info.Mode(), owner(info)
 	switch {
-	case int(st.Uid) != os.Geteuid() && st.Uid != 0:
-		return "belongs to " + account(st.Uid)
+	case why != "":
+		return why
 	case mode&fs.ModeSymlink != 0: // a link's permissions mean nothing
 		return ""
 	case mode.Perm()&0o002 != 0:
@@ -69,6 +69,14 @@ func callersOwn(path string) bool {
 		}
 	}
 	return true
+}
+
+// owner says which other user owns the file; "" for none.
+func owner(info fs.FileInfo) string {
+	if st, ok := info.Sys().(*syscall.Stat_t); ok && int(st.Uid) != os.Geteuid() && st.Uid != 0 {
+		return "belongs to " + account(st.Uid)
+	}
+	return ""
 }
 
 // ownGroup reports that a group is this process's own, as many systems give each user one,

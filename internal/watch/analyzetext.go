@@ -3,7 +3,6 @@ package watch
 import (
 	"cmp"
 	"fmt"
-	"strings"
 	"time"
 
 	"hostlab/internal/document"
@@ -16,43 +15,30 @@ func (a *Answer) Document() *document.Document {
 	if a.Verdict == Even {
 		tone = document.Good
 	}
-	d := &document.Document{Name: "watch", Title: "Load after a quiet time on " + cmp.Or(a.Host, "a host without a name"), Answer: []document.Line{{Text: a.headline(), Tone: tone}}, Data: a}
-	add := func(title string, blocks ...document.Block) {
-		d.Sections = append(d.Sections, document.Section{Title: title, Blocks: blocks})
-	}
-	add("Record", a.record())
-	if t := a.table(); len(t.Rows) > 0 {
-		add("After the load began", t)
-	}
-	if lines := a.findings(); len(lines) > 0 {
-		add("What it shows", document.Points(lines...))
-	}
-	if lines := a.readings(); len(lines) > 0 {
-		add("How to read it", document.Points(lines...))
-	}
-	d.Warnings = a.Warnings
-	var missing document.List
+	var missing []string
 	for _, u := range a.Unknown {
-		missing = append(missing, document.Line{Text: u.What + ": " + u.Why, Tone: document.Quiet})
+		missing = append(missing, u.What+": "+u.Why)
 	}
-	if len(missing) > 0 {
-		add("Not in the record", missing)
-	}
-	return d
+	return &document.Document{Name: "watch", Title: "Load after a quiet time on " + a.host(), Answer: []document.Line{{Text: a.headline(), Tone: tone}}, Warnings: a.Warnings, Data: a,
+		Sections: []document.Section{document.Titled("Record", a.record()), document.Titled("After the load began", a.table()),
+			document.Titled("What it shows", document.Points(a.findings()...)), document.Titled("How to read it", document.Points(a.readings()...)),
+			document.Titled("Not in the record", document.Quiet.Points(missing...))}}
 }
+
+func (a *Answer) host() string { return cmp.Or(a.Host, "a host without a name") }
 
 // record says what was recorded, and when it was quiet and when load began.
 func (a *Answer) record() document.Pairs {
-	out := document.Pairs{{Name: "Record", Value: fmt.Sprintf("%s, %s, %s to %s, %s", cmp.Or(a.Host, "a host without a name"), screen.Count(a.CPUs, "CPU"),
+	out := document.Pairs{{Name: "Record", Value: fmt.Sprintf("%s, %s, %s to %s, %s", a.host(), screen.Count(a.CPUs, "CPU"),
 		stamp(a.From), stamp(a.To), screen.Count(a.Samples, "sample"))}}
 	if a.Missing > 1 {
-		out = append(out, document.Pair{Name: "Gaps", Value: fmt.Sprintf("%s of it were not recorded", lasting(time.Duration(a.Missing*float64(time.Second))))})
+		out = append(out, document.Pair{Name: "Gaps", Value: fmt.Sprintf("%s of it were not recorded", screen.Lasting(time.Duration(a.Missing*float64(time.Second))))})
 	}
 	if a.Quiet != nil {
-		out = append(out, document.Pair{Name: "Quiet", Value: fmt.Sprintf("%s to %s (%s), CPUs %.1f %% busy", stamp(a.Quiet.From), stamp(a.Quiet.To), lasting(a.Quiet.length()), 100*a.Quiet.Busy)})
+		out = append(out, document.Pair{Name: "Quiet", Value: fmt.Sprintf("%s to %s (%s), CPUs %.1f %% busy", stamp(a.Quiet.From), stamp(a.Quiet.To), screen.Lasting(a.Quiet.length()), 100*a.Quiet.Busy)})
 	}
 	if a.Onset != nil && a.First != nil && known(a.First.Busy) {
-		out = append(out, document.Pair{Name: "Load", Value: fmt.Sprintf("began at %s; %s in the first %s", stamp(*a.Onset), Percent(a.First.Busy), lasting(a.First.To))})
+		out = append(out, document.Pair{Name: "Load", Value: fmt.Sprintf("began at %s; %s in the first %s", stamp(*a.Onset), Percent(a.First.Busy), screen.Lasting(a.First.To))})
 	}
 	return out
 }
@@ -61,7 +47,7 @@ func (a *Answer) headline() string {
 	switch a.Verdict {
 	case UndecidedQuiet:
 		return fmt.Sprintf("Not decided: the record has no quiet time, of at least %s below %s busy. Record a night and the morning after it, or set --quiet-below and --quiet-for.",
-			lasting(time.Duration(a.Limits.QuietFor)*time.Second), Percent(a.Limits.QuietBelow))
+			screen.Lasting(time.Duration(a.Limits.QuietFor)*time.Second), Percent(a.Limits.QuietBelow))
 	case UndecidedLoad:
 		return fmt.Sprintf("Not decided: it was quiet, but no load of %s or more came after that. Record longer, or set --load-above.", Percent(a.Limits.LoadAbove))
 	case UndecidedShort:
@@ -104,11 +90,7 @@ func (a *Answer) table() *document.Table {
 				quarter += " uneven"
 			}
 		}
-		var cells []document.Cell
-		for _, s := range []string{minutes(w.From) + "-" + minutes(w.To), percentOf(w.Busy), quarter, chance, n, percentOf(w.IdleCPUs), percentOf(w.Deep), percentOf(w.Clock)} {
-			cells = append(cells, document.Text(s))
-		}
-		t.Rows = append(t.Rows, document.Row{Cells: cells})
+		t.Add(document.Texts(minutes(w.From)+"-"+minutes(w.To), percentOf(w.Busy), quarter, chance, n, percentOf(w.IdleCPUs), percentOf(w.Deep), percentOf(w.Clock))...)
 	}
 	return t
 }
@@ -119,7 +101,7 @@ func (a *Answer) findings() (out []string) {
 		return nil
 	}
 	if f.Untouch > 0 {
-		out = append(out, fmt.Sprintf("%s did less than 1 %% in the first %s.", screen.Count(f.Untouch, "CPU"), lasting(f.To)))
+		out = append(out, fmt.Sprintf("%s did less than 1 %% in the first %s.", screen.Count(f.Untouch, "CPU"), screen.Lasting(f.To)))
 	}
 	if f.Offline > 0 {
 		out = append(out, fmt.Sprintf("%s taken offline in that time.", were(f.Offline)))
@@ -140,13 +122,13 @@ func (a *Answer) findings() (out []string) {
 			verdict = "slower than later"
 		}
 		out = append(out, fmt.Sprintf("Busy CPUs ran at %s of the highest frequency in the first %s, %s: %s in windows of five minutes (n = %d).",
-			Percent(f.Clock), lasting(f.To), verdict, a.Later.Clock, a.Later.Windows))
+			Percent(f.Clock), screen.Lasting(f.To), verdict, a.Later.Clock, a.Later.Windows))
 	default:
-		out = append(out, fmt.Sprintf("Busy CPUs ran at %s of the highest frequency in the first %s; there is no later time to compare with.", Percent(f.Clock), lasting(f.To)))
+		out = append(out, fmt.Sprintf("Busy CPUs ran at %s of the highest frequency in the first %s; there is no later time to compare with.", Percent(f.Clock), screen.Lasting(f.To)))
 	}
 	if a.Later != nil {
 		out = append(out, fmt.Sprintf("The busiest quarter did %s points more of the work than by chance in the first %s; later %s [%s, %s] in windows of five minutes (n = %d).",
-			points(f.Spread.Excess()), lasting(f.To), points(a.Later.Excess.Mean), points(a.Later.Excess.Low), points(a.Later.Excess.High), a.Later.Windows))
+			points(f.Spread.Excess()), screen.Lasting(f.To), points(a.Later.Excess.Mean), points(a.Later.Excess.Low), points(a.Later.Excess.High), a.Later.Windows))
 	}
 	switch {
 	case !known(f.Waited):
@@ -230,14 +212,3 @@ func were(n int) string {
 }
 
 func stamp(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05") }
-
-// lasting writes a length in at most two units.
-func lasting(d time.Duration) string {
-	switch {
-	case d < 2*time.Minute:
-		return fmt.Sprintf("%.0f s", d.Seconds())
-	case d < 2*time.Hour:
-		return fmt.Sprintf("%.0f min", d.Minutes())
-	}
-	return strings.TrimSuffix(fmt.Sprintf("%d h %d min", int(d.Hours()), int(d.Minutes())%60), " 0 min")
-}

@@ -242,3 +242,16 @@ func Size(text string) int64 {
 	}
 	return int64(bytes)
 }
+
+// Citation is the least and the greatest share that the lock thread on the scanner's sibling had
+// of the mean of the others in published runs, and what the rule says of those.
+type Citation struct {
+	Source   string   `json:"source"`
+	Low      float64  `json:"low"`
+	High     float64  `json:"high"`
+	Runs     int      `json:"runs"`
+	Decision Decision `json:"-"`
+}
+
+// Cited are the printed runs of Oks' program, which a test has whole.
+var Cited = Citation{"Oks, Be aware: To Hyper or not to Hyper, 2005", 722554 / ((10550011 + 11182506) / 2.0), 1297138 / ((9900899 + 8984095) / 2.0), 4, Harm}

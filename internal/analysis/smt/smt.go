@@ -174,14 +174,14 @@ func Judge(in Input) Verdict {
 // decide tries the decisions in their order.
 func (v *Verdict) decide(in Input) (Decision, Obstacle, string) {
 	if in.Sibling == nil {
-		other := strings.Replace(v.other(), "Beside one on another core it", "Beside a scanner on another core the lock thread", 1)
+		other := v.other("a scanner", "the lock thread")
 		if in.NoSiblings == "" {
 			return Untestable, NotInStudy, "Not tested: the study measures no scanner on a sibling, neither scan@sibling nor scan-2xl2@sibling." + other
 		}
 		return Untestable, NoSibling, "Untestable here: " + in.NoSiblings + "." + other + v.doubts(in, other)
 	}
 	beside := fmt.Sprintf("Beside a scanner on its sibling, the lock thread keeps %s of its rate alone%s.", ratio(v.Sibling), throughputs(in))
-	rest := beside + v.other()
+	rest := beside + v.other("one", "it")
 	least, most := v.Sibling.Low, v.Sibling.High
 	marked, over := overLimit(in.Marked)
 	switch {
@@ -252,7 +252,7 @@ func (v *Verdict) doubts(in Input, figure string) string {
 // apart decides where the scanner on the sibling costs enough for harm: on another core
 // it has to cost less.
 func (v *Verdict) apart(in Input, beside string) (Decision, Obstacle, string) {
-	rest := beside + v.other()
+	rest := beside + v.other("one", "it")
 	switch {
 	case in.Other == nil:
 		why := ""
@@ -310,11 +310,11 @@ func step(sweep []Step, name string) []float64 {
 }
 
 // other tells what a scanner on another core costs.
-func (v *Verdict) other() string {
+func (v *Verdict) other(scanner, keeper string) string {
 	if v.Other.N == 0 {
 		return ""
 	}
-	return fmt.Sprintf(" Beside one on another core it keeps %s.", ratio(v.Other))
+	return fmt.Sprintf(" Beside %s on another core %s keeps %s.", scanner, keeper, ratio(v.Other))
 }
 
 // yield tells what the second thread of a core is worth.

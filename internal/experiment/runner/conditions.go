@@ -9,6 +9,7 @@ import (
 	"hostlab/internal/experiment"
 	"hostlab/internal/host"
 	"hostlab/internal/proc"
+	"hostlab/internal/result"
 	"hostlab/internal/stops"
 )
 
@@ -89,7 +90,7 @@ func sum(t host.Tree, counters []string) (total float64) {
 // record is how a run's record has them. Unknown ones are left out.
 func (c conditions) record() map[string]float64 {
 	out := map[string]float64{}
-	if c.known && c.Resolution <= 0.5 { // in less than two ticks of the clock nothing shows
+	if c.known && !c.short() {
 		out[foreignCPU], out[stolen] = c.Foreign, c.Steal
 	}
 	if c.throttles >= 0 {
@@ -118,8 +119,23 @@ func (c conditions) breach(g *experiment.Guard) string {
 	return ""
 }
 
+// short is true of a run of less than two ticks of the clock, in which nothing shows.
+func (c conditions) short() bool { return c.Resolution > 0.5 }
+
+// unread says of a run that its guard could not be read; "" where it was, or where there is
+// none.
+func (c conditions) unread(g *experiment.Guard) string {
+	if c.known && c.short() && (g.MaxForeignCPU != nil || g.MaxSteal != nil) {
+		return fmt.Sprintf("the run is too short to read what others took of the CPUs, which takes %s: max_foreign_cpu and max_steal guard nothing", result.Format((2*proc.Tick).Seconds(), "s"))
+	}
+	return ""
+}
+
 // blind says which guards cannot be kept here.
 func (c conditions) blind(g *experiment.Guard) (list []string) {
+	if text := c.unread(g); text != "" {
+		list = append(list, text)
+	}
 	if !c.known && (g.MaxForeignCPU != nil || g.MaxSteal != nil) {
 		list = append(list, "this system does not tell who takes its CPUs: max_foreign_cpu and max_steal guard nothing")
 	}

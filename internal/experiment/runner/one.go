@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"slices"
 	"time"
 
 	"hostlab/internal/experiment"
@@ -121,6 +122,9 @@ func (s *session) try(ctx context.Context, r *result.Run) error {
 		return emulated
 	}
 	r.Operations, r.Latency, r.Waits, r.Warnings = sample.Operations, sample.Latency, sample.Waits, sample.Warnings
+	if text := c.unread(&s.study.Guard); text != "" {
+		r.Warnings = append(slices.Clip(r.Warnings), text)
+	}
 	if err := s.responses(r, sample); err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -46,6 +47,24 @@ func TestRunsToTheEnd(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(b.cfg.Dir, workDir)); err == nil {
 		t.Error("the workload's directory was left")
+	}
+}
+
+// A run that is too short for the clock's ticks carries that its guard was not read, and the
+// first one is spoken of.
+func TestShortRunsAreNotGuarded(t *testing.T) {
+	b := newBench(t, head(6, "")+levelFactor+nullWorkload+limit3)
+	b.under = func(int) conditions { return conditions{known: true, Taken: proc.Taken{Resolution: 1, Foreign: 0.9}} }
+	if err := b.run(); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(b.notes); n != 1 || !strings.Contains(b.notes[0], "max_foreign_cpu and max_steal guard nothing") {
+		t.Errorf("notes %q", b.notes)
+	}
+	for _, run := range b.record().Runs {
+		if run.Conditions["foreign_cpu"] != 0 || !slices.ContainsFunc(run.Warnings, func(w string) bool { return strings.Contains(w, "too short to read") }) {
+			t.Errorf("block %d: conditions %v, warnings %q", run.Block, run.Conditions, run.Warnings)
+		}
 	}
 }
 

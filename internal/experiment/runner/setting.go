@@ -101,14 +101,14 @@ func (s *settings) read(l *lever) (string, error) {
 	}
 	objects, order := map[string][]string{}, []string(nil)
 	for _, st := range states {
-		if st.Problem != nil {
-			return "", st.Problem
+		if st.Problem != "" {
+			return "", errors.New(st.Problem)
 		}
-		v := set.Show(st.Object, st.Value)
+		v := st.Shown
 		if objects[v] == nil {
 			order = append(order, v)
 		}
-		objects[v] = append(objects[v], st.Object.Name)
+		objects[v] = append(objects[v], st.Name)
 	}
 	if len(order) == 1 {
 		return order[0], nil

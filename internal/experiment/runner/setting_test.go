@@ -96,8 +96,8 @@ func TestSettingFactor(t *testing.T) {
 			t.Fatalf("run %d of %v read %v and %v", run.Seq, cell, run.Before, run.After)
 		}
 	}
-	if open, err := setting.Pending(b.cfg.sys.settings, b.cfg.sys.journal); err != nil || len(open) > 0 {
-		t.Errorf("left in the journal: %+v, %v", open, err)
+	if v, err := setting.Look(b.cfg.sys.settings, b.cfg.sys.journal); err != nil || len(v.Entries()) > 0 {
+		t.Errorf("left in the journal: %+v, %v", v, err)
 	}
 }
 

@@ -13,8 +13,13 @@ import (
 	"hostlab/internal/trust"
 )
 
+// safe is what is wrong with a DSN, without anything of it.
+type safe string
+
+func (s safe) Error() string { return string(s) }
+
 // errAddress is a URL that cannot be read, or that splits elsewhere than was meant.
-var errAddress = errors.New("is not a URL that can be read; in a user name or password, characters such as @ / : # ? % have to be written as %40 %2F %3A %23 %3F %25, and an @ after the host as %40")
+const errAddress = safe("is not a URL that can be read; in a user name or password, characters such as @ / : # ? % have to be written as %40 %2F %3A %23 %3F %25, and an @ after the host as %40")
 
 // address reads a URL. Where a password holds a / ? or # as it is, what stands before
 // is taken for host and port and the rest for path or parameters: pieces of the
@@ -100,14 +105,15 @@ func postgresConfig(text string) (*pgx.ConnConfig, error) {
 // plain reports whether an error of read or postgresConfig can be printed as it is.
 func plain(err error) bool {
 	_, refused := errors.AsType[*trust.Refused](err)
-	return refused || errors.Is(err, errAddress) || errors.Is(err, errWord) || errors.Is(err, errADO) || errors.Is(err, errMode)
+	_, is := errors.AsType[safe](err)
+	return refused || is
 }
 
 // errWord is a name=value word that PostgreSQL's clients do not know.
-var errWord = errors.New("has a parameter that PostgreSQL's clients do not know; they take host, port, user, dbname, passfile, service, sslmode, options and the like")
+const errWord = safe("has a parameter that PostgreSQL's clients do not know; they take host, port, user, dbname, passfile, service, sslmode, options and the like")
 
 // errADO is a connection string of ADO.NET or ODBC.
-var errADO = errors.New("is a connection string of ADO or ODBC, which is not taken; write it as a URL, such as sqlserver://USER@HOST:1433?database=DB or postgres://USER@HOST:5432/DB")
+const errADO = safe("is a connection string of ADO or ODBC, which is not taken; write it as a URL, such as sqlserver://USER@HOST:1433?database=DB or postgres://USER@HOST:5432/DB")
 
 // ado finds how such a string begins. PostgreSQL's clients have none of these words.
 var ado = regexp.MustCompile(`(?i)^\s*(server|data ?source|address|addr|initial catalog|driver|provider|uid|user ?id)\s*=`)

@@ -3,6 +3,7 @@
 package connect
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -168,34 +169,26 @@ func (d *DSN) clean(s string) string {
 	return s
 }
 
-// Target says where it goes: host, port, database and user.
-func (d *DSN) Target() string {
-	if c := d.Postgres; c != nil {
-		return target(c.User, c.Host, fmt.Sprint(c.Port), c.Database)
+// where takes it apart; host may be the path of a socket.
+func (d *DSN) where() (user, host, port, db string) {
+	switch {
+	case d.Postgres != nil:
+		return d.Postgres.User, d.Postgres.Host, fmt.Sprint(d.Postgres.Port), d.Postgres.Database
+	case d.driver != nil && d.driver.Net == "unix":
+		return d.driver.User, d.driver.Addr, "", d.driver.DBName
+	case d.driver != nil:
+		host, port, _ = net.SplitHostPort(d.driver.Addr)
+		return d.driver.User, host, port, d.driver.DBName
 	}
-	if c := d.driver; c != nil {
-		return target(c.User, c.Addr, "", c.DBName)
-	}
-	db := strings.Trim(d.url.Path, "/")
-	if n := d.url.Query().Get("database"); n != "" {
-		db = n
-	}
-	host := d.url.Hostname()
-	if s := d.url.Query().Get("socket"); s != "" {
-		host = s
-	}
-	return target(d.url.User.Username(), host, d.url.Port(), db)
+	q := d.url.Query()
+	return d.url.User.Username(), cmp.Or(q.Get("socket"), d.url.Hostname()), d.url.Port(), cmp.Or(q.Get("database"), strings.Trim(d.url.Path, "/"))
 }
 
-func (d *DSN) String() string { return d.Target() }
-
-// GoString keeps %#v from printing what is inside.
-func (d *DSN) GoString() string { return d.Target() }
-
-func target(user, host, port, db string) string {
-	s := host
-	if port != "" && !strings.HasPrefix(host, "/") {
-		s = net.JoinHostPort(host, port)
+// Target says where it goes: host, port, database and user.
+func (d *DSN) Target() string {
+	user, s, port, db := d.where()
+	if port != "" && !strings.HasPrefix(s, "/") {
+		s = net.JoinHostPort(s, port)
 	}
 	if user != "" {
 		s = user + " at " + s
@@ -206,16 +199,15 @@ func target(user, host, port, db string) string {
 	return s
 }
 
+func (d *DSN) String() string { return d.Target() }
+
+// GoString keeps %#v from printing what is inside.
+func (d *DSN) GoString() string { return d.Target() }
+
 // Local reports whether the DSN names a server of this host.
 func (d *DSN) Local() bool {
-	switch {
-	case d.Postgres != nil:
-		return local(d.Postgres.Host)
-	case d.driver != nil:
-		host, _, _ := net.SplitHostPort(d.driver.Addr)
-		return d.driver.Net == "unix" || local(host)
-	}
-	return d.url.Query().Get("socket") != "" || local(d.url.Hostname())
+	_, host, _, _ := d.where()
+	return local(host)
 }
 
 // local reports whether a host name is this host's.

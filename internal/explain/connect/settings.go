@@ -2,6 +2,7 @@ package connect
 
 import (
 	"errors"
+	"maps"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -42,30 +43,25 @@ func readSettings(text string) (pgSettings, error) {
 		s.all["servicefile"] = filepath.Join(home, ".pg_service.conf")
 		s.all["sslkey"] = filepath.Join(home, ".postgresql", "postgresql.key")
 	}
-	set := func(to, from map[string]string) {
-		for k, v := range from {
-			to[k] = v
-		}
-	}
 	for k, name := range fromEnvironment {
 		if v := os.Getenv(name); v != "" {
 			s.all[k] = v
 		}
 	}
 	own := words(text)
-	set(s.all, own)
+	maps.Copy(s.all, own)
 	if service := s.all["service"]; service != "" {
 		of, err := readService(s.all["servicefile"], service)
 		if err != nil {
 			return s, err
 		}
-		set(s.all, of)
+		maps.Copy(s.all, of)
 		if own["service"] != "" {
-			set(s.named, of)
+			maps.Copy(s.named, of)
 		}
 	}
-	set(s.named, own)
-	set(s.all, own)
+	maps.Copy(s.named, own)
+	maps.Copy(s.all, own)
 	if s.all["password"] == "" {
 		if err := secretFile(s.all["passfile"], trust.OpenRegular, trust.Secret); err != nil {
 			return s, err

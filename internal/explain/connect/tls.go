@@ -1,7 +1,6 @@
 package connect
 
 import (
-	"errors"
 	"net"
 	"strings"
 
@@ -29,7 +28,7 @@ func pgLocal(host string, port uint16) bool {
 }
 
 // errMode is an sslmode without a value, which would be one that permits no TLS.
-var errMode = errors.New("has an empty sslmode; name one, such as require, or leave it out")
+const errMode = safe("has an empty sslmode; name one, such as require, or leave it out")
 
 // requireTLS takes the ways without TLS from cfg that lead to other hosts, unless the
 // name itself or the service in it has an sslmode. pgx and libpq choose prefer, which

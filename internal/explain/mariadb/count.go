@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"hostlab/internal/explain"
-	"hostlab/internal/result"
 )
 
 func (s *Source) Count(ctx context.Context) (explain.Counters, error) {
@@ -84,9 +83,8 @@ func (s *Source) Account(g explain.Growth) explain.Account {
 	}
 	const ns = 1e-9
 	if g.Has("log_writes") && g.Get("log_writes")+g.Get("log_syncs") > 0 {
-		seconds := (g.Get("log_write_time") + g.Get("log_sync_time")) * ns
-		a.Log.Writes, a.Log.Syncs, a.Log.Seconds = int64(g.Get("log_writes")), int64(g.Get("log_syncs")), result.Finite(seconds)
-		a.Log.Average = result.Finite(seconds / max(1, min(g.Get("log_writes"), g.Get("log_syncs"))))
+		a.Log.Writes, a.Log.Syncs = int64(g.Get("log_writes")), int64(g.Get("log_syncs"))
+		a.Log.Timed((g.Get("log_write_time")+g.Get("log_sync_time"))*ns, max(1, min(g.Get("log_writes"), g.Get("log_syncs"))))
 		a.Log.Source = "performance_schema.file_summary_by_event_name"
 	}
 	if g.Get("innodb_row_lock_waits") > 0 || g.Get("innodb_row_lock_time") > 0 {

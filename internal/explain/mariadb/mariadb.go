@@ -163,6 +163,10 @@ func account(user string) string {
 	return quote(user[:i]) + "@" + quote(user[i+1:])
 }
 
+// Comms are how names of its threads begin: as the program is called, or since 10.8 as what
+// they do.
+var Comms = []string{"maria", "mysql", "one_connection", "connection"}
+
 // local finds out whether the server's threads are ours to read: the one that serves
 // us must be there under the number that the server tells, and belong to it.
 func (s *Source) local(ctx context.Context, here bool) {
@@ -170,9 +174,8 @@ func (s *Source) local(ctx context.Context, here bool) {
 		own := s.processes
 		own.Name, own.SQL = "own", strings.Replace(own.SQL, "<> connection_id()", "= connection_id()", 1)
 		if r, err := explain.One(ctx, s, own); err == nil && !r.Null(3) {
-			// Threads of mariadbd are called mariadbd, or since 10.8 one_connection.
-			own, comm := r.Int(3), explain.Comm(r.Int(3))
-			if _, _, err := explain.SchedStat(own); err == nil && (strings.HasPrefix(comm, "maria") || strings.HasPrefix(comm, "mysql") || comm == "one_connection" || comm == "connection") {
+			own := r.Int(3)
+			if explain.Here(here, own, Comms...) == nil {
 				s.threads, s.own = &explain.Threads{Read: explain.SchedStat}, own
 				if process, _, err := explain.Tasks(own); err == nil {
 					s.threads.Gone = func(live time.Duration) (time.Duration, error) {

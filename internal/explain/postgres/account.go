@@ -1,10 +1,10 @@
 package postgres
 
 import (
+	"cmp"
 	"fmt"
 
 	"hostlab/internal/explain"
-	"hostlab/internal/result"
 )
 
 // Events of log I/O, as before 17 and since.
@@ -64,31 +64,18 @@ func (s *Source) log(g explain.Growth, a *explain.Account) {
 		return
 	}
 	write, sync := g.Get("wal_write_time")*us, g.Get("wal_sync_time")*us
-	a.Log.Seconds = result.Finite(write + sync)
 	// open_datasync and open_sync write through and count no syncs.
-	if n := max(a.Log.Syncs, 0); n > 0 {
-		a.Log.Average = result.Finite((write + sync) / float64(n))
-	} else if a.Log.Writes > 0 {
-		a.Log.Average = result.Finite((write + sync) / float64(a.Log.Writes))
-	}
-	counted := func(events []string, seconds float64, n int64) {
-		c := explain.Counted{Part: explain.LogWait, Events: events, Seconds: seconds, Count: n, All: true, Source: view + " by samples",
-			Late: s.late(g), Early: s.early}
-		a.Counted = append(a.Counted, c)
-	}
+	a.Log.Timed(write+sync, float64(cmp.Or(max(a.Log.Syncs, 0), a.Log.Writes)))
+	counted := explain.Counted{Part: explain.LogWait, Source: view + " by samples", All: true, Late: s.late(g), Early: s.early}
+	whose := "wal_"
 	if g.Has("client_write_time") {
-		for _, x := range []struct {
-			events []string
-			time   string
-			count  string
-		}{{syncEvents[1:], "client_sync_time", "client_sync"}, {writeEvents[1:], "client_write_time", "client_write"}} {
-			a.Counted = append(a.Counted, explain.Counted{Part: explain.LogWait, Events: x.events, Seconds: g.Get(x.time) * us,
-				Count: int64(g.Get(x.count)), Source: "pg_stat_io", Late: s.late(g), Early: s.early})
-		}
-		return
+		counted.Source, counted.All, whose = "pg_stat_io", false, "client_"
 	}
-	counted(syncEvents, sync, a.Log.Syncs)
-	counted(writeEvents, write, a.Log.Writes)
+	for kind, events := range map[string][]string{"sync": syncEvents, "write": writeEvents} {
+		name := whose + kind
+		counted.Events, counted.Seconds, counted.Count = events, g.Get(name+"_time")*us, int64(g.Get(name))
+		a.Counted = append(a.Counted, counted)
+	}
 }
 
 // late is the time of clients that the server's counters do not hold yet, in s.

@@ -77,12 +77,8 @@ func New(ctx context.Context, a explain.Asker, target string, here bool) (explai
 
 // local finds out whether the server's processes are ours to read.
 func (s *Source) local(own int64, here bool) {
-	if !here || !strings.HasPrefix(explain.Comm(own), "post") { // postgres, postmaster
-		s.Miss("exact CPU time: the server's processes are not of this host, or hidden; sampled CPU time includes run-queue wait")
-		return
-	}
-	if _, _, err := explain.SchedStat(own); err != nil {
-		s.Miss("exact CPU time: this kernel has no schedstat; sampled CPU time includes run-queue wait")
+	if err := explain.Here(here, own, "post"); err != nil { // postgres, postmaster
+		s.Miss("exact CPU time: %v; sampled CPU time includes run-queue wait", err)
 		return
 	}
 	s.threads, s.own = &explain.Threads{Read: explain.SchedStat}, own

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"math"
 	"regexp"
 	"slices"
 	"strings"
@@ -61,7 +62,7 @@ func benchRuns(out *benchfmt.Writer, r *Report) error {
 		for _, j := range byCell[c] {
 			line.Values = line.Values[:0]
 			for i, resp := range x.Responses {
-				if v, ok := r.Runs[j].Values[resp.Name]; ok {
+				if v, ok := r.Runs[j].Values[resp.Name]; ok && !math.IsInf(v*units[i].scale, 0) {
 					line.Values = append(line.Values, benchfmt.Value{Value: v * units[i].scale, Unit: units[i].name})
 				}
 			}

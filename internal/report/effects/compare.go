@@ -155,18 +155,10 @@ func (s *Set) compared() []document.Section {
 				continue
 			}
 			r := &s.Reports[i]
-			t.Rows = append(t.Rows, document.Row{Notes: notes, Cells: []document.Cell{document.Text(row.Name), document.Text(r.Dir), changeCell(e),
-				document.Number(float64(e.N), fmt.Sprintf("%d %s", e.N, e.Unit)), verdictCell(r.head(), e)}})
+			t.Add(document.Text(row.Name), document.Text(r.Dir), changeCell(e), countCell(e), verdictCell(r.head(), e)).Notes = notes
 			notes = nil
 		}
 	}
-	var out []document.Section
-	if len(t.Rows) > 0 {
-		out = append(out, document.Section{Title: "The same effects beside each other", Blocks: []document.Block{t}})
-	}
-	if len(c.Warnings) > 0 {
-		list := document.Points(c.Warnings...)
-		out = append(out, document.Section{Title: "Not the same in all of them", Folded: true, Blocks: []document.Block{list}})
-	}
-	return out
+	return []document.Section{document.Titled("The same effects beside each other", t),
+		document.Titled("Not the same in all of them", document.Points(c.Warnings...)).Closed()}
 }

@@ -142,11 +142,11 @@ func (c *cross) table(r *crossTable, rows []string, column, factor string, media
 		}
 	}
 	for _, name := range names {
-		row := document.Row{Cells: []document.Cell{document.Text(name)}}
+		row := []document.Cell{document.Text(name)}
 		for _, l := range columns {
-			row.Cells = append(row.Cells, r.cell(at[name], column, l, factor, medians))
+			row = append(row, r.cell(at[name], column, l, factor, medians))
 		}
-		t.Rows = append(t.Rows, row)
+		t.Add(row...)
 	}
 	t.Columns = document.Headings(strings.Join(rows, ", "), heads...)
 	return t

@@ -1,6 +1,7 @@
 package effects
 
 import (
+	"cmp"
 	_ "embed"
 	"fmt"
 	"maps"
@@ -40,10 +41,7 @@ func (s *Set) Document() *document.Document {
 	if len(s.Reports) == 1 {
 		r := &s.Reports[0]
 		x := r.head()
-		d.Title, d.Answer, d.About, d.Warnings = x.Title, r.answer(), r.about(), r.warnings()
-		if d.Title == "" {
-			d.Title = x.Name
-		}
+		d.Title, d.Answer, d.About, d.Warnings = cmp.Or(x.Title, x.Name), r.answer(), r.about(), r.warnings()
 		d.Sections = r.sections("e0")
 	} else {
 		d.Title = fmt.Sprintf("%d experiments compared", len(s.Reports))
@@ -53,7 +51,7 @@ func (s *Set) Document() *document.Document {
 			d.Sections = append(d.Sections, s.Reports[i].compared(fmt.Sprintf("Experiment %d", i+1), fmt.Sprintf("e%d", i))...)
 		}
 	}
-	d.Sections = append(d.Sections, document.Section{Title: "Method", Where: document.Page, Blocks: document.Lines("", method)})
+	d.Sections = append(d.Sections, document.Titled("Method", document.Line{Text: method}).On(document.Page))
 	return d
 }
 
@@ -108,20 +106,13 @@ func designText(d *result.Design) string {
 // compared are the sections of an experiment that stands beside others: its answer begins
 // them. Headings have no directory, as a terminal has them in capitals.
 func (r *Report) compared(name, key string) []document.Section {
-	own := document.Section{Title: name, Blocks: document.Lines(document.Quiet, "Recorded in "+r.Dir+".")}
+	own := document.Lines(document.Quiet, "Recorded in "+r.Dir+".")
 	for _, l := range r.answer() {
 		l.Tone = document.Strong
-		own.Blocks = append(own.Blocks, l)
+		own = append(own, l)
 	}
-	own.Blocks = append(own.Blocks, document.Lines(document.Quiet, r.about()...)...)
-	if w := r.warnings(); len(w) > 0 {
-		list := document.Points(w...)
-		for i := range list {
-			list[i].Tone = document.Caution
-		}
-		own.Blocks = append(own.Blocks, list)
-	}
-	out := []document.Section{own}
+	own = append(own, document.Lines(document.Quiet, r.about()...)...)
+	out := []document.Section{document.Titled(name, append(own, document.Caution.Points(r.warnings()...))...)}
 	for _, s := range r.sections(key) {
 		if s.Where != document.Terminal { // each report has its own page
 			s.Title = name + ": " + s.Title
@@ -135,50 +126,36 @@ func (r *Report) compared(name, key string) []document.Section {
 // pictures begin with key.
 func (r *Report) sections(key string) []document.Section {
 	a, x := r.Analysis, r.head()
-	out := append(r.section(key), r.effects()...)
-	var floors []string
+	var floors, needs document.List
 	for i := range a.AA {
-		floors = append(floors, aaText(&a.AA[i])+".")
+		tone := map[bool]document.Tone{true: document.Caution}[a.AA[i].Void]
+		floors = append(floors, document.Line{Text: aaText(&a.AA[i]) + ".", Tone: tone})
 	}
-	add := func(title string, where document.Medium, folded bool, blocks ...document.Block) {
-		out = append(out, document.Section{Title: title, Where: where, Folded: folded, Blocks: blocks})
-	}
-	if len(floors) > 0 {
-		list := document.Points(floors...)
-		for i := range a.AA {
-			if a.AA[i].Void {
-				list[i].Tone = document.Caution
-			}
-		}
-		add("Noise floor (A/A)", document.Everywhere, false, list)
-	}
-	var needs document.List
 	for i := range a.Effects {
 		if e := &a.Effects[i]; e.Primary() && needText(e) != "" {
 			needs = append(needs, document.Line{Text: e.Contrast.String() + ": " + needText(e) + "."})
 		}
 	}
-	if len(needs) > 0 {
-		add("What deciding would take", document.Everywhere, false, needs)
-	}
 	var pictures []document.Block
 	for _, f := range figures(key, r) {
 		pictures = append(pictures, document.Figure{Figure: f})
 	}
-	add("Pictures", document.Page, false, pictures...)
-	if steps := r.steps(); len(steps) > 0 {
-		add("Next", document.Everywhere, false, steps)
-	}
-	var more []document.Block
+	var left document.Line
 	if n := r.left(); n > 0 {
-		more = document.Lines(document.Quiet, screen.Count(n, "secondary effect")+" in --format html and json.")
+		left = document.Line{Text: screen.Count(n, "secondary effect") + " in --format html and json.", Tone: document.Quiet}
 	}
-	add("More", document.Terminal, false, append(more, r.toSend())...)
-	add("Host, workload and design", document.Page, true, facts(x))
+	var study document.Commands
 	if len(r.Study) > 0 {
-		add("The study file", document.Page, true, document.Commands{{Line: studyText(r.Study)}})
+		study = document.Commands{{Line: studyText(r.Study)}}
 	}
-	return out
+	return append(append(r.section(key), r.effects()...),
+		document.Titled("Noise floor (A/A)", floors),
+		document.Titled("What deciding would take", needs),
+		document.Titled("Pictures", pictures...).On(document.Page),
+		document.Titled("Next", r.steps()),
+		document.Titled("More", left, r.toSend()).On(document.Terminal),
+		document.Titled("Host, workload and design", facts(x)).On(document.Page).Closed(),
+		document.Titled("The study file", study).On(document.Page).Closed())
 }
 
 // left counts the effects that a terminal does not show.
@@ -205,19 +182,11 @@ func (r *Report) effects() []document.Section {
 			main = append(main, e)
 		}
 	}
-	var out []document.Section
-	add := func(title, lead string, where document.Medium, folded bool, all []*analysis.Effect) {
-		if len(all) > 0 {
-			out = append(out, document.Section{Title: title, Where: where, Folded: folded, Blocks: []document.Block{effectTable(x, lead, all)}})
-		}
-	}
-	add("Effects", "What each change costs. An effect counts where its whole interval lies beyond the practical margin.", document.Everywhere, false, main)
-	add("Other effects", "Secondary effects, which the section above has at a glance.", document.Page, true, rest)
-	add("Interactions", interactionLead(inter), document.Everywhere, false, inter)
-	if n := footnotes(x, a); len(n) > 0 {
-		out = append(out, document.Section{Title: "About the intervals", Blocks: document.Lines(document.Quiet, n...)})
-	}
-	return out
+	return []document.Section{
+		document.Titled("Effects", effectTable(x, "What each change costs. An effect counts where its whole interval lies beyond the practical margin.", main)),
+		document.Titled("Other effects", effectTable(x, "Secondary effects, which the section above has at a glance.", rest)).On(document.Page).Closed(),
+		document.Titled("Interactions", effectTable(x, interactionLead(inter), inter)),
+		document.Titled("About the intervals", document.Lines(document.Quiet, footnotes(x, a)...)...)}
 }
 
 // abridged reports whether secondary effects stand back: a section of the report has them
@@ -244,18 +213,18 @@ func effectTable(x *result.Experiment, lead string, all []*analysis.Effect) *doc
 		if !known(e.NoiseFloor) {
 			noise = "noise unknown"
 		}
-		row := document.Row{Cells: []document.Cell{name, change, document.Number(float64(e.N), fmt.Sprintf("%d %s", e.N, e.Unit)),
-			document.Number(p.Margin, within(p.Margin, p), noise), verdictCell(x, e)}}
-		for _, n := range notes(e) {
-			row.Notes = append(row.Notes, document.Line{Text: n, Tone: document.Quiet})
-		}
-		t.Rows = append(t.Rows, row)
+		row := t.Add(name, change, countCell(e), document.Number(p.Margin, within(p.Margin, p), noise), verdictCell(x, e))
+		row.Notes = document.Quiet.Points(notes(e)...)
 	}
 	return t
 }
 
 func changeCell(e *analysis.Effect) document.Cell {
 	return document.Number(e.Value, amount(e.Value, &e.Response), span(e.Low, e.High, &e.Response))
+}
+
+func countCell(e *analysis.Effect) document.Cell {
+	return document.Number(float64(e.N), fmt.Sprintf("%d %s", e.N, e.Unit))
 }
 
 func verdictCell(x *result.Experiment, e *analysis.Effect) document.Cell {

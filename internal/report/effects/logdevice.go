@@ -39,7 +39,8 @@ func (s logDevice) verdict() []string {
 
 func (s logDevice) section(string) document.Section {
 	out := document.Section{Title: "The log device"}
-	note := func(text string) { out.Blocks = append(out.Blocks, document.Line{Text: text, Tone: document.Quiet}) }
+	add := func(b document.Block) { out.Blocks = append(out.Blocks, b) }
+	note := func(text string) { add(document.Line{Text: text, Tone: document.Quiet}) }
 	switch {
 	case len(s.Rows) == 0:
 		note("The record has no factor of log devices or no duration: there is nothing to compare.")
@@ -50,23 +51,23 @@ func (s logDevice) section(string) document.Section {
 	}
 	note(fmt.Sprintf("Means of the blocks, %s. Gains are paired within blocks: the part of the time with %s %s that was saved. "+
 		"Their %s intervals hold each by itself, not corrected for their number nor for the looks.", s.evidence(), s.Factor.Name, s.Factor.Baseline, confidence(s.Alpha)))
-	out.Blocks = append(out.Blocks, s.runTimes())
+	add(s.runTimes())
 	if s.Write != nil {
-		out.Blocks = append(out.Blocks, s.logWrites())
+		add(s.logWrites())
 	}
 	for i := range s.Rows {
 		if len(s.Rows[i].Pairs) == 0 {
 			continue // the tables above say that it was not run
 		}
 		if len(s.Parts) > 0 {
-			out.Blocks = append(out.Blocks, s.waits(&s.Rows[i]))
+			add(s.waits(&s.Rows[i]))
 		}
 		if s.Rows[i].Sampled() {
-			out.Blocks = append(out.Blocks, s.events(&s.Rows[i]))
+			add(s.events(&s.Rows[i]))
 		}
 	}
 	if s.Share != nil {
-		out.Blocks = append(out.Blocks, s.bounds())
+		add(s.bounds())
 	} else {
 		note("The record does not tell which share of the time waited for the log, so that gains have no bound.")
 	}
@@ -114,14 +115,14 @@ func (s logDevice) table(title string, of func(r *analysis.LogRow, c *analysis.L
 	t := &document.Table{Title: title, Columns: s.columns("run")}
 	for i := range s.Rows {
 		r := &s.Rows[i]
-		t.Rows = append(t.Rows, s.row(r, r.Name, func(c *analysis.LogCell) document.Cell { return of(r, c) }))
+		t.Add(s.row(r, r.Name, func(c *analysis.LogCell) document.Cell { return of(r, c) })...)
 	}
 	return t
 }
 
 // row has a cell for each device.
-func (s logDevice) row(r *analysis.LogRow, name string, of func(c *analysis.LogCell) document.Cell) document.Row {
-	out := document.Row{Cells: []document.Cell{document.Text(name)}}
+func (s logDevice) row(r *analysis.LogRow, name string, of func(c *analysis.LogCell) document.Cell) []document.Cell {
+	out := []document.Cell{document.Text(name)}
 	for _, l := range s.Factor.Levels {
 		text := document.Text("not run")
 		for i := range r.Cells {
@@ -129,7 +130,7 @@ func (s logDevice) row(r *analysis.LogRow, name string, of func(c *analysis.LogC
 				text = of(c)
 			}
 		}
-		out.Cells = append(out.Cells, text)
+		out = append(out, text)
 	}
 	return out
 }
@@ -168,9 +169,9 @@ func (s logDevice) waits(r *analysis.LogRow) *document.Table {
 	}
 	for i := range s.Parts {
 		name := s.Parts[i].Name
-		t.Rows = append(t.Rows, s.row(r, strings.TrimPrefix(label(&s.Parts[i]), "Part of the elapsed time: "), func(c *analysis.LogCell) document.Cell {
+		t.Add(s.row(r, strings.TrimPrefix(label(&s.Parts[i]), "Part of the elapsed time: "), func(c *analysis.LogCell) document.Cell {
 			return part(c, c.Parts[name].Value)
-		}))
+		})...)
 	}
 	for _, x := range []struct {
 		name string
@@ -189,7 +190,7 @@ func (s logDevice) waits(r *analysis.LogRow) *document.Table {
 			return part(c, rest)
 		})
 		if some {
-			t.Rows = append(t.Rows, row)
+			t.Add(row...)
 		}
 	}
 	return t
@@ -209,8 +210,8 @@ func (s logDevice) bounds() *document.Table {
 			if len(s.Rows) > 1 {
 				name += ", " + s.Rows[i].Name
 			}
-			t.Rows = append(t.Rows, document.Row{Cells: []document.Cell{document.Text(name), document.Text(percentOf(p.Gain.Value), between(p.Gain, percentOf)),
-				document.Text(percentOf(p.Bound.Value), between(p.Bound, percentOf)), document.Text(boundWord(&p))}})
+			t.Add(document.Text(name), document.Text(percentOf(p.Gain.Value), between(p.Gain, percentOf)),
+				document.Text(percentOf(p.Bound.Value), between(p.Bound, percentOf)), document.Text(boundWord(&p)))
 		}
 	}
 	return t
@@ -247,12 +248,12 @@ func (s logDevice) events(r *analysis.LogRow) *document.Table {
 		Lead: fmt.Sprintf("What the job's session was seen doing: seconds of a run, and their share of it, sampled every %s. Samples overstate short waits. "+
 			"A session without an event is on a CPU or wants one: the parts above count both.", result.Format(seen/float64(looks), "s"))}
 	row := func(name string, of func(w *analysis.LogWaits) document.Cell) {
-		t.Rows = append(t.Rows, s.row(r, name, func(c *analysis.LogCell) document.Cell {
+		t.Add(s.row(r, name, func(c *analysis.LogCell) document.Cell {
 			if c.Waits == nil {
 				return document.Text("not sampled")
 			}
 			return of(c.Waits)
-		}))
+		})...)
 	}
 	amount := func(events ...analysis.Event) func(w *analysis.LogWaits) document.Cell {
 		return func(w *analysis.LogWaits) document.Cell {

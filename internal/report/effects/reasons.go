@@ -59,7 +59,7 @@ func verdictReason(e *analysis.Effect) string {
 		}
 		return fmt.Sprintf("The whole interval, %s, %s the margin of %s.", whole, does, margin)
 	case analysis.NoEffect:
-		out = fmt.Sprintf("The whole interval, %s, is within the margin of %s.", whole, margin)
+		out = fmt.Sprintf("There is %s: the whole interval, %s, is within the margin of %s.", noDifference, whole, margin)
 		if e.Unseen > 0 {
 			out += fmt.Sprintf(" Stalls in fewer than 1 of %d runs may not have been seen.", e.Unseen)
 		}

@@ -56,3 +56,15 @@ func TestReasons(t *testing.T) {
 		}
 	}
 }
+
+// Sentence, table and JSON say the same of what was compared: stalls that no run had are in none of it.
+func TestNoDifference(t *testing.T) {
+	e := analysis.Effect{Response: result.Response{Name: "wall", Unit: "s", Compare: result.Ratio, Margin: 0.02}, Contrast: result.Contrast{Factors: []string{"mode"}, Levels: []string{"on"}},
+		Estimate: result.Estimate{Low: -0.01, High: 0.01, N: 10, Evidence: result.Measured}, Unit: "blocks", Verdict: analysis.NoEffect, Reason: analysis.Reason{Kind: analysis.Shown}, Unseen: 4}
+	x := &result.Experiment{Factors: []result.Factor{{Name: "mode", Baseline: "off", Levels: []string{"off", "on"}}}}
+	for what, text := range map[string]string{"sentence": sentence(x, &e), "table": verdictWord(&e), "JSON": reasonText(&e)} {
+		if !strings.Contains(text, "no practical difference to a typical run") {
+			t.Errorf("%s: %s", what, text)
+		}
+	}
+}

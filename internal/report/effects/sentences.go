@@ -31,9 +31,9 @@ func sentence(x *result.Experiment, e *analysis.Effect) string {
 		}
 	case analysis.NoEffect:
 		if interaction(e) {
-			what += ": the two effects " + combine(r) + "; no practical difference to a typical run"
+			what += ": the two effects " + combine(r) + "; " + noDifference
 		} else {
-			what += " makes no practical difference to a typical run, compared with " + base
+			what += " makes " + noDifference + ", compared with " + base
 		}
 	case analysis.Unresolved:
 		what += fmt.Sprintf(" differs from %s, but by more than %s or not is unresolved", base, size(r.Margin, r))
@@ -154,7 +154,7 @@ func needText(e *analysis.Effect) string {
 	}
 	s := fmt.Sprintf("to decide about %s in %s it takes about %d %s: %d more", size(e.Response.Margin, &e.Response), label(&e.Response), e.Need, unit, e.Need-e.N)
 	if e.NeedSeconds > 0 {
-		s += ", " + duration(e.NeedSeconds)
+		s += ", " + screen.Lasting(time.Duration(min(e.NeedSeconds, 1e9)*float64(time.Second))) // Duration holds 292 years
 	}
 	return s
 }

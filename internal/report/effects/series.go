@@ -78,17 +78,22 @@ func seriesOf(x *result.Experiment, runs []result.Run, resp *result.Response, wh
 	return out, gone, relative
 }
 
-// cellMedians are those of a response in each cell; ok where all are above 0.
-func cellMedians(x *result.Experiment, runs []result.Run, response string) (out []float64, ok bool) {
-	values := make([][]float64, len(x.Cells))
+// valuesOf are those of a response in each cell, of the runs that count.
+func valuesOf(x *result.Experiment, runs []result.Run, response string) [][]float64 {
+	out := make([][]float64, len(x.Cells))
 	for i := range runs {
 		r := &runs[i]
-		if v, has := r.Values[response]; has && r.Status == result.OK && r.Cell >= 0 && r.Cell < len(values) && known(v) {
-			values[r.Cell] = append(values[r.Cell], v)
+		if v, has := r.Values[response]; has && r.Status == result.OK && r.Cell >= 0 && r.Cell < len(out) && known(v) {
+			out[r.Cell] = append(out[r.Cell], v)
 		}
 	}
-	out = make([]float64, len(values))
-	for i, v := range values {
+	return out
+}
+
+// cellMedians are those of a response in each cell; ok where all are above 0.
+func cellMedians(x *result.Experiment, runs []result.Run, response string) (out []float64, ok bool) {
+	out = make([]float64, len(x.Cells))
+	for i, v := range valuesOf(x, runs, response) {
 		if out[i] = stats.Median(v); len(v) > 0 && !(out[i] > 0) {
 			return nil, false
 		}

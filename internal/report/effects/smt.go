@@ -26,21 +26,12 @@ type smtSection struct {
 	Rotating *smtCell         `json:"rotating"` // all others want one lock while the scanner goes round; nil: not in the study
 	Rotation result.Estimate  `json:"rotation"` // what the scanner's sibling gets of the mean of the others, as in the published program
 	Caches   map[string]int64 `json:"caches"`   // sizes that the sweep crosses, in bytes
-	Cited    []smtCited       `json:"cited"`
+	Cited    []smt.Citation   `json:"cited"`
 
 	x                  *result.Experiment
 	absent             map[string]string // placement -> why this host does not have it
 	others             []result.Response // what is shown beside the ratio
 	lockRate, scanRate *result.Response  // nil: not in the record
-}
-
-// smtCited is the least and the greatest share that the lock thread on the scanner's
-// sibling had of the mean of the others in published runs.
-type smtCited struct {
-	Source string  `json:"source"`
-	Low    float64 `json:"low"`
-	High   float64 `json:"high"`
-	Runs   int     `json:"runs"`
 }
 
 // smtCell is one placement of an antagonist.
@@ -64,10 +55,20 @@ const rotation = "rotation"
 // smtPlaces are the columns, nearest first: another thread of the same core, another
 // core of the same last-level cache, one behind another such cache, another socket.
 var smtPlaces = []smtPlace{
-	{"sibling", "sibling"}, {"core", "core"}, {"llc", "other LLC"}, {"socket", "socket"},
+	{"sibling", "sibling", "the sibling"}, {"core", "core", "another core"},
+	{"llc", "other LLC", "a core behind another LLC"}, {"socket", "socket", "another socket"},
 }
 
-type smtPlace struct{ name, title string }
+// smtPlace is a placement: its name in levels, as a column's head, and where that is.
+type smtPlace struct{ name, title, on string }
+
+// placeOf is the placement of a name; an unknown one keeps it.
+func placeOf(name string) smtPlace {
+	if i := slices.IndexFunc(smtPlaces, func(p smtPlace) bool { return p.name == name }); i >= 0 {
+		return smtPlaces[i]
+	}
+	return smtPlace{name, name, name}
+}
 
 // smtTitles are the short names of the responses shown beside the ratio, in the order
 // of their columns.
@@ -99,7 +100,7 @@ func (c *smtCell) row() string {
 func (s *smtSection) title(place string) string {
 	cpu, err := strconv.Atoi(place)
 	if err != nil {
-		return placeTitle(place)
+		return placeOf(place).title
 	}
 	for key, list := range s.x.Context {
 		if name, ok := strings.CutPrefix(key, classKey); ok && name != s.x.Context["class"] {
@@ -109,16 +110,6 @@ func (s *smtSection) title(place string) string {
 		}
 	}
 	return fmt.Sprintf("CPU %d", cpu)
-}
-
-// placeTitle is a column's head; an unknown placement keeps its name.
-func placeTitle(name string) string {
-	for _, p := range smtPlaces {
-		if p.name == name {
-			return p.title
-		}
-	}
-	return name
 }
 
 // contested reports whether several threads want the lock in the rotation: of two
@@ -158,10 +149,7 @@ func (s *smtSection) rows() []string {
 
 // columns are the placements that have a cell: those of every host, then others that the study has.
 func (s *smtSection) columns() (out []string) {
-	rank := func(place string) int {
-		i := slices.IndexFunc(smtPlaces, func(p smtPlace) bool { return p.name == place })
-		return cmp.Or(i+1, len(smtPlaces)+1)
-	}
+	rank := func(place string) int { return cmp.Or(slices.Index(smtPlaces, placeOf(place))+1, len(smtPlaces)+1) }
 	for i := range s.Cells {
 		if p := s.Cells[i].Place; !slices.Contains(out, p) {
 			out = append(out, p)
@@ -196,7 +184,10 @@ func percentFigure(e result.Estimate) string {
 
 // text is the cell in the table.
 func (c *smtCell) text() document.Cell {
-	if c.Ratio.N == 0 {
+	switch {
+	case c == nil:
+		return document.Text("not run")
+	case c.Ratio.N == 0:
 		return document.Text("no run")
 	}
 	n := fmt.Sprintf("n = %d", c.Ratio.N)

@@ -18,12 +18,7 @@ import (
 // thread and where.
 func newSMT(a *analysis.Analysis, runs []result.Run) *smtSection {
 	x := a.Experiment
-	s := &smtSection{Name: "smt", x: x, absent: map[string]string{}, Caches: map[string]int64{}}
-	cited := smtCited{"Oks, Be aware: To Hyper or not to Hyper, 2005", math.Inf(1), 0, len(smt.PublishedRuns)}
-	for _, r := range smt.PublishedRuns {
-		cited.Low, cited.High = min(cited.Low, r.Share()), max(cited.High, r.Share())
-	}
-	s.Cited = []smtCited{cited}
+	s := &smtSection{Name: "smt", x: x, absent: map[string]string{}, Caches: map[string]int64{}, Cited: []smt.Citation{smt.Cited}}
 	rounds, ok := smt.Read(x, runs)
 	in, _ := smt.FromRuns(x, runs)
 	switch {

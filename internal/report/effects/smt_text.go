@@ -21,11 +21,7 @@ func (s *smtSection) section(key string) document.Section {
 	if len(s.Cells) == 0 || s.Alone.Medians[smt.LockRate] == 0 {
 		return out // nothing was measured yet
 	}
-	lines := func(texts ...string) { out.Blocks = append(out.Blocks, document.Lines(document.Quiet, texts...)...) }
-	if rates := s.rates(); rates != "" {
-		lines(rates)
-	}
-	lines(s.advice(), fmt.Sprintf("All figures are %s; brackets are 95 %% intervals, each by itself.", s.x.Evidence))
+	out.Blocks = document.Lines(document.Quiet, s.rates(), s.advice(), fmt.Sprintf("All figures are %s; brackets are 95 %% intervals, each by itself.", s.x.Evidence))
 	out.Blocks = append(out.Blocks, s.placements())
 	if f, ok := s.sweep(key + "-smt-sweep"); ok {
 		out.Blocks = append(out.Blocks, document.Figure{Figure: f})
@@ -43,10 +39,7 @@ func (s *smtSection) section(key string) document.Section {
 	if marked > 0 {
 		out.Blocks = append(out.Blocks, contaminatedMark)
 	}
-	if text := s.classes(); text != "" {
-		lines(text)
-	}
-	lines(s.published())
+	out.Blocks = append(out.Blocks, document.Lines(document.Quiet, s.classes(), s.published())...)
 	return out
 }
 
@@ -55,7 +48,7 @@ func (s *smtSection) published() string {
 	cited := s.Cited[0]
 	text := fmt.Sprintf("For comparison, cited: in the %d runs that Oks printed (\"Be aware: To Hyper or not to Hyper\", 2005; two cores of two threads, a scan of 1 MiB, all others want one lock), the lock thread on the scanner's sibling took the lock %.0f to %.0f %% as often as the other lock threads did on average.",
 		cited.Runs, 100*cited.Low, 100*cited.High)
-	text += fmt.Sprintf(" The rule of this verdict calls those runs %s.", smt.Judge(smt.FromPublished()).Decision)
+	text += fmt.Sprintf(" The rule of this verdict calls those runs %s.", cited.Decision)
 	if s.Rotation.N > 0 {
 		text += fmt.Sprintf(" The same rotation here, %s: %s.", s.x.Evidence, percentFigure(s.Rotation))
 	}
@@ -154,49 +147,31 @@ func (s *smtSection) advice() string {
 // rates are the throughputs of both, without and with sharing; "" where they are not
 // in the record.
 func (s *smtSection) rates() string {
-	lock, scan := s.lockRate, s.scanRate
-	at := func(c *smtCell, r *result.Response) string {
-		if c == nil || r == nil {
-			return ""
-		}
-		v, ok := c.Medians[r.Name]
-		if !ok || math.IsNaN(v) {
-			return ""
-		}
-		return result.Format(v, r.Unit)
-	}
-	var parts, scans []string
-	add := func(list *[]string, value, where string) {
-		if value != "" {
-			*list = append(*list, value+" "+where)
+	var acquisitions, scans []string
+	add := func(list *[]string, c *smtCell, r *result.Response, where string) {
+		if r != nil && c != nil {
+			if v, ok := c.Medians[r.Name]; ok && !math.IsNaN(v) {
+				*list = append(*list, result.Format(v, r.Unit)+" "+where)
+			}
 		}
 	}
-	sibling, other := s.scanner("sibling"), s.scanner("core", "llc", "socket")
-	add(&parts, at(&s.Alone, lock), "alone")
-	add(&parts, at(sibling, lock), "with the scanner on the sibling")
-	if other != nil {
-		it := "it"
-		if sibling == nil {
-			it = "the scanner"
+	add(&acquisitions, &s.Alone, s.lockRate, "alone")
+	for i, c := range []*smtCell{s.scanner("sibling"), s.scanner("core", "llc", "socket")} {
+		if c != nil {
+			on := "on " + placeOf(c.Place).on
+			who := map[bool]string{true: "with it ", false: "with the scanner "}[i > 0 && len(scans) > 0]
+			add(&acquisitions, c, s.lockRate, who+on)
+			add(&scans, c, s.scanRate, on)
 		}
-		add(&parts, at(other, lock), "with "+it+" on "+placeOn(other.Place))
 	}
-	add(&scans, at(sibling, scan), "on the sibling")
-	if other != nil {
-		add(&scans, at(other, scan), "on "+placeOn(other.Place))
-	}
-	if len(parts) == 0 {
+	if acquisitions == nil {
 		return ""
 	}
-	text := "Acquisitions: " + strings.Join(parts, ", ") + "."
-	if len(scans) > 0 {
+	text := "Acquisitions: " + strings.Join(acquisitions, ", ") + "."
+	if scans != nil {
 		text += " Scans: " + strings.Join(scans, ", ") + "."
 	}
 	return text + " Medians."
-}
-
-func placeOn(place string) string {
-	return map[string]string{"core": "another core", "llc": "a core behind another LLC", "socket": "another socket"}[place]
 }
 
 // scanner is the cell of the first of the placements that the host has, with the
@@ -222,24 +197,19 @@ func (s *smtSection) placements() *document.Table {
 	t := &document.Table{Title: "What the lock thread keeps of its rate, by what runs beside it and where",
 		Lead: "100 % is its rate alone; paired within blocks, with 95 % intervals, each by itself."}
 	columns := s.columns()
-	var heads []string
+	t.Columns = document.Headings("beside it")
 	for _, p := range columns {
-		heads = append(heads, s.title(p))
+		t.Columns = append(t.Columns, document.Column{Head: s.title(p), Right: true})
 	}
-	t.Columns = document.Headings("beside it", heads...)
 	for _, row := range s.rows() {
-		r := document.Row{Cells: []document.Cell{document.Text(row)}}
+		cells := []document.Cell{document.Text(row)}
 		for _, p := range columns {
-			if c := s.at(row, p); c != nil {
-				r.Cells = append(r.Cells, c.text())
-			} else {
-				r.Cells = append(r.Cells, document.Text("not run"))
-			}
+			cells = append(cells, s.at(row, p).text())
 		}
-		t.Rows = append(t.Rows, r)
+		t.Add(cells...)
 	}
 	if lines := s.rotatingLines(); len(lines) > 0 {
-		t.Rows = append(t.Rows, document.Row{Cells: []document.Cell{document.Text("rotating " + s.Rotating.row())}, Across: strings.Join(lines, "; ")})
+		t.Add(document.Text("rotating " + s.Rotating.row())).Across = strings.Join(lines, "; ")
 	}
 	return t
 }
@@ -247,25 +217,22 @@ func (s *smtSection) placements() *document.Table {
 // responses is the table of everything else that was measured.
 func (s *smtSection) responses() *document.Table {
 	t := &document.Table{Title: "What both threads did", Lead: "Medians of the blocks."}
-	var heads []string
+	t.Columns = document.Headings("placement")
 	for i := range s.others {
-		heads = append(heads, label(&s.others[i]))
+		t.Columns = append(t.Columns, document.Column{Head: label(&s.others[i]), Right: true})
 	}
-	t.Columns = document.Headings("placement", heads...)
 	const noValue = "-"
 	gaps := false
 	add := func(name string, c *smtCell) {
-		r := document.Row{Cells: []document.Cell{document.Text(name)}}
-		for i := range s.others {
-			o := &s.others[i]
-			text := noValue
+		row := []string{name}
+		for _, o := range s.others {
 			if v, ok := c.Medians[o.Name]; ok {
-				text = result.Format(v, o.Unit)
+				row = append(row, result.Format(v, o.Unit))
+			} else {
+				row, gaps = append(row, noValue), true
 			}
-			r.Cells = append(r.Cells, document.Text(text))
 		}
-		gaps = gaps || slices.ContainsFunc(r.Cells, func(c document.Cell) bool { return c.Text == noValue })
-		t.Rows = append(t.Rows, r)
+		t.Add(document.Texts(row...)...)
 	}
 	add("alone", &s.Alone)
 	for i := range s.Cells {

@@ -2,7 +2,6 @@ package effects
 
 import (
 	"fmt"
-	"html/template"
 	"math"
 	"slices"
 	"strings"
@@ -21,12 +20,7 @@ const (
 // distributionFigure draws each cell's runs as points with median and quartiles.
 func distributionFigure(id string, x *result.Experiment, runs []result.Run, r *result.Response) (picture.Figure, bool) {
 	cells := min(len(x.Cells), distCells)
-	values := make([][]float64, cells)
-	for i := range runs {
-		if v, ok := runs[i].Values[r.Name]; ok && runs[i].Status == result.OK && runs[i].Cell >= 0 && runs[i].Cell < cells && known(v) {
-			values[runs[i].Cell] = append(values[runs[i].Cell], v)
-		}
-	}
+	values := valuesOf(x, runs, r.Name)[:cells]
 	lo, hi, thinned, n := math.Inf(1), math.Inf(-1), false, 0
 	for _, v := range values {
 		slices.Sort(v)
@@ -111,47 +105,29 @@ func latencyFigure(id string, x *result.Experiment, runs []result.Run) (picture.
 		}
 	}
 	t := &picture.Table{Caption: "Latency of single operations", Head: []string{"Cell", "Operations", "p50", "p99", "Longest"}}
-	var at []int
-	lo, hi := math.Inf(1), math.Inf(-1)
+	var panels []picture.Panel
+	var says []string
 	for i, d := range merged {
-		if d == nil || len(at) == 8 {
+		if d == nil || len(panels) == latencyPanels {
 			continue
 		}
-		if a, b, ok := picture.Extent(*d); ok {
-			lo, hi, at = min(lo, a), max(hi, b), append(at, i)
+		name := cellName(x, &x.Cells[i])
+		p50, p99, longest, n := edges(d)
+		row := []string{name, fmt.Sprint(n), result.Format(p50, d.Unit), result.Format(p99, d.Unit), result.Format(longest, d.Unit)}
+		if n > 0 {
+			t.Rows = append(t.Rows, row)
+			panels = append(panels, picture.Panel{Distribution: *d, Name: name, Note: "p99 " + row[3]})
+			says = append(says, fmt.Sprintf("%s: p50 %s, p99 %s", name, row[2], row[3]))
 		}
 	}
-	if len(at) == 0 {
-		return picture.Figure{}, false
-	}
-	svg, rows := latencyPicture(id, x, merged, at, lo, hi)
-	t.Rows = rows
-	return picture.Figure{Title: "Latency of single operations", SVG: svg, Table: t, Tall: len(at) > 3,
-		Note: "From the moment each was due, all counted runs of a cell together, on a logarithmic axis; each panel is scaled to its own peak. Quantiles are upper edges of the histogram's bins. An effect on a quantile is judged by runs, not by operations."}, true
+	const title = "Latency of single operations"
+	svg := picture.Panels(id, title, "time of one operation, logarithmic", strings.Join(says, "; "), panels)
+	return picture.Figure{Title: title, SVG: svg, Table: t, Tall: len(panels) > 3,
+		Note: "From the moment each was due, all counted runs of a cell together, on a logarithmic axis; each panel is scaled to its own peak. Quantiles are upper edges of the histogram's bins. An effect on a quantile is judged by runs, not by operations."}, svg != ""
 }
 
-func latencyPicture(id string, x *result.Experiment, merged []*result.Distribution, at []int, lo, hi float64) (template.HTML, [][]string) {
-	const left, right, panel, top = 12.0, 12.0, 74.0, 6.0
-	s := &picture.SVG{ID: id, W: 480, H: top + panel*float64(len(at)) + 42}
-	bottom := top + panel*float64(len(at))
-	px := s.AxisLog(lo, hi, left, s.W-right, top, bottom, 18, merged[at[0]].Unit)
-	var rows [][]string
-	var says []string
-	for i, c := range at {
-		d := merged[c]
-		base := top + panel*float64(i+1) - 6
-		s.Histogram(*d, i%3, px, base, panel-30)
-		s.Line(left, base, s.W-right, base, "base")
-		p50, p99, longest, n := edges(d)
-		figures := "p99 " + result.Format(p99, d.Unit)
-		s.Text(476, base-panel+22, "end", "note", figures)
-		s.Label(4, base-panel+22, 464-picture.TextWidth(figures), 1, "name", cellName(x, &x.Cells[c]))
-		rows = append(rows, []string{cellName(x, &x.Cells[c]), fmt.Sprint(n), result.Format(p50, d.Unit), result.Format(p99, d.Unit), result.Format(longest, d.Unit)})
-		says = append(says, fmt.Sprintf("%s: p50 %s, p99 %s", cellName(x, &x.Cells[c]), rows[i][2], rows[i][3]))
-	}
-	s.Text(240, s.H-4, "middle", "axis", "time of one operation, logarithmic")
-	return s.Done("Latency of single operations", strings.Join(says, "; ")), rows
-}
+// latencyPanels is how many cells one picture has room for.
+const latencyPanels = 8
 
 // edges are quantiles of a histogram, as the upper edges of their bins. p99 is not
 // known for fewer than 1000 operations: it would hang on less than ten.

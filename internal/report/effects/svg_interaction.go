@@ -35,25 +35,18 @@ func interactionFigures(id string, x *result.Experiment, runs []result.Run, effe
 	return out
 }
 
-func levelsOf(x *result.Experiment, name string) []string {
-	for _, f := range x.Factors {
-		if f.Name == name {
-			return f.Levels[:min(len(f.Levels), 8)]
-		}
-	}
-	return nil
-}
-
 func interactionFigure(id string, x *result.Experiment, runs []result.Run, e *analysis.Effect) (picture.Figure, bool) {
 	fa, fb, r := e.Contrast.Factors[0], e.Contrast.Factors[1], &e.Response
-	la, lb := levelsOf(x, fa), levelsOf(x, fb)
-	lb = lb[:min(len(lb), maxSeries)]
+	a, b := x.Factor(fa), x.Factor(fb)
+	if a == nil || b == nil {
+		return picture.Figure{}, false
+	}
+	la, lb := a.Levels[:min(len(a.Levels), 8)], b.Levels[:min(len(b.Levels), maxSeries)]
 	values := map[[2]string][]float64{}
-	for i := range runs {
-		c := cellOf(x, &runs[i])
-		if v, ok := runs[i].Values[r.Name]; ok && runs[i].Status == result.OK && !c.Duplicate && known(v) {
+	for i, v := range valuesOf(x, runs, r.Name) {
+		if c := &x.Cells[i]; !c.Duplicate {
 			k := [2]string{c.Levels[fa], c.Levels[fb]}
-			values[k] = append(values[k], v)
+			values[k] = append(values[k], v...)
 		}
 	}
 	lo, hi := math.Inf(1), math.Inf(-1)

@@ -43,7 +43,7 @@ func (s *smtSection) sweep(id string) (picture.Figure, bool) {
 	var places, names []string
 	for _, p := range sweepPlaces {
 		if slices.ContainsFunc(all, func(c *smtCell) bool { return c.Place == p }) {
-			places, names = append(places, p), append(names, "scanner on "+map[string]string{"sibling": "the sibling", "core": "another core"}[p])
+			places, names = append(places, p), append(names, "scanner on "+placeOf(p).on)
 		}
 	}
 	top := pic.Legend(names, 14) + 24

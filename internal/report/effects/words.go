@@ -5,16 +5,19 @@ import (
 	"math"
 	"strconv"
 	"strings"
-	"time"
 
 	"hostlab/internal/analysis"
 	"hostlab/internal/picture"
 	"hostlab/internal/result"
 )
 
+// noDifference is what the intervals of middles and means allow to be said: stalls that none of the
+// runs had are in neither.
+const noDifference = "no practical difference to a typical run"
+
 // verdictWords are the verdicts as people read them.
 var verdictWords = map[analysis.Verdict]string{
-	analysis.CostsMore: "costs more", analysis.CostsLess: "costs less", analysis.NoEffect: "no practical effect",
+	analysis.CostsMore: "costs more", analysis.CostsLess: "costs less", analysis.NoEffect: noDifference,
 	analysis.Unresolved: "unresolved", analysis.Inconclusive: "inconclusive", analysis.VoidVerdict: "void",
 }
 
@@ -159,30 +162,6 @@ func sample(e *analysis.Effect) string {
 // move it.
 func outside(e *analysis.Effect) bool {
 	return !math.IsNaN(e.Mean.Value) && e.HasInterval() && !e.Contains(e.Mean.Value)
-}
-
-// duration prints seconds for people: "47 min", "2 h 5 min".
-func duration(seconds float64) string {
-	if math.IsNaN(seconds) || math.IsInf(seconds, 0) || seconds <= 0 {
-		return "an unknown time"
-	}
-	if seconds < 90 {
-		return fmt.Sprintf("%.0f s", math.Max(1, seconds))
-	}
-	if seconds > 1e9 {
-		return "years"
-	}
-	d := time.Duration(seconds * float64(time.Second)).Round(time.Minute)
-	h, m := int(d.Hours()), int(d.Minutes())%60
-	switch {
-	case h == 0:
-		return fmt.Sprintf("%d min", m)
-	case h >= 48:
-		return fmt.Sprintf("%.1f days", d.Hours()/24)
-	case m == 0:
-		return fmt.Sprintf("%d h", h)
-	}
-	return fmt.Sprintf("%d h %d min", h, m)
 }
 
 // effectName names an effect in full: "wall: level 6 against 1".

@@ -3,8 +3,6 @@ package client
 import (
 	"cmp"
 	"context"
-	"slices"
-	"strings"
 	"time"
 
 	"hostlab/internal/explain"
@@ -16,18 +14,8 @@ type engine interface {
 	// they had just been made: analysed, and all of it written.
 	fill(ctx context.Context, l *tables, clients []string) error
 
-	// read reads a package of the source's rows behind a key, keys of the target's keys.
-	read(ctx context.Context, t int, after key, into *pkg) error
-	keys(ctx context.Context, t int, after key, into *pkg) error
-	// all reads a client's rows, for a check.
-	all(ctx context.Context, t int, client string, into func(*pkg)) error
-
-	begin(ctx context.Context) error
-	insert(ctx context.Context, t int, p *pkg) error
-	remove(ctx context.Context, t int, after, upTo key) (rows int64, err error)
-	copyAll(ctx context.Context, t int) (rows int64, err error)
-	removeAll(ctx context.Context, t int) (rows int64, err error)
-	commit(ctx context.Context) error
+	// sql is the session that reads and writes them.
+	sql() *sqlSession
 
 	// watch samples what the session waits for until stop is called, where the engine
 	// tells that. Readings of counters before and after have what only samples tell.
@@ -120,16 +108,12 @@ type backend struct {
 }
 
 // backendOf is that of a server of the user's, where the server says which process or
-// thread it is and that is one of this host, by its name: behind a forwarded port or in a
-// container the number is another's.
+// thread it is and that is one of this host.
 func backendOf(here bool, id int, names ...string) backend {
-	if here && id > 0 {
-		comm := explain.Comm(int64(id))
-		if slices.ContainsFunc(names, func(n string) bool { return strings.HasPrefix(comm, n) }) {
-			return backend{task: id}
-		}
+	if err := explain.Here(here, int64(id), names...); err != nil {
+		return backend{why: err.Error()}
 	}
-	return backend{why: "the server's processes are not of this host, or hidden"}
+	return backend{task: id}
 }
 
 func (b backend) session() (cpu, queued counter) {

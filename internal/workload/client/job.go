@@ -47,6 +47,7 @@ const (
 // job is one run of a task.
 type job struct {
 	e      engine
+	db     *sqlSession // of e
 	l      *tables
 	work   int  // rounds of hashing a value
 	whole  bool // set-based, in the server
@@ -74,7 +75,7 @@ func (j *job) commit(ctx context.Context) error {
 	var took time.Duration
 	cpu := j.t.inCalls
 	before, _ := j.e.session()
-	err := j.call(&took, func() error { return j.e.commit(ctx) })
+	err := j.call(&took, func() error { return j.db.commit(ctx) })
 	if after, _ := j.e.session(); before.why == "" && after.why == "" {
 		j.t.onServer += after.value - before.value
 	}
@@ -113,7 +114,7 @@ func (j *job) run(ctx context.Context) error {
 // packages reads the rows of a table in packages, works on them, and hands each to put.
 func (j *job) packages(ctx context.Context, i int, put func() error) error {
 	for at := (key{}); ; at = j.p.last() {
-		if err := j.call(&j.t.read, func() error { return j.e.read(ctx, i, at, &j.p) }); err != nil {
+		if err := j.call(&j.t.read, func() error { return j.db.read(ctx, i, at, &j.p) }); err != nil {
 			return err
 		}
 		rows := j.p.rows()
@@ -137,10 +138,10 @@ func (j *job) packages(ctx context.Context, i int, put func() error) error {
 func (j *job) copyTable(ctx context.Context, i int) error {
 	return j.packages(ctx, i, func() error {
 		err := j.call(&j.t.write, func() error {
-			if err := j.e.begin(ctx); err != nil {
+			if err := j.db.begin(ctx); err != nil {
 				return err
 			}
-			return j.e.insert(ctx, i, &j.p)
+			return j.db.insert(ctx, i, &j.p)
 		})
 		if err != nil {
 			return err
@@ -167,7 +168,7 @@ func (j *job) process(ctx context.Context) error {
 func (j *job) deleteTable(ctx context.Context, i int) error {
 	var at key
 	for {
-		if err := j.call(&j.t.read, func() error { return j.e.keys(ctx, i, at, &j.p) }); err != nil {
+		if err := j.call(&j.t.read, func() error { return j.db.keys(ctx, i, at, &j.p) }); err != nil {
 			return err
 		}
 		rows := j.p.rows()
@@ -177,10 +178,10 @@ func (j *job) deleteTable(ctx context.Context, i int) error {
 		upTo := j.p.last()
 		var gone int64
 		err := j.call(&j.t.write, func() (err error) {
-			if err := j.e.begin(ctx); err != nil {
+			if err := j.db.begin(ctx); err != nil {
 				return err
 			}
-			gone, err = j.e.remove(ctx, i, at, upTo)
+			gone, err = j.db.remove(ctx, i, at, upTo)
 			return err
 		})
 		if err != nil {
@@ -201,13 +202,13 @@ func (j *job) deleteTable(ctx context.Context, i int) error {
 func (j *job) wholeTable(ctx context.Context, i int) error {
 	var rows int64
 	err := j.call(&j.t.write, func() (err error) {
-		if err := j.e.begin(ctx); err != nil {
+		if err := j.db.begin(ctx); err != nil {
 			return err
 		}
 		if j.task == deletes {
-			rows, err = j.e.removeAll(ctx, i)
+			rows, err = j.db.removeAll(ctx, i)
 		} else {
-			rows, err = j.e.copyAll(ctx, i)
+			rows, err = j.db.copyAll(ctx, i)
 		}
 		return err
 	})

@@ -36,7 +36,7 @@ var onMariaDB = dialect{
 	mark:      question,
 	sessionID: "SELECT CONNECTION_ID()",
 	thread:    "SELECT TID FROM information_schema.PROCESSLIST WHERE ID = ?",
-	comms:     []string{"maria", "mysql", "one_connection", "connection"}, // the last two are threads' names since 10.8
+	comms:     mariadb.Comms,
 	end:       "KILL ",
 	use: func(d *connect.DSN) (driver.Connector, error) {
 		cfg, err := d.MariaDBConfig()

@@ -2,9 +2,11 @@ package client
 
 import (
 	"context"
+	"database/sql"
 	"database/sql/driver"
 	"io"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
 
 	"hostlab/internal/explain"
@@ -39,6 +41,7 @@ var onPostgres = dialect{
 	thread:    "SELECT $1::int",
 	comms:     []string{"post"}, // postgres, postmaster
 	// A package's statements are planned once.
+	via:    viaPgx,
 	settle: "SET plan_cache_mode = force_generic_plan; SET client_min_messages = warning; SET synchronize_seqscans = off",
 	use: func(d *connect.DSN) (driver.Connector, error) {
 		cfg := d.Postgres
@@ -103,8 +106,28 @@ func (e *served) copyIn(ctx context.Context, l *tables, i int, client string) er
 			return err
 		}))
 	}()
-	return e.conn.Raw(func(c any) error {
-		_, err := c.(*stdlib.Conn).Conn().PgConn().CopyFrom(ctx, r, "COPY "+qualified(e.into, l.list[i].name)+" FROM STDIN")
+	return inPgx(e.conn, func(c *pgx.Conn) error {
+		_, err := c.PgConn().CopyFrom(ctx, r, "COPY "+qualified(e.into, l.list[i].name)+" FROM STDIN")
+		return err
+	})
+}
+
+func inPgx(c *sql.Conn, do func(*pgx.Conn) error) error {
+	return c.Raw(func(c any) error { return do(c.(*stdlib.Conn).Conn()) })
+}
+
+// viaPgx is PostgreSQL's way past database/sql. A text is prepared once.
+func viaPgx(ctx context.Context, conn *sql.Conn, text string, args [][]byte, row func([][]byte)) error {
+	return inPgx(conn, func(c *pgx.Conn) error {
+		s, err := c.Prepare(ctx, text, text)
+		if err != nil {
+			return err
+		}
+		rows := c.PgConn().ExecPrepared(ctx, s.Name, args, nil, nil)
+		for rows.NextRow() {
+			row(rows.Values())
+		}
+		_, err = rows.Close()
 		return err
 	})
 }

@@ -23,15 +23,11 @@ func (p *pkg) add(b []byte) {
 
 // value is the nth of all.
 func (p *pkg) value(n int) []byte {
-	begin, end := p.bounds(n)
-	return p.text[begin:end]
-}
-
-func (p *pkg) bounds(n int) (begin, end int) {
+	begin := 0
 	if n > 0 {
 		begin = p.ends[n-1]
 	}
-	return begin, p.ends[n]
+	return p.text[begin:p.ends[n]]
 }
 
 // key is that of a row.

@@ -41,39 +41,36 @@ func sample(t *timing, c counters, embedded bool) workload.Sample {
 	set("log_io", c.logIO)
 	set("log_bytes", c.logBytes)
 	set("log_write_avg", average(c))
-	set("db_cpu", c.cpu)
-	if n := len(t.commits); n > 0 {
-		out.Values["commit_mean"], out.Values["commit_p50"] = stat.Mean(t.commits, nil), stats.Quantile(t.commits, 0.5)
-		out.Missing["commit_drift"] = "a half of one commit has none"
-		if n >= 2 {
-			delete(out.Missing, "commit_drift")
-			out.Values["commit_drift"] = stat.Mean(t.commits[n/2:], nil) / stat.Mean(t.commits[:n/2], nil)
+	n := len(t.commits)
+	commits := func(least int, why string, of func() float64) counter {
+		switch {
+		case n == 0:
+			return counter{why: "no commit was made"}
+		case n < least:
+			return counter{why: why}
 		}
-		out.Missing["commit_p99"] = fmt.Sprintf("a run has %d commits; p99 takes %d", n, leastForP99)
-		if n >= leastForP99 {
-			delete(out.Missing, "commit_p99")
-			out.Values["commit_p99"] = stats.Quantile(t.commits, 0.99)
-		}
-	} else {
-		for _, name := range []string{"commit_mean", "commit_p99", "commit_drift", "commit_p50"} {
-			out.Missing[name] = "no commit was made"
-		}
+		return known(of())
 	}
-	const silent = "this system does not tell"
+	set("commit_mean", commits(1, "", func() float64 { return stat.Mean(t.commits, nil) }))
+	set("commit_p50", commits(1, "", func() float64 { return stats.Quantile(t.commits, 0.5) }))
+	set("commit_p99", commits(leastForP99, fmt.Sprintf("a run has %d commits; p99 takes %d", n, leastForP99), func() float64 { return stats.Quantile(t.commits, 0.99) }))
+	set("commit_drift", commits(2, "a half of one commit has none", func() float64 { return stat.Mean(t.commits[n/2:], nil) / stat.Mean(t.commits[:n/2], nil) }))
+	appCPU, driver := counter{why: "this system does not tell"}, 0.0
 	switch {
-	case !t.hasCPU:
-		out.Missing["app_cpu"] = silent
-		if embedded {
-			out.Missing["db_cpu"] = silent
-		}
-	case embedded: // the clock is that of the one thread that does both
-		delete(out.Missing, "db_cpu")
-		out.Values["app_cpu"], out.Values["db_cpu"] = (t.cpu - t.inCalls).Seconds(), t.inCalls.Seconds()
-	default:
-		out.Values["app_cpu"] = t.cpu.Seconds()
+	case embedded && t.hasCPU: // the clock is that of the one thread that does both
+		appCPU, c.cpu = seconds(t.cpu-t.inCalls), seconds(t.inCalls)
+	case embedded:
+		c.cpu = appCPU
+	case t.hasCPU:
+		appCPU, driver = seconds(t.cpu), t.inCalls.Seconds()
 	}
-	most := mostOfLog(t, c, embedded)
-	split(t, c, embedded, most, &out)
+	if embedded {
+		c.session = c.cpu
+	}
+	set("app_cpu", appCPU)
+	set("db_cpu", c.cpu)
+	most := mostOfLog(t, c)
+	split(t, c, driver, most, &out)
 	out.Values["log_share"], out.Values["log_gain_bound"] = out.Values[response(explain.LogWait)]/d, most/d
 	for _, part := range parts {
 		if part != explain.Application && part != explain.DatabaseCPU && part != explain.LogWait {
@@ -100,16 +97,14 @@ func average(c counters) counter {
 // mostOfLog is the most of a job's time, s, that can have been a wait for its log: all
 // of the commits, and what other statements waited. Where nothing tells that, it is all
 // of their time in which the session had no CPU.
-func mostOfLog(t *timing, c counters, embedded bool) float64 {
+func mostOfLog(t *timing, c counters) float64 {
 	commit, calls := t.commit(), t.inDatabase()
 	switch {
 	case c.logElse.why == "":
 		return min(calls, commit+c.logElse.value)
 	case c.logFull.why == "" && c.logFull.value == 0:
 		return commit
-	case embedded && t.hasCPU:
-		return max(commit, calls-t.inCalls.Seconds())
-	case c.session.why == "" && !embedded:
+	case c.session.why == "":
 		return max(commit, calls-c.session.value)
 	}
 	return calls
@@ -120,20 +115,10 @@ func mostOfLog(t *timing, c counters, embedded bool) float64 {
 // The time that the server was writing its log is no wait where the session had a CPU,
 // or did not wait for it. CPU time of the driver is the application's as far as nothing
 // else fills that time: it makes and reads messages while the session works on others.
-func split(t *timing, c counters, embedded bool, most float64, out *workload.Sample) {
-	app, driver := out.Values["app_time"], 0.0
-	session, logWait := c.session, c.logIO
-	busy := t.busyInCommits()
-	waited := known(max(0, t.commit()-busy))
-	if embedded {
-		if session = (counter{why: "this system does not tell"}); t.hasCPU {
-			session, logWait = seconds(t.inCalls), waited
-		}
-	} else if t.hasCPU {
-		driver = t.inCalls.Seconds()
-	}
+func split(t *timing, c counters, driver, most float64, out *workload.Sample) {
+	logWait, busy := c.logIO, t.busyInCommits()
 	if logWait.why != "" {
-		logWait = waited
+		logWait = known(max(0, t.commit()-busy))
 	}
 	if c.logElse.why == "" { // a new segment of the log is in no counter
 		logWait.value = max(logWait.value, c.logElse.value)
@@ -147,7 +132,7 @@ func split(t *timing, c counters, embedded bool, most float64, out *workload.Sam
 		part    explain.PartName
 		counter counter
 		counted bool
-	}{{explain.Application, known(app), true}, {explain.DatabaseCPU, session, true}, {explain.LogWait, logWait, true}, {explain.DataReads, c.dataReads, true},
+	}{{explain.Application, known(out.Values["app_time"]), true}, {explain.DatabaseCPU, c.session, true}, {explain.LogWait, logWait, true}, {explain.DataReads, c.dataReads, true},
 		{explain.Locks, c.locks, false}, {explain.RunQueue, c.queued, false}, {explain.OtherWaits, c.others, false}} {
 		if p.counter.why != "" {
 			out.Missing[response(p.part)] = p.counter.why

@@ -29,6 +29,7 @@ type dialect struct {
 	comms             []string
 	settle            string // statements of a new session; may be empty
 	end               string // what ends a session, before its number; empty: it ends by itself
+	via               direct // may be nil
 	// use opens a server of the user's.
 	use  func(d *connect.DSN) (driver.Connector, error)
 	load func(ctx context.Context, e *served, l *tables, clients []string) error
@@ -75,12 +76,12 @@ func (d *dialect) log(rows int) int64 {
 }
 
 // start has a private server with its log in a directory.
-func start(ctx context.Context, d dialect, work, logDir string, rows int) (*served, error) {
+func start(ctx context.Context, d dialect, work, logDir string, rows int) (engine, error) {
 	server, err := database.Start(ctx, d.vendor, "engine", privatedb.Config{Parent: work, LogDir: logDir, LogBytes: d.log(rows), Settings: d.settings})
 	if err != nil {
 		return nil, err
 	}
-	e := &served{dialect: d, server: server, sqlSession: sqlSession{mark: d.mark, most: mostRows}}
+	e := &served{dialect: d, server: server, sqlSession: sqlSession{mark: d.mark, most: mostRows, direct: d.via}}
 	if err := e.reopen(); err != nil {
 		return nil, errors.Join(err, server.Close())
 	}
@@ -100,12 +101,12 @@ func (e *served) reopen() (err error) {
 }
 
 // use takes a server of the user's, and a schema in it.
-func use(ctx context.Context, d dialect, dsn *connect.DSN, name string) (_ *served, err error) {
+func use(ctx context.Context, d dialect, dsn *connect.DSN, name string) (_ engine, err error) {
 	connector, err := d.use(dsn)
 	if err != nil {
 		return nil, err
 	}
-	e := &served{dialect: d, dsn: dsn, sqlSession: sqlSession{db: sql.OpenDB(connector), mark: d.mark, most: mostRows}}
+	e := &served{dialect: d, dsn: dsn, sqlSession: sqlSession{db: sql.OpenDB(connector), mark: d.mark, most: mostRows, direct: d.via}}
 	if err := e.connected(ctx); err != nil {
 		e.db.Close()
 		return nil, e.remote(ctx, err)

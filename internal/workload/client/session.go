@@ -95,20 +95,12 @@ func (s *session) start(ctx context.Context, p workload.Values, logDir string) (
 		if err != nil {
 			return nil, err
 		}
-		return opened(use(ctx, *speaks(t.Vendor.String()), t, p.String("schema")))
+		return use(ctx, *speaks(t.Vendor.String()), t, p.String("schema"))
 	}
 	if d := speaks(p.String("engine")); d != nil {
-		return opened(start(ctx, *d, s.work, logDir, rowsOf(p)))
+		return start(ctx, *d, s.work, logDir, rowsOf(p))
 	}
-	return opened(openSQLite(logDir))
-}
-
-// opened keeps a nil pointer from becoming an engine.
-func opened[E engine](e E, err error) (engine, error) {
-	if err != nil {
-		return nil, err
-	}
-	return e, nil
+	return openSQLite(logDir)
 }
 
 func rowsOf(p workload.Values) int {
@@ -163,7 +155,7 @@ func (s *session) Run(ctx context.Context, r workload.Request) (out workload.Sam
 	if err := s.engine.fill(ctx, l, clients); err != nil {
 		return out, err
 	}
-	j := &job{e: s.engine, l: l, whole: p.String("mode") == server, task: s.task, clock: processClock}
+	j := &job{e: s.engine, db: s.engine.sql(), l: l, whole: p.String("mode") == server, task: s.task, clock: processClock}
 	if s.task != deletes {
 		j.work = int(p.Int("work"))
 	}
@@ -218,7 +210,7 @@ func (s *session) verify(ctx context.Context, l *tables, rows int64) error {
 	for i := range l.list {
 		for _, client := range []string{source, target} {
 			var got sums
-			if err := s.engine.all(ctx, i, client, got.add); err != nil {
+			if err := s.engine.sql().all(ctx, i, client, got.add); err != nil {
 				return err
 			}
 			want := l.want[i]

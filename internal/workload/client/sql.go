@@ -19,14 +19,20 @@ type sqlSession struct {
 	mark     func(int) string // the nth parameter of a statement
 	most     int              // rows that an insert takes
 	prepares bool             // statements are prepared once; the drivers of others do so, or need not
+	direct   direct           // may be nil
 
-	sql      []statements
+	texts    []statements
 	inserts  map[[2]int]string // by table and rows
 	prepared map[string]*sql.Stmt
+	raw      [][]byte
 	args     []any
-	found    []sql.RawBytes
-	scan     []any
 }
+
+// direct is a way past database/sql, which would make a value of each parameter and column.
+// Parameters are text, and so are the columns of a row.
+type direct func(ctx context.Context, c *sql.Conn, text string, args [][]byte, row func([][]byte)) error
+
+func (e *sqlSession) sql() *sqlSession { return e }
 
 // connected has a session of our own.
 func (e *sqlSession) connected(ctx context.Context) (err error) {
@@ -81,66 +87,95 @@ func (e *sqlSession) execAll(ctx context.Context, list ...string) error {
 
 // set takes the statements of a layout.
 func (e *sqlSession) set(l *tables) {
-	e.sql, e.inserts = nil, map[[2]int]string{}
+	e.texts, e.inserts = nil, map[[2]int]string{}
 	for i := range l.list {
-		e.sql = append(e.sql, l.list[i].statements(e.into, l.size, e.mark))
+		e.texts = append(e.texts, l.list[i].statements(e.into, l.size, e.mark))
 	}
 }
 
-// query takes the rows of a query, all of them, or each by itself.
-func (e *sqlSession) query(ctx context.Context, columns int, text string, each func(), into *pkg, args ...any) error {
+// do runs a statement and hands its rows to row; nil: it has none.
+func (e *sqlSession) do(ctx context.Context, text string, args [][]byte, row func([][]byte)) error {
+	if e.direct != nil {
+		return e.direct(ctx, e.conn, text, args, row)
+	}
 	s, err := e.statement(ctx, text)
 	if err != nil {
 		return err
 	}
-	var rows *sql.Rows
-	if s != nil {
-		rows, err = s.QueryContext(ctx, args...)
-	} else {
-		rows, err = e.conn.QueryContext(ctx, text, args...)
+	e.args = e.args[:0]
+	for _, a := range args {
+		e.args = append(e.args, string(a))
 	}
+	query, exec := e.conn.QueryContext, e.conn.ExecContext
+	if s != nil {
+		query = func(ctx context.Context, _ string, args ...any) (*sql.Rows, error) {
+			return s.QueryContext(ctx, args...)
+		}
+		exec = func(ctx context.Context, _ string, args ...any) (sql.Result, error) {
+			return s.ExecContext(ctx, args...)
+		}
+	}
+	if row == nil {
+		_, err = exec(ctx, text, e.args...)
+		return err
+	}
+	rows, err := query(ctx, text, e.args...)
 	if err != nil {
 		return err
 	}
 	defer rows.Close()
-	for len(e.found) < columns {
-		e.found = append(e.found, nil)
+	columns, err := rows.Columns()
+	if err != nil {
+		return err
 	}
-	e.scan = e.scan[:0]
-	for i := range columns {
-		e.scan = append(e.scan, &e.found[i])
+	found, scan := make([][]byte, len(columns)), make([]any, len(columns))
+	for i := range found {
+		scan[i] = (*sql.RawBytes)(&found[i])
 	}
-	into.reset(columns)
 	for rows.Next() {
-		if err := rows.Scan(e.scan...); err != nil {
+		if err := rows.Scan(scan...); err != nil {
 			return err
 		}
-		for _, v := range e.found[:columns] {
+		row(found)
+	}
+	return rows.Err()
+}
+
+// query takes the rows of a query, all of them, or each by itself.
+func (e *sqlSession) query(ctx context.Context, columns int, text string, each func(), into *pkg, args ...string) error {
+	into.reset(columns)
+	e.raw = e.raw[:0]
+	for _, a := range args {
+		e.raw = append(e.raw, []byte(a))
+	}
+	return e.do(ctx, text, e.raw, func(values [][]byte) {
+		for _, v := range values {
 			into.add(v)
 		}
 		if each != nil {
 			each()
 			into.reset(columns)
 		}
-	}
-	return rows.Err()
+	})
 }
 
 // column returns the first column of a query's rows.
-func (e *sqlSession) column(ctx context.Context, text string, args ...any) (out []string, err error) {
+func (e *sqlSession) column(ctx context.Context, text string, args ...string) (out []string, err error) {
 	var p pkg
 	err = e.query(ctx, 1, text, func() { out = append(out, string(p.value(0))) }, &p, args...)
 	return out, err
 }
 
+// read reads a package of the source's rows behind a key, keys of the target's keys.
 func (e *sqlSession) read(ctx context.Context, t int, after key, into *pkg) error {
-	return e.query(ctx, len(e.made.list[t].columns), e.sql[t].read, nil, into, after.doc, after.doc, after.item)
+	return e.query(ctx, len(e.made.list[t].columns), e.texts[t].read, nil, into, after.doc, after.doc, after.item)
 }
 
 func (e *sqlSession) keys(ctx context.Context, t int, after key, into *pkg) error {
-	return e.query(ctx, len(keys), e.sql[t].keys, nil, into, after.doc, after.doc, after.item)
+	return e.query(ctx, len(keys), e.texts[t].keys, nil, into, after.doc, after.doc, after.item)
 }
 
+// all reads a client's rows, each by itself.
 func (e *sqlSession) all(ctx context.Context, t int, client string, into func(*pkg)) error {
 	tab := &e.made.list[t]
 	var p pkg
@@ -157,16 +192,14 @@ const mostParams = 32766
 
 // put inserts a client's rows.
 func (e *sqlSession) put(ctx context.Context, t int, client string, p *pkg) error {
-	per := min(e.most, mostParams/(p.columns+1))
-	values := string(p.text) // one copy for all
+	per, of := min(e.most, mostParams/(p.columns+1)), []byte(client)
 	for from := 0; from < p.rows(); from += per {
 		rows := min(per, p.rows()-from)
-		e.args = e.args[:0]
+		e.raw = e.raw[:0]
 		for r := from; r < from+rows; r++ {
-			e.args = append(e.args, client)
+			e.raw = append(e.raw, of)
 			for n := r * p.columns; n < (r+1)*p.columns; n++ {
-				begin, end := p.bounds(n)
-				e.args = append(e.args, values[begin:end])
+				e.raw = append(e.raw, p.value(n))
 			}
 		}
 		// The last package of a table is shorter, and comes once a run.
@@ -175,16 +208,7 @@ func (e *sqlSession) put(ctx context.Context, t int, client string, p *pkg) erro
 			text = insertText(qualified(e.into, e.made.list[t].name), &e.made.list[t], rows, e.mark)
 			e.inserts[[2]int{t, rows}] = text
 		}
-		s, err := e.statement(ctx, text)
-		if err != nil {
-			return err
-		}
-		if s != nil {
-			_, err = s.ExecContext(ctx, e.args...)
-		} else {
-			_, err = e.conn.ExecContext(ctx, text, e.args...)
-		}
-		if err != nil {
+		if err := e.do(ctx, text, e.raw, nil); err != nil {
 			return err
 		}
 	}
@@ -192,15 +216,15 @@ func (e *sqlSession) put(ctx context.Context, t int, client string, p *pkg) erro
 }
 
 func (e *sqlSession) remove(ctx context.Context, t int, after, upTo key) (int64, error) {
-	return e.exec(ctx, e.sql[t].remove, after.doc, after.doc, after.item, upTo.doc, upTo.doc, upTo.item)
+	return e.exec(ctx, e.texts[t].remove, after.doc, after.doc, after.item, upTo.doc, upTo.doc, upTo.item)
 }
 
 func (e *sqlSession) copyAll(ctx context.Context, t int) (int64, error) {
-	return e.exec(ctx, e.sql[t].copyAll)
+	return e.exec(ctx, e.texts[t].copyAll)
 }
 
 func (e *sqlSession) removeAll(ctx context.Context, t int) (int64, error) {
-	return e.exec(ctx, e.sql[t].dropAll)
+	return e.exec(ctx, e.texts[t].dropAll)
 }
 
 func (e *sqlSession) begin(ctx context.Context) error { return e.execAll(ctx, "BEGIN") }

@@ -24,7 +24,7 @@ func (e *sqliteEngine) watch(context.Context) (stop func() looks) {
 	return func() looks { return looks{} }
 }
 
-func openSQLite(dir string) (*sqliteEngine, error) {
+func openSQLite(dir string) (engine, error) {
 	e := &sqliteEngine{parent: dir, sqlSession: sqlSession{mark: question, most: 1, prepares: true}, backend: backend{why: "the database works in the job's thread"}}
 	return e, e.place()
 }

@@ -110,7 +110,7 @@ func (j *job) unloadWhole(ctx context.Context, i int) error {
 	}
 	j.p.reset(len(j.l.list[i].columns))
 	err := j.call(&j.t.read, func() error {
-		err := j.e.all(ctx, i, source, func(row *pkg) {
+		err := j.db.all(ctx, i, source, func(row *pkg) {
 			for n := range row.ends {
 				j.p.add(row.value(n))
 			}

@@ -17,7 +17,7 @@ const LowContrast = `(() => {
     if (!n.data.trim() || e.closest("script, style, title, desc, .quiet, noscript") || !e.getClientRects().length) continue;
     const s = getComputedStyle(e), svg = e.closest("svg");
     let under = ground(e);
-    if (e.matches("text.cpu, text.incell")) { // its cell is the last rectangle drawn before it
+    if (e.matches("text.cpu")) { // its cell is the last rectangle drawn before it
       let cell = e.previousElementSibling;
       while (!cell.matches("rect")) cell = cell.previousElementSibling;
       under = rgb(getComputedStyle(cell).fill).c;

@@ -20,21 +20,11 @@ func filesOf(root string) FS { return files{root} }
 // files is the machine's files, or those below a root.
 type files struct{ root string }
 
-// open opens a path of the machine. What lies below a root may be anybody's making; kernels
-// without openat2 are refused there. O_NONBLOCK keeps a FIFO from stopping us; sysfs and
-// procfs ignore it.
 func (f files) open(path string, flags int) (int, error) {
-	if f.root == "" {
-		return again(func() (int, error) { return unix.Open(path, flags|unix.O_CLOEXEC|unix.O_NONBLOCK|unix.O_NOCTTY, 0) })
-	}
-	root, err := again(func() (int, error) { return unix.Open(f.root, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0) })
-	if err != nil {
-		return -1, err
-	}
-	defer unix.Close(root)
-	fd, err := host.OpenIn(root, path, flags)
-	if errors.Is(err, unix.ENOENT) {
-		if link := stray(root, path); link != "" {
+	tree := host.Tree{Root: f.root}
+	fd, err := tree.Open(path, flags)
+	if f.root != "" && errors.Is(err, unix.ENOENT) {
+		if link := stray(tree, path); link != "" {
 			err = astray{link}
 		}
 	}
@@ -42,28 +32,30 @@ func (f files) open(path string, flags int) (int, error) {
 }
 
 // stray returns the link on the way to a path that leads nowhere below the root; "" where there is none.
-func stray(root int, path string) string {
+func stray(tree host.Tree, path string) string {
 	for i := range path {
 		if i == 0 || path[i] != '/' {
 			continue
 		}
-		if at := path[:i]; strays(root, at) {
+		if at := path[:i]; strays(tree, at) {
 			return at
 		}
 	}
-	if strays(root, path) {
+	if strays(tree, path) {
 		return path
 	}
 	return ""
 }
 
-func strays(root int, path string) bool {
-	_, err := host.OpenIn(root, path, unix.O_PATH)
-	fd, linkErr := host.OpenIn(root, path, unix.O_PATH|unix.O_NOFOLLOW)
-	if linkErr == nil {
+func strays(tree host.Tree, path string) bool {
+	if tree.Exists(path) {
+		return false
+	}
+	fd, err := tree.Open(path, unix.O_PATH|unix.O_NOFOLLOW)
+	if err == nil {
 		unix.Close(fd)
 	}
-	return errors.Is(err, unix.ENOENT) && linkErr == nil
+	return err == nil
 }
 
 // again makes a call until no signal interrupts it.

@@ -1,6 +1,9 @@
 package smt
 
-import "math"
+import (
+	"math"
+	"testing"
+)
 
 // PublishedRun is one printed run of Slava Oks' program, "Be aware: To Hyper or not to
 // hyper" (2005): four CPUs, of which 0x1 and 0x4, and 0x2 and 0x8, share a core, on
@@ -75,4 +78,15 @@ func FromPublished() Input {
 		in.Beside += float64(sibling) / PublishedSeconds / float64(len(PublishedRuns))
 	}
 	return in
+}
+
+// What a report cites is what the printed runs give.
+func TestCited(t *testing.T) {
+	low, high := math.Inf(1), 0.0
+	for _, r := range PublishedRuns {
+		low, high = min(low, r.Share()), max(high, r.Share())
+	}
+	if got := Judge(FromPublished()).Decision; Cited.Low != low || Cited.High != high || Cited.Runs != len(PublishedRuns) || Cited.Decision != got {
+		t.Errorf("%+v, want %v to %v of %d runs, %s", Cited, low, high, len(PublishedRuns), got)
+	}
 }

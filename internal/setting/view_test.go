@@ -1,0 +1,50 @@
+package setting
+
+// What tests ask of the journal of a directory.
+
+func pending(sys *System, dir string) ([]Entry, error) {
+	v, err := Look(sys, dir)
+	if err != nil {
+		return nil, err
+	}
+	return v.Entries(), usable(v)
+}
+
+func verify(sys *System, dir string) ([]Outcome, error) {
+	v, err := Look(sys, dir)
+	if err != nil {
+		return nil, err
+	}
+	return v.Verify(), usable(v)
+}
+
+func usable(v *View) error {
+	if p := v.Problem(); p != nil {
+		return p
+	}
+	return nil
+}
+
+// trouble is what is found wrong with a journal; "": nothing.
+func trouble(v *View) string {
+	if p := v.Trouble(); p != nil {
+		return p.Found()
+	}
+	return ""
+}
+
+func troubled(sys *System, dir string) (string, error) {
+	v, err := Look(sys, dir)
+	if err != nil {
+		return "", err
+	}
+	return trouble(v), nil
+}
+
+func tidy(sys *System, dir string) error {
+	v, err := Look(sys, dir)
+	if err != nil {
+		return err
+	}
+	return v.Tidy()
+}
