@@ -7,7 +7,7 @@ dir=$(mktemp -d); trap 'rm -rf "$dir"' EXIT
 
 # What needs nothing but Go comes first, then what needs programs of others, then the long ones.
 all=(binary checktime assess overhead verdicts scanlock watch bound commit-vs-fio commit-vs-pgtestfsync
-  xmlquery-vs-psql extract-vs-copy clientcopy-vs-pgbench explain-cost engines kill settingkill emulated)
+  xmlquery-vs-psql extract-vs-copy clientcopy-vs-pgbench explain-cost record engines kill settingkill emulated)
 
 # needs NAME PACKAGE: stops where a program is missing that `apt-get install PACKAGE` brings.
 needs() {
@@ -45,6 +45,10 @@ one() {
   extract-vs-copy) needs postgres postgresql && go run ./bench/extract-vs-copy ;;
   clientcopy-vs-pgbench) needs postgres postgresql && go run ./bench/clientcopy-vs-pgbench ;;
   explain-cost) needs pgbench postgresql && go run ./bench/explain-cost ;;
+  record) # needs root
+    needs pgbench postgresql
+    go run ./bench/record -pairs "${RECORD_PAIRS:-20}"
+    go run ./bench/record -pairs "${RECORD_PAIRS:-20}" -load pipes ;;
   engines) ./bench/engines/run.sh ;;
   kill) ./bench/kill/run.sh "${KILLS:-200}" ;;
   settingkill) ./bench/settingkill/run.sh "${SETTING_KILLS:-1000}" ;;

@@ -17,6 +17,12 @@ if command -v dpkg >/dev/null; then
     if missing "$p"; then want+=("$p"); fi
   done
 fi
+# The programs for the kernel are built again and compared (bpf.sh), where this release has their compiler.
+if command -v apt-cache >/dev/null && apt-cache show clang-14 >/dev/null 2>&1; then
+  for p in clang-14 llvm-14 libbpf-dev; do
+    if missing "$p"; then want+=("$p"); fi
+  done
+fi
 bed() { [ "$(uname -m)" != x86_64 ] || "$(dirname "$0")/../testbed/setup.sh"; }
 [ ${#want[@]} = 0 ] && { bed; exit; }
 command -v apt-get >/dev/null || { echo "test-deps: no apt-get here; install by hand: ${want[*]}" >&2; exit 1; }

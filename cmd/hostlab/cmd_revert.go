@@ -40,13 +40,13 @@ reboot has put back already is only struck off the journal.
 
 A damaged journal, or that of another machine, is refused: --force takes what
 can be read of it, and --forget sets it aside and changes nothing. Without a
-problem, --forget drops all entries and leaves the values as they are. One that
-was cut within a set is put back as far as it tells, and fails. What a damaged
-journal may lack is said, with status 1, until --forget.
+problem, --forget drops all entries and leaves the values as they are. A set
+without an end, as a kill leaves it, is put back as far as the journal tells.
+What a damaged journal may lack is said, with status 1, until --forget.
 
 What root has changed is put back by root alone; --dry-run shows it to anybody.
-cpu_dma_latency is in no
-journal: it ends with the 'hostlab set' in the foreground that holds it.
+cpu_dma_latency is in no journal: it ends with the 'hostlab set' in the
+foreground that holds it.
 
 Exit status: 0 all is put back, 1 something is not, 2 unusable flag or journal.`,
 		Example: `  hostlab revert --dry-run
@@ -97,7 +97,8 @@ func (o *revertOptions) putBack(ctx context.Context, std streams, sys *setting.S
 	if problem != nil && !o.force && !o.forget {
 		return problem
 	}
-	if abs, err := filepath.Abs(o.owner); err == nil && o.owner != "" && slices.ContainsFunc(v.Entries(), func(e setting.Entry) bool { return e.Owner == abs }) {
+	abs, err := filepath.Abs(o.owner)
+	if err == nil && o.owner != "" && slices.ContainsFunc(v.Entries(), func(e setting.Entry) bool { return e.Owner == abs }) {
 		o.owner = abs // an experiment's directory, as the journal has it
 	}
 	switch {

@@ -266,13 +266,14 @@ func (o *setOptions) apply(ctx context.Context, std streams, sys *setting.System
 	done, err := setting.Apply(ctx, sys, j, ownerSet, p, o.keep)
 	done = meanwhile(done, saw, p)
 	if err == nil || o.keep {
-		done = append(done, beside(sys, dir, p)...)
+		done = append(done, beside(j, p)...)
 	}
 	left := o.kept(sys, p)
 	if o.format == "text" {
 		fmt.Fprintln(std.out) // below the plan
 	}
-	err = errors.Join(err, printDocument(std, o.report(sys, done, err, change("set", append(p.Left(), done...), errors.Join(err, left))), o.format))
+	data := change("set", append(p.Left(), done...), errors.Join(err, left))
+	err = errors.Join(err, printDocument(std, o.report(sys, done, err, data), o.format))
 	held := heldNames(p)
 	if err != nil || len(held) == 0 {
 		return errors.Join(err, left)
@@ -304,13 +305,9 @@ func meanwhile(done []setting.Outcome, saw, p *setting.Plan) []setting.Outcome {
 	return done
 }
 
-// beside is what has changed with the settings of a plan; nothing where the journal cannot be read.
-func beside(sys *setting.System, dir string, p *setting.Plan) []setting.Outcome {
-	v, err := setting.Look(sys, dir)
-	if err != nil {
-		return nil
-	}
-	return slices.DeleteFunc(v.Verify(), func(o setting.Outcome) bool {
+// beside is what has changed with the settings of a plan.
+func beside(j *setting.Journal, p *setting.Plan) []setting.Outcome {
+	return slices.DeleteFunc(j.Verify(), func(o setting.Outcome) bool {
 		return o.Result != setting.Moved || !slices.ContainsFunc(p.Steps, func(s setting.Step) bool { return o.With == s.Setting })
 	})
 }

@@ -22,8 +22,9 @@ func newVerify(std streams) *cobra.Command {
 		Short: "Are the settings still as they were set?",
 		Long: `verify reads back every object that 'hostlab set' or an experiment has changed
 and says which is not as it was left: daemons such as tuned write their own
-values, firmware may cap, and a reboot forgets all. Nothing is written, and
-root is not needed.
+values, firmware may cap, and a reboot forgets all. A set without an end, as a
+kill leaves it, and a damaged journal are named. Nothing is written, and root
+is not needed.
 
 Exit status: 0 all is as it was set (or nothing is), 1 something is not, 2
 unusable flag or journal.`,

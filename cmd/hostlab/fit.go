@@ -51,3 +51,18 @@ func fitHere(ctx context.Context, st *experiment.Study) (*experiment.Study, erro
 	}
 	return experiment.Fit(st, m, runner.Look)
 }
+
+// needs looks for the programs that a study's workload takes at any of its levels. The
+// error is one line, and says which parameter asks for what is missing.
+func needs(ctx context.Context, st *experiment.Study) error {
+	n, ok := st.Work.(workload.Needing)
+	if !ok {
+		return nil
+	}
+	for p := range st.Variants() {
+		if err := n.Needs(ctx, p); err != nil {
+			return err
+		}
+	}
+	return nil
+}

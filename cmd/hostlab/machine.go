@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,8 +23,12 @@ const largestRecording = 128 << 20
 // machine is where facts come from: this host, or a recording of another.
 type machine struct {
 	root  string
+	flag  string // that names the recording; "" is --root
 	paths []string
 }
+
+// name is the recording as it was asked for.
+func (m *machine) name() string { return cmp.Or(m.flag, "--root") + " " + m.root }
 
 func (m *machine) flags(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&m.root, "root", "", "read a recorded machine instead of this one: a directory tree, or a .txtar file of 'facts --record'")
@@ -37,25 +42,25 @@ func (m *machine) open() (tree host.Tree, close func(), err error) {
 		return host.Tree{}, close, nil
 	}
 	if tree.Foreign() {
-		return tree, close, usagef("--root %s: a recording is a tree with links and names such as 0000:00:04.0, which Windows' file systems do not take; use hostlab on Linux (WSL will do)", m.root)
+		return tree, close, usagef("%s: a recording is a tree with links and names such as 0000:00:04.0, which Windows' file systems do not take; use hostlab on Linux (WSL will do)", m.name())
 	}
 	info, err := os.Stat(m.root)
 	if err != nil {
-		return tree, close, usagef("--root %s: %w", m.root, plain(err))
+		return tree, close, usagef("%s: %w", m.name(), plain(err))
 	}
 	root, err := filepath.Abs(m.root)
 	if err != nil {
 		return tree, close, err
 	}
 	if info.IsDir() {
-		return host.Tree{Root: root}, close, ofLinux(root)
+		return host.Tree{Root: root}, close, ofLinux(root, m.name())
 	}
 	if !info.Mode().IsRegular() || info.Size() > largestRecording {
-		return tree, close, usagef("--root %s: expected a directory, or a recording of at most %s", m.root, result.Format(largestRecording, "B"))
+		return tree, close, usagef("%s: expected a directory, or a recording of at most %s", m.name(), result.Format(largestRecording, "B"))
 	}
 	data, err := bounded.ReadFile(root, largestRecording)
 	if err != nil {
-		return tree, close, usagef("--root %s: %w", m.root, plain(err))
+		return tree, close, usagef("%s: %w", m.name(), plain(err))
 	}
 	if err := trust.AsRoot(os.TempDir()); err != nil {
 		return tree, close, usagef("TMPDIR: %w", err)
@@ -67,9 +72,9 @@ func (m *machine) open() (tree host.Tree, close func(), err error) {
 	close = func() { os.RemoveAll(dir) }
 	if err := host.ExtractArchive(data, dir); err != nil {
 		close()
-		return tree, func() {}, usagef("--root %s: %w", m.root, err)
+		return tree, func() {}, usagef("%s: %w", m.name(), err)
 	}
-	if err := ofLinux(dir); err != nil {
+	if err := ofLinux(dir, m.name()); err != nil {
 		close()
 		return tree, func() {}, err
 	}
@@ -82,7 +87,7 @@ const largestMachine = 2 * 8192
 
 // ofLinux refuses a tree with more CPUs than a kernel knows: each is asked some fifty
 // questions.
-func ofLinux(root string) error {
+func ofLinux(root, name string) error {
 	dir := filepath.Join(root, "sys/devices/system/cpu")
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
 		return nil // what is not there is absent
@@ -93,7 +98,7 @@ func ofLinux(root string) error {
 	}
 	defer d.Close()
 	if names, _ := d.Readdirnames(largestMachine + 1); len(names) > largestMachine {
-		return usagef("--root %s: sys/devices/system/cpu has more than %d entries; no kernel has so many CPUs", root, largestMachine)
+		return usagef("%s: sys/devices/system/cpu has more than %d entries; no kernel has so many CPUs", name, largestMachine)
 	}
 	return nil
 }
@@ -128,7 +133,7 @@ func (m *machine) look(tree host.Tree) error {
 	case err == nil:
 		return nil
 	case m.root != "":
-		return cannotLook{fmt.Errorf("--root %s holds neither /proc nor /sys of a machine; is it whole, and a recording of 'facts --record'?", m.root)}
+		return cannotLook{fmt.Errorf("%s holds neither /proc nor /sys of a machine; is it whole, and a recording of 'facts --record'?", m.name())}
 	}
 	return cannotLook{err}
 }

@@ -181,20 +181,13 @@ func hostMachine(cmd *cobra.Command, name string) (m predict.Machine, err error)
 		}
 		return m, nil
 	}
-	from := machine{}
+	from, called := machine{}, "this host"
 	if recording {
-		from.root = name
+		from, called = machine{root: name, flag: "--host"}, filepath.Base(name)
 	}
 	facts, err := from.collect(cmd.Context(), "path")
 	if err != nil {
-		if recording {
-			err = renamed{err, "--root ", "--host "}
-		}
 		return m, err
-	}
-	called := "this host"
-	if recording {
-		called = filepath.Base(name)
 	}
 	if m, err = predict.FromFacts(facts, called); err != nil {
 		return m, usagef("--host %s: %w", name, err)
@@ -202,15 +195,6 @@ func hostMachine(cmd *cobra.Command, name string) (m predict.Machine, err error)
 	m.This = !recording
 	return m, nil
 }
-
-// renamed says --host where a shared reader says --root.
-type renamed struct {
-	error
-	old, new string
-}
-
-func (r renamed) Error() string { return strings.Replace(r.error.Error(), r.old, r.new, 1) }
-func (r renamed) Unwrap() error { return r.error }
 
 // openInput opens a file that a flag names; a word that is no file may be a slip in
 // a name.

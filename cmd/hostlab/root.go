@@ -87,6 +87,7 @@ Exit status:
 		newVerify(std),
 		newExport(std),
 		newWatchCommand(std),
+		newRecord(std),
 		newVersion(std),
 		newMan(),
 	)

@@ -23,18 +23,13 @@ import (
 // runWatch shows where an experiment stands: on a terminal in one line that
 // changes, elsewhere in a plain line at each look, so that a log stays short.
 type runWatch struct {
-	w     io.Writer
-	tty   bool
+	*progress
 	quiet bool
 	marks bool // void runs count after some tries: nobody has to hear of each
-	width int
-	last  time.Time
-	drawn bool
 }
 
 func newWatch(w io.Writer, quiet bool) *runWatch {
-	tty, width := terminal(w)
-	return &runWatch{w: w, tty: tty, quiet: quiet, width: width}
+	return &runWatch{progress: newProgress(w, false, 0), quiet: quiet}
 }
 
 // show takes one report of the runner.
@@ -98,7 +93,7 @@ func (v *runWatch) line(text string) {
 }
 
 func (v *runWatch) draw(p runner.Progress) {
-	v.last, v.drawn = time.Now(), true
+	v.last = time.Now()
 	const cells = 8
 	done := float64(p.Block) + float64(p.Done)/float64(max(p.Runs, 1))
 	full := min(cells, int(cells*done/float64(max(p.Blocks, 1))))
@@ -120,15 +115,7 @@ func (v *runWatch) draw(p runner.Progress) {
 			}
 		}
 	}
-	fmt.Fprintf(v.w, "\r\033[K%s", clipRunes(screen.Clean(line), v.width-1))
-}
-
-// clear removes the line.
-func (v *runWatch) clear() {
-	if v.drawn {
-		fmt.Fprint(v.w, "\r\033[K")
-		v.drawn = false
-	}
+	v.progress.line(screen.Clean(line))
 }
 
 // lookLine says what a look has shown.
@@ -177,11 +164,6 @@ func timeLeft(least, most time.Duration) string {
 		return b + " left"
 	}
 	return a + " to " + b + " left"
-}
-
-func clipRunes(s string, n int) string {
-	r := []rune(s)
-	return string(r[:min(len(r), max(n, 0))])
 }
 
 // verdicts prints what came out, as report does, which says how to see more.

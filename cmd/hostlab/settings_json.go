@@ -49,7 +49,7 @@ type changeJSON struct {
 
 // change is what became of objects, or would.
 func change(action string, list []setting.Outcome, failure error) changeJSON {
-	out := changeJSON{Schema: settingsSchema, Action: action, Outcomes: []setting.Outcome{}, Same: []setting.Outcome{}, Skipped: []setting.Outcome{}}
+	out := changeJSON{settingsSchema, action, []setting.Outcome{}, []setting.Outcome{}, []setting.Outcome{}, ""}
 	for _, o := range list {
 		to := &out.Outcomes
 		switch o.Result {

@@ -60,7 +60,7 @@ func (a *settingsAt) open() (sys *setting.System, dir string, err error) {
 			return nil, "", cannotLook{fmt.Errorf("--root %s holds neither /proc nor /sys of a machine", a.root)}
 		}
 	}
-	if err := ofLinux(abs); err != nil {
+	if err := ofLinux(abs, "--root "+a.root); err != nil {
 		return nil, "", err
 	}
 	return setting.Local(abs), filepath.Join(abs, "var", "lib", "hostlab"), nil
@@ -117,15 +117,15 @@ func inForce(v *setting.View) string {
 	if len(entries) == 0 {
 		return ""
 	}
-	list := changed(entries)
+	list, at := changed(entries), entries[0].At.Local().Format("2006-01-02 15:04")
 	if len(list) == 0 {
-		return fmt.Sprintf("what was set on %s is gone with the reboot since; 'hostlab revert' strikes it off the journal", entries[0].At.Local().Format("2006-01-02 15:04"))
+		return fmt.Sprintf("what was set on %s is gone with the reboot since; 'hostlab revert' strikes it off the journal", at)
 	}
 	what := "hostlab set"
 	if e := entries[0]; e.Owner != ownerSet {
 		what = "an experiment's change"
 	}
-	return fmt.Sprintf("%s of %s is still in force: %s; 'hostlab revert' puts back", what, entries[0].At.Local().Format("2006-01-02 15:04"), screen.Count(len(list), "object"))
+	return fmt.Sprintf("%s of %s is still in force: %s; 'hostlab revert' puts back", what, at, screen.Count(len(list), "object"))
 }
 
 // changed is one entry for each object that is still changed: of those that were set, or where

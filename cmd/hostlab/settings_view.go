@@ -16,20 +16,18 @@ type group struct {
 	setting string
 	kind    string // the idle state's name, where objects are different things
 	names   []string
-	texts   []string
+	text    string
 }
 
 // groups collects objects in the order of their first.
 type groups []*group
 
-func (gs *groups) add(s string, kind, object string, texts ...string) *group {
-	for i, t := range texts {
-		texts[i] = screen.Clean(t)
-	}
-	i := slices.IndexFunc(*gs, func(g *group) bool { return g.setting == s && g.kind == kind && slices.Equal(g.texts, texts) })
+func (gs *groups) add(s string, kind, object, text string) *group {
+	text = screen.Clean(text)
+	i := slices.IndexFunc(*gs, func(g *group) bool { return g.setting == s && g.kind == kind && g.text == text })
 	if i < 0 {
 		i = len(*gs)
-		*gs = append(*gs, &group{setting: s, kind: kind, texts: texts})
+		*gs = append(*gs, &group{setting: s, kind: kind, text: text})
 	}
 	if object != "" {
 		(*gs)[i].names = append((*gs)[i].names, screen.Clean(object))
@@ -79,7 +77,7 @@ func shown(name string, o setting.Object, value string) string {
 func (gs groups) pairs(tone func(*group) document.Tone) document.Pairs {
 	var out document.Pairs
 	for _, g := range gs {
-		text := g.texts[0]
+		text := g.text
 		if where := g.where(); where != "" {
 			text = where + ": " + text
 		}
@@ -137,7 +135,7 @@ func skipLines(sys *setting.System, list []setting.Outcome) (lines []string) {
 		gs.add(s.Setting, kindOf(sys, s.Setting, s.Object), s.Name, s.Reason)
 	}
 	for _, g := range gs {
-		lines = append(lines, strings.TrimSuffix(g.setting+" "+g.where(), " ")+": "+g.texts[0])
+		lines = append(lines, strings.TrimSuffix(g.setting+" "+g.where(), " ")+": "+g.text)
 	}
 	return lines
 }

@@ -189,7 +189,7 @@ func (w *watcher) lines(ctx context.Context, out io.Writer) error {
 			}
 			return err
 		}
-		text := []byte(screen.Clean(s.Text()))
+		text := []byte(screen.Clean(s.Text(w.sampler.Info())))
 		if w.o.format == "json" {
 			o := s.Object(w.sampler.Info())
 			if w.taken == 1 {

@@ -81,3 +81,13 @@ func WriteHTML(w io.Writer, d *Document) error {
 	}
 	return picture.Render(w, page, &view{d, shell, d.shown(Page)})
 }
+
+// WriteJSON prints data as indented JSON.
+func WriteJSON(w io.Writer, data any) error {
+	text, err := result.JSON(data, result.Indented)
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(append(text, '\n'))
+	return err
+}

@@ -6,6 +6,8 @@ import (
 	"sort"
 	"strings"
 
+	"gonum.org/v1/gonum/floats"
+
 	"hostlab/internal/result"
 )
 
@@ -15,6 +17,10 @@ type Key struct {
 	Event      string
 	Background bool
 }
+
+// line is what an event is called among those of a decomposition. It may be in two parts: a
+// wait for the client is idle or not.
+func (k Key) line() string { return string(k.Part) + "/" + k.Event }
 
 // Batch is a stretch of a recording.
 type Batch struct {
@@ -60,7 +66,8 @@ func Decompose(batches []Batch, a Account) (elapsed float64, parts []Part, event
 	if elapsed <= 0 {
 		return 0, noParts(), nil, nil
 	}
-	d := decomposition{elapsed: elapsed, wall: wall, looks: looks, clients: clients, seconds: seconds, lines: map[string]*Event{}, whole: map[PartName]string{}}
+	d := decomposition{elapsed: elapsed, wall: wall, looks: looks, clients: clients, seconds: seconds,
+		lines: map[string]*Event{}, whole: map[PartName]string{}}
 	if wall > 0 {
 		d.others = max(0, elapsed/wall-1)
 	}
@@ -104,7 +111,8 @@ func (d *decomposition) worth() {
 	n := float64(d.looks)
 	var seen []float64
 	for _, name := range PartNames {
-		if p, _, _, worth := ratio(d.part(name), d.clients, d.looks, d.wall); p > 0 && p < 1 {
+		by := d.sum(func(k Key) bool { return k.Part == name && !k.Background })
+		if p, _, _, worth := ratio(by, d.clients, d.looks, d.wall); p > 0 && p < 1 {
 			seen = append(seen, worth)
 		}
 	}
@@ -115,14 +123,12 @@ func (d *decomposition) worth() {
 	d.never = unseen(n)
 }
 
-// part is the time of a part as it was sampled, by stretch.
-func (d *decomposition) part(name PartName) []float64 {
+// sum is the sampled time of all that is so, by stretch.
+func (d *decomposition) sum(is func(Key) bool) []float64 {
 	by := make([]float64, len(d.clients))
 	for k, s := range d.seconds {
-		if k.Part == name && !k.Background {
-			for i := range s {
-				by[i] += s[i]
-			}
+		if is(k) {
+			floats.Add(by, s)
 		}
 	}
 	return by
@@ -144,29 +150,18 @@ func (d *decomposition) sampled() {
 			continue
 		}
 		p, low, high := d.share(by)
-		// An event may be in two parts: a wait for the client is idle or not.
-		d.lines[string(k.Part)+"/"+k.Event] = &Event{Name: k.Event, Part: k.Part, Count: -1, Seconds: p * d.elapsed, Source: "samples",
+		d.lines[k.line()] = &Event{Name: k.Event, Part: k.Part, Count: -1, Seconds: p * d.elapsed, Source: "samples",
 			Share: result.Estimate{Low: low * d.elapsed, High: high * d.elapsed, N: d.looks}}
 	}
 }
 
 // counted puts a counter in the place of samples.
 func (d *decomposition) counted(c Counted) {
-	var client, all float64
-	clientBy, allBy := make([]float64, len(d.clients)), make([]float64, len(d.clients))
-	for k, by := range d.seconds {
-		if !slices.Contains(c.Events, k.Event) {
-			continue
-		}
-		for i, s := range by {
-			all, allBy[i] = all+s, allBy[i]+s
-			if !k.Background {
-				client, clientBy[i] = client+s, clientBy[i]+s
-			}
-		}
-	}
+	of := func(k Key) bool { return slices.Contains(c.Events, k.Event) }
+	clientBy, allBy := d.sum(func(k Key) bool { return of(k) && !k.Background }), d.sum(of)
+	client := floats.Sum(clientBy)
 	share, low, high := 1.0, 1.0, 1.0
-	if c.All && all > 0 {
+	if c.All && floats.Sum(allBy) > 0 {
 		share, low, _, _ = ratio(clientBy, allBy, d.looks, d.wall) // the upper limit is the counter itself
 		if share == 1 {
 			low = 1
@@ -193,7 +188,7 @@ func (d *decomposition) counted(c Counted) {
 			return
 		}
 		l := &Event{Name: c.Events[0], Part: c.Part, Count: -1}
-		d.lines[string(c.Part)+"/"+l.Name] = l
+		d.lines[Key{Part: c.Part, Event: l.Name}.line()] = l
 		named = []*Event{l}
 	}
 	for _, l := range named {
@@ -285,9 +280,8 @@ func (d *decomposition) parts(rest float64) (out []Part) {
 			continue
 		}
 		var sources []string
-		var low, high, counted, shrunk, raw float64
+		var low, high, counted, shrunk float64
 		looks := 0
-		by := make([]float64, len(d.clients))
 		for _, l := range d.lines {
 			if l.Part != name {
 				continue
@@ -302,11 +296,11 @@ func (d *decomposition) parts(rest float64) (out []Part) {
 			}
 			looks = d.looks
 			shrunk += l.Seconds
-			for i, s := range d.seconds[Key{Part: name, Event: l.Name}] {
-				by[i] += s
-				raw += s
-			}
 		}
+		by := d.sum(func(k Key) bool {
+			l := d.lines[k.line()]
+			return k.Part == name && !k.Background && l != nil && !l.counted()
+		})
 		switch {
 		case len(sources) == 0 && name == RunQueue:
 			continue // it is within the database's CPU
@@ -315,9 +309,9 @@ func (d *decomposition) parts(rest float64) (out []Part) {
 		case len(sources) == 0:
 			sources = []string{"samples"}
 			high, looks = d.never*d.elapsed, d.looks
-		case raw > 0:
+		case floats.Sum(by) > 0:
 			_, l, h := d.share(by)
-			low, high = low+l*d.elapsed*min(1, shrunk/raw), high+h*d.elapsed
+			low, high = low+l*d.elapsed*min(1, shrunk/floats.Sum(by)), high+h*d.elapsed
 		case name == LogWait || name == DataReads:
 			// Others may wait behind the one that reads or writes, as for its page: no
 			// longer than that takes, each.

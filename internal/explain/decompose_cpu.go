@@ -18,7 +18,8 @@ func (d *decomposition) cpu(c *CPUTime) {
 		}
 	}
 	run := min(c.Run, d.elapsed)
-	d.lines["cpu"] = &Event{Name: OnCPU, Part: DatabaseCPU, Count: -1, Seconds: run, Source: c.Source, Share: result.Estimate{Low: run, High: run}}
+	d.lines["cpu"] = &Event{Name: OnCPU, Part: DatabaseCPU, Count: -1, Seconds: run, Source: c.Source,
+		Share: result.Estimate{Low: run, High: run}}
 	if c.Run > (1+tolerance)*d.elapsed {
 		d.warnings = append(d.warnings, "sessions used "+trim(c.Run)+" s of CPU, more than they were seen for: some of it before they had logged in; "+trim(run)+" s of that are shown")
 	}

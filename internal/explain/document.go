@@ -15,7 +15,7 @@ import (
 // Document returns a report as every format prints it, beside an earlier one where that is
 // not nil.
 func Document(r, before *Report) *document.Document {
-	d := &document.Document{Name: "explain", Title: "Where the time of " + r.Vendor + " goes", Warnings: r.Warnings, Data: r.Complete(), Footer: "Intervals: " + r.Method,
+	d := &document.Document{Name: "explain", Title: "Where the time of " + r.Vendor + " goes", Warnings: r.Warnings, Data: r, Footer: "Intervals: " + r.Method,
 		About: []string{r.Vendor + " " + r.Version + ", " + r.Target, evidence(r)}}
 	for i, s := range Sentences(r) {
 		tone := document.Strong
@@ -90,7 +90,8 @@ func events(r *Report) *document.Table {
 		if e.Average != nil {
 			average = seconds(*e.Average)
 		}
-		t.Rows = append(t.Rows, row(breakable(e.Name, 22), share(busy(r, e.Part, e.Share).Value), count, average, strings.TrimSuffix(e.Part.Title()+": "+e.Meaning, ": ")))
+		t.Rows = append(t.Rows, row(breakable(e.Name, 22), share(busy(r, e.Part, e.Share).Value), count, average,
+			strings.TrimSuffix(e.Part.Title()+": "+e.Meaning, ": ")))
 	}
 	return t
 }
@@ -140,7 +141,8 @@ func comparison(before, after *Report) (out []document.Block) {
 		return &document.Table{Columns: document.Headings(first, "before", "after", "a transaction before", "after"), Most: rows}
 	}
 	change := func(name string, b, a float64) document.Row {
-		return row(breakable(name, 24), share(b/max(before.Busy, 1e-9)), share(a/max(after.Busy, 1e-9)), known(before.each(b)), known(after.each(a)))
+		return row(breakable(name, 24), share(b/max(before.Busy, 1e-9)), share(a/max(after.Busy, 1e-9)),
+			known(before.each(b)), known(after.each(a)))
 	}
 	parts, waits := table("part"), table("event")
 	parts.Lead = "Shares of busy time. Two recordings, not an experiment: no interval, and what else changed between them is in it. 'hostlab run log-device' separates that."
@@ -149,7 +151,8 @@ func comparison(before, after *Report) (out []document.Block) {
 			parts.Rows = append(parts.Rows, change(name.Title(), b, a))
 		}
 	}
-	parts.Rows = append(parts.Rows, row("a transaction in all", "", "", known(before.each(before.Busy)), known(after.each(after.Busy))),
+	parts.Rows = append(parts.Rows,
+		row("a transaction in all", "", "", known(before.each(before.Busy)), known(after.each(after.Busy))),
 		row("average log write", "", "", known(before.Log.Average), known(after.Log.Average)))
 	seen := map[[2]string]bool{}
 	for _, e := range slices.Concat(before.Events, after.Events) {
@@ -174,7 +177,8 @@ func (r *Report) event(e Event) float64 {
 // differences are what keeps two recordings from being compared.
 func differences(before, after *Report) (out []string) {
 	if before.Vendor != after.Vendor || before.Version != after.Version {
-		out = append(out, fmt.Sprintf("different servers: %s %s before, %s %s after", before.Vendor, before.Version, after.Vendor, after.Version))
+		out = append(out, fmt.Sprintf("different servers: %s %s before, %s %s after",
+			before.Vendor, before.Version, after.Vendor, after.Version))
 	}
 	if before.Target != after.Target {
 		out = append(out, fmt.Sprintf("different targets: %s before, %s after", before.Target, after.Target))
@@ -195,8 +199,8 @@ func differences(before, after *Report) (out []string) {
 func bars(r, before *Report) template.HTML {
 	var all []picture.Bar
 	add := func(p Part, when string, series int) {
-		of := share(p.Share.Value)
-		all = append(all, picture.Bar{Name: p.Name.Title() + when, Below: of, Said: p.Name.Title() + when + ": " + of + " (" + interval(p.Share) + ")",
+		name, of := p.Name.Title()+when, share(p.Share.Value)
+		all = append(all, picture.Bar{Name: name, Below: of, Said: name + ": " + of + " (" + interval(p.Share) + ")",
 			Value: p.Share.Value, Low: p.Share.Low, High: p.Share.High, Floor: math.NaN(), Series: series})
 	}
 	for _, p := range r.Parts {

@@ -41,13 +41,17 @@ const (
 // PartNames are all parts, in the order in which they are shown.
 var PartNames = []PartName{Application, DatabaseCPU, RunQueue, LogWait, DataReads, Locks, OtherWaits, Idle, Unexplained}
 
-var titles = map[PartName]string{DatabaseCPU: "database CPU", RunQueue: "wait for a CPU", LogWait: "log wait", DataReads: "data reads", Locks: "locks", OtherWaits: "other waits"}
+var titles = map[PartName]string{
+	DatabaseCPU: "database CPU", RunQueue: "wait for a CPU", LogWait: "log wait", DataReads: "data reads", Locks: "locks", OtherWaits: "other waits",
+}
 
 // Title is a part's name for people.
 func (p PartName) Title() string { return cmp.Or(titles[p], string(p)) }
 
 // earlier are names of schemas 1 and 2, and of records of that time.
-var earlier = map[string]PartName{"database_cpu": DatabaseCPU, "log_wait": LogWait, "data_reads": DataReads, "locks": Locks, "other_waits": OtherWaits}
+var earlier = map[string]PartName{
+	"database_cpu": DatabaseCPU, "log_wait": LogWait, "data_reads": DataReads, "locks": Locks, "other_waits": OtherWaits,
+}
 
 // Named returns the part that is, or was, called so.
 func Named(name string) PartName { return cmp.Or(earlier[name], PartName(name)) }

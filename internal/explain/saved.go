@@ -12,16 +12,7 @@ import (
 
 // Write writes the report as a JSON document, as docs/schema/explain.schema.json
 // describes it. It is also the file that is saved and compared.
-func (r *Report) Write(w io.Writer) error { return document.WriteJSON(w, r.Complete()) }
-
-// Complete returns a report whose lists are empty where they are nil.
-func (r *Report) Complete() *Report {
-	d := *r
-	d.Parts, d.Events, d.Bounds = result.OrEmpty(d.Parts), result.OrEmpty(d.Events), result.OrEmpty(d.Bounds)
-	d.Log.Stretches = result.OrEmpty(d.Log.Stretches)
-	d.Missing, d.Warnings = result.OrEmpty(d.Missing), result.OrEmpty(d.Warnings)
-	return &d
-}
+func (r *Report) Write(w io.Writer) error { return document.WriteJSON(w, r) }
 
 // UnmarshalText implements encoding.TextUnmarshaler.
 func (p *PartName) UnmarshalText(text []byte) error {
@@ -76,5 +67,5 @@ func Read(b []byte) (*Report, error) {
 	case !(r.Elapsed >= 0) || !(r.Busy >= 0) || r.Busy > r.Elapsed*(1+1e-9):
 		return nil, errors.New("its elapsed and busy times contradict each other")
 	}
-	return r.Complete(), nil
+	return &r, nil
 }

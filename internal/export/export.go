@@ -171,9 +171,6 @@ func (s *sections) add(section, line string) {
 	s.lines[section] = append(s.lines[section], line)
 }
 
-// cannot notes what the target has no words for.
-func (s *sections) cannot(i item, why string) { s.missing.add(i, why) }
-
 // lacks are the settings that a target cannot express, by reason.
 type lacks []lack
 

@@ -21,7 +21,7 @@ func saptune(title string, items []item) Profile {
 			}
 		}
 		if why != "" {
-			s.cannot(i, why)
+			s.missing.add(i, why)
 			continue
 		}
 		for _, p := range places {

@@ -13,7 +13,7 @@ func tuned(title string, items []item) Profile {
 	for _, i := range items {
 		places, why := i.places("tuned")
 		if why != "" {
-			s.cannot(i, why)
+			s.missing.add(i, why)
 		}
 		for _, p := range places {
 			section := path.Dir(p.option)

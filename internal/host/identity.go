@@ -183,7 +183,7 @@ func readConfigHz(t Tree, release string) Fact[int64] {
 	}
 	f := firstKnown(found...)
 	if v, ok := f.Get(); ok && release != "" && !strings.Contains(release, "/") {
-		t.told("/boot/config-"+release, fmt.Sprintf("CONFIG_HZ=%d", v)) // the whole would be larger than all else
+		t.stated("/boot/config-"+release, fmt.Sprintf("CONFIG_HZ=%d", v)) // the whole would be larger than all else
 	}
 	if f.State == StateAbsent {
 		f.Reason = "the kernel's configuration is not to be seen here"

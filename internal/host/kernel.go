@@ -107,7 +107,7 @@ const pageSizeFile = "/.hostlab/pagesize"
 // without it, amd64 has pages of 4 KiB only, while arm64 has three sizes.
 func readPageSize(t Tree) Fact[int64] {
 	if t.Live() {
-		t.told(pageSizeFile, strconv.Itoa(os.Getpagesize()))
+		t.stated(pageSizeFile, strconv.Itoa(os.Getpagesize()))
 		return Known(int64(os.Getpagesize()), "B", "getpagesize")
 	}
 	f := t.Int(pageSizeFile, "B", 1)

@@ -120,8 +120,8 @@ func (t Tree) noted(p string, what note) {
 	})
 }
 
-// told adds a file to a recording that holds what the machine tells by a call.
-func (t Tree) told(p, text string) {
+// stated adds a file to a recording that holds what the machine tells by a call.
+func (t Tree) stated(p, text string) {
 	if text != "" {
 		t.notes.add(func() { t.notes.made[p] = member{data: []byte(text)} })
 	}

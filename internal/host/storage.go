@@ -46,7 +46,7 @@ func StorageOf(t Tree, asked string) Storage {
 	}
 	s, err := inTime(func() (Storage, error) { return ask(t, asked), nil })
 	if err != nil {
-		t.told(statxFile(filepath.ToSlash(asked)), errnoMark+"ETIMEDOUT")
+		t.stated(statxFile(filepath.ToSlash(asked)), errnoMark+"ETIMEDOUT")
 		return silentStorage(t, asked, err)
 	}
 	return s

@@ -59,7 +59,7 @@ func (a *attributes) line() string {
 func attributesOf(t Tree, path string) (a attributes) {
 	if t.Live() {
 		a = liveAttributes(path)
-		t.told(statxFile(path), a.line())
+		t.stated(statxFile(path), a.line())
 		return a
 	}
 	text, source := "", "statx, statfs"

@@ -1,7 +1,6 @@
 package lever
 
 import (
-	"fmt"
 	"math"
 
 	"hostlab/internal/result"
@@ -23,17 +22,32 @@ const (
 	costs
 )
 
+// doubt is why a family is undecided.
+type doubt int
+
+const (
+	decided     doubt = iota
+	spoilt            // by others
+	inverted          // after the pause: the measurement is broken, or the CPU was throttled in the busy stretch
+	slightly          // the cost may be less than the margin
+	tooFew            // rounds for an interval
+	unfloored         // there is no noise floor
+	rising            // clock of the reference
+	withinNoise       // as large as the cost
+	includesOne       // none: the interval includes 1
+)
+
 // reading is a call with the measurement that decides it.
 type reading struct {
-	call       call
-	cost       bool                // an interval lies beyond its noise floor, though perhaps under the margin
-	m          *result.Measurement // the decisive one; nil when unmeasured
-	worst      float64             // the upper end of the loss, as a ratio; NaN where there is none that can be relied on
-	beyond, of int                 // comparisons beyond their noise floor, of how many
-	spread     string              // where only some of them show the cost: a clause
-	ramping    bool                // a reference was still getting faster: ratios are too low
-	disturbed  string              // what disturbed a member, "" for nothing
-	why        string              // of undecided: a clause
+	call      call
+	cost      bool                  // an interval lies beyond its noise floor, though perhaps under the margin
+	m         *result.Measurement   // the decisive one; nil when unmeasured
+	worst     float64               // the upper end of the loss, as a ratio; NaN where there is none that can be relied on
+	show      []*result.Measurement // beyond their noise floors
+	silent    []*result.Measurement // not beyond
+	ramping   bool                  // a reference was still getting faster: ratios are too low
+	disturbed string                // what disturbed a member, "" for nothing
+	doubt     doubt                 // of undecided
 }
 
 // decide reads a family of ratios in which more than 1 is a cost.
@@ -44,14 +58,13 @@ type reading struct {
 // without a noise floor, or one that was disturbed, never counts as a cost, and
 // a family with such a member is never called small.
 func decide(family []result.Measurement) reading {
-	r := reading{worst: math.NaN(), of: len(family)}
+	r := reading{worst: math.NaN()}
 	if len(family) == 0 {
 		return r
 	}
 	r.call = undecided
 	quiet, floored, big := true, true, false // every interval within the margin; every floor known; a cost beyond the margin
-	var top, faster *result.Measurement      // the largest value of all; one that is certainly below 1
-	var show, silent []*result.Measurement
+	var top, below *result.Measurement       // the largest value of all; one that is certainly below 1
 	for i := range family {
 		m := &family[i]
 		e := m.Estimate
@@ -79,68 +92,47 @@ func decide(family []result.Measurement) reading {
 		}
 		quiet = quiet && e.High-1 < Margin
 		if e.Low < 1-Margin && e.High < 1-m.NoiseFloor { // false for a NaN floor
-			faster = m
+			below = m
 		}
 		if e.Low-1 > m.NoiseFloor {
-			show = append(show, m)
+			r.show = append(r.show, m)
 			big = big || e.Low-1 > Margin
 			if r.m == nil || e.Low > r.m.Estimate.Low {
 				r.m = m
 			}
 		} else {
-			silent = append(silent, m)
+			r.silent = append(r.silent, m)
 		}
 	}
-	r.beyond, r.spread = len(show), spread(show, silent)
-	if r.disturbed != "" || r.ramping || faster != nil {
+	if r.disturbed != "" || r.ramping || below != nil {
 		quiet = false
 	}
 	switch {
 	case big:
 		r.call, r.cost = costs, true
 	case r.disturbed != "":
-		r.m, r.why = top, r.disturbed
+		r.m, r.doubt = top, spoilt
 	case quiet:
 		r.call, r.m = small, top
-	case faster != nil:
-		r.m = faster
-		r.why = fmt.Sprintf("faster after the pause (%s): the measurement is broken, or the CPU was throttled in the busy stretch", short(faster))
-	case r.beyond > 0:
-		r.cost = true
-		r.why = fmt.Sprintf("the cost (%s) may be less than %.0f %%", short(r.m), 100*Margin)
+	case below != nil:
+		r.m, r.doubt = below, inverted
+	case len(r.show) > 0:
+		r.cost, r.doubt = true, slightly
 	case math.IsNaN(r.worst):
-		r.m, r.why = top, "too few rounds for an interval"
+		r.m, r.doubt = top, tooFew
 	case !floored:
-		r.m, r.why = top, "the probe has no noise floor to compare with"
+		r.m, r.doubt = top, unfloored
 	case r.ramping:
-		r.m, r.why = top, "the CPU was still getting faster in the busy stretch, which hides part of a cost"
+		r.m, r.doubt = top, rising
 	case top.Estimate.HasInterval() && top.Estimate.Low > 1:
-		r.m, r.why = top, "the cost is within this host's noise"
+		r.m, r.doubt = top, withinNoise
 	default:
-		r.m, r.why = top, "the 95 % confidence interval includes 1"
+		r.m, r.doubt = top, includesOne
 	}
-	if r.disturbed != "" || r.ramping || faster != nil {
+	if r.disturbed != "" || r.ramping || below != nil {
 		r.worst = math.NaN() // what was seen is no upper end then
 	}
 	return r
-}
-
-// spread says in a clause which comparisons show a cost where others do not.
-func spread(show, silent []*result.Measurement) string {
-	if len(show) == 0 || len(silent) == 0 {
-		return ""
-	}
-	longest, shortest := 0.0, math.Inf(1)
-	for _, m := range show {
-		longest = max(longest, m.Labels.Slice)
-	}
-	for _, m := range silent {
-		shortest = min(shortest, m.Labels.Slice)
-	}
-	if longest > 0 && longest < shortest {
-		return "longer bursts do not show it"
-	}
-	return fmt.Sprintf("%d of %d comparisons show it", len(show), len(show)+len(silent))
 }
 
 // inverse turns a ratio in which less than 1 is a cost into one in which more

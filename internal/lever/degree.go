@@ -63,15 +63,15 @@ func (in *input) degree() Lever {
 		l.decide(Worthwhile, in.setDegree(best), fmt.Sprintf("%s: a query is faster at degree %d than at %d, even alone", does, best, top))
 	case len(l.todo) > 0:
 		in.rest(&l, "")
-		l.add(does, r.why)
+		l.add(does, r.why())
 	case r.call == costs:
 		l.why = "the degree, shared cores or other load may take the rest"
 		l.decide(Unresolved, in.assess(), does, l.why, cmp.Or(gain, "a query still gains from all"))
 	case r.call == small:
 		l.decide(NoEffect, Next{}, does+": all CPUs can be used, nothing that matters is lost")
 	default:
-		l.why = r.why
-		l.decide(Unresolved, in.assess(), does, r.why, gain)
+		l.why = r.why()
+		l.decide(Unresolved, in.assess(), does, r.why(), gain)
 	}
 	return l
 }

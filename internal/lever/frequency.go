@@ -44,7 +44,7 @@ func (in *input) frequency() Lever {
 		l.why = in.clockSays(r, clock)
 		l.decide(Unresolved, facts, l.why)
 	case r.call == undecided:
-		l.decide(Unresolved, in.assess(), r.why)
+		l.decide(Unresolved, in.assess(), r.why())
 	default:
 		in.rest(&l, in.whyUnmeasured("wakeup", probe.WakeALU))
 		if l.Verdict == Untestable && l.Next == (Next{}) {
@@ -67,7 +67,7 @@ func (in *input) frequencyBound(l *Lever, r reading, held *heldClock, clock busy
 	case math.IsNaN(after) && r.call == unmeasured:
 		l.unbounded("no wake-up penalty was measured")
 	case math.IsNaN(after):
-		l.unbounded("the wake-up penalty was not measured well enough: " + cmp.Or(r.disturbed, r.why, "a reference was still getting faster"))
+		l.unbounded("the wake-up penalty was not measured well enough: " + cmp.Or(r.disturbed, r.why(), "a reference was still getting faster"))
 	case len(l.todo) > 0 && r.call != costs:
 		l.unbounded("the wake-up test compares the CPU with itself, and cannot see a clock that is always low")
 	case clock.share < reached: // false for NaN
@@ -91,7 +91,7 @@ func (in *input) clockSays(r reading, clock busyClock) string {
 	case small:
 		return "the clock was the same asleep and awake" + at + "; a permanent cap would not show"
 	case undecided:
-		return "the wake-up test does not decide: " + r.why
+		return "the wake-up test does not decide: " + r.why()
 	default:
 		return "not measured: " + in.whyUnmeasured("wakeup", probe.WakeALU)
 	}
@@ -103,7 +103,7 @@ const saveEnergy = "a development system should save the energy instead"
 func (in *input) frequencyCosts(l *Lever, r reading) {
 	l.effect = saving(r.m.Estimate.Low)
 	l.says = fmt.Sprintf("after a pause of 100 ms, %s of arithmetic takes %s as long (%s)", sliceWords(r.m), short(r.m), Count(r.m))
-	l.decide(Worthwhile, Next{}, l.says, r.spread)
+	l.decide(Worthwhile, Next{}, l.says, r.spread())
 	if r.ramping {
 		l.add("it may be more, because the CPU was still getting faster in the busy stretch")
 	}

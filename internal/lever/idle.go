@@ -57,7 +57,7 @@ func (in *input) idle() Lever {
 		l.decide(NoEffect, Next{}, fmt.Sprintf("%s, and work with memory takes no more than %s as long after a pause, beyond what frequency costs",
 			late.full(), result.Format(max(1, r.worst), "ratio")))
 	case r.call == undecided:
-		l.decide(Unresolved, in.assess(), r.why, late.full())
+		l.decide(Unresolved, in.assess(), r.why(), late.full())
 	case late.m != nil:
 		in.lateOnly(&l, r, late)
 	case r.call == small:
@@ -79,7 +79,7 @@ func (in *input) idleCosts(l *Lever, r reading, late lateness, deep *host.IdleSt
 		if loss := r.m.Labels.Loss; loss > 0 {
 			l.Summary += ": up to " + result.Format(loss, "s") + " for each burst"
 		}
-		l.add(r.spread, late.full())
+		l.add(r.spread(), late.full())
 	} else {
 		l.effect = late.low / (burst + late.low)
 		l.says, l.Summary = late.says(), late.full()
@@ -145,7 +145,7 @@ func (in *input) idleBound(l *Lever, family []result.Measurement, r reading, lat
 	case r.call == unmeasured:
 		l.bounded(wake/(wake+burst), from, how+"; for one wake-up in each 10 ms of work")
 	case math.IsNaN(r.worst):
-		l.unbounded("the cold-cache part was not measured well enough: " + cmp.Or(r.disturbed, r.why, "a reference was still getting faster"))
+		l.unbounded("the cold-cache part was not measured well enough: " + cmp.Or(r.disturbed, r.why(), "a reference was still getting faster"))
 	default:
 		most, slice := -1.0, ""
 		for i := range family {

@@ -165,7 +165,7 @@ func (in *input) new(name, title string) Lever {
 
 // take fills in what a family of ratios says.
 func (l *Lever) take(r reading) {
-	l.Measurement, l.Cost, l.Disturbed, l.why = r.m, r.cost, r.disturbed, r.why
+	l.Measurement, l.Cost, l.Disturbed, l.why = r.m, r.cost, r.disturbed, r.why()
 	if r.call == costs {
 		l.Disturbed = "" // the comparison that decides was not
 	}

@@ -2,6 +2,7 @@ package lever
 
 import (
 	"fmt"
+	"math"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -95,4 +96,37 @@ func upperFirst(s string) string {
 func Sentence(s string) string {
 	s = strings.TrimRight(upperFirst(s), ". ")
 	return s + "."
+}
+
+// why says in a clause why a family is undecided; "" where it is not.
+func (r reading) why() string {
+	switch r.doubt {
+	case spoilt:
+		return r.disturbed
+	case inverted:
+		return fmt.Sprintf("faster after the pause (%s): the measurement is broken, or the CPU was throttled in the busy stretch", short(r.m))
+	case slightly:
+		return fmt.Sprintf("the cost (%s) may be less than %.0f %%", short(r.m), 100*Margin)
+	}
+	return map[doubt]string{tooFew: "too few rounds for an interval", unfloored: "the probe has no noise floor to compare with",
+		rising: "the CPU was still getting faster in the busy stretch, which hides part of a cost", withinNoise: "the cost is within this host's noise",
+		includesOne: "the 95 % confidence interval includes 1"}[r.doubt]
+}
+
+// spread says in a clause which comparisons show a cost where others do not; "" else.
+func (r reading) spread() string {
+	if len(r.show) == 0 || len(r.silent) == 0 {
+		return ""
+	}
+	longest, shortest := 0.0, math.Inf(1)
+	for _, m := range r.show {
+		longest = max(longest, m.Labels.Slice)
+	}
+	for _, m := range r.silent {
+		shortest = min(shortest, m.Labels.Slice)
+	}
+	if longest > 0 && longest < shortest {
+		return "longer bursts do not show it"
+	}
+	return fmt.Sprintf("%d of %d comparisons show it", len(r.show), len(r.show)+len(r.silent))
 }

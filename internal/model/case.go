@@ -26,6 +26,10 @@ type Case struct {
 	// CPUs at nominal frequency (and siblings sharing), 0 < Load < 1. Ignored by
 	// closed ones.
 	Load float64
+	// Samples are workloads for the replications, in turn, in place of Workload: where that
+	// was recorded, the interval over replications then holds how sure the record is. They
+	// differ from it in the lengths of slices and thinking alone.
+	Samples []Workload
 }
 
 // Options says how long and how often to simulate. The zero value is usable.
@@ -149,6 +153,9 @@ type Setting struct {
 	Value string          `json:"value"` // with unit
 	Ratio result.Estimate `json:"ratio_to_baseline"`
 	Note  string          `json:"note,omitempty"` // why there is no ratio, when there is none
+
+	machine *Machine // that it makes; nil: that of the case
+	policy  *Policy
 }
 
 // Vanishing is where an effect ends.

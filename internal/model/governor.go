@@ -186,46 +186,24 @@ func (g *governor) utilisation(busy des.Time, cycles float64) float64 {
 }
 
 func (g *governor) checkWindows(s *sampled, pstates []float64, utilisation float64, current int) int {
-	switch {
-	case utilisation >= g.inc:
-		s.below = 0
-		if current >= g.top {
-			s.above = 0
-			return current
-		}
-		if s.above++; s.above < g.incTime {
-			return current
-		}
+	up, down := utilisation >= g.inc && current < g.top, utilisation <= g.dec && current > g.floor
+	if s.above++; !up {
 		s.above = 0
-		switch g.incPol {
-		case stepSingle:
-			return current + 1
-		case stepRocket:
-			return g.top
-		}
-		// Ideal: where this much work would keep it just below the increase threshold.
-		return max(current+1, g.atOrAbove(pstates, g.work(pstates, utilisation, current)/g.inc))
-	case utilisation <= g.dec:
-		s.above = 0
-		if current <= g.floor {
-			s.below = 0
-			return current
-		}
-		if s.below++; s.below < g.decTime {
-			return current
-		}
-		s.below = 0
-		switch g.decPol {
-		case stepSingle:
-			return current - 1
-		case stepRocket:
-			return g.floor
-		}
-		// Ideal: the lowest state in which this work would stay below the increase
-		// threshold, so that it does not rise again at once.
-		return min(current-1, g.atOrAbove(pstates, g.work(pstates, utilisation, current)/g.inc))
 	}
-	s.above, s.below = 0, 0
+	if s.below++; !down {
+		s.below = 0
+	}
+	// Ideal, up: where this much work would keep it just below the increase threshold. Down: the
+	// lowest state in which it would stay below that, so that it does not rise again at once.
+	ideal := g.atOrAbove(pstates, g.work(pstates, utilisation, current)/g.inc)
+	switch {
+	case up && s.above >= g.incTime:
+		s.above = 0
+		return [...]int{stepIdeal: max(current+1, ideal), stepSingle: current + 1, stepRocket: g.top}[g.incPol]
+	case down && s.below >= g.decTime:
+		s.below = 0
+		return [...]int{stepIdeal: min(current-1, ideal), stepSingle: current - 1, stepRocket: g.floor}[g.decPol]
+	}
 	return current
 }
 

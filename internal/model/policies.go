@@ -226,7 +226,7 @@ func (p Policy) With(name string, value float64) (Policy, error) {
 		return Policy{}, fmt.Errorf("policy %s: %s is %g%s; it must be %g to %g%s", p.Name, q.Name, value, unit, q.Low, q.High, unit)
 	}
 	p.Parameters = slices.Clone(p.Parameters)
-	q.Value, q.Known, q.Source = value, true, "as asked"
+	q.Value, q.Known, q.Source, q.asked = value, true, "as asked", true
 	p.Parameters[i] = q
 	return p, nil
 }
@@ -234,12 +234,15 @@ func (p Policy) With(name string, value float64) (Policy, error) {
 // String is a form that ParsePolicy reads: the name and what was set.
 func (p Policy) String() string {
 	s := p.Name
-	for _, q := range p.Parameters {
-		if q.Source == "as asked" && p.rule != ruleHertz {
-			s += "," + q.Name + "=" + q.Text(q.Value)
-		}
+	for _, q := range p.Asked() {
+		s += "," + q.Name + "=" + q.Text(q.Value)
 	}
 	return s
+}
+
+// Asked are the parameters that were set.
+func (p Policy) Asked() []Parameter {
+	return slices.DeleteFunc(slices.Clone(p.Parameters), func(q Parameter) bool { return !q.asked })
 }
 
 // Text writes a value of the parameter as ParsePolicy reads it.
@@ -280,6 +283,8 @@ type Parameter struct {
 	Meaning      string    `json:"meaning"`
 	// Choices names the values 0, 1, 2, ... of a parameter that is a choice.
 	Choices []string `json:"choices,omitempty"`
+
+	asked bool // set by With
 }
 
 // Policy is a rule with its parameters. Get one from ParsePolicy.

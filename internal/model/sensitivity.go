@@ -10,62 +10,50 @@ import (
 	"hostlab/internal/result"
 )
 
-// Variation is an unknown of the machine: the machines that its values make, the assumed
-// one first.
-type Variation struct {
-	Name, Source string
-	Values       []string
-	Machines     []Machine
-}
-
 // Sensitivity varies each unknown one at a time: the frequency domain's scope, the
-// parameters of c.Policy that are not Known, and others of the machine. It returns the
-// range of the ratio of response to baseline's for each, largest first.
-func Sensitivity(ctx context.Context, c Case, baseline Policy, r Response, others []Variation, o Options) ([]Influence, error) {
+// parameters of c.Policy that are not Known, and others of the machine, with settings by Try.
+// It returns the range of the ratio of response to baseline's for each, largest first.
+func Sensitivity(ctx context.Context, c Case, baseline Policy, r Response, others []Influence, o Options) ([]Influence, error) {
 	if c.Policy.Bounds {
 		return nil, fmt.Errorf("policy %s: the hardware chooses the frequency; there is no parameter to vary", c.Policy.Name)
 	}
-	domain := Variation{Name: "domain", Source: "the machine: which CPUs share one frequency"}
+	domain := Influence{Parameter: "domain", Source: "the machine: which CPUs share one frequency"}
 	for i, s := range append([]Scope{c.Machine.Domain}, Scopes()...) {
 		if i > 0 && (s == c.Machine.Domain || s == PerCore && c.Machine.ThreadsPerCore == 1) {
 			continue // the same as thread
 		}
 		m := c.Machine
 		m.Domain = s
-		domain.Values, domain.Machines = append(domain.Values, string(s)), append(domain.Machines, m)
+		domain.Try(string(s), m)
 	}
-	var out []Influence
-	var cases []Case
-	add := func(i *Influence, value string, c Case) {
-		cases, i.Settings = append(cases, c), append(i.Settings, Setting{Value: value})
-	}
-	vary := func(v Variation) {
-		i := Influence{Parameter: v.Name, Source: v.Source}
-		for k, m := range v.Machines {
-			d := c
-			d.Machine = m
-			add(&i, v.Values[k], d)
-		}
-		out = append(out, i)
-	}
-	vary(domain)
+	out := []Influence{domain}
 	for _, q := range c.Policy.Parameters {
 		if q.Known {
 			continue
 		}
 		i := Influence{Parameter: q.Name, Unit: q.Unit, Source: q.Source}
 		for _, v := range append([]float64{q.Value}, q.Alternatives...) {
-			d := c
-			var err error
-			if d.Policy, err = c.Policy.With(q.Name, v); err != nil {
+			p, err := c.Policy.With(q.Name, v)
+			if err != nil {
 				return nil, err
 			}
-			add(&i, q.Text(v), d)
+			i.Settings = append(i.Settings, Setting{Value: q.Text(v), policy: &p})
 		}
 		out = append(out, i)
 	}
-	for _, v := range others {
-		vary(v)
+	out = append(out, others...)
+	var cases []Case
+	for _, i := range out {
+		for _, s := range i.Settings {
+			d := c
+			if s.machine != nil {
+				d.Machine = *s.machine
+			}
+			if s.policy != nil {
+				d.Policy = *s.policy
+			}
+			cases = append(cases, d)
+		}
 	}
 	o.target, o.ratios = r, true
 	answers, err := CompareAll(ctx, cases, baseline, nil, o)
@@ -87,6 +75,11 @@ func Sensitivity(ctx context.Context, c Case, baseline Policy, r Response, other
 	}
 	slices.SortStableFunc(out, func(a, b Influence) int { return cmp.Compare(b.Range, a.Range) })
 	return out, nil
+}
+
+// Try adds a machine to those that an unknown may make, the assumed one first.
+func (i *Influence) Try(value string, m Machine) {
+	i.Settings = append(i.Settings, Setting{Value: value, machine: &m})
 }
 
 // ratio returns that of the only row; it is unknown, and why says so, where there is none.

@@ -168,6 +168,9 @@ func (r *run) replicate(ctx context.Context, seed uint64, i int) (replicate, err
 		return replicate{}, err
 	}
 	c := r.c
+	if n := len(c.Samples); n > 0 {
+		c.Workload = c.Samples[i%n]
+	}
 	c.Workload.Work /= r.scale
 	s := newSim(c, r.g, seed, i)
 	s.meter.warmUp, s.meter.steps = r.plan.warmUp, r.plan.steps

@@ -8,9 +8,11 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"slices"
 
 	"hostlab/internal/model"
+	"hostlab/internal/model/burstlog"
 )
 
 // Answer is a question with all that was simulated for it.
@@ -50,7 +52,9 @@ func Ask(ctx context.Context, q Question, step func(title string)) (*Answer, err
 	}
 	step("policies")
 	var err error
-	if a.Comparisons, err = model.CompareAll(ctx, c.AtLoads(loads), q.Baseline, q.Policies, q.Options); err != nil {
+	drawn := c
+	drawn.Samples = q.Workload.samples(q.Options)
+	if a.Comparisons, err = model.CompareAll(ctx, drawn.AtLoads(loads), q.Baseline, q.Policies, q.Options); err != nil {
 		return nil, err
 	}
 	rough := q.Options
@@ -142,6 +146,29 @@ type Workload struct {
 	Watched, Active int
 	Assumptions     []Assumption
 	Warnings        []string
+
+	record *burstlog.Record // that it was made of; nil without
+}
+
+// samples draws the workload anew from stretches of its record, once for each replication.
+func (w Workload) samples(o model.Options) (list []model.Workload) {
+	if w.record == nil {
+		return nil
+	}
+	n := o.Replications
+	if n == 0 {
+		n = Replications
+	}
+	for i := range n {
+		s := w.record.Resample(rand.New(rand.NewPCG(o.Seed, uint64(i))))
+		one := w.Workload
+		one.Slice = s.Open(w.Name).Slice
+		if w.Active > 0 && len(s.Idle) > 0 { // it replays the record's idle times too
+			one.Think = s.Replay(w.Name).Think
+		}
+		list = append(list, one)
+	}
+	return list
 }
 
 // Question is what was asked. The first of Policies is the one that the sentence is

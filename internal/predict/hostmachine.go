@@ -198,17 +198,17 @@ func states(low, nominal float64) []float64 {
 }
 
 // variations are the machines to try for what was assumed.
-func (m Machine) variations() []model.Variation {
+func (m Machine) variations() []model.Influence {
 	if !m.floorAssumed {
 		return nil
 	}
-	v := model.Variation{Name: "lowest of pstates", Source: "hidden here"}
+	v := model.Influence{Parameter: "lowest of pstates", Source: "hidden here"}
 	for _, share := range []float64{assumedFloor, 0.4, 0.57, 0.8} {
 		other := m.Machine
 		other.PStates = states(share*m.Nominal, m.Nominal)
-		v.Values, v.Machines = append(v.Values, strconv.FormatFloat(share*100, 'g', 3, 64)+"%"), append(v.Machines, other)
+		v.Try(strconv.FormatFloat(share*100, 'g', 3, 64)+"%", other)
 	}
-	return []model.Variation{v}
+	return []model.Influence{v}
 }
 
 func (r *reader) domain() {

@@ -143,8 +143,8 @@ func (a *Answer) uncovered() (out []string) {
 	check, _ := a.check()
 	var others []string
 	for _, p := range append([]model.Policy{a.Baseline}, a.Policies...) {
-		name, parameters, set := strings.Cut(p.String(), ",")
-		if !slices.Contains(studyPolicies, name) && name != "performance" || set && (check == 0 || strings.Contains(parameters, ",")) {
+		set := len(p.Asked())
+		if !slices.Contains(studyPolicies, p.Name) && p.Name != "performance" || set > 0 && (check == 0 || set > 1) {
 			others = append(others, p.String())
 		}
 	}
@@ -183,18 +183,18 @@ func (a *Answer) lowest() float64 {
 // in seconds: the study has one for all. It is 0 where they differ, or have their own.
 func (a *Answer) check() (seconds float64, ok bool) {
 	for _, p := range a.Policies {
-		name, _, set := strings.Cut(p.String(), ",")
-		if !strings.HasPrefix(name, "balanced") || !set {
-			if slices.Contains(studyPolicies[1:], name) {
+		asked := p.Asked()
+		if p.Name != "balanced-rs1" && p.Name != "balanced-rs2" || len(asked) == 0 {
+			if slices.Contains(studyPolicies[1:], p.Name) {
 				return 0, false // it would get the interval too
 			}
 			continue
 		}
-		i := slices.IndexFunc(p.Parameters, func(x model.Parameter) bool { return x.Name == "PERFCHECK" })
-		if i < 0 || !strings.Contains(p.String(), "PERFCHECK=") || seconds != 0 && seconds != p.Parameters[i].Value {
+		i := slices.IndexFunc(asked, func(x model.Parameter) bool { return x.Name == "PERFCHECK" })
+		if i < 0 || seconds != 0 && seconds != asked[i].Value {
 			return 0, false
 		}
-		seconds = p.Parameters[i].Value
+		seconds = asked[i].Value
 	}
 	return seconds, seconds > 0
 }

@@ -221,12 +221,18 @@ func workloadLine(w model.Workload) string {
 	return s + ", placed " + string(w.Placement)
 }
 
-// distText is a distribution as a workload file has it, but for values of a record: they are many.
+// distText describes a distribution by its mean; values of a record are many.
 func distText(d model.Dist) string {
-	if d.Kind == model.DistEmpirical {
-		return fmt.Sprintf("%s (%d values)", seconds(d.Mean), len(d.Values))
+	text := seconds(d.Mean)
+	switch {
+	case d.Kind == model.DistEmpirical:
+		text += fmt.Sprintf(" (%d values)", len(d.Values))
+	case d.CV > 0:
+		text += fmt.Sprintf(" (%s, cv %.2g)", d.Kind, d.CV)
+	case d.Kind == model.DistExponential:
+		text += " (exp)"
 	}
-	return d.String()
+	return text
 }
 
 // shared are the warnings of rows that have figures, each kind once, in the words of

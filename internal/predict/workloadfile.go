@@ -91,7 +91,7 @@ func readRecord(file string, in io.Reader, closed bool) (Workload, error) {
 	if p := r.EmulatedPolicy(); p != "" {
 		return Workload{}, &FileError{File: file, Text: fmt.Sprintf("its bursts were recorded on a clock emulated as %s, so they hold that policy's slowdown already; record them again under high-performance, or without an emulated clock", p)}
 	}
-	w := Workload{Workload: r.Open(name), Load: r.Load(), Watched: len(r.CPUs), Warnings: r.Warnings}
+	w := Workload{Workload: r.Open(name), Load: r.Load(), Watched: len(r.CPUs), Warnings: r.Warnings, record: r}
 	if closed {
 		w.Workload, w.Active = r.Replay(name), r.Active
 	}
@@ -99,6 +99,14 @@ func readRecord(file string, in io.Reader, closed bool) (Workload, error) {
 		{"workload", "slice", fmt.Sprintf("%d bursts of %s on average", len(r.Busy), seconds(w.Slice.Mean)),
 			"the record: taken as work at nominal frequency, whatever frequency the CPUs had when it was made"},
 		{"workload", "memory_share", "0", "not in the record: all work scales with frequency"},
+	}
+	if r.Seen > 0 {
+		w.Assumptions = append(w.Assumptions, Assumption{"workload", "sample", fmt.Sprintf("%.3g %% of %s", r.Seen*100, seconds(r.Length)),
+			"the record: bursts that began in windows; each replication draws stretches of it anew, so that intervals hold how sure it is"})
+	}
+	if r.Service != "" {
+		w.Assumptions = append(w.Assumptions, Assumption{"workload", "service", fmt.Sprintf("%.3g %% of the bursts' time", 100*r.ServiceShare()),
+			"the record: " + r.Service + " ran for that share; the rest are other tasks of the host, whose bursts a policy sees too"})
 	}
 	if closed {
 		w.Assumptions = append(w.Assumptions, Assumption{"workload", "think", seconds(w.Think.Mean) + " on average", "the record: idle times do not depend on how long bursts take"})

@@ -1,7 +1,6 @@
 package privatedb
 
 import (
-	"context"
 	"database/sql/driver"
 	"errors"
 	"fmt"
@@ -35,7 +34,7 @@ var MariaDB = &Vendor{
 	places: []string{"/usr/sbin", "/usr/libexec", "/usr/local/mysql/bin", "/usr/local/mariadb/bin", "/opt/mariadb/bin"}, oldest: [2]int{10, 5},
 	install: "install MariaDB's server, such as the package mariadb-server, or put its mariadbd on PATH",
 	prefix:  "hostlab-mariadb-", accounts: []string{"mysql", "nobody"},
-	prepare: makeTemporary, create: bootstrap, serve: func(s *Server) *exec.Cmd { return mariadbd(s) }, connect: pingMariaDB, connector: mariaConnector,
+	prepare: makeTemporary, create: bootstrap, serve: func(s *Server) *exec.Cmd { return mariadbd(s) }, connector: mariaConnector,
 	takes: func(s *Server) string {
 		return fmt.Sprintf("new data take about 100 MB, and its log %d MiB", max(s.cfg.LogBytes, 96<<20)>>20)
 	},
@@ -110,14 +109,6 @@ func mariaConnector(s *Server) (driver.Connector, error) {
 type quiet struct{}
 
 func (quiet) Print(...any) {}
-
-func pingMariaDB(ctx context.Context, s *Server) error {
-	db, err := s.Open()
-	if err != nil {
-		return err
-	}
-	return errors.Join(db.PingContext(ctx), db.Close())
-}
 
 func mariaAnswer(err error, where string) (said error, ending bool) {
 	a, ok := errors.AsType[*mysql.MySQLError](err)

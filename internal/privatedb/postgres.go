@@ -46,7 +46,7 @@ var PostgreSQL = &Vendor{
 	places: []string{"/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin", "/usr/lib/postgresql*/bin", "/usr/local/pgsql/bin"}, variable: "HOSTLAB_PG_BIN", oldest: [2]int{12, 0},
 	install: "install PostgreSQL's server, such as the package postgresql (Debian, Ubuntu) or postgresql-server (Red Hat, SUSE), or say where its initdb and postgres are with HOSTLAB_PG_BIN=DIR",
 	prefix:  "hostlab-postgres-", accounts: []string{"postgres", "nobody"}, leftover: segmentOf,
-	prepare: writeService, create: initdb, serve: postmaster, connect: pingPostgres, connector: func(s *Server) (driver.Connector, error) { return s.Address().connector() },
+	prepare: writeService, create: initdb, serve: postmaster, connector: func(s *Server) (driver.Connector, error) { return s.Address().connector() },
 	takes: func(s *Server) string {
 		if s.separateLog() {
 			return "a new cluster takes about 40 MB in the first and 20 MB in the second, for its log"
@@ -171,23 +171,6 @@ func (s *Server) Connect(ctx context.Context) (*pgx.Conn, error) {
 	}
 	c, err := pgx.ConnectConfig(ctx, cfg)
 	return c, s.Explain(ctx, err)
-}
-
-func pingPostgres(ctx context.Context, s *Server) error {
-	cfg, err := s.Address().ConnConfig()
-	if err != nil {
-		return err
-	}
-	c, err := pgx.ConnectConfig(ctx, cfg)
-	if err != nil {
-		return err
-	}
-	pid := int(c.PgConn().PID())
-	if err := c.Close(ctx); err != nil {
-		return err
-	}
-	s.AwaitEnd(pid)
-	return nil
 }
 
 func pgAnswer(err error, where string) (said error, ending bool) {

@@ -101,7 +101,11 @@ func (s *Server) start(ctx context.Context) error {
 func (s *Server) connects(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	return s.Vendor.connect(ctx, s) == nil
+	db, err := s.Open()
+	if err != nil {
+		return false
+	}
+	return errors.Join(db.PingContext(ctx), db.Close()) == nil
 }
 
 // keep starts a program and waits for its end on a thread that stays: Linux sends

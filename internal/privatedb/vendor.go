@@ -53,7 +53,6 @@ type Vendor struct {
 	serve     func(s *Server) *exec.Cmd
 	takes     func(s *Server) string // disk space of new data, for people
 	ready     string                 // in its log once it takes connections
-	connect   func(ctx context.Context, s *Server) error
 	connector func(s *Server) (driver.Connector, error)
 	stop      syscall.Signal   // a shutdown that leaves the data whole without the log
 	end       []syscall.Signal // one that does not

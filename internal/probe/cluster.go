@@ -30,9 +30,9 @@ func clusterQuantile(rounds [][]float64, all []float64, q, alpha float64) *resul
 	for i := range thin {
 		thin[i] = all[min(n-1, int((float64(i)+0.5)*float64(n)/float64(e.N)))]
 	}
-	if lo, hi, ok := stats.QuantileInterval(thin, q, alpha); ok && len(rounds) >= leastRounds(q, alpha) {
+	if iv := stats.QuantileInterval(thin, q, alpha); iv.HasInterval() && len(rounds) >= leastRounds(q, alpha) {
 		// Thinning moves order statistics by half a step; the estimate stays inside.
-		e.Low, e.High = min(lo, e.Value), max(hi, e.Value)
+		e.Low, e.High = min(iv.Low, e.Value), max(iv.High, e.Value)
 	}
 	return e
 }

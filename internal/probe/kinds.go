@@ -18,6 +18,7 @@ const (
 	PingPong     result.Kind = "siblings.pingpong"
 	HarmSibling  result.Kind = "siblings.harm.sibling" // ratio: locks beside a scan on the sibling over alone
 	HarmOther    result.Kind = "siblings.harm.other"
+	LocksAlone   result.Kind = "siblings.acquisitions.alone"   // 1/s
 	LocksSibling result.Kind = "siblings.acquisitions.sibling" // 1/s
 	LocksOther   result.Kind = "siblings.acquisitions.other"
 	ScansSibling result.Kind = "siblings.scans.sibling" // 1/s

@@ -143,11 +143,7 @@ func single(value float64, n int) *result.Estimate {
 
 // medianOf is the median with its distribution-free interval.
 func medianOf(x []float64, alpha float64) *result.Estimate {
-	e := single(stats.Median(x), len(x))
-	if lo, hi, ok := stats.QuantileInterval(x, 0.5, alpha); ok {
-		e.Low, e.High = lo, hi
-	}
-	return e
+	return new(stats.QuantileInterval(x, 0.5, alpha))
 }
 
 func tooFew(n int, alpha float64) string {

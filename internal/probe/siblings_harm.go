@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"hostlab/internal/result"
@@ -120,8 +119,8 @@ func (r *siblingsRun) harm(ctx context.Context, budget time.Duration) ([]result.
 	h.all = len(h.rounds)
 	h.rounds, h.clean = undisturbed(h.rounds, func(r harmRound) bool { return !r.disturbed }, r.alpha)
 	return []result.Measurement{
-		h.ratio(harmSibling), h.ratio(harmOther), h.rate("acquisitions", harmAlone),
-		h.rate("acquisitions", harmSibling), h.rate("acquisitions", harmOther), h.rate("scans", harmSibling), h.rate("scans", harmOther),
+		h.ratio(HarmSibling, harmSibling), h.ratio(HarmOther, harmOther), h.locks(LocksAlone, harmAlone),
+		h.locks(LocksSibling, harmSibling), h.locks(LocksOther, harmOther), h.scans(ScansSibling, harmSibling), h.scans(ScansOther, harmOther),
 	}, nil
 }
 
@@ -144,14 +143,10 @@ type harmed struct {
 	alpha      float64
 }
 
-var (
-	harmNames  = [harmConds]string{"alone", "again", "sibling", "other"}
-	harmBeside = [harmConds]string{"with nothing beside it", "", "with a memory scan on the sibling", "with a memory scan on another core"}
-)
+var harmWhere = [harmConds]string{harmSibling: "on the sibling", harmOther: "on another core"}
 
 // measurement is what all of them have in common; it says why it is unknown.
-func (h harmed) measurement(what, title, unit string, cond int) (m result.Measurement, known bool) {
-	kind := result.Kind("siblings." + what + "." + harmNames[cond])
+func (h harmed) measurement(kind result.Kind, title, unit string, cond int) (m result.Measurement, known bool) {
 	m = blank(kind, "", title, unit, result.Labels{CPULock: new(h.place.Lock)})
 	on := h.place.Lock
 	switch cond {
@@ -200,8 +195,8 @@ func (h harmed) rates(cond, side int) []float64 {
 }
 
 // ratio compares one condition with the lock alone.
-func (h harmed) ratio(cond int) result.Measurement {
-	m, known := h.measurement("harm", "acquisitions of a lock per second, "+harmBeside[cond]+", against alone", "ratio", cond)
+func (h harmed) ratio(kind result.Kind, cond int) result.Measurement {
+	m, known := h.measurement(kind, "acquisitions of a lock per second, with a memory scan "+harmWhere[cond]+", against alone", "ratio", cond)
 	if !known {
 		return m
 	}
@@ -213,14 +208,21 @@ func (h harmed) ratio(cond int) result.Measurement {
 	return m
 }
 
-// rate is a throughput: what the lock's side loses is to be weighed against what the
-// scan's side gets done.
-func (h harmed) rate(what string, cond int) result.Measurement {
-	title, side := "acquisitions of a lock per second, "+harmBeside[cond], 0
-	if what == "scans" {
-		title, side = "scans of twice the L2 cache per second, "+strings.TrimPrefix(harmBeside[cond], "with a memory scan ")+", while the lock is taken", 1
+// What the lock's side loses is to be weighed against what the scan's side gets done.
+func (h harmed) locks(kind result.Kind, cond int) result.Measurement {
+	beside := "with nothing beside it"
+	if cond != harmAlone {
+		beside = "with a memory scan " + harmWhere[cond]
 	}
-	m, known := h.measurement(what, title, "1/s", cond)
+	return h.rate(kind, "acquisitions of a lock per second, "+beside, cond, 0)
+}
+
+func (h harmed) scans(kind result.Kind, cond int) result.Measurement {
+	return h.rate(kind, "scans of twice the L2 cache per second, "+harmWhere[cond]+", while the lock is taken", cond, 1)
+}
+
+func (h harmed) rate(kind result.Kind, title string, cond, side int) result.Measurement {
+	m, known := h.measurement(kind, title, "1/s", cond)
 	if known {
 		m.Estimate = medianOf(h.rates(cond, side), h.alpha)
 	}

@@ -9,12 +9,12 @@ import (
 
 // Estimate is a value with its two-sided confidence interval. The zero Estimate is unknown.
 type Estimate struct {
-	Value    float64 // in Unit; NaN: unknown
-	Low      float64 // NaN where no interval can be given
-	High     float64
-	N        int      // blocks, rounds, replications or operations: whatever the interval counts
-	Unit     string   // as Format takes it; "" also where what holds the estimate names the unit
-	Evidence Evidence // "" where what holds the estimate names it
+	Value    float64  `json:"value"` // in Unit; NaN: unknown
+	Low      float64  `json:"low"`   // NaN where no interval can be given
+	High     float64  `json:"high"`
+	N        int      `json:"n"`                  // blocks, rounds, replications or operations: whatever the interval counts
+	Unit     string   `json:"unit,omitempty"`     // as Format takes it; "" also where what holds the estimate names the unit
+	Evidence Evidence `json:"evidence,omitempty"` // "" where what holds the estimate names it
 }
 
 // Unknown returns an estimate without a value.
@@ -85,36 +85,21 @@ func (e Estimate) Interval() string {
 	return "[" + low + ", " + high + "]"
 }
 
-// estimateJSON is an Estimate in JSON, which has no NaN.
-type estimateJSON struct {
-	Value    *float64 `json:"value"`
-	Low      *float64 `json:"low"`
-	High     *float64 `json:"high"`
-	N        int      `json:"n"`
-	Unit     string   `json:"unit,omitempty"`
-	Evidence Evidence `json:"evidence,omitempty"`
-}
+// plainEstimate is one without methods.
+type plainEstimate Estimate
 
 // MarshalJSON writes null for what is unknown.
 func (e Estimate) MarshalJSON() ([]byte, error) {
 	if !e.Known() {
 		return []byte("null"), nil
 	}
-	return json.Marshal(estimateJSON{Finite(e.Value), Finite(e.Low), Finite(e.High), e.N, e.Unit, e.Evidence})
+	return JSON(plainEstimate(e))
 }
 
 // UnmarshalJSON reads what MarshalJSON wrote.
 func (e *Estimate) UnmarshalJSON(data []byte) error {
-	var j estimateJSON
-	if err := json.Unmarshal(data, &j); err != nil {
-		return err
-	}
-	number := func(p *float64) float64 {
-		if p == nil {
-			return math.NaN()
-		}
-		return *p
-	}
-	*e = Estimate{number(j.Value), number(j.Low), number(j.High), j.N, j.Unit, j.Evidence}
-	return nil
+	p := plainEstimate(Unknown()) // which null leaves as it is
+	err := json.Unmarshal(data, &p)
+	*e = Estimate(p)
+	return err
 }

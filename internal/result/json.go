@@ -70,11 +70,3 @@ func Finite(x float64) *float64 {
 	}
 	return &x
 }
-
-// OrEmpty is s for a JSON document: a list without elements is [] and not null.
-func OrEmpty[T any](s []T) []T {
-	if s == nil {
-		return []T{}
-	}
-	return s
-}

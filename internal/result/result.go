@@ -2,8 +2,6 @@
 // sample size and the kind of evidence they are, and how they are printed.
 package result
 
-import "encoding/json"
-
 // Evidence says how a number came to be. It is printed beside every effect.
 type Evidence string
 
@@ -73,26 +71,26 @@ func (m Measurement) Known() bool { return m.Estimate != nil }
 
 // MarshalJSON writes null for what is not known; JSON has no NaN.
 func (m Measurement) MarshalJSON() ([]byte, error) {
+	e := Unknown()
+	if m.Estimate != nil {
+		e = *m.Estimate
+	}
 	out := struct {
 		Probe      string   `json:"probe"`
 		Name       string   `json:"name"`
 		Title      string   `json:"title"`
-		Value      *float64 `json:"value"`
+		Value      float64  `json:"value"`
 		Unit       string   `json:"unit"`
-		Low        *float64 `json:"low"`
-		High       *float64 `json:"high"`
+		Low        float64  `json:"low"`
+		High       float64  `json:"high"`
 		N          int      `json:"n"`
-		NoiseFloor *float64 `json:"noise_floor"`
+		NoiseFloor float64  `json:"noise_floor"`
 		Evidence   Evidence `json:"evidence"`
 		Labels     Labels   `json:"labels,omitzero"`
 		Warnings   []string `json:"warnings,omitempty"`
 		Reason     string   `json:"reason,omitempty"`
-	}{Probe: m.Probe, Name: m.Name, Title: m.Title, Unit: m.Unit, Evidence: m.Evidence,
-		NoiseFloor: Finite(m.NoiseFloor), Labels: m.Labels, Warnings: m.Warnings, Reason: m.Reason}
-	if e := m.Estimate; e != nil {
-		out.Value, out.Low, out.High, out.N = Finite(e.Value), Finite(e.Low), Finite(e.High), e.N
-	}
-	return json.Marshal(out)
+	}{m.Probe, m.Name, m.Title, e.Value, m.Unit, e.Low, e.High, e.N, m.NoiseFloor, m.Evidence, m.Labels, m.Warnings, m.Reason}
+	return JSON(out)
 }
 
 // Distribution is a histogram of single operations: Count[i] of them took more

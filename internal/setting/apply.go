@@ -94,7 +94,7 @@ func (a *applying) run(p *Plan) error {
 	var retry []int // of out: failed, and a later step may let them through
 	for i, step := range steps {
 		if err := a.ctx.Err(); err != nil {
-			return fmt.Errorf("interrupted before %s was set: %w", label(step.Setting, step.Name), err)
+			return fmt.Errorf("interrupted before %s was set: %w", Label(step.Setting, step.Name), err)
 		}
 		failed := a.one(step)
 		if failed != nil && a.eased(step.Path, steps[i+1:]) {
@@ -115,9 +115,7 @@ func (a *applying) run(p *Plan) error {
 // eased reports whether one of the steps changes what an object takes: a minimum above
 // the maximum, say, before the maximum is raised.
 func (a *applying) eased(path string, steps []Step) bool {
-	return slices.ContainsFunc(steps, func(step Step) bool {
-		return slices.ContainsFunc(a.sys.setting(step.Setting).sides(a.sys, step.Object), func(s Side) bool { return s.Object.Path == path })
-	})
+	return slices.ContainsFunc(steps, func(step Step) bool { return step.disturbs(a.sys, path) })
 }
 
 func (a *applying) fail(step Step, err error) {
@@ -287,7 +285,7 @@ func (a *applying) back(first error) error {
 			o.Result, o.Reason = u.out.Result, u.out.Reason
 		}
 		if u.out.Result != Restored && u.out.Result != Foreign {
-			err = errors.Join(err, fmt.Errorf("%s could not be put back: %s", label(u.o.Setting, u.o.Name), u.out.Reason))
+			err = errors.Join(err, fmt.Errorf("%s could not be put back: %s", Label(u.o.Setting, u.o.Name), u.out.Reason))
 		}
 	}
 	return errors.Join(first, err)

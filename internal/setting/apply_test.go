@@ -100,7 +100,7 @@ func TestRounded(t *testing.T) {
 	if err != nil || len(out) != 1 || out[0].Result != Rounded || out[0].Read != "1200000" || !strings.Contains(out[0].Reason, "1200000") {
 		t.Fatalf("%+v, %v", out, err)
 	}
-	v, err := verify(b.sys, "/j")
+	v, err := verify(b.sys)
 	if err != nil || len(v) != 1 || v[0].Result != Rounded {
 		t.Errorf("verify: %+v, %v", v, err)
 	}
@@ -182,7 +182,7 @@ func TestForeignAndForce(t *testing.T) {
 	b := newBench(t)
 	b.must("set", "swappiness=10", "thp=never")
 	b.m.files[swappinessFile] = "77"
-	v, err := verify(b.sys, "/j")
+	v, err := verify(b.sys)
 	got := map[string]Result{}
 	for _, o := range v {
 		got[o.Setting] = o.Result
@@ -452,7 +452,7 @@ func TestBeside(t *testing.T) {
 		t.Errorf("what is asked for is not beside it: %+v", p)
 	}
 	moved := func() (list []string) {
-		out, err := verify(b.sys, "/j")
+		out, err := verify(b.sys)
 		if err != nil {
 			t.Fatal(err)
 		}

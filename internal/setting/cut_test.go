@@ -179,7 +179,7 @@ func TestMarksGone(t *testing.T) {
 			leave(t, m)
 			change(m)
 			for _, when := range []string{"at first", "put back", "put back again"} {
-				if text, err := troubled(m.system(), "/j"); err != nil || !strings.Contains(text, "the journal has lost its marks") {
+				if text, err := troubled(m.system()); err != nil || !strings.Contains(text, "the journal has lost its marks") {
 					t.Errorf("%s: %q, %v", when, text, err)
 				}
 				if err := putBackAll(m); err != nil {
@@ -332,7 +332,7 @@ func TestUnended(t *testing.T) {
 	m := newMachine(1)
 	want := func(when string, text string) {
 		t.Helper()
-		if got, err := troubled(m.system(), "/j"); err != nil || text == "" && got != "" || !strings.Contains(got, text) {
+		if got, err := troubled(m.system()); err != nil || text == "" && got != "" || !strings.Contains(got, text) {
 			t.Errorf("%s: %q, %v", when, got, err)
 		}
 	}
@@ -400,7 +400,7 @@ func TestJournalGone(t *testing.T) {
 	delete(m.disk, "/j/"+journalFile)
 	for name, look := range map[string]func() error{
 		"pending": func() error { _, err := pending(m.system(), "/j"); return err },
-		"verify":  func() error { _, err := verify(m.system(), "/j"); return err },
+		"verify":  func() error { _, err := verify(m.system()); return err },
 		"revert":  func() error { return putBackAll(m) },
 	} {
 		if err := look(); err == nil || !strings.Contains(err.Error(), "the journal is gone, and not by hostlab; its marks name what may still be changed: swappiness") {
@@ -472,7 +472,7 @@ func TestDamageStays(t *testing.T) {
 	m.disk["/j/"+journalFile].data = bytes.Join(lines[:4], nil) // head, intend, go and done of the first
 	known := func(when string) {
 		t.Helper()
-		if text, err := troubled(m.system(), "/j"); err != nil || !strings.Contains(text, "the journal is cut off") {
+		if text, err := troubled(m.system()); err != nil || !strings.Contains(text, "the journal is cut off") {
 			t.Errorf("%s: %q, %v", when, text, err)
 		}
 	}
@@ -490,7 +490,7 @@ func TestDamageStays(t *testing.T) {
 	}
 	known("put back again")
 	forget(t, m)
-	if text, err := troubled(m.system(), "/j"); err != nil || text != "" || len(m.disk) > 0 {
+	if text, err := troubled(m.system()); err != nil || text != "" || len(m.disk) > 0 {
 		t.Errorf("%q, %v, %v", text, err, m.disk)
 	}
 
@@ -506,7 +506,7 @@ func TestDamageStays(t *testing.T) {
 	if err := errors.Join(j.Close(), putBackAll(m)); err != nil {
 		t.Fatal(err)
 	}
-	if text, err := troubled(m.system(), "/j"); err != nil || !strings.Contains(text, "it is empty. Some values may still be changed") || !strings.Contains(text, "kept as /j/") {
+	if text, err := troubled(m.system()); err != nil || !strings.Contains(text, "it is empty. Some values may still be changed") || !strings.Contains(text, "kept as /j/") {
 		t.Errorf("%q, %v", text, err)
 	}
 }

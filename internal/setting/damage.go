@@ -75,8 +75,8 @@ func (j *Journal) store(name string, b []byte) error {
 }
 
 // Forget drops the open entries of an owner ("" all) and leaves the values as they
-// are. For all owners it drops what is known of damage as well. A journal with a problem is set aside as a whole, for any owner: it is
-// kept beside the new one, under the name that is returned.
+// are. For all owners it drops what is known of damage as well. A journal with a problem is set aside as a
+// whole, for any owner: it is kept beside the new one, under the name that is returned.
 func (j *Journal) Forget(owner string) (kept string, err error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -107,21 +107,20 @@ func (j *Journal) Forget(owner string) (kept string, err error) {
 
 // drop removes layers, and the file with the last of them.
 func (j *Journal) drop(layers []int, pass bool) error {
-	if len(layers) == 0 {
-		if j.exists && j.st.none() { // an intent that came to nothing
-			return j.clear()
-		}
-		return nil
-	}
-	slices.Sort(layers)
-	dropped := &record{Kind: "drop", Layers: layers, Pass: pass}
-	if err := j.append(true, dropped); err != nil {
-		// The disk may be full: what all is put back needs no line that says so.
-		if e := j.st.apply(dropped); e != nil || !j.st.none() {
-			return err
+	if len(layers) > 0 {
+		slices.Sort(layers)
+		dropped := &record{Kind: "drop", Layers: layers, Pass: pass}
+		if err := j.append(true, dropped); err != nil {
+			// The disk may be full: what all is put back needs no line that says so.
+			if e := j.st.apply(dropped); e != nil || !j.st.none() {
+				return err
+			}
 		}
 	}
-	return j.compact()
+	if j.exists && j.st.none() { // also an intent that came to nothing
+		return j.clear()
+	}
+	return nil
 }
 
 // Tidy removes a journal in which nothing is open, as a kill leaves one between the first line and

@@ -98,7 +98,7 @@ func minAboveMax(sys *System, step Step, all steps) error {
 	if !above(step.To, limit) || !both && step.From == step.To {
 		return nil
 	}
-	text := fmt.Sprintf("%s cannot be %s: max_freq ", label("min_freq", step.Name), showFrequency(step.Object, step.To))
+	text := fmt.Sprintf("%s cannot be %s: max_freq ", Label("min_freq", step.Name), showFrequency(step.Object, step.To))
 	if both {
 		return errors.New(text + "is to be " + showFrequency(step.Object, limit) + ", which is below it")
 	}

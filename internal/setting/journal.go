@@ -53,14 +53,6 @@ func OpenJournal(sys *System, dir string) (*Journal, error) {
 	return j, nil
 }
 
-// compact removes a journal without open objects, and rewrites one that has grown.
-func (j *Journal) compact() error {
-	if j.st.none() {
-		return j.clear()
-	}
-	return j.shrink()
-}
-
 // Sizes of a journal in bytes: from which it is rewritten, and up to which a set may make it grow.
 // From there to maxJournal is room for what puts back and is killed on the way.
 const (
@@ -158,9 +150,12 @@ func (j *Journal) rewrite(more ...*record) error {
 	if err == nil && len(more) > 0 && more[0].Kind == "intend" {
 		err = j.sys.Disk.Reserve(next, j.room(more))
 	}
-	if err == nil {
-		err = j.sys.Disk.Rename(next, j.path())
+	if err != nil {
+		_ = j.sys.Disk.Remove(next) // the old file may have room that is reserved
+		return fmt.Errorf("cannot rewrite the journal %s: %w", j.path(), cause{err})
 	}
+	j.broken = true // until the state is that of the new file
+	err = j.sys.Disk.Rename(next, j.path())
 	if err == nil {
 		err = j.sys.Disk.Sync(j.dir)
 	}
@@ -168,7 +163,8 @@ func (j *Journal) rewrite(more ...*record) error {
 		return fmt.Errorf("cannot rewrite the journal %s: %w", j.path(), cause{err})
 	}
 	// Objects that were intended and not begun are not in the file.
-	j.st.lines, j.st.planned, j.st.format, j.st.id, j.st.marked, j.marked = len(list)-len(more), map[string]intent{}, format, id, false, false
+	j.st.lines, j.st.planned, j.st.format, j.st.id = len(list)-len(more), map[string]intent{}, format, id
+	j.st.marked, j.marked = false, false
 	j.exists, j.broken, j.size = true, false, b.Len()
 	if err := j.take(more); err != nil {
 		return err

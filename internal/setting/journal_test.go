@@ -177,8 +177,12 @@ func TestBusy(t *testing.T) {
 // Without the sync of the intent, a power cut leaves what firmware keeps changed: so the
 // test of power cuts can fail.
 func TestPowerCutNeedsSync(t *testing.T) {
+	whole := newMachine(1)
+	if _, err := whole.process(fate{}, work); err != nil {
+		t.Fatal(err)
+	}
 	left := 0
-	for call := 1; call <= 200; call++ {
+	for call := 1; call <= whole.calls; call++ {
 		m := newMachine(uint64(call))
 		_, _ = m.process(fate{call: call, after: true, cut: true}, func(sys *System) error {
 			sys.Disk = noSync{sys.Disk}
@@ -248,8 +252,11 @@ func TestIntentAfterAReboot(t *testing.T) {
 	}
 	m.kernel, m.boot = m.reboot(), m.boot+1
 	was := m.values()
+	if text, err := troubled(m.system()); err != nil || text != "" {
+		t.Errorf("after the reboot: %q, %v", text, err)
+	}
 	sys := m.system()
-	v, err := verify(sys, "/j")
+	v, err := verify(sys)
 	if err != nil || len(v) != 2 || v[0].Result != Forgotten {
 		t.Errorf("verify: %v, %v", v, err)
 	}
@@ -275,18 +282,18 @@ func TestIntentAfterAReboot(t *testing.T) {
 func TestTidy(t *testing.T) {
 	m := newMachine(1)
 	lines := bytes.SplitAfter(leave(t, m), []byte("\n"))
-	if err := tidy(m.system(), "/j"); err != nil || m.disk["/j/"+journalFile] == nil {
+	if err := tidy(m.system()); err != nil || m.disk["/j/"+journalFile] == nil {
 		t.Errorf("an open journal: %v", err)
 	}
 	m.disk["/j/"+journalFile].data = bytes.Join(lines[:2], nil)
-	if err := tidy(m.system(), "/j"); err != nil || m.disk["/j/"+journalFile] == nil {
+	if err := tidy(m.system()); err != nil || m.disk["/j/"+journalFile] == nil {
 		t.Errorf("what was intended reads so: %v", err)
 	}
 	m.kernel = newKernel()
-	if err := tidy(m.system(), "/j"); err != nil || m.disk["/j/"+journalFile] != nil {
+	if err := tidy(m.system()); err != nil || m.disk["/j/"+journalFile] != nil {
 		t.Errorf("%v, %v", err, m.disk)
 	}
-	if err := tidy(m.system(), "/j"); err != nil || m.calls > 2 { // looks for the marks and the journal
+	if err := tidy(m.system()); err != nil || m.calls > 2 { // looks for the marks and the journal
 		t.Errorf("without a journal: %v, %d calls", err, m.calls)
 	}
 }

@@ -94,8 +94,10 @@ func (o *object) drop(layers map[int]bool, pass bool) {
 
 func (o *object) object() Object { return Object{Name: o.Name, Path: o.Path} }
 
-// rebooted reports whether the kernel has started again since an object was written.
+func (o *object) rebooted(boot string) bool { return forgotten(o.Lasting, o.Boot, boot) }
+
+// forgotten reports whether the kernel has started again since an object was written.
 // With an unknown boot ID nothing can be said, and values decide.
-func (o *object) rebooted(boot string) bool {
-	return !o.Lasting && o.Boot != "" && boot != "" && o.Boot != boot
+func forgotten(lasts bool, was, now string) bool {
+	return !lasts && was != "" && now != "" && was != now
 }

@@ -99,31 +99,28 @@ func (sys *System) below(at, pattern string, stacked bool) (list []Object) {
 	}
 	dir, stem := path.Split(head)
 	dir = at + dir
-	all, err := sys.FS.ReadDir(path.Clean(dir))
-	if errors.As(err, new(astray)) {
-		return []Object{{Path: path.Clean(dir)}} // reading it says why it cannot be set
-	}
+	stem = strings.TrimSuffix(stem, "[0-9]")
 	var parts []Object
-	switch stem = strings.TrimSuffix(stem, "[0-9]"); stem {
-	case "policy":
+	if stem == "policy" {
 		parts = policies(sys)
-	case "":
-		names := slices.DeleteFunc(all, func(n string) bool { return !host.HasQueue(n) && (!stacked || !host.IsStacked(n)) })
-		parts = folders(dir, names)
-	default:
-		parts = folders(dir, sys.numbered(path.Clean(dir), stem))
+	} else {
+		names, err := sys.FS.ReadDir(path.Clean(dir))
+		if errors.As(err, new(astray)) {
+			return []Object{{Path: path.Clean(dir)}} // reading it says why it cannot be set
+		}
+		if stem == "" {
+			names = slices.DeleteFunc(names, func(n string) bool { return !host.HasQueue(n) && (!stacked || !host.IsStacked(n)) })
+		} else {
+			names = withNumber(names, stem)
+		}
+		for _, n := range names {
+			parts = append(parts, Object{Name: n, Path: dir + n})
+		}
 	}
 	for _, p := range parts {
 		for _, o := range sys.below(p.Path+"/", tail, stacked) {
 			list = append(list, Object{Name: path.Join(p.Name, o.Name), Path: o.Path})
 		}
-	}
-	return list
-}
-
-func folders(dir string, names []string) (list []Object) {
-	for _, n := range names {
-		list = append(list, Object{Name: n, Path: dir + n})
 	}
 	return list
 }

@@ -29,7 +29,7 @@ func Offline(want []Assignment) ([]Assignment, error) {
 	for _, j := range jobs {
 		value, err := j.s.Spell(j.a.Value)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", label(j.s.Name, j.a.Object), err)
+			return nil, fmt.Errorf("%s: %w", Label(j.s.Name, j.a.Object), err)
 		}
 		if one := j.s.alone(); j.a.Object != "" && one != nil {
 			_, err := only(nobody, j.s, one, j.a.Object)

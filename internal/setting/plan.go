@@ -29,8 +29,8 @@ func NewPlan(sys *System, want []Assignment) (*Plan, error) {
 			seen[j.s.Name] = look
 		}
 		objects, err := look()
-		if err != nil || len(objects) == 0 {
-			p.Skipped = append(p.Skipped, Skip(j.s.Name, Object{}, nothing(j.s, err)))
+		if err != nil {
+			p.Skipped = append(p.Skipped, Skip(j.s.Name, Object{}, err.Error()))
 			continue
 		}
 		if j.a.Object != "" {
@@ -39,13 +39,13 @@ func NewPlan(sys *System, want []Assignment) (*Plan, error) {
 			}
 		}
 		for _, o := range objects {
-			step, skip, err := j.s.among(o, list).step(sys, o, j.a.Value)
+			step, err := j.s.among(o, list).step(sys, o, j.a.Value)
+			if u, ok := errors.AsType[unsettable](err); ok {
+				p.Skipped = append(p.Skipped, Skip(j.s.Name, o, u.Error()))
+				continue
+			}
 			if err != nil {
 				return nil, err
-			}
-			if skip != "" {
-				p.Skipped = append(p.Skipped, Skip(j.s.Name, o, skip))
-				continue
 			}
 			if i, twice := at[o.Path]; twice { // NAME=A NAME@OBJECT=B: the last one counts
 				list[i] = step
@@ -60,7 +60,7 @@ func NewPlan(sys *System, want []Assignment) (*Plan, error) {
 	}
 	moved := list.moved(sys)
 	for _, s := range list {
-		if s.From == s.To && !held(sys, s.Setting) && !moved[s.Path] {
+		if s.From == s.To && !sys.setting(s.Setting).Held && !moved[s.Path] {
 			p.Same = append(p.Same, s)
 		} else {
 			p.Steps = append(p.Steps, s)
@@ -89,7 +89,8 @@ func (p *Plan) beside(sys *System, list steps) {
 					p.Moves = append(p.Moves, side.Setting)
 				}
 			case side.Becomes[0] != from:
-				p.Sides = append(p.Sides, Step{Setting: side.Setting, Object: side.Object, From: from, To: side.Becomes[0], Note: "with " + s.Setting})
+				moved := Step{Setting: side.Setting, Object: side.Object, From: from, To: side.Becomes[0], Note: "with " + s.Setting}
+				p.Sides = append(p.Sides, moved)
 			}
 		}
 	}
@@ -162,16 +163,9 @@ func (list steps) moved(sys *System) map[string]bool {
 	return paths
 }
 
-func held(sys *System, name string) bool {
-	s, _ := sys.find(name)
-	return s.Held
-}
-
-func nothing(s Setting, err error) string {
-	if err != nil {
-		return err.Error()
-	}
-	return "this host has no " + s.Name
+// disturbs reports whether a step may change the object of a path.
+func (s Step) disturbs(sys *System, path string) bool {
+	return slices.ContainsFunc(sys.setting(s.Setting).sides(sys, s.Object), func(side Side) bool { return side.Object.Path == path })
 }
 
 // among is the setting as it will be for an object when the steps before it are done.
@@ -187,23 +181,19 @@ func (s Setting) among(o Object, before steps) Setting {
 	return s
 }
 
-// step is what would be written to one object; skip says why nothing can be. The error
-// is about the value.
-func (s Setting) step(sys *System, o Object, want string) (_ Step, skip string, _ error) {
+// step is what would be written to one object. The error is about the value, or is unsettable.
+func (s Setting) step(sys *System, o Object, want string) (Step, error) {
 	from, err := s.read(sys, o)
 	if err != nil {
-		return Step{}, unreadable(o, err).Error(), nil
+		return Step{}, unsettable{unreadable(o, err)}
 	}
 	to, err := s.target(sys, o, want)
-	if u, ok := errors.AsType[unsettable](err); ok {
-		return Step{}, u.Error(), nil
-	}
 	if err != nil {
-		return Step{}, "", err
+		return Step{}, err
 	}
 	if from != to || s.Held {
 		if err := sys.FS.Writable(o.Path); err != nil {
-			return Step{}, s.refuse(o, to, err).Reason, nil
+			return Step{}, unsettable{errors.New(s.refuse(o, to, err).Reason)}
 		}
 	}
 	step := Step{Setting: s.Name, Object: o, From: from, To: to}
@@ -213,21 +203,21 @@ func (s Setting) step(sys *System, o Object, want string) (_ Step, skip string, 
 	if k, ok := s.Takes.(rounder); ok {
 		step.Note = k.rounded(sys, o, want, to)
 	}
-	return step, "", nil
+	return step, nil
 }
 
 // target is the value that a person's word stands for.
 func (s Setting) target(sys *System, o Object, want string) (string, error) {
 	to, err := s.Takes.parse(sys, o, want)
 	if err != nil {
-		return "", fmt.Errorf("%s: %w", label(s.Name, o.Name), err)
+		return "", fmt.Errorf("%s: %w", Label(s.Name, o.Name), err)
 	}
 	levels, err := s.Takes.levels(sys, o)
 	if err != nil {
-		return "", fmt.Errorf("%s: %w", label(s.Name, o.Name), err)
+		return "", fmt.Errorf("%s: %w", Label(s.Name, o.Name), err)
 	}
 	if levels != nil && !slices.Contains(levels, to) {
-		return "", fmt.Errorf("%s cannot be %s here: it takes %s", label(s.Name, o.Name), want, strings.Join(levels, ", "))
+		return "", fmt.Errorf("%s cannot be %s here: it takes %s", Label(s.Name, o.Name), want, strings.Join(levels, ", "))
 	}
 	return to, nil
 }

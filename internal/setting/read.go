@@ -2,7 +2,6 @@ package setting
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"slices"
 	"strconv"
@@ -23,9 +22,6 @@ func (s Setting) Read(sys *System) ([]State, error) {
 	objects, err := s.here(sys)
 	if err != nil {
 		return nil, err
-	}
-	if len(objects) == 0 {
-		return nil, fmt.Errorf("this host has no %s", s.Name)
 	}
 	states := make([]State, len(objects))
 	for i, o := range objects {
@@ -64,13 +60,17 @@ func (sys *System) exists(path string) bool {
 	return err == nil || !errors.Is(err, fs.ErrNotExist)
 }
 
-// numbered lists the names in a directory that are a prefix and a number, with the number.
-func (sys *System) numbered(dir, prefix string) (names []string) {
+// numbered lists the names in a directory that are a prefix and a number.
+func (sys *System) numbered(dir, prefix string) []string {
 	all, err := sys.FS.ReadDir(dir)
 	if err != nil {
 		return nil
 	}
-	return slices.DeleteFunc(all, func(name string) bool {
+	return withNumber(all, prefix)
+}
+
+func withNumber(names []string, prefix string) []string {
+	return slices.DeleteFunc(names, func(name string) bool {
 		digits, ok := strings.CutPrefix(name, prefix)
 		_, err := strconv.ParseUint(digits, 10, 32)
 		return !ok || err != nil

@@ -10,8 +10,8 @@ import (
 	"syscall"
 )
 
-// label names an object for people: "governor of policy0", "smt".
-func label(setting, object string) string {
+// Label names an object for people: "governor of policy0", "smt".
+func Label(setting, object string) string {
 	if object == "" {
 		return setting
 	}
@@ -79,7 +79,7 @@ type Refused struct {
 }
 
 func (r *Refused) Error() string {
-	return fmt.Sprintf("cannot set %s to %s: %s", label(r.Setting, r.Object.Name), r.Value, r.Reason)
+	return fmt.Sprintf("cannot set %s to %s: %s", Label(r.Setting, r.Object.Name), r.Value, r.Reason)
 }
 
 func (r *Refused) Unwrap() error { return r.Err }

@@ -41,47 +41,30 @@ type intent struct {
 	boot  string
 }
 
+func (p intent) rebooted(boot string) bool { return forgotten(p.Lasting, p.boot, boot) }
+
 func newState() *state {
 	return &state{nextID: 1, nextSet: 1, objects: map[string]*object{}, planned: map[string]intent{}, paths: map[int]string{}}
 }
 
 // replay adds up a journal's lines. torn says that the last one was cut, as a power
-// cut or a kill leaves it, and that it was left out. The error is a *Problem without
-// its path; the state is what the lines that could be read say.
+// cut or a kill leaves it, and that it was left out. The problem has no path yet; the
+// state is what the lines that could be read say.
 func replay(b []byte) (st *state, torn bool, problem *Problem) {
+	st = newState()
 	// A value in braces takes two bytes here and hundreds in memory; what hostlab writes has
 	// fifty and more for each.
 	const least, few = 24, 100
 	if n := bytes.Count(b, []byte("{")); n > len(b)/least+few {
-		return newState(), false, &Problem{Line: 1, What: fmt.Sprintf("it has %d values in %d bytes, which hostlab does not write", n, len(b)), Kind: Lost}
+		return st, false, &Problem{Kind: Lost, Line: 1, What: fmt.Sprintf("it has %d values in %d bytes, which hostlab does not write", n, len(b))}
 	}
-	empty := hollow(b)
-	st, torn, problem = replayLines(b)
-	if problem == nil && !st.began {
-		problem = &Problem{Line: 1, What: empty, Kind: Lost}
-	}
-	return st, torn, problem
-}
-
-// hollow says of a journal without a change how that looks. hostlab leaves none such: the
-// file is renamed into its place once its first change is in it and on the disk.
-func hollow(b []byte) string {
-	switch {
-	case len(b) == 0:
-		return "it is empty"
-	case len(bytes.Trim(b, "\x00")) == 0:
-		return "it holds zero bytes alone"
-	}
-	return "it names no change"
-}
-
-func replayLines(b []byte) (st *state, torn bool, problem *Problem) {
-	st = newState()
-	for n := 1; len(b) > 0; n++ {
-		line, rest, whole := bytes.Cut(b, []byte("\n"))
-		b = rest
+	rest := b
+	for n := 1; len(rest) > 0; n++ {
+		line, after, whole := bytes.Cut(rest, []byte("\n"))
+		rest = after
 		if !whole {
-			return st, true, problem
+			torn = true
+			break
 		}
 		r, err := decodeRecord(line)
 		if err == nil {
@@ -90,22 +73,36 @@ func replayLines(b []byte) (st *state, torn bool, problem *Problem) {
 				err = fmt.Errorf("it is line %d, so that others were lost or added", r.N)
 			}
 		}
-		if err != nil {
+		st.lines++
+		if err == nil {
+			continue
+		}
+		if problem == nil {
 			// Of the last line not all sectors may have reached the disk. One whose checksum fits
 			// was written so, and is damage.
-			if _, cut := intact(line); cut != nil && len(b) == 0 && problem == nil {
-				return st, true, nil
+			if _, cut := intact(line); cut != nil && len(rest) == 0 {
+				torn = true
+				st.lines--
+				break
 			}
-			if problem == nil {
-				problem = &Problem{Line: n, What: err.Error()}
-			}
-			if r != nil && r.Kind == "head" {
-				return st, false, problem
-			}
+			problem = &Problem{Line: n, What: err.Error()}
 		}
-		st.lines++
+		if r != nil && r.Kind == "head" {
+			break
+		}
 	}
-	return st, false, problem
+	// hostlab leaves no journal without a change: the file is renamed into its place once its
+	// first change is in it and on the disk.
+	if problem == nil && !st.began {
+		problem = &Problem{Kind: Lost, Line: 1, What: "it names no change"}
+		switch {
+		case len(b) == 0:
+			problem.What = "it is empty"
+		case len(bytes.Trim(b, "\x00")) == 0:
+			problem.What = "it holds zero bytes alone"
+		}
+	}
+	return st, torn, problem
 }
 
 // apply takes one line into the state. It checks what a line says, since root will
@@ -231,7 +228,7 @@ func (st *state) take(path string, set int) *object {
 // that is what a command must say. Of what lasts, the beginning is synced as well.
 func (st *state) afterReboot(boot string) {
 	for _, path := range slices.Sorted(maps.Keys(st.planned)) {
-		if p := st.planned[path]; !p.Lasting && p.Layer > 0 && p.boot != "" && boot != "" && p.boot != boot {
+		if p := st.planned[path]; p.Layer > 0 && p.rebooted(boot) {
 			st.take(path, p.set)
 		}
 	}
@@ -242,16 +239,16 @@ func (st *state) afterReboot(boot string) {
 // alone loses none that matters, since each is written before what it announces. What
 // reads as intended is ours; cut says that there is such. In the first format no set had
 // an end, so that only a journal in which nothing has begun can be doubted.
-func (st *state) doubt(boot string, read func(setting string, o Object) (string, error)) (cut bool) {
+func (st *state) doubt(sys *System, boot string) (cut bool) {
 	if st.format < 2 && len(st.objects) > 0 {
 		return false
 	}
 	for _, path := range slices.Sorted(maps.Keys(st.planned)) {
 		p, known := st.planned[path], st.objects[path]
-		if !p.Lasting && p.boot != "" && boot != "" && p.boot != boot {
+		if p.rebooted(boot) {
 			continue // the kernel has forgotten it
 		}
-		v, err := read(p.Setting, Object{Name: p.Name, Path: p.Path})
+		v, err := sys.setting(p.Setting).read(sys, Object{Name: p.Name, Path: p.Path})
 		done := p.To != "" && v == p.To
 		if err != nil || v == p.From || known == nil && p.Layer == 0 || known != nil && !done {
 			continue
@@ -274,17 +271,22 @@ func (st *state) unended(boot string) bool {
 			return true
 		}
 	}
-	return len(st.planned) > 0
+	for _, p := range st.planned {
+		if !p.rebooted(boot) {
+			return true
+		}
+	}
+	return false
 }
 
 // names lists what may have been changed, as far as the lines say.
 func (st *state) names() (out []string) {
 	for path, o := range st.objects {
-		out = append(out, label(o.Setting, o.Name)+" ("+path+")")
+		out = append(out, Label(o.Setting, o.Name)+" ("+path+")")
 	}
 	for path, p := range st.planned {
 		if st.objects[path] == nil {
-			out = append(out, label(p.Setting, p.Name)+" ("+path+")")
+			out = append(out, Label(p.Setting, p.Name)+" ("+path+")")
 		}
 	}
 	slices.Sort(out)

@@ -100,7 +100,7 @@ func siblingWithoutSMT(sys *System, step Step, all steps) error {
 	if both {
 		return fmt.Errorf("smt=off and %s=on exclude each other: %s is a sibling of %s, which smt=off takes offline; set one of them", "cpu_online@"+cpu, cpu, first)
 	}
-	return fmt.Errorf("%s cannot be on: it is a sibling of %s, and SMT is off; set smt=on with it", label("cpu_online", cpu), first)
+	return fmt.Errorf("%s cannot be on: it is a sibling of %s, and SMT is off; set smt=on with it", Label("cpu_online", cpu), first)
 }
 
 // firstSibling is the thread of a CPU's core that stays when SMT is off; "" unknown.

@@ -70,10 +70,13 @@ func (v *View) load() error {
 		return err
 	}
 	v.st.afterReboot(v.boot)
-	cut := v.st.doubt(v.boot, func(name string, o Object) (string, error) { return v.sys.setting(name).read(v.sys, o) })
+	cut := v.st.doubt(v.sys, v.boot)
 	if cut || unmarked {
 		v.broken = true // the next line goes into a file that says so
-		what := map[bool]string{true: "is cut off. Later changes are missing from it and", false: "has lost its marks, which name what it may lack. Later changes"}[cut]
+		what := "has lost its marks, which name what it may lack. Later changes"
+		if cut {
+			what = "is cut off. Later changes are missing from it and"
+		}
 		v.st.damage = cmp.Or(v.st.damage, v.path()+": the journal "+what+" may still be in force")
 	}
 	if host := v.sys.Host(); v.problem == nil && v.st.host != "" && host != "" && v.st.host != host {

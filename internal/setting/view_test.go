@@ -1,6 +1,6 @@
 package setting
 
-// What tests ask of the journal of a directory.
+// What tests ask of a journal, which is that of /j but for the first.
 
 func pending(sys *System, dir string) ([]Entry, error) {
 	v, err := Look(sys, dir)
@@ -10,8 +10,8 @@ func pending(sys *System, dir string) ([]Entry, error) {
 	return v.Entries(), usable(v)
 }
 
-func verify(sys *System, dir string) ([]Outcome, error) {
-	v, err := Look(sys, dir)
+func verify(sys *System) ([]Outcome, error) {
+	v, err := Look(sys, "/j")
 	if err != nil {
 		return nil, err
 	}
@@ -33,16 +33,16 @@ func trouble(v *View) string {
 	return ""
 }
 
-func troubled(sys *System, dir string) (string, error) {
-	v, err := Look(sys, dir)
+func troubled(sys *System) (string, error) {
+	v, err := Look(sys, "/j")
 	if err != nil {
 		return "", err
 	}
 	return trouble(v), nil
 }
 
-func tidy(sys *System, dir string) error {
-	v, err := Look(sys, dir)
+func tidy(sys *System) error {
+	v, err := Look(sys, "/j")
 	if err != nil {
 		return err
 	}

@@ -38,18 +38,18 @@ func SortedQuantile(s []float64, q float64) float64 {
 	return s[i] + (h-float64(i))*(s[i+1]-s[i])
 }
 
-// QuantileInterval returns a distribution-free interval for the q-quantile at
+// QuantileInterval estimates the q-quantile with a distribution-free interval at
 // confidence 1-alpha: two order statistics of x, chosen so that each tail of the
-// binomial law of ranks holds at most alpha/2. ok is false when x is too small
+// binomial law of ranks holds at most alpha/2. There is none when x is too small
 // for it, as it is for p99 below about 370 independent values. The values must
 // be independent; those of one burst are not.
-func QuantileInterval(x []float64, q, alpha float64) (low, high float64, ok bool) {
+func QuantileInterval(x []float64, q, alpha float64) result.Estimate {
 	n := len(x)
+	s := slices.Sorted(slices.Values(x))
+	e := result.Estimate{Value: SortedQuantile(s, q), Low: math.NaN(), High: math.NaN(), N: n}
 	if n == 0 || q <= 0 || q >= 1 {
-		return math.NaN(), math.NaN(), false
+		return e
 	}
-	s := slices.Clone(x)
-	slices.Sort(s)
 	// The number of values below the quantile is B ~ Bin(n, q). The largest l with
 	// P(B < l) <= alpha/2 bounds it from below, the smallest u with
 	// P(B >= u) <= alpha/2 from above (1-based ranks).
@@ -65,10 +65,10 @@ func QuantileInterval(x []float64, q, alpha float64) (low, high float64, ok bool
 			break
 		}
 	}
-	if l < 1 || u > n {
-		return math.NaN(), math.NaN(), false
+	if l >= 1 && u <= n {
+		e.Low, e.High = s[l-1], s[u-1]
 	}
-	return s[l-1], s[u-1], true
+	return e
 }
 
 func binomialPMF(n, k int, p float64) float64 {

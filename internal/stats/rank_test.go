@@ -92,9 +92,9 @@ func TestQuantileIntervalAgreesWithScipy(t *testing.T) {
 		for j := range x {
 			x[j] = float64(c.N - j) // value = rank, in falling order
 		}
-		lo, hi, ok := QuantileInterval(x, c.Q, c.Alpha)
-		if ok != c.OK || ok && (int(lo) != c.LowRank || int(hi) != c.HighRank) {
-			t.Errorf("case %d: ranks %v..%v %v, scipy %d..%d %v", i, lo, hi, ok, c.LowRank, c.HighRank, c.OK)
+		e := QuantileInterval(x, c.Q, c.Alpha)
+		if ok := e.HasInterval(); ok != c.OK || ok && (int(e.Low) != c.LowRank || int(e.High) != c.HighRank) {
+			t.Errorf("case %d: ranks %v..%v, scipy %d..%d %v", i, e.Low, e.High, c.LowRank, c.HighRank, c.OK)
 		}
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 )
 
 // Place opens the directory in which a file is to be written, and returns it with the file's
@@ -120,14 +119,5 @@ func straight(path string) (*os.Root, error) {
 	if os.Geteuid() != 0 {
 		return Directory(path)
 	}
-	root, err := os.OpenRoot(string(filepath.Separator))
-	if err != nil {
-		return nil, err
-	}
-	defer root.Close()
-	rel := strings.TrimPrefix(path, string(filepath.Separator))
-	if rel == "" {
-		rel = "."
-	}
-	return Below(root, rel)
+	return OpenDir(path)
 }

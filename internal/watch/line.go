@@ -15,47 +15,84 @@ func Percent(v float64) string {
 	return fmt.Sprintf("%.0f %%", 100*v)
 }
 
-// Text is a sample in one line for people and logs. What is unknown is left out: it
-// was said before the first line.
-func (s Sample) Text() string {
+// Part is what a sample says of one thing; its text is "" where that is unknown.
+type Part struct{ Name, Text string }
+
+// Parts are a sample in words.
+func (s Sample) Parts(info Info) []Part {
 	t := s.Total()
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s  busy %s", s.At.Local().Format("15:04:05"), Percent(t.Busy()))
+	all, clock := "", ""
+	var waits []string
 	if known(t.Busy()) {
-		fmt.Fprintf(&b, " (user %.0f, system %.0f, iowait %.0f, steal %.0f)", 100*t.User, 100*t.System, 100*t.IOWait, 100*t.Steal)
+		all = fmt.Sprintf("busy %s (user %.0f, sys %.0f, iowait %.0f, steal %.0f)", Percent(t.Busy()), 100*t.User, 100*t.System, 100*t.IOWait, 100*t.Steal)
 	}
 	if known(t.Quarter) && t.CPUs >= 4 { // of fewer, a quarter is no CPU
-		fmt.Fprintf(&b, "  busiest quarter does %s", Percent(t.Quarter))
+		all += fmt.Sprintf(", busiest quarter %.0f %%", 100*t.Quarter)
 	}
 	if known(t.Ratio) {
-		fmt.Fprintf(&b, "  clock %s of max", Percent(t.Ratio))
-		if t.CPUs > 1 {
-			fmt.Fprintf(&b, " (%.0f to %.0f)", 100*t.LeastRatio, 100*t.MostRatio)
-		}
+		clock = fmt.Sprintf("%s of the highest (%.0f to %.0f)", Percent(t.Ratio), 100*t.LeastRatio, 100*t.MostRatio)
 	}
 	if known(t.Effective) {
-		fmt.Fprintf(&b, "  while busy %s", result.Format(t.Effective, "Hz"))
+		clock = strings.TrimPrefix(clock+", while busy "+result.Format(t.Effective, "Hz"), ", ")
 	}
-	if known(t.Deep) {
-		fmt.Fprintf(&b, "  deep sleep %s", Percent(min(1, t.Deep)))
+	for i, p := range s.Pressure {
+		if known(p.Some) {
+			waits = append(waits, Pressures[i]+" "+Percent(min(1, p.Some)))
+		}
 	}
-	if p := s.Pressure[0].Some; known(p) {
-		fmt.Fprintf(&b, "  waits for CPU %s", Percent(min(1, p)))
+	parts := []Part{{"All", all}, {"Clock", clock}, {"Sleep", s.sleep(info, t)}, {"Waits", strings.Join(waits, ", ")}}
+	if waits != nil {
+		parts[3].Text += " of the time some task waited"
 	}
 	for _, d := range s.Disks {
-		b.WriteString("  " + d.Text())
+		text := d.Name + " write " + wait(d.PerWrite, d.Writes)
+		if known(d.Flushes) {
+			text += ", flush " + wait(d.PerFlush, d.Flushes)
+		}
+		parts = append(parts, Part{"Log", text})
 	}
 	if m, n := s.Commit(); n > 0 {
-		fmt.Fprintf(&b, "  commit %s (n %d)", result.Format(m, "s"), n)
+		parts = append(parts, Part{"Commit", fmt.Sprintf("%s (n %d)", result.Format(m, "s"), n)})
 	}
-	return b.String()
+	return parts
 }
 
-// Text is what a disk did, in a few words.
-func (d Disk) Text() string {
-	out := d.Name + " write " + wait(d.PerWrite, d.Writes)
-	if known(d.Flushes) {
-		out += ", flush " + wait(d.PerFlush, d.Flushes)
+// sleep is the mean share of each idle state, by its name; "" where the machine tells none.
+func (s Sample) sleep(info Info, t Total) string {
+	if !known(t.Deep) {
+		return ""
+	}
+	var names []string
+	share := map[string]float64{}
+	for _, c := range s.CPUs {
+		for i, x := range c.States {
+			name := info.States[c.ID][i].Name
+			if _, ok := share[name]; !ok {
+				names = append(names, name)
+			}
+			if known(x) {
+				share[name] += min(1, x) / float64(len(s.CPUs))
+			}
+		}
+	}
+	for i, n := range names {
+		names[i] = n + " " + Percent(share[n])
+	}
+	return fmt.Sprintf("%s (deep %s)", strings.Join(names, ", "), Percent(min(1, t.Deep)))
+}
+
+// Text is a sample in one line for people and logs. What is unknown is left out: it
+// was said before the first line.
+func (s Sample) Text(info Info) string {
+	out := s.At.Local().Format("15:04:05")
+	for i, p := range s.Parts(info) {
+		switch {
+		case p.Text == "":
+		case i == 0:
+			out += "  " + p.Text
+		default:
+			out += "  " + strings.ToLower(p.Name) + " " + p.Text
+		}
 	}
 	return out
 }

@@ -11,6 +11,7 @@
 //	trial cut [CALL]              sets and reverts until the plug is pulled, by itself at that system call
 //	trial smt                     placements on a processor with SMT, and the study that switches it
 //	trial emulate                 the emulated clock on control groups of version 2
+//	trial record                  the programs in the kernel, what they count, siblings and groups
 //	trial recover                 after a power cut: what the journal says, and revert
 //
 // Each line of its output is "ok", "FAIL", "row" or "note" and fields between tabs. Exit status: 0
@@ -53,7 +54,7 @@ func require(what string, good bool, format string, args ...any) {
 
 func main() {
 	if len(os.Args) < 2 {
-		cannot("name what to try: each, combine, kill, study, smt, emulate, cut or recover")
+		cannot("name what to try: each, combine, kill, study, smt, emulate, record, cut or recover")
 	}
 	// This file tells machines' journals apart.
 	if err := os.WriteFile("/etc/machine-id", []byte("0123456789abcdef0123456789abcdef\n"), 0o444); err != nil {
@@ -75,6 +76,8 @@ func main() {
 		smt()
 	case "emulate":
 		emulated()
+	case "record":
+		recorded()
 	case "recover":
 		recoverJournal()
 	default:

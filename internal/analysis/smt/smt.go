@@ -4,10 +4,8 @@
 package smt
 
 import (
-	"fmt"
 	"math"
 	"slices"
-	"strings"
 
 	"hostlab/internal/result"
 	"hostlab/internal/stats"
@@ -48,9 +46,18 @@ const (
 	Moved      Obstacle = "moved"         // the CPUs, more often than others took part of them
 	Disturbed  Obstacle = "disturbed"
 	FewRounds  Obstacle = "few rounds"
+	FewAA      Obstacle = "few rounds of the A/A"
+	FewOther   Obstacle = "few rounds on another core"
 	Alike      Obstacle = "alike"   // on the sibling and on another core
 	Between    Obstacle = "between" // the rule's limits, with its whole interval
 	Wide       Obstacle = "wide"    // is an interval, so that it holds a limit
+	WideOther  Obstacle = "wide on another core"
+
+	// Those to the cause of harm.
+	CellsMarked Obstacle = "cells marked"
+	NoControls  Obstacle = "no controls"
+	FewSteps    Obstacle = "few rounds by size"
+	PortsFree   Obstacle = "ports free" // what keeps them busy costs nothing, so they are not it
 )
 
 // The limits of the rule, as ratios of rates.
@@ -98,22 +105,6 @@ type Marked struct {
 // over reports whether they are too many.
 func (m Marked) over() bool { return float64(m.Moved+m.Disturbed) > contaminated*float64(m.Runs) }
 
-// String tells what happened, and to how many.
-func (m Marked) String() string {
-	text := fmt.Sprintf("%d of %d runs", m.Moved+m.Disturbed, m.Runs)
-	if m.Cell != "" {
-		text += " of the cell " + m.Cell
-	}
-	var parts []string
-	if m.Moved > 0 {
-		parts = append(parts, fmt.Sprintf("in %d the CPUs moved", m.Moved))
-	}
-	if m.Disturbed > 0 {
-		parts = append(parts, fmt.Sprintf("in %d others took part of them", m.Disturbed))
-	}
-	return text + " are contaminated, more than a fifth: " + strings.Join(parts, ", ")
-}
-
 // overLimit is the first of the counts that is too large, and whether there is one.
 func overLimit(list []Marked) (Marked, bool) {
 	i := slices.IndexFunc(list, Marked.over)
@@ -137,6 +128,7 @@ type Verdict struct {
 	Obstacle  Obstacle `json:"-"`      // to harm and none; else ""
 	Reason    string   `json:"reason"` // sentences with the figures
 	Intervals `json:"intervals"`
+	hides     Obstacle // the cause of harm
 }
 
 // Intervals are what a decision rests on.
@@ -148,6 +140,7 @@ type Intervals struct {
 	ScanOverALU      result.Estimate `json:"scan_over_alu"`
 	AA               result.Estimate `json:"aa"`
 	Yield            result.Estimate `json:"yield"`
+	grows            result.Estimate // what a scan of twice L2 leaves of what one of half of L1 does
 }
 
 // Judge decides by the rule: harm where the sibling keeps less than 90 % of its rate
@@ -162,142 +155,89 @@ func Judge(in Input) Verdict {
 		Sibling: Estimate(in.Sibling, alpha), Other: Estimate(in.Other, alpha), SiblingOverOther: Ratio(in.Sibling, in.Other, alpha),
 		ALU: Estimate(in.ALU, alpha), ScanOverALU: Ratio(in.Sibling, in.ALU, alpha), AA: Estimate(in.AA, alpha), Yield: Estimate(in.Yield, alpha),
 	}}
-	v.Decision, v.Obstacle, v.Reason = v.decide(in)
-	if v.Decision == Harm {
-		var why string
-		v.Cause, why = v.cause(in, alpha)
-		v.Reason += " " + why
+	if v.Decision, v.Obstacle = v.decide(in); v.Decision == Harm {
+		v.Cause, v.hides = v.cause(in, alpha)
 	}
+	v.Reason = v.reason(in)
 	return v
 }
 
 // decide tries the decisions in their order.
-func (v *Verdict) decide(in Input) (Decision, Obstacle, string) {
-	if in.Sibling == nil {
-		other := v.other("a scanner", "the lock thread")
-		if in.NoSiblings == "" {
-			return Untestable, NotInStudy, "Not tested: the study measures no scanner on a sibling, neither scan@sibling nor scan-2xl2@sibling." + other
-		}
-		return Untestable, NoSibling, "Untestable here: " + in.NoSiblings + "." + other + v.doubts(in, other)
-	}
-	beside := fmt.Sprintf("Beside a scanner on its sibling, the lock thread keeps %s of its rate alone%s.", ratio(v.Sibling), throughputs(in))
-	rest := beside + v.other("one", "it")
+func (v *Verdict) decide(in Input) (Decision, Obstacle) {
 	least, most := v.Sibling.Low, v.Sibling.High
 	marked, over := overLimit(in.Marked)
 	switch {
+	case in.Sibling == nil && in.NoSiblings == "":
+		return Untestable, NotInStudy
+	case in.Sibling == nil:
+		return Untestable, NoSibling
 	case in.Void != "":
-		return Void, Noise, "Void, so nothing is decided. " + in.Void + " " + rest
+		return Void, Noise
 	case in.AA == nil && !in.Published:
-		return Inconclusive, NoAA, "Inconclusive: the study did not measure the lock thread alone twice (aa = false), so how far this host differs from itself is unknown. " + rest
+		return Inconclusive, NoAA
 	case !in.Published && !v.AA.HasInterval():
-		return Inconclusive, FewRounds, "Inconclusive: too few rounds for an interval of the A/A. " + rest
+		return Inconclusive, FewAA
 	case v.noisy():
-		return Inconclusive, Noise, "Inconclusive: " + v.noise() + ". " + rest
+		return Inconclusive, Noise
+	case over && marked.Moved > marked.Disturbed:
+		return Inconclusive, Moved
 	case over:
-		why := Disturbed
-		if marked.Moved > marked.Disturbed {
-			why = Moved
-		}
-		return Inconclusive, why, fmt.Sprintf("Inconclusive: %s. %s", marked, rest)
+		return Inconclusive, Disturbed
 	case !v.Sibling.HasInterval():
-		return Inconclusive, FewRounds, "Inconclusive: too few rounds for an interval. " + rest
+		return Inconclusive, FewRounds
 	case least >= 1-margin && most <= 1+margin:
-		return None, "", rest + " Less than 5 % does not matter." + v.yield()
+		return None, ""
 	case most < harmBelow:
-		return v.apart(in, beside)
+		return v.apart(in)
 	case least >= harmBelow && most < 1-margin, least > 1+margin:
-		return Inconclusive, Between, "Inconclusive: the whole interval is above 90 % and not within 5 % of unharmed, of which the rule says nothing. " + rest
+		return Inconclusive, Between
 	}
-	return Inconclusive, Wide, "Inconclusive: the interval is neither wholly below 90 % nor wholly within 5 % of unharmed. " + rest
+	return Inconclusive, Wide
+}
+
+// apart decides where the scanner on the sibling costs enough for harm: on another core
+// it has to cost less.
+func (v *Verdict) apart(in Input) (Decision, Obstacle) {
+	switch against := v.SiblingOverOther; {
+	case in.Other == nil:
+		return Inconclusive, NoOther
+	case !against.HasInterval():
+		return Inconclusive, FewOther
+	case against.High < harmApart:
+		return Harm, ""
+	case against.Low >= harmApart:
+		return Inconclusive, Alike
+	}
+	return Inconclusive, WideOther
+}
+
+// cause tells caches from issue slots: the scan has to cost more than a loop that
+// fills the ports and leaves the caches alone, and more the larger it is.
+func (v *Verdict) cause(in Input, alpha float64) (Cause, Obstacle) {
+	if _, over := overLimit(in.CauseMarked); over {
+		return Unknown, CellsMarked
+	}
+	first, middle, last := step(in.Sweep, "half-l1"), step(in.Sweep, "half-l2"), step(in.Sweep, "2xl2")
+	if !v.ScanOverALU.HasInterval() || first == nil || middle == nil || last == nil {
+		return Unknown, NoControls
+	}
+	v.grows = Ratio(last, first, alpha)
+	l1, l2 := Ratio(middle, first, alpha), Ratio(last, middle, alpha)
+	rises := v.grows.High < 1 && l1.Value <= 1 && l2.Value <= 1
+	switch {
+	case !v.grows.HasInterval():
+		return Unknown, FewSteps
+	case v.ScanOverALU.High < cachesBelow && rises:
+		return Caches, ""
+	case !(v.ALU.High < 1):
+		return Unknown, PortsFree
+	}
+	return IssueSlots, ""
 }
 
 // noisy reports whether the A/A leaves more than the margin open.
 func (v *Verdict) noisy() bool {
 	return v.AA.HasInterval() && (v.AA.Low < 1-margin || v.AA.High > 1+margin)
-}
-
-// noise says how the lock thread differs from itself, or may.
-func (v *Verdict) noise() string {
-	differs := "may differ"
-	if v.AA.High < 1-margin || v.AA.Low > 1+margin {
-		differs = "differs"
-	}
-	return fmt.Sprintf("the lock thread alone, measured twice, %s by more than 5 %% from itself: %s", differs, ratio(v.AA))
-}
-
-// doubts says of a figure that decides nothing why it is worth little.
-func (v *Verdict) doubts(in Input, figure string) string {
-	switch {
-	case figure == "":
-		return ""
-	case in.Void != "":
-		return " That figure is void. " + in.Void
-	}
-	var why []string
-	if in.AA == nil && !in.Published {
-		why = append(why, "the lock thread alone was not measured twice (aa = false)")
-	}
-	if v.noisy() {
-		why = append(why, v.noise())
-	}
-	if marked, over := overLimit(in.Marked); over {
-		why = append(why, marked.String())
-	}
-	if len(why) == 0 {
-		return ""
-	}
-	return " That figure is inconclusive: " + strings.Join(why, "; ") + "."
-}
-
-// apart decides where the scanner on the sibling costs enough for harm: on another core
-// it has to cost less.
-func (v *Verdict) apart(in Input, beside string) (Decision, Obstacle, string) {
-	rest := beside + v.other("one", "it")
-	switch {
-	case in.Other == nil:
-		why := ""
-		if in.NoOther != "" {
-			why = " (" + in.NoOther + ")"
-		}
-		if v.ALU.N > 0 {
-			beside += fmt.Sprintf(" Beside an ALU loop there, which touches no memory, it keeps %s.", ratio(v.ALU))
-		}
-		return Inconclusive, NoOther, "Inconclusive: without a scanner on another core" + why + ", it is unknown whether sharing the core or the scan as such costs that. " + beside + v.yield()
-	case !v.SiblingOverOther.HasInterval():
-		return Inconclusive, FewRounds, "Inconclusive: too few rounds that have a scanner on another core too. " + rest
-	case v.SiblingOverOther.High < harmApart:
-		return Harm, "", rest + v.yield()
-	case v.SiblingOverOther.Low >= harmApart:
-		return Inconclusive, Alike, "Inconclusive: a scanner on another core costs about as much, so that sharing the core may not be the reason. " + rest
-	}
-	return Inconclusive, Wide, fmt.Sprintf("Inconclusive: a scanner on another core may cost as much: against that it keeps %s. %s", ratio(v.SiblingOverOther), rest)
-}
-
-// cause tells caches from issue slots: the scan has to cost more than a loop that
-// fills the ports and leaves the caches alone, and more the larger it is.
-func (v *Verdict) cause(in Input, alpha float64) (Cause, string) {
-	const unknown = "What it costs through caches and what through issue slots is not known"
-	if marked, over := overLimit(in.CauseMarked); over {
-		return Unknown, unknown + ": " + marked.String() + "."
-	}
-	first, middle, last := step(in.Sweep, "half-l1"), step(in.Sweep, "half-l2"), step(in.Sweep, "2xl2")
-	if !v.ScanOverALU.HasInterval() || first == nil || middle == nil || last == nil {
-		return Unknown, unknown + ": there is no ALU loop or no scan by size to compare with."
-	}
-	grows, l1, l2 := Ratio(last, first, alpha), Ratio(middle, first, alpha), Ratio(last, middle, alpha)
-	if !grows.HasInterval() {
-		return Unknown, unknown + ": there are too few rounds of scans by size."
-	}
-	rises := grows.High < 1 && l1.Value <= 1 && l2.Value <= 1
-	figures := fmt.Sprintf("against an ALU loop there it keeps %s, and against a scan of half of L1, one of twice L2 leaves %s", ratio(v.ScanOverALU), ratio(grows))
-	switch {
-	case v.ScanOverALU.High < cachesBelow && rises:
-		return Caches, "The caches are to blame: " + figures + "."
-	case !(v.ALU.High < 1): // what keeps the ports busy costs nothing, so they are not it
-		return Unknown, fmt.Sprintf("%s: an ALU loop there, which only wants issue slots, is not seen to cost anything (%s), and the scan does not cost more the larger it is, as it would through caches (%s).",
-			unknown, ratio(v.ALU), ratio(grows))
-	}
-	return IssueSlots, "Issue slots that both threads want are to blame rather than caches: " + figures + "."
 }
 
 func step(sweep []Step, name string) []float64 {
@@ -307,40 +247,6 @@ func step(sweep []Step, name string) []float64 {
 		}
 	}
 	return nil
-}
-
-// other tells what a scanner on another core costs.
-func (v *Verdict) other(scanner, keeper string) string {
-	if v.Other.N == 0 {
-		return ""
-	}
-	return fmt.Sprintf(" Beside %s on another core %s keeps %s.", scanner, keeper, ratio(v.Other))
-}
-
-// yield tells what the second thread of a core is worth.
-func (v *Verdict) yield() string {
-	if v.Yield.N == 0 {
-		return ""
-	}
-	return fmt.Sprintf(" Lock threads on both siblings, each with a lock of its own, make together %s of what one makes alone.", ratio(v.Yield))
-}
-
-// throughputs are the rates that ratios are made of.
-func throughputs(in Input) string {
-	if in.Alone <= 0 || in.Beside <= 0 {
-		return ""
-	}
-	return fmt.Sprintf(": %s of %s acquisitions/s", rate(in.Beside), rate(in.Alone))
-}
-
-func rate(x float64) string {
-	switch {
-	case x >= 1e6:
-		return fmt.Sprintf("%.3g million", x/1e6)
-	case x >= 1e3:
-		return fmt.Sprintf("%.3g thousand", x/1e3)
-	}
-	return fmt.Sprintf("%.3g", x)
 }
 
 // Ratio estimates that of two cells from the logarithms of their rates, round by round.
@@ -380,16 +286,4 @@ func minus(a, b []float64) []float64 {
 		out = append(out, a[i]-b[i])
 	}
 	return out
-}
-
-// ratio writes "12.3 % [10.1, 14.9], n = 15".
-func ratio(iv result.Estimate) string {
-	percent := func(x float64) string { return strings.TrimSuffix(fmt.Sprintf("%.1f", 100*x), ".0") }
-	if iv.N == 0 {
-		return "an unknown part"
-	}
-	if !iv.HasInterval() {
-		return fmt.Sprintf("%s %% (no interval, n = %d)", percent(iv.Value), iv.N)
-	}
-	return fmt.Sprintf("%s %% [%s, %s] (n = %d)", percent(iv.Value), percent(iv.Low), percent(iv.High), iv.N)
 }

@@ -128,7 +128,7 @@ func (s *settings) apply(ctx context.Context, l *lever, level string) error {
 		return err
 	}
 	if len(p.Skipped) > 0 {
-		return fmt.Errorf("%s: %s", objectName(l.Setting, p.Skipped[0].Object), p.Skipped[0].Reason)
+		return fmt.Errorf("%s: %s", setting.Label(l.Setting, p.Skipped[0].Name), p.Skipped[0].Reason)
 	}
 	out, err := setting.Apply(ctx, s.sys, s.j, s.owner, p, false)
 	if err != nil {
@@ -136,18 +136,11 @@ func (s *settings) apply(ctx context.Context, l *lever, level string) error {
 	}
 	for _, o := range out {
 		if o.Result != setting.Changed && o.Result != setting.Unchanged {
-			return fmt.Errorf("%s was set to %s and reads %s: %s", objectName(o.Setting, o.Object), o.To, o.Read, o.Reason)
+			return fmt.Errorf("%s was set to %s and reads %s: %s", setting.Label(o.Setting, o.Name), o.To, o.Read, o.Reason)
 		}
 	}
 	s.held[l.Name] = level
 	return nil
-}
-
-func objectName(name string, o setting.Object) string {
-	if o.Name == "" {
-		return name
-	}
-	return name + " of " + o.Name
 }
 
 // back puts back every object that this experiment has changed, of all factors.
@@ -159,10 +152,10 @@ func (s *settings) back(ctx context.Context, force bool) error {
 		switch o.Result {
 		case setting.Foreign:
 			errs = append(errs, fmt.Errorf("%s reads %q, which another program has set, so it was left; run --restore --yes puts %q back nevertheless",
-				objectName(o.Setting, o.Object), o.Read, o.To))
+				setting.Label(o.Setting, o.Name), o.Read, o.To))
 		case setting.Gone, setting.Failed:
 			if err == nil {
-				errs = append(errs, fmt.Errorf("%s was not put back to %q: %s", objectName(o.Setting, o.Object), o.To, o.Reason))
+				errs = append(errs, fmt.Errorf("%s was not put back to %q: %s", setting.Label(o.Setting, o.Name), o.To, o.Reason))
 			}
 		}
 	}

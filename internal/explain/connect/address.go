@@ -37,23 +37,24 @@ func address(text string) (*url.URL, error) {
 	return u, nil
 }
 
-// hasPassword reports whether a URL holds a password, as one of its user or as a
-// parameter.
-func hasPassword(u *url.URL) bool {
+// passwords are what a URL holds, as one of its user or as a parameter: as written, and as it is
+// meant.
+func passwords(u *url.URL) (all []string) {
 	if password, _ := u.User.Password(); password != "" {
-		return true
+		_, raw, _ := strings.Cut(u.User.String(), ":")
+		all = append(all, password, raw)
 	}
 	// url.Values leaves out what holds a semicolon.
 	for _, word := range strings.FieldsFunc(u.RawQuery, func(r rune) bool { return r == '&' || r == ';' }) {
-		name, _, _ := strings.Cut(word, "=")
+		name, raw, _ := strings.Cut(word, "=")
 		if plain, err := url.QueryUnescape(name); err == nil {
 			name = plain
 		}
 		if passwordName(name) {
-			return true
+			all = append(all, raw, u.Query().Get(name))
 		}
 	}
-	return false
+	return all
 }
 
 // passwordName is true of what drivers call a password: password, sslpassword, change

@@ -53,18 +53,8 @@ func Parse(text string) (*DSN, error) {
 		}
 		return nil, fmt.Errorf("the DSN begins with a scheme that is not known%s; it takes %s", hint, Forms)
 	}
-	if u := d.url; u != nil {
-		if pw, ok := u.User.Password(); ok {
-			d.hide(pw)
-			if _, raw, ok := strings.Cut(u.User.String(), ":"); ok {
-				d.hide(raw)
-			}
-		}
-		for k, v := range u.Query() {
-			if strings.Contains(strings.ToLower(k), "password") {
-				d.hide(v...)
-			}
-		}
+	if d.url != nil {
+		d.hide(passwords(d.url)...)
 	}
 	refused, isRefused := errors.AsType[*trust.Refused](err)
 	switch {
@@ -74,9 +64,7 @@ func Parse(text string) (*DSN, error) {
 		return nil, fmt.Errorf("the DSN %w", err)
 	case err != nil:
 		return nil, errors.New("the DSN cannot be used: " + d.clean(pgReason(err, d.text)))
-	case d.Postgres != nil:
-		d.hide(d.Postgres.Password)
-	case d.url.Host == "" && d.url.Query().Get("socket") == "":
+	case d.Postgres == nil && d.url.Host == "" && d.url.Query().Get("socket") == "":
 		return nil, fmt.Errorf("the DSN names no host, as in %s://USER@HOST", d.Vendor)
 	}
 	d.rights = d.Vendor.watching
@@ -101,7 +89,9 @@ func read(text string) (d *DSN, err error) {
 		d.Vendor = Postgres
 	}
 	if d.Vendor == Postgres {
-		d.Postgres, err = postgresConfig(text)
+		if d.Postgres, err = postgresConfig(text); err == nil {
+			d.hide(d.Postgres.Password)
+		}
 	}
 	return d, err
 }
@@ -136,7 +126,7 @@ func (d *DSN) hide(words ...string) {
 // HasPassword reports whether the DSN itself holds one.
 func (d *DSN) HasPassword() bool {
 	if d.url != nil {
-		return hasPassword(d.url)
+		return len(passwords(d.url)) > 0
 	}
 	return wordsHavePassword(d.text)
 }
@@ -181,7 +171,8 @@ func (d *DSN) where() (user, host, port, db string) {
 		return d.driver.User, host, port, d.driver.DBName
 	}
 	q := d.url.Query()
-	return d.url.User.Username(), cmp.Or(q.Get("socket"), d.url.Hostname()), d.url.Port(), cmp.Or(q.Get("database"), strings.Trim(d.url.Path, "/"))
+	host, db = cmp.Or(q.Get("socket"), d.url.Hostname()), cmp.Or(q.Get("database"), strings.Trim(d.url.Path, "/"))
+	return d.url.User.Username(), host, d.url.Port(), db
 }
 
 // Target says where it goes: host, port, database and user.

@@ -33,6 +33,9 @@ func TestParseOwn(t *testing.T) {
 		if password != "secret" {
 			t.Errorf("%s: the password of the environment was not taken", text)
 		}
+		if said := got.Problem(errors.New("no secret")).Error(); strings.Contains(said, "secret") {
+			t.Errorf("%s: %s", text, said)
+		}
 	}
 }
 

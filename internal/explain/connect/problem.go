@@ -82,7 +82,8 @@ func (d *DSN) Problem(err error) error {
 			named = false
 		}
 	case d.refusedTLS(err) != "":
-		text = "the server offers no TLS, without which others on the network could read the password; " + trustNetwork(d.refusedTLS(err))
+		text = "the server offers no TLS, without which others on the network could read the password; " +
+			trustNetwork(d.refusedTLS(err))
 	case errors.Is(err, mysql.ErrCleartextPassword): // the driver names a flag that would send it to anybody
 		text = "the server asks for the password in clear text, which goes over TLS or a socket alone; " +
 			"give the account another method, such as caching_sha2_password or ed25519, or use USER@tcp(HOST:3306)/?tls=true&allowCleartextPasswords=1"

@@ -28,9 +28,10 @@ type Vendor struct {
 // The vendors.
 var (
 	Postgres = &Vendor{Product: "PostgreSQL", schemes: []string{"postgres", "postgresql"}, allow: "sslmode=disable",
-		watching: "grant pg_monitor to this role", working: "grant CREATE on the database to the user, or with schema=NAME on that schema",
-		own:     "~/.pgpass, the file that $PGPASSFILE names, $PGPASSWORD, or ",
-		connect: openPostgres, source: postgres.New}
+		watching: "grant pg_monitor to this role",
+		working:  "grant CREATE on the database to the user, or with schema=NAME on that schema",
+		own:      "~/.pgpass, the file that $PGPASSFILE names, $PGPASSWORD, or ",
+		connect:  openPostgres, source: postgres.New}
 	MariaDB = &Vendor{Product: "MariaDB", schemes: []string{"mariadb", "mysql"}, allow: "tls=false",
 		watching: "grant PROCESS on *.* to the user", working: "grant ALL ON `hostlab\\_%`.* to the user",
 		own: "~/.my.cnf ([client] password=), $MYSQL_PWD, or ", password: mariaPassword,
@@ -38,7 +39,8 @@ var (
 	sqlServer = &Vendor{Product: "SQL Server", schemes: []string{"sqlserver", "mssql"}, allow: "encrypt=disable",
 		own:      "$SQLCMDPASSWORD, or ",
 		password: func() (string, error) { return os.Getenv("SQLCMDPASSWORD"), nil }, // sqlcmd's
-		connect:  session((*DSN).sqlServerConnector, "set transaction isolation level read uncommitted", "set lock_timeout 1000"), source: newSQLServer}
+		connect:  session((*DSN).sqlServerConnector, "set transaction isolation level read uncommitted", "set lock_timeout 1000"),
+		source:   newSQLServer}
 	oracle = &Vendor{Product: "Oracle", schemes: []string{"oracle"}, allow: "SSL=false",
 		connect: session((*DSN).oracleConnector, "set transaction read only"), source: newOracle}
 	hana = &Vendor{Product: "SAP HANA", schemes: []string{"hdb", "hana"}, allow: "encrypt=false",

@@ -9,6 +9,14 @@
 // Times are in seconds; at counts from the start of the record. The bursts of one
 // CPU follow each other without a hole: at + busy + idle is the next one's at. Those
 // of different CPUs may stand in any order. A CPU of the head without a burst idled.
+//
+// A record of schema 2 is a sample: the bursts that began in windows, each in full
+// length. What lies between them is no hole. Its head says how long all took, which
+// share lay in windows, and how busy the CPUs were; and whose share of a burst
+// service gives.
+//
+//	{"schema":2,...,"length":60,"seen":0.12,"load":0.31,"lost":0,"service":"unit:postgresql"}
+//	{"cpu":0,"at":0.0125,"busy":0.0602,"idle":0.0410,"service":0.83}
 package burstlog
 
 import (
@@ -23,11 +31,17 @@ import (
 	"time"
 )
 
-// Schema is the version of the form, and Kind what its head says.
+// Schema is the version of the form, Sampled that of one with windows, and Kind what
+// its head says.
 const (
-	Schema = 1
-	Kind   = "hostlab-bursts"
+	Schema  = 1
+	Sampled = 2
+	Kind    = "hostlab-bursts"
 )
+
+// MaxLost is the share of lost bursts from which on a record is refused: they are not
+// a random part of it, but those of the busiest moments.
+const MaxLost = 0.01
 
 // Head describes a record.
 type Head struct {
@@ -39,6 +53,12 @@ type Head struct {
 	Interval float64 `json:"interval"`
 	CPUs     []int   `json:"cpus"`
 	Source   string  `json:"source"` // what the bursts were read from
+	// The rest is of samples.
+	Length  float64 `json:"length,omitempty"`  // s from the first window to the last
+	Seen    float64 `json:"seen,omitempty"`    // share of Length that lay in windows, above 0; 0: no sample
+	Load    float64 `json:"load,omitempty"`    // busy share of all CPUs, counted
+	Lost    uint64  `json:"lost,omitempty"`    // bursts for which the recorder had no room
+	Service string  `json:"service,omitempty"` // whose share of bursts is given
 }
 
 // Burst is one stretch of computing of a CPU and the idle time after it.
@@ -47,6 +67,8 @@ type Burst struct {
 	At   float64 `json:"at"`   // s from the start of the record
 	Busy float64 `json:"busy"` // s
 	Idle float64 `json:"idle"` // s; 0 only where the record of the CPU ends
+	// Service is the share of Busy that the head's service ran, 0 to 1.
+	Service float64 `json:"service,omitempty"`
 }
 
 // Limits of what a record may hold.
@@ -55,12 +77,21 @@ const (
 	maxLength = 86400 * 366 // s
 )
 
+func (h Head) sampled() bool { return h.Schema == Sampled }
+
 func (h Head) validate() error {
 	switch {
 	case h.Kind != Kind:
 		return fmt.Errorf("kind is %q; a record of bursts begins with a line of kind %q", h.Kind, Kind)
-	case h.Schema != Schema:
-		return fmt.Errorf("schema is %d; this version reads %d", h.Schema, Schema)
+	case h.Schema != Schema && h.Schema != Sampled:
+		return fmt.Errorf("schema is %d; this version reads %d and %d", h.Schema, Schema, Sampled)
+	case h.sampled() != (h.Seen > 0) || !h.sampled() && (h.Length != 0 || h.Load != 0 || h.Lost != 0):
+		return fmt.Errorf("seen is %g, length %g, load %g and lost %d: a record of schema %d has none of them, and one of schema %d has seen",
+			h.Seen, h.Length, h.Load, h.Lost, Schema, Sampled)
+	case !(h.Seen >= 0 && h.Seen <= 1) || !(h.Load >= 0 && h.Load <= 1):
+		return fmt.Errorf("seen is %g and load %g; they are shares, 0 to 1", h.Seen, h.Load)
+	case h.sampled() && !(h.Length > 0 && h.Length <= maxLength):
+		return fmt.Errorf("length is %g s; it must be above 0 and at most %d s", h.Length, maxLength)
 	case !(h.Interval >= 0 && h.Interval <= 60):
 		return fmt.Errorf("interval is %g s; it must be 0 to 60 s", h.Interval)
 	case len(h.CPUs) == 0:
@@ -86,6 +117,8 @@ func (b Burst) validate() error {
 		return fmt.Errorf("busy is %g s; it must be above 0 and at most %d s", b.Busy, maxLength)
 	case !(b.Idle >= 0 && b.Idle <= maxLength):
 		return fmt.Errorf("idle is %g s; it must be 0 to %d s", b.Idle, maxLength)
+	case !(b.Service >= 0 && b.Service <= 1):
+		return fmt.Errorf("service is %g; it is a share, 0 to 1", b.Service)
 	}
 	return nil
 }
@@ -111,7 +144,9 @@ func (f *follower) follow(h Head, b Burst) (hole float64, err error) {
 	case b.At > f.end+tolerance:
 		hole = b.At - f.end
 	}
-	if f.closed && hole == 0 {
+	if h.sampled() {
+		hole = 0
+	} else if f.closed && hole == 0 {
 		return 0, fmt.Errorf("cpu %d: idle is 0 s before the burst at %s; join the two, or give the idle time between them", b.CPU, seconds(b.At))
 	}
 	f.any, f.end, f.closed = true, b.At+b.Busy+b.Idle, b.Idle == 0
@@ -153,9 +188,13 @@ type Writer struct {
 	last map[int]*follower
 }
 
-// NewWriter writes the head, whose schema and kind it sets.
+// NewWriter writes the head, whose schema and kind it sets: a head with Seen is that of a
+// sample.
 func NewWriter(w io.Writer, head Head) (*Writer, error) {
 	head.Schema, head.Kind = Schema, Kind
+	if head.Seen > 0 {
+		head.Schema = Sampled
+	}
 	if err := head.validate(); err != nil {
 		return nil, fmt.Errorf("record of bursts: %w", err)
 	}

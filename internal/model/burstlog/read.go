@@ -17,7 +17,7 @@ import (
 // much is cut out with a warning, more is an error.
 const MaxHoles = 0.05
 
-// maxBursts bounds what is kept in memory: 16 bytes each.
+// maxBursts bounds what is kept in memory: 32 bytes each.
 const maxBursts = 8_000_000
 
 // Record is a record that was read: the lengths of all CPUs together. In a hole
@@ -28,6 +28,9 @@ type Record struct {
 	Active     int       // CPUs with at least one burst
 	Span       float64   // s from the start to the latest end
 	Warnings   []string
+
+	at, rest []float64 // of each of Busy: when it began, and the idle time after it
+	served   float64   // s of Busy that the service ran
 }
 
 // ErrNotRecord is the error of data whose first line is no head of a record, which
@@ -90,6 +93,8 @@ func (r *Record) add(line []byte, cpus map[int]*track) error {
 		At   *float64 `json:"at"`
 		Busy *float64 `json:"busy"`
 		Idle *float64 `json:"idle"`
+
+		Service float64 `json:"service"`
 	}
 	if err := strictly(line, &b); err != nil {
 		return err
@@ -97,7 +102,7 @@ func (r *Record) add(line []byte, cpus map[int]*track) error {
 	if b.CPU == nil || b.At == nil || b.Busy == nil || b.Idle == nil {
 		return errors.New("a burst has the keys cpu, at, busy and idle")
 	}
-	burst := Burst{*b.CPU, *b.At, *b.Busy, *b.Idle}
+	burst := Burst{*b.CPU, *b.At, *b.Busy, *b.Idle, b.Service}
 	t, ok := cpus[burst.CPU]
 	if !ok {
 		return fmt.Errorf("cpu %d is not among the CPUs of the head", burst.CPU)
@@ -121,6 +126,8 @@ func (r *Record) add(line []byte, cpus map[int]*track) error {
 		return fmt.Errorf("more than %d bursts; cut the record", maxBursts)
 	}
 	r.Busy = append(r.Busy, burst.Busy)
+	r.at, r.rest = append(r.at, burst.At), append(r.rest, burst.Idle)
+	r.served += burst.Busy * burst.Service
 	if burst.Idle > 0 {
 		r.Idle = append(r.Idle, burst.Idle)
 	}
@@ -128,8 +135,15 @@ func (r *Record) add(line []byte, cpus map[int]*track) error {
 	return nil
 }
 
-// finish judges the holes.
+// finish judges the holes, or what a sample lost.
 func (r *Record) finish(cpus map[int]*track) error {
+	if n := float64(r.Lost); n/(n+float64(len(r.Busy))) > MaxLost {
+		return fmt.Errorf("%d bursts were lost, %.2g %% of all, and at most %g %% may be: they are those of the busiest moments; record again",
+			r.Lost, n/(n+float64(len(r.Busy)))*100, MaxLost*100)
+	}
+	if r.sampled() {
+		r.Span = max(r.Span, r.Length)
+	}
 	missing, of := 0.0, 0
 	for _, c := range slices.Sorted(slices.Values(r.CPUs)) {
 		t := cpus[c]

@@ -2,6 +2,7 @@ package burstlog
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"slices"
 
 	"hostlab/internal/model"
@@ -11,13 +12,53 @@ import (
 // size by their means, which keeps the mean and blurs only neighbours in rank.
 const most = 5000
 
-// Load is the busy share of all CPUs that were watched, 0 to 1.
+// Load is the busy share of all CPUs that were watched, 0 to 1. Of a sample, it is what
+// was counted, or else that of the bursts that began in windows.
 func (r *Record) Load() float64 {
-	busy := 0.0
-	for _, b := range r.Busy {
-		busy += b
+	if r.Head.Load > 0 {
+		return r.Head.Load
 	}
-	return min(1, busy/(r.Span*float64(len(r.CPUs))))
+	span := r.Span
+	if r.sampled() {
+		span = r.Length * r.Seen
+	}
+	return min(1, r.busy()/(span*float64(len(r.CPUs))))
+}
+
+func (r *Record) busy() (sum float64) {
+	for _, b := range r.Busy {
+		sum += b
+	}
+	return sum
+}
+
+// ServiceShare is the share of the bursts' time that the head's service ran.
+func (r *Record) ServiceShare() float64 { return r.served / r.busy() }
+
+// Stretches is how many parts of a record are drawn anew: enough that the interval does
+// not hang on their number, and long enough that what comes in phases of seconds stays
+// together in a record of a minute.
+const Stretches = 30
+
+// Resample draws stretches of the record with replacement, all CPUs together (Künsch 1989,
+// block bootstrap): how its workloads differ is how sure the record is.
+func (r *Record) Resample(rng *rand.Rand) *Record {
+	of := make([][]int, Stretches)
+	for i, at := range r.at {
+		k := min(Stretches-1, int(at/r.Span*Stretches))
+		of[k] = append(of[k], i)
+	}
+	of = slices.DeleteFunc(of, func(s []int) bool { return len(s) == 0 })
+	out := &Record{Head: r.Head, Active: r.Active, Span: r.Span}
+	for range of {
+		for _, i := range of[rng.IntN(len(of))] {
+			out.Busy = append(out.Busy, r.Busy[i])
+			if r.rest[i] > 0 {
+				out.Idle = append(out.Idle, r.rest[i])
+			}
+		}
+	}
+	return out
 }
 
 // Replay is the record as a closed workload: each CPU that had bursts is a user who
@@ -39,8 +80,15 @@ func (r *Record) Open(name string) model.Workload {
 func (r *Record) workload(name string) model.Workload {
 	return model.Workload{
 		Name: name, Kind: model.Dialog, Slices: 1, Slice: empirical(r.Busy),
-		Source: fmt.Sprintf("record of %d bursts on %d CPUs from %s (%s)", len(r.Busy), len(r.CPUs), r.Started.UTC().Format("2006-01-02 15:04 MST"), r.Source),
+		Source: fmt.Sprintf("record of %d bursts on %d CPUs from %s (%s%s)", len(r.Busy), len(r.CPUs), r.Started.UTC().Format("2006-01-02 15:04 MST"), r.Source, r.sample()),
 	}
+}
+
+func (r *Record) sample() string {
+	if !r.sampled() || r.Seen == 1 {
+		return ""
+	}
+	return fmt.Sprintf(", in %.3g %% of %s", r.Seen*100, seconds(r.Length))
 }
 
 func empirical(lengths []float64) model.Dist {

@@ -8,18 +8,13 @@ import "math/rand/v2"
 type Purpose uint64
 
 // Stream returns the stream of a purpose and an index (a process, a CPU) in one
-// replication. Equal arguments give equal numbers.
-func Stream(seed uint64, replication int, p Purpose, index int) *rand.Rand {
-	return rand.New(Source(seed, replication, p, index))
-}
-
-// Source is the generator behind Stream. PCG streams that differ in a bit of their
+// replication. Equal arguments give equal numbers. PCG streams that differ in a bit of their
 // seeds start correlated, so the seeds go through SplitMix64's mixer
 // (Steele, Lea and Flood 2014).
-func Source(seed uint64, replication int, p Purpose, index int) *rand.PCG {
+func Stream(seed uint64, replication int, p Purpose, index int) *rand.Rand {
 	a := mix(seed + 0x9e3779b97f4a7c15*uint64(replication+1))
 	b := mix(a ^ uint64(p)<<48 ^ uint64(index))
-	return rand.NewPCG(b, mix(b+0x9e3779b97f4a7c15))
+	return rand.New(rand.NewPCG(b, mix(b+0x9e3779b97f4a7c15)))
 }
 
 func mix(z uint64) uint64 {

@@ -1,6 +1,8 @@
 package store
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -68,4 +70,31 @@ func TestLoadHeld(t *testing.T) {
 func marshal(v any) ([]byte, error) {
 	line, err := result.RecordJSON(v)
 	return append(line, '\n'), err
+}
+
+// A name that holds what a terminal obeys is not raw in any file of a record, and is read as it was.
+func TestHostileNamesAreEscaped(t *testing.T) {
+	const hostile = "f\u009b31m\u202e<&>"
+	dir := filepath.Join(t.TempDir(), "record")
+	x := sample(1)
+	x.Name = hostile
+	s, err := Create(dir, x, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := okRun(0, 0)
+	run.Warnings = []string{hostile}
+	appendAll(t, s, run)
+	if err := errors.Join(s.Journal(Entry{Op: Original, Factor: hostile}), s.End(result.End{Reason: hostile}), s.Close()); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{headFile, runsFile, levelsFile, endFile} {
+		if text, err := os.ReadFile(filepath.Join(dir, name)); err != nil || bytes.ContainsAny(text, "\u009b\u202e") {
+			t.Errorf("%s: %v, %q", name, err, text)
+		}
+	}
+	r, err := Load(dir)
+	if err != nil || r.Experiment.Name != hostile || r.Runs[0].Warnings[0] != hostile || r.Journal[0].Factor != hostile || r.End.Reason != hostile {
+		t.Errorf("%v: %+v", err, r)
+	}
 }

@@ -2,6 +2,7 @@ package store
 
 import (
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -47,34 +48,23 @@ func (s *Store) Journal(e Entry) error {
 
 // Changed returns the factors whose levels were changed and not put back, in the
 // order of their first change: the Original entry of each.
-func (r *Record) Changed() []Entry {
-	var open []Entry
-	for _, e := range r.Journal {
-		switch e.Op {
-		case Original:
-			open = append(without(open, e.Factor), e)
-		case Restored:
-			open = without(open, e.Factor)
-		case Started, Stopped, Pending:
-		}
-	}
-	return open
-}
+func (r *Record) Changed() []Entry { return r.open(Original, Restored) }
 
 // Waiting returns the levels that wait for a reboot or a person: the last Pending
 // entry of each factor, if nothing but Started and Stopped follows it.
-func (r *Record) Waiting() []Entry {
-	var waiting []Entry
+func (r *Record) Waiting() []Entry { return r.open(Pending, Original, Restored) }
+
+// open returns the last entry of a kind for each factor, if none that ends it follows.
+func (r *Record) open(kind Op, ends ...Op) (list []Entry) {
 	for _, e := range r.Journal {
-		switch e.Op {
-		case Pending:
-			waiting = append(without(waiting, e.Factor), e)
-		case Original, Restored:
-			waiting = without(waiting, e.Factor)
-		case Started, Stopped:
+		if e.Op == kind || slices.Contains(ends, e.Op) {
+			list = slices.DeleteFunc(list, func(old Entry) bool { return old.Factor == e.Factor })
+		}
+		if e.Op == kind {
+			list = append(list, e)
 		}
 	}
-	return waiting
+	return list
 }
 
 // LastRestored returns the newest Restored entry of a factor, nil if there is none.
@@ -130,16 +120,6 @@ func later(a, b time.Time) time.Time {
 		return b
 	}
 	return a
-}
-
-func without(list []Entry, factor string) []Entry {
-	var out []Entry
-	for _, e := range list {
-		if e.Factor != factor {
-			out = append(out, e)
-		}
-	}
-	return out
 }
 
 // check reports an entry that no hostlab writes.

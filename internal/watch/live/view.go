@@ -10,7 +10,6 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
-	"hostlab/internal/result"
 	"hostlab/internal/screen"
 	"hostlab/internal/watch"
 )
@@ -155,68 +154,10 @@ func (v *View) head() []string {
 	if v.Sample == nil {
 		return lines
 	}
-	s, t := v.Sample, v.Sample.Total()
-	all := "All      busy " + watch.Percent(t.Busy())
-	if !math.IsNaN(t.Busy()) {
-		all += fmt.Sprintf(" (user %.0f, sys %.0f, iowait %.0f, steal %.0f)", 100*t.User, 100*t.System, 100*t.IOWait, 100*t.Steal)
-	}
-	if !math.IsNaN(t.Quarter) && t.CPUs >= 4 { // of fewer, a quarter is no CPU
-		all += fmt.Sprintf(", busiest quarter %.0f %%", 100*t.Quarter)
-	}
-	clock := "Clock    unknown (h says why)"
-	if !math.IsNaN(t.Ratio) {
-		clock = fmt.Sprintf("Clock    %s of the highest (%.0f to %.0f)", watch.Percent(t.Ratio), 100*t.LeastRatio, 100*t.MostRatio)
-	}
-	if !math.IsNaN(t.Effective) {
-		clock += ", while busy " + result.Format(t.Effective, "Hz")
-	}
-	lines = append(lines, all, clock, v.sleep(t))
-	waits := "Waits    unknown (h says why)"
-	for i, p := range s.Pressure {
-		if math.IsNaN(p.Some) {
-			continue
-		}
-		if strings.Contains(waits, "unknown") {
-			waits = "Waits   "
-		}
-		waits += fmt.Sprintf(" %s %s ", watch.Pressures[i], watch.Percent(min(1, p.Some)))
-	}
-	if !strings.Contains(waits, "unknown") {
-		waits += " of the time some task waited"
-	}
-	lines = append(lines, waits)
-	for _, d := range s.Disks {
-		lines = append(lines, "Log      "+screen.Clean(d.Text()))
-	}
-	if m, n := s.Commit(); n > 0 {
-		lines = append(lines, fmt.Sprintf("Commit   %s (n %d)", result.Format(m, "s"), n))
+	for _, p := range v.Sample.Parts(v.Info) {
+		lines = append(lines, fmt.Sprintf("%-8s %s", p.Name, screen.Clean(cmp.Or(p.Text, "unknown (h says why)"))))
 	}
 	return append(lines, "")
-}
-
-// sleep is the mean share of each idle state that the first CPU has.
-func (v *View) sleep(t watch.Total) string {
-	if math.IsNaN(t.Deep) {
-		return "Sleep    unknown (h says why)"
-	}
-	var names []string
-	share := map[string]float64{}
-	for _, c := range v.Sample.CPUs {
-		for i, x := range c.States {
-			name := v.Info.States[c.ID][i].Name
-			if _, ok := share[name]; !ok {
-				names = append(names, name)
-			}
-			if !math.IsNaN(x) {
-				share[name] += min(1, x) / float64(len(v.Sample.CPUs))
-			}
-		}
-	}
-	out := "Sleep   "
-	for _, n := range names {
-		out += fmt.Sprintf(" %s %.0f %% ", screen.Clean(n), 100*share[n])
-	}
-	return out + fmt.Sprintf(" (deep %.0f %%)", 100*min(1, t.Deep))
 }
 
 func (v *View) sorted() []watch.CPU {

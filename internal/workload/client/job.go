@@ -111,10 +111,11 @@ func (j *job) run(ctx context.Context) error {
 	return nil
 }
 
-// packages reads the rows of a table in packages, works on them, and hands each to put.
-func (j *job) packages(ctx context.Context, i int, put func() error) error {
+// packages reads the rows of a table, or their keys, in packages, works on them, and hands each to
+// put with the key behind which it was read. put returns how many rows it dealt with.
+func (j *job) packages(ctx context.Context, i int, read func(context.Context, int, key, *pkg) error, put func(after key) (int64, error)) error {
 	for at := (key{}); ; at = j.p.last() {
-		if err := j.call(&j.t.read, func() error { return j.db.read(ctx, i, at, &j.p) }); err != nil {
+		if err := j.call(&j.t.read, func() error { return read(ctx, i, at, &j.p) }); err != nil {
 			return err
 		}
 		rows := j.p.rows()
@@ -124,29 +125,32 @@ func (j *job) packages(ctx context.Context, i int, put func() error) error {
 		if err := j.process(ctx); err != nil {
 			return err
 		}
-		if err := put(); err != nil {
+		did, err := put(at)
+		j.t.rows += did
+		if err != nil || rows < j.l.size {
 			return err
-		}
-		j.t.rows += int64(rows)
-		if rows < j.l.size {
-			return nil
 		}
 	}
 }
 
-// copyTable inserts each package with a commit of its own.
-func (j *job) copyTable(ctx context.Context, i int) error {
-	return j.packages(ctx, i, func() error {
-		err := j.call(&j.t.write, func() error {
-			if err := j.db.begin(ctx); err != nil {
-				return err
-			}
-			return j.db.insert(ctx, i, &j.p)
-		})
-		if err != nil {
+// write does something in a transaction of its own.
+func (j *job) write(ctx context.Context, do func() error) error {
+	err := j.call(&j.t.write, func() error {
+		if err := j.db.begin(ctx); err != nil {
 			return err
 		}
-		return j.commit(ctx)
+		return do()
+	})
+	if err != nil {
+		return err
+	}
+	return j.commit(ctx)
+}
+
+// copyTable inserts each package with a commit of its own.
+func (j *job) copyTable(ctx context.Context, i int) error {
+	return j.packages(ctx, i, j.db.read, func(key) (int64, error) {
+		return int64(j.p.rows()), j.write(ctx, func() error { return j.db.insert(ctx, i, &j.p) })
 	})
 }
 
@@ -166,57 +170,26 @@ func (j *job) process(ctx context.Context) error {
 
 // deleteTable reads the keys of a package and deletes what lies between them.
 func (j *job) deleteTable(ctx context.Context, i int) error {
-	var at key
-	for {
-		if err := j.call(&j.t.read, func() error { return j.db.keys(ctx, i, at, &j.p) }); err != nil {
-			return err
-		}
-		rows := j.p.rows()
-		if rows == 0 {
-			return nil
-		}
-		upTo := j.p.last()
-		var gone int64
-		err := j.call(&j.t.write, func() (err error) {
-			if err := j.db.begin(ctx); err != nil {
-				return err
-			}
-			gone, err = j.db.remove(ctx, i, at, upTo)
+	return j.packages(ctx, i, j.db.keys, func(after key) (gone int64, err error) {
+		err = j.write(ctx, func() (err error) {
+			gone, err = j.db.remove(ctx, i, after, j.p.last())
 			return err
 		})
-		if err != nil {
-			return err
-		}
-		if err := j.commit(ctx); err != nil {
-			return err
-		}
-		at = upTo
-		j.t.rows += gone
-		if rows < j.l.size {
-			return nil
-		}
-	}
+		return gone, err
+	})
 }
 
 // wholeTable has the server do a table with one statement and one commit.
 func (j *job) wholeTable(ctx context.Context, i int) error {
-	var rows int64
-	err := j.call(&j.t.write, func() (err error) {
-		if err := j.db.begin(ctx); err != nil {
-			return err
-		}
-		if j.task == deletes {
-			rows, err = j.db.removeAll(ctx, i)
-		} else {
-			rows, err = j.db.copyAll(ctx, i)
-		}
+	do := j.db.copyAll
+	if j.task == deletes {
+		do = j.db.removeAll
+	}
+	return j.write(ctx, func() error {
+		rows, err := do(ctx, i)
+		j.t.rows += rows
 		return err
 	})
-	if err != nil {
-		return err
-	}
-	j.t.rows += rows
-	return j.commit(ctx)
 }
 
 // threadClock is the CPU time of the calling thread.

@@ -53,8 +53,11 @@ func sample(t *timing, c counters, embedded bool) workload.Sample {
 	}
 	set("commit_mean", commits(1, "", func() float64 { return stat.Mean(t.commits, nil) }))
 	set("commit_p50", commits(1, "", func() float64 { return stats.Quantile(t.commits, 0.5) }))
-	set("commit_p99", commits(leastForP99, fmt.Sprintf("a run has %d commits; p99 takes %d", n, leastForP99), func() float64 { return stats.Quantile(t.commits, 0.99) }))
-	set("commit_drift", commits(2, "a half of one commit has none", func() float64 { return stat.Mean(t.commits[n/2:], nil) / stat.Mean(t.commits[:n/2], nil) }))
+	few := fmt.Sprintf("a run has %d commits; p99 takes %d", n, leastForP99)
+	set("commit_p99", commits(leastForP99, few, func() float64 { return stats.Quantile(t.commits, 0.99) }))
+	set("commit_drift", commits(2, "a half of one commit has none", func() float64 {
+		return stat.Mean(t.commits[n/2:], nil) / stat.Mean(t.commits[:n/2], nil)
+	}))
 	appCPU, driver := counter{why: "this system does not tell"}, 0.0
 	switch {
 	case embedded && t.hasCPU: // the clock is that of the one thread that does both
@@ -132,7 +135,8 @@ func split(t *timing, c counters, driver, most float64, out *workload.Sample) {
 		part    explain.PartName
 		counter counter
 		counted bool
-	}{{explain.Application, known(out.Values["app_time"]), true}, {explain.DatabaseCPU, c.session, true}, {explain.LogWait, logWait, true}, {explain.DataReads, c.dataReads, true},
+	}{{explain.Application, known(out.Values["app_time"]), true}, {explain.DatabaseCPU, c.session, true},
+		{explain.LogWait, logWait, true}, {explain.DataReads, c.dataReads, true},
 		{explain.Locks, c.locks, false}, {explain.RunQueue, c.queued, false}, {explain.OtherWaits, c.others, false}} {
 		if p.counter.why != "" {
 			out.Missing[response(p.part)] = p.counter.why

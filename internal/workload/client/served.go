@@ -77,19 +77,20 @@ func (d *dialect) log(rows int) int64 {
 
 // start has a private server with its log in a directory.
 func start(ctx context.Context, d dialect, work, logDir string, rows int) (engine, error) {
-	server, err := database.Start(ctx, d.vendor, "engine", privatedb.Config{Parent: work, LogDir: logDir, LogBytes: d.log(rows), Settings: d.settings})
+	cfg := privatedb.Config{Parent: work, LogDir: logDir, LogBytes: d.log(rows), Settings: d.settings}
+	server, err := database.Start(ctx, d.vendor, "engine", cfg)
 	if err != nil {
 		return nil, err
 	}
-	e := &served{dialect: d, server: server, sqlSession: sqlSession{mark: d.mark, most: mostRows, direct: d.via}}
+	e := &served{dialect: d, server: server, sqlSession: d.fresh()}
 	if err := e.reopen(); err != nil {
 		return nil, errors.Join(err, server.Close())
 	}
 	return e, nil
 }
 
-// mostRows keeps a statement well below the largest packet of MariaDB.
-const mostRows = 1000
+// fresh is a session that is not open yet. Its statements stay well below the largest packet of MariaDB.
+func (d *dialect) fresh() sqlSession { return sqlSession{mark: d.mark, most: 1000, direct: d.via} }
 
 // reopen has a pool for the server as it is now.
 func (e *served) reopen() (err error) {
@@ -106,7 +107,8 @@ func use(ctx context.Context, d dialect, dsn *connect.DSN, name string) (_ engin
 	if err != nil {
 		return nil, err
 	}
-	e := &served{dialect: d, dsn: dsn, sqlSession: sqlSession{db: sql.OpenDB(connector), mark: d.mark, most: mostRows, direct: d.via}}
+	e := &served{dialect: d, dsn: dsn, sqlSession: d.fresh()}
+	e.db = sql.OpenDB(connector)
 	if err := e.connected(ctx); err != nil {
 		e.db.Close()
 		return nil, e.remote(ctx, err)

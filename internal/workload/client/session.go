@@ -171,12 +171,12 @@ func (s *session) Run(ctx context.Context, r workload.Request) (out workload.Sam
 		defer runtime.UnlockOSThread()
 		j.clock = threadClock
 	}
-	stop := s.engine.watch(ctx)
-	defer stop()
 	before, err := s.engine.counters(ctx, looks{})
 	if err != nil {
 		return out, err
 	}
+	stop := s.engine.watch(ctx)
+	defer stop()
 	if err := j.run(ctx); err != nil {
 		return out, err
 	}

@@ -89,7 +89,7 @@ func (u *unload) close() error { return errors.Join(u.file.Close(), os.Remove(u.
 
 // unloadTable reads packages, works on them, and writes them to the file.
 func (j *job) unloadTable(ctx context.Context, i int) error {
-	return j.packages(ctx, i, func() error { return j.unload.write(&j.p) })
+	return j.packages(ctx, i, j.db.read, func(key) (int64, error) { return int64(j.p.rows()), j.unload.write(&j.p) })
 }
 
 // unloadWhole reads a table with one statement, in packages as its rows come. The server

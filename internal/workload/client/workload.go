@@ -45,7 +45,7 @@ var sizes = map[string]int{small: 9_960, large: 99_600}
 
 func params(work string) []workload.Param {
 	list := []workload.Param{
-		{Name: "engine", Kind: workload.String, Default: inPostgres, Choices: []string{inPostgres, inMariaDB, embedded}, Help: "a private PostgreSQL or MariaDB, or SQLite in this program"},
+		{Name: "engine", Kind: workload.String, Default: inPostgres, Choices: engines(), Help: "a private PostgreSQL or MariaDB, or SQLite in this program"},
 		{Name: "mode", Kind: workload.String, Default: application, Choices: []string{application, server}, Help: "packages through the application, or one statement a table in the server"},
 		{Name: "size", Kind: workload.String, Default: large, Choices: []string{small, large}, Help: "of the client: 9,960 or 99,600 rows"},
 		{Name: "rows", Kind: workload.Int, Default: int64(0), Max: 1e8, Over: "size", Help: "of the client; 0: by size"},
@@ -163,6 +163,14 @@ func (common) Outside(p workload.Values) string {
 		where = "schema " + name
 	}
 	return "works on " + t.Vendor.Product + " (" + t.Target() + "), in " + where + ", and drops what it made there"
+}
+
+// engines are the servers, and SQLite.
+func engines() (names []string) {
+	for _, d := range dialects() {
+		names = append(names, d.vendor.Name)
+	}
+	return append(names, embedded)
 }
 
 // plain is how a schema may be named: what needs no quotes in any engine.

@@ -1,0 +1,121 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"hostlab/internal/trace"
+)
+
+// recordFlags is what was asked for.
+type recordFlags struct {
+	service, out, format string
+	lasts                time.Duration
+	quiet                bool
+}
+
+func newRecord(std streams) *cobra.Command {
+	var o recordFlags
+	cmd := &cobra.Command{
+		Use:   "record --service SERVICE [flags]",
+		Short: "How the kernel schedules a service: bursts, waits, wake-ups",
+		Long: `record asks the kernel's scheduler about one service: how long CPUs compute and
+idle, and how much of that is the service's; how long its threads wait for a
+CPU, and how long a wake-up takes on idle and on busy CPUs; how much of the time
+they run beside a busy sibling. --out writes the bursts for 'hostlab predict
+--workload', which says what a power policy would cost this very work.
+
+Service:
+  pid:N        a process and its children, also those that come
+  cgroup:PATH  a control group and those below it
+  unit:NAME    a systemd unit
+
+Small programs in the kernel count at each context switch, in short windows at
+random moments. How much of the time windows cover follows from a budget of
+0.5 % of the CPU time in use: all of it where switches are few. The report says
+which share was seen, and what it cost. Bursts that begin in a window are
+followed to their end. A record that lost more than 1 % of them is not written.
+
+This needs root, and Linux 5.12 with type information (BTF). Without them,
+bounds come from counters of idle states, schedstat and PSI, with the reason.
+Nothing is changed, and nothing stays in the kernel, even if hostlab is killed.
+
+Exit status: 0 done; 1 the service ended early, or the bursts cannot be written:
+what was seen is printed; 2 unusable flag, or no such service; 130 interrupted,
+with what was seen until then.`,
+		Example: `  sudo hostlab record --service unit:postgresql --for 1m --out bursts.jsonl
+  hostlab predict --workload bursts.jsonl
+  sudo hostlab record --service pid:4711 --for 20s --format json`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context(), std) },
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.service, "service", "", "`SERVICE`: pid:N, cgroup:PATH or unit:NAME")
+	f.DurationVar(&o.lasts, "for", time.Minute, "how long, 1s to 1h")
+	f.StringVar(&o.out, "out", "", "write the bursts to `FILE`")
+	f.BoolVarP(&o.quiet, "quiet", "q", false, "no progress")
+	formatFlag(cmd, &o.format, documentFormats)
+	cobra.CheckErr(cmd.RegisterFlagCompletionFunc("service", cobra.FixedCompletions([]string{"pid:", "cgroup:", "unit:"}, cobra.ShellCompDirectiveNoFileComp|cobra.ShellCompDirectiveNoSpace)))
+	return cmd
+}
+
+func (o *recordFlags) run(ctx context.Context, std streams) error {
+	switch {
+	case o.service == "":
+		return usagef("--service is missing; name what to watch, as pid:N, cgroup:PATH or unit:NAME")
+	case o.lasts < time.Second || o.lasts > time.Hour:
+		return usagef("--for %s: expected 1s to 1h", o.lasts)
+	}
+	if o.out != "" {
+		if err := checkWritable("out", o.out); err != nil {
+			return err
+		}
+	}
+	target, err := trace.Find(o.service)
+	if err != nil {
+		return usagef("--service %w", err)
+	}
+	p := newProgress(std.err, o.quiet, o.lasts)
+	defer p.clear()
+	step := p.step("recording "+o.service, o.lasts)
+	r, err := trace.Record(ctx, trace.Config{Target: target, For: o.lasts, Progress: func(done time.Duration) { step(done, o.lasts) }})
+	report := &trace.Report{Hostlab: versionText(), Service: o.service, Result: r}
+	if no, ok := errors.AsType[*trace.Unavailable](err); ok {
+		report.Reason = no.Reason
+		report.Bounds, report.Length = trace.BoundsOf(ctx, trace.Config{Target: target, For: o.lasts})
+		if o.out != "" {
+			err = fmt.Errorf("%s is not written: %w", o.out, no)
+		} else {
+			err = nil
+		}
+	} else if err != nil {
+		return err
+	} else {
+		err = o.write(report)
+		if r.Ended == "the service ended" {
+			err = errors.Join(err, fmt.Errorf("%s ended after %.1f s; what was seen until then is in the report", o.service, r.Length))
+		}
+	}
+	p.clear()
+	if e := printDocument(std, report.Document(), o.format); e != nil {
+		return e
+	}
+	return errors.Join(err, ctx.Err())
+}
+
+// write writes the bursts, and says in the report where they are.
+func (o *recordFlags) write(r *trace.Report) error {
+	if o.out == "" {
+		return nil
+	}
+	if err := r.Complete(); err != nil {
+		return fmt.Errorf("%s is not written: %w", o.out, err)
+	}
+	r.Out = o.out
+	return writeFile(o.out, func(f *os.File) error { return r.WriteBursts(f) })
+}

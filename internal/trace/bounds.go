@@ -1,0 +1,143 @@
+package trace
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"hostlab/internal/host"
+)
+
+// Bound is what a part can be at most, from counters that the kernel keeps anyway.
+type Bound struct {
+	Name   string
+	Value  *float64 // s per s; nil where Reason says why
+	About  string
+	Source string
+	Reason string
+}
+
+// counters are those that bounds are made of, at one time.
+type counters struct {
+	at       time.Time
+	threads  map[string][2]float64 // s on a CPU and waiting, by thread
+	idle     float64               // s: entries of idle states times what leaving takes
+	idleWhy  string
+	pressure float64 // s in which a task waited for a CPU
+	pressWhy string
+	busy     map[int]float64 // s
+}
+
+// BoundsOf waits for so long and bounds what [Record] would have counted. It needs no privilege.
+// A context ends it early.
+func BoundsOf(ctx context.Context, cfg Config) ([]Bound, float64) {
+	tree := host.Tree{Root: cfg.Root}
+	cpus := tree.List("/sys/devices/system/cpu/online").Or(nil)
+	a := readCounters(tree, cfg.Target, cpus)
+	timer := time.NewTimer(cfg.For)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-timer.C:
+	}
+	b := readCounters(tree, cfg.Target, cpus)
+	return between(a, b, tree, cpus), b.at.Sub(a.at).Seconds()
+}
+
+func between(a, b counters, tree host.Tree, cpus []int) []Bound {
+	length := b.at.Sub(a.at).Seconds()
+	var run, queue float64
+	for id, now := range b.threads {
+		run, queue = run+now[0]-a.threads[id][0], queue+now[1]-a.threads[id][1]
+	}
+	per := func(v float64) *float64 { v = max(0, v/length); return &v }
+	const schedstat = "/proc/PID/task/TID/schedstat"
+	out := []Bound{
+		{Name: "run", Value: per(run), About: "the service on a CPU, threads that ended meanwhile left out", Source: schedstat},
+		{Name: "run_queue", Value: per(queue), About: "the service waiting for a CPU, threads that ended meanwhile left out", Source: schedstat},
+		{Name: "idle_exit", Value: per(b.idle - a.idle), About: "wake-ups on idle CPUs, of all tasks: entries of idle states times what leaving them takes", Source: "/sys/devices/system/cpu/cpuN/cpuidle", Reason: b.idleWhy},
+		{Name: "pressure", Value: per(b.pressure - a.pressure), About: "time in which a task of this host waited for a CPU", Source: "/proc/pressure/cpu", Reason: b.pressWhy},
+		{Name: "beside_sibling", About: "the service beside a busy sibling: no more than CPUs and siblings were both busy", Source: "/proc/stat"},
+	}
+	if len(b.threads) == 0 {
+		out[0].Reason, out[1].Reason = "no thread of the service can be read", "no thread of the service can be read"
+	}
+	siblings, both := siblings(tree, cpus), 0.0
+	for c, s := range siblings {
+		both += min(b.busy[c]-a.busy[c], b.busy[s]-a.busy[s])
+	}
+	if out[4].Value = per(min(both, run)); len(siblings) == 0 {
+		out[4].Reason = noSiblings(tree, cpus)
+	}
+	for i := range out {
+		if out[i].Reason != "" {
+			out[i].Value = nil
+		}
+	}
+	return out
+}
+
+func readCounters(tree host.Tree, target Target, cpus []int) counters {
+	c := counters{at: time.Now(), threads: map[string][2]float64{}, busy: map[int]float64{}}
+	for _, pid := range family(append(members(target.Cgroups), target.PIDs...)) {
+		dir := fmt.Sprintf("/proc/%d/task", pid)
+		tasks, _ := tree.Dir(dir)
+		for _, t := range tasks {
+			var run, queue float64
+			if _, err := fmt.Sscan(tree.Text(dir+"/"+t+"/schedstat").Or(""), &run, &queue); err == nil {
+				c.threads[t] = [2]float64{run / 1e9, queue / 1e9}
+			}
+		}
+	}
+	c.idle, c.idleWhy = idleExits(tree, cpus)
+	c.pressure, c.pressWhy = pressure(tree)
+	for line := range strings.Lines(tree.Text("/proc/stat").Or("")) {
+		f := strings.Fields(line)
+		if len(f) < 8 || !strings.HasPrefix(f[0], "cpu") || f[0] == "cpu" {
+			continue
+		}
+		n, err := strconv.Atoi(f[0][3:])
+		if err != nil {
+			continue
+		}
+		// All but idle, iowait and what the hypervisor took, in ticks of USER_HZ (proc_stat(5)).
+		for _, i := range []int{1, 2, 3, 6, 7} {
+			v, _ := strconv.ParseFloat(f[i], 64)
+			c.busy[n] += v / 100
+		}
+	}
+	return c
+}
+
+// idleExits is what leaving idle states has taken at most until now, in s.
+func idleExits(tree host.Tree, cpus []int) (sum float64, why string) {
+	for _, c := range cpus {
+		dir := "/sys/devices/system/cpu/cpu" + strconv.Itoa(c) + "/cpuidle"
+		states, err := tree.Dir(dir)
+		if err != nil {
+			return 0, "this host shows no idle states"
+		}
+		for _, s := range states {
+			n, us := tree.Int(dir+"/"+s+"/usage", "", 1), tree.Int(dir+"/"+s+"/latency", "", 1)
+			if n.State != host.StateOK || us.State != host.StateOK {
+				return 0, "this host shows no counts of idle states"
+			}
+			sum += float64(n.Value) * float64(us.Value) / 1e6
+		}
+	}
+	return sum, ""
+}
+
+// pressure is the time in which some task waited for a CPU (Documentation/accounting/psi.rst), in s.
+func pressure(tree host.Tree) (float64, string) {
+	for line := range strings.Lines(tree.Text("/proc/pressure/cpu").Or("")) {
+		if _, total, ok := strings.Cut(line, "total="); ok && strings.HasPrefix(line, "some ") {
+			if us, err := strconv.ParseFloat(strings.TrimSpace(total), 64); err == nil {
+				return us / 1e6, ""
+			}
+		}
+	}
+	return 0, "this kernel shows no pressure (PSI)"
+}

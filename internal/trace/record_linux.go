@@ -1,0 +1,117 @@
+package trace
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"hostlab/internal/host"
+)
+
+// Record watches a service for a while. Where the kernel cannot be asked, the error is an
+// *Unavailable. A service that ends, or a context, ends it early: what was seen is kept.
+func Record(ctx context.Context, cfg Config) (*Result, error) {
+	if len(cfg.Target.PIDs) == 0 && len(cfg.Target.Cgroups) == 0 {
+		return nil, errors.New("no process and no cgroup is named")
+	}
+	if cfg.Budget == 0 {
+		cfg.Budget = DefaultBudget
+	}
+	// The reader's own CPU time is that of its thread.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	defer prefer()()
+	tree := host.Tree{Root: cfg.Root}
+	s, err := open(tree, cfg.Target)
+	if err != nil {
+		return nil, err
+	}
+	defer s.close()
+	t := newTally(s, tree, cfg)
+	return t.run(ctx)
+}
+
+// run opens one window after the other.
+func (t *tally) run(ctx context.Context) (*Result, error) {
+	deadline := t.began + uint64(t.cfg.For)
+	for now := t.began; now < deadline && t.ended == ""; now = monotonic() {
+		length, pause := t.budget.next()
+		length = min(length, time.Duration(deadline-now))
+		if err := t.s.reattach(); err != nil {
+			return nil, err
+		}
+		if err := t.before(); err != nil {
+			return nil, err
+		}
+		if err := t.window(length); err != nil {
+			return nil, err
+		}
+		if err := t.between(); err != nil {
+			return nil, err
+		}
+		if t.budget.detached() {
+			if err := t.leave(); err != nil {
+				return nil, err
+			}
+		}
+		rest(ctx, min(pause, time.Duration(deadline-min(monotonic(), deadline))))
+		if err := t.after(length); err != nil {
+			return nil, err
+		}
+		switch {
+		case ctx.Err() != nil:
+			t.ended = "interrupted"
+		case t.s.deserted(t.cfg.Target):
+			t.ended = "the service ended"
+		}
+		if t.cfg.Progress != nil {
+			t.cfg.Progress(time.Duration(monotonic() - t.began))
+		}
+	}
+	return t.finish()
+}
+
+// window watches for so long. An interruption waits for its end, a third of a second: it counts as
+// the time that it was opened for.
+func (t *tally) window(length time.Duration) error {
+	if err := t.s.begin(length); err != nil {
+		return err
+	}
+	rest(context.Background(), length)
+	return t.s.end()
+}
+
+// rest sleeps on this thread: a timer of Go's would have to wake another one first, which takes its turn for a CPU.
+func rest(ctx context.Context, d time.Duration) {
+	const look = 100 * time.Millisecond
+	for end := monotonic() + uint64(max(d, 0)); ctx.Err() == nil; {
+		left := time.Duration(end - min(monotonic(), end))
+		if left == 0 {
+			return
+		}
+		t := unix.NsecToTimespec(int64(min(left, look)))
+		_ = unix.Nanosleep(&t, nil) // a signal ends it early
+	}
+}
+
+// threadCPU is the CPU time of this thread in ns.
+func threadCPU() uint64 {
+	var t unix.Timespec
+	_ = unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &t) // it cannot fail
+	return uint64(t.Nano())
+}
+
+// prefer lets this thread run soon where CPUs are in demand, so that windows follow each other, and returns
+// what undoes it. It works for some microseconds a window.
+func prefer() (undo func()) {
+	tid := unix.Gettid()
+	before, err := unix.Getpriority(unix.PRIO_PROCESS, tid)
+	if err != nil || unix.Setpriority(unix.PRIO_PROCESS, tid, -15) != nil {
+		return func() {} // it may not, and windows come later
+	}
+	// The system call returns 20 - nice (getpriority(2)).
+	return func() { _ = unix.Setpriority(unix.PRIO_PROCESS, tid, 20-before) }
+}

@@ -1,0 +1,426 @@
+//go:build linux && system
+
+package trace
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"os/exec"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+	"unsafe"
+
+	"github.com/cilium/ebpf"
+	"golang.org/x/sys/unix"
+
+	"hostlab/internal/stats"
+	"hostlab/internal/systemtest"
+)
+
+// TestMain plays the service where it is asked to: the test's own program, so that nothing is built.
+func TestMain(m *testing.M) {
+	switch os.Getenv("TRACE_PLAYS") {
+	case "burn":
+		burn()
+	case "wake":
+		wake()
+	case "record":
+		pid, _ := strconv.Atoi(os.Getenv("TRACE_PID"))
+		fmt.Println("begins")
+		_, err := Record(context.Background(), Config{Target: Target{PIDs: []int{pid}}, For: time.Minute})
+		fmt.Println(err)
+	default:
+		os.Exit(m.Run())
+	}
+}
+
+// burn waits for a line, computes 20 ms and sleeps 30 ms by turns for so many rounds, says how much
+// CPU time it used and how long its longest and shortest work took, and waits for another line.
+func burn() {
+	runtime.LockOSThread()
+	in := bufio.NewReader(os.Stdin)
+	_, _ = in.ReadString('\n')
+	rounds, _ := strconv.Atoi(os.Getenv("TRACE_ROUNDS"))
+	for range rounds {
+		for end := threadCPU() + 20e6; threadCPU() < end; {
+		}
+		_ = unix.Nanosleep(&unix.Timespec{Nsec: 30e6}, nil)
+	}
+	_, _ = in.ReadString('\n')
+}
+
+// rounds is how often wake hands a byte there and back.
+const rounds = 50000
+
+// wake hands a byte from one thread to another and back, and prints how long each took to arrive, in ns.
+// The calls are raw, so that Go's scheduler does not wake threads besides.
+func wake() {
+	var there, back [2]int
+	if unix.Pipe(there[:]) != nil || unix.Pipe(back[:]) != nil {
+		panic("no pipe")
+	}
+	in := bufio.NewReader(os.Stdin)
+	_, _ = in.ReadString('\n')
+	call := func(number uintptr, fd int, b *[1]byte) {
+		_, _, _ = unix.RawSyscall(number, uintptr(fd), uintptr(unsafe.Pointer(b)), 1)
+	}
+	var sent, got [2 * rounds]uint64
+	done := make(chan struct{})
+	go func() {
+		runtime.LockOSThread()
+		var b [1]byte
+		for i := range rounds {
+			call(unix.SYS_READ, there[0], &b)
+			got[2*i] = monotonic()
+			sent[2*i+1] = monotonic()
+			call(unix.SYS_WRITE, back[1], &b)
+		}
+		close(done)
+	}()
+	runtime.LockOSThread()
+	var b [1]byte
+	for i := range rounds {
+		sent[2*i] = monotonic()
+		call(unix.SYS_WRITE, there[1], &b)
+		call(unix.SYS_READ, back[0], &b)
+		got[2*i+1] = monotonic()
+	}
+	<-done
+	for i := range sent {
+		fmt.Println(got[i] - sent[i])
+	}
+	fmt.Println("end")
+	_, _ = in.ReadString('\n')
+}
+
+// player is a child that plays.
+type player struct {
+	*exec.Cmd
+	in  io.WriteCloser
+	out *bufio.Reader
+}
+
+func play(t *testing.T, what string, environ ...string) *player {
+	t.Helper()
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &player{Cmd: exec.Command(exe)}
+	p.Env = append(append(os.Environ(), "TRACE_PLAYS="+what), environ...)
+	p.Stderr = os.Stderr
+	if p.in, err = p.StdinPipe(); err != nil {
+		t.Fatal(err)
+	}
+	out, err := p.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.out = bufio.NewReader(out)
+	if err := p.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = p.Process.Kill()
+		_ = p.Wait()
+	})
+	return p
+}
+
+func (p *player) target() Target {
+	return Target{Name: fmt.Sprintf("pid:%d", p.Process.Pid), PIDs: []int{p.Process.Pid}}
+}
+
+// schedstat is what the kernel counted of all threads: s on a CPU and waiting for one.
+func (p *player) schedstat(t *testing.T) (run, queue float64) {
+	t.Helper()
+	dir := fmt.Sprintf("/proc/%d/task", p.Process.Pid)
+	tasks, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, task := range tasks {
+		b, err := os.ReadFile(dir + "/" + task.Name() + "/schedstat")
+		var r, q, n float64
+		if _, e := fmt.Sscan(string(b), &r, &q, &n); err != nil || e != nil {
+			t.Fatal(err, e)
+		}
+		run, queue = run+r/1e9, queue+q/1e9
+	}
+	return run, queue
+}
+
+// always watches all of the time.
+const always = 1e6
+
+// until tries again where the machine was too busy for what a try wants to see. Problems are by what
+// was to be seen: each must be absent once.
+func until(t *testing.T, try func() (problems map[string]string)) {
+	t.Helper()
+	var left map[string]string
+	for range 8 {
+		problems := try()
+		if left == nil {
+			left = problems
+		}
+		for what := range left {
+			if left[what] = problems[what]; left[what] == "" {
+				delete(left, what)
+			}
+		}
+		if len(left) == 0 {
+			return
+		}
+		t.Log(left)
+	}
+	t.Error(left)
+}
+
+// What a process burns and waits is what the kernel's own count says, and its bursts are as long as
+// it made them.
+func TestRunTimeAndBursts(t *testing.T) {
+	systemtest.Root(t)
+	until(t, func() map[string]string {
+		p := play(t, "burn", "TRACE_ROUNDS=60")
+		var run0, queue0, run1, queue1 float64
+		windows := 0
+		r, err := Record(context.Background(), Config{Target: p.target(), For: 6 * time.Second, Budget: always, Progress: func(time.Duration) {
+			if windows++; windows == 1 {
+				run0, queue0 = p.schedstat(t)
+				_, _ = p.in.Write([]byte("\n"))
+			}
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		run1, queue1 = p.schedstat(t)
+		run, queue := r.Run.Value*r.Seen, r.Queue.Value*r.Seen
+		t.Logf("ran %.4f s, the kernel counts %.4f; waited %.4f s, the kernel %.4f; seen %.3f; %d switches unseen; %+v", run, run1-run0, queue, queue1-queue0, r.SeenShare(), r.Unseen, r.Cost)
+		bad := map[string]string{}
+		if len(r.Series) != r.Windows {
+			t.Errorf("%d windows and %d in the series", r.Windows, len(r.Series))
+		}
+		if r.SeenShare() < 0.98 {
+			bad["seen"] = fmt.Sprintf("only %.2f of the time was seen", r.SeenShare())
+		}
+		if unseen := 1 - r.SeenShare(); math.Abs(run/(run1-run0)-1) > 0.02+unseen {
+			bad["run"] = fmt.Sprintf("ran %.4f s, and the kernel counts %.4f", run, run1-run0)
+		}
+		if math.Abs(queue-(queue1-queue0)) > 0.05*(queue1-queue0)+0.02 {
+			bad["queue"] = fmt.Sprintf("waited %.4f s, and the kernel counts %.4f", queue, queue1-queue0)
+		}
+		var mine []float64
+		for _, b := range r.Bursts {
+			if b.Service > 0.9 && b.Busy > 0.015 {
+				mine = append(mine, b.Busy)
+			}
+		}
+		// Where other tasks keep the CPUs busy, no burst is the service's alone.
+		if m := stats.Median(mine); r.Busy.Value < 0.6*float64(len(r.CPUs)) && (len(mine) < 5 || math.Abs(m/0.020-1) > 0.05) {
+			bad["bursts"] = fmt.Sprintf("%d of 60 bursts of 20 ms are the service's alone, and last %.4f s", len(mine), m)
+		}
+		return bad
+	})
+}
+
+// Where programs are attached in windows alone, what they count is the same.
+func TestDetachedBetweenWindows(t *testing.T) {
+	systemtest.Root(t)
+	until(t, func() map[string]string {
+		p := play(t, "burn", "TRACE_ROUNDS=1000")
+		_, _ = p.in.Write([]byte("\n"))
+		run0, queue0 := p.schedstat(t)
+		began := time.Now()
+		r, err := Record(context.Background(), Config{Target: p.target(), For: 6 * time.Second, Budget: always, detach: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		run1, queue1 := p.schedstat(t)
+		took := time.Since(began).Seconds()
+		run, queue := (run1-run0)/took, (queue1-queue0)/took
+		t.Logf("runs for %.4f s a second, the kernel counts %.4f; waits %.4f s, the kernel %.4f; seen %.3f in %d windows; %d switches unseen; busy %.3f", r.Run.Value, run, r.Queue.Value, queue, r.SeenShare(), r.Windows, r.Unseen, r.Busy.Value)
+		bad := map[string]string{}
+		if math.Abs(r.Run.Value/run-1) > 0.1 {
+			bad["run"] = fmt.Sprintf("runs for %.4f s, and the kernel counts %.4f", r.Run.Value, run)
+		}
+		if math.Abs(r.Queue.Value-queue) > 0.1*queue+0.02 {
+			bad["queue"] = fmt.Sprintf("waits for %.4f s, and the kernel counts %.4f", r.Queue.Value, queue)
+		}
+		return bad
+	})
+}
+
+// Latencies are a little shorter than the process itself can see: it reads its clock before it
+// writes, and after it has returned from reading.
+func TestLatencies(t *testing.T) {
+	systemtest.Root(t)
+	until(t, func() map[string]string {
+		p := play(t, "wake", "GODEBUG=asyncpreemptoff=1", "GOMAXPROCS=4")
+		windows := 0
+		r, err := Record(context.Background(), Config{Target: p.target(), For: 4 * time.Second, Budget: always, Progress: func(time.Duration) {
+			if windows++; windows == 1 {
+				_, _ = p.in.Write([]byte("\n"))
+			}
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var own []float64
+		for line, err := p.out.ReadString('\n'); line != "end\n"; line, err = p.out.ReadString('\n') {
+			ns, bad := strconv.ParseFloat(strings.TrimSpace(line), 64)
+			if err != nil || bad != nil {
+				t.Fatal(err, bad)
+			}
+			own = append(own, ns/1e9)
+		}
+		all := Latency{}
+		for _, l := range []*Latency{&r.OnIdle, &r.OnBusy} {
+			all.N += l.N
+			all.Sum += l.Sum
+			for b := range l.hist {
+				all.hist[b] += l.hist[b]
+			}
+		}
+		t.Logf("own median %.1f us, seen %.1f us (%d on idle CPUs %.1f us, %d on busy ones %.1f us)", 1e6*stats.Median(own), 1e6*all.Quantile(0.5),
+			r.OnIdle.N, 1e6*r.OnIdle.Quantile(0.5), r.OnBusy.N, 1e6*r.OnBusy.Quantile(0.5))
+		if float64(all.N) < 0.5*2*rounds {
+			return map[string]string{"n": fmt.Sprintf("%d wake-ups of %d", all.N, 2*rounds)}
+		}
+		// A byte that was there before its reader looked woke nobody: those are the shortest.
+		slices.Sort(own)
+		own = own[max(0, len(own)-int(all.N)):]
+		if more := stats.Median(own) - all.Quantile(0.5); more < -1e-6 || more > 20e-6 {
+			return map[string]string{"median": fmt.Sprintf("that of its own is %.1f us longer", more*1e6)}
+		}
+		return nil
+	})
+}
+
+// A service that ends keeps what was seen.
+func TestServiceEnds(t *testing.T) {
+	systemtest.Root(t)
+	p := play(t, "burn", "TRACE_ROUNDS=10")
+	windows := 0
+	began := time.Now()
+	r, err := Record(context.Background(), Config{Target: p.target(), For: 20 * time.Second, Progress: func(time.Duration) {
+		switch windows++; windows {
+		case 1:
+			_, _ = p.in.Write([]byte("\n\n"))
+			go func() { _ = p.Wait() }() // else it stays a zombie, which is no process of the service
+		}
+	}})
+	if err != nil || r.Ended != "the service ended" || r.Run.Value <= 0 {
+		t.Errorf("%+v, %v", r, err)
+	}
+	if d := time.Since(began); d > 15*time.Second {
+		t.Errorf("it was noticed after %s", d)
+	}
+}
+
+// Children of a process belong to it, those that were there and those that come.
+func TestChildrenBelong(t *testing.T) {
+	systemtest.Root(t)
+	sh := exec.Command("sh", "-c", `(while :; do i=0; while [ $i -lt 3000 ]; do i=$((i+1)); done; sleep 0.01; done) & wait`)
+	sh.SysProcAttr = &unix.SysProcAttr{Setpgid: true}
+	if err := sh.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = unix.Kill(-sh.Process.Pid, unix.SIGKILL); _ = sh.Wait() })
+	r, err := Record(context.Background(), Config{Target: Target{PIDs: []int{sh.Process.Pid}}, For: 2 * time.Second, Budget: always})
+	if err != nil || r.Run.Value <= 0 || r.OnIdle.N+r.OnBusy.N < 20 {
+		t.Errorf("%+v, %v", r, err)
+	}
+}
+
+// A cgroup is a service, with those below it.
+func TestCgroup(t *testing.T) {
+	systemtest.Root(t)
+	for _, root := range []string{"/sys/fs/cgroup", "/sys/fs/cgroup/unified", "/sys/fs/cgroup/cpu"} {
+		if _, err := os.Stat(root + "/cgroup.procs"); err != nil {
+			continue
+		}
+		t.Run(root, func(t *testing.T) {
+			dir := fmt.Sprintf("%s/hostlab-test-%d", root, os.Getpid())
+			if err := os.MkdirAll(dir+"/below", 0o755); err != nil {
+				t.Fatal(err)
+			}
+			p := play(t, "burn", "TRACE_ROUNDS=1000")
+			t.Cleanup(func() {
+				_ = p.Process.Kill()
+				_, _ = p.Process.Wait()
+				_ = os.Remove(dir + "/below")
+				_ = os.Remove(dir)
+			})
+			if err := os.WriteFile(dir+"/below/cgroup.procs", []byte(strconv.Itoa(p.Process.Pid)), 0); err != nil {
+				t.Fatal(err)
+			}
+			_, _ = p.in.Write([]byte("\n"))
+			r, err := Record(context.Background(), Config{Target: Target{Cgroups: []string{dir}}, For: 2 * time.Second, Budget: always})
+			if err != nil || r.Run.Value < 0.01 || r.OnIdle.N+r.OnBusy.N < 10 {
+				t.Errorf("%+v, %v", r, err)
+			}
+		})
+	}
+}
+
+// attached are the programs of ours that the kernel has.
+func attached(t *testing.T) (ids []ebpf.ProgramID) {
+	t.Helper()
+	for id := ebpf.ProgramID(0); ; {
+		next, err := ebpf.ProgramGetNextID(id)
+		if errors.Is(err, os.ErrNotExist) {
+			return ids
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		id = next
+		p, err := ebpf.NewProgramFromID(id)
+		if err != nil {
+			continue // it has just gone
+		}
+		if info, err := p.Info(); err == nil && info.Name == "on_waking" {
+			ids = append(ids, id)
+		}
+		_ = p.Close()
+	}
+}
+
+// Nothing stays in the kernel when the recorder is killed.
+func TestKilledLeavesNothing(t *testing.T) {
+	systemtest.Root(t)
+	service := play(t, "burn", "TRACE_ROUNDS=1000")
+	before := attached(t)
+	p := play(t, "record", fmt.Sprintf("TRACE_PID=%d", service.Process.Pid))
+	var during []ebpf.ProgramID
+	for range 100 {
+		if during = attached(t); len(during) > len(before) {
+			break
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	during = slices.DeleteFunc(during, func(id ebpf.ProgramID) bool { return slices.Contains(before, id) })
+	if len(during) == 0 {
+		t.Fatal("it did not attach")
+	}
+	_ = p.Process.Kill()
+	_, _ = p.Process.Wait()
+	var left []ebpf.ProgramID
+	for range 50 {
+		left = slices.DeleteFunc(attached(t), func(id ebpf.ProgramID) bool { return !slices.Contains(during, id) })
+		if len(left) == 0 {
+			return
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	t.Errorf("programs %v are left", left)
+}

@@ -1,0 +1,94 @@
+//go:build linux && amd64
+
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"strconv"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// scheduled is what 'hostlab record' prints as JSON, as far as it is looked at.
+type scheduled struct {
+	Recorded bool
+	Reason   string
+	Run      struct{ Value float64 }
+	Beside   *struct{ Value float64 } `json:"beside_sibling"`
+	Wakeups  struct {
+		Idle struct{ N int } `json:"idle_cpu"`
+		Busy struct{ N int } `json:"busy_cpu"`
+	}
+	Bursts struct{ N, Lost int }
+	Cost   struct {
+		InWindows int `json:"switches_in_windows"`
+	}
+}
+
+// recorded loads hostlab's programs into this kernel, on four CPUs of two cores. A process that works and rests is the
+// service. Its sibling is idle first and then busy.
+func recorded() {
+	pid := restless(0)
+	service := "pid:" + strconv.Itoa(pid)
+	alone := record(service)
+	require("the kernel takes the programs", alone.Recorded, "%s", alone.Reason)
+	require("it counts", alone.Cost.InWindows > 0 && alone.Wakeups.Idle.N+alone.Wakeups.Busy.N > 0 && alone.Bursts.N > 0 && alone.Bursts.Lost == 0, "%+v", alone)
+	require("the service runs", alone.Run.Value > 0.05 && alone.Run.Value < 1.1, "%+v", alone.Run)
+	require("its sibling is idle", alone.Beside != nil && alone.Beside.Value < 0.3*alone.Run.Value, "%+v of %+v", alone.Beside, alone.Run)
+
+	const group = controlGroups + "service"
+	if err := os.MkdirAll(group+"/below", 0o755); err != nil {
+		cannot(err.Error())
+	}
+	if err := echo(strconv.Itoa(pid), group+"/below/cgroup.procs"); err != nil {
+		cannot(err.Error())
+	}
+	spin(1)
+	beside := record("cgroup:/service")
+	require("a control group of version 2 is a service, with those below it", beside.Recorded && beside.Run.Value > 0.05, "%+v", beside)
+	require("its sibling is busy", beside.Beside != nil && beside.Beside.Value > 0.8*beside.Run.Value, "%+v of %+v", beside.Beside, beside.Run)
+	line("row", cat("/proc/sys/kernel/osrelease"), alone.Cost.InWindows, fmt.Sprintf("%.3f %.3f %.3f", alone.Run.Value, beside.Run.Value, beside.Beside.Value), failures)
+}
+
+func record(service string) (s scheduled) {
+	r := hostlab("record", "--service", service, "--for", "8s", "--format", "json")
+	if err := json.Unmarshal([]byte(r.out), &s); err != nil || r.code != 0 {
+		fail("record", "exit %d: %v: %s %s", r.code, err, r.out, r.err)
+	}
+	return s
+}
+
+// restless starts a shell that works and rests on one CPU; it ends with the guest.
+func restless(cpu int) int {
+	cmd := exec.Command("/bin/sh", "-c", "while :; do i=0; while [ $i -lt 3000 ]; do i=$((i+1)); done; usleep 30000; done")
+	if err := cmd.Start(); err != nil {
+		cannot(err.Error())
+	}
+	var set unix.CPUSet
+	set.Set(cpu)
+	if err := unix.SchedSetaffinity(cmd.Process.Pid, &set); err != nil {
+		cannot(err.Error())
+	}
+	return cmd.Process.Pid
+}
+
+// spin keeps a CPU busy until the guest ends.
+func spin(cpu int) {
+	up := make(chan error)
+	go func() {
+		runtime.LockOSThread()
+		var set unix.CPUSet
+		set.Set(cpu)
+		up <- unix.SchedSetaffinity(0, &set)
+		for began := time.Now(); time.Since(began) < time.Hour; {
+		}
+	}()
+	if err := <-up; err != nil {
+		cannot(err.Error())
+	}
+}
