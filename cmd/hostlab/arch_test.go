@@ -21,7 +21,7 @@ var layers = [][]string{
 	{"internal/probe", "internal/check", "internal/analysis"},
 	{"internal/experiment"},
 	{"internal/workload", "internal/service"},
-	{"internal/explain", "internal/setting", "internal/watch", "internal/emulate", "internal/delayfs", "internal/energy", "internal/model", "internal/trace", "internal/stops"},
+	{"internal/explain", "internal/setting", "internal/watch", "internal/emulate", "internal/delayfs", "internal/model", "internal/trace", "internal/stops"},
 	{"internal/host", "internal/lockfile", "internal/privatedb", "internal/result", "internal/stats", "internal/picture", "internal/document"},
 	{"internal/workload/hot", "internal/workload/thread", "internal/workload/worker"},
 	{"internal/screen", "internal/spelling", "internal/trust", "internal/proc", "internal/bounded", "studies", "."},

@@ -46,7 +46,7 @@ const (
 )
 
 // Energy and EnergyEach are responses of every workload: what the CPU packages used
-// in a run, as package energy reads it, and that by operation, which of workload dialog
+// in a run, as the runner reads it, and that by operation, which of workload dialog
 // is a step. A study that names no response does not have them.
 const (
 	Energy     = "energy_j"

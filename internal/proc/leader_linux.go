@@ -31,17 +31,17 @@ func Start(cmd *exec.Cmd) (*Leader, error) {
 }
 
 // Run is Wait, but when ctx is cancelled it asks the group to end, waits for a while until all
-// of it has, and kills what is left.
+// of it has, and kills what is left. The calling thread itself waits for the end, and calls then
+// at once: for many a program a switch to another thread would be a part of its time.
 func (l *Leader) Run(ctx context.Context, grace time.Duration, then func()) (cancelled bool, err error) {
-	ended := make(chan struct{})
+	ended, watched := make(chan struct{}), make(chan bool)
 	go func() {
-		defer close(ended)
-		AwaitEnd(l.Group())
-	}()
-	select {
-	case <-ended:
-	case <-ctx.Done():
-		cancelled = true
+		select {
+		case <-ended:
+			watched <- false
+			return
+		case <-ctx.Done():
+		}
 		l.Signal(unix.SIGTERM)
 		limit := time.NewTimer(grace)
 		defer limit.Stop()
@@ -53,8 +53,16 @@ func (l *Leader) Run(ctx context.Context, grace time.Duration, then func()) (can
 		case <-limit.C:
 		}
 		l.Signal(unix.SIGKILL)
-	}
-	return cancelled, l.Wait(then)
+		watched <- true
+	}()
+	err = l.Wait(func() {
+		if then != nil {
+			then()
+		}
+		close(ended)
+		cancelled = <-watched
+	})
+	return cancelled, err
 }
 
 // alive reports whether the group has a process that has not ended.

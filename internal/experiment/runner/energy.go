@@ -3,7 +3,6 @@ package runner
 import (
 	"fmt"
 
-	"hostlab/internal/energy"
 	"hostlab/internal/experiment"
 	"hostlab/internal/host"
 	"hostlab/internal/workload"
@@ -12,7 +11,7 @@ import (
 // meter measures the energy of runs for a study that asks for it. One that cannot
 // says so in every run: why is the reason.
 type meter struct {
-	energy *energy.Meter
+	energy *rapl
 	why    string
 }
 
@@ -28,7 +27,7 @@ func openMeter(s *experiment.Study, t host.Tree) (*meter, error) {
 	if asked == nil {
 		return nil, nil
 	}
-	e, err := energy.Open(t)
+	e, err := openRAPL(t)
 	switch {
 	case err == nil:
 		return &meter{energy: e}, nil
@@ -47,7 +46,7 @@ func (m *meter) begin() (end func(*workload.Sample)) {
 	if m.energy == nil {
 		return func(out *workload.Sample) { out.Lack(m.why, experiment.Energy, experiment.EnergyEach) }
 	}
-	stop := m.energy.Measure()
+	stop := m.energy.measure()
 	return func(out *workload.Sample) {
 		joules, err := stop()
 		if err != nil {

@@ -136,10 +136,15 @@ func (w *server) steps(req Request) (samples []Sample, at uint64, err error) {
 		run, chunk := hot.Adds, uint64(1<<17)
 		switch step.Kernel {
 		case ALU:
-		case Mixed:
-			run, chunk = around.mixed, 1<<12
-		case Chase:
-			run, chunk = around.chase, 1<<12
+		case Mixed, Chase:
+			walk := hot.Mixed
+			if step.Kernel == Chase {
+				walk = hot.Chase
+			}
+			run, chunk = func(n uint64) uint64 {
+				around.at = walk(&around.buf[0], around.at, n)
+				return n
+			}, 1<<12
 		default:
 			return nil, 0, fmt.Errorf("unknown kernel %q", step.Kernel)
 		}
@@ -188,14 +193,4 @@ func spinUntil(due time.Time) time.Duration {
 			return late
 		}
 	}
-}
-
-func (r *ring) mixed(n uint64) uint64 {
-	r.at = hot.Mixed(&r.buf[0], r.at, n)
-	return n
-}
-
-func (r *ring) chase(n uint64) uint64 {
-	r.at = hot.Chase(&r.buf[0], r.at, n)
-	return n
 }

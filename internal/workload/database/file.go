@@ -43,7 +43,8 @@ func ExplainFile(dir string, err error) error {
 		code = e.Code() & 0xff // the primary code: https://www.sqlite.org/rescode.html
 	}
 	switch {
-	case code == sqlite3.SQLITE_FULL || isFull(err):
+	case code == sqlite3.SQLITE_FULL || errors.Is(err, syscall.ENOSPC),
+		runtime.GOOS == "windows" && errors.Is(err, syscall.Errno(112)): // ERROR_DISK_FULL
 		return privatedb.DiskFull("SQLite", "", where)
 	case errors.Is(err, os.ErrPermission), code == sqlite3.SQLITE_READONLY, code == sqlite3.SQLITE_PERM:
 		return fmt.Errorf("the database cannot be written in %s: run as the user who owns it, or elsewhere", where)
@@ -53,9 +54,4 @@ func ExplainFile(dir string, err error) error {
 		return fmt.Errorf("the file system of %s failed under the database (%w): look into the kernel's log, or use another directory", where, err)
 	}
 	return errors.New(strings.ReplaceAll(err.Error(), dir+string(filepath.Separator), ""))
-}
-
-// isFull: Windows has an error of its own for it (ERROR_DISK_FULL).
-func isFull(err error) bool {
-	return errors.Is(err, syscall.ENOSPC) || runtime.GOOS == "windows" && errors.Is(err, syscall.Errno(112))
 }

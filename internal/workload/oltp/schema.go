@@ -3,7 +3,6 @@ package oltp
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -134,13 +133,4 @@ func tables(rows int64) []database.Table {
 			return []any{o.id, o.customer, o.item, o.quantity, o.amount}
 		}},
 	}
-}
-
-// build fills a new database file.
-func build(ctx context.Context, file string, rows int64, maxPages int) error {
-	db, err := open(file, "", maxPages)
-	if err != nil {
-		return err
-	}
-	return errors.Join(database.Fill(ctx, db, schema, tables(rows)...), db.Close())
 }

@@ -104,7 +104,11 @@ func (s *server) base(ctx context.Context, q question) (string, error) {
 		}
 	}
 	s.rows = 0
-	if err := build(ctx, file, q.Rows, q.MaxPages); err != nil {
+	db, err := open(file, "", q.MaxPages)
+	if err == nil {
+		err = errors.Join(database.Fill(ctx, db, schema, tables(q.Rows)...), db.Close())
+	}
+	if err != nil {
 		return "", errors.Join(err, remove(file))
 	}
 	s.rows, s.start = q.Rows, startTotals(q.Rows)

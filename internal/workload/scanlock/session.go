@@ -130,7 +130,7 @@ func (s *Session) ask(q request) (reply, error) {
 	s.asked = time.Now()
 	if how != answered {
 		s.kill()
-		<-got // comes at once, since the process is gone
+		<-got //nolint:errcheck // it comes at once, since the process is gone
 		err = lost(s.worker.PID(), how)
 	}
 	if s.ctx.Err() != nil {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
+	"strconv"
 	"time"
 
 	"hostlab/internal/workload"
@@ -20,6 +21,9 @@ import (
 type Workload struct{ cpus.Placed }
 
 const (
+	embedded   = "embedded" // the engines
+	inPostgres = "postgres"
+
 	maxBytes  = 1 << 30
 	maxDegree = cpus.Most
 )
@@ -57,6 +61,26 @@ func (Workload) Validate(cfg workload.Config) error {
 
 func (Workload) Needs(ctx context.Context, p workload.Values) error {
 	return database.Installed(ctx, "engine", p.String("engine"))
+}
+
+// checkEngine says what the server cannot do.
+func checkEngine(p workload.Values) error {
+	if p.String("engine") == inPostgres && p.String("cpus") != cpus.All {
+		return workload.Wrong("cpus", "the operating system places the server's processes; only the threads of engine=embedded are kept to CPUs",
+			"leave cpus out, or choose engine=embedded")
+	}
+	if n, err := strconv.Atoi(p.String("degree")); err == nil && p.String("engine") == inPostgres {
+		return checkDegree(n)
+	}
+	return nil // a word is counted where it runs
+}
+
+func checkDegree(n int) error {
+	if n <= maxWorkers+1 {
+		return nil
+	}
+	return workload.Wrong("degree", fmt.Sprintf("PostgreSQL gives a query at most %d workers and their leader, not %d", maxWorkers, n),
+		fmt.Sprintf("choose at most %d, or engine=embedded", maxWorkers+1))
 }
 
 func (w Workload) Open(ctx context.Context, cfg workload.Config) (workload.Session, error) {
@@ -155,7 +179,9 @@ func (s *session) Close() error { return errors.Join(s.worker.Close(), s.databas
 const job = "xmlquery"
 
 // Jobs lists what this package's worker processes do.
-func Jobs() []worker.Job { return []worker.Job{{Name: job, New: newServer}} }
+func Jobs() []worker.Job {
+	return []worker.Job{{Name: job, New: func() worker.Func { return worker.Handle((&server{}).answer) }}}
+}
 
 // question asks for a table, and with a degree for a query of it.
 type question struct {
@@ -183,11 +209,6 @@ type server struct {
 	size  int
 	seed  uint64
 	one   Sum // of one pass
-}
-
-func newServer() worker.Func {
-	s := &server{}
-	return worker.Handle(s.answer)
 }
 
 func (s *server) answer(q question) (a answer, err error) {

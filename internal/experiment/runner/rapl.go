@@ -1,9 +1,4 @@
-// Package energy reads what the packages of the CPUs have used, from the counters of
-// RAPL (running average power limit; Linux' powercap class, kernel 3.13, which has those of
-// AMD since 5.8). They count for all that use the package: neighbours and idle cores
-// are in them, memory and the rest of the machine are not. Since kernel 5.10
-// (CVE-2020-8694) root alone may read them, and guests mostly have none.
-package energy
+package runner
 
 import (
 	"errors"
@@ -17,15 +12,19 @@ import (
 	"hostlab/internal/host"
 )
 
-const class = "/sys/class/powercap"
+// powercap holds the counters of RAPL (running average power limit; Linux' powercap class, kernel
+// 3.13, which has those of AMD since 5.8). They count for all that use a package: neighbours and
+// idle cores are in them, memory and the rest of the machine are not. Since kernel 5.10
+// (CVE-2020-8694) root alone may read them, and guests mostly have none.
+const powercap = "/sys/class/powercap"
 
-// patience is how often counters are read while energy is measured. They wrap, the
+// rereads is how often counters are read while energy is measured. They wrap, the
 // smallest after 65 kJ (max_energy_range_uj), which a package of 1 kW uses in a
 // minute; a wrap between two readings is seen, a second one would not be.
-const patience = 20 * time.Second
+const rereads = 20 * time.Second
 
-// Meter is the counters of a machine's packages. It may be used by many at once.
-type Meter struct {
+// rapl is the counters of a machine's packages. It may be used by many at once.
+type rapl struct {
 	tree  host.Tree
 	zones []zone
 }
@@ -37,16 +36,16 @@ type zone struct {
 	span uint64 // uJ: the counter is below it
 }
 
-// Open finds the counters. The error says in a phrase why they cannot be read.
-func Open(t host.Tree) (*Meter, error) {
-	names, err := t.Dir(class)
+// openRAPL finds the counters. The error says in a phrase why they cannot be read.
+func openRAPL(t host.Tree) (*rapl, error) {
+	names, err := t.Dir(powercap)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && len(names) == 0 {
-		return nil, errors.New("this host shows no energy counters (RAPL, " + class + "), as guests and containers mostly do not")
+		return nil, errors.New("this host shows no energy counters (RAPL, " + powercap + "), as guests and containers mostly do not")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("the energy counters (RAPL) cannot be listed: %w", err)
 	}
-	m := &Meter{tree: t}
+	m := &rapl{tree: t}
 	seen := map[string]bool{}
 	// The same package may be there twice: intel-rapl:0 and, from its memory-mapped
 	// registers, intel-rapl-mmio:0. Names with two colons are parts of one.
@@ -56,7 +55,7 @@ func Open(t host.Tree) (*Meter, error) {
 			if !ok || strings.Contains(number, ":") {
 				continue
 			}
-			b, err := t.Read(path.Join(class, dir, "name"))
+			b, err := t.Read(path.Join(powercap, dir, "name"))
 			if err != nil {
 				return nil, fmt.Errorf("the energy counters (RAPL) cannot be read: %w", err)
 			}
@@ -65,8 +64,8 @@ func Open(t host.Tree) (*Meter, error) {
 				continue
 			}
 			seen[name] = true
-			z := zone{name: name, file: path.Join(class, dir, "energy_uj")}
-			if z.span, err = m.number(path.Join(class, dir, "max_energy_range_uj")); err != nil {
+			z := zone{name: name, file: path.Join(powercap, dir, "energy_uj")}
+			if z.span, err = m.number(path.Join(powercap, dir, "max_energy_range_uj")); err != nil {
 				return nil, err
 			}
 			m.zones = append(m.zones, z)
@@ -79,7 +78,7 @@ func Open(t host.Tree) (*Meter, error) {
 	return m, err
 }
 
-func (m *Meter) number(file string) (uint64, error) {
+func (m *rapl) number(file string) (uint64, error) {
 	f := m.tree.Int(file, "", 1)
 	v, ok := f.Get()
 	switch {
@@ -92,7 +91,7 @@ func (m *Meter) number(file string) (uint64, error) {
 }
 
 // read returns all counters, in uJ.
-func (m *Meter) read() ([]uint64, error) {
+func (m *rapl) read() ([]uint64, error) {
 	out := make([]uint64, len(m.zones))
 	for i, z := range m.zones {
 		var err error
@@ -103,15 +102,15 @@ func (m *Meter) read() ([]uint64, error) {
 	return out, nil
 }
 
-// Measure starts to count. stop ends it and returns the joules of all packages since.
+// measure starts to count. stop ends it and returns the joules of all packages since.
 // It must be called, once.
-func (m *Meter) Measure() (stop func() (float64, error)) {
+func (m *rapl) measure() (stop func() (float64, error)) {
 	c := &count{meter: m}
 	c.last, c.err = m.read()
 	quit := make(chan struct{})
 	var done sync.WaitGroup
 	done.Go(func() {
-		tick := time.NewTicker(patience)
+		tick := time.NewTicker(rereads)
 		defer tick.Stop()
 		for {
 			select {
@@ -132,7 +131,7 @@ func (m *Meter) Measure() (stop func() (float64, error)) {
 
 // count adds up what counters say. One goroutine at a time uses it.
 type count struct {
-	meter *Meter
+	meter *rapl
 	last  []uint64
 	sum   uint64 // uJ
 	err   error

@@ -1,4 +1,4 @@
-package energy
+package runner
 
 import (
 	"os"
@@ -11,7 +11,7 @@ import (
 	"hostlab/internal/host/hosttest"
 )
 
-const zones = `
+const raplZones = `
 -- sys/class/powercap/intel-rapl/enabled --
 1
 -- sys/class/powercap/intel-rapl:0/name --
@@ -38,36 +38,36 @@ package-0
 7
 `
 
-func set(t *testing.T, tree host.Tree, zone, value string) {
+func setCounter(t *testing.T, tree host.Tree, zone, value string) {
 	t.Helper()
-	if err := os.WriteFile(tree.Join(class+"/"+zone+"/energy_uj"), []byte(value+"\n"), 0o600); err != nil {
+	if err := os.WriteFile(tree.Join(powercap+"/"+zone+"/energy_uj"), []byte(value+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 }
 
 // Packages are summed, each once, and a counter that wraps goes on.
 func TestMeasure(t *testing.T) {
-	tree := hosttest.Tree(t, zones)
-	m, err := Open(tree)
+	tree := hosttest.Tree(t, raplZones)
+	m, err := openRAPL(tree)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff([]string{"package-0", "package-1"}, m.packages()); diff != "" {
 		t.Error(diff)
 	}
-	stop := m.Measure()
-	set(t, tree, "intel-rapl:0", "671150") // 328,850 uJ to the wrap, and these
-	set(t, tree, "intel-rapl:1", "3500000")
-	set(t, tree, "intel-rapl-mmio:0", "9000000")
+	stop := m.measure()
+	setCounter(t, tree, "intel-rapl:0", "671150") // 328,850 uJ to the wrap, and these
+	setCounter(t, tree, "intel-rapl:1", "3500000")
+	setCounter(t, tree, "intel-rapl-mmio:0", "9000000")
 	if got, err := stop(); err != nil || got != 1+2.5 {
 		t.Errorf("%v J, error %v, want 3.5", got, err)
 	}
-	stop = m.Measure()
+	stop = m.measure()
 	if got, err := stop(); err != nil || got != 0 {
 		t.Errorf("nothing used: %v J, error %v", got, err)
 	}
-	stop = m.Measure()
-	set(t, tree, "intel-rapl:1", "nonsense")
+	stop = m.measure()
+	setCounter(t, tree, "intel-rapl:1", "nonsense")
 	if _, err := stop(); err == nil || !strings.Contains(err.Error(), "intel-rapl:1/energy_uj") {
 		t.Errorf("a counter that cannot be read: %v", err)
 	}
@@ -77,18 +77,18 @@ func TestMeasure(t *testing.T) {
 func TestOpenFails(t *testing.T) {
 	for name, c := range map[string]struct{ archive, want string }{
 		"none":     {"-- proc/version --\nLinux\n", "no energy counters (RAPL, /sys/class/powercap)"},
-		"denied":   {strings.Replace(zones, "262143000000", "!errno EACCES", 1), "intel-rapl:0/energy_uj"},
-		"no range": {strings.Replace(zones, "262143328850", "-1", 1), "holds -1"},
+		"denied":   {strings.Replace(raplZones, "262143000000", "!errno EACCES", 1), "intel-rapl:0/energy_uj"},
+		"no range": {strings.Replace(raplZones, "262143328850", "-1", 1), "holds -1"},
 		"platform": {"-- sys/class/powercap/intel-rapl:0/name --\npsys\n", "no energy counter (RAPL) of a CPU package"},
 	} {
-		if _, err := Open(hosttest.Tree(t, c.archive)); err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
+		if _, err := openRAPL(hosttest.Tree(t, c.archive)); err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s: %v, want %q", name, err, c.want)
 		}
 	}
 }
 
 // packages names those that are counted.
-func (m *Meter) packages() (list []string) {
+func (m *rapl) packages() (list []string) {
 	for _, z := range m.zones {
 		list = append(list, z.name)
 	}
