@@ -2,7 +2,6 @@ package service
 
 import (
 	"fmt"
-	"net"
 	"slices"
 	"time"
 
@@ -67,7 +66,7 @@ func (n *Network) Look() error {
 			if !known {
 				n.sum.Connections++
 			}
-			local := id.Destination.IsLoopback() || id.Destination.Equal(id.Source) || net.IP(id.Source).IsLoopback()
+			local := id.Destination.IsLoopback() || id.Destination.Equal(id.Source) || id.Source.IsLoopback()
 			if local {
 				if !known {
 					n.sum.Local++
@@ -93,10 +92,6 @@ func (n *Network) Trips() Trips { return n.sum }
 // Port is the one on which a process listens for other hosts: the lowest of them; 0 where
 // there is none, or where this user may not see it.
 func Port(pid int) (port uint16) {
-	fs, err := procfs.NewFS(fmt.Sprintf("/proc/%d", pid)) // its own network namespace
-	if err != nil {
-		return 0
-	}
 	p, err := procfs.NewProc(pid)
 	if err != nil {
 		return 0
@@ -105,13 +100,16 @@ func Port(pid int) (port uint16) {
 	if err != nil {
 		return 0
 	}
-	const listens = 10 // TCP_LISTEN
-	v4, _ := fs.NetTCP()
-	v6, _ := fs.NetTCP6()
-	for _, line := range slices.Concat(v4, v6) {
-		at := uint16(line.LocalPort) //nolint:gosec // a port
-		if line.St == listens && slices.Contains(targets, fmt.Sprintf("socket:[%d]", line.Inode)) && (port == 0 || at < port) {
-			port = at
+	for _, family := range []uint8{unix.AF_INET, unix.AF_INET6} {
+		all, err := netlink.SocketDiagTCP(family)
+		if err != nil {
+			return 0
+		}
+		for _, s := range all {
+			at := s.ID.SourcePort
+			if s.State == netlink.TCP_LISTEN && slices.Contains(targets, fmt.Sprintf("socket:[%d]", s.INode)) && (port == 0 || at < port) {
+				port = at
+			}
 		}
 	}
 	return port

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"net/netip"
+	"os"
 	"testing"
 	"time"
 
@@ -34,6 +35,9 @@ func TestTrips(t *testing.T) {
 	n, err := NewNetwork(netip.MustParseAddrPort(l.Addr().String()).Port())
 	if err != nil {
 		t.Fatal(err)
+	}
+	if port := Port(os.Getpid()); port != netip.MustParseAddrPort(l.Addr().String()).Port() {
+		t.Errorf("this process listens on %d, not on %s", port, l.Addr())
 	}
 	var c net.Conn
 	if err := far.Do(func() error { c, err = net.Dial("tcp4", l.Addr().String()); return err }); err != nil {

@@ -54,11 +54,6 @@ func (f *Far) Do(do func() error) error {
 	return <-done
 }
 
-// Command runs a program in the namespace.
-func (f *Far) Command(args ...string) *exec.Cmd {
-	return exec.Command("ip", append([]string{"netns", "exec", f.name}, args...)...)
-}
-
 // tunnel makes a device whose packets are read and written as a file.
 func tunnel(t testing.TB, name string, in func(func() error) error) *os.File {
 	t.Helper()
