@@ -16,11 +16,11 @@ import (
 // ARCHITECTURE.md says what each layer is for.
 var layers = [][]string{
 	{"cmd"},
-	{"internal/report", "internal/predict", "internal/watch/live", "internal/export"},
+	{"internal/report", "internal/predict", "internal/watch/live", "internal/export", "internal/assess"},
 	{"internal/experiment/runner", "internal/lever"},
 	{"internal/probe", "internal/check", "internal/analysis"},
 	{"internal/experiment"},
-	{"internal/workload"},
+	{"internal/workload", "internal/service"},
 	{"internal/explain", "internal/setting", "internal/watch", "internal/emulate", "internal/delayfs", "internal/model", "internal/trace", "internal/stops"},
 	{"internal/host", "internal/lockfile", "internal/privatedb", "internal/result", "internal/stats", "internal/picture", "internal/document"},
 	{"internal/workload/hot", "internal/workload/thread", "internal/workload/worker"},

@@ -20,6 +20,7 @@ import (
 	"hostlab/internal/probe"
 	"hostlab/internal/proc"
 	"hostlab/internal/report"
+	"hostlab/internal/service"
 	"hostlab/internal/workload/cpus"
 	"hostlab/internal/workload/logcommit"
 )
@@ -29,6 +30,12 @@ import (
 const (
 	fullBudget  = 60 * time.Second
 	quickBudget = 20 * time.Second
+)
+
+// Behind the minute in which a service was watched, probes take less.
+const (
+	behindFull  = 20 * time.Second
+	behindQuick = 8 * time.Second
 )
 
 // assessOptions is what was asked for.
@@ -41,6 +48,10 @@ type assessOptions struct {
 	noReport string // why there is none though none was declined
 	json     string // "" for none, "-" for stdout
 	budget   time.Duration
+	service  string // as service.Parse takes it
+	dsn      string // "": none
+	lasts    time.Duration
+	behind   time.Duration // budget of the probes behind a service that was watched
 	quiet    bool
 }
 
@@ -52,11 +63,18 @@ func newAssess(std streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "assess [flags]",
 		Short: "Inspect, check, measure, report: the answer in a minute",
-		Long: `assess shows what this host is and which settings are wrong for its role. It
-measures what the platform costs, and shows what each lever could give at most
-and what to do next. It prints text and writes an HTML file for a colleague.
+		Long: `assess watches the service that runs here for a minute, under its own load. It
+says where its time went, what each lever on the platform could give it at most,
+and what to type next. It shows what this host is and which settings are wrong
+for its role. It prints text and writes an HTML file for a colleague.
 
-It measures, each with n, interval and noise floor:
+A service is a database, a systemd unit, a control group, or a process with its
+children. By default it is the database that runs here; of several, the busiest.
+hostlab connects to it as its own client would: as you, or for root as the
+server's own account. Where it may not, it observes the processes and says what
+to grant. --service demo starts a small shop of its own, to try all of this.
+
+Behind that it measures the platform, each with n, interval and noise floor:
   wake-up   what a short burst of work costs after the CPU was idle
   siblings  which CPUs share a core, and what a memory scan on one does
   commit    the latency of a durable 4 KiB append in the log directory
@@ -64,7 +82,8 @@ It measures, each with n, interval and noise floor:
 
 assess changes nothing. The commit probe writes two files of 8 MiB into the log
 directory, and one of 1 MiB in memory. They have no names and end with the
-probe. Root is not needed. Run it on a quiet host, or read the warnings.
+probe. Root is not needed. Beside a service, probes that take whole CPUs are
+left out; where none runs, or with --service none, all run.
 
 The log directory is that of --log-dir, or of the database server that runs
 here; of several, the one that has used the most CPU time. If this user may not
@@ -79,12 +98,20 @@ Exit status:
   130  interrupted`,
 		Example: `  hostlab assess
   hostlab assess --role production-app --log-dir /oracle/redo --html db7.html
-  hostlab assess --quick --quiet --html= --json - | jq .verdict`,
+  hostlab assess --service unit:tomcat9 --for 5m
+  hostlab assess --dsn postgres://monitor@db1/prod
+  hostlab assess --quick --quiet --html= --json - | jq .verdict.text`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			o.budget = fullBudget
+			o.budget, o.behind = fullBudget, behindFull
 			if quick {
-				o.budget = quickBudget
+				o.budget, o.behind = quickBudget, behindQuick
+				if !cmd.Flags().Changed("for") {
+					o.lasts = quickBudget
+				}
+			}
+			if o.lasts < leastRecording || o.lasts > time.Hour {
+				return usagef("--for %s: expected 1s to 1h", o.lasts)
 			}
 			o.asked = cmd.Flags().Changed("log-dir")
 			if err := o.findLogDir(); err != nil {
@@ -97,6 +124,9 @@ Exit status:
 		},
 	}
 	choiceFlag(cmd, &o.role, "role", check.ProductionDB, "what the host is for", check.Roles)
+	cmd.Flags().StringVar(&o.service, "service", "auto", "`SERVICE` to watch: "+service.Forms)
+	cmd.Flags().StringVar(&o.dsn, "dsn", "", "`DSN` of the database to watch, here or elsewhere, without a password (see explain)")
+	cmd.Flags().DurationVar(&o.lasts, "for", time.Minute, "how long to watch the service")
 	cmd.Flags().StringVar(&o.logDir, "log-dir", "", "directory on the device of the database's log (default: the log directory of a server that runs here, else the current directory)")
 	cmd.Flags().StringVar(&o.html, "html", "", "write the HTML report to `FILE` (- for stdout; default: a new file in $XDG_STATE_HOME/hostlab; --html= writes none)")
 	cmd.Flags().StringVar(&o.json, "json", "", "write everything as JSON to `FILE` (- for stdout)")
@@ -160,7 +190,7 @@ func assessAndReport(ctx context.Context, std streams, o assessOptions) error {
 	remind(std)
 	p := newProgress(std.err, o.quiet, o.budget)
 	defer p.clear()
-	a, err := assess(ctx, o, p)
+	a, err := inspect(ctx, o, p)
 	p.clear()
 	if err != nil {
 		return err
@@ -179,6 +209,9 @@ func assessAndReport(ctx context.Context, std streams, o assessOptions) error {
 		if err := printDocument(std, d, "text"); err != nil {
 			return err
 		}
+	}
+	if m := a.Minute; m != nil && m.Ended != "" {
+		err2 = errors.Join(err2, fmt.Errorf("%s was watched for %.1f s only: %s", m.Service.Name, m.Report.Wall, m.Ended))
 	}
 	return errors.Join(err1, err2, brokenProbes(a))
 }
@@ -222,7 +255,7 @@ const busyShare = 0.05
 // alpha gives the 95 % intervals of all probes.
 const alpha = 0.05
 
-func assess(ctx context.Context, o assessOptions, p *progress) (*report.Assessment, error) {
+func inspect(ctx context.Context, o assessOptions, p *progress) (*report.Assessment, error) {
 	started := time.Now()
 	tree := host.Tree{}
 	if err := host.Look(tree); err != nil {
@@ -259,8 +292,20 @@ func assess(ctx context.Context, o assessOptions, p *progress) (*report.Assessme
 		Role: o.role, Facts: facts, Results: check.Run(facts, o.role, check.All()),
 		LogDir: cfg.LogDir, LogDirWhy: place.why,
 	}
+	m, err := o.serve(ctx, facts, place.dir, p)
+	if err != nil {
+		return nil, err
+	}
+	all := o.budget
+	if m != nil {
+		all = o.behind
+	}
 	for _, pr := range probe.All() {
-		budget := time.Duration(float64(o.budget) * pr.Share)
+		if m != nil && pr.Wide {
+			a.Runs = append(a.Runs, probe.Outcome{Probe: pr.Name, Title: pr.Title, Skipped: "it takes whole CPUs, and " + m.Service.Name + " is at work here; --service none runs it"})
+			continue
+		}
+		budget := time.Duration(float64(all) * pr.Share)
 		cfg.Budget, cfg.Report = budget, p.step(pr.Title, budget)
 		out, err := runProbe(ctx, pr, cfg)
 		if err != nil {
@@ -269,9 +314,17 @@ func assess(ctx context.Context, o assessOptions, p *progress) (*report.Assessme
 		a.Runs = append(a.Runs, out)
 		a.Probes = append(a.Probes, out.Measurements...)
 	}
-	a.Levers = lever.Join(o.role, facts, a.Results, a.Runs)
-	a.Verdict = lever.VerdictLine(o.role, a.Levers)
+	a.Probed = lever.Join(o.role, facts, a.Results, a.Runs)
+	if m == nil {
+		a.Levers, a.Verdict.Text = ofProbes(a.Probed), lever.VerdictLine(o.role, a.Probed)
+	} else {
+		a.Minute, a.Service, a.Time, a.Levers = m, m.About(), m.Time(), join(m, a.Probed)
+		a.Verdict.Text = m.Verdict(a.Levers)
+	}
 	a.Warnings = report.BusyWarnings(a.Runs)
+	if m != nil && m.Ended != "" {
+		a.Warnings = append([]string{fmt.Sprintf("Watching ended early, after %.0f s: %s.", m.Report.Wall, m.Ended)}, a.Warnings...)
+	}
 	if place.wrong != "" && cfg.LogDir != "" {
 		a.Warnings = append(a.Warnings, fmt.Sprintf("Commits were timed in %s: %s. Name a directory with --log-dir, or run it as root.", place.dir, place.wrong))
 	}

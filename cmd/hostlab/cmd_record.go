@@ -9,6 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hostlab/internal/assess"
+	"hostlab/internal/service"
 	"hostlab/internal/trace"
 )
 
@@ -34,6 +36,7 @@ Service:
   pid:N        a process and its children, also those that come
   cgroup:PATH  a control group and those below it
   unit:NAME    a systemd unit
+  NAME         a unit or a program of that name
 
 Small programs in the kernel count at each context switch, in short windows at
 random moments. How much of the time windows cover follows from a budget of
@@ -76,10 +79,18 @@ func (o *recordFlags) run(ctx context.Context, std streams) error {
 			return err
 		}
 	}
-	target, err := trace.Find(o.service)
+	spec, err := service.Parse(o.service)
 	if err != nil {
 		return usagef("--service %w", err)
 	}
+	found, err := spec.Find(nil, nil)
+	switch {
+	case err != nil:
+		return usagef("--service %s: %w", o.service, err)
+	case found == nil:
+		return usagef("--service %s: record takes a unit, a program, a control group or a process", o.service)
+	}
+	target := assess.Target(found)
 	p := newProgress(std.err, o.quiet, o.lasts)
 	defer p.clear()
 	step := p.step("recording "+o.service, o.lasts)

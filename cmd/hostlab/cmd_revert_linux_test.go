@@ -9,7 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"hostlab/internal/setting"
 	"hostlab/internal/systemtest"
 )
 
@@ -20,7 +19,7 @@ func TestRevertInAnotherUsersDirectory(t *testing.T) {
 	var out bytes.Buffer
 	try := func() error {
 		o := revertOptions{format: "text"}
-		return o.putBack(t.Context(), streams{nil, &out, &out}, setting.Local(t.TempDir()), dir, dir)
+		return o.putBack(t.Context(), streams{nil, &out, &out}, tree(t, t.TempDir()), dir, dir)
 	}
 	if err := try(); err != nil || !strings.Contains(out.String(), "Nothing to put back") {
 		t.Errorf("root's own: %v, %q", err, out.String())

@@ -33,7 +33,6 @@ type runOptions struct {
 	restore bool
 	yes     bool
 	quiet   bool
-	foreign error // why another user may have written the study's file
 }
 
 func newRun(std streams) *cobra.Command {
@@ -94,9 +93,6 @@ Exit status:
 			given := cmd.Flags().Changed("blocks") || cmd.Flags().Changed("seed") || cmd.Flags().Changed("set")
 			if err := o.check(o.study != "", given); err != nil {
 				return err
-			}
-			if experiment.IsFile(o.study) && !o.resume {
-				o.foreign = trust.FileAsRoot(o.study)
 			}
 			st, err := o.find(set, given)
 			if err != nil {
@@ -266,11 +262,11 @@ func (o *runOptions) permitted(ctx context.Context, std streams, st *experiment.
 			changing = append(changing, f.Name)
 		}
 	}
-	if o.foreign != nil {
+	if st.Foreign != nil && !o.resume {
 		if o.yes || o.quiet || !askable(std) {
-			return usagef("%w, and its commands would run as root; read it, then copy it as yourself (cp) and name the copy", o.foreign)
+			return usagef("%w, and its commands would run as root; read it, then copy it as yourself (cp) and name the copy", st.Foreign)
 		}
-		if err := permitOutside(ctx, std, o.foreign.Error(), []string{"and its commands, as listed above, would run as root"}); err != nil {
+		if err := permitOutside(ctx, std, st.Foreign.Error(), []string{"and its commands, as listed above, would run as root"}); err != nil {
 			return err
 		}
 	}

@@ -53,7 +53,7 @@ func (m *machine) open() (tree host.Tree, close func(), err error) {
 		return tree, close, err
 	}
 	if info.IsDir() {
-		return host.Tree{Root: root}, close, ofLinux(root, m.name())
+		return host.Tree{Root: root}, close, ofLinux(os.DirFS(root), m.name())
 	}
 	if !info.Mode().IsRegular() || info.Size() > largestRecording {
 		return tree, close, usagef("%s: expected a directory, or a recording of at most %s", m.name(), result.Format(largestRecording, "B"))
@@ -74,7 +74,7 @@ func (m *machine) open() (tree host.Tree, close func(), err error) {
 		close()
 		return tree, func() {}, usagef("%s: %w", m.name(), err)
 	}
-	if err := ofLinux(dir, m.name()); err != nil {
+	if err := ofLinux(os.DirFS(dir), m.name()); err != nil {
 		close()
 		return tree, func() {}, err
 	}
@@ -87,17 +87,21 @@ const largestMachine = 2 * 8192
 
 // ofLinux refuses a tree with more CPUs than a kernel knows: each is asked some fifty
 // questions.
-func ofLinux(root, name string) error {
-	dir := filepath.Join(root, "sys/devices/system/cpu")
-	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+func ofLinux(tree fs.FS, name string) error {
+	const dir = "sys/devices/system/cpu"
+	if info, err := fs.Stat(tree, dir); err != nil || !info.IsDir() {
 		return nil // what is not there is absent
 	}
-	d, err := os.Open(dir)
+	d, err := tree.Open(dir)
 	if err != nil {
 		return nil // and what may not be read says so itself
 	}
 	defer d.Close()
-	if names, _ := d.Readdirnames(largestMachine + 1); len(names) > largestMachine {
+	list, ok := d.(fs.ReadDirFile)
+	if !ok {
+		return nil
+	}
+	if names, _ := list.ReadDir(largestMachine + 1); len(names) > largestMachine {
 		return usagef("%s: sys/devices/system/cpu has more than %d entries; no kernel has so many CPUs", name, largestMachine)
 	}
 	return nil

@@ -23,6 +23,7 @@ import (
 	"hostlab/internal/experiment/runner"
 	"hostlab/internal/probe"
 	"hostlab/internal/screen"
+	"hostlab/internal/service/demo"
 	"hostlab/internal/setting"
 	"hostlab/internal/workload/all"
 	"hostlab/internal/workload/worker"
@@ -56,7 +57,7 @@ func main() {
 
 // jobs are all that worker processes of this program do.
 func jobs() []worker.Job {
-	return slices.Concat(probe.Jobs(), all.Jobs(), emulate.Jobs(), delayfs.Jobs())
+	return slices.Concat(probe.Jobs(), all.Jobs(), emulate.Jobs(), delayfs.Jobs(), demo.Jobs())
 }
 
 // stopSignals are those that end a run as asked. One that was ignored from

@@ -13,6 +13,7 @@ import (
 
 	"hostlab/internal/screen"
 	"hostlab/internal/setting"
+	"hostlab/internal/trust"
 )
 
 // settingsAt is where settings are read and changed: this machine, or a tree of files that
@@ -36,34 +37,54 @@ func (a *settingsAt) open() (sys *setting.System, dir string, err error) {
 		if err != nil {
 			return nil, "", usagef("there is no place for the journal: %w", err)
 		}
-		return setting.Local(""), dir, nil
+		return setting.Local(nil), dir, nil
 	}
-	abs, err := filepath.Abs(a.root)
-	if err == nil {
-		abs, err = filepath.EvalSymlinks(abs)
-	}
-	if err != nil {
-		return nil, "", usagef("--root %s: %w", a.root, plain(err))
-	}
-	if abs == string(filepath.Separator) {
-		return nil, "", usagef("--root / is this machine; leave --root out to change its settings")
-	}
-	info, err := os.Stat(abs)
+	info, err := os.Stat(a.root)
 	if err != nil {
 		return nil, "", usagef("--root %s: %w", a.root, plain(err))
 	}
 	if !info.IsDir() {
 		return nil, "", usagef("--root %s: expected a directory; 'hostlab facts' reads recordings of one file", a.root)
 	}
-	if _, err := os.Stat(filepath.Join(abs, "sys")); errors.Is(err, fs.ErrNotExist) {
-		if _, err := os.Stat(filepath.Join(abs, "proc")); errors.Is(err, fs.ErrNotExist) {
+	root, err := a.hold()
+	if err != nil {
+		return nil, "", err
+	}
+	if info, err = root.Stat("."); err != nil {
+		return nil, "", usagef("--root %s: %w", a.root, plain(err))
+	}
+	if top, err := os.Stat(string(filepath.Separator)); err == nil && os.SameFile(info, top) {
+		return nil, "", usagef("--root / is this machine; leave --root out to change its settings")
+	}
+	if _, err := root.Lstat("sys"); errors.Is(err, fs.ErrNotExist) {
+		if _, err := root.Lstat("proc"); errors.Is(err, fs.ErrNotExist) {
 			return nil, "", cannotLook{fmt.Errorf("--root %s holds neither /proc nor /sys of a machine", a.root)}
 		}
 	}
-	if err := ofLinux(abs, "--root "+a.root); err != nil {
+	if err := ofLinux(root.FS(), "--root "+a.root); err != nil {
 		return nil, "", err
 	}
-	return setting.Local(abs), filepath.Join(abs, "var", "lib", "hostlab"), nil
+	return setting.Local(root), filepath.Join(root.Name(), "var", "lib", "hostlab"), nil
+}
+
+// hold opens the tree once: all that is read and changed is below what is open then. Root
+// takes none that another user could have put there.
+func (a *settingsAt) hold() (*os.Root, error) {
+	abs, err := filepath.Abs(a.root)
+	if err == nil && os.Geteuid() != 0 {
+		abs, err = filepath.EvalSymlinks(abs)
+	}
+	if err != nil {
+		return nil, usagef("--root %s: %w", a.root, plain(err))
+	}
+	root, err := trust.Held(abs)
+	if refused, ok := errors.AsType[*trust.Refused](err); ok {
+		return nil, usagef("--root %s: %w, who could put another tree there; name a tree that root made, or run as its owner", a.root, refused)
+	}
+	if err != nil {
+		return nil, usagef("--root %s: %w", a.root, plain(err))
+	}
+	return root, nil
 }
 
 // machineDir is where root's journal lies, of which dir may be another user's. A tree has one.
@@ -160,7 +181,7 @@ func remind(std streams) {
 	if err != nil {
 		return
 	}
-	if v, err := setting.Look(setting.Local(""), dir); err == nil {
+	if v, err := setting.Look(setting.Local(nil), dir); err == nil {
 		warn(std, v)
 	}
 }

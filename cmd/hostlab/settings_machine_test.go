@@ -39,7 +39,7 @@ func setIn(t *testing.T, sys *setting.System, dir string, list ...setting.Assign
 // nothing.
 func TestVerifyOfTheMachine(t *testing.T) {
 	root, write := recordedTree(t, "intel-core-cst")
-	sys := setting.Local(root)
+	sys := tree(t, root)
 	own, machine := filepath.Join(root, "own"), filepath.Join(root, "machine")
 	verify := func() []setting.Outcome {
 		t.Helper()
@@ -77,7 +77,7 @@ func TestVerifyOfTheMachine(t *testing.T) {
 // there are as verify counts them.
 func TestRevertOfRootsChanges(t *testing.T) {
 	root, write := recordedTree(t, "intel-core-cst")
-	sys := setting.Local(root)
+	sys := tree(t, root)
 	own, machine := filepath.Join(root, "own"), filepath.Join(root, "machine")
 	revert := func(o revertOptions) (status int, stdout string) {
 		t.Helper()
@@ -172,7 +172,7 @@ func (readOnly) Writable(path string) error {
 // set is looked at all the same, and the object says which right is missing.
 func TestAnotherUsersHome(t *testing.T) {
 	root, _ := recordedTree(t, "intel-core-cst")
-	sys := setting.Local(root)
+	sys := tree(t, root)
 	own, machine := filepath.Join(root, "root-home"), filepath.Join(root, "machine")
 	sys.Disk = closedTo{sys.Disk, own}
 	swap := []setting.Assignment{{Name: "swappiness", Value: "10"}}
@@ -220,7 +220,7 @@ func TestSetMeanwhile(t *testing.T) {
 		{"not at all", "60", "  swappiness  60 -> 23\n"},
 	} {
 		root, write := recordedTree(t, "intel-core-cst")
-		sys := setting.Local(root)
+		sys := tree(t, root)
 		sys.Disk = lateLock{sys.Disk, func() { write(swappiness, c.meanwhile) }}
 		var out bytes.Buffer
 		o := setOptions{format: "text", yes: true}
@@ -232,7 +232,7 @@ func TestSetMeanwhile(t *testing.T) {
 	}
 	// Also what had the value already, and no longer has.
 	root, write := recordedTree(t, "intel-core-cst")
-	sys := setting.Local(root)
+	sys := tree(t, root)
 	sys.Disk = lateLock{sys.Disk, func() { write(swappiness, "26") }}
 	var out bytes.Buffer
 	o := setOptions{format: "text", yes: true}
@@ -260,7 +260,7 @@ func (l limits) WriteFile(path string, value []byte) error {
 // What the kernel has changed with a setting is told with it, and by verify; it is no drift.
 func TestMovedBeside(t *testing.T) {
 	root, _ := recordedTree(t, "intel-core-cst")
-	sys := setting.Local(root)
+	sys := tree(t, root)
 	sys.FS = limits{sys.FS}
 	dir := filepath.Join(root, "j")
 	const line = "  dirty_ratio  20 % -> 0 (not in force), with dirty_bytes\n"
@@ -316,4 +316,15 @@ func TestHeldInTheForeground(t *testing.T) {
 	if status := <-ended; status != exitOK {
 		t.Errorf("status %d", status)
 	}
+}
+
+// tree is the machine that a directory stands for.
+func tree(t *testing.T, dir string) *setting.System {
+	t.Helper()
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { root.Close() })
+	return setting.Local(root)
 }

@@ -11,6 +11,7 @@ import (
 
 	"hostlab/internal/screen"
 	"hostlab/internal/spelling"
+	"hostlab/internal/trust"
 	"hostlab/internal/workload"
 	"hostlab/studies"
 )
@@ -40,7 +41,7 @@ const (
 // Load reads and checks a study file. The error is a *Problems where the file or
 // what o sets cannot be used.
 func Load(file string, o Overrides, k Known) (*Study, error) {
-	source, err := readFile(file)
+	source, foreign, err := readFile(file)
 	if err != nil {
 		return nil, &Problems{[]Problem{{File: file, Text: err.Error()}}}
 	}
@@ -48,40 +49,43 @@ func Load(file string, o Overrides, k Known) (*Study, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
-	return Parse(file, dir, source, o, k)
+	s, err := Parse(file, dir, source, o, k)
+	if s != nil {
+		s.Foreign = foreign
+	}
+	return s, err
 }
 
-// readFile reads a study's bytes. It reads plain files only: opening a pipe may
-// wait for ever, and a device may never end.
-func readFile(file string) ([]byte, error) {
-	info, err := os.Stat(file)
-	if err != nil {
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil, errors.New("no such file; 'hostlab study list' names the studies that need none")
-		}
-		return nil, bare(err)
-	}
+// readFile reads a study's bytes, and says who else than root may have written them. It reads
+// plain files only: opening a pipe may wait for ever, and a device may never end.
+func readFile(file string) (source []byte, foreign, err error) {
+	f, foreign, err := trust.ForRoot(file)
 	switch {
-	case info.IsDir():
-		return nil, errors.New("is a directory; name the study file in it")
-	case !info.Mode().IsRegular():
-		return nil, errors.New("is a device or a pipe; a study is a plain file")
-	case info.Size() > maxFile:
-		return nil, errors.New(tooLarge)
-	}
-	f, err := os.Open(file)
-	if err != nil {
-		return nil, bare(err)
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil, errors.New("no such file; 'hostlab study list' names the studies that need none")
+	case err != nil:
+		return nil, nil, bare(err)
 	}
 	defer f.Close()
-	source, err := io.ReadAll(io.LimitReader(f, maxFile+1)) // it may grow, and files in /proc have no size
+	info, err := f.Stat()
+	switch {
+	case err != nil:
+		return nil, nil, bare(err)
+	case info.IsDir():
+		return nil, nil, errors.New("is a directory; name the study file in it")
+	case !info.Mode().IsRegular():
+		return nil, nil, errors.New("is a device or a pipe; a study is a plain file")
+	case info.Size() > maxFile:
+		return nil, nil, errors.New(tooLarge)
+	}
+	source, err = io.ReadAll(io.LimitReader(f, maxFile+1)) // it may grow, and files in /proc have no size
 	if err != nil {
-		return nil, bare(err)
+		return nil, nil, bare(err)
 	}
 	if len(source) > maxFile {
-		return nil, errors.New(tooLarge)
+		return nil, nil, errors.New(tooLarge)
 	}
-	return source, nil
+	return source, foreign, nil
 }
 
 // bare takes the path out of an error, since the line begins with it.

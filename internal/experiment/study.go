@@ -18,6 +18,7 @@ type Study struct {
 	Out         string // directory of the record; "": not known yet. It is no part of the study's identity
 	BuiltIn     string // the name of one inside the binary; "" for a file
 	Source      []byte // the file's bytes
+	Foreign     error  // as root: who else may have written the file; nil: nobody. It is no part of the study's identity
 	Name        string
 	Title       string
 	Description string

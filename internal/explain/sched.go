@@ -126,6 +126,10 @@ func (t *Threads) Total() (run, queue time.Duration) {
 	return run, queue
 }
 
+// Unseen is how long threads that ended waited for a CPU after the last look at them: most
+// likely, and at most.
+func (t *Threads) Unseen() (likely, most time.Duration) { return t.unseen, t.most }
+
 // Missed is how many threads ended of which the last use is not known.
 func (t *Threads) Missed() int {
 	if t.Gone != nil {

@@ -94,32 +94,57 @@ func (b block) disks() []BlockDevice {
 }
 
 // kinds maps beginnings of kernel names to kinds, Documentation/admin-guide/
-// devices.txt. Longer beginnings come before the ones they contain.
-var kinds = []struct{ prefix, kind string }{
-	{"nvme", "nvme"}, {"pmem", "pmem"}, {"xvd", "xen"}, {"vd", "virtio"}, {"sd", "scsi"}, {"sr", "optical"},
-	{"dm-", "dm"}, {"md", "md"}, {"loop", "loop"}, {"zram", "zram"}, {"ram", "ram"}, {"rbd", "rbd"}, {"nbd", "nbd"},
-	{"drbd", "drbd"}, {"mmcblk", "mmc"}, {"bcache", "bcache"}, {"dasd", "dasd"}, {"mtdblock", "mtd"}, {"ublkb", "ublk"},
-	{"fd", "floppy"},
+// devices.txt. Longer beginnings come before the ones they contain. The class is that of all
+// of a kind, and queue says that they have queue settings which mean something.
+var kinds = []struct {
+	prefix, kind, class string
+	queue               bool
+}{
+	{"nvme", "nvme", "", true}, {"pmem", "pmem", ClassPmem, false}, {"sd", "scsi", "", true}, {"sr", "optical", "", false},
+	{"xvd", "xen", ClassVirtual, true}, {"vd", "virtio", ClassVirtual, true}, // the host decides what is behind it
+	{"dm-", "dm", "", false}, {"md", "md", "", false}, {"loop", "loop", "", false}, {"fd", "floppy", "", false},
+	{"zram", "zram", ClassMemory, false}, {"ram", "ram", ClassMemory, false}, {"rbd", "rbd", ClassNetwork, true},
+	{"nbd", "nbd", ClassNetwork, false}, {"drbd", "drbd", ClassNetwork, true}, // drbd waits for its peer (protocol C)
+	{"mmcblk", "mmc", ClassSSD, true}, {"mtdblock", "mtd", ClassSSD, true}, {"bcache", "bcache", "", true},
+	{"dasd", "dasd", "", true}, {"ublkb", "ublk", "", true}, {"", "block", "", true},
+}
+
+// kindOf is the kind by the kernel's name alone.
+func kindOf(name string) (kind, class string, queue bool) {
+	for _, k := range kinds {
+		if strings.HasPrefix(name, k.prefix) {
+			return k.kind, k.class, k.queue
+		}
+	}
+	return "", "", false // the last prefix is empty
+}
+
+// HasQueue reports a whole disk whose queue settings mean something, by its kernel
+// name: no loop, RAM or optical device, and no stacked one, which hands requests on.
+func HasQueue(name string) bool {
+	_, _, queue := kindOf(name)
+	return queue
+}
+
+// IsStacked reports a device that is made of others (dm, md), by its kernel name.
+func IsStacked(name string) bool {
+	kind, _, _ := kindOf(name)
+	return kind == "dm" || kind == "md"
 }
 
 // kind names what a device is. LVM, dm-crypt and others write what a device-mapper
 // device is for in front of its UUID; the target itself is not in sysfs.
 func (b block) kind(name string) string {
-	for _, k := range kinds {
-		if !strings.HasPrefix(name, k.prefix) {
-			continue
+	kind, _, _ := kindOf(name)
+	switch kind {
+	case "dm":
+		return dmKind(b.t.Text(b.dir(name) + "/dm/uuid").Or(""))
+	case "md":
+		if level := b.t.Text(b.dir(name) + "/md/level").Or(""); level != "" {
+			return "md-" + level
 		}
-		switch k.kind {
-		case "dm":
-			return dmKind(b.t.Text(b.dir(name) + "/dm/uuid").Or(""))
-		case "md":
-			if level := b.t.Text(b.dir(name) + "/md/level").Or(""); level != "" {
-				return "md-" + level
-			}
-		}
-		return k.kind
 	}
-	return "block"
+	return kind
 }
 
 func dmKind(uuid string) string {

@@ -25,25 +25,16 @@ func stackClass(classes []string) string {
 // class tells the class of one disk; "" for stacked devices (dm, md, loop) and
 // for what sysfs does not tell.
 func (b block) class(name string) string {
-	switch kind := b.kind(name); kind {
-	case "zram", "ram":
-		return ClassMemory
-	case "pmem":
-		return ClassPmem
-	case "rbd", "nbd", "drbd":
-		return ClassNetwork // drbd waits for its peer before a write is durable (protocol C)
-	case "virtio", "xen":
-		return ClassVirtual // the host decides whether a disk, flash or a network is behind it
+	switch kind, class, _ := kindOf(name); kind {
 	case "nvme":
 		return b.nvmeClass(name)
 	case "scsi":
 		return b.scsiClass(name)
-	case "mmc", "mtd":
-		return ClassSSD
 	case "dasd", "block", "ublk":
 		return b.byRotation(name)
+	default:
+		return class
 	}
-	return ""
 }
 
 // volumes are the models by which hypervisors and clouds show volumes of theirs
@@ -114,20 +105,4 @@ func (b block) byRotation(name string) string {
 		return ClassDisk
 	}
 	return ClassSSD
-}
-
-// HasQueue reports a whole disk whose queue settings mean something, by its kernel
-// name: no loop, RAM or optical device, and no stacked one, which hands requests on.
-func HasQueue(name string) bool {
-	for _, p := range []string{"loop", "ram", "zram", "sr", "fd", "nbd", "pmem"} {
-		if strings.HasPrefix(name, p) {
-			return false
-		}
-	}
-	return !IsStacked(name)
-}
-
-// IsStacked reports a device that is made of others (dm, md), by its kernel name.
-func IsStacked(name string) bool {
-	return strings.HasPrefix(name, "dm-") || strings.HasPrefix(name, "md")
 }

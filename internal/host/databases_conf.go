@@ -67,12 +67,11 @@ func (p process) hanaConf() conf {
 // readConf reads the named sections of INI files, as the server sees them.
 func readConf(p process, sections string, files ...string) conf {
 	c := conf{values: map[string]string{}}
-	wanted := strings.Fields(sections)
-	left := confFiles
-	var read func(file string)
-	read = func(file string) {
-		if left--; left < 0 || !path.IsAbs(file) {
-			return
+	for left := confFiles; len(files) > 0 && left > 0; left-- {
+		file := files[0]
+		files = files[1:]
+		if !path.IsAbs(file) {
+			continue
 		}
 		own, inView := viewOf(p.t, p.seen(file))
 		real, err := own.resolve(inView)
@@ -83,31 +82,24 @@ func readConf(p process, sections string, files ...string) conf {
 		if StateOf(err) == StateDenied && c.denied == "" {
 			c.denied = file
 		}
-		if err != nil {
-			return
-		}
-		text := string(b)
-		values, includes := parseConf(text, wanted)
+		values, includes := parseConf(string(b), strings.Fields(sections))
 		for k, v := range values {
 			c.values[k], c.source = v, file
 		}
-		for _, inc := range includes {
-			if dir, ok := strings.CutPrefix(inc, "!includedir "); ok {
+		var included []string
+		for _, line := range includes {
+			if f, ok := strings.CutPrefix(line, "!include "); ok {
+				included = append(included, strings.TrimSpace(f))
+			} else if dir, ok := strings.CutPrefix(line, "!includedir "); ok {
 				dir = strings.TrimSpace(dir)
 				names, _ := p.t.Dir(p.seen(dir))
 				slices.Sort(names)
-				for _, n := range names {
-					if strings.HasSuffix(n, ".cnf") {
-						read(path.Join(dir, n))
-					}
+				for _, n := range slices.DeleteFunc(names, func(n string) bool { return !strings.HasSuffix(n, ".cnf") }) {
+					included = append(included, path.Join(dir, n))
 				}
-			} else if f, ok := strings.CutPrefix(inc, "!include "); ok {
-				read(strings.TrimSpace(f))
 			}
 		}
-	}
-	for _, f := range files {
-		read(f)
+		files = append(included, files...)
 	}
 	return c
 }

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -18,13 +19,13 @@ func (p process) believed(dir Fact[string]) Fact[string] {
 		return dir
 	}
 	p.t = p.t.quiet()
-	owner, err := ownerOf(name)
+	at, err := nodeOf(name)
 	if err != nil {
 		return dir // what wants to use it says why
 	}
 	line, _ := lineOf(p.t.Text(p.file("status")).Or(""), "Uid:")
 	ids := strings.Fields(line) // real, effective, saved, of files
-	if len(ids) < 2 || ids[1] != owner {
+	if len(ids) < 2 || ids[1] != strconv.Itoa(at.owner) {
 		return Unknown[string](p.file("status"), errors.New(name+" does not belong to the account that the process runs as"))
 	}
 	exe := p.file("exe")
@@ -33,7 +34,7 @@ func (p process) believed(dir Fact[string]) Fact[string] {
 		return dir // whose writing harms this user alone
 	}
 	if err == nil && slices.Contains(p.programs, strings.TrimSuffix(path.Base(link), " (deleted)")) {
-		if by, err := ownerOf(exe); err == nil && by == "0" {
+		if by, err := nodeOf(exe); err == nil && by.owner == 0 {
 			return dir
 		}
 	}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"path"
 	"runtime"
 	"strconv"
@@ -171,33 +170,28 @@ func readProduct(t Tree) Fact[string] {
 // readConfigHz reads CONFIG_HZ: what the running kernel shows, else the file
 // that the distribution put beside it.
 func readConfigHz(t Tree, release string) Fact[int64] {
-	const running = "/proc/config.gz"
-	found := []Fact[int64]{configHz(t, running, true)}
-	if release != "" && !strings.Contains(release, "/") {
-		for _, p := range []string{"/boot/config-" + release, "/lib/modules/" + release + "/config"} {
-			if found[len(found)-1].State == StateOK {
-				break
-			}
-			found = append(found, configHz(t, p, false))
-		}
+	files := []string{"/proc/config.gz"}
+	known := release != "" && !strings.Contains(release, "/")
+	if known {
+		files = append(files, "/boot/config-"+release, "/lib/modules/"+release+"/config")
 	}
-	f := firstKnown(found...)
-	if v, ok := f.Get(); ok && release != "" && !strings.Contains(release, "/") {
+	f := first(files, func(file string) Fact[int64] { return configHz(t, file) })
+	switch v, ok := f.Get(); {
+	case ok && known:
 		t.stated("/boot/config-"+release, fmt.Sprintf("CONFIG_HZ=%d", v)) // the whole would be larger than all else
-	}
-	if f.State == StateAbsent {
+	case f.State == StateAbsent:
 		f.Reason = "the kernel's configuration is not to be seen here"
 	}
 	return f
 }
 
-func configHz(t Tree, file string, packed bool) Fact[int64] {
+func configHz(t Tree, file string) Fact[int64] {
 	b, err := t.quiet().Read(file)
 	if err != nil {
 		return Unknown[int64](file, err)
 	}
 	var r io.Reader = bytes.NewReader(b)
-	if packed {
+	if path.Ext(file) == ".gz" {
 		if r, err = gzip.NewReader(r); err != nil {
 			return Unknown[int64](file, fmt.Errorf("not a gzip file: %w", err))
 		}
@@ -209,7 +203,7 @@ func configHz(t Tree, file string, packed bool) Fact[int64] {
 	}
 	v, ok := lineOf(string(text), "CONFIG_HZ=")
 	if !ok {
-		return Unknown[int64](file, fmt.Errorf("no line CONFIG_HZ=: %w", fs.ErrNotExist))
+		return Unknown[int64](file, none("no line CONFIG_HZ="))
 	}
 	hz, err := strconv.ParseInt(v, 10, 64)
 	if err != nil || hz <= 0 {

@@ -40,6 +40,11 @@ func (t Tree) begin(ctx context.Context) (_ Tree, end func()) {
 	}
 }
 
+// Below is the machine that an open directory holds: nothing that takes its name later is read.
+func Below(root *os.Root) Tree {
+	return Tree{Root: root.Name(), at: &session{ctx: context.Background(), root: root}}
+}
+
 // below calls do with a recorded tree's root, and with a path of the machine relative to it. An
 // absolute link means one below the root, which os.Root would refuse: such a path is resolved first.
 func (t Tree) below(p string, do func(root *os.Root, rel string) error) error {
@@ -207,7 +212,7 @@ func openIn(root *os.Root, rel string, flags int) (fd int, err error) {
 			return bare(err)
 		case flags&unix.O_PATH != 0 || info.IsDir(): // it opens nothing, or a directory
 		case !info.Mode().IsRegular():
-			return errors.New("it is no regular file, as all that stands for a machine is")
+			return errors.New("it is no regular file; replace it by one")
 		case flags&(unix.O_WRONLY|unix.O_RDWR) != 0:
 			if n := info.Sys().(*syscall.Stat_t).Nlink; n > 1 {
 				return fmt.Errorf("it has %d names (hard links), of which one may be elsewhere; replace it by a copy", n)

@@ -23,9 +23,7 @@ func (Tree) list(string) ([]string, error)              { return nil, errForeign
 func (Tree) file(string) (*os.File, error)              { return nil, errForeign }
 func (Tree) exists(string) bool                         { return false }
 
-func ownerOf(string) (string, error) { return "", errForeign }
-
-func nodeOf(string) (fs.FileMode, string, error) { return 0, "", errForeign }
+func nodeOf(string) (node, error) { return node{}, errForeign }
 
 func liveAttributes(path string) attributes {
 	return attributes{

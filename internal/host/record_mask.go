@@ -131,7 +131,7 @@ func (m *recordMask) content(p string, data []byte) []byte {
 		s = m.addresses(kernelArgs(s))
 	case base == "cmdline":
 		s = m.addresses(serverArgs(s))
-	case base == "mounts" || base == "mountinfo":
+	case base == "mountinfo":
 		s = m.addresses(mountLines(s))
 	case (base == "hostname") && m.host != "":
 		s = "host\n"

@@ -84,7 +84,7 @@ func holdsHost(p string) bool {
 	case strings.HasPrefix(p, "/sys/"):
 		return strings.HasSuffix(p, "/dm/name") || base == "backing_file"
 	case strings.HasPrefix(p, "/proc/"):
-		return slices.Contains([]string{"cmdline", "cgroup", "cpuset", "mountinfo", "mounts", "swaps", "mdstat"}, base)
+		return base == "cmdline" || base == "cgroup" || base == "mountinfo"
 	}
 	return !strings.HasPrefix(p, "/boot/") && base != "os-release"
 }
@@ -144,29 +144,20 @@ var keptOptions = regexp.MustCompile(`^(rw|ro|sync|async|dirsync|hard|soft|softe
 	`(vers|nfsvers|proto|trans|[rwm]size|timeo|retrans|nconnect|ac(reg|dir)(min|max)|actimeo|lookupcache|local_lock|cache|access|version)=[\w.]+|` +
 	`noac|nolock|fsc|intr|nointr|default_permissions|allow_other|posix|mfsymlinks|serverino|dax|dax=\w+)$`)
 
+// mountLines leaves of mounts of other machines' file systems how they are used.
 func mountLines(s string) string {
 	lines := strings.Split(s, "\n")
 	for i, line := range lines {
-		all := strings.Fields(line)
-		f, at, kind := all, 0, 2 // mounts: source point type options
-		// mountinfo: six fields and optional ones, a dash, type source options (proc_pid_mountinfo(5))
-		dash := slices.Index(all, "-")
-		isInfo := dash >= 6
-		if isInfo {
-			f, at, kind = all[dash+1:], 1, 0
-		}
-		if len(f) <= 2 || Shared(f[kind]) == "" && f[kind] != "fuse" && !strings.HasPrefix(f[kind], "fuse.") {
+		left, right, _ := strings.Cut(line, " - ")
+		f := strings.Fields(right) // type, source, options
+		if len(f) <= 2 || Shared(f[0]) == "" && f[0] != "fuse" && !strings.HasPrefix(f[0], "fuse.") {
 			continue
 		}
-		if f[at] != "none" && f[at] != f[kind] {
-			f[at] = "redacted"
+		if f[1] != "none" && f[1] != f[0] {
+			f[1] = "redacted"
 		}
-		if n := len(f) - 1; isInfo {
-			f[n] = keptOf(f[n])
-		} else if n >= 3 {
-			f[3] = keptOf(f[3])
-		}
-		lines[i] = strings.Join(all, " ") // of which f is a part
+		f[len(f)-1] = keptOf(f[len(f)-1])
+		lines[i] = left + " - " + strings.Join(f, " ")
 	}
 	return strings.Join(lines, "\n")
 }

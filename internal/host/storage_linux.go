@@ -2,7 +2,6 @@ package host
 
 import (
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -82,15 +81,13 @@ func statxDAX(path string) Fact[bool] {
 	return Known(st.Attributes&unix.STATX_ATTR_DAX != 0, "", source)
 }
 
-// nodeOf tells what kind of file a path is, and of a device the number MAJ:MIN.
+// nodeOf tells what kind of file a path is, its owner, and of a device the number MAJ:MIN.
 // It opens nothing: opening a device can do things.
-func nodeOf(path string) (mode fs.FileMode, number string, err error) {
+func nodeOf(path string) (node, error) {
 	info, err := os.Stat(path)
 	if err != nil {
-		return 0, "", err
+		return node{}, err
 	}
-	if st, ok := info.Sys().(*syscall.Stat_t); ok {
-		number = fmt.Sprintf("%d:%d", unix.Major(st.Rdev), unix.Minor(st.Rdev))
-	}
-	return info.Mode(), number, nil
+	st := info.Sys().(*syscall.Stat_t) //nolint:errcheck // as os.Stat gives it on Linux
+	return node{info.Mode(), int(st.Uid), fmt.Sprintf("%d:%d", unix.Major(st.Rdev), unix.Minor(st.Rdev))}, nil
 }

@@ -33,21 +33,28 @@ func (s *stack) blockNode(v view, resolved string) (string, error) {
 		}
 		return "", nil
 	}
-	mode, number, err := nodeOf(v.root + resolved)
+	n, err := nodeOf(v.root + resolved)
 	if err != nil {
 		return "", &fs.PathError{Op: "stat", Path: resolved, Err: bare(err)}
 	}
 	switch {
-	case mode.IsDir() || mode.IsRegular():
+	case n.mode.IsDir() || n.mode.IsRegular():
 		return "", nil
-	case mode&fs.ModeDevice != 0 && mode&fs.ModeCharDevice == 0:
-		name := s.block.byNumber(number)
+	case n.mode&fs.ModeDevice != 0 && n.mode&fs.ModeCharDevice == 0:
+		name := s.block.byNumber(n.number)
 		if name == "" {
-			return "", fmt.Errorf("/sys does not show the block device %s", number)
+			return "", fmt.Errorf("/sys does not show the block device %s", n.number)
 		}
 		return name, nil
 	}
-	return "", fmt.Errorf("it is %s, which stores nothing", kindOfNode(mode))
+	return "", fmt.Errorf("it is %s, which stores nothing", kindOfNode(n.mode))
+}
+
+// node is what a path of the machine itself is.
+type node struct {
+	mode   fs.FileMode
+	owner  int
+	number string // MAJ:MIN of a device
 }
 
 func kindOfNode(mode fs.FileMode) string {

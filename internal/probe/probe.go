@@ -64,6 +64,7 @@ type PairResult struct {
 type Probe struct {
 	Name, Title string
 	Share       float64 // of the whole budget, in (0, 1]
+	Wide        bool    // takes whole CPUs, which a service beside it would miss
 	run         func(ctx context.Context, cfg Config) (Outcome, error)
 }
 
@@ -90,17 +91,17 @@ func settle(all []result.Measurement) {
 // All lists the probes in the order in which assess runs them. Their shares add up to 1.
 func All() []Probe {
 	return []Probe{
-		{"wakeup", "Wake-up penalty", 0.40, (&wakeup{start: startWorker[burst.Request, burst.Reply](burst.Job), now: time.Now}).Run},
-		{"siblings", "Siblings", 0.20, (&siblings{start: startWorker[pairRequest, pairReply](siblingsJob), now: time.Now}).Run},
-		{"commit", "Latency of a durable commit", 0.20, runCommit},
-		{"degree", "Speed-up of a cached query with its degree of parallelism", 0.20, degreeProbe{proc.Loads, stopsIn}.Run},
+		{"wakeup", "Wake-up penalty", 0.40, false, (&wakeup{start: startWorker[burst.Request, burst.Reply](burst.Job), now: time.Now}).Run},
+		{"siblings", "Siblings", 0.20, true, (&siblings{start: startWorker[pairRequest, pairReply](siblingsJob), now: time.Now}).Run},
+		{"commit", "Latency of a durable commit", 0.20, false, runCommit},
+		{"degree", "Speed-up of a cached query with its degree of parallelism", 0.20, true, degreeProbe{proc.Loads, stopsIn}.Run},
 	}
 }
 
 // Pairs returns the half of the probe of siblings that finds which CPUs share a core.
 func Pairs() Probe {
 	s := &siblings{start: startWorker[pairRequest, pairReply](siblingsJob), now: time.Now, pairsOnly: true}
-	return Probe{"siblings", "Siblings", 1, s.Run}
+	return Probe{"siblings", "Siblings", 1, true, s.Run}
 }
 
 // Jobs lists what this package's worker processes do. A program that runs probes

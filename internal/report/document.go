@@ -25,15 +25,20 @@ const topFindings = 5
 // measurements and facts.
 func (a *Assessment) Document() *document.Document {
 	a = complete(a)
-	d := &document.Document{Name: "assessment", Title: a.Host, Answer: []document.Line{{Text: a.Verdict}}, Warnings: a.Warnings, Data: a, Style: style,
+	d := &document.Document{Name: "assessment", Title: a.Host, Answer: []document.Line{{Text: a.Verdict.Text}}, Warnings: a.Warnings, Data: a, Style: style,
 		Footer: "hostlab " + a.Tool}
 	d.About = append(hostLines(a), fmt.Sprintf("Role %s; %s, %.0f s. %s", a.Role, a.Started.Format("2006-01-02 15:04 MST"), a.Seconds, written(a)))
-	d.Sections = []document.Section{levers(a.Levers), next(a.Levers), pictures(a), findings(a)}
+	probed := levers(a.Probed)
+	if m := a.Minute; m != nil {
+		d.Sections = m.Sections(a.Levers)
+		probed.Title = "What probes say of the platform"
+	}
+	d.Sections = append(d.Sections, probed, next(a.Probed), pictures(a), findings(a))
 	others := check.Sections(a.Results, false)
 	for i := range others {
 		if s := &others[i]; s.Where != document.Terminal {
 			s.Where = document.Page
-			if see := measuredFor(a.Levers, s.Anchor); see != nil {
+			if see := measuredFor(a.Probed, s.Anchor); see != nil {
 				s.Blocks = append(s.Blocks, document.Line{Text: "What was measured of this lever:", Tone: document.Quiet, See: see})
 			}
 			d.Sections = append(d.Sections, *s)
@@ -41,7 +46,7 @@ func (a *Assessment) Document() *document.Document {
 	}
 	d.Sections = append(d.Sections, headlines(a))
 	for i := range a.Runs {
-		d.Sections = append(d.Sections, probeSection(&a.Runs[i], a.Probes, a.Levers))
+		d.Sections = append(d.Sections, probeSection(&a.Runs[i], a.Probes, a.Probed))
 	}
 	if a.Facts != nil {
 		for _, s := range a.Facts.Sections() {

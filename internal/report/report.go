@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"hostlab/internal/assess"
 	"hostlab/internal/check"
 	"hostlab/internal/host"
 	"hostlab/internal/lever"
@@ -17,7 +18,7 @@ import (
 
 // Schema is the version of the JSON document; docs/schema/assess.schema.json
 // describes it. It rises when a key changes its meaning or goes.
-const Schema = 2
+const Schema = 3
 
 // Assessment is everything that one run of `hostlab assess` learned.
 type Assessment struct {
@@ -33,9 +34,20 @@ type Assessment struct {
 	Results   []check.Result       `json:"results"`
 	Probes    []result.Measurement `json:"probes"` // the numbers of all Runs, flat
 	Runs      []probe.Outcome      `json:"probe_runs"`
-	Levers    []lever.Lever        `json:"levers"`
-	Verdict   string               `json:"verdict"`
-	Warnings  []string             `json:"warnings"`
+	// Of the service that was watched; null: none was.
+	Service *assess.About  `json:"service"`
+	Time    *assess.Time   `json:"time"`
+	Levers  []assess.Lever `json:"levers"` // on it, else as far as probes and checks know them
+	Probed  []lever.Lever  `json:"probed"` // what probes and checks say of the platform
+	Verdict Verdict        `json:"verdict"`
+	// Minute is what Service, Time and Levers are taken from.
+	Minute   *assess.Minute `json:"-"`
+	Warnings []string       `json:"warnings"`
+}
+
+// Verdict is the answer, in at most 60 words.
+type Verdict struct {
+	Text string `json:"text"`
 }
 
 // complete copies an assessment so that no null in its JSON goes without its reason.
@@ -43,10 +55,13 @@ func complete(a *Assessment) *Assessment {
 	c := *a
 	c.Schema = cmp.Or(c.Schema, Schema)
 	c.Probes = explained(c.Probes)
-	c.Levers = slices.Clone(c.Levers)
-	for i := range c.Levers {
-		if m := c.Levers[i].Measurement; m != nil {
-			c.Levers[i].Measurement = &explained([]result.Measurement{*m})[0]
+	if c.Levers == nil {
+		c.Levers = []assess.Lever{}
+	}
+	c.Probed = slices.Clone(c.Probed)
+	for i := range c.Probed {
+		if m := c.Probed[i].Measurement; m != nil {
+			c.Probed[i].Measurement = &explained([]result.Measurement{*m})[0]
 		}
 	}
 	return &c

@@ -403,7 +403,7 @@ func TestJournalGone(t *testing.T) {
 		"verify":  func() error { _, err := verify(m.system()); return err },
 		"revert":  func() error { return putBackAll(m) },
 	} {
-		if err := look(); err == nil || !strings.Contains(err.Error(), "the journal is gone, and not by hostlab; its marks name what may still be changed: swappiness") {
+		if err := look(); err == nil || !strings.Contains(err.Error(), "the journal is gone, and not by hostlab; the list of changes beside it names what may still be changed: swappiness") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -18,7 +18,23 @@ func recorded(t *testing.T, name string) *System {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Local(hosttest.Tree(t, string(data)).Root)
+	return treeOf(t, hosttest.Tree(t, string(data)).Root)
+}
+
+// opened is an open directory, and treeOf the machine that it stands for.
+func opened(t *testing.T, dir string) *os.Root {
+	t.Helper()
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { root.Close() })
+	return root
+}
+
+func treeOf(t *testing.T, dir string) *System {
+	t.Helper()
+	return Local(opened(t, dir))
 }
 
 // hybrid is the made machine with intel_pstate, EPB and two kinds of cores.
@@ -28,7 +44,7 @@ func hybrid(t *testing.T) *System {
 	if err := hosttest.MadeHybrid(dir); err != nil {
 		t.Fatal(err)
 	}
-	return Local(dir)
+	return treeOf(t, dir)
 }
 
 func TestAllIsInOrderAndDescribed(t *testing.T) {

@@ -17,17 +17,17 @@ import (
 // disk is the file system of this process. What lies below a root belongs to a tree that
 // anybody may have made: there no link is followed, and no file with a second name is
 // touched. Elsewhere nobody but this user and root may have written what is read.
-type disk struct{ root string }
+type disk struct{ root *os.Root }
 
 // maxJournal bounds what is read as a journal: one of that size is put back in a few seconds.
 const maxJournal = 7 << 20
 
 // below returns a path below the root; not ok: it lies elsewhere.
 func (d disk) below(path string) (rel string, ok bool) {
-	if d.root == "" {
+	if d.root == nil {
 		return "", false
 	}
-	rel, err := filepath.Rel(d.root, path)
+	rel, err := filepath.Rel(d.root.Name(), path)
 	return rel, err == nil && filepath.IsLocal(rel)
 }
 
@@ -37,12 +37,7 @@ func (d disk) dir(path string) (*os.Root, error) {
 	if !ok {
 		return trust.Directory(path)
 	}
-	root, err := os.OpenRoot(d.root)
-	if err != nil {
-		return nil, err
-	}
-	defer root.Close()
-	return trust.Below(root, rel)
+	return trust.Below(d.root, rel)
 }
 
 // in calls f with the directory of a path, and the name in it.

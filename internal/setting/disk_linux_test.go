@@ -8,6 +8,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -65,7 +66,7 @@ func TestTreeKeepsTheJournal(t *testing.T) {
 				t.Fatal(err)
 			}
 			began := time.Now()
-			sys, dir := Local(root), filepath.Join(root, lib)
+			sys, dir := treeOf(t, root), filepath.Join(root, lib)
 			j, err := OpenJournal(sys, dir)
 			if err == nil {
 				var p *Plan
@@ -98,7 +99,7 @@ func TestForeignJournal(t *testing.T) {
 	systemtest.Root(t)
 	root, dir := t.TempDir(), t.TempDir()
 	plant(t, root)
-	sys := Local(root)
+	sys := treeOf(t, root)
 	set(t, sys, dir, "set", Assignment{"swappiness", "", "10"})
 	if err := os.Chown(filepath.Join(dir, journalFile), 12345, 12345); err != nil {
 		t.Fatal(err)
@@ -176,7 +177,7 @@ func TestRevertOnAFullDisk(t *testing.T) {
 			root := t.TempDir()
 			plant(t, root)
 			was := tree(t, root)
-			sys := Local(root)
+			sys := treeOf(t, root)
 			set(t, sys, dir, "set", Assignment{"swappiness", "", "10"}, Assignment{"governor", "", "performance"})
 			set(t, sys, dir, "exp", Assignment{"swappiness", "", "1"}, Assignment{"governor", "", "ondemand"}, Assignment{"epp", "", "power"}, Assignment{"min_freq", "", "1600000"}, Assignment{"max_freq", "", "2000000"})
 			if file := filepath.Join(dir, journalFile); !c.reserve {
@@ -230,7 +231,7 @@ func TestSetOnAFullDisk(t *testing.T) {
 	root := t.TempDir()
 	plant(t, root)
 	was := tree(t, root)
-	sys := Local(root)
+	sys := treeOf(t, root)
 	fill()
 	if err := os.Truncate(filepath.Join(dir, "filler"), 120<<10); err != nil { // one page is free
 		t.Fatal(err)
@@ -248,5 +249,77 @@ func TestSetOnAFullDisk(t *testing.T) {
 	}
 	if diff := cmp.Diff(was, tree(t, root)); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// A tree is the directory that was opened: one that takes its name meanwhile, or a link there, is
+// neither changed nor read, and gets no journal.
+func TestTreeIsHeld(t *testing.T) {
+	systemtest.Root(t)
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	root, other, moved := filepath.Join(dir, "root"), filepath.Join(dir, "other"), filepath.Join(dir, "moved")
+	plant(t, root)
+	plant(t, other)
+	was := tree(t, other)
+	sys, state := treeOf(t, root), filepath.Join(root, "var/lib/hostlab")
+	plan, err := NewPlan(sys, []Assignment{{"swappiness", "", "10"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(os.Rename(root, moved), os.Symlink("other", root)); err != nil {
+		t.Fatal(err)
+	}
+	j, err := OpenJournal(sys, state)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = Apply(context.Background(), sys, j, "set", plan, false)
+	if err := errors.Join(err, j.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(was, tree(t, other)); diff != "" {
+		t.Errorf("the tree behind the link changed:\n%s", diff)
+	}
+	if got := tree(t, moved); got["/proc/sys/vm/swappiness"] != "10" || got["/var/lib/hostlab/"+journalFile] == "" {
+		t.Errorf("%v", got)
+	}
+}
+
+// Marks are a hint: without them what the journal holds is put back, and what to do is said.
+func TestUnreadableMarks(t *testing.T) {
+	systemtest.Root(t)
+	for name, spoil := range map[string]func(path string) error{
+		"FIFO":      func(path string) error { return syscall.Mkfifo(path, 0o600) },
+		"link":      func(path string) error { return os.Symlink("/dev/null", path) },
+		"directory": func(path string) error { return os.Mkdir(path, 0o755) },
+		"1 GB":      func(path string) error { return errors.Join(os.WriteFile(path, nil, 0o600), os.Truncate(path, 1<<30)) },
+	} {
+		root := t.TempDir()
+		plant(t, root)
+		sys, dir := treeOf(t, root), filepath.Join(root, "var/lib/hostlab")
+		set(t, sys, dir, "set", Assignment{"swappiness", "", "10"})
+		marks := filepath.Join(dir, marksFile)
+		if err := errors.Join(os.Remove(marks), spoil(marks)); err != nil {
+			t.Fatal(err)
+		}
+		j, err := OpenJournal(sys, dir)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		_, err = Revert(context.Background(), sys, j, "", false)
+		if b, _ := os.ReadFile(filepath.Join(root, swappinessFile)); err != nil || string(bytes.TrimSpace(b)) != "60" {
+			t.Errorf("%s: %q, %v", name, b, err)
+		}
+		if p := j.Trouble(); p == nil || !strings.Contains(p.Found(), "remove it. Changes that the journal lacks") {
+			t.Errorf("%s: %v", name, p)
+		}
+		_, err = j.Forget("")
+		if err := errors.Join(err, j.Close()); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }

@@ -25,7 +25,7 @@ func TestRootIsNotLeft(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	f := files{root}
+	f := filesOf(opened(t, root))
 	for path, want := range map[string]error{"/sys/absolute": astray{"/sys/absolute"}, "/sys/relative": astray{"/sys/relative"},
 		"/sys/absolute/below": astray{"/sys/absolute"}, "/../outside": fs.ErrNotExist, "/sys/../../outside": fs.ErrNotExist} {
 		if err := f.WriteFile(path, []byte("x")); !errors.Is(err, want) {
@@ -67,7 +67,7 @@ func TestLinkedObjects(t *testing.T) {
 		if err := errors.Join(os.MkdirAll(filepath.Dir(link), 0o700), os.Symlink(filepath.Join(outside, "there"), link)); err != nil {
 			t.Fatal(err)
 		}
-		p, err := NewPlan(Local(root), []Assignment{{Name: c.set, Value: c.value}})
+		p, err := NewPlan(treeOf(t, root), []Assignment{{Name: c.set, Value: c.value}})
 		if err != nil || len(p.Skipped) != 1 || !strings.Contains(p.Skipped[0].Reason, "/"+c.link+" is a link that leads out of the directory tree") {
 			t.Errorf("%s: %+v, %v", name, p, err)
 		}
@@ -99,7 +99,7 @@ func TestRecordedFile(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := ""
-		err := files{root}.WriteFile("/v", []byte(c.value))
+		err := filesOf(opened(t, root)).WriteFile("/v", []byte(c.value))
 		b, _ := os.ReadFile(filepath.Join(root, "v"))
 		if got = string(b); err != nil {
 			if got != c.text {
@@ -119,7 +119,7 @@ func TestPlainFile(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(root, "v"), []byte("performance\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	f := files{root}
+	f := filesOf(opened(t, root))
 	for _, want := range []string{"power", "balance_performance", "1"} {
 		if err := f.WriteFile("/v", []byte(want)); err != nil {
 			t.Fatal(err)
@@ -150,7 +150,7 @@ func TestPlantedFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	f := files{root}
+	f := filesOf(opened(t, root))
 	for name, want := range map[string]string{"/hard": "2 names", "/fifo": "no regular file", "/device": "no regular file", "/link": "no regular file"} {
 		if err := f.WriteFile(name, []byte("x")); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", name, err)

@@ -54,11 +54,11 @@ func TestProblem(t *testing.T) {
 		"a lost line":          {func(b []byte) []byte { return bytes.Replace(b, line(b, 3), nil, 1) }, ":4: the journal is damaged: it is line 5", true},
 		"a line twice":         {func(b []byte) []byte { return bytes.Replace(b, line(b, 3), bytes.Repeat(line(b, 3), 2), 1) }, ":5: ", true},
 		"binary":               {func(b []byte) []byte { return append(append(b, 0, 1, 2, '\n'), "x\n"...) }, "it is not a line of a journal", true},
-		"a last line too many": {func(b []byte) []byte { return append(b, line(b, 3)...) }, "it is line 4, so that others were lost or added", true},
+		"a last line too many": {func(b []byte) []byte { return append(b, line(b, 3)...) }, "it is line 4, so that lines before it were lost or added", true},
 		"a lost line before the last": {func(b []byte) []byte {
 			n := bytes.Count(b, []byte("\n"))
 			return bytes.Replace(b, line(b, n-2), nil, 1)
-		}, "so that others were lost or added", true /* the lost one said that a write began, and the intent what it wrote */},
+		}, "so that lines before it were lost or added", true /* the lost one said that a write began, and the intent what it wrote */},
 		"a last line that says nothing": {func(b []byte) []byte {
 			r, _ := encodeRecord(&record{N: bytes.Count(b, []byte("\n")) + 1, Kind: "x"})
 			return append(b, r...)
@@ -155,7 +155,7 @@ func TestForget(t *testing.T) {
 
 // A second hostlab is told who has the journal.
 func TestBusy(t *testing.T) {
-	sys, dir := Local(t.TempDir()), t.TempDir()
+	sys, dir := treeOf(t, t.TempDir()), t.TempDir()
 	j, err := OpenJournal(sys, dir)
 	if err != nil {
 		t.Fatal(err)
@@ -451,7 +451,7 @@ func TestLargestJournal(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, journalFile), append(b, make([]byte, maxJournal)...), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	sys.Disk = Local("").Disk
+	sys.Disk = Local(nil).Disk
 	if _, err := pending(sys, dir); err == nil || !strings.Contains(err.Error(), "larger than 7 MiB") {
 		t.Errorf("%v", err)
 	}

@@ -30,7 +30,12 @@ func TestMain(m *testing.M) {
 }
 
 func child(dir string, at int) int {
-	sys := Local(filepath.Join(dir, "root"))
+	root, err := os.OpenRoot(filepath.Join(dir, "root"))
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	sys := Local(root)
 	c := &counter{at: at}
 	sys.FS, sys.Disk = countedFS{sys.FS, c}, countedDisk{sys.Disk, c}
 	if err := childWork(sys, filepath.Join(dir, "state")); err != nil {
@@ -227,7 +232,7 @@ func TestKill(t *testing.T) {
 		for p, v := range was {
 			want[p] = v
 		}
-		sys := Local(root)
+		sys := treeOf(t, root)
 		if i%2 == 0 {
 			path, value := "/proc/sys/vm/swappiness", "77"
 			if i%4 == 0 {

@@ -15,16 +15,20 @@ import (
 // noSettings is nil: what is missing here, each setting tells by itself.
 func noSettings() error { return nil }
 
-func filesOf(root string) FS { return files{root} }
+func filesOf(root *os.Root) FS {
+	if root == nil {
+		return files{}
+	}
+	return files{host.Below(root)}
+}
 
-// files is the machine's files, or those below a root.
-type files struct{ root string }
+// files is the machine's files, or those of a tree.
+type files struct{ tree host.Tree }
 
 func (f files) open(path string, flags int) (int, error) {
-	tree := host.Tree{Root: f.root}
-	fd, err := tree.Open(path, flags)
-	if f.root != "" && errors.Is(err, unix.ENOENT) {
-		if link := stray(tree, path); link != "" {
+	fd, err := f.tree.Open(path, flags)
+	if !f.tree.Live() && errors.Is(err, unix.ENOENT) {
+		if link := stray(f.tree, path); link != "" {
 			err = astray{link}
 		}
 	}
@@ -88,7 +92,7 @@ func (f files) ReadFile(path string) ([]byte, error) {
 		}
 		n += m
 		if m == 0 || device {
-			if f.root == "" {
+			if f.tree.Live() {
 				return buf[:n], nil
 			}
 			if err := marked(buf[:n]); err != nil {
@@ -138,7 +142,7 @@ func (f files) writing(path string, value []byte) (int, error) {
 		return -1, &fs.PathError{Op: "open", Path: path, Err: err}
 	}
 	write := func() (int, error) { return unix.Write(fd, value) }
-	if f.root != "" {
+	if !f.tree.Live() {
 		if value, err = f.said(path, value); err != nil {
 			return fd, &fs.PathError{Op: "write", Path: path, Err: err}
 		}

@@ -43,7 +43,7 @@ func TestNamesAreNoPatterns(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	p, err := NewPlan(Local(root), []Assignment{{Name: "io_scheduler", Value: "mq-deadline"}})
+	p, err := NewPlan(treeOf(t, root), []Assignment{{Name: "io_scheduler", Value: "mq-deadline"}})
 	if err != nil || len(p.Steps) != 2 || p.Steps[0].Path != "/sys/block/*/queue/scheduler" || p.Steps[0].Name != "*" {
 		t.Errorf("%+v, %v", p, err)
 	}

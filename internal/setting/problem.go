@@ -55,7 +55,7 @@ func (p *Problem) Found() string {
 	case Incomplete:
 		return p.What
 	case Removed:
-		text, who = p.Path+": the journal is gone, and not by hostlab", "its marks name"
+		text, who = p.Path+": the journal is gone, and not by hostlab", "the list of changes beside it names"
 	case Unended:
 		text = p.Path + ": the last set of changes has no end: hostlab is at it, was killed, or the journal was cut"
 	}

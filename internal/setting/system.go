@@ -61,11 +61,8 @@ type Disk interface {
 }
 
 // Local is this machine. With a root, its files are those below that directory, which
-// no link leaves.
-func Local(root string) *System {
-	if filepath.Clean(root) == string(filepath.Separator) {
-		root = ""
-	}
+// no link leaves: also what takes the directory's name later is not it.
+func Local(root *os.Root) *System {
 	sys := &System{FS: filesOf(root), Disk: disk{root}, Now: time.Now, Missing: noSettings(), pause: time.Sleep}
 	sys.Boot = func() string { return sys.id("/proc/sys/kernel/random/boot_id") }
 	sys.Host = func() string {

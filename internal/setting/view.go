@@ -43,13 +43,16 @@ func Look(sys *System, dir string) (*View, error) {
 // load reads the journal's file.
 func (v *View) load() error {
 	v.boot = v.sys.Boot()
-	marks, err := v.marks()
-	if err != nil {
-		return err
+	marks, blind := v.marks() // a hint: without them the journal is used, and lacks what it lacks
+	if errors.Is(blind, fs.ErrPermission) {
+		return blind
 	}
 	b, err := v.sys.Disk.ReadFile(v.path())
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
+		if blind != nil {
+			v.st.damage = blind.Error()
+		}
 		v.problem, err = v.gone(marks)
 		return err
 	case err != nil:
@@ -65,8 +68,10 @@ func (v *View) load() error {
 		v.problem.Names = append(v.problem.Names, v.names...)
 	}
 	v.unended = v.st.unended(v.boot)
-	unmarked, err := v.unmarked(marks)
-	if err != nil {
+	unmarked := false
+	if blind != nil {
+		v.broken, v.st.damage = true, cmp.Or(v.st.damage, blind.Error())
+	} else if unmarked, err = v.unmarked(marks); err != nil {
 		return err
 	}
 	v.st.afterReboot(v.boot)

@@ -35,7 +35,6 @@ type session struct {
 
 	number  uint64 // of the last window
 	windows [2]schedWindow
-	buffer  []byte
 	record  ringbuf.Record
 }
 

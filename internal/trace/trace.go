@@ -34,7 +34,7 @@ type Config struct {
 	// Progress is called after each window, if it is not nil.
 	Progress func(done time.Duration)
 
-	detach bool // between windows, however few switches there are
+	detach bool //nolint:unused // on Linux: between windows, however few switches there are
 }
 
 // DefaultBudget leaves half of the promised 1 % to what no counter shows, as colder caches.

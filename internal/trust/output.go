@@ -19,7 +19,7 @@ type Output struct {
 // NewOutput finds the place of an output, as Place does. It opens no stream, whose reader would
 // notice, but refuses those that Open would. Errors: *Refused, *fs.PathError.
 func NewOutput(path string) (*Output, error) {
-	dir, base, err := place(path, descriptor)
+	dir, base, err := alone.place(path, descriptor)
 	if err != nil {
 		return nil, err
 	}
@@ -45,7 +45,7 @@ func (o *Output) Close() { o.Dir.Close() }
 // it too does no harm, as to /dev/null. A descriptor of this process is what its starter has chosen.
 func (o *Output) refuse(info fs.FileInfo) error {
 	const written = fs.ModeNamedPipe | fs.ModeCharDevice | fs.ModeSymlink
-	why := owner(info)
+	why := alone.owner(info)
 	switch {
 	case info.Mode()&fs.ModeSymlink != 0 && descriptor(o.Dir, o.Name):
 		return nil

@@ -14,8 +14,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// own is where the kernel shows a process the descriptors that it has, as links (proc_pid_fd(5)).
-const own = "/proc/self/fd"
+// selfFds is where the kernel shows a process the descriptors that it has, as links (proc_pid_fd(5)).
+const selfFds = "/proc/self/fd"
 
 // descriptor reports the name of a descriptor of this process. What is behind it may have no
 // name, as a pipe, or one that is another user's by now: it is used as it is.
@@ -27,7 +27,7 @@ func descriptor(dir *os.Root, base string) bool {
 	if err != nil {
 		return false
 	}
-	self, err := os.Stat(own)
+	self, err := os.Stat(selfFds)
 	return err == nil && os.SameFile(here, self)
 }
 

@@ -12,16 +12,18 @@ import (
 // made; one of another user is refused, since it would let that user choose what we write to.
 // Errors: *Refused, *fs.PathError.
 func Place(path string) (*os.Root, string, error) {
-	return place(path, func(*os.Root, string) bool { return false })
+	return alone.place(path, nowhere)
 }
 
+func nowhere(*os.Root, string) bool { return false }
+
 // place is Place that follows no link at which last says so.
-func place(path string, last func(dir *os.Root, base string) bool) (*os.Root, string, error) {
+func (us users) place(path string, last func(dir *os.Root, base string) bool) (*os.Root, string, error) {
 	if _, err := filepath.Abs(path); err != nil {
 		return beside(path)
 	}
 	for range maxLinks {
-		clean, err := resolve(filepath.Dir(path), noLinks)
+		clean, err := us.resolve(filepath.Dir(path), noLinks)
 		if err != nil {
 			return nil, "", err
 		}
@@ -36,7 +38,7 @@ func place(path string, last func(dir *os.Root, base string) bool) (*os.Root, st
 		}
 		to := ""
 		if err == nil {
-			if why := foreign(info, nil); why != "" {
+			if why := us.foreign(info, nil); why != "" {
 				err = &Refused{Path: filepath.Join(clean, base), Why: "is a symbolic link that " + why}
 			} else {
 				to, err = dir.Readlink(base)
@@ -75,42 +77,52 @@ func Held(path string) (*os.Root, error) {
 	if os.Geteuid() != 0 {
 		return Directory(path)
 	}
-	clean, err := resolve(path, noLinks)
+	clean, err := alone.resolve(path, noLinks)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := resolve(filepath.Dir(clean), shared); err != nil {
+	if _, err := alone.resolve(filepath.Dir(clean), shared); err != nil {
 		return nil, err
 	}
 	return straight(clean)
 }
 
-// FileAsRoot refuses root a file that another user has written, could write, or could put in
-// its place, unless that is the user who called sudo(8). That it is missing is for its use to tell.
-func FileAsRoot(path string) error {
-	if os.Geteuid() != 0 || callersOwn(path) {
-		return nil
+// ForRoot opens a file that root is to act upon, and says in foreign who else has written it, could write it,
+// or could put another in its place; nil: none, or this process is not root. The user who called sudo(8) counts as root.
+// What is read from f is what was checked.
+func ForRoot(path string) (f *os.File, foreign, err error) {
+	if os.Geteuid() == 0 {
+		f, err = own(path)
+		refused, ok := errors.AsType[*Refused](err)
+		if !ok {
+			return f, nil, err
+		}
+		foreign = refused
 	}
-	err := func() error {
-		dir, base, err := Place(path)
-		if err != nil {
-			return err
-		}
-		defer dir.Close()
-		if _, err := Holder(dir.Name()); err != nil {
-			return err
-		}
-		f, err := OpenFile(dir, base, os.O_RDONLY, 0)
-		if err != nil {
-			return err
-		}
-		defer f.Close()
-		return Ours(f)
-	}()
-	if _, ok := errors.AsType[*Refused](err); ok {
-		return err
+	f, err = os.OpenFile(path, os.O_RDONLY|nonblock, 0)
+	return f, foreign, err
+}
+
+// own opens a file that nobody but root and the caller of sudo has a hand in.
+func own(path string) (*os.File, error) {
+	us := caller()
+	dir, base, err := us.place(path, nowhere)
+	if err != nil {
+		return nil, err
 	}
-	return nil
+	defer dir.Close()
+	if _, err := us.resolve(dir.Name(), shared); err != nil {
+		return nil, err
+	}
+	f, err := OpenFile(dir, base, os.O_RDONLY, 0)
+	if err != nil {
+		return nil, err
+	}
+	if err := us.owns(f); err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
 }
 
 // straight opens a directory by a path that has no links. Root follows none that have come

@@ -4,6 +4,7 @@ package trust
 
 import (
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"testing"
@@ -25,9 +26,11 @@ func TestFileOfTheCaller(t *testing.T) {
 	check := func(what, sudo string, refused bool) {
 		t.Helper()
 		t.Setenv("SUDO_UID", sudo)
-		if err := FileAsRoot(name); (err != nil) != refused {
-			t.Errorf("%s: %v", what, err)
+		f, foreign, err := ForRoot(name)
+		if err != nil || (foreign != nil) != refused {
+			t.Fatalf("%s: %v, %v", what, foreign, err)
 		}
+		f.Close()
 	}
 	check("without sudo", "", true)
 	check("by its owner", "12345", false)
@@ -43,6 +46,32 @@ func TestFileOfTheCaller(t *testing.T) {
 		t.Fatal(err)
 	}
 	check("in a directory of all", "12345", true)
+	for _, err := range []error{os.Chmod(dir, 0o755), os.Chown(filepath.Dir(dir), 54321, -1)} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	check("in a directory that another user could replace", "12345", true)
+	if err := os.Chown(filepath.Dir(dir), caller, -1); err != nil {
+		t.Fatal(err)
+	}
+	check("in directories of the caller", "12345", false)
+
+	// What is checked is what is read, by whatever name it goes afterwards.
+	if err := os.WriteFile(name, []byte("checked"), 0o644); err != nil { //nolint:gosec // as most study files
+		t.Fatal(err)
+	}
+	f, foreign, err := ForRoot(name)
+	if err != nil || foreign != nil {
+		t.Fatal(foreign, err)
+	}
+	defer f.Close()
+	if err := errors.Join(os.Rename(name, name+".old"), os.WriteFile(name, []byte("swapped"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	if b, err := io.ReadAll(f); err != nil || string(b) != "checked" {
+		t.Errorf("%q, %v", b, err)
+	}
 }
 
 // A secret of another user is none of root's, as neither is what that user may write into it

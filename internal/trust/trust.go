@@ -57,6 +57,23 @@ func OpenRegular(path string) (*os.File, error) {
 	return OpenFile(root, filepath.Base(path), os.O_RDONLY, 0)
 }
 
+// OpenLinked is OpenRegular that follows links.
+func OpenLinked(path string) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|nonblock, 0)
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = &Refused{Path: path, Why: "is " + kind(info.Mode()) + ", not a regular file"}
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
 // Secret refuses an open file with a secret in it that other users may read or write, as
 // libpq does with ~/.pgpass (src/interfaces/libpq/fe-connect.c, passwordFromFile).
 func Secret(f *os.File) error { return secret(f, false) }
@@ -73,7 +90,7 @@ func secret(f *os.File, key bool) error {
 	if exposed(info, key) {
 		return &Refused{Path: f.Name(), Why: fmt.Sprintf("holds a secret that other users may read or change (mode %04o); give it mode 0600", info.Mode().Perm())}
 	}
-	if why := foreign(info, func() ([]byte, error) { return openList(f) }); why != "" && !callersOwn(f.Name()) {
+	if why := caller().foreign(info, func() ([]byte, error) { return openList(f) }); why != "" {
 		return &Refused{Path: f.Name(), Why: why + "; use a file of your own"}
 	}
 	return nil
@@ -140,12 +157,14 @@ func OpenDir(path string) (*os.Root, error) {
 }
 
 // Ours refuses an open file or directory that another user owns or may write to.
-func Ours(f *os.File) error {
+func Ours(f *os.File) error { return alone.owns(f) }
+
+func (us users) owns(f *os.File) error {
 	info, err := f.Stat()
 	if err != nil {
 		return err
 	}
-	if why := foreign(info, func() ([]byte, error) { return openList(f) }); why != "" {
+	if why := us.foreign(info, func() ([]byte, error) { return openList(f) }); why != "" {
 		return &Refused{Path: f.Name(), Why: why}
 	}
 	return nil
@@ -159,11 +178,11 @@ const maxLinks = 40
 // other may write to them. A directory like /tmp is allowed above path, since its sticky
 // bit keeps others from renaming what is not theirs. Parents returns the path without
 // links; as long as the answer is nil it stays what it is.
-func Parents(path string) (string, error) { return resolve(path, strict) }
+func Parents(path string) (string, error) { return alone.resolve(path, strict) }
 
 // Holder is Parents for a directory in which one of ours is to be: path itself may be like
 // /tmp too, where others can make names but not rename what is ours.
-func Holder(path string) (string, error) { return resolve(path, shared) }
+func Holder(path string) (string, error) { return alone.resolve(path, shared) }
 
 // AsRoot refuses a directory in which another user could put something in the place of what
 // root makes there, such as a link. It refuses root alone: others lose what is theirs at
@@ -180,6 +199,12 @@ func AsRoot(path string) error {
 	return fmt.Errorf("%w; name a directory of root's on the same disk", err)
 }
 
+// users are those who are no strangers: this one, root, and whom sudo they add.
+type users struct{ sudo int }
+
+// alone are this user and root.
+var alone = users{-1}
+
 // demand is what resolve refuses on the way.
 type demand int
 
@@ -190,7 +215,7 @@ const (
 )
 
 // resolve returns the path of a directory without links.
-func resolve(path string, wants demand) (string, error) {
+func (us users) resolve(path string, wants demand) (string, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
 		return "", err
@@ -205,7 +230,7 @@ func resolve(path string, wants demand) (string, error) {
 		list := func() ([]byte, error) { return pathList(at) }
 		switch {
 		case info.Mode()&fs.ModeSymlink != 0:
-			if why := foreign(info, list); why != "" {
+			if why := us.foreign(info, list); why != "" {
 				return "", &Refused{Path: at, Why: "is a symbolic link that " + why, other: true}
 			}
 			if n++; n > maxLinks {
@@ -227,7 +252,7 @@ func resolve(path string, wants demand) (string, error) {
 		for len(rest) > 0 && (rest[0] == "" || rest[0] == ".") {
 			rest = rest[1:]
 		}
-		why := foreign(info, list)
+		why := us.foreign(info, list)
 		if (len(rest) > 0 || wants == shared) && why != "" && sticky(info) {
 			why = ""
 		}

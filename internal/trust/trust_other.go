@@ -14,7 +14,7 @@ func links(fs.FileInfo) int { return 1 }
 
 // foreign knows no owners here: Windows keeps them in access lists, which hostlab does
 // not read. hostlab changes nothing there for another user.
-func foreign(fs.FileInfo, func() ([]byte, error)) string { return "" }
+func (users) foreign(fs.FileInfo, func() ([]byte, error)) string { return "" }
 
 func openList(*os.File) ([]byte, error) { return nil, nil }
 
@@ -25,9 +25,9 @@ func sticky(fs.FileInfo) bool { return false }
 // exposed cannot tell: the mode that Go makes up here says nothing of the access list.
 func exposed(fs.FileInfo, bool) bool { return false }
 
-func callersOwn(string) bool { return false }
+func caller() users { return alone }
 
-func owner(fs.FileInfo) string { return "" }
+func (users) owner(fs.FileInfo) string { return "" }
 
 func descriptor(*os.Root, string) bool { return false }
 

@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"os/user"
-	"path/filepath"
 	"strconv"
 	"syscall"
 )
@@ -23,12 +22,12 @@ func links(info fs.FileInfo) int {
 
 // foreign says which other user owns the file or may write to it; "" for none. Its access list
 // is read only where it can matter: without the group's bit to write, it lets none write.
-func foreign(info fs.FileInfo, list func() ([]byte, error)) string {
+func (us users) foreign(info fs.FileInfo, list func() ([]byte, error)) string {
 	st, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {
 		return "does not tell its owner"
 	}
-	mode, why := info.Mode(), owner(info)
+	mode, why := info.Mode(), us.owner(info)
 	switch {
 	case why != "":
 		return why
@@ -51,29 +50,18 @@ func foreign(info fs.FileInfo, list func() ([]byte, error)) string {
 	return ""
 }
 
-// callersOwn reports that the user who called sudo(8), and no one else, can write a file: that
-// user may do as root what the file says anyway.
-func callersOwn(path string) bool {
-	uid, err := strconv.ParseUint(os.Getenv("SUDO_UID"), 10, 32)
+// caller are root and the user who called sudo(8): that user may do as root what a file of theirs says anyway.
+func caller() users {
+	uid, err := strconv.ParseUint(os.Getenv("SUDO_UID"), 10, 31)
 	if err != nil {
-		return false
+		return alone
 	}
-	for _, name := range []string{path, filepath.Dir(path)} {
-		info, err := os.Lstat(name)
-		if err != nil {
-			return false
-		}
-		st, ok := info.Sys().(*syscall.Stat_t)
-		if !ok || uint64(st.Uid) != uid || info.Mode()&(fs.ModeSymlink|0o022) != 0 {
-			return false
-		}
-	}
-	return true
+	return users{int(uid)}
 }
 
 // owner says which other user owns the file; "" for none.
-func owner(info fs.FileInfo) string {
-	if st, ok := info.Sys().(*syscall.Stat_t); ok && int(st.Uid) != os.Geteuid() && st.Uid != 0 {
+func (us users) owner(info fs.FileInfo) string {
+	if st, ok := info.Sys().(*syscall.Stat_t); ok && int(st.Uid) != os.Geteuid() && st.Uid != 0 && int(st.Uid) != us.sudo {
 		return "belongs to " + account(st.Uid)
 	}
 	return ""

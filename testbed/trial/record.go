@@ -33,7 +33,7 @@ type scheduled struct {
 // recorded loads hostlab's programs into this kernel, on four CPUs of two cores. A process that works and rests is the
 // service. Its sibling is idle first and then busy.
 func recorded() {
-	pid := restless(0)
+	pid := restless()
 	service := "pid:" + strconv.Itoa(pid)
 	alone := record(service)
 	require("the kernel takes the programs", alone.Recorded, "%s", alone.Reason)
@@ -48,7 +48,7 @@ func recorded() {
 	if err := echo(strconv.Itoa(pid), group+"/below/cgroup.procs"); err != nil {
 		cannot(err.Error())
 	}
-	spin(1)
+	spin()
 	beside := record("cgroup:/service")
 	require("a control group of version 2 is a service, with those below it", beside.Recorded && beside.Run.Value > 0.05, "%+v", beside)
 	require("its sibling is busy", beside.Beside != nil && beside.Beside.Value > 0.8*beside.Run.Value, "%+v of %+v", beside.Beside, beside.Run)
@@ -63,27 +63,27 @@ func record(service string) (s scheduled) {
 	return s
 }
 
-// restless starts a shell that works and rests on one CPU; it ends with the guest.
-func restless(cpu int) int {
+// restless starts a shell that works and rests on CPU 0; it ends with the guest.
+func restless() int {
 	cmd := exec.Command("/bin/sh", "-c", "while :; do i=0; while [ $i -lt 3000 ]; do i=$((i+1)); done; usleep 30000; done")
 	if err := cmd.Start(); err != nil {
 		cannot(err.Error())
 	}
 	var set unix.CPUSet
-	set.Set(cpu)
+	set.Set(0)
 	if err := unix.SchedSetaffinity(cmd.Process.Pid, &set); err != nil {
 		cannot(err.Error())
 	}
 	return cmd.Process.Pid
 }
 
-// spin keeps a CPU busy until the guest ends.
-func spin(cpu int) {
+// spin keeps CPU 0's sibling busy until the guest ends.
+func spin() {
 	up := make(chan error)
 	go func() {
 		runtime.LockOSThread()
 		var set unix.CPUSet
-		set.Set(cpu)
+		set.Set(1)
 		up <- unix.SchedSetaffinity(0, &set)
 		for began := time.Now(); time.Since(began) < time.Hour; {
 		}

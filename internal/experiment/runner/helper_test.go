@@ -82,7 +82,7 @@ func newBench(t *testing.T, text string) *bench {
 	b.tree = t.TempDir()
 	b.cfg.sys = &system{
 		tree:     host.Tree{Root: b.tree},
-		settings: setting.Local(b.tree),
+		settings: b.settings(),
 		journal:  filepath.Join(b.tree, "journal"),
 		now:      time.Now,
 		sleep:    func(ctx context.Context, _ time.Duration) error { return ctx.Err() },
@@ -227,4 +227,15 @@ func (b *bench) statuses() (list []string) {
 		}
 	}
 	return list
+}
+
+// settings are those of the directory that is the machine by now.
+func (b *bench) settings() *setting.System {
+	b.t.Helper()
+	root, err := os.OpenRoot(b.tree)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	b.t.Cleanup(func() { root.Close() })
+	return setting.Local(root)
 }

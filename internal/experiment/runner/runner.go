@@ -71,7 +71,7 @@ func realSystem(t host.Tree, ours []string) *system {
 		fingerprint: func(names []string) map[string]string { return fingerprint(t, names) },
 		watch:       watchHost(t, ours),
 		tree:        t,
-		settings:    setting.Local(""),
+		settings:    setting.Local(nil),
 	}
 }
 

@@ -17,7 +17,7 @@ import (
 // kernel does not offer or that need rights that we do not have, and directories that
 // are not there; and on what the others lie.
 func Look(s *experiment.Study, f experiment.Factor) experiment.Here {
-	return look(setting.Local(""), s, f)
+	return look(setting.Local(nil), s, f)
 }
 
 func look(sys *setting.System, s *experiment.Study, f experiment.Factor) experiment.Here {

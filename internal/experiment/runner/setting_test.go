@@ -232,6 +232,7 @@ func (b *bench) keepOnPanic() {
 			b.t.Fatal(err)
 		}
 	}
+	b.cfg.sys.settings = b.settings()
 	if got := b.has(swappinessFile); got == "35" {
 		b.t.Fatal("nothing was left changed, so that there is nothing to find")
 	}

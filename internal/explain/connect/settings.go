@@ -28,9 +28,10 @@ func isURL(text string) bool {
 	return strings.HasPrefix(text, "postgres://") || strings.HasPrefix(text, "postgresql://")
 }
 
-// fromEnvironment are the variables that name or replace files with secrets.
+// fromEnvironment are the variables that name files, or replace those with secrets.
 var fromEnvironment = map[string]string{
 	"passfile": "PGPASSFILE", "password": "PGPASSWORD", "service": "PGSERVICE", "servicefile": "PGSERVICEFILE", "sslkey": "PGSSLKEY",
+	"sslcert": "PGSSLCERT", "sslrootcert": "PGSSLROOTCERT",
 }
 
 // readSettings has the settings of a name, and refuses files with secrets in them that
@@ -42,6 +43,8 @@ func readSettings(text string) (pgSettings, error) {
 		s.all["passfile"] = filepath.Join(home, ".pgpass")
 		s.all["servicefile"] = filepath.Join(home, ".pg_service.conf")
 		s.all["sslkey"] = filepath.Join(home, ".postgresql", "postgresql.key")
+		s.all["sslcert"] = filepath.Join(home, ".postgresql", "postgresql.crt")
+		s.all["sslrootcert"] = filepath.Join(home, ".postgresql", "root.crt")
 	}
 	for k, name := range fromEnvironment {
 		if v := os.Getenv(name); v != "" {
@@ -67,11 +70,16 @@ func readSettings(text string) (pgSettings, error) {
 			return s, err
 		}
 	}
-	// Keys are links where a program renews certificates.
-	return s, secretFile(s.all["sslkey"], os.Open, trust.SecretKey)
+	// These are links where a program renews certificates. pgx would wait for the writer of a FIFO.
+	for _, name := range []string{"sslcert", "sslrootcert"} {
+		if err := secretFile(s.all[name], trust.OpenLinked, func(*os.File) error { return nil }); err != nil {
+			return s, err
+		}
+	}
+	return s, secretFile(s.all["sslkey"], trust.OpenLinked, trust.SecretKey)
 }
 
-// secretFile refuses a file that holds a secret and that others may read. Whether it is
+// secretFile refuses what is no file, and one that fails its check. Whether it is
 // there, and can be read, is the driver's matter.
 func secretFile(path string, open func(string) (*os.File, error), check func(*os.File) error) error {
 	f, err := open(path)

@@ -1,0 +1,70 @@
+package assess
+
+import (
+	"hostlab/internal/explain"
+	"hostlab/internal/result"
+	"hostlab/internal/service"
+)
+
+// About is the service in JSON.
+type About struct {
+	Kind         service.Kind `json:"kind"`
+	Name         string       `json:"name"`
+	Version      string       `json:"version"` // "": not known
+	PID          int          `json:"pid"`     // 0: none on this host
+	Transactions *float64     `json:"transactions_per_s"`
+	Connected    bool         `json:"connected"` // its sessions were seen
+	Why          string       `json:"why"`       // why it was chosen, or why its sessions were not seen
+	Ended        string       `json:"ended"`     // why watching ended early
+}
+
+// Time is the account of the minute in JSON. Times are in s.
+type Time struct {
+	Wall    float64  `json:"wall"`   // that was watched
+	Active  float64  `json:"active"` // of all sessions, or threads, together
+	Parts   []Part   `json:"parts"`
+	Seconds []Second `json:"seconds"`
+	Host    Host     `json:"host"`
+}
+
+// Part is one of Time.
+type Part struct {
+	Name     explain.PartName `json:"name"`
+	Share    float64          `json:"share"`         // of Active
+	Interval *[2]float64      `json:"interval"`      // 95 %; null: counted
+	Each     float64          `json:"seconds_per_s"` // of all sessions together
+	Source   string           `json:"source"`
+}
+
+// About describes the service that was watched.
+func (m *Minute) About() *About {
+	a := &About{Kind: m.Service.Kind, Name: m.name(), Version: m.Version, PID: m.Service.PID, Connected: m.Connected, Why: m.Why, Ended: m.Ended}
+	if a.Why == "" {
+		a.Why = m.Service.Why
+	}
+	if n := m.Report.Transactions; n >= 0 && m.Connected && m.Report.Wall > 0 {
+		a.Transactions = result.Finite(float64(n) / m.Report.Wall)
+	}
+	return a
+}
+
+// Time is where its time went.
+func (m *Minute) Time() *Time {
+	t := &Time{Wall: m.Report.Wall, Active: m.Report.Busy, Parts: []Part{}, Seconds: m.Stretches(), Host: m.Host}
+	if t.Seconds == nil {
+		t.Seconds = []Second{}
+	}
+	for _, name := range explain.PartNames {
+		p := m.Report.Part(name)
+		if name == explain.Idle || p.Source == "" {
+			continue
+		}
+		e := m.share(name)
+		out := Part{Name: name, Share: e.Value, Each: p.Seconds / max(m.Report.Wall, 1e-9), Source: p.Source}
+		if e.High-e.Low > 1e-9 {
+			out.Interval = &[2]float64{e.Low, e.High}
+		}
+		t.Parts = append(t.Parts, out)
+	}
+	return t
+}

@@ -1,0 +1,245 @@
+package assess
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"hostlab/internal/explain"
+	"hostlab/internal/result"
+)
+
+// Verdict is what can be said of a lever for this service.
+type Verdict string
+
+// The verdicts.
+const (
+	Worthwhile Verdict = "worthwhile" // even the lower end of what is likely is beyond the margin
+	Possible   Verdict = "possible"   // what is likely may be beyond it
+	Negligible Verdict = "negligible" // at most, it gives less
+	NotHere    Verdict = "not_here"   // this host has no such hardware, or no knob for it
+	Undecided  Verdict = "undecided"  // nothing bounds it
+)
+
+// Margin is the share of a service's time below which a lever does not matter.
+const Margin = 0.05
+
+// The levers on a service. Their names are in JSON.
+const (
+	Clock   = "clock"
+	Idle    = "idle"
+	SMT     = "smt"
+	CPUs    = "cpus"
+	Log     = "log"
+	Data    = "data"
+	Network = "network"
+	Memory  = "memory"
+)
+
+var titles = map[string]string{
+	Clock: "clock frequency", Idle: "idle states", SMT: "hyper-threading", CPUs: "more CPUs", Log: "log device", Data: "data device",
+	Network: "network", Memory: "memory pages",
+}
+
+// Lever is what could be changed, and what that could give the service. Shares are of its
+// active time, 0 to 1; nil: unknown.
+type Lever struct {
+	Name     string          `json:"name"`
+	Share    *float64        `json:"share"`  // that it touches
+	Likely   *float64        `json:"likely"` // gain, by Assumes
+	Low      *float64        `json:"likely_low"`
+	AtMost   *float64        `json:"at_most"`
+	Evidence result.Evidence `json:"evidence"` // "" where nothing was measured
+	Verdict  Verdict         `json:"verdict"`
+	Assumes  string          `json:"assumes,omitempty"`
+	Reason   string          `json:"reason"` // what it rests on, or why it is unknown and what would show it
+	Owner    string          `json:"owner,omitempty"`
+	Command  string          `json:"command"`
+}
+
+// Title is its name for people.
+func (l *Lever) Title() string { return cmp.Or(titles[l.Name], l.Name) }
+
+// gain sets what it could give: shares of active time, low to high.
+func (l *Lever) gain(share, low, likely, high float64, assumes, reason string) {
+	share, low, likely, high = unit(share), unit(low), unit(likely), unit(high)
+	likely = min(likely, high)
+	low = min(low, likely)
+	l.Share, l.Low, l.Likely, l.AtMost, l.Evidence, l.Assumes, l.Reason = &share, &low, &likely, &high, result.Measured, assumes, reason
+	switch {
+	case high < Margin:
+		l.Verdict = Negligible
+	case low >= Margin:
+		l.Verdict = Worthwhile
+	default:
+		l.Verdict = Possible
+	}
+}
+
+// unknown says why nothing bounds it. With an owner, it is not this host that decides.
+func (l *Lever) unknown(share *float64, owner, reason string) {
+	l.Share, l.Verdict, l.Owner, l.Reason = share, Undecided, owner, reason
+	if owner != "" {
+		l.Verdict = NotHere
+	}
+}
+
+func unit(v float64) float64 { return min(max(v, 0), 1) }
+
+// Levers are what could be changed for a service, the likeliest gain first, then the
+// greatest that is possible, then what is unknown. Gains overlap: a faster clock shortens
+// waits for locks too. So they do not add up.
+func (m *Minute) Levers() []Lever {
+	out := []Lever{m.clock(), m.idle(), m.smt(), m.cpus(), m.bound(Log, explain.LogDevice), m.bound(Data, explain.DataStorage), m.network(), m.memory()}
+	rank := func(l Lever) (known, likely, most float64) {
+		if l.AtMost != nil {
+			return 0, -*l.Likely, -*l.AtMost
+		}
+		return 1, 0, 0
+	}
+	slices.SortStableFunc(out, func(a, b Lever) int {
+		ka, la, ma := rank(a)
+		kb, lb, mb := rank(b)
+		return cmp.Or(cmp.Compare(ka, kb), cmp.Compare(la, lb), cmp.Compare(ma, mb))
+	})
+	return out
+}
+
+// share is a part as a share of active time, with its interval.
+func (m *Minute) share(name explain.PartName) result.Estimate {
+	e := m.Report.Part(name).Share
+	if m.Report.Busy > 0 {
+		f := m.Report.Elapsed / m.Report.Busy
+		e.Value, e.Low, e.High = unit(e.Value*f), unit(e.Low*f), unit(e.High*f)
+	}
+	return e
+}
+
+// clock: work on a CPU takes as much longer as the clock is slower than it could be. Waits
+// for locks last as long as others work, and queues for CPUs shorten with what is in them.
+func (m *Minute) clock() Lever {
+	l := Lever{Name: Clock}
+	cpu := m.share(explain.DatabaseCPU)
+	if m.Clock == nil {
+		l.unknown(&cpu.Value, m.Owners[Clock], m.Unseen[Clock])
+		return l
+	}
+	locks, queue := m.share(explain.Locks), m.share(explain.RunQueue)
+	slow := func(f float64) float64 { return unit(1 - f/m.Clock.Highest) }
+	waits := erlangC(m.Host.CPUs, m.Host.Busy)
+	l.gain(cpu.Value, cpu.Low*slow(m.Clock.High), cpu.Value*slow(m.Clock.Mean), (cpu.High+locks.High+queue.High*waits)*slow(m.Clock.Low),
+		"work speeds up in proportion to the clock",
+		fmt.Sprintf("its threads ran at %s of at most %s (%s)", result.Format(m.Clock.Mean, "Hz"), result.Format(m.Clock.Highest, "Hz"), m.Clock.Source))
+	return l
+}
+
+// idle: who wakes on an idle CPU waits until that has left its idle state.
+func (m *Minute) idle() Lever {
+	l := Lever{Name: Idle}
+	if m.Wakeups == nil {
+		l.unknown(nil, "", m.Unseen[Idle])
+		return l
+	}
+	w := m.Wakeups
+	active := m.Report.Busy * w.Wall / max(m.Report.Wall, 1e-9)
+	if active <= 0 {
+		l.unknown(nil, "", "the service did nothing meanwhile")
+		return l
+	}
+	l.gain(w.Seconds/active, w.Avoidable/active, w.Avoidable/active, w.Seconds/active,
+		"a wake-up takes as long as the quickest tenth of them where states are shallow", w.Source)
+	return l
+}
+
+// smt: what a sibling takes from a thread is at most half of its speed where both do the
+// same; the probe measures it where there are siblings.
+func (m *Minute) smt() Lever {
+	l := Lever{Name: SMT}
+	cpu := m.share(explain.DatabaseCPU)
+	if m.Siblings == nil {
+		l.unknown(nil, m.Owners[SMT], m.Unseen[SMT])
+		if m.Alone {
+			l.Verdict = NotHere
+		}
+		return l
+	}
+	s := m.Siblings
+	l.gain(cpu.Value*s.Beside, cpu.Low*s.Beside*s.Likely, cpu.Value*s.Beside*s.Likely, cpu.High*s.Beside*s.AtMost, s.Assumes, s.Source)
+	return l
+}
+
+// cpus: waits for a CPU, and what the hypervisor takes.
+func (m *Minute) cpus() Lever {
+	l := Lever{Name: CPUs}
+	queue := m.Report.Part(explain.RunQueue)
+	if queue.Source == "" {
+		l.unknown(nil, "", m.Unseen[CPUs])
+		return l
+	}
+	q, cpu := m.share(explain.RunQueue), m.share(explain.DatabaseCPU)
+	f := relief(m.Host.CPUs, m.Host.Busy)
+	stolen := 0.0
+	if m.Host.Steal > 0 {
+		stolen = m.Host.Steal / (m.Host.Steal + m.Host.Busy)
+	}
+	reason := fmt.Sprintf("its threads were ready and had no CPU; the %d CPUs were %.0f %% busy", m.Host.CPUs, 100*m.Host.Busy)
+	if stolen > 0.001 {
+		reason += fmt.Sprintf(", and the hypervisor took %.1f %% of what they asked for", 100*stolen)
+	}
+	// Waits that a quota makes are no lack of CPUs.
+	throttled := 0.0
+	if m.Throttled != nil && m.Report.Busy > 0 {
+		throttled = unit(*m.Throttled / m.Report.Busy)
+		reason += fmt.Sprintf("; its CPU quota stopped it for %s", result.Format(*m.Throttled, "s"))
+	}
+	l.gain(q.Value, (q.Low-throttled)*f, (q.Value-throttled)*f, q.High+cpu.High*stolen, "twice as many CPUs under the same load, jobs coming at random (M/M/c)", reason)
+	return l
+}
+
+// bound is a lever on a part that the database names.
+func (m *Minute) bound(name, of string) Lever {
+	l := Lever{Name: name}
+	i := slices.IndexFunc(m.Report.Bounds, func(b explain.Bound) bool { return b.Lever == of })
+	switch {
+	case i < 0:
+		l.unknown(nil, "", m.Unseen[name])
+	case m.Report.Bounds[i].Reason != "":
+		l.unknown(nil, "", m.Report.Bounds[i].Reason)
+	default:
+		b := m.Report.Bounds[i]
+		p := m.share(b.Parts[0])
+		low := b.Likely
+		if p.Value > 0 {
+			low *= p.Low / p.Value
+		}
+		l.gain(b.Share, low, b.Likely, b.AtMost, "that part takes no time at all, and waits for locks shrink with it", m.Report.Part(b.Parts[0]).Source)
+	}
+	return l
+}
+
+// network: requests of a transaction that each wait for a round trip.
+func (m *Minute) network() Lever {
+	l := Lever{Name: Network}
+	if m.Trips == nil {
+		l.unknown(nil, "", m.Unseen[Network])
+		return l
+	}
+	if m.Report.Busy <= 0 {
+		l.unknown(nil, "", "the service did nothing meanwhile")
+		return l
+	}
+	t, app := m.Trips, m.share(explain.Application)
+	rest := m.share(explain.Unexplained).Value
+	likely := min(t.Least.Seconds()/m.Report.Busy, app.Value)
+	l.gain(min(t.Most.Seconds()/m.Report.Busy, app.Value+rest), min(likely, app.Low), likely, min(t.Most.Seconds()/m.Report.Busy, app.High+rest),
+		"no request waits for the network, and all are within transactions",
+		fmt.Sprintf("%d round trips on %d connections, %d of them on this host", t.Count, t.Connections, t.Local))
+	return l
+}
+
+// memory: page walks take a PMU to be seen.
+func (m *Minute) memory() Lever {
+	l := Lever{Name: Memory}
+	l.unknown(nil, m.Owners[Memory], m.Unseen[Memory])
+	return l
+}

@@ -1,0 +1,118 @@
+package assess
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"hostlab/internal/explain"
+	"hostlab/internal/result"
+	"hostlab/internal/service"
+)
+
+// minute is one of 100 s of active time, whose parts are these seconds.
+func minute(parts map[explain.PartName]float64) *Minute {
+	m := &Minute{Host: Host{CPUs: 4, Busy: 0.5}, Unseen: map[string]string{}, Owners: map[string]string{}}
+	r := &m.Report
+	r.Wall, r.Peak = 60, 10
+	for _, s := range parts {
+		r.Elapsed += s
+	}
+	r.Busy = r.Elapsed - parts[explain.Idle]
+	for _, name := range explain.PartNames {
+		v := parts[name] / r.Elapsed
+		r.Parts = append(r.Parts, explain.Part{Name: name, Seconds: parts[name], Share: result.Estimate{Value: v, Low: v, High: v}, Source: "test"})
+	}
+	r.Bounds = explain.Bounds(r)
+	return m
+}
+
+func find(t *testing.T, all []Lever, name string) Lever {
+	t.Helper()
+	for _, l := range all {
+		if l.Name == name {
+			return l
+		}
+	}
+	t.Fatalf("no lever %s", name)
+	return Lever{}
+}
+
+// TestFirstLever: where one part takes most of the time, its lever is the first.
+func TestFirstLever(t *testing.T) {
+	for want, parts := range map[string]map[explain.PartName]float64{
+		Log:  {explain.LogWait: 60, explain.DatabaseCPU: 20, explain.Application: 20},
+		Data: {explain.DataReads: 60, explain.DatabaseCPU: 20, explain.Application: 20},
+		CPUs: {explain.RunQueue: 60, explain.DatabaseCPU: 20, explain.Application: 20},
+	} {
+		m := minute(parts)
+		if want == CPUs {
+			m.Host.Busy = 0.95
+		}
+		all := m.Levers()
+		if all[0].Name != want || all[0].Verdict != Worthwhile {
+			t.Errorf("%v: the first lever is %+v, want %s", parts, all[0], want)
+		}
+	}
+}
+
+// TestUnknownIsNotZero: what was not seen has no figures, a reason, and stands last.
+func TestUnknownIsNotZero(t *testing.T) {
+	m := minute(map[explain.PartName]float64{explain.DatabaseCPU: 50, explain.Application: 50})
+	m.Owners[Clock], m.Unseen[Clock] = "the owner of the hypervisor", "this guest has no counter of cycles"
+	all := m.Levers()
+	l := find(t, all, Clock)
+	if l.AtMost != nil || l.Likely != nil || l.Verdict != NotHere || l.Reason == "" {
+		t.Errorf("clock: %+v", l)
+	}
+	if l := find(t, all, Memory); l.Verdict != Undecided || l.AtMost != nil {
+		t.Errorf("memory: %+v", l)
+	}
+	for i, l := range all[1:] {
+		if all[i].AtMost == nil && l.AtMost != nil {
+			t.Errorf("%s, which is unknown, stands before %s", all[i].Name, l.Name)
+		}
+	}
+}
+
+// TestClockBound: at 2 of 3 GHz a third of the CPU time could go, and of waits for locks.
+func TestClockBound(t *testing.T) {
+	m := minute(map[explain.PartName]float64{explain.DatabaseCPU: 60, explain.Locks: 30, explain.Application: 10})
+	m.Clock = &Frequency{Mean: 2e9, Low: 2e9, High: 2e9, Highest: 3e9, Source: "test"}
+	l := find(t, m.Levers(), Clock)
+	if !near(*l.Likely, 0.2) || !near(*l.AtMost, 0.3) || l.Verdict != Worthwhile {
+		t.Errorf("likely %v, at most %v, %s", *l.Likely, *l.AtMost, l.Verdict)
+	}
+}
+
+// TestNetworkStaysWithinTheApplication: trips between transactions cost none of them.
+func TestNetworkStaysWithinTheApplication(t *testing.T) {
+	m := minute(map[explain.PartName]float64{explain.DatabaseCPU: 90, explain.Application: 10})
+	m.Trips = &service.Trips{Count: 1000, Least: 50 * time.Second, Most: 60 * time.Second}
+	l := find(t, m.Levers(), Network)
+	if !near(*l.AtMost, 0.1) {
+		t.Errorf("at most %v, and the application took 0.1", *l.AtMost)
+	}
+}
+
+// TestErlang compares with tabulated values: two CPUs, each busy for half of the time, make a
+// third of all jobs wait (Gross and Harris, Fundamentals of Queueing Theory).
+func TestErlang(t *testing.T) {
+	if p := erlangC(2, 0.5); !near(p, 1.0/3) {
+		t.Errorf("erlangC(2, 0.5) = %v, want 1/3", p)
+	}
+	if p := erlangC(1, 0.7); !near(p, 0.7) {
+		t.Errorf("erlangC(1, 0.7) = %v, want 0.7", p)
+	}
+	if w := waiting(1, 0.5); !near(w, 1) {
+		t.Errorf("waiting(1, 0.5) = %v, want 1", w)
+	}
+	if r := relief(2, 0.9); r < 0.9 || r >= 1 {
+		t.Errorf("relief(2, 0.9) = %v", r)
+	}
+	if p := erlangC(512, 0.99); math.IsNaN(p) || p <= 0 || p > 1 {
+		t.Errorf("erlangC(512, 0.99) = %v", p)
+	}
+}
+
+func near(a, b float64) bool { return math.Abs(a-b) < 1e-9 }

@@ -1,0 +1,67 @@
+// Package assess watches a service for a minute under its own load, and says where its time
+// went, what each lever on the platform could give it at most, and what to type next.
+package assess
+
+import (
+	"hostlab/internal/explain"
+	"hostlab/internal/service"
+)
+
+// Minute is what was seen of a service.
+type Minute struct {
+	Service service.Service `json:"service"`
+	Version string          `json:"version"` // "": not known
+	// Report has its time by parts: of sessions where a database tells them, else of its
+	// threads on CPUs and ready for one.
+	Report explain.Report `json:"report"`
+	// Connected is set where a database showed its sessions; Why is why not.
+	Connected bool              `json:"connected"`
+	Why       string            `json:"why,omitempty"`
+	Seconds   []service.Reading `json:"seconds"`
+	Throttled *float64          `json:"throttled"` // s that its CPU quota stopped it for; nil: no quota
+	Host      Host              `json:"host"`
+	Clock     *Frequency        `json:"clock"`
+	Wakeups   *Wakeups          `json:"wakeups"`
+	Siblings  *Siblings         `json:"siblings"`
+	Alone     bool              `json:"alone"` // no CPU shares its core with another
+	Trips     *service.Trips    `json:"trips"`
+	// Unseen says of a lever why nothing was seen, and what would show it; Owners, who has
+	// its knob where this host has none.
+	Unseen map[string]string `json:"unseen"`
+	Owners map[string]string `json:"owners"`
+	Ended  string            `json:"ended,omitempty"` // why it ended early
+}
+
+// Host is what all did on the CPUs meanwhile.
+type Host struct {
+	CPUs    int     `json:"cpus"`
+	Busy    float64 `json:"busy"`    // share of the CPUs' time, for anybody
+	Foreign float64 `json:"foreign"` // share, of others than the service
+	Steal   float64 `json:"steal"`   // share that the hypervisor took
+}
+
+// Frequency is the clock of the CPUs while the service ran on them, Hz.
+type Frequency struct {
+	Mean    float64 `json:"mean"`
+	Low     float64 `json:"low"` // 95 % interval
+	High    float64 `json:"high"`
+	Highest float64 `json:"highest"` // what this host reaches
+	Source  string  `json:"source"`
+}
+
+// Wakeups are those of the service on idle CPUs.
+type Wakeups struct {
+	Wall      float64 `json:"wall"`      // s that were watched
+	Seconds   float64 `json:"seconds"`   // from waking to running, in all
+	Avoidable float64 `json:"avoidable"` // of that, beyond what the quickest tenth took
+	Source    string  `json:"source"`
+}
+
+// Siblings are how long the service ran beside a busy sibling of the same core.
+type Siblings struct {
+	Beside  float64 `json:"beside"` // share of its run time
+	Likely  float64 `json:"likely"` // share of speed that a busy sibling takes
+	AtMost  float64 `json:"at_most"`
+	Assumes string  `json:"assumes"`
+	Source  string  `json:"source"`
+}

@@ -1,0 +1,77 @@
+package assess
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"testing"
+	"time"
+
+	"hostlab/internal/explain"
+	"hostlab/internal/service"
+	"hostlab/internal/service/demo"
+	"hostlab/internal/workload/worker"
+)
+
+func TestMain(m *testing.M) {
+	worker.Main(demo.Jobs())
+	os.Exit(m.Run())
+}
+
+// TestWatchProcess: a process that does nothing but compute has all of its time on CPUs and
+// in the queue for them, and its end is said.
+func TestWatchProcess(t *testing.T) {
+	cmd := exec.Command("timeout", "3", "sh", "-c", "while :; do :; done")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = cmd.Process.Kill(); _ = cmd.Wait() }()
+	go cmd.Wait() //nolint:errcheck // so that it does not stay as a zombie
+	s, err := service.Spec{Kind: service.Process, Name: fmt.Sprint(cmd.Process.Pid)}.Find(nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := Watch(context.Background(), s, nil, "a process tells no sessions", Options{For: 10 * time.Second, CPUs: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m.Ended == "" || m.Report.Wall > 6 {
+		t.Errorf("it ended after 3 s; watched for %.1f s, ended %q", m.Report.Wall, m.Ended)
+	}
+	active := m.Report.Part(explain.DatabaseCPU).Seconds + m.Report.Part(explain.RunQueue).Seconds
+	if wall := m.Report.Wall; active < 0.8*wall || active > 1.2*wall {
+		t.Errorf("one busy loop: %.2f s on CPUs and ready, in %.2f s", active, wall)
+	}
+	for _, l := range m.Levers() {
+		t.Logf("%-8s %-10s %s", l.Name, l.Verdict, l.Reason)
+		if l.AtMost == nil && l.Reason == "" {
+			t.Errorf("%s is unknown without a reason", l.Name)
+		}
+	}
+}
+
+// TestWatchDemo: the demo's sessions and the kernel's account of its process agree.
+func TestWatchDemo(t *testing.T) {
+	d, err := demo.Start(context.Background(), t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	s, err := service.Spec{Kind: service.Process, Name: fmt.Sprint(d.PID())}.Find(nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := Watch(context.Background(), s, d, "", Options{For: 3 * time.Second, CPUs: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	told, kernel := m.Report.Part(explain.DatabaseCPU).Seconds, m.Seconds[len(m.Seconds)-1].CPU
+	t.Logf("clients %.2f s of CPU, process %.2f s", told, kernel)
+	if told > 1.1*kernel+0.1 {
+		t.Errorf("clients used %.2f s of CPU, more than their process' %.2f s", told, kernel)
+	}
+	if !m.Connected || m.Report.Transactions <= 0 {
+		t.Errorf("connected %v, %d transactions", m.Connected, m.Report.Transactions)
+	}
+}

@@ -1,0 +1,47 @@
+package connect
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// What is no file is refused wherever a name, the environment or the home directory names it: nothing waits for its writer.
+func TestNoFile(t *testing.T) {
+	home := t.TempDir()
+	t.Setenv("HOME", home)
+	fifo := filepath.Join(home, "fifo")
+	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	refuses := func(what, text string) {
+		t.Helper()
+		began := time.Now()
+		_, err := readSettings(text)
+		if err == nil || !strings.Contains(err.Error(), "is a FIFO, not a regular file") || time.Since(began) > 5*time.Second {
+			t.Errorf("%s: %v after %v", what, err, time.Since(began))
+		}
+	}
+	for _, name := range []string{"sslkey", "sslcert", "sslrootcert", "passfile"} {
+		refuses(name, "postgres://h/db?"+name+"="+fifo)
+		t.Setenv("PG"+strings.ToUpper(name), fifo)
+		refuses("the environment's "+name, "postgres://h/db")
+		t.Setenv("PG"+strings.ToUpper(name), "")
+	}
+	if err := os.Mkdir(filepath.Join(home, ".postgresql"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"postgresql.key", "postgresql.crt", "root.crt"} {
+		at := filepath.Join(home, ".postgresql", name)
+		if err := os.Symlink(fifo, at); err != nil {
+			t.Fatal(err)
+		}
+		refuses(name, "postgres://h/db")
+		if err := os.Remove(at); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

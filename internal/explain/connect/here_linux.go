@@ -1,0 +1,145 @@
+package connect
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"os/user"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/prometheus/procfs"
+	"golang.org/x/sys/unix"
+)
+
+// sockets are the names that servers give their socket files, by the kinds of package host.
+var sockets = map[string]*regexp.Regexp{
+	"postgresql": regexp.MustCompile(`/\.s\.PGSQL\.(\d+)$`),
+	"mariadb":    regexp.MustCompile(`/[^/]*\.sock$`),
+	"mysql":      regexp.MustCompile(`/mysql[^/]*\.sock$`),
+}
+
+// Here names the server of a process on this host as its own client would reach it: through
+// its socket file, as the user who asks. Root goes there as the server's own account, which
+// PostgreSQL knows by the socket ("peer"). The server must be one that package host believes.
+func Here(kind string, pid int) (*DSN, error) {
+	form, ok := sockets[kind]
+	if !ok {
+		return nil, errors.New("its client takes a network address; name it with --dsn")
+	}
+	file, err := socketOf(pid, form)
+	if err != nil {
+		return nil, err
+	}
+	me, err := user.Current()
+	if err != nil {
+		return nil, err
+	}
+	if kind != "postgresql" {
+		return Parse((&url.URL{Scheme: kind, User: url.User(me.Username), Host: "localhost", Path: "/", RawQuery: url.Values{"socket": {file}}.Encode()}).String())
+	}
+	quote := func(s string) string { return "'" + strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(s) + "'" }
+	text := fmt.Sprintf("host=%s port=%s", quote(filepath.Dir(file)), form.FindStringSubmatch(file)[1])
+	account := 0
+	if os.Geteuid() == 0 {
+		p, err := procfs.NewProc(pid)
+		if err != nil {
+			return nil, fmt.Errorf("the server of process %d has ended", pid)
+		}
+		status, err := p.NewStatus()
+		if err != nil {
+			return nil, fmt.Errorf("the server of process %d has ended", pid)
+		}
+		account = int(status.UIDs[1])
+		owner, err := user.LookupId(strconv.Itoa(account))
+		if err != nil {
+			return nil, fmt.Errorf("it runs as user %d, who has no name here; name the server with --dsn", account)
+		}
+		text += " dbname=postgres user=" + quote(owner.Username)
+	} else if os.Getenv("PGDATABASE") == "" {
+		text += " dbname=postgres"
+	}
+	d, err := Parse(text)
+	if err == nil && account != 0 {
+		d.dial = func(ctx context.Context, _, _ string) (net.Conn, error) { return dialAs(ctx, account, file) }
+	}
+	return d, err
+}
+
+// socketOf finds the socket file on which a process listens. Its open files tell, to root and
+// to its own user; else there must be only one of its kind here.
+func socketOf(pid int, form *regexp.Regexp) (string, error) {
+	fs, err := procfs.NewFS(fmt.Sprintf("/proc/%d", pid)) // its own network namespace
+	if err != nil {
+		return "", fmt.Errorf("the server of process %d has ended", pid)
+	}
+	all, err := fs.NetUNIX()
+	if err != nil {
+		return "", fmt.Errorf("sockets of process %d cannot be read: %w", pid, err)
+	}
+	const listens = 1 << 16 // __SO_ACCEPTCON
+	var found []string
+	own := map[string]bool{}
+	if p, err := procfs.NewProc(pid); err == nil {
+		targets, _ := p.FileDescriptorTargets()
+		for _, t := range targets {
+			own[t] = true
+		}
+	}
+	for _, s := range all.Rows {
+		if uint64(s.Flags)&listens == 0 || !form.MatchString(s.Path) || !filepath.IsAbs(s.Path) {
+			continue
+		}
+		if own[fmt.Sprintf("socket:[%d]", s.Inode)] {
+			return inside(pid, s.Path), nil
+		}
+		found = append(found, s.Path)
+	}
+	slices.Sort(found)
+	switch found = slices.Compact(found); {
+	case len(own) > 0 || len(found) == 0:
+		return "", errors.New("it listens on no socket file; name it with --dsn")
+	case len(found) > 1:
+		return "", fmt.Errorf("%d servers listen on socket files, and this user may not see which is whose; name one with --dsn", len(found))
+	}
+	return found[0], nil
+}
+
+// inside is a file as a process names it, for us: that of a container lies below its root.
+func inside(pid int, file string) string {
+	own, err1 := os.Readlink("/proc/self/ns/mnt")
+	its, err2 := os.Readlink(fmt.Sprintf("/proc/%d/ns/mnt", pid))
+	if err1 == nil && err2 == nil && own != its {
+		return fmt.Sprintf("/proc/%d/root%s", pid, file)
+	}
+	return file
+}
+
+// dialAs connects to a socket file as another account: the server sees who connects, by the
+// thread's effective user (SO_PEERCRED, unix(7)). Only this thread becomes that user.
+func dialAs(ctx context.Context, uid int, file string) (net.Conn, error) {
+	type answer struct {
+		conn net.Conn
+		err  error
+	}
+	done := make(chan answer, 1)
+	go func() {
+		runtime.LockOSThread() // and never unlocked: the thread ends with this function
+		const same = ^uintptr(0)
+		if _, _, no := unix.RawSyscall(unix.SYS_SETRESUID, same, uintptr(uid), same); no != 0 { //nolint:gosec // a user ID
+			done <- answer{err: no}
+			return
+		}
+		conn, err := (&net.Dialer{}).DialContext(ctx, "unix", file)
+		done <- answer{conn, err}
+	}()
+	a := <-done
+	return a.conn, a.err
+}

@@ -1,0 +1,236 @@
+// Package demo is a service of hostlab's own, to be watched where no other is wanted: a shop
+// on SQLite whose clients think, read, and pay in small durable commits. Its load is a third
+// of the CPUs. It runs in a process of its own, so that what the kernel counts of it is its
+// own, and tells an observer what its clients do as a database does.
+package demo
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"hostlab/internal/proc"
+	"hostlab/internal/workload/database"
+	"hostlab/internal/workload/thread"
+	"hostlab/internal/workload/worker"
+)
+
+// Load is the share of the CPUs that the clients take together.
+const Load = 1.0 / 3
+
+// The sizes of the shop: it fits into memory, and a read is some tens of microseconds.
+const (
+	accounts = 20000
+	reads    = 20                     // of a transaction
+	writers  = 0.25                   // share of transactions that pay
+	own      = 200 * time.Microsecond // that a client computes on its own side amid a transaction
+)
+
+// state is what a client does at a moment.
+type state int32
+
+const (
+	idle state = iota
+	running
+	locked // waits for the one writer that SQLite allows
+	commit
+	between // in a transaction, at its own work
+)
+
+// counters grow over the life of the shop.
+type counters struct {
+	Transactions int64 `json:"transactions"`
+	Commits      int64 `json:"commits"`
+	CommitWait   int64 `json:"commit_wait"` // ns in COMMIT neither on a CPU nor waiting for one
+	LockWait     int64 `json:"lock_wait"`   // ns
+}
+
+// look is what an observer sees.
+type look struct {
+	Clients  []seen   `json:"clients"`
+	Counters counters `json:"counters"`
+}
+
+type seen struct {
+	Thread int64 `json:"thread"`
+	State  state `json:"state"`
+}
+
+// request is one of the parent's.
+type request struct {
+	Dir string `json:"dir"` // opens the shop there, once; "" looks
+}
+
+// Jobs is what the demo's process does.
+func Jobs() []worker.Job {
+	return []worker.Job{{Name: "demo", New: func() worker.Func {
+		s := &shop{}
+		return worker.Handle(func(r request) (look, error) {
+			if r.Dir != "" {
+				if err := s.open(r.Dir); err != nil {
+					return look{}, database.ExplainFile(r.Dir, err)
+				}
+			}
+			return s.look()
+		})
+	}}}
+}
+
+type shop struct {
+	db      *sql.DB
+	clients []*client
+	writer  sync.Mutex
+	think   atomic.Int64 // ns, mean
+
+	transactions, commits, commitWait, lockWait atomic.Int64
+	failed                                      atomic.Pointer[error]
+}
+
+type client struct {
+	thread int64
+	state  atomic.Int32
+}
+
+// open fills the shop and lets its clients in.
+func (s *shop) open(dir string) error {
+	debug.SetGCPercent(100) // a worker has none, for hot loops; this one allocates for a minute
+	var err error
+	s.db, err = database.OpenFile(filepath.Join(dir, "shop.db"), "", "busy_timeout(10000)", "journal_mode(wal)", "synchronous(full)", "cache_size(-8192)")
+	if err != nil {
+		return err
+	}
+	n := max(4, 4*runtime.NumCPU())
+	s.db.SetMaxIdleConns(n)
+	ctx := context.Background()
+	fill := []string{
+		"CREATE TABLE account (id INTEGER PRIMARY KEY, balance INTEGER NOT NULL, name TEXT NOT NULL)",
+		fmt.Sprintf("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i < %d) INSERT INTO account SELECT i, 1000, printf('%%0100d', i) FROM n", accounts),
+	}
+	for _, statement := range fill {
+		if _, err := s.db.ExecContext(ctx, statement); err != nil {
+			return err
+		}
+	}
+	s.think.Store(int64(20 * time.Millisecond))
+	ready := make(chan error, n)
+	for i := range n {
+		c := &client{}
+		s.clients = append(s.clients, c)
+		go s.serve(ctx, c, uint64(i), ready)
+	}
+	for range n {
+		if err := <-ready; err != nil {
+			return err
+		}
+	}
+	go s.pace()
+	return nil
+}
+
+// pace holds the load: clients think the longer the more CPU time they take together.
+func (s *shop) pace() {
+	const step = 200 * time.Millisecond
+	want := Load * float64(runtime.NumCPU())
+	before, at := proc.Own(), time.Now()
+	for {
+		time.Sleep(step)
+		now, t := proc.Own(), time.Now()
+		took := (now - before) / t.Sub(at).Seconds()
+		before, at = now, t
+		f := min(max(took/want, 0.7), 1.4)
+		s.think.Store(min(max(int64(float64(s.think.Load())*f), int64(50*time.Microsecond)), int64(5*time.Second)))
+	}
+}
+
+// serve is a client until the process ends.
+func (s *shop) serve(ctx context.Context, c *client, seed uint64, ready chan<- error) {
+	runtime.LockOSThread()
+	c.thread = int64(thread.Self())
+	conn, err := s.db.Conn(ctx)
+	ready <- err
+	if err != nil {
+		return
+	}
+	r := rand.New(rand.NewPCG(seed, 1))
+	for {
+		time.Sleep(time.Duration(r.ExpFloat64() * float64(s.think.Load())))
+		if err := s.transaction(ctx, conn, c, r); err != nil {
+			s.failed.CompareAndSwap(nil, &err)
+			return
+		}
+		c.state.Store(int32(idle))
+		s.transactions.Add(1)
+	}
+}
+
+func (s *shop) transaction(ctx context.Context, conn *sql.Conn, c *client, r *rand.Rand) error {
+	c.state.Store(int32(running))
+	for i := range reads {
+		if i == reads/2 {
+			c.state.Store(int32(between))
+			time.Sleep(own)
+			c.state.Store(int32(running))
+		}
+		var name string
+		if err := conn.QueryRowContext(ctx, "SELECT name FROM account WHERE id = ?", 1+r.IntN(accounts)).Scan(&name); err != nil {
+			return err
+		}
+	}
+	if r.Float64() >= writers {
+		return nil
+	}
+	c.state.Store(int32(locked))
+	began := time.Now()
+	s.writer.Lock()
+	defer s.writer.Unlock()
+	s.lockWait.Add(int64(time.Since(began)))
+	c.state.Store(int32(running))
+	amount := r.IntN(10)
+	for _, step := range []struct {
+		text string
+		args []any
+	}{
+		{"BEGIN IMMEDIATE", nil},
+		{"UPDATE account SET balance = balance - ? WHERE id = ?", []any{amount, 1 + r.IntN(accounts)}},
+		{"UPDATE account SET balance = balance + ? WHERE id = ?", []any{amount, 1 + r.IntN(accounts)}},
+	} {
+		if _, err := conn.ExecContext(ctx, step.text, step.args...); err != nil {
+			return err
+		}
+	}
+	c.state.Store(int32(commit))
+	began = time.Now()
+	ran, queued, _ := proc.Schedstat("thread-self")
+	_, err := conn.ExecContext(ctx, "COMMIT")
+	ran2, queued2, _ := proc.Schedstat("thread-self")
+	s.commitWait.Add(max(0, int64(time.Since(began)-(ran2-ran)-(queued2-queued))))
+	s.commits.Add(1)
+	c.state.Store(int32(running))
+	return err
+}
+
+func (s *shop) look() (look, error) {
+	if err := s.failed.Load(); err != nil {
+		return look{}, *err
+	}
+	if s.db == nil {
+		return look{}, errors.New("the shop is not open")
+	}
+	l := look{Counters: counters{s.transactions.Load(), s.commits.Load(), s.commitWait.Load(), s.lockWait.Load()}}
+	for _, c := range s.clients {
+		l.Clients = append(l.Clients, seen{c.thread, state(c.state.Load())})
+	}
+	return l, nil
+}
+
+// newDir makes the directory of a shop.
+func newDir(in string) (string, error) { return os.MkdirTemp(in, "hostlab-demo-*") }

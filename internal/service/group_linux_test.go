@@ -1,0 +1,103 @@
+//go:build system
+
+package service
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"hostlab/internal/proc"
+)
+
+// TestCgroup: a group counts what is in it and in those below, and a quota shows as
+// throttled time apart.
+func TestCgroup(t *testing.T) {
+	at := newGroup(t, "hostlab-service-test")
+	g, err := groupAt(at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("sh", "-c", `echo $$ > "$0" && for d in $1; do echo $$ > $d/cgroup.procs; done; while :; do :; done`, filepath.Join(g.dirs[controllersHere()[0]], "cgroup.procs"), joinDirs(g))
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+	time.Sleep(200 * time.Millisecond)
+	s, err := Spec{Cgroup, at}.Find(nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.PID != cmd.Process.Pid {
+		t.Errorf("its first process is %d, want %d", s.PID, cmd.Process.Pid)
+	}
+	m, err := s.NewMeter(time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, _ := proc.Read(cmd.Process.Pid)
+	time.Sleep(time.Second)
+	r, err := m.Read(time.Now())
+	after, _ := proc.Read(cmd.Process.Pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := (after.CPU - before.CPU).Seconds()
+	t.Logf("group %.3f s, process %.3f s of %.2f s, throttled %v", r.CPU, want, r.At, r.Throttled)
+	if r.CPU < want-0.05 || r.CPU > want+0.1 {
+		t.Errorf("the group used %.3f s, its process %.3f s", r.CPU, want)
+	}
+	if _, err := (Spec{Process, fmt.Sprint(cmd.Process.Pid)}).Find(nil, nil); err != nil {
+		t.Error(err)
+	}
+	_ = cmd.Process.Kill()
+	_ = cmd.Wait()
+	if _, err := m.Read(time.Now().Add(time.Minute)); !errors.Is(err, ErrEnded) {
+		t.Errorf("after its end: %v", err)
+	}
+}
+
+// controllersHere are those of version 1 that are mounted, else version 2.
+func controllersHere() (have []string) {
+	for _, h := range hierarchies() {
+		have = append(have, h.controllers...)
+	}
+	return have
+}
+
+func joinDirs(g *group) string {
+	var dirs []string
+	for _, d := range g.dirs {
+		dirs = append(dirs, d)
+	}
+	return strings.Join(dirs, " ")
+}
+
+// newGroup makes a group below the root in every tree.
+func newGroup(t *testing.T, name string) string {
+	t.Helper()
+	made := 0
+	for _, h := range hierarchies() {
+		dir := filepath.Join(h.mount, name)
+		if err := os.Mkdir(dir, 0o755); err == nil || errors.Is(err, os.ErrExist) {
+			made++
+			t.Cleanup(func() {
+				for range 50 {
+					if err := os.Remove(dir); err == nil || errors.Is(err, os.ErrNotExist) {
+						return
+					}
+					time.Sleep(20 * time.Millisecond)
+				}
+			})
+		}
+	}
+	if made == 0 {
+		t.Fatal("no control group could be made; this test needs root")
+	}
+	return "/" + name
+}

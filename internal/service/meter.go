@@ -1,0 +1,163 @@
+package service
+
+import (
+	"slices"
+	"time"
+
+	"hostlab/internal/explain"
+	"hostlab/internal/proc"
+)
+
+// Reading is what a service has used since its meter began. Times are in seconds, of all
+// its threads together.
+type Reading struct {
+	At        float64 `json:"at"`  // since the meter began
+	CPU       float64 `json:"cpu"` // on a CPU, of threads that have ended too
+	Queue     float64 `json:"queue"`
+	QueueHigh float64 `json:"queue_high"` // Queue may be as long, as threads end between two looks
+	// Throttled is for how long its quota kept CPUs from it; nil: it has no quota that can be read.
+	Throttled *float64 `json:"throttled"`
+	Processes int      `json:"processes"`
+	Threads   int      `json:"threads"`
+	// CPUs of the host, in seconds since the meter began: busy for anybody, and taken by the
+	// hypervisor; nil: not known.
+	Busy  *float64 `json:"busy"`
+	Steal *float64 `json:"steal"`
+}
+
+// Meter reads a service again and again. It keeps itself below a hundredth of one CPU: the
+// time between two readings should be at least Pause.
+type Meter struct {
+	Pause time.Duration // at least a second, and more where a reading takes long
+
+	of      *Service
+	began   time.Time
+	threads explain.Threads
+	members []proc.Stat
+	looked  time.Time     // for members
+	cost    time.Duration // of a reading
+	search  time.Duration // cost of looking for members
+	total   float64       // of the processes that live, at the last look
+	first   struct {
+		group, throttled, busy, steal float64
+	}
+	last Reading
+}
+
+// NewMeter begins to count; ErrEnded where there is nothing to count any more.
+func (s *Service) NewMeter(now time.Time) (*Meter, error) {
+	m := &Meter{of: s, began: now, cost: time.Hour, search: time.Hour}
+	m.threads.Read = explain.SchedStat
+	m.threads.Gone = m.gone
+	if s.group != nil {
+		m.first.group, _ = s.group.used()
+	}
+	if s.quota != nil {
+		m.first.throttled, _ = s.quota.throttled()
+	}
+	m.first.busy, m.first.steal, _ = hostLoad()
+	_, err := m.Read(now)
+	return m, err
+}
+
+// Read reads all that there is now. With ErrEnded the reading is the last one that had
+// something to read.
+func (m *Meter) Read(now time.Time) (Reading, error) {
+	began := time.Now()
+	m.look(now)
+	var ids []int64
+	processes := 0
+	m.total = 0
+	for _, p := range m.members {
+		list, err := threadsOf(p)
+		if err != nil {
+			continue // it has ended
+		}
+		processes++
+		ids = append(ids, list...)
+		if t, err := proc.CPUTime(p.PID); err == nil {
+			m.total += t.Seconds()
+		}
+		if s, err := proc.Read(p.PID); err == nil {
+			m.total += s.Reaped.Seconds()
+		}
+	}
+	if processes == 0 {
+		return m.last, ErrEnded
+	}
+	m.threads.Watch(ids, nil)
+	run, queue := m.threads.Total()
+	r := Reading{At: now.Sub(m.began).Seconds(), CPU: run.Seconds(), Queue: queue.Seconds(), Processes: processes, Threads: len(ids)}
+	likely, high := m.threads.Unseen()
+	r.Queue, r.QueueHigh = r.Queue+likely.Seconds(), r.Queue+high.Seconds()
+	if m.of.group != nil {
+		if used, ok := m.of.group.used(); ok {
+			r.CPU = used - m.first.group
+		}
+	}
+	if m.of.quota != nil {
+		if t, ok := m.of.quota.throttled(); ok {
+			t -= m.first.throttled
+			r.Throttled = &t
+		}
+	}
+	if busy, steal, ok := hostLoad(); ok {
+		busy, steal = busy-m.first.busy, steal-m.first.steal
+		r.Busy, r.Steal = &busy, &steal
+	}
+	m.last = r
+	// The shortest is what a reading takes when it does not wait for a CPU itself.
+	m.cost = min(m.cost, time.Since(began))
+	m.Pause = max(time.Second, 200*m.cost)
+	return r, nil
+}
+
+// look finds the members of a service. All processes of a host are many to read, so it looks
+// the more seldom the longer that takes.
+func (m *Meter) look(now time.Time) {
+	if !m.looked.IsZero() && now.Sub(m.looked) < 200*m.search {
+		return
+	}
+	began := time.Now()
+	if m.of.group != nil {
+		m.members = m.members[:0]
+		for _, pid := range m.of.group.processes() {
+			if s, err := proc.Read(pid); err == nil && !s.Ended() {
+				m.members = append(m.members, s)
+			}
+		}
+	} else {
+		all := proc.All()
+		i := slices.IndexFunc(all, func(s proc.Stat) bool { return s.PID == m.of.root.PID })
+		m.members = nil
+		if i >= 0 && all[i].Started == m.of.root.Started && !all[i].Ended() {
+			m.members = proc.Below(all, m.of.root.PID)
+		}
+	}
+	m.looked, m.search = now, min(m.search, time.Since(began))
+}
+
+// gone is what threads of the service had used that have ended, where those that live have
+// used so much.
+func (m *Meter) gone(live time.Duration) (time.Duration, error) {
+	return time.Duration(m.total*1e9) - live, nil
+}
+
+// threadsOf lists the threads of a process, if that is still the same.
+func threadsOf(p proc.Stat) ([]int64, error) {
+	now, err := proc.Read(p.PID)
+	if err != nil || now.Started != p.Started {
+		return nil, ErrEnded
+	}
+	_, list, err := explain.Tasks(int64(p.PID))
+	return list, err
+}
+
+// hostLoad is what the host's CPUs have done since boot, s.
+func hostLoad() (busy, steal float64, ok bool) {
+	loads, ok := proc.Loads(nil)
+	for _, l := range loads {
+		busy, steal = busy+l.Busy, steal+l.Steal
+	}
+	return busy, steal, ok
+}

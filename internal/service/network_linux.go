@@ -1,0 +1,118 @@
+package service
+
+import (
+	"fmt"
+	"net"
+	"slices"
+	"time"
+
+	"github.com/prometheus/procfs"
+	"github.com/vishvananda/netlink"
+	"golang.org/x/sys/unix"
+)
+
+// Network adds up what clients' connections to a server on this host have waited for the
+// network, as the kernel's sockets tell it: each request that came took one round trip.
+type Network struct {
+	port uint16
+	last map[connection]uint32 // requests that had come on each
+	sum  Trips
+}
+
+// Trips are the round trips of clients beyond loopback.
+type Trips struct {
+	Count int64 // at most: a long request comes in several segments
+	// Least and Most are the time of them all, by each connection's shortest round trip and
+	// by its smoothed one, which has the delay of acknowledgements in it where a client
+	// thinks between requests (tcp(7): tcpi_min_rtt, tcpi_rtt).
+	Least, Most time.Duration
+	// Connections are those that were seen, and Local those of them over loopback, which pay
+	// no network.
+	Connections, Local int
+}
+
+type connection struct {
+	peer string
+	port uint16
+}
+
+// NewNetwork begins to count for the server that listens on a port.
+func NewNetwork(port uint16) (*Network, error) {
+	n := &Network{port: port, last: map[connection]uint32{}}
+	if err := n.Look(); err != nil {
+		return nil, err
+	}
+	n.sum = Trips{Connections: n.sum.Connections, Local: n.sum.Local}
+	return n, nil
+}
+
+// Look adds what came since the last look. What a connection did that began and ended between
+// two looks is not seen.
+func (n *Network) Look() error {
+	seen := map[connection]uint32{}
+	for _, family := range []uint8{unix.AF_INET, unix.AF_INET6} {
+		all, err := netlink.SocketDiagTCPInfo(family)
+		if err != nil {
+			return fmt.Errorf("the kernel does not list connections: %w", err)
+		}
+		for _, s := range all {
+			if s.InetDiagMsg == nil || s.TCPInfo == nil || s.InetDiagMsg.ID.SourcePort != n.port || s.TCPInfo.State != netlink.TCP_ESTABLISHED {
+				continue
+			}
+			id := s.InetDiagMsg.ID
+			key := connection{id.Destination.String(), id.DestinationPort}
+			came := s.TCPInfo.Data_segs_in
+			seen[key] = came
+			before, known := n.last[key]
+			if !known {
+				n.sum.Connections++
+			}
+			local := id.Destination.IsLoopback() || id.Destination.Equal(id.Source) || net.IP(id.Source).IsLoopback()
+			if local {
+				if !known {
+					n.sum.Local++
+				}
+				continue
+			}
+			if came < before { // another connection from the same port
+				before = 0
+			}
+			trips := int64(came - before)
+			n.sum.Count += trips
+			n.sum.Least += time.Duration(trips) * time.Duration(s.TCPInfo.Min_rtt) * time.Microsecond
+			n.sum.Most += time.Duration(trips) * time.Duration(max(s.TCPInfo.Rtt, s.TCPInfo.Min_rtt)) * time.Microsecond
+		}
+	}
+	n.last = seen
+	return nil
+}
+
+// Trips is what was seen since the first look.
+func (n *Network) Trips() Trips { return n.sum }
+
+// Port is the one on which a process listens for other hosts: the lowest of them; 0 where
+// there is none, or where this user may not see it.
+func Port(pid int) (port uint16) {
+	fs, err := procfs.NewFS(fmt.Sprintf("/proc/%d", pid)) // its own network namespace
+	if err != nil {
+		return 0
+	}
+	p, err := procfs.NewProc(pid)
+	if err != nil {
+		return 0
+	}
+	targets, err := p.FileDescriptorTargets()
+	if err != nil {
+		return 0
+	}
+	const listens = 10 // TCP_LISTEN
+	v4, _ := fs.NetTCP()
+	v6, _ := fs.NetTCP6()
+	for _, line := range slices.Concat(v4, v6) {
+		at := uint16(line.LocalPort) //nolint:gosec // a port
+		if line.St == listens && slices.Contains(targets, fmt.Sprintf("socket:[%d]", line.Inode)) && (port == 0 || at < port) {
+			port = at
+		}
+	}
+	return port
+}

@@ -1,0 +1,65 @@
+//go:build system
+
+package service
+
+import (
+	"io"
+	"net"
+	"net/netip"
+	"testing"
+	"time"
+
+	"hostlab/internal/service/servicetest"
+)
+
+// TestTrips: a client that is 5 ms away asks a hundred times. The kernel's own time of a
+// trip, times their number, is what the client waited.
+func TestTrips(t *testing.T) {
+	const trips = 100
+	far := servicetest.NewFar(t, "hostlab-trips", 5*time.Millisecond)
+	l, err := net.Listen("tcp4", far.Near+":0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go func() { _, _ = io.Copy(c, c); c.Close() }()
+		}
+	}()
+	n, err := NewNetwork(netip.MustParseAddrPort(l.Addr().String()).Port())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var c net.Conn
+	if err := far.Do(func() error { c, err = net.Dial("tcp4", l.Addr().String()); return err }); err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	began, b := time.Now(), []byte("ping")
+	for range trips {
+		if _, err := c.Write(b); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.ReadFull(c, b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	waited := time.Since(began)
+	if err := n.Look(); err != nil {
+		t.Fatal(err)
+	}
+	got := n.Trips()
+	t.Logf("%d trips in %v; the kernel says %+v", trips, waited, got)
+	if got.Count != trips || got.Connections != 1 || got.Local != 0 {
+		t.Errorf("%+v, want %d trips of one connection beyond loopback", got, trips)
+	}
+	// The client's wait has this program's own share in it, the more the busier the machine is.
+	if least := trips * 5 * time.Millisecond; got.Least < least*95/100 || got.Least > waited || got.Most < got.Least {
+		t.Errorf("trips take %v to %v by the kernel, the client waited %v, of that %v on the way", got.Least, got.Most, waited, least)
+	}
+}

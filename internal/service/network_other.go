@@ -1,0 +1,32 @@
+//go:build !linux
+
+package service
+
+import (
+	"errors"
+	"time"
+)
+
+// Network adds up round trips, which only Linux tells.
+type Network struct{}
+
+// Trips are the round trips of clients beyond loopback.
+type Trips struct {
+	Count              int64
+	Least, Most        time.Duration
+	Connections, Local int
+}
+
+// NewNetwork fails.
+func NewNetwork(uint16) (*Network, error) {
+	return nil, errors.New("round trips of connections are read on Linux only")
+}
+
+// Look does nothing.
+func (n *Network) Look() error { return nil }
+
+// Trips are none.
+func (n *Network) Trips() Trips { return Trips{} }
+
+// Port is not known.
+func Port(int) uint16 { return 0 }

@@ -1,0 +1,232 @@
+// Package service finds the service that a question is about and reads what the kernel
+// counts of it: time on CPUs, waiting for one, and stopped by a quota. A service is a
+// database, a systemd unit, a control group, or a process with its children.
+package service
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"hostlab/internal/host"
+	"hostlab/internal/proc"
+)
+
+// Kind says what a service is.
+type Kind string
+
+// The kinds. Auto and Name are only asked for: what is found is one of the others.
+const (
+	Auto     Kind = "auto" // the busiest database that runs here, else none
+	None     Kind = "none"
+	Demo     Kind = "demo"
+	Database Kind = "database"
+	Unit     Kind = "unit"
+	Cgroup   Kind = "cgroup"
+	Process  Kind = "process"
+	Name     Kind = "name" // a database's, a unit's or a program's
+)
+
+// Forms is how a service is named, for help and errors.
+const Forms = "auto, none, demo, a database, unit or program by its name, unit:NAME, cgroup:PATH or pid:N"
+
+// Spec is a service as it is asked for.
+type Spec struct {
+	Kind Kind
+	Name string
+}
+
+// Parse reads one of Forms.
+func Parse(text string) (Spec, error) {
+	switch text {
+	case "auto", "none", "demo":
+		return Spec{Kind: Kind(text)}, nil
+	case "":
+		return Spec{}, errors.New("names no service; it takes " + Forms)
+	}
+	head, name, ok := strings.Cut(text, ":")
+	switch {
+	case !ok && !strings.ContainsAny(text, "/\x00\n="):
+		return Spec{Name, text}, nil
+	case ok && head == "pid":
+		if n, err := strconv.Atoi(name); err != nil || n < 1 {
+			return Spec{}, fmt.Errorf("pid:%q is no process number", name)
+		}
+		return Spec{Process, name}, nil
+	case ok && head == "unit" && name != "" && !strings.ContainsAny(name, "/\x00\n"):
+		return Spec{Unit, name}, nil
+	case ok && head == "cgroup" && name != "":
+		return Spec{Cgroup, name}, nil
+	}
+	return Spec{}, fmt.Errorf("%q names no service; it takes %s", text, Forms)
+}
+
+// Service is one that runs, or ran when it was found.
+type Service struct {
+	Kind Kind   `json:"kind"`
+	Name string `json:"name"` // PostgreSQL, nginx.service, /system.slice/x, java
+	PID  int    `json:"pid"`  // its first process; 0: it has none of its own
+	// Why it was chosen among several; "" where it was named.
+	Why string `json:"why,omitempty"`
+
+	root  proc.Stat // the process PID, which Started tells from a later one of its number
+	group *group    // that is wholly its own; nil: none
+	quota *group    // the nearest one around it whose CPU time is limited; nil: none
+}
+
+// Here reports whether it has processes on this host.
+func (s *Service) Here() bool { return s.PID != 0 || s.group != nil }
+
+// Target is what of the kernel is its own: its control group, where a controller has one, else
+// its processes, of which children follow.
+func (s *Service) Target() (processes []int, group string) {
+	switch {
+	case s.group == nil && s.PID != 0:
+		return []int{s.PID}, ""
+	case s.group == nil:
+		return nil, ""
+	case s.group.controlled() != "":
+		return nil, s.group.controlled()
+	}
+	return s.group.processes(), ""
+}
+
+// ErrEnded is of a service that has no process any more.
+var ErrEnded = errors.New("the service has ended")
+
+// Find looks for a service here. servers are the databases that were found, used their CPU
+// time. Its error says in one line what was not found.
+func (s Spec) Find(servers []host.Database, used func(pid int) float64) (*Service, error) {
+	switch s.Kind {
+	case Auto:
+		return busiest(servers, used)
+	case Process:
+		pid, _ := strconv.Atoi(s.Name)
+		return process(pid)
+	case Unit:
+		return unit(s.Name)
+	case Cgroup:
+		g, err := groupAt(s.Name)
+		if err != nil {
+			return nil, err
+		}
+		return &Service{Kind: Cgroup, Name: g.path, PID: g.first(), group: g, quota: g.limited()}, nil
+	case Name:
+		return named(s.Name, servers, used)
+	}
+	return nil, nil //nolint:nilnil // none was asked for
+}
+
+// products are databases by their makers' names, by the kinds of package host.
+var products = map[string]string{"postgresql": "PostgreSQL", "mariadb": "MariaDB", "mysql": "MySQL", "oracle": "Oracle", "hana": "SAP HANA", "sqlserver": "SQL Server"}
+
+// Product is a database's name as its maker writes it.
+func Product(kind string) string {
+	if p, ok := products[kind]; ok {
+		return p
+	}
+	return kind
+}
+
+// busiest is the database that has used the most CPU time; nil where none runs here.
+func busiest(servers []host.Database, used func(pid int) float64) (*Service, error) {
+	servers = slices.DeleteFunc(slices.Clone(servers), func(d host.Database) bool { return d.LogDir.State == host.StateError })
+	if len(servers) == 0 {
+		return nil, nil //nolint:nilnil // no database is no error
+	}
+	best := slices.MaxFunc(servers, func(a, b host.Database) int {
+		switch x, y := used(a.PID), used(b.PID); {
+		case x < y:
+			return -1
+		case x > y:
+			return 1
+		}
+		return 0
+	})
+	out, err := process(best.PID)
+	if err != nil {
+		return nil, err
+	}
+	out.Kind, out.Name = Database, Product(best.Kind)
+	if n := len(servers); n > 1 {
+		out.Why = fmt.Sprintf("the one of %d databases here that has used the most CPU time", n)
+	}
+	return out, nil
+}
+
+// process is the one of a number, with its children.
+func process(pid int) (*Service, error) {
+	root, err := proc.Read(pid)
+	if err != nil || root.Ended() {
+		return nil, fmt.Errorf("no process has the number %d", pid)
+	}
+	out := &Service{Kind: Process, Name: root.Name, PID: pid, root: root}
+	if g := groupOf(pid); g != nil {
+		out.quota = g.limited()
+	}
+	return out, nil
+}
+
+// unit is a systemd unit that runs, found by its control group.
+func unit(name string) (*Service, error) {
+	if path.Ext(name) == "" {
+		name += ".service"
+	}
+	for _, s := range proc.All() {
+		for _, at := range pathsOf(s.PID) {
+			of, ok := within(at, name)
+			if !ok {
+				continue
+			}
+			out := &Service{Kind: Unit, Name: name, PID: s.PID, root: s}
+			if g, err := groupAt(of); err == nil {
+				out.group, out.quota, out.PID = g, g.limited(), g.first()
+			}
+			return out, nil
+		}
+	}
+	return nil, fmt.Errorf("no unit %s runs here", name)
+}
+
+// within is the path up to the directory name, where that is on it.
+func within(at, name string) (string, bool) {
+	parts := strings.Split(at, "/")
+	i := slices.Index(parts, name)
+	if i < 0 {
+		return "", false
+	}
+	return strings.Join(parts[:i+1], "/"), true
+}
+
+// named is the database, the unit or the program of a name, in this order.
+func named(name string, servers []host.Database, used func(pid int) float64) (*Service, error) {
+	alike := func(d host.Database) bool {
+		return strings.EqualFold(d.Kind, name) || strings.EqualFold(Product(d.Kind), name) || name == "postgres" && d.Kind == "postgresql"
+	}
+	if slices.ContainsFunc(servers, alike) {
+		return busiest(slices.DeleteFunc(slices.Clone(servers), func(d host.Database) bool { return !alike(d) }), used)
+	}
+	if s, err := unit(name); err == nil {
+		return s, nil
+	}
+	var found []proc.Stat
+	for _, s := range proc.All() {
+		if s.Name == name && !s.Ended() {
+			found = append(found, s)
+		}
+	}
+	// Of a program and the children that it made of itself, the first is meant.
+	found = slices.DeleteFunc(found, func(s proc.Stat) bool {
+		return slices.ContainsFunc(found, func(p proc.Stat) bool { return p.PID == s.Parent })
+	})
+	switch len(found) {
+	case 0:
+		return nil, fmt.Errorf("no database, unit or program %q runs here; --service takes %s", name, Forms)
+	case 1:
+		return process(found[0].PID)
+	}
+	return nil, fmt.Errorf("%d programs %q run here; name one by its number, as in pid:%d", len(found), name, found[0].PID)
+}
