@@ -28,7 +28,7 @@ var layers = [][]string{
 }
 
 // pure lists all that package experiment may use: what else a study names is given to it.
-var pure = []string{"internal/result", "internal/screen", "internal/spelling", "internal/stats", "internal/workload", "studies"}
+var pure = []string{"internal/result", "internal/screen", "internal/spelling", "internal/stats", "internal/trust", "internal/workload", "studies"}
 
 // layer returns the line of a package, -1 for none, and the folder that decided it.
 func layer(pkg string) (line int, folder string) {
