@@ -2,6 +2,7 @@ package assess
 
 import (
 	"math"
+	"strings"
 	"testing"
 	"time"
 
@@ -116,3 +117,15 @@ func TestErlang(t *testing.T) {
 }
 
 func near(a, b float64) bool { return math.Abs(a-b) < 1e-9 }
+
+// TestVerdictOfLeversOfChecks: a lever that only checks know has no share of the service's
+// time, and the verdict speaks of none.
+func TestVerdictOfLeversOfChecks(t *testing.T) {
+	m := minute(map[explain.PartName]float64{explain.DatabaseCPU: 100})
+	m.Service.Name = "it"
+	for _, v := range []Verdict{Worthwhile, Possible, Negligible, NotHere, Undecided} {
+		if text := m.Verdict([]Lever{{Name: "kernel", Verdict: v}}); !strings.HasPrefix(text, "It computes for 100 %") {
+			t.Errorf("%s: %q", v, text)
+		}
+	}
+}

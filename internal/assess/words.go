@@ -74,6 +74,9 @@ func rest(parts []part) string {
 func (m *Minute) gains(levers []Lever) (out []string) {
 	by := map[Verdict][]Lever{}
 	for _, l := range levers {
+		if l.Likely == nil && (l.Verdict == Worthwhile || l.Verdict == Possible || l.Verdict == Negligible) {
+			continue // of checks, which know no share of the service's time
+		}
 		by[l.Verdict] = append(by[l.Verdict], l)
 	}
 	could := func(l Lever, n string) string {
