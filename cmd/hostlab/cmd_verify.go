@@ -119,7 +119,7 @@ func verification(sys *setting.System, list []setting.Outcome, failure error) *d
 		text = fmt.Sprintf("%d of %s not as set.", n, all)
 	}
 	if tally(list)[setting.Forgotten] > 0 {
-		struck = "'hostlab revert' strikes off the journal what is gone with the reboot."
+		struck = "'hostlab revert' takes out of the journal what the reboot has ended."
 	}
 	d := settingsReport("verify", data, text, struck)
 	caution := func(*group) document.Tone { return document.Caution }
