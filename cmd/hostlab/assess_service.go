@@ -137,13 +137,18 @@ func (o *assessOptions) watch(ctx context.Context, w *watched, facts *host.Facts
 		For: o.lasts, Tool: versionText(), Port: w.port, CPUs: len(facts.Topology.Online.Or(nil)), Progress: func(done time.Duration) { step(done, o.lasts) },
 	})
 	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case errors.Is(err, service.ErrEnded) && o.service == string(service.Auto) && o.dsn == "":
+		o.passed = fmt.Sprintf("%s ended before anything was seen of it, so the host alone was measured.", w.of.Name)
+		return nil, nil //nolint:nilnil // it is gone, and the rest is not
 	case errors.Is(err, service.ErrEnded):
 		return nil, fmt.Errorf("%s ended before anything was seen of it", w.of.Name)
 	case err != nil:
 		return nil, err
 	}
 	m.Version = w.version
-	return m, ctx.Err()
+	return m, nil
 }
 
 // subjects are the levers of a service by those that checks and probes speak of.

@@ -51,6 +51,7 @@ type assessOptions struct {
 	service  string // as service.Parse takes it
 	dsn      string // "": none
 	lasts    time.Duration
+	passed   string        // why a service that was found was not watched; "" it was, or there is none
 	behind   time.Duration // budget of the probes behind a service that was watched
 	quiet    bool
 }
@@ -322,6 +323,9 @@ func inspect(ctx context.Context, o assessOptions, p *progress) (*report.Assessm
 		a.Verdict.Text = m.Verdict(a.Levers)
 	}
 	a.Warnings = report.BusyWarnings(a.Runs)
+	if o.passed != "" {
+		a.Warnings = append(a.Warnings, o.passed)
+	}
 	if m != nil && m.Ended != "" {
 		a.Warnings = append([]string{fmt.Sprintf("Watching ended early, after %.0f s: %s.", m.Report.Wall, m.Ended)}, a.Warnings...)
 	}
