@@ -22,8 +22,8 @@ help: ## list the targets
 build: ## bin/hostlab for this machine
 	go build -trimpath -ldflags '$(LDFLAGS)' -o bin/hostlab ./cmd/hostlab
 
-demo: build ## build, assess this host, say where the report is
-	./bin/hostlab assess --log-dir . --html hostlab-report.html --json hostlab-report.json
+demo: build ## build, watch a demo service for a minute, assess this host, say where the report is
+	./bin/hostlab assess --service demo --log-dir . --html hostlab-report.html --json hostlab-report.json
 
 check: ## gofmt, go vet and the tests that need neither root nor servers: a minute
 	@files=$$(gofmt -l cmd internal testbed bench *.go) && [ -z "$$files" ] || { echo "gofmt -w $$files" >&2; exit 1; }

@@ -59,9 +59,9 @@ func (m *Minute) basis() string {
 // stacked draws the time as one bar.
 func (m *Minute) stacked() template.HTML {
 	const left, right, top, height = 8.0, 712.0, 8.0, 34.0
-	s := &picture.SVG{ID: "time", W: 720, H: 100, Wide: true}
+	s := &picture.SVG{ID: "time", W: 720, H: 112, Wide: true}
 	x, said := left, ""
-	var shown []string
+	shown := 0
 	for _, name := range explain.PartNames {
 		e := m.share(name)
 		if name == explain.Idle || e.Value <= 0 {
@@ -69,13 +69,12 @@ func (m *Minute) stacked() template.HTML {
 		}
 		w := (right - left) * e.Value
 		text := name.Title() + " " + share(e.Value)
-		s.Rect(x, top, w, height, fmt.Sprintf("s%d", len(shown)%8), text)
-		if w > picture.TextWidth(text)+8 {
-			s.Text(x+w/2, top+height+18, "middle", "", text)
-		}
-		shown, x, said = append(shown, name.Title()), x+w, said+text+". "
+		s.Rect(x, top, w, height, "part "+string(name), text)
+		key, row := left+float64(shown%4)*178, top+height+14+float64(shown/4)*24
+		s.Rect(key, row, 12, 12, "part "+string(name), "")
+		s.Text(key+18, row+11, "start", "", text)
+		shown, x, said = shown+1, x+w, said+text+". "
 	}
-	s.Legend(shown, top+height+40)
 	return s.Done("Where its time went", said)
 }
 
@@ -136,7 +135,7 @@ func (m *Minute) course() document.Section {
 		for _, v := range all {
 			points = append(points, [2]float64{x.At(v.At), y.At(value(v))})
 		}
-		s.Path(points, fmt.Sprintf("line s%d", i), false)
+		s.Path(points, fmt.Sprintf("whisker k%d", i), false)
 	}
 	s.Legend(names, 205)
 	return document.Section{Title: "The minute", Where: document.Page, Blocks: []document.Block{document.Figure{Figure: picture.Figure{
