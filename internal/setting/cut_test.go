@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -506,7 +507,43 @@ func TestDamageStays(t *testing.T) {
 	if err := errors.Join(j.Close(), putBackAll(m)); err != nil {
 		t.Fatal(err)
 	}
-	if text, err := troubled(m.system()); err != nil || !strings.Contains(text, "it is empty. Some values may still be changed") || !strings.Contains(text, "kept as /j/") {
+	if text, err := troubled(m.system()); err != nil || !strings.Contains(text, "it is empty; the list of changes beside it names what may still be changed: min_free") || !strings.Contains(text, "kept as /j/") {
 		t.Errorf("%q, %v", text, err)
 	}
+}
+
+// TestSpoiledAnywhere: wherever a byte of the journal is spoiled, all that is changed is named or is still
+// read, since marks stand in another file. Nothing of it left tells no less than no file.
+func TestSpoiledAnywhere(t *testing.T) {
+	m := newMachine(1)
+	leave(t, m)
+	whole := slices.Clone(leave(t, m, Assignment{"dirty_ratio", "", "15"}))
+	changed := []string{"swappiness", "thp", "dirty_ratio"}
+	check := func(what string, data []byte) {
+		t.Helper()
+		m.disk["/j/"+journalFile].data = data
+		v, err := Look(m.system(), "/j")
+		if err != nil {
+			t.Errorf("%s: %v", what, err)
+			return
+		}
+		text := trouble(v)
+		for _, e := range v.Entries() {
+			text += " " + e.Setting
+		}
+		for _, name := range changed {
+			if !strings.Contains(text, name) {
+				t.Errorf("%s: %s is not named: %q", what, name, text)
+			}
+		}
+	}
+	for i := range whole {
+		spoiled := slices.Clone(whole)
+		if spoiled[i] = 'X'; whole[i] != 'X' {
+			check(fmt.Sprint("byte ", i), spoiled)
+		}
+	}
+	check("empty", nil)
+	check("NUL", make([]byte, len(whole)))
+	check("cut in its head", whole[:40])
 }

@@ -65,7 +65,7 @@ func TestProblem(t *testing.T) {
 		}, "is no kind of line", true},
 		"a torn last line":        {func(b []byte) []byte { return b[:len(b)-3] }, "", true},
 		"zeros at the end":        {func(b []byte) []byte { return append(b, 0, 0, 0, 0) }, "", true},
-		"empty":                   {func([]byte) []byte { return nil }, ":1: the journal is damaged: it is empty. Some values may still be changed. The journal does not say which", false},
+		"empty":                   {func([]byte) []byte { return nil }, ":1: the journal is damaged: it is empty; the list of changes beside it names what may still be changed: min_free_kbytes (what it was is lost), swappiness (what it was is lost), thp (what it was is lost)", false},
 		"zeros alone":             {func(b []byte) []byte { return make([]byte, len(b)) }, "it holds zero bytes alone", false},
 		"the head alone":          {func(b []byte) []byte { return bytes.Clone(line(b, 0)) }, "it names no change", false},
 		"a piece of the head":     {func(b []byte) []byte { return b[:20] }, "it names no change", false},

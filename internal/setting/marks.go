@@ -8,6 +8,7 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
+	"strings"
 )
 
 // marksFile says how many lines the journal must have. One that was cut between two sets
@@ -107,6 +108,21 @@ func (v *View) unmarked(marks []*record) (bool, error) {
 	}
 	marks, err := v.marks()
 	return !slices.ContainsFunc(marks, ours), err
+}
+
+// unread names the settings of a damaged journal's marks that its lines do not name: a line that cannot be
+// read may be theirs. Without its ID, as where the head is lost, all marks may be its own.
+func unread(marks []*record, id string, named []string) []string {
+	var ours []*record
+	for _, m := range marks {
+		if id == "" || m.Journal == id {
+			ours = append(ours, m)
+		}
+	}
+	return slices.DeleteFunc(lost(ours), func(name string) bool {
+		plain, _, _ := strings.Cut(name, " ")
+		return slices.ContainsFunc(named, func(n string) bool { return n == name || n == plain || strings.HasPrefix(n, plain+" ") })
+	})
 }
 
 // lost names the settings of marks whose lines are lost.

@@ -51,7 +51,10 @@ func (p *Problem) Found() string {
 	case OtherHost:
 		return fmt.Sprintf("%s: it is the journal of another machine (%s)", p.Path, p.What)
 	case Lost:
-		return text + ". Some values may still be changed. The journal does not say which"
+		if len(p.Names) == 0 {
+			return text + ". Some values may still be changed. The journal does not say which"
+		}
+		who = "the list of changes beside it names"
 	case Incomplete:
 		return p.What
 	case Removed:

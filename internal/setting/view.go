@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -56,7 +57,11 @@ func (v *View) load() error {
 		v.problem, err = v.gone(marks)
 		return err
 	case err != nil:
-		return fmt.Errorf("cannot read the journal %s: %w", v.path(), cause{err})
+		what := ""
+		if names := unread(marks, "", nil); len(names) > 0 {
+			what = ". It has changed " + strings.Join(names, ", ")
+		}
+		return fmt.Errorf("cannot read the journal %s: %w%s. Move it away to go on", v.path(), cause{err}, what)
 	}
 	v.exists, v.size = true, len(b)
 	v.st, v.broken, v.problem = replay(b)
@@ -66,6 +71,7 @@ func (v *View) load() error {
 	v.names = v.st.names()
 	if v.problem != nil {
 		v.problem.Names = append(v.problem.Names, v.names...)
+		v.problem.Names = append(v.problem.Names, unread(marks, v.st.id, v.problem.Names)...)
 	}
 	v.unended = v.st.unended(v.boot)
 	unmarked := false
