@@ -16,11 +16,12 @@ import (
 	"hostlab/internal/screen"
 )
 
-// reportFormats are what `report` writes, by name.
-var reportFormats = []string{"text", "html", "json", "csv", "markdown", "benchfmt"}
-
 func newReport(std streams) *cobra.Command {
-	var format, out string
+	var format, out, others string
+	formats := []string{"text", "html", "json", "markdown"}
+	for _, f := range effects.Formats {
+		formats, others = append(formats, f.Name), others+fmt.Sprintf("\n  %-8s  %s", f.Name, f.About)
+	}
 	cmd := &cobra.Command{
 		Use:   "report DIR... [flags]",
 		Short: "Verdicts of recorded experiments, for people and programs",
@@ -40,9 +41,7 @@ difference.
   html      one self-contained page with pictures, to send
   json      documented in docs/schema/report.schema.json; .effects has one
             object an effect, of all experiments
-  csv       one row a run, in base units
-  markdown  tables as GitHub renders them
-  benchfmt  for benchstat, which shows 'benchstat -col /FACTOR FILE'
+  markdown  tables as GitHub renders them` + others + `
 
 Exit status, the highest that any of the experiments asks for:
   0   no primary effect is beyond its practical margin
@@ -79,7 +78,7 @@ Exit status, the highest that any of the experiments asks for:
 			return nil, cobra.ShellCompDirectiveFilterDirs
 		},
 	}
-	formatFlag(cmd, &format, reportFormats)
+	formatFlag(cmd, &format, formats)
 	cmd.Flags().StringVarP(&out, "out", "o", "", "write to `FILE` instead of stdout")
 	cobra.CheckErr(cmd.MarkFlagFilename("out"))
 	return cmd
@@ -99,11 +98,8 @@ func writeReport(cmd *cobra.Command, std streams, dirs []string, format, out str
 		return err
 	}
 	write := func(w io.Writer) error {
-		switch format {
-		case "csv":
-			return effects.WriteCSV(w, set)
-		case "benchfmt":
-			return effects.WriteBenchfmt(w, set)
+		if i := slices.IndexFunc(effects.Formats, func(f effects.Format) bool { return f.Name == format }); i >= 0 {
+			return effects.Formats[i].Write(w, set)
 		}
 		return writeDocument(w, set.Document(), format)
 	}

@@ -37,8 +37,12 @@ func (j *judge) floor(t *table) floor {
 	if t.response.Primary {
 		alpha = j.primary
 	}
-	a.d, _ = j.differences(c, t)
-	a.iv, _, _ = j.interval(a.d, alpha)
+	a.d, _, _ = j.differences(c, t)
+	var mean result.Estimate
+	a.iv, mean, _ = j.interval(a.d, nil, alpha)
+	if j.record.randomised() && math.IsNaN(a.iv.Low) {
+		a.iv = mean // an effect may be called before the ranks of two have an interval
+	}
 	a.Estimate = t.estimate(a.iv)
 	if !math.IsNaN(a.iv.Low) {
 		a.phi = max(math.Abs(a.iv.Low), math.Abs(a.iv.High))
@@ -61,9 +65,9 @@ func (j *judge) floor(t *table) floor {
 // 96.9 % at 6, would void 3 %. Where ranks give no effect an interval either, nothing
 // is claimed that could be void, and few values that were rounded are often equal.
 func (j *judge) voided(d []float64) (iv result.Estimate, student bool) {
-	split := j.record.x.Design.Kind == splitPlot
+	x := j.record.x
 	switch {
-	case !j.judged || !split && len(d) < stats.MinBlocks(max(j.primary, j.secondary)):
+	case !j.judged || x.Design.Kind != splitPlot && len(d) < stats.Least(x.Design.Test, max(j.primary, j.secondary)):
 		return result.Unknown(), false
 	case len(d) < stats.MinBlocks(voidAlpha):
 		return stats.PairedT(d, voidAlpha), true

@@ -43,12 +43,13 @@ func Analyse(x *result.Experiment, runs []result.Run, end *result.End) *Analysis
 			}
 		}
 	}
-	atLook := func(alpha float64) float64 { return atLook(alpha, x, a.Look) }
+	atLook := func(alpha float64) float64 { return lookAlpha(alpha, x, a.Look) }
 	used := r.used(blocks)
 	a.Used, a.Failures = used, r.failures
 	a.seen(used)
 	j := judge{record: r, judged: a.Look > 0, seconds: a.Seconds,
-		primary: atLook(stats.Simultaneous(alpha, primary, 1)), secondary: atLook(alpha)}
+		primary: atLook(stats.Simultaneous(alpha, primary, 1)), secondary: atLook(alpha), single: stats.Simultaneous(alpha, primary, 1)}
+	j.last = lookAlpha(j.single, x, len(x.Design.Looks))
 	if looks := x.Design.Looks; len(looks) > 0 {
 		j.firstLook = looks[0]
 	}
@@ -103,11 +104,11 @@ func evidence(x *result.Experiment, c result.Contrast) result.Evidence {
 	return x.Evidence
 }
 
-// atLook returns the alpha of an interval at a look, from 1, where alpha is that of
+// lookAlpha returns the alpha of an interval at a look, from 1, where alpha is that of
 // all looks together; before the first look, what it will be there. An end between
 // two looks counts as the later one: with fewer blocks than planned, it depends
 // more on the looks before it, and errs less often besides them.
-func atLook(alpha float64, x *result.Experiment, look int) float64 {
+func lookAlpha(alpha float64, x *result.Experiment, look int) float64 {
 	looks := x.Design.Looks
 	if len(looks) == 0 {
 		return alpha

@@ -49,11 +49,17 @@ type Effect struct {
 	Unfloored bool
 	// Unseen is set where no effect is claimed: stalls in fewer than 1 of so many runs may
 	// not have been seen.
-	Unseen int
+	Unseen   int
+	Adjusted *Adjusted // nil: nothing was to be
 	// Need is how many of Unit in all would be enough to decide at this noise, 0 when
 	// not known or decided; NeedSeconds is the time that the missing ones take.
 	Need        int
 	NeedSeconds float64
+
+	// Finds is the least effect that the whole plan, of Planned units, calls beyond the margin with
+	// probability power, at the scatter seen; NaN where not known.
+	Finds   float64
+	Planned int
 
 	// Limits are why the runs cannot carry a claim, or only a weaker one, with what was seen of
 	// each: how often the two sides failed, the steps of the values, the trend; else nil.
@@ -63,7 +69,8 @@ type Effect struct {
 	Trend   *Trended
 	Ahead   float64 // Early: the mean at the end of the plan, of Need units, if the effect changes as it has
 
-	Differences []float64 // one a unit, in order, on the scale of the test (log ratio or difference)
+	// one a unit, in order, on the scale of the test (log ratio or difference), adjusted
+	Differences []float64
 	Warnings    []string
 }
 

@@ -143,6 +143,8 @@ func facts(x *result.Experiment) [][2]string {
 	add("repeats", strconv.Itoa(x.Design.Repeats))
 	add("looks", fmt.Sprint(x.Design.Looks))
 	add("A/A duplicate", strconv.FormatBool(x.Design.AA))
+	add("test", string(x.Design.Test))
+	add("adjust", strconv.FormatBool(x.Design.Adjust))
 	for _, factor := range x.Factors {
 		add("baseline of "+factor.Name, factor.Baseline)
 		add("levels of "+factor.Name, strings.Join(slices.Sorted(slices.Values(factor.Levels)), ", "))

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"hostlab/internal/result"
+	"hostlab/internal/stats"
 )
 
 // weight is a cell's part in a contrast.
@@ -23,6 +24,7 @@ type comparison struct {
 	level, base []int  // the cells of the two sides; none for interactions
 	unit        string // what a difference is: blocks, superblocks or boots
 	plotNoise   bool   // differences between whole plots are in it
+	randomised  bool   // one cell is compared with its baseline and that one's duplicates
 }
 
 // floored reports whether the A/A duplicate shows the noise of such a comparison.
@@ -59,6 +61,10 @@ func (r *record) comparison(c result.Contrast) (comparison, error) {
 	out := comparison{unit: "blocks"}
 	if len(factors) == 1 {
 		out.base, out.level = corners[0], corners[1]
+	}
+	if same := r.twins(out.base); r.randomised() && len(out.level) == 1 && len(same) > 0 {
+		corners[0], out.randomised = append(out.base, same...), true
+		out.base = corners[0]
 	}
 	for corner, cells := range corners {
 		sign := 1.0 // + at all levels, each factor at its baseline turns it round
@@ -135,6 +141,23 @@ func levelsKey(cell result.Cell, names []string) string {
 		fmt.Fprintf(&b, "%q,", cell.Levels[n])
 	}
 	return b.String()
+}
+
+// randomised reports whether the record's intervals are those of stats.Randomised.
+func (r *record) randomised() bool {
+	return r.x.Design.Test == result.Randomisation && len(r.x.Blocks) <= stats.MaxRandomised
+}
+
+// twins are the duplicates of some cells.
+func (r *record) twins(cells []int) (same []int) {
+	for _, c := range cells {
+		for i, cell := range r.x.Cells {
+			if cell.Duplicate && maps.Equal(cell.Levels, r.x.Cells[c].Levels) {
+				same = append(same, i)
+			}
+		}
+	}
+	return same
 }
 
 // duplicates compares the hidden duplicates of baseline cells with their twins.

@@ -3,6 +3,7 @@ package analysis
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"hostlab/internal/result"
 	"hostlab/internal/stats"
@@ -14,13 +15,14 @@ type judge struct {
 	judged             bool // a look was reached
 	firstLook          int
 	primary, secondary float64 // alpha of one interval
+	single, last       float64 // alpha of a primary one if this look were the only one, and at the last look
 	seconds            float64 // of a block; NaN: not known
 }
 
 // unknown is an effect that cannot be had.
 func unknown(e Effect, why error) Effect {
 	nan, evidence := math.NaN(), e.Evidence
-	e.Estimate, e.Mean, e.Baseline, e.Level, e.NoiseFloor = result.Unknown(), result.Unknown(), nan, nan, nan
+	e.Estimate, e.Mean, e.Baseline, e.Level, e.NoiseFloor, e.Finds = result.Unknown(), result.Unknown(), nan, nan, nan, nan
 	e.Evidence = evidence
 	e.Verdict, e.Reason = Inconclusive, Reason{Kind: Damaged, Text: why.Error()}
 	return e
@@ -34,12 +36,15 @@ func (j *judge) effect(e Effect, c comparison, t *table, aa *floor) Effect {
 	if e.Primary() {
 		e.Alpha = j.primary
 	}
-	d, lost := j.differences(c, t)
+	d, blocks, lost := j.differences(c, t)
 	e.Differences, e.N, e.Unit = d, len(d), c.unit
 	if lost > 0 {
 		e.Warnings = append(e.Warnings, fmt.Sprintf("%d of %d %s left out: %s has no value in some run", lost, lost+len(d), c.unit, t.response.Name))
 	}
-	iv, mean, student := j.interval(d, e.Alpha)
+	iv, mean, student := j.interval(d, blocks, e.Alpha)
+	if blocks != nil && blocks.taken != nil {
+		e.Adjusted = &Adjusted{Moved: blocks.moved, Explained: blocks.explained}
+	}
 	e.Student = student
 	evidence := e.Evidence
 	e.Estimate, e.Mean = t.estimate(iv), t.estimate(mean)
@@ -53,19 +58,28 @@ func (j *judge) effect(e Effect, c comparison, t *table, aa *floor) Effect {
 	j.verdict(&e, t, iv, c, aa)
 	j.limit(&e, t, iv, mean, c)
 	j.trend(&e, t)
-	j.early(&e, t)
+	j.early(&e, t, c)
+	e.Finds = math.NaN()
+	if spread := stats.Spread(d); e.Primary() && spread > 0 && !student && e.Verdict != VoidVerdict {
+		e.Planned = len(d) * len(j.record.x.Blocks) / len(t.rows)
+		e.Finds = t.effect(t.margin() + stats.Detectable(spread, e.Planned, j.last, power))
+	}
 	return e
 }
 
 // interval returns the estimate with its interval and the paired-t one beside it. student
 // is set where both are that: a split plot has too few boots for ranks, and Student's
-// interval needs only two.
-func (j *judge) interval(d []float64, alpha float64) (iv, mean result.Estimate, student bool) {
-	iv, mean = stats.HodgesLehmann(d, alpha), stats.PairedT(d, alpha)
+// interval needs only two. b is what a comparison that is randomised is made of.
+func (j *judge) interval(d []float64, b *blocks, alpha float64) (iv, mean result.Estimate, student bool) {
+	if b != nil {
+		iv = b.estimate(d, alpha)
+		return iv, stats.PairedT(d, alpha), false
+	}
+	mean = stats.PairedT(d, alpha)
 	if j.record.x.Design.Kind == splitPlot && len(d) >= 2 && len(d) < stats.MinBlocks(alpha) {
 		return mean, mean, true
 	}
-	return iv, mean, false
+	return stats.HodgesLehmann(d, alpha), mean, false
 }
 
 // disagree reports whether mean and Hodges-Lehmann tell different stories: they are
@@ -79,9 +93,13 @@ func disagree(s scale, iv, mean result.Estimate) bool {
 }
 
 // differences returns that of every block in which all cells have a value, in the
-// order they ran, and how many blocks lack one.
-func (j *judge) differences(c comparison, t *table) (d []float64, lost int) {
+// order they ran, and how many blocks lack one; and the blocks themselves where the
+// comparison is randomised.
+func (j *judge) differences(c comparison, t *table) (d []float64, b *blocks, lost int) {
 	d = make([]float64, 0, len(t.rows))
+	if c.randomised {
+		b = newBlocks(len(c.weights), t.taken != nil)
+	}
 	for i := range t.rows {
 		row, sum := t.row(i), 0.0
 		for _, w := range c.weights {
@@ -92,6 +110,9 @@ func (j *judge) differences(c comparison, t *table) (d []float64, lost int) {
 			continue
 		}
 		d = append(d, sum)
+		if b != nil {
+			b.add(t, i, slices.Concat(c.level, c.base))
+		}
 	}
-	return d, lost
+	return d, b, lost
 }

@@ -51,7 +51,7 @@ func (a *Analysis) Gains() (out []Gain) {
 			continue
 		}
 		g := Gain{Factor: f.Name, From: f.Baseline, To: e.Contrast.Levels[0], Share: e.Negated(),
-			At: cmp.Or(result.LevelsText(x.Factors, e.Contrast.At), allRuns), Response: e.Response.Name, Least: max(least, stats.MinBlocks(e.Alpha))}
+			At: cmp.Or(result.LevelsText(x.Factors, e.Contrast.At), allRuns), Response: e.Response.Name, Least: max(least, stats.Least(x.Design.Test, e.Alpha))}
 		if e.Value > 0 { // the baseline is the faster one: seen from the other
 			g.From, g.To, g.Share = g.To, g.From, e.Map(func(v float64) float64 { return v / (1 + v) })
 		}

@@ -35,6 +35,10 @@ func (j *judge) limit(e *Effect, t *table, iv, mean result.Estimate, c compariso
 	}
 	j.coarse(e, t, iv, c)
 	delta := t.margin()
+	if c.randomised {
+		// It guards a claim and makes none, so it takes no share of alpha for other looks.
+		mean = stats.PairedT(e.Differences, j.single)
+	}
 	// Rare stalls move the mean and leave the middle where it is.
 	if none && !(mean.Low >= -delta && mean.High <= delta) {
 		e.forbid(Tail, e.Verdict == NoEffect)
@@ -159,13 +163,14 @@ func (j *judge) trend(e *Effect, t *table) {
 	e.forbid(Trend, e.Verdict == NoEffect)
 }
 
-// early judges "no practical effect" of a study that has not come to the end of its plan: the
-// line through the differences, carried on to that end, must leave their mean within half the
-// margin. A trend that is too weak to be seen yet is then followed to where it matters. Half,
-// since the slope of a few blocks is known badly: bench/README.md has what it costs and saves.
-func (j *judge) early(e *Effect, t *table) {
+// early judges a verdict before the end of the plan: the line through the differences, carried on
+// to that end, must leave their mean beyond the margin for an effect, and within half of it for none.
+// A trend that is too weak to be seen yet is then followed to where it matters. Half, since the
+// slope of a few blocks is known badly: bench/README.md has what both cost and save. Records of
+// signed ranks keep the effects that they called without.
+func (j *judge) early(e *Effect, t *table, c comparison) {
 	done, planned := len(t.rows), len(j.record.x.Blocks)
-	if e.Verdict != NoEffect || done >= planned {
+	if done >= planned {
 		return
 	}
 	n := float64(len(e.Differences))
@@ -176,7 +181,16 @@ func (j *judge) early(e *Effect, t *table) {
 	end := int(math.Ceil(n * float64(planned) / float64(done)))
 	at, slope := stat.LinearRegression(order, e.Differences, nil, false)
 	mean := at + slope*float64(end-1)/2
-	if math.Abs(mean) <= t.margin()/2 {
+	holds, cost := true, mean*t.cost()
+	switch {
+	case e.Verdict == NoEffect:
+		holds = math.Abs(mean) <= t.margin()/2
+	case e.Verdict == CostsMore && c.randomised:
+		holds = cost > t.margin()
+	case e.Verdict == CostsLess && c.randomised:
+		holds = cost < -t.margin()
+	}
+	if holds {
 		return
 	}
 	e.Ahead = t.effect(mean)

@@ -24,6 +24,7 @@ const (
 	FewUnits    Why = "few units"    // there is no interval below N
 	BeforeLook  Why = "before look"  // the first one is at N blocks
 	NoLook      Why = "no look"      // it is judged at its end
+	TooEarly    Why = "too early"    // for no effect: below N, failures, stalls and trends do not show
 	NoFloor     Why = "no floor"     // AA has no interval
 	HighFloor   Why = "floor"        // of AA, beyond the margin
 	VoidAA      Why = "void"         // the interval of AA excludes no difference

@@ -10,6 +10,10 @@ import (
 // power is the probability with which Effect.Need blocks decide.
 const power = 0.8
 
+// soonest is the fewest blocks after which a study that may go on ends with no practical effect: what
+// hides an effect (failures, stalls, a trend) does not show in fewer (bench/README.md, traps).
+const soonest = 10
+
 // maxNeed is the largest number of blocks worth naming; above it the answer is
 // that this noise or this margin will not do.
 const maxNeed = 10_000
@@ -55,13 +59,18 @@ func (j *judge) verdict(e *Effect, t *table, iv result.Estimate, c comparison, a
 // practical effect, if the comparison of baseline with itself is within it too.
 func (j *judge) none(e *Effect, t *table, c comparison, aa *floor, delta float64) {
 	switch {
-	case aa == nil || !c.floored():
+	case aa == nil || !c.floored() || c.randomised: // whose interval holds the duplicate's noise itself
 	case math.IsNaN(aa.Floor):
 		e.Reason = Reason{Kind: NoFloor, AA: &aa.AA}
 		return
 	case aa.phi > delta:
 		e.Reason = Reason{Kind: HighFloor, AA: &aa.AA}
 		e.Need = needed(aa.iv, stats.Spread(aa.d), delta, e.Alpha)
+		j.time(e)
+		return
+	}
+	if e.N < soonest && j.record.x.Design.Test == result.Randomisation && len(t.rows) < len(j.record.x.Blocks) {
+		e.Reason, e.Need = Reason{Kind: TooEarly, N: soonest}, soonest
 		j.time(e)
 		return
 	}
@@ -75,14 +84,15 @@ func (j *judge) none(e *Effect, t *table, c comparison, aa *floor, delta float64
 
 // tooFew says why an effect without an interval, or before a look, is not judged.
 func (j *judge) tooFew(e *Effect, t *table, iv result.Estimate, delta float64) {
-	e.Need = max(j.firstLook, stats.MinBlocks(e.Alpha))
+	least := stats.Least(j.record.x.Design.Test, e.Alpha)
+	e.Need = max(j.firstLook, least)
 	switch {
 	case len(t.rows) == 0:
 		e.Reason.Kind = NoBlocks
 	case e.N == 0:
 		e.Reason.Kind = NoValues
 	case math.IsNaN(iv.Low):
-		e.Reason = Reason{Kind: FewUnits, N: stats.MinBlocks(e.Alpha)}
+		e.Reason = Reason{Kind: FewUnits, N: least}
 	case j.firstLook == 0:
 		e.Reason.Kind, e.Need = NoLook, 0
 	default:

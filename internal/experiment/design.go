@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"hostlab/internal/result"
 	"hostlab/internal/screen"
 	"hostlab/internal/stats"
 )
@@ -32,7 +33,7 @@ func (s *Study) MinBlocks(looks []int) []int {
 	for i, alpha := range s.Alphas(looks) {
 		least[i] = 2 // in a split plot the paired t serves below what the signed ranks need
 		if s.Design.Kind != SplitPlot {
-			least[i] = stats.MinBlocks(alpha)
+			least[i] = stats.Least(s.Design.Test, alpha)
 		}
 	}
 	return least
@@ -41,6 +42,16 @@ func (s *Study) MinBlocks(looks []int) []int {
 // Alphas returns the alpha of each primary interval at each of some looks.
 func (s *Study) Alphas(looks []int) []float64 {
 	return stats.LookAlphas(stats.Simultaneous(s.Design.Alpha, s.Tests(), 1), looks, s.Design.Kind == SplitPlot)
+}
+
+// choose picks the test for what is compared in how many blocks: the coin's own where each level
+// is one cell of a block beside the baseline and its duplicate. Signed ranks serve several
+// factors, whose levels are means of cells, and split plots.
+func (s *Study) choose(blocks int) {
+	s.Design.Test = ""
+	if s.Design.Kind == RCBD && s.Design.AA && len(s.Factors) == 1 && blocks <= stats.MaxRandomised {
+		s.Design.Test = result.Randomisation
+	}
 }
 
 // The kinds of design.
@@ -71,20 +82,48 @@ func (p *parser) design(f fields) {
 		p.add(f.place("repeats"), "repeats = %d: they serve split plots only; more blocks tell more than more runs in a block: raise looks", r)
 	}
 	p.looks(f)
+	p.adjust(f)
 	p.runs(f)
+}
+
+// movers are the settings that change how much CPU time others take: the clock, idle states and
+// the number of CPUs, and those whose kernel threads are such others.
+var movers = []string{"platform_profile", "governor", "epp", "epb", "boost", "max_perf_pct", "min_perf_pct", "max_freq", "min_freq",
+	"cstate_latency", "pm_qos_resume_latency_us", "cpu_dma_latency", "cpu_online", "smt", "thp", "thp_defrag", "ksm"}
+
+// adjust refuses to take out what is an effect of the level itself.
+func (p *parser) adjust(f fields) {
+	p.s.Design.Adjust = get(f, "adjust", false)
+	if !p.s.Design.Adjust || len(p.s.Factors) == 0 {
+		return
+	}
+	if p.s.Design.Test != result.Randomisation {
+		p.add(f.place("adjust"), "adjust = true serves one factor in blocks of up to %d, beside its A/A duplicate; take it out", stats.MaxRandomised)
+	}
+	for _, x := range p.s.Factors {
+		if x.Kind == KindEmulated || slices.Contains(movers, x.Setting) {
+			p.add(f.place("adjust"), "adjust = true, but factor %s changes how much CPU time others take: that is part of its effect; take adjust out", x.Name)
+		}
+	}
 }
 
 func (p *parser) looks(f fields) {
 	d := &p.s.Design
 	if b := p.over.Blocks; b > 0 {
 		d.Looks = []int{b} // below MinBlocks too: a rehearsal gets a warning, no refusal
+		p.s.choose(b)
 		return
 	}
 	given := list[int64](f, "looks")
 	if given == nil {
-		d.Looks = slices.Clone(defaultLooks)
-		if d.Kind == SplitPlot {
+		p.s.choose(0)
+		switch {
+		case d.Kind == SplitPlot:
 			d.Looks = slices.Clone(defaultPlotLooks)
+		case d.Test == result.Randomisation:
+			d.Looks = slices.Clone(defaultTripleLooks)
+		default:
+			d.Looks = slices.Clone(defaultLooks)
 		}
 		for len(d.Looks) > 1 && d.Looks[0] < p.s.MinBlocks(d.Looks)[0] {
 			d.Looks = d.Looks[1:]
@@ -99,6 +138,7 @@ func (p *parser) looks(f fields) {
 		}
 		d.Looks = append(d.Looks, int(l.v))
 	}
+	p.s.choose(d.Looks[len(d.Looks)-1])
 	if !rising || len(p.s.Contrasts) == 0 || len(p.s.Responses) == 0 {
 		return
 	}

@@ -72,7 +72,8 @@ const (
 	marks = "mark"
 )
 
-var defaultLooks, defaultPlotLooks = []int{10, 14, 20, 30}, []int{5, 8, 12}
+// Looks of blocks, of those with the baseline twice beside a level, and of split plots.
+var defaultLooks, defaultTripleLooks, defaultPlotLooks = []int{10, 14, 20, 30}, []int{6, 8, 10, 14, 20, 30}, []int{5, 8, 12}
 
 // Repeats of a cell within a boot unless the study says otherwise.
 const defaultRepeats = 3
@@ -100,6 +101,7 @@ var sections = []section{
 		{Name: "order", Kind: text, Help: "Of the runs in a block. Any other than random mistakes drift for an effect.", Choices: []string{"random"}, Default: "random"},
 		{Name: "looks", Kind: integers, Help: "Numbers of blocks after which the experiment may stop, rising. The last is the most it takes.", Min: 1, Max: maxBlocks},
 		{Name: "repeats", Kind: integer, Help: "Runs of every cell within one boot of a split plot.", Min: 1, Max: 1000},
+		{Name: "adjust", Kind: boolean, Help: "Take out what the CPU time that others took (steal, foreign processes) explains. Only where no level can change that time: a level that makes the workload ask for more CPU may.", Default: false},
 	}},
 	{name: "factor", many: true, help: "What is varied. One of setting, parameter, emulate, apply or manual says how.", keys: []workload.Param{
 		{Name: "name", Kind: text, Form: nameForm, Wants: aName, Help: "Unique; a command's arguments may hold it as {name}.", Required: true},
@@ -133,7 +135,7 @@ var sections = []section{
 		{Name: "name", Kind: text, Form: nameForm, Wants: aName, Help: "One of the workload's own; energy_j or energy_op_j, what the CPU packages use in a run or for an operation; or any with from.", Required: true},
 		{Name: "title", Kind: text, Help: "One line for people."},
 		{Name: "unit", Kind: text, Help: "A base unit.", Choices: Units},
-		{Name: "from", Kind: text, Help: "Where a command's output has it: json:PATH, regex:EXPR with one group, gobench:NAME UNIT, or wall, user, system, cpu, max_rss. gobench converts by itself: ns/op to s, MB/s to B/s, B/op to B, x/s to 1/s."},
+		{Name: "from", Kind: text, Help: "Where a command's output has it: json:PATH, regex:EXPR with one group, gobench:NAME UNIT, or wall, user, system, cpu, max_rss. gobench converts by itself: ns/op to s, MB/s to B/s, B/op to B, x/s to 1/s. For any workload, \"A / B\": one response divided by another in each run, of the workload's own or picked above."},
 		{Name: "scale", Kind: number, Help: "The number found times this is in unit: 0.001 for milliseconds. Not with gobench, which converts by itself.", Default: 1},
 		{Name: "better", Kind: text, Help: "Which way is good.", Choices: []string{"lower", "higher"}},
 		{Name: "equiv", Kind: text, Numbers: true, Help: "The smallest effect that matters: \"2%\" of the baseline, or a difference such as \"0.5ms\".", Default: "2%"},

@@ -123,6 +123,9 @@ func (p *parser) source(f fields, r *Response) {
 		all[w.Name] = &p.desc.Responses[i]
 	}
 	own := all[r.Name]
+	if p.divided(f, r, names, own != nil) {
+		return
+	}
 	switch {
 	case r.From == "" && own == nil:
 		if f.wrong("from") {
@@ -158,6 +161,34 @@ func (p *parser) source(f fields, r *Response) {
 	if r.Scale == 0 || math.IsNaN(r.Scale) {
 		p.add(f.place("scale"), "scale cannot be 0")
 	}
+}
+
+// divided takes a response that is one divided by another, and reports whether r is one.
+func (p *parser) divided(f fields, r *Response, own []string, taken bool) bool {
+	from, over, ok := strings.Cut(r.From, " / ")
+	if !ok || strings.Contains(from, ":") { // a path or an expression
+		return false
+	}
+	r.From, r.Over = strings.TrimSpace(from), strings.TrimSpace(over)
+	known := slices.Clone(own)
+	for _, other := range p.s.Responses {
+		if other.Over == "" && !slices.Contains(known, other.Name) {
+			known = append(known, other.Name)
+		}
+	}
+	for _, name := range []string{r.From, r.Over} {
+		if !slices.Contains(known, name) {
+			p.addHint(f.place("from"), spelling.Meant(name, known), "response %s: there is no %q to divide; there are %s", r.Name, name, strings.Join(known, ", "))
+		}
+	}
+	if taken {
+		p.add(f.place("name"), "response %s: the workload has one of its own by that name; choose another", r.Name)
+	}
+	if r.Scale == 0 || math.IsNaN(r.Scale) {
+		p.add(f.place("scale"), "scale cannot be 0")
+	}
+	p.picked(f, r, nil)
+	return true
 }
 
 // picked completes a response that is picked from output, or, with like, from what

@@ -91,7 +91,8 @@ type Workload struct {
 type Response struct {
 	result.Response
 	From  string  // of workload.Pick; the name of the workload's own response otherwise
-	Scale float64 // of workload.Pick
+	Over  string  // what From is divided by in each run, both names of what the workload gives; "": nothing
+	Scale float64 // of workload.Pick, or of that ratio
 }
 
 // Guard is what voids a run. A limit that is nil guards nothing.

@@ -226,7 +226,7 @@ func (s *Study) Config(work string) workload.Config {
 		c.Factors = append(c.Factors, f.Name)
 	}
 	for _, r := range s.Responses {
-		if r.From != "" && r.From != r.Name {
+		if r.From != "" && r.From != r.Name && r.Over == "" {
 			c.Picks = append(c.Picks, workload.Pick{Name: r.Name, From: r.From, Unit: r.Unit, Scale: r.Scale})
 		}
 	}

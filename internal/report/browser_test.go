@@ -34,7 +34,7 @@ func open(t *testing.T, browser context.Context, a *report.Assessment, fragment 
 // TestInBrowser looks at each sample in both themes, on a desk and on a phone.
 func TestInBrowser(t *testing.T) {
 	browser := chrome.Start(t)
-	for _, name := range []string{"guest", "big", "hostile", "empty"} {
+	for _, name := range []string{"guest", "service", "big", "hostile", "empty"} {
 		for _, theme := range []string{"light", "dark"} {
 			for _, width := range []int64{1100, 500, 360} {
 				t.Run(fmt.Sprintf("%s/%s/%d", name, theme, width), func(t *testing.T) {
@@ -51,7 +51,7 @@ func TestInBrowser(t *testing.T) {
 					if bad := chrome.Eval[[]string](t, b, `[...document.querySelectorAll("table")].filter((t) => !t.caption || [...t.querySelectorAll("th")].some((h) => !h.scope)).map((t) => t.className)`); len(bad) > 0 {
 						t.Errorf("tables without a caption or a scope: %v", bad)
 					}
-					if flat := chrome.Eval[[]string](t, b, `[...document.querySelectorAll("svg")].filter((s) => s.getBoundingClientRect().width < 250 || s.getBoundingClientRect().height < 40).map((s) => s.textContent.slice(0, 20))`); len(flat) > 0 {
+					if flat := chrome.Eval[[]string](t, b, `[...document.querySelectorAll("svg.pic")].filter((s) => s.getBoundingClientRect().width < 250 || s.getBoundingClientRect().height < 40).map((s) => s.textContent.slice(0, 20))`); len(flat) > 0 {
 						t.Errorf("pictures of no size: %v", flat)
 					}
 					mean, colours := chrome.Brightness(t, chrome.Look(t, b, fmt.Sprintf("%s-%s-%d", name, theme, width)))

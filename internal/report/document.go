@@ -27,11 +27,15 @@ func (a *Assessment) Document() *document.Document {
 	a = complete(a)
 	d := &document.Document{Name: "assessment", Title: a.Host, Answer: []document.Line{{Text: a.Verdict.Text}}, Warnings: a.Warnings, Data: a, Style: style,
 		Footer: "hostlab " + a.Tool}
-	d.About = append(hostLines(a), fmt.Sprintf("Role %s; %s, %.0f s. %s", a.Role, a.Started.Format("2006-01-02 15:04 MST"), a.Seconds, written(a)))
+	d.About = append(hostLines(a), fmt.Sprintf("Role %s; %s, %.0f s. %s", a.Role, a.Started.Format("2006-01-02 15:04 -07:00"), a.Seconds, written(a)))
 	probed := levers(a.Probed)
 	if m := a.Minute; m != nil {
 		d.Sections = m.Sections(a.Levers)
 		probed.Title = "What probes say of the platform"
+		// What disturbed the probes says nothing of the service.
+		busy := BusyWarnings(a.Runs)
+		d.Warnings = slices.DeleteFunc(slices.Clone(a.Warnings), func(s string) bool { return slices.Contains(busy, s) })
+		probed.Blocks = append(probed.Blocks, document.Caution.Points(busy...))
 	}
 	d.Sections = append(d.Sections, probed, next(a.Probed), pictures(a), findings(a))
 	others := check.Sections(a.Results, false)
@@ -221,14 +225,13 @@ func findings(a *Assessment) document.Section {
 	return document.Titled("Findings", document.Line{Text: check.Tally(a.Results) + "."}, pairs, rest).On(document.Terminal)
 }
 
-// shown are the kinds that a terminal shows, in their order; of several CPUs the worst.
-var shown = []result.Kind{probe.WakeALU, probe.WakeMixed, probe.WakeCold, probe.LateMedian, probe.SlowDown, probe.HarmSibling, probe.HarmOther,
-	probe.Recycled.Of(probe.Mean), probe.Recycled.Of(probe.Tail), probe.Recycled.Of(probe.Median), probe.NewBlocks.Of(probe.Mean), probe.NewBlocks.Of(probe.Tail),
-	probe.InMemory.Of(probe.Mean), probe.CommitDrift, probe.SpeedUp}
-
-// headlines are the probes' figures for a terminal.
+// headlines are the probes' figures for a terminal, of several CPUs the worst.
 func headlines(a *Assessment) document.Section {
 	s := document.Section{Title: "Measured", Where: document.Terminal}
+	shown := map[string][]result.Kind{}
+	for _, p := range probe.All() {
+		shown[p.Name] = p.Shown
+	}
 	for i := range a.Runs {
 		o := &a.Runs[i]
 		var list document.List
@@ -238,7 +241,7 @@ func headlines(a *Assessment) document.Section {
 		case o.Failed != "":
 			list = append(list, document.Line{Text: "failed: " + o.Failed, Tone: document.Caution})
 		}
-		for _, kind := range shown {
+		for _, kind := range shown[o.Probe] {
 			var worst *result.Measurement
 			for j := range a.Probes {
 				m := &a.Probes[j]

@@ -38,16 +38,13 @@ type Assessment struct {
 	Service *assess.About  `json:"service"`
 	Time    *assess.Time   `json:"time"`
 	Levers  []assess.Lever `json:"levers"` // on it, else as far as probes and checks know them
-	Probed  []lever.Lever  `json:"probed"` // what probes and checks say of the platform
-	Verdict Verdict        `json:"verdict"`
+	// Policies are what power policies would cost it.
+	Policies []assess.Policy `json:"policies"`
+	Probed   []lever.Lever   `json:"probed"` // what probes and checks say of the platform
+	Verdict  assess.Answer   `json:"verdict"`
 	// Minute is what Service, Time and Levers are taken from.
 	Minute   *assess.Minute `json:"-"`
 	Warnings []string       `json:"warnings"`
-}
-
-// Verdict is the answer, in at most 60 words.
-type Verdict struct {
-	Text string `json:"text"`
 }
 
 // complete copies an assessment so that no null in its JSON goes without its reason.
@@ -57,6 +54,9 @@ func complete(a *Assessment) *Assessment {
 	c.Probes = explained(c.Probes)
 	if c.Levers == nil {
 		c.Levers = []assess.Lever{}
+	}
+	if c.Policies == nil {
+		c.Policies = []assess.Policy{}
 	}
 	c.Probed = slices.Clone(c.Probed)
 	for i := range c.Probed {
@@ -118,8 +118,8 @@ func BusyWarnings(runs []probe.Outcome) []string {
 			}
 			out = append(out, s)
 		}
-		if o.Busy != "" {
-			out = append(out, title+": "+o.Busy)
+		if o.Busy > 0 {
+			out = append(out, fmt.Sprintf("%s: others took %.0f %% of these CPUs' time meanwhile", title, 100*o.Busy))
 		}
 	}
 	if len(out) == 0 {

@@ -30,6 +30,7 @@ import (
 
 var samples = map[string]func() *report.Assessment{
 	"guest":   reporttest.Guest,
+	"service": reporttest.Service,
 	"big":     reporttest.Big,
 	"hostile": reporttest.Hostile,
 	"empty":   func() *report.Assessment { return &report.Assessment{Role: check.Development} },

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"hostlab/internal/assess"
 	"hostlab/internal/document"
 	"hostlab/internal/lever"
 	"hostlab/internal/probe"
@@ -26,8 +27,8 @@ func TestBusyWarnings(t *testing.T) {
 		want []string
 	}{
 		"quiet": {[]probe.Outcome{{Probe: "wakeup", Title: "Wake-up", Warnings: []string{"4 rounds were measured again"}, Measurements: []result.Measurement{disturbed("a", "")}}}, nil},
-		"others ran": {[]probe.Outcome{{Probe: "degree", Busy: "others took 12 %"}},
-			[]string{"This host was busy: the figures below include others' load.", "degree: others took 12 %"}},
+		"others ran": {[]probe.Outcome{{Probe: "degree", Busy: 0.12}},
+			[]string{"This host was busy: the figures below include others' load.", "degree: others took 12 % of these CPUs' time meanwhile"}},
 		"disturbed": {[]probe.Outcome{{Probe: "wakeup", Title: "Wake-up", Measurements: []result.Measurement{disturbed("a", "others ran"), disturbed("b", idle), disturbed("c", idle), disturbed("d", "")}}},
 			[]string{"This host was busy: the figures below include others' load.", "Wake-up: " + idle + " (2 figures); 1 more figure disturbed in like manner"}},
 	} {
@@ -39,8 +40,8 @@ func TestBusyWarnings(t *testing.T) {
 
 // The busy host is reported directly under the verdict, once.
 func TestBusyUnderVerdict(t *testing.T) {
-	runs := []probe.Outcome{{Probe: "degree", Title: "Degree", Busy: "others took 12 % of these CPUs' time", Warnings: []string{"another note"}}}
-	a := &Assessment{Runs: runs, Verdict: Verdict{"Inconclusive."}, Probed: []lever.Lever{{Title: "Frequency policy"}}, Warnings: BusyWarnings(runs)}
+	runs := []probe.Outcome{{Probe: "degree", Title: "Degree", Busy: 0.12, Warnings: []string{"another note"}}}
+	a := &Assessment{Runs: runs, Verdict: assess.Answer{Text: "Inconclusive."}, Probed: []lever.Lever{{Title: "Frequency policy"}}, Warnings: BusyWarnings(runs)}
 	var b strings.Builder
 	if err := document.WriteText(&b, a.Document(), document.TextOptions{}); err != nil {
 		t.Fatal(err)

@@ -202,7 +202,16 @@ type Design struct {
 	Looks   []int   `json:"looks"`   // numbers of blocks after which the experiment may stop, rising
 	Repeats int     `json:"repeats"` // of every cell within a whole plot; 1 for rcbd
 	AA      bool    `json:"aa"`
+	Test    Test    `json:"test,omitempty"` // what intervals are inversions of; "": signed ranks, as in the first versions
+	// Adjust takes out what the CPU time that others took explains.
+	Adjust bool `json:"adjust,omitempty"`
 }
+
+// Test is the test whose inversion gives the intervals of blocks.
+type Test string
+
+// Randomisation takes the A/A duplicate for more of the baseline (stats.Randomised).
+const Randomisation Test = "randomisation"
 
 // Cell is one combination of levels. The duplicate of the baseline cell (A/A) is
 // a cell of its own with Duplicate set.

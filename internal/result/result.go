@@ -2,6 +2,11 @@
 // sample size and the kind of evidence they are, and how they are printed.
 package result
 
+import (
+	"encoding/json"
+	"math"
+)
+
 // Evidence says how a number came to be. It is printed beside every effect.
 type Evidence string
 
@@ -42,6 +47,7 @@ type Labels struct {
 	Condition  string  `json:"condition,omitempty"`      // of a clock
 	Rounds     int     `json:"rounds,omitempty,string"`  // in all
 	Clean      *int    `json:"clean,omitempty,string"`   // rounds that others did not disturb
+	Awake      int     `json:"awake,omitempty,string"`   // of n: in their pause others had the CPU
 	Loss       float64 `json:"loss,omitempty,string"`    // s, of a burst
 	Wakeups    int     `json:"wakeups,omitempty,string"` // that were seen
 	Ramping    bool    `json:"ramping,omitempty,string"` // the reference was still getting faster
@@ -69,28 +75,51 @@ func (l Labels) On(cpu int) bool { return l.CPU != nil && *l.CPU == cpu }
 // Known reports whether there is a value.
 func (m Measurement) Known() bool { return m.Estimate != nil }
 
-// MarshalJSON writes null for what is not known; JSON has no NaN.
+// measured is a Measurement in JSON, which has no NaN: what is not known is null.
+type measured struct {
+	Probe      string   `json:"probe"`
+	Kind       Kind     `json:"kind"`
+	Name       string   `json:"name"`
+	Title      string   `json:"title"`
+	Value      *float64 `json:"value"`
+	Unit       string   `json:"unit"`
+	Low        *float64 `json:"low"`
+	High       *float64 `json:"high"`
+	N          int      `json:"n"`
+	NoiseFloor *float64 `json:"noise_floor"`
+	Evidence   Evidence `json:"evidence"`
+	Labels     Labels   `json:"labels,omitzero"`
+	Warnings   []string `json:"warnings,omitempty"`
+	Reason     string   `json:"reason,omitempty"`
+}
+
+// MarshalJSON writes null for what is not known.
 func (m Measurement) MarshalJSON() ([]byte, error) {
 	e := Unknown()
 	if m.Estimate != nil {
 		e = *m.Estimate
 	}
-	out := struct {
-		Probe      string   `json:"probe"`
-		Name       string   `json:"name"`
-		Title      string   `json:"title"`
-		Value      float64  `json:"value"`
-		Unit       string   `json:"unit"`
-		Low        float64  `json:"low"`
-		High       float64  `json:"high"`
-		N          int      `json:"n"`
-		NoiseFloor float64  `json:"noise_floor"`
-		Evidence   Evidence `json:"evidence"`
-		Labels     Labels   `json:"labels,omitzero"`
-		Warnings   []string `json:"warnings,omitempty"`
-		Reason     string   `json:"reason,omitempty"`
-	}{m.Probe, m.Name, m.Title, e.Value, m.Unit, e.Low, e.High, e.N, m.NoiseFloor, m.Evidence, m.Labels, m.Warnings, m.Reason}
-	return JSON(out)
+	return JSON(measured{m.Probe, m.Kind, m.Name, m.Title, Finite(e.Value), m.Unit, Finite(e.Low), Finite(e.High), e.N, Finite(m.NoiseFloor), m.Evidence, m.Labels, m.Warnings, m.Reason})
+}
+
+// UnmarshalJSON reads what MarshalJSON wrote.
+func (m *Measurement) UnmarshalJSON(data []byte) error {
+	var in measured
+	if err := json.Unmarshal(data, &in); err != nil {
+		return err
+	}
+	number := func(v *float64) float64 {
+		if v == nil {
+			return math.NaN()
+		}
+		return *v
+	}
+	*m = Measurement{Probe: in.Probe, Kind: in.Kind, Name: in.Name, Title: in.Title, Unit: in.Unit, NoiseFloor: number(in.NoiseFloor), Evidence: in.Evidence, Labels: in.Labels,
+		Warnings: in.Warnings, Reason: in.Reason}
+	if in.Value != nil {
+		m.Estimate = &Estimate{Value: *in.Value, Low: number(in.Low), High: number(in.High), N: in.N}
+	}
+	return nil
 }
 
 // Distribution is a histogram of single operations: Count[i] of them took more

@@ -1,6 +1,7 @@
 package result
 
 import (
+	"fmt"
 	"math"
 	"strconv"
 	"strings"
@@ -116,6 +117,21 @@ func plain(x float64) string {
 		return strconv.FormatFloat(x, 'g', 4, 64)
 	}
 	return digits3(x)
+}
+
+// Share writes a share of 1 of a whole as bars have it: two figures, and what is next to nothing
+// as "<0.1 %".
+func Share(v float64) string {
+	switch p := 100 * v; {
+	case p == 0:
+		return "0 %"
+	case p < 0.05:
+		return "<0.1 %"
+	case p < 9.95:
+		return fmt.Sprintf("%.1f %%", p)
+	default:
+		return fmt.Sprintf("%.0f %%", p)
+	}
 }
 
 // Percent writes a share of 1 in per cent with so many digits after the point at most, and

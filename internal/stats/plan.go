@@ -1,10 +1,22 @@
 package stats
 
-import "math"
+import (
+	"math"
+
+	"hostlab/internal/result"
+)
 
 // MinBlocks returns the smallest number of blocks at which HodgesLehmann can
 // give an interval at confidence 1-alpha: 6 at alpha 0.05.
 func MinBlocks(alpha float64) int { return 1 + int(math.Ceil(math.Log2(1/alpha))) }
+
+// Least returns the fewest blocks at which a test can give an interval at confidence 1-alpha.
+func Least(t result.Test, alpha float64) int {
+	if t == result.Randomisation {
+		return minRandomised(alpha, 2)
+	}
+	return MinBlocks(alpha)
+}
 
 // Simultaneous returns the alpha of each single interval, so that all intervals
 // of that many contrasts at that many looks cover together at 1-alpha (Bonferroni:
@@ -26,8 +38,13 @@ func BlocksNeeded(sd, delta, alpha, power float64) int {
 	if !(sd >= 0) || !(delta > 0) || !(alpha > 0 && alpha < 1) || !(power > 0 && power < 1) {
 		return 0
 	}
-	z := normalTwoSided(alpha) + normalTwoSided(2*(1-power))
-	r := max(z, 0) * sd / delta
-	n := math.Ceil(r * r * math.Pi / 3)
+	r := Detectable(sd, 1, alpha, power) / delta
+	n := math.Ceil(r * r)
 	return max(MinBlocks(alpha), int(min(n, maxBlocks)))
+}
+
+// Detectable returns the effect that BlocksNeeded's test finds in so many blocks with probability power.
+func Detectable(sd float64, blocks int, alpha, power float64) float64 {
+	z := normalTwoSided(alpha) + normalTwoSided(2*(1-power))
+	return max(z, 0) * sd * math.Sqrt(math.Pi/3/float64(blocks))
 }

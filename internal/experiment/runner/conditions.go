@@ -126,7 +126,7 @@ func (c conditions) short() bool { return c.Resolution > 0.5 }
 // none.
 func (c conditions) unread(g *experiment.Guard) string {
 	if c.known && c.short() && (g.MaxForeignCPU != nil || g.MaxSteal != nil) {
-		return fmt.Sprintf("the run is too short to read what others took of the CPUs, which takes %s: max_foreign_cpu and max_steal guard nothing", result.Format((2*proc.Tick).Seconds(), "s"))
+		return fmt.Sprintf("the run is too short to read what others took of the CPUs, which takes %s: max_foreign_cpu and max_steal are not checked", result.Format((2*proc.Tick).Seconds(), "s"))
 	}
 	return ""
 }
@@ -137,10 +137,10 @@ func (c conditions) blind(g *experiment.Guard) (list []string) {
 		list = append(list, text)
 	}
 	if !c.known && (g.MaxForeignCPU != nil || g.MaxSteal != nil) {
-		list = append(list, "this system does not tell who takes its CPUs: max_foreign_cpu and max_steal guard nothing")
+		list = append(list, "this system does not tell who takes its CPUs: max_foreign_cpu and max_steal are not checked")
 	}
 	if c.throttles < 0 && g.Throttling {
-		list = append(list, "this host has no counters of thermal throttling: guard.throttling guards nothing")
+		list = append(list, "this host has no counters of thermal throttling: guard.throttling is not checked")
 	}
 	return list
 }

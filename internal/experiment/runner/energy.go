@@ -2,6 +2,7 @@ package runner
 
 import (
 	"fmt"
+	"slices"
 
 	"hostlab/internal/experiment"
 	"hostlab/internal/host"
@@ -20,7 +21,8 @@ type meter struct {
 func openMeter(s *experiment.Study, t host.Tree) (*meter, error) {
 	var asked *experiment.Response
 	for i, r := range s.Responses {
-		if (r.From == experiment.Energy || r.From == experiment.EnergyEach) && (asked == nil || r.Primary) {
+		needs := []string{r.From, r.Over}
+		if (slices.Contains(needs, experiment.Energy) || slices.Contains(needs, experiment.EnergyEach)) && (asked == nil || r.Primary) {
 			asked = &s.Responses[i]
 		}
 	}

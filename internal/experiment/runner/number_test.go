@@ -76,3 +76,32 @@ func TestZeroIsKeptWithAHint(t *testing.T) {
 		}
 	}
 }
+
+// One response by another, of the workload's own and of a command's picks, with the scale of the study.
+func TestOneResponseByAnother(t *testing.T) {
+	const factor = "\n[[factor]]\nname = \"size\"\nparameter = \"effect\"\nlevels = [1, 2]\n"
+	const null = factor + "[workload]\nname = \"null\"\nvalue = 2.0\noperations = 8\n"
+	const each = "[[response]]\nname = \"seconds\"\n[[response]]\nname = \"each\"\nfrom = \"seconds / operations\"\nunit = \"s\"\nscale = 10\nprimary = true\n"
+	b := newBench(t, head(6, "")+null+each)
+	if err := b.run(); err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range b.record().Runs {
+		if want := 10 * r.Values["seconds"] / 8; r.Status == result.OK && (r.Values["each"] != want || want == 0) {
+			t.Errorf("%v, expected %v", r.Values, want)
+		}
+	}
+	b = newBench(t, head(6, "")+strings.Replace(null, "8", "0", 1)+each)
+	if err := b.run(); err == nil || !strings.Contains(err.Error(), "operations is 0, or missing") {
+		t.Errorf("by 0: %v", err)
+	}
+	const command = "\n[[factor]]\nname = \"size\"\nparameter = \"size\"\nlevels = [1, 2]\n[workload]\nname = \"command\"\nrun = [\"echo\", \"12 of 4, {size}\"]\n"
+	const picks = "[[response]]\nname = \"a\"\nfrom = \"regex:(\\\\d+) of\"\nunit = \"s\"\n[[response]]\nname = \"b\"\nfrom = \"regex:of (\\\\d+)\"\nunit = \"\"\nbetter = \"higher\"\n"
+	b = newBench(t, head(6, "")+command+picks+"[[response]]\nname = \"c\"\nfrom = \"a / b\"\nunit = \"s\"\n")
+	if err := b.run(); err != nil {
+		t.Fatal(err)
+	}
+	if v := b.record().Runs[1].Values; v["a"] != 12 || v["b"] != 4 || v["c"] != 3 {
+		t.Errorf("%v", v)
+	}
+}

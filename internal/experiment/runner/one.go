@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -219,8 +220,17 @@ func (s *session) responses(r *result.Run, sample workload.Sample) error {
 		if picks || name == "" {
 			name = want.Name
 		}
+		if want.Over != "" {
+			name = want.From
+		}
 		v, there := sample.Values[name]
 		why := sample.Missing[name]
+		if by, ok := sample.Values[want.Over]; there && want.Over != "" {
+			v, there = want.Scale*v/by, ok && by != 0
+			if !there {
+				why = cmp.Or(sample.Missing[want.Over], fmt.Sprintf("%s is 0, or missing", want.Over))
+			}
+		}
 		switch {
 		case !there && why == "":
 			why = "the workload gave none"

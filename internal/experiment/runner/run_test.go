@@ -58,7 +58,7 @@ func TestShortRunsAreNotGuarded(t *testing.T) {
 	if err := b.run(); err != nil {
 		t.Fatal(err)
 	}
-	if n := len(b.notes); n != 1 || !strings.Contains(b.notes[0], "max_foreign_cpu and max_steal guard nothing") {
+	if n := len(b.notes); n != 1 || !strings.Contains(b.notes[0], "max_foreign_cpu and max_steal are not checked") {
 		t.Errorf("notes %q", b.notes)
 	}
 	for _, run := range b.record().Runs {

@@ -25,7 +25,7 @@ const topSentences = 6
 // method says how an effect is estimated and judged.
 const method = "Every block holds each combination of levels once, in random order, and the baseline a second time under " +
 	"another name, which shows how far the host differs from itself. Effects are estimated within blocks " +
-	"(Hodges and Lehmann, on logarithms for ratios), with intervals from the exact signed-rank test that hold " +
+	"(Hodges and Lehmann, on logarithms for ratios), with intervals from an exact rank test that hold " +
 	"for all primary effects and all declared looks together. Inside the practical margin an effect is none; " +
 	"beyond it, it costs; across it, nothing is decided. Void and failed runs were queued again in their " +
 	"block."
@@ -126,7 +126,7 @@ func (r *Report) compared(name, key string) []document.Section {
 // pictures begin with key.
 func (r *Report) sections(key string) []document.Section {
 	a, x := r.Analysis, r.head()
-	var floors, needs document.List
+	var floors, needs, finds document.List
 	for i := range a.AA {
 		tone := map[bool]document.Tone{true: document.Caution}[a.AA[i].Void]
 		floors = append(floors, document.Line{Text: aaText(&a.AA[i]) + ".", Tone: tone})
@@ -134,6 +134,9 @@ func (r *Report) sections(key string) []document.Section {
 	for i := range a.Effects {
 		if e := &a.Effects[i]; e.Primary() && needText(e) != "" {
 			needs = append(needs, document.Line{Text: e.Contrast.String() + ": " + needText(e) + "."})
+		}
+		if e := &a.Effects[i]; e.Finds > 0 && e.Verdict != analysis.CostsMore && e.Verdict != analysis.CostsLess {
+			finds = append(finds, document.Line{Text: e.Contrast.String() + ": " + findsText(e) + "."})
 		}
 	}
 	var pictures []document.Block
@@ -148,9 +151,10 @@ func (r *Report) sections(key string) []document.Section {
 	if len(r.Study) > 0 {
 		study = document.Commands{{Line: studyText(r.Study)}}
 	}
-	return append(append(r.section(key), r.effects()...),
+	return append(append(append(r.section(key), r.time()), r.effects()...),
 		document.Titled("Noise floor (A/A)", floors),
 		document.Titled("What deciding would take", needs),
+		document.Titled("What the plan can find", finds),
 		document.Titled("Pictures", pictures...).On(document.Page),
 		document.Titled("Next", r.steps()),
 		document.Titled("More", left, r.toSend()).On(document.Terminal),

@@ -4,6 +4,7 @@
 package effects
 
 import (
+	"io"
 	"slices"
 
 	"hostlab/internal/analysis"
@@ -26,6 +27,18 @@ type Report struct {
 type Set struct {
 	Reports []Report
 	Version string // of hostlab
+}
+
+// Format is one for programs; those for people are package document's.
+type Format struct {
+	Name, About string
+	Write       func(io.Writer, *Set) error
+}
+
+// Formats are all of these, in the order of help.
+var Formats = []Format{
+	{"csv", "one row a run, in base units", WriteCSV},
+	{"benchfmt", "for benchstat, which shows 'benchstat -col /FACTOR FILE'", WriteBenchfmt},
 }
 
 // Outcome is the highest one of all experiments: of one whose section decides by a rule of

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/csv"
 	"io"
+	"maps"
 	"reflect"
 	"strconv"
 	"strings"
@@ -24,6 +25,7 @@ func set(reports ...effects.Report) *effects.Set {
 var samples = map[string]func() *effects.Set{
 	"gzip":           func() *effects.Set { return set(experiments.Gzip()) },
 	"null":           func() *effects.Set { return set(experiments.Null()) },
+	"adjusted":       func() *effects.Set { return set(experiments.Adjusted()) },
 	"noisy":          func() *effects.Set { return set(experiments.Noisy()) },
 	"running":        func() *effects.Set { return set(experiments.Running()) },
 	"void":           func() *effects.Set { return set(experiments.Void()) },
@@ -58,6 +60,16 @@ var samples = map[string]func() *effects.Set{
 var texts = map[string]func(io.Writer, *effects.Set) error{"html": effects.WriteHTML, "markdown": effects.WriteMarkdown,
 	"text": func(w io.Writer, s *effects.Set) error { return effects.WriteText(w, s, effects.Options{}) }}
 
+// formats are all of them.
+func formats() map[string]func(io.Writer, *effects.Set) error {
+	out := maps.Clone(texts)
+	out["json"] = effects.WriteJSON
+	for _, f := range effects.Formats {
+		out[f.Name] = f.Write
+	}
+	return out
+}
+
 // TestHostileTextStaysText puts names that steer a terminal, or that a spreadsheet computes,
 // wherever others choose the text of a record.
 func TestHostileTextStaysText(t *testing.T) {
@@ -70,9 +82,7 @@ func TestHostileTextStaysText(t *testing.T) {
 		for i := range r.Runs {
 			r.Runs[i].Reason, r.Runs[i].Contaminated = name, "-1.5"
 		}
-		for format, write := range map[string]func(io.Writer, *effects.Set) error{
-			"html": effects.WriteHTML, "json": effects.WriteJSON, "csv": effects.WriteCSV, "markdown": effects.WriteMarkdown, "benchfmt": effects.WriteBenchfmt,
-		} {
+		for format, write := range formats() {
 			out := written(t, set(r), write)
 			text := strings.ReplaceAll(string(out), "\r\n", "\n")
 			if format != "json" && strings.ContainsFunc(text, func(r rune) bool {

@@ -27,40 +27,42 @@ type data struct {
 }
 
 type effectJSON struct {
-	Experiment string            `json:"experiment"`
-	Kind       string            `json:"kind"`
-	Factor     string            `json:"factor"`
-	Level      string            `json:"level"`
-	Baseline   string            `json:"baseline"`
-	At         map[string]string `json:"at"`
-	Response   string            `json:"response"`
-	Primary    bool              `json:"primary"`
-	Compare    result.Comparison `json:"compare"`
-	ValueUnit  string            `json:"value_unit"`
-	Better     string            `json:"better"`
-	Effect     float64           `json:"effect"`
-	Low        float64           `json:"low"`
-	High       float64           `json:"high"`
-	Alpha      float64           `json:"alpha"`
-	N          int               `json:"n"`
-	Unit       string            `json:"unit"`
-	Verdict    analysis.Verdict  `json:"verdict"`
-	Reason     string            `json:"reason"`
-	Margin     float64           `json:"margin"`
-	Floor      float64           `json:"noise_floor"`
-	Evidence   string            `json:"evidence"`
-	Mean       float64           `json:"mean"`
-	MeanLow    float64           `json:"mean_low"`
-	MeanHigh   float64           `json:"mean_high"`
-	BaseMedian float64           `json:"baseline_median"`
-	Median     float64           `json:"level_median"`
-	Stalls     bool              `json:"stalls"`
-	Need       *int              `json:"need"`
-	NeedTime   float64           `json:"need_seconds"`
-	Limits     []analysis.Limit  `json:"limits"`
-	Failing    *failingJSON      `json:"failing"`
-	Differs    []float64         `json:"differences"`
-	Warnings   []string          `json:"warnings"`
+	Experiment string             `json:"experiment"`
+	Kind       string             `json:"kind"`
+	Factor     string             `json:"factor"`
+	Level      string             `json:"level"`
+	Baseline   string             `json:"baseline"`
+	At         map[string]string  `json:"at"`
+	Response   string             `json:"response"`
+	Primary    bool               `json:"primary"`
+	Compare    result.Comparison  `json:"compare"`
+	ValueUnit  string             `json:"value_unit"`
+	Better     string             `json:"better"`
+	Effect     float64            `json:"effect"`
+	Low        float64            `json:"low"`
+	High       float64            `json:"high"`
+	Alpha      float64            `json:"alpha"`
+	N          int                `json:"n"`
+	Unit       string             `json:"unit"`
+	Verdict    analysis.Verdict   `json:"verdict"`
+	Reason     string             `json:"reason"`
+	Margin     float64            `json:"margin"`
+	Floor      float64            `json:"noise_floor"`
+	Evidence   string             `json:"evidence"`
+	Mean       float64            `json:"mean"`
+	MeanLow    float64            `json:"mean_low"`
+	MeanHigh   float64            `json:"mean_high"`
+	BaseMedian float64            `json:"baseline_median"`
+	Median     float64            `json:"level_median"`
+	Stalls     bool               `json:"stalls"`
+	Need       *int               `json:"need"`
+	NeedTime   float64            `json:"need_seconds"`
+	Finds      float64            `json:"finds"`
+	Adjusted   *analysis.Adjusted `json:"adjusted"`
+	Limits     []analysis.Limit   `json:"limits"`
+	Failing    *failingJSON       `json:"failing"`
+	Differs    []float64          `json:"differences"`
+	Warnings   []string           `json:"warnings"`
 }
 
 type experimentJSON struct {
@@ -202,7 +204,7 @@ func newEffect(r *Report, e *analysis.Effect) effectJSON {
 		Effect: e.Value, Low: e.Low, High: e.High, Alpha: e.Alpha, N: e.N, Unit: e.Unit,
 		Verdict: e.Verdict, Reason: reasonText(e), Margin: e.Response.Margin, Floor: e.NoiseFloor, Evidence: evidence(x, e),
 		Mean: e.Mean.Value, MeanLow: e.Mean.Low, MeanHigh: e.Mean.High, Stalls: e.Stalls,
-		BaseMedian: e.Baseline, Median: e.Level, Limits: e.Limits, Differs: e.Differences, NeedTime: math.NaN(), Warnings: warned(e),
+		BaseMedian: e.Baseline, Median: e.Level, Limits: e.Limits, Differs: e.Differences, NeedTime: math.NaN(), Finds: e.Finds, Adjusted: e.Adjusted, Warnings: warned(e),
 	}
 	if f := e.Failing; f != nil {
 		out.Failing = &failingJSON{Level: newCount(f.Level), Baseline: newCount(f.Base), Failed: f.Failed, Void: f.Voids}

@@ -157,21 +157,28 @@ func (s logDevice) logWrites() *document.Table {
 	})
 }
 
-// waits are the parts of the time with each device.
-func (s logDevice) waits(r *analysis.LogRow) *document.Table {
+// waits are the parts of the time with each device: a bar each, and a table of them.
+func (s logDevice) waits(r *analysis.LogRow) *document.Bars {
 	t := &document.Table{Title: "What the time went to, " + r.Name, Columns: s.columns("part"),
 		Lead: "Seconds of a run, and their share of it: they add up to the run times above."}
-	part := func(c *analysis.LogCell, v float64) document.Cell {
-		if math.IsNaN(v) {
-			return document.Text("unknown")
-		}
-		return document.Text(result.Format(v, "s"), percentOf(v/c.Mean.Value))
+	b := &document.Bars{Title: t.Title, Lead: "Seconds of a run with each device, by what it spent them on.", Table: t}
+	for _, l := range s.Factor.Levels {
+		b.Rows = append(b.Rows, document.Bar{Name: s.called(l), Ends: []document.Cell{document.Text("not run")}})
+	}
+	add := func(p *result.Response, of func(c *analysis.LogCell) float64) []document.Cell {
+		return s.row(r, segment(p, 0).Name, func(c *analysis.LogCell) document.Cell {
+			v := of(c)
+			if math.IsNaN(v) {
+				return document.Text("unknown")
+			}
+			bar := &b.Rows[slices.Index(s.Factor.Levels, c.Level)]
+			bar.Segments, bar.Ends = append(bar.Segments, segment(p, v)), []document.Cell{document.Text(result.Format(c.Mean.Value, "s"))}
+			return document.Text(result.Format(v, "s"), percentOf(v/c.Mean.Value))
+		})
 	}
 	for i := range s.Parts {
-		name := s.Parts[i].Name
-		t.Add(s.row(r, strings.TrimPrefix(label(&s.Parts[i]), "Part of the elapsed time: "), func(c *analysis.LogCell) document.Cell {
-			return part(c, c.Parts[name].Value)
-		})...)
+		p := &s.Parts[i]
+		t.Add(add(p, func(c *analysis.LogCell) float64 { return c.Parts[p.Name].Value })...)
 	}
 	for _, x := range []struct {
 		name string
@@ -181,19 +188,19 @@ func (s logDevice) waits(r *analysis.LogRow) *document.Table {
 		{"counted twice", func(c *analysis.LogCell) float64 { return min(0, c.Rest.Value) }},
 	} {
 		some := false
-		row := s.row(r, x.name, func(c *analysis.LogCell) document.Cell {
+		row := add(&result.Response{Name: string(explain.Unexplained), Title: x.name}, func(c *analysis.LogCell) float64 {
 			rest := x.of(c)
 			if math.Abs(rest) < 1e-4*c.Mean.Value { // rounding: no share is printed finer
 				rest = 0
 			}
 			some = some || rest != 0
-			return part(c, rest)
+			return rest
 		})
 		if some {
 			t.Add(row...)
 		}
 	}
-	return t
+	return b
 }
 
 // bounds set each gain beside the most that it could be.

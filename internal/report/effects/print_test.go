@@ -26,6 +26,8 @@ func parts(e logDevice) (tables []*document.Table, lines []string) {
 		switch b := b.(type) {
 		case *document.Table:
 			tables = append(tables, b)
+		case *document.Bars:
+			tables = append(tables, b.Table)
 		case document.Line:
 			lines = append(lines, b.Text)
 		}

@@ -40,6 +40,8 @@ func verdictReason(e *analysis.Effect) string {
 		return "The study has no look before its end, and is judged then."
 	case analysis.BeforeLook:
 		return fmt.Sprintf("The first look is at %s, and there are %d.", screen.Count(why.N, "block"), e.N)
+	case analysis.TooEarly:
+		return fmt.Sprintf("The interval, %s, is within the margin of %s, but failures, stalls and trends do not show in fewer than %d %s.", whole, margin, why.N, e.Unit)
 	case analysis.NoFloor:
 		return fmt.Sprintf("The interval, %s, is within the margin of %s, but the noise floor is not known: %s.", whole, margin, aaReason(why.AA))
 	case analysis.HighFloor:
@@ -90,8 +92,8 @@ func limitReason(e *analysis.Effect, l analysis.Limit) string {
 		text = fmt.Sprintf("The typical run is within the margin of %s, and the mean is not: it is %s (%s), as rare slow runs make it",
 			size(r.Margin, r), amount(e.Mean.Value, r), span(e.Mean.Low, e.Mean.High, r))
 	case analysis.Early:
-		text = fmt.Sprintf("The effect is within the margin of %s so far, and goes on to %s in the mean of the plan's %d %s if it changes as it has",
-			size(r.Margin, r), amount(e.Ahead, r), e.Need, e.Unit)
+		text = fmt.Sprintf("The interval so far, %s, would decide at a margin of %s. But the slope of these %s, carried on to the plan's %d, makes the mean effect %s",
+			span(e.Low, e.High, r), size(r.Margin, r), e.Unit, e.Need, amount(e.Ahead, r))
 	case analysis.Trend:
 	}
 	return strings.ToUpper(text[:1]) + text[1:] + "."

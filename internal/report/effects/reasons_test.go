@@ -39,6 +39,10 @@ func TestReasons(t *testing.T) {
 			limited(e, analysis.Trend)
 			e.Trend = &analysis.Trended{First: -0.01, Last: 0.03}
 		},
+		"-1.0 to +1.2 %, would decide at a margin of 2 %. But the slope of these blocks, carried on to the plan's 30, makes the mean effect +3.0 %.": func(e *analysis.Effect) {
+			limited(e, analysis.Early)
+			e.Ahead, e.Need = 0.03, 30
+		},
 		"All values of wall are the same": func(e *analysis.Effect) { limited(e, analysis.Coarse); e.Steps = &analysis.Steps{} },
 		"steps of 10.0 ms or more, beyond the margin of 2 %, and 40.0 % of the differences": func(e *analysis.Effect) {
 			limited(e, analysis.Coarse)

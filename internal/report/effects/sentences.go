@@ -133,6 +133,11 @@ func notes(e *analysis.Effect) []string {
 	if e.Failing != nil && e.Primary() { // the answer has said it
 		out = slices.DeleteFunc(out, func(w string) bool { return w == failingText(e) })
 	}
+	if d := e.Adjusted; d != nil && d.Moved {
+		out = append(out, "the CPU time that others took differs at this level, which may be its cause: the interval holds with it and without")
+	} else if d != nil {
+		out = append(out, fmt.Sprintf("the CPU time that others took explains %s of the differences' variance, and was taken out", percentOf(d.Explained)))
+	}
 	if e.Stalls || outside(e) {
 		out = append(out, fmt.Sprintf("the mean is %s (%s interval by itself %s): rare slow runs move it and not the estimate, so count on both",
 			amount(e.Mean.Value, &e.Response), confidence(e.Alpha), span(e.Mean.Low, e.Mean.High, &e.Response)))
@@ -157,6 +162,11 @@ func needText(e *analysis.Effect) string {
 		s += ", " + screen.Lasting(time.Duration(min(e.NeedSeconds, 1e9)*float64(time.Second))) // Duration holds 292 years
 	}
 	return s
+}
+
+// findsText says how small an effect the whole plan finds.
+func findsText(e *analysis.Effect) string {
+	return fmt.Sprintf("with this scatter, %d %s find an effect of %s on %s in 8 of 10 experiments", e.Planned, e.Unit, size(e.Finds, &e.Response), label(&e.Response))
 }
 
 // aaText says what the hidden duplicate showed.
@@ -192,7 +202,7 @@ func seenText(a *analysis.Analysis) string {
 	if a.First.Format(time.DateOnly) != a.Last.Format(time.DateOnly) {
 		last = "2006-01-02 15:04 MST"
 	}
-	return fmt.Sprintf("Runs from %s to %s, in %d of the day's 24 hours.", a.First.Format("2006-01-02 15:04"), a.Last.Format(last), a.Hours)
+	return fmt.Sprintf("Runs from %s to %s, in %s of the day.", a.First.Format("2006-01-02 15:04"), a.Last.Format(last), screen.Count(a.Hours, "hour"))
 }
 
 // stateText says how far an experiment came.
@@ -267,7 +277,11 @@ func footnotes(x *result.Experiment, a *analysis.Analysis) []string {
 	}
 	var out []string
 	if first != nil {
-		s := fmt.Sprintf("Primary effects: %s intervals, Hodges-Lehmann with the signed-rank test", joint(x, first))
+		test := "signed-rank"
+		if x.Design.Test == result.Randomisation {
+			test = "randomisation"
+		}
+		s := fmt.Sprintf("Primary effects: %s intervals, Hodges-Lehmann with the %s test", joint(x, first), test)
 		if first.Alpha > 0 && first.Alpha < x.Design.Alpha {
 			s += fmt.Sprintf("; they hold together, at every look, each by itself at %s", confidence(first.Alpha))
 		}

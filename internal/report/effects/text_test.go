@@ -50,7 +50,7 @@ func TestTextFits(t *testing.T) {
 
 // TestTextGolden holds what people read; -update writes it anew.
 func TestTextGolden(t *testing.T) {
-	for _, name := range []string{"gzip", "null", "noisy", "running", "void", "failing", "stalls", "power", "splitplot", "empty", "compared", "query", "dialog", "degree", "newer", "smt-caches", "smt-slots", "smt-none", "smt-noisy", "smt-untestable", "smt-one-core", "smt-empty", "smt-void", "smt-alike"} {
+	for _, name := range []string{"gzip", "adjusted", "null", "noisy", "running", "void", "failing", "stalls", "power", "splitplot", "empty", "compared", "query", "dialog", "degree", "newer", "smt-caches", "smt-slots", "smt-none", "smt-noisy", "smt-untestable", "smt-one-core", "smt-empty", "smt-void", "smt-alike"} {
 		golden.Equal(t, filepath.Join("testdata", name+".txt"), text(t, name, effects.Options{}))
 	}
 }
@@ -75,8 +75,7 @@ func (failing) Write([]byte) (int, error) { return 0, io.ErrShortWrite }
 
 func TestWriteErrorsAreReturned(t *testing.T) {
 	s := samples["gzip"]()
-	for name, write := range map[string]func(io.Writer, *effects.Set) error{"html": effects.WriteHTML, "json": effects.WriteJSON, "csv": effects.WriteCSV, "markdown": effects.WriteMarkdown, "benchfmt": effects.WriteBenchfmt,
-		"text": func(w io.Writer, s *effects.Set) error { return effects.WriteText(w, s, effects.Options{}) }} {
+	for name, write := range formats() {
 		if err := write(failing{}, s); err == nil {
 			t.Errorf("%s: no error", name)
 		}
