@@ -11,6 +11,7 @@ import (
 // engine is a kind of database server and how it is known.
 type engine struct {
 	kind     string
+	product  string                           // as its maker writes it
 	comm     *regexp.Regexp                   // of its process, which the kernel cuts to 15 characters
 	programs []string                         // names of its program
 	log      *regexp.Regexp                   // its log among its open files
@@ -23,18 +24,28 @@ var (
 	innodbFile = regexp.MustCompile(`^(ib_logfile\d+|#ib_redo\d+|ibdata1)$`)
 	dataVolume = regexp.MustCompile(`/datavolume_[^/]*$`)
 	engines    = []engine{
-		{"postgresql", regexp.MustCompile(`^(postgres|postmaster)$`), []string{"postgres", "postmaster"}, nil,
+		{"postgresql", "PostgreSQL", regexp.MustCompile(`^(postgres|postmaster)$`), []string{"postgres", "postmaster"}, nil,
 			regexp.MustCompile(`^([0-9A-F]{24}|PG_VERSION)$`), readPostgres},
-		{"mariadb", regexp.MustCompile(`^mariadbd$`), []string{"mariadbd", "mysqld"}, redoLog, innodbFile, readMySQL},
-		{"mysql", regexp.MustCompile(`^mysqld$`), []string{"mysqld", "mariadbd"}, redoLog, innodbFile, readMySQL},
-		{"oracle", regexp.MustCompile(`^ora_lgwr_`), []string{"oracle"}, regexp.MustCompile(`(?i)redo[^/]*$|/onlinelog/`),
+		{"mariadb", "MariaDB", regexp.MustCompile(`^mariadbd$`), []string{"mariadbd", "mysqld"}, redoLog, innodbFile, readMySQL},
+		{"mysql", "MySQL", regexp.MustCompile(`^mysqld$`), []string{"mysqld", "mariadbd"}, redoLog, innodbFile, readMySQL},
+		{"oracle", "Oracle", regexp.MustCompile(`^ora_lgwr_`), []string{"oracle"}, regexp.MustCompile(`(?i)redo[^/]*$|/onlinelog/`),
 			regexp.MustCompile(`(?i)redo|\.log$`), readOracle},
-		{"hana", regexp.MustCompile(`^hdbindexserver$`), []string{"hdbindexserver"}, regexp.MustCompile(`/logsegment_[^/]*$`),
+		{"hana", "SAP HANA", regexp.MustCompile(`^hdbindexserver$`), []string{"hdbindexserver"}, regexp.MustCompile(`/logsegment_[^/]*$`),
 			regexp.MustCompile(`^(logsegment|datavolume)_`), readHANA},
-		{"sqlserver", regexp.MustCompile(`^sqlservr$`), []string{"sqlservr"}, regexp.MustCompile(`(?i)\.ldf$`),
+		{"sqlserver", "SQL Server", regexp.MustCompile(`^sqlservr$`), []string{"sqlservr"}, regexp.MustCompile(`(?i)\.ldf$`),
 			regexp.MustCompile(`(?i)\.[lm]df$`), readSQLServer},
 	}
 )
+
+// Product is its name as its maker writes it.
+func (d *Database) Product() string {
+	for _, e := range engines {
+		if e.kind == d.Kind {
+			return e.product
+		}
+	}
+	return d.Kind
+}
 
 // readPostgres knows the postmaster: its children write what they do over their
 // command line ("postgres: walwriter"), or are still at the postmaster's own for

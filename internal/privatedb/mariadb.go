@@ -56,14 +56,14 @@ func mariadbd(s *Server, more ...string) *exec.Cmd {
 // mariaOwn keep the server private, easy to remove, and quiet.
 var mariaOwn = []string{
 	"--skip-networking", "--skip-grant-tables", "--skip-name-resolve", "--skip-log-bin", "--skip-log-error",
-	"--innodb-buffer-pool-dump-at-shutdown=0", "--innodb-buffer-pool-load-at-startup=0", "--performance-schema=OFF",
+	"--innodb-buffer-pool-dump-at-shutdown=0", "--innodb-buffer-pool-load-at-startup=0",
 	"--character-set-server=utf8mb4", "--collation-server=utf8mb4_bin", "--default-storage-engine=InnoDB", "--sql-mode=STRICT_ALL_TABLES",
 }
 
 // mariaArguments returns those of the server, in a fixed order. Ours come last, and so count;
 // but MariaDB takes --no-defaults in the first place only.
 func mariaArguments(cfg Config, separateLog bool, temporary string) []string {
-	args := []string{"--no-defaults"}
+	args := []string{"--no-defaults", "--performance-schema=OFF"}
 	for _, name := range slices.Sorted(maps.Keys(cfg.Settings)) {
 		args = append(args, "--"+strings.ReplaceAll(name, "_", "-")+"="+cfg.Settings[name])
 	}

@@ -76,6 +76,47 @@ func Schedstat(of string) (ran, waited time.Duration, err error) {
 	return time.Duration(on), time.Duration(ready), nil
 }
 
+// Stalled is for how long some task has waited, as a file of pressure tells it: of
+// /proc/pressure, or a control group's (Documentation/accounting/psi.rst).
+func Stalled(file string) (time.Duration, bool) {
+	b, _ := os.ReadFile(file)
+	return ParseStalled(string(b))
+}
+
+// ParseStalled is Stalled of such a file's text.
+func ParseStalled(text string) (time.Duration, bool) {
+	line, _, _ := strings.Cut(text, "\n")
+	_, total, _ := strings.Cut(line, "total=")
+	us, err := strconv.ParseInt(strings.TrimSpace(total), 10, 64)
+	return time.Duration(us) * time.Microsecond, err == nil && strings.HasPrefix(line, "some ")
+}
+
+// Keyed reads a flat keyed file of a control group, as cpu.stat (cgroup-v2.rst; sched-bwc.rst
+// for version 1).
+func Keyed(file string) (map[string]int64, error) {
+	b, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	out := map[string]int64{}
+	for line := range strings.Lines(string(b)) {
+		name, value, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if n, err := strconv.ParseInt(value, 10, 64); err == nil {
+			out[name] = n
+		}
+	}
+	return out, nil
+}
+
+// Throttled is for how long a quota has kept CPUs from a control group, over all CPUs, by its
+// cpu.stat: throttled_time in ns in version 1 (sched-bwc.rst), throttled_usec in version 2
+// (cgroup-v2.rst).
+func Throttled(stat map[string]int64) (time.Duration, bool) {
+	ns, v1 := stat["throttled_time"]
+	us, v2 := stat["throttled_usec"]
+	return time.Duration(ns + 1000*us), v1 || v2
+}
+
 // Numbers lists all processes that /proc shows.
 func Numbers() (pids []int, err error) {
 	entries, err := os.ReadDir("/proc")

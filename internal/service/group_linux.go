@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -15,6 +14,8 @@ import (
 	"strings"
 
 	"github.com/prometheus/procfs"
+
+	"hostlab/internal/proc"
 )
 
 // group is a control group. In version 1 each controller has a tree of its own, in version
@@ -24,67 +25,25 @@ type group struct {
 	dirs map[string]string // by controller: where it lies; "" is version 2
 }
 
-// hierarchy is a mounted tree of control groups.
-type hierarchy struct {
-	controllers []string // of version 1; {""} for version 2
-	mount, root string
-}
-
 // controllers of version 1 that count what is asked here, and systemd's own tree.
-var controllers = []string{"cpu", "cpuacct", "memory", "name=systemd"}
-
-func hierarchies() (all []hierarchy) {
-	mounts, err := procfs.GetMounts()
-	if err != nil {
-		return nil
-	}
-	for _, m := range mounts {
-		h := hierarchy{mount: m.MountPoint, root: m.Root}
-		switch m.FSType {
-		case "cgroup2":
-			h.controllers = []string{""}
-		case "cgroup":
-			for option, value := range m.SuperOptions {
-				if value != "" {
-					option += "=" + value
-				}
-				if slices.Contains(controllers, option) {
-					h.controllers = append(h.controllers, option)
-				}
-			}
-		}
-		if len(h.controllers) > 0 {
-			all = append(all, h)
-		}
-	}
-	return all
-}
-
-// dir is where a group lies; "" where this mount does not show it.
-func (h hierarchy) dir(at string) string {
-	rest, ok := strings.CutPrefix(path.Clean("/"+at), strings.TrimSuffix(h.root, "/"))
-	if !ok || rest != "" && rest[0] != '/' {
-		return ""
-	}
-	return filepath.Join(h.mount, rest)
-}
+var controllers = []string{"cpu", "cpuacct", "memory", proc.Systemd}
 
 // groupAt finds a group by its path below the root, or by where it lies.
 func groupAt(at string) (*group, error) {
-	all := hierarchies()
+	all := proc.Hierarchies()
 	for _, h := range all { // /sys/fs/cgroup/system.slice/x is /system.slice/x
-		if rest, ok := strings.CutPrefix(at, strings.TrimSuffix(h.mount, "/")+"/"); ok {
-			at = path.Join(h.root, rest)
+		if group := h.Group(at); group != "" {
+			at = group
 			break
 		}
 	}
 	g := &group{path: path.Clean("/" + at), dirs: map[string]string{}}
 	for _, h := range all {
-		dir := h.dir(g.path)
+		dir := h.Dir(g.path)
 		if _, err := os.Stat(filepath.Join(dir, "cgroup.procs")); dir == "" || err != nil {
 			continue
 		}
-		for _, c := range h.controllers {
+		for _, c := range h.Controllers {
 			g.dirs[c] = dir
 		}
 	}
@@ -144,7 +103,7 @@ func (g *group) has(controller string) bool {
 
 // dir is where the group lies in one of its trees, that of a controller before systemd's own.
 func (g *group) dir() string {
-	return cmp.Or(g.controlled(), g.dirs["name=systemd"])
+	return cmp.Or(g.controlled(), g.dirs[proc.Systemd])
 }
 
 // controlled is where it lies in the tree of a controller; "" where only systemd has it.
@@ -157,30 +116,8 @@ func (g *group) controlled() string {
 	return ""
 }
 
-// most is how many groups below one are read: a host of containers has thousands.
-const most = 10000
-
 // processes are the numbers of those in a group and in all below it.
-func (g *group) processes() (pids []int) {
-	seen := 0
-	_ = filepath.WalkDir(g.dir(), func(at string, d fs.DirEntry, err error) error {
-		if err != nil || !d.IsDir() {
-			return nil //nolint:nilerr // a group may end while it is read
-		}
-		if seen++; seen > most {
-			return fs.SkipAll
-		}
-		b, _ := os.ReadFile(filepath.Join(at, "cgroup.procs"))
-		for f := range strings.FieldsSeq(string(b)) {
-			if pid, err := strconv.Atoi(f); err == nil && pid > 0 {
-				pids = append(pids, pid)
-			}
-		}
-		return nil
-	})
-	slices.Sort(pids)
-	return slices.Compact(pids)
-}
+func (g *group) processes() []int { return proc.InGroups(g.dir()) }
 
 func (g *group) first() int {
 	if pids := g.processes(); len(pids) > 0 {
@@ -212,31 +149,14 @@ func (g *group) used() (float64, bool) {
 		ns, err2 := strconv.ParseFloat(strings.TrimSpace(string(b)), 64)
 		return ns / 1e9, err == nil && err2 == nil
 	}
-	us, ok := stat(g.file("", "", "cpu.stat"), "usage_usec")
-	return us / 1e6, ok
+	m, _ := proc.Keyed(g.file("", "", "cpu.stat"))
+	us, ok := m["usage_usec"]
+	return float64(us) / 1e6, ok
 }
 
-// throttled is for how long a quota has kept CPUs from the group, over all CPUs, s
-// (Documentation/scheduler/sched-bwc.rst).
+// throttled is for how long a quota has kept CPUs from the group, over all CPUs, s.
 func (g *group) throttled() (float64, bool) {
-	if ns, ok := stat(g.file("cpu", "cpu.stat", ""), "throttled_time"); ok {
-		return ns / 1e9, true
-	}
-	us, ok := stat(g.file("", "", "cpu.stat"), "throttled_usec")
-	return us / 1e6, ok
-}
-
-// stat is one value of a flat keyed file.
-func stat(file, name string) (float64, bool) {
-	b, err := os.ReadFile(file)
-	if err != nil {
-		return 0, false
-	}
-	for line := range strings.Lines(string(b)) {
-		if f := strings.Fields(line); len(f) == 2 && f[0] == name {
-			v, err := strconv.ParseFloat(f[1], 64)
-			return v, err == nil
-		}
-	}
-	return 0, false
+	m, _ := proc.Keyed(g.file("cpu", "cpu.stat", "cpu.stat"))
+	d, ok := proc.Throttled(m)
+	return d.Seconds(), ok
 }

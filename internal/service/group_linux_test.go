@@ -64,8 +64,8 @@ func TestCgroup(t *testing.T) {
 
 // controllersHere are those of version 1 that are mounted, else version 2.
 func controllersHere() (have []string) {
-	for _, h := range hierarchies() {
-		have = append(have, h.controllers...)
+	for _, h := range proc.Hierarchies() {
+		have = append(have, h.Controllers...)
 	}
 	return have
 }
@@ -82,8 +82,8 @@ func joinDirs(g *group) string {
 func newGroup(t *testing.T, name string) string {
 	t.Helper()
 	made := 0
-	for _, h := range hierarchies() {
-		dir := filepath.Join(h.mount, name)
+	for _, h := range proc.Hierarchies() {
+		dir := filepath.Join(h.Mount, name)
 		if err := os.Mkdir(dir, 0o755); err == nil || errors.Is(err, os.ErrExist) {
 			made++
 			t.Cleanup(func() {

@@ -11,6 +11,7 @@ func groupAt(string) (*group, error)        { return nil, errors.New("only Linux
 func pathsOf(int) []string                  { return nil }
 func groupOf(int) *group                    { return nil }
 func (g *group) controlled() string         { return "" }
+func (g *group) file(_, _, _ string) string { return "" }
 func (g *group) first() int                 { return 0 }
 func (g *group) limited() *group            { return nil }
 func (g *group) processes() []int           { return nil }

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/prometheus/procfs"
+
 	"hostlab/internal/explain"
 	"hostlab/internal/proc"
 )
@@ -23,6 +25,9 @@ type Reading struct {
 	// hypervisor; nil: not known.
 	Busy  *float64 `json:"busy"`
 	Steal *float64 `json:"steal"`
+	// Stalled is for how long a task of its control group waited for "cpu", "io" or "memory"; of
+	// the host, where it has no group that tells. What is not known is left out.
+	Stalled map[string]float64 `json:"stalled"`
 }
 
 // Meter reads a service again and again. It keeps itself below a hundredth of one CPU: the
@@ -40,6 +45,7 @@ type Meter struct {
 	total   float64       // of the processes that live, at the last look
 	first   struct {
 		group, throttled, busy, steal float64
+		stalled                       map[string]float64
 	}
 	last Reading
 }
@@ -56,6 +62,7 @@ func (s *Service) NewMeter(now time.Time) (*Meter, error) {
 		m.first.throttled, _ = s.quota.throttled()
 	}
 	m.first.busy, m.first.steal, _ = hostLoad()
+	m.first.stalled = s.stalled()
 	_, err := m.Read(now)
 	return m, err
 }
@@ -69,18 +76,19 @@ func (m *Meter) Read(now time.Time) (Reading, error) {
 	processes := 0
 	m.total = 0
 	for _, p := range m.members {
-		list, err := threadsOf(p)
-		if err != nil {
+		now, err := proc.Read(p.PID)
+		threads, err2 := procfs.AllThreads(p.PID)
+		if err != nil || err2 != nil || now.Started != p.Started {
 			continue // it has ended
 		}
 		processes++
-		ids = append(ids, list...)
+		for _, t := range threads {
+			ids = append(ids, int64(t.PID))
+		}
 		if t, err := proc.CPUTime(p.PID); err == nil {
 			m.total += t.Seconds()
 		}
-		if s, err := proc.Read(p.PID); err == nil {
-			m.total += s.Reaped.Seconds()
-		}
+		m.total += now.Reaped.Seconds()
 	}
 	if processes == 0 {
 		return m.last, ErrEnded
@@ -104,6 +112,10 @@ func (m *Meter) Read(now time.Time) (Reading, error) {
 	if busy, steal, ok := hostLoad(); ok {
 		busy, steal = busy-m.first.busy, steal-m.first.steal
 		r.Busy, r.Steal = &busy, &steal
+	}
+	r.Stalled = m.of.stalled()
+	for name, before := range m.first.stalled {
+		r.Stalled[name] -= before
 	}
 	m.last = r
 	// The shortest is what a reading takes when it does not wait for a CPU itself.
@@ -143,14 +155,22 @@ func (m *Meter) gone(live time.Duration) (time.Duration, error) {
 	return time.Duration(m.total*1e9) - live, nil
 }
 
-// threadsOf lists the threads of a process, if that is still the same.
-func threadsOf(p proc.Stat) ([]int64, error) {
-	now, err := proc.Read(p.PID)
-	if err != nil || now.Started != p.Started {
-		return nil, ErrEnded
+// stalled reads for how long tasks have waited.
+func (s *Service) stalled() map[string]float64 {
+	out := map[string]float64{}
+	for _, name := range []string{"cpu", "io", "memory"} {
+		d, ok := time.Duration(0), false
+		if s.group != nil {
+			d, ok = proc.Stalled(s.group.file("", "", name+".pressure"))
+		}
+		if !ok {
+			d, ok = proc.Stalled("/proc/pressure/" + name)
+		}
+		if ok {
+			out[name] = d.Seconds()
+		}
 	}
-	_, list, err := explain.Tasks(int64(p.PID))
-	return list, err
+	return out
 }
 
 // hostLoad is what the host's CPUs have done since boot, s.

@@ -1,7 +1,9 @@
 package service
 
 import (
+	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"time"
 
@@ -89,21 +91,23 @@ func (n *Network) Look() error {
 // Trips is what was seen since the first look.
 func (n *Network) Trips() Trips { return n.sum }
 
-// Port is the one on which a process listens for other hosts: the lowest of them; 0 where
-// there is none, or where this user may not see it.
-func Port(pid int) (port uint16) {
+// Port is the one on which a process listens for other hosts, the lowest of them: 0 where there
+// is none. known is not set where this user may not see it.
+func Port(pid int) (port uint16, known bool) {
 	p, err := procfs.NewProc(pid)
 	if err != nil {
-		return 0
+		return 0, false
 	}
 	targets, err := p.FileDescriptorTargets()
-	if err != nil {
-		return 0
+	its, err1 := os.Readlink(fmt.Sprintf("/proc/%d/ns/net", pid))
+	ours, err2 := os.Readlink("/proc/self/ns/net")
+	if errors.Join(err, err1, err2) != nil || its != ours {
+		return 0, false
 	}
 	for _, family := range []uint8{unix.AF_INET, unix.AF_INET6} {
 		all, err := netlink.SocketDiagTCP(family)
 		if err != nil {
-			return 0
+			return 0, false
 		}
 		for _, s := range all {
 			at := s.ID.SourcePort
@@ -112,5 +116,5 @@ func Port(pid int) (port uint16) {
 			}
 		}
 	}
-	return port
+	return port, true
 }

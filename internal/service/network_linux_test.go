@@ -17,6 +17,9 @@ import (
 // trip, times their number, is what the client waited.
 func TestTrips(t *testing.T) {
 	const trips = 100
+	if port, known := Port(os.Getpid()); port != 0 || !known {
+		t.Errorf("this process listens on nothing, not on %d (known: %v)", port, known)
+	}
 	far := servicetest.NewFar(t, "hostlab-trips", 5*time.Millisecond)
 	l, err := net.Listen("tcp4", far.Near+":0")
 	if err != nil {
@@ -36,7 +39,7 @@ func TestTrips(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if port := Port(os.Getpid()); port != netip.MustParseAddrPort(l.Addr().String()).Port() {
+	if port, known := Port(os.Getpid()); !known || port != netip.MustParseAddrPort(l.Addr().String()).Port() {
 		t.Errorf("this process listens on %d, not on %s", port, l.Addr())
 	}
 	var c net.Conn

@@ -29,4 +29,4 @@ func (n *Network) Look() error { return nil }
 func (n *Network) Trips() Trips { return Trips{} }
 
 // Port is not known.
-func Port(int) uint16 { return 0 }
+func Port(int) (uint16, bool) { return 0, false }

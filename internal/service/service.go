@@ -4,6 +4,7 @@
 package service
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"path"
@@ -31,7 +32,7 @@ const (
 )
 
 // Forms is how a service is named, for help and errors.
-const Forms = "auto, none, demo, a database, unit or program by its name, unit:NAME, cgroup:PATH or pid:N"
+const Forms = "auto, none, demo, demo=postgres, a database, unit or program by its name, unit:NAME, cgroup:PATH or pid:N"
 
 // Spec is a service as it is asked for.
 type Spec struct {
@@ -46,6 +47,12 @@ func Parse(text string) (Spec, error) {
 		return Spec{Kind: Kind(text)}, nil
 	case "":
 		return Spec{}, errors.New("names no service; it takes " + Forms)
+	}
+	if engine, ok := strings.CutPrefix(text, "demo="); ok {
+		if engine != "postgres" {
+			return Spec{}, fmt.Errorf("the demo runs on SQLite (demo) or PostgreSQL (demo=postgres), not on %q", engine)
+		}
+		return Spec{Demo, engine}, nil
 	}
 	head, name, ok := strings.Cut(text, ":")
 	switch {
@@ -120,15 +127,9 @@ func (s Spec) Find(servers []host.Database, used func(pid int) float64) (*Servic
 	return nil, nil //nolint:nilnil // none was asked for
 }
 
-// products are databases by their makers' names, by the kinds of package host.
-var products = map[string]string{"postgresql": "PostgreSQL", "mariadb": "MariaDB", "mysql": "MySQL", "oracle": "Oracle", "hana": "SAP HANA", "sqlserver": "SQL Server"}
-
-// Product is a database's name as its maker writes it.
-func Product(kind string) string {
-	if p, ok := products[kind]; ok {
-		return p
-	}
-	return kind
+// Busiest is the server that has used the most CPU time, the first of equals.
+func Busiest(servers []host.Database, used func(pid int) float64) host.Database {
+	return slices.MaxFunc(servers, func(a, b host.Database) int { return cmp.Compare(used(a.PID), used(b.PID)) })
 }
 
 // busiest is the database that has used the most CPU time; nil where none runs here.
@@ -137,20 +138,12 @@ func busiest(servers []host.Database, used func(pid int) float64) (*Service, err
 	if len(servers) == 0 {
 		return nil, nil //nolint:nilnil // no database is no error
 	}
-	best := slices.MaxFunc(servers, func(a, b host.Database) int {
-		switch x, y := used(a.PID), used(b.PID); {
-		case x < y:
-			return -1
-		case x > y:
-			return 1
-		}
-		return 0
-	})
+	best := Busiest(servers, used)
 	out, err := process(best.PID)
 	if err != nil {
 		return nil, err
 	}
-	out.Kind, out.Name = Database, Product(best.Kind)
+	out.Kind, out.Name = Database, best.Product()
 	if n := len(servers); n > 1 {
 		out.Why = fmt.Sprintf("the one of %d databases here that has used the most CPU time", n)
 	}
@@ -204,7 +197,7 @@ func within(at, name string) (string, bool) {
 // named is the database, the unit or the program of a name, in this order.
 func named(name string, servers []host.Database, used func(pid int) float64) (*Service, error) {
 	alike := func(d host.Database) bool {
-		return strings.EqualFold(d.Kind, name) || strings.EqualFold(Product(d.Kind), name) || name == "postgres" && d.Kind == "postgresql"
+		return strings.EqualFold(d.Kind, name) || strings.EqualFold(d.Product(), name) || name == "postgres" && d.Kind == "postgresql"
 	}
 	if slices.ContainsFunc(servers, alike) {
 		return busiest(slices.DeleteFunc(slices.Clone(servers), func(d host.Database) bool { return !alike(d) }), used)

@@ -22,7 +22,7 @@ func TestParse(t *testing.T) {
 			t.Errorf("Parse(%q) = %v, %v; want %v", text, got, err, want)
 		}
 	}
-	for _, text := range []string{"", "pid:", "pid:0", "pid:-3", "pid:x", "unit:", "unit:a/b", "cgroup:", "a/b", "demo=postgres", "foo:bar", "a\nb"} {
+	for _, text := range []string{"", "pid:", "pid:0", "pid:-3", "pid:x", "unit:", "unit:a/b", "cgroup:", "a/b", "demo=oracle", "foo:bar", "a\nb"} {
 		if got, err := Parse(text); err == nil {
 			t.Errorf("Parse(%q) = %v, want an error", text, got)
 		} else if strings.Contains(err.Error(), "\n") {
@@ -104,7 +104,15 @@ func TestMeter(t *testing.T) {
 	if at.CPU < want-0.05 || at.CPU > want+0.35 {
 		t.Errorf("the meter counts %.3f s, the kernel %.3f s of those that ended", at.CPU, want)
 	}
+	if _, told := at.Stalled["cpu"]; told != exists("/proc/pressure/cpu") {
+		t.Errorf("pressure is %v", at.Stalled)
+	}
 	if at.Busy == nil || *at.Busy < at.CPU/2 {
 		t.Errorf("the host's CPUs were busy for %v s, the service alone used %.3f s", at.Busy, at.CPU)
 	}
+}
+
+func exists(file string) bool {
+	_, err := os.Stat(file)
+	return err == nil
 }

@@ -83,7 +83,7 @@ func cutAnywhere(t *testing.T, marks string) {
 				if trouble(&j.View)+trouble(&j.View) == "" {
 					t.Fatalf("cut at %d: nothing says so", at)
 				}
-				gone := strings.Contains(trouble(&j.View), "the journal has lost its marks")
+				gone := strings.Contains(trouble(&j.View), "the journal is missing the file that counts its lines")
 				out, err := Revert(context.Background(), sys, j, "", false)
 				if err != nil {
 					t.Fatal(err)
@@ -180,7 +180,7 @@ func TestMarksGone(t *testing.T) {
 			leave(t, m)
 			change(m)
 			for _, when := range []string{"at first", "put back", "put back again"} {
-				if text, err := troubled(m.system()); err != nil || !strings.Contains(text, "the journal has lost its marks") {
+				if text, err := troubled(m.system()); err != nil || !strings.Contains(text, "the journal is missing the file that counts its lines") {
 					t.Errorf("%s: %q, %v", when, text, err)
 				}
 				if err := putBackAll(m); err != nil {

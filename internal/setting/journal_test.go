@@ -51,14 +51,14 @@ func TestProblem(t *testing.T) {
 		back   bool   // after Accept, everything can be put back
 	}{
 		"a byte in the middle": {func(b []byte) []byte { b[len(line(b, 0))+40] ^= 1; return b }, "settings.journal:2: the journal is damaged: its checksum", false},
-		"a lost line":          {func(b []byte) []byte { return bytes.Replace(b, line(b, 3), nil, 1) }, ":4: the journal is damaged: it is line 5", true},
+		"a lost line":          {func(b []byte) []byte { return bytes.Replace(b, line(b, 3), nil, 1) }, ":4: the journal is damaged: it says that it is line 5", true},
 		"a line twice":         {func(b []byte) []byte { return bytes.Replace(b, line(b, 3), bytes.Repeat(line(b, 3), 2), 1) }, ":5: ", true},
 		"binary":               {func(b []byte) []byte { return append(append(b, 0, 1, 2, '\n'), "x\n"...) }, "it is not a line of a journal", true},
-		"a last line too many": {func(b []byte) []byte { return append(b, line(b, 3)...) }, "it is line 4, so that lines before it were lost or added", true},
+		"a last line too many": {func(b []byte) []byte { return append(b, line(b, 3)...) }, "it says that it is line 4: lines before it are missing, or were added", true},
 		"a lost line before the last": {func(b []byte) []byte {
 			n := bytes.Count(b, []byte("\n"))
 			return bytes.Replace(b, line(b, n-2), nil, 1)
-		}, "so that lines before it were lost or added", true /* the lost one said that a write began, and the intent what it wrote */},
+		}, "lines before it are missing, or were added", true /* the lost one said that a write began, and the intent what it wrote */},
 		"a last line that says nothing": {func(b []byte) []byte {
 			r, _ := encodeRecord(&record{N: bytes.Count(b, []byte("\n")) + 1, Kind: "x"})
 			return append(b, r...)

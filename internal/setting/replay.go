@@ -70,7 +70,7 @@ func replay(b []byte) (st *state, torn bool, problem *Problem) {
 		if err == nil {
 			err = st.apply(r)
 			if problem == nil && r.N != st.lines+1 {
-				err = fmt.Errorf("it is line %d, so that lines before it were lost or added", r.N)
+				err = fmt.Errorf("it says that it is line %d: lines before it are missing, or were added", r.N)
 			}
 		}
 		st.lines++

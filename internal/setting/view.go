@@ -84,7 +84,7 @@ func (v *View) load() error {
 	cut := v.st.doubt(v.sys, v.boot)
 	if cut || unmarked {
 		v.broken = true // the next line goes into a file that says so
-		what := "has lost its marks, which name what it may lack. Later changes"
+		what := "is missing the file that counts its lines. Later changes"
 		if cut {
 			what = "is cut off. Later changes are missing from it and"
 		}

@@ -19,6 +19,12 @@ type Bound struct {
 	Reason string
 }
 
+// Names of bounds that others read.
+const (
+	IdleExit      = "idle_exit"
+	BesideSibling = "beside_sibling"
+)
+
 // counters are those that bounds are made of, at one time.
 type counters struct {
 	at       time.Time
@@ -57,9 +63,9 @@ func between(a, b counters, tree host.Tree, cpus []int) []Bound {
 	out := []Bound{
 		{Name: "run", Value: per(run), About: "the service on a CPU, threads that ended meanwhile left out", Source: schedstat},
 		{Name: "run_queue", Value: per(queue), About: "the service waiting for a CPU, threads that ended meanwhile left out", Source: schedstat},
-		{Name: "idle_exit", Value: per(b.idle - a.idle), About: "wake-ups on idle CPUs, of all tasks: entries of idle states times what leaving them takes", Source: "/sys/devices/system/cpu/cpuN/cpuidle", Reason: b.idleWhy},
+		{Name: IdleExit, Value: per(b.idle - a.idle), About: "wake-ups on idle CPUs, of all tasks: entries of idle states times what leaving them takes", Source: "/sys/devices/system/cpu/cpuN/cpuidle", Reason: b.idleWhy},
 		{Name: "pressure", Value: per(b.pressure - a.pressure), About: "time in which a task of this host waited for a CPU", Source: "/proc/pressure/cpu", Reason: b.pressWhy},
-		{Name: "beside_sibling", About: "the service beside a busy sibling: no more than CPUs and siblings were both busy", Source: "/proc/stat"},
+		{Name: BesideSibling, About: "the service beside a busy sibling: no more than CPUs and siblings were both busy", Source: "/proc/stat"},
 	}
 	if len(b.threads) == 0 {
 		out[0].Reason, out[1].Reason = "no thread of the service can be read", "no thread of the service can be read"
@@ -81,7 +87,7 @@ func between(a, b counters, tree host.Tree, cpus []int) []Bound {
 
 func readCounters(tree host.Tree, target Target, cpus []int) counters {
 	c := counters{at: time.Now(), threads: map[string][2]float64{}, busy: map[int]float64{}}
-	for _, pid := range family(append(members(target.Cgroups), target.PIDs...)) {
+	for _, pid := range target.Processes() {
 		dir := fmt.Sprintf("/proc/%d/task", pid)
 		tasks, _ := tree.Dir(dir)
 		for _, t := range tasks {

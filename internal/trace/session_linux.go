@@ -17,6 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"hostlab/internal/host"
+	"hostlab/internal/proc"
 )
 
 // session is the programs while they are attached. All of it are file descriptors of
@@ -195,7 +196,7 @@ func (s *session) pair(tree host.Tree) {
 // adopt makes the processes and their children the service. One that ends while /proc is
 // read is taken out again: its exit may have come before it was put in.
 func (s *session) adopt(roots []int) error {
-	for _, pid := range family(roots) {
+	for _, pid := range (Target{PIDs: roots}).Processes() {
 		if err := s.objects.Processes.Put(uint32(pid), uint8(1)); err != nil {
 			return fmt.Errorf("process %d: %w", pid, err)
 		}
@@ -210,7 +211,7 @@ func (s *session) adopt(roots []int) error {
 func (s *session) deserted(target Target) bool {
 	var pid uint32
 	err := s.objects.Processes.NextKey(nil, &pid)
-	return errors.Is(err, ebpf.ErrKeyNotExist) && len(members(target.Cgroups)) == 0
+	return errors.Is(err, ebpf.ErrKeyNotExist) && len(proc.InGroups(target.Cgroups...)) == 0
 }
 
 // begin opens a window. It closes by itself.

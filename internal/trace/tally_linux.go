@@ -222,16 +222,12 @@ func unit(x float64) float64 { return min(1, max(0, x)) }
 // interval is that of a ratio of sums over windows: they differ in length. What was
 // seen is a part of the whole, without which there would be nothing to infer.
 func (t *tally) interval(r *Result, of func(sums) float64) result.Estimate {
-	var x, length float64
+	var x, length []float64
 	for _, w := range t.windows {
-		x, length = x+of(w), length+w.length
+		x, length = append(x, of(w)), append(length, w.length)
 	}
-	ratio, n := x/length, float64(len(t.windows))
-	d := make([]float64, len(t.windows))
-	for i, w := range t.windows {
-		d[i] = ratio + (of(w)-ratio*w.length)*n/length
-	}
-	iv := stats.PairedT(d, 0.05)
+	iv := stats.RatioOfSums(x, length, 0.05)
+	ratio := iv.Value
 	rest := math.Sqrt(1 - r.SeenShare())
 	iv.Value = max(0, ratio)
 	iv.Low, iv.High = max(0, ratio-(ratio-iv.Low)*rest), ratio+(iv.High-ratio)*rest

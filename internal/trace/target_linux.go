@@ -2,11 +2,11 @@ package trace
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
-	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"hostlab/internal/proc"
 )
 
 // hierarchy is where cgroups of a target are.
@@ -15,39 +15,25 @@ type hierarchy struct {
 	controller string // of version 1
 }
 
-// hierarchyOf reads in mountinfo which hierarchy holds a directory.
+// hierarchyOf finds the hierarchy that holds a directory.
 func hierarchyOf(dir string) (hierarchy, error) {
-	var st unix.Statfs_t
-	if err := unix.Statfs(dir, &st); err != nil {
-		return hierarchy{}, fmt.Errorf("cgroup %s: %w", dir, err)
+	best := proc.Hierarchy{}
+	for _, h := range proc.Hierarchies() {
+		if h.Group(dir) != "" && len(h.Mount) > len(best.Mount) {
+			best = h
+		}
 	}
-	switch st.Type {
-	case unix.CGROUP2_SUPER_MAGIC:
-		return hierarchy{version: 2}, nil
-	case unix.CGROUP_SUPER_MAGIC:
-	default:
+	for _, c := range best.Controllers {
+		switch c {
+		case "":
+			return hierarchy{version: 2}, nil
+		case proc.Systemd:
+		default:
+			return hierarchy{1, c}, nil
+		}
+	}
+	if best.Mount == "" {
 		return hierarchy{}, fmt.Errorf("cgroup %s: not in a cgroup file system; name a directory below /sys/fs/cgroup", dir)
-	}
-	mounts, err := os.ReadFile("/proc/self/mountinfo")
-	if err != nil {
-		return hierarchy{}, err
-	}
-	best, options := "", ""
-	for line := range strings.Lines(string(mounts)) {
-		left, right, ok := strings.Cut(line, " - ")
-		f, g := strings.Fields(left), strings.Fields(right)
-		if !ok || len(f) < 5 || len(g) < 3 || g[0] != "cgroup" {
-			continue
-		}
-		if (dir == f[4] || strings.HasPrefix(dir, f[4]+"/")) && len(f[4]) > len(best) {
-			best, options = f[4], g[2]
-		}
-	}
-	for o := range strings.SplitSeq(options, ",") {
-		switch o {
-		case "cpu", "cpuacct", "cpuset", "memory", "pids", "blkio", "devices", "freezer", "net_cls", "net_prio", "perf_event", "hugetlb", "rdma", "misc":
-			return hierarchy{1, o}, nil
-		}
 	}
 	return hierarchy{}, fmt.Errorf("cgroup %s: its hierarchy has no controller; name the cgroup in that of a controller, as cpu", dir)
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"hostlab/internal/model/burstlog"
+	"hostlab/internal/proc"
 	"hostlab/internal/result"
 )
 
@@ -21,6 +22,14 @@ type Target struct {
 	Name    string   // as in "pid:4711", for messages
 	PIDs    []int    // children that there are or that come belong to it too
 	Cgroups []string // directories of one hierarchy, as /sys/fs/cgroup/system.slice/postgresql.service
+}
+
+// Processes are its members now, with their descendants.
+func (t Target) Processes() (pids []int) {
+	for _, s := range proc.Below(proc.All(), append(proc.InGroups(t.Cgroups...), t.PIDs...)...) {
+		pids = append(pids, s.PID)
+	}
+	return pids
 }
 
 // Config says what is recorded.

@@ -54,7 +54,7 @@ func (a *Answer) headline() string {
 		return "Not decided: too little was recorded after the load began, or there is one CPU only. It takes a minute of load, and 25 minutes to tell the first minutes from later ones."
 	}
 	f := a.First
-	spread := fmt.Sprintf("the busiest quarter of the CPUs did %s of the work, by chance %s (n = %d blocks of %.0f s)", Percent(f.Spread.Quarter), f.Spread.Chance, f.Spread.Blocks, f.Spread.Seconds)
+	spread := fmt.Sprintf("the busiest quarter of the CPUs did %s of the work, by chance %s (n = %s of %.0f s)", Percent(f.Spread.Quarter), f.Spread.Chance, screen.Count(f.Spread.Blocks, "block"), f.Spread.Seconds)
 	switch a.Verdict {
 	case Even:
 		if f.Spread.P <= 0.025 {

@@ -2,6 +2,7 @@ package demo
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"testing"
 	"time"
@@ -12,13 +13,21 @@ import (
 
 func TestMain(m *testing.M) {
 	worker.Main(Jobs())
+	if in := os.Getenv("DEMO_IN"); in != "" { // as the program that is killed
+		s, err := Start(context.Background(), in, "postgres")
+		if err != nil {
+			panic(err)
+		}
+		fmt.Println(s.PID())
+		select {}
+	}
 	os.Exit(m.Run())
 }
 
 // TestDemo: parts add up to what was seen, and no part is above what the kernel counted.
 func TestDemo(t *testing.T) {
 	dir := t.TempDir()
-	s, err := Start(context.Background(), dir)
+	s, err := Start(context.Background(), dir, "")
 	if err != nil {
 		t.Fatal(err)
 	}

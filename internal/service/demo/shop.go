@@ -1,23 +1,23 @@
 // Package demo is a service of hostlab's own, to be watched where no other is wanted: a shop
-// on SQLite whose clients think, read, and pay in small durable commits. Its load is a third
-// of the CPUs. It runs in a process of its own, so that what the kernel counts of it is its
-// own, and tells an observer what its clients do as a database does.
+// whose clients think, read, and pay in small durable commits. Its load is a third of the CPUs.
+// On SQLite it runs in a process of its own, so that what the kernel counts of it is its own,
+// and tells an observer what its clients do as a database does. On PostgreSQL that process has
+// the clients, and the service is a private server.
 package demo
 
 import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"os"
-	"path/filepath"
 	"runtime"
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"hostlab/internal/privatedb"
 	"hostlab/internal/proc"
 	"hostlab/internal/workload/database"
 	"hostlab/internal/workload/thread"
@@ -56,6 +56,8 @@ type counters struct {
 
 // look is what an observer sees.
 type look struct {
+	Server   int      `json:"server"` // process of its own database server; 0: none
+	Socket   string   `json:"socket"` // directory of that one's socket
 	Clients  []seen   `json:"clients"`
 	Counters counters `json:"counters"`
 }
@@ -67,16 +69,22 @@ type seen struct {
 
 // request is one of the parent's.
 type request struct {
-	Dir string `json:"dir"` // opens the shop there, once; "" looks
+	Dir    string `json:"dir"`    // opens the shop there, once; "" looks
+	Engine string `json:"engine"` // one of engines
+	Close  bool   `json:"close"`  // the shop, and its server
 }
 
-// Jobs is what the demo's process does.
+// Jobs is what the demo's process does. Without its parent it closes the shop.
 func Jobs() []worker.Job {
-	return []worker.Job{{Name: "demo", New: func() worker.Func {
-		s := &shop{}
+	s := &shop{}
+	return []worker.Job{{Name: "demo", End: s.close, New: func() worker.Func {
 		return worker.Handle(func(r request) (look, error) {
-			if r.Dir != "" {
-				if err := s.open(r.Dir); err != nil {
+			switch {
+			case r.Close:
+				s.close()
+				return look{}, nil
+			case r.Dir != "":
+				if err := s.open(r.Dir, engines[r.Engine]); err != nil {
 					return look{}, database.ExplainFile(r.Dir, err)
 				}
 			}
@@ -86,7 +94,10 @@ func Jobs() []worker.Job {
 }
 
 type shop struct {
+	engine
+	dir     string
 	db      *sql.DB
+	server  *privatedb.Server // nil: none
 	clients []*client
 	writer  sync.Mutex
 	think   atomic.Int64 // ns, mean
@@ -101,21 +112,16 @@ type client struct {
 }
 
 // open fills the shop and lets its clients in.
-func (s *shop) open(dir string) error {
+func (s *shop) open(dir string, e engine) (err error) {
 	debug.SetGCPercent(100) // a worker has none, for hot loops; this one allocates for a minute
-	var err error
-	s.db, err = database.OpenFile(filepath.Join(dir, "shop.db"), "", "busy_timeout(10000)", "journal_mode(wal)", "synchronous(full)", "cache_size(-8192)")
-	if err != nil {
+	s.dir, s.engine = dir, e
+	if s.db, s.server, err = e.open(dir); err != nil {
 		return err
 	}
-	n := max(4, 4*runtime.NumCPU())
+	n := min(max(4, 4*runtime.NumCPU()), 300)
 	s.db.SetMaxIdleConns(n)
 	ctx := context.Background()
-	fill := []string{
-		"CREATE TABLE account (id INTEGER PRIMARY KEY, balance INTEGER NOT NULL, name TEXT NOT NULL)",
-		fmt.Sprintf("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i < %d) INSERT INTO account SELECT i, 1000, printf('%%0100d', i) FROM n", accounts),
-	}
-	for _, statement := range fill {
+	for _, statement := range e.filling() {
 		if _, err := s.db.ExecContext(ctx, statement); err != nil {
 			return err
 		}
@@ -136,14 +142,35 @@ func (s *shop) open(dir string) error {
 	return nil
 }
 
+// close ends the server of the shop and removes its files.
+func (s *shop) close() {
+	if s.server != nil {
+		_ = s.server.Close() // what it leaves goes with the directory
+	}
+	if s.dir != "" {
+		_ = os.RemoveAll(s.dir)
+	}
+}
+
+// used is the CPU time of the clients and of their server, s.
+func (s *shop) used() float64 {
+	own := proc.Own()
+	if s.server != nil {
+		if u, err := s.server.CPU(); err == nil {
+			own += u.All.Seconds()
+		}
+	}
+	return own
+}
+
 // pace holds the load: clients think the longer the more CPU time they take together.
 func (s *shop) pace() {
 	const step = 200 * time.Millisecond
 	want := Load * float64(runtime.NumCPU())
-	before, at := proc.Own(), time.Now()
+	before, at := s.used(), time.Now()
 	for {
 		time.Sleep(step)
-		now, t := proc.Own(), time.Now()
+		now, t := s.used(), time.Now()
 		took := (now - before) / t.Sub(at).Seconds()
 		before, at = now, t
 		f := min(max(took/want, 0.7), 1.4)
@@ -181,34 +208,36 @@ func (s *shop) transaction(ctx context.Context, conn *sql.Conn, c *client, r *ra
 			c.state.Store(int32(running))
 		}
 		var name string
-		if err := conn.QueryRowContext(ctx, "SELECT name FROM account WHERE id = ?", 1+r.IntN(accounts)).Scan(&name); err != nil {
+		if err := conn.QueryRowContext(ctx, s.text("SELECT name FROM account WHERE id = ?"), 1+r.IntN(accounts)).Scan(&name); err != nil {
 			return err
 		}
 	}
 	if r.Float64() >= writers {
 		return nil
 	}
-	c.state.Store(int32(locked))
-	began := time.Now()
-	s.writer.Lock()
-	defer s.writer.Unlock()
-	s.lockWait.Add(int64(time.Since(began)))
-	c.state.Store(int32(running))
+	if s.alone {
+		c.state.Store(int32(locked))
+		began := time.Now()
+		s.writer.Lock()
+		defer s.writer.Unlock()
+		s.lockWait.Add(int64(time.Since(began)))
+		c.state.Store(int32(running))
+	}
 	amount := r.IntN(10)
 	for _, step := range []struct {
 		text string
 		args []any
 	}{
-		{"BEGIN IMMEDIATE", nil},
+		{s.begin, nil},
 		{"UPDATE account SET balance = balance - ? WHERE id = ?", []any{amount, 1 + r.IntN(accounts)}},
 		{"UPDATE account SET balance = balance + ? WHERE id = ?", []any{amount, 1 + r.IntN(accounts)}},
 	} {
-		if _, err := conn.ExecContext(ctx, step.text, step.args...); err != nil {
+		if _, err := conn.ExecContext(ctx, s.text(step.text), step.args...); err != nil {
 			return err
 		}
 	}
 	c.state.Store(int32(commit))
-	began = time.Now()
+	began := time.Now()
 	ran, queued, _ := proc.Schedstat("thread-self")
 	_, err := conn.ExecContext(ctx, "COMMIT")
 	ran2, queued2, _ := proc.Schedstat("thread-self")
@@ -226,6 +255,9 @@ func (s *shop) look() (look, error) {
 		return look{}, errors.New("the shop is not open")
 	}
 	l := look{Counters: counters{s.transactions.Load(), s.commits.Load(), s.commitWait.Load(), s.lockWait.Load()}}
+	if s.server != nil {
+		l.Server, l.Socket = s.server.PID(), s.server.SocketDir()
+	}
 	for _, c := range s.clients {
 		l.Clients = append(l.Clients, seen{c.thread, state(c.state.Load())})
 	}

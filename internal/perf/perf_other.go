@@ -1,0 +1,22 @@
+//go:build !linux
+
+package perf
+
+import "errors"
+
+// Cycles of the processor, while it does not sleep.
+var Cycles Event
+
+// Counter counts nothing here.
+type Counter struct{}
+
+// Thread needs Linux.
+func Thread(int, Event) (Counter, error) {
+	return Counter{}, errors.New("only the kernel of Linux can be asked so")
+}
+
+// Read has nothing to read.
+func (Counter) Read() (Count, error) { return Count{}, errors.ErrUnsupported }
+
+// Close has nothing to close.
+func (Counter) Close() {}
