@@ -41,22 +41,13 @@ func Ask(ctx context.Context, q Question, step func(title string)) (*Answer, err
 	if step == nil {
 		step = func(string) {}
 	}
-	if err := q.validate(); err != nil {
-		return nil, err
-	}
 	a := &Answer{Question: q, Assumptions: assumptions(q), Warnings: slices.Concat(q.Machine.Warnings, q.Workload.Warnings)}
-	c := model.Case{Machine: q.Machine.Machine, Workload: q.Workload.Workload, Policy: q.Policies[0]}
-	loads := q.Loads
-	if !c.Workload.Open() {
-		loads = []float64{math.NaN()}
-	}
 	step("policies")
 	var err error
-	drawn := c
-	drawn.Samples = q.Workload.samples(q.Options)
-	if a.Comparisons, err = model.CompareAll(ctx, drawn.AtLoads(loads), q.Baseline, q.Policies, q.Options); err != nil {
+	if a.Comparisons, err = Compare(ctx, q); err != nil {
 		return nil, err
 	}
+	c, loads := q.oneCase(), q.loads()
 	rough := q.Options
 	rough.Precision = 0.02
 	if c.Workload.Open() {
@@ -94,6 +85,28 @@ func Ask(ctx context.Context, q Question, step func(title string)) (*Answer, err
 	return a, nil
 }
 
+// Compare simulates the policies alone, at each load.
+func Compare(ctx context.Context, q Question) ([]model.Comparison, error) {
+	if err := q.validate(); err != nil {
+		return nil, err
+	}
+	c := q.oneCase()
+	c.Samples = q.Workload.samples(q.Options)
+	return model.CompareAll(ctx, c.AtLoads(q.loads()), q.Baseline, q.Policies, q.Options)
+}
+
+func (q Question) oneCase() model.Case {
+	return model.Case{Machine: q.Machine.Machine, Workload: q.Workload.Workload, Policy: q.Policies[0]}
+}
+
+// loads are those asked for; a closed workload has its own.
+func (q Question) loads() []float64 {
+	if !q.Workload.Open() {
+		return []float64{math.NaN()}
+	}
+	return q.Loads
+}
+
 // assumptions lists all that is unknown or unverified, each once.
 func assumptions(q Question) []Assumption {
 	out := slices.Concat(q.Machine.Assumptions, q.Workload.Assumptions)
@@ -129,6 +142,7 @@ type Machine struct {
 	Assumptions []Assumption
 	This        bool         // the host that predicts
 	System      model.System // "": not known
+	InForce     string       // policy that the host has now; "": not known
 	HostDecides *HostDecides // nil: the machine has its clock to itself, or none is known
 	Warnings    []string
 
@@ -149,6 +163,12 @@ type Workload struct {
 
 	record *burstlog.Record // that it was made of; nil without
 }
+
+// Stretches is how many parts of its record there are to draw from.
+func (w Workload) Stretches() int { return w.record.Drawn() }
+
+// ServiceShare is the share of its record's bursts that the service ran.
+func (w Workload) ServiceShare() float64 { return w.record.ServiceShare() }
 
 // samples draws the workload anew from stretches of its record, once for each replication.
 func (w Workload) samples(o model.Options) (list []model.Workload) {

@@ -56,6 +56,7 @@ func (r *reader) system() {
 	r.offered = linuxPolicies
 	if len(r.f.Frequency.Policies) > 0 {
 		r.offered = offered(r.f.Frequency.Policies[0])
+		r.InForce = inForce(r.f.Frequency.Policies[0])
 	}
 }
 
@@ -83,6 +84,19 @@ func offered(p host.Policy) (list []string) {
 		return linuxPolicies
 	}
 	return list
+}
+
+// inForce is the modelled policy that a driver follows now; "" where it is none of them.
+func inForce(p host.Policy) string {
+	switch now := p.Governor.Or(""); {
+	case now == "performance":
+		return now
+	case now != "" && slices.Contains(offered(p), now) && (p.Driver.Or("") != "intel_pstate" || now != "powersave"):
+		return now
+	case now == "powersave": // of a driver that sets its clock itself
+		return offered(p)[0]
+	}
+	return ""
 }
 
 // HostDecides is a guest that has no say in its clock.

@@ -126,3 +126,18 @@ func TestHostDecides(t *testing.T) {
 		}
 	}
 }
+
+// The policy in force is that of the model, whatever the driver calls it.
+func TestInForce(t *testing.T) {
+	for _, c := range []struct{ driver, governor, want string }{
+		{"acpi-cpufreq", "ondemand", "ondemand"}, {"acpi-cpufreq", "powersave", "powersave"}, {"acpi-cpufreq", "userspace", ""},
+		{"intel_pstate", "powersave", "intel_pstate"}, {"intel_pstate", "performance", "performance"}, {"amd-pstate-epp", "powersave", "amd-pstate-epp"},
+	} {
+		p := host.Policy{Driver: host.Known(c.driver, "", ""), Governor: host.Known(c.governor, "", ""), Governors: host.Known("performance powersave ondemand userspace", "", "")}
+		f := &host.Facts{}
+		f.Topology.Threads, f.Frequency.Policies = host.Known(2, "", ""), []host.Policy{p}
+		if m, err := predict.FromFacts(f, "it"); err != nil || m.InForce != c.want {
+			t.Errorf("%s, %s: %q, want %q (%v)", c.driver, c.governor, m.InForce, c.want, err)
+		}
+	}
+}

@@ -156,6 +156,9 @@ func commits(ctx context.Context, cfg Config, began time.Time) (runs commitRuns,
 		conds = append(conds, func() error { return each(mem, block, &round.mem) })
 	}
 	rng, most, first := rand.New(rand.NewPCG(cfg.Seed, 0x636f6d6d6974)), commitMost/(commitBlocks*block), time.Now()
+	if cfg.Share > 0 { // others commit to the device
+		most = max(commitMinRounds, most/4)
+	}
 	pace := pace{now: time.Now, began: began, budget: cfg.Budget - min(commitSlack, cfg.Budget/10), planned: most}
 	pace.pause = func(done int, each, left time.Duration) error {
 		return sleep(inTime, spread(rng, most-done, each, left))

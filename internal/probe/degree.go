@@ -51,6 +51,7 @@ type condition struct {
 // degreeRound is one run of each condition.
 type degreeRound struct {
 	seconds []float64 // of one scan
+	cpu     []float64 // s on CPUs, of one scan
 	stops   []*stops  // under a quota; nil where they cannot be read
 	foreign float64   // share of the CPUs' time that others took
 }
@@ -106,6 +107,7 @@ func (p degreeProbe) Run(ctx context.Context, cfg Config) (out Outcome, err erro
 // enough rounds for an interval fit into the budget. A small one tells the speed.
 func (r *degreeRun) plan(ctx context.Context) error {
 	cfg := r.cfg
+	began, own := time.Now(), proc.Own()
 	table, err := xmlquery.Generate(ctx, degreeLeast, cfg.Seed)
 	if err != nil {
 		return err
@@ -122,6 +124,9 @@ func (r *degreeRun) plan(ctx context.Context) error {
 		r.conds = append(r.conds, condition{degree: d})
 		cost += 1 / float64(min(d, 8)) // no more speed-up is counted on
 	}
+	if cfg.Share > 0 { // the CPU time of all degrees is alike, and that is what there is little of
+		cost = max(cost, float64(len(r.conds))/cfg.power())
+	}
 	target := min(float64(degreeTarget), 0.8*float64(cfg.Budget)/cost/float64(2*stats.MinBlocks(cfg.Alpha)))
 	if scale := min(target/float64(once), float64(degreeData)/degreeLeast); scale > 1 {
 		if table, err = xmlquery.Generate(ctx, int(scale*degreeLeast), cfg.Seed); err != nil {
@@ -133,7 +138,7 @@ func (r *degreeRun) plan(ctx context.Context) error {
 	for i := range r.conds {
 		r.conds[i].passes = passes(r.conds[i].degree, once, r.limit)
 	}
-	return nil
+	return sleep(ctx, cfg.rest(proc.Own()-own, time.Since(began).Seconds()))
 }
 
 // passes is how many scans of once each make a run long enough.
@@ -174,7 +179,7 @@ func (p degreeProbe) measure(ctx context.Context, r *degreeRun, began time.Time)
 
 // round runs every condition once. one is what a scan returns.
 func (p degreeProbe) round(ctx context.Context, r *degreeRun, one xmlquery.Sum, order []int) (degreeRound, error) {
-	out := degreeRound{seconds: make([]float64, len(r.conds)), stops: make([]*stops, len(r.conds))}
+	out := degreeRound{seconds: make([]float64, len(r.conds)), cpu: make([]float64, len(r.conds)), stops: make([]*stops, len(r.conds))}
 	start, own := time.Now(), proc.Own()
 	before, _ := p.load(r.cfg.CPUs)
 	for _, i := range order {
@@ -187,9 +192,12 @@ func (p degreeProbe) round(ctx context.Context, r *degreeRun, one xmlquery.Sum, 
 		if sum.Check != one.Check*uint64(c.passes) || sum.Rows != one.Rows*int64(c.passes) {
 			return out, fmt.Errorf("degree %d returned %v in %d scans, one scan %v: the query is broken", c.degree, sum, c.passes, one)
 		}
-		out.seconds[i] = took.Seconds() / float64(c.passes)
+		out.seconds[i], out.cpu[i] = took.Seconds()/float64(c.passes), sum.CPU.Seconds()/float64(c.passes)
 		if is, still := p.stops(r.limit.file); known && still {
 			out.stops[i] = &stops{is.periods - was.periods, is.throttled - was.throttled}
+		}
+		if err := sleep(ctx, r.cfg.rest(sum.CPU.Seconds(), took.Seconds())); err != nil {
+			return out, err
 		}
 	}
 	if after, ok := p.load(r.cfg.CPUs); ok {

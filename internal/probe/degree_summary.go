@@ -54,11 +54,18 @@ func (r *degreeRun) summarise(out *Outcome) {
 		r.throttling(&speedup, c.degree, column(rounds, func(x degreeRound) *stops { return x.stops[i] }))
 		efficiency := speedup
 		efficiency.Kind, efficiency.Name, efficiency.Title = Efficiency, string(Efficiency)+"."+d, "Speed-up of "+d+" workers over "+d+" times one"
+		cpu := func(cond int) []float64 { return column(rounds, func(x degreeRound) float64 { return x.cpu[cond] }) }
 		if speedup.Reason == "" {
 			up, k := ratio(base, seconds(i), cfg.Alpha), float64(c.degree)
 			speedup.Estimate, speedup.NoiseFloor = up, noise*up.Value // the baseline's noise scales with it
 			efficiency.Estimate = new(up.Map(func(v float64) float64 { return v / k }))
 			efficiency.NoiseFloor = speedup.NoiseFloor / k
+			if disturbed != "" && r.limit.cpus == 0 && !slices.Contains(cpu(0), 0) {
+				// What others took is no loss of parallelism: the CPU time of the workers tells that.
+				efficiency.Estimate, efficiency.NoiseFloor = ratio(cpu(0), cpu(i), cfg.Alpha), floor(cpu(1), cpu(0), cfg.Alpha)
+				efficiency.Labels.Disturbed, efficiency.Warnings = "", nil
+				efficiency.Title += ", by their CPU time"
+			}
 		} else {
 			speedup.Warnings, efficiency.Warnings = nil, nil
 		}

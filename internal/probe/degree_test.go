@@ -105,7 +105,10 @@ func TestDegreeBesideAHog(t *testing.T) {
 		t.Fatal(err, out.Skipped)
 	}
 	m := byName(t, out)
-	for _, name := range []string{"degree.speedup.2", "degree.efficiency.2", "degree.throughput.1"} {
+	if l := m["degree.efficiency.2"]; l.Labels.Disturbed != "" || !strings.Contains(l.Title, "by their CPU time") {
+		t.Errorf("efficiency beside others: %q, disturbed %q", l.Title, l.Labels.Disturbed)
+	}
+	for _, name := range []string{"degree.speedup.2", "degree.throughput.1"} {
 		if got := m[name].Labels.Disturbed; !strings.Contains(got, "other work took more than 2 %") || len(m[name].Warnings) == 0 {
 			t.Errorf("%s: disturbed %q, warnings %q", name, got, m[name].Warnings)
 		}
@@ -181,7 +184,8 @@ func summed(t *testing.T, change func(*degreeRun)) (Outcome, map[string]result.M
 		conds: []condition{{degree: 1}, {degree: 1}, {degree: 2}, {degree: 4}}}
 	for i := range 12 {
 		drift := 1 + 0.1*float64(i%3) // of the host: in every condition of a round alike
-		r.rounds = append(r.rounds, degreeRound{seconds: []float64{0.100 * drift, 0.100 * drift, 0.055 * drift, 0.055 * drift}, stops: make([]*stops, 4), foreign: 0.01})
+		r.rounds = append(r.rounds, degreeRound{seconds: []float64{0.100 * drift, 0.100 * drift, 0.055 * drift, 0.055 * drift}, cpu: []float64{0.1, 0.1, 0.11, 0.125},
+			stops: make([]*stops, 4), foreign: 0.01})
 	}
 	if change != nil {
 		change(r)
@@ -256,5 +260,9 @@ func TestDegreeLeavesDisturbedOut(t *testing.T) {
 	})
 	if x := m["degree.speedup.4"]; x.Estimate.N != 12 || !strings.Contains(x.Labels.Disturbed, "in 8 of 12 rounds, and 30 % in half of them") {
 		t.Errorf("%+v %v", x.Estimate, x.Labels)
+	}
+	// What four workers lose shows in their CPU time then: a quarter more than one takes.
+	if x := m["degree.efficiency.4"]; math.Abs(x.Estimate.Value-0.8) > 1e-9 || x.Labels.Disturbed != "" {
+		t.Errorf("efficiency %+v %v", x.Estimate, x.Labels)
 	}
 }

@@ -26,6 +26,7 @@ type Config struct {
 	MemDir   string                          // a tmpfs for its upper bound, "" if the host has none
 	CPUs     []int                           // CPUs this process may use, ascending
 	Budget   time.Duration                   // how long the probe may take; it plans its rounds to fit
+	Share    float64                         // of the CPUs that it may use, where others use them too; 0: all
 	Seed     uint64                          // of the order of conditions
 	Alpha    float64                         // 1 - confidence
 	Report   func(done, total time.Duration) // progress; may be nil
@@ -44,7 +45,24 @@ type Outcome struct {
 	Distributions []result.Distribution `json:"distributions,omitempty"`
 	Pairs         []PairResult          `json:"pairs,omitempty"` // siblings only
 	Warnings      []string              `json:"warnings,omitempty"`
-	Busy          string                `json:"busy,omitempty"` // what others took of the CPUs meanwhile, where that was much; set by the caller
+	Busy          float64               `json:"busy,omitempty"` // share of the CPUs' time that others took meanwhile, 0 where that was little; set by the caller
+}
+
+// rest is how long to do nothing after so many CPU seconds in so many seconds, for no more
+// to be used than may be.
+func (c Config) rest(used, took float64) time.Duration {
+	if c.Share <= 0 {
+		return 0
+	}
+	return time.Duration(1e9 * max(0, used/c.power()-took))
+}
+
+// power is how many CPUs it may use in all.
+func (c Config) power() float64 {
+	if c.Share <= 0 {
+		return float64(len(c.CPUs))
+	}
+	return c.Share * float64(len(c.CPUs))
 }
 
 // PairResult is what was found out about two CPUs: what the system reports of
@@ -62,10 +80,20 @@ type PairResult struct {
 
 // Probe is one quick measurement.
 type Probe struct {
-	Name, Title string
-	Share       float64 // of the whole budget, in (0, 1]
-	Wide        bool    // takes whole CPUs, which a service beside it would miss
-	run         func(ctx context.Context, cfg Config) (Outcome, error)
+	Name, Title   string
+	Question, How string        // for docs/method.md
+	Weight        float64       // its part of the time, beside those of the others
+	Shown         []result.Kind // what a terminal shows of it, in this order
+	run           func(ctx context.Context, cfg Config) (Outcome, error)
+}
+
+// Share is a probe's part of the time that all have.
+func (p Probe) Share() float64 {
+	sum := 0.0
+	for _, each := range All() {
+		sum += each.Weight
+	}
+	return p.Weight / sum
 }
 
 // Run measures. It returns soon (well under a second) after ctx is cancelled, leaves no
@@ -88,20 +116,36 @@ func settle(all []result.Measurement) {
 	}
 }
 
-// All lists the probes in the order in which assess runs them. Their shares add up to 1.
+// All lists the probes in the order in which assess runs them.
 func All() []Probe {
 	return []Probe{
-		{"wakeup", "Wake-up penalty", 0.40, false, (&wakeup{start: startWorker[burst.Request, burst.Reply](burst.Job), now: time.Now}).Run},
-		{"siblings", "Siblings", 0.20, true, (&siblings{start: startWorker[pairRequest, pairReply](siblingsJob), now: time.Now}).Run},
-		{"commit", "Latency of a durable commit", 0.20, false, runCommit},
-		{"degree", "Speed-up of a cached query with its degree of parallelism", 0.20, true, degreeProbe{proc.Loads, stopsIn}.Run},
+		{
+			Name: "wakeup", Title: "Wake-up penalty", Weight: 2, run: (&wakeup{start: startWorker[burst.Request, burst.Reply](burst.Job), now: time.Now}).Run,
+			Question: "What does a burst of work cost right after a pause?",
+			How:      "slices of 10, 30 and 100 ms, after 100 ms asleep against awake; arithmetic shows the clock, loads show cold caches",
+			Shown:    []result.Kind{WakeALU, WakeMixed, WakeCold, LateMedian},
+		}, {
+			Name: "siblings", Title: "Siblings", Weight: 1, run: (&siblings{start: startWorker[pairRequest, pairReply](siblingsJob), now: time.Now}).Run,
+			Question: "Which CPUs share a core? What does a memory scan on one do to a lock on the other?",
+			How:      "short loops that fill a core's ports, alone and together; a dependent chain as control; cache-line ping-pong",
+			Shown:    []result.Kind{SlowDown, HarmSibling, HarmOther},
+		}, {
+			Name: "commit", Title: "Latency of a durable commit", Weight: 1, run: runCommit,
+			Question: "What does a durable commit cost? What would the fastest device give?",
+			How:      "4 KiB append and fdatasync in the log directory, against the same in memory",
+			Shown: []result.Kind{Recycled.Of(Mean), Recycled.Of(Tail), Recycled.Of(Median), NewBlocks.Of(Mean), NewBlocks.Of(Tail), InMemory.Of(Mean),
+				CommitDrift},
+		}, {
+			Name: "degree", Title: "Speed-up of a cached query with its degree of parallelism", Weight: 1, run: degreeProbe{proc.Loads, stopsIn}.Run,
+			Question: "How does a cached, CPU-bound query speed up?", How: "XML rows shredded by 1, 2, 4, ... all CPUs", Shown: []result.Kind{SpeedUp},
+		},
 	}
 }
 
 // Pairs returns the half of the probe of siblings that finds which CPUs share a core.
 func Pairs() Probe {
 	s := &siblings{start: startWorker[pairRequest, pairReply](siblingsJob), now: time.Now, pairsOnly: true}
-	return Probe{"siblings", "Siblings", 1, true, s.Run}
+	return Probe{Name: "siblings", Title: "Siblings", Weight: 1, run: s.Run}
 }
 
 // Jobs lists what this package's worker processes do. A program that runs probes

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"hostlab/internal/host"
+	"hostlab/internal/proc"
 )
 
 // quotaPeriods is how many periods of a CPU quota a run lasts at least: a run that
@@ -55,25 +56,10 @@ func limitOf(facts *host.Facts, n int) cpuLimit {
 // stops are how many periods there were, and in how many the quota stopped threads.
 type stops struct{ periods, throttled int }
 
-// stopsIn reads cpu.stat (Documentation/scheduler/sched-bwc.rst).
-func stopsIn(file string) (s stops, ok bool) {
-	b, err := os.ReadFile(file)
-	if err != nil {
-		return s, false
-	}
-	found := 0
-	for line := range strings.Lines(string(b)) {
-		name, value, _ := strings.Cut(strings.TrimSpace(line), " ")
-		n, err := strconv.Atoi(value)
-		switch {
-		case err != nil:
-		case name == "nr_periods":
-			s.periods = n
-			found++
-		case name == "nr_throttled":
-			s.throttled = n
-			found++
-		}
-	}
-	return s, found == 2
+// stopsIn reads cpu.stat.
+func stopsIn(file string) (stops, bool) {
+	m, _ := proc.Keyed(file)
+	periods, ok := m["nr_periods"]
+	throttled, too := m["nr_throttled"]
+	return stops{int(periods), int(throttled)}, ok && too
 }

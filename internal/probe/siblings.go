@@ -51,7 +51,7 @@ func (p *siblings) Run(ctx context.Context, cfg Config) (out Outcome, err error)
 	if p.pairsOnly {
 		budget *= 2 // the plan gives half to the harm
 	}
-	plan := planSiblings(budget, len(cfg.CPUs), cfg.Alpha)
+	plan := planSiblings(budget, len(cfg.CPUs), min(1, cfg.power()/2), cfg.Alpha)
 	reported := reportedSiblings(topo)
 	pairs, of := choosePairs(cfg.CPUs, reported, plan.Pairs, rnd)
 	if len(pairs) < of {
@@ -67,7 +67,7 @@ func (p *siblings) Run(ctx context.Context, cfg Config) (out Outcome, err error)
 		return out, nil
 	}
 	defer runner.close()
-	r := &siblingsRun{plan: plan, runner: runner, rnd: rnd, alpha: cfg.Alpha, reported: reported, topo: topo, cpus: cfg.CPUs, now: p.now, begin: begin}
+	r := &siblingsRun{plan: plan, rest: cfg.rest, runner: runner, rnd: rnd, alpha: cfg.Alpha, reported: reported, topo: topo, cpus: cfg.CPUs, now: p.now, begin: begin}
 	r.progress = func() {
 		if cfg.Report != nil {
 			done := p.now().Sub(begin)
@@ -123,6 +123,7 @@ type siblingsRun struct {
 	now      func() time.Time
 	begin    time.Time
 	used     float64 // CPU seconds of the worker process so far
+	rest     func(used, took float64) time.Duration
 	progress func()
 }
 
@@ -177,11 +178,15 @@ func (p *pairRun) again(set int) {
 	if p.quietest == nil || p.company.share() < p.quietest.company.share() {
 		p.quietest = &pairSet{p.samples, p.company}
 	}
-	if p.company.share() > disturbedShare && p.repeats < pairRepeats {
+	if p.company.share() > crowded && p.repeats < pairRepeats {
 		p.repeats++
 		p.samples, p.company = nil, company{}
 	}
 }
+
+// crowded is the share of two CPUs' time that others may take. That they are beside every one
+// of 16 chunk cells of a thread alone has a chance of 0.3 % then.
+const crowded = 0.7
 
 // pairRepeats is how often a pair that others disturbed is measured again.
 const pairRepeats = 3
@@ -194,21 +199,22 @@ type pairSet struct {
 
 // company is what others did on the CPUs of a pair, in seconds.
 type company struct {
-	others, wall float64 // what others used of both CPUs, of how much time
-	waited, ran  float64 // how long our threads waited for others there, of how long
+	others      [2]float64 // what others used of each CPU
+	wall        float64    // of how much time
+	waited, ran float64    // how long our threads waited for others there, of how long
 }
 
-// share is the larger of the two shares: of the CPUs' time and of the threads'. The
-// first counts in clock ticks, of which two may be chance.
+// share is the largest of the shares: of each CPU's time and of the threads'. The
+// first count in clock ticks, of which two may be chance.
 func (c company) share() float64 {
 	var out float64
 	if c.wall > 0 {
-		out = max(0, c.others-2*proc.Tick.Seconds()) / (2 * c.wall)
+		out = max(0, c.others[0]-2*proc.Tick.Seconds(), c.others[1]-2*proc.Tick.Seconds()) / c.wall
 	}
 	if c.ran > 0 {
 		out = max(out, c.waited/c.ran)
 	}
-	return out
+	return min(1, out)
 }
 
 // settleChunks bring both CPUs out of their sleep before a pair's cells.
@@ -264,10 +270,9 @@ func (r *siblingsRun) pairRound(ctx context.Context, p *pairRun) error {
 	if after, ok := r.runner.load(both); ok {
 		wall := r.now().Sub(began).Seconds()
 		p.company.wall += wall
-		for cpu, a := range after {
-			p.company.others += a.Busy - before[cpu].Busy
+		for i, cpu := range both { // we use both alike
+			p.company.others[i] += after[cpu].Busy - before[cpu].Busy - own/2
 		}
-		p.company.others -= own
 	}
 	p.samples = append(p.samples, sample)
 	return nil
@@ -277,8 +282,12 @@ func (r *siblingsRun) call(ctx context.Context, req pairRequest) (pairReply, err
 	if err := ctx.Err(); err != nil {
 		return pairReply{}, err
 	}
+	began := r.now()
 	got, err := r.runner.run(req)
 	if err != nil {
+		return got, err
+	}
+	if err := sleep(ctx, r.rest(got.Used-r.used, r.now().Sub(began).Seconds())); err != nil {
 		return got, err
 	}
 	if want := len(req.CPUs); req.Kind != cellPingPong && len(got.Sides)+len(got.Locks) != want {

@@ -58,6 +58,12 @@ func (p *pairRun) measure(alpha float64) {
 		return iv
 	}
 	s := PairSignal{ALU: slowdowns(cellALU), FMA: slowdowns(cellFMA), Control: slowdowns(cellControl), PingPong: math.NaN()}
+	for i := range 2 {
+		alone, beside := p.medians(cellALU, i), p.medians(cellALU, i+2)
+		for k := range alone {
+			s.Most = max(s.Most, beside[k]/alone[k])
+		}
+	}
 	together, raw := p.wall(2, 3)
 	alone, rawAlone := p.wall(0, 1)
 	s.Wall, s.WallRaw = stats.PairedRatio(together, alone, alpha), raw || rawAlone
@@ -127,7 +133,7 @@ func withUnit(m result.Measurement) result.Estimate {
 
 // contaminated says what others did, where it was too much every time.
 func (p *pairRun) contaminated() string {
-	if share := p.company.share(); share > disturbedShare {
+	if share := p.company.share(); share > crowded {
 		return fmt.Sprintf("other work took %.0f %% of these CPUs at the quietest of %d attempts", 100*share, p.repeats+1)
 	}
 	return ""

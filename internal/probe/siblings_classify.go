@@ -26,6 +26,7 @@ type PairSignal struct {
 	Control [2]result.Estimate // a chain of additions, which leaves most ports free
 	Wall    result.Estimate    // elapsed time of all control chunks, together over alone
 	WallRaw bool               // Wall contains waiting for other threads of this system
+	Most    float64            // the largest slow-down at the integer ports of any round, in any direction
 
 	PingPong float64 // s for a cache line to go one way; NaN: unknown
 	Near     Near    // whether that is as short as it gets here
@@ -59,9 +60,12 @@ const (
 // both directions, and their intervals must exclude the opposite answer; without
 // intervals, or with signals that disagree, the answer is UnknownPair.
 //
-// Where others had more than disturbedShare of the CPUs, nothing is decided.
+// Where others crowd the CPUs, nothing is decided. Where they run there now and then, threads
+// of one core are slow alone too, but not in all rounds: cores are only called separate if no
+// round shows otherwise. CPUs that take turns with others look like those that take
+// turns with each other.
 func Classify(s PairSignal) Relation {
-	if s.Foreign > disturbedShare {
+	if s.Foreign > crowded {
 		return UnknownPair
 	}
 	for _, iv := range []result.Estimate{s.ALU[0], s.ALU[1], s.FMA[0], s.FMA[1], s.Control[0], s.Control[1], s.Wall} {
@@ -72,7 +76,7 @@ func Classify(s PairSignal) Relation {
 	control := each(s.Control, func(iv result.Estimate) bool { return iv.Value <= controlSlowdown && iv.High < siblingSlowdown })
 	steady := func(iv result.Estimate) bool { return iv.Value <= controlSlowdown }
 	if s.Wall.Value >= sharedWall {
-		if !s.WallRaw && s.Wall.Low > separateSlowdown && control && each(s.ALU, steady) && each(s.FMA, steady) {
+		if s.Foreign <= disturbedShare && !s.WallRaw && s.Wall.Low > separateSlowdown && control && each(s.ALU, steady) && each(s.FMA, steady) {
 			return TimeShared
 		}
 		return UnknownPair
@@ -84,7 +88,7 @@ func Classify(s PairSignal) Relation {
 	free := func(iv result.Estimate) bool { return iv.Value <= separateSlowdown && iv.High < siblingSlowdown }
 	// What is reported otherwise and as near as siblings are is not called separate:
 	// other load on either CPU slows the runs alone as much as those together.
-	if each(s.ALU, free) && each(s.FMA, free) && each(s.Control, free) && (!s.Reported || s.Near != NearYes) {
+	if each(s.ALU, free) && each(s.FMA, free) && each(s.Control, free) && (s.Foreign <= disturbedShare || s.Most < siblingSlowdown) && (!s.Reported || s.Near != NearYes) {
 		return Separate
 	}
 	return UnknownPair

@@ -71,8 +71,11 @@ func TestClassify(t *testing.T) {
 		}), UnknownPair},
 		"separate, reported and far":   {with(signal(1, 1, 1, 1, NearNo), func(s *PairSignal) { s.Reported = true }), Separate},
 		"separate, reported, and near": {with(signal(1, 1, 1, 1, NearYes), func(s *PairSignal) { s.Reported = true }), UnknownPair},
-		"separate beside others":       {with(signal(1, 1, 1, 1, NearNo), func(s *PairSignal) { s.Foreign = 0.03 }), UnknownPair},
-		"siblings beside others":       {with(signal(1.54, 1.54, 1.02, 1.02, NearYes), func(s *PairSignal) { s.Foreign = 0.5 }), UnknownPair},
+		"separate beside others":       {with(signal(1, 1, 1, 1, NearNo), func(s *PairSignal) { s.Foreign, s.Most = 0.5, 1.1 }), Separate},
+		"separate beside many others":  {with(signal(1, 1, 1, 1, NearNo), func(s *PairSignal) { s.Foreign, s.Most = 0.8, 1.1 }), UnknownPair},
+		"slow alone in most rounds":    {with(signal(1, 1, 1, 1, NearNo), func(s *PairSignal) { s.Foreign, s.Most = 0.5, 1.5 }), UnknownPair},
+		"siblings beside others":       {with(signal(1.54, 1.54, 1.02, 1.02, NearYes), func(s *PairSignal) { s.Foreign = 0.5 }), Siblings},
+		"turns beside others":          {with(signal(1, 1, 1, 2, NearNo), func(s *PairSignal) { s.Foreign = 0.5 }), UnknownPair},
 		"turns and shares":             {signal(1.54, 1.54, 1, 2, NearYes), UnknownPair},
 		"nothing measured":             {PairSignal{}, UnknownPair},
 	} {

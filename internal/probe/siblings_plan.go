@@ -103,14 +103,21 @@ func pairSeconds(chunks int) float64 {
 
 // planSiblings gives half of the budget to pairs and half to the harm of a
 // scanner. With little time chunks per cell shrink before rounds do.
-func planSiblings(budget time.Duration, cpus int, alpha float64) siblingsPlan {
+//
+// Where two CPUs may be used for a share of the time only, it is all for the pairs: a scan
+// would need more.
+func planSiblings(budget time.Duration, cpus int, share, alpha float64) siblingsPlan {
 	least := stats.MinBlocks(alpha)
 	p := siblingsPlan{Chunks: cellChunks, Rounds: least + 2, MaxRounds: (1 + pairRepeats) * (least + 2), PairTime: budget / 2}
+	if share < 1 {
+		p.PairTime = budget
+	}
 	all := cpus * (cpus - 1) / 2
 	if cpus > allPairsUpTo {
 		all = 1
 	}
-	for float64(all*p.Rounds)*pairSeconds(p.Chunks) > p.PairTime.Seconds() {
+	round := func() float64 { return float64(p.Rounds) * pairSeconds(p.Chunks) / share }
+	for float64(all)*round() > p.PairTime.Seconds() {
 		switch {
 		case p.Chunks > 20:
 			p.Chunks /= 2
@@ -120,7 +127,7 @@ func planSiblings(budget time.Duration, cpus int, alpha float64) siblingsPlan {
 			all = 0
 		}
 	}
-	p.Pairs = max(1, int(p.PairTime.Seconds()/(float64(p.Rounds)*pairSeconds(p.Chunks))))
+	p.Pairs = max(1, int(p.PairTime.Seconds()/round()))
 	harm := (budget - p.PairTime).Seconds() / (harmCells * (lockSeconds + lockOverhead))
 	p.Harm = min(int(harm*0.85), 15)
 	if p.Harm < least {

@@ -353,7 +353,7 @@ func TestPlanSiblings(t *testing.T) {
 		pairs  int // at least
 		harm   int
 	}{{12 * time.Second, 2, 1, 6}, {12 * time.Second, 8, 28, 6}, {12 * time.Second, 512, 10, 6}, {3 * time.Second, 2, 1, 2}} {
-		p := planSiblings(c.budget, c.cpus, 0.05)
+		p := planSiblings(c.budget, c.cpus, 1, 0.05)
 		if p.Pairs < c.pairs || p.Rounds < 6 || p.Harm < c.harm || p.Chunks < 20 {
 			t.Errorf("%v, %d CPUs: %+v", c.budget, c.cpus, p)
 		}

@@ -28,7 +28,7 @@ const wakeupMethod = "On one CPU of each class, pinned threads run fixed slices 
 	"low load. The kernel alu only adds in registers and so sees the clock alone; mixed also loads from three quarters of the L2 cache, " +
 	"each load waiting for the last, and so shows the most that cold caches cost, not what they usually do. A busy stretch of each round " +
 	"is run twice, on threads of their own, for the noise floor. A pause in which others used the CPU is no pause: its round is left out " +
-	"if enough are left. Slices do not see how long the CPU takes to wake; that is how late the thread is back from its sleep. " +
+	"if enough are left. Slices do not see how long the CPU takes to wake; that is how late the thread is back from its sleep, without what it waits for others. " +
 	"Times are those on the CPU where the system counts them, so that pre-emption by others is not taken for a slow processor. " +
 	"The order within a round is random; ratios are Hodges-Lehmann estimates over rounds with exact intervals. " +
 	"Additions per second of a dependent chain approximate the core's clock, at one addition a cycle."
@@ -52,7 +52,7 @@ func (p *wakeup) Run(ctx context.Context, cfg Config) (out Outcome, err error) {
 	if left > 0 {
 		out.Warnings = append(out.Warnings, fmt.Sprintf("%d more classes or sockets were not measured: at most %d CPUs are", left, maxWakeTargets))
 	}
-	plan := planWakeup(cfg.Budget, len(targets), cfg.Alpha)
+	plan := planWakeup(cfg.Budget, len(targets), cfg.power(), cfg.Alpha)
 	if plan.Dropped != "" {
 		out.Warnings = append(out.Warnings, fmt.Sprintf("left out, for %.0f s are too short: %s", cfg.Budget.Seconds(), plan.Dropped))
 	}
@@ -66,7 +66,7 @@ func (p *wakeup) Run(ctx context.Context, cfg Config) (out Outcome, err error) {
 		return out, nil
 	}
 	defer runner.close()
-	r := &wakeRun{plan: plan, targets: targets, runner: runner, gone: map[int]string{},
+	r := &wakeRun{plan: plan, rest: cfg.rest, targets: targets, runner: runner, gone: map[int]string{},
 		rates: map[wakeKey]float64{}, pauses: map[int][]wakePauses{}, climbs: map[wakeKey][]float64{},
 		rnd: rand.New(rand.NewPCG(cfg.Seed, 0x77616b65))}
 	r.progress = func() {
@@ -92,12 +92,14 @@ type wakeRun struct {
 	targets  []wakeTarget
 	runner   runner[burst.Request, burst.Reply]
 	rnd      *rand.Rand
+	rest     func(used, took float64) time.Duration
 	progress func()
 
 	rates  map[wakeKey]float64 // operations per second while busy; Slice 0
 	gone   map[int]string      // CPUs that cannot be measured, and why
 	rounds []wakeSamples
 	pauses map[int][]wakePauses // by CPU, of each round
+	slept  [2]int               // pauses in which the CPU was idle, and those in which others had it
 	climbs map[wakeKey][]float64
 }
 
@@ -119,7 +121,6 @@ const (
 	notIdle        // the CPU was not idle in the pause
 	offCPU         // the thread was off its CPU in a slice
 	stolen         // the hypervisor took the CPU (steal)
-	spoils
 )
 
 // and joins what two looks at one round saw.
@@ -158,7 +159,7 @@ func (r *wakeRun) calibrate(ctx context.Context, t wakeTarget, kernel string) er
 	if r.gone[t.CPU] != "" {
 		return nil
 	}
-	spin := burst.Step{Kernel: kernel, Spin: calibrating / 6}
+	spin := burst.Step{Kernel: kernel, Spin: r.plan.Spin * calibrating / 6}
 	got, err := r.call(ctx, burst.Request{CPU: t.CPU, WorkingSet: t.WorkingSet, Steps: []burst.Step{spin, spin, spin}})
 	if err != nil || r.gone[t.CPU] != "" {
 		return err
@@ -188,7 +189,45 @@ func (r *wakeRun) call(ctx context.Context, req burst.Request) ([]burst.Sample, 
 		return nil, errors.New("the worker's answer does not fit the request")
 	}
 	r.progress()
-	return reply.Samples, nil
+	used, took := 0.0, 0.0
+	for i, s := range req.Steps {
+		took += s.Sleep
+		if s.Sleep == 0 {
+			used += reply.Samples[i].Seconds()
+			took += reply.Samples[i].Wall
+		}
+	}
+	if rest := r.rest(used, took).Seconds(); rest > 0 {
+		_, err = r.runner.run(burst.Request{CPU: req.CPU, WorkingSet: req.WorkingSet, Steps: []burst.Step{{Sleep: rest}}})
+	}
+	return reply.Samples, err
+}
+
+// tries is how often a pause is made in a round until the CPU is idle in it. It costs nobody
+// anything.
+const tries = 4
+
+// play runs a cell, and again where others had the CPU in its pause. Where they have it in
+// all of them, more tries would not help.
+func (r *wakeRun) play(ctx context.Context, cell wakeCell, pauses *wakePauses) (got []burst.Sample, woken bool, err error) {
+	for range tries {
+		got, err = r.call(ctx, burst.Request{CPU: cell.Target.CPU, WorkingSet: cell.Target.WorkingSet, Steps: cell.Steps})
+		if err != nil || got == nil {
+			return nil, false, err
+		}
+		at := slices.IndexFunc(cell.Steps, func(s burst.Step) bool { return s.Sleep > 0 })
+		woken = at >= 0 && !idle(got[at], cell.Steps[at].Sleep)
+		for i, s := range got {
+			pauses.add(cell.Steps[i], s)
+		}
+		if at >= 0 {
+			r.slept[map[bool]int{false: 0, true: 1}[woken]]++
+		}
+		if !woken || r.slept[0] == 0 && r.slept[1] >= 3*tries {
+			break
+		}
+	}
+	return got, woken, nil
 }
 
 // round runs one round and reports whether nobody disturbed it.
@@ -207,24 +246,18 @@ func (r *wakeRun) round(ctx context.Context, now func() time.Time) (bool, error)
 		if r.gone[cpu] != "" {
 			continue
 		}
-		got, err := r.call(ctx, burst.Request{CPU: cpu, WorkingSet: cell.Target.WorkingSet, Steps: cell.Steps})
-		if err != nil {
-			return false, err
-		}
-		if got == nil {
-			continue
-		}
 		if pauses[cpu] == nil {
 			pauses[cpu] = &wakePauses{}
 		}
-		woken := false
+		got, woken, err := r.play(ctx, cell, pauses[cpu])
+		if err != nil {
+			return false, err
+		}
 		for i, s := range got {
 			if sleep := cell.Steps[i].Sleep; sleep > 0 && s.HasForeign {
-				woken = !idle(s, sleep)
 				foreign[cpu] += s.Foreign
 				slept[cpu] += sleep
 			}
-			pauses[cpu].add(cell.Steps[i], s)
 			role := cell.Roles[i]
 			if role.Slice == 0 {
 				continue
@@ -241,6 +274,9 @@ func (r *wakeRun) round(ctx context.Context, now func() time.Time) (bool, error)
 			case disturbed(s):
 				triple.Spoilt = triple.Spoilt.and(offCPU)
 			}
+		}
+		if got == nil {
+			continue
 		}
 		if up := cell.climb(got); up > 0 {
 			key := wakeKey{CPU: cpu, Kernel: cell.Kernel}
@@ -283,12 +319,12 @@ func disturbed(s burst.Sample) bool {
 // add sorts what one step says of being on time.
 func (p *wakePauses) add(step burst.Step, s burst.Sample) {
 	switch {
-	case !s.HasLate:
+	case !s.HasLate, s.Queued > s.Late: // it waited before or after its sleep too
 	case step.Sleep > 0 && idle(s, step.Sleep):
-		p.late = append(p.late, s.Late)
+		p.late = append(p.late, s.Late-s.Queued)
 	case step.Sleep > 0:
-		p.awake = append(p.awake, s.Late)
-	case step.Spin >= spinning/2 && !disturbed(s):
+		p.awake = append(p.awake, s.Late-s.Queued)
+	case step.Spin >= gentle/2 && !disturbed(s):
 		p.spun = append(p.spun, s.Late)
 	}
 }
@@ -302,13 +338,14 @@ func (t *wakeTriple) complete() bool {
 // usedRounds are the rounds of a comparison that count.
 type usedRounds struct {
 	use   []wakeSamples
-	count [spoils]int // rounds by what others did to them
-	of    int         // of all
-	kept  bool        // disturbed ones count, for too few are clean
+	clean int // of all that nobody disturbed
+	awake int // of use in whose pause others had the CPU
+	of    int // all
 }
 
-// usable returns the rounds of one comparison, or of several jointly, that nobody
-// disturbed, if they are enough for an interval, and all otherwise.
+// usable returns the rounds of one comparison, or of several jointly, that nobody disturbed,
+// if they are enough for an interval; else those in whose pause the CPU was idle, for times
+// are those on the CPU; else all.
 func (r *wakeRun) usable(alpha float64, keys ...wakeKey) (u usedRounds) {
 	by := func(round wakeSamples) (spoilt spoil) {
 		for _, key := range keys {
@@ -320,11 +357,15 @@ func (r *wakeRun) usable(alpha float64, keys ...wakeKey) (u usedRounds) {
 		return slices.ContainsFunc(keys, func(key wakeKey) bool { return !round[key].complete() })
 	}
 	all := slices.DeleteFunc(slices.Clone(r.rounds), lacks)
-	for _, round := range all {
-		u.count[by(round)]++
+	u.of = len(all)
+	if u.use, u.clean = undisturbed(all, func(round wakeSamples) bool { return by(round) == unspoilt }, alpha); len(u.use) == u.clean {
+		return u
 	}
-	use, clean := undisturbed(all, func(round wakeSamples) bool { return by(round) == unspoilt }, alpha)
-	return usedRounds{use: use, count: u.count, of: len(all), kept: len(use) > clean}
+	var idle int
+	if u.use, idle = undisturbed(all, func(round wakeSamples) bool { return by(round) != notIdle }, alpha); len(u.use) > idle {
+		u.awake = u.of - idle
+	}
+	return u
 }
 
 // seconds are the times of one condition in the rounds that count.

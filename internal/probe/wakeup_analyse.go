@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 
 	"hostlab/internal/result"
 	"hostlab/internal/stats"
@@ -90,36 +89,16 @@ func (r *wakeRun) cold(t wakeTarget, slice, alpha float64) result.Measurement {
 
 // describe says in labels and warnings which rounds count.
 func (u usedRounds) describe(m *result.Measurement, alpha float64) {
-	m.Labels.Clean, m.Labels.Rounds = new(u.count[unspoilt]), u.of
-	switch left := u.of - u.count[unspoilt]; {
-	case u.kept:
-		m.Labels.Disturbed = u.why(alpha)
-		m.Warnings = append(m.Warnings, m.Labels.Disturbed+"; so all count")
+	m.Labels.Clean, m.Labels.Rounds, m.Labels.Awake = new(u.clean), u.of, u.awake
+	switch left := u.of - len(u.use); {
+	case u.awake > 0:
+		m.Warnings = append(m.Warnings, fmt.Sprintf("others had the CPU in %d of %d pauses, which count", u.awake, u.of))
 	case left > 0:
 		m.Warnings = append(m.Warnings, fmt.Sprintf("%d more rounds, in which others took part of the CPU, are left out", left))
 	}
 	if !m.Estimate.HasInterval() {
 		m.Warnings = append(m.Warnings, tooFew(len(u.use), alpha))
 	}
-}
-
-// spoilWords are clauses about so many rounds.
-var spoilWords = [spoils]string{notIdle: "in %d the CPU was not idle during the pause", offCPU: "in %d the CPU did other work", stolen: "in %d the hypervisor took the CPU"}
-
-// why says why disturbed rounds count: how many were clean, of how many it takes, and
-// what happened to the others.
-func (u usedRounds) why(alpha float64) string {
-	if u.count[notIdle] == u.of {
-		return fmt.Sprintf("no round of %d was clean, %d are needed: the CPU was busy in every pause", u.of, stats.MinBlocks(alpha))
-	}
-	var parts []string
-	for by, words := range spoilWords {
-		if n := u.count[by]; n > 0 && words != "" {
-			parts = append(parts, fmt.Sprintf(words, n))
-		}
-	}
-	verb := map[bool]string{true: "was", false: "were"}[u.count[unspoilt] == 1]
-	return fmt.Sprintf("%d of %d rounds %s clean, %d are needed (%s)", u.count[unspoilt], u.of, verb, stats.MinBlocks(alpha), strings.Join(parts, ", "))
 }
 
 // stillRising is the gain in speed within a busy stretch from which on its clock
@@ -188,10 +167,9 @@ func (r *wakeRun) latencies(t wakeTarget, alpha float64) []result.Measurement {
 		slept += len(p.late)
 		of += len(p.late) + len(p.awake)
 	}
-	disturbed := ""
-	if least := stats.MinBlocks(alpha); len(idle) < least && slept < of {
-		disturbed = fmt.Sprintf("%d of %d rounds had a clean pause, %d are needed (the CPU was idle in %d of %d pauses)", len(idle), len(all), least, slept, of)
-		idle = all
+	awake := 0
+	if len(idle) < stats.MinBlocks(alpha) && slept < of {
+		idle, awake = all, of-slept
 	}
 	one := func(kind result.Kind, title string, rounds [][]float64, q float64, least int) result.Measurement {
 		m := t.measurement(kind, t.name(), "s", "latency", title)
@@ -220,10 +198,10 @@ func (r *wakeRun) latencies(t wakeTarget, alpha float64) []result.Measurement {
 		one(LateTail, "how late a thread wakes from a sleep of 100 ms, 99 times of 100 at most", idle, 0.99, leastTail),
 		one(LateControl, "how late a thread that watches the clock instead sees its time come, half of the time at most", spun, 0.5, 1),
 	}
-	if disturbed != "" {
+	if awake > 0 {
 		for i := range out[:2] {
-			out[i].Labels.Disturbed = disturbed
-			out[i].Warnings = append(out[i].Warnings, disturbed)
+			out[i].Labels.Awake = awake
+			out[i].Warnings = append(out[i].Warnings, fmt.Sprintf("others had the CPU in %d of %d pauses, which count", awake, of))
 		}
 	}
 	return out

@@ -15,6 +15,7 @@ import (
 const (
 	asleep   = 0.100 // before a slice of the first condition
 	spinning = 0.100 // before the slices of the others
+	gentle   = 0.030 // in place of spinning, where little of a CPU may be used
 	settling = 0.005 // of the same kernel before a sleep, so that both begin with the same caches
 )
 
@@ -98,6 +99,7 @@ type wakeKernel struct {
 // wakePlan is what fits into the budget.
 type wakePlan struct {
 	Kernels []wakeKernel
+	Spin    float64 // s of work before the slices of a busy stretch
 	Rounds  int
 	Seconds float64 // that it should take
 	Dropped string  // what did not fit, for a warning; "" for nothing
@@ -124,38 +126,47 @@ func (p wakePlan) slices(kernel string) []float64 {
 	return nil
 }
 
-// roundSeconds is what one round on one CPU takes.
-func (p wakePlan) roundSeconds() float64 {
+// roundSeconds is what one round on one CPU takes, where so many CPUs may be used.
+func (p wakePlan) roundSeconds(power float64) float64 {
 	const overhead = 0.0005 // of a cell: threads, messages, reading the load
 	total := 0.0
+	cell := func(asleep, work float64) float64 { return max(asleep+work+overhead, work/power) }
 	for _, k := range p.Kernels {
 		sum := 0.0
 		for _, s := range k.Slices {
 			sum += s
 		}
-		n := float64(len(k.Slices))
-		total += n*(settling+asleep+overhead) + sum + 2*(spinning+sum+overhead)
+		for _, s := range k.Slices {
+			total += cell(asleep, settling+s)
+		}
+		total += 2 * cell(0, p.Spin+sum)
 	}
 	return total
 }
 
-// calibrating is what the preparation takes on one CPU, in seconds.
-const calibrating = 0.5
+// calibrating is how often a busy stretch's spin fits into the preparation of one CPU.
+const calibrating = 5
 
 // planWakeup fits as many conditions as possible, then rounds, into the budget.
 // A fifth of it is kept for rounds that are disturbed and repeated. The last
 // resort is one short slice with as many rounds as there is time for, at least one.
-func planWakeup(budget time.Duration, cpus int, alpha float64) wakePlan {
-	time := budget.Seconds()*0.8 - calibrating*float64(cpus)
+func planWakeup(budget time.Duration, cpus int, power, alpha float64) wakePlan {
+	plans, spin := wakePlans, spinning
+	if power < 1 {
+		plans, spin = wakePlans[2:], gentle
+	}
+	before := calibrating * spin * float64(cpus) / min(power, 1)
+	time := budget.Seconds()*0.8 - before
 	var p wakePlan
-	for _, p = range wakePlans {
-		p.Rounds = int(time / (p.roundSeconds() * float64(cpus)))
+	for _, p = range plans {
+		p.Spin = spin
+		p.Rounds = int(time / (p.roundSeconds(power) * float64(cpus)))
 		if p.Rounds >= stats.MinBlocks(alpha) {
 			break
 		}
 	}
 	p.Rounds = min(max(p.Rounds, 1), maxWakeRounds)
-	p.Seconds = float64(cpus) * (calibrating + float64(p.Rounds)*p.roundSeconds())
+	p.Seconds = before + float64(cpus*p.Rounds)*p.roundSeconds(power)
 	return p
 }
 
@@ -212,8 +223,8 @@ func wakeRound(p wakePlan, targets []wakeTarget, perSecond func(cpu int, kernel 
 			for _, cond := range []wakeCond{busy, busyAgain} {
 				stretch := wakeCell{Target: t, Kernel: kernel}
 				// The second half of the warm-up tells whether the clock still rises.
-				stretch.add(burst.Step{Kernel: kernel, Spin: spinning / 2}, wakeRole{})
-				stretch.add(burst.Step{Kernel: kernel, Spin: spinning / 2}, wakeRole{})
+				stretch.add(burst.Step{Kernel: kernel, Spin: p.Spin / 2}, wakeRole{})
+				stretch.add(burst.Step{Kernel: kernel, Spin: p.Spin / 2}, wakeRole{})
 				for _, i := range rnd.Perm(len(k.Slices)) {
 					stretch.add(burst.Step{Kernel: kernel, N: ops(k.Slices[i])}, wakeRole{k.Slices[i], cond})
 				}
@@ -233,7 +244,7 @@ func (c *wakeCell) climb(got []burst.Sample) float64 {
 	if last > 2 {
 		first = 2
 	}
-	if c.Steps[0].Spin < spinning/2 || last <= first || got[first].N == 0 {
+	if c.Steps[0].Spin < gentle/2 || last <= first || got[first].N == 0 {
 		return 0
 	}
 	a, b := got[first], got[last]

@@ -43,12 +43,7 @@ const Stretches = 30
 // Resample draws stretches of the record with replacement, all CPUs together (Künsch 1989,
 // block bootstrap): how its workloads differ is how sure the record is.
 func (r *Record) Resample(rng *rand.Rand) *Record {
-	of := make([][]int, Stretches)
-	for i, at := range r.at {
-		k := min(Stretches-1, int(at/r.Span*Stretches))
-		of[k] = append(of[k], i)
-	}
-	of = slices.DeleteFunc(of, func(s []int) bool { return len(s) == 0 })
+	of := r.stretches()
 	out := &Record{Head: r.Head, Active: r.Active, Span: r.Span}
 	for range of {
 		for _, i := range of[rng.IntN(len(of))] {
@@ -60,6 +55,19 @@ func (r *Record) Resample(rng *rand.Rand) *Record {
 	}
 	return out
 }
+
+// stretches are the bursts that began in each, where any did.
+func (r *Record) stretches() [][]int {
+	of := make([][]int, Stretches)
+	for i, at := range r.at {
+		k := min(Stretches-1, int(at/r.Span*Stretches))
+		of[k] = append(of[k], i)
+	}
+	return slices.DeleteFunc(of, func(s []int) bool { return len(s) == 0 })
+}
+
+// Drawn is how many stretches there are to draw.
+func (r *Record) Drawn() int { return len(r.stretches()) }
 
 // Replay is the record as a closed workload: each CPU that had bursts is a user who
 // stays on one CPU and computes and idles for lengths drawn from the record. It keeps

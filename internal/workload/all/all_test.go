@@ -1,8 +1,31 @@
 package all
 
 import (
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
 	"testing"
 )
+
+// Every workload holds the contract, in its own package's tests.
+func TestContracts(t *testing.T) {
+	for _, w := range Workloads() {
+		of := reflect.TypeOf(w)
+		tests, err := filepath.Glob("../" + filepath.Base(of.PkgPath()) + "/*_test.go")
+		if err != nil {
+			t.Fatal(err)
+		}
+		held := false
+		for _, file := range tests {
+			text, err := os.ReadFile(file)
+			held = held || err == nil && strings.Contains(string(text), "workloadtest.Contract") && strings.Contains(string(text), of.Name()+"{")
+		}
+		if !held {
+			t.Errorf("%s: no test of its package gives %s{} to workloadtest.Contract", w.Describe().Name, of.Name())
+		}
+	}
+}
 
 // Names of workloads and of worker jobs are unique, and every workload is found.
 func TestNames(t *testing.T) {

@@ -54,6 +54,7 @@ type Sample struct {
 
 	Late    float64 // how much later than asked for a sleep or a spin ended, where HasLate
 	HasLate bool
+	Queued  float64 // of Late after a sleep, for how long another thread had the CPU; 0 where that is not known
 
 	// Foreign is how long others had the CPU from a sleep's begin to the end of the
 	// step after it, beside what that step was kept waiting; where HasForeign. It is
@@ -123,12 +124,14 @@ func (w *server) steps(req Request) (samples []Sample, at uint64, err error) {
 	out := make([]Sample, len(req.Steps))
 	pause := -1 // the sleep whose end is awaited
 	var before proc.Load
+	var waited thread.Usage
 	var known bool
 	for i, step := range req.Steps {
 		s := &out[i]
 		if step.Sleep > 0 {
 			pause = i
 			before, known = proc.LoadOf(req.CPU)
+			waited = thread.Read()
 			late, ok := thread.Sleep(time.Duration(step.Sleep * float64(time.Second)))
 			s.Late, s.HasLate = late.Seconds(), ok
 			continue
@@ -166,8 +169,11 @@ func (w *server) steps(req Request) (samples []Sample, at uint64, err error) {
 		}
 		if pause == i-1 && i > 0 && known {
 			// Read only now: reading it earlier would wake the CPU before the slice.
-			after, ok := proc.LoadOf(req.CPU)
 			sleep := &out[pause]
+			if u := thread.Read().Sub(waited); u.HasWaited {
+				sleep.Queued = u.Waited.Seconds()
+			}
+			after, ok := proc.LoadOf(req.CPU)
 			sleep.Foreign, sleep.HasForeign = after.Busy+after.Steal-before.Busy-before.Steal, ok
 		}
 	}
@@ -175,8 +181,9 @@ func (w *server) steps(req Request) (samples []Sample, at uint64, err error) {
 	for i := range out {
 		out[i].Wall = float64(ticks[i]) / rate
 		if i > 0 && out[i-1].HasForeign {
-			// The slice was on the CPU, or waited for it and then counts as disturbed.
+			// The slice was on the CPU, or waited for it.
 			out[i-1].Foreign -= out[i].Wall
+			out[i-1].Queued = max(0, out[i-1].Queued-max(0, out[i].Wall-out[i].CPU))
 		}
 	}
 	return out, around.at, nil

@@ -23,8 +23,9 @@ const chunkRows = 4
 
 // Sum is what a query returns. It does not depend on the order of rows.
 type Sum struct {
-	Rows  int64  // items
-	Check uint64 // of all columns of all rows
+	Rows  int64         // items
+	Check uint64        // of all columns of all rows
+	CPU   time.Duration // of all workers; 0 where that is not known
 }
 
 // Query shreds every row of t passes times with degree workers and returns the
@@ -48,6 +49,7 @@ func Query(ctx context.Context, t *Table, degree, passes int, cpus ...int) (Sum,
 	for i := range workers {
 		ends = append(ends, thread.Within(cpus, func() error {
 			workers[i].run(t, rows, &next, &stop)
+			workers[i].sum.CPU, _ = thread.CPUTime() // of a thread of its own
 			return workers[i].err
 		}))
 	}
@@ -61,6 +63,7 @@ func Query(ctx context.Context, t *Table, degree, passes int, cpus ...int) (Sum,
 	for i := range workers {
 		sum.Rows += workers[i].sum.Rows
 		sum.Check += workers[i].sum.Check
+		sum.CPU += workers[i].sum.CPU
 	}
 	if err := errors.Join(errs...); err != nil {
 		return Sum{}, took, err

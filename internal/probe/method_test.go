@@ -1,0 +1,38 @@
+package probe
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"hostlab/internal/golden"
+)
+
+const methodPage = `# What ''assess'' measures, and how
+
+| Probe | Question | Method |
+|---|---|---|
+%s
+Conditions run interleaved in random order within rounds. Effects are Hodges-Lehmann estimates of paired ratios with
+exact signed-rank intervals. One condition runs twice in each round; that difference is the noise floor. Hot loops are
+assembly in a process of their own.
+
+[Checks](checks.md) compares settings with recommendations. [Experiments](experiments.md) decide what a minute does not.
+`
+
+// docs/method.md lists the probes, and a terminal shows something of each.
+func TestMethodPage(t *testing.T) {
+	var rows strings.Builder
+	for _, p := range All() {
+		fmt.Fprintf(&rows, "| %s | %s | %s |\n", p.Name, p.Question, p.How)
+		if len(p.Shown) == 0 || p.Weight <= 0 {
+			t.Errorf("%s: nothing of it is shown, or it has no time", p.Name)
+		}
+		for _, k := range p.Shown {
+			if !strings.HasPrefix(string(k), p.Name) {
+				t.Errorf("%s shows %s, whose name does not begin with its own", p.Name, k)
+			}
+		}
+	}
+	golden.Equal(t, "../../docs/method.md", fmt.Sprintf(strings.ReplaceAll(methodPage, "''", "`"), rows.String()))
+}
