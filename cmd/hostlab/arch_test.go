@@ -4,6 +4,7 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -24,7 +25,7 @@ var layers = [][]string{
 	{"internal/explain", "internal/setting", "internal/watch", "internal/emulate", "internal/delayfs", "internal/model", "internal/trace", "internal/stops"},
 	{"internal/host", "internal/lockfile", "internal/privatedb", "internal/result", "internal/stats", "internal/picture", "internal/document"},
 	{"internal/workload/hot", "internal/workload/thread", "internal/workload/worker"},
-	{"internal/screen", "internal/spelling", "internal/trust", "internal/proc", "internal/bounded", "studies", "."},
+	{"internal/screen", "internal/spelling", "internal/trust", "internal/proc", "internal/perf", "internal/bounded", "studies", "."},
 }
 
 // pure lists all that package experiment may use: what else a study names is given to it.
@@ -44,7 +45,7 @@ func layer(pkg string) (line int, folder string) {
 }
 
 // free lists folders that no shipped package may use: test support and benchmarks.
-var free = []string{"internal/workload/workloadtest", "internal/host/hosttest", "internal/screen/screentest", "internal/report/reporttest", "internal/watch/watchtest", "internal/model/modeltest", "internal/golden", "internal/systemtest", "bench", "testbed"}
+var free = []string{"internal/workload/workloadtest", "internal/host/hosttest", "internal/screen/screentest", "internal/report/reporttest", "internal/watch/watchtest", "internal/assess/assesstest", "internal/model/modeltest", "internal/golden", "internal/systemtest", "bench", "testbed"}
 
 func TestImportsPointDown(t *testing.T) {
 	const root = "../.."
@@ -96,8 +97,15 @@ func TestImportsPointDown(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	page, err := os.ReadFile(root + "/ARCHITECTURE.md")
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, folders := range layers {
 		for _, f := range folders {
+			if name := "`" + strings.TrimPrefix(f, "internal/") + "`"; f != "." && !strings.Contains(string(page), name) {
+				t.Errorf("the layers of ARCHITECTURE.md lack %s", name)
+			}
 			if !used[f] {
 				t.Errorf("%s is in the layers and has no code", f)
 			}

@@ -11,6 +11,7 @@ import (
 
 	"hostlab/internal/host"
 	"hostlab/internal/probe"
+	"hostlab/internal/service"
 	"hostlab/internal/trust"
 	"hostlab/internal/workload/logcommit"
 )
@@ -22,9 +23,6 @@ type logPlace struct {
 	found bool   // it is a database server's own, which nobody named
 	wrong string // what its figures do not hold for; "" where they do
 }
-
-// logProduct names the servers as their makers do.
-var logProduct = map[string]string{"postgresql": "PostgreSQL", "mariadb": "MariaDB", "mysql": "MySQL", "oracle": "Oracle", "hana": "SAP HANA", "sqlserver": "SQL Server"}
 
 // findLog looks for the log of the database server that runs here. here is the current
 // directory, which is taken where no server runs, "" where it is not known; used tells a
@@ -44,7 +42,7 @@ func findLog(t host.Tree, servers []host.Database, here string, used func(pid in
 		}
 		return p
 	}
-	busiest := slices.MaxFunc(servers, func(a, b host.Database) int { return cmp.Compare(used(a.PID), used(b.PID)) }) // the first of equals
+	busiest := service.Busiest(servers, used)
 	who := nameOf(busiest)
 	if n := len(servers); n > 1 {
 		who += fmt.Sprintf(", the one of %d database servers here that has used the most CPU time", n)
@@ -81,7 +79,7 @@ func findLog(t host.Tree, servers []host.Database, here string, used func(pid in
 }
 
 func nameOf(d host.Database) string {
-	return fmt.Sprintf("%s (process %d)", cmp.Or(logProduct[d.Kind], d.Kind), d.PID)
+	return fmt.Sprintf("%s (process %d)", d.Product(), d.PID)
 }
 
 // unusable says why the commit probe cannot write there; nil where it can.

@@ -5,8 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"time"
+
+	"github.com/spf13/cobra"
 
 	"hostlab/internal/assess"
 	"hostlab/internal/check"
@@ -18,6 +21,52 @@ import (
 	"hostlab/internal/service/demo"
 )
 
+// asked is the service that a command is asked about.
+type asked struct {
+	service      string       // as service.Parse takes it
+	dsn, dsnFile string       // "": none
+	server       *connect.DSN // of these; nil: none
+	lasts        time.Duration
+	passed       string // why a service that was found was not watched; "" it was, or there is none
+}
+
+func (o *asked) flags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVar(&o.service, "service", "auto", "`SERVICE` to watch: "+service.Forms)
+	f.StringVar(&o.dsn, "dsn", "", "`DSN` of a database to watch, here or elsewhere, without a password (default $"+dsnVariable+"; see explain)")
+	f.StringVar(&o.dsnFile, "dsn-file", "", "`FILE` that holds the DSN, maybe with a password: mode 0600")
+	f.DurationVar(&o.lasts, "for", time.Minute, "how long to watch")
+	for _, name := range []string{"dsn", "for"} {
+		cobra.CheckErr(cmd.RegisterFlagCompletionFunc(name, cobra.NoFileCompletions))
+	}
+}
+
+// check finds the mistakes in what was asked, before anything is done.
+func (o *asked) check(most time.Duration) error {
+	if o.lasts < leastRecording || o.lasts > most {
+		return usagef("--for %s: expected 1s to %.0fh", o.lasts, most.Hours())
+	}
+	if _, err := service.Parse(o.service); err != nil {
+		return usagef("--service %w", err)
+	}
+	text, err := o.source()
+	if text == "" || err != nil {
+		return err
+	}
+	if o.server, err = connect.Parse(text); err != nil {
+		return usageError{err}
+	}
+	switch {
+	case o.dsn != "" && o.server.HasPassword():
+		return usagef("--dsn has a password, which everyone on this host would see in the list of processes; leave it out: it can be in %s", o.server.PasswordPlaces())
+	case o.service != string(service.Auto) && text != os.Getenv(dsnVariable):
+		return usagef("--service %s and --dsn both name a service; give one", o.service)
+	case o.service != string(service.Auto):
+		o.server = nil
+	}
+	return nil
+}
+
 // watched is a service with the session that tells of it.
 type watched struct {
 	of      *service.Service
@@ -25,35 +74,31 @@ type watched struct {
 	version string
 	why     string // why source is nil
 	port    uint16
+	local   bool // no client of another host can reach it
+	demo    *demo.Service
 }
 
 func (w *watched) close() {
 	if w.source != nil {
 		_ = w.source.Close()
 	}
+	if w.demo != nil {
+		_ = w.demo.Close()
+	}
 }
 
 // findService finds what was asked for and reaches its database. nil: there is no service to
 // watch. The error is about what was asked for; a database that runs here and refuses us is none.
-func (o *assessOptions) findService(ctx context.Context, facts *host.Facts, dir string) (*watched, error) {
+func (o *asked) findService(ctx context.Context, facts *host.Facts, dir string) (*watched, error) {
+	if o.server != nil {
+		return named(ctx, o.server, facts)
+	}
 	spec, err := service.Parse(o.service)
 	if err != nil {
 		return nil, usagef("--service %w", err)
 	}
-	if o.dsn != "" {
-		return o.named(ctx, spec, facts)
-	}
 	if spec.Kind == service.Demo {
-		d, err := demo.Start(ctx, dir)
-		if err != nil {
-			return nil, fmt.Errorf("the demo service does not start: %w", err)
-		}
-		of := &service.Service{Kind: service.Demo, Name: "the demo shop", PID: d.PID()}
-		if p, err := (service.Spec{Kind: service.Process, Name: fmt.Sprint(d.PID())}).Find(nil, nil); err == nil {
-			p.Kind, p.Name = of.Kind, of.Name
-			of = p
-		}
-		return &watched{of: of, source: d, version: d.Server().Version}, nil
+		return startDemo(ctx, dir, spec.Name)
 	}
 	of, err := spec.Find(facts.Databases, serverCPU)
 	if err != nil {
@@ -62,7 +107,8 @@ func (o *assessOptions) findService(ctx context.Context, facts *host.Facts, dir 
 	if of == nil {
 		return nil, nil //nolint:nilnil // none is wanted, or none runs
 	}
-	w := &watched{of: of, port: service.Port(of.PID)}
+	w := &watched{of: of}
+	w.listens()
 	kind := ""
 	for _, d := range facts.Databases {
 		if d.PID == of.PID {
@@ -83,29 +129,57 @@ func (o *assessOptions) findService(ctx context.Context, facts *host.Facts, dir 
 	return w, ctx.Err()
 }
 
-// named reaches the server of --dsn, and finds its process where it runs here.
-func (o *assessOptions) named(ctx context.Context, spec service.Spec, facts *host.Facts) (*watched, error) {
-	dsn, err := connect.Parse(o.dsn)
+// startDemo starts the shop of hostlab's own.
+func startDemo(ctx context.Context, dir, engine string) (*watched, error) {
+	d, err := demo.Start(ctx, dir, engine)
 	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
 	case err != nil:
-		return nil, usagef("--dsn: %w", err)
-	case dsn.HasPassword():
-		return nil, usagef("--dsn has a password, which everyone on this host would see in the list of processes; leave it out: it can be in %s", dsn.PasswordPlaces())
-	case spec.Kind != service.Auto:
-		return nil, usagef("--service %s and --dsn both name a service; give one", o.service)
+		return nil, fmt.Errorf("the demo service does not start: %w", err)
 	}
+	of, err := (service.Spec{Kind: service.Process, Name: fmt.Sprint(d.PID())}).Find(nil, nil)
+	if err != nil { // this system does not tell
+		of = &service.Service{PID: d.PID()}
+	}
+	of.Kind, of.Name = service.Demo, "the demo shop"
+	w := &watched{of: of, source: d, version: d.Server().Version, local: true, demo: d}
+	if text := d.DSN(); text != "" {
+		dsn, err := connect.Parse(text)
+		if err == nil {
+			err = w.open(ctx, dsn)
+		}
+		if err != nil {
+			return nil, errors.Join(err, d.Close())
+		}
+	}
+	return w, nil
+}
+
+// named reaches a server, and finds its process where it runs here.
+func named(ctx context.Context, dsn *connect.DSN, facts *host.Facts) (*watched, error) {
 	w := &watched{}
-	if err := w.open(ctx, dsn); err != nil {
-		return nil, usagef("%w", err)
+	switch err := w.open(ctx, dsn); {
+	case connect.IsUsage(err):
+		return nil, usageError{err}
+	case err != nil:
+		return nil, err
 	}
 	server := w.source.Server()
 	w.of = &service.Service{Kind: service.Database, Name: server.Vendor}
 	if dsn.Local() {
 		if of, err := (service.Spec{Kind: service.Name, Name: server.Vendor}).Find(facts.Databases, serverCPU); err == nil && of != nil {
-			w.of, w.port = of, service.Port(of.PID)
+			w.of = of
+			w.listens()
 		}
 	}
 	return w, nil
+}
+
+// listens finds where clients of other hosts reach it.
+func (w *watched) listens() {
+	port, known := service.Port(w.of.PID)
+	w.port, w.local = port, known && port == 0 && w.of.Kind == service.Database
 }
 
 func (w *watched) open(ctx context.Context, dsn *connect.DSN) error {
@@ -120,26 +194,16 @@ func (w *watched) open(ctx context.Context, dsn *connect.DSN) error {
 	return nil
 }
 
-// serve watches the service that was asked for; nil: there is none.
-func (o *assessOptions) serve(ctx context.Context, facts *host.Facts, dir string, p *progress) (*assess.Minute, error) {
-	w, err := o.findService(ctx, facts, dir)
-	if w == nil || err != nil {
-		return nil, err
-	}
-	defer w.close()
-	return o.watch(ctx, w, facts, p)
-}
-
-// watch watches a service for a minute, and says what each lever could give it.
-func (o *assessOptions) watch(ctx context.Context, w *watched, facts *host.Facts, p *progress) (*assess.Minute, error) {
+// watch watches a service. With the context's error comes what was seen until then.
+func (o *asked) watch(ctx context.Context, w *watched, facts *host.Facts, p *progress) (*assess.Minute, error) {
 	step := p.step("watching "+w.of.Name, o.lasts)
 	m, err := assess.Watch(ctx, w.of, w.source, w.why, assess.Options{
-		For: o.lasts, Tool: versionText(), Port: w.port, CPUs: len(facts.Topology.Online.Or(nil)), Progress: func(done time.Duration) { step(done, o.lasts) },
+		For: o.lasts, Tool: versionText(), Port: w.port, Local: w.local, CPUs: len(facts.Topology.Online.Or(nil)), Facts: facts, Progress: func(done time.Duration) { step(done, o.lasts) },
 	})
 	switch {
-	case ctx.Err() != nil:
+	case ctx.Err() != nil && m == nil:
 		return nil, ctx.Err()
-	case errors.Is(err, service.ErrEnded) && o.service == string(service.Auto) && o.dsn == "":
+	case errors.Is(err, service.ErrEnded) && o.service == string(service.Auto) && o.server == nil:
 		o.passed = fmt.Sprintf("%s ended before anything was seen of it, so the host alone was measured.", w.of.Name)
 		return nil, nil //nolint:nilnil // it is gone, and the rest is not
 	case errors.Is(err, service.ErrEnded):
@@ -148,7 +212,7 @@ func (o *assessOptions) watch(ctx context.Context, w *watched, facts *host.Facts
 		return nil, err
 	}
 	m.Version = w.version
-	return m, nil
+	return m, ctx.Err()
 }
 
 // subjects are the levers of a service by those that checks and probes speak of.

@@ -13,14 +13,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hostlab/internal/assess"
 	"hostlab/internal/check"
 	"hostlab/internal/document"
 	"hostlab/internal/host"
-	"hostlab/internal/lever"
 	"hostlab/internal/probe"
-	"hostlab/internal/proc"
 	"hostlab/internal/report"
-	"hostlab/internal/service"
 	"hostlab/internal/workload/cpus"
 	"hostlab/internal/workload/logcommit"
 )
@@ -32,26 +30,26 @@ const (
 	quickBudget = 20 * time.Second
 )
 
-// Behind the minute in which a service was watched, probes take less.
+// Behind the time in which a service was watched, probes take less.
 const (
 	behindFull  = 20 * time.Second
-	behindQuick = 8 * time.Second
+	watchQuick  = 12 * time.Second
+	behindQuick = 7 * time.Second
 )
 
 // assessOptions is what was asked for.
 type assessOptions struct {
+	asked
 	role     check.Role
 	logDir   string // absolute
-	asked    bool   // the log directory was named, so being unable to use it is an error
+	dirNamed bool   // the log directory was named, so being unable to use it is an error
 	noLog    string // why there is no log directory
 	html     string // "" for none, "-" for stdout
 	noReport string // why there is none though none was declined
 	json     string // "" for none, "-" for stdout
+	record   string // "" for none, "-" for stdout
+	root     string // a recording to replay; "": none
 	budget   time.Duration
-	service  string // as service.Parse takes it
-	dsn      string // "": none
-	lasts    time.Duration
-	passed   string        // why a service that was found was not watched; "" it was, or there is none
 	behind   time.Duration // budget of the probes behind a service that was watched
 	quiet    bool
 }
@@ -83,13 +81,17 @@ Behind that it measures the platform, each with n, interval and noise floor:
 
 assess changes nothing. The commit probe writes two files of 8 MiB into the log
 directory, and one of 1 MiB in memory. They have no names and end with the
-probe. Root is not needed. Beside a service, probes that take whole CPUs are
-left out; where none runs, or with --service none, all run.
+probe. Root is not needed. On a host in use these probes take a tenth of the
+CPUs at most. They stop where the service that is watched becomes slower.
 
 The log directory is that of --log-dir, or of the database server that runs
 here; of several, the one that has used the most CPU time. If this user may not
 write there, assess takes another directory on the same device, else the current
 one. The report says which and why.
+
+With --record all of this is written as one text file, which --root replays on
+another machine: the same report, to the letter. The host's name and addresses
+are left out of it. The names of the service and its server stay.
 
 Exit status:
   0    done
@@ -101,6 +103,8 @@ Exit status:
   hostlab assess --role production-app --log-dir /oracle/redo --html db7.html
   hostlab assess --service unit:tomcat9 --for 5m
   hostlab assess --dsn postgres://monitor@db1/prod
+  hostlab assess --record db7.txtar --html=
+  hostlab assess --root db7.txtar --html db7.html
   hostlab assess --quick --quiet --html= --json - | jq .verdict.text`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -108,13 +112,18 @@ Exit status:
 			if quick {
 				o.budget, o.behind = quickBudget, behindQuick
 				if !cmd.Flags().Changed("for") {
-					o.lasts = quickBudget
+					o.lasts = watchQuick
 				}
 			}
-			if o.lasts < leastRecording || o.lasts > time.Hour {
-				return usagef("--for %s: expected 1s to 1h", o.lasts)
+			for _, name := range []string{"record", "service", "dsn", "dsn-file", "for", "quick", "log-dir", "role"} {
+				if o.root != "" && cmd.Flags().Changed(name) {
+					return usagef("--root and --%s exclude each other: a recording holds all that was seen", name)
+				}
 			}
-			o.asked = cmd.Flags().Changed("log-dir")
+			if err := o.check(time.Hour); err != nil {
+				return err
+			}
+			o.dirNamed = cmd.Flags().Changed("log-dir")
 			if err := o.findLogDir(); err != nil {
 				return err
 			}
@@ -125,12 +134,12 @@ Exit status:
 		},
 	}
 	choiceFlag(cmd, &o.role, "role", check.ProductionDB, "what the host is for", check.Roles)
-	cmd.Flags().StringVar(&o.service, "service", "auto", "`SERVICE` to watch: "+service.Forms)
-	cmd.Flags().StringVar(&o.dsn, "dsn", "", "`DSN` of the database to watch, here or elsewhere, without a password (see explain)")
-	cmd.Flags().DurationVar(&o.lasts, "for", time.Minute, "how long to watch the service")
+	o.flags(cmd)
 	cmd.Flags().StringVar(&o.logDir, "log-dir", "", "directory on the device of the database's log (default: the log directory of a server that runs here, else the current directory)")
 	cmd.Flags().StringVar(&o.html, "html", "", "write the HTML report to `FILE` (- for stdout; default: a new file in $XDG_STATE_HOME/hostlab; --html= writes none)")
 	cmd.Flags().StringVar(&o.json, "json", "", "write everything as JSON to `FILE` (- for stdout)")
+	cmd.Flags().StringVar(&o.record, "record", "", "also write what was seen to `FILE`, which --root replays elsewhere")
+	cmd.Flags().StringVar(&o.root, "root", "", "report what was recorded in this `FILE` of --record, and measure nothing")
 	cmd.Flags().BoolVar(&quick, "quick", false, "measure for 20 s instead of a minute: wider intervals, fewer answers")
 	cmd.Flags().BoolVarP(&o.quiet, "quiet", "q", false, "no progress and no text, only the files asked for")
 	cobra.CheckErr(cmd.Flags().SetAnnotation("html", emptiable, []string{"true"}))
@@ -147,7 +156,7 @@ func (o *assessOptions) findLogDir() error {
 	switch {
 	case err == nil:
 		o.logDir = abs
-	case o.asked:
+	case o.dirNamed:
 		return usagef("--log-dir %s: the current directory is unknown: %w", o.logDir, plain(err))
 	default:
 		o.logDir, o.noLog = "", fmt.Sprintf("the current directory is unknown: %v; name a directory with --log-dir", plain(err))
@@ -173,6 +182,11 @@ func (o *assessOptions) findOutputs(htmlAsked bool) error {
 			return err
 		}
 	}
+	if o.record != "" {
+		if err := checkWritable("record", o.record); err != nil {
+			return err
+		}
+	}
 	return checkWritable("json", o.json)
 }
 
@@ -191,12 +205,15 @@ func assessAndReport(ctx context.Context, std streams, o assessOptions) error {
 	remind(std)
 	p := newProgress(std.err, o.quiet, o.budget)
 	defer p.clear()
-	a, err := inspect(ctx, o, p)
+	a, err := inspect(ctx, std, o, p)
 	p.clear()
 	if err != nil {
 		return err
 	}
 	d := a.Document()
+	if o.root != "" {
+		d.About = append(d.About, "Replayed from "+o.root)
+	}
 	html, err1 := output(std, o.html, func(w io.Writer) error { return document.WriteHTML(w, d) })
 	json, err2 := output(std, o.json, func(w io.Writer) error { return document.WriteJSON(w, d.Data) })
 	if !o.quiet && o.json != "-" && o.html != "-" {
@@ -211,8 +228,8 @@ func assessAndReport(ctx context.Context, std streams, o assessOptions) error {
 			return err
 		}
 	}
-	if m := a.Minute; m != nil && m.Ended != "" {
-		err2 = errors.Join(err2, fmt.Errorf("%s was watched for %.1f s only: %s", m.Service.Name, m.Report.Wall, m.Ended))
+	if a.Minute != nil {
+		err2 = errors.Join(err2, a.Minute.Early())
 	}
 	return errors.Join(err1, err2, brokenProbes(a))
 }
@@ -249,14 +266,19 @@ func brokenProbes(a *report.Assessment) error {
 	return fmt.Errorf("not everything could be measured: %s", strings.Join(broken, "; "))
 }
 
-// busyShare is the part of the CPUs' time that others may take during a probe
-// before the report says so.
-const busyShare = 0.05
-
 // alpha gives the 95 % intervals of all probes.
 const alpha = 0.05
 
-func inspect(ctx context.Context, o assessOptions, p *progress) (*report.Assessment, error) {
+func inspect(ctx context.Context, std streams, o assessOptions, p *progress) (*report.Assessment, error) {
+	if o.root != "" {
+		m := &machine{root: o.root}
+		tree, done, err := m.open()
+		if err != nil {
+			return nil, err
+		}
+		defer done()
+		return replay(ctx, m, tree)
+	}
 	started := time.Now()
 	tree := host.Tree{}
 	if err := host.Look(tree); err != nil {
@@ -267,7 +289,7 @@ func inspect(ctx context.Context, o assessOptions, p *progress) (*report.Assessm
 		return nil, err
 	}
 	place := logPlace{dir: o.logDir, why: "named with --log-dir"}
-	if !o.asked {
+	if !o.dirNamed {
 		place = findLog(tree, facts.Databases, o.logDir, serverCPU)
 	}
 	cfg := probe.Config{
@@ -277,99 +299,43 @@ func inspect(ctx context.Context, o assessOptions, p *progress) (*report.Assessm
 	if place.dir == "" {
 		cfg.NoLog, place.why = o.noLog, ""
 	} else {
-		s := host.StorageOf(tree, place.dir)
-		s.Purpose = "log-dir"
-		facts.Storage = append([]host.Storage{s}, facts.Storage...)
-		if err := logcommit.Preflight(s, place.dir, probe.CommitRoom); err != nil {
-			if o.asked {
+		if err := logcommit.Preflight(host.StorageOf(tree, place.dir), place.dir, probe.CommitRoom); err != nil {
+			if o.dirNamed {
 				return nil, usageError{err}
 			}
 			slog.Info("no commit probe", "why", err)
 			cfg.LogDir, cfg.NoLog, place.why = "", err.Error(), ""
 		}
 	}
-	a := &report.Assessment{
-		Schema: report.Schema, Tool: versionText(), Started: started, Host: facts.Identity.Hostname.Or("unknown host"),
-		Role: o.role, Facts: facts, Results: check.Run(facts, o.role, check.All()),
-		LogDir: cfg.LogDir, LogDirWhy: place.why,
+	seen := &observed{Schema: report.Schema, Tool: versionText(), Started: started, Role: o.role, Place: place.dir, LogDir: cfg.LogDir, LogDirWhy: place.why}
+	dir := place.dir
+	if place.found { // a server's own, in which a demo has no business
+		dir = os.TempDir()
 	}
-	m, err := o.serve(ctx, facts, place.dir, p)
+	w, err := o.findService(ctx, facts, dir)
 	if err != nil {
 		return nil, err
 	}
-	all := o.budget
-	if m != nil {
-		all = o.behind
-	}
-	for _, pr := range probe.All() {
-		if m != nil && pr.Wide {
-			a.Runs = append(a.Runs, probe.Outcome{Probe: pr.Name, Title: pr.Title, Skipped: "it takes whole CPUs, and " + m.Service.Name + " is at work here; --service none runs it"})
-			continue
-		}
-		budget := time.Duration(float64(all) * pr.Share)
-		cfg.Budget, cfg.Report = budget, p.step(pr.Title, budget)
-		out, err := runProbe(ctx, pr, cfg)
-		if err != nil {
+	var m *assess.Minute
+	if w != nil {
+		defer w.close()
+		if m, err = o.watch(ctx, w, facts, p); err != nil {
 			return nil, err
 		}
-		a.Runs = append(a.Runs, out)
-		a.Probes = append(a.Probes, out.Measurements...)
 	}
-	a.Probed = lever.Join(o.role, facts, a.Results, a.Runs)
-	if m == nil {
-		a.Levers, a.Verdict.Text = ofProbes(a.Probed), lever.VerdictLine(o.role, a.Probed)
-	} else {
-		a.Minute, a.Service, a.Time, a.Levers = m, m.About(), m.Time(), join(m, a.Probed)
-		a.Verdict.Text = m.Verdict(a.Levers)
+	seen.Minute = m
+	if err := o.probe(ctx, seen, cfg, w, p); err != nil {
+		return nil, err
 	}
-	a.Warnings = report.BusyWarnings(a.Runs)
 	if o.passed != "" {
-		a.Warnings = append(a.Warnings, o.passed)
-	}
-	if m != nil && m.Ended != "" {
-		a.Warnings = append([]string{fmt.Sprintf("Watching ended early, after %.0f s: %s.", m.Report.Wall, m.Ended)}, a.Warnings...)
+		seen.Warnings = append(seen.Warnings, o.passed)
 	}
 	if place.wrong != "" && cfg.LogDir != "" {
-		a.Warnings = append(a.Warnings, fmt.Sprintf("Commits were timed in %s: %s. Name a directory with --log-dir, or run it as root.", place.dir, place.wrong))
+		seen.Warnings = append(seen.Warnings, fmt.Sprintf("Commits were timed in %s: %s. Name a directory with --log-dir, or run it as root.", place.dir, place.wrong))
 	}
-	a.Seconds = time.Since(started).Seconds()
-	return a, nil
-}
-
-// runProbe runs one probe. Only cancellation is an error: a probe that breaks is
-// reported in its outcome, and the others go on.
-func runProbe(ctx context.Context, pr probe.Probe, cfg probe.Config) (probe.Outcome, error) {
-	others := proc.Watch(cfg.CPUs)
-	out, err := pr.Run(ctx, cfg)
-	if ctx.Err() != nil {
-		// Probes join what they could not clean up to the context's error.
-		var several interface{ Unwrap() []error }
-		if errors.As(err, &several) {
-			for _, e := range several.Unwrap() {
-				if !errors.Is(e, ctx.Err()) {
-					return out, fmt.Errorf("%w; %w", ctx.Err(), e)
-				}
-			}
-		}
-		return out, ctx.Err()
+	seen.Seconds = time.Since(started).Seconds()
+	if o.record != "" {
+		return seen.record(ctx, std, tree, o.record)
 	}
-	if err != nil {
-		out.Failed = err.Error()
-	}
-	if share, ok := others.Share(); ok && share > busyShare && out.Skipped == "" {
-		out.Busy = fmt.Sprintf("others took %.0f %% of these CPUs' time meanwhile", 100*share)
-	}
-	slog.Info("probe done", "probe", out.Probe, "seconds", out.Seconds, "measurements", len(out.Measurements), "skipped", out.Skipped, "failed", out.Failed)
-	return out, nil
-}
-
-// memoryDir returns a directory in memory to compare the log device with, or "".
-func memoryDir(t host.Tree) string {
-	for _, dir := range []string{"/dev/shm", "/run/user/" + fmt.Sprint(os.Getuid())} {
-		s := host.StorageOf(t, dir)
-		if s.Class.Or("") == host.ClassMemory && logcommit.Preflight(s, dir, probe.MemoryRoom) == nil {
-			return dir
-		}
-	}
-	return ""
+	return seen.assessment(tree, facts), nil
 }

@@ -1,10 +1,10 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -14,6 +14,8 @@ import (
 	"hostlab/internal/document"
 	"hostlab/internal/explain"
 	"hostlab/internal/explain/connect"
+	"hostlab/internal/host"
+	"hostlab/internal/service"
 	"hostlab/internal/trust"
 )
 
@@ -28,23 +30,24 @@ func newExplain(std streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "explain [flags]",
 		Short: "Where a live database's time goes, and what could be gained",
-		Long: `explain watches a live database for a while and says where the time of its
-sessions goes: the application, database CPU, the wait for a CPU, log wait, data
-reads, locks, other waits, idle: pauses between transactions. It shows the top
-wait events in the server's words and in ours, the number of log writes and the
-time of one. For each lever it shows the likely and the greatest gain. A faster
-log device removes no more than the log wait and the lock waits behind it.
+		Long: `explain watches a live service for a while, as assess does, and leaves the host
+out: no facts, no checks, no probes. It says where the service's time goes: the
+application, CPU, the wait for a CPU, log wait, data reads, locks, other waits.
+For each lever on the platform it shows the likely and the greatest gain. Of a
+database it shows the top wait events in the server's words and in ours. It also
+shows the number of log writes and the time of one.
 
-It only reads, in a session that cannot write, and takes under 1 % of one CPU.
+It only reads, in a session that cannot write, and takes under 2 % of one CPU.
 What it may not see, or what the server does not count, is said with the grant
 or the parameter that would show it; nothing is changed.
 
-DSN: postgres://USER@HOST:5432/DB or key=value as libpq has it, mysql:// or
-mariadb://USER@HOST/DB (?socket=/PATH), sqlserver://USER@HOST?database=DB,
-oracle://USER@HOST:1521/SERVICE, hdb://USER@HOST:30015. What was tried on live
-servers: PostgreSQL 15 and MariaDB 10.11. The readers for SQL Server, Oracle and
-SAP HANA follow the vendors' documentation and are not yet tried on a live
-server.
+` + servers("DSN: %s.", func(v *connect.Vendor) string { return v.Form }) + `
+` + servers("Tried on live servers: %s. The readers of the others follow the vendors' documentation.", func(v *connect.Vendor) string {
+			if v.Tried == "" {
+				return ""
+			}
+			return v.Product + " " + v.Tried
+		}) + `
 ` + oracleNote() + `
 
 Passwords: everyone on this host can see a command line, so --dsn takes none.
@@ -55,14 +58,11 @@ for Oracle and SAP HANA. It is never printed or saved. A file that others may
 read is refused (chmod 600), as is a link, in place of being left out.
 
 TLS: to any host but localhost, 127.0.0.1, ::1 and a socket the session is
-encrypted, or it does not begin. The DSN alone can permit plain text:
-sslmode=prefer or disable (PostgreSQL; $PGSSLMODE does not count), tls=preferred
-or false (MariaDB, MySQL), encrypt=disable (SQL Server), SSL=false (Oracle),
-encrypt=false (SAP HANA). The server's certificate is checked on request:
-sslmode=verify-full, tls=true, encrypt=true, SSL=true, TLSRootCAFile=FILE.
+encrypted, or it does not begin.
+` + servers("The DSN alone can permit plain text: %s.", func(v *connect.Vendor) string { return v.Product + " " + v.Plain }) + `
+` + servers("On request the server's certificate is checked: %s.", func(v *connect.Vendor) string { return v.Product + " " + v.Checked }) + `
 
-Rights: pg_read_all_stats or pg_monitor (PostgreSQL); PROCESS (MariaDB, MySQL);
-VIEW SERVER STATE (SQL Server); SELECT_CATALOG_ROLE (Oracle); MONITORING (HANA).
+` + servers("Rights: %s.", func(v *connect.Vendor) string { return v.Product + " " + v.Rights }) + `
 
 Sampled shares have 95 % intervals (Wilson's, with samples that correlate
 counted for as many as their variance between stretches is worth). Log writes,
@@ -74,29 +74,37 @@ experiment, such as 'hostlab run log-device'. It shows the measured gain beside
 the bound, with its interval and n. All is in
 docs/schema/explain.schema.json.
 
-Exit status: 0 done; 1 the server went away: what was seen until then is printed
+Exit status: 0 done; 1 the service ended: what was seen until then is printed
 and saved; 2 unusable flag, DSN, file or connection; 130 interrupted, likewise.`,
-		Example: `  hostlab explain --dsn postgres://monitor@db1/prod
+		Example: `  hostlab explain                          # the database that runs here
+  hostlab explain --service unit:tomcat9
+  hostlab explain --dsn postgres://monitor@db1/prod
   hostlab explain --dsn mysql://monitor@db2/ --for 5m   # ~/.my.cnf: password
   hostlab explain --dsn 'host=/var/run/postgresql user=postgres' --save mon.json
   hostlab explain --dsn-file ~/.prod --compare mon.json --format html > log.html
-  hostlab explain --dsn-file ~/.prod --format json | jq .bounds`,
+  hostlab explain --dsn-file ~/.prod --format json | jq .levers`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd) },
 	}
+	o.flags(cmd)
 	f := cmd.Flags()
-	f.StringVar(&o.dsn, "dsn", "", "data source `NAME` of the server, without a password (default $"+dsnVariable+")")
-	f.StringVar(&o.dsnFile, "dsn-file", "", "`FILE` that holds the DSN, maybe with a password: mode 0600")
-	f.DurationVar(&o.lasts, "for", time.Minute, "how long to watch")
 	f.StringVar(&o.compare, "compare", "", "earlier recording, a `FILE` of --save, to set beside this one")
 	f.StringArrayVar(&o.experiments, "experiment", nil, "record of 'hostlab run', a `DIR`, whose measured gain stands beside the bound; may be repeated")
 	f.StringVar(&o.save, "save", "", "also keep the recording in `FILE`")
 	formatFlag(cmd, &o.format, documentFormats)
 	f.BoolVarP(&o.quiet, "quiet", "q", false, "no progress")
-	for _, name := range []string{"dsn", "for"} {
-		cobra.CheckErr(cmd.RegisterFlagCompletionFunc(name, cobra.NoFileCompletions))
-	}
 	return cmd
+}
+
+// servers is a paragraph of help with something of each vendor that has it.
+func servers(form string, of func(*connect.Vendor) string) string {
+	var all []string
+	for _, v := range connect.Vendors() {
+		if s := of(v); s != "" {
+			all = append(all, s)
+		}
+	}
+	return paragraph(fmt.Sprintf(form, strings.Join(all, ", ")))
 }
 
 func oracleNote() string {
@@ -108,15 +116,15 @@ func oracleNote() string {
 
 // explainRun is what the command line asks for.
 type explainRun struct {
-	std                                 streams
-	dsn, dsnFile, compare, save, format string
-	experiments                         []string
-	lasts                               time.Duration
-	quiet                               bool
+	asked
+	std                   streams
+	compare, save, format string
+	experiments           []string
+	quiet                 bool
 }
 
 func (o *explainRun) run(cmd *cobra.Command) error {
-	before, dsn, err := o.check()
+	before, err := o.prepare()
 	if err != nil {
 		return err
 	}
@@ -125,80 +133,73 @@ func (o *explainRun) run(cmd *cobra.Command) error {
 		return err
 	}
 	ctx := cmd.Context()
-	src, err := connect.Open(ctx, dsn)
-	switch {
-	case ctx.Err() != nil:
-		return context.Canceled
-	case connect.IsUsage(err):
-		return usageError{err}
-	case err != nil:
-		return err
+	if err := host.Look(host.Tree{}); err != nil {
+		return cannotLook{err}
 	}
-	defer src.Close()
-	p := newProgress(o.std.err, o.quiet, o.lasts)
-	step := p.step("watching "+src.Server().Vendor, o.lasts)
-	rep, err := explain.Record(ctx, src, explain.Options{For: o.lasts, Tool: versionText(), Progress: func(done time.Duration) { step(done, o.lasts) }})
-	p.clear()
+	dir, err := filepath.Abs(".") // for the files of the demo
 	if err != nil {
 		return err
 	}
-	measure(&rep, gains)
-	if o.save != "" {
-		if err := writeFile(o.save, func(f *os.File) error { return rep.Write(f) }); err != nil {
-			return err
-		}
+	facts := host.Collect(ctx, host.Options{})
+	w, err := o.findService(ctx, facts, dir)
+	switch {
+	case err != nil:
+		return err
+	case w == nil:
+		return usagef("explain needs a service, and found none to watch: --service takes %s; or a server: --dsn, --dsn-file or $%s; it takes %s", service.Forms, dsnVariable, connect.Forms())
 	}
-	if err := o.print(&rep, before); err != nil {
+	defer w.close()
+	p := newProgress(o.std.err, o.quiet, o.lasts)
+	m, err := o.watch(ctx, w, facts, p)
+	p.clear()
+	if m == nil { // else the error is that it was interrupted
 		return err
 	}
-	switch rep.Ended {
-	case "":
-		return nil
-	case "interrupted":
-		return context.Canceled
+	levers := join(m, nil)
+	measure(levers, gains)
+	d := m.Document(levers, before)
+	if o.save != "" {
+		if err := writeFile(o.save, func(f *os.File) error { return document.WriteJSON(f, d.Data) }); err != nil {
+			return err
+		}
+		if o.format == "text" {
+			d.Sections = append(d.Sections, document.Section{Title: "Saved", Blocks: document.Lines("", o.save)})
+		}
 	}
-	return fmt.Errorf("the server went away after %.1f s: %s", rep.Wall, rep.Ended)
+	if err := printDocument(o.std, d, o.format); err != nil {
+		return err
+	}
+	if err == nil && m.Ended != "" {
+		return m.Early()
+	}
+	return err
 }
 
-// check finds all mistakes before anything is asked.
-func (o *explainRun) check() (before *explain.Report, dsn *connect.DSN, err error) {
-	if o.lasts < leastRecording || o.lasts > mostRecording {
-		return nil, nil, usagef("--for %s: expected 1s to 24h", o.lasts)
-	}
+// prepare finds all mistakes before anything is asked, and reads what is compared with.
+func (o *explainRun) prepare() (before *explain.Report, err error) {
 	if tty, _ := terminal(o.std.out); tty && o.format == "html" {
-		return nil, nil, usagef("a page is not for a terminal; write it to a file, as in --format html > explain.html")
+		return nil, usagef("a page is not for a terminal; write it to a file, as in --format html > explain.html")
 	}
 	if o.save != "" {
 		if err := checkWritable("save", o.save); err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		for flag, read := range map[string]string{"compare": o.compare, "dsn-file": o.dsnFile} {
 			if read != "" && sameFile(o.save, read) {
-				return nil, nil, usagef("--save %s and --%s %s are one file, which would be replaced; give --save another name", o.save, flag, read)
+				return nil, usagef("--save %s and --%s %s are one file, which would be replaced; give --save another name", o.save, flag, read)
 			}
 		}
 	}
 	if o.compare != "" {
 		b, err := bounded.ReadFile(o.compare, largestReport)
 		if err != nil {
-			return nil, nil, usagef("--compare %s: %w", o.compare, plain(err))
+			return nil, usagef("--compare %s: %w", o.compare, plain(err))
 		}
 		if before, err = explain.Read(b); err != nil {
-			return nil, nil, usagef("--compare %s: %w", o.compare, err)
+			return nil, usagef("--compare %s: %w", o.compare, err)
 		}
 	}
-	text, err := o.source()
-	if err != nil {
-		return nil, nil, err
-	}
-	dsn, err = connect.Parse(text)
-	if err != nil {
-		return nil, nil, usageError{err}
-	}
-	if o.dsn != "" && dsn.HasPassword() {
-		return nil, nil, usagef("--dsn has a password, which everyone on this host would see in the list of processes; leave it out: it can be in %s", dsn.PasswordPlaces())
-	}
-	return before, dsn, nil
+	return before, o.check(mostRecording)
 }
 
 // largestReport bounds what is read as a recording of explain.
@@ -215,8 +216,8 @@ func sameFile(a, b string) bool {
 	return err == nil && os.SameFile(x, y)
 }
 
-// source is the DSN, from wherever it was given.
-func (o *explainRun) source() (string, error) {
+// source is the DSN, from wherever it was given; "": it was not.
+func (o *asked) source() (string, error) {
 	switch {
 	case o.dsn != "" && o.dsnFile != "":
 		return "", usagef("--dsn and --dsn-file both name a server; give one")
@@ -236,10 +237,8 @@ func (o *explainRun) source() (string, error) {
 			}
 		}
 		return "", usagef("--dsn-file %s holds no DSN", o.dsnFile)
-	case os.Getenv(dsnVariable) != "":
-		return os.Getenv(dsnVariable), nil
 	}
-	return "", usageError{errors.New("explain needs a server: --dsn, --dsn-file or $" + dsnVariable + "; it takes " + connect.Forms)}
+	return os.Getenv(dsnVariable), nil
 }
 
 // readSecret reads a file that nobody else may read, and of a longer one no more than any
@@ -254,12 +253,4 @@ func readSecret(path string) ([]byte, error) {
 		return nil, err
 	}
 	return bounded.File(f, 64<<10)
-}
-
-func (o *explainRun) print(rep, before *explain.Report) error {
-	d := explain.Document(rep, before)
-	if o.save != "" && o.format == "text" {
-		d.Sections = append(d.Sections, document.Section{Title: "Saved", Blocks: document.Lines("", o.save)})
-	}
-	return printDocument(o.std, d, o.format)
 }

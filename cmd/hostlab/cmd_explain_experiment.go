@@ -5,24 +5,23 @@ import (
 	"strings"
 
 	"hostlab/internal/analysis"
-	"hostlab/internal/explain"
+	"hostlab/internal/assess"
 	"hostlab/internal/result"
 )
 
-// leverFactors are settings and what stands for them in a study, by the lever that
-// they move. A factor is known by its name, as studies name factors after settings.
+// leverFactors are levers by the settings, and what stands for them in a study, that move
+// them. A factor is known by its name, as studies name factors after settings.
 var leverFactors = map[string]string{
-	"governor": explain.Processor, "epp": explain.Processor, "epb": explain.Processor, "boost": explain.Processor, "policy": explain.Processor,
-	"platform_profile": explain.Processor, "min_freq": explain.Processor, "max_freq": explain.Processor, "min_perf_pct": explain.Processor,
-	"max_perf_pct": explain.Processor, "cstate_latency": explain.Processor, "pm_qos_resume_latency_us": explain.Processor, "cpu_dma_latency": explain.Processor,
-	"bios": explain.Processor, "smt": explain.MoreCPUs, "cpu_online": explain.MoreCPUs,
-	"io_scheduler": explain.DataStorage, "nomerges": explain.DataStorage, "read_ahead_kb": explain.DataStorage,
+	"governor": assess.Clock, "epp": assess.Clock, "epb": assess.Clock, "boost": assess.Clock, "policy": assess.Clock, "bios": assess.Clock,
+	"platform_profile": assess.Clock, "min_freq": assess.Clock, "max_freq": assess.Clock, "min_perf_pct": assess.Clock, "max_perf_pct": assess.Clock,
+	"cstate_latency": assess.Idle, "pm_qos_resume_latency_us": assess.Idle, "cpu_dma_latency": assess.Idle, "smt": assess.SMT, "cpu_online": assess.CPUs,
+	"io_scheduler": assess.Data, "nomerges": assess.Data, "read_ahead_kb": assess.Data,
 }
 
 // gains reads experiments and gives what each lever that they moved has given: the
 // most of its levels, as that is what a bound is compared with.
-func (o *explainRun) gains() (out map[string]explain.Measured, err error) {
-	out = map[string]explain.Measured{}
+func (o *explainRun) gains() (out map[string]assess.Experiment, err error) {
+	out = map[string]assess.Experiment{}
 	if len(o.experiments) == 0 {
 		return out, nil
 	}
@@ -36,7 +35,7 @@ func (o *explainRun) gains() (out map[string]explain.Measured, err error) {
 		for _, g := range a.Gains() {
 			lever := leverFactors[g.Factor]
 			if x.Section == "log" {
-				lever = explain.LogDevice
+				lever = assess.Log
 			}
 			if lever == "" {
 				continue
@@ -44,18 +43,18 @@ func (o *explainRun) gains() (out map[string]explain.Measured, err error) {
 			found = true
 			if !g.Decided() {
 				if !out[lever].Gain.Known() {
-					out[lever] = explain.Measured{Unmeasured: tooFew(dir, &g)}
+					out[lever] = assess.Experiment{Note: tooFew(dir, &g)}
 				}
 				continue
 			}
 			if now := out[lever].Gain; !now.Known() || now.Value < g.Share.Value {
-				out[lever] = explain.Measured{Gain: g.Share, GainSource: gainSource(dir, x, g)}
+				out[lever] = assess.Experiment{Gain: g.Share, Note: gainSource(dir, x, g)}
 			}
 		}
 		if !found && x.Section == "log" && a.Blocks == 0 {
 			found = true
-			if !out[explain.LogDevice].Gain.Known() {
-				out[explain.LogDevice] = explain.Measured{Unmeasured: "no block is complete in experiment " + dir}
+			if !out[assess.Log].Gain.Known() {
+				out[assess.Log] = assess.Experiment{Note: "no block is complete in experiment " + dir}
 			}
 		}
 		if !found {
@@ -83,18 +82,10 @@ func gainSource(dir string, x *result.Experiment, g analysis.Gain) string {
 }
 
 // measure sets gains beside bounds.
-func measure(r *explain.Report, gains map[string]explain.Measured) {
-	for i := range r.Bounds {
-		b := &r.Bounds[i]
-		found, ok := gains[b.Lever]
-		switch b.Measured = found; {
-		case ok:
-		case len(gains) > 0:
-			b.Unmeasured = "the experiments given did not vary it"
-		case b.Lever != explain.LogDevice:
-			b.Unmeasured = "no experiment that varied it was given"
-		default:
-			b.Unmeasured = "'hostlab run log-device --out DIR' measures it, and --experiment DIR shows it here"
+func measure(levers []assess.Lever, gains map[string]assess.Experiment) {
+	for i := range levers {
+		if x, ok := gains[levers[i].Name]; ok {
+			levers[i].Experiment = &x
 		}
 	}
 }

@@ -6,20 +6,18 @@ import (
 	"strings"
 	"testing"
 
-	"hostlab/internal/explain"
+	"hostlab/internal/assess"
 	"hostlab/internal/result"
 	"hostlab/internal/result/store"
 )
 
-// A measured gain stands beside its own lever only; the others say why they have none.
+// A measured gain stands beside its own lever only.
 func TestMeasure(t *testing.T) {
-	measured := explain.Measured{Gain: result.Estimate{Value: 0.1, N: 12, Evidence: "measured"}, GainSource: "experiment"}
-	for _, found := range []map[string]explain.Measured{nil, {explain.LogDevice: measured}} {
-		r := explain.Report{Bounds: []explain.Bound{{Lever: explain.LogDevice}, {Lever: explain.Processor}}}
-		measure(&r, found)
-		if r.Bounds[0].Gain != found[explain.LogDevice].Gain || r.Bounds[0].Gain.Known() != (r.Bounds[0].Unmeasured == "") || r.Bounds[1].Gain.Known() || r.Bounds[1].Unmeasured == "" || strings.Contains(r.Bounds[1].Unmeasured, "log-device") {
-			t.Errorf("%+v", r.Bounds)
-		}
+	found := map[string]assess.Experiment{assess.Log: {Gain: result.Estimate{Value: 0.1, N: 12, Evidence: "measured"}, Note: "experiment"}}
+	levers := []assess.Lever{{Name: assess.Clock}, {Name: assess.Log}}
+	measure(levers, found)
+	if levers[0].Experiment != nil || levers[1].Experiment == nil || levers[1].Experiment.Gain != found[assess.Log].Gain {
+		t.Errorf("%+v", levers)
 	}
 }
 
@@ -61,10 +59,8 @@ func TestGainsOfTooFewBlocks(t *testing.T) {
 		if err != nil {
 			t.Errorf("%d blocks: %v", blocks, err)
 		}
-		r := explain.Report{Bounds: []explain.Bound{{Lever: explain.LogDevice}, {Lever: explain.Processor}}}
-		measure(&r, g)
-		if got := r.Bounds[0]; got.Gain.Known() || !strings.Contains(got.Unmeasured, want) || !strings.Contains(r.Bounds[1].Unmeasured, "did not vary it") {
-			t.Errorf("%d blocks: %+v", blocks, r.Bounds)
+		if got := g[assess.Log]; got.Gain.Known() || !strings.Contains(got.Note, want) {
+			t.Errorf("%d blocks: %+v", blocks, g)
 		}
 		if blocks == 0 {
 			continue
@@ -74,7 +70,7 @@ func TestGainsOfTooFewBlocks(t *testing.T) {
 			t.Fatal(err)
 		}
 		const least = 7 // of two comparisons at 95 % together
-		for _, text := range []string{r.Bounds[0].Unmeasured, report.String()} {
+		for _, text := range []string{g[assess.Log].Note, report.String()} {
 			if !strings.Contains(text, fmt.Sprint("--blocks ", least)) {
 				t.Errorf("no --blocks %d in %s", least, text)
 			}

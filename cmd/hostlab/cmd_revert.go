@@ -264,7 +264,7 @@ func (o *revertOptions) change(ctx context.Context, std streams, sys *setting.Sy
 	}
 	lacks, sum := incomplete(&j.View), o.sum(done)
 	if lacks != nil && len(done) == 0 {
-		sum = "Nothing that the journal names is to be put back. It is not complete."
+		sum = "Nothing that the journal names is to be put back. Lines of the journal are missing."
 	}
 	d := settingsReport("revert", change("revert", done, errors.Join(err, lacks)), sum, cut)
 	d.Sections = []document.Section{part("Objects", outcomes(sys, slices.DeleteFunc(slices.Clone(done), asBefore)))}

@@ -87,7 +87,7 @@ func asError(p *setting.Problem) error {
 func verification(sys *setting.System, list []setting.Outcome, failure error) *document.Document {
 	data := change("verify", list, failure)
 	if len(list) == 0 && failure != nil {
-		return settingsReport("verify", data, "The journal names no change. It is not complete.")
+		return settingsReport("verify", data, "The journal names no change. Lines of the journal are missing.")
 	}
 	if len(list) == 0 {
 		return settingsReport("verify", data, "Nothing is set: no change by hostlab is in force.")

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -35,6 +36,8 @@ func TestFixtures(t *testing.T) {
 	}
 }
 
+var checkTally = regexp.MustCompile(`\d+ checks: (\d+ found something), \d+ passed, (\d+ could not look), \d+ do not apply\s+here\.`)
+
 // tell compares one line a finding, by role, with what is on file.
 func tell(t *testing.T, name, root string) {
 	var out bytes.Buffer
@@ -45,7 +48,8 @@ func tell(t *testing.T, name, root string) {
 		if status > exitFindings || stderr.Len() > 0 {
 			t.Fatalf("%s: exit status %d: %s", strings.Join(args, " "), status, stderr.String())
 		}
-		fmt.Fprintf(&out, "== %s: exit status %d\n%s", role, status, text.String())
+		// How many checks there are is no decision about this machine.
+		fmt.Fprintf(&out, "== %s: exit status %d\n%s", role, status, checkTally.ReplaceAllString(text.String(), "checks: $1, $2."))
 	}
 	golden.Equal(t, filepath.Join("testdata", "fixtures", name+".txt"), out.String())
 }

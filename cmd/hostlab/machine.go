@@ -62,12 +62,17 @@ func (m *machine) open() (tree host.Tree, close func(), err error) {
 	if err != nil {
 		return tree, close, usagef("%s: %w", m.name(), plain(err))
 	}
+	return m.unpack(data)
+}
+
+// unpack is open of a recording's content.
+func (m *machine) unpack(data []byte) (tree host.Tree, close func(), err error) {
 	if err := trust.AsRoot(os.TempDir()); err != nil {
-		return tree, close, usagef("TMPDIR: %w", err)
+		return tree, func() {}, usagef("TMPDIR: %w", err)
 	}
 	dir, err := os.MkdirTemp("", "hostlab-root-")
 	if err != nil {
-		return tree, close, err
+		return tree, func() {}, err
 	}
 	close = func() { os.RemoveAll(dir) }
 	if err := host.ExtractArchive(data, dir); err != nil {

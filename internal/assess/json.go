@@ -18,6 +18,11 @@ type About struct {
 	Ended        string       `json:"ended"`     // why watching ended early
 }
 
+// Answer is a verdict in JSON, at most 60 words.
+type Answer struct {
+	Text string `json:"text"`
+}
+
 // Time is the account of the minute in JSON. Times are in s.
 type Time struct {
 	Wall    float64  `json:"wall"`   // that was watched
@@ -38,7 +43,8 @@ type Part struct {
 
 // About describes the service that was watched.
 func (m *Minute) About() *About {
-	a := &About{Kind: m.Service.Kind, Name: m.name(), Version: m.Version, PID: m.Service.PID, Connected: m.Connected, Why: m.Why, Ended: m.Ended}
+	a := &About{Kind: m.Service.Kind, Name: m.name(), Version: m.Version, PID: m.Service.PID, Connected: m.Connected, Why: m.Why,
+		Ended: m.Ended}
 	if a.Why == "" {
 		a.Why = m.Service.Why
 	}
@@ -50,21 +56,24 @@ func (m *Minute) About() *About {
 
 // Time is where its time went.
 func (m *Minute) Time() *Time {
-	t := &Time{Wall: m.Report.Wall, Active: m.Report.Busy, Parts: []Part{}, Seconds: m.Stretches(), Host: m.Host}
-	if t.Seconds == nil {
-		t.Seconds = []Second{}
-	}
+	t := &Time{Wall: m.Report.Wall, Active: m.Report.Busy, Parts: m.Parts(), Seconds: m.seconds(), Host: m.Host}
+	return t
+}
+
+// Parts are those of its active time of which something is known.
+func (m *Minute) Parts() []Part {
+	out := []Part{}
 	for _, name := range explain.PartNames {
 		p := m.Report.Part(name)
 		if name == explain.Idle || p.Source == "" {
 			continue
 		}
 		e := m.share(name)
-		out := Part{Name: name, Share: e.Value, Each: p.Seconds / max(m.Report.Wall, 1e-9), Source: p.Source}
+		part := Part{Name: name, Share: e.Value, Each: p.Seconds / max(m.Report.Wall, 1e-9), Source: p.Source}
 		if e.High-e.Low > 1e-9 {
-			out.Interval = &[2]float64{e.Low, e.High}
+			part.Interval = &[2]float64{e.Low, e.High}
 		}
-		t.Parts = append(t.Parts, out)
+		out = append(out, part)
 	}
-	return t
+	return out
 }

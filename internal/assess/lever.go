@@ -38,7 +38,7 @@ const (
 
 var titles = map[string]string{
 	Clock: "clock frequency", Idle: "idle states", SMT: "hyper-threading", CPUs: "more CPUs", Log: "log device", Data: "data device",
-	Network: "network", Memory: "memory pages",
+	Network: "network", Memory: "memory",
 }
 
 // Lever is what could be changed, and what that could give the service. Shares are of its
@@ -55,6 +55,14 @@ type Lever struct {
 	Reason   string          `json:"reason"` // what it rests on, or why it is unknown and what would show it
 	Owner    string          `json:"owner,omitempty"`
 	Command  string          `json:"command"`
+	// Experiment is what one has measured of it; nil: none was given.
+	Experiment *Experiment `json:"experiment,omitempty"`
+}
+
+// Experiment is what one has measured of a lever.
+type Experiment struct {
+	Gain result.Estimate `json:"gain"` // a share of the time before; unknown where none measured it
+	Note string          `json:"note"` // the experiment and the levels that it compared, or why Gain is unknown
 }
 
 // Title is its name for people.
@@ -76,6 +84,20 @@ func (l *Lever) gain(share, low, likely, high float64, assumes, reason string) {
 	}
 }
 
+// unseen is a lever that nobody saw, but which counters may bound.
+func (m *Minute) unseen(l *Lever, share *float64, owner string) {
+	b, known := m.Bounds[l.Name]
+	if !known || m.Report.Busy <= 0 {
+		l.unknown(share, owner, m.Unseen[l.Name])
+		return
+	}
+	most := unit(b.Each * m.Report.Wall / m.Report.Busy)
+	l.Share, l.AtMost, l.Evidence, l.Verdict, l.Reason = share, &most, b.Evidence, Possible, b.Source
+	if most < Margin {
+		l.Verdict = Negligible
+	}
+}
+
 // unknown says why nothing bounds it. With an owner, it is not this host that decides.
 func (l *Lever) unknown(share *float64, owner, reason string) {
 	l.Share, l.Verdict, l.Owner, l.Reason = share, Undecided, owner, reason
@@ -92,10 +114,13 @@ func unit(v float64) float64 { return min(max(v, 0), 1) }
 func (m *Minute) Levers() []Lever {
 	out := []Lever{m.clock(), m.idle(), m.smt(), m.cpus(), m.bound(Log, explain.LogDevice), m.bound(Data, explain.DataStorage), m.network(), m.memory()}
 	rank := func(l Lever) (known, likely, most float64) {
-		if l.AtMost != nil {
-			return 0, -*l.Likely, -*l.AtMost
+		switch {
+		case l.AtMost == nil:
+			return 1, 0, 0
+		case l.Likely == nil:
+			return 0, 0, -*l.AtMost
 		}
-		return 1, 0, 0
+		return 0, -*l.Likely, -*l.AtMost
 	}
 	slices.SortStableFunc(out, func(a, b Lever) int {
 		ka, la, ma := rank(a)
@@ -121,15 +146,18 @@ func (m *Minute) clock() Lever {
 	l := Lever{Name: Clock}
 	cpu := m.share(explain.DatabaseCPU)
 	if m.Clock == nil {
-		l.unknown(&cpu.Value, m.Owners[Clock], m.Unseen[Clock])
+		m.unseen(&l, &cpu.Value, m.Owners[Clock])
 		return l
 	}
 	locks, queue := m.share(explain.Locks), m.share(explain.RunQueue)
-	slow := func(f float64) float64 { return unit(1 - f/m.Clock.Highest) }
+	c := m.Clock
+	slow := func(f, most float64) float64 { return unit(1 - f/most) }
 	waits := erlangC(m.Host.CPUs, m.Host.Busy)
-	l.gain(cpu.Value, cpu.Low*slow(m.Clock.High), cpu.Value*slow(m.Clock.Mean), (cpu.High+locks.High+queue.High*waits)*slow(m.Clock.Low),
+	l.gain(cpu.Value, cpu.Low*slow(c.High, c.Highest), cpu.Value*slow(c.Mean, c.Highest), (cpu.High+locks.High+queue.High*waits)*slow(c.Low, c.Limit),
 		"work speeds up in proportion to the clock",
-		fmt.Sprintf("its threads ran at %s of at most %s (%s)", result.Format(m.Clock.Mean, "Hz"), result.Format(m.Clock.Highest, "Hz"), m.Clock.Source))
+		fmt.Sprintf("its threads ran at %s [%s, %s] of at most %s, n %d (%s)", result.Format(c.Mean, "Hz"), result.Format(c.Low, "Hz"), result.Format(c.High, "Hz"),
+			result.Format(c.Limit, "Hz"), c.N, c.Source))
+	l.Evidence = c.Evidence
 	return l
 }
 
@@ -137,7 +165,7 @@ func (m *Minute) clock() Lever {
 func (m *Minute) idle() Lever {
 	l := Lever{Name: Idle}
 	if m.Wakeups == nil {
-		l.unknown(nil, "", m.Unseen[Idle])
+		m.unseen(&l, nil, "")
 		return l
 	}
 	w := m.Wakeups
@@ -157,7 +185,7 @@ func (m *Minute) smt() Lever {
 	l := Lever{Name: SMT}
 	cpu := m.share(explain.DatabaseCPU)
 	if m.Siblings == nil {
-		l.unknown(nil, m.Owners[SMT], m.Unseen[SMT])
+		m.unseen(&l, nil, m.Owners[SMT])
 		if m.Alone {
 			l.Verdict = NotHere
 		}
@@ -171,9 +199,8 @@ func (m *Minute) smt() Lever {
 // cpus: waits for a CPU, and what the hypervisor takes.
 func (m *Minute) cpus() Lever {
 	l := Lever{Name: CPUs}
-	queue := m.Report.Part(explain.RunQueue)
-	if queue.Source == "" {
-		l.unknown(nil, "", m.Unseen[CPUs])
+	if m.Report.Part(explain.RunQueue).Source == "" {
+		m.stalls(&l, "cpu", m.Unseen[CPUs])
 		return l
 	}
 	q, cpu := m.share(explain.RunQueue), m.share(explain.DatabaseCPU)
@@ -202,17 +229,17 @@ func (m *Minute) bound(name, of string) Lever {
 	i := slices.IndexFunc(m.Report.Bounds, func(b explain.Bound) bool { return b.Lever == of })
 	switch {
 	case i < 0:
-		l.unknown(nil, "", m.Unseen[name])
+		m.stalls(&l, "io", m.Unseen[name])
 	case m.Report.Bounds[i].Reason != "":
 		l.unknown(nil, "", m.Report.Bounds[i].Reason)
 	default:
 		b := m.Report.Bounds[i]
 		p := m.share(b.Parts[0])
 		low := b.Likely
-		if p.Value > 0 {
-			low *= p.Low / p.Value
+		if whole := b.Share + m.Report.Part(b.Parts[0]).Within/m.Report.Busy; whole > 0 {
+			low *= p.Low / whole
 		}
-		l.gain(b.Share, low, b.Likely, b.AtMost, "that part takes no time at all, and waits for locks shrink with it", m.Report.Part(b.Parts[0]).Source)
+		l.gain(b.Share, low, b.Likely, b.AtMost, "that part takes no time at all, and waits for locks shrink with it", "that time is known from "+m.Report.Part(b.Parts[0]).Source)
 	}
 	return l
 }
@@ -220,6 +247,10 @@ func (m *Minute) bound(name, of string) Lever {
 // network: requests of a transaction that each wait for a round trip.
 func (m *Minute) network() Lever {
 	l := Lever{Name: Network}
+	if m.Local {
+		l.gain(0, 0, 0, 0, "", "no round trips: its clients are on this host's socket")
+		return l
+	}
 	if m.Trips == nil {
 		l.unknown(nil, "", m.Unseen[Network])
 		return l
@@ -228,18 +259,65 @@ func (m *Minute) network() Lever {
 		l.unknown(nil, "", "the service did nothing meanwhile")
 		return l
 	}
-	t, app := m.Trips, m.share(explain.Application)
-	rest := m.share(explain.Unexplained).Value
-	likely := min(t.Least.Seconds()/m.Report.Busy, app.Value)
-	l.gain(min(t.Most.Seconds()/m.Report.Busy, app.Value+rest), min(likely, app.Low), likely, min(t.Most.Seconds()/m.Report.Busy, app.High+rest),
+	t, app := m.Trips, m.Report.Part(explain.Application)
+	share, rest := m.share(explain.Application), m.share(explain.Unexplained).Value
+	likely := min(t.Least.Seconds()/m.Report.Busy, share.Value)
+	// Fewer requests also take less of the CPUs, and have their sessions wait for one less often.
+	more := (app.Within + min(m.Report.Part(explain.DatabaseCPU).Seconds, float64(t.Count)*request)) / m.Report.Busy
+	most := t.Most.Seconds() / m.Report.Busy
+	l.gain(min(most, share.Value+rest), min(likely, share.Low), likely, min(most, share.High+rest)+more,
 		"no request waits for the network, and all are within transactions",
 		fmt.Sprintf("%d round trips on %d connections, %d of them on this host", t.Count, t.Connections, t.Local))
 	return l
 }
 
-// memory: page walks take a PMU to be seen.
+// request is what one takes of a CPU beside its work, s, at most: receiving, parsing, answering.
+const request = 100e-6
+
+// memory: what the kernel reclaims and swaps stops threads. Page walks take a PMU to be seen, so
+// that few stalls alone do not settle it.
 func (m *Minute) memory() Lever {
 	l := Lever{Name: Memory}
-	l.unknown(nil, m.Owners[Memory], m.Unseen[Memory])
+	some, most, said := m.stalled("memory")
+	switch {
+	case said == "":
+		l.unknown(nil, m.Owners[Memory], m.Unseen[Memory])
+	case some >= Margin:
+		l.gain(most, 0, some, most, "one of its threads at a time waited", said+"; page walks are not in it")
+	default:
+		l.unknown(&most, m.Owners[Memory], said+"; "+m.Unseen[Memory])
+	}
 	return l
 }
+
+// stalled is the share of its time that the service may have waited for a resource, if one of
+// its threads at a time did, and if all did whenever some task waited. said is a clause; "" where
+// the kernel does not tell.
+func (m *Minute) stalled(of string) (some, most float64, said string) {
+	var seconds float64
+	known, threads := false, 1
+	for _, r := range m.Readings {
+		seconds, known = r.Stalled[of]
+		threads = max(threads, r.Threads)
+	}
+	if !known || m.Report.Busy <= 0 {
+		return 0, 0, ""
+	}
+	share := func(s float64) float64 { return s / (m.Report.Busy + s) }
+	return share(seconds), share(seconds * float64(threads)), fmt.Sprintf("some task waited for %s for %s in all (PSI)", waitsFor[of], result.Format(seconds, "s"))
+}
+
+// stalls settles a lever where the kernel says that next to no task waited.
+func (m *Minute) stalls(l *Lever, of, why string) {
+	switch _, most, said := m.stalled(of); {
+	case said == "":
+		l.unknown(nil, "", why)
+	case most < Margin:
+		l.gain(most, 0, 0, most, "", said)
+	default:
+		l.unknown(&most, "", said+", and whose that was is not known; "+why)
+	}
+}
+
+// waitsFor are the resources of PSI, in a sentence.
+var waitsFor = map[string]string{"cpu": "a CPU", "io": "a disk", "memory": "memory that was reclaimed or swapped"}

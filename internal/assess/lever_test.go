@@ -1,14 +1,17 @@
 package assess
 
 import (
+	"errors"
 	"math"
 	"strings"
 	"testing"
 	"time"
 
 	"hostlab/internal/explain"
+	"hostlab/internal/host"
 	"hostlab/internal/result"
 	"hostlab/internal/service"
+	"hostlab/internal/trace"
 )
 
 // minute is one of 100 s of active time, whose parts are these seconds.
@@ -79,19 +82,20 @@ func TestUnknownIsNotZero(t *testing.T) {
 // TestClockBound: at 2 of 3 GHz a third of the CPU time could go, and of waits for locks.
 func TestClockBound(t *testing.T) {
 	m := minute(map[explain.PartName]float64{explain.DatabaseCPU: 60, explain.Locks: 30, explain.Application: 10})
-	m.Clock = &Frequency{Mean: 2e9, Low: 2e9, High: 2e9, Highest: 3e9, Source: "test"}
+	m.Clock = &Frequency{Mean: 2e9, Low: 2e9, High: 2e9, Highest: 3e9, Limit: 3e9, Source: "test"}
 	l := find(t, m.Levers(), Clock)
 	if !near(*l.Likely, 0.2) || !near(*l.AtMost, 0.3) || l.Verdict != Worthwhile {
 		t.Errorf("likely %v, at most %v, %s", *l.Likely, *l.AtMost, l.Verdict)
 	}
 }
 
-// TestNetworkStaysWithinTheApplication: trips between transactions cost none of them.
+// TestNetworkStaysWithinTheApplication: trips between transactions cost none of them, but
+// 0.1 ms of a CPU each.
 func TestNetworkStaysWithinTheApplication(t *testing.T) {
 	m := minute(map[explain.PartName]float64{explain.DatabaseCPU: 90, explain.Application: 10})
 	m.Trips = &service.Trips{Count: 1000, Least: 50 * time.Second, Most: 60 * time.Second}
 	l := find(t, m.Levers(), Network)
-	if !near(*l.AtMost, 0.1) {
+	if !near(*l.AtMost, 0.101) {
 		t.Errorf("at most %v, and the application took 0.1", *l.AtMost)
 	}
 }
@@ -126,6 +130,66 @@ func TestVerdictOfLeversOfChecks(t *testing.T) {
 	for _, v := range []Verdict{Worthwhile, Possible, Negligible, NotHere, Undecided} {
 		if text := m.Verdict([]Lever{{Name: "kernel", Verdict: v}}); !strings.HasPrefix(text, "It computes for 100 %") {
 			t.Errorf("%s: %q", v, text)
+		}
+	}
+}
+
+// TestBoundsOfCounters: where the scheduler cannot be asked, counters bound a lever. A guest's leave
+// out what its host takes, so they bound nothing.
+func TestBoundsOfCounters(t *testing.T) {
+	each := func(v float64) *float64 { return &v }
+	bounds := []trace.Bound{{Name: trace.IdleExit, Value: each(0.05)}, {Name: trace.BesideSibling, Value: each(0.5)}}
+	for hypervisor, want := range map[string]Verdict{"none": Negligible, "kvm": Undecided} {
+		m := minute(map[explain.PartName]float64{explain.DatabaseCPU: 90, explain.Application: 10})
+		m.scheduled(nil, errors.New("loading programs takes root"))
+		f := &host.Facts{}
+		f.Virt.Hypervisor = host.Known(hypervisor, "", "")
+		m.bounded(bounds, f)
+		all := m.Levers()
+		idle, smt := find(t, all, Idle), find(t, all, SMT)
+		if idle.Verdict != want || idle.Likely != nil || !strings.Contains(idle.Reason, "root") {
+			t.Errorf("%s: %+v", hypervisor, idle)
+		}
+		if want == Negligible && (!near(*idle.AtMost, 0.03) || idle.Evidence != result.Cited) {
+			t.Errorf("at most 0.05 s a second of 100 s in 60 s: %+v", idle)
+		}
+		if smt.Verdict != Possible || !near(*smt.AtMost, 0.15) {
+			t.Errorf("beside siblings for 0.5 s a second of 100 s in 60 s, at half of the speed: %+v", smt)
+		}
+	}
+}
+
+// TestNoRoundTrips: a service that no other host reaches loses nothing to the network.
+func TestNoRoundTrips(t *testing.T) {
+	m := minute(map[explain.PartName]float64{explain.DatabaseCPU: 90, explain.Application: 10})
+	m.Local = true
+	if l := find(t, m.Levers(), Network); l.Verdict != Negligible || *l.AtMost != 0 || !strings.Contains(l.Reason, "on this host's socket") {
+		t.Errorf("%+v", l)
+	}
+}
+
+// TestStalls: where sessions tell nothing, pressure settles what hardly anybody waited for; it
+// gives no bound else. Few stalls say nothing of page walks.
+func TestStalls(t *testing.T) {
+	for _, c := range []struct {
+		io, memory   float64 // s
+		data, pages  Verdict
+		likely, most float64 // of memory; -1: unknown
+	}{
+		{0.01, 0.01, Negligible, Undecided, -1, -1},
+		{9, 0, Undecided, Undecided, -1, -1},
+		{0, 25, Negligible, Possible, 0.2, 0.5},
+	} {
+		m := minute(map[explain.PartName]float64{explain.DatabaseCPU: 100})
+		m.Report.Bounds = nil // no sessions
+		m.Readings = []service.Reading{{At: 60, Threads: 4, Stalled: map[string]float64{"io": c.io, "memory": c.memory}}}
+		all := m.Levers()
+		data, pages := find(t, all, Data), find(t, all, Memory)
+		if data.Verdict != c.data || pages.Verdict != c.pages || !strings.Contains(data.Reason, "(PSI)") || !strings.Contains(pages.Reason, "(PSI)") {
+			t.Errorf("%+v: %+v, %+v", c, data, pages)
+		}
+		if known := pages.AtMost != nil; known != (c.most >= 0) || known && (!near(*pages.Likely, c.likely) || !near(*pages.AtMost, c.most)) {
+			t.Errorf("%+v: %+v", c, pages)
 		}
 	}
 }

@@ -4,6 +4,7 @@ package assess
 
 import (
 	"hostlab/internal/explain"
+	"hostlab/internal/result"
 	"hostlab/internal/service"
 )
 
@@ -17,14 +18,19 @@ type Minute struct {
 	// Connected is set where a database showed its sessions; Why is why not.
 	Connected bool              `json:"connected"`
 	Why       string            `json:"why,omitempty"`
-	Seconds   []service.Reading `json:"seconds"`
+	Readings  []service.Reading `json:"readings"`
 	Throttled *float64          `json:"throttled"` // s that its CPU quota stopped it for; nil: no quota
 	Host      Host              `json:"host"`
 	Clock     *Frequency        `json:"clock"`
 	Wakeups   *Wakeups          `json:"wakeups"`
 	Siblings  *Siblings         `json:"siblings"`
 	Alone     bool              `json:"alone"` // no CPU shares its core with another
-	Trips     *service.Trips    `json:"trips"`
+	// Bounds are of levers that are only bounded, where the scheduler could not be asked.
+	Bounds map[string]Bounded `json:"bounds"`
+	Trips  *service.Trips     `json:"trips"`
+	// Policies are what power policies would cost it.
+	Policies Policies `json:"policies"`
+	Local    bool     `json:"local"` // it has no clients but those on this host
 	// Unseen says of a lever why nothing was seen, and what would show it; Owners, who has
 	// its knob where this host has none.
 	Unseen map[string]string `json:"unseen"`
@@ -45,8 +51,12 @@ type Frequency struct {
 	Mean    float64 `json:"mean"`
 	Low     float64 `json:"low"` // 95 % interval
 	High    float64 `json:"high"`
-	Highest float64 `json:"highest"` // what this host reaches
+	N       int     `json:"n"`       // stretches of the minute
+	Highest float64 `json:"highest"` // what a busy loop on this host reaches
+	Limit   float64 `json:"limit"`   // what the hardware has at most, as far as known
 	Source  string  `json:"source"`
+	// Evidence is measured, or emulated.
+	Evidence result.Evidence `json:"evidence"`
 }
 
 // Wakeups are those of the service on idle CPUs.
@@ -55,6 +65,13 @@ type Wakeups struct {
 	Seconds   float64 `json:"seconds"`   // from waking to running, in all
 	Avoidable float64 `json:"avoidable"` // of that, beyond what the quickest tenth took
 	Source    string  `json:"source"`
+}
+
+// Bounded is what a lever gives at most.
+type Bounded struct {
+	Each     float64         `json:"each"` // s of all threads in each second
+	Evidence result.Evidence `json:"evidence"`
+	Source   string          `json:"source"`
 }
 
 // Siblings are how long the service ran beside a busy sibling of the same core.

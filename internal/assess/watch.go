@@ -1,14 +1,15 @@
 package assess
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
 	"hostlab/internal/explain"
+	"hostlab/internal/host"
 	"hostlab/internal/result"
 	"hostlab/internal/service"
 	"hostlab/internal/trace"
@@ -19,7 +20,12 @@ type Options struct {
 	For  time.Duration
 	Tool string // version of the program, for the report
 	Port uint16 // on which the service listens for clients of other hosts; 0: not known
-	CPUs int    // of the host
+	// Local is set where it listens for none of other hosts.
+	Local bool
+	CPUs  int // of the host
+	// Facts of this host have what its clock and its policies are; nil: not known.
+	Facts *host.Facts
+	Clock ClockSource // nil: what this host counts
 	// Progress is called now and then with the time done; may be nil.
 	Progress func(done time.Duration)
 }
@@ -28,37 +34,54 @@ type Options struct {
 // processes are observed, and why says why not. When ctx or the service ends, the minute has
 // what was seen until then, and Ended says so.
 func Watch(ctx context.Context, s *service.Service, source explain.Source, why string, o Options) (*Minute, error) {
-	m := &Minute{Service: *s, Why: why, Unseen: map[string]string{}, Owners: map[string]string{}}
-	var meter *service.Meter
+	m := &Minute{Service: *s, Why: why, Local: o.Local, Unseen: map[string]string{}, Owners: map[string]string{}}
+	var (
+		meter *service.Meter
+		err   error
+	)
 	if s.Here() {
-		var err error
 		if meter, err = s.NewMeter(time.Now()); err != nil {
 			return nil, err
 		}
 	}
+	clock := &clockMeter{source: o.Clock}
+	if s.Here() && o.Clock == nil {
+		clock = newClockMeter(Target(s))
+	}
+	defer clock.close()
 	trips, tripless := m.listen(o.Port)
 	watching, stop := context.WithCancel(ctx)
 	defer stop()
 	var (
 		all     sync.WaitGroup
-		told    explain.Report
+		rep     explain.Report
 		refused error
 		seen    *trace.Result
 		unseen  error
+		bounds  []trace.Bound
 	)
 	if s.Here() {
-		all.Go(func() { seen, unseen = trace.Record(watching, trace.Config{Target: Target(s), For: o.For}) })
+		all.Go(func() {
+			c := trace.Config{Target: Target(s), For: o.For}
+			if seen, unseen = trace.Record(watching, c); unseen != nil {
+				bounds, _ = trace.BoundsOf(watching, c)
+			}
+		})
 	}
+	all.Go(func() { clock.watch(watching, o.For) })
 	if source != nil {
 		all.Go(func() {
 			defer stop()
-			told, refused = explain.Record(watching, source, explain.Options{For: o.For, Tool: o.Tool, Progress: o.Progress})
+			rep, refused = explain.Record(watching, source, explain.Options{For: o.For, Tool: o.Tool, Progress: o.Progress})
 		})
 	}
 	began := time.Now()
 	for {
 		pause := o.For
-		if meter != nil {
+		switch {
+		case meter != nil && len(m.Readings) == 0: // a service that ends soon has been seen once
+			pause = time.Second
+		case meter != nil:
 			pause = meter.Pause
 		}
 		wait(watching, min(pause, time.Until(began.Add(o.For))))
@@ -69,7 +92,7 @@ func Watch(ctx context.Context, s *service.Service, source explain.Source, why s
 				m.Ended = "the service ended"
 				break
 			}
-			m.Seconds = append(m.Seconds, r)
+			m.Readings = append(m.Readings, r)
 		}
 		if trips != nil {
 			if err := trips.Look(); err != nil {
@@ -88,29 +111,30 @@ func Watch(ctx context.Context, s *service.Service, source explain.Source, why s
 	}
 	all.Wait()
 	var last service.Reading
-	switch n := len(m.Seconds); {
+	switch n := len(m.Readings); {
 	case n > 0:
-		last = m.Seconds[n-1]
+		last = m.Readings[n-1]
 	case s.Here():
 		return nil, service.ErrEnded
 	case refused != nil:
 		return nil, refused
 	}
 	switch {
-	case source != nil && refused == nil:
-		m.Report, m.Connected = told, true
-		if m.Ended == "" {
-			m.Ended = told.Ended
-		}
-	case source != nil:
+	case refused != nil:
 		m.Why = refused.Error()
-		fallthrough
+	case rep.Hidden && rep.Busy <= 0 && s.Here():
+		m.Why = "its sessions do not show to this user"
 	default:
-		m.Report = ofThreads(s, last, began, o.Tool)
-		if m.Ended == "" && ctx.Err() != nil {
-			m.Ended = "interrupted"
+		m.Connected = source != nil
+	}
+	if m.Report = rep; !m.Connected {
+		m.Report = ofThreads(s, m.Readings, began, o.Tool)
+		m.Report.Missing = rep.Missing
+		if ctx.Err() != nil {
+			rep.Ended = "interrupted"
 		}
 	}
+	m.Ended = cmp.Or(m.Ended, rep.Ended)
 	m.Throttled = last.Throttled
 	if s.Here() {
 		m.host(last, o.CPUs)
@@ -120,8 +144,23 @@ func Watch(ctx context.Context, s *service.Service, source explain.Source, why s
 		m.Trips = &t
 	}
 	m.scheduled(seen, unseen)
-	m.unseen(tripless)
+	if s.Here() {
+		m.Clock, err = clock.frequency(seen, o.Facts)
+		m.say(Clock, err)
+	}
+	m.bounded(bounds, o.Facts)
+	if ctx.Err() == nil && s.Here() {
+		m.Policies = predictPolicies(ctx, seen, unseen, o.Facts)
+	}
+	m.missing(tripless)
 	return m, nil
+}
+
+// say notes why nothing was seen of a lever.
+func (m *Minute) say(lever string, why error) {
+	if why != nil {
+		m.Unseen[lever] = why.Error()
+	}
 }
 
 // Target is a service as the kernel's scheduler is asked for it.
@@ -147,16 +186,38 @@ func (m *Minute) scheduled(r *trace.Result, err error) {
 	if w := &r.OnIdle; w.N > 0 {
 		m.Wakeups = &Wakeups{Wall: r.Seen, Seconds: w.Sum, Avoidable: max(0, w.Sum-float64(w.N)*w.Quantile(0.1)),
 			Source: fmt.Sprintf("%d wake-ups on idle CPUs took %s in the mean, %s at the 99th percentile; %s of the time was seen",
-				w.N, result.Format(w.Mean(), "s"), result.Format(w.Quantile(0.99), "s"), share(r.SeenShare()))}
+				w.N, result.Format(w.Mean(), "s"), result.Format(w.Quantile(0.99), "s"), result.Share(r.SeenShare()))}
 	} else {
-		m.Unseen[Idle] = "no wake-up of the service on an idle CPU was seen"
+		m.Wakeups = &Wakeups{Wall: r.Seen, Source: fmt.Sprintf("no wake-up of the service on an idle CPU was seen in %s", result.Format(r.Seen, "s"))}
 	}
 	if r.Overlap == nil {
 		m.Unseen[SMT], m.Alone = r.NoOverlap, true
 	} else if r.Run.Value > 0 {
 		beside := r.Overlap.Value / r.Run.Value
 		m.Siblings = &Siblings{Beside: beside, Likely: usualHarm, AtMost: greatestHarm, Assumes: "a busy sibling takes a quarter of a thread's speed",
-			Source: fmt.Sprintf("its threads ran beside a busy sibling for %s of their time", share(beside))}
+			Source: fmt.Sprintf("its threads ran beside a busy sibling for %s of their time", result.Share(beside))}
+	}
+}
+
+// bounded takes what the kernel counts for anybody. A guest's idle states leave out what waking a
+// CPU takes its host.
+func (m *Minute) bounded(bounds []trace.Bound, facts *host.Facts) {
+	own := false
+	if facts != nil {
+		hypervisor, known := facts.Virt.Technology()
+		own = known && hypervisor == "none"
+	}
+	m.Bounds = map[string]Bounded{}
+	for _, b := range bounds {
+		switch {
+		case b.Name == trace.BesideSibling && b.Value == nil:
+			m.Unseen[SMT], m.Alone = b.Reason, true
+		case b.Value == nil:
+		case b.Name == trace.IdleExit && own:
+			m.Bounds[Idle] = Bounded{*b.Value, result.Cited, "entries of idle states, of all tasks, times what the driver says that leaving them takes; " + m.Unseen[Idle]}
+		case b.Name == trace.BesideSibling:
+			m.Bounds[SMT] = Bounded{*b.Value * greatestHarm, result.Measured, "its CPUs and their siblings were both busy for no longer; " + m.Unseen[SMT]}
+		}
 	}
 }
 
@@ -181,19 +242,24 @@ func (m *Minute) listen(port uint16) (*service.Network, string) {
 
 // ofThreads is the account of a service that tells no sessions: its threads on a CPU and
 // ready for one. Blocked threads may have nothing to do, so their time is no part.
-func ofThreads(s *service.Service, r service.Reading, began time.Time, tool string) explain.Report {
+func ofThreads(s *service.Service, readings []service.Reading, began time.Time, tool string) explain.Report {
+	var r service.Reading
+	if n := len(readings); n > 0 {
+		r = readings[n-1]
+	}
 	active := r.CPU + r.Queue
-	rep := explain.Report{Vendor: s.Name, Tool: tool, Started: began, Wall: r.At, Elapsed: active, Busy: active, Transactions: -1, Log: explain.NoLog(),
+	rep := explain.Report{Schema: 3, Vendor: s.Name, Tool: tool, Started: began, Wall: r.At, Elapsed: active, Busy: active, Transactions: -1, Log: explain.NoLog(), Course: courseOf(readings),
 		Method: "counted by the kernel's scheduler for each thread"}
-	add := func(name explain.PartName, seconds, high float64, source string) {
-		p := explain.Part{Name: name, Seconds: seconds, Source: source}
+	add := func(name explain.PartName, seconds, high float64) {
+		p := explain.Part{Name: name, Seconds: seconds, Source: "schedstat"}
 		if active > 0 {
 			p.Share = result.Estimate{Value: seconds / active, Low: seconds / active, High: min(1, high/active), Evidence: result.Measured}
 		}
 		rep.Parts = append(rep.Parts, p)
 	}
-	add(explain.DatabaseCPU, r.CPU, r.CPU, "schedstat")
-	add(explain.RunQueue, r.Queue, r.QueueHigh, "schedstat")
+	add(explain.DatabaseCPU, r.CPU, r.CPU)
+	add(explain.RunQueue, r.Queue, r.QueueHigh)
+	rep.Vary()
 	return rep
 }
 
@@ -206,8 +272,8 @@ func (m *Minute) host(r service.Reading, cpus int) {
 	}
 }
 
-// unseen says of each lever that nothing was seen of what would show it.
-func (m *Minute) unseen(trips string) {
+// missing says of each lever that nothing was seen of what would show it.
+func (m *Minute) missing(trips string) {
 	sessions := "only sessions of a database tell it"
 	if m.Why != "" {
 		sessions = m.Why
@@ -220,7 +286,7 @@ func (m *Minute) unseen(trips string) {
 		Log:     sessions,
 		Data:    sessions,
 		Network: trips,
-		Memory:  "page walks take counters that this host does not show (PMU)",
+		Memory:  "page walks are not counted, since processors name them differently; perf stat -e dtlb_load_misses.walk_active shows them on Intel's",
 	} {
 		if m.Unseen[name] == "" {
 			m.Unseen[name] = why
@@ -228,30 +294,12 @@ func (m *Minute) unseen(trips string) {
 	}
 }
 
-// Second is one stretch of the minute: what the service used in it, in seconds per second.
-type Second struct {
-	At    float64 `json:"at"` // its end, s since the beginning
-	CPU   float64 `json:"cpu"`
-	Queue float64 `json:"run_queue"`
-	Busy  float64 `json:"cpus_busy"` // CPUs, of anybody
-}
-
-// Stretches are the minute second by second.
-func (m *Minute) Stretches() (out []Second) {
-	var before service.Reading
-	for _, r := range m.Seconds {
-		if d := r.At - before.At; d > 0.1 {
-			s := Second{At: r.At, CPU: max(0, r.CPU-before.CPU) / d, Queue: max(0, r.Queue-before.Queue) / d}
-			if r.Busy != nil {
-				s.Busy = *r.Busy / d
-				if before.Busy != nil {
-					s.Busy = (*r.Busy - *before.Busy) / d
-				}
-			}
-			out, before = append(out, s), r
-		}
+// Early is the error of a minute that ended early; nil: it did not.
+func (m *Minute) Early() error {
+	if m.Ended == "" {
+		return nil
 	}
-	return slices.Clip(out)
+	return fmt.Errorf("%s was watched for %.1f s only: %s", m.name(), m.Report.Wall, m.Ended)
 }
 
 func wait(ctx context.Context, d time.Duration) {

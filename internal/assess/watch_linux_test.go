@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"hostlab/internal/emulate"
 	"hostlab/internal/explain"
 	"hostlab/internal/service"
 	"hostlab/internal/service/demo"
@@ -15,7 +16,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	worker.Main(demo.Jobs())
+	worker.Main(append(demo.Jobs(), emulate.Jobs()...))
 	os.Exit(m.Run())
 }
 
@@ -27,7 +28,8 @@ func TestWatchProcess(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = cmd.Process.Kill(); _ = cmd.Wait() }()
-	go cmd.Wait() //nolint:errcheck // so that it does not stay as a zombie
+	time.Sleep(300 * time.Millisecond) // until it has started the shell
+	go cmd.Wait()                      //nolint:errcheck // so that it does not stay as a zombie
 	s, err := service.Spec{Kind: service.Process, Name: fmt.Sprint(cmd.Process.Pid)}.Find(nil, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -53,7 +55,7 @@ func TestWatchProcess(t *testing.T) {
 
 // TestWatchDemo: the demo's sessions and the kernel's account of its process agree.
 func TestWatchDemo(t *testing.T) {
-	d, err := demo.Start(context.Background(), t.TempDir())
+	d, err := demo.Start(context.Background(), t.TempDir(), "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,12 +68,44 @@ func TestWatchDemo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	told, kernel := m.Report.Part(explain.DatabaseCPU).Seconds, m.Seconds[len(m.Seconds)-1].CPU
-	t.Logf("clients %.2f s of CPU, process %.2f s", told, kernel)
-	if told > 1.1*kernel+0.1 {
-		t.Errorf("clients used %.2f s of CPU, more than their process' %.2f s", told, kernel)
+	clients, kernel := m.Report.Part(explain.DatabaseCPU).Seconds, m.Readings[len(m.Readings)-1].CPU
+	t.Logf("clients %.2f s of CPU, process %.2f s", clients, kernel)
+	if clients > 1.1*kernel+0.1 {
+		t.Errorf("clients used %.2f s of CPU, more than their process' %.2f s", clients, kernel)
 	}
 	if !m.Connected || m.Report.Transactions <= 0 {
 		t.Errorf("connected %v, %d transactions", m.Connected, m.Report.Transactions)
+	}
+}
+
+// closed is a database that shows this user nothing of others.
+type closed struct{}
+
+func (closed) Server() explain.Server {
+	return explain.Server{Vendor: "PostgreSQL", Hidden: true, Missing: []string{"sessions: grant pg_monitor"}}
+}
+func (closed) Sample(context.Context) ([]explain.Snapshot, error) { return nil, nil }
+func (closed) Count(context.Context) (explain.Counters, error)    { return explain.Counters{}, nil }
+func (closed) Account(explain.Growth) explain.Account             { return explain.Account{Log: explain.NoLog()} }
+func (closed) Meaning(string) string                              { return "" }
+func (closed) Close() error                                       { return nil }
+
+// TestWatchHidden: where its sessions do not show, its processes do.
+func TestWatchHidden(t *testing.T) {
+	cmd := exec.Command("timeout", "20", "sh", "-c", "while :; do :; done")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = cmd.Process.Kill(); _ = cmd.Wait() }()
+	s, err := service.Spec{Kind: service.Process, Name: fmt.Sprint(cmd.Process.Pid)}.Find(nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := Watch(context.Background(), s, closed{}, "", Options{For: 2 * time.Second, CPUs: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m.Connected || m.Why == "" || m.Report.Busy <= 0 || len(m.Report.Missing) != 1 {
+		t.Errorf("connected %v, why %q, %.2f s, missing %q", m.Connected, m.Why, m.Report.Busy, m.Report.Missing)
 	}
 }

@@ -7,13 +7,9 @@ import (
 	"strings"
 
 	"hostlab/internal/explain"
+	"hostlab/internal/lever"
 	"hostlab/internal/result"
-)
-
-// The lengths of a verdict, in words.
-const (
-	mostWords     = 60
-	sentenceWords = 25
+	"hostlab/internal/service"
 )
 
 // does is what a service does in a part of its time, for a sentence.
@@ -21,57 +17,49 @@ var does = map[explain.PartName]string{
 	explain.DatabaseCPU: "computes for %s of its active time", explain.RunQueue: "waits %s of its active time for a CPU",
 	explain.LogWait: "waits %s of its active time for the log", explain.DataReads: "waits %s of its active time for data reads",
 	explain.Locks: "waits %s of its active time for locks", explain.OtherWaits: "has other waits for %s of its active time",
-	explain.Application: "waits %s of its active time for the application", explain.Unexplained: "spends %s of its active time unexplained",
+	explain.Application: "waits %s of its active time for the application",
+	explain.Unexplained: "spends %s of its active time unexplained",
 }
 
 // Verdict is the answer in at most 60 words: where the time goes, what could be gained, and
 // the first thing to type.
 func (m *Minute) Verdict(levers []Lever) string {
-	if m.Report.Busy <= 0 {
-		return sentence(m.name()+" did nothing while it was watched") + " Watch it again while it works."
+	parts := m.Parts()
+	slices.SortStableFunc(parts, func(a, b Part) int { return cmp.Compare(b.Share, a.Share) })
+	if m.Report.Busy <= 0 || len(parts) == 0 {
+		if m.Report.Hidden {
+			return lever.Compose([]string{"unknown: this user sees no session of " + m.subject() +
+				" that did anything, and those of others do not show",
+				"the grants that would show them stand under \"Not seen\""}, nil, nil, nil)
+		}
+		return lever.Compose([]string{m.subject() + " did nothing while it was watched", "watch it again while it works"}, nil, nil,
+			nil)
 	}
-	parts := m.largest()
-	said := []string{sentence(m.name() + " " + fmt.Sprintf(does[parts[0].Name], share(parts[0].of)) + rest(parts[1:]))}
-	said = append(said, m.gains(levers)...)
-	return cut(said)
-}
-
-// name is the service as a sentence begins with it.
-func (m *Minute) name() string { return cmp.Or(m.Service.Name, m.Report.Vendor) }
-
-type part struct {
-	Name explain.PartName
-	of   float64 // of active time
-}
-
-// largest are the parts that take a twentieth of the active time or more, at most three.
-func (m *Minute) largest() (out []part) {
-	for _, name := range explain.PartNames {
-		if name != explain.Idle {
-			out = append(out, part{name, m.share(name).Value})
+	answer := m.subject() + " " + fmt.Sprintf(does[parts[0].Name], result.Share(parts[0].Share))
+	var more []string
+	for _, p := range parts[1:min(3, len(parts))] {
+		if p.Share >= Margin {
+			more = append(more, p.Name.Title()+" "+result.Share(p.Share))
 		}
 	}
-	slices.SortStableFunc(out, func(a, b part) int { return cmp.Compare(b.of, a.of) })
-	n := 1
-	for n < min(3, len(out)) && out[n].of >= Margin {
-		n++
+	if more != nil {
+		answer += "; " + strings.Join(more, ", ")
 	}
-	return out[:n]
+	gain, first, rest := gains(levers)
+	return lever.Compose([]string{answer, gain}, nil, first, rest)
 }
 
-func rest(parts []part) string {
-	var out []string
-	for _, p := range parts {
-		out = append(out, p.Name.Title()+" "+share(p.of))
-	}
-	if len(out) == 0 {
-		return ""
-	}
-	return "; " + strings.Join(out, ", ")
+// name is the service as it is called.
+func (m *Minute) name() string { return cmp.Or(m.Service.Name, m.Report.Vendor) }
+
+// subject is the service as a sentence begins with it.
+func (m *Minute) subject() string {
+	return map[service.Kind]string{service.Process: "process ", service.Unit: "unit ",
+		service.Cgroup: "control group "}[m.Service.Kind] + m.name()
 }
 
-// gains says what levers could give.
-func (m *Minute) gains(levers []Lever) (out []string) {
+// gains says what levers could give: the most, what to type for it, and the others.
+func gains(levers []Lever) (gain string, first, rest []string) {
 	by := map[Verdict][]Lever{}
 	for _, l := range levers {
 		if l.Likely == nil && (l.Verdict == Worthwhile || l.Verdict == Possible || l.Verdict == Negligible) {
@@ -79,47 +67,50 @@ func (m *Minute) gains(levers []Lever) (out []string) {
 		}
 		by[l.Verdict] = append(by[l.Verdict], l)
 	}
-	could := func(l Lever, n string) string {
-		return fmt.Sprintf("%s could save %s of it, at most %s", upper(n), share(*l.Likely), share(*l.AtMost))
-	}
-	first := slices.Concat(by[Worthwhile], by[Possible])
-	switch {
-	case len(by[Worthwhile]) > 0:
-		l := by[Worthwhile][0]
-		out = append(out, sentence(could(l, change[l.Name])))
-	case len(by[Possible]) > 0:
-		l := by[Possible][0]
-		out = append(out, sentence(could(l, change[l.Name])+"; that is not decided"))
-	case len(by[Negligible]) > 0:
-		out = append(out, sentence("No lever that was measured here can save "+share(Margin)+" of it"))
-	default:
-		out = append(out, "No lever could be measured here.")
-	}
-	if len(first) > 0 && first[0].Command != "" {
-		l := first[0]
-		if len(strings.Fields(l.Command)) <= 12 && !strings.Contains(l.Command, "\n") {
-			out = append(out, `First: "`+l.Command+`".`)
-		} else {
-			out = append(out, sentence("First: the command stands under "+l.Title()))
+	little, open := by[Negligible], by[Undecided]
+	if best := slices.Concat(by[Worthwhile], by[Possible]); len(best) > 0 {
+		l := best[0]
+		gain = fmt.Sprintf("%s could save %s of it, %s", change[l.Name], result.Share(*l.Likely), most(*l.AtMost))
+		if l.Verdict == Possible {
+			gain += "; that is not decided"
+		}
+		switch n := len(strings.Fields(l.Command)); {
+		case n == 0:
+		case n <= 12 && !strings.Contains(l.Command, "\n"):
+			first = append(first, `first: "`+l.Command+`"`)
+		default:
+			first = append(first, "first: the command stands under "+l.Title())
+		}
+	} else {
+		gain = "no lever could be measured here"
+		if len(little) > 0 {
+			gain = "no lever that was measured here can save " + lever.Percent(Margin) + " of it"
 		}
 	}
-	if n := by[Negligible]; len(n) > 0 && len(first) > 0 {
-		most := 0.0
-		for _, l := range n {
-			most = max(most, *l.AtMost)
+	if len(little) > 0 {
+		all, each := 0.0, ""
+		for _, l := range little {
+			all = max(all, *l.AtMost)
 		}
-		out = append(out, sentence(fmt.Sprintf("At most %s each: %s", share(most), names(n))))
+		if len(little) > 1 {
+			each = " each"
+		}
+		rest = append(rest, fmt.Sprintf("%s%s: %s", most(all), each, names(little)))
 	}
-	if u := slices.Concat(by[NotHere], by[Undecided]); len(u) > 0 {
-		out = append(out, sentence("Not known: "+names(u)))
+	if len(open) > 0 {
+		rest = append(rest, "not known: "+names(open))
 	}
-	return out
+	if away := slices.DeleteFunc(by[NotHere], func(l Lever) bool { return l.Owner == "" }); len(away) > 0 {
+		rest = append(rest, "set elsewhere: "+names(away))
+	}
+	return gain, first, rest
 }
 
 // change names what would be done with a lever.
 var change = map[string]string{
-	Clock: "a faster clock", Idle: "shallower idle states", SMT: "cores of its own", CPUs: "more CPUs", Log: "a faster log device", Data: "faster data disks",
-	Network: "fewer round trips", Memory: "larger pages",
+	Clock: "a faster clock", Idle: "shallower idle states", SMT: "cores of its own", CPUs: "more CPUs",
+	Log: "a faster log device", Data: "faster data disks",
+	Network: "fewer round trips", Memory: "more memory",
 }
 
 func names(levers []Lever) string {
@@ -128,40 +119,6 @@ func names(levers []Lever) string {
 		out = append(out, l.Title())
 	}
 	return strings.Join(out, ", ")
-}
-
-// cut keeps the sentences, in order, that there is room for.
-func cut(said []string) string {
-	var out []string
-	left := mostWords
-	for _, s := range said {
-		if n := len(strings.Fields(s)); n <= min(left, sentenceWords) {
-			out, left = append(out, s), left-n
-		}
-	}
-	return strings.Join(out, " ")
-}
-
-func sentence(s string) string { return upper(strings.TrimSuffix(s, ".")) + "." }
-
-func upper(s string) string {
-	if s == "" {
-		return s
-	}
-	return strings.ToUpper(s[:1]) + s[1:]
-}
-
-func share(v float64) string {
-	switch p := 100 * v; {
-	case p == 0:
-		return "0 %"
-	case p < 0.05:
-		return "<0.1 %"
-	case p < 9.95:
-		return fmt.Sprintf("%.1f %%", p)
-	default:
-		return fmt.Sprintf("%.0f %%", p)
-	}
 }
 
 // each is a part of a transaction where those are known, else of a second.
@@ -174,3 +131,6 @@ func (m *Minute) each(seconds float64) string {
 	}
 	return result.Format(seconds/m.Report.Wall, "s")
 }
+
+// most writes an upper limit, which is not below a tenth of a per cent.
+func most(v float64) string { return "at most " + result.Share(max(v, 0.001)) }

@@ -80,7 +80,7 @@ const (
 	Page              // HTML and Markdown alone: too much for a terminal
 )
 
-// Block is a part of a section: Line, List, Pairs, *Table, Figure or Commands.
+// Block is a part of a section: Line, List, Pairs, *Table, *Bars, Figure or Commands.
 type Block interface{ block() }
 
 // List holds points of equal rank.
@@ -232,6 +232,8 @@ func empty(b Block) bool {
 	case Commands:
 		return len(b) == 0
 	case *Table:
+		return b == nil || len(b.Rows) == 0
+	case *Bars:
 		return b == nil || len(b.Rows) == 0
 	case Figure:
 		return b.SVG == ""

@@ -103,3 +103,24 @@ func TestShorten(t *testing.T) {
 		}
 	}
 }
+
+// A column is never narrower than the lines that text is broken into.
+func TestNarrowColumns(t *testing.T) {
+	table := &Table{Columns: Headings("a", "b", "c", "d", "e", "f", "g", "h")}
+	row := Row{}
+	for range table.Columns {
+		row.Cells = append(row.Cells, Text("the file is empty"))
+	}
+	table.Rows = []Row{row}
+	for width := 40; width <= 100; width++ {
+		var b bytes.Buffer
+		if err := WriteText(&b, &Document{Sections: []Section{{Title: "T", Blocks: []Block{table}}}}, TextOptions{Width: width}); err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(b.String()) {
+			if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > width {
+				t.Fatalf("at %d columns a line has %d: %q", width, n, line)
+			}
+		}
+	}
+}

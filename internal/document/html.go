@@ -31,6 +31,8 @@ var page = picture.Template(web, "document.html", template.FuncMap{
 			return "commands"
 		case Figure:
 			return "figure"
+		case *Bars:
+			return "bars"
 		}
 		return "table"
 	},
@@ -39,6 +41,12 @@ var page = picture.Template(web, "document.html", template.FuncMap{
 			return ""
 		}
 		return template.HTMLAttr(fmt.Sprintf(` data-sort="%g"`, c.Sort))
+	},
+	"table": func(id, section string, t *Table) any {
+		return struct {
+			ID, Section string
+			*Table
+		}{id, section, t}
 	},
 	"rest": func(columns []Column) int { return len(columns) - 1 },
 	"last": func(i int, blocks []Block) bool {

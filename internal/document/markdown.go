@@ -76,6 +76,8 @@ func mdBlock(b *bytes.Buffer, block Block) {
 		}
 	case *Table:
 		mdTable(b, block)
+	case *Bars:
+		mdTable(b, block.Table)
 	}
 }
 

@@ -86,6 +86,11 @@ func (t *text) block(b Block, between bool) {
 			t.Raw("")
 		}
 		t.table(b)
+	case *Bars:
+		if between {
+			t.Raw("")
+		}
+		t.bars(b)
 	}
 }
 
@@ -265,6 +270,7 @@ func newLayout(columns []Column, rows []Row, room int) *layout {
 		if column.Right { // an interval stays in one piece
 			least[c] = max(least[c], min(l.width[c], figure))
 		}
+		least[c] = max(least[c], min(l.width[c], screen.Narrowest)) // Wrap makes no narrower lines
 		l.width[c] = max(least[c], min(l.width[c], room-least[0]-gap))
 	}
 	for l.total(l.all()) > room {

@@ -67,16 +67,23 @@ func Decompose(batches []Batch, a Account) (elapsed float64, parts []Part, event
 		return 0, noParts(), nil, nil
 	}
 	d := decomposition{elapsed: elapsed, wall: wall, looks: looks, clients: clients, seconds: seconds,
-		lines: map[string]*Event{}, whole: map[PartName]string{}}
+		lines: map[string]*Event{}, whole: map[PartName]string{}, within: map[PartName]float64{}, most: map[PartName]float64{}}
 	if wall > 0 {
 		d.others = max(0, elapsed/wall-1)
 	}
 	d.worth()
 	d.sampled()
 	for _, c := range a.Counted {
-		d.counted(c)
+		if !c.Blocked {
+			d.counted(c)
+		}
 	}
 	d.cpu(a.CPU)
+	for _, c := range a.Counted {
+		if c.Blocked && a.CPU != nil {
+			d.blocked(c, a)
+		}
+	}
 	rest := d.fit()
 	parts, events = d.parts(rest), d.events()
 	return elapsed, parts, events, d.warnings
@@ -92,16 +99,19 @@ func noParts() (parts []Part) {
 }
 
 type decomposition struct {
-	elapsed  float64
-	wall     float64 // s
-	looks    int
-	never    float64   // upper limit of the share of what no snapshot has shown
-	others   float64   // sessions besides one, in the mean
-	clients  []float64 // by batch
-	seconds  map[Key][]float64
-	lines    map[string]*Event   // the ends of their shares are in s
-	whole    map[PartName]string // parts without which a counter would have grown, and its source
-	warnings []string
+	elapsed float64
+	wall    float64 // s
+	looks   int
+	never   float64   // upper limit of the share of what no snapshot has shown
+	others  float64   // sessions besides one, in the mean
+	clients []float64 // by batch
+	seconds map[Key][]float64
+	lines   map[string]*Event   // the ends of their shares are in s
+	whole   map[PartName]string // parts without which a counter would have grown, and its source
+	// within is the time on CPUs, and ready for one, that was taken out of a part, and most
+	// what it may be, s.
+	within, most map[PartName]float64
+	warnings     []string
 }
 
 // worth finds how many independent samples the snapshots are worth, from what they
@@ -216,6 +226,22 @@ func (d *decomposition) counted(c Counted) {
 	}
 }
 
+// blocked puts waits that show as running in the place of what did not run. Each brings CPU time
+// along, and a wait for a CPU from its end on, as the wait for a client does that begins a transaction.
+func (d *decomposition) blocked(c Counted, a Account) {
+	left, n := d.elapsed-d.total(), float64(c.Count)
+	if left <= 0 || n <= 0 {
+		return
+	}
+	took := min(left, c.Seconds)
+	d.within[c.Part] = min(a.CPU.Run, n*perRead) + a.CPU.Queue*n/(n+float64(max(0, a.Transactions)))
+	d.lines[Key{Part: c.Part, Event: c.Events[0]}.line()] = &Event{Name: c.Events[0], Part: c.Part, Count: c.Count, Seconds: took,
+		Source: c.Source, Share: result.Estimate{High: took + d.within[c.Part]}}
+}
+
+// perRead is what a read takes of a CPU, s, at most: the call, the page's checksum, a place for it.
+const perRead = 50e-6
+
 // none takes out what was sampled of a part that a counter says took no time.
 func (d *decomposition) none(part PartName) {
 	for key, l := range d.lines {
@@ -239,7 +265,7 @@ func (d *decomposition) fit() float64 {
 		return -excess
 	}
 	if excess > tolerance*d.elapsed {
-		d.warnings = append(d.warnings, "counters and samples add up to "+share(1+excess/d.elapsed)+" of the elapsed time; short waits were sampled too often, so the sampled parts were made smaller")
+		d.warnings = append(d.warnings, "counters and samples add up to "+result.Share(1+excess/d.elapsed)+" of the elapsed time; short waits were sampled too often, so the sampled parts were made smaller")
 	}
 	// First what is sampled as short waits, then idle, then even what was counted.
 	for _, may := range []func(*Event) bool{
@@ -270,7 +296,7 @@ func (d *decomposition) fit() float64 {
 // parts adds up events by part.
 func (d *decomposition) parts(rest float64) (out []Part) {
 	for _, name := range PartNames {
-		p := Part{Name: name}
+		p := Part{Name: name, Within: d.within[name]}
 		if name == Unexplained {
 			if rest/d.elapsed < 0.0005 {
 				continue // rounding
@@ -311,7 +337,11 @@ func (d *decomposition) parts(rest float64) (out []Part) {
 			high, looks = d.never*d.elapsed, d.looks
 		case floats.Sum(by) > 0:
 			_, l, h := d.share(by)
-			low, high = low+l*d.elapsed*min(1, shrunk/floats.Sum(by)), high+h*d.elapsed
+			sure := 1.0
+			if p.Seconds > 0 {
+				sure = max(0, 1-(d.most[name]-p.Within)/p.Seconds)
+			}
+			low, high = low+l*d.elapsed*min(1, shrunk/floats.Sum(by))*sure, high+h*d.elapsed
 		case name == LogWait || name == DataReads:
 			// Others may wait behind the one that reads or writes, as for its page: no
 			// longer than that takes, each.

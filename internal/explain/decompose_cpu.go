@@ -1,11 +1,15 @@
 package explain
 
-import "hostlab/internal/result"
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"hostlab/internal/result"
+)
 
 // cpu puts counted CPU time, and the counted wait for a CPU, in the place of what was
-// sampled as running. Who becomes ready shows its last wait until it has a CPU, most of
-// them that for their client, as it is the one after which there is work to do. So what of
-// the wait for a CPU does not show as running is taken out of waits for clients.
+// sampled as running.
 func (d *decomposition) cpu(c *CPUTime) {
 	if c == nil {
 		return
@@ -27,39 +31,44 @@ func (d *decomposition) cpu(c *CPUTime) {
 	if missed := ran - run - c.Queue; c.QueueHigh > c.Queue && missed > 0 { // it ran, as far as the server knows, and had no CPU
 		wait, source = ran-run, source+", samples"
 	}
-	// A counted wait holds the time until its session had a CPU again.
-	left := d.elapsed
+	queue := min(wait, d.elapsed-run)
+	if wait-queue > tolerance*d.elapsed {
+		d.warnings = append(d.warnings, "sessions were ready to run and had no CPU for "+trim(wait)+" s, more than they were seen for; "+trim(queue)+" s of that are shown")
+	}
+	if queue > 0 {
+		d.lines["queue"] = &Event{Name: CPUQueue, Part: RunQueue, Count: -1, Seconds: queue, Source: source,
+			Share: result.Estimate{Low: min(queue, c.QueueLow), High: max(queue, min(c.QueueHigh, d.elapsed-run))}}
+	}
+	d.overlap(min(run+queue-ran, d.total()-d.elapsed))
+}
+
+// overlap takes what did not show as running out of the waits that it showed as, counted or
+// sampled: the CPU time of a call, and the wait for a CPU from a wait's end on. Nobody counts
+// which waits these were. Most transactions wait about once for each thing, so that each kind
+// of wait has as much of it, and no more than half of what it lasts itself as far as that is enough.
+func (d *decomposition) overlap(hidden float64) {
+	lasts := map[PartName]float64{}
 	for _, l := range d.lines {
-		if l.counted() {
-			left -= l.Seconds
+		if l.Part != DatabaseCPU && l.Part != RunQueue {
+			lasts[l.Part] += l.Seconds
 		}
 	}
-	queue := min(wait, left)
-	if over := wait - max(0, queue); over > tolerance*d.elapsed {
-		d.warnings = append(d.warnings, "sessions were ready to run and had no CPU for "+trim(wait)+" s; "+trim(over)+" s of that lie within waits that were counted too")
-	}
-	if queue <= 0 {
-		return
-	}
-	d.lines["queue"] = &Event{Name: CPUQueue, Part: RunQueue, Count: -1, Seconds: queue, Source: source,
-		Share: result.Estimate{Low: min(queue, c.QueueLow), High: max(queue, min(c.QueueHigh, left))}}
-	hidden := queue - max(0, ran-run)
-	var clients float64
-	for _, l := range d.lines {
-		if l.ofClient() {
-			clients += l.Seconds
+	kinds := slices.SortedFunc(maps.Keys(lasts), func(a, b PartName) int {
+		return cmp.Or(cmp.Compare(lasts[a], lasts[b]), cmp.Compare(a, b))
+	})
+	left := max(0, hidden)
+	for _, most := range []float64{0.5, 1} {
+		for i, kind := range kinds {
+			take := min(most*lasts[kind]-d.within[kind], left/float64(len(kinds)-i))
+			d.within[kind] += take
+			left -= take
 		}
 	}
-	if hidden <= 0 || clients <= 0 {
-		return
-	}
-	f := max(0, 1-hidden/clients)
 	for _, l := range d.lines {
-		if l.ofClient() {
-			l.Seconds, l.Share.Low = l.Seconds*f, l.Share.Low*f
+		if all := lasts[l.Part]; all > 0 && hidden > 0 {
+			d.most[l.Part] = min(all, hidden)
+			l.Share.Low *= 1 - d.most[l.Part]/all
+			l.Seconds *= 1 - d.within[l.Part]/all
 		}
 	}
 }
-
-// ofClient is true of sampled waits for clients.
-func (e *Event) ofClient() bool { return !e.counted() && (e.Part == Application || e.Part == Idle) }

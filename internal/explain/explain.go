@@ -16,8 +16,11 @@ import (
 type Part struct {
 	Name    PartName `json:"name"`
 	Seconds float64  `json:"seconds"`
+	// Within is the time on CPUs, and ready for one, that this part's calls and waits bring
+	// along, s: it is in those parts, and goes away with this one.
+	Within float64 `json:"within"`
 	// Share is of Elapsed, 0 to 1: N snapshots gave its 95 % interval. Where it was counted
-	// alone N is 0, and both ends are the share itself.
+	// alone N is 0, and the interval is how it differs between stretches.
 	Share  result.Estimate `json:"share"`
 	Source string          `json:"source"` // view, counter or sample that it comes from
 }
@@ -39,11 +42,14 @@ const (
 )
 
 // PartNames are all parts, in the order in which they are shown.
-var PartNames = []PartName{Application, DatabaseCPU, RunQueue, LogWait, DataReads, Locks, OtherWaits, Idle, Unexplained}
+var PartNames = []PartName{DatabaseCPU, RunQueue, LogWait, DataReads, Locks, OtherWaits, Application, Idle, Unexplained}
 
 var titles = map[PartName]string{
 	DatabaseCPU: "database CPU", RunQueue: "wait for a CPU", LogWait: "log wait", DataReads: "data reads", Locks: "locks", OtherWaits: "other waits",
 }
+
+// Class is the part as a class of a page's style sheet.
+func (p PartName) Class() string { return "part " + string(p) }
 
 // Title is a part's name for people.
 func (p PartName) Title() string { return cmp.Or(titles[p], string(p)) }
@@ -83,15 +89,7 @@ type Bound struct {
 	// from one transaction to the next, pauses between them included.
 	CycleLikely float64 `json:"cycle_likely"`
 	CycleAtMost float64 `json:"cycle_at_most"`
-	Measured
-	Reason string `json:"reason,omitempty"` // why nothing is known of it
-}
-
-// Measured is what an experiment has measured of a lever.
-type Measured struct {
-	Gain       result.Estimate `json:"measured"`                  // a share of the time before; unknown where none measured it
-	GainSource string          `json:"measured_source,omitempty"` // the experiment, and the levels that it compared
-	Unmeasured string          `json:"unmeasured,omitempty"`      // why Gain is unknown
+	Reason      string  `json:"reason,omitempty"` // why nothing is known of it
 }
 
 // Log is the log device's own account: all that the server wrote, for all sessions.
@@ -112,6 +110,13 @@ type Log struct {
 // NoLog is an account of which nothing is known.
 func NoLog() Log {
 	return Log{Writes: -1, Syncs: -1, Bytes: -1}
+}
+
+// Stretch is a part of the interval: a second, or more of a long one.
+type Stretch struct {
+	Seconds      float64              `json:"seconds"`      // that it took
+	Parts        map[PartName]float64 `json:"parts"`        // s, of all sessions together
+	Transactions int64                `json:"transactions"` // -1 unknown
 }
 
 // Report is the decomposition of one interval. It is also what is saved and compared.
@@ -137,16 +142,17 @@ type Report struct {
 	Transactions int64   `json:"transactions"`                     // -1 unknown
 	// TransactionsLow and TransactionsHigh are what they are between where they were not
 	// counted; 0: they were, or that is not known either.
-	TransactionsLow  int64    `json:"transactions_low,omitempty"`
-	TransactionsHigh int64    `json:"transactions_high,omitempty"`
-	Parts            []Part   `json:"parts"`
-	Events           []Event  `json:"events"`
-	Log              Log      `json:"log"`
-	Bounds           []Bound  `json:"bounds"`
-	Missing          []string `json:"missing"` // what could not be seen, and which grant would show it
-	Warnings         []string `json:"warnings"`
-	Hidden           bool     `json:"sessions_hidden"` // sessions of others do not show to this user
-	Ended            string   `json:"ended"`           // why it ended early; "" where it did not
+	TransactionsLow  int64     `json:"transactions_low,omitempty"`
+	TransactionsHigh int64     `json:"transactions_high,omitempty"`
+	Parts            []Part    `json:"parts"`
+	Course           []Stretch `json:"course"` // the same time in stretches, in order
+	Events           []Event   `json:"events"`
+	Log              Log       `json:"log"`
+	Bounds           []Bound   `json:"-"`       // follow from the others
+	Missing          []string  `json:"missing"` // what could not be seen, and which grant would show it
+	Warnings         []string  `json:"warnings"`
+	Hidden           bool      `json:"sessions_hidden"` // sessions of others do not show to this user
+	Ended            string    `json:"ended"`           // why it ended early; "" where it did not
 }
 
 // Part finds a part; zero where there is none.
@@ -157,14 +163,6 @@ func (r *Report) Part(name PartName) Part {
 		}
 	}
 	return Part{Name: name}
-}
-
-// each is what a transaction has of a time, in s; unknown where none was seen.
-func (r *Report) each(seconds float64) *float64 {
-	if r.Transactions <= 0 || r.Busy <= 0 {
-		return nil
-	}
-	return result.Finite(seconds / float64(r.Transactions))
 }
 
 // Timed sets what n log writes took in all, s.

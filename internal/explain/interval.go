@@ -3,6 +3,7 @@ package explain
 import (
 	"math"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
@@ -25,7 +26,7 @@ const most = 30
 // seen never or always has no variance: there every snapshot counts as one sample,
 // however many sessions it has, and unseen has the limit.
 func ratio(num, den []float64, looks int, wall float64) (p, low, high, n float64) {
-	num, den = merge(num, most), merge(den, most)
+	num, den = merge(num), merge(den)
 	var sn, sd float64
 	for i := range num {
 		sn, sd = sn+num[i], sd+den[i]
@@ -60,6 +61,41 @@ func ratio(num, den []float64, looks int, wall float64) (p, low, high, n float64
 	return p, min(p, low), max(p, high), n
 }
 
+// Vary widens the intervals of parts by how much their shares differ between stretches: what
+// was counted is exact for its seconds, and a sample of the hour around them.
+func (r *Report) Vary() {
+	all := make([]float64, len(r.Course))
+	for i, s := range r.Course {
+		for _, seconds := range s.Parts {
+			all[i] += seconds
+		}
+	}
+	for i := range r.Parts {
+		by, p := make([]float64, len(all)), &r.Parts[i].Share
+		for j, s := range r.Course {
+			by[j] = s.Parts[r.Parts[i].Name]
+		}
+		half := varies(by, all)
+		p.Low, p.High = max(0, min(p.Low, p.Value-half)), min(1, max(p.High, p.Value+half))
+	}
+}
+
+// varies is half of the 95 % interval of the share that num has of den, by how it differs
+// between stretches, where both were counted; 0 for a single one.
+func varies(num, den []float64) float64 {
+	num, den = merge(num), merge(den)
+	b, all := float64(len(num)), floats.Sum(den)
+	if b < 2 || all <= 0 {
+		return 0
+	}
+	p, ss := floats.Sum(num)/all, 0.0
+	for i := range num {
+		e := num[i] - p*den[i]
+		ss += e * e
+	}
+	return distuv.StudentsT{Mu: 0, Sigma: 1, Nu: b - 1}.Quantile(0.975) * math.Sqrt(ss*b/(b-1)) / all
+}
+
 // unseen is the upper end of the 95 % interval of what none of n samples saw (Clopper
 // and Pearson): about 3.7 of n.
 func unseen(n float64) float64 {
@@ -77,14 +113,14 @@ func wilson(p, n, z float64) (low, high float64) {
 	return max(0, mid-half), min(1, mid+half)
 }
 
-// merge joins neighbours so that at most n are left.
-func merge(x []float64, n int) []float64 {
-	if len(x) <= n {
+// merge joins neighbours so that most are left.
+func merge(x []float64) []float64 {
+	if len(x) <= most {
 		return x
 	}
-	out := make([]float64, n)
+	out := make([]float64, most)
 	for i, v := range x {
-		out[i*n/len(x)] += v
+		out[i*most/len(x)] += v
 	}
 	return out
 }

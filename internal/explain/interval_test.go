@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+	"time"
 
 	"hostlab/internal/result"
 )
@@ -160,5 +161,34 @@ func TestBoundsHoldInAQueue(t *testing.T) {
 	}
 	if more < 10 {
 		t.Errorf("in %d of 60 only did waits for the lock shrink too", more)
+	}
+}
+
+// What was counted is the surer the less it differs between stretches.
+func TestVaries(t *testing.T) {
+	all := []float64{1, 1, 1, 1}
+	for _, c := range []struct {
+		num  []float64
+		want float64
+	}{
+		{[]float64{0.5, 0.5, 0.5, 0.5}, 0},
+		{[]float64{0.4, 0.6, 0.4, 0.6}, 3.182446 * 0.2 / math.Sqrt(12)}, // Student's quantile for 3 times the standard error
+		{[]float64{0, 0, 0, 0}, 0},
+	} {
+		if got := varies(c.num, all); math.Abs(got-c.want) > 1e-6 {
+			t.Errorf("%v: %v, expected %v", c.num, got, c.want)
+		}
+	}
+	if varies([]float64{1}, []float64{2}) != 0 {
+		t.Error("a single stretch has no spread")
+	}
+}
+
+// A sample that takes long comes seldom: asking stays near half a percent of one CPU.
+func TestPace(t *testing.T) {
+	for cost, want := range map[float64]time.Duration{10e-6: 10 * time.Millisecond, 300e-6: 60 * time.Millisecond, 5e-3: 500 * time.Millisecond, 30e-3: 3 * time.Second, 1: rarest} {
+		if got := Pace([]float64{cost}); got != want {
+			t.Errorf("a sample of %v s: one in %v, want %v", cost, got, want)
+		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	"hostlab/internal/result"
 	"hostlab/internal/workload/thread"
 )
 
@@ -163,13 +164,17 @@ func (r *recorder) next(s Server) time.Duration {
 		} else {
 			r.slower = max(1, 0.97*r.slower)
 		}
-		mean = max(mean, min(time.Duration(float64(mean)*r.slower), time.Second))
+		mean = max(mean, min(time.Duration(float64(mean)*r.slower), rarest))
 	}
 	if s.OwnRate > 0 {
 		mean = max(mean, time.Duration(2*s.OwnRate*float64(time.Second)))
 	}
 	return time.Duration(float64(mean) * (0.5 + rand.Float64()))
 }
+
+// rarest is the longest mean time between samples. A server of thousands of sessions takes
+// tens of milliseconds for one, and says much with each.
+const rarest = 4 * time.Second
 
 // enough is the share of one CPU that asking may take: below the 1 % that is promised.
 const enough = 0.007
@@ -186,7 +191,7 @@ func Pace(costs []float64) time.Duration {
 	slices.Sort(c)
 	cost := time.Duration(c[len(c)/4] * float64(time.Second))
 	if cost > time.Millisecond {
-		return min(100*cost, time.Second)
+		return min(100*cost, rarest)
 	}
 	return min(max(200*cost, 10*time.Millisecond), 100*time.Millisecond)
 }
@@ -340,29 +345,10 @@ func (r *recorder) report(server Server, wall float64) Report {
 		rep.Busy = 0
 	}
 	if rep.Part(Unexplained).Share.Value > tolerance {
-		rep.Warnings = append(rep.Warnings, share(rep.Part(Unexplained).Share.Value)+" of the time is unexplained")
+		rep.Warnings = append(rep.Warnings, result.Share(rep.Part(Unexplained).Share.Value)+" of the time is unexplained")
 	}
+	rep.Course = r.course(&rep)
+	rep.Vary()
 	rep.Bounds = Bounds(&rep)
 	return rep
-}
-
-// logStretches are the averages of a log write over stretches, no more than most of them.
-func (r *recorder) logStretches() (out []float64) {
-	by := make([]Growth, min(most, len(r.grown)))
-	for i, g := range r.grown {
-		to := &by[i*len(by)/len(r.grown)]
-		if to.Values == nil {
-			to.Values = map[string]int64{}
-		}
-		to.Seconds += g.Seconds
-		for name, v := range g.Values {
-			to.Values[name] += v
-		}
-	}
-	for _, g := range by {
-		if l := r.src.Account(g).Log; l.Average != nil {
-			out = append(out, *l.Average)
-		}
-	}
-	return out
 }

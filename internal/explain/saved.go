@@ -4,15 +4,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 
-	"hostlab/internal/document"
 	"hostlab/internal/result"
 )
-
-// Write writes the report as a JSON document, as docs/schema/explain.schema.json
-// describes it. It is also the file that is saved and compared.
-func (r *Report) Write(w io.Writer) error { return document.WriteJSON(w, r) }
 
 // UnmarshalText implements encoding.TextUnmarshaler.
 func (p *PartName) UnmarshalText(text []byte) error {
@@ -20,7 +14,7 @@ func (p *PartName) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Read reads what Write has written. In schemas 1 and 2 a share was a number, with its ends
+// Read reads a report of JSON. In schemas 1 and 2 a share was a number, with its ends
 // beside it; what a gain of schema 1 had more is of no use here.
 func Read(b []byte) (*Report, error) {
 	var r Report
@@ -67,5 +61,6 @@ func Read(b []byte) (*Report, error) {
 	case !(r.Elapsed >= 0) || !(r.Busy >= 0) || r.Busy > r.Elapsed*(1+1e-9):
 		return nil, errors.New("its elapsed and busy times contradict each other")
 	}
+	r.Bounds = Bounds(&r)
 	return &r, nil
 }

@@ -116,6 +116,9 @@ type Counted struct {
 	// Whole is set for a counter that grows with all that happens in Part: where it stands
 	// still the part took no time, however few the samples.
 	Whole bool
+	// Blocked is set where the server tells these waits from running no more than their number:
+	// what is then neither on a CPU nor ready for one is theirs, up to Seconds.
+	Blocked bool
 	// From is an event within which this time would be sampled, as the server does not
 	// separate it there; "" none.
 	From string

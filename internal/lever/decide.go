@@ -3,7 +3,9 @@ package lever
 import (
 	"math"
 
+	"hostlab/internal/probe"
 	"hostlab/internal/result"
+	"hostlab/internal/stats"
 )
 
 // Margin is the practical margin: a change of less than 5 % is not worth
@@ -28,6 +30,7 @@ type doubt int
 const (
 	decided     doubt = iota
 	spoilt            // by others
+	evicted           // others may have emptied the caches meanwhile
 	inverted          // after the pause: the measurement is broken, or the CPU was throttled in the busy stretch
 	slightly          // the cost may be less than the margin
 	tooFew            // rounds for an interval
@@ -35,6 +38,7 @@ const (
 	rising            // clock of the reference
 	withinNoise       // as large as the cost
 	includesOne       // none: the interval includes 1
+	diluted           // others had the CPU in pauses, so that a cost may be larger than it looks
 )
 
 // reading is a call with the measurement that decides it.
@@ -43,6 +47,8 @@ type reading struct {
 	cost      bool                  // an interval lies beyond its noise floor, though perhaps under the margin
 	m         *result.Measurement   // the decisive one; nil when unmeasured
 	worst     float64               // the upper end of the loss, as a ratio; NaN where there is none that can be relied on
+	here      bool                  // worst holds with others at work as they were, not after pauses of an idle CPU
+	awake     *result.Measurement   // the member in most of whose pauses others had the CPU; nil: none
 	show      []*result.Measurement // beyond their noise floors
 	silent    []*result.Measurement // not beyond
 	ramping   bool                  // a reference was still getting faster: ratios are too low
@@ -57,6 +63,9 @@ type reading struct {
 // chance far more rarely than it excludes 1 (see TestNullHosts). A ratio
 // without a noise floor, or one that was disturbed, never counts as a cost, and
 // a family with such a member is never called small.
+//
+// Others that keep a CPU awake in pauses hide what a pause costs, so that a cost is at least
+// what was seen. They may empty caches too: then work with memory shows no cost.
 func decide(family []result.Measurement) reading {
 	r := reading{worst: math.NaN()}
 	if len(family) == 0 {
@@ -64,6 +73,7 @@ func decide(family []result.Measurement) reading {
 	}
 	r.call = undecided
 	quiet, floored, big := true, true, false // every interval within the margin; every floor known; a cost beyond the margin
+	after := math.NaN()                      // the upper end after pauses of an idle CPU
 	var top, below *result.Measurement       // the largest value of all; one that is certainly below 1
 	for i := range family {
 		m := &family[i]
@@ -90,11 +100,20 @@ func decide(family []result.Measurement) reading {
 		if math.IsNaN(r.worst) || e.High > r.worst {
 			r.worst = e.High
 		}
-		quiet = quiet && e.High-1 < Margin
+		high := idleHigh(m)
+		if math.IsNaN(after) || high > after {
+			after = high
+		}
+		if m.Labels.Awake > 0 && (r.awake == nil || m.Labels.Awake > r.awake.Labels.Awake) {
+			r.awake = m
+		}
+		quiet = quiet && high-1 < Margin
 		if e.Low < 1-Margin && e.High < 1-m.NoiseFloor { // false for a NaN floor
 			below = m
 		}
-		if e.Low-1 > m.NoiseFloor {
+		if m.Labels.Awake > 0 && m.Kind == probe.WakeCold {
+			r.silent = append(r.silent, m)
+		} else if e.Low-1 > m.NoiseFloor {
 			r.show = append(r.show, m)
 			big = big || e.Low-1 > Margin
 			if r.m == nil || e.Low > r.m.Estimate.Low {
@@ -120,20 +139,47 @@ func decide(family []result.Measurement) reading {
 		r.cost, r.doubt = true, slightly
 	case math.IsNaN(r.worst):
 		r.m, r.doubt = top, tooFew
+	case r.awake != nil && r.awake.Kind == probe.WakeCold && r.worst-1 > Margin:
+		r.m, r.doubt = top, evicted
 	case !floored:
 		r.m, r.doubt = top, unfloored
 	case r.ramping:
 		r.m, r.doubt = top, rising
+	case r.awake != nil && r.worst-1 < Margin:
+		r.m, r.doubt = top, diluted
 	case top.Estimate.HasInterval() && top.Estimate.Low > 1:
 		r.m, r.doubt = top, withinNoise
 	default:
 		r.m, r.doubt = top, includesOne
+	}
+	// Where pauses of an idle CPU were too few for a bound that says something, the one that
+	// holds beside the others' work is said, as such.
+	if r.here = saving(after) >= 2*Margin && after > r.worst; !r.here {
+		r.worst = after
 	}
 	if r.disturbed != "" || r.ramping || below != nil {
 		r.worst = math.NaN() // what was seen is no upper end then
 	}
 	return r
 }
+
+// idleHigh is the upper end of a ratio after pauses of an idle CPU: an excess that shows in a
+// share q of the pauses is as much larger in those. q is taken at its lower 95 % limit
+// (Clopper and Pearson), so that both hold together in 95 % from above.
+func idleHigh(m *result.Measurement) float64 {
+	e := m.Estimate
+	if m.Labels.Awake == 0 {
+		return e.High
+	}
+	q, _ := stats.Share(max(0, e.N-m.Labels.Awake), e.N, 1-confidence)
+	if q == 0 {
+		return math.Inf(1)
+	}
+	return 1 + max(0, e.High-1)/q
+}
+
+// confidence is that of the probes' intervals.
+const confidence = 0.95
 
 // inverse turns a ratio in which less than 1 is a cost into one in which more
 // is. Its floor is moved with it.

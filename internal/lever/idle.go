@@ -34,10 +34,8 @@ func (in *input) idle() Lever {
 	if l.Measurement == nil || r.call != costs && late.costs() {
 		l.Measurement = late.m
 	}
-	if l.Disturbed == "" && r.call != costs {
-		l.Disturbed = late.disturbed
-	}
 	in.idleBound(&l, family, r, late, deep)
+	in.beside(&l, r)
 	switch {
 	case r.call == costs || late.costs():
 		in.idleCosts(&l, r, late, deep)
@@ -50,12 +48,9 @@ func (in *input) idle() Lever {
 		l.add(late.full())
 	case r.disturbed != "":
 		l.decide(Unresolved, in.assess(), fmt.Sprintf("caches: %s. Other work ran here: %s", Figure(r.m), r.disturbed), "repeat when it is quiet")
-	case late.disturbed != "":
-		l.why = late.disturbed
-		l.decide(Unresolved, in.assess(), late.full()+". Other work ran here: "+late.disturbed, "repeat when it is quiet")
 	case r.call == small && late.slight():
-		l.decide(NoEffect, Next{}, fmt.Sprintf("%s, and work with memory takes no more than %s as long after a pause, beyond what frequency costs",
-			late.full(), result.Format(max(1, r.worst), "ratio")))
+		l.decide(NoEffect, Next{}, fmt.Sprintf("%s, and work with memory takes no more than %s as long after a pause, beyond what frequency costs%s",
+			late.full(), result.Format(max(1, r.worst), "ratio"), in.while()))
 	case r.call == undecided:
 		l.decide(Unresolved, in.assess(), r.why(), late.full())
 	case late.m != nil:
@@ -105,6 +100,8 @@ func (in *input) lateOnly(l *Lever, r reading, late lateness) {
 	switch {
 	case !late.complete:
 		l.why = "the lateness of wake-ups has no interval or no control"
+	case late.awake:
+		l.why = "others had the CPU in pauses, so that it seldom was in an idle state"
 	case late.slight() && r.call == unmeasured:
 		l.why = "whether caches go cold was not measured"
 	default:

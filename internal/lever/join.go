@@ -19,8 +19,9 @@ func Join(role check.Role, facts *host.Facts, results []check.Result, outcomes [
 	if facts == nil {
 		facts = &host.Facts{}
 	}
-	in := &input{role: role, facts: facts, results: results, skipped: map[string]string{}}
+	in := &input{role: role, facts: facts, results: results, skipped: map[string]string{}, busy: map[string]float64{}}
 	for _, o := range outcomes {
+		in.busy[o.Probe] = o.Busy
 		in.measured = append(in.measured, o.Measurements...)
 		if why := cmp.Or(o.Skipped, o.Failed); why != "" {
 			in.skipped[o.Probe] = why
@@ -65,7 +66,8 @@ type input struct {
 	facts    *host.Facts
 	results  []check.Result
 	measured []result.Measurement
-	skipped  map[string]string // probe -> why nothing was measured, skipped or failed
+	skipped  map[string]string  // probe -> why nothing was measured, skipped or failed
+	busy     map[string]float64 // probe -> share of the CPUs' time that others took meanwhile
 }
 
 // findings returns the results that found something for a lever, worst first.
@@ -173,6 +175,28 @@ func (l *Lever) take(r reading) {
 		l.effect = saving(r.m.Estimate.Low)
 		l.says = fmt.Sprintf("%s takes %s as long after a pause of 100 ms (%s)", work(r.m), short(r.m), Count(r.m))
 	}
+}
+
+// beside makes others' work a condition of a bound on what a pause costs.
+func (in *input) beside(l *Lever, r reading) {
+	if r.awake == nil || l.Bound == nil {
+		return
+	}
+	l.BoundOf += in.while()
+	idle := fmt.Sprintf("the CPU was idle in %d of %d pauses", max(0, r.awake.Estimate.N-r.awake.Labels.Awake), r.awake.Estimate.N)
+	if r.here {
+		l.BoundWhy += "; it holds beside this load only, for " + idle
+	} else {
+		l.BoundWhy += "; that allows for it that " + idle
+	}
+}
+
+// while is the condition under which pauses were measured.
+func (in *input) while() string {
+	if in.busy["wakeup"] == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", while others took %s of the CPUs", Percent(in.busy["wakeup"]))
 }
 
 // rest decides a lever on its checks alone, where no measurement decided it.

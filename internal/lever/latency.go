@@ -15,8 +15,8 @@ type lateness struct {
 	m         *result.Measurement // the median on the CPU that is latest; nil: not measured
 	low, high float64             // s, beyond the control
 	p99       *result.Measurement // of the same CPU, nil if unknown
-	complete  bool                // every CPU has an interval and a control, undisturbed
-	disturbed string
+	complete  bool                // every CPU has an interval and a control
+	awake     bool                // in pauses that count others had the CPU
 }
 
 // lateness compares the wake-ups of each CPU with their control.
@@ -35,15 +35,14 @@ func (in *input) lateness() lateness {
 			}
 			continue
 		}
-		for _, x := range []*result.Measurement{m, floor} {
-			if d := x.Labels.Disturbed; d != "" {
-				out.complete, out.disturbed = false, d
-			}
-		}
+		out.awake = out.awake || m.Labels.Awake > 0
 		c := floor.Estimate
 		from, to := c.Value, c.Value
 		if c.HasInterval() {
 			from, to = c.Low, c.High
+		}
+		if m.Labels.Awake > 0 {
+			from = 0 // a clock that was watched beside others is no measure of the least
 		}
 		if high := m.Estimate.High - from; math.IsNaN(out.high) || high > out.high {
 			out.m, out.low, out.high = m, m.Estimate.Low-to, high
@@ -56,10 +55,10 @@ func (in *input) lateness() lateness {
 
 // costs reports whether the median lateness alone takes more than the margin of
 // the shortest burst, beyond its control.
-func (w lateness) costs() bool { return w.complete && w.low > Margin*burst }
+func (w lateness) costs() bool { return w.complete && !w.awake && w.low > Margin*burst }
 
 // slight reports whether threads wake about as soon as from C1E.
-func (w lateness) slight() bool { return w.complete && w.high <= deepLatency }
+func (w lateness) slight() bool { return w.complete && !w.awake && w.high <= deepLatency }
 
 // says is a clause: "a thread wakes 60.0 us [55.0 us, 66.0 us] late after 100 ms
 // asleep (n 40)". "" without a measurement.

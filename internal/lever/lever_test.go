@@ -63,6 +63,11 @@ func ran(ms ...result.Measurement) []probe.Outcome {
 	return []probe.Outcome{{Probe: "any", Measurements: ms}}
 }
 
+// beside is ran while others took 63 % of the CPUs.
+func beside(ms ...result.Measurement) []probe.Outcome {
+	return []probe.Outcome{{Probe: "wakeup", Busy: 0.63, Measurements: ms}}
+}
+
 func finding(lever, id, severity, path, remedy string) check.Result {
 	return check.Result{ID: id, Subject: lever, Severity: check.Severity(slices.Index(check.Severities, severity)), Status: check.Finding, Title: "Governor saves energy",
 		Evidence: []check.Evidence{{Path: path, Value: "x"}}, Remedy: remedy}

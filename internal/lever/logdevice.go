@@ -3,6 +3,7 @@ package lever
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"hostlab/internal/check"
 	"hostlab/internal/host"
@@ -151,20 +152,12 @@ func (in *input) logClass() string {
 
 func known(m *result.Measurement) bool { return m != nil && m.Known() }
 
-// dsnForms name a database on this host for 'hostlab explain', by kind.
-var dsnForms = map[string]string{
-	"postgresql": "postgres://USER@localhost/DB", "mariadb": "mariadb://USER@localhost/", "mysql": "mysql://USER@localhost/",
-	"oracle": "oracle://USER@localhost:1521/SERVICE", "sqlserver": "sqlserver://USER@localhost", "hana": "hdb://USER@localhost:30015",
-}
-
-// logShare is how to learn the share of log waits from the database at hand.
+// logShare is how to learn the share of log waits from the database at hand: explain finds
+// those by itself that listen on a socket file.
 func (in *input) logShare() Next {
-	dsn := "DSN"
-	for _, d := range in.facts.Databases {
-		if form := dsnForms[d.Kind]; form != "" {
-			dsn = form
-			break
-		}
+	of := "--dsn DSN "
+	if slices.ContainsFunc(in.facts.Databases, func(d host.Database) bool { return slices.Contains([]string{"postgresql", "mariadb", "mysql"}, d.Kind) }) {
+		of = ""
 	}
-	return Next{"hostlab explain --dsn " + dsn + " --for 5m", "while the job runs: the most that another log device can take off it"}
+	return Next{"hostlab explain " + of + "--for 5m", "while the job runs: the most that another log device can take off it"}
 }

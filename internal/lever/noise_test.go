@@ -34,7 +34,9 @@ func TestNeverWorthwhileWithinNoise(t *testing.T) {
 			case 0:
 				m.Estimate = nil
 			case 1:
-				m = with(m, "disturbed", "the CPU was not idle in 9 of 12 pauses")
+				if m = with(m, "disturbed", "others ran in 9 of 12 rounds"); m.Probe == "wakeup" {
+					m.Labels.Disturbed, m.Labels.Awake = "", rapid.IntRange(1, m.Estimate.N).Draw(t, "awake")
+				}
 			case 2:
 				m = with(m, "ramping", "true")
 			}
@@ -54,6 +56,12 @@ func TestNeverWorthwhileWithinNoise(t *testing.T) {
 			spoiled := l.Measurement != nil && l.Measurement.Labels.Disturbed != ""
 			if spoiled && (l.Verdict == NoEffect || l.Cost) {
 				t.Fatalf("%s: %s, cost %v, though disturbed", l.Name, l.Verdict, l.Cost)
+			}
+			if m := l.Measurement; m != nil && m.Labels.Awake > 0 && l.Cost && m.Kind != probe.WakeALU {
+				t.Fatalf("%s costs, though others may be the cause: %s", l.Name, l.Summary)
+			}
+			if m := l.Measurement; m != nil && m.Labels.Awake > 20 && l.Verdict == NoEffect {
+				t.Fatalf("%s has no effect, though the CPU was idle in %d of %d pauses", l.Name, m.Estimate.N-m.Labels.Awake, m.Estimate.N)
 			}
 			if l.Verdict == NoEffect && (l.Name == check.Frequency && (results != nil || l.held != "") ||
 				l.Name == check.Idle && !(&input{measured: ms}).lateness().complete) {

@@ -31,12 +31,12 @@ func VerdictLine(role check.Role, levers []Lever) string {
 	v.worth = slices.Clone(v.by[Worthwhile])
 	slices.SortStableFunc(v.worth, largest)
 	slices.SortStableFunc(v.loose, largest)
-	return compose(v.answer(), v.commit(), v.first(), v.open())
+	return Compose(v.answer(), v.commit(), v.first(), v.open())
 }
 
-// compose joins sentences as far as there is room for them: the first two of the answer,
-// then what to type, then the rest.
-func compose(answer, commit, first, open []string) string {
+// Compose joins clauses as sentences of at most 25 words, 60 in all, as far as there is room for
+// them: the first two of the answer, then what to type, then the rest.
+func Compose(answer, commit, first, open []string) string {
 	room := mostWords
 	var parts [4][]string
 	take := func(part int, sentences ...string) {

@@ -105,6 +105,10 @@ func (r reading) why() string {
 		return r.disturbed
 	case inverted:
 		return fmt.Sprintf("faster after the pause (%s): the measurement is broken, or the CPU was throttled in the busy stretch", short(r.m))
+	case evicted:
+		return "others had the CPU in pauses, and may have emptied the caches"
+	case diluted:
+		return fmt.Sprintf("the CPU was idle in %d of %d pauses: a pause may cost more when it is quiet", max(0, r.awake.Estimate.N-r.awake.Labels.Awake), r.awake.Estimate.N)
 	case slightly:
 		return fmt.Sprintf("the cost (%s) may be less than %.0f %%", short(r.m), 100*Margin)
 	}

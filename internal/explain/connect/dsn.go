@@ -21,9 +21,6 @@ import (
 	"hostlab/internal/trust"
 )
 
-// Forms are the DSNs that are understood.
-const Forms = "postgres://USER@HOST:5432/DB, mysql://USER@HOST/DB, mariadb://, sqlserver://, oracle://USER@HOST/SERVICE, hdb://, or PostgreSQL's key=value"
-
 // DSN is a data source name that was understood. It prints without its password.
 type DSN struct {
 	Vendor   *Vendor
@@ -34,6 +31,7 @@ type DSN struct {
 	url    *url.URL      // nil for key=value
 	driver *mysql.Config // in the words of MariaDB's driver
 	rights string        // what grant its user may lack
+	here   bool          // from Here: through the socket, as the user who asks
 	secret []string      // all forms in which the password might appear
 
 	dial func(ctx context.Context, network, address string) (net.Conn, error) // nil: the network; for tests
@@ -45,13 +43,13 @@ func Parse(text string) (*DSN, error) {
 	d, err := read(strings.TrimSpace(text))
 	switch {
 	case d.Vendor == nil && d.scheme == "":
-		return nil, fmt.Errorf("the DSN is neither a URL nor key=value; it takes %s", Forms)
+		return nil, fmt.Errorf("the DSN is neither a URL nor key=value; it takes %s", Forms())
 	case d.Vendor == nil:
 		hint := ""
 		if near := spelling.Meant(d.scheme, slices.Sorted(maps.Keys(schemes()))); near != "" {
 			hint = "; did you mean " + near + "://?"
 		}
-		return nil, fmt.Errorf("the DSN begins with a scheme that is not known%s; it takes %s", hint, Forms)
+		return nil, fmt.Errorf("the DSN begins with a scheme that is not known%s; it takes %s", hint, Forms())
 	}
 	if d.url != nil {
 		d.hide(passwords(d.url)...)

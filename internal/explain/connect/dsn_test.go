@@ -125,14 +125,20 @@ func TestPasswordElsewhere(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(home, ".my.cnf"), []byte("[client]\npassword=s3cr3t\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for _, c := range []struct{ dsn, variable, place string }{
+	cases := []struct{ dsn, variable, place string }{
 		{"postgres://u@127.0.0.1:1/d", "PGPASSWORD", "~/.pgpass"},
 		{"mysql://u@127.0.0.1:1/", "MYSQL_PWD", "~/.my.cnf"},
 		{"mysql://u@127.0.0.1:1/", "", "$MYSQL_PWD"},
 		{"sqlserver://u@127.0.0.1:1", "SQLCMDPASSWORD", "$SQLCMDPASSWORD"},
 		{"oracle://u@127.0.0.1:1/S", "", "a DSN from a file (--dsn-file) or $HOSTLAB_DSN"},
 		{"hdb://u@127.0.0.1:1", "", "a DSN from a file (--dsn-file) or $HOSTLAB_DSN"},
-	} {
+	}
+	var tried []string
+	for _, c := range cases {
+		tried = append(tried, c.dsn)
+	}
+	eachVendor(t, tried)
+	for _, c := range cases {
 		t.Run(c.dsn[:5]+c.variable, func(t *testing.T) {
 			if c.variable != "" {
 				t.Setenv(c.variable, "s3cr3t")

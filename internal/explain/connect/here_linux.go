@@ -43,7 +43,11 @@ func Here(kind string, pid int) (*DSN, error) {
 		return nil, err
 	}
 	if kind != "postgresql" {
-		return Parse((&url.URL{Scheme: kind, User: url.User(me.Username), Host: "localhost", Path: "/", RawQuery: url.Values{"socket": {file}}.Encode()}).String())
+		d, err := Parse((&url.URL{Scheme: kind, User: url.User(me.Username), Host: "localhost", Path: "/", RawQuery: url.Values{"socket": {file}}.Encode()}).String())
+		if err == nil {
+			d.here = true
+		}
+		return d, err
 	}
 	quote := func(s string) string { return "'" + strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(s) + "'" }
 	text := fmt.Sprintf("host=%s port=%s", quote(filepath.Dir(file)), form.FindStringSubmatch(file)[1])
@@ -67,10 +71,13 @@ func Here(kind string, pid int) (*DSN, error) {
 		text += " dbname=postgres"
 	}
 	d, err := Parse(text)
-	if err == nil && account != 0 {
+	if err != nil {
+		return nil, err
+	}
+	if d.here = true; account != 0 {
 		d.dial = func(ctx context.Context, _, _ string) (net.Conn, error) { return dialAs(ctx, account, file) }
 	}
-	return d, err
+	return d, nil
 }
 
 // socketOf finds the socket file on which a process listens. Its open files tell, to root and

@@ -4,6 +4,9 @@ package connect
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"os/user"
@@ -57,7 +60,7 @@ func TestHere(t *testing.T) {
 				t.Fatal(err)
 			}
 			t.Cleanup(func() { os.RemoveAll(dir) })
-			if err := os.Chown(dir, uid, gid); err != nil {
+			if err := errors.Join(os.Chown(dir, uid, gid), os.Chmod(dir, 0o755)); err != nil {
 				t.Fatal(err)
 			}
 			run := func(args []string) *exec.Cmd {
@@ -94,10 +97,75 @@ func TestHere(t *testing.T) {
 				if got := src.Server(); got.Version == "" || strings.Contains(strings.Join(got.Missing, " "), "pg_read_all_stats") {
 					t.Errorf("%+v", got)
 				}
+				// Another user is refused, and is told what lets him in; an administrator types that.
+				stranger(t, s.kind, d, func(statement string) *exec.Cmd {
+					if s.kind == "mariadb" {
+						return exec.Command("mariadb", "--no-defaults", "--socket="+dir+"/my.sock", "-e", statement)
+					}
+					return run([]string{filepath.Join(filepath.Dir(found[0]), "psql"), "-h", dir, "-p", "54390", "-c", statement})
+				})
 				return
 			}
 			wrote, _ := os.ReadFile(said.Name())
 			t.Fatalf("not reached: %v; it wrote %s", last, wrote)
 		})
+	}
+}
+
+// stranger asks as a user whom the server does not know, has the administrator type what the
+// refusal says, and asks again.
+func stranger(t *testing.T, kind string, admin *DSN, client func(statement string) *exec.Cmd) {
+	t.Helper()
+	const name = "nobody"
+	d, err := Parse(strings.NewReplacer("user='postgres'", "user="+name, "://root@", "://"+name+"@").Replace(admin.text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	owner, err := user.Lookup(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	uid, _ := strconv.Atoi(owner.Uid)
+	d.here, d.dial = true, func(ctx context.Context, _, _ string) (net.Conn, error) {
+		_, at, _, _ := d.where()
+		if kind == "postgresql" {
+			at = filepath.Join(at, ".s.PGSQL.54390")
+		}
+		return dialAs(ctx, uid, at)
+	}
+	_, err = Open(t.Context(), d)
+	_, statement, found := strings.Cut(fmt.Sprint(err), "lets this user in by: ")
+	if !found {
+		t.Fatalf("no statement in %v", err)
+	}
+	for one := range strings.SplitSeq(statement, "; ") {
+		if out, err := client(one).CombinedOutput(); err != nil {
+			t.Fatalf("%s: %v: %s", one, err, out)
+		}
+	}
+	src, err := Open(t.Context(), d)
+	if err != nil {
+		t.Fatalf("after %q: %v", statement, err)
+	}
+	if missing := src.Server().Missing; strings.Contains(fmt.Sprint(missing), "grant ") && kind == "postgresql" {
+		t.Errorf("after %q: %q", statement, missing)
+	}
+	src.Close()
+}
+
+// TestLine: a server whose pg_hba.conf keeps a user out takes a line there.
+func TestLine(t *testing.T) {
+	d, err := Parse(`host=/run/postgresql user='o"neil' dbname=postgres`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.here = true
+	for said, want := range map[string]string{
+		`Peer authentication failed for user "o'neil"`: `lets this user in: local all "o""neil" peer`,
+		`role "x" does not exist`:                      `create role "o""neil" login in role pg_monitor`,
+	} {
+		if got := d.refused(said); !strings.HasSuffix(got, want) {
+			t.Errorf("%s: %s", said, got)
+		}
 	}
 }

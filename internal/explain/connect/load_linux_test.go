@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"hostlab/internal/assess"
 	"hostlab/internal/explain"
 	"hostlab/internal/privatedb"
 )
@@ -45,7 +46,7 @@ func during(t *testing.T, dsn string, lasts time.Duration, load func()) explain.
 		t.Fatal(err)
 	}
 	<-ended
-	t.Logf("%s %d transactions, busy %.2f of %.2f s, warnings %q", strings.Join(explain.Sentences(&r), " "), r.Transactions, r.Busy, r.Elapsed, r.Warnings)
+	t.Logf("%s %d transactions, busy %.2f of %.2f s, warnings %q", (&assess.Minute{Report: r}).Verdict(nil), r.Transactions, r.Busy, r.Elapsed, r.Warnings)
 	return r
 }
 
@@ -209,7 +210,7 @@ func starved(t *testing.T, s *privatedb.Server, dsn string) {
 	if q := r.Part(explain.RunQueue); queued < 0.9*q.Share.Low*r.Elapsed || queued > 1.1*q.Share.High*r.Elapsed {
 		t.Errorf("wait for a CPU: %.3f s [%.3f, %.3f], independently %.3f s", q.Seconds, q.Share.Low*r.Elapsed, q.Share.High*r.Elapsed, queued)
 	}
-	if said := strings.Join(explain.Sentences(&r), " "); !regexp.MustCompile(`busy time[^:]*: \d+ % wait for a CPU`).MatchString(said) {
+	if said := (&assess.Minute{Report: r}).Verdict(nil); !regexp.MustCompile(`waits \d+ % of its active time for a CPU|wait for a CPU \d+ %`).MatchString(said) {
 		t.Error(said)
 	}
 	if r.Bounds[0].Lever != explain.MoreCPUs && r.Bounds[1].Lever != explain.MoreCPUs {

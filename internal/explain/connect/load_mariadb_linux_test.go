@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"hostlab/internal/assess"
 	"hostlab/internal/document"
 	"hostlab/internal/explain"
 	"hostlab/internal/privatedb"
@@ -188,7 +189,7 @@ func TestMariaDBLoads(t *testing.T) {
 			r := during(t, dsn, c.lasts, func() { count = load(4, c.lasts, c.job) })
 			t.Logf("%v transactions, said %d, from %d to %d", count, r.Transactions, r.TransactionsLow, r.TransactionsHigh)
 			var text bytes.Buffer
-			if err := document.WriteText(&text, explain.Document(&r, nil), document.TextOptions{}); err != nil {
+			if err := document.WriteText(&text, (&assess.Minute{Report: r, Connected: true}).Document(nil, nil), document.TextOptions{}); err != nil {
 				t.Fatal(err)
 			}
 			said := strings.Join(strings.Fields(text.String()), " ")
@@ -219,8 +220,8 @@ func TestMariaDBLoads(t *testing.T) {
 	})
 	t.Run("pauses", func(t *testing.T) {
 		var slept atomic.Int64
-		r := during(t, dsn, 3*time.Second, func() {
-			load(4, 3*time.Second, func(c *sql.Conn, _ int) error {
+		r := during(t, dsn, 10*time.Second, func() {
+			load(4, 10*time.Second, func(c *sql.Conn, _ int) error {
 				if err := do(c, "begin", read); err != nil {
 					return err
 				}

@@ -1,8 +1,10 @@
 package connect
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"os"
@@ -11,6 +13,7 @@ import (
 	"syscall"
 
 	"github.com/go-sql-driver/mysql"
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"hostlab/internal/screen"
@@ -49,7 +52,27 @@ var (
 	mariaNoBase  = []uint16{1049}
 )
 
-func (d *DSN) refused() string { return "; the password can be in " + d.PasswordPlaces() }
+// refused says what lets a user in whom the server refused with these words: where the
+// password can be, or who came through the socket as himself, what to type for him.
+func (d *DSN) refused(said string) string {
+	user := ""
+	if d.Postgres != nil {
+		user = d.Postgres.User
+	} else if d.driver != nil {
+		user = d.driver.User
+	}
+	switch {
+	case !d.here:
+		return "; the password can be in " + d.PasswordPlaces()
+	case d.Postgres == nil:
+		user = "'" + strings.NewReplacer(`\`, `\\`, `'`, `''`).Replace(user) + "'@localhost"
+		method := map[string]string{"mysql": "with auth_socket"}[d.scheme]
+		return fmt.Sprintf("; its administrator lets this user in by: create user %s identified %s; grant process on *.* to %[1]s", user, cmp.Or(method, "via unix_socket"))
+	case strings.Contains(said, "does not exist"):
+		return fmt.Sprintf("; its administrator lets this user in by: create role %s login in role pg_monitor", pgx.Identifier{user}.Sanitize())
+	}
+	return fmt.Sprintf("; this line in pg_hba.conf, before others for local, lets this user in: local all %s peer", pgx.Identifier{user}.Sanitize())
+}
 
 // Problem says what the user can do something about: a *Problem, or that ctx was cancelled.
 // nil stays nil.
@@ -75,7 +98,7 @@ func (d *DSN) Problem(err error) error {
 		text = maria.Error()
 		switch {
 		case slices.Contains(mariaRefused, maria.Number):
-			text += d.refused()
+			text += d.refused(text)
 		case slices.Contains(mariaRights, maria.Number) && d.rights != "":
 			text += "; " + d.rights
 		case !slices.Contains(mariaNoBase, maria.Number):
@@ -101,7 +124,7 @@ func (d *DSN) Problem(err error) error {
 	default:
 		text = err.Error()
 		if named = slices.ContainsFunc(refusals, func(r string) bool { return strings.Contains(text, r) }); named {
-			text += d.refused()
+			text += d.refused(text)
 		}
 	}
 	return &Problem{named, screen.Clean(strings.Join(strings.Fields(d.clean(d.Target()+": "+text)), " ")), err}
@@ -112,7 +135,7 @@ func (d *DSN) postgres(e *pgconn.PgError) (text string, named bool) {
 	text = e.Message + " (SQLSTATE " + e.Code + ")"
 	switch {
 	case strings.HasPrefix(e.Code, "28"): // invalid_authorization_specification
-		return text + d.refused(), true
+		return text + d.refused(e.Message), true
 	case e.Code == "42501": // insufficient_privilege
 		return text + "; " + d.rights, true
 	case e.Code == "3D000": // invalid_catalog_name

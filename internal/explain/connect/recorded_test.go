@@ -48,6 +48,7 @@ func TestRecorded(t *testing.T) {
 		{name: "postgres18", open: postgres.New, event: "IO:WalSync", waits: 200, average: 0.0025, missing: "grant pg_read_all_stats", required: map[explain.PartName]bool{explain.LogWait: true, explain.DatabaseCPU: true}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
 			src, err := c.open(t.Context(), open(c.name), "", false)
 			if err != nil {
 				t.Fatal(err)

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"io"
 	"net"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -181,6 +182,11 @@ func TestNoTLS(t *testing.T) {
 		all = append(all, server{"oracle://u:s3cr3t@db.example:1521/S", speakOracle, func(b []byte) bool { return bytes.Contains(b, []byte("(SERVICE_NAME=S)")) }, "SSL=false",
 			"oracle://u:s3cr3t@db.example:1521/S?SSL=false", "oracle://u:s3cr3t@localhost:1521/S"})
 	}
+	var tried []string
+	for _, c := range all {
+		tried = append(tried, c.dsn, c.plain, c.here)
+	}
+	eachVendor(t, tried)
 	for _, c := range all {
 		for text, permitted := range map[string]bool{c.dsn: false, c.plain: true, c.here: true} {
 			t.Run(strings.ReplaceAll(text, "/", "_"), func(t *testing.T) {
@@ -294,6 +300,19 @@ func TestCleartext(t *testing.T) {
 		_, err = Open(ctx, d)
 		if err == nil || !strings.Contains(err.Error(), "asks for the password in clear text") || strings.Contains(err.Error(), "DSN") {
 			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
+
+// eachVendor fails where no DSN is of a vendor whose driver is built in.
+func eachVendor(t *testing.T, dsns []string) {
+	t.Helper()
+	for _, v := range Vendors() {
+		of := func(dsn string) bool {
+			return slices.ContainsFunc(v.schemes, func(s string) bool { return strings.HasPrefix(dsn, s+"://") })
+		}
+		if (v != oracle || HasOracle) && !slices.ContainsFunc(dsns, of) {
+			t.Errorf("no case for %s", v.Product)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package connect
 import (
 	"context"
 	"os"
+	"strings"
 
 	"hostlab/internal/explain"
 	"hostlab/internal/explain/mariadb"
@@ -10,9 +11,14 @@ import (
 )
 
 // Vendor is whose server a DSN names: all that differs between them. A new one is a value of
-// this type and an entry in schemes.
+// this type in Vendors.
 type Vendor struct {
 	Product string   // for people: PostgreSQL
+	Form    string   // of its DSNs
+	Tried   string   // versions of live servers; "": its reader follows the documentation
+	Rights  string   // that watching takes
+	Plain   string   // parameter of a DSN that permits plain text
+	Checked string   // parameter by which the certificate is checked
 	schemes []string // of URLs, its own name first
 	// own says where its own clients take a password from, as far as drivers know that; ends
 	// in ", or ". password is what they would use where no driver looks for it.
@@ -28,29 +34,48 @@ type Vendor struct {
 // The vendors.
 var (
 	Postgres = &Vendor{Product: "PostgreSQL", schemes: []string{"postgres", "postgresql"}, allow: "sslmode=disable",
+		Form: "postgres://USER@HOST:5432/DB or key=value as libpq has it", Tried: "15", Rights: "pg_read_all_stats or pg_monitor",
+		Plain: "sslmode=prefer or disable ($PGSSLMODE does not count)", Checked: "sslmode=verify-full",
 		watching: "grant pg_monitor to this role",
 		working:  "grant CREATE on the database to the user, or with schema=NAME on that schema",
 		own:      "~/.pgpass, the file that $PGPASSFILE names, $PGPASSWORD, or ",
 		connect:  openPostgres, source: postgres.New}
 	MariaDB = &Vendor{Product: "MariaDB", schemes: []string{"mariadb", "mysql"}, allow: "tls=false",
+		Form: "mariadb:// or mysql://USER@HOST/DB (?socket=/PATH)", Tried: "10.11", Rights: "PROCESS",
+		Plain: "tls=preferred or false", Checked: "tls=true",
 		watching: "grant PROCESS on *.* to the user", working: "grant ALL ON `hostlab\\_%`.* to the user",
 		own: "~/.my.cnf ([client] password=), $MYSQL_PWD, or ", password: mariaPassword,
 		connect: openMariaDB, source: mariadb.New}
 	sqlServer = &Vendor{Product: "SQL Server", schemes: []string{"sqlserver", "mssql"}, allow: "encrypt=disable",
+		Form: "sqlserver://USER@HOST?database=DB", Rights: "VIEW SERVER STATE", Plain: "encrypt=disable", Checked: "encrypt=true",
 		own:      "$SQLCMDPASSWORD, or ",
 		password: func() (string, error) { return os.Getenv("SQLCMDPASSWORD"), nil }, // sqlcmd's
 		connect:  session((*DSN).sqlServerConnector, "set transaction isolation level read uncommitted", "set lock_timeout 1000"),
 		source:   newSQLServer}
 	oracle = &Vendor{Product: "Oracle", schemes: []string{"oracle"}, allow: "SSL=false",
+		Form: "oracle://USER@HOST:1521/SERVICE", Rights: "SELECT_CATALOG_ROLE", Plain: "SSL=false", Checked: "SSL=true",
 		connect: session((*DSN).oracleConnector, "set transaction read only"), source: newOracle}
 	hana = &Vendor{Product: "SAP HANA", schemes: []string{"hdb", "hana"}, allow: "encrypt=false",
+		Form: "hdb://USER@HOST:30015", Rights: "MONITORING", Plain: "encrypt=false", Checked: "TLSRootCAFile=FILE",
 		connect: session((*DSN).hanaConnector, "set transaction read only"), source: newHANA}
 )
+
+// Vendors returns all of them.
+func Vendors() []*Vendor { return []*Vendor{Postgres, MariaDB, sqlServer, oracle, hana} }
+
+// Forms are the DSNs that are understood.
+func Forms() string {
+	var all []string
+	for _, v := range Vendors() {
+		all = append(all, v.Form)
+	}
+	return strings.Join(all, ", ")
+}
 
 // schemes returns the vendors, by what URLs begin with.
 func schemes() map[string]*Vendor {
 	out := map[string]*Vendor{}
-	for _, v := range []*Vendor{Postgres, MariaDB, sqlServer, oracle, hana} {
+	for _, v := range Vendors() {
 		for _, name := range v.schemes {
 			out[name] = v
 		}

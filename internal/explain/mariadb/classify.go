@@ -25,7 +25,8 @@ func Classify(command, state string) (part explain.PartName, event string, backg
 		return false
 	}
 	switch {
-	case has("commit", "semi-sync ack", "waiting for handler commit"):
+	// MariaDB 10.11 waits for the log's flush under both names, half and half where it is slow.
+	case has("commit", "updating status", "semi-sync ack", "waiting for handler commit"):
 		return explain.LogWait, state, false
 	case has("writing to net", "reading from net", "sending to client", "receiving from client", "waiting for client"):
 		return explain.Application, state, false
@@ -46,6 +47,7 @@ var meanings = map[string]string{
 	"executing":         "executes a statement; reads and InnoDB's row locks do not show",
 	"sleep":             "the application works",
 	"commit":            "commit: log on its way to the device",
+	"updating status":   "commit: log on its way to the device",
 	"starting commit":   "commit: log on its way to the device",
 	"waiting for prior transaction to commit": "commit: behind another one's",
 	"waiting for handler commit":              "commit: log on its way to the device",

@@ -1,0 +1,49 @@
+package assess_test
+
+import (
+	"fmt"
+	"os/exec"
+	"testing"
+	"time"
+
+	"hostlab/internal/assess"
+	"hostlab/internal/assess/assesstest"
+	"hostlab/internal/emulate"
+	"hostlab/internal/result"
+	"hostlab/internal/service"
+)
+
+// TestEmulatedClock: a service at half of the clock is seen to lose half of its CPU time by that.
+func TestEmulatedClock(t *testing.T) {
+	e, err := emulate.Start(emulate.Stop)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	cmd := exec.Command("sh", "-c", "while :; do :; done")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = cmd.Process.Kill(); _ = cmd.Wait() }()
+	if err := e.Set("powersave", 0.5); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(300 * time.Millisecond)
+	s, err := service.Spec{Kind: service.Process, Name: fmt.Sprint(cmd.Process.Pid)}.Find(nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := assess.Watch(t.Context(), s, nil, "a process tells no sessions", assess.Options{For: 4 * time.Second, CPUs: 2, Clock: assesstest.Emulated{Emulation: e}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, l := range m.Levers() {
+		if l.Name != assess.Clock {
+			continue
+		}
+		t.Log(l.Verdict, l.Reason)
+		if l.Share == nil || l.Likely == nil || *l.Likely < 0.45**l.Share || *l.Likely > 0.55**l.Share || l.Evidence != result.Emulated {
+			t.Errorf("half of the share of CPU time is likely to be gained: %+v", l)
+		}
+	}
+}

@@ -1,0 +1,164 @@
+package assess
+
+import (
+	"fmt"
+	"html/template"
+
+	"hostlab/internal/document"
+	"hostlab/internal/explain"
+	"hostlab/internal/picture"
+	"hostlab/internal/result"
+	"hostlab/internal/service"
+)
+
+// Second is a stretch of the minute: about a second of it.
+type Second struct {
+	At           float64                      `json:"at"`    // its end, s since the beginning
+	Parts        map[explain.PartName]float64 `json:"parts"` // s in each second, of all sessions or threads together
+	Busy         *float64                     `json:"cpus_busy"`
+	Transactions *float64                     `json:"transactions_per_s"`
+}
+
+// Seconds are the minute in stretches.
+func (m *Minute) seconds() []Second {
+	out, at := []Second{}, 0.0
+	for _, c := range m.Report.Course {
+		if c.Seconds <= 0 {
+			continue
+		}
+		s := Second{At: at + c.Seconds, Parts: map[explain.PartName]float64{}}
+		for name, v := range c.Parts {
+			if name != explain.Idle {
+				s.Parts[name] = v / c.Seconds
+			}
+		}
+		if c.Transactions >= 0 {
+			s.Transactions = result.Finite(float64(c.Transactions) / c.Seconds)
+		}
+		if from, to := m.busyUntil(at), m.busyUntil(s.At); from != nil && to != nil {
+			s.Busy = result.Finite(min((*to-*from)/c.Seconds, float64(max(1, m.Host.CPUs))))
+		}
+		out, at = append(out, s), s.At
+	}
+	return out
+}
+
+// busyUntil is what the host's CPUs had worked since the beginning, in s, between two readings in
+// proportion; nil: not known.
+func (m *Minute) busyUntil(at float64) *float64 {
+	before := service.Reading{Busy: new(float64)}
+	for _, r := range m.Readings {
+		if r.Busy == nil {
+			return nil
+		}
+		if r.At >= at && r.At > before.At {
+			return result.Finite(*before.Busy + (*r.Busy-*before.Busy)*(at-before.At)/(r.At-before.At))
+		}
+		before = r
+	}
+	if len(m.Readings) == 0 {
+		return nil
+	}
+	return before.Busy
+}
+
+// courseOf is the account of threads in stretches, as many as a recording of sessions has.
+func courseOf(readings []service.Reading) (out []explain.Stretch) {
+	var before service.Reading
+	least := 0.1
+	if n := len(readings); n > 0 {
+		least = max(least, readings[n-1].At/explain.Stretches*0.99)
+	}
+	for _, r := range readings {
+		if d := r.At - before.At; d > least {
+			out = append(out, explain.Stretch{Seconds: d, Transactions: -1,
+				Parts: map[explain.PartName]float64{explain.DatabaseCPU: max(0, r.CPU-before.CPU),
+					explain.RunQueue: max(0, r.Queue-before.Queue)}})
+			before = r
+		}
+	}
+	return out
+}
+
+// layer is one of those that a picture stacks.
+type layer struct {
+	class, name string
+	of          func(Second) float64
+}
+
+// course is the minute second by second, for a page.
+func (m *Minute) course() document.Section {
+	all := m.seconds()
+	if len(all) < 3 {
+		return document.Section{}
+	}
+	var parts []layer
+	for _, p := range m.Parts() {
+		parts = append(parts, layer{p.Name.Class(), p.Name.Title(), func(s Second) float64 { return s.Parts[p.Name] }})
+	}
+	known := func(of func(Second) *float64) func(Second) float64 {
+		return func(s Second) float64 {
+			if v := of(s); v != nil {
+				return *v
+			}
+			return 0
+		}
+	}
+	s := document.Section{Title: "The minute", Where: document.Page}
+	add := func(id, title, note, unit string, layers ...layer) {
+		s.Blocks = append(s.Blocks, document.Figure{Figure: picture.Figure{Title: title, Note: note,
+			SVG: stacked(id, title, unit, all, layers)}})
+	}
+	add("parts", "Parts of its time, second by second",
+		"Seconds in each second, of all sessions or threads together. Colours are those of the bar.", "", parts...)
+	if m.busyUntil(0) != nil {
+		add("busy", "CPUs busy", fmt.Sprintf("All work on the host's %d CPUs.", m.Host.CPUs), "",
+			layer{"part run_queue", "CPUs busy", known(func(s Second) *float64 { return s.Busy })})
+	}
+	if m.Report.Transactions > 0 {
+		add("commits", "Transactions a second", "As the server counts them.", "1/s",
+			layer{"part log", "transactions", known(func(s Second) *float64 { return s.Transactions })})
+	}
+	return s
+}
+
+// stacked draws layers on top of each other over time.
+func stacked(id, title, unit string, all []Second, layers []layer) template.HTML {
+	const left, right, top, bottom = 52.0, 468.0, 10.0, 190.0
+	highest := 0.0
+	for _, s := range all {
+		sum := 0.0
+		for _, l := range layers {
+			sum += l.of(s)
+		}
+		highest = max(highest, sum)
+	}
+	if highest <= 0 {
+		return ""
+	}
+	s := &picture.SVG{ID: id, W: 480, H: 220}
+	x, y := picture.Scale{Hi: all[len(all)-1].At, From: left, To: right}, picture.Scale{Hi: highest * 1.05, From: bottom, To: top}
+	s.AxisY(y, left, right, picture.Tick(unit, 0, highest))
+	s.AxisX(x, top, bottom, func(v float64) string { return picture.Round(v, "s") })
+	below, said := make([]float64, len(all)), ""
+	for _, l := range layers {
+		var upper, lower [][2]float64
+		from, sum := 0.0, 0.0
+		for i, second := range all {
+			v := max(0, l.of(second))
+			for _, at := range []float64{from, second.At} {
+				upper, lower = append(upper, [2]float64{x.At(at), y.At(below[i] + v)}), append(lower, [2]float64{x.At(at), y.At(below[i])})
+			}
+			below[i], sum, from = below[i]+v, sum+v*(second.At-from), second.At
+		}
+		if sum <= 0 {
+			continue
+		}
+		for i := range lower {
+			upper = append(upper, lower[len(lower)-1-i])
+		}
+		s.Path(upper, l.class, true)
+		said += fmt.Sprintf("%s %s in the mean. ", l.name, result.Format(sum/all[len(all)-1].At, unit))
+	}
+	return s.Done(title, said)
+}

@@ -1,0 +1,119 @@
+package assess
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"hostlab/internal/explain"
+	"hostlab/internal/result"
+	"hostlab/internal/service"
+)
+
+// Guard looks at a service while probes run beside it, and stops them where it becomes
+// slower: where its threads wait longer for a CPU than in the worst stretch of the minute, or
+// its transactions take longer.
+type Guard struct {
+	minute *Minute
+	done   chan struct{}
+	stop   context.CancelFunc
+
+	queue, cpu float64 // s, since it began
+	busy       float64 // s of sessions
+	counted    int64   // transactions of them
+	why        string  // it stopped the probes; "" it did not
+}
+
+// What a service may lose while probes run.
+const (
+	slowerQueue = 1.1 // time on a CPU with the wait for it, over that in the worst stretch before
+	slowerTrip  = 1.5 // time of a transaction, over that of the minute
+	guardEach   = 3   // s, of a stretch
+)
+
+// NewGuard begins to look, until Stop; harmed is called where the service became slower.
+func NewGuard(ctx context.Context, m *Minute, s *service.Service, source explain.Source, harmed context.CancelFunc) *Guard {
+	g := &Guard{minute: m, done: make(chan struct{})}
+	ctx, g.stop = context.WithCancel(ctx)
+	go func() {
+		defer close(g.done)
+		var meter *service.Meter
+		if s.Here() {
+			meter, _ = s.NewMeter(time.Now()) // nil where it has ended: there is nobody to harm
+		}
+		var before service.Reading
+		for ctx.Err() == nil && g.why == "" {
+			if source != nil && m.Connected {
+				g.transactions(ctx, source)
+			} else {
+				wait(ctx, guardEach*time.Second)
+			}
+			if meter == nil {
+				continue
+			}
+			r, err := meter.Read(time.Now())
+			if err != nil {
+				return
+			}
+			g.queued(r.CPU-before.CPU, r.Queue-before.Queue, ctx.Err() == nil)
+			before = r
+		}
+		if g.why != "" {
+			harmed()
+		}
+	}()
+	return g
+}
+
+// queued takes what the threads did in a stretch. A whole one is compared with the minute.
+func (g *Guard) queued(cpu, queue float64, whole bool) {
+	g.cpu, g.queue = g.cpu+cpu, g.queue+queue
+	if whole && cpu > 0.03 && 1+queue/cpu > slowerQueue*(1+g.minute.worstQueue()) {
+		g.why = fmt.Sprintf("its threads waited %s for each second on a CPU", result.Format(queue/cpu, "s"))
+	}
+}
+
+// worstQueue is the wait for each second on a CPU in the worst stretch of the minute.
+func (m *Minute) worstQueue() (worst float64) {
+	all := append([]service.Reading{{}}, m.Readings...)
+	for i := guardEach; i < len(all); i++ {
+		if cpu := all[i].CPU - all[i-guardEach].CPU; cpu > 0 {
+			worst = max(worst, (all[i].Queue-all[i-guardEach].Queue)/cpu)
+		}
+	}
+	return worst
+}
+
+// transactions watches the sessions for a stretch.
+func (g *Guard) transactions(ctx context.Context, source explain.Source) {
+	r, err := explain.Record(ctx, source, explain.Options{For: guardEach * time.Second})
+	if err != nil || r.Ended != "" {
+		wait(ctx, guardEach*time.Second)
+		return
+	}
+	before, n := g.minute.Report, r.Transactions
+	g.busy, g.counted = g.busy+r.Busy, g.counted+max(0, n)
+	if n >= 30 && before.Transactions > 0 && r.Busy/float64(n) > slowerTrip*before.Busy/float64(before.Transactions) {
+		g.why = "a transaction took " + result.Format(r.Busy/float64(n), "s")
+	}
+}
+
+// Stop ends it, and says what the service saw of the probes, a clause; "" where that is not
+// known. stopped is set where it stopped them.
+func (g *Guard) Stop() (said string, stopped bool) {
+	g.stop()
+	<-g.done
+	if g.why != "" {
+		return g.why, true
+	}
+	if m := g.minute.Report; m.Transactions > 0 && g.counted > 0 {
+		now, before := g.busy/float64(g.counted), m.Busy/float64(m.Transactions)
+		return fmt.Sprintf("a transaction took %s, and %s before", result.Format(now, "s"), result.Format(before, "s")), false
+	}
+	if n := len(g.minute.Readings); n > 0 && g.cpu > 0 && g.minute.Readings[n-1].CPU > 0 {
+		before := g.minute.Readings[n-1]
+		return fmt.Sprintf("its threads waited %s for each second on a CPU, and %s before",
+			result.Format(g.queue/g.cpu, "s"), result.Format(before.Queue/before.CPU, "s")), false
+	}
+	return "", false
+}

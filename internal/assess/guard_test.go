@@ -1,0 +1,39 @@
+package assess
+
+import (
+	"strings"
+	"testing"
+
+	"hostlab/internal/explain"
+	"hostlab/internal/service"
+)
+
+// TestGuard: three seconds as slow as the worst before are borne, slower ones stop the probes,
+// and what is said has both figures.
+func TestGuard(t *testing.T) {
+	m := &Minute{Report: explain.Report{Transactions: -1}}
+	for i, queue := range []float64{0.1, 0.2, 0.3, 0.6, 0.7, 0.8} { // the worst three seconds: 0.2 for each on a CPU
+		m.Readings = append(m.Readings, service.Reading{At: float64(i + 1), CPU: float64(i + 1), Queue: queue})
+	}
+	if got := m.worstQueue(); got < 0.166 || got > 0.167 {
+		t.Errorf("the worst three seconds: %.3f", got)
+	}
+	for _, c := range []struct {
+		cpu, queue float64
+		whole      bool
+		want       string
+	}{
+		{3, 0.8, true, ""},
+		{3, 0.9, true, "its threads waited 300 ms for each second on a CPU"},
+		{3, 0.9, false, ""},   // cut short
+		{0.02, 0.9, true, ""}, // it hardly ran
+	} {
+		g := &Guard{minute: m, stop: func() {}, done: make(chan struct{})}
+		close(g.done)
+		g.queued(c.cpu, c.queue, c.whole)
+		said, stopped := g.Stop()
+		if stopped != (c.want != "") || stopped && said != c.want || !stopped && !strings.HasSuffix(said, "and 133 ms before") {
+			t.Errorf("%+v: %q, stopped %v", c, said, stopped)
+		}
+	}
+}

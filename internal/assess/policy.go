@@ -1,0 +1,152 @@
+package assess
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"hostlab/internal/document"
+	"hostlab/internal/host"
+	"hostlab/internal/lever"
+	"hostlab/internal/model"
+	"hostlab/internal/model/burstlog"
+	"hostlab/internal/predict"
+	"hostlab/internal/result"
+	"hostlab/internal/trace"
+)
+
+// Policy is what a power policy would cost the service, against full speed.
+type Policy struct {
+	Name       string           `json:"name"`
+	Bound      model.Bound      `json:"bound"`       // of one whose choice is the hardware's; "": simulated itself
+	Today      bool             `json:"today"`       // it is in force here
+	CPUSeconds *result.Estimate `json:"cpu_seconds"` // as a ratio; nil: Reason says why
+	Response   *result.Estimate `json:"response"`    // of a burst's time, from its beginning to its end
+	N          int              `json:"n"`           // stretches of the minute, which each replication draws anew
+	Evidence   result.Evidence  `json:"evidence"`
+	Reason     string           `json:"reason"`
+}
+
+// Policies are those of this host's system.
+type Policies struct {
+	Rows   []Policy
+	Basis  string               // of their figures, or why there are none
+	Beyond *predict.HostDecides // who has the clock, if not this host
+}
+
+// What a simulation may take: some seconds of one CPU.
+const (
+	simulatedBursts = 50_000
+	simulatedEvents = 300_000 // of a policy
+)
+
+// predictPolicies simulates the service's own bursts; unseen says why there are none.
+func predictPolicies(ctx context.Context, seen *trace.Result, unseen error, facts *host.Facts) (out Policies) {
+	if facts == nil {
+		return out
+	}
+	machine, err := predict.FromFacts(facts, "this host")
+	if err != nil {
+		out.Basis = err.Error()
+		return out
+	}
+	names := predict.DefaultPolicies(machine, false)
+	if machine.HostDecides != nil {
+		names = append(slices.Clone(names), "balanced")
+	}
+	out.Beyond = machine.HostDecides
+	q := predict.Question{Machine: machine, Options: model.Options{Seed: 1, Replications: predict.Replications, Precision: 0.05, Events: simulatedEvents, Workers: 1}}
+	q.Baseline, _ = model.ParsePolicy("performance") // all are built in
+	for _, name := range names {
+		p, _ := model.ParsePolicy(name)
+		q.Policies = append(q.Policies, p)
+	}
+	var compared []model.Comparison
+	if unseen == nil {
+		if q.Workload, unseen = workloadOf(seen); unseen == nil {
+			compared, unseen = predict.Compare(ctx, q)
+		}
+	}
+	if unseen != nil {
+		out.Basis = unseen.Error()
+		for _, p := range q.Policies {
+			out.Rows = append(out.Rows, Policy{Name: p.Name, Today: p.Name == machine.InForce, Reason: "its bursts are not known: " + out.Basis})
+		}
+		return out
+	}
+	out.Basis = fmt.Sprintf("Simulated with %d bursts of this host's CPUs in %d stretches of the time; the service ran for %s of theirs.",
+		len(seen.Bursts), q.Workload.Stretches(), result.Share(q.Workload.ServiceShare()))
+	for _, r := range compared[0].All() {
+		p := Policy{Name: r.Policy, Bound: r.Bound, Today: r.Policy == machine.InForce, N: q.Workload.Stretches(), Reason: r.Refused}
+		if r.Policy == q.Baseline.Name && !p.Today {
+			continue // all others are compared with it
+		}
+		if cpu, ok := r.Ratio[model.CPUSeconds]; ok {
+			response := r.Ratio[model.StepTime]
+			p.CPUSeconds, p.Response, p.Evidence = &cpu, &response, result.Simulated
+			p.Reason = "its own bursts on this machine, against " + q.Baseline.Name
+		}
+		out.Rows = append(out.Rows, p)
+	}
+	return out
+}
+
+// workloadOf replays what was recorded. Of many bursts some stand for all: a simulation draws
+// lengths from them.
+func workloadOf(seen *trace.Result) (predict.Workload, error) {
+	if seen == nil {
+		return predict.Workload{}, errors.New("the service has no process here")
+	}
+	if err := seen.Complete(); err != nil {
+		return predict.Workload{}, err
+	}
+	some := *seen
+	step := 1 + len(seen.Bursts)/simulatedBursts
+	some.Bursts, some.Lost = make([]burstlog.Burst, 0, len(seen.Bursts)/step+1), seen.Lost/uint64(step)
+	for i := 0; i < len(seen.Bursts); i += step {
+		some.Bursts = append(some.Bursts, seen.Bursts[i])
+	}
+	var record bytes.Buffer
+	if err := some.WriteBursts(&record); err != nil {
+		return predict.Workload{}, err
+	}
+	return predict.ReadWorkload(seen.Target, &record, true)
+}
+
+// policies is the section of them.
+func (m *Minute) policies() document.Section {
+	s := document.Section{Title: "Power policies"}
+	if m.Policies.Basis == "" {
+		return s
+	}
+	if h := m.Policies.Beyond; h != nil {
+		s.Blocks = append(s.Blocks, document.Line{Text: h.Text()})
+	}
+	t := &document.Table{Columns: document.Headings("policy", "CPU seconds", "response"),
+		Lead: m.Policies.Basis + " As ratios to full speed, with 95 % intervals."}
+	for _, p := range m.Policies.Rows {
+		if p.CPUSeconds == nil || p.Response == nil {
+			continue
+		}
+		name := p.Name
+		if p.Bound != model.Exact {
+			name += ", at its " + string(p.Bound)
+		}
+		if p.Today {
+			name += " (today's)"
+		}
+		ratio := func(e *result.Estimate) document.Cell { return document.Number(e.Value, e.Text(), e.Interval()) }
+		t.Rows = append(t.Rows, document.Row{Cells: []document.Cell{document.Text(name), ratio(p.CPUSeconds), ratio(p.Response)}})
+	}
+	if len(t.Rows) == 0 {
+		s.Blocks = append(s.Blocks, document.Line{Text: lever.Sentence("What they would cost is unknown: " + m.Policies.Basis)})
+		return s
+	}
+	s.Blocks = append(s.Blocks, t)
+	if m.Policies.Beyond != nil {
+		s.Blocks = append(s.Blocks, document.Points(m.Policies.Beyond.Ask...))
+	}
+	return s
+}

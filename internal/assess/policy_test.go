@@ -1,0 +1,94 @@
+package assess
+
+import (
+	"errors"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"hostlab/internal/host"
+	"hostlab/internal/model/burstlog"
+	"hostlab/internal/result"
+	"hostlab/internal/trace"
+	"hostlab/internal/workload/thread"
+)
+
+// twoCPUs is a host with a governor in force.
+func twoCPUs(governor string) *host.Facts {
+	f := &host.Facts{}
+	f.Topology.Threads, f.Topology.Cores, f.Topology.Sockets = host.Known(2, "", ""), host.Known(2, "", ""), host.Known(1, "", "")
+	known := func(hz int64) host.Fact[int64] { return host.Known(hz, "Hz", "") }
+	f.Frequency.Policies = []host.Policy{{Driver: host.Known("acpi-cpufreq", "", ""), Governor: host.Known(governor, "", ""),
+		Governors: host.Known("performance powersave schedutil ondemand", "", ""), Base: known(3e9), HWMax: known(3e9), HWMin: known(15e8)}}
+	return f
+}
+
+// bursty is a record of bursts on two CPUs, each a third of the time busy.
+func bursty(busy float64) *trace.Result {
+	rng := rand.New(rand.NewPCG(1, 1))
+	r := &trace.Result{Target: "it", Started: time.Now(), Seen: 30, Length: 60}
+	for cpu := range 2 {
+		for at := 0.0; at < 60; {
+			b := burstlog.Burst{CPU: cpu, At: at, Busy: busy*rng.ExpFloat64() + 1e-9, Idle: 2*busy*rng.ExpFloat64() + 1e-9, Service: 0.5}
+			r.Bursts = append(r.Bursts, b)
+			at += b.Busy + b.Idle
+		}
+		r.CPUs = append(r.CPUs, trace.CPU{Number: cpu, Busy: 1.0 / 3, Run: 1.0 / 6})
+	}
+	return r
+}
+
+// TestPolicies: half of the clock takes twice the CPU time; the one in force is named, and full
+// speed is compared with itself only where it is in force.
+func TestPolicies(t *testing.T) {
+	p := predictPolicies(t.Context(), bursty(0.05), nil, twoCPUs("schedutil"))
+	by := map[string]Policy{}
+	for _, x := range p.Rows {
+		by[x.Name] = x
+		if x.Today != (x.Name == "schedutil") {
+			t.Errorf("%s: today's %v", x.Name, x.Today)
+		}
+	}
+	if x := by["powersave"]; x.CPUSeconds == nil || x.CPUSeconds.Value < 1.95 || x.CPUSeconds.Value > 2.05 || x.N != burstlog.Stretches || x.Evidence != result.Simulated {
+		t.Errorf("powersave: %+v", x)
+	}
+	if x := by["ondemand"]; x.CPUSeconds == nil || !(x.CPUSeconds.Value > 1 && x.CPUSeconds.Value < 2) || !x.CPUSeconds.HasInterval() {
+		t.Errorf("ondemand: %+v", x)
+	}
+	if _, there := by["performance"]; there || p.Beyond != nil || !strings.Contains(p.Basis, "50 %") {
+		t.Errorf("%+v", p)
+	}
+	if p := predictPolicies(t.Context(), bursty(0.05), nil, twoCPUs("performance")); !p.Rows[0].Today || p.Rows[0].CPUSeconds.Value != 1 {
+		t.Errorf("full speed is in force: %+v", p.Rows[0])
+	}
+}
+
+// TestPoliciesUnseen: without bursts each policy says why, and has no figures.
+func TestPoliciesUnseen(t *testing.T) {
+	for name, p := range map[string]Policies{
+		"refused": predictPolicies(t.Context(), nil, errors.New("loading programs takes root"), twoCPUs("schedutil")),
+		"empty":   predictPolicies(t.Context(), &trace.Result{Length: 1}, nil, twoCPUs("schedutil")),
+	} {
+		if len(p.Rows) == 0 {
+			t.Errorf("%s: no rows", name)
+		}
+		for _, x := range p.Rows {
+			if x.CPUSeconds != nil || x.Evidence != "" || !strings.HasPrefix(x.Reason, "its bursts are not known: ") {
+				t.Errorf("%s: %+v", name, x)
+			}
+		}
+	}
+}
+
+// TestPoliciesAreCheap: a busy minute has a million bursts.
+func TestPoliciesAreCheap(t *testing.T) {
+	r := bursty(40e-6)
+	before, ok := thread.ProcessCPU()
+	p := predictPolicies(t.Context(), r, nil, twoCPUs("schedutil"))
+	after, _ := thread.ProcessCPU()
+	t.Log(after-before, p.Rows[0].CPUSeconds.Text(), p.Rows[0].CPUSeconds.Interval())
+	if ok && after-before > 5*time.Second {
+		t.Errorf("it took %s of CPU time", after-before)
+	}
+}

@@ -1,0 +1,76 @@
+package assess
+
+import (
+	"strings"
+	"testing"
+
+	"hostlab/internal/explain"
+	"hostlab/internal/service"
+)
+
+// TestVerdicts reads the answer of many made-up minutes: what the time goes to first, then the number, then
+// what to type, in at most 60 words and 25 a sentence.
+func TestVerdicts(t *testing.T) {
+	parts := func(cpu, queue, log, read, lock, application float64) map[explain.PartName]float64 {
+		return map[explain.PartName]float64{explain.DatabaseCPU: cpu, explain.RunQueue: queue, explain.LogWait: log, explain.DataReads: read, explain.Locks: lock,
+			explain.Application: application}
+	}
+	gain := func(name string, low, likely, high float64, command string) Lever {
+		l := Lever{Name: name, Command: command}
+		l.gain(likely, low, likely, high, "", "")
+		return l
+	}
+	open := Lever{Name: Idle, Verdict: Undecided, Reason: "it takes root"}
+	owned := Lever{Name: Clock, Verdict: NotHere, Owner: "the owner of the hypervisor"}
+	alone := Lever{Name: SMT, Verdict: NotHere}
+	small := gain(Data, 0, 0.001, 0.012, "")
+	for name, c := range map[string]struct {
+		minute *Minute
+		kind   service.Kind
+		levers []Lever
+		want   string
+	}{
+		"cpu-bound": {minute(parts(90, 2, 4, 0, 0, 4)), service.Database, []Lever{gain(Clock, 0.2, 0.25, 0.3, "hostlab set governor=performance"), small, alone},
+			`PostgreSQL computes for 90 % of its active time. A faster clock could save 25 % of it, at most 30 %. First: "hostlab set governor=performance". At most 1.2 %: data device.`},
+		"starved": {minute(parts(31, 60, 9, 0, 0, 0)), service.Database, []Lever{gain(CPUs, 0.3, 0.4, 0.6, "hostlab watch"), gain(Log, 0.03, 0.06, 0.1, "x"), small, open},
+			`PostgreSQL waits 60 % of its active time for a CPU; database CPU 31 %, log wait 9.0 %. More CPUs could save 40 % of it, at most 60 %. First: "hostlab watch". At most 1.2 %: data device. Not known: idle states.`},
+		"log-bound": {minute(parts(20, 0, 70, 0, 10, 0)), service.Database, []Lever{gain(Log, 0.6, 0.7, 0.8, "hostlab run log-device"), owned},
+			`PostgreSQL waits 70 % of its active time for the log; database CPU 20 %, locks 10 %. A faster log device could save 70 % of it, at most 80 %. First: "hostlab run log-device". Set elsewhere: clock frequency.`},
+		"not sure": {minute(parts(80, 0, 20, 0, 0, 0)), service.Database, []Lever{gain(Log, 0.01, 0.04, 0.2, "hostlab run log-device")},
+			`PostgreSQL computes for 80 % of its active time; log wait 20 %. A faster log device could save 4.0 % of it, at most 20 %; that is not decided. First: "hostlab run log-device".`},
+		"cold reads": {minute(parts(20, 0, 0, 80, 0, 0)), service.Database, []Lever{gain(Data, 0.7, 0.8, 0.8, "hostlab explain")},
+			`PostgreSQL waits 80 % of its active time for data reads; database CPU 20 %. Faster data disks could save 80 % of it, at most 80 %. First: "hostlab explain".`},
+		"locked": {minute(parts(8, 0, 2, 0, 90, 0)), service.Database, []Lever{gain(Log, 0, 0.02, 0.04, ""), small},
+			`PostgreSQL waits 90 % of its active time for locks; database CPU 8.0 %. No lever that was measured here can save 5 % of it. At most 4.0 % each: log device, data device.`},
+		"chatty": {minute(parts(20, 0, 0, 0, 0, 80)), service.Database, []Lever{gain(Network, 0.5, 0.6, 0.7, "")},
+			`PostgreSQL waits 80 % of its active time for the application; database CPU 20 %. Fewer round trips could save 60 % of it, at most 70 %.`},
+		"all negligible": {minute(parts(100, 0, 0, 0, 0, 0)), service.Database, []Lever{small},
+			`PostgreSQL computes for 100 % of its active time. No lever that was measured here can save 5 % of it. At most 1.2 %: data device.`},
+		"unknown": {minute(parts(98, 2, 0, 0, 0, 0)), service.Process, []Lever{open, owned, alone},
+			`Process PostgreSQL computes for 98 % of its active time. No lever could be measured here. Not known: idle states. Set elsewhere: clock frequency.`},
+		"idle": {minute(nil), service.Unit, []Lever{open},
+			`Unit PostgreSQL did nothing while it was watched. Watch it again while it works.`},
+		"hidden": {&Minute{Report: explain.Report{Hidden: true}}, service.Database, []Lever{open},
+			`Unknown: this user sees no session of PostgreSQL that did anything, and those of others do not show. The grants that would show them stand under "Not seen".`},
+		"ended": {minute(parts(98, 2, 0, 0, 0, 0)), service.Cgroup, []Lever{gain(CPUs, 0.01, 0.02, 0.02, ""), open},
+			`Control group PostgreSQL computes for 98 % of its active time. No lever that was measured here can save 5 % of it. At most 2.0 %: more CPUs. Not known: idle states.`},
+		"checks alone": {minute(parts(100, 0, 0, 0, 0, 0)), service.Database, []Lever{{Name: "kernel", Verdict: Possible}},
+			`PostgreSQL computes for 100 % of its active time. No lever could be measured here.`},
+		"a long command": {minute(parts(100, 0, 0, 0, 0, 0)), service.Database, []Lever{gain(Clock, 0.2, 0.2, 0.2, "a\nb")},
+			`PostgreSQL computes for 100 % of its active time. A faster clock could save 20 % of it, at most 20 %. First: the command stands under clock frequency.`},
+	} {
+		c.minute.Service = service.Service{Kind: c.kind, Name: "PostgreSQL"}
+		got := c.minute.Verdict(c.levers)
+		if got != c.want {
+			t.Errorf("%s:\n got %s\nwant %s", name, got, c.want)
+		}
+		if n := len(strings.Fields(got)); n > 60 {
+			t.Errorf("%s: %d words", name, n)
+		}
+		for s := range strings.SplitSeq(got, ". ") {
+			if n := len(strings.Fields(s)); n > 25 {
+				t.Errorf("%s: %d words in %q", name, n, s)
+			}
+		}
+	}
+}
